@@ -1,0 +1,39 @@
+/* base.h - integer types, attributes and the few macros used everywhere.
+ *
+ * Calls nothing.  Every other header may include it.
+ */
+#ifndef NSX_BASE_H
+#define NSX_BASE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define NSX_PRINTF(f, a) __attribute__((format(printf, f, a)))
+#define NSX_CHECKED __attribute__((warn_unused_result))
+#define NSX_AT_EXIT(fn) __attribute__((cleanup(fn)))
+#define NSX_UNUSED __attribute__((unused))
+
+#define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
+#define NSX_MIN(a, b) ((a) < (b) ? (a) : (b))
+#define NSX_MAX(a, b) ((a) > (b) ? (a) : (b))
+
+/* "No such index" in every index column of the trace. */
+#define NSX_NONE UINT32_MAX
+
+/* Limits, in one place; reaching one is always said in a message or note. */
+enum {
+	NSX_MAX_TEXT = 65536,	   /* bytes kept of one string           */
+	NSX_MAX_THREADS = 64,	   /* worker threads                     */
+	NSX_MAX_JSON_ROWS = 50,	   /* default rows of a table in JSON    */
+	NSX_MAX_MD_ROWS = 15,	   /* default rows of a table in Markdown */
+	NSX_MAX_FINDINGS = 10,	   /* findings in a report               */
+	NSX_MAX_COLUMNS = 256,	   /* columns of one table               */
+};
+
+/* Instants outside +-NSX_TIME_MAX are defects: the difference and the sum of
+ * any two accepted instants still fit int64.
+ */
+#define NSX_TIME_MAX (INT64_C(1) << 61)
+
+#endif

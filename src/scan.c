@@ -1,0 +1,74 @@
+/* scan.c - plans a scan and picks its backend.
+ *
+ * The SQLite backend divides the range of row ids evenly and reads each part
+ * on a connection of its own.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "nsx/scan.h"
+#include "scan_sqlite.h"
+
+struct nsx_scan {
+	struct nsx_sqlscan *sql;
+};
+
+int nsx_scan_open(struct nsx_db *db, const struct nsx_table_info *t,
+		  const char *const *columns, unsigned ncolumns,
+		  unsigned nparts, struct nsx_scan **ret, struct nsx_err *err)
+{
+	struct nsx_scan *s = nsx_try_alloc(1, sizeof(*s), "a scan", err);
+	int rc;
+
+	if (!s)
+		return err->rc;
+	rc = nsx_sqlscan_open(db, t, columns, ncolumns, nparts, &s->sql, err);
+	if (rc) {
+		free(s);
+		return rc;
+	}
+	*ret = s;
+	return 0;
+}
+
+void nsx_scan_close(struct nsx_scan *s)
+{
+	if (!s)
+		return;
+	nsx_sqlscan_close(s->sql);
+	free(s);
+}
+
+unsigned nsx_scan_parts(const struct nsx_scan *s)
+{
+	return nsx_sqlscan_parts(s->sql);
+}
+
+size_t nsx_scan_rows(const struct nsx_scan *s, unsigned part)
+{
+	return nsx_sqlscan_rows(s->sql, part);
+}
+
+const char *nsx_scan_backend(const struct nsx_scan *s)
+{
+	(void)s;
+	return "sqlite";
+}
+
+int nsx_scan_run(struct nsx_scan *s, unsigned part, nsx_row_fn fn, void *ctx,
+		 struct nsx_err *err)
+{
+	return nsx_sqlscan_run(s->sql, part, fn, ctx, err);
+}
+
+int nsx_scan_all(struct nsx_scan *s, nsx_row_fn fn, void *ctx,
+		 struct nsx_err *err)
+{
+	for (unsigned i = 0; i < nsx_scan_parts(s); i++) {
+		int rc = nsx_scan_run(s, i, fn, ctx, err);
+
+		if (rc)
+			return rc;
+	}
+	return 0;
+}

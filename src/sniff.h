@@ -1,0 +1,18 @@
+/* sniff.h - what kind of file is this, before SQLite is asked. */
+#ifndef NSX_SNIFF_H
+#define NSX_SNIFF_H
+
+#include "nsx/err.h"
+
+struct nsx_sniff {
+	int64_t size;
+	char warning[256]; /* "" when the file is as it should be */
+};
+
+/* Errors: NSX_E_IO (missing, folder, no permission) or NSX_E_SCHEMA (not a
+ * SQLite file; the message says what it looks like and what to do).
+ */
+int nsx_sniff_file(const char *path, struct nsx_sniff *ret,
+		   struct nsx_err *err);
+
+#endif
