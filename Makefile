@@ -5,7 +5,7 @@ B       ?= build
 PREFIX  ?= /usr/local
 CFLAGS  ?= -O2 -g
 
-SRC  := $(sort $(wildcard src/*.c src/passes/*.c src/emit/*.c))
+SRC  := $(sort $(wildcard src/*.c src/*/*.c))
 SQL  := $(sort $(wildcard queries/*.sql))
 LIB  := $(patsubst %.c,$B/%.o,$(filter-out src/main.c,$(SRC))) $B/gen/queries.o
 STD  := -std=c11 -D_GNU_SOURCE -DNSX_VERSION='"$(VERSION)"' -Iinclude -Isrc
@@ -40,9 +40,23 @@ $B/gen/sql.list: FORCE
 $B/gen/queries.c: src/embed.awk $(SQL) $B/gen/sql.list
 	$(Q)awk -f src/embed.awk $(SQL) > $@.tmp && mv $@.tmp $@
 
+# Fixtures are SQL text; mkfixture makes databases of them.
+FIX := $(patsubst tests/fixtures/%.sql,$B/fixtures/%.sqlite,$(sort $(wildcard tests/fixtures/*.sql)))
+fixtures: $(FIX)
+$B/mkfixture: tests/mkfixture.c
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(STD) $(WARN) $(CFLAGS) -o $@ $< -lsqlite3
+$B/fixtures/%.sqlite: tests/fixtures/%.sql $B/mkfixture $(wildcard tests/fixtures/_schema/*.sql)
+	@mkdir -p $(@D)
+	$(Q)$B/mkfixture $< $@
+
+# T=ID/CASE picks golden cases (globs), UPDATE=1 writes them anew.
+golden: $B/$(PROG) $(FIX)
+	$(Q)tests/golden.sh $B/$(PROG) $B/fixtures $(if $(UPDATE),--update) $(if $(T),'$(T)')
+
 clean:
 	rm -rf $B
 
 -include $(patsubst %.c,$B/%.d,$(SRC))
-.PHONY: all clean FORCE
+.PHONY: all fixtures golden clean FORCE
 .DELETE_ON_ERROR:

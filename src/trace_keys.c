@@ -229,7 +229,7 @@ int nsx_colset_sort(struct nsx_colset *c, nsx_row_cmp cmp, const void *ctx,
 		    struct nsx_err *err)
 {
 	uint32_t *ends = NULL, *order = NULL, *sorted;
-	size_t nruns;
+	size_t nruns = 0;
 	int rc = find_runs(c->n, cmp, ctx, &ends, &nruns, err);
 
 	if (!rc && nruns > 1) {

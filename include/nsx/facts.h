@@ -105,6 +105,8 @@ struct nsx_facts {
 	struct nsx_barrier *barriers;
 	size_t nbarriers;
 	struct nsx_arena *arena;
+	struct nsx_arena **device_arena; /* by device, for work on threads   */
+	uint32_t ndevices;
 };
 
 int nsx_facts_build(const struct nsx_trace *t, unsigned threads,

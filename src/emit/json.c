@@ -1,0 +1,231 @@
+/* json.c - the only jansson user: the report as one value, dumped once.
+ *
+ * Tables hold their top rows only (nsx_layout.json_rows), so the value stays
+ * small however large the trace.  Keys with dots become nested objects.
+ * Reals print with 15 significant digits, which reads back the number that was
+ * meant; CSV has the shortest form that reads back every bit.
+ */
+#include <errno.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "nsx/emit.h"
+#include "nsx/pass.h"
+#include "nsx/query.h"
+
+#define FLAGS                                                                 \
+	(JSON_INDENT(2) | JSON_ENSURE_ASCII | JSON_REAL_PRECISION(15) |        \
+	 JSON_PRESERVE_ORDER)
+
+static json_t *must(json_t *v)
+{
+	if (!v)
+		abort(); /* small, finite and valid UTF-8: only memory is left */
+	return v;
+}
+
+/* The object that holds the last part of a dotted key; *ret_key is that part. */
+static json_t *descend(json_t *at, const char *key, const char **ret_key)
+{
+	const char *dot;
+
+	while ((dot = strchr(key, '.'))) {
+		char part[64];
+		json_t *next;
+
+		snprintf(part, sizeof(part), "%.*s", (int)(dot - key), key);
+		next = json_object_get(at, part);
+		if (!json_is_object(next)) {
+			next = must(json_object());
+			json_object_set_new(at, part, next);
+		}
+		at = next;
+		key = dot + 1;
+	}
+	*ret_key = key;
+	return at;
+}
+
+static void set(json_t *object, const char *key, json_t *value)
+{
+	json_t *at = descend(object, key, &key);
+
+	json_object_set_new(at, key, must(value));
+}
+
+static json_t *text(const char *s)
+{
+	struct nsx_buf b = {0};
+	json_t *v;
+
+	nsx_buf_add_utf8(&b, s, strlen(s));
+	v = json_string_nocheck(b.p ? b.p : "");
+	nsx_buf_done(&b);
+	return must(v);
+}
+
+static json_t *list_value(const char *const *list)
+{
+	json_t *a = must(json_array());
+
+	for (; list && *list; list++)
+		json_array_append_new(a, text(*list));
+	return a;
+}
+
+static json_t *table_value(const struct nsx_table *t);
+
+static json_t *cell_value(const struct nsx_cell *c)
+{
+	switch (c->type) {
+	case NSX_T_I64:
+		return json_integer(c->u.i);
+	case NSX_T_F64:
+		return isfinite(c->u.f) ? json_real(c->u.f) : json_null();
+	case NSX_T_STR:
+		return text(c->u.s);
+	case NSX_T_BOOL:
+		return json_boolean(c->u.b);
+	case NSX_T_LIST:
+		return list_value(c->u.list);
+	case NSX_T_TABLE:
+		return c->u.table ? table_value(c->u.table) :
+				    must(json_array());
+	default:
+		return json_null();
+	}
+}
+
+static json_t *table_value(const struct nsx_table *t)
+{
+	int most = t->layout->json_rows ? t->layout->json_rows :
+					  NSX_MAX_JSON_ROWS;
+	size_t n = most < 0 ? t->nrows : NSX_MIN(t->nrows, (size_t)most);
+	json_t *rows = must(json_array());
+
+	for (size_t r = 0; r < n; r++) {
+		json_t *row = must(json_object());
+
+		for (unsigned c = 0; c < t->layout->ncols; c++)
+			set(row, t->layout->cols[c].key,
+			    cell_value(&nsx_row_at(t, r)[c]));
+		json_array_append_new(rows, row);
+	}
+	return rows;
+}
+
+static json_t *strings(const char *const *v, size_t n)
+{
+	json_t *a = must(json_array());
+
+	for (size_t i = 0; i < n; i++)
+		json_array_append_new(a, text(v[i]));
+	return a;
+}
+
+static json_t *section_value(const struct nsx_section *s)
+{
+	json_t *o = must(json_object());
+	const char *sql = nsx_query_text(s->pass->id);
+
+	set(o, "present", json_boolean(s->status == NSX_S_ANSWERED));
+	if (s->status != NSX_S_ANSWERED)
+		set(o, "reason", text(s->reason ? s->reason : ""));
+	for (size_t i = 0; i < s->nvalues; i++)
+		set(o, s->values[i].key, cell_value(&s->values[i].cell));
+	for (size_t i = 0; i < s->ntables; i++) {
+		const struct nsx_layout *l = s->tables[i]->layout;
+
+		if (l->key && l->json_rows != -2)
+			set(o, l->key, table_value(s->tables[i]));
+	}
+	set(o, "notes", strings(s->notes, s->nnotes));
+	set(o, "sql", must(json_object()));
+	if (sql)
+		set(json_object_get(o, "sql"), s->pass->id, text(sql));
+	return o;
+}
+
+/* A section whose contract key is no object puts its one value under its own
+ * id with this key.
+ */
+static const struct nsx_cell *bare_value(const struct nsx_section *s)
+{
+	return nsx_section_value(s, "*");
+}
+
+/* Sections that stand at the top level, not in metrics. */
+static bool is_top(const char *id)
+{
+	static const char *const top[] = {"input", "schema", "windows",
+					  "findings"};
+
+	for (size_t i = 0; i < ARRAY_LEN(top); i++)
+		if (!strcmp(top[i], id))
+			return true;
+	return false;
+}
+
+static void add_section(json_t *root, json_t *metrics,
+			const struct nsx_section *s)
+{
+	json_t *at = is_top(s->pass->id) ? root : metrics;
+	const struct nsx_table *rows;
+
+	if (s->status == NSX_S_SKIPPED)
+		return;
+	if (s->status == NSX_S_NULL)
+		set(at, s->pass->id, json_null());
+	else if (bare_value(s))
+		set(at, s->pass->id, cell_value(bare_value(s)));
+	else if ((rows = nsx_section_table(s, "*")))
+		set(at, s->pass->id, table_value(rows));
+	else
+		set(at, s->pass->id, section_value(s));
+}
+
+static json_t *report_value(const struct nsx_report *r)
+{
+	json_t *root = must(json_object()), *metrics = must(json_object());
+
+	set(root, "schema_version", json_integer(1));
+	set(root, "tool.name", text("nsys-explain"));
+	set(root, "tool.version", text(NSX_VERSION));
+	set(root, "generated_at", text(r->generated_at));
+	set(root, "trace.path", text(r->path));
+	set(root, "warnings", strings(r->warnings, r->nwarnings));
+	for (size_t i = 0; i < r->nsections; i++)
+		add_section(root, metrics, &r->sections[i]);
+	json_object_set_new(root, "metrics", metrics);
+	return root;
+}
+
+static int dump(json_t *root, FILE *out, struct nsx_err *err)
+{
+	int rc = json_dumpf(root, out, FLAGS);
+
+	json_decref(root);
+	if (rc || putc('\n', out) == EOF)
+		return nsx_fail(err, NSX_E_IO, "cannot write JSON: %s",
+				strerror(errno));
+	return 0;
+}
+
+int nsx_emit_json(const struct nsx_report *r, FILE *out, struct nsx_err *err)
+{
+	return dump(report_value(r), out, err);
+}
+
+int nsx_emit_json_error(const struct nsx_err *e, FILE *out,
+			struct nsx_err *err)
+{
+	static const char *const codes[] = {"ok", "io", "db", "not_an_export",
+					    "damaged", "no_memory",
+					    "interrupted", "usage"};
+	json_t *root = must(json_object());
+
+	set(root, "error.code", text(codes[-e->rc]));
+	set(root, "error.message", text(e->msg));
+	return dump(root, out, err);
+}
