@@ -121,16 +121,23 @@ static int run_early(void *ctx, size_t i, struct nsx_err *err)
 static void collect_warnings(struct nsx_report *r)
 {
 	const struct nsx_trace *t = r->trace;
+	size_t most = t->nwarnings;
 
-	r->warnings = nsx_arena_get(r->arena, (t->nwarnings + r->nsections) *
-						      sizeof(char *));
+	for (size_t i = 0; i < r->nsections; i++)
+		most += r->sections[i].nwarnings + 1;
+	r->warnings = nsx_arena_get(r->arena, most * sizeof(char *));
 	for (size_t i = 0; i < t->nwarnings; i++)
 		r->warnings[r->nwarnings++] = t->warnings[i];
-	for (size_t i = 0; i < r->nsections; i++)
-		if (r->sections[i].status == NSX_S_FAILED)
+	for (size_t i = 0; i < r->nsections; i++) {
+		const struct nsx_section *s = &r->sections[i];
+
+		for (size_t k = 0; k < s->nwarnings; k++)
+			r->warnings[r->nwarnings++] = s->warnings[k];
+		if (s->status == NSX_S_FAILED)
 			r->warnings[r->nwarnings++] = nsx_arena_printf(
 				r->arena, "section %s failed: %s",
-				r->sections[i].pass->id, r->sections[i].reason);
+				s->pass->id, s->reason);
+	}
 }
 
 static struct nsx_report *new_report(const struct nsx_trace *trace,

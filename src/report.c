@@ -78,6 +78,15 @@ void nsx_cleared(struct nsx_section *s, const char *fmt, ...)
 	va_end(ap);
 }
 
+void nsx_warn(struct nsx_section *s, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	*APPEND(s, warnings, nwarnings, cap_warnings) = say(s, fmt, ap);
+	va_end(ap);
+}
+
 void nsx_headline(struct nsx_section *s, const char *fmt, ...)
 {
 	va_list ap;
@@ -108,6 +117,11 @@ void nsx_md_heading(struct nsx_section *s, const char *heading)
 void nsx_md_subheading(struct nsx_section *s, const char *heading)
 {
 	block(s, NSX_B_SUBHEADING)->text = heading;
+}
+
+void nsx_md_subsubheading(struct nsx_section *s, const char *heading)
+{
+	block(s, NSX_B_SUBSUBHEADING)->text = heading;
 }
 
 void nsx_md_bullet(struct nsx_section *s, const char *fmt, ...)
@@ -176,5 +190,6 @@ void nsx_section_done(struct nsx_section *s)
 	free(s->blocks);
 	free(s->candidates);
 	free(s->cleared);
+	free(s->warnings);
 	nsx_arena_free(s->arena);
 }

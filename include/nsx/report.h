@@ -27,8 +27,8 @@ struct nsx_value { /* a named value of a section */
 	struct nsx_cell cell;
 };
 
-enum nsx_block_kind { NSX_B_HEADING, NSX_B_SUBHEADING, NSX_B_BULLET,
-		      NSX_B_TEXT, NSX_B_TABLE };
+enum nsx_block_kind { NSX_B_HEADING, NSX_B_SUBHEADING, NSX_B_SUBSUBHEADING,
+		      NSX_B_BULLET, NSX_B_TEXT, NSX_B_TABLE };
 struct nsx_block { /* a piece of Markdown */
 	enum nsx_block_kind kind;
 	const char *text; /* heading, bullet, paragraph: markup is ours; names
@@ -71,6 +71,8 @@ struct nsx_section {
 	size_t ncandidates, cap_candidates;
 	const char **cleared; /* "checked, not a problem" sentences          */
 	size_t ncleared, cap_cleared;
+	const char **warnings; /* for the whole report                       */
+	size_t nwarnings, cap_warnings;
 	const char *headline; /* the line on stdout, or NULL                 */
 	struct nsx_arena *arena;
 };
@@ -97,6 +99,8 @@ struct nsx_table *nsx_add_table(struct nsx_section *s,
 				const struct nsx_layout *layout);
 void nsx_note(struct nsx_section *s, const char *fmt, ...) NSX_PRINTF(2, 3);
 void nsx_cleared(struct nsx_section *s, const char *fmt, ...) NSX_PRINTF(2, 3);
+/* A warning of the whole report: what makes its numbers doubtful. */
+void nsx_warn(struct nsx_section *s, const char *fmt, ...) NSX_PRINTF(2, 3);
 void nsx_headline(struct nsx_section *s, const char *fmt, ...)
 	NSX_PRINTF(2, 3);
 /* Copies *c; its strings must be the section's (nsx_say) or static, its spans
@@ -110,6 +114,7 @@ const char *nsx_say(struct nsx_section *s, const char *fmt, ...)
 /* Markdown, in order. Without a heading blocks go under the pass's title. */
 void nsx_md_heading(struct nsx_section *s, const char *heading);
 void nsx_md_subheading(struct nsx_section *s, const char *heading);
+void nsx_md_subsubheading(struct nsx_section *s, const char *heading);
 void nsx_md_bullet(struct nsx_section *s, const char *fmt, ...)
 	NSX_PRINTF(2, 3);
 void nsx_md_text(struct nsx_section *s, const char *fmt, ...) NSX_PRINTF(2, 3);

@@ -271,6 +271,9 @@ static void add_block(struct nsx_buf *b, const struct nsx_block *block)
 	case NSX_B_SUBHEADING:
 		nsx_buf_printf(b, "\n### %s\n\n", block->text);
 		break;
+	case NSX_B_SUBSUBHEADING:
+		nsx_buf_printf(b, "\n#### %s\n\n", block->text);
+		break;
 	case NSX_B_BULLET:
 		nsx_buf_printf(b, "- %s\n", block->text);
 		break;
