@@ -460,6 +460,14 @@ static uint32_t host_call(const struct nsx_loader *l, const struct index *x,
 	return best;
 }
 
+/* Correlation ids count up in a process: what carries one that is lower than
+ * those of all recorded calls was launched before the capture began.
+ */
+static bool is_older(const struct index *calls, uint32_t corr)
+{
+	return corr && calls->n && corr < calls->keys[0] >> 32;
+}
+
 static void match_ops(struct nsx_loader *l, const struct index *list)
 {
 	struct nsx_trace *t = l->t;
@@ -481,7 +489,9 @@ static void match_ops(struct nsx_loader *l, const struct index *list)
 			continue;
 		t->matching.multi += multi;
 		t->matching.matched += call != NSX_NONE;
-		if (call == NSX_NONE && l->ops.start_ns[i] < first_call)
+		if (call == NSX_NONE &&
+		    (l->ops.start_ns[i] < first_call ||
+		     (p != NSX_NONE && is_older(&list[p], corr))))
 			t->matching.before_capture++;
 		else
 			t->matching.no_call += call == NSX_NONE;
