@@ -262,7 +262,8 @@ const char *nsx_comm_op_name(enum nsx_comm_op op)
 
 static enum nsx_comm_op classify_nccl(const char *p)
 {
-	starts(&p, "Sym");
+	if (!starts(&p, "Symk"))
+		starts(&p, "Sym");
 	starts(&p, "Dev");
 	if (!starts(&p, "Kernel"))
 		starts(&p, "k");

@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include "nsx/emit.h"
 #include "nsx/pass.h"
 
@@ -114,20 +115,77 @@ static const char *skip_chars(const char *s, size_t n)
 	return s;
 }
 
+/* Plain words need no markup; single underscores inside a word are none. */
+static bool is_plain(const char *s)
+{
+	size_t n = strlen(s);
+
+	if (n > NAME_CHARS || *s == '_' || (n && s[n - 1] == '_') ||
+	    strstr(s, "__"))
+		return false;
+	return strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+			 "0123456789_ .:/%+-") == n;
+}
+
+/* A tag that no kernel or range is called: shown as text even by readers that
+ * do not honour code spans.
+ */
+static bool is_tag(const char *s)
+{
+	static const char *const tags[] = {"<script", "<img", "<svg", "<iframe",
+					   "</", "<!", "<?"};
+
+	for (size_t i = 0; i < ARRAY_LEN(tags); i++)
+		if (!strncasecmp(s, tags[i], strlen(tags[i])))
+			return true;
+	return false;
+}
+
+/* The inside of a code span: only what would end the span, the table cell or
+ * the line is replaced.
+ */
+static void add_code(struct nsx_buf *b, const char *s, size_t len)
+{
+	size_t n;
+
+	for (const char *end = s + len; s < end; s += n) {
+		uint32_t c = code_point((const unsigned char *)s, &n);
+
+		if (c == '\n' || c == '\t' || c == '\r')
+			nsx_buf_adds(b, " ");
+		else if (is_unsafe(c))
+			nsx_buf_printf(b, "<U+%04X>", c);
+		else if (c == '<' && is_tag(s))
+			nsx_buf_adds(b, "&lt;");
+		else if (c == '`')
+			nsx_buf_adds(b, "'");
+		else if (c == '|')
+			nsx_buf_adds(b, "\\|");
+		else
+			nsx_buf_add(b, s, n);
+	}
+}
+
 static void add_name(struct nsx_buf *b, const char *name)
 {
 	size_t n = count_chars(name);
 	const char *head, *tail;
 
-	if (n <= NAME_CHARS) {
-		escape(b, name, strlen(name));
+	if (is_plain(name)) {
+		nsx_buf_adds(b, name);
 		return;
 	}
-	head = skip_chars(name, NAME_CHARS / 2);
-	tail = skip_chars(name, n - NAME_CHARS / 2 + 1);
-	escape(b, name, (size_t)(head - name));
-	nsx_buf_adds(b, "…");
-	escape(b, tail, strlen(tail));
+	nsx_buf_adds(b, "`");
+	if (n <= NAME_CHARS) {
+		add_code(b, name, strlen(name));
+	} else {
+		head = skip_chars(name, NAME_CHARS / 2);
+		tail = skip_chars(name, n - NAME_CHARS / 2 + 1);
+		add_code(b, name, (size_t)(head - name));
+		nsx_buf_adds(b, "…");
+		add_code(b, tail, strlen(tail));
+	}
+	nsx_buf_adds(b, "`");
 }
 
 const char *nsx_md_name(struct nsx_section *s, const char *name)
