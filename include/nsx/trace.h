@@ -286,6 +286,9 @@ static inline bool nsx_starts_inside(const struct nsx_trace *t, int64_t start)
 	return t->user.start_ns == t->user.end_ns ||
 	       (start >= t->window.start_ns && start < t->window.end_ns);
 }
+/* What is known of the GPU behind a device; NULL: nothing. */
+const struct nsx_gpu_info *nsx_device_gpu(const struct nsx_trace *t,
+					  uint32_t device);
 static inline uint32_t nsx_op_process(const struct nsx_trace *t, size_t op)
 {
 	return t->stream[t->ops.stream[op]].process;
