@@ -1,10 +1,10 @@
 /* cmd_explain.c - the default command: a trace in, a report out. */
-#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+#include "cmd_common.h"
 #include "nsx/emit.h"
 #include "nsx/opt.h"
 #include "nsx/pass.h"
@@ -228,18 +228,7 @@ static int write_stdout(const struct nsx_report *r, bool json,
 	int rc = json ? nsx_emit_json(r, stdout, err) :
 			nsx_emit_md(r, stdout, err);
 
-	if (!rc && (fflush(stdout) || ferror(stdout)))
-		rc = nsx_fail(err, NSX_E_IO, "cannot write to stdout: %s",
-			      strerror(errno));
-	return rc;
-}
-
-/* Names from the trace may hold terminal escapes. */
-static void print_line(const char *s)
-{
-	for (; *s; s++)
-		putchar((unsigned char)*s < 0x20 || *s == 0x7f ? '?' : *s);
-	putchar('\n');
+	return rc ? rc : nsx_flush_stdout(err);
 }
 
 static void print_summary(const struct nsx_report *r, const char *dir)
@@ -247,7 +236,7 @@ static void print_summary(const struct nsx_report *r, const char *dir)
 	printf("Wrote report to: %s/report.md\n", dir);
 	for (size_t i = 0; i < r->nsections; i++)
 		if (r->sections[i].headline)
-			print_line(r->sections[i].headline);
+			nsx_print_line(r->sections[i].headline);
 }
 
 static int exit_code(const struct nsx_report *r, const struct args *a)
@@ -265,16 +254,6 @@ static int exit_code(const struct nsx_report *r, const struct args *a)
 		if (r->sections[i].status == NSX_S_FAILED)
 			return 4;
 	return r->trace->damaged ? 4 : 0;
-}
-
-static int fail(const struct args *a, const struct nsx_err *err)
-{
-	struct nsx_err ignored;
-
-	fprintf(stderr, "nsys-explain: %s\n", err->msg);
-	if (a->json)
-		(void)!nsx_emit_json_error(err, stdout, &ignored);
-	return err->rc == NSX_E_USAGE ? 2 : 3;
 }
 
 static int explain(const struct args *a, const char *path,
@@ -322,8 +301,7 @@ static int run(const struct nsx_cmd *cmd, int argc, char **argv)
 {
 	struct args a = {.kernel_limit = 30, .nvtx_warn = 0.7};
 	struct ticker ticker = {.running = false};
-	struct nsx_schema schema;
-	struct nsx_db *db = NULL;
+	struct nsx_trace_file f;
 	struct nsx_err err;
 	int n, rc = nsx_opt_parse(cmd, argc, argv, &a, &n, &err);
 
@@ -332,7 +310,7 @@ static int run(const struct nsx_cmd *cmd, int argc, char **argv)
 	if (!rc)
 		rc = check_args(&a, n, &err);
 	if (rc)
-		return fail(&a, &err);
+		return nsx_cmd_fail(&err, a.json);
 	if (!a.threads) {
 		long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 
@@ -342,14 +320,13 @@ static int run(const struct nsx_cmd *cmd, int argc, char **argv)
 		progress.stage_done = say_stage;
 	start_ticker(&ticker, &a);
 	nsx_progress_stage(&progress, "open", 0);
-	rc = nsx_db_open(argv[1], &db, &err);
-	if (!rc && !(rc = nsx_schema_probe(db, &schema, &err))) {
-		rc = explain(&a, argv[1], &schema, &err);
-		nsx_schema_done(&schema);
+	rc = nsx_trace_file_open(argv[1], &f, &err);
+	if (!rc) {
+		rc = explain(&a, argv[1], &f.schema, &err);
+		nsx_trace_file_close(&f);
 	}
 	stop_ticker(&ticker);
-	nsx_db_close(db);
-	return rc < 0 ? fail(&a, &err) : rc;
+	return rc < 0 ? nsx_cmd_fail(&err, a.json) : rc;
 }
 
 const struct nsx_cmd nsx_cmd_explain = {

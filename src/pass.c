@@ -53,34 +53,46 @@ static bool chosen(const struct nsx_opts *o, const char *id)
 	return !o->skip || !listed(o->skip, id);
 }
 
-/* Names what the pass lacks; false: it lacks nothing. */
-static bool lacks(const struct nsx_pass *pass, const struct nsx_schema *s,
-		  struct nsx_section *out)
+const char *nsx_pass_missing(const struct nsx_pass *pass,
+			     const struct nsx_schema *s, struct nsx_arena *a)
 {
-	const char *missing[NSX_MAX_NEEDS];
-	unsigned n = 0;
 	struct nsx_buf b = {0};
+	const char *text = NULL;
 
 	for (unsigned i = 0; i < NSX_MAX_NEEDS && pass->needs[i]; i++) {
 		int need = pass->needs[i];
+		const char *tables;
 
 		if (need >= 2000 && !nsx_has(s, (enum nsx_field)(need - 2000)))
-			missing[n++] = nsx_field_exporter_name(
-				(enum nsx_field)(need - 2000), out->arena);
-		else if (need < 2000 &&
-			 !nsx_has_view(s, (enum nsx_view)(need - 1000)))
-			missing[n++] = nsx_say(
-				out, "rows of %.*s",
-				(int)strcspn(nsx_view_defs[need - 1000].tables,
-					     "|"),
-				nsx_view_defs[need - 1000].tables);
+			nsx_buf_printf(&b, "%s%s", b.n ? ", " : "",
+				       nsx_field_exporter_name(
+					       (enum nsx_field)(need - 2000),
+					       a));
+		if (need >= 2000 ||
+		    nsx_has_view(s, (enum nsx_view)(need - 1000)))
+			continue;
+		tables = nsx_view_defs[need - 1000].tables;
+		nsx_buf_printf(&b, "%srows of %.*s", b.n ? ", " : "",
+			       (int)strcspn(tables, "|"), tables);
 	}
-	for (unsigned i = 0; i < n; i++)
-		nsx_buf_printf(&b, "%s%s", i ? ", " : "", missing[i]);
-	if (n)
-		nsx_cannot(out, "the trace has no %s", b.p);
+	if (b.n)
+		text = nsx_arena_strdup(a, b.p);
 	nsx_buf_done(&b);
-	return n > 0;
+	return text;
+}
+
+const struct nsx_query *nsx_pass_query(const struct nsx_pass *pass, unsigned i)
+{
+	size_t n = strlen(pass->id);
+
+	for (unsigned k = 0; k < nsx_nqueries; k++) {
+		const char *name = nsx_queries[k].name;
+
+		if (!strncmp(name, pass->id, n) &&
+		    (!name[n] || !strncmp(name + n, "__", 2)) && !i--)
+			return &nsx_queries[k];
+	}
+	return NULL;
 }
 
 static int run_pass(const struct run *run, struct nsx_section *out,
@@ -88,6 +100,7 @@ static int run_pass(const struct run *run, struct nsx_section *out,
 {
 	struct nsx_run r = {run->trace, run->facts, run->opts, run->report,
 			    NULL};
+	const char *missing;
 	int rc;
 
 	if (!chosen(run->opts, out->pass->id)) {
@@ -95,8 +108,9 @@ static int run_pass(const struct run *run, struct nsx_section *out,
 		out->reason = "left out by --pass or --skip";
 		return 0;
 	}
-	if (lacks(out->pass, run->trace->schema, out))
-		return 0;
+	missing = nsx_pass_missing(out->pass, run->trace->schema, out->arena);
+	if (missing)
+		return nsx_cannot(out, "the trace has no %s", missing);
 	r.scratch = nsx_arena_new();
 	rc = out->pass->run(&r, out, err);
 	nsx_arena_free(r.scratch);

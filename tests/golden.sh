@@ -23,7 +23,9 @@ for cmd in "$here"/golden/$pattern.cmd; do
 	done
 	eval "set -- $line"
 	"$prog" "$@" >out 2>err; rc=$?
+	# prop_sql tests the queries; here they would repeat in every case.
 	sed -i -e 's/"generated_at": "[^"]*"/"generated_at": "-"/' \
+		-e 's/^\( *"[a-z_0-9]*": "\)CREATE TEMP VIEW .*"/\1CREATE ..."/' \
 		-e 's/^- Generated at (UTC): .*/- Generated at (UTC): -/' out
 	if [ -n "$update" ]; then
 		cp out "$base.out"

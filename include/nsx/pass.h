@@ -1,7 +1,8 @@
 /* pass.h - what an analysis is.
  *
  * One name, one line: a pass's id is its file (src/passes/ID.c), its symbol
- * (nsx_pass_ID), its query (queries/ID.sql), its golden folder
+ * (nsx_pass_ID), its query (queries/ID.sql, more of them ID__PART.sql), its
+ * golden folder
  * (tests/golden/ID/) and its JSON key; a line NSX_PASS(ID) in
  * src/passes/registry.def makes it exist.
  *
@@ -14,6 +15,7 @@
 
 #include "nsx/facts.h"
 #include "nsx/opts.h"
+#include "nsx/query.h"
 #include "nsx/report.h"
 
 #define NSX_MAX_NEEDS 8
@@ -53,6 +55,13 @@ struct nsx_pass {
 extern const struct nsx_pass *const nsx_passes[];
 extern const unsigned nsx_npasses;
 const struct nsx_pass *nsx_pass_find(const char *id); /* NULL: none */
+
+/* What of its needs this file lacks, by name; NULL: nothing. */
+const char *nsx_pass_missing(const struct nsx_pass *pass,
+			     const struct nsx_schema *s, struct nsx_arena *a);
+/* Its i-th query: queries/ID.sql, then queries/ID__PART.sql; NULL: no more. */
+const struct nsx_query *nsx_pass_query(const struct nsx_pass *pass,
+				       unsigned i);
 
 /* Builds facts, runs the chosen passes, fills *ret. Owner: the caller,
  * nsx_report_free.

@@ -72,11 +72,11 @@ static inline bool nsx_has(const struct nsx_schema *s, enum nsx_field f)
 	return s->column[f] != NULL;
 }
 
-/* The CREATE TEMP VIEW statement of v in this file, and those of all private
- * views, in order. Appends to b.
+/* sql as a script that runs without this program: first the TEMP views that it
+ * reads, as they are for this file, then sql itself. Appends to b.
  */
-void nsx_schema_view_sql(const struct nsx_schema *s, enum nsx_view v,
-			 struct nsx_buf *b);
+int nsx_schema_query_sql(const struct nsx_schema *s, const char *sql,
+			 struct nsx_buf *b, struct nsx_err *err);
 
 /* "CUPTI_ACTIVITY_KIND_KERNEL.globalPid": for "what is missing" messages. */
 const char *nsx_field_exporter_name(enum nsx_field f, struct nsx_arena *a);

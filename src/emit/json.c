@@ -12,7 +12,6 @@
 #include <string.h>
 #include "nsx/emit.h"
 #include "nsx/pass.h"
-#include "nsx/query.h"
 
 #define FLAGS                                                                 \
 	(JSON_INDENT(2) | JSON_ENSURE_ASCII | JSON_REAL_PRECISION(15) |        \
@@ -124,10 +123,32 @@ static json_t *strings(const char *const *v, size_t n)
 	return a;
 }
 
-static json_t *section_value(const struct nsx_section *s)
+/* The section's queries as scripts that run without this program.  None for
+ * what was not computed, and none for a part of the trace: they speak of all.
+ */
+static json_t *queries(const struct nsx_section *s, const struct nsx_report *r)
 {
 	json_t *o = must(json_object());
-	const char *sql = nsx_query_text(s->pass->id);
+	const struct nsx_trace *t = r->trace;
+	const struct nsx_query *q;
+	struct nsx_err err;
+
+	if (s->status != NSX_S_ANSWERED || t->user.start_ns != t->user.end_ns)
+		return o;
+	for (unsigned i = 0; (q = nsx_pass_query(s->pass, i)); i++) {
+		struct nsx_buf b = {0};
+
+		if (!nsx_schema_query_sql(t->schema, q->text, &b, &err))
+			set(o, q->name, text(b.p));
+		nsx_buf_done(&b);
+	}
+	return o;
+}
+
+static json_t *section_value(const struct nsx_section *s,
+			     const struct nsx_report *r)
+{
+	json_t *o = must(json_object());
 
 	set(o, "present", json_boolean(s->status == NSX_S_ANSWERED));
 	if (s->status != NSX_S_ANSWERED)
@@ -141,9 +162,7 @@ static json_t *section_value(const struct nsx_section *s)
 			set(o, l->key, table_value(s->tables[i]));
 	}
 	set(o, "notes", strings(s->notes, s->nnotes));
-	set(o, "sql", must(json_object()));
-	if (sql)
-		set(json_object_get(o, "sql"), s->pass->id, text(sql));
+	set(o, "sql", queries(s, r));
 	return o;
 }
 
@@ -168,7 +187,8 @@ static bool is_top(const char *id)
 }
 
 static void add_section(json_t *root, json_t *metrics,
-			const struct nsx_section *s)
+			const struct nsx_section *s,
+			const struct nsx_report *r)
 {
 	json_t *at = is_top(s->pass->id) ? root : metrics;
 	const struct nsx_table *rows;
@@ -182,7 +202,7 @@ static void add_section(json_t *root, json_t *metrics,
 	else if ((rows = nsx_section_table(s, "*")))
 		set(at, s->pass->id, table_value(rows));
 	else
-		set(at, s->pass->id, section_value(s));
+		set(at, s->pass->id, section_value(s, r));
 }
 
 static json_t *report_value(const struct nsx_report *r)
@@ -196,7 +216,7 @@ static json_t *report_value(const struct nsx_report *r)
 	set(root, "trace.path", text(r->path));
 	set(root, "warnings", strings(r->warnings, r->nwarnings));
 	for (size_t i = 0; i < r->nsections; i++)
-		add_section(root, metrics, &r->sections[i]);
+		add_section(root, metrics, &r->sections[i], r);
 	json_object_set_new(root, "metrics", metrics);
 	return root;
 }
