@@ -61,19 +61,17 @@ const char *nsx_pass_missing(const struct nsx_pass *pass,
 
 	for (unsigned i = 0; i < NSX_MAX_NEEDS && pass->needs[i]; i++) {
 		int need = pass->needs[i];
-		const char *tables;
+		enum nsx_field f = (enum nsx_field)(-need - 1);
+		enum nsx_view v = (enum nsx_view)(need - 1);
 
-		if (need >= 2000 && !nsx_has(s, (enum nsx_field)(need - 2000)))
+		if (need < 0 && !nsx_has(s, f))
 			nsx_buf_printf(&b, "%s%s", b.n ? ", " : "",
-				       nsx_field_exporter_name(
-					       (enum nsx_field)(need - 2000),
-					       a));
-		if (need >= 2000 ||
-		    nsx_has_view(s, (enum nsx_view)(need - 1000)))
+				       nsx_field_exporter_name(f, a));
+		if (need < 0 || nsx_has_view(s, v))
 			continue;
-		tables = nsx_view_defs[need - 1000].tables;
 		nsx_buf_printf(&b, "%srows of %.*s", b.n ? ", " : "",
-			       (int)strcspn(tables, "|"), tables);
+			       (int)strcspn(nsx_view_defs[v].tables, "|"),
+			       nsx_view_defs[v].tables);
 	}
 	if (b.n)
 		text = nsx_arena_strdup(a, b.p);

@@ -18,7 +18,8 @@ static void grow_or_die(void *list, size_t *cap, size_t want, size_t size)
 	(grow_or_die(&(s)->list, &(s)->cap, (s)->n + 1, sizeof(*(s)->list)),  \
 	 &(s)->list[(s)->n++])
 
-static const char *say(struct nsx_section *s, const char *fmt, va_list ap)
+static NSX_PRINTF(2, 0) const char *say(struct nsx_section *s, const char *fmt,
+					va_list ap)
 {
 	return nsx_arena_vprintf(s->arena, fmt, ap);
 }

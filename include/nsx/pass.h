@@ -45,8 +45,8 @@ struct nsx_pass {
 	int (*run)(const struct nsx_run *run, struct nsx_section *out,
 		   struct nsx_err *err);
 };
-#define NSX_NEED_VIEW(v) (1000 + NSX_VIEW_##v)
-#define NSX_NEED(f) (2000 + NSX_F_##f)
+#define NSX_NEED_VIEW(v) (1 + NSX_VIEW_##v)
+#define NSX_NEED(f) (-1 - NSX_F_##f)
 
 #define NSX_DEFINE_PASS(name)                                                 \
 	extern const struct nsx_pass nsx_pass_##name;                         \
