@@ -440,15 +440,20 @@ static int place_streams(struct nsx_loader *l, uint32_t *new_id,
 	uint64_t lone = has_process ? 0 : lone_process(l);
 	struct alike *alike = nsx_try_alloc(1, sizeof(*alike), "streams", err);
 	struct renumber r;
-	int rc = alike ? renumber(&l->streams_map, l->t->arena, &r, err) :
-			 err->rc;
+	int rc;
 
-	if (rc)
-		return free(alike), rc;
+	if (!alike)
+		return err->rc;
+	rc = renumber(&l->streams_map, l->t->arena, &r, err);
+	if (rc) {
+		free(alike);
+		return rc;
+	}
 	nsx_keymap_init(&alike->map, "streams");
 	alike->stream = nsx_try_alloc(l->streams_map.n, 4, "streams", err);
-	rc = alike->stream ? 0 : err->rc;
-	for (size_t k = 0; !rc && k < l->streams_map.n; k++)
+	if (!alike->stream)
+		rc = err->rc;
+	for (size_t k = 0; alike->stream && !rc && k < l->streams_map.n; k++)
 		rc = place_stream(l, l->streams_map.keys[r.order[k]].w, lone,
 				  alike, &new_id[r.order[k]], err);
 	nsx_keymap_done(&alike->map);
