@@ -61,17 +61,23 @@ const char *nsx_pass_missing(const struct nsx_pass *pass,
 
 	for (unsigned i = 0; i < NSX_MAX_NEEDS && pass->needs[i]; i++) {
 		int need = pass->needs[i];
-		enum nsx_field f = (enum nsx_field)(-need - 1);
-		enum nsx_view v = (enum nsx_view)(need - 1);
 
-		if (need < 0 && !nsx_has(s, f))
-			nsx_buf_printf(&b, "%s%s", b.n ? ", " : "",
-				       nsx_field_exporter_name(f, a));
-		if (need < 0 || nsx_has_view(s, v))
-			continue;
-		nsx_buf_printf(&b, "%srows of %.*s", b.n ? ", " : "",
-			       (int)strcspn(nsx_view_defs[v].tables, "|"),
-			       nsx_view_defs[v].tables);
+		if (need < 0) {
+			enum nsx_field f = (enum nsx_field)(-need - 1);
+
+			if (!nsx_has(s, f))
+				nsx_buf_printf(&b, "%s%s", b.n ? ", " : "",
+					       nsx_field_exporter_name(f, a));
+		} else if (need > 0) {
+			enum nsx_view v = (enum nsx_view)(need - 1);
+			const char *tables = nsx_view_defs[v].tables;
+
+			if (!nsx_has_view(s, v))
+				nsx_buf_printf(&b, "%srows of %.*s",
+					       b.n ? ", " : "",
+					       (int)strcspn(tables, "|"),
+					       tables);
+		}
 	}
 	if (b.n)
 		text = nsx_arena_strdup(a, b.p);
