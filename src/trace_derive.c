@@ -50,9 +50,13 @@ static int cmp_calls(const void *ctx, uint32_t a, uint32_t b)
 	return c ? c : cmp_i64(r->end_ns[b], r->end_ns[a]);
 }
 
+/* Ranges of equal extent nest in the order of domain and name: the order of
+ * rows in the file means nothing.
+ */
 static int cmp_nvtx(const void *ctx, uint32_t a, uint32_t b)
 {
-	const struct nsx_nvtx_rw *r = ctx;
+	const struct nsx_loader *l = ctx;
+	const struct nsx_nvtx_rw *r = &l->nvtx;
 	int c;
 
 	if (r->thread[a] != r->thread[b])
@@ -60,7 +64,11 @@ static int cmp_nvtx(const void *ctx, uint32_t a, uint32_t b)
 	if (r->kind[a] != r->kind[b])
 		return (int)r->kind[a] - r->kind[b];
 	c = cmp_i64(r->start_ns[a], r->start_ns[b]);
-	return c ? c : cmp_i64(r->end_ns[b], r->end_ns[a]);
+	if (!c)
+		c = cmp_i64(r->end_ns[b], r->end_ns[a]);
+	if (!c)
+		c = cmp_i64(r->domain[a], r->domain[b]);
+	return c ? c : nsx_str_cmp(l->t->strings, r->name[a], r->name[b]);
 }
 
 static int cmp_overheads(const void *ctx, uint32_t a, uint32_t b)
@@ -82,7 +90,7 @@ static int sort_group(void *ctx, size_t i, struct nsx_err *err)
 	case 1:
 		return nsx_colset_sort(&l->call_set, cmp_calls, &l->calls, err);
 	case 2:
-		return nsx_colset_sort(&l->nvtx_set, cmp_nvtx, &l->nvtx, err);
+		return nsx_colset_sort(&l->nvtx_set, cmp_nvtx, l, err);
 	default:
 		return nsx_colset_sort(&l->overhead_set, cmp_overheads,
 				       &l->overheads, err);
@@ -176,7 +184,7 @@ static int settle_crossing(struct nsx_loader *l, struct nsx_err *err)
 		l->t->defects.crossing_ranges = demote_crossing(l, parent, top);
 	nsx_arena_free(a);
 	if (!rc && l->t->defects.crossing_ranges)
-		rc = nsx_colset_sort(&l->nvtx_set, cmp_nvtx, &l->nvtx, err);
+		rc = nsx_colset_sort(&l->nvtx_set, cmp_nvtx, l, err);
 	return rc;
 }
 

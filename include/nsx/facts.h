@@ -84,13 +84,20 @@ struct nsx_barrier { /* in order of thread, start */
 	uint8_t kind;
 };
 
-/* NVTX: the innermost user range open where each op was launched. --------------*/
+/* NVTX: the innermost range open where each op's host call began: of the user's
+ * domains, else of a library's. ------------------------------------------------*/
 struct nsx_nvtx_facts {
 	uint32_t *op_range; /* by op: index of nvtx, NSX_NONE; kernels,
 			       copies, memsets and replays alike             */
 	uint8_t *op_reason; /* by op, where NSX_NONE: enum below             */
 	uint32_t *parent;   /* by nvtx range: the one around it on its thread
 			       and domain, NSX_NONE                          */
+	uint8_t *nested;    /* by nvtx range: it lies in one of its own name
+			       on its thread and domain: its time is part of
+			       that one's                                    */
+	uint32_t *around;   /* by nvtx range: the nearest one open where it
+			       began that is not nested, of all user domains
+			       (all library domains for one of a library)    */
 };
 enum { NSX_UNMAPPED_NO_CALL, NSX_UNMAPPED_NO_RANGE, NSX_UNMAPPED_OPAQUE };
 

@@ -127,7 +127,7 @@ struct nsx_calls {
 	const uint32_t *op;	/* first GPU op it caused, NSX_NONE          */
 	const uint8_t *cls, *flags;
 };
-/* Ordered by (thread, async after stack, start, end descending, row id). */
+/* Ordered by (thread, async after stack, start, end descending, domain, name). */
 enum nsx_nvtx_kind { NSX_NVTX_STACK, NSX_NVTX_ASYNC, NSX_NVTX_MARK };
 enum { NSX_NVTX_OPEN = 1 };
 struct nsx_nvtx {

@@ -34,7 +34,7 @@ def ranges_of(t):
         x.outermost, x.crossing = True, False
     for rows in group_by((x for x in out if x.stacked), lambda x: (x.gtid, x.domain)).values():
         stack = []
-        for x in sorted(rows, key=lambda x: (x.s, -x.end, x.row)):
+        for x in sorted(rows, key=lambda x: (x.s, -x.end, x.domain, x.label)):
             while stack and stack[-1].end <= x.s:
                 stack.pop()
             if stack and x.end > stack[-1].end:
@@ -77,7 +77,7 @@ def attribution(t):
                 i += 1
             opened = [x for x in opened if x.end > at or x.e is None]
             user = [x for x in opened if (x.P, x.domain) not in library]
-            path = sorted(user or opened, key=lambda x: (x.s, -x.end, x.row))
+            path = sorted(user or opened, key=lambda x: (x.s, -x.end, x.domain, x.label))
             if path:
                 t._paths[id(op)] = path
     return t._paths
@@ -102,6 +102,7 @@ def nvtx_ranges(t):
         busy = lambda ops: ms(sum(length(union((x.s, x.e) for x in v))
                                   for v in group_by(ops, lambda x: x.D).values()))
         pushed = [x for x in xs if x.stacked]
+        unknown = [] if pushed and t.ops and t.api else [None]
         rows.append({
             "range_name": label,
             "count": Choice(len(xs), other={"outermost only": sum(x.outermost for x in xs),
@@ -113,9 +114,11 @@ def nvtx_ranges(t):
                                       other={"per outermost": us(
                                           total / max(1, sum(x.outermost for x in xs)))}),
             "exclusive_ms": ms(sum(x.own for x in xs)),
-            "gpu_inclusive_ms": Choice(ns(all_mine), other={"kernels only": ns(kernels(all_mine))}),
-            "gpu_exclusive_ms": Choice(ns(mine), other={"kernels only": ns(kernels(mine))}),
-            "gpu_busy_ms": Choice(busy(all_mine), other={
+            "gpu_inclusive_ms": Choice(ns(all_mine), also=unknown,
+                                       other={"kernels only": ns(kernels(all_mine))}),
+            "gpu_exclusive_ms": Choice(ns(mine), also=unknown,
+                                       other={"kernels only": ns(kernels(mine))}),
+            "gpu_busy_ms": Choice(busy(all_mine), also=unknown, other={
                 "kernels only": busy(kernels(all_mine)), "innermost only": busy(mine),
                 "innermost, kernels only": busy(kernels(mine))}),
         })
