@@ -58,8 +58,9 @@ check:
 # Tests ---------------------------------------------------------------------
 FIX  := $(patsubst tests/fixtures/%.sql,$B/fixtures/%.sqlite,$(sort $(wildcard tests/fixtures/*.sql)))
 UNIT := $(patsubst tests/%.c,$B/tests/%,$(sort $(wildcard tests/unit/test_*.c tests/property/prop_*.c)))
+FUZZ := $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 fixtures: $(FIX)
-test-programs: all fixtures $(UNIT)
+test-programs: all fixtures $(UNIT) $(FUZZ:%=$B/replay/%)
 
 $B/mkfixture: tests/mkfixture.c
 	@mkdir -p $(@D)
@@ -93,6 +94,21 @@ valgrind: all fixtures
 coverage:
 	$(MAKE) check B=$B/coverage CFLAGS='-O0 -g --coverage' SAN=-fprofile-update=atomic
 	tests/coverage.sh $B/coverage
+# Fuzzing --------------------------------------------------------------------
+FUZZTIME ?= 60
+FUZZJOBS ?= 1
+$B/replay/%: tests/fuzz/%.c tests/fuzz/replay.c tests/fuzz/fuzz.h $B/libnsx.a
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(STD) $(WARN) $(HARD) $(CFLAGS) $(LINK) -o $@ $< tests/fuzz/replay.c $B/libnsx.a $(LIBS)
+$B/fuzz/%: tests/fuzz/%.c tests/fuzz/fuzz.h $B/libnsx.a
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(STD) $(WARN) $(HARD) $(CFLAGS) $(LINK) -fsanitize=fuzzer -o $@ $< $B/libnsx.a $(LIBS)
+fuzz-programs: $(FUZZ:%=$B/fuzz/%)
+## fuzz: libFuzzer over all targets (clang), FUZZTIME seconds each
+fuzz:
+	$(MAKE) fuzz-programs fixtures B=$B/clang CC=clang CFLAGS='-O1 -g -fno-omit-frame-pointer' \
+	  SAN='-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all'
+	FUZZTIME=$(FUZZTIME) tests/fuzz/run.sh $B/clang $(FUZZ)
 ## bench: time and memory against a plain scan, on generated traces
 bench: all
 	tests/bench/run.sh $B
@@ -119,5 +135,5 @@ help:
 	@sed -n 's/^## /  make /p' $(MAKEFILE_LIST)
 
 -include $(patsubst %.c,$B/%.d,$(SRC)) $(UNIT:=.d)
-.PHONY: all demo check fixtures test-programs golden unit asan tsan valgrind coverage bench lint format install uninstall clean help FORCE
+.PHONY: all demo check fuzz fuzz-programs fixtures test-programs golden unit asan tsan valgrind coverage bench lint format install uninstall clean help FORCE
 .DELETE_ON_ERROR:

@@ -220,7 +220,8 @@ static int read_columns(struct nsx_db *db, struct nsx_table_info *t,
 		cols[key].is_rowid = true;
 	t->ncolumns = n;
 	t->columns = nsx_arena_get(db->arena, n * sizeof(*cols));
-	memcpy(t->columns, cols, n * sizeof(*cols));
+	if (n)
+		memcpy(t->columns, cols, n * sizeof(*cols));
 	return 0;
 }
 
@@ -266,7 +267,8 @@ static int read_catalogue(struct nsx_db *db, struct nsx_err *err)
 	}
 	if (rc >= 0) {
 		db->tables = nsx_arena_get(db->arena, (n + 1) * sizeof(*list));
-		memcpy(db->tables, list, n * sizeof(*list));
+		if (n)
+			memcpy(db->tables, list, n * sizeof(*list));
 		db->ntables = n;
 	}
 	free(list);

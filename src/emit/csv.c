@@ -12,6 +12,15 @@
 #include <string.h>
 #include "nsx/emit.h"
 
+/* Blanks at the ends are quoted too: some readers trim what is not. */
+static bool needs_quotes(const char *s)
+{
+	size_t n = strlen(s);
+
+	return strpbrk(s, ",\"\r\n") ||
+	       (n && (strchr(" \t", s[0]) || strchr(" \t", s[n - 1])));
+}
+
 static void put_text(FILE *out, const char *s)
 {
 	struct nsx_buf b = {0};
@@ -21,7 +30,7 @@ static void put_text(FILE *out, const char *s)
 		nsx_buf_adds(&b, s);
 		s = b.p;
 	}
-	if (strpbrk(s, ",\"\r\n") || *s == ' ')
+	if (needs_quotes(s))
 		csv_fwrite(out, s, strlen(s));
 	else
 		fputs(s, out);

@@ -81,7 +81,8 @@ static json_t *cell_value(const struct nsx_cell *c)
 	case NSX_T_I64:
 		return json_integer(c->u.i);
 	case NSX_T_F64:
-		return isfinite(c->u.f) ? json_real(c->u.f) : json_null();
+		/* Near the end of the range 15 digits may round to infinity. */
+		return fabs(c->u.f) < 1e308 ? json_real(c->u.f) : json_null();
 	case NSX_T_STR:
 		return text(c->u.s);
 	case NSX_T_BOOL:
