@@ -35,6 +35,20 @@ const char *nsx_say(struct nsx_section *s, const char *fmt, ...)
 	return p;
 }
 
+const char *nsx_say_bytes(struct nsx_section *s, int64_t bytes)
+{
+	static const char *const units[] = {"B", "kB", "MB", "GB", "TB", "PB",
+					    "EB"};
+	double x = (double)bytes;
+	unsigned u = 0;
+
+	while (x >= 999.95 && u + 1 < ARRAY_LEN(units)) {
+		x /= 1000;
+		u++;
+	}
+	return nsx_say(s, u ? "%.2f %s" : "%.0f %s", x, units[u]);
+}
+
 int nsx_cannot(struct nsx_section *s, const char *fmt, ...)
 {
 	va_list ap;

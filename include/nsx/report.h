@@ -111,6 +111,9 @@ void nsx_add_candidate(struct nsx_section *s, const struct nsx_candidate *c);
 const char *nsx_say(struct nsx_section *s, const char *fmt, ...)
 	NSX_PRINTF(2, 3);
 
+/* "25.48 GB": decimal units. */
+const char *nsx_say_bytes(struct nsx_section *s, int64_t bytes);
+
 /* Markdown, in order. Without a heading blocks go under the pass's title. */
 void nsx_md_heading(struct nsx_section *s, const char *heading);
 void nsx_md_subheading(struct nsx_section *s, const char *heading);
