@@ -18,14 +18,15 @@ label(id, name) AS (
          (7, 'Unknown')
 ),
 mem(id, name) AS (
-  SELECT l.id, COALESCE(e.label, l.name)
-  FROM label AS l LEFT JOIN enum_mem_kind AS e ON e.id = l.id
+  SELECT id, label FROM enum_mem_kind
+  UNION ALL
+  SELECT id, name FROM label WHERE id NOT IN (SELECT id FROM enum_mem_kind)
 ),
 piece AS (
   SELECT
     *
   , max(0, end_ns - max(start_ns, COALESCE(max(end_ns) OVER (
-      PARTITION BY device_id, kind, src, dst
+      PARTITION BY device_id, gpu, kind, src, dst
       ORDER BY start_ns, end_ns, rid
       ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), start_ns))) AS added
   FROM _copy
@@ -36,16 +37,16 @@ SELECT
 , COALESCE(s.name, 'kind ' || p.src) AS src_kind
 , COALESCE(d.name, 'kind ' || p.dst) AS dst_kind
 , count(*) AS count
-, sum(p.bytes) AS bytes
+, COALESCE(sum(p.bytes), 0) AS bytes
 , sum(p.end_ns - p.start_ns) AS total_time_ns
 , sum(p.added) / 1e6 AS busy_ms
 , CASE WHEN count(p.bytes) = count(*)
     THEN CAST(sum(p.bytes) AS REAL) / nullif(sum(p.added), 0)
   END AS gbps
-, sum(p.bytes < 65536) AS small_count
+, COALESCE(sum(p.bytes < 65536), 0) AS small_count
 FROM piece AS p
 LEFT JOIN mem AS s ON s.id = p.src
 LEFT JOIN mem AS d ON d.id = p.dst
-GROUP BY p.device_id, p.kind, p.src, p.dst
+GROUP BY p.device_id, p.gpu, p.kind, p.src, p.dst
 ORDER BY total_time_ns DESC, bytes DESC, p.device_id, p.direction
 , src_kind, dst_kind

@@ -48,6 +48,8 @@ def memcpy_summary(t):
 
 
 def memset(t):
+    if not t.ops:
+        return {}  # no GPU work was traced: not known
     xs = [x for x in t.ops if x.kind == "memset"]
     return {"count": len(xs), "bytes": sum(x.bytes or 0 for x in xs),
             "total_time_ns": sum(x.e - x.s for x in xs)}
