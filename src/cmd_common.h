@@ -3,7 +3,7 @@
 #define NSX_CMD_COMMON_H
 
 #include <stdio.h>
-#include "nsx/schema.h"
+#include "nsx/pass.h"
 
 /* Opens and probes a trace. Owner: the caller, nsx_trace_file_close. */
 struct nsx_trace_file {
@@ -28,5 +28,8 @@ void nsx_print_line(const char *s);
 
 /* The block of --print-schema: the tables in use, then all of them. */
 void nsx_print_tables(const struct nsx_schema *s);
+/* What an analysis means, and the SQL that reproduces it on this file. */
+int nsx_print_definition(const struct nsx_pass *pass,
+			 const struct nsx_schema *s, struct nsx_err *err);
 
 #endif

@@ -157,21 +157,28 @@ static bool is_one_of(const char *s, const char *a, const char *b,
 	return !strcmp(s, a) || !strcmp(s, b) || !strcmp(s, c);
 }
 
+static int check_id(const char *id, struct nsx_err *err)
+{
+	if (id && !nsx_pass_find(id))
+		return nsx_fail(err, NSX_E_USAGE, "no analysis '%s'; run "
+				"'nsys-explain passes' for the list", id);
+	return 0;
+}
+
 /* Each id of a comma-separated list must be a pass. */
 static int check_ids(const char *list, struct nsx_err *err)
 {
-	while (list && *list) {
+	int rc = 0;
+
+	while (!rc && list && *list) {
 		char id[64];
 		size_t n = strcspn(list, ",");
 
 		snprintf(id, sizeof(id), "%.*s", (int)n, list);
-		if (!nsx_pass_find(id))
-			return nsx_fail(err, NSX_E_USAGE,
-					"no analysis '%s'; run 'nsys-explain "
-					"passes' for the list", id);
+		rc = check_id(id, err);
 		list += n + (list[n] == ',');
 	}
-	return 0;
+	return rc;
 }
 
 static int check_args(const struct args *a, int noperands, struct nsx_err *err)
@@ -201,8 +208,15 @@ static int check_args(const struct args *a, int noperands, struct nsx_err *err)
 	if (a->json && a->md)
 		return nsx_fail(err, NSX_E_USAGE,
 				"--json and --md exclude each other");
+	if (a->explain && a->window)
+		return nsx_fail(err, NSX_E_USAGE, "--explain gives the SQL for "
+				"a whole trace: leave --window out");
+	if (a->print_schema && (a->json || a->md))
+		return nsx_fail(err, NSX_E_USAGE, "--print-schema prints before "
+				"the summary of a run: leave --json and --md "
+				"out");
 	if (check_ids(a->pass, err) || check_ids(a->skip, err) ||
-	    check_ids(a->explain, err))
+	    check_id(a->explain, err))
 		return err->rc;
 	return 0;
 }
@@ -322,7 +336,11 @@ static int run(const struct nsx_cmd *cmd, int argc, char **argv)
 	nsx_progress_stage(&progress, "open", 0);
 	rc = nsx_trace_file_open(argv[1], &f, &err);
 	if (!rc) {
-		rc = explain(&a, argv[1], &f.schema, &err);
+		if (a.print_schema)
+			nsx_print_tables(&f.schema);
+		rc = a.explain ? nsx_print_definition(nsx_pass_find(a.explain),
+						      &f.schema, &err) :
+				 explain(&a, argv[1], &f.schema, &err);
 		nsx_trace_file_close(&f);
 	}
 	stop_ticker(&ticker);

@@ -14,6 +14,9 @@ int nsx_emit_md(const struct nsx_report *r, FILE *out, struct nsx_err *err);
 /* One table; header always, rows all. t NULL: the layout's header only. */
 int nsx_emit_csv(const struct nsx_layout *layout, const struct nsx_table *t,
 		 FILE *out, struct nsx_err *err);
+/* The values and tables of one section, as an object. */
+int nsx_emit_json_section(const struct nsx_section *s, FILE *out,
+			  struct nsx_err *err);
 /* {"error":{"code","message"}} */
 int nsx_emit_json_error(const struct nsx_err *e, FILE *out,
 			struct nsx_err *err);

@@ -23,7 +23,7 @@ enum nsx_status {
 struct nsx_pass;
 
 struct nsx_value { /* a named value of a section */
-	const char *key; /* a dot makes a nested object                      */
+	const char *key; /* a dot makes a nested object, "\." is a dot       */
 	struct nsx_cell cell;
 };
 

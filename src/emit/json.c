@@ -24,33 +24,35 @@ static json_t *must(json_t *v)
 	return v;
 }
 
-/* The object that holds the last part of a dotted key; *ret_key is that part. */
-static json_t *descend(json_t *at, const char *key, const char **ret_key)
+/* Appends the first part of a dotted key ("\\." is a dot of the name itself).
+ * Returns what follows its dot; NULL: it was the last.
+ */
+static const char *take_part(const char *key, struct nsx_buf *b)
 {
-	const char *dot;
-
-	while ((dot = strchr(key, '.'))) {
-		char part[64];
-		json_t *next;
-
-		snprintf(part, sizeof(part), "%.*s", (int)(dot - key), key);
-		next = json_object_get(at, part);
-		if (!json_is_object(next)) {
-			next = must(json_object());
-			json_object_set_new(at, part, next);
-		}
-		at = next;
-		key = dot + 1;
+	for (; *key && *key != '.'; key++) {
+		key += *key == '\\' && key[1];
+		nsx_buf_add(b, key, 1);
 	}
-	*ret_key = key;
-	return at;
+	return *key ? key + 1 : NULL;
 }
 
-static void set(json_t *object, const char *key, json_t *value)
+static void set(json_t *at, const char *key, json_t *value)
 {
-	json_t *at = descend(object, key, &key);
+	struct nsx_buf b = {0};
 
-	json_object_set_new(at, key, must(value));
+	nsx_buf_adds(&b, "");
+	while ((key = take_part(key, &b))) {
+		json_t *next = json_object_get(at, b.p);
+
+		if (!json_is_object(next)) {
+			next = must(json_object());
+			json_object_set_new(at, b.p, next);
+		}
+		at = next;
+		nsx_buf_clear(&b);
+	}
+	json_object_set_new(at, b.p, must(value));
+	nsx_buf_done(&b);
 }
 
 static json_t *text(const char *s)
@@ -127,10 +129,9 @@ static json_t *strings(const char *const *v, size_t n)
 /* The section's queries as scripts that run without this program.  None for
  * what was not computed, and none for a part of the trace: they speak of all.
  */
-static json_t *queries(const struct nsx_section *s, const struct nsx_report *r)
+static json_t *queries(const struct nsx_section *s, const struct nsx_trace *t)
 {
 	json_t *o = must(json_object());
-	const struct nsx_trace *t = r->trace;
 	const struct nsx_query *q;
 	struct nsx_err err;
 
@@ -146,14 +147,8 @@ static json_t *queries(const struct nsx_section *s, const struct nsx_report *r)
 	return o;
 }
 
-static json_t *section_value(const struct nsx_section *s,
-			     const struct nsx_report *r)
+static void add_content(json_t *o, const struct nsx_section *s)
 {
-	json_t *o = must(json_object());
-
-	set(o, "present", json_boolean(s->status == NSX_S_ANSWERED));
-	if (s->status != NSX_S_ANSWERED)
-		set(o, "reason", text(s->reason ? s->reason : ""));
 	for (size_t i = 0; i < s->nvalues; i++)
 		set(o, s->values[i].key, cell_value(&s->values[i].cell));
 	for (size_t i = 0; i < s->ntables; i++) {
@@ -162,8 +157,27 @@ static json_t *section_value(const struct nsx_section *s,
 		if (l->key && l->json_rows != -2)
 			set(o, l->key, table_value(s->tables[i]));
 	}
+}
+
+static json_t *plain_value(const struct nsx_section *s)
+{
+	json_t *o = must(json_object());
+
+	add_content(o, s);
+	return o;
+}
+
+static json_t *section_value(const struct nsx_section *s,
+			     const struct nsx_trace *t)
+{
+	json_t *o = must(json_object());
+
+	set(o, "present", json_boolean(s->status == NSX_S_ANSWERED));
+	if (s->status != NSX_S_ANSWERED)
+		set(o, "reason", text(s->reason ? s->reason : ""));
+	add_content(o, s);
 	set(o, "notes", strings(s->notes, s->nnotes));
-	set(o, "sql", queries(s, r));
+	set(o, "sql", queries(s, t));
 	return o;
 }
 
@@ -175,7 +189,7 @@ static const struct nsx_cell *bare_value(const struct nsx_section *s)
 	return nsx_section_value(s, "*");
 }
 
-/* Sections that stand at the top level, not in metrics. */
+/* Sections that stand at the top level, not in metrics: plain objects. */
 static bool is_top(const char *id)
 {
 	static const char *const top[] = {"input", "schema", "windows",
@@ -189,9 +203,10 @@ static bool is_top(const char *id)
 
 static void add_section(json_t *root, json_t *metrics,
 			const struct nsx_section *s,
-			const struct nsx_report *r)
+			const struct nsx_trace *t)
 {
-	json_t *at = is_top(s->pass->id) ? root : metrics;
+	bool top = is_top(s->pass->id);
+	json_t *at = top ? root : metrics;
 	const struct nsx_table *rows;
 
 	if (s->status == NSX_S_SKIPPED)
@@ -203,7 +218,7 @@ static void add_section(json_t *root, json_t *metrics,
 	else if ((rows = nsx_section_table(s, "*")))
 		set(at, s->pass->id, table_value(rows));
 	else
-		set(at, s->pass->id, section_value(s, r));
+		set(at, s->pass->id, top ? plain_value(s) : section_value(s, t));
 }
 
 static json_t *report_value(const struct nsx_report *r)
@@ -217,7 +232,7 @@ static json_t *report_value(const struct nsx_report *r)
 	set(root, "trace.path", text(r->path));
 	set(root, "warnings", strings(r->warnings, r->nwarnings));
 	for (size_t i = 0; i < r->nsections; i++)
-		add_section(root, metrics, &r->sections[i], r);
+		add_section(root, metrics, &r->sections[i], r->trace);
 	json_object_set_new(root, "metrics", metrics);
 	return root;
 }
@@ -236,6 +251,12 @@ static int dump(json_t *root, FILE *out, struct nsx_err *err)
 int nsx_emit_json(const struct nsx_report *r, FILE *out, struct nsx_err *err)
 {
 	return dump(report_value(r), out, err);
+}
+
+int nsx_emit_json_section(const struct nsx_section *s, FILE *out,
+			  struct nsx_err *err)
+{
+	return dump(plain_value(s), out, err);
 }
 
 int nsx_emit_json_error(const struct nsx_err *e, FILE *out,
