@@ -37,14 +37,19 @@ def compute_cover(t):
                                 or x.kind == "kernel" and not is_comm(x))) for d in t.devices}
 
 
-def host_ops(t):
-    """Only where no GPU work was recorded: NCCL's own ranges on the host."""
-    rows, by_op = [], {}
+def host_ranges(t):
+    """(op, pid, ns) of NCCL's own ranges, used only where no GPU work was recorded."""
     for x in t.nvtx:
         flat = x.name.lower().replace("_", "")
         op = next((o for o in OPS if o in flat), None)
         if (x.stacked or x.loose) and x.e is not None and op and re.match("nccl|rccl", flat):
-            by_op.setdefault(op, []).append(x.e - x.s)
+            yield op, x.pid, x.e - x.s
+
+
+def host_ops(t):
+    rows, by_op = [], {}
+    for op, _, ns in host_ranges(t):
+        by_op.setdefault(op, []).append(ns)
     for op, ns in by_op.items():
         rows.append({"op_name": op, "source": "nvtx", "count": len(ns),
                      "total_time_ms": ms(sum(ns)), "max_duration_ms": ms(max(ns)),
@@ -72,10 +77,12 @@ def nccl_ops(t):
 
 def nccl_by_pid(t):
     rows = []
-    for pid, ks in group_by(comm_kernels(t), lambda k: k.pid).items():
-        ns = [k.e - k.s for k in ks]
-        by_op = group_by(ks, op_name)
-        top = min(by_op, key=lambda o: (-sum(k.e - k.s for k in by_op[o]), o))
+    events = ([(op_name(k), k.pid, k.e - k.s) for k in comm_kernels(t)] if t.ops
+              else host_ranges(t))
+    for pid, mine in group_by(events, lambda x: x[1]).items():
+        ns = [x[2] for x in mine]
+        by_op = group_by(mine, lambda x: x[0])
+        top = min(by_op, key=lambda o: (-sum(x[2] for x in by_op[o]), o))
         rows.append({"pid": pid, "total_nccl_time_ms": ms(sum(ns)), "nccl_event_count": len(ns),
                      "max_duration_ms": ms(max(ns)), "top_nccl_op": top})
     return rows
