@@ -352,7 +352,8 @@ static bool add_blocks(struct nsx_buf *b, const struct nsx_section *s,
 {
 	const char *current = s->pass->title;
 	bool own = current && !strcmp(current, heading);
-	bool any = own && s->status != NSX_S_NULL;
+	bool any = own && s->status != NSX_S_NULL &&
+		   s->status != NSX_S_SKIPPED;
 
 	if (any)
 		add_intro(b, s);
