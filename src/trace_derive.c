@@ -12,6 +12,29 @@ static int cmp_i64(int64_t a, int64_t b)
 	return a < b ? -1 : a > b;
 }
 
+static int cmp_u32(uint32_t a, uint32_t b)
+{
+	return a < b ? -1 : a > b;
+}
+
+/* Ops of one kind at the same time on one device: by what they are, so that
+ * the order of rows in the file never shows.
+ */
+static int cmp_content(const struct nsx_loader *l, uint32_t a, uint32_t b)
+{
+	const struct nsx_ops_rw *o = &l->ops;
+	int c = cmp_u32(o->stream[a], o->stream[b]);
+
+	if (!c)
+		c = nsx_str_cmp(l->t->strings, o->name[a], o->name[b]);
+	if (!c)
+		c = cmp_u32(o->call[a], o->call[b]); /* correlation ids yet */
+	if (!c && (o->kind[a] == NSX_OP_MEMCPY || o->kind[a] == NSX_OP_MEMSET))
+		c = memcmp(&l->copies[o->detail[a]], &l->copies[o->detail[b]],
+			   sizeof(*l->copies));
+	return c;
+}
+
 static int cmp_ops(const void *ctx, uint32_t a, uint32_t b)
 {
 	const struct nsx_loader *l = ctx;
@@ -36,12 +59,15 @@ static int cmp_ops(const void *ctx, uint32_t a, uint32_t b)
 	c = cmp_i64(o->start_ns[a], o->start_ns[b]);
 	if (!c)
 		c = cmp_i64(o->end_ns[a], o->end_ns[b]);
-	return c ? c : (int)o->kind[a] - o->kind[b];
+	if (!c)
+		c = (int)o->kind[a] - o->kind[b];
+	return c ? c : cmp_content(l, a, b);
 }
 
 static int cmp_calls(const void *ctx, uint32_t a, uint32_t b)
 {
-	const struct nsx_calls_rw *r = ctx;
+	const struct nsx_loader *l = ctx;
+	const struct nsx_calls_rw *r = &l->calls;
 	int c;
 
 	if (r->thread[a] != r->thread[b])
@@ -88,7 +114,7 @@ static int sort_group(void *ctx, size_t i, struct nsx_err *err)
 	case 0:
 		return nsx_colset_sort(&l->op_set, cmp_ops, l, err);
 	case 1:
-		return nsx_colset_sort(&l->call_set, cmp_calls, &l->calls, err);
+		return nsx_colset_sort(&l->call_set, cmp_calls, l, err);
 	case 2:
 		return nsx_colset_sort(&l->nvtx_set, cmp_nvtx, l, err);
 	default:
