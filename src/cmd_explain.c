@@ -286,10 +286,15 @@ static int explain(const struct args *a, const char *path,
 	};
 	struct nsx_load_opts load = {o.threads, a->window, &progress};
 	struct nsx_trace *trace = NULL;
+	struct nsx_phase_map *phases = NULL;
 	struct nsx_report *r = NULL;
 	char dir[4096];
-	int rc = nsx_trace_load(schema, &load, &trace, err);
+	int rc = a->phase_map ? nsx_phase_map_read(a->phase_map, &phases, err) :
+				0;
 
+	o.phases = phases;
+	if (!rc)
+		rc = nsx_trace_load(schema, &load, &trace, err);
 	if (!rc)
 		rc = nsx_run_passes(trace, &o, &r, err);
 	nsx_progress_stage(&progress, "writing", 0);
@@ -308,6 +313,7 @@ static int explain(const struct args *a, const char *path,
 	}
 	nsx_report_free(r);
 	nsx_trace_free(trace);
+	nsx_phase_map_free(phases);
 	return rc;
 }
 

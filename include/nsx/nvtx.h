@@ -2,6 +2,8 @@
 #ifndef NSX_NVTX_H
 #define NSX_NVTX_H
 
+#include "nsx/phase.h"
+#include "nsx/table.h"
 #include "nsx/trace.h"
 
 /* A range never closed is open for ever. */
@@ -37,5 +39,30 @@ struct nsx_nvtx_groups {
 int nsx_nvtx_group(const struct nsx_trace *t, bool by_process,
 		   struct nsx_arena *a, struct nsx_nvtx_groups *ret,
 		   struct nsx_err *err);
+
+/* Phases of the user's map. A range is of the phase its name belongs to, else
+ * of that of the nearest range around it, of any domain; of start/end ranges
+ * only the name counts. Phases are indices; nsx_phase_count(m) is "unmapped".
+ */
+struct nsx_nvtx_phases {
+	const struct nsx_phase_map *map;
+	uint32_t *of; /* by nvtx                                             */
+	uint32_t *below; /* for a walk over all domains                      */
+};
+int nsx_nvtx_phase_ranges(const struct nsx_trace *t,
+			  const struct nsx_phase_map *m, struct nsx_arena *a,
+			  struct nsx_nvtx_phases *ret, struct nsx_err *err);
+/* Time of the kernels launched in a range, by the phase of the innermost one
+ * (of any domain): *ret[process * (phases + 1) + phase]. Owner: a.
+ */
+int nsx_nvtx_phase_kernels(const struct nsx_trace *t,
+			   const struct nsx_phase_map *m, struct nsx_arena *a,
+			   int64_t **ret, struct nsx_err *err);
+/* Rows of (phase, total ms, share), by total, "unmapped" last. ns has one more
+ * place than there are phases.
+ */
+int nsx_nvtx_phase_rows(const struct nsx_phase_map *m, const int64_t *ns,
+			struct nsx_table *table, int64_t *ret_total_ns,
+			struct nsx_err *err);
 
 #endif

@@ -30,6 +30,7 @@ struct nsx_run {
 
 struct nsx_pass {
 	const char *id;
+	const char *json;    /* its place in metrics ("by_pid.nvtx"); NULL: id */
 	const char *title;   /* its "## " heading in report.md; NULL: none   */
 	const char *summary; /* one line, for `nsys-explain passes`          */
 	const char *doc;     /* definition, formula, what it misses          */

@@ -1,4 +1,5 @@
-/* json.c - the only jansson user: the report as one value, dumped once.
+/* json.c - the only jansson user: the report as one value, dumped once; and
+ * reading of phase maps.
  *
  * Tables hold their top rows only (nsx_layout.json_rows), so the value stays
  * small however large the trace.  Keys with dots become nested objects.
@@ -10,6 +11,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include "emit/jsonread.h"
 #include "nsx/emit.h"
 #include "nsx/pass.h"
 
@@ -207,18 +209,19 @@ static void add_section(json_t *root, json_t *metrics,
 {
 	bool top = is_top(s->pass->id);
 	json_t *at = top ? root : metrics;
+	const char *key = s->pass->json ? s->pass->json : s->pass->id;
 	const struct nsx_table *rows;
 
 	if (s->status == NSX_S_SKIPPED)
 		return;
 	if (s->status == NSX_S_NULL)
-		set(at, s->pass->id, json_null());
+		set(at, key, json_null());
 	else if (bare_value(s))
-		set(at, s->pass->id, cell_value(bare_value(s)));
+		set(at, key, cell_value(bare_value(s)));
 	else if ((rows = nsx_section_table(s, "*")))
-		set(at, s->pass->id, table_value(rows));
+		set(at, key, table_value(rows));
 	else
-		set(at, s->pass->id, top ? plain_value(s) : section_value(s, t));
+		set(at, key, top ? plain_value(s) : section_value(s, t));
 }
 
 static json_t *report_value(const struct nsx_report *r)
@@ -231,8 +234,12 @@ static json_t *report_value(const struct nsx_report *r)
 	set(root, "generated_at", text(r->generated_at));
 	set(root, "trace.path", text(r->path));
 	set(root, "warnings", strings(r->warnings, r->nwarnings));
-	for (size_t i = 0; i < r->nsections; i++)
-		add_section(root, metrics, &r->sections[i], r->trace);
+	/* Sections inside others come after those they are in. */
+	for (unsigned inner = 0; inner < 2; inner++)
+		for (size_t i = 0; i < r->nsections; i++)
+			if (inner == (r->sections[i].pass->json != NULL))
+				add_section(root, metrics, &r->sections[i],
+					    r->trace);
 	json_object_set_new(root, "metrics", metrics);
 	return root;
 }
@@ -270,4 +277,65 @@ int nsx_emit_json_error(const struct nsx_err *e, FILE *out,
 	set(root, "error.code", text(codes[-e->rc]));
 	set(root, "error.message", text(e->msg));
 	return dump(root, out, err);
+}
+
+/* Reading ---------------------------------------------------------------------*/
+
+static int read_strings(const char *key, json_t *list, const char *path,
+			nsx_json_string_fn fn, void *ctx, struct nsx_err *err)
+{
+	size_t i;
+	json_t *v;
+	int rc = json_array_size(list) ? 0 : fn(ctx, key, NULL, 0, err);
+
+	json_array_foreach(list, i, v) {
+		if (!rc && !json_is_string(v))
+			return nsx_fail(err, NSX_E_USAGE,
+					"cannot use '%s': entry %zu of '%s' is "
+					"not a string", path, i + 1, key);
+		if (!rc)
+			rc = fn(ctx, key, json_string_value(v), i, err);
+	}
+	return rc;
+}
+
+static int read_object(json_t *root, const char *path, nsx_json_string_fn fn,
+		       void *ctx, struct nsx_err *err)
+{
+	const char *key;
+	json_t *v;
+	int rc = 0;
+
+	if (!json_is_object(root))
+		return nsx_fail(err, NSX_E_USAGE, "cannot use '%s': it is not "
+				"a JSON object {name: [text, ...], ...}", path);
+	json_object_foreach(root, key, v) {
+		if (!rc && json_is_string(v))
+			rc = fn(ctx, key, json_string_value(v), 0, err);
+		else if (!rc && json_is_array(v))
+			rc = read_strings(key, v, path, fn, ctx, err);
+		else if (!rc)
+			rc = nsx_fail(err, NSX_E_USAGE,
+				      "cannot use '%s': '%s' is neither a "
+				      "string nor a list of strings", path,
+				      key);
+	}
+	return rc;
+}
+
+int nsx_json_each_string(const char *json, size_t n, const char *path,
+			 nsx_json_string_fn fn, void *ctx, struct nsx_err *err)
+{
+	json_error_t e;
+	json_t *root = json_loadb(json, n, JSON_REJECT_DUPLICATES |
+						   JSON_DECODE_ANY, &e);
+	int rc;
+
+	if (!root)
+		return nsx_fail(err, NSX_E_USAGE,
+				"cannot read '%s' as JSON: line %d, column %d: "
+				"%s", path, e.line, e.column, e.text);
+	rc = read_object(root, path, fn, ctx, err);
+	json_decref(root);
+	return rc;
 }

@@ -141,7 +141,7 @@ def nvtx_kernel_time(t):
 
 
 def nvtx_coverage(t):
-    if not t.kernels:
+    if not t.kernels or not t.nvtx or not t.api:
         return {}
     paths = attribution(t)
     total = sum(k.e - k.s for k in t.kernels)
@@ -161,6 +161,7 @@ def nvtx_coverage(t):
 
 def nvtx_by_pid(t):
     paths, attributed, covered, total = attribution(t), {}, {}, {}
+    unknown = [] if t.kernels and t.api else [None]
     for k in t.kernels:
         total[k.pid] = total.get(k.pid, 0) + k.e - k.s
         if id(k) in paths:
@@ -175,8 +176,8 @@ def nvtx_by_pid(t):
             "nvtx_count": Choice(len(xs), other={"outermost only": sum(x.outermost for x in xs)}),
             "nvtx_total_time_ms": Choice(ms(sum(x.ns for x in xs if x.outermost)),
                                          other={"with recursion": ms(sum(x.ns for x in xs))}),
-            "attributed_kernel_time_ms": ms(sum(k.e - k.s for k in ks)),
-            "attributed_kernel_count": len(ks),
+            "attributed_kernel_time_ms": Choice(ms(sum(k.e - k.s for k in ks)), also=unknown),
+            "attributed_kernel_count": Choice(len(ks), also=unknown),
             "pid_attribution_coverage_pct": Choice(
                 pct(covered.get(pid, 0), total.get(pid)),
                 also=[] if total.get(pid) else [0.0]),
