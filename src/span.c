@@ -215,3 +215,55 @@ int64_t nsx_spans_within(const struct nsx_spans *s, const int64_t *prefix,
 		return 0;
 	return before(s, prefix, end_ns) - before(s, prefix, start_ns);
 }
+
+/* The two latest ends among distinct groups that have begun: whatever else
+ * runs ends no later than the second of them.
+ */
+struct latest {
+	uint32_t group[2];
+	int64_t end_ns[2];
+};
+
+static void begin(struct latest *l, uint32_t group, int64_t end_ns)
+{
+	if (group == l->group[0]) {
+		l->end_ns[0] = NSX_MAX(l->end_ns[0], end_ns);
+	} else if (end_ns > l->end_ns[0]) {
+		l->group[1] = l->group[0];
+		l->end_ns[1] = l->end_ns[0];
+		l->group[0] = group;
+		l->end_ns[0] = end_ns;
+	} else if (end_ns > l->end_ns[1]) {
+		l->group[1] = group;
+		l->end_ns[1] = end_ns;
+	}
+}
+
+void nsx_group_times(const int64_t *start_ns, const int64_t *end_ns,
+		     const uint32_t *group, size_t n,
+		     struct nsx_group_time *by_group)
+{
+	struct latest l = {{NSX_NONE, NSX_NONE}, {INT64_MIN, INT64_MIN}};
+
+	for (size_t i = 0; i < n; i++)
+		if (group[i] != NSX_NONE)
+			by_group[group[i]].end_ns = INT64_MIN;
+	for (size_t i = 0; i < n; i++) {
+		int64_t a = start_ns[i], b = end_ns[i];
+		int64_t next = i + 1 < n ? start_ns[i + 1] : INT64_MAX;
+		struct nsx_group_time *x =
+			group[i] == NSX_NONE ? NULL : &by_group[group[i]];
+		int64_t from, to;
+
+		if (x && b > x->end_ns) {
+			x->busy_ns += b - NSX_MAX(a, x->end_ns);
+			x->end_ns = b;
+		}
+		if (b > a)
+			begin(&l, group[i], b);
+		from = NSX_MAX(a, l.end_ns[1]);
+		to = NSX_MIN(next, l.end_ns[0]);
+		if (l.group[0] != NSX_NONE && from < to)
+			by_group[l.group[0]].exclusive_ns += to - from;
+	}
+}

@@ -1,9 +1,7 @@
 /* top_kernels.c - kernels by (name, device).
  *
- * One sweep a device: ops come in order of start, so a group's union needs
- * only its running end, and "no other work at that moment" only the two
- * greatest ends among distinct groups: whatever else runs ends no later than
- * the second of them.
+ * One sweep a device gives each group its durations, then one its union and
+ * the part in which nothing else ran (nsx_group_times).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -57,12 +55,13 @@ struct group {
 	uint32_t device;
 	size_t n; /* counted executions; their durations lie at `at` */
 	size_t at;
-	int64_t total_ns, busy_ns, exclusive_ns, busy_end_ns;
+	int64_t total_ns;
 	uint8_t comm;
 };
 struct groups {
 	struct group *v;
 	size_t n, cap;
+	struct nsx_group_time *time; /* by group */
 	uint32_t *by_name; /* index + 1 by nsx_str, of one device */
 	uint32_t *of_op;   /* by op, NSX_NONE for what is no kernel */
 	int64_t *durations;
@@ -90,7 +89,6 @@ static int group_device(const struct nsx_trace *t, uint32_t device,
 				return err->rc;
 			g->v[g->n] = (struct group){
 				.name = name, .device = device,
-				.busy_end_ns = INT64_MIN,
 				.comm = nsx_op_shape(t, i)->op};
 			*slot = (uint32_t)++g->n;
 		}
@@ -102,54 +100,6 @@ static int group_device(const struct nsx_trace *t, uint32_t device,
 	for (size_t k = first; k < g->n; k++)
 		g->by_name[g->v[k].name] = 0;
 	return 0;
-}
-
-/* The two latest ends among distinct groups that have begun. */
-struct latest {
-	uint32_t group[2];
-	int64_t end_ns[2];
-};
-
-static void begin(struct latest *l, uint32_t group, int64_t end_ns)
-{
-	if (group == l->group[0]) {
-		l->end_ns[0] = NSX_MAX(l->end_ns[0], end_ns);
-	} else if (end_ns > l->end_ns[0]) {
-		l->group[1] = l->group[0];
-		l->end_ns[1] = l->end_ns[0];
-		l->group[0] = group;
-		l->end_ns[0] = end_ns;
-	} else if (end_ns > l->end_ns[1]) {
-		l->group[1] = group;
-		l->end_ns[1] = end_ns;
-	}
-}
-
-static void sweep_device(const struct nsx_trace *t, uint32_t device,
-			 struct groups *g)
-{
-	const struct nsx_device *d = &t->device[device];
-	size_t end = d->ops_at + d->nops;
-	struct latest l = {{NSX_NONE, NSX_NONE}, {INT64_MIN, INT64_MIN}};
-
-	for (size_t i = d->ops_at; i < end; i++) {
-		int64_t a = t->ops.start_ns[i], b = t->ops.end_ns[i];
-		int64_t next = i + 1 < end ? t->ops.start_ns[i + 1] : INT64_MAX;
-		struct group *x = g->of_op[i] == NSX_NONE ?
-					  NULL : &g->v[g->of_op[i]];
-		int64_t from, to;
-
-		if (x && b > x->busy_end_ns) {
-			x->busy_ns += b - NSX_MAX(a, x->busy_end_ns);
-			x->busy_end_ns = b;
-		}
-		if (b > a)
-			begin(&l, g->of_op[i], b);
-		from = NSX_MAX(a, l.end_ns[1]);
-		to = NSX_MIN(next, l.end_ns[0]);
-		if (l.group[0] != NSX_NONE && from < to)
-			g->v[l.group[0]].exclusive_ns += to - from;
-	}
 }
 
 /* Durations of counted kernels, group by group. */
@@ -193,12 +143,22 @@ static int make_groups(const struct nsx_run *run, struct groups *g,
 				       "kernel groups", err);
 	if (!g->by_name || !g->of_op)
 		return err->rc;
-	for (uint32_t d = 0; !rc && d < t->ndevices; d++) {
+	for (uint32_t d = 0; !rc && d < t->ndevices; d++)
 		rc = group_device(t, d, g, err);
-		if (!rc)
-			sweep_device(t, d, g);
+	if (rc)
+		return rc;
+	g->time = nsx_arena_try_array(run->scratch, g->n, sizeof(*g->time),
+				      "kernel groups", err);
+	if (!g->time)
+		return err->rc;
+	for (uint32_t d = 0; d < t->ndevices; d++) {
+		const struct nsx_device *dev = &t->device[d];
+
+		nsx_group_times(t->ops.start_ns + dev->ops_at,
+				t->ops.end_ns + dev->ops_at,
+				g->of_op + dev->ops_at, dev->nops, g->time);
 	}
-	return rc ? rc : spread_durations(t, g, run->scratch, err);
+	return spread_durations(t, g, run->scratch, err);
 }
 
 static void quantile_cells(struct nsx_cell *row, int64_t *v, size_t n)
@@ -240,8 +200,8 @@ static int fill_kernels(const struct nsx_trace *t, const struct groups *g,
 		if (x->n)
 			row[AVG] = nsx_us((double)x->total_ns / (double)x->n);
 		row[PCT] = nsx_pct((double)x->total_ns, (double)g->total_ns);
-		row[BUSY] = nsx_ms(x->busy_ns);
-		row[EXCLUSIVE] = nsx_ms(x->exclusive_ns);
+		row[BUSY] = nsx_ms(g->time[k].busy_ns);
+		row[EXCLUSIVE] = nsx_ms(g->time[k].exclusive_ns);
 		row[CATEGORY] = nsx_string(
 			x->comm ? "comm" : nsx_kernel_category(name, NULL));
 		quantile_cells(row, g->durations + x->at, x->n);
