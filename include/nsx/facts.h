@@ -29,9 +29,19 @@ struct nsx_partition {
 
 /* Iterations and the steady window (SEMANTICS 12, 13). ------------------------*/
 struct nsx_iteration {
-	uint32_t process, device;
+	uint32_t process, device; /* process: NSX_NONE when not known      */
 	int64_t start_ns, end_ns;
 	bool steady, slow;
+};
+/* A way to see iterations that was tried: best first. */
+struct nsx_cadence {
+	const char *method; /* "nvtx", "sequence", "graph_replay",
+			       "collective", "gaps"                          */
+	nsx_str name;	    /* range or kernel that marks a start; 0 none    */
+	uint32_t process;   /* NSX_NONE when not known                       */
+	size_t n;
+	double coverage, cv, score;
+	bool chosen;
 };
 struct nsx_steady {
 	struct nsx_window window; /* start == end: none was found            */
@@ -106,8 +116,13 @@ struct nsx_facts {
 	struct nsx_nvtx_facts nvtx;
 	struct nsx_iteration *iterations; /* by process, device, start       */
 	size_t niterations;
-	const char *iteration_method, *iteration_confidence;
+	const char *iteration_method, *iteration_confidence; /* NULL: none   */
+	struct nsx_cadence *cadences;
+	size_t ncadences;
 	struct nsx_steady steady;
+	uint32_t limiting; /* device with the least idle and exposed
+			      communication in the steady window: the latest
+			      rank; NSX_NONE without devices                 */
 	struct nsx_idle *idle; /* by device                                  */
 	struct nsx_barrier *barriers;
 	size_t nbarriers;
@@ -132,6 +147,14 @@ int nsx_facts_barriers(struct nsx_facts *f, const struct nsx_trace *t,
 		       unsigned threads, struct nsx_err *err);
 int nsx_facts_idle(struct nsx_facts *f, const struct nsx_trace *t,
 		   unsigned threads, struct nsx_err *err);
+
+/* The window findings are priced on: the steady one, which with a user's window
+ * is that one; start == end without GPU work.
+ */
+static inline struct nsx_window nsx_judged(const struct nsx_facts *f)
+{
+	return f->steady.window;
+}
 
 /* Time of each class on a device inside [start, end), which must lie inside
  * the window in force: exact, sums to end - start.

@@ -38,8 +38,11 @@ struct nsx_block { /* a piece of Markdown */
 	size_t max_rows;
 };
 
-/* A candidate finding: something that costs time, priced as disjoint spans of
- * one device inside a window.
+/* A candidate finding: something that costs time, priced as spans of one device
+ * in the window in force; the findings section cuts them to the steady window,
+ * and takes out what a finding above already prices.  Texts are Markdown, also
+ * in JSON: names from the trace go through nsx_md_name.  Candidates of several
+ * devices with one id and key become one finding.
  */
 struct nsx_candidate {
 	const char *id, *title, *category;
@@ -69,7 +72,7 @@ struct nsx_section {
 	size_t nblocks, cap_blocks;
 	struct nsx_candidate *candidates;
 	size_t ncandidates, cap_candidates;
-	const char **cleared; /* "checked, not a problem" sentences          */
+	const char **cleared; /* "checked, not a problem", as Markdown       */
 	size_t ncleared, cap_cleared;
 	const char **warnings; /* for the whole report                       */
 	size_t nwarnings, cap_warnings;

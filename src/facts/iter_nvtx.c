@@ -1,0 +1,329 @@
+/* iter_nvtx.c - iterations by what the program says itself: a range that
+ * returns on one thread without overlapping itself.
+ *
+ * Coverage is the share of the process's GPU time that was launched, by any of
+ * its threads, while such a range was open: the backward pass of a training
+ * step often comes from another thread.  Ranges numbered in their name ("step
+ * 12") are one range.  Library ranges (NCCL, cuBLAS) are none of the program's.
+ */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include "iterations.h"
+#include "nsx/stat.h"
+
+/* What a process launched, by time of the call. */
+struct launch {
+	int64_t at_ns, gpu_ns;
+};
+struct launches {
+	struct launch *v;
+	int64_t *before; /* GPU time of the launches before each            */
+	size_t n;
+};
+
+struct group { /* ranges of one name, one thread, one kind */
+	nsx_str name;
+	uint32_t n;
+	size_t at;
+	int64_t end_ns;
+	bool overlaps;
+};
+
+struct nvtx_finder {
+	struct nsx_finder *fd;
+	nsx_str *masked;   /* by name: the name without its number           */
+	uint32_t *slot;	   /* by name: index of group + 1                    */
+	int64_t *call_gpu; /* by call: GPU time it launched                  */
+	struct launches launches; /* of one process                          */
+	struct group *groups;
+	size_t ngroups, cap;
+	struct nsx_arena *a; /* for the process at hand                      */
+};
+
+/* Names -----------------------------------------------------------------------*/
+
+/* "step 12" and "step 13" as "step #". */
+static int mask_name(struct nvtx_finder *nf, nsx_str name, struct nsx_err *err)
+{
+	const struct nsx_trace *t = nf->fd->t;
+	const char *s = nsx_text(t, name);
+	struct nsx_buf b = {0};
+	int rc;
+
+	nf->masked[name] = name;
+	if (!s[strcspn(s, "0123456789")])
+		return 0;
+	for (; *s; s++)
+		if (!isdigit((unsigned char)*s))
+			nsx_buf_add(&b, s, 1);
+		else if (!isdigit((unsigned char)s[1]))
+			nsx_buf_adds(&b, "#");
+	rc = nsx_strings_add(t->strings, b.p, b.n, &nf->masked[name], err);
+	nsx_buf_done(&b);
+	return rc;
+}
+
+static int mask_names(struct nvtx_finder *nf, struct nsx_err *err)
+{
+	const struct nsx_nvtx *x = &nf->fd->t->nvtx;
+	size_t bound = nsx_strings_bound(nf->fd->t->strings);
+
+	nf->masked = nsx_arena_try_array(nf->fd->a, bound, sizeof(nsx_str),
+					 "range names", err);
+	if (!nf->masked)
+		return err->rc;
+	for (size_t i = 0; i < x->n; i++)
+		if (!nf->masked[x->name[i]] && mask_name(nf, x->name[i], err))
+			return err->rc;
+	nf->slot = nsx_arena_try_array(nf->fd->a,
+				       nsx_strings_bound(nf->fd->t->strings),
+				       4, "range names", err);
+	return nf->slot ? 0 : err->rc;
+}
+
+/* Words that programs give their iterations. */
+static bool is_step_name(const char *s)
+{
+	static const char *const words[] = {"step", "iter", "batch", "epoch"};
+
+	for (size_t i = 0; i < ARRAY_LEN(words); i++)
+		if (strcasestr(s, words[i]))
+			return true;
+	return false;
+}
+
+/* What was launched -------------------------------------------------------------*/
+
+static int sum_calls(struct nvtx_finder *nf, struct nsx_err *err)
+{
+	const struct nsx_ops *o = &nf->fd->t->ops;
+
+	nf->call_gpu = nsx_arena_try_array(nf->fd->a, nf->fd->t->calls.n, 8,
+					   "GPU time of calls", err);
+	if (!nf->call_gpu)
+		return err->rc;
+	for (size_t i = 0; i < o->n; i++)
+		if (o->call[i] != NSX_NONE && !(o->flags[i] & NSX_OP_PEER))
+			nf->call_gpu[o->call[i]] =
+				nsx_add_sat(nf->call_gpu[o->call[i]],
+					    o->end_ns[i] - o->start_ns[i]);
+	return 0;
+}
+
+static int cmp_launch(const void *a, const void *b)
+{
+	const struct launch *x = a, *y = b;
+
+	return x->at_ns < y->at_ns ? -1 : x->at_ns > y->at_ns;
+}
+
+/* Threads [from, to) are those of one process. */
+static int list_launches(struct nvtx_finder *nf, uint32_t from, uint32_t to,
+			 struct nsx_err *err)
+{
+	const struct nsx_trace *t = nf->fd->t;
+	struct launches *l = &nf->launches;
+	size_t most = 0;
+	bool sorted = true;
+
+	for (uint32_t h = from; h < to; h++)
+		most += t->thread[h].ncalls;
+	l->n = 0;
+	l->v = nsx_arena_try_array(nf->a, most, sizeof(*l->v), "launches", err);
+	l->before = nsx_arena_try_array(nf->a, most + 1, 8, "launches", err);
+	if (!l->v || !l->before)
+		return err->rc;
+	for (uint32_t h = from; h < to; h++)
+		for (size_t i = t->thread[h].calls_at;
+		     i < t->thread[h].calls_at + t->thread[h].ncalls; i++) {
+			if (t->calls.op[i] == NSX_NONE)
+				continue;
+			l->v[l->n] = (struct launch){t->calls.start_ns[i],
+						     nf->call_gpu[i]};
+			sorted &= !l->n ||
+				  l->v[l->n - 1].at_ns <= l->v[l->n].at_ns;
+			l->n++;
+		}
+	if (!sorted)
+		qsort(l->v, l->n, sizeof(*l->v), cmp_launch);
+	for (size_t i = 0; i < l->n; i++)
+		l->before[i + 1] = nsx_add_sat(l->before[i], l->v[i].gpu_ns);
+	return 0;
+}
+
+/* GPU time launched before instant at. */
+static int64_t launched_before(const struct launches *l, int64_t at)
+{
+	size_t lo = 0, hi = l->n;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (l->v[mid].at_ns < at)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return l->before[lo];
+}
+
+/* Ranges ------------------------------------------------------------------------*/
+
+static bool is_user_range(const struct nsx_trace *t, size_t i)
+{
+	return t->nvtx.kind[i] != NSX_NVTX_MARK &&
+	       !t->domain[t->nvtx.domain[i]].is_library;
+}
+
+/* Two passes over ranges [from, to), all of one kind: first by full name; what
+ * then stands alone goes by its masked name.
+ */
+static int count_names(struct nvtx_finder *nf, size_t from, size_t to,
+		       struct nsx_err *err)
+{
+	const struct nsx_trace *t = nf->fd->t;
+	size_t nfull;
+
+	nf->ngroups = 0;
+	for (size_t i = from; i < to; i++) {
+		uint32_t *slot = &nf->slot[t->nvtx.name[i]];
+
+		if (!is_user_range(t, i))
+			continue;
+		if (!*slot) {
+			if (nsx_grow(&nf->groups, &nf->cap, nf->ngroups + 1,
+				     sizeof(*nf->groups), "range names", err))
+				return err->rc;
+			nf->groups[nf->ngroups++] =
+				(struct group){.name = t->nvtx.name[i]};
+			*slot = (uint32_t)nf->ngroups;
+		}
+		nf->groups[*slot - 1].n++;
+	}
+	nfull = nf->ngroups;
+	for (size_t g = 0; g < nfull; g++) {
+		nsx_str masked = nf->masked[nf->groups[g].name];
+		uint32_t *slot = &nf->slot[masked];
+
+		if (nf->groups[g].n > 1 || masked == nf->groups[g].name)
+			continue;
+		if (!*slot) {
+			if (nsx_grow(&nf->groups, &nf->cap, nf->ngroups + 1,
+				     sizeof(*nf->groups), "range names", err))
+				return err->rc;
+			nf->groups[nf->ngroups++] =
+				(struct group){.name = masked};
+			*slot = (uint32_t)nf->ngroups;
+		}
+		nf->groups[*slot - 1].n++;
+		nf->groups[g].n = 0;
+		nf->slot[nf->groups[g].name] = *slot;
+	}
+	return 0;
+}
+
+static int keep_group(struct nvtx_finder *nf, uint32_t process,
+		      const struct group *g, struct nsx_span *marks,
+		      struct nsx_err *err)
+{
+	const struct launches *l = &nf->launches;
+	struct nsx_way w = {.method = NSX_WAY_NVTX, .process = process,
+			    .name = g->name, .marks = marks, .n = g->n};
+	int64_t covered = 0;
+	bool named = is_step_name(nsx_text(nf->fd->t, g->name));
+
+	for (size_t i = 0; i < w.n; i++)
+		covered += launched_before(l, marks[i].end_ns) -
+			   launched_before(l, marks[i].start_ns);
+	w.coverage = l->before[l->n] ?
+			     (double)covered / (double)l->before[l->n] : 0;
+	if (w.coverage < 0.1)
+		return 0; /* cannot win; the report need not list it */
+	return nsx_keep_way(nf->fd, &w, named ? 1.1 : 1, 2, err);
+}
+
+/* Ranges [from, to) of one thread, all of one kind, in order of start. */
+static int find_in(struct nvtx_finder *nf, uint32_t process, size_t from,
+		   size_t to, struct nsx_err *err)
+{
+	const struct nsx_nvtx *x = &nf->fd->t->nvtx;
+	struct nsx_span *marks;
+	size_t n = 0, kept = nf->fd->n;
+	int rc = count_names(nf, from, to, err);
+
+	for (size_t g = 0; g < nf->ngroups; g++) {
+		nf->groups[g].at = n;
+		nf->groups[g].end_ns = INT64_MIN;
+		n += nf->groups[g].n;
+		nf->groups[g].n = 0;
+	}
+	marks = rc ? NULL : nsx_arena_try_array(nf->fd->a, n, sizeof(*marks),
+						"range instances", err);
+	for (size_t i = from; marks && i < to; i++) {
+		struct group *g;
+
+		if (!is_user_range(nf->fd->t, i))
+			continue;
+		g = &nf->groups[nf->slot[x->name[i]] - 1];
+		g->overlaps |= x->start_ns[i] < g->end_ns;
+		g->end_ns = x->end_ns[i];
+		marks[g->at + g->n++] = (struct nsx_span){x->start_ns[i],
+							  x->end_ns[i]};
+	}
+	for (size_t i = from; i < to; i++)
+		nf->slot[x->name[i]] = nf->slot[nf->masked[x->name[i]]] = 0;
+	for (size_t g = 0; marks && !rc && g < nf->ngroups; g++)
+		if (!nf->groups[g].overlaps && nf->groups[g].n >= 4)
+			rc = keep_group(nf, process, &nf->groups[g],
+					marks + nf->groups[g].at, err);
+	if (marks && nf->fd->n == kept)
+		nsx_arena_drop(nf->fd->a, marks);
+	return marks ? rc : err->rc;
+}
+
+static int find_on_thread(struct nvtx_finder *nf, const struct nsx_thread *th,
+			  struct nsx_err *err)
+{
+	const uint8_t *kind = nf->fd->t->nvtx.kind;
+	size_t end = (size_t)th->nvtx_at + th->nnvtx, next;
+	int rc = 0;
+
+	for (size_t i = th->nvtx_at; !rc && i < end; i = next) {
+		for (next = i + 1; next < end && kind[next] == kind[i];)
+			next++;
+		if (next - i >= 4)
+			rc = find_in(nf, th->process, i, next, err);
+	}
+	return rc;
+}
+
+int nsx_find_nvtx(struct nsx_finder *fd, struct nsx_err *err)
+{
+	const struct nsx_trace *t = fd->t;
+	struct nvtx_finder nf = {.fd = fd};
+	int rc;
+
+	if (!t->nvtx.n || !t->ops.n || !t->calls.n)
+		return 0;
+	rc = mask_names(&nf, err);
+	if (!rc)
+		rc = sum_calls(&nf, err);
+	nf.a = nsx_arena_new();
+	for (uint32_t h = 0, next; !rc && h < t->nthreads; h = next) {
+		uint32_t p = t->thread[h].process;
+
+		for (next = h + 1;
+		     next < t->nthreads && t->thread[next].process == p;)
+			next++;
+		if (!fd->gpu_ns[p])
+			continue;
+		nsx_arena_clear(nf.a);
+		rc = list_launches(&nf, h, next, err);
+		for (uint32_t k = h; !rc && k < next; k++)
+			rc = find_on_thread(&nf, &t->thread[k], err);
+	}
+	nsx_arena_free(nf.a);
+	free(nf.groups);
+	return rc;
+}
