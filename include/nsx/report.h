@@ -56,6 +56,7 @@ struct nsx_candidate {
 	const char *table, *key; /* where the reader can look it up          */
 	const char *values, *units;
 	bool is_capture_quality; /* comes first, carries no headroom         */
+	bool is_rest; /* priced last, with what no other candidate explains  */
 };
 
 struct nsx_section {

@@ -19,26 +19,36 @@ static const char *const methods[NSX_NWAYS] = {
 
 /* Shared by the finders ------------------------------------------------------*/
 
-/* Coefficient of variation without the longest tenth: one slow iteration, a
- * pause or the first one do not make a cadence irregular.
- */
-static double trimmed_cv(int64_t *d, size_t n)
+struct cadence {
+	double cv;	 /* without the longest tenth: one slow iteration, a
+			    pause or the first do not make it irregular      */
+	double evenness; /* of the time without the longest, the share that
+			    iterations of the median length would take       */
+};
+
+static struct cadence measure(int64_t *d, size_t n)
 {
-	double mean = 0;
+	struct cadence c = {0, 1};
+	double median = nsx_quantile(d, n, 0.5), rest = 0, mean = 0;
+	size_t kept = n - NSX_MAX(n / 10, n > 2);
 
 	qsort(d, n, sizeof(*d), nsx_cmp_i64);
-	n -= NSX_MAX(n / 10, n > 2);
-	for (size_t i = 0; i < n; i++)
-		mean += (double)d[i] / (double)n;
-	return mean > 0 ? nsx_stddev(d, n) / mean : NAN;
+	for (size_t i = 0; i < kept; i++)
+		mean += (double)d[i] / (double)kept;
+	for (size_t i = 0; i + 1 < n; i++)
+		rest += (double)d[i];
+	c.cv = mean > 0 ? nsx_stddev(d, kept) / mean : NAN;
+	if (rest > 0)
+		c.evenness = NSX_MIN(1, (double)(n - 1) * median / rest);
+	return c;
 }
 
 int nsx_keep_way(struct nsx_finder *fd, const struct nsx_way *w, double trust,
 		 double max_cv, struct nsx_err *err)
 {
 	struct nsx_way *kept;
+	struct cadence c;
 	int64_t *d;
-	double cv;
 
 	if (w->n < 4)
 		return 0;
@@ -47,18 +57,18 @@ int nsx_keep_way(struct nsx_finder *fd, const struct nsx_way *w, double trust,
 		return err->rc;
 	for (size_t i = 0; i + 1 < w->n; i++)
 		d[i] = w->marks[i + 1].start_ns - w->marks[i].start_ns;
-	cv = trimmed_cv(d, w->n - 1);
+	c = measure(d, w->n - 1);
 	free(d);
-	if (!(cv <= max_cv))
+	if (!(c.cv <= max_cv))
 		return 0;
 	if (nsx_grow(&fd->v, &fd->cap, fd->n + 1, sizeof(*fd->v),
 		     "iteration candidates", err))
 		return err->rc;
 	kept = &fd->v[fd->n++];
 	*kept = *w;
-	kept->cv = cv;
-	kept->score = w->coverage * NSX_MIN(1, (double)w->n / 8) / (1 + cv) *
-		      trust;
+	kept->cv = c.cv;
+	kept->score = w->coverage * NSX_MIN(1, (double)w->n / 8) /
+		      (1 + c.cv) * c.evenness * trust;
 	return 0;
 }
 

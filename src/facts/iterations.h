@@ -42,7 +42,10 @@ int nsx_find_cadence(struct nsx_finder *fd, uint32_t process,
 		     struct nsx_err *err);
 
 /* Scores a way whose marks and coverage are set, and keeps it if it is one:
- * coverage x min(1, n/8) / (1 + CV of start-to-start) x trust.
+ * coverage x min(1, n/8) / (1 + CV of start-to-start) x evenness x trust, where
+ * evenness is the share of the time, but for the longest iteration, that
+ * iterations of the median length would take: bursts with pauses between them
+ * are not the loop.
  */
 int nsx_keep_way(struct nsx_finder *fd, const struct nsx_way *w, double trust,
 		 double max_cv, struct nsx_err *err);

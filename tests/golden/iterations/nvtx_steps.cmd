@@ -1,0 +1,1 @@
+explain @iterations_nvtx --pass iterations --json
