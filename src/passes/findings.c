@@ -472,7 +472,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	say_window(&p);
 	if (write_all(&p, err))
 		return err->rc;
-	if (run->facts->limiting != NSX_NONE && !p.npriced)
+	if (run->facts->limiting != NSX_NONE && !out->tables[0]->nrows)
 		nsx_md_bullet(out, "Nothing that was checked costs %.1f %% of "
 			      "it or more.", 100 * MIN_SHARE);
 	return 0;

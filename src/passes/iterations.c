@@ -362,8 +362,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	if (!f->niterations)
 		return nsx_cannot(out, "nothing repeats steadily enough: no "
 				  "NVTX range, kernel sequence, graph replay, "
-				  "collective or pause scores 0.4 or more%s",
-				  f->ncadences ? "" : ", nor at all");
+				  "collective or pause scores 0.4 or more");
 	for (size_t i = 0, next; i < f->niterations; i = next) {
 		for (next = i; next < f->niterations &&
 		     v[next].process == v[i].process &&

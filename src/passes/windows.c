@@ -89,7 +89,13 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	const struct nsx_trace *t = run->trace;
 
 	(void)err;
-	put_window(out, "full", "full.start_ns", "full.end_ns", &t->full);
+	if (t->full.start_ns == t->full.end_ns) {
+		nsx_put(out, "full.start_ns", nsx_null());
+		nsx_put(out, "full.end_ns", nsx_null());
+	} else {
+		put_window(out, "full", "full.start_ns", "full.end_ns",
+			   &t->full);
+	}
 	put_steady(out, &run->facts->steady);
 	put_window(out, "user", "user.start_ns", "user.end_ns", &t->user);
 	nsx_md_heading(out, "Derivation & assumptions");
