@@ -31,7 +31,7 @@ static int cmp_content(const struct nsx_loader *l, uint32_t a, uint32_t b)
 		c = cmp_u32(o->call[a], o->call[b]); /* correlation ids yet */
 	if (!c && (o->kind[a] == NSX_OP_MEMCPY || o->kind[a] == NSX_OP_MEMSET))
 		c = memcmp(&l->copies[o->detail[a]], &l->copies[o->detail[b]],
-			   sizeof(*l->copies));
+			   offsetof(struct nsx_copy, src_device));
 	return c;
 }
 
