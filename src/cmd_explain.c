@@ -247,10 +247,17 @@ static int write_stdout(const struct nsx_report *r, bool json,
 
 static void print_summary(const struct nsx_report *r, const char *dir)
 {
+	static const char *const order[] = {"top_kernels",  "barriers",
+					    "nccl",	    "launch_storm",
+					    "gpu_idle",	    "nvlink_during_nccl"};
+
 	printf("Wrote report to: %s/report.md\n", dir);
-	for (size_t i = 0; i < r->nsections; i++)
-		if (r->sections[i].headline)
-			nsx_print_line(r->sections[i].headline);
+	for (size_t i = 0; i < ARRAY_LEN(order); i++) {
+		const struct nsx_section *s = nsx_report_section(r, order[i]);
+
+		if (s && s->headline)
+			nsx_print_line(s->headline);
+	}
 }
 
 static int exit_code(const struct nsx_report *r, const struct args *a)

@@ -399,10 +399,10 @@ static bool is_known(const char *heading)
 static void add_head(struct nsx_buf *b, const struct nsx_report *r)
 {
 	nsx_buf_adds(b, "# Nsight Systems LLM Hotspot Report\n\n");
-	nsx_buf_printf(b, "- Generated at (UTC): %s\n- Trace: ",
+	nsx_buf_printf(b, "- Generated at (UTC): %s\n- Trace: `",
 		       r->generated_at);
-	escape(b, r->path, strlen(r->path));
-	nsx_buf_adds(b, "\n- Tool: nsys-explain " NSX_VERSION "\n");
+	add_code(b, r->path, strlen(r->path));
+	nsx_buf_adds(b, "`\n- Tool: nsys-explain " NSX_VERSION "\n");
 	if (!r->nwarnings)
 		return;
 	nsx_buf_adds(b, "\n## Warnings\n\n");
