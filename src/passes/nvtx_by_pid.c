@@ -56,6 +56,7 @@ struct process {
 struct row { /* (process, name) */
 	int64_t count, total_ns, kernel_ns, kernels;
 	uint32_t group;
+	bool attributes; /* has ranges on a stack                            */
 };
 struct work {
 	const struct nsx_trace *t;
@@ -79,6 +80,7 @@ static void add_ranges(struct work *w, const struct nsx_nvtx_facts *f)
 		row = &w->v[w->g.of[i]];
 		row->count += nsx_starts_inside(w->t, x->start_ns[i]);
 		row->total_ns = nsx_add_sat(row->total_ns, ns);
+		row->attributes |= x->kind[i] == NSX_NVTX_STACK;
 	}
 	for (uint32_t k = 0; k < w->g.n; k++) {
 		int64_t *sum = &w->p[w->g.process[k]].range_ns;
@@ -171,10 +173,12 @@ static int fill_ranges(struct work *w, struct nsx_table *table,
 		row[TOTAL] = nsx_ms(x->total_ns);
 		if (!w->gpu)
 			continue;
-		row[GPU] = nsx_ms(x->kernel_ns);
-		row[KERNELS] = nsx_int(x->kernels);
 		row[COVERAGE] = nsx_pct((double)p->mapped_ns,
 					(double)p->kernel_ns);
+		if (!x->attributes)
+			continue;
+		row[GPU] = nsx_ms(x->kernel_ns);
+		row[KERNELS] = nsx_int(x->kernels);
 	}
 	return 0;
 }

@@ -150,19 +150,34 @@ static void put_values(const struct nsx_trace *t, const struct sums *s,
 		nsx_ms(s->no_stack_ns));
 }
 
+/* "; 1.000 ms ..., 2.000 ms ..." for what is not mapped, or nothing. */
+static const char *say_rest(const struct sums *s, struct nsx_section *out)
+{
+	const char *no_call = "", *no_range = "";
+
+	if (s->no_call_ns)
+		no_call = nsx_say(out, "; %.3f ms have no API row: launched "
+				       "before the capture, or the call was "
+				       "not traced",
+				  (double)s->no_call_ns / 1e6);
+	if (s->no_range_ns)
+		no_range = nsx_say(out, "; %.3f ms were launched outside "
+					"every range, %.3f ms of it on threads "
+					"without any",
+				   (double)s->no_range_ns / 1e6,
+				   (double)s->no_stack_ns / 1e6);
+	return nsx_say(out, "%s%s", no_call, no_range);
+}
+
 static void judge(const struct nsx_run *run, const struct sums *s,
 		  struct nsx_section *out)
 {
 	double pct = 100 * (double)s->mapped_ns / (double)s->total_ns;
 	double least = 100 * run->opts->nvtx_coverage_warn;
-	const char *rest = nsx_say(
-		out, "of the rest %.3f ms have no API row (launched before "
-		"the capture, or API calls not traced) and %.3f ms were "
-		"launched outside every range", (double)s->no_call_ns / 1e6,
-		(double)s->no_range_ns / 1e6);
+	const char *rest = say_rest(s, out);
 
 	nsx_md_bullet(out, "Coverage: %.1f%% of kernel time = %.3f of %.3f ms, "
-			   "%lld kernels; %s.", pct, (double)s->mapped_ns / 1e6,
+			   "%lld kernels%s.", pct, (double)s->mapped_ns / 1e6,
 		      (double)s->total_ns / 1e6, (long long)s->mapped_count,
 		      rest);
 	if (s->opaque_ns)
@@ -171,8 +186,8 @@ static void judge(const struct nsx_run *run, const struct sums *s,
 			      (double)s->opaque_ns / 1e6);
 	if (pct < least)
 		nsx_warn(out, "NVTX coverage is %.1f%% of kernel time, below "
-			      "%.1f%%: take GPU time by range as a part of the "
-			      "truth; %s.", pct, least, rest);
+			      "%.1f%%, so GPU time by range and phase is only "
+			      "a part%s.", pct, least, rest);
 	else
 		nsx_cleared(out, "NVTX coverage: %.1f%% of kernel time was "
 				 "launched inside ranges.", pct);

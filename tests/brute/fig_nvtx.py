@@ -102,7 +102,7 @@ def nvtx_ranges(t):
         busy = lambda ops: ms(sum(length(union((x.s, x.e) for x in v))
                                   for v in group_by(ops, lambda x: x.D).values()))
         pushed = [x for x in xs if x.stacked]
-        unknown = [] if pushed and t.ops and t.api else [None]
+        unknown = [] if t.ops and t.api and any(not x.crossing for x in pushed) else [None]
         rows.append({
             "range_name": label,
             "count": Choice(len(xs), other={"outermost only": sum(x.outermost for x in xs),
@@ -161,7 +161,6 @@ def nvtx_coverage(t):
 
 def nvtx_by_pid(t):
     paths, attributed, covered, total = attribution(t), {}, {}, {}
-    unknown = [] if t.kernels and t.api else [None]
     for k in t.kernels:
         total[k.pid] = total.get(k.pid, 0) + k.e - k.s
         if id(k) in paths:
@@ -171,6 +170,8 @@ def nvtx_by_pid(t):
     rows = []
     for (pid, label), xs in group_by(ranges_of(t), lambda x: (x.pid, x.label)).items():
         ks = attributed.get((pid, label), [])
+        known = t.kernels and t.api and any(x.stacked and not x.crossing for x in xs)
+        unknown = [] if known else [None]
         rows.append({
             "pid": pid, "range_name": label,
             "nvtx_count": Choice(len(xs), other={"outermost only": sum(x.outermost for x in xs)}),
