@@ -274,7 +274,8 @@ static void note_use(void *ctx, const char *view, const char *column)
 	struct used *u = ctx;
 
 	for (unsigned i = 0; i < nsx_nqueries; i++)
-		u->query[i] |= !strcmp(nsx_queries[i].name, view);
+		u->query[i] |= nsx_queries[i].name[0] == '_' &&
+			       !strcmp(nsx_queries[i].name, view);
 	for (unsigned v = 0; v < NSX_NVIEWS; v++) {
 		if (strcmp(nsx_view_defs[v].name, view))
 			continue;

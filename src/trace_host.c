@@ -107,6 +107,10 @@ static int read_nvtx(struct nsx_part *p, int64_t rid, const struct nsx_val *v,
 	int rc;
 
 	(void)rid;
+	if (v[N_TYPE].type != NSX_V_I64 && v[N_TYPE].type != NSX_V_NULL) {
+		p->defects.mistyped++;
+		return 0;
+	}
 	if (kind < 0)
 		return nsx_i64_or(&v[N_TYPE], 0) == DOMAIN_CREATE ?
 			       read_domain(p, v, err) : 0;

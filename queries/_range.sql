@@ -1,0 +1,74 @@
+-- NVTX ranges that are well formed: kind 'stack' (push/pop) or 'async'
+-- (start/end). A range never closed ends with the trace. Of a name, what differs
+-- from instance to instance in PyTorch (", seq = 5, op_id = 7, sizes = [...]")
+-- is cut off, with what may follow it. is_library tells the domains of NCCL,
+-- cuBLAS and their like.
+WITH sound AS (
+  SELECT
+    rid
+  , start_ns
+  , end_ns
+  , COALESCE(event_type, 59) AS event_type
+  , CASE
+      WHEN typeof(global_tid) = 'integer' THEN global_tid
+      WHEN typeof(pid) = 'integer' THEN pid << 24
+        | CASE typeof(tid) WHEN 'integer' THEN tid & 0xFFFFFF ELSE 0 END
+      WHEN typeof(tid) = 'integer' THEN tid & 0xFFFFFF
+      ELSE 0
+    END AS thread_key
+  , CASE typeof(domain_id) WHEN 'integer' THEN domain_id ELSE 0 END
+      AS domain_id
+  , CASE typeof(text)
+      WHEN 'text' THEN text
+      ELSE COALESCE(
+        (SELECT s.text FROM _string AS s WHERE s.id = text_id)
+      , CASE typeof(text_id) WHEN 'integer' THEN 'id:' || text_id END
+      , '(unnamed)')
+    END AS raw_name
+  FROM nvtx
+  WHERE typeof(start_ns) = 'integer'
+    AND start_ns BETWEEN -2305843009213693952 AND 2305843009213693952
+    AND (end_ns IS NULL OR typeof(end_ns) = 'integer'
+      AND end_ns BETWEEN start_ns AND 2305843009213693952)
+    AND COALESCE(event_type, 59) IN (34, 59, 60, 65, 70, 71, 75)
+),
+domain AS (
+  SELECT
+    thread_key & ~0xFFFFFF AS process_key
+  , domain_id
+  , max(CASE event_type WHEN 75 THEN raw_name END) AS domain_name
+  , min(event_type = 75 OR raw_name GLOB 'nccl*') AS is_all_nccl
+  FROM sound
+  GROUP BY thread_key & ~0xFFFFFF, domain_id
+),
+cut AS ( -- where the first instance part of the name begins
+  SELECT
+    *
+  , min(
+      COALESCE(NULLIF(instr(raw_name, ', op_id = '), 0), 1e9)
+    , COALESCE(NULLIF(instr(raw_name, ', seq = '), 0), 1e9)
+    , COALESCE(NULLIF(instr(raw_name, ', sizes = ['), 0), 1e9)
+    , COALESCE(NULLIF(instr(raw_name, ', input_op_ids = ['), 0), 1e9)
+    ) AS at
+  FROM sound
+  WHERE event_type IN (59, 60, 70, 71)
+)
+SELECT
+  r.rid
+, r.start_ns
+, COALESCE(r.end_ns, max(r.start_ns, e.end_ns)) AS end_ns
+, r.end_ns IS NULL AS is_open
+, CASE WHEN r.event_type IN (59, 70) THEN 'stack' ELSE 'async' END AS kind
+, r.thread_key
+, r.thread_key & ~0xFFFFFF AS process_key
+, r.thread_key >> 24 & 0xFFFFFF AS pid
+, r.domain_id
+, COALESCE(d.domain_name IN ('NCCL', 'cuBLAS', 'cuDNN', 'CUBLAS', 'CUDNN',
+      'cuSOLVER', 'cuSPARSE', 'cuFFT', 'NVSHMEM')
+  , r.domain_id <> 0 AND d.is_all_nccl) AS is_library
+, CASE WHEN r.at < 1e9 THEN substr(r.raw_name, 1, r.at - 1) ELSE r.raw_name END
+    AS range_name
+FROM cut AS r
+CROSS JOIN _trace_end AS e
+LEFT JOIN domain AS d
+  ON d.process_key = r.thread_key & ~0xFFFFFF AND d.domain_id = r.domain_id

@@ -1,0 +1,26 @@
+-- NVTX ranges by name: number, mean length, and host time, of ranges inside one
+-- of their own name on their stack the outer one only.
+-- @role check
+-- @table ranges
+-- @col range_name       normalised name
+-- @col count            ranges
+-- @col total_time_ms    host time of outer ranges
+-- @col avg_duration_us  mean length of all
+SELECT
+  range_name
+, count(*) AS count
+, sum(CASE WHEN kind = 'stack' AND open_until > start_ns THEN 0
+    ELSE end_ns - start_ns END) / 1e6 AS total_time_ms
+, sum(end_ns - start_ns) / 1e3 / count(*) AS avg_duration_us
+FROM (
+  SELECT
+    *
+  , max(end_ns) OVER (
+      PARTITION BY kind, thread_key, domain_id, range_name
+      ORDER BY start_ns, end_ns DESC, rid
+      ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+    ) AS open_until
+  FROM _range
+)
+GROUP BY range_name
+ORDER BY total_time_ms DESC, count DESC, range_name
