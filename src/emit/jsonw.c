@@ -1,0 +1,144 @@
+/* jsonw.c - the only user of jansson.
+ *
+ * A tree is built and printed at the end, so a failure never leaves half a
+ * document.  Containers are attached to their parent at once; the stack only
+ * borrows them.  Keys are our own words, hence need no repair.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "nsx/jsonw.h"
+#include "nsx/str.h"
+
+enum { MAX_DEPTH = 32 };
+
+struct nsx_jsonw {
+	json_t *root, *open[MAX_DEPTH];
+	unsigned depth;
+	struct nsx_err err; /* the first failure */
+};
+
+struct nsx_jsonw *nsx_jsonw_new(void)
+{
+	struct nsx_jsonw *w = calloc(1, sizeof(*w));
+
+	if (!w)
+		abort();
+	return w;
+}
+
+void nsx_jsonw_free(struct nsx_jsonw *w)
+{
+	if (!w)
+		return;
+	json_decref(w->root);
+	free(w);
+}
+
+/* Attaches v (which is taken) to the innermost container. */
+static void add(struct nsx_jsonw *w, const char *key, json_t *v)
+{
+	json_t *into = w->depth ? w->open[w->depth - 1] : NULL;
+	int rc;
+
+	assert(into || !w->root);
+	assert(!into || json_is_object(into) == (key != NULL));
+	if (!into) {
+		w->root = v;
+		rc = v ? 0 : -1;
+	} else if (key) {
+		rc = json_object_set_new_nocheck(into, key, v);
+	} else {
+		rc = json_array_append_new(into, v);
+	}
+	if (rc && !w->err.rc)
+		nsx_fail(&w->err, NSX_E_NOMEM,
+			 "cannot hold '%s' of a JSON document: out of memory",
+			 key ? key : "a value");
+}
+
+static void begin(struct nsx_jsonw *w, const char *key, json_t *v)
+{
+	assert(w->depth < MAX_DEPTH);
+	if (!v)
+		abort(); /* a few bytes: nothing sensible is left to do */
+	add(w, key, v);
+	w->open[w->depth++] = v;
+}
+
+void nsx_jsonw_object(struct nsx_jsonw *w, const char *key)
+{
+	begin(w, key, json_object());
+}
+
+void nsx_jsonw_array(struct nsx_jsonw *w, const char *key)
+{
+	begin(w, key, json_array());
+}
+
+void nsx_jsonw_end(struct nsx_jsonw *w)
+{
+	assert(w->depth);
+	w->depth--;
+}
+
+void nsx_jsonw_strn(struct nsx_jsonw *w, const char *key, const char *s,
+		    size_t n)
+{
+	struct nsx_buf fixed = { 0 };
+
+	nsx_buf_add_utf8(&fixed, s, n);
+	add(w, key, json_stringn_nocheck(fixed.n ? fixed.p : "", fixed.n));
+	nsx_buf_done(&fixed);
+}
+
+void nsx_jsonw_str(struct nsx_jsonw *w, const char *key, const char *s)
+{
+	if (s)
+		nsx_jsonw_strn(w, key, s, strlen(s));
+	else
+		nsx_jsonw_null(w, key);
+}
+
+void nsx_jsonw_int(struct nsx_jsonw *w, const char *key, int64_t v)
+{
+	add(w, key, json_integer(v));
+}
+
+void nsx_jsonw_real(struct nsx_jsonw *w, const char *key, double v)
+{
+	if (!isfinite(v) && !w->err.rc)
+		nsx_fail(&w->err, NSX_E_DATA,
+			 "cannot write '%s' as JSON: not a finite number",
+			 key ? key : "a value");
+	add(w, key, isfinite(v) ? json_real(v) : json_null());
+}
+
+void nsx_jsonw_bool(struct nsx_jsonw *w, const char *key, bool v)
+{
+	add(w, key, json_boolean(v));
+}
+
+void nsx_jsonw_null(struct nsx_jsonw *w, const char *key)
+{
+	add(w, key, json_null());
+}
+
+int nsx_jsonw_write(const struct nsx_jsonw *w, FILE *out, struct nsx_err *err)
+{
+	assert(!w->depth);
+	if (w->err.rc) {
+		*err = w->err;
+		return err->rc;
+	}
+	if (json_dumpf(w->root, out,
+		       JSON_INDENT(2) | JSON_ENSURE_ASCII |
+			       JSON_REAL_PRECISION(15)) ||
+	    fputc('\n', out) == EOF || fflush(out))
+		return nsx_fail(err, NSX_E_IO, "cannot write JSON: %s",
+				strerror(errno));
+	return 0;
+}

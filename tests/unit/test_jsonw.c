@@ -1,0 +1,117 @@
+/* test_jsonw.c - what comes out of the JSON writer, byte by byte. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "nsx/jsonw.h"
+
+/* Text of w, which is freed, or NULL with err. Owner: the caller. */
+static char *text_of(struct nsx_jsonw *w, struct nsx_err *err)
+{
+	char *text = NULL;
+	size_t n;
+	FILE *f = open_memstream(&text, &n);
+	int rc = nsx_jsonw_write(w, f, err);
+
+	fclose(f);
+	nsx_jsonw_free(w);
+	if (!rc)
+		return text;
+	free(text);
+	return NULL;
+}
+
+static void test_every_kind_of_value(void **state NSX_UNUSED)
+{
+	struct nsx_jsonw *w = nsx_jsonw_new();
+	struct nsx_err err;
+	char *text;
+
+	nsx_jsonw_object(w, NULL);
+	nsx_jsonw_str(w, "s", "a\"b\n");
+	nsx_jsonw_str(w, "none", NULL);
+	nsx_jsonw_int(w, "i", INT64_MIN);
+	nsx_jsonw_real(w, "r", 0.1);
+	nsx_jsonw_bool(w, "b", true);
+	nsx_jsonw_array(w, "a");
+	nsx_jsonw_strn(w, NULL, "xyz", 1);
+	nsx_jsonw_object(w, NULL);
+	nsx_jsonw_end(w);
+	nsx_jsonw_end(w);
+	nsx_jsonw_end(w);
+	text = text_of(w, &err);
+	assert_string_equal(text, "{\n  \"s\": \"a\\\"b\\n\",\n"
+				  "  \"none\": null,\n"
+				  "  \"i\": -9223372036854775808,\n"
+				  "  \"r\": 0.1,\n  \"b\": true,\n"
+				  "  \"a\": [\n    \"x\",\n    {}\n  ]\n}\n");
+	free(text);
+}
+
+static void test_text_is_repaired_and_escaped(void **state NSX_UNUSED)
+{
+	struct nsx_jsonw *w = nsx_jsonw_new();
+	struct nsx_err err;
+	char *text;
+
+	nsx_jsonw_array(w, NULL);
+	nsx_jsonw_str(w, NULL, "\xc3\xa4\xff");
+	nsx_jsonw_strn(w, NULL, "a\0b", 3);
+	nsx_jsonw_str(w, NULL, "");
+	nsx_jsonw_end(w);
+	text = text_of(w, &err);
+	assert_string_equal(text, "[\n  \"\\u00E4\\uFFFD\",\n"
+				  "  \"a\\uFFFDb\",\n  \"\"\n]\n");
+	free(text);
+}
+
+static void test_a_number_that_is_none_fails(void **state NSX_UNUSED)
+{
+	struct nsx_jsonw *w = nsx_jsonw_new();
+	struct nsx_err err;
+
+	nsx_jsonw_object(w, NULL);
+	nsx_jsonw_real(w, "share", NAN);
+	nsx_jsonw_real(w, "later", INFINITY);
+	nsx_jsonw_end(w);
+	assert_null(text_of(w, &err));
+	assert_int_equal(err.rc, NSX_E_DATA);
+	assert_string_equal(err.msg, "cannot write 'share' as JSON: not a "
+				     "finite number");
+}
+
+static void test_a_full_disk_is_said(void **state NSX_UNUSED)
+{
+	struct nsx_jsonw *w = nsx_jsonw_new();
+	struct nsx_err err = { 0 };
+	FILE *full = fopen("/dev/full", "w");
+
+	if (!full)
+		skip();
+	nsx_jsonw_array(w, NULL);
+	nsx_jsonw_end(w);
+	assert_int_equal(nsx_jsonw_write(w, full, &err), NSX_E_IO);
+	assert_string_equal(err.msg,
+			    "cannot write JSON: No space left on device");
+	fclose(full);
+	nsx_jsonw_free(w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_every_kind_of_value),
+		cmocka_unit_test(test_text_is_repaired_and_escaped),
+		cmocka_unit_test(test_a_number_that_is_none_fails),
+		cmocka_unit_test(test_a_full_disk_is_said),
+	};
+	const char *filter = getenv("NSX_TEST");
+
+	if (filter && *filter)
+		cmocka_set_test_filter(filter);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
