@@ -83,8 +83,8 @@ static size_t distance(const char *a, size_t na, const char *b)
 			size_t change = diagonal + (a[i - 1] != b[j - 1]);
 
 			diagonal = row[j];
-			row[j] =
-			    NSX_MIN(NSX_MIN(row[j], row[j - 1]) + 1, change);
+			row[j] = NSX_MIN(NSX_MIN(row[j], row[j - 1]) + 1,
+					 change);
 		}
 	}
 	return row[nb];
@@ -97,7 +97,7 @@ static int fail_unknown(const struct nsx_cmd *cmd, const char *s, size_t n,
 	size_t best = n / 2 + 1; /* worse than that is no help */
 
 	for (unsigned i = 0; i < cmd->nopts; i++) {
-		const char *names[] = {cmd->opts[i].name, cmd->opts[i].alias};
+		const char *names[] = { cmd->opts[i].name, cmd->opts[i].alias };
 
 		for (unsigned k = 0; k < 2 && names[k]; k++) {
 			size_t d = distance(s, n, names[k]);
@@ -219,7 +219,7 @@ static int take_letters(struct reader *r, void *target, struct nsx_err *err)
 int nsx_opt_parse(const struct nsx_cmd *cmd, int argc, char **argv,
 		  void *target, int *ret_noperands, struct nsx_err *err)
 {
-	struct reader r = {.cmd = cmd, .argc = argc, .argv = argv};
+	struct reader r = { .cmd = cmd, .argc = argc, .argv = argv };
 	int n = 0, rc = 0;
 
 	for (r.at = 1; r.at < argc && !rc; r.at++) {

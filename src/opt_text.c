@@ -16,18 +16,18 @@ static const struct {
 	int code;
 	const char *text;
 } exit_codes[] = {
-    {0, "done; a report with nothing to complain about, too"},
-    {1, "a gate asked for with --fail-on failed"},
-    {2, "misuse: an option or an argument is wrong"},
-    {3, "the input cannot be used, or the output cannot be written"},
-    {4, "partial: a table was damaged or a section failed"},
+	{ 0, "done; a report with nothing to complain about, too" },
+	{ 1, "a gate asked for with --fail-on failed" },
+	{ 2, "misuse: an option or an argument is wrong" },
+	{ 3, "the input cannot be used, or the output cannot be written" },
+	{ 4, "partial: a table was damaged or a section failed" },
 };
 
 static const char about[] =
-    "Reads the SQLite file that nsys export makes of a capture and says "
-    "where the time went: what the GPUs did, what they waited for, and "
-    "what to do about it. The file is opened read-only and nothing is "
-    "created beside it.";
+	"Reads the SQLite file that nsys export makes of a capture and says "
+	"where the time went: what the GPUs did, what they waited for, and "
+	"what to do about it. The file is opened read-only and nothing is "
+	"created beside it.";
 
 static const char synopsis[] = "[explain] TRACE.sqlite [OPTIONS]";
 
@@ -101,7 +101,7 @@ static bool example(const char **s, const char **ret_cmd, int *ret_n,
 
 static void option_line(FILE *out, const struct nsx_opt *o)
 {
-	struct nsx_buf b = {0};
+	struct nsx_buf b = { 0 };
 
 	if (o->letter)
 		nsx_buf_printf(&b, "  -%c, --%s", o->letter, o->name);
@@ -126,8 +126,8 @@ void nsx_opt_help(const struct nsx_cmd *cmd, FILE *out)
 	size_t n;
 	int k, nwhat;
 
-	fprintf(out, "usage: nsys-explain %s %s\n\n%s\n", cmd->name, cmd->usage,
-		cmd->summary);
+	fprintf(out, "usage: nsys-explain %s%s%s\n\n%s\n", cmd->name,
+		*cmd->usage ? " " : "", cmd->usage, cmd->summary);
 	if (cmd->nopts)
 		fputs("\noptions:\n", out);
 	for (unsigned i = 0; i < cmd->nopts; i++)
@@ -238,8 +238,8 @@ static void roff_command(FILE *out, const struct nsx_cmd *cmd)
 	size_t n;
 	int k, nwhat;
 
-	fprintf(out, ".SS %s\n\\fBnsys\\-explain %s\\fR ", cmd->name,
-		cmd->name);
+	fprintf(out, ".SS %s\n\\fBnsys\\-explain %s\\fR%s", cmd->name,
+		cmd->name, *cmd->usage ? " " : "");
 	roff_flow(out, cmd->usage, strlen(cmd->usage));
 	while ((n = paragraph(&doc, &p))) {
 		fputs(".PP\n", out);

@@ -18,31 +18,31 @@ struct target {
 };
 
 static const struct nsx_opt opts[] = {
-    {'j', "json", NULL, NULL, NSX_O_FLAG, offsetof(struct target, json),
-     "as JSON"},
-    {'o', "out", "output", "DIR", NSX_O_STR, offsetof(struct target, out),
-     "where to"},
-    {0, "threads", NULL, "N", NSX_O_INT, offsetof(struct target, threads),
-     "how many"},
-    {0, "share", NULL, "X", NSX_O_REAL, offsetof(struct target, share),
-     "how much"},
-    {'v', "verbose", NULL, NULL, NSX_O_COUNT, offsetof(struct target, verbose),
-     "say more"},
+	{ 'j', "json", NULL, NULL, NSX_O_FLAG, offsetof(struct target, json),
+	  "as JSON" },
+	{ 'o', "out", "output", "DIR", NSX_O_STR, offsetof(struct target, out),
+	  "where to" },
+	{ 0, "threads", NULL, "N", NSX_O_INT, offsetof(struct target, threads),
+	  "how many" },
+	{ 0, "share", NULL, "X", NSX_O_REAL, offsetof(struct target, share),
+	  "how much" },
+	{ 'v', "verbose", NULL, NULL, NSX_O_COUNT,
+	  offsetof(struct target, verbose), "say more" },
 };
 static const struct nsx_cmd plain = {
-    .name = "plain",
-    .usage = "FILE",
-    .summary = "test",
-    .opts = opts,
-    .nopts = ARRAY_LEN(opts),
+	.name = "plain",
+	.usage = "FILE",
+	.summary = "test",
+	.opts = opts,
+	.nopts = ARRAY_LEN(opts),
 };
 static const struct nsx_cmd wrapper = {
-    .name = "wrapper",
-    .usage = "-- COMMAND",
-    .summary = "test",
-    .opts = opts,
-    .nopts = ARRAY_LEN(opts),
-    .rest_is_command = true,
+	.name = "wrapper",
+	.usage = "-- COMMAND",
+	.summary = "test",
+	.opts = opts,
+	.nopts = ARRAY_LEN(opts),
+	.rest_is_command = true,
 };
 
 enum { MAX = 16 };
@@ -97,9 +97,10 @@ static void test_each_kind_is_stored(void **state NSX_UNUSED)
 
 static void test_all_spellings_mean_the_same(void **state NSX_UNUSED)
 {
-	const char *lines[] = {"-o x",	     "-ox",	   "--out x", "--out=x",
-			       "--output x", "--output=x", "-jvvo x", "-jo x",
-			       "-o y -o x",  "-o x -- y"};
+	const char *lines[] = { "-o x",	    "-ox",	  "--out x",
+				"--out=x",  "--output x", "--output=x",
+				"-jvvo x",  "-jo x",	  "-o y -o x",
+				"-o x -- y" };
 
 	for (unsigned i = 0; i < ARRAY_LEN(lines); i++) {
 		struct given *g = parse(&plain, lines[i]);
@@ -169,7 +170,7 @@ static void test_errors_name_the_option(void **state NSX_UNUSED)
 
 static bool help_wanted(const struct nsx_cmd *cmd, const char *line)
 {
-	struct given g = {.argc = 1};
+	struct given g = { .argc = 1 };
 
 	strcpy(g.line, line);
 	for (char *w = strtok(g.line, " "); w; w = strtok(NULL, " "))
@@ -276,21 +277,21 @@ static void test_no_option_stands_twice(void **state NSX_UNUSED)
 	for (unsigned i = 0; i < nsx_ncommands; i++)
 		for (unsigned k = 0; k < nsx_commands[i]->nopts; k++)
 			assert_false(is_option_taken(
-			    nsx_commands[i], k, &nsx_commands[i]->opts[k]));
+				nsx_commands[i], k, &nsx_commands[i]->opts[k]));
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_each_kind_is_stored),
-	    cmocka_unit_test(test_all_spellings_mean_the_same),
-	    cmocka_unit_test(test_operands_keep_their_order),
-	    cmocka_unit_test(test_a_wrapped_command_is_left_alone),
-	    cmocka_unit_test(test_errors_name_the_option),
-	    cmocka_unit_test(test_help_is_seen_where_it_is_ours),
-	    cmocka_unit_test(test_help_and_manual_tell_every_option),
-	    cmocka_unit_test(test_overview_lists_the_commands),
-	    cmocka_unit_test(test_no_option_stands_twice),
+		cmocka_unit_test(test_each_kind_is_stored),
+		cmocka_unit_test(test_all_spellings_mean_the_same),
+		cmocka_unit_test(test_operands_keep_their_order),
+		cmocka_unit_test(test_a_wrapped_command_is_left_alone),
+		cmocka_unit_test(test_errors_name_the_option),
+		cmocka_unit_test(test_help_is_seen_where_it_is_ours),
+		cmocka_unit_test(test_help_and_manual_tell_every_option),
+		cmocka_unit_test(test_overview_lists_the_commands),
+		cmocka_unit_test(test_no_option_stands_twice),
 	};
 	const char *filter = getenv("NSX_TEST");
 
