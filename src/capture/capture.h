@@ -1,0 +1,108 @@
+/* capture.h - one capture, from the command line to the record of it.
+ *
+ * The steps run in the order in which they stand here.  All files are made in
+ * a folder of their own inside the result folder and moved up when they are
+ * whole, so that whatever ends a capture leaves no half file.
+ */
+#ifndef NSX_CAPTURE_H
+#define NSX_CAPTURE_H
+
+#include <time.h>
+#include "capture/nsys.h"
+#include "capture/proc.h"
+
+struct nsx_capture_opts {
+	const char *out, *gpu_id, *preset, *extra, *nsys;
+	double duration_s; /* 0: until the command ends                   */
+	double warmup_pct; /* of the capture's length; 0: none            */
+	bool keep_rep, compress_rep, delete_rep, no_explain;
+};
+
+enum nsx_ended {		     /* why the recording came to its end */
+		 NSX_ENDED_ALONE,    /* the command ended    */
+		 NSX_ENDED_DURATION, /* --duration was over */
+		 NSX_ENDED_SIGNAL,   /* Ctrl-C or the like   */
+		 NSX_ENDED_HUNG, /* the profiler did not finish and was ended */
+};
+
+struct nsx_product { /* one report; nsys writes several for repeated ranges */
+	const char *rep, *sqlite; /* paths, NULL: there is none (any more) */
+	int64_t rep_bytes, sqlite_bytes;
+	const char *number; /* "" or ".2": part of its file names     */
+};
+
+struct nsx_capture {
+	const struct nsx_capture_opts *opts;
+	const char *const *command; /* ends with NULL                       */
+	struct nsx_arena *arena;    /* owns every string and array here     */
+	struct nsx_buf warnings;    /* a line each                          */
+
+	const char *dir, *work; /* results; unfinished files. NULL: not yet */
+	const char *rank;	/* ".rank3", or ""                          */
+	struct nsx_nsys *nsys;	/* NULL: not found                          */
+	struct nsx_args extra, argv; /* the user's words; nsys's command    */
+
+	time_t began;
+	const char *captured_at; /* the same as text, UTC                   */
+	bool has_run;
+	struct nsx_proc_end end; /* of nsys                                 */
+	enum nsx_ended ended;
+	double target_s; /* how long the command ran                    */
+	const char *raw; /* path of the raw data, as nsys said; or NULL */
+
+	struct nsx_product *products;
+	size_t nproducts;
+	int64_t steady_ns; /* -1: not asked for, or not known               */
+};
+
+void nsx_capture_warn(struct nsx_capture *c, const char *fmt, ...)
+	NSX_PRINTF(2, 3);
+
+/* Makes dir and work and sees that there is room. Errors: USAGE, IO. */
+int nsx_capture_place(struct nsx_capture *c, struct nsx_err *err) NSX_CHECKED;
+
+/* Finds nsys and settles argv. Errors: IO, USAGE. */
+int nsx_capture_equip(struct nsx_capture *c, struct nsx_err *err) NSX_CHECKED;
+
+/* Runs the command under nsys, whatever its end. Errors: IO. */
+int nsx_capture_record(struct nsx_capture *c, struct nsx_err *err) NSX_CHECKED;
+
+/* Finds the reports and says why if there is none. Errors: IO, DATA. */
+int nsx_capture_collect(struct nsx_capture *c, struct nsx_err *err) NSX_CHECKED;
+
+/* Exports, moves everything to dir, compresses or deletes the report. A report
+ * that cannot be exported is kept. Errors: IO, STOP.
+ */
+int nsx_capture_export(struct nsx_capture *c, struct nsx_err *err) NSX_CHECKED;
+
+/* Writes nsys_capture.json; failed: why, NULL if all went well. Errors: IO. */
+int nsx_capture_write_record(const struct nsx_capture *c,
+			     const struct nsx_err *failed,
+			     struct nsx_err *err) NSX_CHECKED;
+
+/* The exit code of the command under nsys, -1 when we ended it. */
+int nsx_capture_target_code(const struct nsx_capture *c);
+
+void nsx_capture_done(struct nsx_capture *c); /* removes work, too */
+
+/* Files ------------------------------------------------------------------*/
+
+int64_t nsx_file_size(const char *path); /* -1: there is none */
+
+int64_t nsx_file_room_mb(const char *path); /* free there; -1: unknown */
+
+/* Room that must be free before a capture begins. */
+enum { NSX_MIN_ROOM_MB = 512 };
+
+/* Moves a file, to another file system if need be. Errors: IO. */
+int nsx_file_move(const char *from, const char *to,
+		  struct nsx_err *err) NSX_CHECKED;
+
+/* Compresses with zstd; an unfinished `to` is removed. Errors: IO. */
+int nsx_file_compress(const char *from, const char *to,
+		      struct nsx_err *err) NSX_CHECKED;
+
+/* Removes a folder and all in it. */
+void nsx_file_remove_tree(const char *path);
+
+#endif

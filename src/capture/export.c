@@ -1,0 +1,125 @@
+/* export.c - from nsys's report to files that stay.
+ *
+ * The report is exported at once: only this version of nsys is sure to read
+ * it.  The database appears under its name when it is whole.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "capture/capture.h"
+
+/* Wanted where this nsys knows them: JSON and blobs carry NVTX payloads. */
+static const char *const options[] = { "include-json", "include-blobs", "lazy",
+				       "force-overwrite" };
+
+static const char *final_name(const struct nsx_capture *c,
+			      const struct nsx_product *p, const char *suffix)
+{
+	return nsx_arena_printf(c->arena, "%s/trace%s%s%s", c->dir, c->rank,
+				p->number, suffix);
+}
+
+static const char *suffix_of(const char *path)
+{
+	return strrchr(path, '.');
+}
+
+static int run_export(struct nsx_capture *c, const struct nsx_product *p,
+		      const char *to, struct nsx_err *err)
+{
+	NSX_AT_EXIT(nsx_args_done) struct nsx_args args = { 0 };
+	NSX_AT_EXIT(nsx_proc_end_done) struct nsx_proc_end end;
+	struct nsx_proc proc = { .limit_s = 600 + (double)p->rep_bytes / 1e6 };
+
+	nsx_args_add(&args, c->nsys->path);
+	nsx_args_add(&args, "export");
+	nsx_args_add(&args, "--type=sqlite");
+	for (unsigned i = 0; i < ARRAY_LEN(options); i++)
+		if (nsx_nsys_knows(c->nsys->export_help, options[i], NULL))
+			nsx_args_add(&args,
+				     nsx_arena_printf(c->arena, "--%s=true",
+						      options[i]));
+	nsx_args_add(&args, nsx_arena_printf(c->arena, "--output=%s", to));
+	nsx_args_add(&args, p->rep);
+	proc.argv = args.argv;
+	if (nsx_proc_run(&proc, &end, err))
+		return err->rc;
+	if (!end.code && nsx_file_size(to) > 0)
+		return 0;
+	nsx_buf_add(&c->end.err, end.err.n ? end.err.p : "", end.err.n);
+	return nsx_fail(err, NSX_E_IO, "nsys export ended with code %d%s: %s",
+			end.code, end.timed_out ? " (it took too long)" : "",
+			nsx_proc_words(&end, c->arena));
+}
+
+/* Moves the report up, smaller if so wished; failing to is a warning, as the
+ * database is there already.
+ */
+static void settle_report(struct nsx_capture *c, struct nsx_product *p)
+{
+	const char *suffix = suffix_of(p->rep);
+	const char *to = final_name(c, p, suffix), *small;
+	struct nsx_err err;
+
+	if (c->opts->delete_rep) {
+		unlink(p->rep);
+		p->rep = NULL;
+		return;
+	}
+	if (c->opts->compress_rep) {
+		small = nsx_arena_printf(c->arena, "%s.zst", p->rep);
+		to = final_name(c, p,
+				nsx_arena_printf(c->arena, "%s.zst", suffix));
+		if (!nsx_file_compress(p->rep, small, &err) &&
+		    !nsx_file_move(small, to, &err)) {
+			p->rep = to;
+			p->rep_bytes = nsx_file_size(to);
+			return;
+		}
+		nsx_capture_warn(c, "%s; the report stays as it is", err.msg);
+		to = final_name(c, p, suffix);
+	}
+	if (nsx_file_move(p->rep, to, &err))
+		nsx_capture_warn(c, "%s", err.msg);
+	else
+		p->rep = to;
+}
+
+static int export_one(struct nsx_capture *c, struct nsx_product *p,
+		      struct nsx_err *err)
+{
+	const char *made =
+		nsx_arena_printf(c->arena, "%s/trace.sqlite", c->work);
+	const char *kept = final_name(c, p, suffix_of(p->rep));
+	struct nsx_err moving;
+
+	if (!run_export(c, p, made, err)) {
+		p->sqlite = final_name(c, p, ".sqlite");
+		p->sqlite_bytes = nsx_file_size(made);
+		if (nsx_file_move(made, p->sqlite, err))
+			return err->rc;
+		settle_report(c, p);
+		return 0;
+	}
+	if (nsx_file_move(p->rep, kept, &moving))
+		return err->rc;
+	p->rep = kept;
+	return nsx_fail(err, err->rc,
+			"%s; the report is kept: nsys export -t sqlite '%s' "
+			"with a newer nsys may do it",
+			nsx_arena_strdup(c->arena, err->msg), kept);
+}
+
+int nsx_capture_export(struct nsx_capture *c, struct nsx_err *err)
+{
+	struct nsx_err one;
+	int rc = 0;
+
+	for (size_t i = 0; i < c->nproducts; i++)
+		if (export_one(c, &c->products[i], &one) && !rc) {
+			*err = one;
+			rc = one.rc;
+		}
+	return rc;
+}

@@ -1,0 +1,334 @@
+/* nsys.c - finding nsys and reading its help.
+ *
+ * A machine has often several: one in PATH, one with each CUDA toolkit, one in
+ * /opt.  All are asked for their version; links to the same file count once.
+ * CUDA's bin/nsys is a script that starts another installation, so the
+ * importer is looked for by version, too, and not only beside the file.
+ */
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "capture/nsys.h"
+#include "capture/proc.h"
+
+enum { MAX_FOUND = 32, HELP_BYTES = 1 << 20 };
+
+static const char *const usual[] = {
+	"/usr/local/cuda*/bin/nsys",
+	"/usr/local/cuda*/nsight-systems*/bin/nsys",
+	"/opt/nvidia/nsight-systems*/*/bin/nsys",
+	"/opt/nvidia/nsight-systems*/*/target-linux-*/nsys",
+	"/opt/nvidia/hpc_sdk/*/*/profilers/Nsight_Systems/bin/nsys",
+	"/usr/lib/nsight-systems/target-linux-*/nsys",
+};
+static const char *const importers[] = {
+	"/opt/nvidia/nsight-systems*/%s*/host-linux-*/QdstrmImporter",
+	"/usr/local/cuda*/nsight-systems-%s*/host-linux-*/QdstrmImporter",
+};
+
+int nsx_version_cmp(const char *a, const char *b)
+{
+	while (*a || *b) {
+		char *ea, *eb;
+		unsigned long na = strtoul(a, &ea, 10),
+			      nb = strtoul(b, &eb, 10);
+
+		if (na != nb)
+			return na < nb ? -1 : 1;
+		if (*ea != '.' || *eb != '.') /* "54-2344..." ends it */
+			return (*ea == '.') - (*eb == '.');
+		a = ea + 1;
+		b = eb + 1;
+	}
+	return 0;
+}
+
+/* Finding ----------------------------------------------------------------*/
+
+struct list {
+	struct nsx_arena *arena;
+	struct nsx_nsys *v;
+	char **real; /* resolved paths, to tell links */
+	size_t n;
+};
+
+static bool is_program(const char *path)
+{
+	struct stat st;
+
+	return !stat(path, &st) && S_ISREG(st.st_mode) && !access(path, X_OK);
+}
+
+/* "NVIDIA Nsight Systems version 2023.4.4.54-..." -> the last word. */
+static const char *ask_version(struct nsx_arena *a, const char *path)
+{
+	const char *const argv[] = { path, "--version", NULL };
+	const struct nsx_proc p = { .argv = argv, .limit_s = 20 };
+	NSX_AT_EXIT(nsx_proc_end_done) struct nsx_proc_end end;
+	struct nsx_err err;
+	const char *s;
+
+	if (nsx_proc_run(&p, &end, &err) || end.code || !end.out.p)
+		return "";
+	s = strstr(end.out.p, "version ");
+	if (!s)
+		return "";
+	s += strlen("version ");
+	return nsx_arena_strndup(a, s, strcspn(s, " \r\n"));
+}
+
+static void add(struct list *l, const char *path)
+{
+	char *real;
+
+	if (l->n == MAX_FOUND || !is_program(path))
+		return;
+	real = realpath(path, NULL);
+	for (size_t i = 0; real && i < l->n; i++)
+		if (!strcmp(l->real[i], real)) {
+			free(real);
+			return;
+		}
+	if (!real)
+		return;
+	l->real[l->n] = real;
+	l->v[l->n].path = nsx_arena_strdup(l->arena, path);
+	l->v[l->n].version = ask_version(l->arena, path);
+	l->n++;
+}
+
+/* A file, or the folder that holds it. */
+static void add_given(struct list *l, const char *path)
+{
+	struct stat st;
+
+	if (!stat(path, &st) && S_ISDIR(st.st_mode))
+		path = nsx_arena_printf(l->arena, "%s/nsys", path);
+	add(l, path);
+}
+
+static void add_matches(struct list *l, const char *pattern)
+{
+	glob_t g = { 0 };
+
+	if (!glob(pattern, 0, NULL, &g))
+		for (size_t i = 0; i < g.gl_pathc; i++)
+			add(l, g.gl_pathv[i]);
+	globfree(&g);
+}
+
+static void add_path(struct list *l)
+{
+	const char *s = getenv("PATH");
+
+	while (s && *s) {
+		size_t n = strcspn(s, ":");
+
+		add(l, nsx_arena_printf(l->arena, "%.*s/nsys", n ? (int)n : 1,
+					n ? s : "."));
+		s += n + (s[n] == ':');
+	}
+}
+
+struct nsx_nsys *nsx_nsys_list(struct nsx_arena *a, const char *given,
+			       size_t *ret_n)
+{
+	char *real[MAX_FOUND];
+	struct list l = { .arena = a, .real = real };
+
+	l.v = nsx_arena_get(a, MAX_FOUND * sizeof(*l.v));
+	if (!given && getenv("NSYS_PATH") && *getenv("NSYS_PATH"))
+		given = getenv("NSYS_PATH");
+	if (given) {
+		add_given(&l, given);
+	} else {
+		add_path(&l);
+		for (unsigned i = 0; i < ARRAY_LEN(usual); i++)
+			add_matches(&l, usual[i]);
+	}
+	for (size_t i = 1; i < l.n; i++) /* insertion sort: stable, few */
+		for (size_t k = i; k && nsx_version_cmp(l.v[k - 1].version,
+							l.v[k].version) < 0;
+		     k--) {
+			struct nsx_nsys swap = l.v[k];
+
+			l.v[k] = l.v[k - 1];
+			l.v[k - 1] = swap;
+		}
+	for (size_t i = 0; i < l.n; i++)
+		free(real[i]);
+	*ret_n = l.n;
+	return l.v;
+}
+
+/* Asking -----------------------------------------------------------------*/
+
+static int ask(const struct nsx_nsys *n, struct nsx_arena *a,
+	       const char *command, const char **ret, struct nsx_err *err)
+{
+	const char *const argv[] = { n->path, command ? command : "--help",
+				     command ? "--help" : NULL, NULL };
+	const struct nsx_proc p = { .argv = argv,
+				    .limit_s = 30,
+				    .keep = HELP_BYTES };
+	NSX_AT_EXIT(nsx_proc_end_done) struct nsx_proc_end end;
+
+	if (nsx_proc_run(&p, &end, err))
+		return err->rc;
+	if (!end.out.n)
+		return nsx_fail(err, NSX_E_IO,
+				"'%s' does not work: %s; give another with "
+				"--nsys",
+				n->path,
+				end.timed_out ? "no answer to --help"
+				: end.err.n   ? nsx_proc_words(&end, a)
+					      : "its help is empty");
+	*ret = nsx_arena_strdup(a, end.out.p);
+	return 0;
+}
+
+int nsx_nsys_ask(struct nsx_nsys *n, struct nsx_arena *a, struct nsx_err *err)
+{
+	if (ask(n, a, NULL, &n->help, err) ||
+	    ask(n, a, "profile", &n->profile_help, err) ||
+	    ask(n, a, "export", &n->export_help, err))
+		return err->rc;
+	return 0;
+}
+
+static bool is_word_char(char c)
+{
+	return c == '-' || c == '_' || (c >= '0' && c <= '9') ||
+	       (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+/* The word in the n bytes at s, as a word of its own. */
+static bool has_word(const char *s, size_t n, const char *word)
+{
+	size_t k = strlen(word);
+
+	for (size_t i = 0; i + k <= n; i++)
+		if (!memcmp(s + i, word, k) &&
+		    (!i || !is_word_char(s[i - 1])) &&
+		    (i + k == n || !is_word_char(s[i + k])))
+			return true;
+	return false;
+}
+
+/* An option's line begins with a dash, or with "(Experimental) " and one. */
+static bool is_option_line(const char *line)
+{
+	line += strspn(line, " \t");
+	if (*line == '(') {
+		line += strcspn(line, ")\n");
+		line += strspn(line, ") ");
+	}
+	return *line == '-';
+}
+
+bool nsx_nsys_knows(const char *help, const char *option, const char *value)
+{
+	char name[64];
+	bool here = false;
+
+	snprintf(name, sizeof(name), "--%s", option);
+	while (*help) {
+		size_t n = strcspn(help, "\n");
+
+		if (is_option_line(help))
+			here = has_word(help, n, name);
+		if (here && (!value || has_word(help, n, value)))
+			return true;
+		help += n + (help[n] == '\n');
+	}
+	return false;
+}
+
+const char *nsx_nsys_no_counters(const struct nsx_nsys *n, const char *option,
+				 struct nsx_arena *a)
+{
+	static const char *const refusals[] = { "ERR_NVGPUCTRPERM",
+						"nsufficient privilege",
+						"not available", "not found",
+						"None of the installed GPUs" };
+	const char *arg = nsx_arena_printf(a, "--%s=help", option);
+	const char *const argv[] = { n->path, "profile", arg, NULL };
+	const struct nsx_proc p = { .argv = argv, .limit_s = 30 };
+	NSX_AT_EXIT(nsx_proc_end_done) struct nsx_proc_end end;
+	struct nsx_err err;
+	const char *s, *hit;
+
+	if (nsx_proc_run(&p, &end, &err))
+		return nsx_arena_strdup(a, err.msg);
+	nsx_buf_adds(&end.out, end.err.n ? end.err.p : "");
+	for (unsigned i = 0; i < ARRAY_LEN(refusals); i++) {
+		hit = strstr(end.out.p, refusals[i]);
+		if (!hit)
+			continue;
+		for (s = hit; s > end.out.p && s[-1] != '\n'; s--)
+			;
+		s += strspn(s, " \t");
+		return nsx_arena_strndup(a, s, strcspn(s, "\n"));
+	}
+	return NULL;
+}
+
+/* Importer ---------------------------------------------------------------*/
+
+static const char *first_match(struct nsx_arena *a, const char *pattern)
+{
+	const char *found = NULL;
+	glob_t g = { 0 };
+
+	if (!glob(pattern, 0, NULL, &g))
+		found = nsx_arena_strdup(a, g.gl_pathv[0]);
+	globfree(&g);
+	return found;
+}
+
+static const char *find_importer(const struct nsx_nsys *n, struct nsx_arena *a)
+{
+	char *real = realpath(n->path, NULL), *slash;
+	const char *found = NULL, *end = n->version;
+
+	if (real && (slash = strrchr(real, '/'))) {
+		*slash = '\0';
+		found = first_match(
+			a,
+			nsx_arena_printf(a, "%s/../host-linux-*/QdstrmImporter",
+					 real));
+	}
+	free(real);
+	for (int dots = 0; *end && *end != '-'; end++) /* "2023.4.4" */
+		if (*end == '.' && ++dots == 3)
+			break;
+	if (end == n->version)
+		return found;
+	for (unsigned i = 0; i < ARRAY_LEN(importers) && !found; i++) {
+		const char *star = strstr(importers[i], "%s");
+
+		found = first_match(
+			a, nsx_arena_printf(
+				   a, "%.*s%.*s%s", (int)(star - importers[i]),
+				   importers[i], (int)(end - n->version),
+				   n->version, star + 2));
+	}
+	return found;
+}
+
+const char *const *nsx_nsys_importer(const struct nsx_nsys *n,
+				     struct nsx_arena *a, const char *raw)
+{
+	const char **argv = nsx_arena_get(a, 4 * sizeof(*argv));
+	const char *program = find_importer(n, a);
+
+	if (!program && !has_word(n->help, strlen(n->help), "import"))
+		return NULL;
+	argv[0] = program ? program : n->path;
+	argv[1] = program ? "-i" : "import";
+	argv[2] = raw;
+	return argv;
+}

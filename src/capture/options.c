@@ -1,0 +1,262 @@
+/* options.c - the words of a command line for nsys.
+ *
+ * One table says what each preset asks for and how it has been spelled over
+ * the years.  nsys refuses an option given twice, so one of the user's own
+ * takes the place of ours.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "capture/nsys.h"
+
+enum {
+	BASIC = 1,
+	NCCL = 2,
+	NVLINK = 4,
+	GRAPHS = 8,
+	MEMORY = 16,
+	FULL = 32,
+	ALWAYS = 63,
+};
+
+/* Values that are computed. */
+static const char TRACE[] = "trace", COUNTERS[] = "counters";
+
+static const char *const presets[] = { "basic",	 "nccl",   "nvlink",
+				       "graphs", "memory", "full" };
+
+static const struct option {
+	unsigned presets;
+	char letter;
+	const char *names[2]; /* newest spelling first                     */
+	const char *value;
+	const char *missing; /* what is lost without it; NULL: nothing    */
+} options[] = {
+	{ ALWAYS, 't', { "trace" }, TRACE, NULL },
+	{ ALWAYS, 's', { "sample" }, "none", NULL },
+	{ ALWAYS, 0, { "cuda-memory-usage" }, "true", "no memory usage" },
+	{ ALWAYS, 0, { "cuda-trace-scope" }, "process-tree", NULL },
+	/* It makes streams wait for each other; some 2025 versions do it
+	 * unless told otherwise.
+	 */
+	{ ALWAYS, 0, { "cuda-event-trace" }, "false", NULL },
+	{ NCCL | NVLINK | GRAPHS | FULL,
+	  0,
+	  { "cuda-graph-trace" },
+	  "node",
+	  "kernels inside CUDA graphs may not show" },
+	{ MEMORY | FULL,
+	  0,
+	  { "cuda-um-cpu-page-faults" },
+	  "true",
+	  "no page faults of unified memory on the CPU" },
+	{ MEMORY | FULL,
+	  0,
+	  { "cuda-um-gpu-page-faults" },
+	  "true",
+	  "no page faults of unified memory on the GPU" },
+	{ NVLINK | FULL,
+	  0,
+	  { "gpu-metrics-devices", "gpu-metrics-device" },
+	  COUNTERS,
+	  "no GPU counters" },
+};
+
+/* Options without which the result could not be found again. */
+static const struct {
+	const char *name;
+	char letter;
+} ours[] = { { "output", 'o' }, { "force-overwrite", 'f' } };
+
+/* Argument lists ---------------------------------------------------------*/
+
+void nsx_args_add(struct nsx_args *args, const char *arg)
+{
+	struct nsx_err err;
+
+	if (nsx_grow(&args->argv, &args->cap, args->n + 2, sizeof(*args->argv),
+		     "arguments", &err))
+		abort();
+	args->argv[args->n++] = arg;
+	args->argv[args->n] = NULL;
+}
+
+void nsx_args_done(struct nsx_args *args)
+{
+	free(args->argv);
+}
+
+/* One character of a word, or the end of it: false. Quote is the one open. */
+static bool word_char(const char **s, char *quote, char *ret)
+{
+	for (;; ++*s) {
+		char c = **s;
+
+		if (!c || (!*quote && strchr(" \t\n", c)))
+			return false;
+		if (*quote && c == *quote) {
+			*quote = 0;
+		} else if (!*quote && (c == '\'' || c == '"')) {
+			*quote = c;
+		} else {
+			if (c == '\\' && *quote != '\'' && (*s)[1])
+				c = *++*s;
+			++*s;
+			*ret = c;
+			return true;
+		}
+	}
+}
+
+int nsx_args_split(struct nsx_args *args, const char *text, struct nsx_arena *a,
+		   struct nsx_err *err)
+{
+	const char *s = text;
+
+	for (;;) {
+		char *word, c, quote = 0;
+		size_t n = 0;
+
+		s += strspn(s, " \t\n");
+		if (!*s)
+			return 0;
+		word = nsx_arena_get(a, strlen(s) + 1);
+		while (word_char(&s, &quote, &c))
+			word[n++] = c;
+		if (quote)
+			return nsx_fail(err, NSX_E_USAGE,
+					"a quote is not closed in '%s'", text);
+		nsx_args_add(args, word);
+	}
+}
+
+bool nsx_args_have(const struct nsx_args *args, const char *name, char letter)
+{
+	size_t n = strlen(name);
+
+	for (size_t i = 0; i < args->n; i++) {
+		const char *s = args->argv[i];
+
+		if (s[0] != '-')
+			continue;
+		if (letter && s[1] == letter)
+			return true;
+		if (s[1] == '-' && !strncmp(s + 2, name, n) &&
+		    (!s[2 + n] || s[2 + n] == '='))
+			return true;
+	}
+	return false;
+}
+
+/* Options ----------------------------------------------------------------*/
+
+struct builder {
+	const struct nsx_nsys *nsys;
+	const struct nsx_want *want;
+	unsigned preset;
+	struct nsx_arena *arena;
+	struct nsx_args *args;
+	struct nsx_buf *warnings;
+};
+
+/* 0: there is no such preset. */
+static unsigned preset_bit(const char *name)
+{
+	for (unsigned i = 0; i < ARRAY_LEN(presets); i++)
+		if (!name || !strcmp(name, presets[i]))
+			return 1u << i;
+	return 0;
+}
+
+int nsx_want_check(const char *preset, const struct nsx_args *extra,
+		   struct nsx_err *err)
+{
+	if (!preset_bit(preset))
+		return nsx_fail(err, NSX_E_USAGE,
+				"there is no preset '%s'; there are basic, "
+				"nccl, nvlink, graphs, memory and full",
+				preset);
+	for (unsigned i = 0; i < ARRAY_LEN(ours); i++)
+		if (nsx_args_have(extra, ours[i].name, ours[i].letter))
+			return nsx_fail(err, NSX_E_USAGE,
+					"--extra-nsys may not hold '--%s'; "
+					"the place is chosen with --out",
+					ours[i].name);
+	return 0;
+}
+
+/* nsys numbers GPUs in its own way; newer ones take those CUDA sees. NULL,
+ * with a warning, when counters are refused: asked for all the same, nsys
+ * would not even start the command.
+ */
+static const char *counters(const struct builder *b, const char *name,
+			    const char *missing)
+{
+	const char *why = nsx_nsys_no_counters(b->nsys, name, b->arena);
+
+	if (why) {
+		nsx_buf_printf(b->warnings, "%s: %s\n", missing, why);
+		return NULL;
+	}
+	if (nsx_nsys_knows(b->nsys->profile_help, name, "cuda-visible"))
+		return "cuda-visible";
+	return b->want->gpu_id ? b->want->gpu_id : "all";
+}
+
+static const char *traced(const struct builder *b, const char *name)
+{
+	bool nccl = b->preset & (NCCL | NVLINK | FULL);
+
+	return nccl && nsx_nsys_knows(b->nsys->profile_help, name, "nccl")
+		       ? "cuda,nvtx,osrt,nccl"
+		       : "cuda,nvtx,osrt";
+}
+
+static void add_option(const struct builder *b, const char *name,
+		       const char *value)
+{
+	if (value)
+		nsx_args_add(b->args, nsx_arena_printf(b->arena, "--%s=%s",
+						       name, value));
+}
+
+static void add_wanted(const struct builder *b, const struct option *o)
+{
+	const char *known = NULL;
+
+	for (unsigned i = 0; i < ARRAY_LEN(o->names) && o->names[i]; i++) {
+		if (nsx_args_have(b->want->extra, o->names[i], o->letter))
+			return;
+		if (!known &&
+		    nsx_nsys_knows(b->nsys->profile_help, o->names[i], NULL))
+			known = o->names[i];
+	}
+	if (!known && o->missing)
+		nsx_buf_printf(b->warnings, "this nsys knows no --%s: %s\n",
+			       o->names[0], o->missing);
+	if (known)
+		add_option(b, known,
+			   o->value == TRACE ? traced(b, known)
+			   : o->value == COUNTERS
+				   ? counters(b, known, o->missing)
+				   : o->value);
+}
+
+void nsx_nsys_options(const struct nsx_nsys *n, const struct nsx_want *want,
+		      struct nsx_arena *a, struct nsx_args *args,
+		      struct nsx_buf *warnings)
+{
+	const struct builder b = { n, want, preset_bit(want->preset),
+				   a, args, warnings };
+
+	nsx_args_add(args, n->path);
+	nsx_args_add(args, "profile");
+	for (unsigned i = 0; i < ARRAY_LEN(options); i++)
+		if (options[i].presets & b.preset)
+			add_wanted(&b, &options[i]);
+	add_option(&b, "force-overwrite", "true");
+	add_option(&b, "output", want->output);
+	for (size_t i = 0; i < want->extra->n; i++)
+		nsx_args_add(args, want->extra->argv[i]);
+	for (unsigned i = 0; want->command[i]; i++)
+		nsx_args_add(args, want->command[i]);
+}

@@ -1,0 +1,169 @@
+/* place.c - where a capture goes, under which names, and whether it fits.
+ *
+ * --out may hold nsys's own patterns, so that many ranks can share one command
+ * line; where a launcher numbers its ranks, the number is part of every file's
+ * name as well, and ranks can share a folder.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+#include "capture/capture.h"
+
+static const char *const rank_names[] = {
+	"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID", "RANK",
+};
+
+static const char *rank_suffix(struct nsx_arena *a)
+{
+	for (unsigned i = 0; i < ARRAY_LEN(rank_names); i++) {
+		const char *s = getenv(rank_names[i]);
+
+		if (s && *s && !s[strspn(s, "0123456789")])
+			return nsx_arena_printf(a, ".rank%s", s);
+	}
+	return "";
+}
+
+/* "%q{VAR}" at *s, which moves behind it. */
+static int expand_variable(struct nsx_buf *b, const char **s,
+			   struct nsx_arena *a, struct nsx_err *err)
+{
+	const char *end = strchr(*s, '}'), *name, *value;
+
+	if ((*s)[2] != '{' || !end)
+		return nsx_fail(
+			err, NSX_E_USAGE,
+			"cannot read '%s' in --out: it is %%q{VARIABLE}", *s);
+	name = nsx_arena_strndup(a, *s + 3, (size_t)(end - *s - 3));
+	value = getenv(name);
+	if (!value)
+		return nsx_fail(
+			err, NSX_E_USAGE,
+			"cannot expand '%%q{%s}' in --out: it is not set",
+			name);
+	nsx_buf_adds(b, value);
+	*s = end + 1;
+	return 0;
+}
+
+static int expand(struct nsx_buf *b, const char *s, struct nsx_arena *a,
+		  struct nsx_err *err)
+{
+	char host[256] = "";
+
+	while (*s) {
+		if (s[0] == '%' && s[1] == 'q') {
+			if (expand_variable(b, &s, a, err))
+				return err->rc;
+			continue;
+		}
+		if (s[0] != '%' || !strchr("hp%", s[1]) || !s[1]) {
+			nsx_buf_add(b, s++, 1);
+			continue;
+		}
+		gethostname(host, sizeof(host) - 1);
+		if (s[1] == 'h')
+			nsx_buf_adds(b, host);
+		else if (s[1] == 'p')
+			nsx_buf_printf(b, "%d", (int)getpid());
+		else
+			nsx_buf_adds(b, "%");
+		s += 2;
+	}
+	return 0;
+}
+
+static void note_time(struct nsx_capture *c)
+{
+	char text[32];
+	struct tm tm;
+
+	c->began = time(NULL);
+	strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ",
+		 gmtime_r(&c->began, &tm));
+	c->captured_at = nsx_arena_strdup(c->arena, text);
+}
+
+/* capture-PROGRAM-20260131-235959 */
+static const char *default_dir(const struct nsx_capture *c)
+{
+	const char *program = strrchr(c->command[0], '/');
+	char text[32];
+	struct tm tm;
+
+	strftime(text, sizeof(text), "%Y%m%d-%H%M%S",
+		 localtime_r(&c->began, &tm));
+	return nsx_arena_printf(c->arena, "capture-%s-%s",
+				program ? program + 1 : c->command[0], text);
+}
+
+static int make_dirs(const char *path, struct nsx_err *err)
+{
+	char *s = strdup(path), *slash = s;
+	struct stat st;
+	int why = 0;
+
+	if (!s)
+		abort();
+	do {
+		slash = strchr(slash + 1, '/');
+		if (slash)
+			*slash = '\0';
+		why = mkdir(s, 0777) ? errno : 0;
+		if (slash)
+			*slash = '/';
+	} while (slash);
+	free(s);
+	if (!stat(path, &st) && S_ISDIR(st.st_mode))
+		return 0;
+	return nsx_fail(err, NSX_E_IO, "cannot make the folder '%s': %s", path,
+			strerror(why));
+}
+
+static int check_room(const char *path, struct nsx_err *err)
+{
+	const char *asked = getenv("NSX_CAPTURE_MIN_FREE_MB"); /* for tests */
+	int64_t want = asked ? atoll(asked) : NSX_MIN_ROOM_MB;
+	int64_t have = nsx_file_room_mb(path);
+
+	if (have < 0 || have >= want)
+		return 0;
+	return nsx_fail(err, NSX_E_IO,
+			"the disk of '%s' is full: %jd MB are free, a capture "
+			"needs %jd; make room or choose another place with "
+			"--out (and TMPDIR)",
+			path, (intmax_t)have, (intmax_t)want);
+}
+
+int nsx_capture_place(struct nsx_capture *c, struct nsx_err *err)
+{
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf b = { 0 };
+	const char *tmp = getenv("TMPDIR");
+	char *work;
+
+	note_time(c);
+	if (c->opts->out) {
+		if (expand(&b, c->opts->out, c->arena, err))
+			return err->rc;
+		c->dir = nsx_arena_strdup(c->arena, b.n ? b.p : ".");
+	} else {
+		c->dir = default_dir(c);
+	}
+	c->rank = rank_suffix(c->arena);
+	if (make_dirs(c->dir, err)) {
+		c->dir = NULL;
+		return err->rc;
+	}
+	if (check_room(c->dir, err) || check_room(tmp ? tmp : "/tmp", err))
+		return err->rc;
+	work = nsx_arena_printf(c->arena, "%s/.capture-XXXXXX", c->dir);
+	if (!mkdtemp(work))
+		return nsx_fail(err, NSX_E_IO, "cannot write in '%s': %s",
+				c->dir, strerror(errno));
+	c->work = work;
+	return 0;
+}

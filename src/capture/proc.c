@@ -1,0 +1,256 @@
+/* proc.c - posix_spawn, two pipes, one loop.
+ *
+ * A program runs in its own process group, so that Ctrl-C at the terminal
+ * reaches only us, and what to forward is our choice.  Its grandchildren may
+ * keep the pipes open after its end, hence the end of the loop is the end of
+ * the program, with what the pipes hold by then, and not the end of output.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#include "capture/proc.h"
+
+extern char **environ;
+
+enum { TICK_MS = 50, KEEP = 65536 };
+
+double nsx_now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+void nsx_proc_end_done(struct nsx_proc_end *e)
+{
+	nsx_buf_done(&e->out);
+	nsx_buf_done(&e->err);
+}
+
+const char *nsx_proc_find(const struct nsx_buf *kept, const char *words,
+			  const char *from)
+{
+	if (!kept->n)
+		return NULL;
+	if (!from)
+		from = kept->p;
+	return memmem(from, (size_t)(kept->p + kept->n - from), words,
+		      strlen(words));
+}
+
+const char *nsx_proc_words(const struct nsx_proc_end *e, struct nsx_arena *a)
+{
+	const char *s = e->err.n ? e->err.p : e->out.n ? e->out.p : "";
+
+	s += strspn(s, " \t\r\n");
+	return nsx_arena_strndup(a, s, strcspn(s, "\r\n"));
+}
+
+/* Starting ---------------------------------------------------------------*/
+
+/* The environment with one variable set anew; borrowed strings. */
+static char **environment(const char *set)
+{
+	size_t n = 0, k = 0, len = strcspn(set, "=") + 1;
+	char **env;
+
+	while (environ[n])
+		n++;
+	env = calloc(n + 2, sizeof(*env));
+	if (!env)
+		abort();
+	for (size_t i = 0; i < n; i++)
+		if (strncmp(environ[i], set, len))
+			env[k++] = environ[i];
+	env[k] = (char *)set;
+	return env;
+}
+
+static int spawn(const struct nsx_proc *p, const int out[2], const int err[2],
+		 pid_t *ret_pid)
+{
+	posix_spawn_file_actions_t fa;
+	posix_spawnattr_t attr;
+	sigset_t none, pipe;
+	char **env = p->env ? environment(p->env) : environ;
+	int rc;
+
+	sigemptyset(&none);
+	sigemptyset(&pipe);
+	sigaddset(&pipe, SIGPIPE); /* ignored while guarded */
+	posix_spawn_file_actions_init(&fa);
+	posix_spawnattr_init(&attr);
+	if (!p->passthrough)
+		posix_spawn_file_actions_addopen(&fa, 0, "/dev/null", O_RDONLY,
+						 0);
+	posix_spawn_file_actions_adddup2(&fa, out[1], 1);
+	posix_spawn_file_actions_adddup2(&fa, err[1], 2);
+	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETPGROUP |
+						POSIX_SPAWN_SETSIGDEF |
+						POSIX_SPAWN_SETSIGMASK);
+	posix_spawnattr_setpgroup(&attr, 0);
+	posix_spawnattr_setsigdefault(&attr, &pipe);
+	posix_spawnattr_setsigmask(&attr, &none);
+	rc = posix_spawnp(ret_pid, p->argv[0], &fa, &attr,
+			  (char *const *)p->argv, env);
+	posix_spawnattr_destroy(&attr);
+	posix_spawn_file_actions_destroy(&fa);
+	if (env != environ)
+		free(env);
+	return rc;
+}
+
+static void close_pipe(int fd[2])
+{
+	for (int i = 0; i < 2; i++)
+		if (fd[i] >= 0)
+			close(fd[i]);
+}
+
+/* Output -----------------------------------------------------------------*/
+
+static void forward(int fd, const char *p, size_t n)
+{
+	while (n) {
+		ssize_t k = write(fd, p, n);
+
+		if (k < 0 && errno == EINTR)
+			continue;
+		if (k <= 0)
+			return; /* whoever read it is gone: go on without */
+		p += k;
+		n -= (size_t)k;
+	}
+}
+
+/* Takes what is there; false once the other end is closed. */
+static bool drain(const struct nsx_proc *p, int from, int to,
+		  struct nsx_buf *tail, struct nsx_proc_end *e)
+{
+	char chunk[65536];
+	size_t keep = p->keep ? p->keep : KEEP;
+	ssize_t n = read(from, chunk, sizeof(chunk));
+
+	if (n <= 0)
+		return n < 0 && (errno == EAGAIN || errno == EINTR);
+	e->last_s = nsx_now();
+	if (p->passthrough)
+		forward(to, chunk, (size_t)n);
+	nsx_buf_add(tail, chunk, (size_t)n);
+	if (tail->n > 2 * keep) {
+		memmove(tail->p, tail->p + tail->n - keep, keep + 1);
+		tail->n = keep;
+	}
+	return true;
+}
+
+/* One turn of waiting for output; whether anything came. */
+static bool turn(const struct nsx_proc *p, int fds[2], struct nsx_proc_end *e,
+		 int timeout_ms)
+{
+	struct pollfd pfd[2] = { { .fd = fds[0], .events = POLLIN },
+				 { .fd = fds[1], .events = POLLIN } };
+	struct nsx_buf *tail[2] = { &e->out, &e->err };
+	bool came = false;
+
+	if (poll(pfd, 2, timeout_ms) <= 0)
+		return false;
+	for (int i = 0; i < 2; i++) {
+		if (!pfd[i].revents)
+			continue;
+		came = true;
+		if (!drain(p, fds[i], i + 1, tail[i], e)) {
+			close(fds[i]);
+			fds[i] = -1; /* poll skips negative ones */
+		}
+	}
+	return came;
+}
+
+/* Running ----------------------------------------------------------------*/
+
+static int exit_code(int status)
+{
+	return WIFSIGNALED(status) ? 128 + WTERMSIG(status)
+				   : WEXITSTATUS(status);
+}
+
+/* The signal that is due now, 0 if none. */
+static int due(const struct nsx_proc *p, struct nsx_proc_end *e, int signals)
+{
+	double over_s = nsx_now() - e->began_s - p->limit_s;
+
+	if (p->watch)
+		return p->watch(p->ctx, e);
+	if (nsx_proc_signals() > signals)
+		return SIGKILL;
+	if (p->limit_s <= 0 || over_s < 0)
+		return 0;
+	e->timed_out = true;
+	return over_s < 2 ? SIGTERM : SIGKILL;
+}
+
+/* Until the program ended and its pipes hold nothing more; one that it left
+ * behind may write on for ever, hence the last second.
+ */
+static void loop(const struct nsx_proc *p, pid_t pid, int fds[2],
+		 struct nsx_proc_end *e)
+{
+	int status = 0, signals = nsx_proc_signals(), last = 0;
+
+	while (waitpid(pid, &status, WNOHANG) != pid) {
+		int sig = due(p, e, signals);
+
+		if (sig && sig != last)
+			kill(-pid, sig);
+		last = sig;
+		turn(p, fds, e, fds[0] < 0 && fds[1] < 0 ? 5 : TICK_MS);
+	}
+	e->code = exit_code(status);
+	e->seconds = nsx_now() - e->began_s;
+	while (turn(p, fds, e, 0) && nsx_now() < e->began_s + e->seconds + 1)
+		;
+}
+
+int nsx_proc_run(const struct nsx_proc *p, struct nsx_proc_end *ret,
+		 struct nsx_err *err)
+{
+	int out[2] = { -1, -1 }, errs[2] = { -1, -1 }, rc, fds[2];
+	int signals = nsx_proc_signals();
+	pid_t pid = 0;
+
+	signal(SIGCHLD, SIG_DFL); /* ignored, nobody could be waited for */
+	memset(ret, 0, sizeof(*ret));
+	ret->began_s = ret->last_s = nsx_now();
+	if (pipe2(out, O_CLOEXEC) || pipe2(errs, O_CLOEXEC))
+		rc = errno;
+	else
+		rc = spawn(p, out, errs, &pid);
+	if (rc) {
+		close_pipe(out);
+		close_pipe(errs);
+		return nsx_fail(err, NSX_E_IO, "cannot run '%s': %s",
+				p->argv[0], strerror(rc));
+	}
+	close(out[1]);
+	close(errs[1]);
+	fds[0] = out[0];
+	fds[1] = errs[0];
+	fcntl(fds[0], F_SETFL, O_NONBLOCK);
+	fcntl(fds[1], F_SETFL, O_NONBLOCK);
+	loop(p, pid, fds, ret);
+	close_pipe(fds);
+	if (!p->watch && nsx_proc_signals() > signals)
+		return nsx_fail(err, NSX_E_STOP, "interrupted while '%s' ran",
+				p->argv[0]);
+	return 0;
+}

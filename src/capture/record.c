@@ -1,0 +1,136 @@
+/* record.c - the command under nsys, from its start to the end of nsys.
+ *
+ * nsys is asked to stop with SIGINT, which makes it end the command and write
+ * its report.  A second SIGINT makes real versions throw the report away, so
+ * it comes only after a long wait, or when the user insists.  As long as the
+ * importer of the report shows progress, nothing is hurried: the limits below
+ * hold for silence then.  NSX_CAPTURE_WAIT="60,90,300" (seconds) sets them, for
+ * tests.
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "capture/capture.h"
+
+enum stage { RUNNING, ASKED, ASKED_AGAIN, KILLED };
+
+struct recording {
+	struct nsx_capture *c;
+	enum stage stage;
+	double first_s, again_s, silence_s; /* limits                       */
+	double since_s;			    /* when this stage began        */
+	double collected_s; /* when nsys began to write: c->raw is set then */
+	int signals;	    /* seen so far                                  */
+};
+
+/* "Generating 'PATH.qdstrm'" is said when the recording itself is over. */
+static void note_progress(struct recording *r, const struct nsx_proc_end *e)
+{
+	static const char mark[] = "Generating '", suffix[] = ".qdstrm'";
+	const char *s = nsx_proc_find(&e->out, mark, NULL);
+
+	for (; !r->c->raw && s; s = nsx_proc_find(&e->out, mark, s)) {
+		size_t n;
+
+		s += strlen(mark);
+		n = strcspn(s, "'\n") + 1;
+		if (n < strlen(suffix) ||
+		    strncmp(s + n - strlen(suffix), suffix, strlen(suffix)))
+			continue; /* not yet, or the command's own words */
+		r->collected_s = nsx_now();
+		r->c->raw = nsx_arena_strndup(r->c->arena, s, n - 1);
+	}
+}
+
+/* Whether what this stage waits for has taken too long. */
+static bool is_overdue(const struct recording *r, const struct nsx_proc_end *e)
+{
+	double now = nsx_now();
+
+	if (r->c->raw)
+		return now - e->last_s > r->silence_s &&
+		       now - r->since_s > r->silence_s;
+	switch (r->stage) {
+	case RUNNING:
+		return r->c->opts->duration_s > 0 &&
+		       now - e->began_s > r->c->opts->duration_s;
+	case ASKED:
+		return now - r->since_s > r->first_s;
+	case ASKED_AGAIN:
+		return now - r->since_s > r->again_s;
+	case KILLED:
+		break;
+	}
+	return false;
+}
+
+static int watch(void *ctx, const struct nsx_proc_end *e)
+{
+	struct recording *r = ctx;
+	bool asked = nsx_proc_signals() > r->signals;
+
+	note_progress(r, e);
+	r->signals = nsx_proc_signals();
+	if (r->stage == KILLED)
+		return SIGKILL;
+	if (!asked && !is_overdue(r, e))
+		return 0;
+	if (r->stage == RUNNING)
+		r->c->ended = asked	  ? NSX_ENDED_SIGNAL
+			      : r->c->raw ? NSX_ENDED_HUNG
+					  : NSX_ENDED_DURATION;
+	r->stage++;
+	r->since_s = nsx_now();
+	if (r->stage == KILLED) {
+		r->c->ended = NSX_ENDED_HUNG;
+		return SIGKILL;
+	}
+	return SIGINT;
+}
+
+int nsx_capture_target_code(const struct nsx_capture *c)
+{
+	bool by_option = nsx_args_have(&c->extra, "duration", 'd') ||
+			 nsx_args_have(&c->extra, "capture-range", 'c');
+
+	if (c->ended != NSX_ENDED_ALONE ||
+	    (by_option && c->end.code == 128 + SIGTERM))
+		return -1; /* nsys ended it, as it was told to */
+	return c->end.code;
+}
+
+int nsx_capture_record(struct nsx_capture *c, struct nsx_err *err)
+{
+	struct recording r = {
+		.c = c, .first_s = 60, .again_s = 90, .silence_s = 300
+	};
+	const char *limits = getenv("NSX_CAPTURE_WAIT");
+	const struct nsx_proc p = {
+		.argv = c->argv.argv,
+		.env = c->opts->gpu_id
+			       ? nsx_arena_printf(c->arena,
+						  "CUDA_VISIBLE_DEVICES=%s",
+						  c->opts->gpu_id)
+			       : NULL,
+		.passthrough = true,
+		.watch = watch,
+		.ctx = &r,
+	};
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf names = { 0 };
+
+	if (limits)
+		sscanf(limits, "%lf,%lf,%lf", &r.first_s, &r.again_s,
+		       &r.silence_s);
+	r.signals = nsx_proc_signals();
+	if (nsx_proc_run(&p, &c->end, err))
+		return err->rc;
+	c->has_run = true;
+	note_progress(&r, &c->end);
+	c->target_s = c->raw ? r.collected_s - c->end.began_s : c->end.seconds;
+	nsx_proc_sweep(c->ended == NSX_ENDED_HUNG ? 0 : 2, &names);
+	if (names.n)
+		nsx_capture_warn(c, "ended what was still running: %s",
+				 names.p);
+	return 0;
+}

@@ -1,0 +1,179 @@
+/* sweep.c - signals while a capture runs, and nothing left after it.
+ *
+ * The profiler's agent and the target have sessions of their own, so no group
+ * holds them all.  As a "child subreaper" this process becomes the parent of
+ * every descendant whose own parent died; then one look through /proc finds
+ * them, and there is none left when wait() says so.
+ */
+#include <errno.h>
+#include <dirent.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "capture/proc.h"
+
+static volatile sig_atomic_t signals;
+static struct sigaction saved[3], saved_pipe;
+static const int counted[] = { SIGINT, SIGTERM, SIGHUP };
+
+static void on_signal(int sig)
+{
+	(void)sig;
+	signals++;
+}
+
+int nsx_proc_signals(void)
+{
+	return signals;
+}
+
+void nsx_proc_guard(void)
+{
+	struct sigaction sa = { .sa_handler = on_signal,
+				.sa_flags = SA_RESTART };
+	struct sigaction ignore = { .sa_handler = SIG_IGN };
+
+	signals = 0;
+	for (unsigned i = 0; i < ARRAY_LEN(counted); i++) {
+		sigaction(counted[i], &sa, &saved[i]);
+		if (saved[i].sa_handler == SIG_IGN) /* nohup: stays so */
+			sigaction(counted[i], &ignore, NULL);
+	}
+	sigaction(SIGPIPE, &ignore, &saved_pipe);
+	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+}
+
+void nsx_proc_unguard(void)
+{
+	for (unsigned i = 0; i < ARRAY_LEN(counted); i++)
+		sigaction(counted[i], &saved[i], NULL);
+	sigaction(SIGPIPE, &saved_pipe, NULL);
+	prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0);
+}
+
+struct process {
+	pid_t pid, parent;
+	char state, name[32];
+};
+
+/* "pid (name) state parent ...", where a name may hold anything. */
+static bool read_stat(const char *root, const char *pid, struct process *ret)
+{
+	char path[4096], line[512], *open, *close;
+	FILE *f;
+	size_t n;
+
+	snprintf(path, sizeof(path), "%s/%s/stat", root, pid);
+	f = fopen(path, "re");
+	if (!f)
+		return false;
+	n = fread(line, 1, sizeof(line) - 1, f);
+	fclose(f);
+	line[n] = '\0';
+	open = strchr(line, '(');
+	close = strrchr(line, ')');
+	if (!open || !close ||
+	    sscanf(close + 1, " %c %d", &ret->state, &ret->parent) != 2)
+		return false;
+	ret->pid = (pid_t)atol(line);
+	snprintf(ret->name, sizeof(ret->name), "%.*s", (int)(close - open - 1),
+		 open + 1);
+	return true;
+}
+
+/* Every process there is. Owner: the caller. */
+static struct process *processes(const char *root, size_t *ret_n)
+{
+	struct process *v = NULL;
+	size_t n = 0, cap = 0;
+	struct nsx_err err;
+	struct dirent *e;
+	DIR *d = opendir(root);
+
+	while (d && (e = readdir(d))) {
+		if (e->d_name[0] < '1' || e->d_name[0] > '9')
+			continue;
+		if (nsx_grow(&v, &cap, n + 1, sizeof(*v), "processes", &err))
+			abort();
+		n += read_stat(root, e->d_name, &v[n]);
+	}
+	if (d)
+		closedir(d);
+	*ret_n = n;
+	return v;
+}
+
+unsigned nsx_proc_count(const char *proc_root, const char *name)
+{
+	size_t n;
+	struct process *v = processes(proc_root, &n);
+	unsigned count = 0;
+
+	for (size_t i = 0; i < n; i++)
+		count += v[i].state != 'Z' && !strcmp(v[i].name, name);
+	free(v);
+	return count;
+}
+
+static bool descends(const struct process *v, size_t n, pid_t pid, pid_t from)
+{
+	for (unsigned depth = 0; depth < 64 && pid > 1; depth++) {
+		size_t i = 0;
+
+		while (i < n && v[i].pid != pid)
+			i++;
+		if (i == n)
+			return false;
+		pid = v[i].parent;
+		if (pid == from)
+			return true;
+	}
+	return false;
+}
+
+static void signal_descendants(int sig, struct nsx_buf *names)
+{
+	size_t n;
+	struct process *v = processes("/proc", &n);
+
+	for (size_t i = 0; i < n; i++) {
+		if (v[i].state == 'Z' || !descends(v, n, v[i].pid, getpid()))
+			continue;
+		kill(v[i].pid, sig);
+		if (names)
+			nsx_buf_printf(names, "%s%s (%d)", names->n ? ", " : "",
+				       v[i].name, v[i].pid);
+	}
+	free(v);
+}
+
+/* Whether all are gone within the time. */
+static bool reaped(double seconds)
+{
+	double until = nsx_now() + seconds;
+
+	for (;;) {
+		pid_t pid = waitpid(-1, NULL, WNOHANG);
+
+		if (pid < 0 && errno != EINTR)
+			return true;
+		if (pid > 0)
+			continue;
+		if (nsx_now() > until)
+			return false;
+		usleep(10000);
+	}
+}
+
+void nsx_proc_sweep(double grace_s, struct nsx_buf *names)
+{
+	if (reaped(grace_s))
+		return;
+	signal_descendants(SIGTERM, names);
+	for (int i = 0; i < 10 && !reaped(i ? 0.5 : 2); i++)
+		signal_descendants(SIGKILL, NULL);
+}

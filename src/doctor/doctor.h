@@ -1,0 +1,70 @@
+/* doctor.h - the checks of a machine, each a function that adds one line or
+ * more.
+ *
+ * Checks run in the order of nsx_doctor_checks; a later one may use what an
+ * earlier one found.  They read files below root ("" in earnest; a test names
+ * a folder in NSX_DOCTOR_ROOT) and run programs of PATH.
+ */
+#ifndef NSX_DOCTOR_H
+#define NSX_DOCTOR_H
+
+#include "capture/nsys.h"
+
+enum nsx_verdict { NSX_FINE, NSX_DOUBT, NSX_FAULT };
+
+struct nsx_finding {
+	const char *id;
+	enum nsx_verdict verdict;
+	const char *text; /* what was found                                 */
+	const char *mend; /* a command or a word of advice; NULL: none      */
+};
+
+struct nsx_gpu { /* as nvidia-smi or /proc tells                            */
+	const char *name;
+	int compute; /* capability, 75 for 7.5; 0: not known                */
+};
+
+struct nsx_doctor {
+	struct nsx_arena *arena;
+	const char *root;
+	struct nsx_finding *findings;
+	size_t n, cap;
+
+	/* Found by checks, for those after them. */
+	struct nsx_nsys *nsys;
+	size_t nnsys;
+	const char *driver; /* version of the kernel module, NULL: none     */
+	struct nsx_gpu *gpus;
+	size_t ngpus;
+	bool in_container, in_wsl;
+	uint64_t caps;	     /* effective capabilities                      */
+	int paranoid;	     /* perf_event_paranoid; INT_MAX: not known     */
+	int status_sampling; /* `nsys status -e`: 1 yes, 0 no, -1 not known */
+	bool may_count;	     /* GPU counters                                */
+};
+
+typedef void nsx_check_fn(struct nsx_doctor *d);
+extern nsx_check_fn *const nsx_doctor_checks[]; /* ends with NULL */
+
+/* Adds a finding; mend may be NULL. */
+void nsx_find(struct nsx_doctor *d, const char *id, enum nsx_verdict verdict,
+	      const char *mend, const char *fmt, ...) NSX_PRINTF(5, 6);
+
+/* The file's first 64 KiB, NULL if it cannot be read. Owner: the arena. */
+const char *nsx_doctor_read(const struct nsx_doctor *d, const char *path);
+
+/* Bits of caps. */
+enum { NSX_CAP_SYS_ADMIN = 21, NSX_CAP_PERFMON = 38 };
+static inline bool nsx_may(const struct nsx_doctor *d, int cap)
+{
+	return d->caps >> cap & 1;
+}
+
+/* Groups of checks, one file each. */
+nsx_check_fn nsx_check_nsys, nsx_check_status;
+nsx_check_fn nsx_check_gpus, nsx_check_age, nsx_check_counters,
+	nsx_check_clients;
+nsx_check_fn nsx_check_place, nsx_check_perf, nsx_check_disk,
+	nsx_check_injection;
+
+#endif

@@ -1,0 +1,79 @@
+/* tools.c - doctor: nsys itself, and what it says about this machine. */
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include "capture/proc.h"
+#include "doctor/doctor.h"
+
+void nsx_check_nsys(struct nsx_doctor *d)
+{
+	d->nsys = nsx_nsys_list(d->arena, NULL, &d->nnsys);
+	while (d->nnsys && !*d->nsys[d->nnsys - 1].version) {
+		nsx_find(d, "nsys", NSX_DOUBT, NULL, "'%s' does not run",
+			 d->nsys[--d->nnsys].path);
+	}
+	if (!d->nnsys) {
+		nsx_find(d, "nsys", NSX_FAULT,
+			 "install Nsight Systems: https://developer.nvidia.com/"
+			 "nsight-systems, or set NSYS_PATH",
+			 "not found in PATH or in the usual folders");
+		return;
+	}
+	for (size_t i = 0; i < d->nnsys; i++)
+		nsx_find(d, "nsys", NSX_FINE, NULL, "%s at %s%s",
+			 d->nsys[i].version, d->nsys[i].path,
+			 i ? "; older, not used" : "");
+	if (nsx_proc_count(nsx_arena_printf(d->arena, "%s/proc", d->root),
+			   "nsys"))
+		nsx_find(d, "nsys", NSX_DOUBT, "nsys sessions list",
+			 "another nsys is running: captures may disturb each "
+			 "other");
+}
+
+/* "Some words: OK" or "Some words = 2"; what follows the words, or NULL. */
+static const char *value_of(struct nsx_arena *a, const char *text,
+			    const char *words)
+{
+	const char *s = strstr(text, words);
+
+	if (!s)
+		return NULL;
+	s += strlen(words);
+	s += strspn(s, " :=");
+	return nsx_arena_strndup(a, s, strcspn(s, "\r\n"));
+}
+
+/* Always ends with 0, so its text is read. It says nothing on GPUs. */
+void nsx_check_status(struct nsx_doctor *d)
+{
+	const char *argv[] = { NULL, "status", "-e", NULL };
+	const struct nsx_proc p = { .argv = argv, .limit_s = 60 };
+	NSX_AT_EXIT(nsx_proc_end_done) struct nsx_proc_end end = { 0 };
+	const char *tree, *system, *clock;
+	struct nsx_err err;
+
+	d->status_sampling = -1;
+	if (!d->nnsys)
+		return;
+	argv[0] = d->nsys[0].path;
+	if (nsx_proc_run(&p, &end, &err) || !end.out.n) {
+		nsx_find(d, "nsys status", NSX_DOUBT, NULL,
+			 "nsys status -e gives no answer");
+		return;
+	}
+	tree = value_of(d->arena, end.out.p, "Environment (process-tree)");
+	system = value_of(d->arena, end.out.p, "Environment (system-wide)");
+	clock = value_of(d->arena, end.out.p, "Timestamp counter supported");
+	if (clock && strcmp(clock, "Yes"))
+		nsx_find(d, "nsys status", NSX_DOUBT, NULL,
+			 "no timestamp counter: times are less exact");
+	if (!tree)
+		return;
+	d->status_sampling = !strcmp(tree, "OK");
+	nsx_find(d, "nsys status", d->status_sampling ? NSX_FINE : NSX_DOUBT,
+		 NULL,
+		 "CPU sampling of the own processes: %s, of the whole system: "
+		 "%s%s",
+		 tree, system ? system : "?",
+		 d->status_sampling ? "" : "; CUDA tracing needs neither");
+}
