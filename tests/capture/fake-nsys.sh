@@ -1,0 +1,147 @@
+#!/bin/bash
+# A stand-in for nsys, for what a real one does not do on demand. FAKE names its
+# behaviour (see `profile` below), FAKE_VERSION its version, FAKE_HELP the age
+# of its options (old or new), FAKE_SQLITE the database its export gives,
+# FAKE_LOG a file that gets the arguments of `profile`, one a line.
+set -u
+fake=${FAKE:-ok}
+
+help_profile() {
+	printf 'usage: nsys profile [<args>] [application] [<application args>]\n\n'
+	printf '\t-c, --capture-range=\n\n\t   Possible values are none, nvtx.\n\n'
+	printf '\t--cuda-graph-trace=<granularity>\n\n\t   graph or node.\n\n'
+	printf '\t--cuda-memory-usage=\n\n\t   true or false.\n\n'
+	printf '\t-d, --duration=\n\n\t   See --cuda-event-trace for more.\n\n'
+	printf '\t-s, --sample=\n\n\t   process-tree or none.\n\n'
+	if [ "${FAKE_HELP:-new}" = old ]; then
+		printf '\t--gpu-metrics-device=\n\n\t   none or an ID.\n\n'
+		printf "\t-t, --trace=\n\n\t   'cuda', 'nvtx', 'osrt'.\n\n"
+	else
+		printf '\t--gpu-metrics-devices=\n\n\t   none, all, cuda-visible.\n\n'
+		printf '\t(Experimental) --cuda-event-trace=\n\n\t   true, false.\n\n'
+		printf '\t--cuda-trace-scope=\n\n\t   process-tree.\n\n'
+		printf "\t-t, --trace=\n\n\t   'cuda', 'nvtx', 'osrt', 'nccl'.\n\n"
+	fi
+}
+
+help_export() {
+	printf 'usage: nsys export [<args>] [nsys-rep-file]\n\n'
+	printf '\t-f, --force-overwrite=\n\n\t-l, --lazy=\n\n\t-t, --type=\n\n'
+	[ "${FAKE_HELP:-new}" = old ] ||
+		printf '\t--include-json=\n\n\t--include-blobs=\n\n'
+}
+
+# Two megabytes, so that nobody calls it small.
+write_report() {
+	head -c 2000000 /dev/zero | tr '\0' 'r' >"$1"
+}
+
+# Starts the command as nsys does, in a session of its own, and waits for it
+# however often a trap comes between.
+run_target() {
+	setsid "$@" &
+	target=$!
+	code=0
+	wait "$target"
+	code=$?
+	while kill -0 "$target" 2>/dev/null; do
+		wait "$target"
+		code=$?
+	done
+}
+
+profile() {
+	local out='' raw
+	[ -z "${FAKE_LOG:-}" ] || printf '%s\n' "$@" >"$FAKE_LOG"
+	while [ $# -gt 0 ]; do
+		case $1 in
+		--output=*) out=${1#--output=} ;;
+		--gpu-metrics-devices=help)
+			echo "${FAKE_COUNTERS:-0: A GPU}"
+			return 0 ;;
+		-[a-z]) shift ;;
+		-*) ;;
+		*) break ;;
+		esac
+		shift
+	done
+	out=${out//%%/%}
+	raw=$(mktemp -u "${TMPDIR:-/tmp}/nsys-report-XXXX").qdstrm
+	case $fake in
+	badoption)
+		echo "unrecognised option '--what'" >&2
+		return 1 ;;
+	diskfull)
+		echo "write: No space left on device" >&2
+		return 1 ;;
+	norange)
+		"$@"
+		code=$?
+		echo "Generated:"
+		return $code ;;
+	deaf) # does not hear the first SIGINT
+		trap "trap 'kill \$target' INT" INT ;;
+	hung) # hears none
+		trap '' INT TERM ;;
+	twice) # throws the report away when asked twice, as the real one does
+		trap 'kill $target; trap "exit 0" INT; sleep 5' INT ;;
+	*)
+		trap 'kill $target' INT ;;
+	esac
+	[ "$fake" != daemon ] || setsid sleep 1000 &
+	[ "$fake" != stubborn ] || setsid bash -c 'trap "" TERM; sleep 1000; :' &
+	run_target "$@"
+	echo raw >"$raw"
+	echo "Generating '$raw'"
+	case $fake in
+	zero) : >"$out.nsys-rep" ;;
+	raw | rawonly)
+		mv "$raw" "$out.qdstrm"
+		printf 'Generated:\n\t%s\n' "$out.qdstrm"
+		return 0 ;;
+	stuck)
+		trap '' INT TERM
+		sleep 1000 ;;
+	repeat)
+		write_report "$out.1.nsys-rep"
+		write_report "$out.2.nsys-rep" ;;
+	*) write_report "$out.nsys-rep" ;;
+	esac
+	rm -f "$raw"
+	printf 'Generated:\n\t%s\n' "$out.nsys-rep"
+	return $code
+}
+
+export_report() {
+	local out=''
+	for a; do
+		case $a in --output=*) out=${a#--output=} ;; esac
+	done
+	if [ "$fake" = exportfails ]; then
+		head -c 100 "$FAKE_SQLITE" >"$out"
+		echo "the exporter says no" >&2
+		return 1
+	fi
+	cp "$FAKE_SQLITE" "$out"
+}
+
+case "${1:-} ${2:-}" in
+"--version "*)
+	echo "NVIDIA Nsight Systems version ${FAKE_VERSION:-2025.5.1.121-255136380782v0}" ;;
+"status -e")
+	echo "Timestamp counter supported: Yes"
+	echo "CPU Profiling Environment (process-tree): ${FAKE_STATUS:-OK}"
+	echo "CPU Profiling Environment (system-wide): Fail" ;;
+"--help "*) echo "usage: nsys [--version] <command>" ;;
+"profile --help") help_profile ;;
+"export --help") help_export ;;
+"profile "*)
+	shift
+	profile "$@" ;;
+"export "*)
+	shift
+	export_report "$@" ;;
+*)
+	echo "fake nsys: what is '$*'?" >&2
+	exit 1 ;;
+esac

@@ -1,0 +1,657 @@
+#!/bin/bash
+# Tests of `nsys-explain capture` and `doctor`, most with a stand-in for nsys, and one with
+# the real program where it can be had: NSX_NSYS_DIR names the folder that it
+# is, or will be, unpacked to. A case is a function; after each, no process of
+# it may live and no unfinished file may lie about.
+# usage: run.sh PROGRAM FIXTURE.sqlite [PATTERN]
+# shellcheck disable=SC2317,SC2329 # cases are called by name
+# shellcheck disable=SC2016 # no $ in single quotes is meant for this shell
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+prog=$(realpath "$1") FAKE_SQLITE=$(realpath "$2") pattern=${3:-*}
+nsys_dir=$(realpath -m "${NSX_NSYS_DIR:-build/nsys}")
+fake=$here/fake-nsys.sh
+top=$(mktemp -d)
+trap 'rm -rf "$top"' EXIT
+passed=0 failed=0 skipped=0
+export FAKE_SQLITE LC_ALL=C NO_COLOR=1
+unset NSYS_PATH CUDA_VISIBLE_DEVICES RANK SLURM_PROCID FAKE FAKE_HELP \
+	OMPI_COMM_WORLD_RANK PMIX_RANK PMI_RANK
+
+# --- words that cases use; each notes the first thing that is wrong ---------
+wrong() { [ -n "$why" ] || why=$*; }
+
+# capture ARGS...: runs it with the stand-in into folder `out`
+capture() {
+	"$prog" capture --nsys "$fake" -o out "$@" >stdout 2>stderr </dev/null
+	rc=$?
+}
+code() { [ "$rc" = "$1" ] || wrong "exit code $rc, not $1"; }
+says() { grep -qF -- "$1" stderr || wrong "stderr does not say '$1'"; }
+silent_on() { ! grep -qF -- "$1" stderr || wrong "stderr says '$1'"; }
+json() {
+	grep -qF -- "$1" "${2:-out/nsys_capture.json}" ||
+		wrong "the record has no '$1'"
+}
+# files NAME...: what lies in `out`, in order of name
+files() {
+	local have
+	have=$(cd out 2>/dev/null && find . -mindepth 1 -maxdepth 1 -printf '%f\n' |
+		sort | paste -sd' ')
+	[ "$have" = "$*" ] || wrong "out holds '$have', not '$*'"
+}
+# args LINE...: these are among the arguments nsys profile got
+args() {
+	for a; do
+		grep -qxF -- "$a" log || wrong "nsys was not given '$a'"
+	done
+}
+no_args() {
+	for a; do
+		! grep -q -- "$a" log || wrong "nsys was given '$a'"
+	done
+}
+
+# --- finding nsys, and its options -------------------------------------------
+case_newest_nsys_wins() {
+	mkdir -p a b
+	printf '#!/bin/sh\nFAKE_VERSION=2098.2.1 exec %s "$@"\n' "$fake" >a/nsys
+	printf '#!/bin/sh\nFAKE_VERSION=2098.10.1 exec %s "$@"\n' "$fake" >b/nsys
+	chmod +x a/nsys b/nsys
+	PATH=$PWD/a:$PWD/b:$PATH "$prog" capture -o out --no-explain -- true \
+		>stdout 2>stderr
+	rc=$?
+	code 0
+	json '"nsys_version": "2098.10.1"'
+	json "\"nsys_binary\": \"$PWD/b/nsys\""
+}
+case_nsys_path_is_obeyed() {
+	ln -s "$fake" nsys
+	NSYS_PATH=$PWD "$prog" capture -o out --no-explain -- true >stdout 2>stderr
+	rc=$?
+	code 0
+	json "\"nsys_binary\": \"$PWD/nsys\""
+}
+case_nsys_not_found() {
+	"$prog" capture --nsys /none/nsys -o out -- true >stdout 2>stderr
+	rc=$?
+	code 3
+	says 'no nsys was found in /none/nsys'
+	json '"ok": false'
+	json '"error": "no nsys was found'
+	json '"stderr_tail": ""'
+	files nsys_capture.json
+}
+case_broken_nsys() {
+	printf '#!/bin/sh\necho "cannot open libfoo.so" >&2\nexit 127\n' >nsys
+	chmod +x nsys
+	"$prog" capture --nsys ./nsys -o out -- true >stdout 2>stderr
+	rc=$?
+	code 3
+	says "'./nsys' does not work: cannot open libfoo.so"
+	files nsys_capture.json
+}
+case_options_of_a_new_nsys() {
+	FAKE_LOG=$PWD/log capture --no-explain --preset full -- true
+	code 0
+	args --trace=cuda,nvtx,osrt,nccl --sample=none --cuda-event-trace=false \
+		--cuda-trace-scope=process-tree --cuda-memory-usage=true \
+		--cuda-graph-trace=node --gpu-metrics-devices=cuda-visible
+	says 'this nsys knows no --cuda-um-gpu-page-faults'
+}
+case_options_of_an_old_nsys() {
+	FAKE_HELP=old FAKE_LOG=$PWD/log capture --no-explain --gpu-id 1 \
+		--preset nvlink -- true
+	code 0
+	args --trace=cuda,nvtx,osrt --gpu-metrics-device=1
+	no_args event-trace trace-scope metrics-devices
+}
+case_basic_asks_for_little() {
+	FAKE_LOG=$PWD/log capture --no-explain -- true
+	code 0
+	args --trace=cuda,nvtx,osrt --sample=none
+	no_args gpu-metrics graph-trace page-faults
+}
+case_counters_refused() {
+	FAKE_COUNTERS='Insufficient privilege: ERR_NVGPUCTRPERM' \
+		FAKE_LOG=$PWD/log capture --no-explain --preset nvlink -- true
+	code 0
+	says 'no GPU counters: Insufficient privilege: ERR_NVGPUCTRPERM'
+	no_args gpu-metrics
+}
+case_extra_options_replace_ours() {
+	FAKE_LOG=$PWD/log capture --no-explain \
+		--extra-nsys "-t cuda --sample=cpu -p 'a b@\"c'" -- true
+	code 0
+	args -t cuda --sample=cpu 'a b@"c'
+	no_args --trace --sample=none
+}
+case_arguments_are_untouched() {
+	FAKE_LOG=$PWD/log capture --no-explain -- printf '%s|' 'a  b' '' "it's" \
+		'$HOME *' -- --out x --help $'two\nlines'
+	code 0
+	[ "$(head -n 2 stdout | paste -sd,)" = "a  b||it's|\$HOME *|--|--out|x|--help|two,lines|Generating '$(sed -n "s/.*Generating '//p" stdout)" ] ||
+		wrong "the command got other arguments: $(head -n 2 stdout)"
+}
+case_misuse() {
+	capture
+	code 2
+	says 'capture needs a command'
+	capture --preset nothing -- true
+	code 2
+	says "there is no preset 'nothing'"
+	capture --extra-nsys '-o x' -- true
+	code 2
+	capture --extra-nsys "'x" -- true
+	code 2
+	capture --keep-rep --delete-rep -- true
+	code 2
+	capture --warmup-skip 100 -- true
+	code 2
+	[ ! -e out ] || wrong 'misuse made a folder'
+}
+
+# --- failures ----------------------------------------------------------------
+case_empty_report() {
+	FAKE=zero capture -- true
+	code 3
+	says 'is empty (0 bytes)'
+	json '"ok": false'
+	files nsys_capture.json
+}
+case_raw_data_is_imported() {
+	mkdir -p n/target-linux-x64 n/host-linux-x64
+	cp "$fake" n/target-linux-x64/nsys
+	cat >n/host-linux-x64/QdstrmImporter <<-'END'
+		#!/bin/sh
+		[ "$1" = -i ] && head -c 3000000 /dev/zero >"${2%.qdstrm}.nsys-rep"
+	END
+	chmod +x n/host-linux-x64/QdstrmImporter
+	FAKE=raw "$prog" capture --nsys n/target-linux-x64 -o out --no-explain \
+		-- true >stdout 2>stderr
+	rc=$?
+	code 0
+	says 'raw data only; importing it'
+	json '"ok": true'
+	json '"nsys_rep_size_mb": 3'
+	files nsys_capture.json trace.nsys-rep trace.sqlite
+}
+case_raw_data_without_importer() {
+	FAKE=rawonly capture -- true
+	code 3
+	says 'raw data only, and has no importer'
+	files nsys_capture.json trace.qdstrm
+}
+case_raw_data_and_importer_fails() {
+	mkdir -p n/target-linux-x64 n/host-linux-x64
+	cp "$fake" n/target-linux-x64/nsys
+	printf '#!/bin/sh\necho "libssh.so: cannot open" >&2\nexit 127\n' \
+		>n/host-linux-x64/QdstrmImporter
+	chmod +x n/host-linux-x64/QdstrmImporter
+	FAKE=raw "$prog" capture --nsys n/target-linux-x64 -o out -- true \
+		>stdout 2>stderr
+	rc=$?
+	code 3
+	says 'its importer failed'
+	json 'libssh.so: cannot open'
+	files nsys_capture.json trace.qdstrm
+}
+case_export_fails() {
+	FAKE=exportfails capture -- true
+	code 3
+	says 'nsys export ended with code 1: the exporter says no; the report is kept'
+	json '"nsys_rep": "out/trace.nsys-rep"'
+	json '"sqlite": null'
+	json '"stderr_tail": "the exporter says no'
+	files nsys_capture.json trace.nsys-rep
+}
+case_command_crashes() {
+	capture --no-explain -- sh -c 'kill -SEGV $$'
+	code 139
+	says 'the command ended with code 139 (segmentation fault)'
+	json '"ok": true'
+	json '"target_exit_code": 139'
+	files nsys_capture.json trace.nsys-rep trace.sqlite
+}
+case_command_fails() {
+	capture -- sh -c 'exit 7'
+	code 7
+	json '"target_exit_code": 7'
+	files nsys_capture.json report trace.nsys-rep trace.sqlite
+}
+case_nsys_refuses() {
+	FAKE=badoption capture -- true
+	code 3
+	says 'nsys ended with code 1 and wrote no report'
+	json "unrecognised option '--what'"
+	files nsys_capture.json
+}
+case_disk_full_before() {
+	NSX_CAPTURE_MIN_FREE_MB=900000000 FAKE_LOG=$PWD/log capture -- true
+	code 3
+	says "the disk of 'out' is full"
+	files nsys_capture.json
+	[ ! -e log ] || wrong 'nsys was started'
+}
+case_disk_full_during() {
+	FAKE=diskfull capture -- true
+	code 3
+	says 'the disk became full during the capture'
+	files nsys_capture.json
+}
+case_another_nsys_runs() {
+	cp "$(command -v sleep)" nsys
+	./nsys 60 &
+	local other=$!
+	sleep 0.1
+	capture --no-explain -- true
+	kill "$other"
+	wait "$other" 2>/dev/null
+	code 0
+	says 'another nsys is running'
+}
+case_gpu_id_wins() {
+	CUDA_VISIBLE_DEVICES=7 capture --no-explain --gpu-id 0,1 -- \
+		sh -c 'echo "sees $CUDA_VISIBLE_DEVICES"'
+	code 0
+	grep -qx 'sees 0,1' stdout || wrong 'the command sees other GPUs'
+	says "CUDA_VISIBLE_DEVICES was '7'; --gpu-id makes it '0,1'"
+	json '"gpu_id": "0,1"'
+}
+case_range_never_opened() {
+	FAKE=norange capture --extra-nsys '-c nvtx' -- sh -c 'exit 4'
+	code 3
+	says 'the capture range never opened'
+	files nsys_capture.json
+}
+case_short_profile() {
+	capture --no-explain -- true
+	code 0
+	says 's were recorded: start-up and warm-up weigh heavily below 20 s'
+	silent_on 'the report is small'
+}
+
+# --- stopping ----------------------------------------------------------------
+case_duration_is_no_failure() {
+	capture --no-explain --duration 0.3 -- sleep 100
+	code 0
+	json '"ok": true'
+	json '"target_exit_code": null'
+	json '"ended_by": "duration"'
+	files nsys_capture.json trace.nsys-rep trace.sqlite
+}
+case_duration_of_nsys_is_no_failure() {
+	capture --no-explain --extra-nsys '-d 1' -- sh -c 'kill -TERM $$'
+	code 0
+	silent_on 'the command ended with code'
+}
+case_asked_twice() {
+	FAKE=deaf NSX_CAPTURE_WAIT=0.5,5,5 capture --no-explain --duration 0.3 \
+		-- sleep 100
+	code 0
+	json '"ended_by": "duration"'
+	files nsys_capture.json trace.nsys-rep trace.sqlite
+}
+case_hung_nsys() {
+	FAKE=hung NSX_CAPTURE_WAIT=0.3,0.3,5 capture --duration 0.3 -- sleep 100
+	code 3
+	says 'nsys did not finish and was ended before it wrote a report'
+	files nsys_capture.json
+}
+case_hung_importer() {
+	FAKE=stuck NSX_CAPTURE_WAIT=5,5,0.5 capture --no-explain -- sleep 0.1
+	code 3
+	says 'raw data only'
+	files nsys_capture.json trace.qdstrm
+}
+# interrupt TIMES ARGS...: Ctrl-C after half a second, so often
+interrupt() {
+	local times=$1 pid
+	shift
+	env --default-signal=INT "$prog" capture --nsys "$fake" -o out "$@" \
+		>stdout 2>stderr </dev/null &
+	pid=$!
+	for _ in $(seq "$times"); do
+		sleep 0.5
+		kill -INT "$pid"
+	done
+	wait "$pid"
+	rc=$?
+}
+case_ctrl_c_keeps_the_report() {
+	interrupt 1 --no-explain -- sleep 100
+	code 130
+	json '"ok": true'
+	json '"ended_by": "signal"'
+	files nsys_capture.json trace.nsys-rep trace.sqlite
+}
+case_ctrl_c_twice_gives_up() {
+	FAKE=twice interrupt 2 --no-explain -- sleep 100
+	code 130
+	says 'interrupted before there was a report'
+	json '"ok": false'
+	files nsys_capture.json
+}
+case_command_that_will_not_end() {
+	capture --no-explain --duration 0.3 -- \
+		bash -c 'trap "" TERM INT; for i in 1 2 3 4 5 6 7 8 9; do sleep 0.1; done'
+	code 0
+	files nsys_capture.json trace.nsys-rep trace.sqlite
+}
+case_daemons_are_ended() {
+	FAKE=daemon capture --no-explain -- true
+	code 0
+	says 'ended what was still running: '
+	says 'sleep ('
+	FAKE=stubborn capture --no-explain -- true
+	code 0
+	says 'ended what was still running: '
+}
+
+# --- results -----------------------------------------------------------------
+case_report_is_made() {
+	capture -- true
+	code 0
+	files nsys_capture.json report trace.nsys-rep trace.sqlite
+	[ -s out/report/report.md ] || wrong 'there is no report.md'
+	grep -q '^Wrote report to: out/report/report.md' stdout ||
+		wrong 'stdout does not name the report'
+}
+case_compressed_report() {
+	capture --no-explain --compress-rep -- true
+	code 0
+	files nsys_capture.json trace.nsys-rep.zst trace.sqlite
+	json '"nsys_rep": "out/trace.nsys-rep.zst"'
+	if command -v zstd >/dev/null; then
+		[ "$(zstd -dc out/trace.nsys-rep.zst | wc -c)" = 2000000 ] ||
+			wrong 'the compressed report does not give 2000000 bytes'
+	fi
+}
+case_deleted_report() {
+	capture --no-explain --delete-rep -- true
+	code 0
+	files nsys_capture.json trace.sqlite
+	json '"nsys_rep": null'
+}
+case_repeated_ranges() {
+	FAKE=repeat capture -- true
+	code 0
+	files nsys_capture.json report.1 report.2 trace.1.nsys-rep \
+		trace.1.sqlite trace.2.nsys-rep trace.2.sqlite
+	json '"sqlite": "out/trace.2.sqlite"'
+}
+case_warm_up_is_left_out() {
+	capture --warmup-skip 50 -- true
+	code 0
+	json '"steady_state_start_ns": 3750000'
+	json '"window_ns": 2750000' out/report/report.json
+}
+case_ranks_share_a_folder() {
+	for rank in 0 1; do
+		SLURM_PROCID=$rank capture --no-explain -- true
+		code 0
+	done
+	files nsys_capture.rank0.json nsys_capture.rank1.json \
+		trace.rank0.nsys-rep trace.rank0.sqlite \
+		trace.rank1.nsys-rep trace.rank1.sqlite
+}
+case_patterns_in_out() {
+	X='a b' "$prog" capture --nsys "$fake" -o 'o%q{X}/50%%' --no-explain -- \
+		true >stdout 2>stderr
+	rc=$?
+	code 0
+	[ -s 'oa b/50%/trace.sqlite' ] || wrong "no trace in 'oa b/50%'"
+	"$prog" capture --nsys "$fake" -o 'o%q{NOT_SET}' -- true >stdout 2>stderr
+	rc=$?
+	code 2
+	says "'%q{NOT_SET}' in --out: it is not set"
+}
+case_words_with_broken_text() {
+	capture --no-explain -- printf '\377\001%s' $'\xe4'
+	code 0
+	json '"\uFFFD"'
+}
+
+# --- doctor ------------------------------------------------------------------
+# machine: a root folder on which all is well, for doctor to look at
+machine() {
+	local p=root/proc
+	mkdir -p $p/driver/nvidia/gpus/0000:01:00.0 $p/sys/kernel $p/self $p/1 \
+		$p/77 root/var/lock bin
+	echo 'NVRM version: NVIDIA UNIX x86_64 Kernel Module  570.86.10  Thu' \
+		>$p/driver/nvidia/version
+	printf 'Model: \t\t NVIDIA H100\nIRQ: 5\n' \
+		>$p/driver/nvidia/gpus/0000:01:00.0/information
+	echo 'RmProfilingAdminOnly: 0' >$p/driver/nvidia/params
+	echo 2 >$p/sys/kernel/perf_event_paranoid
+	echo 6.1.0-18-amd64 >$p/sys/kernel/osrelease
+	printf 'CapEff:\t0000000000000000\nSeccomp:\t2\n' >$p/self/status
+	echo 0::/ >$p/1/cgroup
+	echo '77 (python3 (x)) S 1 77 77 0' >$p/77/stat
+}
+# doctor ARGS...: how the machine is
+doctor() {
+	NSX_DOCTOR_ROOT=$PWD/root NSYS_PATH=${NSYS_PATH:-$fake} \
+		PATH=$PWD/bin:$PATH "$prog" doctor "$@" >stdout 2>stderr
+	rc=$?
+}
+tells() { grep -qF -- "$1" stdout || wrong "doctor does not say '$1'"; }
+line() { grep -q -- "^$1 *$2  *.*$3" stdout || wrong "no line '$1 $2 $3'"; }
+
+case_doctor_all_is_well() {
+	machine
+	doctor
+	code 0
+	line ok nsys 2025.5.1.121
+	line ok driver 570.86.10
+	line ok gpu 'NVIDIA H100$'
+	line ok counters everybody
+	! grep -Eq '^(warn|fail)' stdout || wrong "$(grep -E '^(warn|fail)' stdout)"
+	tells 'record: CUDA yes, NVTX and OS calls yes, CPU samples yes, GPU counters yes'
+	doctor --json
+	code 0
+	json '"gpu_counters": true' stdout
+	json '"status": "ok"' stdout
+}
+case_doctor_cpu_sampling_is_no_fault() {
+	machine
+	echo 4 >root/proc/sys/kernel/perf_event_paranoid
+	FAKE_STATUS=Fail doctor
+	code 0
+	line warn 'nsys status' 'CUDA tracing needs neither'
+	line warn 'perf events' 'is 4: no CPU samples'
+	tells "echo 2 > /proc/sys/kernel/perf_event_paranoid"
+	tells 'record: CUDA yes, NVTX and OS calls yes, CPU samples no'
+}
+case_doctor_counters_are_locked() {
+	machine
+	echo 'RmProfilingAdminOnly: 1' >root/proc/driver/nvidia/params
+	doctor
+	code 0
+	line warn counters ERR_NVGPUCTRPERM
+	tells 'NVreg_RestrictProfilingToAdminUsers=0'
+	tells 'GPU counters no'
+	printf 'CapEff:\t0000004000000000\n' >root/proc/self/status # CAP_PERFMON
+	doctor
+	line ok counters 'this user may'
+	echo 'Kernel Module  550.54.14  Thu' >root/proc/driver/nvidia/version
+	doctor
+	line warn counters ERR_NVGPUCTRPERM
+	: >root/.dockerenv
+	doctor
+	tells 'on the host: options nvidia'
+}
+case_doctor_no_nsys() {
+	machine
+	NSYS_PATH=/none doctor
+	code 1
+	line fail nsys 'not found'
+	tells 'CUDA no'
+}
+case_doctor_no_driver() {
+	machine
+	rm -r root/proc/driver
+	doctor
+	code 1
+	line fail driver 'CUDA cannot be traced'
+	tells 'CUDA no, NVTX and OS calls yes'
+}
+case_doctor_old_nsys() {
+	machine
+	FAKE_VERSION=2022.4.2 doctor
+	code 0
+	line warn age 'nsys 2022.4.2 is years older than driver 570.86.10'
+}
+case_doctor_old_gpu() {
+	machine
+	printf '#!/bin/sh\necho "Tesla V100, 7.0"\n' >bin/nvidia-smi
+	chmod +x bin/nvidia-smi
+	doctor
+	line ok gpu 'Tesla V100, compute capability 7.0'
+	line warn age 'no longer knows GPUs before Turing'
+	line warn counters 'need Turing'
+}
+case_doctor_counter_client() {
+	machine
+	echo '77 (nv-hostengine) S 1 77 77 0' >root/proc/77/stat
+	doctor
+	line warn 'counter client' 'DCGM is running'
+	tells 'dcgmi profile --pause'
+}
+case_doctor_another_nsys() {
+	machine
+	echo '77 (nsys) S 1 77 77 0' >root/proc/77/stat
+	doctor
+	line warn nsys 'another nsys is running'
+}
+case_doctor_wsl_and_container() {
+	machine
+	echo 5.15.90.1-microsoft-standard-WSL2 >root/proc/sys/kernel/osrelease
+	echo 0::/kubepods/pod1 >root/proc/1/cgroup
+	doctor
+	code 0
+	line warn wsl limited
+	line ok container 'without CAP_SYS_ADMIN, system calls are filtered'
+	line warn 'perf events' 'may forbid perf_event_open'
+}
+case_doctor_no_temporary_folder() {
+	machine
+	TMPDIR=/none doctor
+	code 1
+	line fail disk "'/none' cannot be written"
+}
+case_doctor_injection() {
+	machine
+	CUDA_INJECTION64_PATH=/opt/x.so doctor
+	code 0
+	line warn injection CUDA_INJECTION64_PATH
+}
+
+# --- the real thing ----------------------------------------------------------
+case_real_nsys() {
+	local get=$here/../../../shared/tools/get-nsys real
+	if [ -x "$nsys_dir/target-linux-x64/nsys" ]; then
+		real=$nsys_dir/target-linux-x64/nsys
+	elif ! [ -x "$get" ] || ! real=$("$get" "$nsys_dir" 2>/dev/null); then
+		skip='no real nsys can be had here'
+		return
+	fi
+	cat >work.c <<-'END'
+		#include <stdio.h>
+		#include <unistd.h>
+		int main(int argc, char **argv)
+		{
+			for (int i = 0; i < 40; i++)
+				usleep(50000);
+			printf("worked: %s\n", argv[argc - 1]);
+			return 5;
+		}
+	END
+	"${CC:-cc}" -o 'my work' work.c || wrong 'no compiler'
+	HOME=$PWD "$prog" capture --nsys "$real" -o out --compress-rep -- \
+		'./my work' 'an argument' >stdout 2>stderr
+	rc=$?
+	code 5
+	grep -qx 'worked: an argument' stdout || wrong 'the command did not run'
+	json '"ok": true'
+	json '"nsys_version": "20'
+	json '"target_exit_code": 5'
+	files nsys_capture.json report trace.nsys-rep.zst trace.sqlite
+	[ -s out/report/report.json ] || wrong 'there is no report'
+}
+case_real_nsys_duration() {
+	local real=$nsys_dir/target-linux-x64/nsys
+	[ -x "$real" ] || { skip='no real nsys can be had here'; return; }
+	HOME=$PWD "$prog" capture --nsys "$real" -o out --duration 2 -- \
+		sleep 100 >stdout 2>stderr
+	rc=$?
+	code 0
+	json '"ended_by": "duration"'
+	files nsys_capture.json report trace.nsys-rep trace.sqlite
+}
+case_real_nsys_given_up() {
+	local real=$nsys_dir/target-linux-x64/nsys pid
+	[ -x "$real" ] || { skip='no real nsys can be had here'; return; }
+	HOME=$PWD env --default-signal=INT "$prog" capture --nsys "$real" \
+		-o out -- sleep 100 >stdout 2>stderr &
+	pid=$!
+	sleep 2
+	kill -INT "$pid"
+	sleep 0.1
+	kill -INT "$pid"
+	wait "$pid"
+	rc=$?
+	code 130
+	grep -q '"ok": true' out/nsys_capture.json || files nsys_capture.json
+}
+case_real_nsys_and_no_such_command() {
+	local real=$nsys_dir/target-linux-x64/nsys
+	[ -x "$real" ] || { skip='no real nsys can be had here'; return; }
+	HOME=$PWD "$prog" capture --nsys "$real" -o out -- /none/app \
+		>stdout 2>stderr
+	rc=$?
+	code 3
+	json 'Executable not found'
+	files nsys_capture.json
+}
+
+# --- after each case ---------------------------------------------------------
+no_process_is_left() { # every process of a case has its name in the environment
+	local pids
+	pids=$(grep -lzxF "NSX_CASE=$1" /proc/[0-9]*/environ 2>/dev/null |
+		paste -sd' ')
+	[ -z "$pids" ] || wrong "left running: $pids"
+}
+no_half_file_is_left() {
+	local left
+	left=$(find . "$TMPDIR" -name '.capture-*' -o -name '*.part' -o \
+		-name '*.qdstrm' ! -path ./out/trace.qdstrm)
+	[ -z "$left" ] || wrong "left lying about: $left"
+}
+
+for name in $(declare -F | sed -n 's/^declare -f case_//p'); do
+	# shellcheck disable=SC2053 # a pattern
+	[[ $name == $pattern ]] || continue
+	why='' skip='' rc=''
+	mkdir -p "$top/$name" "$top/$name.tmp"
+	cd "$top/$name" || exit 1
+	export TMPDIR=$top/$name.tmp
+	export NSX_CASE=$name-$$
+	"case_$name"
+	unset NSX_CASE
+	no_half_file_is_left
+	no_process_is_left "$name-$$"
+	if [ -n "$why" ]; then
+		failed=$((failed + 1))
+		echo "FAIL $name: $why"
+		[ -z "${V:-}" ] || sed 's/^/     /' stderr
+	elif [ -n "$skip" ]; then
+		skipped=$((skipped + 1))
+		echo "skip $name: $skip"
+	else
+		passed=$((passed + 1))
+		echo "ok $name"
+	fi
+done
+echo "$passed passed, $failed failed, $skipped skipped"
+[ $((passed + skipped)) -gt 0 ] && [ $failed -eq 0 ]
