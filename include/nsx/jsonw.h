@@ -2,8 +2,12 @@
  *
  * Begin an object or an array, add members, end it; everything is inside one
  * root.  Inside an object every value has a key, inside an array none (NULL).
+ * A key is a path: "a.b" is b in the object a, which is made where it is not
+ * there yet; "\\." is a dot of the name itself.  The same key set again
+ * replaces the value, but an object begun again goes on.
+ *
  * The first failure sticks and is reported by nsx_jsonw_write, so that callers
- * need not test each step.  Only jsonw.c includes jansson.h.
+ * need not test each step.
  *
  * Strings are repaired to valid UTF-8, non-ASCII is escaped, integers are
  * exact, reals have 15 significant digits and must be finite (a number that

@@ -1,4 +1,4 @@
-/* jsonw.c - the only user of jansson.
+/* jsonw.c - values in, one document out, by jansson.
  *
  * A tree is built and printed at the end, so a failure never leaves half a
  * document.  Containers are attached to their parent at once; the stack only
@@ -38,19 +38,57 @@ void nsx_jsonw_free(struct nsx_jsonw *w)
 	free(w);
 }
 
-/* Attaches v (which is taken) to the innermost container. */
+/* Containers are a few bytes: without them nothing sensible is left to do. */
+static json_t *must(json_t *v)
+{
+	if (!v)
+		abort();
+	return v;
+}
+
+/* Appends the first part of a path; what follows its dot, NULL: nothing. */
+static const char *take_part(const char *path, struct nsx_buf *part)
+{
+	for (; *path && *path != '.'; path++) {
+		path += *path == '\\' && path[1];
+		nsx_buf_add(part, path, 1);
+	}
+	return *path ? path + 1 : NULL;
+}
+
+/* The container where path ends, and in *name the last part of it. */
+static json_t *descend(const struct nsx_jsonw *w, const char *path,
+		       struct nsx_buf *name)
+{
+	json_t *at = w->depth ? w->open[w->depth - 1] : NULL, *next;
+
+	assert(at || (!w->root && !path));
+	assert(!at || json_is_object(at) == (path != NULL));
+	nsx_buf_adds(name, "");
+	while (path && (path = take_part(path, name))) {
+		next = json_object_get(at, name->p);
+		if (!json_is_object(next)) {
+			next = must(json_object());
+			json_object_set_new_nocheck(at, name->p, next);
+		}
+		at = next;
+		nsx_buf_clear(name);
+	}
+	return at;
+}
+
+/* Attaches v, which is taken. */
 static void add(struct nsx_jsonw *w, const char *key, json_t *v)
 {
-	json_t *into = w->depth ? w->open[w->depth - 1] : NULL;
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf name = { 0 };
+	json_t *into = descend(w, key, &name);
 	int rc;
 
-	assert(into || !w->root);
-	assert(!into || json_is_object(into) == (key != NULL));
 	if (!into) {
 		w->root = v;
 		rc = v ? 0 : -1;
 	} else if (key) {
-		rc = json_object_set_new_nocheck(into, key, v);
+		rc = json_object_set_new_nocheck(into, name.p, v);
 	} else {
 		rc = json_array_append_new(into, v);
 	}
@@ -60,23 +98,31 @@ static void add(struct nsx_jsonw *w, const char *key, json_t *v)
 			 key ? key : "a value");
 }
 
-static void begin(struct nsx_jsonw *w, const char *key, json_t *v)
+static void open_container(struct nsx_jsonw *w, json_t *v)
 {
 	assert(w->depth < MAX_DEPTH);
-	if (!v)
-		abort(); /* a few bytes: nothing sensible is left to do */
-	add(w, key, v);
 	w->open[w->depth++] = v;
 }
 
 void nsx_jsonw_object(struct nsx_jsonw *w, const char *key)
 {
-	begin(w, key, json_object());
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf name = { 0 };
+	json_t *into = descend(w, key, &name);
+	json_t *v = key ? json_object_get(into, name.p) : NULL;
+
+	if (!json_is_object(v)) {
+		v = must(json_object());
+		add(w, key, v);
+	}
+	open_container(w, v);
 }
 
 void nsx_jsonw_array(struct nsx_jsonw *w, const char *key)
 {
-	begin(w, key, json_array());
+	json_t *v = must(json_array());
+
+	add(w, key, v);
+	open_container(w, v);
 }
 
 void nsx_jsonw_end(struct nsx_jsonw *w)

@@ -52,6 +52,27 @@ static void test_every_kind_of_value(void **state NSX_UNUSED)
 	free(text);
 }
 
+static void test_a_key_is_a_path(void **state NSX_UNUSED)
+{
+	struct nsx_jsonw *w = nsx_jsonw_new();
+	struct nsx_err err;
+	char *text;
+
+	nsx_jsonw_object(w, NULL);
+	nsx_jsonw_int(w, "a.b.c", 1);
+	nsx_jsonw_int(w, "x\\.y", 2);
+	nsx_jsonw_object(w, "a.b");
+	nsx_jsonw_int(w, "d", 3);
+	nsx_jsonw_int(w, "c", 4);
+	nsx_jsonw_end(w);
+	nsx_jsonw_end(w);
+	text = text_of(w, &err);
+	assert_string_equal(text, "{\n  \"a\": {\n    \"b\": {\n"
+				  "      \"c\": 4,\n      \"d\": 3\n"
+				  "    }\n  },\n  \"x.y\": 2\n}\n");
+	free(text);
+}
+
 static void test_text_is_repaired_and_escaped(void **state NSX_UNUSED)
 {
 	struct nsx_jsonw *w = nsx_jsonw_new();
@@ -105,6 +126,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_every_kind_of_value),
+		cmocka_unit_test(test_a_key_is_a_path),
 		cmocka_unit_test(test_text_is_repaired_and_escaped),
 		cmocka_unit_test(test_a_number_that_is_none_fails),
 		cmocka_unit_test(test_a_full_disk_is_said),
