@@ -1,4 +1,5 @@
-/* jsonw.c - values in, one document out, by jansson.
+/* jsonw.c - the only jansson user: values in, one document out; and reading of
+ * phase maps.
  *
  * A tree is built and printed at the end, so a failure never leaves half a
  * document.  Containers are attached to their parent at once; the stack only
@@ -10,6 +11,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include "emit/jsonread.h"
 #include "nsx/jsonw.h"
 #include "nsx/str.h"
 
@@ -187,4 +189,65 @@ int nsx_jsonw_write(const struct nsx_jsonw *w, FILE *out, struct nsx_err *err)
 		return nsx_fail(err, NSX_E_IO, "cannot write JSON: %s",
 				strerror(errno));
 	return 0;
+}
+
+/* Reading ---------------------------------------------------------------------*/
+
+static int read_strings(const char *key, json_t *list, const char *path,
+			nsx_json_string_fn fn, void *ctx, struct nsx_err *err)
+{
+	size_t i;
+	json_t *v;
+	int rc = json_array_size(list) ? 0 : fn(ctx, key, NULL, 0, err);
+
+	json_array_foreach(list, i, v) {
+		if (!rc && !json_is_string(v))
+			return nsx_fail(err, NSX_E_USAGE,
+					"cannot use '%s': entry %zu of '%s' is "
+					"not a string", path, i + 1, key);
+		if (!rc)
+			rc = fn(ctx, key, json_string_value(v), i, err);
+	}
+	return rc;
+}
+
+static int read_object(json_t *root, const char *path, nsx_json_string_fn fn,
+		       void *ctx, struct nsx_err *err)
+{
+	const char *key;
+	json_t *v;
+	int rc = 0;
+
+	if (!json_is_object(root))
+		return nsx_fail(err, NSX_E_USAGE, "cannot use '%s': it is not "
+				"a JSON object {name: [text, ...], ...}", path);
+	json_object_foreach(root, key, v) {
+		if (!rc && json_is_string(v))
+			rc = fn(ctx, key, json_string_value(v), 0, err);
+		else if (!rc && json_is_array(v))
+			rc = read_strings(key, v, path, fn, ctx, err);
+		else if (!rc)
+			rc = nsx_fail(err, NSX_E_USAGE,
+				      "cannot use '%s': '%s' is neither a "
+				      "string nor a list of strings", path,
+				      key);
+	}
+	return rc;
+}
+
+int nsx_json_each_string(const char *json, size_t n, const char *path,
+			 nsx_json_string_fn fn, void *ctx, struct nsx_err *err)
+{
+	json_error_t e;
+	json_t *root = json_loadb(json, n, JSON_REJECT_DUPLICATES |
+						   JSON_DECODE_ANY, &e);
+	int rc;
+
+	if (!root)
+		return nsx_fail(err, NSX_E_USAGE,
+				"cannot read '%s' as JSON: line %d, column %d: "
+				"%s", path, e.line, e.column, e.text);
+	rc = read_object(root, path, fn, ctx, err);
+	json_decref(root);
+	return rc;
 }
