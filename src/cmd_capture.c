@@ -261,10 +261,6 @@ static int run(const struct nsx_cmd *cmd, int argc, char **argv)
 	struct nsx_err err;
 	int n, rc;
 
-	if (nsx_opt_wants_help(cmd, argc, argv)) {
-		nsx_opt_help(cmd, stdout);
-		return 0;
-	}
 	if (nsx_opt_parse(cmd, argc, argv, &o, &n, &err) ||
 	    check(&o, n, &err) ||
 	    nsx_args_split(&c.extra, o.extra ? o.extra : "", c.arena, &err) ||

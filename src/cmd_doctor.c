@@ -167,10 +167,6 @@ static int run(const struct nsx_cmd *cmd, int argc, char **argv)
 	struct nsx_err err;
 	int n = 0;
 
-	if (nsx_opt_wants_help(cmd, argc, argv)) {
-		nsx_opt_help(cmd, stdout);
-		return 0;
-	}
 	if (nsx_opt_parse(cmd, argc, argv, &args, &n, &err) || n) {
 		fprintf(stderr, "nsys-explain: %s\n",
 			n ? "doctor takes no arguments" : err.msg);

@@ -16,7 +16,7 @@ struct args {
 	int64_t kernel_limit, threads;
 	double nvtx_warn;
 	bool no_percentiles, print_schema, no_nvtx_map, json, md, force, quiet,
-		include_env, help;
+		include_env;
 	int verbose;
 };
 
@@ -63,7 +63,6 @@ static const struct nsx_opt opts[] = {
 	OPT('v', "verbose", NULL, NULL, COUNT, verbose,
 	    "print stages and their times to stderr"),
 	OPT('q', "quiet", NULL, NULL, FLAG, quiet, "print no summary"),
-	OPT('h', "help", NULL, NULL, FLAG, help, "print this help"),
 };
 
 /* Progress ---------------------------------------------------------------*/
@@ -332,8 +331,6 @@ static int run(const struct nsx_cmd *cmd, int argc, char **argv)
 	struct nsx_err err;
 	int n, rc = nsx_opt_parse(cmd, argc, argv, &a, &n, &err);
 
-	if (!rc && a.help)
-		return nsx_opt_help(cmd, stdout), 0;
 	if (!rc)
 		rc = check_args(&a, n, &err);
 	if (rc)

@@ -12,13 +12,11 @@
 #include "passes/describe.h"
 
 struct args {
-	bool json, help;
+	bool json;
 };
 static const struct nsx_opt opts[] = {
 	{.name = "json", .kind = NSX_O_FLAG,
 	 .offset = offsetof(struct args, json), .help = "the same as JSON"},
-	{.letter = 'h', .name = "help", .kind = NSX_O_FLAG,
-	 .offset = offsetof(struct args, help), .help = "print this help"},
 };
 
 enum { VIEW, TABLE, ROWS, MISSING, UNUSED, HELP };
@@ -344,8 +342,6 @@ static int run(const struct nsx_cmd *cmd, int argc, char **argv)
 	struct nsx_err err;
 	int n, rc = nsx_opt_parse(cmd, argc, argv, &a, &n, &err);
 
-	if (!rc && a.help)
-		return nsx_opt_help(cmd, stdout), 0;
 	if (!rc && n != 1)
 		rc = nsx_fail(&err, NSX_E_USAGE, "give one trace: nsys-explain "
 			      "schema TRACE.sqlite");

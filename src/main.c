@@ -30,13 +30,25 @@ static void on_signal(int sig)
 /* The first interrupt asks every loop to stop; a second one kills. */
 static void catch_signals(void)
 {
+	static const int asked[] = {SIGINT, SIGTERM, SIGHUP};
 	struct sigaction sa = {.sa_handler = on_signal,
 			       .sa_flags = (int)SA_RESETHAND};
+	struct sigaction old;
 
-	sigaction(SIGINT, &sa, NULL);
-	sigaction(SIGTERM, &sa, NULL);
-	sigaction(SIGHUP, &sa, NULL);
+	/* What the caller ignores (nohup) stays ignored. */
+	for (size_t i = 0; i < ARRAY_LEN(asked); i++)
+		if (!sigaction(asked[i], NULL, &old) &&
+		    old.sa_handler != SIG_IGN)
+			sigaction(asked[i], &sa, NULL);
 	signal(SIGPIPE, SIG_IGN);
+}
+
+static int run(const struct nsx_cmd *cmd, int argc, char **argv)
+{
+	if (!nsx_opt_wants_help(cmd, argc, argv))
+		return cmd->run(cmd, argc, argv);
+	nsx_opt_help(cmd, stdout);
+	return fflush(stdout) ? 3 : 0;
 }
 
 static int help(int argc, char **argv)
@@ -78,7 +90,6 @@ int main(int argc, char **argv)
 		return help(argc - 1, argv + 1);
 	cmd = nsx_cmd_find(argv[1]);
 	if (cmd)
-		return cmd->run(cmd, argc - 1, argv + 1);
-	cmd = nsx_cmd_find("explain"); /* the default command */
-	return cmd->run(cmd, argc, argv);
+		return run(cmd, argc - 1, argv + 1);
+	return run(nsx_cmd_find("explain"), argc, argv); /* the default */
 }
