@@ -385,3 +385,14 @@ enum nsx_call_class nsx_classify_call(const char *api, uint8_t *ret_flags)
 		return NSX_CALL_MODULE;
 	return IS_ONE_OF(s, waits) ? NSX_CALL_NONE : NSX_CALL_OTHER;
 }
+
+const char *nsx_copy_direction(unsigned copy_kind)
+{
+	static const char *const names[] = {
+		"Unknown", "HtoD", "DtoH", "HtoA", "AtoH", "AtoA", "AtoD",
+		"DtoA", "DtoD", "HtoH", "PtoP", "UVM HtoD", "UVM DtoH",
+		"UVM DtoD",
+	};
+
+	return names[copy_kind < ARRAY_LEN(names) ? copy_kind : 0];
+}

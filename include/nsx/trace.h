@@ -286,6 +286,8 @@ static inline bool nsx_starts_inside(const struct nsx_trace *t, int64_t start)
 	return t->user.start_ns == t->user.end_ns ||
 	       (start >= t->window.start_ns && start < t->window.end_ns);
 }
+const char *nsx_copy_direction(unsigned copy_kind); /* "HtoD", ... "Unknown" */
+
 /* What is known of the GPU behind a device; NULL: nothing. */
 const struct nsx_gpu_info *nsx_device_gpu(const struct nsx_trace *t,
 					  uint32_t device);

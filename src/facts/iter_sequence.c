@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "iterations.h"
+#include "nsx/group.h"
 #include "nsx/stat.h"
 
 enum { MAX_SYMBOLS = 1 << 18, LEVELS = 5, MIN_COUNT = 4, BAD_COST = 10 };
@@ -49,30 +50,14 @@ struct seq {
 static int number_pairs(const uint32_t *x, const uint32_t *y, size_t n,
 			uint32_t *ret, size_t *ret_n, struct nsx_err *err)
 {
-	size_t cap = 16, count = 0;
-	struct slot {
-		uint64_t key;
-		uint32_t id; /* + 1 */
-	} *slots;
+	struct nsx_groups g = {0};
+	int rc = 0;
 
-	while (cap < 2 * n)
-		cap *= 2;
-	slots = nsx_try_alloc(cap, sizeof(*slots), "kernel sequence", err);
-	if (!slots)
-		return err->rc;
-	for (size_t i = 0; i < n; i++) {
-		uint64_t key = (uint64_t)x[i] << 32 | y[i];
-		size_t h = nsx_hash_u64(key) & (cap - 1);
-
-		while (slots[h].id && slots[h].key != key)
-			h = (h + 1) & (cap - 1);
-		if (!slots[h].id)
-			slots[h] = (struct slot){key, (uint32_t)++count};
-		ret[i] = slots[h].id - 1;
-	}
-	free(slots);
-	*ret_n = count;
-	return 0;
+	for (size_t i = 0; !rc && i < n; i++)
+		rc = nsx_group(&g, x[i], y[i], &ret[i], err);
+	*ret_n = g.n;
+	nsx_groups_done(&g);
+	return rc;
 }
 
 /* Occurrences by run, in order. */
@@ -107,10 +92,6 @@ static int number_level(struct seq *s, unsigned level, struct nsx_err *err)
 		return err->rc;
 	if (!level) {
 		memcpy(s->id[0], s->sym, n * 4);
-		s->nids[0] = 0;
-		for (size_t i = 0; i < n; i++)
-			s->nids[0] = NSX_MAX(s->nids[0],
-					     (size_t)s->sym[i] + 1);
 		return list_occurrences(s, 0, n, err);
 	}
 	rc = number_pairs(s->id[level - 1], s->id[level - 1] + run / 2, n,
@@ -321,7 +302,6 @@ static int list_symbols(struct seq *s, uint32_t process, struct nsx_err *err)
 	const struct nsx_finder *fd = s->fd;
 	size_t from = fd->ops_at[process], to = fd->ops_at[process + 1], n = 0;
 	uint32_t *kind, *name;
-	int rc;
 
 	s->op = nsx_arena_try_array(s->a, to - from, 4, "kernel sequence", err);
 	if (!s->op)
@@ -347,8 +327,7 @@ static int list_symbols(struct seq *s, uint32_t process, struct nsx_err *err)
 				  nsx_op_shape(t, s->op[i])->base_name :
 				  t->ops.detail[s->op[i]];
 	}
-	rc = number_pairs(kind, name, n, s->sym, &s->nids[0], err);
-	return rc;
+	return number_pairs(kind, name, n, s->sym, &s->nids[0], err);
 }
 
 static int find(struct seq *s, uint32_t process, struct nsx_err *err)

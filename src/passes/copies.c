@@ -85,10 +85,6 @@ static const char *const cause_names[NCAUSES] = {
 	"Unknown", "User prefetch", "Page fault", "Speculative prefetch",
 	"Eviction", "Access counters",
 };
-static const char *const directions[] = {
-	"Unknown", "HtoD", "DtoH", "HtoA", "AtoH", "AtoA", "AtoD", "DtoA",
-	"DtoD", "HtoH", "PtoP", "UVM HtoD", "UVM DtoH", "UVM DtoD",
-};
 /* Where the export has no label tables (before 2022.4). */
 static const char *const mem_labels[] = {
 	"Pageable", "Pinned", "Device", "Array", "Managed", "Device Static",
@@ -133,8 +129,7 @@ static int read_labels(const struct nsx_run *run, struct copy_groups *g,
 	struct labels m = {g->mem_label, out->arena};
 
 	for (unsigned i = 0; i < 256; i++) {
-		g->direction[i] = i < ARRAY_LEN(directions) ?
-					  directions[i] : directions[0];
+		g->direction[i] = nsx_copy_direction(i);
 		g->copy_label[i] = i < ARRAY_LEN(copy_labels) ?
 					   copy_labels[i] :
 					   nsx_say(out, "kind %u", i);

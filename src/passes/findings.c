@@ -13,6 +13,7 @@
 
 /* Below this share of the window a finding is noise, and goes to the minor. */
 #define MIN_SHARE 0.005
+#define MIN_REST 0.02 /* the same for what takes the rest */
 enum { MAX_QUALITY = 3, MAX_LINES = 12 };
 
 enum { ID, SEVERITY, TITLE, CATEGORY, EVIDENCE, RECOMMENDATION, HEADROOM,
@@ -240,7 +241,8 @@ static int take_all(struct pricing *p, bool rest, struct nsx_err *err)
 	while (!take_best(p, rest, &x, err)) {
 		struct nsx_spans all;
 
-		if (!x || x->disjoint_ns < MIN_SHARE * p->length_ns)
+		if (!x || x->disjoint_ns < p->length_ns *
+					   (rest ? MIN_REST : MIN_SHARE))
 			return 0;
 		x->taken = true;
 		if (nsx_spans_union(p->run->scratch, &p->priced, &x->left, &all,

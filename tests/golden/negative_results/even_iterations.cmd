@@ -1,1 +1,1 @@
-explain @two_rank_straggler --pass iterations,negative_results --json
+explain @two_rank_straggler --pass negative_results,iterations --md
