@@ -1,5 +1,6 @@
--- API calls that are well formed, with their names as text. Rows of class 67
--- repeat a call to carry its backtrace.
+-- API calls that are well formed, with their names as text; api_base is the
+-- name without "_v1234", "_ptsz" and "_ptds". Rows of class 67 repeat a call to
+-- carry its backtrace.
 WITH sound AS (
   SELECT
     rid
@@ -24,19 +25,34 @@ WITH sound AS (
     AND end_ns <= 2305843009213693952
     AND event_class IS NOT 67
 )
+, named AS (
+  SELECT
+    c.*
+  , CASE typeof(c.name)
+      WHEN 'text' THEN c.name
+      WHEN 'integer' THEN COALESCE(s.text, 'id:' || c.name)
+      ELSE ''
+    END AS api_name
+  FROM sound AS c
+  LEFT JOIN _string AS s ON s.id = c.name
+)
+, unsuffixed AS (
+  SELECT *, replace(replace(api_name, '_ptsz', ''), '_ptds', '') AS bare
+  FROM named
+)
 SELECT
-  c.rid
-, c.start_ns
-, c.end_ns
-, c.thread_key
-, c.thread_key & ~0xFFFFFF AS process_key
-, c.thread_key >> 24 & 0xFFFFFF AS pid
-, c.corr
-, c.return_value
-, CASE typeof(c.name)
-    WHEN 'text' THEN c.name
-    WHEN 'integer' THEN COALESCE(s.text, 'id:' || c.name)
-    ELSE ''
-  END AS api_name
-FROM sound AS c
-LEFT JOIN _string AS s ON s.id = c.name
+  rid
+, start_ns
+, end_ns
+, thread_key
+, thread_key & ~0xFFFFFF AS process_key
+, thread_key >> 24 & 0xFFFFFF AS pid
+, corr
+, return_value
+, api_name
+, CASE
+    WHEN bare GLOB '*_v[0-9]*' AND rtrim(bare, '0123456789') GLOB '*_v'
+      THEN substr(bare, 1, length(rtrim(bare, '0123456789')) - 2)
+    ELSE bare
+  END AS api_base
+FROM unsuffixed

@@ -35,7 +35,8 @@ struct nsx_cell {
 };
 
 struct nsx_col {
-	const char *key; /* a dot makes a nested object in JSON: "a.b"       */
+	const char *key; /* a dot makes a nested object in JSON: "a.b"; "*",
+			    the only column: rows are its values, not objects */
 	const char *help; /* one sentence: what is counted, of what          */
 	enum nsx_type type;
 };

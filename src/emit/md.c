@@ -210,6 +210,9 @@ static bool ends_in(const char *key, const char *end)
 
 static int decimals(const char *key)
 {
+	const char *dot = strrchr(key, '.');
+
+	key = dot ? dot + 1 : key;
 	if (!strncmp(key, "pct", 3) || ends_in(key, "_pct"))
 		return 1;
 	if (ends_in(key, "_ms") || ends_in(key, "_s"))

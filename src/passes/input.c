@@ -4,8 +4,7 @@
  * An export holds the profiled program's command line, environment, user and
  * host. None of that is read here.
  */
-#include <string.h>
-#include "nsx/pass.h"
+#include "pids.h"
 
 static const struct nsx_col gpu_cols[] = {
 	{"id", "physical index", NSX_T_I64},
@@ -63,16 +62,6 @@ static int add_gpus(const struct nsx_trace *t, struct nsx_section *out,
 	return 0;
 }
 
-/* Folders often carry a user's name. */
-static const char *without_folder(const char *name)
-{
-	const char *at = strrchr(name, '/');
-
-	name = at ? at + 1 : name;
-	at = strrchr(name, '\\');
-	return at ? at + 1 : name;
-}
-
 static int add_processes(const struct nsx_trace *t, struct nsx_section *out,
 			 struct nsx_err *err)
 {
@@ -88,9 +77,7 @@ static int add_processes(const struct nsx_trace *t, struct nsx_section *out,
 		if (!row)
 			return err->rc;
 		row[0] = nsx_int(t->process[i].pid);
-		if (t->process[i].name)
-			row[1] = nsx_string(without_folder(
-				nsx_text(t, t->process[i].name)));
+		row[1] = nsx_string(nsx_process_name(t, i));
 	}
 	nsx_table_sort(table, "pid, name");
 	return 0;

@@ -18,7 +18,7 @@ void nsx_storm_cells(int64_t *duration_ns, size_t n, int64_t window_ns,
 		     struct nsx_cell *ret)
 {
 	static const double qs[] = {0.5, 0.9, 0.99};
-	double window_s = (double)window_ns * 1e-9, q[3];
+	double window_s = (double)window_ns / 1e9, q[3];
 	double per_s = window_ns > 0 ? (double)n / window_s : NAN;
 	bool is_storm = false;
 

@@ -1,0 +1,1 @@
+explain @synthetic --pass by_pid,per_pid --md

@@ -1,1 +1,0 @@
-explain @case03_two_pids --explain top_kernels

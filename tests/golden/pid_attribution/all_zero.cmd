@@ -1,0 +1,1 @@
+explain @case05_pid_zero --pass pid_attribution --json

@@ -1,0 +1,1 @@
+explain @case06_one_kernel_pid --pass pid_attribution --json

@@ -1,0 +1,1 @@
+explain @variant_names --pass pid_attribution --json
