@@ -70,18 +70,11 @@ static void write_table(struct nsx_jsonw *w, const char *key,
 
 	nsx_jsonw_array(w, key);
 	for (size_t r = 0; r < n; r++) {
-<<<<<<< HEAD
-		nsx_jsonw_object(w, NULL);
-=======
-		json_t *row;
-
 		if (!strcmp(t->layout->cols[0].key, "*")) {
-			json_array_append_new(
-				rows, must(cell_value(nsx_row_at(t, r))));
+			write_cell(w, NULL, nsx_row_at(t, r));
 			continue;
 		}
-		row = must(json_object());
->>>>>>> 412e360 (Per process: kernels, waits, launch density; which processes rows name)
+		nsx_jsonw_object(w, NULL);
 		for (unsigned c = 0; c < t->layout->ncols; c++)
 			write_cell(w, t->layout->cols[c].key,
 				   &nsx_row_at(t, r)[c]);
