@@ -121,7 +121,7 @@ static int find_waits(struct judge *j, const bool *counts,
 	const struct nsx_facts *f = j->run->facts;
 	struct nsx_arena *a = j->run->scratch;
 	struct nsx_span *whole = nsx_arena_get(a, sizeof(*whole));
-	struct nsx_spans all = {whole, 1}, work;
+	struct nsx_spans all = {whole, 1}, work, both;
 
 	*whole = (struct nsx_span){j->w.start_ns, j->w.end_ns};
 	for (uint32_t i = 0; i < f->ndevices; i++) {
@@ -130,8 +130,9 @@ static int find_waits(struct judge *j, const bool *counts,
 		if (i == f->limiting || !counts[i])
 			continue;
 		if (nsx_spans_union(a, &d->compute, &d->copy, &work, err) ||
-		    nsx_spans_intersect(a, &all, &work, &all, err))
+		    nsx_spans_intersect(a, &all, &work, &both, err))
 			return err->rc;
+		all = both;
 	}
 	return nsx_spans_gaps(a, &all, j->w.start_ns, j->w.end_ns, ret, err);
 }
