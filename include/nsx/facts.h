@@ -85,13 +85,18 @@ enum nsx_barrier_kind {
 extern const char *const nsx_barrier_names[NSX_NBARRIERS];
 struct nsx_barrier { /* in order of thread, start */
 	int64_t start_ns, end_ns; /* whole, not cut to the window            */
-	int64_t wait_ns; /* its own time: host waits and launcher gaps leave
-			    out what other classes cover                     */
-	int64_t gpu_busy_ns, gpu_idle_ns; /* of wait_ns, on the process's GPUs */
+	int64_t wait_ns; /* its own time, of the window if one was asked for:
+			    host waits and launcher gaps leave out what other
+			    classes cover                                    */
+	int64_t gpu_busy_ns, gpu_idle_ns; /* of wait_ns inside the window in
+			    force, on the process's GPUs; -1: it has none    */
 	int64_t cost_ns; /* idle that follows from it; disjoint              */
 	uint32_t thread;
 	nsx_str name; /* raw API or OSRT name; 0: cpu_launcher_gap           */
 	uint8_t kind;
+};
+struct nsx_thread_barriers { /* a thread's slice of barriers */
+	uint32_t at, nwaits, n; /* nwaits: all but launcher gaps             */
 };
 
 /* NVTX: the innermost range open where each op's host call began: of the user's
@@ -126,6 +131,10 @@ struct nsx_facts {
 	struct nsx_idle *idle; /* by device                                  */
 	struct nsx_barrier *barriers;
 	size_t nbarriers;
+	struct nsx_thread_barriers *thread_barriers; /* by thread            */
+	uint32_t *barrier_by_end; /* of each slice first the waits, then the
+				     launcher gaps, both in order of end     */
+	uint8_t *copy_blocks; /* by call, a bit: an async copy that blocked  */
 	struct nsx_arena *arena;
 	struct nsx_arena **device_arena; /* by device, for work on threads   */
 	uint32_t ndevices;
@@ -154,6 +163,29 @@ int nsx_facts_idle(struct nsx_facts *f, const struct nsx_trace *t,
 static inline struct nsx_window nsx_judged(const struct nsx_facts *f)
 {
 	return f->steady.window;
+}
+
+/* The gaps of a device, one after the other: *at begins at 0. */
+struct nsx_gap {
+	int64_t start_ns, end_ns;
+	const struct nsx_idle_piece *pieces; /* add up to it                 */
+	size_t npieces;
+	uint32_t op; /* that ends it; NSX_NONE at the end edge               */
+	bool is_edge;
+};
+bool nsx_next_gap(const struct nsx_idle *idle, size_t *at,
+		  struct nsx_gap *ret);
+
+/* The barrier a gap is charged to (SEMANTICS 4); NSX_NONE: none. */
+uint32_t nsx_gap_barrier(const struct nsx_facts *f, const struct nsx_trace *t,
+			 const struct nsx_gap *gap);
+
+/* Whether a call is a copy that kept the host waiting. */
+static inline bool nsx_call_blocks(const struct nsx_facts *f,
+				   const struct nsx_trace *t, size_t call)
+{
+	return t->calls.cls[call] == NSX_CALL_COPY ||
+	       (f->copy_blocks[call / 8] >> call % 8 & 1);
 }
 
 /* Time of each class on a device inside [start, end), which must lie inside

@@ -1,8 +1,581 @@
+/* barriers.c - where the host waited, thread by thread, and what its GPUs did
+ * meanwhile.
+ *
+ * Events are API calls of a blocking class (one inside another counts once),
+ * outermost OSRT calls of launching threads less the time inside API calls,
+ * and the time between two launches that none of these covers.  Waiting is not
+ * losing: what an event costs is found from the gaps it leads to (idle.c).
+ *
+ * A process is a task: it has one union of busy time, of all GPUs it uses, and
+ * the gaps between launches of a thread must not hide another thread's.
+ */
+#include <stdlib.h>
+#include <string.h>
 #include "nsx/facts.h"
+#include "nsx/par.h"
 
-int nsx_facts_barriers(struct nsx_facts *f, const struct nsx_trace *t, unsigned threads,
+enum { LAUNCHER_GAP_NS = 50000, LONG_ALLOC_NS = 100000 };
+
+struct busy { /* of the GPUs of a process */
+	struct nsx_spans spans;
+	int64_t *sum; /* NULL: it uses none */
+};
+
+struct job {
+	struct nsx_facts *f;
+	const struct nsx_trace *t;
+	uint32_t *first_thread; /* by process, and one more                  */
+	uint32_t *uses_at;	/* by process, and one more: slice of uses   */
+	uint32_t *uses;		/* devices                                   */
+	int64_t **device_sum;	/* by device: prefix sums of its busy spans  */
+	struct found {
+		struct nsx_barrier *v;
+		uint32_t *by_end;
+		size_t n;
+	} *found; /* by process */
+};
+
+struct work { /* on one process */
+	const struct job *job;
+	const struct nsx_trace *t;
+	struct busy busy;
+	struct nsx_arena *arena;
+	struct nsx_barrier *v;
+	size_t n, cap;
+	struct nsx_spans api, os; /* time of a thread's events so far        */
+	size_t cap_api, cap_os;
+};
+
+/* Time of an event, piece by piece. */
+struct sum {
+	int64_t whole_ns, wait_ns, busy_ns, inside_ns;
+};
+
+static void add_piece(const struct work *w, struct sum *s, int64_t start_ns,
+		      int64_t end_ns)
+{
+	const struct nsx_window *in = &w->t->window;
+	int64_t a = NSX_MAX(start_ns, in->start_ns);
+	int64_t b = NSX_MIN(end_ns, in->end_ns);
+
+	s->whole_ns += end_ns - start_ns;
+	s->wait_ns += nsx_in_window(w->t, start_ns, end_ns);
+	if (a >= b || !w->busy.sum)
+		return;
+	s->inside_ns += b - a;
+	s->busy_ns += nsx_spans_within(&w->busy.spans, w->busy.sum, a, b);
+}
+
+static int add_event(struct work *w, uint32_t thread,
+		     enum nsx_barrier_kind kind, nsx_str name,
+		     struct nsx_span span, const struct sum *s,
+		     struct nsx_err *err)
+{
+	bool known = w->busy.sum;
+
+	if (nsx_grow(&w->v, &w->cap, w->n + 1, sizeof(*w->v), "barriers", err))
+		return err->rc;
+	w->v[w->n++] = (struct nsx_barrier){
+		.start_ns = span.start_ns, .end_ns = span.end_ns,
+		.wait_ns = s->wait_ns,
+		.gpu_busy_ns = known ? s->busy_ns : -1,
+		.gpu_idle_ns = known ? s->inside_ns - s->busy_ns : -1,
+		.thread = thread, .name = name, .kind = (uint8_t)kind};
+	return 0;
+}
+
+static int keep_span(struct nsx_spans *list, size_t *cap, int64_t start_ns,
+		     int64_t end_ns, struct nsx_err *err)
+{
+	if (nsx_grow(&list->v, cap, list->n + 1, sizeof(*list->v),
+		     "barrier spans", err))
+		return err->rc;
+	nsx_spans_push(list, start_ns, end_ns);
+	return 0;
+}
+
+/* API calls -----------------------------------------------------------------*/
+
+/* Its kind of barrier, -1 if it is none. Unloading and linking modules do not
+ * wait for the GPU; managed memory is mapped, not allocated, on it.
+ */
+static int kind_of_call(const struct work *w, size_t call)
+{
+	const struct nsx_calls *c = &w->t->calls;
+	const char *name = nsx_text(w->t, c->name[call]);
+
+	switch (c->cls[call]) {
+	case NSX_CALL_SYNC:
+		return NSX_BARRIER_SYNC_API;
+	case NSX_CALL_COPY:
+	case NSX_CALL_COPY_ASYNC:
+		return nsx_call_blocks(w->job->f, w->t, call) ?
+			       NSX_BARRIER_BLOCKING_MEMCPY : -1;
+	case NSX_CALL_IMPLICIT_SYNC:
+		if ((c->flags[call] & NSX_CALL_MALLOC) &&
+		    (c->end_ns[call] - c->start_ns[call] < LONG_ALLOC_NS ||
+		     strstr(name, "Managed")))
+			return -1;
+		return NSX_BARRIER_IMPLICIT_SYNC;
+	case NSX_CALL_MODULE:
+		return strstr(name, "Load") ? NSX_BARRIER_IMPLICIT_SYNC : -1;
+	default:
+		return -1;
+	}
+}
+
+static int add_calls(struct work *w, uint32_t thread, struct nsx_err *err)
+{
+	const struct nsx_thread *th = &w->t->thread[thread];
+	const struct nsx_calls *c = &w->t->calls;
+	int64_t until = INT64_MIN;
+
+	for (size_t i = th->calls_at; i < th->calls_at + th->ncalls; i++) {
+		struct nsx_span span = {c->start_ns[i], c->end_ns[i]};
+		int kind = kind_of_call(w, i);
+		struct sum s = {0};
+
+		if (kind < 0 || span.end_ns <= until)
+			continue;
+		until = span.end_ns;
+		add_piece(w, &s, span.start_ns, span.end_ns);
+		if (add_event(w, thread, (enum nsx_barrier_kind)kind,
+			      c->name[i], span, &s, err) ||
+		    keep_span(&w->api, &w->cap_api, span.start_ns, span.end_ns,
+			      err))
+			return err->rc;
+	}
+	return 0;
+}
+
+/* OSRT calls ------------------------------------------------------------------*/
+
+/* Adds a piece of an OSRT call that lies outside API calls. */
+static int add_outside(struct work *w, struct sum *s, int64_t start_ns,
+		       int64_t end_ns, struct nsx_err *err)
+{
+	if (start_ns >= end_ns)
+		return 0;
+	add_piece(w, s, start_ns, end_ns);
+	return keep_span(&w->os, &w->cap_os, start_ns, end_ns, err);
+}
+
+/* Adds what of span lies outside API calls. *cursor is the first call that may
+ * matter; outermost calls end one after the other.
+ */
+static int add_pieces(struct work *w, const struct nsx_thread *th,
+		      size_t *cursor, struct nsx_span span, struct sum *s,
+		      struct nsx_err *err)
+{
+	const struct nsx_calls *c = &w->t->calls;
+	size_t end = th->calls_at + th->ncalls;
+	int64_t at = span.start_ns;
+
+	while (*cursor < end && c->end_ns[*cursor] <= at)
+		++*cursor;
+	for (size_t i = *cursor; i < end && at < span.end_ns &&
+				 c->start_ns[i] < span.end_ns; i++) {
+		if (add_outside(w, s, at, c->start_ns[i], err))
+			return err->rc;
+		at = NSX_MAX(at, c->end_ns[i]);
+	}
+	return add_outside(w, s, at, span.end_ns, err);
+}
+
+/* A row that begins inside an earlier one of its thread is not outermost for
+ * the time they share, whatever its level says; one inside API calls is no
+ * event.
+ */
+static int add_os_calls(struct work *w, uint32_t thread, struct nsx_err *err)
+{
+	const struct nsx_thread *th = &w->t->thread[thread];
+	const struct nsx_osrt *o = &w->t->osrt;
+	const struct nsx_calls *c = &w->t->calls;
+	size_t cursor = th->calls_at, end = th->calls_at + th->ncalls;
+	int64_t until = INT64_MIN;
+
+	for (size_t i = th->osrt_at; i < th->osrt_at + th->nosrt; i++) {
+		struct nsx_span span = {o->start_ns[i], o->end_ns[i]};
+		struct nsx_span own = {NSX_MAX(span.start_ns, until),
+				       span.end_ns};
+		struct sum s = {0};
+
+		if (own.start_ns > own.end_ns)
+			continue;
+		until = NSX_MAX(until, span.end_ns);
+		if (add_pieces(w, th, &cursor, own, &s, err))
+			return err->rc;
+		if (!s.whole_ns &&
+		    (span.start_ns < span.end_ns ||
+		     (cursor < end && c->start_ns[cursor] <= own.start_ns)))
+			continue;
+		if (add_event(w, thread, NSX_BARRIER_HOST_WAIT, o->name[i],
+			      span, &s, err))
+			return err->rc;
+	}
+	return 0;
+}
+
+/* Launcher gaps -----------------------------------------------------------------*/
+
+static int add_gap(struct work *w, uint32_t thread, struct nsx_span gap,
+		   const struct nsx_spans *waits, size_t *cursor,
 		   struct nsx_err *err)
 {
-	(void)f, (void)t, (void)err; (void)threads;
+	struct sum s = {0};
+	int64_t at = gap.start_ns;
+
+	while (*cursor < waits->n && waits->v[*cursor].end_ns <= at)
+		++*cursor;
+	for (size_t i = *cursor;
+	     i < waits->n && waits->v[i].start_ns < gap.end_ns; i++) {
+		if (waits->v[i].start_ns > at)
+			add_piece(w, &s, at, waits->v[i].start_ns);
+		at = NSX_MAX(at, waits->v[i].end_ns);
+	}
+	if (at < gap.end_ns)
+		add_piece(w, &s, at, gap.end_ns);
+	if (s.whole_ns < LAUNCHER_GAP_NS)
+		return 0;
+	return add_event(w, thread, NSX_BARRIER_LAUNCHER_GAP, 0, gap, &s, err);
+}
+
+/* The threshold is tested on what the other classes leave: a gap that is one
+ * long wait is that wait, and the host was not slow besides.
+ */
+static int add_gaps(struct work *w, uint32_t thread, struct nsx_err *err)
+{
+	const struct nsx_thread *th = &w->t->thread[thread];
+	const struct nsx_calls *c = &w->t->calls;
+	struct nsx_spans waits;
+	int64_t until = INT64_MAX;
+	size_t cursor = 0;
+
+	if (nsx_spans_union(w->arena, &w->api, &w->os, &waits, err))
+		return err->rc;
+	for (size_t i = th->calls_at; i < th->calls_at + th->ncalls; i++) {
+		if (c->cls[i] != NSX_CALL_LAUNCH)
+			continue;
+		if (until < c->start_ns[i] &&
+		    c->start_ns[i] - until >= LAUNCHER_GAP_NS &&
+		    add_gap(w, thread,
+			    (struct nsx_span){until, c->start_ns[i]}, &waits,
+			    &cursor, err))
+			return err->rc;
+		until = until == INT64_MAX ? c->end_ns[i] :
+					     NSX_MAX(until, c->end_ns[i]);
+	}
+	nsx_arena_drop(w->arena, waits.v);
 	return 0;
+}
+
+/* Order ---------------------------------------------------------------------*/
+
+static int cmp_i64(int64_t a, int64_t b)
+{
+	return a < b ? -1 : a > b;
+}
+
+static int cmp_rest(const struct nsx_trace *t, const struct nsx_barrier *x,
+		    const struct nsx_barrier *y)
+{
+	if (x->kind != y->kind)
+		return (int)x->kind - y->kind;
+	return nsx_str_cmp(t->strings, x->name, y->name);
+}
+
+static int by_start(const void *a, const void *b, void *ctx)
+{
+	const struct nsx_barrier *x = a, *y = b;
+	int c = cmp_i64(x->start_ns, y->start_ns);
+
+	c = c ? c : cmp_i64(x->end_ns, y->end_ns);
+	return c ? c : cmp_rest(ctx, x, y);
+}
+
+static int by_end(const void *a, const void *b, void *ctx)
+{
+	const struct work *w = ctx;
+	const struct nsx_barrier *x = &w->v[*(const uint32_t *)a];
+	const struct nsx_barrier *y = &w->v[*(const uint32_t *)b];
+	bool gap_x = x->kind == NSX_BARRIER_LAUNCHER_GAP;
+	bool gap_y = y->kind == NSX_BARRIER_LAUNCHER_GAP;
+	int c = gap_x - gap_y;
+
+	c = c ? c : cmp_i64(x->end_ns, y->end_ns);
+	c = c ? c : cmp_i64(x->start_ns, y->start_ns);
+	return c ? c : cmp_rest(w->t, x, y);
+}
+
+/* All events of a thread, from w->v[first] on. */
+static int add_thread(struct work *w, uint32_t thread, struct nsx_err *err)
+{
+	struct nsx_thread_barriers *slice =
+		&w->job->f->thread_barriers[thread];
+	size_t first = w->n;
+
+	w->api.n = w->os.n = 0;
+	if (add_calls(w, thread, err) || add_os_calls(w, thread, err))
+		return err->rc;
+	slice->at = (uint32_t)first;
+	slice->nwaits = (uint32_t)(w->n - first);
+	if (w->t->thread[thread].launches && add_gaps(w, thread, err))
+		return err->rc;
+	slice->n = (uint32_t)(w->n - first);
+	if (slice->n)
+		qsort_r(w->v + first, slice->n, sizeof(*w->v), by_start,
+			(void *)w->t);
+	return nsx_stopped(err);
+}
+
+/* Processes -----------------------------------------------------------------*/
+
+/* The union over the GPUs a process uses. One GPU: shared, not copied. */
+static int find_busy(struct work *w, uint32_t process, struct nsx_err *err)
+{
+	const struct job *job = w->job;
+	uint32_t at = job->uses_at[process];
+	uint32_t n = job->uses_at[process + 1] - at;
+	struct nsx_spans all;
+
+	if (!n)
+		return 0;
+	w->busy.spans = job->f->device[job->uses[at]].busy;
+	w->busy.sum = job->device_sum[job->uses[at]];
+	if (n == 1)
+		return 0;
+	for (uint32_t i = 1; i < n; i++) {
+		if (nsx_spans_union(w->arena, &w->busy.spans,
+				    &job->f->device[job->uses[at + i]].busy,
+				    &all, err))
+			return err->rc;
+		if (i > 1)
+			nsx_arena_drop(w->arena, w->busy.spans.v);
+		w->busy.spans = all;
+	}
+	return nsx_spans_prefix(w->arena, &w->busy.spans, &w->busy.sum, err);
+}
+
+static int order_by_end(struct work *w, uint32_t process, struct found *ret,
+			struct nsx_err *err)
+{
+	const struct job *job = w->job;
+
+	ret->by_end = nsx_try_alloc(w->n, sizeof(*ret->by_end), "barriers",
+				    err);
+	if (!ret->by_end)
+		return err->rc;
+	for (size_t i = 0; i < w->n; i++)
+		ret->by_end[i] = (uint32_t)i;
+	for (uint32_t h = job->first_thread[process];
+	     h < job->first_thread[process + 1]; h++) {
+		const struct nsx_thread_barriers *s =
+			&job->f->thread_barriers[h];
+
+		if (s->n)
+			qsort_r(ret->by_end + s->at, s->n,
+				sizeof(*ret->by_end), by_end, w);
+	}
+	return 0;
+}
+
+static int find_events(void *ctx, size_t process, struct nsx_err *err)
+{
+	struct job *job = ctx;
+	struct found *found = &job->found[process];
+	struct work w = {.job = job, .t = job->t};
+	uint32_t p = (uint32_t)process;
+	int rc;
+
+	w.arena = nsx_arena_new();
+	rc = find_busy(&w, p, err);
+	for (uint32_t h = job->first_thread[p];
+	     !rc && h < job->first_thread[p + 1]; h++)
+		rc = add_thread(&w, h, err);
+	if (!rc)
+		rc = order_by_end(&w, p, found, err);
+	found->v = w.v;
+	found->n = w.n;
+	free(w.api.v);
+	free(w.os.v);
+	nsx_arena_free(w.arena);
+	return rc;
+}
+
+/* Processes' lists one after the other. */
+static int join_events(struct job *job, struct nsx_err *err)
+{
+	struct nsx_facts *f = job->f;
+	size_t n = 0;
+
+	for (uint32_t p = 0; p < job->t->nprocesses; p++)
+		n += job->found[p].n;
+	if (n >= NSX_NONE)
+		return nsx_fail(err, NSX_E_NOMEM, "too many barriers");
+	f->barriers = nsx_arena_try_array(f->arena, n, sizeof(*f->barriers),
+					  "barriers", err);
+	f->barrier_by_end = nsx_arena_try_array(
+		f->arena, n, sizeof(*f->barrier_by_end), "barriers", err);
+	if (!f->barriers || !f->barrier_by_end)
+		return err->rc;
+	for (uint32_t p = 0; p < job->t->nprocesses; p++) {
+		const struct found *x = &job->found[p];
+		uint32_t at = (uint32_t)f->nbarriers;
+
+		for (size_t i = 0; i < x->n; i++) {
+			f->barriers[at + i] = x->v[i];
+			f->barrier_by_end[at + i] = at + x->by_end[i];
+		}
+		for (uint32_t h = job->first_thread[p];
+		     h < job->first_thread[p + 1]; h++)
+			f->thread_barriers[h].at += at;
+		f->nbarriers += x->n;
+	}
+	return 0;
+}
+
+/* What is needed before ----------------------------------------------------------*/
+
+/* An async copy from or to pageable memory is staged by the host, and one that
+ * runs for half its time inside its call was waited for (SEMANTICS 4).
+ */
+static int find_blocking_copies(struct nsx_facts *f, const struct nsx_trace *t,
+				struct nsx_err *err)
+{
+	const struct nsx_ops *o = &t->ops;
+	const struct nsx_calls *c = &t->calls;
+
+	f->copy_blocks = nsx_arena_try_array(f->arena, c->n / 8 + 1, 1,
+					     "blocking copies", err);
+	if (!f->copy_blocks)
+		return err->rc;
+	for (size_t i = 0; i < o->n; i++) {
+		uint32_t call = o->call[i];
+		const struct nsx_copy *copy;
+		int64_t both;
+
+		if (o->kind[i] != NSX_OP_MEMCPY || call == NSX_NONE ||
+		    c->cls[call] != NSX_CALL_COPY_ASYNC)
+			continue;
+		copy = &t->copy[o->detail[i]];
+		both = NSX_MIN(c->end_ns[call], o->end_ns[i]) -
+		       NSX_MAX(c->start_ns[call], o->start_ns[i]);
+		if (both > 0 && (!copy->src_kind || !copy->dst_kind ||
+				 both >= o->end_ns[i] - o->start_ns[i] - both))
+			f->copy_blocks[call / 8] |=
+				(uint8_t)(1u << call % 8);
+	}
+	return 0;
+}
+
+/* Counts the devices each process uses, or puts them into its slice. */
+static void visit_uses(struct job *job, uint32_t *seen, bool put)
+{
+	const struct nsx_trace *t = job->t;
+
+	memset(seen, 0xff, t->nprocesses * sizeof(*seen));
+	for (uint32_t d = 0; d < t->ndevices; d++)
+		for (size_t i = t->device[d].ops_at;
+		     i < t->device[d].ops_at + t->device[d].nops; i++) {
+			uint32_t p = nsx_op_process(t, i);
+
+			if (p == NSX_NONE || seen[p] == d)
+				continue;
+			seen[p] = d;
+			if (put)
+				job->uses[job->uses_at[p]++] = d;
+			else
+				job->uses_at[p + 1]++;
+		}
+}
+
+static int find_uses(struct job *job, struct nsx_arena *a, struct nsx_err *err)
+{
+	uint32_t n = job->t->nprocesses;
+	uint32_t *seen = nsx_arena_try_array(a, n, 4, "processes", err);
+
+	job->uses_at = nsx_arena_try_array(a, n + (size_t)1, 4, "processes",
+					   err);
+	if (!seen || !job->uses_at)
+		return err->rc;
+	visit_uses(job, seen, false);
+	for (uint32_t p = 0; p < n; p++)
+		job->uses_at[p + 1] += job->uses_at[p];
+	job->uses = nsx_arena_try_array(a, job->uses_at[n], 4, "devices", err);
+	if (!job->uses)
+		return err->rc;
+	/* Filling moves each start to its end: the next one's start. */
+	visit_uses(job, seen, true);
+	memmove(job->uses_at + 1, job->uses_at, n * sizeof(*job->uses_at));
+	job->uses_at[0] = 0;
+	return 0;
+}
+
+static int find_threads(struct job *job, struct nsx_arena *a,
+			struct nsx_err *err)
+{
+	const struct nsx_trace *t = job->t;
+	uint32_t h = 0;
+
+	job->first_thread = nsx_arena_try_array(a, t->nprocesses + (size_t)1, 4,
+						"processes", err);
+	job->found = nsx_arena_try_array(a, t->nprocesses, sizeof(*job->found),
+					 "processes", err);
+	if (!job->first_thread || !job->found)
+		return err->rc;
+	for (uint32_t p = 0; p < t->nprocesses; p++) {
+		job->first_thread[p] = h;
+		while (h < t->nthreads && t->thread[h].process == p)
+			h++;
+	}
+	job->first_thread[t->nprocesses] = h;
+	return 0;
+}
+
+static int sum_device(void *ctx, size_t d, struct nsx_err *err)
+{
+	struct job *job = ctx;
+
+	return nsx_spans_prefix(job->f->device_arena[d],
+				&job->f->device[d].busy, &job->device_sum[d],
+				err);
+}
+
+static int prepare(struct job *job, unsigned threads, struct nsx_arena *a,
+		   struct nsx_err *err)
+{
+	const struct nsx_trace *t = job->t;
+	struct nsx_facts *f = job->f;
+
+	job->device_sum = nsx_arena_try_array(
+		a, t->ndevices, sizeof(*job->device_sum), "devices", err);
+	f->thread_barriers = nsx_arena_try_array(
+		f->arena, t->nthreads, sizeof(*f->thread_barriers), "threads",
+		err);
+	if (!job->device_sum || !f->thread_barriers ||
+	    find_blocking_copies(f, t, err) || find_threads(job, a, err) ||
+	    find_uses(job, a, err))
+		return err->rc;
+	return nsx_par(threads, t->ndevices, sum_device, job, err);
+}
+
+int nsx_facts_barriers(struct nsx_facts *f, const struct nsx_trace *t,
+		       unsigned threads, struct nsx_err *err)
+{
+	struct nsx_arena *a = nsx_arena_new();
+	struct job job = {.f = f, .t = t};
+	int rc = prepare(&job, threads, a, err);
+
+	if (!rc)
+		rc = nsx_par(threads, t->nprocesses, find_events, &job, err);
+	if (!rc)
+		rc = join_events(&job, err);
+	for (uint32_t p = 0; job.found && p < t->nprocesses; p++) {
+		free(job.found[p].v);
+		free(job.found[p].by_end);
+	}
+	for (uint32_t d = 0; job.device_sum && d < t->ndevices; d++)
+		nsx_arena_drop(f->device_arena[d], job.device_sum[d]);
+	nsx_arena_free(a);
+	return rc;
 }

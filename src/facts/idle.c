@@ -1,8 +1,373 @@
+/* idle.c - why a device had nothing to do, gap by gap.
+ *
+ * A gap is charged by what ended it (SEMANTICS 9): the op's launching call had
+ * returned before the gap (the device side), or came late; then the time until
+ * the call belongs to what its thread did.  Pieces touch and add up to the gap.
+ *
+ * One sweep over a device's ops, with a cursor into each launching thread's
+ * rows: gaps come in order of time, so the parts of one thread do too. The
+ * sweep runs twice, first to count, for there may be as many pieces as ops.
+ */
+#include <string.h>
 #include "nsx/facts.h"
+#include "nsx/nvtx.h"
+#include "nsx/par.h"
 
-int nsx_facts_idle(struct nsx_facts *f, const struct nsx_trace *t, unsigned threads,
+enum { DISPATCH_NS = 20000 };
+
+struct cursor { /* into the rows of a thread */
+	uint32_t sweep; /* it belongs to; else it is stale              */
+	uint32_t call, osrt, nvtx;
+	uint32_t open;	/* innermost user range begun last; NSX_NONE    */
+};
+
+struct sweep { /* over one device */
+	const struct nsx_facts *f;
+	const struct nsx_trace *t;
+	struct cursor *cursors; /* by thread                                */
+	uint32_t number;
+	struct nsx_idle_piece *v; /* NULL: count only                       */
+	size_t n;
+	uint32_t op; /* that ends the gap                                   */
+	bool begins; /* the next piece is the first of its gap              */
+};
+
+static void emit(struct sweep *s, int64_t start_ns, int64_t end_ns,
+		 enum nsx_cause cause, uint32_t call, nsx_str detail)
+{
+	if (start_ns >= end_ns)
+		return;
+	if (s->v)
+		s->v[s->n] = (struct nsx_idle_piece){
+			start_ns, end_ns, s->op, call, detail, (uint8_t)cause,
+			s->begins};
+	s->n++;
+	s->begins = false;
+}
+
+/* What the thread did ----------------------------------------------------------*/
+
+static struct cursor *cursor_of(struct sweep *s, uint32_t thread)
+{
+	const struct nsx_thread *th = &s->t->thread[thread];
+	struct cursor *c = &s->cursors[thread];
+
+	if (c->sweep != s->number)
+		*c = (struct cursor){s->number, th->calls_at, th->osrt_at,
+				     th->nvtx_at, NSX_NONE};
+	return c;
+}
+
+/* The innermost user range that is open over all of [start, end). */
+static uint32_t range_over(struct sweep *s, uint32_t thread, int64_t start_ns,
+			   int64_t end_ns)
+{
+	const struct nsx_nvtx *x = &s->t->nvtx;
+	const struct nsx_thread *th = &s->t->thread[thread];
+	const uint32_t *around = s->f->nvtx.around;
+	struct cursor *c = cursor_of(s, thread);
+	uint32_t r;
+
+	for (; c->nvtx < th->nvtx_at + th->nnvtx &&
+	       x->kind[c->nvtx] == NSX_NVTX_STACK &&
+	       x->start_ns[c->nvtx] <= start_ns; c->nvtx++)
+		if (!s->t->domain[x->domain[c->nvtx]].is_library)
+			c->open = c->nvtx;
+	while (c->open != NSX_NONE && !nsx_nvtx_is_open(x, c->open, start_ns))
+		c->open = around[c->open];
+	for (r = c->open;
+	     r != NSX_NONE && !nsx_nvtx_is_open(x, r, end_ns - 1);)
+		r = around[r];
+	return r;
+}
+
+/* Outside API calls: OSRT calls and, between them, the program's own code. For
+ * that `call` holds the range until name_paths replaces it.
+ */
+static void charge_code(struct sweep *s, uint32_t thread, int64_t start_ns,
+			int64_t end_ns)
+{
+	const struct nsx_thread *th = &s->t->thread[thread];
+	const struct nsx_osrt *o = &s->t->osrt;
+	struct cursor *c = cursor_of(s, thread);
+	size_t end = th->osrt_at + th->nosrt;
+	int64_t at = start_ns;
+
+	while (c->osrt < end && o->end_ns[c->osrt] <= start_ns)
+		c->osrt++;
+	for (size_t i = c->osrt; at < end_ns; i++) {
+		bool more = i < end && o->start_ns[i] < end_ns;
+		int64_t until = more ? o->start_ns[i] : end_ns;
+
+		if (at < until)
+			emit(s, at, until, NSX_CAUSE_HOST_CODE,
+			     range_over(s, thread, at, until), 0);
+		if (!more)
+			break;
+		at = NSX_MAX(at, until);
+		until = NSX_MIN(o->end_ns[i], end_ns);
+		emit(s, at, until, NSX_CAUSE_OSRT, NSX_NONE, o->name[i]);
+		at = NSX_MAX(at, until);
+	}
+}
+
+static enum nsx_cause cause_of_call(const struct sweep *s, size_t call)
+{
+	switch (s->t->calls.cls[call]) {
+	case NSX_CALL_SYNC:
+		return NSX_CAUSE_SYNC;
+	case NSX_CALL_IMPLICIT_SYNC:
+		return s->t->calls.flags[call] & NSX_CALL_MALLOC ?
+			       NSX_CAUSE_ALLOC : NSX_CAUSE_IMPLICIT_SYNC;
+	case NSX_CALL_MODULE:
+		return NSX_CAUSE_MODULE;
+	default:
+		return nsx_call_blocks(s->f, s->t, call) ?
+			       NSX_CAUSE_BLOCKING_COPY : NSX_CAUSE_OTHER_API;
+	}
+}
+
+/* Outermost calls of a thread end one after the other. */
+static void charge_host(struct sweep *s, uint32_t thread, int64_t start_ns,
+			int64_t end_ns)
+{
+	const struct nsx_thread *th = &s->t->thread[thread];
+	const struct nsx_calls *k = &s->t->calls;
+	struct cursor *c = cursor_of(s, thread);
+	uint32_t end = th->calls_at + th->ncalls;
+	int64_t at = start_ns;
+
+	while (c->call < end && k->end_ns[c->call] <= start_ns)
+		c->call++;
+	for (uint32_t i = c->call; i < end && at < end_ns &&
+				   k->start_ns[i] < end_ns; i++) {
+		int64_t until = NSX_MIN(k->end_ns[i], end_ns);
+
+		if (until <= at)
+			continue;
+		charge_code(s, thread, at, k->start_ns[i]);
+		at = NSX_MAX(at, k->start_ns[i]);
+		emit(s, at, until, cause_of_call(s, i), i, k->name[i]);
+		at = until;
+	}
+	charge_code(s, thread, at, end_ns);
+}
+
+/* Gaps ----------------------------------------------------------------------*/
+
+static void charge_gap(struct sweep *s, int64_t start_ns, int64_t end_ns)
+{
+	const struct nsx_calls *c = &s->t->calls;
+	uint32_t call = s->t->ops.call[s->op];
+	int64_t called, returned;
+
+	if (call == NSX_NONE) {
+		emit(s, start_ns, end_ns, NSX_CAUSE_UNKNOWN, NSX_NONE, 0);
+		return;
+	}
+	if (c->end_ns[call] <= start_ns) {
+		emit(s, start_ns, end_ns,
+		     end_ns - start_ns < DISPATCH_NS ? NSX_CAUSE_DISPATCH :
+						       NSX_CAUSE_DEPENDENCY,
+		     call, 0);
+		return;
+	}
+	called = NSX_MAX(start_ns, NSX_MIN(c->start_ns[call], end_ns));
+	returned = NSX_MIN(c->end_ns[call], end_ns);
+	charge_host(s, c->thread[call], start_ns, called);
+	emit(s, called, returned, NSX_CAUSE_LAUNCH_CALL, call, c->name[call]);
+	emit(s, returned, end_ns, NSX_CAUSE_LAUNCH_TO_START, call,
+	     c->name[call]);
+}
+
+/* Which of two ops that start together ended the gap: by kind, then the one
+ * called first, so that no order of rows matters.
+ */
+static bool is_before(const struct nsx_trace *t, uint32_t a, uint32_t b)
+{
+	uint32_t ca = t->ops.call[a], cb = t->ops.call[b];
+
+	if (t->ops.kind[a] != t->ops.kind[b])
+		return t->ops.kind[a] < t->ops.kind[b];
+	if (ca == cb || cb == NSX_NONE)
+		return ca != cb;
+	if (ca == NSX_NONE)
+		return false;
+	if (t->calls.start_ns[ca] != t->calls.start_ns[cb])
+		return t->calls.start_ns[ca] < t->calls.start_ns[cb];
+	return ca < cb;
+}
+
+/* The op that ends a gap; first is the first of all that start then. */
+static uint32_t op_at(const struct nsx_trace *t, uint32_t first, uint32_t end)
+{
+	uint32_t best = first;
+
+	for (uint32_t i = first + 1;
+	     i < end && t->ops.start_ns[i] == t->ops.start_ns[first]; i++)
+		if (is_before(t, i, best))
+			best = i;
+	return best;
+}
+
+static void sweep_device(struct sweep *s, uint32_t device)
+{
+	const struct nsx_trace *t = s->t;
+	const struct nsx_device *d = &t->device[device];
+	const struct nsx_ops *o = &t->ops;
+	int64_t at = t->window.start_ns;
+	uint32_t end = d->ops_at + d->nops, first = d->ops_at;
+	bool edge = true;
+
+	for (uint32_t i = d->ops_at; i < end; i++) {
+		if (o->start_ns[i] != o->start_ns[first])
+			first = i;
+		if (o->end_ns[i] <= NSX_MAX(at, o->start_ns[i]))
+			continue; /* of no length, or covered */
+		if (o->start_ns[i] > at) {
+			s->op = op_at(t, first, end);
+			s->begins = true;
+			if (edge)
+				emit(s, at, o->start_ns[i], NSX_CAUSE_EDGE,
+				     o->call[s->op], 0);
+			else
+				charge_gap(s, at, o->start_ns[i]);
+		}
+		edge = false;
+		at = o->end_ns[i];
+	}
+	s->op = NSX_NONE;
+	s->begins = true;
+	emit(s, at, t->window.end_ns, NSX_CAUSE_EDGE, NSX_NONE, 0);
+}
+
+struct job {
+	struct nsx_facts *f;
+	const struct nsx_trace *t;
+	uint32_t ntasks;
+};
+
+/* Devices task, task + ntasks, ... with one set of cursors. */
+static int sweep_some(void *ctx, size_t task, struct nsx_err *err)
+{
+	const struct job *job = ctx;
+	struct nsx_arena *a = nsx_arena_new();
+	struct sweep s = {.f = job->f, .t = job->t};
+	int rc = 0;
+
+	s.cursors = nsx_arena_try_array(a, job->t->nthreads,
+					sizeof(*s.cursors), "threads", err);
+	if (!s.cursors)
+		rc = err->rc;
+	for (uint32_t d = (uint32_t)task; !rc && d < job->t->ndevices;
+	     d += job->ntasks) {
+		struct nsx_idle *idle = &job->f->idle[d];
+
+		s.v = NULL;
+		s.n = 0;
+		s.number++;
+		sweep_device(&s, d);
+		s.v = nsx_arena_try_array(job->f->device_arena[d], s.n,
+					  sizeof(*s.v), "idle pieces", err);
+		if (!s.v) {
+			rc = err->rc;
+			break;
+		}
+		s.n = 0;
+		s.number++;
+		sweep_device(&s, d);
+		*idle = (struct nsx_idle){s.v, s.n};
+		rc = nsx_stopped(err);
+	}
+	nsx_arena_free(a);
+	return rc;
+}
+
+/* NVTX paths ------------------------------------------------------------------*/
+
+/* "outermost > ... > parent > name": enough to find the place, and bounded. */
+static int path_of(const struct nsx_trace *t, const uint32_t *around,
+		   const uint32_t *root, uint32_t r, nsx_str *ret,
 		   struct nsx_err *err)
 {
-	(void)f, (void)t, (void)err; (void)threads;
+	struct nsx_buf b = {0};
+	uint32_t parent = around[r];
+	int rc;
+
+	if (parent != NSX_NONE && parent != root[r])
+		nsx_buf_printf(&b, "%s > %s",
+			       nsx_text(t, t->nvtx.name[root[r]]),
+			       around[parent] == root[r] ? "" : "… > ");
+	if (parent != NSX_NONE)
+		nsx_buf_printf(&b, "%s > ", nsx_text(t, t->nvtx.name[parent]));
+	nsx_buf_adds(&b, nsx_text(t, t->nvtx.name[r]));
+	rc = nsx_strings_add(t->strings, b.p ? b.p : "", b.n, ret, err);
+	nsx_buf_done(&b);
+	return rc;
+}
+
+/* Turns the ranges that host code was charged to into the text of their paths.
+ * root, paths: by range; a path is 0 until it is asked for.
+ */
+static int name_paths(struct nsx_facts *f, const struct nsx_trace *t,
+		      uint32_t *root, nsx_str *paths, struct nsx_err *err)
+{
+	const uint32_t *around = f->nvtx.around;
+
+	for (uint32_t r = 0; r < t->nvtx.n; r++)
+		root[r] = around[r] == NSX_NONE ? r : root[around[r]];
+	for (uint32_t d = 0; d < t->ndevices; d++)
+		for (size_t i = 0; i < f->idle[d].n; i++) {
+			struct nsx_idle_piece *p = &f->idle[d].v[i];
+			uint32_t r = p->call;
+
+			if (p->cause != NSX_CAUSE_HOST_CODE || r == NSX_NONE)
+				continue;
+			if (!paths[r] &&
+			    path_of(t, around, root, r, &paths[r], err))
+				return err->rc;
+			p->detail = paths[r];
+			p->call = NSX_NONE;
+		}
 	return 0;
+}
+
+/* Cost ------------------------------------------------------------------------*/
+
+static void charge_barriers(struct nsx_facts *f, const struct nsx_trace *t)
+{
+	for (uint32_t d = 0; d < t->ndevices; d++) {
+		struct nsx_gap gap;
+
+		for (size_t at = 0; nsx_next_gap(&f->idle[d], &at, &gap);) {
+			uint32_t b = nsx_gap_barrier(f, t, &gap);
+
+			if (b != NSX_NONE)
+				f->barriers[b].cost_ns +=
+					gap.end_ns - gap.start_ns;
+		}
+	}
+}
+
+int nsx_facts_idle(struct nsx_facts *f, const struct nsx_trace *t,
+		   unsigned threads, struct nsx_err *err)
+{
+	struct nsx_arena *a = nsx_arena_new();
+	uint32_t *root = nsx_arena_try_array(a, t->nvtx.n, 4, "ranges", err);
+	nsx_str *paths = nsx_arena_try_array(a, t->nvtx.n, 4, "ranges", err);
+	struct job job = {f, t, NSX_MIN(t->ndevices, 32u)};
+	int rc = 0;
+
+	f->idle = nsx_arena_try_array(f->arena, t->ndevices, sizeof(*f->idle),
+				      "devices", err);
+	if (!root || !paths || !f->idle)
+		rc = err->rc;
+	if (!rc)
+		rc = nsx_par(threads, job.ntasks, sweep_some, &job, err);
+	if (!rc)
+		rc = name_paths(f, t, root, paths, err);
+	if (!rc)
+		charge_barriers(f, t);
+	nsx_arena_free(a);
+	return rc;
 }

@@ -1,0 +1,174 @@
+/* launch_queue.c - the depth of each stream's queue over time.
+ *
+ * One more from the start of a call until the first work it caused starts.  A
+ * stream whose queue is empty while its device idles is starved; one whose
+ * queue is never empty is fed, however slow its launches look.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "nsx/stat.h"
+#include "passes/launch_queue.h"
+
+enum { PID, DEVICE, CONTEXT, STREAM, LAUNCHES, MEDIAN, MOST, EMPTY, STARVED };
+static const struct nsx_col cols[] = {
+	{"pid", "process", NSX_T_I64},
+	{"device_id", "CUDA ordinal", NSX_T_I64},
+	{"context_id", "CUDA context", NSX_T_I64},
+	{"stream_id", "stream inside the context", NSX_T_I64},
+	{"launches", "calls whose work ran on it", NSX_T_I64},
+	{"median_depth", "launched but not begun, median over time", NSX_T_I64},
+	{"max_depth", "most at once", NSX_T_I64},
+	{"empty_pct", "share of the time, from the first launch to the last "
+		      "start, in which nothing waited", NSX_T_F64},
+	{"starved_ms", "part of that in which the device was idle", NSX_T_F64},
+};
+const struct nsx_layout nsx_launch_queue_layout = {
+	.key = "queue_depth", NSX_COLS(cols)};
+
+struct queues {
+	size_t *at; /* by stream, and one more: slice of the two lists       */
+	int64_t *called, *began; /* each sorted in its slice                 */
+	int64_t *time_at; /* by depth, of one stream                         */
+};
+
+static bool is_queued(const struct nsx_trace *t, uint32_t op)
+{
+	uint32_t call = t->ops.call[op];
+
+	return call != NSX_NONE && t->calls.op[call] == op &&
+	       nsx_op_counts(t, op);
+}
+
+/* Clock error aside nothing starts before it is asked for. */
+static int64_t call_time(const struct nsx_trace *t, uint32_t op)
+{
+	return NSX_MIN(t->calls.start_ns[t->ops.call[op]],
+		       t->ops.start_ns[op]);
+}
+
+static void sort_if_needed(int64_t *v, size_t n)
+{
+	for (size_t i = 1; i < n; i++)
+		if (v[i] < v[i - 1]) {
+			qsort(v, n, sizeof(*v), nsx_cmp_i64);
+			return;
+		}
+}
+
+static int collect(const struct nsx_run *run, struct queues *q,
+		   struct nsx_err *err)
+{
+	const struct nsx_trace *t = run->trace;
+	size_t n;
+
+	q->at = nsx_arena_try_array(run->scratch, t->nstreams + (size_t)1,
+				    sizeof(*q->at), "streams", err);
+	if (!q->at)
+		return err->rc;
+	for (uint32_t i = 0; i < t->ops.n; i++)
+		if (is_queued(t, i))
+			q->at[t->ops.stream[i] + 1]++;
+	for (uint32_t s = 0; s < t->nstreams; s++)
+		q->at[s + 1] += q->at[s];
+	n = q->at[t->nstreams];
+	q->called = nsx_arena_try_array(run->scratch, n, 8, "launches", err);
+	q->began = nsx_arena_try_array(run->scratch, n, 8, "launches", err);
+	q->time_at = nsx_arena_try_array(run->scratch, n + 1, 8, "queue depths",
+					 err);
+	if (!q->called || !q->began || !q->time_at)
+		return err->rc;
+	/* Filling moves each start to its end: the next one's start. */
+	for (uint32_t i = 0; i < t->ops.n; i++) {
+		size_t *at = &q->at[t->ops.stream[i]];
+
+		if (!is_queued(t, i))
+			continue;
+		q->called[*at] = call_time(t, i);
+		q->began[(*at)++] = t->ops.start_ns[i];
+	}
+	memmove(q->at + 1, q->at, t->nstreams * sizeof(*q->at));
+	q->at[0] = 0;
+	return 0;
+}
+
+/* Depth over time of one stream: fills time_at[0..*ret_most], and finds how
+ * much of the time without depth the device idled.
+ */
+static int64_t sweep(const struct queues *q, size_t first, size_t n,
+		     const struct nsx_spans *busy, size_t *ret_most)
+{
+	const int64_t *called = q->called + first, *began = q->began + first;
+	size_t depth = 0, most = 0, i = 0, j = 0, cursor = 0;
+	int64_t at = called[0], starved_ns = 0;
+
+	q->time_at[0] = 0;
+	while (j < n) {
+		int64_t next = i < n ? NSX_MIN(called[i], began[j]) : began[j];
+
+		q->time_at[depth] += next - at;
+		if (!depth && next > at)
+			starved_ns += next - at -
+				      nsx_spans_covered(busy, &cursor, at,
+							next);
+		at = next;
+		for (; i < n && called[i] == at; i++)
+			if (++depth > most)
+				q->time_at[most = depth] = 0;
+		for (; j < n && began[j] == at; j++)
+			depth--;
+	}
+	*ret_most = most;
+	return starved_ns;
+}
+
+static int add_stream(const struct nsx_run *run, const struct queues *q,
+		      uint32_t stream, struct nsx_table *table,
+		      struct nsx_err *err)
+{
+	const struct nsx_stream *s = &run->trace->stream[stream];
+	size_t first = q->at[stream], n = q->at[stream + 1] - first, most;
+	size_t median = 0;
+	int64_t all = q->began[first + n - 1] - q->called[first], sum, starved;
+	struct nsx_cell *row = nsx_row(table, err);
+
+	if (!row)
+		return err->rc;
+	starved = sweep(q, first, n, &run->facts->device[s->device].busy,
+			&most);
+	for (sum = q->time_at[0]; median < most && sum <= all / 2;)
+		sum += q->time_at[++median];
+	if (s->process != NSX_NONE)
+		row[PID] = nsx_int(run->trace->process[s->process].pid);
+	row[DEVICE] = nsx_int(run->trace->device[s->device].device_id);
+	row[CONTEXT] = nsx_int(s->context_id);
+	row[STREAM] = nsx_int(s->stream_id);
+	row[LAUNCHES] = nsx_int((int64_t)n);
+	row[MEDIAN] = nsx_int((int64_t)median);
+	row[MOST] = nsx_int((int64_t)most);
+	row[EMPTY] = nsx_pct((double)q->time_at[0], (double)all);
+	row[STARVED] = nsx_ms(starved);
+	return 0;
+}
+
+int nsx_fill_launch_queue(const struct nsx_run *run, struct nsx_table *table,
+			  struct nsx_err *err)
+{
+	const struct nsx_trace *t = run->trace;
+	struct queues q = {0};
+
+	if (collect(run, &q, err))
+		return err->rc;
+	for (uint32_t s = 0; s < t->nstreams; s++) {
+		size_t n = q.at[s + 1] - q.at[s];
+
+		if (!n)
+			continue;
+		sort_if_needed(q.called + q.at[s], n);
+		sort_if_needed(q.began + q.at[s], n);
+		if (add_stream(run, &q, s, table, err))
+			return err->rc;
+	}
+	nsx_table_sort(table, "launches desc, pid, device_id, context_id, "
+			      "stream_id");
+	return 0;
+}

@@ -1,0 +1,1 @@
+explain @osrt --pass barriers --json

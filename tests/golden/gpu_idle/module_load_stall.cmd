@@ -1,0 +1,1 @@
+explain @module_load_stall --pass gpu_idle --json

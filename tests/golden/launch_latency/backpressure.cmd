@@ -1,0 +1,1 @@
+explain @backpressure --pass launch_latency --json

@@ -1,0 +1,1 @@
+explain @case07_launch_storm --pass launch_latency --json

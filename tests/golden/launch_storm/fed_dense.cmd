@@ -1,0 +1,1 @@
+explain @fed_dense --pass launch_storm --json

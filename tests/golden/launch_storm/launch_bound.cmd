@@ -1,0 +1,1 @@
+explain @launch_bound --pass launch_storm --json

@@ -1,0 +1,1 @@
+explain @synthetic --pass launch_storm --json
