@@ -305,7 +305,8 @@ static int judge_small(const struct nsx_run *run, const struct copy_groups *g,
 			best = rate(&g->v[i]);
 	needed = best > 0 ? (double)l.bytes / best : 0;
 	c = start(run, &l, "small_copies", out);
-	c.title = nsx_say(out, "%" PRId64 " copies below 64 KiB on GPU %" PRId64,
+	c.title = nsx_say(out,
+			  "%" PRId64 " copies below 64 KiB on GPU %" PRId64,
 			  l.count, run->trace->device[l.device].device_id);
 	c.evidence[0] = nsx_say(
 		out, "%s in %.3f ms (%.2f GB/s); exposed %.3f ms, %.1f%% of "

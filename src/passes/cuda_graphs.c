@@ -48,8 +48,8 @@ struct graphs {
 	size_t nnodes;
 	struct entry *entries;
 	size_t nentries;
-	uint8_t *seen;	   /* by call: it left a replay behind          */
-	size_t orphans;	   /* nodes and replays without a launch call   */
+	uint8_t *seen;	/* by call: it left a replay behind */
+	size_t orphans; /* nodes and replays without a launch call */
 	int64_t launches, covered, host_ns, replay_ns;
 	bool has_replays, has_nodes;
 };

@@ -1,0 +1,58 @@
+-- Time on a CPU by thread: from a switch in to the thread's next row.
+-- @role check
+-- @table rows
+-- @col pid               process
+-- @col tid               thread
+-- @col on_cpu_ms         time on a CPU
+-- @col utilization_pct   of the time that scheduling was traced
+-- @col context_switches  times it went off a CPU
+-- @col migrations        times it came back on another CPU
+WITH
+sound AS (
+  SELECT
+    rid
+  , start_ns
+  , CASE typeof(cpu) WHEN 'integer' THEN cpu ELSE -2147483648 END AS cpu
+  , is_sched_in <> 0 AS is_in
+  , global_tid AS thread_key
+  FROM sched
+  WHERE typeof(start_ns) = 'integer'
+    AND typeof(is_sched_in) = 'integer'
+    AND typeof(global_tid) = 'integer'
+    AND start_ns BETWEEN -2305843009213693952 AND 2305843009213693952
+),
+step AS (
+  SELECT
+    *
+  , lead(start_ns) OVER thread - start_ns AS ns
+  FROM sound
+  WINDOW thread AS (PARTITION BY thread_key ORDER BY start_ns, is_in, cpu)
+),
+came AS (
+  SELECT
+    thread_key
+  , cpu <> lag(cpu) OVER (
+      PARTITION BY thread_key ORDER BY start_ns, is_in, cpu) AS moved
+  FROM sound
+  WHERE is_in
+),
+moves AS (
+  SELECT thread_key, COALESCE(sum(moved), 0) AS migrations
+  FROM came
+  GROUP BY thread_key
+),
+traced AS (
+  SELECT max(start_ns) - min(start_ns) AS ns FROM sound
+)
+SELECT
+  s.thread_key >> 24 & 0xFFFFFF AS pid
+, s.thread_key & 0xFFFFFF AS tid
+, COALESCE(sum(CASE WHEN s.is_in THEN s.ns END), 0) / 1e6 AS on_cpu_ms
+, 100.0 * COALESCE(sum(CASE WHEN s.is_in THEN s.ns END), 0)
+    / nullif((SELECT ns FROM traced), 0) AS utilization_pct
+, sum(NOT s.is_in) AS context_switches
+, COALESCE(m.migrations, 0) AS migrations
+FROM step AS s
+LEFT JOIN moves AS m ON m.thread_key = s.thread_key
+GROUP BY s.thread_key
+ORDER BY on_cpu_ms DESC, context_switches DESC, pid, tid

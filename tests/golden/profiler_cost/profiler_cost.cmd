@@ -1,0 +1,1 @@
+explain @profiler_cost --pass profiler_cost --json
