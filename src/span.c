@@ -24,16 +24,38 @@ int64_t nsx_spans_total(const struct nsx_spans *s)
 	return sum;
 }
 
-/* Calls emit for each maximal piece of x n y, in order. */
-static void intersect(const struct nsx_spans *x, const struct nsx_spans *y,
-		      void (*emit)(void *ctx, int64_t a, int64_t b), void *ctx)
+/* The set operations hand their pieces, in order, to a sink. Lists of a trace
+ * can be huge and results small, so each operation runs twice: once counting,
+ * once filling an array of just that size.
+ */
+struct sink {
+	struct nsx_spans out; /* v NULL: counting */
+	int64_t last_end_ns;  /* of what was counted */
+	int64_t total_ns;
+};
+
+static void emit(struct sink *k, int64_t a, int64_t b)
+{
+	if (a >= b)
+		return;
+	if (k->out.v) {
+		nsx_spans_push(&k->out, a, b);
+		return;
+	}
+	k->total_ns += b - a;
+	k->out.n += !k->out.n || a > k->last_end_ns;
+	k->last_end_ns = NSX_MAX(k->last_end_ns, b);
+}
+
+typedef void (*set_op)(const struct nsx_spans *x, const struct nsx_spans *y,
+		       struct sink *k);
+
+static void op_intersect(const struct nsx_spans *x, const struct nsx_spans *y,
+			 struct sink *k)
 {
 	for (size_t i = 0, j = 0; i < x->n && j < y->n;) {
-		int64_t a = NSX_MAX(x->v[i].start_ns, y->v[j].start_ns);
-		int64_t b = NSX_MIN(x->v[i].end_ns, y->v[j].end_ns);
-
-		if (a < b)
-			emit(ctx, a, b);
+		emit(k, NSX_MAX(x->v[i].start_ns, y->v[j].start_ns),
+		     NSX_MIN(x->v[i].end_ns, y->v[j].end_ns));
 		if (x->v[i].end_ns < y->v[j].end_ns)
 			i++;
 		else
@@ -41,22 +63,59 @@ static void intersect(const struct nsx_spans *x, const struct nsx_spans *y,
 	}
 }
 
-static void add_length(void *ctx, int64_t a, int64_t b)
+static void op_union(const struct nsx_spans *x, const struct nsx_spans *y,
+		     struct sink *k)
 {
-	*(int64_t *)ctx += b - a;
+	for (size_t i = 0, j = 0; i < x->n || j < y->n;) {
+		bool from_x = j == y->n ||
+			      (i < x->n &&
+			       x->v[i].start_ns <= y->v[j].start_ns);
+		const struct nsx_span *s = from_x ? &x->v[i++] : &y->v[j++];
+
+		emit(k, s->start_ns, s->end_ns);
+	}
 }
 
-static void push(void *ctx, int64_t a, int64_t b)
+static void op_minus(const struct nsx_spans *x, const struct nsx_spans *y,
+		     struct sink *k)
 {
-	nsx_spans_push(ctx, a, b);
+	for (size_t i = 0, j = 0; i < x->n; i++) {
+		int64_t at = x->v[i].start_ns, end = x->v[i].end_ns;
+
+		while (j < y->n && y->v[j].end_ns <= at)
+			j++;
+		for (; j < y->n && y->v[j].start_ns < end; j++) {
+			emit(k, at, y->v[j].start_ns);
+			at = NSX_MAX(at, y->v[j].end_ns);
+			if (y->v[j].end_ns > end)
+				break; /* it may reach into the next of x */
+		}
+		emit(k, at, end);
+	}
+}
+
+static int run(set_op op, struct nsx_arena *a, const struct nsx_spans *x,
+	       const struct nsx_spans *y, struct nsx_spans *ret,
+	       struct nsx_err *err)
+{
+	struct sink count = {.last_end_ns = INT64_MIN}, fill = {.total_ns = 0};
+
+	op(x, y, &count);
+	fill.out.v = nsx_arena_try_array(a, count.out.n, sizeof(*fill.out.v),
+					 "spans", err);
+	if (!fill.out.v)
+		return err->rc;
+	op(x, y, &fill);
+	*ret = fill.out;
+	return 0;
 }
 
 int64_t nsx_spans_overlap(const struct nsx_spans *a, const struct nsx_spans *b)
 {
-	int64_t sum = 0;
+	struct sink count = {.last_end_ns = INT64_MIN};
 
-	intersect(a, b, add_length, &sum);
-	return sum;
+	op_intersect(a, b, &count);
+	return count.total_ns;
 }
 
 int64_t nsx_spans_minus_total(const struct nsx_spans *a,
@@ -65,63 +124,25 @@ int64_t nsx_spans_minus_total(const struct nsx_spans *a,
 	return nsx_spans_total(a) - nsx_spans_overlap(a, b);
 }
 
-static int make_room(struct nsx_arena *a, size_t n, struct nsx_spans *ret,
-		     struct nsx_err *err)
-{
-	ret->n = 0;
-	ret->v = nsx_arena_try_array(a, n, sizeof(*ret->v), "spans", err);
-	return ret->v ? 0 : err->rc;
-}
-
 int nsx_spans_union(struct nsx_arena *a, const struct nsx_spans *x,
 		    const struct nsx_spans *y, struct nsx_spans *ret,
 		    struct nsx_err *err)
 {
-	size_t i = 0, j = 0;
-
-	if (make_room(a, x->n + y->n, ret, err))
-		return err->rc;
-	while (i < x->n || j < y->n) {
-		bool from_x = j == y->n ||
-			      (i < x->n &&
-			       x->v[i].start_ns <= y->v[j].start_ns);
-		const struct nsx_span *s = from_x ? &x->v[i++] : &y->v[j++];
-
-		nsx_spans_push(ret, s->start_ns, s->end_ns);
-	}
-	return 0;
+	return run(op_union, a, x, y, ret, err);
 }
 
 int nsx_spans_intersect(struct nsx_arena *a, const struct nsx_spans *x,
 			const struct nsx_spans *y, struct nsx_spans *ret,
 			struct nsx_err *err)
 {
-	if (make_room(a, x->n + y->n, ret, err))
-		return err->rc;
-	intersect(x, y, push, ret);
-	return 0;
+	return run(op_intersect, a, x, y, ret, err);
 }
 
 int nsx_spans_minus(struct nsx_arena *a, const struct nsx_spans *x,
 		    const struct nsx_spans *y, struct nsx_spans *ret,
 		    struct nsx_err *err)
 {
-	size_t j = 0;
-
-	if (make_room(a, x->n + y->n, ret, err))
-		return err->rc;
-	for (size_t i = 0; i < x->n; i++) {
-		int64_t at = x->v[i].start_ns, end = x->v[i].end_ns;
-
-		while (j < y->n && y->v[j].end_ns <= at)
-			j++;
-		for (size_t k = j; k < y->n && y->v[k].start_ns < end; k++) {
-			nsx_spans_push(ret, at, y->v[k].start_ns);
-			at = NSX_MAX(at, y->v[k].end_ns);
-		}
-		nsx_spans_push(ret, at, end);
-	}
-	return 0;
+	return run(op_minus, a, x, y, ret, err);
 }
 
 int nsx_spans_gaps(struct nsx_arena *a, const struct nsx_spans *s,

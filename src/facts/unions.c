@@ -13,11 +13,25 @@ struct job {
 	struct nsx_arena **arenas; /* one a device: arenas are not shared */
 };
 
-static void count_classes(const struct nsx_trace *t,
-			  const struct nsx_device *d, size_t *n)
+/* A list per class, and at the end the one of all. */
+enum { ALL = 3, NLISTS };
+
+/* Sizes of the unions: gaps between ops are what counts, not ops. */
+static void count_spans(const struct nsx_trace *t, const struct nsx_device *d,
+			size_t *n)
 {
-	for (size_t i = d->ops_at; i < d->ops_at + d->nops; i++)
-		n[t->ops.cls[i]]++;
+	int64_t end_ns[NLISTS] = {INT64_MIN, INT64_MIN, INT64_MIN, INT64_MIN};
+
+	for (size_t i = d->ops_at; i < d->ops_at + d->nops; i++) {
+		const unsigned lists[] = {t->ops.cls[i], ALL};
+
+		for (unsigned k = 0; k < ARRAY_LEN(lists); k++) {
+			int64_t *end = &end_ns[lists[k]];
+
+			n[lists[k]] += t->ops.start_ns[i] > *end;
+			*end = NSX_MAX(*end, t->ops.end_ns[i]);
+		}
+	}
 }
 
 static int sweep_device(void *ctx, size_t i, struct nsx_err *err)
@@ -26,23 +40,21 @@ static int sweep_device(void *ctx, size_t i, struct nsx_err *err)
 	const struct nsx_trace *t = job->t;
 	const struct nsx_device *d = &t->device[i];
 	struct nsx_device_facts *f = &job->f->device[i];
-	struct nsx_spans *by_class[] = {&f->compute, &f->comm, &f->copy};
-	size_t n[3] = {0};
+	struct nsx_spans *lists[] = {&f->compute, &f->comm, &f->copy,
+				     &f->busy};
+	size_t n[NLISTS] = {0};
 
-	count_classes(t, d, n);
-	f->busy.v = nsx_arena_try_array(job->arenas[i], d->nops,
-					sizeof(*f->busy.v), "busy spans", err);
-	if (!f->busy.v)
-		return err->rc;
-	for (unsigned c = 0; c < 3; c++) {
-		by_class[c]->v = nsx_arena_try_array(
-			job->arenas[i], n[c], sizeof(*f->busy.v), "spans", err);
-		if (!by_class[c]->v)
+	count_spans(t, d, n);
+	for (unsigned k = 0; k < NLISTS; k++) {
+		lists[k]->v = nsx_arena_try_array(job->arenas[i], n[k],
+						  sizeof(*lists[k]->v),
+						  "busy spans", err);
+		if (!lists[k]->v)
 			return err->rc;
 	}
 	for (size_t k = d->ops_at; k < d->ops_at + d->nops; k++) {
 		nsx_spans_push(&f->busy, t->ops.start_ns[k], t->ops.end_ns[k]);
-		nsx_spans_push(by_class[t->ops.cls[k]], t->ops.start_ns[k],
+		nsx_spans_push(lists[t->ops.cls[k]], t->ops.start_ns[k],
 			       t->ops.end_ns[k]);
 	}
 	return nsx_stopped(err);
