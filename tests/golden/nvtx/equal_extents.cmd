@@ -1,0 +1,1 @@
+explain @ties --pass nvtx --md

@@ -1,0 +1,1 @@
+explain @nvtx_domains --pass nvtx_kernel_time --md

@@ -1,0 +1,1 @@
+explain @one_kernel --phase-map $(echo '{"a": ["ok", "re:("]}' >map.json; echo map.json)

@@ -1,0 +1,115 @@
+/* Phase maps: order, matching, and errors that name the place. */
+#include "../testlib.h"
+#include "nsx/phase.h"
+
+static struct nsx_phase_map *parse(const char *text)
+{
+	struct nsx_phase_map *m = NULL;
+	struct nsx_err err;
+
+	if (nsx_phase_map_parse(text, strlen(text), "map.json", &m, &err))
+		fail_msg("%s", err.msg);
+	return m;
+}
+
+static void test_first_phase_in_file_order_wins(void **state)
+{
+	struct nsx_phase_map *m = parse(
+		"{\"z\": [\"fwd\", \"forward\"], \"a\": \"ward\","
+		" \"none\": [], \"all\": \"\"}");
+
+	(void)state;
+	assert_int_equal(nsx_phase_count(m), 4);
+	assert_string_equal(nsx_phase_name(m, 0), "z");
+	assert_string_equal(nsx_phase_name(m, 2), "none");
+	assert_int_equal(nsx_phase_of(m, "forward"), 0);
+	assert_int_equal(nsx_phase_of(m, "backward"), 1);
+	assert_int_equal(nsx_phase_of(m, "other"), 3);
+	nsx_phase_map_free(m);
+}
+
+static void test_substring_ignores_case_regex_does_not(void **state)
+{
+	struct nsx_phase_map *m = parse(
+		"\xef\xbb\xbf{\"s\": \"Mm\", \"r\": \"re:^Step [0-9]+$\"}");
+
+	(void)state;
+	assert_int_equal(nsx_phase_of(m, "aten::mm"), 0);
+	assert_int_equal(nsx_phase_of(m, "Step 12"), 1);
+	assert_int_equal(nsx_phase_of(m, "step 12"), 2);
+	assert_int_equal(nsx_phase_of(m, "Step 12b"), 2);
+	nsx_phase_map_free(m);
+}
+
+static void test_errors_name_the_place(void **state)
+{
+	static const struct {
+		const char *text, *says;
+	} bad[] = {
+		{"", "line 1, column 0"},
+		{"{\"a\":\n \"b\",}", "line 2, column 6"},
+		{"[]", "not a JSON object"},
+		{"\"a\"", "not a JSON object"},
+		{"{\"a\": 1}", "'a' is neither"},
+		{"{\"a\": [\"x\", null]}", "entry 2 of 'a'"},
+		{"{\"a\": \"x\", \"a\": \"y\"}", "duplicate"},
+		{"{\"a\": \"\\u0000\"}", "line 1"},
+		{"{\"p\": [\"x\", \"re:[\"]}", "pattern 2 of phase 'p'"},
+		{"{\"p\": \"re:\\\\d+\"}", "write [0-9]"},
+		{"{\"p\": \"re:(?i)x\"}", "pattern 1 of phase 'p'"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+		struct nsx_phase_map *m;
+		struct nsx_err err;
+
+		assert_int_equal(nsx_phase_map_parse(bad[i].text,
+						     strlen(bad[i].text),
+						     "map.json", &m, &err),
+				 NSX_E_USAGE);
+		if (!strstr(err.msg, bad[i].says) ||
+		    !strstr(err.msg, "'map.json'"))
+			fail_msg("%s -> %s", bad[i].text, err.msg);
+	}
+}
+
+static void test_escaped_backslash_is_no_digit_class(void **state)
+{
+	struct nsx_phase_map *m = parse("{\"p\": \"re:a\\\\\\\\d\"}");
+
+	(void)state;
+	assert_int_equal(nsx_phase_of(m, "a\\d"), 0);
+	nsx_phase_map_free(m);
+}
+
+static void test_files_that_cannot_be_read(void **state)
+{
+	struct nsx_phase_map *m;
+	struct nsx_err err;
+
+	(void)state;
+	assert_int_equal(nsx_phase_map_read("/nonexistent/map.json", &m, &err),
+			 NSX_E_USAGE);
+	assert_non_null(strstr(err.msg, "No such file"));
+	assert_int_equal(nsx_phase_map_read("/", &m, &err), NSX_E_USAGE);
+	assert_non_null(strstr(err.msg, "directory"));
+	assert_int_equal(nsx_phase_map_read("/dev/zero", &m, &err),
+			 NSX_E_USAGE);
+	assert_non_null(strstr(err.msg, "16 MiB"));
+	assert_int_equal(nsx_phase_map_read("/dev/null", &m, &err),
+			 NSX_E_USAGE);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_first_phase_in_file_order_wins),
+		cmocka_unit_test(test_substring_ignores_case_regex_does_not),
+		cmocka_unit_test(test_errors_name_the_place),
+		cmocka_unit_test(test_escaped_backslash_is_no_digit_class),
+		cmocka_unit_test(test_files_that_cannot_be_read),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
