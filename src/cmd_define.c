@@ -47,10 +47,11 @@ int nsx_print_definition(const struct nsx_pass *pass,
 			 const struct nsx_schema *s, struct nsx_err *err)
 {
 	struct nsx_arena *a = nsx_arena_new();
-	const char *missing = nsx_pass_missing(pass, s, a);
+	const char *missing = nsx_pass_missing(pass, s, a), *queries[8];
 	const struct nsx_query *q;
-	unsigned i;
-	int rc = 0;
+	struct nsx_buf b = {0};
+	unsigned n = 0;
+	int rc;
 
 	comment(nsx_arena_printf(a, "%s: %s", pass->id, pass->summary));
 	puts("--");
@@ -65,19 +66,16 @@ int nsx_print_definition(const struct nsx_pass *pass,
 	if (missing)
 		comment(nsx_arena_printf(a, "Not computed for this trace: it "
 					 "has no %s.", missing));
-	for (i = 0; !rc && (q = nsx_pass_query(pass, i)); i++) {
-		struct nsx_buf b = {0};
-
-		if (!i)
-			comment("The same figures from the trace alone: pipe "
-				"this into sqlite3 -readonly TRACE.");
-		rc = nsx_schema_query_sql(s, q->text, &b, err);
-		if (!rc)
-			printf("\n%s", b.p);
-		nsx_buf_done(&b);
-	}
-	if (!i)
-		comment("No query reproduces it.");
+	while (n < ARRAY_LEN(queries) && (q = nsx_pass_query(pass, n)))
+		queries[n++] = q->text;
+	rc = nsx_schema_script(s, queries, n, &b, err);
+	if (!rc)
+		comment(n ? "The same figures from the trace alone: pipe this "
+			    "into sqlite3 -readonly TRACE." :
+			    "No query reproduces it.");
+	if (!rc && n)
+		printf("\n%s", b.p);
+	nsx_buf_done(&b);
 	nsx_arena_free(a);
 	return rc ? rc : nsx_flush_stdout(err);
 }

@@ -288,15 +288,16 @@ static void note_use(void *ctx, const char *view, const char *column)
 	}
 }
 
-int nsx_schema_query_sql(const struct nsx_schema *s, const char *sql,
-			 struct nsx_buf *b, struct nsx_err *err)
+int nsx_schema_script(const struct nsx_schema *s, const char *const *queries,
+		      size_t n, struct nsx_buf *b, struct nsx_err *err)
 {
 	struct nsx_arena *a = nsx_arena_new();
 	struct used *u = nsx_arena_get(a, sizeof(*u));
-	int rc;
+	int rc = 0;
 
 	u->query = nsx_arena_get(a, nsx_nqueries);
-	rc = nsx_db_reads(s->db, sql, note_use, u, err);
+	for (size_t i = 0; !rc && i < n; i++)
+		rc = nsx_db_reads(s->db, queries[i], note_use, u, err);
 	for (unsigned v = 0; !rc && v < NSX_NVIEWS; v++)
 		if (u->view[v]) {
 			view_sql(s, v, u, b);
@@ -307,8 +308,8 @@ int nsx_schema_query_sql(const struct nsx_schema *s, const char *sql,
 			private_view_sql(i, b);
 			nsx_buf_adds(b, ";\n");
 		}
-	if (!rc)
-		nsx_buf_printf(b, "%s;\n", sql);
+	for (size_t i = 0; !rc && i < n; i++)
+		nsx_buf_printf(b, "%s%s;\n", i ? "\n" : "", queries[i]);
 	nsx_arena_free(a);
 	return rc;
 }

@@ -72,11 +72,11 @@ static inline bool nsx_has(const struct nsx_schema *s, enum nsx_field f)
 	return s->column[f] != NULL;
 }
 
-/* sql as a script that runs without this program: first the TEMP views that it
- * reads, as they are for this file, then sql itself. Appends to b.
+/* Queries as a script that runs without this program: first the TEMP views that
+ * they read, as they are for this file, then the n queries. Appends to b.
  */
-int nsx_schema_query_sql(const struct nsx_schema *s, const char *sql,
-			 struct nsx_buf *b, struct nsx_err *err);
+int nsx_schema_script(const struct nsx_schema *s, const char *const *queries,
+		      size_t n, struct nsx_buf *b, struct nsx_err *err);
 
 /* "CUPTI_ACTIVITY_KIND_KERNEL.globalPid": for "what is missing" messages. */
 const char *nsx_field_exporter_name(enum nsx_field f, struct nsx_arena *a);

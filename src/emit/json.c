@@ -99,7 +99,7 @@ static void write_queries(struct nsx_jsonw *w, const struct nsx_section *s,
 	     i++) {
 		struct nsx_buf b = {0};
 
-		if (!nsx_schema_query_sql(t->schema, q->text, &b, &err))
+		if (!nsx_schema_script(t->schema, &q->text, 1, &b, &err))
 			nsx_jsonw_strn(w, q->name, b.p, b.n);
 		nsx_buf_done(&b);
 	}

@@ -277,7 +277,7 @@ static void check_query(const struct nsx_schema *s, const struct nsx_query *q,
 	struct nsx_buf b = {0};
 	struct nsx_db *db = NULL;
 	struct nsx_err err;
-	int rc = nsx_schema_query_sql(s, q->text, &b, &err);
+	int rc = nsx_schema_script(s, &q->text, 1, &b, &err);
 
 	clock_gettime(CLOCK_MONOTONIC, &t0);
 	if (!rc)
