@@ -22,8 +22,15 @@ static const struct nsx_col cols[] = {
 	 NSX_T_I64},
 	{"details", "share of the window, and what it means", NSX_T_STR},
 };
+static const struct nsx_col walk_cols[] = {
+	{"class", "compute, comm, copy, launch_call, launch_to_start, sync, "
+		  "host, device_wait or unexplained", NSX_T_STR},
+	{"total_ms", "time on the path of the iterations explained", NSX_T_F64},
+	{"pct", "share of these iterations", NSX_T_F64},
+};
 static const struct nsx_layout layouts[] = {
 	{.key = "suspects", .csv = "critical_path", NSX_COLS(cols)},
+	{.key = "walk", NSX_COLS(walk_cols)},
 };
 
 /* What a row stands for: the first half of its group key. */
@@ -355,6 +362,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	       struct nsx_err *err)
 {
 	struct nsx_table *table = nsx_add_table(out, &layouts[0]);
+	struct nsx_table *walk = nsx_add_table(out, &layouts[1]);
 	struct path p = {.run = run, .out = out, .w = nsx_judged(run->facts),
 			 .device = run->facts->limiting};
 	int rc;
@@ -366,7 +374,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	rc = compute(&p, table, err);
 	nsx_groups_done(&p.groups);
 	free(p.rows);
-	return rc;
+	return rc ? rc : path_walk(run, out, walk, err);
 }
 
 NSX_DEFINE_PASS(critical_path) {
@@ -383,7 +391,13 @@ NSX_DEFINE_PASS(critical_path) {
 	       "kind launch: the launch call and from its return to the "
 	       "start; barrier: waits, blocking copies and calls that "
 	       "synchronise on the side; gpu_idle: all other causes. The rows "
-	       "add up to the window to the nanosecond.",
+	       "add up to the window to the nanosecond. walk: from the "
+	       "operation that begins the next iteration back to what held "
+	       "it up: the operation before it on its stream, the producer of "
+	       "a stream wait, or the launching call, and from there along "
+	       "the host thread, where a wait jumps to the operation waited "
+	       "for. Only iterations explained by nine tenths or more count, "
+	       "and nothing is claimed if these are less than half.",
 	.derived_from = "kernels, copies and idle pieces of the GPU that sets "
 			"the pace, each instant counted once",
 	.limitations = "a row says where time is, not how much of it can be "

@@ -14,4 +14,8 @@ struct path_kernel { /* the kernel with the most time on the path */
 int path_propose(const struct nsx_run *run, const struct path_kernel *top,
 		 struct nsx_section *out, struct nsx_err *err);
 
+/* Walks steady iterations of the limiting GPU backwards (critical_walk.c). */
+int path_walk(const struct nsx_run *run, struct nsx_section *out,
+	      struct nsx_table *table, struct nsx_err *err);
+
 #endif
