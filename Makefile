@@ -5,13 +5,15 @@ B       ?= build
 PREFIX  ?= /usr/local
 CFLAGS  ?= -O2 -g
 
-SRC  := $(sort $(wildcard src/*.c src/passes/*.c src/emit/*.c))
+SRC  := $(sort $(wildcard src/*.c src/*/*.c))
 SQL  := $(sort $(wildcard queries/*.sql))
 LIB  := $(patsubst %.c,$B/%.o,$(filter-out src/main.c,$(SRC))) $B/gen/queries.o
 STD  := -std=c11 -D_GNU_SOURCE -DNSX_VERSION='"$(VERSION)"' -Iinclude -Isrc
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla \
         -Wformat=2 -Wconversion -Wno-sign-conversion $(if $(CI),-Werror)
-HARD := -fstack-protector-strong -fPIE $(if $(SAN),$(SAN),-D_FORTIFY_SOURCE=2)
+GCC12 := $(shell [ "$$($(CC) -dumpversion | cut -d. -f1)" -ge 12 ] && echo 1)
+HARD := -fstack-protector-strong -fPIE \
+        $(if $(SAN),$(SAN),-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=$(if $(GCC12),3,2))
 LINK := -pie -Wl,-z,relro,-z,now $(SAN)
 LIBS := -lcsv -ljansson -lsqlite3 -lz -lzstd -lpthread -lm
 Q    := $(if $(V),,@)
@@ -40,9 +42,98 @@ $B/gen/sql.list: FORCE
 $B/gen/queries.c: src/embed.awk $(SQL) $B/gen/sql.list
 	$(Q)awk -f src/embed.awk $(SQL) > $@.tmp && mv $@.tmp $@
 
+## demo: install what is missing, build, explain the synthetic example
+demo:
+	@tests/deps.sh build
+	@$(MAKE) --no-print-directory all $B/fixtures/synthetic.sqlite
+	$B/$(PROG) $B/fixtures/synthetic.sqlite --out $B/demo-report
+	@echo; sed -n '1,40p' $B/demo-report/report.md; echo "... the rest: $B/demo-report/report.md"
+
+## check: install what is missing for the tests, build, run them all
+check:
+	@tests/deps.sh test
+	@$(MAKE) --no-print-directory test-programs
+	@tests/run.sh $B
+
+# Tests ---------------------------------------------------------------------
+FIX  := $(patsubst tests/fixtures/%.sql,$B/fixtures/%.sqlite,$(sort $(wildcard tests/fixtures/*.sql)))
+UNIT := $(patsubst tests/%.c,$B/tests/%,$(sort $(wildcard tests/unit/test_*.c tests/property/prop_*.c)))
+FUZZ := $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
+fixtures: $(FIX)
+test-programs: all fixtures $(UNIT) $(FUZZ:%=$B/replay/%)
+
+$B/mkfixture: tests/mkfixture.c
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(STD) $(WARN) $(CFLAGS) -o $@ $< -lsqlite3
+$B/fixtures/%.sqlite: tests/fixtures/%.sql $B/mkfixture $(wildcard tests/fixtures/_schema/*.sql)
+	@mkdir -p $(@D)
+	$(Q)$B/mkfixture $< $@
+$B/tests/%: tests/%.c $B/libnsx.a
+	@mkdir -p $(@D)
+	@echo "  test  $@"
+	$(Q)$(CC) $(STD) $(WARN) $(HARD) $(CFLAGS) $(LINK) -MMD -MP -o $@ $< $B/libnsx.a -lcmocka $(LIBS)
+
+## golden: golden cases; T=ID/CASE picks some (globs), UPDATE=1 writes them anew
+golden: $B/$(PROG) $(FIX)
+	$(Q)tests/golden.sh $B/$(PROG) $B/fixtures $(if $(UPDATE),--update) $(if $(T),'$(T)')
+## unit: unit and property tests; T=pattern picks programs by name
+unit: fixtures $(UNIT)
+	$(Q)tests/unit.sh $B $(if $(T),'$(T)')
+## asan: all tests with AddressSanitizer and UBSan (folder of its own)
+asan:
+	$(MAKE) check B=$B/asan CFLAGS='-O1 -g -fno-omit-frame-pointer' \
+	  SAN='-fsanitize=address,undefined -fno-sanitize-recover=all'
+## tsan: fixtures and traces with ThreadSanitizer, 8 threads
+tsan:
+	$(MAKE) all fixtures B=$B/tsan CFLAGS='-O1 -g' SAN=-fsanitize=thread
+	tests/each.sh "$B/tsan/$(PROG) --threads 8 -q --json" $B/tsan/fixtures
+## valgrind: fixtures and traces under memcheck
+valgrind: all fixtures
+	tests/each.sh "valgrind -q --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite,indirect $B/$(PROG) --threads 2 -q --json" $B/fixtures
+## coverage: lines and branches that the tests reach (gcov)
+coverage:
+	$(MAKE) check B=$B/coverage CFLAGS='-O0 -g --coverage' SAN=-fprofile-update=atomic
+	tests/coverage.sh $B/coverage
+# Fuzzing --------------------------------------------------------------------
+FUZZTIME ?= 60
+FUZZJOBS ?= 1
+$B/replay/%: tests/fuzz/%.c tests/fuzz/replay.c tests/fuzz/fuzz.h $B/libnsx.a
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(STD) $(WARN) $(HARD) $(CFLAGS) $(LINK) -o $@ $< tests/fuzz/replay.c $B/libnsx.a $(LIBS)
+$B/fuzz/%: tests/fuzz/%.c tests/fuzz/fuzz.h $B/libnsx.a
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(STD) $(WARN) $(HARD) $(CFLAGS) $(LINK) -fsanitize=fuzzer -o $@ $< $B/libnsx.a $(LIBS)
+fuzz-programs: $(FUZZ:%=$B/fuzz/%)
+## fuzz: libFuzzer over all targets (clang), FUZZTIME seconds each
+fuzz:
+	$(MAKE) fuzz-programs fixtures B=$B/clang CC=clang CFLAGS='-O1 -g -fno-omit-frame-pointer' \
+	  SAN='-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all'
+	FUZZTIME=$(FUZZTIME) tests/fuzz/run.sh $B/clang $(FUZZ)
+## bench: time and memory against a plain scan, on generated traces
+bench: all
+	tests/bench/run.sh $B
+## lint: compilers' warnings as errors, clang-tidy, cppcheck, shellcheck, layers
+lint:
+	tests/lint.sh
+## format: clang-format
+format:
+	clang-format -i $$(git ls-files '*.[ch]')
+
+# Installing ----------------------------------------------------------------
+MAN := $(DESTDIR)$(PREFIX)/share/man/man1
+## install: program, its alias nsys-llm-explain and manual, under PREFIX
+install: all
+	install -D -m 755 $B/$(PROG) $(DESTDIR)$(PREFIX)/bin/$(PROG)
+	ln -sf $(PROG) $(DESTDIR)$(PREFIX)/bin/nsys-llm-explain
+	mkdir -p $(MAN) && $B/$(PROG) --man > $(MAN)/$(PROG).1
+## uninstall: takes away what install put there
+uninstall:
+	rm -f $(DESTDIR)$(PREFIX)/bin/$(PROG) $(DESTDIR)$(PREFIX)/bin/nsys-llm-explain $(MAN)/$(PROG).1
 clean:
 	rm -rf $B
+help:
+	@sed -n 's/^## /  make /p' $(MAKEFILE_LIST)
 
--include $(patsubst %.c,$B/%.d,$(SRC))
-.PHONY: all clean FORCE
+-include $(patsubst %.c,$B/%.d,$(SRC)) $(UNIT:=.d)
+.PHONY: all demo check fuzz fuzz-programs fixtures test-programs golden unit asan tsan valgrind coverage bench lint format install uninstall clean help FORCE
 .DELETE_ON_ERROR:

@@ -256,7 +256,7 @@ int nsx_strings_add(struct nsx_strings *s, const char *text, size_t len,
 	bool cut = len > NSX_MAX_TEXT, repaired;
 	struct shard *sh;
 	uint64_t h;
-	uint32_t index, which;
+	uint32_t index = 0, which;
 	int rc;
 
 	if (cut)

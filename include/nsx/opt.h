@@ -58,6 +58,11 @@ int nsx_opt_parse(const struct nsx_cmd *cmd, int argc, char **argv,
 		  void *target, int *ret_noperands,
 		  struct nsx_err *err) NSX_CHECKED;
 
+/* Whether --help (or -h, unless it is an option of cmd) stands among cmd's own
+ * arguments, that is before "--" and not as the argument of an option.
+ */
+bool nsx_opt_wants_help(const struct nsx_cmd *cmd, int argc, char **argv);
+
 /* Help of one command; the overview of all; the manual page (roff, man(7)). */
 void nsx_opt_help(const struct nsx_cmd *cmd, FILE *out);
 void nsx_opt_overview(FILE *out);

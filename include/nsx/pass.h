@@ -1,0 +1,74 @@
+/* pass.h - what an analysis is.
+ *
+ * One name, one line: a pass's id is its file (src/passes/ID.c), its symbol
+ * (nsx_pass_ID), its query (queries/ID.sql, more of them ID__PART.sql), its
+ * golden folder
+ * (tests/golden/ID/) and its JSON key; a line NSX_PASS(ID) in
+ * src/passes/registry.def makes it exist.
+ *
+ * Passes run side by side: a pass reads the trace and the facts, both const,
+ * and writes only its own section.  A late pass runs after all others, one at
+ * a time in registry order, and may read their sections through run->report.
+ */
+#ifndef NSX_PASS_H
+#define NSX_PASS_H
+
+#include "nsx/facts.h"
+#include "nsx/opts.h"
+#include "nsx/query.h"
+#include "nsx/report.h"
+
+#define NSX_MAX_NEEDS 8
+
+struct nsx_run {
+	const struct nsx_trace *trace;
+	const struct nsx_facts *facts;
+	const struct nsx_opts *opts;
+	const struct nsx_report *report; /* late passes: what was found      */
+	struct nsx_arena *scratch;	 /* freed after this pass            */
+};
+
+struct nsx_pass {
+	const char *id;
+	const char *json;    /* its place in metrics ("by_pid.nvtx"); NULL: id */
+	const char *title;   /* its "## " heading in report.md; NULL: none   */
+	const char *summary; /* one line, for `nsys-explain passes`          */
+	const char *doc;     /* definition, formula, what it misses          */
+	const char *derived_from; /* the Markdown section's first bullet     */
+	const char *limitations;  /* ... and its second                      */
+	/* Without one of these views or fields: CANNOT, said by the runner.
+	 * Views as NSX_NEED_VIEW(kernel), fields as NSX_NEED(kernel_corr).
+	 */
+	int needs[NSX_MAX_NEEDS];
+	const struct nsx_layout *layouts; /* every table that has a CSV      */
+	unsigned nlayouts;
+	bool late;
+	int (*run)(const struct nsx_run *run, struct nsx_section *out,
+		   struct nsx_err *err);
+};
+#define NSX_NEED_VIEW(v) (1 + NSX_VIEW_##v)
+#define NSX_NEED(f) (-1 - NSX_F_##f)
+
+#define NSX_DEFINE_PASS(name)                                                 \
+	extern const struct nsx_pass nsx_pass_##name;                         \
+	const struct nsx_pass nsx_pass_##name =
+
+extern const struct nsx_pass *const nsx_passes[];
+extern const unsigned nsx_npasses;
+const struct nsx_pass *nsx_pass_find(const char *id); /* NULL: none */
+
+/* What of its needs this file lacks, by name; NULL: nothing. */
+const char *nsx_pass_missing(const struct nsx_pass *pass,
+			     const struct nsx_schema *s, struct nsx_arena *a);
+/* Its i-th query: queries/ID.sql, then queries/ID__PART.sql; NULL: no more. */
+const struct nsx_query *nsx_pass_query(const struct nsx_pass *pass,
+				       unsigned i);
+
+/* Builds facts, runs the chosen passes, fills *ret. Owner: the caller,
+ * nsx_report_free.
+ */
+int nsx_run_passes(const struct nsx_trace *trace, const struct nsx_opts *opts,
+		   struct nsx_report **ret, struct nsx_err *err);
+void nsx_report_free(struct nsx_report *r);
+
+#endif

@@ -1,0 +1,35 @@
+/* progress.h - how far a run is, for whoever wants to show it.
+ *
+ * Written by worker threads with relaxed atomics, read by the front end's
+ * ticker; the library itself prints nothing.
+ */
+#ifndef NSX_PROGRESS_H
+#define NSX_PROGRESS_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+struct nsx_progress {
+	_Atomic(const char *) stage; /* static text                          */
+	atomic_int_fast64_t done, total; /* rows of this stage; total 0: not
+					    known                            */
+	/* Called at the end of each stage with its name and seconds; may be
+	 * NULL.  On the thread that drives the run.
+	 */
+	void (*stage_done)(const char *stage, double seconds);
+	double began; /* of the stage, CLOCK_MONOTONIC seconds */
+};
+
+/* Ends the running stage, if any, and begins one; stage NULL only ends.
+ * p may be NULL.
+ */
+void nsx_progress_stage(struct nsx_progress *p, const char *stage,
+			int64_t total);
+
+static inline void nsx_progress_add(struct nsx_progress *p, int64_t n)
+{
+	if (p)
+		atomic_fetch_add_explicit(&p->done, n, memory_order_relaxed);
+}
+
+#endif

@@ -1,0 +1,16 @@
+/* query.h - the SQL of queries/, embedded by embed.awk. */
+#ifndef NSX_QUERY_H
+#define NSX_QUERY_H
+
+struct nsx_query {
+	const char *name; /* of the file, without .sql; a leading '_' marks a
+			     private view that other queries build on */
+	const char *text;
+};
+
+extern const struct nsx_query nsx_queries[];
+extern const unsigned nsx_nqueries;
+
+const char *nsx_query_text(const char *name); /* NULL: there is none */
+
+#endif

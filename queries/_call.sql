@@ -1,0 +1,42 @@
+-- API calls that are well formed, with their names as text. Rows of class 67
+-- repeat a call to carry its backtrace.
+WITH sound AS (
+  SELECT
+    rid
+  , start_ns
+  , end_ns
+  , CASE
+      WHEN typeof(global_tid) = 'integer' THEN global_tid
+      WHEN typeof(pid) = 'integer' THEN pid << 24
+        | CASE typeof(tid) WHEN 'integer' THEN tid & 0xFFFFFF ELSE 0 END
+      WHEN typeof(tid) = 'integer' THEN tid & 0xFFFFFF
+      ELSE 0
+    END AS thread_key
+  , CASE typeof(corr) WHEN 'integer' THEN corr ELSE 0 END AS corr
+  , CASE typeof(return_value) WHEN 'integer' THEN return_value ELSE 0 END
+      AS return_value
+  , name
+  FROM runtime
+  WHERE typeof(start_ns) = 'integer'
+    AND typeof(end_ns) = 'integer'
+    AND end_ns >= start_ns
+    AND start_ns >= -2305843009213693952
+    AND end_ns <= 2305843009213693952
+    AND event_class IS NOT 67
+)
+SELECT
+  c.rid
+, c.start_ns
+, c.end_ns
+, c.thread_key
+, c.thread_key & ~0xFFFFFF AS process_key
+, c.thread_key >> 24 & 0xFFFFFF AS pid
+, c.corr
+, c.return_value
+, CASE typeof(c.name)
+    WHEN 'text' THEN c.name
+    WHEN 'integer' THEN COALESCE(s.text, 'id:' || c.name)
+    ELSE ''
+  END AS api_name
+FROM sound AS c
+LEFT JOIN _string AS s ON s.id = c.name

@@ -1,0 +1,5 @@
+-- Strings that can be referred to.
+SELECT id, CAST(value AS TEXT) AS text
+FROM string
+WHERE typeof(id) = 'integer'
+  AND typeof(value) IN ('text', 'blob')

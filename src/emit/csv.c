@@ -1,0 +1,101 @@
+/* csv.c - the only libcsv user: RFC 4180, one table a file.
+ *
+ * Numbers are written by us in the shortest form that reads back the same;
+ * text goes through libcsv, which doubles quotes. A text that a spreadsheet
+ * would take for a formula (it begins with = + - @, a tab or a carriage
+ * return) gets a leading apostrophe, and so does one that begins with an
+ * apostrophe: taking one leading apostrophe off gives the text back.
+ */
+#include <csv.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include "nsx/emit.h"
+
+/* Blanks at the ends are quoted too: some readers trim what is not. */
+static bool needs_quotes(const char *s)
+{
+	size_t n = strlen(s);
+
+	return strpbrk(s, ",\"\r\n") ||
+	       (n && (strchr(" \t", s[0]) || strchr(" \t", s[n - 1])));
+}
+
+static void put_text(FILE *out, const char *s)
+{
+	struct nsx_buf b = {0};
+
+	if (*s && strchr("=+-@'\t\r", *s)) {
+		nsx_buf_adds(&b, "'");
+		nsx_buf_adds(&b, s);
+		s = b.p;
+	}
+	if (needs_quotes(s))
+		csv_fwrite(out, s, strlen(s));
+	else
+		fputs(s, out);
+	nsx_buf_done(&b);
+}
+
+static void put_real(FILE *out, double x)
+{
+	char text[40];
+
+	for (int digits = 15; digits <= 17; digits++) {
+		snprintf(text, sizeof(text), "%.*g", digits, x);
+		if (strtod(text, NULL) == x)
+			break;
+	}
+	fputs(text, out);
+	if (!strpbrk(text, ".eE"))
+		fputs(".0", out);
+}
+
+static void put_cell(FILE *out, const struct nsx_cell *c)
+{
+	switch (c->type) {
+	case NSX_T_I64:
+		fprintf(out, "%" PRId64, c->u.i);
+		break;
+	case NSX_T_F64:
+		put_real(out, c->u.f);
+		break;
+	case NSX_T_BOOL:
+		fputs(c->u.b ? "True" : "False", out);
+		break;
+	case NSX_T_STR:
+		put_text(out, c->u.s);
+		break;
+	default:
+		break;
+	}
+}
+
+static bool is_scalar(const struct nsx_col *c)
+{
+	return c->type != NSX_T_LIST && c->type != NSX_T_TABLE;
+}
+
+int nsx_emit_csv(const struct nsx_layout *layout, const struct nsx_table *t,
+		 FILE *out, struct nsx_err *err)
+{
+	for (size_t r = 0; r <= (t ? t->nrows : 0); r++) {
+		bool first = true;
+
+		if (r % 65536 == 0 && nsx_stopped(err))
+			return err->rc;
+		for (unsigned c = 0; c < layout->ncols; c++) {
+			if (!is_scalar(&layout->cols[c]))
+				continue;
+			if (!first)
+				putc(',', out);
+			first = false;
+			if (r)
+				put_cell(out, &nsx_row_at(t, r - 1)[c]);
+			else
+				put_text(out, layout->cols[c].key);
+		}
+		fputs("\r\n", out);
+	}
+	return 0;
+}

@@ -1,0 +1,262 @@
+/* folder.c - the report folder: built beside its place, put there whole.
+ *
+ * A reader of the folder sees the old report or the new one: where both exist
+ * the two folders change names in one step (RENAME_EXCHANGE).
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "nsx/emit.h"
+#include "nsx/pass.h"
+
+int nsx_emit_close(FILE *f, const char *path, struct nsx_err *err)
+{
+	int bad = ferror(f), error = errno;
+
+	if (fflush(f))
+		bad = 1, error = errno;
+	if (fclose(f) && !bad)
+		bad = 1, error = errno;
+	if (bad)
+		return nsx_fail(err, NSX_E_IO, "cannot write '%s': %s", path,
+				strerror(error ? error : EIO));
+	return 0;
+}
+
+static int make_path(char *buf, size_t size, const char *dir, const char *name,
+		     struct nsx_err *err)
+{
+	if (snprintf(buf, size, "%s/%s", dir, name) >= (int)size)
+		return nsx_fail(err, NSX_E_IO, "cannot write '%s': the path is "
+				"too long", dir);
+	return 0;
+}
+
+static int write_file(const char *dir, const char *name,
+		      int (*write)(const void *ctx, FILE *out,
+				   struct nsx_err *err),
+		      const void *ctx, struct nsx_err *err)
+{
+	char path[4096], buffer[65536];
+	FILE *f;
+	int rc;
+
+	if (make_path(path, sizeof(path), dir, name, err))
+		return err->rc;
+	f = fopen(path, "wxe");
+	if (!f)
+		return nsx_fail(err, NSX_E_IO, "cannot write '%s': %s", path,
+				strerror(errno));
+	setvbuf(f, buffer, _IOFBF, sizeof(buffer));
+	errno = 0;
+	rc = write(ctx, f, err);
+	if (rc) {
+		fclose(f);
+		return rc;
+	}
+	return nsx_emit_close(f, path, err);
+}
+
+static int write_md(const void *ctx, FILE *out, struct nsx_err *err)
+{
+	return nsx_emit_md(ctx, out, err);
+}
+
+static int write_json(const void *ctx, FILE *out, struct nsx_err *err)
+{
+	return nsx_emit_json(ctx, out, err);
+}
+
+struct csv {
+	const struct nsx_layout *layout;
+	const struct nsx_table *table;
+};
+
+static int write_csv(const void *ctx, FILE *out, struct nsx_err *err)
+{
+	const struct csv *c = ctx;
+
+	return nsx_emit_csv(c->layout, c->table, out, err);
+}
+
+/* Every table of every pass has its file, header-only where not computed. */
+static int write_tables(const struct nsx_report *r, const char *dir,
+			struct nsx_err *err)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < r->nsections; i++) {
+		const struct nsx_section *s = &r->sections[i];
+
+		for (unsigned k = 0; !rc && k < s->pass->nlayouts; k++) {
+			struct csv c = {&s->pass->layouts[k], NULL};
+			char name[128];
+
+			if (!c.layout->csv)
+				continue;
+			for (size_t t = 0; t < s->ntables; t++)
+				if (s->tables[t]->layout == c.layout &&
+				    s->status == NSX_S_ANSWERED)
+					c.table = s->tables[t];
+			snprintf(name, sizeof(name), "tables/%s.csv",
+				 c.layout->csv);
+			rc = write_file(dir, name, write_csv, &c, err);
+		}
+	}
+	return rc;
+}
+
+static int fill(const struct nsx_report *r, const char *dir,
+		struct nsx_err *err)
+{
+	char tables[4096];
+	int rc = make_path(tables, sizeof(tables), dir, "tables", err);
+
+	if (!rc && mkdir(tables, 0777))
+		rc = nsx_fail(err, NSX_E_IO, "cannot make '%s': %s", tables,
+			      strerror(errno));
+	if (!rc)
+		rc = write_tables(r, dir, err);
+	if (!rc)
+		rc = write_file(dir, "report.json", write_json, r, err);
+	return rc ? rc : write_file(dir, "report.md", write_md, r, err);
+}
+
+/* What is ours in a folder -----------------------------------------------------*/
+
+static bool is_ours(const char *name, bool in_tables)
+{
+	size_t n = strlen(name);
+
+	if (in_tables)
+		return n > 4 && !strcmp(name + n - 4, ".csv");
+	return !strcmp(name, "report.md") || !strcmp(name, "report.json") ||
+	       !strcmp(name, "tables");
+}
+
+/* Calls fn(fd of dir, name) for each entry. */
+static int each_entry(int at, const char *path,
+		      int (*fn)(int dir, const char *name, void *ctx),
+		      void *ctx)
+{
+	int fd = openat(at, path,
+			O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *e;
+	int rc = 0;
+
+	if (!d) {
+		if (fd >= 0)
+			close(fd);
+		return -1;
+	}
+	while (!rc && (e = readdir(d)))
+		if (strcmp(e->d_name, ".") && strcmp(e->d_name, ".."))
+			rc = fn(dirfd(d), e->d_name, ctx);
+	closedir(d);
+	return rc;
+}
+
+static int check_entry(int dir, const char *name, void *ctx)
+{
+	bool in_tables = ctx != NULL;
+
+	if (!is_ours(name, in_tables))
+		return 1;
+	if (!strcmp(name, "tables"))
+		return each_entry(dir, name, check_entry, &in_tables);
+	return 0;
+}
+
+static int remove_entry(int dir, const char *name, void *ctx)
+{
+	if (!unlinkat(dir, name, 0))
+		return 0;
+	each_entry(dir, name, remove_entry, ctx);
+	unlinkat(dir, name, AT_REMOVEDIR);
+	return 0;
+}
+
+static void remove_tree(const char *path)
+{
+	remove_entry(AT_FDCWD, path, NULL);
+}
+
+/* Whether a report may take the place of what is at dir. */
+static int check_place(const char *dir, bool force, struct nsx_err *err)
+{
+	struct stat st;
+
+	if (lstat(dir, &st))
+		return errno == ENOENT ? 0 :
+			nsx_fail(err, NSX_E_IO, "cannot write to '%s': %s", dir,
+				 strerror(errno));
+	if (!S_ISDIR(st.st_mode))
+		return nsx_fail(err, NSX_E_IO, "cannot write to '%s': it is "
+				"there and is not a folder; give another "
+				"--out", dir);
+	if (!force && each_entry(AT_FDCWD, dir, check_entry, NULL))
+		return nsx_fail(err, NSX_E_IO, "cannot write to '%s': the "
+				"folder holds something other than a report; "
+				"give another --out, or --force to replace it",
+				dir);
+	return 0;
+}
+
+static int put_in_place(const char *tmp, const char *dir, struct nsx_err *err)
+{
+	if (!renameat2(AT_FDCWD, tmp, AT_FDCWD, dir, RENAME_NOREPLACE))
+		return 0;
+	if (errno == EEXIST &&
+	    !renameat2(AT_FDCWD, tmp, AT_FDCWD, dir, RENAME_EXCHANGE)) {
+		remove_tree(tmp); /* now the old report */
+		return 0;
+	}
+	if (errno == EINVAL || errno == ENOSYS) { /* an old file system */
+		remove_tree(dir);
+		if (!rename(tmp, dir))
+			return 0;
+	}
+	return nsx_fail(err, NSX_E_IO, "cannot put the report at '%s': %s",
+			dir, strerror(errno));
+}
+
+/* mkdtemp makes private folders; a report is as readable as any new folder. */
+static void allow_as_umask(const char *dir)
+{
+	mode_t mask = umask(0);
+
+	umask(mask);
+	chmod(dir, 0777 & ~mask);
+}
+
+int nsx_emit_folder(const struct nsx_report *r, const char *dir, bool force,
+		    struct nsx_err *err)
+{
+	char tmp[4096];
+	size_t n = strlen(dir);
+	int rc = check_place(dir, force, err);
+
+	if (rc)
+		return rc;
+	while (n > 1 && dir[n - 1] == '/')
+		n--;
+	if (snprintf(tmp, sizeof(tmp), "%.*s.tmp-XXXXXX", (int)n, dir) >=
+	    (int)sizeof(tmp))
+		return nsx_fail(err, NSX_E_IO, "cannot write to '%s': the path "
+				"is too long", dir);
+	if (!mkdtemp(tmp))
+		return nsx_fail(err, NSX_E_IO, "cannot make a folder beside "
+				"'%s': %s", dir, strerror(errno));
+	allow_as_umask(tmp);
+	rc = fill(r, tmp, err);
+	if (!rc)
+		rc = put_in_place(tmp, dir, err);
+	if (rc)
+		remove_tree(tmp);
+	return rc;
+}

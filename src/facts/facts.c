@@ -1,0 +1,54 @@
+/* facts.c - builds the parts in order; names of their vocabularies. */
+#include "nsx/facts.h"
+
+const char *const nsx_part_names[NSX_NPARTS] = {
+	"compute_only", "compute_copy", "compute_comm",
+	"comm_exposed", "copy_exposed", "idle",
+};
+
+const char *const nsx_cause_names[NSX_NCAUSES] = {
+	"sync", "blocking_copy", "implicit_sync", "alloc", "module_load",
+	"os_wait", "other_api", "host_code", "launch_call", "launch_to_start",
+	"stream_wait", "dispatch", "dependency", "unknown_unmatched", "edge",
+};
+
+const char *const nsx_barrier_names[NSX_NBARRIERS] = {
+	"sync_api", "blocking_memcpy", "implicit_sync", "host_wait",
+	"cpu_launcher_gap",
+};
+
+int nsx_facts_build(const struct nsx_trace *t, unsigned threads,
+		    struct nsx_progress *progress, struct nsx_facts **ret,
+		    struct nsx_err *err)
+{
+	struct nsx_arena *a = nsx_arena_new();
+	struct nsx_facts *f = nsx_arena_get(a, sizeof(*f));
+	int rc;
+
+	f->arena = a;
+	nsx_progress_stage(progress, "facts", 0);
+	rc = nsx_facts_unions(f, t, threads, err);
+	if (!rc)
+		rc = nsx_facts_nvtx(f, t, threads, err);
+	if (!rc)
+		rc = nsx_facts_iterations(f, t, err);
+	if (!rc)
+		rc = nsx_facts_barriers(f, t, threads, err);
+	if (!rc)
+		rc = nsx_facts_idle(f, t, threads, err);
+	if (rc) {
+		nsx_facts_free(f);
+		return rc;
+	}
+	*ret = f;
+	return 0;
+}
+
+void nsx_facts_free(struct nsx_facts *f)
+{
+	if (!f)
+		return;
+	for (uint32_t i = 0; i < f->ndevices; i++)
+		nsx_arena_free(f->device_arena[i]);
+	nsx_arena_free(f->arena);
+}

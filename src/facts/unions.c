@@ -1,0 +1,114 @@
+/* unions.c - what each device did: four unions, and the partition.
+ *
+ * Ops of a device are ordered by start, so each union is one sweep.  A graph
+ * replay counts where it is: where its nodes were traced as well the union
+ * counts their time once.
+ */
+#include "nsx/facts.h"
+#include "nsx/par.h"
+
+struct job {
+	struct nsx_facts *f;
+	const struct nsx_trace *t;
+	struct nsx_arena **arenas; /* one a device: arenas are not shared */
+};
+
+static void count_classes(const struct nsx_trace *t,
+			  const struct nsx_device *d, size_t *n)
+{
+	for (size_t i = d->ops_at; i < d->ops_at + d->nops; i++)
+		n[t->ops.cls[i]]++;
+}
+
+static int sweep_device(void *ctx, size_t i, struct nsx_err *err)
+{
+	struct job *job = ctx;
+	const struct nsx_trace *t = job->t;
+	const struct nsx_device *d = &t->device[i];
+	struct nsx_device_facts *f = &job->f->device[i];
+	struct nsx_spans *by_class[] = {&f->compute, &f->comm, &f->copy};
+	size_t n[3] = {0};
+
+	count_classes(t, d, n);
+	f->busy.v = nsx_arena_try_array(job->arenas[i], d->nops,
+					sizeof(*f->busy.v), "busy spans", err);
+	if (!f->busy.v)
+		return err->rc;
+	for (unsigned c = 0; c < 3; c++) {
+		by_class[c]->v = nsx_arena_try_array(
+			job->arenas[i], n[c], sizeof(*f->busy.v), "spans", err);
+		if (!by_class[c]->v)
+			return err->rc;
+	}
+	for (size_t k = d->ops_at; k < d->ops_at + d->nops; k++) {
+		nsx_spans_push(&f->busy, t->ops.start_ns[k], t->ops.end_ns[k]);
+		nsx_spans_push(by_class[t->ops.cls[k]], t->ops.start_ns[k],
+			       t->ops.end_ns[k]);
+	}
+	return nsx_stopped(err);
+}
+
+int nsx_facts_unions(struct nsx_facts *f, const struct nsx_trace *t,
+		     unsigned threads, struct nsx_err *err)
+{
+	struct job job = {f, t, NULL};
+
+	f->device = nsx_arena_try_array(f->arena, t->ndevices,
+					sizeof(*f->device), "devices", err);
+	f->device_arena = nsx_arena_try_array(f->arena, t->ndevices,
+					      sizeof(*f->device_arena),
+					      "devices", err);
+	if (!f->device || !f->device_arena)
+		return err->rc;
+	job.arenas = f->device_arena;
+	for (uint32_t i = 0; i < t->ndevices; i++)
+		f->device_arena[i] = nsx_arena_new();
+	f->ndevices = t->ndevices;
+	return nsx_par(threads, t->ndevices, sweep_device, &job, err);
+}
+
+/* One step of the partition sweep: which lists cover instant at, and until
+ * when that stays so.
+ */
+static bool covers(const struct nsx_spans *s, size_t *i, int64_t at,
+		   int64_t *until)
+{
+	while (*i < s->n && s->v[*i].end_ns <= at)
+		++*i;
+	if (*i == s->n)
+		return false;
+	if (s->v[*i].start_ns > at) {
+		*until = NSX_MIN(*until, s->v[*i].start_ns);
+		return false;
+	}
+	*until = NSX_MIN(*until, s->v[*i].end_ns);
+	return true;
+}
+
+static enum nsx_part_class class_of(bool compute, bool comm, bool copy)
+{
+	if (compute)
+		return comm ? NSX_P_COMPUTE_COMM :
+		       copy ? NSX_P_COMPUTE_COPY : NSX_P_COMPUTE_ONLY;
+	return comm ? NSX_P_COMM_EXPOSED :
+	       copy ? NSX_P_COPY_EXPOSED : NSX_P_IDLE;
+}
+
+void nsx_partition(const struct nsx_device_facts *d, int64_t start_ns,
+		   int64_t end_ns, struct nsx_partition *ret)
+{
+	size_t i = nsx_spans_find(&d->compute, start_ns);
+	size_t j = nsx_spans_find(&d->comm, start_ns);
+	size_t k = nsx_spans_find(&d->copy, start_ns);
+
+	*ret = (struct nsx_partition){{0}};
+	for (int64_t at = start_ns, until; at < end_ns; at = until) {
+		bool compute, comm, copy;
+
+		until = end_ns;
+		compute = covers(&d->compute, &i, at, &until);
+		comm = covers(&d->comm, &j, at, &until);
+		copy = covers(&d->copy, &k, at, &until);
+		ret->ns[class_of(compute, comm, copy)] += until - at;
+	}
+}

@@ -1,0 +1,84 @@
+/* main.c - dispatch and exit codes.
+ *
+ * A map of the tree, in the order data takes:
+ *
+ *   opt.c opt_text.c       option tables: parser, help, manual
+ *   cmd_*.c                one file a command, listed in commands.def
+ *   sniff.c db.c           what kind of file is it; SQLite, read-only
+ *   schema.c fields.def    which tables and columns are there, in our words
+ *   scan*.c page*.c        reading chosen columns of a table, in parts
+ *   trace*.c               the shared columns, loaded once, ordered, joined
+ *   facts/                 what several analyses need and one computes
+ *   pass.c passes/         the analyses; registry.def lists them
+ *   emit/                  Markdown, JSON, CSV; the report folder
+ *   err arena str par span stat table report progress: the ground floor
+ *
+ * Nothing below prints to stdout or stderr or exits, but commands; to add an
+ * analysis, see include/nsx/pass.h.
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include "nsx/opt.h"
+
+static void on_signal(int sig)
+{
+	(void)sig;
+	nsx_stop_flag = 1;
+}
+
+/* The first interrupt asks every loop to stop; a second one kills. */
+static void catch_signals(void)
+{
+	struct sigaction sa = {.sa_handler = on_signal,
+			       .sa_flags = (int)SA_RESETHAND};
+
+	sigaction(SIGINT, &sa, NULL);
+	sigaction(SIGTERM, &sa, NULL);
+	sigaction(SIGHUP, &sa, NULL);
+	signal(SIGPIPE, SIG_IGN);
+}
+
+static int help(int argc, char **argv)
+{
+	const struct nsx_cmd *cmd = argc > 1 ? nsx_cmd_find(argv[1]) : NULL;
+
+	if (argc > 1 && !cmd) {
+		fprintf(stderr, "nsys-explain: no command '%s'; run "
+				"'nsys-explain help' for the list\n", argv[1]);
+		return 2;
+	}
+	if (cmd)
+		nsx_opt_help(cmd, stdout);
+	else
+		nsx_opt_overview(stdout);
+	return fflush(stdout) ? 3 : 0;
+}
+
+int main(int argc, char **argv)
+{
+	const struct nsx_cmd *cmd;
+
+	catch_signals();
+	if (argc < 2) {
+		nsx_opt_overview(stderr);
+		return 2;
+	}
+	if (!strcmp(argv[1], "--version")) {
+		puts("nsys-explain " NSX_VERSION);
+		return 0;
+	}
+	if (!strcmp(argv[1], "--man")) {
+		nsx_opt_manual(stdout);
+		return fflush(stdout) ? 3 : 0;
+	}
+	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))
+		return help(1, argv);
+	if (!strcmp(argv[1], "help"))
+		return help(argc - 1, argv + 1);
+	cmd = nsx_cmd_find(argv[1]);
+	if (cmd)
+		return cmd->run(cmd, argc - 1, argv + 1);
+	cmd = nsx_cmd_find("explain"); /* the default command */
+	return cmd->run(cmd, argc, argv);
+}

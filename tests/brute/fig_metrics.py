@@ -1,0 +1,93 @@
+"""Sampled GPU metrics: means over the window, and NVLink during communication."""
+
+import re
+from types import SimpleNamespace
+
+from fig_comm import is_comm
+from rawtrace import is_int
+from spans import Cover, percentile
+from value import Choice
+
+NVLINK_RE = re.compile(r"nvlink|nvlrx|nvltx", re.I)
+
+
+def series(t):
+    """One per (typeId, metricId): name, device, source, period and samples (from, to, value]."""
+    names = {(ty, m): (name, type_name, source) for ty, m, name, type_name, source in t.read(
+        "TARGET_INFO_GPU_METRICS", "typeId", "metricId", "metricName", "typeName", "sourceId")}
+    points = {}
+    for at, ty, m, value in t.read("GPU_METRICS", "timestamp", "typeId", "metricId", "value"):
+        if is_int(at) and isinstance(value, (int, float)):
+            points.setdefault((ty, m), []).append((at, value))
+    out = []
+    for (ty, m), values in points.items():
+        values.sort()
+        name, type_name, source = names.get((ty, m), (None, None, None))
+        steps = [b[0] - a[0] for a, b in zip(values, values[1:]) if b[0] > a[0]]
+        period = percentile(steps, 0.5)
+        if not period:
+            continue
+        number = re.search(r"\d+", re.sub(r"(?i)^.*?\bgpu", "", type_name or "")
+                           if re.search(r"(?i)\bgpu", type_name or "") else "")
+        device = int(number.group()) if number else (ty & 0xFF if is_int(ty) else None)
+        out.append(SimpleNamespace(
+            type=ty, metric=m, name=name, source=source, device=device, period=period,
+            samples=[(at - period, at, v) for at, v in values]))
+    return out
+
+
+def gpu_metrics(t):
+    rows, w = [], t.window
+    for x in series(t):
+        weighed = [(max(0, min(b, w[1]) - max(a, w[0])), v) for a, b, v in x.samples]
+        weighed = [(n, v) for n, v in weighed if n > 0]
+        weight = sum(n for n, _ in weighed)
+        everything = [v for _, _, v in x.samples]
+        if not weighed:
+            continue
+        rows.append({
+            "device_id": x.device, "metric_id": x.metric, "metric_name": x.name,
+            "samples": Choice(len(weighed), other={"all in the trace": len(everything)}),
+            "mean": Choice(sum(n * v for n, v in weighed) / weight, other={
+                "unweighted": sum(v for _, v in weighed) / len(weighed),
+                "all in the trace": sum(everything) / len(everything)}),
+            "max": Choice(max(v for _, v in weighed), other={"all": max(everything)}),
+            "sample_period_us": x.period / 1e3,
+        })
+    return rows
+
+
+def pearson(xs, ys):
+    n = len(xs)
+    mx, my = sum(xs) / n, sum(ys) / n
+    sx = sum((x - mx) ** 2 for x in xs)
+    sy = sum((y - my) ** 2 for y in ys)
+    if not sx or not sy:
+        return None
+    return sum((x - mx) * (y - my) for x, y in zip(xs, ys)) / (sx * sy) ** 0.5
+
+
+def nvlink(t):
+    rows = []
+    for x in series(t):
+        if not NVLINK_RE.search(x.name or ""):
+            continue
+        homes = [d for d in t.devices if t.ordinal[d] == x.device]
+        comm = Cover([p for d in homes for p in t.spans_on(d, is_comm)])
+        f = [comm.inside(a, b) / (b - a) for a, b, _ in x.samples]
+        v = [v for _, _, v in x.samples]
+        inside, n = sum(f), len(f)
+        r = pearson(v, f) if n >= 20 and 0 < inside < n else None
+        rows.append({
+            "device_id": x.device, "metric_names": x.name, "samples": n,
+            "samples_during_nccl": sum(q >= 0.5 for q in f),
+            "avg_metric_during_nccl": sum(a * b for a, b in zip(v, f)) / inside if inside else None,
+            "avg_metric_outside_nccl": (sum(a * (1 - b) for a, b in zip(v, f)) / (n - inside)
+                                        if n > inside else None),
+            "max_metric_during_nccl": max((a for a, b in zip(v, f) if b >= 0.5), default=None),
+            "nccl_activity_correlation": Choice(r, other={} if r is not None or n < 2 else {
+                "fewer than 20 samples": pearson(v, f)}),
+        })
+    return rows
+
+

@@ -1,0 +1,21 @@
+#!/bin/sh
+# Runs a command on every fixture and every real trace, each as its last
+# argument; exit codes 0, 3 and 4 are answers, anything else is a failure.
+# usage: each.sh "COMMAND ..." FIXTURE_DIR
+set -u
+cmd=$1; fix=$2
+traces=${NSX_TRACES:-$(dirname "$0")/../../shared/traces}
+pass=0 fail=0 skip=0
+[ -d "$traces" ] || { skip=1; echo "no real traces at hand: only fixtures"; }
+for f in "$fix"/*.sqlite "$traces"/*.sqlite "$traces"/not_nsys/*.sqlite; do
+	[ -f "$f" ] || continue
+	$cmd "$f" >/dev/null 2>"${TMPDIR:-/tmp}/each.$$"
+	rc=$?
+	case $rc in
+	0 | 3 | 4) pass=$((pass + 1)) ;;
+	*) fail=$((fail + 1)); echo "FAIL exit $rc: $f"; tail -n 20 "${TMPDIR:-/tmp}/each.$$" ;;
+	esac
+done
+rm -f "${TMPDIR:-/tmp}/each.$$"
+echo "each: $pass passed, $fail failed, $skip skipped"
+[ $fail -eq 0 ]

@@ -1,0 +1,174 @@
+/* fuzz_emit.c - bytes become cell text; each format is read back.
+ *
+ * JSON by jansson and CSV by libcsv must give the text again (repaired UTF-8;
+ * CSV after taking the leading apostrophe off). Markdown must keep the table's
+ * shape: every row of it has as many cells as the header, and no control
+ * character gets through.
+ */
+#include <csv.h>
+#include <jansson.h>
+#include "fuzz.h"
+
+static const struct nsx_col cols[] = {
+	{"name", "any text", NSX_T_STR},
+	{"value", "any number", NSX_T_F64},
+	{"count", "any integer", NSX_T_I64},
+};
+static const struct nsx_layout layout = {.key = "rows", .csv = "rows",
+					 NSX_COLS(cols), .json_rows = -1};
+static const struct nsx_pass pass = {.id = "fuzz", .title = "Fuzz",
+				     .layouts = &layout, .nlayouts = 1};
+
+#define CHECK(x)                                                              \
+	do {                                                                  \
+		if (!(x)) {                                                   \
+			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__,    \
+				#x);                                          \
+			abort();                                              \
+		}                                                             \
+	} while (0)
+
+static void check_json(const struct nsx_report *r, const struct nsx_table *t)
+{
+	struct nsx_err err;
+	char *text;
+	size_t n;
+	FILE *f = open_memstream(&text, &n);
+	json_t *root, *rows;
+
+	CHECK(!nsx_emit_json(r, f, &err));
+	fclose(f);
+	for (size_t i = 0; i < n; i++)
+		CHECK((unsigned char)text[i] < 0x80);
+	root = json_loadb(text, n, JSON_ALLOW_NUL, NULL);
+	CHECK(root);
+	rows = json_object_get(
+		json_object_get(json_object_get(root, "metrics"), "fuzz"),
+		"rows");
+	CHECK(json_array_size(rows) == t->nrows);
+	for (size_t i = 0; i < t->nrows; i++)
+		CHECK(!strcmp(json_string_value(json_object_get(
+				      json_array_get(rows, i), "name")),
+			      nsx_table_text(t, i, "name")));
+	json_decref(root);
+	free(text);
+}
+
+struct reader {
+	const struct nsx_table *t;
+	size_t row, col;
+};
+
+static void on_field(void *s, size_t n, void *ctx)
+{
+	struct reader *rd = ctx;
+	const char *want;
+
+	if (rd->row && rd->col == 0) {
+		want = nsx_table_text(rd->t, rd->row - 1, "name");
+		if (n && *(char *)s == '\'')
+			s = (char *)s + 1, n--;
+		CHECK(n == strlen(want) && !memcmp(s, want, n));
+	}
+	rd->col++;
+}
+
+static void on_record(int c, void *ctx)
+{
+	struct reader *rd = ctx;
+
+	(void)c;
+	CHECK(rd->col == ARRAY_LEN(cols));
+	rd->row++;
+	rd->col = 0;
+}
+
+static void check_csv(const struct nsx_table *t)
+{
+	struct reader rd = {t, 0, 0};
+	struct csv_parser p;
+	struct nsx_err err;
+	char *text;
+	size_t n;
+	FILE *f = open_memstream(&text, &n);
+
+	CHECK(!nsx_emit_csv(&layout, t, f, &err));
+	fclose(f);
+	csv_init(&p, CSV_STRICT | CSV_APPEND_NULL);
+	csv_set_space_func(&p, NULL);
+	CHECK(csv_parse(&p, text, n, on_field, on_record, &rd) == n);
+	csv_fini(&p, on_field, on_record, &rd);
+	csv_free(&p);
+	CHECK(rd.row == t->nrows + 1);
+	free(text);
+}
+
+static size_t count_cells(const char *line, size_t n)
+{
+	size_t cells = 0;
+
+	for (size_t i = 1; i < n; i++)
+		cells += line[i] == '|' && line[i - 1] != '\\';
+	return cells;
+}
+
+static void check_md(const struct nsx_report *r)
+{
+	struct nsx_err err;
+	char *text;
+	size_t n;
+	FILE *f = open_memstream(&text, &n);
+
+	CHECK(!nsx_emit_md(r, f, &err));
+	fclose(f);
+	for (const char *p = text; *p; p += strcspn(p, "\n") + 1) {
+		size_t len = strcspn(p, "\n");
+
+		for (size_t i = 0; i < len; i++)
+			CHECK((unsigned char)p[i] >= 0x20 && p[i] != 0x7f);
+		if (*p == '|')
+			CHECK(count_cells(p, len) == ARRAY_LEN(cols));
+		if (!p[len])
+			break;
+	}
+	free(text);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct nsx_strings *strings = nsx_strings_new();
+	struct nsx_section s = {.pass = &pass, .arena = nsx_arena_new()};
+	struct nsx_schema schema = {.db = NULL};
+	struct nsx_trace trace = {.schema = &schema};
+	struct nsx_report r = {.trace = &trace, .sections = &s, .nsections = 1, .path = "t",
+			       .generated_at = "now"};
+	struct nsx_table *t = nsx_add_table(&s, &layout);
+	struct nsx_err err;
+
+	/* Lines of the input are the names; their bytes also make a number. */
+	while (size && t->nrows < 60) {
+		const uint8_t *end = memchr(data, 0x1e, size);
+		size_t n = end ? (size_t)(end - data) : size;
+		struct nsx_cell *row = nsx_row(t, &err);
+		uint64_t bits = 0;
+		double x;
+		nsx_str id;
+
+		CHECK(row && !nsx_strings_add(strings, (const char *)data, n,
+					      &id, &err));
+		memcpy(&bits, data, NSX_MIN(n, 8));
+		memcpy(&x, &bits, sizeof(x));
+		row[0] = nsx_string(nsx_str_text(strings, id));
+		row[1] = nsx_real(x);
+		row[2] = nsx_int((int64_t)bits);
+		data += n + (end != NULL);
+		size -= n + (end != NULL);
+	}
+	nsx_md_table(&s, t, "name,value,count", 100);
+	check_json(&r, t);
+	check_csv(t);
+	check_md(&r);
+	nsx_section_done(&s);
+	nsx_strings_free(strings);
+	return 0;
+}

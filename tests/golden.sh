@@ -1,0 +1,49 @@
+#!/bin/sh
+# Golden cases: tests/golden/ID/CASE.cmd holds one line of arguments; beside it
+# lie .out (stdout), .err (stderr, absent when empty) and .rc (absent when 0).
+# The word @NAME stands for the built fixture NAME.sqlite.
+# usage: golden.sh PROGRAM FIXTURE_DIR [--update] [PATTERN]   (ID/CASE, globs)
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+prog=$(realpath "$1"); fix=$(realpath "$2"); shift 2
+update=; [ "${1:-}" = --update ] && { update=1; shift; }
+pattern=${1:-*/*}
+pass=0 fail=0
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+LC_ALL=C TZ=Asia/Kathmandu NO_COLOR=1; export LC_ALL TZ NO_COLOR
+for cmd in "$here"/golden/$pattern.cmd; do
+	[ -f "$cmd" ] || { echo "no golden case matches '$pattern'"; exit 1; }
+	base=${cmd%.cmd}; name=${base#"$here"/golden/}
+	# Only the fixture is there, under a relative name: no path in the output.
+	line=$(sed "s/@\([A-Za-z0-9_]*\)/\1.sqlite/g" "$cmd")
+	for f in $(grep -o '@[A-Za-z0-9_]*' "$cmd" | tr -d @); do
+		ln -sf "$fix/$f.sqlite" "$f.sqlite"
+	done
+	eval "set -- $line"
+	"$prog" "$@" >out 2>err; rc=$?
+	# prop_sql tests the queries; here they would repeat in every case.
+	sed -i -e 's/"generated_at": "[^"]*"/"generated_at": "-"/' \
+		-e 's/"sqlite_version": "[^"]*"/"sqlite_version": "-"/' \
+		-e 's/"size_bytes": [0-9]*/"size_bytes": "-"/' \
+		-e 's/^\( *"[a-z_0-9]*": "\)CREATE TEMP VIEW .*"/\1CREATE ..."/' \
+		-e 's/^- Generated at (UTC): .*/- Generated at (UTC): -/' out
+	if [ -n "$update" ]; then
+		cp out "$base.out"
+		rm -f "$base.err" "$base.rc"
+		[ -s err ] && cp err "$base.err"
+		[ $rc -ne 0 ] && echo $rc >"$base.rc"
+		continue
+	fi
+	want_err=/dev/null; [ -f "$base.err" ] && want_err=$base.err
+	want_rc=0; [ -f "$base.rc" ] && want_rc=$(cat "$base.rc")
+	if diff -u "$base.out" out && diff -u "$want_err" err && [ "$rc" = "$want_rc" ]; then
+		pass=$((pass + 1))
+	else
+		fail=$((fail + 1)); echo "FAIL golden $name (exit $rc, wanted $want_rc)"
+	fi
+done
+[ -n "$update" ] && exit 0
+echo "golden: $pass passed, $fail failed"
+[ $fail -eq 0 ]

@@ -1,0 +1,1 @@
+explain @case03_two_pids --explain nope

@@ -1,0 +1,1 @@
+explain @p2p_copy --pass copies --json

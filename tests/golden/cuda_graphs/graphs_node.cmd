@@ -1,0 +1,1 @@
+explain @graphs_node --pass cuda_graphs --json

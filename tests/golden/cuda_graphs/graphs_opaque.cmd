@@ -1,0 +1,1 @@
+explain @graphs_opaque --pass cuda_graphs --json

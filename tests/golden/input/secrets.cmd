@@ -1,0 +1,1 @@
+explain @secrets --pass input --json

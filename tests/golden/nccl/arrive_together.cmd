@@ -1,0 +1,1 @@
+explain @nccl_payload --pass nccl --json

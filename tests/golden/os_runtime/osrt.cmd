@@ -1,0 +1,1 @@
+explain @osrt --pass os_runtime --json

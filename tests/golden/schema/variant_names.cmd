@@ -1,0 +1,1 @@
+explain @variant_names --pass schema,input --json

@@ -1,0 +1,1 @@
+explain @synthetic --pass top_kernels --json

@@ -1,0 +1,76 @@
+#!/usr/bin/env python3
+"""Copies of a trace that must give the same answers.
+
+mutate.py shuffle|shift|split SEED IN.sqlite OUT.sqlite
+  shuffle  the rows of every table in another order, with new row ids
+  shift    every instant plus a constant
+  split    every kernel as two rows with touching halves
+"""
+import random
+import sqlite3
+import sys
+
+TIMES = ("start", "end", "timestamp")
+SHIFT = 7_000_000_123
+
+
+def quote(name):
+    return '"' + name.replace('"', '""') + '"'
+
+
+def tables(db):
+    rows = db.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table'"
+                      " AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'")
+    return [(n, s) for n, s in rows.fetchall() if not s.upper().startswith("CREATE VIRTUAL")]
+
+
+def columns(db, table):
+    return [r[1] for r in db.execute(f"PRAGMA table_info({quote(table)})")]
+
+
+def shift(names, rows):
+    at = [i for i, n in enumerate(names) if n.lower() in TIMES]
+    for row in rows:
+        row = list(row)
+        for i in at:
+            if isinstance(row[i], int):
+                row[i] += SHIFT
+        yield row
+
+
+def split(names, rows):
+    lower = [n.lower() for n in names]
+    a, b = lower.index("start"), lower.index("end")
+    for row in rows:
+        if not (isinstance(row[a], int) and isinstance(row[b], int)) or row[b] - row[a] < 2:
+            yield row
+            continue
+        middle = (row[a] + row[b]) // 2
+        first, second = list(row), list(row)
+        first[b] = second[a] = middle
+        yield first
+        yield second
+
+
+def main():
+    how, seed, source, target = sys.argv[1:5]
+    rng = random.Random(int(seed))
+    db = sqlite3.connect(f"file:{source}?mode=ro&immutable=1", uri=True)
+    out = sqlite3.connect(target)
+    for name, sql in tables(db):
+        out.execute(sql)
+        names = columns(db, name)
+        rows = db.execute(f"SELECT * FROM {quote(name)}").fetchall()
+        if how == "shuffle":
+            rng.shuffle(rows)
+        elif how == "shift":
+            rows = shift(names, rows)
+        elif how == "split" and "KERNEL" in name.upper() and "start" in names:
+            rows = split(names, rows)
+        marks = ", ".join("?" for _ in names)
+        out.executemany(f"INSERT INTO {quote(name)} VALUES ({marks})",
+                        rows)
+    out.commit()
+
+
+main()

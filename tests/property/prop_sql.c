@@ -1,0 +1,371 @@
+/* prop_sql.c - every query gives what its analysis gives.
+ *
+ * usage: prop_sql TRACE...
+ *
+ * Each trace is explained, then each query whose head names a table
+ * ("-- @table KEY") is run as the script that users get, on a connection that
+ * has nothing of ours.  Its rows and the table's must be the same multiset on
+ * the columns both have: integers and text exactly, reals to 1e-9.  Queries of
+ * analyses that could not be computed must still prepare.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include "nsx/pass.h"
+
+enum { MAX_COLUMNS = 64, SHOWN = 3, SLOW_S = 5 };
+#define TOLERANCE 1e-9
+
+static int failures, compared, prepared;
+static const char *trace_name;
+
+static void fail(const char *query, const char *what, const char *detail)
+{
+	printf("%s: %s: %s%s%s\n", trace_name, query, what,
+	       *detail ? ": " : "", detail);
+	failures++;
+}
+
+/* Rows: the columns both sides have, exact ones first --------------------------*/
+
+struct columns {
+	unsigned n, nexact;
+	struct {
+		int in_table, in_query;
+	} at[MAX_COLUMNS];
+};
+struct rows {
+	struct nsx_cell *cells; /* n x columns */
+	size_t n, cap;
+	unsigned ncols, nexact;
+	struct nsx_arena *arena; /* text */
+};
+
+static void pair_columns(const struct nsx_table *t, struct nsx_stmt *st,
+			 bool reals, struct columns *ret)
+{
+	for (int q = 0; q < nsx_stmt_columns(st); q++) {
+		int c = nsx_table_col(t, nsx_stmt_column_name(st, q));
+
+		if (c < 0 || ret->n == MAX_COLUMNS ||
+		    (t->layout->cols[c].type == NSX_T_F64) != reals)
+			continue;
+		ret->at[ret->n].in_table = c;
+		ret->at[ret->n++].in_query = q;
+	}
+	if (!reals)
+		ret->nexact = ret->n;
+}
+
+static struct nsx_cell *new_row(struct rows *r)
+{
+	struct nsx_err err;
+
+	if (nsx_grow(&r->cells, &r->cap, (r->n + 1) * r->ncols,
+		     sizeof(*r->cells), "rows", &err)) {
+		fprintf(stderr, "prop_sql: %s\n", err.msg);
+		exit(3);
+	}
+	return r->cells + r->n++ * r->ncols;
+}
+
+/* As the tables keep it: valid UTF-8, cut where names are cut. */
+static struct nsx_cell text_cell(const struct nsx_val *v, struct nsx_arena *a)
+{
+	struct nsx_buf b = {0};
+	struct nsx_cell c;
+
+	nsx_buf_add_utf8(&b, v->u.p, NSX_MIN(v->len, NSX_MAX_TEXT));
+	c = nsx_string(nsx_arena_strdup(a, b.p ? b.p : ""));
+	nsx_buf_done(&b);
+	return c;
+}
+
+static int read_query(struct nsx_stmt *st, const struct columns *c,
+		      struct rows *r, struct nsx_err *err)
+{
+	int rc;
+
+	while ((rc = nsx_step(st, err)) == 1) {
+		struct nsx_cell *row = new_row(r);
+
+		for (unsigned i = 0; i < c->n; i++) {
+			struct nsx_val v;
+
+			nsx_read_val(st, c->at[i].in_query, &v);
+			row[i] = v.type == NSX_V_I64 ? nsx_int(v.u.i) :
+				 v.type == NSX_V_F64 ? nsx_real(v.u.f) :
+				 v.type == NSX_V_TEXT ?
+					 text_cell(&v, r->arena) : nsx_null();
+			if (i >= c->nexact && v.type == NSX_V_I64)
+				row[i] = nsx_real((double)v.u.i);
+		}
+	}
+	return rc;
+}
+
+static void read_table(const struct nsx_table *t, const struct columns *c,
+		       struct rows *r)
+{
+	for (size_t k = 0; k < t->nrows; k++) {
+		struct nsx_cell *row = new_row(r);
+
+		for (unsigned i = 0; i < c->n; i++) {
+			row[i] = nsx_row_at(t, k)[c->at[i].in_table];
+			if (row[i].type == NSX_T_BOOL)
+				row[i] = nsx_int(row[i].u.b);
+		}
+	}
+}
+
+/* Comparing ------------------------------------------------------------------*/
+
+static int cmp_cells(const struct nsx_cell *a, const struct nsx_cell *b)
+{
+	if (a->type != b->type)
+		return a->type < b->type ? -1 : 1;
+	switch (a->type) {
+	case NSX_T_I64:
+		return (a->u.i > b->u.i) - (a->u.i < b->u.i);
+	case NSX_T_F64:
+		return (a->u.f > b->u.f) - (a->u.f < b->u.f);
+	case NSX_T_STR:
+		return strcmp(a->u.s, b->u.s);
+	default:
+		return 0;
+	}
+}
+
+static int cmp_rows(const void *a, const void *b, void *ctx)
+{
+	const struct rows *r = ctx;
+	int c = 0;
+
+	for (unsigned i = 0; !c && i < r->ncols; i++)
+		c = cmp_cells((const struct nsx_cell *)a + i,
+			      (const struct nsx_cell *)b + i);
+	return c;
+}
+
+static void sort(struct rows *r)
+{
+	if (r->n)
+		qsort_r(r->cells, r->n, r->ncols * sizeof(*r->cells), cmp_rows,
+			r);
+}
+
+static bool same(const struct nsx_cell *a, const struct nsx_cell *b)
+{
+	double most;
+
+	if (a->type != NSX_T_F64 || b->type != NSX_T_F64)
+		return !cmp_cells(a, b);
+	most = fmax(fabs(a->u.f), fabs(b->u.f));
+	return fabs(a->u.f - b->u.f) <= TOLERANCE * fmax(most, 1e-3);
+}
+
+static void add_cell(struct nsx_buf *b, const struct nsx_cell *c)
+{
+	switch (c->type) {
+	case NSX_T_I64:
+		nsx_buf_printf(b, "%lld", (long long)c->u.i);
+		break;
+	case NSX_T_F64:
+		nsx_buf_printf(b, "%.17g", c->u.f);
+		break;
+	case NSX_T_STR:
+		nsx_buf_printf(b, "'%.60s'", c->u.s);
+		break;
+	default:
+		nsx_buf_adds(b, "null");
+	}
+}
+
+static void show(const struct rows *table, const struct rows *query, size_t k,
+		 struct nsx_buf *b)
+{
+	const struct rows *sides[] = {table, query};
+
+	for (unsigned s = 0; s < 2; s++) {
+		nsx_buf_adds(b, s ? "\n    query:" : "\n    table:");
+		for (unsigned i = 0; i < sides[s]->ncols; i++) {
+			nsx_buf_adds(b, " ");
+			add_cell(b, sides[s]->cells + k * sides[s]->ncols + i);
+		}
+	}
+}
+
+static void compare(const char *name, struct rows *table, struct rows *query)
+{
+	size_t n = NSX_MIN(table->n, query->n), bad = 0;
+	struct nsx_buf b = {0};
+
+	sort(table);
+	sort(query);
+	for (size_t k = 0; k < n; k++) {
+		bool ok = true;
+
+		for (unsigned i = 0; i < table->ncols; i++)
+			ok &= same(table->cells + k * table->ncols + i,
+				   query->cells + k * table->ncols + i);
+		if (!ok && ++bad <= SHOWN)
+			show(table, query, k, &b);
+	}
+	compared++;
+	if (bad || table->n != query->n) {
+		char what[96];
+
+		snprintf(what, sizeof(what),
+			 "%zu rows in the table, %zu of the query, %zu differ",
+			 table->n, query->n, bad);
+		fail(name, what, b.p ? b.p : "");
+	}
+	nsx_buf_done(&b);
+}
+
+/* Queries --------------------------------------------------------------------*/
+
+/* The word after "-- @table "; false: the query names none. */
+static bool table_of(const char *sql, char *ret, size_t size)
+{
+	const char *at = strstr(sql, "-- @table ");
+
+	if (!at)
+		return false;
+	at += strlen("-- @table ");
+	snprintf(ret, size, "%.*s", (int)strcspn(at, " \n"), at);
+	return true;
+}
+
+static int run_query(struct nsx_db *db, const struct nsx_query *q,
+		     const struct nsx_table *t, struct nsx_err *err)
+{
+	NSX_AT_EXIT(nsx_stmt_done) struct nsx_stmt *st = NULL;
+	struct nsx_arena *a = nsx_arena_new();
+	struct columns c = {0};
+	int rc = nsx_db_prepare(db, q->text, &st, err);
+
+	prepared++;
+	if (!rc && t) {
+		pair_columns(t, st, false, &c);
+		pair_columns(t, st, true, &c);
+		if (!c.n)
+			fail(q->name, "no column in common with", t->layout->key);
+	}
+	if (!rc && c.n) {
+		struct rows table = {.ncols = c.n, .nexact = c.nexact};
+		struct rows query = {.ncols = c.n, .arena = a};
+
+		read_table(t, &c, &table);
+		rc = read_query(st, &c, &query, err);
+		if (!rc)
+			compare(q->name, &table, &query);
+		free(table.cells);
+		free(query.cells);
+	}
+	nsx_arena_free(a);
+	return rc;
+}
+
+/* The script's views on a connection of its own, then its query. */
+static void check_query(const struct nsx_schema *s, const struct nsx_query *q,
+			const struct nsx_table *t)
+{
+	struct timespec t0, t1;
+	struct nsx_buf b = {0};
+	struct nsx_db *db = NULL;
+	struct nsx_err err;
+	int rc = nsx_schema_query_sql(s, q->text, &b, &err);
+
+	clock_gettime(CLOCK_MONOTONIC, &t0);
+	if (!rc)
+		rc = nsx_db_clone(s->db, &db, &err);
+	if (!rc) {
+		b.p[b.n - strlen(q->text) - strlen(";\n")] = '\0';
+		rc = nsx_db_exec(db, b.p, &err);
+	}
+	if (!rc)
+		rc = run_query(db, q, t, &err);
+	if (rc)
+		fail(q->name, "fails", err.msg);
+	clock_gettime(CLOCK_MONOTONIC, &t1);
+	if (t1.tv_sec - t0.tv_sec >= SLOW_S)
+		printf("%s: %s: took %ld s\n", trace_name, q->name,
+		       (long)(t1.tv_sec - t0.tv_sec));
+	nsx_db_close(db);
+	nsx_buf_done(&b);
+}
+
+static const struct nsx_table *find_table(const struct nsx_section *s,
+					  const char *key)
+{
+	for (size_t i = 0; i < s->ntables; i++) {
+		const struct nsx_layout *l = s->tables[i]->layout;
+
+		if ((l->key && !strcmp(l->key, key)) ||
+		    (l->csv && !strcmp(l->csv, key)))
+			return s->tables[i];
+	}
+	return NULL;
+}
+
+static void check_section(const struct nsx_report *r,
+			  const struct nsx_section *s)
+{
+	const struct nsx_query *q;
+	char key[64];
+
+	for (unsigned i = 0; (q = nsx_pass_query(s->pass, i)); i++) {
+		const struct nsx_table *t = NULL;
+
+		if (s->status == NSX_S_ANSWERED &&
+		    table_of(q->text, key, sizeof(key)) &&
+		    !(t = find_table(s, key)))
+			fail(q->name, "its analysis has no table", key);
+		check_query(r->trace->schema, q, t);
+	}
+}
+
+static int check_trace(const char *path, struct nsx_err *err)
+{
+	struct nsx_opts o = {.path = path, .kernel_limit = 30,
+			     .nvtx_kernel_map = true,
+			     .nvtx_coverage_warn = 0.7, .threads = 2};
+	struct nsx_load_opts load = {2, NULL, NULL};
+	struct nsx_db *db = NULL;
+	struct nsx_schema schema = {0};
+	struct nsx_trace *t = NULL;
+	struct nsx_report *r = NULL;
+	int rc = nsx_db_open(path, &db, err);
+
+	if (!rc)
+		rc = nsx_schema_probe(db, &schema, err);
+	if (!rc)
+		rc = nsx_trace_load(&schema, &load, &t, err);
+	if (!rc)
+		rc = nsx_run_passes(t, &o, &r, err);
+	for (size_t i = 0; !rc && i < r->nsections; i++)
+		check_section(r, &r->sections[i]);
+	nsx_report_free(r);
+	nsx_trace_free(t);
+	nsx_schema_done(&schema);
+	nsx_db_close(db);
+	return rc;
+}
+
+int main(int argc, char **argv)
+{
+	struct nsx_err err;
+
+	for (int i = 1; i < argc; i++) {
+		trace_name = strrchr(argv[i], '/');
+		trace_name = trace_name ? trace_name + 1 : argv[i];
+		if (check_trace(argv[i], &err))
+			fail("the trace", "cannot be explained", err.msg);
+	}
+	printf("prop_sql: %d traces, %d queries prepared, %d compared, "
+	       "%d failed\n", argc - 1, prepared, compared, failures);
+	return failures > 0;
+}

@@ -1,0 +1,63 @@
+#!/bin/sh
+# Copies of a trace that must give the same answers: rows in another order (the
+# same bytes), all clocks shifted (the same durations), kernels split in
+# touching halves (the same unions). On fixtures and, where they are, traces.
+# usage: properties.sh BUILD_DIR
+set -u
+here=$(cd "$(dirname "$0")/.." && pwd)
+b=$(cd "$1" && pwd)
+traces=${NSX_TRACES:-$here/../../shared/traces}
+pass=0 fail=0 skip=0
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+report() { # FILE DIR: under one name, so that paths in it are equal
+	ln -sf "$1" t.sqlite; "$b/nsys-explain" t.sqlite --out "$2" -q 2>/dev/null
+}
+# Tables with the instants taken out; JSON and Markdown show them, CSV is enough.
+durations() {
+	python3 - "$1" <<'P'
+import csv, glob, os, sys
+for f in sorted(glob.glob(os.path.join(sys.argv[1], "tables", "*.csv"))):
+    rows = list(csv.reader(open(f, newline="")))
+    keep = [i for i, n in enumerate(rows[0]) if not n.endswith(("start_ns", "end_ns", "time_ns")) or n == "total_time_ns"]
+    print(os.path.basename(f))
+    for r in rows:
+        print([r[i] for i in keep])
+P
+}
+check() { # NAME FILE
+	report "$2" plain || { skip=$((skip + 1)); return; }
+	for how in shuffle shift split; do
+		rm -rf m.sqlite changed
+		if ! python3 "$here/property/mutate.py" $how 7 "$2" m.sqlite 2>/dev/null; then
+			skip=$((skip + 1)); continue # rows SQLite's own schema refuses
+		fi
+		report "$work/m.sqlite" changed
+		case $how in
+		shuffle)
+			if diff -r -I '"generated_at"' -I 'Generated at' -I '"size_bytes"' plain changed >d; then pass=$((pass + 1))
+			else fail=$((fail + 1)); echo "FAIL $1: row order changes the report"; head -n 8 d; fi ;;
+		shift)
+			durations plain >p1; durations changed >p2
+			if diff p1 p2 >d; then pass=$((pass + 1))
+			else fail=$((fail + 1)); echo "FAIL $1: a clock shift changes durations"; head -n 8 d; fi ;;
+		split)
+			if diff plain/tables/partition.csv changed/tables/partition.csv >d; then pass=$((pass + 1))
+			else fail=$((fail + 1)); echo "FAIL $1: split kernels change a union"; head -n 8 d; fi ;;
+		esac
+	done
+	rm -rf plain changed
+}
+for f in synthetic overlap_partition two_rank_straggler launch_bound ties graphs_node memory_usage um_faults iterations_nvtx nccl_payload gpu_metrics sched; do
+	check $f "$b/fixtures/$f.sqlite"
+done
+if [ -d "$traces" ]; then
+	for t in mfu_2gpu_before h100_2gpu_1s a100_llm_nvtx t4_solver nsys2020_cudf h200_fuser; do
+		check $t "$(cd "$traces" && pwd)/$t.sqlite"
+	done
+else
+	echo "no real traces at hand"; skip=$((skip + 1))
+fi
+echo "properties: $pass passed, $fail failed, $skip skipped"
+[ $fail -eq 0 ]

@@ -1,0 +1,46 @@
+#!/bin/sh
+# Every real trace: exit 0, the same bytes with 1 and 4 threads, the input not
+# changed, nothing created beside it, and figures equal to brute force. Every
+# file that is no export: exit 3, one line, no output folder.
+# usage: traces.sh BUILD_DIR
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+prog=$(realpath "$1")/nsys-explain
+traces=${NSX_TRACES:-$here/../../shared/traces}
+pass=0 fail=0
+if [ ! -d "$traces" ]; then
+	echo "no real traces at hand"; echo "traces: 0 passed, 0 failed, 1 skipped"
+	exit 0
+fi
+traces=$(cd "$traces" && pwd)
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+ok() { pass=$((pass + 1)); }
+bad() { fail=$((fail + 1)); echo "FAIL $*"; }
+before=$(find "$traces" -type f -exec cksum {} + | sort)
+for f in "$traces"/*.sqlite; do
+	name=$(basename "$f" .sqlite)
+	"$prog" "$f" --out "$work/$name" --threads 1 >/dev/null 2>"$work/err"; rc=$?
+	[ $rc -eq 0 ] || { bad "$name: exit $rc: $(cat "$work/err")"; continue; }
+	"$prog" "$f" --out "$work/again" --threads 4 >/dev/null 2>&1
+	if diff -r -I '"generated_at"' -I 'Generated at (UTC)' "$work/$name" "$work/again" >/dev/null; then
+		ok
+	else
+		bad "$name: 1 and 4 threads give different reports"
+	fi
+	rm -rf "$work/again"
+	if python3 "$here/brute/brute.py" "$f" "$work/$name" >"$work/out" 2>&1; then
+		ok
+	else
+		bad "$name: brute force disagrees"; tail -n 12 "$work/out"
+	fi
+done
+for f in "$traces"/not_nsys/*; do
+	"$prog" "$f" --out "$work/no" >/dev/null 2>"$work/err"; rc=$?
+	if [ $rc -eq 3 ] && [ ! -e "$work/no" ] && [ "$(wc -l <"$work/err")" -eq 1 ]; then ok
+	else bad "$(basename "$f"): exit $rc"; fi
+done
+after=$(find "$traces" -type f -exec cksum {} + | sort)
+if [ "$before" = "$after" ]; then ok; else bad "the traces were changed"; fi
+echo "traces: $pass passed, $fail failed"
+[ $fail -eq 0 ]

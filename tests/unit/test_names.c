@@ -1,0 +1,136 @@
+/* Names: classes of calls and kernels, base names, interning. */
+#include "../testlib.h"
+#include "nsx/trace.h"
+#include "trace_load.h"
+
+static void test_call_classes(void **state)
+{
+	static const struct {
+		const char *api;
+		enum nsx_call_class cls;
+	} want[] = {
+		{"cudaLaunchKernel_v7000", NSX_CALL_LAUNCH},
+		{"cuLaunchKernelEx", NSX_CALL_LAUNCH},
+		{"cudaLaunchCooperativeKernel_v9000", NSX_CALL_LAUNCH},
+		{"cudaGraphLaunch_v10000", NSX_CALL_LAUNCH},
+		{"cudaLaunchHostFunc_v10000", NSX_CALL_OTHER},
+		{"cudaStreamSynchronize_v3020_ptsz", NSX_CALL_SYNC},
+		{"cuCtxSynchronize", NSX_CALL_SYNC},
+		{"cudaStreamWaitEvent_v3020", NSX_CALL_NONE},
+		{"cudaEventQuery", NSX_CALL_NONE},
+		{"cudaMemcpy_v3020", NSX_CALL_COPY},
+		{"cuMemcpyHtoD_v2", NSX_CALL_COPY},
+		{"cuMemcpyHtoDAsync_v2_ptsz", NSX_CALL_COPY_ASYNC},
+		{"cudaMemcpyAsync_v3020", NSX_CALL_COPY_ASYNC},
+		{"cudaFree_v3020", NSX_CALL_IMPLICIT_SYNC},
+		{"cudaFreeAsync_v11020", NSX_CALL_OTHER},
+		{"cuModuleLoadData", NSX_CALL_MODULE},
+		{"cuMemAlloc_v2", NSX_CALL_IMPLICIT_SYNC},
+		{"ncclAllReduce", NSX_CALL_OTHER},
+		{"", NSX_CALL_OTHER},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(want); i++) {
+		uint8_t flags = 0;
+
+		assert_int_equal(nsx_classify_call(want[i].api, &flags),
+				 want[i].cls);
+		assert_int_equal(!!(flags & NSX_CALL_GRAPH),
+				 strstr(want[i].api, "GraphLaunch") != NULL);
+	}
+}
+
+static void test_communication_kernels(void **state)
+{
+	static const struct {
+		const char *base;
+		enum nsx_comm_op op;
+	} want[] = {
+		{"ncclDevKernel_AllReduce_Sum_f32_RING_LL", NSX_COMM_ALLREDUCE},
+		{"ncclKernel_AllGather_RING_LL_Sum_int8_t", NSX_COMM_ALLGATHER},
+		{"ncclAllReduceRingKernel", NSX_COMM_ALLREDUCE},
+		{"ncclBroadcastRingKernel", NSX_COMM_BROADCAST},
+		{"ncclDevKernel_ReduceScatter_Sum_bf16_RING_LL",
+		 NSX_COMM_REDUCESCATTER},
+		{"ncclDevKernel_Reduce_Sum_f32", NSX_COMM_REDUCE},
+		{"ncclDevKernel_SendRecv", NSX_COMM_SENDRECV},
+		{"ncclSymkDevKernel_AllGather_ST", NSX_COMM_ALLGATHER},
+		{"rcclDevKernel_AllReduce", NSX_COMM_ALLREDUCE},
+		{"ncclSomethingNew", NSX_COMM_OTHER},
+		{"cross_device_reduce_1stage", NSX_COMM_OTHER},
+		{"my_nccl_like_gemm", NSX_COMM_NONE},
+		{"allreduce_grads", NSX_COMM_NONE},
+		{"dispatch_gemm", NSX_COMM_NONE},
+		{"", NSX_COMM_NONE},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(want); i++)
+		assert_int_equal(nsx_classify_comm(want[i].base, want[i].base),
+				 want[i].op);
+	assert_int_equal(nsx_classify_comm("dispatch",
+					   "void deep_ep::dispatch<8>(int)"),
+			 NSX_COMM_OTHER);
+}
+
+static void test_base_names(void **state)
+{
+	static const char *const want[][2] = {
+		{"void at::native::reduce_kernel<512, 1>(float*)",
+		 "reduce_kernel"},
+		{"gemm", "gemm"},
+		{"foo(int)", "foo"},
+		{"void (anonymous namespace)::k<int>(T)", "k"},
+		{"", ""},
+	};
+	size_t n;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(want); i++) {
+		const char *p = nsx_base_of(want[i][0], &n);
+
+		assert_int_equal(n, strlen(want[i][1]));
+		assert_memory_equal(p, want[i][1], n);
+	}
+}
+
+static void test_equal_strings_have_equal_ids(void **state)
+{
+	struct nsx_strings *s = nsx_strings_new();
+	struct nsx_err err;
+	nsx_str a, b, c;
+	char big[NSX_MAX_TEXT + 10];
+
+	(void)state;
+	assert_int_equal(nsx_strings_add(s, "one", 3, &a, &err), 0);
+	assert_int_equal(nsx_strings_add(s, "two", 3, &b, &err), 0);
+	assert_int_equal(nsx_strings_add(s, "one", 3, &c, &err), 0);
+	assert_int_equal(a, c);
+	assert_true(a && b && a != b);
+	assert_string_equal(nsx_str_text(s, b), "two");
+	assert_string_equal(nsx_str_text(s, 0), "");
+	assert_int_equal(nsx_strings_find(s, "two", 3), b);
+	assert_int_equal(nsx_strings_find(s, "six", 3), 0);
+	assert_int_equal(nsx_strings_add(s, "a\xff\0b", 4, &a, &err), 0);
+	assert_string_equal(nsx_str_text(s, a),
+			    "a\xef\xbf\xbd\xef\xbf\xbd" "b");
+	assert_int_equal(nsx_strings_repaired(s), 1);
+	memset(big, 'x', sizeof(big));
+	assert_int_equal(nsx_strings_add(s, big, sizeof(big), &a, &err), 0);
+	assert_int_equal(strlen(nsx_str_text(s, a)), NSX_MAX_TEXT);
+	assert_int_equal(nsx_strings_cut(s), 1);
+	nsx_strings_free(s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_call_classes),
+		cmocka_unit_test(test_communication_kernels),
+		cmocka_unit_test(test_base_names),
+		cmocka_unit_test(test_equal_strings_have_equal_ids),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,300 @@
+/* test_opt.c - the option parser, and that help and manual leave nothing out.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+#include "nsx/opt.h"
+
+struct target {
+	bool json;
+	const char *out;
+	int64_t threads;
+	double share;
+	int verbose;
+};
+
+static const struct nsx_opt opts[] = {
+    {'j', "json", NULL, NULL, NSX_O_FLAG, offsetof(struct target, json),
+     "as JSON"},
+    {'o', "out", "output", "DIR", NSX_O_STR, offsetof(struct target, out),
+     "where to"},
+    {0, "threads", NULL, "N", NSX_O_INT, offsetof(struct target, threads),
+     "how many"},
+    {0, "share", NULL, "X", NSX_O_REAL, offsetof(struct target, share),
+     "how much"},
+    {'v', "verbose", NULL, NULL, NSX_O_COUNT, offsetof(struct target, verbose),
+     "say more"},
+};
+static const struct nsx_cmd plain = {
+    .name = "plain",
+    .usage = "FILE",
+    .summary = "test",
+    .opts = opts,
+    .nopts = ARRAY_LEN(opts),
+};
+static const struct nsx_cmd wrapper = {
+    .name = "wrapper",
+    .usage = "-- COMMAND",
+    .summary = "test",
+    .opts = opts,
+    .nopts = ARRAY_LEN(opts),
+    .rest_is_command = true,
+};
+
+enum { MAX = 16 };
+
+struct given { /* one parse of a line split at blanks */
+	char line[256];
+	char *argv[MAX];
+	int argc, noperands, rc;
+	struct target t;
+	struct nsx_err err;
+};
+
+static struct given *parse(const struct nsx_cmd *cmd, const char *line)
+{
+	static struct given g;
+
+	memset(&g, 0, sizeof(g));
+	g.noperands = -1;
+	strcpy(g.line, line);
+	g.argv[g.argc++] = (char *)cmd->name;
+	for (char *w = strtok(g.line, " "); w; w = strtok(NULL, " "))
+		g.argv[g.argc++] = w;
+	g.rc = nsx_opt_parse(cmd, g.argc, g.argv, &g.t, &g.noperands, &g.err);
+	return &g;
+}
+
+static void check_operands(const struct given *g, const char *want)
+{
+	char got[256] = "";
+
+	assert_int_equal(g->rc, 0);
+	for (int i = 1; i <= g->noperands; i++) {
+		strcat(got, i > 1 ? " " : "");
+		strcat(got, g->argv[i]);
+	}
+	assert_string_equal(got, want);
+}
+
+static void test_each_kind_is_stored(void **state NSX_UNUSED)
+{
+	struct given *g = parse(&plain, "-j --out x --threads -3 --share 0.25 "
+					"-v --verbose");
+
+	assert_int_equal(g->rc, 0);
+	assert_true(g->t.json);
+	assert_string_equal(g->t.out, "x");
+	assert_int_equal(g->t.threads, -3);
+	assert_true(g->t.share == 0.25);
+	assert_int_equal(g->t.verbose, 2);
+	assert_int_equal(g->noperands, 0);
+}
+
+static void test_all_spellings_mean_the_same(void **state NSX_UNUSED)
+{
+	const char *lines[] = {"-o x",	     "-ox",	   "--out x", "--out=x",
+			       "--output x", "--output=x", "-jvvo x", "-jo x",
+			       "-o y -o x",  "-o x -- y"};
+
+	for (unsigned i = 0; i < ARRAY_LEN(lines); i++) {
+		struct given *g = parse(&plain, lines[i]);
+
+		assert_int_equal(g->rc, 0);
+		assert_string_equal(g->t.out, "x");
+	}
+	assert_string_equal(parse(&plain, "--out=a=b")->t.out, "a=b");
+	assert_string_equal(parse(&plain, "--out=")->t.out, "");
+	assert_string_equal(parse(&plain, "--out --json")->t.out, "--json");
+}
+
+static void test_operands_keep_their_order(void **state NSX_UNUSED)
+{
+	check_operands(parse(&plain, "a -j b --out c d"), "a b d");
+	check_operands(parse(&plain, "a -j -- -b --out c"), "a -b --out c");
+	check_operands(parse(&plain, "- -v"), "-");
+	check_operands(parse(&plain, ""), "");
+}
+
+static void test_a_wrapped_command_is_left_alone(void **state NSX_UNUSED)
+{
+	struct given *g = parse(&wrapper, "-j prog -v --out x");
+
+	check_operands(g, "prog -v --out x");
+	assert_true(g->t.json);
+	assert_int_equal(g->t.verbose, 0);
+	check_operands(parse(&wrapper, "-j -- prog -- -v"), "prog -- -v");
+	check_operands(parse(&wrapper, "-- -j"), "-j");
+}
+
+static void check_error(const char *line, const char *want)
+{
+	struct given *g = parse(&plain, line);
+
+	assert_int_equal(g->rc, NSX_E_USAGE);
+	assert_int_equal(g->noperands, -1);
+	assert_string_equal(g->err.msg, want);
+}
+
+static void test_errors_name_the_option(void **state NSX_UNUSED)
+{
+	check_error("--thread 3", "unknown option '--thread'; the nearest is "
+				  "'--threads'");
+	check_error("--outputs=3", "unknown option '--outputs'; the nearest is "
+				   "'--output'");
+	check_error("--zzzz", "unknown option '--zzzz'; see nsys-explain help "
+			      "plain");
+	check_error("-x", "unknown option '-x'; see nsys-explain help plain");
+	check_error("--json=1", "option '--json' takes no argument");
+	check_error("a --out", "option '--out' needs an argument: DIR");
+	check_error("-jo", "option '--out' needs an argument: DIR");
+	check_error("--threads 3x",
+		    "option '--threads' needs a whole number, not '3x'");
+	check_error("--threads=",
+		    "option '--threads' needs a whole number, not ''");
+	check_error("--threads 0.5",
+		    "option '--threads' needs a whole number, not '0.5'");
+	check_error("--threads 99999999999999999999",
+		    "option '--threads': '99999999999999999999' is out of "
+		    "range");
+	check_error("--share nan", "option '--share' needs a number, not "
+				   "'nan'");
+	check_error("--share 1e999",
+		    "option '--share': '1e999' is out of range");
+}
+
+static bool help_wanted(const struct nsx_cmd *cmd, const char *line)
+{
+	struct given g = {.argc = 1};
+
+	strcpy(g.line, line);
+	for (char *w = strtok(g.line, " "); w; w = strtok(NULL, " "))
+		g.argv[g.argc++] = w;
+	return nsx_opt_wants_help(cmd, g.argc, g.argv);
+}
+
+static void test_help_is_seen_where_it_is_ours(void **state NSX_UNUSED)
+{
+	assert_true(help_wanted(&plain, "a -j --help"));
+	assert_true(help_wanted(&plain, "-h"));
+	assert_false(help_wanted(&plain, "a -j"));
+	assert_false(help_wanted(&plain, "--out --help"));
+	assert_false(help_wanted(&plain, "-o -h"));
+	assert_false(help_wanted(&plain, "-- --help"));
+	assert_true(help_wanted(&wrapper, "-o x --help prog"));
+	assert_false(help_wanted(&wrapper, "-o x prog --help"));
+}
+
+/* What a writer wrote. Owner: the caller. */
+static char *text_of(void (*write)(FILE *out))
+{
+	char *text = NULL;
+	size_t n;
+	FILE *f = open_memstream(&text, &n);
+
+	write(f);
+	fclose(f);
+	return text;
+}
+
+static const struct nsx_cmd *subject;
+
+static void write_help(FILE *out)
+{
+	nsx_opt_help(subject, out);
+}
+
+static void check_lines(const char *text, size_t longest)
+{
+	for (; *text; text += strcspn(text, "\n") + 1)
+		assert_in_range(strcspn(text, "\n"), 0, longest);
+}
+
+/* "--a-b" as roff has it. */
+static void roff_name(char *to, const char *name)
+{
+	to += sprintf(to, "\\-\\-");
+	for (; *name; name++)
+		to += sprintf(to, *name == '-' ? "\\%c" : "%c", *name);
+}
+
+static void test_help_and_manual_tell_every_option(void **state NSX_UNUSED)
+{
+	char *manual = text_of(nsx_opt_manual), name[128];
+
+	for (unsigned i = 0; i < nsx_ncommands; i++) {
+		const struct nsx_cmd *cmd = nsx_commands[i];
+		char *help;
+
+		subject = cmd;
+		help = text_of(write_help);
+		for (unsigned k = 0; k < cmd->nopts; k++) {
+			sprintf(name, "--%s", cmd->opts[k].name);
+			assert_non_null(strstr(help, name));
+			roff_name(name, cmd->opts[k].name);
+			assert_non_null(strstr(manual, name));
+			assert_true((cmd->opts[k].arg != NULL) ==
+				    (cmd->opts[k].kind == NSX_O_STR ||
+				     cmd->opts[k].kind == NSX_O_INT ||
+				     cmd->opts[k].kind == NSX_O_REAL));
+		}
+		free(help);
+	}
+	free(manual);
+}
+
+static void test_overview_lists_the_commands(void **state NSX_UNUSED)
+{
+	char *text = text_of(nsx_opt_overview);
+
+	for (unsigned i = 0; i < nsx_ncommands; i++) {
+		assert_ptr_equal(nsx_cmd_find(nsx_commands[i]->name),
+				 nsx_commands[i]);
+		assert_non_null(strstr(text, nsx_commands[i]->summary));
+	}
+	assert_null(nsx_cmd_find("nothing"));
+	check_lines(text, 80);
+	free(text);
+}
+
+static bool is_option_taken(const struct nsx_cmd *cmd, unsigned upto,
+			    const struct nsx_opt *o)
+{
+	for (unsigned i = 0; i < upto; i++)
+		if (!strcmp(cmd->opts[i].name, o->name) ||
+		    (o->letter && cmd->opts[i].letter == o->letter))
+			return true;
+	return false;
+}
+
+static void test_no_option_stands_twice(void **state NSX_UNUSED)
+{
+	for (unsigned i = 0; i < nsx_ncommands; i++)
+		for (unsigned k = 0; k < nsx_commands[i]->nopts; k++)
+			assert_false(is_option_taken(
+			    nsx_commands[i], k, &nsx_commands[i]->opts[k]));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_each_kind_is_stored),
+	    cmocka_unit_test(test_all_spellings_mean_the_same),
+	    cmocka_unit_test(test_operands_keep_their_order),
+	    cmocka_unit_test(test_a_wrapped_command_is_left_alone),
+	    cmocka_unit_test(test_errors_name_the_option),
+	    cmocka_unit_test(test_help_is_seen_where_it_is_ours),
+	    cmocka_unit_test(test_help_and_manual_tell_every_option),
+	    cmocka_unit_test(test_overview_lists_the_commands),
+	    cmocka_unit_test(test_no_option_stands_twice),
+	};
+	const char *filter = getenv("NSX_TEST");
+
+	if (filter && *filter)
+		cmocka_set_test_filter(filter);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,155 @@
+/* Spans against a slow oracle: a bit per nanosecond of a short line. */
+#include "../testlib.h"
+#include "nsx/span.h"
+
+enum { LINE = 64, MOST = 12 };
+
+struct fixture {
+	struct nsx_arena *a;
+	struct nsx_err err;
+	uint64_t seed;
+};
+
+static uint64_t bits_of(const struct nsx_spans *s)
+{
+	uint64_t bits = 0;
+
+	for (size_t i = 0; i < s->n; i++)
+		for (int64_t t = s->v[i].start_ns; t < s->v[i].end_ns; t++)
+			bits |= UINT64_C(1) << t;
+	return bits;
+}
+
+static void assert_is_list(const struct nsx_spans *s)
+{
+	for (size_t i = 0; i < s->n; i++) {
+		assert_true(s->v[i].start_ns < s->v[i].end_ns);
+		if (i)
+			assert_true(s->v[i - 1].end_ns < s->v[i].start_ns);
+	}
+}
+
+/* A list from random spans that favour ties and touching ends; *bits is the
+ * oracle's union of them.
+ */
+static struct nsx_spans random_list(struct fixture *f, uint64_t *bits)
+{
+	size_t n = rnd(&f->seed) % MOST;
+	struct nsx_spans s;
+
+	s.v = nsx_arena_try_array(f->a, MOST, sizeof(*s.v), "spans", &f->err);
+	s.n = n;
+	for (size_t i = 0; i < n; i++) {
+		int64_t a = (int64_t)(rnd(&f->seed) % 16) * 4;
+		int64_t b = a + (int64_t)(rnd(&f->seed) % 4) * 4;
+
+		s.v[i].start_ns = a;
+		s.v[i].end_ns = NSX_MIN(LINE - 1, b);
+	}
+	*bits = bits_of(&s);
+	nsx_spans_normalise(&s);
+	return s;
+}
+
+static void test_set_operations_match_bits(void **state)
+{
+	struct fixture *f = *state;
+
+	for (int round = 0; round < 3000; round++) {
+		uint64_t bx, by;
+		struct nsx_spans x = random_list(f, &bx);
+		struct nsx_spans y = random_list(f, &by);
+		struct nsx_spans u, m, i, g;
+
+		assert_is_list(&x);
+		assert_true(bits_of(&x) == bx);
+		assert_int_equal(nsx_spans_union(f->a, &x, &y, &u, &f->err), 0);
+		assert_int_equal(nsx_spans_minus(f->a, &x, &y, &m, &f->err), 0);
+		assert_int_equal(nsx_spans_intersect(f->a, &x, &y, &i, &f->err),
+				 0);
+		assert_int_equal(nsx_spans_gaps(f->a, &x, 3, 60, &g, &f->err),
+				 0);
+		assert_is_list(&u);
+		assert_is_list(&m);
+		assert_is_list(&i);
+		assert_is_list(&g);
+		assert_true(bits_of(&u) == (bx | by));
+		assert_true(bits_of(&m) == (bx & ~by));
+		assert_true(bits_of(&i) == (bx & by));
+		assert_true(bits_of(&g) ==
+			    (~bx & ((UINT64_C(1) << 60) - (UINT64_C(1) << 3))));
+		assert_int_equal(nsx_spans_overlap(&x, &y),
+				 __builtin_popcountll(bx & by));
+		assert_int_equal(nsx_spans_overlap(&y, &x),
+				 nsx_spans_overlap(&x, &y));
+		assert_int_equal(nsx_spans_minus_total(&x, &y),
+				 __builtin_popcountll(bx & ~by));
+		nsx_arena_clear(f->a);
+	}
+}
+
+static void test_queries_match_bits(void **state)
+{
+	struct fixture *f = *state;
+
+	for (int round = 0; round < 3000; round++) {
+		uint64_t bits;
+		struct nsx_spans s = random_list(f, &bits);
+		int64_t *prefix;
+		size_t cursor = 0;
+
+		assert_int_equal(nsx_spans_prefix(f->a, &s, &prefix, &f->err),
+				 0);
+		for (int64_t a = 0; a < LINE - 4; a++) {
+			int64_t b = a + (int64_t)(rnd(&f->seed) % 4);
+			uint64_t want = bits & ((UINT64_C(1) << b) -
+						(UINT64_C(1) << a));
+
+			assert_int_equal(nsx_spans_within(&s, prefix, a, b),
+					 __builtin_popcountll(want));
+			assert_int_equal(nsx_spans_covered(&s, &cursor, a, b),
+					 __builtin_popcountll(want));
+		}
+		nsx_arena_clear(f->a);
+	}
+}
+
+static void test_splitting_a_span_changes_no_union(void **state)
+{
+	struct nsx_span whole[] = {{0, 10}}, split[] = {{5, 10}, {0, 5}};
+	struct nsx_spans a = {whole, 1}, b = {split, 2};
+
+	(void)state;
+	nsx_spans_normalise(&a);
+	nsx_spans_normalise(&b);
+	assert_int_equal(b.n, 1);
+	assert_int_equal(nsx_spans_total(&a), nsx_spans_total(&b));
+}
+
+static int setup(void **state)
+{
+	static struct fixture f;
+
+	f.a = nsx_arena_new();
+	f.seed = getenv("SEED") ? strtoull(getenv("SEED"), NULL, 10) : 41;
+	print_message("seed %llu\n", (unsigned long long)f.seed);
+	*state = &f;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	nsx_arena_free(((struct fixture *)*state)->a);
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_set_operations_match_bits),
+		cmocka_unit_test(test_queries_match_bits),
+		cmocka_unit_test(test_splitting_a_span_changes_no_union),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}

@@ -1,0 +1,72 @@
+#include "../testlib.h"
+#include "nsx/stat.h"
+
+static void test_quantile_interpolates(void **state)
+{
+	int64_t v[] = {40, 10, 30, 20};
+
+	(void)state;
+	assert_true(nsx_quantile(v, 4, 0.5) == 25);
+	assert_true(nsx_quantile(v, 4, 0) == 10);
+	assert_true(nsx_quantile(v, 4, 1) == 40);
+	assert_true(nsx_quantile(v, 1, 0.9) == (double)v[0]);
+}
+
+/* Against a full sort, on samples with many ties. */
+static void test_quantiles_match_a_full_sort(void **state)
+{
+	static const double qs[] = {0, 0.25, 0.5, 0.9, 0.99, 1};
+	uint64_t seed = 41;
+	int64_t a[500], b[500];
+	double got[6];
+
+	(void)state;
+	for (int round = 0; round < 400; round++) {
+		size_t n = 1 + rnd(&seed) % 500;
+		uint64_t range = 1 + rnd(&seed) % 1000;
+
+		for (size_t i = 0; i < n; i++)
+			a[i] = b[i] = (int64_t)(rnd(&seed) % range) - 300;
+		qsort(b, n, sizeof(*b), nsx_cmp_i64);
+		nsx_quantiles(a, n, qs, 6, got);
+		for (int q = 0; q < 6; q++) {
+			double pos = (double)(n - 1) * qs[q];
+			size_t k = (size_t)pos;
+			double want = (double)b[k];
+
+			if (k + 1 < n)
+				want += (pos - (double)k) *
+					(double)(b[k + 1] - b[k]);
+			assert_true(got[q] == want);
+		}
+	}
+}
+
+static void test_stddev_is_of_the_sample(void **state)
+{
+	int64_t v[] = {2, 4, 4, 4, 5, 5, 7, 9};
+
+	(void)state;
+	assert_true(nsx_stddev(v, 8) > 2.138 && nsx_stddev(v, 8) < 2.139);
+	assert_true(nsx_stddev(v, 1) != nsx_stddev(v, 1));
+}
+
+static void test_sums_stop_at_the_edge(void **state)
+{
+	(void)state;
+	assert_true(nsx_add_sat(INT64_MAX, 1) == INT64_MAX);
+	assert_true(nsx_add_sat(INT64_MIN, -1) == INT64_MIN);
+	assert_true(nsx_add_sat(3, -5) == -2);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_quantile_interpolates),
+		cmocka_unit_test(test_quantiles_match_a_full_sort),
+		cmocka_unit_test(test_stddev_is_of_the_sample),
+		cmocka_unit_test(test_sums_stop_at_the_edge),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
