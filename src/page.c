@@ -28,8 +28,9 @@ struct nsx_pagescan {
 	struct nsx_wants wants;
 	struct nsx_leaves leaves;
 	unsigned nparts;
-	pthread_mutex_t lock; /* guards the two below */
+	pthread_mutex_t lock; /* guards the rest */
 	bool is_counted;
+	struct nsx_err count_err; /* why that failed */
 	size_t rows[NSX_MAX_THREADS];
 };
 
@@ -189,37 +190,42 @@ static int batch_init(const struct nsx_pagescan *s, struct batch *b,
 }
 
 /* Counting ---------------------------------------------------------------*/
-/* Up to the first page that cannot be read: there the run will end, too. */
+static bool is_leaf(const struct nsx_pagescan *s, const uint8_t *page)
+{
+	return page[0] == NSX_PAGE_LEAF &&
+	       nsx_page_cells(page) <= s->f->usable / 2;
+}
+
+/* Up to the first page that is no good: there the run will end, too. */
 static int count_part(void *ctx, size_t part, struct nsx_err *err)
 {
 	struct nsx_pagescan *s = ctx;
 	size_t i = part_begin(s, part), end = part_begin(s, part + 1);
-	const uint8_t *page;
 	struct batch b;
+	size_t rows = 0;
 	int rc = batch_init(s, &b, end - i, err);
 
 	for (; !rc && i < end; i++) {
-		page = get_leaf(s, &b, i, end, err);
-		if (!page)
+		const uint8_t *page = get_leaf(s, &b, i, end, err);
+
+		if (!page || !is_leaf(s, page))
 			break;
-		s->rows[part] +=
-		    NSX_MIN(nsx_page_cells(page), s->f->usable / 2);
+		rows += nsx_page_cells(page);
 	}
+	s->rows[part] = rows;
 	free(b.bytes);
 	return rc;
 }
 
 size_t nsx_pagescan_rows(struct nsx_pagescan *s, unsigned part)
 {
-	struct nsx_err err;
 	size_t rows;
 
 	pthread_mutex_lock(&s->lock);
-	if (!s->is_counted) {
+	if (!s->is_counted &&
+	    nsx_par(s->nparts, s->nparts, count_part, s, &s->count_err))
 		memset(s->rows, 0, sizeof(s->rows));
-		s->is_counted =
-		    !nsx_par(s->nparts, s->nparts, count_part, s, &err);
-	}
+	s->is_counted = true;
 	rows = s->rows[part];
 	pthread_mutex_unlock(&s->lock);
 	return rows;
@@ -227,23 +233,27 @@ size_t nsx_pagescan_rows(struct nsx_pagescan *s, unsigned part)
 
 /* Reading ----------------------------------------------------------------*/
 /* What a reader may have made room for: a file that is written to while it is
- * read must not give more.
+ * read must not give more.  Errors: that of counting.
  */
-static size_t rows_promised(struct nsx_pagescan *s, unsigned part)
+static int rows_promised(struct nsx_pagescan *s, unsigned part, size_t *ret,
+			 struct nsx_err *err)
 {
-	size_t rows;
+	int rc;
 
 	pthread_mutex_lock(&s->lock);
-	rows = s->is_counted ? s->rows[part] : SIZE_MAX;
+	*ret = s->is_counted ? s->rows[part] : SIZE_MAX;
+	rc = s->count_err.rc;
+	if (rc)
+		*err = s->count_err;
 	pthread_mutex_unlock(&s->lock);
-	return rows;
+	return rc;
 }
 
 static int read_leaf(const struct nsx_pagescan *s, struct nsx_decoder *d,
 		     const uint8_t *page, uint32_t number, size_t *left,
 		     nsx_row_fn fn, void *ctx, struct nsx_err *err)
 {
-	if (nsx_page_cells(page) > *left)
+	if (is_leaf(s, page) && nsx_page_cells(page) > *left)
 		return nsx_page_damaged(err, s->table, number,
 					"the file changed while it was read");
 	*left -= nsx_page_cells(page);
@@ -254,11 +264,15 @@ int nsx_pagescan_run(struct nsx_pagescan *s, unsigned part, nsx_row_fn fn,
 		     void *ctx, struct nsx_err *err)
 {
 	size_t i = part_begin(s, part), end = part_begin(s, part + 1U);
-	struct nsx_decoder *d = nsx_decoder_new(s->f, &s->wants, s->table, err);
-	size_t left = rows_promised(s, part);
+	struct nsx_decoder *d;
 	struct batch b = {0};
-	int rc = d ? batch_init(s, &b, end - i, err) : err->rc;
+	size_t left;
+	int rc = rows_promised(s, part, &left, err);
 
+	if (rc)
+		return rc;
+	d = nsx_decoder_new(s->f, &s->wants, s->table, err);
+	rc = d ? batch_init(s, &b, end - i, err) : err->rc;
 	for (; !rc && i < end; i++) {
 		const uint8_t *page = get_leaf(s, &b, i, end, err);
 

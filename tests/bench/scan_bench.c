@@ -5,6 +5,9 @@
  * backend on two, and its planning and counting.  Prints medians in
  * nanoseconds a row and ratios to the floor.  With DROP=1 in the environment
  * the file is dropped from the page cache before each.
+ *
+ *	make && cc -O2 -D_GNU_SOURCE -Iinclude -o build/scan_bench \
+ *		tests/bench/scan_bench.c build/libnsx.a -lsqlite3 -lpthread
  */
 #include <fcntl.h>
 #include <sqlite3.h>

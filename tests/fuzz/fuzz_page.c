@@ -3,7 +3,6 @@
  * The first byte chooses page size and reserved tail; the rest are the pages,
  * the second of which is the root.  The file header is made good, so that the
  * bytes meet the tree and the records, not the header check.
- * With another compiler than clang: files named as arguments are replayed.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -104,20 +103,3 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
 	close(fd);
 	return 0;
 }
-
-#ifndef __clang__
-int main(int argc, char **argv)
-{
-	for (int i = 1; i < argc; i++) {
-		static uint8_t bytes[1 << 20];
-		FILE *in = fopen(argv[i], "rb");
-
-		if (!in)
-			return 1;
-		LLVMFuzzerTestOneInput(bytes,
-				       fread(bytes, 1, sizeof(bytes), in));
-		fclose(in);
-	}
-	return 0;
-}
-#endif

@@ -4,21 +4,15 @@
 #ifndef SCAN_COMPARE_H
 #define SCAN_COMPARE_H
 
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sqlite3.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include "nsx/par.h"
 #include "nsx/scan.h"
+#include "../testlib.h"
 
 /* What came of one scan: its rows as text, in order. */
 struct outcome {

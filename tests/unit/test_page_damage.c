@@ -10,8 +10,7 @@ static uint64_t seed = 1;
 
 static uint32_t dice(uint32_t n)
 {
-	seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407;
-	return n ? (uint32_t)(seed >> 33) % n : 0;
+	return n ? (uint32_t)(rnd(&seed) >> 33) % n : 0;
 }
 
 struct image {
