@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "nsx/db.h"
+#include "page_file.h"
 #include "sniff.h"
 
 struct nsx_db {
@@ -24,6 +25,8 @@ struct nsx_db {
 	const char *warning;
 	struct nsx_table_info *tables;
 	size_t ntables;
+	struct nsx_pagefile *pages; /* opened by the first scan */
+	bool no_pages;
 };
 
 struct nsx_stmt {
@@ -122,7 +125,7 @@ static int on_progress(void *unused)
 
 static void set_limits(sqlite3 *h)
 {
-	sqlite3_limit(h, SQLITE_LIMIT_LENGTH, 64 * 1024 * 1024);
+	sqlite3_limit(h, SQLITE_LIMIT_LENGTH, NSX_MAX_CELL);
 	sqlite3_limit(h, SQLITE_LIMIT_SQL_LENGTH, 1024 * 1024);
 	sqlite3_limit(h, SQLITE_LIMIT_COLUMN, 2000);
 	sqlite3_limit(h, SQLITE_LIMIT_EXPR_DEPTH, 200);
@@ -178,6 +181,31 @@ static const char *column_text(sqlite3_stmt *s, int col, struct nsx_arena *a)
 	return t ? nsx_arena_strdup(a, t) : "";
 }
 
+/* Whether the primary key of t is an index: then it is not the row id. So it
+ * is with INTEGER PRIMARY KEY DESC.
+ */
+static int has_key_index(struct nsx_db *db, const struct nsx_table_info *t,
+			 bool *ret, struct nsx_err *err)
+{
+	NSX_AT_EXIT(nsx_stmt_done) struct nsx_stmt *s = NULL;
+	struct nsx_buf sql = {0};
+	int rc;
+
+	nsx_buf_adds(&sql, "PRAGMA main.index_list(");
+	nsx_sql_name(&sql, t->name);
+	nsx_buf_adds(&sql, ")");
+	rc = nsx_db_prepare(db, sql.p, &s, err);
+	nsx_buf_done(&sql);
+	*ret = false;
+	while (!rc && (rc = nsx_step(s, err)) == 1) {
+		const unsigned char *origin = sqlite3_column_text(s->handle, 3);
+
+		*ret = *ret || (origin && !strcmp((const char *)origin, "pk"));
+		rc = 0;
+	}
+	return rc;
+}
+
 /* Fills the columns of t from PRAGMA table_xinfo. */
 static int read_columns(struct nsx_db *db, struct nsx_table_info *t,
 			struct nsx_err *err)
@@ -216,8 +244,14 @@ static int read_columns(struct nsx_db *db, struct nsx_table_info *t,
 	}
 	if (rc < 0)
 		return rc;
-	if (nkeys == 1 && !strcasecmp(cols[key].type, "INTEGER"))
-		cols[key].is_rowid = true;
+	if (nkeys == 1 && !strcasecmp(cols[key].type, "INTEGER")) {
+		bool has_index;
+
+		rc = has_key_index(db, t, &has_index, err);
+		if (rc)
+			return rc;
+		cols[key].is_rowid = !has_index;
+	}
 	t->ncolumns = n;
 	t->columns = nsx_arena_get(db->arena, n * sizeof(*cols));
 	if (n)
@@ -281,6 +315,20 @@ static int read_catalogue(struct nsx_db *db, struct nsx_err *err)
 	return rc < 0 ? nsx_wrap(err, "cannot read '%s'", db->path) : 0;
 }
 
+void nsx_db_force_sqlite(struct nsx_db *db)
+{
+	db->no_pages = true;
+}
+
+const struct nsx_pagefile *nsx_db_pages(struct nsx_db *db)
+{
+	if (!db->pages && !db->no_pages) {
+		db->pages = nsx_pagefile_open(db->path, db->size);
+		db->no_pages = !db->pages;
+	}
+	return db->no_pages ? NULL : db->pages;
+}
+
 int nsx_db_clone(const struct nsx_db *from, struct nsx_db **ret,
 		 struct nsx_err *err)
 {
@@ -332,6 +380,7 @@ void nsx_db_close(struct nsx_db *db)
 	if (!db)
 		return;
 	sqlite3_close(db->handle);
+	nsx_pagefile_close(db->pages);
 	nsx_arena_free(db->arena);
 }
 

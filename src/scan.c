@@ -1,15 +1,13 @@
-/* scan.c - plans a scan and picks its backend.
- *
- * The SQLite backend divides the range of row ids evenly and reads each part
- * on a connection of its own.
+/* scan.c - picks the backend of a scan: pages where they can be read, else
+ * SQLite.
  */
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include "nsx/scan.h"
+#include "page.h"
 #include "scan_sqlite.h"
 
 struct nsx_scan {
+	struct nsx_pagescan *page; /* or NULL */
 	struct nsx_sqlscan *sql;
 };
 
@@ -22,7 +20,10 @@ int nsx_scan_open(struct nsx_db *db, const struct nsx_table_info *t,
 
 	if (!s)
 		return err->rc;
-	rc = nsx_sqlscan_open(db, t, columns, ncolumns, nparts, &s->sql, err);
+	rc = nsx_pagescan_open(db, t, columns, ncolumns, nparts, &s->page, err);
+	if (!rc && !s->page)
+		rc = nsx_sqlscan_open(db, t, columns, ncolumns, nparts,
+				      &s->sql, err);
 	if (rc) {
 		free(s);
 		return rc;
@@ -35,30 +36,33 @@ void nsx_scan_close(struct nsx_scan *s)
 {
 	if (!s)
 		return;
+	nsx_pagescan_close(s->page);
 	nsx_sqlscan_close(s->sql);
 	free(s);
 }
 
 unsigned nsx_scan_parts(const struct nsx_scan *s)
 {
-	return nsx_sqlscan_parts(s->sql);
+	return s->page ? nsx_pagescan_parts(s->page) :
+			 nsx_sqlscan_parts(s->sql);
 }
 
 size_t nsx_scan_rows(const struct nsx_scan *s, unsigned part)
 {
-	return nsx_sqlscan_rows(s->sql, part);
+	return s->page ? nsx_pagescan_rows(s->page, part) :
+			 nsx_sqlscan_rows(s->sql, part);
 }
 
 const char *nsx_scan_backend(const struct nsx_scan *s)
 {
-	(void)s;
-	return "sqlite";
+	return s->page ? "page" : "sqlite";
 }
 
 int nsx_scan_run(struct nsx_scan *s, unsigned part, nsx_row_fn fn, void *ctx,
 		 struct nsx_err *err)
 {
-	return nsx_sqlscan_run(s->sql, part, fn, ctx, err);
+	return s->page ? nsx_pagescan_run(s->page, part, fn, ctx, err) :
+			 nsx_sqlscan_run(s->sql, part, fn, ctx, err);
 }
 
 int nsx_scan_all(struct nsx_scan *s, nsx_row_fn fn, void *ctx,

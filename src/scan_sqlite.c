@@ -13,19 +13,33 @@ struct part {
 
 struct nsx_sqlscan {
 	struct nsx_db *db;
+	const char *table;
 	char *select; /* without the range */
-	bool has_rowid;
+	const char *rowid; /* what the row id is called here, or NULL */
 	unsigned ncolumns, nparts;
 	struct part parts[NSX_MAX_THREADS];
 };
 
+/* A column may hide a name of the row id; there are three. */
+static const char *rowid_name(const struct nsx_table_info *t)
+{
+	static const char *const names[] = {"rowid", "_rowid_", "oid"};
+
+	if (!t->is_plain || !strcmp(t->what, "table without rowid"))
+		return NULL;
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		if (nsx_column_find(t, names[i]) < 0)
+			return names[i];
+	return NULL;
+}
+
 static char *make_select(const struct nsx_table_info *t,
 			 const char *const *columns, unsigned ncolumns,
-			 bool has_rowid)
+			 const char *rowid)
 {
 	struct nsx_buf b = {0};
 
-	nsx_buf_adds(&b, has_rowid ? "SELECT rowid" : "SELECT 0");
+	nsx_buf_printf(&b, "SELECT %s", rowid ? rowid : "0");
 	for (unsigned i = 0; i < ncolumns; i++) {
 		nsx_buf_adds(&b, ", ");
 		if (columns[i])
@@ -33,8 +47,10 @@ static char *make_select(const struct nsx_table_info *t,
 		else
 			nsx_buf_adds(&b, "NULL");
 	}
+	/* Rows in the order of the table, not in that of an index. */
 	nsx_buf_adds(&b, " FROM main.");
 	nsx_sql_name(&b, t->name);
+	nsx_buf_adds(&b, " NOT INDEXED");
 	return b.p; /* becomes the scan's */
 }
 
@@ -57,32 +73,34 @@ static int query_one_row(struct nsx_db *db, const char *sql, int64_t *ret,
 }
 
 /* count(*), and with a row id also its least and greatest value. */
-static int measure(struct nsx_sqlscan *s, const char *table, int64_t *ret,
-		   struct nsx_err *err)
+static int measure(struct nsx_sqlscan *s, int64_t *ret, struct nsx_err *err)
 {
 	struct nsx_buf b = {0};
 	int rc;
 
-	nsx_buf_adds(&b, s->has_rowid ?
-				 "SELECT count(*), min(rowid), max(rowid)" :
-				 "SELECT count(*), 0, 0");
+	if (s->rowid)
+		nsx_buf_printf(&b, "SELECT count(*), min(%s), max(%s)",
+			       s->rowid, s->rowid);
+	else
+		nsx_buf_adds(&b, "SELECT count(*), 0, 0");
 	nsx_buf_adds(&b, " FROM main.");
-	nsx_sql_name(&b, table);
+	nsx_sql_name(&b, s->table);
+	nsx_buf_adds(&b, " NOT INDEXED");
 	rc = query_one_row(s->db, b.p, ret, 3, err);
 	nsx_buf_done(&b);
 	return rc;
 }
 
-static int count_part(struct nsx_sqlscan *s, const char *table,
-		      struct part *p, struct nsx_err *err)
+static int count_part(struct nsx_sqlscan *s, struct part *p,
+		      struct nsx_err *err)
 {
 	struct nsx_buf b = {0};
 	int64_t n;
 	int rc;
 
 	nsx_buf_adds(&b, "SELECT count(*) FROM main.");
-	nsx_sql_name(&b, table);
-	nsx_buf_printf(&b, " WHERE rowid BETWEEN %lld AND %lld",
+	nsx_sql_name(&b, s->table);
+	nsx_buf_printf(&b, " WHERE %s BETWEEN %lld AND %lld", s->rowid,
 		       (long long)p->first, (long long)p->last);
 	rc = query_one_row(s->db, b.p, &n, 1, err);
 	nsx_buf_done(&b);
@@ -90,11 +108,10 @@ static int count_part(struct nsx_sqlscan *s, const char *table,
 	return rc;
 }
 
-static int plan(struct nsx_sqlscan *s, const char *table, unsigned nparts,
-		struct nsx_err *err)
+static int plan(struct nsx_sqlscan *s, unsigned nparts, struct nsx_err *err)
 {
-	int64_t m[3], step;
-	int rc = measure(s, table, m, err);
+	int64_t m[3], span, step;
+	int rc = measure(s, m, err);
 
 	if (rc)
 		return rc;
@@ -102,15 +119,15 @@ static int plan(struct nsx_sqlscan *s, const char *table, unsigned nparts,
 	s->parts[0] = (struct part){m[1], m[2], (size_t)m[0]};
 	nparts = (unsigned)NSX_MIN(nparts, m[0] / ROWS_WORTH_A_PART);
 	nparts = NSX_MIN(nparts, NSX_MAX_THREADS);
-	if (!s->has_rowid || nparts < 2 || m[2] - m[1] < 0)
+	if (!s->rowid || nparts < 2 || __builtin_sub_overflow(m[2], m[1], &span))
 		return 0;
-	step = (m[2] - m[1]) / nparts;
+	step = span / nparts;
 	for (unsigned i = 0; !rc && i < nparts; i++) {
 		struct part *p = &s->parts[i];
 
 		p->first = m[1] + i * step + (i > 0);
 		p->last = i + 1 == nparts ? m[2] : m[1] + (i + 1) * step;
-		rc = count_part(s, table, p, err);
+		rc = count_part(s, p, err);
 	}
 	s->nparts = nparts;
 	return rc;
@@ -128,9 +145,10 @@ int nsx_sqlscan_open(struct nsx_db *db, const struct nsx_table_info *t,
 		return err->rc;
 	s->db = db;
 	s->ncolumns = ncolumns;
-	s->has_rowid = t->is_plain && strcmp(t->what, "table without rowid");
-	s->select = make_select(t, columns, ncolumns, s->has_rowid);
-	rc = plan(s, t->name, nparts, err);
+	s->table = t->name;
+	s->rowid = rowid_name(t);
+	s->select = make_select(t, columns, ncolumns, s->rowid);
+	rc = plan(s, nparts, err);
 	if (rc) {
 		nsx_sqlscan_close(s);
 		return rc;
@@ -157,13 +175,19 @@ size_t nsx_sqlscan_rows(const struct nsx_sqlscan *s, unsigned part)
 	return s->parts[part].rows;
 }
 
-static int read_rows(struct nsx_sqlscan *s, struct nsx_stmt *stmt,
+/* At most `left` rows: a damaged table may give more than it counts. */
+static int read_rows(struct nsx_sqlscan *s, struct nsx_stmt *stmt, size_t left,
 		     nsx_row_fn fn, void *ctx, struct nsx_err *err)
 {
-	struct nsx_val v[NSX_MAX_COLUMNS];
+	struct nsx_val v[NSX_MAX_COLUMNS + 1];
 	int rc;
 
 	while ((rc = nsx_step(stmt, err)) == 1) {
+		if (!left--)
+			return nsx_fail(err, NSX_E_DATA,
+					"cannot read table '%s': damaged: it "
+					"has more rows than it counts",
+					s->table);
 		for (unsigned i = 0; i <= s->ncolumns; i++)
 			nsx_read_val(stmt, (int)i, &v[i]);
 		rc = fn(ctx, v[0].u.i, v + 1, err);
@@ -186,11 +210,11 @@ int nsx_sqlscan_run(struct nsx_sqlscan *s, unsigned part, nsx_row_fn fn,
 		return rc;
 	nsx_buf_adds(&b, s->select);
 	if (s->nparts > 1)
-		nsx_buf_printf(&b, " WHERE rowid BETWEEN %lld AND %lld",
+		nsx_buf_printf(&b, " WHERE %s BETWEEN %lld AND %lld", s->rowid,
 			       (long long)p->first, (long long)p->last);
 	rc = nsx_db_prepare(db, b.p, &stmt, err);
 	if (!rc)
-		rc = read_rows(s, stmt, fn, ctx, err);
+		rc = read_rows(s, stmt, p->rows, fn, ctx, err);
 	nsx_stmt_done(&stmt);
 	nsx_buf_done(&b);
 	nsx_db_close(db);

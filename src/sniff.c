@@ -54,7 +54,7 @@ static int refuse(const char *path, const unsigned char *head, size_t n,
 			path, text ? "a text file" : "a binary file");
 }
 
-static bool exists_beside(const char *path, const char *suffix)
+bool nsx_file_beside(const char *path, const char *suffix)
 {
 	struct nsx_buf b = {0};
 	struct stat st;
@@ -87,11 +87,11 @@ static void look_for_trouble(const char *path, const unsigned char *head,
 			 "the file is cut: %lld of %lld bytes are there; "
 			 "what lies beyond is missing from this report",
 			 (long long)ret->size, (long long)want);
-	else if (exists_beside(path, "-wal"))
+	else if (nsx_file_beside(path, "-wal"))
 		snprintf(ret->warning, sizeof(ret->warning),
 			 "a write-ahead log lies beside the file and was not "
 			 "read: a writer has not finished");
-	else if (exists_beside(path, "-journal"))
+	else if (nsx_file_beside(path, "-journal"))
 		snprintf(ret->warning, sizeof(ret->warning),
 			 "a rollback journal lies beside the file: its writer "
 			 "was interrupted, the content may be inconsistent");

@@ -15,4 +15,7 @@ struct nsx_sniff {
 int nsx_sniff_file(const char *path, struct nsx_sniff *ret,
 		   struct nsx_err *err);
 
+/* Whether a file with the name path + suffix is there and not empty. */
+bool nsx_file_beside(const char *path, const char *suffix);
+
 #endif

@@ -29,6 +29,7 @@ enum {
 	NSX_MAX_MD_ROWS = 15,	   /* default rows of a table in Markdown */
 	NSX_MAX_FINDINGS = 10,	   /* findings in a report               */
 	NSX_MAX_COLUMNS = 256,	   /* columns of one table               */
+	NSX_MAX_CELL = 64 << 20,   /* bytes read of one cell             */
 };
 
 /* Instants outside +-NSX_TIME_MAX are defects: the difference and the sum of

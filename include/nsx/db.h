@@ -41,6 +41,15 @@ void nsx_db_close(struct nsx_db *db); /* NULL is fine */
 int nsx_db_clone(const struct nsx_db *db, struct nsx_db **ret,
 		 struct nsx_err *err);
 
+/* From now on scans of db go through SQLite only: for comparing. */
+void nsx_db_force_sqlite(struct nsx_db *db);
+
+/* The file as numbered pages (page_file.h), for the page backend of scan.h;
+ * NULL where the file is better left to SQLite.  Owner: db.
+ */
+struct nsx_pagefile;
+const struct nsx_pagefile *nsx_db_pages(struct nsx_db *db);
+
 const char *nsx_db_path(const struct nsx_db *db);
 int64_t nsx_db_size(const struct nsx_db *db); /* bytes of the file */
 const char *nsx_db_sqlite_version(void);

@@ -4,7 +4,8 @@
  * of rows each, so that readers can fill preallocated columns side by side.
  * Parts may be read by different threads at the same time. Two backends: a
  * decoder of table leaf pages (page.h), and SQLite for whatever that one does
- * not take (nsx_scan_backend tells).  Both give the same cells.
+ * not take (nsx_scan_backend tells).  Both give the same cells, except that a
+ * cell over NSX_MAX_CELL is cut by the first and fails with the second.
  */
 #ifndef NSX_SCAN_H
 #define NSX_SCAN_H
@@ -29,7 +30,11 @@ int nsx_scan_open(struct nsx_db *db, const struct nsx_table_info *t,
 void nsx_scan_close(struct nsx_scan *s);
 
 unsigned nsx_scan_parts(const struct nsx_scan *s);
-/* An upper bound of the rows of a part; exact where the table is sound. */
+/* An upper bound of the rows of a part; exact where the table is sound.  Once
+ * asked for, nsx_scan_run never delivers more, whatever happens to the file.
+ * Cost: the first call looks at the head of every page, the parts side by
+ * side on threads; who only folds rows should not ask.
+ */
 size_t nsx_scan_rows(const struct nsx_scan *s, unsigned part);
 const char *nsx_scan_backend(const struct nsx_scan *s); /* "page", "sqlite" */
 

@@ -1,0 +1,530 @@
+/* test_page.c - the page decoder gives the cells that SQLite gives. */
+#include "scan_compare.h"
+#include <dirent.h>
+
+/* Makes a database from sql and compares all its tables; `taken` tables are
+ * expected to be read by pages.
+ */
+static void check(const char *sql, unsigned taken)
+{
+	char *path = scratch("made.sqlite");
+
+	make_db(path, sql);
+	for (unsigned nparts = 1; nparts <= 5; nparts += 2)
+		assert_int_equal(compare_file(path, nparts), taken);
+	unlink(path);
+}
+
+/* A table of all kinds of cells, n rows of it. */
+#define MIXED                                                                  \
+	"CREATE TABLE t(a INTEGER, b REAL, c TEXT, d BLOB, e, f INT);"         \
+	"WITH RECURSIVE r(i) AS (SELECT 0 UNION ALL SELECT i+1 FROM r "        \
+	"WHERE i < %d) INSERT INTO t SELECT "                                  \
+	"CASE i %% 7 WHEN 0 THEN NULL ELSE (i*i*i) << (i %% 45) END,"          \
+	"CASE i %% 3 WHEN 0 THEN i ELSE i * 0.37 END,"                         \
+	"CASE i %% 5 WHEN 0 THEN NULL ELSE substr('abcdefghijklmnop',"         \
+	"i %% 11, i %% 13) END, zeroblob(i %% 9), CASE i %% 4 WHEN 0 THEN i "  \
+	"WHEN 1 THEN i / 3.0 WHEN 2 THEN 'x' || i ELSE x'00ff10' END,"         \
+	"i %% 3 FROM r;"
+
+static void test_page_sizes(void **state)
+{
+	(void)state;
+	for (int size = 512; size <= 65536; size *= 2)
+		for (int vacuum = 0; vacuum <= 2; vacuum++) {
+			char sql[2048];
+
+			snprintf(
+			    sql, sizeof(sql),
+			    "PRAGMA page_size=%d;PRAGMA auto_vacuum=%d;" MIXED,
+			    size, vacuum, 20000);
+			check(sql, 1);
+		}
+}
+
+static void test_integers_of_every_width(void **state)
+{
+	struct nsx_buf b = {0};
+
+	(void)state;
+	nsx_buf_adds(&b, "CREATE TABLE t(a INTEGER, b REAL, c);");
+	for (int bits = 0; bits < 64; bits++)
+		for (int d = -1; d <= 1; d++) {
+			int64_t x = (int64_t)((UINT64_C(1) << bits) + d);
+
+			nsx_buf_printf(
+			    &b, "INSERT INTO t VALUES(%lld,%lld,%lld);",
+			    (long long)x, (long long)x, (long long)~x);
+		}
+	nsx_buf_adds(&b, "INSERT INTO t VALUES(0.5, 9e999, -9e999),"
+			 "(1e300, -0.0, 5e-324), (-0.0, 2.0, -3.0);");
+	check(b.p, 1);
+	nsx_buf_done(&b);
+}
+
+static void test_affinities(void **state)
+{
+	(void)state;
+	check("CREATE TABLE t(a REAL, b DOUBLE PRECISION, c FLOAT, "
+	      "d FLOATING POINT, e NUMERIC, f, g BLOB, h CHARREAL, "
+	      "i REALBLOB, j DECIMAL(10,5), k 'double');"
+	      "INSERT INTO t VALUES(1,1,1,1,1,1,1,1,1,1,1),"
+	      "(0,0,0,0,0,0,0,0,0,0,0), (-70000,-70000,-70000,-70000,-70000,"
+	      "-70000,-70000,-70000,-70000,-70000,-70000),"
+	      "('x','x','x','x','x','x','x','x','x','x','x'),"
+	      "(1.5,1.5,1.5,1.5,1.5,1.5,1.5,1.5,1.5,1.5,1.5);",
+	      1);
+}
+
+static void test_added_columns(void **state)
+{
+	(void)state;
+	check("CREATE TABLE t(a INTEGER, b TEXT);"
+	      "INSERT INTO t VALUES(1,'x'),(2,NULL);"
+	      "ALTER TABLE t ADD COLUMN c;"
+	      "ALTER TABLE t ADD COLUMN d INTEGER DEFAULT 7;"
+	      "ALTER TABLE t ADD COLUMN e INTEGER DEFAULT -9223372036854775808;"
+	      "ALTER TABLE t ADD COLUMN f REAL DEFAULT 7;"
+	      "ALTER TABLE t ADD COLUMN g TEXT DEFAULT 'it''s';"
+	      "ALTER TABLE t ADD COLUMN h DEFAULT '';"
+	      "ALTER TABLE t ADD COLUMN i DEFAULT NULL;"
+	      "ALTER TABLE t ADD COLUMN j DEFAULT (12);"
+	      "ALTER TABLE t ADD COLUMN k NUMERIC NOT NULL DEFAULT -1;"
+	      "INSERT INTO t(a) VALUES(3);"
+	      "ALTER TABLE t ADD COLUMN l INTEGER DEFAULT 4;"
+	      "INSERT INTO t(a,l) VALUES(4,5);",
+	      1);
+}
+
+/* What is not worth understanding is SQLite's to read. */
+static void test_other_defaults_go_to_sqlite(void **state)
+{
+	static const char *const defaults[] = {
+	    "REAL DEFAULT 1.5",
+	    "BLOB DEFAULT x'01'",
+	    "TEXT DEFAULT 5",
+	    "INTEGER DEFAULT '5'",
+	    "DEFAULT TRUE",
+	    "DEFAULT \"abc\"",
+	    "DEFAULT 0x10",
+	    "NUM DEFAULT 'it'",
+	    "DEFAULT +5",
+	    "REAL DEFAULT '7'",
+	    "DEFAULT 99999999999999999999",
+	};
+	char sql[512];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(defaults); i++) {
+		snprintf(sql, sizeof(sql),
+			 "CREATE TABLE t(a); INSERT INTO t VALUES(1);"
+			 "ALTER TABLE t ADD COLUMN b %s;"
+			 "INSERT INTO t VALUES(2,3)",
+			 defaults[i]);
+		check(sql, 0);
+	}
+}
+
+static void test_overflow(void **state)
+{
+	(void)state;
+	for (int size = 512; size <= 65536; size *= 4) {
+		char sql[2048];
+
+		snprintf(
+		    sql, sizeof(sql),
+		    "PRAGMA page_size=%d;"
+		    "CREATE TABLE t(id INTEGER PRIMARY KEY, s TEXT, n INT,"
+		    "b BLOB, x REAL, z INT);"
+		    "INSERT INTO t(s,n,b,x) VALUES(hex(zeroblob(524288)),"
+		    "1,zeroblob(99999),2.5), ('a',2,x'11',7),"
+		    "('',hex(zeroblob(300)),'',hex(zeroblob(70000)));"
+		    "WITH RECURSIVE r(i) AS (SELECT 1 UNION ALL SELECT i+1 "
+		    "FROM r WHERE i < 3000) INSERT INTO t(s,n,b,x,z) "
+		    "SELECT substr(hex(zeroblob(i)), 1, i), i,"
+		    "zeroblob(i %% 700), i, -i FROM r;",
+		    size);
+		check(sql, 1);
+	}
+}
+
+/* Heads longer than the part of a record that stays on the page. */
+static void test_wide_tables(void **state)
+{
+	(void)state;
+	for (int n = 20; n <= 240; n += 44) {
+		struct nsx_buf b = {0};
+
+		nsx_buf_adds(&b, "PRAGMA page_size=512;CREATE TABLE t(");
+		for (int i = 0; i < n; i++)
+			nsx_buf_printf(&b, "%sc%d %s", i ? "," : "", i,
+				       i % 5 ? "INTEGER" : "");
+		nsx_buf_adds(&b, ");");
+		for (int r = 0; r < 60; r++) {
+			nsx_buf_adds(&b, "INSERT INTO t VALUES(");
+			for (int i = 0; i < n; i++)
+				nsx_buf_printf(&b,
+					       (i + r) % 11
+						   ? "%s%d"
+						   : "%shex(zeroblob(%d))",
+					       i ? "," : "", i * r % 190);
+			nsx_buf_adds(&b, ");");
+		}
+		check(b.p, 1);
+		nsx_buf_done(&b);
+	}
+}
+
+static void test_row_ids(void **state)
+{
+	(void)state;
+	check("CREATE TABLE t(id INTEGER PRIMARY KEY, a);"
+	      "INSERT INTO t VALUES(-9223372036854775808,1),(-7,2),(0,3),"
+	      "(5,4),(1000000,5),(9223372036854775807,6);"
+	      "CREATE TABLE u(a, id INTEGER PRIMARY KEY AUTOINCREMENT, b);"
+	      "INSERT INTO u VALUES(1,NULL,2),(3,NULL,4);"
+	      "CREATE TABLE d(id INTEGER PRIMARY KEY DESC, a);"
+	      "INSERT INTO d VALUES(5,1),(NULL,2),(3,3);"
+	      "CREATE TABLE i(id INT PRIMARY KEY, a);"
+	      "INSERT INTO i VALUES(5,1),(3,3);"
+	      "CREATE TABLE p(a INTEGER, b INTEGER, PRIMARY KEY(a,b));"
+	      "INSERT INTO p VALUES(5,1),(3,3);"
+	      "CREATE TABLE s(a INTEGER, PRIMARY KEY(a));"
+	      "INSERT INTO s VALUES(5),(3);"
+	      "CREATE TABLE h(rowid TEXT, _rowid_ INT); INSERT INTO h "
+	      "VALUES('x',3),('y',4);"
+	      "CREATE TABLE x(a INT, b INT); CREATE INDEX xx ON x(b DESC, a);"
+	      "INSERT INTO x VALUES(5,1),(3,3),(1,2);",
+	      8);
+}
+
+static void test_what_is_no_plain_table(void **state)
+{
+	(void)state;
+	check("CREATE TABLE w(a TEXT PRIMARY KEY, b) WITHOUT ROWID;"
+	      "INSERT INTO w VALUES('x',1),('a',2);"
+	      "CREATE TABLE g(a INT, b INT AS (a+1), c INT);"
+	      "INSERT INTO g VALUES(1,2),(3,4);"
+	      "CREATE TABLE k(a INT, b INT AS (a+1) STORED, c INT);"
+	      "INSERT INTO k VALUES(1,2),(3,4);"
+	      "CREATE VIEW v AS SELECT * FROM w;"
+	      "CREATE TABLE \"WITHOUT ROWID\"(a); INSERT INTO "
+	      "\"WITHOUT ROWID\" VALUES(1);"
+	      "CREATE TABLE st(a ANY, b INT, c REAL, d TEXT, e BLOB) STRICT;"
+	      "INSERT INTO st VALUES(1,2,3,'4',x'05'),('x',2,3.5,NULL,NULL);",
+	      1);
+}
+
+static void test_deleted_rows(void **state)
+{
+	char sql[2048];
+
+	(void)state;
+	snprintf(sql, sizeof(sql),
+		 "PRAGMA page_size=1024;CREATE TABLE empty(a INT, b TEXT);"
+		 "CREATE TABLE z(a); INSERT INTO z VALUES(1); DELETE FROM z;"
+		 "CREATE TABLE gone AS SELECT 1 a;" MIXED
+		 "DELETE FROM t WHERE rowid %% 3 = 0;"
+		 "DELETE FROM t WHERE rowid BETWEEN 5000 AND 9000;"
+		 "DROP TABLE gone; CREATE TABLE after(a);"
+		 "INSERT INTO after SELECT c FROM t;"
+		 "UPDATE t SET c = c || c || 'longer' WHERE rowid %% 5 = 1;",
+		 20000);
+	check(sql, 4);
+}
+
+static void test_encodings(void **state)
+{
+	(void)state;
+	check("PRAGMA encoding='UTF-16';CREATE TABLE t(a TEXT);"
+	      "INSERT INTO t VALUES('x');",
+	      0);
+	check("CREATE TABLE t(a TEXT);"
+	      "INSERT INTO t VALUES(CAST(x'ff00fe' AS TEXT)),(char(0,65)),"
+	      "('\xc3\xa4');",
+	      1);
+}
+
+static int note_length(void *ctx, int64_t rid, const struct nsx_val *v,
+		       struct nsx_err *err)
+{
+	uint32_t *len = ctx;
+
+	(void)err;
+	if (rid == 2)
+		*len = v->type == NSX_V_BLOB ? v->len : 0;
+	return 0;
+}
+
+static void test_giant_cells_are_cut(void **state)
+{
+	static const char *const columns[] = {"b"};
+	char *path = scratch("giant.sqlite"), sql[256];
+	struct nsx_scan *scan;
+	struct nsx_err err;
+	struct nsx_db *db;
+	uint32_t len = 0;
+
+	(void)state;
+	snprintf(sql, sizeof(sql),
+		 "CREATE TABLE t(a,b,c); INSERT INTO t VALUES"
+		 "(1,2,3),(4,zeroblob(%d),6),(7,8,9)",
+		 NSX_MAX_CELL + 5);
+	make_db(path, sql);
+	db = open_or_fail(path, false);
+	assert_int_equal(nsx_scan_open(db, nsx_db_table(db, "t"), columns, 1, 1,
+				       &scan, &err),
+			 0);
+	assert_int_equal(nsx_scan_all(scan, note_length, &len, &err), 0);
+	assert_int_equal(len, NSX_MAX_CELL);
+	nsx_scan_close(scan);
+	nsx_db_close(db);
+	unlink(path);
+}
+
+/* Files ------------------------------------------------------------------*/
+static void put_beside(const char *path, const char *suffix, bool there)
+{
+	char name[600];
+	int fd;
+
+	snprintf(name, sizeof(name), "%s%s", path, suffix);
+	unlink(name);
+	if (!there)
+		return;
+	fd = open(name, O_WRONLY | O_CREAT, 0600);
+	assert_true(fd >= 0 && write(fd, "x", 1) == 1);
+	close(fd);
+}
+
+static void test_journals(void **state)
+{
+	char *path = scratch("journal.sqlite");
+
+	(void)state;
+	make_db(path, "PRAGMA journal_mode=WAL;CREATE TABLE t(a);"
+		      "INSERT INTO t VALUES(1),('x');");
+	assert_int_equal(compare_file(path, 1), 1);
+	put_beside(path, "-wal", true);
+	assert_int_equal(compare_file(path, 1), 0);
+	put_beside(path, "-wal", false);
+	put_beside(path, "-journal", true);
+	assert_int_equal(compare_file(path, 1), 0);
+	put_beside(path, "-journal", false);
+	assert_int_equal(compare_file(path, 1), 1);
+}
+
+static void test_reserved_bytes(void **state)
+{
+	char *path = scratch("reserved.sqlite"), sql[2048];
+	sqlite3 *h;
+
+	(void)state;
+	snprintf(sql, sizeof(sql),
+		 MIXED "INSERT INTO t(c) VALUES("
+		       "hex(zeroblob(20000)));",
+		 3000);
+	for (int n = 0; n <= 32; n += 8)
+		for (int size = 512; size <= 65536; size *= 128) {
+			char pragma[64];
+			int reserve = n; /* SQLite writes to it */
+
+			unlink(path);
+			snprintf(pragma, sizeof(pragma),
+				 "PRAGMA page_size=%d;PRAGMA synchronous=OFF",
+				 size);
+			sqlite3_open(path, &h);
+			sqlite3_exec(h, pragma, NULL, NULL, NULL);
+			sqlite3_file_control(
+			    h, "main", SQLITE_FCNTL_RESERVE_BYTES, &reserve);
+			assert_int_equal(sqlite3_exec(h, sql, NULL, NULL, NULL),
+					 SQLITE_OK);
+			sqlite3_close(h);
+			assert_int_equal(compare_file(path, 1), 1);
+		}
+}
+
+static void overwrite(const char *path, const void *old, const void *new,
+		      size_t n)
+{
+	char page[8192];
+	int fd = open(path, O_RDWR);
+	ssize_t size = pread(fd, page, sizeof(page), 0);
+	char *at = memmem(page, (size_t)size, old, n);
+
+	assert_non_null(at);
+	assert_int_equal(pwrite(fd, new, n, at - page), n);
+	close(fd);
+}
+
+/* Values SQLite does not write but reads. */
+static void test_odd_cells(void **state)
+{
+	char *path = scratch("odd.sqlite");
+
+	(void)state;
+	make_db(path, "CREATE TABLE t(a, b); INSERT INTO t VALUES(1.1, 'nan');"
+		      "INSERT INTO t VALUES(1, 'one');");
+	overwrite(path, "\x3f\xf1\x99\x99\x99\x99\x99\x9a",
+		  "\x7f\xf8\0\0\0\0\0\1", 8);
+	assert_int_equal(compare_file(path, 1), 1);
+	overwrite(path, "\3\x9\x13", "\3\xa\x13", 3);
+	assert_int_equal(compare_file(path, 1), 1);
+	overwrite(path, "\3\xa\x13", "\3\xb\x13", 3);
+	assert_int_equal(compare_file(path, 1), 1);
+}
+
+/* The request ------------------------------------------------------------*/
+static void test_chosen_columns(void **state)
+{
+	static const char *const sets[][4] = {
+	    {"f", "a", NULL, "c"},    {"c", "c", "id", "C"},
+	    {"id", NULL, NULL, "id"}, {NULL, NULL, NULL, NULL},
+	    {"e", "d", "b", "a"},
+	};
+	char *path = scratch("chosen.sqlite"), sql[2048];
+	struct nsx_db *page, *sqlite;
+
+	(void)state;
+	snprintf(sql, sizeof(sql),
+		 MIXED "ALTER TABLE t ADD COLUMN g DEFAULT 3;"
+		       "CREATE TABLE k(id INTEGER PRIMARY KEY, a,b,c,d,e,f);"
+		       "INSERT INTO k SELECT rowid, a,b,c,d,e,f FROM t;"
+		       "INSERT INTO k(c) VALUES(hex(randomblob(9999)));",
+		 3000);
+	make_db(path, sql);
+	page = open_or_fail(path, false);
+	sqlite = open_or_fail(path, true);
+	for (size_t i = 0; i < ARRAY_LEN(sets); i++)
+		for (unsigned n = 0; n <= 4; n++) {
+			struct outcome a, b;
+
+			read_columns_of(page, nsx_db_table(page, "k"), sets[i],
+					n, 2, &a);
+			read_columns_of(sqlite, nsx_db_table(page, "k"),
+					sets[i], n, 1, &b);
+			assert_int_equal(a.rc, 0);
+			assert_true(a.is_page && !b.is_page);
+			assert_true(same_rows(&a, &b));
+			outcome_done(&a);
+			outcome_done(&b);
+		}
+	nsx_db_close(page);
+	nsx_db_close(sqlite);
+}
+
+static void test_unknown_column(void **state)
+{
+	static const char *const columns[] = {"nothing"};
+	char *path = scratch("unknown.sqlite");
+	struct nsx_scan *scan;
+	struct nsx_db *db;
+	struct nsx_err err;
+
+	(void)state;
+	make_db(path, "CREATE TABLE t(a); INSERT INTO t VALUES(1);");
+	db = open_or_fail(path, false);
+	if (!nsx_scan_open(db, nsx_db_table(db, "t"), columns, 1, 1, &scan,
+			   &err)) {
+		assert_int_not_equal(nsx_scan_all(scan, NULL, NULL, &err), 0);
+		nsx_scan_close(scan);
+	}
+	nsx_db_close(db);
+}
+
+static int stop_at_third(void *ctx, int64_t rid, const struct nsx_val *v,
+			 struct nsx_err *err)
+{
+	(void)v;
+	++*(int *)ctx;
+	return rid == 3 ? nsx_fail(err, NSX_E_USAGE, "enough") : 0;
+}
+
+static void test_callee_and_signal_end_a_scan(void **state)
+{
+	static const char *const columns[] = {"a"};
+	char *path = scratch("stop.sqlite"), sql[2048];
+	struct nsx_scan *scan;
+	struct nsx_err err;
+	struct nsx_db *db;
+	int rows = 0;
+
+	(void)state;
+	snprintf(sql, sizeof(sql), MIXED, 1000);
+	make_db(path, sql);
+	db = open_or_fail(path, false);
+	assert_int_equal(nsx_scan_open(db, nsx_db_table(db, "t"), columns, 1, 1,
+				       &scan, &err),
+			 0);
+	assert_int_equal(nsx_scan_all(scan, stop_at_third, &rows, &err),
+			 NSX_E_USAGE);
+	assert_int_equal(rows, 3);
+	nsx_stop_flag = 1;
+	assert_int_equal(nsx_scan_all(scan, stop_at_third, &rows, &err),
+			 NSX_E_STOP);
+	nsx_stop_flag = 0;
+	assert_int_equal(rows, 3);
+	nsx_scan_close(scan);
+	nsx_db_close(db);
+}
+
+/* Real exports -----------------------------------------------------------*/
+static void test_traces(void **state)
+{
+	const char *dir = getenv("NSX_TRACES");
+	unsigned files = 0, tables = 0;
+	struct dirent *e;
+	DIR *d;
+
+	(void)state;
+	dir = dir ? dir : "../shared/traces";
+	d = opendir(dir);
+	if (!d) {
+		print_message("skipped: no traces in %s\n", dir);
+		skip();
+	}
+	while ((e = readdir(d))) {
+		size_t n = strlen(e->d_name);
+		char path[1024];
+
+		if (n < 7 || strcmp(e->d_name + n - 7, ".sqlite"))
+			continue;
+		snprintf(path, sizeof(path), "%s/%s", dir, e->d_name);
+		for (unsigned nparts = 1; nparts <= 7; nparts += 3)
+			tables += compare_file(path, nparts);
+		files++;
+	}
+	closedir(d);
+	print_message("%u files, %u tables\n", files, tables / 3);
+	assert_true(!files || tables);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_page_sizes),
+	    cmocka_unit_test(test_integers_of_every_width),
+	    cmocka_unit_test(test_affinities),
+	    cmocka_unit_test(test_added_columns),
+	    cmocka_unit_test(test_other_defaults_go_to_sqlite),
+	    cmocka_unit_test(test_overflow),
+	    cmocka_unit_test(test_wide_tables),
+	    cmocka_unit_test(test_row_ids),
+	    cmocka_unit_test(test_what_is_no_plain_table),
+	    cmocka_unit_test(test_deleted_rows),
+	    cmocka_unit_test(test_encodings),
+	    cmocka_unit_test(test_giant_cells_are_cut),
+	    cmocka_unit_test(test_journals),
+	    cmocka_unit_test(test_reserved_bytes),
+	    cmocka_unit_test(test_odd_cells),
+	    cmocka_unit_test(test_chosen_columns),
+	    cmocka_unit_test(test_unknown_column),
+	    cmocka_unit_test(test_callee_and_signal_end_a_scan),
+	    cmocka_unit_test(test_traces),
+	};
+	const char *filter = getenv("NSX_TEST");
+
+	if (filter && *filter)
+		cmocka_set_test_filter(filter);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
