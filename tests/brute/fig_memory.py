@@ -79,6 +79,9 @@ def memory_usage(t):
         if op == 0:
             g = group(gpid, device, kind)
             g["allocs"] += 1
+            if key in live:  # its free was not recorded
+                old, *where = live[key]
+                group(gpid, *where)["steps"].append((start, -old))
             g["steps"].append((start, size))
             live[key] = (size, device, kind)
         elif op == 1:

@@ -1,0 +1,1 @@
+explain @memory_usage --pass memory_usage --json
