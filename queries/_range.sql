@@ -2,7 +2,7 @@
 -- (start/end). A range never closed ends with the trace. Of a name, what differs
 -- from instance to instance in PyTorch (", seq = 5, op_id = 7, sizes = [...]")
 -- is cut off, with what may follow it. is_library tells the domains of NCCL,
--- cuBLAS and their like.
+-- cuBLAS and their like. Push/pop ranges that cross are not told apart here.
 WITH sound AS (
   SELECT
     rid

@@ -188,6 +188,7 @@ static size_t demote_crossing(struct nsx_loader *l, uint32_t *parent,
 			*at = parent[*at];
 		if (*at != NSX_NONE && x->end_ns[i] > x->end_ns[*at]) {
 			x->kind[i] = NSX_NVTX_ASYNC;
+			x->flags[i] |= NSX_NVTX_CROSSING;
 			n++;
 			continue;
 		}

@@ -78,6 +78,8 @@ struct nsx_section {
 	const char **warnings; /* for the whole report                       */
 	size_t nwarnings, cap_warnings;
 	const char *headline; /* the line on stdout, or NULL                 */
+	bool sql_differs; /* its queries do not give its figures on this trace:
+			     they are not offered                            */
 	struct nsx_arena *arena;
 };
 

@@ -129,7 +129,11 @@ struct nsx_calls {
 };
 /* Ordered by (thread, async after stack, start, end descending, domain, name). */
 enum nsx_nvtx_kind { NSX_NVTX_STACK, NSX_NVTX_ASYNC, NSX_NVTX_MARK };
-enum { NSX_NVTX_OPEN = 1 };
+enum {
+	NSX_NVTX_OPEN = 1,     /* never closed                               */
+	NSX_NVTX_CROSSING = 2, /* push/pop, but ends after the range it began
+				  in: demoted to async                       */
+};
 struct nsx_nvtx {
 	size_t n;
 	const int64_t *start_ns, *end_ns; /* open ranges: end of the trace   */

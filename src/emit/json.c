@@ -95,6 +95,7 @@ static void write_queries(struct nsx_jsonw *w, const struct nsx_section *s,
 
 	nsx_jsonw_object(w, "sql");
 	for (unsigned i = 0; s->status == NSX_S_ANSWERED && whole &&
+			     !s->sql_differs &&
 			     (q = nsx_pass_query(s->pass, i));
 	     i++) {
 		struct nsx_buf b = {0};

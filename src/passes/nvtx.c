@@ -283,8 +283,8 @@ static void add_notes(const struct work *w, const char *reason,
 	size_t async = 0;
 
 	for (size_t i = 0; i < w->t->nvtx.n; i++)
-		async += w->t->nvtx.kind[i] == NSX_NVTX_ASYNC;
-	async -= NSX_MIN(async, d->crossing_ranges);
+		async += w->t->nvtx.kind[i] == NSX_NVTX_ASYNC &&
+			 !(w->t->nvtx.flags[i] & NSX_NVTX_CROSSING);
 	nsx_note(out, "total_time_ms counts a range inside one of its own name "
 		      "once, and names that differ only in op_id, seq, sizes "
 		      "or input_op_ids are one; nsys-llm-explain adds up every "
@@ -292,17 +292,18 @@ static void add_notes(const struct work *w, const char *reason,
 	if (reason)
 		nsx_note(out, "No GPU figures: %s.", reason);
 	if (async)
-		nsx_note(out, "%zu start/end ranges: their host time counts "
-			      "under their names, but they may overlap and end "
-			      "on another thread, so no GPU work is attributed "
-			      "to them.", async);
+		nsx_note(out, "Start/end ranges (%zu) count under their names "
+			      "with their host time, but they may overlap and "
+			      "end on another thread, so no GPU work is "
+			      "attributed to them.", async);
 	if (d->crossing_ranges)
-		nsx_note(out, "%zu push/pop ranges end after the range they "
-			      "began in; they are treated as start/end ranges.",
+		nsx_note(out, "Push/pop ranges that end after the range they "
+			      "began in (%zu) are on no stack: host time only.",
 			 d->crossing_ranges);
 	if (d->open_ranges)
-		nsx_note(out, "%zu ranges were never closed; they are taken to "
-			      "last to the end of the trace.", d->open_ranges);
+		nsx_note(out, "Ranges that were never closed (%zu) are taken "
+			      "to last to the end of the trace.",
+			 d->open_ranges);
 	if (w->any_cut)
 		nsx_note(out, "Ranges nest more than %d deep; names outside of "
 			      "that have no inclusive and busy GPU time.",
@@ -326,6 +327,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 		return rc;
 	nsx_put(out, "table", nsx_string(w.t->schema->table[NSX_VIEW_nvtx]->
 						 name));
+	out->sql_differs = w.t->defects.crossing_ranges > 0;
 	add_notes(&w, reason, out);
 	nsx_md_table(out, ranges,
 		     reason ? "range_name,count,total_time_ms,avg_duration_us,"

@@ -302,6 +302,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 		rc = fill_kernel_ranges(&w, kernels, err);
 	if (rc)
 		return rc;
+	out->sql_differs = w.t->defects.crossing_ranges > 0;
 	nsx_put(out, "pid_source", nsx_string(w.t->pid_source_nvtx));
 	nsx_put(out, "kernel_time_by_pid.present", nsx_bool(w.gpu));
 	if (missing)

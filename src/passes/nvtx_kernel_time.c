@@ -208,6 +208,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 		rc = fill(run->trace, &g, &s, table, err);
 	if (rc)
 		return rc;
+	out->sql_differs = run->trace->defects.crossing_ranges > 0;
 	put_values(run->trace, &s, out);
 	nsx_note(out, "A kernel is mapped when any push/pop range of any "
 		      "domain is open on the launching thread where its call "

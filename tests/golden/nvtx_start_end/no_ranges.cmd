@@ -1,0 +1,1 @@
+explain @one_kernel --pass nvtx_start_end --json

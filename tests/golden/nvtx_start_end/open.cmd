@@ -1,0 +1,1 @@
+explain @zero_inverted_open --pass nvtx_start_end --json

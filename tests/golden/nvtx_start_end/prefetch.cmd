@@ -1,0 +1,1 @@
+explain @nvtx_domains --pass nvtx_start_end --md
