@@ -18,7 +18,9 @@
 #include "nsx/group.h"
 #include "nsx/stat.h"
 
-enum { MAX_SYMBOLS = 1 << 18, LEVELS = 5, MIN_COUNT = 4, BAD_COST = 10 };
+#define MIN_LIKENESS 0.95
+enum { MAX_SYMBOLS = 1 << 18, LEVELS = 5, MIN_COUNT = 4, BAD_COST = 10,
+       MAX_TRIES = 8, LONG_ENOUGH = 512 };
 
 struct anchor {
 	uint32_t level, first; /* a run of 1 << level symbols; its position  */
@@ -205,10 +207,16 @@ static int consider(struct seq *s, unsigned level, uint32_t id,
 	return 0;
 }
 
-/* Of the anchors that cover (nearly) the most, those of the shortest period;
- * of these the one with the longest rest before it.
+/* Up to where periods count as one. */
+static uint32_t longer(uint32_t period)
+{
+	return period < UINT32_MAX / 2 ? period + period / 5 : period;
+}
+
+/* Of the anchors that cover (nearly) the most, those of the shortest period
+ * above the given one; of these the one with the longest rest before it.
  */
-static const struct anchor *choose(const struct seq *s)
+static const struct anchor *choose(const struct seq *s, uint32_t above)
 {
 	const struct anchor *best = NULL;
 	double most = 0;
@@ -217,13 +225,14 @@ static const struct anchor *choose(const struct seq *s)
 	for (size_t i = 0; i < s->nanchors; i++)
 		most = NSX_MAX(most, s->anchors[i].coverage);
 	for (size_t i = 0; i < s->nanchors; i++)
-		if (s->anchors[i].coverage >= 0.9 * most)
+		if (s->anchors[i].coverage >= 0.9 * most &&
+		    s->anchors[i].period > above)
 			period = NSX_MIN(period, s->anchors[i].period);
 	for (size_t i = 0; i < s->nanchors; i++) {
 		const struct anchor *a = &s->anchors[i];
 
-		if (a->coverage < 0.9 * most ||
-		    a->period > (uint64_t)period + period / 5)
+		if (a->coverage < 0.9 * most || a->period <= above ||
+		    a->period > longer(period))
 			continue;
 		if (!best || a->gap_ns > best->gap_ns ||
 		    (a->gap_ns == best->gap_ns && a->first < best->first))
@@ -273,6 +282,12 @@ static int keep(struct seq *s, uint32_t process, const struct anchor *a,
 	const struct nsx_trace *t = s->fd->t;
 	const uint32_t *at = s->at[a->level] + a->from;
 	size_t n = a->to - a->from, after;
+	/* Hundreds of kernels in the same order are no chance, however few
+	 * times they were seen.
+	 */
+	double seen = NSX_MIN(1, (double)n / 8);
+	double sure = NSX_MAX(seen, NSX_MIN(1, (double)n * a->period /
+						       LONG_ENOUGH));
 	struct nsx_way w = {.method = NSX_WAY_SEQUENCE, .process = process,
 			    .n = n};
 
@@ -293,7 +308,7 @@ static int keep(struct seq *s, uint32_t process, const struct anchor *a,
 			 nsx_op_shape(t, s->op[at[0]])->base_name : 0;
 	w.coverage = nsx_gpu_share(s->fd, process, w.marks[0].start_ns,
 				   w.marks[n - 1].end_ns);
-	return nsx_keep_way(s->fd, &w, 0.9 * like, 1, err);
+	return nsx_keep_way(s->fd, &w, 0.9 * like * sure / seen, 1, err);
 }
 
 static int list_symbols(struct seq *s, uint32_t process, struct nsx_err *err)
@@ -333,6 +348,7 @@ static int list_symbols(struct seq *s, uint32_t process, struct nsx_err *err)
 static int find(struct seq *s, uint32_t process, struct nsx_err *err)
 {
 	const struct anchor *best;
+	uint32_t above = 0;
 	double like;
 	int rc = list_symbols(s, process, err);
 
@@ -343,13 +359,18 @@ static int find(struct seq *s, uint32_t process, struct nsx_err *err)
 		for (uint32_t id = 0; !rc && id < s->nids[level]; id++)
 			rc = consider(s, level, id, err);
 	}
-	best = rc ? NULL : choose(s);
-	if (!best)
-		return rc;
-	like = likeness(s, best, err);
-	if (like < 0)
-		return err->rc;
-	return like < 0.95 ? 0 : keep(s, process, best, like, err);
+	for (unsigned i = 0; !rc && i < MAX_TRIES; i++) {
+		best = choose(s, above);
+		if (!best)
+			break;
+		like = likeness(s, best, err);
+		if (like < 0)
+			return err->rc;
+		if (like >= MIN_LIKENESS)
+			return keep(s, process, best, like, err);
+		above = longer(best->period);
+	}
+	return rc;
 }
 
 int nsx_find_sequence(struct nsx_finder *fd, uint32_t process,
