@@ -1,0 +1,1 @@
+explain @graphs_trace --pass iterations --md

@@ -1,0 +1,1 @@
+explain @iterations_sequence --pass iterations,windows --json

@@ -1,0 +1,224 @@
+/* prop_verdict.c - what must hold of any trace's verdict.
+ *
+ * usage: prop_verdict FOLDER|TRACE...
+ *
+ * The six classes of a device add up to the window; its idle pieces touch
+ * within a gap and add up to its idle time; the rows of the critical path add
+ * up to the window of the limiting GPU; the disjoint headrooms of at most ten
+ * findings do not exceed it; iterations of one device do not overlap.  All of
+ * it for the whole trace and again for the middle third of it.
+ */
+#include <dirent.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "nsx/pass.h"
+
+static int failures, traces;
+static char subject[512];
+
+static void check(bool holds, const char *what, double a, double b)
+{
+	if (holds)
+		return;
+	printf("%s: %s: %.9g, %.9g\n", subject, what, a, b);
+	failures++;
+}
+
+static void check_device(const struct nsx_trace *t, const struct nsx_facts *f,
+			 uint32_t d)
+{
+	const struct nsx_window *w = &t->window;
+	const struct nsx_idle *idle = &f->idle[d];
+	int64_t length = w->end_ns - w->start_ns, sum = 0, ns = 0;
+	struct nsx_partition p;
+
+	nsx_partition(&f->device[d], w->start_ns, w->end_ns, &p);
+	for (unsigned c = 0; c < NSX_NPARTS; c++)
+		sum += p.ns[c];
+	check(sum == length, "classes and window", (double)sum,
+	      (double)length);
+	for (size_t i = 0; i < idle->n; i++) {
+		const struct nsx_idle_piece *x = &idle->v[i];
+
+		ns += x->end_ns - x->start_ns;
+		check(x->start_ns >= w->start_ns && x->end_ns <= w->end_ns,
+		      "idle piece outside the window", (double)x->start_ns,
+		      (double)x->end_ns);
+		check(i == 0 || x->first ||
+			      x->start_ns == idle->v[i - 1].end_ns,
+		      "idle pieces of a gap do not touch", (double)x->start_ns,
+		      (double)idle->v[i ? i - 1 : 0].end_ns);
+	}
+	check(ns == p.ns[NSX_P_IDLE], "idle pieces and idle time", (double)ns,
+	      (double)p.ns[NSX_P_IDLE]);
+	sum = length - nsx_spans_total(&f->device[d].busy);
+	check(ns == sum, "idle pieces and gaps", (double)ns, (double)sum);
+}
+
+static void check_iterations(const struct nsx_facts *f)
+{
+	for (size_t i = 0; i < f->niterations; i++) {
+		const struct nsx_iteration *x = &f->iterations[i];
+
+		check(x->start_ns <= x->end_ns, "iteration ends before it "
+		      "begins", (double)x->start_ns, (double)x->end_ns);
+		check(i == 0 || x[-1].device != x->device ||
+			      x[-1].process != x->process ||
+			      x[-1].end_ns <= x->start_ns,
+		      "iterations overlap", (double)x->start_ns,
+		      (double)x[i ? -1 : 0].end_ns);
+	}
+}
+
+static void check_path(const struct nsx_report *r, int64_t length)
+{
+	const struct nsx_section *s = nsx_report_section(r, "critical_path");
+	const struct nsx_table *t = nsx_section_table(s, "suspects");
+	int64_t sum = 0;
+
+	if (s->status != NSX_S_ANSWERED)
+		return;
+	for (size_t i = 0; i < t->nrows; i++)
+		sum += llround(nsx_table_number(t, i, "total_ms") * 1e6);
+	/* Above 2^53 ns, 104 days, milliseconds no longer hold nanoseconds. */
+	check(sum == length || length > INT64_C(1) << 52,
+	      "rows of the path and window", (double)sum, (double)length);
+}
+
+static int rank(const char *severity)
+{
+	return !strcmp(severity, "high") ? 0 :
+	       !strcmp(severity, "medium") ? 1 : 2;
+}
+
+static void check_findings(const struct nsx_report *r, int64_t length)
+{
+	const struct nsx_table *t = nsx_section_table(
+		nsx_report_section(r, "findings"), "*");
+	double sum = 0;
+
+	check(t->nrows <= NSX_MAX_FINDINGS, "too many findings",
+	      (double)t->nrows, NSX_MAX_FINDINGS);
+	for (size_t i = 0; i < t->nrows; i++) {
+		double own = nsx_table_number(t, i, "headroom_ms");
+		double left = nsx_table_number(t, i, "headroom_disjoint_ms");
+		const char *severity = nsx_table_text(t, i, "severity");
+
+		sum += left;
+		check(left <= own * (1 + 1e-12), "disjoint headroom above own",
+		      left, own);
+		check(left < 0.1 * (double)length / 1e6 ||
+			      strcmp(severity, "medium") != 0,
+		      "medium with a tenth of the window", left,
+		      (double)length / 1e6);
+		check(i == 0 || rank(severity) >=
+			      rank(nsx_table_text(t, i - 1, "severity")) ||
+			      !nsx_row_at(t, i - 1)[nsx_table_col(
+				      t, "headroom_ms")].type,
+		      "order of severity", (double)i, 0);
+	}
+	check(sum <= (double)length / 1e6 * (1 + 1e-12),
+	      "disjoint headrooms and window", sum, (double)length / 1e6);
+}
+
+static int check_run(const struct nsx_schema *schema, const char *path,
+		     const char *window, struct nsx_window *ret_full,
+		     struct nsx_err *err)
+{
+	struct nsx_progress progress = {0};
+	struct nsx_load_opts load = {2, window, &progress};
+	struct nsx_opts opts = {.path = path, .kernel_limit = 30,
+				.nvtx_kernel_map = true,
+				.nvtx_coverage_warn = 0.7, .threads = 2,
+				.progress = &progress};
+	struct nsx_trace *t = NULL;
+	struct nsx_facts *f = NULL;
+	struct nsx_report *r = NULL;
+	int rc = nsx_trace_load(schema, &load, &t, err);
+
+	if (!rc)
+		rc = nsx_facts_build(t, 2, &progress, &f, err);
+	if (!rc)
+		rc = nsx_run_passes(t, &opts, &r, err);
+	if (!rc) {
+		struct nsx_window w = nsx_judged(f);
+
+		*ret_full = t->full;
+		for (uint32_t d = 0; d < t->ndevices; d++)
+			check_device(t, f, d);
+		check_iterations(f);
+		check(w.start_ns == w.end_ns ||
+			      (w.start_ns >= t->window.start_ns &&
+			       w.end_ns <= t->window.end_ns),
+		      "steady window outside the window", (double)w.start_ns,
+		      (double)w.end_ns);
+		check_path(r, w.end_ns - w.start_ns);
+		check_findings(r, w.end_ns - w.start_ns);
+	}
+	nsx_report_free(r);
+	nsx_facts_free(f);
+	nsx_trace_free(t);
+	return rc;
+}
+
+static void check_trace(const char *path)
+{
+	struct nsx_schema schema;
+	struct nsx_window full = {0, 0};
+	struct nsx_db *db = NULL;
+	struct nsx_err err;
+	char window[64];
+	int64_t third;
+
+	snprintf(subject, sizeof(subject), "%s", path);
+	traces++;
+	if (nsx_db_open(path, &db, &err) ||
+	    nsx_schema_probe(db, &schema, &err)) {
+		nsx_db_close(db);
+		printf("%s: %s\n", path, err.msg);
+		failures++;
+		return;
+	}
+	check(!check_run(&schema, path, NULL, &full, &err), "cannot be explained",
+	      0, 0);
+	third = (full.end_ns - full.start_ns) / 3;
+	snprintf(window, sizeof(window), "%" PRId64 "ns..%" PRId64 "ns",
+		 full.start_ns + third, full.end_ns - third);
+	snprintf(subject, sizeof(subject), "%s, window %s", path, window);
+	if (third && full.start_ns >= 0)
+		check(!check_run(&schema, path, window, &full, &err),
+		      "cannot be explained", 0, 0);
+	nsx_schema_done(&schema);
+	nsx_db_close(db);
+}
+
+static void check_folder(const char *path)
+{
+	DIR *d = opendir(path);
+	struct dirent *e;
+
+	while (d && (e = readdir(d))) {
+		const char *dot = strrchr(e->d_name, '.');
+		char file[512];
+
+		if (!dot || strcmp(dot, ".sqlite"))
+			continue;
+		snprintf(file, sizeof(file), "%s/%s", path, e->d_name);
+		check_trace(file);
+	}
+	if (d)
+		closedir(d);
+	else
+		check_trace(path);
+}
+
+int main(int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++)
+		check_folder(argv[i]);
+	printf("prop_verdict: %d traces, %d failed\n", traces, failures);
+	return failures || !traces;
+}
