@@ -3,9 +3,9 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include "capture_facts.h"
 #include "describe.h"
 #include "nsx/pass.h"
-#include "nsx/viewscan.h"
 
 /* Tables listed at most: a real export has 250. */
 enum { MAX_TABLES = 2000 };
@@ -172,16 +172,6 @@ void nsx_describe_schema(const struct nsx_schema *s, struct nsx_section *out)
 
 /* The unit of time -----------------------------------------------------------*/
 
-static int read_duration(void *ctx, int64_t rid, const struct nsx_val *v,
-			 struct nsx_err *err)
-{
-	(void)rid;
-	(void)err;
-	if (v->type == NSX_V_I64)
-		*(int64_t *)ctx = v->u.i;
-	return 0;
-}
-
 /* Exports give nanoseconds, but do not say so. They agree with the recorded
  * length of the session, or at least look like it: a window of work that lasts
  * a millisecond or more.
@@ -214,15 +204,13 @@ static void guess_unit(const struct nsx_trace *t, int64_t session_ns,
 static int run(const struct nsx_run *run, struct nsx_section *out,
 	       struct nsx_err *err)
 {
-	static const enum nsx_field fields[] = {NSX_F_analysis_duration_ns};
 	const struct nsx_trace *t = run->trace;
-	int64_t session_ns = 0;
+	struct nsx_capture_facts facts;
 
-	if (nsx_view_scan(t->schema, NSX_VIEW_analysis, fields, 1, 1,
-			  read_duration, &session_ns, 0, err))
+	if (nsx_read_capture_facts(t, &facts, err))
 		return err->rc;
 	nsx_describe_schema(t->schema, out);
-	guess_unit(t, session_ns, out);
+	guess_unit(t, facts.session_ns, out);
 	return 0;
 }
 

@@ -1,0 +1,1 @@
+explain @zero_inverted_open --pass capture_quality --json

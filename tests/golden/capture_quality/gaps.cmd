@@ -1,0 +1,1 @@
+explain @capture_gaps --pass capture_quality --json

@@ -1,0 +1,1 @@
+explain @no_tables_2021 --pass capture_quality --json

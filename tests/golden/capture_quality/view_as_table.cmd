@@ -1,0 +1,1 @@
+explain @view_as_table --pass capture_quality --json
