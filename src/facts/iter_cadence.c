@@ -23,6 +23,8 @@ static int keep_starts(struct nsx_finder *fd, struct nsx_way *w,
 		w->marks[i] = (struct nsx_span){
 			start_ns[i], i + 1 < n ? start_ns[i + 1] : end_ns};
 	w->coverage = nsx_gpu_share(fd, w->process, start_ns[0], end_ns);
+	if (nsx_measure_way(w, err))
+		return err->rc;
 	return nsx_keep_way(fd, w, trust, max_cv, err);
 }
 
@@ -83,7 +85,8 @@ static int find_events(struct nsx_finder *fd, uint32_t process,
 
 		for (next = i; next < n && v[next].key == v[i].key; next++)
 			start[next - i] = v[next].start_ns;
-		if (next - i < 4)
+		/* Rare ones mark no loop; and there are at most 64 others. */
+		if (next - i < NSX_MAX((size_t)4, n / 64))
 			continue;
 		if (method == NSX_WAY_GRAPH)
 			rc = keep_starts(fd, &w, start, next - i,

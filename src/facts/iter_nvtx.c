@@ -12,6 +12,8 @@
 #include "iterations.h"
 #include "nsx/stat.h"
 
+#define MIN_LISTED 0.1 /* score */
+
 /* What a process launched, by time of the call. */
 struct launch {
 	int64_t at_ns, gpu_ns;
@@ -230,17 +232,21 @@ static int keep_group(struct nvtx_finder *nf, uint32_t process,
 	const struct launches *l = &nf->launches;
 	struct nsx_way w = {.method = NSX_WAY_NVTX, .process = process,
 			    .name = g->name, .marks = marks, .n = g->n};
+	double trust = is_step_name(nsx_text(nf->fd->t, g->name)) ? 1.1 : 1;
 	int64_t covered = 0;
-	bool named = is_step_name(nsx_text(nf->fd->t, g->name));
 
+	/* What cannot win need not be listed. */
+	if (nsx_measure_way(&w, err))
+		return err->rc;
+	if (!(w.regularity * trust >= MIN_LISTED))
+		return 0;
 	for (size_t i = 0; i < w.n; i++)
 		covered += launched_before(l, marks[i].end_ns) -
 			   launched_before(l, marks[i].start_ns);
 	w.coverage = l->before[l->n] ?
 			     (double)covered / (double)l->before[l->n] : 0;
-	if (w.coverage < 0.1)
-		return 0; /* cannot win; the report need not list it */
-	return nsx_keep_way(nf->fd, &w, named ? 1.1 : 1, 2, err);
+	return w.coverage * w.regularity < MIN_LISTED ? 0 :
+	       nsx_keep_way(nf->fd, &w, trust, 2, err);
 }
 
 /* Ranges [from, to) of one thread, all of one kind, in order of start. */

@@ -308,6 +308,8 @@ static int keep(struct seq *s, uint32_t process, const struct anchor *a,
 			 nsx_op_shape(t, s->op[at[0]])->base_name : 0;
 	w.coverage = nsx_gpu_share(s->fd, process, w.marks[0].start_ns,
 				   w.marks[n - 1].end_ns);
+	if (nsx_measure_way(&w, err))
+		return err->rc;
 	return nsx_keep_way(s->fd, &w, 0.9 * like * sure / seen, 1, err);
 }
 

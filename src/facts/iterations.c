@@ -19,56 +19,58 @@ static const char *const methods[NSX_NWAYS] = {
 
 /* Shared by the finders ------------------------------------------------------*/
 
-struct cadence {
-	double cv;	 /* without the longest tenth: one slow iteration, a
-			    pause or the first do not make it irregular      */
-	double evenness; /* of the time without the longest, the share that
-			    iterations of the median length would take       */
-};
-
-static struct cadence measure(int64_t *d, size_t n)
+/* CV without the longest tenth: one slow iteration, a pause or the first do not
+ * make a cadence irregular.
+ */
+static double trimmed_cv(int64_t *d, size_t n)
 {
-	struct cadence c = {0, 1};
-	double median = nsx_quantile(d, n, 0.5), rest = 0, mean = 0;
-	size_t kept = n - NSX_MAX(n / 10, n > 2);
+	size_t kept = n - NSX_MAX(n / 10, n > 2), used = 0;
+	double limit = nsx_quantile(d, n, n > 1 ? (double)(kept - 1) /
+							  (double)(n - 1) : 0);
+	double mean = 0;
 
-	qsort(d, n, sizeof(*d), nsx_cmp_i64);
-	for (size_t i = 0; i < kept; i++)
-		mean += (double)d[i] / (double)kept;
-	for (size_t i = 0; i + 1 < n; i++)
-		rest += (double)d[i];
-	c.cv = mean > 0 ? nsx_stddev(d, kept) / mean : NAN;
+	for (size_t i = 0; i < n; i++)
+		if ((double)d[i] <= limit) {
+			d[used] = d[i];
+			mean += (double)d[used++];
+		}
+	mean /= (double)used;
+	return nsx_stddev(d, used) / mean;
+}
+
+int nsx_measure_way(struct nsx_way *w, struct nsx_err *err)
+{
+	size_t n = w->n - 1;
+	int64_t *d = nsx_try_alloc(n, sizeof(*d), "iteration lengths", err);
+	int64_t longest = 0;
+	double median, rest;
+
+	if (!d)
+		return err->rc;
+	for (size_t i = 0; i < n; i++) {
+		d[i] = w->marks[i + 1].start_ns - w->marks[i].start_ns;
+		longest = NSX_MAX(longest, d[i]);
+	}
+	rest = (double)(w->marks[n].start_ns - w->marks[0].start_ns - longest);
+	median = nsx_quantile(d, n, 0.5);
+	w->cv = trimmed_cv(d, n);
+	w->regularity = NSX_MIN(1, (double)w->n / 8) / (1 + w->cv);
 	if (rest > 0)
-		c.evenness = NSX_MIN(1, (double)(n - 1) * median / rest);
-	return c;
+		w->regularity *= NSX_MIN(1, (double)(n - 1) * median / rest);
+	free(d);
+	return 0;
 }
 
 int nsx_keep_way(struct nsx_finder *fd, const struct nsx_way *w, double trust,
 		 double max_cv, struct nsx_err *err)
 {
-	struct nsx_way *kept;
-	struct cadence c;
-	int64_t *d;
-
-	if (w->n < 4)
-		return 0;
-	d = nsx_try_alloc(w->n - 1, sizeof(*d), "iteration lengths", err);
-	if (!d)
-		return err->rc;
-	for (size_t i = 0; i + 1 < w->n; i++)
-		d[i] = w->marks[i + 1].start_ns - w->marks[i].start_ns;
-	c = measure(d, w->n - 1);
-	free(d);
-	if (!(c.cv <= max_cv))
+	if (!(w->cv <= max_cv))
 		return 0;
 	if (nsx_grow(&fd->v, &fd->cap, fd->n + 1, sizeof(*fd->v),
 		     "iteration candidates", err))
 		return err->rc;
-	kept = &fd->v[fd->n++];
-	*kept = *w;
-	kept->cv = c.cv;
-	kept->score = w->coverage * NSX_MIN(1, (double)w->n / 8) /
-		      (1 + c.cv) * c.evenness * trust;
+	fd->v[fd->n] = *w;
+	fd->v[fd->n++].score = w->coverage * w->regularity * trust;
 	return 0;
 }
 

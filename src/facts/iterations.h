@@ -20,6 +20,7 @@ struct nsx_way {
 	struct nsx_span *marks;
 	size_t n;
 	double coverage, cv, score;
+	double regularity; /* min(1, n/8) / (1 + cv) x evenness              */
 };
 
 struct nsx_finder {
@@ -41,11 +42,13 @@ int nsx_find_sequence(struct nsx_finder *fd, uint32_t process,
 int nsx_find_cadence(struct nsx_finder *fd, uint32_t process,
 		     struct nsx_err *err);
 
-/* Scores a way whose marks and coverage are set, and keeps it if it is one:
- * coverage x min(1, n/8) / (1 + CV of start-to-start) x evenness x trust, where
- * evenness is the share of the time, but for the longest iteration, that
- * iterations of the median length would take: bursts with pauses between them
- * are not the loop.
+/* Fills cv and regularity from the marks. Evenness is the share of the time, but
+ * for the longest iteration, that iterations of the median length would take:
+ * bursts with pauses between them are not the loop.
+ */
+int nsx_measure_way(struct nsx_way *w, struct nsx_err *err);
+/* Keeps a way that is measured, and whose coverage is set, if it is one; its
+ * score is coverage x regularity x trust.
  */
 int nsx_keep_way(struct nsx_finder *fd, const struct nsx_way *w, double trust,
 		 double max_cv, struct nsx_err *err);

@@ -10,6 +10,7 @@
 #define ASSUMED_GAIN 0.2  /* of its time, that better code may save      */
 #define UNEVEN 0.1	  /* more than the mean of all GPUs              */
 #define IDLE_SHARE 0.05
+enum { MAX_COMPARED = 64 }; /* GPUs                                     */
 
 struct judge {
 	const struct nsx_run *run;
@@ -178,7 +179,7 @@ static int propose_balance(struct judge *j, struct nsx_err *err)
 		n += counts[i];
 		talk &= !counts[i] || f->device[i].comm.n > 0;
 	}
-	if (n < 2)
+	if (n < 2 || n > MAX_COMPARED)
 		return 0;
 	mean = sum / n;
 	if (most < (1 + UNEVEN) * mean) {

@@ -321,7 +321,8 @@ static struct nsx_table *evidence_rows(struct pricing *p,
 	row = nsx_row(t, err);
 	if (!row)
 		return NULL;
-	row[0] = nsx_string(c->table);
+	row[0] = nsx_string(strstr(c->table, ".csv") ? c->table :
+			    nsx_say(p->out, "%s.csv", c->table));
 	row[1] = nsx_string(c->key);
 	row[2] = nsx_int(w->end_ns - w->start_ns);
 	row[3] = nsx_string(c->values);
