@@ -39,6 +39,13 @@ static void each_row(struct nsx_loader *l, enum nsx_view view,
 	}
 }
 
+/* A small thing that could not be kept: said, and the report is partial. */
+static void lose(struct nsx_loader *l, const struct nsx_err *err)
+{
+	nsx_load_warn(l, "%s", err->msg);
+	l->t->damaged = true;
+}
+
 static nsx_str add_text(struct nsx_loader *l, const struct nsx_val *v)
 {
 	struct nsx_err err;
@@ -46,7 +53,7 @@ static nsx_str add_text(struct nsx_loader *l, const struct nsx_val *v)
 
 	if (v->type == NSX_V_TEXT && v->len &&
 	    nsx_strings_add(l->t->strings, v->u.p, v->len, &s, &err))
-		nsx_load_warn(l, "%s", err.msg);
+		lose(l, &err);
 	return s;
 }
 
@@ -195,7 +202,11 @@ static void name_thread(struct nsx_loader *l, const struct nsx_val *v)
 	if (v[0].type != NSX_V_I64)
 		return;
 	th = thread_of(l->t, (uint64_t)v[0].u.i);
-	if (th && !nsx_read_name(&p, &v[1], &name, &err))
+	if (!th)
+		return;
+	if (nsx_read_name(&p, &v[1], &name, &err))
+		lose(l, &err);
+	else
 		th->name = name;
 }
 
@@ -310,8 +321,10 @@ static void add_ordinal(struct nsx_loader *l, const struct nsx_val *v)
 	struct nsx_err err;
 
 	if (nsx_grow(&l->ordinals, &l->cap_ordinals, l->nordinals + 1,
-		     sizeof(*l->ordinals), "CUDA devices", &err))
+		     sizeof(*l->ordinals), "CUDA devices", &err)) {
+		lose(l, &err);
 		return;
+	}
 	l->ordinals[l->nordinals++] = (struct nsx_ordinal){
 		.pid = nsx_i64_or(&v[0], -1),
 		.device_id = nsx_i64_or(&v[1], -1),
@@ -333,7 +346,7 @@ static nsx_str gpu_key(struct nsx_loader *l, const struct nsx_ordinal *o)
 			return l->t->gpu[i].uuid;
 	snprintf(text, sizeof(text), "gpu%lld", (long long)o->gpu_id);
 	if (nsx_strings_add(l->t->strings, text, strlen(text), &s, &err))
-		return 0;
+		lose(l, &err);
 	return s;
 }
 

@@ -1,0 +1,90 @@
+#!/bin/sh
+# What is no export, cannot be read, or cannot be written: one line on stderr,
+# the right exit code, nothing created, nothing lost, the input unchanged.
+# usage: bad_input.sh BUILD_DIR
+set -u
+b=$(cd "$1" && pwd); prog=$b/nsys-explain; good=$b/fixtures/synthetic.sqlite
+pass=0 fail=0 skip=0
+work=$(mktemp -d) || exit 1
+trap 'chmod -R u+w "$work"; rm -rf "$work"' EXIT
+cd "$work" || exit 1
+want() { # NAME EXIT WORDS ARG...
+	name=$1 code=$2 words=$3; shift 3
+	before=$(find . -not -path './err' -not -path './out' | sort)
+	"$prog" "$@" >out 2>err; rc=$?
+	lines=$(wc -l <err)
+	after=$(find . -not -path './err' -not -path './out' | sort)
+	if [ $rc -eq "$code" ] && [ "$lines" -eq 1 ] && grep -q -- "$words" err && [ "$before" = "$after" ]; then
+		pass=$((pass + 1))
+	else
+		fail=$((fail + 1)); echo "FAIL $name: exit $rc (wanted $code), $lines lines:"; head -n 3 err
+	fi
+}
+: >empty.sqlite
+echo "some words" >text.sqlite
+head -c 300 /dev/urandom >noise.sqlite
+cp text.sqlite run.nsys-rep
+cp text.sqlite run.qdrep
+mkdir folder.sqlite
+mkfifo pipe.sqlite
+head -c 100 "$good" >header.sqlite
+ln -s nowhere dangling.sqlite
+sqlite3 other.sqlite 'CREATE TABLE t(x)'
+sqlite3 void.sqlite 'CREATE TABLE t(x); DROP TABLE t'
+want missing 3 'No such file' missing.sqlite --out o
+want dangling 3 'No such file' dangling.sqlite --out o
+want empty 3 'empty' empty.sqlite --out o
+want text 3 'text file' text.sqlite --out o
+want noise 3 'not a SQLite' noise.sqlite --out o
+want capture 3 'nsys export --type sqlite' run.nsys-rep --out o
+want old_capture 3 'nsys export --type sqlite' run.qdrep --out o
+want folder 3 'folder' folder.sqlite --out o
+want pipe 3 'not a regular file' pipe.sqlite --out o
+want header 3 '' header.sqlite --out o
+want other 3 'not an Nsight Systems export' other.sqlite --out o
+want void 3 'empty database' void.sqlite --out o
+want no_trace 2 'give the trace' --out o
+want two_traces 2 'one trace' "$good" "$good" --out o
+want bad_option 2 'unknown option' "$good" --outt o
+want bad_number 2 'kernel-limit' "$good" --kernel-limit many
+want bad_window 2 'window' "$good" --window 5 --out o
+want bad_pass 2 'no analysis' "$good" --pass nothing --out o
+want bad_map 2 'map.json' "$good" --phase-map map.json --out o
+echo '{"a": ["re:("]}' >map2.json
+want bad_regex 2 'map2.json' "$good" --phase-map map2.json --out o
+mkdir mine; echo precious >mine/notes.txt
+want not_ours 3 'something other than a report' "$good" --out mine
+[ "$(cat mine/notes.txt)" = precious ] || { fail=$((fail + 1)); echo "FAIL notes lost"; }
+echo x >file
+want out_is_file 3 'not a folder' "$good" --out file
+want out_below_file 3 '' "$good" --out file/o
+want out_in_nothing 3 '' "$good" --out no/such/place
+if [ "$(id -u)" -ne 0 ]; then
+	cp "$good" locked.sqlite; chmod 0 locked.sqlite
+	want locked 3 'Permission denied' locked.sqlite --out o
+	mkdir readonly; chmod a-w readonly
+	want readonly 3 'Permission denied' "$good" --out readonly/o
+else
+	skip=$((skip + 2)) # root reads and writes anything
+fi
+# A full device: everything is written to it fails.
+"$prog" "$good" --json >/dev/full 2>err; rc=$?
+if [ $rc -eq 3 ] && grep -q 'No space' err; then pass=$((pass + 1)); else fail=$((fail + 1)); echo "FAIL /dev/full: exit $rc"; fi
+# With --json the failure is JSON on stdout, too.
+"$prog" missing.sqlite --json >out 2>err
+if python3 -c 'import json,sys; d=json.load(open("out")); sys.exit(0 if d["error"]["message"] and d["error"]["code"] else 1)'; then pass=$((pass + 1)); else fail=$((fail + 1)); echo "FAIL JSON error"; fi
+# WAL-flagged, read-only, in a folder that cannot be written: read, unchanged, nothing beside it.
+mkdir wal; cp "$good" wal/t.sqlite
+printf '\002\002' | dd of=wal/t.sqlite bs=1 seek=18 conv=notrunc 2>/dev/null
+chmod a-w wal/t.sqlite; sum=$(cksum <wal/t.sqlite)
+"$prog" wal/t.sqlite --out o -q 2>err; rc=$?
+if [ $rc -eq 0 ] && [ "$(ls wal)" = t.sqlite ] && [ "$sum" = "$(cksum <wal/t.sqlite)" ]; then pass=$((pass + 1)); else fail=$((fail + 1)); echo "FAIL wal: exit $rc"; cat err; fi
+# An earlier report is replaced whole; a stray file in tables/ of ours goes with it.
+cp o/report.md first.md; touch o/tables/stale.csv
+"$prog" "$good" --out o -q; rc=$?
+if [ $rc -eq 0 ] && [ ! -e o/tables/stale.csv ] && [ -s o/report.json ] && [ -z "$(find . -name '*.tmp-*')" ]; then pass=$((pass + 1)); else fail=$((fail + 1)); echo "FAIL replace: exit $rc"; fi
+# A trace of nothing is a valid trace.
+"$prog" "$b/fixtures/no_tables_2021.sqlite" --out n -q; rc=$?
+if [ $rc -eq 0 ] && [ -s n/report.md ]; then pass=$((pass + 1)); else fail=$((fail + 1)); echo "FAIL nothing: exit $rc"; fi
+echo "bad_input: $pass passed, $fail failed, $skip skipped"
+[ $fail -eq 0 ]

@@ -1,0 +1,32 @@
+#!/bin/sh
+# Every allocation sized by data fails in turn: one line that says so, no crash,
+# nothing left behind. A build with -DNSX_FAULTS counts them. STEP=1 tries each.
+# usage: faults.sh BUILD_DIR
+set -u
+b=$(cd "$1" && pwd)
+here=$(cd "$(dirname "$0")/../.." && pwd)
+make -s -C "$here" B="$b/faults" CFLAGS='-O1 -g -DNSX_FAULTS' all >/dev/null 2>&1 || { echo "FAIL: the injection build does not build"; exit 1; }
+prog=$b/faults/nsys-explain
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+pass=0 fail=0
+for f in synthetic nccl_payload memory_usage gpu_metrics graphs_node; do
+	n=1
+	while :; do
+		NSX_FAULT_ALLOC=$n "$prog" "$b/fixtures/$f.sqlite" --threads 1 --out o -q >out 2>err; rc=$?
+		[ $rc -eq 0 ] && ! grep -q 'out of memory' o/report.json && { rm -rf o; break; }
+		left=$(ls)
+		if { [ $rc -eq 3 ] && [ "$(wc -l <err)" -eq 1 ] && grep -q 'out of memory' err && [ ! -e o ]; } ||
+			{ [ $rc -eq 4 ] && grep -q 'out of memory' o/report.json; }; then
+			pass=$((pass + 1))
+		else
+			fail=$((fail + 1)); echo "FAIL $f: allocation $n: exit $rc, left: $left"; head -n 2 err
+		fi
+		rm -rf o
+		n=$((n + ${STEP:-7}))
+		[ $n -gt 20000 ] && { fail=$((fail + 1)); echo "FAIL $f: no end of allocations"; break; }
+	done
+done
+echo "faults: $pass passed, $fail failed"
+[ $fail -eq 0 ]
