@@ -1,0 +1,1 @@
+explain @occupancy --pass kernel_shape --json
