@@ -65,7 +65,11 @@ const char *nsx_pass_missing(const struct nsx_pass *pass,
 		if (need < 0) {
 			enum nsx_field f = (enum nsx_field)(-need - 1);
 
-			if (!nsx_has(s, f))
+			/* Of a table that is not there its columns say no
+			 * more.
+			 */
+			if (!nsx_has(s, f) &&
+			    nsx_has_view(s, nsx_field_defs[f].view))
 				nsx_buf_printf(&b, "%s%s", b.n ? ", " : "",
 					       nsx_field_exporter_name(f, a));
 		} else if (need > 0) {

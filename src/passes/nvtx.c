@@ -49,8 +49,7 @@ static const struct nsx_layout layouts[] = {
 enum { MAX_PATH = 256, MAX_INSTANCES = 30 };
 
 struct group {
-	int64_t count, all;	/* in the window; anywhere                   */
-	int64_t total_ns, all_ns, own_ns;
+	int64_t count, total_ns, all_ns, own_ns;
 	int64_t in_ns, ex_ns, busy_ns, busy_end_ns;
 	uint32_t op, device;	/* last met: an op counts once               */
 	bool attributes;	/* has ranges on a stack                     */
@@ -89,7 +88,6 @@ static void add_ranges(struct work *w)
 			continue;
 		g = &w->v[w->g.of[i]];
 		g->count += nsx_starts_inside(w->t, w->t->nvtx.start_ns[i]);
-		g->all++;
 		add(&g->all_ns, ns);
 		add(&g->own_ns, ns);
 		if (!w->f->nested[i])
@@ -270,9 +268,10 @@ static const char *no_gpu_reason(const struct nsx_run *run)
 		return "--no-nvtx-kernel-map was given";
 	if (!run->trace->ndevices)
 		return "the trace has no GPU work";
-	if (!run->trace->calls.n)
-		return "the trace has no API calls, which tie GPU work to "
-		       "ranges";
+	if (!run->trace->calls.n ||
+	    !nsx_has(run->trace->schema, NSX_F_runtime_corr))
+		return "the trace has no API calls with correlation ids, which "
+		       "tie GPU work to ranges";
 	return NULL;
 }
 
@@ -282,6 +281,12 @@ static void add_notes(const struct work *w, const char *reason,
 	const struct nsx_defects *d = &w->t->defects;
 	size_t async = 0;
 
+	if (!w->g.n) {
+		nsx_note(out, "%s holds no ranges: marks and declarations "
+			      "only.",
+			 w->t->schema->table[NSX_VIEW_nvtx]->name);
+		return;
+	}
 	for (size_t i = 0; i < w->t->nvtx.n; i++)
 		async += w->t->nvtx.kind[i] == NSX_NVTX_ASYNC &&
 			 !(w->t->nvtx.flags[i] & NSX_NVTX_CROSSING);
