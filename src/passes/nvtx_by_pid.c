@@ -183,15 +183,29 @@ static int fill_ranges(struct work *w, struct nsx_table *table,
 	return 0;
 }
 
-static int fill_kernel_ranges(const struct work *w, struct nsx_table *table,
+static int cmp_kernel_rows(const void *a, const void *b, void *ctx)
+{
+	const struct row *x = a, *y = b;
+
+	if (x->kernel_ns != y->kernel_ns)
+		return x->kernel_ns < y->kernel_ns ? 1 : -1;
+	if (x->kernels != y->kernels)
+		return x->kernels < y->kernels ? 1 : -1;
+	return cmp_rows(a, b, ctx);
+}
+
+/* In no CSV: only the rows that are shown are made. */
+static int fill_kernel_ranges(struct work *w, struct nsx_table *table,
 			      struct nsx_err *err)
 {
-	for (uint32_t k = 0; k < w->g.n; k++) {
+	if (w->g.n)
+		qsort_r(w->v, w->g.n, sizeof(*w->v), cmp_kernel_rows, w);
+	for (uint32_t k = 0; k < NSX_MIN(w->g.n, NSX_MAX_JSON_ROWS); k++) {
 		const struct row *x = &w->v[k];
 		struct nsx_cell *row;
 
 		if (!x->kernels && !x->kernel_ns)
-			continue;
+			break;
 		row = nsx_row(table, err);
 		if (!row)
 			return err->rc;
@@ -204,8 +218,7 @@ static int fill_kernel_ranges(const struct work *w, struct nsx_table *table,
 			row[R_AVG] = nsx_us((double)x->kernel_ns /
 					    (double)x->kernels);
 	}
-	nsx_table_sort(table, "total_kernel_time_ns desc, kernel_count desc, "
-			      "pid, range_name");
+	table->capped = w->g.n > NSX_MAX_JSON_ROWS;
 	return 0;
 }
 
