@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include "nsx/metrics.h"
 #include "nsx/par.h"
 #include "nsx/pass.h"
 
@@ -196,6 +197,14 @@ int nsx_run_passes(const struct nsx_trace *trace, const struct nsx_opts *opts,
 
 	if (rc)
 		return rc;
+	if (chosen(opts, "gpu_metrics") ||
+	    chosen(opts, "nvlink_during_nccl"))
+		rc = nsx_facts_metrics(facts, trace, opts->threads,
+				       opts->progress, err);
+	if (rc) {
+		nsx_facts_free(facts);
+		return rc;
+	}
 	run.facts = facts;
 	run.report = new_report(trace, opts);
 	nsx_progress_stage(opts->progress, "analyses", nsx_npasses);

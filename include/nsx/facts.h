@@ -116,6 +116,7 @@ struct nsx_nvtx_facts {
 };
 enum { NSX_UNMAPPED_NO_CALL, NSX_UNMAPPED_NO_RANGE, NSX_UNMAPPED_OPAQUE };
 
+struct nsx_metrics;
 struct nsx_facts {
 	struct nsx_device_facts *device; /* by device                        */
 	struct nsx_nvtx_facts nvtx;
@@ -135,6 +136,7 @@ struct nsx_facts {
 	uint32_t *barrier_by_end; /* of each slice first the waits, then the
 				     launcher gaps, both in order of end     */
 	uint8_t *copy_blocks; /* by call, a bit: an async copy that blocked  */
+	struct nsx_metrics *metrics; /* metrics.h; NULL: none, or not asked for */
 	struct nsx_arena *arena;
 	struct nsx_arena **device_arena; /* by device, for work on threads   */
 	uint32_t ndevices;

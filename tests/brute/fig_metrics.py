@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 from fig_comm import is_comm
 from rawtrace import is_int
-from spans import Cover, percentile
+from spans import Cover, length, percentile, subtract, union
 from value import Choice
 
 NVLINK_RE = re.compile(r"nvlink|nvlrx|nvltx", re.I)
@@ -36,24 +36,38 @@ def series(t):
     return out
 
 
+def scopes_of(t, number):
+    """The spans of each scope; without a device of that number only the window."""
+    homes = [d for d in t.devices if t.ordinal[d] == number]
+    out = {"window": [t.window]}
+    if homes:
+        on = lambda wanted: union(p for d in homes for p in t.spans_on(d, wanted))
+        out["compute"] = on(lambda k: k.kind == "graph" or k.kind == "kernel" and not is_comm(k))
+        out["comm"] = on(is_comm)
+        out["copy"] = on(lambda k: k.kind not in ("graph", "kernel"))
+        out["idle"] = subtract([t.window], on(lambda k: True))
+    return {name: Cover(spans) for name, spans in out.items()}
+
+
 def gpu_metrics(t):
-    rows, w = [], t.window
+    rows = []
     for x in series(t):
-        weighed = [(max(0, min(b, w[1]) - max(a, w[0])), v) for a, b, v in x.samples]
-        weighed = [(n, v) for n, v in weighed if n > 0]
-        weight = sum(n for n, _ in weighed)
-        everything = [v for _, _, v in x.samples]
-        if not weighed:
-            continue
-        rows.append({
-            "device_id": x.device, "metric_id": x.metric, "metric_name": x.name,
-            "samples": Choice(len(weighed), other={"all in the trace": len(everything)}),
-            "mean": Choice(sum(n * v for n, v in weighed) / weight, other={
-                "unweighted": sum(v for _, v in weighed) / len(weighed),
-                "all in the trace": sum(everything) / len(everything)}),
-            "max": Choice(max(v for _, v in weighed), other={"all": max(everything)}),
-            "sample_period_us": x.period / 1e3,
-        })
+        for scope, cover in scopes_of(t, x.device).items():
+            weighed = [(cover.inside(a, b), v) for a, b, v in x.samples]
+            weighed = [(n, v) for n, v in weighed if n > 0]
+            if not weighed:
+                continue
+            weight = sum(n for n, _ in weighed)
+            mine = [v for n, v in weighed if scope == "window" or 2 * n >= x.period]
+            rows.append({
+                "device_id": x.device, "metric_id": x.metric, "metric_name": x.name,
+                "scope": scope, "samples": len(mine),
+                "mean": sum(n * v for n, v in weighed) / weight,
+                "p50": percentile(mine, 0.5) if mine else None,
+                "p95": percentile(mine, 0.95) if mine else None,
+                "max": max(mine, default=None), "sample_period_us": x.period / 1e3,
+                "coverage_pct": min(100, 100 * weight / length(cover.spans)),
+            })
     return rows
 
 
