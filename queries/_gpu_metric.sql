@@ -5,10 +5,10 @@ SELECT
 , m.type_id
 , m.metric_id
 , m.value
-, COALESCE(NULLIF((
+, NULLIF((
     SELECT min(i.metric_name) FROM gpu_metric_info AS i
-    WHERE i.type_id = m.type_id AND i.metric_id = m.metric_id), ''),
-    'metric ' || m.metric_id) AS metric_name
+    WHERE i.type_id = m.type_id AND i.metric_id = m.metric_id), '')
+  AS metric_name
 FROM gpu_metric AS m
 WHERE typeof(m.timestamp_ns) = 'integer'
   AND abs(m.timestamp_ns) <= 2305843009213693952

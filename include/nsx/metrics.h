@@ -27,7 +27,8 @@ struct nsx_metric_scope {
 struct nsx_metric { /* a counter of one GPU */
 	int64_t type_id, metric_id;
 	int64_t source_id; /* of the type; the type itself if not recorded   */
-	const char *name;  /* "metric <id>" where nothing names it           */
+	const char *name;  /* NULL: nothing names it; goes with the facts,
+			      before the report                              */
 	uint32_t device;   /* index; NSX_NONE: no device of the trace        */
 	int64_t gpu;	   /* number of the GPU; -1 unknown                  */
 	int64_t device_id; /* CUDA ordinal, else gpu; see by_number          */

@@ -5,7 +5,6 @@
  * instant, not each row) and the folds, some kilobytes for each counter.
  */
 #include <ctype.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -13,8 +12,6 @@
 #include "nsx/stat.h"
 #include "nsx/viewscan.h"
 #include "metrics_fold.h"
-
-#define LEAST_CORRELATED 20
 
 const char *const nsx_scope_names[NSX_NSCOPES] = {
 	"window", "compute", "comm", "copy", "idle",
@@ -362,141 +359,6 @@ static int read_samples(struct reading *r, struct pieces *pieces,
 
 /* Figures --------------------------------------------------------------------*/
 
-static double divide(__int128 a, __int128 b)
-{
-	return b ? (double)((long double)a / (long double)b) : NAN;
-}
-
-/* Calls fn for each bin in order of value; lo == hi but for bins of several
- * values.
- */
-static void each_bin(const struct fold_series *x,
-		     void (*fn)(void *ctx, const struct fold_bin *b, int64_t lo,
-				int64_t hi), void *ctx)
-{
-	for (int64_t v = 0; v < FOLD_SMALL; v++)
-		if (x->small[v].all)
-			fn(ctx, &x->small[v], v, v);
-	for (unsigned o = 0; o < FOLD_OCTAVES; o++)
-		for (unsigned i = 0; x->octave[o] && i < FOLD_STEPS; i++) {
-			const struct fold_wide *w = &x->octave[o][i];
-
-			if (w->bin.all)
-				fn(ctx, &w->bin, w->lo, w->hi);
-		}
-}
-
-struct sums {
-	size_t all, n[NSX_NSCOPES];
-	__int128 sum, squares, w_ns[NSX_NSCOPES], weighted[NSX_NSCOPES];
-	int64_t min, max, max_in[NSX_NSCOPES];
-	bool exact;
-};
-
-static void add_bin(void *ctx, const struct fold_bin *b, int64_t lo, int64_t hi)
-{
-	struct sums *s = ctx;
-	bool small = lo < FOLD_SMALL;
-
-	s->all += b->all;
-	s->min = s->all == b->all ? lo : s->min;
-	s->max = hi;
-	s->exact &= lo == hi;
-	if (small) {
-		s->sum += (__int128)lo * b->all;
-		s->squares += (__int128)lo * lo * b->all;
-	}
-	for (unsigned i = 0; i < NSX_NSCOPES; i++) {
-		s->n[i] += b->n[i];
-		s->w_ns[i] += b->w_ns[i];
-		if (small)
-			s->weighted[i] += (__int128)lo * b->w_ns[i];
-		if (small && b->n[i])
-			s->max_in[i] = lo;
-	}
-}
-
-struct rank { /* the value at a rank among the samples of a scope */
-	unsigned scope;
-	uint64_t at, seen;
-	double value;
-	bool found;
-};
-
-static void seek(void *ctx, const struct fold_bin *b, int64_t lo, int64_t hi)
-{
-	struct rank *r = ctx;
-	uint64_t n = b->n[r->scope];
-
-	if (!r->found && r->at < r->seen + n) {
-		double share = n > 1 ? (double)(r->at - r->seen) /
-					       (double)(n - 1) : 0.5;
-
-		r->value = (double)lo + (double)(hi - lo) * share;
-		r->found = true;
-	}
-	r->seen += n;
-}
-
-static double value_at(const struct fold_series *x, unsigned scope, uint64_t at)
-{
-	struct rank r = {.scope = scope, .at = at};
-
-	each_bin(x, seek, &r);
-	return r.value;
-}
-
-/* Linear interpolation at (n - 1) q, as everywhere. */
-static double quantile(const struct fold_series *x, unsigned scope, size_t n,
-		       double q)
-{
-	double at = (double)(n - 1) * q, lo = value_at(x, scope, (uint64_t)at);
-
-	if (at == floor(at))
-		return lo;
-	return lo + (value_at(x, scope, (uint64_t)at + 1) - lo) *
-			    (at - floor(at));
-}
-
-static void finish_scopes(struct nsx_metric *m, const struct fold_series *x,
-			  const struct sums *s, const int64_t *scope_ns)
-{
-	for (unsigned i = 0; i < NSX_NSCOPES; i++) {
-		struct nsx_metric_scope *p = &m->scope[i];
-
-		*p = (struct nsx_metric_scope){
-			s->n[i], (int64_t)s->w_ns[i],
-			divide(s->weighted[i], s->w_ns[i]), NAN, NAN, NAN, 0};
-		if (scope_ns[i])
-			p->coverage = NSX_MIN(1, divide(s->w_ns[i],
-							scope_ns[i]));
-		if (!s->n[i])
-			continue;
-		p->p50 = quantile(x, i, s->n[i], 0.5);
-		p->p95 = quantile(x, i, s->n[i], 0.95);
-		p->max = (double)s->max_in[i];
-	}
-}
-
-/* Pearson's, of the value and the share under communication. */
-static double correlate(const struct sums *s, __int128 period_ns,
-			unsigned __int128 comm_squares)
-{
-	__int128 w = s->w_ns[NSX_SCOPE_COMM];
-	long double n = (long double)s->all, v = (long double)s->sum;
-	long double f = (long double)w, var_v, var_f, cov;
-
-	if (s->all < LEAST_CORRELATED || s->min == s->max || !w ||
-	    w >= period_ns * (__int128)s->all)
-		return NAN;
-	var_v = n * (long double)s->squares - v * v;
-	var_f = n * (long double)comm_squares - f * f;
-	cov = n * (long double)s->weighted[NSX_SCOPE_COMM] - v * f;
-	if (var_v <= 0 || var_f <= 0)
-		return NAN;
-	return (double)(cov / sqrtl(var_v) / sqrtl(var_f));
-}
-
 static void measure_scopes(const struct names *names, uint32_t device,
 			   int64_t *scope_ns)
 {
@@ -515,41 +377,19 @@ static void measure_scopes(const struct names *names, uint32_t device,
 				   reach[3].total_ns;
 }
 
-static void finish(const struct nsx_facts *f, const struct names *names,
-		   const struct fold_series *x, struct nsx_metric *m)
+static void identify(const struct names *names, const struct fold_series *x,
+		     struct nsx_metric *m)
 {
 	const struct info *info = find_info(names, x->type, x->metric);
 	const struct info *any = find_info(names, x->type, INT64_MIN);
-	struct sums s = {.exact = true};
-	int64_t scope_ns[NSX_NSCOPES];
-	__int128 outside_ns;
 
-	each_bin(x, add_bin, &s);
-	s.sum += x->sum;
-	s.squares += x->squares;
-	for (unsigned i = 0; i < NSX_NSCOPES; i++) {
-		s.weighted[i] += x->weighted[i];
-		s.max_in[i] = NSX_MAX(s.max_in[i], x->max[i]);
-	}
 	m->type_id = x->type;
 	m->metric_id = x->metric;
 	m->source_id = any ? any->source : x->type;
 	m->gpu = gpu_of(names, x->type);
 	m->device = device_of(names->t, m->gpu);
 	m->name = info && info->metric == x->metric && *info->name ?
-			  info->name :
-			  nsx_arena_printf(f->arena, "metric %lld",
-					   (long long)x->metric);
-	m->n = s.all;
-	m->max = s.max;
-	m->exact = s.exact;
-	measure_scopes(names, m->device, scope_ns);
-	finish_scopes(m, x, &s, scope_ns);
-	outside_ns = (__int128)m->period_ns * (__int128)s.all -
-		     s.w_ns[NSX_SCOPE_COMM];
-	m->mean_without_comm = divide((__int128)m->period_ns * s.sum -
-				      s.weighted[NSX_SCOPE_COMM], outside_ns);
-	m->comm_correlation = correlate(&s, m->period_ns, x->comm_squares);
+			  info->name : NULL;
 }
 
 static int cmp_metric(const void *a, const void *b)
@@ -587,6 +427,8 @@ static int finish_all(struct nsx_facts *f, const struct names *names,
 		      const struct fold *sum, const struct pieces *pieces,
 		      struct nsx_metrics *m, struct nsx_err *err)
 {
+	int64_t scope_ns[NSX_NSCOPES];
+
 	m->v = nsx_arena_try_array(f->arena, sum->nseries, sizeof(*m->v),
 				   "GPU metrics", err);
 	if (!m->v)
@@ -599,7 +441,10 @@ static int finish_all(struct nsx_facts *f, const struct names *names,
 			m->without_period++;
 			continue;
 		}
-		finish(f, names, sum->series[i], x);
+		identify(names, sum->series[i], x);
+		measure_scopes(names, x->device, scope_ns);
+		if (fold_finish(sum->series[i], scope_ns, x, err))
+			return err->rc;
 		m->n += x->n > 0;
 	}
 	if (m->n)

@@ -1,49 +1,23 @@
-/* metrics_fold.h - what one part of the sample table adds up to.
- *
- * A fold keeps for each counter how much time and how many samples each value
- * had in each scope.  All of it are integers: folds add up to the same whatever
- * the order of rows and the number of parts.
- */
+/* metrics_fold.h - what one part of the sample table adds up to. */
 #ifndef METRICS_FOLD_H
 #define METRICS_FOLD_H
 
-#include "nsx/metrics.h"
+#include "metrics_values.h"
 #include "nsx/scan.h"
 
-enum {
-	FOLD_SMALL = 128,	/* values with a bin of their own            */
-	FOLD_FIRST_OCTAVE = 7,	/* 128..255                                  */
-	FOLD_OCTAVES = 43,	/* up to FOLD_MAX_VALUE                      */
-	FOLD_STEPS = 64,	/* bins of an octave                         */
-	FOLD_MAX_SERIES = 4096,
-};
-#define FOLD_MAX_VALUE (INT64_C(1) << 50) /* greater ones are no samples */
-
-struct fold_bin { /* a cache line */
-	uint64_t w_ns[NSX_NSCOPES];
-	uint32_t n[NSX_NSCOPES];
-	uint32_t all;
-};
-struct fold_wide { /* a bin of several values */
-	struct fold_bin bin;
-	int64_t lo, hi;
-};
+enum { FOLD_MAX_SERIES = 4096 };
 
 struct fold_series {
 	int64_t type, metric;
 	uint32_t source, next; /* the one that followed last time */
-	struct fold_bin small[FOLD_SMALL];
-	struct fold_wide *octave[FOLD_OCTAVES];
-	/* Of values beyond the small ones: */
-	__int128 sum, squares, weighted[NSX_NSCOPES];
-	int64_t max[NSX_NSCOPES];
-	unsigned __int128 comm_squares; /* of w_ns under communication */
+	unsigned __int128 comm_squares; /* of the time under communication */
+	struct fold_values values;
 };
 
 /* Where |spans before x| is asked again and again, mostly forward. */
 struct fold_reach {
 	const struct nsx_spans *spans;
-	int64_t *every64; /* total before span 64 k */
+	int64_t *every8; /* total before span 8 k */
 	int64_t total_ns;
 };
 struct fold_cursor {
@@ -69,9 +43,8 @@ struct fold_source {
 	size_t nticks, cap_ticks;
 	int64_t at_ns; /* of the sample being read                           */
 	bool counts;   /* it touches the window asked for                    */
-	uint64_t w_ns[NSX_NSCOPES];
-	uint32_t in[NSX_NSCOPES];
-	struct fold_cursor cursor[8];
+	struct fold_bin share; /* what it adds to the bin of its value */
+	struct fold_cursor cursor[4];
 };
 
 struct fold_ctx { /* shared by all parts, const */
@@ -103,6 +76,12 @@ void fold_forget(struct fold *f, uint32_t source, int64_t period_ns);
 /* Adds from to f and takes what it held. Errors: NSX_E_NOMEM. */
 int fold_merge(struct fold *f, struct fold *from, struct nsx_err *err);
 void fold_done(struct fold *f);
+
+/* Figures of a counter whose period and GPU are known; scope_ns: the length of
+ * each scope.
+ */
+int fold_finish(const struct fold_series *x, const int64_t *scope_ns,
+		struct nsx_metric *m, struct nsx_err *err);
 
 /* Median of the differences of ticks, or the round figure within 0.3 % of it;
  * 0: no two differ. Sorts ticks and drops repetitions.  Errors: negative.

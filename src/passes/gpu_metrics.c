@@ -83,6 +83,7 @@ static const char *const spellings[NKNOWN][3] = {
 
 struct gpu { /* the percent counters of one GPU; NULL: not sampled */
 	const struct nsx_metric *of[NKNOWN];
+	const char *name[NKNOWN]; /* lives as long as the section */
 	const struct nsx_metric *any;
 };
 
@@ -97,22 +98,25 @@ static bool is_percent(const struct nsx_metric *m)
 	       (!unit || !strncmp(unit, "[Throughput %]", 14));
 }
 
-static void recognise(struct gpu *g, const struct nsx_metric *m)
+static void recognise(struct gpu *g, const struct nsx_metric *m,
+		      const char *name)
 {
 	g->any = m;
-	if (!is_percent(m))
+	if (!name || !is_percent(m))
 		return;
 	for (unsigned k = 0; k < NKNOWN; k++)
 		for (unsigned i = 0; i < 3 && spellings[k][i]; i++)
-			if (!g->of[k] && !strncmp(m->name, spellings[k][i],
-						  strlen(spellings[k][i])))
+			if (!g->of[k] && !strncmp(name, spellings[k][i],
+						  strlen(spellings[k][i]))) {
 				g->of[k] = m;
+				g->name[k] = name;
+			}
 }
 
 /* Tables -----------------------------------------------------------------------*/
 
-static int fill_metric(const struct nsx_metric *m, struct nsx_table *rows,
-		       struct nsx_err *err)
+static int fill_metric(const struct nsx_metric *m, const char *name,
+		       struct nsx_table *rows, struct nsx_err *err)
 {
 	for (unsigned i = 0; i < NSX_NSCOPES; i++) {
 		const struct nsx_metric_scope *s = &m->scope[i];
@@ -126,7 +130,7 @@ static int fill_metric(const struct nsx_metric *m, struct nsx_table *rows,
 		if (m->device_id >= 0)
 			row[DEVICE] = nsx_int(m->device_id);
 		row[METRIC] = nsx_int(m->metric_id);
-		row[NAME] = nsx_string(m->name);
+		row[NAME] = nsx_string(name);
 		row[SCOPE] = nsx_string(nsx_scope_names[i]);
 		row[SAMPLES] = nsx_int((int64_t)s->n);
 		row[MEAN] = nsx_real(s->mean);
@@ -139,8 +143,8 @@ static int fill_metric(const struct nsx_metric *m, struct nsx_table *rows,
 	return 0;
 }
 
-static int fill_counter(const struct nsx_metric *m, struct nsx_table *counters,
-			struct nsx_err *err)
+static int fill_counter(const struct nsx_metric *m, const char *name,
+			struct nsx_table *counters, struct nsx_err *err)
 {
 	struct nsx_cell *row = nsx_row(counters, err);
 
@@ -149,7 +153,7 @@ static int fill_counter(const struct nsx_metric *m, struct nsx_table *counters,
 	if (m->device_id >= 0)
 		row[C_DEVICE] = nsx_int(m->device_id);
 	row[C_METRIC] = nsx_int(m->metric_id);
-	row[C_NAME] = nsx_string(m->name);
+	row[C_NAME] = nsx_string(name);
 	row[C_SAMPLES] = nsx_int((int64_t)m->n);
 	row[C_MAX] = nsx_real((double)m->max);
 	for (unsigned i = 0; i < NSX_NSCOPES; i++)
@@ -179,7 +183,7 @@ static int fill_rates(const struct nsx_run *run, const struct gpu *g,
 			if (!row)
 				return err->rc;
 			row[0] = nsx_int(g->any->device_id);
-			row[1] = nsx_string(g->of[k]->name);
+			row[1] = nsx_string(g->name[k]);
 			row[2] = nsx_string(nsx_scope_names[i]);
 			row[3] = nsx_real(s->mean / 100 * peak);
 			row[4] = nsx_real(s->p95 / 100 * peak);
@@ -220,7 +224,7 @@ static void answer(struct answers *a, const char *question, enum known k,
 	row[0] = nsx_int(a->gpu->any->device_id);
 	row[1] = nsx_string(question);
 	row[2] = nsx_string(text);
-	row[3] = nsx_string(a->gpu->of[k]->name);
+	row[3] = nsx_string(a->gpu->name[k]);
 	row[4] = nsx_string(nsx_scope_names[scope]);
 	row[5] = nsx_real(mean_of(a, k, scope));
 	nsx_md_bullet(a->out, "GPU %lld: %s %s", (long long)
@@ -371,9 +375,9 @@ static void say_quality(const struct nsx_metrics *m, struct nsx_section *out)
 			 "that is no data, not zero", m->gaps,
 			 (double)m->missing_ns / 1e6);
 	if (!exact)
-		nsx_note(out, "values above 127 are counted in steps of 1.6 %%: "
-			 "quantiles of such counters are that exact, means and "
-			 "maxima are exact");
+		nsx_note(out, "a counter with more than 1024 values beyond 127 is "
+			 "counted in steps of 1.6 %%: its quantiles are that "
+			 "exact, its mean and maximum are exact");
 	if (m->bad)
 		nsx_note(out, "%lld of %lld samples have no usable time, counter "
 			 "or value and are left out", (long long)m->bad,
@@ -394,13 +398,17 @@ static int fill(const struct nsx_run *run, struct nsx_section *out,
 	size_t next;
 
 	for (size_t i = 0; i < m->n; i = next) {
-		struct gpu g = {{NULL}, NULL};
+		struct gpu g = {{NULL}, {NULL}, NULL};
 
 		for (next = i; next < m->n && m->v[next].gpu == m->v[i].gpu;
 		     next++) {
-			recognise(&g, &m->v[next]);
-			if (fill_metric(&m->v[next], tables[L_ROWS], err) ||
-			    fill_counter(&m->v[next], tables[L_COUNTERS], err))
+			const struct nsx_metric *x = &m->v[next];
+			const char *name = x->name ?
+				nsx_say(out, "%s", x->name) : NULL;
+
+			recognise(&g, x, name);
+			if (fill_metric(x, name, tables[L_ROWS], err) ||
+			    fill_counter(x, name, tables[L_COUNTERS], err))
 				return err->rc;
 		}
 		a.gpu = &g;
@@ -425,6 +433,10 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	if (m->too_many)
 		return nsx_cannot(out, "GPU_METRICS names more counters than any "
 				  "GPU has");
+	if (!m->n)
+		return nsx_cannot(out, "none of the %lld rows of GPU_METRICS is a "
+				  "usable sample inside the window",
+				  (long long)m->samples);
 	if (fill(run, out, tables, err))
 		return err->rc;
 	say_quality(m, out);

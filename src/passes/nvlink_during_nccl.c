@@ -50,8 +50,8 @@ static const char *const instructions[] = {
 
 static bool is_nvlink(const char *name)
 {
-	return strcasestr(name, "nvlink") || strcasestr(name, "nvlrx") ||
-	       strcasestr(name, "nvltx");
+	return name && (strcasestr(name, "nvlink") ||
+			strcasestr(name, "nvlrx") || strcasestr(name, "nvltx"));
 }
 
 static int say_missing(struct nsx_section *out, const struct nsx_metrics *m)
@@ -67,8 +67,8 @@ static int say_missing(struct nsx_section *out, const struct nsx_metrics *m)
 			      "the trace has no rows of GPU_METRICS");
 }
 
-static int fill(const struct nsx_metrics *m, struct nsx_table *table,
-		struct nsx_err *err)
+static int fill(struct nsx_section *out, const struct nsx_metrics *m,
+		struct nsx_table *table, struct nsx_err *err)
 {
 	for (size_t i = 0; i < m->n; i++) {
 		const struct nsx_metric *x = &m->v[i];
@@ -81,7 +81,7 @@ static int fill(const struct nsx_metrics *m, struct nsx_table *table,
 		if (!row)
 			return err->rc;
 		row[SOURCE] = nsx_int(x->source_id);
-		row[NAME] = nsx_string(x->name);
+		row[NAME] = nsx_string(nsx_say(out, "%s", x->name));
 		row[SAMPLES] = nsx_int((int64_t)x->n);
 		if (x->device != NSX_NONE) {
 			row[DURING_N] = nsx_int((int64_t)comm->n);
@@ -215,7 +215,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	if (m && m->damage)
 		return nsx_fail(err, NSX_E_DATA, "table GPU_METRICS is damaged: "
 				"%s", m->damage);
-	if (m && fill(m, rows, err))
+	if (m && fill(out, m, rows, err))
 		return err->rc;
 	if (!rows->nrows)
 		return say_missing(out, m);

@@ -15,6 +15,7 @@ def series(t):
     """One per (typeId, metricId): name, device, source, period and samples (from, to, value]."""
     names = {(ty, m): (name, type_name, source) for ty, m, name, type_name, source in t.read(
         "TARGET_INFO_GPU_METRICS", "typeId", "metricId", "metricName", "typeName", "sourceId")}
+    gpus = {g for g, in t.read("TARGET_INFO_GPU", "id")}
     points = {}
     for at, ty, m, value in t.read("GPU_METRICS", "timestamp", "typeId", "metricId", "value"):
         if is_int(at) and isinstance(value, (int, float)):
@@ -27,9 +28,9 @@ def series(t):
         period = percentile(steps, 0.5)
         if not period:
             continue
-        number = re.search(r"\d+", re.sub(r"(?i)^.*?\bgpu", "", type_name or "")
-                           if re.search(r"(?i)\bgpu", type_name or "") else "")
-        device = int(number.group()) if number else (ty & 0xFF if is_int(ty) else None)
+        number = re.search(r"(?i)\bgpu[ #\[:]*(\d+)", type_name or "")
+        low = ty & 0xFF if is_int(ty) else None
+        device = int(number.group(1)) if number else low if low in gpus else None
         out.append(SimpleNamespace(
             type=ty, metric=m, name=name, source=source, device=device, period=period,
             samples=[(at - period, at, v) for at, v in values]))

@@ -1,0 +1,1 @@
+explain @hostile_types --pass gpu_metrics --json

@@ -1,0 +1,1 @@
+explain @synthetic --pass gpu_metrics --json

@@ -1,0 +1,1 @@
+explain @gpu_metrics --pass gpu_metrics --json

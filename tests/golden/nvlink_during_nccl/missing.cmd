@@ -1,0 +1,1 @@
+explain @synthetic --pass nvlink_during_nccl --json

@@ -1,0 +1,1 @@
+explain @gpu_metrics --pass nvlink_during_nccl --md

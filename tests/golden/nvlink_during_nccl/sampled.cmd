@@ -1,0 +1,1 @@
+explain @case09_synthetic_nvlink --pass nvlink_during_nccl --json
