@@ -565,6 +565,8 @@ static int fill_groups(struct comm *c, struct nccl_costs *costs,
 		if (nccl_match(c->run, c->events, r, g->nranks,
 			       g->op == NSX_COMM_SENDRECV, &m, err))
 			return err->rc;
+		for (size_t k = 0; k < g->nranks; k++)
+			costs->v[r[k].device].waited_ns += r[k].waited_ns;
 		if (m.proved)
 			nccl_find_cause(c->run, c->events, r, &m);
 		if (fill_op(c, g, &m, err) || fill_ranks(c, g, &m, err) ||

@@ -82,6 +82,7 @@ void nccl_find_cause(const struct nsx_run *run,
 /* What communication costs each device, and the findings about it. */
 struct nccl_cost {
 	int64_t comm_ns, exposed_ns, blocking_ns;
+	int64_t waited_ns; /* for ranks that came later, exposed or not */
 	struct nsx_spans exposed, blocking; /* on run->scratch */
 	struct nsx_spans waits; /* for a proved straggler      */
 };

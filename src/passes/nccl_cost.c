@@ -10,7 +10,7 @@
 #include "nccl.h"
 
 #define BLOCKING_NS 20000 /* from the end of communication to compute */
-#define LEAST_SHARE 0.01  /* of the window, to be worth a finding     */
+#define LEAST_PCT 1.0	  /* of the window, to be worth a finding     */
 
 /* Ends of the communication kernels of a device, in order. */
 static int list_ends(const struct nsx_run *run, uint32_t device, int64_t **ret,
@@ -158,41 +158,30 @@ int nccl_fill_costs(struct nccl_costs *c, struct nsx_table *devices,
 
 /* Findings ---------------------------------------------------------------*/
 
-static double window_ns(const struct nccl_costs *c)
-{
-	const struct nsx_window *w = &c->run->trace->window;
-
-	return (double)(w->end_ns - w->start_ns);
-}
-
-/* What the rank that waits most does not compute while it waits. */
+/* When a rank waits for the late one and does not compute meanwhile. */
 static int find_waits(struct nccl_costs *c, const struct nccl_event *events,
 		      const struct nccl_rank *ranks,
-		      const struct nccl_match *m, struct nsx_err *err)
+		      const struct nccl_match *m, size_t rank,
+		      struct nsx_spans *ret, struct nsx_err *err)
 {
-	struct nccl_cost *x = &c->v[ranks[m->waiting].device];
-	struct nsx_spans s = {NULL, 0}, with;
-	size_t at = 0;
+	struct nccl_cost *x = &c->v[ranks[m->rank[rank]].device];
+	struct nsx_spans s = {NULL, 0}, all;
 
-	while (m->rank[at] != m->waiting)
-		at++;
 	s.v = nsx_arena_try_array(c->run->scratch, m->n, sizeof(*s.v), "waits",
 				  err);
 	if (!s.v)
 		return err->rc;
-	for (size_t i = 0; i < m->n; i++) {
-		const struct nccl_event *e = &events[m->member[i * m->nranks +
-							       at]];
-
+	for (size_t i = 0; i < m->n; i++)
 		if (m->v[i].kept && m->rank[m->v[i].last] == m->late)
-			s.v[s.n++] = (struct nsx_span){e->start_ns,
-						       m->v[i].last_ns};
-	}
+			s.v[s.n++] = (struct nsx_span){
+				events[m->member[i * m->nranks + rank]]
+					.start_ns, m->v[i].last_ns};
 	nsx_spans_normalise(&s);
-	if (nsx_spans_union(c->run->scratch, &x->waits, &s, &with, err))
+	if (nsx_spans_intersect(c->out->arena, &s, &x->exposed, ret, err) ||
+	    nsx_spans_union(c->run->scratch, &x->waits, ret, &all, err))
 		return err->rc;
-	return nsx_spans_intersect(c->run->scratch, &with, &x->exposed,
-				   &x->waits, err);
+	x->waits = all;
+	return 0;
 }
 
 int nccl_add_straggler(struct nccl_costs *c, const char *op,
@@ -201,107 +190,127 @@ int nccl_add_straggler(struct nccl_costs *c, const char *op,
 		       const struct nccl_match *m, struct nsx_err *err)
 {
 	const struct nccl_rank *late = &ranks[m->late];
-	uint32_t device = ranks[m->waiting].device;
-	const char *name = nsx_md_name(c->out, op);
 	struct nsx_candidate f = {
 		.id = "nccl_straggler", .category = "communication",
-		.device = device, .recoverable = 1, .confidence = "high",
+		.recoverable = 1, .confidence = "high",
 		.table = "nccl_rank_skew", .units = "ms",
 	};
 
-	if (find_waits(c, events, ranks, m, err) ||
-	    nsx_spans_intersect(c->out->arena, &c->v[device].waits,
-				&c->v[device].waits, &f.spans, err))
-		return err->rc;
-	f.title = nsx_say(c->out, "%s comes late to %s: the others wait",
-			  late->label, name);
+	f.title = nsx_say(c->out, "%s comes late to %s, and the others wait",
+			  late->label, nsx_md_name(c->out, op));
 	f.key = nsx_say(c->out, "%s/%s", op, late->label);
 	f.values = nsx_say(c->out, "induced_ms=%.3f", late->induced_ns / 1e6);
 	f.evidence[0] = nsx_say(
-		c->out, "last to arrive in %zu of %zu matched instances (p = "
-		"%.2g); the first instance is left out as start skew",
+		c->out, "Last to arrive in %zu of %zu matched instances (p = "
+		"%.2g); the first one is left out as start skew.",
 		late->kept_last, m->nkept, m->p_value);
 	f.evidence[1] = nsx_say(
-		c->out, "%s waits %.3f ms in all; the transfers themselves take "
-		"%.3f ms", ranks[m->waiting].label,
-		(double)ranks[m->waiting].waited_ns / 1e6,
+		c->out, "The others wait %.3f ms for it (their median); the "
+		"transfers themselves take %.3f ms.", late->induced_ns / 1e6,
 		(double)m->transfer_ns / 1e6);
 	f.evidence[2] = m->cause ?
-		nsx_say(c->out, "cause: %s (%.0f %% of the lateness)", m->cause,
+		nsx_say(c->out, "Cause: %s (%.0f %% of the lateness).", m->cause,
 			100 * m->cause_share) :
-		"cause: unattributed; no single one explains 80 % of the "
-		"lateness";
+		"Cause: unattributed, no single one explains 80 % of the "
+		"lateness.";
 	f.recommendation[0] = nsx_say(
-		c->out, "look at %s before its collectives, not at the network: "
-		"uneven work, a slower GPU, or its input pipeline",
+		c->out, "Look at %s before its collectives, not at the network: "
+		"uneven work, a slower GPU, or its input pipeline.",
 		late->label);
+	for (size_t k = 0; k < m->nranks; k++) {
+		if (m->rank[k] == m->late)
+			continue;
+		f.device = ranks[m->rank[k]].device;
+		if (find_waits(c, events, ranks, m, k, &f.spans, err))
+			return err->rc;
+		nsx_add_candidate(c->out, &f);
+	}
+	return 0;
+}
+
+static double share(int64_t part_ns, int64_t whole_ns)
+{
+	return whole_ns ? 100 * (double)part_ns / (double)whole_ns : 0;
+}
+
+static int add_blocking(struct nccl_costs *c, uint32_t device,
+			int64_t same_stream_ns, struct nsx_err *err)
+{
+	const struct nccl_cost *x = &c->v[device];
+	struct nsx_candidate f = {
+		.id = "nccl_exposed", .category = "communication",
+		.device = device, .recoverable = 1, .confidence = "medium",
+		.table = "nccl_ops", .units = "ms",
+	};
+	unsigned n = 0;
+
+	if (nsx_spans_minus(c->out->arena, &x->blocking, &x->waits, &f.spans,
+			    err))
+		return err->rc;
+	f.title = nsx_say(c->out, "Compute waits for communication on GPU %lld",
+			  (long long)c->run->trace->device[device].device_id);
+	f.values = nsx_say(c->out, "blocking_ms=%.3f",
+			   (double)x->blocking_ns / 1e6);
+	f.evidence[n++] = nsx_say(
+		c->out, "Of %.3f ms of communication %.3f ms are exposed; compute "
+		"starts right after %.3f ms of it, so it was waiting.",
+		(double)x->comm_ns / 1e6, (double)x->exposed_ns / 1e6,
+		(double)x->blocking_ns / 1e6);
+	if (x->waited_ns)
+		f.evidence[n++] = nsx_say(
+			c->out, "%.3f ms of its communication is waiting for "
+			"ranks that come later.", (double)x->waited_ns / 1e6);
+	if (same_stream_ns)
+		f.evidence[n++] = nsx_say(
+			c->out, "Over all GPUs %.3f ms run on a stream that "
+			"computes as well: that cannot overlap.",
+			(double)same_stream_ns / 1e6);
+	f.recommendation[0] = "Start collectives as soon as their input is there, "
+			      "in buckets, on a stream of their own.";
+	if (x->waited_ns * 2 > x->comm_ns)
+		f.recommendation[1] = "Even out when the ranks arrive: half of "
+				      "the time or more is not transfer.";
 	nsx_add_candidate(c->out, &f);
 	return 0;
 }
 
-static void clear_exposed(struct nccl_costs *c, const struct nccl_cost *worst,
-			  long long device_id)
-{
-	nsx_cleared(c->out, "Communication is hidden: of %.3f ms on GPU %lld, "
-		    "compute covers %.1f %%, and what blocks compute is %.2f %% "
-		    "of the window.", (double)worst->comm_ns / 1e6, device_id,
-		    100 * (double)(worst->comm_ns - worst->exposed_ns) /
-			    (double)worst->comm_ns,
-		    100 * (double)worst->blocking_ns / window_ns(c));
-}
-
-/* The device on which communication blocks most. */
 int nccl_add_exposed(struct nccl_costs *c, int64_t same_stream_ns,
 		     struct nsx_err *err)
 {
-	const struct nsx_facts *facts = c->run->facts;
-	const struct nccl_cost *x = NULL;
-	struct nsx_candidate f = {
-		.id = "nccl_exposed", .category = "communication",
-		.recoverable = 1, .confidence = "medium", .table = "nccl_ops",
-		.units = "ms",
-	};
-	long long id;
+	const struct nsx_window *w = &c->run->trace->window;
+	const struct nccl_cost *worst = NULL;
+	int64_t window_ns = w->end_ns - w->start_ns;
+	uint32_t device = 0;
 
-	for (uint32_t d = 0; d < facts->ndevices; d++)
-		if (c->v[d].comm_ns &&
-		    (!x || c->v[d].blocking_ns > x->blocking_ns)) {
-			x = &c->v[d];
-			f.device = d;
+	for (uint32_t d = 0; d < c->run->facts->ndevices; d++) {
+		const struct nccl_cost *x = &c->v[d];
+
+		if (!x->comm_ns)
+			continue;
+		if (!worst || x->exposed_ns > worst->exposed_ns) {
+			worst = x;
+			device = d;
 		}
-	if (!x)
+		if (share(x->blocking_ns, window_ns) >= LEAST_PCT &&
+		    add_blocking(c, d, same_stream_ns, err))
+			return err->rc;
+	}
+	if (!worst)
 		return 0;
-	id = (long long)c->run->trace->device[f.device].device_id;
 	nsx_md_bullet(c->out, "GPU %lld communicates %.3f ms; compute hides %.1f "
 		      "%% of it, %.3f ms are exposed and %.3f ms block compute.",
-		      id, (double)x->comm_ns / 1e6,
-		      100 * (double)(x->comm_ns - x->exposed_ns) /
-			      (double)x->comm_ns,
-		      (double)x->exposed_ns / 1e6, (double)x->blocking_ns / 1e6);
-	if ((double)x->blocking_ns < LEAST_SHARE * window_ns(c)) {
-		clear_exposed(c, x, id);
-		return 0;
-	}
-	if (nsx_spans_minus(c->out->arena, &x->blocking, &x->waits, &f.spans,
-			    err))
-		return err->rc;
-	f.title = nsx_say(c->out, "communication blocks compute on GPU %lld", id);
-	f.values = nsx_say(c->out, "blocking_ms=%.3f",
-			   (double)x->blocking_ns / 1e6);
-	f.evidence[0] = nsx_say(
-		c->out, "%.3f ms of communication, %.3f ms of it exposed; after "
-		"%.3f ms compute starts at once, so it was waiting",
-		(double)x->comm_ns / 1e6, (double)x->exposed_ns / 1e6,
-		(double)x->blocking_ns / 1e6);
-	if (same_stream_ns)
-		f.evidence[1] = nsx_say(
-			c->out, "%.3f ms of it, over all GPUs, run on a stream "
-			"that computes as well: that cannot overlap",
-			(double)same_stream_ns / 1e6);
-	f.recommendation[0] = "start collectives as soon as their input is there, "
-			      "in buckets, on a stream of their own";
-	f.recommendation[1] = "compare transfer with waiting in nccl_rank_skew "
-			      "first: waiting is not cured by overlap";
-	nsx_add_candidate(c->out, &f);
+		      (long long)c->run->trace->device[device].device_id,
+		      (double)worst->comm_ns / 1e6,
+		      100 - share(worst->exposed_ns, worst->comm_ns),
+		      (double)worst->exposed_ns / 1e6,
+		      (double)worst->blocking_ns / 1e6);
+	if (share(worst->exposed_ns, window_ns) < LEAST_PCT)
+		nsx_cleared(c->out, "Communication is hidden or short: of %.3f ms on "
+			    "GPU %lld compute covers %.1f %%, and what is exposed "
+			    "is %.2f %% of the window.",
+			    (double)worst->comm_ns / 1e6, (long long)
+			    c->run->trace->device[device].device_id,
+			    100 - share(worst->exposed_ns, worst->comm_ns),
+			    share(worst->exposed_ns, window_ns));
 	return 0;
 }

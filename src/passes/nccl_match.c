@@ -16,9 +16,9 @@
 #include "nsx/stat.h"
 #include "nccl.h"
 
-#define END_SPREAD_NS 100000 /* or a fifth of the shortest kernel      */
+#define END_SPREAD_NS 100000 /* or a fifth of the shortest kernel */
 #define LEAST_P 0.01
-#define LEAST_SHARE 0.01     /* of the window                          */
+#define LEAST_SHARE 0.01 /* of the window */
 #define CAUSE_SHARE 0.8
 
 struct node { /* extremes of the held kernels below it */
@@ -342,11 +342,11 @@ void nccl_find_cause(const struct nsx_run *run,
 				       events[is[other]].start_ns);
 	}
 	if (compute_ns >= CAUSE_SHARE * (double)late_ns) {
-		m->cause = ops == other_ops ?
-			"it computes longer: as many GPU operations as the "
-			"others, each slower" :
-			"it computes more: another number of GPU operations "
-			"than the others";
+		m->cause = llabs(ops - other_ops) * 50 <= other_ops ?
+			"it computes longer, in as many GPU operations as the "
+			"others" :
+			"it computes longer, in another number of GPU "
+			"operations than the others";
 		m->cause_share = (double)compute_ns / (double)late_ns;
 	} else if (copy_ns >= CAUSE_SHARE * (double)late_ns) {
 		m->cause = "it copies memory meanwhile";
