@@ -91,6 +91,9 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 		      "inner, by their own names only.");
 	nsx_md_heading(out, "NVTX ranges");
 	nsx_md_subheading(out, "NVTX phases (mapped, wall-time)");
+	nsx_md_bullet(out, "A range that matches no pattern is of the phase of "
+			   "the range around it; each instant of a thread "
+			   "counts once.");
 	nsx_md_table(out, table, "phase,total_time_ms,pct_of_nvtx_total", 0);
 	return 0;
 }
