@@ -13,6 +13,7 @@ WITH sound AS (
       WHEN typeof(pid) = 'integer' THEN pid << 24
       ELSE (SELECT process_key FROM _lone_process)
     END AS process_key
+  , CASE typeof(corr) WHEN 'integer' THEN corr ELSE 0 END AS corr
   , CASE WHEN typeof(copy_kind) = 'integer' AND copy_kind BETWEEN 0 AND 254
       THEN copy_kind ELSE 0 END AS kind
   , CASE WHEN typeof(src_kind) = 'integer' AND src_kind BETWEEN 0 AND 254

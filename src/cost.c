@@ -20,32 +20,55 @@ struct pricing {
 	struct nsx_spans *loads; /* by thread: NULL v until asked for        */
 	struct nsx_spans spans;
 	size_t cap;
-	struct nsx_groups names;
-	int64_t *name_ns; /* by group of names */
+	uint32_t op; /* that ends the gap                                    */
+	struct nsx_groups names; /* (enum what, name)                        */
+	int64_t *name_ns;	 /* by group of names                        */
 	size_t cap_names;
 	struct nsx_span longest;
 };
+
+enum what { CAUSE, RANGE, AFTER };
+
+/* [start, end) cut to the window. */
+static struct nsx_span cut(const struct pricing *p, int64_t start_ns,
+			   int64_t end_ns)
+{
+	return (struct nsx_span){NSX_MAX(start_ns, p->w->start_ns),
+				 NSX_MIN(end_ns, p->w->end_ns)};
+}
+
+static int add_name(struct pricing *p, enum what what, nsx_str name, int64_t ns,
+		    struct nsx_err *err)
+{
+	uint32_t g;
+
+	if (nsx_group(&p->names, what, name, &g, err) ||
+	    nsx_grow(&p->name_ns, &p->cap_names, p->names.n,
+		     sizeof(*p->name_ns), "idle causes", err))
+		return err->rc;
+	p->name_ns[g] += ns;
+	return 0;
+}
 
 /* Adds [start, end), cut to the window. */
 static int add(struct pricing *p, nsx_str name, int64_t start_ns,
 	       int64_t end_ns, struct nsx_err *err)
 {
-	int64_t a = NSX_MAX(start_ns, p->w->start_ns);
-	int64_t b = NSX_MIN(end_ns, p->w->end_ns);
-	uint32_t g;
+	struct nsx_span s = cut(p, start_ns, end_ns);
+	int64_t ns = s.end_ns - s.start_ns;
+	uint32_t range = p->f->nvtx.op_range[p->op];
 
-	if (a >= b)
+	if (ns <= 0)
 		return 0;
 	if (nsx_grow(&p->spans.v, &p->cap, p->spans.n + 1,
 		     sizeof(*p->spans.v), "idle spans", err) ||
-	    nsx_group(&p->names, name, 0, &g, err) ||
-	    nsx_grow(&p->name_ns, &p->cap_names, p->names.n,
-		     sizeof(*p->name_ns), "idle causes", err))
+	    add_name(p, CAUSE, name, ns, err) ||
+	    (range != NSX_NONE &&
+	     add_name(p, RANGE, p->t->nvtx.name[range], ns, err)))
 		return err->rc;
-	nsx_spans_push(&p->spans, a, b);
-	p->name_ns[g] += b - a;
-	if (b - a > p->longest.end_ns - p->longest.start_ns)
-		p->longest = (struct nsx_span){a, b};
+	nsx_spans_push(&p->spans, s.start_ns, s.end_ns);
+	if (ns > p->longest.end_ns - p->longest.start_ns)
+		p->longest = s;
 	return 0;
 }
 
@@ -128,6 +151,21 @@ static int price_call(struct pricing *p, const struct nsx_idle_piece *piece,
 		       add(p, piece->detail, at, piece->end_ns, err) : 0;
 }
 
+/* The whole gap follows from a wait; what it was spent on is worth knowing. */
+static int price_whole(struct pricing *p, const struct nsx_gap *gap,
+		       nsx_str wait, struct nsx_err *err)
+{
+	for (size_t i = 0; i < gap->npieces; i++) {
+		const struct nsx_idle_piece *x = &gap->pieces[i];
+		struct nsx_span s = cut(p, x->start_ns, x->end_ns);
+
+		if (x->detail && x->detail != wait && s.start_ns < s.end_ns &&
+		    add_name(p, AFTER, x->detail, s.end_ns - s.start_ns, err))
+			return err->rc;
+	}
+	return add(p, wait, gap->start_ns, gap->end_ns, err);
+}
+
 static int price_gap(struct pricing *p, const struct nsx_gap *gap,
 		     struct nsx_err *err)
 {
@@ -138,10 +176,10 @@ static int price_gap(struct pricing *p, const struct nsx_gap *gap,
 					    gap->start_ns ?
 			    remedy_of_barrier(p->t, &p->f->barriers[b]) : -1;
 
+	if (whole >= 0 && whole != (int)p->remedy)
+		return 0;
 	if (whole >= 0)
-		return (int)p->remedy == whole ?
-			       add(p, p->f->barriers[b].name, gap->start_ns,
-				   gap->end_ns, err) : 0;
+		return price_whole(p, gap, p->f->barriers[b].name, err);
 	for (size_t i = 0; i < gap->npieces; i++) {
 		const struct nsx_idle_piece *x = &gap->pieces[i];
 		int remedy = remedy_of_piece(x, is_long);
@@ -187,6 +225,23 @@ static int find_loads(struct pricing *p, struct nsx_arena *a,
 	return 0;
 }
 
+static void find_top(const struct pricing *p, enum what what, nsx_str *ret,
+		     int64_t *ret_ns)
+{
+	for (size_t g = 0; g < p->names.n; g++) {
+		nsx_str name = (nsx_str)p->names.keys[g].b;
+		int64_t ns = p->name_ns[g];
+
+		if (p->names.keys[g].a == what &&
+		    (ns > *ret_ns ||
+		     (ns == *ret_ns &&
+		      nsx_str_cmp(p->t->strings, name, *ret) < 0))) {
+			*ret = name;
+			*ret_ns = ns;
+		}
+	}
+}
+
 static int finish(struct pricing *p, struct nsx_arena *a,
 		  struct nsx_price *ret, struct nsx_err *err)
 {
@@ -201,17 +256,9 @@ static int finish(struct pricing *p, struct nsx_arena *a,
 		memcpy(ret->spans.v, p->spans.v, n * sizeof(*ret->spans.v));
 	ret->spans.n = n;
 	ret->ns = nsx_spans_total(&ret->spans);
-	for (size_t g = 0; g < p->names.n; g++) {
-		nsx_str name = (nsx_str)p->names.keys[g].a;
-		int64_t ns = p->name_ns[g];
-
-		if (ns > ret->top_ns ||
-		    (ns == ret->top_ns &&
-		     nsx_str_cmp(p->t->strings, name, ret->top) < 0)) {
-			ret->top = name;
-			ret->top_ns = ns;
-		}
-	}
+	find_top(p, CAUSE, &ret->top, &ret->top_ns);
+	find_top(p, RANGE, &ret->range, &ret->range_ns);
+	find_top(p, AFTER, &ret->after, &ret->after_ns);
 	return 0;
 }
 
@@ -227,8 +274,10 @@ int nsx_price_idle(const struct nsx_facts *f, const struct nsx_trace *t,
 
 	for (size_t at = 0; !rc && nsx_next_gap(&f->idle[device], &at, &gap);)
 		if (!gap.is_edge && gap.end_ns > w->start_ns &&
-		    gap.start_ns < w->end_ns)
+		    gap.start_ns < w->end_ns) {
+			p.op = gap.op;
 			rc = price_gap(&p, &gap, err);
+		}
 	if (!rc)
 		rc = finish(&p, a, ret, err);
 	free(p.spans.v);

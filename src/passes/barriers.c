@@ -203,8 +203,8 @@ static void clear_waits(const struct nsx_run *run, struct nsx_section *out)
 	}
 	if (wait_ns * 50 > w->end_ns - w->start_ns)
 		nsx_cleared(out, "CPU threads wait %.1f ms in sync calls, but "
-			    "the GPU is busy %.1f %% of that time; the idle "
-			    "time that follows from them is %.3f ms.",
+			    "the GPU is busy %.1f%% of that time; the idle "
+			    "time that follows from them is %.3f ms",
 			    (double)wait_ns / 1e6,
 			    100 * (double)busy_ns / (double)wait_ns,
 			    (double)cost_ns / 1e6);

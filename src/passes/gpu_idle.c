@@ -315,9 +315,9 @@ static void say_devices(struct nsx_section *out, const struct nsx_table *d)
 		     nsx_table_number(d, most, "idle_ms"),
 		     nsx_table_number(d, most, "window_ms"), tail);
 	if (none - idle > 1)
-		nsx_cleared(out, "GPU %.0f runs no kernel for %.1f %% of the "
-			    "window, but it is idle for %.1f %% only: the rest "
-			    "is copies.", nsx_table_number(d, most, "device_id"),
+		nsx_cleared(out, "GPU %.0f runs no kernel for %.1f%% of the "
+			    "window, but it is idle for %.1f%% only: the rest "
+			    "is copies", nsx_table_number(d, most, "device_id"),
 			    none, idle);
 	nsx_md_table(out, d, "device_id,window_ms,busy_ms,idle_ms,"
 			     "idle_pct_of_window,edge_idle_ms,kernel_busy_ms,"

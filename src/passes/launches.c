@@ -257,10 +257,12 @@ static void say_backpressure(const struct work *w, struct nsx_section *out)
 		      w->is_measured ? "" : " (inferred)");
 	if (held_ns * 2 > ns)
 		nsx_cleared(out, "Launch calls take %.1f ms of host time, but "
-			    "%.1f ms of it is back-pressure: the queue was "
+			    "%.1f ms of it is back-pressure%s: the queue was "
 			    "full, so the host is ahead of the GPU and launch "
-			    "cost is not a problem.", (double)ns / 1e6,
-			    (double)held_ns / 1e6);
+			    "cost is not a problem", (double)ns / 1e6,
+			    (double)held_ns / 1e6, w->is_measured ? "" :
+			    " (inferred from calls far longer than the median "
+			    "while the stream still worked)");
 }
 
 static int collect(struct work *w, struct nsx_err *err)

@@ -5,66 +5,63 @@ static const double least_share = 0.01;
 
 static const struct words {
 	const char *id, *category;
-	const char *title;  /* without what is behind it */
-	const char *behind; /* how the greatest contributor is named */
-	const char *cause;  /* of gpu_idle_by_cause.csv */
-	const char *advice[4];
+	const char *title;	/* the name of what is behind it follows       */
+	const char *cause;	/* of gpu_idle_by_cause.csv                    */
+	const char *act, *rest; /* what to do, around that name                */
+	const char *advice;	/* more of it; NULL                            */
 } words[NSX_NREMEDIES] = {
 	[NSX_R_SYNC] = {
-		"idle_after_sync", "sync",
-		"The GPU idles after the host waited for it", "waits in",
-		"sync",
-		{"Launch the next work before waiting, or wait on an event "
-		 "only where a result is read on the host.",
-		 "In PyTorch look for .item(), .cpu(), print of a tensor and "
-		 "torch.cuda.synchronize() in the loop."}},
+		"idle_after_sync", "sync", "the GPU idles after waits in ",
+		"sync", "launch the next work before ",
+		", or wait on an event where the host first reads a result",
+		"in PyTorch look for .item(), .cpu(), print of a tensor and "
+		"torch.cuda.synchronize() in the loop"},
 	[NSX_R_COPY] = {
 		"idle_after_blocking_copy", "sync",
-		"The GPU idles around copies that block the host", "copies by",
-		"blocking_copy",
-		{"Copy from pinned memory (cudaHostAlloc, pin_memory=True) "
-		 "with an Async call on a stream of its own "
-		 "(non_blocking=True)."}},
+		"the GPU idles around copies that block the host: ",
+		"blocking_copy", "replace ", " by an Async copy from pinned "
+		"memory (cudaHostAlloc, pin_memory=True) on a stream of its "
+		"own (non_blocking=True)", NULL},
 	[NSX_R_IMPLICIT] = {
 		"idle_by_allocation", "sync",
-		"The GPU idles while memory is allocated or freed", "calls of",
-		"implicit_sync",
-		{"Allocate before the loop, or use cudaMallocAsync with a "
-		 "pool or a caching allocator; cudaFree waits for the GPU."}},
+		"the GPU idles while memory is allocated or freed: ",
+		"implicit_sync", "take ", " out of the loop: allocate before "
+		"it, or use a pool (cudaMallocAsync) or a caching allocator; "
+		"cudaFree waits for the GPU", NULL},
 	[NSX_R_MODULE] = {
 		"idle_by_module_load", "startup",
-		"The GPU idles while code is loaded or compiled", "inside",
-		"module_load",
-		{"Warm up before the part that matters, or load eagerly: "
-		 "CUDA_MODULE_LOADING=EAGER.",
-		 "Build for this GPU's architecture, so that nothing is "
-		 "compiled at run time (CUDA_CACHE_PATH keeps what is)."}},
+		"the GPU idles while code is loaded or compiled: ",
+		"module_load", "warm up before the part that matters, so that ",
+		" has loaded what it needs; or load eagerly with "
+		"CUDA_MODULE_LOADING=EAGER",
+		"build for this GPU's architecture, so that nothing is "
+		"compiled at run time"},
 	[NSX_R_OS_WAIT] = {
 		"idle_by_os_wait", "host",
-		"The GPU idles while the launching thread is in the operating "
-		"system", "calls of", "os_wait",
-		{"Keep I/O, locks and sleeps off the thread that launches: "
-		 "hand its work over through a queue that is kept filled."}},
+		"the GPU idles while the launching thread is in the operating "
+		"system: ", "os_wait", "take ", " off the thread that "
+		"launches: hand I/O and locks to another through a queue that "
+		"is kept filled", NULL},
 	[NSX_R_LAUNCH] = {
 		"launch_bound", "launch",
-		"The GPU waits for launches", "host time in", "launch_call",
-		{"Capture the loop in a CUDA graph (in PyTorch "
-		 "torch.cuda.graphs or torch.compile with mode="
-		 "\"reduce-overhead\").",
-		 "Fuse small kernels, or give each launch more work (larger "
-		 "batches)."}},
+		"the GPU waits for launches; most host time goes to ",
+		"launch_call", "capture the loop in a CUDA graph (in PyTorch "
+		"torch.cuda.graphs or torch.compile with mode="
+		"\"reduce-overhead\"): the host now spends most in ", "",
+		"fuse small kernels, or give each launch more work (larger "
+		"batches)"},
 	[NSX_R_API] = {
 		"idle_by_slow_call", "launch",
-		"The GPU idles during slow CUDA calls", "inside", "other_api",
-		{"Move the call out of the loop; if it is a first launch, "
-		 "warm up before the part that matters."}},
+		"the GPU idles during slow CUDA calls: ", "other_api",
+		"take ", " out of the loop; if it is a first launch, warm up "
+		"before the part that matters", NULL},
 	[NSX_R_HOST_CODE] = {
 		"idle_by_host_code", "host",
-		"The GPU idles while the host computes", "in", "host_code",
-		{"Move this code off the launching thread, or prepare the "
-		 "next step while the GPU works on this one.",
-		 "Where no NVTX range is named: capture with NVTX ranges, or "
-		 "sample the CPU (nsys profile --sample=process-tree)."}},
+		"the GPU idles while the host computes: ", "host_code",
+		"take ", " off the launching thread, or prepare the next step "
+		"while the GPU works on this one",
+		"where no range is named: capture with NVTX ranges, or sample "
+		"the CPU (nsys profile --sample=process-tree)"},
 };
 
 /* Calls that are not there leave causes open. */
@@ -82,29 +79,41 @@ static void add_candidate(const struct nsx_run *run, struct nsx_section *out,
 			  const struct nsx_price *p, int64_t window_ns)
 {
 	const struct nsx_trace *t = run->trace;
-	const char *top = *nsx_text(t, p->top) ?
-				  nsx_md_name(out, nsx_text(t, p->top)) :
-				  "code outside NVTX ranges";
+	const char *top = p->top ? nsx_md_name(out, nsx_text(t, p->top)) :
+				   "code outside NVTX ranges";
+	unsigned n = 0;
 	struct nsx_candidate c = {
-		.id = x->id, .category = x->category, .title = x->title,
+		.id = x->id, .category = x->category,
+		.title = nsx_say(out, "%s%s", x->title, top),
 		.device = device, .spans = p->spans, .recoverable = 1,
 		.confidence = confidence(t), .table = "gpu_idle_by_cause",
 		.units = "ms"};
 
-	c.evidence[0] = nsx_say(out, "GPU %lld: %.3f ms idle, %.1f %% of the "
-				"window, in %zu pieces.",
-				(long long)t->device[device].device_id,
-				(double)p->ns / 1e6,
-				100 * (double)p->ns / (double)window_ns,
-				p->spans.n);
-	c.evidence[1] = nsx_say(out, "Of it %.3f ms: %s %s.",
-				(double)p->top_ns / 1e6, x->behind, top);
-	c.evidence[2] = nsx_say(
-		out, "The longest piece: %.3f ms at %lld ns.",
+	c.evidence[n++] = nsx_say(out, "GPU %lld: %.3f ms idle, %.1f%% of the "
+				  "window, in %zu pieces",
+				  (long long)t->device[device].device_id,
+				  (double)p->ns / 1e6,
+				  100 * (double)p->ns / (double)window_ns,
+				  p->spans.n);
+	if (p->top_ns < p->ns)
+		c.evidence[n++] = nsx_say(out, "%.3f ms of it: %s",
+					  (double)p->top_ns / 1e6, top);
+	if (p->after)
+		c.evidence[n++] = nsx_say(
+			out, "after the wait most of it, %.3f ms, goes to %s",
+			(double)p->after_ns / 1e6,
+			nsx_md_name(out, nsx_text(t, p->after)));
+	if (p->range)
+		c.evidence[n++] = nsx_say(
+			out, "%.3f ms of it end with a launch in the NVTX "
+			"range %s", (double)p->range_ns / 1e6,
+			nsx_md_name(out, nsx_text(t, p->range)));
+	c.evidence[n++] = nsx_say(
+		out, "the longest piece: %.3f ms at %lld ns",
 		(double)(p->longest.end_ns - p->longest.start_ns) / 1e6,
 		(long long)p->longest.start_ns);
-	for (unsigned i = 0; i < ARRAY_LEN(x->advice); i++)
-		c.recommendation[i] = x->advice[i];
+	c.recommendation[0] = nsx_say(out, "%s%s%s", x->act, top, x->rest);
+	c.recommendation[1] = x->advice;
 	c.key = nsx_say(out, "cause=%s", x->cause);
 	c.values = nsx_say(out, "%.6f", (double)p->ns / 1e6);
 	nsx_add_candidate(out, &c);

@@ -1,0 +1,126 @@
+-- Where host threads wait: blocking API calls, OS runtime calls of launching
+-- threads outside API calls, and the rest of the time between two launches.
+-- @role check
+-- @table barriers
+-- @col barrier_kind     class of the wait
+-- @col api_name         the call, or cpu_launcher_gap
+-- @col count            events
+-- @col total_time_ms    time in them
+-- @col avg_duration_us  total over count
+-- @col max_duration_us  longest
+WITH
+os_call AS ( -- a row that begins in an earlier one counts from its end on
+  SELECT
+    *
+  , max(start_ns, COALESCE(before, start_ns)) AS own_ns
+  FROM (
+    SELECT
+      *
+    , max(end_ns) OVER (
+        PARTITION BY thread_key ORDER BY start_ns, end_ns DESC, rid
+        ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
+    FROM _os_call
+    WHERE thread_key IN (SELECT thread_key FROM _launch_call)
+  )
+  WHERE end_ns >= COALESCE(before, end_ns)
+),
+launch AS (
+  SELECT
+    rid
+  , thread_key
+  , start_ns
+  , max(end_ns) OVER (
+      PARTITION BY thread_key ORDER BY start_ns, end_ns DESC, rid
+      ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
+  FROM _launch_call
+),
+-- Spans by list: a API calls, e blocking ones, o API and OS calls.
+cover(list, thread_key, start_ns, end_ns) AS (
+  SELECT 'a', thread_key, start_ns, end_ns FROM _call
+  UNION ALL
+  SELECT 'e', thread_key, start_ns, end_ns FROM _blocking_call
+  UNION ALL
+  SELECT 'o', thread_key, start_ns, end_ns FROM _call
+  UNION ALL
+  SELECT 'o', thread_key, own_ns, end_ns FROM os_call
+),
+added AS ( -- what each span adds to those before it
+  SELECT
+    list
+  , thread_key
+  , max(start_ns, COALESCE(before, start_ns)) AS start_ns
+  , end_ns
+  FROM (
+    SELECT
+      *
+    , max(end_ns) OVER (
+        PARTITION BY list, thread_key ORDER BY start_ns, end_ns
+        ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
+    FROM cover
+  )
+  WHERE end_ns > max(start_ns, COALESCE(before, start_ns))
+),
+-- Both ends of each span whose uncovered time is wanted.
+asked(kind, rid, api_name, thread_key, at_ns, sign) AS (
+  SELECT 'host_wait', rid, api_name, thread_key, own_ns, -1 FROM os_call
+  UNION ALL
+  SELECT 'host_wait', rid, api_name, thread_key, end_ns, 1 FROM os_call
+  UNION ALL
+  SELECT 'cpu_launcher_gap', rid, 'cpu_launcher_gap', thread_key, before, -1
+  FROM launch WHERE start_ns - before >= 50000
+  UNION ALL
+  SELECT 'cpu_launcher_gap', rid, 'cpu_launcher_gap', thread_key, start_ns, 1
+  FROM launch WHERE start_ns - before >= 50000
+),
+point(list, thread_key, at_ns, end_ns, kind, rid, api_name, sign) AS (
+  SELECT list, thread_key, start_ns, end_ns, NULL, NULL, NULL, 0 FROM added
+  UNION ALL
+  SELECT column1, thread_key, at_ns, NULL, kind, rid, api_name, sign
+  FROM asked, (VALUES ('a'), ('e'), ('o'))
+),
+-- Covered time so far: all spans begun, less what the last has still to run.
+covered AS (
+  SELECT list, kind, rid, api_name, sign, at_ns
+  , COALESCE(sum(end_ns - at_ns) OVER upto, 0)
+    - max(0, COALESCE(max(end_ns) OVER upto, at_ns) - at_ns) AS ns
+  , COALESCE(max(end_ns) OVER upto, at_ns) > at_ns AS is_inside
+  FROM point
+  WINDOW upto AS (
+    PARTITION BY list, thread_key ORDER BY at_ns, abs(sign)
+    ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)
+),
+measured AS (
+  SELECT
+    kind
+  , api_name
+  , sum(CASE list WHEN 'a' THEN sign * at_ns END) AS ns
+  , sum(CASE list WHEN 'a' THEN sign * ns END) AS in_api_ns
+    -- waits: blocking calls, and OS calls outside API calls
+  , sum(CASE list WHEN 'a' THEN -sign ELSE sign END * ns) AS waited_ns
+  , max(list = 'a' AND is_inside) AS touches_api
+  FROM covered
+  WHERE kind IS NOT NULL
+  GROUP BY kind, rid, api_name
+),
+event(barrier_kind, api_name, ns) AS (
+  SELECT barrier_kind, api_name, end_ns - start_ns FROM _blocking_call
+  UNION ALL
+  SELECT kind, api_name, ns - in_api_ns
+  FROM measured
+  WHERE kind = 'host_wait'
+    AND (ns > in_api_ns OR (ns = 0 AND NOT touches_api))
+  UNION ALL
+  SELECT kind, api_name, ns - waited_ns
+  FROM measured
+  WHERE kind = 'cpu_launcher_gap' AND ns - waited_ns >= 50000
+)
+SELECT
+  barrier_kind
+, api_name
+, count(*) AS count
+, sum(ns) / 1e6 AS total_time_ms
+, sum(ns) / 1e3 / count(*) AS avg_duration_us
+, max(ns) / 1e3 AS max_duration_us
+FROM event
+GROUP BY barrier_kind, api_name
+ORDER BY total_time_ms DESC, count DESC, api_name
