@@ -250,15 +250,14 @@ static bool parse_instant(const char *s, const char **ret_end, int64_t first,
 	return seconds < 1e9;
 }
 
-static int parse_window(const struct nsx_loader *l, const char *text,
-			struct nsx_window *ret, struct nsx_err *err)
+int nsx_window_parse(const char *text, int64_t first_ns,
+		     struct nsx_window *ret, struct nsx_err *err)
 {
 	const char *p = text;
-	int64_t first = l->t->first_ns;
 
-	if (!parse_instant(p, &p, first, &ret->start_ns) ||
+	if (!parse_instant(p, &p, first_ns, &ret->start_ns) ||
 	    strncmp(p, "..", 2) ||
-	    !parse_instant(p + 2, &p, first, &ret->end_ns) || *p)
+	    !parse_instant(p + 2, &p, first_ns, &ret->end_ns) || *p)
 		return nsx_fail(err, NSX_E_USAGE,
 				"cannot read the window '%s': give START..END "
 				"in seconds from the first event, or in the "
@@ -301,7 +300,7 @@ int nsx_cut_window(struct nsx_loader *l, const char *window,
 	t->window = t->full;
 	if (!window)
 		return 0;
-	if (parse_window(l, window, &t->user, err))
+	if (nsx_window_parse(window, t->first_ns, &t->user, err))
 		return err->rc;
 	t->window = t->user;
 	cut_ops(l, &t->user);

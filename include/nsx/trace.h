@@ -207,6 +207,12 @@ struct nsx_window {
 	int64_t start_ns, end_ns; /* start == end: there is none */
 };
 
+/* "1.5..2" in seconds after first_ns, or "5ns..9ns" on the trace's clock.
+ * Errors: NSX_E_USAGE.
+ */
+int nsx_window_parse(const char *text, int64_t first_ns,
+		     struct nsx_window *ret, struct nsx_err *err) NSX_CHECKED;
+
 struct nsx_trace {
 	const struct nsx_schema *schema;
 	struct nsx_strings *strings;

@@ -75,6 +75,13 @@ int nsx_capture_collect(struct nsx_capture *c, struct nsx_err *err) NSX_CHECKED;
  */
 int nsx_capture_export(struct nsx_capture *c, struct nsx_err *err) NSX_CHECKED;
 
+/* Exports one report to the SQLite file `to`; how nsys ended is the caller's to
+ * nsx_proc_end_done in any case. Errors: IO, STOP.
+ */
+int nsx_nsys_export(const struct nsx_nsys *n, const char *rep, const char *to,
+		    struct nsx_arena *a, struct nsx_proc_end *ret_end,
+		    struct nsx_err *err) NSX_CHECKED;
+
 /* Writes nsys_capture.json; failed: why, NULL if all went well. Errors: IO. */
 int nsx_capture_write_record(const struct nsx_capture *c,
 			     const struct nsx_err *failed,

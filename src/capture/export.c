@@ -25,32 +25,44 @@ static const char *suffix_of(const char *path)
 	return strrchr(path, '.');
 }
 
-static int run_export(struct nsx_capture *c, const struct nsx_product *p,
-		      const char *to, struct nsx_err *err)
+int nsx_nsys_export(const struct nsx_nsys *n, const char *rep, const char *to,
+		    struct nsx_arena *a, struct nsx_proc_end *ret_end,
+		    struct nsx_err *err)
 {
 	NSX_AT_EXIT(nsx_args_done) struct nsx_args args = { 0 };
-	NSX_AT_EXIT(nsx_proc_end_done) struct nsx_proc_end end;
-	struct nsx_proc proc = { .limit_s = 600 + (double)p->rep_bytes / 1e6 };
+	struct nsx_proc proc = { .limit_s = 600 +
+					    (double)nsx_file_size(rep) / 1e6 };
 
-	nsx_args_add(&args, c->nsys->path);
+	nsx_args_add(&args, n->path);
 	nsx_args_add(&args, "export");
 	nsx_args_add(&args, "--type=sqlite");
 	for (unsigned i = 0; i < ARRAY_LEN(options); i++)
-		if (nsx_nsys_knows(c->nsys->export_help, options[i], NULL))
-			nsx_args_add(&args,
-				     nsx_arena_printf(c->arena, "--%s=true",
-						      options[i]));
-	nsx_args_add(&args, nsx_arena_printf(c->arena, "--output=%s", to));
-	nsx_args_add(&args, p->rep);
+		if (nsx_nsys_knows(n->export_help, options[i], NULL))
+			nsx_args_add(&args, nsx_arena_printf(a, "--%s=true",
+							     options[i]));
+	nsx_args_add(&args, nsx_arena_printf(a, "--output=%s", to));
+	nsx_args_add(&args, rep);
 	proc.argv = args.argv;
-	if (nsx_proc_run(&proc, &end, err))
+	if (nsx_proc_run(&proc, ret_end, err))
 		return err->rc;
-	if (!end.code && nsx_file_size(to) > 0)
+	if (!ret_end->code && nsx_file_size(to) > 0)
 		return 0;
-	nsx_buf_add(&c->end.err, end.err.n ? end.err.p : "", end.err.n);
 	return nsx_fail(err, NSX_E_IO, "nsys export ended with code %d%s: %s",
-			end.code, end.timed_out ? " (it took too long)" : "",
-			nsx_proc_words(&end, c->arena));
+			ret_end->code,
+			ret_end->timed_out ? " (it took too long)" : "",
+			nsx_proc_words(ret_end, a));
+}
+
+static int run_export(struct nsx_capture *c, const struct nsx_product *p,
+		      const char *to, struct nsx_err *err)
+{
+	NSX_AT_EXIT(nsx_proc_end_done) struct nsx_proc_end end;
+	int rc = nsx_nsys_export(c->nsys, p->rep, to, c->arena, &end, err);
+
+	if (rc)
+		nsx_buf_add(&c->end.err, end.err.n ? end.err.p : "",
+			    end.err.n);
+	return rc;
 }
 
 /* Moves the report up, smaller if so wished; failing to is a warning, as the

@@ -1,0 +1,226 @@
+/* convert.c - the survey, then the writing, table by table. */
+#include <stdio.h>
+#include <stdlib.h>
+#include "convert/convert.h"
+#include "nsx/viewscan.h"
+
+static const struct nsx_activity_def *const defs[NSX_NACTIVITIES] = {
+	[NSX_A_NVTX] = &nsx_def_nvtx,	  [NSX_A_API] = &nsx_def_api,
+	[NSX_A_OSRT] = &nsx_def_osrt,	  [NSX_A_SCHED] = &nsx_def_sched,
+	[NSX_A_KERNEL] = &nsx_def_kernel, [NSX_A_MEMCPY] = &nsx_def_memcpy,
+	[NSX_A_MEMSET] = &nsx_def_memset, [NSX_A_GRAPH] = &nsx_def_graph,
+};
+
+/* Doubles, which readers take times for, hold less in nanoseconds. */
+#define EXACT_NS INT64_C(1000000000000000)
+
+/* The rows of a table, in order of time through SQLite's sort, which keeps to
+ * little memory and takes files for the rest.
+ */
+static int scan_sorted(struct nsx_conv *c, const struct nsx_activity_def *d,
+		       struct nsx_err *err)
+{
+	NSX_AT_EXIT(nsx_stmt_done) struct nsx_stmt *st = NULL;
+	struct nsx_val v[NSX_MAX_COLUMNS];
+	struct nsx_buf b = {0};
+	int rc;
+
+	nsx_buf_adds(&b, "SELECT rid");
+	for (unsigned i = 0; i < d->nfields; i++)
+		nsx_buf_printf(&b, ", %s", nsx_field_defs[d->fields[i]].name);
+	nsx_buf_printf(&b, " FROM temp.%s ORDER BY %s",
+		       nsx_view_defs[d->view].name, d->order);
+	rc = nsx_db_prepare(c->schema->db, b.p, &st, err);
+	nsx_buf_done(&b);
+	while (!rc && (rc = nsx_step(st, err)) == 1) {
+		for (unsigned i = 0; i <= d->nfields; i++)
+			nsx_read_val(st, (int)i, &v[i]);
+		rc = d->row(c, nsx_i64_or(&v[0], 0), v + 1, err);
+	}
+	return rc;
+}
+
+static int scan(struct nsx_conv *c, enum nsx_activity a, struct nsx_err *err)
+{
+	const struct nsx_activity_def *d = defs[a];
+	int rc;
+
+	c->activity = a;
+	if (a == NSX_A_METRIC)
+		return nsx_convert_metrics(c, err);
+	if (a == NSX_A_NVTX_GPU)
+		return nsx_convert_nvtx_gpu(c, err);
+	if (!nsx_has_view(c->schema, d->view))
+		return 0;
+	if (c->writing && c->counts->sorted >> a & 1)
+		rc = scan_sorted(c, d, err);
+	else
+		rc = nsx_view_scan(c->schema, d->view, d->fields, d->nfields,
+				   1, d->row, c, 0, err);
+	if (!rc && c->writing && d->finish)
+		rc = d->finish(c, err);
+	return rc;
+}
+
+/* A damaged table is converted up to the damage. */
+static int scan_all(struct nsx_conv *c, struct nsx_err *err)
+{
+	for (unsigned a = 0; a < NSX_NACTIVITIES; a++) {
+		int rc = c->opts->activities >> a & 1 ? scan(c, a, err) : 0;
+
+		if (rc != NSX_E_DATA && rc != NSX_E_DB) {
+			if (rc)
+				return rc;
+			continue;
+		}
+		if (c->writing)
+			nsx_buf_printf(c->warnings, "%s: not all rows could be "
+				       "read (%s)\n", nsx_activity_names[a],
+				       err->msg);
+	}
+	return 0;
+}
+
+/* Instant of the first event, which windows in seconds count from; as
+ * nsx_trace has it.
+ */
+static int first_event(struct nsx_conv *c, int64_t *ret, struct nsx_err *err)
+{
+	static const enum nsx_view views[] = {
+		NSX_VIEW_kernel, NSX_VIEW_memcpy, NSX_VIEW_memset,
+		NSX_VIEW_graph, NSX_VIEW_runtime, NSX_VIEW_nvtx};
+	bool any = false;
+
+	*ret = 0;
+	for (unsigned i = 0; i < ARRAY_LEN(views); i++) {
+		NSX_AT_EXIT(nsx_stmt_done) struct nsx_stmt *st = NULL;
+		bool host = i >= 4;
+		struct nsx_buf b = {0};
+		struct nsx_val v;
+		int rc;
+
+		nsx_buf_printf(&b, "SELECT min(start_ns) FROM temp.%s WHERE "
+				   "start_ns BETWEEN %lld AND %lld",
+			       nsx_view_defs[views[i]].name,
+			       host ? 0 : -(long long)NSX_TIME_MAX,
+			       (long long)NSX_TIME_MAX);
+		rc = nsx_db_prepare(c->schema->db, b.p, &st, err);
+		nsx_buf_done(&b);
+		if (!rc)
+			rc = nsx_step(st, err);
+		if (rc < 0)
+			return rc;
+		nsx_read_val(st, 0, &v);
+		if (v.type == NSX_V_I64 && (!any || v.u.i < *ret)) {
+			*ret = v.u.i;
+			any = true;
+		}
+	}
+	return 0;
+}
+
+static int open_all(struct nsx_conv *c, struct nsx_err *err)
+{
+	int64_t first;
+
+	if (nsx_names_open(&c->names, c->schema, c->opts->nvtx_prefix, err) ||
+	    nsx_tracks_open(&c->tracks, err))
+		return err->rc;
+	if (!c->opts->window)
+		return 0;
+	return first_event(c, &first, err) ||
+			       nsx_window_parse(c->opts->window, first,
+						&c->window, err) ?
+		       err->rc : 0;
+}
+
+static int survey(struct nsx_conv *c, struct nsx_err *err)
+{
+	int rc = scan_all(c, err);
+
+	if (!rc && !c->opts->no_metadata)
+		rc = nsx_convert_use_names(c, err);
+	if (!rc)
+		rc = nsx_names_load(&c->names, c->schema, err);
+	if (rc)
+		return rc;
+	nsx_flows_settle(&c->flows);
+	if (c->first_ns > c->last_ns)
+		c->first_ns = c->last_ns = 0;
+	if (c->first_ns < 0 || c->last_ns > EXACT_NS)
+		c->counts->shift_ns = -c->first_ns;
+	return 0;
+}
+
+static void put_fact(struct nsx_conv *c, const char *key, int64_t value)
+{
+	char text[96];
+
+	/* As text: what reads JSON as doubles would bend it. */
+	snprintf(text, sizeof(text), ",\n\"%s\":\"%lld\"", key,
+		 (long long)value);
+	nsx_out_adds(c->out, text);
+}
+
+static void put_end(struct nsx_conv *c)
+{
+	const struct nsx_convert_counts *n = c->counts;
+	NSX_AT_EXIT(nsx_stmt_done) struct nsx_stmt *st = NULL;
+	struct nsx_err ignored;
+	struct nsx_val epoch = {.type = NSX_V_NULL};
+
+	nsx_out_adds(c->out, "\n],\n\"otherData\":{\n\"producer\":"
+			     "\"nsys-explain " NSX_VERSION "\"");
+	if (!c->opts->no_metadata &&
+	    !nsx_db_prepare(c->schema->db, "SELECT utc_epoch_ns FROM "
+			    "temp.session", &st, &ignored) &&
+	    nsx_step(st, &ignored) == 1)
+		nsx_read_val(st, 0, &epoch);
+	if (epoch.type == NSX_V_I64)
+		put_fact(c, "session_utc_epoch_ns", epoch.u.i);
+	put_fact(c, "time_shift_ns", n->shift_ns);
+	put_fact(c, "slices", n->slices);
+	put_fact(c, "async_ranges", n->asyncs);
+	put_fact(c, "marks", n->marks);
+	put_fact(c, "counter_values", n->samples);
+	put_fact(c, "arrows", n->flow_ends);
+	put_fact(c, "slices_in_further_lanes", n->in_lanes);
+	put_fact(c, "rows_left_out", n->left_out);
+	nsx_out_adds(c->out, "\n}}\n");
+}
+
+static int convert(struct nsx_conv *c, struct nsx_err *err)
+{
+	int rc = open_all(c, err);
+
+	if (!rc)
+		rc = survey(c, err);
+	if (rc)
+		return rc;
+	c->writing = true;
+	nsx_out_adds(c->out, "{\"traceEvents\":[\n");
+	rc = scan_all(c, err);
+	if (!rc && !c->opts->no_metadata)
+		rc = nsx_convert_names(c, err);
+	if (!rc)
+		put_end(c);
+	return rc;
+}
+
+int nsx_convert(const struct nsx_schema *schema,
+		const struct nsx_convert_opts *opts, struct nsx_out *out,
+		struct nsx_convert_counts *ret, struct nsx_buf *warnings,
+		struct nsx_err *err)
+{
+	struct nsx_conv c = {.schema = schema, .opts = opts, .out = out,
+			     .counts = ret, .warnings = warnings,
+			     .first_ns = INT64_MAX, .last_ns = INT64_MIN};
+	int rc;
+
+	*ret = (struct nsx_convert_counts){0};
+	rc = convert(&c, err);
+	nsx_names_done(&c.names);
+	nsx_flows_done(&c.flows);
+	nsx_tracks_done(&c.tracks);
+	return out->error ? 0 : rc;
+}

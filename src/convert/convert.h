@@ -1,0 +1,233 @@
+/* convert.h - a trace as Chrome trace events, which Perfetto opens.
+ *
+ * Each table is read twice, and never held.  The survey finds what the writing
+ * has to know beforehand: the shift of time, which strings are used, which
+ * (process, correlation id) have both a call and GPU work, and whether each
+ * track's rows are in order of time.  A table of which they are not is written
+ * through a sort of SQLite's.
+ *
+ * Slices of one track may only nest (those of a stream not even that), or
+ * viewers drop them: what does not fit goes to a further lane, a track of its
+ * own.
+ */
+#ifndef NSX_CONVERT_H
+#define NSX_CONVERT_H
+
+#include "convert/out.h"
+#include "nsx/trace.h"
+#include "trace_load.h"
+
+enum nsx_activity { /* in the order of the output: calls before GPU work */
+	NSX_A_NVTX, NSX_A_API, NSX_A_OSRT, NSX_A_SCHED, NSX_A_KERNEL,
+	NSX_A_MEMCPY, NSX_A_MEMSET, NSX_A_GRAPH, NSX_A_NVTX_GPU, NSX_A_METRIC,
+	NSX_NACTIVITIES
+};
+extern const char *const nsx_activity_names[NSX_NACTIVITIES];
+
+struct nsx_convert_opts {
+	unsigned activities;	 /* bits 1 << enum nsx_activity             */
+	const char *nvtx_prefix; /* NULL: all ranges                        */
+	const char *window;	 /* as typed, NULL: none                    */
+	unsigned threads;
+	bool no_metadata;	 /* no names of processes and threads       */
+};
+
+struct nsx_convert_counts {
+	int64_t slices, asyncs, marks, samples; /* samples: rows of counters */
+	int64_t flow_starts, flow_ends;
+	int64_t in_lanes;   /* slices not in the first lane                 */
+	int64_t left_out;   /* rows without a valid span                    */
+	int64_t unsupported; /* NVTX rows that are no range or mark          */
+	int64_t shift_ns;   /* added to every time                          */
+	unsigned sorted;    /* tables whose rows had to be sorted, as bits   */
+};
+
+/* Converts to out, all but nsx_out_commit. Warnings, a line each, go to
+ * *warnings.  Errors: those of reading, NSX_E_USAGE (window), NSX_E_STOP;
+ * failures of writing are left to nsx_out_commit.
+ */
+int nsx_convert(const struct nsx_schema *schema,
+		const struct nsx_convert_opts *opts, struct nsx_out *out,
+		struct nsx_convert_counts *ret, struct nsx_buf *warnings,
+		struct nsx_err *err) NSX_CHECKED;
+
+/* Strings (names.c) ----------------------------------------------------------*/
+
+/* StringIds that are used, as the insides of JSON strings. */
+struct nsx_names {
+	struct nsx_arena *arena;
+	const char *prefix; /* see nsx_names_open                            */
+	size_t bound;	    /* ids below it are dense                        */
+	uint8_t *flags;	    /* by id, then by sparse id: used, matches       */
+	const char **text;  /* the same: length as uint32_t, then the bytes  */
+	struct nsx_keymap sparse; /* {id} of the others                      */
+	struct nsx_keycache *cache;
+	size_t cap_flags, cap_text;
+};
+/* prefix not NULL: nsx_names_matches can be asked from now on. */
+int nsx_names_open(struct nsx_names *x, const struct nsx_schema *s,
+		   const char *prefix, struct nsx_err *err) NSX_CHECKED;
+void nsx_names_done(struct nsx_names *x);
+/* Says that a name cell, if it is an id, will be asked for. */
+int nsx_names_use(struct nsx_names *x, const struct nsx_val *v,
+		  struct nsx_err *err) NSX_CHECKED;
+int nsx_names_load(struct nsx_names *x, const struct nsx_schema *s,
+		   struct nsx_err *err) NSX_CHECKED;
+/* NULL: no string has that id. */
+const char *nsx_names_get(struct nsx_names *x, int64_t id, size_t *ret_n);
+bool nsx_names_matches(struct nsx_names *x, const struct nsx_val *v);
+
+/* Calls and what they caused (flows.c) ---------------------------------------*/
+
+enum nsx_flow_side { NSX_FLOW_CALL, NSX_FLOW_GPU };
+struct nsx_flow_page;
+struct nsx_flows {
+	struct nsx_flow_page *pages;
+	size_t n, cap, nslots;
+	uint32_t *slots; /* page + 1, 0 free */
+	uint32_t last;	 /* page last met */
+};
+void nsx_flows_done(struct nsx_flows *f);
+int nsx_flows_note(struct nsx_flows *f, uint32_t process, uint32_t corr,
+		   enum nsx_flow_side side, struct nsx_err *err) NSX_CHECKED;
+/* From here on only what has both sides is there. */
+void nsx_flows_settle(struct nsx_flows *f);
+/* Whether an arrow starts here: the first time it is asked, if at all. */
+bool nsx_flows_start(struct nsx_flows *f, uint32_t process, uint32_t corr);
+/* Whether one has started. */
+bool nsx_flows_started(struct nsx_flows *f, uint32_t process, uint32_t corr);
+
+/* Tracks (tracks.c) ------------------------------------------------------------*/
+
+/* Viewers know processes and threads; each group of tracks is made one of their
+ * processes, each lane one of their threads.
+ */
+enum nsx_group_kind { NSX_G_CPU, NSX_G_GPU, NSX_G_METRIC };
+struct nsx_group { /* of tracks */
+	uint32_t pid;
+};
+struct nsx_lane {
+	uint32_t tid;
+	uint32_t nends, cap_ends;
+	int64_t *ends;	/* of the slices open in it, outermost first         */
+	uint8_t nhead;
+	char head[55];	/* "pid":1,"tid":2,"ts":                             */
+};
+struct nsx_track {
+	uint32_t group, process;
+	bool nests;
+	struct nsx_lane *lanes;
+	size_t nlanes, cap_lanes;
+	int64_t last_start_ns, last_end_ns; /* of the survey */
+	int64_t cpu, on_ns; /* sched: -1, or the CPU it is on, since when    */
+};
+struct nsx_tracks {
+	struct nsx_keymap group_keys;	/* {kind, process key, device}       */
+	struct nsx_keymap track_keys;	/* {activity, process key, device,
+					   context, stream or tid}           */
+	struct nsx_keymap process_keys; /* {process key}                     */
+	struct nsx_keymap tids, pids;	/* real ones that are taken          */
+	struct nsx_keycache *cache[5];	/* of each                           */
+	struct nsx_group *groups;
+	struct nsx_track *tracks;
+	size_t cap_groups, cap_tracks;
+	uint32_t next_pid, next_tid;
+};
+int nsx_tracks_open(struct nsx_tracks *t, struct nsx_err *err) NSX_CHECKED;
+void nsx_tracks_done(struct nsx_tracks *t);
+int nsx_tracks_process(struct nsx_tracks *t, uint64_t key, uint32_t *ret,
+		       struct nsx_err *err) NSX_CHECKED;
+int nsx_tracks_group(struct nsx_tracks *t, enum nsx_group_kind kind,
+		     uint64_t key, int64_t device, uint32_t *ret,
+		     struct nsx_err *err) NSX_CHECKED;
+/* The track of a thread, or of a stream. */
+int nsx_tracks_thread(struct nsx_tracks *t, enum nsx_activity a,
+		      const struct nsx_val *global_tid,
+		      const struct nsx_val *pid, const struct nsx_val *tid,
+		      uint32_t *ret, struct nsx_err *err) NSX_CHECKED;
+int nsx_tracks_stream(struct nsx_tracks *t, enum nsx_activity a,
+		      uint64_t process, int64_t device, int64_t context,
+		      int64_t stream, uint32_t *ret,
+		      struct nsx_err *err) NSX_CHECKED;
+/* The lane that [start, end) goes to; NULL and no error: there are too many
+ * already.  Calls come in order of start.
+ */
+struct nsx_lane *nsx_tracks_fit(struct nsx_tracks *t, uint32_t track,
+				int64_t start_ns, int64_t end_ns,
+				struct nsx_err *err) NSX_CHECKED;
+
+/* Events (events.c) ------------------------------------------------------------*/
+
+struct nsx_conv {
+	const struct nsx_schema *schema;
+	const struct nsx_convert_opts *opts;
+	struct nsx_out *out;
+	struct nsx_convert_counts *counts;
+	struct nsx_buf *warnings;
+	bool writing; /* else: survey */
+	struct nsx_window window; /* start == end: none                      */
+	int64_t first_ns, last_ns; /* of what is converted; first > last:
+				      nothing                                */
+	enum nsx_activity activity; /* being read                            */
+	uint64_t next_async;
+	bool has_events;
+	bool has_args, async; /* of the event being written */
+	struct nsx_lane *lane;
+	struct nsx_names names;
+	struct nsx_flows flows;
+	struct nsx_tracks tracks;
+};
+
+enum nsx_slice_kind { NSX_SLICE, NSX_ASYNC, NSX_MARK };
+struct nsx_slice {
+	int64_t start_ns, end_ns;
+	uint32_t track, corr; /* corr 0: no arrow                            */
+	uint8_t kind;	      /* enum nsx_slice_kind                         */
+	bool open;	      /* never closed                                */
+	struct nsx_val name;  /* an id of StringIds, or text                 */
+};
+
+/* Reads a span and tells whether it is converted; else counts it, if it is a
+ * defect.
+ */
+bool nsx_conv_span(struct nsx_conv *c, const struct nsx_val *start,
+		   const struct nsx_val *end, struct nsx_slice *ret);
+bool nsx_conv_in_window(const struct nsx_conv *c, int64_t start_ns,
+			int64_t end_ns);
+/* 1: begun, arguments may follow, then nsx_slice_end; 0: nothing to write (in
+ * the survey); negative: a failure.
+ */
+int nsx_slice_begin(struct nsx_conv *c, const struct nsx_slice *s,
+		    struct nsx_err *err) NSX_CHECKED;
+void nsx_slice_end(struct nsx_conv *c, const struct nsx_slice *s);
+void nsx_arg_int(struct nsx_conv *c, const char *key, int64_t value);
+void nsx_arg_name(struct nsx_conv *c, const char *key, const struct nsx_val *v);
+/* Three cells as "1x2x3"; nothing where they are not there. */
+void nsx_arg_dims(struct nsx_conv *c, const char *key, const struct nsx_val *v);
+/* Between an event and the one before it. */
+void nsx_event_sep(struct nsx_conv *c);
+/* Notes the hull of what is converted. */
+void nsx_conv_hull(struct nsx_conv *c, int64_t start_ns, int64_t end_ns);
+
+/* Activities ---------------------------------------------------------------------*/
+
+struct nsx_activity_def {
+	enum nsx_view view;
+	const enum nsx_field *fields;
+	unsigned nfields;
+	const char *order; /* of its track's slices, as SQL                  */
+	nsx_row_fn row;	   /* ctx: struct nsx_conv                           */
+	int (*finish)(struct nsx_conv *c, struct nsx_err *err); /* or NULL   */
+};
+extern const struct nsx_activity_def nsx_def_nvtx, nsx_def_api, nsx_def_osrt,
+	nsx_def_sched, nsx_def_kernel, nsx_def_memcpy, nsx_def_memset,
+	nsx_def_graph;
+int nsx_convert_metrics(struct nsx_conv *c, struct nsx_err *err) NSX_CHECKED;
+int nsx_convert_nvtx_gpu(struct nsx_conv *c, struct nsx_err *err) NSX_CHECKED;
+
+/* Names of groups and lanes, as events (meta.c). */
+int nsx_convert_names(struct nsx_conv *c, struct nsx_err *err) NSX_CHECKED;
+/* What a survey must mark for it. */
+int nsx_convert_use_names(struct nsx_conv *c, struct nsx_err *err) NSX_CHECKED;
+
+#endif

@@ -1,0 +1,117 @@
+/* flows.c - which (process, correlation id) have a call and GPU work: pages of
+ * bits, as the ids of a process count up.
+ */
+#include <stdlib.h>
+#include "convert/convert.h"
+
+enum { PAGE_BITS = 512 };
+struct nsx_flow_page {
+	uint64_t key; /* process, upper bits of the correlation id */
+	uint64_t call[PAGE_BITS / 64], gpu[PAGE_BITS / 64];
+};
+
+void nsx_flows_done(struct nsx_flows *f)
+{
+	free(f->pages);
+	free(f->slots);
+}
+
+static size_t find_slot(const struct nsx_flows *f, uint64_t key)
+{
+	size_t i = nsx_hash_u64(key) & (f->nslots - 1);
+
+	while (f->slots[i] && f->pages[f->slots[i] - 1].key != key)
+		i = (i + 1) & (f->nslots - 1);
+	return i;
+}
+
+static int grow_slots(struct nsx_flows *f, struct nsx_err *err)
+{
+	size_t n = f->nslots ? 2 * f->nslots : 256;
+	uint32_t *slots = nsx_try_alloc(n, sizeof(*slots), "correlation ids",
+					err);
+
+	if (!slots)
+		return err->rc;
+	free(f->slots);
+	f->slots = slots;
+	f->nslots = n;
+	for (size_t i = 0; i < f->n; i++)
+		slots[find_slot(f, f->pages[i].key)] = (uint32_t)i + 1;
+	return 0;
+}
+
+static struct nsx_flow_page *find(struct nsx_flows *f, uint32_t process,
+				  uint32_t corr)
+{
+	uint64_t key = (uint64_t)process << 32 | corr / PAGE_BITS;
+	uint32_t slot;
+
+	if (f->last < f->n && f->pages[f->last].key == key)
+		return &f->pages[f->last];
+	slot = f->nslots ? f->slots[find_slot(f, key)] : 0;
+	if (!slot)
+		return NULL;
+	f->last = slot - 1;
+	return &f->pages[f->last];
+}
+
+static struct nsx_flow_page *add(struct nsx_flows *f, uint32_t process,
+				 uint32_t corr, struct nsx_err *err)
+{
+	struct nsx_flow_page *page = find(f, process, corr);
+
+	if (page)
+		return page;
+	if ((f->nslots < 2 * (f->n + 1) && grow_slots(f, err)) ||
+	    nsx_grow(&f->pages, &f->cap, f->n + 1, sizeof(*f->pages),
+		     "correlation ids", err))
+		return NULL;
+	page = &f->pages[f->n];
+	page->key = (uint64_t)process << 32 | corr / PAGE_BITS;
+	f->slots[find_slot(f, page->key)] = (uint32_t)++f->n;
+	f->last = (uint32_t)f->n - 1;
+	return page;
+}
+
+int nsx_flows_note(struct nsx_flows *f, uint32_t process, uint32_t corr,
+		   enum nsx_flow_side side, struct nsx_err *err)
+{
+	struct nsx_flow_page *p = add(f, process, corr, err);
+	unsigned bit = corr % PAGE_BITS;
+
+	if (!p)
+		return err->rc;
+	(side == NSX_FLOW_CALL ? p->call : p->gpu)[bit / 64] |=
+		UINT64_C(1) << bit % 64;
+	return 0;
+}
+
+/* After this: call = has both sides, gpu = its arrow has started. */
+void nsx_flows_settle(struct nsx_flows *f)
+{
+	for (size_t i = 0; i < f->n; i++)
+		for (unsigned w = 0; w < PAGE_BITS / 64; w++) {
+			f->pages[i].call[w] &= f->pages[i].gpu[w];
+			f->pages[i].gpu[w] = 0;
+		}
+}
+
+bool nsx_flows_start(struct nsx_flows *f, uint32_t process, uint32_t corr)
+{
+	struct nsx_flow_page *p = find(f, process, corr);
+	unsigned word = corr % PAGE_BITS / 64;
+	uint64_t bit = UINT64_C(1) << corr % 64;
+
+	if (!p || !(p->call[word] & bit) || (p->gpu[word] & bit))
+		return false;
+	p->gpu[word] |= bit;
+	return true;
+}
+
+bool nsx_flows_started(struct nsx_flows *f, uint32_t process, uint32_t corr)
+{
+	struct nsx_flow_page *p = find(f, process, corr);
+
+	return p && p->gpu[corr % PAGE_BITS / 64] >> corr % 64 & 1;
+}

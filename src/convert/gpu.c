@@ -1,0 +1,162 @@
+/* gpu.c - kernels, copies, memsets and graph replays, a track a stream. */
+#include <stdio.h>
+#include "convert/convert.h"
+
+enum { START, END, DEVICE, CONTEXT, STREAM, CORR, GLOBAL_PID, PID, OWN };
+#define COMMON(v)                                                             \
+	NSX_F_##v##_start_ns, NSX_F_##v##_end_ns, NSX_F_##v##_device_id,       \
+		NSX_F_##v##_context_id, NSX_F_##v##_stream_id,                 \
+		NSX_F_##v##_corr, NSX_F_##v##_global_pid, NSX_F_##v##_pid
+#define ORDER "start_ns, end_ns, rid"
+
+/* What all four have; 1: goes on, 0: the row is not converted. */
+static int begin(struct nsx_conv *c, const struct nsx_val *v,
+		 struct nsx_slice *s, struct nsx_err *err)
+{
+	if (!nsx_conv_span(c, &v[START], &v[END], s))
+		return nsx_stopped(err);
+	s->corr = nsx_u32_or(&v[CORR], 0);
+	if (nsx_tracks_stream(&c->tracks, c->activity,
+			      nsx_read_process_key(&v[GLOBAL_PID], &v[PID]),
+			      nsx_i64_or(&v[DEVICE], 0),
+			      nsx_i64_or(&v[CONTEXT], 0),
+			      nsx_i64_or(&v[STREAM], 0), &s->track, err))
+		return err->rc;
+	return nsx_slice_begin(c, s, err);
+}
+
+static void end(struct nsx_conv *c, const struct nsx_slice *s)
+{
+	if (s->corr)
+		nsx_arg_int(c, "correlation", s->corr);
+	nsx_slice_end(c, s);
+}
+
+static void int_if_known(struct nsx_conv *c, const char *key,
+			 const struct nsx_val *v)
+{
+	if (v->type == NSX_V_I64)
+		nsx_arg_int(c, key, v->u.i);
+}
+
+static struct nsx_val text_val(const char *s)
+{
+	return (struct nsx_val){.type = NSX_V_TEXT, .len = (uint32_t)strlen(s),
+				.u.p = s};
+}
+
+enum { NAME = OWN, SHORT_NAME, GRID, BLOCK = GRID + 3, NODE = BLOCK + 3 };
+static const enum nsx_field kernel_fields[] = {
+	COMMON(kernel), NSX_F_kernel_name, NSX_F_kernel_short_name,
+	NSX_F_kernel_grid_x, NSX_F_kernel_grid_y, NSX_F_kernel_grid_z,
+	NSX_F_kernel_block_x, NSX_F_kernel_block_y, NSX_F_kernel_block_z,
+	NSX_F_kernel_graph_node_id,
+};
+
+static int read_kernel(void *ctx, int64_t rid, const struct nsx_val *v,
+		       struct nsx_err *err)
+{
+	struct nsx_conv *c = ctx;
+	bool is_short = v[SHORT_NAME].type != NSX_V_NULL;
+	struct nsx_slice s = {.name = v[is_short ? SHORT_NAME : NAME]};
+	int rc;
+
+	(void)rid;
+	if (nsx_names_use(&c->names, &v[NAME], err))
+		return err->rc;
+	rc = begin(c, v, &s, err);
+	if (rc <= 0)
+		return rc;
+	if (is_short && v[NAME].type != NSX_V_NULL)
+		nsx_arg_name(c, "kernel", &v[NAME]);
+	nsx_arg_dims(c, "grid", &v[GRID]);
+	nsx_arg_dims(c, "block", &v[BLOCK]);
+	if (nsx_i64_or(&v[NODE], 0))
+		nsx_arg_int(c, "graph_node", v[NODE].u.i);
+	end(c, &s);
+	return 0;
+}
+
+const struct nsx_activity_def nsx_def_kernel = {
+	NSX_VIEW_kernel, kernel_fields, ARRAY_LEN(kernel_fields), ORDER,
+	read_kernel, NULL};
+
+enum { COPY_KIND = OWN, BYTES };
+static const enum nsx_field memcpy_fields[] = {
+	COMMON(memcpy), NSX_F_memcpy_copy_kind, NSX_F_memcpy_bytes};
+
+static int read_memcpy(void *ctx, int64_t rid, const struct nsx_val *v,
+		       struct nsx_err *err)
+{
+	struct nsx_conv *c = ctx;
+	struct nsx_slice s;
+	char name[64];
+	int rc;
+
+	(void)rid;
+	snprintf(name, sizeof(name), "Memcpy %s",
+		 nsx_copy_direction(nsx_u8_or(&v[COPY_KIND], 0)));
+	s = (struct nsx_slice){.name = text_val(name)};
+	rc = begin(c, v, &s, err);
+	if (rc <= 0)
+		return rc;
+	int_if_known(c, "bytes", &v[BYTES]);
+	end(c, &s);
+	return 0;
+}
+
+const struct nsx_activity_def nsx_def_memcpy = {
+	NSX_VIEW_memcpy, memcpy_fields, ARRAY_LEN(memcpy_fields), ORDER,
+	read_memcpy, NULL};
+
+enum { SET_BYTES = OWN };
+static const enum nsx_field memset_fields[] = {COMMON(memset),
+					       NSX_F_memset_bytes};
+
+static int read_memset(void *ctx, int64_t rid, const struct nsx_val *v,
+		       struct nsx_err *err)
+{
+	struct nsx_conv *c = ctx;
+	struct nsx_slice s = {.name = text_val("Memset")};
+	int rc = begin(c, v, &s, err);
+
+	(void)rid;
+	if (rc <= 0)
+		return rc;
+	int_if_known(c, "bytes", &v[SET_BYTES]);
+	end(c, &s);
+	return 0;
+}
+
+const struct nsx_activity_def nsx_def_memset = {
+	NSX_VIEW_memset, memset_fields, ARRAY_LEN(memset_fields), ORDER,
+	read_memset, NULL};
+
+enum { GRAPH_ID = OWN, EXEC_ID };
+static const enum nsx_field graph_fields[] = {
+	COMMON(graph), NSX_F_graph_graph_id, NSX_F_graph_graph_exec_id};
+
+static int read_graph(void *ctx, int64_t rid, const struct nsx_val *v,
+		      struct nsx_err *err)
+{
+	struct nsx_conv *c = ctx;
+	struct nsx_slice s;
+	char name[32] = "Graph";
+	int rc;
+
+	(void)rid;
+	if (v[GRAPH_ID].type == NSX_V_I64)
+		snprintf(name, sizeof(name), "Graph %lld",
+			 (long long)v[GRAPH_ID].u.i);
+	s = (struct nsx_slice){.name = text_val(name)};
+	rc = begin(c, v, &s, err);
+	if (rc <= 0)
+		return rc;
+	int_if_known(c, "graph_exec", &v[EXEC_ID]);
+	end(c, &s);
+	return 0;
+}
+
+const struct nsx_activity_def nsx_def_graph = {
+	NSX_VIEW_graph, graph_fields, ARRAY_LEN(graph_fields), ORDER,
+	read_graph, NULL};

@@ -1,0 +1,232 @@
+/* host.c - CUDA calls, NVTX, OS runtime calls and scheduling, by thread. */
+#include <stdio.h>
+#include "convert/convert.h"
+
+#define ORDER "start_ns, end_ns DESC, rid"
+
+static const struct nsx_val none = {.type = NSX_V_NULL};
+
+enum { C_START, C_END, C_CLASS, C_TID, C_PID, C_PLAIN_TID, C_CORR, C_NAME,
+       C_RETURN };
+static const enum nsx_field call_fields[] = {
+	NSX_F_runtime_start_ns, NSX_F_runtime_end_ns, NSX_F_runtime_event_class,
+	NSX_F_runtime_global_tid, NSX_F_runtime_pid, NSX_F_runtime_tid,
+	NSX_F_runtime_corr, NSX_F_runtime_name, NSX_F_runtime_return_value,
+};
+
+/* Rows that only carry a backtrace repeat a call of class 0 or 1. */
+#define CLASS_BACKTRACE 67
+
+static int read_call(void *ctx, int64_t rid, const struct nsx_val *v,
+		     struct nsx_err *err)
+{
+	struct nsx_conv *c = ctx;
+	struct nsx_slice s = {.name = v[C_NAME],
+			      .corr = nsx_u32_or(&v[C_CORR], 0)};
+	int rc;
+
+	(void)rid;
+	if (nsx_i64_or(&v[C_CLASS], 0) == CLASS_BACKTRACE ||
+	    !nsx_conv_span(c, &v[C_START], &v[C_END], &s))
+		return nsx_stopped(err);
+	if (nsx_tracks_thread(&c->tracks, NSX_A_API, &v[C_TID], &v[C_PID],
+			      &v[C_PLAIN_TID], &s.track, err))
+		return err->rc;
+	rc = nsx_slice_begin(c, &s, err);
+	if (rc <= 0)
+		return rc;
+	if (nsx_i64_or(&v[C_RETURN], 0))
+		nsx_arg_int(c, "return", v[C_RETURN].u.i);
+	if (s.corr)
+		nsx_arg_int(c, "correlation", s.corr);
+	nsx_slice_end(c, &s);
+	return 0;
+}
+
+const struct nsx_activity_def nsx_def_api = {
+	NSX_VIEW_runtime, call_fields, ARRAY_LEN(call_fields), ORDER, read_call,
+	NULL};
+
+/* NVTX ----------------------------------------------------------------------*/
+
+enum { N_START, N_END, N_TYPE, N_TEXT, N_TEXT_ID, N_TID, N_PID, N_PLAIN_TID,
+       N_DOMAIN };
+static const enum nsx_field nvtx_fields[] = {
+	NSX_F_nvtx_start_ns, NSX_F_nvtx_end_ns, NSX_F_nvtx_event_type,
+	NSX_F_nvtx_text, NSX_F_nvtx_text_id, NSX_F_nvtx_global_tid,
+	NSX_F_nvtx_pid, NSX_F_nvtx_tid, NSX_F_nvtx_domain_id,
+};
+
+/* What an eventType is here; -1: neither range nor mark. Exports without the
+ * column (cut-down ones) hold push/pop ranges.
+ */
+static int nvtx_kind(const struct nsx_val *type)
+{
+	if (type->type != NSX_V_I64 && type->type != NSX_V_NULL)
+		return -1;
+	switch (nsx_i64_or(type, 59)) {
+	case 59:
+	case 70:
+		return NSX_SLICE;
+	case 60:
+	case 71:
+		return NSX_ASYNC;
+	case 34:
+	case 65:
+		return NSX_MARK;
+	default:
+		return -1;
+	}
+}
+
+static int read_nvtx(void *ctx, int64_t rid, const struct nsx_val *v,
+		     struct nsx_err *err)
+{
+	struct nsx_conv *c = ctx;
+	int rc, kind = nvtx_kind(&v[N_TYPE]);
+	struct nsx_slice s = {.name = v[v[N_TEXT].type == NSX_V_TEXT ?
+					N_TEXT : N_TEXT_ID]};
+	struct nsx_val end = v[N_END];
+
+	(void)rid;
+	if (kind < 0) {
+		c->counts->unsupported += c->writing;
+		return nsx_stopped(err);
+	}
+	if (c->names.prefix && !nsx_names_matches(&c->names, &s.name))
+		return nsx_stopped(err);
+	s.kind = (uint8_t)kind;
+	s.open = kind != NSX_MARK && end.type == NSX_V_NULL;
+	/* To the end of what is converted, which the survey finds. */
+	if (s.open)
+		end = (struct nsx_val){.type = NSX_V_I64,
+				       .u.i = c->writing ? c->last_ns :
+							   NSX_TIME_MAX};
+	else if (kind == NSX_MARK)
+		end = v[N_START];
+	if (!nsx_conv_span(c, &v[N_START], &end, &s))
+		return nsx_stopped(err);
+	if (nsx_tracks_thread(&c->tracks, NSX_A_NVTX, &v[N_TID], &v[N_PID],
+			      &v[N_PLAIN_TID], &s.track, err))
+		return err->rc;
+	rc = nsx_slice_begin(c, &s, err);
+	if (rc <= 0)
+		return rc;
+	if (nsx_i64_or(&v[N_DOMAIN], 0))
+		nsx_arg_int(c, "domain", v[N_DOMAIN].u.i);
+	if (s.open)
+		nsx_arg_int(c, "never_closed", 1);
+	nsx_slice_end(c, &s);
+	return 0;
+}
+
+const struct nsx_activity_def nsx_def_nvtx = {
+	NSX_VIEW_nvtx, nvtx_fields, ARRAY_LEN(nvtx_fields),
+	"start_ns, coalesce(end_ns, 9223372036854775807) DESC, rid", read_nvtx,
+	NULL};
+
+/* OS runtime ------------------------------------------------------------------*/
+
+enum { O_START, O_END, O_TID, O_NAME };
+static const enum nsx_field osrt_fields[] = {
+	NSX_F_osrt_start_ns, NSX_F_osrt_end_ns, NSX_F_osrt_global_tid,
+	NSX_F_osrt_name,
+};
+
+static int read_osrt(void *ctx, int64_t rid, const struct nsx_val *v,
+		     struct nsx_err *err)
+{
+	struct nsx_conv *c = ctx;
+	struct nsx_slice s = {.name = v[O_NAME]};
+	int rc;
+
+	(void)rid;
+	if (!nsx_conv_span(c, &v[O_START], &v[O_END], &s))
+		return nsx_stopped(err);
+	if (nsx_tracks_thread(&c->tracks, NSX_A_OSRT, &v[O_TID], &none, &none,
+			      &s.track, err))
+		return err->rc;
+	rc = nsx_slice_begin(c, &s, err);
+	if (rc > 0)
+		nsx_slice_end(c, &s);
+	return NSX_MIN(rc, 0);
+}
+
+const struct nsx_activity_def nsx_def_osrt = {
+	NSX_VIEW_osrt, osrt_fields, ARRAY_LEN(osrt_fields), ORDER, read_osrt,
+	NULL};
+
+/* Scheduling: on a CPU from a row that says so to the thread's next row. ------*/
+
+enum { S_START, S_CPU, S_IN, S_TID };
+static const enum nsx_field sched_fields[] = {
+	NSX_F_sched_start_ns, NSX_F_sched_cpu, NSX_F_sched_is_sched_in,
+	NSX_F_sched_global_tid,
+};
+
+static int put_on_cpu(struct nsx_conv *c, uint32_t track, int64_t end_ns,
+		      bool open, struct nsx_err *err)
+{
+	const struct nsx_track *t = &c->tracks.tracks[track];
+	struct nsx_slice s = {.start_ns = t->on_ns, .end_ns = end_ns,
+			      .track = track};
+	char name[32];
+	int rc;
+
+	snprintf(name, sizeof(name), "CPU %lld", (long long)t->cpu);
+	s.name = (struct nsx_val){.type = NSX_V_TEXT,
+				  .len = (uint32_t)strlen(name), .u.p = name};
+	if (!nsx_conv_in_window(c, s.start_ns, s.end_ns))
+		return 0;
+	rc = nsx_slice_begin(c, &s, err);
+	if (rc <= 0)
+		return rc;
+	if (open)
+		nsx_arg_int(c, "until_end_of_trace", 1);
+	nsx_slice_end(c, &s);
+	return 0;
+}
+
+static int read_sched(void *ctx, int64_t rid, const struct nsx_val *v,
+		      struct nsx_err *err)
+{
+	struct nsx_conv *c = ctx;
+	struct nsx_window whole = c->window;
+	struct nsx_slice s = {.name = none};
+	struct nsx_track *t;
+	bool ok;
+
+	(void)rid;
+	c->window = (struct nsx_window){0, 0}; /* slices are cut out later */
+	ok = nsx_conv_span(c, &v[S_START], &v[S_START], &s);
+	c->window = whole;
+	if (!ok)
+		return nsx_stopped(err);
+	if (nsx_tracks_thread(&c->tracks, NSX_A_SCHED, &v[S_TID], &none, &none,
+			      &s.track, err))
+		return err->rc;
+	if (!c->writing)
+		return nsx_slice_begin(c, &s, err);
+	t = &c->tracks.tracks[s.track];
+	if (t->cpu >= 0 && put_on_cpu(c, s.track, s.start_ns, false, err))
+		return err->rc;
+	t->cpu = nsx_i64_or(&v[S_IN], 0) ? NSX_MAX(nsx_i64_or(&v[S_CPU], 0), 0)
+					 : -1;
+	t->on_ns = s.start_ns;
+	return 0;
+}
+
+/* Who is still on a CPU is there to the end of what is converted. */
+static int end_sched(struct nsx_conv *c, struct nsx_err *err)
+{
+	for (uint32_t i = 0; i < c->tracks.track_keys.n; i++)
+		if (c->tracks.track_keys.keys[i].w[0] == NSX_A_SCHED &&
+		    c->tracks.tracks[i].cpu >= 0 &&
+		    put_on_cpu(c, i, c->last_ns, true, err))
+			return err->rc;
+	return 0;
+}
+
+const struct nsx_activity_def nsx_def_sched = {
+	NSX_VIEW_sched, sched_fields, ARRAY_LEN(sched_fields), "start_ns, rid",
+	read_sched, end_sched};

@@ -1,0 +1,320 @@
+/* meta.c - names and order of processes and threads, as viewers show them. */
+#include <stdio.h>
+#include <stdlib.h>
+#include "convert/convert.h"
+#include "nsx/viewscan.h"
+
+struct meta {
+	struct nsx_conv *c;
+	struct nsx_arena *arena;
+	const char **process; /* by process key: name, escaped; NULL         */
+	size_t nprocesses;
+	struct nsx_val *thread; /* by real thread id: cell of its name       */
+	size_t nthreads;
+	const char *gpu; /* model, escaped, if all GPUs are the same: else "" */
+	struct nsx_buf b;
+};
+
+static const enum nsx_field thread_fields[] = {
+	NSX_F_thread_name_name, NSX_F_thread_name_global_tid};
+static const enum nsx_field process_fields[] = {
+	NSX_F_process_global_pid, NSX_F_process_pid, NSX_F_process_name};
+static const enum nsx_field gpu_fields[] = {NSX_F_gpu_name};
+
+static int use_thread_name(void *ctx, int64_t rid, const struct nsx_val *v,
+			   struct nsx_err *err)
+{
+	struct nsx_conv *c = ctx;
+
+	(void)rid;
+	return nsx_names_use(&c->names, &v[0], err);
+}
+
+int nsx_convert_use_names(struct nsx_conv *c, struct nsx_err *err)
+{
+	return nsx_view_scan(c->schema, NSX_VIEW_thread_name, thread_fields, 2,
+			     1, use_thread_name, c, 0, err);
+}
+
+/* Reading ----------------------------------------------------------------------*/
+
+static const char *escaped(struct meta *m, const struct nsx_val *v)
+{
+	struct nsx_buf b = {0};
+	const char *s;
+
+	if (v->type == NSX_V_TEXT)
+		nsx_json_escape(&b, v->u.p, NSX_MIN(v->len, 256));
+	s = nsx_arena_strndup(m->arena, b.p ? b.p : "", b.n);
+	nsx_buf_done(&b);
+	return s;
+}
+
+static int read_thread(void *ctx, int64_t rid, const struct nsx_val *v,
+		       struct nsx_err *err)
+{
+	struct meta *m = ctx;
+	struct nsx_tracks *t = &m->c->tracks;
+	struct nsx_key key = {{(uint64_t)nsx_i64_or(&v[1], 0)}};
+	uint32_t at;
+
+	(void)rid;
+	if (nsx_keymap_add(&t->tids, t->cache[3], &key, &at, err))
+		return err->rc;
+	if (at < m->nthreads && v[0].type == NSX_V_I64)
+		m->thread[at] = v[0]; /* the last one wins */
+	return 0;
+}
+
+static int read_process(void *ctx, int64_t rid, const struct nsx_val *v,
+			struct nsx_err *err)
+{
+	struct meta *m = ctx;
+	const char *slash;
+	uint32_t at;
+
+	(void)rid;
+	if (nsx_tracks_process(&m->c->tracks, nsx_read_process_key(&v[0], &v[1]),
+			       &at, err))
+		return err->rc;
+	if (at >= m->nprocesses)
+		return 0;
+	m->process[at] = escaped(m, &v[2]);
+	slash = strrchr(m->process[at], '/');
+	if (slash && slash[1])
+		m->process[at] = slash + 1;
+	return 0;
+}
+
+static int read_gpu(void *ctx, int64_t rid, const struct nsx_val *v,
+		    struct nsx_err *err)
+{
+	struct meta *m = ctx;
+	const char *name = escaped(m, &v[0]);
+
+	(void)rid, (void)err;
+	m->gpu = !m->gpu || !strcmp(m->gpu, name) ? name : "";
+	return 0;
+}
+
+static int read_names(struct meta *m, struct nsx_err *err)
+{
+	const struct nsx_schema *s = m->c->schema;
+	int rc;
+
+	m->nthreads = m->c->tracks.tids.n;
+	m->nprocesses = m->c->tracks.process_keys.n;
+	m->thread = nsx_arena_try_array(m->arena, m->nthreads,
+					sizeof(*m->thread), "threads", err);
+	m->process = nsx_arena_try_array(m->arena, m->nprocesses,
+					 sizeof(*m->process), "processes", err);
+	if (!m->thread || !m->process)
+		return err->rc;
+	rc = nsx_view_scan(s, NSX_VIEW_thread_name, thread_fields, 2, 1,
+			   read_thread, m, 0, err);
+	if (!rc)
+		rc = nsx_view_scan(s, NSX_VIEW_process, process_fields, 3, 1,
+				   read_process, m, 0, err);
+	if (!rc)
+		rc = nsx_view_scan(s, NSX_VIEW_gpu, gpu_fields, 1, 1, read_gpu,
+				   m, 0, err);
+	return rc;
+}
+
+/* Writing ----------------------------------------------------------------------*/
+
+/* {"ph":"M",HEAD,"name":NAME,"args":{KEY: */
+static void begin(struct nsx_conv *c, const char *head, size_t nhead,
+		  const char *name, const char *key)
+{
+	char text[96];
+	int n;
+
+	nsx_event_sep(c);
+	nsx_out_adds(c->out, "{\"ph\":\"M\",");
+	nsx_out_add(c->out, head, nhead);
+	n = snprintf(text, sizeof(text), "0,\"name\":\"%s\",\"args\":{\"%s\":",
+		     name, key);
+	nsx_out_add(c->out, text, (size_t)n);
+}
+
+static void put_pair(struct nsx_conv *c, const char *head, size_t nhead,
+		     const char *what, const char *name, size_t order)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%s_name", what);
+	begin(c, head, nhead, text, "name");
+	nsx_out_add(c->out, "\"", 1);
+	nsx_out_adds(c->out, name);
+	nsx_out_add(c->out, "\"}}", 3);
+	snprintf(text, sizeof(text), "%s_sort_index", what);
+	begin(c, head, nhead, text, "sort_index");
+	snprintf(text, sizeof(text), "%zu}}", order);
+	nsx_out_adds(c->out, text);
+}
+
+/* By process, then CPU, GPU, counters; among tracks also by stream or thread,
+ * then activity.
+ */
+static int cmp_words(const uint64_t *a, const uint64_t *b,
+		     const unsigned *order, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		if (a[order[i]] != b[order[i]])
+			return a[order[i]] < b[order[i]] ? -1 : 1;
+	return 0;
+}
+
+static int cmp_groups(const void *a, const void *b, void *ctx)
+{
+	static const unsigned order[] = {1, 0, 2};
+	const struct nsx_tracks *t = ctx;
+
+	return cmp_words(t->group_keys.keys[*(const uint32_t *)a].w,
+			 t->group_keys.keys[*(const uint32_t *)b].w, order, 3);
+}
+
+static int cmp_tracks(const void *a, const void *b, void *ctx)
+{
+	static const unsigned order[] = {1, 2, 3, 4, 0};
+	const struct nsx_tracks *t = ctx;
+
+	return cmp_words(t->track_keys.keys[*(const uint32_t *)a].w,
+			 t->track_keys.keys[*(const uint32_t *)b].w, order, 5);
+}
+
+static uint32_t *sorted(struct meta *m, size_t n,
+			int (*cmp)(const void *, const void *, void *),
+			struct nsx_err *err)
+{
+	uint32_t *v = nsx_arena_try_array(m->arena, n, sizeof(*v), "tracks",
+					  err);
+
+	if (!v)
+		return NULL;
+	for (uint32_t i = 0; i < n; i++)
+		v[i] = i;
+	qsort_r(v, n, sizeof(*v), cmp, &m->c->tracks);
+	return v;
+}
+
+static int name_group(struct meta *m, uint32_t g, size_t order,
+		      struct nsx_err *err)
+{
+	const struct nsx_key *key = &m->c->tracks.group_keys.keys[g];
+	const char *process = "process";
+	uint32_t at, pid = (uint32_t)(key->w[1] >> 24 & 0xffffff);
+	char head[32];
+	int n;
+
+	nsx_buf_clear(&m->b);
+	if (key->w[0] == NSX_G_METRIC) {
+		nsx_buf_printf(&m->b, "GPU %d counters",
+			       (int)(key->w[1] & 0xff));
+	} else {
+		if (nsx_tracks_process(&m->c->tracks, key->w[1], &at, err))
+			return err->rc;
+		if (at < m->nprocesses && m->process[at] && *m->process[at])
+			process = m->process[at];
+		if (key->w[0] == NSX_G_GPU)
+			nsx_buf_printf(&m->b, "GPU %lld%s%s of ",
+				       (long long)key->w[2],
+				       m->gpu && *m->gpu ? " " : "",
+				       m->gpu ? m->gpu : "");
+		nsx_buf_printf(&m->b, "%s %u", process, pid);
+	}
+	n = snprintf(head, sizeof(head), "\"pid\":%u,\"ts\":",
+		     m->c->tracks.groups[g].pid);
+	put_pair(m->c, head, (size_t)n, "process", m->b.p, order);
+	return 0;
+}
+
+static void thread_label(struct meta *m, const struct nsx_key *key)
+{
+	static const char *const what[] = {
+		[NSX_A_NVTX] = "NVTX", [NSX_A_API] = "CUDA API",
+		[NSX_A_OSRT] = "OS runtime", [NSX_A_SCHED] = "on CPU",
+	};
+	struct nsx_tracks *t = &m->c->tracks;
+	struct nsx_key tid = {{key->w[1] | key->w[4]}};
+	struct nsx_err ignored;
+	const char *name = NULL;
+	uint32_t at;
+	size_t n = 0;
+
+	if (!nsx_keymap_add(&t->tids, t->cache[3], &tid, &at, &ignored) &&
+	    at < m->nthreads && m->thread[at].type == NSX_V_I64)
+		name = nsx_names_get(&m->c->names, m->thread[at].u.i, &n);
+	nsx_buf_add(&m->b, name ? name : "thread", name ? n : 6);
+	nsx_buf_printf(&m->b, " %llu: %s", (unsigned long long)key->w[4],
+		       what[key->w[0]]);
+}
+
+static void stream_label(struct meta *m, const struct nsx_key *key)
+{
+	static const char *const what[] = {
+		[NSX_A_KERNEL] = "kernels", [NSX_A_MEMCPY] = "copies",
+		[NSX_A_MEMSET] = "memsets", [NSX_A_GRAPH] = "graphs",
+	};
+
+	if (key->w[0] == NSX_A_NVTX_GPU)
+		nsx_buf_printf(&m->b, "NVTX of thread %lld",
+			       (long long)key->w[4]);
+	else
+		nsx_buf_printf(&m->b, "context %lld stream %lld: %s",
+			       (long long)key->w[3], (long long)key->w[4],
+			       what[key->w[0]]);
+}
+
+static void name_track(struct meta *m, uint32_t at, size_t *order)
+{
+	const struct nsx_track *t = &m->c->tracks.tracks[at];
+	struct nsx_key key = m->c->tracks.track_keys.keys[at];
+	size_t n;
+
+	nsx_buf_clear(&m->b);
+	if (t->nests)
+		thread_label(m, &key);
+	else
+		stream_label(m, &key);
+	n = m->b.n;
+	for (size_t i = 0; i < t->nlanes; i++) {
+		m->b.n = n;
+		m->b.p[n] = 0;
+		if (i)
+			nsx_buf_printf(&m->b, " (lane %zu)", i + 1);
+		put_pair(m->c, t->lanes[i].head, t->lanes[i].nhead, "thread",
+			 m->b.p, (*order)++);
+	}
+}
+
+static int put_names(struct meta *m, struct nsx_err *err)
+{
+	/* Their numbers are kept: looking a name up may add to them. */
+	size_t ngroups = m->c->tracks.group_keys.n;
+	size_t ntracks = m->c->tracks.track_keys.n, order = 0;
+	uint32_t *groups = sorted(m, ngroups, cmp_groups, err);
+	uint32_t *tracks = sorted(m, ntracks, cmp_tracks, err);
+
+	if (!groups || !tracks)
+		return err->rc;
+	for (size_t i = 0; i < ngroups; i++)
+		if (name_group(m, groups[i], i, err))
+			return err->rc;
+	for (size_t i = 0; i < ntracks; i++)
+		name_track(m, tracks[i], &order);
+	return nsx_stopped(err);
+}
+
+int nsx_convert_names(struct nsx_conv *c, struct nsx_err *err)
+{
+	struct meta m = {.c = c, .arena = nsx_arena_new()};
+	int rc = read_names(&m, err);
+
+	if (!rc)
+		rc = put_names(&m, err);
+	nsx_buf_done(&m.b);
+	nsx_arena_free(m.arena);
+	return rc;
+}

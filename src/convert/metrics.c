@@ -1,0 +1,214 @@
+/* metrics.c - GPU counters: an event a sample, with all its counters. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include "convert/convert.h"
+#include "nsx/viewscan.h"
+
+enum { AT, TYPE, METRIC, VALUE };
+static const enum nsx_field fields[] = {
+	NSX_F_gpu_metric_timestamp_ns, NSX_F_gpu_metric_type_id,
+	NSX_F_gpu_metric_metric_id, NSX_F_gpu_metric_value,
+};
+static const enum nsx_field info_fields[] = {
+	NSX_F_gpu_metric_info_type_id, NSX_F_gpu_metric_info_metric_id,
+	NSX_F_gpu_metric_info_metric_name,
+};
+
+struct metrics {
+	struct nsx_conv *c;
+	struct nsx_arena *arena;
+	struct nsx_keymap keys; /* {source, counter} */
+	struct nsx_keycache *cache;
+	const char **names; /* by key: "name": */
+	size_t cap;
+	int64_t at_ns, type; /* of the event that is open */
+	bool is_open;
+};
+
+static int key_of(struct metrics *m, int64_t type, int64_t metric,
+		  uint32_t *ret, struct nsx_err *err)
+{
+	struct nsx_key key = {{(uint64_t)type, (uint64_t)metric}};
+
+	return nsx_keymap_add(&m->keys, m->cache, &key, ret, err) ||
+			       nsx_grow(&m->names, &m->cap, m->keys.n,
+					sizeof(*m->names), "counters", err) ?
+		       err->rc : 0;
+}
+
+static int read_info(void *ctx, int64_t rid, const struct nsx_val *v,
+		     struct nsx_err *err)
+{
+	struct metrics *m = ctx;
+	struct nsx_buf b = {0};
+	uint32_t at;
+
+	(void)rid;
+	if (v[0].type != NSX_V_I64 || v[1].type != NSX_V_I64 ||
+	    v[2].type != NSX_V_TEXT)
+		return 0;
+	if (key_of(m, v[0].u.i, v[1].u.i, &at, err))
+		return err->rc;
+	nsx_json_escape(&b, v[2].u.p, v[2].len);
+	m->names[at] = nsx_arena_printf(m->arena, "\"%s\":", b.p ? b.p : "");
+	nsx_buf_done(&b);
+	return 0;
+}
+
+static const char *name_of(struct metrics *m, int64_t type, int64_t metric,
+			   struct nsx_err *err)
+{
+	uint32_t at;
+
+	if (key_of(m, type, metric, &at, err))
+		return NULL;
+	if (!m->names[at])
+		m->names[at] = nsx_arena_printf(m->arena, "\"counter %lld\":",
+						(long long)metric);
+	return m->names[at];
+}
+
+static void close_event(struct metrics *m)
+{
+	if (m->is_open)
+		nsx_out_add(m->c->out, "}}", 2);
+	m->is_open = false;
+}
+
+/* {"ph":"C","pid":1,"ts":2.000,"name":"GPU 0","args":{ */
+static int open_event(struct metrics *m, struct nsx_err *err)
+{
+	struct nsx_conv *c = m->c;
+	char head[96], *p;
+	uint32_t group;
+
+	if (nsx_tracks_group(&c->tracks, NSX_G_METRIC, (uint64_t)m->type, 0,
+			     &group, err))
+		return err->rc;
+	nsx_event_sep(c);
+	p = head + snprintf(head, sizeof(head),
+			    "{\"ph\":\"C\",\"pid\":%u,\"ts\":",
+			    c->tracks.groups[group].pid);
+	p = nsx_json_us(p, m->at_ns + c->counts->shift_ns);
+	nsx_out_add(c->out, head, (size_t)(p - head));
+	p = head + snprintf(head, sizeof(head),
+			    ",\"name\":\"GPU %d\",\"args\":{",
+			    (int)(m->type & 0xff));
+	nsx_out_add(c->out, head, (size_t)(p - head));
+	m->is_open = true;
+	return 0;
+}
+
+static bool is_number(const struct nsx_val *v)
+{
+	return v->type == NSX_V_I64 ||
+	       (v->type == NSX_V_F64 && isfinite(v->u.f));
+}
+
+static int read_sample(void *ctx, int64_t rid, const struct nsx_val *v,
+		       struct nsx_err *err)
+{
+	struct metrics *m = ctx;
+	struct nsx_conv *c = m->c;
+	struct nsx_slice s;
+	const char *name;
+	char value[32];
+
+	(void)rid;
+	if (!nsx_conv_span(c, &v[AT], &v[AT], &s))
+		return nsx_stopped(err);
+	if (v[TYPE].type != NSX_V_I64 || v[METRIC].type != NSX_V_I64 ||
+	    !is_number(&v[VALUE]))
+		return c->counts->left_out++, 0;
+	name = name_of(m, v[TYPE].u.i, v[METRIC].u.i, err);
+	if (!name)
+		return err->rc;
+	if (m->is_open && m->at_ns == s.start_ns && m->type == v[TYPE].u.i) {
+		nsx_out_add(c->out, ",", 1);
+	} else {
+		close_event(m);
+		m->at_ns = s.start_ns;
+		m->type = v[TYPE].u.i;
+		if (nsx_stopped(err) || open_event(m, err))
+			return err->rc;
+	}
+	nsx_out_adds(c->out, name);
+	if (v[VALUE].type == NSX_V_I64)
+		*nsx_json_int(value, v[VALUE].u.i) = 0;
+	else
+		snprintf(value, sizeof(value), "%.17g", v[VALUE].u.f);
+	nsx_out_adds(c->out, value);
+	c->counts->samples++;
+	return c->out->error ? nsx_fail(err, NSX_E_IO, "cannot write") : 0;
+}
+
+static int convert(struct metrics *m, struct nsx_err *err)
+{
+	const struct nsx_schema *s = m->c->schema;
+	int rc;
+
+	m->cache = nsx_try_alloc(1, sizeof(*m->cache), "a key cache", err);
+	if (!m->cache)
+		return err->rc;
+	rc = nsx_view_scan(s, NSX_VIEW_gpu_metric_info, info_fields,
+			   ARRAY_LEN(info_fields), 1, read_info, m, 0, err);
+	if (!rc)
+		rc = nsx_view_scan(s, NSX_VIEW_gpu_metric, fields,
+				   ARRAY_LEN(fields), 1, read_sample, m, 0,
+				   err);
+	close_event(m);
+	return rc;
+}
+
+/* The survey is a question to SQLite: there are many samples, and only their
+ * hull matters.
+ */
+static int find_hull(struct nsx_conv *c, struct nsx_err *err)
+{
+	NSX_AT_EXIT(nsx_stmt_done) struct nsx_stmt *st = NULL;
+	struct nsx_buf b = {0};
+	struct nsx_slice lo, hi;
+	struct nsx_val v[2];
+	int rc;
+
+	nsx_buf_printf(&b, "SELECT min(timestamp_ns), max(timestamp_ns) FROM "
+			   "temp.gpu_metric WHERE timestamp_ns BETWEEN %lld "
+			   "AND %lld", -(long long)NSX_TIME_MAX,
+		       (long long)NSX_TIME_MAX);
+	if (c->window.start_ns != c->window.end_ns)
+		nsx_buf_printf(&b, " AND timestamp_ns >= %lld AND timestamp_ns "
+				   "< %lld", (long long)c->window.start_ns,
+			       (long long)c->window.end_ns);
+	rc = nsx_db_prepare(c->schema->db, b.p, &st, err);
+	nsx_buf_done(&b);
+	if (!rc)
+		rc = nsx_step(st, err);
+	if (rc <= 0)
+		return rc;
+	nsx_read_val(st, 0, &v[0]);
+	nsx_read_val(st, 1, &v[1]);
+	if (nsx_conv_span(c, &v[0], &v[0], &lo) &&
+	    nsx_conv_span(c, &v[1], &v[1], &hi))
+		nsx_conv_hull(c, lo.start_ns, hi.end_ns);
+	return 0;
+}
+
+int nsx_convert_metrics(struct nsx_conv *c, struct nsx_err *err)
+{
+	struct metrics m = {.c = c};
+	int rc;
+
+	if (!nsx_has_view(c->schema, NSX_VIEW_gpu_metric))
+		return 0;
+	if (!c->writing)
+		return find_hull(c, err);
+	m.arena = nsx_arena_new();
+	nsx_keymap_init(&m.keys, "counters");
+	rc = convert(&m, err);
+	nsx_keymap_done(&m.keys);
+	free(m.cache);
+	free(m.names);
+	nsx_arena_free(m.arena);
+	return rc;
+}

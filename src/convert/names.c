@@ -1,0 +1,147 @@
+/* names.c - the strings that events use, ready to be written. */
+#include <stdlib.h>
+#include "convert/convert.h"
+#include "nsx/viewscan.h"
+
+enum { USED = 1, MATCHES = 2 };
+
+/* Place of an id in flags and text. */
+static int place_of(struct nsx_names *x, int64_t id, size_t *ret,
+		    struct nsx_err *err)
+{
+	struct nsx_key key = {{(uint64_t)id}};
+	uint32_t at;
+
+	if (id >= 0 && (uint64_t)id < x->bound)
+		return *ret = (size_t)id, 0;
+	if (nsx_keymap_add(&x->sparse, x->cache, &key, &at, err) ||
+	    nsx_grow(&x->flags, &x->cap_flags, x->bound + at + 1, 1,
+		     "string ids", err) ||
+	    nsx_grow(&x->text, &x->cap_text, x->bound + at + 1,
+		     sizeof(*x->text), "string ids", err))
+		return err->rc;
+	*ret = x->bound + at;
+	return 0;
+}
+
+static int note_match(void *ctx, int64_t rid, const struct nsx_val *v,
+		      struct nsx_err *err)
+{
+	struct nsx_names *x = ctx;
+	size_t n = strlen(x->prefix), at;
+
+	(void)rid;
+	if (v[0].type != NSX_V_I64 || v[1].type != NSX_V_TEXT ||
+	    v[1].len < n || memcmp(v[1].u.p, x->prefix, n))
+		return nsx_stopped(err);
+	if (place_of(x, v[0].u.i, &at, err))
+		return err->rc;
+	x->flags[at] |= MATCHES;
+	return 0;
+}
+
+static const enum nsx_field fields[] = {NSX_F_string_id, NSX_F_string_value};
+
+int nsx_names_open(struct nsx_names *x, const struct nsx_schema *s,
+		   const char *prefix, struct nsx_err *err)
+{
+	const struct nsx_table_info *t = s->table[NSX_VIEW_string];
+	int64_t n = t ? nsx_count_rows(s->db, t->name) : 0;
+
+	nsx_keymap_init(&x->sparse, "sparse string ids");
+	x->arena = nsx_arena_new();
+	x->prefix = prefix;
+	x->bound = n > 0 ? (size_t)n + 1024 : 0;
+	x->cache = nsx_try_alloc(1, sizeof(*x->cache), "a key cache", err);
+	if (!x->cache ||
+	    nsx_grow(&x->flags, &x->cap_flags, x->bound + 1, 1, "string ids",
+		     err) ||
+	    nsx_grow(&x->text, &x->cap_text, x->bound + 1, sizeof(*x->text),
+		     "string ids", err))
+		return err->rc;
+	return prefix ? nsx_view_scan(s, NSX_VIEW_string, fields, 2, 1,
+				      note_match, x, 0, err) : 0;
+}
+
+void nsx_names_done(struct nsx_names *x)
+{
+	if (!x->arena)
+		return;
+	nsx_keymap_done(&x->sparse);
+	free(x->cache);
+	free(x->flags);
+	free(x->text);
+	nsx_arena_free(x->arena);
+}
+
+int nsx_names_use(struct nsx_names *x, const struct nsx_val *v,
+		  struct nsx_err *err)
+{
+	size_t at;
+
+	if (v->type != NSX_V_I64)
+		return 0;
+	if (place_of(x, v->u.i, &at, err))
+		return err->rc;
+	x->flags[at] |= USED;
+	return 0;
+}
+
+static int read_string(void *ctx, int64_t rid, const struct nsx_val *v,
+		       struct nsx_err *err)
+{
+	struct nsx_names *x = ctx;
+	struct nsx_buf b = {0};
+	uint32_t n;
+	size_t at;
+	char *to;
+
+	(void)rid;
+	if (v[0].type != NSX_V_I64 ||
+	    (v[1].type != NSX_V_TEXT && v[1].type != NSX_V_BLOB))
+		return 0;
+	if (place_of(x, v[0].u.i, &at, err))
+		return err->rc;
+	if (!(x->flags[at] & USED))
+		return nsx_stopped(err);
+	nsx_json_escape(&b, v[1].u.p, v[1].len);
+	n = (uint32_t)b.n;
+	to = nsx_arena_get(x->arena, sizeof(n) + n);
+	memcpy(to, &n, sizeof(n));
+	if (n)
+		memcpy(to + sizeof(n), b.p, n);
+	x->text[at] = to;
+	nsx_buf_done(&b);
+	return 0;
+}
+
+int nsx_names_load(struct nsx_names *x, const struct nsx_schema *s,
+		   struct nsx_err *err)
+{
+	return nsx_view_scan(s, NSX_VIEW_string, fields, 2, 1, read_string, x,
+			     0, err);
+}
+
+const char *nsx_names_get(struct nsx_names *x, int64_t id, size_t *ret_n)
+{
+	struct nsx_err ignored;
+	uint32_t n;
+	size_t at;
+
+	if (place_of(x, id, &at, &ignored) || !x->text[at])
+		return NULL;
+	memcpy(&n, x->text[at], sizeof(n));
+	*ret_n = n;
+	return x->text[at] + sizeof(n);
+}
+
+bool nsx_names_matches(struct nsx_names *x, const struct nsx_val *v)
+{
+	struct nsx_err ignored;
+	size_t n = strlen(x->prefix), at;
+
+	if (v->type == NSX_V_TEXT)
+		return v->len >= n && !memcmp(v->u.p, x->prefix, n);
+	return v->type == NSX_V_I64 && !place_of(x, v->u.i, &at, &ignored) &&
+	       (x->flags[at] & MATCHES);
+}

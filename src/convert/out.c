@@ -1,0 +1,251 @@
+/* out.c - blocks to a file that gets its name at the end. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+#include "convert/out.h"
+
+/* zlib's fastest: JSON of a trace shrinks twelvefold even so. */
+#define GZ_MODE "wb1"
+
+static bool ends_in(const char *s, const char *suffix)
+{
+	size_t n = strlen(s), m = strlen(suffix);
+
+	return n >= m && !strcmp(s + n - m, suffix);
+}
+
+static int refuse(const char *path, struct nsx_err *err)
+{
+	return nsx_fail(err, NSX_E_USAGE, "cannot write '%s': %s", path,
+			strerror(errno));
+}
+
+/* A plain file, new or not: made beside its place under another name. */
+static int open_beside(const char *path, struct nsx_out *o,
+		       struct nsx_err *err)
+{
+	struct nsx_buf b = {0};
+
+	o->path = realpath(path, NULL); /* a link stays one */
+	if (!o->path)
+		o->path = strdup(path);
+	nsx_buf_printf(&b, "%s.unfinished-%ld", o->path, (long)getpid());
+	o->unfinished = b.p;
+	o->fd = open(o->unfinished, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
+		     0666);
+	if (o->fd >= 0)
+		return 0;
+	free(o->unfinished);
+	o->unfinished = NULL;
+	return refuse(path, err);
+}
+
+static int open_target(const char *path, const char *input, struct nsx_out *o,
+		       struct nsx_err *err)
+{
+	struct stat there, in;
+
+	if (stat(path, &there))
+		return open_beside(path, o, err);
+	if (!stat(input, &in) && in.st_dev == there.st_dev &&
+	    in.st_ino == there.st_ino)
+		return nsx_fail(err, NSX_E_USAGE,
+				"'%s' is the trace itself; give another name "
+				"for the result", path);
+	if (S_ISREG(there.st_mode))
+		return open_beside(path, o, err);
+	o->fd = open(path, O_WRONLY | O_CLOEXEC);
+	return o->fd < 0 ? refuse(path, err) : 0;
+}
+
+int nsx_out_open(const char *path, const char *input, struct nsx_out *ret,
+		 struct nsx_err *err)
+{
+	struct nsx_out o = {.fd = STDOUT_FILENO};
+	int rc = strcmp(path, "-") ? open_target(path, input, &o, err) : 0;
+
+	if (!rc) {
+		o.buf = nsx_try_alloc(1, NSX_OUT_BLOCK, "an output block", err);
+		rc = o.buf ? 0 : err->rc;
+	}
+	if (!rc && ends_in(path, ".gz")) {
+		o.gz = gzdopen(o.fd, GZ_MODE);
+		if (!o.gz)
+			rc = nsx_fail(err, NSX_E_NOMEM,
+				      "not enough memory to compress");
+		else
+			gzbuffer(o.gz, NSX_OUT_BLOCK);
+	}
+	*ret = o;
+	if (rc)
+		nsx_out_done(ret);
+	return rc;
+}
+
+void nsx_out_flush(struct nsx_out *o)
+{
+	const char *p = o->buf;
+	size_t left = o->n;
+
+	o->bytes += (int64_t)o->n;
+	o->n = 0;
+	errno = 0;
+	while (left && !o->error) {
+		ssize_t n = o->gz ? gzwrite(o->gz, p, (unsigned)left) :
+				    write(o->fd, p, left);
+
+		if (n > 0)
+			p += n, left -= (size_t)n;
+		else if (errno != EINTR)
+			o->error = errno ? errno : EIO;
+	}
+}
+
+static void close_fd(struct nsx_out *o)
+{
+	int bad = 0;
+
+	errno = 0;
+	if (o->gz)
+		bad = gzclose(o->gz) != Z_OK; /* closes fd */
+	else if (o->fd > STDOUT_FILENO)
+		bad = close(o->fd);
+	if (bad && !o->error)
+		o->error = errno ? errno : EIO;
+	o->gz = NULL;
+	o->fd = -1;
+}
+
+int nsx_out_commit(struct nsx_out *o, struct nsx_err *err)
+{
+	nsx_out_flush(o);
+	close_fd(o);
+	if (!o->error && o->unfinished && rename(o->unfinished, o->path))
+		o->error = errno;
+	if (o->error)
+		return nsx_fail(err, NSX_E_IO, "cannot write '%s': %s",
+				o->path ? o->path : "the output",
+				strerror(o->error));
+	free(o->unfinished);
+	o->unfinished = NULL;
+	return 0;
+}
+
+void nsx_out_done(struct nsx_out *o)
+{
+	close_fd(o);
+	if (o->unfinished)
+		unlink(o->unfinished);
+	free(o->unfinished);
+	free(o->path);
+	free(o->buf);
+	*o = (struct nsx_out){.fd = -1};
+}
+
+/* JSON ----------------------------------------------------------------------*/
+
+char *nsx_json_uint(char *p, uint64_t u)
+{
+	char digits[20], *d = digits + sizeof(digits);
+
+	do
+		*--d = (char)('0' + u % 10);
+	while (u /= 10);
+	memcpy(p, d, (size_t)(digits + sizeof(digits) - d));
+	return p + (digits + sizeof(digits) - d);
+}
+
+char *nsx_json_int(char *p, int64_t i)
+{
+	if (i >= 0)
+		return nsx_json_uint(p, (uint64_t)i);
+	*p = '-';
+	return nsx_json_uint(p + 1, -(uint64_t)i);
+}
+
+char *nsx_json_hex(char *p, uint64_t u)
+{
+	int shift = 60;
+
+	while (shift && !(u >> shift))
+		shift -= 4;
+	for (; shift >= 0; shift -= 4)
+		*p++ = "0123456789abcdef"[u >> shift & 15];
+	return p;
+}
+
+char *nsx_json_us(char *p, int64_t ns)
+{
+	uint64_t us = (uint64_t)ns / 1000;
+	unsigned rest = (unsigned)((uint64_t)ns - us * 1000);
+
+	p = nsx_json_uint(p, us);
+	p[0] = '.';
+	p[1] = (char)('0' + rest / 100);
+	p[2] = (char)('0' + rest / 10 % 10);
+	p[3] = (char)('0' + rest % 10);
+	return p + 4;
+}
+
+/* Bytes from p on that stand for themselves in a JSON string. */
+static size_t plain_run(const char *p, size_t n)
+{
+	size_t i = 0;
+
+	while (i < n && (signed char)p[i] >= ' ' && p[i] != '"' &&
+	       p[i] != '\\')
+		i++;
+	return i;
+}
+
+static void escape_valid(struct nsx_buf *b, const char *p, size_t n)
+{
+	const char *from = p, *end = p + n;
+
+	for (; p < end; p++) {
+		unsigned char c = (unsigned char)*p;
+
+		if (c >= ' ' && c != '"' && c != '\\')
+			continue;
+		nsx_buf_add(b, from, (size_t)(p - from));
+		if (c < ' ')
+			nsx_buf_printf(b, "\\u%04x", c);
+		else
+			nsx_buf_printf(b, "\\%c", c);
+		from = p + 1;
+	}
+	nsx_buf_add(b, from, (size_t)(p - from));
+}
+
+void nsx_json_escape(struct nsx_buf *b, const char *text, size_t n)
+{
+	struct nsx_buf valid = {0};
+	size_t run;
+
+	n = NSX_MIN(n, NSX_MAX_TEXT);
+	run = plain_run(text, n);
+	nsx_buf_add(b, text, run);
+	if (run == n)
+		return;
+	nsx_buf_add_utf8(&valid, text + run, n - run);
+	escape_valid(b, valid.p, valid.n);
+	nsx_buf_done(&valid);
+}
+
+void nsx_out_text(struct nsx_out *o, const char *text, size_t n)
+{
+	struct nsx_buf b = {0};
+
+	n = NSX_MIN(n, NSX_MAX_TEXT);
+	if (plain_run(text, n) == n) {
+		nsx_out_add(o, text, n);
+		return;
+	}
+	nsx_json_escape(&b, text, n);
+	nsx_out_add(o, b.p, b.n);
+	nsx_buf_done(&b);
+}
