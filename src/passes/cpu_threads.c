@@ -224,7 +224,8 @@ static int fill_rows(const struct nsx_run *run, const struct cpu_threads *all,
 }
 
 static int fill_waiting(const struct cpu_threads *all,
-			const struct names *names, struct nsx_table *table, struct nsx_err *err)
+			const struct names *names, struct nsx_table *table,
+			struct nsx_err *err)
 {
 	for (size_t i = 0; i < all->n; i++) {
 		const struct cpu_stretch *s = &all->v[i];

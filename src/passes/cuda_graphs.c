@@ -290,7 +290,7 @@ static double hidden_pct(const struct nsx_run *run)
 }
 
 static void advise(struct nsx_section *out, const char *id, const char *title,
-		   const char *evidence, const char *confidence)
+		   const char *evidence, const char *remedy)
 {
 	struct nsx_candidate c = {
 		.id = id, .title = title, .category = "capture",
@@ -300,9 +300,8 @@ static void advise(struct nsx_section *out, const char *id, const char *title,
 			"--cuda-graph-trace=node: it records every node, and "
 			"slows each launch (runs 30 to 60 % longer have been "
 			"reported), so take times from the capture without it",
-			"export with nsys 2024.6 or later, which keeps whole "
-			"replays (--cuda-graph-trace=graph)"},
-		.device = NSX_NONE, .confidence = confidence,
+			remedy},
+		.device = NSX_NONE, .confidence = "high",
 		.severity = "low", .table = "cuda_graphs", .key = "mode",
 		.is_capture_quality = true,
 	};
@@ -324,7 +323,9 @@ static void judge(const struct nsx_run *run, const struct graphs *g,
 
 		nsx_warn(out, "CUDA graphs: %s", text);
 		advise(out, "graph_coverage", "CUDA graph work is missing from "
-		       "the trace", text, "high");
+		       "the trace", text,
+		       "export with nsys 2024.6 or later, which keeps whole "
+		       "replays (--cuda-graph-trace=graph)");
 	}
 	if (hidden >= 20) {
 		nsx_md_bullet(out, "%.1f%% of the GPUs' busy time is inside "
@@ -334,7 +335,7 @@ static void judge(const struct nsx_run *run, const struct graphs *g,
 		advise(out, "graph_inside", "The inside of CUDA graphs is not "
 		       "in the trace",
 		       nsx_say(out, "%.1f%% of the GPUs' busy time is replays "
-				    "recorded as a whole", hidden), "high");
+				    "recorded as a whole", hidden), NULL);
 	}
 }
 

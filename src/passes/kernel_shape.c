@@ -308,6 +308,7 @@ static void judge(const struct nsx_trace *t, uint32_t device,
 	double pct = l->sized_ns ? 100 * (double)l->small_ns /
 					   (double)l->sized_ns : 0;
 	int64_t id = t->device[device].device_id;
+	int64_t window_ns = t->window.end_ns - t->window.start_ns;
 	struct nsx_candidate c = {
 		.id = "small_grids", .category = "compute",
 		.title = nsx_say(out, "Grids too small to fill GPU %" PRId64,
@@ -324,10 +325,12 @@ static void judge(const struct nsx_trace *t, uint32_t device,
 
 	if (!l->sized_ns)
 		return;
-	if (pct < 10) {
+	/* A hundredth of the window at least: what is short is no matter. */
+	if (pct < 10 || l->small_ns < window_ns / 100) {
 		nsx_cleared(out, "Kernel shape: grids with fewer blocks than "
 				 "GPU %" PRId64 " has multiprocessors take "
-				 "%.1f%% of its kernel time.", id, pct);
+				 "%.3f ms (%.1f%% of its kernel time).", id,
+			    (double)l->small_ns / 1e6, pct);
 		return;
 	}
 	c.evidence[0] = nsx_say(

@@ -190,7 +190,7 @@ static void match_address(struct mem_usage *m, size_t at, size_t end)
 
 	for (size_t i = at; i < end; i++) {
 		const struct mem_event *e = &m->events[i];
-		/* Allocated again in the same instant: this free comes first. */
+		/* Allocated again in the same instant: this comes first. */
 		bool again = i + 1 < end && m->events[i + 1].at_ns == e->at_ns;
 
 		if (!e->is_free) {

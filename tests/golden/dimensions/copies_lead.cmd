@@ -1,0 +1,1 @@
+explain @copy_bound --pass dimensions,copies,partition --md

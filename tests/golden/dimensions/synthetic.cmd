@@ -1,0 +1,1 @@
+explain @synthetic --pass dimensions,gpu_idle,top_kernels --json
