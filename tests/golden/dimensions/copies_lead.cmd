@@ -1,1 +1,1 @@
-explain @copy_bound --pass dimensions,copies,partition --md
+explain @copy_bound --pass dimensions,copies --md

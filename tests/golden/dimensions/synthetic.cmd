@@ -1,1 +1,1 @@
-explain @synthetic --pass dimensions,gpu_idle,top_kernels --json
+explain @synthetic --pass dimensions --json
