@@ -26,7 +26,7 @@ static const struct nsx_col walk_cols[] = {
 	{"class", "compute, comm, copy, launch_call, launch_to_start, sync, "
 		  "host, device_wait or unexplained", NSX_T_STR},
 	{"total_ms", "time on the path of the iterations explained", NSX_T_F64},
-	{"pct", "share of these iterations", NSX_T_F64},
+	{"pct_of_path", "share of these iterations", NSX_T_F64},
 };
 static const struct nsx_layout layouts[] = {
 	{.key = "suspects", .csv = "critical_path", NSX_COLS(cols)},

@@ -463,7 +463,7 @@ static int fill(struct nsx_section *out, const struct totals *sum,
 	nsx_md_text(out, "Walked backwards, %zu of %zu steady iterations are "
 		    "explained by nine tenths or more; what they waited for:",
 		    sum->claimed, sum->walked);
-	nsx_md_table(out, table, "class,total_ms,pct_of_path=pct", 0);
+	nsx_md_table(out, table, "class,total_ms,pct_of_path", 0);
 	return 0;
 }
 

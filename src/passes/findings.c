@@ -53,7 +53,7 @@ static const struct nsx_col row_cols[] = {
 static const struct nsx_layout layouts[] = {
 	{.key = "*", NSX_COLS(cols), .json_rows = -1},
 	{.csv = "findings", NSX_COLS(csv_cols)},
-	{.key = "minor", NSX_COLS(cols), .json_rows = -1},
+	{.key = "findings_minor", NSX_COLS(cols), .json_rows = -1},
 };
 static const struct nsx_layout row_layout = {NSX_COLS(row_cols)};
 

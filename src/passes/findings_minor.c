@@ -6,7 +6,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	       struct nsx_err *err)
 {
 	const struct nsx_table *all = nsx_section_table(
-		nsx_report_section(run->report, "findings"), "minor");
+		nsx_report_section(run->report, "findings"), "findings_minor");
 	struct nsx_layout *layout = nsx_arena_get(out->arena, sizeof(*layout));
 	struct nsx_table *t;
 
