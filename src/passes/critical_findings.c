@@ -72,11 +72,11 @@ static void propose_kernel(struct judge *j, const struct path_kernel *top)
 	if (share < KERNEL_SHARE) {
 		if (top->name)
 			nsx_cleared(j->out, "No kernel dominates: the first on "
-				    "GPU %lld, %s, takes %.1f %% of the steady "
+				    "GPU %lld, %s, takes %.1f%% of the steady "
 				    "window", j->device_id, name, 100 * share);
 		return;
 	}
-	c.title = nsx_say(j->out, "Kernel %s takes %.1f %% of GPU %lld's time",
+	c.title = nsx_say(j->out, "kernel %s takes %.1f%% of GPU %lld's time",
 			  name, 100 * share, j->device_id);
 	c.key = nsx_say(j->out, "kernel/%s", full);
 	c.values = nsx_say(j->out, "total_ms=%.3f", (double)top->ns / 1e6);
@@ -85,14 +85,14 @@ static void propose_kernel(struct judge *j, const struct path_kernel *top)
 		"call", (double)top->ns / 1e6, (long long)top->count,
 		top->count ? (double)top->ns / 1e3 / (double)top->count : 0);
 	c.evidence[1] = nsx_say(
-		j->out, "Priced as if better code saved %.0f %% of it: an "
+		j->out, "priced as if better code saved %.0f%% of it: an "
 		"assumption, not a measurement", 100 * ASSUMED_GAIN);
 	if (advice)
 		c.recommendation[n++] = nsx_say(j->out, "%s: %s", category,
 						advice);
-	c.recommendation[n] = "ncu --set full -k regex:NAME -c 5: it tells "
-			      "whether the kernel is bound by memory, compute "
-			      "or latency";
+	c.recommendation[n] = "profile it with ncu --set full -k regex:NAME -c 5: "
+			      "it tells whether memory, compute or latency "
+			      "binds it";
 	nsx_add_candidate(j->out, &c);
 }
 
@@ -111,7 +111,7 @@ static int64_t work_ns(const struct judge *j, uint32_t device)
 static void say_even(struct judge *j, unsigned n, double mean, double most)
 {
 	nsx_cleared(j->out, "Work is even over %u GPUs: GPU %lld computes and "
-		    "copies %.1f %% longer than their mean of %.3f ms", n,
+		    "copies %.1f%% longer than their mean of %.3f ms", n,
 		    j->device_id, 100 * (most / mean - 1), mean / 1e6);
 }
 
@@ -189,7 +189,7 @@ static int propose_balance(struct judge *j, struct nsx_err *err)
 	if (price_balance(j, counts, most - mean, &c, err))
 		return err->rc;
 	c.confidence = talk ? "medium" : "low";
-	c.title = nsx_say(j->out, "GPU %lld works %.1f %% longer than the mean "
+	c.title = nsx_say(j->out, "GPU %lld works %.1f%% longer than the mean "
 			  "of %u GPUs", j->device_id, 100 * (most / mean - 1),
 			  n);
 	c.key = nsx_say(j->out, "GPU %lld", j->device_id);
@@ -197,9 +197,9 @@ static int propose_balance(struct judge *j, struct nsx_err *err)
 	c.evidence[0] = nsx_say(j->out, "%.3f ms of compute and copies, the "
 				"mean is %.3f ms", most / 1e6, mean / 1e6);
 	c.evidence[1] = talk ?
-		"The GPUs communicate, so the others wait for it" :
-		"Not all of them communicate: they may do unrelated work";
-	c.recommendation[0] = "Spread the work evenly: pipeline stages of equal "
+		"the GPUs communicate, so the others wait for it" :
+		"not all of them communicate: they may do unrelated work";
+	c.recommendation[0] = "spread the work evenly: pipeline stages of equal "
 			      "cost, batches of equal token count, layers per "
 			      "rank";
 	nsx_add_candidate(j->out, &c);
@@ -223,11 +223,11 @@ static int propose_idle(struct judge *j, struct nsx_err *err)
 	share = (double)nsx_spans_total(&c.spans) / j->length;
 	if (share < IDLE_SHARE) {
 		nsx_cleared(j->out, "GPU %lld, which sets the pace, is idle "
-			    "for %.2f %% of the steady window", j->device_id,
+			    "for %.2f%% of the steady window", j->device_id,
 			    100 * share);
 		return 0;
 	}
-	c.title = nsx_say(j->out, "GPU %lld is idle for %.1f %% of the steady "
+	c.title = nsx_say(j->out, "GPU %lld is idle for %.1f%% of the steady "
 			  "window", j->device_id, 100 * share);
 	c.key = nsx_say(j->out, "GPU %lld", j->device_id);
 	c.values = nsx_say(j->out, "%.3f",

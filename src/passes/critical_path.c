@@ -274,7 +274,7 @@ static int fill(struct path *p, struct nsx_table *table, struct nsx_err *err)
 		cells[TOTAL] = nsx_ms(r->ns);
 		cells[COUNT] = nsx_int(r->count);
 		cells[DETAILS] = nsx_string(nsx_say(
-			p->out, "%.2f %% of the window%s%s",
+			p->out, "%.2f%% of the window%s%s",
 			100 * (double)r->ns / length, *meaning ? ": " : "",
 			meaning));
 	}

@@ -293,6 +293,21 @@ static int cmp_rank(const void *a, const void *b, void *ctx)
 
 /* Writing ------------------------------------------------------------------------*/
 
+/* Candidates come from many hands: a plain first word gets its capital (names
+ * rarely are one), a last full stop goes.
+ */
+static const char *tidy(struct pricing *p, const char *text)
+{
+	size_t n = strlen(text);
+	size_t word = strspn(text, "abcdefghijklmnopqrstuvwxyz");
+	char *copy = nsx_arena_strndup(p->out->arena, text,
+				       n - (n && text[n - 1] == '.'));
+
+	if (word && strchr(" ,;", text[word]))
+		*copy = (char)(*copy - 'a' + 'A');
+	return copy;
+}
+
 static const char *const *list_of(struct pricing *p, const char *const *lines,
 				  size_t most, const char *one_more)
 {
@@ -301,7 +316,7 @@ static const char *const *list_of(struct pricing *p, const char *const *lines,
 	size_t n = 0;
 
 	while (n < most && lines[n]) {
-		list[n] = lines[n];
+		list[n] = tidy(p, lines[n]);
 		n++;
 	}
 	list[n] = one_more;
@@ -342,7 +357,7 @@ static int add_row(struct pricing *p, const struct item *x,
 		return err->rc;
 	row[ID] = nsx_string(c->id);
 	row[SEVERITY] = nsx_string(severity(p, x));
-	row[TITLE] = nsx_string(c->title);
+	row[TITLE] = nsx_string(tidy(p, c->title));
 	row[CATEGORY] = nsx_string(c->category);
 	row[EVIDENCE] = nsx_list(list_of(p, c->evidence, ARRAY_LEN(c->evidence),
 					 x->elsewhere));
@@ -476,7 +491,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	if (write_all(&p, err))
 		return err->rc;
 	if (run->facts->limiting != NSX_NONE && !out->tables[0]->nrows)
-		nsx_md_bullet(out, "Nothing that was checked costs %.1f %% of "
+		nsx_md_bullet(out, "Nothing that was checked costs %.1f%% of "
 			      "it or more.", 100 * MIN_SHARE);
 	return 0;
 }

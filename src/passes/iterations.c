@@ -289,25 +289,25 @@ static int propose_slow(struct work *w, struct nsx_err *err)
 		return share < 0.01 ? 0 : err->rc;
 	c.recoverable = NSX_MIN(1, (double)w->by_class[most] /
 				   (double)nsx_spans_total(&c.spans));
-	c.title = nsx_say(w->out, "%zu slow iteration%s cost%s %.3f ms, %.1f %% "
+	c.title = nsx_say(w->out, "%zu slow iteration%s cost%s %.3f ms, %.1f%% "
 			  "of the window", w->nslow, w->nslow == 1 ? "" : "s",
 			  w->nslow == 1 ? "s" : "", (double)w->excess_ns / 1e6,
 			  100 * share);
 	c.values = nsx_say(w->out, "%.3f", (double)w->excess_ns / 1e6);
-	c.evidence[0] = nsx_say(w->out, "The median iteration takes %.3f ms; "
+	c.evidence[0] = nsx_say(w->out, "the median iteration takes %.3f ms; "
 				"these take more than 1.25 x that",
 				w->median_ms);
-	c.evidence[1] = nsx_say(w->out, "Most of the difference is %s: %+.3f ms",
+	c.evidence[1] = nsx_say(w->out, "most of the difference is %s: %+.3f ms",
 				nsx_part_names[most],
 				(double)w->by_class[most] / 1e6);
 	c.recommendation[0] =
 		most == NSX_P_IDLE ?
-			"See gpu_idle_by_cause.csv for what the host did in "
+			"see gpu_idle_by_cause.csv for what the host did in "
 			"them: checkpoints, logging, data loading, garbage "
 			"collection" :
 		most == NSX_P_COMM_EXPOSED ?
-			"See nccl_rank_skew.csv: another rank came late" :
-			"Compare their kernels with those of a usual iteration "
+			"see nccl_rank_skew.csv: another rank came late" :
+			"compare their kernels with those of a usual iteration "
 			"(--window START..END): other shapes, or lower clocks";
 	nsx_add_candidate(w->out, &c);
 	return 0;

@@ -1,1 +1,0 @@
-explain @iterations_nvtx --pass critical_path,launch_storm,findings,findings_minor --md
