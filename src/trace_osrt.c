@@ -74,17 +74,17 @@ static int read_row(struct nsx_part *p, int64_t rid, const struct nsx_val *v,
 	int rc;
 
 	(void)rid;
-	/* Without a level though there is the column: a notice of nsys. */
-	if (nsx_i64_or(&v[LEVEL], 0) > 0 ||
-	    (v[LEVEL].type == NSX_V_NULL &&
-	     nsx_has(p->l->schema, NSX_F_osrt_nesting_level)))
-		return 0;
 	if (!nsx_read_span(p, &v[START], &v[END], &row.start_ns, &row.end_ns))
 		return 0;
 	if (row.start_ns >= 0) {
 		own->first_ns = NSX_MIN(own->first_ns, row.start_ns);
 		own->last_ns = NSX_MAX(own->last_ns, row.end_ns);
 	}
+	/* Without a level though there is the column: a notice of nsys. */
+	if (nsx_i64_or(&v[LEVEL], 0) > 0 ||
+	    (v[LEVEL].type == NSX_V_NULL &&
+	     nsx_has(p->l->schema, NSX_F_osrt_nesting_level)))
+		return 0;
 	rc = nsx_read_name(p, &v[NAME], &row.name, err);
 	if (rc)
 		return rc;

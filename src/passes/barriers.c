@@ -268,7 +268,7 @@ NSX_DEFINE_PASS(barriers) {
 	       "device allocation of 100 us or more. host_wait: outermost OS "
 	       "runtime calls of threads that launch, less the time in API "
 	       "calls. cpu_launcher_gap: between two launches of a thread, "
-	       "less all of the former, where 50 us or more remain. A call "
+	       "where it is 50 us or more, less all of the former. A call "
 	       "inside another barrier counts once. gpu_busy: the part in "
 	       "which any GPU that the process uses works. cost: each gap of "
 	       "a device that is ended by an op whose launch began in it is "

@@ -76,6 +76,15 @@ def events(t):
     return out
 
 
+def behind(near, a, launch):
+    """READING 25: the wait that let the GPU run dry, else the launcher gap, else the last wait."""
+    waits = [x for x in near if x.kind != "cpu_launcher_gap" and x.e <= launch]
+    dry = [x for x in waits if x.s <= a]
+    gaps = [x for x in near if x.kind == "cpu_launcher_gap"]
+    last = dry or gaps or waits
+    return max(last, key=lambda x: (x.e, x.s)) if last else None
+
+
 def charge(t, all_events):
     """Adds .cost (ns): each device gap whose launch came late goes to one event."""
     for x in all_events:
@@ -95,8 +104,9 @@ def charge(t, all_events):
             near = [x for x in mine[bisect.bisect_right(ends, a - NEAR_NS):
                                     bisect.bisect_right(ends, stop)]
                     if a - NEAR_NS < x.e < b or x.s <= a < x.e]
-            if near:
-                max(near, key=lambda x: (x.e, x.s)).cost += b - a
+            x = behind(near, a, r.s)
+            if x:
+                x.cost += b - a
 
 
 def barrier_events(t):

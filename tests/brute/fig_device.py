@@ -101,13 +101,15 @@ def idle_by_cause(t):
     out = {}
     for d in t.devices:
         sums = out.setdefault(t.ordinal[d], {})
-        for cause in ("trailing", "unknown_unmatched", "device_side", "host_late",
+        for cause in ("trailing", "leading", "unknown_unmatched", "device_side", "host_late",
                               "launch_call", "launch_to_start"):
             sums.setdefault(cause, 0)
         for a, b, op in gap_list(t, d):
             r = op.launch if op else None
             if op is None:
                 sums["trailing"] += b - a
+            elif a == t.window[0] and r is None:
+                sums["leading"] += b - a
             elif r is None:
                 sums["unknown_unmatched"] += b - a
             elif r.e <= a:

@@ -263,9 +263,11 @@ class Trace:
 
     def full_window(self):
         spans = [(x.s, x.e) for x in self.ops]
+        # Names and declarations of threads and domains are no events.
+        ranges = [x for x in self.nvtx if x.stacked or x.loose or x.type in (34, 65)]
         if not spans:
             spans = [(x.s, x.e if x.e is not None else x.s)
-                     for x in self.api + self.nvtx + self.osrt if x.s >= 0]
+                     for x in self.api + ranges + self.osrt if x.s >= 0]
         if not spans:
             return None
         return min(s for s, _ in spans), max(e for _, e in spans)
