@@ -355,7 +355,7 @@ static int find(struct seq *s, uint32_t process, struct nsx_err *err)
 	int rc = list_symbols(s, process, err);
 
 	for (unsigned level = 0; !rc && level < LEVELS; level++) {
-		if (s->n < (size_t)(MIN_COUNT << level))
+		if (s->n < (size_t)MIN_COUNT << level)
 			break;
 		rc = number_level(s, level, err);
 		for (uint32_t id = 0; !rc && id < s->nids[level]; id++)
