@@ -68,7 +68,8 @@ struct nsx_idle_piece { /* in order of device, start */
 	int64_t start_ns, end_ns;
 	uint32_t op;	/* that ends the gap; NSX_NONE at the end edge       */
 	uint32_t call;	/* host call charged; NSX_NONE                       */
-	nsx_str detail; /* API, OSRT or range name; 0 none                   */
+	nsx_str detail; /* API, OSRT or range name; the op a stream waited
+			   for; 0 none                                       */
 	uint8_t cause;
 	bool first;	/* of its gap                                        */
 };

@@ -215,7 +215,7 @@ static int decimals(const char *key)
 	const char *dot = strrchr(key, '.');
 
 	key = dot ? dot + 1 : key;
-	if (!strncmp(key, "pct", 3) || ends_in(key, "_pct"))
+	if (strstr(key, "pct"))
 		return 1;
 	if (ends_in(key, "_ms") || ends_in(key, "_s"))
 		return 3;

@@ -9,7 +9,7 @@
  * sweep runs twice, first to count, for there may be as many pieces as ops.
  */
 #include <string.h>
-#include "nsx/facts.h"
+#include "facts/streamwait.h"
 #include "nsx/nvtx.h"
 #include "nsx/par.h"
 
@@ -24,6 +24,7 @@ struct cursor { /* into the rows of a thread */
 struct sweep { /* over one device */
 	const struct nsx_facts *f;
 	const struct nsx_trace *t;
+	const struct nsx_stream_waits *waits; /* NULL: none to follow       */
 	struct cursor *cursors; /* by thread                                */
 	uint32_t number;
 	struct nsx_idle_piece *v; /* NULL: count only                       */
@@ -155,6 +156,22 @@ static void charge_host(struct sweep *s, uint32_t thread, int64_t start_ns,
 
 /* Gaps ----------------------------------------------------------------------*/
 
+/* The op was launched in time: its stream waited, or the queue did. */
+static void charge_device(struct sweep *s, int64_t start_ns, int64_t end_ns,
+			  uint32_t call)
+{
+	uint32_t producer = s->waits ? nsx_stream_waited_for(
+					       s->waits, s->t, s->op, start_ns,
+					       end_ns) : NSX_NONE;
+	enum nsx_cause cause = producer != NSX_NONE ? NSX_CAUSE_STREAM_WAIT :
+			       end_ns - start_ns < DISPATCH_NS ?
+						      NSX_CAUSE_DISPATCH :
+						      NSX_CAUSE_DEPENDENCY;
+
+	emit(s, start_ns, end_ns, cause, call,
+	     producer == NSX_NONE ? 0 : s->t->ops.name[producer]);
+}
+
 static void charge_gap(struct sweep *s, int64_t start_ns, int64_t end_ns)
 {
 	const struct nsx_calls *c = &s->t->calls;
@@ -166,10 +183,7 @@ static void charge_gap(struct sweep *s, int64_t start_ns, int64_t end_ns)
 		return;
 	}
 	if (c->end_ns[call] <= start_ns) {
-		emit(s, start_ns, end_ns,
-		     end_ns - start_ns < DISPATCH_NS ? NSX_CAUSE_DISPATCH :
-						       NSX_CAUSE_DEPENDENCY,
-		     call, 0);
+		charge_device(s, start_ns, end_ns, call);
 		return;
 	}
 	called = NSX_MAX(start_ns, NSX_MIN(c->start_ns[call], end_ns));
@@ -244,6 +258,7 @@ static void sweep_device(struct sweep *s, uint32_t device)
 struct job {
 	struct nsx_facts *f;
 	const struct nsx_trace *t;
+	struct nsx_stream_waits *waits;
 	uint32_t ntasks;
 };
 
@@ -252,7 +267,7 @@ static int sweep_some(void *ctx, size_t task, struct nsx_err *err)
 {
 	const struct job *job = ctx;
 	struct nsx_arena *a = nsx_arena_new();
-	struct sweep s = {.f = job->f, .t = job->t};
+	struct sweep s = {.f = job->f, .t = job->t, .waits = job->waits};
 	int rc = 0;
 
 	s.cursors = nsx_arena_try_array(a, job->t->nthreads,
@@ -355,13 +370,15 @@ int nsx_facts_idle(struct nsx_facts *f, const struct nsx_trace *t,
 	struct nsx_arena *a = nsx_arena_new();
 	uint32_t *root = nsx_arena_try_array(a, t->nvtx.n, 4, "ranges", err);
 	nsx_str *paths = nsx_arena_try_array(a, t->nvtx.n, 4, "ranges", err);
-	struct job job = {f, t, NSX_MIN(t->ndevices, 32u)};
+	struct job job = {f, t, NULL, NSX_MIN(t->ndevices, 32u)};
 	int rc = 0;
 
 	f->idle = nsx_arena_try_array(f->arena, t->ndevices, sizeof(*f->idle),
 				      "devices", err);
 	if (!root || !paths || !f->idle)
 		rc = err->rc;
+	if (!rc)
+		rc = nsx_index_stream_waits(t, a, &job.waits, err);
 	if (!rc)
 		rc = nsx_par(threads, job.ntasks, sweep_some, &job, err);
 	if (!rc)

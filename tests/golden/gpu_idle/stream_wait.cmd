@@ -1,0 +1,1 @@
+explain @stream_wait --pass gpu_idle --md
