@@ -4,14 +4,14 @@ WITH named AS (
   SELECT
     k.*
   , CASE
-      WHEN s.value IS NOT NULL THEN s.value
+      WHEN s.text IS NOT NULL THEN s.text
       WHEN instr(k.kernel_name, '(') > 0
       THEN substr(k.kernel_name, 1, instr(k.kernel_name, '(') - 1)
       ELSE k.kernel_name
     END AS base_name
   FROM _kernel AS k
   JOIN kernel AS raw ON raw.rid = k.rid
-  LEFT JOIN string AS s ON s.id = raw.short_name
+  LEFT JOIN _string AS s ON s.id = raw.short_name
 )
 , flat AS (
   SELECT *, replace(lower(base_name), '_', '') AS word FROM named

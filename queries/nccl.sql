@@ -1,5 +1,4 @@
--- Communication kernels by operation, with what compute kernels of the same
--- device hide of each (by its ordinal, and by brute force over all of them).
+-- Communication kernels by operation.
 -- @role check
 -- @table ops
 -- @col op_name          collective, else the kernel's base name

@@ -26,6 +26,16 @@ struct nccl_event { /* a communication kernel, cut to the window */
 	uint32_t process, device;
 };
 
+struct nccl_group { /* events of one op_name */
+	const char *name;
+	nsx_str raw; /* the least full name */
+	enum nsx_comm_op op;
+	size_t count, nranks, rank_at;
+	int64_t total_ns, max_ns, overlap_ns, exposed_ns;
+	uint32_t device; /* whose union stands at end_ns */
+	int64_t end_ns;
+};
+
 /* A participant: a process on a device, in one group. */
 struct nccl_rank {
 	uint32_t process, device;
@@ -42,6 +52,18 @@ struct nccl_rank {
 	size_t kept_last;
 	double kept_induced_ns;
 };
+
+struct nccl_comm { /* all communication kernels */
+	const struct nsx_run *run;
+	struct nsx_section *out;
+	struct nccl_event *events; /* by group, process, device, start */
+	struct nccl_group *groups; /* free() */
+	struct nccl_rank *ranks;   /* by group, process, device        */
+	size_t n, ngroups, cap_groups, nranks;
+	int64_t same_stream_ns; /* on streams that compute as well     */
+};
+/* c->run and c->out are set; the rest goes to run->scratch. */
+int nccl_collect(struct nccl_comm *c, struct nsx_err *err);
 
 struct nccl_instance {
 	int64_t last_ns;  /* the last arrival                      */
@@ -79,6 +101,16 @@ void nccl_find_cause(const struct nsx_run *run,
 		     const struct nccl_event *events,
 		     const struct nccl_rank *ranks, struct nccl_match *m);
 
+/* Ranks and matched instances, in tables and in words. */
+int nccl_fill_ranks(struct nccl_comm *c, const struct nccl_group *g,
+		    const struct nccl_match *m, struct nsx_table *table,
+		    struct nsx_err *err);
+int nccl_fill_match(struct nccl_comm *c, const struct nccl_group *g,
+		    const struct nccl_match *m, struct nsx_table *table,
+		    struct nsx_err *err);
+void nccl_say_match(struct nccl_comm *c, const struct nccl_group *g,
+		    const struct nccl_match *m);
+
 /* What communication costs each device, and the findings about it. */
 struct nccl_cost {
 	int64_t comm_ns, exposed_ns, blocking_ns;
@@ -104,5 +136,9 @@ int nccl_add_exposed(struct nccl_costs *c, int64_t same_stream_ns,
 int nccl_fill_host(const struct nsx_run *run, struct nsx_section *out,
 		   struct nsx_table *ops, struct nsx_table *pids,
 		   struct nsx_err *err);
+
+/* Message sizes, where NCCL's payloads were exported. */
+int nccl_fill_messages(const struct nsx_run *run, struct nsx_section *out,
+		       struct nsx_table *table, struct nsx_err *err);
 
 #endif
