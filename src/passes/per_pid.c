@@ -29,7 +29,6 @@ static const struct nsx_layout layouts[] = {
 
 /* Parts of other sections' tables, a process's rows each. ----------------------*/
 
-enum { K_NAME, K_DEVICE, K_MS, K_COUNT, K_AVG, K_PCT };
 static const struct nsx_col kernel_cols[] = {
 	{"kernel_name", "full name", NSX_T_STR},
 	{"device_id", "CUDA ordinal", NSX_T_I64},
@@ -47,17 +46,19 @@ static const struct nsx_col sync_cols[] = {
 };
 static const struct nsx_col range_cols[] = {
 	{"range_name", "name", NSX_T_STR},
-	{"nvtx_count", "ranges", NSX_T_I64},
-	{"nvtx_total_time_ms", "host time in them", NSX_T_F64},
+	{"count", "ranges", NSX_T_I64},
+	{"total_time_ms", "host time in them", NSX_T_F64},
+	{"avg_duration_us", "total over count", NSX_T_F64},
 	{"attributed_kernel_time_ms", "kernels launched inside", NSX_T_F64},
 };
 static const struct nsx_layout parts[] = {
 	{NSX_COLS(kernel_cols)}, {NSX_COLS(sync_cols)}, {NSX_COLS(range_cols)},
 };
 enum { PART_KERNELS, PART_SYNC, PART_NVTX };
+enum { R_COUNT = 1, R_MS, R_AVG };
 
 /* The rows of `from` whose pid is this one, in its order, at most `most`. The
- * columns are those of the same key.
+ * columns are those of the same key, "nvtx_" in front or not.
  */
 static int copy_part(struct nsx_section *out, const struct nsx_table *from,
 		     unsigned part, int64_t pid, size_t most,
@@ -70,8 +71,12 @@ static int copy_part(struct nsx_section *out, const struct nsx_table *from,
 	if (!from)
 		return 0;
 	at_pid = nsx_table_col(from, "pid");
-	for (unsigned c = 0; c < l->ncols; c++)
+	for (unsigned c = 0; c < l->ncols; c++) {
 		col[c] = nsx_table_col(from, l->cols[c].key);
+		if (col[c] < 0)
+			col[c] = nsx_table_col(from, nsx_say(out, "nvtx_%s",
+							     l->cols[c].key));
+	}
 	for (size_t r = 0; r < from->nrows && (*ret)->nrows < most; r++) {
 		const struct nsx_cell *cells = nsx_row_at(from, r);
 		struct nsx_cell *row;
@@ -83,6 +88,9 @@ static int copy_part(struct nsx_section *out, const struct nsx_table *from,
 		for (unsigned c = 0; c < l->ncols; c++)
 			if (col[c] >= 0)
 				row[c] = cells[col[c]];
+		if (part == PART_NVTX && row[R_COUNT].u.i)
+			row[R_AVG] = nsx_real(1e3 * row[R_MS].u.f /
+					      (double)row[R_COUNT].u.i);
 	}
 	return 0;
 }

@@ -126,6 +126,43 @@ static void test_splitting_a_span_changes_no_union(void **state)
 	assert_int_equal(nsx_spans_total(&a), nsx_spans_total(&b));
 }
 
+/* Spans of up to 3 groups and of nobody's, in order of start. */
+static void test_group_times_match_bits(void **state)
+{
+	struct fixture *f = *state;
+
+	for (int round = 0; round < 3000; round++) {
+		int64_t start[MOST], end[MOST], at = 0;
+		uint32_t group[MOST];
+		uint64_t bits[4] = {0};
+		struct nsx_group_time got[3] = {{0}};
+		size_t n = rnd(&f->seed) % MOST;
+
+		for (size_t i = 0; i < n; i++) {
+			unsigned g = (unsigned)(rnd(&f->seed) % 4);
+
+			at += (int64_t)(rnd(&f->seed) % 3) * 2;
+			start[i] = at;
+			end[i] = at + (int64_t)(rnd(&f->seed) % 6) * 2;
+			group[i] = g < 3 ? g : NSX_NONE;
+			for (int64_t t = start[i]; t < end[i]; t++)
+				bits[g] |= UINT64_C(1) << t;
+		}
+		nsx_group_times(start, end, group, n, got);
+		for (unsigned g = 0; g < 3; g++) {
+			uint64_t others = 0;
+
+			for (unsigned o = 0; o < 4; o++)
+				others |= o == g ? 0 : bits[o];
+			assert_int_equal(got[g].busy_ns,
+					 __builtin_popcountll(bits[g]));
+			assert_int_equal(
+				got[g].exclusive_ns,
+				__builtin_popcountll(bits[g] & ~others));
+		}
+	}
+}
+
 static int setup(void **state)
 {
 	static struct fixture f;
@@ -149,6 +186,7 @@ int main(void)
 		cmocka_unit_test(test_set_operations_match_bits),
 		cmocka_unit_test(test_queries_match_bits),
 		cmocka_unit_test(test_splitting_a_span_changes_no_union),
+		cmocka_unit_test(test_group_times_match_bits),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);
