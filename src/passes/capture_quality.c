@@ -232,6 +232,35 @@ static void check_lost_launches(struct quality *q)
 		    launches);
 }
 
+/* "; of pid 111: 905, pid 112: 905": kernels without a call, where several
+ * processes ran kernels.
+ */
+static const char *by_process(struct quality *q)
+{
+	const struct nsx_trace *t = q->t;
+	size_t *none = nsx_arena_try_array(q->run->scratch, t->nprocesses,
+					   sizeof(*none), "processes", q->err);
+	uint32_t shown = 0;
+	struct nsx_buf b = {0};
+	const char *text;
+
+	for (size_t i = 0; none && i < t->ops.n; i++) {
+		uint32_t p = nsx_op_process(t, i);
+
+		if (p != NSX_NONE && t->ops.kind[i] == NSX_OP_KERNEL)
+			none[p] += t->ops.call[i] == NSX_NONE;
+	}
+	for (uint32_t p = 0; none && t->nprocesses > 1 && p < t->nprocesses; p++)
+		if (none[p] && shown++ < SHOWN_PROCESSES)
+			nsx_buf_printf(&b, "%s%s: %zu", b.n ? ", " : "; of ",
+				       process_label(q, p), none[p]);
+	if (shown > SHOWN_PROCESSES)
+		nsx_buf_printf(&b, " and %u more", shown - SHOWN_PROCESSES);
+	text = nsx_say(q->out, "%s", b.n ? b.p : "");
+	nsx_buf_done(&b);
+	return text;
+}
+
 static void check_calls(struct quality *q)
 {
 	static const char early[] = PROFILE
@@ -253,18 +282,20 @@ static void check_calls(struct quality *q)
 		return;
 	}
 	if (pct < 1) {
-		add(q, "kernel_calls", OK, "kernels", NULL,
-		    "%zu of %zu kernels have their launch call", m->matched, n);
+		detail = add(q, "kernel_calls", OK, "kernels", NULL,
+			     "%zu of %zu kernels have their launch call",
+			     m->matched, n);
+		nsx_cleared(q->out, "Capture: %s.", detail);
 		return;
 	}
 	detail = add(q, "kernel_calls", WARN, "kernels", line,
 		     "%zu of %zu kernels (%.1f%%) have no launch call: %zu "
 		     "were queued before the capture began (synchronise the "
 		     "device before it begins), %zu for another reason (calls "
-		     "that were not traced, launches from the device). They "
+		     "that were not traced, launches from the device)%s. They "
 		     "count as GPU time, but belong to no NVTX range, and gaps "
 		     "before them have no cause", none, n, pct,
-		     m->before_capture, m->no_call);
+		     m->before_capture, m->no_call, by_process(q));
 	if (pct >= 20)
 		raise_finding(q, "kernel_calls", "Many kernels have no launch "
 			      "call in the trace", "low", detail,
@@ -356,11 +387,44 @@ static void check_migrations(struct quality *q)
 		    n);
 }
 
+/* Processes whose kernels lie mostly outside ranges, where others' do not. */
+static void check_nvtx_by_process(struct quality *q, double least)
+{
+	const struct nsx_table *t = nsx_section_table(
+		nsx_report_section(q->run->report, "nvtx_by_pid"),
+		"kernel_time_by_pid.pids");
+	bool any = false;
+	size_t low = 0;
+
+	for (size_t r = 0; t && r < t->nrows; r++)
+		any |= nsx_table_number(t, r, "pid_attribution_coverage_pct") >=
+		       least;
+	for (size_t r = 0; any && r < t->nrows; r++) {
+		double pct = nsx_table_number(t, r,
+					      "pid_attribution_coverage_pct");
+
+		if (pct >= least || low++ >= SHOWN_PROCESSES)
+			continue;
+		add(q, "nvtx", WARN,
+		    nsx_say(q->out, "pid %.0f", nsx_table_number(t, r, "pid")),
+		    PROFILE " --pytorch=autograd-nvtx" APP,
+		    "%.1f%% of the process's kernel time was launched inside "
+		    "NVTX ranges", pct);
+	}
+	if (low > SHOWN_PROCESSES)
+		add(q, "nvtx", WARN, "other processes", NULL,
+		    "the same holds for %zu more", low - SHOWN_PROCESSES);
+}
+
 static void check_nvtx(struct quality *q)
 {
 	const struct nsx_capture_facts *f = &q->facts;
 	double pct = number_value(q, "nvtx_kernel_time", "coverage_pct");
 	double least = 100 * q->run->opts->nvtx_coverage_warn;
+	bool no_calls = number_value(q, "nvtx_kernel_time",
+				     "unmapped.no_api_row_ms") >
+			number_value(q, "nvtx_kernel_time",
+				     "unmapped.no_range_ms");
 
 	if (!q->t->nvtx.n && f->traced_nvtx)
 		add(q, "nvtx", MISSING, "NVTX_EVENTS",
@@ -375,11 +439,12 @@ static void check_nvtx(struct quality *q)
 		    f->has_settings ? " (NVTX was not traced)" : "");
 	else if (pct < least)
 		add(q, "nvtx", WARN, "NVTX_EVENTS",
-		    PROFILE " --pytorch=autograd-nvtx" APP,
+		    no_calls ? NULL : PROFILE " --pytorch=autograd-nvtx" APP,
 		    "%.1f%% of the kernel time was launched inside NVTX "
 		    "ranges, less than %.0f%%: figures by range do not stand "
-		    "for the whole (the section on NVTX ranges says why)",
-		    pct, least);
+		    "for the whole (%s)", pct, least,
+		    no_calls ? "mostly because launch calls are missing" :
+			       "most of the rest was launched outside any");
 	else if (pct >= least)
 		add(q, "nvtx", OK, "NVTX_EVENTS", NULL,
 		    "%.1f%% of the kernel time was launched inside NVTX "
@@ -387,6 +452,8 @@ static void check_nvtx(struct quality *q)
 	else
 		add(q, "nvtx", OK, "NVTX_EVENTS", NULL, "%zu ranges and marks",
 		    q->t->nvtx.n);
+	if (q->t->nvtx.n)
+		check_nvtx_by_process(q, least);
 }
 
 static void check_host(struct quality *q)
@@ -441,12 +508,6 @@ static void check_nccl(struct quality *q)
 		    "not recorded: sizes, peers and communicators are not "
 		    "known (--trace=nccl needs nsys 2025.6; before, NVTX "
 		    "tracing records them)");
-	else if (q->facts.without_json && q->facts.without_blobs)
-		add(q, "nccl", WARN, "NCCL",
-		    EXPORT " --include-json=true --include-blobs=true" REPORT,
-		    "NCCL's ranges were exported without their payload: sizes, "
-		    "peers and communicators are not known; exporting again "
-		    "is enough");
 	else
 		add(q, "nccl", OK, "NCCL", NULL, "its ranges were recorded");
 }
@@ -505,8 +566,10 @@ static void check_messages(struct quality *q)
 		    "the file has no messages of the profiler (kept from nsys "
 		    "2024.2 on)");
 	else if (!told)
-		add(q, "diagnostics", OK, "DIAGNOSTIC_EVENT", NULL,
-		    "no message speaks of lost events");
+		nsx_cleared(q->out, "Capture: %s.",
+			    add(q, "diagnostics", OK, "DIAGNOSTIC_EVENT", NULL,
+				"no message of the profiler speaks of lost "
+				"events"));
 }
 
 static void check_export(struct quality *q)
@@ -528,6 +591,12 @@ static void check_export(struct quality *q)
 		add(q, "export_options", WARN, "export", line,
 		    "only some tables were exported: what is absent may have "
 		    "been recorded");
+	if (has(q, NSX_VIEW_payload_schema) && f->without_json &&
+	    f->without_blobs)
+		add(q, "export_options", WARN, "NVTX_PAYLOAD_SCHEMAS",
+		    EXPORT " --include-json=true --include-blobs=true" REPORT,
+		    "ranges were exported without their payload: sizes, peers "
+		    "and communicators of NCCL calls among them are not known");
 	if (f->shifted)
 		add(q, "export_options", WARN, "export", line,
 		    "instants were shifted or are given since 1970: they do "
@@ -657,18 +726,32 @@ static void check_session(struct quality *q)
 
 /* Markdown ---------------------------------------------------------------------*/
 
+/* Whether all rows of a row's check are ok (there are some 30 rows). */
+static bool is_fine(const struct nsx_table *t, size_t row)
+{
+	const char *check = nsx_table_text(t, row, "check");
+	bool fine = true;
+
+	for (size_t r = 0; r < t->nrows; r++)
+		if (!strcmp(nsx_table_text(t, r, "check"), check))
+			fine &= !strcmp(nsx_table_text(t, r, "status"), OK);
+	return fine;
+}
+
 static void print(struct quality *q)
 {
+	const char *last = "";
 	struct nsx_buf fine = {0};
 
 	for (size_t r = 0; r < q->table->nrows; r++) {
 		const struct nsx_cell *row = nsx_row_at(q->table, r);
 
-		if (!strcmp(row[STATUS].u.s, OK)) {
+		if (is_fine(q->table, r) && strcmp(row[CHECK].u.s, last))
 			nsx_buf_printf(&fine, "%s%s", fine.n ? ", " : "",
 				       row[CHECK].u.s);
+		last = row[CHECK].u.s;
+		if (!strcmp(row[STATUS].u.s, OK))
 			continue;
-		}
 		nsx_md_bullet(q->out, "**[%s] %s** (%s): %s.%s%s%s",
 			      row[STATUS].u.s, row[CHECK].u.s,
 			      nsx_md_name(q->out, row[SUBJECT].u.s),
