@@ -27,4 +27,9 @@ static inline int64_t nsx_add_sat(int64_t a, int64_t b)
 		       (a < 0 ? INT64_MIN : INT64_MAX) : r;
 }
 
+static inline void nsx_add_to(int64_t *sum, int64_t x)
+{
+	*sum = nsx_add_sat(*sum, x);
+}
+
 #endif

@@ -225,19 +225,19 @@ static int count_copy(struct sweep *s, struct copy_group *x, uint32_t device,
 		x->unsized++;
 		return 0;
 	}
-	x->bytes = nsx_add_sat(x->bytes, c->bytes);
+	nsx_add_to(&x->bytes, c->bytes);
 	x->small += c->bytes < SMALL_BYTES;
 	struct copy_size *z = &x->size[size_class(c->bytes)];
 	z->count++;
-	z->bytes = nsx_add_sat(z->bytes, c->bytes);
-	z->total_ns += ns;
+	nsx_add_to(&z->bytes, c->bytes);
+	nsx_add_to(&z->total_ns, ns);
 	if (copy_is_migration(x->kind)) {
 		int64_t *y = s->causes[device][x->kind - COPY_UVM_HTOD]
 				      [c->cause < NCAUSES ? c->cause : 0];
 
 		y[0]++;
-		y[1] = nsx_add_sat(y[1], c->bytes);
-		y[2] += ns;
+		nsx_add_to(&y[1], c->bytes);
+		nsx_add_to(&y[2], ns);
 	}
 	return x->kind == COPY_PTOP ? add_peer(s, c, ns, err) : 0;
 }
@@ -260,7 +260,7 @@ static int add_copy(struct sweep *s, uint32_t device, size_t op,
 
 	if (!x)
 		return err->rc;
-	x->total_ns += b - a;
+	nsx_add_to(&x->total_ns, b - a);
 	if (b > x->busy_end_ns) {
 		int64_t from = NSX_MAX(a, x->busy_end_ns);
 
@@ -274,7 +274,7 @@ static int add_copy(struct sweep *s, uint32_t device, size_t op,
 		return err->rc;
 	if (!is_whole(t, op) || c->bytes < 0)
 		return 0;
-	x->whole_bytes = nsx_add_sat(x->whole_bytes, c->bytes);
+	nsx_add_to(&x->whole_bytes, c->bytes);
 	if (b > x->whole_end_ns) {
 		x->whole_ns += b - NSX_MAX(a, x->whole_end_ns);
 		x->whole_end_ns = b;
@@ -408,7 +408,8 @@ static int fill_devices(const struct nsx_run *run, const struct copy_groups *g,
 			if (g->v[i].kind == COPY_HTOD ||
 			    g->v[i].kind == COPY_DTOH) {
 				n[g->v[i].kind - 1] += g->v[i].count;
-				bytes[g->v[i].kind - 1] += g->v[i].bytes;
+				nsx_add_to(&bytes[g->v[i].kind - 1],
+					   g->v[i].bytes);
 			}
 		row[0] = nsx_int(t->device[d].device_id);
 		row[1] = nsx_int(n[0]);
@@ -475,8 +476,10 @@ static int fill_sizes(const struct nsx_trace *t, const struct copy_groups *g,
 					&by_kind[g->v[next].kind][k];
 
 				z->count += g->v[next].size[k].count;
-				z->bytes += g->v[next].size[k].bytes;
-				z->total_ns += g->v[next].size[k].total_ns;
+				nsx_add_to(&z->bytes,
+					   g->v[next].size[k].bytes);
+				nsx_add_to(&z->total_ns,
+					   g->v[next].size[k].total_ns);
 			}
 		if (add_sizes(t, g, d, by_kind, table, err))
 			return err->rc;
@@ -542,8 +545,8 @@ static int fill_peers(struct sweep *s, struct nsx_table *table,
 		for (next = i; next < s->npeers &&
 			       !cmp_peers(&s->peers[i], &s->peers[next]);
 		     next++) {
-			bytes = nsx_add_sat(bytes, s->peers[next].bytes);
-			ns += s->peers[next].ns;
+			nsx_add_to(&bytes, s->peers[next].bytes);
+			nsx_add_to(&ns, s->peers[next].ns);
 		}
 		row[0] = device_cell(s->run->trace, s->peers[i].src);
 		row[1] = device_cell(s->run->trace, s->peers[i].dst);
@@ -562,12 +565,11 @@ static void put_memsets(const struct nsx_trace *t, struct nsx_section *out)
 	for (size_t i = 0; i < t->ops.n; i++) {
 		if (t->ops.kind[i] != NSX_OP_MEMSET)
 			continue;
-		ns += t->ops.end_ns[i] - t->ops.start_ns[i];
+		nsx_add_to(&ns, t->ops.end_ns[i] - t->ops.start_ns[i]);
 		if (!nsx_op_counts(t, i))
 			continue;
 		n++;
-		bytes = nsx_add_sat(bytes, NSX_MAX(
-					0, t->copy[t->ops.detail[i]].bytes));
+		nsx_add_to(&bytes, NSX_MAX(0, t->copy[t->ops.detail[i]].bytes));
 	}
 	nsx_put(out, "memset.count", nsx_int(n));
 	nsx_put(out, "memset.bytes", nsx_int(bytes));
@@ -583,6 +585,7 @@ static void show(const struct nsx_trace *t, const struct copy_groups *g,
 {
 	const struct nsx_table *dev = tables[1];
 	int64_t unsized = 0;
+	unsigned shown = 0;
 
 	for (size_t i = 0; i < NSX_MIN(dev->nrows, SHOWN_DEVICES); i++)
 		nsx_md_bullet(
@@ -604,7 +607,7 @@ static void show(const struct nsx_trace *t, const struct copy_groups *g,
 
 		unsized += g->v[i].unsized;
 		if (g->v[i].kind == COPY_DTOD && gbps > 0 && gpu &&
-		    gpu->bandwidth_bytes_per_s > 0)
+		    gpu->bandwidth_bytes_per_s > 0 && shown++ < SHOWN_DEVICES)
 			nsx_md_bullet(
 				out, "GPU %" PRId64 ": device-to-device copies "
 				     "read and write, so %.1f GB/s moves %.1f "

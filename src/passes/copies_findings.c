@@ -5,6 +5,7 @@
  */
 #include <inttypes.h>
 #include "copies.h"
+#include "nsx/stat.h"
 
 enum trouble { EXPOSED, PAGEABLE, SMALL, MIGRATED, NTROUBLES };
 
@@ -64,8 +65,9 @@ static int measure(const struct nsx_run *run, const struct copy_groups *g,
 		if (!nsx_op_counts(t, i))
 			continue;
 		ret->count++;
-		ret->bytes += NSX_MAX(c->bytes, 0);
-		ret->total_ns += t->ops.end_ns[i] - t->ops.start_ns[i];
+		nsx_add_to(&ret->bytes, NSX_MAX(c->bytes, 0));
+		nsx_add_to(&ret->total_ns,
+			   t->ops.end_ns[i] - t->ops.start_ns[i]);
 	}
 	if (nsx_spans_minus(a, &all, &g->kernels[device], &ret->spans, err))
 		return err->rc;
@@ -250,7 +252,7 @@ static int judge_pageable(const struct nsx_run *run,
 	id = run->trace->device[l.device].device_id;
 	for (size_t i = 0; i < g->n; i++)
 		if (g->v[i].device == l.device)
-			all_ns += g->v[i].total_ns;
+			nsx_add_to(&all_ns, g->v[i].total_ns);
 	pct = percent(l.exposed_ns, w);
 	if (l.total_ns < all_ns / 100 || pct < 0.1) {
 		nsx_cleared(out, "Pageable memory: %" PRId64 " copies of %s "

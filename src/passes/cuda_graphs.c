@@ -189,7 +189,7 @@ static int fill_recorded(struct graphs *g, struct nsx_table *table,
 			       !cmp_group(x, &g->entries[next]); next++) {
 			const struct entry *y = &g->entries[next];
 
-			ns = nsx_add_sat(ns, y->ns);
+			nsx_add_to(&ns, y->ns);
 			launches += y->call != NSX_NONE &&
 				    (next == i || y->call != y[-1].call);
 		}
@@ -203,7 +203,7 @@ static int fill_recorded(struct graphs *g, struct nsx_table *table,
 		row[COVERAGE] = nsx_pct((double)launches, (double)launches);
 		row[TOTAL] = nsx_ms(ns);
 		row[AVG] = nsx_us((double)ns / (double)(next - i));
-		g->replay_ns = nsx_add_sat(g->replay_ns, ns);
+		nsx_add_to(&g->replay_ns, ns);
 	}
 	return 0;
 }
@@ -234,8 +234,9 @@ static int fill_opaque(struct graphs *g, struct nsx_table *table,
 			continue;
 		g->launches++;
 		g->covered += g->seen[i];
-		g->host_ns += nsx_in_window(t, t->calls.start_ns[i],
-					    t->calls.end_ns[i]);
+		nsx_add_to(&g->host_ns,
+			   nsx_in_window(t, t->calls.start_ns[i],
+					 t->calls.end_ns[i]));
 		missing[t->thread[t->calls.thread[i]].process] += !g->seen[i];
 	}
 	for (uint32_t p = 0; !rc && whole && p < t->nprocesses; p++) {
@@ -276,13 +277,15 @@ static double hidden_pct(const struct nsx_run *run)
 		const struct nsx_device *dev = &t->device[d];
 		int64_t end = INT64_MIN;
 
-		busy += nsx_spans_total(&run->facts->device[d].busy);
+		nsx_add_to(&busy,
+			   nsx_spans_total(&run->facts->device[d].busy));
 		for (size_t i = dev->ops_at; i < dev->ops_at + dev->nops; i++) {
 			if (t->ops.kind[i] != NSX_OP_GRAPH ||
 			    t->ops.end_ns[i] <= end)
 				continue;
-			hidden += t->ops.end_ns[i] -
-				  NSX_MAX(end, t->ops.start_ns[i]);
+			nsx_add_to(&hidden,
+				   t->ops.end_ns[i] -
+					   NSX_MAX(end, t->ops.start_ns[i]));
 			end = t->ops.end_ns[i];
 		}
 	}

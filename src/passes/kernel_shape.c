@@ -87,6 +87,7 @@ struct shapes {
 	struct group *v;
 	size_t cap;
 	int64_t total_ns;
+	const struct nsx_gpu_info **gpu; /* by device, NULL: not known */
 };
 
 /* Groups -------------------------------------------------------------------*/
@@ -148,7 +149,8 @@ static int add_kernel(struct shapes *s, uint32_t device, size_t op,
 		s->v[i] = (struct group){.name = name, .device = device,
 					 .shape = shape};
 	s->v[i].n += nsx_op_counts(t, op);
-	s->v[i].total_ns += t->ops.end_ns[op] - t->ops.start_ns[op];
+	nsx_add_to(&s->v[i].total_ns,
+		   t->ops.end_ns[op] - t->ops.start_ns[op]);
 	return 0;
 }
 
@@ -158,16 +160,21 @@ static int make_groups(struct shapes *s, struct nsx_err *err)
 
 	if (match_shapes(s, err))
 		return err->rc;
+	s->gpu = nsx_arena_try_array(s->run->scratch, t->ndevices,
+				     sizeof(*s->gpu), "GPUs", err);
+	if (!s->gpu)
+		return err->rc;
 	for (uint32_t d = 0; d < t->ndevices; d++) {
 		const struct nsx_device *dev = &t->device[d];
 
+		s->gpu[d] = nsx_device_gpu(t, d);
 		for (size_t i = dev->ops_at; i < dev->ops_at + dev->nops; i++)
 			if (t->ops.kind[i] == NSX_OP_KERNEL &&
 			    add_kernel(s, d, i, err))
 				return err->rc;
 	}
 	for (size_t i = 0; i < s->keys.n; i++)
-		s->total_ns = nsx_add_sat(s->total_ns, s->v[i].total_ns);
+		nsx_add_to(&s->total_ns, s->v[i].total_ns);
 	return 0;
 }
 
@@ -190,10 +197,10 @@ static int64_t volume(const uint32_t *v)
 	return n;
 }
 
-static struct fit fit_of(const struct nsx_trace *t, const struct group *x)
+static struct fit fit_of(const struct shapes *all, const struct group *x)
 {
-	const struct nsx_gpu_info *g = nsx_device_gpu(t, x->device);
-	const struct nsx_shape *s = &t->shape[x->shape];
+	const struct nsx_gpu_info *g = all->gpu[x->device];
+	const struct nsx_shape *s = &all->run->trace->shape[x->shape];
 	struct fit f = {.blocks = -1, .sms = -1, .waves = NAN};
 	struct nsx_block_shape b = {
 		.threads = volume(s->block), .registers = s->registers,
@@ -221,20 +228,25 @@ static struct fit fit_of(const struct nsx_trace *t, const struct group *x)
 	return f;
 }
 
-static const char *limits_text(unsigned limits, struct nsx_section *out)
-{
-	static const char *const names[] = {"warps", "blocks", "registers",
-					    "shared memory"};
-	struct nsx_buf b = {0};
-	const char *p;
-
-	for (unsigned i = 0; i < ARRAY_LEN(names); i++)
-		if (limits & 1u << i)
-			nsx_buf_printf(&b, "%s%s", b.n ? ", " : "", names[i]);
-	p = nsx_say(out, "%s", b.n ? b.p : "");
-	nsx_buf_done(&b);
-	return p;
-}
+/* What lets no more blocks in, by the bits of nsx_occupancy.limits. */
+static const char *const limit_texts[16] = {
+	"",
+	"warps",
+	"blocks",
+	"warps, blocks",
+	"registers",
+	"warps, registers",
+	"blocks, registers",
+	"warps, blocks, registers",
+	"shared memory",
+	"warps, shared memory",
+	"blocks, shared memory",
+	"warps, blocks, shared memory",
+	"registers, shared memory",
+	"warps, registers, shared memory",
+	"blocks, registers, shared memory",
+	"warps, blocks, registers, shared memory",
+};
 
 static int fill_shapes(const struct shapes *s, struct nsx_table *table,
 		       struct nsx_section *out, struct nsx_err *err)
@@ -244,7 +256,7 @@ static int fill_shapes(const struct shapes *s, struct nsx_table *table,
 	for (size_t i = 0; i < s->keys.n; i++) {
 		const struct group *x = &s->v[i];
 		const struct nsx_shape *h = &t->shape[x->shape];
-		struct fit f = fit_of(t, x);
+		struct fit f = fit_of(s, x);
 		struct nsx_cell *row = nsx_row(table, err);
 
 		if (!row)
@@ -271,7 +283,7 @@ static int fill_shapes(const struct shapes *s, struct nsx_table *table,
 		row[RESIDENT] = nsx_int(f.o.blocks);
 		row[WARPS] = nsx_int(f.o.warps);
 		row[OCCUPANCY] = nsx_real(100 * f.o.ratio);
-		row[LIMIT] = nsx_string(limits_text(f.o.limits, out));
+		row[LIMIT] = nsx_string(limit_texts[f.o.limits & 15]);
 		row[WAVES] = nsx_real(f.waves);
 	}
 	nsx_table_sort(table, "total_ms desc, call_count desc, kernel_name, "
@@ -289,16 +301,16 @@ struct load { /* compute kernels of one device */
 
 static void add_load(struct load *l, const struct fit *f, int64_t ns)
 {
-	l->total_ns += ns;
+	nsx_add_to(&l->total_ns, ns);
 	if (f->sms > 0) {
 		l->sms = f->sms;
-		l->sized_ns += ns;
-		l->small_ns += f->blocks < f->sms ? ns : 0;
+		nsx_add_to(&l->sized_ns, ns);
+		nsx_add_to(&l->small_ns, f->blocks < f->sms ? ns : 0);
 	}
 	if (f->known) {
-		l->known_ns += ns;
+		nsx_add_to(&l->known_ns, ns);
 		l->occupancy += f->o.ratio * (double)ns;
-		l->below_ns += f->waves < 1 ? ns : 0;
+		nsx_add_to(&l->below_ns, f->waves < 1 ? ns : 0);
 	}
 }
 
@@ -324,7 +336,7 @@ static void judge(const struct nsx_trace *t, uint32_t device,
 	};
 
 	if (!l->sized_ns)
-		return;
+		return; /* no GPU is known */
 	/* A hundredth of the window at least: what is short is no matter. */
 	if (pct < 10 || l->small_ns < window_ns / 100) {
 		nsx_cleared(out, "Kernel shape: grids with fewer blocks than "
@@ -349,11 +361,12 @@ static int fill_devices(const struct shapes *s, struct nsx_table *table,
 	struct load *loads = nsx_arena_try_array(s->run->scratch, t->ndevices,
 						 sizeof(*loads), "devices",
 						 err);
+	uint32_t worst = 0;
 
 	if (!loads)
 		return err->rc;
 	for (size_t i = 0; i < s->keys.n; i++) {
-		struct fit f = fit_of(t, &s->v[i]);
+		struct fit f = fit_of(s, &s->v[i]);
 
 		/* Communication kernels are small on purpose. */
 		if (!t->shape[s->v[i].shape].op)
@@ -380,8 +393,11 @@ static int fill_devices(const struct shapes *s, struct nsx_table *table,
 			row[6] = nsx_pct((double)l->below_ns,
 					 (double)l->known_ns);
 		}
-		judge(t, d, l, out);
+		if (l->small_ns > loads[worst].small_ns)
+			worst = d;
 	}
+	if (t->ndevices)
+		judge(t, worst, &loads[worst], out);
 	return 0;
 }
 
@@ -422,7 +438,7 @@ static int fill_patterns(struct told *v, size_t n, struct nsx_table *table,
 			names += next == i ||
 				 v[next].last_name != v[next - 1].last_name;
 			count += v[next].n;
-			ns += v[next].ns;
+			nsx_add_to(&ns, v[next].ns);
 		}
 		row[0] = nsx_string(v[i].category);
 		row[1] = nsx_string(v[i].pattern);
@@ -466,7 +482,7 @@ static int fill_categories(const struct shapes *s, struct nsx_table *categories,
 			       !strcmp(v[next].category, v[i].category);
 		     next++) {
 			count += v[next].n;
-			ns += v[next].ns;
+			nsx_add_to(&ns, v[next].ns);
 		}
 		row[0] = nsx_string(v[i].category);
 		row[1] = nsx_int(count);

@@ -4,6 +4,7 @@
 #include <string.h>
 #include "memory_usage.h"
 #include "nsx/group.h"
+#include "nsx/stat.h"
 #include "nsx/viewscan.h"
 
 static const struct nsx_col churn_cols[] = {
@@ -139,7 +140,7 @@ static int count_calls(struct churns *c, struct nsx_err *err)
 		if (!x)
 			return err->rc;
 		x->count++;
-		x->ns += t->calls.end_ns[i] - t->calls.start_ns[i];
+		nsx_add_to(&x->ns, t->calls.end_ns[i] - t->calls.start_ns[i]);
 	}
 	for (size_t i = 0; i < f->nbarriers; i++) {
 		const struct nsx_barrier *b = &f->barriers[i];
@@ -152,7 +153,7 @@ static int count_calls(struct churns *c, struct nsx_err *err)
 		x = churn_of(c, p, b->name, err);
 		if (!x)
 			return err->rc;
-		x->cost_ns += b->cost_ns;
+		nsx_add_to(&x->cost_ns, b->cost_ns);
 	}
 	return 0;
 }
@@ -240,7 +241,7 @@ static int fill_churn(struct churns *c, struct nsx_table *table,
 		row[4] = nsx_ms(c->v[i].ns);
 		row[5] = nsx_ms(c->v[i].cost_ns);
 		count += c->v[i].count;
-		cost_ns += c->v[i].cost_ns;
+		nsx_add_to(&cost_ns, c->v[i].cost_ns);
 		a_step = NSX_MAX(a_step, n);
 	}
 	nsx_table_sort(table, "cost_ms desc, total_ms desc, count desc, pid, "
@@ -292,11 +293,11 @@ static int add_fault(struct faults *f, const struct nsx_val *pid,
 	    nsx_grow(&f->v, &f->cap, f->keys.n, sizeof(*f->v), "page faults",
 		     err))
 		return err->rc;
-	f->v[i].ns += nsx_in_window(f->t, start, end);
+	nsx_add_to(&f->v[i].ns, nsx_in_window(f->t, start, end));
 	if (!nsx_starts_inside(f->t, start))
 		return 0;
 	f->v[i].groups++;
-	f->v[i].faults += n;
+	nsx_add_to(&f->v[i].faults, n);
 	return 0;
 }
 

@@ -259,7 +259,7 @@ int mem_never_freed(const struct mem_usage *m, struct nsx_table *table,
 
 /* Growth -------------------------------------------------------------------*/
 
-enum { MIN_ITERATIONS = 5, MOST_POINTS = 512 };
+enum { MIN_ITERATIONS = 5, MOST_POINTS = 512, MOST_ROWS = 1000 };
 #define MIN_SLOPE (1 << 20)
 
 struct series {
@@ -346,7 +346,8 @@ static void suspect(const struct mem_step *s, const struct series *x,
 		x->n, nsx_say_bytes(out, x->live[0]),
 		nsx_say_bytes(out, x->live[x->n - 1]),
 		nsx_say_bytes(out, (int64_t)slope), grows);
-	for (size_t i = 0; i < never_freed->nrows && n < 4; i++)
+	for (size_t i = 0; i < NSX_MIN(never_freed->nrows, MOST_ROWS) && n < 4;
+	     i++)
 		if ((int64_t)nsx_table_number(never_freed, i, "pid") == pid &&
 		    nsx_table_number(never_freed, i, "count") > 1)
 			c.evidence[n++] = nsx_say(

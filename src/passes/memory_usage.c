@@ -183,34 +183,33 @@ static void add_step(struct mem_usage *m, const struct mem_event *of,
 		.turn = (uint8_t)turn, .counts = (uint8_t)counts};
 }
 
-/* The rows [at, end) of one address, in order of time. */
-static void match_address(struct mem_usage *m, size_t at, size_t end)
+/* What row i does, by the rows before and after it at its address: an
+ * allocation before it is what lives there.
+ */
+static void match_row(struct mem_usage *m, size_t i)
 {
-	const struct mem_event *live = NULL;
+	const struct mem_event *e = &m->events[i];
+	const struct mem_event *before = i && same_address(e - 1, e) ?
+						 e - 1 : NULL;
+	const struct mem_event *after =
+		i + 1 < m->nevents && same_address(e, e + 1) ? e + 1 : NULL;
+	const struct mem_event *live = before && !before->is_free ?
+					       before : NULL;
+	/* A free before what else happens in its instant comes first. */
+	unsigned turn = after && after->at_ns == e->at_ns ? 0 : 2;
 
-	for (size_t i = at; i < end; i++) {
-		const struct mem_event *e = &m->events[i];
-		/* Allocated again in the same instant: this comes first. */
-		bool again = i + 1 < end && m->events[i + 1].at_ns == e->at_ns;
-
-		if (!e->is_free) {
-			if (live) { /* its free was not recorded */
-				m->missed++;
-				add_step(m, live, e->at_ns, -live->bytes, 0, 0);
-			}
-			add_step(m, e, e->at_ns, e->bytes, 1, STEP_ALLOC);
-			live = e;
-		} else if (live) {
-			add_step(m, live, e->at_ns, -live->bytes,
-				 again ? 0 : 2, STEP_FREE);
-			live = NULL;
-		} else {
-			add_step(m, e, e->at_ns, -e->bytes, again ? 0 : 2,
-				 STEP_FREE | STEP_UNMATCHED);
-		}
+	if (!e->is_free) {
+		if (live) /* its free was not recorded */
+			add_step(m, live, e->at_ns, -live->bytes, 0, 0);
+		add_step(m, e, e->at_ns, e->bytes, 1, STEP_ALLOC);
+		if (!after)
+			m->kept[m->nkept++] = (uint32_t)i;
+	} else if (live) {
+		add_step(m, live, e->at_ns, -live->bytes, turn, STEP_FREE);
+	} else {
+		add_step(m, e, e->at_ns, -e->bytes, turn,
+			 STEP_FREE | STEP_UNMATCHED);
 	}
-	if (live)
-		m->kept[m->nkept++] = (uint32_t)(live - m->events);
 }
 
 int mem_cmp_groups(const struct mem_step *x, const struct mem_step *y)
@@ -245,23 +244,21 @@ size_t mem_group_end(const struct mem_usage *m, size_t at)
 static int match(struct mem_usage *m, struct nsx_err *err)
 {
 	struct nsx_arena *a = m->run->scratch;
-	size_t next;
 
-	m->steps = nsx_arena_try_array(a, 2 * m->nevents, sizeof(*m->steps),
-				       "memory steps", err);
+	if (m->nevents)
+		qsort(m->events, m->nevents, sizeof(*m->events), cmp_events);
+	for (size_t i = 1; i < m->nevents; i++)
+		m->missed += !m->events[i].is_free &&
+			     !m->events[i - 1].is_free &&
+			     same_address(&m->events[i - 1], &m->events[i]);
+	m->steps = nsx_arena_try_array(a, m->nevents + m->missed,
+				       sizeof(*m->steps), "memory steps", err);
 	m->kept = nsx_arena_try_array(a, m->nevents, sizeof(*m->kept),
 				      "memory never freed", err);
 	if (!m->steps || !m->kept)
 		return err->rc;
-	if (m->nevents)
-		qsort(m->events, m->nevents, sizeof(*m->events), cmp_events);
-	for (size_t i = 0; i < m->nevents; i = next) {
-		for (next = i + 1; next < m->nevents &&
-				   same_address(&m->events[i],
-						&m->events[next]); next++)
-			;
-		match_address(m, i, next);
-	}
+	for (size_t i = 0; i < m->nevents; i++)
+		match_row(m, i);
 	if (m->nsteps)
 		qsort(m->steps, m->nsteps, sizeof(*m->steps), cmp_steps);
 	return 0;

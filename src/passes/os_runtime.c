@@ -2,6 +2,7 @@
  * while the rows stream by.
  */
 #include "nsx/pass.h"
+#include "nsx/stat.h"
 
 enum { PID, TID, API, COUNT, TOTAL, AVG, MAX, ON_LAUNCH };
 static const struct nsx_col cols[] = {
@@ -59,7 +60,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 					  (double)s->count);
 		row[MAX] = nsx_us((double)s->max_ns);
 		row[ON_LAUNCH] = nsx_bool(on_launch);
-		launch_ns += on_launch ? s->total_ns : 0;
+		nsx_add_to(&launch_ns, on_launch ? s->total_ns : 0);
 	}
 	nsx_table_sort(table, "on_launch_thread desc, total_time_ms desc, "
 			      "count desc, pid, tid, api_name");

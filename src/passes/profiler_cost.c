@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "nsx/pass.h"
+#include "nsx/stat.h"
 #include "nsx/viewscan.h"
 
 enum { SOURCE, NAME, COUNT, TOTAL, LONGEST, IN_WINDOW };
@@ -172,9 +173,9 @@ static int fill(const struct nsx_trace *t, struct pieces *p,
 			int64_t ns = nsx_in_window(t, x->start_ns, x->end_ns);
 
 			n += nsx_starts_inside(t, x->start_ns);
-			total += ns;
+			nsx_add_to(&total, ns);
 			longest = NSX_MAX(longest, ns);
-			window += inside(t, x->start_ns, x->end_ns);
+			nsx_add_to(&window, inside(t, x->start_ns, x->end_ns));
 		}
 		if (!n && !total)
 			continue;

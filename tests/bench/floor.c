@@ -42,7 +42,10 @@ static const struct {
      "eventId eventSyncId"},
     {"CUPTI_ACTIVITY_KIND_OVERHEAD", "start end globalTid overheadType"},
     {"OSRT_API", "start end globalTid nameId nestingLevel"},
-    {"SCHED_EVENTS", "start cpu isSchedIn globalTid"},
+    {"SCHED_EVENTS",
+     "start cpu isSchedIn globalTid threadState threadBlock"},
+    {"PROFILER_OVERHEAD", "start end globalTid nameId"},
+    {"ThreadNames", "globalTid nameId"},
     {"GPU_METRICS", "timestamp typeId metricId value"},
     {"CUDA_GPU_MEMORY_USAGE_EVENTS", "*"},
 };
