@@ -112,7 +112,7 @@ event(barrier_kind, api_name, ns) AS (
   UNION ALL
   SELECT kind, api_name, ns - waited_ns
   FROM measured
-  WHERE kind = 'cpu_launcher_gap' AND ns - waited_ns >= 50000
+  WHERE kind = 'cpu_launcher_gap' AND ns > waited_ns
 )
 SELECT
   barrier_kind
