@@ -1,0 +1,1 @@
+explain @nccl_payload --pass nccl_messages --json
