@@ -273,7 +273,7 @@ static const char *interconnect(struct dimensions *d)
 	const struct nsx_device_facts *f = &d->run->facts->device[d->device];
 	int64_t comm = nsx_spans_total(&f->comm);
 	int64_t compute = nsx_spans_total(&f->compute);
-	const struct nsx_table *messages = table_of(d, "nccl_messages", "rows");
+	const struct nsx_table *messages = table_of(d, "nccl", "messages");
 	const char *direction;
 	double rate = link_rate(d, &direction);
 	double ratio = compute ? (double)comm / (double)compute : NAN;
@@ -298,7 +298,7 @@ static const char *interconnect(struct dimensions *d)
 	add(d, "median message of the main collective",
 	    messages && messages->nrows ?
 		    cell_of(messages, 0, "p50_bytes") / 1e6 : NAN,
-	    "MB", "nccl_messages");
+	    "MB", "nccl");
 	if (comm)
 		return nsx_say(d->out, "communication %s GPU %" PRId64
 			       ": %.1f%% of the %s is communication with no "

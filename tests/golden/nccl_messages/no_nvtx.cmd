@@ -1,1 +1,0 @@
-explain @one_kernel --pass nccl_messages --json

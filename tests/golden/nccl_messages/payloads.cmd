@@ -1,1 +1,0 @@
-explain @nccl_payload --pass nccl_messages --json
