@@ -1,12 +1,12 @@
 /* page_record.c - cells of a leaf page, decoded in place.
  *
  * The head of a record says type and length of every column, so finding the
- * tenth column means adding up ten lengths.  Rows of a trace mostly repeat the
- * head of one shortly before them: what was worked out for a head is kept with
- * its bytes (a shape), and the next record is first compared with the shapes
- * at hand.  NULL and all integers go one way without branches on the type,
- * because types vary from row to row and a mispredicted branch costs more than
- * the load.
+ * tenth column means adding up ten lengths.  A row of a trace often has the
+ * head of the row before it: what was worked out for a head is kept with its
+ * bytes (a shape), and the next record is compared with that first.  (Keeping
+ * 16 shapes was faster by 8 % on one table in five, and not on the others.)
+ * NULL and all integers go one way without branches on the type, because types
+ * vary from row to row and a mispredicted branch costs more than the load.
  *
  * Reading 8 bytes at any place of a page, and a varint at its end, is allowed
  * (NSX_PAGE_SLACK); what was read is believed only once it is known to lie in
@@ -19,8 +19,8 @@
 
 #define LEAF_HEADER   8
 #define MIN_LEAF_CELL 4
-#define HEAD_WORDS    16 /* longest head that is kept, in 8 bytes */
-#define NSHAPES	      16 /* a power of two                        */
+#define HEAD_WORDS    16    /* longest head that is kept, in 8 bytes */
+#define MAX_HEAD      98307 /* as in SQLite */
 #define KEEP_BIG      ((size_t)1 << 20)
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
@@ -32,7 +32,6 @@ struct field {
 	uint32_t at;  /* offset in the record */
 	uint32_t len; /* bytes stored         */
 	uint16_t slot;
-	uint16_t want;
 	uint8_t op;
 	uint8_t type;	  /* enum nsx_val_type                  */
 	uint8_t shift;	  /* integers: value =                  */
@@ -56,10 +55,7 @@ struct nsx_decoder {
 	uint32_t page; /* being decoded */
 	uint32_t max_local, min_local;
 	uint64_t max_payload;
-	uint32_t head_guess; /* bytes of a head with one byte a type */
-	struct shape *last;
-	char *shapes; /* NSHAPES, and one for heads of no known place */
-	size_t shape_size;
+	struct shape *last; /* of the record before */
 	uint32_t chain_left;
 	uint8_t *chain_page;
 	uint8_t *big; /* pieces of a record that overflows */
@@ -108,12 +104,16 @@ static inline unsigned varint(const uint8_t *p, uint64_t *ret)
 	return 9;
 }
 
-static inline uint64_t type_size(uint64_t type)
-{
-	static const uint8_t fixed[12] = {0, 1, 2, 3, 4, 6, 8, 8};
-
-	return type < 12 ? fixed[type] : (type - 12) / 2;
-}
+/* Bytes of a value, by type; 10 and 11 are not in use. */
+static const uint8_t type_size[128] = {
+#define TEXTS(n) n, n, (n) + 1, (n) + 1, (n) + 2, (n) + 2, (n) + 3, (n) + 3
+    0,	       1,	  2,	     3,		4,	   6,
+    8,	       8,	  0,	     0,		0,	   0,
+    TEXTS(0),  TEXTS(4),  TEXTS(8),  TEXTS(12), TEXTS(16), TEXTS(20),
+    TEXTS(24), TEXTS(28), TEXTS(32), TEXTS(36), TEXTS(40), TEXTS(44),
+    TEXTS(48), TEXTS(52), 56,	     56,	57,	   57,
+#undef TEXTS
+};
 
 static int damaged(const struct nsx_decoder *d, const char *why,
 		   struct nsx_err *err)
@@ -122,11 +122,6 @@ static int damaged(const struct nsx_decoder *d, const char *why,
 }
 
 /* Shapes -----------------------------------------------------------------*/
-static struct shape *shape_at(const struct nsx_decoder *d, size_t i)
-{
-	return (struct shape *)(void *)(d->shapes + i * d->shape_size);
-}
-
 static inline bool has_head(const struct shape *s, const struct cell *c)
 {
 	uint64_t diff = 0;
@@ -138,23 +133,6 @@ static inline bool has_head(const struct shape *s, const struct cell *c)
 		diff |= load64(c->record + 8 * i) ^ s->head[i];
 	diff |= (load64(c->record + 8 * i) ^ s->head[i]) & s->last_mask;
 	return !diff;
-}
-
-/* A place for the head of c. Heads with longer types meet in one place more
- * often, which costs only time.
- */
-static size_t shape_index(const struct nsx_decoder *d, const struct cell *c)
-{
-	uint32_t n = NSX_MIN(d->head_guess, HEAD_WORDS * 8), i;
-	uint64_t h = 0, tail;
-
-	if (c->local < n)
-		return NSHAPES;
-	for (i = 0; i + 8 <= n; i += 8)
-		h = (h ^ load64(c->record + i)) * UINT64_C(0x9e3779b97f4a7c15);
-	tail = load64(c->record + i) & ((UINT64_C(1) << 8 * (n - i)) - 1);
-	h = (h ^ tail) * UINT64_C(0x9e3779b97f4a7c15);
-	return h >> 32 & (NSHAPES - 1);
 }
 
 static void keep_head(struct shape *s, const uint8_t *head, size_t len)
@@ -172,26 +150,72 @@ static void keep_head(struct shape *s, const uint8_t *head, size_t len)
 	memcpy(s->head, head, len);
 }
 
+/* What is read for the types below 12, as they are and as doubles. */
+#define INTEGER(o, t, n)                                                       \
+	{                                                                      \
+		.op = (o), .type = (t), .len = (n), .shift = 64 - 8 * (n),     \
+		.mask = -1                                                     \
+	}
+#define INTEGERS(o, t)                                                         \
+	[1] = INTEGER(o, t, 1), [2] = INTEGER(o, t, 2),                        \
+	[3] = INTEGER(o, t, 3), [4] = INTEGER(o, t, 4),                        \
+	[5] = INTEGER(o, t, 6), [6] = INTEGER(o, t, 8),                        \
+	[7] = {.op = OP_DOUBLE, .len = 8}, [8] = {.op = (o), .type = (t)},     \
+	[9] = {.op = (o), .type = (t), .add = 1}
+
+static const struct field fields_by_type[2][12] = {
+    {INTEGERS(OP_INTEGER, NSX_V_I64)},
+    {INTEGERS(OP_INTEGER_AS_DOUBLE, NSX_V_F64)},
+};
+
 static void set_field(struct field *f, const struct nsx_want *w, uint64_t type,
 		      uint64_t at)
 {
-	uint32_t len = (uint32_t)type_size(type);
+	if (type < 12)
+		*f = fields_by_type[w->is_real][type];
+	else
+		*f = (struct field){
+		    .op = OP_BYTES,
+		    .type = type & 1 ? NSX_V_TEXT : NSX_V_BLOB,
+		    .len = (uint32_t)(type - 12) / 2,
+		};
+	f->at = (uint32_t)at;
+	f->slot = w->slot;
+}
 
-	*f = (struct field){.at = (uint32_t)at, .len = len, .slot = w->slot};
-	if (type >= 12) {
-		f->op = OP_BYTES;
-		f->type = type & 1 ? NSX_V_TEXT : NSX_V_BLOB;
-	} else if (type == 7) {
-		f->op = OP_DOUBLE;
-	} else if (type == 0 || type > 9) {
-		f->type = NSX_V_NULL; /* 10 and 11 as SQLite reads them */
-	} else {
-		f->op = w->is_real ? OP_INTEGER_AS_DOUBLE : OP_INTEGER;
-		f->type = w->is_real ? NSX_V_F64 : NSX_V_I64;
-		f->mask = len ? -1 : 0;
-		f->shift = len ? (uint8_t)(64 - 8 * len) : 0;
-		f->add = type == 9;
+/* The fields of a head that lies in [p, end). Returns where it stopped, after
+ * the last column wanted; *ret_total is where that ends in the record.
+ */
+static const uint8_t *parse_types(const struct nsx_decoder *d, const uint8_t *p,
+				  const uint8_t *end, struct shape *s,
+				  uint64_t *ret_total)
+{
+	uint64_t type = 0, at = 0, next = *ret_total;
+	unsigned column = 0;
+
+	for (unsigned i = 0; i < d->w->n; i++) {
+		const struct nsx_want *w = &d->w->v[i];
+
+		for (; column <= w->column && p < end; column++) {
+			at = next;
+			type = *p;
+			if (type < 0x80) {
+				p++;
+				next += type_size[type];
+			} else {
+				p += varint(p, &type);
+				type = NSX_MIN(type, UINT32_MAX);
+				next += (type - 12) / 2;
+			}
+		}
+		if (column > w->column)
+			set_field(&s->fields[i], w, type, at);
+		else
+			s->fields[i] =
+			    (struct field){.slot = w->slot, .op = OP_ABSENT};
 	}
+	*ret_total = next;
+	return p;
 }
 
 /* Works out s from a head of which `avail` bytes can be read; *ret_need is
@@ -201,38 +225,23 @@ static const char *parse_head(const struct nsx_decoder *d, const uint8_t *head,
 			      uint64_t payload, uint64_t avail, struct shape *s,
 			      uint64_t *ret_need)
 {
-	uint64_t size, type = 0, at, next;
-	unsigned n = varint(head, &size), column = 0;
-	const uint8_t *p = head + n, *end;
+	uint64_t size, total;
+	unsigned n = varint(head, &size);
+	const uint8_t *p;
 
-	if (size < n || size > payload || size > 98307)
+	if (size < n || size > payload || size > MAX_HEAD)
 		return "impossible head of a record";
 	*ret_need = size;
 	if (size > avail)
 		return NULL;
-	at = next = size;
-	end = head + size;
-	for (unsigned i = 0; i < d->w->n; i++) {
-		const struct nsx_want *w = &d->w->v[i];
-
-		for (; column <= w->column && p < end; column++) {
-			p += varint(p, &type);
-			at = next;
-			next += type_size(type);
-			if (next > payload)
-				return "a column lies outside its record";
-		}
-		if (column > w->column)
-			set_field(&s->fields[i], w, type, at);
-		else
-			s->fields[i] = (struct field){.slot = w->slot,
-						      .want = (uint16_t)i,
-						      .op = OP_ABSENT};
-	}
-	if (p > end)
+	total = size;
+	p = parse_types(d, head + n, head + size, s, &total);
+	if (p > head + size)
 		return "impossible head of a record";
-	s->is_whole = p == end;
-	s->total = next;
+	if (total > payload)
+		return "a column lies outside its record";
+	s->is_whole = p == head + size;
+	s->total = total;
 	keep_head(s, head, (size_t)(p - head));
 	return NULL;
 }
@@ -264,7 +273,7 @@ static inline void put(const struct nsx_decoder *d, const struct field *f,
 		v->type = NSX_V_F64;
 		v->u.f = (double)((x & f->mask) + f->add);
 	} else {
-		*v = d->w->v[f->want].absent;
+		*v = d->w->absent[f->slot];
 	}
 }
 
@@ -364,22 +373,16 @@ static int parse_long_head(struct nsx_decoder *d, const struct cell *c,
 }
 
 /* Cells ------------------------------------------------------------------*/
-/* The shape of c, worked out anew if none at hand fits. */
-static int find_shape(struct nsx_decoder *d, const struct cell *c,
-		      struct nsx_err *err)
+static int new_shape(struct nsx_decoder *d, const struct cell *c,
+		     struct nsx_err *err)
 {
-	struct shape *s = shape_at(d, shape_index(d, c));
 	uint64_t need = 0;
 	const char *why;
 
-	d->last = s;
-	if (has_head(s, c))
-		return 0;
-	s->head_len = UINT32_MAX;
-	why = parse_head(d, c->record, c->payload, c->local, s, &need);
+	why = parse_head(d, c->record, c->payload, c->local, d->last, &need);
 	if (why)
 		return damaged(d, why, err);
-	return need > c->local ? parse_long_head(d, c, need, s, err) : 0;
+	return need > c->local ? parse_long_head(d, c, need, d->last, err) : 0;
 }
 
 /* How much of a payload that overflows is on the leaf page. */
@@ -422,13 +425,8 @@ static inline int decode_cell(struct nsx_decoder *d, const struct cell *c,
 {
 	const struct shape *s = d->last;
 
-	if (!has_head(s, c)) {
-		int rc = find_shape(d, c, err);
-
-		if (rc)
-			return rc;
-		s = d->last;
-	}
+	if (!has_head(s, c) && new_shape(d, c, err))
+		return err->rc;
 	if (c->payload != s->total && (c->payload < s->total || s->is_whole))
 		return damaged(d, "a column lies outside its record", err);
 	for (unsigned i = 0; i < d->w->nrowid; i++)
@@ -477,17 +475,12 @@ int nsx_decode_leaf(struct nsx_decoder *d, const uint8_t *page, uint32_t number,
 /* The decoder ------------------------------------------------------------*/
 static void set_sizes(struct nsx_decoder *d)
 {
-	const struct nsx_wants *w = d->w;
 	uint64_t room = (uint64_t)d->f->npages * d->f->usable;
 
 	d->max_local = d->f->usable - 35;
 	d->min_local = (d->f->usable - 12) * 32 / 255 - 23;
 	d->max_payload = NSX_MIN(room, INT32_MAX);
 	d->chain_left = d->f->npages;
-	d->head_guess = w->n ? w->v[w->n - 1].column + 2U : 1U;
-	d->shape_size =
-	    sizeof(struct shape) + (w->n + 1) * sizeof(struct field);
-	d->shape_size = (d->shape_size + 15) & ~(size_t)15;
 }
 
 struct nsx_decoder *nsx_decoder_new(const struct nsx_pagefile *f,
@@ -504,14 +497,13 @@ struct nsx_decoder *nsx_decoder_new(const struct nsx_pagefile *f,
 	set_sizes(d);
 	d->chain_page =
 	    nsx_try_alloc(1, f->page_size + NSX_PAGE_SLACK, "a page", err);
-	d->shapes = nsx_try_alloc(NSHAPES + 1, d->shape_size, "a reader", err);
-	if (!d->chain_page || !d->shapes) {
+	d->last = nsx_try_alloc(
+	    1, sizeof(*d->last) + w->n * sizeof(struct field), "a reader", err);
+	if (!d->chain_page || !d->last) {
 		nsx_decoder_free(d);
 		return NULL;
 	}
-	for (size_t i = 0; i <= NSHAPES; i++)
-		shape_at(d, i)->head_len = UINT32_MAX;
-	d->last = shape_at(d, 0);
+	d->last->head_len = UINT32_MAX;
 	return d;
 }
 
@@ -519,7 +511,7 @@ void nsx_decoder_free(struct nsx_decoder *d)
 {
 	if (!d)
 		return;
-	free(d->shapes);
+	free(d->last);
 	free(d->chain_page);
 	free(d->big);
 	free(d);

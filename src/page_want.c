@@ -94,6 +94,7 @@ bool nsx_wants_plan(const struct nsx_table_info *t, const char *const *columns,
 {
 	*ret = (struct nsx_wants){.nslots = ncolumns};
 	ret->v = nsx_arena_get(a, (ncolumns + 1) * sizeof(*ret->v));
+	ret->absent = nsx_arena_get(a, (ncolumns + 1) * sizeof(*ret->absent));
 	ret->rowid_slots =
 	    nsx_arena_get(a, (ncolumns + 1) * sizeof(*ret->rowid_slots));
 	if (ncolumns > NSX_MAX_COLUMNS)
@@ -116,7 +117,7 @@ bool nsx_wants_plan(const struct nsx_table_info *t, const char *const *columns,
 		w->slot = (uint16_t)i;
 		w->is_real = aff == AFF_REAL;
 		if (!plan_default(t->columns[c].default_text, aff, a,
-				  &w->absent))
+				  &ret->absent[i]))
 			return false;
 		ret->n++;
 	}

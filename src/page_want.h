@@ -5,16 +5,16 @@
 #include "nsx/db.h"
 
 struct nsx_want {
-	uint16_t column;       /* its place in the record         */
-	uint16_t slot;	       /* its place in the row handed over */
-	bool is_real;	       /* integers read as doubles         */
-	struct nsx_val absent; /* value where the record is too short */
+	uint16_t column; /* its place in the record         */
+	uint16_t slot;	 /* its place in the row handed over */
+	bool is_real;	 /* integers read as doubles         */
 };
 
 struct nsx_wants {
 	struct nsx_want *v; /* by column */
 	unsigned n;
-	uint16_t *rowid_slots; /* columns that are the row id */
+	struct nsx_val *absent; /* by slot: for records too short for it */
+	uint16_t *rowid_slots;	/* columns that are the row id */
 	unsigned nrowid;
 	unsigned nslots; /* values of a row; those not named above are NULL */
 };

@@ -36,17 +36,17 @@ static int on_row(void *ctx, int64_t rid, const struct nsx_val *v,
 static struct nsx_wants wants(void)
 {
 	static struct nsx_want w[NWANTED] = {
-	    {0, 0, false, {NSX_V_NULL, 0, {0}}},
-	    {1, 1, true, {NSX_V_F64, 0, {0}}},
-	    {2, 2, false, {NSX_V_TEXT, 3, {.p = "abc"}}},
-	    {2, 3, false, {NSX_V_NULL, 0, {0}}},
-	    {5, 4, false, {NSX_V_NULL, 0, {0}}},
-	    {6, 5, true, {NSX_V_I64, 0, {7}}},
-	    {40, 6, false, {NSX_V_NULL, 0, {0}}},
+	    {0, 0, false}, {1, 1, true}, {2, 2, false},	 {2, 3, false},
+	    {5, 4, false}, {6, 5, true}, {40, 6, false},
+	};
+	static struct nsx_val absent[NWANTED + 2] = {
+	    [1] = {NSX_V_F64, 0, {0}},
+	    [2] = {NSX_V_TEXT, 3, {.p = "abc"}},
+	    [5] = {NSX_V_I64, 0, {7}},
 	};
 	static uint16_t rowid[] = {7};
 
-	return (struct nsx_wants){w, NWANTED, rowid, 1, NWANTED + 2};
+	return (struct nsx_wants){w, NWANTED, absent, rowid, 1, NWANTED + 2};
 }
 
 static void read_tree(const struct nsx_pagefile *f)
