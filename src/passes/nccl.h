@@ -44,6 +44,7 @@ struct nccl_rank {
 	int64_t total_ns, max_ns;
 	const char *label; /* "pid:<n>", with several devices
 			      "pid:<n> gpu:<d>"                    */
+	bool is_matched; /* takes part in the matching              */
 	/* Over all matched instances: */
 	size_t times_last;
 	int64_t waited_ns; /* until the last one arrived           */

@@ -29,7 +29,7 @@ int nccl_fill_ranks(struct nccl_comm *c, const struct nccl_group *g,
 		row[TOTAL] = nsx_ms(r[i].total_ns);
 		row[MAX] = nsx_ms(r[i].max_ns);
 		row[SKEW] = nsx_pct((double)r[i].total_ns - median, median);
-		if (!m->n)
+		if (!m->n || !r[i].is_matched)
 			continue;
 		row[LAST] = nsx_int((int64_t)r[i].times_last);
 		row[WAITED] = nsx_ms(r[i].waited_ns);
@@ -102,8 +102,8 @@ void nccl_say_match(struct nccl_comm *c, const struct nccl_group *g,
 		return;
 	}
 	late = &r[m->late];
-	nsx_md_bullet(c->out, "%s: %zu matched instances of %zu ranks; %s (GPU "
-		      "%lld) comes last in %zu and induces %.3f ms of waiting; "
+	nsx_md_bullet(c->out, "%s: %zu matched instances of %zu ranks; %s, on GPU "
+		      "%lld, comes last in %zu and induces %.3f ms of waiting; "
 		      "%s waits most, %.3f ms. Transfer after the last arrival: "
 		      "%.3f ms.", name, m->n, m->nranks, late->label,
 		      (long long)c->run->trace->device[late->device].device_id,

@@ -99,7 +99,7 @@ static void walk(struct nccl_match *m, const struct nccl_event *events,
 
 static int find_instances(const struct nsx_run *run, struct nccl_match *m,
 			  const struct nccl_event *events,
-			  const struct nccl_rank *ranks, size_t nranks,
+			  struct nccl_rank *ranks, size_t nranks,
 			  bool is_pairwise, struct nsx_err *err)
 {
 	struct nsx_arena *a = run->scratch;
@@ -117,6 +117,7 @@ static int find_instances(const struct nsx_run *run, struct nccl_match *m,
 		if (ranks[r].n * 2 < most)
 			continue;
 		m->rank[m->nranks++] = (uint32_t)r;
+		ranks[r].is_matched = true;
 		least = NSX_MIN(least, ranks[r].n);
 	}
 	if (m->nranks < 2 || (is_pairwise && m->nranks > 2))

@@ -1,0 +1,1 @@
+explain @nccl_three_ranks --pass nccl --json
