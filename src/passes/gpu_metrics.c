@@ -202,6 +202,8 @@ struct answers {
 	const struct gpu *gpu;
 	enum nsx_scope busy; /* the scope of work: compute, where sampled     */
 	const char *when;
+	bool others; /* there are more GPUs */
+	bool told; /* in Markdown too: the GPU that sets the pace */
 	struct nsx_err *err;
 	int rc;
 };
@@ -227,8 +229,8 @@ static void answer(struct answers *a, const char *question, enum known k,
 	row[3] = nsx_string(a->gpu->name[k]);
 	row[4] = nsx_string(nsx_scope_names[scope]);
 	row[5] = nsx_real(mean_of(a, k, scope));
-	nsx_md_bullet(a->out, "GPU %lld: %s %s", (long long)
-		      a->gpu->any->device_id, question, text);
+	if (a->told)
+		nsx_md_bullet(a->out, "%s %s", question, text);
 }
 
 static void say_idle(struct answers *a)
@@ -292,11 +294,20 @@ static void say_issue(struct answers *a)
 		       a->when));
 }
 
-/* Reads and writes share one bus: their percentages may be added. */
+/* Reads and writes share one bus: their percentages may be added, unless that
+ * shows that on this GPU they do not.
+ */
+static double dram_of(const struct answers *a)
+{
+	double in = mean_of(a, DRAM_READ, a->busy);
+	double out = mean_of(a, DRAM_WRITE, a->busy);
+
+	return in + out > 100 ? NSX_MAX(in, out) : in + out;
+}
+
 static void say_bound(struct answers *a)
 {
-	double dram = mean_of(a, DRAM_READ, a->busy) +
-		      mean_of(a, DRAM_WRITE, a->busy);
+	double dram = dram_of(a);
 	double sm = mean_of(a, SM, a->busy), issue = mean_of(a, ISSUE, a->busy);
 	double tensor = mean_of(a, TENSOR, a->busy);
 	const char *by;
@@ -347,6 +358,11 @@ static int say_gpu(struct answers *a)
 
 	a->busy = computes ? NSX_SCOPE_COMPUTE : NSX_SCOPE_WINDOW;
 	a->when = computes ? "while kernels compute" : "over the window";
+	if (a->told)
+		nsx_md_bullet(a->out, "**GPU %lld**%s:", (long long)
+			      any->device_id, a->others ?
+			      " (the others are in `report.json`, "
+			      "`metrics.gpu_metrics.answers`)" : "");
 	say_idle(a);
 	say_full(a);
 	say_tensor(a);
@@ -387,6 +403,18 @@ static void say_quality(const struct nsx_metrics *m, struct nsx_section *out)
 			 "sample stands for is not known", m->without_period);
 }
 
+/* The GPU that sets the pace, if it was sampled, else the first. */
+static int64_t gpu_to_show(const struct nsx_run *run)
+{
+	const struct nsx_metrics *m = run->facts->metrics;
+
+	for (size_t i = 0; i < m->n; i++)
+		if (m->v[i].device != NSX_NONE &&
+		    m->v[i].device == run->facts->limiting)
+			return m->v[i].gpu;
+	return m->v[0].gpu;
+}
+
 static int fill(const struct nsx_run *run, struct nsx_section *out,
 		struct nsx_table **tables, struct nsx_err *err)
 {
@@ -396,6 +424,7 @@ static int fill(const struct nsx_run *run, struct nsx_section *out,
 			    .facts = run->facts, .err = err,
 			    .window_ns = w->end_ns - w->start_ns};
 	size_t next;
+	int64_t shown = gpu_to_show(run);
 
 	for (size_t i = 0; i < m->n; i = next) {
 		struct gpu g = {{NULL}, {NULL}, NULL};
@@ -412,6 +441,8 @@ static int fill(const struct nsx_run *run, struct nsx_section *out,
 				return err->rc;
 		}
 		a.gpu = &g;
+		a.told = g.any->gpu == shown;
+		a.others = next - i < m->n;
 		if (g.any->gpu >= 0 &&
 		    (fill_rates(run, &g, tables[L_RATES], err) || say_gpu(&a)))
 			return err->rc;
@@ -442,11 +473,11 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	say_quality(m, out);
 	nsx_md_table(out, tables[L_COUNTERS],
 		     "device_id,metric_name,samples,window,compute,comm,copy,"
-		     "idle,max", 40);
+		     "idle,max", 24);
 	if (tables[L_RATES]->nrows)
 		nsx_md_table(out, tables[L_RATES],
 			     "device_id,metric_name,scope,mean_gbps,p95_gbps,"
-			     "peak_gbps", 0);
+			     "peak_gbps", 10);
 	return 0;
 }
 

@@ -11,6 +11,7 @@
  * half as many kernels as the busiest is taken for a stranger, and groups of
  * ranks that each talk among themselves match only by accident, thus hardly.
  */
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include "nsx/stat.h"
@@ -187,7 +188,7 @@ static void charge(struct nccl_match *m, size_t i, struct nccl_rank *ranks)
 	}
 }
 
-/* P(X >= k) for n trials of chance q, by logarithms of the terms. */
+/* P(X >= k) for n trials of chance q, by logarithms of the terms; never 0. */
 static double binomial_tail(size_t n, size_t k, double q)
 {
 	double sum = 0, terms = (double)n, x;
@@ -198,7 +199,7 @@ static double binomial_tail(size_t n, size_t k, double q)
 			   lgamma(terms - x + 1) + x * log(q) +
 			   (terms - x) * log1p(-q));
 	}
-	return NSX_MIN(sum, 1.0);
+	return NSX_MAX(DBL_MIN, NSX_MIN(sum, 1.0));
 }
 
 static void judge(const struct nsx_run *run, struct nccl_match *m,

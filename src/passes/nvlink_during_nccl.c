@@ -146,29 +146,40 @@ static void judge(const struct nsx_run *run, struct nsx_section *out,
 			    gpu, name, comm->mean, comm->p95);
 }
 
-/* The counter of each device that is highest under communication. */
-static int judge_devices(const struct nsx_run *run, struct nsx_section *out,
-			 struct nsx_err *err)
+/* The counter of [i, end) that is highest under communication; NULL: none. */
+static const struct nsx_metric *top_of(const struct nsx_metrics *m, size_t i,
+				       size_t end)
+{
+	const struct nsx_metric *top = NULL;
+
+	for (; i < end; i++) {
+		const struct nsx_metric *x = &m->v[i];
+
+		if (x->device != NSX_NONE && is_nvlink(x->name) &&
+		    x->scope[NSX_SCOPE_COMM].n &&
+		    x->scope[NSX_SCOPE_WINDOW].max <= 100 &&
+		    (!top || x->scope[NSX_SCOPE_COMM].mean >
+				     top->scope[NSX_SCOPE_COMM].mean))
+			top = x;
+	}
+	return top;
+}
+
+static int judge_gpus(const struct nsx_run *run, struct nsx_section *out,
+		      struct nsx_err *err)
 {
 	const struct nsx_metrics *m = run->facts->metrics;
 
-	for (uint32_t d = 0; d < run->trace->ndevices; d++) {
-		const struct nsx_metric *top = NULL;
+	for (size_t i = 0, next; i < m->n; i = next) {
+		const struct nsx_metric *top;
 		double median_ns = 0;
 
-		for (size_t i = 0; i < m->n; i++) {
-			const struct nsx_metric *x = &m->v[i];
-
-			if (x->device == d && is_nvlink(x->name) &&
-			    x->scope[NSX_SCOPE_COMM].n &&
-			    x->scope[NSX_SCOPE_WINDOW].max <= 100 &&
-			    (!top || x->scope[NSX_SCOPE_COMM].mean >
-					     top->scope[NSX_SCOPE_COMM].mean))
-				top = x;
-		}
+		for (next = i; next < m->n && m->v[next].gpu == m->v[i].gpu;)
+			next++;
+		top = top_of(m, i, next);
 		if (!top)
 			continue;
-		if (median_comm(run, d, &median_ns, err))
+		if (median_comm(run, top->device, &median_ns, err))
 			return err->rc;
 		if (median_ns < 2 * (double)top->period_ns)
 			nsx_note(out, "GPU %lld: half of the collectives are "
@@ -219,7 +230,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 		return err->rc;
 	if (!rows->nrows)
 		return say_missing(out, m);
-	if (judge_devices(run, out, err))
+	if (judge_gpus(run, out, err))
 		return err->rc;
 	nsx_table_sort(rows, "device_id, metric_names, metric_source_id");
 	nsx_put(out, "missing_counters", nsx_bool(false));
