@@ -15,4 +15,4 @@ WHERE typeof(m.timestamp_ns) = 'integer'
   AND typeof(m.type_id) = 'integer'
   AND typeof(m.metric_id) = 'integer'
   AND typeof(m.value) IN ('integer', 'real')
-  AND m.value BETWEEN 0 AND 1125899906842624
+  AND m.value BETWEEN 0 AND 1099511627776

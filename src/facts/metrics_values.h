@@ -12,11 +12,11 @@
 enum {
 	FOLD_SMALL = 128,	/* values with a bin of their own            */
 	FOLD_FIRST_OCTAVE = 7,	/* 128..255                                  */
-	FOLD_OCTAVES = 44,	/* up to FOLD_MAX_VALUE                      */
+	FOLD_OCTAVES = 34,	/* up to FOLD_MAX_VALUE                      */
 	FOLD_STEPS = 64,	/* bins of an octave                         */
 	FOLD_KNOWN = 1024,	/* greater values kept apart                 */
 };
-#define FOLD_MAX_VALUE (INT64_C(1) << 50) /* greater ones are no samples */
+#define FOLD_MAX_VALUE (INT64_C(1) << 40) /* greater ones are no samples */
 
 struct fold_bin { /* a cache line */
 	uint64_t w_ns[NSX_NSCOPES];
