@@ -326,7 +326,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 				 nccl_fill_host(run, out, tables[L_OPS],
 						tables[L_PIDS], err);
 	free(c.groups);
-	if (rc)
+	if (rc || out->status != NSX_S_ANSWERED)
 		return rc;
 	nsx_table_sort(tables[L_OPS], "total_time_ms desc, "
 		       "max_duration_ms desc, op_name");
