@@ -65,7 +65,7 @@ static int copy_part(struct nsx_section *out, const struct nsx_table *from,
 		     struct nsx_table **ret, struct nsx_err *err)
 {
 	const struct nsx_layout *l = &parts[part];
-	int col[8], at_pid;
+	int col[8] = {0}, at_pid;
 
 	*ret = nsx_add_table(out, l);
 	if (!from)

@@ -205,7 +205,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	       struct nsx_err *err)
 {
 	const struct nsx_trace *t = run->trace;
-	struct nsx_capture_facts facts;
+	struct nsx_capture_facts facts = {0};
 
 	if (nsx_read_capture_facts(t, &facts, err))
 		return err->rc;
