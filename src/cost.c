@@ -72,25 +72,20 @@ static int add(struct pricing *p, nsx_str name, int64_t start_ns,
 	return 0;
 }
 
-/* What removing a wait is called; -1: a launcher gap. */
-static int remedy_of_barrier(const struct nsx_trace *t,
-			     const struct nsx_barrier *b)
+/* Whether the remedy is to remove a wait of this kind; which implicit ones are
+ * loading their names tell.
+ */
+static bool is_wait_of(enum nsx_remedy remedy, unsigned kind)
 {
-	uint8_t flags = 0;
-
-	switch (b->kind) {
+	switch (kind) {
 	case NSX_BARRIER_SYNC_API:
-		return NSX_R_SYNC;
+		return remedy == NSX_R_SYNC;
 	case NSX_BARRIER_BLOCKING_MEMCPY:
-		return NSX_R_COPY;
+		return remedy == NSX_R_COPY;
 	case NSX_BARRIER_IMPLICIT_SYNC:
-		return nsx_classify_call(nsx_text(t, b->name), &flags) ==
-				       NSX_CALL_MODULE ?
-			       NSX_R_MODULE : NSX_R_IMPLICIT;
-	case NSX_BARRIER_HOST_WAIT:
-		return NSX_R_OS_WAIT;
+		return remedy == NSX_R_IMPLICIT || remedy == NSX_R_MODULE;
 	default:
-		return -1;
+		return remedy == NSX_R_OS_WAIT;
 	}
 }
 
@@ -153,8 +148,19 @@ static int price_call(struct pricing *p, const struct nsx_idle_piece *piece,
 
 /* The whole gap follows from a wait; what it was spent on is worth knowing. */
 static int price_whole(struct pricing *p, const struct nsx_gap *gap,
-		       nsx_str wait, struct nsx_err *err)
+		       struct nsx_err *err)
 {
+	unsigned kind = gap->pieces->wait - 1u;
+	uint8_t flags = 0;
+	nsx_str wait;
+
+	if (!is_wait_of(p->remedy, kind))
+		return 0;
+	wait = p->f->barriers[nsx_gap_barrier(p->f, p->t, gap)].name;
+	if (kind == NSX_BARRIER_IMPLICIT_SYNC &&
+	    (nsx_classify_call(nsx_text(p->t, wait), &flags) ==
+	     NSX_CALL_MODULE) != (p->remedy == NSX_R_MODULE))
+		return 0;
 	for (size_t i = 0; i < gap->npieces; i++) {
 		const struct nsx_idle_piece *x = &gap->pieces[i];
 		struct nsx_span s = cut(p, x->start_ns, x->end_ns);
@@ -170,16 +176,9 @@ static int price_gap(struct pricing *p, const struct nsx_gap *gap,
 		     struct nsx_err *err)
 {
 	bool is_long = gap->end_ns - gap->start_ns >= LONG_GAP_NS;
-	uint32_t b = nsx_gap_barrier(p->f, p->t, gap);
-	int whole = b != NSX_NONE &&
-				    p->f->barriers[b].start_ns <=
-					    gap->start_ns ?
-			    remedy_of_barrier(p->t, &p->f->barriers[b]) : -1;
 
-	if (whole >= 0 && whole != (int)p->remedy)
-		return 0;
-	if (whole >= 0)
-		return price_whole(p, gap, p->f->barriers[b].name, err);
+	if (gap->pieces->wait)
+		return price_whole(p, gap, err);
 	for (size_t i = 0; i < gap->npieces; i++) {
 		const struct nsx_idle_piece *x = &gap->pieces[i];
 		int remedy = remedy_of_piece(x, is_long);

@@ -71,6 +71,8 @@ struct nsx_idle_piece { /* in order of device, start */
 	nsx_str detail; /* API, OSRT or range name; the op a stream waited
 			   for; 0 none                                       */
 	uint8_t cause;
+	uint8_t wait;	/* 1 + enum nsx_barrier_kind where the whole gap
+			   follows from a wait that had begun before it      */
 	bool first;	/* of its gap                                        */
 };
 struct nsx_idle { /* one device */

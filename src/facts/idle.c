@@ -41,7 +41,7 @@ static void emit(struct sweep *s, int64_t start_ns, int64_t end_ns,
 	if (s->v)
 		s->v[s->n] = (struct nsx_idle_piece){
 			start_ns, end_ns, s->op, call, detail, (uint8_t)cause,
-			s->begins};
+			0, s->begins};
 	s->n++;
 	s->begins = false;
 }
@@ -255,6 +255,31 @@ static void sweep_device(struct sweep *s, uint32_t device)
 	emit(s, at, t->window.end_ns, NSX_CAUSE_EDGE, NSX_NONE, 0);
 }
 
+/* Cost ------------------------------------------------------------------------*/
+
+/* Devices are charged side by side, and one barrier may be behind gaps of
+ * several.
+ */
+static void charge_barriers(struct nsx_facts *f, const struct nsx_trace *t,
+			    const struct nsx_idle *idle)
+{
+	struct nsx_gap gap;
+
+	for (size_t at = 0; nsx_next_gap(idle, &at, &gap);) {
+		uint32_t b = nsx_gap_barrier(f, t, &gap);
+
+		if (b == NSX_NONE)
+			continue;
+		__atomic_fetch_add(&f->barriers[b].cost_ns,
+				   gap.end_ns - gap.start_ns, __ATOMIC_RELAXED);
+		if (f->barriers[b].kind == NSX_BARRIER_LAUNCHER_GAP ||
+		    f->barriers[b].start_ns > gap.start_ns)
+			continue;
+		for (size_t i = at - gap.npieces; i < at; i++)
+			idle->v[i].wait = (uint8_t)(1 + f->barriers[b].kind);
+	}
+}
+
 struct job {
 	struct nsx_facts *f;
 	const struct nsx_trace *t;
@@ -292,6 +317,7 @@ static int sweep_some(void *ctx, size_t task, struct nsx_err *err)
 		s.number++;
 		sweep_device(&s, d);
 		*idle = (struct nsx_idle){s.v, s.n};
+		charge_barriers(job->f, job->t, idle);
 		rc = nsx_stopped(err);
 	}
 	nsx_arena_free(a);
@@ -347,23 +373,6 @@ static int name_paths(struct nsx_facts *f, const struct nsx_trace *t,
 	return 0;
 }
 
-/* Cost ------------------------------------------------------------------------*/
-
-static void charge_barriers(struct nsx_facts *f, const struct nsx_trace *t)
-{
-	for (uint32_t d = 0; d < t->ndevices; d++) {
-		struct nsx_gap gap;
-
-		for (size_t at = 0; nsx_next_gap(&f->idle[d], &at, &gap);) {
-			uint32_t b = nsx_gap_barrier(f, t, &gap);
-
-			if (b != NSX_NONE)
-				f->barriers[b].cost_ns +=
-					gap.end_ns - gap.start_ns;
-		}
-	}
-}
-
 int nsx_facts_idle(struct nsx_facts *f, const struct nsx_trace *t,
 		   unsigned threads, struct nsx_err *err)
 {
@@ -383,8 +392,6 @@ int nsx_facts_idle(struct nsx_facts *f, const struct nsx_trace *t,
 		rc = nsx_par(threads, job.ntasks, sweep_some, &job, err);
 	if (!rc)
 		rc = name_paths(f, t, root, paths, err);
-	if (!rc)
-		charge_barriers(f, t);
 	nsx_arena_free(a);
 	return rc;
 }
