@@ -126,7 +126,7 @@ static int price_call(struct pricing *p, const struct nsx_idle_piece *piece,
 		      int other, struct nsx_err *err)
 {
 	const struct nsx_spans *loads =
-		loads_of(p, p->t->calls.thread[piece->call]);
+		loads_of(p, nsx_call_thread(p->t, piece->call));
 	int64_t at = piece->start_ns;
 
 	for (size_t i = nsx_spans_find(loads, at);

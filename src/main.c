@@ -16,6 +16,7 @@
  * Nothing below prints to stdout or stderr or exits, but commands; to add an
  * analysis, see include/nsx/pass.h.
  */
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -41,6 +42,16 @@ static void catch_signals(void)
 		    old.sa_handler != SIG_IGN)
 			sigaction(asked[i], &sa, NULL);
 	signal(SIGPIPE, SIG_IGN);
+}
+
+/* Columns come and go: by default glibc takes ever larger arrays from its heap
+ * once one was freed, and there they leave holes that nothing fits.
+ */
+static void give_memory_back(void)
+{
+#ifdef M_MMAP_THRESHOLD
+	mallopt(M_MMAP_THRESHOLD, 256 * 1024);
+#endif
 }
 
 static int run(const struct nsx_cmd *cmd, int argc, char **argv)
@@ -71,6 +82,7 @@ int main(int argc, char **argv)
 {
 	const struct nsx_cmd *cmd;
 
+	give_memory_back();
 	catch_signals();
 	if (argc < 2) {
 		nsx_opt_overview(stderr);

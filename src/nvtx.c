@@ -58,7 +58,7 @@ static void assign_groups(const struct nsx_trace *t, bool by_process,
 	for (size_t i = 0; i < x->n; i++) {
 		nsx_str name = x->name[i];
 		uint32_t process = by_process ?
-					   t->thread[x->thread[i]].process : 0;
+					   t->thread[nsx_nvtx_thread(t, i)].process : 0;
 
 		g->of[i] = NSX_NONE;
 		if (x->kind[i] == NSX_NVTX_MARK)
@@ -95,7 +95,7 @@ int nsx_nvtx_group(const struct nsx_trace *t, bool by_process,
 		if (g.of[i] == NSX_NONE)
 			continue;
 		g.name[g.of[i]] = t->nvtx.name[i];
-		g.process[g.of[i]] = t->thread[t->nvtx.thread[i]].process;
+		g.process[g.of[i]] = t->thread[nsx_nvtx_thread(t, i)].process;
 	}
 	*ret = g;
 	return 0;

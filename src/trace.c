@@ -43,15 +43,14 @@ static void publish(struct nsx_loader *l)
 	const struct nsx_nvtx_rw *x = &l->nvtx;
 	const struct nsx_syncs_rw *s = &l->syncs;
 
-	t->ops = (struct nsx_ops){l->op_set.n, o->start_ns, o->end_ns, o->name,
-				  o->call, o->stream, o->detail, o->kind,
-				  o->cls, o->flags};
+	t->ops = (struct nsx_ops){l->op_set.n, o->start_ns, o->end_ns, o->call,
+				  o->stream, o->detail, o->kind, o->cls,
+				  o->flags};
 	t->calls = (struct nsx_calls){l->call_set.n, c->start_ns, c->end_ns,
-				      c->name, c->thread, c->corr, c->op,
-				      c->cls, c->flags};
+				      c->name, c->corr, c->op, c->cls,
+				      c->flags};
 	t->nvtx = (struct nsx_nvtx){l->nvtx_set.n, x->start_ns, x->end_ns,
-				    x->name, x->thread, x->domain, x->kind,
-				    x->flags};
+				    x->name, x->domain, x->kind, x->flags};
 	t->overheads = (struct nsx_overheads){
 		l->overhead_set.n, l->overheads.start_ns, l->overheads.end_ns,
 		l->overheads.thread, l->overheads.type};
@@ -61,6 +60,8 @@ static void publish(struct nsx_loader *l)
 	t->records = (struct nsx_records){
 		l->record_set.n, l->records.process, l->records.call,
 		l->records.stream, l->records.event_sync_id};
+	nsx_arena_drop(t->arena, c->thread);
+	nsx_arena_drop(t->arena, x->thread);
 	t->copy = l->copies;
 	t->ncopies = (uint32_t)l->copy_set.n;
 }

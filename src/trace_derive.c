@@ -25,8 +25,9 @@ static int cmp_content(const struct nsx_loader *l, uint32_t a, uint32_t b)
 	const struct nsx_ops_rw *o = &l->ops;
 	int c = cmp_u32(o->stream[a], o->stream[b]);
 
-	if (!c)
-		c = nsx_str_cmp(l->t->strings, o->name[a], o->name[b]);
+	if (!c && o->kind[a] == NSX_OP_KERNEL)
+		c = nsx_str_cmp(l->t->strings, l->t->shape[o->detail[a]].name,
+				l->t->shape[o->detail[b]].name);
 	if (!c)
 		c = cmp_u32(o->call[a], o->call[b]); /* correlation ids yet */
 	if (!c && (o->kind[a] == NSX_OP_MEMCPY || o->kind[a] == NSX_OP_MEMSET))
@@ -309,22 +310,45 @@ int nsx_cut_window(struct nsx_loader *l, const char *window,
 
 /* Slices ------------------------------------------------------------------*/
 
-static void slice_threads(struct nsx_loader *l)
+/* The thread of the first row of every block, and that of the last row. */
+static int index_threads(struct nsx_trace *t, const uint32_t *thread, size_t n,
+			 uint32_t **ret, struct nsx_err *err)
+{
+	size_t nblocks = (n + NSX_THREAD_BLOCK - 1) / NSX_THREAD_BLOCK;
+
+	*ret = nsx_arena_try_array(t->arena, nblocks + 1, 4, "threads", err);
+	if (!*ret)
+		return err->rc;
+	for (size_t b = 0; b < nblocks; b++)
+		(*ret)[b] = thread[b * NSX_THREAD_BLOCK];
+	if (n)
+		(*ret)[nblocks] = thread[n - 1];
+	return 0;
+}
+
+static int slice_threads(struct nsx_loader *l, struct nsx_err *err)
 {
 	struct nsx_trace *t = l->t;
+	uint32_t calls_at = 0, nvtx_at = 0;
 
-	for (size_t i = l->call_set.n; i-- > 0;) {
-		struct nsx_thread *th = &t->thread[l->calls.thread[i]];
+	for (size_t i = 0; i < l->call_set.n; i++)
+		t->thread[l->calls.thread[i]].ncalls++;
+	for (size_t i = 0; i < l->nvtx_set.n; i++)
+		t->thread[l->nvtx.thread[i]].nnvtx++;
+	for (uint32_t i = 0; i < t->nthreads; i++) {
+		struct nsx_thread *th = &t->thread[i];
 
-		th->calls_at = (uint32_t)i;
-		th->ncalls++;
+		th->calls_at = calls_at;
+		th->nvtx_at = nvtx_at;
+		calls_at += th->ncalls;
+		nvtx_at += th->nnvtx;
 	}
-	for (size_t i = l->nvtx_set.n; i-- > 0;) {
-		struct nsx_thread *th = &t->thread[l->nvtx.thread[i]];
-
-		th->nvtx_at = (uint32_t)i;
-		th->nnvtx++;
-	}
+	if (index_threads(t, l->calls.thread, l->call_set.n, &t->calls_thread,
+			  err) ||
+	    index_threads(t, l->nvtx.thread, l->nvtx_set.n, &t->nvtx_thread,
+			  err))
+		return err->rc;
+	return 0;
 }
 
 static uint32_t device_of_op(const struct nsx_loader *l, size_t i)
@@ -548,13 +572,13 @@ int nsx_derive(struct nsx_loader *l, struct nsx_err *err)
 {
 	struct nsx_arena *a = nsx_arena_new();
 	struct index *list;
-	int rc;
+	int rc = slice_threads(l, err);
 
-	slice_threads(l);
 	slice_devices(l);
 	classify_ops(l);
 	mark_nested(l);
-	rc = classify_calls(l, err);
+	if (!rc)
+		rc = classify_calls(l, err);
 	list = rc ? NULL : nsx_arena_try_array(a, l->t->nprocesses,
 					       sizeof(*list), "processes", err);
 	if (!rc)

@@ -39,7 +39,6 @@ static int read_common(struct nsx_part *p, const struct nsx_val *v,
 	o->kind[at] = (uint8_t)kind;
 	o->call[at] = nsx_u32_or(&v[CORR], 0);
 	o->flags[at] = 0;
-	o->name[at] = 0;
 	o->detail[at] = 0;
 	return 1;
 }
@@ -64,7 +63,7 @@ static uint64_t pack(const struct nsx_val *high, const struct nsx_val *low)
 
 /* A launch configuration as a key; nsx_order_ids unpacks it again:
  * {name of base, grid x}, {grid y, z}, {block x, y}, {block z, registers},
- * {static, dynamic shared}, {graph id, known, full name if no base}.
+ * {static, dynamic shared}, {full name, known, graph id}.
  */
 static int read_shape(struct nsx_part *p, const struct nsx_val *v,
 		      nsx_str name, uint32_t *ret, struct nsx_err *err)
@@ -100,20 +99,20 @@ static int read_kernel(struct nsx_part *p, int64_t rid,
 		       const struct nsx_val *v, struct nsx_err *err)
 {
 	size_t at = p->at + p->n;
-	nsx_str *name = &p->l->ops.name[at];
+	nsx_str name;
 	int rc = read_common(p, v, NSX_OP_KERNEL, err);
 
 	(void)rid;
 	if (rc <= 0)
 		return rc;
-	rc = nsx_read_name(p, &v[NAME], name, err);
-	if (!rc && !*name)
-		rc = nsx_read_name(p, &v[SHORT_NAME], name, err);
-	if (!rc && !*name)
-		rc = nsx_strings_add(p->l->t->strings, "(unnamed)", 9, name,
+	rc = nsx_read_name(p, &v[NAME], &name, err);
+	if (!rc && !name)
+		rc = nsx_read_name(p, &v[SHORT_NAME], &name, err);
+	if (!rc && !name)
+		rc = nsx_strings_add(p->l->t->strings, "(unnamed)", 9, &name,
 				     err);
 	if (!rc)
-		rc = read_shape(p, v, *name, &p->l->ops.detail[at], err);
+		rc = read_shape(p, v, name, &p->l->ops.detail[at], err);
 	if (rc)
 		return rc;
 	if (nsx_i64_or(&v[NODE], 0))
@@ -220,11 +219,10 @@ void nsx_bind_gpu(struct nsx_loader *l, struct nsx_tableload *list)
 	const struct nsx_colset ops = {
 		.what = "GPU operations",
 		.cols = {{(void **)&o->start_ns, 8}, {(void **)&o->end_ns, 8},
-			 {(void **)&o->name, 4}, {(void **)&o->call, 4},
-			 {(void **)&o->stream, 4}, {(void **)&o->detail, 4},
-			 {(void **)&o->kind, 1}, {(void **)&o->cls, 1},
-			 {(void **)&o->flags, 1}},
-		.ncols = 9,
+			 {(void **)&o->call, 4}, {(void **)&o->stream, 4},
+			 {(void **)&o->detail, 4}, {(void **)&o->kind, 1},
+			 {(void **)&o->cls, 1}, {(void **)&o->flags, 1}},
+		.ncols = 8,
 	};
 	const struct nsx_colset copies = {
 		.what = "copies",

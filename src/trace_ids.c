@@ -562,6 +562,7 @@ static int fill_shapes(struct nsx_loader *l, struct nsx_err *err)
 		const uint64_t *w = l->shapes_map.keys[i].w;
 		struct nsx_shape *s = &t->shape[i];
 
+		s->name = (nsx_str)(w[5] >> 32);
 		s->base_name = (nsx_str)(w[0] >> 32);
 		s->grid[0] = (uint32_t)w[0];
 		s->grid[1] = (uint32_t)(w[1] >> 32);
@@ -575,9 +576,8 @@ static int fill_shapes(struct nsx_loader *l, struct nsx_err *err)
 		s->known = w[5] >> 31 & 1;
 		s->graph_id = (w[5] & 0x7fffffff) == 0x7fffffff ?
 				      NSX_NONE : (uint32_t)(w[5] & 0x7fffffff);
-		s->op = (uint8_t)nsx_classify_comm(
-			nsx_text(t, s->base_name),
-			nsx_text(t, (nsx_str)(w[5] >> 32)));
+		s->op = (uint8_t)nsx_classify_comm(nsx_text(t, s->base_name),
+						   nsx_text(t, s->name));
 	}
 	t->replay = nsx_arena_try_array(t->arena, l->replays_map.n,
 					sizeof(*t->replay), "graphs", err);

@@ -113,7 +113,6 @@ struct nsx_loader {
 
 	struct nsx_ops_rw { /* the columns behind the const ones of the trace */
 		int64_t *start_ns, *end_ns;
-		nsx_str *name;
 		uint32_t *call, *stream, *detail;
 		uint8_t *kind, *cls, *flags;
 	} ops; /* call holds the correlation id until it is resolved         */

@@ -107,7 +107,6 @@ struct nsx_thread_barriers { /* a thread's slice of barriers */
 struct nsx_nvtx_facts {
 	uint32_t *op_range; /* by op: index of nvtx, NSX_NONE; kernels,
 			       copies, memsets and replays alike             */
-	uint8_t *op_reason; /* by op, where NSX_NONE: enum below             */
 	uint32_t *parent;   /* by nvtx range: the one around it on its thread
 			       and domain, NSX_NONE                          */
 	uint8_t *nested;    /* by nvtx range: it lies in one of its own name
@@ -117,7 +116,6 @@ struct nsx_nvtx_facts {
 			       began that is not nested, of all user domains
 			       (all library domains for one of a library)    */
 };
-enum { NSX_UNMAPPED_NO_CALL, NSX_UNMAPPED_NO_RANGE, NSX_UNMAPPED_OPAQUE };
 
 struct nsx_metrics;
 struct nsx_facts {

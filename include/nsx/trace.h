@@ -74,7 +74,6 @@ enum {
 struct nsx_ops {
 	size_t n;
 	const int64_t *start_ns, *end_ns;
-	const nsx_str *name;	/* kernels: full name ("id:<n>" when dangling) */
 	const uint32_t *call;	/* host call (outermost), NSX_NONE if none   */
 	const uint32_t *stream;
 	const uint32_t *detail; /* index of shape (kernels), copy (copies and
@@ -82,6 +81,7 @@ struct nsx_ops {
 	const uint8_t *kind, *cls, *flags;
 };
 struct nsx_shape { /* distinct launch configurations, interned */
+	nsx_str name;		   /* full ("id:<n>" when dangling)          */
 	nsx_str base_name;	   /* short name, else derived               */
 	uint32_t grid[3], block[3];
 	uint32_t registers;	   /* of a thread                            */
@@ -122,7 +122,6 @@ struct nsx_calls {
 	size_t n;
 	const int64_t *start_ns, *end_ns;
 	const nsx_str *name;	/* raw, with its suffix                      */
-	const uint32_t *thread; /* index                                     */
 	const uint32_t *corr;	/* 0: none                                   */
 	const uint32_t *op;	/* first GPU op it caused, NSX_NONE          */
 	const uint8_t *cls, *flags;
@@ -138,7 +137,6 @@ struct nsx_nvtx {
 	size_t n;
 	const int64_t *start_ns, *end_ns; /* open ranges: end of the trace   */
 	const nsx_str *name;		  /* normalised                      */
-	const uint32_t *thread;
 	const uint32_t *domain;		  /* index of domains                */
 	const uint8_t *kind, *flags;
 };
@@ -248,6 +246,7 @@ struct nsx_trace {
 	struct nsx_osrt_sum *osrt_sum;
 	size_t nosrt_sums;
 	const char **raw_name; /* by nsx_str: see nsx_raw_name               */
+	uint32_t *calls_thread, *nvtx_thread; /* see nsx_call_thread         */
 	struct nsx_arena *arena;
 };
 
@@ -309,6 +308,43 @@ static inline const struct nsx_shape *nsx_op_shape(const struct nsx_trace *t,
 						   size_t op)
 {
 	return &t->shape[t->ops.detail[op]];
+}
+/* Full name of a kernel; 0 for what is none. */
+static inline nsx_str nsx_op_name(const struct nsx_trace *t, size_t op)
+{
+	return t->ops.kind[op] == NSX_OP_KERNEL ? nsx_op_shape(t, op)->name : 0;
+}
+
+/* The thread of a host row follows from the threads' slices.  Rows of a block
+ * nearly always share one: the first thread of every block is kept, and of the
+ * end, and what lies between two of them is searched.
+ */
+enum { NSX_THREAD_BLOCK = 256 };
+static inline uint32_t nsx_thread_of(const struct nsx_trace *t,
+				     const uint32_t *of_block, bool is_call,
+				     size_t row)
+{
+	uint32_t lo = of_block[row / NSX_THREAD_BLOCK];
+	uint32_t hi = of_block[row / NSX_THREAD_BLOCK + 1];
+
+	while (lo < hi) {
+		uint32_t mid = hi - (hi - lo) / 2;
+
+		if ((is_call ? t->thread[mid].calls_at :
+			       t->thread[mid].nvtx_at) <= row)
+			lo = mid;
+		else
+			hi = mid - 1;
+	}
+	return lo;
+}
+static inline uint32_t nsx_call_thread(const struct nsx_trace *t, size_t call)
+{
+	return nsx_thread_of(t, t->calls_thread, true, call);
+}
+static inline uint32_t nsx_nvtx_thread(const struct nsx_trace *t, size_t range)
+{
+	return nsx_thread_of(t, t->nvtx_thread, false, range);
 }
 static inline bool nsx_op_counts(const struct nsx_trace *t, size_t op)
 {

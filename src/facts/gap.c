@@ -63,7 +63,7 @@ uint32_t nsx_gap_barrier(const struct nsx_facts *f, const struct nsx_trace *t,
 
 	if (call == NSX_NONE || t->calls.start_ns[call] < gap->start_ns)
 		return NSX_NONE;
-	s = &f->thread_barriers[t->calls.thread[call]];
+	s = &f->thread_barriers[nsx_call_thread(t, call)];
 	waits = f->barrier_by_end + s->at;
 	i = count_ended(f, waits, s->nwaits,
 			NSX_MIN(t->calls.start_ns[call] + 1, gap->end_ns));

@@ -169,7 +169,7 @@ static void charge_device(struct sweep *s, int64_t start_ns, int64_t end_ns,
 						      NSX_CAUSE_DEPENDENCY;
 
 	emit(s, start_ns, end_ns, cause, call,
-	     producer == NSX_NONE ? 0 : s->t->ops.name[producer]);
+	     producer == NSX_NONE ? 0 : nsx_op_name(s->t, producer));
 }
 
 static void charge_gap(struct sweep *s, int64_t start_ns, int64_t end_ns)
@@ -188,7 +188,7 @@ static void charge_gap(struct sweep *s, int64_t start_ns, int64_t end_ns)
 	}
 	called = NSX_MAX(start_ns, NSX_MIN(c->start_ns[call], end_ns));
 	returned = NSX_MIN(c->end_ns[call], end_ns);
-	charge_host(s, c->thread[call], start_ns, called);
+	charge_host(s, nsx_call_thread(s->t, call), start_ns, called);
 	emit(s, called, returned, NSX_CAUSE_LAUNCH_CALL, call, c->name[call]);
 	emit(s, returned, end_ns, NSX_CAUSE_LAUNCH_TO_START, call,
 	     c->name[call]);

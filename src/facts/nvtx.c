@@ -49,7 +49,7 @@ static void sweep_stacks(const struct nsx_trace *t, const uint32_t *order,
 		struct latest *l = &latest[x->name[i]];
 
 		if (!k || x->domain[i] != x->domain[before] ||
-		    x->thread[i] != x->thread[before]) {
+		    nsx_nvtx_thread(t, i) != nsx_nvtx_thread(t, before)) {
 			stack++;
 			top = NSX_NONE;
 		}
@@ -128,10 +128,6 @@ static int sweep_device(void *ctx, size_t i, struct nsx_err *err)
 
 		job->f->op_range[k] = call == NSX_NONE ? NSX_NONE :
 							 job->call_range[call];
-		job->f->op_reason[k] =
-			o->kind[k] == NSX_OP_GRAPH ? NSX_UNMAPPED_OPAQUE :
-			call == NSX_NONE ? NSX_UNMAPPED_NO_CALL :
-					   NSX_UNMAPPED_NO_RANGE;
 	}
 	return nsx_stopped(err);
 }
@@ -145,14 +141,13 @@ int nsx_facts_nvtx(struct nsx_facts *f, const struct nsx_trace *t,
 	int rc;
 
 	n->op_range = nsx_arena_try_array(f->arena, nops, 4, "op ranges", err);
-	n->op_reason = nsx_arena_try_array(f->arena, nops, 1, "op ranges", err);
 	n->parent = nsx_arena_try_array(f->arena, nranges, 4, "ranges", err);
 	n->around = nsx_arena_try_array(f->arena, nranges, 4, "ranges", err);
 	n->nested = nsx_arena_try_array(f->arena, nranges, 1, "ranges", err);
 	job.call_range = nsx_arena_try_array(f->arena, t->calls.n, 4,
 					     "ranges of calls", err);
-	if (!n->op_range || !n->op_reason || !n->parent || !n->around ||
-	    !n->nested || !job.call_range)
+	if (!n->op_range || !n->parent || !n->around || !n->nested ||
+	    !job.call_range)
 		return err->rc;
 	memset(n->parent, 0xff, nranges * 4);
 	memset(n->around, 0xff, nranges * 4);

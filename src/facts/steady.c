@@ -86,7 +86,7 @@ static int list_loads(const struct nsx_trace *t, uint32_t process,
 		return err->rc;
 	for (size_t i = 0; i < t->calls.n; i++)
 		if (t->calls.cls[i] == NSX_CALL_MODULE &&
-		    t->thread[t->calls.thread[i]].process == process)
+		    t->thread[nsx_call_thread(t, i)].process == process)
 			ret->v[ret->n++] = (struct nsx_span){
 				t->calls.start_ns[i], t->calls.end_ns[i]};
 	for (size_t i = 0; i < t->overheads.n; i++) {

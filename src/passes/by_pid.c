@@ -131,7 +131,7 @@ static size_t group_kernels(const struct nsx_pids *pids, uint32_t p,
 		if (d != device)
 			close_groups(g);
 		device = d;
-		if (!(x = group_of(g, d, t->ops.name[i], err)))
+		if (!(x = group_of(g, d, nsx_op_name(t, i), err)))
 			return SIZE_MAX;
 		x->n += nsx_op_counts(t, i);
 		x->total_ns += t->ops.end_ns[i] - t->ops.start_ns[i];

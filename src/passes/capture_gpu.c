@@ -16,7 +16,7 @@ static int count_activity(const struct nsx_quality *q, struct activity **ret)
 	if (!v)
 		return q->err->rc;
 	for (size_t i = 0; i < t->calls.n; i++) {
-		struct activity *x = &v[t->thread[t->calls.thread[i]].process];
+		struct activity *x = &v[t->thread[nsx_call_thread(t, i)].process];
 
 		if (t->calls.cls[i] != NSX_CALL_LAUNCH ||
 		    t->calls.flags[i] &

@@ -88,7 +88,7 @@ static uint64_t key_of(const struct nsx_trace *t, uint32_t op, uint64_t *ret_id)
 		break;
 	}
 	shape = nsx_op_shape(t, op);
-	*ret_id = shape->op == NSX_COMM_NONE ? t->ops.name[op] :
+	*ret_id = shape->op == NSX_COMM_NONE ? nsx_op_name(t, op) :
 		  shape->op == NSX_COMM_OTHER ? shape->base_name : shape->op;
 	return shape->op == NSX_COMM_NONE ? T_KERNEL :
 	       shape->op == NSX_COMM_OTHER ? T_COMM_OTHER : T_COMM;
@@ -312,7 +312,7 @@ static int find_top(struct path *p, struct path_kernel *top,
 		if (t->ops.cls[i] == NSX_C_COMPUTE &&
 		    own_part(t, i, &p->w, &end_ns, &own) &&
 		    t->ops.kind[i] == NSX_OP_KERNEL &&
-		    t->ops.name[i] == top->name)
+		    nsx_op_name(t, i) == top->name)
 			nsx_spans_push(&top->spans, own.start_ns, own.end_ns);
 	}
 	return 0;

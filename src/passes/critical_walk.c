@@ -364,7 +364,7 @@ static uint32_t awaited_op(struct walk *w, uint32_t call)
 static bool step_from_call(struct walk *w, struct place *p)
 {
 	const struct nsx_trace *t = w->t;
-	const struct nsx_thread *th = &t->thread[t->calls.thread[p->i]];
+	const struct nsx_thread *th = &t->thread[nsx_call_thread(t, p->i)];
 	uint32_t c = p->i, op;
 	int64_t returned;
 

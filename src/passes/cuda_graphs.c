@@ -131,7 +131,7 @@ static void fold_nodes(struct graphs *g)
 		}
 		if (x->call != NSX_NONE)
 			g->entries[g->nentries++] = (struct entry){
-				t->thread[t->calls.thread[x->call]].process,
+				t->thread[nsx_call_thread(t, x->call)].process,
 				x->device, x->graph, NSX_NONE, x->call, true,
 				x->end_ns - x->start_ns};
 	}
@@ -237,7 +237,7 @@ static int fill_opaque(struct graphs *g, struct nsx_table *table,
 		nsx_add_to(&g->host_ns,
 			   nsx_in_window(t, t->calls.start_ns[i],
 					 t->calls.end_ns[i]));
-		missing[t->thread[t->calls.thread[i]].process] += !g->seen[i];
+		missing[t->thread[nsx_call_thread(t, i)].process] += !g->seen[i];
 	}
 	for (uint32_t p = 0; !rc && whole && p < t->nprocesses; p++) {
 		struct nsx_cell *row = missing[p] ? nsx_row(table, err) : NULL;

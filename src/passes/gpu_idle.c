@@ -137,7 +137,7 @@ static const char *name_of_op(const struct nsx_trace *t, uint32_t op)
 		[NSX_OP_GRAPH] = "graph replay"};
 
 	return t->ops.kind[op] == NSX_OP_KERNEL ?
-		       nsx_text(t, t->ops.name[op]) : names[t->ops.kind[op]];
+		       nsx_text(t, nsx_op_name(t, op)) : names[t->ops.kind[op]];
 }
 
 /* The (cause, detail) with the most of a gap. */

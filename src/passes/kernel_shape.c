@@ -137,7 +137,7 @@ static int add_kernel(struct shapes *s, uint32_t device, size_t op,
 {
 	const struct nsx_trace *t = s->run->trace;
 	uint32_t shape = s->same[t->ops.detail[op]], i;
-	nsx_str name = t->ops.name[op];
+	nsx_str name = nsx_op_name(t, op);
 	size_t known = s->keys.n;
 
 	if (nsx_group(&s->keys, (uint64_t)device << 32 | name, shape, &i,

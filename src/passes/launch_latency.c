@@ -113,7 +113,7 @@ static bool is_longer(const struct nsx_trace *t, uint32_t a, uint32_t b)
 		return da > db;
 	if (t->ops.start_ns[a] != t->ops.start_ns[b])
 		return t->ops.start_ns[a] < t->ops.start_ns[b];
-	c = nsx_str_cmp(t->strings, t->ops.name[a], t->ops.name[b]);
+	c = nsx_str_cmp(t->strings, nsx_op_name(t, a), nsx_op_name(t, b));
 	return c ? c < 0 : t->ops.call[a] < t->ops.call[b];
 }
 
@@ -121,12 +121,12 @@ static int add_row(const struct nsx_trace *t, uint32_t op, uint32_t device,
 		   struct nsx_table *table, struct nsx_err *err)
 {
 	uint32_t call = t->ops.call[op];
-	const struct nsx_thread *th = &t->thread[t->calls.thread[call]];
+	const struct nsx_thread *th = &t->thread[nsx_call_thread(t, call)];
 	struct nsx_cell *row = nsx_row(table, err);
 
 	if (!row)
 		return err->rc;
-	row[KERNEL] = nsx_string(nsx_text(t, t->ops.name[op]));
+	row[KERNEL] = nsx_string(nsx_text(t, nsx_op_name(t, op)));
 	row[DEVICE] = nsx_int(t->device[device].device_id);
 	row[PID] = nsx_int(t->process[th->process].pid);
 	row[TID] = nsx_int(th->tid);

@@ -101,11 +101,11 @@ static int fill_tiny(const struct nsx_trace *t, struct nsx_groups *groups,
 	for (size_t i = 0; i < t->ops.n; i++) {
 		if (!is_counted_kernel(t, i))
 			continue;
-		if (nsx_group(groups, t->ops.name[i], 0, &g, err) ||
+		if (nsx_group(groups, nsx_op_name(t, i), 0, &g, err) ||
 		    nsx_grow(v, &cap, groups->n, sizeof(**v), "kernel names",
 			     err))
 			return err->rc;
-		(*v)[g].name = t->ops.name[i];
+		(*v)[g].name = nsx_op_name(t, i);
 		(*v)[g].n++;
 		(*v)[g].ns += t->ops.end_ns[i] - t->ops.start_ns[i];
 	}
@@ -178,7 +178,7 @@ static int sweep_device(const struct nsx_run *run, uint32_t device,
 
 		if (call == NSX_NONE || !nsx_op_counts(t, i))
 			continue;
-		x = launcher_of(l, t->calls.thread[call], device, err);
+		x = launcher_of(l, nsx_call_thread(t, call), device, err);
 		if (!x)
 			return err->rc;
 		x->calls += t->calls.op[call] == i;
@@ -190,7 +190,7 @@ static int sweep_device(const struct nsx_run *run, uint32_t device,
 
 		if (!ns)
 			continue;
-		x = launcher_of(l, t->calls.thread[t->ops.call[gap.op]],
+		x = launcher_of(l, nsx_call_thread(t, t->ops.call[gap.op]),
 				device, err);
 		if (!x)
 			return err->rc;

@@ -52,12 +52,12 @@ static struct launcher *launcher_of(struct work *w, size_t call,
 {
 	uint32_t g;
 
-	if (nsx_group(&w->groups, w->t->calls.thread[call],
+	if (nsx_group(&w->groups, nsx_call_thread(w->t, call),
 		      w->t->calls.name[call], &g, err) ||
 	    nsx_grow(&w->v, &w->cap, w->groups.n, sizeof(*w->v), "launchers",
 		     err))
 		return NULL;
-	w->v[g].thread = w->t->calls.thread[call];
+	w->v[g].thread = nsx_call_thread(w->t, call);
 	w->v[g].name = w->t->calls.name[call];
 	return &w->v[g];
 }
@@ -99,15 +99,14 @@ static int64_t in_window(const struct nsx_trace *t, struct nsx_span s)
 static int sum_launches(struct work *w, struct nsx_err *err)
 {
 	const struct nsx_calls *c = &w->t->calls;
+	const struct nsx_spans *h = NULL;
 	struct nsx_spans *held;
 	int64_t *prefix = NULL;
-	uint32_t thread = NSX_NONE;
 
 	if (held_spans(w, &held, err))
 		return err->rc;
 	for (size_t i = 0; i < c->n; i++) {
 		struct nsx_span s = {c->start_ns[i], c->end_ns[i]};
-		const struct nsx_spans *h = &held[c->thread[i]];
 		struct launcher *x;
 
 		if (c->cls[i] != NSX_CALL_LAUNCH)
@@ -115,8 +114,8 @@ static int sum_launches(struct work *w, struct nsx_err *err)
 		x = launcher_of(w, i, err);
 		if (!x)
 			return err->rc;
-		if (c->thread[i] != thread) {
-			thread = c->thread[i];
+		if (h != &held[x->thread]) {
+			h = &held[x->thread];
 			if (nsx_spans_prefix(w->arena, h, &prefix, err))
 				return err->rc;
 		}

@@ -126,7 +126,7 @@ static int count_calls(struct churns *c, struct nsx_err *err)
 	if (!known)
 		return err->rc;
 	for (size_t i = 0; i < t->calls.n; i++) {
-		uint32_t p = t->thread[t->calls.thread[i]].process;
+		uint32_t p = t->thread[nsx_call_thread(t, i)].process;
 		nsx_str name = t->calls.name[i];
 		struct churn *x;
 

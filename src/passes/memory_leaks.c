@@ -98,7 +98,7 @@ static void find_calls(struct leaks *l)
 	const struct nsx_trace *t = l->run->trace;
 
 	for (uint32_t i = 0; i < t->calls.n; i++) {
-		uint32_t process = t->thread[t->calls.thread[i]].process;
+		uint32_t process = t->thread[nsx_call_thread(t, i)].process;
 		uint32_t corr = t->calls.corr[i];
 
 		if (!corr || process == NSX_NONE)
@@ -164,8 +164,8 @@ static int find_paths(struct leaks *l, struct nsx_err *err)
 	for (size_t i = 0; i < l->n && l->v[i].call != NSX_NONE; i++) {
 		uint32_t call = l->v[i].call;
 
-		if (t->calls.thread[call] != thread) {
-			thread = t->calls.thread[call];
+		if (nsx_call_thread(t, call) != thread) {
+			thread = nsx_call_thread(t, call);
 			nsx_nvtx_walk_begin(&walk, t, thread, true, false,
 					    below);
 		}

@@ -25,15 +25,15 @@ static int find_group(struct nccl_comm *c, uint32_t *slots, size_t op,
 		c->groups[c->ngroups] = (struct nccl_group){
 			.name = other ? nsx_text(t, shape->base_name) :
 					nsx_comm_op_name(shape->op),
-			.raw = t->ops.name[op], .op = shape->op,
+			.raw = nsx_op_name(t, op), .op = shape->op,
 			.device = NSX_NONE};
 		*slot = (uint32_t)++c->ngroups;
 	}
 	*ret = *slot - 1;
 	g = &c->groups[*ret];
-	if (t->ops.name[op] != g->raw &&
-	    nsx_str_cmp(t->strings, t->ops.name[op], g->raw) < 0)
-		g->raw = t->ops.name[op];
+	if (nsx_op_name(t, op) != g->raw &&
+	    nsx_str_cmp(t->strings, nsx_op_name(t, op), g->raw) < 0)
+		g->raw = nsx_op_name(t, op);
 	return 0;
 }
 

@@ -115,7 +115,7 @@ int nccl_fill_host(const struct nsx_run *run, struct nsx_section *out,
 		int64_t ns = nsx_in_window(t, t->nvtx.start_ns[i],
 					   t->nvtx.end_ns[i]);
 		bool counts = nsx_starts_inside(t, t->nvtx.start_ns[i]);
-		uint32_t p = t->thread[t->nvtx.thread[i]].process;
+		uint32_t p = t->thread[nsx_nvtx_thread(t, i)].process;
 
 		if (!op || (!ns && !counts))
 			continue;

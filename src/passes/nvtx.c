@@ -246,7 +246,7 @@ static int fill_instances(const struct nsx_trace *t, struct nsx_table *table,
 		n = NSX_MIN(n + 1, MAX_INSTANCES);
 	}
 	for (unsigned k = 0; k < n; k++) {
-		const struct nsx_thread *th = &t->thread[t->nvtx.thread[top[k]]];
+		const struct nsx_thread *th = &t->thread[nsx_nvtx_thread(t, top[k])];
 		struct nsx_cell *row = nsx_row(table, err);
 
 		if (!row)

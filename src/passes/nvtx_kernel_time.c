@@ -55,7 +55,7 @@ static void add_kernel(const struct nsx_run *run, size_t op,
 		s->no_call_ns = nsx_add_sat(s->no_call_ns, ns);
 	} else {
 		s->no_range_ns = nsx_add_sat(s->no_range_ns, ns);
-		if (!has_stack(t, t->calls.thread[call]))
+		if (!has_stack(t, nsx_call_thread(t, call)))
 			s->no_stack_ns = nsx_add_sat(s->no_stack_ns, ns);
 	}
 }

@@ -47,7 +47,7 @@ static bool is_start_end(const struct nsx_nvtx *x, size_t range)
 
 static uint32_t process_of(const struct nsx_trace *t, uint32_t range)
 {
-	return t->thread[t->nvtx.thread[range]].process;
+	return t->thread[nsx_nvtx_thread(t, range)].process;
 }
 
 static int cmp_cuts(const void *a, const void *b)

@@ -64,7 +64,7 @@ static void add_totals(const struct nsx_trace *t, struct nsx_pids *ret)
 		ret->at[p + 1]++;
 	}
 	for (size_t i = 0; i < t->calls.n; i++) {
-		uint32_t p = t->thread[t->calls.thread[i]].process;
+		uint32_t p = t->thread[nsx_call_thread(t, i)].process;
 		struct nsx_pid_totals *x = &ret->total[p];
 
 		ret->call_at[p + 1]++;

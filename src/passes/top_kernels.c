@@ -76,7 +76,7 @@ static int group_device(const struct nsx_trace *t, uint32_t device,
 	size_t first = g->n;
 
 	for (size_t i = d->ops_at; i < d->ops_at + d->nops; i++) {
-		nsx_str name = t->ops.name[i];
+		nsx_str name = nsx_op_name(t, i);
 		uint32_t *slot = &g->by_name[name];
 		struct group *x;
 
