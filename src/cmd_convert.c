@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sysinfo.h>
 #include <unistd.h>
 #include "capture/capture.h"
 #include "cmd_common.h"
@@ -103,7 +104,7 @@ static int check(struct args *a, int n, char **argv, struct nsx_err *err)
 	    strcmp(step, "all"))
 		return nsx_fail(err, NSX_E_USAGE, "--step must be sqlite, "
 				"chrome or all, not '%s'", step);
-	if (!strcmp(step, "sqlite") != 0 && !is_report(a->input))
+	if (!strcmp(step, "sqlite") && !is_report(a->input))
 		return nsx_fail(err, NSX_E_USAGE, "--step sqlite exports a "
 				".nsys-rep; '%s' is none", a->input);
 	if (!strcmp(step, "chrome") && is_report(a->input))
@@ -250,6 +251,7 @@ static int run(const struct nsx_cmd *cmd, int argc, char **argv)
 	o.nvtx_prefix = a.nvtx_prefix;
 	o.window = a.window;
 	o.no_metadata = a.no_metadata;
+	o.threads = (unsigned)get_nprocs();
 	if (!rc)
 		rc = take_steps(&a, &o, arena, &err);
 	nsx_arena_free(arena);

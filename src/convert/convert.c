@@ -14,30 +14,91 @@ static const struct nsx_activity_def *const defs[NSX_NACTIVITIES] = {
 /* Doubles, which readers take times for, hold less in nanoseconds. */
 #define EXACT_NS INT64_C(1000000000000000)
 
-/* The rows of a table, in order of time through SQLite's sort, which keeps to
- * little memory and takes files for the rest.
+static void sorted_sql(const struct nsx_schema *s,
+		       const struct nsx_activity_def *d, struct nsx_buf *b)
+{
+	const struct nsx_table_info *t = s->table[d->view];
+
+	nsx_buf_printf(b, "SELECT %s AS rid",
+		       strcmp(t->what, "table without rowid") ? "rowid" : "0");
+	for (unsigned i = 0; i < d->nfields; i++) {
+		nsx_buf_adds(b, ", ");
+		if (s->column[d->fields[i]])
+			nsx_sql_name(b, s->column[d->fields[i]]);
+		else
+			nsx_buf_adds(b, "NULL");
+		nsx_buf_printf(b, " AS %s", nsx_field_defs[d->fields[i]].name);
+	}
+	nsx_buf_adds(b, " FROM main.");
+	nsx_sql_name(b, t->name);
+	nsx_buf_printf(b, " ORDER BY start_ns%s, rid",
+		       d->ends > 0 ? ", end_ns" :
+		       d->ends < 0 ? ", coalesce(end_ns, 9223372036854775807) "
+				     "DESC" : "");
+}
+
+/* The rows of a table in order of time, through SQLite's sort: it keeps to the
+ * size of its cache and puts the rest into a file.
  */
 static int scan_sorted(struct nsx_conv *c, const struct nsx_activity_def *d,
 		       struct nsx_err *err)
 {
-	NSX_AT_EXIT(nsx_stmt_done) struct nsx_stmt *st = NULL;
+	struct nsx_stmt *st = NULL;
 	struct nsx_val v[NSX_MAX_COLUMNS];
 	struct nsx_buf b = {0};
-	int rc;
+	struct nsx_db *db;
+	int rc = nsx_db_clone(c->schema->db, &db, err);
 
-	nsx_buf_adds(&b, "SELECT rid");
-	for (unsigned i = 0; i < d->nfields; i++)
-		nsx_buf_printf(&b, ", %s", nsx_field_defs[d->fields[i]].name);
-	nsx_buf_printf(&b, " FROM temp.%s ORDER BY %s",
-		       nsx_view_defs[d->view].name, d->order);
-	rc = nsx_db_prepare(c->schema->db, b.p, &st, err);
+	if (rc)
+		return rc;
+	sorted_sql(c->schema, d, &b);
+	rc = nsx_db_exec(db, "PRAGMA temp_store=FILE;PRAGMA cache_size=-16384",
+			 err);
+	if (!rc)
+		rc = nsx_db_prepare(db, b.p, &st, err);
 	nsx_buf_done(&b);
 	while (!rc && (rc = nsx_step(st, err)) == 1) {
 		for (unsigned i = 0; i <= d->nfields; i++)
 			nsx_read_val(st, (int)i, &v[i]);
 		rc = d->row(c, nsx_i64_or(&v[0], 0), v + 1, err);
 	}
+	nsx_stmt_done(&st);
+	nsx_db_close(db);
 	return rc;
+}
+
+/* The rows in file order, but for those that come a little late. */
+static int scan_nearly_sorted(struct nsx_conv *c,
+			      const struct nsx_activity_def *d,
+			      struct nsx_err *err)
+{
+	struct nsx_order o = {.fn = d->row, .ctx = c, .ncolumns = d->nfields,
+			      .ends = d->ends};
+	int rc = nsx_order_open(&o, err);
+
+	if (!rc)
+		rc = nsx_view_scan(c->schema, d->view, d->fields, d->nfields,
+				   1, nsx_order_row, &o, 0, err);
+	/* Of a damaged table, too, what was read is converted. */
+	if (!rc || rc == NSX_E_DATA || rc == NSX_E_DB) {
+		struct nsx_err failed;
+		int flushed = nsx_order_flush(&o, &failed);
+
+		if (flushed)
+			*err = failed, rc = flushed;
+	}
+	nsx_order_done(&o);
+	return rc;
+}
+
+static int read_row(void *ctx, int64_t rid, const struct nsx_val *v,
+		    struct nsx_err *err)
+{
+	struct nsx_conv *c = ctx;
+
+	if (!c->writing)
+		nsx_lateness_note(&c->lateness, &v[0]);
+	return defs[c->activity]->row(c, rid, v, err);
 }
 
 static int scan(struct nsx_conv *c, enum nsx_activity a, struct nsx_err *err)
@@ -52,11 +113,16 @@ static int scan(struct nsx_conv *c, enum nsx_activity a, struct nsx_err *err)
 		return nsx_convert_nvtx_gpu(c, err);
 	if (!nsx_has_view(c->schema, d->view))
 		return 0;
-	if (c->writing && c->counts->sorted >> a & 1)
+	c->lateness = (struct nsx_lateness){.n = 0};
+	if (c->writing && c->far >> a & 1)
 		rc = scan_sorted(c, d, err);
+	else if (c->writing && c->late >> a & 1)
+		rc = scan_nearly_sorted(c, d, err);
 	else
 		rc = nsx_view_scan(c->schema, d->view, d->fields, d->nfields,
-				   1, d->row, c, 0, err);
+				   1, read_row, c, 0, err);
+	if (c->late >> a & 1 && c->lateness.is_far)
+		c->far |= 1U << a;
 	if (!rc && c->writing && d->finish)
 		rc = d->finish(c, err);
 	return rc;
@@ -222,5 +288,6 @@ int nsx_convert(const struct nsx_schema *schema,
 	nsx_names_done(&c.names);
 	nsx_flows_done(&c.flows);
 	nsx_tracks_done(&c.tracks);
+	nsx_trace_free(c.trace);
 	return out->error ? 0 : rc;
 }

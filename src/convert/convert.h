@@ -13,6 +13,7 @@
 #ifndef NSX_CONVERT_H
 #define NSX_CONVERT_H
 
+#include "convert/order.h"
 #include "convert/out.h"
 #include "nsx/trace.h"
 #include "trace_load.h"
@@ -39,7 +40,6 @@ struct nsx_convert_counts {
 	int64_t left_out;   /* rows without a valid span                    */
 	int64_t unsupported; /* NVTX rows that are no range or mark          */
 	int64_t shift_ns;   /* added to every time                          */
-	unsigned sorted;    /* tables whose rows had to be sorted, as bits   */
 };
 
 /* Converts to out, all but nsx_out_commit. Warnings, a line each, go to
@@ -169,6 +169,9 @@ struct nsx_conv {
 	int64_t first_ns, last_ns; /* of what is converted; first > last:
 				      nothing                                */
 	enum nsx_activity activity; /* being read                            */
+	unsigned late, far; /* activities, as bits: some track's rows are not
+			       in order of time; nor nearly                  */
+	struct nsx_lateness lateness; /* of the activity                     */
 	uint64_t next_async;
 	bool has_events;
 	bool has_args, async; /* of the event being written */
@@ -176,6 +179,7 @@ struct nsx_conv {
 	struct nsx_names names;
 	struct nsx_flows flows;
 	struct nsx_tracks tracks;
+	struct nsx_trace *trace; /* for projections only, else NULL */
 };
 
 enum nsx_slice_kind { NSX_SLICE, NSX_ASYNC, NSX_MARK };
@@ -215,8 +219,9 @@ struct nsx_activity_def {
 	enum nsx_view view;
 	const enum nsx_field *fields;
 	unsigned nfields;
-	const char *order; /* of its track's slices, as SQL                  */
-	nsx_row_fn row;	   /* ctx: struct nsx_conv                           */
+	int ends; /* order of slices that start together: > 0 by end, < 0 the
+		     longest first, 0 no matter                              */
+	nsx_row_fn row; /* ctx: struct nsx_conv; columns: start, end, ...    */
 	int (*finish)(struct nsx_conv *c, struct nsx_err *err); /* or NULL   */
 };
 extern const struct nsx_activity_def nsx_def_nvtx, nsx_def_api, nsx_def_osrt,

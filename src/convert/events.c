@@ -79,7 +79,7 @@ static int note(struct nsx_conv *c, const struct nsx_slice *s,
 		if (s->start_ns < t->last_start_ns ||
 		    (tie && (t->nests ? s->end_ns > t->last_end_ns :
 					s->end_ns < t->last_end_ns)))
-			c->counts->sorted |= 1U << c->activity;
+			c->late |= 1U << c->activity;
 		t->last_start_ns = s->start_ns;
 		t->last_end_ns = s->end_ns;
 	}

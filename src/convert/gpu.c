@@ -7,7 +7,6 @@ enum { START, END, DEVICE, CONTEXT, STREAM, CORR, GLOBAL_PID, PID, OWN };
 	NSX_F_##v##_start_ns, NSX_F_##v##_end_ns, NSX_F_##v##_device_id,       \
 		NSX_F_##v##_context_id, NSX_F_##v##_stream_id,                 \
 		NSX_F_##v##_corr, NSX_F_##v##_global_pid, NSX_F_##v##_pid
-#define ORDER "start_ns, end_ns, rid"
 
 /* What all four have; 1: goes on, 0: the row is not converted. */
 static int begin(struct nsx_conv *c, const struct nsx_val *v,
@@ -67,7 +66,8 @@ static int read_kernel(void *ctx, int64_t rid, const struct nsx_val *v,
 	rc = begin(c, v, &s, err);
 	if (rc <= 0)
 		return rc;
-	if (is_short && v[NAME].type != NSX_V_NULL)
+	if (is_short && v[NAME].type != NSX_V_NULL &&
+	    (v[NAME].type != NSX_V_I64 || v[NAME].u.i != s.name.u.i))
 		nsx_arg_name(c, "kernel", &v[NAME]);
 	nsx_arg_dims(c, "grid", &v[GRID]);
 	nsx_arg_dims(c, "block", &v[BLOCK]);
@@ -78,7 +78,7 @@ static int read_kernel(void *ctx, int64_t rid, const struct nsx_val *v,
 }
 
 const struct nsx_activity_def nsx_def_kernel = {
-	NSX_VIEW_kernel, kernel_fields, ARRAY_LEN(kernel_fields), ORDER,
+	NSX_VIEW_kernel, kernel_fields, ARRAY_LEN(kernel_fields), 1,
 	read_kernel, NULL};
 
 enum { COPY_KIND = OWN, BYTES };
@@ -106,7 +106,7 @@ static int read_memcpy(void *ctx, int64_t rid, const struct nsx_val *v,
 }
 
 const struct nsx_activity_def nsx_def_memcpy = {
-	NSX_VIEW_memcpy, memcpy_fields, ARRAY_LEN(memcpy_fields), ORDER,
+	NSX_VIEW_memcpy, memcpy_fields, ARRAY_LEN(memcpy_fields), 1,
 	read_memcpy, NULL};
 
 enum { SET_BYTES = OWN };
@@ -129,7 +129,7 @@ static int read_memset(void *ctx, int64_t rid, const struct nsx_val *v,
 }
 
 const struct nsx_activity_def nsx_def_memset = {
-	NSX_VIEW_memset, memset_fields, ARRAY_LEN(memset_fields), ORDER,
+	NSX_VIEW_memset, memset_fields, ARRAY_LEN(memset_fields), 1,
 	read_memset, NULL};
 
 enum { GRAPH_ID = OWN, EXEC_ID };
@@ -158,5 +158,5 @@ static int read_graph(void *ctx, int64_t rid, const struct nsx_val *v,
 }
 
 const struct nsx_activity_def nsx_def_graph = {
-	NSX_VIEW_graph, graph_fields, ARRAY_LEN(graph_fields), ORDER,
+	NSX_VIEW_graph, graph_fields, ARRAY_LEN(graph_fields), 1,
 	read_graph, NULL};

@@ -2,8 +2,6 @@
 #include <stdio.h>
 #include "convert/convert.h"
 
-#define ORDER "start_ns, end_ns DESC, rid"
-
 static const struct nsx_val none = {.type = NSX_V_NULL};
 
 enum { C_START, C_END, C_CLASS, C_TID, C_PID, C_PLAIN_TID, C_CORR, C_NAME,
@@ -44,7 +42,7 @@ static int read_call(void *ctx, int64_t rid, const struct nsx_val *v,
 }
 
 const struct nsx_activity_def nsx_def_api = {
-	NSX_VIEW_runtime, call_fields, ARRAY_LEN(call_fields), ORDER, read_call,
+	NSX_VIEW_runtime, call_fields, ARRAY_LEN(call_fields), -1, read_call,
 	NULL};
 
 /* NVTX ----------------------------------------------------------------------*/
@@ -121,8 +119,7 @@ static int read_nvtx(void *ctx, int64_t rid, const struct nsx_val *v,
 }
 
 const struct nsx_activity_def nsx_def_nvtx = {
-	NSX_VIEW_nvtx, nvtx_fields, ARRAY_LEN(nvtx_fields),
-	"start_ns, coalesce(end_ns, 9223372036854775807) DESC, rid", read_nvtx,
+	NSX_VIEW_nvtx, nvtx_fields, ARRAY_LEN(nvtx_fields), -1, read_nvtx,
 	NULL};
 
 /* OS runtime ------------------------------------------------------------------*/
@@ -153,7 +150,7 @@ static int read_osrt(void *ctx, int64_t rid, const struct nsx_val *v,
 }
 
 const struct nsx_activity_def nsx_def_osrt = {
-	NSX_VIEW_osrt, osrt_fields, ARRAY_LEN(osrt_fields), ORDER, read_osrt,
+	NSX_VIEW_osrt, osrt_fields, ARRAY_LEN(osrt_fields), -1, read_osrt,
 	NULL};
 
 /* Scheduling: on a CPU from a row that says so to the thread's next row. ------*/
@@ -228,5 +225,5 @@ static int end_sched(struct nsx_conv *c, struct nsx_err *err)
 }
 
 const struct nsx_activity_def nsx_def_sched = {
-	NSX_VIEW_sched, sched_fields, ARRAY_LEN(sched_fields), "start_ns, rid",
+	NSX_VIEW_sched, sched_fields, ARRAY_LEN(sched_fields), 0,
 	read_sched, end_sched};

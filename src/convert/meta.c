@@ -274,7 +274,7 @@ static void name_track(struct meta *m, uint32_t at, size_t *order)
 	size_t n;
 
 	nsx_buf_clear(&m->b);
-	if (t->nests)
+	if (key.w[0] < NSX_A_KERNEL)
 		thread_label(m, &key);
 	else
 		stream_label(m, &key);

@@ -1,11 +1,130 @@
 /* nvtx_gpu.c - NVTX ranges projected on the GPU: from the first to the last
- * operation that was launched in them.
+ * operation that was launched in them, or in inner ranges of their domain.
+ *
+ * The only activity that needs the trace in memory.  A range has a projection
+ * on each device that it launched work on; those of a thread are one track,
+ * and where they overlap without nesting, further lanes.
  */
+#include <stdlib.h>
 #include "convert/convert.h"
+#include "nsx/facts.h"
+
+struct projection {
+	int64_t start_ns, end_ns;
+	uint32_t range;
+};
+
+struct hull { /* of a range on the device; start > end: none */
+	int64_t start_ns, end_ns;
+};
+
+static void widen(struct hull *h, int64_t start_ns, int64_t end_ns)
+{
+	h->start_ns = NSX_MIN(h->start_ns, start_ns);
+	h->end_ns = NSX_MAX(h->end_ns, end_ns);
+}
+
+/* By thread, then as slices must come: by start, the longest first; parents
+ * stand before what they enclose in the trace.
+ */
+static int cmp_projections(const void *a, const void *b, void *ctx)
+{
+	const struct projection *x = a, *y = b;
+	const uint32_t *thread = ((const struct nsx_nvtx *)ctx)->thread;
+
+	if (thread[x->range] != thread[y->range])
+		return thread[x->range] < thread[y->range] ? -1 : 1;
+	if (x->start_ns != y->start_ns)
+		return x->start_ns < y->start_ns ? -1 : 1;
+	if (x->end_ns != y->end_ns)
+		return x->end_ns > y->end_ns ? -1 : 1;
+	return x->range < y->range ? -1 : x->range > y->range;
+}
+
+static int put_projection(struct nsx_conv *c, const struct projection *p,
+			  int64_t device, struct nsx_err *err)
+{
+	const struct nsx_trace *t = c->trace;
+	const struct nsx_thread *th = &t->thread[t->nvtx.thread[p->range]];
+	const char *name = nsx_text(t, t->nvtx.name[p->range]);
+	struct nsx_slice s = {.start_ns = p->start_ns, .end_ns = p->end_ns};
+	int rc;
+
+	s.name = (struct nsx_val){.type = NSX_V_TEXT,
+				  .len = (uint32_t)strlen(name), .u.p = name};
+	if (!nsx_conv_in_window(c, s.start_ns, s.end_ns) ||
+	    (c->names.prefix && !nsx_names_matches(&c->names, &s.name)))
+		return 0;
+	if (nsx_tracks_stream(&c->tracks, NSX_A_NVTX_GPU,
+			      t->process[th->process].key, device, 0, th->tid,
+			      &s.track, err))
+		return err->rc;
+	rc = nsx_slice_begin(c, &s, err);
+	if (rc > 0)
+		nsx_slice_end(c, &s);
+	return NSX_MIN(rc, 0);
+}
+
+static void find_hulls(const struct nsx_trace *t, const struct nsx_facts *f,
+		       const struct nsx_device *d, struct hull *hull)
+{
+	for (size_t i = 0; i < t->nvtx.n; i++)
+		hull[i] = (struct hull){INT64_MAX, INT64_MIN};
+	for (size_t i = d->ops_at; i < (size_t)d->ops_at + d->nops; i++)
+		if (f->nvtx.op_range[i] != NSX_NONE)
+			widen(&hull[f->nvtx.op_range[i]], t->ops.start_ns[i],
+			      t->ops.end_ns[i]);
+	/* A parent stands before its children. */
+	for (size_t i = t->nvtx.n; i-- > 0;)
+		if (f->nvtx.parent[i] != NSX_NONE &&
+		    hull[i].start_ns <= hull[i].end_ns)
+			widen(&hull[f->nvtx.parent[i]], hull[i].start_ns,
+			      hull[i].end_ns);
+}
+
+static int project(struct nsx_conv *c, const struct nsx_facts *f,
+		   struct nsx_err *err)
+{
+	const struct nsx_trace *t = c->trace;
+	struct hull *hull = nsx_arena_try_array(f->arena, t->nvtx.n,
+						sizeof(*hull), "NVTX ranges",
+						err);
+	struct projection *p = nsx_arena_try_array(f->arena, t->nvtx.n,
+						   sizeof(*p), "NVTX ranges",
+						   err);
+
+	if (!hull || !p)
+		return err->rc;
+	for (uint32_t d = 0; d < t->ndevices; d++) {
+		size_t n = 0;
+
+		find_hulls(t, f, &t->device[d], hull);
+		for (uint32_t i = 0; i < t->nvtx.n; i++)
+			if (hull[i].start_ns <= hull[i].end_ns)
+				p[n++] = (struct projection){hull[i].start_ns,
+							     hull[i].end_ns, i};
+		qsort_r(p, n, sizeof(*p), cmp_projections, (void *)&t->nvtx);
+		for (size_t i = 0; i < n; i++)
+			if (put_projection(c, &p[i], t->device[d].device_id,
+					   err))
+				return err->rc;
+	}
+	return 0;
+}
 
 int nsx_convert_nvtx_gpu(struct nsx_conv *c, struct nsx_err *err)
 {
-	(void)c;
-	return nsx_fail(err, NSX_E_USAGE, "--activity nvtx-kernel cannot be "
-			"converted yet");
+	const struct nsx_load_opts load = {.threads = c->opts->threads};
+	struct nsx_facts f = {.arena = nsx_arena_new()};
+	int rc = 0;
+
+	/* The survey loads it, the writing uses it again. */
+	if (!c->trace)
+		rc = nsx_trace_load(c->schema, &load, &c->trace, err);
+	if (!rc)
+		rc = nsx_facts_nvtx(&f, c->trace, load.threads, err);
+	if (!rc)
+		rc = project(c, &f, err);
+	nsx_arena_free(f.arena);
+	return rc;
 }

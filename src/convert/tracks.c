@@ -125,7 +125,7 @@ static int add_track(struct nsx_tracks *t, const struct nsx_key *key,
 		     sizeof(*t->tracks), "tracks", err))
 		return err->rc;
 	track = &t->tracks[*ret];
-	track->nests = !on_gpu;
+	track->nests = !on_gpu || key->w[0] == NSX_A_NVTX_GPU;
 	track->last_start_ns = INT64_MIN;
 	track->cpu = -1;
 	if (nsx_tracks_process(t, key->w[1], &track->process, err))

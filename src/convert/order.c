@@ -1,0 +1,113 @@
+/* order.c - puts rows right that come a little late. */
+#include <stdlib.h>
+#include "convert/order.h"
+
+struct nsx_order_slot {
+	int64_t start, end, rid;
+	struct nsx_val v[NSX_ORDER_COLUMNS];
+	struct nsx_buf text; /* of v */
+};
+
+void nsx_lateness_note(struct nsx_lateness *l, const struct nsx_val *start)
+{
+	size_t at = l->n % NSX_ORDER_WINDOW;
+	int64_t greatest;
+
+	if (start->type != NSX_V_I64)
+		return;
+	greatest = l->n ? l->greatest[(l->n - 1) % NSX_ORDER_WINDOW] :
+			  INT64_MIN;
+	/* What was that great a window ago has been handed on. */
+	if (l->n >= NSX_ORDER_WINDOW && l->greatest[at] >= start->u.i)
+		l->is_far = true;
+	l->greatest[at] = NSX_MAX(greatest, start->u.i);
+	l->n++;
+}
+
+int nsx_order_open(struct nsx_order *o, struct nsx_err *err)
+{
+	o->slots = nsx_try_alloc(NSX_ORDER_WINDOW, sizeof(*o->slots),
+				 "rows to be put in order", err);
+	return o->slots ? 0 : err->rc;
+}
+
+void nsx_order_done(struct nsx_order *o)
+{
+	for (unsigned i = 0; o->slots && i < NSX_ORDER_WINDOW; i++)
+		nsx_buf_done(&o->slots[i].text);
+	free(o->slots);
+}
+
+/* The slot's own copy of a row, text included. */
+static void keep(struct nsx_order_slot *s, int64_t rid,
+		 const struct nsx_val *v, unsigned n)
+{
+	size_t at = 0;
+
+	nsx_buf_clear(&s->text);
+	for (unsigned i = 0; i < n; i++) {
+		s->v[i] = v[i];
+		if (v[i].type == NSX_V_TEXT || v[i].type == NSX_V_BLOB)
+			nsx_buf_add(&s->text, v[i].u.p, v[i].len);
+	}
+	for (unsigned i = 0; i < n && s->text.n; i++)
+		if (v[i].type == NSX_V_TEXT || v[i].type == NSX_V_BLOB) {
+			s->v[i].u.p = s->text.p + at;
+			at += v[i].len;
+		}
+	s->rid = rid;
+}
+
+/* Ties stay as they come. */
+static bool is_before(const struct nsx_order *o, const struct nsx_order_slot *a,
+		      const struct nsx_order_slot *b)
+{
+	if (a->start != b->start || !o->ends)
+		return a->start < b->start;
+	return o->ends < 0 ? a->end > b->end : a->end < b->end;
+}
+
+/* Hands the first one on; its slot is free then. */
+static int shift(struct nsx_order *o, uint8_t *ret_slot, struct nsx_err *err)
+{
+	struct nsx_order_slot *s = &o->slots[o->sorted[0]];
+
+	*ret_slot = o->sorted[0];
+	o->n--;
+	memmove(o->sorted, o->sorted + 1, o->n);
+	return o->fn(o->ctx, s->rid, s->v, err);
+}
+
+int nsx_order_row(void *order, int64_t rid, const struct nsx_val *v,
+		  struct nsx_err *err)
+{
+	struct nsx_order *o = order;
+	uint8_t slot = (uint8_t)o->n;
+	struct nsx_order_slot *s;
+	unsigned at;
+
+	if (v[0].type != NSX_V_I64)
+		return o->fn(o->ctx, rid, v, err);
+	if (o->n == NSX_ORDER_WINDOW && shift(o, &slot, err))
+		return err->rc;
+	s = &o->slots[slot];
+	keep(s, rid, v, o->ncolumns);
+	s->start = v[0].u.i;
+	s->end = v[1].type == NSX_V_I64 ? v[1].u.i : INT64_MAX;
+	for (at = o->n; at && is_before(o, s, &o->slots[o->sorted[at - 1]]);)
+		at--;
+	memmove(o->sorted + at + 1, o->sorted + at, o->n - at);
+	o->sorted[at] = slot;
+	o->n++;
+	return 0;
+}
+
+int nsx_order_flush(struct nsx_order *o, struct nsx_err *err)
+{
+	uint8_t slot;
+
+	while (o->n)
+		if (shift(o, &slot, err))
+			return err->rc;
+	return 0;
+}

@@ -1,0 +1,40 @@
+/* order.h - the rows of a table in order of start, as far as tracks need it. */
+#ifndef NSX_CONVERT_ORDER_H
+#define NSX_CONVERT_ORDER_H
+
+#include <string.h>
+#include "nsx/scan.h"
+
+/* Rows come at most this many places late, or the table is sorted as a whole:
+ * real tables are in order, nearly so, or made of long runs.
+ */
+enum { NSX_ORDER_WINDOW = 64, NSX_ORDER_COLUMNS = 20 };
+
+/* Watches the starts of a table's rows. Zeroed is fine. */
+struct nsx_lateness {
+	int64_t greatest[NSX_ORDER_WINDOW]; /* so far, by row, as a ring */
+	uint64_t n;
+	bool is_far; /* some row comes later than the window allows */
+};
+void nsx_lateness_note(struct nsx_lateness *l, const struct nsx_val *start);
+
+/* Hands rows on to fn by start, then end (ends < 0: the longest first, 0: as
+ * they come), when none of them is late by more than the window.  The first
+ * two columns are start and end. Rows without start go on at once.
+ */
+struct nsx_order {
+	nsx_row_fn fn;
+	void *ctx;
+	unsigned ncolumns;
+	int ends;
+	unsigned n;
+	uint8_t sorted[NSX_ORDER_WINDOW]; /* slots */
+	struct nsx_order_slot *slots;
+};
+int nsx_order_open(struct nsx_order *o, struct nsx_err *err) NSX_CHECKED;
+int nsx_order_row(void *order, int64_t rid, const struct nsx_val *v,
+		  struct nsx_err *err);
+int nsx_order_flush(struct nsx_order *o, struct nsx_err *err) NSX_CHECKED;
+void nsx_order_done(struct nsx_order *o);
+
+#endif
