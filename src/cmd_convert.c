@@ -244,6 +244,7 @@ static int run(const struct nsx_cmd *cmd, int argc, char **argv)
 	struct nsx_err err;
 	int n, rc = nsx_opt_parse(cmd, argc, argv, &a, &n, &err);
 
+	signal(SIGXFSZ, SIG_IGN); /* a limit of file size is an error, not death */
 	if (!rc)
 		rc = check(&a, n, argv, &err);
 	if (!rc)

@@ -20,8 +20,12 @@ struct metrics {
 	struct nsx_arena *arena;
 	struct nsx_keymap keys; /* {source, counter} */
 	struct nsx_keycache *cache;
-	const char **names; /* by key: "name": */
+	struct counter {
+		const char *name; /* "name": */
+		uint64_t event;	  /* it was last in */
+	} *counters; /* by key */
 	size_t cap;
+	uint64_t nevents;
 	int64_t at_ns, type; /* of the event that is open */
 	bool is_open;
 };
@@ -32,8 +36,8 @@ static int key_of(struct metrics *m, int64_t type, int64_t metric,
 	struct nsx_key key = {{(uint64_t)type, (uint64_t)metric}};
 
 	return nsx_keymap_add(&m->keys, m->cache, &key, ret, err) ||
-			       nsx_grow(&m->names, &m->cap, m->keys.n,
-					sizeof(*m->names), "counters", err) ?
+			       nsx_grow(&m->counters, &m->cap, m->keys.n,
+					sizeof(*m->counters), "counters", err) ?
 		       err->rc : 0;
 }
 
@@ -51,22 +55,25 @@ static int read_info(void *ctx, int64_t rid, const struct nsx_val *v,
 	if (key_of(m, v[0].u.i, v[1].u.i, &at, err))
 		return err->rc;
 	nsx_json_escape(&b, v[2].u.p, v[2].len);
-	m->names[at] = nsx_arena_printf(m->arena, "\"%s\":", b.p ? b.p : "");
+	m->counters[at].name = nsx_arena_printf(m->arena, "\"%s\":",
+						b.p ? b.p : "");
 	nsx_buf_done(&b);
 	return 0;
 }
 
-static const char *name_of(struct metrics *m, int64_t type, int64_t metric,
-			   struct nsx_err *err)
+static struct counter *find(struct metrics *m, int64_t type, int64_t metric,
+			    struct nsx_err *err)
 {
+	struct counter *c;
 	uint32_t at;
 
 	if (key_of(m, type, metric, &at, err))
 		return NULL;
-	if (!m->names[at])
-		m->names[at] = nsx_arena_printf(m->arena, "\"counter %lld\":",
-						(long long)metric);
-	return m->names[at];
+	c = &m->counters[at];
+	if (!c->name)
+		c->name = nsx_arena_printf(m->arena, "\"counter %lld\":",
+					   (long long)metric);
+	return c;
 }
 
 static void close_event(struct metrics *m)
@@ -97,6 +104,7 @@ static int open_event(struct metrics *m, struct nsx_err *err)
 			    (int)(m->type & 0xff));
 	nsx_out_add(c->out, head, (size_t)(p - head));
 	m->is_open = true;
+	m->nevents++;
 	return 0;
 }
 
@@ -112,7 +120,7 @@ static int read_sample(void *ctx, int64_t rid, const struct nsx_val *v,
 	struct metrics *m = ctx;
 	struct nsx_conv *c = m->c;
 	struct nsx_slice s;
-	const char *name;
+	struct counter *counter;
 	char value[32];
 
 	(void)rid;
@@ -121,10 +129,11 @@ static int read_sample(void *ctx, int64_t rid, const struct nsx_val *v,
 	if (v[TYPE].type != NSX_V_I64 || v[METRIC].type != NSX_V_I64 ||
 	    !is_number(&v[VALUE]))
 		return c->counts->left_out++, 0;
-	name = name_of(m, v[TYPE].u.i, v[METRIC].u.i, err);
-	if (!name)
+	counter = find(m, v[TYPE].u.i, v[METRIC].u.i, err);
+	if (!counter)
 		return err->rc;
-	if (m->is_open && m->at_ns == s.start_ns && m->type == v[TYPE].u.i) {
+	if (m->is_open && m->at_ns == s.start_ns && m->type == v[TYPE].u.i &&
+	    counter->event != m->nevents) {
 		nsx_out_add(c->out, ",", 1);
 	} else {
 		close_event(m);
@@ -133,7 +142,8 @@ static int read_sample(void *ctx, int64_t rid, const struct nsx_val *v,
 		if (nsx_stopped(err) || open_event(m, err))
 			return err->rc;
 	}
-	nsx_out_adds(c->out, name);
+	counter->event = m->nevents;
+	nsx_out_adds(c->out, counter->name);
 	if (v[VALUE].type == NSX_V_I64)
 		*nsx_json_int(value, v[VALUE].u.i) = 0;
 	else
@@ -208,7 +218,7 @@ int nsx_convert_metrics(struct nsx_conv *c, struct nsx_err *err)
 	rc = convert(&m, err);
 	nsx_keymap_done(&m.keys);
 	free(m.cache);
-	free(m.names);
+	free(m.counters);
 	nsx_arena_free(m.arena);
 	return rc;
 }

@@ -1,0 +1,207 @@
+#!/usr/bin/env python3
+"""Checks one conversion against the tables it was made from.
+
+usage: check.py TRACE.sqlite OUT.json [PERFETTO_OUTPUT]
+
+The JSON must parse, its slices must nest on their tracks (those of a stream
+not even that), and counts, sums of durations and arrows must be those of SQL
+over the raw tables. PERFETTO_OUTPUT is what tpquery.mjs printed for the
+queries of run.sh: it must have met no error and hold the same figures.
+Prints one line for each difference; exit status 1 if there is one.
+"""
+import json
+import sqlite3
+import sys
+from collections import defaultdict
+
+MAX = 1 << 61
+GPU = {"kernel": "CUPTI_ACTIVITY_KIND_KERNEL", "memcpy": "CUPTI_ACTIVITY_KIND_MEMCPY",
+       "memset": "CUPTI_ACTIVITY_KIND_MEMSET", "graph": "CUPTI_ACTIVITY_KIND_GRAPH_TRACE"}
+HOST = {"cuda-api": "CUPTI_ACTIVITY_KIND_RUNTIME", "osrt": "OSRT_API"}
+failed = False
+
+
+def fail(text):
+    global failed
+    failed = True
+    print(f"  {text}")
+
+
+def same(what, want, got):
+    if want != got:
+        fail(f"{what}: {want} in the tables, {got} in the output")
+
+
+def ns(text):
+    """Microseconds with exactly three decimals, as nanoseconds."""
+    whole, dot, part = text.partition(".")
+    if not dot or len(part) != 3 or not (whole + part).isdigit():
+        fail(f"not a time: {text}")
+        return 0
+    return int(whole) * 1000 + int(part)
+
+
+class Tables:
+    def __init__(self, path):
+        self.db = sqlite3.connect(f"file:{path}?immutable=1", uri=True)
+        self.db.text_factory = bytes
+        self.names = {r[0].decode() for r in self.db.execute(
+            "SELECT name FROM sqlite_master WHERE type = 'table'")}
+
+    def columns(self, table):
+        return {r[1].decode() for r in self.db.execute(f"PRAGMA table_info({table})")}
+
+    def rows(self, table, columns, where="1"):
+        """Rows with valid times; the first two columns are start and end."""
+        if table not in self.names:
+            return []
+        there = self.columns(table)
+        cells = ",".join(f'"{c}"' if c in there else "NULL" for c in columns)
+        out = []
+        for r in self.db.execute(f"SELECT {cells} FROM {table} WHERE {where} ORDER BY rowid"):
+            if type(r[0]) is int and abs(r[0]) <= MAX:
+                out.append(r)
+        return out
+
+    def spans(self, table, columns, where="1"):
+        return [r for r in self.rows(table, ["start", "end", *columns], where)
+                if type(r[1]) is int and r[1] >= r[0] and r[1] <= MAX]
+
+
+def expect(t):
+    """Figures of the tables: (count, ns) by category, arrows, and so on."""
+    e = {}
+    last = [0]
+    calls, arrows = set(), 0
+    process = lambda g: (g or 0) & ~0xffffff
+    where = "1"
+    if HOST["cuda-api"] in t.names and "eventClass" in t.columns(HOST["cuda-api"]):
+        where = "eventClass IS NOT 67"
+    for cat, table in HOST.items():
+        rows = t.spans(table, ["globalTid", "correlationId"], where if cat == "cuda-api" else "1")
+        e[cat] = [len(rows), sum(r[1] - r[0] for r in rows)]
+        last += [r[1] for r in rows]
+        if cat == "cuda-api":
+            calls = {(process(r[2]), r[3]) for r in rows if r[3]}
+    for cat, table in GPU.items():
+        rows = t.spans(table, ["globalPid", "correlationId"])
+        e[cat] = [len(rows), sum(r[1] - r[0] for r in rows)]
+        last += [r[1] for r in rows]
+        arrows += sum((r[2] or 0, r[3]) in calls for r in rows)
+    nvtx = t.rows("NVTX_EVENTS", ["start", "end", "eventType"])
+    sched = t.rows("SCHED_EVENTS", ["start", "isSchedIn", "globalTid"])
+    metrics = [r for r in t.rows("GPU_METRICS", ["timestamp", "value"],
+                                       "typeof(typeId) = 'integer' AND typeof(metricId) = 'integer'")
+               if isinstance(r[1], (int, float))]
+    ranges = [r for r in nvtx if r[2] in (59, 60, 70, 71) and
+              (r[1] is None or type(r[1]) is int and r[1] >= r[0])]
+    marks = [r for r in nvtx if r[2] in (34, 65)]
+    last += [r[0] if r[1] is None else r[1] for r in ranges] + [r[0] for r in marks + sched + metrics]
+    e["last"] = max(last)
+    end = lambda r: e["last"] if r[1] is None else r[1]
+    for cat, kinds in (("nvtx", (59, 70)), ("async", (60, 71))):
+        rows = [r for r in ranges if r[2] in kinds]
+        e[cat] = [len(rows), sum(end(r) - r[0] for r in rows)]
+    e["marks"] = len(marks)
+    e["samples"] = [len(metrics), sum(r[1] for r in metrics)]
+    e["arrows"] = arrows
+    threads = defaultdict(list)
+    for r in sched:
+        threads[r[2]].append(r)
+    e["sched"] = [0, 0]
+    for rows in threads.values():
+        rows.sort(key=lambda r: r[0])
+        for r, after in zip(rows, rows[1:] + [(e["last"],)]):
+            if r[1]:
+                e["sched"][0] += 1
+                e["sched"][1] += after[0] - r[0]
+    return e
+
+
+def overlaps(slices, may_nest):
+    """Whether slices (start, end) of a track, in order, cross."""
+    ends = []
+    for start, end in slices:
+        while ends and ends[-1] <= start:
+            ends.pop()
+        if ends and (not may_nest or ends[-1] < end):
+            return True
+        ends.append(end)
+    return False
+
+
+def measure(events):
+    got = defaultdict(lambda: [0, 0])
+    tracks, begun, starts = defaultdict(list), {}, {}
+    got["marks"] = got["arrows"] = got["arrows_back"] = 0
+    named = set()
+    for ev in events:
+        ph = ev["ph"]
+        if ph == "M":
+            named.add((ev["pid"], ev["tid"]) if ev["name"] == "thread_name" else ev["pid"])
+            continue
+        ts = ns(ev["ts"])
+        if ph == "X":
+            dur = ns(ev["dur"])
+            got[ev["cat"]][0] += 1
+            got[ev["cat"]][1] += dur
+            tracks[ev["pid"], ev["tid"], ev["cat"]].append((ts, ts + dur))
+        elif ph == "b":
+            begun[ev["id"]] = ts
+        elif ph == "e":
+            got["async"][0] += 1
+            got["async"][1] += ts - begun.pop(ev["id"])
+        elif ph == "i":
+            got["marks"] += 1
+        elif ph == "s":
+            if ev["id"] in starts:
+                fail(f"two arrows start with id {ev['id']}")
+            starts[ev["id"]] = ts
+        elif ph == "f":
+            got["arrows"] += 1
+            got["arrows_back"] += ts < starts[ev["id"]]
+        elif ph == "C":
+            got["samples"][0] += len(ev["args"])
+            got["samples"][1] += sum(float(v) if "." in v else int(v) for v in ev["args"].values())
+    for (pid, tid, cat), slices in tracks.items():
+        if overlaps(sorted(slices, key=lambda s: (s[0], -s[1] if cat not in GPU else s[1])),
+                    cat not in GPU):
+            fail(f"slices cross on track {pid}/{tid} ({cat})")
+        if (pid, tid) not in named or pid not in named:
+            fail(f"track {pid}/{tid} has no name")
+    if begun:
+        fail(f"{len(begun)} asynchronous ranges do not end")
+    return got
+
+
+def check_perfetto(path, got):
+    """Sections are led by '# QUERY', then a line of column names."""
+    sections = []
+    for line in open(path, encoding="utf-8", errors="replace"):
+        if line.startswith("# "):
+            sections.append([])
+        elif sections and line.strip():
+            sections[-1].append(line.strip().split("|"))
+    stats, slices, flows, counters = (s[1:] for s in sections[:4])
+    for s in stats:
+        fail(f"Perfetto: {s[0]} = {s[1]}")
+    x = [got[c] for c in (*GPU, *HOST, "nvtx", "async", "sched")]
+    want = [str(sum(c[0] for c in x) + got["marks"]), str(sum(c[1] for c in x))]
+    same("slices and their ns in Perfetto", want, [v.replace("null", "0") for v in slices[0]])
+    same("flows in Perfetto", str(got["arrows"] - got["arrows_back"]), flows[0][0])
+    same("counter values in Perfetto", str(got["samples"][0]), counters[0][0])
+
+
+def main(argv):
+    want = expect(Tables(argv[1]))
+    text = open(argv[2], encoding="utf-8").read()
+    out = json.loads(text, parse_float=str, parse_int=lambda s: s)
+    got = measure(out["traceEvents"])
+    for key in (*GPU, *HOST, "nvtx", "async", "sched", "samples", "marks", "arrows"):
+        same(key, want[key], got[key])
+    if len(argv) > 3:
+        check_perfetto(argv[3], got)
+    return failed
+
+
+sys.exit(main(sys.argv))
