@@ -114,8 +114,8 @@ ok "and is whole" cmp same.sqlite "$t"
 rm -f same.sqlite
 # shellcheck disable=SC2016
 ok "a small disk" not sh -c 'ulimit -f 8; exec "$0" convert "$1" -q -o a.json' "$prog" "$fix/launch_bound.sqlite"
-PATH=/nowhere NSYS_PATH=/nowhere "$prog" convert x.nsys-rep -o a.json 2>../say
-ok "a report that is not there" grep -q "cannot read 'x.nsys-rep'" ../say
+PATH=/nowhere NSYS_PATH=/nowhere "$prog" convert x.nsys-rep -o a.json 2>../told
+ok "a report that is not there" grep -q "cannot read 'x.nsys-rep'" ../told
 ok "no failure left anything ($(ls -A))" test -z "$(ls -A)"
 cd ..
 
