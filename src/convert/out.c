@@ -8,7 +8,7 @@
 #include <zlib.h>
 #include "convert/out.h"
 
-/* zlib's fastest: JSON of a trace shrinks twelvefold even so. */
+/* zlib's fastest: JSON of a trace shrinks ninefold even so. */
 #define GZ_MODE "wb1"
 
 static bool ends_in(const char *s, const char *suffix)
