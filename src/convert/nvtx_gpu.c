@@ -11,7 +11,7 @@
 
 struct projection {
 	int64_t start_ns, end_ns;
-	uint32_t range;
+	uint32_t range, thread;
 };
 
 struct hull { /* of a range on the device; start > end: none */
@@ -27,13 +27,12 @@ static void widen(struct hull *h, int64_t start_ns, int64_t end_ns)
 /* By thread, then as slices must come: by start, the longest first; parents
  * stand before what they enclose in the trace.
  */
-static int cmp_projections(const void *a, const void *b, void *ctx)
+static int cmp_projections(const void *a, const void *b)
 {
 	const struct projection *x = a, *y = b;
-	const uint32_t *thread = ((const struct nsx_nvtx *)ctx)->thread;
 
-	if (thread[x->range] != thread[y->range])
-		return thread[x->range] < thread[y->range] ? -1 : 1;
+	if (x->thread != y->thread)
+		return x->thread < y->thread ? -1 : 1;
 	if (x->start_ns != y->start_ns)
 		return x->start_ns < y->start_ns ? -1 : 1;
 	if (x->end_ns != y->end_ns)
@@ -45,7 +44,7 @@ static int put_projection(struct nsx_conv *c, const struct projection *p,
 			  int64_t device, struct nsx_err *err)
 {
 	const struct nsx_trace *t = c->trace;
-	const struct nsx_thread *th = &t->thread[t->nvtx.thread[p->range]];
+	const struct nsx_thread *th = &t->thread[p->thread];
 	const char *name = nsx_text(t, t->nvtx.name[p->range]);
 	struct nsx_slice s = {.start_ns = p->start_ns, .end_ns = p->end_ns};
 	int rc;
@@ -101,9 +100,10 @@ static int project(struct nsx_conv *c, const struct nsx_facts *f,
 		find_hulls(t, f, &t->device[d], hull);
 		for (uint32_t i = 0; i < t->nvtx.n; i++)
 			if (hull[i].start_ns <= hull[i].end_ns)
-				p[n++] = (struct projection){hull[i].start_ns,
-							     hull[i].end_ns, i};
-		qsort_r(p, n, sizeof(*p), cmp_projections, (void *)&t->nvtx);
+				p[n++] = (struct projection){
+					hull[i].start_ns, hull[i].end_ns, i,
+					nsx_nvtx_thread(t, i)};
+		qsort(p, n, sizeof(*p), cmp_projections);
 		for (size_t i = 0; i < n; i++)
 			if (put_projection(c, &p[i], t->device[d].device_id,
 					   err))
