@@ -1,9 +1,5 @@
-/* copies.c - copies by (device, direction, kinds of memory), and memsets.
- *
- * One sweep a device: ops come in order of start, so a group's union needs
- * only its running end, and what a piece adds to the union is exposed where no
- * kernel covers it.  Groups are found by a table of 64 Ki entries for each
- * copy kind in use.
+/* copies.c - copies by (device, direction, kinds of memory), and memsets: the
+ * tables and their labels. What is in them copies_sweep.c measures.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -143,222 +139,6 @@ static int read_labels(const struct nsx_run *run, struct copy_groups *g,
 			     &m, 0, err);
 }
 
-/* Groups -------------------------------------------------------------------*/
-
-struct large { /* a copy whose rate counts for the median */
-	uint32_t group;
-	int64_t bytes;
-	double gbps;
-};
-struct sweep {
-	const struct nsx_run *run;
-	struct copy_groups *g;
-	uint32_t *table[256]; /* by copy kind: group + 1 by (source, dest.)  */
-	struct large *large;
-	size_t nlarge, cap_large;
-	int64_t (*causes)[3][NCAUSES][3]; /* by device: count, bytes, ns     */
-	struct peer {
-		uint32_t src, dst;
-		int64_t bytes, ns;
-	} *peers;
-	size_t npeers, cap_peers;
-};
-
-static uint32_t *slot_of(struct sweep *s, const struct nsx_copy *c,
-			 struct nsx_err *err)
-{
-	uint32_t **table = &s->table[c->copy_kind];
-
-	if (!*table)
-		*table = nsx_arena_try_array(s->run->scratch, 1 << 16,
-					     sizeof(uint32_t), "copy groups",
-					     err);
-	return *table ? *table + ((unsigned)c->src_kind << 8 | c->dst_kind) :
-			NULL;
-}
-
-static struct copy_group *group_of(struct sweep *s, uint32_t device,
-				   const struct nsx_copy *c,
-				   struct nsx_err *err)
-{
-	struct copy_groups *g = s->g;
-	uint32_t *slot = slot_of(s, c, err);
-
-	if (!slot)
-		return NULL;
-	if (*slot && g->v[*slot - 1].device == device)
-		return &g->v[*slot - 1];
-	if (nsx_grow(&g->v, &g->cap, g->n + 1, sizeof(*g->v), "copy groups",
-		     err))
-		return NULL;
-	g->v[g->n] = (struct copy_group){
-		.device = device, .kind = c->copy_kind, .src = c->src_kind,
-		.dst = c->dst_kind, .p50_gbps = NAN,
-		.busy_end_ns = INT64_MIN, .whole_end_ns = INT64_MIN};
-	*slot = (uint32_t)++g->n;
-	return &g->v[g->n - 1];
-}
-
-static unsigned size_class(int64_t bytes)
-{
-	return bytes < 4 << 10 ? 0 : bytes < SMALL_BYTES ? 1 :
-	       bytes < LARGE_BYTES ? 2 : bytes < 16 << 20 ? 3 : 4;
-}
-
-static int add_peer(struct sweep *s, const struct nsx_copy *c, int64_t ns,
-		    struct nsx_err *err)
-{
-	if (nsx_grow(&s->peers, &s->cap_peers, s->npeers + 1,
-		     sizeof(*s->peers), "peer copies", err))
-		return err->rc;
-	s->peers[s->npeers++] = (struct peer){c->src_device, c->dst_device,
-					      c->bytes, ns};
-	return 0;
-}
-
-static int count_copy(struct sweep *s, struct copy_group *x, uint32_t device,
-		      const struct nsx_copy *c, int64_t ns,
-		      struct nsx_err *err)
-{
-	x->count++;
-	if (c->bytes < 0) {
-		x->unsized++;
-		return 0;
-	}
-	nsx_add_to(&x->bytes, c->bytes);
-	x->small += c->bytes < SMALL_BYTES;
-	struct copy_size *z = &x->size[size_class(c->bytes)];
-	z->count++;
-	nsx_add_to(&z->bytes, c->bytes);
-	nsx_add_to(&z->total_ns, ns);
-	if (copy_is_migration(x->kind)) {
-		int64_t *y = s->causes[device][x->kind - COPY_UVM_HTOD]
-				      [c->cause < NCAUSES ? c->cause : 0];
-
-		y[0]++;
-		nsx_add_to(&y[1], c->bytes);
-		nsx_add_to(&y[2], ns);
-	}
-	return x->kind == COPY_PTOP ? add_peer(s, c, ns, err) : 0;
-}
-
-/* Whether a copy may have been cut by the window that the user asked for. */
-static bool is_whole(const struct nsx_trace *t, size_t op)
-{
-	return t->user.start_ns == t->user.end_ns ||
-	       (!(t->ops.flags[op] & NSX_OP_CUT) &&
-		t->ops.end_ns[op] < t->window.end_ns);
-}
-
-static int add_copy(struct sweep *s, uint32_t device, size_t op,
-		    const int64_t *prefix, struct nsx_err *err)
-{
-	const struct nsx_trace *t = s->run->trace;
-	const struct nsx_copy *c = &t->copy[t->ops.detail[op]];
-	int64_t a = t->ops.start_ns[op], b = t->ops.end_ns[op];
-	struct copy_group *x = group_of(s, device, c, err);
-
-	if (!x)
-		return err->rc;
-	nsx_add_to(&x->total_ns, b - a);
-	if (b > x->busy_end_ns) {
-		int64_t from = NSX_MAX(a, x->busy_end_ns);
-
-		x->busy_ns += b - from;
-		x->exposed_ns += b - from -
-				 nsx_spans_within(&s->g->kernels[device],
-						  prefix, from, b);
-		x->busy_end_ns = b;
-	}
-	if (nsx_op_counts(t, op) && count_copy(s, x, device, c, b - a, err))
-		return err->rc;
-	if (!is_whole(t, op) || c->bytes < 0)
-		return 0;
-	nsx_add_to(&x->whole_bytes, c->bytes);
-	if (b > x->whole_end_ns) {
-		x->whole_ns += b - NSX_MAX(a, x->whole_end_ns);
-		x->whole_end_ns = b;
-	}
-	if (c->bytes < LARGE_BYTES || b == a)
-		return 0;
-	if (nsx_grow(&s->large, &s->cap_large, s->nlarge + 1,
-		     sizeof(*s->large), "large copies", err))
-		return err->rc;
-	s->large[s->nlarge++] = (struct large){
-		(uint32_t)(x - s->g->v), c->bytes,
-		(double)c->bytes / (double)(b - a)};
-	return 0;
-}
-
-static int sweep_device(struct sweep *s, uint32_t device, struct nsx_err *err)
-{
-	const struct nsx_trace *t = s->run->trace;
-	const struct nsx_device *d = &t->device[device];
-	const struct nsx_device_facts *f = &s->run->facts->device[device];
-	struct nsx_spans *kernels = &s->g->kernels[device];
-	int64_t *prefix;
-
-	if (nsx_spans_union(s->run->scratch, &f->compute, &f->comm, kernels,
-			    err) ||
-	    nsx_spans_prefix(s->run->scratch, kernels, &prefix, err))
-		return err->rc;
-	for (size_t i = d->ops_at; i < d->ops_at + d->nops; i++)
-		if (t->ops.kind[i] == NSX_OP_MEMCPY &&
-		    !(t->ops.flags[i] & NSX_OP_PEER) &&
-		    add_copy(s, device, i, prefix, err))
-			return err->rc;
-	return 0;
-}
-
-static int cmp_large(const void *a, const void *b)
-{
-	const struct large *x = a, *y = b;
-
-	if (x->group != y->group)
-		return x->group < y->group ? -1 : 1;
-	return x->gbps < y->gbps ? -1 : x->gbps > y->gbps;
-}
-
-/* The least rate at which half of the bytes is reached. */
-static void find_medians(struct sweep *s)
-{
-	size_t next;
-
-	if (s->nlarge)
-		qsort(s->large, s->nlarge, sizeof(*s->large), cmp_large);
-	for (size_t i = 0; i < s->nlarge; i = next) {
-		double all = 0, seen = 0;
-
-		for (next = i; next < s->nlarge &&
-			       s->large[next].group == s->large[i].group;
-		     next++)
-			all += (double)s->large[next].bytes;
-		for (size_t k = i; seen < all / 2; k++) {
-			seen += (double)s->large[k].bytes;
-			s->g->v[s->large[i].group].p50_gbps = s->large[k].gbps;
-		}
-	}
-}
-
-static int make_groups(const struct nsx_run *run, struct sweep *s,
-		       struct nsx_err *err)
-{
-	const struct nsx_trace *t = run->trace;
-
-	s->causes = nsx_arena_try_array(run->scratch, t->ndevices,
-					sizeof(*s->causes), "migrations", err);
-	s->g->kernels = nsx_arena_try_array(run->scratch, t->ndevices,
-					    sizeof(*s->g->kernels), "devices",
-					    err);
-	if (!s->causes || !s->g->kernels)
-		return err->rc;
-	for (uint32_t d = 0; d < t->ndevices; d++)
-		if (sweep_device(s, d, err))
-			return err->rc;
-	find_medians(s);
-	return 0;
-}
-
 /* Tables -------------------------------------------------------------------*/
 
 static int fill_rows(const struct nsx_trace *t, const struct copy_groups *g,
@@ -489,26 +269,25 @@ static int fill_sizes(const struct nsx_trace *t, const struct copy_groups *g,
 	return 0;
 }
 
-static int fill_causes(const struct sweep *s, struct nsx_table *table,
-		       struct nsx_err *err)
+static int fill_causes(const struct nsx_trace *t, const struct copy_groups *g,
+		       struct nsx_table *table, struct nsx_err *err)
 {
-	const struct nsx_trace *t = s->run->trace;
 
 	for (size_t i = 0; i < (size_t)t->ndevices * 3 * NCAUSES; i++) {
 		size_t d = i / (3 * NCAUSES), kind = i / NCAUSES % 3;
-		const int64_t *x = s->causes[d][kind][i % NCAUSES];
-		struct nsx_cell *row = x[0] ? nsx_row(table, err) : NULL;
+		const struct copy_moves *x = &g->causes[d][kind][i % NCAUSES];
+		struct nsx_cell *row = x->count ? nsx_row(table, err) : NULL;
 
-		if (!x[0])
+		if (!x->count)
 			continue;
 		if (!row)
 			return err->rc;
 		row[0] = nsx_int(t->device[d].device_id);
-		row[1] = nsx_string(s->g->direction[COPY_UVM_HTOD + kind]);
+		row[1] = nsx_string(g->direction[COPY_UVM_HTOD + kind]);
 		row[2] = nsx_string(cause_names[i % NCAUSES]);
-		row[3] = nsx_int(x[0]);
-		row[4] = nsx_int(x[1]);
-		row[5] = nsx_ms(x[2]);
+		row[3] = nsx_int(x->count);
+		row[4] = nsx_int(x->bytes);
+		row[5] = nsx_ms(x->ns);
 	}
 	nsx_table_sort(table, "total_ms desc, device_id, direction, cause");
 	return 0;
@@ -516,7 +295,7 @@ static int fill_causes(const struct sweep *s, struct nsx_table *table,
 
 static int cmp_peers(const void *a, const void *b)
 {
-	const struct peer *x = a, *y = b;
+	const struct copy_peer *x = a, *y = b;
 
 	if (x->src != y->src)
 		return x->src < y->src ? -1 : 1;
@@ -529,31 +308,31 @@ static struct nsx_cell device_cell(const struct nsx_trace *t, uint32_t device)
 				    nsx_int(t->device[device].device_id);
 }
 
-static int fill_peers(struct sweep *s, struct nsx_table *table,
-		      struct nsx_err *err)
+static int fill_peers(const struct nsx_trace *t, struct copy_groups *g,
+		      struct nsx_table *table, struct nsx_err *err)
 {
 	size_t next;
 
-	if (s->npeers)
-		qsort(s->peers, s->npeers, sizeof(*s->peers), cmp_peers);
-	for (size_t i = 0; i < s->npeers; i = next) {
+	if (g->npeers)
+		qsort(g->peers, g->npeers, sizeof(*g->peers), cmp_peers);
+	for (size_t i = 0; i < g->npeers; i = next) {
 		struct nsx_cell *row = nsx_row(table, err);
 		int64_t bytes = 0, ns = 0;
 
 		if (!row)
 			return err->rc;
-		for (next = i; next < s->npeers &&
-			       !cmp_peers(&s->peers[i], &s->peers[next]);
+		for (next = i; next < g->npeers &&
+			       !cmp_peers(&g->peers[i], &g->peers[next]);
 		     next++) {
-			nsx_add_to(&bytes, s->peers[next].bytes);
-			nsx_add_to(&ns, s->peers[next].ns);
+			nsx_add_to(&bytes, g->peers[next].bytes);
+			nsx_add_to(&ns, g->peers[next].ns);
 		}
-		row[0] = device_cell(s->run->trace, s->peers[i].src);
-		row[1] = device_cell(s->run->trace, s->peers[i].dst);
+		row[0] = device_cell(t, g->peers[i].src);
+		row[1] = device_cell(t, g->peers[i].dst);
 		row[2] = nsx_int((int64_t)(next - i));
 		row[3] = nsx_int(bytes);
 		row[4] = nsx_ms(ns);
-		row[5] = rate_cell(s->run->trace, bytes, ns);
+		row[5] = rate_cell(t, bytes, ns);
 	}
 	return 0;
 }
@@ -640,7 +419,6 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 {
 	const struct nsx_trace *t = run->trace;
 	struct copy_groups g = {0};
-	struct sweep s = {.run = run, .g = &g};
 	struct nsx_table *tables[ARRAY_LEN(layouts)];
 	int rc;
 
@@ -652,7 +430,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 				       "CUPTI_ACTIVITY_KIND_MEMCPY");
 	rc = read_labels(run, &g, out, err);
 	if (!rc)
-		rc = make_groups(run, &s, err);
+		rc = copies_measure(run, &g, err);
 	if (!rc)
 		rc = fill_rows(t, &g, tables[0], err);
 	if (!rc)
@@ -660,17 +438,15 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	if (!rc)
 		rc = fill_sizes(t, &g, tables[2], err);
 	if (!rc)
-		rc = fill_causes(&s, tables[3], err);
+		rc = fill_causes(t, &g, tables[3], err);
 	if (!rc)
-		rc = fill_peers(&s, tables[4], err);
+		rc = fill_peers(t, &g, tables[4], err);
 	if (!rc) {
 		put_memsets(t, out);
 		show(t, &g, tables, out);
 		rc = copies_judge(run, &g, out, err);
 	}
-	free(g.v);
-	free(s.large);
-	free(s.peers);
+	copies_done(&g);
 	return rc;
 }
 

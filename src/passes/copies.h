@@ -29,9 +29,19 @@ struct copy_group { /* copies of one (device, kind, source, destination) */
 		int64_t count, bytes, total_ns;
 	} size[NSIZES];
 };
+struct copy_moves {
+	int64_t count, bytes, ns;
+};
+struct copy_peer { /* a peer copy */
+	uint32_t src, dst; /* devices, NSX_NONE: not known */
+	int64_t bytes, ns;
+};
 struct copy_groups { /* in order of device */
 	struct copy_group *v;
 	size_t n, cap;
+	struct copy_moves (*causes)[3][NCAUSES]; /* of migrations, by device */
+	struct copy_peer *peers;
+	size_t npeers, cap_peers;
 	struct nsx_spans *kernels; /* by device: kernels and replays */
 	const char *direction[256], *copy_label[256], *mem_label[256];
 };
@@ -51,6 +61,10 @@ static inline double copy_gbps(const struct copy_group *g)
 		       (double)g->whole_bytes / (double)g->whole_ns : NAN;
 }
 
+/* Fills all but the labels. Owner: the caller, copies_done. */
+int copies_measure(const struct nsx_run *run, struct copy_groups *g,
+		   struct nsx_err *err);
+void copies_done(struct copy_groups *g);
 int copies_judge(const struct nsx_run *run, const struct copy_groups *g,
 		 struct nsx_section *out, struct nsx_err *err);
 

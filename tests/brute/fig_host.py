@@ -86,7 +86,7 @@ def cpu_threads(t):
     api = group_by(t.api, lambda a: a.globalTid)
     rows = []
     for gtid, events in threads.items():
-        events.sort(key=lambda v: v[0])
+        events.sort(key=lambda v: (v[0], v[2]))  # at one instant off before on
         on = sum(b[0] - a[0] for a, b in zip(events, events[1:]) if a[2])
         ins = [cpu for _, cpu, goes_in in events if goes_in]
         moved = sum(a != b for a, b in zip(ins, ins[1:]))
