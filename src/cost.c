@@ -24,7 +24,7 @@ struct pricing {
 	struct nsx_groups names; /* (enum what, name)                        */
 	int64_t *name_ns;	 /* by group of names                        */
 	size_t cap_names;
-	struct nsx_span longest;
+	struct nsx_span longest[3];
 };
 
 enum what { CAUSE, RANGE, AFTER };
@@ -67,8 +67,14 @@ static int add(struct pricing *p, nsx_str name, int64_t start_ns,
 	     add_name(p, RANGE, p->t->nvtx.name[range], ns, err)))
 		return err->rc;
 	nsx_spans_push(&p->spans, s.start_ns, s.end_ns);
-	if (ns > p->longest.end_ns - p->longest.start_ns)
-		p->longest = s;
+	for (unsigned i = 0; i < ARRAY_LEN(p->longest); i++) {
+		struct nsx_span *at = &p->longest[i], shorter = *at;
+
+		if (s.end_ns - s.start_ns <= at->end_ns - at->start_ns)
+			continue;
+		*at = s;
+		s = shorter;
+	}
 	return 0;
 }
 
@@ -246,7 +252,8 @@ static int finish(struct pricing *p, struct nsx_arena *a,
 {
 	size_t n = p->spans.n;
 
-	*ret = (struct nsx_price){.longest = p->longest};
+	*ret = (struct nsx_price){.ns = 0};
+	memcpy(ret->longest, p->longest, sizeof(ret->longest));
 	ret->spans.v = nsx_arena_try_array(a, n, sizeof(*ret->spans.v),
 					   "idle spans", err);
 	if (!ret->spans.v)

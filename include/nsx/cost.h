@@ -30,7 +30,7 @@ struct nsx_price {
 	nsx_str range;	  /* in which most of what ends it was launched      */
 	nsx_str after;	  /* call that took most of the gaps after the wait  */
 	int64_t top_ns, range_ns, after_ns;
-	struct nsx_span longest;
+	struct nsx_span longest[3]; /* first the longest; empty: fewer       */
 };
 
 /* Prices one remedy on one device inside w. Owner: arena a. */

@@ -4,29 +4,19 @@
 #include <stdlib.h>
 #include "nsx/group.h"
 #include "nsx/pass.h"
+#include "passes/launching.h"
 #include "passes/remedy.h"
 #include "passes/storm.h"
 
-enum { SHORT_GAP_NS = 1000000, TINY_US = 5, TINY_ROWS = 20 };
+enum { TINY_US = 5, TINY_ROWS = 20 };
 
 static const struct nsx_col tiny_cols[] = {
 	{"kernel_name", "full name", NSX_T_STR},
 	{"call_count", "executions", NSX_T_I64},
 	{"avg_duration_us", "mean, at most 5", NSX_T_F64},
 };
-enum { L_PID, L_TID, L_DEVICE, L_CALLS, L_OPS, L_BOUND };
-static const struct nsx_col launcher_cols[] = {
-	{"pid", "process", NSX_T_I64},
-	{"tid", "thread that launches", NSX_T_I64},
-	{"device_id", "CUDA ordinal", NSX_T_I64},
-	{"launch_calls", "calls that caused GPU work there", NSX_T_I64},
-	{"gpu_ops", "kernels, copies and memsets they caused", NSX_T_I64},
-	{"launch_bound_ms", "device idle time below 1 ms a gap that ended "
-			    "when such a call returned", NSX_T_F64},
-};
 static const struct nsx_layout layouts[] = {
 	{.key = "tiny_kernels", NSX_COLS(tiny_cols), .json_rows = TINY_ROWS},
-	{.key = "launchers", NSX_COLS(launcher_cols)},
 };
 
 /* Kernels ---------------------------------------------------------------------*/
@@ -126,142 +116,6 @@ static int fill_tiny(const struct nsx_trace *t, struct nsx_groups *groups,
 	return 0;
 }
 
-/* Launching -----------------------------------------------------------------*/
-
-struct launcher {
-	uint32_t thread, device;
-	int64_t calls, ops, bound_ns;
-};
-struct launchers {
-	struct nsx_groups groups;
-	struct launcher *v;
-	size_t cap;
-};
-
-static struct launcher *launcher_of(struct launchers *l, uint32_t thread,
-				    uint32_t device, struct nsx_err *err)
-{
-	uint32_t g;
-
-	if (nsx_group(&l->groups, thread, device, &g, err) ||
-	    nsx_grow(&l->v, &l->cap, l->groups.n, sizeof(*l->v), "launchers",
-		     err))
-		return NULL;
-	l->v[g].thread = thread;
-	l->v[g].device = device;
-	return &l->v[g];
-}
-
-/* Idle below 1 ms that lasted until the call of the op that ended it was back:
- * SEMANTICS 2.
- */
-static int64_t host_late(const struct nsx_trace *t, const struct nsx_gap *gap)
-{
-	uint32_t call = gap->op == NSX_NONE ? NSX_NONE : t->ops.call[gap->op];
-
-	if (call == NSX_NONE || gap->end_ns - gap->start_ns >= SHORT_GAP_NS ||
-	    t->calls.end_ns[call] <= gap->start_ns)
-		return 0;
-	return NSX_MIN(gap->end_ns, t->calls.end_ns[call]) - gap->start_ns;
-}
-
-static int sweep_device(const struct nsx_run *run, uint32_t device,
-			struct launchers *l, struct nsx_err *err)
-{
-	const struct nsx_trace *t = run->trace;
-	const struct nsx_device *d = &t->device[device];
-	struct launcher *x;
-	struct nsx_gap gap;
-
-	for (uint32_t i = d->ops_at; i < d->ops_at + d->nops; i++) {
-		uint32_t call = t->ops.call[i];
-
-		if (call == NSX_NONE || !nsx_op_counts(t, i))
-			continue;
-		x = launcher_of(l, nsx_call_thread(t, call), device, err);
-		if (!x)
-			return err->rc;
-		x->calls += t->calls.op[call] == i;
-		x->ops++;
-	}
-	for (size_t at = 0;
-	     nsx_next_gap(&run->facts->idle[device], &at, &gap);) {
-		int64_t ns = host_late(t, &gap);
-
-		if (!ns)
-			continue;
-		x = launcher_of(l, nsx_call_thread(t, t->ops.call[gap.op]),
-				device, err);
-		if (!x)
-			return err->rc;
-		x->bound_ns += ns;
-	}
-	return 0;
-}
-
-static int fill_launchers(const struct nsx_run *run, struct launchers *l,
-			  struct nsx_table *table, int64_t *ret_bound_ns,
-			  struct nsx_err *err)
-{
-	const struct nsx_trace *t = run->trace;
-
-	for (uint32_t d = 0; d < t->ndevices; d++)
-		if (sweep_device(run, d, l, err))
-			return err->rc;
-	*ret_bound_ns = 0;
-	for (size_t g = 0; g < l->groups.n; g++) {
-		const struct launcher *x = &l->v[g];
-		const struct nsx_thread *th = &t->thread[x->thread];
-		struct nsx_cell *row = nsx_row(table, err);
-
-		if (!row)
-			return err->rc;
-		row[L_PID] = nsx_int(t->process[th->process].pid);
-		row[L_TID] = nsx_int(th->tid);
-		row[L_DEVICE] = nsx_int(t->device[x->device].device_id);
-		row[L_CALLS] = nsx_int(x->calls);
-		row[L_OPS] = nsx_int(x->ops);
-		row[L_BOUND] = nsx_ms(x->bound_ns);
-		*ret_bound_ns += x->bound_ns;
-	}
-	nsx_table_sort(table, "launch_bound_ms desc, launch_calls desc, pid, "
-			      "tid, device_id");
-	return 0;
-}
-
-/* The launches of a trace without any matching call are not known. */
-static int add_launching(const struct nsx_run *run, struct nsx_section *out,
-			 struct nsx_table *table, int64_t *ret_bound_ns,
-			 struct nsx_err *err)
-{
-	const struct nsx_trace *t = run->trace;
-	struct launchers l = {.cap = 0};
-	int64_t calls = 0;
-	int rc;
-
-	*ret_bound_ns = -1;
-	for (size_t i = 0; i < t->calls.n; i++)
-		calls += t->calls.cls[i] == NSX_CALL_LAUNCH &&
-			 !(t->calls.flags[i] & NSX_CALL_NESTED) &&
-			 nsx_starts_inside(t, t->calls.start_ns[i]);
-	if (!t->matching.matched) {
-		nsx_put(out, "launch_calls", nsx_has_view(t->schema,
-							  NSX_VIEW_runtime) ?
-						     nsx_int(calls) :
-						     nsx_null());
-		nsx_put(out, "launch_bound_ms", nsx_null());
-		nsx_note(out, "no kernel has an API call: whether the GPU "
-			      "waited for launches is not known");
-		return 0;
-	}
-	rc = fill_launchers(run, &l, table, ret_bound_ns, err);
-	nsx_groups_done(&l.groups);
-	free(l.v);
-	nsx_put(out, "launch_calls", nsx_int(calls));
-	nsx_put(out, "launch_bound_ms", nsx_ms(*ret_bound_ns));
-	return rc;
-}
-
 /* Verdict ---------------------------------------------------------------------*/
 
 static int judge(const struct nsx_run *run, struct nsx_section *out,
@@ -302,7 +156,6 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	       struct nsx_err *err)
 {
 	struct nsx_table *tiny = nsx_add_table(out, &layouts[0]);
-	struct nsx_table *launchers = nsx_add_table(out, &layouts[1]);
 	struct nsx_groups groups = {0};
 	struct kernels k = {0};
 	struct named *names = NULL;
@@ -317,7 +170,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	rc = fill_tiny(run->trace, &groups, &names, tiny, err);
 	nsx_groups_done(&groups);
 	free(names);
-	if (rc || add_launching(run, out, launchers, &bound_ns, err) ||
+	if (rc || nsx_put_launching(run, out, &bound_ns, err) ||
 	    judge(run, out, &k, bound_ns, err))
 		return err->rc;
 	say_kernels(out, k.figure);

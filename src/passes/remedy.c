@@ -74,6 +74,23 @@ static const char *confidence(const struct nsx_trace *t)
 	       m->matched * 2 >= n	 ? "medium" : "low";
 }
 
+static const char *say_longest(struct nsx_section *out,
+			       const struct nsx_price *p)
+{
+	const char *text = "the longest:";
+
+	for (unsigned i = 0; i < ARRAY_LEN(p->longest); i++) {
+		const struct nsx_span *s = &p->longest[i];
+
+		if (s->start_ns < s->end_ns)
+			text = nsx_say(out, "%s%s %.3f ms at %lld ns", text,
+				       i ? "," : "",
+				       (double)(s->end_ns - s->start_ns) / 1e6,
+				       (long long)s->start_ns);
+	}
+	return text;
+}
+
 static void add_candidate(const struct nsx_run *run, struct nsx_section *out,
 			  const struct words *x, uint32_t device,
 			  const struct nsx_price *p, int64_t window_ns)
@@ -108,10 +125,7 @@ static void add_candidate(const struct nsx_run *run, struct nsx_section *out,
 			out, "%.3f ms of it end with a launch in the NVTX "
 			"range %s", (double)p->range_ns / 1e6,
 			nsx_md_name(out, nsx_text(t, p->range)));
-	c.evidence[n++] = nsx_say(
-		out, "the longest piece: %.3f ms at %lld ns",
-		(double)(p->longest.end_ns - p->longest.start_ns) / 1e6,
-		(long long)p->longest.start_ns);
+	c.evidence[n++] = say_longest(out, p);
 	c.recommendation[0] = nsx_say(out, "%s%s%s", x->act, top, x->rest);
 	c.recommendation[1] = x->advice;
 	c.key = nsx_say(out, "cause=%s", x->cause);

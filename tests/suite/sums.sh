@@ -1,0 +1,59 @@
+#!/bin/sh
+# What must add up, on every fixture and real trace, whole and in windows: the
+# causes of idle time and the gaps by length give the idle time of the partition;
+# barriers cost no more than it, and are busy and idle no longer than they last.
+# usage: sums.sh BUILD_DIR
+set -u
+here=$(cd "$(dirname "$0")/.." && pwd)
+b=$(cd "$1" && pwd)
+traces=${NSX_TRACES:-$here/../../shared/traces}
+set -- "$b"/fixtures/*.sqlite
+[ -d "$traces" ] && set -- "$@" "$traces"/*.sqlite
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+python3 - "$b/nsys-explain" "$work/out" "$@" <<'P'
+import csv, json, os, subprocess, sys
+program, out, files = sys.argv[1], sys.argv[2], sys.argv[3:]
+passed = failed = 0
+PASSES = "gpu_idle,barriers,launch_storm,partition"
+
+def rows(name):
+    with open(f"{out}/tables/{name}.csv", newline="") as f:
+        return list(csv.DictReader(f))
+
+def checks(m):
+    """(what, left, right): left must equal right, or not exceed it."""
+    idle = sum(d["idle_ns"] for d in m["partition"]["devices"]) / 1e6
+    g = m["gpu_idle"]
+    yield "causes = idle", sum(float(r["total_ms"]) for r in rows("gpu_idle_by_cause")), idle
+    yield "devices = idle", sum(d["idle_ms"] for d in g["devices"]), idle
+    yield "gaps and edges = idle", sum(r["total_ms"] for r in g["histogram"]) + sum(
+        d["edge_idle_ms"] for d in g["devices"]), idle
+    yield "launch-bound <= idle", m["launch_storm"].get("launch_bound_ms") or 0, idle
+    barriers = rows("barriers")
+    yield "barrier cost <= idle", sum(float(r["cost_ms"]) for r in barriers), idle
+    for r in barriers:
+        if r["gpu_busy_ms"]:
+            yield ("busy and idle <= " + r["api_name"],
+                   float(r["gpu_busy_ms"]) + float(r["gpu_idle_ms"]), float(r["total_time_ms"]))
+
+for f in files:
+    for window in (None, "0.00005..0.0002", "0.001..0.02", "0.1..0.35"):
+        command = [program, f, "--out", out, "-q", "--pass", PASSES]
+        if subprocess.run(command + (["--window", window] if window else []),
+                          stderr=subprocess.DEVNULL).returncode:
+            continue
+        with open(f"{out}/report.json") as r:
+            m = json.load(r)["metrics"]
+        if not m["partition"]["present"]:
+            continue
+        for what, left, right in checks(m):
+            slack = 1e-6 + 1e-9 * abs(right)
+            if left <= right + slack and ("<=" in what or left >= right - slack):
+                passed += 1
+            else:
+                failed += 1
+                print(f"FAIL {os.path.basename(f)} {window}: {what}: {left} and {right}")
+print(f"sums: {passed} passed, {failed} failed")
+sys.exit(failed > 0)
+P

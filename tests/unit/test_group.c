@@ -1,0 +1,52 @@
+/* Groups: distinct keys, in the order they are first seen. */
+#include "../testlib.h"
+#include "nsx/group.h"
+
+static void test_equal_keys_share_an_index(void **state)
+{
+	struct nsx_groups g = {0};
+	struct nsx_err err;
+	uint32_t i, j;
+
+	(void)state;
+	assert_int_equal(nsx_group(&g, 1, 2, &i, &err), 0);
+	assert_int_equal(i, 0);
+	assert_int_equal(nsx_group(&g, 2, 1, &j, &err), 0);
+	assert_int_equal(j, 1);
+	assert_int_equal(nsx_group(&g, 1, 2, &j, &err), 0);
+	assert_int_equal(j, 0);
+	assert_int_equal(g.n, 2);
+	nsx_groups_done(&g);
+	assert_int_equal(g.n, 0);
+}
+
+/* Many keys, each met twice, among them the extreme ones. */
+static void test_indices_survive_growth(void **state)
+{
+	struct nsx_groups g = {0};
+	struct nsx_err err;
+	uint32_t i;
+
+	(void)state;
+	for (int round = 0; round < 2; round++)
+		for (uint32_t k = 0; k < 5000; k++) {
+			uint64_t a = k % 2 ? UINT64_MAX - k : k;
+
+			assert_int_equal(nsx_group(&g, a, k / 7, &i, &err), 0);
+			assert_int_equal(i, k);
+			assert_int_equal(g.keys[i].a, a);
+			assert_int_equal(g.keys[i].b, k / 7);
+		}
+	assert_int_equal(g.n, 5000);
+	nsx_groups_done(&g);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_equal_keys_share_an_index),
+		cmocka_unit_test(test_indices_survive_growth),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
