@@ -204,16 +204,24 @@ int64_t nsx_spans_covered(const struct nsx_spans *s, size_t *cursor,
 	return sum;
 }
 
+enum { PREFIX_STEP = 8 };
+
 int nsx_spans_prefix(struct nsx_arena *a, const struct nsx_spans *s,
 		     int64_t **ret, struct nsx_err *err)
 {
-	int64_t *p = nsx_arena_try_array(a, s->n + 1, sizeof(*p),
+	int64_t *p = nsx_arena_try_array(a, s->n / PREFIX_STEP + 1, sizeof(*p),
 					 "span sums", err);
+	int64_t sum_ns = 0;
 
 	if (!p)
 		return err->rc;
-	for (size_t i = 0; i < s->n; i++)
-		p[i + 1] = p[i] + s->v[i].end_ns - s->v[i].start_ns;
+	for (size_t i = 0; i < s->n; i++) {
+		if (i % PREFIX_STEP == 0)
+			p[i / PREFIX_STEP] = sum_ns;
+		sum_ns += s->v[i].end_ns - s->v[i].start_ns;
+	}
+	if (s->n % PREFIX_STEP == 0)
+		p[s->n / PREFIX_STEP] = sum_ns;
 	*ret = p;
 	return 0;
 }
@@ -223,10 +231,13 @@ static int64_t before(const struct nsx_spans *s, const int64_t *prefix,
 		      int64_t t)
 {
 	size_t i = nsx_spans_find(s, t);
+	int64_t ns = prefix[i / PREFIX_STEP];
 
+	for (size_t k = i / PREFIX_STEP * PREFIX_STEP; k < i; k++)
+		ns += s->v[k].end_ns - s->v[k].start_ns;
 	if (i < s->n && s->v[i].start_ns < t)
-		return prefix[i] + t - s->v[i].start_ns;
-	return prefix[i];
+		ns += t - s->v[i].start_ns;
+	return ns;
 }
 
 int64_t nsx_spans_within(const struct nsx_spans *s, const int64_t *prefix,

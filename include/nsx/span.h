@@ -55,8 +55,8 @@ size_t nsx_spans_find(const struct nsx_spans *s, int64_t t);
 int64_t nsx_spans_covered(const struct nsx_spans *s, size_t *cursor,
 			  int64_t start_ns, int64_t end_ns);
 
-/* The same for queries in any order: O(log n) with a prefix sum of the spans.
- * Build once; prefix[i] is the total of the spans before i. Owner: arena.
+/* The same for queries in any order: O(log n) with prefix sums of the spans, of
+ * every eighth, which costs a byte a span.  Build once.  Owner: arena.
  */
 int nsx_spans_prefix(struct nsx_arena *a, const struct nsx_spans *s,
 		     int64_t **ret, struct nsx_err *err) NSX_CHECKED;

@@ -150,7 +150,11 @@ static int credit_work(struct path *p, struct nsx_err *err)
 	if (!rc)
 		rc = nsx_spans_union(p->run->scratch, &d->compute, &d->comm,
 				     &p->above, err);
-	return rc ? rc : credit_class(p, NSX_C_COPY, err);
+	if (!rc)
+		rc = credit_class(p, NSX_C_COPY, err);
+	if (!rc)
+		nsx_arena_drop(p->run->scratch, p->above.v);
+	return rc;
 }
 
 /* Idle ------------------------------------------------------------------------*/

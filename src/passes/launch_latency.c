@@ -38,9 +38,12 @@ static const struct nsx_layout layouts[] = {
 };
 
 struct launched { /* kernels with a call, one of a graph launch */
-	uint32_t *op;
-	int64_t *delay_ns, *after_ns;
+	const struct nsx_trace *t;
+	uint32_t *first; /* see first_of_graphs; NULL: no graph launches     */
+	int64_t *ns;	 /* of each, delay or time after the return          */
 	size_t n;
+	uint32_t top[TOP_ROWS]; /* the longest delays                        */
+	size_t ntop;
 };
 
 static int64_t delay_of(const struct nsx_trace *t, uint32_t op)
@@ -49,57 +52,40 @@ static int64_t delay_of(const struct nsx_trace *t, uint32_t op)
 }
 
 /* The kernel of each graph launch that starts first, by call. */
-static int first_of_graphs(const struct nsx_run *run, uint32_t **ret,
+static int first_of_graphs(struct launched *l, struct nsx_arena *a,
 			   struct nsx_err *err)
 {
-	const struct nsx_trace *t = run->trace;
-	uint32_t *first = nsx_arena_try_array(run->scratch, t->calls.n, 4,
-					      "graph launches", err);
+	const struct nsx_trace *t = l->t;
 
-	if (!first)
-		return err->rc;
-	memset(first, 0xff, t->calls.n * sizeof(*first));
 	for (uint32_t i = 0; i < t->ops.n; i++) {
 		uint32_t call = t->ops.call[i];
 
 		if (t->ops.kind[i] != NSX_OP_KERNEL || call == NSX_NONE ||
 		    !(t->calls.flags[call] & NSX_CALL_GRAPH))
 			continue;
-		if (first[call] == NSX_NONE ||
-		    t->ops.start_ns[i] < t->ops.start_ns[first[call]])
-			first[call] = i;
+		if (!l->first) {
+			l->first = nsx_arena_try_array(a, t->calls.n, 4,
+						       "graph launches", err);
+			if (!l->first)
+				return err->rc;
+			memset(l->first, 0xff, t->calls.n * sizeof(*l->first));
+		}
+		if (l->first[call] == NSX_NONE ||
+		    t->ops.start_ns[i] < t->ops.start_ns[l->first[call]])
+			l->first[call] = i;
 	}
-	*ret = first;
 	return 0;
 }
 
-static int collect(const struct nsx_run *run, struct launched *l,
-		   struct nsx_err *err)
+static bool is_launched(const struct launched *l, uint32_t op)
 {
-	const struct nsx_trace *t = run->trace;
-	struct nsx_arena *a = run->scratch;
-	uint32_t *first = NULL;
+	const struct nsx_trace *t = l->t;
+	uint32_t call = t->ops.call[op];
 
-	l->op = nsx_arena_try_array(a, t->ops.n, 4, "launches", err);
-	l->delay_ns = nsx_arena_try_array(a, t->ops.n, 8, "launches", err);
-	l->after_ns = nsx_arena_try_array(a, t->ops.n, 8, "launches", err);
-	if (!l->op || !l->delay_ns || !l->after_ns ||
-	    first_of_graphs(run, &first, err))
-		return err->rc;
-	for (uint32_t i = 0; i < t->ops.n; i++) {
-		uint32_t call = t->ops.call[i];
-
-		if (t->ops.kind[i] != NSX_OP_KERNEL || call == NSX_NONE ||
-		    !nsx_op_counts(t, i) ||
-		    ((t->calls.flags[call] & NSX_CALL_GRAPH) &&
-		     first[call] != i))
-			continue;
-		l->op[l->n] = i;
-		l->delay_ns[l->n] = delay_of(t, i);
-		l->after_ns[l->n++] = t->ops.start_ns[i] -
-				      t->calls.end_ns[call];
-	}
-	return 0;
+	return t->ops.kind[op] == NSX_OP_KERNEL && call != NSX_NONE &&
+	       nsx_op_counts(t, op) &&
+	       (!(t->calls.flags[call] & NSX_CALL_GRAPH) ||
+		l->first[call] == op);
 }
 
 /* The longest delays ---------------------------------------------------------*/
@@ -115,6 +101,19 @@ static bool is_longer(const struct nsx_trace *t, uint32_t a, uint32_t b)
 		return t->ops.start_ns[a] < t->ops.start_ns[b];
 	c = nsx_str_cmp(t->strings, nsx_op_name(t, a), nsx_op_name(t, b));
 	return c ? c < 0 : t->ops.call[a] < t->ops.call[b];
+}
+
+static void offer(struct launched *l, uint32_t op)
+{
+	size_t i;
+
+	if (l->ntop == TOP_ROWS &&
+	    !is_longer(l->t, op, l->top[TOP_ROWS - 1]))
+		return;
+	l->ntop += l->ntop < TOP_ROWS;
+	for (i = l->ntop - 1; i > 0 && is_longer(l->t, op, l->top[i - 1]); i--)
+		l->top[i] = l->top[i - 1];
+	l->top[i] = op;
 }
 
 static int add_row(const struct nsx_trace *t, uint32_t op, uint32_t device,
@@ -140,33 +139,37 @@ static int add_row(const struct nsx_trace *t, uint32_t op, uint32_t device,
 	return 0;
 }
 
-static int fill_rows(const struct nsx_trace *t, const struct launched *l,
-		     struct nsx_table *table, struct nsx_err *err)
+static int fill_rows(const struct launched *l, struct nsx_table *table,
+		     struct nsx_err *err)
 {
-	uint32_t top[TOP_ROWS];
-	size_t n = 0;
+	const struct nsx_trace *t = l->t;
 
-	for (size_t k = 0; k < l->n; k++) {
-		size_t i;
-
-		if (n == TOP_ROWS && !is_longer(t, l->op[k], top[n - 1]))
-			continue;
-		n += n < TOP_ROWS;
-		for (i = n - 1; i > 0 && is_longer(t, l->op[k], top[i - 1]);
-		     i--)
-			top[i] = top[i - 1];
-		top[i] = l->op[k];
-	}
-	for (size_t i = 0; i < n; i++)
-		if (add_row(t, top[i], t->stream[t->ops.stream[top[i]]].device,
-			    table, err))
+	for (size_t i = 0; i < l->ntop; i++)
+		if (add_row(t, l->top[i],
+			    t->stream[t->ops.stream[l->top[i]]].device, table,
+			    err))
 			return err->rc;
-	table->capped = l->n > n;
+	table->capped = l->n > l->ntop;
 	return 0;
 }
 
 /* Figures of all ---------------------------------------------------------------*/
 
+/* Fills ns, which quantiles reorder. */
+static void collect(struct launched *l, bool after)
+{
+	const struct nsx_trace *t = l->t;
+
+	l->n = 0;
+	for (uint32_t i = 0; i < t->ops.n; i++)
+		if (is_launched(l, i))
+			l->ns[l->n++] = after ?
+				t->ops.start_ns[i] -
+					t->calls.end_ns[t->ops.call[i]] :
+				delay_of(t, i);
+}
+
+/* Leaves ns with the time after the return. */
 static void put_summary(struct nsx_section *out, struct launched *l)
 {
 	static const double qs[] = {0.5, 0.95, 0.99};
@@ -174,12 +177,14 @@ static void put_summary(struct nsx_section *out, struct launched *l)
 	int64_t most = INT64_MIN, early = 0, negative = 0;
 
 	for (size_t i = 0; i < l->n; i++) {
-		sum += (double)l->delay_ns[i];
-		most = NSX_MAX(most, l->delay_ns[i]);
-		early += l->after_ns[i] < 0;
-		negative += l->delay_ns[i] < 0;
+		sum += (double)l->ns[i];
+		most = NSX_MAX(most, l->ns[i]);
+		negative += l->ns[i] < 0;
 	}
-	nsx_quantiles(l->delay_ns, l->n, qs, 3, q);
+	nsx_quantiles(l->ns, l->n, qs, 3, q);
+	collect(l, true);
+	for (size_t i = 0; i < l->n; i++)
+		early += l->ns[i] < 0;
 	nsx_put(out, "summary.count", nsx_int((int64_t)l->n));
 	nsx_put(out, "summary.mean_us", nsx_us(sum / (double)l->n));
 	nsx_put(out, "summary.p50_us", nsx_us(q[0]));
@@ -189,7 +194,7 @@ static void put_summary(struct nsx_section *out, struct launched *l)
 	nsx_put(out, "summary.negative_count", nsx_int(negative));
 	nsx_put(out, "summary.started_before_return_count", nsx_int(early));
 	nsx_put(out, "summary.p50_post_return_us",
-		nsx_us(nsx_quantile(l->after_ns, l->n, 0.5)));
+		nsx_us(nsx_quantile(l->ns, l->n, 0.5)));
 	nsx_md_bullet(out, "From launch call to kernel: median **%.2f us**, "
 		      "p95 %.2f, p99 %.2f, longest %.2f, over %zu kernels; "
 		      "%lld began before their call returned", q[0] / 1e3,
@@ -212,7 +217,7 @@ static int fill_histogram(const struct launched *l, struct nsx_table *table,
 		size_t b = 0;
 
 		while (b < ARRAY_LEN(bounds) &&
-		       l->delay_ns[i] >= bounds[b] * 1000)
+		       l->ns[i] >= bounds[b] * 1000)
 			b++;
 		count[b]++;
 		first = NSX_MIN(first, b);
@@ -238,19 +243,26 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	struct nsx_table *rows = nsx_add_table(out, &layouts[0]);
 	struct nsx_table *bins = nsx_add_table(out, &layouts[1]);
 	struct nsx_table *queue = nsx_add_table(out, &nsx_launch_queue_layout);
-	struct launched l = {.n = 0};
+	struct launched l = {.t = run->trace};
 
-	if (collect(run, &l, err))
+	l.ns = nsx_arena_try_array(run->scratch, run->trace->ops.n, 8,
+				   "launches", err);
+	if (!l.ns || first_of_graphs(&l, run->scratch, err))
 		return err->rc;
+	collect(&l, false);
 	if (!l.n)
 		return nsx_cannot(out, "no kernel in the window has an API "
 				       "call with its correlation id");
+	for (uint32_t i = 0; i < run->trace->ops.n; i++)
+		if (is_launched(&l, i))
+			offer(&l, i);
 	nsx_md_heading(out, "Global: launch storm");
 	nsx_md_subheading(out, "From launch to kernel");
+	if (fill_histogram(&l, bins, err))
+		return err->rc;
 	put_summary(out, &l);
-	if (fill_rows(run->trace, &l, rows, err) ||
-	    fill_histogram(&l, bins, err) ||
-	    nsx_fill_launch_queue(run, queue, err))
+	nsx_arena_drop(run->scratch, l.ns);
+	if (fill_rows(&l, rows, err) || nsx_fill_launch_queue(run, queue, err))
 		return err->rc;
 	nsx_md_table(out, bins, "bin_start_us,bin_end_us,count", 30);
 	nsx_md_text(out, "How many launches wait on each stream, over time:");

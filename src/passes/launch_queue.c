@@ -27,8 +27,10 @@ const struct nsx_layout nsx_launch_queue_layout = {
 
 struct queues {
 	size_t *at; /* by stream, and one more: slice of the two lists       */
-	int64_t *called, *began; /* each sorted in its slice                 */
+	int64_t *called; /* sorted in its slice                              */
+	uint32_t *op;	 /* that began, in order of start in its slice       */
 	int64_t *time_at; /* by depth, of one stream                         */
+	size_t cap;
 };
 
 static bool is_queued(const struct nsx_trace *t, uint32_t op)
@@ -72,10 +74,8 @@ static int collect(const struct nsx_run *run, struct queues *q,
 		q->at[s + 1] += q->at[s];
 	n = q->at[t->nstreams];
 	q->called = nsx_arena_try_array(run->scratch, n, 8, "launches", err);
-	q->began = nsx_arena_try_array(run->scratch, n, 8, "launches", err);
-	q->time_at = nsx_arena_try_array(run->scratch, n + 1, 8, "queue depths",
-					 err);
-	if (!q->called || !q->began || !q->time_at)
+	q->op = nsx_arena_try_array(run->scratch, n, 4, "launches", err);
+	if (!q->called || !q->op)
 		return err->rc;
 	/* Filling moves each start to its end: the next one's start. */
 	for (uint32_t i = 0; i < t->ops.n; i++) {
@@ -84,7 +84,7 @@ static int collect(const struct nsx_run *run, struct queues *q,
 		if (!is_queued(t, i))
 			continue;
 		q->called[*at] = call_time(t, i);
-		q->began[(*at)++] = t->ops.start_ns[i];
+		q->op[(*at)++] = i;
 	}
 	memmove(q->at + 1, q->at, t->nstreams * sizeof(*q->at));
 	q->at[0] = 0;
@@ -94,16 +94,23 @@ static int collect(const struct nsx_run *run, struct queues *q,
 /* Depth over time of one stream: fills time_at[0..*ret_most], and finds how
  * much of the time without depth the device idled.
  */
-static int64_t sweep(const struct queues *q, size_t first, size_t n,
-		     const struct nsx_spans *busy, size_t *ret_most)
+static int sweep(struct queues *q, const struct nsx_trace *t, size_t first,
+		 size_t n, const struct nsx_spans *busy, size_t *ret_most,
+		 int64_t *ret_starved_ns, struct nsx_err *err)
 {
-	const int64_t *called = q->called + first, *began = q->began + first;
+	const int64_t *called = q->called + first;
+	const uint32_t *op = q->op + first;
 	size_t depth = 0, most = 0, i = 0, j = 0, cursor = 0;
 	int64_t at = called[0], starved_ns = 0;
 
+	if (nsx_grow(&q->time_at, &q->cap, 1, 8, "queue depths", err))
+		return err->rc;
 	q->time_at[0] = 0;
 	while (j < n) {
-		int64_t next = i < n ? NSX_MIN(called[i], began[j]) : began[j];
+		int64_t next = t->ops.start_ns[op[j]];
+
+		if (i < n)
+			next = NSX_MIN(called[i], next);
 
 		q->time_at[depth] += next - at;
 		if (!depth && next > at)
@@ -111,30 +118,38 @@ static int64_t sweep(const struct queues *q, size_t first, size_t n,
 				      nsx_spans_covered(busy, &cursor, at,
 							next);
 		at = next;
-		for (; i < n && called[i] == at; i++)
-			if (++depth > most)
-				q->time_at[most = depth] = 0;
-		for (; j < n && began[j] == at; j++)
+		for (; i < n && called[i] == at; i++) {
+			if (++depth <= most)
+				continue;
+			if (nsx_grow(&q->time_at, &q->cap, depth + 1, 8,
+				     "queue depths", err))
+				return err->rc;
+			q->time_at[most = depth] = 0;
+		}
+		for (; j < n && t->ops.start_ns[op[j]] == at; j++)
 			depth--;
 	}
 	*ret_most = most;
-	return starved_ns;
+	*ret_starved_ns = starved_ns;
+	return 0;
 }
 
-static int add_stream(const struct nsx_run *run, const struct queues *q,
+static int add_stream(const struct nsx_run *run, struct queues *q,
 		      uint32_t stream, struct nsx_table *table,
 		      struct nsx_err *err)
 {
 	const struct nsx_stream *s = &run->trace->stream[stream];
-	size_t first = q->at[stream], n = q->at[stream + 1] - first, most;
+	size_t first = q->at[stream], n = q->at[stream + 1] - first, most = 0;
 	size_t median = 0;
-	int64_t all = q->began[first + n - 1] - q->called[first], sum, starved;
+	int64_t all = run->trace->ops.start_ns[q->op[first + n - 1]] -
+		      q->called[first];
+	int64_t sum, starved = 0;
 	struct nsx_cell *row = nsx_row(table, err);
 
-	if (!row)
+	if (!row || sweep(q, run->trace, first, n,
+			  &run->facts->device[s->device].busy, &most, &starved,
+			  err))
 		return err->rc;
-	starved = sweep(q, first, n, &run->facts->device[s->device].busy,
-			&most);
 	for (sum = q->time_at[0]; median < most && sum <= all / 2;)
 		sum += q->time_at[++median];
 	if (s->process != NSX_NONE)
@@ -155,19 +170,20 @@ int nsx_fill_launch_queue(const struct nsx_run *run, struct nsx_table *table,
 {
 	const struct nsx_trace *t = run->trace;
 	struct queues q = {0};
+	int rc = collect(run, &q, err);
 
-	if (collect(run, &q, err))
-		return err->rc;
-	for (uint32_t s = 0; s < t->nstreams; s++) {
+	/* Ops of a stream are all on one device, in order of start. */
+	for (uint32_t s = 0; !rc && s < t->nstreams; s++) {
 		size_t n = q.at[s + 1] - q.at[s];
 
 		if (!n)
 			continue;
 		sort_if_needed(q.called + q.at[s], n);
-		sort_if_needed(q.began + q.at[s], n);
-		if (add_stream(run, &q, s, table, err))
-			return err->rc;
+		rc = add_stream(run, &q, s, table, err);
 	}
+	free(q.time_at);
+	if (rc)
+		return rc;
 	nsx_table_sort(table, "launches desc, pid, device_id, context_id, "
 			      "stream_id");
 	return 0;

@@ -61,10 +61,11 @@ struct group {
 struct groups {
 	struct group *v;
 	size_t n, cap;
+	struct group **named;	     /* in order of name, device */
 	struct nsx_group_time *time; /* by group */
 	uint32_t *by_name; /* index + 1 by nsx_str, of one device */
 	uint32_t *of_op;   /* by op, NSX_NONE for what is no kernel */
-	int64_t *durations;
+	int64_t *durations; /* by name, device */
 	int64_t total_ns;
 };
 
@@ -102,16 +103,34 @@ static int group_device(const struct nsx_trace *t, uint32_t device,
 	return 0;
 }
 
-/* Durations of counted kernels, group by group. */
+static int cmp_name(const void *a, const void *b, void *ctx)
+{
+	const struct group *const *x = a, *const *y = b;
+	const struct nsx_trace *t = ctx;
+	int c = nsx_str_cmp(t->strings, (*x)->name, (*y)->name);
+
+	return c ? c : ((*x)->device > (*y)->device) -
+			       ((*x)->device < (*y)->device);
+}
+
+/* Durations of counted kernels, group by group, those of a name together. */
 static int spread_durations(const struct nsx_trace *t, struct groups *g,
 			    struct nsx_arena *a, struct nsx_err *err)
 {
 	size_t n = 0;
 
+	g->named = nsx_arena_try_array(a, g->n, sizeof(*g->named),
+				       "kernel groups", err);
+	if (!g->named)
+		return err->rc;
+	for (size_t k = 0; k < g->n; k++)
+		g->named[k] = &g->v[k];
+	if (g->n)
+		qsort_r(g->named, g->n, sizeof(*g->named), cmp_name, (void *)t);
 	for (size_t k = 0; k < g->n; k++) {
-		g->v[k].at = n;
-		n += g->v[k].n;
-		g->v[k].n = 0;
+		g->named[k]->at = n;
+		n += g->named[k]->n;
+		g->named[k]->n = 0;
 		g->total_ns = nsx_add_sat(g->total_ns, g->v[k].total_ns);
 	}
 	g->durations = nsx_arena_try_array(a, n, sizeof(*g->durations),
@@ -127,6 +146,7 @@ static int spread_durations(const struct nsx_trace *t, struct groups *g,
 		g->durations[x->at + x->n++] = t->ops.end_ns[i] -
 					       t->ops.start_ns[i];
 	}
+	nsx_arena_drop(a, g->of_op);
 	return 0;
 }
 
@@ -211,16 +231,6 @@ static int fill_kernels(const struct nsx_trace *t, const struct groups *g,
 	return 0;
 }
 
-/* The same by name over all devices, as nsys stats prints it. */
-static int cmp_name(const void *a, const void *b, void *ctx)
-{
-	const struct group *x = a, *y = b;
-	const struct nsx_trace *t = ctx;
-	int c = nsx_str_cmp(t->strings, x->name, y->name);
-
-	return c ? c : (x->device > y->device) - (x->device < y->device);
-}
-
 static double tenths(double x)
 {
 	return round(x * 10) / 10;
@@ -253,30 +263,21 @@ static int add_sum_row(const struct nsx_trace *t, nsx_str name, int64_t *v,
 	return 0;
 }
 
-static int fill_sums(const struct nsx_run *run, struct groups *g,
+/* The same by name over all devices, as nsys stats prints it. */
+static int fill_sums(const struct nsx_trace *t, const struct groups *g,
 		     struct nsx_table *table, struct nsx_err *err)
 {
-	const struct nsx_trace *t = run->trace;
-	size_t total = 0, n, next;
-	int64_t *v;
+	size_t next;
 
-	for (size_t k = 0; k < g->n; k++)
-		total += g->v[k].n;
-	v = nsx_arena_try_array(run->scratch, total, sizeof(*v),
-				"kernel durations", err);
-	if (!v)
-		return err->rc;
-	if (g->n)
-		qsort_r(g->v, g->n, sizeof(*g->v), cmp_name, (void *)t);
 	for (size_t k = 0; k < g->n; k = next) {
-		n = 0;
-		for (next = k; next < g->n && g->v[next].name == g->v[k].name;
-		     next++) {
-			memcpy(v + n, g->durations + g->v[next].at,
-			       g->v[next].n * sizeof(*v));
-			n += g->v[next].n;
-		}
-		if (n && add_sum_row(t, g->v[k].name, v, n, g, table, err))
+		const struct group *x = g->named[k];
+		size_t n = 0;
+
+		for (next = k;
+		     next < g->n && g->named[next]->name == x->name; next++)
+			n += g->named[next]->n;
+		if (n && add_sum_row(t, x->name, g->durations + x->at, n, g,
+				     table, err))
 			return err->rc;
 	}
 	nsx_table_sort(table, "Total Time (ns) desc, Name");
@@ -294,7 +295,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	if (!rc)
 		rc = fill_kernels(run->trace, &g, kernels, err);
 	if (!rc)
-		rc = fill_sums(run, &g, sums, err);
+		rc = fill_sums(run->trace, &g, sums, err);
 	free(g.v);
 	if (rc)
 		return rc;
