@@ -60,12 +60,11 @@ static const struct nsx_layout row_layout = {NSX_COLS(row_cols)};
 struct item {
 	const struct nsx_candidate *c;
 	size_t order;		 /* of appearance                            */
-	struct nsx_spans own;	 /* in the window                            */
-	struct nsx_spans left;	 /* of it, as of `priced` findings           */
+	struct nsx_spans left;	 /* in the window, as of `priced` findings   */
 	size_t priced;		 /* how many findings were taken out of it   */
 	double headroom_ns, disjoint_ns;
 	const char *elsewhere;	 /* the same on other GPUs; NULL             */
-	bool taken, merged;
+	bool has_spans, taken, merged; /* has_spans: in the window           */
 };
 
 struct pricing {
@@ -81,7 +80,7 @@ struct pricing {
 
 static bool is_priced(const struct item *x)
 {
-	return x->c->device != NSX_NONE && x->own.n &&
+	return x->c->device != NSX_NONE && x->has_spans &&
 	       !x->c->is_capture_quality;
 }
 
@@ -101,10 +100,11 @@ static int clip(struct pricing *p, struct item *x, struct nsx_err *err)
 		memcpy(copy, all.v, all.n * sizeof(*copy));
 	all.v = copy;
 	nsx_spans_normalise(&all);
-	if (nsx_spans_intersect(p->run->scratch, &all, &window, &x->own, err))
+	if (nsx_spans_intersect(p->run->scratch, &all, &window, &x->left, err))
 		return err->rc;
-	x->left = x->own;
-	x->headroom_ns = (double)nsx_spans_total(&x->own) * x->c->recoverable;
+	nsx_arena_drop(p->run->scratch, copy);
+	x->has_spans = x->left.n > 0;
+	x->headroom_ns = (double)nsx_spans_total(&x->left) * x->c->recoverable;
 	x->disjoint_ns = x->headroom_ns;
 	return 0;
 }
@@ -201,6 +201,7 @@ static int reprice(struct pricing *p, struct item *x, struct nsx_err *err)
 
 	if (nsx_spans_minus(p->run->scratch, &x->left, &p->priced, &left, err))
 		return err->rc;
+	nsx_arena_drop(p->run->scratch, x->left.v);
 	x->left = left;
 	x->priced = p->npriced;
 	x->disjoint_ns = (double)nsx_spans_total(&left) * x->c->recoverable;
@@ -248,6 +249,7 @@ static int take_all(struct pricing *p, bool rest, struct nsx_err *err)
 		if (nsx_spans_union(p->run->scratch, &p->priced, &x->left, &all,
 				    err))
 			return err->rc;
+		nsx_arena_drop(p->run->scratch, p->priced.v);
 		p->priced = all;
 		p->npriced++;
 	}
