@@ -1,13 +1,13 @@
 /* flows.c - which (process, correlation id) have a call and GPU work: pages of
- * bits, as the ids of a process count up.
+ * 64 bits, as the ids of a process count up.
  */
 #include <stdlib.h>
 #include "convert/convert.h"
 
-enum { PAGE_BITS = 512 };
+enum { PAGE_BITS = 64 };
 struct nsx_flow_page {
 	uint64_t key; /* process, upper bits of the correlation id */
-	uint64_t call[PAGE_BITS / 64], gpu[PAGE_BITS / 64];
+	uint64_t call, gpu;
 };
 
 void nsx_flows_done(struct nsx_flows *f)
@@ -78,34 +78,31 @@ int nsx_flows_note(struct nsx_flows *f, uint32_t process, uint32_t corr,
 		   enum nsx_flow_side side, struct nsx_err *err)
 {
 	struct nsx_flow_page *p = add(f, process, corr, err);
-	unsigned bit = corr % PAGE_BITS;
 
 	if (!p)
 		return err->rc;
-	(side == NSX_FLOW_CALL ? p->call : p->gpu)[bit / 64] |=
-		UINT64_C(1) << bit % 64;
+	*(side == NSX_FLOW_CALL ? &p->call : &p->gpu) |=
+		UINT64_C(1) << corr % PAGE_BITS;
 	return 0;
 }
 
 /* After this: call = has both sides, gpu = its arrow has started. */
 void nsx_flows_settle(struct nsx_flows *f)
 {
-	for (size_t i = 0; i < f->n; i++)
-		for (unsigned w = 0; w < PAGE_BITS / 64; w++) {
-			f->pages[i].call[w] &= f->pages[i].gpu[w];
-			f->pages[i].gpu[w] = 0;
-		}
+	for (size_t i = 0; i < f->n; i++) {
+		f->pages[i].call &= f->pages[i].gpu;
+		f->pages[i].gpu = 0;
+	}
 }
 
 bool nsx_flows_start(struct nsx_flows *f, uint32_t process, uint32_t corr)
 {
 	struct nsx_flow_page *p = find(f, process, corr);
-	unsigned word = corr % PAGE_BITS / 64;
-	uint64_t bit = UINT64_C(1) << corr % 64;
+	uint64_t bit = UINT64_C(1) << corr % PAGE_BITS;
 
-	if (!p || !(p->call[word] & bit) || (p->gpu[word] & bit))
+	if (!p || !(p->call & bit) || (p->gpu & bit))
 		return false;
-	p->gpu[word] |= bit;
+	p->gpu |= bit;
 	return true;
 }
 
@@ -113,5 +110,5 @@ bool nsx_flows_started(struct nsx_flows *f, uint32_t process, uint32_t corr)
 {
 	struct nsx_flow_page *p = find(f, process, corr);
 
-	return p && p->gpu[corr % PAGE_BITS / 64] >> corr % 64 & 1;
+	return p && p->gpu >> corr % PAGE_BITS & 1;
 }

@@ -92,13 +92,31 @@ int nsx_tracks_group(struct nsx_tracks *t, enum nsx_group_kind kind,
 	return 0;
 }
 
+/* Most tracks have one lane: room for one, then twice as many. */
+static int grow_lanes(struct nsx_track *track, struct nsx_err *err)
+{
+	size_t cap = track->cap_lanes ? 2 * track->cap_lanes : 1;
+	struct nsx_lane *lanes;
+
+	if (track->nlanes < track->cap_lanes)
+		return 0;
+	lanes = nsx_try_alloc(cap, sizeof(*lanes), "lanes", err);
+	if (!lanes)
+		return err->rc;
+	if (track->nlanes)
+		memcpy(lanes, track->lanes, track->nlanes * sizeof(*lanes));
+	free(track->lanes);
+	track->lanes = lanes;
+	track->cap_lanes = cap;
+	return 0;
+}
+
 static struct nsx_lane *add_lane(struct nsx_tracks *t, struct nsx_track *track,
 				 uint32_t tid, struct nsx_err *err)
 {
 	struct nsx_lane *lane;
 
-	if (nsx_grow(&track->lanes, &track->cap_lanes, track->nlanes + 1,
-		     sizeof(*lane), "lanes", err))
+	if (grow_lanes(track, err))
 		return NULL;
 	lane = &track->lanes[track->nlanes++];
 	lane->tid = tid ? tid : t->next_tid++;
