@@ -44,7 +44,7 @@ struct dimensions {
 	uint32_t device;	 /* that sets the pace                       */
 	int64_t device_id;
 	const char *window; /* "steady window" or "window"                   */
-	double share[NSX_NPARTS], compute, exposed_copy, exposed_comm, idle;
+	double compute, exposed_copy, exposed_comm, idle; /* % of the window */
 	struct nsx_err *err;
 	bool failed;
 };
@@ -399,7 +399,7 @@ static void measure(struct dimensions *d)
 	const struct nsx_facts *f = d->run->facts;
 	const struct nsx_window *w = &f->steady.window;
 	struct nsx_partition p;
-	double length;
+	double percent;
 
 	d->window = "steady window";
 	if (w->start_ns >= w->end_ns) {
@@ -409,15 +409,13 @@ static void measure(struct dimensions *d)
 	d->device = f->limiting == NSX_NONE ? 0 : f->limiting;
 	d->device_id = d->run->trace->device[d->device].device_id;
 	nsx_partition(&f->device[d->device], w->start_ns, w->end_ns, &p);
-	length = (double)NSX_MAX(w->end_ns - w->start_ns, 1);
-	for (unsigned i = 0; i < NSX_NPARTS; i++)
-		d->share[i] = 100 * (double)p.ns[i] / length;
-	d->compute = d->share[NSX_P_COMPUTE_ONLY] +
-		     d->share[NSX_P_COMPUTE_COPY] +
-		     d->share[NSX_P_COMPUTE_COMM];
-	d->exposed_copy = d->share[NSX_P_COPY_EXPOSED];
-	d->exposed_comm = d->share[NSX_P_COMM_EXPOSED];
-	d->idle = d->share[NSX_P_IDLE];
+	percent = 100 / (double)NSX_MAX(w->end_ns - w->start_ns, 1);
+	d->exposed_copy = (double)p.ns[NSX_P_COPY_EXPOSED] * percent;
+	d->exposed_comm = (double)p.ns[NSX_P_COMM_EXPOSED] * percent;
+	d->idle = (double)p.ns[NSX_P_IDLE] * percent;
+	d->compute = ((double)p.ns[NSX_P_COMPUTE_ONLY] +
+		      (double)p.ns[NSX_P_COMPUTE_COPY] +
+		      (double)p.ns[NSX_P_COMPUTE_COMM]) * percent;
 }
 
 /* What takes most of the time. */

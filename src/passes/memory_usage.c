@@ -479,6 +479,24 @@ static int fill_pools(struct mem_usage *m, struct nsx_table *table,
 
 /* The section --------------------------------------------------------------*/
 
+/* Allocations of a second between the first and the last row. */
+static void put_rate(const struct mem_usage *m, const struct nsx_table *rows,
+		     struct nsx_section *out)
+{
+	int64_t first = INT64_MAX, last = INT64_MIN, n = 0;
+
+	for (size_t i = 0; i < m->nevents; i++)
+		if (nsx_starts_inside(m->run->trace, m->events[i].at_ns)) {
+			first = NSX_MIN(first, m->events[i].at_ns);
+			last = NSX_MAX(last, m->events[i].at_ns);
+		}
+	for (size_t i = 0; i < rows->nrows; i++)
+		n += nsx_row_at(rows, i)[ALLOCS].u.i;
+	nsx_put(out, "allocations_per_s",
+		first < last ? nsx_real((double)n * 1e9 /
+					(double)(last - first)) : nsx_null());
+}
+
 static int fill(struct mem_usage *m, struct nsx_table **t,
 		struct nsx_section *out, struct nsx_err *err)
 {
@@ -488,6 +506,7 @@ static int fill(struct mem_usage *m, struct nsx_table **t,
 	    mem_never_freed(m, t[3], out, err) ||
 	    mem_trend(m, t[3], t[4], out, err))
 		return err->rc;
+	put_rate(m, t[0], out);
 	nsx_md_table(out, t[0],
 		     "pid,device_id,kind,alloc_count,free_count,peak_bytes,"
 		     "peak_time_ns,end_live_bytes,unmatched_free_bytes", 0);
