@@ -35,6 +35,8 @@ static const struct nsx_layout layouts[] = {
 	{.key = "rows", NSX_COLS(cols), .json_rows = -1},
 	{.key = "histogram", .csv = "launch_latency_histogram",
 	 NSX_COLS(bin_cols), .json_rows = -1},
+	{.key = "queue_depth", .cols = nsx_launch_queue_cols,
+	 .ncols = NSX_NLAUNCH_QUEUE_COLS},
 };
 
 struct launched { /* kernels with a call, one of a graph launch */
@@ -242,7 +244,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 {
 	struct nsx_table *rows = nsx_add_table(out, &layouts[0]);
 	struct nsx_table *bins = nsx_add_table(out, &layouts[1]);
-	struct nsx_table *queue = nsx_add_table(out, &nsx_launch_queue_layout);
+	struct nsx_table *queue = nsx_add_table(out, &layouts[2]);
 	struct launched l = {.t = run->trace};
 
 	l.ns = nsx_arena_try_array(run->scratch, run->trace->ops.n, 8,

@@ -10,7 +10,7 @@
 #include "passes/launch_queue.h"
 
 enum { PID, DEVICE, CONTEXT, STREAM, LAUNCHES, MEDIAN, MOST, EMPTY, STARVED };
-static const struct nsx_col cols[] = {
+const struct nsx_col nsx_launch_queue_cols[NSX_NLAUNCH_QUEUE_COLS] = {
 	{"pid", "process", NSX_T_I64},
 	{"device_id", "CUDA ordinal", NSX_T_I64},
 	{"context_id", "CUDA context", NSX_T_I64},
@@ -22,8 +22,6 @@ static const struct nsx_col cols[] = {
 		      "start, in which nothing waited", NSX_T_F64},
 	{"starved_ms", "part of that in which the device was idle", NSX_T_F64},
 };
-const struct nsx_layout nsx_launch_queue_layout = {
-	.key = "queue_depth", NSX_COLS(cols)};
 
 struct queues {
 	size_t *at; /* by stream, and one more: slice of the two lists       */

@@ -4,7 +4,8 @@
 
 #include "nsx/pass.h"
 
-extern const struct nsx_layout nsx_launch_queue_layout;
+enum { NSX_NLAUNCH_QUEUE_COLS = 9 };
+extern const struct nsx_col nsx_launch_queue_cols[NSX_NLAUNCH_QUEUE_COLS];
 
 int nsx_fill_launch_queue(const struct nsx_run *run, struct nsx_table *table,
 			  struct nsx_err *err) NSX_CHECKED;

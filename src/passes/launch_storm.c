@@ -17,6 +17,8 @@ static const struct nsx_col tiny_cols[] = {
 };
 static const struct nsx_layout layouts[] = {
 	{.key = "tiny_kernels", NSX_COLS(tiny_cols), .json_rows = TINY_ROWS},
+	{.key = "launchers", .cols = nsx_launcher_cols,
+	 .ncols = NSX_NLAUNCHER_COLS},
 };
 
 /* Kernels ---------------------------------------------------------------------*/
@@ -156,6 +158,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	       struct nsx_err *err)
 {
 	struct nsx_table *tiny = nsx_add_table(out, &layouts[0]);
+	struct nsx_table *launchers = nsx_add_table(out, &layouts[1]);
 	struct nsx_groups groups = {0};
 	struct kernels k = {0};
 	struct named *names = NULL;
@@ -170,7 +173,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	rc = fill_tiny(run->trace, &groups, &names, tiny, err);
 	nsx_groups_done(&groups);
 	free(names);
-	if (rc || nsx_put_launching(run, out, &bound_ns, err) ||
+	if (rc || nsx_put_launching(run, out, launchers, &bound_ns, err) ||
 	    judge(run, out, &k, bound_ns, err))
 		return err->rc;
 	say_kernels(out, k.figure);
@@ -178,9 +181,11 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 		nsx_md_bullet(out, "Launch-bound: **%.3f ms** of device idle "
 			      "time in gaps below 1 ms ended when a late "
 			      "launch returned", (double)bound_ns / 1e6);
-	if (tiny->nrows)
+	if (tiny->nrows) {
+		nsx_md_text(out, "Kernels of %d us or less:", TINY_US);
 		nsx_md_table(out, tiny, "kernel_name,call_count,"
 					"avg_duration_us", 10);
+	}
 	nsx_note(out, "the flag is computed as in nsys-llm-explain, over all "
 		      "processes and devices; it does not say that anything "
 		      "was lost: launch_bound_ms does");

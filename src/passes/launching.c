@@ -9,7 +9,7 @@
 enum { SHORT_GAP_NS = 1000000 };
 
 enum { L_PID, L_TID, L_DEVICE, L_CALLS, L_OPS, L_BOUND };
-static const struct nsx_col launcher_cols[] = {
+const struct nsx_col nsx_launcher_cols[NSX_NLAUNCHER_COLS] = {
 	{"pid", "process", NSX_T_I64},
 	{"tid", "thread that launches", NSX_T_I64},
 	{"device_id", "CUDA ordinal", NSX_T_I64},
@@ -18,9 +18,6 @@ static const struct nsx_col launcher_cols[] = {
 	{"launch_bound_ms", "device idle time below 1 ms a gap that ended "
 			    "when such a call returned", NSX_T_F64},
 };
-static const struct nsx_layout launchers_layout = {
-	.key = "launchers", NSX_COLS(launcher_cols)};
-
 /* By thread and device ----------------------------------------------------------*/
 
 struct launcher {
@@ -227,10 +224,10 @@ static int put_per_iteration(const struct nsx_run *run, struct nsx_section *out,
 
 /* The launches of a trace without any matching call are not known. */
 int nsx_put_launching(const struct nsx_run *run, struct nsx_section *out,
-		      int64_t *ret_bound_ns, struct nsx_err *err)
+		      struct nsx_table *table, int64_t *ret_bound_ns,
+		      struct nsx_err *err)
 {
 	const struct nsx_trace *t = run->trace;
-	struct nsx_table *table = nsx_add_table(out, &launchers_layout);
 	struct launchers l = {.cap = 0};
 	int64_t calls = 0;
 	int rc;

@@ -4,10 +4,14 @@
 
 #include "nsx/pass.h"
 
-/* Puts launch_calls, launch_bound_ms, per_iteration and the table launchers.
- * *ret_bound_ns: -1 where it is not known.
+enum { NSX_NLAUNCHER_COLS = 6 };
+extern const struct nsx_col nsx_launcher_cols[NSX_NLAUNCHER_COLS];
+
+/* Puts launch_calls, launch_bound_ms, per_iteration, and rows of the table of
+ * launchers.  *ret_bound_ns: -1 where it is not known.
  */
 int nsx_put_launching(const struct nsx_run *run, struct nsx_section *out,
-		      int64_t *ret_bound_ns, struct nsx_err *err) NSX_CHECKED;
+		      struct nsx_table *launchers, int64_t *ret_bound_ns,
+		      struct nsx_err *err) NSX_CHECKED;
 
 #endif
