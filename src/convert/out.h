@@ -51,10 +51,11 @@ static inline void nsx_out_take(struct nsx_out *o, const char *end)
 }
 static inline void nsx_out_add(struct nsx_out *o, const char *p, size_t n)
 {
-	if (n > NSX_OUT_BLOCK / 2) {
-		nsx_out_add(o, p, n / 2);
-		nsx_out_add(o, p + n / 2, n - n / 2);
-		return;
+	while (n > NSX_OUT_BLOCK) {
+		memcpy(nsx_out_room(o, NSX_OUT_BLOCK), p, NSX_OUT_BLOCK);
+		o->n += NSX_OUT_BLOCK;
+		p += NSX_OUT_BLOCK;
+		n -= NSX_OUT_BLOCK;
 	}
 	memcpy(nsx_out_room(o, n), p, n);
 	o->n += n;
