@@ -273,7 +273,7 @@ case_short_profile() {
 
 # --- stopping ----------------------------------------------------------------
 case_duration_is_no_failure() {
-	capture --no-explain --duration 0.3 -- sleep 100
+	capture --no-explain --duration 1.5 -- sleep 100
 	code 0
 	json '"ok": true'
 	json '"target_exit_code": null'
@@ -286,14 +286,14 @@ case_duration_of_nsys_is_no_failure() {
 	silent_on 'the command ended with code'
 }
 case_asked_twice() {
-	FAKE=deaf NSX_CAPTURE_WAIT=0.5,5,5 capture --no-explain --duration 0.3 \
+	FAKE=deaf NSX_CAPTURE_WAIT=0.5,5,5 capture --no-explain --duration 1.5 \
 		-- sleep 100
 	code 0
 	json '"ended_by": "duration"'
 	files nsys_capture.json trace.nsys-rep trace.sqlite
 }
 case_hung_nsys() {
-	FAKE=hung NSX_CAPTURE_WAIT=0.3,0.3,5 capture --duration 0.3 -- sleep 100
+	FAKE=hung NSX_CAPTURE_WAIT=0.3,0.3,5 capture --duration 1.5 -- sleep 100
 	code 3
 	says 'nsys did not finish and was ended before it wrote a report'
 	files nsys_capture.json
@@ -333,7 +333,7 @@ case_ctrl_c_twice_gives_up() {
 	files nsys_capture.json
 }
 case_command_that_will_not_end() {
-	capture --no-explain --duration 0.3 -- \
+	capture --no-explain --duration 1.5 -- \
 		bash -c 'trap "" TERM INT; for i in 1 2 3 4 5 6 7 8 9; do sleep 0.1; done'
 	code 0
 	files nsys_capture.json trace.nsys-rep trace.sqlite
