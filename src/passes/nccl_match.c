@@ -343,17 +343,17 @@ void nccl_find_cause(const struct nsx_run *run,
 				       events[was[other]].end_ns,
 				       events[is[other]].start_ns);
 	}
-	if (compute_ns >= CAUSE_SHARE * (double)late_ns) {
+	if ((double)compute_ns >= CAUSE_SHARE * (double)late_ns) {
 		m->cause = llabs(ops - other_ops) * 50 <= other_ops ?
 			"it computes longer, in as many GPU operations as the "
 			"others" :
 			"it computes longer, in another number of GPU "
 			"operations than the others";
 		m->cause_share = (double)compute_ns / (double)late_ns;
-	} else if (copy_ns >= CAUSE_SHARE * (double)late_ns) {
+	} else if ((double)copy_ns >= CAUSE_SHARE * (double)late_ns) {
 		m->cause = "it copies memory meanwhile";
 		m->cause_share = (double)copy_ns / (double)late_ns;
-	} else if (late_ns - busy_ns >= CAUSE_SHARE * (double)late_ns) {
+	} else if ((double)(late_ns - busy_ns) >= CAUSE_SHARE * (double)late_ns) {
 		m->cause = "its GPU is idle meanwhile: the host is late";
 		m->cause_share = (double)(late_ns - busy_ns) / (double)late_ns;
 	}
