@@ -150,7 +150,7 @@ static int make_processes(struct nsx_loader *l, struct nsx_err *err)
 	return t->process ? 0 : err->rc;
 }
 
-static uint32_t process_of(const struct nsx_trace *t, uint64_t key)
+uint32_t nsx_process_find(const struct nsx_trace *t, uint64_t key)
 {
 	uint32_t lo = 0, hi = t->nprocesses;
 
@@ -168,13 +168,13 @@ static uint32_t process_of(const struct nsx_trace *t, uint64_t key)
 static void name_process(struct nsx_loader *l, const struct nsx_val *v)
 {
 	uint64_t key = nsx_read_process_key(&v[0], &v[1]);
-	uint32_t p = process_of(l->t, key);
+	uint32_t p = nsx_process_find(l->t, key);
 
 	if (p != NSX_NONE)
 		l->t->process[p].name = add_text(l, &v[2]);
 }
 
-static struct nsx_thread *thread_of(struct nsx_trace *t, uint64_t global_tid)
+uint32_t nsx_thread_find(const struct nsx_trace *t, uint64_t global_tid)
 {
 	uint32_t lo = 0, hi = t->nthreads;
 
@@ -187,27 +187,26 @@ static struct nsx_thread *thread_of(struct nsx_trace *t, uint64_t global_tid)
 			hi = mid;
 	}
 	return lo < t->nthreads && t->thread[lo].global_tid == global_tid ?
-		       &t->thread[lo] :
-		       NULL;
+		       lo : NSX_NONE;
 }
 
 /* Several rows a thread are possible: the last one wins. */
 static void name_thread(struct nsx_loader *l, const struct nsx_val *v)
 {
 	struct nsx_part p = {.l = l};
-	struct nsx_thread *th;
 	struct nsx_err err;
+	uint32_t thread;
 	nsx_str name;
 
 	if (v[0].type != NSX_V_I64)
 		return;
-	th = thread_of(l->t, (uint64_t)v[0].u.i);
-	if (!th)
+	thread = nsx_thread_find(l->t, (uint64_t)v[0].u.i);
+	if (thread == NSX_NONE)
 		return;
 	if (nsx_read_name(&p, &v[1], &name, &err))
 		lose(l, &err);
 	else
-		th->name = name;
+		l->t->thread[thread].name = name;
 }
 
 static int order_threads(struct nsx_loader *l, struct nsx_err *err)
@@ -227,7 +226,7 @@ static int order_threads(struct nsx_loader *l, struct nsx_err *err)
 
 		t->thread[i].global_tid = g;
 		t->thread[i].tid = (int64_t)(g & 0xffffff);
-		t->thread[i].process = process_of(t, g & ~UINT64_C(0xffffff));
+		t->thread[i].process = nsx_process_find(t, g & ~UINT64_C(0xffffff));
 	}
 	remap(l->calls.thread, l->call_set.n, r.new_id);
 	remap(l->nvtx.thread, l->nvtx_set.n, r.new_id);
@@ -258,7 +257,7 @@ static int order_domains(struct nsx_loader *l, struct nsx_err *err)
 	for (uint32_t i = 0; i < t->ndomains; i++) {
 		const struct nsx_key *k = &l->domains_map.keys[r.order[i]];
 
-		t->domain[i].process = process_of(t, k->w[0]);
+		t->domain[i].process = nsx_process_find(t, k->w[0]);
 		t->domain[i].domain_id = (int64_t)k->w[1];
 	}
 	remap(l->nvtx.domain, l->nvtx_set.n, r.new_id);
@@ -437,7 +436,7 @@ static int place_stream(struct nsx_loader *l, const uint64_t *w, uint64_t lone,
 	}
 	if (id == known)
 		alike->stream[id] = t->nstreams;
-	s->process = process_of(t, w[0] ? w[0] : lone);
+	s->process = nsx_process_find(t, w[0] ? w[0] : lone);
 	s->context_id = (int64_t)w[2];
 	s->stream_id = (int64_t)w[3];
 	s->device = device_of(l, s->process, (int64_t)w[1]);

@@ -35,23 +35,6 @@ static struct nsx_osrt_sum *sum_of(struct own *own, uint32_t id,
 	return &own->sums[id];
 }
 
-/* Index of the thread in the trace, NSX_NONE when it has no other rows. */
-static uint32_t find_thread(const struct nsx_trace *t, uint64_t global_tid)
-{
-	uint32_t lo = 0, hi = t->nthreads;
-
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-
-		if (t->thread[mid].global_tid < global_tid)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < t->nthreads && t->thread[lo].global_tid == global_tid ?
-		       lo : NSX_NONE;
-}
-
 static int keep_row(struct own *own, const struct row *row, struct nsx_err *err)
 {
 	if (nsx_grow(&own->rows, &own->cap, own->n + 1, sizeof(*row),
@@ -98,7 +81,7 @@ static int read_row(struct nsx_part *p, int64_t rid, const struct nsx_val *v,
 	sum->count += nsx_starts_inside(t, row.start_ns);
 	sum->total_ns += ns;
 	sum->max_ns = NSX_MAX(sum->max_ns, ns);
-	row.thread = find_thread(t, key.w[0]);
+	row.thread = nsx_thread_find(t, key.w[0]);
 	if (row.thread == NSX_NONE || !t->thread[row.thread].launches)
 		return 0;
 	return keep_row(own, &row, err);

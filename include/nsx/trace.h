@@ -350,6 +350,11 @@ static inline bool nsx_op_counts(const struct nsx_trace *t, size_t op)
 {
 	return !(t->ops.flags[op] & (NSX_OP_PEER | NSX_OP_CUT));
 }
+/* Index of a process by its key, of a thread by its global id; NSX_NONE when
+ * the trace has no rows of it. O(log n).
+ */
+uint32_t nsx_process_find(const struct nsx_trace *t, uint64_t key);
+uint32_t nsx_thread_find(const struct nsx_trace *t, uint64_t global_tid);
 /* API name without "_v1234", "_ptsz", "_ptds": for matching. Writes into buf. */
 const char *nsx_api_base(const char *name, char *buf, size_t size);
 enum nsx_call_class nsx_classify_call(const char *api, uint8_t *ret_flags);

@@ -50,21 +50,6 @@ struct leaks {
 	struct nsx_strings *paths;
 };
 
-static uint32_t process_of(const struct nsx_trace *t, uint64_t key)
-{
-	uint32_t lo = 0, hi = t->nprocesses;
-
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-
-		if (t->process[mid].key < key)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < t->nprocesses && t->process[lo].key == key ? lo : NSX_NONE;
-}
-
 static int cmp_by_corr(const void *a, const void *b)
 {
 	const struct kept *x = a, *y = b;
@@ -244,7 +229,7 @@ int mem_never_freed(const struct mem_usage *m, struct nsx_table *table,
 
 		if (nsx_starts_inside(t, e->at_ns))
 			l.v[l.n++] = (struct kept){
-				e, process_of(t, e->process), NSX_NONE, 0};
+				e, nsx_process_find(t, e->process), NSX_NONE, 0};
 	}
 	if (l.n)
 		qsort(l.v, l.n, sizeof(*l.v), cmp_by_corr);
