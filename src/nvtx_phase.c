@@ -100,7 +100,7 @@ int nsx_nvtx_phase_kernels(const struct nsx_trace *t,
 		    of[o->call[i]] == NSX_NONE)
 			continue;
 		ns = &(*ret)[nsx_op_process(t, i) * nplaces + of[o->call[i]]];
-		*ns = nsx_add_sat(*ns, o->end_ns[i] - o->start_ns[i]);
+		*ns = nsx_add_sat(*ns, nsx_op_ns(o, i));
 	}
 	return 0;
 }

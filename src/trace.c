@@ -34,8 +34,34 @@ static int load_rows(struct nsx_loader *l, struct nsx_err *err)
 	return nsx_load_tables(l, list, ARRAY_LEN(list), "events", err);
 }
 
+/* Ends are kept as lengths: most are short. */
+static int pack_ends(struct nsx_loader *l, struct nsx_err *err)
+{
+	struct nsx_trace *t = l->t;
+	const struct {
+		const int64_t *start_ns;
+		int64_t *end_ns;
+		const struct nsx_colset *set;
+		struct nsx_packed *ret;
+	} list[] = {
+	    {l->ops.start_ns, l->ops.end_ns, &l->op_set, &t->ops.length},
+	    {l->calls.start_ns, l->calls.end_ns, &l->call_set,
+	     &t->calls.length},
+	    {l->nvtx.start_ns, l->nvtx.end_ns, &l->nvtx_set, &t->nvtx.length},
+	};
+
+	for (unsigned i = 0; i < ARRAY_LEN(list); i++) {
+		if (nsx_pack_lengths(t->arena, list[i].start_ns, list[i].end_ns,
+				     list[i].set->n, list[i].set->what,
+				     list[i].ret, err))
+			return err->rc;
+		nsx_arena_drop(t->arena, list[i].end_ns);
+	}
+	return 0;
+}
+
 /* Hands the loader's columns to the trace, read-only from now on. */
-static void publish(struct nsx_loader *l)
+static int publish(struct nsx_loader *l, struct nsx_err *err)
 {
 	struct nsx_trace *t = l->t;
 	const struct nsx_ops_rw *o = &l->ops;
@@ -43,27 +69,31 @@ static void publish(struct nsx_loader *l)
 	const struct nsx_nvtx_rw *x = &l->nvtx;
 	const struct nsx_syncs_rw *s = &l->syncs;
 
-	t->ops = (struct nsx_ops){l->op_set.n, o->start_ns, o->end_ns, o->call,
-				  o->stream, o->detail, o->kind, o->cls,
-				  o->flags};
-	t->calls = (struct nsx_calls){l->call_set.n, c->start_ns, c->end_ns,
-				      c->name, c->corr, c->op, c->cls,
-				      c->flags};
-	t->nvtx = (struct nsx_nvtx){l->nvtx_set.n, x->start_ns, x->end_ns,
-				    x->name, x->domain, x->kind, x->flags};
+	nsx_arena_drop(t->arena, c->thread);
+	nsx_arena_drop(t->arena, x->thread);
+	if (pack_ends(l, err))
+		return err->rc;
+	t->ops = (struct nsx_ops){l->op_set.n, o->start_ns, t->ops.length,
+				  o->call,     o->stream,   o->detail,
+				  o->kind,     o->cls,	    o->flags};
+	t->calls = (struct nsx_calls){
+	    l->call_set.n, c->start_ns, t->calls.length, c->name,
+	    c->corr,	   c->op,	c->cls,		 c->flags};
+	t->nvtx = (struct nsx_nvtx){l->nvtx_set.n, x->start_ns, t->nvtx.length,
+				    x->name,	   x->domain,	x->kind,
+				    x->flags};
 	t->overheads = (struct nsx_overheads){
 		l->overhead_set.n, l->overheads.start_ns, l->overheads.end_ns,
 		l->overheads.thread, l->overheads.type};
 	t->syncs = (struct nsx_syncs){l->sync_set.n, s->start_ns, s->end_ns,
 				      s->process, s->call, s->stream,
 				      s->event_sync_id, s->type};
-	t->records = (struct nsx_records){
-		l->record_set.n, l->records.process, l->records.call,
-		l->records.stream, l->records.event_sync_id};
-	nsx_arena_drop(t->arena, c->thread);
-	nsx_arena_drop(t->arena, x->thread);
+	t->records = (struct nsx_records){l->record_set.n, l->records.process,
+					  l->records.call, l->records.stream,
+					  l->records.event_sync_id};
 	t->copy = l->copies;
 	t->ncopies = (uint32_t)l->copy_set.n;
+	return 0;
 }
 
 static int publish_raw_names(struct nsx_loader *l, struct nsx_err *err)
@@ -126,10 +156,10 @@ static int load(struct nsx_loader *l, const struct nsx_load_opts *opts,
 		rc = nsx_order_rows(l, err);
 	if (!rc)
 		rc = nsx_derive(l, err);
-	if (!rc) {
-		publish(l);
+	if (!rc)
+		rc = publish(l, err);
+	if (!rc)
 		rc = nsx_load_osrt(l, err);
-	}
 	if (!rc)
 		rc = nsx_name_domains(l, err);
 	if (!rc)

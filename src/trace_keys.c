@@ -167,9 +167,11 @@ static void merge(const uint32_t *from, uint32_t *to, size_t a, size_t mid,
 			to[k] = from[j++];
 }
 
-/* Merges neighbouring runs until one is left; returns the array it is in. */
-static uint32_t *merge_runs(uint32_t *from, uint32_t *to, uint32_t *ends,
-			    size_t nruns, nsx_row_cmp cmp, const void *ctx)
+/* Merges neighbouring runs, from one array into the other and back, until one
+ * is left: in *from.
+ */
+static void merge_runs(uint32_t **from, uint32_t **to, uint32_t *ends,
+		       size_t nruns, nsx_row_cmp cmp, const void *ctx)
 {
 	while (nruns > 1) {
 		size_t out = 0, begin = 0;
@@ -179,16 +181,15 @@ static uint32_t *merge_runs(uint32_t *from, uint32_t *to, uint32_t *ends,
 			size_t mid = ends[r];
 			size_t end = r + 1 < nruns ? ends[r + 1] : mid;
 
-			merge(from, to, begin, mid, end, cmp, ctx);
+			merge(*from, *to, begin, mid, end, cmp, ctx);
 			begin = end;
 			ends[out++] = (uint32_t)end;
 		}
 		nruns = out;
-		swap = from;
-		from = to;
-		to = swap;
+		swap = *from;
+		*from = *to;
+		*to = swap;
 	}
-	return from;
 }
 
 /* In place, following cycles with a bit per row would jump about in memory;
@@ -228,22 +229,25 @@ static int permute(struct nsx_colset *c, const uint32_t *order,
 int nsx_colset_sort(struct nsx_colset *c, nsx_row_cmp cmp, const void *ctx,
 		    struct nsx_err *err)
 {
-	uint32_t *ends = NULL, *order = NULL, *sorted;
+	uint32_t *ends = NULL, *order = NULL, *other = NULL;
 	size_t nruns = 0;
 	int rc = find_runs(c->n, cmp, ctx, &ends, &nruns, err);
 
 	if (!rc && nruns > 1) {
-		order = nsx_try_alloc(2 * c->n, sizeof(*order), "a row order",
-				      err);
-		rc = order ? 0 : err->rc;
+		order = nsx_try_alloc(c->n, sizeof(*order), "a row order", err);
+		other = nsx_try_alloc(c->n, sizeof(*other), "a row order", err);
+		rc = order && other ? 0 : err->rc;
 	}
-	if (order) {
+	if (!rc && nruns > 1) {
 		for (size_t i = 0; i < c->n; i++)
 			order[i] = (uint32_t)i;
-		sorted = merge_runs(order, order + c->n, ends, nruns, cmp, ctx);
-		rc = permute(c, sorted, err);
+		merge_runs(&order, &other, ends, nruns, cmp, ctx);
+		free(other);
+		other = NULL;
+		rc = permute(c, order, err);
 	}
 	free(ends);
 	free(order);
+	free(other);
 	return rc;
 }

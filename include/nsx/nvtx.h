@@ -10,7 +10,8 @@
 static inline bool nsx_nvtx_is_open(const struct nsx_nvtx *x, uint32_t range,
 				    int64_t at)
 {
-	return x->end_ns[range] > at || (x->flags[range] & NSX_NVTX_OPEN);
+	return nsx_range_end(x, range) > at ||
+	       (x->flags[range] & NSX_NVTX_OPEN);
 }
 
 /* Finds the innermost open range of one thread at instants that do not

@@ -7,7 +7,7 @@
 #ifndef NSX_SPAN_H
 #define NSX_SPAN_H
 
-#include "nsx/arena.h"
+#include "nsx/pack.h"
 
 struct nsx_span {
 	int64_t start_ns, end_ns;
@@ -63,17 +63,17 @@ int nsx_spans_prefix(struct nsx_arena *a, const struct nsx_spans *s,
 int64_t nsx_spans_within(const struct nsx_spans *s, const int64_t *prefix,
 			 int64_t start_ns, int64_t end_ns);
 
-/* How long each group of spans ran, and how long alone.  Spans come in order of
- * start; group NSX_NONE is counted nowhere, but who runs beside it does not run
- * alone.  Adds to what by_group holds, so that several lists (devices) can be
- * summed; end_ns is scratch.  One sweep: a group's union needs only its
- * running end.
+/* How long each group of spans ran, and how long alone.  Spans are the rows
+ * [at, at + n) of the columns, in order of start; group NSX_NONE is counted
+ * nowhere, but who runs beside it does not run alone.  Adds to what by_group
+ * holds, so that several lists (devices) can be summed; end_ns is scratch.  One
+ * sweep: a group's union needs only its running end.
  */
 struct nsx_group_time {
 	int64_t busy_ns, exclusive_ns, end_ns;
 };
-void nsx_group_times(const int64_t *start_ns, const int64_t *end_ns,
-		     const uint32_t *group, size_t n,
+void nsx_group_times(const int64_t *start_ns, const struct nsx_packed *length,
+		     const uint32_t *group, size_t at, size_t n,
 		     struct nsx_group_time *by_group);
 
 #endif

@@ -14,6 +14,7 @@
 #ifndef NSX_TRACE_H
 #define NSX_TRACE_H
 
+#include "nsx/pack.h"
 #include "nsx/progress.h"
 #include "nsx/schema.h"
 
@@ -73,7 +74,8 @@ enum {
 };
 struct nsx_ops {
 	size_t n;
-	const int64_t *start_ns, *end_ns;
+	const int64_t *start_ns;
+	struct nsx_packed length; /* of time: see nsx_op_end                 */
 	const uint32_t *call;	/* host call (outermost), NSX_NONE if none   */
 	const uint32_t *stream;
 	const uint32_t *detail; /* index of shape (kernels), copy (copies and
@@ -120,7 +122,8 @@ enum {
 /* Ordered by (thread, start, end descending, row id). */
 struct nsx_calls {
 	size_t n;
-	const int64_t *start_ns, *end_ns;
+	const int64_t *start_ns;
+	struct nsx_packed length; /* of time: see nsx_call_end               */
 	const nsx_str *name;	/* raw, with its suffix                      */
 	const uint32_t *corr;	/* 0: none                                   */
 	const uint32_t *op;	/* first GPU op it caused, NSX_NONE          */
@@ -135,11 +138,37 @@ enum {
 };
 struct nsx_nvtx {
 	size_t n;
-	const int64_t *start_ns, *end_ns; /* open ranges: end of the trace   */
+	const int64_t *start_ns;
+	struct nsx_packed length; /* see nsx_range_end                       */
 	const nsx_str *name;		  /* normalised                      */
 	const uint32_t *domain;		  /* index of domains                */
 	const uint8_t *kind, *flags;
 };
+/* How long a row took, and when it ended. Open ranges end with the trace. */
+static inline int64_t nsx_op_ns(const struct nsx_ops *o, size_t i)
+{
+	return (int64_t)nsx_unpack(&o->length, i);
+}
+static inline int64_t nsx_op_end(const struct nsx_ops *o, size_t i)
+{
+	return o->start_ns[i] + nsx_op_ns(o, i);
+}
+static inline int64_t nsx_call_ns(const struct nsx_calls *c, size_t i)
+{
+	return (int64_t)nsx_unpack(&c->length, i);
+}
+static inline int64_t nsx_call_end(const struct nsx_calls *c, size_t i)
+{
+	return c->start_ns[i] + nsx_call_ns(c, i);
+}
+static inline int64_t nsx_range_ns(const struct nsx_nvtx *x, size_t i)
+{
+	return (int64_t)nsx_unpack(&x->length, i);
+}
+static inline int64_t nsx_range_end(const struct nsx_nvtx *x, size_t i)
+{
+	return x->start_ns[i] + nsx_range_ns(x, i);
+}
 struct nsx_domain { /* (process, domain id) */
 	uint32_t process;
 	int64_t domain_id;

@@ -113,7 +113,7 @@ static int kind_of_call(const struct work *w, size_t call)
 			       NSX_BARRIER_BLOCKING_MEMCPY : -1;
 	case NSX_CALL_IMPLICIT_SYNC:
 		if ((c->flags[call] & NSX_CALL_MALLOC) &&
-		    (c->end_ns[call] - c->start_ns[call] < LONG_ALLOC_NS ||
+		    (nsx_call_ns(c, call) < LONG_ALLOC_NS ||
 		     strstr(name, "Managed")))
 			return -1;
 		return NSX_BARRIER_IMPLICIT_SYNC;
@@ -131,7 +131,7 @@ static int add_calls(struct work *w, uint32_t thread, struct nsx_err *err)
 	int64_t until = INT64_MIN;
 
 	for (size_t i = th->calls_at; i < th->calls_at + th->ncalls; i++) {
-		struct nsx_span span = {c->start_ns[i], c->end_ns[i]};
+		struct nsx_span span = {c->start_ns[i], nsx_call_end(c, i)};
 		int kind = kind_of_call(w, i);
 		struct sum s = {0};
 
@@ -171,13 +171,13 @@ static int add_pieces(struct work *w, const struct nsx_thread *th,
 	size_t end = th->calls_at + th->ncalls;
 	int64_t at = span.start_ns;
 
-	while (*cursor < end && c->end_ns[*cursor] <= at)
+	while (*cursor < end && nsx_call_end(c, *cursor) <= at)
 		++*cursor;
 	for (size_t i = *cursor; i < end && at < span.end_ns &&
 				 c->start_ns[i] < span.end_ns; i++) {
 		if (add_outside(w, s, at, c->start_ns[i], err))
 			return err->rc;
-		at = NSX_MAX(at, c->end_ns[i]);
+		at = NSX_MAX(at, nsx_call_end(c, i));
 	}
 	return add_outside(w, s, at, span.end_ns, err);
 }
@@ -262,8 +262,8 @@ static int add_gaps(struct work *w, uint32_t thread, struct nsx_err *err)
 			    (struct nsx_span){until, c->start_ns[i]}, &waits,
 			    &cursor, err))
 			return err->rc;
-		until = until == INT64_MAX ? c->end_ns[i] :
-					     NSX_MAX(until, c->end_ns[i]);
+		until = until == INT64_MAX ? nsx_call_end(c, i)
+					   : NSX_MAX(until, nsx_call_end(c, i));
 	}
 	nsx_arena_drop(w->arena, waits.v);
 	return 0;
@@ -458,10 +458,10 @@ static int find_blocking_copies(struct nsx_facts *f, const struct nsx_trace *t,
 		    c->cls[call] != NSX_CALL_COPY_ASYNC)
 			continue;
 		copy = &t->copy[o->detail[i]];
-		both = NSX_MIN(c->end_ns[call], o->end_ns[i]) -
+		both = NSX_MIN(nsx_call_end(c, call), nsx_op_end(o, i)) -
 		       NSX_MAX(c->start_ns[call], o->start_ns[i]);
 		if (both > 0 && (!copy->src_kind || !copy->dst_kind ||
-				 both >= o->end_ns[i] - o->start_ns[i] - both))
+				 both >= nsx_op_ns(o, i) - both))
 			f->copy_blocks[call / 8] |=
 				(uint8_t)(1u << call % 8);
 	}

@@ -138,11 +138,11 @@ static void charge_host(struct sweep *s, uint32_t thread, int64_t start_ns,
 	uint32_t end = th->calls_at + th->ncalls;
 	int64_t at = start_ns;
 
-	while (c->call < end && k->end_ns[c->call] <= start_ns)
+	while (c->call < end && nsx_call_end(k, c->call) <= start_ns)
 		c->call++;
 	for (uint32_t i = c->call; i < end && at < end_ns &&
 				   k->start_ns[i] < end_ns; i++) {
-		int64_t until = NSX_MIN(k->end_ns[i], end_ns);
+		int64_t until = NSX_MIN(nsx_call_end(k, i), end_ns);
 
 		if (until <= at)
 			continue;
@@ -182,12 +182,12 @@ static void charge_gap(struct sweep *s, int64_t start_ns, int64_t end_ns)
 		emit(s, start_ns, end_ns, NSX_CAUSE_UNKNOWN, NSX_NONE, 0);
 		return;
 	}
-	if (c->end_ns[call] <= start_ns) {
+	if (nsx_call_end(c, call) <= start_ns) {
 		charge_device(s, start_ns, end_ns, call);
 		return;
 	}
 	called = NSX_MAX(start_ns, NSX_MIN(c->start_ns[call], end_ns));
-	returned = NSX_MIN(c->end_ns[call], end_ns);
+	returned = NSX_MIN(nsx_call_end(c, call), end_ns);
 	charge_host(s, nsx_call_thread(s->t, call), start_ns, called);
 	emit(s, called, returned, NSX_CAUSE_LAUNCH_CALL, call, c->name[call]);
 	emit(s, returned, end_ns, NSX_CAUSE_LAUNCH_TO_START, call,
@@ -236,7 +236,7 @@ static void sweep_device(struct sweep *s, uint32_t device)
 	for (uint32_t i = d->ops_at; i < end; i++) {
 		if (o->start_ns[i] != o->start_ns[first])
 			first = i;
-		if (o->end_ns[i] <= NSX_MAX(at, o->start_ns[i]))
+		if (nsx_op_end(o, i) <= NSX_MAX(at, o->start_ns[i]))
 			continue; /* of no length, or covered */
 		if (o->start_ns[i] > at) {
 			s->op = op_at(t, first, end);
@@ -248,7 +248,7 @@ static void sweep_device(struct sweep *s, uint32_t device)
 				charge_gap(s, at, o->start_ns[i]);
 		}
 		edge = false;
-		at = o->end_ns[i];
+		at = nsx_op_end(o, i);
 	}
 	s->op = NSX_NONE;
 	s->begins = true;

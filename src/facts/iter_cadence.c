@@ -62,9 +62,9 @@ static size_t list_events(const struct nsx_finder *fd, uint32_t process,
 					       t->ops.cls[op] != NSX_C_COMM))
 			continue;
 		v[n++] = (struct event){
-			t->ops.start_ns[op], t->ops.end_ns[op], op,
-			is_graph ? t->ops.detail[op] :
-				   nsx_op_shape(t, op)->base_name};
+		    t->ops.start_ns[op], nsx_op_end(&t->ops, op), op,
+		    is_graph ? t->ops.detail[op]
+			     : nsx_op_shape(t, op)->base_name};
 	}
 	return n;
 }

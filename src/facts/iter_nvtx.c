@@ -107,9 +107,8 @@ static int sum_calls(struct nvtx_finder *nf, struct nsx_err *err)
 		return err->rc;
 	for (size_t i = 0; i < o->n; i++)
 		if (o->call[i] != NSX_NONE && !(o->flags[i] & NSX_OP_PEER))
-			nf->call_gpu[o->call[i]] =
-				nsx_add_sat(nf->call_gpu[o->call[i]],
-					    o->end_ns[i] - o->start_ns[i]);
+			nf->call_gpu[o->call[i]] = nsx_add_sat(
+			    nf->call_gpu[o->call[i]], nsx_op_ns(o, i));
 	return 0;
 }
 
@@ -273,9 +272,9 @@ static int find_in(struct nvtx_finder *nf, uint32_t process, size_t from,
 			continue;
 		g = &nf->groups[nf->slot[x->name[i]] - 1];
 		g->overlaps |= x->start_ns[i] < g->end_ns;
-		g->end_ns = x->end_ns[i];
-		marks[g->at + g->n++] = (struct nsx_span){x->start_ns[i],
-							  x->end_ns[i]};
+		g->end_ns = nsx_range_end(x, i);
+		marks[g->at + g->n++] =
+		    (struct nsx_span){x->start_ns[i], nsx_range_end(x, i)};
 	}
 	for (size_t i = from; i < to; i++)
 		nf->slot[x->name[i]] = nf->slot[nf->masked[x->name[i]]] = 0;

@@ -82,7 +82,7 @@ double nsx_gpu_share(const struct nsx_finder *fd, uint32_t process,
 
 	for (size_t k = fd->ops_at[process]; k < fd->ops_at[process + 1]; k++) {
 		int64_t a = NSX_MAX(o->start_ns[fd->ops[k]], start_ns);
-		int64_t b = NSX_MIN(o->end_ns[fd->ops[k]], end_ns);
+		int64_t b = NSX_MIN(nsx_op_end(o, fd->ops[k]), end_ns);
 
 		if (a < b)
 			inside = nsx_add_sat(inside, b - a);
@@ -123,8 +123,8 @@ static int group_ops(struct nsx_finder *fd, struct nsx_err *err)
 		if (t->ops.flags[i] & NSX_OP_PEER)
 			continue;
 		fd->ops[next[p]++] = (uint32_t)i;
-		fd->gpu_ns[p] = nsx_add_sat(fd->gpu_ns[p], t->ops.end_ns[i] -
-							   t->ops.start_ns[i]);
+		fd->gpu_ns[p] =
+		    nsx_add_sat(fd->gpu_ns[p], nsx_op_ns(&t->ops, i));
 	}
 	return 0;
 }
@@ -142,8 +142,7 @@ static int find_main_streams(struct nsx_finder *fd, struct nsx_err *err)
 	for (size_t i = 0; i < t->ops.n; i++)
 		if (t->ops.cls[i] == NSX_C_COMPUTE)
 			ns[t->ops.stream[i]] = nsx_add_sat(
-				ns[t->ops.stream[i]],
-				t->ops.end_ns[i] - t->ops.start_ns[i]);
+			    ns[t->ops.stream[i]], nsx_op_ns(&t->ops, i));
 	memset(fd->main_stream, 0xff, ((size_t)t->nprocesses + 1) * 4);
 	for (uint32_t s = 0; s < t->nstreams; s++) {
 		uint32_t *best = &fd->main_stream[NSX_MIN(t->stream[s].process,
@@ -318,7 +317,7 @@ static int project(struct nsx_finder *fd, const struct nsx_way *w, size_t from,
 		m = mark_of(w, at);
 		if (m == NSX_NONE)
 			continue;
-		last_ns[m] = NSX_MAX(last_ns[m], t->ops.end_ns[op]);
+		last_ns[m] = NSX_MAX(last_ns[m], nsx_op_end(&t->ops, op));
 		if (!(t->ops.flags[op] & NSX_OP_CUT))
 			first_ns[m] = NSX_MIN(first_ns[m], t->ops.start_ns[op]);
 	}

@@ -88,7 +88,7 @@ static int list_loads(const struct nsx_trace *t, uint32_t process,
 		if (t->calls.cls[i] == NSX_CALL_MODULE &&
 		    t->thread[nsx_call_thread(t, i)].process == process)
 			ret->v[ret->n++] = (struct nsx_span){
-				t->calls.start_ns[i], t->calls.end_ns[i]};
+			    t->calls.start_ns[i], nsx_call_end(&t->calls, i)};
 	for (size_t i = 0; i < t->overheads.n; i++) {
 		uint8_t type = t->overheads.type[i]; /* JIT, module, lazy */
 

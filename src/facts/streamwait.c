@@ -241,8 +241,8 @@ uint32_t nsx_stream_waited_for(const struct nsx_stream_waits *w,
 		uint32_t producer = producer_of(w, t, w->wait[k]);
 
 		if (producer != NSX_NONE &&
-		    t->ops.end_ns[producer] > start_ns &&
-		    t->ops.end_ns[producer] <= end_ns)
+		    nsx_op_end(&t->ops, producer) > start_ns &&
+		    nsx_op_end(&t->ops, producer) <= end_ns)
 			return producer;
 	}
 	return NSX_NONE;

@@ -134,7 +134,7 @@ static size_t group_kernels(const struct nsx_pids *pids, uint32_t p,
 		if (!(x = group_of(g, d, nsx_op_name(t, i), err)))
 			return SIZE_MAX;
 		x->n += nsx_op_counts(t, i);
-		x->total_ns += t->ops.end_ns[i] - t->ops.start_ns[i];
+		x->total_ns += nsx_op_ns(&t->ops, i);
 	}
 	n = g->n;
 	sort_groups(g);
@@ -271,7 +271,7 @@ static size_t group_sync(const struct nsx_pids *pids, uint32_t p,
 			return SIZE_MAX;
 		x->n += nsx_starts_inside(t, t->calls.start_ns[i]);
 		x->total_ns += nsx_in_window(t, t->calls.start_ns[i],
-					     t->calls.end_ns[i]);
+					     nsx_call_end(&t->calls, i));
 	}
 	n = g->n;
 	sort_groups(g);

@@ -344,7 +344,7 @@ static void put_memsets(const struct nsx_trace *t, struct nsx_section *out)
 	for (size_t i = 0; i < t->ops.n; i++) {
 		if (t->ops.kind[i] != NSX_OP_MEMSET)
 			continue;
-		nsx_add_to(&ns, t->ops.end_ns[i] - t->ops.start_ns[i]);
+		nsx_add_to(&ns, nsx_op_ns(&t->ops, i));
 		if (!nsx_op_counts(t, i))
 			continue;
 		n++;

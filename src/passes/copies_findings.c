@@ -61,13 +61,13 @@ static int measure(const struct nsx_run *run, const struct copy_groups *g,
 
 		if (t->ops.kind[i] != NSX_OP_MEMCPY || !belongs(k, c))
 			continue;
-		nsx_spans_push(&all, t->ops.start_ns[i], t->ops.end_ns[i]);
+		nsx_spans_push(&all, t->ops.start_ns[i],
+			       nsx_op_end(&t->ops, i));
 		if (!nsx_op_counts(t, i))
 			continue;
 		ret->count++;
 		nsx_add_to(&ret->bytes, NSX_MAX(c->bytes, 0));
-		nsx_add_to(&ret->total_ns,
-			   t->ops.end_ns[i] - t->ops.start_ns[i]);
+		nsx_add_to(&ret->total_ns, nsx_op_ns(&t->ops, i));
 	}
 	if (nsx_spans_minus(a, &all, &g->kernels[device], &ret->spans, err))
 		return err->rc;

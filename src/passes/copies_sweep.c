@@ -106,7 +106,7 @@ static bool is_whole(const struct nsx_trace *t, size_t op)
 {
 	return t->user.start_ns == t->user.end_ns ||
 	       (!(t->ops.flags[op] & NSX_OP_CUT) &&
-		t->ops.end_ns[op] < t->window.end_ns);
+		nsx_op_end(&t->ops, op) < t->window.end_ns);
 }
 
 static int add_copy(struct sweep *s, uint32_t device, size_t op,
@@ -114,7 +114,7 @@ static int add_copy(struct sweep *s, uint32_t device, size_t op,
 {
 	const struct nsx_trace *t = s->run->trace;
 	const struct nsx_copy *c = &t->copy[t->ops.detail[op]];
-	int64_t a = t->ops.start_ns[op], b = t->ops.end_ns[op];
+	int64_t a = t->ops.start_ns[op], b = nsx_op_end(&t->ops, op);
 	struct copy_group *x = group_of(s, device, c, err);
 
 	if (!x)

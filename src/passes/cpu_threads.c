@@ -171,9 +171,9 @@ static int64_t api_ns(const struct nsx_trace *t, uint64_t thread,
 	     i < t->thread[*cursor].calls_at + t->thread[*cursor].ncalls; i++) {
 		int64_t a = NSX_MAX(t->calls.start_ns[i], end);
 
-		if (t->calls.end_ns[i] <= a)
+		if (nsx_call_end(&t->calls, i) <= a)
 			continue;
-		end = t->calls.end_ns[i];
+		end = nsx_call_end(&t->calls, i);
 		ns += nsx_in_window(t, a, end);
 	}
 	return ns;

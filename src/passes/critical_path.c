@@ -102,7 +102,7 @@ static bool own_part(const struct nsx_trace *t, uint32_t op,
 		     struct nsx_span *ret)
 {
 	ret->start_ns = NSX_MAX(t->ops.start_ns[op], *end_ns);
-	ret->end_ns = NSX_MIN(t->ops.end_ns[op], w->end_ns);
+	ret->end_ns = NSX_MIN(nsx_op_end(&t->ops, op), w->end_ns);
 	if (ret->start_ns >= ret->end_ns)
 		return false;
 	*end_ns = ret->end_ns;

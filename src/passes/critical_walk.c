@@ -224,9 +224,9 @@ static uint32_t gate_before(const struct walk *w, uint32_t op, uint32_t before)
 	       w->gates[lo].at_ns < to; lo++) {
 		uint32_t p = w->gates[lo].producer;
 
-		if (p != op && t->ops.end_ns[p] <= t->ops.start_ns[op] &&
+		if (p != op && nsx_op_end(&t->ops, p) <= t->ops.start_ns[op] &&
 		    (best == NSX_NONE ||
-		     t->ops.end_ns[p] > t->ops.end_ns[best]))
+		     nsx_op_end(&t->ops, p) > nsx_op_end(&t->ops, best)))
 			best = p;
 	}
 	return best;
@@ -247,7 +247,7 @@ static uint32_t last_ended(const struct walk *w, uint32_t stream,
 		else
 			hi = mid;
 	}
-	while (lo > w->at[stream] && o->end_ns[w->list[lo - 1]] > by_ns)
+	while (lo > w->at[stream] && nsx_op_end(o, w->list[lo - 1]) > by_ns)
 		lo--;
 	return lo > w->at[stream] ? w->list[lo - 1] : NSX_NONE;
 }
@@ -267,8 +267,9 @@ static uint32_t last_of_all(const struct walk *w, uint32_t device,
 		    t->stream[w->streams[i]].device != device)
 			continue;
 		op = last_ended(w, w->streams[i], by_ns);
-		if (op != NSX_NONE && (best == NSX_NONE ||
-				       t->ops.end_ns[op] > t->ops.end_ns[best]))
+		if (op != NSX_NONE &&
+		    (best == NSX_NONE ||
+		     nsx_op_end(&t->ops, op) > nsx_op_end(&t->ops, best)))
 			best = op;
 	}
 	return best;
@@ -281,7 +282,7 @@ static void enter_op(struct walk *w, uint32_t op, struct place *p)
 	const struct nsx_ops *o = &w->t->ops;
 
 	credit(w, classes[o->cls[op]], o->start_ns[op],
-	       NSX_MIN(o->end_ns[op], p->at_ns));
+	       NSX_MIN(nsx_op_end(o, op), p->at_ns));
 	*p = (struct place){false, op, NSX_MIN(o->start_ns[op], p->at_ns)};
 }
 
@@ -289,7 +290,7 @@ static uint32_t later(const struct nsx_trace *t, uint32_t x, uint32_t y)
 {
 	if (x == NSX_NONE || y == NSX_NONE)
 		return x == NSX_NONE ? y : x;
-	return t->ops.end_ns[y] > t->ops.end_ns[x] ? y : x;
+	return nsx_op_end(&t->ops, y) > nsx_op_end(&t->ops, x) ? y : x;
 }
 
 /* What the device did last before op: on its stream, on a stream it waits for,
@@ -302,12 +303,13 @@ static uint32_t op_before(const struct walk *w, uint32_t op)
 	uint32_t stream = t->ops.stream[op], call = t->ops.call[op];
 	uint32_t before = w->pos[op] > w->at[stream] ?
 				  w->list[w->pos[op] - 1] : NSX_NONE;
-	int64_t returned = call == NSX_NONE ? INT64_MAX : t->calls.end_ns[call];
+	int64_t returned =
+	    call == NSX_NONE ? INT64_MAX : nsx_call_end(&t->calls, call);
 
 	before = later(t, before, gate_before(w, op, before));
 	if (t->ops.start_ns[op] - NSX_MIN(returned, t->ops.start_ns[op]) <=
-		    DISPATCH_NS ||
-	    (before != NSX_NONE && t->ops.end_ns[before] >= returned))
+		DISPATCH_NS ||
+	    (before != NSX_NONE && nsx_op_end(&t->ops, before) >= returned))
 		return before;
 	return later(t, before, last_of_all(w, t->stream[stream].device,
 					    t->ops.start_ns[op]));
@@ -320,9 +322,10 @@ static bool step_from_op(struct walk *w, struct place *p)
 	uint32_t before = op_before(w, op);
 	int64_t ready_ns;
 
-	ready_ns = before == NSX_NONE ? INT64_MIN : t->ops.end_ns[before];
-	if (call != NSX_NONE && t->calls.end_ns[call] > ready_ns) {
-		int64_t returned = NSX_MIN(t->calls.end_ns[call], p->at_ns);
+	ready_ns = before == NSX_NONE ? INT64_MIN : nsx_op_end(&t->ops, before);
+	if (call != NSX_NONE && nsx_call_end(&t->calls, call) > ready_ns) {
+		int64_t returned =
+		    NSX_MIN(nsx_call_end(&t->calls, call), p->at_ns);
 
 		credit(w, LAUNCH_TO_START, returned, p->at_ns);
 		credit(w, LAUNCH_CALL, t->calls.start_ns[call], returned);
@@ -344,12 +347,13 @@ static uint32_t awaited_op(struct walk *w, uint32_t call)
 	const struct nsx_syncs *s = &t->syncs;
 	uint8_t cls = t->calls.cls[call];
 	uint32_t sync = w->sync[call], best = NSX_NONE;
-	int64_t end_ns = t->calls.end_ns[call];
+	int64_t end_ns = nsx_call_end(&t->calls, call);
 
 	if (cls == NSX_CALL_COPY || cls == NSX_CALL_COPY_ASYNC) {
 		best = t->calls.op[call];
-		return best != NSX_NONE && t->ops.end_ns[best] <= end_ns ?
-			       best : NSX_NONE;
+		return best != NSX_NONE && nsx_op_end(&t->ops, best) <= end_ns
+			   ? best
+			   : NSX_NONE;
 	}
 	if (cls != NSX_CALL_SYNC && cls != NSX_CALL_IMPLICIT_SYNC)
 		return NSX_NONE;
@@ -373,13 +377,13 @@ static bool step_from_call(struct walk *w, struct place *p)
 	if (c == th->calls_at)
 		return false;
 	c--;
-	returned = NSX_MIN(t->calls.end_ns[c], p->at_ns);
+	returned = NSX_MIN(nsx_call_end(&t->calls, c), p->at_ns);
 	credit(w, HOST, returned, p->at_ns);
 	op = awaited_op(w, c);
-	if (op != NSX_NONE && t->ops.end_ns[op] > t->calls.start_ns[c] &&
-	    t->ops.end_ns[op] <= returned) {
-		credit(w, SYNC, t->ops.end_ns[op], returned);
-		p->at_ns = t->ops.end_ns[op];
+	if (op != NSX_NONE && nsx_op_end(&t->ops, op) > t->calls.start_ns[c] &&
+	    nsx_op_end(&t->ops, op) <= returned) {
+		credit(w, SYNC, nsx_op_end(&t->ops, op), returned);
+		p->at_ns = nsx_op_end(&t->ops, op);
 		enter_op(w, op, p);
 		return true;
 	}

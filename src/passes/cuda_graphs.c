@@ -70,19 +70,20 @@ static void collect(struct graphs *g)
 				continue;
 			if (t->ops.kind[i] == NSX_OP_GRAPH)
 				g->entries[g->nentries++] = (struct entry){
-					nsx_op_process(t, i), d,
-					t->replay[t->ops.detail[i]].graph_id,
-					t->replay[t->ops.detail[i]]
-						.graph_exec_id,
-					call, false,
-					t->ops.end_ns[i] - t->ops.start_ns[i]};
+				    nsx_op_process(t, i),
+				    d,
+				    t->replay[t->ops.detail[i]].graph_id,
+				    t->replay[t->ops.detail[i]].graph_exec_id,
+				    call,
+				    false,
+				    nsx_op_ns(&t->ops, i)};
 			else if (t->ops.flags[i] & NSX_OP_NODE)
 				g->nodes[g->nnodes++] = (struct node){
-					d, call,
-					t->ops.kind[i] == NSX_OP_KERNEL ?
-						nsx_op_shape(t, i)->graph_id :
-						NSX_NONE,
-					t->ops.start_ns[i], t->ops.end_ns[i]};
+				    d, call,
+				    t->ops.kind[i] == NSX_OP_KERNEL
+					? nsx_op_shape(t, i)->graph_id
+					: NSX_NONE,
+				    t->ops.start_ns[i], nsx_op_end(&t->ops, i)};
 			else
 				continue;
 			if (call == NSX_NONE)
@@ -236,7 +237,7 @@ static int fill_opaque(struct graphs *g, struct nsx_table *table,
 		g->covered += g->seen[i];
 		nsx_add_to(&g->host_ns,
 			   nsx_in_window(t, t->calls.start_ns[i],
-					 t->calls.end_ns[i]));
+					 nsx_call_end(&t->calls, i)));
 		missing[t->thread[nsx_call_thread(t, i)].process] += !g->seen[i];
 	}
 	for (uint32_t p = 0; !rc && whole && p < t->nprocesses; p++) {
@@ -281,12 +282,12 @@ static double hidden_pct(const struct nsx_run *run)
 			   nsx_spans_total(&run->facts->device[d].busy));
 		for (size_t i = dev->ops_at; i < dev->ops_at + dev->nops; i++) {
 			if (t->ops.kind[i] != NSX_OP_GRAPH ||
-			    t->ops.end_ns[i] <= end)
+			    nsx_op_end(&t->ops, i) <= end)
 				continue;
 			nsx_add_to(&hidden,
-				   t->ops.end_ns[i] -
-					   NSX_MAX(end, t->ops.start_ns[i]));
-			end = t->ops.end_ns[i];
+				   nsx_op_end(&t->ops, i) -
+				       NSX_MAX(end, t->ops.start_ns[i]));
+			end = nsx_op_end(&t->ops, i);
 		}
 	}
 	return busy ? 100 * (double)hidden / (double)busy : 0;

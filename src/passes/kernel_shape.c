@@ -149,8 +149,7 @@ static int add_kernel(struct shapes *s, uint32_t device, size_t op,
 		s->v[i] = (struct group){.name = name, .device = device,
 					 .shape = shape};
 	s->v[i].n += nsx_op_counts(t, op);
-	nsx_add_to(&s->v[i].total_ns,
-		   t->ops.end_ns[op] - t->ops.start_ns[op]);
+	nsx_add_to(&s->v[i].total_ns, nsx_op_ns(&t->ops, op));
 	return 0;
 }
 

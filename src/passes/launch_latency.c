@@ -133,11 +133,11 @@ static int add_row(const struct nsx_trace *t, uint32_t op, uint32_t device,
 	row[TID] = nsx_int(th->tid);
 	row[API] = nsx_string(nsx_text(t, t->calls.name[call]));
 	row[CALLED] = nsx_int(t->calls.start_ns[call]);
-	row[RETURNED] = nsx_int(t->calls.end_ns[call]);
+	row[RETURNED] = nsx_int(nsx_call_end(&t->calls, call));
 	row[BEGAN] = nsx_int(t->ops.start_ns[op]);
 	row[DELAY] = nsx_us((double)delay_of(t, op));
-	row[AFTER] = nsx_us((double)(t->ops.start_ns[op] -
-				     t->calls.end_ns[call]));
+	row[AFTER] = nsx_us(
+	    (double)(t->ops.start_ns[op] - nsx_call_end(&t->calls, call)));
 	return 0;
 }
 
@@ -165,10 +165,10 @@ static void collect(struct launched *l, bool after)
 	l->n = 0;
 	for (uint32_t i = 0; i < t->ops.n; i++)
 		if (is_launched(l, i))
-			l->ns[l->n++] = after ?
-				t->ops.start_ns[i] -
-					t->calls.end_ns[t->ops.call[i]] :
-				delay_of(t, i);
+			l->ns[l->n++] =
+			    after ? t->ops.start_ns[i] -
+					nsx_call_end(&t->calls, t->ops.call[i])
+				  : delay_of(t, i);
 }
 
 /* Leaves ns with the time after the return. */

@@ -53,9 +53,9 @@ static int read_kernels(const struct nsx_run *run, struct kernels *k,
 	for (size_t i = 0; i < o->n; i++) {
 		if (!is_counted_kernel(run->trace, i))
 			continue;
-		k->ns[k->n++] = o->end_ns[i] - o->start_ns[i];
+		k->ns[k->n++] = nsx_op_ns(o, i);
 		k->first_ns = NSX_MIN(k->first_ns, o->start_ns[i]);
-		k->last_ns = NSX_MAX(k->last_ns, o->end_ns[i]);
+		k->last_ns = NSX_MAX(k->last_ns, nsx_op_end(o, i));
 	}
 	return 0;
 }
@@ -99,7 +99,7 @@ static int fill_tiny(const struct nsx_trace *t, struct nsx_groups *groups,
 			return err->rc;
 		(*v)[g].name = nsx_op_name(t, i);
 		(*v)[g].n++;
-		(*v)[g].ns += t->ops.end_ns[i] - t->ops.start_ns[i];
+		(*v)[g].ns += nsx_op_ns(&t->ops, i);
 	}
 	for (size_t k = 0; k < groups->n; k++) {
 		const struct named *x = &(*v)[k];

@@ -106,7 +106,7 @@ static int sum_launches(struct work *w, struct nsx_err *err)
 	if (held_spans(w, &held, err))
 		return err->rc;
 	for (size_t i = 0; i < c->n; i++) {
-		struct nsx_span s = {c->start_ns[i], c->end_ns[i]};
+		struct nsx_span s = {c->start_ns[i], nsx_call_end(c, i)};
 		struct launcher *x;
 
 		if (c->cls[i] != NSX_CALL_LAUNCH)
@@ -155,7 +155,7 @@ static int spread_durations(struct work *w, struct nsx_err *err)
 		x = launcher_of(w, i, err);
 		if (!x)
 			return err->rc;
-		w->ns[x->at + x->n++] = c->end_ns[i] - c->start_ns[i];
+		w->ns[x->at + x->n++] = nsx_call_ns(c, i);
 	}
 	return 0;
 }
@@ -179,18 +179,18 @@ static int infer_held(struct work *w, struct nsx_err *err)
 		struct launcher *x;
 		struct nsx_span held;
 
-		until[s] = NSX_MAX(before, t->ops.end_ns[i]);
+		until[s] = NSX_MAX(before, nsx_op_end(&t->ops, i));
 		if (call == NSX_NONE || t->calls.op[call] != i ||
 		    t->calls.cls[call] != NSX_CALL_LAUNCH)
 			continue;
-		held = (struct nsx_span){t->calls.start_ns[call],
-					 NSX_MIN(t->calls.end_ns[call],
-						 before)};
+		held = (struct nsx_span){
+		    t->calls.start_ns[call],
+		    NSX_MIN(nsx_call_end(&t->calls, call), before)};
 		x = launcher_of(w, call, err);
 		if (!x)
 			return err->rc;
 		if (held.start_ns >= held.end_ns ||
-		    t->calls.end_ns[call] - held.start_ns < x->long_ns)
+		    nsx_call_end(&t->calls, call) - held.start_ns < x->long_ns)
 			continue;
 		x->held_ns += in_window(t, held);
 		x->inferred++;

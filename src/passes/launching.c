@@ -52,9 +52,10 @@ static int64_t host_late(const struct nsx_trace *t, const struct nsx_gap *gap)
 	uint32_t call = gap->op == NSX_NONE ? NSX_NONE : t->ops.call[gap->op];
 
 	if (call == NSX_NONE || gap->end_ns - gap->start_ns >= SHORT_GAP_NS ||
-	    t->calls.end_ns[call] <= gap->start_ns)
+	    nsx_call_end(&t->calls, call) <= gap->start_ns)
 		return 0;
-	return NSX_MIN(gap->end_ns, t->calls.end_ns[call]) - gap->start_ns;
+	return NSX_MIN(gap->end_ns, nsx_call_end(&t->calls, call)) -
+	       gap->start_ns;
 }
 
 static int sweep_device(const struct nsx_run *run, uint32_t device,

@@ -140,7 +140,7 @@ static int count_calls(struct churns *c, struct nsx_err *err)
 		if (!x)
 			return err->rc;
 		x->count++;
-		nsx_add_to(&x->ns, t->calls.end_ns[i] - t->calls.start_ns[i]);
+		nsx_add_to(&x->ns, nsx_call_ns(&t->calls, i));
 	}
 	for (size_t i = 0; i < f->nbarriers; i++) {
 		const struct nsx_barrier *b = &f->barriers[i];

@@ -71,8 +71,12 @@ static int collect_device(struct nccl_comm *c, uint32_t device, uint32_t *slots,
 	if (nsx_spans_prefix(c->run->scratch, compute, &prefix, err))
 		return err->rc;
 	for (size_t i = d->ops_at; i < d->ops_at + d->nops; i++) {
-		struct nccl_event e = {t->ops.start_ns[i], t->ops.end_ns[i],
-				       (uint32_t)i, 0, 0, device};
+		struct nccl_event e = {t->ops.start_ns[i],
+				       nsx_op_end(&t->ops, i),
+				       (uint32_t)i,
+				       0,
+				       0,
+				       device};
 
 		if (t->ops.cls[i] != NSX_C_COMM)
 			continue;

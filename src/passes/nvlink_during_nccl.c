@@ -113,7 +113,7 @@ static int median_comm(const struct nsx_run *run, uint32_t device,
 		return err->rc;
 	for (size_t i = d->ops_at; i < d->ops_at + d->nops; i++)
 		if (t->ops.cls[i] == NSX_C_COMM)
-			v[n++] = t->ops.end_ns[i] - t->ops.start_ns[i];
+			v[n++] = nsx_op_ns(&t->ops, i);
 	*ret = n ? nsx_quantile(v, n, 0.5) : 0;
 	nsx_arena_drop(run->scratch, v);
 	return 0;

@@ -68,7 +68,7 @@ struct work {
 static int64_t host_ns(const struct nsx_trace *t, uint32_t range)
 {
 	return nsx_in_window(t, t->nvtx.start_ns[range],
-			     t->nvtx.end_ns[range]);
+			     nsx_range_end(&t->nvtx, range));
 }
 
 static void add(int64_t *sum, int64_t ns)
@@ -127,7 +127,7 @@ static void add_op(struct work *w, uint32_t op, uint32_t device)
 	if (r == NSX_NONE)
 		return;
 	if (!is_peer)
-		add(&w->v[w->g.of[r]].ex_ns, o->end_ns[op] - o->start_ns[op]);
+		add(&w->v[w->g.of[r]].ex_ns, nsx_op_ns(o, op));
 	at = w->t->calls.start_ns[o->call[op]];
 	if (f->nested[r])
 		r = f->around[r];
@@ -141,7 +141,7 @@ static void add_op(struct work *w, uint32_t op, uint32_t device)
 		if (g->op == op + 1 || !nsx_nvtx_is_open(&w->t->nvtx, r, at))
 			continue;
 		g->op = op + 1;
-		add_to_group(g, device, o->start_ns[op], o->end_ns[op],
+		add_to_group(g, device, o->start_ns[op], nsx_op_end(o, op),
 			     is_peer);
 	}
 }
@@ -253,7 +253,7 @@ static int fill_instances(const struct nsx_trace *t, struct nsx_table *table,
 			return err->rc;
 		row[I_NAME] = nsx_string(nsx_text(t, t->nvtx.name[top[k]]));
 		row[I_START] = nsx_int(t->nvtx.start_ns[top[k]]);
-		row[I_END] = nsx_int(t->nvtx.end_ns[top[k]]);
+		row[I_END] = nsx_int(nsx_range_end(&t->nvtx, top[k]));
 		row[I_DUR] = nsx_ms(host_ns(t, top[k]));
 		row[I_PID] = nsx_int(t->process[th->process].pid);
 		row[I_TID] = nsx_int(th->tid);

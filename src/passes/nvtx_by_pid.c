@@ -72,8 +72,9 @@ static void add_ranges(struct work *w, const struct nsx_nvtx_facts *f)
 
 	for (size_t i = 0; i < x->n; i++) {
 		struct row *row;
-		int64_t ns = f->nested[i] ? 0 :
-			     nsx_in_window(w->t, x->start_ns[i], x->end_ns[i]);
+		int64_t ns = f->nested[i] ? 0
+					  : nsx_in_window(w->t, x->start_ns[i],
+							  nsx_range_end(x, i));
 
 		if (w->g.of[i] == NSX_NONE)
 			continue;
@@ -95,7 +96,7 @@ static void add_kernels(struct work *w, const struct nsx_nvtx_facts *f)
 	const struct nsx_ops *o = &w->t->ops;
 
 	for (size_t i = 0; i < o->n; i++) {
-		int64_t ns = o->end_ns[i] - o->start_ns[i];
+		int64_t ns = nsx_op_ns(o, i);
 		bool counts = nsx_op_counts(w->t, i);
 		struct process *p;
 		struct row *row;

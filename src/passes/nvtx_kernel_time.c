@@ -42,7 +42,7 @@ static void add_kernel(const struct nsx_run *run, size_t op,
 {
 	const struct nsx_trace *t = run->trace;
 	uint32_t range = run->facts->nvtx.op_range[op], call = t->ops.call[op];
-	int64_t ns = t->ops.end_ns[op] - t->ops.start_ns[op];
+	int64_t ns = nsx_op_ns(&t->ops, op);
 	bool counts = nsx_op_counts(t, op);
 
 	s->total_ns = nsx_add_sat(s->total_ns, ns);
@@ -76,8 +76,8 @@ static int add_opaque(const struct nsx_run *run, struct sums *s,
 	for (size_t i = 0; i < o->n; i++)
 		if (o->kind[i] == NSX_OP_GRAPH &&
 		    (o->call[i] == NSX_NONE || !has_nodes[o->call[i]]))
-			s->opaque_ns = nsx_add_sat(
-				s->opaque_ns, o->end_ns[i] - o->start_ns[i]);
+			s->opaque_ns =
+			    nsx_add_sat(s->opaque_ns, nsx_op_ns(o, i));
 	return 0;
 }
 

@@ -27,8 +27,8 @@ static void add_thread(const struct nsx_trace *t, uint32_t thread,
 	for (;;) {
 		uint32_t r = nsx_nvtx_walk_to(&w, at);
 		int64_t next = w.next < w.end ? x->start_ns[w.next] : INT64_MAX;
-		int64_t until = r == NSX_NONE ? at : NSX_MIN(next,
-							     x->end_ns[r]);
+		int64_t until =
+		    r == NSX_NONE ? at : NSX_MIN(next, nsx_range_end(x, r));
 
 		if (until > at) {
 			ns[p->of[r]] = nsx_add_sat(
@@ -54,9 +54,9 @@ static int sum_up(const struct nsx_run *run, int64_t *ns, struct nsx_err *err)
 	for (size_t i = 0; !rc && i < t->nvtx.n; i++)
 		if (t->nvtx.kind[i] == NSX_NVTX_ASYNC)
 			ns[p.of[i]] = nsx_add_sat(
-				ns[p.of[i]],
-				nsx_in_window(t, t->nvtx.start_ns[i],
-					      t->nvtx.end_ns[i]));
+			    ns[p.of[i]],
+			    nsx_in_window(t, t->nvtx.start_ns[i],
+					  nsx_range_end(&t->nvtx, i)));
 	return rc;
 }
 

@@ -96,9 +96,9 @@ static int find_ranges(struct work *w, struct nsx_arena *a,
 		w->cuts[w->ncuts++] = (struct cut){.at = x->start_ns[i],
 						   .process = process};
 		w->cuts[w->ncuts++] = (struct cut){
-			.at = x->flags[i] & NSX_NVTX_OPEN ? INT64_MAX :
-							    x->end_ns[i],
-			.process = process};
+		    .at = x->flags[i] & NSX_NVTX_OPEN ? INT64_MAX
+						      : nsx_range_end(x, i),
+		    .process = process};
 	}
 	if (w->nranges) {
 		qsort_r(w->ranges, w->nranges, 4, cmp_ranges, w);
@@ -140,8 +140,7 @@ static void add_kernels(struct work *w)
 			      w->t->calls.start_ns[o->call[i]]);
 		if (c == w->ncuts)
 			continue;
-		w->cuts[c].ns = nsx_add_sat(w->cuts[c].ns, o->end_ns[i] -
-								   o->start_ns[i]);
+		w->cuts[c].ns = nsx_add_sat(w->cuts[c].ns, nsx_op_ns(o, i));
 		w->cuts[c].kernels += nsx_op_counts(w->t, i);
 	}
 	for (size_t c = 0; c < w->ncuts; c++) {
@@ -160,16 +159,16 @@ static void sum_ranges(const struct work *w, struct group *v)
 		uint32_t i = w->ranges[k], before = k ? w->ranges[k - 1] : i;
 		uint32_t process = process_of(w->t, i);
 		struct group *g = &v[w->g.of[i]];
-		int64_t to = x->flags[i] & NSX_NVTX_OPEN ? INT64_MAX :
-							   x->end_ns[i];
+		int64_t to = x->flags[i] & NSX_NVTX_OPEN ? INT64_MAX
+							 : nsx_range_end(x, i);
 
 		if (w->g.of[before] != w->g.of[i] ||
 		    process_of(w->t, before) != process)
 			covered = INT64_MIN;
 		g->count += nsx_starts_inside(w->t, x->start_ns[i]);
 		g->total_ns = nsx_add_sat(
-			g->total_ns,
-			nsx_in_window(w->t, x->start_ns[i], x->end_ns[i]));
+		    g->total_ns,
+		    nsx_in_window(w->t, x->start_ns[i], nsx_range_end(x, i)));
 		covered = NSX_MAX(covered, x->start_ns[i]);
 		if (to > covered) {
 			const struct cut *a = &w->cuts[cut_after(

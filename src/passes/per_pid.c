@@ -110,9 +110,9 @@ static int storm_of(const struct nsx_trace *t, const struct nsx_pids *pids,
 		uint32_t i = pids->kernel[k];
 
 		first = NSX_MIN(first, t->ops.start_ns[i]);
-		last = NSX_MAX(last, t->ops.end_ns[i]);
+		last = NSX_MAX(last, nsx_op_end(&t->ops, i));
 		if (nsx_op_counts(t, i))
-			v[n++] = t->ops.end_ns[i] - t->ops.start_ns[i];
+			v[n++] = nsx_op_ns(&t->ops, i);
 	}
 	nsx_storm_cells(v, n, most ? last - first : 0, ret);
 	free(v);

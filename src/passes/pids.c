@@ -53,7 +53,7 @@ static void add_totals(const struct nsx_trace *t, struct nsx_pids *ret)
 {
 	for (size_t i = 0; i < t->ops.n; i++) {
 		uint32_t p = nsx_op_process(t, i);
-		int64_t ns = t->ops.end_ns[i] - t->ops.start_ns[i];
+		int64_t ns = nsx_op_ns(&t->ops, i);
 
 		if (t->ops.kind[i] != NSX_OP_KERNEL || p == NSX_NONE)
 			continue;
@@ -72,8 +72,8 @@ static void add_totals(const struct nsx_trace *t, struct nsx_pids *ret)
 			continue;
 		x->nsyncs += nsx_starts_inside(t, t->calls.start_ns[i]);
 		x->sync_ns = nsx_add_sat(
-			x->sync_ns, nsx_in_window(t, t->calls.start_ns[i],
-						  t->calls.end_ns[i]));
+		    x->sync_ns, nsx_in_window(t, t->calls.start_ns[i],
+					      nsx_call_end(&t->calls, i)));
 	}
 }
 

@@ -96,7 +96,7 @@ static int group_device(const struct nsx_trace *t, uint32_t device,
 		x = &g->v[*slot - 1];
 		g->of_op[i] = *slot - 1;
 		x->n += nsx_op_counts(t, i);
-		x->total_ns += t->ops.end_ns[i] - t->ops.start_ns[i];
+		x->total_ns += nsx_op_ns(&t->ops, i);
 	}
 	for (size_t k = first; k < g->n; k++)
 		g->by_name[g->v[k].name] = 0;
@@ -143,8 +143,7 @@ static int spread_durations(const struct nsx_trace *t, struct groups *g,
 		if (g->of_op[i] == NSX_NONE || !nsx_op_counts(t, i))
 			continue;
 		x = &g->v[g->of_op[i]];
-		g->durations[x->at + x->n++] = t->ops.end_ns[i] -
-					       t->ops.start_ns[i];
+		g->durations[x->at + x->n++] = nsx_op_ns(&t->ops, i);
 	}
 	nsx_arena_drop(a, g->of_op);
 	return 0;
@@ -174,9 +173,8 @@ static int make_groups(const struct nsx_run *run, struct groups *g,
 	for (uint32_t d = 0; d < t->ndevices; d++) {
 		const struct nsx_device *dev = &t->device[d];
 
-		nsx_group_times(t->ops.start_ns + dev->ops_at,
-				t->ops.end_ns + dev->ops_at,
-				g->of_op + dev->ops_at, dev->nops, g->time);
+		nsx_group_times(t->ops.start_ns, &t->ops.length, g->of_op,
+				dev->ops_at, dev->nops, g->time);
 	}
 	return spread_durations(t, g, run->scratch, err);
 }
