@@ -6,6 +6,7 @@
  */
 #include <string.h>
 #include "cmd_common.h"
+#include "nsx/script.h"
 
 enum { WIDTH = 79 };
 
@@ -47,11 +48,11 @@ int nsx_print_definition(const struct nsx_pass *pass,
 			 const struct nsx_schema *s, struct nsx_err *err)
 {
 	struct nsx_arena *a = nsx_arena_new();
-	const char *missing = nsx_pass_missing(pass, s, a), *queries[8];
-	const struct nsx_query *q;
+	const char *missing = nsx_pass_missing(pass, s, a);
+	const struct nsx_query *queries[8];
+	struct nsx_scripts *scripts = nsx_scripts_new(s);
 	struct nsx_buf b = {0};
 	unsigned n = 0;
-	int rc;
 
 	comment(nsx_arena_printf(a, "%s: %s", pass->id, pass->summary));
 	puts("--");
@@ -66,16 +67,16 @@ int nsx_print_definition(const struct nsx_pass *pass,
 	if (missing)
 		comment(nsx_arena_printf(a, "Not computed for this trace: it "
 					 "has no %s.", missing));
-	while (n < ARRAY_LEN(queries) && (q = nsx_pass_query(pass, n)))
-		queries[n++] = q->text;
-	rc = nsx_schema_script(s, queries, n, &b, err);
-	if (!rc)
-		comment(n ? "The same figures from the trace alone: pipe this "
-			    "into sqlite3 -readonly TRACE." :
-			    "No query reproduces it.");
-	if (!rc && n)
+	while (n < ARRAY_LEN(queries) && (queries[n] = nsx_pass_query(pass, n)))
+		n++;
+	nsx_scripts_add(scripts, queries, n, &b);
+	comment(n ? "The same figures from the trace alone: pipe this into "
+		    "sqlite3 -readonly TRACE." :
+		    "No query reproduces it.");
+	if (n)
 		printf("\n%s", b.p);
 	nsx_buf_done(&b);
+	nsx_scripts_free(scripts);
 	nsx_arena_free(a);
-	return rc ? rc : nsx_flush_stdout(err);
+	return nsx_flush_stdout(err);
 }

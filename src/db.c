@@ -414,36 +414,6 @@ int nsx_db_prepare(struct nsx_db *db, const char *sql, struct nsx_stmt **ret,
 	return 0;
 }
 
-struct reads {
-	void (*fn)(void *ctx, const char *view, const char *column);
-	void *ctx;
-};
-
-static int on_authorise(void *arg, int action, const char *table,
-			const char *column, const char *db, const char *view)
-{
-	const struct reads *r = arg;
-
-	(void)view;
-	if (action == SQLITE_READ && db && !strcmp(db, "temp"))
-		r->fn(r->ctx, table, column);
-	return SQLITE_OK;
-}
-
-int nsx_db_reads(struct nsx_db *db, const char *sql,
-		 void (*fn)(void *ctx, const char *view, const char *column),
-		 void *ctx, struct nsx_err *err)
-{
-	NSX_AT_EXIT(nsx_stmt_done) struct nsx_stmt *s = NULL;
-	struct reads r = {fn, ctx};
-	int rc;
-
-	sqlite3_set_authorizer(db->handle, on_authorise, &r);
-	rc = nsx_db_prepare(db, sql, &s, err);
-	sqlite3_set_authorizer(db->handle, NULL, NULL);
-	return rc;
-}
-
 void nsx_stmt_done(struct nsx_stmt **s)
 {
 	if (!*s)

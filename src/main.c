@@ -6,6 +6,7 @@
  *   cmd_*.c                one file a command, listed in commands.def
  *   sniff.c db.c           what kind of file is it; SQLite, read-only
  *   schema.c fields.def    which tables and columns are there, in our words
+ *   script.c               queries as scripts that run without this program
  *   scan*.c page*.c        reading chosen columns of a table, in parts
  *   trace*.c               the shared columns, loaded once, ordered, joined
  *   facts/                 what several analyses need and one computes

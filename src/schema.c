@@ -227,15 +227,8 @@ static const char *read_meta(struct nsx_schema *s, const char *key)
 	return text;
 }
 
-/* What a query reads, of the views of fields.def and the private ones. */
-struct used {
-	bool view[NSX_NVIEWS], field[NSX_NFIELDS];
-	bool *query; /* by nsx_queries */
-};
-
-/* The statement that creates v: all its columns, or those used. */
-static void view_sql(const struct nsx_schema *s, enum nsx_view v,
-		     const struct used *used, struct nsx_buf *b)
+void nsx_schema_view_sql(const struct nsx_schema *s, enum nsx_view v,
+			 const bool *fields, struct nsx_buf *b)
 {
 	const struct nsx_view_def *def = &nsx_view_defs[v];
 	const struct nsx_table_info *t = s->table[v];
@@ -246,7 +239,7 @@ static void view_sql(const struct nsx_schema *s, enum nsx_view v,
 	for (unsigned i = 0; i < nsx_view_nfields(v); i++) {
 		unsigned f = def->first + i;
 
-		if (used && !used->field[f])
+		if (fields && !fields[f])
 			continue;
 		nsx_buf_adds(b, "\n, ");
 		if (s->column[f])
@@ -263,57 +256,6 @@ static void view_sql(const struct nsx_schema *s, enum nsx_view v,
 	}
 }
 
-static void private_view_sql(unsigned query, struct nsx_buf *b)
-{
-	nsx_buf_printf(b, "CREATE TEMP VIEW %s AS\n%s",
-		       nsx_queries[query].name, nsx_queries[query].text);
-}
-
-static void note_use(void *ctx, const char *view, const char *column)
-{
-	struct used *u = ctx;
-
-	for (unsigned i = 0; i < nsx_nqueries; i++)
-		u->query[i] |= nsx_queries[i].name[0] == '_' &&
-			       !strcmp(nsx_queries[i].name, view);
-	for (unsigned v = 0; v < NSX_NVIEWS; v++) {
-		if (strcmp(nsx_view_defs[v].name, view))
-			continue;
-		u->view[v] = true;
-		for (unsigned i = 0; i < nsx_view_nfields(v); i++) {
-			unsigned f = nsx_view_defs[v].first + i;
-
-			u->field[f] |= !strcmp(nsx_field_defs[f].name, column);
-		}
-	}
-}
-
-int nsx_schema_script(const struct nsx_schema *s, const char *const *queries,
-		      size_t n, struct nsx_buf *b, struct nsx_err *err)
-{
-	struct nsx_arena *a = nsx_arena_new();
-	struct used *u = nsx_arena_get(a, sizeof(*u));
-	int rc = 0;
-
-	u->query = nsx_arena_get(a, nsx_nqueries);
-	for (size_t i = 0; !rc && i < n; i++)
-		rc = nsx_db_reads(s->db, queries[i], note_use, u, err);
-	for (unsigned v = 0; !rc && v < NSX_NVIEWS; v++)
-		if (u->view[v]) {
-			view_sql(s, v, u, b);
-			nsx_buf_adds(b, ";\n");
-		}
-	for (unsigned i = 0; !rc && i < nsx_nqueries; i++)
-		if (u->query[i]) {
-			private_view_sql(i, b);
-			nsx_buf_adds(b, ";\n");
-		}
-	for (size_t i = 0; !rc && i < n; i++)
-		nsx_buf_printf(b, "%s%s;\n", i ? "\n" : "", queries[i]);
-	nsx_arena_free(a);
-	return rc;
-}
-
 static int create_views(struct nsx_schema *s, struct nsx_err *err)
 {
 	struct nsx_buf b = {0};
@@ -321,15 +263,9 @@ static int create_views(struct nsx_schema *s, struct nsx_err *err)
 
 	for (unsigned v = 0; !rc && v < NSX_NVIEWS; v++) {
 		nsx_buf_clear(&b);
-		view_sql(s, v, NULL, &b);
+		nsx_schema_view_sql(s, v, NULL, &b);
 		rc = nsx_db_exec(s->db, b.p, err);
 	}
-	for (unsigned i = 0; !rc && i < nsx_nqueries; i++)
-		if (nsx_queries[i].name[0] == '_') {
-			nsx_buf_clear(&b);
-			private_view_sql(i, &b);
-			rc = nsx_db_exec(s->db, b.p, err);
-		}
 	nsx_buf_done(&b);
 	return rc ? rc : nsx_db_exec(s->db, "PRAGMA query_only=1", err);
 }

@@ -75,13 +75,6 @@ int nsx_db_prepare(struct nsx_db *db, const char *sql, struct nsx_stmt **ret,
 		   struct nsx_err *err) NSX_CHECKED;
 void nsx_stmt_done(struct nsx_stmt **s); /* for NSX_AT_EXIT; NULL is fine */
 
-/* Tells fn every column of a TEMP view that sql reads, directly or through
- * other views; "" for a view none of whose columns is used.
- */
-int nsx_db_reads(struct nsx_db *db, const char *sql,
-		 void (*fn)(void *ctx, const char *view, const char *column),
-		 void *ctx, struct nsx_err *err);
-
 /* 1 a row, 0 the end, negative a failure. */
 int nsx_step(struct nsx_stmt *s, struct nsx_err *err) NSX_CHECKED;
 int nsx_stmt_columns(struct nsx_stmt *s);

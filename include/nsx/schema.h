@@ -52,7 +52,7 @@ struct nsx_schema {
 	struct nsx_arena *arena;
 };
 
-/* Probes db and creates the TEMP views for queries. Errors: NSX_E_SCHEMA when
+/* Probes db and creates the TEMP views of fields.def. Errors: NSX_E_SCHEMA when
  * the database is not an nsys export, saying what it is. Owner: the caller,
  * nsx_schema_done; borrows db.
  */
@@ -72,11 +72,11 @@ static inline bool nsx_has(const struct nsx_schema *s, enum nsx_field f)
 	return s->column[f] != NULL;
 }
 
-/* Queries as a script that runs without this program: first the TEMP views that
- * they read, as they are for this file, then the n queries. Appends to b.
+/* Appends the statement that creates the TEMP view v: with all its columns, or
+ * with those marked in fields (by enum nsx_field).
  */
-int nsx_schema_script(const struct nsx_schema *s, const char *const *queries,
-		      size_t n, struct nsx_buf *b, struct nsx_err *err);
+void nsx_schema_view_sql(const struct nsx_schema *s, enum nsx_view v,
+			 const bool *fields, struct nsx_buf *b);
 
 /* "CUPTI_ACTIVITY_KIND_KERNEL.globalPid": for "what is missing" messages. */
 const char *nsx_field_exporter_name(enum nsx_field f, struct nsx_arena *a);

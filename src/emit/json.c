@@ -10,6 +10,7 @@
 #include "nsx/emit.h"
 #include "nsx/jsonw.h"
 #include "nsx/pass.h"
+#include "nsx/script.h"
 
 static void write_strings(struct nsx_jsonw *w, const char *key,
 			  const char *const *v, size_t n)
@@ -83,25 +84,23 @@ static void write_table(struct nsx_jsonw *w, const char *key,
 	nsx_jsonw_end(w);
 }
 
-/* The section's queries as scripts that run without this program.  None for
- * what was not computed, and none for a part of the trace: they speak of all.
+/* The section's queries; none for what was not computed, and none for a part of
+ * the trace (scripts NULL): they speak of all.
  */
 static void write_queries(struct nsx_jsonw *w, const struct nsx_section *s,
-			  const struct nsx_trace *t)
+			  const struct nsx_scripts *scripts)
 {
-	bool whole = t->user.start_ns == t->user.end_ns;
 	const struct nsx_query *q;
-	struct nsx_err err;
 
 	nsx_jsonw_object(w, "sql");
-	for (unsigned i = 0; s->status == NSX_S_ANSWERED && whole &&
+	for (unsigned i = 0; s->status == NSX_S_ANSWERED && scripts &&
 			     !s->sql_differs &&
 			     (q = nsx_pass_query(s->pass, i));
 	     i++) {
 		struct nsx_buf b = {0};
 
-		if (!nsx_schema_script(t->schema, &q->text, 1, &b, &err))
-			nsx_jsonw_strn(w, q->name, b.p, b.n);
+		nsx_scripts_add(scripts, &q, 1, &b);
+		nsx_jsonw_strn(w, q->name, b.p, b.n);
 		nsx_buf_done(&b);
 	}
 	nsx_jsonw_end(w);
@@ -120,14 +119,14 @@ static void write_content(struct nsx_jsonw *w, const struct nsx_section *s)
 }
 
 static void write_whole(struct nsx_jsonw *w, const struct nsx_section *s,
-			const struct nsx_trace *t)
+			const struct nsx_scripts *scripts)
 {
 	nsx_jsonw_bool(w, "present", s->status == NSX_S_ANSWERED);
 	if (s->status != NSX_S_ANSWERED)
 		nsx_jsonw_str(w, "reason", s->reason ? s->reason : "");
 	write_content(w, s);
 	write_strings(w, "notes", s->notes, s->nnotes);
-	write_queries(w, s, t);
+	write_queries(w, s, scripts);
 }
 
 /* A section whose contract key is no object puts its one value under its own
@@ -151,7 +150,7 @@ static bool is_top(const char *id)
 }
 
 static void write_section(struct nsx_jsonw *w, const struct nsx_section *s,
-			  const struct nsx_trace *t)
+			  const struct nsx_scripts *scripts)
 {
 	const char *key = s->pass->json ? s->pass->json : s->pass->id;
 	const struct nsx_table *rows;
@@ -169,21 +168,21 @@ static void write_section(struct nsx_jsonw *w, const struct nsx_section *s,
 		if (is_top(s->pass->id))
 			write_content(w, s);
 		else
-			write_whole(w, s, t);
+			write_whole(w, s, scripts);
 		nsx_jsonw_end(w);
 	}
 }
 
 /* Sections inside others come after those they are in. */
 static void write_sections(struct nsx_jsonw *w, const struct nsx_report *r,
-			   bool top)
+			   const struct nsx_scripts *scripts, bool top)
 {
 	for (unsigned inner = 0; inner < 2; inner++)
 		for (size_t i = 0; i < r->nsections; i++) {
 			const struct nsx_pass *p = r->sections[i].pass;
 
 			if (inner == (p->json != NULL) && is_top(p->id) == top)
-				write_section(w, &r->sections[i], r->trace);
+				write_section(w, &r->sections[i], scripts);
 		}
 }
 
@@ -207,6 +206,9 @@ static struct nsx_jsonw *document(void)
 
 int nsx_emit_json(const struct nsx_report *r, FILE *out, struct nsx_err *err)
 {
+	const struct nsx_trace *t = r->trace;
+	bool whole = t->user.start_ns == t->user.end_ns;
+	struct nsx_scripts *scripts = whole ? nsx_scripts_new(t->schema) : NULL;
 	struct nsx_jsonw *w = document();
 
 	nsx_jsonw_int(w, "schema_version", 1);
@@ -215,10 +217,11 @@ int nsx_emit_json(const struct nsx_report *r, FILE *out, struct nsx_err *err)
 	nsx_jsonw_str(w, "generated_at", r->generated_at);
 	nsx_jsonw_str(w, "trace.path", r->path);
 	write_strings(w, "warnings", r->warnings, r->nwarnings);
-	write_sections(w, r, true);
+	write_sections(w, r, scripts, true);
 	nsx_jsonw_object(w, "metrics");
-	write_sections(w, r, false);
+	write_sections(w, r, scripts, false);
 	nsx_jsonw_end(w);
+	nsx_scripts_free(scripts);
 	return finish(w, out, err);
 }
 

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <time.h>
 #include "nsx/pass.h"
+#include "nsx/script.h"
 
 enum { MAX_COLUMNS = 64, SHOWN = 3, SLOW_S = 5 };
 #define TOLERANCE 1e-9
@@ -270,18 +271,19 @@ static int run_query(struct nsx_db *db, const struct nsx_query *q,
 }
 
 /* The script's views on a connection of its own, then its query. */
-static void check_query(const struct nsx_schema *s, const struct nsx_query *q,
-			const struct nsx_table *t)
+static void check_query(const struct nsx_schema *s,
+			const struct nsx_scripts *scripts,
+			const struct nsx_query *q, const struct nsx_table *t)
 {
 	struct timespec t0, t1;
 	struct nsx_buf b = {0};
 	struct nsx_db *db = NULL;
 	struct nsx_err err;
-	int rc = nsx_schema_script(s, &q->text, 1, &b, &err);
+	int rc;
 
+	nsx_scripts_add(scripts, &q, 1, &b);
 	clock_gettime(CLOCK_MONOTONIC, &t0);
-	if (!rc)
-		rc = nsx_db_clone(s->db, &db, &err);
+	rc = nsx_db_clone(s->db, &db, &err);
 	if (!rc) {
 		b.p[b.n - strlen(q->text) - strlen(";\n")] = '\0';
 		rc = nsx_db_exec(db, b.p, &err);
@@ -312,7 +314,8 @@ static const struct nsx_table *find_table(const struct nsx_section *s,
 }
 
 static void check_section(const struct nsx_report *r,
-			  const struct nsx_section *s)
+			  const struct nsx_section *s,
+			  const struct nsx_scripts *scripts)
 {
 	const struct nsx_query *q;
 	char key[64];
@@ -324,7 +327,7 @@ static void check_section(const struct nsx_report *r,
 		    table_of(q->text, key, sizeof(key)) &&
 		    !(t = find_table(s, key)))
 			fail(q->name, "its analysis has no table", key);
-		check_query(r->trace->schema, q, t);
+		check_query(r->trace->schema, scripts, q, t);
 	}
 }
 
@@ -338,6 +341,7 @@ static int check_trace(const char *path, struct nsx_err *err)
 	struct nsx_schema schema = {0};
 	struct nsx_trace *t = NULL;
 	struct nsx_report *r = NULL;
+	struct nsx_scripts *scripts;
 	int rc = nsx_db_open(path, &db, err);
 
 	if (!rc)
@@ -346,8 +350,10 @@ static int check_trace(const char *path, struct nsx_err *err)
 		rc = nsx_trace_load(&schema, &load, &t, err);
 	if (!rc)
 		rc = nsx_run_passes(t, &o, &r, err);
+	scripts = nsx_scripts_new(&schema);
 	for (size_t i = 0; !rc && i < r->nsections; i++)
-		check_section(r, &r->sections[i]);
+		check_section(r, &r->sections[i], scripts);
+	nsx_scripts_free(scripts);
 	nsx_report_free(r);
 	nsx_trace_free(t);
 	nsx_schema_done(&schema);

@@ -1,0 +1,1 @@
+explain @osrt --explain os_runtime
