@@ -20,10 +20,19 @@ struct nsx_arena {
 	struct block *arrays;
 };
 
-static _Noreturn void die_of_memory(size_t size)
+void nsx_die_of_memory(size_t size)
 {
 	fprintf(stderr, "nsys-explain: out of memory (%zu bytes)\n", size);
 	_Exit(3);
+}
+
+char *nsx_strdup(const char *s)
+{
+	char *p = strdup(s);
+
+	if (!p)
+		nsx_die_of_memory(strlen(s) + 1);
+	return p;
 }
 
 #ifdef NSX_FAULTS
@@ -86,7 +95,7 @@ struct nsx_arena *nsx_arena_new(void)
 	struct nsx_arena *a = calloc(1, sizeof(*a));
 
 	if (!a)
-		die_of_memory(sizeof(*a));
+		nsx_die_of_memory(sizeof(*a));
 	return a;
 }
 
@@ -126,7 +135,7 @@ void *nsx_arena_get(struct nsx_arena *a, size_t size)
 
 		b = calloc(1, sizeof(*b) + room);
 		if (!b)
-			die_of_memory(room);
+			nsx_die_of_memory(room);
 		b->size = room;
 		b->next = a->blocks;
 		a->blocks = b;

@@ -1,5 +1,4 @@
 /* cmd_convert.c - a trace as Chrome trace events, for Perfetto. */
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -195,6 +194,10 @@ static int convert(const struct args *a, const char *from, const char *to,
 	rc = nsx_out_open(to, from, &out, err);
 	if (!rc) {
 		rc = nsx_convert(&f.schema, o, &out, &counts, &warnings, err);
+		if (!rc && nsx_db_warning(f.db))
+			nsx_buf_printf(&warnings, "%s\n", nsx_db_warning(f.db));
+		if (!rc && nsx_db_has_changed(f.db))
+			nsx_buf_adds(&warnings, NSX_CHANGED "\n");
 		if (!rc)
 			rc = nsx_out_commit(&out, err);
 		nsx_out_done(&out);
@@ -244,7 +247,6 @@ static int run(const struct nsx_cmd *cmd, int argc, char **argv)
 	struct nsx_err err;
 	int n, rc = nsx_opt_parse(cmd, argc, argv, &a, &n, &err);
 
-	signal(SIGXFSZ, SIG_IGN); /* a limit of file size is an error, not death */
 	if (!rc)
 		rc = check(&a, n, argv, &err);
 	if (!rc)

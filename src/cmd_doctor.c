@@ -40,7 +40,7 @@ void nsx_find(struct nsx_doctor *d, const char *id, enum nsx_verdict verdict,
 
 	if (nsx_grow(&d->findings, &d->cap, d->n + 1, sizeof(*d->findings),
 		     "findings", &err))
-		abort();
+		nsx_die_of_memory(d->cap * sizeof(*d->findings));
 	va_start(ap, fmt);
 	d->findings[d->n++] = (struct nsx_finding){
 		id, verdict, nsx_arena_vprintf(d->arena, fmt, ap), mend

@@ -273,7 +273,7 @@ static int exit_code(const struct nsx_report *r, const struct args *a)
 	for (size_t i = 0; i < r->nsections; i++)
 		if (r->sections[i].status == NSX_S_FAILED)
 			return 4;
-	return r->trace->damaged ? 4 : 0;
+	return r->trace->damaged || r->has_changed ? 4 : 0;
 }
 
 static int explain(const struct args *a, const char *path,
@@ -315,8 +315,10 @@ static int explain(const struct args *a, const char *path,
 	if (!rc) {
 		if (!a->quiet && !a->json && !a->md)
 			print_summary(r, dir);
-		rc = exit_code(r, a);
+		rc = nsx_flush_stdout(err);
 	}
+	if (!rc)
+		rc = exit_code(r, a);
 	nsx_report_free(r);
 	nsx_trace_free(trace);
 	nsx_phase_map_free(phases);

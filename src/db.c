@@ -23,6 +23,8 @@ struct nsx_db {
 	const char *path;
 	int64_t size;
 	const char *warning;
+	struct stat opened; /* the file as it was found */
+	bool is_lenient;
 	struct nsx_table_info *tables;
 	size_t ntables;
 	struct nsx_pagefile *pages; /* opened by the first scan */
@@ -31,7 +33,7 @@ struct nsx_db {
 
 struct nsx_stmt {
 	sqlite3_stmt *handle;
-	char *sql; /* for messages */
+	char sql[]; /* for messages */
 };
 
 const char *nsx_db_path(const struct nsx_db *db)
@@ -52,6 +54,19 @@ const char *nsx_db_sqlite_version(void)
 const char *nsx_db_warning(const struct nsx_db *db)
 {
 	return db->warning;
+}
+
+bool nsx_db_has_changed(const struct nsx_db *db)
+{
+	const struct stat *then = &db->opened;
+	struct stat now;
+
+	/* One that is gone was read to its end, or reading it has failed. */
+	return !stat(db->path, &now) &&
+	       (now.st_dev != then->st_dev || now.st_ino != then->st_ino ||
+		now.st_size != then->st_size ||
+		now.st_mtim.tv_sec != then->st_mtim.tv_sec ||
+		now.st_mtim.tv_nsec != then->st_mtim.tv_nsec);
 }
 
 const struct nsx_table_info *nsx_db_tables(const struct nsx_db *db,
@@ -134,6 +149,15 @@ static void set_limits(sqlite3 *h)
 	sqlite3_limit(h, SQLITE_LIMIT_WORKER_THREADS, 0);
 }
 
+/* SQLite opens no file that is shorter than its header says, and none with a
+ * table whose definition it cannot read; so it does.
+ */
+static void be_lenient(sqlite3 *h)
+{
+	sqlite3_db_config(h, SQLITE_DBCONFIG_DEFENSIVE, 0, NULL);
+	sqlite3_db_config(h, SQLITE_DBCONFIG_WRITABLE_SCHEMA, 1, NULL);
+}
+
 static int open_handle(const char *path, sqlite3 **ret, struct nsx_err *err)
 {
 	struct nsx_buf uri = {0};
@@ -168,7 +192,7 @@ static int open_handle(const char *path, sqlite3 **ret, struct nsx_err *err)
 	sqlite3_progress_handler(h, 10000, on_progress, NULL);
 	sqlite3_exec(h,
 		     "PRAGMA cell_size_check=1;PRAGMA temp_store=MEMORY;"
-		     "PRAGMA cache_size=-2048",
+		     "PRAGMA cache_size=-2048;PRAGMA mmap_size=0",
 		     NULL, NULL, NULL);
 	*ret = h;
 	return 0;
@@ -252,6 +276,10 @@ static int read_columns(struct nsx_db *db, struct nsx_table_info *t,
 			return rc;
 		cols[key].is_rowid = !has_index;
 	}
+	if (!n && db->is_lenient) {
+		t->is_plain = false;
+		t->what = "table with a damaged definition";
+	}
 	t->ncolumns = n;
 	t->columns = nsx_arena_get(db->arena, n * sizeof(*cols));
 	if (n)
@@ -299,6 +327,8 @@ static int read_catalogue(struct nsx_db *db, struct nsx_err *err)
 			 column_text(s->handle, 3, db->arena));
 		n++;
 	}
+	if (rc == NSX_E_DATA && db->is_lenient)
+		rc = 0; /* so many are there */
 	if (rc >= 0) {
 		db->tables = nsx_arena_get(db->arena, (n + 1) * sizeof(*list));
 		if (n)
@@ -313,6 +343,27 @@ static int read_catalogue(struct nsx_db *db, struct nsx_err *err)
 			rc = 0;
 	}
 	return rc < 0 ? nsx_wrap(err, "cannot read '%s'", db->path) : 0;
+}
+
+/* The tables of a damaged file that can be found. */
+static int read_remains(struct nsx_db *db, struct nsx_err *err)
+{
+	struct nsx_err damage = *err;
+	int rc;
+
+	be_lenient(db->handle);
+	db->is_lenient = true;
+	rc = read_catalogue(db, err);
+	if (!rc && db->ntables) {
+		if (!db->warning)
+			db->warning = nsx_arena_printf(
+				db->arena, "the list of tables is damaged, so "
+				"tables may be missing from this report: %s",
+				damage.msg);
+		return 0;
+	}
+	*err = damage;
+	return err->rc;
 }
 
 void nsx_db_force_sqlite(struct nsx_db *db)
@@ -344,6 +395,8 @@ int nsx_db_clone(const struct nsx_db *from, struct nsx_db **ret,
 		nsx_arena_free(a);
 		return rc;
 	}
+	if (from->is_lenient)
+		be_lenient(db->handle);
 	*ret = db;
 	return 0;
 }
@@ -361,12 +414,16 @@ int nsx_db_open(const char *path, struct nsx_db **ret, struct nsx_err *err)
 	db = nsx_arena_get(a, sizeof(*db));
 	db->arena = a;
 	db->path = nsx_arena_strdup(a, path);
-	db->size = sniff.size;
+	db->size = sniff.file.st_size;
+	db->opened = sniff.file;
 	if (*sniff.warning)
 		db->warning = nsx_arena_strdup(a, sniff.warning);
 	rc = open_handle(path, &db->handle, err);
 	if (!rc)
 		rc = read_catalogue(db, err);
+	if (rc == NSX_E_DATA &&
+	    (sqlite3_errcode(db->handle) & 0xff) == SQLITE_CORRUPT)
+		rc = read_remains(db, err);
 	if (rc) {
 		nsx_db_close(db);
 		return rc;
@@ -405,11 +462,13 @@ int nsx_db_prepare(struct nsx_db *db, const char *sql, struct nsx_stmt **ret,
 		return nsx_fail(err, NSX_E_DB,
 				"cannot prepare '%s': not one statement", sql);
 	}
-	s = calloc(1, sizeof(*s));
-	if (!s)
-		abort();
+	s = nsx_try_alloc(1, sizeof(*s) + strlen(sql) + 1, "a statement", err);
+	if (!s) {
+		sqlite3_finalize(h);
+		return err->rc;
+	}
 	s->handle = h;
-	s->sql = strdup(sql);
+	memcpy(s->sql, sql, strlen(sql));
 	*ret = s;
 	return 0;
 }
@@ -419,7 +478,6 @@ void nsx_stmt_done(struct nsx_stmt **s)
 	if (!*s)
 		return;
 	sqlite3_finalize((*s)->handle);
-	free((*s)->sql);
 	free(*s);
 	*s = NULL;
 }

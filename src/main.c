@@ -21,6 +21,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include "cmd_common.h"
 #include "nsx/opt.h"
 
 static void on_signal(int sig)
@@ -43,6 +44,7 @@ static void catch_signals(void)
 		    old.sa_handler != SIG_IGN)
 			sigaction(asked[i], &sa, NULL);
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN); /* a limit of file size is an error, not death */
 }
 
 /* Columns come and go: by default glibc takes ever larger arrays from its heap
@@ -55,12 +57,19 @@ static void give_memory_back(void)
 #endif
 }
 
+static int finish(int code)
+{
+	struct nsx_err err;
+
+	return nsx_flush_stdout(&err) ? nsx_cmd_fail(&err, false) : code;
+}
+
 static int run(const struct nsx_cmd *cmd, int argc, char **argv)
 {
 	if (!nsx_opt_wants_help(cmd, argc, argv))
 		return cmd->run(cmd, argc, argv);
 	nsx_opt_help(cmd, stdout);
-	return fflush(stdout) ? 3 : 0;
+	return finish(0);
 }
 
 static int help(int argc, char **argv)
@@ -76,7 +85,7 @@ static int help(int argc, char **argv)
 		nsx_opt_help(cmd, stdout);
 	else
 		nsx_opt_overview(stdout);
-	return fflush(stdout) ? 3 : 0;
+	return finish(0);
 }
 
 int main(int argc, char **argv)
@@ -91,11 +100,11 @@ int main(int argc, char **argv)
 	}
 	if (!strcmp(argv[1], "--version")) {
 		puts("nsys-explain " NSX_VERSION);
-		return 0;
+		return finish(0);
 	}
 	if (!strcmp(argv[1], "--man")) {
 		nsx_opt_manual(stdout);
-		return fflush(stdout) ? 3 : 0;
+		return finish(0);
 	}
 	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))
 		return help(1, argv);

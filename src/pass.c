@@ -144,13 +144,15 @@ static int run_early(void *ctx, size_t i, struct nsx_err *err)
 static void collect_warnings(struct nsx_report *r)
 {
 	const struct nsx_trace *t = r->trace;
-	size_t most = t->nwarnings;
+	size_t most = t->nwarnings + 1;
 
 	for (size_t i = 0; i < r->nsections; i++)
 		most += r->sections[i].nwarnings + 1;
 	r->warnings = nsx_arena_get(r->arena, most * sizeof(char *));
 	for (size_t i = 0; i < t->nwarnings; i++)
 		r->warnings[r->nwarnings++] = t->warnings[i];
+	if (r->has_changed)
+		r->warnings[r->nwarnings++] = NSX_CHANGED;
 	for (size_t i = 0; i < r->nsections; i++) {
 		const struct nsx_section *s = &r->sections[i];
 
@@ -217,6 +219,7 @@ int nsx_run_passes(const struct nsx_trace *trace, const struct nsx_opts *opts,
 		nsx_report_free(run.report);
 		return rc;
 	}
+	run.report->has_changed = nsx_db_has_changed(trace->schema->db);
 	collect_warnings(run.report);
 	*ret = run.report;
 	return 0;

@@ -42,7 +42,8 @@ static int refuse(const char *path, const unsigned char *head, size_t n,
 				"--type sqlite",
 				path);
 	for (size_t i = 0; i < n; i++)
-		text = text && (head[i] >= 0x20 || strchr("\t\r\n", head[i]));
+		text = text && (head[i] >= 0x20 || (head[i] &&
+						    strchr("\t\r\n", head[i])));
 	if (n >= 2 && head[0] == 0x1f && head[1] == 0x8b)
 		return nsx_fail(err, NSX_E_SCHEMA,
 				"cannot read '%s': this is gzip; run gunzip "
@@ -80,13 +81,13 @@ static int64_t declared_size(const unsigned char *h)
 static void look_for_trouble(const char *path, const unsigned char *head,
 			     struct nsx_sniff *ret)
 {
-	int64_t want = declared_size(head);
+	int64_t want = declared_size(head), size = ret->file.st_size;
 
-	if (want > ret->size)
+	if (want > size)
 		snprintf(ret->warning, sizeof(ret->warning),
 			 "the file is cut: %lld of %lld bytes are there; "
 			 "what lies beyond is missing from this report",
-			 (long long)ret->size, (long long)want);
+			 (long long)size, (long long)want);
 	else if (nsx_file_beside(path, "-wal"))
 		snprintf(ret->warning, sizeof(ret->warning),
 			 "a write-ahead log lies beside the file and was not "
@@ -101,23 +102,23 @@ static int read_head(int fd, const char *path, struct nsx_sniff *ret,
 		     struct nsx_err *err)
 {
 	unsigned char head[HEADER];
-	struct stat st;
+	const struct stat *st = &ret->file;
 	ssize_t n;
 
-	if (fstat(fd, &st))
+	if (fstat(fd, &ret->file))
 		return nsx_fail(err, NSX_E_IO, "cannot stat '%s': %s", path,
 				strerror(errno));
-	if (S_ISDIR(st.st_mode))
+	if (S_ISDIR(st->st_mode))
 		return nsx_fail(err, NSX_E_IO,
 				"cannot read '%s': this is a folder; give the "
 				".sqlite file in it",
 				path);
-	if (!S_ISREG(st.st_mode))
+	if (!S_ISREG(st->st_mode))
 		return nsx_fail(err, NSX_E_IO,
 				"cannot read '%s': not a regular file; copy it "
 				"to one first",
 				path);
-	if (!st.st_size)
+	if (!st->st_size)
 		return nsx_fail(err, NSX_E_SCHEMA,
 				"cannot read '%s': the file is empty; export "
 				"the report again",
@@ -128,7 +129,6 @@ static int read_head(int fd, const char *path, struct nsx_sniff *ret,
 				strerror(errno));
 	if (n < HEADER || memcmp(head, "SQLite format 3", 16))
 		return refuse(path, head, (size_t)n, err);
-	ret->size = st.st_size;
 	look_for_trouble(path, head, ret);
 	return 0;
 }

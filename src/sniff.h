@@ -2,10 +2,11 @@
 #ifndef NSX_SNIFF_H
 #define NSX_SNIFF_H
 
+#include <sys/stat.h>
 #include "nsx/err.h"
 
 struct nsx_sniff {
-	int64_t size;
+	struct stat file;
 	char warning[256]; /* "" when the file is as it should be */
 };
 

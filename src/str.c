@@ -68,7 +68,7 @@ struct nsx_strings *nsx_strings_new(void)
 	struct nsx_strings *s = calloc(1, sizeof(*s));
 
 	if (!s)
-		abort();
+		nsx_die_of_memory(sizeof(*s));
 	for (unsigned i = 0; i < SHARDS; i++)
 		pthread_mutex_init(&s->shard[i].lock, NULL);
 	return s;
@@ -345,7 +345,7 @@ void nsx_buf_add(struct nsx_buf *b, const char *p, size_t n)
 		b->cap = NSX_MAX(b->cap * 2, b->n + n + 64);
 		b->p = realloc(b->p, b->cap);
 		if (!b->p)
-			abort();
+			nsx_die_of_memory(b->cap);
 	}
 	memcpy(b->p + b->n, p, n);
 	b->n += n;
@@ -373,7 +373,7 @@ void nsx_buf_printf(struct nsx_buf *b, const char *fmt, ...)
 	char *big = malloc((size_t)n + 1);
 
 	if (!big)
-		abort();
+		nsx_die_of_memory((size_t)n + 1);
 	va_start(ap, fmt);
 	vsnprintf(big, (size_t)n + 1, fmt, ap);
 	va_end(ap);

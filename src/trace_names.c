@@ -76,7 +76,7 @@ static int remember_raw(struct nsx_loader *l, nsx_str id, const char *text,
 		      "raw names", err);
 	if (!rc && (!l->raw[id] || strcmp(b.p, l->raw[id]) < 0)) {
 		free(l->raw[id]);
-		l->raw[id] = strdup(b.p);
+		l->raw[id] = nsx_strdup(b.p);
 	}
 	pthread_mutex_unlock(&l->lock);
 	nsx_buf_done(&b);

@@ -13,6 +13,11 @@
 
 struct nsx_arena;
 
+/* Ends the program: one line, exit code 3. */
+_Noreturn void nsx_die_of_memory(size_t size);
+
+char *nsx_strdup(const char *s); /* or dies; free() */
+
 struct nsx_arena *nsx_arena_new(void); /* or dies */
 void nsx_arena_free(struct nsx_arena *a); /* NULL is fine */
 void nsx_arena_clear(struct nsx_arena *a);

@@ -50,6 +50,14 @@ void nsx_db_force_sqlite(struct nsx_db *db);
 struct nsx_pagefile;
 const struct nsx_pagefile *nsx_db_pages(struct nsx_db *db);
 
+/* Whether the file is no longer the one that was opened: written to, cut, or
+ * replaced. What was read may then belong to both.
+ */
+bool nsx_db_has_changed(const struct nsx_db *db);
+#define NSX_CHANGED                                                            \
+	"the file was changed while it was read: figures may mix what was "    \
+	"there before and after; run this again"
+
 const char *nsx_db_path(const struct nsx_db *db);
 int64_t nsx_db_size(const struct nsx_db *db); /* bytes of the file */
 const char *nsx_db_sqlite_version(void);

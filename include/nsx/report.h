@@ -90,6 +90,7 @@ struct nsx_report {
 	const char **warnings;
 	size_t nwarnings;
 	const char *generated_at, *path; /* path: as the user gave it        */
+	bool has_changed; /* the trace, while it was read                    */
 	struct nsx_arena *arena;
 };
 

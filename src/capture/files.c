@@ -94,7 +94,7 @@ int nsx_file_compress(const char *from, const char *to, struct nsx_err *err)
 	ZSTD_CCtx *z = ZSTD_createCCtx();
 
 	if (!z)
-		abort();
+		nsx_die_of_memory(0);
 	ZSTD_CCtx_setParameter(z, ZSTD_c_checksumFlag, 1);
 	ZSTD_CCtx_setPledgedSrcSize(z, (unsigned long long)nsx_file_size(from));
 	if (out)

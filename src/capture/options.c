@@ -75,7 +75,7 @@ void nsx_args_add(struct nsx_args *args, const char *arg)
 
 	if (nsx_grow(&args->argv, &args->cap, args->n + 2, sizeof(*args->argv),
 		     "arguments", &err))
-		abort();
+		nsx_die_of_memory(args->cap * sizeof(*args->argv));
 	args->argv[args->n++] = arg;
 	args->argv[args->n] = NULL;
 }

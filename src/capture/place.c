@@ -103,12 +103,10 @@ static const char *default_dir(const struct nsx_capture *c)
 
 static int make_dirs(const char *path, struct nsx_err *err)
 {
-	char *s = strdup(path), *slash = s;
+	char *s = nsx_strdup(path), *slash = s;
 	struct stat st;
 	int why = 0;
 
-	if (!s)
-		abort();
 	do {
 		slash = strchr(slash + 1, '/');
 		if (slash)

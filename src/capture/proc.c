@@ -67,7 +67,7 @@ static char **environment(const char *set)
 		n++;
 	env = calloc(n + 2, sizeof(*env));
 	if (!env)
-		abort();
+		nsx_die_of_memory((n + 2) * sizeof(*env));
 	for (size_t i = 0; i < n; i++)
 		if (strncmp(environ[i], set, len))
 			env[k++] = environ[i];
@@ -80,13 +80,14 @@ static int spawn(const struct nsx_proc *p, const int out[2], const int err[2],
 {
 	posix_spawn_file_actions_t fa;
 	posix_spawnattr_t attr;
-	sigset_t none, pipe;
+	sigset_t none, ignored;
 	char **env = p->env ? environment(p->env) : environ;
 	int rc;
 
 	sigemptyset(&none);
-	sigemptyset(&pipe);
-	sigaddset(&pipe, SIGPIPE); /* ignored while guarded */
+	sigemptyset(&ignored); /* by us */
+	sigaddset(&ignored, SIGPIPE);
+	sigaddset(&ignored, SIGXFSZ);
 	posix_spawn_file_actions_init(&fa);
 	posix_spawnattr_init(&attr);
 	if (!p->passthrough)
@@ -98,7 +99,7 @@ static int spawn(const struct nsx_proc *p, const int out[2], const int err[2],
 						POSIX_SPAWN_SETSIGDEF |
 						POSIX_SPAWN_SETSIGMASK);
 	posix_spawnattr_setpgroup(&attr, 0);
-	posix_spawnattr_setsigdefault(&attr, &pipe);
+	posix_spawnattr_setsigdefault(&attr, &ignored);
 	posix_spawnattr_setsigmask(&attr, &none);
 	rc = posix_spawnp(ret_pid, p->argv[0], &fa, &attr,
 			  (char *const *)p->argv, env);

@@ -98,7 +98,7 @@ static struct process *processes(const char *root, size_t *ret_n)
 		if (e->d_name[0] < '1' || e->d_name[0] > '9')
 			continue;
 		if (nsx_grow(&v, &cap, n + 1, sizeof(*v), "processes", &err))
-			abort();
+			nsx_die_of_memory(cap * sizeof(*v));
 		n += read_stat(root, e->d_name, &v[n]);
 	}
 	if (d)

@@ -32,7 +32,7 @@ static int open_beside(const char *path, struct nsx_out *o,
 
 	o->path = realpath(path, NULL); /* a link stays one */
 	if (!o->path)
-		o->path = strdup(path);
+		o->path = nsx_strdup(path);
 	nsx_buf_printf(&b, "%s.unfinished-%ld", o->path, (long)getpid());
 	o->unfinished = b.p;
 	o->fd = open(o->unfinished, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,

@@ -28,7 +28,7 @@ struct nsx_jsonw *nsx_jsonw_new(void)
 	struct nsx_jsonw *w = calloc(1, sizeof(*w));
 
 	if (!w)
-		abort();
+		nsx_die_of_memory(sizeof(*w));
 	return w;
 }
 
@@ -44,7 +44,7 @@ void nsx_jsonw_free(struct nsx_jsonw *w)
 static json_t *must(json_t *v)
 {
 	if (!v)
-		abort();
+		nsx_die_of_memory(sizeof(*v));
 	return v;
 }
 

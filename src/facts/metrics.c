@@ -188,7 +188,7 @@ static int read_part(void *ctx, size_t i, struct nsx_err *err)
 
 	if (rc != NSX_E_DATA && rc != NSX_E_DB)
 		return rc;
-	r->damage[i] = strdup(err->msg);
+	r->damage[i] = nsx_strdup(err->msg);
 	return 0;
 }
 

@@ -23,6 +23,7 @@ want() { # NAME EXIT WORDS ARG...
 : >empty.sqlite
 echo "some words" >text.sqlite
 head -c 300 /dev/urandom >noise.sqlite
+head -c 8192 /dev/zero >zeros.sqlite
 cp text.sqlite run.nsys-rep
 cp text.sqlite run.qdrep
 mkdir folder.sqlite
@@ -36,6 +37,7 @@ want dangling 3 'No such file' dangling.sqlite --out o
 want empty 3 'empty' empty.sqlite --out o
 want text 3 'text file' text.sqlite --out o
 want noise 3 'not a SQLite' noise.sqlite --out o
+want zeros 3 'a binary file' zeros.sqlite --out o
 want capture 3 'nsys export --type sqlite' run.nsys-rep --out o
 want old_capture 3 'nsys export --type sqlite' run.qdrep --out o
 want folder 3 'folder' folder.sqlite --out o
@@ -83,6 +85,18 @@ if [ $rc -eq 0 ] && [ "$(ls wal)" = t.sqlite ] && [ "$sum" = "$(cksum <wal/t.sql
 cp o/report.md first.md; touch o/tables/stale.csv
 "$prog" "$good" --out o -q; rc=$?
 if [ $rc -eq 0 ] && [ ! -e o/tables/stale.csv ] && [ -s o/report.json ] && [ -z "$(find . -name '*.tmp-*')" ]; then pass=$((pass + 1)); else fail=$((fail + 1)); echo "FAIL replace: exit $rc"; fi
+# A cut file, and one whose list of tables is damaged: what is left is reported,
+# and what is not is said.
+partial() { # NAME FILE WORDS
+	"$prog" "$2" --out part -q 2>err; rc=$?
+	if [ $rc -eq 4 ] && grep -q -- "$3" part/report.json; then pass=$((pass + 1)); else fail=$((fail + 1)); echo "FAIL $1: exit $rc"; cat err; fi
+}
+size=$(wc -c <"$good")
+head -c $((size / 2)) "$good" >half.sqlite
+partial half half.sqlite "the file is cut: $((size / 2)) of $size bytes"
+sed 's/CREATE TABLE ThreadNames/CREATE TABEL ThreadNames/' "$good" >spelling.sqlite
+partial spelling spelling.sqlite 'list of tables is damaged.*ThreadNames'
+if cmp -s part/tables/kernels.csv o/tables/kernels.csv; then pass=$((pass + 1)); else fail=$((fail + 1)); echo "FAIL spelling: other kernels"; fi
 # A trace of nothing is a valid trace.
 "$prog" "$b/fixtures/no_tables_2021.sqlite" --out n -q; rc=$?
 if [ $rc -eq 0 ] && [ -s n/report.md ]; then pass=$((pass + 1)); else fail=$((fail + 1)); echo "FAIL nothing: exit $rc"; fi

@@ -1,7 +1,8 @@
 #!/bin/sh
 # Random damage (bytes, pages, a cut) in copies of exports: no crash, no hang
-# (10 times the normal CPU time), and every answer is a report (0, or 4 with a
-# warning) or one line (3). DAMAGES=10000 for the long version.
+# (10 times the normal CPU time), and every answer is one line (3) or a report,
+# with sums that SQLite gives for the damaged file, too, or a new warning. A cut
+# file says how much is there. DAMAGES=10000 for the long version.
 # usage: damage.sh BUILD_DIR
 set -u
 b=$(cd "$1" && pwd)
@@ -15,20 +16,54 @@ for t in h200_fuser t4_solver nsys2020_cudf a100_cuda_graphs mfu_2gpu_before; do
 done
 cd "$work" || exit 1
 # shellcheck disable=SC2086
-python3 - "$b/nsys-explain" "${DAMAGES:-300}" $files <<'P'
-import math, random, resource, subprocess, sys
-prog, count, files = sys.argv[1], int(sys.argv[2]), sys.argv[3:]
+python3 - "$b/nsys-explain" "$b/tests/property/prop_sql" "${DAMAGES:-300}" $files <<'P'
+import csv, json, math, os, random, resource, sqlite3, subprocess, sys
+prog, prop_sql, count, files = sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4:]
 rng = random.Random(11)
-sound = {}
-for f in files:
-    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
-    subprocess.run([prog, f, "--json", "-q"], stdout=subprocess.DEVNULL, check=True)
-    spent = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
-    sound[f] = (open(f, "rb").read(), max(3, math.ceil(10 * spent)))
-codes, bad = {}, 0
-for i in range(count):
-    f = rng.choice(files)
-    data, limit = sound[f]  # CPU seconds: the machine may be busy
+LAUNCH = """(SELECT id FROM StringIds WHERE value GLOB 'cudaLaunchKernel*'
+    OR value GLOB 'cuLaunchKernel*' OR value GLOB 'cudaGraphLaunch*')"""
+SUMS = [  # CSV file, its columns, the same in plain SQL
+    ("kernels", ["call_count", "total_time_ns"],
+     'SELECT count(*), total("end" - start) FROM CUPTI_ACTIVITY_KIND_KERNEL'),
+    ("memcpy_summary", ["count", "bytes", "total_time_ns"],
+     'SELECT count(*), total(bytes), total("end" - start) FROM CUPTI_ACTIVITY_KIND_MEMCPY'),
+    ("launches", ["count"],
+     f"SELECT count(*) FROM CUPTI_ACTIVITY_KIND_RUNTIME WHERE nameId IN {LAUNCH}"),
+]
+
+def sums_of_report():
+    ret = []
+    for name, columns, _ in SUMS:
+        with open(f"o/tables/{name}.csv", newline="") as f:
+            rows = list(csv.DictReader(f))
+        ret += [float(sum(int(r[c] or 0) for r in rows)) for c in columns]
+    return ret
+
+def sums_of_sqlite(path):
+    """None where SQLite finds the file damaged."""
+    ret = []
+    db = sqlite3.connect(f"file:{path}?mode=ro&immutable=1", uri=True)
+    try:
+        db.execute("PRAGMA cell_size_check = 1")
+        here = {r[0] for r in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        for _, columns, sql in SUMS:
+            ok = sql.split(" FROM ")[1].split()[0] in here
+            ret += [float(v) for v in db.execute(sql).fetchone()] if ok else [0.0] * len(columns)
+        return ret
+    except (sqlite3.Error, UnicodeDecodeError, OverflowError):
+        return None
+    finally:
+        db.close()
+
+def warnings():
+    with open("o/report.json") as f:
+        return set(json.load(f)["warnings"])
+
+def explain(path, limit):
+    return subprocess.run([prog, path, "--out", "o", "-q"], stderr=subprocess.PIPE, timeout=300,
+                          preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (limit, limit)))
+
+def damage(data):
     d = bytearray(data)
     how = rng.choice(["byte", "byte", "page", "zero", "cut"])
     at = rng.randrange(len(d)) if rng.random() < 0.8 else rng.randrange(min(8192, len(d)))
@@ -39,20 +74,54 @@ for i in range(count):
     else:
         page = at // 4096 * 4096
         d[page:page + 4096] = rng.randbytes(4096) if how == "page" else bytes(4096)
+    return how, at, d
+
+def judge(how, p, known, compare):
+    """What is wrong with an answer, or None."""
+    lines = p.stderr.decode("utf-8", "replace").splitlines()
+    if p.returncode == 3:
+        return None if len(lines) == 1 else f"{len(lines)} lines"
+    if p.returncode not in (0, 4):
+        return f"exit {p.returncode}: {lines[:2]}"
+    new = warnings() - known
+    if p.returncode == 4 and not new:
+        return "exit 4 without a warning"
+    if how == "cut" and not any("the file is cut" in w for w in new):
+        return "does not say that it is cut"
+    if new:
+        return None
+    ours, theirs = sums_of_report(), sums_of_sqlite("t.sqlite")
+    if ours != theirs:
+        return f"no warning, but {ours} is {theirs} in SQLite"
+    if compare and subprocess.run([prop_sql, "t.sqlite"], stdout=subprocess.DEVNULL).returncode:
+        return "no warning, but the queries give other rows"
+    return None
+
+sound = {}
+for f in files:
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+    explain(f, 60)
+    spent = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
+    if sums_of_report() != sums_of_sqlite(f):
+        sys.exit(f"FAIL {f} undamaged: {sums_of_report()} is {sums_of_sqlite(f)} in SQLite")
+    sound[f] = (open(f, "rb").read(), max(3, math.ceil(10 * spent)), warnings())
+codes, bad = {}, 0
+for i in range(count):
+    f = rng.choice(files)
+    data, limit, known = sound[f]  # CPU seconds: the machine may be busy
+    how, at, d = damage(data)
     open("t.sqlite", "wb").write(d)
     try:
-        p = subprocess.run([prog, "t.sqlite", "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                           timeout=300, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (limit, limit)))
+        p = explain("t.sqlite", limit)
         codes[p.returncode] = codes.get(p.returncode, 0) + 1
-        lines = p.stderr.decode("utf-8", "replace").splitlines()
-        ok = p.returncode in (0, 3, 4) and (p.returncode != 3 or len(lines) == 1)
-        ok = ok and (p.returncode != 4 or b'"warnings": []' not in p.stdout)
-        why = f"exit {p.returncode}, {lines[:2]}"
+        why = judge(how, p, known, compare=i % 20 == 0)
     except subprocess.TimeoutExpired:
-        ok, why = False, "it hangs"
-    if not ok:
+        why = "it hangs"
+    if open("t.sqlite", "rb").read() != d or sorted(os.listdir(".")) not in (["o", "t.sqlite"], ["t.sqlite"]):
+        why = f"the input is changed, or {os.listdir('.')} are left"
+    if why:
         bad += 1
-        print(f"FAIL {f.split('/')[-1]} {how} at {at} (number {i}): {why}")
+        print(f"FAIL {os.path.basename(f)} {how} at {at} (number {i}): {why}", flush=True)
 print("exit codes:", dict(sorted(codes.items())))
 print(f"damage: {count - bad} passed, {bad} failed")
 sys.exit(bad > 0)
