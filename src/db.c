@@ -191,8 +191,8 @@ static int open_handle(const char *path, sqlite3 **ret, struct nsx_err *err)
 	set_limits(h);
 	sqlite3_progress_handler(h, 10000, on_progress, NULL);
 	sqlite3_exec(h,
-		     "PRAGMA cell_size_check=1;PRAGMA temp_store=MEMORY;"
-		     "PRAGMA cache_size=-2048;PRAGMA mmap_size=0",
+		     "PRAGMA cell_size_check=1;PRAGMA mmap_size=0;"
+		     "PRAGMA temp_store=MEMORY;PRAGMA cache_size=-2048",
 		     NULL, NULL, NULL);
 	*ret = h;
 	return 0;

@@ -30,6 +30,7 @@ if [ "$what" = test ]; then
 	need 'command -v python3' python3 python3 python python3
 	need 'command -v sqlite3' sqlite3 sqlite sqlite sqlite
 	need 'command -v valgrind' valgrind valgrind valgrind -
+	need 'command -v strace' strace strace strace -
 	need 'command -v mandoc' mandoc mandoc mandoc mandoc
 	need 'command -v git' git git git git
 	need 'command -v shellcheck' shellcheck ShellCheck shellcheck shellcheck

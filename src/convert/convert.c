@@ -139,10 +139,11 @@ static int scan_all(struct nsx_conv *c, struct nsx_err *err)
 				return rc;
 			continue;
 		}
-		if (c->writing)
+		if (!(c->damaged >> a & 1))
 			nsx_buf_printf(c->warnings, "%s: not all rows could be "
 				       "read (%s)\n", nsx_activity_names[a],
 				       err->msg);
+		c->damaged |= 1U << a;
 	}
 	return 0;
 }

@@ -169,6 +169,7 @@ struct nsx_conv {
 	int64_t first_ns, last_ns; /* of what is converted; first > last:
 				      nothing                                */
 	enum nsx_activity activity; /* being read                            */
+	unsigned damaged; /* activities, as bits, whose loss was said */
 	unsigned late, far; /* activities, as bits: some track's rows are not
 			       in order of time; nor nearly                  */
 	struct nsx_lateness lateness; /* of the activity                     */

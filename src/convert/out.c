@@ -20,7 +20,7 @@ static bool ends_in(const char *s, const char *suffix)
 
 static int refuse(const char *path, struct nsx_err *err)
 {
-	return nsx_fail(err, NSX_E_USAGE, "cannot write '%s': %s", path,
+	return nsx_fail(err, NSX_E_IO, "cannot write '%s': %s", path,
 			strerror(errno));
 }
 

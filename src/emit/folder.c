@@ -138,7 +138,9 @@ static bool is_ours(const char *name, bool in_tables)
 	       !strcmp(name, "tables");
 }
 
-/* Calls fn(fd of dir, name) for each entry. */
+/* Calls fn(fd of dir, name) for each entry, until one returns not 0.
+ * Returns that, or -1 (errno).
+ */
 static int each_entry(int at, const char *path,
 		      int (*fn)(int dir, const char *name, void *ctx),
 		      void *ctx)
@@ -147,17 +149,21 @@ static int each_entry(int at, const char *path,
 			O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	DIR *d = fd < 0 ? NULL : fdopendir(fd);
 	struct dirent *e;
-	int rc = 0;
+	int rc = 0, error;
 
 	if (!d) {
 		if (fd >= 0)
 			close(fd);
 		return -1;
 	}
-	while (!rc && (e = readdir(d)))
+	while (!rc && (errno = 0, e = readdir(d)))
 		if (strcmp(e->d_name, ".") && strcmp(e->d_name, ".."))
 			rc = fn(dirfd(d), e->d_name, ctx);
+	if (!rc && errno)
+		rc = -1;
+	error = errno;
 	closedir(d);
+	errno = error;
 	return rc;
 }
 
@@ -176,20 +182,24 @@ static int remove_entry(int dir, const char *name, void *ctx)
 {
 	if (!unlinkat(dir, name, 0))
 		return 0;
-	each_entry(dir, name, remove_entry, ctx);
-	unlinkat(dir, name, AT_REMOVEDIR);
-	return 0;
+	if (errno != EISDIR && errno != EPERM) /* EPERM: what POSIX says */
+		return -1;
+	if (each_entry(dir, name, remove_entry, ctx))
+		return -1;
+	return unlinkat(dir, name, AT_REMOVEDIR);
 }
 
-static void remove_tree(const char *path)
+/* 0, or -1 (errno). */
+static int remove_tree(const char *path)
 {
-	remove_entry(AT_FDCWD, path, NULL);
+	return remove_entry(AT_FDCWD, path, NULL);
 }
 
 /* Whether a report may take the place of what is at dir. */
 static int check_place(const char *dir, bool force, struct nsx_err *err)
 {
 	struct stat st;
+	int rc;
 
 	if (lstat(dir, &st))
 		return errno == ENOENT ? 0 :
@@ -199,7 +209,11 @@ static int check_place(const char *dir, bool force, struct nsx_err *err)
 		return nsx_fail(err, NSX_E_IO, "cannot write to '%s': it is "
 				"there and is not a folder; give another "
 				"--out", dir);
-	if (!force && each_entry(AT_FDCWD, dir, check_entry, NULL))
+	rc = force ? 0 : each_entry(AT_FDCWD, dir, check_entry, NULL);
+	if (rc < 0)
+		return nsx_fail(err, NSX_E_IO, "cannot look into '%s': %s", dir,
+				strerror(errno));
+	if (rc)
 		return nsx_fail(err, NSX_E_IO, "cannot write to '%s': the "
 				"folder holds something other than a report; "
 				"give another --out, or --force to replace it",
@@ -207,22 +221,41 @@ static int check_place(const char *dir, bool force, struct nsx_err *err)
 	return 0;
 }
 
-static int put_in_place(const char *tmp, const char *dir, struct nsx_err *err)
+/* What was at dir, perhaps nothing, goes to old. */
+static int swap_on_old_file_system(const char *tmp, const char *dir,
+				   const char *old)
 {
-	if (!renameat2(AT_FDCWD, tmp, AT_FDCWD, dir, RENAME_NOREPLACE))
+	int error;
+
+	if (rename(dir, old) && errno != ENOENT)
+		return -1;
+	if (!rename(tmp, dir))
 		return 0;
-	if (errno == EEXIST &&
-	    !renameat2(AT_FDCWD, tmp, AT_FDCWD, dir, RENAME_EXCHANGE)) {
-		remove_tree(tmp); /* now the old report */
-		return 0;
+	error = errno;
+	rename(old, dir);
+	errno = error;
+	return -1;
+}
+
+/* *ret_old: where the report before is now, "" if there was none. */
+static int put_in_place(const char *tmp, const char *dir, char *ret_old,
+			size_t size, struct nsx_err *err)
+{
+	int rc = renameat2(AT_FDCWD, tmp, AT_FDCWD, dir, RENAME_NOREPLACE);
+
+	if (rc && errno == EEXIST) {
+		snprintf(ret_old, size, "%s", tmp);
+		rc = renameat2(AT_FDCWD, tmp, AT_FDCWD, dir, RENAME_EXCHANGE);
 	}
-	if (errno == EINVAL || errno == ENOSYS) { /* an old file system */
-		remove_tree(dir);
-		if (!rename(tmp, dir))
-			return 0;
+	if (rc && (errno == EINVAL || errno == ENOSYS)) {
+		snprintf(ret_old, size, "%s.old", tmp);
+		rc = swap_on_old_file_system(tmp, dir, ret_old);
 	}
-	return nsx_fail(err, NSX_E_IO, "cannot put the report at '%s': %s",
-			dir, strerror(errno));
+	if (rc)
+		return nsx_fail(err, NSX_E_IO,
+				"cannot put the report at '%s': %s", dir,
+				strerror(errno));
+	return 0;
 }
 
 /* mkdtemp makes private folders; a report is as readable as any new folder. */
@@ -237,7 +270,7 @@ static void allow_as_umask(const char *dir)
 int nsx_emit_folder(const struct nsx_report *r, const char *dir, bool force,
 		    struct nsx_err *err)
 {
-	char tmp[4096];
+	char tmp[4096], old[4096 + 8] = "";
 	size_t n = strlen(dir);
 	int rc = check_place(dir, force, err);
 
@@ -255,8 +288,12 @@ int nsx_emit_folder(const struct nsx_report *r, const char *dir, bool force,
 	allow_as_umask(tmp);
 	rc = fill(r, tmp, err);
 	if (!rc)
-		rc = put_in_place(tmp, dir, err);
+		rc = put_in_place(tmp, dir, old, sizeof(old), err);
 	if (rc)
 		remove_tree(tmp);
+	else if (*old && remove_tree(old) && errno != ENOENT)
+		rc = nsx_fail(err, NSX_E_IO, "the report is at '%s', but "
+			      "cannot remove the one before, now at '%s': %s",
+			      dir, old, strerror(errno));
 	return rc;
 }
