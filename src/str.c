@@ -211,14 +211,27 @@ static size_t utf8_len(const unsigned char *p, size_t n)
 	return len;
 }
 
-static bool is_clean(const char *p, size_t n)
+/* Whether none of the eight bytes is NUL or begins more than ASCII. */
+static bool is_plain_word(const char *p)
 {
-	size_t k;
+	const uint64_t ones = UINT64_C(0x0101010101010101);
+	uint64_t w;
 
-	for (; n; p += k, n -= k)
-		if (!(k = utf8_len((const unsigned char *)p, n)))
-			return false;
-	return true;
+	memcpy(&w, p, 8);
+	return !(((w - ones) | w) & ones << 7);
+}
+
+/* Length of the part of p before its first byte that is broken or NUL. */
+static size_t clean_len(const char *p, size_t n)
+{
+	size_t at = 0, k = 1;
+
+	while (at < n && k) {
+		k = n - at >= 8 && is_plain_word(p + at) ?
+			    8 : utf8_len((const unsigned char *)p + at, n - at);
+		at += k;
+	}
+	return at;
 }
 
 bool nsx_buf_add_utf8(struct nsx_buf *b, const char *p, size_t n)
@@ -226,14 +239,13 @@ bool nsx_buf_add_utf8(struct nsx_buf *b, const char *p, size_t n)
 	bool replaced = false;
 
 	while (n) {
-		size_t k = utf8_len((const unsigned char *)p, n);
+		size_t k = clean_len(p, n);
 
-		if (k) {
-			nsx_buf_add(b, p, k);
-		} else {
+		nsx_buf_add(b, p, k);
+		if (k < n) {
 			nsx_buf_adds(b, "\xef\xbf\xbd");
 			replaced = true;
-			k = 1;
+			k++;
 		}
 		p += k;
 		n -= k;
@@ -261,7 +273,7 @@ int nsx_strings_add(struct nsx_strings *s, const char *text, size_t len,
 
 	if (cut)
 		len = cut_at(text, NSX_MAX_TEXT);
-	repaired = !is_clean(text, len);
+	repaired = clean_len(text, len) < len;
 	if (repaired) {
 		nsx_buf_add_utf8(&fixed, text, len);
 		text = fixed.p;

@@ -123,6 +123,44 @@ static void test_equal_strings_have_equal_ids(void **state)
 	nsx_strings_free(s);
 }
 
+/* Text is looked at in words of eight bytes: a bad byte at each place. */
+static void test_repair_at_every_place(void **state)
+{
+	static const struct {
+		const char *in, *out;
+		size_t len;
+	} parts[] = {
+		{"\0", "\xef\xbf\xbd", 1},
+		{"\xff", "\xef\xbf\xbd", 1},
+		{"\xc3", "\xef\xbf\xbd", 1},
+		{"\x01\x7f", "\x01\x7f", 2},
+		{"\xc3\xa9", "\xc3\xa9", 2},
+		{"\xed\xa0\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd", 3},
+		{"\xf0\x9f\x98\x80", "\xf0\x9f\x98\x80", 4},
+	};
+	enum { REST = 20 };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(parts); i++)
+		for (int at = 0; at <= REST; at++) {
+			struct nsx_buf in = {0}, want = {0}, got = {0};
+
+			nsx_buf_printf(&in, "%.*s", at, "abcdefghijklmnopqrst");
+			nsx_buf_add(&in, parts[i].in, parts[i].len);
+			nsx_buf_printf(&in, "%.*s", REST - at,
+				       "ABCDEFGHIJKLMNOPQRST");
+			nsx_buf_printf(&want, "%.*s%s%.*s", at,
+				       "abcdefghijklmnopqrst", parts[i].out,
+				       REST - at, "ABCDEFGHIJKLMNOPQRST");
+			assert_int_equal(nsx_buf_add_utf8(&got, in.p, in.n),
+					 strcmp(parts[i].in, parts[i].out) != 0);
+			assert_string_equal(got.p, want.p);
+			nsx_buf_done(&in);
+			nsx_buf_done(&want);
+			nsx_buf_done(&got);
+		}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -130,6 +168,7 @@ int main(void)
 		cmocka_unit_test(test_communication_kernels),
 		cmocka_unit_test(test_base_names),
 		cmocka_unit_test(test_equal_strings_have_equal_ids),
+		cmocka_unit_test(test_repair_at_every_place),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
