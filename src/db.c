@@ -18,7 +18,7 @@
 #include "sniff.h"
 
 struct nsx_db {
-	sqlite3 *handle;
+	sqlite3 *handle; /* NULL: a clone that was not used yet */
 	struct nsx_arena *arena;
 	const char *path;
 	int64_t size;
@@ -380,25 +380,16 @@ const struct nsx_pagefile *nsx_db_pages(struct nsx_db *db)
 	return db->no_pages ? NULL : db->pages;
 }
 
-int nsx_db_clone(const struct nsx_db *from, struct nsx_db **ret,
-		 struct nsx_err *err)
+struct nsx_db *nsx_db_clone(const struct nsx_db *from)
 {
 	struct nsx_arena *a = nsx_arena_new();
 	struct nsx_db *db = nsx_arena_get(a, sizeof(*db));
-	int rc;
 
 	db->arena = a;
 	db->path = nsx_arena_strdup(a, from->path);
 	db->size = from->size;
-	rc = open_handle(db->path, &db->handle, err);
-	if (rc) {
-		nsx_arena_free(a);
-		return rc;
-	}
-	if (from->is_lenient)
-		be_lenient(db->handle);
-	*ret = db;
-	return 0;
+	db->is_lenient = from->is_lenient;
+	return db;
 }
 
 int nsx_db_open(const char *path, struct nsx_db **ret, struct nsx_err *err)
@@ -441,8 +432,24 @@ void nsx_db_close(struct nsx_db *db)
 	nsx_arena_free(db->arena);
 }
 
+/* Most clones read pages and never need SQLite, which parses the catalogue for
+ * every connection.
+ */
+static int need_handle(struct nsx_db *db, struct nsx_err *err)
+{
+	if (db->handle)
+		return 0;
+	if (open_handle(db->path, &db->handle, err))
+		return err->rc;
+	if (db->is_lenient)
+		be_lenient(db->handle);
+	return 0;
+}
+
 int nsx_db_exec(struct nsx_db *db, const char *sql, struct nsx_err *err)
 {
+	if (need_handle(db, err))
+		return err->rc;
 	if (sqlite3_exec(db->handle, sql, NULL, NULL, NULL))
 		return fail_db(err, db->handle, "cannot run", sql);
 	return 0;
@@ -455,6 +462,8 @@ int nsx_db_prepare(struct nsx_db *db, const char *sql, struct nsx_stmt **ret,
 	const char *rest;
 	struct nsx_stmt *s;
 
+	if (need_handle(db, err))
+		return err->rc;
 	if (sqlite3_prepare_v2(db->handle, sql, -1, &h, &rest))
 		return fail_db(err, db->handle, "cannot prepare", sql);
 	if (!h || rest[strspn(rest, " \t\n;")]) {

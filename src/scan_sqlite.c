@@ -202,12 +202,10 @@ int nsx_sqlscan_run(struct nsx_sqlscan *s, unsigned part, nsx_row_fn fn,
 {
 	const struct part *p = &s->parts[part];
 	struct nsx_stmt *stmt = NULL;
-	struct nsx_db *db = NULL;
+	struct nsx_db *db = nsx_db_clone(s->db);
 	struct nsx_buf b = {0};
-	int rc = nsx_db_clone(s->db, &db, err);
+	int rc;
 
-	if (rc)
-		return rc;
 	nsx_buf_adds(&b, s->select);
 	if (s->nparts > 1)
 		nsx_buf_printf(&b, " WHERE %s BETWEEN %lld AND %lld", s->rowid,

@@ -24,17 +24,16 @@ int nsx_view_scan(const struct nsx_schema *s, enum nsx_view v,
 {
 	const char *columns[NSX_MAX_COLUMNS];
 	struct job job = {NULL, fn, ctx, ctx_size};
-	struct nsx_db *db = NULL;
+	struct nsx_db *db;
 	int rc;
 
 	if (!nsx_has_view(s, v))
 		return 0;
 	for (unsigned i = 0; i < nfields; i++)
 		columns[i] = s->column[fields[i]];
-	rc = nsx_db_clone(s->db, &db, err);
-	if (!rc)
-		rc = nsx_scan_open(db, s->table[v], columns, nfields, nparts,
-				   &job.scan, err);
+	db = nsx_db_clone(s->db);
+	rc = nsx_scan_open(db, s->table[v], columns, nfields, nparts, &job.scan,
+			   err);
 	if (!rc)
 		rc = nsx_par(nparts, nsx_scan_parts(job.scan), run_part, &job,
 			     err);

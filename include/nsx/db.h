@@ -35,11 +35,10 @@ struct nsx_table_info {
 int nsx_db_open(const char *path, struct nsx_db **ret, struct nsx_err *err);
 void nsx_db_close(struct nsx_db *db); /* NULL is fine */
 
-/* One more connection to the same file, for another thread; it has no table
- * list and no views. Owner: the caller.
+/* One more connection to the same file, for another thread, opened when it is
+ * first used; it has no table list and no views. Owner: the caller.
  */
-int nsx_db_clone(const struct nsx_db *db, struct nsx_db **ret,
-		 struct nsx_err *err);
+struct nsx_db *nsx_db_clone(const struct nsx_db *db);
 
 /* From now on scans of db go through SQLite only: for comparing. */
 void nsx_db_force_sqlite(struct nsx_db *db);

@@ -46,11 +46,9 @@ static int scan_sorted(struct nsx_conv *c, const struct nsx_activity_def *d,
 	struct nsx_stmt *st = NULL;
 	struct nsx_val v[NSX_MAX_COLUMNS];
 	struct nsx_buf b = {0};
-	struct nsx_db *db;
-	int rc = nsx_db_clone(c->schema->db, &db, err);
+	struct nsx_db *db = nsx_db_clone(c->schema->db);
+	int rc;
 
-	if (rc)
-		return rc;
 	sorted_sql(c->schema, d, &b);
 	rc = nsx_db_exec(db, "PRAGMA temp_store=FILE;PRAGMA cache_size=-16384",
 			 err);

@@ -277,17 +277,14 @@ static void check_query(const struct nsx_schema *s,
 {
 	struct timespec t0, t1;
 	struct nsx_buf b = {0};
-	struct nsx_db *db = NULL;
+	struct nsx_db *db = nsx_db_clone(s->db);
 	struct nsx_err err;
 	int rc;
 
 	nsx_scripts_add(scripts, &q, 1, &b);
 	clock_gettime(CLOCK_MONOTONIC, &t0);
-	rc = nsx_db_clone(s->db, &db, &err);
-	if (!rc) {
-		b.p[b.n - strlen(q->text) - strlen(";\n")] = '\0';
-		rc = nsx_db_exec(db, b.p, &err);
-	}
+	b.p[b.n - strlen(q->text) - strlen(";\n")] = '\0';
+	rc = nsx_db_exec(db, b.p, &err);
 	if (!rc)
 		rc = run_query(db, q, t, &err);
 	if (rc)
