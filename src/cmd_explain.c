@@ -310,7 +310,8 @@ static int explain(const struct args *a, const char *path,
 		default_out(path, dir, sizeof(dir));
 	if (!rc)
 		rc = a->json || a->md ? write_stdout(r, a->json, err) :
-					nsx_emit_folder(r, dir, a->force, err);
+					nsx_emit_folder(r, dir, a->force, o.threads,
+							err);
 	nsx_progress_stage(&progress, NULL, 0);
 	if (!rc) {
 		if (!a->quiet && !a->json && !a->md)

@@ -21,12 +21,13 @@ int nsx_emit_json_section(const struct nsx_section *s, FILE *out,
 int nsx_emit_json_error(const struct nsx_err *e, FILE *out,
 			struct nsx_err *err);
 
-/* The whole folder: report.md, report.json, tables/. Written beside it and put
- * in its place when complete; an earlier report there is replaced whole.
- * Errors: NSX_E_IO; a folder that holds anything else is refused unless force.
+/* The whole folder: report.md, report.json, tables/, several files at a time.
+ * Written beside it and put in its place when complete; an earlier report there
+ * is replaced whole. Errors: NSX_E_IO; a folder that holds anything else is
+ * refused unless force.
  */
 int nsx_emit_folder(const struct nsx_report *r, const char *dir, bool force,
-		    struct nsx_err *err);
+		    unsigned threads, struct nsx_err *err);
 
 /* Flushes, checks and closes. Errors: NSX_E_IO naming path. */
 int nsx_emit_close(FILE *f, const char *path, struct nsx_err *err);

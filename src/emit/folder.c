@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "nsx/emit.h"
+#include "nsx/par.h"
 #include "nsx/pass.h"
 
 int nsx_emit_close(FILE *f, const char *path, struct nsx_err *err)
@@ -36,16 +37,30 @@ static int make_path(char *buf, size_t size, const char *dir, const char *name,
 	return 0;
 }
 
-static int write_file(const char *dir, const char *name,
-		      int (*write)(const void *ctx, FILE *out,
-				   struct nsx_err *err),
-		      const void *ctx, struct nsx_err *err)
+/* A file of the report; layout and table: of CSV files only. */
+struct file {
+	char name[128];
+	int (*write)(const struct file *f, FILE *out, struct nsx_err *err);
+	const struct nsx_report *report;
+	const struct nsx_layout *layout;
+	const struct nsx_table *table; /* NULL: not computed, header only */
+};
+
+struct folder {
+	const char *dir;
+	struct file *files;
+	size_t nfiles;
+};
+
+static int write_file(void *ctx, size_t i, struct nsx_err *err)
 {
+	const struct folder *folder = ctx;
+	const struct file *file = &folder->files[i];
 	char path[4096], buffer[65536];
 	FILE *f;
 	int rc;
 
-	if (make_path(path, sizeof(path), dir, name, err))
+	if (make_path(path, sizeof(path), folder->dir, file->name, err))
 		return err->rc;
 	f = fopen(path, "wxe");
 	if (!f)
@@ -53,7 +68,7 @@ static int write_file(const char *dir, const char *name,
 				strerror(errno));
 	setvbuf(f, buffer, _IOFBF, sizeof(buffer));
 	errno = 0;
-	rc = write(ctx, f, err);
+	rc = file->write(file, f, err);
 	if (rc) {
 		fclose(f);
 		return rc;
@@ -61,69 +76,73 @@ static int write_file(const char *dir, const char *name,
 	return nsx_emit_close(f, path, err);
 }
 
-static int write_md(const void *ctx, FILE *out, struct nsx_err *err)
+static int write_md(const struct file *f, FILE *out, struct nsx_err *err)
 {
-	return nsx_emit_md(ctx, out, err);
+	return nsx_emit_md(f->report, out, err);
 }
 
-static int write_json(const void *ctx, FILE *out, struct nsx_err *err)
+static int write_json(const struct file *f, FILE *out, struct nsx_err *err)
 {
-	return nsx_emit_json(ctx, out, err);
+	return nsx_emit_json(f->report, out, err);
 }
 
-struct csv {
-	const struct nsx_layout *layout;
-	const struct nsx_table *table;
-};
-
-static int write_csv(const void *ctx, FILE *out, struct nsx_err *err)
+static int write_csv(const struct file *f, FILE *out, struct nsx_err *err)
 {
-	const struct csv *c = ctx;
-
-	return nsx_emit_csv(c->layout, c->table, out, err);
+	return nsx_emit_csv(f->layout, f->table, out, err);
 }
 
-/* Every table of every pass has its file, header-only where not computed. */
-static int write_tables(const struct nsx_report *r, const char *dir,
-			struct nsx_err *err)
+/* Every table of every pass has its file. */
+static void list_tables(const struct nsx_section *s, struct folder *f)
 {
-	int rc = 0;
+	for (unsigned k = 0; k < s->pass->nlayouts; k++) {
+		struct file *file = &f->files[f->nfiles];
 
-	for (size_t i = 0; i < r->nsections; i++) {
-		const struct nsx_section *s = &r->sections[i];
-
-		for (unsigned k = 0; !rc && k < s->pass->nlayouts; k++) {
-			struct csv c = {&s->pass->layouts[k], NULL};
-			char name[128];
-
-			if (!c.layout->csv)
-				continue;
-			for (size_t t = 0; t < s->ntables; t++)
-				if (s->tables[t]->layout == c.layout &&
-				    s->status == NSX_S_ANSWERED)
-					c.table = s->tables[t];
-			snprintf(name, sizeof(name), "tables/%s.csv",
-				 c.layout->csv);
-			rc = write_file(dir, name, write_csv, &c, err);
-		}
+		file->write = write_csv;
+		file->layout = &s->pass->layouts[k];
+		if (!file->layout->csv)
+			continue;
+		for (size_t t = 0; t < s->ntables; t++)
+			if (s->tables[t]->layout == file->layout &&
+			    s->status == NSX_S_ANSWERED)
+				file->table = s->tables[t];
+		snprintf(file->name, sizeof(file->name), "tables/%s.csv",
+			 file->layout->csv);
+		f->nfiles++;
 	}
-	return rc;
 }
 
-static int fill(const struct nsx_report *r, const char *dir,
+/* The file that takes longest comes first. */
+static void list_files(const struct nsx_report *r, struct nsx_arena *a,
+		       struct folder *f)
+{
+	size_t most = 2;
+
+	for (size_t i = 0; i < r->nsections; i++)
+		most += r->sections[i].pass->nlayouts;
+	f->files = nsx_arena_get(a, (most + 1) * sizeof(*f->files));
+	f->files[0] = (struct file){"report.json", write_json, r, NULL, NULL};
+	f->files[1] = (struct file){"report.md", write_md, r, NULL, NULL};
+	f->nfiles = 2;
+	for (size_t i = 0; i < r->nsections; i++)
+		list_tables(&r->sections[i], f);
+}
+
+static int fill(const struct nsx_report *r, const char *dir, unsigned threads,
 		struct nsx_err *err)
 {
+	struct nsx_arena *a = nsx_arena_new();
+	struct folder f = {.dir = dir};
 	char tables[4096];
 	int rc = make_path(tables, sizeof(tables), dir, "tables", err);
 
 	if (!rc && mkdir(tables, 0777))
 		rc = nsx_fail(err, NSX_E_IO, "cannot make '%s': %s", tables,
 			      strerror(errno));
+	list_files(r, a, &f);
 	if (!rc)
-		rc = write_tables(r, dir, err);
-	if (!rc)
-		rc = write_file(dir, "report.json", write_json, r, err);
-	return rc ? rc : write_file(dir, "report.md", write_md, r, err);
+		rc = nsx_par(threads, f.nfiles, write_file, &f, err);
+	nsx_arena_free(a);
+	return rc;
 }
 
 /* What is ours in a folder -----------------------------------------------------*/
@@ -268,7 +287,7 @@ static void allow_as_umask(const char *dir)
 }
 
 int nsx_emit_folder(const struct nsx_report *r, const char *dir, bool force,
-		    struct nsx_err *err)
+		    unsigned threads, struct nsx_err *err)
 {
 	char tmp[4096], old[4096 + 8] = "";
 	size_t n = strlen(dir);
@@ -286,7 +305,7 @@ int nsx_emit_folder(const struct nsx_report *r, const char *dir, bool force,
 		return nsx_fail(err, NSX_E_IO, "cannot make a folder beside "
 				"'%s': %s", dir, strerror(errno));
 	allow_as_umask(tmp);
-	rc = fill(r, tmp, err);
+	rc = fill(r, tmp, threads, err);
 	if (!rc)
 		rc = put_in_place(tmp, dir, old, sizeof(old), err);
 	if (rc)
