@@ -156,7 +156,7 @@ static int price_call(struct pricing *p, const struct nsx_idle_piece *piece,
 static int price_whole(struct pricing *p, const struct nsx_gap *gap,
 		       struct nsx_err *err)
 {
-	unsigned kind = gap->pieces->wait - 1u;
+	unsigned kind = gap->wait - 1u;
 	uint8_t flags = 0;
 	nsx_str wait;
 
@@ -168,11 +168,11 @@ static int price_whole(struct pricing *p, const struct nsx_gap *gap,
 	     NSX_CALL_MODULE) != (p->remedy == NSX_R_MODULE))
 		return 0;
 	for (size_t i = 0; i < gap->npieces; i++) {
-		const struct nsx_idle_piece *x = &gap->pieces[i];
-		struct nsx_span s = cut(p, x->start_ns, x->end_ns);
+		struct nsx_idle_piece x = nsx_idle_at(gap->idle, gap->at + i);
+		struct nsx_span s = cut(p, x.start_ns, x.end_ns);
 
-		if (x->detail && x->detail != wait && s.start_ns < s.end_ns &&
-		    add_name(p, AFTER, x->detail, s.end_ns - s.start_ns, err))
+		if (x.detail && x.detail != wait && s.start_ns < s.end_ns &&
+		    add_name(p, AFTER, x.detail, s.end_ns - s.start_ns, err))
 			return err->rc;
 	}
 	return add(p, wait, gap->start_ns, gap->end_ns, err);
@@ -183,18 +183,18 @@ static int price_gap(struct pricing *p, const struct nsx_gap *gap,
 {
 	bool is_long = gap->end_ns - gap->start_ns >= LONG_GAP_NS;
 
-	if (gap->pieces->wait)
+	if (gap->wait)
 		return price_whole(p, gap, err);
 	for (size_t i = 0; i < gap->npieces; i++) {
-		const struct nsx_idle_piece *x = &gap->pieces[i];
-		int remedy = remedy_of_piece(x, is_long);
+		struct nsx_idle_piece x = nsx_idle_at(gap->idle, gap->at + i);
+		int remedy = remedy_of_piece(&x, is_long);
 
-		if (x->cause == NSX_CAUSE_OTHER_API ||
-		    x->cause == NSX_CAUSE_LAUNCH_CALL) {
-			if (price_call(p, x, remedy, err))
+		if (x.cause == NSX_CAUSE_OTHER_API ||
+		    x.cause == NSX_CAUSE_LAUNCH_CALL) {
+			if (price_call(p, &x, remedy, err))
 				return err->rc;
 		} else if (remedy == (int)p->remedy &&
-			   add(p, x->detail, x->start_ns, x->end_ns, err)) {
+			   add(p, x.detail, x.start_ns, x.end_ns, err)) {
 			return err->rc;
 		}
 	}

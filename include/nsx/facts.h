@@ -11,7 +11,6 @@
 
 /* What a device did in the window in force: unions, each clipped to it. ------*/
 struct nsx_device_facts {
-	struct nsx_spans busy;	  /* any GPU work                            */
 	struct nsx_spans compute; /* kernels that do not communicate, replays */
 	struct nsx_spans comm;	  /* communication kernels                   */
 	struct nsx_spans copy;	  /* copies and memsets                      */
@@ -64,7 +63,7 @@ enum nsx_cause {
 	NSX_NCAUSES
 };
 extern const char *const nsx_cause_names[NSX_NCAUSES];
-struct nsx_idle_piece { /* in order of device, start */
+struct nsx_idle_piece {
 	int64_t start_ns, end_ns;
 	uint32_t op;	/* that ends the gap; NSX_NONE at the end edge       */
 	uint32_t call;	/* host call charged; NSX_NONE                       */
@@ -75,9 +74,15 @@ struct nsx_idle_piece { /* in order of device, start */
 			   follows from a wait that had begun before it      */
 	bool first;	/* of its gap                                        */
 };
-struct nsx_idle { /* one device */
-	struct nsx_idle_piece *v;
+struct nsx_idle { /* one device: pieces in order of time, packed */
+	const struct nsx_trace *trace;
 	size_t n;
+	int64_t *start_ns; /* ends follow: of the next piece, or of the gap  */
+	uint32_t *op;
+	uint32_t *about; /* by cause a call, a text, or the op waited for    */
+	struct nsx_idle_tag {
+		uint8_t cause : 4, wait : 3, first : 1;
+	} *tag;
 };
 /* A CPU-GPU barrier and what it costs (SEMANTICS 4). */
 enum nsx_barrier_kind {
@@ -120,6 +125,9 @@ struct nsx_nvtx_facts {
 struct nsx_metrics;
 struct nsx_facts {
 	struct nsx_device_facts *device; /* by device                        */
+	struct nsx_spans *busy; /* by device: any GPU work.  For other facts
+				   only, then given back: it is what is not
+				   idle                                      */
 	struct nsx_nvtx_facts nvtx;
 	struct nsx_iteration *iterations; /* by process, device, start       */
 	size_t niterations;
@@ -171,13 +179,24 @@ static inline struct nsx_window nsx_judged(const struct nsx_facts *f)
 /* The gaps of a device, one after the other: *at begins at 0. */
 struct nsx_gap {
 	int64_t start_ns, end_ns;
-	const struct nsx_idle_piece *pieces; /* add up to it                 */
-	size_t npieces;
+	const struct nsx_idle *idle;
+	size_t at, npieces; /* its pieces, which add up to it                */
 	uint32_t op; /* that ends it; NSX_NONE at the end edge               */
+	uint8_t wait; /* as of its pieces                                    */
 	bool is_edge;
 };
 bool nsx_next_gap(const struct nsx_idle *idle, size_t *at,
 		  struct nsx_gap *ret);
+struct nsx_idle_piece nsx_idle_at(const struct nsx_idle *idle, size_t i);
+
+/* Idle time of the device, all of it or in [start, end), O(log n + pieces). */
+int64_t nsx_idle_total(const struct nsx_idle *idle);
+int64_t nsx_idle_within(const struct nsx_idle *idle, int64_t start_ns,
+			int64_t end_ns);
+/* Its gaps as spans, cut to w.  Errors: NSX_E_NOMEM. */
+int nsx_idle_spans(const struct nsx_idle *idle, const struct nsx_window *w,
+		   struct nsx_arena *a, struct nsx_spans *ret,
+		   struct nsx_err *err) NSX_CHECKED;
 
 /* The barrier a gap is charged to (SEMANTICS 4); NSX_NONE: none. */
 uint32_t nsx_gap_barrier(const struct nsx_facts *f, const struct nsx_trace *t,

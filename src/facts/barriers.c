@@ -340,13 +340,13 @@ static int find_busy(struct work *w, uint32_t process, struct nsx_err *err)
 
 	if (!n)
 		return 0;
-	w->busy.spans = job->f->device[job->uses[at]].busy;
+	w->busy.spans = job->f->busy[job->uses[at]];
 	w->busy.sum = job->device_sum[job->uses[at]];
 	if (n == 1)
 		return 0;
 	for (uint32_t i = 1; i < n; i++) {
 		if (nsx_spans_union(w->arena, &w->busy.spans,
-				    &job->f->device[job->uses[at + i]].busy,
+				    &job->f->busy[job->uses[at + i]],
 				    &all, err))
 			return err->rc;
 		if (i > 1)
@@ -537,7 +537,7 @@ static int sum_device(void *ctx, size_t d, struct nsx_err *err)
 	struct job *job = ctx;
 
 	return nsx_spans_prefix(job->f->device_arena[d],
-				&job->f->device[d].busy, &job->device_sum[d],
+				&job->f->busy[d], &job->device_sum[d],
 				err);
 }
 

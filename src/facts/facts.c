@@ -40,6 +40,9 @@ int nsx_facts_build(const struct nsx_trace *t, unsigned threads,
 		nsx_facts_free(f);
 		return rc;
 	}
+	for (uint32_t d = 0; d < f->ndevices; d++)
+		nsx_arena_drop(f->device_arena[d], f->busy[d].v);
+	f->busy = NULL;
 	*ret = f;
 	return 0;
 }

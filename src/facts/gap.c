@@ -1,4 +1,4 @@
-/* gap.c - walking the gaps of a device, and the barrier behind each.
+/* gap.c - walking the gaps of a device, their pieces, and the barrier behind each.
  *
  * The specification charges a gap to the last barrier of the launching thread
  * that ended near its start or in it, and does not say what to do where a wait
@@ -18,21 +18,109 @@
 
 enum { NEAR_NS = 5000 };
 
-bool nsx_next_gap(const struct nsx_idle *idle, size_t *at, struct nsx_gap *ret)
+/* Where a piece ends: where the next of its gap begins, or the op that ends the
+ * gap.
+ */
+static int64_t end_of(const struct nsx_idle *x, size_t i)
 {
-	const struct nsx_idle_piece *p = idle->v + *at;
-	size_t n = 1;
+	if (i + 1 < x->n && !x->tag[i + 1].first)
+		return x->start_ns[i + 1];
+	return x->op[i] == NSX_NONE ? x->trace->window.end_ns :
+				      x->trace->ops.start_ns[x->op[i]];
+}
 
-	if (*at >= idle->n)
+struct nsx_idle_piece nsx_idle_at(const struct nsx_idle *x, size_t i)
+{
+	const struct nsx_trace *t = x->trace;
+	uint32_t op = x->op[i], about = x->about[i];
+	struct nsx_idle_piece p = {
+		x->start_ns[i], end_of(x, i), op, NSX_NONE, 0,
+		x->tag[i].cause, x->tag[i].wait, x->tag[i].first};
+
+	switch (p.cause) {
+	case NSX_CAUSE_OSRT:
+	case NSX_CAUSE_HOST_CODE:
+		p.detail = about;
+		break;
+	case NSX_CAUSE_STREAM_WAIT:
+		p.detail = nsx_op_name(t, about);
+		p.call = t->ops.call[op];
+		break;
+	case NSX_CAUSE_DISPATCH:
+	case NSX_CAUSE_DEPENDENCY:
+	case NSX_CAUSE_UNKNOWN:
+	case NSX_CAUSE_EDGE:
+		p.call = op == NSX_NONE ? NSX_NONE : t->ops.call[op];
+		break;
+	default:
+		p.detail = t->calls.name[about];
+		p.call = about;
+	}
+	return p;
+}
+
+bool nsx_next_gap(const struct nsx_idle *x, size_t *at, struct nsx_gap *ret)
+{
+	size_t first = *at, n = 1;
+
+	if (first >= x->n)
 		return false;
-	while (*at + n < idle->n && !p[n].first)
+	while (first + n < x->n && !x->tag[first + n].first)
 		n++;
 	*at += n;
 	*ret = (struct nsx_gap){
-		.start_ns = p[0].start_ns, .end_ns = p[n - 1].end_ns,
-		.pieces = p, .npieces = n, .op = p[0].op,
-		.is_edge = p[0].cause == NSX_CAUSE_EDGE};
+		.start_ns = x->start_ns[first], .end_ns = end_of(x, *at - 1),
+		.idle = x, .at = first, .npieces = n, .op = x->op[first],
+		.wait = x->tag[first].wait,
+		.is_edge = x->tag[first].cause == NSX_CAUSE_EDGE};
 	return true;
+}
+
+int64_t nsx_idle_total(const struct nsx_idle *x)
+{
+	return nsx_idle_within(x, INT64_MIN, INT64_MAX);
+}
+
+int64_t nsx_idle_within(const struct nsx_idle *x, int64_t start_ns,
+			int64_t end_ns)
+{
+	size_t lo = 0, hi = x->n;
+	int64_t ns = 0;
+
+	while (lo < hi) { /* the first piece that begins after the start */
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (x->start_ns[mid] <= start_ns)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	for (size_t i = lo ? lo - 1 : 0; i < x->n && x->start_ns[i] < end_ns;
+	     i++) {
+		int64_t until = NSX_MIN(end_ns, end_of(x, i));
+
+		ns += NSX_MAX(0, until - NSX_MAX(start_ns, x->start_ns[i]));
+	}
+	return ns;
+}
+
+int nsx_idle_spans(const struct nsx_idle *x, const struct nsx_window *w,
+		   struct nsx_arena *a, struct nsx_spans *ret,
+		   struct nsx_err *err)
+{
+	struct nsx_gap gap;
+	size_t n = 0;
+
+	for (size_t at = 0; nsx_next_gap(x, &at, &gap);)
+		n += gap.end_ns > w->start_ns && gap.start_ns < w->end_ns;
+	ret->n = 0;
+	ret->v = nsx_arena_try_array(a, n, sizeof(*ret->v), "idle spans", err);
+	if (!ret->v)
+		return err->rc;
+	for (size_t at = 0; nsx_next_gap(x, &at, &gap);)
+		nsx_spans_push(ret, NSX_MAX(gap.start_ns, w->start_ns),
+			       NSX_MIN(gap.end_ns, w->end_ns));
+	return 0;
 }
 
 /* How many of n barriers, ordered by end, ended before an instant. */

@@ -27,21 +27,27 @@ struct sweep { /* over one device */
 	const struct nsx_stream_waits *waits; /* NULL: none to follow       */
 	struct cursor *cursors; /* by thread                                */
 	uint32_t number;
-	struct nsx_idle_piece *v; /* NULL: count only                       */
+	struct nsx_idle *fill; /* NULL: count only                          */
 	size_t n;
 	uint32_t op; /* that ends the gap                                   */
 	bool begins; /* the next piece is the first of its gap              */
 };
 
+/* Pieces of a gap come one after the other. about: see nsx_idle_at. */
 static void emit(struct sweep *s, int64_t start_ns, int64_t end_ns,
-		 enum nsx_cause cause, uint32_t call, nsx_str detail)
+		 enum nsx_cause cause, uint32_t about)
 {
+	struct nsx_idle *x = s->fill;
+
 	if (start_ns >= end_ns)
 		return;
-	if (s->v)
-		s->v[s->n] = (struct nsx_idle_piece){
-			start_ns, end_ns, s->op, call, detail, (uint8_t)cause,
-			0, s->begins};
+	if (x) {
+		x->start_ns[s->n] = start_ns;
+		x->op[s->n] = s->op;
+		x->about[s->n] = about;
+		x->tag[s->n] = (struct nsx_idle_tag){
+			.cause = 15 & (unsigned)cause, .first = s->begins};
+	}
 	s->n++;
 	s->begins = false;
 }
@@ -83,7 +89,7 @@ static uint32_t range_over(struct sweep *s, uint32_t thread, int64_t start_ns,
 }
 
 /* Outside API calls: OSRT calls and, between them, the program's own code. For
- * that `call` holds the range until name_paths replaces it.
+ * that the range is kept, until name_paths replaces it.
  */
 static void charge_code(struct sweep *s, uint32_t thread, int64_t start_ns,
 			int64_t end_ns)
@@ -102,12 +108,12 @@ static void charge_code(struct sweep *s, uint32_t thread, int64_t start_ns,
 
 		if (at < until)
 			emit(s, at, until, NSX_CAUSE_HOST_CODE,
-			     range_over(s, thread, at, until), 0);
+			     range_over(s, thread, at, until));
 		if (!more)
 			break;
 		at = NSX_MAX(at, until);
 		until = NSX_MIN(o->end_ns[i], end_ns);
-		emit(s, at, until, NSX_CAUSE_OSRT, NSX_NONE, o->name[i]);
+		emit(s, at, until, NSX_CAUSE_OSRT, o->name[i]);
 		at = NSX_MAX(at, until);
 	}
 }
@@ -148,7 +154,7 @@ static void charge_host(struct sweep *s, uint32_t thread, int64_t start_ns,
 			continue;
 		charge_code(s, thread, at, k->start_ns[i]);
 		at = NSX_MAX(at, k->start_ns[i]);
-		emit(s, at, until, cause_of_call(s, i), i, k->name[i]);
+		emit(s, at, until, cause_of_call(s, i), i);
 		at = until;
 	}
 	charge_code(s, thread, at, end_ns);
@@ -157,8 +163,7 @@ static void charge_host(struct sweep *s, uint32_t thread, int64_t start_ns,
 /* Gaps ----------------------------------------------------------------------*/
 
 /* The op was launched in time: its stream waited, or the queue did. */
-static void charge_device(struct sweep *s, int64_t start_ns, int64_t end_ns,
-			  uint32_t call)
+static void charge_device(struct sweep *s, int64_t start_ns, int64_t end_ns)
 {
 	uint32_t producer = s->waits ? nsx_stream_waited_for(
 					       s->waits, s->t, s->op, start_ns,
@@ -168,8 +173,7 @@ static void charge_device(struct sweep *s, int64_t start_ns, int64_t end_ns,
 						      NSX_CAUSE_DISPATCH :
 						      NSX_CAUSE_DEPENDENCY;
 
-	emit(s, start_ns, end_ns, cause, call,
-	     producer == NSX_NONE ? 0 : nsx_op_name(s->t, producer));
+	emit(s, start_ns, end_ns, cause, producer);
 }
 
 static void charge_gap(struct sweep *s, int64_t start_ns, int64_t end_ns)
@@ -179,19 +183,18 @@ static void charge_gap(struct sweep *s, int64_t start_ns, int64_t end_ns)
 	int64_t called, returned;
 
 	if (call == NSX_NONE) {
-		emit(s, start_ns, end_ns, NSX_CAUSE_UNKNOWN, NSX_NONE, 0);
+		emit(s, start_ns, end_ns, NSX_CAUSE_UNKNOWN, 0);
 		return;
 	}
 	if (nsx_call_end(c, call) <= start_ns) {
-		charge_device(s, start_ns, end_ns, call);
+		charge_device(s, start_ns, end_ns);
 		return;
 	}
 	called = NSX_MAX(start_ns, NSX_MIN(c->start_ns[call], end_ns));
 	returned = NSX_MIN(nsx_call_end(c, call), end_ns);
 	charge_host(s, nsx_call_thread(s->t, call), start_ns, called);
-	emit(s, called, returned, NSX_CAUSE_LAUNCH_CALL, call, c->name[call]);
-	emit(s, returned, end_ns, NSX_CAUSE_LAUNCH_TO_START, call,
-	     c->name[call]);
+	emit(s, called, returned, NSX_CAUSE_LAUNCH_CALL, call);
+	emit(s, returned, end_ns, NSX_CAUSE_LAUNCH_TO_START, call);
 }
 
 /* Which of two ops that start together ended the gap: by kind, then the one
@@ -242,8 +245,7 @@ static void sweep_device(struct sweep *s, uint32_t device)
 			s->op = op_at(t, first, end);
 			s->begins = true;
 			if (edge)
-				emit(s, at, o->start_ns[i], NSX_CAUSE_EDGE,
-				     o->call[s->op], 0);
+				emit(s, at, o->start_ns[i], NSX_CAUSE_EDGE, 0);
 			else
 				charge_gap(s, at, o->start_ns[i]);
 		}
@@ -252,7 +254,7 @@ static void sweep_device(struct sweep *s, uint32_t device)
 	}
 	s->op = NSX_NONE;
 	s->begins = true;
-	emit(s, at, t->window.end_ns, NSX_CAUSE_EDGE, NSX_NONE, 0);
+	emit(s, at, t->window.end_ns, NSX_CAUSE_EDGE, 0);
 }
 
 /* Cost ------------------------------------------------------------------------*/
@@ -276,7 +278,7 @@ static void charge_barriers(struct nsx_facts *f, const struct nsx_trace *t,
 		    f->barriers[b].start_ns > gap.start_ns)
 			continue;
 		for (size_t i = at - gap.npieces; i < at; i++)
-			idle->v[i].wait = (uint8_t)(1 + f->barriers[b].kind);
+			idle->tag[i].wait = 7 & (1u + f->barriers[b].kind);
 	}
 }
 
@@ -286,6 +288,19 @@ struct job {
 	struct nsx_stream_waits *waits;
 	uint32_t ntasks;
 };
+
+static int alloc_pieces(struct nsx_idle *x, size_t n, struct nsx_arena *a,
+			struct nsx_err *err)
+{
+	static const char what[] = "idle pieces";
+
+	x->n = n;
+	x->start_ns = nsx_arena_try_array(a, n, sizeof(*x->start_ns), what, err);
+	x->op = nsx_arena_try_array(a, n, sizeof(*x->op), what, err);
+	x->about = nsx_arena_try_array(a, n, sizeof(*x->about), what, err);
+	x->tag = nsx_arena_try_array(a, n, sizeof(*x->tag), what, err);
+	return x->start_ns && x->op && x->about && x->tag ? 0 : err->rc;
+}
 
 /* Devices task, task + ntasks, ... with one set of cursors. */
 static int sweep_some(void *ctx, size_t task, struct nsx_err *err)
@@ -303,20 +318,18 @@ static int sweep_some(void *ctx, size_t task, struct nsx_err *err)
 	     d += job->ntasks) {
 		struct nsx_idle *idle = &job->f->idle[d];
 
-		s.v = NULL;
+		s.fill = NULL;
 		s.n = 0;
 		s.number++;
 		sweep_device(&s, d);
-		s.v = nsx_arena_try_array(job->f->device_arena[d], s.n,
-					  sizeof(*s.v), "idle pieces", err);
-		if (!s.v) {
-			rc = err->rc;
+		idle->trace = job->t;
+		rc = alloc_pieces(idle, s.n, job->f->device_arena[d], err);
+		if (rc)
 			break;
-		}
+		s.fill = idle;
 		s.n = 0;
 		s.number++;
 		sweep_device(&s, d);
-		*idle = (struct nsx_idle){s.v, s.n};
 		charge_barriers(job->f, job->t, idle);
 		rc = nsx_stopped(err);
 	}
@@ -359,16 +372,14 @@ static int name_paths(struct nsx_facts *f, const struct nsx_trace *t,
 		root[r] = around[r] == NSX_NONE ? r : root[around[r]];
 	for (uint32_t d = 0; d < t->ndevices; d++)
 		for (size_t i = 0; i < f->idle[d].n; i++) {
-			struct nsx_idle_piece *p = &f->idle[d].v[i];
-			uint32_t r = p->call;
+			uint32_t r = f->idle[d].about[i];
 
-			if (p->cause != NSX_CAUSE_HOST_CODE || r == NSX_NONE)
+			if (f->idle[d].tag[i].cause != NSX_CAUSE_HOST_CODE)
 				continue;
-			if (!paths[r] &&
+			if (r != NSX_NONE && !paths[r] &&
 			    path_of(t, around, root, r, &paths[r], err))
 				return err->rc;
-			p->detail = paths[r];
-			p->call = NSX_NONE;
+			f->idle[d].about[i] = r == NSX_NONE ? 0 : paths[r];
 		}
 	return 0;
 }

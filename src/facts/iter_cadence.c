@@ -125,7 +125,7 @@ static bool are_alike(const struct nsx_spans *busy, const int64_t *start_ns,
 static int find_bursts(struct nsx_finder *fd, uint32_t process, uint32_t device,
 		       struct nsx_err *err)
 {
-	const struct nsx_spans *busy = &fd->f->device[device].busy;
+	const struct nsx_spans *busy = &fd->f->busy[device];
 	struct nsx_way w = {.method = NSX_WAY_GAPS, .process = process};
 	int64_t *v = nsx_try_alloc(busy->n, 8, "gaps", err), limit, end_ns;
 	size_t n = 0;

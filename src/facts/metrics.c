@@ -157,9 +157,13 @@ static int make_reach(struct names *names, const struct nsx_facts *f,
 		return err->rc;
 	for (uint32_t d = 0; d < f->ndevices; d++) {
 		const struct nsx_device_facts *x = &f->device[d];
+		struct nsx_spans *idle = nsx_arena_get(names->a, sizeof(*idle));
 		const struct nsx_spans *spans[] = {&x->compute, &x->comm,
-						   &x->copy, &x->busy};
+						   &x->copy, idle};
 
+		if (nsx_idle_spans(&f->idle[d], &names->t->window, names->a,
+				   idle, err))
+			return err->rc;
 		for (unsigned i = 0; i < 4; i++)
 			if (fold_reach_make(&names->reach[d][i], spans[i],
 					    names->a, err))
@@ -373,8 +377,7 @@ static void measure_scopes(const struct names *names, uint32_t device,
 	scope_ns[NSX_SCOPE_COMPUTE] = reach[0].total_ns;
 	scope_ns[NSX_SCOPE_COMM] = reach[1].total_ns;
 	scope_ns[NSX_SCOPE_COPY] = reach[2].total_ns;
-	scope_ns[NSX_SCOPE_IDLE] = scope_ns[NSX_SCOPE_WINDOW] -
-				   reach[3].total_ns;
+	scope_ns[NSX_SCOPE_IDLE] = reach[3].total_ns;
 }
 
 static void identify(const struct names *names, const struct fold_series *x,

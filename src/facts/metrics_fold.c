@@ -95,8 +95,7 @@ static void weigh(const struct fold *f, struct fold_source *s, int64_t at_ns)
 	b->w_ns[NSX_SCOPE_COMPUTE] = (uint64_t)in_ns[0];
 	b->w_ns[NSX_SCOPE_COMM] = (uint64_t)in_ns[1];
 	b->w_ns[NSX_SCOPE_COPY] = (uint64_t)in_ns[2];
-	b->w_ns[NSX_SCOPE_IDLE] = s->reach ? (uint64_t)(window_ns - in_ns[3]) :
-					     0;
+	b->w_ns[NSX_SCOPE_IDLE] = (uint64_t)in_ns[3];
 	b->n[NSX_SCOPE_WINDOW] = window_ns > 0;
 	for (unsigned i = 1; i < NSX_NSCOPES; i++)
 		b->n[i] = b->w_ns[i] && 2 * b->w_ns[i] >=

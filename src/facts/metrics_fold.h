@@ -33,7 +33,7 @@ struct fold_row { /* kept until the period is known */
 /* The samples of one type: they share their instants. */
 struct fold_source {
 	int64_t type;
-	const struct fold_reach *reach; /* compute, comm, copy, busy of its
+	const struct fold_reach *reach; /* compute, comm, copy, idle of its
 					   device; NULL: none               */
 	int64_t period_ns; /* 0: not known yet, rows wait                   */
 	bool failed;	   /* folded by a wrong period, or not at all       */

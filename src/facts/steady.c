@@ -50,7 +50,7 @@ static void pick_group(const struct nsx_facts *f, size_t *ret_from,
 	*ret_from = *ret_to = 0;
 	for (size_t i = 0, next; i < f->niterations; i = next) {
 		const struct nsx_iteration *v = f->iterations;
-		const struct nsx_spans *busy = &f->device[v[i].device].busy;
+		const struct nsx_spans *busy = &f->busy[v[i].device];
 		int64_t ns = 0;
 		size_t cursor = nsx_spans_find(busy, v[i].start_ns);
 
@@ -250,7 +250,7 @@ static void fill_bins(const struct nsx_facts *f, const struct nsx_trace *t,
 			int64_t to = bin_edge(&t->window, b + 1);
 
 			share[b] += (double)nsx_spans_covered(
-					    &f->device[d].busy, &cursor, from,
+					    &f->busy[d], &cursor, from,
 					    to) / (double)(to - from);
 		}
 	}
@@ -297,7 +297,7 @@ static void trim(struct nsx_facts *f, const struct nsx_trace *t)
 
 	*w = (struct nsx_window){INT64_MAX, INT64_MIN};
 	for (uint32_t d = 0; d < t->ndevices; d++) {
-		const struct nsx_spans *busy = &f->device[d].busy;
+		const struct nsx_spans *busy = &f->busy[d];
 
 		if (!busy->n)
 			continue;

@@ -40,8 +40,8 @@ static int sweep_device(void *ctx, size_t i, struct nsx_err *err)
 	const struct nsx_trace *t = job->t;
 	const struct nsx_device *d = &t->device[i];
 	struct nsx_device_facts *f = &job->f->device[i];
-	struct nsx_spans *lists[] = {&f->compute, &f->comm, &f->copy,
-				     &f->busy};
+	struct nsx_spans *busy = &job->f->busy[i];
+	struct nsx_spans *lists[] = {&f->compute, &f->comm, &f->copy, busy};
 	size_t n[NLISTS] = {0};
 
 	count_spans(t, d, n);
@@ -53,7 +53,7 @@ static int sweep_device(void *ctx, size_t i, struct nsx_err *err)
 			return err->rc;
 	}
 	for (size_t k = d->ops_at; k < d->ops_at + d->nops; k++) {
-		nsx_spans_push(&f->busy, t->ops.start_ns[k],
+		nsx_spans_push(busy, t->ops.start_ns[k],
 			       nsx_op_end(&t->ops, k));
 		nsx_spans_push(lists[t->ops.cls[k]], t->ops.start_ns[k],
 			       nsx_op_end(&t->ops, k));
@@ -68,10 +68,12 @@ int nsx_facts_unions(struct nsx_facts *f, const struct nsx_trace *t,
 
 	f->device = nsx_arena_try_array(f->arena, t->ndevices,
 					sizeof(*f->device), "devices", err);
+	f->busy = nsx_arena_try_array(f->arena, t->ndevices, sizeof(*f->busy),
+				      "devices", err);
 	f->device_arena = nsx_arena_try_array(f->arena, t->ndevices,
 					      sizeof(*f->device_arena),
 					      "devices", err);
-	if (!f->device || !f->device_arena)
+	if (!f->device || !f->busy || !f->device_arena)
 		return err->rc;
 	job.arenas = f->device_arena;
 	for (uint32_t i = 0; i < t->ndevices; i++)

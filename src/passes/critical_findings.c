@@ -217,8 +217,8 @@ static int propose_idle(struct judge *j, struct nsx_err *err)
 		.table = "gpu_idle_by_cause.csv", .units = "ms"};
 	double share;
 
-	if (nsx_spans_gaps(j->out->arena, &f->device[f->limiting].busy,
-			   j->w.start_ns, j->w.end_ns, &c.spans, err))
+	if (nsx_idle_spans(&f->idle[f->limiting], &j->w, j->out->arena,
+			   &c.spans, err))
 		return err->rc;
 	share = (double)nsx_spans_total(&c.spans) / j->length;
 	if (share < IDLE_SHARE) {

@@ -166,11 +166,11 @@ static int credit_idle(struct path *p, struct nsx_err *err)
 	int64_t length = p->w.end_ns - p->w.start_ns;
 
 	for (size_t i = 0; idle && i < idle->n; i++) {
-		const struct nsx_idle_piece *x = &idle->v[i];
-		int64_t a = NSX_MAX(x->start_ns, p->w.start_ns);
-		int64_t b = NSX_MIN(x->end_ns, p->w.end_ns);
+		struct nsx_idle_piece x = nsx_idle_at(idle, i);
+		int64_t a = NSX_MAX(x.start_ns, p->w.start_ns);
+		int64_t b = NSX_MIN(x.end_ns, p->w.end_ns);
 
-		if (a < b && credit(p, T_CAUSE + x->cause, x->detail, b - a, 1,
+		if (a < b && credit(p, T_CAUSE + x.cause, x.detail, b - a, 1,
 				    err))
 			return err->rc;
 	}

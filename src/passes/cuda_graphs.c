@@ -278,8 +278,8 @@ static double hidden_pct(const struct nsx_run *run)
 		const struct nsx_device *dev = &t->device[d];
 		int64_t end = INT64_MIN;
 
-		nsx_add_to(&busy,
-			   nsx_spans_total(&run->facts->device[d].busy));
+		nsx_add_to(&busy, t->window.end_ns - t->window.start_ns -
+					  nsx_idle_total(&run->facts->idle[d]));
 		for (size_t i = dev->ops_at; i < dev->ops_at + dev->nops; i++) {
 			if (t->ops.kind[i] != NSX_OP_GRAPH ||
 			    nsx_op_end(&t->ops, i) <= end)

@@ -52,16 +52,16 @@ static int add_device(const struct nsx_run *run, uint32_t d,
 	const struct nsx_idle *idle = &run->facts->idle[d];
 	const struct nsx_window *w = &run->trace->window;
 	int64_t window_ns = w->end_ns - w->start_ns, edge_ns = 0;
-	int64_t busy_ns = nsx_spans_total(&f->busy);
+	int64_t busy_ns = window_ns - nsx_idle_total(idle);
 	int64_t kernel_ns = nsx_spans_total(&f->compute) +
 			    nsx_spans_minus_total(&f->comm, &f->compute);
 	struct nsx_cell *row = nsx_row(table, err);
+	struct nsx_gap gap;
 
 	if (!row)
 		return err->rc;
-	for (size_t i = 0; i < idle->n; i++)
-		if (idle->v[i].cause == NSX_CAUSE_EDGE)
-			edge_ns += idle->v[i].end_ns - idle->v[i].start_ns;
+	for (size_t at = 0; nsx_next_gap(idle, &at, &gap);)
+		edge_ns += gap.is_edge ? gap.end_ns - gap.start_ns : 0;
 	row[DEVICE] = nsx_int(run->trace->device[d].device_id);
 	row[WINDOW] = nsx_ms(window_ns);
 	row[BUSY] = nsx_ms(busy_ns);
@@ -98,14 +98,14 @@ static int group_causes(const struct nsx_run *run, uint32_t d,
 	uint32_t g;
 
 	for (size_t i = 0; i < idle->n; i++) {
-		const struct nsx_idle_piece *p = &idle->v[i];
+		struct nsx_idle_piece p = nsx_idle_at(idle, i);
 
-		if (nsx_group(groups, p->cause, p->detail, &g, err) ||
+		if (nsx_group(groups, p.cause, p.detail, &g, err) ||
 		    nsx_grow(v, &cap, groups->n, sizeof(**v), "idle causes",
 			     err))
 			return err->rc;
 		(*v)[g].n++;
-		(*v)[g].ns += p->end_ns - p->start_ns;
+		(*v)[g].ns += p.end_ns - p.start_ns;
 	}
 	return 0;
 }

@@ -248,8 +248,7 @@ static void say_idle(struct answers *a)
 	if (d != NSX_NONE)
 		text = nsx_say(a->out, "%s; by the trace %.1f %% of it has no GPU "
 			       "work.", text,
-			       100 - 100 * (double)nsx_spans_total(
-					       &a->facts->device[d].busy) /
+			       100 * (double)nsx_idle_total(&a->facts->idle[d]) /
 				       (double)a->window_ns);
 	answer(a, "Is it idle?", k, NSX_SCOPE_WINDOW, text);
 }

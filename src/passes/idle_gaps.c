@@ -67,14 +67,16 @@ static const char *name_of_op(const struct nsx_trace *t, uint32_t op)
 }
 
 /* The (cause, detail) with the most of a gap. */
-static const struct nsx_idle_piece *main_piece(const struct nsx_gap *gap)
+static struct nsx_idle_piece main_piece(const struct nsx_gap *gap)
 {
-	const struct nsx_idle_piece *best = gap->pieces;
+	struct nsx_idle_piece best = nsx_idle_at(gap->idle, gap->at);
 
-	for (size_t i = 1; i < gap->npieces; i++)
-		if (gap->pieces[i].end_ns - gap->pieces[i].start_ns >
-		    best->end_ns - best->start_ns)
-			best = &gap->pieces[i];
+	for (size_t i = 1; i < gap->npieces; i++) {
+		struct nsx_idle_piece p = nsx_idle_at(gap->idle, gap->at + i);
+
+		if (p.end_ns - p.start_ns > best.end_ns - best.start_ns)
+			best = p;
+	}
 	return best;
 }
 
@@ -86,7 +88,7 @@ static struct nsx_cell text_or_null(const struct nsx_trace *t, nsx_str s)
 static int add_gap(const struct nsx_trace *t, const struct long_gap *g,
 		   struct nsx_table *table, struct nsx_err *err)
 {
-	const struct nsx_idle_piece *p = main_piece(&g->gap);
+	struct nsx_idle_piece p = main_piece(&g->gap);
 	struct nsx_cell *row = nsx_row(table, err);
 	uint32_t process;
 
@@ -96,8 +98,8 @@ static int add_gap(const struct nsx_trace *t, const struct long_gap *g,
 	row[G_START] = nsx_int(g->gap.start_ns);
 	row[G_END] = nsx_int(g->gap.end_ns);
 	row[G_MS] = nsx_ms(g->gap.end_ns - g->gap.start_ns);
-	row[G_CAUSE] = nsx_string(nsx_cause_names[p->cause]);
-	row[G_DETAIL] = text_or_null(t, p->detail);
+	row[G_CAUSE] = nsx_string(nsx_cause_names[p.cause]);
+	row[G_DETAIL] = text_or_null(t, p.detail);
 	if (g->gap.op == NSX_NONE)
 		return 0;
 	row[G_OP] = nsx_string(name_of_op(t, g->gap.op));

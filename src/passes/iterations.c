@@ -221,15 +221,14 @@ static int class_spans(struct work *w, unsigned class, struct nsx_spans *ret,
 		       struct nsx_err *err)
 {
 	const struct nsx_window *all = &w->run->trace->window;
-	const struct nsx_device_facts *d =
-		&w->run->facts->device[w->run->facts->limiting];
+	const struct nsx_facts *f = w->run->facts;
+	const struct nsx_device_facts *d = &f->device[f->limiting];
 	struct nsx_arena *a = w->run->scratch;
 	struct nsx_spans x;
 
 	switch (class) {
 	case NSX_P_IDLE:
-		return nsx_spans_gaps(a, &d->busy, all->start_ns, all->end_ns,
-				      ret, err);
+		return nsx_idle_spans(&f->idle[f->limiting], all, a, ret, err);
 	case NSX_P_COMM_EXPOSED:
 		return nsx_spans_minus(a, &d->comm, &d->compute, ret, err);
 	case NSX_P_COPY_EXPOSED:

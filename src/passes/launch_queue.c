@@ -93,12 +93,12 @@ static int collect(const struct nsx_run *run, struct queues *q,
  * much of the time without depth the device idled.
  */
 static int sweep(struct queues *q, const struct nsx_trace *t, size_t first,
-		 size_t n, const struct nsx_spans *busy, size_t *ret_most,
+		 size_t n, const struct nsx_idle *idle, size_t *ret_most,
 		 int64_t *ret_starved_ns, struct nsx_err *err)
 {
 	const int64_t *called = q->called + first;
 	const uint32_t *op = q->op + first;
-	size_t depth = 0, most = 0, i = 0, j = 0, cursor = 0;
+	size_t depth = 0, most = 0, i = 0, j = 0;
 	int64_t at = called[0], starved_ns = 0;
 
 	if (nsx_grow(&q->time_at, &q->cap, 1, 8, "queue depths", err))
@@ -112,9 +112,7 @@ static int sweep(struct queues *q, const struct nsx_trace *t, size_t first,
 
 		q->time_at[depth] += next - at;
 		if (!depth && next > at)
-			starved_ns += next - at -
-				      nsx_spans_covered(busy, &cursor, at,
-							next);
+			starved_ns += nsx_idle_within(idle, at, next);
 		at = next;
 		for (; i < n && called[i] == at; i++) {
 			if (++depth <= most)
@@ -145,8 +143,7 @@ static int add_stream(const struct nsx_run *run, struct queues *q,
 	struct nsx_cell *row = nsx_row(table, err);
 
 	if (!row || sweep(q, run->trace, first, n,
-			  &run->facts->device[s->device].busy, &most, &starved,
-			  err))
+			  &run->facts->idle[s->device], &most, &starved, err))
 		return err->rc;
 	for (sum = q->time_at[0]; median < most && sum <= all / 2;)
 		sum += q->time_at[++median];

@@ -172,12 +172,12 @@ static int idle_spans(const struct nsx_run *run, uint32_t device,
 	if (!ret->v)
 		return err->rc;
 	for (size_t i = 0; i < n; i++) {
-		const struct nsx_idle_piece *p = &idle->v[i];
+		struct nsx_idle_piece p = nsx_idle_at(idle, i);
 
-		if ((p->cause == NSX_CAUSE_ALLOC ||
-		     p->cause == NSX_CAUSE_IMPLICIT_SYNC) &&
-		    p->detail && allocates(run->trace, p->detail))
-			nsx_spans_push(ret, p->start_ns, p->end_ns);
+		if ((p.cause == NSX_CAUSE_ALLOC ||
+		     p.cause == NSX_CAUSE_IMPLICIT_SYNC) &&
+		    p.detail && allocates(run->trace, p.detail))
+			nsx_spans_push(ret, p.start_ns, p.end_ns);
 	}
 	return 0;
 }

@@ -320,7 +320,9 @@ void nccl_find_cause(const struct nsx_run *run,
 {
 	const struct nsx_device_facts *f =
 		&run->facts->device[ranks[m->late].device];
-	int64_t late_ns = 0, compute_ns = 0, copy_ns = 0, busy_ns = 0;
+	const struct nsx_idle *idle =
+		&run->facts->idle[ranks[m->late].device];
+	int64_t late_ns = 0, compute_ns = 0, copy_ns = 0, idle_ns = 0;
 	int64_t ops = 0, other_ops = 0;
 
 	for (size_t i = 1; i < m->n; i++) {
@@ -335,7 +337,7 @@ void nccl_find_cause(const struct nsx_run *run,
 		late_ns += x->last_ns - from_ns;
 		compute_ns += covered(&f->compute, from_ns, x->last_ns);
 		copy_ns += covered(&f->copy, from_ns, x->last_ns);
-		busy_ns += covered(&f->busy, from_ns, x->last_ns);
+		idle_ns += nsx_idle_within(idle, from_ns, x->last_ns);
 		ops += count_ops(run->trace, ranks[m->late].device,
 				 events[was[x->last]].end_ns, x->last_ns);
 		other_ops += count_ops(run->trace,
@@ -353,8 +355,8 @@ void nccl_find_cause(const struct nsx_run *run,
 	} else if ((double)copy_ns >= CAUSE_SHARE * (double)late_ns) {
 		m->cause = "it copies memory meanwhile";
 		m->cause_share = (double)copy_ns / (double)late_ns;
-	} else if ((double)(late_ns - busy_ns) >= CAUSE_SHARE * (double)late_ns) {
+	} else if ((double)idle_ns >= CAUSE_SHARE * (double)late_ns) {
 		m->cause = "its GPU is idle meanwhile: the host is late";
-		m->cause_share = (double)(late_ns - busy_ns) / (double)late_ns;
+		m->cause_share = (double)idle_ns / (double)late_ns;
 	}
 }

@@ -27,12 +27,29 @@ static void check(bool holds, const char *what, double a, double b)
 	failures++;
 }
 
+/* Union of a device's ops, which come in order of start. */
+static int64_t busy_ns(const struct nsx_trace *t, const struct nsx_device *d)
+{
+	int64_t until = INT64_MIN, ns = 0;
+
+	for (size_t i = d->ops_at; i < d->ops_at + d->nops; i++) {
+		int64_t a = NSX_MAX(until, t->ops.start_ns[i]);
+		int64_t b = nsx_op_end(&t->ops, i);
+
+		if (b > a)
+			ns += b - a;
+		until = NSX_MAX(until, b);
+	}
+	return ns;
+}
+
 static void check_device(const struct nsx_trace *t, const struct nsx_facts *f,
 			 uint32_t d)
 {
 	const struct nsx_window *w = &t->window;
 	const struct nsx_idle *idle = &f->idle[d];
 	int64_t length = w->end_ns - w->start_ns, sum = 0, ns = 0;
+	int64_t last_ns = w->start_ns;
 	struct nsx_partition p;
 
 	nsx_partition(&f->device[d], w->start_ns, w->end_ns, &p);
@@ -41,21 +58,23 @@ static void check_device(const struct nsx_trace *t, const struct nsx_facts *f,
 	check(sum == length, "classes and window", (double)sum,
 	      (double)length);
 	for (size_t i = 0; i < idle->n; i++) {
-		const struct nsx_idle_piece *x = &idle->v[i];
+		struct nsx_idle_piece x = nsx_idle_at(idle, i);
 
-		ns += x->end_ns - x->start_ns;
-		check(x->start_ns >= w->start_ns && x->end_ns <= w->end_ns,
-		      "idle piece outside the window", (double)x->start_ns,
-		      (double)x->end_ns);
-		check(i == 0 || x->first ||
-			      x->start_ns == idle->v[i - 1].end_ns,
-		      "idle pieces of a gap do not touch", (double)x->start_ns,
-		      (double)idle->v[i ? i - 1 : 0].end_ns);
+		ns += x.end_ns - x.start_ns;
+		check(x.start_ns >= w->start_ns && x.end_ns <= w->end_ns,
+		      "idle piece outside the window", (double)x.start_ns,
+		      (double)x.end_ns);
+		check(x.start_ns >= last_ns && x.end_ns > x.start_ns,
+		      "idle pieces overlap or are empty", (double)x.start_ns,
+		      (double)last_ns);
+		last_ns = x.end_ns;
 	}
 	check(ns == p.ns[NSX_P_IDLE], "idle pieces and idle time", (double)ns,
 	      (double)p.ns[NSX_P_IDLE]);
-	sum = length - nsx_spans_total(&f->device[d].busy);
+	sum = length - busy_ns(t, &t->device[d]);
 	check(ns == sum, "idle pieces and gaps", (double)ns, (double)sum);
+	check(ns == nsx_idle_total(idle), "idle pieces and their total",
+	      (double)ns, (double)nsx_idle_total(idle));
 }
 
 static void check_iterations(const struct nsx_facts *f)
