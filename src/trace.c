@@ -34,8 +34,8 @@ static int load_rows(struct nsx_loader *l, struct nsx_err *err)
 	return nsx_load_tables(l, list, ARRAY_LEN(list), "events", err);
 }
 
-/* Ends are kept as lengths: most are short. */
-static int pack_ends(struct nsx_loader *l, struct nsx_err *err)
+/* Ends are kept as lengths: most are short. Correlation ids count up. */
+static int pack_columns(struct nsx_loader *l, struct nsx_err *err)
 {
 	struct nsx_trace *t = l->t;
 	const struct {
@@ -57,6 +57,10 @@ static int pack_ends(struct nsx_loader *l, struct nsx_err *err)
 			return err->rc;
 		nsx_arena_drop(t->arena, list[i].end_ns);
 	}
+	if (nsx_pack_u32(t->arena, l->calls.corr, l->call_set.n,
+			 l->call_set.what, &t->calls.corr, err))
+		return err->rc;
+	nsx_arena_drop(t->arena, l->calls.corr);
 	return 0;
 }
 
@@ -71,17 +75,17 @@ static int publish(struct nsx_loader *l, struct nsx_err *err)
 
 	nsx_arena_drop(t->arena, c->thread);
 	nsx_arena_drop(t->arena, x->thread);
-	if (pack_ends(l, err))
+	if (pack_columns(l, err))
 		return err->rc;
-	t->ops = (struct nsx_ops){l->op_set.n, o->start_ns, t->ops.length,
-				  o->call,     o->stream,   o->detail,
-				  o->kind,     o->cls,	    o->flags};
+	t->ops = (struct nsx_ops){
+		l->op_set.n, o->start_ns, t->ops.length, o->call, o->stream,
+		o->detail, o->kind, o->cls, o->flags};
 	t->calls = (struct nsx_calls){
-	    l->call_set.n, c->start_ns, t->calls.length, c->name,
-	    c->corr,	   c->op,	c->cls,		 c->flags};
-	t->nvtx = (struct nsx_nvtx){l->nvtx_set.n, x->start_ns, t->nvtx.length,
-				    x->name,	   x->domain,	x->kind,
-				    x->flags};
+		l->call_set.n, c->start_ns, t->calls.length, c->name,
+		t->calls.corr, c->op, c->cls, c->flags};
+	t->nvtx = (struct nsx_nvtx){
+		l->nvtx_set.n, x->start_ns, t->nvtx.length, x->name, x->domain,
+		x->kind, x->flags};
 	t->overheads = (struct nsx_overheads){
 		l->overhead_set.n, l->overheads.start_ns, l->overheads.end_ns,
 		l->overheads.thread, l->overheads.type};

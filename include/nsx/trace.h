@@ -125,7 +125,7 @@ struct nsx_calls {
 	const int64_t *start_ns;
 	struct nsx_packed length; /* of time: see nsx_call_end               */
 	const nsx_str *name;	/* raw, with its suffix                      */
-	const uint32_t *corr;	/* 0: none                                   */
+	struct nsx_packed corr; /* 0: none                                   */
 	const uint32_t *op;	/* first GPU op it caused, NSX_NONE          */
 	const uint8_t *cls, *flags;
 };

@@ -26,7 +26,7 @@ struct info {
 
 struct names {
 	const struct nsx_trace *t;
-	struct nsx_arena *a;
+	struct nsx_arena *a, *scratch;
 	struct info *v;
 	size_t n, cap;
 	struct fold_reach (*reach)[4]; /* by device */
@@ -150,23 +150,23 @@ static const struct fold_reach *reach_of(const void *arg, int64_t type)
 static int make_reach(struct names *names, const struct nsx_facts *f,
 		      struct nsx_err *err)
 {
-	names->reach = nsx_arena_try_array(names->a, f->ndevices,
+	names->reach = nsx_arena_try_array(names->scratch, f->ndevices,
 					   sizeof(*names->reach), "devices",
 					   err);
 	if (!names->reach)
 		return err->rc;
 	for (uint32_t d = 0; d < f->ndevices; d++) {
 		const struct nsx_device_facts *x = &f->device[d];
-		struct nsx_spans *idle = nsx_arena_get(names->a, sizeof(*idle));
+		struct nsx_spans *idle = nsx_arena_get(names->scratch, sizeof(*idle));
 		const struct nsx_spans *spans[] = {&x->compute, &x->comm,
 						   &x->copy, idle};
 
-		if (nsx_idle_spans(&f->idle[d], &names->t->window, names->a,
+		if (nsx_idle_spans(&f->idle[d], &names->t->window, names->scratch,
 				   idle, err))
 			return err->rc;
 		for (unsigned i = 0; i < 4; i++)
 			if (fold_reach_make(&names->reach[d][i], spans[i],
-					    names->a, err))
+					    names->scratch, err))
 				return err->rc;
 	}
 	return 0;
@@ -501,6 +501,7 @@ int nsx_facts_metrics(struct nsx_facts *f, const struct nsx_trace *t,
 
 	if (!nsx_has_view(t->schema, NSX_VIEW_gpu_metric))
 		return 0;
+	names.scratch = nsx_arena_new();
 	f->metrics = r.m = nsx_arena_get(f->arena, sizeof(*f->metrics));
 	rc = read_names(&names, err);
 	if (!rc)
@@ -519,5 +520,6 @@ int nsx_facts_metrics(struct nsx_facts *f, const struct nsx_trace *t,
 	free(r.damage);
 	nsx_scan_close(r.scan);
 	free(names.v);
+	nsx_arena_free(names.scratch);
 	return rc;
 }

@@ -84,7 +84,7 @@ static void find_calls(struct leaks *l)
 
 	for (uint32_t i = 0; i < t->calls.n; i++) {
 		uint32_t process = t->thread[nsx_call_thread(t, i)].process;
-		uint32_t corr = t->calls.corr[i];
+		uint32_t corr = (uint32_t)nsx_unpack(&t->calls.corr, i);
 
 		if (!corr || process == NSX_NONE)
 			continue;

@@ -1,4 +1,4 @@
-/* test_pack.c - packed lengths: what goes in comes out, at every width. */
+/* test_pack.c - packed columns: what goes in comes out, at every width. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -25,6 +25,7 @@ static void test_lengths_come_back(void **state)
 	(void)state;
 	for (int round = 0; round < 2000; round++) {
 		int64_t start[MOST], end[MOST];
+		uint32_t small[MOST];
 		size_t n = rnd(&seed) % MOST;
 		struct nsx_packed p;
 		struct nsx_err err;
@@ -42,6 +43,11 @@ static void test_lengths_come_back(void **state)
 		    nsx_pack_lengths(a, start, end, n, "lengths", &p, &err), 0);
 		for (size_t i = 0; i < n; i++)
 			assert_int_equal(nsx_unpack(&p, i), end[i] - start[i]);
+		for (size_t i = 0; i < n; i++)
+			small[i] = (uint32_t)(end[i] - start[i]);
+		assert_int_equal(nsx_pack_u32(a, small, n, "ids", &p, &err), 0);
+		for (size_t i = 0; i < n; i++)
+			assert_int_equal(nsx_unpack(&p, i), small[i]);
 		nsx_arena_clear(a);
 	}
 	nsx_arena_free(a);
