@@ -14,14 +14,17 @@
 
 #define MIN_LISTED 0.1 /* score */
 
-/* What a process launched, by time of the call. */
+/* What a process launched, by time of the call, and one more at the end. */
 struct launch {
-	int64_t at_ns, gpu_ns;
+	int64_t at_ns, gpu_ns; /* gpu_ns: of all launches before, once listed */
 };
 struct launches {
 	struct launch *v;
-	int64_t *before; /* GPU time of the launches before each            */
 	size_t n;
+};
+/* GPU work of a call beyond its first; by call. */
+struct further {
+	uint32_t call, op;
 };
 
 struct group { /* ranges of one name, one thread, one kind */
@@ -36,7 +39,8 @@ struct nvtx_finder {
 	struct nsx_finder *fd;
 	nsx_str *masked;   /* by name: the name without its number           */
 	uint32_t *slot;	   /* by name: index of group + 1                    */
-	int64_t *call_gpu; /* by call: GPU time it launched                  */
+	struct further *further;
+	size_t nfurther;
 	struct launches launches; /* of one process                          */
 	struct group *groups;
 	size_t ngroups, cap;
@@ -97,19 +101,71 @@ static bool is_step_name(const char *s)
 
 /* What was launched -------------------------------------------------------------*/
 
-static int sum_calls(struct nvtx_finder *nf, struct nsx_err *err)
+static bool is_further(const struct nsx_trace *t, uint32_t op)
+{
+	uint32_t call = t->ops.call[op];
+
+	return call != NSX_NONE && t->calls.op[call] != op;
+}
+
+static int cmp_further(const void *a, const void *b)
+{
+	const struct further *x = a, *y = b;
+
+	return x->call < y->call ? -1 : x->call > y->call;
+}
+
+static int list_further(struct nvtx_finder *nf, struct nsx_err *err)
+{
+	const struct nsx_trace *t = nf->fd->t;
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < t->ops.n; i++)
+		n += is_further(t, i);
+	nf->further = nsx_arena_try_array(nf->fd->a, n, sizeof(*nf->further),
+					  "GPU work of calls", err);
+	if (!nf->further)
+		return err->rc;
+	for (uint32_t i = 0; i < t->ops.n; i++)
+		if (is_further(t, i))
+			nf->further[nf->nfurther++] =
+				(struct further){t->ops.call[i], i};
+	if (n)
+		qsort(nf->further, n, sizeof(*nf->further), cmp_further);
+	return 0;
+}
+
+/* The first entry of a call or of one after it. */
+static size_t find_further(const struct nvtx_finder *nf, size_t call)
+{
+	size_t lo = 0, hi = nf->nfurther;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (nf->further[mid].call < call)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+/* GPU time that a call launched. *at: its first entry of the further work, then
+ * that of the next call.
+ */
+static int64_t gpu_ns(const struct nvtx_finder *nf, uint32_t call, size_t *at)
 {
 	const struct nsx_ops *o = &nf->fd->t->ops;
+	uint32_t op = nf->fd->t->calls.op[call];
+	int64_t ns = o->flags[op] & NSX_OP_PEER ? 0 : nsx_op_ns(o, op);
 
-	nf->call_gpu = nsx_arena_try_array(nf->fd->a, nf->fd->t->calls.n, 8,
-					   "GPU time of calls", err);
-	if (!nf->call_gpu)
-		return err->rc;
-	for (size_t i = 0; i < o->n; i++)
-		if (o->call[i] != NSX_NONE && !(o->flags[i] & NSX_OP_PEER))
-			nf->call_gpu[o->call[i]] = nsx_add_sat(
-			    nf->call_gpu[o->call[i]], nsx_op_ns(o, i));
-	return 0;
+	for (; *at < nf->nfurther && nf->further[*at].call == call; ++*at) {
+		op = nf->further[*at].op;
+		if (!(o->flags[op] & NSX_OP_PEER))
+			ns = nsx_add_sat(ns, nsx_op_ns(o, op));
+	}
+	return ns;
 }
 
 static int cmp_launch(const void *a, const void *b)
@@ -125,31 +181,34 @@ static int list_launches(struct nvtx_finder *nf, uint32_t from, uint32_t to,
 {
 	const struct nsx_trace *t = nf->fd->t;
 	struct launches *l = &nf->launches;
-	size_t most = 0;
+	uint32_t first = t->thread[from].calls_at;
+	uint32_t end = t->thread[to - 1].calls_at + t->thread[to - 1].ncalls;
+	size_t further = find_further(nf, first), n = 0;
+	int64_t sum_ns = 0;
 	bool sorted = true;
 
-	for (uint32_t h = from; h < to; h++)
-		most += t->thread[h].ncalls;
+	for (uint32_t i = first; i < end; i++)
+		n += t->calls.op[i] != NSX_NONE;
 	l->n = 0;
-	l->v = nsx_arena_try_array(nf->a, most, sizeof(*l->v), "launches", err);
-	l->before = nsx_arena_try_array(nf->a, most + 1, 8, "launches", err);
-	if (!l->v || !l->before)
+	l->v = nsx_arena_try_array(nf->a, n + 1, sizeof(*l->v), "launches", err);
+	if (!l->v)
 		return err->rc;
-	for (uint32_t h = from; h < to; h++)
-		for (size_t i = t->thread[h].calls_at;
-		     i < t->thread[h].calls_at + t->thread[h].ncalls; i++) {
-			if (t->calls.op[i] == NSX_NONE)
-				continue;
-			l->v[l->n] = (struct launch){t->calls.start_ns[i],
-						     nf->call_gpu[i]};
-			sorted &= !l->n ||
-				  l->v[l->n - 1].at_ns <= l->v[l->n].at_ns;
-			l->n++;
-		}
+	for (uint32_t i = first; i < end; i++) {
+		if (t->calls.op[i] == NSX_NONE)
+			continue;
+		l->v[l->n] = (struct launch){t->calls.start_ns[i],
+					     gpu_ns(nf, i, &further)};
+		sorted &= !l->n || l->v[l->n - 1].at_ns <= l->v[l->n].at_ns;
+		l->n++;
+	}
 	if (!sorted)
 		qsort(l->v, l->n, sizeof(*l->v), cmp_launch);
-	for (size_t i = 0; i < l->n; i++)
-		l->before[i + 1] = nsx_add_sat(l->before[i], l->v[i].gpu_ns);
+	for (size_t i = 0; i <= l->n; i++) {
+		int64_t ns = l->v[i].gpu_ns;
+
+		l->v[i].gpu_ns = sum_ns;
+		sum_ns = nsx_add_sat(sum_ns, ns);
+	}
 	return 0;
 }
 
@@ -166,7 +225,7 @@ static int64_t launched_before(const struct launches *l, int64_t at)
 		else
 			hi = mid;
 	}
-	return l->before[lo];
+	return l->v[lo].gpu_ns;
 }
 
 /* Ranges ------------------------------------------------------------------------*/
@@ -242,8 +301,8 @@ static int keep_group(struct nvtx_finder *nf, uint32_t process,
 	for (size_t i = 0; i < w.n; i++)
 		covered += launched_before(l, marks[i].end_ns) -
 			   launched_before(l, marks[i].start_ns);
-	w.coverage = l->before[l->n] ?
-			     (double)covered / (double)l->before[l->n] : 0;
+	w.coverage = l->v[l->n].gpu_ns ?
+			     (double)covered / (double)l->v[l->n].gpu_ns : 0;
 	return w.coverage * w.regularity < MIN_LISTED ? 0 :
 	       nsx_keep_way(nf->fd, &w, trust, 2, err);
 }
@@ -313,7 +372,7 @@ int nsx_find_nvtx(struct nsx_finder *fd, struct nsx_err *err)
 		return 0;
 	rc = mask_names(&nf, err);
 	if (!rc)
-		rc = sum_calls(&nf, err);
+		rc = list_further(&nf, err);
 	nf.a = nsx_arena_new();
 	for (uint32_t h = 0, next; !rc && h < t->nthreads; h = next) {
 		uint32_t p = t->thread[h].process;
