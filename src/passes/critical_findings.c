@@ -121,10 +121,10 @@ static int find_waits(struct judge *j, const bool *counts,
 {
 	const struct nsx_facts *f = j->run->facts;
 	struct nsx_arena *a = j->run->scratch;
-	struct nsx_span *whole = nsx_arena_get(a, sizeof(*whole));
-	struct nsx_spans all = {whole, 1}, work, both;
+	struct nsx_span whole = {j->w.start_ns, j->w.end_ns};
+	struct nsx_spans all = {&whole, 1}, work, both;
+	int rc;
 
-	*whole = (struct nsx_span){j->w.start_ns, j->w.end_ns};
 	for (uint32_t i = 0; i < f->ndevices; i++) {
 		const struct nsx_device_facts *d = &f->device[i];
 
@@ -133,9 +133,13 @@ static int find_waits(struct judge *j, const bool *counts,
 		if (nsx_spans_union(a, &d->compute, &d->copy, &work, err) ||
 		    nsx_spans_intersect(a, &all, &work, &both, err))
 			return err->rc;
+		nsx_arena_drop(a, work.v);
+		nsx_arena_drop(a, all.v);
 		all = both;
 	}
-	return nsx_spans_gaps(a, &all, j->w.start_ns, j->w.end_ns, ret, err);
+	rc = nsx_spans_gaps(a, &all, j->w.start_ns, j->w.end_ns, ret, err);
+	nsx_arena_drop(a, all.v);
+	return rc;
 }
 
 static int price_balance(struct judge *j, const bool *counts, double excess_ns,
@@ -146,11 +150,13 @@ static int price_balance(struct judge *j, const bool *counts, double excess_ns,
 	struct nsx_spans work, waits;
 	double ns;
 
-	if (nsx_spans_union(j->run->scratch, &d->compute, &d->copy, &work,
+	if (find_waits(j, counts, &waits, err) ||
+	    nsx_spans_union(j->run->scratch, &d->compute, &d->copy, &work,
 			    err) ||
-	    find_waits(j, counts, &waits, err) ||
 	    nsx_spans_intersect(j->out->arena, &work, &waits, &c->spans, err))
 		return err->rc;
+	nsx_arena_drop(j->run->scratch, work.v);
+	nsx_arena_drop(j->run->scratch, waits.v);
 	ns = (double)nsx_spans_total(&c->spans);
 	c->recoverable = ns > 0 ? NSX_MIN(1, excess_ns / ns) : 0;
 	return 0;
