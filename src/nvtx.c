@@ -32,13 +32,14 @@ uint32_t nsx_nvtx_walk_to(struct nsx_nvtx_walk *w, int64_t at)
 {
 	const struct nsx_nvtx *x = &w->t->nvtx;
 
-	for (; w->next < w->end && x->start_ns[w->next] <= at; w->next++) {
+	for (; w->next < w->end && nsx_range_start(x, w->next) <= at;
+	     w->next++) {
 		uint32_t i = w->next;
 
 		if (!(w->t->domain[x->domain[i]].is_library ? w->library :
 							      w->user))
 			continue;
-		drop_closed(w, x->start_ns[i]);
+		drop_closed(w, nsx_range_start(x, i));
 		w->below[i] = w->top;
 		w->top = i;
 	}

@@ -70,8 +70,8 @@ static void phase_calls(const struct nsx_trace *t,
 
 		nsx_nvtx_walk_begin(&w, t, i, true, true, p->below);
 		for (uint32_t c = at; c < at + t->thread[i].ncalls; c++) {
-			uint32_t r = nsx_nvtx_walk_to(&w,
-						      t->calls.start_ns[c]);
+			uint32_t r =
+			    nsx_nvtx_walk_to(&w, nsx_call_start(&t->calls, c));
 
 			of[c] = r == NSX_NONE ? NSX_NONE : p->of[r];
 		}

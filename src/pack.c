@@ -1,22 +1,24 @@
 /* pack.c - makes packed columns: one pass for the widths, one for the bytes. */
 #include "nsx/pack.h"
 
-/* Values are read eight bytes at a time, whatever their width. */
+/* Values are read and written eight bytes at a time, whatever their width: what
+ * goes beyond it is zero, and overwritten by the next.
+ */
 enum { SLACK = 8 };
 
 struct source {
-	const int64_t *start, *end; /* NULL: u32                             */
+	const int64_t *minus, *i64; /* minus NULL: 0; i64 NULL: u32          */
 	const uint32_t *u32;
 };
 
-static uint64_t value(const struct source *s, size_t i)
+static int64_t value(const struct source *s, size_t i)
 {
-	return s->u32 ? s->u32[i] : (uint64_t)(s->end[i] - s->start[i]);
+	return !s->i64 ? s->u32[i] : s->i64[i] - (s->minus ? s->minus[i] : 0);
 }
 
 static unsigned bits_of(uint64_t x)
 {
-	unsigned bits = 0;
+	unsigned bits = 8;
 
 	while (bits < 64 && x >> bits)
 		bits += 8;
@@ -32,14 +34,14 @@ static size_t measure(const struct source *s, size_t n,
 	for (size_t at = 0; at < n; at += NSX_PACK_BLOCK) {
 		struct nsx_pack_block *b = &blocks[at / NSX_PACK_BLOCK];
 		size_t until = NSX_MIN(n, at + NSX_PACK_BLOCK);
-		uint64_t least = UINT64_MAX, most = 0;
+		int64_t least = INT64_MAX, most = INT64_MIN;
 		unsigned bits;
 
 		for (size_t i = at; i < until; i++) {
 			least = NSX_MIN(least, value(s, i));
 			most = NSX_MAX(most, value(s, i));
 		}
-		bits = bits_of(most - least);
+		bits = bits_of((uint64_t)most - (uint64_t)least);
 		*b = (struct nsx_pack_block){least, size << 8 | bits};
 		size += (until - at) * bits / 8;
 	}
@@ -62,14 +64,20 @@ static int pack(struct nsx_arena *a, const struct source *s, size_t n,
 		return err->rc;
 	for (size_t i = 0; i < n; i++) {
 		const struct nsx_pack_block *b = &blocks[i / NSX_PACK_BLOCK];
-		uint64_t x = htole64(value(s, i) - b->least);
+		uint64_t x =
+		    htole64((uint64_t)value(s, i) - (uint64_t)b->least);
 		unsigned width = (b->at & 255) / 8;
 
-		memcpy(bytes + (b->at >> 8) + i % NSX_PACK_BLOCK * width, &x,
-		       width);
+		memcpy(bytes + (b->at >> 8) + i % NSX_PACK_BLOCK * width, &x, 8);
 	}
 	*ret = (struct nsx_packed){blocks, bytes};
 	return 0;
+}
+
+int nsx_pack_i64(struct nsx_arena *a, const int64_t *v, size_t n,
+		 const char *what, struct nsx_packed *ret, struct nsx_err *err)
+{
+	return pack(a, &(struct source){.i64 = v}, n, what, ret, err);
 }
 
 int nsx_pack_lengths(struct nsx_arena *a, const int64_t *start,
@@ -82,5 +90,5 @@ int nsx_pack_lengths(struct nsx_arena *a, const int64_t *start,
 int nsx_pack_u32(struct nsx_arena *a, const uint32_t *v, size_t n,
 		 const char *what, struct nsx_packed *ret, struct nsx_err *err)
 {
-	return pack(a, &(struct source){NULL, NULL, v}, n, what, ret, err);
+	return pack(a, &(struct source){.u32 = v}, n, what, ret, err);
 }

@@ -271,9 +271,9 @@ static void begin(struct latest *l, uint32_t group, int64_t end_ns)
 	}
 }
 
-void nsx_group_times(const int64_t *start_ns, const struct nsx_packed *length,
-		     const uint32_t *group, size_t at, size_t n,
-		     struct nsx_group_time *by_group)
+void nsx_group_times(const struct nsx_packed *start,
+		     const struct nsx_packed *length, const uint32_t *group,
+		     size_t at, size_t n, struct nsx_group_time *by_group)
 {
 	size_t end = at + n;
 	struct latest l = {{NSX_NONE, NSX_NONE}, {INT64_MIN, INT64_MIN}};
@@ -282,8 +282,10 @@ void nsx_group_times(const int64_t *start_ns, const struct nsx_packed *length,
 		if (group[i] != NSX_NONE)
 			by_group[group[i]].end_ns = INT64_MIN;
 	for (size_t i = at; i < end; i++) {
-		int64_t a = start_ns[i], b = a + (int64_t)nsx_unpack(length, i);
-		int64_t next = i + 1 < end ? start_ns[i + 1] : INT64_MAX;
+		int64_t a = nsx_unpack(start, i);
+		int64_t b = a + nsx_unpack(length, i);
+		int64_t next =
+		    i + 1 < end ? nsx_unpack(start, i + 1) : INT64_MAX;
 		struct nsx_group_time *x =
 			group[i] == NSX_NONE ? NULL : &by_group[group[i]];
 		int64_t from, to;

@@ -34,28 +34,38 @@ static int load_rows(struct nsx_loader *l, struct nsx_err *err)
 	return nsx_load_tables(l, list, ARRAY_LEN(list), "events", err);
 }
 
-/* Ends are kept as lengths: most are short. Correlation ids count up. */
+/* Neighbours begin one soon after the other, most are short, and correlation
+ * ids count up: read-only columns take a third of the room.
+ */
 static int pack_columns(struct nsx_loader *l, struct nsx_err *err)
 {
 	struct nsx_trace *t = l->t;
 	const struct {
-		const int64_t *start_ns;
-		int64_t *end_ns;
+		int64_t *start_ns, *end_ns;
 		const struct nsx_colset *set;
-		struct nsx_packed *ret;
+		struct nsx_packed *start, *length;
 	} list[] = {
-	    {l->ops.start_ns, l->ops.end_ns, &l->op_set, &t->ops.length},
-	    {l->calls.start_ns, l->calls.end_ns, &l->call_set,
+	    {l->ops.start_ns, l->ops.end_ns, &l->op_set, &t->ops.start,
+	     &t->ops.length},
+	    {l->calls.start_ns, l->calls.end_ns, &l->call_set, &t->calls.start,
 	     &t->calls.length},
-	    {l->nvtx.start_ns, l->nvtx.end_ns, &l->nvtx_set, &t->nvtx.length},
+	    {l->nvtx.start_ns, l->nvtx.end_ns, &l->nvtx_set, &t->nvtx.start,
+	     &t->nvtx.length},
 	};
 
 	for (unsigned i = 0; i < ARRAY_LEN(list); i++) {
-		if (nsx_pack_lengths(t->arena, list[i].start_ns, list[i].end_ns,
-				     list[i].set->n, list[i].set->what,
-				     list[i].ret, err))
+		int64_t *start_ns = list[i].start_ns, *end_ns = list[i].end_ns;
+		size_t n = list[i].set->n;
+		const char *what = list[i].set->what;
+
+		if (nsx_pack_lengths(t->arena, start_ns, end_ns, n, what,
+				     list[i].length, err))
 			return err->rc;
-		nsx_arena_drop(t->arena, list[i].end_ns);
+		nsx_arena_drop(t->arena, end_ns);
+		if (nsx_pack_i64(t->arena, start_ns, n, what, list[i].start,
+				 err))
+			return err->rc;
+		nsx_arena_drop(t->arena, start_ns);
 	}
 	if (nsx_pack_u32(t->arena, l->calls.corr, l->call_set.n,
 			 l->call_set.what, &t->calls.corr, err))
@@ -77,15 +87,15 @@ static int publish(struct nsx_loader *l, struct nsx_err *err)
 	nsx_arena_drop(t->arena, x->thread);
 	if (pack_columns(l, err))
 		return err->rc;
-	t->ops = (struct nsx_ops){
-		l->op_set.n, o->start_ns, t->ops.length, o->call, o->stream,
-		o->detail, o->kind, o->cls, o->flags};
+	t->ops = (struct nsx_ops){l->op_set.n, t->ops.start, t->ops.length,
+				  o->call,     o->stream,    o->detail,
+				  o->kind,     o->cls,	     o->flags};
 	t->calls = (struct nsx_calls){
-		l->call_set.n, c->start_ns, t->calls.length, c->name,
-		t->calls.corr, c->op, c->cls, c->flags};
+	    l->call_set.n, t->calls.start, t->calls.length, c->name,
+	    t->calls.corr, c->op,	   c->cls,	    c->flags};
 	t->nvtx = (struct nsx_nvtx){
-		l->nvtx_set.n, x->start_ns, t->nvtx.length, x->name, x->domain,
-		x->kind, x->flags};
+	    l->nvtx_set.n, t->nvtx.start, t->nvtx.length, x->name,
+	    x->domain,	   x->kind,	  x->flags};
 	t->overheads = (struct nsx_overheads){
 		l->overhead_set.n, l->overheads.start_ns, l->overheads.end_ns,
 		l->overheads.thread, l->overheads.type};

@@ -72,8 +72,8 @@ int64_t nsx_spans_within(const struct nsx_spans *s, const int64_t *prefix,
 struct nsx_group_time {
 	int64_t busy_ns, exclusive_ns, end_ns;
 };
-void nsx_group_times(const int64_t *start_ns, const struct nsx_packed *length,
-		     const uint32_t *group, size_t at, size_t n,
-		     struct nsx_group_time *by_group);
+void nsx_group_times(const struct nsx_packed *start,
+		     const struct nsx_packed *length, const uint32_t *group,
+		     size_t at, size_t n, struct nsx_group_time *by_group);
 
 #endif

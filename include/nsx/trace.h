@@ -74,8 +74,7 @@ enum {
 };
 struct nsx_ops {
 	size_t n;
-	const int64_t *start_ns;
-	struct nsx_packed length; /* of time: see nsx_op_end                 */
+	struct nsx_packed start, length; /* of time: nsx_op_start, ...       */
 	const uint32_t *call;	/* host call (outermost), NSX_NONE if none   */
 	const uint32_t *stream;
 	const uint32_t *detail; /* index of shape (kernels), copy (copies and
@@ -122,8 +121,7 @@ enum {
 /* Ordered by (thread, start, end descending, row id). */
 struct nsx_calls {
 	size_t n;
-	const int64_t *start_ns;
-	struct nsx_packed length; /* of time: see nsx_call_end               */
+	struct nsx_packed start, length; /* of time: nsx_call_start, ...     */
 	const nsx_str *name;	/* raw, with its suffix                      */
 	struct nsx_packed corr; /* 0: none                                   */
 	const uint32_t *op;	/* first GPU op it caused, NSX_NONE          */
@@ -138,36 +136,49 @@ enum {
 };
 struct nsx_nvtx {
 	size_t n;
-	const int64_t *start_ns;
-	struct nsx_packed length; /* see nsx_range_end                       */
+	struct nsx_packed start, length;  /* of time: nsx_range_start, ...    */
 	const nsx_str *name;		  /* normalised                      */
 	const uint32_t *domain;		  /* index of domains                */
 	const uint8_t *kind, *flags;
 };
-/* How long a row took, and when it ended. Open ranges end with the trace. */
+/* When a row began, how long it took, when it ended. Open ranges end with the
+ * trace.
+ */
+static inline int64_t nsx_op_start(const struct nsx_ops *o, size_t i)
+{
+	return nsx_unpack(&o->start, i);
+}
 static inline int64_t nsx_op_ns(const struct nsx_ops *o, size_t i)
 {
-	return (int64_t)nsx_unpack(&o->length, i);
+	return nsx_unpack(&o->length, i);
 }
 static inline int64_t nsx_op_end(const struct nsx_ops *o, size_t i)
 {
-	return o->start_ns[i] + nsx_op_ns(o, i);
+	return nsx_op_start(o, i) + nsx_op_ns(o, i);
+}
+static inline int64_t nsx_call_start(const struct nsx_calls *c, size_t i)
+{
+	return nsx_unpack(&c->start, i);
 }
 static inline int64_t nsx_call_ns(const struct nsx_calls *c, size_t i)
 {
-	return (int64_t)nsx_unpack(&c->length, i);
+	return nsx_unpack(&c->length, i);
 }
 static inline int64_t nsx_call_end(const struct nsx_calls *c, size_t i)
 {
-	return c->start_ns[i] + nsx_call_ns(c, i);
+	return nsx_call_start(c, i) + nsx_call_ns(c, i);
+}
+static inline int64_t nsx_range_start(const struct nsx_nvtx *x, size_t i)
+{
+	return nsx_unpack(&x->start, i);
 }
 static inline int64_t nsx_range_ns(const struct nsx_nvtx *x, size_t i)
 {
-	return (int64_t)nsx_unpack(&x->length, i);
+	return nsx_unpack(&x->length, i);
 }
 static inline int64_t nsx_range_end(const struct nsx_nvtx *x, size_t i)
 {
-	return x->start_ns[i] + nsx_range_ns(x, i);
+	return nsx_range_start(x, i) + nsx_range_ns(x, i);
 }
 struct nsx_domain { /* (process, domain id) */
 	uint32_t process;

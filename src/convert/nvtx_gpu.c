@@ -71,8 +71,8 @@ static void find_hulls(const struct nsx_trace *t, const struct nsx_facts *f,
 		hull[i] = (struct hull){INT64_MAX, INT64_MIN};
 	for (size_t i = d->ops_at; i < (size_t)d->ops_at + d->nops; i++)
 		if (f->nvtx.op_range[i] != NSX_NONE)
-			widen(&hull[f->nvtx.op_range[i]], t->ops.start_ns[i],
-			      nsx_op_end(&t->ops, i));
+			widen(&hull[f->nvtx.op_range[i]],
+			      nsx_op_start(&t->ops, i), nsx_op_end(&t->ops, i));
 	/* A parent stands before its children. */
 	for (size_t i = t->nvtx.n; i-- > 0;)
 		if (f->nvtx.parent[i] != NSX_NONE &&

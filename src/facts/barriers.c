@@ -131,7 +131,8 @@ static int add_calls(struct work *w, uint32_t thread, struct nsx_err *err)
 	int64_t until = INT64_MIN;
 
 	for (size_t i = th->calls_at; i < th->calls_at + th->ncalls; i++) {
-		struct nsx_span span = {c->start_ns[i], nsx_call_end(c, i)};
+		struct nsx_span span = {nsx_call_start(c, i),
+					nsx_call_end(c, i)};
 		int kind = kind_of_call(w, i);
 		struct sum s = {0};
 
@@ -173,9 +174,10 @@ static int add_pieces(struct work *w, const struct nsx_thread *th,
 
 	while (*cursor < end && nsx_call_end(c, *cursor) <= at)
 		++*cursor;
-	for (size_t i = *cursor; i < end && at < span.end_ns &&
-				 c->start_ns[i] < span.end_ns; i++) {
-		if (add_outside(w, s, at, c->start_ns[i], err))
+	for (size_t i = *cursor;
+	     i < end && at < span.end_ns && nsx_call_start(c, i) < span.end_ns;
+	     i++) {
+		if (add_outside(w, s, at, nsx_call_start(c, i), err))
 			return err->rc;
 		at = NSX_MAX(at, nsx_call_end(c, i));
 	}
@@ -207,7 +209,8 @@ static int add_os_calls(struct work *w, uint32_t thread, struct nsx_err *err)
 			return err->rc;
 		if (!s.whole_ns &&
 		    (span.start_ns < span.end_ns ||
-		     (cursor < end && c->start_ns[cursor] <= own.start_ns)))
+		     (cursor < end &&
+		      nsx_call_start(c, cursor) <= own.start_ns)))
 			continue;
 		if (add_event(w, thread, NSX_BARRIER_HOST_WAIT, o->name[i],
 			      span, &s, err))
@@ -256,11 +259,11 @@ static int add_gaps(struct work *w, uint32_t thread, struct nsx_err *err)
 	for (size_t i = th->calls_at; i < th->calls_at + th->ncalls; i++) {
 		if (c->cls[i] != NSX_CALL_LAUNCH)
 			continue;
-		if (until < c->start_ns[i] &&
-		    c->start_ns[i] - until >= LAUNCHER_GAP_NS &&
+		if (until < nsx_call_start(c, i) &&
+		    nsx_call_start(c, i) - until >= LAUNCHER_GAP_NS &&
 		    add_gap(w, thread,
-			    (struct nsx_span){until, c->start_ns[i]}, &waits,
-			    &cursor, err))
+			    (struct nsx_span){until, nsx_call_start(c, i)},
+			    &waits, &cursor, err))
 			return err->rc;
 		until = until == INT64_MAX ? nsx_call_end(c, i)
 					   : NSX_MAX(until, nsx_call_end(c, i));
@@ -459,7 +462,7 @@ static int find_blocking_copies(struct nsx_facts *f, const struct nsx_trace *t,
 			continue;
 		copy = &t->copy[o->detail[i]];
 		both = NSX_MIN(nsx_call_end(c, call), nsx_op_end(o, i)) -
-		       NSX_MAX(c->start_ns[call], o->start_ns[i]);
+		       NSX_MAX(nsx_call_start(c, call), nsx_op_start(o, i));
 		if (both > 0 && (!copy->src_kind || !copy->dst_kind ||
 				 both >= nsx_op_ns(o, i) - both))
 			f->copy_blocks[call / 8] |=

@@ -25,8 +25,8 @@ static int64_t end_of(const struct nsx_idle *x, size_t i)
 {
 	if (i + 1 < x->n && !x->tag[i + 1].first)
 		return x->start_ns[i + 1];
-	return x->op[i] == NSX_NONE ? x->trace->window.end_ns :
-				      x->trace->ops.start_ns[x->op[i]];
+	return x->op[i] == NSX_NONE ? x->trace->window.end_ns
+				    : nsx_op_start(&x->trace->ops, x->op[i]);
 }
 
 struct nsx_idle_piece nsx_idle_at(const struct nsx_idle *x, size_t i)
@@ -149,12 +149,13 @@ uint32_t nsx_gap_barrier(const struct nsx_facts *f, const struct nsx_trace *t,
 	int64_t after = gap->start_ns - NEAR_NS;
 	size_t i, k, ngaps;
 
-	if (call == NSX_NONE || t->calls.start_ns[call] < gap->start_ns)
+	if (call == NSX_NONE || nsx_call_start(&t->calls, call) < gap->start_ns)
 		return NSX_NONE;
 	s = &f->thread_barriers[nsx_call_thread(t, call)];
 	waits = f->barrier_by_end + s->at;
-	i = count_ended(f, waits, s->nwaits,
-			NSX_MIN(t->calls.start_ns[call] + 1, gap->end_ns));
+	i = count_ended(
+	    f, waits, s->nwaits,
+	    NSX_MIN(nsx_call_start(&t->calls, call) + 1, gap->end_ns));
 	for (k = i; k && f->barriers[waits[k - 1]].end_ns > after; k--)
 		if (f->barriers[waits[k - 1]].start_ns <= gap->start_ns)
 			return waits[k - 1];

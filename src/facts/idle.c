@@ -77,7 +77,8 @@ static uint32_t range_over(struct sweep *s, uint32_t thread, int64_t start_ns,
 
 	for (; c->nvtx < th->nvtx_at + th->nnvtx &&
 	       x->kind[c->nvtx] == NSX_NVTX_STACK &&
-	       x->start_ns[c->nvtx] <= start_ns; c->nvtx++)
+	       nsx_range_start(x, c->nvtx) <= start_ns;
+	     c->nvtx++)
 		if (!s->t->domain[x->domain[c->nvtx]].is_library)
 			c->open = c->nvtx;
 	while (c->open != NSX_NONE && !nsx_nvtx_is_open(x, c->open, start_ns))
@@ -146,14 +147,14 @@ static void charge_host(struct sweep *s, uint32_t thread, int64_t start_ns,
 
 	while (c->call < end && nsx_call_end(k, c->call) <= start_ns)
 		c->call++;
-	for (uint32_t i = c->call; i < end && at < end_ns &&
-				   k->start_ns[i] < end_ns; i++) {
+	for (uint32_t i = c->call;
+	     i < end && at < end_ns && nsx_call_start(k, i) < end_ns; i++) {
 		int64_t until = NSX_MIN(nsx_call_end(k, i), end_ns);
 
 		if (until <= at)
 			continue;
-		charge_code(s, thread, at, k->start_ns[i]);
-		at = NSX_MAX(at, k->start_ns[i]);
+		charge_code(s, thread, at, nsx_call_start(k, i));
+		at = NSX_MAX(at, nsx_call_start(k, i));
 		emit(s, at, until, cause_of_call(s, i), i);
 		at = until;
 	}
@@ -190,7 +191,7 @@ static void charge_gap(struct sweep *s, int64_t start_ns, int64_t end_ns)
 		charge_device(s, start_ns, end_ns);
 		return;
 	}
-	called = NSX_MAX(start_ns, NSX_MIN(c->start_ns[call], end_ns));
+	called = NSX_MAX(start_ns, NSX_MIN(nsx_call_start(c, call), end_ns));
 	returned = NSX_MIN(nsx_call_end(c, call), end_ns);
 	charge_host(s, nsx_call_thread(s->t, call), start_ns, called);
 	emit(s, called, returned, NSX_CAUSE_LAUNCH_CALL, call);
@@ -210,8 +211,9 @@ static bool is_before(const struct nsx_trace *t, uint32_t a, uint32_t b)
 		return ca != cb;
 	if (ca == NSX_NONE)
 		return false;
-	if (t->calls.start_ns[ca] != t->calls.start_ns[cb])
-		return t->calls.start_ns[ca] < t->calls.start_ns[cb];
+	if (nsx_call_start(&t->calls, ca) != nsx_call_start(&t->calls, cb))
+		return nsx_call_start(&t->calls, ca) <
+		       nsx_call_start(&t->calls, cb);
 	return ca < cb;
 }
 
@@ -221,7 +223,9 @@ static uint32_t op_at(const struct nsx_trace *t, uint32_t first, uint32_t end)
 	uint32_t best = first;
 
 	for (uint32_t i = first + 1;
-	     i < end && t->ops.start_ns[i] == t->ops.start_ns[first]; i++)
+	     i < end &&
+	     nsx_op_start(&t->ops, i) == nsx_op_start(&t->ops, first);
+	     i++)
 		if (is_before(t, i, best))
 			best = i;
 	return best;
@@ -237,17 +241,18 @@ static void sweep_device(struct sweep *s, uint32_t device)
 	bool edge = true;
 
 	for (uint32_t i = d->ops_at; i < end; i++) {
-		if (o->start_ns[i] != o->start_ns[first])
+		if (nsx_op_start(o, i) != nsx_op_start(o, first))
 			first = i;
-		if (nsx_op_end(o, i) <= NSX_MAX(at, o->start_ns[i]))
+		if (nsx_op_end(o, i) <= NSX_MAX(at, nsx_op_start(o, i)))
 			continue; /* of no length, or covered */
-		if (o->start_ns[i] > at) {
+		if (nsx_op_start(o, i) > at) {
 			s->op = op_at(t, first, end);
 			s->begins = true;
 			if (edge)
-				emit(s, at, o->start_ns[i], NSX_CAUSE_EDGE, 0);
+				emit(s, at, nsx_op_start(o, i), NSX_CAUSE_EDGE,
+				     0);
 			else
-				charge_gap(s, at, o->start_ns[i]);
+				charge_gap(s, at, nsx_op_start(o, i));
 		}
 		edge = false;
 		at = nsx_op_end(o, i);

@@ -62,7 +62,7 @@ static size_t list_events(const struct nsx_finder *fd, uint32_t process,
 					       t->ops.cls[op] != NSX_C_COMM))
 			continue;
 		v[n++] = (struct event){
-		    t->ops.start_ns[op], nsx_op_end(&t->ops, op), op,
+		    nsx_op_start(&t->ops, op), nsx_op_end(&t->ops, op), op,
 		    is_graph ? t->ops.detail[op]
 			     : nsx_op_shape(t, op)->base_name};
 	}

@@ -196,7 +196,7 @@ static int list_launches(struct nvtx_finder *nf, uint32_t from, uint32_t to,
 	for (uint32_t i = first; i < end; i++) {
 		if (t->calls.op[i] == NSX_NONE)
 			continue;
-		l->v[l->n] = (struct launch){t->calls.start_ns[i],
+		l->v[l->n] = (struct launch){nsx_call_start(&t->calls, i),
 					     gpu_ns(nf, i, &further)};
 		sorted &= !l->n || l->v[l->n - 1].at_ns <= l->v[l->n].at_ns;
 		l->n++;
@@ -330,10 +330,10 @@ static int find_in(struct nvtx_finder *nf, uint32_t process, size_t from,
 		if (!is_user_range(nf->fd->t, i))
 			continue;
 		g = &nf->groups[nf->slot[x->name[i]] - 1];
-		g->overlaps |= x->start_ns[i] < g->end_ns;
+		g->overlaps |= nsx_range_start(x, i) < g->end_ns;
 		g->end_ns = nsx_range_end(x, i);
-		marks[g->at + g->n++] =
-		    (struct nsx_span){x->start_ns[i], nsx_range_end(x, i)};
+		marks[g->at + g->n++] = (struct nsx_span){nsx_range_start(x, i),
+							  nsx_range_end(x, i)};
 	}
 	for (size_t i = from; i < to; i++)
 		nf->slot[x->name[i]] = nf->slot[nf->masked[x->name[i]]] = 0;

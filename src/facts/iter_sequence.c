@@ -166,7 +166,7 @@ static int64_t rest_before(const struct seq *s, uint32_t pos)
 
 	if (!pos)
 		return 0;
-	gap = o->start_ns[s->op[pos]] - nsx_op_end(o, s->op[pos - 1]);
+	gap = nsx_op_start(o, s->op[pos]) - nsx_op_end(o, s->op[pos - 1]);
 	return NSX_MAX(gap, 0);
 }
 
@@ -296,13 +296,13 @@ static int keep(struct seq *s, uint32_t process, const struct anchor *a,
 	if (!w.marks)
 		return err->rc;
 	for (size_t i = 0; i < n; i++) {
-		w.marks[i].start_ns = t->ops.start_ns[s->op[at[i]]];
+		w.marks[i].start_ns = nsx_op_start(&t->ops, s->op[at[i]]);
 		if (i)
 			w.marks[i - 1].end_ns = w.marks[i].start_ns;
 	}
 	after = (size_t)at[n - 1] + a->period;
 	w.marks[n - 1].end_ns = after < s->n
-				    ? t->ops.start_ns[s->op[after]]
+				    ? nsx_op_start(&t->ops, s->op[after])
 				    : nsx_op_end(&t->ops, s->op[s->n - 1]);
 	w.name = t->ops.kind[s->op[at[0]]] == NSX_OP_KERNEL ?
 			 nsx_op_shape(t, s->op[at[0]])->base_name : 0;

@@ -81,7 +81,7 @@ double nsx_gpu_share(const struct nsx_finder *fd, uint32_t process,
 	int64_t inside = 0;
 
 	for (size_t k = fd->ops_at[process]; k < fd->ops_at[process + 1]; k++) {
-		int64_t a = NSX_MAX(o->start_ns[fd->ops[k]], start_ns);
+		int64_t a = NSX_MAX(nsx_op_start(o, fd->ops[k]), start_ns);
 		int64_t b = NSX_MIN(nsx_op_end(o, fd->ops[k]), end_ns);
 
 		if (a < b)
@@ -307,19 +307,20 @@ static int project(struct nsx_finder *fd, const struct nsx_way *w, size_t from,
 		first_ns[m] = INT64_MAX, last_ns[m] = INT64_MIN;
 	for (size_t k = from; k < to; k++) {
 		uint32_t op = fd->ops[k], call = t->ops.call[op];
-		int64_t at = t->ops.start_ns[op];
+		int64_t at = nsx_op_start(&t->ops, op);
 		size_t m;
 
 		if (w->method == NSX_WAY_NVTX && call == NSX_NONE)
 			continue;
 		if (w->method == NSX_WAY_NVTX)
-			at = t->calls.start_ns[call];
+			at = nsx_call_start(&t->calls, call);
 		m = mark_of(w, at);
 		if (m == NSX_NONE)
 			continue;
 		last_ns[m] = NSX_MAX(last_ns[m], nsx_op_end(&t->ops, op));
 		if (!(t->ops.flags[op] & NSX_OP_CUT))
-			first_ns[m] = NSX_MIN(first_ns[m], t->ops.start_ns[op]);
+			first_ns[m] =
+			    NSX_MIN(first_ns[m], nsx_op_start(&t->ops, op));
 	}
 	for (size_t m = 0; m < w->n; m++) {
 		if (first_ns[m] == INT64_MAX ||

@@ -54,12 +54,12 @@ static void sweep_stacks(const struct nsx_trace *t, const uint32_t *order,
 			top = NSX_NONE;
 		}
 		while (top != NSX_NONE &&
-		       !nsx_nvtx_is_open(x, top, x->start_ns[i]))
+		       !nsx_nvtx_is_open(x, top, nsx_range_start(x, i)))
 			top = f->parent[top];
 		f->parent[i] = top;
 		top = i;
 		if (l->stack == stack &&
-		    nsx_nvtx_is_open(x, l->range, x->start_ns[i]))
+		    nsx_nvtx_is_open(x, l->range, nsx_range_start(x, i)))
 			f->nested[i] = 1;
 		else
 			*l = (struct latest){i, stack};
@@ -104,8 +104,10 @@ static int sweep_thread(void *ctx, size_t i, struct nsx_err *err)
 	nsx_nvtx_walk_begin(&user, t, (uint32_t)i, true, false, around);
 	nsx_nvtx_walk_begin(&library, t, (uint32_t)i, false, true, around);
 	for (uint32_t c = th->calls_at; c < th->calls_at + th->ncalls; c++) {
-		uint32_t u = nsx_nvtx_walk_to(&user, t->calls.start_ns[c]);
-		uint32_t l = nsx_nvtx_walk_to(&library, t->calls.start_ns[c]);
+		uint32_t u =
+		    nsx_nvtx_walk_to(&user, nsx_call_start(&t->calls, c));
+		uint32_t l =
+		    nsx_nvtx_walk_to(&library, nsx_call_start(&t->calls, c));
 
 		job->call_range[c] = u != NSX_NONE ? u : l;
 	}

@@ -87,8 +87,9 @@ static int list_loads(const struct nsx_trace *t, uint32_t process,
 	for (size_t i = 0; i < t->calls.n; i++)
 		if (t->calls.cls[i] == NSX_CALL_MODULE &&
 		    t->thread[nsx_call_thread(t, i)].process == process)
-			ret->v[ret->n++] = (struct nsx_span){
-			    t->calls.start_ns[i], nsx_call_end(&t->calls, i)};
+			ret->v[ret->n++] =
+			    (struct nsx_span){nsx_call_start(&t->calls, i),
+					      nsx_call_end(&t->calls, i)};
 	for (size_t i = 0; i < t->overheads.n; i++) {
 		uint8_t type = t->overheads.type[i]; /* JIT, module, lazy */
 

@@ -11,7 +11,7 @@
 
 static int64_t call_of(const struct nsx_trace *t, uint32_t call)
 {
-	return call == NSX_NONE ? INT64_MIN : t->calls.start_ns[call];
+	return call == NSX_NONE ? INT64_MIN : nsx_call_start(&t->calls, call);
 }
 
 static int cmp_i64(int64_t a, int64_t b)

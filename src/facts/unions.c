@@ -28,7 +28,7 @@ static void count_spans(const struct nsx_trace *t, const struct nsx_device *d,
 		for (unsigned k = 0; k < ARRAY_LEN(lists); k++) {
 			int64_t *end = &end_ns[lists[k]];
 
-			n[lists[k]] += t->ops.start_ns[i] > *end;
+			n[lists[k]] += nsx_op_start(&t->ops, i) > *end;
 			*end = NSX_MAX(*end, nsx_op_end(&t->ops, i));
 		}
 	}
@@ -53,9 +53,9 @@ static int sweep_device(void *ctx, size_t i, struct nsx_err *err)
 			return err->rc;
 	}
 	for (size_t k = d->ops_at; k < d->ops_at + d->nops; k++) {
-		nsx_spans_push(busy, t->ops.start_ns[k],
+		nsx_spans_push(busy, nsx_op_start(&t->ops, k),
 			       nsx_op_end(&t->ops, k));
-		nsx_spans_push(lists[t->ops.cls[k]], t->ops.start_ns[k],
+		nsx_spans_push(lists[t->ops.cls[k]], nsx_op_start(&t->ops, k),
 			       nsx_op_end(&t->ops, k));
 	}
 	return nsx_stopped(err);

@@ -269,8 +269,8 @@ static size_t group_sync(const struct nsx_pids *pids, uint32_t p,
 		x = group_of(g, 0, t->calls.name[i], err);
 		if (!x)
 			return SIZE_MAX;
-		x->n += nsx_starts_inside(t, t->calls.start_ns[i]);
-		x->total_ns += nsx_in_window(t, t->calls.start_ns[i],
+		x->n += nsx_starts_inside(t, nsx_call_start(&t->calls, i));
+		x->total_ns += nsx_in_window(t, nsx_call_start(&t->calls, i),
 					     nsx_call_end(&t->calls, i));
 	}
 	n = g->n;

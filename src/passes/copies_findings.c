@@ -61,7 +61,7 @@ static int measure(const struct nsx_run *run, const struct copy_groups *g,
 
 		if (t->ops.kind[i] != NSX_OP_MEMCPY || !belongs(k, c))
 			continue;
-		nsx_spans_push(&all, t->ops.start_ns[i],
+		nsx_spans_push(&all, nsx_op_start(&t->ops, i),
 			       nsx_op_end(&t->ops, i));
 		if (!nsx_op_counts(t, i))
 			continue;

@@ -114,7 +114,7 @@ static int add_copy(struct sweep *s, uint32_t device, size_t op,
 {
 	const struct nsx_trace *t = s->run->trace;
 	const struct nsx_copy *c = &t->copy[t->ops.detail[op]];
-	int64_t a = t->ops.start_ns[op], b = nsx_op_end(&t->ops, op);
+	int64_t a = nsx_op_start(&t->ops, op), b = nsx_op_end(&t->ops, op);
 	struct copy_group *x = group_of(s, device, c, err);
 
 	if (!x)

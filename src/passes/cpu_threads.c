@@ -169,7 +169,7 @@ static int64_t api_ns(const struct nsx_trace *t, uint64_t thread,
 		return 0;
 	for (size_t i = t->thread[*cursor].calls_at;
 	     i < t->thread[*cursor].calls_at + t->thread[*cursor].ncalls; i++) {
-		int64_t a = NSX_MAX(t->calls.start_ns[i], end);
+		int64_t a = NSX_MAX(nsx_call_start(&t->calls, i), end);
 
 		if (nsx_call_end(&t->calls, i) <= a)
 			continue;

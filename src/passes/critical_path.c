@@ -101,7 +101,7 @@ static bool own_part(const struct nsx_trace *t, uint32_t op,
 		     const struct nsx_window *w, int64_t *end_ns,
 		     struct nsx_span *ret)
 {
-	ret->start_ns = NSX_MAX(t->ops.start_ns[op], *end_ns);
+	ret->start_ns = NSX_MAX(nsx_op_start(&t->ops, op), *end_ns);
 	ret->end_ns = NSX_MIN(nsx_op_end(&t->ops, op), w->end_ns);
 	if (ret->start_ns >= ret->end_ns)
 		return false;
@@ -119,8 +119,8 @@ static int credit_class(struct path *p, enum nsx_op_class cls,
 	p->cursor = 0;
 	for (uint32_t i = d->ops_at; i < d->ops_at + d->nops; i++) {
 		struct nsx_span own = {0, 0};
-		bool begins = t->ops.start_ns[i] >= p->w.start_ns &&
-			      t->ops.start_ns[i] < p->w.end_ns;
+		bool begins = nsx_op_start(&t->ops, i) >= p->w.start_ns &&
+			      nsx_op_start(&t->ops, i) < p->w.end_ns;
 		int64_t ns = 0;
 		uint64_t id, tag;
 

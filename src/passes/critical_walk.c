@@ -102,8 +102,9 @@ static int index_records(struct walk *w, struct nsx_err *err)
 
 static int64_t launched_ns(const struct nsx_trace *t, uint32_t op)
 {
-	return t->ops.call[op] == NSX_NONE ?
-		       INT64_MIN : t->calls.start_ns[t->ops.call[op]];
+	return t->ops.call[op] == NSX_NONE
+		   ? INT64_MIN
+		   : nsx_call_start(&t->calls, t->ops.call[op]);
 }
 
 /* The last op of a stream that was launched before an instant. Ops without a
@@ -139,7 +140,7 @@ static uint32_t recorded_op(struct walk *w, int64_t event_sync_id)
 		return NSX_NONE;
 	i = w->record[g];
 	return last_launched(w, r->stream[i],
-			     w->t->calls.start_ns[r->call[i]]);
+			     nsx_call_start(&w->t->calls, r->call[i]));
 }
 
 static int cmp_gates(const void *a, const void *b)
@@ -174,7 +175,7 @@ static int list_waits(struct walk *w, struct nsx_err *err)
 			continue;
 		g = (struct gate){s->stream[i],
 				  recorded_op(w, s->event_sync_id[i]),
-				  w->t->calls.start_ns[s->call[i]]};
+				  nsx_call_start(&w->t->calls, s->call[i])};
 		if (g.producer != NSX_NONE)
 			w->gates[w->ngates++] = g;
 	}
@@ -224,7 +225,8 @@ static uint32_t gate_before(const struct walk *w, uint32_t op, uint32_t before)
 	       w->gates[lo].at_ns < to; lo++) {
 		uint32_t p = w->gates[lo].producer;
 
-		if (p != op && nsx_op_end(&t->ops, p) <= t->ops.start_ns[op] &&
+		if (p != op &&
+		    nsx_op_end(&t->ops, p) <= nsx_op_start(&t->ops, op) &&
 		    (best == NSX_NONE ||
 		     nsx_op_end(&t->ops, p) > nsx_op_end(&t->ops, best)))
 			best = p;
@@ -242,7 +244,7 @@ static uint32_t last_ended(const struct walk *w, uint32_t stream,
 	while (lo < hi) {
 		uint32_t mid = lo + (hi - lo) / 2;
 
-		if (o->start_ns[w->list[mid]] < by_ns)
+		if (nsx_op_start(o, w->list[mid]) < by_ns)
 			lo = mid + 1;
 		else
 			hi = mid;
@@ -281,9 +283,9 @@ static void enter_op(struct walk *w, uint32_t op, struct place *p)
 	static const unsigned classes[] = {COMPUTE, COMM, COPY};
 	const struct nsx_ops *o = &w->t->ops;
 
-	credit(w, classes[o->cls[op]], o->start_ns[op],
+	credit(w, classes[o->cls[op]], nsx_op_start(o, op),
 	       NSX_MIN(nsx_op_end(o, op), p->at_ns));
-	*p = (struct place){false, op, NSX_MIN(o->start_ns[op], p->at_ns)};
+	*p = (struct place){false, op, NSX_MIN(nsx_op_start(o, op), p->at_ns)};
 }
 
 static uint32_t later(const struct nsx_trace *t, uint32_t x, uint32_t y)
@@ -307,12 +309,14 @@ static uint32_t op_before(const struct walk *w, uint32_t op)
 	    call == NSX_NONE ? INT64_MAX : nsx_call_end(&t->calls, call);
 
 	before = later(t, before, gate_before(w, op, before));
-	if (t->ops.start_ns[op] - NSX_MIN(returned, t->ops.start_ns[op]) <=
+	if (nsx_op_start(&t->ops, op) -
+		    NSX_MIN(returned, nsx_op_start(&t->ops, op)) <=
 		DISPATCH_NS ||
 	    (before != NSX_NONE && nsx_op_end(&t->ops, before) >= returned))
 		return before;
-	return later(t, before, last_of_all(w, t->stream[stream].device,
-					    t->ops.start_ns[op]));
+	return later(t, before,
+		     last_of_all(w, t->stream[stream].device,
+				 nsx_op_start(&t->ops, op)));
 }
 
 static bool step_from_op(struct walk *w, struct place *p)
@@ -328,9 +332,11 @@ static bool step_from_op(struct walk *w, struct place *p)
 		    NSX_MIN(nsx_call_end(&t->calls, call), p->at_ns);
 
 		credit(w, LAUNCH_TO_START, returned, p->at_ns);
-		credit(w, LAUNCH_CALL, t->calls.start_ns[call], returned);
-		*p = (struct place){true, call, NSX_MIN(t->calls.start_ns[call],
-							p->at_ns)};
+		credit(w, LAUNCH_CALL, nsx_call_start(&t->calls, call),
+		       returned);
+		*p = (struct place){
+		    true, call,
+		    NSX_MIN(nsx_call_start(&t->calls, call), p->at_ns)};
 		return true;
 	}
 	if (before == NSX_NONE)
@@ -380,17 +386,21 @@ static bool step_from_call(struct walk *w, struct place *p)
 	returned = NSX_MIN(nsx_call_end(&t->calls, c), p->at_ns);
 	credit(w, HOST, returned, p->at_ns);
 	op = awaited_op(w, c);
-	if (op != NSX_NONE && nsx_op_end(&t->ops, op) > t->calls.start_ns[c] &&
+	if (op != NSX_NONE &&
+	    nsx_op_end(&t->ops, op) > nsx_call_start(&t->calls, c) &&
 	    nsx_op_end(&t->ops, op) <= returned) {
 		credit(w, SYNC, nsx_op_end(&t->ops, op), returned);
 		p->at_ns = nsx_op_end(&t->ops, op);
 		enter_op(w, op, p);
 		return true;
 	}
-	credit(w, t->calls.cls[c] == NSX_CALL_LAUNCH ? LAUNCH_CALL :
-		  t->calls.cls[c] == NSX_CALL_SYNC ? SYNC : HOST,
-	       t->calls.start_ns[c], returned);
-	*p = (struct place){true, c, NSX_MIN(t->calls.start_ns[c], p->at_ns)};
+	credit(w,
+	       t->calls.cls[c] == NSX_CALL_LAUNCH ? LAUNCH_CALL
+	       : t->calls.cls[c] == NSX_CALL_SYNC ? SYNC
+						  : HOST,
+	       nsx_call_start(&t->calls, c), returned);
+	*p = (struct place){true, c,
+			    NSX_MIN(nsx_call_start(&t->calls, c), p->at_ns)};
 	return true;
 }
 
@@ -403,12 +413,13 @@ static uint32_t op_at(const struct walk *w, int64_t at_ns)
 	while (lo < hi) {
 		uint32_t mid = lo + (hi - lo) / 2;
 
-		if (w->t->ops.start_ns[mid] < at_ns)
+		if (nsx_op_start(&w->t->ops, mid) < at_ns)
 			lo = mid + 1;
 		else
 			hi = mid;
 	}
-	for (; lo < d->ops_at + d->nops && w->t->ops.start_ns[lo] == at_ns;
+	for (;
+	     lo < d->ops_at + d->nops && nsx_op_start(&w->t->ops, lo) == at_ns;
 	     lo++)
 		if (nsx_op_process(w->t, lo) == w->process &&
 		    !(w->t->ops.flags[lo] & NSX_OP_PEER))

@@ -83,7 +83,8 @@ static void collect(struct graphs *g)
 				    t->ops.kind[i] == NSX_OP_KERNEL
 					? nsx_op_shape(t, i)->graph_id
 					: NSX_NONE,
-				    t->ops.start_ns[i], nsx_op_end(&t->ops, i)};
+				    nsx_op_start(&t->ops, i),
+				    nsx_op_end(&t->ops, i)};
 			else
 				continue;
 			if (call == NSX_NONE)
@@ -215,7 +216,7 @@ static bool is_launch(const struct nsx_trace *t, size_t call)
 
 	return (f & NSX_CALL_GRAPH) &&
 	       !(f & (NSX_CALL_FAILED | NSX_CALL_NESTED)) &&
-	       nsx_starts_inside(t, t->calls.start_ns[call]);
+	       nsx_starts_inside(t, nsx_call_start(&t->calls, call));
 }
 
 /* Launches of a process that left nothing behind. With a window asked for they
@@ -236,7 +237,7 @@ static int fill_opaque(struct graphs *g, struct nsx_table *table,
 		g->launches++;
 		g->covered += g->seen[i];
 		nsx_add_to(&g->host_ns,
-			   nsx_in_window(t, t->calls.start_ns[i],
+			   nsx_in_window(t, nsx_call_start(&t->calls, i),
 					 nsx_call_end(&t->calls, i)));
 		missing[t->thread[nsx_call_thread(t, i)].process] += !g->seen[i];
 	}
@@ -286,7 +287,7 @@ static double hidden_pct(const struct nsx_run *run)
 				continue;
 			nsx_add_to(&hidden,
 				   nsx_op_end(&t->ops, i) -
-				       NSX_MAX(end, t->ops.start_ns[i]));
+				       NSX_MAX(end, nsx_op_start(&t->ops, i)));
 			end = nsx_op_end(&t->ops, i);
 		}
 	}

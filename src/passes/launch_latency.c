@@ -50,7 +50,8 @@ struct launched { /* kernels with a call, one of a graph launch */
 
 static int64_t delay_of(const struct nsx_trace *t, uint32_t op)
 {
-	return t->ops.start_ns[op] - t->calls.start_ns[t->ops.call[op]];
+	return nsx_op_start(&t->ops, op) -
+	       nsx_call_start(&t->calls, t->ops.call[op]);
 }
 
 /* The kernel of each graph launch that starts first, by call. */
@@ -73,7 +74,8 @@ static int first_of_graphs(struct launched *l, struct nsx_arena *a,
 			memset(l->first, 0xff, t->calls.n * sizeof(*l->first));
 		}
 		if (l->first[call] == NSX_NONE ||
-		    t->ops.start_ns[i] < t->ops.start_ns[l->first[call]])
+		    nsx_op_start(&t->ops, i) <
+			nsx_op_start(&t->ops, l->first[call]))
 			l->first[call] = i;
 	}
 	return 0;
@@ -99,8 +101,8 @@ static bool is_longer(const struct nsx_trace *t, uint32_t a, uint32_t b)
 
 	if (da != db)
 		return da > db;
-	if (t->ops.start_ns[a] != t->ops.start_ns[b])
-		return t->ops.start_ns[a] < t->ops.start_ns[b];
+	if (nsx_op_start(&t->ops, a) != nsx_op_start(&t->ops, b))
+		return nsx_op_start(&t->ops, a) < nsx_op_start(&t->ops, b);
 	c = nsx_str_cmp(t->strings, nsx_op_name(t, a), nsx_op_name(t, b));
 	return c ? c < 0 : t->ops.call[a] < t->ops.call[b];
 }
@@ -132,12 +134,12 @@ static int add_row(const struct nsx_trace *t, uint32_t op, uint32_t device,
 	row[PID] = nsx_int(t->process[th->process].pid);
 	row[TID] = nsx_int(th->tid);
 	row[API] = nsx_string(nsx_text(t, t->calls.name[call]));
-	row[CALLED] = nsx_int(t->calls.start_ns[call]);
+	row[CALLED] = nsx_int(nsx_call_start(&t->calls, call));
 	row[RETURNED] = nsx_int(nsx_call_end(&t->calls, call));
-	row[BEGAN] = nsx_int(t->ops.start_ns[op]);
+	row[BEGAN] = nsx_int(nsx_op_start(&t->ops, op));
 	row[DELAY] = nsx_us((double)delay_of(t, op));
-	row[AFTER] = nsx_us(
-	    (double)(t->ops.start_ns[op] - nsx_call_end(&t->calls, call)));
+	row[AFTER] = nsx_us((double)(nsx_op_start(&t->ops, op) -
+				     nsx_call_end(&t->calls, call)));
 	return 0;
 }
 
@@ -166,7 +168,7 @@ static void collect(struct launched *l, bool after)
 	for (uint32_t i = 0; i < t->ops.n; i++)
 		if (is_launched(l, i))
 			l->ns[l->n++] =
-			    after ? t->ops.start_ns[i] -
+			    after ? nsx_op_start(&t->ops, i) -
 					nsx_call_end(&t->calls, t->ops.call[i])
 				  : delay_of(t, i);
 }

@@ -42,8 +42,8 @@ static bool is_queued(const struct nsx_trace *t, uint32_t op)
 /* Clock error aside nothing starts before it is asked for. */
 static int64_t call_time(const struct nsx_trace *t, uint32_t op)
 {
-	return NSX_MIN(t->calls.start_ns[t->ops.call[op]],
-		       t->ops.start_ns[op]);
+	return NSX_MIN(nsx_call_start(&t->calls, t->ops.call[op]),
+		       nsx_op_start(&t->ops, op));
 }
 
 static void sort_if_needed(int64_t *v, size_t n)
@@ -105,7 +105,7 @@ static int sweep(struct queues *q, const struct nsx_trace *t, size_t first,
 		return err->rc;
 	q->time_at[0] = 0;
 	while (j < n) {
-		int64_t next = t->ops.start_ns[op[j]];
+		int64_t next = nsx_op_start(&t->ops, op[j]);
 
 		if (i < n)
 			next = NSX_MIN(called[i], next);
@@ -122,7 +122,7 @@ static int sweep(struct queues *q, const struct nsx_trace *t, size_t first,
 				return err->rc;
 			q->time_at[most = depth] = 0;
 		}
-		for (; j < n && t->ops.start_ns[op[j]] == at; j++)
+		for (; j < n && nsx_op_start(&t->ops, op[j]) == at; j++)
 			depth--;
 	}
 	*ret_most = most;
@@ -137,7 +137,7 @@ static int add_stream(const struct nsx_run *run, struct queues *q,
 	const struct nsx_stream *s = &run->trace->stream[stream];
 	size_t first = q->at[stream], n = q->at[stream + 1] - first, most = 0;
 	size_t median = 0;
-	int64_t all = run->trace->ops.start_ns[q->op[first + n - 1]] -
+	int64_t all = nsx_op_start(&run->trace->ops, q->op[first + n - 1]) -
 		      q->called[first];
 	int64_t sum, starved = 0;
 	struct nsx_cell *row = nsx_row(table, err);

@@ -54,7 +54,7 @@ static int read_kernels(const struct nsx_run *run, struct kernels *k,
 		if (!is_counted_kernel(run->trace, i))
 			continue;
 		k->ns[k->n++] = nsx_op_ns(o, i);
-		k->first_ns = NSX_MIN(k->first_ns, o->start_ns[i]);
+		k->first_ns = NSX_MIN(k->first_ns, nsx_op_start(o, i));
 		k->last_ns = NSX_MAX(k->last_ns, nsx_op_end(o, i));
 	}
 	return 0;

@@ -106,7 +106,7 @@ static int sum_launches(struct work *w, struct nsx_err *err)
 	if (held_spans(w, &held, err))
 		return err->rc;
 	for (size_t i = 0; i < c->n; i++) {
-		struct nsx_span s = {c->start_ns[i], nsx_call_end(c, i)};
+		struct nsx_span s = {nsx_call_start(c, i), nsx_call_end(c, i)};
 		struct launcher *x;
 
 		if (c->cls[i] != NSX_CALL_LAUNCH)
@@ -150,7 +150,7 @@ static int spread_durations(struct work *w, struct nsx_err *err)
 		struct launcher *x;
 
 		if (c->cls[i] != NSX_CALL_LAUNCH ||
-		    !nsx_starts_inside(w->t, c->start_ns[i]))
+		    !nsx_starts_inside(w->t, nsx_call_start(c, i)))
 			continue;
 		x = launcher_of(w, i, err);
 		if (!x)
@@ -184,7 +184,7 @@ static int infer_held(struct work *w, struct nsx_err *err)
 		    t->calls.cls[call] != NSX_CALL_LAUNCH)
 			continue;
 		held = (struct nsx_span){
-		    t->calls.start_ns[call],
+		    nsx_call_start(&t->calls, call),
 		    NSX_MIN(nsx_call_end(&t->calls, call), before)};
 		x = launcher_of(w, call, err);
 		if (!x)

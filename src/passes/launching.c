@@ -168,10 +168,11 @@ static void count_iteration(const struct nsx_run *run,
 
 	ret[0] = ret[1] = ret[2] = 0;
 	for (; c->op < d->ops_at + d->nops &&
-	       t->ops.start_ns[c->op] < it->end_ns; c->op++) {
+	       nsx_op_start(&t->ops, c->op) < it->end_ns;
+	     c->op++) {
 		uint32_t call = t->ops.call[c->op];
 
-		if (t->ops.start_ns[c->op] < it->start_ns)
+		if (nsx_op_start(&t->ops, c->op) < it->start_ns)
 			continue;
 		ret[0] += t->ops.kind[c->op] == NSX_OP_KERNEL;
 		ret[1] += call != NSX_NONE && t->calls.op[call] == c->op;
@@ -237,7 +238,7 @@ int nsx_put_launching(const struct nsx_run *run, struct nsx_section *out,
 	for (size_t i = 0; i < t->calls.n; i++)
 		calls += t->calls.cls[i] == NSX_CALL_LAUNCH &&
 			 !(t->calls.flags[i] & NSX_CALL_NESTED) &&
-			 nsx_starts_inside(t, t->calls.start_ns[i]);
+			 nsx_starts_inside(t, nsx_call_start(&t->calls, i));
 	if (!t->matching.matched) {
 		nsx_put(out, "launch_calls", nsx_has_view(t->schema,
 							  NSX_VIEW_runtime) ?

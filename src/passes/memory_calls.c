@@ -134,7 +134,7 @@ static int count_calls(struct churns *c, struct nsx_err *err)
 			known[name] = allocates(t, name) ? 2 : 1;
 		if (known[name] == 1 || p == NSX_NONE ||
 		    (t->calls.flags[i] & NSX_CALL_NESTED) ||
-		    !is_steady(c, p, t->calls.start_ns[i]))
+		    !is_steady(c, p, nsx_call_start(&t->calls, i)))
 			continue;
 		x = churn_of(c, p, name, err);
 		if (!x)

@@ -95,7 +95,8 @@ static void find_calls(struct leaks *l)
 			uint32_t *call = &l->v[k].call;
 
 			if (*call == NSX_NONE ||
-			    t->calls.start_ns[i] < t->calls.start_ns[*call])
+			    nsx_call_start(&t->calls, i) <
+				nsx_call_start(&t->calls, *call))
 				*call = i;
 		}
 	}
@@ -154,8 +155,9 @@ static int find_paths(struct leaks *l, struct nsx_err *err)
 			nsx_nvtx_walk_begin(&walk, t, thread, true, false,
 					    below);
 		}
-		if (add_path(l, nsx_nvtx_walk_to(&walk,
-						 t->calls.start_ns[call]),
+		if (add_path(l,
+			     nsx_nvtx_walk_to(&walk,
+					      nsx_call_start(&t->calls, call)),
 			     &l->v[i].path, err))
 			return err->rc;
 	}

@@ -71,7 +71,7 @@ static int collect_device(struct nccl_comm *c, uint32_t device, uint32_t *slots,
 	if (nsx_spans_prefix(c->run->scratch, compute, &prefix, err))
 		return err->rc;
 	for (size_t i = d->ops_at; i < d->ops_at + d->nops; i++) {
-		struct nccl_event e = {t->ops.start_ns[i],
+		struct nccl_event e = {nsx_op_start(&t->ops, i),
 				       nsx_op_end(&t->ops, i),
 				       (uint32_t)i,
 				       0,

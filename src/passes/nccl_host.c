@@ -112,9 +112,10 @@ int nccl_fill_host(const struct nsx_run *run, struct nsx_section *out,
 		return err->rc;
 	for (size_t i = 0; i < t->nvtx.n; i++) {
 		enum nsx_comm_op op = op_of(t, i);
-		int64_t ns = nsx_in_window(t, t->nvtx.start_ns[i],
+		int64_t ns = nsx_in_window(t, nsx_range_start(&t->nvtx, i),
 					   nsx_range_end(&t->nvtx, i));
-		bool counts = nsx_starts_inside(t, t->nvtx.start_ns[i]);
+		bool counts =
+		    nsx_starts_inside(t, nsx_range_start(&t->nvtx, i));
 		uint32_t p = t->thread[nsx_nvtx_thread(t, i)].process;
 
 		if (!op || (!ns && !counts))

@@ -295,7 +295,7 @@ static int64_t count_ops(const struct nsx_trace *t, uint32_t device,
 		while (lo < hi) {
 			size_t mid = lo + (hi - lo) / 2;
 
-			if (t->ops.start_ns[mid] < at[i])
+			if (nsx_op_start(&t->ops, mid) < at[i])
 				lo = mid + 1;
 			else
 				hi = mid;

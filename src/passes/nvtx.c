@@ -67,7 +67,7 @@ struct work {
 
 static int64_t host_ns(const struct nsx_trace *t, uint32_t range)
 {
-	return nsx_in_window(t, t->nvtx.start_ns[range],
+	return nsx_in_window(t, nsx_range_start(&t->nvtx, range),
 			     nsx_range_end(&t->nvtx, range));
 }
 
@@ -87,7 +87,8 @@ static void add_ranges(struct work *w)
 		if (w->g.of[i] == NSX_NONE)
 			continue;
 		g = &w->v[w->g.of[i]];
-		g->count += nsx_starts_inside(w->t, w->t->nvtx.start_ns[i]);
+		g->count +=
+		    nsx_starts_inside(w->t, nsx_range_start(&w->t->nvtx, i));
 		add(&g->all_ns, ns);
 		add(&g->own_ns, ns);
 		if (!w->f->nested[i])
@@ -128,7 +129,7 @@ static void add_op(struct work *w, uint32_t op, uint32_t device)
 		return;
 	if (!is_peer)
 		add(&w->v[w->g.of[r]].ex_ns, nsx_op_ns(o, op));
-	at = w->t->calls.start_ns[o->call[op]];
+	at = nsx_call_start(&w->t->calls, o->call[op]);
 	if (f->nested[r])
 		r = f->around[r];
 	for (unsigned n = 0; r != NSX_NONE; n++, r = f->around[r]) {
@@ -141,7 +142,7 @@ static void add_op(struct work *w, uint32_t op, uint32_t device)
 		if (g->op == op + 1 || !nsx_nvtx_is_open(&w->t->nvtx, r, at))
 			continue;
 		g->op = op + 1;
-		add_to_group(g, device, o->start_ns[op], nsx_op_end(o, op),
+		add_to_group(g, device, nsx_op_start(o, op), nsx_op_end(o, op),
 			     is_peer);
 	}
 }
@@ -224,8 +225,9 @@ static bool comes_before(const struct nsx_trace *t, uint32_t a, uint32_t b)
 
 	if (x != y)
 		return x > y;
-	if (t->nvtx.start_ns[a] != t->nvtx.start_ns[b])
-		return t->nvtx.start_ns[a] < t->nvtx.start_ns[b];
+	if (nsx_range_start(&t->nvtx, a) != nsx_range_start(&t->nvtx, b))
+		return nsx_range_start(&t->nvtx, a) <
+		       nsx_range_start(&t->nvtx, b);
 	return a < b; /* thread, kind, domain, name */
 }
 
@@ -252,7 +254,7 @@ static int fill_instances(const struct nsx_trace *t, struct nsx_table *table,
 		if (!row)
 			return err->rc;
 		row[I_NAME] = nsx_string(nsx_text(t, t->nvtx.name[top[k]]));
-		row[I_START] = nsx_int(t->nvtx.start_ns[top[k]]);
+		row[I_START] = nsx_int(nsx_range_start(&t->nvtx, top[k]));
 		row[I_END] = nsx_int(nsx_range_end(&t->nvtx, top[k]));
 		row[I_DUR] = nsx_ms(host_ns(t, top[k]));
 		row[I_PID] = nsx_int(t->process[th->process].pid);

@@ -72,14 +72,15 @@ static void add_ranges(struct work *w, const struct nsx_nvtx_facts *f)
 
 	for (size_t i = 0; i < x->n; i++) {
 		struct row *row;
-		int64_t ns = f->nested[i] ? 0
-					  : nsx_in_window(w->t, x->start_ns[i],
-							  nsx_range_end(x, i));
+		int64_t ns = f->nested[i]
+				 ? 0
+				 : nsx_in_window(w->t, nsx_range_start(x, i),
+						 nsx_range_end(x, i));
 
 		if (w->g.of[i] == NSX_NONE)
 			continue;
 		row = &w->v[w->g.of[i]];
-		row->count += nsx_starts_inside(w->t, x->start_ns[i]);
+		row->count += nsx_starts_inside(w->t, nsx_range_start(x, i));
 		row->total_ns = nsx_add_sat(row->total_ns, ns);
 		row->attributes |= x->kind[i] == NSX_NVTX_STACK;
 	}

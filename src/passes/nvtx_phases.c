@@ -26,7 +26,8 @@ static void add_thread(const struct nsx_trace *t, uint32_t thread,
 	nsx_nvtx_walk_begin(&w, t, thread, true, true, p->below);
 	for (;;) {
 		uint32_t r = nsx_nvtx_walk_to(&w, at);
-		int64_t next = w.next < w.end ? x->start_ns[w.next] : INT64_MAX;
+		int64_t next =
+		    w.next < w.end ? nsx_range_start(x, w.next) : INT64_MAX;
 		int64_t until =
 		    r == NSX_NONE ? at : NSX_MIN(next, nsx_range_end(x, r));
 
@@ -55,7 +56,7 @@ static int sum_up(const struct nsx_run *run, int64_t *ns, struct nsx_err *err)
 		if (t->nvtx.kind[i] == NSX_NVTX_ASYNC)
 			ns[p.of[i]] = nsx_add_sat(
 			    ns[p.of[i]],
-			    nsx_in_window(t, t->nvtx.start_ns[i],
+			    nsx_in_window(t, nsx_range_start(&t->nvtx, i),
 					  nsx_range_end(&t->nvtx, i)));
 	return rc;
 }

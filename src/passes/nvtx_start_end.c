@@ -64,13 +64,14 @@ static int cmp_ranges(const void *a, const void *b, void *ctx)
 	const struct work *w = ctx;
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
 	uint32_t p = process_of(w->t, x), q = process_of(w->t, y);
-	const int64_t *start = w->t->nvtx.start_ns;
+	int64_t start_x = nsx_range_start(&w->t->nvtx, x);
+	int64_t start_y = nsx_range_start(&w->t->nvtx, y);
 
 	if (p != q)
 		return p < q ? -1 : 1;
 	if (w->g.of[x] != w->g.of[y])
 		return w->g.of[x] < w->g.of[y] ? -1 : 1;
-	return start[x] < start[y] ? -1 : start[x] > start[y];
+	return start_x < start_y ? -1 : start_x > start_y;
 }
 
 static int find_ranges(struct work *w, struct nsx_arena *a,
@@ -93,7 +94,7 @@ static int find_ranges(struct work *w, struct nsx_arena *a,
 		if (!is_start_end(x, i))
 			continue;
 		w->ranges[w->nranges++] = i;
-		w->cuts[w->ncuts++] = (struct cut){.at = x->start_ns[i],
+		w->cuts[w->ncuts++] = (struct cut){.at = nsx_range_start(x, i),
 						   .process = process};
 		w->cuts[w->ncuts++] = (struct cut){
 		    .at = x->flags[i] & NSX_NVTX_OPEN ? INT64_MAX
@@ -137,7 +138,7 @@ static void add_kernels(struct work *w)
 		if (o->kind[i] != NSX_OP_KERNEL || o->call[i] == NSX_NONE)
 			continue;
 		c = cut_after(w, nsx_op_process(w->t, i),
-			      w->t->calls.start_ns[o->call[i]]);
+			      nsx_call_start(&w->t->calls, o->call[i]));
 		if (c == w->ncuts)
 			continue;
 		w->cuts[c].ns = nsx_add_sat(w->cuts[c].ns, nsx_op_ns(o, i));
@@ -165,11 +166,11 @@ static void sum_ranges(const struct work *w, struct group *v)
 		if (w->g.of[before] != w->g.of[i] ||
 		    process_of(w->t, before) != process)
 			covered = INT64_MIN;
-		g->count += nsx_starts_inside(w->t, x->start_ns[i]);
+		g->count += nsx_starts_inside(w->t, nsx_range_start(x, i));
 		g->total_ns = nsx_add_sat(
-		    g->total_ns,
-		    nsx_in_window(w->t, x->start_ns[i], nsx_range_end(x, i)));
-		covered = NSX_MAX(covered, x->start_ns[i]);
+		    g->total_ns, nsx_in_window(w->t, nsx_range_start(x, i),
+					       nsx_range_end(x, i)));
+		covered = NSX_MAX(covered, nsx_range_start(x, i));
 		if (to > covered) {
 			const struct cut *a = &w->cuts[cut_after(
 				w, process, covered) - 1];

@@ -109,7 +109,7 @@ static int storm_of(const struct nsx_trace *t, const struct nsx_pids *pids,
 	for (size_t k = pids->at[p]; k < pids->at[p + 1]; k++) {
 		uint32_t i = pids->kernel[k];
 
-		first = NSX_MIN(first, t->ops.start_ns[i]);
+		first = NSX_MIN(first, nsx_op_start(&t->ops, i));
 		last = NSX_MAX(last, nsx_op_end(&t->ops, i));
 		if (nsx_op_counts(t, i))
 			v[n++] = nsx_op_ns(&t->ops, i);

@@ -39,7 +39,7 @@ static int measure(const struct nsx_trace *t, struct nsx_arena *a,
 	for (uint32_t d = 0; d < t->ndevices; d++) {
 		const struct nsx_device *dev = &t->device[d];
 
-		nsx_group_times(t->ops.start_ns, &t->ops.length, process,
+		nsx_group_times(&t->ops.start, &t->ops.length, process,
 				dev->ops_at, dev->nops, *ret);
 	}
 	return 0;

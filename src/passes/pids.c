@@ -70,9 +70,9 @@ static void add_totals(const struct nsx_trace *t, struct nsx_pids *ret)
 		ret->call_at[p + 1]++;
 		if (t->calls.cls[i] != NSX_CALL_SYNC)
 			continue;
-		x->nsyncs += nsx_starts_inside(t, t->calls.start_ns[i]);
+		x->nsyncs += nsx_starts_inside(t, nsx_call_start(&t->calls, i));
 		x->sync_ns = nsx_add_sat(
-		    x->sync_ns, nsx_in_window(t, t->calls.start_ns[i],
+		    x->sync_ns, nsx_in_window(t, nsx_call_start(&t->calls, i),
 					      nsx_call_end(&t->calls, i)));
 	}
 }

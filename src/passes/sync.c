@@ -34,9 +34,9 @@ static int add_call(const struct nsx_trace *t, struct totals *x, size_t i,
 		     err))
 		return err->rc;
 	x->v[g].name = t->calls.name[i];
-	x->v[g].n += nsx_starts_inside(t, t->calls.start_ns[i]);
-	x->v[g].ns +=
-	    nsx_in_window(t, t->calls.start_ns[i], nsx_call_end(&t->calls, i));
+	x->v[g].n += nsx_starts_inside(t, nsx_call_start(&t->calls, i));
+	x->v[g].ns += nsx_in_window(t, nsx_call_start(&t->calls, i),
+				    nsx_call_end(&t->calls, i));
 	return 0;
 }
 

@@ -173,7 +173,7 @@ static int make_groups(const struct nsx_run *run, struct groups *g,
 	for (uint32_t d = 0; d < t->ndevices; d++) {
 		const struct nsx_device *dev = &t->device[d];
 
-		nsx_group_times(t->ops.start_ns, &t->ops.length, g->of_op,
+		nsx_group_times(&t->ops.start, &t->ops.length, g->of_op,
 				dev->ops_at, dev->nops, g->time);
 	}
 	return spread_durations(t, g, run->scratch, err);

@@ -33,7 +33,7 @@ static int64_t busy_ns(const struct nsx_trace *t, const struct nsx_device *d)
 	int64_t until = INT64_MIN, ns = 0;
 
 	for (size_t i = d->ops_at; i < d->ops_at + d->nops; i++) {
-		int64_t a = NSX_MAX(until, t->ops.start_ns[i]);
+		int64_t a = NSX_MAX(until, nsx_op_start(&t->ops, i));
 		int64_t b = nsx_op_end(&t->ops, i);
 
 		if (b > a)

@@ -43,6 +43,9 @@ static void test_lengths_come_back(void **state)
 		    nsx_pack_lengths(a, start, end, n, "lengths", &p, &err), 0);
 		for (size_t i = 0; i < n; i++)
 			assert_int_equal(nsx_unpack(&p, i), end[i] - start[i]);
+		assert_int_equal(nsx_pack_i64(a, end, n, "ends", &p, &err), 0);
+		for (size_t i = 0; i < n; i++)
+			assert_int_equal(nsx_unpack(&p, i), end[i]);
 		for (size_t i = 0; i < n; i++)
 			small[i] = (uint32_t)(end[i] - start[i]);
 		assert_int_equal(nsx_pack_u32(a, small, n, "ids", &p, &err), 0);
