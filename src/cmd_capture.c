@@ -221,7 +221,7 @@ static int finish(struct nsx_capture *c, const struct nsx_err *failed)
 	if (failed)
 		return say(failed);
 	printf("Wrote capture to: %s\n", c->dir);
-	fflush(stdout);
+	(void)fflush(stdout);
 	if (c->ended == NSX_ENDED_SIGNAL)
 		code = 128 + SIGINT;
 	for (size_t i = 0; i < c->nproducts && !c->opts->no_explain; i++) {

@@ -41,6 +41,13 @@ int nsx_flush_stdout(struct nsx_err *err)
 	return 0;
 }
 
+int nsx_cmd_printed(int code)
+{
+	struct nsx_err err;
+
+	return nsx_flush_stdout(&err) ? nsx_cmd_fail(&err, false) : code;
+}
+
 void nsx_print_line(const char *s)
 {
 	for (; *s; s++) {

@@ -20,6 +20,8 @@ void nsx_trace_file_close(struct nsx_trace_file *f);
 int nsx_cmd_fail(const struct nsx_err *err, bool json);
 /* Errors: NSX_E_IO when stdout could not be written. */
 int nsx_flush_stdout(struct nsx_err *err);
+/* Ends a command that has printed: its exit code, or that of a failed write. */
+int nsx_cmd_printed(int code);
 
 /* Text that may hold names from the trace, without their control characters
  * (a terminal would obey them), and a newline.

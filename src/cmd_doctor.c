@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "cmd_common.h"
 #include "doctor/doctor.h"
 #include "nsx/jsonw.h"
 #include "nsx/opt.h"
@@ -61,7 +62,7 @@ const char *nsx_doctor_read(const struct nsx_doctor *d, const char *path)
 	text = nsx_arena_get(d->arena, MAX + 1);
 	n = fread(text, 1, MAX, f);
 	text[n] = '\0';
-	fclose(f);
+	(void)fclose(f);
 	return text;
 }
 
@@ -150,15 +151,15 @@ static int diagnose(bool json)
 	for (size_t i = 0; i < d.n; i++)
 		if (d.findings[i].verdict == NSX_FAULT)
 			code = 1;
-	if (json && print_json(&d, &err)) {
-		fprintf(stderr, "nsys-explain: %s\n", err.msg);
-		code = 3;
-	}
 	if (!json)
 		print_text(&d);
+	if (json && print_json(&d, &err))
+		code = nsx_cmd_fail(&err, false);
+	else
+		code = nsx_cmd_printed(code);
 	free(d.findings);
 	nsx_arena_free(d.arena);
-	return fflush(stdout) ? 3 : code;
+	return code;
 }
 
 static int run(const struct nsx_cmd *cmd, int argc, char **argv)

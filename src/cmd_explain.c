@@ -100,7 +100,7 @@ static void draw(double since)
 		fprintf(stderr, " %.0f%% of %.0f", 100 * done / total, total);
 	if (total > 0 && left >= 1)
 		fprintf(stderr, ", %.0f s left", left);
-	fflush(stderr);
+	(void)fflush(stderr);
 }
 
 /* Silent for the first second, then a line that is drawn over. */

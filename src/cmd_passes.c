@@ -26,8 +26,7 @@ static int run(const struct nsx_cmd *cmd, int argc, char **argv)
 			printf("    needs: %s\n", needs);
 	}
 	nsx_arena_free(a);
-	rc = nsx_flush_stdout(&err);
-	return rc ? nsx_cmd_fail(&err, false) : 0;
+	return nsx_cmd_printed(0);
 }
 
 const struct nsx_cmd nsx_cmd_passes = {

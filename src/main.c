@@ -57,19 +57,12 @@ static void give_memory_back(void)
 #endif
 }
 
-static int finish(int code)
-{
-	struct nsx_err err;
-
-	return nsx_flush_stdout(&err) ? nsx_cmd_fail(&err, false) : code;
-}
-
 static int run(const struct nsx_cmd *cmd, int argc, char **argv)
 {
 	if (!nsx_opt_wants_help(cmd, argc, argv))
 		return cmd->run(cmd, argc, argv);
 	nsx_opt_help(cmd, stdout);
-	return finish(0);
+	return nsx_cmd_printed(0);
 }
 
 static int help(int argc, char **argv)
@@ -85,7 +78,7 @@ static int help(int argc, char **argv)
 		nsx_opt_help(cmd, stdout);
 	else
 		nsx_opt_overview(stdout);
-	return finish(0);
+	return nsx_cmd_printed(0);
 }
 
 int main(int argc, char **argv)
@@ -100,11 +93,11 @@ int main(int argc, char **argv)
 	}
 	if (!strcmp(argv[1], "--version")) {
 		puts("nsys-explain " NSX_VERSION);
-		return finish(0);
+		return nsx_cmd_printed(0);
 	}
 	if (!strcmp(argv[1], "--man")) {
 		nsx_opt_manual(stdout);
-		return finish(0);
+		return nsx_cmd_printed(0);
 	}
 	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))
 		return help(1, argv);

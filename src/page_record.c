@@ -125,7 +125,7 @@ static int damaged(const struct nsx_decoder *d, const char *why,
 static inline bool has_head(const struct shape *s, const struct cell *c)
 {
 	uint64_t diff = 0;
-	uint32_t i;
+	size_t i;
 
 	if (c->local < s->head_len)
 		return false;
@@ -139,7 +139,7 @@ static void keep_head(struct shape *s, const uint8_t *head, size_t len)
 {
 	size_t rest = (len - 1) % 8 + 1;
 
-	if (len > HEAD_WORDS * 8) {
+	if (len > sizeof(s->head)) {
 		s->head_len = UINT32_MAX;
 		return;
 	}
@@ -452,7 +452,7 @@ int nsx_decode_leaf(struct nsx_decoder *d, const uint8_t *page, uint32_t number,
 		return damaged(d, "not a page of this kind of tree", err);
 	if (first > d->f->usable || (!n && !is_root))
 		return damaged(d, "impossible number of cells", err);
-	for (unsigned i = 0; i < n; i++) {
+	for (size_t i = 0; i < n; i++) {
 		unsigned at = nsx_be16(page + LEAF_HEADER + 2 * i);
 		struct cell c;
 		const char *why;

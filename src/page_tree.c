@@ -63,7 +63,7 @@ static int add_children(struct walk *w, uint32_t number, struct nsx_leaves *to)
 		return cut(w, number, "not a page of this kind of tree");
 	if (!n || HEADER + 2 * n > w->f->usable)
 		return cut(w, number, "impossible number of cells");
-	for (unsigned i = 0; !rc && i < n; i++) {
+	for (size_t i = 0; !rc && i < n; i++) {
 		unsigned at = nsx_be16(page + HEADER + 2 * i);
 
 		if (at < HEADER + 2 * n || at > w->f->usable - MIN_CELL)

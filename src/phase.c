@@ -125,7 +125,7 @@ static int read_all(const char *path, char **ret, size_t *ret_n,
 		*ret_n += got;
 	}
 	bad = ferror(f) ? errno : 0;
-	fclose(f);
+	(void)fclose(f);
 	if (bad || *ret_n > MAX_FILE)
 		return nsx_fail(err, NSX_E_USAGE, "cannot read the phase map "
 				"'%s': %s", path,

@@ -104,7 +104,7 @@ static int export_one(struct nsx_capture *c, struct nsx_product *p,
 	const char *made =
 		nsx_arena_printf(c->arena, "%s/trace.sqlite", c->work);
 	const char *kept = final_name(c, p, suffix_of(p->rep));
-	struct nsx_err moving;
+	struct nsx_err moving = {0};
 
 	if (!run_export(c, p, made, err)) {
 		p->sqlite = final_name(c, p, ".sqlite");

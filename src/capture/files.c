@@ -101,7 +101,7 @@ int nsx_file_compress(const char *from, const char *to, struct nsx_err *err)
 		why = squeeze(z, in, out);
 	ZSTD_freeCCtx(z);
 	if (in)
-		fclose(in);
+		(void)fclose(in);
 	if (out && fclose(out) && !why)
 		why = strerror(errno);
 	if (!why)
@@ -113,7 +113,7 @@ int nsx_file_compress(const char *from, const char *to, struct nsx_err *err)
 static int remove_one(const char *path, const struct stat *st NSX_UNUSED,
 		      int type NSX_UNUSED, struct FTW *at NSX_UNUSED)
 {
-	remove(path);
+	(void)remove(path);
 	return 0;
 }
 

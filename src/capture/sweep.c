@@ -72,7 +72,7 @@ static bool read_stat(const char *root, const char *pid, struct process *ret)
 	if (!f)
 		return false;
 	n = fread(line, 1, sizeof(line) - 1, f);
-	fclose(f);
+	(void)fclose(f);
 	line[n] = '\0';
 	open = strchr(line, '(');
 	close = strrchr(line, ')');

@@ -122,11 +122,11 @@ static int64_t shifted(const struct nsx_conv *c, int64_t ns)
 }
 
 /* {"ph":"X","pid":1,"tid":2,"ts":3.000 */
-static char *put_head(struct nsx_conv *c, char *p, char phase,
+static char *put_head(struct nsx_conv *c, char *p, int phase,
 		      const struct nsx_lane *lane, int64_t at_ns)
 {
 	p = PUT(p, "{\"ph\":\"");
-	*p++ = phase;
+	*p++ = (char)phase;
 	p = PUT(p, "\",");
 	p = put(p, lane->head, lane->nhead);
 	return nsx_json_us(p, shifted(c, at_ns));

@@ -70,7 +70,7 @@ static int write_file(void *ctx, size_t i, struct nsx_err *err)
 	errno = 0;
 	rc = file->write(file, f, err);
 	if (rc) {
-		fclose(f);
+		(void)fclose(f);
 		return rc;
 	}
 	return nsx_emit_close(f, path, err);

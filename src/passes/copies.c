@@ -272,9 +272,8 @@ static int fill_sizes(const struct nsx_trace *t, const struct copy_groups *g,
 static int fill_causes(const struct nsx_trace *t, const struct copy_groups *g,
 		       struct nsx_table *table, struct nsx_err *err)
 {
-
 	for (size_t i = 0; i < (size_t)t->ndevices * 3 * NCAUSES; i++) {
-		size_t d = i / (3 * NCAUSES), kind = i / NCAUSES % 3;
+		size_t d = i / NCAUSES / 3, kind = i / NCAUSES % 3;
 		const struct copy_moves *x = &g->causes[d][kind][i % NCAUSES];
 		struct nsx_cell *row = x->count ? nsx_row(table, err) : NULL;
 

@@ -147,7 +147,7 @@ static int check_run(const struct nsx_schema *schema, const char *path,
 		     const char *window, struct nsx_window *ret_full,
 		     struct nsx_err *err)
 {
-	struct nsx_progress progress = {0};
+	struct nsx_progress progress = {.stage = NULL};
 	struct nsx_load_opts load = {2, window, &progress};
 	struct nsx_opts opts = {.path = path, .kernel_limit = 30,
 				.nvtx_kernel_map = true,

@@ -69,9 +69,14 @@ if [ "$(id -u)" -ne 0 ]; then
 else
 	skip=$((skip + 2)) # root reads and writes anything
 fi
-# A full device: everything is written to it fails.
-"$prog" "$good" --json >/dev/full 2>err; rc=$?
-if [ $rc -eq 3 ] && grep -q 'No space' err; then pass=$((pass + 1)); else fail=$((fail + 1)); echo "FAIL /dev/full: exit $rc"; fi
+# A full device: everything that prints fails with one line.
+for args in --version --man help 'help explain' 'convert --help' passes doctor 'doctor --json' \
+	"schema $good" "$good --json" "$good --md" "$good --explain gpu_idle"; do
+	# shellcheck disable=SC2086
+	"$prog" $args >/dev/full 2>err; rc=$?
+	if [ $rc -eq 3 ] && [ "$(wc -l <err)" -eq 1 ] && grep -q 'No space' err; then pass=$((pass + 1))
+	else fail=$((fail + 1)); echo "FAIL full stdout: $args: exit $rc"; head -n 3 err; fi
+done
 # With --json the failure is JSON on stdout, too.
 "$prog" missing.sqlite --json >out 2>err
 if python3 -c 'import json,sys; d=json.load(open("out")); sys.exit(0 if d["error"]["message"] and d["error"]["code"] else 1)'; then pass=$((pass + 1)); else fail=$((fail + 1)); echo "FAIL JSON error"; fi
