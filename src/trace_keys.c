@@ -88,6 +88,40 @@ int nsx_keymap_add(struct nsx_keymap *m, struct nsx_keycache *c,
 	return 0;
 }
 
+static int cmp_keys(const void *a, const void *b, void *ctx)
+{
+	const struct nsx_key *keys = ctx;
+	const struct nsx_key *x = &keys[*(const uint32_t *)a];
+	const struct nsx_key *y = &keys[*(const uint32_t *)b];
+
+	for (unsigned i = 0; i < NSX_KEY_WORDS; i++)
+		if (x->w[i] != y->w[i])
+			return x->w[i] < y->w[i] ? -1 : 1;
+	return 0;
+}
+
+int nsx_renumber(const struct nsx_keymap *m, struct nsx_arena *a,
+		 struct nsx_renumber *ret, struct nsx_err *err)
+{
+	ret->order = nsx_arena_try_array(a, m->n, 4, m->what, err);
+	ret->new_id = nsx_arena_try_array(a, m->n, 4, m->what, err);
+	if (!ret->order || !ret->new_id)
+		return err->rc;
+	for (uint32_t i = 0; i < m->n; i++)
+		ret->order[i] = i;
+	qsort_r(ret->order, m->n, sizeof(uint32_t), cmp_keys, m->keys);
+	for (uint32_t i = 0; i < m->n; i++)
+		ret->new_id[ret->order[i]] = i;
+	return 0;
+}
+
+void nsx_remap(uint32_t *column, size_t n, const uint32_t *new_id)
+{
+	for (size_t i = 0; i < n; i++)
+		if (column[i] != NSX_NONE)
+			column[i] = new_id[column[i]];
+}
+
 int nsx_colset_alloc(struct nsx_colset *c, struct nsx_arena *a, size_t n,
 		     struct nsx_err *err)
 {

@@ -37,6 +37,15 @@ void nsx_keymap_done(struct nsx_keymap *m);
 int nsx_keymap_add(struct nsx_keymap *m, struct nsx_keycache *c,
 		   const struct nsx_key *key, uint32_t *ret,
 		   struct nsx_err *err) NSX_CHECKED;
+/* Sorted order of the keys, and the new number of each old id: no result may
+ * depend on which thread came first.  nsx_remap gives a column the new ids.
+ */
+struct nsx_renumber {
+	uint32_t *order, *new_id;
+};
+int nsx_renumber(const struct nsx_keymap *m, struct nsx_arena *a,
+		 struct nsx_renumber *ret, struct nsx_err *err) NSX_CHECKED;
+void nsx_remap(uint32_t *column, size_t n, const uint32_t *new_id);
 
 /* A set of columns of the same length ----------------------------------------*/
 
@@ -186,6 +195,15 @@ struct nsx_tableload {
 int nsx_load_tables(struct nsx_loader *l, struct nsx_tableload *list,
 		    size_t n, const char *stage, struct nsx_err *err);
 
+/* A small table: hands every row of the columns (16 at most) to fn. Damage is
+ * a warning.
+ */
+void nsx_load_rows(struct nsx_loader *l, enum nsx_view view,
+		   const char *columns, unsigned n,
+		   void (*fn)(struct nsx_loader *l, const struct nsx_val *v));
+/* A small thing that could not be kept: said, and the report is partial. */
+void nsx_load_lost(struct nsx_loader *l, const struct nsx_err *err);
+
 /* Cells -------------------------------------------------------------------*/
 
 static inline int64_t nsx_i64_or(const struct nsx_val *v, int64_t absent)
@@ -204,6 +222,8 @@ static inline uint8_t nsx_u8_or(const struct nsx_val *v, uint8_t absent)
 		       (uint8_t)v->u.i :
 		       absent;
 }
+/* Interned text, 0 for a cell that is empty or no text. */
+nsx_str nsx_read_text(struct nsx_loader *l, const struct nsx_val *v);
 /* An instant or a span. False: the row is a defect, counted. */
 bool nsx_read_instant(struct nsx_part *p, const struct nsx_val *v,
 		      int64_t *ret);
@@ -238,8 +258,14 @@ void nsx_bind_gpu(struct nsx_loader *l, struct nsx_tableload *list);
 void nsx_bind_host(struct nsx_loader *l, struct nsx_tableload *list);
 int nsx_load_osrt(struct nsx_loader *l, struct nsx_err *err);
 
-/* Order (trace_ids.c, trace_order.c) and derivation (trace_derive.c) ---------*/
+/* Order (trace_ids.c) and derivation (trace_derive.c) ---------*/
 int nsx_order_ids(struct nsx_loader *l, struct nsx_err *err);
+/* Devices and streams (trace_devices.c): GPUs; streams, which need processes;
+ * a second op for the other device of a copy between two.
+ */
+void nsx_load_gpus(struct nsx_loader *l);
+int nsx_order_streams(struct nsx_loader *l, struct nsx_err *err);
+int nsx_add_peers(struct nsx_loader *l, struct nsx_err *err);
 int nsx_order_rows(struct nsx_loader *l, struct nsx_err *err);
 int nsx_derive(struct nsx_loader *l, struct nsx_err *err);
 int nsx_cut_window(struct nsx_loader *l, const char *window,

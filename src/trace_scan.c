@@ -1,5 +1,5 @@
 /* trace_scan.c - reads a list of tables, all their parts side by side, into
- * column sets; and reads cells.
+ * column sets; reads small tables row by row; and reads cells.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -216,6 +216,52 @@ int nsx_load_tables(struct nsx_loader *l, struct nsx_tableload *list, size_t n,
 	for (size_t i = 0; i < n; i++)
 		close_table(&list[i]);
 	return rc;
+}
+
+void nsx_load_rows(struct nsx_loader *l, enum nsx_view view,
+		   const char *columns, unsigned n,
+		   void (*fn)(struct nsx_loader *l, const struct nsx_val *v))
+{
+	NSX_AT_EXIT(nsx_stmt_done) struct nsx_stmt *s = NULL;
+	struct nsx_val v[16] = {{0}};
+	struct nsx_buf sql = {0};
+	struct nsx_err err;
+	int rc;
+
+	if (!nsx_has_view(l->schema, view))
+		return;
+	nsx_buf_printf(&sql, "SELECT %s FROM %s", columns,
+		       nsx_view_defs[view].name);
+	rc = nsx_db_prepare(l->schema->db, sql.p, &s, &err);
+	nsx_buf_done(&sql);
+	while (!rc && (rc = nsx_step(s, &err)) == 1) {
+		for (unsigned i = 0; i < n; i++)
+			nsx_read_val(s, (int)i, &v[i]);
+		fn(l, v);
+		rc = 0;
+	}
+	if (rc < 0) {
+		nsx_load_warn(l, "table %s is damaged: %s",
+			      l->schema->table[view]->name, err.msg);
+		l->t->damaged = true;
+	}
+}
+
+void nsx_load_lost(struct nsx_loader *l, const struct nsx_err *err)
+{
+	nsx_load_warn(l, "%s", err->msg);
+	l->t->damaged = true;
+}
+
+nsx_str nsx_read_text(struct nsx_loader *l, const struct nsx_val *v)
+{
+	struct nsx_err err;
+	nsx_str s = 0;
+
+	if (v->type == NSX_V_TEXT && v->len &&
+	    nsx_strings_add(l->t->strings, v->u.p, v->len, &s, &err))
+		nsx_load_lost(l, &err);
+	return s;
 }
 
 bool nsx_read_instant(struct nsx_part *p, const struct nsx_val *v,
