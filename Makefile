@@ -112,9 +112,11 @@ fuzz:
 ## bench: time and memory against a plain scan, on generated traces
 bench: all
 	tests/bench/run.sh $B
-## lint: compilers' warnings as errors, clang-tidy, cppcheck, shellcheck, layers
+# All C there is, that of the tests and benches too.
+warnings: all $(patsubst %.c,$B/%.o,tests/mkfixture.c $(wildcard tests/*/*.c))
+## lint: warnings as errors, hardening, clang-tidy, cppcheck, shellcheck, layers
 lint:
-	tests/lint.sh
+	tests/lint.sh $B
 ## format: clang-format
 format:
 	clang-format -i $$(git ls-files '*.[ch]')
@@ -135,5 +137,5 @@ help:
 	@sed -n 's/^## /  make /p' $(MAKEFILE_LIST)
 
 -include $(patsubst %.c,$B/%.d,$(SRC)) $(UNIT:=.d)
-.PHONY: all demo check fuzz fuzz-programs fixtures test-programs golden unit asan tsan valgrind coverage bench lint format install uninstall clean help FORCE
+.PHONY: all demo check fuzz fuzz-programs fixtures test-programs golden unit asan tsan valgrind coverage bench warnings lint format install uninstall clean help FORCE
 .DELETE_ON_ERROR:
