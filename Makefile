@@ -96,17 +96,23 @@ coverage:
 	tests/coverage.sh $B/coverage
 # Fuzzing --------------------------------------------------------------------
 FUZZTIME ?= 60
-FUZZJOBS ?= 1
-$B/replay/%: tests/fuzz/%.c tests/fuzz/replay.c tests/fuzz/fuzz.h $B/libnsx.a
+# What targets start from: made by the build, and stamped.
+SEEDS := $B/seeds/.made
+$B/mkseeds: tests/fuzz/mkseeds.c tests/fuzz/fuzz.h tests/fuzz/bases.h $B/libnsx.a
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(STD) $(WARN) $(HARD) $(CFLAGS) $(LINK) -o $@ $< $B/libnsx.a $(LIBS)
+$(SEEDS): $B/mkseeds $(FIX)
+	$(Q)rm -rf $(@D) && $B/mkseeds $(@D) $(FIX) && touch $@
+$B/replay/%: tests/fuzz/%.c tests/fuzz/replay.c tests/fuzz/fuzz.h tests/fuzz/bases.h $B/libnsx.a | $(SEEDS)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(STD) $(WARN) $(HARD) $(CFLAGS) $(LINK) -o $@ $< tests/fuzz/replay.c $B/libnsx.a $(LIBS)
-$B/fuzz/%: tests/fuzz/%.c tests/fuzz/fuzz.h $B/libnsx.a
+$B/fuzz/%: tests/fuzz/%.c tests/fuzz/fuzz.h tests/fuzz/bases.h $B/libnsx.a | $(SEEDS)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(STD) $(WARN) $(HARD) $(CFLAGS) $(LINK) -fsanitize=fuzzer -o $@ $< $B/libnsx.a $(LIBS)
 fuzz-programs: $(FUZZ:%=$B/fuzz/%)
 ## fuzz: libFuzzer over all targets (clang), FUZZTIME seconds each
 fuzz:
-	$(MAKE) fuzz-programs fixtures B=$B/clang CC=clang CFLAGS='-O1 -g -fno-omit-frame-pointer' \
+	$(MAKE) fuzz-programs B=$B/clang CC=clang CFLAGS='-O1 -g -fno-omit-frame-pointer' \
 	  SAN='-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all'
 	FUZZTIME=$(FUZZTIME) tests/fuzz/run.sh $B/clang $(FUZZ)
 ## bench: time and memory against a plain scan, on generated traces

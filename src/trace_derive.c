@@ -246,9 +246,11 @@ static bool parse_instant(const char *s, const char **ret_end, int64_t first,
 	if (!n || n > 18)
 		return false;
 	seconds = strtod(s, NULL);
+	if (seconds >= 1e9)
+		return false;
 	*ret = first + (int64_t)(seconds * 1e9 + 0.5);
 	*ret_end = s + n;
-	return seconds < 1e9;
+	return true;
 }
 
 int nsx_window_parse(const char *text, int64_t first_ns,

@@ -4,6 +4,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include "nsx/stat.h"
 #include "trace_load.h"
 
 enum { START, END, TID, NAME, LEVEL };
@@ -127,7 +128,7 @@ static int join_sums(struct nsx_loader *l, struct own *own, size_t n,
 				continue;
 			from = &own[p].sums[id];
 			sums[id].count += from->count;
-			sums[id].total_ns += from->total_ns;
+			nsx_add_to(&sums[id].total_ns, from->total_ns);
 			sums[id].max_ns = NSX_MAX(sums[id].max_ns,
 						  from->max_ns);
 		}

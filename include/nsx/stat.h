@@ -27,9 +27,24 @@ static inline int64_t nsx_add_sat(int64_t a, int64_t b)
 		       (a < 0 ? INT64_MIN : INT64_MAX) : r;
 }
 
+static inline int64_t nsx_sub_sat(int64_t a, int64_t b)
+{
+	int64_t r;
+
+	return __builtin_sub_overflow(a, b, &r) ?
+		       (a < 0 ? INT64_MIN : INT64_MAX) : r;
+}
+
 static inline void nsx_add_to(int64_t *sum, int64_t x)
 {
 	*sum = nsx_add_sat(*sum, x);
+}
+
+/* A double without its fraction, cut at the edges of int64; 0 for NaN. */
+static inline int64_t nsx_to_i64(double x)
+{
+	return x >= 0x1p63 ? INT64_MAX : x >= -0x1p63 ? (int64_t)x :
+	       x < 0 ? INT64_MIN : 0;
 }
 
 #endif

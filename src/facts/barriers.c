@@ -13,6 +13,7 @@
 #include <string.h>
 #include "nsx/facts.h"
 #include "nsx/par.h"
+#include "nsx/stat.h"
 
 enum { LAUNCHER_GAP_NS = 50000, LONG_ALLOC_NS = 100000 };
 
@@ -58,8 +59,8 @@ static void add_piece(const struct work *w, struct sum *s, int64_t start_ns,
 	int64_t a = NSX_MAX(start_ns, in->start_ns);
 	int64_t b = NSX_MIN(end_ns, in->end_ns);
 
-	s->whole_ns += end_ns - start_ns;
-	s->wait_ns += nsx_in_window(w->t, start_ns, end_ns);
+	nsx_add_to(&s->whole_ns, end_ns - start_ns);
+	nsx_add_to(&s->wait_ns, nsx_in_window(w->t, start_ns, end_ns));
 	if (a >= b || !w->busy.sum)
 		return;
 	s->inside_ns += b - a;

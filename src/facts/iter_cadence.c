@@ -135,7 +135,7 @@ static int find_bursts(struct nsx_finder *fd, uint32_t process, uint32_t device,
 		return err->rc;
 	for (size_t i = 0; i + 1 < busy->n; i++)
 		v[n++] = busy->v[i + 1].start_ns - busy->v[i].end_ns;
-	limit = n ? 5 * (int64_t)nsx_quantile(v, n, 0.5) : 0;
+	limit = n ? nsx_to_i64(5 * nsx_quantile(v, n, 0.5)) : 0;
 	limit = NSX_MAX(limit, MIN_GAP_NS);
 	n = 0;
 	for (size_t i = 0; i < busy->n; i++)

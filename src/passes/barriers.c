@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include "nsx/group.h"
 #include "nsx/pass.h"
+#include "nsx/stat.h"
 #include "passes/remedy.h"
 
 enum { KIND, API, COUNT, TOTAL_MS, AVG, MAX, BUSY, IDLE, COST, NCOLS };
@@ -68,14 +69,14 @@ static int add_to(struct totals *x, const struct nsx_trace *t, uint32_t process,
 	s->name = b->name;
 	s->kind = b->kind;
 	s->n += nsx_starts_inside(t, b->start_ns);
-	s->ns += b->wait_ns;
+	nsx_add_to(&s->ns, b->wait_ns);
 	s->max_ns = NSX_MAX(s->max_ns, b->wait_ns);
-	s->cost_ns += b->cost_ns;
+	nsx_add_to(&s->cost_ns, b->cost_ns);
 	if (b->gpu_busy_ns < 0)
 		return 0;
 	s->known = true;
-	s->busy_ns += b->gpu_busy_ns;
-	s->idle_ns += b->gpu_idle_ns;
+	nsx_add_to(&s->busy_ns, b->gpu_busy_ns);
+	nsx_add_to(&s->idle_ns, b->gpu_idle_ns);
 	return 0;
 }
 
@@ -131,7 +132,7 @@ static int fill_processes(const struct nsx_trace *t, const struct totals *x,
 			       x->v[next].process == x->v[g].process; next++) {
 			const struct total *s = &x->v[next];
 
-			ns += s->ns;
+			nsx_add_to(&ns, s->ns);
 			n += s->n;
 			if (s->cost_ns > top->cost_ns ||
 			    (s->cost_ns == top->cost_ns && s->ns > top->ns))
@@ -197,9 +198,9 @@ static void clear_waits(const struct nsx_run *run, struct nsx_section *out)
 
 		if (b->kind != NSX_BARRIER_SYNC_API || b->gpu_busy_ns < 0)
 			continue;
-		wait_ns += b->wait_ns;
-		busy_ns += b->gpu_busy_ns;
-		cost_ns += b->cost_ns;
+		nsx_add_to(&wait_ns, b->wait_ns);
+		nsx_add_to(&busy_ns, b->gpu_busy_ns);
+		nsx_add_to(&cost_ns, b->cost_ns);
 	}
 	if (wait_ns * 50 > w->end_ns - w->start_ns)
 		nsx_cleared(out, "CPU threads wait %.1f ms in sync calls, but "

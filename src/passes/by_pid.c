@@ -134,7 +134,7 @@ static size_t group_kernels(const struct nsx_pids *pids, uint32_t p,
 		if (!(x = group_of(g, d, nsx_op_name(t, i), err)))
 			return SIZE_MAX;
 		x->n += nsx_op_counts(t, i);
-		x->total_ns += nsx_op_ns(&t->ops, i);
+		nsx_add_to(&x->total_ns, nsx_op_ns(&t->ops, i));
 	}
 	n = g->n;
 	sort_groups(g);
@@ -270,8 +270,8 @@ static size_t group_sync(const struct nsx_pids *pids, uint32_t p,
 		if (!x)
 			return SIZE_MAX;
 		x->n += nsx_starts_inside(t, nsx_call_start(&t->calls, i));
-		x->total_ns += nsx_in_window(t, nsx_call_start(&t->calls, i),
-					     nsx_call_end(&t->calls, i));
+		nsx_add_to(&x->total_ns, nsx_in_window(t, nsx_call_start(&t->calls, i),
+					     nsx_call_end(&t->calls, i)));
 	}
 	n = g->n;
 	sort_groups(g);

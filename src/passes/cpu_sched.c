@@ -11,6 +11,7 @@
 #include <string.h>
 #include "cpu_sched.h"
 #include "nsx/group.h"
+#include "nsx/stat.h"
 #include "nsx/viewscan.h"
 
 enum { START, CPU, IN, TID_FIELD, STATE, BLOCK };
@@ -78,9 +79,10 @@ static void add_step(const struct nsx_trace *t, struct cpu_sums *s,
 		     const struct cpu_event *a, const struct cpu_event *b)
 {
 	if (a->in)
-		s->on_ns += nsx_in_window(t, a->at_ns, b->at_ns);
+		nsx_add_to(&s->on_ns, nsx_in_window(t, a->at_ns, b->at_ns));
 	else if (a->runnable && b->in)
-		s->runnable_ns += nsx_in_window(t, a->at_ns, b->at_ns);
+		nsx_add_to(&s->runnable_ns,
+			   nsx_in_window(t, a->at_ns, b->at_ns));
 }
 
 static void add_event(const struct nsx_trace *t, struct cpu_stretch *s,
@@ -159,8 +161,8 @@ static void join(const struct nsx_trace *t, struct cpu_stretch *a,
 		 const struct cpu_stretch *b)
 {
 	add_step(t, &a->sums, &a->last, &b->first);
-	a->sums.on_ns += b->sums.on_ns;
-	a->sums.runnable_ns += b->sums.runnable_ns;
+	nsx_add_to(&a->sums.on_ns, b->sums.on_ns);
+	nsx_add_to(&a->sums.runnable_ns, b->sums.runnable_ns);
 	a->sums.switches += b->sums.switches;
 	a->sums.migrations += b->sums.migrations;
 	a->sums.preemptions += b->sums.preemptions;

@@ -1,6 +1,7 @@
 /* cpu_threads.c - time on a CPU by thread, with names and time in CUDA. */
 #include <stdlib.h>
 #include <string.h>
+#include "nsx/stat.h"
 #include "cpu_sched.h"
 #include "nsx/viewscan.h"
 

@@ -11,6 +11,7 @@
 #include <string.h>
 #include "critical_path.h"
 #include "nsx/group.h"
+#include "nsx/stat.h"
 
 enum { KIND, NAME, TOTAL, COUNT, DETAILS };
 static const struct nsx_col cols[] = {
@@ -62,7 +63,7 @@ static int credit(struct path *p, uint64_t tag, uint64_t id, int64_t ns,
 	    nsx_grow(&p->rows, &p->cap, (size_t)i + 1, sizeof(*p->rows),
 		     "path rows", err))
 		return err->rc;
-	p->rows[i].ns += ns;
+	nsx_add_to(&p->rows[i].ns, ns);
 	p->rows[i].count += count;
 	p->credited_ns += ns;
 	return 0;

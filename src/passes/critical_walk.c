@@ -15,6 +15,7 @@
 #include <string.h>
 #include "critical_path.h"
 #include "nsx/group.h"
+#include "nsx/stat.h"
 
 enum { MAX_STREAMS = 64, MAX_ITERATIONS = 256, MAX_STEPS = 4 << 20,
        DISPATCH_NS = 20000 };
@@ -513,9 +514,9 @@ static int walk_all(struct walk *w, const struct nsx_iteration *v, size_t n,
 		if (!walk_iteration(w, &v[i]))
 			continue;
 		sum->claimed++;
-		sum->all_ns += v[i].end_ns - v[i].start_ns;
+		nsx_add_to(&sum->all_ns, v[i].end_ns - v[i].start_ns);
 		for (unsigned c = 0; c < NCLASSES; c++)
-			sum->ns[c] += w->ns[c];
+			nsx_add_to(&sum->ns[c], w->ns[c]);
 	}
 	return 0;
 }

@@ -97,7 +97,7 @@ static double sum_of(const struct dimensions *d, const char *pass,
 	for (size_t i = 0; i < t->nrows; i++) {
 		double id = cell_of(t, i, "device_id");
 
-		if (!isnan(id) && (int64_t)id != d->device_id)
+		if (!isnan(id) && id != (double)d->device_id)
 			continue;
 		if (text && strcmp(nsx_table_text(t, i, where), text))
 			continue;
@@ -114,7 +114,7 @@ static double of_device(const struct dimensions *d, const char *pass,
 	const struct nsx_table *t = table_of(d, pass, key);
 
 	for (size_t i = 0; t && i < t->nrows; i++)
-		if ((int64_t)cell_of(t, i, "device_id") == d->device_id &&
+		if (cell_of(t, i, "device_id") == (double)d->device_id &&
 		    !strcmp(nsx_table_text(t, i, "gpu"),
 			    nsx_text(d->run->trace,
 				     d->run->trace->device[d->device].gpu)))
@@ -256,7 +256,7 @@ static double link_rate(const struct dimensions *d, const char **ret)
 	for (size_t i = 0; t && i < t->nrows; i++) {
 		const char *dir = nsx_table_text(t, i, "direction");
 
-		if ((int64_t)cell_of(t, i, "device_id") != d->device_id ||
+		if (cell_of(t, i, "device_id") != (double)d->device_id ||
 		    (strcmp(dir, "HtoD") && strcmp(dir, "DtoH")) ||
 		    cell_of(t, i, "bytes") <= most)
 			continue;
@@ -331,7 +331,7 @@ static double counter(const struct dimensions *d, const char *name)
 	for (size_t i = 0; t && i < t->nrows; i++) {
 		const char *metric = nsx_table_text(t, i, "metric_name");
 
-		if ((int64_t)cell_of(t, i, "device_id") != d->device_id ||
+		if (cell_of(t, i, "device_id") != (double)d->device_id ||
 		    strncmp(metric, name, strlen(name)))
 			continue;
 		if (!strcmp(nsx_table_text(t, i, "scope"), "compute"))

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "nsx/group.h"
+#include "nsx/stat.h"
 #include "passes/idle_gaps.h"
 #include "passes/remedy.h"
 
@@ -61,7 +62,7 @@ static int add_device(const struct nsx_run *run, uint32_t d,
 	if (!row)
 		return err->rc;
 	for (size_t at = 0; nsx_next_gap(idle, &at, &gap);)
-		edge_ns += gap.is_edge ? gap.end_ns - gap.start_ns : 0;
+		nsx_add_to(&edge_ns, gap.is_edge ? gap.end_ns - gap.start_ns : 0);
 	row[DEVICE] = nsx_int(run->trace->device[d].device_id);
 	row[WINDOW] = nsx_ms(window_ns);
 	row[BUSY] = nsx_ms(busy_ns);
@@ -105,7 +106,7 @@ static int group_causes(const struct nsx_run *run, uint32_t d,
 			     err))
 			return err->rc;
 		(*v)[g].n++;
-		(*v)[g].ns += p.end_ns - p.start_ns;
+		nsx_add_to(&(*v)[g].ns, p.end_ns - p.start_ns);
 	}
 	return 0;
 }
@@ -154,7 +155,7 @@ static int sum_causes(const struct nsx_run *run, uint32_t d,
 
 	for (size_t i = 0; i < groups->n; i++) {
 		sum[groups->keys[i].a].n += v[i].n;
-		sum[groups->keys[i].a].ns += v[i].ns;
+		nsx_add_to(&sum[groups->keys[i].a].ns, v[i].ns);
 	}
 	for (unsigned c = 0; c < NSX_NCAUSES; c++)
 		if (sum[c].n && add_cause(run->trace, d, c, &sum[c], table,

@@ -1,4 +1,5 @@
 /* idle_gaps.c - the longest gaps of all devices, and all gaps by length. */
+#include "nsx/stat.h"
 #include "passes/idle_gaps.h"
 
 enum { TOP_GAPS = 50 };
@@ -149,7 +150,7 @@ int nsx_fill_gaps(const struct nsx_run *run, struct nsx_table *table,
 			if (g.gap.is_edge)
 				continue;
 			sum[i][0]++;
-			sum[i][1] += ns;
+			nsx_add_to(&sum[i][1], ns);
 		}
 		if (add_lengths(t, d, (const int64_t (*)[2])sum, lengths, err))
 			return err->rc;

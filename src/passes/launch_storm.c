@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include "nsx/group.h"
 #include "nsx/pass.h"
+#include "nsx/stat.h"
 #include "passes/launching.h"
 #include "passes/remedy.h"
 #include "passes/storm.h"
@@ -99,7 +100,7 @@ static int fill_tiny(const struct nsx_trace *t, struct nsx_groups *groups,
 			return err->rc;
 		(*v)[g].name = nsx_op_name(t, i);
 		(*v)[g].n++;
-		(*v)[g].ns += nsx_op_ns(&t->ops, i);
+		nsx_add_to(&(*v)[g].ns, nsx_op_ns(&t->ops, i));
 	}
 	for (size_t k = 0; k < groups->n; k++) {
 		const struct named *x = &(*v)[k];

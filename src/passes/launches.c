@@ -120,14 +120,14 @@ static int sum_launches(struct work *w, struct nsx_err *err)
 				return err->rc;
 		}
 		x->n += nsx_starts_inside(w->t, s.start_ns);
-		x->ns += in_window(w->t, s);
+		nsx_add_to(&x->ns, in_window(w->t, s));
 		if (w->t->user.start_ns < w->t->user.end_ns) {
 			s.start_ns = NSX_MAX(s.start_ns,
 					     w->t->window.start_ns);
 			s.end_ns = NSX_MIN(s.end_ns, w->t->window.end_ns);
 		}
-		x->held_ns += nsx_spans_within(h, prefix, s.start_ns,
-					       s.end_ns);
+		nsx_add_to(&x->held_ns,
+			   nsx_spans_within(h, prefix, s.start_ns, s.end_ns));
 	}
 	return 0;
 }
@@ -235,8 +235,8 @@ static void say_backpressure(const struct work *w, struct nsx_section *out)
 	size_t inferred = 0;
 
 	for (size_t g = 0; g < w->groups.n; g++) {
-		ns += w->v[g].ns;
-		held_ns += w->v[g].held_ns;
+		nsx_add_to(&ns, w->v[g].ns);
+		nsx_add_to(&held_ns, w->v[g].held_ns);
 		inferred += w->v[g].inferred;
 	}
 	nsx_put(out, "backpressure_source",
@@ -274,8 +274,9 @@ static int collect(struct work *w, struct nsx_err *err)
 		struct launcher *x = &w->v[g];
 
 		if (x->n)
-			x->long_ns = (int64_t)(LONG_MEDIANS *
-				nsx_quantile(w->ns + x->at, x->n, 0.5));
+			x->long_ns =
+			    nsx_to_i64(LONG_MEDIANS *
+				       nsx_quantile(w->ns + x->at, x->n, 0.5));
 		x->long_ns = NSX_MAX(x->long_ns, LONG_LAUNCH_NS);
 	}
 	return infer_held(w, err);

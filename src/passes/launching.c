@@ -115,7 +115,7 @@ static int fill_launchers(const struct nsx_run *run, struct launchers *l,
 		row[L_CALLS] = nsx_int(x->calls);
 		row[L_OPS] = nsx_int(x->ops);
 		row[L_BOUND] = nsx_ms(x->bound_ns);
-		*ret_bound_ns += x->bound_ns;
+		nsx_add_to(ret_bound_ns, x->bound_ns);
 	}
 	nsx_table_sort(table, "launch_bound_ms desc, launch_calls desc, pid, "
 			      "tid, device_id");

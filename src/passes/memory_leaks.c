@@ -271,7 +271,7 @@ static int theil_sen(const struct series *s, struct nsx_arena *a, double *ret,
 			size_t x = i * (s->n - 1) / (n - 1);
 			size_t y = j * (s->n - 1) / (n - 1);
 
-			slopes[k++] = (s->live[y] - s->live[x]) /
+			slopes[k++] = nsx_sub_sat(s->live[y], s->live[x]) /
 				      (int64_t)(y - x);
 		}
 	*ret = nsx_quantile(slopes, k, 0.5);
@@ -327,24 +327,24 @@ static void suspect(const struct mem_step *s, const struct series *x,
 	};
 	unsigned n = 0;
 
-	c.evidence[n++] = nsx_say(
-		out, "live memory at the ends of %zu steady iterations: %s to "
-		     "%s, %s an iteration (Theil-Sen), more in %.0f%% of them",
-		x->n, nsx_say_bytes(out, x->live[0]),
-		nsx_say_bytes(out, x->live[x->n - 1]),
-		nsx_say_bytes(out, (int64_t)slope), grows);
+	c.evidence[n++] =
+	    nsx_say(out,
+		    "live memory at the ends of %zu steady iterations: %s to "
+		    "%s, %s an iteration (Theil-Sen), more in %.0f%% of them",
+		    x->n, nsx_say_bytes(out, x->live[0]),
+		    nsx_say_bytes(out, x->live[x->n - 1]),
+		    nsx_say_bytes(out, nsx_to_i64(slope)), grows);
 	for (size_t i = 0; i < NSX_MIN(never_freed->nrows, MOST_ROWS) && n < 4;
 	     i++)
 		if ((int64_t)nsx_table_number(never_freed, i, "pid") == pid &&
 		    nsx_table_number(never_freed, i, "count") > 1)
 			c.evidence[n++] = nsx_say(
-				out, "never freed: %.0f times %s under %s",
-				nsx_table_number(never_freed, i, "count"),
-				nsx_say_bytes(out, (int64_t)nsx_table_number(
-						       never_freed, i,
-						       "bytes")),
-				nsx_md_name(out, nsx_table_text(never_freed, i,
-								"nvtx_path")));
+			    out, "never freed: %.0f times %s under %s",
+			    nsx_table_number(never_freed, i, "count"),
+			    nsx_say_bytes(out, nsx_to_i64(nsx_table_number(
+						   never_freed, i, "bytes"))),
+			    nsx_md_name(out, nsx_table_text(never_freed, i,
+							    "nvtx_path")));
 	nsx_add_candidate(out, &c);
 }
 

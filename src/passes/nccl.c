@@ -3,6 +3,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include "nsx/stat.h"
 #include "nccl.h"
 
 #define MAX_TOLD 5 /* operations with a line of their own in Markdown */
@@ -194,8 +195,8 @@ static int fill_pids(struct nccl_comm *c, struct nsx_table *table,
 
 			if (!i || r[-1].process != r->process)
 				sum_ns = 0;
-			sum_ns += r->total_ns;
-			p->total_ns += r->total_ns;
+			nsx_add_to(&sum_ns, r->total_ns);
+			nsx_add_to(&p->total_ns, r->total_ns);
 			p->count += r->count;
 			p->max_ns = NSX_MAX(p->max_ns, r->max_ns);
 			if (!p->top || sum_ns > p->top_ns ||
@@ -248,7 +249,8 @@ static int fill_groups(struct nccl_comm *c, struct nccl_costs *costs,
 			       g->op == NSX_COMM_SENDRECV, &m, err))
 			return err->rc;
 		for (size_t k = 0; k < g->nranks; k++)
-			costs->v[r[k].device].waited_ns += r[k].waited_ns;
+			nsx_add_to(&costs->v[r[k].device].waited_ns,
+				   r[k].waited_ns);
 		if (m.proved)
 			nccl_find_cause(c->run, c->events, r, &m);
 		if (fill_op(c, g, &m, tables[L_OPS], err) ||

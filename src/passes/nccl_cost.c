@@ -148,8 +148,8 @@ int nccl_fill_costs(struct nccl_costs *c, struct nsx_table *devices,
 		if (c->run->facts->device[d].comm.n &&
 		    fill_device(c, d, devices, err))
 			return err->rc;
-		exposed_ns += c->v[d].exposed_ns;
-		blocking_ns += c->v[d].blocking_ns;
+		nsx_add_to(&exposed_ns, c->v[d].exposed_ns);
+		nsx_add_to(&blocking_ns, c->v[d].blocking_ns);
 	}
 	nsx_put(c->out, "exposed_ms", nsx_ms(exposed_ns));
 	nsx_put(c->out, "blocking_ms", nsx_ms(blocking_ns));

@@ -5,6 +5,7 @@
  * device), which makes each participant a slice.
  */
 #include <stdlib.h>
+#include "nsx/stat.h"
 #include "nccl.h"
 
 static int find_group(struct nccl_comm *c, uint32_t *slots, size_t op,
@@ -45,16 +46,17 @@ static void add_event(struct nccl_comm *c, const struct nccl_event *e,
 
 	c->events[c->n++] = *e;
 	g->count += nsx_op_counts(c->run->trace, e->op);
-	g->total_ns += e->end_ns - e->start_ns;
+	nsx_add_to(&g->total_ns, e->end_ns - e->start_ns);
 	g->max_ns = NSX_MAX(g->max_ns, e->end_ns - e->start_ns);
-	g->overlap_ns += nsx_spans_within(compute, prefix, e->start_ns,
-					  e->end_ns);
+	nsx_add_to(&g->overlap_ns,
+		   nsx_spans_within(compute, prefix, e->start_ns, e->end_ns));
 	if (g->device == e->device)
 		from_ns = NSX_MAX(from_ns, g->end_ns);
 	if (from_ns < e->end_ns)
-		g->exposed_ns += e->end_ns - from_ns -
-				 nsx_spans_within(compute, prefix, from_ns,
-						  e->end_ns);
+		nsx_add_to(
+		    &g->exposed_ns,
+		    e->end_ns - from_ns -
+			nsx_spans_within(compute, prefix, from_ns, e->end_ns));
 	g->end_ns = g->device == e->device ? NSX_MAX(g->end_ns, e->end_ns) :
 					     e->end_ns;
 	g->device = e->device;
@@ -85,7 +87,7 @@ static int collect_device(struct nccl_comm *c, uint32_t device, uint32_t *slots,
 			return err->rc;
 		add_event(c, &e, compute, prefix);
 		if (computes[t->ops.stream[i]])
-			c->same_stream_ns += e.end_ns - e.start_ns;
+			nsx_add_to(&c->same_stream_ns, e.end_ns - e.start_ns);
 	}
 	nsx_arena_drop(c->run->scratch, prefix);
 	return 0;

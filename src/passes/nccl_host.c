@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
+#include "nsx/stat.h"
 #include "nccl.h"
 
 struct sum {
@@ -78,7 +79,7 @@ static int fill_pids(const struct nsx_trace *t, const struct sum *sums,
 		struct nsx_cell *row;
 
 		for (unsigned op = 1; op < NSX_COMM_OTHER; op++) {
-			all.total_ns += s[op].total_ns;
+			nsx_add_to(&all.total_ns, s[op].total_ns);
 			all.max_ns = NSX_MAX(all.max_ns, s[op].max_ns);
 			all.count += s[op].count;
 			if (s[op].total_ns > s[top].total_ns)

@@ -161,14 +161,15 @@ static void weigh(struct nccl_match *m, size_t i,
 	for (size_t k = 0; k < m->nranks; k++) {
 		const struct nccl_event *e = &events[member[k]];
 
-		ranks[m->rank[k]].waited_ns += x->last_ns - e->start_ns;
+		nsx_add_to(&ranks[m->rank[k]].waited_ns,
+			   x->last_ns - e->start_ns);
 		if (k != x->last)
 			scratch[n++] = e->start_ns;
 	}
 	x->others_ns = nsx_quantile(scratch, n, 0.5);
 	x->kept = i > 0 && x->last_ns - first_ns <= half_window_ns;
-	m->transfer_ns += end_ns - x->last_ns;
-	m->min_ns += min_ns;
+	nsx_add_to(&m->transfer_ns, end_ns - x->last_ns);
+	nsx_add_to(&m->min_ns, min_ns);
 }
 
 static void charge(struct nccl_match *m, size_t i, struct nccl_rank *ranks)
@@ -334,10 +335,10 @@ void nccl_find_cause(const struct nsx_run *run,
 
 		if (!x->kept || m->rank[x->last] != m->late)
 			continue;
-		late_ns += x->last_ns - from_ns;
-		compute_ns += covered(&f->compute, from_ns, x->last_ns);
-		copy_ns += covered(&f->copy, from_ns, x->last_ns);
-		idle_ns += nsx_idle_within(idle, from_ns, x->last_ns);
+		nsx_add_to(&late_ns, x->last_ns - from_ns);
+		nsx_add_to(&compute_ns, covered(&f->compute, from_ns, x->last_ns));
+		nsx_add_to(&copy_ns, covered(&f->copy, from_ns, x->last_ns));
+		nsx_add_to(&idle_ns, nsx_idle_within(idle, from_ns, x->last_ns));
 		ops += count_ops(run->trace, ranks[m->late].device,
 				 events[was[x->last]].end_ns, x->last_ns);
 		other_ops += count_ops(run->trace,

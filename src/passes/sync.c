@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include "nsx/group.h"
 #include "nsx/pass.h"
+#include "nsx/stat.h"
 
 enum { API, CALLS, TOTAL_MS, AVG };
 static const struct nsx_col cols[] = {
@@ -35,8 +36,8 @@ static int add_call(const struct nsx_trace *t, struct totals *x, size_t i,
 		return err->rc;
 	x->v[g].name = t->calls.name[i];
 	x->v[g].n += nsx_starts_inside(t, nsx_call_start(&t->calls, i));
-	x->v[g].ns += nsx_in_window(t, nsx_call_start(&t->calls, i),
-				    nsx_call_end(&t->calls, i));
+	nsx_add_to(&x->v[g].ns, nsx_in_window(t, nsx_call_start(&t->calls, i),
+				    nsx_call_end(&t->calls, i)));
 	return 0;
 }
 

@@ -96,7 +96,7 @@ static int group_device(const struct nsx_trace *t, uint32_t device,
 		x = &g->v[*slot - 1];
 		g->of_op[i] = *slot - 1;
 		x->n += nsx_op_counts(t, i);
-		x->total_ns += nsx_op_ns(&t->ops, i);
+		nsx_add_to(&x->total_ns, nsx_op_ns(&t->ops, i));
 	}
 	for (size_t k = first; k < g->n; k++)
 		g->by_name[g->v[k].name] = 0;
@@ -245,7 +245,7 @@ static int add_sum_row(const struct nsx_trace *t, nsx_str name, int64_t *v,
 	if (!row)
 		return err->rc;
 	for (size_t i = 0; i < n; i++) {
-		total += v[i];
+		nsx_add_to(&total, v[i]);
 		lo = NSX_MIN(lo, v[i]);
 		hi = NSX_MAX(hi, v[i]);
 	}

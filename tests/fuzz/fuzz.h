@@ -2,15 +2,26 @@
 #ifndef NSX_FUZZ_H
 #define NSX_FUZZ_H
 
+#include <jansson.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "convert/convert.h"
 #include "nsx/emit.h"
 #include "nsx/pass.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#define CHECK(x)                                                              \
+	do {                                                                  \
+		if (!(x)) {                                                   \
+			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__,    \
+				#x);                                          \
+			abort();                                              \
+		}                                                             \
+	} while (0)
 
 /* A file name of this process in memory, for targets that need a path. */
 static inline const char *fuzz_path(void)
@@ -22,50 +33,145 @@ static inline const char *fuzz_path(void)
 	return path;
 }
 
-/* Opens, loads, runs every pass and prints every format. Whatever the input,
- * this must end in a report or in one message.
- */
-static inline void fuzz_run(const char *path)
+static inline void fuzz_write(const char *path, const void *p, size_t n)
 {
-	struct nsx_err err = {0};
-	struct nsx_db *db;
-	struct nsx_schema schema;
-	struct nsx_trace *trace = NULL;
-	struct nsx_report *r = NULL;
-	struct nsx_load_opts load = {.threads = 2};
-	struct nsx_opts opts = {.path = path, .kernel_limit = 30, .threads = 2,
+	FILE *f = fopen(path, "wb");
+
+	CHECK(f && fwrite(p, 1, n, f) == n);
+	CHECK(!fclose(f));
+}
+
+struct fuzz_run {
+	unsigned threads;
+	bool by_sqlite;	 /* no table is read by pages                        */
+	bool whole_json; /* with the queries: most of a run's time           */
+	const char *window;
+	size_t kernel_limit;
+	const struct nsx_phase_map *phases;
+};
+
+static inline void fuzz_check_json(const char *text, size_t n)
+{
+	json_t *root = json_loadb(text, n, JSON_ALLOW_NUL, NULL);
+
+	CHECK(root);
+	json_decref(root);
+}
+
+/* Prints every format; JSON must be JSON.  Values and tables go to out too. */
+static inline void fuzz_print(const struct nsx_report *r, bool whole_json,
+			      FILE *out)
+{
+	FILE *null = fopen("/dev/null", "w"), *whole;
+	struct nsx_err err;
+	char *text;
+	size_t n;
+
+	CHECK(null && !nsx_emit_md(r, null, &err));
+	for (size_t i = 0; i < r->nsections; i++) {
+		const struct nsx_section *s = &r->sections[i];
+
+		for (size_t k = 0; k < s->ntables; k++)
+			CHECK(!nsx_emit_csv(s->tables[k]->layout, s->tables[k],
+					    null, &err));
+		fprintf(out, "%s\n", s->pass->id);
+		CHECK(!nsx_emit_json_section(s, out, &err));
+	}
+	if (whole_json) {
+		whole = open_memstream(&text, &n);
+		CHECK(!nsx_emit_json(r, whole, &err));
+		fclose(whole);
+		fuzz_check_json(text, n);
+		free(text);
+	}
+	fclose(null);
+}
+
+static inline int fuzz_report(const struct nsx_schema *schema,
+			      const struct fuzz_run *run, const char *path,
+			      FILE *out, struct nsx_err *err)
+{
+	struct nsx_load_opts load = {.threads = run->threads,
+				     .window = run->window};
+	struct nsx_opts opts = {.path = path,
+				.kernel_limit = run->kernel_limit,
+				.threads = run->threads,
+				.phases = run->phases,
 				.nvtx_kernel_map = true,
 				.nvtx_coverage_warn = 0.7};
-	FILE *out = fopen("/dev/null", "w");
+	struct nsx_trace *trace = NULL;
+	struct nsx_report *r = NULL;
+	int rc = nsx_trace_load(schema, &load, &trace, err);
+
+	if (!rc)
+		rc = nsx_run_passes(trace, &opts, &r, err);
+	if (!rc)
+		fuzz_print(r, run->whole_json, out);
+	nsx_report_free(r);
+	nsx_trace_free(trace);
+	return rc;
+}
+
+static inline int fuzz_convert(const struct nsx_schema *schema,
+			       const struct fuzz_run *run, struct nsx_err *err)
+{
+	struct nsx_convert_opts opts = {
+		.activities = (1U << NSX_NACTIVITIES) - 1,
+		.window = run->window, .threads = run->threads};
+	struct nsx_convert_counts counts;
+	struct nsx_buf warnings = {0};
+	char path[80];
+	json_t *root;
+	struct nsx_out out;
+	int rc;
+
+	snprintf(path, sizeof(path), "%s.json", fuzz_path());
+	unlink(path);
+	CHECK(!nsx_out_open(path, "", &out, err));
+	rc = nsx_convert(schema, &opts, &out, &counts, &warnings, err);
+	if (!rc) {
+		CHECK(!nsx_out_commit(&out, err));
+		root = json_load_file(path, JSON_ALLOW_NUL, NULL);
+		CHECK(root);
+		json_decref(root);
+	}
+	nsx_out_done(&out);
+	nsx_buf_done(&warnings);
+	unlink(path);
+	return rc;
+}
+
+/* Opens, loads, runs every pass, prints every format, converts.  Whatever the
+ * input, this must end in a report or in one message.  Returns what was found,
+ * or the message. Owner: the caller, free().
+ */
+static inline char *fuzz_whole(const char *path, const struct fuzz_run *run)
+{
+	struct nsx_err err = {0}, why = {0};
+	struct nsx_schema schema;
+	struct nsx_db *db;
+	char *text;
+	size_t n;
+	FILE *out = open_memstream(&text, &n);
 	int rc = nsx_db_open(path, &db, &err);
 
 	if (!rc) {
+		if (run->by_sqlite)
+			nsx_db_force_sqlite(db);
 		rc = nsx_schema_probe(db, &schema, &err);
 		if (!rc) {
-			rc = nsx_trace_load(&schema, &load, &trace, &err);
-			if (!rc)
-				rc = nsx_run_passes(trace, &opts, &r, &err);
-			if (!rc && (nsx_emit_json(r, out, &err) ||
-				    nsx_emit_md(r, out, &err)))
-				abort();
-			for (size_t i = 0; !rc && i < r->nsections; i++)
-				for (size_t k = 0; k < r->sections[i].ntables;
-				     k++)
-					if (nsx_emit_csv(
-						    r->sections[i]
-							    .tables[k]->layout,
-						    r->sections[i].tables[k],
-						    out, &err))
-						abort();
-			nsx_report_free(r);
-			nsx_trace_free(trace);
+			rc = fuzz_report(&schema, run, path, out, &err);
+			if (fuzz_convert(&schema, run, &why))
+				CHECK(why.msg[0] && !strpbrk(why.msg, "\n\r"));
 			nsx_schema_done(&schema);
 		}
 		nsx_db_close(db);
 	}
-	if (rc && (!err.msg[0] || strpbrk(err.msg, "\n\r")))
-		abort(); /* a failure without its one line */
+	if (rc)
+		CHECK(err.msg[0] && !strpbrk(err.msg, "\n\r"));
+	fputs(err.msg, out);
 	fclose(out);
+	return text;
 }
 
 #endif

@@ -6,7 +6,6 @@
  * character gets through.
  */
 #include <csv.h>
-#include <jansson.h>
 #include "fuzz.h"
 
 static const struct nsx_col cols[] = {
@@ -18,15 +17,6 @@ static const struct nsx_layout layout = {.key = "rows", .csv = "rows",
 					 NSX_COLS(cols), .json_rows = -1};
 static const struct nsx_pass pass = {.id = "fuzz", .title = "Fuzz",
 				     .layouts = &layout, .nlayouts = 1};
-
-#define CHECK(x)                                                              \
-	do {                                                                  \
-		if (!(x)) {                                                   \
-			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__,    \
-				#x);                                          \
-			abort();                                              \
-		}                                                             \
-	} while (0)
 
 static void check_json(const struct nsx_report *r, const struct nsx_table *t)
 {

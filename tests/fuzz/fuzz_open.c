@@ -4,13 +4,12 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const char *path = fuzz_path();
-	FILE *f = fopen(path, "wb");
+	struct fuzz_run run = {.threads = 1 + (size % 8 == 0),
+			       .whole_json = size % 64 == 1,
+			       .kernel_limit = 30};
 
-	if (!f)
-		abort();
-	fwrite(data, 1, size, f);
-	fclose(f);
-	fuzz_run(path);
+	fuzz_write(path, data, size);
+	free(fuzz_whole(path, &run));
 	unlink(path);
 	return 0;
 }

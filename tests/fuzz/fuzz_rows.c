@@ -1,8 +1,16 @@
-/* fuzz_rows.c - bytes choose which tables and columns exist and what typed
- * values they hold: a database that is sound, with content that is not.
+/* fuzz_rows.c - bytes edit a sound trace: which rows, columns and tables are
+ * there, and what their cells hold.
+ *
+ * Byte 0 chooses one of bases.h, byte 1 how it is read, the rest are edits as
+ * SQL.  Half the kinds of new values keep to what the column or the trace
+ * holds, so that rows still belong together; the others are hostile.
  */
 #include <sqlite3.h>
+#include "bases.h"
 #include "fuzz.h"
+#include "nsx/phase.h"
+
+enum { MAX_EDITS = 48, MAX_COPIES = 64, MAX_TEXT = 40 };
 
 struct input {
 	const uint8_t *p;
@@ -17,109 +25,334 @@ static uint8_t next(struct input *in)
 	return *in->p++;
 }
 
-/* Small numbers that collide, with the edges of int64 thrown in. */
-static int64_t pick_int(struct input *in)
+static void exec(sqlite3 *db, char *sql)
 {
-	static const int64_t edges[] = {INT64_MAX, INT64_MIN, -1, 4294967295,
-					INT64_C(1) << 61, INT64_C(1) << 53,
-					59, 75, 10, 8};
-	uint8_t b = next(in);
-
-	if (b < 160)
-		return b % 40;
-	if (b < 200)
-		return (int64_t)next(in) << 24 | next(in);
-	if (b < 230)
-		return (int64_t)next(in) * 1000 + next(in);
-	return edges[b % ARRAY_LEN(edges)];
+	sqlite3_exec(db, sql, NULL, NULL, NULL); /* a refused edit is no edit */
+	sqlite3_free(sql);
 }
 
-static void bind(struct input *in, sqlite3_stmt *s, int col)
+/* The k-th of the names that sql lists, around; NULL: there are none. */
+static char *pick(sqlite3 *db, char *sql, unsigned k)
+{
+	char **v = NULL, *name = NULL;
+	int n = 0, ncolumns;
+
+	if (!sqlite3_get_table(db, sql, &v, &n, &ncolumns, NULL) && n)
+		name = sqlite3_mprintf("%s", v[1 + k % (unsigned)n]);
+	sqlite3_free_table(v);
+	sqlite3_free(sql);
+	return name;
+}
+
+static char *pick_table(sqlite3 *db, unsigned k)
+{
+	return pick(db, sqlite3_mprintf("SELECT name FROM sqlite_schema "
+					"WHERE type = 'table' ORDER BY rowid"),
+		    k);
+}
+
+static char *pick_column(sqlite3 *db, const char *table, unsigned k)
+{
+	return pick(db, sqlite3_mprintf("SELECT name FROM "
+					"pragma_table_info(%Q)", table), k);
+}
+
+/* Bytes of the input as a literal; control characters and what is no UTF-8
+ * included.
+ */
+static char *text_of_input(struct input *in)
+{
+	static const char hex[] = "0123456789abcdef";
+	size_t n = NSX_MIN(next(in) % MAX_TEXT, in->n);
+	char digits[2 * MAX_TEXT + 1];
+
+	for (size_t i = 0; i < n; i++) {
+		uint8_t b = next(in);
+
+		digits[2 * i] = hex[b >> 4];
+		digits[2 * i + 1] = hex[b & 15];
+	}
+	digits[2 * n] = '\0';
+	return sqlite3_mprintf("CAST(x'%s' AS TEXT)", digits);
+}
+
+static char *edge(struct input *in)
+{
+	static const char *const edges[] = {
+		"9223372036854775807", "-9223372036854775808", "-1", "0", "1",
+		"4294967295", "4294967296", "2147483648",
+		"2305843009213693952", "2305843009213693951",
+		"-2305843009213693952", "9007199254740993", "9e999", "-9e999",
+		"1e300", "-0.0", "0.5", "9.3e18", "'12'", "' 7 '", "''", "NULL",
+		"x'00ff00'", "zeroblob(70000)", "1700000000000000000"};
+
+	return sqlite3_mprintf("%s", edges[next(in) % ARRAY_LEN(edges)]);
+}
+
+/* Names that analyses know, and such as could break a page or a parser. */
+static char *known_text(struct input *in)
 {
 	static const char *const texts[] = {
-		"", "ncclDevKernel_AllReduce_Sum_f32", "cudaLaunchKernel_v7000",
-		"cudaStreamSynchronize", "cudaMemcpyAsync", "=1+1", "a|b`c\n",
-		"step, seq = 3, op_id = 9", "\xff\xfe", "NVLink RX",
-		"SMs Active [Throughput %]", "cudaGraphLaunch_v10000"};
+		"ncclDevKernel_AllReduce_Sum_f32_RING_LL",
+		"ncclDevKernel_SendRecv", "ncclKernel_Broadcast_RING_LL_Sum_i8",
+		"cudaLaunchKernel_v7000", "cudaStreamSynchronize_v3020",
+		"cudaMemcpyAsync_v3020", "cudaMemcpy_v3020", "cudaMalloc_v3020",
+		"cudaFree_v3020", "cudaMallocAsync_v11020",
+		"cudaGraphLaunch_v10000", "cudaGraphInstantiate_v10000",
+		"cudaEventSynchronize_v3020", "cudaDeviceSynchronize_v3020",
+		"cudaStreamWaitEvent_v3020", "cuModuleLoadData", "cuLaunchKernel",
+		"poll", "read", "pthread_cond_wait", "NCCL", "ncclGroupStart",
+		"step, seq = 3, op_id = 9", "iteration 7", "aten::mm",
+		"NVLink RX Requests User Data [Throughput %]",
+		"SMs Active [Throughput %]", "Tensor Active [Throughput %]",
+		"GR Active", "EXPORT_SCHEMA_VERSION", "=1+1", "a|b`c\n<script>",
+		"{\"Message size [bytes]\":4096,\"Communicator ID\":77}"};
+
+	return sqlite3_mprintf("%Q", texts[next(in) % ARRAY_LEN(texts)]);
+}
+
+/* An SQL expression for the new value of a cell of table's column. */
+static char *value(struct input *in, sqlite3 *db, const char *table,
+		   const char *column)
+{
+	uint8_t kind = next(in) % 16, a = next(in);
+	char *other, *sql;
+
+	switch (kind) {
+	case 0: /* what another row has */
+	case 1:
+		return sqlite3_mprintf("(SELECT \"%w\" FROM \"%w\" LIMIT 1 "
+				       "OFFSET %u)", column, table, a);
+	case 2: /* what another table has under that name */
+		other = pick_table(db, a);
+		sql = sqlite3_mprintf("(SELECT \"%w\" FROM \"%w\" LIMIT 1 "
+				      "OFFSET %u)", column, other, next(in));
+		sqlite3_free(other);
+		return sql;
+	case 3: /* another column of the row */
+		other = pick_column(db, table, a);
+		sql = sqlite3_mprintf("\"%w\"", other);
+		sqlite3_free(other);
+		return sql;
+	case 4: /* a little more or less, by any unit */
+	case 5:
+		return sqlite3_mprintf("\"%w\" + (%d << %u)", column,
+				       (int8_t)a, next(in) % 62);
+	case 6:
+		return sqlite3_mprintf("\"%w\" * %u / 16", column, a);
+	case 7: /* different in each row */
+		return sqlite3_mprintf("(rowid * %u) << %u", a, next(in) % 56);
+	case 8:
+		return sqlite3_mprintf("(rowid %% %u)", 1 + a % 8);
+	case 9:
+		return sqlite3_mprintf("%u", a);
+	case 10:
+		return known_text(in);
+	case 11:
+		return text_of_input(in);
+	case 12: /* longer than a page, or than any kept text */
+		return sqlite3_mprintf("replace(hex(zeroblob(%u)), '00', 'a'"
+				       " || char(%u))", a * 256, next(in));
+	case 13:
+		return sqlite3_mprintf("-\"%w\"", column);
+	default:
+		return edge(in);
+	}
+}
+
+/* One row, every n-th row, or all. */
+static char *rows(struct input *in)
+{
+	static const uint16_t every[] = {1, 2, 3, 5, 16, 997, 997, 997};
+	unsigned n = every[next(in) % ARRAY_LEN(every)];
+
+	return sqlite3_mprintf("rowid %% %u = %u", n, (next(in) + 1) % n);
+}
+
+/* The column under the other names it has had. */
+static void rename_column(struct input *in, sqlite3 *db, const char *table,
+			  const char *column)
+{
+	const struct nsx_field_def *f = nsx_field_defs + next(in) % NSX_NFIELDS;
+	size_t n = strcspn(f->columns, "|");
+
+	exec(db, sqlite3_mprintf("ALTER TABLE \"%w\" RENAME COLUMN \"%w\" TO "
+				 "\"%.*w\"", table, column, (int)n,
+				 f->columns));
+}
+
+static void copy_rows(struct input *in, sqlite3 *db, const char *table,
+		      const char *which)
+{
+	static const char *const times[] = {"start", "end", "timestamp"};
+	int64_t last;
+	int8_t by = (int8_t)next(in);
+	uint8_t unit = next(in) % 62;
+	char *most = pick(db, sqlite3_mprintf("SELECT max(rowid) FROM \"%w\"",
+					      table), 0);
+
+	last = most ? strtoll(most, NULL, 10) : 0;
+	sqlite3_free(most);
+	exec(db, sqlite3_mprintf("INSERT INTO \"%w\" SELECT * FROM \"%w\" "
+				 "WHERE %s LIMIT %d", table, table, which,
+				 MAX_COPIES));
+	for (size_t i = 0; by && i < ARRAY_LEN(times); i++)
+		exec(db, sqlite3_mprintf("UPDATE \"%w\" SET \"%w\" = \"%w\" + "
+					 "(%d << %u) WHERE rowid > %lld",
+					 table, times[i], times[i], by, unit,
+					 (long long)last));
+}
+
+static void reshape(struct input *in, sqlite3 *db, const char *table,
+		    const char *column)
+{
+	switch (next(in) % 6) {
+	case 0:
+		exec(db, sqlite3_mprintf("DROP TABLE \"%w\"", table));
+		break;
+	case 1:
+		exec(db, sqlite3_mprintf("ALTER TABLE \"%w\" RENAME TO moved; "
+					 "CREATE VIEW \"%w\" AS SELECT * FROM "
+					 "moved", table, table));
+		break;
+	case 2:
+		rename_column(in, db, table, column);
+		break;
+	case 3:
+		exec(db, sqlite3_mprintf("ALTER TABLE \"%w\" ADD COLUMN "
+					 "\"%w2\" DEFAULT 7", table, column));
+		break;
+	default:
+		exec(db, sqlite3_mprintf("ALTER TABLE \"%w\" DROP COLUMN "
+					 "\"%w\"", table, column));
+	}
+}
+
+static void edit(struct input *in, sqlite3 *db)
+{
 	uint8_t kind = next(in);
+	char *table = kind % 8 == 7 ? sqlite3_mprintf("StringIds") :
+				      pick_table(db, next(in));
+	char *column, *which, *to;
 
-	if (kind < 190)
-		sqlite3_bind_int64(s, col, pick_int(in));
-	else if (kind < 225)
-		sqlite3_bind_text(s, col, texts[next(in) % ARRAY_LEN(texts)],
-				  -1, SQLITE_STATIC);
-	else if (kind < 240)
-		sqlite3_bind_null(s, col);
-	else if (kind < 248)
-		sqlite3_bind_double(s, col, (double)pick_int(in) / 3);
-	else
-		sqlite3_bind_blob(s, col, "\0\1\2", 3, SQLITE_STATIC);
-}
-
-/* First candidate name of a '|' list, or the second where asked. */
-static void candidate(const char *list, bool second, char *ret, size_t size)
-{
-	size_t n = strcspn(list, "|");
-
-	if (second && list[n]) {
-		list += n + 1;
-		n = strcspn(list, "|");
+	if (!table)
+		return;
+	column = pick_column(db, table, next(in));
+	which = rows(in);
+	if (column && kind < 200) {
+		to = value(in, db, table, column);
+		exec(db, sqlite3_mprintf("UPDATE \"%w\" SET \"%w\" = %s WHERE "
+					 "%s", table, column, to, which));
+		sqlite3_free(to);
+	} else if (kind < 215) {
+		exec(db, sqlite3_mprintf("DELETE FROM \"%w\" WHERE %s", table,
+					 which));
+	} else if (kind < 235) {
+		copy_rows(in, db, table, which);
+	} else if (column) {
+		reshape(in, db, table, column);
 	}
-	snprintf(ret, size, "%.*s", (int)n, list);
+	sqlite3_free(which);
+	sqlite3_free(column);
+	sqlite3_free(table);
 }
 
-static void fill_table(sqlite3 *db, struct input *in, unsigned v)
+struct base {
+	unsigned char *p;
+	int64_t n;
+};
+
+/* Beside the program's folder: ../seeds/fuzz_open. */
+static const struct base *base(unsigned i)
 {
-	const struct nsx_view_def *def = &nsx_view_defs[v];
-	unsigned nfields = nsx_view_nfields((enum nsx_view)v), n = 0;
-	struct nsx_buf create = {0}, insert = {0};
-	uint8_t drop = next(in), rows = next(in) % 24;
-	sqlite3_stmt *s = NULL;
-	char name[128];
+	static struct base v[ARRAY_LEN(bases)];
+	char path[4096];
+	ssize_t n;
+	FILE *f;
 
-	candidate(def->tables, drop & 1, name, sizeof(name));
-	nsx_buf_printf(&create, "CREATE TABLE \"%s\" (", name);
-	nsx_buf_printf(&insert, "INSERT INTO \"%s\" VALUES (", name);
-	for (unsigned i = 0; i < nfields; i++) {
-		if (drop > 128 && next(in) % 4 == 0)
-			continue; /* a column this file does not have */
-		candidate(nsx_field_defs[def->first + i].columns, drop & 2,
-			  name, sizeof(name));
-		nsx_buf_printf(&create, "%s\"%s\"", n ? ", " : "", name);
-		nsx_buf_printf(&insert, "%s?", n ? ", " : "");
-		n++;
-	}
-	nsx_buf_adds(&create, ")");
-	nsx_buf_adds(&insert, ")");
-	if (n && !sqlite3_exec(db, create.p, NULL, NULL, NULL) &&
-	    !sqlite3_prepare_v2(db, insert.p, -1, &s, NULL))
-		for (unsigned r = 0; r < rows; r++) {
-			for (unsigned i = 1; i <= n; i++)
-				bind(in, s, (int)i);
-			sqlite3_step(s);
-			sqlite3_reset(s);
-		}
-	sqlite3_finalize(s);
-	nsx_buf_done(&create);
-	nsx_buf_done(&insert);
+	if (v[i].p)
+		return &v[i];
+	n = readlink("/proc/self/exe", path, sizeof(path) - 128);
+	CHECK(n > 0);
+	path[n] = '\0';
+	*strrchr(path, '/') = '\0';
+	sprintf(path + strlen(path), "/../seeds/fuzz_open/%s", bases[i]);
+	f = fopen(path, "rb");
+	CHECK(f && !fseek(f, 0, SEEK_END));
+	v[i].n = ftell(f);
+	v[i].p = malloc((size_t)v[i].n);
+	rewind(f);
+	CHECK(v[i].p && fread(v[i].p, 1, (size_t)v[i].n, f) == (size_t)v[i].n);
+	fclose(f);
+	return &v[i];
 }
 
+static void make(const struct base *from, struct input *in, const char *path)
+{
+	unsigned char *copy = sqlite3_malloc64((sqlite3_uint64)from->n);
+	sqlite3_int64 n;
+	sqlite3 *db;
+
+	CHECK(copy && !sqlite3_open(":memory:", &db));
+	memcpy(copy, from->p, (size_t)from->n);
+	CHECK(!sqlite3_deserialize(db, "main", copy, from->n, from->n,
+				   SQLITE_DESERIALIZE_FREEONCLOSE |
+					   SQLITE_DESERIALIZE_RESIZEABLE));
+	sqlite3_exec(db, "PRAGMA journal_mode = off; BEGIN", NULL, NULL, NULL);
+	for (unsigned i = 0; i < MAX_EDITS && in->n; i++)
+		edit(in, db);
+	sqlite3_exec(db, "COMMIT", NULL, NULL, NULL);
+	copy = sqlite3_serialize(db, "main", &n, 0);
+	CHECK(copy);
+	fuzz_write(path, copy, (size_t)n);
+	sqlite3_free(copy);
+	sqlite3_close(db);
+}
+
+static struct fuzz_run how(uint8_t b)
+{
+	static const char *const windows[] = {NULL, NULL, NULL, NULL,
+					      "0.0001..0.001", "1..2",
+					      "1000ns..90000ns", "0..0.00005"};
+	static const char map[] = "{\"a\": [\"step\", \"re:^aten\"], "
+				  "\"b\": \"layer\", \"nccl\": [\"\"]}";
+	static struct nsx_phase_map *phases;
+	struct nsx_err err;
+
+	if (!phases)
+		CHECK(!nsx_phase_map_parse(map, strlen(map), "map", &phases,
+					   &err));
+	return (struct fuzz_run){.threads = 1,
+				 .window = windows[b & 7],
+				 .kernel_limit = b & 8 ? 2 : 30,
+				 .phases = b & 16 ? phases : NULL,
+				 .whole_json = (b & 0xfc) == 0x20};
+}
+
+/* The database is sound, so SQLite and the page decoder, one thread and two,
+ * must find the same.
+ */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct input in = {data, size};
+	unsigned which = next(&in);
 	const char *path = fuzz_path();
-	sqlite3 *db;
+	uint8_t options = next(&in);
+	struct fuzz_run run = how(options);
+	char *found, *again;
 
-	unlink(path);
-	if (sqlite3_open(path, &db))
-		abort();
-	sqlite3_exec(db, "PRAGMA journal_mode=off; PRAGMA synchronous=off;"
-			 "BEGIN", NULL, NULL, NULL);
-	for (unsigned k = 0; k < 40 && in.n > 4; k++)
-		fill_table(db, &in, next(&in) % NSX_NVIEWS);
-	sqlite3_exec(db, "COMMIT", NULL, NULL, NULL);
-	sqlite3_close(db);
-	fuzz_run(path);
+	if (which >= ARRAY_LEN(bases))
+		return 0;
+	make(base(which), &in, path);
+	found = fuzz_whole(path, &run);
+	if ((options & 0xe0) == 0x40) {
+		run.by_sqlite = true;
+		run.threads = 2;
+		again = fuzz_whole(path, &run);
+		CHECK(!strcmp(found, again));
+		free(again);
+	}
+	free(found);
 	unlink(path);
 	return 0;
 }

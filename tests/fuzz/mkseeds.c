@@ -1,0 +1,215 @@
+/* mkseeds.c - what the fuzz targets start from, made when they are built.
+ *
+ * usage: mkseeds OUT_DIR FIXTURE.sqlite...
+ *
+ * OUT_DIR/TARGET/ gets inputs, OUT_DIR/TARGET.dict words for libFuzzer.
+ * Fixtures are made lean, as small files are quick: no table without rows, none
+ * that the program does not know, pages of 512 bytes.
+ */
+#include <libgen.h>
+#include <sqlite3.h>
+#include <sys/stat.h>
+#include "bases.h"
+#include "fuzz.h"
+#include "nsx/opt.h"
+
+enum { MAX_SEED = 64 << 10 };
+static const char *out_dir;
+
+static FILE *create(const char *target, const char *name)
+{
+	char path[4096];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s", out_dir, target);
+	mkdir(path, 0777);
+	snprintf(path, sizeof(path), "%s/%s%s%s", out_dir, target,
+		 *name == '.' ? "" : "/", name);
+	f = fopen(path, "wb");
+	CHECK(f);
+	return f;
+}
+
+static void seed(const char *target, const char *name, const void *p, size_t n)
+{
+	FILE *f = create(target, name);
+
+	CHECK(fwrite(p, 1, n, f) == n && !fclose(f));
+}
+
+/* Databases -----------------------------------------------------------------*/
+
+static bool is_known(const char *table)
+{
+	size_t n = strlen(table);
+
+	for (unsigned v = 0; v < NSX_NVIEWS; v++)
+		for (const char *p = nsx_view_defs[v].tables; *p;) {
+			size_t k = strcspn(p, "|");
+
+			if (k == n && !strncmp(p, table, n))
+				return true;
+			p += k + (p[k] == '|');
+		}
+	return false;
+}
+
+static void exec(sqlite3 *db, char *sql)
+{
+	CHECK(!sqlite3_exec(db, sql, NULL, NULL, NULL));
+	sqlite3_free(sql);
+}
+
+static bool has_rows(sqlite3 *db, const char *table)
+{
+	char *sql = sqlite3_mprintf("SELECT 1 FROM \"%w\"", table);
+	sqlite3_stmt *s = NULL;
+	bool any = !sqlite3_prepare_v2(db, sql, -1, &s, NULL) &&
+		   sqlite3_step(s) == SQLITE_ROW;
+
+	sqlite3_finalize(s);
+	sqlite3_free(sql);
+	return any;
+}
+
+static void lean(const char *fixture)
+{
+	char *path = strdup(fixture), *name = basename(path), **v = NULL;
+	char to[4096];
+	struct stat st;
+	sqlite3 *db;
+	int n = 0;
+
+	name[strcspn(name, ".")] = '\0';
+	fclose(create("fuzz_open", name));
+	snprintf(to, sizeof(to), "%s/fuzz_open/%s", out_dir, name);
+	CHECK(!sqlite3_open(fixture, &db));
+	exec(db, sqlite3_mprintf("PRAGMA page_size = 512; VACUUM INTO %Q", to));
+	sqlite3_close(db);
+	CHECK(!sqlite3_open(to, &db));
+	CHECK(!sqlite3_get_table(db, "SELECT name FROM sqlite_schema WHERE "
+				 "type = 'table'", &v, &n, NULL, NULL));
+	for (int i = 1; i <= n; i++)
+		if (!is_known(v[i]) || !has_rows(db, v[i]))
+			exec(db, sqlite3_mprintf("DROP TABLE \"%w\"", v[i]));
+	exec(db, sqlite3_mprintf("VACUUM"));
+	sqlite3_free_table(v);
+	sqlite3_close(db);
+	if (stat(to, &st) || st.st_size > MAX_SEED)
+		unlink(to);
+	free(path);
+}
+
+/* A table of that shape in pages of 512 << size bytes, from page 2 on, after
+ * the byte that says so to fuzz_page.
+ */
+static void pages(unsigned size, int reserved, unsigned shape)
+{
+	static const char *const value[] = {
+		/* every width of integer, and leaves below interior pages */
+		"(i * i * i) << (i % 45), i, i % 3, i % 2, NULL, -i, i / 2",
+		/* reals, texts and blobs of many lengths */
+		"i * 0.37, i * 0.5, substr('abcdefghijklmnop', i % 11, i % 13),"
+		"zeroblob(i % 9), 'x' || i, i % 7, i",
+		/* chains of overflow pages */
+		"i, 0.5, replace(hex(zeroblob(i * size / 9)), '0', 'z'),"
+		"zeroblob(size * 2 / i), 1, hex(zeroblob(size / i)), 2",
+	};
+	static const int rows[] = {60, 50, 5};
+	uint8_t chooser = (uint8_t)(size | 4 | (unsigned)reserved << 3);
+	int tail = reserved; /* SQLite puts the old value there */
+	unsigned char *p;
+	char name[32];
+	sqlite3_int64 n;
+	sqlite3 *db;
+	FILE *f;
+
+	CHECK(!sqlite3_open(":memory:", &db));
+	sqlite3_file_control(db, "main", SQLITE_FCNTL_RESERVE_BYTES, &tail);
+	exec(db, sqlite3_mprintf("PRAGMA page_size = %u; CREATE TABLE t "
+				 "(c0, c1 REAL, c2, c3, c4, c5, c6 REAL);"
+				 "WITH RECURSIVE r (i, size) AS (SELECT 1, %u "
+				 "UNION ALL SELECT i + 1, size FROM r "
+				 "WHERE i < %d) INSERT INTO t SELECT %s FROM r",
+				 512U << size, 512U << size,
+				 shape < 2 ? rows[shape] << size : rows[shape],
+				 value[shape]));
+	p = sqlite3_serialize(db, "main", &n, 0);
+	snprintf(name, sizeof(name), "%u-%d-%u", 512U << size, reserved, shape);
+	f = create("fuzz_page", name);
+	fputc(chooser, f);
+	CHECK(fwrite(p + (512U << size), (size_t)n - (512U << size), 1, f));
+	CHECK(!fclose(f));
+	sqlite3_free(p);
+	sqlite3_close(db);
+}
+
+/* Texts ---------------------------------------------------------------------*/
+
+static void arguments(void)
+{
+	FILE *dict = create("fuzz_args", ".dict");
+
+	fputs("\"--\"\n\"--no-such\"\n\"=\"\n\"-\"\n\"9223372036854775808\"\n"
+	      "\"1e308\"\n\"nan\"\n\"0x10\"\n", dict);
+	for (unsigned c = 0; c < nsx_ncommands; c++) {
+		const struct nsx_cmd *cmd = nsx_commands[c];
+		FILE *f = create("fuzz_args", cmd->name);
+
+		for (unsigned i = 0; i < cmd->nopts; i++) {
+			const struct nsx_opt *o = &cmd->opts[i];
+
+			fprintf(f, "--%s%s\n", o->name, o->arg ? "=7" : "");
+			fprintf(dict, "\"--%s\"\n", o->name);
+			if (o->letter)
+				fprintf(f, "-%c\n%s", o->letter,
+					o->arg ? "12\n" : "");
+		}
+		fputs("--\n-x\n", f);
+		CHECK(!fclose(f));
+	}
+	CHECK(!fclose(dict));
+}
+
+static void texts(const char *target, const char *const *v, size_t n)
+{
+	char name[8];
+
+	for (size_t i = 0; i < n; i++) {
+		snprintf(name, sizeof(name), "%zu", i);
+		seed(target, name, v[i], strlen(v[i]));
+	}
+}
+
+int main(int argc, char **argv)
+{
+	static const char *const maps[] = {
+		"{\"forward\": [\"fwd\", \"re:^layer[0-9]+$\"], \"io\": \"read\"}",
+		"\xef\xbb\xbf{\"a\\u00e9\\n\\\"\": [], \"b\": [\"\\ud83d\\ude00\"]}",
+		"{\"r\": [\"re:a|(b+c?)*[[:alpha:]_-]{2,3}\", \"re:\\\\.\"]}",
+		"{\"x\": [1, null, true, {\"y\": [2.5e-3]}]}",
+		"[\"no map\"]", "{\"re\": \"re:(\"}", "{\"d\": [\"re:\\\\d\"]}",
+	};
+	static const char *const cells[] = {
+		"plain\x1e a|b`c` \\ <i>&amp;\x1e\"q\",'r'\n\t\x7f",
+		"=1+1\x1e-2\x1e@x\x1e+3\x1e\xff\xfe\xed\xa0\x80\x1e  blank  ",
+		"\xc3\xa9\xe2\x80\xa8\xf0\x9f\x98\x80\x1e$a_b*c#d!~{}[]()\x1e",
+	};
+
+	CHECK(argc > 2);
+	out_dir = argv[1];
+	mkdir(out_dir, 0777);
+	for (int i = 2; i < argc; i++)
+		lean(argv[i]);
+	for (unsigned size = 0; size < 4; size++)
+		for (unsigned shape = 0; shape < 3; shape++)
+			pages(size, size == 1 ? 16 : 0, shape);
+	for (uint8_t i = 0; i < ARRAY_LEN(bases); i++)
+		seed("fuzz_rows", bases[i], (uint8_t[]){i, 0x40}, 2);
+	arguments();
+	texts("fuzz_phase_map", maps, ARRAY_LEN(maps));
+	seed("fuzz_phase_map", ".dict", "\"re:\"\n\"[[:alpha:]]\"\n\"\\\\u\"\n"
+	     "\"{2,3}\"\n\"\\\\\\\\d\"\n\"null\"\n\"true\"\n\"\\\"\"\n", 56);
+	texts("fuzz_emit", cells, ARRAY_LEN(cells));
+	return 0;
+}
