@@ -8,7 +8,11 @@
 #include "nsx/arena.h"
 #include "nsx/phase.h"
 
-enum { MAX_FILE = 16 << 20 };
+enum {
+	MAX_FILE = 16 << 20,
+	MAX_REGEX = 4096, /* characters, after repeats are written out */
+	MAX_GROUPS = 64,  /* inside each other */
+};
 
 struct pattern {
 	unsigned phase;
@@ -38,19 +42,80 @@ static bool has_digit_class(const char *regex)
 	return false;
 }
 
+/* The last character of a set of characters that begins at p. */
+static const char *end_of_set(const char *p)
+{
+	p += p[1] == '^' ? 2 : 1;
+	p += *p == ']';
+	while (*p && *p != ']') {
+		const char end[] = {p[1], ']', '\0'}, *close = NULL;
+
+		if (*p == '[' && p[1] && strchr(".:=", p[1]))
+			close = strstr(p + 2, end);
+		p = close ? close + 2 : p + 1;
+	}
+	return *p ? p : p - 1;
+}
+
+/* How many copies a repeat makes of what stands before it. */
+static long copies(const char *repeat)
+{
+	char *end;
+	long n, most;
+
+	if (*repeat != '{')
+		return *repeat == '+' ? 2 : 1;
+	n = NSX_MIN(strtol(repeat + 1, &end, 10), MAX_REGEX);
+	most = *end == ',' ? strtol(end + 1, NULL, 10) : n;
+	return NSX_MAX(1, NSX_MIN(NSX_MAX(n + 1, most), MAX_REGEX));
+}
+
+/* regcomp writes repeats out: a few nested ones take all memory there is. */
+static bool is_too_large(const char *p)
+{
+	long size[MAX_GROUPS] = {0}, last = 0;
+	unsigned depth = 0;
+
+	for (; *p && size[depth] <= MAX_REGEX; p++) {
+		if (*p == '(' && depth + 1 == MAX_GROUPS)
+			return true;
+		if (*p == '(') {
+			size[++depth] = 1;
+			continue;
+		}
+		if (*p == '+' || *p == '{') {
+			size[depth] += last * (copies(p) - 1);
+			last *= copies(p);
+			continue;
+		}
+		last = 1;
+		if (*p == ')' && depth)
+			last = size[depth--];
+		else if (*p == '[')
+			p = end_of_set(p);
+		else if (*p == '\\' && p[1])
+			p++;
+		size[depth] += last;
+	}
+	return size[depth] > MAX_REGEX;
+}
+
 static int add_regex(struct nsx_phase_map *m, const char *key, size_t at,
 		     const char *regex, regex_t *ret, struct nsx_err *err)
 {
 	char why[128];
-	int code = has_digit_class(regex) ? REG_BADPAT :
-		   regcomp(ret, regex, REG_EXTENDED | REG_NOSUB);
+	int code;
 
-	if (!code)
-		return 0;
-	if (has_digit_class(regex))
+	if (has_digit_class(regex)) {
 		snprintf(why, sizeof(why), "write [0-9] for \\d");
-	else
+	} else if (is_too_large(regex)) {
+		snprintf(why, sizeof(why), "it repeats too much");
+	} else {
+		code = regcomp(ret, regex, REG_EXTENDED | REG_NOSUB);
+		if (!code)
+			return 0;
 		regerror(code, ret, why, sizeof(why));
+	}
 	return nsx_fail(err, NSX_E_USAGE,
 			"cannot use '%s': pattern %zu of phase '%s' is no "
 			"POSIX extended regex: '%s': %s", m->path, at + 1, key,

@@ -57,6 +57,10 @@ static void test_errors_name_the_place(void **state)
 		{"{\"p\": [\"x\", \"re:[\"]}", "pattern 2 of phase 'p'"},
 		{"{\"p\": \"re:\\\\d+\"}", "write [0-9]"},
 		{"{\"p\": \"re:(?i)x\"}", "pattern 1 of phase 'p'"},
+		{"{\"p\": \"re:a+++++++++++++++\"}", "repeats too much"},
+		{"{\"p\": \"re:(([x+[:alpha:]]{9,99}){99})b\"}",
+		 "repeats too much"},
+		{"{\"p\": \"re:(a{5000})\"}", "repeats too much"},
 	};
 
 	(void)state;
