@@ -4,13 +4,14 @@
  *
  * Runs each file, and each file of a folder, once; then COUNT inputs made from
  * them by a few random changes, the same ones every time.  The input being run
- * is in the file KEEP, which goes when all is well.
+ * is in the file KEEP, which goes when all is well.  One that takes two minutes
+ * is a failure.
  */
 #include <dirent.h>
 #include <sys/stat.h>
 #include "fuzz.h"
 
-enum { MAX_BYTES = 1 << 20, MOST_CHANGES = 6 };
+enum { MAX_BYTES = 1 << 20, MOST_CHANGES = 6, MAX_SECONDS = 120 };
 
 struct bytes {
 	uint8_t *p;
@@ -109,6 +110,7 @@ static void run(const struct bytes *b, const char *keep)
 	CHECK(exact || !b->n);
 	memcpy(exact, b->p, b->n);
 	fuzz_write(keep, b->p, b->n);
+	alarm(MAX_SECONDS); /* ends the program */
 	LLVMFuzzerTestOneInput(exact, b->n);
 	free(exact);
 }
