@@ -132,7 +132,7 @@ int nsx_nvtx_phase_rows(const struct nsx_phase_map *m, const int64_t *ns,
 		const char *phase = nsx_phase_name(m, i);
 
 		if (!strcmp(phase, "unmapped"))
-			rest_ns += ns[i];
+			nsx_add_to(&rest_ns, ns[i]);
 		else if (add_row(phase, ns[i], total_ns, table, err))
 			return err->rc;
 	}

@@ -80,7 +80,7 @@ static int read_row(struct nsx_part *p, int64_t rid, const struct nsx_val *v,
 		return err->rc;
 	ns = nsx_in_window(t, row.start_ns, row.end_ns);
 	sum->count += nsx_starts_inside(t, row.start_ns);
-	sum->total_ns += ns;
+	nsx_add_to(&sum->total_ns, ns);
 	sum->max_ns = NSX_MAX(sum->max_ns, ns);
 	row.thread = nsx_thread_find(t, key.w[0]);
 	if (row.thread == NSX_NONE || !t->thread[row.thread].launches)

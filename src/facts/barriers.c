@@ -63,8 +63,9 @@ static void add_piece(const struct work *w, struct sum *s, int64_t start_ns,
 	nsx_add_to(&s->wait_ns, nsx_in_window(w->t, start_ns, end_ns));
 	if (a >= b || !w->busy.sum)
 		return;
-	s->inside_ns += b - a;
-	s->busy_ns += nsx_spans_within(&w->busy.spans, w->busy.sum, a, b);
+	nsx_add_to(&s->inside_ns, b - a);
+	nsx_add_to(&s->busy_ns,
+		   nsx_spans_within(&w->busy.spans, w->busy.sum, a, b));
 }
 
 static int add_event(struct work *w, uint32_t thread,

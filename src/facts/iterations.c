@@ -209,7 +209,7 @@ static int64_t length(const struct nsx_way *w)
 	int64_t sum = 0;
 
 	for (size_t i = 0; i < w->n; i++)
-		sum += w->marks[i].end_ns - w->marks[i].start_ns;
+		nsx_add_to(&sum, w->marks[i].end_ns - w->marks[i].start_ns);
 	return sum;
 }
 

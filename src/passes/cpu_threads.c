@@ -175,7 +175,7 @@ static int64_t api_ns(const struct nsx_trace *t, uint64_t thread,
 		if (nsx_call_end(&t->calls, i) <= a)
 			continue;
 		end = nsx_call_end(&t->calls, i);
-		ns += nsx_in_window(t, a, end);
+		nsx_add_to(&ns, nsx_in_window(t, a, end));
 	}
 	return ns;
 }

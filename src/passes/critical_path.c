@@ -65,7 +65,7 @@ static int credit(struct path *p, uint64_t tag, uint64_t id, int64_t ns,
 		return err->rc;
 	nsx_add_to(&p->rows[i].ns, ns);
 	p->rows[i].count += count;
-	p->credited_ns += ns;
+	nsx_add_to(&p->credited_ns, ns);
 	return 0;
 }
 

@@ -192,7 +192,7 @@ static int infer_held(struct work *w, struct nsx_err *err)
 		if (held.start_ns >= held.end_ns ||
 		    nsx_call_end(&t->calls, call) - held.start_ns < x->long_ns)
 			continue;
-		x->held_ns += in_window(t, held);
+		nsx_add_to(&x->held_ns, in_window(t, held));
 		x->inferred++;
 	}
 	return 0;

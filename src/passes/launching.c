@@ -87,7 +87,7 @@ static int sweep_device(const struct nsx_run *run, uint32_t device,
 				device, err);
 		if (!x)
 			return err->rc;
-		x->bound_ns += ns;
+		nsx_add_to(&x->bound_ns, ns);
 	}
 	return 0;
 }

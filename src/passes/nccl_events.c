@@ -183,7 +183,7 @@ static int make_ranks(struct nccl_comm *c, struct nsx_err *err)
 		group = e->group;
 		r->n++;
 		r->count += nsx_op_counts(c->run->trace, e->op);
-		r->total_ns += ns;
+		nsx_add_to(&r->total_ns, ns);
 		r->max_ns = NSX_MAX(r->max_ns, ns);
 	}
 	for (size_t g = 0; g < c->ngroups; g++)

@@ -38,7 +38,7 @@ static enum nsx_comm_op op_of(const struct nsx_trace *t, size_t range)
 
 static void add(struct sum *s, int64_t ns, bool counts)
 {
-	s->total_ns += ns;
+	nsx_add_to(&s->total_ns, ns);
 	s->max_ns = NSX_MAX(s->max_ns, ns);
 	s->count += counts;
 }
