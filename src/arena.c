@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "nsx/arena.h"
 
 #define BLOCK_SIZE ((size_t)64 * 1024)
@@ -20,8 +21,25 @@ struct nsx_arena {
 	struct block *arrays;
 };
 
+static struct {
+	void (*clean)(void *ctx);
+	void *ctx;
+} at_death;
+
+void nsx_at_death(void (*clean)(void *ctx), void *ctx)
+{
+	at_death.ctx = ctx;
+	at_death.clean = clean;
+}
+
 void nsx_die_of_memory(size_t size)
 {
+	static bool is_dying;
+
+	while (__atomic_exchange_n(&is_dying, true, __ATOMIC_RELAXED))
+		pause(); /* another thread says it */
+	if (at_death.clean)
+		at_death.clean(at_death.ctx);
 	fprintf(stderr, "nsys-explain: out of memory (%zu bytes)\n", size);
 	_Exit(3);
 }

@@ -15,6 +15,10 @@ struct nsx_arena;
 
 /* Ends the program: one line, exit code 3. */
 _Noreturn void nsx_die_of_memory(size_t size);
+/* Before that, clean(ctx) is called, for files that must not stay behind; it
+ * must not need memory. One at a time; NULL takes it back.
+ */
+void nsx_at_death(void (*clean)(void *ctx), void *ctx);
 
 char *nsx_strdup(const char *s); /* or dies; free() */
 

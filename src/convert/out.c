@@ -24,6 +24,11 @@ static int refuse(const char *path, struct nsx_err *err)
 			strerror(errno));
 }
 
+static void remove_file(void *path)
+{
+	unlink(path);
+}
+
 /* A plain file, new or not: made beside its place under another name. */
 static int open_beside(const char *path, struct nsx_out *o,
 		       struct nsx_err *err)
@@ -37,8 +42,10 @@ static int open_beside(const char *path, struct nsx_out *o,
 	o->unfinished = b.p;
 	o->fd = open(o->unfinished, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
 		     0666);
-	if (o->fd >= 0)
+	if (o->fd >= 0) {
+		nsx_at_death(remove_file, o->unfinished);
 		return 0;
+	}
 	free(o->unfinished);
 	o->unfinished = NULL;
 	return refuse(path, err);
@@ -130,6 +137,7 @@ int nsx_out_commit(struct nsx_out *o, struct nsx_err *err)
 		return nsx_fail(err, NSX_E_IO, "cannot write '%s': %s",
 				o->path ? o->path : "the output",
 				strerror(o->error));
+	nsx_at_death(NULL, NULL);
 	free(o->unfinished);
 	o->unfinished = NULL;
 	return 0;
@@ -140,6 +148,7 @@ void nsx_out_done(struct nsx_out *o)
 	close_fd(o);
 	if (o->unfinished)
 		unlink(o->unfinished);
+	nsx_at_death(NULL, NULL);
 	free(o->unfinished);
 	free(o->path);
 	free(o->buf);

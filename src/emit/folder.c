@@ -158,7 +158,7 @@ static bool is_ours(const char *name, bool in_tables)
 }
 
 /* Calls fn(fd of dir, name) for each entry, until one returns not 0.
- * Returns that, or -1 (errno).
+ * Returns that, or -1 (errno). Needs no memory: see nsx_at_death.
  */
 static int each_entry(int at, const char *path,
 		      int (*fn)(int dir, const char *name, void *ctx),
@@ -166,24 +166,23 @@ static int each_entry(int at, const char *path,
 {
 	int fd = openat(at, path,
 			O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	DIR *d = fd < 0 ? NULL : fdopendir(fd);
-	struct dirent *e;
+	_Alignas(struct dirent64) char buf[4096];
+	ssize_t n = -1;
 	int rc = 0, error;
 
-	if (!d) {
-		if (fd >= 0)
-			close(fd);
-		return -1;
-	}
-	while (!rc && (errno = 0, e = readdir(d)))
-		if (strcmp(e->d_name, ".") && strcmp(e->d_name, ".."))
-			rc = fn(dirfd(d), e->d_name, ctx);
-	if (!rc && errno)
-		rc = -1;
+	while (fd >= 0 && !rc && (n = getdents64(fd, buf, sizeof(buf))) > 0)
+		for (ssize_t i = 0; !rc && i < n;) {
+			const struct dirent64 *e = (void *)(buf + i);
+
+			if (strcmp(e->d_name, ".") && strcmp(e->d_name, ".."))
+				rc = fn(fd, e->d_name, ctx);
+			i += e->d_reclen;
+		}
 	error = errno;
-	closedir(d);
+	if (fd >= 0)
+		close(fd);
 	errno = error;
-	return rc;
+	return rc ? rc : n < 0 ? -1 : 0;
 }
 
 static int check_entry(int dir, const char *name, void *ctx)
@@ -212,6 +211,13 @@ static int remove_entry(int dir, const char *name, void *ctx)
 static int remove_tree(const char *path)
 {
 	return remove_entry(AT_FDCWD, path, NULL);
+}
+
+/* Other threads may still be writing into it. */
+static void clean(void *path)
+{
+	while (remove_tree(path) && errno == ENOTEMPTY)
+		;
 }
 
 /* Whether a report may take the place of what is at dir. */
@@ -305,7 +311,9 @@ int nsx_emit_folder(const struct nsx_report *r, const char *dir, bool force,
 		return nsx_fail(err, NSX_E_IO, "cannot make a folder beside "
 				"'%s': %s", dir, strerror(errno));
 	allow_as_umask(tmp);
+	nsx_at_death(clean, tmp);
 	rc = fill(r, tmp, threads, err);
+	nsx_at_death(NULL, NULL);
 	if (!rc)
 		rc = put_in_place(tmp, dir, old, sizeof(old), err);
 	if (rc)

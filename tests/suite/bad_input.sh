@@ -59,16 +59,27 @@ want not_ours 3 'something other than a report' "$good" --out mine
 [ "$(cat mine/notes.txt)" = precious ] || { fail=$((fail + 1)); echo "FAIL notes lost"; }
 echo x >file
 want out_is_file 3 'not a folder' "$good" --out file
+mkdir theirs; ln -s theirs link
+want out_is_link 3 'not a folder' "$good" --out link
 want out_below_file 3 '' "$good" --out file/o
 want out_in_nothing 3 '' "$good" --out no/such/place
-if [ "$(id -u)" -ne 0 ]; then
+# Root reads and writes anything: then as nobody, on copies that nobody can see.
+run='' user=$prog sound=$good
+if [ "$(id -u)" -eq 0 ]; then
+	run='setpriv --reuid=65534 --regid=65534 --clear-groups' user=$work/user sound=$work/sound.sqlite
+	cp "$prog" user; cp "$good" sound.sqlite; chmod 755 . user
+fi
+prog=user_run
+user_run() { $run "$user" "$@"; }
+if user_run --version >/dev/null 2>&1; then
 	cp "$good" locked.sqlite; chmod 0 locked.sqlite
 	want locked 3 'Permission denied' locked.sqlite --out o
 	mkdir readonly; chmod a-w readonly
-	want readonly 3 'Permission denied' "$good" --out readonly/o
+	want readonly 3 'Permission denied' "$sound" --out readonly/o
 else
-	skip=$((skip + 2)) # root reads and writes anything
+	skip=$((skip + 2))
 fi
+prog=$b/nsys-explain
 # A full device: everything that prints fails with one line.
 for args in --version --man help 'help explain' 'convert --help' passes doctor 'doctor --json' \
 	"schema $good" "$good --json" "$good --md" "$good --explain gpu_idle"; do

@@ -15,4 +15,4 @@ if ! strace -o /dev/null -e inject=write:error=EIO:when=9 true 2>/dev/null; then
 fi
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
-python3 "$here/faults/io.py" "$b" "$work" "${STEP:-5}"
+python3 "$here/faults/calls.py" "$b" "$work" "${STEP:-5}"

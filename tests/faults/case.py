@@ -1,21 +1,12 @@
-"""io.py BUILD_DIR WORK_DIR STEP - for suite/io_faults.sh, which says what is
-asserted."""
-import concurrent.futures
-import itertools
+"""A run of the program that must end well, whatever fails meanwhile: the input
+is unchanged; the output is the old one whole, the new one whole, or none; no
+other file is left, unless that is said; and the exit code tells which."""
 import json
 import os
 import re
 import shutil
 import subprocess
-import sys
 import tempfile
-
-BUILD, WORK, STEP = sys.argv[1], sys.argv[2], int(sys.argv[3])
-PROGRAM = BUILD + "/nsys-explain"
-READS = ["pread64", "preadv2", "read", "openat", "newfstatat", "lseek"]
-WRITES = ["write", "mkdir", "close", "chmod", "fchmod", "renameat2", "rename", "getdents64", "ftruncate"]
-# Where only these fail, what could not be removed may be left.
-REMOVALS = ["unlink", "unlinkat", "rmdir"]
 
 
 def read(path):
@@ -35,9 +26,11 @@ def report(folder):
 
 
 class Case:
-    """A command, run in a folder that holds t.sqlite and perhaps an old output."""
+    """A command, run in a folder that holds t.sqlite and perhaps an old output.
+    out: "o" for a report folder, "stdout", or "c.*" for a conversion."""
 
-    def __init__(self, name, argv, out, old=False):
+    def __init__(self, work, trace, name, argv, out, old=False):
+        self.work, self.trace = work, trace
         self.name, self.argv, self.out, self.old = name, argv, out, old
         where = self.start()
         p = subprocess.run(argv, cwd=where, stdout=open(where + "/stdout", "wb"), stderr=subprocess.PIPE)
@@ -47,8 +40,8 @@ class Case:
         shutil.rmtree(where)
 
     def start(self):
-        where = tempfile.mkdtemp(dir=WORK)
-        shutil.copy(BUILD + "/fixtures/synthetic.sqlite", where + "/t.sqlite")
+        where = tempfile.mkdtemp(dir=self.work)
+        shutil.copy(self.trace, where + "/t.sqlite")
         if self.old and self.out == "o":
             os.makedirs(where + "/o/tables")
             for name in ("o/report.md", "o/tables/old.csv"):
@@ -85,7 +78,7 @@ class Case:
         """What is wrong, or None."""
         got = self.output(where)
         left = set(os.listdir(where)) - {"t.sqlite", "stdout", "log", self.out}
-        if read(where + "/t.sqlite") != read(BUILD + "/fixtures/synthetic.sqlite"):
+        if read(where + "/t.sqlite") != read(self.trace):
             return "the input is changed"
         if all(name in errors for name in left):
             left = None  # it is said
@@ -102,66 +95,23 @@ class Case:
             return "exit 3, but the output is neither old, new nor none"
         return None
 
-    def run(self, argv, how, may_stay=False):
+    def run(self, argv, how, may_stay=False, limit=None):
+        """What is wrong with a run of argv, or None. limit: see Popen's preexec_fn."""
         where = self.start()
         try:
-            p = subprocess.run(argv, cwd=where, stdout=open(where + "/stdout", "wb"), stderr=subprocess.PIPE, timeout=60)
+            p = subprocess.run(argv, cwd=where, stdout=open(where + "/stdout", "wb"), stderr=subprocess.PIPE,
+                               timeout=60, preexec_fn=limit)
             why = self.judge(where, p.returncode, p.stderr.decode("utf-8", "replace"), may_stay)
         except subprocess.TimeoutExpired:
             why = "it hangs"
         subprocess.run(["rm", "-rf", where], check=True)
         return f"FAIL {self.name}: {how}: {why}" if why else None
 
-    def calls(self):
-        """{system call: (first, last)} by number, from the opening of the trace on."""
-        where = self.start()
-        subprocess.run(["strace", "-o", "log", "-e", "trace=file,desc"] + self.argv, cwd=where,
-                       stdout=open(where + "/stdout", "wb"), check=True)
-        count, first, begun = {}, {}, False
-        for line in open(where + "/log", errors="replace"):
-            name = line.split("(")[0]
-            begun = begun or '"t.sqlite"' in line and name == "openat"
-            count[name] = count.get(name, 0) + 1
-            if begun:
-                first.setdefault(name, count[name])
-        shutil.rmtree(where)
-        return {name: (at, count[name]) for name, at in first.items()}
 
-
-def injections(case):
-    calls = case.calls()
-    for name in READS + WRITES + REMOVALS:
-        first, last = calls.get(name, (1, 0))
-        for i, n in enumerate(range(first, last + 1)):
-            if STEP > 1 and last - first > 8 and i % STEP:
-                continue
-            errors = {"write": ["ENOSPC"], "openat": ["EMFILE"], "renameat2": ["EINVAL", "EIO"],
-                      "mkdir": ["ENOSPC"], "rename": ["EIO"]}.get(name, ["EIO"])
-            for error in errors:
-                yield case, name, f"error={error}", n
-
-
-def one(job):
-    case, name, what, n = job
-    inject = f"inject={name}:{what}:when={n}"
-    argv = ["strace", "-o", "/dev/null", "-e", f"trace={name}", "-e", inject] + case.argv
-    return case.run(argv, inject, may_stay=name in REMOVALS)
-
-
-def main():
-    explain = [PROGRAM, "t.sqlite", "--threads", "1", "-q"]
-    cases = [Case("report", explain + ["--out", "o"], "o"),
-             Case("report over another", explain[:-1] + ["--out", "o"], "o", old=True),
-             Case("json", explain + ["--json"], "stdout"),
-             Case("convert", [PROGRAM, "convert", "t.sqlite", "-o", "c.json", "-q"], "c.json", old=True),
-             Case("convert to gz", [PROGRAM, "convert", "t.sqlite", "-o", "c.json.gz"], "c.json.gz")]
-    jobs = list(itertools.chain(*map(injections, cases)))
-    with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        bad = [why for why in pool.map(one, jobs) if why]
+def finish(suite, results):
+    """Prints the failures and the sum; the exit code."""
+    bad = [why for why in results if why]
     for why in bad:
         print(why)
-    print(f"io_faults: {len(jobs) - len(bad)} passed, {len(bad)} failed")
+    print(f"{suite}: {len(results) - len(bad)} passed, {len(bad)} failed")
     return bool(bad)
-
-
-sys.exit(main())

@@ -1,0 +1,65 @@
+"""calls.py BUILD_DIR WORK_DIR STEP - for suite/io_faults.sh, which says what is
+asserted."""
+import concurrent.futures
+import itertools
+import shutil
+import subprocess
+import sys
+from case import Case, finish
+
+BUILD, WORK, STEP = sys.argv[1], sys.argv[2], int(sys.argv[3])
+PROGRAM, TRACE = BUILD + "/nsys-explain", BUILD + "/fixtures/synthetic.sqlite"
+READS = ["pread64", "preadv2", "read", "openat", "newfstatat", "lseek"]
+WRITES = ["write", "mkdir", "close", "chmod", "fchmod", "renameat2", "rename", "getdents64", "ftruncate"]
+# Where only these fail, what could not be removed may be left.
+REMOVALS = ["unlink", "unlinkat", "rmdir"]
+
+
+def calls(case):
+    """{system call: (first, last)} by number, from the opening of the trace on."""
+    where = case.start()
+    subprocess.run(["strace", "-o", "log", "-e", "trace=file,desc"] + case.argv, cwd=where,
+                   stdout=open(where + "/stdout", "wb"), check=True)
+    count, first, begun = {}, {}, False
+    for line in open(where + "/log", errors="replace"):
+        name = line.split("(")[0]
+        begun = begun or '"t.sqlite"' in line and name == "openat"
+        count[name] = count.get(name, 0) + 1
+        if begun:
+            first.setdefault(name, count[name])
+    shutil.rmtree(where)
+    return {name: (at, count[name]) for name, at in first.items()}
+
+
+def injections(case):
+    numbers = calls(case)
+    for name in READS + WRITES + REMOVALS:
+        first, last = numbers.get(name, (1, 0))
+        errors = {"write": ["ENOSPC"], "mkdir": ["ENOSPC"], "openat": ["EMFILE"],
+                  "renameat2": ["EINVAL", "EIO"]}.get(name, ["EIO"])
+        for n in range(first, last + 1, STEP if last - first > 8 else 1):
+            for error in errors:
+                yield case, name, error, n
+
+
+def one(job):
+    case, name, error, n = job
+    inject = f"inject={name}:error={error}:when={n}"
+    argv = ["strace", "-o", "/dev/null", "-e", f"trace={name}", "-e", inject] + case.argv
+    return case.run(argv, inject, may_stay=name in REMOVALS)
+
+
+def main():
+    explain = [PROGRAM, "t.sqlite", "--threads", "1"]
+    cases = [Case(WORK, TRACE, *c) for c in (
+        ("report", explain + ["-q", "--out", "o"], "o"),
+        ("report over another", explain + ["--out", "o"], "o", True),
+        ("json", explain + ["--json"], "stdout"),
+        ("convert", [PROGRAM, "convert", "t.sqlite", "-o", "c.json", "-q"], "c.json", True),
+        ("convert to gz", [PROGRAM, "convert", "t.sqlite", "-o", "c.json.gz"], "c.json.gz"))]
+    jobs = list(itertools.chain(*map(injections, cases)))
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        return finish("io_faults", list(pool.map(one, jobs)))
+
+
+sys.exit(main())
