@@ -83,6 +83,7 @@ struct nsx_idle { /* one device: pieces in order of time, packed */
 	struct nsx_idle_tag {
 		uint8_t cause : 4, wait : 3, first : 1;
 	} *tag;
+	int64_t *before_ns; /* idle before each 64th piece                   */
 };
 /* A CPU-GPU barrier and what it costs (SEMANTICS 4). */
 enum nsx_barrier_kind {
@@ -176,6 +177,10 @@ static inline struct nsx_window nsx_judged(const struct nsx_facts *f)
 	return f->steady.window;
 }
 
+/* Fills before_ns, for nsx_idle_total and nsx_idle_within. */
+int nsx_idle_sum(struct nsx_idle *idle, struct nsx_arena *a,
+		 struct nsx_err *err) NSX_CHECKED;
+
 /* The gaps of a device, one after the other: *at begins at 0. */
 struct nsx_gap {
 	int64_t start_ns, end_ns;
@@ -189,7 +194,7 @@ bool nsx_next_gap(const struct nsx_idle *idle, size_t *at,
 		  struct nsx_gap *ret);
 struct nsx_idle_piece nsx_idle_at(const struct nsx_idle *idle, size_t i);
 
-/* Idle time of the device, all of it or in [start, end), O(log n + pieces). */
+/* Idle time of the device, all of it or in [start, end). O(log n). */
 int64_t nsx_idle_total(const struct nsx_idle *idle);
 int64_t nsx_idle_within(const struct nsx_idle *idle, int64_t start_ns,
 			int64_t end_ns);

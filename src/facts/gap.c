@@ -76,6 +76,47 @@ bool nsx_next_gap(const struct nsx_idle *x, size_t *at, struct nsx_gap *ret)
 	return true;
 }
 
+enum { SUM_STEP = 64 };
+
+int nsx_idle_sum(struct nsx_idle *x, struct nsx_arena *a, struct nsx_err *err)
+{
+	int64_t ns = 0;
+
+	x->before_ns = nsx_arena_try_array(a, x->n / SUM_STEP + 1,
+					   sizeof(*x->before_ns), "idle sums",
+					   err);
+	if (!x->before_ns)
+		return err->rc;
+	for (size_t i = 0; i < x->n; i++) {
+		if (i % SUM_STEP == 0)
+			x->before_ns[i / SUM_STEP] = ns;
+		ns += end_of(x, i) - x->start_ns[i];
+	}
+	if (x->n % SUM_STEP == 0)
+		x->before_ns[x->n / SUM_STEP] = ns;
+	return 0;
+}
+
+/* Idle time before an instant. */
+static int64_t idle_before(const struct nsx_idle *x, int64_t at_ns)
+{
+	size_t lo = 0, hi = x->n;
+	int64_t ns;
+
+	while (lo < hi) { /* the first piece that begins then or later */
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (x->start_ns[mid] < at_ns)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	ns = x->before_ns[lo / SUM_STEP];
+	for (size_t i = lo / SUM_STEP * SUM_STEP; i < lo; i++)
+		ns += NSX_MIN(end_of(x, i), at_ns) - x->start_ns[i];
+	return ns;
+}
+
 int64_t nsx_idle_total(const struct nsx_idle *x)
 {
 	return nsx_idle_within(x, INT64_MIN, INT64_MAX);
@@ -84,24 +125,7 @@ int64_t nsx_idle_total(const struct nsx_idle *x)
 int64_t nsx_idle_within(const struct nsx_idle *x, int64_t start_ns,
 			int64_t end_ns)
 {
-	size_t lo = 0, hi = x->n;
-	int64_t ns = 0;
-
-	while (lo < hi) { /* the first piece that begins after the start */
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (x->start_ns[mid] <= start_ns)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	for (size_t i = lo ? lo - 1 : 0; i < x->n && x->start_ns[i] < end_ns;
-	     i++) {
-		int64_t until = NSX_MIN(end_ns, end_of(x, i));
-
-		ns += NSX_MAX(0, until - NSX_MAX(start_ns, x->start_ns[i]));
-	}
-	return ns;
+	return idle_before(x, end_ns) - idle_before(x, start_ns);
 }
 
 int nsx_idle_spans(const struct nsx_idle *x, const struct nsx_window *w,

@@ -336,7 +336,9 @@ static int sweep_some(void *ctx, size_t task, struct nsx_err *err)
 		s.number++;
 		sweep_device(&s, d);
 		charge_barriers(job->f, job->t, idle);
-		rc = nsx_stopped(err);
+		rc = nsx_idle_sum(idle, job->f->device_arena[d], err);
+		if (!rc)
+			rc = nsx_stopped(err);
 	}
 	nsx_arena_free(a);
 	return rc;
