@@ -123,11 +123,16 @@ void nsx_scripts_add(const struct nsx_scripts *x,
 			nsx_buf_adds(b, ";\n");
 		}
 	for (unsigned i = 0; i < nsx_nqueries; i++)
-		if (all.query[i])
-			nsx_buf_printf(b, "CREATE TEMP VIEW %s AS\n%s;\n",
-				       nsx_queries[i].name,
-				       nsx_queries[i].text);
-	for (size_t i = 0; i < n; i++)
-		nsx_buf_printf(b, "%s%s;\n", i ? "\n" : "", queries[i]->text);
+		if (all.query[i]) {
+			nsx_buf_printf(b, "CREATE TEMP VIEW %s AS\n",
+				       nsx_queries[i].name);
+			nsx_buf_adds(b, nsx_queries[i].text);
+			nsx_buf_adds(b, ";\n");
+		}
+	for (size_t i = 0; i < n; i++) {
+		nsx_buf_adds(b, i ? "\n" : "");
+		nsx_buf_adds(b, queries[i]->text);
+		nsx_buf_adds(b, ";\n");
+	}
 	nsx_arena_free(a);
 }
