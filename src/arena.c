@@ -134,6 +134,23 @@ void nsx_arena_clear(struct nsx_arena *a)
 	free_list(&a->arrays);
 }
 
+static void move_list(struct block **to, struct block *from)
+{
+	struct block **end = &from;
+
+	while (*end)
+		end = &(*end)->next;
+	*end = *to;
+	*to = from;
+}
+
+void nsx_arena_adopt(struct nsx_arena *a, struct nsx_arena *from)
+{
+	move_list(&a->blocks, from->blocks);
+	move_list(&a->arrays, from->arrays);
+	free(from);
+}
+
 void nsx_arena_free(struct nsx_arena *a)
 {
 	if (!a)

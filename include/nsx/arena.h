@@ -25,6 +25,8 @@ char *nsx_strdup(const char *s); /* or dies; free() */
 struct nsx_arena *nsx_arena_new(void); /* or dies */
 void nsx_arena_free(struct nsx_arena *a); /* NULL is fine */
 void nsx_arena_clear(struct nsx_arena *a);
+/* What is in `from` now belongs to a; `from` is gone. */
+void nsx_arena_adopt(struct nsx_arena *a, struct nsx_arena *from);
 
 /* Zeroed, aligned for any type. Owner: the arena. */
 void *nsx_arena_get(struct nsx_arena *a, size_t size);

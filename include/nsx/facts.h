@@ -163,7 +163,7 @@ int nsx_facts_unions(struct nsx_facts *f, const struct nsx_trace *t,
 int nsx_facts_nvtx(struct nsx_facts *f, const struct nsx_trace *t,
 		   unsigned threads, struct nsx_err *err);
 int nsx_facts_iterations(struct nsx_facts *f, const struct nsx_trace *t,
-			 struct nsx_err *err);
+			 unsigned threads, struct nsx_err *err);
 int nsx_facts_barriers(struct nsx_facts *f, const struct nsx_trace *t,
 		       unsigned threads, struct nsx_err *err);
 int nsx_facts_idle(struct nsx_facts *f, const struct nsx_trace *t,

@@ -31,7 +31,7 @@ int nsx_facts_build(const struct nsx_trace *t, unsigned threads,
 	if (!rc)
 		rc = nsx_facts_nvtx(f, t, threads, err);
 	if (!rc)
-		rc = nsx_facts_iterations(f, t, err);
+		rc = nsx_facts_iterations(f, t, threads, err);
 	if (!rc)
 		rc = nsx_facts_barriers(f, t, threads, err);
 	if (!rc)

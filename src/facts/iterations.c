@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "iterations.h"
+#include "nsx/par.h"
 #include "nsx/stat.h"
 
 #define MIN_SCORE 0.4
@@ -490,8 +491,49 @@ static int keep_cadences(struct nsx_finder *fd, struct nsx_err *err)
 	return 0;
 }
 
+/* Part 0 looks at ranges, each other one at one process. */
+static int find_some(void *ctx, size_t i, struct nsx_err *err)
+{
+	struct nsx_finder *part = (struct nsx_finder *)ctx + i;
+	uint32_t process = (uint32_t)i - 1;
+	int rc;
+
+	if (!i)
+		return nsx_find_nvtx(part, err);
+	rc = nsx_find_sequence(part, process, err);
+	return rc ? rc : nsx_find_cadence(part, process, err);
+}
+
+static int find_ways(struct nsx_finder *fd, unsigned threads,
+		     struct nsx_err *err)
+{
+	size_t n = (size_t)fd->t->nprocesses + 2;
+	struct nsx_finder *part = nsx_arena_try_array(
+		fd->a, n, sizeof(*part), "processes", err);
+	int rc;
+
+	if (!part)
+		return err->rc;
+	for (size_t i = 0; i < n; i++) {
+		part[i] = *fd;
+		part[i].a = nsx_arena_new();
+	}
+	rc = nsx_par(threads, n, find_some, part, err);
+	for (size_t i = 0; i < n; i++) {
+		nsx_arena_adopt(fd->a, part[i].a);
+		if (!rc)
+			rc = nsx_grow(&fd->v, &fd->cap, fd->n + part[i].n,
+				      sizeof(*fd->v), "iteration candidates",
+				      err);
+		for (size_t k = 0; !rc && k < part[i].n; k++)
+			fd->v[fd->n++] = part[i].v[k];
+		free(part[i].v);
+	}
+	return rc;
+}
+
 int nsx_facts_iterations(struct nsx_facts *f, const struct nsx_trace *t,
-			 struct nsx_err *err)
+			 unsigned threads, struct nsx_err *err)
 {
 	struct nsx_finder fd = {.t = t, .f = f, .a = nsx_arena_new()};
 	int rc = group_ops(&fd, err);
@@ -500,12 +542,7 @@ int nsx_facts_iterations(struct nsx_facts *f, const struct nsx_trace *t,
 	if (!rc)
 		rc = find_main_streams(&fd, err);
 	if (!rc)
-		rc = nsx_find_nvtx(&fd, err);
-	for (uint32_t p = 0; !rc && p <= t->nprocesses; p++) {
-		rc = nsx_find_sequence(&fd, p, err);
-		if (!rc)
-			rc = nsx_find_cadence(&fd, p, err);
-	}
+		rc = find_ways(&fd, threads, err);
 	if (!rc) {
 		if (fd.n)
 			qsort_r(fd.v, fd.n, sizeof(*fd.v), cmp_ways,
