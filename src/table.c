@@ -74,6 +74,8 @@ static void parse_order(const struct nsx_table *t, const char *text,
 
 static int cmp_cell(const struct nsx_cell *a, const struct nsx_cell *b)
 {
+	int order;
+
 	if (a->type != b->type && (!a->type || !b->type))
 		return a->type ? -2 : 2; /* nulls last, whatever the direction */
 	switch (a->type) {
@@ -82,7 +84,8 @@ static int cmp_cell(const struct nsx_cell *a, const struct nsx_cell *b)
 	case NSX_T_F64:
 		return a->u.f < b->u.f ? -1 : a->u.f > b->u.f;
 	case NSX_T_STR:
-		return NSX_MAX(-1, NSX_MIN(1, strcmp(a->u.s, b->u.s)));
+		order = strcmp(a->u.s, b->u.s);
+		return (order > 0) - (order < 0);
 	case NSX_T_BOOL:
 		return (int)a->u.b - b->u.b;
 	default:
