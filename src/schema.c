@@ -45,14 +45,6 @@ unsigned nsx_view_nfields(enum nsx_view v)
 	return next - nsx_view_defs[v].first;
 }
 
-const char *nsx_query_text(const char *name)
-{
-	for (unsigned i = 0; i < nsx_nqueries; i++)
-		if (!strcmp(nsx_queries[i].name, name))
-			return nsx_queries[i].text;
-	return NULL;
-}
-
 /* Calls fn with each '|'-separated candidate until it returns non-NULL. */
 static const void *try_each(const char *candidates,
 			    const void *(*fn)(const void *, const char *),

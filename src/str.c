@@ -32,7 +32,6 @@ struct shard {
 	size_t nslots;
 	struct chunk *chunks;
 	size_t used, room; /* of the first chunk */
-	size_t repaired, cut;
 };
 
 struct nsx_strings {
@@ -265,16 +264,14 @@ int nsx_strings_add(struct nsx_strings *s, const char *text, size_t len,
 		    nsx_str *ret, struct nsx_err *err)
 {
 	struct nsx_buf fixed = {0};
-	bool cut = len > NSX_MAX_TEXT, repaired;
 	struct shard *sh;
 	uint64_t h;
 	uint32_t index = 0, which;
 	int rc;
 
-	if (cut)
+	if (len > NSX_MAX_TEXT)
 		len = cut_at(text, NSX_MAX_TEXT);
-	repaired = clean_len(text, len) < len;
-	if (repaired) {
+	if (clean_len(text, len) < len) {
 		nsx_buf_add_utf8(&fixed, text, len);
 		text = fixed.p;
 		len = fixed.n;
@@ -283,8 +280,6 @@ int nsx_strings_add(struct nsx_strings *s, const char *text, size_t len,
 	which = (uint32_t)(h >> 60);
 	sh = &s->shard[which];
 	pthread_mutex_lock(&sh->lock);
-	sh->repaired += repaired;
-	sh->cut += cut;
 	rc = shard_add(sh, text, len, (uint32_t)h, &index, err);
 	pthread_mutex_unlock(&sh->lock);
 	nsx_buf_done(&fixed);
@@ -292,20 +287,6 @@ int nsx_strings_add(struct nsx_strings *s, const char *text, size_t len,
 		return rc;
 	*ret = (index + 1) * SHARDS + which;
 	return 0;
-}
-
-nsx_str nsx_strings_find(const struct nsx_strings *s, const char *text,
-			 size_t len)
-{
-	uint64_t h = nsx_hash(text, len);
-	uint32_t which = (uint32_t)(h >> 60);
-	const struct shard *sh = &s->shard[which];
-	size_t slot;
-
-	if (!sh->nslots)
-		return 0;
-	slot = find_slot(sh, text, len, (uint32_t)h);
-	return sh->slots[slot] ? sh->slots[slot] * SHARDS + which : 0;
 }
 
 const char *nsx_str_text(const struct nsx_strings *s, nsx_str id)
@@ -322,24 +303,6 @@ size_t nsx_strings_bound(const struct nsx_strings *s)
 	for (unsigned i = 0; i < SHARDS; i++)
 		most = NSX_MAX(most, s->shard[i].n);
 	return (most + 1) * SHARDS;
-}
-
-size_t nsx_strings_repaired(const struct nsx_strings *s)
-{
-	size_t n = 0;
-
-	for (unsigned i = 0; i < SHARDS; i++)
-		n += s->shard[i].repaired;
-	return n;
-}
-
-size_t nsx_strings_cut(const struct nsx_strings *s)
-{
-	size_t n = 0;
-
-	for (unsigned i = 0; i < SHARDS; i++)
-		n += s->shard[i].cut;
-	return n;
 }
 
 int nsx_str_cmp(const struct nsx_strings *s, nsx_str a, nsx_str b)

@@ -120,11 +120,3 @@ void nsx_table_sort(struct nsx_table *t, const char *order)
 		qsort_r(t->cells, t->nrows,
 			t->layout->ncols * sizeof(*t->cells), cmp_rows, &o);
 }
-
-void nsx_table_truncate(struct nsx_table *t, size_t n)
-{
-	if (t->nrows > n) {
-		t->nrows = n;
-		t->capped = true;
-	}
-}

@@ -1,6 +1,7 @@
 #!/bin/sh
 # shellcheck disable=SC2016  # the single-quoted tests are expanded by eval
-# Installs what is missing to build (deps.sh build) or to test (deps.sh test).
+# Installs what is missing to build (deps.sh build), to test (deps.sh test) or to
+# see what the tests reach (deps.sh coverage).
 # Does nothing, and needs no network or root, when all of it is there.
 set -u
 what=${1:-build}
@@ -35,6 +36,7 @@ if [ "$what" = test ]; then
 	need 'command -v git' git git git git
 	need 'command -v shellcheck' shellcheck ShellCheck shellcheck shellcheck
 fi
+[ "$what" != coverage ] || need 'command -v gcovr' gcovr gcovr gcovr gcovr
 [ -n "$missing" ] || exit 0
 root=; [ "$(id -u)" = 0 ] || root=sudo
 echo "installing:$missing"

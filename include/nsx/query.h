@@ -11,6 +11,4 @@ struct nsx_query {
 extern const struct nsx_query nsx_queries[];
 extern const unsigned nsx_nqueries;
 
-const char *nsx_query_text(const char *name); /* NULL: there is none */
-
 #endif

@@ -24,19 +24,11 @@ void nsx_strings_free(struct nsx_strings *s);
 int nsx_strings_add(struct nsx_strings *s, const char *text, size_t len,
 		    nsx_str *ret, struct nsx_err *err) NSX_CHECKED;
 
-/* The id of a text already interned, 0 if there is none. */
-nsx_str nsx_strings_find(const struct nsx_strings *s, const char *text,
-			 size_t len);
-
 /* NUL-terminated text; "" for id 0. Owner: the table. */
 const char *nsx_str_text(const struct nsx_strings *s, nsx_str id);
 
 /* One more than the greatest id, for arrays indexed by id. */
 size_t nsx_strings_bound(const struct nsx_strings *s);
-
-/* How many strings were repaired (broken UTF-8 or NUL) and cut. */
-size_t nsx_strings_repaired(const struct nsx_strings *s);
-size_t nsx_strings_cut(const struct nsx_strings *s);
 
 /* Orders by text (strcmp), absent first. */
 int nsx_str_cmp(const struct nsx_strings *s, nsx_str a, nsx_str b);

@@ -77,8 +77,6 @@ const char *nsx_table_text(const struct nsx_table *t, size_t row,
 
 /* Stable sort by a list like "total_ms desc, count desc, name". Nulls last. */
 void nsx_table_sort(struct nsx_table *t, const char *order);
-/* Keeps the first n rows. */
-void nsx_table_truncate(struct nsx_table *t, size_t n);
 
 static inline struct nsx_cell nsx_int(int64_t i)
 {

@@ -5,7 +5,7 @@
 set -u
 b=$(cd "$1" && pwd)
 here=$(cd "$(dirname "$0")/../.." && pwd)
-make -s -C "$here" CI= B="$b/faults" CFLAGS='-O1 -g -DNSX_FAULTS' all >/dev/null 2>&1 || { echo "FAIL: the injection build does not build"; exit 1; }
+make -s -C "$here" CI= B="$b/faults" CFLAGS="${NSX_FAULT_CFLAGS:--O1 -g} -DNSX_FAULTS" all >/dev/null 2>&1 || { echo "FAIL: the injection build does not build"; exit 1; }
 prog=$b/faults/nsys-explain
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT

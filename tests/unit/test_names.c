@@ -110,16 +110,12 @@ static void test_equal_strings_have_equal_ids(void **state)
 	assert_true(a && b && a != b);
 	assert_string_equal(nsx_str_text(s, b), "two");
 	assert_string_equal(nsx_str_text(s, 0), "");
-	assert_int_equal(nsx_strings_find(s, "two", 3), b);
-	assert_int_equal(nsx_strings_find(s, "six", 3), 0);
 	assert_int_equal(nsx_strings_add(s, "a\xff\0b", 4, &a, &err), 0);
 	assert_string_equal(nsx_str_text(s, a),
 			    "a\xef\xbf\xbd\xef\xbf\xbd" "b");
-	assert_int_equal(nsx_strings_repaired(s), 1);
 	memset(big, 'x', sizeof(big));
 	assert_int_equal(nsx_strings_add(s, big, sizeof(big), &a, &err), 0);
 	assert_int_equal(strlen(nsx_str_text(s, a)), NSX_MAX_TEXT);
-	assert_int_equal(nsx_strings_cut(s), 1);
 	nsx_strings_free(s);
 }
 

@@ -1,0 +1,1 @@
+explain @gpu_bound --pass gpu_metrics --json

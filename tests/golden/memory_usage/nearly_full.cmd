@@ -1,0 +1,1 @@
+explain @memory_full --pass memory_usage --md

@@ -1,0 +1,1 @@
+explain @nvlink_busy --pass nvlink_during_nccl --md

@@ -1,0 +1,1 @@
+explain @pids_mostly_zero --pass pid_attribution --json

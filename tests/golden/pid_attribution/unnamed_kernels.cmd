@@ -1,0 +1,1 @@
+explain @pids_unnamed --pass pid_attribution --json

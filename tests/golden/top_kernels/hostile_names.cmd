@@ -1,0 +1,1 @@
+explain @hostile_names --pass top_kernels --md
