@@ -9,6 +9,11 @@ static int64_t round_up(int64_t n, int64_t unit)
 	return (n + unit - 1) / unit * unit;
 }
 
+/* Far more threads and registers than any GPU gives a block, a warp or a thread;
+ * products of what is below fit int64.
+ */
+enum { IMPLAUSIBLE = 1 << 20 };
+
 /* cudaOccRegAllocationGranularity: 256 registers a warp from 3.x on. */
 enum { REGISTER_UNIT = 256 };
 
@@ -74,7 +79,9 @@ bool nsx_occupancy(const struct nsx_sm *limits, const struct nsx_block_shape *b,
 		sm.threads_per_warp = 32;
 	if (sm.warps <= 0 || sm.blocks <= 0 || sm.registers <= 0 ||
 	    sm.shared_bytes <= 0 || sm.major < 3 || b->threads <= 0 ||
-	    b->registers < 0 || b->shared_bytes < 0)
+	    b->registers < 0 || b->shared_bytes < 0 ||
+	    sm.threads_per_warp >= IMPLAUSIBLE || b->threads >= IMPLAUSIBLE ||
+	    b->registers >= IMPLAUSIBLE)
 		return false;
 	warps = round_up(b->threads, sm.threads_per_warp) / sm.threads_per_warp;
 	*ret = (struct nsx_occupancy){

@@ -57,20 +57,24 @@ static const char *end_of_set(const char *p)
 	return *p ? p : p - 1;
 }
 
-/* How many copies a repeat makes of what stands before it. */
+/* How many copies a repeat makes of what stands before it.  One that may match
+ * nothing makes none, but doubles the ways through it.
+ */
 static long copies(const char *repeat)
 {
 	char *end;
 	long n, most;
 
 	if (*repeat != '{')
-		return *repeat == '+' ? 2 : 1;
+		return 2;
 	n = NSX_MIN(strtol(repeat + 1, &end, 10), MAX_REGEX);
 	most = *end == ',' ? strtol(end + 1, NULL, 10) : n;
 	return NSX_MAX(1, NSX_MIN(NSX_MAX(n + 1, most), MAX_REGEX));
 }
 
-/* regcomp writes repeats out: a few nested ones take all memory there is. */
+/* regcomp writes repeats out and follows all ways through them: a few nested
+ * ones take all the memory and time there is.
+ */
 static bool is_too_large(const char *p)
 {
 	long size[MAX_GROUPS] = {0}, last = 0;
@@ -83,7 +87,7 @@ static bool is_too_large(const char *p)
 			size[++depth] = 1;
 			continue;
 		}
-		if (*p == '+' || *p == '{') {
+		if (strchr("+*?{", *p)) {
 			size[depth] += last * (copies(p) - 1);
 			last *= copies(p);
 			continue;

@@ -66,6 +66,21 @@ static void test_registers_of_a_warp_lie_in_one_part(void **state)
 	assert_int_equal(o.blocks, 50);
 }
 
+static void test_numbers_of_no_gpu_give_no_occupancy(void **state)
+{
+	struct nsx_block_shape b = {32, 40, 0};
+	struct nsx_sm sm = h100;
+	struct nsx_occupancy o;
+
+	(void)state;
+	sm.threads_per_warp = INT64_MAX;
+	assert_false(nsx_occupancy(&sm, &b, &o));
+	b.threads = INT64_MAX;
+	assert_false(nsx_occupancy(&h100, &b, &o));
+	b = (struct nsx_block_shape){32, UINT32_MAX, 0};
+	assert_false(nsx_occupancy(&h100, &b, &o));
+}
+
 static void test_shared_memory_before_compute_capability_8(void **state)
 {
 	/* 7.5: nothing reserved, units of 256: 24832 / 256 = 97 units. */
@@ -119,6 +134,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_ten_shapes_of_the_fixture),
 		cmocka_unit_test(test_registers_of_a_warp_lie_in_one_part),
+		cmocka_unit_test(test_numbers_of_no_gpu_give_no_occupancy),
 		cmocka_unit_test(
 			test_shared_memory_before_compute_capability_8),
 		cmocka_unit_test(

@@ -60,6 +60,8 @@ static void test_errors_name_the_place(void **state)
 		{"{\"p\": \"re:a+++++++++++++++\"}", "repeats too much"},
 		{"{\"p\": \"re:(([x+[:alpha:]]{9,99}){99})b\"}",
 		 "repeats too much"},
+		{"{\"p\": \"re:y++++*++++++x+++++*++++*++++++\"}",
+		 "repeats too much"},
 		{"{\"p\": \"re:(a{5000})\"}", "repeats too much"},
 	};
 
