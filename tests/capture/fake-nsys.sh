@@ -99,6 +99,7 @@ profile() {
 		mv "$raw" "$out.qdstrm"
 		printf 'Generated:\n\t%s\n' "$out.qdstrm"
 		return 0 ;;
+	rawleft) return 0 ;; # with its raw data where it recorded it
 	stuck)
 		trap '' INT TERM
 		sleep 1000 ;;

@@ -152,6 +152,14 @@ case_misuse() {
 }
 
 # --- failures ----------------------------------------------------------------
+case_folder_is_named_after_command_and_time() {
+	"$prog" capture --nsys "$fake" --no-explain -- true >stdout 2>stderr
+	rc=$?
+	code 0
+	mv capture-true-20[0-9][0-9][01][0-9][0-3][0-9]-[0-2][0-9][0-5][0-9][0-6][0-9] out ||
+		wrong "no such folder among $(ls)"
+	files nsys_capture.json trace.nsys-rep trace.sqlite
+}
 case_empty_report() {
 	FAKE=zero capture -- true
 	code 3
@@ -181,6 +189,16 @@ case_raw_data_without_importer() {
 	code 3
 	says 'raw data only, and has no importer'
 	files nsys_capture.json trace.qdstrm
+}
+case_raw_data_on_another_file_system() {
+	local shm
+	shm=$(mktemp -d /dev/shm/nsx-XXXXXX 2>/dev/null) || shm=$TMPDIR
+	FAKE=rawleft TMPDIR=$shm capture -- true
+	code 3
+	files nsys_capture.json trace.qdstrm
+	[ "$(cat out/trace.qdstrm)" = raw ] || wrong 'the raw data is not whole'
+	[ -z "$(ls "$shm")" ] || wrong "left behind: $(ls "$shm")"
+	[ "$shm" = "$TMPDIR" ] || rmdir "$shm"
 }
 case_raw_data_and_importer_fails() {
 	mkdir -p n/target-linux-x64 n/host-linux-x64
