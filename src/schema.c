@@ -196,27 +196,29 @@ static bool is_export(const struct nsx_schema *s)
 	return false;
 }
 
-/* A key of META_DATA_EXPORT, "" if it is not there. */
-static const char *read_meta(struct nsx_schema *s, const char *key)
+/* A key of META_DATA_EXPORT, "" if it is not there or cannot be read. */
+static int read_meta(struct nsx_schema *s, const char *key, const char **ret,
+		     struct nsx_err *err)
 {
 	NSX_AT_EXIT(nsx_stmt_done) struct nsx_stmt *st = NULL;
 	struct nsx_buf b = {0};
-	struct nsx_err err;
 	struct nsx_val v;
-	const char *text = "";
+	int rc;
 
+	*ret = "";
 	nsx_buf_printf(&b, "SELECT value FROM temp.export_meta WHERE name = '%s'",
 		       key);
-	if (!nsx_db_prepare(s->db, b.p, &st, &err) && nsx_step(st, &err) == 1) {
+	rc = nsx_db_prepare(s->db, b.p, &st, err);
+	if (!rc && nsx_step(st, err) == 1) {
 		nsx_read_val(st, 0, &v);
 		if (v.type == NSX_V_TEXT) {
 			nsx_buf_clear(&b);
 			nsx_buf_add_utf8(&b, v.u.p, NSX_MIN(v.len, 64));
-			text = nsx_arena_strdup(s->arena, b.p ? b.p : "");
+			*ret = nsx_arena_strdup(s->arena, b.p ? b.p : "");
 		}
 	}
 	nsx_buf_done(&b);
-	return text;
+	return rc == NSX_E_NOMEM ? rc : 0;
 }
 
 void nsx_schema_view_sql(const struct nsx_schema *s, enum nsx_view v,
@@ -270,13 +272,15 @@ int nsx_schema_probe(struct nsx_db *db, struct nsx_schema *ret,
 	*ret = (struct nsx_schema){.db = db, .arena = nsx_arena_new()};
 	resolve(ret);
 	rc = is_export(ret) ? create_views(ret, err) : refuse_foreign(ret, err);
-	if (rc) {
+	if (!rc)
+		rc = read_meta(ret, "EXPORT_PRODUCT_VERSION",
+			       &ret->product_version, err);
+	if (!rc)
+		rc = read_meta(ret, "EXPORT_SCHEMA_VERSION",
+			       &ret->schema_version, err);
+	if (rc)
 		nsx_schema_done(ret);
-		return rc;
-	}
-	ret->product_version = read_meta(ret, "EXPORT_PRODUCT_VERSION");
-	ret->schema_version = read_meta(ret, "EXPORT_SCHEMA_VERSION");
-	return 0;
+	return rc;
 }
 
 void nsx_schema_done(struct nsx_schema *s)

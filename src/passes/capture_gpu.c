@@ -7,14 +7,16 @@ struct activity {		   /* of a process */
 	size_t ops;
 };
 
-static int count_activity(const struct nsx_quality *q, struct activity **ret)
+static int count_activity(struct nsx_quality *q, struct activity **ret)
 {
 	const struct nsx_trace *t = q->t;
 	struct activity *v = nsx_arena_try_array(
 	    q->run->scratch, t->nprocesses, sizeof(*v), "processes", q->err);
 
-	if (!v)
+	if (!v) {
+		q->failed = true;
 		return q->err->rc;
+	}
 	for (size_t i = 0; i < t->calls.n; i++) {
 		struct activity *x = &v[t->thread[nsx_call_thread(t, i)].process];
 
@@ -58,10 +60,8 @@ static void check_activity(struct nsx_quality *q)
 	size_t silent = 0, active = 0;
 	struct activity *v;
 
-	if (count_activity(q, &v)) {
-		q->failed = true;
+	if (count_activity(q, &v))
 		return;
-	}
 	for (uint32_t p = 0; p < t->nprocesses; p++) {
 		const struct activity *x = &v[p];
 

@@ -62,6 +62,7 @@ static int put_pids(const struct nsx_trace *t, const bool *seen,
 {
 	int64_t *v = nsx_try_alloc(t->nprocesses, sizeof(*v), "processes", err);
 	size_t n = 0;
+	int rc = 0;
 
 	if (!v)
 		return err->rc;
@@ -76,14 +77,17 @@ static int put_pids(const struct nsx_trace *t, const bool *seen,
 
 		if (i && v[i] == v[i - 1])
 			continue;
-		if (!(row = nsx_row(table, err)))
+		row = nsx_row(table, err);
+		if (!row) {
+			rc = err->rc;
 			break;
+		}
 		row[0] = nsx_int(v[i]);
 		++*ret_n;
 	}
 	free(v);
 	nsx_put(out, count_key, nsx_int(*ret_n));
-	return (size_t)*ret_n == table->nrows ? 0 : err->rc;
+	return rc;
 }
 
 static void warn(struct nsx_section *out, const char *why)
