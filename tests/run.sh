@@ -23,7 +23,7 @@ for s in "$here"/suite/*.sh; do
 	[ -f "$s" ] || continue
 	# What is killed, or may not write, would spoil gcov's counts of the others.
 	case $s in
-	*/signals.sh | */damage.sh | */replay.sh | */io_faults.sh) export GCOV_PREFIX="$b/killed" ;;
+	*/signals.sh | */damage.sh | */replay.sh | */io_faults.sh) GCOV_PREFIX=$(realpath "$b")/killed; export GCOV_PREFIX ;;
 	*) unset GCOV_PREFIX ;;
 	esac
 	suite "$s" "$b"
