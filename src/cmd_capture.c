@@ -1,4 +1,5 @@
 /* cmd_capture.c - nsys profile, export and explanation in one go. */
+#include <errno.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -57,8 +58,9 @@ void nsx_capture_warn(struct nsx_capture *c, const char *fmt, ...)
 
 void nsx_capture_done(struct nsx_capture *c)
 {
-	if (c->work)
-		nsx_file_remove_tree(c->work);
+	if (c->work && nsx_file_remove_tree(c->work))
+		fprintf(stderr, "nsys-explain: warning: cannot remove '%s': "
+			"%s\n", c->work, strerror(errno));
 	nsx_proc_end_done(&c->end);
 	nsx_args_done(&c->extra);
 	nsx_args_done(&c->argv);

@@ -110,6 +110,6 @@ int nsx_file_compress(const char *from, const char *to,
 		      struct nsx_err *err) NSX_CHECKED;
 
 /* Removes a folder and all in it. */
-void nsx_file_remove_tree(const char *path);
+int nsx_file_remove_tree(const char *path); /* 0, or not all of it */
 
 #endif

@@ -113,11 +113,12 @@ int nsx_file_compress(const char *from, const char *to, struct nsx_err *err)
 static int remove_one(const char *path, const struct stat *st NSX_UNUSED,
 		      int type NSX_UNUSED, struct FTW *at NSX_UNUSED)
 {
-	(void)remove(path);
-	return 0;
+	return remove(path);
 }
 
-void nsx_file_remove_tree(const char *path)
+int nsx_file_remove_tree(const char *path)
 {
-	nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	int rc = nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+
+	return rc || !access(path, F_OK);
 }

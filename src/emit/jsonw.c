@@ -48,6 +48,13 @@ static json_t *must(json_t *v)
 	return v;
 }
 
+/* A container that cannot be attached is freed by jansson. */
+static void must_hold(int rc)
+{
+	if (rc)
+		nsx_die_of_memory(sizeof(json_t));
+}
+
 /* Appends the first part of a path; what follows its dot, NULL: nothing. */
 static const char *take_part(const char *path, struct nsx_buf *part)
 {
@@ -71,7 +78,8 @@ static json_t *descend(const struct nsx_jsonw *w, const char *path,
 		next = json_object_get(at, name->p);
 		if (!json_is_object(next)) {
 			next = must(json_object());
-			json_object_set_new_nocheck(at, name->p, next);
+			must_hold(json_object_set_new_nocheck(at, name->p,
+							      next));
 		}
 		at = next;
 		nsx_buf_clear(name);
@@ -79,8 +87,8 @@ static json_t *descend(const struct nsx_jsonw *w, const char *path,
 	return at;
 }
 
-/* Attaches v, which is taken. */
-static void add(struct nsx_jsonw *w, const char *key, json_t *v)
+/* Attaches v, which is taken. Not 0: out of memory, noted. */
+static int add(struct nsx_jsonw *w, const char *key, json_t *v)
 {
 	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf name = { 0 };
 	json_t *into = descend(w, key, &name);
@@ -98,6 +106,7 @@ static void add(struct nsx_jsonw *w, const char *key, json_t *v)
 		nsx_fail(&w->err, NSX_E_NOMEM,
 			 "cannot hold '%s' of a JSON document: out of memory",
 			 key ? key : "a value");
+	return rc;
 }
 
 static void open_container(struct nsx_jsonw *w, json_t *v)
@@ -114,7 +123,7 @@ void nsx_jsonw_object(struct nsx_jsonw *w, const char *key)
 
 	if (!json_is_object(v)) {
 		v = must(json_object());
-		add(w, key, v);
+		must_hold(add(w, key, v));
 	}
 	open_container(w, v);
 }
@@ -123,7 +132,7 @@ void nsx_jsonw_array(struct nsx_jsonw *w, const char *key)
 {
 	json_t *v = must(json_array());
 
-	add(w, key, v);
+	must_hold(add(w, key, v));
 	open_container(w, v);
 }
 

@@ -2,10 +2,11 @@
 asserted."""
 import concurrent.futures
 import itertools
+import os
 import shutil
 import subprocess
 import sys
-from case import Case, finish
+from case import Case, finish, read
 
 BUILD, WORK, STEP = sys.argv[1], sys.argv[2], int(sys.argv[3])
 PROGRAM, TRACE = BUILD + "/nsys-explain", BUILD + "/fixtures/synthetic.sqlite"
@@ -23,7 +24,7 @@ def calls(case):
     count, first, begun = {}, {}, False
     for line in open(where + "/log", errors="replace"):
         name = line.split("(")[0]
-        begun = begun or '"t.sqlite"' in line and name == "openat"
+        begun = begun or name == "openat" and ('"t.sqlite"' in line or "nsys" in line)
         count[name] = count.get(name, 0) + 1
         if begun:
             first.setdefault(name, count[name])
@@ -49,6 +50,25 @@ def one(job):
     return case.run(argv, inject, may_stay=name in REMOVALS)
 
 
+class Capture(Case):
+    """With a stand-in for nsys. The record of a failed capture may stay, too."""
+
+    def output(self, where):
+        path = where + "/o/trace.sqlite"
+        return read(path) if os.path.exists(path) else None
+
+    def judge(self, where, code, errors, may_stay=False):
+        hidden = [n for n in os.listdir(where + "/o") if n[0] == "."] if os.path.isdir(where + "/o") else []
+        if not all(n in errors for n in hidden) and not may_stay:
+            return f"exit {code}, left: {hidden}"
+        got = self.output(where)
+        if code == 0:
+            return None if got == self.sound else "exit 0, but the trace differs"
+        if code != 3 or not errors:
+            return f"exit {code}: {errors[:300]}"
+        return None if got in (None, self.sound) else "exit 3, and half a trace"
+
+
 def main():
     explain = [PROGRAM, "t.sqlite", "--threads", "1"]
     cases = [Case(WORK, TRACE, *c) for c in (
@@ -57,6 +77,10 @@ def main():
         ("json", explain + ["--json"], "stdout"),
         ("convert", [PROGRAM, "convert", "t.sqlite", "-o", "c.json", "-q"], "c.json", True),
         ("convert to gz", [PROGRAM, "convert", "t.sqlite", "-o", "c.json.gz"], "c.json.gz"))]
+    os.environ["FAKE_SQLITE"] = TRACE
+    fake = os.path.dirname(os.path.abspath(__file__)) + "/../capture/fake-nsys.sh"
+    cases.append(Capture(WORK, TRACE, "capture", [PROGRAM, "capture", "--nsys", fake, "-o", "o", "--no-explain",
+                                                  "--", "true"], "o"))
     jobs = list(itertools.chain(*map(injections, cases)))
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         return finish("io_faults", list(pool.map(one, jobs)))
