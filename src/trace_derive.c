@@ -528,11 +528,17 @@ static bool is_older(const struct index *calls, uint32_t corr)
 	return corr && calls->n && corr < calls->keys[0] >> 32;
 }
 
-static void match_ops(struct nsx_loader *l, const struct index *list)
+static int match_ops(struct nsx_loader *l, const struct index *list,
+		     struct nsx_err *err)
 {
 	struct nsx_trace *t = l->t;
 	int64_t first_call = INT64_MAX;
 
+	l->calls.op = nsx_arena_try_array(t->arena, l->call_set.n, 4,
+					  l->call_set.what, err);
+	if (!l->calls.op)
+		return err->rc;
+	memset(l->calls.op, 0xff, l->call_set.n * 4); /* NSX_NONE */
 	for (size_t i = 0; i < l->call_set.n; i++)
 		first_call = NSX_MIN(first_call, l->calls.start_ns[i]);
 	for (size_t i = 0; i < l->op_set.n; i++) {
@@ -556,6 +562,7 @@ static void match_ops(struct nsx_loader *l, const struct index *list)
 		else
 			t->matching.no_call += call == NSX_NONE;
 	}
+	return 0;
 }
 
 static void match_rows(const struct index *list, const struct nsx_loader *l,
@@ -585,8 +592,9 @@ int nsx_derive(struct nsx_loader *l, struct nsx_err *err)
 					       sizeof(*list), "processes", err);
 	if (!rc)
 		rc = list ? build_indices(l, list, a, err) : err->rc;
+	if (!rc)
+		rc = match_ops(l, list, err);
 	if (!rc) {
-		match_ops(l, list);
 		match_rows(list, l, l->syncs.process, l->syncs.call,
 			   l->sync_set.n);
 		match_rows(list, l, l->records.process, l->records.call,

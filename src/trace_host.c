@@ -38,7 +38,6 @@ static int read_call(struct nsx_part *p, int64_t rid, const struct nsx_val *v,
 	if (rc)
 		return rc;
 	c->corr[at] = nsx_u32_or(&v[C_CORR], 0);
-	c->op[at] = NSX_NONE;
 	c->flags[at] = code && code != NOT_READY ? NSX_CALL_FAILED : 0;
 	c->cls[at] = NSX_CALL_OTHER;
 	p->n++;
@@ -286,8 +285,8 @@ static void bind_sets(struct nsx_loader *l)
 		.what = "API calls",
 		.cols = {COL(c->start_ns, 8), COL(c->end_ns, 8),
 			 COL(c->name, 4), COL(c->thread, 4), COL(c->corr, 4),
-			 COL(c->op, 4), COL(c->cls, 1), COL(c->flags, 1)},
-		.ncols = 8,
+			 COL(c->cls, 1), COL(c->flags, 1)},
+		.ncols = 7,
 	};
 	l->nvtx_set = (struct nsx_colset){
 		.what = "NVTX ranges",

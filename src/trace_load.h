@@ -129,7 +129,7 @@ struct nsx_loader {
 	struct nsx_calls_rw {
 		int64_t *start_ns, *end_ns;
 		nsx_str *name;
-		uint32_t *thread, *corr, *op;
+		uint32_t *thread, *corr, *op; /* op: once calls are matched */
 		uint8_t *cls, *flags;
 	} calls;
 	struct nsx_nvtx_rw {
