@@ -94,7 +94,7 @@ valgrind: all fixtures
 coverage:
 	@tests/deps.sh coverage
 	rm -rf $B/coverage
-	NSX_FAULT_CFLAGS='-O0 -g --coverage' $(MAKE) check B=$B/coverage \
+	GCOV_ERROR_FILE=/dev/null NSX_FAULT_CFLAGS='-O0 -g --coverage' $(MAKE) check B=$B/coverage \
 	  CFLAGS='-O0 -g --coverage' SAN=-fprofile-update=atomic
 	tests/coverage.sh $B/coverage
 # Fuzzing --------------------------------------------------------------------

@@ -49,6 +49,13 @@ int nsx_group(struct nsx_groups *g, uint64_t a, uint64_t b, uint32_t *ret,
 	return 0;
 }
 
+uint32_t nsx_group_find(const struct nsx_groups *g, uint64_t a, uint64_t b)
+{
+	uint32_t i = g->nslots ? g->slots[find_slot(g, a, b)] : 0;
+
+	return i ? i - 1 : NSX_NONE;
+}
+
 void nsx_groups_done(struct nsx_groups *g)
 {
 	free(g->keys);

@@ -24,6 +24,8 @@ struct nsx_groups {
 
 int nsx_group(struct nsx_groups *g, uint64_t a, uint64_t b, uint32_t *ret,
 	      struct nsx_err *err) NSX_CHECKED;
+/* The index of a key that was seen; NSX_NONE: it was not. */
+uint32_t nsx_group_find(const struct nsx_groups *g, uint64_t a, uint64_t b);
 void nsx_groups_done(struct nsx_groups *g);
 
 #endif

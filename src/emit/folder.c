@@ -257,7 +257,8 @@ static int swap_on_old_file_system(const char *tmp, const char *dir,
 	if (!rename(tmp, dir))
 		return 0;
 	error = errno;
-	rename(old, dir);
+	if (rename(old, dir) && errno != ENOENT)
+		error = errno;
 	errno = error;
 	return -1;
 }

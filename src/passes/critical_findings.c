@@ -147,7 +147,7 @@ static int price_balance(struct judge *j, const bool *counts, double excess_ns,
 {
 	const struct nsx_device_facts *d =
 		&j->run->facts->device[j->run->facts->limiting];
-	struct nsx_spans work, waits;
+	struct nsx_spans work = {0}, waits = {0};
 	double ns;
 
 	if (find_waits(j, counts, &waits, err) ||

@@ -42,7 +42,7 @@ struct walk {
 	uint32_t *streams;   /* of the process                               */
 	uint32_t nstreams;
 	uint32_t *sync;	     /* by call: its wait; NSX_NONE                  */
-	struct nsx_groups records; /* by (process, event sync id)            */
+	struct nsx_groups records; /* by event sync id, of the process       */
 	uint32_t *record;    /* by group: its last record                    */
 	size_t cap_record;
 	struct gate *gates;  /* in order of stream, time                     */
@@ -131,13 +131,13 @@ static uint32_t last_launched(const struct walk *w, uint32_t stream,
 static uint32_t recorded_op(struct walk *w, int64_t event_sync_id)
 {
 	const struct nsx_records *r = &w->t->records;
-	size_t known = w->records.n;
-	struct nsx_err err;
-	uint32_t g, i;
+	uint32_t g = event_sync_id < 0 ?
+			     NSX_NONE :
+			     nsx_group_find(&w->records, 0,
+					    (uint64_t)event_sync_id);
+	uint32_t i;
 
-	if (event_sync_id < 0 ||
-	    nsx_group(&w->records, 0, (uint64_t)event_sync_id, &g, &err) ||
-	    g >= known || g >= w->cap_record)
+	if (g == NSX_NONE)
 		return NSX_NONE;
 	i = w->record[g];
 	return last_launched(w, r->stream[i],

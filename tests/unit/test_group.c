@@ -15,9 +15,12 @@ static void test_equal_keys_share_an_index(void **state)
 	assert_int_equal(j, 1);
 	assert_int_equal(nsx_group(&g, 1, 2, &j, &err), 0);
 	assert_int_equal(j, 0);
+	assert_int_equal(nsx_group_find(&g, 2, 1), 1);
+	assert_int_equal(nsx_group_find(&g, 1, 1), NSX_NONE);
 	assert_int_equal(g.n, 2);
 	nsx_groups_done(&g);
 	assert_int_equal(g.n, 0);
+	assert_int_equal(nsx_group_find(&g, 1, 2), NSX_NONE);
 }
 
 /* Many keys, each met twice, among them the extreme ones. */

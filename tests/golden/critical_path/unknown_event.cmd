@@ -1,0 +1,1 @@
+explain @unknown_event --pass critical_path --json
