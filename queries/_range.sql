@@ -1,7 +1,7 @@
 -- NVTX ranges that are well formed: kind 'stack' (push/pop) or 'async'
 -- (start/end). A range never closed ends with the trace. Of a name, what differs
 -- from instance to instance in PyTorch (", seq = 5, op_id = 7, sizes = [...]")
--- is cut off, with what may follow it. is_library tells the domains of NCCL,
+-- is taken out; a list with what may follow it. is_library tells the domains of NCCL,
 -- cuBLAS and their like. Push/pop ranges that cross are not told apart here.
 WITH sound AS (
   SELECT
@@ -41,17 +41,36 @@ domain AS (
   FROM sound
   GROUP BY thread_key & ~0xFFFFFF, domain_id
 ),
-cut AS ( -- where the first instance part of the name begins
+no_op AS ( -- names without the first number of each kind
+  SELECT
+    *
+  , CASE instr(raw_name, ', op_id = ')
+      WHEN 0 THEN raw_name
+      ELSE substr(raw_name, 1, instr(raw_name, ', op_id = ') - 1)
+        || ltrim(substr(raw_name, instr(raw_name, ', op_id = ') + 10)
+          , '-0123456789')
+    END AS no_op
+  FROM sound
+  WHERE event_type IN (59, 60, 70, 71)
+),
+no_number AS (
+  SELECT
+    *
+  , CASE instr(no_op, ', seq = ')
+      WHEN 0 THEN no_op
+      ELSE substr(no_op, 1, instr(no_op, ', seq = ') - 1)
+        || ltrim(substr(no_op, instr(no_op, ', seq = ') + 8), '-0123456789')
+    END AS name
+  FROM no_op
+),
+cut AS ( -- where the first list begins
   SELECT
     *
   , min(
-      COALESCE(NULLIF(instr(raw_name, ', op_id = '), 0), 1e9)
-    , COALESCE(NULLIF(instr(raw_name, ', seq = '), 0), 1e9)
-    , COALESCE(NULLIF(instr(raw_name, ', sizes = ['), 0), 1e9)
-    , COALESCE(NULLIF(instr(raw_name, ', input_op_ids = ['), 0), 1e9)
+      COALESCE(NULLIF(instr(name, ', sizes = ['), 0), 1e9)
+    , COALESCE(NULLIF(instr(name, ', input_op_ids = ['), 0), 1e9)
     ) AS at
-  FROM sound
-  WHERE event_type IN (59, 60, 70, 71)
+  FROM no_number
 )
 SELECT
   r.rid
@@ -66,7 +85,7 @@ SELECT
 , COALESCE(d.domain_name IN ('NCCL', 'cuBLAS', 'cuDNN', 'CUBLAS', 'CUDNN',
       'cuSOLVER', 'cuSPARSE', 'cuFFT', 'NVSHMEM')
   , r.domain_id <> 0 AND d.is_all_nccl) AS is_library
-, CASE WHEN r.at < 1e9 THEN substr(r.raw_name, 1, r.at - 1) ELSE r.raw_name END
+, CASE WHEN r.at < 1e9 THEN substr(r.name, 1, r.at - 1) ELSE r.name END
     AS range_name
 FROM cut AS r
 CROSS JOIN _trace_end AS e

@@ -7,8 +7,8 @@ set -u
 b=$(cd "$1" && pwd)
 cd "$(dirname "$0")/.." || exit 1
 csv=$b/coverage.csv
-# A file of counts that a killed run left half written stops gcovr.
-# Runs that count at once may lose or garble a count: such a line is left out.
+# Runs that count at once may garble a count: such a line is left out. A file of
+# counts that a killed run left half written stops gcovr.
 gcovr --gcov-ignore-parse-errors --root . --filter src/ --exclude 'src/main\.c' --csv "$csv" \
 	--json-summary "$b/coverage.json" "$b/src" "$b"/faults*/src || exit 1
 for f in src/*.c src/*/*.c; do
