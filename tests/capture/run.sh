@@ -21,9 +21,10 @@ unset NSYS_PATH CUDA_VISIBLE_DEVICES RANK SLURM_PROCID FAKE FAKE_HELP \
 # --- words that cases use; each notes the first thing that is wrong ---------
 wrong() { [ -n "$why" ] || why=$*; }
 
-# capture ARGS...: runs it with the stand-in into folder `out`
+# capture ARGS...: runs it with the stand-in into folder `out`; what a shell runs
+# in the background would ignore SIGINT
 capture() {
-	"$prog" capture --nsys "$fake" -o out "$@" >stdout 2>stderr </dev/null
+	env --default-signal=INT "$prog" capture --nsys "$fake" -o out "$@" >stdout 2>stderr </dev/null
 	rc=$?
 }
 code() { [ "$rc" = "$1" ] || wrong "exit code $rc, not $1"; }
