@@ -5,14 +5,14 @@ B       ?= build
 PREFIX  ?= /usr/local
 CFLAGS  ?= -O2 -g
 
-SRC  := $(sort $(wildcard src/*.c src/*/*.c))
-SQL  := $(sort $(wildcard queries/*.sql))
+SRC  := $(sort $(shell find src -name "*.c"))
+SQL  := $(sort $(wildcard queries/*.sql queries/*/*.sql))
 LIB  := $(patsubst %.c,$B/%.o,$(filter-out src/main.c,$(SRC))) $B/gen/queries.o
-STD  := -std=c11 -D_GNU_SOURCE -DNSX_VERSION='"$(VERSION)"' -Iinclude -Isrc
+STD  := -std=c11 -D_GNU_SOURCE -DNSX_VERSION='"$(VERSION)"' -Isrc
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla \
         -Wformat=2 -Wconversion -Wno-sign-conversion $(if $(CI),-Werror)
 GCC12 := $(shell [ "$$($(CC) -dumpversion | cut -d. -f1)" -ge 12 ] && echo 1)
-HARD := -fstack-protector-strong -fPIE \
+HARD := -fstack-protector-strong -fPIC -fvisibility=hidden \
         $(if $(SAN),$(SAN),-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=$(if $(GCC12),3,2))
 LINK := -pie -Wl,-z,relro,-z,now $(SAN)
 LIBS := -lcsv -ljansson -lsqlite3 -lz -lzstd -lpthread -lm
@@ -39,8 +39,8 @@ $B/gen/queries.o: $B/gen/queries.c
 $B/gen/sql.list: FORCE
 	@mkdir -p $(@D)
 	@echo '$(SQL)' | cmp -s - $@ || echo '$(SQL)' > $@
-$B/gen/queries.c: src/embed.awk $(SQL) $B/gen/sql.list
-	$(Q)awk -f src/embed.awk $(SQL) > $@.tmp && mv $@.tmp $@
+$B/gen/queries.c: src/schema/embed.awk $(SQL) $B/gen/sql.list
+	$(Q)awk -f src/schema/embed.awk $(SQL) > $@.tmp && mv $@.tmp $@
 
 ## demo: install what is missing, build, explain the synthetic example
 demo:

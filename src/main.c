@@ -1,28 +1,29 @@
 /* main.c - dispatch and exit codes.
  *
- * A map of the tree, in the order data takes:
+ * A map of the tree; each folder uses what stands above it here, nothing below:
  *
- *   opt.c opt_text.c       option tables: parser, help, manual
- *   cmd_*.c                one file a command, listed in commands.def
- *   sniff.c db.c           what kind of file is it; SQLite, read-only
- *   schema.c fields.def    which tables and columns are there, in our words
- *   script.c               queries as scripts that run without this program
- *   scan*.c page*.c        reading chosen columns of a table, in parts
- *   trace*.c               the shared columns, loaded once, ordered, joined
- *   facts/                 what several analyses need and one computes
- *   pass.c passes/         the analyses; registry.def lists them
- *   emit/                  Markdown, JSON, CSV; the report folder
- *   err arena str par span stat table report progress: the ground floor
+ *   base/       errors, arenas, strings, spans, threads, JSON: no idea of traces
+ *   sqlite/     what kind of file is it; SQLite, read-only; reading pages in parts
+ *   schema/     which tables and columns are there, in our words (fields.def)
+ *   trace/      the shared columns, loaded once, ordered, joined; then const
+ *   facts/      what several analyses need and one computes
+ *   report/     typed results: sections, tables
+ *   detect/     what costs time: findings, always looked for
+ *   passes/     the analyses that sections show; registry.def lists them
+ *   emit/       Markdown, JSON, CSV; the report folder
+ *   convert/ capture/ doctor/   programs of their own on the library
+ *   cli/        option tables; one file a command, listed in commands.def
  *
- * Nothing below prints to stdout or stderr or exits, but commands; to add an
- * analysis, see include/nsx/pass.h.
+ * tests/layers.awk holds the order and refuses what breaks it.  Nothing below
+ * the commands prints to stdout or stderr or exits; to add an analysis, see
+ * passes/pass.h.
  */
 #include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include "cmd_common.h"
-#include "nsx/opt.h"
+#include "cli/cmd_common.h"
+#include "cli/opt.h"
 
 static void on_signal(int sig)
 {

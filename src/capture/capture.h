@@ -90,7 +90,9 @@ int nsx_capture_write_record(const struct nsx_capture *c,
 /* The exit code of the command under nsys, -1 when we ended it. */
 int nsx_capture_target_code(const struct nsx_capture *c);
 
-void nsx_capture_done(struct nsx_capture *c); /* removes work, too */
+/* Removes work. Errors: as errno; c->work names what is left. */
+int nsx_capture_clean(const struct nsx_capture *c);
+void nsx_capture_done(struct nsx_capture *c);
 
 /* Files ------------------------------------------------------------------*/
 

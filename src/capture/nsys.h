@@ -6,7 +6,7 @@
 #ifndef NSX_CAPTURE_NSYS_H
 #define NSX_CAPTURE_NSYS_H
 
-#include "nsx/str.h"
+#include "base/str.h"
 
 struct nsx_nsys {
 	const char *path;    /* as found                                    */

@@ -6,7 +6,7 @@
 #ifndef NSX_CAPTURE_PROC_H
 #define NSX_CAPTURE_PROC_H
 
-#include "nsx/str.h"
+#include "base/str.h"
 
 struct nsx_proc_end {	    /* how it ended; while it runs, how far it is */
 	int code;	    /* exit code, 128 + n for signal n           */

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "capture/capture.h"
-#include "nsx/jsonw.h"
+#include "base/jsonw.h"
 
 enum { TAIL_BYTES = 1024 };
 

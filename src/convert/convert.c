@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include "convert/convert.h"
-#include "nsx/viewscan.h"
+#include "schema/viewscan.h"
 
 static const struct nsx_activity_def *const defs[NSX_NACTIVITIES] = {
 	[NSX_A_NVTX] = &nsx_def_nvtx,	  [NSX_A_API] = &nsx_def_api,

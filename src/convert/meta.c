@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include "convert/convert.h"
-#include "nsx/viewscan.h"
+#include "schema/viewscan.h"
 
 struct meta {
 	struct nsx_conv *c;

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include "convert/convert.h"
-#include "nsx/viewscan.h"
+#include "schema/viewscan.h"
 
 enum { AT, TYPE, METRIC, VALUE };
 static const enum nsx_field fields[] = {

@@ -1,7 +1,7 @@
 /* names.c - the strings that events use, ready to be written. */
 #include <stdlib.h>
 #include "convert/convert.h"
-#include "nsx/viewscan.h"
+#include "schema/viewscan.h"
 
 enum { USED = 1, MATCHES = 2 };
 

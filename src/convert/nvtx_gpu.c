@@ -7,7 +7,7 @@
  */
 #include <stdlib.h>
 #include "convert/convert.h"
-#include "nsx/facts.h"
+#include "facts/facts.h"
 
 struct projection {
 	int64_t start_ns, end_ns;

@@ -3,7 +3,7 @@
 #define NSX_CONVERT_ORDER_H
 
 #include <string.h>
-#include "nsx/scan.h"
+#include "sqlite/scan.h"
 
 /* Rows come at most this many places late, or the table is sorted as a whole:
  * real tables are in order, nearly so, or made of long runs.

@@ -7,7 +7,7 @@
 #define NSX_CONVERT_OUT_H
 
 #include <string.h>
-#include "nsx/str.h"
+#include "base/str.h"
 
 enum { NSX_OUT_BLOCK = 1 << 18 };
 

@@ -12,7 +12,7 @@
 
 enum nsx_verdict { NSX_FINE, NSX_DOUBT, NSX_FAULT };
 
-struct nsx_finding {
+struct nsx_doctor_line {
 	const char *id;
 	enum nsx_verdict verdict;
 	const char *text; /* what was found                                 */
@@ -27,7 +27,7 @@ struct nsx_gpu { /* as nvidia-smi or /proc tells                            */
 struct nsx_doctor {
 	struct nsx_arena *arena;
 	const char *root;
-	struct nsx_finding *findings;
+	struct nsx_doctor_line *lines;
 	size_t n, cap;
 
 	/* Found by checks, for those after them. */
@@ -47,7 +47,7 @@ typedef void nsx_check_fn(struct nsx_doctor *d);
 extern nsx_check_fn *const nsx_doctor_checks[]; /* ends with NULL */
 
 /* Adds a finding; mend may be NULL. */
-void nsx_find(struct nsx_doctor *d, const char *id, enum nsx_verdict verdict,
+void nsx_doctor_add(struct nsx_doctor *d, const char *id, enum nsx_verdict verdict,
 	      const char *mend, const char *fmt, ...) NSX_PRINTF(5, 6);
 
 /* The file's first 64 KiB, NULL if it cannot be read. Owner: the arena. */

@@ -112,22 +112,22 @@ void nsx_check_gpus(struct nsx_doctor *d)
 	if (!d->ngpus)
 		ask_proc(d);
 	if (d->driver)
-		nsx_find(d, "driver", NSX_FINE, NULL, "NVIDIA driver %s",
+		nsx_doctor_add(d, "driver", NSX_FINE, NULL, "NVIDIA driver %s",
 			 d->driver);
 	else if (!d->ngpus) /* under WSL only nvidia-smi knows */
-		nsx_find(d, "driver", NSX_FAULT,
+		nsx_doctor_add(d, "driver", NSX_FAULT,
 			 d->in_container ? "start the container with --gpus all"
 					 : "install the NVIDIA driver",
 			 "no NVIDIA driver is loaded: CUDA cannot be traced; "
 			 "NVTX and OS calls need none");
 	for (size_t i = 0; i < d->ngpus; i++)
-		nsx_find(d, "gpu", NSX_FINE, NULL,
+		nsx_doctor_add(d, "gpu", NSX_FINE, NULL,
 			 d->gpus[i].compute ? "%s, compute capability %d.%d"
 					    : "%s",
 			 d->gpus[i].name, d->gpus[i].compute / 10,
 			 d->gpus[i].compute % 10);
 	if (d->driver && !d->ngpus)
-		nsx_find(d, "gpu", NSX_FAULT, "nvidia-smi -L",
+		nsx_doctor_add(d, "gpu", NSX_FAULT, "nvidia-smi -L",
 			 "the driver sees no GPU");
 }
 
@@ -145,14 +145,14 @@ void nsx_check_age(struct nsx_doctor *d)
 		if (branch >= branches[i].branch)
 			year = branches[i].year;
 	if (year > nsys_year + 1)
-		nsx_find(d, "age", NSX_DOUBT, "install a newer Nsight Systems",
+		nsx_doctor_add(d, "age", NSX_DOUBT, "install a newer Nsight Systems",
 			 "nsys %s is years older than driver %s: GPU rows may "
 			 "be missing",
 			 d->nsys[0].version, d->driver);
 	for (size_t i = 0; i < d->ngpus; i++)
 		old_gpu |= d->gpus[i].compute && d->gpus[i].compute < 75;
 	if (old_gpu && nsx_version_cmp(d->nsys[0].version, "2025.4") >= 0)
-		nsx_find(d, "age", NSX_DOUBT, "use nsys 2025.3 or older",
+		nsx_doctor_add(d, "age", NSX_DOUBT, "use nsys 2025.3 or older",
 			 "nsys %s no longer knows GPUs before Turing",
 			 d->nsys[0].version);
 }
@@ -172,18 +172,18 @@ void nsx_check_counters(struct nsx_doctor *d)
 	if (!d->ngpus)
 		return;
 	if (!d->may_count) {
-		nsx_find(d, "counters", NSX_DOUBT, NULL,
+		nsx_doctor_add(d, "counters", NSX_DOUBT, NULL,
 			 "GPU counters need Turing or newer");
 	} else if (!only) {
-		nsx_find(d, "counters", NSX_DOUBT, NULL,
+		nsx_doctor_add(d, "counters", NSX_DOUBT, NULL,
 			 "who may read GPU counters is not known");
 		d->may_count = admin;
 	} else if (all || admin) {
-		nsx_find(d, "counters", NSX_FINE, NULL,
+		nsx_doctor_add(d, "counters", NSX_FINE, NULL,
 			 all ? "everybody may read GPU counters"
 			     : "this user may read GPU counters");
 	} else {
-		nsx_find(d, "counters", NSX_DOUBT,
+		nsx_doctor_add(d, "counters", NSX_DOUBT,
 			 d->in_container
 				 ? "on the host: options nvidia "
 				   "NVreg_RestrictProfilingToAdminUsers=0 in "
@@ -218,14 +218,14 @@ void nsx_check_clients(struct nsx_doctor *d)
 		snprintf(name, sizeof(name), "%.15s", clients[i].process);
 		if (!nsx_proc_count(proc, name))
 			continue;
-		nsx_find(d, "counter client", NSX_DOUBT, clients[i].mend,
+		nsx_doctor_add(d, "counter client", NSX_DOUBT, clients[i].mend,
 			 "%s is running and may hold the GPU counters; only "
 			 "one program can",
 			 clients[i].what);
 		alone = false;
 	}
 	if (alone && d->ngpus)
-		nsx_find(d, "counter client", NSX_FINE, NULL,
+		nsx_doctor_add(d, "counter client", NSX_FINE, NULL,
 			 "no other program that reads GPU counters is known "
 			 "to run");
 }

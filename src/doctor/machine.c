@@ -42,18 +42,18 @@ void nsx_check_place(struct nsx_doctor *d)
 		mentions(cgroup, "docker") || mentions(cgroup, "kubepods") ||
 		mentions(cgroup, "lxc");
 	if (release && sscanf(release, "%d.%d", &major, &minor) == 2)
-		nsx_find(d, "kernel",
+		nsx_doctor_add(d, "kernel",
 			 major * 100 + minor < 403 ? NSX_DOUBT : NSX_FINE, NULL,
 			 "Linux %d.%d%s", major, minor,
 			 major * 100 + minor < 403 ? "; CPU sampling needs 4.3"
 						   : "");
 	if (d->in_wsl)
-		nsx_find(d, "wsl", NSX_DOUBT,
+		nsx_doctor_add(d, "wsl", NSX_DOUBT,
 			 "profile on Linux or natively on Windows",
 			 "this is WSL: CPU samples and GPU counters are "
 			 "limited");
 	if (d->in_container)
-		nsx_find(d, "container", NSX_FINE, NULL,
+		nsx_doctor_add(d, "container", NSX_FINE, NULL,
 			 "inside a container, %s CAP_SYS_ADMIN%s",
 			 nsx_may(d, NSX_CAP_SYS_ADMIN) ? "with" : "without",
 			 status_number(d, "Seccomp:", 10) == 2
@@ -77,13 +77,13 @@ void nsx_check_perf(struct nsx_doctor *d)
 
 	d->paranoid = INT_MAX;
 	if (!text) {
-		nsx_find(d, "perf events", NSX_DOUBT, NULL,
+		nsx_doctor_add(d, "perf events", NSX_DOUBT, NULL,
 			 "this kernel has no perf events: no CPU samples; CUDA "
 			 "tracing does not need them");
 		return;
 	}
 	level = d->paranoid = atoi(text);
-	nsx_find(d, "perf events", level < 3 || mighty ? NSX_FINE : NSX_DOUBT,
+	nsx_doctor_add(d, "perf events", level < 3 || mighty ? NSX_FINE : NSX_DOUBT,
 		 level < 3 || mighty ? NULL
 				     : "sudo sh -c 'echo 2 > "
 				       "/proc/sys/kernel/perf_event_paranoid'",
@@ -96,7 +96,7 @@ void nsx_check_perf(struct nsx_doctor *d)
 		 : level >= 3 ? "; CUDA tracing does not need them"
 			      : "");
 	if (d->in_container && !mighty && status_number(d, "Seccomp:", 10) == 2)
-		nsx_find(
+		nsx_doctor_add(
 			d, "perf events", NSX_DOUBT,
 			"start the container with --cap-add=SYS_ADMIN, or with "
 			"a seccomp profile that allows perf_event_open",
@@ -109,12 +109,12 @@ static void check_room(struct nsx_doctor *d, const char *path)
 	int64_t mb = nsx_file_room_mb(path);
 
 	if (access(path, W_OK))
-		nsx_find(d, "disk", NSX_FAULT,
+		nsx_doctor_add(d, "disk", NSX_FAULT,
 			 "set TMPDIR, or choose a folder "
 			 "with capture --out",
 			 "'%s' cannot be written", path);
 	else if (mb >= 0)
-		nsx_find(d, "disk",
+		nsx_doctor_add(d, "disk",
 			 mb < NSX_MIN_ROOM_MB ? NSX_FAULT
 			 : mb < ROOMY_MB      ? NSX_DOUBT
 					      : NSX_FINE,
@@ -131,7 +131,7 @@ void nsx_check_disk(struct nsx_doctor *d)
 	check_room(d, tmp && *tmp ? tmp : "/tmp");
 	check_room(d, ".");
 	if (access(lock, W_OK))
-		nsx_find(d, "disk", NSX_DOUBT, "sudo chmod 1777 /var/lock",
+		nsx_doctor_add(d, "disk", NSX_DOUBT, "sudo chmod 1777 /var/lock",
 			 "/var/lock cannot be written; nsys wants to");
 }
 
@@ -145,7 +145,7 @@ void nsx_check_injection(struct nsx_doctor *d)
 		const char *value = getenv(names[i]);
 
 		if (value && *value)
-			nsx_find(d, "injection", NSX_DOUBT,
+			nsx_doctor_add(d, "injection", NSX_DOUBT,
 				 nsx_arena_printf(d->arena, "unset %s",
 						  names[i]),
 				 "%s is set to '%s': another tool may hold "

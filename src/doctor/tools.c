@@ -9,23 +9,23 @@ void nsx_check_nsys(struct nsx_doctor *d)
 {
 	d->nsys = nsx_nsys_list(d->arena, NULL, &d->nnsys);
 	while (d->nnsys && !*d->nsys[d->nnsys - 1].version) {
-		nsx_find(d, "nsys", NSX_DOUBT, NULL, "'%s' does not run",
+		nsx_doctor_add(d, "nsys", NSX_DOUBT, NULL, "'%s' does not run",
 			 d->nsys[--d->nnsys].path);
 	}
 	if (!d->nnsys) {
-		nsx_find(d, "nsys", NSX_FAULT,
+		nsx_doctor_add(d, "nsys", NSX_FAULT,
 			 "install Nsight Systems: https://developer.nvidia.com/"
 			 "nsight-systems, or set NSYS_PATH",
 			 "not found in PATH or in the usual folders");
 		return;
 	}
 	for (size_t i = 0; i < d->nnsys; i++)
-		nsx_find(d, "nsys", NSX_FINE, NULL, "%s at %s%s",
+		nsx_doctor_add(d, "nsys", NSX_FINE, NULL, "%s at %s%s",
 			 d->nsys[i].version, d->nsys[i].path,
 			 i ? "; older, not used" : "");
 	if (nsx_proc_count(nsx_arena_printf(d->arena, "%s/proc", d->root),
 			   "nsys"))
-		nsx_find(d, "nsys", NSX_DOUBT, "nsys sessions list",
+		nsx_doctor_add(d, "nsys", NSX_DOUBT, "nsys sessions list",
 			 "another nsys is running: captures may disturb each "
 			 "other");
 }
@@ -57,7 +57,7 @@ void nsx_check_status(struct nsx_doctor *d)
 		return;
 	argv[0] = d->nsys[0].path;
 	if (nsx_proc_run(&p, &end, &err) || !end.out.n) {
-		nsx_find(d, "nsys status", NSX_DOUBT, NULL,
+		nsx_doctor_add(d, "nsys status", NSX_DOUBT, NULL,
 			 "nsys status -e gives no answer");
 		return;
 	}
@@ -65,12 +65,12 @@ void nsx_check_status(struct nsx_doctor *d)
 	system = value_of(d->arena, end.out.p, "Environment (system-wide)");
 	clock = value_of(d->arena, end.out.p, "Timestamp counter supported");
 	if (clock && strcmp(clock, "Yes"))
-		nsx_find(d, "nsys status", NSX_DOUBT, NULL,
+		nsx_doctor_add(d, "nsys status", NSX_DOUBT, NULL,
 			 "no timestamp counter: times are less exact");
 	if (!tree)
 		return;
 	d->status_sampling = !strcmp(tree, "OK");
-	nsx_find(d, "nsys status", d->status_sampling ? NSX_FINE : NSX_DOUBT,
+	nsx_doctor_add(d, "nsys status", d->status_sampling ? NSX_FINE : NSX_DOUBT,
 		 NULL,
 		 "CPU sampling of the own processes: %s, of the whole system: "
 		 "%s%s",

@@ -11,7 +11,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include "nsx/emit.h"
+#include "emit/emit.h"
 
 /* Blanks at the ends are quoted too: some readers trim what is not. */
 static bool needs_quotes(const char *s)

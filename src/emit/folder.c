@@ -10,9 +10,9 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "nsx/emit.h"
-#include "nsx/par.h"
-#include "nsx/pass.h"
+#include "emit/emit.h"
+#include "base/par.h"
+#include "passes/pass.h"
 
 int nsx_emit_close(FILE *f, const char *path, struct nsx_err *err)
 {

@@ -7,10 +7,10 @@
  */
 #include <math.h>
 #include <string.h>
-#include "nsx/emit.h"
-#include "nsx/jsonw.h"
-#include "nsx/pass.h"
-#include "nsx/script.h"
+#include "emit/emit.h"
+#include "base/jsonw.h"
+#include "passes/pass.h"
+#include "schema/script.h"
 
 static void write_strings(struct nsx_jsonw *w, const char *key,
 			  const char *const *v, size_t n)

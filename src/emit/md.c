@@ -7,9 +7,9 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
-#include "nsx/emit.h"
-#include "nsx/pass.h"
+#include "emit/emit.h"
+#include "report/report.h"
+#include "report/text.h"
 
 static const char *const headings[] = {
 	"Capture quality",
@@ -41,165 +41,6 @@ static const char *const closing[] = {
 	"Checked, not a problem",
 	"Derivation & assumptions",
 };
-
-/* Escaping ----------------------------------------------------------------*/
-
-enum { NAME_CHARS = 80 }; /* what a table cell shows of a name */
-
-/* Code point at p, its length in *n. The text is valid UTF-8 (str.h). */
-static uint32_t code_point(const unsigned char *p, size_t *n)
-{
-	*n = p[0] < 0x80 ? 1 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : 4;
-	switch (*n) {
-	case 1:
-		return p[0];
-	case 2:
-		return (p[0] & 0x1fu) << 6 | (p[1] & 0x3fu);
-	case 3:
-		return (p[0] & 0xfu) << 12 | (p[1] & 0x3fu) << 6 |
-		       (p[2] & 0x3fu);
-	default:
-		return (p[0] & 7u) << 18 | (p[1] & 0x3fu) << 12 |
-		       (p[2] & 0x3fu) << 6 | (p[3] & 0x3fu);
-	}
-}
-
-/* Characters that move the cursor, hide text or turn its direction. */
-static bool is_unsafe(uint32_t c)
-{
-	return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0xad ||
-	       (c >= 0x200b && c <= 0x200f) || (c >= 0x2028 && c <= 0x202e) ||
-	       (c >= 0x2060 && c <= 0x206f) || c == 0xfeff ||
-	       (c >= 0xe0000 && c <= 0xe007f);
-}
-
-static void escape(struct nsx_buf *b, const char *s, size_t len)
-{
-	size_t n;
-
-	for (const char *end = s + len; s < end; s += n) {
-		uint32_t c = code_point((const unsigned char *)s, &n);
-
-		if (c == '\n' || c == '\t' || c == '\r')
-			nsx_buf_adds(b, " ");
-		else if (is_unsafe(c))
-			nsx_buf_printf(b, "\\\\u%04x", c);
-		else if (c == '<')
-			nsx_buf_adds(b, "&lt;");
-		else if (c == '>')
-			nsx_buf_adds(b, "&gt;");
-		else if (c == '&')
-			nsx_buf_adds(b, "&amp;");
-		else if (c < 0x80 && strchr("\\`*_{}[]()#|!~$", (int)c))
-			nsx_buf_printf(b, "\\%c", (char)c);
-		else
-			nsx_buf_add(b, s, n);
-	}
-}
-
-static size_t count_chars(const char *s)
-{
-	size_t n = 0;
-
-	for (; *s; s++)
-		n += ((unsigned char)*s & 0xc0) != 0x80;
-	return n;
-}
-
-static const char *skip_chars(const char *s, size_t n)
-{
-	while (n && *s) {
-		s++;
-		while (((unsigned char)*s & 0xc0) == 0x80)
-			s++;
-		n--;
-	}
-	return s;
-}
-
-/* Plain words need no markup; single underscores inside a word are none. */
-static bool is_plain(const char *s)
-{
-	size_t n = strlen(s);
-
-	if (n > NAME_CHARS || *s == '_' || (n && s[n - 1] == '_') ||
-	    strstr(s, "__"))
-		return false;
-	return strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-			 "0123456789_ .:/%+-") == n;
-}
-
-/* A tag that no kernel or range is called: shown as text even by readers that
- * do not honour code spans.
- */
-static bool is_tag(const char *s)
-{
-	static const char *const tags[] = {"<script", "<img", "<svg", "<iframe",
-					   "</", "<!", "<?"};
-
-	for (size_t i = 0; i < ARRAY_LEN(tags); i++)
-		if (!strncasecmp(s, tags[i], strlen(tags[i])))
-			return true;
-	return false;
-}
-
-/* The inside of a code span: only what would end the span, the table cell or
- * the line is replaced.
- */
-static void add_code(struct nsx_buf *b, const char *s, size_t len)
-{
-	size_t n;
-
-	for (const char *end = s + len; s < end; s += n) {
-		uint32_t c = code_point((const unsigned char *)s, &n);
-
-		if (c == '\n' || c == '\t' || c == '\r')
-			nsx_buf_adds(b, " ");
-		else if (is_unsafe(c))
-			nsx_buf_printf(b, "<U+%04X>", c);
-		else if (c == '<' && is_tag(s))
-			nsx_buf_adds(b, "&lt;");
-		else if (c == '`')
-			nsx_buf_adds(b, "'");
-		else if (c == '|')
-			nsx_buf_adds(b, "\\|");
-		else
-			nsx_buf_add(b, s, n);
-	}
-}
-
-static void add_name(struct nsx_buf *b, const char *name)
-{
-	size_t n = count_chars(name);
-	const char *head, *tail;
-
-	if (is_plain(name)) {
-		nsx_buf_adds(b, name);
-		return;
-	}
-	nsx_buf_adds(b, "`");
-	if (n <= NAME_CHARS) {
-		add_code(b, name, strlen(name));
-	} else {
-		head = skip_chars(name, NAME_CHARS / 2);
-		tail = skip_chars(name, n - NAME_CHARS / 2 + 1);
-		add_code(b, name, (size_t)(head - name));
-		nsx_buf_adds(b, "…");
-		add_code(b, tail, strlen(tail));
-	}
-	nsx_buf_adds(b, "`");
-}
-
-const char *nsx_md_name(struct nsx_section *s, const char *name)
-{
-	struct nsx_buf b = {0};
-	const char *p;
-
-	add_name(&b, name);
-	p = nsx_arena_strdup(s->arena, b.p ? b.p : "");
-	nsx_buf_done(&b);
-	return p;
-}
 
 /* Tables ------------------------------------------------------------------*/
 
@@ -236,7 +77,7 @@ static void add_cell(struct nsx_buf *b, const struct nsx_col *col,
 		nsx_buf_adds(b, c->u.b ? "yes" : "no");
 		break;
 	case NSX_T_STR:
-		add_name(b, c->u.s);
+		nsx_md_add_name(b, c->u.s);
 		break;
 	default:
 		nsx_buf_adds(b, "–");
@@ -322,7 +163,7 @@ static void add_intro(struct nsx_buf *b, const struct nsx_section *s)
 		nsx_buf_printf(b, "- **Limitations**: %s\n", p->limitations);
 	if (s->status != NSX_S_ANSWERED) {
 		nsx_buf_printf(b, "- **Not computed**: ");
-		escape(b, s->reason ? s->reason : "",
+		nsx_md_escape(b, s->reason ? s->reason : "",
 		       s->reason ? strlen(s->reason) : 0);
 		nsx_buf_adds(b, "\n");
 	}
@@ -406,14 +247,14 @@ static void add_head(struct nsx_buf *b, const struct nsx_report *r)
 	nsx_buf_adds(b, "# Nsight Systems LLM Hotspot Report\n\n");
 	nsx_buf_printf(b, "- Generated at (UTC): %s\n- Trace: `",
 		       r->generated_at);
-	add_code(b, r->path, strlen(r->path));
+	nsx_md_add_code(b, r->path, strlen(r->path));
 	nsx_buf_adds(b, "`\n- Tool: nsys-explain " NSX_VERSION "\n");
 	if (!r->nwarnings)
 		return;
 	nsx_buf_adds(b, "\n## Warnings\n\n");
 	for (size_t i = 0; i < r->nwarnings; i++) {
 		nsx_buf_adds(b, "- ");
-		escape(b, r->warnings[i], strlen(r->warnings[i]));
+		nsx_md_escape(b, r->warnings[i], strlen(r->warnings[i]));
 		nsx_buf_adds(b, "\n");
 	}
 }

@@ -11,9 +11,9 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include "nsx/facts.h"
-#include "nsx/par.h"
-#include "nsx/stat.h"
+#include "facts/facts.h"
+#include "base/par.h"
+#include "base/stat.h"
 
 enum { LAUNCHER_GAP_NS = 50000, LONG_ALLOC_NS = 100000 };
 

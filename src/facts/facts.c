@@ -1,5 +1,5 @@
 /* facts.c - builds the parts in order; names of their vocabularies. */
-#include "nsx/facts.h"
+#include "facts/facts.h"
 
 const char *const nsx_part_names[NSX_NPARTS] = {
 	"compute_only", "compute_copy", "compute_comm",

@@ -14,7 +14,7 @@
  *     with host code that was slow anyway: an allocation of 1 ms near the end
  *     of a gap of 700 ms is not what cost 700 ms.
  */
-#include "nsx/facts.h"
+#include "facts/facts.h"
 
 enum { NEAR_NS = 5000 };
 

@@ -10,8 +10,8 @@
  */
 #include <string.h>
 #include "facts/streamwait.h"
-#include "nsx/nvtx.h"
-#include "nsx/par.h"
+#include "trace/nvtx_walk.h"
+#include "base/par.h"
 
 enum { DISPATCH_NS = 20000 };
 

@@ -6,9 +6,9 @@
  * domain.  Start/end ranges are on no stack: they attribute nothing.
  */
 #include <string.h>
-#include "nsx/facts.h"
-#include "nsx/nvtx.h"
-#include "nsx/par.h"
+#include "facts/facts.h"
+#include "trace/nvtx_walk.h"
+#include "base/par.h"
 
 /* Stacks: parent and nested ------------------------------------------------*/
 

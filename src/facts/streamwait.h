@@ -2,7 +2,7 @@
 #ifndef NSX_FACTS_STREAMWAIT_H
 #define NSX_FACTS_STREAMWAIT_H
 
-#include "nsx/facts.h"
+#include "facts/facts.h"
 
 struct nsx_stream_waits {
 	uint32_t *wait;	  /* of syncs, in order of stream, then call         */

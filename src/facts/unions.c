@@ -4,8 +4,8 @@
  * replay counts where it is: where its nodes were traced as well the union
  * counts their time once.
  */
-#include "nsx/facts.h"
-#include "nsx/par.h"
+#include "facts/facts.h"
+#include "base/par.h"
 
 struct job {
 	struct nsx_facts *f;

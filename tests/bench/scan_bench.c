@@ -6,7 +6,7 @@
  * nanoseconds a row and ratios to the floor.  With DROP=1 in the environment
  * the file is dropped from the page cache before each.
  *
- *	make && cc -O2 -D_GNU_SOURCE -Iinclude -o build/scan_bench \
+ *	make && cc -O2 -D_GNU_SOURCE -Isrc -o build/scan_bench \
  *		tests/bench/scan_bench.c build/libnsx.a -lsqlite3 -lpthread
  */
 #include <fcntl.h>
@@ -16,8 +16,8 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
-#include "nsx/par.h"
-#include "nsx/scan.h"
+#include "base/par.h"
+#include "sqlite/scan.h"
 
 enum { STEP, SQL, PAGE, PAGE2, PLAN, COUNT, NMODES, MAX_ROUNDS = 64 };
 static const char *const names[] = {"sqlite3_step", "scan sqlite", "scan page",

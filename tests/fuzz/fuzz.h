@@ -9,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 #include "convert/convert.h"
-#include "nsx/emit.h"
-#include "nsx/pass.h"
+#include "emit/emit.h"
+#include "passes/pass.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -2,7 +2,7 @@
  * parser.
  */
 #include "fuzz.h"
-#include "nsx/opt.h"
+#include "cli/opt.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -9,8 +9,8 @@
 #include <sqlite3.h>
 #include <sys/mman.h>
 #include "fuzz.h"
-#include "page_record.h"
-#include "page_tree.h"
+#include "sqlite/page_record.h"
+#include "sqlite/page_tree.h"
 
 enum { NWANTED = 7, ROWID = 7, NSLOTS = 9, MAX_ROWS = 100000, COMPARE = 4 };
 static const char schema[] =

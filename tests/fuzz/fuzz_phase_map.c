@@ -1,6 +1,6 @@
 /* fuzz_phase_map.c - bytes as a phase map; what parses must answer. */
 #include "fuzz.h"
-#include "nsx/phase.h"
+#include "passes/nvtx/phase.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -8,7 +8,7 @@
 #include <sqlite3.h>
 #include "bases.h"
 #include "fuzz.h"
-#include "nsx/phase.h"
+#include "passes/nvtx/phase.h"
 
 enum { MAX_EDITS = 48, MAX_COPIES = 64, MAX_TEXT = 40 };
 

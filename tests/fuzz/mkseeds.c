@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include "bases.h"
 #include "fuzz.h"
-#include "nsx/opt.h"
+#include "cli/opt.h"
 
 enum { MAX_SEED = 64 << 10 };
 static const char *out_dir;

@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include "nsx/pass.h"
-#include "nsx/script.h"
+#include "passes/pass.h"
+#include "schema/script.h"
 
 enum { MAX_COLUMNS = 64, SHOWN = 3, SLOW_S = 5 };
 #define TOLERANCE 1e-9

@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "nsx/pass.h"
+#include "passes/pass.h"
 
 static int failures, traces;
 static char subject[512];

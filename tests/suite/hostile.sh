@@ -10,4 +10,4 @@ b=$(cd "$1" && pwd)
 here=$(cd "$(dirname "$0")/.." && pwd)
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
-python3 "$here/faults/hostile.py" "$b" "$work" "$here/../src/fields.def" "${LONG:-}"
+python3 "$here/faults/hostile.py" "$b" "$work" "$here/../src/schema/fields.def" "${LONG:-}"

@@ -23,7 +23,7 @@ release() { # COMPILER TARGET
 	make -s -j2 B="$b/lint-$1" CC="$1" CI=1 SAN= CFLAGS='-O2 -g' "$2"
 }
 fortified() { # COMPILER LEVEL: with the flags that the Makefile gives a file
-	cc=$(make -n -B B="$b/lint-$1" CC="$1" SAN= CFLAGS=-O2 V=1 "$b/lint-$1/src/err.o" | grep -e ' -c -o ')
+	cc=$(make -n -B B="$b/lint-$1" CC="$1" SAN= CFLAGS=-O2 V=1 "$b/lint-$1/src/base/err.o" | grep -e ' -c -o ')
 	flags=$(echo "$cc" | grep -oE -e '-[UD]_FORTIFY_SOURCE[=0-9]*|-D_GNU_SOURCE' | tr '\n' ' ')
 	# shellcheck disable=SC2086
 	echo '#include <stdio.h>' | "$1" -O2 $flags -dM -E - | grep -qx "#define __USE_FORTIFY_LEVEL $2"
@@ -48,25 +48,41 @@ for cc in gcc clang; do
 	holds "$cc: _FORTIFY_SOURCE=$level" fortified $cc $level
 done
 have cppcheck && holds cppcheck cppcheck -q -j2 --error-exitcode=1 \
-	--inline-suppr --std=c11 -D_GNU_SOURCE '-DNSX_VERSION="x"' -Iinclude -Isrc \
+	--inline-suppr --std=c11 -D_GNU_SOURCE '-DNSX_VERSION="x"' -Isrc \
 	--enable=warning,portability,performance --suppress=missingIncludeSystem src
 # shellcheck disable=SC2046
 have shellcheck && holds shellcheck shellcheck $(git ls-files '*.sh') .ci/run
 
 only_user() { # HEADER: one file of the program includes it
-	grep -rl "include <$1>" src include; [ "$(grep -rl "include <$1>" src include | wc -l)" -eq 1 ]
+	grep -rl "include <$1>" src; [ "$(grep -rl "include <$1>" src | wc -l)" -eq 1 ]
 }
 for lib in sqlite3.h jansson.h csv.h; do holds "one user of $lib" only_user $lib; done
 
-# Ground floor < db < schema < trace < facts < pass; emitters see reports only;
-# nothing but the loader sees the loader. No // comments: they mark debugging.
-holds 'lower layers do not know the trace' not grep -l 'include "nsx/trace.h"' src/err.c src/arena.c \
-	src/str.c src/par.c src/span.c src/stat.c src/table.c src/db.c src/scan*.c src/page*.c src/schema.c
-holds 'trace_load.h is the loader'"'"'s' not grep -l 'include "trace_load.h"' src/passes/*.c src/facts/*.c src/emit/*.c src/cmd_*.c
-holds 'facts do not know the analyses' not grep -l 'include "nsx/pass.h"' src/facts/*.c src/trace*.c
-holds 'emitters do not know facts' not grep -l 'include "nsx/facts.h"' src/emit/*.c
-holds 'no // comments' not grep -rnE --include='*.[ch]' '(^|[^:"])//' src include
-long() { wc -l src/*.c src/*/*.c include/nsx/*.h | awk '$1 > 650 && $2 != "total" { print; n++ } END { exit !n }'; }
-holds 'no file much over 600 lines' not long
+# The folders and their order stand in layers.awk; a folder's functions link with
+# nothing but the folders left of it.
+layers() { find src -name '*.[ch]' -print0 | xargs -0 awk -f tests/layers.awk; }
+holds 'includes go down' layers
+links() { # ARCHIVE LEFT_OF_IT...
+	top=$1; shift
+	gcc -shared -o "$b/layer/try.so" -Wl,--no-undefined -Wl,--whole-archive "$top" \
+		-Wl,--no-whole-archive -Wl,--start-group "$@" -Wl,--end-group \
+		-lcsv -ljansson -lsqlite3 -lz -lzstd -lpthread -lm
+}
+order=$(sed -n '/split("/,/order)/p' tests/layers.awk | tr -cd 'a-z \n' | sed 's/split//; s/order//')
+rm -rf "$b/layer"; mkdir -p "$b/layer"
+release gcc all >/dev/null 2>&1
+left=
+for folder in $order; do
+	objects=$(find "$b/lint-gcc/src/$folder" -name '*.o' 2>/dev/null)
+	[ -n "$objects" ] || continue
+	[ "$folder" = schema ] && objects="$objects $b/lint-gcc/gen/queries.o"
+	# shellcheck disable=SC2086
+	ar rcs "$b/layer/$folder.a" $objects
+	# shellcheck disable=SC2086
+	holds "calls of $folder/ go down" links "$b/layer/$folder.a" $left
+	left="$b/layer/$folder.a $left"
+done
+# Comments are /* */: // marks debugging.
+holds 'no // comments' not grep -rnE --include='*.[ch]' '(^|[^:"])//' src
 echo "lint: $pass passed, $fail failed, $skip skipped"
 [ $fail -eq 0 ]

@@ -10,8 +10,8 @@
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "nsx/par.h"
-#include "nsx/scan.h"
+#include "base/par.h"
+#include "sqlite/scan.h"
 #include "../testlib.h"
 
 /* What came of one scan: its rows as text, in order. */

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-#include "nsx/emit.h"
+#include "emit/emit.h"
 
 static const struct nsx_col cols[] = {{"x", "a number", NSX_T_F64}};
 static const struct nsx_layout layout = {.key = "t", .csv = "t", NSX_COLS(cols)};

@@ -1,6 +1,6 @@
 /* Groups: distinct keys, in the order they are first seen. */
 #include "../testlib.h"
-#include "nsx/group.h"
+#include "base/group.h"
 
 static void test_equal_keys_share_an_index(void **state)
 {

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include "nsx/jsonw.h"
+#include "base/jsonw.h"
 
 /* Text of w, which is freed, or NULL with err. Owner: the caller. */
 static char *text_of(struct nsx_jsonw *w, struct nsx_err *err)

@@ -1,7 +1,7 @@
 /* Names: classes of calls and kernels, base names, interning. */
 #include "../testlib.h"
-#include "nsx/trace.h"
-#include "trace_load.h"
+#include "trace/trace.h"
+#include "trace/load.h"
 
 static void test_call_classes(void **state)
 {

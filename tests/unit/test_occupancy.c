@@ -3,7 +3,7 @@
  * other ones do differently.
  */
 #include "../testlib.h"
-#include "nsx/occupancy.h"
+#include "facts/occupancy.h"
 
 static const struct nsx_sm h100 = {
 	.warps = 64, .blocks = 32, .registers = 65536,

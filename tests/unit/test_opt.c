@@ -7,7 +7,7 @@
 #include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
-#include "nsx/opt.h"
+#include "cli/opt.h"
 
 struct target {
 	bool json;

@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include "nsx/pack.h"
+#include "base/pack.h"
 
 enum { MOST = 300 };
 

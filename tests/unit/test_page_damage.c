@@ -4,7 +4,7 @@
  */
 #include "scan_compare.h"
 #include <dirent.h>
-#include "page_tree.h"
+#include "sqlite/page_tree.h"
 
 static uint64_t seed = 1;
 

@@ -1,6 +1,6 @@
 /* Phase maps: order, matching, and errors that name the place. */
 #include "../testlib.h"
-#include "nsx/phase.h"
+#include "passes/nvtx/phase.h"
 
 static struct nsx_phase_map *parse(const char *text)
 {

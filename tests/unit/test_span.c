@@ -1,6 +1,6 @@
 /* Spans against a slow oracle: a bit per nanosecond of a short line. */
 #include "../testlib.h"
-#include "nsx/span.h"
+#include "base/span.h"
 
 enum { LINE = 64, MOST = 12 };
 

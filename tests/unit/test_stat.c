@@ -1,5 +1,5 @@
 #include "../testlib.h"
-#include "nsx/stat.h"
+#include "base/stat.h"
 
 static void test_quantile_interpolates(void **state)
 {

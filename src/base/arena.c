@@ -1,0 +1,260 @@
+/* arena.c - bump allocation in blocks; big arrays get a block of their own so
+ * that one can be given back early.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "base/arena.h"
+
+#define BLOCK_SIZE ((size_t)64 * 1024)
+#define ALIGNMENT 16
+
+struct block {
+	struct block *next;
+	size_t used, size;
+	_Alignas(ALIGNMENT) unsigned char bytes[];
+};
+
+struct nsx_arena {
+	struct block *blocks;
+	struct block *arrays;
+};
+
+static struct {
+	void (*clean)(void *ctx);
+	void *ctx;
+} at_death;
+
+void nsx_at_death(void (*clean)(void *ctx), void *ctx)
+{
+	at_death.ctx = ctx;
+	at_death.clean = clean;
+}
+
+void nsx_die_of_memory(size_t size)
+{
+	static bool is_dying;
+
+	while (__atomic_exchange_n(&is_dying, true, __ATOMIC_RELAXED))
+		pause(); /* another thread says it */
+	if (at_death.clean)
+		at_death.clean(at_death.ctx);
+	fprintf(stderr, "nsys-explain: out of memory (%zu bytes)\n", size);
+	_Exit(3);
+}
+
+char *nsx_strdup(const char *s)
+{
+	char *p = strdup(s);
+
+	if (!p)
+		nsx_die_of_memory(strlen(s) + 1);
+	return p;
+}
+
+#ifdef NSX_FAULTS
+/* Counts allocations sized by data; the one whose number is in the
+ * environment fails. At the end the count goes to the file that it names.
+ */
+static long allocations;
+
+static bool injected_fault(void)
+{
+	const char *at = getenv("NSX_FAULT_ALLOC");
+	long n = __atomic_add_fetch(&allocations, 1, __ATOMIC_RELAXED);
+
+	return at && n == atol(at);
+}
+
+__attribute__((destructor)) static void tell_count(void)
+{
+	const char *to = getenv("NSX_FAULT_COUNT");
+	FILE *f = to ? fopen(to, "we") : NULL;
+
+	if (f) {
+		fprintf(f, "%ld\n", allocations);
+		(void)fclose(f);
+	}
+}
+#else
+#define injected_fault() false
+#endif
+
+static void *fail_alloc(size_t n, size_t size, const char *what,
+			struct nsx_err *err)
+{
+	nsx_fail(err, NSX_E_NOMEM,
+		 "out of memory: cannot hold %zu x %zu bytes of %s", n, size,
+		 what);
+	return NULL;
+}
+
+void *nsx_try_alloc(size_t n, size_t size, const char *what,
+		    struct nsx_err *err)
+{
+	void *p = injected_fault() ? NULL : calloc(n ? n : 1, size);
+
+	return p ? p : fail_alloc(n, size, what, err);
+}
+
+int nsx_grow_(void **v, size_t *cap, size_t want, size_t size,
+	      const char *what, struct nsx_err *err)
+{
+	size_t n = *cap ? *cap : 16;
+	char *p;
+
+	if (want <= *cap)
+		return 0;
+	while (n < want)
+		n += n / 2;
+	p = injected_fault() || n > SIZE_MAX / size ? NULL :
+						      realloc(*v, n * size);
+	if (!p) {
+		fail_alloc(n, size, what, err);
+		return NSX_E_NOMEM;
+	}
+	memset(p + *cap * size, 0, (n - *cap) * size);
+	*v = p;
+	*cap = n;
+	return 0;
+}
+
+struct nsx_arena *nsx_arena_new(void)
+{
+	struct nsx_arena *a = calloc(1, sizeof(*a));
+
+	if (!a)
+		nsx_die_of_memory(sizeof(*a));
+	return a;
+}
+
+static void free_list(struct block **list)
+{
+	struct block *b = *list, *next;
+
+	for (; b; b = next) {
+		next = b->next;
+		free(b);
+	}
+	*list = NULL;
+}
+
+void nsx_arena_clear(struct nsx_arena *a)
+{
+	free_list(&a->blocks);
+	free_list(&a->arrays);
+}
+
+static void move_list(struct block **to, struct block *from)
+{
+	struct block **end = &from;
+
+	while (*end)
+		end = &(*end)->next;
+	*end = *to;
+	*to = from;
+}
+
+void nsx_arena_adopt(struct nsx_arena *a, struct nsx_arena *from)
+{
+	move_list(&a->blocks, from->blocks);
+	move_list(&a->arrays, from->arrays);
+	free(from);
+}
+
+void nsx_arena_free(struct nsx_arena *a)
+{
+	if (!a)
+		return;
+	nsx_arena_clear(a);
+	free(a);
+}
+
+void *nsx_arena_get(struct nsx_arena *a, size_t size)
+{
+	struct block *b = a->blocks;
+	void *p;
+
+	size = (size + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
+	if (!b || b->size - b->used < size) {
+		size_t room = NSX_MAX(size, BLOCK_SIZE);
+
+		b = calloc(1, sizeof(*b) + room);
+		if (!b)
+			nsx_die_of_memory(room);
+		b->size = room;
+		b->next = a->blocks;
+		a->blocks = b;
+	}
+	p = b->bytes + b->used;
+	b->used += size;
+	return p;
+}
+
+char *nsx_arena_strndup(struct nsx_arena *a, const char *s, size_t n)
+{
+	char *p = nsx_arena_get(a, n + 1);
+
+	memcpy(p, s, n);
+	p[n] = '\0';
+	return p;
+}
+
+char *nsx_arena_strdup(struct nsx_arena *a, const char *s)
+{
+	return nsx_arena_strndup(a, s, strlen(s));
+}
+
+char *nsx_arena_vprintf(struct nsx_arena *a, const char *fmt, va_list ap)
+{
+	va_list again;
+	char *p;
+	int n;
+
+	va_copy(again, ap);
+	n = vsnprintf(NULL, 0, fmt, again);
+	va_end(again);
+	p = nsx_arena_get(a, (size_t)n + 1);
+	vsnprintf(p, (size_t)n + 1, fmt, ap);
+	return p;
+}
+
+char *nsx_arena_printf(struct nsx_arena *a, const char *fmt, ...)
+{
+	va_list ap;
+	char *p;
+
+	va_start(ap, fmt);
+	p = nsx_arena_vprintf(a, fmt, ap);
+	va_end(ap);
+	return p;
+}
+
+void *nsx_arena_try_array(struct nsx_arena *a, size_t n, size_t size,
+			  const char *what, struct nsx_err *err)
+{
+	struct block *b = NULL;
+
+	if (!injected_fault() && n <= (SIZE_MAX - sizeof(*b)) / size)
+		b = calloc(1, sizeof(*b) + n * size);
+	if (!b)
+		return fail_alloc(n, size, what, err);
+	b->next = a->arrays;
+	a->arrays = b;
+	return b->bytes;
+}
+
+void nsx_arena_drop(struct nsx_arena *a, void *array)
+{
+	struct block **at;
+
+	for (at = &a->arrays; *at; at = &(*at)->next)
+		if ((void *)(*at)->bytes == array) {
+			struct block *b = *at;
+
+			*at = b->next;
+			free(b);
+			return;
+		}
+}

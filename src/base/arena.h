@@ -1,0 +1,65 @@
+/* arena.h - memory that is freed together.
+ *
+ * Small allocations die with a message when memory is out (there is nothing
+ * sensible left to do); allocations whose size comes from the input may fail
+ * and say how much was wanted and for what.  An arena is not thread-safe: one
+ * owner at a time.
+ */
+#ifndef NSX_ARENA_H
+#define NSX_ARENA_H
+
+#include <stdarg.h>
+#include "base/err.h"
+
+struct nsx_arena;
+
+/* Ends the program: one line, exit code 3. */
+_Noreturn void nsx_die_of_memory(size_t size);
+/* Before that, clean(ctx) is called, for files that must not stay behind; it
+ * must not need memory. One at a time; NULL takes it back.
+ */
+void nsx_at_death(void (*clean)(void *ctx), void *ctx);
+
+char *nsx_strdup(const char *s); /* or dies; free() */
+
+struct nsx_arena *nsx_arena_new(void); /* or dies */
+void nsx_arena_free(struct nsx_arena *a); /* NULL is fine */
+void nsx_arena_clear(struct nsx_arena *a);
+/* What is in `from` now belongs to a; `from` is gone. */
+void nsx_arena_adopt(struct nsx_arena *a, struct nsx_arena *from);
+
+/* Zeroed, aligned for any type. Owner: the arena. */
+void *nsx_arena_get(struct nsx_arena *a, size_t size);
+char *nsx_arena_strndup(struct nsx_arena *a, const char *s, size_t n);
+char *nsx_arena_strdup(struct nsx_arena *a, const char *s);
+char *nsx_arena_printf(struct nsx_arena *a, const char *fmt, ...)
+	NSX_PRINTF(2, 3);
+char *nsx_arena_vprintf(struct nsx_arena *a, const char *fmt, va_list ap)
+	NSX_PRINTF(2, 0);
+
+/* Zeroed array of n elements (n may be 0: still a valid pointer).
+ * Errors: NULL with NSX_E_NOMEM, naming `what`.
+ */
+void *nsx_arena_try_array(struct nsx_arena *a, size_t n, size_t size,
+			  const char *what, struct nsx_err *err) NSX_CHECKED;
+
+/* Gives one array of nsx_arena_try_array back before the arena goes. */
+void nsx_arena_drop(struct nsx_arena *a, void *array);
+
+/* Growable array on the heap, for what is not counted beforehand:
+ *	struct thing *v = NULL; size_t n = 0, cap = 0;
+ *	if (nsx_grow(&v, &cap, n + 1, sizeof(*v), "things", err)) ...
+ * Contents beyond the old capacity are zeroed. Owner: the caller, free().
+ */
+int nsx_grow_(void **v, size_t *cap, size_t want, size_t size,
+	      const char *what, struct nsx_err *err) NSX_CHECKED;
+#define nsx_grow(v, cap, want, size, what, err)                               \
+	nsx_grow_((void **)(v), cap, want, size, what, err)
+
+/* The allocators every data-sized allocation ends in. Errors: NULL and err.
+ * In a build with -DNSX_FAULTS the NSX_FAULT_ALLOC-th of them fails.
+ */
+void *nsx_try_alloc(size_t n, size_t size, const char *what,
+		    struct nsx_err *err) NSX_CHECKED; /* zeroed; free() */
+
+#endif

@@ -1,0 +1,50 @@
+/* err.c - filling struct nsx_err; the interrupt flag. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include "base/err.h"
+
+volatile int nsx_stop_flag;
+
+static void tidy(char *s)
+{
+	for (; *s; s++)
+		if ((unsigned char)*s < 0x20 || *s == 0x7f)
+			*s = '?';
+}
+
+int nsx_fail(struct nsx_err *err, enum nsx_rc rc, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(err->msg, sizeof(err->msg), fmt, ap);
+	va_end(ap);
+	tidy(err->msg);
+	err->rc = rc;
+	return rc;
+}
+
+int nsx_wrap(struct nsx_err *err, const char *fmt, ...)
+{
+	char old[sizeof(err->msg)];
+	va_list ap;
+	size_t n;
+
+	memcpy(old, err->msg, sizeof(old));
+	va_start(ap, fmt);
+	vsnprintf(err->msg, sizeof(err->msg), fmt, ap);
+	va_end(ap);
+	tidy(err->msg);
+	n = strlen(err->msg);
+	snprintf(err->msg + n, sizeof(err->msg) - n, ": %.*s",
+		 (int)sizeof(old) - 1, old);
+	return err->rc;
+}
+
+int nsx_stopped(struct nsx_err *err)
+{
+	if (!nsx_stop_flag)
+		return 0;
+	return nsx_fail(err, NSX_E_STOP, "interrupted; nothing was written");
+}

@@ -1,0 +1,31 @@
+/* group.h - grouping rows by a key: indices 0, 1, 2, ... for distinct keys, in
+ * the order they are first seen.
+ *
+ *	struct nsx_groups g = {0};
+ *	uint32_t i;
+ *	if (nsx_group(&g, device, name, &i, err)) ...
+ *	if (i == n) a new group: grow the caller's own array by one
+ *	...
+ *	nsx_groups_done(&g);
+ */
+#ifndef NSX_GROUP_H
+#define NSX_GROUP_H
+
+#include "base/err.h"
+
+struct nsx_groups {
+	struct nsx_group_key {
+		uint64_t a, b;
+	} *keys; /* by index */
+	size_t n, cap;
+	uint32_t *slots; /* index + 1, 0 free */
+	size_t nslots;
+};
+
+int nsx_group(struct nsx_groups *g, uint64_t a, uint64_t b, uint32_t *ret,
+	      struct nsx_err *err) NSX_CHECKED;
+/* The index of a key that was seen; NSX_NONE: it was not. */
+uint32_t nsx_group_find(const struct nsx_groups *g, uint64_t a, uint64_t b);
+void nsx_groups_done(struct nsx_groups *g);
+
+#endif

@@ -1,0 +1,262 @@
+/* jsonw.c - the only jansson user: values in, one document out; and reading of
+ * phase maps.
+ *
+ * A tree is built and printed at the end, so a failure never leaves half a
+ * document.  Containers are attached to their parent at once; the stack only
+ * borrows them.  Keys are our own words, hence need no repair.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/jsonread.h"
+#include "base/jsonw.h"
+#include "base/str.h"
+
+enum { MAX_DEPTH = 32 };
+
+struct nsx_jsonw {
+	json_t *root, *open[MAX_DEPTH];
+	unsigned depth;
+	struct nsx_err err; /* the first failure */
+};
+
+struct nsx_jsonw *nsx_jsonw_new(void)
+{
+	struct nsx_jsonw *w = calloc(1, sizeof(*w));
+
+	if (!w)
+		nsx_die_of_memory(sizeof(*w));
+	return w;
+}
+
+void nsx_jsonw_free(struct nsx_jsonw *w)
+{
+	if (!w)
+		return;
+	json_decref(w->root);
+	free(w);
+}
+
+/* Containers are a few bytes: without them nothing sensible is left to do. */
+static json_t *must(json_t *v)
+{
+	if (!v)
+		nsx_die_of_memory(sizeof(*v));
+	return v;
+}
+
+/* A container that cannot be attached is freed by jansson. */
+static void must_hold(int rc)
+{
+	if (rc)
+		nsx_die_of_memory(sizeof(json_t));
+}
+
+/* Appends the first part of a path; what follows its dot, NULL: nothing. */
+static const char *take_part(const char *path, struct nsx_buf *part)
+{
+	for (; *path && *path != '.'; path++) {
+		path += *path == '\\' && path[1];
+		nsx_buf_add(part, path, 1);
+	}
+	return *path ? path + 1 : NULL;
+}
+
+/* The container where path ends, and in *name the last part of it. */
+static json_t *descend(const struct nsx_jsonw *w, const char *path,
+		       struct nsx_buf *name)
+{
+	json_t *at = w->depth ? w->open[w->depth - 1] : NULL, *next;
+
+	assert(at || (!w->root && !path));
+	assert(!at || json_is_object(at) == (path != NULL));
+	nsx_buf_adds(name, "");
+	while (path && (path = take_part(path, name))) {
+		next = json_object_get(at, name->p);
+		if (!json_is_object(next)) {
+			next = must(json_object());
+			must_hold(json_object_set_new_nocheck(at, name->p,
+							      next));
+		}
+		at = next;
+		nsx_buf_clear(name);
+	}
+	return at;
+}
+
+/* Attaches v, which is taken. Not 0: out of memory, noted. */
+static int add(struct nsx_jsonw *w, const char *key, json_t *v)
+{
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf name = { 0 };
+	json_t *into = descend(w, key, &name);
+	int rc;
+
+	if (!into) {
+		w->root = v;
+		rc = v ? 0 : -1;
+	} else if (key) {
+		rc = json_object_set_new_nocheck(into, name.p, v);
+	} else {
+		rc = json_array_append_new(into, v);
+	}
+	if (rc && !w->err.rc)
+		nsx_fail(&w->err, NSX_E_NOMEM,
+			 "cannot hold '%s' of a JSON document: out of memory",
+			 key ? key : "a value");
+	return rc;
+}
+
+static void open_container(struct nsx_jsonw *w, json_t *v)
+{
+	assert(w->depth < MAX_DEPTH);
+	w->open[w->depth++] = v;
+}
+
+void nsx_jsonw_object(struct nsx_jsonw *w, const char *key)
+{
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf name = { 0 };
+	json_t *into = descend(w, key, &name);
+	json_t *v = key ? json_object_get(into, name.p) : NULL;
+
+	if (!json_is_object(v)) {
+		v = must(json_object());
+		must_hold(add(w, key, v));
+	}
+	open_container(w, v);
+}
+
+void nsx_jsonw_array(struct nsx_jsonw *w, const char *key)
+{
+	json_t *v = must(json_array());
+
+	must_hold(add(w, key, v));
+	open_container(w, v);
+}
+
+void nsx_jsonw_end(struct nsx_jsonw *w)
+{
+	assert(w->depth);
+	w->depth--;
+}
+
+void nsx_jsonw_strn(struct nsx_jsonw *w, const char *key, const char *s,
+		    size_t n)
+{
+	struct nsx_buf fixed = { 0 };
+
+	nsx_buf_add_utf8(&fixed, s, n);
+	add(w, key, json_stringn_nocheck(fixed.n ? fixed.p : "", fixed.n));
+	nsx_buf_done(&fixed);
+}
+
+void nsx_jsonw_str(struct nsx_jsonw *w, const char *key, const char *s)
+{
+	if (s)
+		nsx_jsonw_strn(w, key, s, strlen(s));
+	else
+		nsx_jsonw_null(w, key);
+}
+
+void nsx_jsonw_int(struct nsx_jsonw *w, const char *key, int64_t v)
+{
+	add(w, key, json_integer(v));
+}
+
+void nsx_jsonw_real(struct nsx_jsonw *w, const char *key, double v)
+{
+	if (!isfinite(v) && !w->err.rc)
+		nsx_fail(&w->err, NSX_E_DATA,
+			 "cannot write '%s' as JSON: not a finite number",
+			 key ? key : "a value");
+	add(w, key, isfinite(v) ? json_real(v) : json_null());
+}
+
+void nsx_jsonw_bool(struct nsx_jsonw *w, const char *key, bool v)
+{
+	add(w, key, json_boolean(v));
+}
+
+void nsx_jsonw_null(struct nsx_jsonw *w, const char *key)
+{
+	add(w, key, json_null());
+}
+
+int nsx_jsonw_write(const struct nsx_jsonw *w, FILE *out, struct nsx_err *err)
+{
+	assert(!w->depth);
+	if (w->err.rc) {
+		*err = w->err;
+		return err->rc;
+	}
+	if (json_dumpf(w->root, out,
+		       JSON_INDENT(2) | JSON_ENSURE_ASCII |
+			       JSON_REAL_PRECISION(15)) ||
+	    fputc('\n', out) == EOF || fflush(out))
+		return nsx_fail(err, NSX_E_IO, "cannot write JSON: %s",
+				strerror(errno));
+	return 0;
+}
+
+/* Reading ---------------------------------------------------------------------*/
+
+static int read_strings(const char *key, json_t *list, const char *path,
+			nsx_json_string_fn fn, void *ctx, struct nsx_err *err)
+{
+	size_t i;
+	json_t *v;
+	int rc = json_array_size(list) ? 0 : fn(ctx, key, NULL, 0, err);
+
+	json_array_foreach(list, i, v) {
+		if (!rc && !json_is_string(v))
+			return nsx_fail(err, NSX_E_USAGE,
+					"cannot use '%s': entry %zu of '%s' is "
+					"not a string", path, i + 1, key);
+		if (!rc)
+			rc = fn(ctx, key, json_string_value(v), i, err);
+	}
+	return rc;
+}
+
+static int read_object(json_t *root, const char *path, nsx_json_string_fn fn,
+		       void *ctx, struct nsx_err *err)
+{
+	const char *key;
+	json_t *v;
+	int rc = 0;
+
+	if (!json_is_object(root))
+		return nsx_fail(err, NSX_E_USAGE, "cannot use '%s': it is not "
+				"a JSON object {name: [text, ...], ...}", path);
+	json_object_foreach(root, key, v) {
+		if (!rc && json_is_string(v))
+			rc = fn(ctx, key, json_string_value(v), 0, err);
+		else if (!rc && json_is_array(v))
+			rc = read_strings(key, v, path, fn, ctx, err);
+		else if (!rc)
+			rc = nsx_fail(err, NSX_E_USAGE,
+				      "cannot use '%s': '%s' is neither a "
+				      "string nor a list of strings", path,
+				      key);
+	}
+	return rc;
+}
+
+int nsx_json_each_string(const char *json, size_t n, const char *path,
+			 nsx_json_string_fn fn, void *ctx, struct nsx_err *err)
+{
+	json_error_t e;
+	json_t *root = json_loadb(json, n, JSON_REJECT_DUPLICATES |
+						   JSON_DECODE_ANY, &e);
+	int rc;
+
+	if (!root)
+		return nsx_fail(err, NSX_E_USAGE,
+				"cannot read '%s' as JSON: line %d, column %d: "
+				"%s", path, e.line, e.column, e.text);
+	rc = read_object(root, path, fn, ctx, err);
+	json_decref(root);
+	return rc;
+}

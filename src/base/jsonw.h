@@ -1,0 +1,46 @@
+/* jsonw.h - JSON documents, written value by value.
+ *
+ * Begin an object or an array, add members, end it; everything is inside one
+ * root.  Inside an object every value has a key, inside an array none (NULL).
+ * A key is a path: "a.b" is b in the object a, which is made where it is not
+ * there yet; "\\." is a dot of the name itself.  The same key set again
+ * replaces the value, but an object begun again goes on.
+ *
+ * The first failure sticks and is reported by nsx_jsonw_write, so that callers
+ * need not test each step.
+ *
+ * Strings are repaired to valid UTF-8, non-ASCII is escaped, integers are
+ * exact, reals have 15 significant digits and must be finite (a number that
+ * is not known is a null, said by the caller).
+ */
+#ifndef NSX_JSONW_H
+#define NSX_JSONW_H
+
+#include <stdio.h>
+#include "base/err.h"
+
+struct nsx_jsonw;
+
+struct nsx_jsonw *nsx_jsonw_new(void);
+void nsx_jsonw_free(struct nsx_jsonw *w); /* NULL is fine */
+
+void nsx_jsonw_object(struct nsx_jsonw *w, const char *key);
+void nsx_jsonw_array(struct nsx_jsonw *w, const char *key);
+void nsx_jsonw_end(struct nsx_jsonw *w); /* of the innermost open one */
+
+void nsx_jsonw_str(struct nsx_jsonw *w, const char *key,
+		   const char *s); /* NULL becomes null */
+void nsx_jsonw_strn(struct nsx_jsonw *w, const char *key, const char *s,
+		    size_t n);
+void nsx_jsonw_int(struct nsx_jsonw *w, const char *key, int64_t v);
+void nsx_jsonw_real(struct nsx_jsonw *w, const char *key, double v);
+void nsx_jsonw_bool(struct nsx_jsonw *w, const char *key, bool v);
+void nsx_jsonw_null(struct nsx_jsonw *w, const char *key);
+
+/* Writes the finished document, indented by two, and a newline. Errors: the
+ * first failure of any step, naming its key; NSX_E_IO when out cannot take it.
+ */
+int nsx_jsonw_write(const struct nsx_jsonw *w, FILE *out,
+		    struct nsx_err *err) NSX_CHECKED;
+
+#endif

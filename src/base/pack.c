@@ -1,0 +1,94 @@
+/* pack.c - makes packed columns: one pass for the widths, one for the bytes. */
+#include "base/pack.h"
+
+/* Values are read and written eight bytes at a time, whatever their width: what
+ * goes beyond it is zero, and overwritten by the next.
+ */
+enum { SLACK = 8 };
+
+struct source {
+	const int64_t *minus, *i64; /* minus NULL: 0; i64 NULL: u32          */
+	const uint32_t *u32;
+};
+
+static int64_t value(const struct source *s, size_t i)
+{
+	return !s->i64 ? s->u32[i] : s->i64[i] - (s->minus ? s->minus[i] : 0);
+}
+
+static unsigned bits_of(uint64_t x)
+{
+	unsigned bits = 8;
+
+	while (bits < 64 && x >> bits)
+		bits += 8;
+	return bits;
+}
+
+/* The widths of all blocks; returns the bytes they take. */
+static size_t measure(const struct source *s, size_t n,
+		      struct nsx_pack_block *blocks)
+{
+	size_t size = 0;
+
+	for (size_t at = 0; at < n; at += NSX_PACK_BLOCK) {
+		struct nsx_pack_block *b = &blocks[at / NSX_PACK_BLOCK];
+		size_t until = NSX_MIN(n, at + NSX_PACK_BLOCK);
+		int64_t least = INT64_MAX, most = INT64_MIN;
+		unsigned bits;
+
+		for (size_t i = at; i < until; i++) {
+			least = NSX_MIN(least, value(s, i));
+			most = NSX_MAX(most, value(s, i));
+		}
+		bits = bits_of((uint64_t)most - (uint64_t)least);
+		*b = (struct nsx_pack_block){least, size << 8 | bits};
+		size += (until - at) * bits / 8;
+	}
+	return size;
+}
+
+static int pack(struct nsx_arena *a, const struct source *s, size_t n,
+		const char *what, struct nsx_packed *ret, struct nsx_err *err)
+{
+	size_t nblocks = (n + NSX_PACK_BLOCK - 1) / NSX_PACK_BLOCK;
+	struct nsx_pack_block *blocks =
+		nsx_arena_try_array(a, nblocks, sizeof(*blocks), what, err);
+	unsigned char *bytes;
+
+	if (!blocks)
+		return err->rc;
+	bytes = nsx_arena_try_array(a, measure(s, n, blocks) + SLACK, 1, what,
+				    err);
+	if (!bytes)
+		return err->rc;
+	for (size_t i = 0; i < n; i++) {
+		const struct nsx_pack_block *b = &blocks[i / NSX_PACK_BLOCK];
+		uint64_t x =
+		    htole64((uint64_t)value(s, i) - (uint64_t)b->least);
+		unsigned width = (b->at & 255) / 8;
+
+		memcpy(bytes + (b->at >> 8) + i % NSX_PACK_BLOCK * width, &x, 8);
+	}
+	*ret = (struct nsx_packed){blocks, bytes};
+	return 0;
+}
+
+int nsx_pack_i64(struct nsx_arena *a, const int64_t *v, size_t n,
+		 const char *what, struct nsx_packed *ret, struct nsx_err *err)
+{
+	return pack(a, &(struct source){.i64 = v}, n, what, ret, err);
+}
+
+int nsx_pack_lengths(struct nsx_arena *a, const int64_t *start,
+		     const int64_t *end, size_t n, const char *what,
+		     struct nsx_packed *ret, struct nsx_err *err)
+{
+	return pack(a, &(struct source){start, end, NULL}, n, what, ret, err);
+}
+
+int nsx_pack_u32(struct nsx_arena *a, const uint32_t *v, size_t n,
+		 const char *what, struct nsx_packed *ret, struct nsx_err *err)
+{
+	return pack(a, &(struct source){.u32 = v}, n, what, ret, err);
+}

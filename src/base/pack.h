@@ -1,0 +1,47 @@
+/* pack.h - a column of integers in few bytes, for columns held in millions.
+ *
+ * Blocks of 64 values, each value as its distance from the least of its block,
+ * in as many bytes as the greatest of them needs (one to eight): any value can
+ * be held, and any one read in a step or two.  Starts and durations of kernels
+ * and calls take about three bytes each.
+ */
+#ifndef NSX_PACK_H
+#define NSX_PACK_H
+
+#include <endian.h>
+#include <string.h>
+#include "base/arena.h"
+
+enum { NSX_PACK_BLOCK = 64 };
+
+struct nsx_packed {
+	const struct nsx_pack_block {
+		int64_t least;
+		uint64_t at; /* its first byte << 8 | bits of a value        */
+	} *blocks;
+	const unsigned char *bytes;
+};
+
+static inline int64_t nsx_unpack(const struct nsx_packed *p, size_t i)
+{
+	const struct nsx_pack_block *b = &p->blocks[i / NSX_PACK_BLOCK];
+	unsigned bits = b->at & 255;
+	uint64_t x;
+
+	memcpy(&x, p->bytes + (b->at >> 8) + i % NSX_PACK_BLOCK * bits / 8, 8);
+	x = le64toh(x) << (64 - bits) >> (64 - bits);
+	return (int64_t)((uint64_t)b->least + x);
+}
+
+/* n values, and the lengths of n spans.  Owner: the arena. */
+int nsx_pack_i64(struct nsx_arena *a, const int64_t *v, size_t n,
+		 const char *what, struct nsx_packed *ret,
+		 struct nsx_err *err) NSX_CHECKED;
+int nsx_pack_lengths(struct nsx_arena *a, const int64_t *start,
+		     const int64_t *end, size_t n, const char *what,
+		     struct nsx_packed *ret, struct nsx_err *err) NSX_CHECKED;
+int nsx_pack_u32(struct nsx_arena *a, const uint32_t *v, size_t n,
+		 const char *what, struct nsx_packed *ret,
+		 struct nsx_err *err) NSX_CHECKED;
+
+#endif

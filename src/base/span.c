@@ -1,0 +1,304 @@
+/* span.c - interval arithmetic; see the header for what each means. */
+#include <stdlib.h>
+#include <string.h>
+#include "base/span.h"
+
+void nsx_spans_push(struct nsx_spans *s, int64_t start_ns, int64_t end_ns)
+{
+	struct nsx_span *last = s->n ? &s->v[s->n - 1] : NULL;
+
+	if (start_ns >= end_ns)
+		return;
+	if (last && start_ns <= last->end_ns)
+		last->end_ns = NSX_MAX(last->end_ns, end_ns);
+	else
+		s->v[s->n++] = (struct nsx_span){start_ns, end_ns};
+}
+
+int64_t nsx_spans_total(const struct nsx_spans *s)
+{
+	int64_t sum = 0;
+
+	for (size_t i = 0; i < s->n; i++)
+		sum += s->v[i].end_ns - s->v[i].start_ns;
+	return sum;
+}
+
+/* The set operations hand their pieces, in order, to a sink. Lists of a trace
+ * can be huge and results small, so each operation runs twice: once counting,
+ * once filling an array of just that size.
+ */
+struct sink {
+	struct nsx_spans out; /* v NULL: counting */
+	int64_t last_end_ns;  /* of what was counted */
+	int64_t total_ns;
+};
+
+static void emit(struct sink *k, int64_t a, int64_t b)
+{
+	if (a >= b)
+		return;
+	if (k->out.v) {
+		nsx_spans_push(&k->out, a, b);
+		return;
+	}
+	k->total_ns += b - a;
+	k->out.n += !k->out.n || a > k->last_end_ns;
+	k->last_end_ns = NSX_MAX(k->last_end_ns, b);
+}
+
+typedef void (*set_op)(const struct nsx_spans *x, const struct nsx_spans *y,
+		       struct sink *k);
+
+static void op_intersect(const struct nsx_spans *x, const struct nsx_spans *y,
+			 struct sink *k)
+{
+	for (size_t i = 0, j = 0; i < x->n && j < y->n;) {
+		emit(k, NSX_MAX(x->v[i].start_ns, y->v[j].start_ns),
+		     NSX_MIN(x->v[i].end_ns, y->v[j].end_ns));
+		if (x->v[i].end_ns < y->v[j].end_ns)
+			i++;
+		else
+			j++;
+	}
+}
+
+static void op_union(const struct nsx_spans *x, const struct nsx_spans *y,
+		     struct sink *k)
+{
+	for (size_t i = 0, j = 0; i < x->n || j < y->n;) {
+		bool from_x = j == y->n ||
+			      (i < x->n &&
+			       x->v[i].start_ns <= y->v[j].start_ns);
+		const struct nsx_span *s = from_x ? &x->v[i++] : &y->v[j++];
+
+		emit(k, s->start_ns, s->end_ns);
+	}
+}
+
+static void op_minus(const struct nsx_spans *x, const struct nsx_spans *y,
+		     struct sink *k)
+{
+	for (size_t i = 0, j = 0; i < x->n; i++) {
+		int64_t at = x->v[i].start_ns, end = x->v[i].end_ns;
+
+		while (j < y->n && y->v[j].end_ns <= at)
+			j++;
+		for (; j < y->n && y->v[j].start_ns < end; j++) {
+			emit(k, at, y->v[j].start_ns);
+			at = NSX_MAX(at, y->v[j].end_ns);
+			if (y->v[j].end_ns > end)
+				break; /* it may reach into the next of x */
+		}
+		emit(k, at, end);
+	}
+}
+
+static int run(set_op op, struct nsx_arena *a, const struct nsx_spans *x,
+	       const struct nsx_spans *y, struct nsx_spans *ret,
+	       struct nsx_err *err)
+{
+	struct sink count = {.last_end_ns = INT64_MIN}, fill = {.total_ns = 0};
+
+	op(x, y, &count);
+	fill.out.v = nsx_arena_try_array(a, count.out.n, sizeof(*fill.out.v),
+					 "spans", err);
+	if (!fill.out.v)
+		return err->rc;
+	op(x, y, &fill);
+	*ret = fill.out;
+	return 0;
+}
+
+int64_t nsx_spans_overlap(const struct nsx_spans *a, const struct nsx_spans *b)
+{
+	struct sink count = {.last_end_ns = INT64_MIN};
+
+	op_intersect(a, b, &count);
+	return count.total_ns;
+}
+
+int64_t nsx_spans_minus_total(const struct nsx_spans *a,
+			      const struct nsx_spans *b)
+{
+	return nsx_spans_total(a) - nsx_spans_overlap(a, b);
+}
+
+int nsx_spans_union(struct nsx_arena *a, const struct nsx_spans *x,
+		    const struct nsx_spans *y, struct nsx_spans *ret,
+		    struct nsx_err *err)
+{
+	return run(op_union, a, x, y, ret, err);
+}
+
+int nsx_spans_intersect(struct nsx_arena *a, const struct nsx_spans *x,
+			const struct nsx_spans *y, struct nsx_spans *ret,
+			struct nsx_err *err)
+{
+	return run(op_intersect, a, x, y, ret, err);
+}
+
+int nsx_spans_minus(struct nsx_arena *a, const struct nsx_spans *x,
+		    const struct nsx_spans *y, struct nsx_spans *ret,
+		    struct nsx_err *err)
+{
+	return run(op_minus, a, x, y, ret, err);
+}
+
+int nsx_spans_gaps(struct nsx_arena *a, const struct nsx_spans *s,
+		   int64_t start_ns, int64_t end_ns, struct nsx_spans *ret,
+		   struct nsx_err *err)
+{
+	struct nsx_span whole = {start_ns, end_ns};
+	struct nsx_spans x = {&whole, start_ns < end_ns};
+
+	return nsx_spans_minus(a, &x, s, ret, err);
+}
+
+static int cmp_start(const void *a, const void *b)
+{
+	const struct nsx_span *x = a, *y = b;
+
+	return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
+}
+
+void nsx_spans_normalise(struct nsx_spans *s)
+{
+	struct nsx_spans out = {s->v, 0};
+
+	if (s->n)
+		qsort(s->v, s->n, sizeof(*s->v), cmp_start);
+	for (size_t i = 0; i < s->n; i++) {
+		struct nsx_span one = s->v[i];
+
+		nsx_spans_push(&out, one.start_ns, one.end_ns);
+	}
+	s->n = out.n;
+}
+
+size_t nsx_spans_find(const struct nsx_spans *s, int64_t t)
+{
+	size_t lo = 0, hi = s->n;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (s->v[mid].end_ns <= t)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+int64_t nsx_spans_covered(const struct nsx_spans *s, size_t *cursor,
+			  int64_t start_ns, int64_t end_ns)
+{
+	int64_t sum = 0;
+
+	while (*cursor < s->n && s->v[*cursor].end_ns <= start_ns)
+		++*cursor;
+	for (size_t i = *cursor; i < s->n && s->v[i].start_ns < end_ns; i++)
+		sum += NSX_MIN(end_ns, s->v[i].end_ns) -
+		       NSX_MAX(start_ns, s->v[i].start_ns);
+	return sum;
+}
+
+enum { PREFIX_STEP = 8 };
+
+int nsx_spans_prefix(struct nsx_arena *a, const struct nsx_spans *s,
+		     int64_t **ret, struct nsx_err *err)
+{
+	int64_t *p = nsx_arena_try_array(a, s->n / PREFIX_STEP + 1, sizeof(*p),
+					 "span sums", err);
+	int64_t sum_ns = 0;
+
+	if (!p)
+		return err->rc;
+	for (size_t i = 0; i < s->n; i++) {
+		if (i % PREFIX_STEP == 0)
+			p[i / PREFIX_STEP] = sum_ns;
+		sum_ns += s->v[i].end_ns - s->v[i].start_ns;
+	}
+	if (s->n % PREFIX_STEP == 0)
+		p[s->n / PREFIX_STEP] = sum_ns;
+	*ret = p;
+	return 0;
+}
+
+/* Total of s before instant t. */
+static int64_t before(const struct nsx_spans *s, const int64_t *prefix,
+		      int64_t t)
+{
+	size_t i = nsx_spans_find(s, t);
+	int64_t ns = prefix[i / PREFIX_STEP];
+
+	for (size_t k = i / PREFIX_STEP * PREFIX_STEP; k < i; k++)
+		ns += s->v[k].end_ns - s->v[k].start_ns;
+	if (i < s->n && s->v[i].start_ns < t)
+		ns += t - s->v[i].start_ns;
+	return ns;
+}
+
+int64_t nsx_spans_within(const struct nsx_spans *s, const int64_t *prefix,
+			 int64_t start_ns, int64_t end_ns)
+{
+	if (start_ns >= end_ns)
+		return 0;
+	return before(s, prefix, end_ns) - before(s, prefix, start_ns);
+}
+
+/* The two latest ends among distinct groups that have begun: whatever else
+ * runs ends no later than the second of them.
+ */
+struct latest {
+	uint32_t group[2];
+	int64_t end_ns[2];
+};
+
+static void begin(struct latest *l, uint32_t group, int64_t end_ns)
+{
+	if (group == l->group[0]) {
+		l->end_ns[0] = NSX_MAX(l->end_ns[0], end_ns);
+	} else if (end_ns > l->end_ns[0]) {
+		l->group[1] = l->group[0];
+		l->end_ns[1] = l->end_ns[0];
+		l->group[0] = group;
+		l->end_ns[0] = end_ns;
+	} else if (end_ns > l->end_ns[1]) {
+		l->group[1] = group;
+		l->end_ns[1] = end_ns;
+	}
+}
+
+void nsx_group_times(const struct nsx_packed *start,
+		     const struct nsx_packed *length, const uint32_t *group,
+		     size_t at, size_t n, struct nsx_group_time *by_group)
+{
+	size_t end = at + n;
+	struct latest l = {{NSX_NONE, NSX_NONE}, {INT64_MIN, INT64_MIN}};
+
+	for (size_t i = at; i < end; i++)
+		if (group[i] != NSX_NONE)
+			by_group[group[i]].end_ns = INT64_MIN;
+	for (size_t i = at; i < end; i++) {
+		int64_t a = nsx_unpack(start, i);
+		int64_t b = a + nsx_unpack(length, i);
+		int64_t next =
+		    i + 1 < end ? nsx_unpack(start, i + 1) : INT64_MAX;
+		struct nsx_group_time *x =
+			group[i] == NSX_NONE ? NULL : &by_group[group[i]];
+		int64_t from, to;
+
+		if (x && b > x->end_ns) {
+			x->busy_ns += b - NSX_MAX(a, x->end_ns);
+			x->end_ns = b;
+		}
+		if (b > a)
+			begin(&l, group[i], b);
+		from = NSX_MAX(a, l.end_ns[1]);
+		to = NSX_MIN(next, l.end_ns[0]);
+		if (l.group[0] != NSX_NONE && from < to)
+			by_group[l.group[0]].exclusive_ns += to - from;
+	}
+}

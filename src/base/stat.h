@@ -1,0 +1,50 @@
+/* stat.h - sums and exact quantiles of int64 samples. Pure functions. */
+#ifndef NSX_STAT_H
+#define NSX_STAT_H
+
+#include "base/base.h"
+
+/* One definition of a quantile everywhere (SEMANTICS 0): linear interpolation
+ * at position (n - 1) * q.  v is reordered (selection, not a full sort);
+ * n must be > 0.  O(n).
+ */
+double nsx_quantile(int64_t *v, size_t n, double q);
+/* Several at once, qs ascending: cheaper than one by one. */
+void nsx_quantiles(int64_t *v, size_t n, const double *qs, size_t nqs,
+		   double *ret);
+
+/* Sample standard deviation (n - 1), as nsys stats prints it; NAN if n < 2. */
+double nsx_stddev(const int64_t *v, size_t n);
+
+int nsx_cmp_i64(const void *a, const void *b); /* for qsort */
+
+/* Sums that stop at the edge instead of wrapping. */
+static inline int64_t nsx_add_sat(int64_t a, int64_t b)
+{
+	int64_t r;
+
+	return __builtin_add_overflow(a, b, &r) ?
+		       (a < 0 ? INT64_MIN : INT64_MAX) : r;
+}
+
+static inline int64_t nsx_sub_sat(int64_t a, int64_t b)
+{
+	int64_t r;
+
+	return __builtin_sub_overflow(a, b, &r) ?
+		       (a < 0 ? INT64_MIN : INT64_MAX) : r;
+}
+
+static inline void nsx_add_to(int64_t *sum, int64_t x)
+{
+	*sum = nsx_add_sat(*sum, x);
+}
+
+/* A double without its fraction, cut at the edges of int64; 0 for NaN. */
+static inline int64_t nsx_to_i64(double x)
+{
+	return x >= 0x1p63 ? INT64_MAX : x >= -0x1p63 ? (int64_t)x :
+	       x < 0 ? INT64_MIN : 0;
+}
+
+#endif

@@ -1,0 +1,370 @@
+/* str.c - interning in 16 shards, each with its own lock, so that the threads
+ * that read a table seldom meet; and the text buffer.
+ *
+ * An id is (index in shard) * 16 + shard; index 0 of shard 0 stays unused, so
+ * that id 0 can mean "absent".
+ */
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/str.h"
+
+#define SHARDS 16u
+#define CHUNK ((size_t)256 * 1024)
+
+struct entry {
+	const char *text;
+	uint32_t len, hash;
+};
+
+struct chunk {
+	struct chunk *next;
+	char text[];
+};
+
+struct shard {
+	pthread_mutex_t lock;
+	struct entry *entries;
+	size_t n, cap;
+	uint32_t *slots; /* index + 1, 0 = free; nslots is a power of two */
+	size_t nslots;
+	struct chunk *chunks;
+	size_t used, room; /* of the first chunk */
+};
+
+struct nsx_strings {
+	struct shard shard[SHARDS];
+};
+
+uint64_t nsx_hash_u64(uint64_t x)
+{
+	x ^= x >> 33;
+	x *= UINT64_C(0xff51afd7ed558ccd);
+	x ^= x >> 33;
+	x *= UINT64_C(0xc4ceb9fe1a85ec53);
+	return x ^ x >> 33;
+}
+
+uint64_t nsx_hash(const void *p, size_t n)
+{
+	const unsigned char *s = p;
+	uint64_t h = UINT64_C(0x9e3779b97f4a7c15) ^ n, w;
+
+	for (; n >= 8; n -= 8, s += 8) {
+		memcpy(&w, s, 8);
+		h = (h ^ w) * UINT64_C(0xff51afd7ed558ccd);
+		h ^= h >> 32;
+	}
+	w = 0;
+	memcpy(&w, s, n);
+	return nsx_hash_u64(h ^ w);
+}
+
+struct nsx_strings *nsx_strings_new(void)
+{
+	struct nsx_strings *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		nsx_die_of_memory(sizeof(*s));
+	for (unsigned i = 0; i < SHARDS; i++)
+		pthread_mutex_init(&s->shard[i].lock, NULL);
+	return s;
+}
+
+void nsx_strings_free(struct nsx_strings *s)
+{
+	if (!s)
+		return;
+	for (unsigned i = 0; i < SHARDS; i++) {
+		struct shard *sh = &s->shard[i];
+
+		while (sh->chunks) {
+			struct chunk *c = sh->chunks;
+
+			sh->chunks = c->next;
+			free(c);
+		}
+		free(sh->entries);
+		free(sh->slots);
+		pthread_mutex_destroy(&sh->lock);
+	}
+	free(s);
+}
+
+/* The slot that holds the text, or the free one where it belongs. */
+static size_t find_slot(const struct shard *sh, const char *text, size_t len,
+			uint32_t hash)
+{
+	size_t i = hash & (sh->nslots - 1);
+
+	for (; sh->slots[i]; i = (i + 1) & (sh->nslots - 1)) {
+		const struct entry *e = &sh->entries[sh->slots[i] - 1];
+
+		if (e->hash == hash && e->len == len &&
+		    !memcmp(e->text, text, len))
+			break;
+	}
+	return i;
+}
+
+static int grow_slots(struct shard *sh, struct nsx_err *err)
+{
+	size_t n = sh->nslots ? sh->nslots * 2 : 64;
+	uint32_t *old = sh->slots, *slots;
+
+	slots = nsx_try_alloc(n, sizeof(*slots), "string hash slots", err);
+	if (!slots)
+		return err->rc;
+	for (size_t k = 0; k < sh->nslots; k++)
+		if (old[k]) {
+			size_t i = sh->entries[old[k] - 1].hash & (n - 1);
+
+			while (slots[i])
+				i = (i + 1) & (n - 1);
+			slots[i] = old[k];
+		}
+	free(old);
+	sh->slots = slots;
+	sh->nslots = n;
+	return 0;
+}
+
+/* Copies text into the shard; NULL with err when memory is out. */
+static const char *keep_text(struct shard *sh, const char *text, size_t len,
+			     struct nsx_err *err)
+{
+	char *p;
+
+	if (!sh->chunks || sh->room - sh->used < len + 1) {
+		size_t room = NSX_MAX(CHUNK, len + 1);
+		struct chunk *c = nsx_try_alloc(1, sizeof(*c) + room,
+						"string text", err);
+
+		if (!c)
+			return NULL;
+		c->next = sh->chunks;
+		sh->chunks = c;
+		sh->used = 0;
+		sh->room = room;
+	}
+	p = sh->chunks->text + sh->used;
+	memcpy(p, text, len);
+	p[len] = '\0';
+	sh->used += len + 1;
+	return p;
+}
+
+static int shard_add(struct shard *sh, const char *text, size_t len,
+		     uint32_t hash, uint32_t *ret_index, struct nsx_err *err)
+{
+	size_t slot;
+	struct entry *e;
+
+	if (sh->nslots < 2 * (sh->n + 1) && grow_slots(sh, err))
+		return err->rc;
+	slot = find_slot(sh, text, len, hash);
+	if (sh->slots[slot]) {
+		*ret_index = sh->slots[slot] - 1;
+		return 0;
+	}
+	if (sh->n >= UINT32_MAX / SHARDS - 1)
+		return nsx_fail(err, NSX_E_NOMEM,
+				"cannot hold more than 2^32 distinct strings");
+	if (nsx_grow(&sh->entries, &sh->cap, sh->n + 1, sizeof(*e),
+		     "string entries", err))
+		return err->rc;
+	e = &sh->entries[sh->n];
+	e->text = keep_text(sh, text, len, err);
+	if (!e->text)
+		return err->rc;
+	e->len = (uint32_t)len;
+	e->hash = hash;
+	*ret_index = (uint32_t)sh->n++;
+	sh->slots[slot] = *ret_index + 1;
+	return 0;
+}
+
+/* Length of the valid UTF-8 sequence at p, 0 if there is none. */
+static size_t utf8_len(const unsigned char *p, size_t n)
+{
+	static const unsigned char second_min[] = {0xa0, 0x80, 0x90, 0x80};
+	size_t len;
+
+	if (p[0] < 0x80)
+		return p[0] != 0;
+	if (p[0] < 0xc2 || p[0] > 0xf4)
+		return 0;
+	len = p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : 4;
+	if (n < len)
+		return 0;
+	for (size_t i = 1; i < len; i++)
+		if ((p[i] & 0xc0) != 0x80)
+			return 0;
+	if ((p[0] == 0xe0 && p[1] < second_min[0]) ||
+	    (p[0] == 0xed && p[1] > 0x9f) ||
+	    (p[0] == 0xf0 && p[1] < second_min[2]) ||
+	    (p[0] == 0xf4 && p[1] > 0x8f))
+		return 0;
+	return len;
+}
+
+/* Whether none of the eight bytes is NUL or begins more than ASCII. */
+static bool is_plain_word(const char *p)
+{
+	const uint64_t ones = UINT64_C(0x0101010101010101);
+	uint64_t w;
+
+	memcpy(&w, p, 8);
+	return !(((w - ones) | w) & ones << 7);
+}
+
+/* Length of the part of p before its first byte that is broken or NUL. */
+static size_t clean_len(const char *p, size_t n)
+{
+	size_t at = 0, k = 1;
+
+	while (at < n && k) {
+		k = n - at >= 8 && is_plain_word(p + at) ?
+			    8 : utf8_len((const unsigned char *)p + at, n - at);
+		at += k;
+	}
+	return at;
+}
+
+bool nsx_buf_add_utf8(struct nsx_buf *b, const char *p, size_t n)
+{
+	bool replaced = false;
+
+	while (n) {
+		size_t k = clean_len(p, n);
+
+		nsx_buf_add(b, p, k);
+		if (k < n) {
+			nsx_buf_adds(b, "\xef\xbf\xbd");
+			replaced = true;
+			k++;
+		}
+		p += k;
+		n -= k;
+	}
+	return replaced;
+}
+
+/* n, or less where the cut would fall inside a sequence. */
+static size_t cut_at(const char *p, size_t n)
+{
+	while (n && ((unsigned char)p[n] & 0xc0) == 0x80)
+		n--;
+	return n;
+}
+
+int nsx_strings_add(struct nsx_strings *s, const char *text, size_t len,
+		    nsx_str *ret, struct nsx_err *err)
+{
+	struct nsx_buf fixed = {0};
+	struct shard *sh;
+	uint64_t h;
+	uint32_t index = 0, which;
+	int rc;
+
+	if (len > NSX_MAX_TEXT)
+		len = cut_at(text, NSX_MAX_TEXT);
+	if (clean_len(text, len) < len) {
+		nsx_buf_add_utf8(&fixed, text, len);
+		text = fixed.p;
+		len = fixed.n;
+	}
+	h = nsx_hash(text, len);
+	which = (uint32_t)(h >> 60);
+	sh = &s->shard[which];
+	pthread_mutex_lock(&sh->lock);
+	rc = shard_add(sh, text, len, (uint32_t)h, &index, err);
+	pthread_mutex_unlock(&sh->lock);
+	nsx_buf_done(&fixed);
+	if (rc)
+		return rc;
+	*ret = (index + 1) * SHARDS + which;
+	return 0;
+}
+
+const char *nsx_str_text(const struct nsx_strings *s, nsx_str id)
+{
+	if (!id)
+		return "";
+	return s->shard[id % SHARDS].entries[id / SHARDS - 1].text;
+}
+
+size_t nsx_strings_bound(const struct nsx_strings *s)
+{
+	size_t most = 0;
+
+	for (unsigned i = 0; i < SHARDS; i++)
+		most = NSX_MAX(most, s->shard[i].n);
+	return (most + 1) * SHARDS;
+}
+
+int nsx_str_cmp(const struct nsx_strings *s, nsx_str a, nsx_str b)
+{
+	if (a == b)
+		return 0;
+	if (!a || !b)
+		return a ? 1 : -1;
+	return strcmp(nsx_str_text(s, a), nsx_str_text(s, b));
+}
+
+void nsx_buf_add(struct nsx_buf *b, const char *p, size_t n)
+{
+	if (b->cap - b->n <= n) {
+		b->cap = NSX_MAX(b->cap * 2, b->n + n + 64);
+		b->p = realloc(b->p, b->cap);
+		if (!b->p)
+			nsx_die_of_memory(b->cap);
+	}
+	memcpy(b->p + b->n, p, n);
+	b->n += n;
+	b->p[b->n] = '\0';
+}
+
+void nsx_buf_adds(struct nsx_buf *b, const char *s)
+{
+	nsx_buf_add(b, s, strlen(s));
+}
+
+void nsx_buf_printf(struct nsx_buf *b, const char *fmt, ...)
+{
+	char small[256];
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vsnprintf(small, sizeof(small), fmt, ap);
+	va_end(ap);
+	if ((size_t)n < sizeof(small)) {
+		nsx_buf_add(b, small, (size_t)n);
+		return;
+	}
+	char *big = malloc((size_t)n + 1);
+
+	if (!big)
+		nsx_die_of_memory((size_t)n + 1);
+	va_start(ap, fmt);
+	vsnprintf(big, (size_t)n + 1, fmt, ap);
+	va_end(ap);
+	nsx_buf_add(b, big, (size_t)n);
+	free(big);
+}
+
+void nsx_buf_clear(struct nsx_buf *b)
+{
+	b->n = 0;
+	if (b->p)
+		b->p[0] = '\0';
+}
+
+void nsx_buf_done(struct nsx_buf *b)
+{
+	free(b->p);
+	*b = (struct nsx_buf){0};
+}

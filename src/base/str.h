@@ -1,0 +1,56 @@
+/* str.h - interned strings, and a growable text buffer.
+ *
+ * A string is an id; equal strings have equal ids. Ids depend on the order in
+ * which threads meet the strings: never sort or print by id, only by text.
+ * Text is kept as valid UTF-8 without NUL (broken bytes become U+FFFD) and is
+ * cut at NSX_MAX_TEXT bytes.
+ *
+ * Interning is thread-safe; reading text of an id is safe once the threads
+ * that intern have been joined.
+ */
+#ifndef NSX_STR_H
+#define NSX_STR_H
+
+#include "base/arena.h"
+
+typedef uint32_t nsx_str; /* 0 = absent, distinct from the empty string */
+
+struct nsx_strings;
+
+struct nsx_strings *nsx_strings_new(void);
+void nsx_strings_free(struct nsx_strings *s);
+
+/* Interns text of len bytes. */
+int nsx_strings_add(struct nsx_strings *s, const char *text, size_t len,
+		    nsx_str *ret, struct nsx_err *err) NSX_CHECKED;
+
+/* NUL-terminated text; "" for id 0. Owner: the table. */
+const char *nsx_str_text(const struct nsx_strings *s, nsx_str id);
+
+/* One more than the greatest id, for arrays indexed by id. */
+size_t nsx_strings_bound(const struct nsx_strings *s);
+
+/* Orders by text (strcmp), absent first. */
+int nsx_str_cmp(const struct nsx_strings *s, nsx_str a, nsx_str b);
+
+/* Growable buffer; always NUL-terminated after the first append. Small: dies
+ * when memory is out.
+ */
+struct nsx_buf {
+	char *p;
+	size_t n, cap;
+};
+void nsx_buf_add(struct nsx_buf *b, const char *p, size_t n);
+void nsx_buf_adds(struct nsx_buf *b, const char *s);
+void nsx_buf_printf(struct nsx_buf *b, const char *fmt, ...) NSX_PRINTF(2, 3);
+void nsx_buf_clear(struct nsx_buf *b);
+void nsx_buf_done(struct nsx_buf *b);
+
+/* Appends p as valid UTF-8 without NUL. Returns whether a byte was replaced. */
+bool nsx_buf_add_utf8(struct nsx_buf *b, const char *p, size_t n);
+
+/* 64-bit hash of bytes (FNV-1a variant, mixed); not for security. */
+uint64_t nsx_hash(const void *p, size_t n);
+uint64_t nsx_hash_u64(uint64_t x);
+
+#endif

@@ -1,0 +1,83 @@
+/* capture.c - a capture's warnings, its nsys, and its end. */
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include "capture/capture.h"
+
+void nsx_capture_warn(struct nsx_capture *c, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	nsx_buf_adds(&c->warnings, nsx_arena_vprintf(c->arena, fmt, ap));
+	nsx_buf_adds(&c->warnings, "\n");
+	va_end(ap);
+}
+
+int nsx_capture_clean(const struct nsx_capture *c)
+{
+	return c->work ? nsx_file_remove_tree(c->work) : 0;
+}
+
+void nsx_capture_done(struct nsx_capture *c)
+{
+	nsx_proc_end_done(&c->end);
+	nsx_args_done(&c->extra);
+	nsx_args_done(&c->argv);
+	nsx_buf_done(&c->warnings);
+	nsx_arena_free(c->arena);
+}
+
+/* nsys takes "%" in a path as the start of a pattern. */
+static const char *escape(struct nsx_capture *c, const char *path)
+{
+	char *to = nsx_arena_get(c->arena, 2 * strlen(path) + 1), *p = to;
+
+	for (; *path; path++) {
+		if (*path == '%')
+			*p++ = '%';
+		*p++ = *path;
+	}
+	return to;
+}
+
+int nsx_capture_equip(struct nsx_capture *c, struct nsx_err *err)
+{
+	const char *visible = getenv("CUDA_VISIBLE_DEVICES");
+	const char *gpu = c->opts->gpu_id;
+	const struct nsx_want want = {
+		.preset = c->opts->preset,
+		.extra = &c->extra,
+		.gpu_id = gpu,
+		.output = escape(
+			c, nsx_arena_printf(c->arena, "%s/trace", c->work)),
+		.command = c->command,
+	};
+	size_t n;
+
+	c->nsys = nsx_nsys_list(c->arena, c->opts->nsys, &n);
+	if (!n) {
+		c->nsys = NULL;
+		return nsx_fail(err, NSX_E_IO,
+				"no nsys was found in %s; install NVIDIA "
+				"Nsight Systems, or give its place with --nsys "
+				"or NSYS_PATH",
+				c->opts->nsys	      ? c->opts->nsys
+				: getenv("NSYS_PATH") ? "NSYS_PATH"
+						      : "PATH or the usual "
+							"folders");
+	}
+	if (nsx_nsys_ask(c->nsys, c->arena, err))
+		return err->rc;
+	if (gpu && visible && strcmp(gpu, visible))
+		nsx_capture_warn(
+			c,
+			"CUDA_VISIBLE_DEVICES was '%s'; --gpu-id makes "
+			"it '%s' for the command",
+			visible, gpu);
+	if (nsx_proc_count("/proc", "nsys"))
+		nsx_capture_warn(c, "another nsys is running: captures may "
+				    "disturb each other");
+	nsx_nsys_options(c->nsys, &want, c->arena, &c->argv, &c->warnings);
+	return 0;
+}

@@ -1,0 +1,242 @@
+/* cmd_capture.c - nsys profile, export and explanation in one go. */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sysinfo.h>
+#include "capture/capture.h"
+#include "cli/opt.h"
+#include "trace/trace.h"
+
+#define OPT(letter, name, arg, kind, field, help)                              \
+	{                                                                      \
+		letter, name, NULL, arg, kind,                                 \
+			offsetof(struct nsx_capture_opts, field), help         \
+	}
+
+static const struct nsx_opt opts[] = {
+	OPT('o', "out", "DIR", NSX_O_STR, out,
+	    "folder of the results; may hold %h, %p and %q{VARIABLE} (default "
+	    "capture-PROGRAM-TIME)"),
+	OPT(0, "duration", "S", NSX_O_REAL, duration_s,
+	    "end the capture and the command after S seconds"),
+	OPT(0, "gpu-id", "LIST", NSX_O_STR, gpu_id,
+	    "GPUs the command may use: becomes its CUDA_VISIBLE_DEVICES"),
+	OPT(0, "preset", "NAME", NSX_O_STR, preset,
+	    "what to record: basic (default), nccl, nvlink, graphs, memory or "
+	    "full"),
+	OPT(0, "extra-nsys", "OPTIONS", NSX_O_STR, extra,
+	    "more options for nsys profile, in one argument; one that we use, "
+	    "too, replaces ours"),
+	OPT(0, "warmup-skip", "PCT", NSX_O_REAL, warmup_pct,
+	    "leave this share of the capture's beginning out of the "
+	    "explanation"),
+	OPT(0, "keep-rep", NULL, NSX_O_FLAG, keep_rep,
+	    "keep the .nsys-rep as it is (the default)"),
+	OPT(0, "compress-rep", NULL, NSX_O_FLAG, compress_rep,
+	    "compress the .nsys-rep to .zst once it is exported"),
+	OPT(0, "delete-rep", NULL, NSX_O_FLAG, delete_rep,
+	    "delete the .nsys-rep once it is exported"),
+	OPT(0, "no-explain", NULL, NSX_O_FLAG, no_explain,
+	    "stop after the export"),
+	OPT(0, "nsys", "FILE", NSX_O_STR, nsys,
+	    "the nsys to use (default: NSYS_PATH, else the newest of PATH and "
+	    "the usual folders)"),
+};
+
+static void end_capture(struct nsx_capture *c)
+{
+	if (nsx_capture_clean(c))
+		fprintf(stderr, "nsys-explain: warning: cannot remove '%s': "
+			"%s\n", c->work, strerror(errno));
+	nsx_capture_done(c);
+}
+
+/* Prints the warnings from *at on. */
+static void print_warnings(const struct nsx_capture *c, size_t *at)
+{
+	while (*at < c->warnings.n) {
+		const char *s = c->warnings.p + *at;
+		size_t n = strcspn(s, "\n");
+
+		fprintf(stderr, "nsys-explain: warning: %.*s\n", (int)n, s);
+		*at += n + 1;
+	}
+}
+
+static int take_steps(struct nsx_capture *c, struct nsx_err *err)
+{
+	static int (*const steps[])(struct nsx_capture *, struct nsx_err *) = {
+		nsx_capture_place,   nsx_capture_equip,	 nsx_capture_record,
+		nsx_capture_collect, nsx_capture_export,
+	};
+	size_t told = 0;
+	int rc = 0;
+
+	for (unsigned i = 0; i < ARRAY_LEN(steps) && !rc; i++) {
+		if (!c->has_run && nsx_proc_signals())
+			return nsx_fail(err, NSX_E_STOP, "interrupted");
+		rc = steps[i](c, err);
+		print_warnings(c, &told);
+	}
+	return rc;
+}
+
+/* Where the share of the capture that is left out ends. A trace that cannot
+ * be read is explain's to complain about.
+ */
+static const char *steady_window(struct nsx_capture *c)
+{
+	const struct nsx_load_opts load = { .threads = (unsigned)get_nprocs() };
+	const char *window = NULL;
+	struct nsx_db *db = NULL;
+	struct nsx_schema schema;
+	struct nsx_trace *trace;
+	struct nsx_err err;
+
+	if (nsx_db_open(c->products[0].sqlite, &db, &err))
+		return NULL;
+	if (!nsx_schema_probe(db, &schema, &err)) {
+		if (!nsx_trace_load(&schema, &load, &trace, &err)) {
+			const struct nsx_window *w = &trace->full;
+
+			c->steady_ns =
+				w->start_ns +
+				(int64_t)((double)(w->end_ns - w->start_ns) *
+					  c->opts->warmup_pct / 100);
+			window = nsx_arena_printf(
+				c->arena, "--window=%jdns..%jdns",
+				(intmax_t)c->steady_ns, (intmax_t)w->end_ns);
+			nsx_trace_free(trace);
+		}
+		nsx_schema_done(&schema);
+	}
+	nsx_db_close(db);
+	return window;
+}
+
+static int explain(struct nsx_capture *c, const struct nsx_product *p,
+		   const char *window)
+{
+	const struct nsx_cmd *cmd = nsx_cmd_find("explain");
+	char *argv[6], **arg = argv;
+
+	*arg++ = (char *)cmd->name;
+	*arg++ = (char *)p->sqlite;
+	*arg++ = nsx_arena_printf(c->arena, "--out=%s/report%s%s", c->dir,
+				  c->rank, p->number);
+	if (window)
+		*arg++ = (char *)window;
+	*arg = NULL;
+	return cmd->run(cmd, (int)(arg - argv), argv);
+}
+
+static int say(const struct nsx_err *err)
+{
+	fprintf(stderr, "nsys-explain: %s\n", err->msg);
+	return err->rc == NSX_E_USAGE  ? 2
+	       : err->rc == NSX_E_STOP ? 128 + SIGINT
+				       : 3;
+}
+
+/* The capture is over; from here on only our own files are read. */
+static int finish(struct nsx_capture *c, const struct nsx_err *failed)
+{
+	const char *window = NULL;
+	struct nsx_err err;
+	int code = nsx_capture_target_code(c), one;
+
+	if (!failed && c->opts->warmup_pct > 0)
+		window = steady_window(c);
+	if (c->dir && nsx_capture_write_record(c, failed, &err))
+		return say(failed ? failed : &err);
+	if (failed)
+		return say(failed);
+	printf("Wrote capture to: %s\n", c->dir);
+	(void)fflush(stdout);
+	if (c->ended == NSX_ENDED_SIGNAL)
+		code = 128 + SIGINT;
+	for (size_t i = 0; i < c->nproducts && !c->opts->no_explain; i++) {
+		one = explain(c, &c->products[i], i ? NULL : window);
+		if (code <= 0)
+			code = one;
+	}
+	return NSX_MAX(code, 0);
+}
+
+static int check(const struct nsx_capture_opts *o, int noperands,
+		 struct nsx_err *err)
+{
+	if (!noperands)
+		return nsx_fail(err, NSX_E_USAGE,
+				"capture needs a command: nsys-explain capture "
+				"[OPTIONS] -- COMMAND [ARG...]");
+	if (o->duration_s < 0)
+		return nsx_fail(err, NSX_E_USAGE, "--duration is negative");
+	if (o->warmup_pct < 0 || o->warmup_pct >= 100)
+		return nsx_fail(err, NSX_E_USAGE,
+				"--warmup-skip is a share from 0 to below 100");
+	if (o->keep_rep + o->compress_rep + o->delete_rep > 1)
+		return nsx_fail(err, NSX_E_USAGE,
+				"--keep-rep, --compress-rep and --delete-rep "
+				"exclude each other");
+	return 0;
+}
+
+static int run(const struct nsx_cmd *cmd, int argc, char **argv)
+{
+	struct nsx_capture_opts o = { 0 };
+	NSX_AT_EXIT(end_capture)
+	struct nsx_capture c = { .opts = &o,
+				 .steady_ns = -1,
+				 .arena = nsx_arena_new() };
+	struct nsx_err err;
+	int n, rc;
+
+	if (nsx_opt_parse(cmd, argc, argv, &o, &n, &err) ||
+	    check(&o, n, &err) ||
+	    nsx_args_split(&c.extra, o.extra ? o.extra : "", c.arena, &err) ||
+	    nsx_want_check(o.preset, &c.extra, &err))
+		return say(&err);
+	argv[n + 1] = NULL;
+	c.command = (const char *const *)argv + 1;
+	nsx_proc_guard();
+	rc = take_steps(&c, &err);
+	nsx_proc_sweep(0.5, NULL);
+	nsx_proc_unguard();
+	return finish(&c, rc ? &err : NULL);
+}
+
+const struct nsx_cmd nsx_cmd_capture = {
+	.name = "capture",
+	.usage = "[OPTIONS] -- COMMAND [ARG...]",
+	.summary = "record a command with nsys, export and explain it at once",
+	.doc = "Runs the command under nsys profile with options that this "
+	       "version of nsys knows: CUDA, NVTX and OS runtime calls, memory "
+	       "usage, no CPU samples. The presets add to that: nccl "
+	       "communication and graph nodes, nvlink also GPU counters, "
+	       "graphs the nodes of CUDA graphs, memory page faults of unified "
+	       "memory, full all of it.\n\n"
+	       "The result folder holds trace.nsys-rep, trace.sqlite, the "
+	       "report and nsys_capture.json, which says what was done and "
+	       "what went wrong. Under a launcher that numbers its ranks, the "
+	       "number is part of these names, so that ranks may share the "
+	       "folder.\n\n"
+	       "Ctrl-C ends the command and keeps what was recorded; a second "
+	       "one gives the recording up. When the capture is over, "
+	       "everything that it started is ended, too.\n\n"
+	       "The exit code is the command's own where that is not 0, 130 "
+	       "after Ctrl-C, 3 if there is no capture.",
+	.examples =
+		"nsys-explain capture -- python train.py --steps 50  # record "
+		"and explain a run\n"
+		"nsys-explain capture --duration 60 --preset nccl -o run1 -- "
+		"torchrun train.py  # one minute of a long job\n"
+		"nsys-explain capture --extra-nsys '-c cudaProfilerApi' -- "
+		"./app  # only what the program marks\n",
+	.opts = opts,
+	.nopts = ARRAY_LEN(opts),
+	.rest_is_command = true,
+	.run = run,
+};

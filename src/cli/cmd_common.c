@@ -1,0 +1,62 @@
+/* cmd_common.c - what commands share. */
+#include <errno.h>
+#include <string.h>
+#include "cli/cmd_common.h"
+#include "emit/emit.h"
+
+int nsx_trace_file_open(const char *path, struct nsx_trace_file *ret,
+			struct nsx_err *err)
+{
+	int rc = nsx_db_open(path, &ret->db, err);
+
+	if (rc)
+		return rc;
+	rc = nsx_schema_probe(ret->db, &ret->schema, err);
+	if (rc)
+		nsx_db_close(ret->db);
+	return rc;
+}
+
+void nsx_trace_file_close(struct nsx_trace_file *f)
+{
+	nsx_schema_done(&f->schema);
+	nsx_db_close(f->db);
+}
+
+int nsx_cmd_fail(const struct nsx_err *err, bool json)
+{
+	struct nsx_err ignored;
+
+	fprintf(stderr, "nsys-explain: %s\n", err->msg);
+	if (json)
+		(void)!nsx_emit_json_error(err, stdout, &ignored);
+	return err->rc == NSX_E_USAGE ? 2 : 3;
+}
+
+int nsx_flush_stdout(struct nsx_err *err)
+{
+	if (fflush(stdout) || ferror(stdout))
+		return nsx_fail(err, NSX_E_IO, "cannot write to stdout: %s",
+				strerror(errno));
+	return 0;
+}
+
+int nsx_cmd_printed(int code)
+{
+	struct nsx_err err;
+
+	return nsx_flush_stdout(&err) ? nsx_cmd_fail(&err, false) : code;
+}
+
+void nsx_print_line(const char *s)
+{
+	for (; *s; s++) {
+		unsigned char c = (unsigned char)*s;
+		/* U+0080..009F, the other control characters */
+		bool is_c1 = c == 0xc2 && (s[1] & 0xe0) == 0x80;
+
+		putchar(c < 0x20 || c == 0x7f || is_c1 ? '?' : c);
+		s += is_c1;
+	}
+	putchar('\n');
+}

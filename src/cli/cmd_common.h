@@ -1,0 +1,37 @@
+/* cmd_common.h - what commands share: opening a trace, printing, failing. */
+#ifndef NSX_CMD_COMMON_H
+#define NSX_CMD_COMMON_H
+
+#include <stdio.h>
+#include "passes/pass.h"
+
+/* Opens and probes a trace. Owner: the caller, nsx_trace_file_close. */
+struct nsx_trace_file {
+	struct nsx_db *db;
+	struct nsx_schema schema;
+};
+int nsx_trace_file_open(const char *path, struct nsx_trace_file *ret,
+			struct nsx_err *err);
+void nsx_trace_file_close(struct nsx_trace_file *f);
+
+/* One line on stderr, with json also an error object on stdout. Returns the
+ * exit code that belongs to err.
+ */
+int nsx_cmd_fail(const struct nsx_err *err, bool json);
+/* Errors: NSX_E_IO when stdout could not be written. */
+int nsx_flush_stdout(struct nsx_err *err);
+/* Ends a command that has printed: its exit code, or that of a failed write. */
+int nsx_cmd_printed(int code);
+
+/* Text that may hold names from the trace, without their control characters
+ * (a terminal would obey them), and a newline.
+ */
+void nsx_print_line(const char *s);
+
+/* The block of --print-schema: the tables in use, then all of them. */
+void nsx_print_tables(const struct nsx_schema *s);
+/* What an analysis means, and the SQL that reproduces it on this file. */
+int nsx_print_definition(const struct nsx_pass *pass,
+			 const struct nsx_schema *s, struct nsx_err *err);
+
+#endif

@@ -1,0 +1,82 @@
+/* cmd_define.c - `--explain ID`: what an analysis means, and SQL that gives
+ * its numbers.
+ *
+ * All of it is one SQL script: the words are comments, so that the whole
+ * output can be piped into the sqlite3 shell.
+ */
+#include <string.h>
+#include "cli/cmd_common.h"
+#include "schema/script.h"
+
+enum { WIDTH = 79 };
+
+/* Text as comment lines, reflowed. */
+static void comment(const char *text)
+{
+	int at = 0;
+
+	for (const char *p = text; *(p += strspn(p, " \n"));) {
+		size_t n = strcspn(p, " \n");
+
+		if (!at || at + 1 + (int)n > WIDTH)
+			at = printf("%s--", at ? "\n" : "");
+		at += printf(" %.*s", (int)n, p);
+		p += n;
+	}
+	puts("");
+}
+
+static void print_columns(const struct nsx_pass *pass)
+{
+	for (unsigned i = 0; i < pass->nlayouts; i++) {
+		const struct nsx_layout *l = &pass->layouts[i];
+
+		puts("--");
+		if (l->csv)
+			printf("-- tables/%s.csv", l->csv);
+		if (l->key && l->json_rows != -2)
+			printf("%s %s of report.json", l->csv ? "," : "--",
+			       l->key);
+		puts(":");
+		for (unsigned c = 0; c < l->ncols; c++)
+			printf("--   %-24s %s\n", l->cols[c].key,
+			       l->cols[c].help);
+	}
+}
+
+int nsx_print_definition(const struct nsx_pass *pass,
+			 const struct nsx_schema *s, struct nsx_err *err)
+{
+	struct nsx_arena *a = nsx_arena_new();
+	const char *missing = nsx_pass_missing(pass, s, a);
+	const struct nsx_query *queries[8];
+	struct nsx_scripts *scripts = nsx_scripts_new(s);
+	struct nsx_buf b = {0};
+	unsigned n = 0;
+
+	comment(nsx_arena_printf(a, "%s: %s", pass->id, pass->summary));
+	puts("--");
+	comment(pass->doc);
+	if (pass->limitations) {
+		puts("--");
+		comment(nsx_arena_printf(a, "Limitations: %s",
+					 pass->limitations));
+	}
+	print_columns(pass);
+	puts("--");
+	if (missing)
+		comment(nsx_arena_printf(a, "Not computed for this trace: it "
+					 "has no %s.", missing));
+	while (n < ARRAY_LEN(queries) && (queries[n] = nsx_pass_query(pass, n)))
+		n++;
+	nsx_scripts_add(scripts, queries, n, &b);
+	comment(n ? "The same figures from the trace alone: pipe this into "
+		    "sqlite3 -readonly TRACE." :
+		    "No query reproduces it.");
+	if (n)
+		printf("\n%s", b.p);
+	nsx_buf_done(&b);
+	nsx_scripts_free(scripts);
+	nsx_arena_free(a);
+	return nsx_flush_stdout(err);
+}

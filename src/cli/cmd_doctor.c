@@ -1,0 +1,145 @@
+/* cmd_doctor.c - can this machine capture, and if not, why? */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "cli/cmd_common.h"
+#include "doctor/doctor.h"
+#include "base/jsonw.h"
+#include "cli/opt.h"
+
+static const char *const verdicts[] = { "ok", "warn", "fail" };
+
+struct args {
+	bool json;
+};
+
+static const struct nsx_opt opts[] = {
+	{ 0, "json", NULL, NULL, NSX_O_FLAG, offsetof(struct args, json),
+	  "the result as JSON" },
+};
+
+/* What can be recorded, from all that was found. */
+struct ability {
+	const char *key, *title;
+	bool can;
+};
+enum { NABILITIES = 4 };
+
+static void judge(const struct nsx_doctor *d, struct ability *ret)
+{
+	bool nsys = d->nnsys > 0, cuda = nsys && d->ngpus;
+	bool sampling =
+		d->status_sampling >= 0 ? d->status_sampling : d->paranoid < 3;
+	const struct ability all[NABILITIES] = {
+		{ "cuda", "CUDA", cuda },
+		{ "nvtx_osrt", "NVTX and OS calls", nsys },
+		{ "cpu_samples", "CPU samples", nsys && sampling },
+		{ "gpu_counters", "GPU counters", cuda && d->may_count },
+	};
+
+	memcpy(ret, all, sizeof(all));
+}
+
+static void print_text(const struct nsx_doctor *d)
+{
+	struct ability can[NABILITIES];
+
+	for (size_t i = 0; i < d->n; i++) {
+		const struct nsx_doctor_line *f = &d->lines[i];
+
+		printf("%-5s %-15s %s\n", verdicts[f->verdict], f->id, f->text);
+		if (f->mend)
+			printf("%21s -> %s\n", "", f->mend);
+	}
+	judge(d, can);
+	printf("\nThis machine can record:");
+	for (unsigned i = 0; i < NABILITIES; i++)
+		printf("%s %s %s", i ? "," : "", can[i].title,
+		       can[i].can ? "yes" : "no");
+	printf("\n");
+}
+
+static int print_json(const struct nsx_doctor *d, struct nsx_err *err)
+{
+	struct nsx_jsonw *w = nsx_jsonw_new();
+	struct ability can[NABILITIES];
+	int rc;
+
+	nsx_jsonw_object(w, NULL);
+	nsx_jsonw_int(w, "schema_version", 1);
+	nsx_jsonw_object(w, "can");
+	judge(d, can);
+	for (unsigned i = 0; i < NABILITIES; i++)
+		nsx_jsonw_bool(w, can[i].key, can[i].can);
+	nsx_jsonw_end(w);
+	nsx_jsonw_array(w, "checks");
+	for (size_t i = 0; i < d->n; i++) {
+		const struct nsx_doctor_line *f = &d->lines[i];
+
+		nsx_jsonw_object(w, NULL);
+		nsx_jsonw_str(w, "check", f->id);
+		nsx_jsonw_str(w, "status", verdicts[f->verdict]);
+		nsx_jsonw_str(w, "detail", f->text);
+		nsx_jsonw_str(w, "fix", f->mend);
+		nsx_jsonw_end(w);
+	}
+	nsx_jsonw_end(w);
+	nsx_jsonw_end(w);
+	rc = nsx_jsonw_write(w, stdout, err);
+	nsx_jsonw_free(w);
+	return rc;
+}
+
+static int diagnose(bool json)
+{
+	const char *root = getenv("NSX_DOCTOR_ROOT"); /* for tests */
+	struct nsx_doctor d = { .arena = nsx_arena_new(),
+				.root = root ? root : "" };
+	struct nsx_err err;
+	int code = 0;
+
+	for (unsigned i = 0; nsx_doctor_checks[i]; i++)
+		nsx_doctor_checks[i](&d);
+	for (size_t i = 0; i < d.n; i++)
+		if (d.lines[i].verdict == NSX_FAULT)
+			code = 1;
+	if (!json)
+		print_text(&d);
+	if (json && print_json(&d, &err))
+		code = nsx_cmd_fail(&err, false);
+	else
+		code = nsx_cmd_printed(code);
+	free(d.lines);
+	nsx_arena_free(d.arena);
+	return code;
+}
+
+static int run(const struct nsx_cmd *cmd, int argc, char **argv)
+{
+	struct args args = { 0 };
+	struct nsx_err err;
+	int n = 0;
+
+	if (nsx_opt_parse(cmd, argc, argv, &args, &n, &err) || n) {
+		fprintf(stderr, "nsys-explain: %s\n",
+			n ? "doctor takes no arguments" : err.msg);
+		return 2;
+	}
+	return diagnose(args.json);
+}
+
+const struct nsx_cmd nsx_cmd_doctor = {
+	.name = "doctor",
+	.usage = "[--json]",
+	.summary = "say what this machine can record, and why not",
+	.doc = "Looks at nsys and its age, the driver and the GPUs, the rights "
+	       "that CPU samples and GPU counters need, containers, other "
+	       "programs that hold the counters, and room on disk. Each line "
+	       "is ok, warn or fail, with what mends it. A warning about CPU "
+	       "samples does not keep CUDA from being traced.\n\n"
+	       "The exit code is 1 if a check failed, else 0.",
+	.examples = "nsys-explain doctor  # before the first capture\n",
+	.opts = opts,
+	.nopts = ARRAY_LEN(opts),
+	.run = run,
+};

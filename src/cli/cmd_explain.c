@@ -1,0 +1,386 @@
+/* cmd_explain.c - the default command: a trace in, a report out. */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include "cli/cmd_common.h"
+#include "emit/emit.h"
+#include "cli/opt.h"
+#include "passes/pass.h"
+#include "passes/nvtx/phase.h"
+
+struct args {
+	const char *out, *phase_map, *window, *pass, *skip, *progress, *fail_on,
+		*explain;
+	int64_t kernel_limit, threads;
+	double nvtx_warn;
+	bool no_percentiles, print_schema, no_nvtx_map, json, md, force, quiet,
+		include_env;
+	int verbose;
+};
+
+#define OPT(c, n, al, ar, k, f, h)                                            \
+	{.letter = c, .name = n, .alias = al, .arg = ar, .kind = NSX_O_##k,   \
+	 .offset = offsetof(struct args, f), .help = h}
+static const struct nsx_opt opts[] = {
+	OPT('o', "out", NULL, "DIR", STR, out,
+	    "where the report goes; default <trace name>-report"),
+	OPT(0, "phase-map", "phases-json", "FILE", STR, phase_map,
+	    "JSON object that maps phases to names of NVTX ranges"),
+	OPT(0, "kernel-limit", "top-kernels", "N", INT, kernel_limit,
+	    "rows of the kernel table in Markdown and JSON (30); CSV has all"),
+	OPT(0, "no-kernel-percentiles", NULL, NULL, FLAG, no_percentiles,
+	    "accepted for compatibility; percentiles cost next to nothing"),
+	OPT(0, "print-schema", NULL, NULL, FLAG, print_schema,
+	    "print the detected tables first"),
+	OPT(0, "no-nvtx-kernel-map", NULL, NULL, FLAG, no_nvtx_map,
+	    "do not attribute kernels to NVTX ranges"),
+	OPT(0, "nvtx-coverage-warn-threshold", NULL, "X", REAL, nvtx_warn,
+	    "warn when less than this share of kernel time lies in NVTX "
+	    "ranges (0.7)"),
+	OPT(0, "window", NULL, "A..B", STR, window,
+	    "only this part: seconds from the first event, or 5ns..9ns on the "
+	    "trace's clock"),
+	OPT(0, "pass", NULL, "ID[,ID]", STR, pass,
+	    "only these analyses; nsys-explain passes lists them"),
+	OPT(0, "skip", NULL, "ID[,ID]", STR, skip, "all but these analyses"),
+	OPT(0, "json", NULL, NULL, FLAG, json,
+	    "report.json on stdout, no files"),
+	OPT(0, "md", NULL, NULL, FLAG, md, "report.md on stdout, no files"),
+	OPT(0, "explain", NULL, "ID", STR, explain,
+	    "an analysis's definition and the SQL that gives its numbers"),
+	OPT(0, "threads", NULL, "N", INT, threads,
+	    "worker threads; default all processors"),
+	OPT(0, "progress", NULL, "WHEN", STR, progress,
+	    "auto, always or never; auto is when stderr is a terminal"),
+	OPT(0, "fail-on", NULL, "LEVEL", STR, fail_on,
+	    "exit 1 when a finding is high, or at least medium"),
+	OPT(0, "include-env", NULL, NULL, FLAG, include_env,
+	    "allow command lines and environment from the trace in the report"),
+	OPT(0, "force", NULL, NULL, FLAG, force,
+	    "replace a folder that holds other things than a report"),
+	OPT('v', "verbose", NULL, NULL, COUNT, verbose,
+	    "print stages and their times to stderr"),
+	OPT('q', "quiet", NULL, NULL, FLAG, quiet, "print no summary"),
+};
+
+/* Progress ---------------------------------------------------------------*/
+
+static struct nsx_progress progress;
+
+static void say_stage(const char *stage, double seconds)
+{
+	fprintf(stderr, "stage %s: %.3f s\n", stage, seconds);
+}
+
+struct ticker {
+	pthread_t thread;
+	bool running;
+	atomic_bool stop;
+};
+
+static double now_s(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (double)ts.tv_sec + (double)ts.tv_nsec * 1e-9;
+}
+
+static void draw(double since)
+{
+	const char *stage = atomic_load(&progress.stage);
+	double done = (double)atomic_load(&progress.done);
+	double total = (double)atomic_load(&progress.total);
+	double left = done > 0 ? (now_s() - since) * (total - done) / done : 0;
+
+	fprintf(stderr, "\r\x1b[K%s", stage ? stage : "opening");
+	if (total > 0)
+		fprintf(stderr, " %.0f%% of %.0f", 100 * done / total, total);
+	if (total > 0 && left >= 1)
+		fprintf(stderr, ", %.0f s left", left);
+	(void)fflush(stderr);
+}
+
+/* Silent for the first second, then a line that is drawn over. */
+static void *tick(void *arg)
+{
+	struct ticker *t = arg;
+	double began = now_s(), stage_began = began;
+	const char *stage = NULL;
+	bool drawn = false;
+
+	while (!atomic_load(&t->stop)) {
+		struct timespec nap = {0, 50000000};
+
+		nanosleep(&nap, NULL);
+		if (atomic_load(&progress.stage) != stage) {
+			stage = atomic_load(&progress.stage);
+			stage_began = now_s();
+		}
+		if (now_s() - began < 1)
+			continue;
+		draw(stage_began);
+		drawn = true;
+	}
+	if (drawn)
+		fputs("\r\x1b[K", stderr);
+	return NULL;
+}
+
+static void start_ticker(struct ticker *t, const struct args *a)
+{
+	bool on = a->progress && !strcmp(a->progress, "always");
+
+	if (!a->progress || !strcmp(a->progress, "auto"))
+		on = isatty(2) && !a->verbose && !a->quiet;
+	atomic_store(&t->stop, false);
+	t->running = on && !pthread_create(&t->thread, NULL, tick, t);
+}
+
+static void stop_ticker(struct ticker *t)
+{
+	if (!t->running)
+		return;
+	atomic_store(&t->stop, true);
+	pthread_join(t->thread, NULL);
+	t->running = false;
+}
+
+/* Arguments -----------------------------------------------------------------*/
+
+static bool is_one_of(const char *s, const char *a, const char *b,
+		      const char *c)
+{
+	return !strcmp(s, a) || !strcmp(s, b) || !strcmp(s, c);
+}
+
+static int check_id(const char *id, struct nsx_err *err)
+{
+	if (id && !nsx_pass_find(id))
+		return nsx_fail(err, NSX_E_USAGE, "no analysis '%s'; run "
+				"'nsys-explain passes' for the list", id);
+	return 0;
+}
+
+/* Each id of a comma-separated list must be a pass. */
+static int check_ids(const char *list, struct nsx_err *err)
+{
+	int rc = 0;
+
+	while (!rc && list && *list) {
+		char id[64];
+		size_t n = strcspn(list, ",");
+
+		snprintf(id, sizeof(id), "%.*s", (int)n, list);
+		rc = check_id(id, err);
+		list += n + (list[n] == ',');
+	}
+	return rc;
+}
+
+static int check_args(const struct args *a, int noperands, struct nsx_err *err)
+{
+	if (noperands != 1)
+		return nsx_fail(err, NSX_E_USAGE, noperands ?
+				"give one trace, not %d; see 'nsys-explain "
+				"help explain'" :
+				"give the trace to explain (%d given): "
+				"nsys-explain TRACE.sqlite --out DIR",
+				noperands);
+	if (a->kernel_limit < 1 || a->kernel_limit > 1000000)
+		return nsx_fail(err, NSX_E_USAGE,
+				"--kernel-limit must be 1 to 1000000");
+	if (a->threads < 0 || a->threads > NSX_MAX_THREADS)
+		return nsx_fail(err, NSX_E_USAGE, "--threads must be 1 to %d",
+				NSX_MAX_THREADS);
+	if (a->nvtx_warn < 0 || a->nvtx_warn > 1)
+		return nsx_fail(err, NSX_E_USAGE,
+				"--nvtx-coverage-warn-threshold must be 0 to 1");
+	if (a->progress && !is_one_of(a->progress, "auto", "always", "never"))
+		return nsx_fail(err, NSX_E_USAGE, "--progress must be auto, "
+				"always or never, not '%s'", a->progress);
+	if (a->fail_on && !is_one_of(a->fail_on, "high", "medium", "medium"))
+		return nsx_fail(err, NSX_E_USAGE, "--fail-on must be high or "
+				"medium, not '%s'", a->fail_on);
+	if (a->json && a->md)
+		return nsx_fail(err, NSX_E_USAGE,
+				"--json and --md exclude each other");
+	if (a->explain && a->window)
+		return nsx_fail(err, NSX_E_USAGE, "--explain gives the SQL for "
+				"a whole trace: leave --window out");
+	if (a->print_schema && (a->json || a->md))
+		return nsx_fail(err, NSX_E_USAGE, "--print-schema prints before "
+				"the summary of a run: leave --json and --md "
+				"out");
+	if (check_ids(a->pass, err) || check_ids(a->skip, err) ||
+	    check_id(a->explain, err))
+		return err->rc;
+	return 0;
+}
+
+/* "dir/run.sqlite" -> "run-report" */
+static void default_out(const char *path, char *buf, size_t size)
+{
+	const char *base = strrchr(path, '/');
+	size_t n;
+
+	base = base ? base + 1 : path;
+	n = strlen(base);
+	if (n > 7 && !strcmp(base + n - 7, ".sqlite"))
+		n -= 7;
+	snprintf(buf, size, "%.*s-report", (int)n, base);
+}
+
+/* Output ----------------------------------------------------------------------*/
+
+static int write_stdout(const struct nsx_report *r, bool json,
+			struct nsx_err *err)
+{
+	int rc = json ? nsx_emit_json(r, stdout, err) :
+			nsx_emit_md(r, stdout, err);
+
+	return rc ? rc : nsx_flush_stdout(err);
+}
+
+static void print_summary(const struct nsx_report *r, const char *dir)
+{
+	static const char *const order[] = {"top_kernels",  "barriers",
+					    "nccl",	    "launch_storm",
+					    "gpu_idle",	    "nvlink_during_nccl"};
+
+	printf("Wrote report to: %s/report.md\n", dir);
+	for (size_t i = 0; i < ARRAY_LEN(order); i++) {
+		const struct nsx_section *s = nsx_report_section(r, order[i]);
+
+		if (s && s->headline)
+			nsx_print_line(s->headline);
+	}
+}
+
+static int exit_code(const struct nsx_report *r, const struct args *a)
+{
+	const struct nsx_table *f = nsx_section_table(
+		nsx_report_section(r, "findings"), "*");
+
+	for (size_t i = 0; a->fail_on && f && i < f->nrows; i++) {
+		const char *s = nsx_table_text(f, i, "severity");
+
+		if (!strcmp(s, "high") || !strcmp(s, a->fail_on))
+			return 1;
+	}
+	for (size_t i = 0; i < r->nsections; i++)
+		if (r->sections[i].status == NSX_S_FAILED)
+			return 4;
+	return r->trace->damaged || r->has_changed ? 4 : 0;
+}
+
+static int explain(const struct args *a, const char *path,
+		   const struct nsx_schema *schema, struct nsx_err *err)
+{
+	struct nsx_opts o = {
+		.path = path,
+		.kernel_limit = (size_t)a->kernel_limit,
+		.nvtx_kernel_map = !a->no_nvtx_map,
+		.nvtx_coverage_warn = a->nvtx_warn,
+		.only = a->pass,
+		.skip = a->skip,
+		.include_env = a->include_env,
+		.threads = (unsigned)a->threads,
+		.progress = &progress,
+	};
+	struct nsx_load_opts load = {o.threads, a->window, &progress};
+	struct nsx_trace *trace = NULL;
+	struct nsx_phase_map *phases = NULL;
+	struct nsx_report *r = NULL;
+	char dir[4096];
+	int rc = a->phase_map ? nsx_phase_map_read(a->phase_map, &phases, err) :
+				0;
+
+	o.phases = phases;
+	if (!rc)
+		rc = nsx_trace_load(schema, &load, &trace, err);
+	if (!rc)
+		rc = nsx_run_passes(trace, &o, &r, err);
+	nsx_progress_stage(&progress, "writing", 0);
+	if (a->out)
+		snprintf(dir, sizeof(dir), "%s", a->out);
+	else
+		default_out(path, dir, sizeof(dir));
+	if (!rc)
+		rc = a->json || a->md ? write_stdout(r, a->json, err) :
+					nsx_emit_folder(r, dir, a->force, o.threads,
+							err);
+	nsx_progress_stage(&progress, NULL, 0);
+	if (!rc) {
+		if (!a->quiet && !a->json && !a->md)
+			print_summary(r, dir);
+		rc = nsx_flush_stdout(err);
+	}
+	if (!rc)
+		rc = exit_code(r, a);
+	nsx_report_free(r);
+	nsx_trace_free(trace);
+	nsx_phase_map_free(phases);
+	return rc;
+}
+
+static int run(const struct nsx_cmd *cmd, int argc, char **argv)
+{
+	struct args a = {.kernel_limit = 30, .nvtx_warn = 0.7};
+	struct ticker ticker = {.running = false};
+	struct nsx_trace_file f;
+	struct nsx_err err;
+	int n, rc = nsx_opt_parse(cmd, argc, argv, &a, &n, &err);
+
+	if (!rc)
+		rc = check_args(&a, n, &err);
+	if (rc)
+		return nsx_cmd_fail(&err, a.json);
+	if (!a.threads) {
+		long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+
+		a.threads = NSX_MAX(1, NSX_MIN(cpus, NSX_MAX_THREADS));
+	}
+	if (a.verbose)
+		progress.stage_done = say_stage;
+	start_ticker(&ticker, &a);
+	nsx_progress_stage(&progress, "open", 0);
+	rc = nsx_trace_file_open(argv[1], &f, &err);
+	if (!rc) {
+		if (a.print_schema)
+			nsx_print_tables(&f.schema);
+		rc = a.explain ? nsx_print_definition(nsx_pass_find(a.explain),
+						      &f.schema, &err) :
+				 explain(&a, argv[1], &f.schema, &err);
+		nsx_trace_file_close(&f);
+	}
+	stop_ticker(&ticker);
+	return rc < 0 ? nsx_cmd_fail(&err, a.json) : rc;
+}
+
+const struct nsx_cmd nsx_cmd_explain = {
+	.name = "explain",
+	.usage = "TRACE.sqlite [--out DIR] [OPTIONS]",
+	.summary = "explain a trace: report.md, report.json and tables",
+	.doc = "Reads an Nsight Systems SQLite export, never changes it, and "
+	       "writes a report folder that says where the time went, what it "
+	       "costs and what to change, with evidence for each number.\n\n"
+	       "Exit codes: 0 a report was written; 1 --fail-on found "
+	       "something; 2 misuse; 3 the input cannot be read or the output "
+	       "not be written; 4 written, but a table was damaged or a "
+	       "section failed: which one is in the warnings.",
+	.examples = "nsys-explain run.sqlite  # into run-report/\n"
+		    "nsys-explain run.sqlite --out report --window 2..5  # "
+		    "three seconds of it\n"
+		    "nsys-explain run.sqlite --json | jq .findings  # for "
+		    "scripts\n"
+		    "nsys-explain run.sqlite --fail-on high -q  # a gate in "
+		    "CI\n"
+		    "nsys-explain run.sqlite --explain gpu_idle  # what a "
+		    "number means",
+	.opts = opts,
+	.nopts = ARRAY_LEN(opts),
+	.run = run,
+};

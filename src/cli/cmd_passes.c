@@ -1,0 +1,43 @@
+/* cmd_passes.c - which analyses there are and what they need. */
+#include "cli/cmd_common.h"
+#include "cli/opt.h"
+
+static int run(const struct nsx_cmd *cmd, int argc, char **argv)
+{
+	static const struct nsx_schema nothing;
+	struct nsx_arena *a;
+	struct nsx_err err;
+	int n, rc = nsx_opt_parse(cmd, argc, argv, NULL, &n, &err);
+
+	if (!rc && n)
+		rc = nsx_fail(&err, NSX_E_USAGE,
+			      "'nsys-explain passes' takes no argument");
+	if (rc)
+		return nsx_cmd_fail(&err, false);
+	a = nsx_arena_new();
+	for (unsigned i = 0; i < nsx_npasses; i++) {
+		const struct nsx_pass *p = nsx_passes[i];
+		const char *needs = nsx_pass_missing(p, &nothing, a);
+
+		printf("%s\n    %s\n", p->id, p->summary);
+		if (p->title)
+			printf("    title: %s\n", p->title);
+		if (needs)
+			printf("    needs: %s\n", needs);
+	}
+	nsx_arena_free(a);
+	return nsx_cmd_printed(0);
+}
+
+const struct nsx_cmd nsx_cmd_passes = {
+	.name = "passes",
+	.usage = "",
+	.summary = "list the analyses: id, title, what they need",
+	.doc = "Lists the analyses in the order of the report. The ids are "
+	       "those of --pass, --skip and --explain, and the keys of "
+	       "report.json. An analysis whose needs a trace does not meet "
+	       "says so in the report; 'nsys-explain schema TRACE' tells "
+	       "beforehand.",
+	.examples = "nsys-explain passes  # all of them",
+	.run = run,
+};

@@ -1,0 +1,372 @@
+/* cmd_schema.c - what is in a file, and what each analysis can do with it.
+ *
+ * Tells only what the catalogue says and how many rows a table has: of the
+ * rows themselves nothing is printed.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include "cli/cmd_common.h"
+#include "emit/emit.h"
+#include "cli/opt.h"
+#include "passes/input/describe.h"
+
+struct args {
+	bool json;
+};
+static const struct nsx_opt opts[] = {
+	{.name = "json", .kind = NSX_O_FLAG,
+	 .offset = offsetof(struct args, json), .help = "the same as JSON"},
+};
+
+enum { VIEW, TABLE, ROWS, MISSING, UNUSED, HELP };
+static const struct nsx_col view_cols[] = {
+	{"name", "our name: a view in queries", NSX_T_STR},
+	{"table", "table behind it; null: not in this file", NSX_T_STR},
+	{"rows", "rows of the table", NSX_T_I64},
+	{"missing", "columns that it lacks", NSX_T_LIST},
+	{"unused", "columns that nothing here reads", NSX_T_LIST},
+	{"help", "what a row is", NSX_T_STR},
+};
+static const struct nsx_col other_cols[] = {
+	{"table", "a table that nothing here reads", NSX_T_STR},
+	{"what", "table, view, virtual table", NSX_T_STR},
+	{"rows", "its rows", NSX_T_I64},
+};
+enum { ID, TITLE, CAN, LACKS };
+static const struct nsx_col pass_cols[] = {
+	{"id", "the analysis", NSX_T_STR},
+	{"title", "its heading in the report", NSX_T_STR},
+	{"can_run", "whether the file has what it needs", NSX_T_BOOL},
+	{"missing", "what it lacks", NSX_T_STR},
+};
+static const struct nsx_layout layouts[] = {
+	{.key = "known_tables", NSX_COLS(view_cols), .json_rows = -1},
+	{.key = "other_tables", NSX_COLS(other_cols), .json_rows = -1},
+	{.key = "analyses", NSX_COLS(pass_cols), .json_rows = -1},
+};
+
+/* Filling -------------------------------------------------------------------*/
+
+static struct nsx_cell row_count(const struct nsx_schema *s,
+				 const struct nsx_table_info *t)
+{
+	int64_t n = t->is_plain ? nsx_count_rows(s->db, t->name) : -1;
+
+	return n < 0 ? nsx_null() : nsx_int(n);
+}
+
+static bool is_read(const struct nsx_schema *s, enum nsx_view v,
+		    const char *column)
+{
+	for (unsigned i = 0; i < nsx_view_nfields(v); i++) {
+		const char *c = s->column[nsx_view_defs[v].first + i];
+
+		if (c && !strcmp(c, column))
+			return true;
+	}
+	return false;
+}
+
+/* Plain process and thread ids serve exports without the serialised ones. */
+static bool is_spare(const struct nsx_schema *s, enum nsx_view v, unsigned field)
+{
+	const struct nsx_field_def *d = &nsx_field_defs[nsx_view_defs[v].first +
+							field];
+	bool has_global = false;
+
+	for (unsigned i = 0; i < nsx_view_nfields(v); i++) {
+		unsigned f = nsx_view_defs[v].first + i;
+
+		has_global |= nsx_has(s, f) &&
+			      !strncmp(nsx_field_defs[f].name, "global_", 7);
+	}
+	return has_global && (!strcmp(d->name, "pid") || !strcmp(d->name, "tid"));
+}
+
+static void fill_view(const struct nsx_schema *s, enum nsx_view v,
+		      struct nsx_section *out, struct nsx_cell *row)
+{
+	const struct nsx_view_def *def = &nsx_view_defs[v];
+	const struct nsx_table_info *t = s->table[v];
+	unsigned nfields = nsx_view_nfields(v), nmissing = 0, nunused = 0;
+	const char **missing, **unused;
+
+	row[VIEW] = nsx_string(def->name);
+	row[HELP] = nsx_string(def->help);
+	if (!t)
+		return;
+	missing = nsx_arena_get(out->arena, (nfields + 1) * sizeof(*missing));
+	unused = nsx_arena_get(out->arena, (t->ncolumns + 1) * sizeof(*unused));
+	for (unsigned i = 0; i < nfields; i++)
+		if (!s->column[def->first + i] && !is_spare(s, v, i))
+			missing[nmissing++] = nsx_arena_printf(
+				out->arena, "%.*s",
+				(int)strcspn(nsx_field_defs[def->first + i]
+						     .columns, "|"),
+				nsx_field_defs[def->first + i].columns);
+	for (unsigned i = 0; i < t->ncolumns; i++)
+		if (!is_read(s, v, t->columns[i].name))
+			unused[nunused++] = t->columns[i].name;
+	row[TABLE] = nsx_string(t->name);
+	row[ROWS] = row_count(s, t);
+	row[MISSING] = nsx_list(missing);
+	row[UNUSED] = nsx_list(unused);
+}
+
+static bool is_known(const struct nsx_schema *s, const struct nsx_table_info *t)
+{
+	for (unsigned v = 0; v < NSX_NVIEWS; v++)
+		if (s->table[v] == t)
+			return true;
+	return false;
+}
+
+static int fill(const struct nsx_schema *s, struct nsx_section *out,
+		struct nsx_err *err)
+{
+	struct nsx_table *views = nsx_add_table(out, &layouts[0]);
+	struct nsx_table *others = nsx_add_table(out, &layouts[1]);
+	struct nsx_table *passes = nsx_add_table(out, &layouts[2]);
+	const struct nsx_table_info **tables;
+	struct nsx_cell *row;
+	size_t n;
+
+	for (unsigned v = 0; v < NSX_NVIEWS; v++) {
+		if (!(row = nsx_row(views, err)))
+			return err->rc;
+		fill_view(s, v, out, row);
+	}
+	tables = nsx_sorted_tables(s, out->arena, &n);
+	for (size_t i = 0; i < n; i++) {
+		if (is_known(s, tables[i]))
+			continue;
+		if (!(row = nsx_row(others, err)))
+			return err->rc;
+		row[0] = nsx_string(tables[i]->name);
+		row[1] = nsx_string(tables[i]->what);
+		row[2] = row_count(s, tables[i]);
+	}
+	for (unsigned i = 0; i < nsx_npasses; i++) {
+		const struct nsx_pass *p = nsx_passes[i];
+		const char *lacks = nsx_pass_missing(p, s, out->arena);
+
+		if (!(row = nsx_row(passes, err)))
+			return err->rc;
+		row[ID] = nsx_string(p->id);
+		row[TITLE] = nsx_string(p->title);
+		row[CAN] = nsx_bool(!lacks);
+		row[LACKS] = nsx_string(lacks);
+	}
+	return nsx_stopped(err);
+}
+
+/* Printing ------------------------------------------------------------------*/
+
+static void print_list(const char *label, const char *const *list)
+{
+	struct nsx_buf b = {0};
+
+	if (!*list)
+		return;
+	nsx_buf_printf(&b, "      %s:", label);
+	for (; *list; list++)
+		nsx_buf_printf(&b, " %s%s", *list, list[1] ? "," : "");
+	nsx_print_line(b.p);
+	nsx_buf_done(&b);
+}
+
+static void print_rows(const char *name, const struct nsx_cell *rows,
+		       const char *what)
+{
+	struct nsx_buf b = {0};
+
+	nsx_buf_printf(&b, "  %s", name);
+	if (rows->type == NSX_T_I64)
+		nsx_buf_printf(&b, ", %" PRId64 " rows", rows->u.i);
+	nsx_buf_printf(&b, "%s%s", *what ? ": " : "", what);
+	nsx_print_line(b.p);
+	nsx_buf_done(&b);
+}
+
+static void print_views(const struct nsx_table *t, bool present)
+{
+	puts(present ? "\nTables that are read:" :
+		       "\nTables that would be read, but are not in this file:");
+	for (size_t i = 0; i < t->nrows; i++) {
+		const struct nsx_cell *row = nsx_row_at(t, i);
+
+		if ((row[TABLE].type == NSX_T_STR) != present)
+			continue;
+		if (!present) {
+			printf("  %.*s: %s\n",
+			       (int)strcspn(nsx_view_defs[i].tables, "|"),
+			       nsx_view_defs[i].tables, row[HELP].u.s);
+			continue;
+		}
+		print_rows(row[TABLE].u.s, &row[ROWS], row[HELP].u.s);
+		print_list("lacks", row[MISSING].u.list);
+		print_list("not read", row[UNUSED].u.list);
+	}
+}
+
+static void print_section(const struct nsx_schema *s,
+			  const struct nsx_section *out)
+{
+	const struct nsx_table *views = out->tables[0],
+			       *others = out->tables[1],
+			       *passes = out->tables[2];
+	struct nsx_buf b = {0};
+
+	nsx_buf_printf(&b, "%s: exported by Nsight Systems %s, schema %s",
+		       nsx_db_path(s->db),
+		       *s->product_version ? s->product_version : "(unknown)",
+		       *s->schema_version ? s->schema_version : "(unknown)");
+	nsx_print_line(b.p);
+	nsx_buf_done(&b);
+	print_views(views, true);
+	print_views(views, false);
+	puts("\nOther tables, which nothing here reads:");
+	for (size_t i = 0; i < others->nrows; i++) {
+		const struct nsx_cell *row = nsx_row_at(others, i);
+
+		print_rows(row[0].u.s, &row[2],
+			   strcmp(row[1].u.s, "table") ? row[1].u.s : "");
+	}
+	puts("\nAnalyses:");
+	for (size_t i = 0; i < passes->nrows; i++) {
+		const struct nsx_cell *row = nsx_row_at(passes, i);
+
+		printf("  %-24s %s%s\n", row[ID].u.s,
+		       row[CAN].u.b ? "yes" : "no: the trace has no ",
+		       row[CAN].u.b ? "" : row[LACKS].u.s);
+	}
+}
+
+/* "t=[a,b]" of --print-schema, for tables with instants. */
+static void add_extent(const struct nsx_schema *s,
+		       const struct nsx_table_info *t, struct nsx_buf *b)
+{
+	NSX_AT_EXIT(nsx_stmt_done) struct nsx_stmt *st = NULL;
+	bool has_end = nsx_column_find(t, "end") >= 0;
+	struct nsx_buf sql = {0};
+	struct nsx_val v[2];
+	struct nsx_err err;
+	int rc;
+
+	if (nsx_column_find(t, "start") < 0)
+		return;
+	nsx_buf_printf(&sql, "SELECT min(start), max(\"%s\") FROM main.",
+		       has_end ? "end" : "start");
+	nsx_sql_name(&sql, t->name);
+	rc = nsx_db_prepare(s->db, sql.p, &st, &err);
+	nsx_buf_done(&sql);
+	if (rc || nsx_step(st, &err) != 1)
+		return;
+	nsx_read_val(st, 0, &v[0]);
+	nsx_read_val(st, 1, &v[1]);
+	if (v[0].type == NSX_V_I64 && v[1].type == NSX_V_I64)
+		nsx_buf_printf(b, ", t=[%" PRId64 ",%" PRId64 "]", v[0].u.i,
+			       v[1].u.i);
+}
+
+static void print_table(const struct nsx_schema *s,
+			const struct nsx_table_info *t)
+{
+	struct nsx_cell rows = row_count(s, t);
+	struct nsx_buf b = {0};
+
+	nsx_buf_printf(&b, "- %s", t->name);
+	if (rows.type == NSX_T_I64) {
+		nsx_buf_printf(&b, " (rows=%" PRId64, rows.u.i);
+		add_extent(s, t, &b);
+		nsx_buf_adds(&b, ")");
+	}
+	for (unsigned i = 0; i < t->ncolumns; i++)
+		nsx_buf_printf(&b, "%s %s%s%s", i ? "," : ":",
+			       t->columns[i].name, *t->columns[i].type ? ":" : "",
+			       t->columns[i].type);
+	nsx_print_line(b.p);
+	nsx_buf_done(&b);
+}
+
+void nsx_print_tables(const struct nsx_schema *s)
+{
+	static const struct {
+		const char *label;
+		enum nsx_view view;
+	} uses[] = {
+		{"String", NSX_VIEW_string},   {"Kernel", NSX_VIEW_kernel},
+		{"Runtime", NSX_VIEW_runtime}, {"NVTX", NSX_VIEW_nvtx},
+		{"Sync", NSX_VIEW_sync},
+	};
+	struct nsx_arena *a = nsx_arena_new();
+	const struct nsx_table_info **tables;
+	size_t n;
+
+	puts("Detected tables:");
+	for (size_t i = 0; i < ARRAY_LEN(uses); i++)
+		printf("  %s table: %s\n", uses[i].label,
+		       s->table[uses[i].view] ? s->table[uses[i].view]->name :
+						"None");
+	puts("\nAll tables (first columns):");
+	tables = nsx_sorted_tables(s, a, &n);
+	for (size_t i = 0; i < n && !nsx_stop_flag; i++)
+		print_table(s, tables[i]);
+	puts("");
+	nsx_arena_free(a);
+}
+
+/* The command ------------------------------------------------------------------*/
+
+static int describe(const struct nsx_schema *s, bool json, struct nsx_err *err)
+{
+	struct nsx_section out = {.arena = nsx_arena_new()};
+	int rc;
+
+	if (json)
+		nsx_describe_schema(s, &out);
+	rc = fill(s, &out, err);
+	if (!rc && json)
+		rc = nsx_emit_json_section(&out, stdout, err);
+	else if (!rc)
+		print_section(s, &out);
+	nsx_section_done(&out);
+	return rc ? rc : nsx_flush_stdout(err);
+}
+
+static int run(const struct nsx_cmd *cmd, int argc, char **argv)
+{
+	struct args a = {0};
+	struct nsx_trace_file f;
+	struct nsx_err err;
+	int n, rc = nsx_opt_parse(cmd, argc, argv, &a, &n, &err);
+
+	if (!rc && n != 1)
+		rc = nsx_fail(&err, NSX_E_USAGE, "give one trace: nsys-explain "
+			      "schema TRACE.sqlite");
+	if (!rc)
+		rc = nsx_trace_file_open(argv[1], &f, &err);
+	if (!rc) {
+		rc = describe(&f.schema, a.json, &err);
+		nsx_trace_file_close(&f);
+	}
+	return rc ? nsx_cmd_fail(&err, a.json) : 0;
+}
+
+const struct nsx_cmd nsx_cmd_schema = {
+	.name = "schema",
+	.usage = "TRACE.sqlite [--json]",
+	.summary = "what is in a trace, and which analyses can use it",
+	.doc = "Lists the tables of an export: which are read, with the "
+	       "columns they lack and those nothing here reads; which are "
+	       "absent (an export leaves empty tables out); which are not "
+	       "known. Then the analyses, and what each one misses. No row is "
+	       "printed.",
+	.examples = "nsys-explain schema run.sqlite  # for people\n"
+		    "nsys-explain schema run.sqlite --json | jq .analyses  # "
+		    "for scripts",
+	.opts = opts,
+	.nopts = ARRAY_LEN(opts),
+	.run = run,
+};

@@ -1,0 +1,268 @@
+/* opt.c - the command registry and the option parser.
+ *
+ * Options may stand between operands, so operands are moved to the front of
+ * argv while reading; the order among them stays.  What stands behind "--" is
+ * never looked at.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "cli/opt.h"
+
+#define NSX_COMMAND(name) extern const struct nsx_cmd nsx_cmd_##name;
+#include "cli/commands.def"
+#undef NSX_COMMAND
+
+const struct nsx_cmd *const nsx_commands[] = {
+#define NSX_COMMAND(name) &nsx_cmd_##name,
+#include "cli/commands.def"
+#undef NSX_COMMAND
+};
+const unsigned nsx_ncommands = ARRAY_LEN(nsx_commands);
+
+const struct nsx_cmd *nsx_cmd_find(const char *name)
+{
+	for (unsigned i = 0; i < nsx_ncommands; i++)
+		if (!strcmp(nsx_commands[i]->name, name))
+			return nsx_commands[i];
+	return NULL;
+}
+
+/* Reading state; `at` is the argument under the eye. */
+struct reader {
+	const struct nsx_cmd *cmd;
+	int argc, at;
+	char **argv;
+};
+
+static bool takes_arg(const struct nsx_opt *o)
+{
+	return o->kind != NSX_O_FLAG && o->kind != NSX_O_COUNT;
+}
+
+static const struct nsx_opt *by_letter(const struct nsx_cmd *cmd, char letter)
+{
+	for (unsigned i = 0; i < cmd->nopts; i++)
+		if (cmd->opts[i].letter == letter)
+			return &cmd->opts[i];
+	return NULL;
+}
+
+static bool is_name(const char *known, const char *s, size_t n)
+{
+	return known && strlen(known) == n && !memcmp(known, s, n);
+}
+
+static const struct nsx_opt *by_name(const struct nsx_cmd *cmd, const char *s,
+				     size_t n)
+{
+	for (unsigned i = 0; i < cmd->nopts; i++)
+		if (is_name(cmd->opts[i].name, s, n) ||
+		    is_name(cmd->opts[i].alias, s, n))
+			return &cmd->opts[i];
+	return NULL;
+}
+
+/* Edits (one letter put in, out or changed) between two names; names longer
+ * than the row count as far away.
+ */
+static size_t distance(const char *a, size_t na, const char *b)
+{
+	size_t row[64], nb = strlen(b);
+
+	if (nb >= ARRAY_LEN(row))
+		return SIZE_MAX;
+	for (size_t j = 0; j <= nb; j++)
+		row[j] = j;
+	for (size_t i = 1; i <= na; i++) {
+		size_t diagonal = row[0];
+
+		row[0] = i;
+		for (size_t j = 1; j <= nb; j++) {
+			size_t change = diagonal + (a[i - 1] != b[j - 1]);
+
+			diagonal = row[j];
+			row[j] = NSX_MIN(NSX_MIN(row[j], row[j - 1]) + 1,
+					 change);
+		}
+	}
+	return row[nb];
+}
+
+static int fail_unknown(const struct nsx_cmd *cmd, const char *s, size_t n,
+			struct nsx_err *err)
+{
+	const char *nearest = NULL;
+	size_t best = n / 2 + 1; /* worse than that is no help */
+
+	for (unsigned i = 0; i < cmd->nopts; i++) {
+		const char *names[] = { cmd->opts[i].name, cmd->opts[i].alias };
+
+		for (unsigned k = 0; k < 2 && names[k]; k++) {
+			size_t d = distance(s, n, names[k]);
+
+			if (d < best) {
+				best = d;
+				nearest = names[k];
+			}
+		}
+	}
+	if (nearest)
+		return nsx_fail(err, NSX_E_USAGE,
+				"unknown option '--%.*s'; the nearest is "
+				"'--%s'",
+				(int)n, s, nearest);
+	return nsx_fail(err, NSX_E_USAGE,
+			"unknown option '--%.*s'; see nsys-explain help %s",
+			(int)n, s, cmd->name);
+}
+
+static int store_number(const struct nsx_opt *o, const char *arg, void *to,
+			struct nsx_err *err)
+{
+	const char *what = o->kind == NSX_O_INT ? "whole number" : "number";
+	double real = 0;
+	int64_t integer = 0;
+	char *end = NULL;
+
+	errno = 0;
+	if (o->kind == NSX_O_INT)
+		integer = strtoll(arg, &end, 10);
+	else
+		real = strtod(arg, &end);
+	if (!strchr("+-.0123456789", arg[0]) || end == arg || *end)
+		return nsx_fail(err, NSX_E_USAGE,
+				"option '--%s' needs a %s, not '%s'", o->name,
+				what, arg);
+	if (errno == ERANGE || !isfinite(real))
+		return nsx_fail(err, NSX_E_USAGE,
+				"option '--%s': '%s' is out of range", o->name,
+				arg);
+	if (o->kind == NSX_O_INT)
+		*(int64_t *)to = integer;
+	else
+		*(double *)to = real;
+	return 0;
+}
+
+static int store(const struct nsx_opt *o, const char *arg, void *target,
+		 struct nsx_err *err)
+{
+	void *to = (char *)target + o->offset;
+
+	switch (o->kind) {
+	case NSX_O_FLAG:
+		*(bool *)to = true;
+		return 0;
+	case NSX_O_COUNT:
+		++*(int *)to;
+		return 0;
+	case NSX_O_STR:
+		*(const char **)to = arg;
+		return 0;
+	case NSX_O_INT:
+	case NSX_O_REAL:
+		break;
+	}
+	return store_number(o, arg, to, err);
+}
+
+/* Stores o with the argument that came attached, or else the next one. */
+static int take(struct reader *r, const struct nsx_opt *o, const char *attached,
+		void *target, struct nsx_err *err)
+{
+	if (takes_arg(o) && !attached) {
+		if (r->at + 1 >= r->argc)
+			return nsx_fail(err, NSX_E_USAGE,
+					"option '--%s' needs an argument: %s",
+					o->name, o->arg);
+		attached = r->argv[++r->at];
+	}
+	return store(o, attached, target, err);
+}
+
+static int take_long(struct reader *r, void *target, struct nsx_err *err)
+{
+	const char *s = r->argv[r->at] + 2, *equals = strchr(s, '=');
+	size_t n = equals ? (size_t)(equals - s) : strlen(s);
+	const struct nsx_opt *o = by_name(r->cmd, s, n);
+
+	if (!o)
+		return fail_unknown(r->cmd, s, n, err);
+	if (equals && !takes_arg(o))
+		return nsx_fail(err, NSX_E_USAGE,
+				"option '--%s' takes no argument", o->name);
+	return take(r, o, equals ? equals + 1 : NULL, target, err);
+}
+
+static int take_letters(struct reader *r, void *target, struct nsx_err *err)
+{
+	const char *s = r->argv[r->at];
+
+	while (*++s) {
+		const struct nsx_opt *o = by_letter(r->cmd, *s);
+
+		if (!o)
+			return nsx_fail(err, NSX_E_USAGE,
+					"unknown option '-%c'; see "
+					"nsys-explain help %s",
+					*s, r->cmd->name);
+		if (takes_arg(o))
+			return take(r, o, s[1] ? s + 1 : NULL, target, err);
+		if (take(r, o, NULL, target, err))
+			return err->rc;
+	}
+	return 0;
+}
+
+int nsx_opt_parse(const struct nsx_cmd *cmd, int argc, char **argv,
+		  void *target, int *ret_noperands, struct nsx_err *err)
+{
+	struct reader r = { .cmd = cmd, .argc = argc, .argv = argv };
+	int n = 0, rc = 0;
+
+	for (r.at = 1; r.at < argc && !rc; r.at++) {
+		char *s = argv[r.at];
+
+		if (!strcmp(s, "--")) {
+			r.at++;
+			break;
+		}
+		if (s[0] == '-' && s[1] == '-')
+			rc = take_long(&r, target, err);
+		else if (s[0] == '-' && s[1])
+			rc = take_letters(&r, target, err);
+		else if (cmd->rest_is_command)
+			break;
+		else
+			argv[++n] = s;
+	}
+	if (rc)
+		return rc;
+	while (r.at < argc)
+		argv[++n] = argv[r.at++];
+	*ret_noperands = n;
+	return 0;
+}
+
+bool nsx_opt_wants_help(const struct nsx_cmd *cmd, int argc, char **argv)
+{
+	for (int i = 1; i < argc && strcmp(argv[i], "--"); i++) {
+		const char *s = argv[i];
+		const struct nsx_opt *o = NULL;
+
+		if (!strcmp(s, "--help") ||
+		    (!strcmp(s, "-h") && !by_letter(cmd, 'h')))
+			return true;
+		if (s[0] != '-' && cmd->rest_is_command)
+			return false;
+		if (s[0] == '-' && s[1] == '-')
+			o = by_name(cmd, s + 2, strlen(s + 2));
+		else if (s[0] == '-' && s[1] && !s[2])
+			o = by_letter(cmd, s[1]);
+		if (o && takes_arg(o))
+			i++; /* its argument may look like anything */
+	}
+	return false;
+}

@@ -1,0 +1,71 @@
+/* opt.h - option tables: parser, --help and the manual come from them.
+ *
+ * A command is one static struct nsx_cmd in src/cmd_NAME.c and one line in
+ * src/cli/commands.def; its options are written once, in its table.
+ */
+#ifndef NSX_OPT_H
+#define NSX_OPT_H
+
+#include <stdio.h>
+#include "base/err.h"
+
+enum nsx_opt_kind {
+	NSX_O_FLAG,  /* bool: set to true                                    */
+	NSX_O_STR,   /* const char *: points into argv                       */
+	NSX_O_INT,   /* int64_t: a decimal number, the whole argument        */
+	NSX_O_REAL,  /* double: finite, the whole argument                   */
+	NSX_O_COUNT, /* int: one more each time                              */
+};
+
+struct nsx_opt {
+	char letter;	   /* 0: none                                        */
+	const char *name;  /* long, without dashes                           */
+	const char *alias; /* a second long name, or NULL                    */
+	const char *arg;   /* label of the argument in help; NULL for flags  */
+	enum nsx_opt_kind kind;
+	size_t offset;	   /* of the target in the command's options struct  */
+	const char *help;  /* one sentence, lower case, no full stop         */
+};
+
+struct nsx_cmd {
+	const char *name;
+	const char *usage;    /* after "nsys-explain NAME "                  */
+	const char *summary;  /* one line, lower case                        */
+	const char *doc;      /* paragraphs, blank line between              */
+	const char *examples; /* lines "command  # what it does"             */
+	const struct nsx_opt *opts;
+	unsigned nopts;
+	bool rest_is_command; /* everything after -- (or the first operand)
+				 is left alone: capture                      */
+	/* argv[0] is the command's name. Returns the exit code; prints its
+	 * own results to stdout and one line to stderr on failure.
+	 */
+	int (*run)(const struct nsx_cmd *cmd, int argc, char **argv);
+};
+
+/* The registry, in the order of help; and lookup by name (NULL: none). */
+extern const struct nsx_cmd *const nsx_commands[];
+extern const unsigned nsx_ncommands;
+const struct nsx_cmd *nsx_cmd_find(const char *name);
+
+/* Parses argv[1..] into *target; operands are moved, in order, to argv[1..]
+ * and counted. GNU habits: --name=value, --name value, -xvalue, -x value,
+ * bundled flags, "--" ends options, unambiguous prefixes are NOT accepted.
+ * Errors: NSX_E_USAGE, one line which names the option and, for an unknown
+ * one, the nearest known.
+ */
+int nsx_opt_parse(const struct nsx_cmd *cmd, int argc, char **argv,
+		  void *target, int *ret_noperands,
+		  struct nsx_err *err) NSX_CHECKED;
+
+/* Whether --help (or -h, unless it is an option of cmd) stands among cmd's own
+ * arguments, that is before "--" and not as the argument of an option.
+ */
+bool nsx_opt_wants_help(const struct nsx_cmd *cmd, int argc, char **argv);
+
+/* Help of one command; the overview of all; the manual page (roff, man(7)). */
+void nsx_opt_help(const struct nsx_cmd *cmd, FILE *out);
+void nsx_opt_overview(FILE *out);
+void nsx_opt_manual(FILE *out);
+
+#endif

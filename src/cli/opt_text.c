@@ -1,0 +1,290 @@
+/* opt_text.c - what the option tables say: help, overview, manual.
+ *
+ * Text in the tables is reflowed; in roff every backslash, every dash and a
+ * leading dot or quote is escaped, so nothing in a table can be a request.
+ */
+#include <string.h>
+#include "cli/opt.h"
+#include "base/str.h"
+
+enum { WIDTH = 79, OPT_COLUMN = 26 };
+
+/* Last change of the manual's own text. */
+#define MANUAL_DATE "2026-09-01"
+
+static const struct {
+	int code;
+	const char *text;
+} exit_codes[] = {
+	{ 0, "done; a report with nothing to complain about, too" },
+	{ 1, "a gate asked for with --fail-on failed" },
+	{ 2, "misuse: an option or an argument is wrong" },
+	{ 3, "the input cannot be used, or the output cannot be written" },
+	{ 4, "partial: a table was damaged or a section failed" },
+};
+
+static const char about[] =
+	"Reads the SQLite file that nsys export makes of a capture and says "
+	"where the time went: what the GPUs did, what they waited for, and "
+	"what to do about it. The file is opened read-only and nothing is "
+	"created beside it.";
+
+static const char synopsis[] = "[explain] TRACE.sqlite [OPTIONS]";
+
+/* Plain text -------------------------------------------------------------*/
+
+/* Words of text from column `at`, continued at column `indent`. */
+static void flow(FILE *out, const char *text, size_t n, int at, int indent)
+{
+	const char *end = text + n;
+	bool first = true;
+
+	while (text < end) {
+		size_t k;
+
+		text += strspn(text, " \n");
+		k = NSX_MIN(strcspn(text, " \n"), (size_t)(end - text));
+		if (text >= end)
+			break;
+		if (!first && at + 1 + (int)k > WIDTH) {
+			fprintf(out, "\n%*s", indent, "");
+			at = indent;
+		} else if (!first) {
+			fputc(' ', out);
+			at++;
+		}
+		fwrite(text, 1, k, out);
+		at += (int)k;
+		text += k;
+		first = false;
+	}
+	fputc('\n', out);
+}
+
+/* Next paragraph of *doc, which moves on; 0 at the end. */
+static size_t paragraph(const char **doc, const char **ret)
+{
+	const char *end;
+
+	*doc += strspn(*doc, "\n");
+	*ret = *doc;
+	end = strstr(*doc, "\n\n");
+	*doc = end ? end : *doc + strlen(*doc);
+	return (size_t)(*doc - *ret);
+}
+
+/* Next line "command  # what it does" of *s; false at the end. */
+static bool example(const char **s, const char **ret_cmd, int *ret_n,
+		    const char **ret_what, int *ret_nwhat)
+{
+	const char *p, *end;
+
+	*s += strspn(*s, "\n");
+	if (!**s)
+		return false;
+	p = *s;
+	end = p + strcspn(p, "\n");
+	*s = end;
+	*ret_cmd = p;
+	*ret_what = end;
+	for (const char *q = p; q + 2 < end; q++)
+		if (q[0] == ' ' && q[1] == '#' && q[2] == ' ') {
+			*ret_what = q + 3;
+			end = q;
+		}
+	while (end > p && end[-1] == ' ')
+		end--;
+	*ret_n = (int)(end - p);
+	*ret_nwhat = (int)(*s - *ret_what);
+	return true;
+}
+
+static void option_line(FILE *out, const struct nsx_opt *o)
+{
+	struct nsx_buf b = { 0 };
+
+	if (o->letter)
+		nsx_buf_printf(&b, "  -%c, --%s", o->letter, o->name);
+	else
+		nsx_buf_printf(&b, "      --%s", o->name);
+	if (o->alias)
+		nsx_buf_printf(&b, ", --%s", o->alias);
+	if (o->arg)
+		nsx_buf_printf(&b, " %s", o->arg);
+	if (b.n + 2 > OPT_COLUMN)
+		nsx_buf_printf(&b, "\n%*s", OPT_COLUMN, "");
+	else
+		nsx_buf_printf(&b, "%*s", OPT_COLUMN - (int)b.n, "");
+	fputs(b.p, out);
+	flow(out, o->help, strlen(o->help), OPT_COLUMN, OPT_COLUMN);
+	nsx_buf_done(&b);
+}
+
+void nsx_opt_help(const struct nsx_cmd *cmd, FILE *out)
+{
+	const char *doc = cmd->doc ? cmd->doc : "", *p, *what;
+	size_t n;
+	int k, nwhat;
+
+	fprintf(out, "usage: nsys-explain %s%s%s\n\n%s\n", cmd->name,
+		*cmd->usage ? " " : "", cmd->usage, cmd->summary);
+	if (cmd->nopts)
+		fputs("\noptions:\n", out);
+	for (unsigned i = 0; i < cmd->nopts; i++)
+		option_line(out, &cmd->opts[i]);
+	while ((n = paragraph(&doc, &p))) {
+		fputc('\n', out);
+		flow(out, p, n, 0, 0);
+	}
+	doc = cmd->examples ? cmd->examples : "";
+	if (*doc)
+		fputs("\nexamples:\n", out);
+	while (example(&doc, &p, &k, &what, &nwhat)) {
+		fprintf(out, "  %.*s\n", k, p);
+		if (nwhat)
+			fprintf(out, "      %.*s\n", nwhat, what);
+	}
+}
+
+void nsx_opt_overview(FILE *out)
+{
+	fprintf(out,
+		"usage: nsys-explain %s\n"
+		"       nsys-explain COMMAND [OPTIONS] [ARGUMENT...]\n"
+		"       nsys-explain help [COMMAND] | --help | --version | "
+		"--man\n\n",
+		synopsis);
+	flow(out, about, strlen(about), 0, 0);
+	fputs("\ncommands:\n", out);
+	for (unsigned i = 0; i < nsx_ncommands; i++)
+		fprintf(out, "  %-9s %s\n", nsx_commands[i]->name,
+			nsx_commands[i]->summary);
+	fputs("\nexit codes:\n", out);
+	for (unsigned i = 0; i < ARRAY_LEN(exit_codes); i++)
+		fprintf(out, "  %d  %s\n", exit_codes[i].code,
+			exit_codes[i].text);
+	fputs("\nnsys-explain help COMMAND lists a command's options.\n", out);
+}
+
+/* roff -------------------------------------------------------------------*/
+
+/* Text of a line, escaped; start: at the beginning of an input line. */
+static void roff_text(FILE *out, const char *s, size_t n, bool start)
+{
+	if (start && n && (*s == '.' || *s == '\''))
+		fputs("\\&", out);
+	for (; n; s++, n--)
+		if (*s == '\\')
+			fputs("\\e", out);
+		else if (*s == '-')
+			fputs("\\-", out);
+		else
+			fputc(*s, out);
+}
+
+/* Reflowed text: one sentence's worth of words a line keeps lines short. */
+static void roff_flow(FILE *out, const char *s, size_t n)
+{
+	const char *end = s + n;
+	int at = 0;
+
+	while (s < end) {
+		size_t k;
+
+		s += strspn(s, " \n");
+		k = NSX_MIN(strcspn(s, " \n"), (size_t)(end - s));
+		if (s >= end)
+			break;
+		if (at)
+			fputc(at + 1 + (int)k > WIDTH ? '\n' : ' ', out);
+		if (at + 1 + (int)k > WIDTH)
+			at = 0;
+		roff_text(out, s, k, at == 0);
+		at += (int)k + 1;
+		s += k;
+	}
+	fputc('\n', out);
+}
+
+static void roff_name(FILE *out, const char *name)
+{
+	fputs("\\-\\-", out);
+	roff_text(out, name, strlen(name), false);
+}
+
+static void roff_option(FILE *out, const struct nsx_opt *o)
+{
+	fputs(".TP\n\\fB", out);
+	if (o->letter)
+		fprintf(out, "\\-%c, ", o->letter);
+	roff_name(out, o->name);
+	if (o->alias) {
+		fputs(", ", out);
+		roff_name(out, o->alias);
+	}
+	fputs("\\fR", out);
+	if (o->arg) {
+		fputs(" \\fI", out);
+		roff_text(out, o->arg, strlen(o->arg), false);
+		fputs("\\fR", out);
+	}
+	fputc('\n', out);
+	roff_flow(out, o->help, strlen(o->help));
+}
+
+static void roff_command(FILE *out, const struct nsx_cmd *cmd)
+{
+	const char *doc = cmd->doc ? cmd->doc : "", *p, *what;
+	size_t n;
+	int k, nwhat;
+
+	fprintf(out, ".SS %s\n\\fBnsys\\-explain %s\\fR%s", cmd->name,
+		cmd->name, *cmd->usage ? " " : "");
+	roff_flow(out, cmd->usage, strlen(cmd->usage));
+	while ((n = paragraph(&doc, &p))) {
+		fputs(".PP\n", out);
+		roff_flow(out, p, n);
+	}
+	for (unsigned i = 0; i < cmd->nopts; i++)
+		roff_option(out, &cmd->opts[i]);
+	doc = cmd->examples ? cmd->examples : "";
+	while (example(&doc, &p, &k, &what, &nwhat)) {
+		fputs(".PP\n", out);
+		if (nwhat) {
+			roff_flow(out, what, (size_t)nwhat);
+			fputs(".br\n", out);
+		}
+		fputs("\\fB", out);
+		roff_text(out, p, (size_t)k, false);
+		fputs("\\fR\n", out);
+	}
+}
+
+void nsx_opt_manual(FILE *out)
+{
+	fprintf(out,
+		".TH NSYS\\-EXPLAIN 1 %s \"nsys\\-explain %s\" "
+		"\"User Commands\"\n"
+		".SH NAME\nnsys\\-explain \\- explain NVIDIA Nsight Systems "
+		"captures\n.SH SYNOPSIS\n\\fBnsys\\-explain\\fR ",
+		MANUAL_DATE, NSX_VERSION);
+	roff_flow(out, synopsis, strlen(synopsis));
+	fputs(".br\n\\fBnsys\\-explain\\fR \\fICOMMAND\\fR [OPTIONS] "
+	      "[ARGUMENT...]\n.br\n\\fBnsys\\-explain\\fR help [COMMAND] | "
+	      "\\-\\-help | \\-\\-version | \\-\\-man\n.SH DESCRIPTION\n",
+	      out);
+	roff_flow(out, about, strlen(about));
+	for (unsigned i = 0; i < nsx_ncommands; i++) {
+		fprintf(out, ".TP\n\\fB%s\\fR\n", nsx_commands[i]->name);
+		roff_flow(out, nsx_commands[i]->summary,
+			  strlen(nsx_commands[i]->summary));
+	}
+	fputs(".SH COMMANDS\n", out);
+	for (unsigned i = 0; i < nsx_ncommands; i++)
+		roff_command(out, nsx_commands[i]);
+	fputs(".SH EXIT STATUS\n", out);
+	for (unsigned i = 0; i < ARRAY_LEN(exit_codes); i++) {
+		fprintf(out, ".TP\n%d\n", exit_codes[i].code);
+		roff_flow(out, exit_codes[i].text, strlen(exit_codes[i].text));
+	}
+}

@@ -1,0 +1,51 @@
+/* doctor.c - the list of checks, and what they share. */
+#include <stdarg.h>
+#include <stdio.h>
+#include "doctor/doctor.h"
+
+nsx_check_fn *const nsx_doctor_checks[] = {
+	nsx_check_place,
+	nsx_check_nsys,
+	nsx_check_gpus,
+	nsx_check_age,
+	nsx_check_status,
+	nsx_check_perf,
+	nsx_check_counters,
+	nsx_check_clients,
+	nsx_check_injection,
+	nsx_check_disk,
+	NULL,
+};
+
+void nsx_doctor_add(struct nsx_doctor *d, const char *id, enum nsx_verdict verdict,
+	      const char *mend, const char *fmt, ...)
+{
+	struct nsx_err err;
+	va_list ap;
+
+	if (nsx_grow(&d->lines, &d->cap, d->n + 1, sizeof(*d->lines),
+		     "lines of the doctor", &err))
+		nsx_die_of_memory(d->cap * sizeof(*d->lines));
+	va_start(ap, fmt);
+	d->lines[d->n++] = (struct nsx_doctor_line){
+		id, verdict, nsx_arena_vprintf(d->arena, fmt, ap), mend
+	};
+	va_end(ap);
+}
+
+const char *nsx_doctor_read(const struct nsx_doctor *d, const char *path)
+{
+	enum { MAX = 65536 };
+	FILE *f =
+		fopen(nsx_arena_printf(d->arena, "%s%s", d->root, path), "re");
+	char *text;
+	size_t n;
+
+	if (!f)
+		return NULL;
+	text = nsx_arena_get(d->arena, MAX + 1);
+	n = fread(text, 1, MAX, f);
+	text[n] = '\0';
+	(void)fclose(f);
+	return text;
+}

@@ -1,0 +1,35 @@
+/* emit.h - writes a finished report. Emitters see the report only.
+ *
+ * Errors: NSX_E_IO (a full disk is met when the stream is flushed: the caller
+ * checks nsx_emit_close).
+ */
+#ifndef NSX_EMIT_H
+#define NSX_EMIT_H
+
+#include <stdio.h>
+#include "report/report.h"
+
+int nsx_emit_json(const struct nsx_report *r, FILE *out, struct nsx_err *err);
+int nsx_emit_md(const struct nsx_report *r, FILE *out, struct nsx_err *err);
+/* One table; header always, rows all. t NULL: the layout's header only. */
+int nsx_emit_csv(const struct nsx_layout *layout, const struct nsx_table *t,
+		 FILE *out, struct nsx_err *err);
+/* The values and tables of one section, as an object. */
+int nsx_emit_json_section(const struct nsx_section *s, FILE *out,
+			  struct nsx_err *err);
+/* {"error":{"code","message"}} */
+int nsx_emit_json_error(const struct nsx_err *e, FILE *out,
+			struct nsx_err *err);
+
+/* The whole folder: report.md, report.json, tables/, several files at a time.
+ * Written beside it and put in its place when complete; an earlier report there
+ * is replaced whole. Errors: NSX_E_IO; a folder that holds anything else is
+ * refused unless force.
+ */
+int nsx_emit_folder(const struct nsx_report *r, const char *dir, bool force,
+		    unsigned threads, struct nsx_err *err);
+
+/* Flushes, checks and closes. Errors: NSX_E_IO naming path. */
+int nsx_emit_close(FILE *f, const char *path, struct nsx_err *err);
+
+#endif

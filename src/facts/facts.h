@@ -1,0 +1,224 @@
+/* facts.h - what several analyses need and one computes, before they run.
+ *
+ * Built once, in the order below, then const.  A fact is a file
+ * src/facts/NAME.c with one function nsx_facts_NAME that fills its part.
+ */
+#ifndef NSX_FACTS_H
+#define NSX_FACTS_H
+
+#include "base/span.h"
+#include "trace/trace.h"
+
+/* What a device did in the window in force: unions, each clipped to it. ------*/
+struct nsx_device_facts {
+	struct nsx_spans compute; /* kernels that do not communicate, replays */
+	struct nsx_spans comm;	  /* communication kernels                   */
+	struct nsx_spans copy;	  /* copies and memsets                      */
+};
+
+/* Six disjoint classes that add up to the window (SEMANTICS 6). */
+enum nsx_part_class {
+	NSX_P_COMPUTE_ONLY, NSX_P_COMPUTE_COPY, NSX_P_COMPUTE_COMM,
+	NSX_P_COMM_EXPOSED, NSX_P_COPY_EXPOSED, NSX_P_IDLE, NSX_NPARTS
+};
+extern const char *const nsx_part_names[NSX_NPARTS]; /* "compute_only", ... */
+struct nsx_partition {
+	int64_t ns[NSX_NPARTS];
+};
+
+/* Iterations and the steady window (SEMANTICS 12, 13). ------------------------*/
+struct nsx_iteration {
+	uint32_t process, device; /* process: NSX_NONE when not known      */
+	int64_t start_ns, end_ns;
+	bool steady, slow;
+};
+/* A way to see iterations that was tried: best first. */
+struct nsx_cadence {
+	const char *method; /* "nvtx", "sequence", "graph_replay",
+			       "collective", "gaps"                          */
+	nsx_str name;	    /* range or kernel that marks a start; 0 none    */
+	uint32_t process;   /* NSX_NONE when not known                       */
+	size_t n;
+	double coverage, cv, score;
+	bool chosen;
+};
+struct nsx_steady {
+	struct nsx_window window; /* start == end: none was found            */
+	const char *method;	  /* "iterations", "activity", "trimmed", or
+				     "user" when the user gave a window      */
+	const char *confidence;	  /* "high", "medium", "low"                 */
+	const char **excluded;	  /* what was left out and why               */
+	size_t nexcluded;
+};
+
+/* Idle time of a device, charged to causes; pieces of a gap add up to it. -----*/
+enum nsx_cause {
+	NSX_CAUSE_SYNC, NSX_CAUSE_BLOCKING_COPY, NSX_CAUSE_IMPLICIT_SYNC,
+	NSX_CAUSE_ALLOC, NSX_CAUSE_MODULE, NSX_CAUSE_OSRT, NSX_CAUSE_OTHER_API,
+	NSX_CAUSE_HOST_CODE, /* no API call: detail names the NVTX path      */
+	NSX_CAUSE_LAUNCH_CALL, NSX_CAUSE_LAUNCH_TO_START,
+	NSX_CAUSE_STREAM_WAIT, NSX_CAUSE_DISPATCH, NSX_CAUSE_DEPENDENCY,
+	NSX_CAUSE_UNKNOWN, /* no API row for the op that ends the gap        */
+	NSX_CAUSE_EDGE,	   /* before the first or after the last op          */
+	NSX_NCAUSES
+};
+extern const char *const nsx_cause_names[NSX_NCAUSES];
+struct nsx_idle_piece {
+	int64_t start_ns, end_ns;
+	uint32_t op;	/* that ends the gap; NSX_NONE at the end edge       */
+	uint32_t call;	/* host call charged; NSX_NONE                       */
+	nsx_str detail; /* API, OSRT or range name; the op a stream waited
+			   for; 0 none                                       */
+	uint8_t cause;
+	uint8_t wait;	/* 1 + enum nsx_barrier_kind where the whole gap
+			   follows from a wait that had begun before it      */
+	bool first;	/* of its gap                                        */
+};
+struct nsx_idle { /* one device: pieces in order of time, packed */
+	const struct nsx_trace *trace;
+	size_t n;
+	int64_t *start_ns; /* ends follow: of the next piece, or of the gap  */
+	uint32_t *op;
+	uint32_t *about; /* by cause a call, a text, or the op waited for    */
+	struct nsx_idle_tag {
+		uint8_t cause : 4, wait : 3, first : 1;
+	} *tag;
+	int64_t *before_ns; /* idle before each 64th piece                   */
+};
+/* A CPU-GPU barrier and what it costs (SEMANTICS 4). */
+enum nsx_barrier_kind {
+	NSX_BARRIER_SYNC_API, NSX_BARRIER_BLOCKING_MEMCPY,
+	NSX_BARRIER_IMPLICIT_SYNC, NSX_BARRIER_HOST_WAIT,
+	NSX_BARRIER_LAUNCHER_GAP, NSX_NBARRIERS
+};
+extern const char *const nsx_barrier_names[NSX_NBARRIERS];
+struct nsx_barrier { /* in order of thread, start */
+	int64_t start_ns, end_ns; /* whole, not cut to the window            */
+	int64_t wait_ns; /* its own time, of the window if one was asked for:
+			    host waits and launcher gaps leave out what other
+			    classes cover                                    */
+	int64_t gpu_busy_ns, gpu_idle_ns; /* of wait_ns inside the window in
+			    force, on the process's GPUs; -1: it has none    */
+	int64_t cost_ns; /* idle that follows from it; disjoint              */
+	uint32_t thread;
+	nsx_str name; /* raw API or OSRT name; 0: cpu_launcher_gap           */
+	uint8_t kind;
+};
+struct nsx_thread_barriers { /* a thread's slice of barriers */
+	uint32_t at, nwaits, n; /* nwaits: all but launcher gaps             */
+};
+
+/* NVTX: the innermost range open where each op's host call began: of the user's
+ * domains, else of a library's. ------------------------------------------------*/
+struct nsx_nvtx_facts {
+	uint32_t *op_range; /* by op: index of nvtx, NSX_NONE; kernels,
+			       copies, memsets and replays alike             */
+	uint32_t *parent;   /* by nvtx range: the one around it on its thread
+			       and domain, NSX_NONE                          */
+	uint8_t *nested;    /* by nvtx range: it lies in one of its own name
+			       on its thread and domain: its time is part of
+			       that one's                                    */
+	uint32_t *around;   /* by nvtx range: the nearest one open where it
+			       began that is not nested, of all user domains
+			       (all library domains for one of a library)    */
+};
+
+struct nsx_metrics;
+struct nsx_facts {
+	struct nsx_device_facts *device; /* by device                        */
+	struct nsx_spans *busy; /* by device: any GPU work.  For other facts
+				   only, then given back: it is what is not
+				   idle                                      */
+	struct nsx_nvtx_facts nvtx;
+	struct nsx_iteration *iterations; /* by process, device, start       */
+	size_t niterations;
+	const char *iteration_method, *iteration_confidence; /* NULL: none   */
+	struct nsx_cadence *cadences;
+	size_t ncadences;
+	struct nsx_steady steady;
+	uint32_t limiting; /* device with the least idle and exposed
+			      communication in the steady window: the latest
+			      rank; NSX_NONE without devices                 */
+	struct nsx_idle *idle; /* by device                                  */
+	struct nsx_barrier *barriers;
+	size_t nbarriers;
+	struct nsx_thread_barriers *thread_barriers; /* by thread            */
+	uint32_t *barrier_by_end; /* of each slice first the waits, then the
+				     launcher gaps, both in order of end     */
+	uint8_t *copy_blocks; /* by call, a bit: an async copy that blocked  */
+	struct nsx_metrics *metrics; /* metrics.h; NULL: none, or not asked for */
+	struct nsx_arena *arena;
+	struct nsx_arena **device_arena; /* by device, for work on threads   */
+	uint32_t ndevices;
+};
+
+int nsx_facts_build(const struct nsx_trace *t, unsigned threads,
+		    struct nsx_progress *progress, struct nsx_facts **ret,
+		    struct nsx_err *err);
+void nsx_facts_free(struct nsx_facts *f);
+
+/* The parts, in order; each may read what the ones before it filled. */
+int nsx_facts_unions(struct nsx_facts *f, const struct nsx_trace *t,
+		     unsigned threads, struct nsx_err *err);
+int nsx_facts_nvtx(struct nsx_facts *f, const struct nsx_trace *t,
+		   unsigned threads, struct nsx_err *err);
+int nsx_facts_iterations(struct nsx_facts *f, const struct nsx_trace *t,
+			 unsigned threads, struct nsx_err *err);
+int nsx_facts_barriers(struct nsx_facts *f, const struct nsx_trace *t,
+		       unsigned threads, struct nsx_err *err);
+int nsx_facts_idle(struct nsx_facts *f, const struct nsx_trace *t,
+		   unsigned threads, struct nsx_err *err);
+
+/* The window findings are priced on: the steady one, which with a user's window
+ * is that one; start == end without GPU work.
+ */
+static inline struct nsx_window nsx_judged(const struct nsx_facts *f)
+{
+	return f->steady.window;
+}
+
+/* Fills before_ns, for nsx_idle_total and nsx_idle_within. */
+int nsx_idle_sum(struct nsx_idle *idle, struct nsx_arena *a,
+		 struct nsx_err *err) NSX_CHECKED;
+
+/* The gaps of a device, one after the other: *at begins at 0. */
+struct nsx_gap {
+	int64_t start_ns, end_ns;
+	const struct nsx_idle *idle;
+	size_t at, npieces; /* its pieces, which add up to it                */
+	uint32_t op; /* that ends it; NSX_NONE at the end edge               */
+	uint8_t wait; /* as of its pieces                                    */
+	bool is_edge;
+};
+bool nsx_next_gap(const struct nsx_idle *idle, size_t *at,
+		  struct nsx_gap *ret);
+struct nsx_idle_piece nsx_idle_at(const struct nsx_idle *idle, size_t i);
+
+/* Idle time of the device, all of it or in [start, end). O(log n). */
+int64_t nsx_idle_total(const struct nsx_idle *idle);
+int64_t nsx_idle_within(const struct nsx_idle *idle, int64_t start_ns,
+			int64_t end_ns);
+/* Its gaps as spans, cut to w.  Errors: NSX_E_NOMEM. */
+int nsx_idle_spans(const struct nsx_idle *idle, const struct nsx_window *w,
+		   struct nsx_arena *a, struct nsx_spans *ret,
+		   struct nsx_err *err) NSX_CHECKED;
+
+/* The barrier a gap is charged to (SEMANTICS 4); NSX_NONE: none. */
+uint32_t nsx_gap_barrier(const struct nsx_facts *f, const struct nsx_trace *t,
+			 const struct nsx_gap *gap);
+
+/* Whether a call is a copy that kept the host waiting. */
+static inline bool nsx_call_blocks(const struct nsx_facts *f,
+				   const struct nsx_trace *t, size_t call)
+{
+	return t->calls.cls[call] == NSX_CALL_COPY ||
+	       (f->copy_blocks[call / 8] >> call % 8 & 1);
+}
+
+/* Time of each class on a device inside [start, end), which must lie inside
+ * the window in force: exact, sums to end - start.
+ */
+void nsx_partition(const struct nsx_device_facts *d, int64_t start_ns,
+		   int64_t end_ns, struct nsx_partition *ret);
+
+#endif

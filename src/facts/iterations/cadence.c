@@ -1,0 +1,170 @@
+/* iter_cadence.c - iterations by what returns on the GPU at a steady pace:
+ * replays of one graph, collectives of one kind, or pauses between bursts of
+ * work.  The last is a guess and says so (low confidence).
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "facts/iterations/iterations.h"
+#include "base/stat.h"
+
+enum { MIN_GAP_NS = 1000000 };
+
+/* Marks from start to next start; the last one ends at end_ns. */
+static int keep_starts(struct nsx_finder *fd, struct nsx_way *w,
+		       const int64_t *start_ns, size_t n, int64_t end_ns,
+		       double trust, double max_cv, struct nsx_err *err)
+{
+	w->n = n;
+	w->marks = nsx_arena_try_array(fd->a, n, sizeof(*w->marks),
+				       "iterations", err);
+	if (!w->marks)
+		return err->rc;
+	for (size_t i = 0; i < n; i++)
+		w->marks[i] = (struct nsx_span){
+			start_ns[i], i + 1 < n ? start_ns[i + 1] : end_ns};
+	w->coverage = nsx_gpu_share(fd, w->process, start_ns[0], end_ns);
+	if (nsx_measure_way(w, err))
+		return err->rc;
+	return nsx_keep_way(fd, w, trust, max_cv, err);
+}
+
+/* Replays and collectives -------------------------------------------------------*/
+
+struct event {
+	int64_t start_ns, end_ns;
+	uint32_t op, key; /* key: replay or name                             */
+};
+
+static int cmp_event(const void *a, const void *b)
+{
+	const struct event *x = a, *y = b;
+
+	if (x->key != y->key)
+		return x->key < y->key ? -1 : 1;
+	return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
+}
+
+/* The events of one kind of a process on the device of its main stream. */
+static size_t list_events(const struct nsx_finder *fd, uint32_t process,
+			  enum nsx_way_method method, struct event *v)
+{
+	const struct nsx_trace *t = fd->t;
+	uint32_t main_stream = fd->main_stream[process];
+	size_t n = 0;
+
+	for (size_t k = fd->ops_at[process]; k < fd->ops_at[process + 1]; k++) {
+		uint32_t op = fd->ops[k];
+		bool is_graph = t->ops.kind[op] == NSX_OP_GRAPH;
+
+		if (t->stream[t->ops.stream[op]].device !=
+			    t->stream[main_stream].device ||
+		    (method == NSX_WAY_GRAPH ? !is_graph :
+					       t->ops.cls[op] != NSX_C_COMM))
+			continue;
+		v[n++] = (struct event){
+		    nsx_op_start(&t->ops, op), nsx_op_end(&t->ops, op), op,
+		    is_graph ? t->ops.detail[op]
+			     : nsx_op_shape(t, op)->base_name};
+	}
+	return n;
+}
+
+static int find_events(struct nsx_finder *fd, uint32_t process,
+		       enum nsx_way_method method, struct nsx_err *err)
+{
+	size_t most = fd->ops_at[process + 1] - fd->ops_at[process], n, next;
+	struct event *v = nsx_try_alloc(most, sizeof(*v), "GPU work", err);
+	int64_t *start = nsx_try_alloc(most, 8, "GPU work", err);
+	int rc = v && start ? 0 : err->rc;
+
+	n = rc ? 0 : list_events(fd, process, method, v);
+	if (n)
+		qsort(v, n, sizeof(*v), cmp_event);
+	for (size_t i = 0; !rc && i < n; i = next) {
+		struct nsx_way w = {.method = method, .process = process};
+
+		for (next = i; next < n && v[next].key == v[i].key; next++)
+			start[next - i] = v[next].start_ns;
+		/* Rare ones mark no loop; and there are at most 64 others. */
+		if (next - i < NSX_MAX((size_t)4, n / 64))
+			continue;
+		if (method == NSX_WAY_GRAPH)
+			rc = keep_starts(fd, &w, start, next - i,
+					 v[next - 1].end_ns, 0.8, 0.5, err);
+		else if (next - i >= 8) {
+			w.name = nsx_op_shape(fd->t, v[i].op)->base_name;
+			rc = keep_starts(fd, &w, start, next - i,
+					 v[next - 1].end_ns, 0.7, 0.15, err);
+		}
+	}
+	free(v);
+	free(start);
+	return rc;
+}
+
+/* Pauses ------------------------------------------------------------------------*/
+
+/* Bursts that hold less than a tenth of the work of the greatest are none. */
+static bool are_alike(const struct nsx_spans *busy, const int64_t *start_ns,
+		      size_t n, int64_t end_ns)
+{
+	int64_t least = INT64_MAX, most = 0;
+	size_t cursor = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		int64_t ns = nsx_spans_covered(
+			busy, &cursor, start_ns[i],
+			i + 1 < n ? start_ns[i + 1] : end_ns);
+
+		least = NSX_MIN(least, ns);
+		most = NSX_MAX(most, ns);
+	}
+	return least >= most / 10;
+}
+
+static int find_bursts(struct nsx_finder *fd, uint32_t process, uint32_t device,
+		       struct nsx_err *err)
+{
+	const struct nsx_spans *busy = &fd->f->busy[device];
+	struct nsx_way w = {.method = NSX_WAY_GAPS, .process = process};
+	int64_t *v = nsx_try_alloc(busy->n, 8, "gaps", err), limit, end_ns;
+	size_t n = 0;
+	int rc = 0;
+
+	if (!v)
+		return err->rc;
+	for (size_t i = 0; i + 1 < busy->n; i++)
+		v[n++] = busy->v[i + 1].start_ns - busy->v[i].end_ns;
+	limit = n ? nsx_to_i64(5 * nsx_quantile(v, n, 0.5)) : 0;
+	limit = NSX_MAX(limit, MIN_GAP_NS);
+	n = 0;
+	for (size_t i = 0; i < busy->n; i++)
+		if (!i || busy->v[i].start_ns - busy->v[i - 1].end_ns >= limit)
+			v[n++] = busy->v[i].start_ns;
+	if (n >= 4) {
+		end_ns = busy->v[busy->n - 1].end_ns;
+		if (are_alike(busy, v, n, end_ns))
+			rc = keep_starts(fd, &w, v, n, end_ns, 0.6, 0.3, err);
+	}
+	free(v);
+	return rc;
+}
+
+int nsx_find_cadence(struct nsx_finder *fd, uint32_t process,
+		     struct nsx_err *err)
+{
+	uint32_t main_stream = fd->main_stream[process], device;
+	int rc;
+
+	if (main_stream == NSX_NONE)
+		return 0;
+	device = fd->t->stream[main_stream].device;
+	rc = find_events(fd, process, NSX_WAY_GRAPH, err);
+	if (!rc)
+		rc = find_events(fd, process, NSX_WAY_COMM, err);
+	/* Pauses are the device's: only of the process that has most of it. */
+	if (!rc && 2 * (fd->ops_at[process + 1] - fd->ops_at[process]) >
+			   fd->t->device[device].nops)
+		rc = find_bursts(fd, process, device, err);
+	return rc;
+}

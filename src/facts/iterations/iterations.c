@@ -1,0 +1,562 @@
+/* iterations.c - finds the repetition a program consists of.
+ *
+ * Several finders propose ways to see iterations, each scored; the method and
+ * name with the best score over all processes wins, and its marks are carried
+ * over to each GPU: an iteration of a GPU begins with the first work launched
+ * in it.  Nothing is claimed below MIN_SCORE.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "facts/iterations/iterations.h"
+#include "base/par.h"
+#include "base/stat.h"
+
+#define MIN_SCORE 0.4
+
+static const char *const methods[NSX_NWAYS] = {
+	"nvtx", "sequence", "graph_replay", "collective", "gaps",
+};
+
+/* Shared by the finders ------------------------------------------------------*/
+
+/* CV without the longest tenth: one slow iteration, a pause or the first do not
+ * make a cadence irregular.
+ */
+static double trimmed_cv(int64_t *d, size_t n)
+{
+	size_t kept = n - NSX_MAX(n / 10, n > 2), used = 0;
+	double limit = nsx_quantile(d, n, n > 1 ? (double)(kept - 1) /
+							  (double)(n - 1) : 0);
+	double mean = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if ((double)d[i] <= limit) {
+			d[used] = d[i];
+			mean += (double)d[used++];
+		}
+	mean /= (double)used;
+	return nsx_stddev(d, used) / mean;
+}
+
+int nsx_measure_way(struct nsx_way *w, struct nsx_err *err)
+{
+	size_t n = w->n - 1;
+	int64_t *d = nsx_try_alloc(n, sizeof(*d), "iteration lengths", err);
+	int64_t longest = 0;
+	double median, rest;
+
+	if (!d)
+		return err->rc;
+	for (size_t i = 0; i < n; i++) {
+		d[i] = w->marks[i + 1].start_ns - w->marks[i].start_ns;
+		longest = NSX_MAX(longest, d[i]);
+	}
+	rest = (double)(w->marks[n].start_ns - w->marks[0].start_ns - longest);
+	median = nsx_quantile(d, n, 0.5);
+	w->cv = trimmed_cv(d, n);
+	w->regularity = NSX_MIN(1, (double)w->n / 8) / (1 + w->cv);
+	if (rest > 0)
+		w->regularity *= NSX_MIN(1, (double)(n - 1) * median / rest);
+	free(d);
+	return 0;
+}
+
+int nsx_keep_way(struct nsx_finder *fd, const struct nsx_way *w, double trust,
+		 double max_cv, struct nsx_err *err)
+{
+	if (!(w->cv <= max_cv))
+		return 0;
+	if (nsx_grow(&fd->v, &fd->cap, fd->n + 1, sizeof(*fd->v),
+		     "iteration candidates", err))
+		return err->rc;
+	fd->v[fd->n] = *w;
+	fd->v[fd->n++].score = w->coverage * w->regularity * trust;
+	return 0;
+}
+
+double nsx_gpu_share(const struct nsx_finder *fd, uint32_t process,
+		     int64_t start_ns, int64_t end_ns)
+{
+	const struct nsx_ops *o = &fd->t->ops;
+	int64_t inside = 0;
+
+	for (size_t k = fd->ops_at[process]; k < fd->ops_at[process + 1]; k++) {
+		int64_t a = NSX_MAX(nsx_op_start(o, fd->ops[k]), start_ns);
+		int64_t b = NSX_MIN(nsx_op_end(o, fd->ops[k]), end_ns);
+
+		if (a < b)
+			inside = nsx_add_sat(inside, b - a);
+	}
+	return fd->gpu_ns[process] ?
+		       (double)inside / (double)fd->gpu_ns[process] : 0;
+}
+
+/* Work by process ------------------------------------------------------------*/
+
+static uint32_t process_of(const struct nsx_trace *t, size_t op)
+{
+	return NSX_MIN(nsx_op_process(t, op), t->nprocesses);
+}
+
+static int group_ops(struct nsx_finder *fd, struct nsx_err *err)
+{
+	const struct nsx_trace *t = fd->t;
+	size_t n = (size_t)t->nprocesses + 1;
+	size_t *next;
+
+	fd->ops = nsx_arena_try_array(fd->a, t->ops.n, 4, "GPU work", err);
+	fd->ops_at = nsx_arena_try_array(fd->a, n + 2, sizeof(size_t),
+					 "processes", err);
+	fd->gpu_ns = nsx_arena_try_array(fd->a, n, 8, "processes", err);
+	if (!fd->ops || !fd->ops_at || !fd->gpu_ns)
+		return err->rc;
+	/* Shifted by two: filling the slots leaves ops_at[p] their starts. */
+	for (size_t i = 0; i < t->ops.n; i++)
+		fd->ops_at[process_of(t, i) + 2] += !(t->ops.flags[i] &
+						      NSX_OP_PEER);
+	for (size_t p = 0; p < n; p++)
+		fd->ops_at[p + 2] += fd->ops_at[p + 1];
+	next = fd->ops_at + 1;
+	for (size_t i = 0; i < t->ops.n; i++) {
+		uint32_t p = process_of(t, i);
+
+		if (t->ops.flags[i] & NSX_OP_PEER)
+			continue;
+		fd->ops[next[p]++] = (uint32_t)i;
+		fd->gpu_ns[p] =
+		    nsx_add_sat(fd->gpu_ns[p], nsx_op_ns(&t->ops, i));
+	}
+	return 0;
+}
+
+static int find_main_streams(struct nsx_finder *fd, struct nsx_err *err)
+{
+	const struct nsx_trace *t = fd->t;
+	int64_t *ns = nsx_arena_try_array(fd->a, t->nstreams, 8, "streams",
+					  err);
+
+	fd->main_stream = nsx_arena_try_array(
+		fd->a, (size_t)t->nprocesses + 1, 4, "processes", err);
+	if (!ns || !fd->main_stream)
+		return err->rc;
+	for (size_t i = 0; i < t->ops.n; i++)
+		if (t->ops.cls[i] == NSX_C_COMPUTE)
+			ns[t->ops.stream[i]] = nsx_add_sat(
+			    ns[t->ops.stream[i]], nsx_op_ns(&t->ops, i));
+	memset(fd->main_stream, 0xff, ((size_t)t->nprocesses + 1) * 4);
+	for (uint32_t s = 0; s < t->nstreams; s++) {
+		uint32_t *best = &fd->main_stream[NSX_MIN(t->stream[s].process,
+							  t->nprocesses)];
+
+		if (ns[s] && (*best == NSX_NONE || ns[s] > ns[*best]))
+			*best = s;
+	}
+	return 0;
+}
+
+/* Choosing -----------------------------------------------------------------------*/
+
+static int cmp_ways(const void *a, const void *b, void *ctx)
+{
+	const struct nsx_way *x = a, *y = b;
+	const struct nsx_trace *t = ctx;
+	int c;
+
+	if (x->score != y->score)
+		return x->score > y->score ? -1 : 1;
+	if (x->method != y->method)
+		return x->method < y->method ? -1 : 1;
+	c = nsx_str_cmp(t->strings, x->name, y->name);
+	if (!c)
+		c = (x->process > y->process) - (x->process < y->process);
+	return c ? c : (x->marks->start_ns > y->marks->start_ns) -
+			       (x->marks->start_ns < y->marks->start_ns);
+}
+
+/* Ranges and replays are the same way in two processes if they share a name;
+ * the other methods have no name that means anything to the user.
+ */
+static bool is_same_way(const struct nsx_way *x, const struct nsx_way *y)
+{
+	return x->method == y->method &&
+	       (x->method != NSX_WAY_NVTX || x->name == y->name);
+}
+
+/* Sum of the scores of one way, weighted by the GPU time of its processes; a
+ * process counts with its best, which is its first: ways are sorted by score.
+ * stamp is scratch, by process.
+ */
+static double weigh(const struct nsx_finder *fd, size_t way, double all_ns,
+		    size_t *stamp)
+{
+	double sum = 0;
+
+	for (size_t i = way; i < fd->n; i++) {
+		const struct nsx_way *w = &fd->v[i];
+
+		if (!is_same_way(w, &fd->v[way]) ||
+		    stamp[w->process] == way + 1)
+			continue;
+		stamp[w->process] = way + 1;
+		sum += w->score * (double)fd->gpu_ns[w->process] / all_ns;
+	}
+	return sum;
+}
+
+/* Total time of a way's marks: an enclosing range has more. */
+static int64_t length(const struct nsx_way *w)
+{
+	int64_t sum = 0;
+
+	for (size_t i = 0; i < w->n; i++)
+		nsx_add_to(&sum, w->marks[i].end_ns - w->marks[i].start_ns);
+	return sum;
+}
+
+enum { MAX_DISTINCT = 64 }; /* ways compared with each other */
+
+struct weighed {
+	size_t way;
+	double weight;
+};
+
+/* The best MAX_DISTINCT ways that differ, each by its first candidate. */
+static size_t weigh_distinct(const struct nsx_finder *fd, struct weighed *ret,
+			     struct nsx_err *err)
+{
+	double all_ns = 0;
+	size_t n = 0;
+	size_t *stamp = nsx_arena_try_array(fd->a,
+					    (size_t)fd->t->nprocesses + 1,
+					    sizeof(*stamp), "processes", err);
+
+	if (!stamp)
+		return 0;
+	for (uint32_t p = 0; p <= fd->t->nprocesses; p++)
+		all_ns += (double)fd->gpu_ns[p];
+	for (size_t i = 0; i < fd->n && n < MAX_DISTINCT; i++) {
+		size_t k = 0;
+
+		while (k < n && !is_same_way(&fd->v[ret[k].way], &fd->v[i]))
+			k++;
+		if (k == n)
+			ret[n++] = (struct weighed){
+				i, weigh(fd, i, all_ns, stamp)};
+	}
+	return n;
+}
+
+/* The best way, and of NVTX ranges nearly as good the outermost. NSX_NONE: no
+ * way is good enough.
+ */
+static size_t choose(const struct nsx_finder *fd, struct nsx_err *err)
+{
+	struct weighed w[MAX_DISTINCT];
+	size_t n = weigh_distinct(fd, w, err), best = NSX_NONE;
+	double top = MIN_SCORE;
+
+	for (size_t i = 0; i < n; i++)
+		if (w[i].weight >= top && (best == NSX_NONE ||
+					   w[i].weight > top)) {
+			best = w[i].way;
+			top = w[i].weight;
+		}
+	if (best == NSX_NONE || fd->v[best].method != NSX_WAY_NVTX)
+		return best;
+	for (size_t i = 0; i < n; i++)
+		if (fd->v[w[i].way].method == NSX_WAY_NVTX &&
+		    w[i].weight >= 0.95 * top &&
+		    length(&fd->v[w[i].way]) > length(&fd->v[best]))
+			best = w[i].way;
+	return best;
+}
+
+/* Carrying over to GPUs ----------------------------------------------------------*/
+
+static size_t mark_of(const struct nsx_way *w, int64_t at)
+{
+	size_t lo = 0, hi = w->n;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (w->marks[mid].start_ns <= at)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo && at < w->marks[lo - 1].end_ns ? lo - 1 : NSX_NONE;
+}
+
+struct rows {
+	struct nsx_iteration *v;
+	size_t n, cap;
+};
+
+/* Iterations of one device: ops [from, to) of the process's list. first_ns and
+ * last_ns are scratch, by mark.
+ */
+static int project(struct nsx_finder *fd, const struct nsx_way *w, size_t from,
+		   size_t to, uint32_t device, int64_t *first_ns,
+		   int64_t *last_ns, struct rows *rows, struct nsx_err *err)
+{
+	const struct nsx_trace *t = fd->t;
+	struct nsx_iteration *open = NULL;
+
+	for (size_t m = 0; m < w->n; m++)
+		first_ns[m] = INT64_MAX, last_ns[m] = INT64_MIN;
+	for (size_t k = from; k < to; k++) {
+		uint32_t op = fd->ops[k], call = t->ops.call[op];
+		int64_t at = nsx_op_start(&t->ops, op);
+		size_t m;
+
+		if (w->method == NSX_WAY_NVTX && call == NSX_NONE)
+			continue;
+		if (w->method == NSX_WAY_NVTX)
+			at = nsx_call_start(&t->calls, call);
+		m = mark_of(w, at);
+		if (m == NSX_NONE)
+			continue;
+		last_ns[m] = NSX_MAX(last_ns[m], nsx_op_end(&t->ops, op));
+		if (!(t->ops.flags[op] & NSX_OP_CUT))
+			first_ns[m] =
+			    NSX_MIN(first_ns[m], nsx_op_start(&t->ops, op));
+	}
+	for (size_t m = 0; m < w->n; m++) {
+		if (first_ns[m] == INT64_MAX ||
+		    (open && first_ns[m] <= open->start_ns))
+			continue;
+		if (open)
+			open->end_ns = first_ns[m];
+		if (nsx_grow(&rows->v, &rows->cap, rows->n + 1,
+			     sizeof(*rows->v), "iterations", err))
+			return err->rc;
+		open = &rows->v[rows->n++];
+		*open = (struct nsx_iteration){
+			.process = w->process < t->nprocesses ? w->process :
+								NSX_NONE,
+			.device = device, .start_ns = first_ns[m],
+			.end_ns = last_ns[m]};
+	}
+	return 0;
+}
+
+static int project_process(struct nsx_finder *fd, const struct nsx_way *w,
+			   struct rows *rows, struct nsx_err *err)
+{
+	const struct nsx_trace *t = fd->t;
+	size_t end = fd->ops_at[w->process + 1], next;
+	int64_t *scratch = nsx_try_alloc(2 * w->n, 8, "iterations", err);
+	int rc = scratch ? 0 : err->rc;
+
+	for (size_t k = fd->ops_at[w->process]; !rc && k < end; k = next) {
+		uint32_t d = t->stream[t->ops.stream[fd->ops[k]]].device;
+
+		for (next = k + 1; next < end &&
+		     t->stream[t->ops.stream[fd->ops[next]]].device == d; )
+			next++;
+		rc = project(fd, w, k, next, d, scratch, scratch + w->n, rows,
+			     err);
+	}
+	free(scratch);
+	return rc;
+}
+
+/* Slow ones stand out from the median by a quarter and by 3 MAD; the last of a
+ * GPU ends with its own work, not with a next start, and is not judged.
+ */
+static int mark_slow(struct nsx_iteration *v, size_t n, struct nsx_err *err)
+{
+	int64_t *d;
+	double median, mad;
+
+	if (n < 4)
+		return 0;
+	n--;
+	d = nsx_try_alloc(n, sizeof(*d), "iteration lengths", err);
+	if (!d)
+		return err->rc;
+	for (size_t i = 0; i < n; i++)
+		d[i] = v[i].end_ns - v[i].start_ns;
+	median = nsx_quantile(d, n, 0.5);
+	for (size_t i = 0; i < n; i++)
+		d[i] = llabs(d[i] - (int64_t)median);
+	mad = nsx_quantile(d, n, 0.5);
+	for (size_t i = 0; i < n; i++) {
+		double wall = (double)(v[i].end_ns - v[i].start_ns);
+
+		v[i].slow = wall > 1.25 * median && wall - median > 3 * mad;
+	}
+	free(d);
+	return 0;
+}
+
+static int cmp_iterations(const void *a, const void *b)
+{
+	const struct nsx_iteration *x = a, *y = b;
+
+	if (x->process != y->process)
+		return x->process < y->process ? -1 : 1;
+	if (x->device != y->device)
+		return x->device < y->device ? -1 : 1;
+	return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
+}
+
+static int keep_rows(struct nsx_facts *f, struct rows *rows,
+		     struct nsx_err *err)
+{
+	struct nsx_iteration *v;
+	int rc = 0;
+
+	f->iterations = v = nsx_arena_try_array(f->arena, rows->n, sizeof(*v),
+						"iterations", err);
+	if (!v)
+		return err->rc;
+	f->niterations = rows->n;
+	if (rows->n) {
+		memcpy(v, rows->v, rows->n * sizeof(*v));
+		qsort(v, rows->n, sizeof(*v), cmp_iterations);
+	}
+	for (size_t i = 0, next; !rc && i < f->niterations; i = next) {
+		for (next = i + 1; next < f->niterations &&
+		     v[next].process == v[i].process &&
+		     v[next].device == v[i].device; )
+			next++;
+		rc = mark_slow(v + i, next - i, err);
+	}
+	return rc;
+}
+
+static const char *confidence_of(const struct nsx_way *w)
+{
+	if (w->method == NSX_WAY_GAPS)
+		return "low";
+	if (w->method == NSX_WAY_COMM || w->n < 8 || w->score < 0.6)
+		return w->score < 0.5 ? "low" : "medium";
+	return w->score >= 0.8 ? "high" : "medium";
+}
+
+static int take_way(struct nsx_finder *fd, size_t best, struct nsx_err *err)
+{
+	struct nsx_way way = fd->v[best];
+	struct rows rows = {NULL, 0, 0};
+	uint8_t *taken = nsx_arena_try_array(
+		fd->a, (size_t)fd->t->nprocesses + 1, 1, "processes", err);
+	int rc = taken ? 0 : err->rc;
+
+	for (size_t i = 0; !rc && i < fd->n; i++) {
+		const struct nsx_way *w = &fd->v[i];
+
+		if (!is_same_way(w, &way) || taken[w->process])
+			continue;
+		taken[w->process] = 1;
+		if (i < fd->f->ncadences)
+			fd->f->cadences[i].chosen = true;
+		rc = project_process(fd, w, &rows, err);
+	}
+	if (!rc)
+		rc = keep_rows(fd->f, &rows, err);
+	free(rows.v);
+	if (fd->f->niterations) {
+		fd->f->iteration_method = methods[way.method];
+		fd->f->iteration_confidence = confidence_of(&way);
+	}
+	return rc;
+}
+
+enum { MAX_CADENCES = 20 }; /* kept for the report */
+
+static int keep_cadences(struct nsx_finder *fd, struct nsx_err *err)
+{
+	struct nsx_facts *f = fd->f;
+
+	f->ncadences = NSX_MIN(fd->n, (size_t)MAX_CADENCES);
+	f->cadences = nsx_arena_try_array(f->arena, f->ncadences,
+					  sizeof(*f->cadences),
+					  "iteration candidates", err);
+	if (!f->cadences)
+		return err->rc;
+	for (size_t i = 0; i < f->ncadences; i++) {
+		const struct nsx_way *w = &fd->v[i];
+
+		f->cadences[i] = (struct nsx_cadence){
+			.method = methods[w->method],
+			.name = w->name,
+			.process = w->process < fd->t->nprocesses ?
+					   w->process : NSX_NONE,
+			.n = w->n, .coverage = w->coverage, .cv = w->cv,
+			.score = w->score};
+	}
+	return 0;
+}
+
+/* Part 0 looks at ranges, each other one at one process. */
+static int find_some(void *ctx, size_t i, struct nsx_err *err)
+{
+	struct nsx_finder *part = (struct nsx_finder *)ctx + i;
+	uint32_t process = (uint32_t)i - 1;
+	int rc;
+
+	if (!i)
+		return nsx_find_nvtx(part, err);
+	rc = nsx_find_sequence(part, process, err);
+	return rc ? rc : nsx_find_cadence(part, process, err);
+}
+
+static int find_ways(struct nsx_finder *fd, unsigned threads,
+		     struct nsx_err *err)
+{
+	size_t n = (size_t)fd->t->nprocesses + 2;
+	struct nsx_finder *part = nsx_arena_try_array(
+		fd->a, n, sizeof(*part), "processes", err);
+	int rc;
+
+	if (!part)
+		return err->rc;
+	for (size_t i = 0; i < n; i++) {
+		part[i] = *fd;
+		part[i].a = nsx_arena_new();
+	}
+	rc = nsx_par(threads, n, find_some, part, err);
+	for (size_t i = 0; i < n; i++) {
+		nsx_arena_adopt(fd->a, part[i].a);
+		if (!rc)
+			rc = nsx_grow(&fd->v, &fd->cap, fd->n + part[i].n,
+				      sizeof(*fd->v), "iteration candidates",
+				      err);
+		for (size_t k = 0; !rc && k < part[i].n; k++)
+			fd->v[fd->n++] = part[i].v[k];
+		free(part[i].v);
+	}
+	return rc;
+}
+
+int nsx_facts_iterations(struct nsx_facts *f, const struct nsx_trace *t,
+			 unsigned threads, struct nsx_err *err)
+{
+	struct nsx_finder fd = {.t = t, .f = f, .a = nsx_arena_new()};
+	int rc = group_ops(&fd, err);
+	size_t best;
+
+	if (!rc)
+		rc = find_main_streams(&fd, err);
+	if (!rc)
+		rc = find_ways(&fd, threads, err);
+	if (!rc) {
+		if (fd.n)
+			qsort_r(fd.v, fd.n, sizeof(*fd.v), cmp_ways,
+				(void *)t);
+		rc = keep_cadences(&fd, err);
+	}
+	if (!rc) {
+		err->rc = NSX_OK;
+		best = choose(&fd, err);
+		rc = err->rc;
+		if (!rc && best != NSX_NONE)
+			rc = take_way(&fd, best, err);
+	}
+	free(fd.v);
+	nsx_arena_free(fd.a);
+	return rc ? rc : nsx_find_steady(f, t, err);
+}

@@ -1,0 +1,63 @@
+/* iterations.h - what the finders of iterations share; private to facts. */
+#ifndef NSX_FACTS_ITERATIONS_H
+#define NSX_FACTS_ITERATIONS_H
+
+#include "facts/facts.h"
+
+/* In order of trust: of two ways that score alike the first wins. */
+enum nsx_way_method {
+	NSX_WAY_NVTX, NSX_WAY_SEQUENCE, NSX_WAY_GRAPH, NSX_WAY_COMM,
+	NSX_WAY_GAPS, NSX_NWAYS
+};
+
+/* One way to see the iterations of one process.  Marks are half-open, in
+ * order: host ranges (NVTX), else spans of GPU time from start to next start.
+ */
+struct nsx_way {
+	enum nsx_way_method method;
+	uint32_t process; /* index; nprocesses: not known                    */
+	nsx_str name;
+	struct nsx_span *marks;
+	size_t n;
+	double coverage, cv, score;
+	double regularity; /* min(1, n/8) / (1 + cv) x evenness              */
+};
+
+struct nsx_finder {
+	const struct nsx_trace *t;
+	struct nsx_facts *f;
+	struct nsx_arena *a;   /* scratch                                    */
+	uint32_t *ops;	       /* op indices by process, in order of ops     */
+	size_t *ops_at;	       /* by process: where its ops begin            */
+	int64_t *gpu_ns;       /* by process: sum of its ops                 */
+	uint32_t *main_stream; /* by process: most compute; NSX_NONE         */
+	struct nsx_way *v;
+	size_t n, cap;
+};
+
+/* Candidates of the whole trace or of one process, appended to fd->v. */
+int nsx_find_nvtx(struct nsx_finder *fd, struct nsx_err *err);
+int nsx_find_sequence(struct nsx_finder *fd, uint32_t process,
+		      struct nsx_err *err);
+int nsx_find_cadence(struct nsx_finder *fd, uint32_t process,
+		     struct nsx_err *err);
+
+/* Fills cv and regularity from the marks. Evenness is the share of the time, but
+ * for the longest iteration, that iterations of the median length would take:
+ * bursts with pauses between them are not the loop.
+ */
+int nsx_measure_way(struct nsx_way *w, struct nsx_err *err);
+/* Keeps a way that is measured, and whose coverage is set, if it is one; its
+ * score is coverage x regularity x trust.
+ */
+int nsx_keep_way(struct nsx_finder *fd, const struct nsx_way *w, double trust,
+		 double max_cv, struct nsx_err *err);
+/* Share of the process's GPU time that lies in [start, end). */
+double nsx_gpu_share(const struct nsx_finder *fd, uint32_t process,
+		     int64_t start_ns, int64_t end_ns);
+
+/* Fills f->steady and f->limiting, and marks steady iterations. */
+int nsx_find_steady(struct nsx_facts *f, const struct nsx_trace *t,
+		    struct nsx_err *err);
+
+#endif

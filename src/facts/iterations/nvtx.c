@@ -1,0 +1,393 @@
+/* iter_nvtx.c - iterations by what the program says itself: a range that
+ * returns on one thread without overlapping itself.
+ *
+ * Coverage is the share of the process's GPU time that was launched, by any of
+ * its threads, while such a range was open: the backward pass of a training
+ * step often comes from another thread.  Ranges numbered in their name ("step
+ * 12") are one range.  Library ranges (NCCL, cuBLAS) are none of the program's.
+ */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include "facts/iterations/iterations.h"
+#include "base/stat.h"
+
+#define MIN_LISTED 0.1 /* score */
+
+/* What a process launched, by time of the call, and one more at the end. */
+struct launch {
+	int64_t at_ns, gpu_ns; /* gpu_ns: of all launches before, once listed */
+};
+struct launches {
+	struct launch *v;
+	size_t n;
+};
+/* GPU work of a call beyond its first; by call. */
+struct further {
+	uint32_t call, op;
+};
+
+struct group { /* ranges of one name, one thread, one kind */
+	nsx_str name;
+	uint32_t n;
+	size_t at;
+	int64_t end_ns;
+	bool overlaps;
+};
+
+struct nvtx_finder {
+	struct nsx_finder *fd;
+	nsx_str *masked;   /* by name: the name without its number           */
+	uint32_t *slot;	   /* by name: index of group + 1                    */
+	struct further *further;
+	size_t nfurther;
+	struct launches launches; /* of one process                          */
+	struct group *groups;
+	size_t ngroups, cap;
+	struct nsx_arena *a; /* for the process at hand                      */
+};
+
+/* Names -----------------------------------------------------------------------*/
+
+/* "step 12" and "step 13" as "step #". */
+static int mask_name(struct nvtx_finder *nf, nsx_str name, struct nsx_err *err)
+{
+	const struct nsx_trace *t = nf->fd->t;
+	const char *s = nsx_text(t, name);
+	struct nsx_buf b = {0};
+	int rc;
+
+	nf->masked[name] = name;
+	if (!s[strcspn(s, "0123456789")])
+		return 0;
+	for (; *s; s++)
+		if (!isdigit((unsigned char)*s))
+			nsx_buf_add(&b, s, 1);
+		else if (!isdigit((unsigned char)s[1]))
+			nsx_buf_adds(&b, "#");
+	rc = nsx_strings_add(t->strings, b.p, b.n, &nf->masked[name], err);
+	nsx_buf_done(&b);
+	return rc;
+}
+
+static int mask_names(struct nvtx_finder *nf, struct nsx_err *err)
+{
+	const struct nsx_nvtx *x = &nf->fd->t->nvtx;
+	size_t bound = nsx_strings_bound(nf->fd->t->strings);
+
+	nf->masked = nsx_arena_try_array(nf->fd->a, bound, sizeof(nsx_str),
+					 "range names", err);
+	if (!nf->masked)
+		return err->rc;
+	for (size_t i = 0; i < x->n; i++)
+		if (!nf->masked[x->name[i]] && mask_name(nf, x->name[i], err))
+			return err->rc;
+	nf->slot = nsx_arena_try_array(nf->fd->a,
+				       nsx_strings_bound(nf->fd->t->strings),
+				       4, "range names", err);
+	return nf->slot ? 0 : err->rc;
+}
+
+/* Words that programs give their iterations. */
+static bool is_step_name(const char *s)
+{
+	static const char *const words[] = {"step", "iter", "batch", "epoch"};
+
+	for (size_t i = 0; i < ARRAY_LEN(words); i++)
+		if (strcasestr(s, words[i]))
+			return true;
+	return false;
+}
+
+/* What was launched -------------------------------------------------------------*/
+
+static bool is_further(const struct nsx_trace *t, uint32_t op)
+{
+	uint32_t call = t->ops.call[op];
+
+	return call != NSX_NONE && t->calls.op[call] != op;
+}
+
+static int cmp_further(const void *a, const void *b)
+{
+	const struct further *x = a, *y = b;
+
+	return x->call < y->call ? -1 : x->call > y->call;
+}
+
+static int list_further(struct nvtx_finder *nf, struct nsx_err *err)
+{
+	const struct nsx_trace *t = nf->fd->t;
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < t->ops.n; i++)
+		n += is_further(t, i);
+	nf->further = nsx_arena_try_array(nf->fd->a, n, sizeof(*nf->further),
+					  "GPU work of calls", err);
+	if (!nf->further)
+		return err->rc;
+	for (uint32_t i = 0; i < t->ops.n; i++)
+		if (is_further(t, i))
+			nf->further[nf->nfurther++] =
+				(struct further){t->ops.call[i], i};
+	if (n)
+		qsort(nf->further, n, sizeof(*nf->further), cmp_further);
+	return 0;
+}
+
+/* The first entry of a call or of one after it. */
+static size_t find_further(const struct nvtx_finder *nf, size_t call)
+{
+	size_t lo = 0, hi = nf->nfurther;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (nf->further[mid].call < call)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+/* GPU time that a call launched. *at: its first entry of the further work, then
+ * that of the next call.
+ */
+static int64_t gpu_ns(const struct nvtx_finder *nf, uint32_t call, size_t *at)
+{
+	const struct nsx_ops *o = &nf->fd->t->ops;
+	uint32_t op = nf->fd->t->calls.op[call];
+	int64_t ns = o->flags[op] & NSX_OP_PEER ? 0 : nsx_op_ns(o, op);
+
+	for (; *at < nf->nfurther && nf->further[*at].call == call; ++*at) {
+		op = nf->further[*at].op;
+		if (!(o->flags[op] & NSX_OP_PEER))
+			ns = nsx_add_sat(ns, nsx_op_ns(o, op));
+	}
+	return ns;
+}
+
+static int cmp_launch(const void *a, const void *b)
+{
+	const struct launch *x = a, *y = b;
+
+	return x->at_ns < y->at_ns ? -1 : x->at_ns > y->at_ns;
+}
+
+/* Threads [from, to) are those of one process. */
+static int list_launches(struct nvtx_finder *nf, uint32_t from, uint32_t to,
+			 struct nsx_err *err)
+{
+	const struct nsx_trace *t = nf->fd->t;
+	struct launches *l = &nf->launches;
+	uint32_t first = t->thread[from].calls_at;
+	uint32_t end = t->thread[to - 1].calls_at + t->thread[to - 1].ncalls;
+	size_t further = find_further(nf, first), n = 0;
+	int64_t sum_ns = 0;
+	bool sorted = true;
+
+	for (uint32_t i = first; i < end; i++)
+		n += t->calls.op[i] != NSX_NONE;
+	l->n = 0;
+	l->v = nsx_arena_try_array(nf->a, n + 1, sizeof(*l->v), "launches", err);
+	if (!l->v)
+		return err->rc;
+	for (uint32_t i = first; i < end; i++) {
+		if (t->calls.op[i] == NSX_NONE)
+			continue;
+		l->v[l->n] = (struct launch){nsx_call_start(&t->calls, i),
+					     gpu_ns(nf, i, &further)};
+		sorted &= !l->n || l->v[l->n - 1].at_ns <= l->v[l->n].at_ns;
+		l->n++;
+	}
+	if (!sorted)
+		qsort(l->v, l->n, sizeof(*l->v), cmp_launch);
+	for (size_t i = 0; i <= l->n; i++) {
+		int64_t ns = l->v[i].gpu_ns;
+
+		l->v[i].gpu_ns = sum_ns;
+		sum_ns = nsx_add_sat(sum_ns, ns);
+	}
+	return 0;
+}
+
+/* GPU time launched before instant at. */
+static int64_t launched_before(const struct launches *l, int64_t at)
+{
+	size_t lo = 0, hi = l->n;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (l->v[mid].at_ns < at)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return l->v[lo].gpu_ns;
+}
+
+/* Ranges ------------------------------------------------------------------------*/
+
+static bool is_user_range(const struct nsx_trace *t, size_t i)
+{
+	return t->nvtx.kind[i] != NSX_NVTX_MARK &&
+	       !t->domain[t->nvtx.domain[i]].is_library;
+}
+
+/* Two passes over ranges [from, to), all of one kind: first by full name; what
+ * then stands alone goes by its masked name.
+ */
+static int count_names(struct nvtx_finder *nf, size_t from, size_t to,
+		       struct nsx_err *err)
+{
+	const struct nsx_trace *t = nf->fd->t;
+	size_t nfull;
+
+	nf->ngroups = 0;
+	for (size_t i = from; i < to; i++) {
+		uint32_t *slot = &nf->slot[t->nvtx.name[i]];
+
+		if (!is_user_range(t, i))
+			continue;
+		if (!*slot) {
+			if (nsx_grow(&nf->groups, &nf->cap, nf->ngroups + 1,
+				     sizeof(*nf->groups), "range names", err))
+				return err->rc;
+			nf->groups[nf->ngroups++] =
+				(struct group){.name = t->nvtx.name[i]};
+			*slot = (uint32_t)nf->ngroups;
+		}
+		nf->groups[*slot - 1].n++;
+	}
+	nfull = nf->ngroups;
+	for (size_t g = 0; g < nfull; g++) {
+		nsx_str masked = nf->masked[nf->groups[g].name];
+		uint32_t *slot = &nf->slot[masked];
+
+		if (nf->groups[g].n > 1 || masked == nf->groups[g].name)
+			continue;
+		if (!*slot) {
+			if (nsx_grow(&nf->groups, &nf->cap, nf->ngroups + 1,
+				     sizeof(*nf->groups), "range names", err))
+				return err->rc;
+			nf->groups[nf->ngroups++] =
+				(struct group){.name = masked};
+			*slot = (uint32_t)nf->ngroups;
+		}
+		nf->groups[*slot - 1].n++;
+		nf->groups[g].n = 0;
+		nf->slot[nf->groups[g].name] = *slot;
+	}
+	return 0;
+}
+
+static int keep_group(struct nvtx_finder *nf, uint32_t process,
+		      const struct group *g, struct nsx_span *marks,
+		      struct nsx_err *err)
+{
+	const struct launches *l = &nf->launches;
+	struct nsx_way w = {.method = NSX_WAY_NVTX, .process = process,
+			    .name = g->name, .marks = marks, .n = g->n};
+	double trust = is_step_name(nsx_text(nf->fd->t, g->name)) ? 1.1 : 1;
+	int64_t covered = 0;
+
+	/* What cannot win need not be listed. */
+	if (nsx_measure_way(&w, err))
+		return err->rc;
+	if (!(w.regularity * trust >= MIN_LISTED))
+		return 0;
+	for (size_t i = 0; i < w.n; i++)
+		covered += launched_before(l, marks[i].end_ns) -
+			   launched_before(l, marks[i].start_ns);
+	w.coverage = l->v[l->n].gpu_ns ?
+			     (double)covered / (double)l->v[l->n].gpu_ns : 0;
+	return w.coverage * w.regularity < MIN_LISTED ? 0 :
+	       nsx_keep_way(nf->fd, &w, trust, 2, err);
+}
+
+/* Ranges [from, to) of one thread, all of one kind, in order of start. */
+static int find_in(struct nvtx_finder *nf, uint32_t process, size_t from,
+		   size_t to, struct nsx_err *err)
+{
+	const struct nsx_nvtx *x = &nf->fd->t->nvtx;
+	struct nsx_span *marks;
+	size_t n = 0, kept = nf->fd->n;
+	int rc = count_names(nf, from, to, err);
+
+	for (size_t g = 0; g < nf->ngroups; g++) {
+		nf->groups[g].at = n;
+		nf->groups[g].end_ns = INT64_MIN;
+		n += nf->groups[g].n;
+		nf->groups[g].n = 0;
+	}
+	marks = rc ? NULL : nsx_arena_try_array(nf->fd->a, n, sizeof(*marks),
+						"range instances", err);
+	for (size_t i = from; marks && i < to; i++) {
+		struct group *g;
+
+		if (!is_user_range(nf->fd->t, i))
+			continue;
+		g = &nf->groups[nf->slot[x->name[i]] - 1];
+		g->overlaps |= nsx_range_start(x, i) < g->end_ns;
+		g->end_ns = nsx_range_end(x, i);
+		marks[g->at + g->n++] = (struct nsx_span){nsx_range_start(x, i),
+							  nsx_range_end(x, i)};
+	}
+	for (size_t i = from; i < to; i++)
+		nf->slot[x->name[i]] = nf->slot[nf->masked[x->name[i]]] = 0;
+	for (size_t g = 0; marks && !rc && g < nf->ngroups; g++)
+		if (!nf->groups[g].overlaps && nf->groups[g].n >= 4)
+			rc = keep_group(nf, process, &nf->groups[g],
+					marks + nf->groups[g].at, err);
+	if (marks && nf->fd->n == kept)
+		nsx_arena_drop(nf->fd->a, marks);
+	return marks ? rc : err->rc;
+}
+
+static int find_on_thread(struct nvtx_finder *nf, const struct nsx_thread *th,
+			  struct nsx_err *err)
+{
+	const uint8_t *kind = nf->fd->t->nvtx.kind;
+	size_t end = (size_t)th->nvtx_at + th->nnvtx, next;
+	int rc = 0;
+
+	for (size_t i = th->nvtx_at; !rc && i < end; i = next) {
+		for (next = i + 1; next < end && kind[next] == kind[i];)
+			next++;
+		if (next - i >= 4)
+			rc = find_in(nf, th->process, i, next, err);
+	}
+	return rc;
+}
+
+int nsx_find_nvtx(struct nsx_finder *fd, struct nsx_err *err)
+{
+	const struct nsx_trace *t = fd->t;
+	struct nvtx_finder nf = {.fd = fd};
+	int rc;
+
+	if (!t->nvtx.n || !t->ops.n || !t->calls.n)
+		return 0;
+	rc = mask_names(&nf, err);
+	if (!rc)
+		rc = list_further(&nf, err);
+	nf.a = nsx_arena_new();
+	for (uint32_t h = 0, next; !rc && h < t->nthreads; h = next) {
+		uint32_t p = t->thread[h].process;
+
+		for (next = h + 1;
+		     next < t->nthreads && t->thread[next].process == p;)
+			next++;
+		if (!fd->gpu_ns[p])
+			continue;
+		nsx_arena_clear(nf.a);
+		rc = list_launches(&nf, h, next, err);
+		for (uint32_t k = h; !rc && k < next; k++)
+			rc = find_on_thread(&nf, &t->thread[k], err);
+	}
+	nsx_arena_free(nf.a);
+	free(nf.groups);
+	return rc;
+}

@@ -1,0 +1,391 @@
+/* iter_sequence.c - iterations by repetition of the kernels themselves.
+ *
+ * The kernels of a process's main stream are a sequence of symbols: base names,
+ * a graph replay being one symbol.  A run of 1, 2, 4, 8 or 16 symbols that
+ * returns at a steady distance is an anchor; the iteration begins at the anchor
+ * before which the stream rests longest.  Runs are numbered by doubling, as
+ * suffix arrays are built, so everything is linear.  Against a Z-function this
+ * stands a kernel more or less inside an iteration, which shifts all that
+ * follows and which real loops have (logging, allocator, autotuning).
+ *
+ * An anchor whose distances break regularly belongs to an inner loop (layers in
+ * a step).  One kernel that repeats alone is no iteration.  Of a longer
+ * sequence the middle MAX_SYMBOLS are looked at to find the period.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "facts/iterations/iterations.h"
+#include "base/group.h"
+#include "base/stat.h"
+
+#define MIN_LIKENESS 0.95
+enum { MAX_SYMBOLS = 1 << 18, LEVELS = 5, MIN_COUNT = 4, BAD_COST = 10,
+       MAX_TRIES = 8, LONG_ENOUGH = 512 };
+
+struct anchor {
+	uint32_t level, first; /* a run of 1 << level symbols; its position  */
+	uint32_t from, to;     /* its occurrences in the regular stretch, as
+				  indices of the level's list                */
+	uint32_t period;       /* median distance                            */
+	uint32_t id;
+	double gap_ns, coverage; /* mean rest before it; share of the sequence */
+};
+
+struct seq {
+	struct nsx_finder *fd;
+	struct nsx_arena *a;
+	uint32_t *op;  /* by position                                        */
+	uint32_t *sym; /* by position: number of the symbol                  */
+	size_t n;
+	uint32_t *id[LEVELS]; /* by position: number of the run that begins  */
+	uint32_t *at[LEVELS]; /* occurrences of each run, one after another  */
+	uint32_t *start[LEVELS]; /* by run: where its occurrences begin      */
+	size_t nids[LEVELS];
+	int64_t *distance; /* scratch                                        */
+	struct anchor *anchors;
+	size_t nanchors, cap;
+};
+
+/* Numbering ---------------------------------------------------------------------*/
+
+/* Numbers pairs (x[i], y[i]) in order of first appearance. */
+static int number_pairs(const uint32_t *x, const uint32_t *y, size_t n,
+			uint32_t *ret, size_t *ret_n, struct nsx_err *err)
+{
+	struct nsx_groups g = {0};
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < n; i++)
+		rc = nsx_group(&g, x[i], y[i], &ret[i], err);
+	*ret_n = g.n;
+	nsx_groups_done(&g);
+	return rc;
+}
+
+/* Occurrences by run, in order. */
+static int list_occurrences(struct seq *s, unsigned level, size_t n,
+			    struct nsx_err *err)
+{
+	uint32_t *start, *at;
+
+	start = nsx_arena_try_array(s->a, s->nids[level] + 2, 4,
+				    "kernel sequence", err);
+	at = nsx_arena_try_array(s->a, n, 4, "kernel sequence", err);
+	if (!start || !at)
+		return err->rc;
+	for (size_t i = 0; i < n; i++)
+		start[s->id[level][i] + 2]++;
+	for (size_t k = 0; k < s->nids[level]; k++)
+		start[k + 2] += start[k + 1];
+	for (size_t i = 0; i < n; i++)
+		at[start[s->id[level][i] + 1]++] = (uint32_t)i;
+	s->start[level] = start;
+	s->at[level] = at;
+	return 0;
+}
+
+static int number_level(struct seq *s, unsigned level, struct nsx_err *err)
+{
+	size_t run = (size_t)1 << level, n = s->n + 1 - run;
+	int rc;
+
+	s->id[level] = nsx_arena_try_array(s->a, n, 4, "kernel sequence", err);
+	if (!s->id[level])
+		return err->rc;
+	if (!level) {
+		memcpy(s->id[0], s->sym, n * 4);
+		return list_occurrences(s, 0, n, err);
+	}
+	rc = number_pairs(s->id[level - 1], s->id[level - 1] + run / 2, n,
+			  s->id[level], &s->nids[level], err);
+	return rc ? rc : list_occurrences(s, level, n, err);
+}
+
+/* Anchors -----------------------------------------------------------------------*/
+
+/* The stretch of distances [*from, *to) in which the steady ones outweigh the
+ * others by far.
+ */
+static void find_stretch(const int64_t *d, size_t n, int64_t period,
+			 size_t *from, size_t *to)
+{
+	int64_t tolerance = period / 20, sum = 0, best = 0;
+	size_t begin = 0;
+
+	*from = *to = 0;
+	for (size_t i = 0; i < n; i++) {
+		bool good = llabs(d[i] - period) <= tolerance;
+
+		if (sum <= 0) {
+			sum = 0;
+			begin = i;
+		}
+		sum += good ? 1 : -BAD_COST;
+		if (sum > best) {
+			best = sum;
+			*from = begin;
+			*to = i + 1;
+		}
+	}
+}
+
+/* Whether the breaks in a stretch come at regular counts: the anchor then lies
+ * in a loop inside the iteration.
+ */
+static bool is_inner(const int64_t *d, size_t from, size_t to, int64_t period)
+{
+	size_t last = from, nbad = 0;
+	size_t first_run = 0, run = 0;
+	size_t tail;
+
+	for (size_t i = from; i < to; i++) {
+		if (llabs(d[i] - period) <= period / 20)
+			continue;
+		if (nbad == 0)
+			first_run = i - last;
+		else if (nbad == 1)
+			run = i - last;
+		else if (llabs((int64_t)(i - last) - (int64_t)run) >
+			 (int64_t)run / 10)
+			return false;
+		nbad++;
+		last = i + 1;
+	}
+	tail = to - last;
+	if (nbad == 1)
+		return llabs((int64_t)first_run - (int64_t)tail) <=
+		       (int64_t)NSX_MAX(first_run, tail) / 10;
+	return nbad > 1 && first_run <= run + run / 10 &&
+	       tail <= run + run / 10;
+}
+
+static int64_t rest_before(const struct seq *s, uint32_t pos)
+{
+	const struct nsx_ops *o = &s->fd->t->ops;
+	int64_t gap;
+
+	if (!pos)
+		return 0;
+	gap = nsx_op_start(o, s->op[pos]) - nsx_op_end(o, s->op[pos - 1]);
+	return NSX_MAX(gap, 0);
+}
+
+static int consider(struct seq *s, unsigned level, uint32_t id,
+		    struct nsx_err *err)
+{
+	const uint32_t *at = s->at[level] + s->start[level][id];
+	size_t n = s->start[level][id + 1] - s->start[level][id];
+	struct anchor a = {.level = level, .id = id};
+	size_t from, to;
+	int64_t period;
+
+	if (n < MIN_COUNT)
+		return 0;
+	for (size_t i = 0; i + 1 < n; i++)
+		s->distance[i] = at[i + 1] - at[i];
+	period = (int64_t)nsx_quantile(s->distance, n - 1, 0.5);
+	if (period < 2)
+		return 0;
+	for (size_t i = 0; i + 1 < n; i++)
+		s->distance[i] = at[i + 1] - at[i];
+	find_stretch(s->distance, n - 1, period, &from, &to);
+	if (to - from + 1 < MIN_COUNT || is_inner(s->distance, from, to, period))
+		return 0;
+	for (size_t i = from; i <= to; i++)
+		a.gap_ns += (double)rest_before(s, at[i]) /
+			    (double)(to - from + 1);
+	a.from = s->start[level][id] + (uint32_t)from;
+	a.to = s->start[level][id] + (uint32_t)to + 1;
+	a.first = at[from];
+	a.period = (uint32_t)period;
+	a.coverage = NSX_MIN(1, (double)(at[to] - at[from] + period) /
+				(double)s->n);
+	if (nsx_grow(&s->anchors, &s->cap, s->nanchors + 1,
+		     sizeof(*s->anchors), "kernel sequence", err))
+		return err->rc;
+	s->anchors[s->nanchors++] = a;
+	return 0;
+}
+
+/* Up to where periods count as one. */
+static uint32_t longer(uint32_t period)
+{
+	return period < UINT32_MAX / 2 ? period + period / 5 : period;
+}
+
+/* Of the anchors that cover (nearly) the most, those of the shortest period
+ * above the given one; of these the one with the longest rest before it.
+ */
+static const struct anchor *choose(const struct seq *s, uint32_t above)
+{
+	const struct anchor *best = NULL;
+	double most = 0;
+	uint32_t period = UINT32_MAX;
+
+	for (size_t i = 0; i < s->nanchors; i++)
+		most = NSX_MAX(most, s->anchors[i].coverage);
+	for (size_t i = 0; i < s->nanchors; i++)
+		if (s->anchors[i].coverage >= 0.9 * most &&
+		    s->anchors[i].period > above)
+			period = NSX_MIN(period, s->anchors[i].period);
+	for (size_t i = 0; i < s->nanchors; i++) {
+		const struct anchor *a = &s->anchors[i];
+
+		if (a->coverage < 0.9 * most || a->period <= above ||
+		    a->period > longer(period))
+			continue;
+		if (!best || a->gap_ns > best->gap_ns ||
+		    (a->gap_ns == best->gap_ns && a->first < best->first))
+			best = a;
+	}
+	return best;
+}
+
+/* Likeness --------------------------------------------------------------------------*/
+
+/* Mean over neighbouring iterations of |common kernels| / |all kernels|. */
+static double likeness(const struct seq *s, const struct anchor *a,
+		       struct nsx_err *err)
+{
+	const uint32_t *at = s->at[a->level];
+	uint32_t *count = nsx_arena_try_array(s->a, s->nids[0], 4,
+					      "kernel sequence", err);
+	double sum = 0;
+	size_t n = 0;
+
+	if (!count)
+		return -1;
+	for (uint32_t k = a->from; k + 2 < a->to; k++) {
+		size_t common = 0;
+		size_t left = at[k + 1] - at[k], right = at[k + 2] - at[k + 1];
+
+		for (uint32_t i = at[k]; i < at[k + 1]; i++)
+			count[s->sym[i]]++;
+		for (uint32_t i = at[k + 1]; i < at[k + 2]; i++)
+			if (count[s->sym[i]]) {
+				count[s->sym[i]]--;
+				common++;
+			}
+		for (uint32_t i = at[k]; i < at[k + 1]; i++)
+			count[s->sym[i]] = 0;
+		sum += (double)common / (double)(left + right - common);
+		n++;
+	}
+	return n ? sum / (double)n : 0;
+}
+
+/* The way -------------------------------------------------------------------------*/
+
+static int keep(struct seq *s, uint32_t process, const struct anchor *a,
+		double like, struct nsx_err *err)
+{
+	const struct nsx_trace *t = s->fd->t;
+	const uint32_t *at = s->at[a->level] + a->from;
+	size_t n = a->to - a->from, after;
+	/* Hundreds of kernels in the same order are no chance, however few
+	 * times they were seen.
+	 */
+	double seen = NSX_MIN(1, (double)n / 8);
+	double sure = NSX_MAX(seen, NSX_MIN(1, (double)n * a->period /
+						       LONG_ENOUGH));
+	struct nsx_way w = {.method = NSX_WAY_SEQUENCE, .process = process,
+			    .n = n};
+
+	w.marks = nsx_arena_try_array(s->fd->a, n, sizeof(*w.marks),
+				      "iterations", err);
+	if (!w.marks)
+		return err->rc;
+	for (size_t i = 0; i < n; i++) {
+		w.marks[i].start_ns = nsx_op_start(&t->ops, s->op[at[i]]);
+		if (i)
+			w.marks[i - 1].end_ns = w.marks[i].start_ns;
+	}
+	after = (size_t)at[n - 1] + a->period;
+	w.marks[n - 1].end_ns = after < s->n
+				    ? nsx_op_start(&t->ops, s->op[after])
+				    : nsx_op_end(&t->ops, s->op[s->n - 1]);
+	w.name = t->ops.kind[s->op[at[0]]] == NSX_OP_KERNEL ?
+			 nsx_op_shape(t, s->op[at[0]])->base_name : 0;
+	w.coverage = nsx_gpu_share(s->fd, process, w.marks[0].start_ns,
+				   w.marks[n - 1].end_ns);
+	if (nsx_measure_way(&w, err))
+		return err->rc;
+	return nsx_keep_way(s->fd, &w, 0.9 * like * sure / seen, 1, err);
+}
+
+static int list_symbols(struct seq *s, uint32_t process, struct nsx_err *err)
+{
+	const struct nsx_trace *t = s->fd->t;
+	const struct nsx_finder *fd = s->fd;
+	size_t from = fd->ops_at[process], to = fd->ops_at[process + 1], n = 0;
+	uint32_t *kind, *name;
+
+	s->op = nsx_arena_try_array(s->a, to - from, 4, "kernel sequence", err);
+	if (!s->op)
+		return err->rc;
+	for (size_t k = from; k < to; k++)
+		if (t->ops.stream[fd->ops[k]] == fd->main_stream[process] &&
+		    t->ops.cls[fd->ops[k]] != NSX_C_COPY)
+			s->op[n++] = fd->ops[k];
+	if (n > MAX_SYMBOLS) {
+		s->op += (n - MAX_SYMBOLS) / 2;
+		n = MAX_SYMBOLS;
+	}
+	s->n = n;
+	kind = nsx_arena_try_array(s->a, n, 4, "kernel sequence", err);
+	name = nsx_arena_try_array(s->a, n, 4, "kernel sequence", err);
+	s->sym = nsx_arena_try_array(s->a, n, 4, "kernel sequence", err);
+	s->distance = nsx_arena_try_array(s->a, n, 8, "kernel sequence", err);
+	if (!kind || !name || !s->sym || !s->distance)
+		return err->rc;
+	for (size_t i = 0; i < n; i++) {
+		kind[i] = t->ops.kind[s->op[i]];
+		name[i] = kind[i] == NSX_OP_KERNEL ?
+				  nsx_op_shape(t, s->op[i])->base_name :
+				  t->ops.detail[s->op[i]];
+	}
+	return number_pairs(kind, name, n, s->sym, &s->nids[0], err);
+}
+
+static int find(struct seq *s, uint32_t process, struct nsx_err *err)
+{
+	const struct anchor *best;
+	uint32_t above = 0;
+	double like;
+	int rc = list_symbols(s, process, err);
+
+	for (unsigned level = 0; !rc && level < LEVELS; level++) {
+		if (s->n < (size_t)MIN_COUNT << level)
+			break;
+		rc = number_level(s, level, err);
+		for (uint32_t id = 0; !rc && id < s->nids[level]; id++)
+			rc = consider(s, level, id, err);
+	}
+	for (unsigned i = 0; !rc && i < MAX_TRIES; i++) {
+		best = choose(s, above);
+		if (!best)
+			break;
+		like = likeness(s, best, err);
+		if (like < 0)
+			return err->rc;
+		if (like >= MIN_LIKENESS)
+			return keep(s, process, best, like, err);
+		above = longer(best->period);
+	}
+	return rc;
+}
+
+int nsx_find_sequence(struct nsx_finder *fd, uint32_t process,
+		      struct nsx_err *err)
+{
+	struct seq s = {.fd = fd};
+	int rc;
+
+	if (fd->main_stream[process] == NSX_NONE)
+		return 0;
+	s.a = nsx_arena_new();
+	rc = find(&s, process, err);
+	free(s.anchors);
+	nsx_arena_free(s.a);
+	return rc;
+}

@@ -1,0 +1,385 @@
+/* steady.c - the part of a trace that stands for the rest of the run.
+ *
+ * In order: the user's window; the longest run of like iterations; the densest
+ * stretch of activity; the window without what is idle on all devices at its
+ * ends.  Activity is judged in 256 bins, and the stretch is the one in which
+ * active bins outnumber the others most (maximum-sum run): a warm-up apart from
+ * the loop falls out, while a pause inside the loop stays in, for pauses are
+ * what findings are about.  The longest run with holes of one bin would cut
+ * mfu_2gpu_before, 10 % idle, at each of its gaps above 1.2 ms.
+ *
+ * For the same reason an iteration within a quarter of the median does not end
+ * a run, nor does one farther off where a tenth of them are: with runs of 5 %
+ * only, jetson_orin keeps 41 of its 220 iterations and mfu_2gpu_before 5 of 17.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "facts/iterations/iterations.h"
+#include "base/stat.h"
+
+enum { NBINS = 256, MAX_EXCLUDED = 24, MIN_ITERATIONS = 4, MIN_RUN = 3 };
+
+static void exclude(struct nsx_facts *f, const char *text)
+{
+	struct nsx_steady *s = &f->steady;
+
+	if (s->nexcluded < MAX_EXCLUDED)
+		s->excluded[s->nexcluded++] = text;
+	else
+		s->excluded[MAX_EXCLUDED - 1] = "and more";
+}
+
+/* Exact for windows of any length. */
+static int64_t bin_edge(const struct nsx_window *w, int bin)
+{
+	int64_t length = w->end_ns - w->start_ns;
+
+	return w->start_ns + length / NBINS * bin +
+	       length % NBINS * bin / NBINS;
+}
+
+/* Iterations --------------------------------------------------------------------*/
+
+/* The iterations of the (process, device) with the most busy time in them. */
+static void pick_group(const struct nsx_facts *f, size_t *ret_from,
+		       size_t *ret_to)
+{
+	int64_t best = -1;
+
+	*ret_from = *ret_to = 0;
+	for (size_t i = 0, next; i < f->niterations; i = next) {
+		const struct nsx_iteration *v = f->iterations;
+		const struct nsx_spans *busy = &f->busy[v[i].device];
+		int64_t ns = 0;
+		size_t cursor = nsx_spans_find(busy, v[i].start_ns);
+
+		for (next = i; next < f->niterations &&
+		     v[next].process == v[i].process &&
+		     v[next].device == v[i].device; next++)
+			ns = nsx_add_sat(ns, nsx_spans_covered(
+						     busy, &cursor,
+						     v[next].start_ns,
+						     v[next].end_ns));
+		if (ns > best && next - i >= MIN_ITERATIONS) {
+			best = ns;
+			*ret_from = i;
+			*ret_to = next;
+		}
+	}
+}
+
+/* When a process loaded modules or compiled: calls and CUDA's own rows. */
+static int list_loads(const struct nsx_trace *t, uint32_t process,
+		      struct nsx_arena *a, struct nsx_spans *ret,
+		      struct nsx_err *err)
+{
+	size_t most = t->overheads.n;
+
+	for (uint32_t h = 0; h < t->nthreads; h++)
+		if (t->thread[h].process == process)
+			most += t->thread[h].ncalls;
+	ret->n = 0;
+	ret->v = nsx_arena_try_array(a, most, sizeof(*ret->v), "module loads",
+				     err);
+	if (!ret->v)
+		return err->rc;
+	for (size_t i = 0; i < t->calls.n; i++)
+		if (t->calls.cls[i] == NSX_CALL_MODULE &&
+		    t->thread[nsx_call_thread(t, i)].process == process)
+			ret->v[ret->n++] =
+			    (struct nsx_span){nsx_call_start(&t->calls, i),
+					      nsx_call_end(&t->calls, i)};
+	for (size_t i = 0; i < t->overheads.n; i++) {
+		uint8_t type = t->overheads.type[i]; /* JIT, module, lazy */
+
+		if ((type == 2 || type == 6 || type == 7) &&
+		    t->thread[t->overheads.thread[i]].process == process)
+			ret->v[ret->n++] = (struct nsx_span){
+				t->overheads.start_ns[i],
+				t->overheads.end_ns[i]};
+	}
+	nsx_spans_normalise(ret);
+	return 0;
+}
+
+struct judge {
+	double median, tolerance;
+	bool uneven; /* a tenth or more are far off: that is how the loop is */
+	const struct nsx_spans *loads;
+	size_t cursor;
+};
+
+/* LIKE the others; MILD: not quite, which does not end a run of like ones. */
+enum likeness { LIKE, MILD, UNLIKE };
+
+static enum likeness judge(struct judge *j, const struct nsx_iteration *it,
+			   size_t i, size_t n, struct nsx_arena *a,
+			   const char **ret_why)
+{
+	double wall = (double)(it->end_ns - it->start_ns);
+	int64_t load_ns = nsx_spans_covered(j->loads, &j->cursor, it->start_ns,
+					    it->end_ns);
+
+	if (!i)
+		*ret_why = "iteration 0: the first, it warms up";
+	else if (i + 1 == n)
+		*ret_why = nsx_arena_printf(a, "iteration %zu: the last, no "
+					    "next start ends it", i);
+	else if ((double)load_ns > 0.01 * wall)
+		*ret_why = nsx_arena_printf(a, "iteration %zu: %.3f ms of "
+					    "module loading or compiling", i,
+					    (double)load_ns / 1e6);
+	else if (fabs(wall - j->median) <= j->tolerance)
+		return LIKE;
+	else if (j->uneven || fabs(wall - j->median) <= 0.25 * j->median)
+		return MILD;
+	else
+		*ret_why = nsx_arena_printf(a, "iteration %zu: %.3f ms, the "
+					    "median is %.3f ms", i, wall / 1e6,
+					    j->median / 1e6);
+	return UNLIKE;
+}
+
+static int judge_lengths(const struct nsx_iteration *v, size_t n,
+			 struct judge *j, struct nsx_err *err)
+{
+	int64_t *d = nsx_try_alloc(n, sizeof(*d), "iteration lengths", err);
+	size_t nfar = 0;
+	double mad;
+
+	if (!d)
+		return err->rc;
+	n--; /* the last has no next start */
+	for (size_t i = 0; i < n; i++)
+		d[i] = v[i].end_ns - v[i].start_ns;
+	j->median = nsx_quantile(d, n, 0.5);
+	for (size_t i = 1; i < n; i++)
+		nfar += fabs((double)(v[i].end_ns - v[i].start_ns) -
+			     j->median) > 0.25 * j->median;
+	j->uneven = nfar > 1 && 10 * nfar >= n - 1;
+	for (size_t i = 0; i < n; i++)
+		d[i] = llabs(d[i] - (int64_t)j->median);
+	mad = nsx_quantile(d, n, 0.5);
+	j->tolerance = NSX_MAX(3 * 1.4826 * mad, 0.05 * j->median);
+	free(d);
+	return 0;
+}
+
+struct run {
+	size_t from, to, nlike; /* from and to are like the others            */
+};
+
+/* The run with the most iterations. */
+static struct run longest_run(struct nsx_facts *f, struct judge *j,
+			      const struct nsx_iteration *v, size_t n,
+			      struct nsx_arena *scratch)
+{
+	struct run run = {0}, best = {0};
+
+	for (size_t i = 0; i < n; i++) {
+		bool told = f->steady.nexcluded < MAX_EXCLUDED;
+		const char *why;
+
+		switch (judge(j, &v[i], i, n, told ? f->arena : scratch, &why)) {
+		case UNLIKE:
+			exclude(f, why);
+			run.nlike = 0;
+			break;
+		case LIKE:
+			run.from = run.nlike ? run.from : i;
+			run.to = i + 1;
+			run.nlike++;
+			if (run.to - run.from > best.to - best.from)
+				best = run;
+			break;
+		default:
+			break;
+		}
+	}
+	return best;
+}
+
+
+static int try_iterations(struct nsx_facts *f, const struct nsx_trace *t,
+			  struct nsx_arena *scratch, struct nsx_err *err)
+{
+	struct nsx_spans loads = {NULL, 0};
+	struct judge j = {.loads = &loads};
+	const struct nsx_iteration *v;
+	struct run best;
+	size_t from, to;
+
+	pick_group(f, &from, &to);
+	if (from == to)
+		return 0;
+	v = f->iterations + from;
+	if (list_loads(t, v->process, scratch, &loads, err) ||
+	    judge_lengths(v, to - from, &j, err))
+		return err->rc;
+	best = longest_run(f, &j, v, to - from, scratch);
+	if (best.nlike < MIN_RUN) {
+		f->steady.nexcluded = 0;
+		return 0;
+	}
+	f->steady.window = (struct nsx_window){v[best.from].start_ns,
+					       v[best.to - 1].end_ns};
+	f->steady.method = "iterations";
+	f->steady.confidence = best.nlike < 5 &&
+			!strcmp(f->iteration_confidence, "high") ?
+				"medium" : f->iteration_confidence;
+	return 0;
+}
+
+/* Activity ----------------------------------------------------------------------*/
+
+static int cmp_double(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static void fill_bins(const struct nsx_facts *f, const struct nsx_trace *t,
+		      double *share)
+{
+	for (uint32_t d = 0; d < t->ndevices; d++) {
+		size_t cursor = 0;
+
+		for (int b = 0; b < NBINS; b++) {
+			int64_t from = bin_edge(&t->window, b);
+			int64_t to = bin_edge(&t->window, b + 1);
+
+			share[b] += (double)nsx_spans_covered(
+					    &f->busy[d], &cursor, from,
+					    to) / (double)(to - from);
+		}
+	}
+}
+
+static void try_activity(struct nsx_facts *f, const struct nsx_trace *t)
+{
+	const struct nsx_window *w = &t->window;
+	double share[NBINS] = {0}, sorted[NBINS], limit;
+	int from = 0, to = 0, begin = 0, sum = 0, best = 0;
+
+	if (w->end_ns - w->start_ns < NBINS)
+		return;
+	fill_bins(f, t, share);
+	memcpy(sorted, share, sizeof(sorted));
+	qsort(sorted, NBINS, sizeof(*sorted), cmp_double);
+	limit = sorted[NBINS * 8 / 10] / 2;
+	if (limit <= 0)
+		return;
+	for (int b = 0; b < NBINS; b++) {
+		if (sum <= 0) {
+			sum = 0;
+			begin = b;
+		}
+		sum += share[b] >= limit ? 1 : -1;
+		if (sum > best) {
+			best = sum;
+			from = begin;
+			to = b + 1;
+		}
+	}
+	if (to - from < NBINS / 5)
+		return;
+	f->steady.window = (struct nsx_window){bin_edge(w, from),
+					       bin_edge(w, to)};
+	f->steady.method = "activity";
+	f->steady.confidence = to - from >= NBINS / 2 ? "medium" : "low";
+}
+
+/* The window without what is idle on all devices at its ends. */
+static void trim(struct nsx_facts *f, const struct nsx_trace *t)
+{
+	struct nsx_window *w = &f->steady.window;
+
+	*w = (struct nsx_window){INT64_MAX, INT64_MIN};
+	for (uint32_t d = 0; d < t->ndevices; d++) {
+		const struct nsx_spans *busy = &f->busy[d];
+
+		if (!busy->n)
+			continue;
+		w->start_ns = NSX_MIN(w->start_ns, busy->v[0].start_ns);
+		w->end_ns = NSX_MAX(w->end_ns, busy->v[busy->n - 1].end_ns);
+	}
+	if (w->start_ns > w->end_ns)
+		*w = t->window;
+	f->steady.method = "trimmed";
+	f->steady.confidence = "low";
+}
+
+static void exclude_edges(struct nsx_facts *f, const struct nsx_trace *t)
+{
+	const struct nsx_window *w = &f->steady.window;
+
+	if (w->start_ns > t->window.start_ns)
+		exclude(f, nsx_arena_printf(
+				   f->arena, "the first %.3f ms: less active",
+				   (double)(w->start_ns - t->window.start_ns) /
+					   1e6));
+	if (w->end_ns < t->window.end_ns)
+		exclude(f, nsx_arena_printf(
+				   f->arena, "the last %.3f ms: less active",
+				   (double)(t->window.end_ns - w->end_ns) /
+					   1e6));
+}
+
+/* The GPU that sets the pace: least idle and waiting for others. */
+static uint32_t find_limiting(const struct nsx_facts *f, uint32_t ndevices)
+{
+	const struct nsx_window *w = &f->steady.window;
+	uint32_t best = NSX_NONE;
+	int64_t least = INT64_MAX;
+
+	for (uint32_t d = 0; d < ndevices; d++) {
+		struct nsx_partition p;
+		int64_t lost;
+
+		nsx_partition(&f->device[d], w->start_ns, w->end_ns, &p);
+		lost = p.ns[NSX_P_IDLE] + p.ns[NSX_P_COMM_EXPOSED];
+		if (lost < least) {
+			least = lost;
+			best = d;
+		}
+	}
+	return best;
+}
+
+int nsx_find_steady(struct nsx_facts *f, const struct nsx_trace *t,
+		    struct nsx_err *err)
+{
+	struct nsx_steady *s = &f->steady;
+	const struct nsx_window *w = &s->window;
+	struct nsx_arena *scratch;
+	int rc = 0;
+
+	f->limiting = NSX_NONE;
+	if (!t->ndevices)
+		return 0;
+	s->excluded = nsx_arena_get(f->arena, MAX_EXCLUDED * sizeof(char *));
+	if (t->user.start_ns < t->user.end_ns) {
+		s->window = t->user;
+		s->method = "user";
+		s->confidence = "high";
+	}
+	if (!s->method) {
+		scratch = nsx_arena_new();
+		rc = try_iterations(f, t, scratch, err);
+		nsx_arena_free(scratch);
+	}
+	if (!rc && !s->method) {
+		try_activity(f, t);
+		if (!s->method)
+			trim(f, t);
+		exclude_edges(f, t);
+	}
+	for (size_t i = 0; i < f->niterations; i++)
+		f->iterations[i].steady =
+			f->iterations[i].start_ns >= w->start_ns &&
+			f->iterations[i].end_ns <= w->end_ns;
+	f->limiting = find_limiting(f, t->ndevices);
+	return rc;
+}

@@ -1,0 +1,149 @@
+/* metrics_figures.c - means, quantiles and correlation of a folded counter. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "facts/metrics/fold.h"
+
+#define LEAST_CORRELATED 20
+
+static double divide(__int128 a, __int128 b)
+{
+	return b ? (double)((long double)a / (long double)b) : NAN;
+}
+
+struct bins { /* of a counter, in order of value */
+	struct fold_wide *v;
+	size_t n;
+};
+
+struct sums {
+	size_t all, n[NSX_NSCOPES];
+	__int128 sum, squares, w_ns[NSX_NSCOPES], weighted[NSX_NSCOPES];
+	int64_t min, max, max_in[NSX_NSCOPES];
+};
+
+static void add_small(struct sums *s, int64_t value, const struct fold_bin *b)
+{
+	s->sum += (__int128)value * b->all;
+	s->squares += (__int128)value * value * b->all;
+	for (unsigned i = 0; i < NSX_NSCOPES; i++) {
+		s->weighted[i] += (__int128)value * b->w_ns[i];
+		if (b->n[i])
+			s->max_in[i] = value;
+	}
+}
+
+/* Sums over the small bins and what the values summed of the others. */
+static void add_up(const struct fold_values *v, const struct bins *bins,
+		   struct sums *s)
+{
+	*s = (struct sums){.sum = v->sum, .squares = v->squares,
+			   .min = bins->n ? bins->v[0].lo : 0,
+			   .max = bins->n ? bins->v[bins->n - 1].hi : 0};
+	memcpy(s->weighted, v->weighted, sizeof(s->weighted));
+	for (size_t k = 0; k < bins->n; k++) {
+		const struct fold_wide *w = &bins->v[k];
+
+		s->all += w->bin.all;
+		for (unsigned i = 0; i < NSX_NSCOPES; i++) {
+			s->n[i] += w->bin.n[i];
+			s->w_ns[i] += w->bin.w_ns[i];
+		}
+		if (w->lo < FOLD_SMALL)
+			add_small(s, w->lo, &w->bin);
+	}
+	for (unsigned i = 0; i < NSX_NSCOPES; i++)
+		s->max_in[i] = NSX_MAX(s->max_in[i], v->max[i]);
+}
+
+/* The value at a rank among the samples of a scope. */
+static double value_at(const struct bins *bins, unsigned scope, uint64_t rank)
+{
+	for (size_t k = 0; k < bins->n; k++) {
+		const struct fold_wide *w = &bins->v[k];
+		uint64_t n = w->bin.n[scope];
+
+		if (rank < n)
+			return (double)w->lo +
+			       (double)(w->hi - w->lo) *
+				       (n > 1 ? (double)rank / (double)(n - 1) :
+						0.5);
+		rank -= n;
+	}
+	return NAN;
+}
+
+/* Linear interpolation at (n - 1) q, as everywhere. */
+static double quantile(const struct bins *bins, unsigned scope, size_t n,
+		       double q)
+{
+	double at = (double)(n - 1) * q;
+	double lo = value_at(bins, scope, (uint64_t)at);
+
+	if (at == floor(at))
+		return lo;
+	return lo + (value_at(bins, scope, (uint64_t)at + 1) - lo) *
+			    (at - floor(at));
+}
+
+static void finish_scopes(struct nsx_metric *m, const struct bins *bins,
+			  const struct sums *s, const int64_t *scope_ns)
+{
+	for (unsigned i = 0; i < NSX_NSCOPES; i++) {
+		struct nsx_metric_scope *p = &m->scope[i];
+
+		*p = (struct nsx_metric_scope){
+			s->n[i], (int64_t)s->w_ns[i],
+			divide(s->weighted[i], s->w_ns[i]), NAN, NAN, NAN, 0};
+		if (scope_ns[i])
+			p->coverage = NSX_MIN(1, divide(s->w_ns[i],
+							scope_ns[i]));
+		if (!s->n[i])
+			continue;
+		p->p50 = quantile(bins, i, s->n[i], 0.5);
+		p->p95 = quantile(bins, i, s->n[i], 0.95);
+		p->max = (double)s->max_in[i];
+	}
+}
+
+/* Pearson's, of the value and the share under communication. */
+static double correlate(const struct sums *s, __int128 period_ns,
+			unsigned __int128 comm_squares)
+{
+	__int128 w = s->w_ns[NSX_SCOPE_COMM];
+	long double n = (long double)s->all, v = (long double)s->sum;
+	long double f = (long double)w, var_v, var_f, cov;
+
+	if (s->all < LEAST_CORRELATED || s->min == s->max || !w ||
+	    w >= period_ns * (__int128)s->all)
+		return NAN;
+	var_v = n * (long double)s->squares - v * v;
+	var_f = n * (long double)comm_squares - f * f;
+	cov = n * (long double)s->weighted[NSX_SCOPE_COMM] - v * f;
+	if (var_v <= 0 || var_f <= 0)
+		return NAN;
+	return (double)(cov / sqrtl(var_v) / sqrtl(var_f));
+}
+
+int fold_finish(const struct fold_series *x, const int64_t *scope_ns,
+		struct nsx_metric *m, struct nsx_err *err)
+{
+	struct bins bins;
+	struct sums s;
+	__int128 outside_ns;
+
+	if (fold_list_values(&x->values, &bins.v, &bins.n, err))
+		return err->rc;
+	add_up(&x->values, &bins, &s);
+	m->n = s.all;
+	m->max = s.max;
+	m->exact = !x->values.many;
+	finish_scopes(m, &bins, &s, scope_ns);
+	outside_ns = (__int128)m->period_ns * (__int128)s.all -
+		     s.w_ns[NSX_SCOPE_COMM];
+	m->mean_without_comm = divide((__int128)m->period_ns * s.sum -
+				      s.weighted[NSX_SCOPE_COMM], outside_ns);
+	m->comm_correlation = correlate(&s, m->period_ns, x->comm_squares);
+	free(bins.v);
+	return 0;
+}

@@ -1,0 +1,525 @@
+/* metrics.c - sampled GPU counters: reads the table in parts, agrees on the
+ * sampling period of each source, and turns the folds into figures.
+ *
+ * Kept of 240 million rows are the instants of the samples (8 bytes for each
+ * instant, not each row) and the folds, some kilobytes for each counter.
+ */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include "base/par.h"
+#include "base/stat.h"
+#include "schema/viewscan.h"
+#include "facts/metrics/fold.h"
+
+const char *const nsx_scope_names[NSX_NSCOPES] = {
+	"window", "compute", "comm", "copy", "idle",
+};
+
+/* What the counters are called ---------------------------------------------*/
+
+struct info {
+	int64_t type, metric, source;
+	const char *type_name, *name;
+};
+
+struct names {
+	const struct nsx_trace *t;
+	struct nsx_arena *a, *scratch;
+	struct info *v;
+	size_t n, cap;
+	struct fold_reach (*reach)[4]; /* by device */
+};
+
+static int on_info(void *ctx, int64_t rid, const struct nsx_val *v,
+		   struct nsx_err *err)
+{
+	struct names *names = ctx;
+
+	(void)rid;
+	if (v[0].type != NSX_V_I64)
+		return 0;
+	if (nsx_grow(&names->v, &names->cap, names->n + 1, sizeof(*names->v),
+		     "names of GPU metrics", err))
+		return err->rc;
+	names->v[names->n++] = (struct info){
+		v[0].u.i, v[1].type == NSX_V_I64 ? v[1].u.i : -1,
+		v[2].type == NSX_V_I64 ? v[2].u.i : v[0].u.i,
+		nsx_val_text(&v[3], names->a), nsx_val_text(&v[4], names->a)};
+	return 0;
+}
+
+static int cmp_info(const void *a, const void *b)
+{
+	const struct info *x = a, *y = b;
+	int c;
+
+	if (x->type != y->type)
+		return x->type < y->type ? -1 : 1;
+	if (x->metric != y->metric)
+		return x->metric < y->metric ? -1 : 1;
+	c = strcmp(x->name, y->name);
+	return c ? c : strcmp(x->type_name, y->type_name);
+}
+
+static int read_names(struct names *names, struct nsx_err *err)
+{
+	static const enum nsx_field fields[] = {
+		NSX_F_gpu_metric_info_type_id, NSX_F_gpu_metric_info_metric_id,
+		NSX_F_gpu_metric_info_source_id,
+		NSX_F_gpu_metric_info_type_name,
+		NSX_F_gpu_metric_info_metric_name};
+	int rc = nsx_view_scan(names->t->schema, NSX_VIEW_gpu_metric_info,
+			       fields, ARRAY_LEN(fields), 1, on_info, names, 0,
+			       err);
+
+	if (names->n)
+		qsort(names->v, names->n, sizeof(*names->v), cmp_info);
+	return rc;
+}
+
+/* The first entry of (type, metric) or after it. */
+static const struct info *find_info(const struct names *names, int64_t type,
+				    int64_t metric)
+{
+	size_t lo = 0, hi = names->n;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		const struct info *x = &names->v[mid];
+
+		if (x->type < type || (x->type == type && x->metric < metric))
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < names->n && names->v[lo].type == type ? &names->v[lo] :
+							    NULL;
+}
+
+/* The number in "... GPU 3 ..."; -1: none. */
+static int64_t number_in(const char *type_name)
+{
+	for (const char *p = type_name; (p = strcasestr(p, "gpu")); p += 3) {
+		const char *q = p + 3;
+
+		if (p > type_name && isalnum((unsigned char)p[-1]))
+			continue;
+		q += strspn(q, " #[:");
+		if (isdigit((unsigned char)*q))
+			return strtol(q, NULL, 10);
+	}
+	return -1;
+}
+
+static int64_t gpu_of(const struct names *names, int64_t type)
+{
+	const struct info *x = find_info(names, type, INT64_MIN);
+	int64_t gpu = x ? number_in(x->type_name) : -1;
+
+	if (gpu >= 0)
+		return gpu;
+	gpu = type & 0xff;
+	for (uint32_t i = 0; i < names->t->ngpus; i++)
+		if (names->t->gpu[i].id == gpu)
+			return gpu;
+	return -1;
+}
+
+/* Index of the device that is this GPU, NSX_NONE if none is. */
+static uint32_t device_of(const struct nsx_trace *t, int64_t gpu)
+{
+	for (uint32_t d = 0; gpu >= 0 && d < t->ndevices; d++) {
+		const struct nsx_gpu_info *info = nsx_device_gpu(t, d);
+
+		if (info ? info->id == gpu : t->device[d].device_id == gpu)
+			return d;
+	}
+	return NSX_NONE;
+}
+
+static const struct fold_reach *reach_of(const void *arg, int64_t type)
+{
+	const struct names *names = arg;
+	uint32_t d = device_of(names->t, gpu_of(names, type));
+
+	return d == NSX_NONE ? NULL : names->reach[d];
+}
+
+static int make_reach(struct names *names, const struct nsx_facts *f,
+		      struct nsx_err *err)
+{
+	names->reach = nsx_arena_try_array(names->scratch, f->ndevices,
+					   sizeof(*names->reach), "devices",
+					   err);
+	if (!names->reach)
+		return err->rc;
+	for (uint32_t d = 0; d < f->ndevices; d++) {
+		const struct nsx_device_facts *x = &f->device[d];
+		struct nsx_spans *idle = nsx_arena_get(names->scratch, sizeof(*idle));
+		const struct nsx_spans *spans[] = {&x->compute, &x->comm,
+						   &x->copy, idle};
+
+		if (nsx_idle_spans(&f->idle[d], &names->t->window, names->scratch,
+				   idle, err))
+			return err->rc;
+		for (unsigned i = 0; i < 4; i++)
+			if (fold_reach_make(&names->reach[d][i], spans[i],
+					    names->scratch, err))
+				return err->rc;
+	}
+	return 0;
+}
+
+/* Reading ------------------------------------------------------------------*/
+
+struct reading {
+	struct nsx_metrics *m;
+	struct nsx_scan *scan;
+	struct fold *parts;
+	unsigned nparts;
+	char **damage; /* of each part, or NULL */
+	struct nsx_arena *a;
+};
+
+/* Damage ends a part, not the run. */
+static int read_part(void *ctx, size_t i, struct nsx_err *err)
+{
+	struct reading *r = ctx;
+	struct fold *f = &r->parts[i];
+	int rc = nsx_scan_run(r->scan, (unsigned)i, fold_on_row, f, err);
+
+	if (rc != NSX_E_DATA && rc != NSX_E_DB)
+		return rc;
+	r->damage[i] = nsx_strdup(err->msg);
+	return 0;
+}
+
+static int read_failed(void *ctx, size_t i, struct nsx_err *err)
+{
+	struct reading *r = ctx;
+	bool failed = false;
+
+	for (size_t s = 0; s < r->parts[i].nsources; s++)
+		failed |= r->parts[i].sources[s].failed;
+	r->parts[i].only_failed = true;
+	return failed && !r->damage[i] ? read_part(ctx, i, err) : 0;
+}
+
+/* A source in one part; slices of one type make up the source. */
+struct piece {
+	int64_t type, period_ns;
+	uint32_t part, source;
+};
+struct pieces {
+	struct piece *v;
+	size_t n;
+};
+
+static int cmp_piece(const void *a, const void *b)
+{
+	const struct piece *x = a, *y = b;
+
+	if (x->type != y->type)
+		return x->type < y->type ? -1 : 1;
+	return x->part < y->part ? -1 : x->part > y->part;
+}
+
+static int list_pieces(struct reading *r, struct pieces *ret,
+		       struct nsx_err *err)
+{
+	size_t n = 0;
+
+	for (unsigned p = 0; p < r->nparts; p++)
+		n += r->parts[p].nsources;
+	ret->v = nsx_arena_try_array(r->a, n, sizeof(*ret->v),
+				     "sources of GPU metrics", err);
+	if (!ret->v)
+		return err->rc;
+	for (unsigned p = 0; p < r->nparts; p++)
+		for (uint32_t s = 0; s < r->parts[p].nsources; s++)
+			ret->v[ret->n++] = (struct piece){
+				r->parts[p].sources[s].type, 0, p, s};
+	if (n)
+		qsort(ret->v, n, sizeof(*ret->v), cmp_piece);
+	return 0;
+}
+
+static int64_t period_of(const struct pieces *p, int64_t type)
+{
+	size_t lo = 0, hi = p->n;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (p->v[mid].type < type)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return p->v[lo].period_ns;
+}
+
+static struct fold_source *source_of(struct reading *r, const struct piece *x)
+{
+	return &r->parts[x->part].sources[x->source];
+}
+
+/* Its period by all instants, and where samples are missing. */
+static int64_t measure(struct reading *r, const struct piece *v, size_t n,
+		       struct nsx_err *err)
+{
+	size_t nticks = 0, at = 0;
+	int64_t *ticks, period_ns;
+
+	for (size_t i = 0; i < n; i++)
+		nticks += source_of(r, &v[i])->nticks;
+	ticks = nsx_try_alloc(nticks, sizeof(*ticks), "instants of samples",
+			      err);
+	if (!ticks)
+		return err->rc;
+	for (size_t i = 0; i < n; i++) {
+		struct fold_source *s = source_of(r, &v[i]);
+
+		memcpy(ticks + at, s->ticks, s->nticks * sizeof(*ticks));
+		at += s->nticks;
+	}
+	period_ns = fold_period(ticks, &nticks, err);
+	for (size_t i = 1; period_ns > 0 && i < nticks; i++) {
+		int64_t step_ns = ticks[i] - ticks[i - 1];
+
+		if (step_ns / 2 < period_ns)
+			continue;
+		r->m->gaps++;
+		r->m->missing_ns = nsx_add_sat(r->m->missing_ns,
+					       step_ns - period_ns);
+	}
+	free(ticks);
+	return period_ns;
+}
+
+static int agree(struct reading *r, struct pieces *pieces, struct nsx_err *err)
+{
+	size_t next;
+
+	for (size_t i = 0; i < pieces->n; i = next) {
+		int64_t period_ns;
+
+		for (next = i + 1; next < pieces->n &&
+		     pieces->v[next].type == pieces->v[i].type;)
+			next++;
+		period_ns = measure(r, &pieces->v[i], next - i, err);
+		if (period_ns < 0)
+			return err->rc;
+		for (size_t k = i; k < next; k++)
+			pieces->v[k].period_ns = period_ns;
+	}
+	return 0;
+}
+
+/* Folds what waited and sets aside what was folded by another period. */
+static int settle_piece(struct reading *r, const struct piece *x,
+			struct nsx_err *err)
+{
+	struct fold_source *s = source_of(r, x);
+
+	if (!x->period_ns) {
+		fold_forget(&r->parts[x->part], x->source, 0);
+		s->failed = false;
+		return 0;
+	}
+	if (!s->failed && !s->period_ns) {
+		s->period_ns = x->period_ns;
+		return fold_flush(&r->parts[x->part], s, err);
+	}
+	if (s->failed || s->period_ns != x->period_ns)
+		fold_forget(&r->parts[x->part], x->source, x->period_ns);
+	return 0;
+}
+
+static int read_samples(struct reading *r, struct pieces *pieces,
+			unsigned threads, struct nsx_err *err)
+{
+	if (nsx_par(threads, r->nparts, read_part, r, err) ||
+	    list_pieces(r, pieces, err) || agree(r, pieces, err))
+		return err->rc;
+	for (size_t i = 0; i < pieces->n; i++)
+		if (settle_piece(r, &pieces->v[i], err))
+			return err->rc;
+	if (nsx_par(threads, r->nparts, read_failed, r, err))
+		return err->rc;
+	for (unsigned p = 0; p < r->nparts; p++) {
+		r->m->samples += r->parts[p].rows;
+		if (r->damage[p] && !r->m->damage)
+			r->m->damage = nsx_arena_strdup(r->a, r->damage[p]);
+		if (p && fold_merge(&r->parts[0], &r->parts[p], err))
+			return err->rc;
+	}
+	r->m->bad = r->parts[0].bad;
+	r->m->too_many = r->parts[0].too_many;
+	return 0;
+}
+
+/* Figures --------------------------------------------------------------------*/
+
+static void measure_scopes(const struct names *names, uint32_t device,
+			   int64_t *scope_ns)
+{
+	const struct nsx_window *w = &names->t->window;
+	const struct fold_reach *reach;
+
+	memset(scope_ns, 0, NSX_NSCOPES * sizeof(*scope_ns));
+	scope_ns[NSX_SCOPE_WINDOW] = w->end_ns - w->start_ns;
+	if (device == NSX_NONE)
+		return;
+	reach = names->reach[device];
+	scope_ns[NSX_SCOPE_COMPUTE] = reach[0].total_ns;
+	scope_ns[NSX_SCOPE_COMM] = reach[1].total_ns;
+	scope_ns[NSX_SCOPE_COPY] = reach[2].total_ns;
+	scope_ns[NSX_SCOPE_IDLE] = reach[3].total_ns;
+}
+
+static void identify(const struct names *names, const struct fold_series *x,
+		     struct nsx_metric *m)
+{
+	const struct info *info = find_info(names, x->type, x->metric);
+	const struct info *any = find_info(names, x->type, INT64_MIN);
+
+	m->type_id = x->type;
+	m->metric_id = x->metric;
+	m->source_id = any ? any->source : x->type;
+	m->gpu = gpu_of(names, x->type);
+	m->device = device_of(names->t, m->gpu);
+	m->name = info && info->metric == x->metric && *info->name ?
+			  info->name : NULL;
+}
+
+static int cmp_metric(const void *a, const void *b)
+{
+	const struct nsx_metric *x = a, *y = b;
+
+	if (x->gpu != y->gpu)
+		return x->gpu < y->gpu ? -1 : 1;
+	if (x->metric_id != y->metric_id)
+		return x->metric_id < y->metric_id ? -1 : 1;
+	return x->type_id < y->type_id ? -1 : x->type_id > y->type_id;
+}
+
+/* The CUDA ordinal of each GPU, or its own number where it has none; all by
+ * number where two would read the same.
+ */
+static void number_gpus(const struct nsx_trace *t, struct nsx_metrics *m)
+{
+	for (size_t i = 0; i < m->n; i++) {
+		struct nsx_metric *x = &m->v[i];
+
+		x->device_id = x->device == NSX_NONE ?
+				       x->gpu : t->device[x->device].device_id;
+		if (i && x[-1].gpu == x->gpu)
+			continue;
+		for (size_t k = 0; !m->by_number && k < i; k++)
+			m->by_number = m->v[k].device_id == x->device_id &&
+				       m->v[k].gpu != x->gpu;
+	}
+	for (size_t i = 0; m->by_number && i < m->n; i++)
+		m->v[i].device_id = m->v[i].gpu;
+}
+
+static int finish_all(struct nsx_facts *f, const struct names *names,
+		      const struct fold *sum, const struct pieces *pieces,
+		      struct nsx_metrics *m, struct nsx_err *err)
+{
+	int64_t scope_ns[NSX_NSCOPES];
+
+	m->v = nsx_arena_try_array(f->arena, sum->nseries, sizeof(*m->v),
+				   "GPU metrics", err);
+	if (!m->v)
+		return err->rc;
+	for (size_t i = 0; i < sum->nseries; i++) {
+		struct nsx_metric *x = &m->v[m->n];
+
+		x->period_ns = period_of(pieces, sum->series[i]->type);
+		if (!x->period_ns) {
+			m->without_period++;
+			continue;
+		}
+		identify(names, sum->series[i], x);
+		measure_scopes(names, x->device, scope_ns);
+		if (fold_finish(sum->series[i], scope_ns, x, err))
+			return err->rc;
+		m->n += x->n > 0;
+	}
+	if (m->n)
+		qsort(m->v, m->n, sizeof(*m->v), cmp_metric);
+	number_gpus(names->t, m);
+	return 0;
+}
+
+static int build(struct nsx_facts *f, struct names *names, struct reading *r,
+		 unsigned threads, struct nsx_progress *progress,
+		 struct nsx_err *err)
+{
+	static const enum nsx_field fields[] = {
+		NSX_F_gpu_metric_timestamp_ns, NSX_F_gpu_metric_type_id,
+		NSX_F_gpu_metric_metric_id, NSX_F_gpu_metric_value};
+	const struct nsx_schema *s = names->t->schema;
+	const struct fold_ctx ctx = {names->t, progress, reach_of, names};
+	const char *columns[ARRAY_LEN(fields)];
+	struct pieces pieces = {NULL, 0};
+	int64_t rows = 0;
+	int rc;
+
+	for (unsigned i = 0; i < ARRAY_LEN(fields); i++)
+		columns[i] = s->column[fields[i]];
+	if (nsx_scan_open(s->db, s->table[NSX_VIEW_gpu_metric], columns,
+			  ARRAY_LEN(fields), threads, &r->scan, err))
+		return err->rc;
+	r->nparts = nsx_scan_parts(r->scan);
+	r->parts = nsx_try_alloc(r->nparts, sizeof(*r->parts), "parts", err);
+	r->damage = nsx_try_alloc(r->nparts, sizeof(*r->damage), "parts", err);
+	if (!r->parts || !r->damage)
+		return err->rc;
+	for (unsigned p = 0; p < r->nparts; p++) {
+		r->parts[p].ctx = &ctx;
+		rows += (int64_t)nsx_scan_rows(r->scan, p);
+	}
+	nsx_progress_stage(progress, "gpu metrics", rows);
+	rc = read_samples(r, &pieces, threads, err);
+	if (!rc && !r->m->too_many)
+		rc = finish_all(f, names, &r->parts[0], &pieces, r->m, err);
+	return rc;
+}
+
+int nsx_facts_metrics(struct nsx_facts *f, const struct nsx_trace *t,
+		      unsigned threads, struct nsx_progress *progress,
+		      struct nsx_err *err)
+{
+	struct names names = {.t = t, .a = f->arena};
+	struct reading r = {.a = f->arena};
+	int rc;
+
+	if (!nsx_has_view(t->schema, NSX_VIEW_gpu_metric))
+		return 0;
+	names.scratch = nsx_arena_new();
+	f->metrics = r.m = nsx_arena_get(f->arena, sizeof(*f->metrics));
+	rc = read_names(&names, err);
+	if (!rc)
+		rc = make_reach(&names, f, err);
+	if (!rc)
+		rc = build(f, &names, &r, threads, progress, err);
+	if (rc == NSX_E_DATA || rc == NSX_E_DB) {
+		r.m->damage = nsx_arena_strdup(f->arena, err->msg);
+		rc = 0;
+	}
+	for (unsigned p = 0; r.parts && p < r.nparts; p++) {
+		fold_done(&r.parts[p]);
+		free(r.damage[p]);
+	}
+	free(r.parts);
+	free(r.damage);
+	nsx_scan_close(r.scan);
+	free(names.v);
+	nsx_arena_free(names.scratch);
+	return rc;
+}

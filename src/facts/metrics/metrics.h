@@ -1,0 +1,65 @@
+/* metrics.h - sampled GPU counters, folded while they stream by.
+ *
+ * A sample at t stands for the period that ends at t.  It belongs to a scope by
+ * the share of that period the scope covers: means are weighted by it, counts,
+ * quantiles and maxima take the samples of which it covers at least half (of
+ * the window: any part).
+ */
+#ifndef NSX_METRICS_H
+#define NSX_METRICS_H
+
+#include "facts/facts.h"
+
+enum nsx_scope {
+	NSX_SCOPE_WINDOW, NSX_SCOPE_COMPUTE, NSX_SCOPE_COMM, NSX_SCOPE_COPY,
+	NSX_SCOPE_IDLE, NSX_NSCOPES
+};
+extern const char *const nsx_scope_names[NSX_NSCOPES]; /* "window", ... */
+
+struct nsx_metric_scope {
+	size_t n;
+	int64_t weight_ns;	/* sampled time inside the scope; 0: none    */
+	double mean, p50, p95;	/* NAN: no sample                            */
+	double max;
+	double coverage;	/* sampled share of the scope's time, 0..1   */
+};
+
+struct nsx_metric { /* a counter of one GPU */
+	int64_t type_id, metric_id;
+	int64_t source_id; /* of the type; the type itself if not recorded   */
+	const char *name;  /* NULL: nothing names it; goes with the facts,
+			      before the report                              */
+	uint32_t device;   /* index; NSX_NONE: no device of the trace        */
+	int64_t gpu;	   /* number of the GPU; -1 unknown                  */
+	int64_t device_id; /* CUDA ordinal, else gpu; see by_number          */
+	int64_t period_ns;
+	size_t n; /* samples; with a user's window those that touch it       */
+	int64_t max;
+	struct nsx_metric_scope scope[NSX_NSCOPES];
+	double mean_without_comm; /* weighted by the share without; NAN      */
+	double comm_correlation;  /* of value and share under communication;
+				     NAN: fewer than 20 samples, or constant */
+	bool exact; /* quantiles; else within 2 %                            */
+};
+
+struct nsx_metrics {
+	struct nsx_metric *v; /* by GPU, metric, type                        */
+	size_t n;
+	int64_t samples, bad; /* rows; those without a usable value          */
+	size_t gaps;	      /* where more than one sample is missing       */
+	int64_t missing_ns;   /* in them, summed over GPUs                   */
+	size_t without_period; /* counters with one sample only              */
+	bool by_number; /* device_id is gpu: the ordinals do not tell the
+			   sampled GPUs apart                                */
+	bool too_many;	      /* more counters than can be told apart        */
+	const char *damage;   /* the table could not be read to its end      */
+};
+
+/* Reads the samples once (twice where they are neither regular nor in order).
+ * f->metrics stays NULL where the trace has none.
+ */
+int nsx_facts_metrics(struct nsx_facts *f, const struct nsx_trace *t,
+		      unsigned threads, struct nsx_progress *progress,
+		      struct nsx_err *err);
+
+#endif

@@ -1,0 +1,105 @@
+/* occupancy.c - NVIDIA's allocation rules, as its occupancy calculator
+ * (cuda_occupancy.h of the CUDA toolkit, 12 and 13) applies them; the names of
+ * its functions stand at each rule.
+ */
+#include "facts/occupancy.h"
+
+static int64_t round_up(int64_t n, int64_t unit)
+{
+	return (n + unit - 1) / unit * unit;
+}
+
+/* Far more threads and registers than any GPU gives a block, a warp or a thread;
+ * products of what is below fit int64.
+ */
+enum { IMPLAUSIBLE = 1 << 20 };
+
+/* cudaOccRegAllocationGranularity: 256 registers a warp from 3.x on. */
+enum { REGISTER_UNIT = 256 };
+
+/* cudaOccSubPartitionsPerMultiprocessor: the register file is divided, and a
+ * warp's registers lie in one part. GP100 (6.0) has two parts.
+ */
+static int64_t sub_partitions(const struct nsx_sm *sm)
+{
+	return sm->major == 6 && sm->minor == 0 ? 2 : 4;
+}
+
+/* cudaOccSMemAllocationGranularity: 256 bytes from 3.x to 7.x, then 128. */
+static int64_t shared_unit(const struct nsx_sm *sm)
+{
+	return sm->major >= 8 ? 128 : 256;
+}
+
+/* cudaDeviceProp::reservedSharedMemPerBlock: from 8.0 on the system takes 1 KiB
+ * of each block's shared memory (CUDA C++ programming guide, shared memory of
+ * compute capability 8.x).
+ */
+static int64_t shared_reserved(const struct nsx_sm *sm)
+{
+	return sm->major >= 8 ? 1024 : 0;
+}
+
+/* cudaOccMaxBlocksPerSMRegsLimit. The launch check takes a block's warps in
+ * multiples of the parts; what is then allocated is not rounded like that.
+ */
+static int64_t by_registers(const struct nsx_sm *sm, int64_t registers,
+			    int64_t warps, int64_t unlimited)
+{
+	int64_t parts = sub_partitions(sm);
+	int64_t of_block = sm->registers_per_block > 0 ?
+				   sm->registers_per_block : sm->registers;
+	int64_t of_warp = round_up(registers * sm->threads_per_warp,
+				   REGISTER_UNIT);
+
+	if (!of_warp)
+		return unlimited;
+	if (of_warp * round_up(warps, parts) > of_block)
+		return 0;
+	return sm->registers / parts / of_warp * parts / warps;
+}
+
+/* cudaOccMaxBlocksPerSMSmemLimit, with the largest carve-out. */
+static int64_t by_shared(const struct nsx_sm *sm, int64_t bytes,
+			 int64_t unlimited)
+{
+	int64_t of_block = round_up(bytes + shared_reserved(sm),
+				    shared_unit(sm));
+
+	return of_block ? sm->shared_bytes / of_block : unlimited;
+}
+
+bool nsx_occupancy(const struct nsx_sm *limits, const struct nsx_block_shape *b,
+		   struct nsx_occupancy *ret)
+{
+	struct nsx_sm sm = *limits;
+	int64_t warps;
+
+	if (sm.threads_per_warp <= 0)
+		sm.threads_per_warp = 32;
+	if (sm.warps <= 0 || sm.blocks <= 0 || sm.registers <= 0 ||
+	    sm.shared_bytes <= 0 || sm.major < 3 || b->threads <= 0 ||
+	    b->registers < 0 || b->shared_bytes < 0 ||
+	    sm.threads_per_warp >= IMPLAUSIBLE || b->threads >= IMPLAUSIBLE ||
+	    b->registers >= IMPLAUSIBLE)
+		return false;
+	warps = round_up(b->threads, sm.threads_per_warp) / sm.threads_per_warp;
+	*ret = (struct nsx_occupancy){
+		.by_warps = sm.warps / warps,
+		.by_blocks = sm.blocks,
+		.by_registers = by_registers(&sm, b->registers, warps,
+					     sm.blocks),
+		.by_shared = by_shared(&sm, b->shared_bytes, sm.blocks)};
+	ret->blocks = NSX_MIN(NSX_MIN(ret->by_warps, ret->by_blocks),
+			      NSX_MIN(ret->by_registers, ret->by_shared));
+	ret->warps = ret->blocks * warps;
+	ret->ratio = (double)ret->warps / (double)sm.warps;
+	ret->limits = (ret->by_warps == ret->blocks ? NSX_LIMIT_WARPS : 0) |
+		      (ret->by_blocks == ret->blocks ? NSX_LIMIT_BLOCKS : 0) |
+		      (ret->by_registers == ret->blocks && b->registers ?
+			       NSX_LIMIT_REGISTERS : 0) |
+		      (ret->by_shared == ret->blocks &&
+				       b->shared_bytes + shared_reserved(&sm) ?
+			       NSX_LIMIT_SHARED : 0);
+	return true;
+}

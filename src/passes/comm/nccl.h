@@ -1,0 +1,145 @@
+/* nccl.h - shared by nccl.c and its helpers: communication kernels as events,
+ * their participants, and which of them make up one collective.
+ */
+#ifndef NCCL_H
+#define NCCL_H
+
+#include "passes/pass.h"
+
+enum {
+	NCCL_LEAST_INSTANCES = 10, /* for a verdict on lateness */
+	NCCL_MAX_WINDOWS = 1000,
+};
+
+enum { /* columns of the table ops, and of pids */
+	NCCL_OP, NCCL_RAW, NCCL_SOURCE, NCCL_COUNT, NCCL_TOTAL, NCCL_MAX,
+	NCCL_AVG, NCCL_OVERLAP, NCCL_OVERLAP_PCT, NCCL_STRAGGLER,
+	NCCL_STRAGGLER_TOTAL, NCCL_STRAGGLER_MAX, NCCL_EXPOSED, NCCL_DEVICES,
+	NCCL_WAITING
+};
+enum { NCCL_PID, NCCL_PID_TOTAL, NCCL_PID_COUNT, NCCL_PID_MAX, NCCL_PID_TOP };
+
+struct nccl_event { /* a communication kernel, cut to the window */
+	int64_t start_ns, end_ns;
+	uint32_t op;	/* index of trace->ops                     */
+	uint32_t group; /* events of one op_name                   */
+	uint32_t process, device;
+};
+
+struct nccl_group { /* events of one op_name */
+	const char *name;
+	nsx_str raw; /* the least full name */
+	enum nsx_comm_op op;
+	size_t count, nranks, rank_at;
+	int64_t total_ns, max_ns, overlap_ns, exposed_ns;
+	uint32_t device; /* whose union stands at end_ns */
+	int64_t end_ns;
+};
+
+/* A participant: a process on a device, in one group. */
+struct nccl_rank {
+	uint32_t process, device;
+	size_t at, n; /* its slice of events, in order of start    */
+	size_t count; /* of those, begun in the window             */
+	int64_t total_ns, max_ns;
+	const char *label; /* "pid:<n>", with several devices
+			      "pid:<n> gpu:<d>"                    */
+	bool is_matched; /* takes part in the matching              */
+	/* Over all matched instances: */
+	size_t times_last;
+	int64_t waited_ns; /* until the last one arrived           */
+	double induced_ns; /* by coming last: the median wait      */
+	/* Over those that count for the verdict: */
+	size_t kept_last;
+	double kept_induced_ns;
+};
+
+struct nccl_comm { /* all communication kernels */
+	const struct nsx_run *run;
+	struct nsx_section *out;
+	struct nccl_event *events; /* by group, process, device, start */
+	struct nccl_group *groups; /* free() */
+	struct nccl_rank *ranks;   /* by group, process, device        */
+	size_t n, ngroups, cap_groups, nranks;
+	int64_t same_stream_ns; /* on streams that compute as well     */
+};
+/* c->run and c->out are set; the rest goes to run->scratch. */
+int nccl_collect(struct nccl_comm *c, struct nsx_err *err);
+
+struct nccl_instance {
+	int64_t last_ns;  /* the last arrival                      */
+	double others_ns; /* median arrival of the others          */
+	uint32_t last;	  /* index of nccl_match.rank              */
+	bool kept;	  /* counts for the verdict                */
+};
+
+struct nccl_match {
+	uint32_t *rank; /* the participants matched: indices of ranks */
+	size_t nranks;
+	struct nccl_instance *v;
+	size_t *member; /* n x nranks: indices of events           */
+	size_t n, nkept;
+	int64_t transfer_ns; /* after the last arrival              */
+	int64_t min_ns;	     /* the shortest kernel of each         */
+	double end_spread_ns; /* median                             */
+	double start_skew_ns; /* induced in what was not kept       */
+	uint32_t late, waiting; /* indices of ranks; NSX_NONE       */
+	double p_value; /* of being last as often by chance         */
+	bool proved;
+	const char *cause; /* of proved lateness; NULL: none        */
+	double cause_share;
+};
+
+/* Matches the instances of a group of two ranks or more (SEMANTICS 7) and
+ * fills the ranks' lateness.  Owner: run->scratch.  Errors: NSX_E_NOMEM.
+ */
+int nccl_match(const struct nsx_run *run, const struct nccl_event *events,
+	       struct nccl_rank *ranks, size_t nranks, bool is_pairwise,
+	       struct nccl_match *ret, struct nsx_err *err);
+
+/* Why the late rank of a proved straggler is late. */
+void nccl_find_cause(const struct nsx_run *run,
+		     const struct nccl_event *events,
+		     const struct nccl_rank *ranks, struct nccl_match *m);
+
+/* Ranks and matched instances, in tables and in words. */
+int nccl_fill_ranks(struct nccl_comm *c, const struct nccl_group *g,
+		    const struct nccl_match *m, struct nsx_table *table,
+		    struct nsx_err *err);
+int nccl_fill_match(struct nccl_comm *c, const struct nccl_group *g,
+		    const struct nccl_match *m, struct nsx_table *table,
+		    struct nsx_err *err);
+void nccl_say_match(struct nccl_comm *c, const struct nccl_group *g,
+		    const struct nccl_match *m);
+
+/* What communication costs each device, and the findings about it. */
+struct nccl_cost {
+	int64_t comm_ns, exposed_ns, blocking_ns;
+	int64_t waited_ns; /* for ranks that came later, exposed or not */
+	struct nsx_spans exposed, blocking; /* on run->scratch */
+	struct nsx_spans waits; /* for a proved straggler      */
+};
+struct nccl_costs {
+	const struct nsx_run *run;
+	struct nsx_section *out;
+	struct nccl_cost *v; /* by device */
+};
+int nccl_fill_costs(struct nccl_costs *c, struct nsx_table *devices,
+		    struct nsx_table *windows, struct nsx_err *err);
+int nccl_add_straggler(struct nccl_costs *c, const char *op,
+		       const struct nccl_event *events,
+		       const struct nccl_rank *ranks,
+		       const struct nccl_match *m, struct nsx_err *err);
+int nccl_add_exposed(struct nccl_costs *c, int64_t same_stream_ns,
+		     struct nsx_err *err);
+
+/* For traces without GPU work: NCCL's own ranges on the host. */
+int nccl_fill_host(const struct nsx_run *run, struct nsx_section *out,
+		   struct nsx_table *ops, struct nsx_table *pids,
+		   struct nsx_err *err);
+
+/* Message sizes, where NCCL's payloads were exported. */
+int nccl_fill_messages(const struct nsx_run *run, struct nsx_section *out,
+		       struct nsx_table *table, struct nsx_err *err);
+
+#endif

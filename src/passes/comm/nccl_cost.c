@@ -1,0 +1,316 @@
+/* nccl_cost.c - what communication costs: exposed and blocking time of each
+ * device, and the findings about it.
+ *
+ * Waiting for a proved straggler is priced there and taken off the blocking
+ * time, for overlapping more would not give it back.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "base/stat.h"
+#include "passes/comm/nccl.h"
+
+#define BLOCKING_NS 20000 /* from the end of communication to compute */
+#define LEAST_PCT 1.0	  /* of the window, to be worth a finding     */
+
+/* Ends of the communication kernels of a device, in order. */
+static int list_ends(const struct nsx_run *run, uint32_t device, int64_t **ret,
+		     size_t *ret_n, struct nsx_err *err)
+{
+	const struct nsx_trace *t = run->trace;
+	const struct nsx_device *d = &t->device[device];
+	size_t n = 0;
+
+	for (size_t i = d->ops_at; i < d->ops_at + d->nops; i++)
+		n += t->ops.cls[i] == NSX_C_COMM;
+	*ret = nsx_arena_try_array(run->scratch, n, sizeof(**ret), "ends", err);
+	if (!*ret)
+		return err->rc;
+	n = 0;
+	for (size_t i = d->ops_at; i < d->ops_at + d->nops; i++)
+		if (t->ops.cls[i] == NSX_C_COMM)
+			(*ret)[n++] = nsx_op_end(&t->ops, i);
+	if (n)
+		qsort(*ret, n, sizeof(**ret), nsx_cmp_i64);
+	*ret_n = n;
+	return 0;
+}
+
+/* The exposed spans that compute waited for: a communication kernel ends in
+ * them and compute starts right after it.
+ */
+static int find_blocking(const struct nsx_run *run, uint32_t device,
+			 const struct nsx_spans *exposed, struct nsx_arena *a,
+			 struct nsx_spans *ret, struct nsx_err *err)
+{
+	const struct nsx_spans *compute = &run->facts->device[device].compute;
+	int64_t *ends;
+	size_t n = 0, k = 0, c = 0;
+
+	if (list_ends(run, device, &ends, &n, err))
+		return err->rc;
+	ret->n = 0;
+	ret->v = nsx_arena_try_array(a, exposed->n, sizeof(*ret->v), "spans",
+				     err);
+	if (!ret->v)
+		return err->rc;
+	for (size_t i = 0; i < exposed->n; i++) {
+		const struct nsx_span *x = &exposed->v[i];
+
+		while (c < compute->n && compute->v[c].start_ns < x->end_ns)
+			c++;
+		if (c == compute->n)
+			break;
+		while (k < n && ends[k] <= compute->v[c].start_ns)
+			k++;
+		if (k && ends[k - 1] > x->start_ns &&
+		    compute->v[c].start_ns - ends[k - 1] <= BLOCKING_NS)
+			nsx_spans_push(ret, x->start_ns, x->end_ns);
+	}
+	nsx_arena_drop(run->scratch, ends);
+	return 0;
+}
+
+static int fill_device(struct nccl_costs *c, uint32_t device,
+		       struct nsx_table *table, struct nsx_err *err)
+{
+	const struct nsx_device_facts *f = &c->run->facts->device[device];
+	const struct nsx_device *d = &c->run->trace->device[device];
+	struct nsx_arena *a = c->run->scratch;
+	struct nccl_cost *x = &c->v[device];
+	struct nsx_cell *row;
+
+	if (nsx_spans_minus(a, &f->comm, &f->compute, &x->exposed, err) ||
+	    find_blocking(c->run, device, &x->exposed, a, &x->blocking, err))
+		return err->rc;
+	row = nsx_row(table, err);
+	if (!row)
+		return err->rc;
+	x->comm_ns = nsx_spans_total(&f->comm);
+	x->exposed_ns = nsx_spans_total(&x->exposed);
+	x->blocking_ns = nsx_spans_total(&x->blocking);
+	row[0] = nsx_int(d->device_id);
+	row[1] = nsx_ms(x->comm_ns);
+	row[2] = nsx_pct((double)(x->comm_ns - x->exposed_ns),
+			 (double)x->comm_ns);
+	row[3] = nsx_ms(x->exposed_ns);
+	row[4] = nsx_ms(x->blocking_ns);
+	row[5] = nsx_string(nsx_text(c->run->trace, d->gpu));
+	return 0;
+}
+
+/* When any device communicates. */
+static int fill_windows(struct nccl_costs *c, struct nsx_table *table,
+			struct nsx_err *err)
+{
+	const struct nsx_facts *f = c->run->facts;
+	struct nsx_spans all = {NULL, 0};
+	size_t n = 0;
+
+	for (uint32_t d = 0; d < f->ndevices; d++)
+		n += f->device[d].comm.n;
+	all.v = nsx_arena_try_array(c->run->scratch, n, sizeof(*all.v),
+				    "spans", err);
+	if (!all.v)
+		return err->rc;
+	for (uint32_t d = 0; d < f->ndevices; d++) {
+		const struct nsx_spans *x = &f->device[d].comm;
+
+		if (x->n)
+			memcpy(all.v + all.n, x->v, x->n * sizeof(*x->v));
+		all.n += x->n;
+	}
+	nsx_spans_normalise(&all);
+	for (size_t i = 0; i < NSX_MIN(all.n, NCCL_MAX_WINDOWS); i++) {
+		struct nsx_cell *row = nsx_row(table, err);
+
+		if (!row)
+			return err->rc;
+		row[0] = nsx_int(all.v[i].start_ns);
+		row[1] = nsx_int(all.v[i].end_ns);
+	}
+	if (all.n > NCCL_MAX_WINDOWS)
+		nsx_note(c->out, "windows holds the first %d of %zu",
+			 NCCL_MAX_WINDOWS, all.n);
+	return 0;
+}
+
+int nccl_fill_costs(struct nccl_costs *c, struct nsx_table *devices,
+		    struct nsx_table *windows, struct nsx_err *err)
+{
+	int64_t exposed_ns = 0, blocking_ns = 0;
+	uint32_t n = c->run->facts->ndevices;
+
+	c->v = nsx_arena_try_array(c->run->scratch, n, sizeof(*c->v), "devices",
+				   err);
+	if (!c->v)
+		return err->rc;
+	for (uint32_t d = 0; d < n; d++) {
+		if (c->run->facts->device[d].comm.n &&
+		    fill_device(c, d, devices, err))
+			return err->rc;
+		nsx_add_to(&exposed_ns, c->v[d].exposed_ns);
+		nsx_add_to(&blocking_ns, c->v[d].blocking_ns);
+	}
+	nsx_put(c->out, "exposed_ms", nsx_ms(exposed_ns));
+	nsx_put(c->out, "blocking_ms", nsx_ms(blocking_ns));
+	return fill_windows(c, windows, err);
+}
+
+/* Findings ---------------------------------------------------------------*/
+
+/* When a rank waits for the late one and does not compute meanwhile. */
+static int find_waits(struct nccl_costs *c, const struct nccl_event *events,
+		      const struct nccl_rank *ranks,
+		      const struct nccl_match *m, size_t rank,
+		      struct nsx_spans *ret, struct nsx_err *err)
+{
+	struct nccl_cost *x = &c->v[ranks[m->rank[rank]].device];
+	struct nsx_spans s = {NULL, 0}, all;
+
+	s.v = nsx_arena_try_array(c->run->scratch, m->n, sizeof(*s.v), "waits",
+				  err);
+	if (!s.v)
+		return err->rc;
+	for (size_t i = 0; i < m->n; i++)
+		if (m->v[i].kept && m->rank[m->v[i].last] == m->late)
+			s.v[s.n++] = (struct nsx_span){
+				events[m->member[i * m->nranks + rank]]
+					.start_ns, m->v[i].last_ns};
+	nsx_spans_normalise(&s);
+	if (nsx_spans_intersect(c->out->arena, &s, &x->exposed, ret, err) ||
+	    nsx_spans_union(c->run->scratch, &x->waits, ret, &all, err))
+		return err->rc;
+	x->waits = all;
+	return 0;
+}
+
+int nccl_add_straggler(struct nccl_costs *c, const char *op,
+		       const struct nccl_event *events,
+		       const struct nccl_rank *ranks,
+		       const struct nccl_match *m, struct nsx_err *err)
+{
+	const struct nccl_rank *late = &ranks[m->late];
+	struct nsx_candidate f = {
+		.id = "nccl_straggler", .category = "communication",
+		.recoverable = 1, .confidence = "high",
+		.table = "nccl_rank_skew", .units = "ms",
+	};
+
+	f.title = nsx_say(c->out, "%s comes late to %s, and the others wait",
+			  late->label, nsx_md_name(c->out, op));
+	f.key = nsx_say(c->out, "%s/%s", op, late->label);
+	f.values = nsx_say(c->out, "induced_ms=%.3f", late->induced_ns / 1e6);
+	f.evidence[0] = nsx_say(
+		c->out, "Last to arrive in %zu of %zu matched instances (p = "
+		"%.2g); the first one is left out as start skew.",
+		late->kept_last, m->nkept, m->p_value);
+	f.evidence[1] = nsx_say(
+		c->out, "The others wait %.3f ms for it (their median); the "
+		"transfers themselves take %.3f ms.", late->induced_ns / 1e6,
+		(double)m->transfer_ns / 1e6);
+	f.evidence[2] = m->cause ?
+		nsx_say(c->out, "Cause: %s (%.0f %% of the lateness).", m->cause,
+			100 * m->cause_share) :
+		"Cause: unattributed, no single one explains 80 % of the "
+		"lateness.";
+	f.recommendation[0] = nsx_say(
+		c->out, "Look at %s before its collectives, not at the network: "
+		"uneven work, a slower GPU, or its input pipeline.",
+		late->label);
+	for (size_t k = 0; k < m->nranks; k++) {
+		if (m->rank[k] == m->late)
+			continue;
+		f.device = ranks[m->rank[k]].device;
+		if (find_waits(c, events, ranks, m, k, &f.spans, err))
+			return err->rc;
+		nsx_add_candidate(c->out, &f);
+	}
+	return 0;
+}
+
+static double share(int64_t part_ns, int64_t whole_ns)
+{
+	return whole_ns ? 100 * (double)part_ns / (double)whole_ns : 0;
+}
+
+static int add_blocking(struct nccl_costs *c, uint32_t device,
+			int64_t same_stream_ns, struct nsx_err *err)
+{
+	const struct nccl_cost *x = &c->v[device];
+	struct nsx_candidate f = {
+		.id = "nccl_exposed", .category = "communication",
+		.device = device, .recoverable = 1, .confidence = "medium",
+		.table = "nccl_ops", .units = "ms",
+	};
+	unsigned n = 0;
+
+	if (nsx_spans_minus(c->out->arena, &x->blocking, &x->waits, &f.spans,
+			    err))
+		return err->rc;
+	f.title = nsx_say(c->out, "Compute waits for communication on GPU %lld",
+			  (long long)c->run->trace->device[device].device_id);
+	f.values = nsx_say(c->out, "blocking_ms=%.3f",
+			   (double)x->blocking_ns / 1e6);
+	f.evidence[n++] = nsx_say(
+		c->out, "Of %.3f ms of communication %.3f ms are exposed; compute "
+		"starts right after %.3f ms of it, so it was waiting.",
+		(double)x->comm_ns / 1e6, (double)x->exposed_ns / 1e6,
+		(double)x->blocking_ns / 1e6);
+	if (x->waited_ns)
+		f.evidence[n++] = nsx_say(
+			c->out, "%.3f ms of its communication is waiting for "
+			"ranks that come later.", (double)x->waited_ns / 1e6);
+	if (same_stream_ns)
+		f.evidence[n++] = nsx_say(
+			c->out, "Over all GPUs %.3f ms run on a stream that "
+			"computes as well: that cannot overlap.",
+			(double)same_stream_ns / 1e6);
+	f.recommendation[0] = "Start collectives as soon as their input is there, "
+			      "in buckets, on a stream of their own.";
+	if (x->waited_ns * 2 > x->comm_ns)
+		f.recommendation[1] = "Even out when the ranks arrive: half of "
+				      "the time or more is not transfer.";
+	nsx_add_candidate(c->out, &f);
+	return 0;
+}
+
+int nccl_add_exposed(struct nccl_costs *c, int64_t same_stream_ns,
+		     struct nsx_err *err)
+{
+	const struct nsx_window *w = &c->run->trace->window;
+	const struct nccl_cost *worst = NULL;
+	int64_t window_ns = w->end_ns - w->start_ns;
+	uint32_t device = 0;
+
+	for (uint32_t d = 0; d < c->run->facts->ndevices; d++) {
+		const struct nccl_cost *x = &c->v[d];
+
+		if (!x->comm_ns)
+			continue;
+		if (!worst || x->exposed_ns > worst->exposed_ns) {
+			worst = x;
+			device = d;
+		}
+		if (share(x->blocking_ns, window_ns) >= LEAST_PCT &&
+		    add_blocking(c, d, same_stream_ns, err))
+			return err->rc;
+	}
+	if (!worst)
+		return 0;
+	nsx_md_bullet(c->out, "GPU %lld communicates %.3f ms; compute hides %.1f "
+		      "%% of it, %.3f ms are exposed and %.3f ms block compute.",
+		      (long long)c->run->trace->device[device].device_id,
+		      (double)worst->comm_ns / 1e6,
+		      100 - share(worst->exposed_ns, worst->comm_ns),
+		      (double)worst->exposed_ns / 1e6,
+		      (double)worst->blocking_ns / 1e6);
+	if (share(worst->exposed_ns, window_ns) < LEAST_PCT)
+		nsx_cleared(c->out, "Communication is hidden or short: of %.3f ms on "
+			    "GPU %lld compute covers %.1f %%, and what is exposed "
+			    "is %.2f %% of the window.",
+			    (double)worst->comm_ns / 1e6, (long long)
+			    c->run->trace->device[device].device_id,
+			    100 - share(worst->exposed_ns, worst->comm_ns),
+			    share(worst->exposed_ns, window_ns));
+	return 0;
+}

@@ -1,0 +1,197 @@
+/* nccl_events.c - communication kernels, their operations and participants.
+ *
+ * Ops of a device come in order of start, so the union of an operation on it
+ * needs only a running end; events are then sorted by (operation, process,
+ * device), which makes each participant a slice.
+ */
+#include <stdlib.h>
+#include "base/stat.h"
+#include "passes/comm/nccl.h"
+
+static int find_group(struct nccl_comm *c, uint32_t *slots, size_t op,
+		      uint32_t *ret, struct nsx_err *err)
+{
+	const struct nsx_trace *t = c->run->trace;
+	const struct nsx_shape *shape = nsx_op_shape(t, op);
+	bool other = shape->op == NSX_COMM_OTHER;
+	/* The known operations first, then base names. */
+	uint32_t *slot = &slots[other ? NSX_COMM_OTHER + shape->base_name :
+					shape->op];
+	struct nccl_group *g;
+
+	if (!*slot) {
+		if (nsx_grow(&c->groups, &c->cap_groups, c->ngroups + 1,
+			     sizeof(*c->groups), "communication kinds", err))
+			return err->rc;
+		c->groups[c->ngroups] = (struct nccl_group){
+			.name = other ? nsx_text(t, shape->base_name) :
+					nsx_comm_op_name(shape->op),
+			.raw = nsx_op_name(t, op), .op = shape->op,
+			.device = NSX_NONE};
+		*slot = (uint32_t)++c->ngroups;
+	}
+	*ret = *slot - 1;
+	g = &c->groups[*ret];
+	if (nsx_op_name(t, op) != g->raw &&
+	    nsx_str_cmp(t->strings, nsx_op_name(t, op), g->raw) < 0)
+		g->raw = nsx_op_name(t, op);
+	return 0;
+}
+
+static void add_event(struct nccl_comm *c, const struct nccl_event *e,
+		      const struct nsx_spans *compute, const int64_t *prefix)
+{
+	struct nccl_group *g = &c->groups[e->group];
+	int64_t from_ns = e->start_ns;
+
+	c->events[c->n++] = *e;
+	g->count += nsx_op_counts(c->run->trace, e->op);
+	nsx_add_to(&g->total_ns, e->end_ns - e->start_ns);
+	g->max_ns = NSX_MAX(g->max_ns, e->end_ns - e->start_ns);
+	nsx_add_to(&g->overlap_ns,
+		   nsx_spans_within(compute, prefix, e->start_ns, e->end_ns));
+	if (g->device == e->device)
+		from_ns = NSX_MAX(from_ns, g->end_ns);
+	if (from_ns < e->end_ns)
+		nsx_add_to(
+		    &g->exposed_ns,
+		    e->end_ns - from_ns -
+			nsx_spans_within(compute, prefix, from_ns, e->end_ns));
+	g->end_ns = g->device == e->device ? NSX_MAX(g->end_ns, e->end_ns) :
+					     e->end_ns;
+	g->device = e->device;
+}
+
+static int collect_device(struct nccl_comm *c, uint32_t device, uint32_t *slots,
+			  const uint8_t *computes, struct nsx_err *err)
+{
+	const struct nsx_trace *t = c->run->trace;
+	const struct nsx_device *d = &t->device[device];
+	const struct nsx_spans *compute = &c->run->facts->device[device].compute;
+	int64_t *prefix;
+
+	if (nsx_spans_prefix(c->run->scratch, compute, &prefix, err))
+		return err->rc;
+	for (size_t i = d->ops_at; i < d->ops_at + d->nops; i++) {
+		struct nccl_event e = {nsx_op_start(&t->ops, i),
+				       nsx_op_end(&t->ops, i),
+				       (uint32_t)i,
+				       0,
+				       0,
+				       device};
+
+		if (t->ops.cls[i] != NSX_C_COMM)
+			continue;
+		e.process = nsx_op_process(t, i);
+		if (find_group(c, slots, i, &e.group, err))
+			return err->rc;
+		add_event(c, &e, compute, prefix);
+		if (computes[t->ops.stream[i]])
+			nsx_add_to(&c->same_stream_ns, e.end_ns - e.start_ns);
+	}
+	nsx_arena_drop(c->run->scratch, prefix);
+	return 0;
+}
+
+static int cmp_event(const void *a, const void *b)
+{
+	const struct nccl_event *x = a, *y = b;
+
+	if (x->group != y->group)
+		return x->group < y->group ? -1 : 1;
+	if (x->process != y->process)
+		return x->process < y->process ? -1 : 1;
+	if (x->device != y->device)
+		return x->device < y->device ? -1 : 1;
+	return x->op < y->op ? -1 : x->op > y->op;
+}
+
+static int collect_events(struct nccl_comm *c, struct nsx_err *err)
+{
+	const struct nsx_trace *t = c->run->trace;
+	struct nsx_arena *a = c->run->scratch;
+	size_t n = 0;
+	uint32_t *slots = nsx_arena_try_array(
+		a, NSX_COMM_OTHER + nsx_strings_bound(t->strings),
+		sizeof(*slots), "kernel names", err);
+	uint8_t *computes = nsx_arena_try_array(a, t->nstreams, 1, "streams",
+						err);
+
+	if (!slots || !computes)
+		return err->rc;
+	for (size_t i = 0; i < t->ops.n; i++) {
+		n += t->ops.cls[i] == NSX_C_COMM;
+		if (t->ops.cls[i] == NSX_C_COMPUTE &&
+		    t->ops.kind[i] == NSX_OP_KERNEL)
+			computes[t->ops.stream[i]] = 1;
+	}
+	c->events = nsx_arena_try_array(a, n, sizeof(*c->events),
+					"communication kernels", err);
+	if (!c->events)
+		return err->rc;
+	for (uint32_t d = 0; d < t->ndevices; d++)
+		if (c->run->facts->device[d].comm.n &&
+		    collect_device(c, d, slots, computes, err))
+			return err->rc;
+	if (c->n)
+		qsort(c->events, c->n, sizeof(*c->events), cmp_event);
+	return 0;
+}
+
+/* Ranks ------------------------------------------------------------------*/
+
+static void name_ranks(struct nccl_comm *c, const struct nccl_group *g)
+{
+	const struct nsx_trace *t = c->run->trace;
+	struct nccl_rank *r = c->ranks + g->rank_at;
+
+	for (size_t i = 0; i < g->nranks; i++) {
+		bool several =
+			(i && r[i - 1].process == r[i].process) ||
+			(i + 1 < g->nranks && r[i + 1].process == r[i].process);
+		long long pid = t->process[r[i].process].pid;
+
+		r[i].label = several ?
+			nsx_say(c->out, "pid:%lld gpu:%lld", pid,
+				(long long)t->device[r[i].device].device_id) :
+			nsx_say(c->out, "pid:%lld", pid);
+	}
+}
+
+static int make_ranks(struct nccl_comm *c, struct nsx_err *err)
+{
+	struct nccl_rank *r = NULL;
+	uint32_t group = NSX_NONE;
+
+	c->ranks = nsx_arena_try_array(c->run->scratch, c->n, sizeof(*c->ranks),
+				       "ranks", err);
+	if (!c->ranks)
+		return err->rc;
+	for (size_t i = 0; i < c->n; i++) {
+		const struct nccl_event *e = &c->events[i];
+		int64_t ns = e->end_ns - e->start_ns;
+
+		if (e->group != group)
+			c->groups[e->group].rank_at = c->nranks;
+		if (e->group != group || e->process != r->process ||
+		    e->device != r->device) {
+			r = &c->ranks[c->nranks++];
+			*r = (struct nccl_rank){.process = e->process,
+						.device = e->device, .at = i};
+			c->groups[e->group].nranks++;
+		}
+		group = e->group;
+		r->n++;
+		r->count += nsx_op_counts(c->run->trace, e->op);
+		nsx_add_to(&r->total_ns, ns);
+		r->max_ns = NSX_MAX(r->max_ns, ns);
+	}
+	for (size_t g = 0; g < c->ngroups; g++)
+		name_ranks(c, &c->groups[g]);
+	return 0;
+}
+
+int nccl_collect(struct nccl_comm *c, struct nsx_err *err)
+{
+	return collect_events(c, err) || make_ranks(c, err) ? err->rc : 0;
+}

@@ -1,0 +1,363 @@
+/* nccl_match.c - which kernels of different ranks are one collective, who comes
+ * last to it, and whether that is more than chance.
+ *
+ * Kernels of one collective overlap on all ranks and end together.  Each rank
+ * holds its next kernel; where all of these overlap and end together they are
+ * an instance, else the one that ends first has no partner and is passed over.
+ * A tournament tree over the ranks gives the extremes of the held kernels, so
+ * a step costs the logarithm of the number of ranks.
+ *
+ * Which communicator a kernel belongs to is not known: a rank with less than
+ * half as many kernels as the busiest is taken for a stranger, and groups of
+ * ranks that each talk among themselves match only by accident, thus hardly.
+ */
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include "base/stat.h"
+#include "passes/comm/nccl.h"
+
+#define END_SPREAD_NS 100000 /* or a fifth of the shortest kernel */
+#define LEAST_P 0.01
+#define LEAST_SHARE 0.01 /* of the window */
+#define CAUSE_SHARE 0.8
+
+struct node { /* extremes of the held kernels below it */
+	int64_t max_start_ns, min_end_ns, max_end_ns, min_ns;
+	size_t first; /* who ends first */
+};
+
+struct tree {
+	struct node *v; /* the root is v[1], leaf i is v[size + i] */
+	size_t size;
+};
+
+static struct node join(const struct node *a, const struct node *b)
+{
+	return (struct node){
+		NSX_MAX(a->max_start_ns, b->max_start_ns),
+		NSX_MIN(a->min_end_ns, b->min_end_ns),
+		NSX_MAX(a->max_end_ns, b->max_end_ns),
+		NSX_MIN(a->min_ns, b->min_ns),
+		b->min_end_ns < a->min_end_ns ? b->first : a->first};
+}
+
+static void hold(struct tree *t, size_t leaf, const struct nccl_event *e)
+{
+	size_t i = t->size + leaf;
+
+	t->v[i] = (struct node){e->start_ns, e->end_ns, e->end_ns,
+				e->end_ns - e->start_ns, leaf};
+	for (i /= 2; i; i /= 2)
+		t->v[i] = join(&t->v[2 * i], &t->v[2 * i + 1]);
+}
+
+static int make_tree(struct tree *t, size_t n, struct nsx_arena *a,
+		     struct nsx_err *err)
+{
+	for (t->size = 1; t->size < n;)
+		t->size *= 2;
+	t->v = nsx_arena_try_array(a, 2 * t->size, sizeof(*t->v), "ranks", err);
+	if (!t->v)
+		return err->rc;
+	for (size_t i = 0; i < 2 * t->size; i++)
+		t->v[i] = (struct node){INT64_MIN, INT64_MAX, INT64_MIN,
+					INT64_MAX, 0};
+	return 0;
+}
+
+static bool is_instance(const struct node *n, bool is_pairwise)
+{
+	return n->max_start_ns < n->min_end_ns &&
+	       (is_pairwise || n->max_end_ns - n->min_end_ns <=
+				       NSX_MAX(END_SPREAD_NS, n->min_ns / 5));
+}
+
+static void walk(struct nccl_match *m, const struct nccl_event *events,
+		 const struct nccl_rank *ranks, size_t *at, struct tree *tree,
+		 bool is_pairwise)
+{
+	for (size_t k = 0; k < m->nranks; k++)
+		hold(tree, k, &events[ranks[m->rank[k]].at]);
+	for (;;) {
+		bool found = is_instance(&tree->v[1], is_pairwise);
+		size_t from = found ? 0 : tree->v[1].first;
+		size_t to = found ? m->nranks : from + 1;
+
+		for (size_t k = 0; found && k < m->nranks; k++)
+			m->member[m->n * m->nranks + k] =
+				ranks[m->rank[k]].at + at[k];
+		m->n += found;
+		for (size_t k = from; k < to; k++) {
+			const struct nccl_rank *r = &ranks[m->rank[k]];
+
+			if (++at[k] == r->n)
+				return;
+			hold(tree, k, &events[r->at + at[k]]);
+		}
+	}
+}
+
+static int find_instances(const struct nsx_run *run, struct nccl_match *m,
+			  const struct nccl_event *events,
+			  struct nccl_rank *ranks, size_t nranks,
+			  bool is_pairwise, struct nsx_err *err)
+{
+	struct nsx_arena *a = run->scratch;
+	size_t most = 0, least = SIZE_MAX, *at;
+	struct tree tree;
+
+	for (size_t r = 0; r < nranks; r++)
+		most = NSX_MAX(most, ranks[r].n);
+	m->rank = nsx_arena_try_array(a, nranks, sizeof(*m->rank), "ranks",
+				      err);
+	at = nsx_arena_try_array(a, nranks, sizeof(*at), "ranks", err);
+	if (!m->rank || !at)
+		return err->rc;
+	for (size_t r = 0; r < nranks; r++) {
+		if (ranks[r].n * 2 < most)
+			continue;
+		m->rank[m->nranks++] = (uint32_t)r;
+		ranks[r].is_matched = true;
+		least = NSX_MIN(least, ranks[r].n);
+	}
+	if (m->nranks < 2 || (is_pairwise && m->nranks > 2))
+		return 0;
+	m->v = nsx_arena_try_array(a, least, sizeof(*m->v),
+				   "matched collectives", err);
+	m->member = nsx_arena_try_array(a, least * m->nranks,
+					sizeof(*m->member),
+					"matched collectives", err);
+	if (!m->v || !m->member || make_tree(&tree, m->nranks, a, err))
+		return err->rc;
+	walk(m, events, ranks, at, &tree, is_pairwise);
+	return 0;
+}
+
+/* Lateness -------------------------------------------------------------*/
+
+/* Fills instance i and adds it to the sums; scratch holds nranks values. */
+static void weigh(struct nccl_match *m, size_t i,
+		  const struct nccl_event *events, struct nccl_rank *ranks,
+		  int64_t half_window_ns, int64_t *scratch)
+{
+	const size_t *member = m->member + i * m->nranks;
+	struct nccl_instance *x = &m->v[i];
+	int64_t first_ns = INT64_MAX, end_ns = INT64_MIN, min_ns = INT64_MAX;
+	size_t n = 0;
+
+	x->last_ns = INT64_MIN;
+	for (size_t k = 0; k < m->nranks; k++) {
+		const struct nccl_event *e = &events[member[k]];
+
+		if (e->start_ns > x->last_ns) {
+			x->last_ns = e->start_ns;
+			x->last = (uint32_t)k;
+		}
+		first_ns = NSX_MIN(first_ns, e->start_ns);
+		end_ns = NSX_MAX(end_ns, e->end_ns);
+		min_ns = NSX_MIN(min_ns, e->end_ns - e->start_ns);
+	}
+	for (size_t k = 0; k < m->nranks; k++) {
+		const struct nccl_event *e = &events[member[k]];
+
+		nsx_add_to(&ranks[m->rank[k]].waited_ns,
+			   x->last_ns - e->start_ns);
+		if (k != x->last)
+			scratch[n++] = e->start_ns;
+	}
+	x->others_ns = nsx_quantile(scratch, n, 0.5);
+	x->kept = i > 0 && x->last_ns - first_ns <= half_window_ns;
+	nsx_add_to(&m->transfer_ns, end_ns - x->last_ns);
+	nsx_add_to(&m->min_ns, min_ns);
+}
+
+static void charge(struct nccl_match *m, size_t i, struct nccl_rank *ranks)
+{
+	const struct nccl_instance *x = &m->v[i];
+	struct nccl_rank *r = &ranks[m->rank[x->last]];
+	double induced_ns = (double)x->last_ns - x->others_ns;
+
+	r->times_last++;
+	r->induced_ns += induced_ns;
+	if (x->kept) {
+		m->nkept++;
+		r->kept_last++;
+		r->kept_induced_ns += induced_ns;
+	} else {
+		m->start_skew_ns += induced_ns;
+	}
+}
+
+/* P(X >= k) for n trials of chance q, by logarithms of the terms; never 0. */
+static double binomial_tail(size_t n, size_t k, double q)
+{
+	double sum = 0, terms = (double)n, x;
+
+	for (size_t i = k; i <= n; i++) {
+		x = (double)i;
+		sum += exp(lgamma(terms + 1) - lgamma(x + 1) -
+			   lgamma(terms - x + 1) + x * log(q) +
+			   (terms - x) * log1p(-q));
+	}
+	return NSX_MAX(DBL_MIN, NSX_MIN(sum, 1.0));
+}
+
+static void judge(const struct nsx_run *run, struct nccl_match *m,
+		  const struct nccl_rank *ranks)
+{
+	const struct nsx_window *w = &run->trace->window;
+	const struct nccl_rank *late = NULL;
+
+	for (size_t k = 0; k < m->nranks; k++) {
+		const struct nccl_rank *r = &ranks[m->rank[k]];
+
+		if (r->induced_ns > 0 &&
+		    (m->late == NSX_NONE ||
+		     r->induced_ns > ranks[m->late].induced_ns))
+			m->late = m->rank[k];
+		if (r->waited_ns > 0 &&
+		    (m->waiting == NSX_NONE ||
+		     r->waited_ns > ranks[m->waiting].waited_ns))
+			m->waiting = m->rank[k];
+	}
+	if (m->late == NSX_NONE || !m->nkept)
+		return;
+	late = &ranks[m->late];
+	m->p_value = binomial_tail(m->nkept, late->kept_last,
+				   1.0 / (double)m->nranks);
+	m->proved = m->nkept >= NCCL_LEAST_INSTANCES && m->p_value < LEAST_P &&
+		    late->kept_induced_ns >=
+			    LEAST_SHARE * (double)(w->end_ns - w->start_ns);
+}
+
+static int find_spread(const struct nsx_run *run, struct nccl_match *m,
+		       const struct nccl_event *events, struct nsx_err *err)
+{
+	int64_t *spread = nsx_arena_try_array(run->scratch, m->n,
+					      sizeof(*spread), "ends", err);
+
+	if (!spread)
+		return err->rc;
+	for (size_t i = 0; i < m->n; i++) {
+		int64_t lo = INT64_MAX, hi = INT64_MIN;
+
+		for (size_t k = 0; k < m->nranks; k++) {
+			int64_t end_ns =
+				events[m->member[i * m->nranks + k]].end_ns;
+
+			lo = NSX_MIN(lo, end_ns);
+			hi = NSX_MAX(hi, end_ns);
+		}
+		spread[i] = hi - lo;
+	}
+	m->end_spread_ns = nsx_quantile(spread, m->n, 0.5);
+	return 0;
+}
+
+int nccl_match(const struct nsx_run *run, const struct nccl_event *events,
+	       struct nccl_rank *ranks, size_t nranks, bool is_pairwise,
+	       struct nccl_match *ret, struct nsx_err *err)
+{
+	const struct nsx_window *w = &run->trace->window;
+	int64_t *scratch;
+
+	*ret = (struct nccl_match){.late = NSX_NONE, .waiting = NSX_NONE,
+				   .p_value = NAN};
+	if (find_instances(run, ret, events, ranks, nranks, is_pairwise, err))
+		return err->rc;
+	if (!ret->n)
+		return 0;
+	scratch = nsx_arena_try_array(run->scratch, ret->nranks,
+				      sizeof(*scratch), "ranks", err);
+	if (!scratch)
+		return err->rc;
+	for (size_t i = 0; i < ret->n; i++) {
+		weigh(ret, i, events, ranks, (w->end_ns - w->start_ns) / 2,
+		      scratch);
+		charge(ret, i, ranks);
+	}
+	judge(run, ret, ranks);
+	return find_spread(run, ret, events, err);
+}
+
+/* Cause ------------------------------------------------------------------*/
+
+/* GPU ops of a device that start in [from_ns, to_ns). */
+static int64_t count_ops(const struct nsx_trace *t, uint32_t device,
+			 int64_t from_ns, int64_t to_ns)
+{
+	const struct nsx_device *d = &t->device[device];
+	int64_t at[2] = {from_ns, to_ns}, n[2];
+
+	for (unsigned i = 0; i < 2; i++) {
+		size_t lo = d->ops_at, hi = d->ops_at + d->nops;
+
+		while (lo < hi) {
+			size_t mid = lo + (hi - lo) / 2;
+
+			if (nsx_op_start(&t->ops, mid) < at[i])
+				lo = mid + 1;
+			else
+				hi = mid;
+		}
+		n[i] = (int64_t)lo;
+	}
+	return NSX_MAX(0, n[1] - n[0]);
+}
+
+static int64_t covered(const struct nsx_spans *s, int64_t from_ns,
+		       int64_t to_ns)
+{
+	size_t at = nsx_spans_find(s, from_ns);
+
+	return nsx_spans_covered(s, &at, from_ns, to_ns);
+}
+
+/* What the late device did between the others' arrival and its own. */
+void nccl_find_cause(const struct nsx_run *run,
+		     const struct nccl_event *events,
+		     const struct nccl_rank *ranks, struct nccl_match *m)
+{
+	const struct nsx_device_facts *f =
+		&run->facts->device[ranks[m->late].device];
+	const struct nsx_idle *idle =
+		&run->facts->idle[ranks[m->late].device];
+	int64_t late_ns = 0, compute_ns = 0, copy_ns = 0, idle_ns = 0;
+	int64_t ops = 0, other_ops = 0;
+
+	for (size_t i = 1; i < m->n; i++) {
+		const struct nccl_instance *x = &m->v[i];
+		const size_t *was = m->member + (i - 1) * m->nranks;
+		const size_t *is = was + m->nranks;
+		size_t other = x->last ? 0 : 1;
+		int64_t from_ns = (int64_t)x->others_ns;
+
+		if (!x->kept || m->rank[x->last] != m->late)
+			continue;
+		nsx_add_to(&late_ns, x->last_ns - from_ns);
+		nsx_add_to(&compute_ns, covered(&f->compute, from_ns, x->last_ns));
+		nsx_add_to(&copy_ns, covered(&f->copy, from_ns, x->last_ns));
+		nsx_add_to(&idle_ns, nsx_idle_within(idle, from_ns, x->last_ns));
+		ops += count_ops(run->trace, ranks[m->late].device,
+				 events[was[x->last]].end_ns, x->last_ns);
+		other_ops += count_ops(run->trace,
+				       ranks[m->rank[other]].device,
+				       events[was[other]].end_ns,
+				       events[is[other]].start_ns);
+	}
+	if ((double)compute_ns >= CAUSE_SHARE * (double)late_ns) {
+		m->cause = llabs(ops - other_ops) * 50 <= other_ops ?
+			"it computes longer, in as many GPU operations as the "
+			"others" :
+			"it computes longer, in another number of GPU "
+			"operations than the others";
+		m->cause_share = (double)compute_ns / (double)late_ns;
+	} else if ((double)copy_ns >= CAUSE_SHARE * (double)late_ns) {
+		m->cause = "it copies memory meanwhile";
+		m->cause_share = (double)copy_ns / (double)late_ns;
+	} else if ((double)idle_ns >= CAUSE_SHARE * (double)late_ns) {
+		m->cause = "its GPU is idle meanwhile: the host is late";
+		m->cause_share = (double)idle_ns / (double)late_ns;
+	}
+}

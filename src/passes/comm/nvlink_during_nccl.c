@@ -1,0 +1,269 @@
+/* nvlink_during_nccl.c - what the NVLink counters say while communication
+ * kernels run: each counter of each GPU for itself.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include "facts/metrics/metrics.h"
+#include "passes/pass.h"
+#include "base/stat.h"
+
+#define SATURATED 80   /* percent of the peak, at the 95th percentile */
+#define LOW 20	       /* percent, on average */
+#define LEAST_SHARE 0.05 /* of the window, of exposed communication */
+
+enum {
+	SOURCE, NAME, SAMPLES, DURING_N, DURING, OUTSIDE, MAX, CORRELATION,
+	DEVICE, PERIOD, COVERAGE
+};
+static const struct nsx_col cols[] = {
+	{"metric_source_id", "source of the counter", NSX_T_I64},
+	{"metric_names", "the counter", NSX_T_STR},
+	{"samples", "in the whole trace", NSX_T_I64},
+	{"samples_during_nccl", "at least half under communication",
+	 NSX_T_I64},
+	{"avg_metric_during_nccl", "mean, weighted by the share of a sample "
+				   "under communication", NSX_T_F64},
+	{"avg_metric_outside_nccl", "mean, weighted by the rest of it",
+	 NSX_T_F64},
+	{"max_metric_during_nccl", "greatest of samples_during_nccl",
+	 NSX_T_F64},
+	{"nccl_activity_correlation", "Pearson's, of value and that share; "
+				      "null below 20 samples", NSX_T_F64},
+	{"device_id", "CUDA ordinal, else the number of the GPU", NSX_T_I64},
+	{"sample_period_us", "what a sample stands for", NSX_T_F64},
+	{"coverage_pct", "sampled share of the window", NSX_T_F64},
+};
+static const struct nsx_layout layouts[] = {
+	{.key = "rows", .csv = "nvlink_during_nccl", NSX_COLS(cols)},
+};
+
+static const char *const instructions[] = {
+	"nsys profile --gpu-metrics-devices=all --gpu-metrics-set=help  # lists "
+	"the metric sets that these GPUs support",
+	"nsys profile --trace=cuda,nvtx,osrt --gpu-metrics-devices=all "
+	"--gpu-metrics-set=<supported-set> --gpu-metrics-frequency=10000 "
+	"--cuda-graph-trace=node -o run COMMAND  # a set with NVLink counters",
+	"nsys export --type sqlite --lazy=false -o run.sqlite run.nsys-rep",
+	NULL,
+};
+
+static bool is_nvlink(const char *name)
+{
+	return name && (strcasestr(name, "nvlink") ||
+			strcasestr(name, "nvlrx") || strcasestr(name, "nvltx"));
+}
+
+static int say_missing(struct nsx_section *out, const struct nsx_metrics *m)
+{
+	nsx_put(out, "missing_counters", nsx_bool(true));
+	nsx_put(out, "capture_instructions", nsx_list(instructions));
+	nsx_headline(out, "NVLink during NCCL: NVLink counters not found");
+	nsx_md_bullet(out, "To capture them:");
+	for (unsigned i = 0; instructions[i]; i++)
+		nsx_md_bullet(out, "`%s`", instructions[i]);
+	return nsx_cannot(out, "NVLink counters not found: %s",
+			  m ? "the GPU metrics that were sampled have none" :
+			      "the trace has no rows of GPU_METRICS");
+}
+
+static int fill(struct nsx_section *out, const struct nsx_metrics *m,
+		struct nsx_table *table, struct nsx_err *err)
+{
+	for (size_t i = 0; i < m->n; i++) {
+		const struct nsx_metric *x = &m->v[i];
+		const struct nsx_metric_scope *comm = &x->scope[NSX_SCOPE_COMM];
+		struct nsx_cell *row;
+
+		if (!is_nvlink(x->name))
+			continue;
+		row = nsx_row(table, err);
+		if (!row)
+			return err->rc;
+		row[SOURCE] = nsx_int(x->source_id);
+		row[NAME] = nsx_string(nsx_say(out, "%s", x->name));
+		row[SAMPLES] = nsx_int((int64_t)x->n);
+		if (x->device != NSX_NONE) {
+			row[DURING_N] = nsx_int((int64_t)comm->n);
+			row[DURING] = nsx_real(comm->mean);
+			row[OUTSIDE] = nsx_real(x->mean_without_comm);
+			row[MAX] = nsx_real(comm->max);
+			row[CORRELATION] = nsx_real(x->comm_correlation);
+		}
+		if (x->device_id >= 0)
+			row[DEVICE] = nsx_int(x->device_id);
+		row[PERIOD] = nsx_us((double)x->period_ns);
+		row[COVERAGE] = nsx_real(
+			100 * x->scope[NSX_SCOPE_WINDOW].coverage);
+	}
+	return 0;
+}
+
+/* Median length of the communication kernels of a device; 0: there are none. */
+static int median_comm(const struct nsx_run *run, uint32_t device,
+		       double *ret, struct nsx_err *err)
+{
+	const struct nsx_trace *t = run->trace;
+	const struct nsx_device *d = &t->device[device];
+	int64_t *v = nsx_arena_try_array(run->scratch, d->nops, sizeof(*v),
+					 "durations", err);
+	size_t n = 0;
+
+	if (!v)
+		return err->rc;
+	for (size_t i = d->ops_at; i < d->ops_at + d->nops; i++)
+		if (t->ops.cls[i] == NSX_C_COMM)
+			v[n++] = nsx_op_ns(&t->ops, i);
+	*ret = n ? nsx_quantile(v, n, 0.5) : 0;
+	nsx_arena_drop(run->scratch, v);
+	return 0;
+}
+
+/* What the busiest counter of a device says about the link. */
+static void judge(const struct nsx_run *run, struct nsx_section *out,
+		  const struct nsx_metric *x)
+{
+	const struct nsx_device_facts *f = &run->facts->device[x->device];
+	const struct nsx_metric_scope *comm = &x->scope[NSX_SCOPE_COMM];
+	const struct nsx_window *w = &run->trace->window;
+	const char *name = nsx_md_name(out, x->name);
+	long long gpu = x->device_id;
+	double exposed = (double)nsx_spans_minus_total(&f->comm, &f->compute) /
+			 (double)(w->end_ns - w->start_ns);
+
+	if (comm->p95 >= SATURATED)
+		nsx_md_bullet(out, "GPU %lld is link-bound while it communicates: "
+			      "%s reaches %.0f %% of its peak (95th percentile).",
+			      gpu, name, comm->p95);
+	else if (comm->mean < LOW && exposed >= LEAST_SHARE)
+		nsx_md_bullet(out, "GPU %lld: %s averages %.1f %% while %.1f %% of "
+			      "the window is exposed communication: it waits, for "
+			      "late ranks or for latency, not for the link.",
+			      gpu, name, comm->mean, 100 * exposed);
+	else
+		nsx_cleared(out, "NVLink of GPU %lld is not the limit: %s averages "
+			    "%.1f %% during communication, 95th percentile %.0f %%.",
+			    gpu, name, comm->mean, comm->p95);
+}
+
+/* The counter of [i, end) that is highest under communication; NULL: none. */
+static const struct nsx_metric *top_of(const struct nsx_metrics *m, size_t i,
+				       size_t end)
+{
+	const struct nsx_metric *top = NULL;
+
+	for (; i < end; i++) {
+		const struct nsx_metric *x = &m->v[i];
+
+		if (x->device != NSX_NONE && is_nvlink(x->name) &&
+		    x->scope[NSX_SCOPE_COMM].n &&
+		    x->scope[NSX_SCOPE_WINDOW].max <= 100 &&
+		    (!top || x->scope[NSX_SCOPE_COMM].mean >
+				     top->scope[NSX_SCOPE_COMM].mean))
+			top = x;
+	}
+	return top;
+}
+
+static int judge_gpus(const struct nsx_run *run, struct nsx_section *out,
+		      struct nsx_err *err)
+{
+	const struct nsx_metrics *m = run->facts->metrics;
+
+	for (size_t i = 0, next; i < m->n; i = next) {
+		const struct nsx_metric *top;
+		double median_ns = 0;
+
+		for (next = i; next < m->n && m->v[next].gpu == m->v[i].gpu;)
+			next++;
+		top = top_of(m, i, next);
+		if (!top)
+			continue;
+		if (median_comm(run, top->device, &median_ns, err))
+			return err->rc;
+		if (median_ns < 2 * (double)top->period_ns)
+			nsx_note(out, "GPU %lld: half of the collectives are "
+				 "shorter than two samples of %.1f us; means mix "
+				 "them with what is around them",
+				 (long long)top->device_id,
+				 (double)top->period_ns / 1e3);
+		judge(run, out, top);
+	}
+	return 0;
+}
+
+static void say_top(struct nsx_section *out, const struct nsx_table *rows)
+{
+	const struct nsx_cell *top = NULL;
+
+	for (size_t i = 0; i < rows->nrows; i++) {
+		const struct nsx_cell *row = nsx_row_at(rows, i);
+
+		if (row[DURING].type != NSX_T_NULL &&
+		    (!top || row[DURING].u.f > top[DURING].u.f))
+			top = row;
+	}
+	if (!top) {
+		nsx_headline(out, "NVLink during NCCL: %zu counters, but no "
+			     "communication kernel was sampled", rows->nrows);
+		return;
+	}
+	nsx_headline(out, "NVLink during NCCL: %s averages %.2f during, %s "
+		     "outside%s", top[NAME].u.s, top[DURING].u.f,
+		     top[OUTSIDE].type == NSX_T_NULL ? "never sampled" :
+		     nsx_say(out, "%.2f", top[OUTSIDE].u.f),
+		     top[CORRELATION].type == NSX_T_NULL ? "" :
+		     nsx_say(out, " (correlation %.3f)",
+			     top[CORRELATION].u.f));
+}
+
+static int run(const struct nsx_run *run, struct nsx_section *out,
+	       struct nsx_err *err)
+{
+	const struct nsx_metrics *m = run->facts->metrics;
+	struct nsx_table *rows = nsx_add_table(out, &layouts[0]);
+
+	if (m && m->damage)
+		return nsx_fail(err, NSX_E_DATA, "table GPU_METRICS is damaged: "
+				"%s", m->damage);
+	if (m && fill(out, m, rows, err))
+		return err->rc;
+	if (!rows->nrows)
+		return say_missing(out, m);
+	if (judge_gpus(run, out, err))
+		return err->rc;
+	nsx_table_sort(rows, "device_id, metric_names, metric_source_id");
+	nsx_put(out, "missing_counters", nsx_bool(false));
+	nsx_put(out, "capture_instructions", nsx_list(NULL));
+	nsx_note(out, "counters are of the whole GPU, other processes included; "
+		 "inactive links can read as fully used; receive and transmit, "
+		 "requests and responses are never added up");
+	nsx_md_table(out, rows,
+		     "device_id,metric_names,samples,samples_during_nccl,"
+		     "avg_metric_during_nccl,avg_metric_outside_nccl,"
+		     "max_metric_during_nccl,nccl_activity_correlation,"
+		     "coverage_pct", 0);
+	say_top(out, rows);
+	return 0;
+}
+
+NSX_DEFINE_PASS(nvlink_during_nccl) {
+	.id = "nvlink_during_nccl",
+	.title = "NVLink during NCCL",
+	.summary = "NVLink counters while communication kernels run",
+	.doc = "A sample at t stands for (t - period, t], the period being the "
+	       "median step between samples (where jitter hides a period or "
+	       "frequency of two digits within 0.3 %, that). With f the share of it under "
+	       "communication kernels of the same GPU: during is the mean "
+	       "weighted by f, outside that by 1 - f, the maximum is of samples "
+	       "with f >= 0.5, the correlation Pearson's of value and f, from "
+	       "20 samples on. A gap is missing data, not zero. Link-bound is "
+	       "said from 80 % of the peak at the 95th percentile.",
+	.derived_from = "sampled NVLink counters of each GPU and its "
+			"communication kernels",
+	.limitations = "device-wide counters; the peak of the link is not in the "
+		       "trace; collectives shorter than a sample blur",
+	.layouts = layouts,
+	.nlayouts = ARRAY_LEN(layouts),
+	.run = run,
+};

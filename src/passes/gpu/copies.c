@@ -1,0 +1,478 @@
+/* copies.c - copies by (device, direction, kinds of memory), and memsets: the
+ * tables and their labels. What is in them copies_sweep.c measures.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include "passes/gpu/copies.h"
+#include "base/stat.h"
+#include "schema/viewscan.h"
+
+enum {
+	DEVICE, DIRECTION, COPY_KIND, SRC_KIND, DST_KIND, COUNT, BYTES,
+	TOTAL_NS, BUSY, GBPS, P50, SMALL, EXPOSED
+};
+static const struct nsx_col cols[] = {
+	{"device_id", "CUDA ordinal", NSX_T_I64},
+	{"direction", "HtoD, DtoH, DtoD, PtoP, UVM HtoD ...", NSX_T_STR},
+	{"copy_kind", "label of the direction in this export", NSX_T_STR},
+	{"src_kind", "kind of source memory", NSX_T_STR},
+	{"dst_kind", "kind of destination memory", NSX_T_STR},
+	{"count", "copies that began in the window", NSX_T_I64},
+	{"bytes", "bytes they moved", NSX_T_I64},
+	{"total_time_ns", "sum of durations", NSX_T_I64},
+	{"busy_ms", "union of them", NSX_T_F64},
+	{"gbps", "bytes over busy time, 10^9 bytes a second", NSX_T_F64},
+	{"p50_gbps", "median rate of copies of at least 1 MiB, weighted by "
+		     "bytes", NSX_T_F64},
+	{"small_count", "copies below 64 KiB", NSX_T_I64},
+	{"exposed_ms", "part of busy_ms in which no kernel ran on the device",
+	 NSX_T_F64},
+};
+static const struct nsx_col device_cols[] = {
+	{"device_id", "CUDA ordinal", NSX_T_I64},
+	{"host_to_device_count", "HtoD copies", NSX_T_I64},
+	{"device_to_host_count", "DtoH copies", NSX_T_I64},
+	{"transfers_per_s", "both, per second of the window", NSX_T_F64},
+	{"host_to_device_bytes", "HtoD bytes", NSX_T_I64},
+	{"device_to_host_bytes", "DtoH bytes", NSX_T_I64},
+	{"copy_busy_ms", "union of copies and memsets", NSX_T_F64},
+	{"copy_exposed_ms", "part of it in which no kernel ran", NSX_T_F64},
+	{"copy_exposed_pct", "that, of the window", NSX_T_F64},
+	{"gpu", "tells GPUs of one ordinal apart", NSX_T_STR},
+};
+static const struct nsx_col size_cols[] = {
+	{"device_id", "CUDA ordinal", NSX_T_I64},
+	{"direction", "HtoD, DtoH ...", NSX_T_STR},
+	{"size", "bytes of one copy", NSX_T_STR},
+	{"count", "copies", NSX_T_I64},
+	{"bytes", "bytes they moved", NSX_T_I64},
+	{"total_ms", "sum of durations", NSX_T_F64},
+	{"gbps", "bytes over the sum of durations", NSX_T_F64},
+};
+static const struct nsx_col cause_cols[] = {
+	{"device_id", "CUDA ordinal", NSX_T_I64},
+	{"direction", "UVM HtoD, UVM DtoH, UVM DtoD", NSX_T_STR},
+	{"cause", "why unified memory moved", NSX_T_STR},
+	{"count", "migrations", NSX_T_I64},
+	{"bytes", "bytes they moved", NSX_T_I64},
+	{"total_ms", "sum of durations", NSX_T_F64},
+};
+static const struct nsx_col peer_cols[] = {
+	{"src_device_id", "CUDA ordinal of the source", NSX_T_I64},
+	{"dst_device_id", "CUDA ordinal of the destination", NSX_T_I64},
+	{"count", "peer copies", NSX_T_I64},
+	{"bytes", "bytes they moved", NSX_T_I64},
+	{"total_ms", "sum of durations", NSX_T_F64},
+	{"gbps", "bytes over the sum of durations", NSX_T_F64},
+};
+static const struct nsx_layout layouts[] = {
+	{.key = "rows", .csv = "memcpy_summary", NSX_COLS(cols)},
+	{.key = "devices", NSX_COLS(device_cols)},
+	{.key = "sizes", NSX_COLS(size_cols)},
+	{.key = "migrations", NSX_COLS(cause_cols)},
+	{.key = "peers", NSX_COLS(peer_cols)},
+};
+static const char *const size_names[NSIZES] = {
+	"below 4 KiB", "4 to 64 KiB", "64 KiB to 1 MiB", "1 to 16 MiB",
+	"16 MiB and more",
+};
+static const char *const cause_names[NCAUSES] = {
+	"Unknown", "User prefetch", "Page fault", "Speculative prefetch",
+	"Eviction", "Access counters",
+};
+/* Where the export has no label tables (before 2022.4). */
+static const char *const mem_labels[] = {
+	"Pageable", "Pinned", "Device", "Array", "Managed", "Device Static",
+	"Managed Static", "Unknown",
+};
+static const char *const copy_labels[] = {
+	"Unknown", "Host-to-Device", "Device-to-Host", "Host-to-Array",
+	"Array-to-Host", "Array-to-Array", "Array-to-Device",
+	"Device-to-Array", "Device-to-Device", "Host-to-Host", "Peer-to-Peer",
+	"Unified Host-to-Device", "Unified Device-to-Host",
+	"Unified Device-to-Device",
+};
+
+/* Labels -------------------------------------------------------------------*/
+
+struct labels {
+	const char **label;
+	struct nsx_arena *a;
+};
+
+static int on_label(void *ctx, int64_t rid, const struct nsx_val *v,
+		    struct nsx_err *err)
+{
+	struct labels *l = ctx;
+
+	(void)rid, (void)err;
+	if (v[0].type == NSX_V_I64 && v[0].u.i >= 0 && v[0].u.i < 256 &&
+	    v[1].type == NSX_V_TEXT)
+		l->label[v[0].u.i] = nsx_val_text(&v[1], l->a);
+	return 0;
+}
+
+static int read_labels(const struct nsx_run *run, struct copy_groups *g,
+		       struct nsx_section *out, struct nsx_err *err)
+{
+	static const enum nsx_field copy[] = {NSX_F_enum_memcpy_id,
+					      NSX_F_enum_memcpy_label};
+	static const enum nsx_field mem[] = {NSX_F_enum_mem_kind_id,
+					     NSX_F_enum_mem_kind_label};
+	const struct nsx_schema *s = run->trace->schema;
+	struct labels c = {g->copy_label, out->arena};
+	struct labels m = {g->mem_label, out->arena};
+
+	for (unsigned i = 0; i < 256; i++) {
+		g->direction[i] = nsx_copy_direction(i);
+		g->copy_label[i] = i < ARRAY_LEN(copy_labels) ?
+					   copy_labels[i] :
+					   nsx_say(out, "kind %u", i);
+		g->mem_label[i] = i < ARRAY_LEN(mem_labels) ?
+					  mem_labels[i] : g->copy_label[i];
+	}
+	if (nsx_view_scan(s, NSX_VIEW_enum_memcpy, copy, 2, 1, on_label, &c, 0,
+			  err))
+		return err->rc;
+	return nsx_view_scan(s, NSX_VIEW_enum_mem_kind, mem, 2, 1, on_label,
+			     &m, 0, err);
+}
+
+/* Tables -------------------------------------------------------------------*/
+
+static int fill_rows(const struct nsx_trace *t, const struct copy_groups *g,
+		     struct nsx_table *table, struct nsx_err *err)
+{
+	for (size_t i = 0; i < g->n; i++) {
+		const struct copy_group *x = &g->v[i];
+		struct nsx_cell *row = nsx_row(table, err);
+
+		if (!row)
+			return err->rc;
+		row[DEVICE] = nsx_int(t->device[x->device].device_id);
+		row[DIRECTION] = nsx_string(g->direction[x->kind]);
+		row[COPY_KIND] = nsx_string(g->copy_label[x->kind]);
+		row[SRC_KIND] = nsx_string(g->mem_label[x->src]);
+		row[DST_KIND] = nsx_string(g->mem_label[x->dst]);
+		row[COUNT] = nsx_int(x->count);
+		row[BYTES] = nsx_int(x->bytes);
+		row[TOTAL_NS] = nsx_int(x->total_ns);
+		row[BUSY] = nsx_ms(x->busy_ns);
+		row[GBPS] = nsx_real(copy_gbps(x));
+		row[P50] = nsx_real(x->p50_gbps);
+		row[SMALL] = nsx_int(x->small);
+		row[EXPOSED] = nsx_ms(x->exposed_ns);
+	}
+	nsx_table_sort(table, "total_time_ns desc, bytes desc, device_id, "
+			      "direction, src_kind, dst_kind");
+	return 0;
+}
+
+static int fill_devices(const struct nsx_run *run, const struct copy_groups *g,
+			struct nsx_table *table, struct nsx_err *err)
+{
+	const struct nsx_trace *t = run->trace;
+	int64_t window_ns = t->window.end_ns - t->window.start_ns;
+	size_t i = 0;
+
+	for (uint32_t d = 0; d < t->ndevices; d++) {
+		const struct nsx_spans *copy = &run->facts->device[d].copy;
+		int64_t exposed = nsx_spans_minus_total(copy, &g->kernels[d]);
+		int64_t n[2] = {0}, bytes[2] = {0};
+		struct nsx_cell *row = nsx_row(table, err);
+
+		if (!row)
+			return err->rc;
+		for (; i < g->n && g->v[i].device == d; i++)
+			if (g->v[i].kind == COPY_HTOD ||
+			    g->v[i].kind == COPY_DTOH) {
+				n[g->v[i].kind - 1] += g->v[i].count;
+				nsx_add_to(&bytes[g->v[i].kind - 1],
+					   g->v[i].bytes);
+			}
+		row[0] = nsx_int(t->device[d].device_id);
+		row[1] = nsx_int(n[0]);
+		row[2] = nsx_int(n[1]);
+		if (window_ns)
+			row[3] = nsx_real((double)(n[0] + n[1]) * 1e9 /
+					  (double)window_ns);
+		row[4] = nsx_int(bytes[0]);
+		row[5] = nsx_int(bytes[1]);
+		row[6] = nsx_ms(nsx_spans_total(copy));
+		row[7] = nsx_ms(exposed);
+		row[8] = nsx_pct((double)exposed, (double)window_ns);
+		row[9] = nsx_string(nsx_text(t, t->device[d].gpu));
+	}
+	return 0;
+}
+
+/* Null where the window may have cut the time of what was moved whole. */
+static struct nsx_cell rate_cell(const struct nsx_trace *t, int64_t bytes,
+				 int64_t ns)
+{
+	return t->user.start_ns == t->user.end_ns ?
+		       nsx_real((double)bytes / (double)ns) : nsx_null();
+}
+
+/* Sizes of one device's copies, by direction. */
+static int add_sizes(const struct nsx_trace *t, const struct copy_groups *g,
+		     uint32_t device,
+		     struct copy_size (*by_kind)[NSIZES],
+		     struct nsx_table *table, struct nsx_err *err)
+{
+	for (unsigned i = 0; i < 256 * NSIZES; i++) {
+		const struct copy_size *z = &by_kind[i / NSIZES][i % NSIZES];
+		struct nsx_cell *row = z->count ? nsx_row(table, err) : NULL;
+
+		if (!z->count)
+			continue;
+		if (!row)
+			return err->rc;
+		row[0] = nsx_int(t->device[device].device_id);
+		row[1] = nsx_string(g->direction[i / NSIZES]);
+		row[2] = nsx_string(size_names[i % NSIZES]);
+		row[3] = nsx_int(z->count);
+		row[4] = nsx_int(z->bytes);
+		row[5] = nsx_ms(z->total_ns);
+		row[6] = rate_cell(t, z->bytes, z->total_ns);
+	}
+	return 0;
+}
+
+static int fill_sizes(const struct nsx_trace *t, const struct copy_groups *g,
+		      struct nsx_table *table, struct nsx_err *err)
+{
+	struct copy_size by_kind[256][NSIZES];
+	size_t next;
+
+	for (size_t i = 0; i < g->n; i = next) {
+		uint32_t d = g->v[i].device;
+
+		memset(by_kind, 0, sizeof(by_kind));
+		for (next = i; next < g->n && g->v[next].device == d; next++)
+			for (unsigned k = 0; k < NSIZES; k++) {
+				struct copy_size *z =
+					&by_kind[g->v[next].kind][k];
+
+				z->count += g->v[next].size[k].count;
+				nsx_add_to(&z->bytes,
+					   g->v[next].size[k].bytes);
+				nsx_add_to(&z->total_ns,
+					   g->v[next].size[k].total_ns);
+			}
+		if (add_sizes(t, g, d, by_kind, table, err))
+			return err->rc;
+	}
+	nsx_table_sort(table, "total_ms desc, bytes desc, device_id, "
+			      "direction, size");
+	return 0;
+}
+
+static int fill_causes(const struct nsx_trace *t, const struct copy_groups *g,
+		       struct nsx_table *table, struct nsx_err *err)
+{
+	for (size_t i = 0; i < (size_t)t->ndevices * 3 * NCAUSES; i++) {
+		size_t d = i / NCAUSES / 3, kind = i / NCAUSES % 3;
+		const struct copy_moves *x = &g->causes[d][kind][i % NCAUSES];
+		struct nsx_cell *row = x->count ? nsx_row(table, err) : NULL;
+
+		if (!x->count)
+			continue;
+		if (!row)
+			return err->rc;
+		row[0] = nsx_int(t->device[d].device_id);
+		row[1] = nsx_string(g->direction[COPY_UVM_HTOD + kind]);
+		row[2] = nsx_string(cause_names[i % NCAUSES]);
+		row[3] = nsx_int(x->count);
+		row[4] = nsx_int(x->bytes);
+		row[5] = nsx_ms(x->ns);
+	}
+	nsx_table_sort(table, "total_ms desc, device_id, direction, cause");
+	return 0;
+}
+
+static int cmp_peers(const void *a, const void *b)
+{
+	const struct copy_peer *x = a, *y = b;
+
+	if (x->src != y->src)
+		return x->src < y->src ? -1 : 1;
+	return x->dst < y->dst ? -1 : x->dst > y->dst;
+}
+
+static struct nsx_cell device_cell(const struct nsx_trace *t, uint32_t device)
+{
+	return device == NSX_NONE ? nsx_null() :
+				    nsx_int(t->device[device].device_id);
+}
+
+static int fill_peers(const struct nsx_trace *t, struct copy_groups *g,
+		      struct nsx_table *table, struct nsx_err *err)
+{
+	size_t next;
+
+	if (g->npeers)
+		qsort(g->peers, g->npeers, sizeof(*g->peers), cmp_peers);
+	for (size_t i = 0; i < g->npeers; i = next) {
+		struct nsx_cell *row = nsx_row(table, err);
+		int64_t bytes = 0, ns = 0;
+
+		if (!row)
+			return err->rc;
+		for (next = i; next < g->npeers &&
+			       !cmp_peers(&g->peers[i], &g->peers[next]);
+		     next++) {
+			nsx_add_to(&bytes, g->peers[next].bytes);
+			nsx_add_to(&ns, g->peers[next].ns);
+		}
+		row[0] = device_cell(t, g->peers[i].src);
+		row[1] = device_cell(t, g->peers[i].dst);
+		row[2] = nsx_int((int64_t)(next - i));
+		row[3] = nsx_int(bytes);
+		row[4] = nsx_ms(ns);
+		row[5] = rate_cell(t, bytes, ns);
+	}
+	return 0;
+}
+
+static void put_memsets(const struct nsx_trace *t, struct nsx_section *out)
+{
+	int64_t n = 0, bytes = 0, ns = 0;
+
+	for (size_t i = 0; i < t->ops.n; i++) {
+		if (t->ops.kind[i] != NSX_OP_MEMSET)
+			continue;
+		nsx_add_to(&ns, nsx_op_ns(&t->ops, i));
+		if (!nsx_op_counts(t, i))
+			continue;
+		n++;
+		nsx_add_to(&bytes, NSX_MAX(0, t->copy[t->ops.detail[i]].bytes));
+	}
+	nsx_put(out, "memset.count", nsx_int(n));
+	nsx_put(out, "memset.bytes", nsx_int(bytes));
+	nsx_put(out, "memset.total_time_ns", nsx_int(ns));
+}
+
+/* Markdown -----------------------------------------------------------------*/
+
+enum { SHOWN_DEVICES = 8 };
+
+static void show(const struct nsx_trace *t, const struct copy_groups *g,
+		 struct nsx_table **tables, struct nsx_section *out)
+{
+	const struct nsx_table *dev = tables[1];
+	int64_t unsized = 0;
+	unsigned shown = 0;
+
+	for (size_t i = 0; i < NSX_MIN(dev->nrows, SHOWN_DEVICES); i++)
+		nsx_md_bullet(
+			out, "GPU %.0f: %.1f transfers a second between CPU "
+			     "and GPU (%s to the device, %s to the host); "
+			     "copies and memsets busy %.3f ms, %.3f ms of it "
+			     "without a kernel (%.1f%% of the window).",
+			nsx_table_number(dev, i, "device_id"),
+			nsx_table_number(dev, i, "transfers_per_s"),
+			nsx_say_bytes(out, nsx_row_at(dev, i)[4].u.i),
+			nsx_say_bytes(out, nsx_row_at(dev, i)[5].u.i),
+			nsx_table_number(dev, i, "copy_busy_ms"),
+			nsx_table_number(dev, i, "copy_exposed_ms"),
+			nsx_table_number(dev, i, "copy_exposed_pct"));
+	for (size_t i = 0; i < g->n; i++) {
+		const struct nsx_gpu_info *gpu =
+			nsx_device_gpu(t, g->v[i].device);
+		double gbps = copy_gbps(&g->v[i]);
+
+		unsized += g->v[i].unsized;
+		if (g->v[i].kind == COPY_DTOD && gbps > 0 && gpu &&
+		    gpu->bandwidth_bytes_per_s > 0 && shown++ < SHOWN_DEVICES)
+			nsx_md_bullet(
+				out, "GPU %" PRId64 ": device-to-device copies "
+				     "read and write, so %.1f GB/s moves %.1f "
+				     "of the %.1f GB/s its memory has.",
+				t->device[g->v[i].device].device_id, gbps,
+				2 * gbps,
+				(double)gpu->bandwidth_bytes_per_s / 1e9);
+	}
+	nsx_md_table(out, tables[0],
+		     "device_id,direction,src_kind,dst_kind,count,bytes,"
+		     "busy_ms,gbps,p50_gbps,small_count,exposed_ms", 0);
+	if (tables[3]->nrows)
+		nsx_md_table(out, tables[3],
+			     "device_id,direction,cause,count,bytes,total_ms",
+			     0);
+	if (tables[4]->nrows)
+		nsx_md_table(out, tables[4],
+			     "src_device_id,dst_device_id,count,bytes,"
+			     "total_ms,gbps", 0);
+	if (unsized)
+		nsx_note(out, "%" PRId64 " copies have no size; groups that "
+			      "hold one have no rate", unsized);
+	if (t->user.start_ns != t->user.end_ns)
+		nsx_note(out, "rates leave out copies that the window may "
+			      "cut");
+}
+
+static int run(const struct nsx_run *run, struct nsx_section *out,
+	       struct nsx_err *err)
+{
+	const struct nsx_trace *t = run->trace;
+	struct copy_groups g = {0};
+	struct nsx_table *tables[ARRAY_LEN(layouts)];
+	int rc;
+
+	for (unsigned i = 0; i < ARRAY_LEN(layouts); i++)
+		tables[i] = nsx_add_table(out, &layouts[i]);
+	if (!t->ndevices && !nsx_has_view(t->schema, NSX_VIEW_memcpy))
+		return nsx_cannot(out, "the trace has no GPU work, so none of "
+				       "its copies: no rows of "
+				       "CUPTI_ACTIVITY_KIND_MEMCPY");
+	rc = read_labels(run, &g, out, err);
+	if (!rc)
+		rc = copies_measure(run, &g, err);
+	if (!rc)
+		rc = fill_rows(t, &g, tables[0], err);
+	if (!rc)
+		rc = fill_devices(run, &g, tables[1], err);
+	if (!rc)
+		rc = fill_sizes(t, &g, tables[2], err);
+	if (!rc)
+		rc = fill_causes(t, &g, tables[3], err);
+	if (!rc)
+		rc = fill_peers(t, &g, tables[4], err);
+	if (!rc) {
+		put_memsets(t, out);
+		show(t, &g, tables, out);
+		rc = copies_judge(run, &g, out, err);
+	}
+	copies_done(&g);
+	return rc;
+}
+
+NSX_DEFINE_PASS(copies) {
+	.id = "copies",
+	.title = "Memory copies",
+	.summary = "copies by device, direction and kind of memory",
+	.doc = "Copies grouped by (device, direction, kind of source, kind of "
+	       "destination), labels from the export's own tables. busy_ms is "
+	       "the union of a group, gbps = bytes / busy in units of 10^9 "
+	       "bytes, p50_gbps the least rate at which half of the bytes of "
+	       "copies of at least 1 MiB is reached, exposed_ms the part of "
+	       "busy_ms in which neither kernel nor graph replay ran on the "
+	       "device. A peer copy is one row of the device it was recorded "
+	       "on, but occupies both devices. Migrations of unified memory "
+	       "(UVM) are copies with a cause.\n\n"
+	       "Findings: copies exposed for at least 5 % of the steady "
+	       "window; pageable copies of at least 1 % of all copy time that "
+	       "are exposed for at least 0.1 % of the window, priced by the "
+	       "rate of pinned copies in the same trace; 1000 small copies "
+	       "with exposed time; migrations and page faults.",
+	.derived_from = "rows of copies and memsets; unions per device",
+	.limitations = "the link (PCIe generation, NVLink) is not in the "
+		       "trace, so a rate is not compared with its peak; "
+		       "copies inside CUDA graphs traced as a whole are not "
+		       "listed",
+	.layouts = layouts,
+	.nlayouts = ARRAY_LEN(layouts),
+	.run = run,
+};

@@ -1,0 +1,71 @@
+/* copies.h - what copies.c measured and copies_findings.c judges. */
+#ifndef NSX_PASSES_COPIES_H
+#define NSX_PASSES_COPIES_H
+
+#include "passes/pass.h"
+
+enum { COPY_HTOD = 1, COPY_DTOH = 2, COPY_DTOD = 8, COPY_PTOP = 10,
+       COPY_UVM_HTOD = 11, COPY_UVM_DTOH = 12, COPY_UVM_DTOD = 13 };
+enum { MEM_PAGEABLE, MEM_PINNED };
+enum { NCAUSES = 6, NSIZES = 5 };
+
+/* Below this a copy's time is its fixed cost, not its bytes. */
+#define SMALL_BYTES (64 << 10)
+/* From here on a copy's rate tells what the link gives. */
+#define LARGE_BYTES (1 << 20)
+
+struct copy_group { /* copies of one (device, kind, source, destination) */
+	uint32_t device;
+	uint8_t kind, src, dst;
+	int64_t count, bytes, total_ns, busy_ns, exposed_ns, small;
+	int64_t unsized; /* copies whose size was not recorded */
+	/* Copies known to be whole: a window may cut the others, whose bytes
+	 * and time then do not belong together.
+	 */
+	int64_t whole_bytes, whole_ns;
+	double p50_gbps; /* NAN: no copy of LARGE_BYTES */
+	int64_t busy_end_ns, whole_end_ns;
+	struct copy_size {
+		int64_t count, bytes, total_ns;
+	} size[NSIZES];
+};
+struct copy_moves {
+	int64_t count, bytes, ns;
+};
+struct copy_peer { /* a peer copy */
+	uint32_t src, dst; /* devices, NSX_NONE: not known */
+	int64_t bytes, ns;
+};
+struct copy_groups { /* in order of device */
+	struct copy_group *v;
+	size_t n, cap;
+	struct copy_moves (*causes)[3][NCAUSES]; /* of migrations, by device */
+	struct copy_peer *peers;
+	size_t npeers, cap_peers;
+	struct nsx_spans *kernels; /* by device: kernels and replays */
+	const char *direction[256], *copy_label[256], *mem_label[256];
+};
+
+static inline bool copy_is_migration(uint8_t kind)
+{
+	return kind >= COPY_UVM_HTOD && kind <= COPY_UVM_DTOD;
+}
+static inline bool copy_is_pageable(uint8_t kind, uint8_t src, uint8_t dst)
+{
+	return (kind == COPY_HTOD && src == MEM_PAGEABLE) ||
+	       (kind == COPY_DTOH && dst == MEM_PAGEABLE);
+}
+static inline double copy_gbps(const struct copy_group *g)
+{
+	return g->whole_ns && !g->unsized ?
+		       (double)g->whole_bytes / (double)g->whole_ns : NAN;
+}
+
+/* Fills all but the labels. Owner: the caller, copies_done. */
+int copies_measure(const struct nsx_run *run, struct copy_groups *g,
+		   struct nsx_err *err);
+void copies_done(struct copy_groups *g);
+int copies_judge(const struct nsx_run *run, const struct copy_groups *g,
+		 struct nsx_section *out, struct nsx_err *err);
+
+#endif

@@ -1,0 +1,234 @@
+/* copies_sweep.c - groups copies by (device, direction, kinds of memory).
+ *
+ * One sweep a device: ops come in order of start, so a group's union needs
+ * only its running end, and what a piece adds to the union is exposed where no
+ * kernel covers it.  Groups are found by a table of 64 Ki entries for each
+ * copy kind in use.
+ */
+#include <stdlib.h>
+#include "passes/gpu/copies.h"
+#include "base/stat.h"
+
+struct large { /* a copy whose rate counts for the median */
+	uint32_t group;
+	int64_t bytes;
+	double gbps;
+};
+struct sweep {
+	const struct nsx_run *run;
+	struct copy_groups *g;
+	uint32_t *table[256]; /* by copy kind: group + 1 by (source, dest.)  */
+	struct large *large;
+	size_t nlarge, cap_large;
+};
+
+static uint32_t *slot_of(struct sweep *s, const struct nsx_copy *c,
+			 struct nsx_err *err)
+{
+	uint32_t **table = &s->table[c->copy_kind];
+
+	if (!*table)
+		*table = nsx_arena_try_array(s->run->scratch, 1 << 16,
+					     sizeof(uint32_t), "copy groups",
+					     err);
+	return *table ? *table + ((unsigned)c->src_kind << 8 | c->dst_kind) :
+			NULL;
+}
+
+static struct copy_group *group_of(struct sweep *s, uint32_t device,
+				   const struct nsx_copy *c,
+				   struct nsx_err *err)
+{
+	struct copy_groups *g = s->g;
+	uint32_t *slot = slot_of(s, c, err);
+
+	if (!slot)
+		return NULL;
+	if (*slot && g->v[*slot - 1].device == device)
+		return &g->v[*slot - 1];
+	if (nsx_grow(&g->v, &g->cap, g->n + 1, sizeof(*g->v), "copy groups",
+		     err))
+		return NULL;
+	g->v[g->n] = (struct copy_group){
+		.device = device, .kind = c->copy_kind, .src = c->src_kind,
+		.dst = c->dst_kind, .p50_gbps = NAN,
+		.busy_end_ns = INT64_MIN, .whole_end_ns = INT64_MIN};
+	*slot = (uint32_t)++g->n;
+	return &g->v[g->n - 1];
+}
+
+static unsigned size_class(int64_t bytes)
+{
+	return bytes < 4 << 10 ? 0 : bytes < SMALL_BYTES ? 1 :
+	       bytes < LARGE_BYTES ? 2 : bytes < 16 << 20 ? 3 : 4;
+}
+
+static int add_peer(struct copy_groups *g, const struct nsx_copy *c,
+		    int64_t ns, struct nsx_err *err)
+{
+	if (nsx_grow(&g->peers, &g->cap_peers, g->npeers + 1,
+		     sizeof(*g->peers), "peer copies", err))
+		return err->rc;
+	g->peers[g->npeers++] = (struct copy_peer){
+		c->src_device, c->dst_device, c->bytes, ns};
+	return 0;
+}
+
+static int count_copy(struct sweep *s, struct copy_group *x, uint32_t device,
+		      const struct nsx_copy *c, int64_t ns,
+		      struct nsx_err *err)
+{
+	x->count++;
+	if (c->bytes < 0) {
+		x->unsized++;
+		return 0;
+	}
+	nsx_add_to(&x->bytes, c->bytes);
+	x->small += c->bytes < SMALL_BYTES;
+	struct copy_size *z = &x->size[size_class(c->bytes)];
+	z->count++;
+	nsx_add_to(&z->bytes, c->bytes);
+	nsx_add_to(&z->total_ns, ns);
+	if (copy_is_migration(x->kind)) {
+		struct copy_moves *y =
+			&s->g->causes[device][x->kind - COPY_UVM_HTOD]
+				     [c->cause < NCAUSES ? c->cause : 0];
+
+		y->count++;
+		nsx_add_to(&y->bytes, c->bytes);
+		nsx_add_to(&y->ns, ns);
+	}
+	return x->kind == COPY_PTOP ? add_peer(s->g, c, ns, err) : 0;
+}
+
+/* Whether a copy may have been cut by the window that the user asked for. */
+static bool is_whole(const struct nsx_trace *t, size_t op)
+{
+	return t->user.start_ns == t->user.end_ns ||
+	       (!(t->ops.flags[op] & NSX_OP_CUT) &&
+		nsx_op_end(&t->ops, op) < t->window.end_ns);
+}
+
+static int add_copy(struct sweep *s, uint32_t device, size_t op,
+		    const int64_t *prefix, struct nsx_err *err)
+{
+	const struct nsx_trace *t = s->run->trace;
+	const struct nsx_copy *c = &t->copy[t->ops.detail[op]];
+	int64_t a = nsx_op_start(&t->ops, op), b = nsx_op_end(&t->ops, op);
+	struct copy_group *x = group_of(s, device, c, err);
+
+	if (!x)
+		return err->rc;
+	nsx_add_to(&x->total_ns, b - a);
+	if (b > x->busy_end_ns) {
+		int64_t from = NSX_MAX(a, x->busy_end_ns);
+
+		x->busy_ns += b - from;
+		x->exposed_ns += b - from -
+				 nsx_spans_within(&s->g->kernels[device],
+						  prefix, from, b);
+		x->busy_end_ns = b;
+	}
+	if (nsx_op_counts(t, op) && count_copy(s, x, device, c, b - a, err))
+		return err->rc;
+	if (!is_whole(t, op) || c->bytes < 0)
+		return 0;
+	nsx_add_to(&x->whole_bytes, c->bytes);
+	if (b > x->whole_end_ns) {
+		x->whole_ns += b - NSX_MAX(a, x->whole_end_ns);
+		x->whole_end_ns = b;
+	}
+	if (c->bytes < LARGE_BYTES || b == a)
+		return 0;
+	if (nsx_grow(&s->large, &s->cap_large, s->nlarge + 1,
+		     sizeof(*s->large), "large copies", err))
+		return err->rc;
+	s->large[s->nlarge++] = (struct large){
+		(uint32_t)(x - s->g->v), c->bytes,
+		(double)c->bytes / (double)(b - a)};
+	return 0;
+}
+
+static int sweep_device(struct sweep *s, uint32_t device, struct nsx_err *err)
+{
+	const struct nsx_trace *t = s->run->trace;
+	const struct nsx_device *d = &t->device[device];
+	const struct nsx_device_facts *f = &s->run->facts->device[device];
+	struct nsx_spans *kernels = &s->g->kernels[device];
+	int64_t *prefix;
+
+	if (nsx_spans_union(s->run->scratch, &f->compute, &f->comm, kernels,
+			    err) ||
+	    nsx_spans_prefix(s->run->scratch, kernels, &prefix, err))
+		return err->rc;
+	for (size_t i = d->ops_at; i < d->ops_at + d->nops; i++)
+		if (t->ops.kind[i] == NSX_OP_MEMCPY &&
+		    !(t->ops.flags[i] & NSX_OP_PEER) &&
+		    add_copy(s, device, i, prefix, err))
+			return err->rc;
+	return 0;
+}
+
+static int cmp_large(const void *a, const void *b)
+{
+	const struct large *x = a, *y = b;
+
+	if (x->group != y->group)
+		return x->group < y->group ? -1 : 1;
+	return x->gbps < y->gbps ? -1 : x->gbps > y->gbps;
+}
+
+/* The least rate at which half of the bytes is reached. */
+static void find_medians(struct sweep *s)
+{
+	size_t next;
+
+	if (s->nlarge)
+		qsort(s->large, s->nlarge, sizeof(*s->large), cmp_large);
+	for (size_t i = 0; i < s->nlarge; i = next) {
+		double all = 0, seen = 0;
+
+		for (next = i; next < s->nlarge &&
+			       s->large[next].group == s->large[i].group;
+		     next++)
+			all += (double)s->large[next].bytes;
+		for (size_t k = i; seen < all / 2; k++) {
+			seen += (double)s->large[k].bytes;
+			s->g->v[s->large[i].group].p50_gbps = s->large[k].gbps;
+		}
+	}
+}
+
+static int sweep_all(struct sweep *s, struct nsx_err *err)
+{
+	const struct nsx_trace *t = s->run->trace;
+	struct copy_groups *g = s->g;
+
+	g->causes = nsx_arena_try_array(s->run->scratch, t->ndevices,
+					sizeof(*g->causes), "migrations", err);
+	g->kernels = nsx_arena_try_array(s->run->scratch, t->ndevices,
+					 sizeof(*g->kernels), "devices", err);
+	if (!g->causes || !g->kernels)
+		return err->rc;
+	for (uint32_t d = 0; d < t->ndevices; d++)
+		if (sweep_device(s, d, err))
+			return err->rc;
+	find_medians(s);
+	return 0;
+}
+
+int copies_measure(const struct nsx_run *run, struct copy_groups *g,
+		   struct nsx_err *err)
+{
+	struct sweep s = {.run = run, .g = g};
+	int rc = sweep_all(&s, err);
+
+	free(s.large);
+	return rc;
+}
+
+void copies_done(struct copy_groups *g)
+{
+	free(g->v);
+	free(g->peers);
+}

@@ -1,0 +1,435 @@
+/* cuda_graphs.c - graph launches and what of them was recorded.
+ *
+ * Every recorded replay becomes an entry: a GRAPH_TRACE row as it is, the nodes
+ * that share a launch call folded into the hull of their spans.  Entries sorted
+ * by (process, device, graph, exec, call) fold into rows; launch calls that no
+ * entry names left nothing behind.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include "passes/pass.h"
+#include "base/stat.h"
+
+enum { PID, DEVICE, GRAPH, EXEC, MODE, LAUNCHES, REPLAYS, COVERAGE, TOTAL,
+       AVG };
+static const struct nsx_col cols[] = {
+	{"pid", "process", NSX_T_I64},
+	{"device_id", "CUDA ordinal; null: no replay was recorded", NSX_T_I64},
+	{"graph_id", "the graph", NSX_T_I64},
+	{"graph_exec_id", "its executable instance; null in node mode",
+	 NSX_T_I64},
+	{"mode", "graph: whole replays; node: their nodes; opaque: nothing "
+		 "was recorded", NSX_T_STR},
+	{"launches", "launch calls", NSX_T_I64},
+	{"replays", "replays that were recorded", NSX_T_I64},
+	{"coverage_pct", "launches of which a replay was recorded, of all",
+	 NSX_T_F64},
+	{"total_ms", "sum of replays; in node mode each from the start of its "
+		     "first to the end of its last node", NSX_T_F64},
+	{"avg_us", "total over replays", NSX_T_F64},
+};
+static const struct nsx_layout layouts[] = {
+	{.key = "rows", .csv = "cuda_graphs", NSX_COLS(cols)},
+};
+
+struct node { /* an operation inside a graph */
+	uint32_t device, call, graph;
+	int64_t start_ns, end_ns;
+};
+struct entry { /* a replay on one device */
+	uint32_t process, device, graph, exec, call;
+	bool is_node;
+	int64_t ns;
+};
+struct graphs {
+	const struct nsx_trace *t;
+	struct node *nodes;
+	size_t nnodes;
+	struct entry *entries;
+	size_t nentries;
+	uint8_t *seen;	/* by call: it left a replay behind */
+	size_t orphans; /* nodes and replays without a launch call */
+	int64_t launches, covered, host_ns, replay_ns;
+	bool has_replays, has_nodes;
+};
+
+/* Entries ------------------------------------------------------------------*/
+
+static void collect(struct graphs *g)
+{
+	const struct nsx_trace *t = g->t;
+
+	for (uint32_t d = 0; d < t->ndevices; d++) {
+		const struct nsx_device *dev = &t->device[d];
+
+		for (size_t i = dev->ops_at; i < dev->ops_at + dev->nops; i++) {
+			uint32_t call = t->ops.call[i];
+
+			if (t->ops.flags[i] & NSX_OP_PEER)
+				continue;
+			if (t->ops.kind[i] == NSX_OP_GRAPH)
+				g->entries[g->nentries++] = (struct entry){
+				    nsx_op_process(t, i),
+				    d,
+				    t->replay[t->ops.detail[i]].graph_id,
+				    t->replay[t->ops.detail[i]].graph_exec_id,
+				    call,
+				    false,
+				    nsx_op_ns(&t->ops, i)};
+			else if (t->ops.flags[i] & NSX_OP_NODE)
+				g->nodes[g->nnodes++] = (struct node){
+				    d, call,
+				    t->ops.kind[i] == NSX_OP_KERNEL
+					? nsx_op_shape(t, i)->graph_id
+					: NSX_NONE,
+				    nsx_op_start(&t->ops, i),
+				    nsx_op_end(&t->ops, i)};
+			else
+				continue;
+			if (call == NSX_NONE)
+				g->orphans++;
+			else
+				g->seen[call] = 1;
+		}
+	}
+	g->has_replays = g->nentries > 0;
+	g->has_nodes = g->nnodes > 0;
+}
+
+static int cmp_u32(uint32_t a, uint32_t b)
+{
+	return a < b ? -1 : a > b;
+}
+
+static int cmp_nodes(const void *a, const void *b)
+{
+	const struct node *x = a, *y = b;
+	int c = cmp_u32(x->device, y->device);
+
+	return c ? c : cmp_u32(x->call, y->call);
+}
+
+/* Nodes of one launch on one device make one replay. Copies and memsets do not
+ * say their graph: that of the launch's kernels is theirs.
+ */
+static void fold_nodes(struct graphs *g)
+{
+	const struct nsx_trace *t = g->t;
+	size_t next;
+
+	if (g->nnodes)
+		qsort(g->nodes, g->nnodes, sizeof(*g->nodes), cmp_nodes);
+	for (size_t i = 0; i < g->nnodes; i = next) {
+		struct node *x = &g->nodes[i];
+
+		for (next = i + 1; next < g->nnodes &&
+				   !cmp_nodes(x, &g->nodes[next]); next++) {
+			const struct node *y = &g->nodes[next];
+
+			x->start_ns = NSX_MIN(x->start_ns, y->start_ns);
+			x->end_ns = NSX_MAX(x->end_ns, y->end_ns);
+			x->graph = NSX_MIN(x->graph, y->graph);
+		}
+		if (x->call != NSX_NONE)
+			g->entries[g->nentries++] = (struct entry){
+				t->thread[nsx_call_thread(t, x->call)].process,
+				x->device, x->graph, NSX_NONE, x->call, true,
+				x->end_ns - x->start_ns};
+	}
+}
+
+static int cmp_group(const struct entry *x, const struct entry *y)
+{
+	int c = cmp_u32(x->process, y->process);
+
+	if (!c)
+		c = cmp_u32(x->device, y->device);
+	if (!c)
+		c = cmp_u32(x->graph, y->graph);
+	if (!c)
+		c = cmp_u32(x->exec, y->exec);
+	return c ? c : (int)x->is_node - y->is_node;
+}
+
+static int cmp_entries(const void *a, const void *b)
+{
+	const struct entry *x = a, *y = b;
+	int c = cmp_group(x, y);
+
+	return c ? c : cmp_u32(x->call, y->call);
+}
+
+/* Rows ---------------------------------------------------------------------*/
+
+static struct nsx_cell id_cell(uint32_t id)
+{
+	return id == NSX_NONE ? nsx_null() : nsx_int(id);
+}
+
+static int64_t pid_of(const struct nsx_trace *t, uint32_t process)
+{
+	return process == NSX_NONE ? 0 : t->process[process].pid;
+}
+
+static int fill_recorded(struct graphs *g, struct nsx_table *table,
+			 struct nsx_err *err)
+{
+	size_t next;
+
+	if (g->nentries)
+		qsort(g->entries, g->nentries, sizeof(*g->entries),
+		      cmp_entries);
+	for (size_t i = 0; i < g->nentries; i = next) {
+		const struct entry *x = &g->entries[i];
+		struct nsx_cell *row = nsx_row(table, err);
+		int64_t launches = 0, ns = 0;
+
+		if (!row)
+			return err->rc;
+		for (next = i; next < g->nentries &&
+			       !cmp_group(x, &g->entries[next]); next++) {
+			const struct entry *y = &g->entries[next];
+
+			nsx_add_to(&ns, y->ns);
+			launches += y->call != NSX_NONE &&
+				    (next == i || y->call != y[-1].call);
+		}
+		row[PID] = nsx_int(pid_of(g->t, x->process));
+		row[DEVICE] = nsx_int(g->t->device[x->device].device_id);
+		row[GRAPH] = id_cell(x->graph);
+		row[EXEC] = id_cell(x->exec);
+		row[MODE] = nsx_string(x->is_node ? "node" : "graph");
+		row[LAUNCHES] = nsx_int(launches);
+		row[REPLAYS] = nsx_int((int64_t)(next - i));
+		row[COVERAGE] = nsx_pct((double)launches, (double)launches);
+		row[TOTAL] = nsx_ms(ns);
+		row[AVG] = nsx_us((double)ns / (double)(next - i));
+		nsx_add_to(&g->replay_ns, ns);
+	}
+	return 0;
+}
+
+static bool is_launch(const struct nsx_trace *t, size_t call)
+{
+	uint8_t f = t->calls.flags[call];
+
+	return (f & NSX_CALL_GRAPH) &&
+	       !(f & (NSX_CALL_FAILED | NSX_CALL_NESTED)) &&
+	       nsx_starts_inside(t, nsx_call_start(&t->calls, call));
+}
+
+/* Launches of a process that left nothing behind. With a window asked for they
+ * are not told apart from those whose replay lies outside.
+ */
+static int fill_opaque(struct graphs *g, struct nsx_table *table,
+		       struct nsx_err *err)
+{
+	const struct nsx_trace *t = g->t;
+	bool whole = t->user.start_ns == t->user.end_ns;
+	int64_t *missing = nsx_try_alloc(t->nprocesses, sizeof(*missing),
+					 "processes", err);
+	int rc = missing ? 0 : err->rc;
+
+	for (size_t i = 0; !rc && i < t->calls.n; i++) {
+		if (!is_launch(t, i))
+			continue;
+		g->launches++;
+		g->covered += g->seen[i];
+		nsx_add_to(&g->host_ns,
+			   nsx_in_window(t, nsx_call_start(&t->calls, i),
+					 nsx_call_end(&t->calls, i)));
+		missing[t->thread[nsx_call_thread(t, i)].process] += !g->seen[i];
+	}
+	for (uint32_t p = 0; !rc && whole && p < t->nprocesses; p++) {
+		struct nsx_cell *row = missing[p] ? nsx_row(table, err) : NULL;
+
+		if (!missing[p])
+			continue;
+		if (!row) {
+			rc = err->rc;
+			break;
+		}
+		row[PID] = nsx_int(t->process[p].pid);
+		row[MODE] = nsx_string("opaque");
+		row[LAUNCHES] = nsx_int(missing[p]);
+		row[REPLAYS] = nsx_int(0);
+		row[COVERAGE] = nsx_real(0);
+	}
+	free(missing);
+	return rc;
+}
+
+static const char *mode_of(const struct graphs *g)
+{
+	if (g->has_replays)
+		return g->has_nodes ? "mixed" : "graph";
+	return g->has_nodes ? "node" : g->launches ? "opaque" : "none";
+}
+
+/* What it means ------------------------------------------------------------*/
+
+/* Share of the GPUs' busy time inside replays whose kernels are not known. */
+static double hidden_pct(const struct nsx_run *run)
+{
+	const struct nsx_trace *t = run->trace;
+	int64_t hidden = 0, busy = 0;
+
+	for (uint32_t d = 0; d < t->ndevices; d++) {
+		const struct nsx_device *dev = &t->device[d];
+		int64_t end = INT64_MIN;
+
+		nsx_add_to(&busy, t->window.end_ns - t->window.start_ns -
+					  nsx_idle_total(&run->facts->idle[d]));
+		for (size_t i = dev->ops_at; i < dev->ops_at + dev->nops; i++) {
+			if (t->ops.kind[i] != NSX_OP_GRAPH ||
+			    nsx_op_end(&t->ops, i) <= end)
+				continue;
+			nsx_add_to(&hidden,
+				   nsx_op_end(&t->ops, i) -
+				       NSX_MAX(end, nsx_op_start(&t->ops, i)));
+			end = nsx_op_end(&t->ops, i);
+		}
+	}
+	return busy ? 100 * (double)hidden / (double)busy : 0;
+}
+
+static void advise(struct nsx_section *out, const char *id, const char *title,
+		   const char *evidence, const char *remedy)
+{
+	struct nsx_candidate c = {
+		.id = id, .title = title, .category = "capture",
+		.evidence = {evidence},
+		.recommendation = {
+			"capture a short stretch again with "
+			"--cuda-graph-trace=node: it records every node, and "
+			"slows each launch (runs 30 to 60 % longer have been "
+			"reported), so take times from the capture without it",
+			remedy},
+		.device = NSX_NONE, .confidence = "high",
+		.severity = "low", .table = "cuda_graphs", .key = "mode",
+		.is_capture_quality = true,
+	};
+
+	nsx_add_candidate(out, &c);
+}
+
+static void judge(const struct nsx_run *run, const struct graphs *g,
+		  double coverage, struct nsx_section *out)
+{
+	double hidden = g->has_replays && !g->has_nodes ? hidden_pct(run) : 0;
+
+	if (coverage < 95) {
+		const char *text = nsx_say(
+			out, "%" PRId64 " of %" PRId64 " graph launches left "
+			     "no replay: busy time is a lower bound, idle time "
+			     "an upper bound",
+			g->launches - g->covered, g->launches);
+
+		nsx_warn(out, "CUDA graphs: %s", text);
+		advise(out, "graph_coverage", "CUDA graph work is missing from "
+		       "the trace", text,
+		       "export with nsys 2024.6 or later, which keeps whole "
+		       "replays (--cuda-graph-trace=graph)");
+	}
+	if (hidden >= 20) {
+		nsx_md_bullet(out, "%.1f%% of the GPUs' busy time is inside "
+				   "replays recorded as a whole: it counts as "
+				   "compute, and nothing is said of kernels, "
+				   "communication or ranges inside.", hidden);
+		advise(out, "graph_inside", "The inside of CUDA graphs is not "
+		       "in the trace",
+		       nsx_say(out, "%.1f%% of the GPUs' busy time is replays "
+				    "recorded as a whole", hidden), NULL);
+	}
+}
+
+static void summarise(const struct nsx_run *run, const struct graphs *g,
+		      const struct nsx_table *table, struct nsx_section *out)
+{
+	const struct nsx_trace *t = run->trace;
+	bool whole = t->user.start_ns == t->user.end_ns;
+	double coverage = whole && g->launches ?
+				  100 * (double)g->covered /
+					  (double)g->launches : NAN;
+
+	nsx_put(out, "mode", nsx_string(mode_of(g)));
+	nsx_put(out, "launches", nsx_int(g->launches));
+	nsx_put(out, "replays", nsx_int((int64_t)g->nentries));
+	nsx_put(out, "coverage_pct", nsx_real(coverage));
+	nsx_put(out, "host_launch_ms", nsx_ms(g->host_ns));
+	nsx_put(out, "replay_ms", nsx_ms(g->replay_ns));
+	nsx_md_bullet(out, "Mode **%s**: %" PRId64 " launches (%.3f ms on the "
+			   "host, each charged once), %zu replays (%.3f ms on "
+			   "the GPU).", mode_of(g), g->launches,
+		      (double)g->host_ns / 1e6, g->nentries,
+		      (double)g->replay_ns / 1e6);
+	judge(run, g, coverage, out);
+	if (table->nrows)
+		nsx_md_table(out, table,
+			     "pid,device_id,graph_id,graph_exec_id,mode,"
+			     "launches,replays,coverage_pct,total_ms,avg_us",
+			     0);
+	if (!whole && g->launches)
+		nsx_note(out, "with a window the replay of a launch may lie "
+			      "outside: no coverage");
+	if (g->orphans)
+		nsx_note(out, "%zu rows of graphs have no launch call (queued "
+			      "before the capture); nodes among them are in "
+			      "no row", g->orphans);
+}
+
+static int run(const struct nsx_run *run, struct nsx_section *out,
+	       struct nsx_err *err)
+{
+	const struct nsx_trace *t = run->trace;
+	struct nsx_table *table = nsx_add_table(out, &layouts[0]);
+	struct graphs g = {.t = t};
+	size_t n = 0;
+
+	if (!t->ops.n && !t->calls.n)
+		return nsx_cannot(out, "the trace has neither GPU work nor "
+				       "CUDA calls");
+	for (size_t i = 0; i < t->ops.n; i++)
+		n += t->ops.kind[i] == NSX_OP_GRAPH ||
+		     (t->ops.flags[i] & NSX_OP_NODE);
+	g.seen = nsx_arena_try_array(run->scratch, t->calls.n, 1,
+				     "graph launches", err);
+	g.nodes = nsx_arena_try_array(run->scratch, n, sizeof(*g.nodes),
+				      "graph nodes", err);
+	g.entries = nsx_arena_try_array(run->scratch, n, sizeof(*g.entries),
+					"graph replays", err);
+	if (!g.seen || !g.nodes || !g.entries)
+		return err->rc;
+	collect(&g);
+	fold_nodes(&g);
+	if (fill_recorded(&g, table, err) || fill_opaque(&g, table, err))
+		return err->rc;
+	nsx_table_sort(table, "total_ms desc, launches desc, pid, device_id, "
+			      "graph_id, graph_exec_id, mode");
+	summarise(run, &g, table, out);
+	return 0;
+}
+
+NSX_DEFINE_PASS(cuda_graphs) {
+	.id = "cuda_graphs",
+	.title = "CUDA graphs",
+	.summary = "graph launches, replays, and what of them was recorded",
+	.doc = "mode: graph when whole replays were recorded and no node was, "
+	       "node when nodes were, mixed for both, opaque when there are "
+	       "launch calls and nothing of their work, none without launches. "
+	       "A launch call is counted and its host time charged once, "
+	       "however many nodes it starts; failed calls are no launches. "
+	       "Coverage is the share of launches of which anything was "
+	       "recorded. Launches that left nothing are rows of their own, "
+	       "without device. A replay recorded as a whole is compute in "
+	       "every other section; nodes belong to the range and the call "
+	       "that launched them.",
+	.derived_from = "whole-graph rows, operations with a graph node, and "
+			"the launch calls",
+	.limitations = "a replay recorded as a whole says nothing of its "
+		       "inside; its stream is that of the launch",
+	.layouts = layouts,
+	.nlayouts = ARRAY_LEN(layouts),
+	.run = run,
+};

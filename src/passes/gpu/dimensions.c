@@ -1,0 +1,510 @@
+/* dimensions.c - the trace in four short tables, each with its verdict, so that
+ * the report leads with what matters.
+ *
+ * Late: the figures are those of other sections, for the GPU that sets the
+ * pace; shares of time are its partition in the steady window.
+ */
+#include <inttypes.h>
+#include <string.h>
+#include "passes/pass.h"
+
+static const struct nsx_col cols[] = {
+	{"measure", "what", NSX_T_STR},
+	{"value", "how much; null: not known", NSX_T_F64},
+	{"unit", "of the value", NSX_T_STR},
+	{"from", "section that has more of it", NSX_T_STR},
+};
+/* What people see of them: one table, without what is not known or nothing. */
+static const struct nsx_col shown_cols[] = {
+	{"dimension", "which of the four", NSX_T_STR},
+	{"measure", "what", NSX_T_STR},
+	{"value", "how much", NSX_T_F64},
+	{"unit", "of the value", NSX_T_STR},
+};
+static const struct nsx_layout shown_layout = {NSX_COLS(shown_cols)};
+enum { CPU, MEMORY, LINK, COMPUTE, NDIMENSIONS };
+static const struct nsx_layout layouts[NDIMENSIONS] = {
+	{.key = "cpu_overhead", NSX_COLS(cols), .json_rows = -1},
+	{.key = "memory_overhead", NSX_COLS(cols), .json_rows = -1},
+	{.key = "interconnect", NSX_COLS(cols), .json_rows = -1},
+	{.key = "gpu_compute", NSX_COLS(cols), .json_rows = -1},
+};
+static const char *const titles[NDIMENSIONS] = {
+	"CPU overhead", "Memory overhead", "Interconnect", "GPU compute",
+};
+static const char *const verdict_keys[NDIMENSIONS] = {
+	"verdicts.cpu_overhead", "verdicts.memory_overhead",
+	"verdicts.interconnect", "verdicts.gpu_compute",
+};
+
+struct dimensions {
+	const struct nsx_run *run;
+	struct nsx_section *out;
+	struct nsx_table *table; /* being filled                             */
+	uint32_t device;	 /* that sets the pace                       */
+	int64_t device_id;
+	const char *window; /* "steady window" or "window"                   */
+	double compute, exposed_copy, exposed_comm, idle; /* % of the window */
+	struct nsx_err *err;
+	bool failed;
+};
+
+/* Other sections -----------------------------------------------------------*/
+
+static const struct nsx_table *table_of(const struct dimensions *d,
+					const char *pass, const char *key)
+{
+	const struct nsx_section *s = nsx_report_section(d->run->report, pass);
+
+	return s && (s->status == NSX_S_ANSWERED || !strcmp(key, "churn")) ?
+		       nsx_section_table(s, key) : NULL;
+}
+
+static double number_of(const struct nsx_cell *c)
+{
+	return !c ? NAN : c->type == NSX_T_I64 ? (double)c->u.i :
+	       c->type == NSX_T_F64 ? c->u.f : NAN;
+}
+
+static double value_of(const struct dimensions *d, const char *pass,
+		       const char *key)
+{
+	const struct nsx_section *s = nsx_report_section(d->run->report, pass);
+
+	return s && s->status == NSX_S_ANSWERED ?
+		       number_of(nsx_section_value(s, key)) : NAN;
+}
+
+static double cell_of(const struct nsx_table *t, size_t row, const char *key)
+{
+	int col = nsx_table_col(t, key);
+
+	return col < 0 ? NAN : number_of(&nsx_row_at(t, row)[col]);
+}
+
+/* Sum of a column over the rows whose `where` column has the text (NULL: all,
+ * or those of this device); NAN: the section could not be computed.
+ */
+static double sum_of(const struct dimensions *d, const char *pass,
+		     const char *key, const char *column, const char *where,
+		     const char *text)
+{
+	const struct nsx_table *t = table_of(d, pass, key);
+	double sum = 0;
+
+	if (!t)
+		return NAN;
+	for (size_t i = 0; i < t->nrows; i++) {
+		double id = cell_of(t, i, "device_id");
+
+		if (!isnan(id) && id != (double)d->device_id)
+			continue;
+		if (text && strcmp(nsx_table_text(t, i, where), text))
+			continue;
+		if (!isnan(cell_of(t, i, column)))
+			sum += cell_of(t, i, column);
+	}
+	return sum;
+}
+
+/* The cell of this device's row; NAN: none. */
+static double of_device(const struct dimensions *d, const char *pass,
+			const char *key, const char *column)
+{
+	const struct nsx_table *t = table_of(d, pass, key);
+
+	for (size_t i = 0; t && i < t->nrows; i++)
+		if (cell_of(t, i, "device_id") == (double)d->device_id &&
+		    !strcmp(nsx_table_text(t, i, "gpu"),
+			    nsx_text(d->run->trace,
+				     d->run->trace->device[d->device].gpu)))
+			return cell_of(t, i, column);
+	return NAN;
+}
+
+static void add(struct dimensions *d, const char *measure, double value,
+		const char *unit, const char *from)
+{
+	struct nsx_cell *row = d->failed ? NULL : nsx_row(d->table, d->err);
+
+	if (!row) {
+		d->failed = true;
+		return;
+	}
+	row[0] = nsx_string(measure);
+	row[1] = nsx_real(value);
+	row[2] = nsx_string(unit);
+	row[3] = nsx_string(from);
+}
+
+/* The tables and their verdicts --------------------------------------------*/
+
+/* A cause of idle time in words; causes not named here are calls. */
+static const char *cause_words(const char *cause)
+{
+	static const struct {
+		const char *cause, *words;
+	} list[] = {
+		{"sync", "after synchronising calls"},
+		{"blocking_copy", "after copies that block the host"},
+		{"implicit_sync", "after calls that synchronise implicitly"},
+		{"alloc", "after allocations"},
+		{"module_load", "while modules load"},
+		{"os_wait", "while the host waits in the operating system"},
+		{"host_code", "while the host does other things than CUDA"},
+		{"launch_call", "inside launch calls"},
+		{"launch_to_start", "between launch and start"},
+		{"stream_wait", "while streams wait for each other"},
+		{"dispatch", "short gaps between queued operations"},
+		{"dependency", "between queued operations"},
+		{"unknown_unmatched", "before work whose launch was not "
+				      "recorded"},
+		{"edge", "before the first or after the last operation"},
+	};
+
+	for (unsigned i = 0; i < ARRAY_LEN(list); i++)
+		if (!strcmp(list[i].cause, cause))
+			return list[i].words;
+	return "during other CUDA calls";
+}
+
+/* The cause with most idle time of this device; NULL: none. */
+static const char *main_cause(const struct dimensions *d)
+{
+	const struct nsx_table *t = table_of(d, "gpu_idle", "causes");
+	const char *cause = NULL;
+	double most = 0;
+
+	for (unsigned c = 0; t && c < NSX_NCAUSES; c++) {
+		double ms = sum_of(d, "gpu_idle", "causes", "total_ms",
+				   "cause", nsx_cause_names[c]);
+
+		if (ms > most) {
+			most = ms;
+			cause = nsx_cause_names[c];
+		}
+	}
+	return cause ? cause_words(cause) : NULL;
+}
+
+static const char *cpu(struct dimensions *d)
+{
+	const char *cause = main_cause(d);
+
+	add(d, "GPU idle", d->idle,
+	    nsx_say(d->out, "%% of the %s", d->window), "gpu_idle");
+	add(d, "idle because launches came late",
+	    value_of(d, "launch_storm", "launch_bound_ms"), "ms on all GPUs",
+	    "launch_storm");
+	add(d, "idle after CPU-GPU barriers",
+	    sum_of(d, "barriers", "barriers", "cost_ms", NULL, NULL),
+	    "ms on all GPUs", "barriers");
+	add(d, "launches", value_of(d, "launch_storm", "launches_per_s"),
+	    "a second", "launch_storm");
+	add(d, "median launch call to kernel start",
+	    value_of(d, "launch_latency", "summary.p50_us"), "us",
+	    "launch_latency");
+	add(d, "OS calls on launching threads",
+	    value_of(d, "os_runtime", "launch_thread_ms"), "ms", "os_runtime");
+	if (d->idle < 5)
+		return nsx_say(d->out, "the CPU keeps up: GPU %" PRId64
+			       " is idle for %.1f%% of the %s.", d->device_id,
+			       d->idle, d->window);
+	return nsx_say(d->out, "GPU %" PRId64 " is idle for %.1f%% of the "
+		       "%s%s%s.", d->device_id, d->idle, d->window,
+		       cause ? ", mostly " : "", cause ? cause : "");
+}
+
+static const char *memory(struct dimensions *d)
+{
+	double peak = of_device(d, "memory_usage", "devices", "pct_of_memory");
+
+	add(d, "copies without a kernel beside them", d->exposed_copy,
+	    nsx_say(d->out, "%% of the %s", d->window), "copies");
+	add(d, "exposed pageable copies",
+	    sum_of(d, "copies", "rows", "exposed_ms", "src_kind", "Pageable") +
+		    sum_of(d, "copies", "rows", "exposed_ms", "dst_kind",
+			   "Pageable"),
+	    "ms", "copies");
+	add(d, "copies below 64 KiB",
+	    sum_of(d, "copies", "rows", "small_count", NULL, NULL), "copies",
+	    "copies");
+	add(d, "unified-memory migrations",
+	    sum_of(d, "copies", "migrations", "count", NULL, NULL),
+	    "migrations", "copies");
+	add(d, "idle after cudaMalloc and cudaFree in the loop",
+	    sum_of(d, "memory_usage", "churn", "cost_ms", NULL, NULL),
+	    "ms on all GPUs", "memory_usage");
+	add(d, "peak of GPU memory seen", peak, "% of its size",
+	    "memory_usage");
+	if (d->exposed_copy >= 5)
+		return nsx_say(d->out, "copies hold up GPU %" PRId64 ": %.1f%% "
+			       "of the %s is copying and nothing else.",
+			       d->device_id, d->exposed_copy, d->window);
+	return nsx_say(d->out, "copies cost GPU %" PRId64 " little: %.1f%% of "
+		       "the %s is copying and nothing else.", d->device_id,
+		       d->exposed_copy, d->window);
+}
+
+/* The rate of the direction between CPU and GPU that moves most. */
+static double link_rate(const struct dimensions *d, const char **ret)
+{
+	const struct nsx_table *t = table_of(d, "copies", "rows");
+	double most = 0, rate = NAN;
+
+	*ret = "rate of CPU-GPU copies";
+	for (size_t i = 0; t && i < t->nrows; i++) {
+		const char *dir = nsx_table_text(t, i, "direction");
+
+		if (cell_of(t, i, "device_id") != (double)d->device_id ||
+		    (strcmp(dir, "HtoD") && strcmp(dir, "DtoH")) ||
+		    cell_of(t, i, "bytes") <= most)
+			continue;
+		most = cell_of(t, i, "bytes");
+		rate = cell_of(t, i, "gbps");
+		*ret = !strcmp(dir, "HtoD") ? "rate host to device" :
+					      "rate device to host";
+	}
+	return rate;
+}
+
+static const char *interconnect(struct dimensions *d)
+{
+	const struct nsx_device_facts *f = &d->run->facts->device[d->device];
+	int64_t comm = nsx_spans_total(&f->comm);
+	int64_t compute = nsx_spans_total(&f->compute);
+	const struct nsx_table *messages = table_of(d, "nccl", "messages");
+	const char *direction;
+	double rate = link_rate(d, &direction);
+	double ratio = compute ? (double)comm / (double)compute : NAN;
+	double gb = (of_device(d, "copies", "devices", "host_to_device_bytes") +
+		     of_device(d, "copies", "devices",
+			       "device_to_host_bytes")) / 1e9;
+	double moved = sum_of(d, "copies", "migrations", "bytes", NULL, NULL) /
+		       1e9;
+
+	add(d, "communication without compute beside it", d->exposed_comm,
+	    nsx_say(d->out, "%% of the %s", d->window), "nccl");
+	add(d, "transfers between CPU and GPU",
+	    of_device(d, "copies", "devices", "transfers_per_s"), "a second",
+	    "copies");
+	add(d, "moved between CPU and GPU", gb, "GB", "copies");
+	add(d, direction, rate, "GB/s", "copies");
+	add(d, "peer copies",
+	    sum_of(d, "copies", "rows", "bytes", "direction", "PtoP") / 1e9,
+	    "GB", "copies");
+	add(d, "communication kernels", (double)comm / 1e6, "ms", "nccl");
+	add(d, "communication to computation", ratio, "ratio", "nccl");
+	add(d, "median message of the main collective",
+	    messages && messages->nrows ?
+		    cell_of(messages, 0, "p50_bytes") / 1e6 : NAN,
+	    "MB", "nccl");
+	if (comm)
+		return nsx_say(d->out, "communication %s GPU %" PRId64
+			       ": %.1f%% of the %s is communication with no "
+			       "compute beside it%s.",
+			       d->exposed_comm >= 5 ? "holds up" :
+						      "costs little on",
+			       d->device_id, d->exposed_comm, d->window,
+			       isnan(ratio) ? "" :
+			       nsx_say(d->out, "; %.2f of the time of compute",
+				       ratio));
+	if (gb > 0)
+		return nsx_say(d->out, "no communication between GPUs; %.2f GB "
+			       "cross the CPU-GPU link%s.", gb,
+			       isnan(rate) ? "" :
+			       nsx_say(d->out, " at %.2f GB/s", rate));
+	if (moved > 0)
+		return nsx_say(d->out, "no communication between GPUs; %.2f GB "
+			       "of unified memory migrate.", moved);
+	return isnan(gb) ? "no communication kernel." :
+			   "no communication kernel and no copy between CPU "
+			   "and GPU.";
+}
+
+/* Mean of a counter on this device while kernels ran; NAN: not sampled. */
+static double counter(const struct dimensions *d, const char *name)
+{
+	const struct nsx_table *t = table_of(d, "gpu_metrics", "rows");
+	double any = NAN;
+
+	for (size_t i = 0; t && i < t->nrows; i++) {
+		const char *metric = nsx_table_text(t, i, "metric_name");
+
+		if (cell_of(t, i, "device_id") != (double)d->device_id ||
+		    strncmp(metric, name, strlen(name)))
+			continue;
+		if (!strcmp(nsx_table_text(t, i, "scope"), "compute"))
+			return cell_of(t, i, "mean");
+		if (isnan(any))
+			any = cell_of(t, i, "mean");
+	}
+	return any;
+}
+
+static void add_shape(struct dimensions *d)
+{
+	add(d, "mean theoretical occupancy",
+	    of_device(d, "kernel_shape", "devices", "occupancy_pct"),
+	    "% of warps", "kernel_shape");
+	add(d, "grids too small for the GPU",
+	    of_device(d, "kernel_shape", "devices", "small_grid_pct"),
+	    "% of kernel time", "kernel_shape");
+}
+
+static const char *gpu_compute(struct dimensions *d)
+{
+	const struct nsx_table *categories = table_of(d, "kernel_shape",
+						      "categories");
+	const struct nsx_table *kernels = table_of(d, "top_kernels", "kernels");
+	double hidden = value_of(d, "cuda_graphs", "replay_ms");
+	double tensor = counter(d, "Tensor Active");
+	const struct nsx_cell *mode = nsx_section_value(
+		nsx_report_section(d->run->report, "cuda_graphs"), "mode");
+	bool is_opaque = mode && mode->type == NSX_T_STR &&
+			 !strcmp(mode->u.s, "graph");
+
+	add(d, "compute", d->compute,
+	    nsx_say(d->out, "%% of the %s", d->window), "partition");
+	add(d, "median kernel", value_of(d, "launch_storm", "median_kernel_us"),
+	    "us", "launch_storm");
+	if (!is_opaque)
+		add_shape(d);
+	if (!isnan(tensor))
+		add(d, "tensor cores active while computing", tensor, "%",
+		    "gpu_metrics");
+	if (!isnan(counter(d, "SMs Active")))
+		add(d, "multiprocessors active while computing",
+		    counter(d, "SMs Active"), "%", "gpu_metrics");
+	if (is_opaque)
+		return nsx_say(d->out, "GPU %" PRId64 " computes for %.1f%% of "
+			       "the %s; CUDA graphs whose inside was not "
+			       "recorded take %.3f ms of the trace.",
+			       d->device_id, d->compute, d->window, hidden);
+	if (!categories || !categories->nrows || !kernels || !kernels->nrows)
+		return nsx_say(d->out, "GPU %" PRId64 " computes for %.1f%% of "
+			       "the %s.", d->device_id, d->compute, d->window);
+	return nsx_say(d->out, "GPU %" PRId64 " computes for %.1f%% of the %s; "
+		       "most kernel time is %s (%.1f%%), the top kernel takes "
+		       "%.1f%%.", d->device_id, d->compute, d->window,
+		       nsx_table_text(categories, 0, "category"),
+		       cell_of(categories, 0, "pct_total_kernel_time"),
+		       cell_of(kernels, 0, "pct_total_kernel_time"));
+}
+
+/* The section --------------------------------------------------------------*/
+
+static void measure(struct dimensions *d)
+{
+	const struct nsx_facts *f = d->run->facts;
+	const struct nsx_window *w = &f->steady.window;
+	struct nsx_partition p;
+	double percent;
+
+	d->window = "steady window";
+	if (w->start_ns >= w->end_ns) {
+		w = &d->run->trace->window;
+		d->window = "window";
+	}
+	d->device = f->limiting == NSX_NONE ? 0 : f->limiting;
+	d->device_id = d->run->trace->device[d->device].device_id;
+	nsx_partition(&f->device[d->device], w->start_ns, w->end_ns, &p);
+	percent = 100 / (double)NSX_MAX(w->end_ns - w->start_ns, 1);
+	d->exposed_copy = (double)p.ns[NSX_P_COPY_EXPOSED] * percent;
+	d->exposed_comm = (double)p.ns[NSX_P_COMM_EXPOSED] * percent;
+	d->idle = (double)p.ns[NSX_P_IDLE] * percent;
+	d->compute = ((double)p.ns[NSX_P_COMPUTE_ONLY] +
+		      (double)p.ns[NSX_P_COMPUTE_COPY] +
+		      (double)p.ns[NSX_P_COMPUTE_COMM]) * percent;
+}
+
+/* What takes most of the time. */
+static const char *leading(const struct dimensions *d)
+{
+	const struct {
+		const char *what;
+		double pct;
+	} list[] = {
+		{"GPU compute", d->compute},
+		{"GPU idle time", d->idle},
+		{"copies", d->exposed_copy},
+		{"communication", d->exposed_comm},
+	};
+	unsigned best = 0;
+
+	for (unsigned i = 1; i < ARRAY_LEN(list); i++)
+		if (list[i].pct > list[best].pct)
+			best = i;
+	return nsx_say(d->out, "%s, %.1f%% of the %s", list[best].what,
+		       list[best].pct, d->window);
+}
+
+static int show(struct dimensions *d, struct nsx_table **tables,
+		struct nsx_err *err)
+{
+	struct nsx_table *shown = nsx_add_table(d->out, &shown_layout);
+
+	for (size_t i = 0; i < NDIMENSIONS; i++)
+		for (size_t r = 0; r < tables[i]->nrows; r++) {
+			const struct nsx_cell *from = nsx_row_at(tables[i], r);
+			struct nsx_cell *row;
+
+			if (from[1].type == NSX_T_NULL ||
+			    (r && fabs(from[1].u.f) < 0.005))
+				continue;
+			row = nsx_row(shown, err);
+			if (!row)
+				return err->rc;
+			row[0] = nsx_string(titles[i]);
+			memcpy(row + 1, from, 3 * sizeof(*row));
+		}
+	nsx_md_table(d->out, shown, "dimension,measure,value,unit", 32);
+	return 0;
+}
+
+static int run(const struct nsx_run *run, struct nsx_section *out,
+	       struct nsx_err *err)
+{
+	static const char *(*const fill[NDIMENSIONS])(struct dimensions *) = {
+		cpu, memory, interconnect, gpu_compute};
+	struct dimensions d = {.run = run, .out = out, .err = err};
+	struct nsx_table *tables[NDIMENSIONS];
+
+	for (unsigned i = 0; i < NDIMENSIONS; i++)
+		tables[i] = nsx_add_table(out, &layouts[i]);
+	if (!run->trace->ndevices)
+		return nsx_cannot(out, "the trace has no GPU work");
+	measure(&d);
+	nsx_md_bullet(out, "**Most of the time is %s.**", leading(&d));
+	for (unsigned i = 0; i < NDIMENSIONS; i++) {
+		const char *verdict;
+
+		d.table = tables[i];
+		verdict = fill[i](&d);
+		nsx_put(out, verdict_keys[i], nsx_string(verdict));
+		nsx_md_bullet(out, "**%s**: %s", titles[i], verdict);
+	}
+	nsx_put(out, "device_id", nsx_int(d.device_id));
+	nsx_put(out, "window", nsx_string(d.window));
+	nsx_put(out, "most", nsx_string(leading(&d)));
+	return d.failed ? err->rc : show(&d, tables, err);
+}
+
+NSX_DEFINE_PASS(dimensions) {
+	.id = "dimensions",
+	.title = "Four dimensions",
+	.summary = "CPU overhead, memory overhead, interconnect, GPU compute: "
+		   "each with its verdict",
+	.doc = "For the GPU that sets the pace. Shares of time are its exact "
+	       "partition (compute, copies alone, communication alone, idle) "
+	       "in the steady window, or in the whole window where none was "
+	       "found; the other figures are those of the sections named in "
+	       "`from`, for the whole window.",
+	.derived_from = "the other sections, for the GPU that sets the pace",
+	.limitations = "figures marked all GPUs are sums; the rest of the "
+		       "report has the other GPUs",
+	.layouts = layouts,
+	.nlayouts = ARRAY_LEN(layouts),
+	.late = true,
+	.run = run,
+};

@@ -1,0 +1,510 @@
+/* gpu_metrics.c - sampled GPU counters by scope, and what they answer: is the
+ * GPU idle, is it full, do the tensor cores run, does it issue, what binds it.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "facts/metrics/metrics.h"
+#include "passes/pass.h"
+
+enum {
+	DEVICE, METRIC, NAME, SCOPE, SAMPLES, MEAN, P50, P95, MAX, PERIOD,
+	COVERAGE
+};
+static const struct nsx_col cols[] = {
+	{"device_id", "CUDA ordinal, else the number of the GPU", NSX_T_I64},
+	{"metric_id", "the counter, inside its source", NSX_T_I64},
+	{"metric_name", "its name", NSX_T_STR},
+	{"scope", "window, or when the GPU computes, communicates, copies or "
+		  "idles", NSX_T_STR},
+	{"samples", "in the scope for at least half of their period (window: "
+		    "at all)", NSX_T_I64},
+	{"mean", "weighted by the time a sample has in the scope", NSX_T_F64},
+	{"p50", "median of the samples", NSX_T_F64},
+	{"p95", "their 95th percentile", NSX_T_F64},
+	{"max", "their greatest", NSX_T_F64},
+	{"sample_period_us", "what a sample stands for", NSX_T_F64},
+	{"coverage_pct", "sampled share of the scope's time", NSX_T_F64},
+};
+static const struct nsx_col answer_cols[] = {
+	{"device_id", "CUDA ordinal, else the number of the GPU", NSX_T_I64},
+	{"question", "what is asked", NSX_T_STR},
+	{"answer", "in words", NSX_T_STR},
+	{"metric_name", "the counter that tells", NSX_T_STR},
+	{"scope", "of that counter", NSX_T_STR},
+	{"mean", "of it", NSX_T_F64},
+};
+static const struct nsx_col rate_cols[] = {
+	{"device_id", "CUDA ordinal, else the number of the GPU", NSX_T_I64},
+	{"metric_name", "the counter, percent of the peak", NSX_T_STR},
+	{"scope", "when", NSX_T_STR},
+	{"mean_gbps", "mean times the peak, 10^9 bytes a second", NSX_T_F64},
+	{"p95_gbps", "95th percentile times the peak", NSX_T_F64},
+	{"peak_gbps", "memory bandwidth of the GPU", NSX_T_F64},
+};
+enum { C_DEVICE, C_METRIC, C_NAME, C_SAMPLES, C_MAX, C_MEANS };
+static const struct nsx_col counter_cols[] = {
+	{"device_id", "CUDA ordinal, else the number of the GPU", NSX_T_I64},
+	{"metric_id", "the counter, inside its source", NSX_T_I64},
+	{"metric_name", "its name", NSX_T_STR},
+	{"samples", "in the whole trace", NSX_T_I64},
+	{"max", "the greatest of them", NSX_T_F64},
+	{"window", "mean over the window", NSX_T_F64},
+	{"compute", "mean while kernels compute", NSX_T_F64},
+	{"comm", "mean during communication", NSX_T_F64},
+	{"copy", "mean during copies", NSX_T_F64},
+	{"idle", "mean without GPU work", NSX_T_F64},
+};
+enum { L_ROWS, L_COUNTERS, L_ANSWERS, L_RATES };
+static const struct nsx_layout layouts[] = {
+	[L_ROWS] = {.key = "rows", .csv = "gpu_metrics", NSX_COLS(cols),
+		    .json_rows = 500},
+	[L_COUNTERS] = {.key = "counters", NSX_COLS(counter_cols),
+			.json_rows = 500},
+	[L_ANSWERS] = {.key = "answers", NSX_COLS(answer_cols),
+		       .json_rows = -1},
+	[L_RATES] = {.key = "gbps", NSX_COLS(rate_cols)},
+};
+
+/* Counters we know by name, in all their spellings. ---------------------------*/
+enum known { GR, SM, ISSUE, TENSOR, WARPS, DRAM_READ, DRAM_WRITE, PCIE_RX,
+	     PCIE_TX, NKNOWN };
+static const char *const spellings[NKNOWN][3] = {
+	[GR] = {"GR Active"},
+	[SM] = {"SMs Active", "SM Active"},
+	[ISSUE] = {"SM Issue"},
+	[TENSOR] = {"Tensor Active"},
+	[WARPS] = {"Compute Warps in Flight"},
+	[DRAM_READ] = {"DRAM Read", "VRAM Read"},
+	[DRAM_WRITE] = {"DRAM Write", "VRAM Write"},
+	[PCIE_RX] = {"PCIe RX Throughput", "PCIe Read Throughput"},
+	[PCIE_TX] = {"PCIe TX Throughput", "PCIe Write Throughput"},
+};
+
+struct gpu { /* the percent counters of one GPU; NULL: not sampled */
+	const struct nsx_metric *of[NKNOWN];
+	const char *name[NKNOWN]; /* lives as long as the section */
+	const struct nsx_metric *any;
+};
+
+/* One quantity may be sampled in several units: only percent of the peak will
+ * do, and only a name that says so or none at all.
+ */
+static bool is_percent(const struct nsx_metric *m)
+{
+	const char *unit = strchr(m->name, '[');
+
+	return m->scope[NSX_SCOPE_WINDOW].max <= 100 &&
+	       (!unit || !strncmp(unit, "[Throughput %]", 14));
+}
+
+static void recognise(struct gpu *g, const struct nsx_metric *m,
+		      const char *name)
+{
+	g->any = m;
+	if (!name || !is_percent(m))
+		return;
+	for (unsigned k = 0; k < NKNOWN; k++)
+		for (unsigned i = 0; i < 3 && spellings[k][i]; i++)
+			if (!g->of[k] && !strncmp(name, spellings[k][i],
+						  strlen(spellings[k][i]))) {
+				g->of[k] = m;
+				g->name[k] = name;
+			}
+}
+
+/* Tables -----------------------------------------------------------------------*/
+
+static int fill_metric(const struct nsx_metric *m, const char *name,
+		       struct nsx_table *rows, struct nsx_err *err)
+{
+	for (unsigned i = 0; i < NSX_NSCOPES; i++) {
+		const struct nsx_metric_scope *s = &m->scope[i];
+		struct nsx_cell *row;
+
+		if (!s->weight_ns)
+			continue;
+		row = nsx_row(rows, err);
+		if (!row)
+			return err->rc;
+		if (m->device_id >= 0)
+			row[DEVICE] = nsx_int(m->device_id);
+		row[METRIC] = nsx_int(m->metric_id);
+		row[NAME] = nsx_string(name);
+		row[SCOPE] = nsx_string(nsx_scope_names[i]);
+		row[SAMPLES] = nsx_int((int64_t)s->n);
+		row[MEAN] = nsx_real(s->mean);
+		row[P50] = nsx_real(s->p50);
+		row[P95] = nsx_real(s->p95);
+		row[MAX] = nsx_real(s->max);
+		row[PERIOD] = nsx_us((double)m->period_ns);
+		row[COVERAGE] = nsx_real(100 * s->coverage);
+	}
+	return 0;
+}
+
+static int fill_counter(const struct nsx_metric *m, const char *name,
+			struct nsx_table *counters, struct nsx_err *err)
+{
+	struct nsx_cell *row = nsx_row(counters, err);
+
+	if (!row)
+		return err->rc;
+	if (m->device_id >= 0)
+		row[C_DEVICE] = nsx_int(m->device_id);
+	row[C_METRIC] = nsx_int(m->metric_id);
+	row[C_NAME] = nsx_string(name);
+	row[C_SAMPLES] = nsx_int((int64_t)m->n);
+	row[C_MAX] = nsx_real((double)m->max);
+	for (unsigned i = 0; i < NSX_NSCOPES; i++)
+		row[C_MEANS + i] = nsx_real(m->scope[i].mean);
+	return 0;
+}
+
+static int fill_rates(const struct nsx_run *run, const struct gpu *g,
+		      struct nsx_table *rates, struct nsx_err *err)
+{
+	const struct nsx_gpu_info *info = NULL;
+
+	for (uint32_t i = 0; i < run->trace->ngpus; i++)
+		if (run->trace->gpu[i].id == g->any->gpu)
+			info = &run->trace->gpu[i];
+	if (!info || info->bandwidth_bytes_per_s <= 0)
+		return 0;
+	for (unsigned k = DRAM_READ; k <= DRAM_WRITE; k++)
+		for (unsigned i = 0; g->of[k] && i < NSX_NSCOPES; i++) {
+			const struct nsx_metric_scope *s = &g->of[k]->scope[i];
+			double peak = (double)info->bandwidth_bytes_per_s / 1e9;
+			struct nsx_cell *row;
+
+			if (!s->weight_ns)
+				continue;
+			row = nsx_row(rates, err);
+			if (!row)
+				return err->rc;
+			row[0] = nsx_int(g->any->device_id);
+			row[1] = nsx_string(g->name[k]);
+			row[2] = nsx_string(nsx_scope_names[i]);
+			row[3] = nsx_real(s->mean / 100 * peak);
+			row[4] = nsx_real(s->p95 / 100 * peak);
+			row[5] = nsx_real(peak);
+		}
+	return 0;
+}
+
+/* Answers ------------------------------------------------------------------------*/
+
+struct answers {
+	struct nsx_section *out;
+	struct nsx_table *table;
+	const struct nsx_facts *facts;
+	int64_t window_ns;
+	const struct gpu *gpu;
+	enum nsx_scope busy; /* the scope of work: compute, where sampled     */
+	const char *when;
+	bool others; /* there are more GPUs */
+	bool told; /* in Markdown too: the GPU that sets the pace */
+	struct nsx_err *err;
+	int rc;
+};
+
+static double mean_of(const struct answers *a, enum known k,
+		      enum nsx_scope scope)
+{
+	return a->gpu->of[k] ? a->gpu->of[k]->scope[scope].mean : NAN;
+}
+
+static void answer(struct answers *a, const char *question, enum known k,
+		   enum nsx_scope scope, const char *text)
+{
+	struct nsx_cell *row = nsx_row(a->table, a->err);
+
+	if (!row) {
+		a->rc = a->err->rc;
+		return;
+	}
+	row[0] = nsx_int(a->gpu->any->device_id);
+	row[1] = nsx_string(question);
+	row[2] = nsx_string(text);
+	row[3] = nsx_string(a->gpu->name[k]);
+	row[4] = nsx_string(nsx_scope_names[scope]);
+	row[5] = nsx_real(mean_of(a, k, scope));
+	if (a->told)
+		nsx_md_bullet(a->out, "%s %s", question, text);
+}
+
+static void say_idle(struct answers *a)
+{
+	enum known k = a->gpu->of[GR] ? GR : SM;
+	double x = mean_of(a, k, NSX_SCOPE_WINDOW);
+	uint32_t d = a->gpu->any->device;
+	const char *text;
+
+	if (isnan(x))
+		return;
+	text = nsx_say(a->out, "%s: %s averages %.1f %% over the window",
+		       x >= 95 ? "no" : x >= 50 ? "partly" : "mostly",
+		       k == GR ? "GR Active" : "SMs Active", x);
+	if (d != NSX_NONE)
+		text = nsx_say(a->out, "%s; by the trace %.1f %% of it has no GPU "
+			       "work.", text,
+			       100 * (double)nsx_idle_total(&a->facts->idle[d]) /
+				       (double)a->window_ns);
+	answer(a, "Is it idle?", k, NSX_SCOPE_WINDOW, text);
+}
+
+static void say_full(struct answers *a)
+{
+	double sm = mean_of(a, SM, a->busy), warps = mean_of(a, WARPS, a->busy);
+	const char *text;
+
+	if (isnan(sm))
+		return;
+	text = nsx_say(a->out, "%s: %.1f %% of the SMs are active %s",
+		       sm >= 90 ? "yes" : sm >= 60 ? "mostly" : "no", sm,
+		       a->when);
+	text = isnan(warps) ? nsx_say(a->out, "%s.", text) :
+	       nsx_say(a->out, "%s, with %.1f %% of the warp slots in use.", text,
+		       warps);
+	answer(a, "Is it full?", SM, a->busy, text);
+}
+
+static void say_tensor(struct answers *a)
+{
+	double x = mean_of(a, TENSOR, a->busy);
+
+	if (isnan(x))
+		return;
+	answer(a, "Do the tensor cores run?", TENSOR, a->busy,
+	       nsx_say(a->out, "%s: active %.1f %% %s.",
+		       x >= 40 ? "yes" : x >= 5 ? "in part" :
+		       x > 0 ? "hardly" : "no", x, a->when));
+}
+
+static void say_issue(struct answers *a)
+{
+	double x = mean_of(a, ISSUE, a->busy);
+
+	if (isnan(x))
+		return;
+	answer(a, "Is the issue rate high?", ISSUE, a->busy,
+	       nsx_say(a->out, "%s: %.1f %% of the issue slots are used %s.",
+		       x >= 60 ? "yes" : x >= 30 ? "middling" : "no", x,
+		       a->when));
+}
+
+/* Reads and writes share one bus: their percentages may be added, unless that
+ * shows that on this GPU they do not.
+ */
+static double dram_of(const struct answers *a)
+{
+	double in = mean_of(a, DRAM_READ, a->busy);
+	double out = mean_of(a, DRAM_WRITE, a->busy);
+
+	return in + out > 100 ? NSX_MAX(in, out) : in + out;
+}
+
+static void say_bound(struct answers *a)
+{
+	double dram = dram_of(a);
+	double sm = mean_of(a, SM, a->busy), issue = mean_of(a, ISSUE, a->busy);
+	double tensor = mean_of(a, TENSOR, a->busy);
+	const char *by;
+
+	if (isnan(dram))
+		return;
+	if (dram >= 80)
+		by = "memory";
+	else if (issue >= 60 || tensor >= 60)
+		by = "compute: memory has room, the pipes have not";
+	else if (sm >= 60 && issue < 30)
+		by = "latency or occupancy: the SMs hold work but issue little, "
+		     "and memory has room";
+	else if (sm < 60)
+		by = "neither: the SMs are not filled";
+	else
+		by = "neither memory nor issue is near its limit";
+	answer(a, "Memory-bound or latency-bound?", DRAM_READ, a->busy,
+	       nsx_say(a->out, "%s (DRAM %.1f %% of its peak%s%s %s).", by, dram,
+		       isnan(issue) ? "" : nsx_say(a->out, ", issue %.1f %%",
+						   issue),
+		       isnan(sm) ? "" : nsx_say(a->out, ", SMs active %.1f %%",
+						sm), a->when));
+}
+
+static void say_pcie(struct answers *a)
+{
+	for (unsigned k = PCIE_RX; k <= PCIE_TX; k++) {
+		const struct nsx_metric *m = a->gpu->of[k];
+		const struct nsx_metric_scope *s =
+			m ? &m->scope[NSX_SCOPE_COPY] : NULL;
+
+		if (!s || !s->n)
+			continue;
+		answer(a, k == PCIE_RX ? "Do copies fill PCIe towards the GPU?" :
+				  "Do copies fill PCIe from the GPU?",
+		       k, NSX_SCOPE_COPY,
+		       nsx_say(a->out, "%s: %.1f %% of the peak during copies, "
+			       "95th percentile %.0f %%.",
+			       s->p95 >= 80 ? "yes" : "no", s->mean, s->p95));
+	}
+}
+
+static int say_gpu(struct answers *a)
+{
+	const struct nsx_metric *any = a->gpu->any;
+	bool computes = any->scope[NSX_SCOPE_COMPUTE].weight_ns > 0;
+
+	a->busy = computes ? NSX_SCOPE_COMPUTE : NSX_SCOPE_WINDOW;
+	a->when = computes ? "while kernels compute" : "over the window";
+	if (a->told)
+		nsx_md_bullet(a->out, "**GPU %lld**%s:", (long long)
+			      any->device_id, a->others ?
+			      " (the others are in `report.json`, "
+			      "`metrics.gpu_metrics.answers`)" : "");
+	say_idle(a);
+	say_full(a);
+	say_tensor(a);
+	say_issue(a);
+	say_bound(a);
+	say_pcie(a);
+	return a->rc;
+}
+
+/* The run -----------------------------------------------------------------------*/
+
+static void say_quality(const struct nsx_metrics *m, struct nsx_section *out)
+{
+	bool exact = true;
+
+	for (size_t i = 0; i < m->n; i++)
+		exact &= m->v[i].exact;
+	if (m->by_number)
+		nsx_note(out, "device_id is the number of the GPU here: the CUDA "
+			 "ordinals of the trace do not tell these GPUs apart");
+	nsx_note(out, "counters are of the whole GPU, other processes included; "
+		 "percentages are stored whole, so a mean of small ones is too "
+		 "low; clocks are in Hz whatever their name says");
+	if (m->gaps)
+		nsx_note(out, "samples are missing in %zu places, %.3f ms in all: "
+			 "that is no data, not zero", m->gaps,
+			 (double)m->missing_ns / 1e6);
+	if (!exact)
+		nsx_note(out, "a counter with more than 1024 values beyond 127 is "
+			 "counted in steps of 1.6 %%: its quantiles are that "
+			 "exact, its mean and maximum are exact");
+	if (m->bad)
+		nsx_note(out, "%lld of %lld samples have no usable time, counter "
+			 "or value and are left out", (long long)m->bad,
+			 (long long)m->samples);
+	if (m->without_period)
+		nsx_note(out, "%zu counters were sampled once only: what such a "
+			 "sample stands for is not known", m->without_period);
+}
+
+/* The GPU that sets the pace, if it was sampled, else the first. */
+static int64_t gpu_to_show(const struct nsx_run *run)
+{
+	const struct nsx_metrics *m = run->facts->metrics;
+
+	for (size_t i = 0; i < m->n; i++)
+		if (m->v[i].device != NSX_NONE &&
+		    m->v[i].device == run->facts->limiting)
+			return m->v[i].gpu;
+	return m->v[0].gpu;
+}
+
+static int fill(const struct nsx_run *run, struct nsx_section *out,
+		struct nsx_table **tables, struct nsx_err *err)
+{
+	const struct nsx_metrics *m = run->facts->metrics;
+	const struct nsx_window *w = &run->trace->window;
+	struct answers a = {.out = out, .table = tables[L_ANSWERS],
+			    .facts = run->facts, .err = err,
+			    .window_ns = w->end_ns - w->start_ns};
+	size_t next;
+	int64_t shown = gpu_to_show(run);
+
+	for (size_t i = 0; i < m->n; i = next) {
+		struct gpu g = {{NULL}, {NULL}, NULL};
+
+		for (next = i; next < m->n && m->v[next].gpu == m->v[i].gpu;
+		     next++) {
+			const struct nsx_metric *x = &m->v[next];
+			const char *name = x->name ?
+				nsx_say(out, "%s", x->name) : NULL;
+
+			recognise(&g, x, name);
+			if (fill_metric(x, name, tables[L_ROWS], err) ||
+			    fill_counter(x, name, tables[L_COUNTERS], err))
+				return err->rc;
+		}
+		a.gpu = &g;
+		a.told = g.any->gpu == shown;
+		a.others = next - i < m->n;
+		if (g.any->gpu >= 0 &&
+		    (fill_rates(run, &g, tables[L_RATES], err) || say_gpu(&a)))
+			return err->rc;
+	}
+	return 0;
+}
+
+static int run(const struct nsx_run *run, struct nsx_section *out,
+	       struct nsx_err *err)
+{
+	const struct nsx_metrics *m = run->facts->metrics;
+	struct nsx_table *tables[ARRAY_LEN(layouts)];
+
+	for (unsigned i = 0; i < ARRAY_LEN(layouts); i++)
+		tables[i] = nsx_add_table(out, &layouts[i]);
+	if (m->damage)
+		return nsx_fail(err, NSX_E_DATA, "table GPU_METRICS is damaged: "
+				"%s", m->damage);
+	if (m->too_many)
+		return nsx_cannot(out, "GPU_METRICS names more counters than any "
+				  "GPU has");
+	if (!m->n)
+		return nsx_cannot(out, "none of the %lld rows of GPU_METRICS is a "
+				  "usable sample inside the window",
+				  (long long)m->samples);
+	if (fill(run, out, tables, err))
+		return err->rc;
+	say_quality(m, out);
+	nsx_md_table(out, tables[L_COUNTERS],
+		     "device_id,metric_name,samples,window,compute,comm,copy,"
+		     "idle,max", 24);
+	if (tables[L_RATES]->nrows)
+		nsx_md_table(out, tables[L_RATES],
+			     "device_id,metric_name,scope,mean_gbps,p95_gbps,"
+			     "peak_gbps", 10);
+	return 0;
+}
+
+NSX_DEFINE_PASS(gpu_metrics) {
+	.id = "gpu_metrics",
+	.title = "GPU metrics",
+	.summary = "sampled counters: SMs, tensor cores, memory, PCIe",
+	.doc = "A sample at t stands for (t - period, t], the period being the "
+	       "median step between samples of its source (where jitter hides "
+	       "a period or frequency of two digits within 0.3 %, that). Means "
+	       "are weighted by the time that interval has in the scope: the "
+	       "window, or the unions of compute kernels, communication "
+	       "kernels, copies, or no work at all on that GPU. Quantiles and "
+	       "maxima are of the samples with at least half of it there. A "
+	       "gap is missing data, not zero. Active SMs say that work is "
+	       "resident; issue and tensor activity say that it proceeds. "
+	       "Memory-bound is said from DRAM at 80 % of its peak, read and "
+	       "write together; compute-bound from 60 % of the issue slots or "
+	       "tensor cycles; latency-bound where at least 60 % of the SMs "
+	       "are active, less than 30 % of the slots issue and memory has "
+	       "room.",
+	.derived_from = "GPU_METRICS samples, with the unions of each GPU's "
+			"work",
+	.limitations = "there only if captured with --gpu-metrics-devices=all; "
+		       "device-wide; a sample says nothing of one kernel that "
+		       "is shorter",
+	.needs = {NSX_NEED_VIEW(gpu_metric)},
+	.layouts = layouts,
+	.nlayouts = ARRAY_LEN(layouts),
+	.run = run,
+};

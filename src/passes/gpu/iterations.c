@@ -1,0 +1,410 @@
+/* iterations.c - the repetition the program consists of, and what sets its slow
+ * iterations apart: the partition of each against that of the median one.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "passes/pass.h"
+#include "base/stat.h"
+
+enum { PROCESS, DEVICE, INDEX, START, END, WALL, STEADY, SLOW };
+static const struct nsx_col cols[] = {
+	{"process", "pid of the process", NSX_T_I64},
+	{"device_id", "CUDA ordinal", NSX_T_I64},
+	{"index", "number on this process and device, from 0", NSX_T_I64},
+	{"start_ns", "first GPU work launched in it begins", NSX_T_I64},
+	{"end_ns", "the next one begins; of the last, its work ends",
+	 NSX_T_I64},
+	{"wall_ms", "from start to next start", NSX_T_F64},
+	{"steady", "lies in the steady window", NSX_T_BOOL},
+	{"slow", "above 1.25 x the median and by more than 3 MAD", NSX_T_BOOL},
+};
+enum { G_PROCESS, G_DEVICE, G_N, G_MEDIAN, G_P90, G_CV, G_SLOW };
+static const struct nsx_col group_cols[] = {
+	{"process", "pid of the process", NSX_T_I64},
+	{"device_id", "CUDA ordinal", NSX_T_I64},
+	{"count", "iterations that a next start ends", NSX_T_I64},
+	{"median_ms", "median of their lengths", NSX_T_F64},
+	{"p90_ms", "90th percentile", NSX_T_F64},
+	{"cv", "standard deviation over mean", NSX_T_F64},
+	{"slow_count", "slow ones", NSX_T_I64},
+};
+enum { S_PROCESS, S_DEVICE, S_INDEX, S_WALL, S_EXCESS, S_FIRST };
+static const struct nsx_col slow_cols[] = {
+	{"process", "pid of the process", NSX_T_I64},
+	{"device_id", "CUDA ordinal", NSX_T_I64},
+	{"index", "which iteration", NSX_T_I64},
+	{"wall_ms", "its length", NSX_T_F64},
+	{"excess_ms", "above the median", NSX_T_F64},
+	{"compute_only_ms", "against the median iteration", NSX_T_F64},
+	{"compute_copy_ms", "against the median iteration", NSX_T_F64},
+	{"compute_comm_ms", "against the median iteration", NSX_T_F64},
+	{"comm_exposed_ms", "against the median iteration", NSX_T_F64},
+	{"copy_exposed_ms", "against the median iteration", NSX_T_F64},
+	{"idle_ms", "against the median iteration", NSX_T_F64},
+};
+enum { C_METHOD, C_NAME, C_PROCESS, C_COUNT, C_COVERAGE, C_CV, C_SCORE,
+       C_CHOSEN };
+static const struct nsx_col candidate_cols[] = {
+	{"method", "nvtx, sequence, graph_replay, collective or gaps",
+	 NSX_T_STR},
+	{"name", "the range or kernel that begins an iteration", NSX_T_STR},
+	{"process", "pid of the process", NSX_T_I64},
+	{"count", "times it was seen", NSX_T_I64},
+	{"coverage_pct", "share of the process's GPU time it explains",
+	 NSX_T_F64},
+	{"cv", "of start to start, without the longest tenth", NSX_T_F64},
+	{"score", "coverage x min(1, count/8) / (1 + cv) x evenness x trust", NSX_T_F64},
+	{"chosen", "the iterations of the report", NSX_T_BOOL},
+};
+static const struct nsx_layout layouts[] = {
+	{.key = "rows", .csv = "iterations", NSX_COLS(cols)},
+	{.key = "groups", NSX_COLS(group_cols)},
+	{.key = "slow", NSX_COLS(slow_cols)},
+	{.key = "candidates", NSX_COLS(candidate_cols)},
+};
+
+struct work {
+	const struct nsx_run *run;
+	struct nsx_section *out;
+	struct nsx_table *table[ARRAY_LEN(layouts)];
+	double median_ms, cv; /* of the limiting GPU, else of the first      */
+	bool from_limiting;
+	int64_t excess_ns;    /* of all slow ones of that GPU                */
+	size_t nslow;
+	int64_t by_class[NSX_NPARTS];
+};
+
+static struct nsx_cell pid_cell(const struct nsx_trace *t, uint32_t process)
+{
+	return process == NSX_NONE ? nsx_null() :
+				     nsx_int(t->process[process].pid);
+}
+
+static int64_t wall_ns(const struct nsx_iteration *v)
+{
+	return v->end_ns - v->start_ns;
+}
+
+static int add_row(struct work *w, const struct nsx_iteration *v, size_t index,
+		   struct nsx_err *err)
+{
+	const struct nsx_trace *t = w->run->trace;
+	struct nsx_cell *row = nsx_row(w->table[0], err);
+
+	if (!row)
+		return err->rc;
+	row[PROCESS] = pid_cell(t, v->process);
+	row[DEVICE] = nsx_int(t->device[v->device].device_id);
+	row[INDEX] = nsx_int((int64_t)index);
+	row[START] = nsx_int(v->start_ns);
+	row[END] = nsx_int(v->end_ns);
+	row[WALL] = nsx_ms(wall_ns(v));
+	row[STEADY] = nsx_bool(v->steady);
+	row[SLOW] = nsx_bool(v->slow);
+	return 0;
+}
+
+/* What a slow iteration spends more than the one nearest to the median. */
+static int add_slow(struct work *w, const struct nsx_iteration *v, size_t index,
+		    const struct nsx_iteration *typical, struct nsx_err *err)
+{
+	const struct nsx_trace *t = w->run->trace;
+	const struct nsx_device_facts *d = &w->run->facts->device[v->device];
+	struct nsx_cell *row = nsx_row(w->table[2], err);
+	struct nsx_partition slow, usual;
+
+	if (!row)
+		return err->rc;
+	nsx_partition(d, v->start_ns, v->end_ns, &slow);
+	nsx_partition(d, typical->start_ns, typical->end_ns, &usual);
+	row[S_PROCESS] = pid_cell(t, v->process);
+	row[S_DEVICE] = nsx_int(t->device[v->device].device_id);
+	row[S_INDEX] = nsx_int((int64_t)index);
+	row[S_WALL] = nsx_ms(wall_ns(v));
+	row[S_EXCESS] = nsx_ms(wall_ns(v) - wall_ns(typical));
+	for (unsigned c = 0; c < NSX_NPARTS; c++)
+		row[S_FIRST + c] = nsx_ms(slow.ns[c] - usual.ns[c]);
+	if (!index || v->device != w->run->facts->limiting)
+		return 0; /* the first warms up: no finding */
+	w->nslow++;
+	w->excess_ns = nsx_add_sat(w->excess_ns,
+				   wall_ns(v) - wall_ns(typical));
+	for (unsigned c = 0; c < NSX_NPARTS; c++)
+		w->by_class[c] = nsx_add_sat(w->by_class[c],
+					     slow.ns[c] - usual.ns[c]);
+	return 0;
+}
+
+static const struct nsx_iteration *nearest(const struct nsx_iteration *v,
+					   size_t n, double wall)
+{
+	const struct nsx_iteration *best = v;
+
+	for (size_t i = 1; i < n; i++)
+		if (fabs((double)wall_ns(&v[i]) - wall) <
+		    fabs((double)wall_ns(best) - wall))
+			best = &v[i];
+	return best;
+}
+
+/* The n iterations of one process and device; the last has no next start. */
+static int add_group(struct work *w, const struct nsx_iteration *v, size_t n,
+		     struct nsx_err *err)
+{
+	static const double qs[] = {0.5, 0.9};
+	const struct nsx_iteration *typical;
+	struct nsx_cell *row = nsx_row(w->table[1], err);
+	int64_t *d = nsx_arena_try_array(w->run->scratch, n, sizeof(*d),
+					 "iteration lengths", err);
+	double q[2], mean = 0, cv;
+	int64_t nslow = 0;
+
+	if (!row || !d)
+		return err->rc;
+	row[G_PROCESS] = pid_cell(w->run->trace, v->process);
+	row[G_DEVICE] = nsx_int(w->run->trace->device[v->device].device_id);
+	row[G_N] = nsx_int((int64_t)n - 1);
+	if (n < 2)
+		return 0;
+	for (size_t i = 0; i + 1 < n; i++) {
+		d[i] = wall_ns(&v[i]);
+		mean += (double)d[i] / (double)(n - 1);
+	}
+	cv = nsx_stddev(d, n - 1) / mean;
+	nsx_quantiles(d, n - 1, qs, 2, q);
+	row[G_MEDIAN] = nsx_real(q[0] / 1e6);
+	row[G_P90] = nsx_real(q[1] / 1e6);
+	row[G_CV] = nsx_real(cv);
+	typical = nearest(v, n - 1, q[0]);
+	for (size_t i = 0; i < n; i++) {
+		nslow += v[i].slow;
+		if (v[i].slow && add_slow(w, &v[i], i, typical, err))
+			return err->rc;
+	}
+	row[G_SLOW] = nsx_int(nslow);
+	if (w->from_limiting ||
+	    (w->table[1]->nrows > 1 && v->device != w->run->facts->limiting))
+		return 0;
+	w->from_limiting = v->device == w->run->facts->limiting;
+	w->median_ms = q[0] / 1e6;
+	w->cv = cv;
+	return 0;
+}
+
+static int add_candidates(struct work *w, struct nsx_err *err)
+{
+	const struct nsx_facts *f = w->run->facts;
+
+	for (size_t i = 0; i < f->ncadences; i++) {
+		const struct nsx_cadence *c = &f->cadences[i];
+		struct nsx_cell *row = nsx_row(w->table[3], err);
+
+		if (!row)
+			return err->rc;
+		row[C_METHOD] = nsx_string(c->method);
+		if (c->name)
+			row[C_NAME] = nsx_string(nsx_text(w->run->trace,
+							  c->name));
+		row[C_PROCESS] = pid_cell(w->run->trace, c->process);
+		row[C_COUNT] = nsx_int((int64_t)c->n);
+		row[C_COVERAGE] = nsx_real(100 * c->coverage);
+		row[C_CV] = nsx_real(c->cv);
+		row[C_SCORE] = nsx_real(c->score);
+		row[C_CHOSEN] = nsx_bool(c->chosen);
+	}
+	return 0;
+}
+
+/* What a device spent in a class, as spans. */
+static int class_spans(struct work *w, unsigned class, struct nsx_spans *ret,
+		       struct nsx_err *err)
+{
+	const struct nsx_window *all = &w->run->trace->window;
+	const struct nsx_facts *f = w->run->facts;
+	const struct nsx_device_facts *d = &f->device[f->limiting];
+	struct nsx_arena *a = w->run->scratch;
+	struct nsx_spans x;
+
+	switch (class) {
+	case NSX_P_IDLE:
+		return nsx_idle_spans(&f->idle[f->limiting], all, a, ret, err);
+	case NSX_P_COMM_EXPOSED:
+		return nsx_spans_minus(a, &d->comm, &d->compute, ret, err);
+	case NSX_P_COPY_EXPOSED:
+		if (nsx_spans_minus(a, &d->copy, &d->compute, &x, err))
+			return err->rc;
+		return nsx_spans_minus(a, &x, &d->comm, ret, err);
+	default:
+		*ret = d->compute;
+		return 0;
+	}
+}
+
+/* The slow iterations of the GPU that sets the pace, but for the first. */
+static int slow_spans(struct work *w, struct nsx_spans *ret,
+		      struct nsx_err *err)
+{
+	const struct nsx_facts *f = w->run->facts;
+
+	ret->n = 0;
+	ret->v = nsx_arena_try_array(w->run->scratch, f->niterations,
+				     sizeof(*ret->v), "iterations", err);
+	if (!ret->v)
+		return err->rc;
+	for (size_t i = 1; i < f->niterations; i++) {
+		const struct nsx_iteration *v = &f->iterations[i];
+
+		if (v->slow && v->device == f->limiting &&
+		    v[-1].device == v->device && v[-1].process == v->process)
+			ret->v[ret->n++] = (struct nsx_span){v->start_ns,
+							     v->end_ns};
+	}
+	nsx_spans_normalise(ret);
+	return 0;
+}
+
+/* Priced with what the class that grew most takes in slow iterations, as far as
+ * it is more than usual. Where the steady window leaves them out, unpriced.
+ */
+static int propose_slow(struct work *w, struct nsx_err *err)
+{
+	const struct nsx_window *all = &w->run->trace->window;
+	double share = (double)w->excess_ns /
+		       (double)(all->end_ns - all->start_ns);
+	struct nsx_spans slow, class;
+	unsigned most = 0;
+	struct nsx_candidate c = {
+		.id = "slow_iterations", .category = "iterations",
+		.device = w->run->facts->limiting, .confidence = "medium",
+		.table = "iterations.csv", .key = "slow=True", .units = "ms"};
+
+	for (unsigned k = 1; k < NSX_NPARTS; k++)
+		if (w->by_class[k] > w->by_class[most])
+			most = k;
+	if (share < 0.01 || slow_spans(w, &slow, err) ||
+	    class_spans(w, most, &class, err) ||
+	    nsx_spans_intersect(w->out->arena, &slow, &class, &c.spans, err))
+		return share < 0.01 ? 0 : err->rc;
+	c.recoverable = NSX_MIN(1, (double)w->by_class[most] /
+				   (double)nsx_spans_total(&c.spans));
+	c.title = nsx_say(w->out, "%zu slow iteration%s cost%s %.3f ms, %.1f%% "
+			  "of the window", w->nslow, w->nslow == 1 ? "" : "s",
+			  w->nslow == 1 ? "s" : "", (double)w->excess_ns / 1e6,
+			  100 * share);
+	c.values = nsx_say(w->out, "%.3f", (double)w->excess_ns / 1e6);
+	c.evidence[0] = nsx_say(w->out, "the median iteration takes %.3f ms; "
+				"these take more than 1.25 x that",
+				w->median_ms);
+	c.evidence[1] = nsx_say(w->out, "most of the difference is %s: %+.3f ms",
+				nsx_part_names[most],
+				(double)w->by_class[most] / 1e6);
+	c.recommendation[0] =
+		most == NSX_P_IDLE ?
+			"see gpu_idle_by_cause.csv for what the host did in "
+			"them: checkpoints, logging, data loading, garbage "
+			"collection" :
+		most == NSX_P_COMM_EXPOSED ?
+			"see nccl_rank_skew.csv: another rank came late" :
+			"compare their kernels with those of a usual iteration "
+			"(--window START..END): other shapes, or lower clocks";
+	nsx_add_candidate(w->out, &c);
+	return 0;
+}
+
+static int say(struct work *w, struct nsx_err *err)
+{
+	const struct nsx_facts *f = w->run->facts;
+
+	nsx_put(w->out, "method", nsx_string(f->iteration_method));
+	nsx_put(w->out, "confidence", nsx_string(f->iteration_confidence));
+	nsx_put(w->out, "median_ms", nsx_real(w->median_ms));
+	nsx_put(w->out, "cv", nsx_real(w->cv));
+	nsx_md_bullet(w->out, "**Method**: %s, confidence %s; median %.3f ms, "
+		      "CV %.3f", f->iteration_method, f->iteration_confidence,
+		      w->median_ms, w->cv);
+	nsx_md_table(w->out, w->table[1],
+		     "process,device_id,count,median_ms,p90_ms,cv,slow_count",
+		     0);
+	if (w->table[2]->nrows) {
+		nsx_md_text(w->out, "Slow iterations, and what they spend more "
+			    "than the median one:");
+		nsx_md_table(w->out, w->table[2],
+			     "process,device_id,index,wall_ms,excess_ms,"
+			     "compute_only_ms,comm_exposed_ms,copy_exposed_ms,"
+			     "idle_ms", 10);
+	} else {
+		nsx_cleared(w->out, "Iterations are even: none of them is above "
+			    "1.25 x the median of %.3f ms (CV %.3f)",
+			    w->median_ms, w->cv);
+	}
+	nsx_md_text(w->out, "Ways to see iterations that were tried:");
+	nsx_md_table(w->out, w->table[3],
+		     "method,name,process,count,coverage_pct,cv,score,chosen",
+		     6);
+	return w->nslow ? propose_slow(w, err) : 0;
+}
+
+static int run(const struct nsx_run *run, struct nsx_section *out,
+	       struct nsx_err *err)
+{
+	const struct nsx_facts *f = run->facts;
+	const struct nsx_iteration *v = f->iterations;
+	struct work w = {.run = run, .out = out, .median_ms = NAN, .cv = NAN};
+
+	for (size_t i = 0; i < ARRAY_LEN(layouts); i++)
+		w.table[i] = nsx_add_table(out, &layouts[i]);
+	if (add_candidates(&w, err))
+		return err->rc;
+	if (!run->trace->ndevices)
+		return nsx_cannot(out, "the trace has no GPU work");
+	if (!f->niterations)
+		return nsx_cannot(out, "nothing repeats steadily enough: no "
+				  "NVTX range, kernel sequence, graph replay, "
+				  "collective or pause scores 0.4 or more");
+	for (size_t i = 0, next; i < f->niterations; i = next) {
+		for (next = i; next < f->niterations &&
+		     v[next].process == v[i].process &&
+		     v[next].device == v[i].device; next++)
+			if (add_row(&w, &v[next], next - i, err))
+				return err->rc;
+		if (add_group(&w, v + i, next - i, err))
+			return err->rc;
+	}
+	return say(&w, err);
+}
+
+NSX_DEFINE_PASS(iterations) {
+	.id = "iterations",
+	.title = "Iterations",
+	.summary = "the repetition the program consists of, and its slow ones",
+	.doc = "Ways to see iterations, scored by coverage x min(1, n/8) / "
+	       "(1 + CV of start to start, without the longest tenth) x "
+	       "evenness x trust, evenness being (n - 1) x median over all "
+	       "their time but the longest; "
+	       "the best above 0.4 wins. nvtx: a user range that returns at "
+	       "least 4 times on a thread without overlapping itself (trust "
+	       "1, or 1.1 if its name holds step, iter, batch or epoch; of "
+	       "ranges that score alike the outermost); coverage is the share "
+	       "of GPU time launched inside. sequence: a run of kernel base "
+	       "names of the main stream that returns at a steady distance, "
+	       "iterations being at least 95 % alike (0.9; n/8 does not "
+	       "count where n iterations have 512 kernels or more). "
+	       "graph_replay: "
+	       "replays of one graph (0.8). collective: one kind of collective "
+	       "kernel with a CV below 0.15 (0.7). gaps: pauses of 1 ms or "
+	       "more and 5 x the median gap (0.6, confidence low). On each "
+	       "GPU an iteration begins with the first work launched in it "
+	       "and ends where the next begins; the last ends with its work "
+	       "and is in no statistic. slow: above 1.25 x the median and by "
+	       "more than 3 MAD. median_ms and cv are those of the GPU that "
+	       "sets the pace.",
+	.derived_from = "NVTX ranges, kernel names in order, graph replays, "
+			"collectives and pauses",
+	.limitations = "of a stream of more than 262144 kernels the middle is "
+		       "looked at for a sequence; a loop of one kernel alone "
+		       "is not told from a burst",
+	.layouts = layouts,
+	.nlayouts = ARRAY_LEN(layouts),
+	.run = run,
+};

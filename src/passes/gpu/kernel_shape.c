@@ -1,0 +1,583 @@
+/* kernel_shape.c - launch configurations: what of the GPU they can fill.
+ *
+ * Configurations are interned by the loader, but with the graph they belong to
+ * and the name of their kernel; here they are the same when the kernel's name,
+ * grid, block, registers and shared memory are.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include "facts/category.h"
+#include "base/group.h"
+#include "facts/occupancy.h"
+#include "passes/pass.h"
+#include "base/stat.h"
+
+enum {
+	NAME, DEVICE, GRID, BLOCK, REGISTERS, STATIC, DYNAMIC, CALLS, TOTAL,
+	PCT, GRID_BLOCKS, RESIDENT, WARPS, OCCUPANCY, LIMIT, WAVES, SMALL
+};
+static const struct nsx_col cols[] = {
+	{"kernel_name", "full name of the kernel", NSX_T_STR},
+	{"device_id", "CUDA ordinal", NSX_T_I64},
+	{"grid", "blocks, x by y by z", NSX_T_STR},
+	{"block", "threads of a block, x by y by z", NSX_T_STR},
+	{"registers", "registers of a thread", NSX_T_I64},
+	{"static_shared_bytes", "static shared memory of a block", NSX_T_I64},
+	{"dynamic_shared_bytes", "dynamic shared memory of a block",
+	 NSX_T_I64},
+	{"call_count", "executions that began in the window", NSX_T_I64},
+	{"total_ms", "sum of durations", NSX_T_F64},
+	{"pct_total_kernel_time", "share of the summed kernel time of all "
+				  "devices", NSX_T_F64},
+	{"grid_blocks", "blocks of the grid", NSX_T_I64},
+	{"resident_blocks", "blocks that fit on a multiprocessor", NSX_T_I64},
+	{"resident_warps", "warps of those blocks", NSX_T_I64},
+	{"occupancy_pct", "of the warps a multiprocessor can hold: "
+			  "theoretical", NSX_T_F64},
+	{"limited_by", "what lets no more blocks in", NSX_T_STR},
+	{"waves", "blocks of the grid over blocks the GPU holds at a time",
+	 NSX_T_F64},
+	{"is_small_grid", "fewer blocks than the GPU has multiprocessors",
+	 NSX_T_BOOL},
+};
+static const struct nsx_col device_cols[] = {
+	{"device_id", "CUDA ordinal", NSX_T_I64},
+	{"sm_count", "multiprocessors", NSX_T_I64},
+	{"kernel_ms", "sum of compute kernels' durations", NSX_T_F64},
+	{"occupancy_pct", "mean theoretical occupancy, weighted by duration",
+	 NSX_T_F64},
+	{"small_grid_ms", "in kernels with fewer blocks than multiprocessors",
+	 NSX_T_F64},
+	{"small_grid_pct", "of kernel_ms", NSX_T_F64},
+	{"below_one_wave_pct", "kernel_ms in grids that the GPU holds at once "
+			       "with room left", NSX_T_F64},
+	{"gpu", "tells GPUs of one ordinal apart", NSX_T_STR},
+};
+static const struct nsx_col category_cols[] = {
+	{"category", "what kernels are for, by their names", NSX_T_STR},
+	{"call_count", "executions that began in the window", NSX_T_I64},
+	{"total_ms", "sum of durations", NSX_T_F64},
+	{"pct_total_kernel_time", "share of the summed kernel time of all "
+				  "devices", NSX_T_F64},
+};
+static const struct nsx_col pattern_cols[] = {
+	{"category", "what kernels are for", NSX_T_STR},
+	{"pattern", "part of the name that told; null: none did", NSX_T_STR},
+	{"name_count", "different kernels", NSX_T_I64},
+	{"call_count", "executions that began in the window", NSX_T_I64},
+	{"total_ms", "sum of durations", NSX_T_F64},
+};
+static const struct nsx_layout layouts[] = {
+	{.key = "shapes", .csv = "kernel_shapes", NSX_COLS(cols)},
+	{.key = "devices", NSX_COLS(device_cols)},
+	{.key = "categories", NSX_COLS(category_cols), .json_rows = -1},
+	{.key = "patterns", NSX_COLS(pattern_cols), .json_rows = -1},
+};
+
+struct group { /* executions of one kernel in one configuration */
+	nsx_str name;
+	uint32_t device, shape;
+	int64_t n, total_ns;
+};
+struct shapes {
+	const struct nsx_run *run;
+	uint32_t *same; /* by shape: the first one like it but for its graph */
+	struct nsx_groups keys;
+	struct group *v;
+	size_t cap;
+	int64_t total_ns;
+	const struct nsx_gpu_info **gpu; /* by device, NULL: not known */
+};
+
+/* Groups -------------------------------------------------------------------*/
+
+static int cmp_shapes(const void *a, const void *b, void *ctx)
+{
+	const struct nsx_shape *all = ctx;
+	const struct nsx_shape *x = &all[*(const uint32_t *)a];
+	const struct nsx_shape *y = &all[*(const uint32_t *)b];
+	int c = memcmp(x->grid, y->grid, sizeof(x->grid));
+
+	if (!c)
+		c = memcmp(x->block, y->block, sizeof(x->block));
+	if (!c && x->registers != y->registers)
+		c = x->registers < y->registers ? -1 : 1;
+	if (!c && x->static_shared_bytes != y->static_shared_bytes)
+		c = x->static_shared_bytes < y->static_shared_bytes ? -1 : 1;
+	if (!c && x->dynamic_shared_bytes != y->dynamic_shared_bytes)
+		c = x->dynamic_shared_bytes < y->dynamic_shared_bytes ? -1 : 1;
+	if (!c && x->op != y->op)
+		c = (int)x->op - y->op;
+	return c ? c : (int)x->known - y->known;
+}
+
+static int match_shapes(struct shapes *s, struct nsx_err *err)
+{
+	const struct nsx_trace *t = s->run->trace;
+	struct nsx_arena *a = s->run->scratch;
+	uint32_t *order = nsx_arena_try_array(a, t->nshapes, 4, "shapes", err);
+
+	s->same = nsx_arena_try_array(a, t->nshapes, 4, "shapes", err);
+	if (!order || !s->same)
+		return err->rc;
+	for (uint32_t i = 0; i < t->nshapes; i++)
+		order[i] = i;
+	if (t->nshapes)
+		qsort_r(order, t->nshapes, 4, cmp_shapes, t->shape);
+	for (uint32_t i = 0; i < t->nshapes; i++)
+		s->same[order[i]] =
+			i && !cmp_shapes(&order[i - 1], &order[i], t->shape) ?
+				s->same[order[i - 1]] : order[i];
+	return 0;
+}
+
+static int add_kernel(struct shapes *s, uint32_t device, size_t op,
+		      struct nsx_err *err)
+{
+	const struct nsx_trace *t = s->run->trace;
+	uint32_t shape = s->same[t->ops.detail[op]], i;
+	nsx_str name = nsx_op_name(t, op);
+	size_t known = s->keys.n;
+
+	if (nsx_group(&s->keys, (uint64_t)device << 32 | name, shape, &i,
+		      err) ||
+	    nsx_grow(&s->v, &s->cap, s->keys.n, sizeof(*s->v),
+		     "launch configurations", err))
+		return err->rc;
+	if (i == known)
+		s->v[i] = (struct group){.name = name, .device = device,
+					 .shape = shape};
+	s->v[i].n += nsx_op_counts(t, op);
+	nsx_add_to(&s->v[i].total_ns, nsx_op_ns(&t->ops, op));
+	return 0;
+}
+
+static int make_groups(struct shapes *s, struct nsx_err *err)
+{
+	const struct nsx_trace *t = s->run->trace;
+
+	if (match_shapes(s, err))
+		return err->rc;
+	s->gpu = nsx_arena_try_array(s->run->scratch, t->ndevices,
+				     sizeof(*s->gpu), "GPUs", err);
+	if (!s->gpu)
+		return err->rc;
+	for (uint32_t d = 0; d < t->ndevices; d++) {
+		const struct nsx_device *dev = &t->device[d];
+
+		s->gpu[d] = nsx_device_gpu(t, d);
+		for (size_t i = dev->ops_at; i < dev->ops_at + dev->nops; i++)
+			if (t->ops.kind[i] == NSX_OP_KERNEL &&
+			    add_kernel(s, d, i, err))
+				return err->rc;
+	}
+	for (size_t i = 0; i < s->keys.n; i++)
+		nsx_add_to(&s->total_ns, s->v[i].total_ns);
+	return 0;
+}
+
+/* Occupancy ----------------------------------------------------------------*/
+
+struct fit { /* a group on its GPU; what is not known is NAN or -1 */
+	struct nsx_occupancy o;
+	int64_t blocks, sms;
+	double waves;
+	bool known; /* o and waves */
+};
+
+static int64_t volume(const uint32_t *v)
+{
+	int64_t n;
+
+	if (__builtin_mul_overflow((int64_t)v[0] * NSX_MAX(v[1], 1),
+				   (int64_t)NSX_MAX(v[2], 1), &n))
+		return INT64_MAX;
+	return n;
+}
+
+static struct fit fit_of(const struct shapes *all, const struct group *x)
+{
+	const struct nsx_gpu_info *g = all->gpu[x->device];
+	const struct nsx_shape *s = &all->run->trace->shape[x->shape];
+	struct fit f = {.blocks = -1, .sms = -1, .waves = NAN};
+	struct nsx_block_shape b = {
+		.threads = volume(s->block), .registers = s->registers,
+		.shared_bytes = (int64_t)s->static_shared_bytes +
+				s->dynamic_shared_bytes};
+
+	if (!s->known)
+		return f;
+	f.blocks = volume(s->grid);
+	if (!g || g->sm_count <= 0)
+		return f;
+	f.sms = g->sm_count;
+	const struct nsx_sm sm = {
+		.warps = g->max_warps_per_sm, .blocks = g->max_blocks_per_sm,
+		.registers = g->max_registers_per_sm,
+		.registers_per_block = g->max_registers_per_block,
+		.shared_bytes = g->max_shared_per_sm,
+		.threads_per_warp = g->threads_per_warp,
+		.major = g->compute_major, .minor = g->compute_minor};
+
+	f.known = nsx_occupancy(&sm, &b, &f.o);
+	if (f.known && f.o.blocks)
+		f.waves = (double)f.blocks / ((double)f.o.blocks *
+					      (double)f.sms);
+	return f;
+}
+
+/* What lets no more blocks in, by the bits of nsx_occupancy.limits. */
+static const char *const limit_texts[16] = {
+	"",
+	"warps",
+	"blocks",
+	"warps, blocks",
+	"registers",
+	"warps, registers",
+	"blocks, registers",
+	"warps, blocks, registers",
+	"shared memory",
+	"warps, shared memory",
+	"blocks, shared memory",
+	"warps, blocks, shared memory",
+	"registers, shared memory",
+	"warps, registers, shared memory",
+	"blocks, registers, shared memory",
+	"warps, blocks, registers, shared memory",
+};
+
+static int fill_shapes(const struct shapes *s, struct nsx_table *table,
+		       struct nsx_section *out, struct nsx_err *err)
+{
+	const struct nsx_trace *t = s->run->trace;
+
+	for (size_t i = 0; i < s->keys.n; i++) {
+		const struct group *x = &s->v[i];
+		const struct nsx_shape *h = &t->shape[x->shape];
+		struct fit f = fit_of(s, x);
+		struct nsx_cell *row = nsx_row(table, err);
+
+		if (!row)
+			return err->rc;
+		row[NAME] = nsx_string(nsx_text(t, x->name));
+		row[DEVICE] = nsx_int(t->device[x->device].device_id);
+		row[CALLS] = nsx_int(x->n);
+		row[TOTAL] = nsx_ms(x->total_ns);
+		row[PCT] = nsx_pct((double)x->total_ns, (double)s->total_ns);
+		if (!h->known)
+			continue;
+		row[GRID] = nsx_string(nsx_say(out, "%ux%ux%u", h->grid[0],
+					       h->grid[1], h->grid[2]));
+		row[BLOCK] = nsx_string(nsx_say(out, "%ux%ux%u", h->block[0],
+						h->block[1], h->block[2]));
+		row[REGISTERS] = nsx_int(h->registers);
+		row[STATIC] = nsx_int(h->static_shared_bytes);
+		row[DYNAMIC] = nsx_int(h->dynamic_shared_bytes);
+		row[GRID_BLOCKS] = nsx_int(f.blocks);
+		if (f.sms > 0)
+			row[SMALL] = nsx_bool(f.blocks < f.sms);
+		if (!f.known)
+			continue;
+		row[RESIDENT] = nsx_int(f.o.blocks);
+		row[WARPS] = nsx_int(f.o.warps);
+		row[OCCUPANCY] = nsx_real(100 * f.o.ratio);
+		row[LIMIT] = nsx_string(limit_texts[f.o.limits & 15]);
+		row[WAVES] = nsx_real(f.waves);
+	}
+	nsx_table_sort(table, "total_ms desc, call_count desc, kernel_name, "
+			      "device_id, grid, block, registers, "
+			      "dynamic_shared_bytes");
+	return 0;
+}
+
+/* Devices ------------------------------------------------------------------*/
+
+struct load { /* compute kernels of one device */
+	int64_t total_ns, known_ns, small_ns, below_ns, sized_ns, sms;
+	double occupancy; /* sum of ratio times duration */
+};
+
+static void add_load(struct load *l, const struct fit *f, int64_t ns)
+{
+	nsx_add_to(&l->total_ns, ns);
+	if (f->sms > 0) {
+		l->sms = f->sms;
+		nsx_add_to(&l->sized_ns, ns);
+		nsx_add_to(&l->small_ns, f->blocks < f->sms ? ns : 0);
+	}
+	if (f->known) {
+		nsx_add_to(&l->known_ns, ns);
+		l->occupancy += f->o.ratio * (double)ns;
+		nsx_add_to(&l->below_ns, f->waves < 1 ? ns : 0);
+	}
+}
+
+static void judge(const struct nsx_trace *t, uint32_t device,
+		  const struct load *l, struct nsx_section *out)
+{
+	double pct = l->sized_ns ? 100 * (double)l->small_ns /
+					   (double)l->sized_ns : 0;
+	int64_t id = t->device[device].device_id;
+	int64_t window_ns = t->window.end_ns - t->window.start_ns;
+	struct nsx_candidate c = {
+		.id = "small_grids", .category = "compute",
+		.title = nsx_say(out, "Grids too small to fill GPU %" PRId64,
+				 id),
+		.recommendation = {
+			"give each launch more work: larger batches, fused or "
+			"batched kernels, a split of the reduced dimension",
+			"or run such kernels side by side on several streams"},
+		.device = NSX_NONE, .confidence = "low", .severity = "low",
+		.table = "kernel_shapes", .key = "is_small_grid=True",
+		.values = nsx_say(out, "%.6f", (double)l->small_ns / 1e6),
+		.units = "ms",
+	};
+
+	if (!l->sized_ns)
+		return; /* no GPU is known */
+	/* A hundredth of the window at least: what is short is no matter. */
+	if (pct < 10 || l->small_ns < window_ns / 100) {
+		nsx_cleared(out, "Kernel shape: grids with fewer blocks than "
+				 "GPU %" PRId64 " has multiprocessors take "
+				 "%.3f ms (%.1f%% of its kernel time).", id,
+			    (double)l->small_ns / 1e6, pct);
+		return;
+	}
+	c.evidence[0] = nsx_say(
+		out, "%.3f ms, %.1f%% of kernel time, is in kernels with fewer "
+		     "blocks than the %" PRId64 " multiprocessors",
+		(double)l->small_ns / 1e6, pct, l->sms);
+	c.evidence[1] = "what fuller grids would save is not known: it depends "
+			"on what bounds these kernels";
+	nsx_add_candidate(out, &c);
+}
+
+static int fill_devices(const struct shapes *s, struct nsx_table *table,
+			struct nsx_section *out, struct nsx_err *err)
+{
+	const struct nsx_trace *t = s->run->trace;
+	struct load *loads = nsx_arena_try_array(s->run->scratch, t->ndevices,
+						 sizeof(*loads), "devices",
+						 err);
+	uint32_t worst = 0;
+
+	if (!loads)
+		return err->rc;
+	for (size_t i = 0; i < s->keys.n; i++) {
+		struct fit f = fit_of(s, &s->v[i]);
+
+		/* Communication kernels are small on purpose. */
+		if (!t->shape[s->v[i].shape].op)
+			add_load(&loads[s->v[i].device], &f, s->v[i].total_ns);
+	}
+	for (uint32_t d = 0; d < t->ndevices; d++) {
+		const struct load *l = &loads[d];
+		struct nsx_cell *row = nsx_row(table, err);
+
+		if (!row)
+			return err->rc;
+		row[0] = nsx_int(t->device[d].device_id);
+		row[2] = nsx_ms(l->total_ns);
+		row[7] = nsx_string(nsx_text(t, t->device[d].gpu));
+		if (l->sized_ns) {
+			row[1] = nsx_int(l->sms);
+			row[4] = nsx_ms(l->small_ns);
+			row[5] = nsx_pct((double)l->small_ns,
+					 (double)l->sized_ns);
+		}
+		if (l->known_ns) {
+			row[3] = nsx_real(100 * l->occupancy /
+					  (double)l->known_ns);
+			row[6] = nsx_pct((double)l->below_ns,
+					 (double)l->known_ns);
+		}
+		if (l->small_ns > loads[worst].small_ns)
+			worst = d;
+	}
+	if (t->ndevices)
+		judge(t, worst, &loads[worst], out);
+	return 0;
+}
+
+/* Categories ---------------------------------------------------------------*/
+
+struct told { /* kernels that one pattern told, or none of a category */
+	const char *category, *pattern;
+	nsx_str last_name;
+	int64_t names, n, ns;
+};
+
+static int cmp_told(const void *a, const void *b)
+{
+	const struct told *x = a, *y = b;
+	int c = strcmp(x->category, y->category);
+
+	if (!c)
+		c = !x->pattern || !y->pattern ?
+			    !!x->pattern - !!y->pattern :
+			    strcmp(x->pattern, y->pattern);
+	return c ? c : (x->last_name > y->last_name) -
+			       (x->last_name < y->last_name);
+}
+
+static int fill_patterns(struct told *v, size_t n, struct nsx_table *table,
+			 struct nsx_err *err)
+{
+	size_t next;
+
+	for (size_t i = 0; i < n; i = next) {
+		struct nsx_cell *row = nsx_row(table, err);
+		int64_t names = 0, count = 0, ns = 0;
+
+		if (!row)
+			return err->rc;
+		for (next = i; next < n && v[next].category == v[i].category &&
+			       v[next].pattern == v[i].pattern; next++) {
+			names += next == i ||
+				 v[next].last_name != v[next - 1].last_name;
+			count += v[next].n;
+			nsx_add_to(&ns, v[next].ns);
+		}
+		row[0] = nsx_string(v[i].category);
+		row[1] = nsx_string(v[i].pattern);
+		row[2] = nsx_int(names);
+		row[3] = nsx_int(count);
+		row[4] = nsx_ms(ns);
+	}
+	nsx_table_sort(table, "total_ms desc, call_count desc, category, "
+			      "pattern");
+	return 0;
+}
+
+static int fill_categories(const struct shapes *s, struct nsx_table *categories,
+			   struct nsx_table *patterns, struct nsx_err *err)
+{
+	const struct nsx_trace *t = s->run->trace;
+	struct told *v = nsx_arena_try_array(s->run->scratch, s->keys.n,
+					     sizeof(*v), "kernel names", err);
+	size_t next;
+
+	if (!v)
+		return err->rc;
+	for (size_t i = 0; i < s->keys.n; i++) {
+		const struct group *x = &s->v[i];
+
+		v[i] = (struct told){.last_name = x->name, .n = x->n,
+				     .ns = x->total_ns};
+		v[i].category = t->shape[x->shape].op ?
+			"comm" : nsx_kernel_category(nsx_text(t, x->name),
+						     &v[i].pattern);
+	}
+	if (s->keys.n)
+		qsort(v, s->keys.n, sizeof(*v), cmp_told);
+	for (size_t i = 0; i < s->keys.n; i = next) {
+		struct nsx_cell *row = nsx_row(categories, err);
+		int64_t count = 0, ns = 0;
+
+		if (!row)
+			return err->rc;
+		for (next = i; next < s->keys.n &&
+			       !strcmp(v[next].category, v[i].category);
+		     next++) {
+			count += v[next].n;
+			nsx_add_to(&ns, v[next].ns);
+		}
+		row[0] = nsx_string(v[i].category);
+		row[1] = nsx_int(count);
+		row[2] = nsx_ms(ns);
+		row[3] = nsx_pct((double)ns, (double)s->total_ns);
+	}
+	nsx_table_sort(categories, "total_ms desc, call_count desc, category");
+	return fill_patterns(v, s->keys.n, patterns, err);
+}
+
+/* The section --------------------------------------------------------------*/
+
+static void show(const struct nsx_trace *t, struct nsx_table **tables,
+		 struct nsx_section *out)
+{
+	const struct nsx_table *dev = tables[1];
+
+	for (size_t i = 0; i < NSX_MIN(dev->nrows, (size_t)8); i++) {
+		const struct nsx_cell *row = nsx_row_at(dev, i);
+
+		if (row[3].type)
+			nsx_md_bullet(out, "GPU %" PRId64 ": mean theoretical "
+					   "occupancy %.1f%%; %.1f%% of kernel "
+					   "time in grids with fewer blocks "
+					   "than its %" PRId64
+					   " multiprocessors, %.1f%% in grids "
+					   "of less than one wave.",
+				      row[0].u.i, row[3].u.f, row[5].u.f,
+				      row[1].u.i, row[6].u.f);
+	}
+	nsx_md_table(out, tables[2],
+		     "category,call_count,total_ms,pct_total_kernel_time", 0);
+	nsx_md_table(out, tables[0],
+		     "kernel_name,device_id,grid,block,registers,call_count,"
+		     "total_ms,occupancy_pct,limited_by,waves", 10);
+	for (uint32_t d = 0; d < t->ndevices; d++)
+		if (!nsx_device_gpu(t, d)) {
+			nsx_note(out, "the trace does not say what GPU %" PRId64
+				      " is (TARGET_INFO_GPU): no occupancy and "
+				      "no waves",
+				 t->device[d].device_id);
+			break;
+		}
+}
+
+static int run(const struct nsx_run *run, struct nsx_section *out,
+	       struct nsx_err *err)
+{
+	struct nsx_table *tables[ARRAY_LEN(layouts)];
+	struct shapes s = {.run = run};
+	int rc;
+
+	for (unsigned i = 0; i < ARRAY_LEN(layouts); i++)
+		tables[i] = nsx_add_table(out, &layouts[i]);
+	rc = make_groups(&s, err);
+	if (!rc)
+		rc = fill_shapes(&s, tables[0], out, err);
+	if (!rc)
+		rc = fill_devices(&s, tables[1], out, err);
+	if (!rc)
+		rc = fill_categories(&s, tables[2], tables[3], err);
+	if (!rc)
+		show(run->trace, tables, out);
+	nsx_groups_done(&s.keys);
+	free(s.v);
+	return rc;
+}
+
+NSX_DEFINE_PASS(kernel_shape) {
+	.id = "kernel_shape",
+	.title = "Kernel shape",
+	.summary = "launch configurations: occupancy, waves, small grids; "
+		   "categories",
+	.doc = "Kernels by (full name, grid, block, registers, shared memory, "
+	       "device). Theoretical occupancy: with w the warps of a block, "
+	       "blocks by warps = warps of a multiprocessor / w; by blocks its "
+	       "limit; by registers = warps whose registers fit / w, where a "
+	       "warp's registers are rounded up to 256 and lie in one of the "
+	       "multiprocessor's four parts; by shared memory = its largest "
+	       "carve-out / (static + dynamic + 1 KiB from compute capability "
+	       "8.0 on, rounded up to 128 bytes, 256 before). The least of "
+	       "them are resident; occupancy is their warps over what the "
+	       "multiprocessor holds (rules of NVIDIA's cuda_occupancy.h). "
+	       "Waves: blocks of the grid over resident blocks of the whole "
+	       "GPU. A grid is too small to fill the GPU when it has fewer "
+	       "blocks than there are multiprocessors; communication kernels, "
+	       "small on purpose, are left out of these shares. Categories "
+	       "are a roll-up by the first pattern that occurs in the name; "
+	       "what matches none stays other.",
+	.derived_from = "kernel rows and the limits of the GPU in the trace",
+	.limitations = "theoretical: achieved occupancy needs GPU metrics; "
+		       "kernels that run side by side share the GPU; clusters "
+		       "and smaller shared-memory carve-outs are not "
+		       "considered",
+	.needs = {NSX_NEED_VIEW(kernel)},
+	.layouts = layouts,
+	.nlayouts = ARRAY_LEN(layouts),
+	.run = run,
+};

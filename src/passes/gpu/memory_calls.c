@@ -1,0 +1,395 @@
+/* memory_calls.c - allocating inside the loop, and page faults. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include "passes/gpu/memory_usage.h"
+#include "base/group.h"
+#include "base/stat.h"
+#include "schema/viewscan.h"
+
+static const struct nsx_col churn_cols[] = {
+	{"pid", "process", NSX_T_I64},
+	{"api_name", "function", NSX_T_STR},
+	{"count", "calls inside steady iterations", NSX_T_I64},
+	{"per_iteration", "of them an iteration", NSX_T_F64},
+	{"total_ms", "time in them", NSX_T_F64},
+	{"cost_ms", "GPU idle that follows from them", NSX_T_F64},
+};
+static const struct nsx_col fault_cols[] = {
+	{"pid", "process", NSX_T_I64},
+	{"device_id", "CUDA ordinal; null for faults of the CPU", NSX_T_I64},
+	{"side", "gpu or cpu", NSX_T_STR},
+	{"group_count", "rows", NSX_T_I64},
+	{"fault_count", "page faults", NSX_T_I64},
+	{"total_ms", "sum of durations; null where rows are instants",
+	 NSX_T_F64},
+};
+const struct nsx_layout mem_churn_layout = {.key = "churn",
+					    NSX_COLS(churn_cols)};
+const struct nsx_layout mem_faults_layout = {.key = "page_faults",
+					     NSX_COLS(fault_cols)};
+
+/* Churn --------------------------------------------------------------------*/
+
+struct churn {
+	int64_t count, ns, cost_ns;
+};
+struct churns {
+	const struct nsx_run *run;
+	struct nsx_groups keys; /* process, name */
+	struct churn *v;
+	size_t cap;
+	struct nsx_spans *steady; /* by process: its steady iterations */
+	size_t *iterations;	  /* by process */
+};
+
+/* cudaMalloc, cudaFree and their kin; not the pools' asynchronous ones. */
+static bool allocates(const struct nsx_trace *t, nsx_str name)
+{
+	char buf[256];
+	const char *s = nsx_api_base(nsx_text(t, name), buf, sizeof(buf));
+
+	s += !strncmp(s, "cuda", 4) ? 4 : !strncmp(s, "cu", 2) ? 2 : 0;
+	return (!strncmp(s, "Malloc", 6) || !strncmp(s, "MemAlloc", 8) ||
+		!strcmp(s, "Free") || !strcmp(s, "MemFree")) &&
+	       !strstr(s, "Async") && !strstr(s, "Host");
+}
+
+static int find_steady(struct churns *c, struct nsx_err *err)
+{
+	const struct nsx_facts *f = c->run->facts;
+	const struct nsx_trace *t = c->run->trace;
+	size_t next;
+
+	c->steady = nsx_arena_try_array(c->run->scratch, t->nprocesses,
+					sizeof(*c->steady), "processes", err);
+	c->iterations = nsx_arena_try_array(c->run->scratch, t->nprocesses,
+					    sizeof(*c->iterations),
+					    "processes", err);
+	if (!c->steady || !c->iterations)
+		return err->rc;
+	for (size_t i = 0; i < f->niterations; i = next) {
+		uint32_t p = f->iterations[i].process;
+		uint32_t d = f->iterations[i].device;
+		struct nsx_spans *s;
+
+		for (next = i; next < f->niterations &&
+			       f->iterations[next].process == p; next++)
+			;
+		if (p == NSX_NONE)
+			continue;
+		s = &c->steady[p];
+		s->v = nsx_arena_try_array(c->run->scratch, next - i,
+					   sizeof(*s->v), "iterations", err);
+		if (!s->v)
+			return err->rc;
+		/* Its first device stands for the process. */
+		for (size_t k = i; k < next && f->iterations[k].device == d;
+		     k++)
+			if (f->iterations[k].steady) {
+				nsx_spans_push(s, f->iterations[k].start_ns,
+					       f->iterations[k].end_ns);
+				c->iterations[p]++;
+			}
+	}
+	return 0;
+}
+
+static bool is_steady(const struct churns *c, uint32_t process, int64_t at)
+{
+	const struct nsx_spans *s = &c->steady[process];
+	size_t i = nsx_spans_find(s, at);
+
+	return i < s->n && s->v[i].start_ns <= at;
+}
+
+static struct churn *churn_of(struct churns *c, uint32_t process, nsx_str name,
+			      struct nsx_err *err)
+{
+	uint32_t i;
+
+	if (nsx_group(&c->keys, process, name, &i, err) ||
+	    nsx_grow(&c->v, &c->cap, c->keys.n, sizeof(*c->v),
+		     "allocation calls", err))
+		return NULL;
+	return &c->v[i];
+}
+
+static int count_calls(struct churns *c, struct nsx_err *err)
+{
+	const struct nsx_trace *t = c->run->trace;
+	const struct nsx_facts *f = c->run->facts;
+	uint8_t *known = nsx_arena_try_array(c->run->scratch,
+					     nsx_strings_bound(t->strings), 1,
+					     "API names", err);
+
+	if (!known)
+		return err->rc;
+	for (size_t i = 0; i < t->calls.n; i++) {
+		uint32_t p = t->thread[nsx_call_thread(t, i)].process;
+		nsx_str name = t->calls.name[i];
+		struct churn *x;
+
+		if (!known[name])
+			known[name] = allocates(t, name) ? 2 : 1;
+		if (known[name] == 1 || p == NSX_NONE ||
+		    (t->calls.flags[i] & NSX_CALL_NESTED) ||
+		    !is_steady(c, p, nsx_call_start(&t->calls, i)))
+			continue;
+		x = churn_of(c, p, name, err);
+		if (!x)
+			return err->rc;
+		x->count++;
+		nsx_add_to(&x->ns, nsx_call_ns(&t->calls, i));
+	}
+	for (size_t i = 0; i < f->nbarriers; i++) {
+		const struct nsx_barrier *b = &f->barriers[i];
+		uint32_t p = t->thread[b->thread].process;
+		struct churn *x;
+
+		if (b->kind != NSX_BARRIER_IMPLICIT_SYNC || p == NSX_NONE ||
+		    known[b->name] != 2 || !is_steady(c, p, b->start_ns))
+			continue;
+		x = churn_of(c, p, b->name, err);
+		if (!x)
+			return err->rc;
+		nsx_add_to(&x->cost_ns, b->cost_ns);
+	}
+	return 0;
+}
+
+/* Idle that allocating and freeing calls are charged with, on one device. */
+static int idle_spans(const struct nsx_run *run, uint32_t device,
+		      struct nsx_arena *a, struct nsx_spans *ret,
+		      struct nsx_err *err)
+{
+	const struct nsx_idle *idle = run->facts->idle ?
+					      &run->facts->idle[device] : NULL;
+	size_t n = idle ? idle->n : 0;
+
+	*ret = (struct nsx_spans){0};
+	ret->v = nsx_arena_try_array(a, n, sizeof(*ret->v), "idle spans", err);
+	if (!ret->v)
+		return err->rc;
+	for (size_t i = 0; i < n; i++) {
+		struct nsx_idle_piece p = nsx_idle_at(idle, i);
+
+		if ((p.cause == NSX_CAUSE_ALLOC ||
+		     p.cause == NSX_CAUSE_IMPLICIT_SYNC) &&
+		    p.detail && allocates(run->trace, p.detail))
+			nsx_spans_push(ret, p.start_ns, p.end_ns);
+	}
+	return 0;
+}
+
+static int judge(const struct nsx_run *run, int64_t count, double a_step,
+		 int64_t cost_ns, struct nsx_section *out, struct nsx_err *err)
+{
+	const struct nsx_window *w = &run->facts->steady.window;
+	double pct = w->end_ns > w->start_ns ?
+			     100 * (double)cost_ns /
+				     (double)(w->end_ns - w->start_ns) : 0;
+	struct nsx_candidate c = {
+		.id = "allocation_churn", .category = "memory",
+		.title = "cudaMalloc and cudaFree inside the loop",
+		.recommendation = {
+			"allocate once, before the loop, or from a pool: "
+			"cudaMallocAsync, a caching allocator, "
+			"PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True"},
+		.device = run->facts->limiting, .recoverable = 1,
+		.confidence = "medium", .units = "ms",
+	};
+
+	if (pct < 1) {
+		nsx_cleared(out, "Allocation: %" PRId64 " calls inside steady "
+				 "iterations (%.1f each) cost %.3f ms of GPU "
+				 "idle.", count, a_step, (double)cost_ns / 1e6);
+		return 0;
+	}
+	c.evidence[0] = nsx_say(
+		out, "%" PRId64 " calls inside steady iterations, %.1f each; "
+		     "%.3f ms of GPU idle follow from them (%.1f%% of the "
+		     "steady window)", count, a_step, (double)cost_ns / 1e6,
+		pct);
+	c.values = nsx_say(out, "%.6f", (double)cost_ns / 1e6);
+	if (c.device != NSX_NONE &&
+	    idle_spans(run, c.device, out->arena, &c.spans, err))
+		return err->rc;
+	nsx_add_candidate(out, &c);
+	return 0;
+}
+
+/* Calls an iteration, of all names, in the process that makes most of them. */
+static double most_calls(const struct churns *c)
+{
+	double most = 0;
+
+	for (size_t i = 0; i < c->keys.n; i++) {
+		uint64_t process = c->keys.keys[i].a;
+		int64_t count = 0;
+
+		for (size_t k = 0; k < c->keys.n; k++)
+			if (c->keys.keys[k].a == process)
+				count += c->v[k].count;
+		most = NSX_MAX(most, (double)count /
+					     (double)NSX_MAX(c->iterations[process],
+							     1));
+	}
+	return most;
+}
+
+static int fill_churn(struct churns *c, struct nsx_table *table,
+		      struct nsx_section *out, struct nsx_err *err)
+{
+	const struct nsx_trace *t = c->run->trace;
+	int64_t count = 0, cost_ns = 0;
+
+	for (size_t i = 0; i < c->keys.n; i++) {
+		uint32_t p = (uint32_t)c->keys.keys[i].a;
+		struct nsx_cell *row = nsx_row(table, err);
+		double n = (double)c->v[i].count /
+			   (double)NSX_MAX(c->iterations[p], 1);
+
+		if (!row)
+			return err->rc;
+		row[0] = nsx_int(t->process[p].pid);
+		row[1] = nsx_string(nsx_text(t, (nsx_str)c->keys.keys[i].b));
+		row[2] = nsx_int(c->v[i].count);
+		row[3] = nsx_real(n);
+		row[4] = nsx_ms(c->v[i].ns);
+		row[5] = nsx_ms(c->v[i].cost_ns);
+		count += c->v[i].count;
+		nsx_add_to(&cost_ns, c->v[i].cost_ns);
+	}
+	nsx_table_sort(table, "cost_ms desc, total_ms desc, count desc, pid, "
+			      "api_name");
+	if (!table->nrows)
+		return 0;
+	nsx_md_text(out, "Allocating inside steady iterations:");
+	nsx_md_table(out, table,
+		     "pid,api_name,count,per_iteration,total_ms,cost_ms", 5);
+	return judge(c->run, count, most_calls(c), cost_ns, out, err);
+}
+
+int mem_churn(const struct nsx_run *run, struct nsx_table *table,
+	      struct nsx_section *out, struct nsx_err *err)
+{
+	struct churns c = {.run = run};
+	int rc = find_steady(&c, err);
+
+	if (!rc)
+		rc = count_calls(&c, err);
+	if (!rc)
+		rc = fill_churn(&c, table, out, err);
+	nsx_groups_done(&c.keys);
+	free(c.v);
+	return rc;
+}
+
+/* Page faults --------------------------------------------------------------*/
+
+struct faults {
+	const struct nsx_trace *t;
+	struct nsx_groups keys; /* process key, device */
+	struct fault {
+		int64_t groups, faults, ns;
+	} *v;
+	size_t cap;
+};
+#define OF_CPU UINT64_MAX /* in place of a device */
+
+static int add_fault(struct faults *f, const struct nsx_val *pid,
+		     uint64_t device, int64_t start, int64_t end, int64_t n,
+		     struct nsx_err *err)
+{
+	uint64_t key = pid->type == NSX_V_I64 ?
+			       (uint64_t)pid->u.i & ~UINT64_C(0xffffff) : 0;
+	uint32_t i;
+
+	if (nsx_group(&f->keys, key, device, &i, err) ||
+	    nsx_grow(&f->v, &f->cap, f->keys.n, sizeof(*f->v), "page faults",
+		     err))
+		return err->rc;
+	nsx_add_to(&f->v[i].ns, nsx_in_window(f->t, start, end));
+	if (!nsx_starts_inside(f->t, start))
+		return 0;
+	f->v[i].groups++;
+	nsx_add_to(&f->v[i].faults, n);
+	return 0;
+}
+
+static bool is_instant(const struct nsx_val *v)
+{
+	return v->type == NSX_V_I64 && v->u.i <= NSX_TIME_MAX &&
+	       v->u.i >= -NSX_TIME_MAX;
+}
+
+static int on_gpu_fault(void *ctx, int64_t rid, const struct nsx_val *v,
+			struct nsx_err *err)
+{
+	int64_t n = v[4].type == NSX_V_I64 && v[4].u.i > 0 ? v[4].u.i : 0;
+
+	(void)rid;
+	if (!is_instant(&v[0]) || !is_instant(&v[1]) || v[1].u.i < v[0].u.i)
+		return 0;
+	return add_fault(ctx, &v[2],
+			 v[3].type == NSX_V_I64 ? (uint64_t)v[3].u.i : 0,
+			 v[0].u.i, v[1].u.i, n, err);
+}
+
+static int on_cpu_fault(void *ctx, int64_t rid, const struct nsx_val *v,
+			struct nsx_err *err)
+{
+	(void)rid;
+	return is_instant(&v[0]) ? add_fault(ctx, &v[1], OF_CPU, v[0].u.i,
+					     v[0].u.i, 1, err) : 0;
+}
+
+static int fill_faults(const struct faults *f, struct nsx_table *table,
+		       struct nsx_err *err)
+{
+	for (size_t i = 0; i < f->keys.n; i++) {
+		bool cpu = f->keys.keys[i].b == OF_CPU;
+		struct nsx_cell *row;
+
+		if (!f->v[i].groups && !f->v[i].ns)
+			continue;
+		row = nsx_row(table, err);
+		if (!row)
+			return err->rc;
+		row[0] = nsx_int((int64_t)(f->keys.keys[i].a >> 24 & 0xffffff));
+		if (!cpu)
+			row[1] = nsx_int((int64_t)f->keys.keys[i].b);
+		row[2] = nsx_string(cpu ? "cpu" : "gpu");
+		row[3] = nsx_int(f->v[i].groups);
+		row[4] = nsx_int(f->v[i].faults);
+		if (!cpu)
+			row[5] = nsx_ms(f->v[i].ns);
+	}
+	nsx_table_sort(table, "fault_count desc, pid, side, device_id");
+	return 0;
+}
+
+int mem_faults(const struct nsx_run *run, struct nsx_table *table,
+	       struct nsx_err *err)
+{
+	static const enum nsx_field gpu[] = {
+		NSX_F_um_gpu_fault_start_ns, NSX_F_um_gpu_fault_end_ns,
+		NSX_F_um_gpu_fault_global_pid, NSX_F_um_gpu_fault_device_id,
+		NSX_F_um_gpu_fault_faults};
+	static const enum nsx_field cpu[] = {NSX_F_um_cpu_fault_start_ns,
+					     NSX_F_um_cpu_fault_global_pid};
+	const struct nsx_schema *s = run->trace->schema;
+	struct faults f = {.t = run->trace};
+	int rc = nsx_view_scan(s, NSX_VIEW_um_gpu_fault, gpu, ARRAY_LEN(gpu),
+			       1, on_gpu_fault, &f, 0, err);
+
+	if (!rc)
+		rc = nsx_view_scan(s, NSX_VIEW_um_cpu_fault, cpu,
+				   ARRAY_LEN(cpu), 1, on_cpu_fault, &f, 0, err);
+	if (!rc)
+		rc = fill_faults(&f, table, err);
+	nsx_groups_done(&f.keys);
+	free(f.v);
+	return rc;
+}

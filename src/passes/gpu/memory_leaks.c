@@ -1,0 +1,430 @@
+/* memory_leaks.c - memory that was never freed, and whether it grows. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include "passes/gpu/memory_usage.h"
+#include "trace/nvtx_walk.h"
+#include "base/stat.h"
+
+static const struct nsx_col kept_cols[] = {
+	{"pid", "process", NSX_T_I64},
+	{"device_id", "CUDA ordinal", NSX_T_I64},
+	{"kind", "device, managed, host or unknown", NSX_T_STR},
+	{"nvtx_path", "ranges open where it was allocated, outermost first; "
+		      "null: its call is not in the trace", NSX_T_STR},
+	{"bytes", "size of one allocation", NSX_T_I64},
+	{"count", "allocations of this size made there", NSX_T_I64},
+	{"total_bytes", "all of them", NSX_T_I64},
+};
+static const struct nsx_col trend_cols[] = {
+	{"pid", "process", NSX_T_I64},
+	{"device_id", "CUDA ordinal", NSX_T_I64},
+	{"iterations", "steady iterations", NSX_T_I64},
+	{"first_live_bytes", "live device memory at the end of the first",
+	 NSX_T_I64},
+	{"last_live_bytes", "and of the last", NSX_T_I64},
+	{"slope_bytes", "Theil-Sen slope, bytes an iteration", NSX_T_F64},
+	{"grows_pct", "iterations that ended with more than the one before",
+	 NSX_T_F64},
+	{"is_suspected", "grows steadily by at least 1 MiB an iteration",
+	 NSX_T_BOOL},
+};
+const struct nsx_layout mem_never_freed_layout = {.key = "never_freed",
+						  NSX_COLS(kept_cols)};
+const struct nsx_layout mem_trend_layout = {.key = "trend",
+					    NSX_COLS(trend_cols)};
+
+/* Never freed --------------------------------------------------------------*/
+
+enum { PATH_DEPTH = 8 };
+
+struct kept {
+	const struct mem_event *e;
+	uint32_t process, call; /* index, NSX_NONE */
+	nsx_str path;		/* of `paths`, 0: the call is not known */
+};
+struct leaks {
+	const struct nsx_run *run;
+	struct kept *v;
+	size_t n;
+	struct nsx_strings *paths;
+};
+
+static int cmp_by_corr(const void *a, const void *b)
+{
+	const struct kept *x = a, *y = b;
+
+	if (x->process != y->process)
+		return x->process < y->process ? -1 : 1;
+	return x->e->corr < y->e->corr ? -1 : x->e->corr > y->e->corr;
+}
+
+/* First of v with at least this (process, correlation id). */
+static size_t find_corr(const struct leaks *l, uint32_t process, uint32_t corr)
+{
+	size_t lo = 0, hi = l->n;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		const struct kept *x = &l->v[mid];
+
+		if (x->process < process ||
+		    (x->process == process && x->e->corr < corr))
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+/* Of the calls with an allocation's id the one around the others. */
+static void find_calls(struct leaks *l)
+{
+	const struct nsx_trace *t = l->run->trace;
+
+	for (uint32_t i = 0; i < t->calls.n; i++) {
+		uint32_t process = t->thread[nsx_call_thread(t, i)].process;
+		uint32_t corr = (uint32_t)nsx_unpack(&t->calls.corr, i);
+
+		if (!corr || process == NSX_NONE)
+			continue;
+		for (size_t k = find_corr(l, process, corr);
+		     k < l->n && l->v[k].process == process &&
+		     l->v[k].e->corr == corr;
+		     k++) {
+			uint32_t *call = &l->v[k].call;
+
+			if (*call == NSX_NONE ||
+			    nsx_call_start(&t->calls, i) <
+				nsx_call_start(&t->calls, *call))
+				*call = i;
+		}
+	}
+}
+
+static int add_path(struct leaks *l, uint32_t range, nsx_str *ret,
+		    struct nsx_err *err)
+{
+	const struct nsx_trace *t = l->run->trace;
+	uint32_t ranges[PATH_DEPTH];
+	struct nsx_buf b = {0};
+	unsigned n = 0;
+	int rc;
+
+	for (; range != NSX_NONE && n < PATH_DEPTH;
+	     range = l->run->facts->nvtx.around[range])
+		ranges[n++] = range;
+	if (!n)
+		nsx_buf_adds(&b, "(no range)");
+	if (range != NSX_NONE)
+		nsx_buf_adds(&b, "... > ");
+	while (n--)
+		nsx_buf_printf(&b, "%s%s",
+			       nsx_text(t, t->nvtx.name[ranges[n]]),
+			       n ? " > " : "");
+	rc = nsx_strings_add(l->paths, b.p, b.n, ret, err);
+	nsx_buf_done(&b);
+	return rc;
+}
+
+static int cmp_by_call(const void *a, const void *b)
+{
+	const struct kept *x = a, *y = b;
+
+	return x->call < y->call ? -1 : x->call > y->call;
+}
+
+/* Calls are in order of (thread, start): one walk a thread. */
+static int find_paths(struct leaks *l, struct nsx_err *err)
+{
+	const struct nsx_trace *t = l->run->trace;
+	uint32_t *below = nsx_arena_try_array(l->run->scratch, t->nvtx.n, 4,
+					      "ranges", err);
+	struct nsx_nvtx_walk walk;
+	uint32_t thread = NSX_NONE;
+
+	if (!below)
+		return err->rc;
+	if (l->n)
+		qsort(l->v, l->n, sizeof(*l->v), cmp_by_call);
+	for (size_t i = 0; i < l->n && l->v[i].call != NSX_NONE; i++) {
+		uint32_t call = l->v[i].call;
+
+		if (nsx_call_thread(t, call) != thread) {
+			thread = nsx_call_thread(t, call);
+			nsx_nvtx_walk_begin(&walk, t, thread, true, false,
+					    below);
+		}
+		if (add_path(l,
+			     nsx_nvtx_walk_to(&walk,
+					      nsx_call_start(&t->calls, call)),
+			     &l->v[i].path, err))
+			return err->rc;
+	}
+	return 0;
+}
+
+static int cmp_kept(const void *a, const void *b, void *ctx)
+{
+	const struct kept *x = a, *y = b;
+	const struct leaks *l = ctx;
+	int c;
+
+	if (x->e->process != y->e->process)
+		return x->e->process < y->e->process ? -1 : 1;
+	if (x->e->device_id != y->e->device_id)
+		return x->e->device_id < y->e->device_id ? -1 : 1;
+	if (x->e->kind != y->e->kind)
+		return (int)x->e->kind - y->e->kind;
+	c = nsx_str_cmp(l->paths, x->path, y->path);
+	if (c)
+		return c;
+	return x->e->bytes < y->e->bytes ? -1 : x->e->bytes > y->e->bytes;
+}
+
+static int fold(struct leaks *l, struct nsx_table *table,
+		struct nsx_section *out, struct nsx_err *err)
+{
+	size_t next;
+
+	if (l->n)
+		qsort_r(l->v, l->n, sizeof(*l->v), cmp_kept, l);
+	for (size_t i = 0; i < l->n; i = next) {
+		const struct mem_event *e = l->v[i].e;
+		struct nsx_cell *row = nsx_row(table, err);
+		int64_t total = 0;
+
+		if (!row)
+			return err->rc;
+		for (next = i; next < l->n &&
+			       !cmp_kept(&l->v[i], &l->v[next], l); next++)
+			total = nsx_add_sat(total, e->bytes);
+		row[0] = nsx_int((int64_t)(e->process >> 24 & 0xffffff));
+		row[1] = nsx_int(e->device_id);
+		row[2] = nsx_string(mem_kind_names[e->kind]);
+		if (l->v[i].path)
+			row[3] = nsx_string(nsx_say(
+				out, "%s", nsx_str_text(l->paths,
+							l->v[i].path)));
+		row[4] = nsx_int(e->bytes);
+		row[5] = nsx_int((int64_t)(next - i));
+		row[6] = nsx_int(total);
+	}
+	nsx_table_sort(table, "total_bytes desc, bytes desc, pid, device_id, "
+			      "kind, nvtx_path");
+	return 0;
+}
+
+int mem_never_freed(const struct mem_usage *m, struct nsx_table *table,
+		    struct nsx_section *out, struct nsx_err *err)
+{
+	const struct nsx_trace *t = m->run->trace;
+	struct leaks l = {.run = m->run};
+	int rc;
+
+	l.v = nsx_arena_try_array(m->run->scratch, m->nkept, sizeof(*l.v),
+				  "memory never freed", err);
+	if (!l.v)
+		return err->rc;
+	for (size_t i = 0; i < m->nkept; i++) {
+		const struct mem_event *e = &m->events[m->kept[i]];
+
+		if (nsx_starts_inside(t, e->at_ns))
+			l.v[l.n++] = (struct kept){
+				e, nsx_process_find(t, e->process), NSX_NONE, 0};
+	}
+	if (l.n)
+		qsort(l.v, l.n, sizeof(*l.v), cmp_by_corr);
+	l.paths = nsx_strings_new();
+	find_calls(&l);
+	rc = find_paths(&l, err);
+	if (!rc)
+		rc = fold(&l, table, out, err);
+	nsx_strings_free(l.paths);
+	return rc;
+}
+
+/* Growth -------------------------------------------------------------------*/
+
+enum { MIN_ITERATIONS = 5, MOST_POINTS = 512, MOST_ROWS = 1000 };
+#define MIN_SLOPE (1 << 20)
+
+struct series {
+	int64_t *live; /* at the ends of steady iterations */
+	size_t n;
+};
+
+/* Median of the slopes between all pairs, of at most MOST_POINTS points taken
+ * evenly.
+ */
+static int theil_sen(const struct series *s, struct nsx_arena *a, double *ret,
+		     struct nsx_err *err)
+{
+	size_t n = NSX_MIN(s->n, MOST_POINTS), k = 0;
+	int64_t *slopes = nsx_arena_try_array(a, n * (n - 1) / 2, 8, "slopes",
+					      err);
+
+	if (!slopes)
+		return err->rc;
+	for (size_t i = 0; i < n; i++)
+		for (size_t j = i + 1; j < n; j++) {
+			size_t x = i * (s->n - 1) / (n - 1);
+			size_t y = j * (s->n - 1) / (n - 1);
+
+			slopes[k++] = nsx_sub_sat(s->live[y], s->live[x]) /
+				      (int64_t)(y - x);
+		}
+	*ret = nsx_quantile(slopes, k, 0.5);
+	return 0;
+}
+
+/* Live memory of the steps [at, end) at the ends of the steady iterations
+ * among [first, last).
+ */
+static int sample(const struct mem_usage *m, size_t at, size_t end,
+		  size_t first, size_t last, struct series *ret,
+		  struct nsx_err *err)
+{
+	const struct nsx_iteration *it = m->run->facts->iterations;
+	int64_t live = 0;
+
+	*ret = (struct series){0};
+	ret->live = nsx_arena_try_array(m->run->scratch, last - first, 8,
+					"iterations", err);
+	if (!ret->live)
+		return err->rc;
+	for (size_t i = at; i < end; i++)
+		if (m->steps[i].counts & STEP_UNMATCHED)
+			live = nsx_add_sat(live, -m->steps[i].delta);
+	for (size_t i = first; i < last; i++) {
+		if (!it[i].steady)
+			continue;
+		for (; at < end && m->steps[at].at_ns < it[i].end_ns; at++)
+			live = nsx_add_sat(live, m->steps[at].delta);
+		ret->live[ret->n++] = live;
+	}
+	return 0;
+}
+
+static void suspect(const struct mem_step *s, const struct series *x,
+		    double slope, double grows,
+		    const struct nsx_table *never_freed,
+		    struct nsx_section *out)
+{
+	int64_t pid = (int64_t)(s->process >> 24 & 0xffffff);
+	struct nsx_candidate c = {
+		.id = "memory_leak", .category = "memory",
+		.title = nsx_say(out, "Device memory of process %" PRId64
+				 " grows with every iteration", pid),
+		.recommendation = {
+			"look at what the listed ranges allocate and keep: "
+			"lists that grow, results that are never dropped"},
+		.device = NSX_NONE, .confidence = "medium",
+		.severity = "medium", .table = "memory_usage",
+		.key = nsx_say(out, "pid=%" PRId64, pid),
+		.values = nsx_say(out, "%.0f", slope),
+		.units = "bytes an iteration",
+	};
+	unsigned n = 0;
+
+	c.evidence[n++] =
+	    nsx_say(out,
+		    "live memory at the ends of %zu steady iterations: %s to "
+		    "%s, %s an iteration (Theil-Sen), more in %.0f%% of them",
+		    x->n, nsx_say_bytes(out, x->live[0]),
+		    nsx_say_bytes(out, x->live[x->n - 1]),
+		    nsx_say_bytes(out, nsx_to_i64(slope)), grows);
+	for (size_t i = 0; i < NSX_MIN(never_freed->nrows, MOST_ROWS) && n < 4;
+	     i++)
+		if ((int64_t)nsx_table_number(never_freed, i, "pid") == pid &&
+		    nsx_table_number(never_freed, i, "count") > 1)
+			c.evidence[n++] = nsx_say(
+			    out, "never freed: %.0f times %s under %s",
+			    nsx_table_number(never_freed, i, "count"),
+			    nsx_say_bytes(out, nsx_to_i64(nsx_table_number(
+						   never_freed, i, "bytes"))),
+			    nsx_md_name(out, nsx_table_text(never_freed, i,
+							    "nvtx_path")));
+	nsx_add_candidate(out, &c);
+}
+
+static int judge_group(const struct mem_usage *m, size_t at, size_t end,
+		       size_t first, size_t last,
+		       const struct nsx_table *never_freed,
+		       struct nsx_table *table, struct nsx_section *out,
+		       struct nsx_err *err)
+{
+	const struct mem_step *s = &m->steps[at];
+	struct nsx_cell *row;
+	struct series x;
+	double slope = 0, grows;
+	size_t more = 0;
+	bool suspected;
+
+	if (sample(m, at, end, first, last, &x, err))
+		return err->rc;
+	if (x.n < MIN_ITERATIONS)
+		return 0;
+	if (theil_sen(&x, m->run->scratch, &slope, err))
+		return err->rc;
+	for (size_t i = 1; i < x.n; i++)
+		more += x.live[i] > x.live[i - 1];
+	grows = 100 * (double)more / (double)(x.n - 1);
+	suspected = grows >= 80 && slope >= MIN_SLOPE;
+	row = nsx_row(table, err);
+	if (!row)
+		return err->rc;
+	row[0] = nsx_int((int64_t)(s->process >> 24 & 0xffffff));
+	row[1] = nsx_int(s->device_id);
+	row[2] = nsx_int((int64_t)x.n);
+	row[3] = nsx_int(x.live[0]);
+	row[4] = nsx_int(x.live[x.n - 1]);
+	row[5] = nsx_real(slope);
+	row[6] = nsx_real(grows);
+	row[7] = nsx_bool(suspected);
+	if (suspected)
+		suspect(s, &x, slope, grows, never_freed, out);
+	else
+		nsx_cleared(out, "Memory: process %" PRId64 " ends its %zu "
+				 "steady iterations with %s to %s of device "
+				 "memory: no steady growth.",
+			    row[0].u.i, x.n, nsx_say_bytes(out, x.live[0]),
+			    nsx_say_bytes(out, x.live[x.n - 1]));
+	return 0;
+}
+
+int mem_trend(const struct mem_usage *m, const struct nsx_table *never_freed,
+	      struct nsx_table *table, struct nsx_section *out,
+	      struct nsx_err *err)
+{
+	const struct nsx_trace *t = m->run->trace;
+	const struct nsx_facts *f = m->run->facts;
+	size_t at = 0, last;
+
+	/* Iterations and groups of steps both ascend by process and device,
+	 * but a device's index is not its ordinal: look through the groups of
+	 * the process.
+	 */
+	for (size_t first = 0; first < f->niterations; first = last) {
+		uint32_t p = f->iterations[first].process;
+		uint32_t d = f->iterations[first].device;
+		uint64_t key = p == NSX_NONE ? 0 : t->process[p].key;
+
+		for (last = first; last < f->niterations &&
+				   f->iterations[last].process == p &&
+				   f->iterations[last].device == d; last++)
+			;
+		while (at < m->nsteps && m->steps[at].process < key)
+			at++;
+		for (size_t i = at, end; p != NSX_NONE && i < m->nsteps &&
+					 m->steps[i].process == key; i = end) {
+			end = mem_group_end(m, i);
+			if (m->steps[i].kind == MEM_DEVICE &&
+			    m->steps[i].device_id == t->device[d].device_id &&
+			    judge_group(m, i, end, first, last, never_freed,
+					table, out, err))
+				return err->rc;
+		}
+	}
+	return 0;
+}

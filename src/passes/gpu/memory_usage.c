@@ -1,0 +1,595 @@
+/* memory_usage.c - GPU memory over time, from allocations and frees.
+ *
+ * Rows sorted by (process, address, time) tell which free ends which
+ * allocation; each gives a step of what is live.  Steps sorted by (process,
+ * device, kind, time) are swept once.  Within an instant frees of an address
+ * that is allocated again come first, then allocations, then the other frees,
+ * so that the peak does not depend on how rows of one instant are ordered.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include "passes/gpu/memory_usage.h"
+#include "base/stat.h"
+#include "schema/viewscan.h"
+
+enum { PID, DEVICE, KIND, ALLOCS, FREES, PEAK, PEAK_TIME, END_LIVE,
+       UNMATCHED };
+static const struct nsx_col cols[] = {
+	{"pid", "process", NSX_T_I64},
+	{"device_id", "CUDA ordinal", NSX_T_I64},
+	{"kind", "device, managed, host or unknown", NSX_T_STR},
+	{"alloc_count", "allocations", NSX_T_I64},
+	{"free_count", "frees", NSX_T_I64},
+	{"peak_bytes", "most that was live, with what the unmatched frees show "
+		       "to have been there before", NSX_T_I64},
+	{"peak_time_ns", "when, on the trace's clock", NSX_T_I64},
+	{"end_live_bytes", "live at the end", NSX_T_I64},
+	{"unmatched_free_bytes", "freed without an allocation in the trace: "
+				 "allocated before it", NSX_T_I64},
+};
+static const struct nsx_col device_cols[] = {
+	{"device_id", "CUDA ordinal", NSX_T_I64},
+	{"peak_bytes", "most device memory of all processes at one time",
+	 NSX_T_I64},
+	{"peak_time_ns", "when", NSX_T_I64},
+	{"memory_bytes", "size of the GPU's memory", NSX_T_I64},
+	{"pct_of_memory", "peak of size", NSX_T_F64},
+};
+static const struct nsx_col pool_cols[] = {
+	{"pid", "process", NSX_T_I64},
+	{"device_id", "CUDA ordinal", NSX_T_I64},
+	{"pool", "address of the pool", NSX_T_STR},
+	{"event_count", "allocations and frees in it", NSX_T_I64},
+	{"peak_bytes", "greatest size of the pool", NSX_T_I64},
+	{"peak_used_bytes", "greatest used part of it", NSX_T_I64},
+};
+static const struct nsx_layout layouts[] = {
+	{.key = "rows", .csv = "memory_usage", NSX_COLS(cols)},
+	{.key = "devices", NSX_COLS(device_cols)},
+	{.key = "pools", NSX_COLS(pool_cols)},
+};
+const char *const mem_kind_names[NMEM_KINDS] = {
+	[MEM_DEVICE] = "device", [MEM_MANAGED] = "managed",
+	[MEM_HOST] = "host", [MEM_UNKNOWN] = "unknown",
+};
+
+/* Rows ---------------------------------------------------------------------*/
+
+enum { START, GLOBAL_PID, DEVICE_ID, ADDRESS, BYTES, MEM_KIND, OPERATION, CORR,
+       POOL, POOL_BYTES, POOL_USED };
+static const enum nsx_field fields[] = {
+	NSX_F_memory_event_start_ns, NSX_F_memory_event_global_pid,
+	NSX_F_memory_event_device_id, NSX_F_memory_event_address,
+	NSX_F_memory_event_bytes, NSX_F_memory_event_mem_kind,
+	NSX_F_memory_event_operation, NSX_F_memory_event_corr,
+	NSX_F_memory_event_pool_address, NSX_F_memory_event_pool_bytes,
+	NSX_F_memory_event_pool_used_bytes,
+};
+
+static int64_t number(const struct nsx_val *v, int64_t absent)
+{
+	return v->type == NSX_V_I64 ? v->u.i : absent;
+}
+
+/* ENUM_CUDA_MEM_KIND: nsys's numbering, not CUPTI's. */
+static enum mem_kind kind_of(int64_t kind)
+{
+	switch (kind) {
+	case 0:
+	case 1:
+		return MEM_HOST;
+	case 2:
+	case 3:
+	case 5:
+		return MEM_DEVICE;
+	case 4:
+	case 6:
+		return MEM_MANAGED;
+	default:
+		return MEM_UNKNOWN;
+	}
+}
+
+static int add_pool(struct mem_usage *m, const struct mem_event *e,
+		    const struct nsx_val *v, struct nsx_err *err)
+{
+	if (nsx_grow(&m->pools, &m->cap_pools, m->npools + 1,
+		     sizeof(*m->pools), "memory pools", err))
+		return err->rc;
+	m->pools[m->npools++] = (struct mem_pool){
+		e->process, (uint64_t)v[POOL].u.i, e->device_id,
+		number(&v[POOL_BYTES], 0), number(&v[POOL_USED], 0)};
+	return 0;
+}
+
+static int on_row(void *ctx, int64_t rid, const struct nsx_val *v,
+		  struct nsx_err *err)
+{
+	struct mem_usage *m = ctx;
+	int64_t op = number(&v[OPERATION], -1), corr = number(&v[CORR], 0);
+	struct mem_event *e;
+
+	(void)rid;
+	if (v[START].type != NSX_V_I64 || v[START].u.i > NSX_TIME_MAX ||
+	    v[START].u.i < -NSX_TIME_MAX || v[ADDRESS].type != NSX_V_I64 ||
+	    v[BYTES].type != NSX_V_I64 || v[BYTES].u.i < 0 ||
+	    v[BYTES].u.i > NSX_TIME_MAX || op < 0 || op > 1) {
+		m->defects++;
+		return 0;
+	}
+	if (nsx_grow(&m->events, &m->cap_events, m->nevents + 1, sizeof(*e),
+		     "memory events", err))
+		return err->rc;
+	e = &m->events[m->nevents++];
+	*e = (struct mem_event){
+		.at_ns = v[START].u.i,
+		.process = (uint64_t)number(&v[GLOBAL_PID], 0) &
+			   ~UINT64_C(0xffffff),
+		.address = (uint64_t)v[ADDRESS].u.i,
+		.device_id = number(&v[DEVICE_ID], 0),
+		.bytes = v[BYTES].u.i,
+		.corr = corr > 0 && corr < UINT32_MAX ? (uint32_t)corr : 0,
+		.kind = (uint8_t)kind_of(number(&v[MEM_KIND], -1)),
+		.is_free = op == 1};
+	return number(&v[POOL], 0) ? add_pool(m, e, v, err) : 0;
+}
+
+/* Matching -----------------------------------------------------------------*/
+
+static int cmp_u64(uint64_t a, uint64_t b)
+{
+	return a < b ? -1 : a > b;
+}
+
+static int cmp_i64(int64_t a, int64_t b)
+{
+	return a < b ? -1 : a > b;
+}
+
+static int cmp_events(const void *a, const void *b)
+{
+	const struct mem_event *x = a, *y = b;
+	int c = cmp_u64(x->process, y->process);
+
+	if (!c)
+		c = cmp_u64(x->address, y->address);
+	if (!c)
+		c = cmp_i64(x->at_ns, y->at_ns);
+	if (!c)
+		c = (int)y->is_free - x->is_free;
+	if (!c)
+		c = cmp_i64(x->bytes, y->bytes);
+	if (!c)
+		c = cmp_i64(x->device_id, y->device_id);
+	if (!c)
+		c = (int)x->kind - y->kind;
+	return c ? c : cmp_u64(x->corr, y->corr);
+}
+
+static bool same_address(const struct mem_event *x, const struct mem_event *y)
+{
+	return x->process == y->process && x->address == y->address;
+}
+
+/* of: whose device and kind the step is of. */
+static void add_step(struct mem_usage *m, const struct mem_event *of,
+		     int64_t at_ns, int64_t delta, unsigned turn,
+		     unsigned counts)
+{
+	m->steps[m->nsteps++] = (struct mem_step){
+		.at_ns = at_ns, .delta = delta, .process = of->process,
+		.device_id = of->device_id, .kind = of->kind,
+		.turn = (uint8_t)turn, .counts = (uint8_t)counts};
+}
+
+/* What row i does, by the rows before and after it at its address: an
+ * allocation before it is what lives there.
+ */
+static void match_row(struct mem_usage *m, size_t i)
+{
+	const struct mem_event *e = &m->events[i];
+	const struct mem_event *before = i && same_address(e - 1, e) ?
+						 e - 1 : NULL;
+	const struct mem_event *after =
+		i + 1 < m->nevents && same_address(e, e + 1) ? e + 1 : NULL;
+	const struct mem_event *live = before && !before->is_free ?
+					       before : NULL;
+	/* A free before what else happens in its instant comes first. */
+	unsigned turn = after && after->at_ns == e->at_ns ? 0 : 2;
+
+	if (!e->is_free) {
+		if (live) /* its free was not recorded */
+			add_step(m, live, e->at_ns, -live->bytes, 0, 0);
+		add_step(m, e, e->at_ns, e->bytes, 1, STEP_ALLOC);
+		if (!after)
+			m->kept[m->nkept++] = (uint32_t)i;
+	} else if (live) {
+		add_step(m, live, e->at_ns, -live->bytes, turn, STEP_FREE);
+	} else {
+		add_step(m, e, e->at_ns, -e->bytes, turn,
+			 STEP_FREE | STEP_UNMATCHED);
+	}
+}
+
+int mem_cmp_groups(const struct mem_step *x, const struct mem_step *y)
+{
+	int c = cmp_u64(x->process, y->process);
+
+	if (!c)
+		c = cmp_i64(x->device_id, y->device_id);
+	return c ? c : (int)x->kind - y->kind;
+}
+
+static int cmp_steps(const void *a, const void *b)
+{
+	const struct mem_step *x = a, *y = b;
+	int c = mem_cmp_groups(x, y);
+
+	if (!c)
+		c = cmp_i64(x->at_ns, y->at_ns);
+	return c ? c : (int)x->turn - y->turn;
+}
+
+size_t mem_group_end(const struct mem_usage *m, size_t at)
+{
+	size_t end = at + 1;
+
+	while (end < m->nsteps &&
+	       !mem_cmp_groups(&m->steps[at], &m->steps[end]))
+		end++;
+	return end;
+}
+
+static int match(struct mem_usage *m, struct nsx_err *err)
+{
+	struct nsx_arena *a = m->run->scratch;
+
+	if (m->nevents)
+		qsort(m->events, m->nevents, sizeof(*m->events), cmp_events);
+	for (size_t i = 1; i < m->nevents; i++)
+		m->missed += !m->events[i].is_free &&
+			     !m->events[i - 1].is_free &&
+			     same_address(&m->events[i - 1], &m->events[i]);
+	m->steps = nsx_arena_try_array(a, m->nevents + m->missed,
+				       sizeof(*m->steps), "memory steps", err);
+	m->kept = nsx_arena_try_array(a, m->nevents, sizeof(*m->kept),
+				      "memory never freed", err);
+	if (!m->steps || !m->kept)
+		return err->rc;
+	for (size_t i = 0; i < m->nevents; i++)
+		match_row(m, i);
+	if (m->nsteps)
+		qsort(m->steps, m->nsteps, sizeof(*m->steps), cmp_steps);
+	return 0;
+}
+
+/* Sweeps -------------------------------------------------------------------*/
+
+struct level {
+	int64_t live, peak, peak_ns, unmatched, allocs, frees;
+	bool begun;
+};
+
+/* Adds a step; what lies before a window asked for only sets the level. */
+static void sweep(const struct nsx_trace *t, struct level *l,
+		  const struct mem_step *s)
+{
+	bool asked = t->user.start_ns != t->user.end_ns;
+	int64_t before = l->live;
+
+	if (asked && s->at_ns >= t->window.end_ns)
+		return;
+	l->live = nsx_add_sat(l->live, s->delta);
+	if (asked && s->at_ns < t->window.start_ns)
+		return;
+	if (!l->begun) {
+		l->peak = asked ? before : 0;
+		l->peak_ns = asked ? t->window.start_ns : s->at_ns;
+		l->begun = true;
+	}
+	if (l->live > l->peak) {
+		l->peak = l->live;
+		l->peak_ns = s->at_ns;
+	}
+	l->allocs += s->counts & STEP_ALLOC ? 1 : 0;
+	l->frees += s->counts & STEP_FREE ? 1 : 0;
+}
+
+/* Where nothing changes inside a window, what was live before it stays. */
+static void settle(const struct nsx_trace *t, struct level *l, int64_t before)
+{
+	if (!l->begun) {
+		l->peak = l->live;
+		l->peak_ns = t->window.start_ns;
+	}
+	l->live = nsx_add_sat(l->live, before);
+	l->peak = nsx_add_sat(l->peak, before);
+}
+
+/* What the unmatched frees of a group show to have been there before. */
+static int64_t baseline(const struct mem_usage *m, size_t at, size_t end)
+{
+	int64_t bytes = 0;
+
+	for (size_t i = at; i < end; i++)
+		if (m->steps[i].counts & STEP_UNMATCHED)
+			bytes = nsx_add_sat(bytes, -m->steps[i].delta);
+	return bytes;
+}
+
+static int fill_rows(const struct mem_usage *m, struct nsx_table *table,
+		     struct nsx_err *err)
+{
+	size_t end;
+
+	for (size_t i = 0; i < m->nsteps; i = end) {
+		const struct mem_step *s = &m->steps[i];
+		struct nsx_cell *row = nsx_row(table, err);
+		struct level l = {0};
+		int64_t before;
+
+		if (!row)
+			return err->rc;
+		end = mem_group_end(m, i);
+		before = baseline(m, i, end);
+		for (size_t k = i; k < end; k++)
+			sweep(m->run->trace, &l, &m->steps[k]);
+		settle(m->run->trace, &l, before);
+		row[PID] = nsx_int((int64_t)(s->process >> 24 & 0xffffff));
+		row[DEVICE] = nsx_int(s->device_id);
+		row[KIND] = nsx_string(mem_kind_names[s->kind]);
+		row[ALLOCS] = nsx_int(l.allocs);
+		row[FREES] = nsx_int(l.frees);
+		row[PEAK] = nsx_int(l.peak);
+		row[PEAK_TIME] = nsx_int(l.peak_ns);
+		row[END_LIVE] = nsx_int(l.live);
+		row[UNMATCHED] = nsx_int(before);
+	}
+	nsx_table_sort(table, "peak_bytes desc, pid, device_id, kind");
+	return 0;
+}
+
+static int cmp_by_device(const void *a, const void *b)
+{
+	const struct mem_step *x = a, *y = b;
+	int c = cmp_i64(x->device_id, y->device_id);
+
+	if (!c)
+		c = cmp_i64(x->at_ns, y->at_ns);
+	return c ? c : (int)x->turn - y->turn;
+}
+
+/* The GPU that the trace's ordinal means, when all its processes agree. */
+static const struct nsx_gpu_info *gpu_of(const struct nsx_trace *t,
+					 int64_t device_id)
+{
+	const struct nsx_gpu_info *gpu = NULL;
+
+	for (uint32_t d = 0; d < t->ndevices; d++) {
+		if (t->device[d].device_id != device_id)
+			continue;
+		if (gpu)
+			return NULL;
+		gpu = nsx_device_gpu(t, d);
+	}
+	return gpu;
+}
+
+static int add_device(const struct mem_usage *m, const struct mem_step *s,
+		      size_t n, struct nsx_table *table,
+		      struct nsx_section *out, struct nsx_err *err)
+{
+	const struct nsx_gpu_info *gpu = gpu_of(m->run->trace, s->device_id);
+	struct nsx_cell *row = nsx_row(table, err);
+	struct level l = {0};
+	int64_t before = 0;
+
+	if (!row)
+		return err->rc;
+	for (size_t i = 0; i < n; i++) {
+		sweep(m->run->trace, &l, &s[i]);
+		if (s[i].counts & STEP_UNMATCHED)
+			before = nsx_add_sat(before, -s[i].delta);
+	}
+	settle(m->run->trace, &l, before);
+	row[0] = nsx_int(s->device_id);
+	row[1] = nsx_int(l.peak);
+	row[2] = nsx_int(l.peak_ns);
+	if (!gpu || gpu->memory_bytes <= 0)
+		return 0;
+	row[3] = nsx_int(gpu->memory_bytes);
+	row[4] = nsx_pct((double)l.peak, (double)gpu->memory_bytes);
+	nsx_md_bullet(out, "GPU %" PRId64 ": at most %s of %s allocated at one "
+			   "time (%.1f%%), by what the trace shows.",
+		      s->device_id, nsx_say_bytes(out, l.peak),
+		      nsx_say_bytes(out, gpu->memory_bytes), row[4].u.f);
+	if (row[4].u.f >= 95)
+		nsx_note(out, "GPU %" PRId64 " came within 5%% of its memory: "
+			      "running out is near", s->device_id);
+	return 0;
+}
+
+/* Device memory of all processes on one GPU together. */
+static int fill_devices(const struct mem_usage *m, struct nsx_table *table,
+			struct nsx_section *out, struct nsx_err *err)
+{
+	struct mem_step *v = nsx_arena_try_array(m->run->scratch, m->nsteps,
+						 sizeof(*v), "memory steps",
+						 err);
+	size_t n = 0, next;
+
+	if (!v)
+		return err->rc;
+	for (size_t i = 0; i < m->nsteps; i++)
+		if (m->steps[i].kind == MEM_DEVICE)
+			v[n++] = m->steps[i];
+	if (n)
+		qsort(v, n, sizeof(*v), cmp_by_device);
+	for (size_t i = 0; i < n; i = next) {
+		for (next = i; next < n && v[next].device_id == v[i].device_id;
+		     next++)
+			;
+		if (add_device(m, v + i, next - i, table, out, err))
+			return err->rc;
+	}
+	return 0;
+}
+
+static int cmp_pools(const void *a, const void *b)
+{
+	const struct mem_pool *x = a, *y = b;
+	int c = cmp_u64(x->process, y->process);
+
+	if (!c)
+		c = cmp_i64(x->device_id, y->device_id);
+	return c ? c : cmp_u64(x->address, y->address);
+}
+
+static int fill_pools(struct mem_usage *m, struct nsx_table *table,
+		      struct nsx_section *out, struct nsx_err *err)
+{
+	size_t next;
+
+	if (m->npools)
+		qsort(m->pools, m->npools, sizeof(*m->pools), cmp_pools);
+	for (size_t i = 0; i < m->npools; i = next) {
+		const struct mem_pool *x = &m->pools[i];
+		struct nsx_cell *row = nsx_row(table, err);
+		int64_t bytes = 0, used = 0;
+
+		if (!row)
+			return err->rc;
+		for (next = i; next < m->npools &&
+			       !cmp_pools(x, &m->pools[next]); next++) {
+			bytes = NSX_MAX(bytes, m->pools[next].bytes);
+			used = NSX_MAX(used, m->pools[next].used_bytes);
+		}
+		row[0] = nsx_int((int64_t)(x->process >> 24 & 0xffffff));
+		row[1] = nsx_int(x->device_id);
+		row[2] = nsx_string(nsx_say(out, "0x%" PRIx64, x->address));
+		row[3] = nsx_int((int64_t)(next - i));
+		row[4] = nsx_int(bytes);
+		row[5] = nsx_int(used);
+	}
+	nsx_table_sort(table, "peak_bytes desc, peak_used_bytes desc, pid, "
+			      "device_id, pool");
+	return 0;
+}
+
+/* The section --------------------------------------------------------------*/
+
+/* Allocations of a second between the first and the last row. */
+static void put_rate(const struct mem_usage *m, const struct nsx_table *rows,
+		     struct nsx_section *out)
+{
+	int64_t first = INT64_MAX, last = INT64_MIN, n = 0;
+
+	for (size_t i = 0; i < m->nevents; i++)
+		if (nsx_starts_inside(m->run->trace, m->events[i].at_ns)) {
+			first = NSX_MIN(first, m->events[i].at_ns);
+			last = NSX_MAX(last, m->events[i].at_ns);
+		}
+	for (size_t i = 0; i < rows->nrows; i++)
+		n += nsx_row_at(rows, i)[ALLOCS].u.i;
+	nsx_put(out, "allocations_per_s",
+		first < last ? nsx_real((double)n * 1e9 /
+					(double)(last - first)) : nsx_null());
+}
+
+static int fill(struct mem_usage *m, struct nsx_table **t,
+		struct nsx_section *out, struct nsx_err *err)
+{
+	if (match(m, err) || fill_rows(m, t[0], err) ||
+	    fill_devices(m, t[1], out, err) ||
+	    fill_pools(m, t[2], out, err) ||
+	    mem_never_freed(m, t[3], out, err) ||
+	    mem_trend(m, t[3], t[4], out, err))
+		return err->rc;
+	put_rate(m, t[0], out);
+	nsx_md_table(out, t[0],
+		     "pid,device_id,kind,alloc_count,free_count,peak_bytes,"
+		     "peak_time_ns,end_live_bytes,unmatched_free_bytes", 0);
+	if (t[2]->nrows)
+		nsx_md_table(out, t[2],
+			     "pid,device_id,pool,event_count,peak_bytes,"
+			     "peak_used_bytes", 5);
+	if (t[3]->nrows) {
+		nsx_md_text(out, "Allocated in the trace and not freed in it "
+				 "(which by itself is no leak):");
+		nsx_md_table(out, t[3],
+			     "pid,device_id,kind,nvtx_path,bytes,count,"
+			     "total_bytes", 8);
+	}
+	if (m->missed)
+		nsx_note(out, "%zu allocations at an address that was still in "
+			      "use: the free before them was not recorded, and "
+			      "is taken to have come with them", m->missed);
+	if (m->defects)
+		nsx_note(out, "%zu rows hold no sound time, address, size or "
+			      "operation; left out", m->defects);
+	return 0;
+}
+
+static int run(const struct nsx_run *run, struct nsx_section *out,
+	       struct nsx_err *err)
+{
+	const struct nsx_schema *s = run->trace->schema;
+	struct mem_usage m = {.run = run};
+	const struct nsx_layout *all[] = {
+		&layouts[0], &layouts[1], &layouts[2], &mem_never_freed_layout,
+		&mem_trend_layout, &mem_churn_layout, &mem_faults_layout};
+	struct nsx_table *t[ARRAY_LEN(all)];
+	int rc = 0;
+
+	for (unsigned i = 0; i < ARRAY_LEN(all); i++)
+		t[i] = nsx_add_table(out, all[i]);
+	if (nsx_has_view(s, NSX_VIEW_memory_event)) {
+		rc = nsx_view_scan(s, NSX_VIEW_memory_event, fields,
+				   ARRAY_LEN(fields), 1, on_row, &m, 0, err);
+		if (!rc)
+			rc = fill(&m, t, out, err);
+	} else {
+		nsx_cannot(out, "allocations were not traced "
+				"(CUDA_GPU_MEMORY_USAGE_EVENTS); capture them "
+				"with --cuda-memory-usage=true");
+	}
+	if (!rc)
+		rc = mem_churn(run, t[5], out, err);
+	if (!rc)
+		rc = mem_faults(run, t[6], err);
+	if (!rc && t[6]->nrows)
+		nsx_md_table(out, t[6],
+			     "pid,device_id,side,group_count,fault_count,"
+			     "total_ms", 0);
+	free(m.events);
+	free(m.pools);
+	return rc;
+}
+
+NSX_DEFINE_PASS(memory_usage) {
+	.id = "memory_usage",
+	.title = "Memory usage",
+	.summary = "GPU memory over time: peak, what is left, growth, churn",
+	.doc = "A free ends the allocation at its address in its process, "
+	       "whatever size the free's row gives. A free without an "
+	       "allocation ended one made before the capture: its bytes are "
+	       "taken to have been live from the start (a lower bound) and "
+	       "count in the peak. An allocation at an address still in use "
+	       "shows that a free was not recorded. Kinds: device (device, "
+	       "array, static), managed, host. Caching allocators and pools "
+	       "hide use: their segments are what is seen.\n\n"
+	       "A leak is suspected only where live memory at the ends of at "
+	       "least 5 steady iterations grows in 4 of 5 of them and its "
+	       "Theil-Sen slope is at least 1 MiB an iteration. Churn is "
+	       "cudaMalloc and cudaFree inside steady iterations; its cost is "
+	       "the GPU idle that follows from them.",
+	.derived_from = "allocation and free rows; CUDA calls and NVTX ranges; "
+			"unified-memory page faults",
+	.limitations = "memory that was allocated before the capture and not "
+		       "freed in it, and what the driver takes itself, are "
+		       "not seen",
+	.layouts = layouts,
+	.nlayouts = ARRAY_LEN(layouts),
+	.run = run,
+};

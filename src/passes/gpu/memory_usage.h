@@ -1,0 +1,63 @@
+/* memory_usage.h - allocations as memory_usage.c reads and matches them. */
+#ifndef NSX_PASSES_MEMORY_USAGE_H
+#define NSX_PASSES_MEMORY_USAGE_H
+
+#include "passes/pass.h"
+
+enum mem_kind { MEM_DEVICE, MEM_MANAGED, MEM_HOST, MEM_UNKNOWN, NMEM_KINDS };
+extern const char *const mem_kind_names[NMEM_KINDS];
+
+struct mem_event { /* an allocation or a free, as recorded */
+	int64_t at_ns;
+	uint64_t process, address;
+	int64_t device_id, bytes;
+	uint32_t corr;
+	uint8_t kind;
+	bool is_free;
+};
+struct mem_step { /* a change of what is live */
+	int64_t at_ns, delta;
+	uint64_t process;
+	int64_t device_id;
+	uint8_t kind;
+	uint8_t turn;	/* order within an instant: 0, 1, 2          */
+	uint8_t counts; /* STEP_ALLOC, STEP_FREE, STEP_UNMATCHED     */
+};
+enum { STEP_ALLOC = 1, STEP_FREE = 2, STEP_UNMATCHED = 4 };
+
+struct mem_usage {
+	const struct nsx_run *run;
+	struct mem_event *events; /* by process, address, time */
+	size_t nevents, cap_events;
+	struct mem_step *steps; /* by process, device, kind, time */
+	size_t nsteps;
+	uint32_t *kept; /* events whose memory was never freed */
+	size_t nkept;
+	size_t defects, missed; /* rows left out; frees never recorded */
+	struct mem_pool { /* pool columns of a row */
+		uint64_t process, address;
+		int64_t device_id, bytes, used_bytes;
+	} *pools;
+	size_t npools, cap_pools;
+};
+
+/* Steps [at, end) of one (process, device, kind). */
+size_t mem_group_end(const struct mem_usage *m, size_t at);
+int mem_cmp_groups(const struct mem_step *x, const struct mem_step *y);
+
+/* memory_leaks.c: what was kept, by NVTX path and size; whether it grows. */
+int mem_never_freed(const struct mem_usage *m, struct nsx_table *table,
+		    struct nsx_section *out, struct nsx_err *err);
+int mem_trend(const struct mem_usage *m, const struct nsx_table *never_freed,
+	      struct nsx_table *table, struct nsx_section *out,
+	      struct nsx_err *err);
+extern const struct nsx_layout mem_never_freed_layout, mem_trend_layout;
+
+/* memory_calls.c: calls that allocate in the loop, and page faults. */
+int mem_churn(const struct nsx_run *run, struct nsx_table *table,
+	      struct nsx_section *out, struct nsx_err *err);
+int mem_faults(const struct nsx_run *run, struct nsx_table *table,
+	       struct nsx_err *err);
+extern const struct nsx_layout mem_churn_layout, mem_faults_layout;
+
+#endif

@@ -1,0 +1,94 @@
+/* partition.c - where each GPU's time went: six classes that add up to the
+ * window to the nanosecond.
+ */
+#include "passes/pass.h"
+
+enum { DEVICE, CLASS, TOTAL_NS, TOTAL_MS, PCT };
+static const struct nsx_col cols[] = {
+	{"device_id", "CUDA ordinal", NSX_T_I64},
+	{"class", "what the device did", NSX_T_STR},
+	{"total_ns", "time in this class", NSX_T_I64},
+	{"total_ms", "time in this class", NSX_T_F64},
+	{"pct_of_window", "share of the window", NSX_T_F64},
+};
+static const struct nsx_col device_cols[] = {
+	{"device_id", "CUDA ordinal", NSX_T_I64},
+	{"window_ns", "length of the window", NSX_T_I64},
+	{"compute_only_ns", "kernels, nothing else", NSX_T_I64},
+	{"compute_copy_ns", "kernels while copies run", NSX_T_I64},
+	{"compute_comm_ns", "kernels while communication runs", NSX_T_I64},
+	{"comm_exposed_ns", "communication without compute", NSX_T_I64},
+	{"copy_exposed_ns", "copies alone", NSX_T_I64},
+	{"idle_ns", "no GPU work at all", NSX_T_I64},
+	{"gpu", "tells GPUs of one ordinal apart", NSX_T_STR},
+};
+static const struct nsx_layout layouts[] = {
+	{.csv = "partition", NSX_COLS(cols)},
+	{.key = "devices", NSX_COLS(device_cols), .json_rows = -1},
+};
+
+static int add_device(const struct nsx_run *run, uint32_t d,
+		      struct nsx_table *table, struct nsx_table *devices,
+		      struct nsx_err *err)
+{
+	const struct nsx_trace *t = run->trace;
+	const struct nsx_window *w = &t->window;
+	int64_t window_ns = w->end_ns - w->start_ns;
+	struct nsx_cell *dev = nsx_row(devices, err);
+	struct nsx_partition p;
+
+	if (!dev)
+		return err->rc;
+	nsx_partition(&run->facts->device[d], w->start_ns, w->end_ns, &p);
+	dev[0] = nsx_int(t->device[d].device_id);
+	dev[1] = nsx_int(window_ns);
+	dev[8] = nsx_string(nsx_text(t, t->device[d].gpu));
+	for (unsigned c = 0; c < NSX_NPARTS; c++) {
+		struct nsx_cell *row = nsx_row(table, err);
+
+		if (!row)
+			return err->rc;
+		dev[2 + c] = nsx_int(p.ns[c]);
+		row[DEVICE] = dev[0];
+		row[CLASS] = nsx_string(nsx_part_names[c]);
+		row[TOTAL_NS] = nsx_int(p.ns[c]);
+		row[TOTAL_MS] = nsx_ms(p.ns[c]);
+		row[PCT] = nsx_pct((double)p.ns[c], (double)window_ns);
+	}
+	return 0;
+}
+
+static int run(const struct nsx_run *run, struct nsx_section *out,
+	       struct nsx_err *err)
+{
+	struct nsx_table *table = nsx_add_table(out, &layouts[0]);
+	struct nsx_table *devices = nsx_add_table(out, &layouts[1]);
+
+	if (!run->trace->ndevices)
+		return nsx_cannot(out, "the trace has no GPU work");
+	for (uint32_t d = 0; d < run->trace->ndevices; d++)
+		if (add_device(run, d, table, devices, err))
+			return err->rc;
+	nsx_md_table(out, table, "device_id,class,total_ms,pct_of_window",
+		     (size_t)NSX_NPARTS * 8);
+	return 0;
+}
+
+NSX_DEFINE_PASS(partition) {
+	.id = "partition",
+	.title = "Where the time went",
+	.summary = "six exact classes of each GPU's time",
+	.doc = "With C the union of compute kernels and graph replays, N that "
+	       "of communication kernels, X that of copies and memsets, and W "
+	       "the window: compute_only = C - (N u X), compute_copy = "
+	       "(C n X) - N, compute_comm = C n N, comm_exposed = N - C, "
+	       "copy_exposed = X - (C u N), idle = W - (C u N u X). They add "
+	       "up to W exactly.",
+	.derived_from = "kernels, copies, memsets and graph replays of each "
+			"device, as unions in the window",
+	.limitations = "work of processes that were not profiled is not seen; "
+		       "a graph traced as a whole counts as compute",
+	.layouts = layouts,
+	.nlayouts = ARRAY_LEN(layouts),
+	.run = run,
+};

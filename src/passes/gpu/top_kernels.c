@@ -1,0 +1,338 @@
+/* top_kernels.c - kernels by (name, device).
+ *
+ * One sweep a device gives each group its durations, then one its union and
+ * the part in which nothing else ran (nsx_group_times).
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "facts/category.h"
+#include "passes/pass.h"
+#include "base/stat.h"
+
+enum {
+	NAME, DEVICE, CALLS, TOTAL_NS, TOTAL_MS, AVG, MIN, MAX, P50, P90, PCT,
+	P99, STDDEV, BUSY, EXCLUSIVE, CATEGORY
+};
+static const struct nsx_col cols[] = {
+	{"kernel_name", "full name of the kernel", NSX_T_STR},
+	{"device_id", "CUDA ordinal", NSX_T_I64},
+	{"call_count", "executions that began in the window", NSX_T_I64},
+	{"total_time_ns", "sum of durations", NSX_T_I64},
+	{"total_time_ms", "sum of durations", NSX_T_F64},
+	{"avg_duration_us", "total over count", NSX_T_F64},
+	{"min_duration_us", "shortest", NSX_T_F64},
+	{"max_duration_us", "longest", NSX_T_F64},
+	{"p50_duration_us", "median, linear interpolation", NSX_T_F64},
+	{"p90_duration_us", "90th percentile", NSX_T_F64},
+	{"pct_total_kernel_time", "share of the summed kernel time of all "
+				  "devices", NSX_T_F64},
+	{"p99_duration_us", "99th percentile", NSX_T_F64},
+	{"stddev_us", "sample standard deviation", NSX_T_F64},
+	{"busy_ms", "union of its executions on the device", NSX_T_F64},
+	{"exclusive_ms", "part of busy_ms in which nothing else ran on the "
+			 "device", NSX_T_F64},
+	{"category", "what it is for, by its name", NSX_T_STR},
+};
+static const struct nsx_col sum_cols[] = {
+	{"Time (%)", "share of all kernel time", NSX_T_F64},
+	{"Total Time (ns)", "sum of durations", NSX_T_I64},
+	{"Instances", "executions", NSX_T_I64},
+	{"Avg (ns)", "mean", NSX_T_F64},
+	{"Med (ns)", "median", NSX_T_F64},
+	{"Min (ns)", "shortest", NSX_T_I64},
+	{"Max (ns)", "longest", NSX_T_I64},
+	{"StdDev (ns)", "sample standard deviation", NSX_T_F64},
+	{"Name", "full name", NSX_T_STR},
+};
+static const struct nsx_layout layouts[] = {
+	{.key = "kernels", .csv = "kernels", NSX_COLS(cols)},
+	{.key = "cuda_gpu_kern_sum", .csv = "cuda_gpu_kern_sum",
+	 NSX_COLS(sum_cols), .json_rows = -2},
+};
+
+struct group {
+	nsx_str name;
+	uint32_t device;
+	size_t n; /* counted executions; their durations lie at `at` */
+	size_t at;
+	int64_t total_ns;
+	uint8_t comm;
+};
+struct groups {
+	struct group *v;
+	size_t n, cap;
+	struct group **named;	     /* in order of name, device */
+	struct nsx_group_time *time; /* by group */
+	uint32_t *by_name; /* index + 1 by nsx_str, of one device */
+	uint32_t *of_op;   /* by op, NSX_NONE for what is no kernel */
+	int64_t *durations; /* by name, device */
+	int64_t total_ns;
+};
+
+/* Gives every kernel of one device its group. */
+static int group_device(const struct nsx_trace *t, uint32_t device,
+			struct groups *g, struct nsx_err *err)
+{
+	const struct nsx_device *d = &t->device[device];
+	size_t first = g->n;
+
+	for (size_t i = d->ops_at; i < d->ops_at + d->nops; i++) {
+		nsx_str name = nsx_op_name(t, i);
+		uint32_t *slot = &g->by_name[name];
+		struct group *x;
+
+		g->of_op[i] = NSX_NONE;
+		if (t->ops.kind[i] != NSX_OP_KERNEL)
+			continue;
+		if (!*slot) {
+			if (nsx_grow(&g->v, &g->cap, g->n + 1, sizeof(*g->v),
+				     "kernel groups", err))
+				return err->rc;
+			g->v[g->n] = (struct group){
+				.name = name, .device = device,
+				.comm = nsx_op_shape(t, i)->op};
+			*slot = (uint32_t)++g->n;
+		}
+		x = &g->v[*slot - 1];
+		g->of_op[i] = *slot - 1;
+		x->n += nsx_op_counts(t, i);
+		nsx_add_to(&x->total_ns, nsx_op_ns(&t->ops, i));
+	}
+	for (size_t k = first; k < g->n; k++)
+		g->by_name[g->v[k].name] = 0;
+	return 0;
+}
+
+static int cmp_name(const void *a, const void *b, void *ctx)
+{
+	const struct group *const *x = a, *const *y = b;
+	const struct nsx_trace *t = ctx;
+	int c = nsx_str_cmp(t->strings, (*x)->name, (*y)->name);
+
+	return c ? c : ((*x)->device > (*y)->device) -
+			       ((*x)->device < (*y)->device);
+}
+
+/* Durations of counted kernels, group by group, those of a name together. */
+static int spread_durations(const struct nsx_trace *t, struct groups *g,
+			    struct nsx_arena *a, struct nsx_err *err)
+{
+	size_t n = 0;
+
+	g->named = nsx_arena_try_array(a, g->n, sizeof(*g->named),
+				       "kernel groups", err);
+	if (!g->named)
+		return err->rc;
+	for (size_t k = 0; k < g->n; k++)
+		g->named[k] = &g->v[k];
+	if (g->n)
+		qsort_r(g->named, g->n, sizeof(*g->named), cmp_name, (void *)t);
+	for (size_t k = 0; k < g->n; k++) {
+		g->named[k]->at = n;
+		n += g->named[k]->n;
+		g->named[k]->n = 0;
+		g->total_ns = nsx_add_sat(g->total_ns, g->v[k].total_ns);
+	}
+	g->durations = nsx_arena_try_array(a, n, sizeof(*g->durations),
+					   "kernel durations", err);
+	if (!g->durations)
+		return err->rc;
+	for (size_t i = 0; i < t->ops.n; i++) {
+		struct group *x;
+
+		if (g->of_op[i] == NSX_NONE || !nsx_op_counts(t, i))
+			continue;
+		x = &g->v[g->of_op[i]];
+		g->durations[x->at + x->n++] = nsx_op_ns(&t->ops, i);
+	}
+	nsx_arena_drop(a, g->of_op);
+	return 0;
+}
+
+static int make_groups(const struct nsx_run *run, struct groups *g,
+		       struct nsx_err *err)
+{
+	const struct nsx_trace *t = run->trace;
+	int rc = 0;
+
+	g->by_name = nsx_arena_try_array(run->scratch,
+					 nsx_strings_bound(t->strings), 4,
+					 "kernel names", err);
+	g->of_op = nsx_arena_try_array(run->scratch, t->ops.n, 4,
+				       "kernel groups", err);
+	if (!g->by_name || !g->of_op)
+		return err->rc;
+	for (uint32_t d = 0; !rc && d < t->ndevices; d++)
+		rc = group_device(t, d, g, err);
+	if (rc)
+		return rc;
+	g->time = nsx_arena_try_array(run->scratch, g->n, sizeof(*g->time),
+				      "kernel groups", err);
+	if (!g->time)
+		return err->rc;
+	for (uint32_t d = 0; d < t->ndevices; d++) {
+		const struct nsx_device *dev = &t->device[d];
+
+		nsx_group_times(&t->ops.start, &t->ops.length, g->of_op,
+				dev->ops_at, dev->nops, g->time);
+	}
+	return spread_durations(t, g, run->scratch, err);
+}
+
+static void quantile_cells(struct nsx_cell *row, int64_t *v, size_t n)
+{
+	static const double qs[] = {0.5, 0.9, 0.99};
+	int64_t lo = INT64_MAX, hi = INT64_MIN;
+	double q[3];
+
+	if (!n)
+		return;
+	for (size_t i = 0; i < n; i++) {
+		lo = NSX_MIN(lo, v[i]);
+		hi = NSX_MAX(hi, v[i]);
+	}
+	row[STDDEV] = nsx_us(nsx_stddev(v, n));
+	nsx_quantiles(v, n, qs, 3, q);
+	row[MIN] = nsx_us((double)lo);
+	row[MAX] = nsx_us((double)hi);
+	row[P50] = nsx_us(q[0]);
+	row[P90] = nsx_us(q[1]);
+	row[P99] = nsx_us(q[2]);
+}
+
+static int fill_kernels(const struct nsx_trace *t, const struct groups *g,
+			struct nsx_table *table, struct nsx_err *err)
+{
+	for (size_t k = 0; k < g->n; k++) {
+		const struct group *x = &g->v[k];
+		struct nsx_cell *row = nsx_row(table, err);
+		const char *name = nsx_text(t, x->name);
+
+		if (!row)
+			return err->rc;
+		row[NAME] = nsx_string(name);
+		row[DEVICE] = nsx_int(t->device[x->device].device_id);
+		row[CALLS] = nsx_int((int64_t)x->n);
+		row[TOTAL_NS] = nsx_int(x->total_ns);
+		row[TOTAL_MS] = nsx_ms(x->total_ns);
+		if (x->n)
+			row[AVG] = nsx_us((double)x->total_ns / (double)x->n);
+		row[PCT] = nsx_pct((double)x->total_ns, (double)g->total_ns);
+		row[BUSY] = nsx_ms(g->time[k].busy_ns);
+		row[EXCLUSIVE] = nsx_ms(g->time[k].exclusive_ns);
+		row[CATEGORY] = nsx_string(
+			x->comm ? "comm" : nsx_kernel_category(name, NULL));
+		quantile_cells(row, g->durations + x->at, x->n);
+	}
+	nsx_table_sort(table, "total_time_ns desc, call_count desc, "
+			      "kernel_name, device_id");
+	return 0;
+}
+
+static double tenths(double x)
+{
+	return round(x * 10) / 10;
+}
+
+static int add_sum_row(const struct nsx_trace *t, nsx_str name, int64_t *v,
+		       size_t n, const struct groups *g,
+		       struct nsx_table *table, struct nsx_err *err)
+{
+	struct nsx_cell *row = nsx_row(table, err);
+	int64_t total = 0, lo = INT64_MAX, hi = 0;
+	double dev = nsx_stddev(v, n);
+
+	if (!row)
+		return err->rc;
+	for (size_t i = 0; i < n; i++) {
+		nsx_add_to(&total, v[i]);
+		lo = NSX_MIN(lo, v[i]);
+		hi = NSX_MAX(hi, v[i]);
+	}
+	row[0] = nsx_real(tenths(100 * (double)total / (double)g->total_ns));
+	row[1] = nsx_int(total);
+	row[2] = nsx_int((int64_t)n);
+	row[3] = nsx_real(tenths((double)total / (double)n));
+	row[4] = nsx_real(tenths(nsx_quantile(v, n, 0.5)));
+	row[5] = nsx_int(lo);
+	row[6] = nsx_int(hi);
+	row[7] = nsx_real(tenths(isnan(dev) ? 0 : dev));
+	row[8] = nsx_string(nsx_text(t, name));
+	return 0;
+}
+
+/* The same by name over all devices, as nsys stats prints it. */
+static int fill_sums(const struct nsx_trace *t, const struct groups *g,
+		     struct nsx_table *table, struct nsx_err *err)
+{
+	size_t next;
+
+	for (size_t k = 0; k < g->n; k = next) {
+		const struct group *x = g->named[k];
+		size_t n = 0;
+
+		for (next = k;
+		     next < g->n && g->named[next]->name == x->name; next++)
+			n += g->named[next]->n;
+		if (n && add_sum_row(t, x->name, g->durations + x->at, n, g,
+				     table, err))
+			return err->rc;
+	}
+	nsx_table_sort(table, "Total Time (ns) desc, Name");
+	return 0;
+}
+
+static int run(const struct nsx_run *run, struct nsx_section *out,
+	       struct nsx_err *err)
+{
+	struct groups g = {0};
+	struct nsx_table *kernels = nsx_add_table(out, &layouts[0]);
+	struct nsx_table *sums = nsx_add_table(out, &layouts[1]);
+	int rc = make_groups(run, &g, err);
+
+	if (!rc)
+		rc = fill_kernels(run->trace, &g, kernels, err);
+	if (!rc)
+		rc = fill_sums(run->trace, &g, sums, err);
+	free(g.v);
+	if (rc)
+		return rc;
+	nsx_put(out, "table", nsx_string(run->trace->schema->table[
+						 NSX_VIEW_kernel]->name));
+	nsx_put(out, "total_kernel_time_ns", nsx_int(g.total_ns));
+	nsx_md_table(out, kernels,
+		     "kernel_name,device_id,total_ms=total_time_ms,"
+		     "calls=call_count,avg_us=avg_duration_us,"
+		     "p50_us=p50_duration_us,p90_us=p90_duration_us,"
+		     "pct_kernel_time=pct_total_kernel_time",
+		     run->opts->kernel_limit);
+	if (kernels->nrows)
+		nsx_headline(out,
+			     "Top kernel: %s (%.1f%% of kernel time, %.1f ms, "
+			     "%.0f calls)",
+			     nsx_table_text(kernels, 0, "kernel_name"),
+			     nsx_table_number(kernels, 0,
+					      "pct_total_kernel_time"),
+			     nsx_table_number(kernels, 0, "total_time_ms"),
+			     nsx_table_number(kernels, 0, "call_count"));
+	return 0;
+}
+
+NSX_DEFINE_PASS(top_kernels) {
+	.id = "top_kernels",
+	.title = "Global: top CUDA kernels (by total time)",
+	.summary = "kernels by total time, with percentiles",
+	.doc = "Kernels grouped by (full name, device). total is the sum of "
+	       "durations; on concurrent streams sums may exceed the wall, so "
+	       "busy_ms gives the union and exclusive_ms the part in which "
+	       "nothing else ran on the device. Percentiles interpolate "
+	       "linearly at (n-1)q. Kernels inside graphs traced as a whole "
+	       "are not visible.",
+	.derived_from = "kernel rows, grouped by name and device",
+	.limitations = "sums over concurrent streams; kernels inside CUDA "
+		       "graphs traced as a whole are not listed",
+	.needs = {NSX_NEED_VIEW(kernel)},
+	.layouts = layouts,
+	.nlayouts = ARRAY_LEN(layouts),
+	.run = run,
+};

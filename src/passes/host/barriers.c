@@ -1,0 +1,289 @@
+/* barriers.c - where the host waited, and what it cost; the events are facts. */
+#include <stdlib.h>
+#include "base/group.h"
+#include "passes/pass.h"
+#include "base/stat.h"
+#include "passes/verdict/remedy.h"
+
+enum { KIND, API, COUNT, TOTAL_MS, AVG, MAX, BUSY, IDLE, COST, NCOLS };
+#define COLS                                                                  \
+	{"barrier_kind", "class of the wait", NSX_T_STR},                     \
+	{"api_name", "the call, or cpu_launcher_gap", NSX_T_STR},             \
+	{"count", "events that began in the window", NSX_T_I64},              \
+	{"total_time_ms", "time the host spent in them", NSX_T_F64},          \
+	{"avg_duration_us", "total over count", NSX_T_F64},                   \
+	{"max_duration_us", "longest", NSX_T_F64},                            \
+	{"gpu_busy_ms", "part of it in which a GPU of the process worked",    \
+	 NSX_T_F64},                                                          \
+	{"gpu_idle_ms", "part of it, in the window, in which none did",       \
+	 NSX_T_F64},                                                          \
+	{"cost_ms", "device idle time that follows from them", NSX_T_F64}
+static const struct nsx_col cols[] = {COLS};
+static const struct nsx_col pid_cols[] = {
+	COLS,
+	{"pid", "process", NSX_T_I64},
+};
+enum { P_PID, P_TOTAL, P_COUNT, P_TOP, P_KIND };
+static const struct nsx_col process_cols[] = {
+	{"pid", "process", NSX_T_I64},
+	{"total_barrier_time_ms", "time its threads spent in barriers",
+	 NSX_T_F64},
+	{"barrier_event_count", "events", NSX_T_I64},
+	{"top_barrier", "the one that costs most, then takes most", NSX_T_STR},
+	{"top_barrier_kind", "its class", NSX_T_STR},
+};
+static const struct nsx_layout layouts[] = {
+	{.key = "barriers", .csv = "barriers", NSX_COLS(cols)},
+	{.key = "barriers_by_pid", NSX_COLS(pid_cols)},
+	{.key = "pids", NSX_COLS(process_cols)},
+};
+static const char order[] = "cost_ms desc, total_time_ms desc, count desc, "
+			    "api_name, barrier_kind";
+
+struct total {
+	uint32_t process; /* NSX_NONE: all */
+	nsx_str name;
+	uint8_t kind;
+	bool known; /* what the GPU did */
+	int64_t n, ns, max_ns, busy_ns, idle_ns, cost_ns;
+};
+struct totals {
+	struct nsx_groups groups;
+	struct total *v;
+	size_t cap;
+};
+
+static int add_to(struct totals *x, const struct nsx_trace *t, uint32_t process,
+		  const struct nsx_barrier *b, struct nsx_err *err)
+{
+	struct total *s;
+	uint32_t g;
+
+	if (nsx_group(&x->groups, (uint64_t)process << 8 | b->kind, b->name, &g,
+		      err) ||
+	    nsx_grow(&x->v, &x->cap, x->groups.n, sizeof(*x->v), "barriers",
+		     err))
+		return err->rc;
+	s = &x->v[g];
+	s->process = process;
+	s->name = b->name;
+	s->kind = b->kind;
+	s->n += nsx_starts_inside(t, b->start_ns);
+	nsx_add_to(&s->ns, b->wait_ns);
+	s->max_ns = NSX_MAX(s->max_ns, b->wait_ns);
+	nsx_add_to(&s->cost_ns, b->cost_ns);
+	if (b->gpu_busy_ns < 0)
+		return 0;
+	s->known = true;
+	nsx_add_to(&s->busy_ns, b->gpu_busy_ns);
+	nsx_add_to(&s->idle_ns, b->gpu_idle_ns);
+	return 0;
+}
+
+static const char *name_of(const struct nsx_trace *t, const struct total *s)
+{
+	return s->kind == NSX_BARRIER_LAUNCHER_GAP ? "cpu_launcher_gap" :
+						     nsx_text(t, s->name);
+}
+
+/* Rows of all processes together, or of each; those outside the window are
+ * left out.
+ */
+static int fill(const struct nsx_trace *t, const struct totals *x,
+		struct nsx_table *table, struct nsx_err *err)
+{
+	for (size_t g = 0; g < x->groups.n; g++) {
+		const struct total *s = &x->v[g];
+		struct nsx_cell *row;
+
+		if (!s->n && !s->ns && !s->cost_ns)
+			continue;
+		row = nsx_row(table, err);
+		if (!row)
+			return err->rc;
+		row[KIND] = nsx_string(nsx_barrier_names[s->kind]);
+		row[API] = nsx_string(name_of(t, s));
+		row[COUNT] = nsx_int(s->n);
+		row[TOTAL_MS] = nsx_ms(s->ns);
+		if (s->n)
+			row[AVG] = nsx_us((double)s->ns / (double)s->n);
+		row[MAX] = nsx_us((double)s->max_ns);
+		if (s->known) {
+			row[BUSY] = nsx_ms(s->busy_ns);
+			row[IDLE] = nsx_ms(s->idle_ns);
+		}
+		row[COST] = nsx_ms(s->cost_ns);
+		if (s->process != NSX_NONE)
+			row[NCOLS] = nsx_int(t->process[s->process].pid);
+	}
+	return 0;
+}
+
+/* Groups of a process follow each other: barriers are ordered by thread. */
+static int fill_processes(const struct nsx_trace *t, const struct totals *x,
+			  struct nsx_table *table, struct nsx_err *err)
+{
+	for (size_t g = 0, next; g < x->groups.n; g = next) {
+		const struct total *top = &x->v[g];
+		int64_t ns = 0, n = 0;
+		struct nsx_cell *row;
+
+		for (next = g; next < x->groups.n &&
+			       x->v[next].process == x->v[g].process; next++) {
+			const struct total *s = &x->v[next];
+
+			nsx_add_to(&ns, s->ns);
+			n += s->n;
+			if (s->cost_ns > top->cost_ns ||
+			    (s->cost_ns == top->cost_ns && s->ns > top->ns))
+				top = s;
+		}
+		if (!n && !ns)
+			continue;
+		row = nsx_row(table, err);
+		if (!row)
+			return err->rc;
+		row[P_PID] = nsx_int(t->process[x->v[g].process].pid);
+		row[P_TOTAL] = nsx_ms(ns);
+		row[P_COUNT] = nsx_int(n);
+		row[P_TOP] = nsx_string(name_of(t, top));
+		row[P_KIND] = nsx_string(nsx_barrier_names[top->kind]);
+	}
+	nsx_table_sort(table, "total_barrier_time_ms desc, pid, top_barrier");
+	return 0;
+}
+
+static int fill_tables(const struct nsx_run *run, struct nsx_section *out,
+		       struct nsx_err *err)
+{
+	const struct nsx_trace *t = run->trace;
+	struct nsx_table *all = nsx_add_table(out, &layouts[0]);
+	struct nsx_table *by_pid = nsx_add_table(out, &layouts[1]);
+	struct nsx_table *pids = nsx_add_table(out, &layouts[2]);
+	struct totals whole = {.cap = 0}, each = {.cap = 0};
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < run->facts->nbarriers; i++) {
+		const struct nsx_barrier *b = &run->facts->barriers[i];
+
+		rc = add_to(&whole, t, NSX_NONE, b, err);
+		if (!rc)
+			rc = add_to(&each, t, t->thread[b->thread].process, b,
+				    err);
+	}
+	if (!rc)
+		rc = fill(t, &whole, all, err);
+	if (!rc)
+		rc = fill(t, &each, by_pid, err);
+	if (!rc)
+		rc = fill_processes(t, &each, pids, err);
+	nsx_table_sort(all, order);
+	nsx_table_sort(by_pid, "pid, cost_ms desc, total_time_ms desc, "
+			       "count desc, api_name, barrier_kind");
+	nsx_groups_done(&whole.groups);
+	nsx_groups_done(&each.groups);
+	free(whole.v);
+	free(each.v);
+	return rc;
+}
+
+/* Waits that a reader may take for a problem though the GPU works. */
+static void clear_waits(const struct nsx_run *run, struct nsx_section *out)
+{
+	int64_t wait_ns = 0, busy_ns = 0, cost_ns = 0;
+	const struct nsx_window *w = &run->trace->window;
+
+	for (size_t i = 0; i < run->facts->nbarriers; i++) {
+		const struct nsx_barrier *b = &run->facts->barriers[i];
+
+		if (b->kind != NSX_BARRIER_SYNC_API || b->gpu_busy_ns < 0)
+			continue;
+		nsx_add_to(&wait_ns, b->wait_ns);
+		nsx_add_to(&busy_ns, b->gpu_busy_ns);
+		nsx_add_to(&cost_ns, b->cost_ns);
+	}
+	if (wait_ns * 50 > w->end_ns - w->start_ns)
+		nsx_cleared(out, "CPU threads wait %.1f ms in sync calls, but "
+			    "the GPU is busy %.1f%% of that time; the idle "
+			    "time that follows from them is %.3f ms",
+			    (double)wait_ns / 1e6,
+			    100 * (double)busy_ns / (double)wait_ns,
+			    (double)cost_ns / 1e6);
+}
+
+static int add_findings(const struct nsx_run *run, struct nsx_section *out,
+			struct nsx_err *err)
+{
+	double sync, other;
+
+	if (nsx_add_remedy(run, out, NSX_R_SYNC, &sync, err) ||
+	    nsx_add_remedy(run, out, NSX_R_COPY, &other, err) ||
+	    nsx_add_remedy(run, out, NSX_R_IMPLICIT, &other, err))
+		return err->rc;
+	if (sync < 0.02)
+		clear_waits(run, out);
+	return 0;
+}
+
+static int run(const struct nsx_run *run, struct nsx_section *out,
+	       struct nsx_err *err)
+{
+	const struct nsx_table *all;
+
+	if (fill_tables(run, out, err) || add_findings(run, out, err))
+		return err->rc;
+	all = out->tables[0];
+	nsx_put(out, "launcher_gap_threshold_us", nsx_int(50));
+	nsx_md_table(out, all, "barrier_kind,api_name,total_time_ms,count,"
+			       "avg_duration_us,max_duration_us,cost_ms", 0);
+	nsx_note(out, "rows are ranked by what they cost, not by how long the "
+		      "host waited; unlike in nsys-llm-explain async copies "
+		      "from pageable memory block, stream waits on events do "
+		      "not, and launcher gaps are those of one thread");
+	nsx_note(out, "a gap of a device is charged to the wait that the host "
+		      "was in when the device ran dry: without it the host "
+		      "would have run ahead; a cpu_launcher_gap is charged "
+		      "only where there was no such wait, and a wait that "
+		      "began later only where there is neither");
+	if (!nsx_has_view(run->trace->schema, NSX_VIEW_osrt))
+		nsx_note(out, "no OS runtime calls in the trace: host_wait is "
+			      "not known (nsys profile --trace=osrt,cuda,nvtx)");
+	if (all->nrows)
+		nsx_headline(out, "Top barrier: %s [%s] (%.1f ms, %.0f events)",
+			     nsx_table_text(all, 0, "api_name"),
+			     nsx_table_text(all, 0, "barrier_kind"),
+			     nsx_table_number(all, 0, "total_time_ms"),
+			     nsx_table_number(all, 0, "count"));
+	return 0;
+}
+
+NSX_DEFINE_PASS(barriers) {
+	.id = "barriers",
+	.title = "Top CPU↔GPU barriers",
+	.summary = "where the host waits for the GPU, and what it costs",
+	.doc = "Events of each host thread. sync_api: Stream-, Device-, Ctx-, "
+	       "Event-, ThreadSynchronize. blocking_memcpy: copies without "
+	       "Async in their name, and Async ones whose own copy overlaps "
+	       "the call and touches pageable memory or lies in it by half. "
+	       "implicit_sync: free, pinned allocation, module load, and "
+	       "device allocation of 100 us or more. host_wait: outermost OS "
+	       "runtime calls of threads that launch, less the time in API "
+	       "calls. cpu_launcher_gap: between two launches of a thread, "
+	       "where it is 50 us or more, less all of the former. A call "
+	       "inside another barrier counts once. gpu_busy: the part in "
+	       "which any GPU that the process uses works. cost: each gap of "
+	       "a device that is ended by an op whose launch began in it is "
+	       "charged once: to the last wait of the launching thread that "
+	       "had begun when the gap did, ended at most 5 us before it and "
+	       "was over when the launch began; else to the "
+	       "cpu_launcher_gap around its start or in it; else to the last "
+	       "wait in it.",
+	.derived_from = "runtime and driver calls, OS runtime calls of "
+			"launching threads, gaps of the devices",
+	.limitations = "cost names the wait before a late launch, which need "
+		       "not be all of its cause",
+	.needs = {NSX_NEED_VIEW(runtime)},
+	.layouts = layouts,
+	.nlayouts = ARRAY_LEN(layouts),
+	.run = run,
+};

@@ -1,0 +1,375 @@
+/* cpu_sched.c - sums scheduling rows by thread.
+ *
+ * The rows carry no end and are not in order, yet there may be hundreds of
+ * millions.  So none is kept: the ascending stretches of a thread's rows are
+ * summed up as they stream by, and where the stretches of a thread lie apart
+ * in time, as those of displaced blocks and of parts read side by side do,
+ * sums joined in order of time are exact.  Only the rows of threads whose
+ * stretches overlap are read again, kept and sorted.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "passes/host/cpu_sched.h"
+#include "base/group.h"
+#include "base/stat.h"
+#include "schema/viewscan.h"
+
+enum { START, CPU, IN, TID_FIELD, STATE, BLOCK };
+static const enum nsx_field fields[] = {
+	NSX_F_sched_start_ns, NSX_F_sched_cpu, NSX_F_sched_is_sched_in,
+	NSX_F_sched_global_tid, NSX_F_sched_thread_state,
+	NSX_F_sched_thread_block,
+};
+
+struct part {
+	const struct nsx_trace *t;
+	struct nsx_groups threads;
+	size_t *current; /* by thread of this part: its last stretch         */
+	size_t cap_current;
+	struct cpu_stretch *v;
+	size_t n, cap, defects;
+	bool knows_states; /* some row says why a thread went off            */
+	const uint64_t *again; /* second reading: the rows of these threads  */
+	size_t nagain;
+	struct row {
+		uint64_t thread;
+		struct cpu_event e;
+	} *rows;
+	size_t nrows, cap_rows;
+};
+
+/* Rows ---------------------------------------------------------------------*/
+
+/* Running among the states of a thread; ready, preempted, quantum used up and
+ * the like among the reasons (ENUM_SAMPLING_THREAD_STATE,
+ * ENUM_SCHEDULING_THREAD_BLOCK).
+ */
+static bool is_runnable(int64_t state, int64_t block)
+{
+	return state == 1 || (block >= 42 && block <= 45) || block == 49 ||
+	       block == 51;
+}
+
+/* False: a defect. */
+static bool read_event(struct part *p, const struct nsx_val *v,
+		       struct cpu_event *ret)
+{
+	int64_t state = cpu_number(&v[STATE], 0);
+	int64_t block = cpu_number(&v[BLOCK], 0);
+	int64_t cpu = cpu_number(&v[CPU], NO_CPU);
+
+	if (v[START].type != NSX_V_I64 || v[IN].type != NSX_V_I64 ||
+	    v[TID_FIELD].type != NSX_V_I64 || v[START].u.i > NSX_TIME_MAX ||
+	    v[START].u.i < -NSX_TIME_MAX) {
+		p->defects++;
+		return false;
+	}
+	*ret = (struct cpu_event){
+		.at_ns = v[START].u.i,
+		.cpu = cpu == (int32_t)cpu ? (int32_t)cpu : NO_CPU,
+		.in = v[IN].u.i != 0};
+	ret->runnable = !ret->in && is_runnable(state, block);
+	/* Terminated (5) is told even where nothing else is. */
+	p->knows_states |= !ret->in && ((state && state != 5) || block > 1);
+	return true;
+}
+
+/* What lies between two rows of a thread that follow each other. */
+static void add_step(const struct nsx_trace *t, struct cpu_sums *s,
+		     const struct cpu_event *a, const struct cpu_event *b)
+{
+	if (a->in)
+		nsx_add_to(&s->on_ns, nsx_in_window(t, a->at_ns, b->at_ns));
+	else if (a->runnable && b->in)
+		nsx_add_to(&s->runnable_ns,
+			   nsx_in_window(t, a->at_ns, b->at_ns));
+}
+
+static void add_event(const struct nsx_trace *t, struct cpu_stretch *s,
+		      const struct cpu_event *e)
+{
+	bool counts = nsx_starts_inside(t, e->at_ns);
+
+	s->last = *e;
+	if (!e->in) {
+		s->sums.switches += counts;
+		s->sums.preemptions += counts && e->runnable;
+		return;
+	}
+	if (s->first_cpu == NO_CPU)
+		s->first_cpu = e->cpu, s->first_in_ns = e->at_ns;
+	else
+		s->sums.migrations += counts && s->last_cpu != e->cpu;
+	s->last_cpu = e->cpu;
+}
+
+static void start_stretch(const struct nsx_trace *t, struct cpu_stretch *s,
+			  uint64_t thread, const struct cpu_event *e)
+{
+	*s = (struct cpu_stretch){.thread = thread, .first = *e,
+			      .first_cpu = NO_CPU, .last_cpu = NO_CPU};
+	add_event(t, s, e);
+}
+
+static int on_row(void *ctx, int64_t rid, const struct nsx_val *v,
+		  struct nsx_err *err)
+{
+	struct part *p = ctx;
+	size_t known = p->threads.n;
+	struct cpu_stretch *s;
+	struct cpu_event e;
+	uint32_t i;
+
+	(void)rid;
+	if (!read_event(p, v, &e))
+		return 0;
+	if (nsx_group(&p->threads, (uint64_t)v[TID_FIELD].u.i, 0, &i, err) ||
+	    nsx_grow(&p->current, &p->cap_current, p->threads.n,
+		     sizeof(*p->current), "threads", err))
+		return err->rc;
+	/* Rows of one instant do not tell their order: read them again. */
+	s = i < known ? &p->v[p->current[i]] : NULL;
+	if (s && e.at_ns > s->last.at_ns) {
+		add_step(p->t, &s->sums, &s->last, &e);
+		add_event(p->t, s, &e);
+		return 0;
+	}
+	if (nsx_grow(&p->v, &p->cap, p->n + 1, sizeof(*p->v),
+		     "scheduling stretches", err))
+		return err->rc;
+	p->current[i] = p->n;
+	start_stretch(p->t, &p->v[p->n++], (uint64_t)v[TID_FIELD].u.i, &e);
+	return 0;
+}
+
+/* Joining ------------------------------------------------------------------*/
+
+static int cmp_stretches(const void *a, const void *b)
+{
+	const struct cpu_stretch *x = a, *y = b;
+
+	if (x->thread != y->thread)
+		return x->thread < y->thread ? -1 : 1;
+	if (x->first.at_ns != y->first.at_ns)
+		return x->first.at_ns < y->first.at_ns ? -1 : 1;
+	return x->last.at_ns < y->last.at_ns ? -1 :
+					       x->last.at_ns > y->last.at_ns;
+}
+
+/* Adds b, which comes after a, to a. */
+static void join(const struct nsx_trace *t, struct cpu_stretch *a,
+		 const struct cpu_stretch *b)
+{
+	add_step(t, &a->sums, &a->last, &b->first);
+	nsx_add_to(&a->sums.on_ns, b->sums.on_ns);
+	nsx_add_to(&a->sums.runnable_ns, b->sums.runnable_ns);
+	a->sums.switches += b->sums.switches;
+	a->sums.migrations += b->sums.migrations;
+	a->sums.preemptions += b->sums.preemptions;
+	if (b->first_cpu != NO_CPU && a->last_cpu != NO_CPU)
+		a->sums.migrations += b->first_cpu != a->last_cpu &&
+				      nsx_starts_inside(t, b->first_in_ns);
+	if (b->last_cpu != NO_CPU)
+		a->last_cpu = b->last_cpu;
+	a->last = b->last;
+}
+
+static int read_later(struct cpu_threads *all, uint64_t thread,
+		      struct nsx_err *err)
+{
+	if (all->nagain && all->again[all->nagain - 1] == thread)
+		return 0;
+	if (nsx_grow(&all->again, &all->cap_again, all->nagain + 1,
+		     sizeof(*all->again), "threads", err))
+		return err->rc;
+	all->again[all->nagain++] = thread;
+	return 0;
+}
+
+static int join_threads(const struct nsx_trace *t, struct cpu_threads *all,
+			struct nsx_err *err)
+{
+	size_t n = 0;
+
+	if (all->n)
+		qsort(all->v, all->n, sizeof(*all->v), cmp_stretches);
+	for (size_t k = 0; k < all->n; k++) {
+		struct cpu_stretch *s = &all->v[k];
+
+		if (!n || all->v[n - 1].thread != s->thread) {
+			all->v[n++] = *s;
+			continue;
+		}
+		if (s->first.at_ns > all->v[n - 1].last.at_ns)
+			join(t, &all->v[n - 1], s);
+		else if (read_later(all, s->thread, err))
+			return err->rc;
+	}
+	all->n = n;
+	return 0;
+}
+
+static int cmp_u64(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static int on_row_again(void *ctx, int64_t rid, const struct nsx_val *v,
+			struct nsx_err *err)
+{
+	struct part *p = ctx;
+	uint64_t thread = (uint64_t)v[TID_FIELD].u.i;
+	struct cpu_event e;
+
+	(void)rid;
+	if (!read_event(p, v, &e) ||
+	    !bsearch(&thread, p->again, p->nagain, sizeof(thread), cmp_u64))
+		return 0;
+	if (nsx_grow(&p->rows, &p->cap_rows, p->nrows + 1, sizeof(*p->rows),
+		     "scheduling rows", err))
+		return err->rc;
+	p->rows[p->nrows++] = (struct row){thread, e};
+	return 0;
+}
+
+static int cmp_rows(const void *a, const void *b)
+{
+	const struct row *x = a, *y = b;
+
+	if (x->thread != y->thread)
+		return x->thread < y->thread ? -1 : 1;
+	if (x->e.at_ns != y->e.at_ns)
+		return x->e.at_ns < y->e.at_ns ? -1 : 1;
+	if (x->e.in != y->e.in)
+		return (int)x->e.in - y->e.in;
+	if (x->e.cpu != y->e.cpu)
+		return x->e.cpu < y->e.cpu ? -1 : 1;
+	return (int)x->e.runnable - y->e.runnable;
+}
+
+/* Rows of one instant, switches out first: of a thread that is off a CPU the
+ * switch in must have come before them.
+ */
+static void turn_instant(struct row *v, size_t n, bool is_on)
+{
+	size_t nout = 0;
+
+	while (nout < n && !v[nout].e.in)
+		nout++;
+	if (is_on || !nout || nout == n)
+		return;
+	struct row in = v[nout];
+
+	memmove(v + 1, v, nout * sizeof(*v));
+	v[0] = in;
+}
+
+/* Sums the sorted rows of one thread anew. */
+static void sum_rows(const struct nsx_trace *t, struct row *v, size_t n,
+		     struct cpu_stretch *ret)
+{
+	size_t next;
+
+	for (size_t i = 0; i < n; i = next) {
+		for (next = i + 1; next < n && v[next].e.at_ns == v[i].e.at_ns;
+		     next++)
+			;
+		turn_instant(v + i, next - i, i && ret->last.in);
+		for (size_t k = i; k < next; k++) {
+			if (!k) {
+				start_stretch(t, ret, v[0].thread, &v[0].e);
+				continue;
+			}
+			add_step(t, &ret->sums, &ret->last, &v[k].e);
+			add_event(t, ret, &v[k].e);
+		}
+	}
+}
+
+/* Index of the first thread whose id is at least this. */
+size_t cpu_lower_bound(const struct cpu_threads *all, uint64_t thread)
+{
+	size_t lo = 0, hi = all->n;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (all->v[mid].thread < thread)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+static int read_again(const struct nsx_run *run, struct cpu_threads *all,
+		      struct nsx_err *err)
+{
+	struct part p = {.t = run->trace, .again = all->again,
+			 .nagain = all->nagain};
+	size_t next;
+	int rc = nsx_view_scan(run->trace->schema, NSX_VIEW_sched, fields,
+			       ARRAY_LEN(fields), 1, on_row_again, &p, 0, err);
+
+	if (!rc && p.nrows)
+		qsort(p.rows, p.nrows, sizeof(*p.rows), cmp_rows);
+	for (size_t i = 0; !rc && i < p.nrows; i = next) {
+		for (next = i; next < p.nrows &&
+			       p.rows[next].thread == p.rows[i].thread; next++)
+			;
+		sum_rows(run->trace, p.rows + i, next - i,
+			 &all->v[cpu_lower_bound(all, p.rows[i].thread)]);
+	}
+	free(p.rows);
+	return rc;
+}
+
+static int read_all(const struct nsx_run *run, struct part *parts,
+		    struct cpu_threads *all, struct nsx_err *err)
+{
+	unsigned n = NSX_MAX(1, NSX_MIN(run->opts->threads, NSX_MAX_THREADS));
+
+	for (unsigned i = 0; i < NSX_MAX_THREADS; i++)
+		parts[i].t = run->trace;
+	if (nsx_view_scan(run->trace->schema, NSX_VIEW_sched, fields,
+			  ARRAY_LEN(fields), n, on_row, parts, sizeof(*parts),
+			  err))
+		return err->rc;
+	for (unsigned i = 0; i < NSX_MAX_THREADS; i++) {
+		if (nsx_grow(&all->v, &all->cap, all->n + parts[i].n,
+			     sizeof(*all->v), "scheduling stretches", err))
+			return err->rc;
+		if (parts[i].n)
+			memcpy(all->v + all->n, parts[i].v,
+			       parts[i].n * sizeof(*all->v));
+		all->n += parts[i].n;
+		all->defects += parts[i].defects;
+		all->knows_states |= parts[i].knows_states;
+	}
+	if (join_threads(run->trace, all, err))
+		return err->rc;
+	return all->nagain ? read_again(run, all, err) : 0;
+}
+
+int cpu_threads_read(const struct nsx_run *run, struct cpu_threads *ret,
+		     struct nsx_err *err)
+{
+	struct part *parts = nsx_arena_get(run->scratch,
+					   NSX_MAX_THREADS * sizeof(*parts));
+	int rc = read_all(run, parts, ret, err);
+
+	for (unsigned i = 0; i < NSX_MAX_THREADS; i++) {
+		nsx_groups_done(&parts[i].threads);
+		free(parts[i].current);
+		free(parts[i].v);
+	}
+	return rc;
+}
+
+void cpu_threads_done(struct cpu_threads *all)
+{
+	free(all->v);
+	free(all->again);
+}

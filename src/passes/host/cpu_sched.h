@@ -1,0 +1,44 @@
+/* cpu_sched.h - what scheduling rows say of each thread. */
+#ifndef NSX_PASSES_CPU_SCHED_H
+#define NSX_PASSES_CPU_SCHED_H
+
+#include "passes/pass.h"
+
+enum { NO_CPU = INT32_MIN };
+struct cpu_event {
+	int64_t at_ns;
+	int32_t cpu;
+	bool in, runnable; /* runnable: went off though it could run         */
+};
+struct cpu_sums {
+	int64_t on_ns, runnable_ns, switches, migrations, preemptions;
+};
+struct cpu_stretch { /* consecutive rows of one thread, in ascending time */
+	uint64_t thread;
+	struct cpu_event first, last;
+	int32_t first_cpu, last_cpu; /* of its first and last switch in      */
+	int64_t first_in_ns;
+	struct cpu_sums sums;
+};
+struct cpu_threads {
+	struct cpu_stretch *v; /* one a thread, in order of thread */
+	size_t n, cap;
+	uint64_t *again; /* threads whose stretches overlap, ascending */
+	size_t nagain, cap_again;
+	size_t defects; /* rows without time, thread or direction */
+	bool knows_states; /* some row says why a thread went off */
+};
+
+int cpu_threads_read(const struct nsx_run *run, struct cpu_threads *ret,
+		     struct nsx_err *err);
+void cpu_threads_done(struct cpu_threads *all);
+
+/* Index of the first thread whose id is at least this. */
+size_t cpu_lower_bound(const struct cpu_threads *all, uint64_t thread);
+
+static inline int64_t cpu_number(const struct nsx_val *v, int64_t absent)
+{
+	return v->type == NSX_V_I64 ? v->u.i : absent;
+}
+
+#endif

@@ -1,0 +1,320 @@
+/* cpu_threads.c - time on a CPU by thread, with names and time in CUDA. */
+#include <stdlib.h>
+#include <string.h>
+#include "base/stat.h"
+#include "passes/host/cpu_sched.h"
+#include "schema/viewscan.h"
+
+enum { PID, TID, THREAD, PROCESS, ON_CPU, UTILISATION, SWITCHES, MIGRATIONS,
+       API };
+static const struct nsx_col cols[] = {
+	{"pid", "process", NSX_T_I64},
+	{"tid", "thread", NSX_T_I64},
+	{"thread_name", "its name", NSX_T_STR},
+	{"process_name", "its process's name", NSX_T_STR},
+	{"on_cpu_ms", "time on a CPU", NSX_T_F64},
+	{"utilization_pct", "of the time that scheduling was traced",
+	 NSX_T_F64},
+	{"context_switches", "times it went off a CPU", NSX_T_I64},
+	{"migrations", "times it came back on another CPU", NSX_T_I64},
+	{"cuda_api_ms", "time inside CUDA calls", NSX_T_F64},
+};
+static const struct nsx_col wait_cols[] = {
+	{"pid", "process", NSX_T_I64},
+	{"tid", "thread", NSX_T_I64},
+	{"thread_name", "its name", NSX_T_STR},
+	{"preemptions", "times it went off a CPU though it could run",
+	 NSX_T_I64},
+	{"runnable_ms", "time it could run and had no CPU", NSX_T_F64},
+};
+static const struct nsx_layout layouts[] = {
+	{.key = "rows", .csv = "cpu_threads", NSX_COLS(cols)},
+	{.key = "waiting", NSX_COLS(wait_cols)},
+};
+
+/* Names --------------------------------------------------------------------*/
+
+struct names { /* by thread of all */
+	const struct cpu_threads *all;
+	int64_t *id;	      /* string id of its name, -1 none */
+	const char **text;
+	const char **process; /* of the first thread of each process */
+	struct nsx_arena *a;
+};
+
+/* Several rows a thread are possible: the last one wins. */
+static int on_thread_name(void *ctx, int64_t rid, const struct nsx_val *v,
+			  struct nsx_err *err)
+{
+	struct names *names = ctx;
+	uint64_t thread = (uint64_t)v[0].u.i;
+	size_t i;
+
+	(void)rid, (void)err;
+	if (v[0].type != NSX_V_I64)
+		return 0;
+	i = cpu_lower_bound(names->all, thread);
+	if (i == names->all->n || names->all->v[i].thread != thread)
+		return 0;
+	names->id[i] = cpu_number(&v[1], -1);
+	names->text[i] = v[1].type == NSX_V_TEXT ?
+				 nsx_val_text(&v[1], names->a) : NULL;
+	return 0;
+}
+
+static int on_process_name(void *ctx, int64_t rid, const struct nsx_val *v,
+			   struct nsx_err *err)
+{
+	struct names *names = ctx;
+	uint64_t key;
+	size_t i;
+
+	(void)rid, (void)err;
+	if (v[0].type == NSX_V_I64)
+		key = (uint64_t)v[0].u.i & ~UINT64_C(0xffffff);
+	else if (v[1].type == NSX_V_I64)
+		key = (uint64_t)v[1].u.i << 24;
+	else
+		return 0;
+	i = cpu_lower_bound(names->all, key);
+	if (i < names->all->n &&
+	    (names->all->v[i].thread & ~UINT64_C(0xffffff)) == key)
+		names->process[i] = nsx_val_text(&v[2], names->a);
+	return 0;
+}
+
+static int cmp_i64(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* Texts of the string ids that name threads. */
+static int resolve(const struct nsx_run *run, struct names *names,
+		   struct nsx_err *err)
+{
+	size_t n = names->all->n, unique = 0;
+	int64_t *ids = nsx_arena_try_array(run->scratch, n, sizeof(*ids),
+					   "thread names", err);
+	const char **texts = nsx_arena_try_array(run->scratch, n,
+						 sizeof(*texts),
+						 "thread names", err);
+
+	if (!ids || !texts)
+		return err->rc;
+	memcpy(ids, names->id, n * sizeof(*ids));
+	qsort(ids, n, sizeof(*ids), cmp_i64);
+	for (size_t i = 0; i < n; i++)
+		if (ids[i] >= 0 && (!unique || ids[unique - 1] != ids[i]))
+			ids[unique++] = ids[i];
+	if (nsx_view_strings(run->trace->schema, ids, unique, texts, names->a,
+			     err))
+		return err->rc;
+	for (size_t i = 0; i < n; i++) {
+		const int64_t *at = names->id[i] < 0 ? NULL :
+			bsearch(&names->id[i], ids, unique, sizeof(*ids),
+				cmp_i64);
+
+		if (at)
+			names->text[i] = texts[at - ids];
+	}
+	return 0;
+}
+
+static int find_names(const struct nsx_run *run, const struct cpu_threads *all,
+		      struct names *names, struct nsx_arena *a,
+		      struct nsx_err *err)
+{
+	static const enum nsx_field of_threads[] = {
+		NSX_F_thread_name_global_tid, NSX_F_thread_name_name};
+	static const enum nsx_field of_processes[] = {
+		NSX_F_process_global_pid, NSX_F_process_pid,
+		NSX_F_process_name};
+	const struct nsx_schema *s = run->trace->schema;
+
+	*names = (struct names){.all = all, .a = a};
+	names->id = nsx_arena_try_array(run->scratch, all->n, 8,
+					"thread names", err);
+	names->text = nsx_arena_try_array(run->scratch, all->n,
+					  sizeof(char *), "thread names", err);
+	names->process = nsx_arena_try_array(run->scratch, all->n,
+					     sizeof(char *), "process names",
+					     err);
+	if (!names->id || !names->text || !names->process)
+		return err->rc;
+	for (size_t i = 0; i < all->n; i++)
+		names->id[i] = -1;
+	if (nsx_view_scan(s, NSX_VIEW_thread_name, of_threads, 2, 1,
+			  on_thread_name, names, 0, err) ||
+	    nsx_view_scan(s, NSX_VIEW_process, of_processes, 3, 1,
+			  on_process_name, names, 0, err))
+		return err->rc;
+	for (size_t i = 1; i < all->n; i++)
+		if (all->v[i].thread >> 24 == all->v[i - 1].thread >> 24)
+			names->process[i] = names->process[i - 1];
+	return resolve(run, names, err);
+}
+
+/* Tables -------------------------------------------------------------------*/
+
+/* Time of a thread inside CUDA calls; threads come in ascending order. */
+static int64_t api_ns(const struct nsx_trace *t, uint64_t thread,
+		      uint32_t *cursor)
+{
+	int64_t ns = 0, end = INT64_MIN;
+
+	while (*cursor < t->nthreads && t->thread[*cursor].global_tid < thread)
+		++*cursor;
+	if (*cursor == t->nthreads || t->thread[*cursor].global_tid != thread)
+		return 0;
+	for (size_t i = t->thread[*cursor].calls_at;
+	     i < t->thread[*cursor].calls_at + t->thread[*cursor].ncalls; i++) {
+		int64_t a = NSX_MAX(nsx_call_start(&t->calls, i), end);
+
+		if (nsx_call_end(&t->calls, i) <= a)
+			continue;
+		end = nsx_call_end(&t->calls, i);
+		nsx_add_to(&ns, nsx_in_window(t, a, end));
+	}
+	return ns;
+}
+
+/* The time that scheduling was traced, inside the window. */
+static int64_t traced_ns(const struct nsx_trace *t,
+			 const struct cpu_threads *all)
+{
+	int64_t a = INT64_MAX, b = INT64_MIN;
+
+	for (size_t i = 0; i < all->n; i++) {
+		a = NSX_MIN(a, all->v[i].first.at_ns);
+		b = NSX_MAX(b, all->v[i].last.at_ns);
+	}
+	return a < b ? nsx_in_window(t, a, b) : 0;
+}
+
+static int fill_rows(const struct nsx_run *run, const struct cpu_threads *all,
+		     const struct names *names, struct nsx_table *table,
+		     struct nsx_err *err)
+{
+	const struct nsx_trace *t = run->trace;
+	int64_t window_ns = traced_ns(t, all);
+	uint32_t cursor = 0;
+
+	for (size_t i = 0; i < all->n; i++) {
+		const struct cpu_stretch *s = &all->v[i];
+		struct nsx_cell *row = nsx_row(table, err);
+
+		if (!row)
+			return err->rc;
+		row[PID] = nsx_int((int64_t)(s->thread >> 24 & 0xffffff));
+		row[TID] = nsx_int((int64_t)(s->thread & 0xffffff));
+		row[THREAD] = nsx_string(names->text[i]);
+		row[PROCESS] = nsx_string(names->process[i]);
+		row[ON_CPU] = nsx_ms(s->sums.on_ns);
+		row[UTILISATION] = nsx_pct((double)s->sums.on_ns,
+					   (double)window_ns);
+		row[SWITCHES] = nsx_int(s->sums.switches);
+		row[MIGRATIONS] = nsx_int(s->sums.migrations);
+		if (nsx_has_view(t->schema, NSX_VIEW_runtime))
+			row[API] = nsx_ms(api_ns(t, s->thread, &cursor));
+	}
+	nsx_table_sort(table, "on_cpu_ms desc, context_switches desc, pid, "
+			      "tid");
+	return 0;
+}
+
+static int fill_waiting(const struct cpu_threads *all,
+			const struct names *names, struct nsx_table *table,
+			struct nsx_err *err)
+{
+	for (size_t i = 0; i < all->n; i++) {
+		const struct cpu_stretch *s = &all->v[i];
+		struct nsx_cell *row;
+
+		if (!s->sums.preemptions)
+			continue;
+		row = nsx_row(table, err);
+		if (!row)
+			return err->rc;
+		row[0] = nsx_int((int64_t)(s->thread >> 24 & 0xffffff));
+		row[1] = nsx_int((int64_t)(s->thread & 0xffffff));
+		row[2] = nsx_string(names->text[i]);
+		row[3] = nsx_int(s->sums.preemptions);
+		row[4] = nsx_ms(s->sums.runnable_ns);
+	}
+	nsx_table_sort(table, "runnable_ms desc, preemptions desc, pid, tid");
+	return 0;
+}
+
+static void summarise(const struct nsx_trace *t, const struct cpu_threads *all,
+		      const struct nsx_table *rows,
+		      const struct nsx_table *waiting, struct nsx_section *out)
+{
+	nsx_md_table(out, rows,
+		     "pid,tid,thread_name,process_name,on_cpu_ms,"
+		     "utilization_pct,context_switches,migrations,"
+		     "cuda_api_ms", 0);
+	if (waiting->nrows)
+		nsx_md_table(out, waiting,
+			     "pid,tid,thread_name,preemptions,runnable_ms", 0);
+	if (!all->knows_states)
+		nsx_note(out, "the trace does not say why threads went off a "
+			      "CPU: runnable but waiting cannot be told from "
+			      "blocked");
+	if (all->defects)
+		nsx_note(out, "%zu scheduling rows hold no time, thread or "
+			      "direction; left out", all->defects);
+	if (!nsx_has_view(t->schema, NSX_VIEW_runtime))
+		nsx_note(out, "no CUDA calls in the trace: cuda_api_ms is "
+			      "unknown");
+}
+
+static int run(const struct nsx_run *run, struct nsx_section *out,
+	       struct nsx_err *err)
+{
+	struct nsx_table *rows = nsx_add_table(out, &layouts[0]);
+	struct nsx_table *waiting = nsx_add_table(out, &layouts[1]);
+	struct cpu_threads all = {0};
+	struct names names;
+	int rc;
+
+	if (!nsx_has_view(run->trace->schema, NSX_VIEW_sched))
+		return nsx_cannot(out, "the trace has no scheduling rows "
+				       "(SCHED_EVENTS); capture them with "
+				       "--cpuctxsw=process-tree");
+	rc = cpu_threads_read(run, &all, err);
+	if (!rc)
+		rc = find_names(run, &all, &names, out->arena, err);
+	if (!rc)
+		rc = fill_rows(run, &all, &names, rows, err);
+	if (!rc)
+		rc = fill_waiting(&all, &names, waiting, err);
+	if (!rc)
+		summarise(run->trace, &all, rows, waiting, out);
+	cpu_threads_done(&all);
+	return rc;
+}
+
+NSX_DEFINE_PASS(cpu_threads) {
+	.id = "cpu_threads",
+	.title = "CPU and OS runtime",
+	.summary = "time on a CPU, switches and migrations by thread",
+	.doc = "A thread is on a CPU from a switch in to its next row; a "
+	       "thread still on a CPU at the end adds nothing after its last "
+	       "row, and one whose first row is a switch out adds nothing "
+	       "before it, since when it ran is not known. Utilisation is of "
+	       "the time from the first to the last scheduling row of the "
+	       "trace. Context switches are switches out; a migration is a "
+	       "switch in on another CPU than the one before. Runnable but "
+	       "waiting is the time from a switch out in a state that could "
+	       "run to the next switch in, where the trace tells states. "
+	       "cuda_api_ms is time inside outermost CUDA calls.",
+	.derived_from = "scheduling rows by thread, in order of time; CUDA "
+			"calls",
+	.limitations = "only threads of the traced process tree; what another "
+		       "process did on the CPU is not seen",
+	.layouts = layouts,
+	.nlayouts = ARRAY_LEN(layouts),
+	.run = run,
+};

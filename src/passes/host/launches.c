@@ -1,0 +1,325 @@
+/* launches.c - launch calls by thread and name, back-pressure set apart.
+ *
+ * CUDA reports when a thread was held because the command buffer was full
+ * (overhead type 8). Where the export has no overhead table the same is
+ * inferred from calls that are far too long while the stream still works.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "base/group.h"
+#include "passes/pass.h"
+#include "base/stat.h"
+
+enum { BUFFER_FULL = 8, LONG_LAUNCH_NS = 1000000, LONG_MEDIANS = 50 };
+
+enum { PID, TID, API, COUNT, TOTAL_MS, BACKPRESSURE, CPU, P50, P99 };
+static const struct nsx_col cols[] = {
+	{"pid", "process", NSX_T_I64},
+	{"tid", "thread", NSX_T_I64},
+	{"api_name", "the call, with its version suffix", NSX_T_STR},
+	{"count", "calls that began in the window", NSX_T_I64},
+	{"total_time_ms", "time inside the call", NSX_T_F64},
+	{"backpressure_ms", "of it, held because the GPU's queue was full",
+	 NSX_T_F64},
+	{"launch_cpu_ms", "the rest: the cost of launching", NSX_T_F64},
+	{"p50_us", "median duration", NSX_T_F64},
+	{"p99_us", "99th percentile", NSX_T_F64},
+};
+static const struct nsx_layout layouts[] = {
+	{.key = "rows", .csv = "launches", NSX_COLS(cols)},
+};
+
+struct launcher { /* (thread, name) */
+	uint32_t thread;
+	nsx_str name;
+	size_t n, at; /* its durations */
+	int64_t ns, held_ns;
+	int64_t long_ns; /* from where a call counts as held, inferred       */
+	size_t inferred;
+};
+struct work {
+	const struct nsx_trace *t;
+	struct nsx_arena *arena;
+	struct nsx_groups groups;
+	struct launcher *v;
+	size_t cap;
+	int64_t *ns; /* durations, launcher by launcher */
+	bool is_measured;
+};
+
+static struct launcher *launcher_of(struct work *w, size_t call,
+				    struct nsx_err *err)
+{
+	uint32_t g;
+
+	if (nsx_group(&w->groups, nsx_call_thread(w->t, call),
+		      w->t->calls.name[call], &g, err) ||
+	    nsx_grow(&w->v, &w->cap, w->groups.n, sizeof(*w->v), "launchers",
+		     err))
+		return NULL;
+	w->v[g].thread = nsx_call_thread(w->t, call);
+	w->v[g].name = w->t->calls.name[call];
+	return &w->v[g];
+}
+
+/* The times in which threads were held, as spans of each. */
+static int held_spans(struct work *w, struct nsx_spans **ret,
+		      struct nsx_err *err)
+{
+	const struct nsx_overheads *o = &w->t->overheads;
+	struct nsx_span *v;
+	size_t n = 0;
+
+	for (size_t i = 0; i < o->n; i++)
+		n += o->type[i] == BUFFER_FULL;
+	v = nsx_arena_try_array(w->arena, n, sizeof(*v), "overheads", err);
+	*ret = nsx_arena_try_array(w->arena, w->t->nthreads, sizeof(**ret),
+				   "threads", err);
+	if (!v || !*ret)
+		return err->rc;
+	for (size_t i = 0; i < o->n; i++) {
+		struct nsx_spans *s = &(*ret)[o->thread[i]];
+
+		if (o->type[i] != BUFFER_FULL)
+			continue;
+		if (!s->v)
+			s->v = v;
+		nsx_spans_push(s, o->start_ns[i], o->end_ns[i]);
+		v = s->v + s->n;
+	}
+	return 0;
+}
+
+static int64_t in_window(const struct nsx_trace *t, struct nsx_span s)
+{
+	return nsx_in_window(t, s.start_ns, s.end_ns);
+}
+
+/* Counts and sums; calls come thread by thread. */
+static int sum_launches(struct work *w, struct nsx_err *err)
+{
+	const struct nsx_calls *c = &w->t->calls;
+	const struct nsx_spans *h = NULL;
+	struct nsx_spans *held;
+	int64_t *prefix = NULL;
+
+	if (held_spans(w, &held, err))
+		return err->rc;
+	for (size_t i = 0; i < c->n; i++) {
+		struct nsx_span s = {nsx_call_start(c, i), nsx_call_end(c, i)};
+		struct launcher *x;
+
+		if (c->cls[i] != NSX_CALL_LAUNCH)
+			continue;
+		x = launcher_of(w, i, err);
+		if (!x)
+			return err->rc;
+		if (h != &held[x->thread]) {
+			h = &held[x->thread];
+			if (nsx_spans_prefix(w->arena, h, &prefix, err))
+				return err->rc;
+		}
+		x->n += nsx_starts_inside(w->t, s.start_ns);
+		nsx_add_to(&x->ns, in_window(w->t, s));
+		if (w->t->user.start_ns < w->t->user.end_ns) {
+			s.start_ns = NSX_MAX(s.start_ns,
+					     w->t->window.start_ns);
+			s.end_ns = NSX_MIN(s.end_ns, w->t->window.end_ns);
+		}
+		nsx_add_to(&x->held_ns,
+			   nsx_spans_within(h, prefix, s.start_ns, s.end_ns));
+	}
+	return 0;
+}
+
+static int spread_durations(struct work *w, struct nsx_err *err)
+{
+	const struct nsx_calls *c = &w->t->calls;
+	size_t n = 0;
+
+	for (size_t g = 0; g < w->groups.n; g++) {
+		w->v[g].at = n;
+		n += w->v[g].n;
+		w->v[g].n = 0;
+	}
+	w->ns = nsx_arena_try_array(w->arena, n, sizeof(*w->ns),
+				    "launch durations", err);
+	if (!w->ns)
+		return err->rc;
+	for (size_t i = 0; i < c->n; i++) {
+		struct launcher *x;
+
+		if (c->cls[i] != NSX_CALL_LAUNCH ||
+		    !nsx_starts_inside(w->t, nsx_call_start(c, i)))
+			continue;
+		x = launcher_of(w, i, err);
+		if (!x)
+			return err->rc;
+		w->ns[x->at + x->n++] = nsx_call_ns(c, i);
+	}
+	return 0;
+}
+
+/* SEMANTICS 3, without an overhead table: a launch that takes 1 ms and 50 times
+ * the median was held for as long as the op before it on its stream still ran.
+ */
+static int infer_held(struct work *w, struct nsx_err *err)
+{
+	const struct nsx_trace *t = w->t;
+	int64_t *until = nsx_arena_try_array(w->arena, t->nstreams,
+					     sizeof(*until), "streams", err);
+
+	if (!until)
+		return err->rc;
+	for (uint32_t s = 0; s < t->nstreams; s++)
+		until[s] = INT64_MIN;
+	for (uint32_t i = 0; i < t->ops.n; i++) {
+		uint32_t call = t->ops.call[i], s = t->ops.stream[i];
+		int64_t before = until[s];
+		struct launcher *x;
+		struct nsx_span held;
+
+		until[s] = NSX_MAX(before, nsx_op_end(&t->ops, i));
+		if (call == NSX_NONE || t->calls.op[call] != i ||
+		    t->calls.cls[call] != NSX_CALL_LAUNCH)
+			continue;
+		held = (struct nsx_span){
+		    nsx_call_start(&t->calls, call),
+		    NSX_MIN(nsx_call_end(&t->calls, call), before)};
+		x = launcher_of(w, call, err);
+		if (!x)
+			return err->rc;
+		if (held.start_ns >= held.end_ns ||
+		    nsx_call_end(&t->calls, call) - held.start_ns < x->long_ns)
+			continue;
+		nsx_add_to(&x->held_ns, in_window(t, held));
+		x->inferred++;
+	}
+	return 0;
+}
+
+static int fill(struct work *w, struct nsx_table *table, struct nsx_err *err)
+{
+	for (size_t g = 0; g < w->groups.n; g++) {
+		const struct launcher *x = &w->v[g];
+		const struct nsx_thread *th = &w->t->thread[x->thread];
+		struct nsx_cell *row;
+
+		if (!x->n && !x->ns)
+			continue;
+		row = nsx_row(table, err);
+		if (!row)
+			return err->rc;
+		row[PID] = nsx_int(w->t->process[th->process].pid);
+		row[TID] = nsx_int(th->tid);
+		row[API] = nsx_string(nsx_text(w->t, x->name));
+		row[COUNT] = nsx_int((int64_t)x->n);
+		row[TOTAL_MS] = nsx_ms(x->ns);
+		if (w->is_measured || x->inferred) {
+			row[BACKPRESSURE] = nsx_ms(x->held_ns);
+			row[CPU] = nsx_ms(x->ns - x->held_ns);
+		}
+		if (!x->n)
+			continue;
+		row[P50] = nsx_us(nsx_quantile(w->ns + x->at, x->n, 0.5));
+		row[P99] = nsx_us(nsx_quantile(w->ns + x->at, x->n, 0.99));
+	}
+	nsx_table_sort(table, "total_time_ms desc, count desc, pid, tid, "
+			      "api_name");
+	return 0;
+}
+
+static void say_backpressure(const struct work *w, struct nsx_section *out)
+{
+	int64_t ns = 0, held_ns = 0;
+	size_t inferred = 0;
+
+	for (size_t g = 0; g < w->groups.n; g++) {
+		nsx_add_to(&ns, w->v[g].ns);
+		nsx_add_to(&held_ns, w->v[g].held_ns);
+		inferred += w->v[g].inferred;
+	}
+	nsx_put(out, "backpressure_source",
+		nsx_string(w->is_measured ? "overhead" :
+			   inferred	  ? "inferred" : NULL));
+	if (!w->is_measured)
+		nsx_note(out, "the trace has no CUDA overhead rows: "
+			 "back-pressure is %s", inferred ?
+			 "inferred from launches of 1 ms and 50 medians during "
+			 "which the stream's previous work still ran" :
+			 "not known; no launch is long enough to show it");
+	if (!w->is_measured && !inferred)
+		return;
+	nsx_md_bullet(out, "Launch calls take **%.3f ms** of host time, **%.3f "
+		      "ms** of it held back because the GPU's queue was full"
+		      "%s", (double)ns / 1e6, (double)held_ns / 1e6,
+		      w->is_measured ? "" : " (inferred)");
+	if (held_ns * 2 > ns)
+		nsx_cleared(out, "Launch calls take %.1f ms of host time, but "
+			    "%.1f ms of it is back-pressure%s: the queue was "
+			    "full, so the host is ahead of the GPU and launch "
+			    "cost is not a problem", (double)ns / 1e6,
+			    (double)held_ns / 1e6, w->is_measured ? "" :
+			    " (inferred from calls far longer than the median "
+			    "while the stream still worked)");
+}
+
+static int collect(struct work *w, struct nsx_err *err)
+{
+	if (sum_launches(w, err) || spread_durations(w, err))
+		return err->rc;
+	if (w->is_measured)
+		return 0;
+	for (size_t g = 0; g < w->groups.n; g++) {
+		struct launcher *x = &w->v[g];
+
+		if (x->n)
+			x->long_ns =
+			    nsx_to_i64(LONG_MEDIANS *
+				       nsx_quantile(w->ns + x->at, x->n, 0.5));
+		x->long_ns = NSX_MAX(x->long_ns, LONG_LAUNCH_NS);
+	}
+	return infer_held(w, err);
+}
+
+static int run(const struct nsx_run *run, struct nsx_section *out,
+	       struct nsx_err *err)
+{
+	struct nsx_table *table = nsx_add_table(out, &layouts[0]);
+	struct work w = {.t = run->trace, .arena = run->scratch,
+			 .is_measured = run->trace->schema->table[
+				 NSX_VIEW_overhead] != NULL};
+	int rc;
+
+	nsx_md_heading(out, "Global: launch storm");
+	nsx_md_subheading(out, "Launch calls");
+	rc = collect(&w, err);
+	if (!rc)
+		rc = fill(&w, table, err);
+	if (!rc) {
+		say_backpressure(&w, out);
+		nsx_md_table(out, table,
+			     "pid,tid,api_name,count,total_time_ms,"
+			     "backpressure_ms,launch_cpu_ms,p50_us,p99_us", 10);
+	}
+	nsx_groups_done(&w.groups);
+	free(w.v);
+	return rc;
+}
+
+NSX_DEFINE_PASS(launches) {
+	.id = "launches",
+	.summary = "launch calls by thread, back-pressure apart",
+	.doc = "Launch calls (kernels, cooperative and graph launches; a graph "
+	       "launch is one) by process, thread and raw name. backpressure "
+	       "is the part of a call inside rows of overhead type 8, command "
+	       "buffer full, of the same thread: the GPU's queue was full, so "
+	       "the host was ahead. launch_cpu is the rest. Without an "
+	       "overhead table a call of at least 1 ms and 50 medians counts "
+	       "as held while the previous op of its stream ran; "
+	       "backpressure_source then says inferred.",
+	.needs = {NSX_NEED_VIEW(runtime)},
+	.layouts = layouts,
+	.nlayouts = ARRAY_LEN(layouts),
+	.run = run,
+};

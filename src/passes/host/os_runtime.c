@@ -1,0 +1,94 @@
+/* os_runtime.c - OS runtime calls by thread and function, summed by the loader
+ * while the rows stream by.
+ */
+#include "passes/pass.h"
+#include "base/stat.h"
+
+enum { PID, TID, API, COUNT, TOTAL, AVG, MAX, ON_LAUNCH };
+static const struct nsx_col cols[] = {
+	{"pid", "process", NSX_T_I64},
+	{"tid", "thread", NSX_T_I64},
+	{"api_name", "function of the OS runtime", NSX_T_STR},
+	{"count", "outermost calls", NSX_T_I64},
+	{"total_time_ms", "sum of their durations", NSX_T_F64},
+	{"avg_us", "total over count", NSX_T_F64},
+	{"max_us", "longest", NSX_T_F64},
+	{"on_launch_thread", "whether the thread launches GPU work",
+	 NSX_T_BOOL},
+};
+static const struct nsx_layout layouts[] = {
+	{.key = "rows", .csv = "os_runtime", NSX_COLS(cols)},
+};
+
+/* Sums and threads are both in order of the global thread id. */
+static bool launches(const struct nsx_trace *t, uint64_t global_tid,
+		     uint32_t *cursor)
+{
+	while (*cursor < t->nthreads &&
+	       t->thread[*cursor].global_tid < global_tid)
+		++*cursor;
+	return *cursor < t->nthreads &&
+	       t->thread[*cursor].global_tid == global_tid &&
+	       t->thread[*cursor].launches;
+}
+
+static int run(const struct nsx_run *run, struct nsx_section *out,
+	       struct nsx_err *err)
+{
+	const struct nsx_trace *t = run->trace;
+	struct nsx_table *table = nsx_add_table(out, &layouts[0]);
+	int64_t launch_ns = 0;
+	uint32_t cursor = 0;
+
+	for (size_t i = 0; i < t->nosrt_sums; i++) {
+		const struct nsx_osrt_sum *s = &t->osrt_sum[i];
+		bool on_launch = launches(t, s->global_tid, &cursor);
+		struct nsx_cell *row;
+
+		if (!s->count && !s->total_ns)
+			continue; /* all of it outside the window */
+		row = nsx_row(table, err);
+		if (!row)
+			return err->rc;
+		row[PID] = nsx_int((int64_t)(s->global_tid >> 24 & 0xffffff));
+		row[TID] = nsx_int((int64_t)(s->global_tid & 0xffffff));
+		row[API] = nsx_string(nsx_text(t, s->name));
+		row[COUNT] = nsx_int(s->count);
+		row[TOTAL] = nsx_ms(s->total_ns);
+		if (s->count)
+			row[AVG] = nsx_us((double)s->total_ns /
+					  (double)s->count);
+		row[MAX] = nsx_us((double)s->max_ns);
+		row[ON_LAUNCH] = nsx_bool(on_launch);
+		nsx_add_to(&launch_ns, on_launch ? s->total_ns : 0);
+	}
+	nsx_table_sort(table, "on_launch_thread desc, total_time_ms desc, "
+			      "count desc, pid, tid, api_name");
+	nsx_put(out, "launch_thread_ms", nsx_ms(launch_ns));
+	nsx_md_bullet(out, "Threads that launch GPU work spend %.3f ms in OS "
+			   "runtime calls; what of it the GPU waits for is "
+			   "under `host_wait` in the barriers.",
+		      (double)launch_ns / 1e6);
+	nsx_md_table(out, table,
+		     "pid,tid,api_name,count,total_time_ms,avg_us,max_us,"
+		     "on_launch_thread", 0);
+	return 0;
+}
+
+NSX_DEFINE_PASS(os_runtime) {
+	.id = "os_runtime",
+	.title = "CPU and OS runtime",
+	.summary = "OS runtime calls by thread and function",
+	.doc = "Outermost OS runtime calls (nesting level 0) by thread and "
+	       "function: count, sum, mean and longest. A call that waits is "
+	       "not a loss by itself: threads that launch no GPU work mostly "
+	       "wait. Rows without a nesting level are the profiler's own "
+	       "notices and no calls.",
+	.derived_from = "OS runtime calls, outermost only, by thread",
+	.limitations = "calls shorter than the capture's threshold (1 us by "
+		       "default) were not recorded",
+	.needs = {NSX_NEED_VIEW(osrt)},
+	.layouts = layouts,
+	.nlayouts = ARRAY_LEN(layouts),
+	.run = run,
+};

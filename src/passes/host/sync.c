@@ -1,0 +1,117 @@
+/* sync.c - calls that wait for the GPU, by name as the API spells it. */
+#include <stdlib.h>
+#include "base/group.h"
+#include "passes/pass.h"
+#include "base/stat.h"
+
+enum { API, CALLS, TOTAL_MS, AVG };
+static const struct nsx_col cols[] = {
+	{"api_name", "the call, with its version suffix", NSX_T_STR},
+	{"call_count", "calls that began in the window", NSX_T_I64},
+	{"total_time_ms", "time inside the call", NSX_T_F64},
+	{"avg_duration_us", "total over count", NSX_T_F64},
+};
+static const struct nsx_layout layouts[] = {
+	{.key = "sync_calls", NSX_COLS(cols), .json_rows = -1},
+};
+
+struct total {
+	nsx_str name;
+	int64_t n, ns;
+};
+struct totals {
+	struct nsx_groups groups;
+	struct total *v;
+	size_t cap;
+};
+
+static int add_call(const struct nsx_trace *t, struct totals *x, size_t i,
+		    struct nsx_err *err)
+{
+	uint32_t g;
+
+	if (nsx_group(&x->groups, t->calls.name[i], 0, &g, err) ||
+	    nsx_grow(&x->v, &x->cap, x->groups.n, sizeof(*x->v), "sync calls",
+		     err))
+		return err->rc;
+	x->v[g].name = t->calls.name[i];
+	x->v[g].n += nsx_starts_inside(t, nsx_call_start(&t->calls, i));
+	nsx_add_to(&x->v[g].ns, nsx_in_window(t, nsx_call_start(&t->calls, i),
+				    nsx_call_end(&t->calls, i)));
+	return 0;
+}
+
+static int fill(const struct nsx_trace *t, const struct totals *x,
+		struct nsx_table *table, struct nsx_err *err)
+{
+	for (size_t g = 0; g < x->groups.n; g++) {
+		struct nsx_cell *row;
+
+		if (!x->v[g].n && !x->v[g].ns)
+			continue; /* all outside the window */
+		row = nsx_row(table, err);
+		if (!row)
+			return err->rc;
+		row[API] = nsx_string(nsx_text(t, x->v[g].name));
+		row[CALLS] = nsx_int(x->v[g].n);
+		row[TOTAL_MS] = nsx_ms(x->v[g].ns);
+		if (x->v[g].n)
+			row[AVG] = nsx_us((double)x->v[g].ns /
+					  (double)x->v[g].n);
+	}
+	nsx_table_sort(table, "total_time_ms desc, call_count desc, api_name");
+	return 0;
+}
+
+static int run(const struct nsx_run *run, struct nsx_section *out,
+	       struct nsx_err *err)
+{
+	const struct nsx_trace *t = run->trace;
+	struct nsx_table *table = nsx_add_table(out, &layouts[0]);
+	struct totals x = {.cap = 0};
+	size_t nested = 0;
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < t->calls.n; i++) {
+		if (t->calls.cls[i] != NSX_CALL_SYNC)
+			continue;
+		nested += !!(t->calls.flags[i] & NSX_CALL_NESTED);
+		rc = add_call(t, &x, i, err);
+	}
+	if (!rc)
+		rc = fill(t, &x, table, err);
+	nsx_groups_done(&x.groups);
+	free(x.v);
+	if (rc)
+		return rc;
+	nsx_put(out, "table", nsx_string(
+		t->schema->table[NSX_VIEW_runtime]->name));
+	nsx_md_table(out, table,
+		     "api_name,call_count,total_time_ms,avg_duration_us", 0);
+	if (nested)
+		nsx_note(out, "%zu of these calls lie inside another call: "
+			 "rows of different names overlap; the barriers count "
+			 "such time once", nested);
+	nsx_note(out, "unlike nsys-llm-explain, calls that do not block the "
+		      "host (stream wait on an event, queries) are not listed");
+	return 0;
+}
+
+NSX_DEFINE_PASS(sync) {
+	.id = "sync",
+	.title = "Global: CPU↔GPU synchronization (CUDA runtime/driver)",
+	.summary = "calls that wait for the GPU, by API name",
+	.doc = "Runtime and driver calls named Stream-, Device-, Ctx-, Event- "
+	       "or ThreadSynchronize (suffixes like _v3020 and _ptsz aside), "
+	       "summed by raw name. The time is that of the call on the host; "
+	       "it says nothing about what the wait costs: that is in the "
+	       "barriers. Rows of the synchronization table are the same "
+	       "waits once more and are not added.",
+	.derived_from = "runtime and driver API rows, by name",
+	.limitations = "waiting is not losing: a wait while the GPU works "
+		       "costs nothing (see the barriers)",
+	.needs = {NSX_NEED_VIEW(runtime)},
+	.layouts = layouts,
+	.nlayouts = ARRAY_LEN(layouts),
+	.run = run,
+};

@@ -1,0 +1,203 @@
+/* capture_facts.c - recognises settings and messages by key and by word. */
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include "passes/input/capture_facts.h"
+#include "schema/viewscan.h"
+
+/* A text cell, cut; "" for what is no text. */
+static const char *text(const struct nsx_val *v, char *buf, size_t size)
+{
+	size_t n = v->type == NSX_V_TEXT ? NSX_MIN(v->len, size - 1) : 0;
+
+	if (n)
+		memcpy(buf, v->u.p, n);
+	buf[n] = '\0';
+	return buf;
+}
+
+static bool ends_in(const char *s, const char *end)
+{
+	size_t n = strlen(s), m = strlen(end);
+
+	return n >= m && !strcmp(s + n - m, end);
+}
+
+/* Keys of the capture's settings have a "PROCESS_0:" in front in some
+ * versions: the end counts.
+ */
+static int on_capture(void *ctx, int64_t rid, const struct nsx_val *v,
+		      struct nsx_err *err)
+{
+	struct nsx_capture_facts *f = ctx;
+	char name[96], value[64];
+
+	(void)rid;
+	(void)err;
+	text(&v[0], name, sizeof(name));
+	text(&v[1], value, sizeof(value));
+	if (!strcmp(name, "CAPTURE_EVENT_TYPE")) {
+		f->has_settings = true;
+		f->traced_cuda |= !strcasecmp(value, "Cuda");
+		f->traced_nvtx |= !strcasecmp(value, "NvtxEvents");
+		f->traced_osrt |= !strcasecmp(value, "OSRuntime");
+	}
+	if (ends_in(name, "COLLECT_GPU_MEMORY_USAGE"))
+		f->memory_usage_off |= !strcasecmp(value, "false");
+	if (ends_in(name, "CUDA_SKIP_SOME_API_CALLS"))
+		f->skips_calls |= !strcasecmp(value, "true");
+	return 0;
+}
+
+static int on_export(void *ctx, int64_t rid, const struct nsx_val *v,
+		     struct nsx_err *err)
+{
+	struct nsx_capture_facts *f = ctx;
+	char name[96], value[64];
+
+	(void)rid;
+	(void)err;
+	text(&v[0], name, sizeof(name));
+	text(&v[1], value, sizeof(value));
+	if (ends_in(name, "TIMES_TO_EXPORT"))
+		f->part_of_time |= *value != '\0';
+	if (ends_in(name, "TABLES_TO_EXPORT"))
+		f->part_of_tables |= *value != '\0';
+	if (ends_in(name, "TIME_NORMALIZE"))
+		f->shifted |= !strcasecmp(value, "true");
+	if (ends_in(name, "TIME_SHIFT"))
+		f->shifted |= *value && strcmp(value, "0");
+	if (ends_in(name, "INCLUDE_JSON"))
+		f->without_json |= !strcasecmp(value, "false");
+	if (ends_in(name, "INCLUDE_BLOBS"))
+		f->without_blobs |= !strcasecmp(value, "false");
+	return 0;
+}
+
+static const struct {
+	const char *words;
+	enum nsx_message kind;
+} known[] = {
+	{"incomplete CUPTI events", NSX_MSG_LOST},
+	{"CUPTI events dropped", NSX_MSG_LOST},
+	{"CUPTI events might be missing", NSX_MSG_LOST},
+	{"Not all CUDA events", NSX_MSG_PARTIAL},
+	{"size limit on recording", NSX_MSG_LIMIT},
+	{"Wrong event order", NSX_MSG_ORDER},
+	{"is not supported by this build", NSX_MSG_DRIVER},
+	{"Missing Data", NSX_MSG_METRICS},
+	{"uffer overflow", NSX_MSG_METRICS},
+	{"Scheduling information is absent", NSX_MSG_SCHED},
+	{"perf event paranoid", NSX_MSG_PERF},
+	{"collection of CPU IP", NSX_MSG_PERF},
+	{"event source Perf", NSX_MSG_PERF},
+};
+
+/* "... dropped: 12" */
+static int64_t number_at_end(const char *s)
+{
+	size_t n = strlen(s);
+
+	while (n && (s[n - 1] < '0' || s[n - 1] > '9'))
+		n--;
+	while (n && s[n - 1] >= '0' && s[n - 1] <= '9')
+		n--;
+	return strtoll(s + n, NULL, 10);
+}
+
+struct reader {
+	struct nsx_capture_facts *f;
+	const struct nsx_trace *t;
+};
+
+/* A message about a process without events of any kind says nothing. */
+static bool concerns(const struct nsx_trace *t, const struct nsx_val *pid)
+{
+	uint64_t key = pid->type == NSX_V_I64 ?
+			       (uint64_t)pid->u.i & ~UINT64_C(0xffffff) : 0;
+	uint32_t lo = 0, hi = t->nprocesses;
+
+	if (!(key >> 24 & 0xffffff))
+		return true; /* of the session */
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+
+		if (t->process[mid].key < key)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < t->nprocesses && t->process[lo].key == key;
+}
+
+static int on_message(void *ctx, int64_t rid, const struct nsx_val *v,
+		      struct nsx_err *err)
+{
+	struct reader *r = ctx;
+	char buf[512];
+	bool is_error = v[0].type == NSX_V_I64 && v[0].u.i == 3;
+
+	(void)rid;
+	(void)err;
+	r->f->has_messages = true;
+	if (!concerns(r->t, &v[2]))
+		return 0;
+	text(&v[1], buf, sizeof(buf));
+	for (size_t i = 0; i < ARRAY_LEN(known); i++) {
+		if (!strcasestr(buf, known[i].words))
+			continue;
+		if (known[i].kind == NSX_MSG_LOST) {
+			int64_t n = number_at_end(buf);
+
+			if (!n && strchr(buf, ':'))
+				return 0; /* "...: 0" */
+			r->f->lost = NSX_MIN(r->f->lost + n, INT32_MAX);
+		}
+		r->f->messages[known[i].kind]++;
+		return 0;
+	}
+	r->f->messages[NSX_MSG_ERROR] += is_error;
+	return 0;
+}
+
+static int on_session(void *ctx, int64_t rid, const struct nsx_val *v,
+		      struct nsx_err *err)
+{
+	struct nsx_capture_facts *f = ctx;
+
+	(void)rid;
+	(void)err;
+	if (v->type == NSX_V_I64 && v->u.i > 0)
+		f->session_ns = v->u.i;
+	return 0;
+}
+
+int nsx_read_capture_facts(const struct nsx_trace *t,
+			   struct nsx_capture_facts *ret, struct nsx_err *err)
+{
+	static const enum nsx_field capture[] = {NSX_F_capture_meta_name,
+						 NSX_F_capture_meta_value};
+	static const enum nsx_field export[] = {NSX_F_export_meta_name,
+						NSX_F_export_meta_value};
+	static const enum nsx_field message[] = {NSX_F_diagnostic_severity,
+						 NSX_F_diagnostic_text,
+						 NSX_F_diagnostic_global_pid};
+	static const enum nsx_field session[] = {NSX_F_analysis_duration_ns};
+	const struct nsx_schema *s = t->schema;
+	struct reader r = {ret, t};
+	int rc;
+
+	*ret = (struct nsx_capture_facts){0};
+	rc = nsx_view_scan(s, NSX_VIEW_capture_meta, capture, 2, 1, on_capture,
+			   ret, 0, err);
+	if (!rc)
+		rc = nsx_view_scan(s, NSX_VIEW_export_meta, export, 2, 1,
+				   on_export, ret, 0, err);
+	if (!rc)
+		rc = nsx_view_scan(s, NSX_VIEW_diagnostic, message, 3, 1,
+				   on_message, &r, 0, err);
+	if (!rc)
+		rc = nsx_view_scan(s, NSX_VIEW_analysis, session, 1, 1,
+				   on_session, ret, 0, err);
+	return rc;
+}

@@ -1,0 +1,256 @@
+/* capture_file.c - the profiler's messages, the export, the rows themselves. */
+#include <inttypes.h>
+#include <string.h>
+#include "passes/input/capture_quality.h"
+
+static void check_messages(struct nsx_quality *q)
+{
+	static const struct {
+		enum nsx_message kind;
+		const char *what, *line;
+	} list[] = {
+	    {NSX_MSG_LOST, "events were dropped or may be missing",
+	     PROFILE " --duration=30 --kill=none" APP},
+	    {NSX_MSG_PARTIAL,
+	     "CUDA events may not all have been collected "
+	     "(let the program end by itself, or "
+	     "synchronise and call cudaProfilerStop)",
+	     PROFILE APP},
+	    {NSX_MSG_LIMIT,
+	     "the recording of a process ended at a size limit",
+	     PROFILE " --duration=30 --kill=none" APP},
+	    {NSX_MSG_ORDER, "events came in a wrong order (an old driver)",
+	     PROFILE " --cuda-graph-trace=node" APP},
+	    {NSX_MSG_DRIVER,
+	     "the driver is newer than this nsys: CUDA was "
+	     "traced the way of an older one (use a newer "
+	     "nsys)",
+	     PROFILE APP},
+	    {NSX_MSG_METRICS, "samples of GPU counters are missing",
+	     PROFILE " --gpu-metrics-devices=all "
+		     "--gpu-metrics-frequency=1000" APP},
+	    {NSX_MSG_ERROR,
+	     "errors that are not known here (their text may "
+	     "hold paths, so it is not shown)",
+	     NULL},
+	};
+	const struct nsx_capture_facts *f = &q->facts;
+	size_t told = 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(list); i++) {
+		size_t n = f->messages[list[i].kind];
+		const char *detail;
+
+		told += n;
+		if (!n)
+			continue;
+		detail = nsx_check(
+		    q, "diagnostics", WARN, "DIAGNOSTIC_EVENT", list[i].line,
+		    "the profiler says in %zu message%s: %s%s",
+		    n, n == 1 ? "" : "s", list[i].what,
+		    list[i].kind == NSX_MSG_LOST && f->lost
+			? nsx_say(q->out, " (%" PRId64 " events)", f->lost)
+			: "");
+		if (list[i].kind == NSX_MSG_LOST ||
+		    list[i].kind == NSX_MSG_LIMIT)
+			nsx_raise(q, "lost_events",
+				  "The profiler lost events",
+				  "medium", detail,
+				  nsx_recapture(q, list[i].line));
+	}
+	if (!f->has_messages)
+		nsx_check(
+		    q, "diagnostics", OK, "DIAGNOSTIC_EVENT", NULL,
+		    "the file has no messages of the profiler (kept from nsys "
+		    "2024.2 on)");
+	else if (!told)
+		nsx_cleared(
+		    q->out, "Capture: %s.",
+		    nsx_check(q, "diagnostics", OK, "DIAGNOSTIC_EVENT", NULL,
+			      "no message of the profiler speaks of lost "
+			      "events"));
+}
+
+static void check_export(struct nsx_quality *q)
+{
+	const struct nsx_capture_facts *f = &q->facts;
+	const char *line = EXPORT REPORT;
+
+	if (!nsx_seen(q, NSX_VIEW_export_meta)) {
+		nsx_check(
+		    q, "export_options", OK, "export", NULL,
+		    "the file does not tell its options (kept from nsys 2021.5 "
+		    "on)");
+		return;
+	}
+	if (f->part_of_time)
+		nsx_check(
+		    q, "export_options", WARN, "export", line,
+		    "only a part of the capture's time was exported: events "
+		    "across its edges are left out");
+	if (f->part_of_tables)
+		nsx_check(
+		    q, "export_options", WARN, "export", line,
+		    "only some tables were exported: what is absent may have "
+		    "been recorded");
+	if (nsx_seen(q, NSX_VIEW_payload_schema) && f->without_json &&
+	    f->without_blobs)
+		nsx_check(
+		    q, "export_options", WARN, "NVTX_PAYLOAD_SCHEMAS",
+		    EXPORT " --include-json=true --include-blobs=true" REPORT,
+		    "ranges were exported without their payload: sizes, peers "
+		    "and communicators of NCCL calls among them are not known");
+	if (f->shifted)
+		nsx_check(
+		    q, "export_options", WARN, "export", line,
+		    "instants were shifted or are given since 1970: they do "
+		    "not fit those of another export");
+	if (!f->part_of_time && !f->part_of_tables && !f->shifted)
+		nsx_check(q, "export_options", OK, "export", NULL,
+			  "whole time, all tables, instants as captured");
+}
+
+static void check_defects(struct nsx_quality *q)
+{
+	const struct nsx_defects *d = &q->t->defects;
+	const struct {
+		const char *subject;
+		size_t n;
+		const char *what;
+	} list[] = {
+	    {"spans", d->negative, "end before they start; left out"},
+	    {"cells", d->mistyped,
+	     "are NULL or text where a number is "
+	     "needed; their rows are left out"},
+	    {"instants", d->out_of_range,
+	     "are beyond any clock; their rows "
+	     "are left out"},
+	    {"names", d->dangling,
+	     "refer to a string that is not there; "
+	     "shown as id:<n>"},
+	    {"backtrace rows", d->duplicate_calls,
+	     "repeat an API call to "
+	     "carry its backtrace; "
+	     "left out"},
+	    {"ranges", d->open_ranges,
+	     "were never closed; taken as open "
+	     "to the end"},
+	    {"push/pop ranges", d->crossing_ranges,
+	     "end after the range they began in; treated as start/end "
+	     "ranges"},
+	};
+	bool any = false;
+
+	for (size_t i = 0; i < ARRAY_LEN(list); i++) {
+		/* Backtraces repeat calls by design. */
+		bool normal = list[i].n == d->duplicate_calls &&
+			      !strcmp(list[i].subject, "backtrace rows");
+
+		if (!list[i].n)
+			continue;
+		any = true;
+		nsx_check(q, "defects", normal ? OK : WARN, list[i].subject,
+			  NULL, "%zu %s", list[i].n, list[i].what);
+	}
+	if (!any)
+		nsx_check(q, "defects", OK, "rows", NULL,
+			  "no defect in any row");
+}
+
+static void check_damage(struct nsx_quality *q)
+{
+	static const char line[] = EXPORT REPORT;
+	const struct nsx_schema *s = q->t->schema;
+	const char *detail;
+
+	for (unsigned v = 0; v < NSX_NVIEWS; v++)
+		if (s->refused[v])
+			nsx_check(
+			    q, "file", MISSING, nsx_view_defs[v].name, line,
+			    "a %s stands where the table should be: it was not "
+			    "read",
+			    s->refused[v]);
+	if (!q->t->damaged)
+		return;
+	detail = nsx_check(
+	    q, "file", WARN, "database", line,
+	    "the file is damaged or cut off: figures count what could "
+	    "be read (the report's warnings say which tables)");
+	nsx_raise(q, "file", "The file is damaged", "high", detail,
+		  nsx_say(q->out, "Export again: `%s`.", line));
+}
+
+/* Two processes' device 0 may be two GPUs, or one. */
+static void check_identity(struct nsx_quality *q)
+{
+	const struct nsx_trace *t = q->t;
+	uint32_t unknown = 0, processes = 0, last = NSX_NONE;
+
+	for (uint32_t d = 0; d < t->ndevices; d++)
+		unknown += !*nsx_text(t, t->device[d].gpu);
+	for (uint32_t s = 0; s < t->nstreams; s++) {
+		processes += last != NSX_NONE && t->stream[s].process != last;
+		last = t->stream[s].process;
+	}
+	if (!t->ndevices)
+		return;
+	if (unknown && processes)
+		nsx_check(
+		    q, "gpu_identity", WARN, "TARGET_INFO_CUDA_DEVICE", NULL,
+		    "several processes used GPUs, which are told by their CUDA "
+		    "ordinal only: device 0 of two processes is taken to be "
+		    "one GPU (exports from nsys 2025.1 on tell)");
+	else if (unknown)
+		nsx_check(
+		    q, "gpu_identity", OK, "TARGET_INFO_CUDA_DEVICE", NULL,
+		    "GPUs are told by their CUDA ordinal only, which is enough "
+		    "for one process");
+	else
+		nsx_check(q, "gpu_identity", OK, "TARGET_INFO_CUDA_DEVICE",
+			  NULL, "GPUs are told by uuid or index");
+}
+
+static void check_session(struct nsx_quality *q)
+{
+	const struct nsx_window *w = &q->t->full;
+	double ms = (double)(w->end_ns - w->start_ns) / 1e6;
+	double pct = nsx_number_of(q, "profiler_cost", "most_lost_pct");
+
+	if (w->start_ns == w->end_ns)
+		nsx_check(
+		    q, "session", WARN, "window", NULL,
+		    "the trace holds no GPU work, API call, NVTX range or "
+		    "operating-system call");
+	else if (ms < 100)
+		nsx_check(
+		    q, "session", WARN, "window",
+		    PROFILE " --delay=10 --duration=20 --kill=none" APP,
+		    "%.3f ms long: too short to tell a steady state from a "
+		    "start",
+		    ms);
+	else
+		nsx_check(q, "session", OK, "window", NULL, "%.3f ms long", ms);
+	if (pct >= 5)
+		nsx_check(
+		    q, "profiler_overhead", WARN, "PROFILER_OVERHEAD",
+		    "nsys profile --trace=cuda,nvtx --sample=none "
+		    "--cpuctxsw=none" APP,
+		    "the profiler took up to %.1f%% of a thread's time inside "
+		    "the window",
+		    pct);
+	else if (pct >= 0)
+		nsx_check(q, "profiler_overhead", OK, "PROFILER_OVERHEAD", NULL,
+			  "the profiler took at most %.1f%% of a thread's time "
+			  "inside the window",
+			  pct);
+}
+
+void nsx_check_file(struct nsx_quality *q)
+{
+	check_damage(q);
+	check_messages(q);
+	check_identity(q);
+	check_export(q);
+	check_defects(q);
+	check_session(q);
+}

@@ -1,0 +1,241 @@
+/* capture_gpu.c - was the GPU's work recorded, and what launched it? */
+#include <string.h>
+#include "passes/input/capture_quality.h"
+
+struct activity {		   /* of a process */
+	size_t launches, answered; /* launch calls; with GPU work of theirs  */
+	size_t ops;
+};
+
+static int count_activity(struct nsx_quality *q, struct activity **ret)
+{
+	const struct nsx_trace *t = q->t;
+	struct activity *v = nsx_arena_try_array(
+	    q->run->scratch, t->nprocesses, sizeof(*v), "processes", q->err);
+
+	if (!v) {
+		q->failed = true;
+		return q->err->rc;
+	}
+	for (size_t i = 0; i < t->calls.n; i++) {
+		struct activity *x = &v[t->thread[nsx_call_thread(t, i)].process];
+
+		if (t->calls.cls[i] != NSX_CALL_LAUNCH ||
+		    t->calls.flags[i] &
+			(NSX_CALL_FAILED | NSX_CALL_NESTED | NSX_CALL_GRAPH))
+			continue;
+		x->launches++;
+		x->answered += t->calls.op[i] != NSX_NONE;
+	}
+	for (size_t i = 0; i < t->ops.n; i++) {
+		uint32_t p = nsx_op_process(t, i);
+
+		if (p != NSX_NONE)
+			v[p].ops++;
+	}
+	*ret = v;
+	return 0;
+}
+
+static void no_activity(struct nsx_quality *q, uint32_t p,
+			const struct activity *x)
+{
+	static const char line[] = "nsys profile --trace=cuda-sw,nvtx,osrt" APP;
+	const char *detail = nsx_check(
+	    q, "gpu_activity", MISSING, nsx_process_label(q, p), line,
+	    "%zu kernel launches succeeded, but no kernel, copy or memset "
+	    "was recorded: the GPU's work is not known, which is not the "
+	    "same as an idle GPU. Usual causes: a driver newer than the "
+	    "profiler, another CUPTI client in the program, a killed "
+	    "process, WSL",
+	    x->launches);
+
+	nsx_raise(q, "gpu_activity", "GPU activity was not recorded", "high",
+		  detail, nsx_recapture(q, line));
+}
+
+static void check_activity(struct nsx_quality *q)
+{
+	const struct nsx_trace *t = q->t;
+	size_t silent = 0, active = 0;
+	struct activity *v;
+
+	if (count_activity(q, &v))
+		return;
+	for (uint32_t p = 0; p < t->nprocesses; p++) {
+		const struct activity *x = &v[p];
+
+		active += x->ops > 0;
+		if (!x->launches || x->ops || nsx_pids_unknown(t))
+			continue;
+		if (silent++ < SHOWN_PROCESSES)
+			no_activity(q, p, x);
+	}
+	if (silent > SHOWN_PROCESSES)
+		nsx_check(q, "gpu_activity", MISSING, "other processes", NULL,
+			  "the same holds for %zu more",
+			  silent - SHOWN_PROCESSES);
+	if (silent)
+		return;
+	if (!t->ops.n && !t->calls.n && !q->facts.traced_cuda)
+		nsx_check(q, "gpu_activity", MISSING, "GPU work", PROFILE APP,
+			  "no CUDA call and no GPU work was recorded%s",
+			  q->facts.has_settings ? ": CUDA was not traced" : "");
+	else if (!t->ops.n)
+		nsx_check(
+		    q, "gpu_activity", OK, "GPU work", NULL,
+		    "none was recorded, and no recorded call launched any");
+	else
+		nsx_check(q, "gpu_activity", OK, "GPU work", NULL,
+			  "recorded for %zu process%s", active,
+			  active == 1 ? "" : "es");
+}
+
+/* Launches whose GPU row is lost. Launches into a graph under construction have
+ * none, and a user's window cuts them off.
+ */
+static void check_lost_launches(struct nsx_quality *q)
+{
+	const struct nsx_trace *t = q->t;
+	size_t launches = 0, answered = 0, nkernels = 0;
+	struct activity *v;
+
+	if (t->user.start_ns != t->user.end_ns || !t->ops.n ||
+	    !nsx_has(t->schema, NSX_F_kernel_corr) ||
+	    !nsx_has(t->schema, NSX_F_runtime_corr) || count_activity(q, &v))
+		return;
+	for (uint32_t p = 0; p < t->nprocesses; p++)
+		if (v[p].ops) {
+			launches += v[p].launches;
+			answered += v[p].answered;
+		}
+	for (size_t i = 0; i < t->ops.n; i++)
+		nkernels += t->ops.kind[i] == NSX_OP_KERNEL;
+	if (!launches || !nkernels)
+		return;
+	if ((double)answered < 0.95 * (double)launches)
+		nsx_check(
+		    q, "launches_recorded", WARN, "kernel launches",
+		    PROFILE APP,
+		    "%zu of %zu launch calls left no GPU row: work was lost, "
+		    "still queued at the end (synchronise and call "
+		    "cudaProfilerStop before the program ends), or captured "
+		    "into a graph",
+		    launches - answered, launches);
+	else
+		nsx_check(q, "launches_recorded", OK, "kernel launches", NULL,
+			  "%zu of %zu launch calls have their GPU row",
+			  answered, launches);
+}
+
+/* "; of pid 111: 905, pid 112: 905": kernels without a call, where several
+ * processes ran kernels.
+ */
+static const char *by_process(struct nsx_quality *q)
+{
+	const struct nsx_trace *t = q->t;
+	size_t *none = nsx_arena_try_array(q->run->scratch, t->nprocesses,
+					   sizeof(*none), "processes", q->err);
+	uint32_t shown = 0;
+	struct nsx_buf b = {0};
+	const char *text;
+
+	for (size_t i = 0; none && i < t->ops.n; i++) {
+		uint32_t p = nsx_op_process(t, i);
+
+		if (p != NSX_NONE && t->ops.kind[i] == NSX_OP_KERNEL)
+			none[p] += t->ops.call[i] == NSX_NONE;
+	}
+	for (uint32_t p = 0; none && t->nprocesses > 1 && p < t->nprocesses;
+	     p++)
+		if (none[p] && shown++ < SHOWN_PROCESSES)
+			nsx_buf_printf(&b, "%s%s: %zu", b.n ? ", " : "; of ",
+				       nsx_process_label(q, p), none[p]);
+	if (shown > SHOWN_PROCESSES)
+		nsx_buf_printf(&b, " and %u more", shown - SHOWN_PROCESSES);
+	text = nsx_say(q->out, "%s", b.n ? b.p : "");
+	nsx_buf_done(&b);
+	return text;
+}
+
+static void check_calls(struct nsx_quality *q)
+{
+	static const char early[] = PROFILE
+	    " --capture-range=cudaProfilerApi --capture-range-end=stop" APP;
+	static const char all[] = PROFILE " --cuda-trace-all-apis=true" APP;
+	const struct nsx_matching *m = &q->t->matching;
+	size_t none = m->before_capture + m->no_call, n = m->matched + none;
+	const char *line = m->before_capture >= m->no_call ? early : all;
+	const char *detail;
+	double pct;
+
+	if (!n)
+		return;
+	pct = 100 * (double)none / (double)n;
+	if (!nsx_seen(q, NSX_VIEW_runtime)) {
+		nsx_check(
+		    q, "kernel_calls", MISSING, "API calls", PROFILE APP,
+		    "no API call was recorded: what launched the %zu kernels, "
+		    "and what the CPU did, is not known",
+		    n);
+		return;
+	}
+	if (pct < 1) {
+		detail = nsx_check(q, "kernel_calls", OK, "kernels", NULL,
+				   "%zu of %zu kernels have their launch call",
+				   m->matched, n);
+		nsx_cleared(q->out, "Capture: %s.", detail);
+		return;
+	}
+	detail = nsx_check(
+	    q, "kernel_calls", WARN, "kernels", line,
+	    "%zu of %zu kernels (%.1f%%) have no launch call: %zu "
+	    "were queued before the capture began (synchronise the "
+	    "device before it begins), %zu for another reason (calls "
+	    "that were not traced, launches from the device)%s. They "
+	    "count as GPU time, but belong to no NVTX range, and gaps "
+	    "before them have no cause",
+	    none, n, pct, m->before_capture, m->no_call, by_process(q));
+	if (pct >= 20)
+		nsx_raise(q, "kernel_calls",
+			  "Many kernels have no launch "
+			  "call in the trace",
+			  "low", detail, nsx_recapture(q, line));
+}
+
+static void check_graphs(struct nsx_quality *q)
+{
+	static const char node[] = PROFILE " --cuda-graph-trace=node" APP;
+	const struct nsx_section *s =
+	    nsx_report_section(q->run->report, "cuda_graphs");
+	const char *mode = nsx_text_of(q, "cuda_graphs", "mode");
+
+	if (!s || s->status == NSX_S_SKIPPED)
+		return;
+	if (!strcmp(mode, "opaque"))
+		nsx_check(
+		    q, "cuda_graphs", MISSING, "CUDA graphs", node,
+		    "graphs were launched, but nothing of what they ran was "
+		    "recorded: busy time is a lower bound");
+	else if (!strcmp(mode, "graph"))
+		nsx_check(
+		    q, "cuda_graphs", WARN, "CUDA graphs", node,
+		    "replays were recorded as a whole: no kernel, "
+		    "communication "
+		    "or range inside them is known (node mode shows them, and "
+		    "slows launches)");
+	else if (*mode && strcmp(mode, "none"))
+		nsx_check(q, "cuda_graphs", OK, "CUDA graphs", NULL,
+			  "recorded node by node, which slows launches");
+	else if (q->t->calls.n)
+		nsx_check(q, "cuda_graphs", OK, "CUDA graphs", NULL,
+			  "no graph was launched");
+}
+
+void nsx_check_gpu(struct nsx_quality *q)
+{
+	check_activity(q);
+	check_lost_launches(q);
+	check_calls(q);
+	check_graphs(q);
+}

@@ -1,0 +1,184 @@
+/* capture_quality.c - what the trace cannot tell, in which process, and the
+ * command that gets it.
+ *
+ * Each check gives one or more rows.  "missing": the data is not there; "warn":
+ * it is there, but conclusions from it are limited.  An export leaves empty
+ * tables out, so "not there" means "no such event": whether it was not traced
+ * or did not happen is told where the capture's settings say so.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <string.h>
+#include "passes/input/capture_quality.h"
+
+enum { CHECK, STATUS, SUBJECT, DETAIL, RECAPTURE };
+static const struct nsx_col cols[] = {
+    {"check", "what was looked at", NSX_T_STR},
+    {"status", "ok, warn: limited, missing: not there", NSX_T_STR},
+    {"subject", "process or table", NSX_T_STR},
+    {"detail", "what was found and what it limits", NSX_T_STR},
+    {"recapture", "command that gets it", NSX_T_STR},
+};
+static const struct nsx_layout layouts[] = {
+    {.key = "checks",
+     .csv = "capture_quality",
+     NSX_COLS(cols),
+     .json_rows = -1},
+};
+
+const char *nsx_check(struct nsx_quality *q, const char *check,
+		      const char *status, const char *subject,
+		      const char *recapture, const char *fmt, ...)
+{
+	struct nsx_cell *row = nsx_row(q->table, q->err);
+	const char *detail;
+	va_list ap;
+
+	va_start(ap, fmt);
+	detail = nsx_arena_vprintf(q->out->arena, fmt, ap);
+	va_end(ap);
+	if (!row) {
+		q->failed = true;
+		return detail;
+	}
+	row[CHECK] = nsx_string(check);
+	row[STATUS] = nsx_string(status);
+	row[SUBJECT] = nsx_string(subject);
+	row[DETAIL] = nsx_string(detail);
+	row[RECAPTURE] = nsx_string(recapture);
+	return detail;
+}
+
+void nsx_raise(struct nsx_quality *q, const char *id, const char *title,
+	       const char *severity, const char *evidence, const char *advice)
+{
+	struct nsx_candidate c = {
+	    .id = id,
+	    .title = title,
+	    .category = "capture",
+	    .evidence = {evidence},
+	    .recommendation = {advice},
+	    .device = NSX_NONE,
+	    .confidence = "high",
+	    .severity = severity,
+	    .table = "capture_quality",
+	    .key = id,
+	    .is_capture_quality = true,
+	};
+
+	nsx_add_candidate(q->out, &c);
+}
+
+const char *nsx_recapture(struct nsx_quality *q, const char *line)
+{
+	return nsx_say(q->out, "Capture again: `%s`.", line);
+}
+
+const char *nsx_process_label(struct nsx_quality *q, uint32_t p)
+{
+	const char *name = nsx_process_name(q->t, p);
+
+	return nsx_say(q->out, "pid %" PRId64 "%s%s%s", q->t->process[p].pid,
+		       name ? " (" : "", name ? name : "", name ? ")" : "");
+}
+
+const char *nsx_text_of(const struct nsx_quality *q, const char *section,
+			const char *key)
+{
+	const struct nsx_cell *c =
+	    nsx_section_value(nsx_report_section(q->run->report, section), key);
+
+	return c && c->type == NSX_T_STR ? c->u.s : "";
+}
+
+double nsx_number_of(const struct nsx_quality *q, const char *section,
+		     const char *key)
+{
+	const struct nsx_cell *c =
+	    nsx_section_value(nsx_report_section(q->run->report, section), key);
+
+	return c && c->type == NSX_T_F64 ? c->u.f : NAN;
+}
+
+/* Markdown ------------------------------------------------------------------*/
+
+/* Whether all rows of a row's check are ok (there are some 30 rows). */
+static bool is_fine(const struct nsx_table *t, size_t row)
+{
+	const char *check = nsx_table_text(t, row, "check");
+	bool fine = true;
+
+	for (size_t r = 0; r < t->nrows; r++)
+		if (!strcmp(nsx_table_text(t, r, "check"), check))
+			fine &= !strcmp(nsx_table_text(t, r, "status"), OK);
+	return fine;
+}
+
+static void print(struct nsx_quality *q)
+{
+	const char *last = "";
+	struct nsx_buf fine = {0};
+
+	for (size_t r = 0; r < q->table->nrows; r++) {
+		const struct nsx_cell *row = nsx_row_at(q->table, r);
+
+		if (is_fine(q->table, r) && strcmp(row[CHECK].u.s, last))
+			nsx_buf_printf(&fine, "%s%s", fine.n ? ", " : "",
+				       row[CHECK].u.s);
+		last = row[CHECK].u.s;
+		if (!strcmp(row[STATUS].u.s, OK))
+			continue;
+		nsx_md_bullet(q->out, "**[%s] %s** (%s): %s.%s%s%s",
+			      row[STATUS].u.s, row[CHECK].u.s,
+			      nsx_md_name(q->out, row[SUBJECT].u.s),
+			      row[DETAIL].u.s, row[RECAPTURE].u.s ? " `" : "",
+			      row[RECAPTURE].u.s ? row[RECAPTURE].u.s : "",
+			      row[RECAPTURE].u.s ? "`" : "");
+	}
+	if (fine.n)
+		nsx_md_bullet(q->out, "Checked and fine: %s.", fine.p);
+	nsx_buf_done(&fine);
+}
+
+static int run(const struct nsx_run *run, struct nsx_section *out,
+	       struct nsx_err *err)
+{
+	struct nsx_quality q = {
+	    .run = run, .t = run->trace, .out = out, .err = err};
+
+	if (nsx_read_capture_facts(q.t, &q.facts, err))
+		return err->rc;
+	q.table = nsx_add_table(out, &layouts[0]);
+	nsx_check_gpu(&q);
+	nsx_check_file(&q);
+	nsx_check_tables(&q);
+	if (q.failed)
+		return err->rc;
+	print(&q);
+	return 0;
+}
+
+NSX_DEFINE_PASS(capture_quality){
+    .id = "capture_quality",
+    .title = "Capture quality",
+    .summary = "what the trace cannot tell, and how to capture it",
+    .doc = "Checks of what was recorded: GPU work behind successful "
+	   "launches, launch calls behind kernels, the inside of CUDA "
+	   "graphs, messages of the profiler, NVTX, NCCL, counters, "
+	   "memory usage, page faults, operating-system calls, "
+	   "scheduling, the identity of GPUs, export options, defects in "
+	   "rows, the length of the session. \"missing\" means that the "
+	   "data is not there, \"warn\" that conclusions from it are "
+	   "limited. The profiler's messages are counted by what they "
+	   "mean and never quoted, for they hold paths.",
+    .derived_from = "the tables that are there, the capture's and the "
+		    "export's settings, the profiler's messages",
+    .limitations = "an export leaves empty tables out: that something was "
+		   "not traced cannot always be told from that it did not "
+		   "happen",
+    .layouts = layouts,
+    .nlayouts = ARRAY_LEN(layouts),
+    .late = true,
+    .run = run,
+};

@@ -1,0 +1,59 @@
+/* capture_quality.h - what the checks of a capture share. */
+#ifndef NSX_PASSES_CAPTURE_QUALITY_H
+#define NSX_PASSES_CAPTURE_QUALITY_H
+
+#include "passes/input/capture_facts.h"
+#include "passes/process/pids.h"
+
+#define OK "ok"
+#define WARN "warn"	  /* there, but conclusions from it are limited */
+#define MISSING "missing" /* not there */
+#define PROFILE "nsys profile --trace=cuda,nvtx,osrt"
+#define APP " -o trace APP"
+#define EXPORT "nsys export --type sqlite --lazy=false"
+#define REPORT " -o trace.sqlite trace.nsys-rep"
+
+enum { SHOWN_PROCESSES = 5 };
+
+struct nsx_quality {
+	const struct nsx_run *run;
+	const struct nsx_trace *t;
+	struct nsx_capture_facts facts;
+	struct nsx_section *out;
+	struct nsx_table *table;
+	struct nsx_err *err;
+	bool failed; /* out of memory; err is filled */
+};
+
+/* A row: check, status, which process or table, the command that gets what is
+ * missing (NULL: none), what was found.  Returns the last, which is Markdown
+ * without names from the trace.
+ */
+const char *nsx_check(struct nsx_quality *q, const char *check,
+		      const char *status, const char *subject,
+		      const char *recapture, const char *fmt, ...)
+	NSX_PRINTF(6, 7);
+/* What limits the conclusions of the report becomes a finding. */
+void nsx_raise(struct nsx_quality *q, const char *id, const char *title,
+	       const char *severity, const char *evidence, const char *advice);
+const char *nsx_recapture(struct nsx_quality *q, const char *line);
+
+/* Whether the file has rows of the view. */
+static inline bool nsx_seen(const struct nsx_quality *q, enum nsx_view v)
+{
+	return nsx_has_view(q->t->schema, v);
+}
+/* "pid 111 (python3)" */
+const char *nsx_process_label(struct nsx_quality *q, uint32_t process);
+/* What another section found; "" and NAN if it did not. */
+const char *nsx_text_of(const struct nsx_quality *q, const char *section,
+			const char *key);
+double nsx_number_of(const struct nsx_quality *q, const char *section,
+		     const char *key);
+
+/* The checks, by what they look at. */
+void nsx_check_gpu(struct nsx_quality *q);
+void nsx_check_tables(struct nsx_quality *q);
+void nsx_check_file(struct nsx_quality *q);
+
+#endif

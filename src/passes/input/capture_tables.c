@@ -1,0 +1,192 @@
+/* capture_tables.c - counters, memory, ranges, the host: is it there? */
+#include "passes/input/capture_quality.h"
+
+static void check_counters(struct nsx_quality *q)
+{
+	if (nsx_seen(q, NSX_VIEW_gpu_metric))
+		nsx_check(q, "gpu_metrics", OK, "GPU_METRICS", NULL,
+			  "counters were sampled");
+	else
+		nsx_check(
+		    q, "gpu_metrics", MISSING, "GPU_METRICS",
+		    PROFILE " --gpu-metrics-devices=all "
+			    "--gpu-metrics-set=<supported-set> "
+			    "--gpu-metrics-frequency=10000" APP,
+		    "no GPU counter was sampled: tensor, memory, PCIe and "
+		    "NVLink rates are not known (--gpu-metrics-set=help lists "
+		    "the sets; up to nsys 2024 it is --gpu-metrics-device)");
+	if (nsx_seen(q, NSX_VIEW_memory_event))
+		nsx_check(q, "memory_usage", OK, "CUDA_GPU_MEMORY_USAGE_EVENTS",
+			  NULL, "allocations were recorded");
+	else
+		nsx_check(
+		    q, "memory_usage", MISSING, "CUDA_GPU_MEMORY_USAGE_EVENTS",
+		    PROFILE " --cuda-memory-usage=true" APP,
+		    "no allocation was recorded%s: peak and leaks are not "
+		    "known",
+		    q->facts.memory_usage_off ? " (it was not asked for)" : "");
+}
+
+static void check_migrations(struct nsx_quality *q)
+{
+	const struct nsx_trace *t = q->t;
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < t->ncopies; i++)
+		n += t->copy[i].copy_kind >= 11 && t->copy[i].copy_kind <= 13;
+	if (n && !nsx_seen(q, NSX_VIEW_um_cpu_fault) &&
+	    !nsx_seen(q, NSX_VIEW_um_gpu_fault))
+		nsx_check(
+		    q, "page_faults", MISSING, "unified memory",
+		    PROFILE " --cuda-um-cpu-page-faults=true "
+			    "--cuda-um-gpu-page-faults=true" APP,
+		    "the page faults behind %zu migrations were not recorded",
+		    n);
+}
+
+/* Processes whose kernels lie mostly outside ranges, where others' do not. */
+static void check_nvtx_by_process(struct nsx_quality *q, double least)
+{
+	const struct nsx_table *t =
+	    nsx_section_table(nsx_report_section(q->run->report, "nvtx_by_pid"),
+			      "kernel_time_by_pid.pids");
+	bool any = false;
+	size_t low = 0;
+
+	for (size_t r = 0; t && r < t->nrows; r++)
+		any |= nsx_table_number(t, r, "pid_attribution_coverage_pct") >=
+		       least;
+	for (size_t r = 0; any && r < t->nrows; r++) {
+		double pct =
+		    nsx_table_number(t, r, "pid_attribution_coverage_pct");
+
+		if (pct >= least || low++ >= SHOWN_PROCESSES)
+			continue;
+		nsx_check(
+		    q, "nvtx", WARN,
+		    nsx_say(q->out, "pid %.0f", nsx_table_number(t, r, "pid")),
+		    PROFILE " --pytorch=autograd-nvtx" APP,
+		    "%.1f%% of the process's kernel time was launched inside "
+		    "NVTX ranges",
+		    pct);
+	}
+	if (low > SHOWN_PROCESSES)
+		nsx_check(q, "nvtx", WARN, "other processes", NULL,
+			  "the same holds for %zu more", low - SHOWN_PROCESSES);
+}
+
+static void check_nvtx(struct nsx_quality *q)
+{
+	const struct nsx_capture_facts *f = &q->facts;
+	double pct = nsx_number_of(q, "nvtx_kernel_time", "coverage_pct");
+	double least = 100 * q->run->opts->nvtx_coverage_warn;
+	bool no_calls =
+	    nsx_number_of(q, "nvtx_kernel_time", "unmapped.no_api_row_ms") >
+	    nsx_number_of(q, "nvtx_kernel_time", "unmapped.no_range_ms");
+
+	if (!q->t->nvtx.n && f->traced_nvtx)
+		nsx_check(
+		    q, "nvtx", MISSING, "NVTX_EVENTS",
+		    PROFILE " --pytorch=autograd-nvtx" APP,
+		    "NVTX was traced, but the program has no range: GPU time "
+		    "cannot be told by its phases (add ranges; for PyTorch "
+		    "this option does)");
+	else if (!q->t->nvtx.n)
+		nsx_check(
+		    q, "nvtx", MISSING, "NVTX_EVENTS", PROFILE APP,
+		    "no NVTX range was recorded%s: GPU time cannot be told by "
+		    "phases of the program",
+		    f->has_settings ? " (NVTX was not traced)" : "");
+	else if (pct < least)
+		nsx_check(
+		    q, "nvtx", WARN, "NVTX_EVENTS",
+		    no_calls ? NULL : PROFILE " --pytorch=autograd-nvtx" APP,
+		    "%.1f%% of the kernel time was launched inside NVTX "
+		    "ranges, less than %.0f%%: figures by range do not stand "
+		    "for the whole (%s)",
+		    pct, least,
+		    no_calls ? "mostly because launch calls are missing"
+			     : "most of the rest was launched outside any");
+	else if (pct >= least)
+		nsx_check(q, "nvtx", OK, "NVTX_EVENTS", NULL,
+			  "%.1f%% of the kernel time was launched inside NVTX "
+			  "ranges",
+			  pct);
+	else
+		nsx_check(q, "nvtx", OK, "NVTX_EVENTS", NULL,
+			  "%zu ranges and marks", q->t->nvtx.n);
+	if (q->t->nvtx.n)
+		check_nvtx_by_process(q, least);
+}
+
+static void check_host(struct nsx_quality *q)
+{
+	const struct nsx_capture_facts *f = &q->facts;
+
+	if (nsx_seen(q, NSX_VIEW_osrt))
+		nsx_check(q, "os_runtime", OK, "OSRT_API", NULL,
+			  "operating-system calls were recorded");
+	else
+		nsx_check(
+		    q, "os_runtime", MISSING, "OSRT_API", PROFILE APP,
+		    "no operating-system call was recorded%s: waits of the CPU "
+		    "outside CUDA are not known",
+		    f->has_settings && !f->traced_osrt
+			? " (they were not traced)"
+			: "");
+	if (nsx_seen(q, NSX_VIEW_sched) && !f->messages[NSX_MSG_SCHED])
+		nsx_check(q, "scheduling", OK, "SCHED_EVENTS", NULL,
+			  "when threads ran was recorded");
+	else
+		nsx_check(q, "scheduling",
+			  nsx_seen(q, NSX_VIEW_sched) ? WARN : MISSING,
+			  "SCHED_EVENTS",
+			  PROFILE " --sample=none --cpuctxsw=process-tree" APP,
+			  "when threads ran was not%s recorded%s",
+			  nsx_seen(q, NSX_VIEW_sched) ? " completely" : "",
+			  f->messages[NSX_MSG_PERF]
+			      ? "; the profiler was refused: it needs "
+				"/proc/sys/kernel/perf_event_paranoid at 2 or "
+				"less"
+			      : "");
+	if (!nsx_seen(q, NSX_VIEW_overhead) && nsx_seen(q, NSX_VIEW_runtime) &&
+	    nsx_seen(q, NSX_VIEW_kernel))
+		nsx_check(q, "launch_queue", MISSING,
+			  "CUPTI_ACTIVITY_KIND_OVERHEAD", NULL,
+			  "whether launches waited for a full queue is not "
+			  "recorded (nsys 2025.5 and later do): slow launch "
+			  "calls may be a CPU that is ahead");
+}
+
+static void check_nccl(struct nsx_quality *q)
+{
+	const struct nsx_trace *t = q->t;
+	bool kernels = false, ranges = false;
+
+	for (uint32_t i = 0; !kernels && i < t->nshapes; i++)
+		kernels = t->shape[i].op != NSX_COMM_NONE;
+	for (uint32_t i = 0; !ranges && i < t->ndomains; i++)
+		ranges = t->domain[i].is_nccl;
+	if (!kernels)
+		return;
+	if (!ranges)
+		nsx_check(
+		    q, "nccl", MISSING, "NCCL",
+		    "nsys profile --trace=cuda,nvtx,osrt,nccl" APP,
+		    "communication kernels ran, but NCCL's own ranges were "
+		    "not recorded: sizes, peers and communicators are not "
+		    "known (--trace=nccl needs nsys 2025.6; before, NVTX "
+		    "tracing records them)");
+	else
+		nsx_check(q, "nccl", OK, "NCCL", NULL,
+			  "its ranges were recorded");
+}
+
+void nsx_check_tables(struct nsx_quality *q)
+{
+	check_nvtx(q);
+	check_nccl(q);
+	check_counters(q);
+	check_migrations(q);
+	check_host(q);
+}

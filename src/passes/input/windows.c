@@ -1,0 +1,135 @@
+/* windows.c - which part of the trace the numbers are about. */
+#include <string.h>
+#include "passes/pass.h"
+
+static void put_window(struct nsx_section *out, const char *key,
+		       const char *start_key, const char *end_key,
+		       const struct nsx_window *w)
+{
+	if (w->start_ns == w->end_ns) {
+		nsx_put(out, key, nsx_null());
+		return;
+	}
+	nsx_put(out, start_key, nsx_int(w->start_ns));
+	nsx_put(out, end_key, nsx_int(w->end_ns));
+}
+
+static void put_steady(struct nsx_section *out, const struct nsx_steady *s)
+{
+	const char **excluded;
+
+	put_window(out, "steady", "steady.start_ns", "steady.end_ns",
+		   &s->window);
+	if (!s->method)
+		return;
+	excluded = nsx_arena_get(out->arena,
+				 (s->nexcluded + 1) * sizeof(*excluded));
+	for (size_t i = 0; i < s->nexcluded; i++)
+		excluded[i] = nsx_say(out, "%s", s->excluded[i]);
+	nsx_put(out, "steady.method", nsx_string(s->method));
+	nsx_put(out, "steady.confidence", nsx_string(s->confidence));
+	nsx_put(out, "steady.excluded", nsx_list(excluded));
+}
+
+static const char *describe(struct nsx_section *out, const struct nsx_trace *t,
+			    const struct nsx_window *w)
+{
+	return nsx_say(out, "%.3f ms, from %.6f s to %.6f s after the first "
+		       "event", (double)(w->end_ns - w->start_ns) / 1e6,
+		       (double)(w->start_ns - t->first_ns) / 1e9,
+		       (double)(w->end_ns - t->first_ns) / 1e9);
+}
+
+static void say_steady(struct nsx_section *out, const struct nsx_trace *t,
+		       const struct nsx_steady *s)
+{
+	static const char *const how[][2] = {
+		{"iterations", "the longest run of like iterations"},
+		{"activity", "the stretch in which active parts outnumber the "
+			     "others most"},
+		{"trimmed", "all of it, but for what is idle at its ends"},
+		{"user", "the window that was asked for"},
+	};
+
+	for (size_t i = 0; s->method && i < ARRAY_LEN(how); i++)
+		if (!strcmp(how[i][0], s->method))
+			nsx_md_bullet(out, "**Steady window**, on which "
+				      "findings are judged: %s; %s (confidence "
+				      "%s)", describe(out, t, &s->window),
+				      how[i][1], s->confidence);
+	for (size_t i = 0; i < s->nexcluded; i++)
+		nsx_md_bullet(out, "Left out: %s", s->excluded[i]);
+}
+
+static void say_rules(struct nsx_section *out)
+{
+	nsx_md_bullet(out, "Times are integer nanoseconds of the trace's own "
+		      "clock; spans are half-open; ms, us and s are decimal, "
+		      "GB is 10^9 bytes");
+	nsx_md_bullet(out, "An event that begins before a window counts with "
+		      "its part inside, and is not counted as an event");
+	nsx_md_bullet(out, "A device is busy while any kernel, copy, memset or "
+		      "graph replay of any process runs on it; idle is the "
+		      "rest of the window");
+	nsx_md_bullet(out, "Sums over concurrent work may exceed the wall "
+		      "clock; unions (busy, exclusive, exposed, idle) do not");
+	nsx_md_bullet(out, "Percentiles interpolate linearly at (n - 1) q");
+	nsx_md_bullet(out, "Calls and GPU work are matched by (process, "
+		      "correlation id); the outermost call counts");
+	nsx_md_bullet(out, "A finding's headroom is the time its spans cover "
+		      "in the steady window, times what a remedy can give "
+		      "back; disjoint headroom leaves out what a finding "
+		      "above already prices, so these add up to no more than "
+		      "the window");
+}
+
+static int run(const struct nsx_run *run, struct nsx_section *out,
+	       struct nsx_err *err)
+{
+	const struct nsx_trace *t = run->trace;
+
+	(void)err;
+	if (t->full.start_ns == t->full.end_ns) {
+		nsx_put(out, "full.start_ns", nsx_null());
+		nsx_put(out, "full.end_ns", nsx_null());
+	} else {
+		put_window(out, "full", "full.start_ns", "full.end_ns",
+			   &t->full);
+	}
+	put_steady(out, &run->facts->steady);
+	put_window(out, "user", "user.start_ns", "user.end_ns", &t->user);
+	nsx_md_heading(out, "Derivation & assumptions");
+	if (t->full.start_ns < t->full.end_ns)
+		nsx_md_bullet(out, "**Full window**, on which all tables stand "
+			      "unless another was asked for: %s; it runs from "
+			      "the first start to the last end of %s",
+			      describe(out, t, &t->full),
+			      t->ndevices ? "any GPU work" :
+			      "any API call, NVTX range or OS call that "
+			      "starts at 0 or later");
+	if (t->user.start_ns < t->user.end_ns)
+		nsx_md_bullet(out, "**Window asked for**, on which all tables "
+			      "stand: %s", describe(out, t, &t->user));
+	say_steady(out, t, &run->facts->steady);
+	say_rules(out);
+	return 0;
+}
+
+NSX_DEFINE_PASS(windows) {
+	.id = "windows",
+	.summary = "the full, the steady and the user's window",
+	.doc = "full: from the first start to the last end of any GPU work; "
+	       "without GPU work, of any API, NVTX or OS event that starts at "
+	       "0 or later. steady: what findings are judged on: the longest "
+	       "run with three or more like iterations (within 5 % of the "
+	       "median or 3 x 1.4826 x MAD), which the first, the last, one that "
+	       "loads modules for more than 1 % of its time, and one that is "
+	       "off by more than a quarter (unless a tenth of all are) end; "
+	       "else, of "
+	       "256 equal bins, the stretch in which bins at least half as "
+	       "busy as the 80th percentile outnumber the others most, if it "
+	       "is a fifth of the window or more; else the window without what "
+	       "is idle on all devices at its ends. user: as asked for with "
+	       "--window; it is then the steady window too.",
+	.run = run,
+};

@@ -1,0 +1,376 @@
+/* nvtx.c - NVTX ranges by name: host time, and the GPU work launched in them.
+ *
+ * An op counts once for each name that is open where it was launched.  The
+ * names are met by going outwards from the innermost range over ranges that are
+ * not nested in one of their own name; a path of more than MAX_PATH of them is
+ * not followed to its end, and what lies outside of it has no GPU figures.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "trace/nvtx_walk.h"
+#include "passes/pass.h"
+#include "base/stat.h"
+
+enum { NAME, COUNT, TOTAL, AVG, EXCLUSIVE, GPU_IN, GPU_EX, GPU_BUSY, RAW };
+static const struct nsx_col cols[] = {
+	{"range_name", "name without what differs from instance to instance "
+		       "(op_id, seq, sizes, input_op_ids)", NSX_T_STR},
+	{"count", "ranges that began in the window", NSX_T_I64},
+	{"total_time_ms", "host time in ranges of the name; of ranges inside "
+			  "one of their own name the outer one only",
+	 NSX_T_F64},
+	{"avg_duration_us", "mean length of a range, inner ones included",
+	 NSX_T_F64},
+	{"exclusive_ms", "host time outside ranges nested in it", NSX_T_F64},
+	{"gpu_inclusive_ms", "sum of GPU operations launched inside, nested "
+			     "ranges included", NSX_T_F64},
+	{"gpu_exclusive_ms", "of these, those for which it is the innermost "
+			     "range", NSX_T_F64},
+	{"gpu_busy_ms", "time in which a device ran at least one of the "
+			"operations launched inside, added up over devices",
+	 NSX_T_F64},
+	{"raw_name_example", "the least of the names as recorded", NSX_T_STR},
+};
+enum { I_NAME, I_START, I_END, I_DUR, I_PID, I_TID };
+static const struct nsx_col instance_cols[] = {
+	{"range_name", "name", NSX_T_STR},
+	{"start_ns", "begins", NSX_T_I64},
+	{"end_ns", "ends; of a range never closed the end of the trace",
+	 NSX_T_I64},
+	{"dur_ms", "length inside the window", NSX_T_F64},
+	{"pid", "process", NSX_T_I64},
+	{"tid", "thread", NSX_T_I64},
+};
+static const struct nsx_layout layouts[] = {
+	{.key = "ranges", .csv = "nvtx_ranges", NSX_COLS(cols)},
+	{.key = "instances", NSX_COLS(instance_cols)},
+};
+
+enum { MAX_PATH = 256, MAX_INSTANCES = 30 };
+
+struct group {
+	int64_t count, total_ns, all_ns, own_ns;
+	int64_t in_ns, ex_ns, busy_ns, busy_end_ns;
+	uint32_t op, device;	/* last met: an op counts once               */
+	bool attributes;	/* has ranges on a stack                     */
+	bool cut;		/* lay beyond MAX_PATH                       */
+};
+
+struct work {
+	const struct nsx_trace *t;
+	const struct nsx_nvtx_facts *f;
+	struct nsx_nvtx_groups g;
+	struct group *v;
+	bool *cut; /* by range: paths were followed up to it only */
+	bool any_cut;
+};
+
+static int64_t host_ns(const struct nsx_trace *t, uint32_t range)
+{
+	return nsx_in_window(t, nsx_range_start(&t->nvtx, range),
+			     nsx_range_end(&t->nvtx, range));
+}
+
+static void add(int64_t *sum, int64_t ns)
+{
+	*sum = nsx_add_sat(*sum, ns);
+}
+
+/* Host time. A range's parent comes before it. */
+static void add_ranges(struct work *w)
+{
+	for (uint32_t i = 0; i < w->t->nvtx.n; i++) {
+		uint32_t parent = w->f->parent[i];
+		int64_t ns = host_ns(w->t, i);
+		struct group *g;
+
+		if (w->g.of[i] == NSX_NONE)
+			continue;
+		g = &w->v[w->g.of[i]];
+		g->count +=
+		    nsx_starts_inside(w->t, nsx_range_start(&w->t->nvtx, i));
+		add(&g->all_ns, ns);
+		add(&g->own_ns, ns);
+		if (!w->f->nested[i])
+			add(&g->total_ns, ns);
+		if (parent != NSX_NONE)
+			add(&w->v[w->g.of[parent]].own_ns, -ns);
+		g->attributes |= w->t->nvtx.kind[i] == NSX_NVTX_STACK;
+	}
+}
+
+/* GPU work ------------------------------------------------------------------*/
+
+static void add_to_group(struct group *g, uint32_t device, int64_t start,
+			 int64_t end, bool is_peer)
+{
+	if (g->device != device + 1) {
+		g->device = device + 1;
+		g->busy_end_ns = INT64_MIN;
+	}
+	if (!is_peer)
+		add(&g->in_ns, end - start);
+	if (end > g->busy_end_ns) {
+		add(&g->busy_ns, end - NSX_MAX(start, g->busy_end_ns));
+		g->busy_end_ns = end;
+	}
+}
+
+/* One op of a device; ops come in order of start. */
+static void add_op(struct work *w, uint32_t op, uint32_t device)
+{
+	const struct nsx_ops *o = &w->t->ops;
+	const struct nsx_nvtx_facts *f = w->f;
+	bool is_peer = o->flags[op] & NSX_OP_PEER;
+	uint32_t r = f->op_range[op];
+	int64_t at;
+
+	if (r == NSX_NONE)
+		return;
+	if (!is_peer)
+		add(&w->v[w->g.of[r]].ex_ns, nsx_op_ns(o, op));
+	at = nsx_call_start(&w->t->calls, o->call[op]);
+	if (f->nested[r])
+		r = f->around[r];
+	for (unsigned n = 0; r != NSX_NONE; n++, r = f->around[r]) {
+		struct group *g = &w->v[w->g.of[r]];
+
+		if (n == MAX_PATH) {
+			w->cut[r] = w->any_cut = true;
+			break;
+		}
+		if (g->op == op + 1 || !nsx_nvtx_is_open(&w->t->nvtx, r, at))
+			continue;
+		g->op = op + 1;
+		add_to_group(g, device, nsx_op_start(o, op), nsx_op_end(o, op),
+			     is_peer);
+	}
+}
+
+static void add_ops(struct work *w)
+{
+	for (uint32_t d = 0; d < w->t->ndevices; d++) {
+		uint32_t at = w->t->device[d].ops_at;
+
+		for (uint32_t i = at; i < at + w->t->device[d].nops; i++)
+			add_op(w, i, d);
+	}
+	for (size_t i = w->any_cut ? w->t->nvtx.n : 0; i-- > 0;) {
+		uint32_t out = w->f->around[i];
+
+		if (!w->cut[i])
+			continue;
+		w->v[w->g.of[i]].cut = true;
+		if (out != NSX_NONE)
+			w->cut[out] = true;
+	}
+}
+
+static int make_groups(const struct nsx_run *run, struct work *w, bool gpu,
+		       struct nsx_err *err)
+{
+	int rc = nsx_nvtx_group(w->t, false, run->scratch, &w->g, err);
+
+	if (rc)
+		return rc;
+	w->v = nsx_arena_try_array(run->scratch, w->g.n, sizeof(*w->v),
+				   "range names", err);
+	w->cut = nsx_arena_try_array(run->scratch, w->t->nvtx.n, 1,
+				     "range marks", err);
+	if (!w->v || !w->cut)
+		return err->rc;
+	add_ranges(w);
+	if (gpu)
+		add_ops(w);
+	return 0;
+}
+
+/* Tables ------------------------------------------------------------------*/
+
+static int fill_ranges(const struct work *w, bool gpu, struct nsx_table *table,
+		       struct nsx_err *err)
+{
+	for (uint32_t k = 0; k < w->g.n; k++) {
+		const struct group *g = &w->v[k];
+		struct nsx_cell *row;
+
+		if (!g->count && !g->all_ns)
+			continue; /* outside the window */
+		row = nsx_row(table, err);
+		if (!row)
+			return err->rc;
+		row[NAME] = nsx_string(nsx_text(w->t, w->g.name[k]));
+		row[COUNT] = nsx_int(g->count);
+		row[TOTAL] = nsx_ms(g->total_ns);
+		if (g->count)
+			row[AVG] = nsx_us((double)g->all_ns / (double)g->count);
+		row[EXCLUSIVE] = nsx_ms(g->own_ns);
+		row[RAW] = nsx_string(nsx_raw_name(w->t, w->g.name[k]));
+		if (!gpu || !g->attributes)
+			continue;
+		row[GPU_EX] = nsx_ms(g->ex_ns);
+		if (g->cut)
+			continue;
+		row[GPU_IN] = nsx_ms(g->in_ns);
+		row[GPU_BUSY] = nsx_ms(g->busy_ns);
+	}
+	nsx_table_sort(table, "total_time_ms desc, count desc, range_name");
+	return 0;
+}
+
+/* Longest first; equal ones by what can be seen of them. */
+static bool comes_before(const struct nsx_trace *t, uint32_t a, uint32_t b)
+{
+	int64_t x = host_ns(t, a), y = host_ns(t, b);
+
+	if (x != y)
+		return x > y;
+	if (nsx_range_start(&t->nvtx, a) != nsx_range_start(&t->nvtx, b))
+		return nsx_range_start(&t->nvtx, a) <
+		       nsx_range_start(&t->nvtx, b);
+	return a < b; /* thread, kind, domain, name */
+}
+
+static int fill_instances(const struct nsx_trace *t, struct nsx_table *table,
+			  struct nsx_err *err)
+{
+	uint32_t top[MAX_INSTANCES + 1];
+	unsigned n = 0;
+
+	for (uint32_t i = 0; i < t->nvtx.n; i++) {
+		unsigned k = n;
+
+		if (t->nvtx.kind[i] == NSX_NVTX_MARK || !host_ns(t, i))
+			continue;
+		for (; k && comes_before(t, i, top[k - 1]); k--)
+			top[k] = top[k - 1];
+		top[k] = i;
+		n = NSX_MIN(n + 1, MAX_INSTANCES);
+	}
+	for (unsigned k = 0; k < n; k++) {
+		const struct nsx_thread *th = &t->thread[nsx_nvtx_thread(t, top[k])];
+		struct nsx_cell *row = nsx_row(table, err);
+
+		if (!row)
+			return err->rc;
+		row[I_NAME] = nsx_string(nsx_text(t, t->nvtx.name[top[k]]));
+		row[I_START] = nsx_int(nsx_range_start(&t->nvtx, top[k]));
+		row[I_END] = nsx_int(nsx_range_end(&t->nvtx, top[k]));
+		row[I_DUR] = nsx_ms(host_ns(t, top[k]));
+		row[I_PID] = nsx_int(t->process[th->process].pid);
+		row[I_TID] = nsx_int(th->tid);
+	}
+	return 0;
+}
+
+/* Why there are no GPU figures; NULL: there are. */
+static const char *no_gpu_reason(const struct nsx_run *run)
+{
+	if (!run->opts->nvtx_kernel_map)
+		return "--no-nvtx-kernel-map was given";
+	if (!run->trace->ndevices)
+		return "the trace has no GPU work";
+	if (!run->trace->calls.n ||
+	    !nsx_has(run->trace->schema, NSX_F_runtime_corr))
+		return "the trace has no API calls with correlation ids, which "
+		       "tie GPU work to ranges";
+	return NULL;
+}
+
+static void add_notes(const struct work *w, const char *reason,
+		      struct nsx_section *out)
+{
+	const struct nsx_defects *d = &w->t->defects;
+	size_t async = 0;
+
+	if (!w->g.n) {
+		nsx_note(out, "%s holds no ranges: marks and declarations "
+			      "only.",
+			 w->t->schema->table[NSX_VIEW_nvtx]->name);
+		return;
+	}
+	for (size_t i = 0; i < w->t->nvtx.n; i++)
+		async += w->t->nvtx.kind[i] == NSX_NVTX_ASYNC &&
+			 !(w->t->nvtx.flags[i] & NSX_NVTX_CROSSING);
+	nsx_note(out, "total_time_ms counts a range inside one of its own name "
+		      "once, and names that differ only in op_id, seq, sizes "
+		      "or input_op_ids are one; nsys-llm-explain adds up every "
+		      "range under its raw name.");
+	if (reason)
+		nsx_note(out, "No GPU figures: %s.", reason);
+	if (async)
+		nsx_note(out, "Start/end ranges (%zu) count under their names "
+			      "with their host time, but they may overlap and "
+			      "end on another thread, so no GPU work is "
+			      "attributed to them.", async);
+	if (d->crossing_ranges)
+		nsx_note(out, "Push/pop ranges that end after the range they "
+			      "began in (%zu) are on no stack: host time only.",
+			 d->crossing_ranges);
+	if (d->open_ranges)
+		nsx_note(out, "Ranges that were never closed (%zu) are taken "
+			      "to last to the end of the trace.",
+			 d->open_ranges);
+	if (w->any_cut)
+		nsx_note(out, "Ranges nest more than %d deep; names outside of "
+			      "that have no inclusive and busy GPU time.",
+			 MAX_PATH);
+}
+
+static int run(const struct nsx_run *run, struct nsx_section *out,
+	       struct nsx_err *err)
+{
+	struct work w = {.t = run->trace, .f = &run->facts->nvtx};
+	struct nsx_table *ranges = nsx_add_table(out, &layouts[0]);
+	struct nsx_table *instances = nsx_add_table(out, &layouts[1]);
+	const char *reason = no_gpu_reason(run);
+	int rc = make_groups(run, &w, !reason, err);
+
+	if (!rc)
+		rc = fill_ranges(&w, !reason, ranges, err);
+	if (!rc)
+		rc = fill_instances(w.t, instances, err);
+	if (rc)
+		return rc;
+	nsx_put(out, "table", nsx_string(w.t->schema->table[NSX_VIEW_nvtx]->
+						 name));
+	out->sql_differs = w.t->defects.crossing_ranges > 0;
+	add_notes(&w, reason, out);
+	nsx_md_table(out, ranges,
+		     reason ? "range_name,count,total_time_ms,avg_duration_us,"
+			      "exclusive_ms" :
+			      "range_name,count,total_time_ms,avg_duration_us,"
+			      "exclusive_ms,gpu_inclusive_ms,gpu_exclusive_ms,"
+			      "gpu_busy_ms", 0);
+	return 0;
+}
+
+NSX_DEFINE_PASS(nvtx) {
+	.id = "nvtx",
+	.title = "NVTX ranges",
+	.summary = "NVTX ranges by name: host time and GPU work launched in "
+		   "them",
+	.doc = "Push/pop ranges nest in a stack per thread and domain; "
+	       "start/end ranges stand alone; marks are no ranges. By "
+	       "normalised name: total_time_ms sums ranges that are not inside "
+	       "one of the same name on their stack; exclusive_ms subtracts "
+	       "direct children. A GPU operation (kernel, copy, memset, graph "
+	       "replay) belongs to the ranges open on the launching thread at "
+	       "the start of its host call: over the domains of the user, or, "
+	       "where none of these is open, over those of libraries (NCCL, "
+	       "cuBLAS, cuDNN). gpu_exclusive_ms sums operations for which the "
+	       "name is the innermost, gpu_inclusive_ms those for which it is "
+	       "open at all, each once; gpu_busy_ms is the length of their "
+	       "union on each device, added up over devices.",
+	.derived_from = "push/pop and start/end ranges, grouped by normalised "
+			"name; GPU operations by the range open at the start "
+			"of their host call",
+	.limitations = "host time unless a column says GPU; work that another "
+		       "thread launches on behalf of a range (autograd) is not "
+		       "in it; ranges seen while a graph was captured say "
+		       "nothing about its replays",
+	.needs = {NSX_NEED_VIEW(nvtx)},
+	.layouts = layouts,
+	.nlayouts = ARRAY_LEN(layouts),
+	.run = run,
+};

@@ -1,0 +1,350 @@
+/* nvtx_by_pid.c - ranges and mapped kernel time by process.
+ *
+ * Two processes of one pid (of different hosts) are two.
+ */
+#include <stdlib.h>
+#include "trace/nvtx_walk.h"
+#include "passes/pass.h"
+#include "base/stat.h"
+
+enum { PID, NAME, COUNT, TOTAL, GPU, KERNELS, COVERAGE };
+static const struct nsx_col cols[] = {
+	{"pid", "process", NSX_T_I64},
+	{"range_name", "normalised name", NSX_T_STR},
+	{"nvtx_count", "ranges that began in the window", NSX_T_I64},
+	{"nvtx_total_time_ms", "host time in ranges of the name; of ranges "
+			       "inside one of their own name the outer one only",
+	 NSX_T_F64},
+	{"attributed_kernel_time_ms", "kernels whose innermost range has the "
+				      "name", NSX_T_F64},
+	{"attributed_kernel_count", "their number", NSX_T_I64},
+	{"pid_attribution_coverage_pct", "share of the process's kernel time "
+					 "that was launched in any range",
+	 NSX_T_F64},
+};
+enum { P_PID, P_TOTAL, P_KERNELS, P_MAPPED, P_FRACTION, P_PCT };
+static const struct nsx_col pid_cols[] = {
+	{"pid", "process", NSX_T_I64},
+	{"pid_total_kernel_time_ms", "all its kernels", NSX_T_F64},
+	{"pid_total_kernel_count", "their number", NSX_T_I64},
+	{"pid_attributed_kernel_time_ms", "kernels launched in a range",
+	 NSX_T_F64},
+	{"pid_attribution_coverage_fraction", "the second over the first",
+	 NSX_T_F64},
+	{"pid_attribution_coverage_pct", "the same as a percentage", NSX_T_F64},
+};
+enum { R_PID, R_NAME, R_COUNT, R_NS, R_MS, R_AVG };
+static const struct nsx_col range_cols[] = {
+	{"pid", "process", NSX_T_I64},
+	{"range_name", "normalised name", NSX_T_STR},
+	{"kernel_count", "kernels whose innermost range has the name",
+	 NSX_T_I64},
+	{"total_kernel_time_ns", "sum of their durations", NSX_T_I64},
+	{"total_kernel_time_ms", "sum of their durations", NSX_T_F64},
+	{"avg_kernel_duration_us", "mean", NSX_T_F64},
+};
+static const struct nsx_layout layouts[] = {
+	{.key = "ranges", .csv = "nvtx_by_pid", NSX_COLS(cols)},
+	{.key = "kernel_time_by_pid.pids", NSX_COLS(pid_cols)},
+	{.key = "kernel_time_by_pid.ranges", NSX_COLS(range_cols)},
+};
+
+struct process {
+	int64_t range_ns; /* of all its rows                                 */
+	int64_t kernel_ns, kernels, mapped_ns;
+};
+struct row { /* (process, name) */
+	int64_t count, total_ns, kernel_ns, kernels;
+	uint32_t group;
+	bool attributes; /* has ranges on a stack                            */
+};
+struct work {
+	const struct nsx_trace *t;
+	struct nsx_nvtx_groups g;
+	struct row *v;
+	struct process *p;
+	bool gpu; /* kernels could be attributed */
+};
+
+static void add_ranges(struct work *w, const struct nsx_nvtx_facts *f)
+{
+	const struct nsx_nvtx *x = &w->t->nvtx;
+
+	for (size_t i = 0; i < x->n; i++) {
+		struct row *row;
+		int64_t ns = f->nested[i]
+				 ? 0
+				 : nsx_in_window(w->t, nsx_range_start(x, i),
+						 nsx_range_end(x, i));
+
+		if (w->g.of[i] == NSX_NONE)
+			continue;
+		row = &w->v[w->g.of[i]];
+		row->count += nsx_starts_inside(w->t, nsx_range_start(x, i));
+		row->total_ns = nsx_add_sat(row->total_ns, ns);
+		row->attributes |= x->kind[i] == NSX_NVTX_STACK;
+	}
+	for (uint32_t k = 0; k < w->g.n; k++) {
+		int64_t *sum = &w->p[w->g.process[k]].range_ns;
+
+		w->v[k].group = k;
+		*sum = nsx_add_sat(*sum, w->v[k].total_ns);
+	}
+}
+
+static void add_kernels(struct work *w, const struct nsx_nvtx_facts *f)
+{
+	const struct nsx_ops *o = &w->t->ops;
+
+	for (size_t i = 0; i < o->n; i++) {
+		int64_t ns = nsx_op_ns(o, i);
+		bool counts = nsx_op_counts(w->t, i);
+		struct process *p;
+		struct row *row;
+
+		if (o->kind[i] != NSX_OP_KERNEL)
+			continue;
+		p = &w->p[nsx_op_process(w->t, i)];
+		p->kernel_ns = nsx_add_sat(p->kernel_ns, ns);
+		p->kernels += counts;
+		if (f->op_range[i] == NSX_NONE)
+			continue;
+		p->mapped_ns = nsx_add_sat(p->mapped_ns, ns);
+		row = &w->v[w->g.of[f->op_range[i]]];
+		row->kernel_ns = nsx_add_sat(row->kernel_ns, ns);
+		row->kernels += counts;
+	}
+}
+
+static int sum_up(const struct nsx_run *run, struct work *w,
+		  struct nsx_err *err)
+{
+	int rc = nsx_nvtx_group(w->t, true, run->scratch, &w->g, err);
+
+	if (rc)
+		return rc;
+	w->v = nsx_arena_try_array(run->scratch, w->g.n, sizeof(*w->v),
+				   "range names", err);
+	w->p = nsx_arena_try_array(run->scratch, w->t->nprocesses,
+				   sizeof(*w->p), "processes", err);
+	if (!w->v || !w->p)
+		return err->rc;
+	add_ranges(w, &run->facts->nvtx);
+	if (w->gpu)
+		add_kernels(w, &run->facts->nvtx);
+	return 0;
+}
+
+static int cmp_rows(const void *a, const void *b, void *ctx)
+{
+	const struct work *w = ctx;
+	const struct row *x = a, *y = b;
+	uint32_t p = w->g.process[x->group], q = w->g.process[y->group];
+
+	if (w->p[p].range_ns != w->p[q].range_ns)
+		return w->p[p].range_ns < w->p[q].range_ns ? 1 : -1;
+	if (p != q)
+		return p < q ? -1 : 1;
+	if (x->total_ns != y->total_ns)
+		return x->total_ns < y->total_ns ? 1 : -1;
+	if (x->count != y->count)
+		return x->count < y->count ? 1 : -1;
+	return nsx_str_cmp(w->t->strings, w->g.name[x->group],
+			   w->g.name[y->group]);
+}
+
+static int fill_ranges(struct work *w, struct nsx_table *table,
+		       struct nsx_err *err)
+{
+	if (w->g.n)
+		qsort_r(w->v, w->g.n, sizeof(*w->v), cmp_rows, w);
+	for (uint32_t k = 0; k < w->g.n; k++) {
+		const struct row *x = &w->v[k];
+		uint32_t process = w->g.process[x->group];
+		const struct process *p = &w->p[process];
+		struct nsx_cell *row;
+
+		if (!x->count && !x->total_ns && !x->kernel_ns)
+			continue; /* outside the window */
+		row = nsx_row(table, err);
+		if (!row)
+			return err->rc;
+		row[PID] = nsx_int(w->t->process[process].pid);
+		row[NAME] = nsx_string(nsx_text(w->t, w->g.name[x->group]));
+		row[COUNT] = nsx_int(x->count);
+		row[TOTAL] = nsx_ms(x->total_ns);
+		if (!w->gpu)
+			continue;
+		row[COVERAGE] = nsx_pct((double)p->mapped_ns,
+					(double)p->kernel_ns);
+		if (!x->attributes)
+			continue;
+		row[GPU] = nsx_ms(x->kernel_ns);
+		row[KERNELS] = nsx_int(x->kernels);
+	}
+	return 0;
+}
+
+static int cmp_kernel_rows(const void *a, const void *b, void *ctx)
+{
+	const struct row *x = a, *y = b;
+
+	if (x->kernel_ns != y->kernel_ns)
+		return x->kernel_ns < y->kernel_ns ? 1 : -1;
+	if (x->kernels != y->kernels)
+		return x->kernels < y->kernels ? 1 : -1;
+	return cmp_rows(a, b, ctx);
+}
+
+/* In no CSV: only the rows that are shown are made. */
+static int fill_kernel_ranges(struct work *w, struct nsx_table *table,
+			      struct nsx_err *err)
+{
+	if (w->g.n)
+		qsort_r(w->v, w->g.n, sizeof(*w->v), cmp_kernel_rows, w);
+	for (uint32_t k = 0; k < NSX_MIN(w->g.n, NSX_MAX_JSON_ROWS); k++) {
+		const struct row *x = &w->v[k];
+		struct nsx_cell *row;
+
+		if (!x->kernels && !x->kernel_ns)
+			break;
+		row = nsx_row(table, err);
+		if (!row)
+			return err->rc;
+		row[R_PID] = nsx_int(w->t->process[w->g.process[x->group]].pid);
+		row[R_NAME] = nsx_string(nsx_text(w->t, w->g.name[x->group]));
+		row[R_COUNT] = nsx_int(x->kernels);
+		row[R_NS] = nsx_int(x->kernel_ns);
+		row[R_MS] = nsx_ms(x->kernel_ns);
+		if (x->kernels)
+			row[R_AVG] = nsx_us((double)x->kernel_ns /
+					    (double)x->kernels);
+	}
+	table->capped = w->g.n > NSX_MAX_JSON_ROWS;
+	return 0;
+}
+
+static int fill_pids(const struct work *w, struct nsx_table *table,
+		     struct nsx_err *err)
+{
+	for (uint32_t i = 0; i < w->t->nprocesses; i++) {
+		const struct process *p = &w->p[i];
+		struct nsx_cell *row;
+
+		if (!p->kernels && !p->kernel_ns)
+			continue;
+		row = nsx_row(table, err);
+		if (!row)
+			return err->rc;
+		row[P_PID] = nsx_int(w->t->process[i].pid);
+		row[P_TOTAL] = nsx_ms(p->kernel_ns);
+		row[P_KERNELS] = nsx_int(p->kernels);
+		row[P_MAPPED] = nsx_ms(p->mapped_ns);
+		row[P_PCT] = nsx_pct((double)p->mapped_ns,
+				     (double)p->kernel_ns);
+		if (p->kernel_ns)
+			row[P_FRACTION] = nsx_real((double)p->mapped_ns /
+						   (double)p->kernel_ns);
+	}
+	nsx_table_sort(table, "pid_total_kernel_time_ms desc, "
+			      "pid_total_kernel_count desc, pid");
+	return 0;
+}
+
+/* One process may lack ranges while all together are covered well enough. */
+static void judge(const struct nsx_run *run, const struct work *w,
+		  struct nsx_section *out)
+{
+	double least = run->opts->nvtx_coverage_warn, worst = least;
+	int64_t total_ns = 0, mapped_ns = 0, pid = 0;
+
+	for (uint32_t i = 0; i < w->t->nprocesses; i++) {
+		const struct process *p = &w->p[i];
+		double share = p->kernel_ns ? (double)p->mapped_ns /
+						      (double)p->kernel_ns : 1;
+
+		total_ns = nsx_add_sat(total_ns, p->kernel_ns);
+		mapped_ns = nsx_add_sat(mapped_ns, p->mapped_ns);
+		if (share < worst) {
+			worst = share;
+			pid = w->t->process[i].pid;
+		}
+	}
+	if (worst < least && (double)mapped_ns >= least * (double)total_ns)
+		nsx_warn(out, "NVTX coverage of PID %lld is %.1f%% of its "
+			      "kernel time, below %.1f%%.", (long long)pid,
+			 100 * worst, 100 * least);
+}
+
+static void show(const struct work *w, const struct nsx_table *ranges,
+		 const struct nsx_table *pids, struct nsx_section *out)
+{
+	nsx_md_bullet(out, "**PID source**: %s",
+		      w->t->pid_source_nvtx ? w->t->pid_source_nvtx : "none");
+	nsx_md_table(out, ranges,
+		     w->gpu ? "pid,range_name,nvtx_total_time_ms,nvtx_count,"
+			      "attributed_kernel_time_ms,"
+			      "attributed_kernel_count,"
+			      "pid_attribution_coverage_pct" :
+			      "pid,range_name,nvtx_total_time_ms,nvtx_count",
+		     30);
+	if (!w->gpu)
+		return;
+	nsx_md_subheading(out, "NVTX coverage of kernel time by PID");
+	nsx_md_table(out, pids, "pid,pid_total_kernel_time_ms,"
+				"pid_attributed_kernel_time_ms,"
+				"pid_attribution_coverage_pct", 0);
+}
+
+static int run(const struct nsx_run *run, struct nsx_section *out,
+	       struct nsx_err *err)
+{
+	const char *missing = nsx_pass_missing(
+		nsx_pass_find("nvtx_kernel_time"), run->trace->schema,
+		out->arena);
+	struct work w = {.t = run->trace,
+			 .gpu = run->opts->nvtx_kernel_map && !missing};
+	struct nsx_table *ranges = nsx_add_table(out, &layouts[0]);
+	struct nsx_table *pids = nsx_add_table(out, &layouts[1]);
+	struct nsx_table *kernels = nsx_add_table(out, &layouts[2]);
+	int rc = sum_up(run, &w, err);
+
+	if (!rc)
+		rc = fill_ranges(&w, ranges, err);
+	if (!rc && w.gpu)
+		rc = fill_pids(&w, pids, err);
+	if (!rc && w.gpu)
+		rc = fill_kernel_ranges(&w, kernels, err);
+	if (rc)
+		return rc;
+	out->sql_differs = w.t->defects.crossing_ranges > 0;
+	nsx_put(out, "pid_source", nsx_string(w.t->pid_source_nvtx));
+	nsx_put(out, "kernel_time_by_pid.present", nsx_bool(w.gpu));
+	if (missing)
+		nsx_note(out, "No kernel time by range: the trace has no %s.",
+			 missing);
+	if (w.gpu)
+		judge(run, &w, out);
+	show(&w, ranges, pids, out);
+	return 0;
+}
+
+NSX_DEFINE_PASS(nvtx_by_pid) {
+	.id = "nvtx_by_pid",
+	.json = "by_pid.nvtx",
+	.title = "NVTX per PID (best-effort)",
+	.summary = "NVTX ranges and mapped kernel time by process",
+	.doc = "As nvtx and nvtx_kernel_time, by (process, name). A kernel and "
+	       "the range it was launched in are of one process, since calls "
+	       "and kernels are joined inside their process; so coverage "
+	       "cannot exceed 100 %.",
+	.derived_from = "ranges and the kernels launched in them, by the "
+			"process of their thread",
+	.limitations = "host time of all threads of a process added up; kernel "
+		       "time by innermost range, as far as API calls were "
+		       "traced",
+	.needs = {NSX_NEED_VIEW(nvtx)},
+	.layouts = layouts,
+	.nlayouts = ARRAY_LEN(layouts),
+	.run = run,
+};

@@ -1,0 +1,20 @@
+/* nvtx_coverage_warn_threshold.c - the share below which coverage is warned
+ * of, as asked: a bare number in JSON.
+ */
+#include "passes/pass.h"
+
+static int run(const struct nsx_run *run, struct nsx_section *out,
+	       struct nsx_err *err)
+{
+	(void)err;
+	nsx_put(out, "*", nsx_real(run->opts->nvtx_coverage_warn));
+	return 0;
+}
+
+NSX_DEFINE_PASS(nvtx_coverage_warn_threshold) {
+	.id = "nvtx_coverage_warn_threshold",
+	.summary = "the share below which NVTX coverage is warned of",
+	.doc = "What --nvtx-coverage-warn-threshold asked for, 0.7 unless "
+	       "given.",
+	.run = run,
+};

@@ -1,0 +1,66 @@
+/* nvtx_kernel_phases.c - mapped kernel time by the phases of the user's map. */
+#include "passes/nvtx/phase_table.h"
+#include "passes/pass.h"
+#include "base/stat.h"
+
+static const struct nsx_col cols[] = {
+	{"phase", "phase of the map; unmapped is the rest", NSX_T_STR},
+	{"total_kernel_time_ms", "sum of its kernels", NSX_T_F64},
+	{"pct_of_attributed_kernel_time", "share of the time of kernels that "
+					  "were launched in a range",
+	 NSX_T_F64},
+};
+static const struct nsx_layout layouts[] = {
+	{.key = "phases", NSX_COLS(cols), .json_rows = -1},
+};
+
+static int run(const struct nsx_run *run, struct nsx_section *out,
+	       struct nsx_err *err)
+{
+	const struct nsx_phase_map *m = run->opts->phases;
+	const char *missing;
+	struct nsx_table *table;
+	size_t nplaces;
+	int64_t *ns, *sum, total_ns;
+	int rc;
+
+	if (!m) {
+		out->status = NSX_S_NULL;
+		return 0;
+	}
+	missing = nsx_pass_missing(nsx_pass_find("nvtx_kernel_time"),
+				   run->trace->schema, out->arena);
+	if (missing)
+		return nsx_cannot(out, "the trace has no %s", missing);
+	if (!run->opts->nvtx_kernel_map)
+		return nsx_cannot(out, "left out by --no-nvtx-kernel-map");
+	table = nsx_add_table(out, &layouts[0]);
+	nplaces = nsx_phase_count(m) + (size_t)1;
+	sum = nsx_arena_get(run->scratch, nplaces * sizeof(*sum));
+	rc = nsx_nvtx_phase_kernels(run->trace, m, run->scratch, &ns, err);
+	for (size_t i = 0; !rc && i < run->trace->nprocesses * nplaces; i++)
+		sum[i % nplaces] = nsx_add_sat(sum[i % nplaces], ns[i]);
+	if (!rc)
+		rc = nsx_nvtx_phase_rows(m, sum, table, &total_ns, err);
+	if (rc)
+		return rc;
+	nsx_put(out, "attributed_kernel_time_ms", nsx_ms(total_ns));
+	nsx_md_heading(out, "NVTX ranges");
+	nsx_md_subheading(out, "NVTX phases (mapped, GPU kernel time)");
+	nsx_md_table(out, table, "phase,total_kernel_time_ms,"
+				 "pct_of_attributed_kernel_time", 0);
+	return 0;
+}
+
+NSX_DEFINE_PASS(nvtx_kernel_phases) {
+	.id = "nvtx_kernel_phases",
+	.summary = "kernel time by the phases of --phase-map",
+	.doc = "A kernel is of the phase of the innermost range, of any "
+	       "domain, that is open where its host call begins; ranges have "
+	       "phases as in nvtx_phases. The total is the time of all kernels "
+	       "launched in a range, so that it equals mapped_kernel_time_ms "
+	       "of nvtx_kernel_time.",
+	.layouts = layouts,
+	.nlayouts = ARRAY_LEN(layouts),
+	.run = run,
+};

@@ -1,0 +1,78 @@
+/* nvtx_kernel_phases_by_pid.c - nvtx_kernel_phases, process by process. */
+#include "passes/nvtx/phase_table.h"
+#include "passes/pass.h"
+
+static const struct nsx_col cols[] = {
+	{"pid", "process", NSX_T_I64},
+	{"phases", "kernel time by phase", NSX_T_TABLE},
+};
+static const struct nsx_col phase_cols[] = {
+	{"phase", "phase of the map; unmapped is the rest", NSX_T_STR},
+	{"total_kernel_time_ms", "sum of its kernels", NSX_T_F64},
+	{"pct_of_attributed_kernel_time", "share of the process's kernels that "
+					  "were launched in a range",
+	 NSX_T_F64},
+};
+static const struct nsx_layout layouts[] = {
+	{.key = "*", NSX_COLS(cols)},
+};
+static const struct nsx_layout phase_layout = {NSX_COLS(phase_cols),
+					       .json_rows = -1};
+
+static int add_process(const struct nsx_run *run, uint32_t process,
+		       const int64_t *ns, struct nsx_section *out,
+		       struct nsx_err *err)
+{
+	int64_t pid = run->trace->process[process].pid, total_ns;
+	struct nsx_table *phases = nsx_add_table(out, &phase_layout);
+	struct nsx_cell *row;
+
+	if (nsx_nvtx_phase_rows(run->opts->phases, ns, phases, &total_ns, err))
+		return err->rc;
+	if (!total_ns)
+		return 0;
+	row = nsx_row(out->tables[0], err);
+	if (!row)
+		return err->rc;
+	row[0] = nsx_int(pid);
+	row[1] = nsx_rows(phases);
+	nsx_md_subsubheading(out, nsx_say(out, "PID `%lld`", (long long)pid));
+	nsx_md_table(out, phases, "phase,total_kernel_time_ms,"
+				  "pct_of_attributed_kernel_time", 0);
+	return 0;
+}
+
+static int run(const struct nsx_run *run, struct nsx_section *out,
+	       struct nsx_err *err)
+{
+	const struct nsx_phase_map *m = run->opts->phases;
+	int64_t *ns;
+	int rc;
+
+	if (!m || !run->opts->nvtx_kernel_map ||
+	    nsx_pass_missing(nsx_pass_find("nvtx_kernel_time"),
+			     run->trace->schema, run->scratch)) {
+		out->status = NSX_S_NULL;
+		return 0;
+	}
+	nsx_add_table(out, &layouts[0]);
+	nsx_md_heading(out, "NVTX per PID (best-effort)");
+	nsx_md_subheading(out, "NVTX phases per PID (mapped, GPU kernel time)");
+	rc = nsx_nvtx_phase_kernels(run->trace, m, run->scratch, &ns, err);
+	for (uint32_t i = 0; !rc && i < run->trace->nprocesses; i++)
+		rc = add_process(run, i,
+				 ns + i * (nsx_phase_count(m) + (size_t)1), out,
+				 err);
+	return rc;
+}
+
+NSX_DEFINE_PASS(nvtx_kernel_phases_by_pid) {
+	.id = "nvtx_kernel_phases_by_pid",
+	.json = "by_pid.nvtx_kernel_phases",
+	.summary = "kernel time by phase in each process",
+	.doc = "As nvtx_kernel_phases, for each process that has kernels "
+	       "launched in a range.",
+	.layouts = layouts,
+	.nlayouts = ARRAY_LEN(layouts),
+	.run = run,
+};

@@ -1,0 +1,249 @@
+/* nvtx_kernel_time.c - kernel time by the innermost range of its launch.
+ *
+ * Coverage is over all kernels, and what is not mapped says why.  Graph
+ * replays whose kernels were not recorded are no part of it: their time stands
+ * beside it.
+ */
+#include "trace/nvtx_walk.h"
+#include "passes/pass.h"
+#include "base/stat.h"
+
+enum { NAME, COUNT, TOTAL_NS, TOTAL_MS, AVG, PCT };
+static const struct nsx_col cols[] = {
+	{"range_name", "normalised name", NSX_T_STR},
+	{"kernel_count", "kernels whose innermost range has this name",
+	 NSX_T_I64},
+	{"total_kernel_time_ns", "sum of their durations", NSX_T_I64},
+	{"total_kernel_time_ms", "sum of their durations", NSX_T_F64},
+	{"avg_kernel_duration_us", "mean", NSX_T_F64},
+	{"pct_of_total_kernel_time", "share of the time of all kernels, mapped "
+				     "or not", NSX_T_F64},
+};
+static const struct nsx_layout layouts[] = {
+	{.key = "ranges", NSX_COLS(cols)},
+};
+
+struct sums {
+	int64_t *ns, *count; /* by group of ranges */
+	int64_t total_ns, mapped_ns, mapped_count;
+	int64_t no_call_ns, no_range_ns, no_stack_ns, opaque_ns;
+};
+
+/* Whether a thread has push/pop ranges: stack ranges come first. */
+static bool has_stack(const struct nsx_trace *t, uint32_t thread)
+{
+	const struct nsx_thread *th = &t->thread[thread];
+
+	return th->nnvtx && t->nvtx.kind[th->nvtx_at] == NSX_NVTX_STACK;
+}
+
+static void add_kernel(const struct nsx_run *run, size_t op,
+		       const struct nsx_nvtx_groups *g, struct sums *s)
+{
+	const struct nsx_trace *t = run->trace;
+	uint32_t range = run->facts->nvtx.op_range[op], call = t->ops.call[op];
+	int64_t ns = nsx_op_ns(&t->ops, op);
+	bool counts = nsx_op_counts(t, op);
+
+	s->total_ns = nsx_add_sat(s->total_ns, ns);
+	if (range != NSX_NONE) {
+		s->ns[g->of[range]] = nsx_add_sat(s->ns[g->of[range]], ns);
+		s->count[g->of[range]] += counts;
+		s->mapped_ns = nsx_add_sat(s->mapped_ns, ns);
+		s->mapped_count += counts;
+	} else if (call == NSX_NONE) {
+		s->no_call_ns = nsx_add_sat(s->no_call_ns, ns);
+	} else {
+		s->no_range_ns = nsx_add_sat(s->no_range_ns, ns);
+		if (!has_stack(t, nsx_call_thread(t, call)))
+			s->no_stack_ns = nsx_add_sat(s->no_stack_ns, ns);
+	}
+}
+
+/* Replays of which no node was recorded. */
+static int add_opaque(const struct nsx_run *run, struct sums *s,
+		      struct nsx_err *err)
+{
+	const struct nsx_ops *o = &run->trace->ops;
+	uint8_t *has_nodes = nsx_arena_try_array(
+		run->scratch, run->trace->calls.n, 1, "graph launches", err);
+
+	if (!has_nodes)
+		return err->rc;
+	for (size_t i = 0; i < o->n; i++)
+		if ((o->flags[i] & NSX_OP_NODE) && o->call[i] != NSX_NONE)
+			has_nodes[o->call[i]] = 1;
+	for (size_t i = 0; i < o->n; i++)
+		if (o->kind[i] == NSX_OP_GRAPH &&
+		    (o->call[i] == NSX_NONE || !has_nodes[o->call[i]]))
+			s->opaque_ns =
+			    nsx_add_sat(s->opaque_ns, nsx_op_ns(o, i));
+	return 0;
+}
+
+static int sum_up(const struct nsx_run *run, struct nsx_nvtx_groups *g,
+		  struct sums *s, struct nsx_err *err)
+{
+	int rc = nsx_nvtx_group(run->trace, false, run->scratch, g, err);
+
+	if (rc)
+		return rc;
+	s->ns = nsx_arena_try_array(run->scratch, g->n, 8, "range names", err);
+	s->count = nsx_arena_try_array(run->scratch, g->n, 8, "range names",
+				       err);
+	if (!s->ns || !s->count)
+		return err->rc;
+	for (size_t i = 0; i < run->trace->ops.n; i++)
+		if (run->trace->ops.kind[i] == NSX_OP_KERNEL)
+			add_kernel(run, i, g, s);
+	return add_opaque(run, s, err);
+}
+
+static int fill(const struct nsx_trace *t, const struct nsx_nvtx_groups *g,
+		const struct sums *s, struct nsx_table *table,
+		struct nsx_err *err)
+{
+	for (uint32_t k = 0; k < g->n; k++) {
+		struct nsx_cell *row;
+
+		if (!s->count[k] && !s->ns[k])
+			continue;
+		row = nsx_row(table, err);
+		if (!row)
+			return err->rc;
+		row[NAME] = nsx_string(nsx_text(t, g->name[k]));
+		row[COUNT] = nsx_int(s->count[k]);
+		row[TOTAL_NS] = nsx_int(s->ns[k]);
+		row[TOTAL_MS] = nsx_ms(s->ns[k]);
+		if (s->count[k])
+			row[AVG] = nsx_us((double)s->ns[k] /
+					  (double)s->count[k]);
+		row[PCT] = nsx_pct((double)s->ns[k], (double)s->total_ns);
+	}
+	nsx_table_sort(table, "total_kernel_time_ns desc, kernel_count desc, "
+			      "range_name");
+	return 0;
+}
+
+static void put_values(const struct nsx_trace *t, const struct sums *s,
+		       struct nsx_section *out)
+{
+	const struct nsx_table_info *const *table = t->schema->table;
+
+	nsx_put(out, "kernel_table", nsx_string(table[NSX_VIEW_kernel]->name));
+	nsx_put(out, "runtime_table",
+		nsx_string(table[NSX_VIEW_runtime]->name));
+	nsx_put(out, "nvtx_table", nsx_string(table[NSX_VIEW_nvtx]->name));
+	nsx_put(out, "total_kernel_time_ns", nsx_int(s->total_ns));
+	nsx_put(out, "mapped_kernel_time_ns", nsx_int(s->mapped_ns));
+	nsx_put(out, "mapped_kernel_time_ms", nsx_ms(s->mapped_ns));
+	nsx_put(out, "mapped_kernel_count", nsx_int(s->mapped_count));
+	nsx_put(out, "coverage_fraction",
+		nsx_real(s->total_ns ? (double)s->mapped_ns /
+					       (double)s->total_ns : NAN));
+	nsx_put(out, "coverage_pct",
+		nsx_pct((double)s->mapped_ns, (double)s->total_ns));
+	nsx_put(out, "unmapped.no_api_row_ms", nsx_ms(s->no_call_ns));
+	nsx_put(out, "unmapped.no_range_ms", nsx_ms(s->no_range_ns));
+	nsx_put(out, "unmapped.graph_opaque_ms", nsx_ms(s->opaque_ns));
+	nsx_put(out, "unmapped.launch_thread_without_ranges_ms",
+		nsx_ms(s->no_stack_ns));
+}
+
+/* "; 1.000 ms ..., 2.000 ms ..." for what is not mapped, or nothing. */
+static const char *say_rest(const struct sums *s, struct nsx_section *out)
+{
+	const char *no_call = "", *no_range = "";
+
+	if (s->no_call_ns)
+		no_call = nsx_say(out, "; %.3f ms have no API row: launched "
+				       "before the capture, or the call was "
+				       "not traced",
+				  (double)s->no_call_ns / 1e6);
+	if (s->no_range_ns)
+		no_range = nsx_say(out, "; %.3f ms were launched outside "
+					"every range, %.3f ms of it on threads "
+					"without any",
+				   (double)s->no_range_ns / 1e6,
+				   (double)s->no_stack_ns / 1e6);
+	return nsx_say(out, "%s%s", no_call, no_range);
+}
+
+static void judge(const struct nsx_run *run, const struct sums *s,
+		  struct nsx_section *out)
+{
+	double pct = 100 * (double)s->mapped_ns / (double)s->total_ns;
+	double least = 100 * run->opts->nvtx_coverage_warn;
+	const char *rest = say_rest(s, out);
+
+	nsx_md_bullet(out, "Coverage: %.1f%% of kernel time = %.3f of %.3f ms, "
+			   "%lld kernels%s.", pct, (double)s->mapped_ns / 1e6,
+		      (double)s->total_ns / 1e6, (long long)s->mapped_count,
+		      rest);
+	if (s->opaque_ns)
+		nsx_md_bullet(out, "%.3f ms of graph replays, whose kernels "
+				   "were not recorded, stand beside it.",
+			      (double)s->opaque_ns / 1e6);
+	if (pct < least)
+		nsx_warn(out, "NVTX coverage is %.1f%% of kernel time, below "
+			      "%.1f%%, so GPU time by range and phase is only "
+			      "a part%s.", pct, least, rest);
+	else
+		nsx_cleared(out, "NVTX coverage: %.1f%% of kernel time was "
+				 "launched inside ranges.", pct);
+}
+
+static int run(const struct nsx_run *run, struct nsx_section *out,
+	       struct nsx_err *err)
+{
+	struct nsx_nvtx_groups g;
+	struct sums s = {0};
+	struct nsx_table *table = nsx_add_table(out, &layouts[0]);
+	int rc;
+
+	if (!run->opts->nvtx_kernel_map)
+		return nsx_cannot(out, "left out by --no-nvtx-kernel-map");
+	rc = sum_up(run, &g, &s, err);
+	if (!rc)
+		rc = fill(run->trace, &g, &s, table, err);
+	if (rc)
+		return rc;
+	out->sql_differs = run->trace->defects.crossing_ranges > 0;
+	put_values(run->trace, &s, out);
+	nsx_note(out, "A kernel is mapped when any push/pop range of any "
+		      "domain is open on the launching thread where its call "
+		      "begins; calls and kernels are joined inside their "
+		      "process, and coverage is over all kernels. "
+		      "nsys-llm-explain joins across processes and asks for "
+		      "the whole call to be enclosed.");
+	nsx_md_heading(out, "NVTX ranges");
+	nsx_md_subheading(out, "NVTX-attributed GPU kernel time (best-effort "
+			       "correlationId mapping)");
+	if (s.total_ns)
+		judge(run, &s, out);
+	nsx_md_table(out, table,
+		     "range_name,kernel_count,total_kernel_time_ms,"
+		     "avg_kernel_duration_us,pct_of_total_kernel_time", 0);
+	return 0;
+}
+
+NSX_DEFINE_PASS(nvtx_kernel_time) {
+	.id = "nvtx_kernel_time",
+	.summary = "kernel time by innermost NVTX range, and its coverage",
+	.doc = "Each kernel belongs to the innermost range open on the "
+	       "launching thread at the start of its host call: of the user's "
+	       "domains, or, where none of these is open, of a library's. "
+	       "coverage = time of kernels that have one / time of all "
+	       "kernels. The rest is no_api_row (the kernel has no call in the "
+	       "trace) or no_range (no range was open); part of the latter is "
+	       "launch_thread_without_ranges, calls of threads that have no "
+	       "ranges at all. graph_opaque is the time of graph replays whose "
+	       "kernels were not recorded; it is in none of the other "
+	       "figures.",
+	.needs = {NSX_NEED_VIEW(nvtx), NSX_NEED_VIEW(kernel),
+		  NSX_NEED_VIEW(runtime), NSX_NEED(kernel_corr),
+		  NSX_NEED(runtime_corr)},
+	.layouts = layouts,
+	.nlayouts = ARRAY_LEN(layouts),
+	.run = run,
+};

@@ -1,0 +1,115 @@
+/* nvtx_phases.c - host time by the phases of the user's map.
+ *
+ * One sweep a thread: at each instant the innermost open range says the phase,
+ * so nested ranges are not counted twice.
+ */
+#include "passes/nvtx/phase_table.h"
+#include "passes/pass.h"
+#include "base/stat.h"
+
+static const struct nsx_col cols[] = {
+	{"phase", "phase of the map; unmapped is the rest", NSX_T_STR},
+	{"total_time_ms", "host time in it, summed over threads", NSX_T_F64},
+	{"pct_of_nvtx_total", "share of the time in any range", NSX_T_F64},
+};
+static const struct nsx_layout layouts[] = {
+	{.key = "phases", NSX_COLS(cols), .json_rows = -1},
+};
+
+static void add_thread(const struct nsx_trace *t, uint32_t thread,
+		       const struct nsx_nvtx_phases *p, int64_t *ns)
+{
+	const struct nsx_nvtx *x = &t->nvtx;
+	int64_t at = INT64_MIN;
+	struct nsx_nvtx_walk w;
+
+	nsx_nvtx_walk_begin(&w, t, thread, true, true, p->below);
+	for (;;) {
+		uint32_t r = nsx_nvtx_walk_to(&w, at);
+		int64_t next =
+		    w.next < w.end ? nsx_range_start(x, w.next) : INT64_MAX;
+		int64_t until =
+		    r == NSX_NONE ? at : NSX_MIN(next, nsx_range_end(x, r));
+
+		if (until > at) {
+			ns[p->of[r]] = nsx_add_sat(
+				ns[p->of[r]], nsx_in_window(t, at, until));
+			at = until;
+		} else if (next < INT64_MAX) {
+			at = next;
+		} else {
+			break;
+		}
+	}
+}
+
+static int sum_up(const struct nsx_run *run, int64_t *ns, struct nsx_err *err)
+{
+	const struct nsx_trace *t = run->trace;
+	struct nsx_nvtx_phases p;
+	int rc = nsx_nvtx_phase_ranges(t, run->opts->phases, run->scratch, &p,
+				       err);
+
+	for (uint32_t i = 0; !rc && i < t->nthreads; i++)
+		add_thread(t, i, &p, ns);
+	for (size_t i = 0; !rc && i < t->nvtx.n; i++)
+		if (t->nvtx.kind[i] == NSX_NVTX_ASYNC)
+			ns[p.of[i]] = nsx_add_sat(
+			    ns[p.of[i]],
+			    nsx_in_window(t, nsx_range_start(&t->nvtx, i),
+					  nsx_range_end(&t->nvtx, i)));
+	return rc;
+}
+
+static int run(const struct nsx_run *run, struct nsx_section *out,
+	       struct nsx_err *err)
+{
+	const struct nsx_phase_map *m = run->opts->phases;
+	const char *missing;
+	struct nsx_table *table;
+	int64_t *ns, total_ns;
+	int rc;
+
+	if (!m) {
+		out->status = NSX_S_NULL;
+		return 0;
+	}
+	missing = nsx_pass_missing(nsx_pass_find("nvtx"), run->trace->schema,
+				   out->arena);
+	if (missing)
+		return nsx_cannot(out, "the trace has no %s", missing);
+	ns = nsx_arena_get(run->scratch, (nsx_phase_count(m) + 1) * sizeof(*ns));
+	table = nsx_add_table(out, &layouts[0]);
+	rc = sum_up(run, ns, err);
+	if (!rc)
+		rc = nsx_nvtx_phase_rows(m, ns, table, &total_ns, err);
+	if (rc)
+		return rc;
+	nsx_put(out, "nvtx_total_time_ms", nsx_ms(total_ns));
+	nsx_note(out, "A range that matches no pattern is of the phase of the "
+		      "range around it, and each instant of a thread counts "
+		      "once; nsys-llm-explain adds up whole ranges, outer and "
+		      "inner, by their own names only.");
+	nsx_md_heading(out, "NVTX ranges");
+	nsx_md_subheading(out, "NVTX phases (mapped, wall-time)");
+	nsx_md_bullet(out, "A range that matches no pattern is of the phase of "
+			   "the range around it; each instant of a thread "
+			   "counts once.");
+	nsx_md_table(out, table, "phase,total_time_ms,pct_of_nvtx_total", 0);
+	return 0;
+}
+
+NSX_DEFINE_PASS(nvtx_phases) {
+	.id = "nvtx_phases",
+	.summary = "host time by the phases of --phase-map",
+	.doc = "A push/pop range is of the first phase in file order with a "
+	       "pattern that matches its name, recorded or normalised; without "
+	       "a match, of the phase of the nearest range around it on its "
+	       "thread. At each instant the innermost open range of a thread, "
+	       "of any domain, says the phase. Start/end ranges are of the "
+	       "phase their name matches and count in whole. unmapped is the "
+	       "rest; the total is the time in any range.",
+	.layouts = layouts,
+	.nlayouts = ARRAY_LEN(layouts),
+	.run = run,
+};

@@ -1,0 +1,255 @@
+/* nvtx_start_end.c - kernels that a process launched during its start/end
+ * ranges: association, not attribution.
+ *
+ * The ends of a process's ranges cut its time into pieces; each kernel falls
+ * into the piece in which its call begins, found by bisection.  A range, or
+ * the union of those of one name, is then a difference of prefix sums: what is
+ * kept grows with the ranges, not with the kernels.
+ */
+#include <stdlib.h>
+#include "trace/nvtx_walk.h"
+#include "passes/pass.h"
+#include "base/stat.h"
+
+enum { NAME, COUNT, TOTAL, KERNELS, TIME };
+static const struct nsx_col cols[] = {
+	{"range_name", "normalised name", NSX_T_STR},
+	{"count", "ranges that began in the window", NSX_T_I64},
+	{"total_time_ms", "sum of their lengths", NSX_T_F64},
+	{"kernel_count", "kernels whose call, on any thread of the process, "
+			 "began while one was open", NSX_T_I64},
+	{"kernel_time_ms", "sum of their durations", NSX_T_F64},
+};
+static const struct nsx_layout layouts[] = {
+	{.key = "*", NSX_COLS(cols)},
+};
+
+struct cut { /* an end of a range, and the kernels from here to the next */
+	int64_t at, ns, kernels;
+	uint32_t process;
+};
+struct work {
+	const struct nsx_trace *t;
+	struct nsx_nvtx_groups g;
+	uint32_t *ranges; /* start/end ranges by process, group, start       */
+	struct cut *cuts; /* by process, instant                             */
+	size_t nranges, ncuts;
+};
+struct group {
+	int64_t count, total_ns, kernels, kernel_ns;
+};
+
+static bool is_start_end(const struct nsx_nvtx *x, size_t range)
+{
+	return x->kind[range] == NSX_NVTX_ASYNC &&
+	       !(x->flags[range] & NSX_NVTX_CROSSING);
+}
+
+static uint32_t process_of(const struct nsx_trace *t, uint32_t range)
+{
+	return t->thread[nsx_nvtx_thread(t, range)].process;
+}
+
+static int cmp_cuts(const void *a, const void *b)
+{
+	const struct cut *x = a, *y = b;
+
+	if (x->process != y->process)
+		return x->process < y->process ? -1 : 1;
+	return x->at < y->at ? -1 : x->at > y->at;
+}
+
+static int cmp_ranges(const void *a, const void *b, void *ctx)
+{
+	const struct work *w = ctx;
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+	uint32_t p = process_of(w->t, x), q = process_of(w->t, y);
+	int64_t start_x = nsx_range_start(&w->t->nvtx, x);
+	int64_t start_y = nsx_range_start(&w->t->nvtx, y);
+
+	if (p != q)
+		return p < q ? -1 : 1;
+	if (w->g.of[x] != w->g.of[y])
+		return w->g.of[x] < w->g.of[y] ? -1 : 1;
+	return start_x < start_y ? -1 : start_x > start_y;
+}
+
+static int find_ranges(struct work *w, struct nsx_arena *a,
+		       struct nsx_err *err)
+{
+	const struct nsx_nvtx *x = &w->t->nvtx;
+
+	for (size_t i = 0; i < x->n; i++)
+		w->nranges += is_start_end(x, i);
+	w->ranges = nsx_arena_try_array(a, w->nranges, 4, "start/end ranges",
+					err);
+	w->cuts = nsx_arena_try_array(a, 2 * w->nranges, sizeof(*w->cuts),
+				      "start/end ranges", err);
+	if (!w->ranges || !w->cuts)
+		return err->rc;
+	w->nranges = 0;
+	for (uint32_t i = 0; i < x->n; i++) {
+		uint32_t process = process_of(w->t, i);
+
+		if (!is_start_end(x, i))
+			continue;
+		w->ranges[w->nranges++] = i;
+		w->cuts[w->ncuts++] = (struct cut){.at = nsx_range_start(x, i),
+						   .process = process};
+		w->cuts[w->ncuts++] = (struct cut){
+		    .at = x->flags[i] & NSX_NVTX_OPEN ? INT64_MAX
+						      : nsx_range_end(x, i),
+		    .process = process};
+	}
+	if (w->nranges) {
+		qsort_r(w->ranges, w->nranges, 4, cmp_ranges, w);
+		qsort(w->cuts, w->ncuts, sizeof(*w->cuts), cmp_cuts);
+	}
+	return 0;
+}
+
+/* Index of the first cut of the process after instant at. */
+static size_t cut_after(const struct work *w, uint32_t process, int64_t at)
+{
+	size_t lo = 0, hi = w->ncuts;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		const struct cut *c = &w->cuts[mid];
+
+		if (c->process < process ||
+		    (c->process == process && c->at <= at))
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+/* Kernels into pieces, then running sums: cuts[i] gives all before it. */
+static void add_kernels(struct work *w)
+{
+	const struct nsx_ops *o = &w->t->ops;
+	int64_t ns = 0, kernels = 0;
+
+	for (size_t i = 0; i < o->n; i++) {
+		size_t c;
+
+		if (o->kind[i] != NSX_OP_KERNEL || o->call[i] == NSX_NONE)
+			continue;
+		c = cut_after(w, nsx_op_process(w->t, i),
+			      nsx_call_start(&w->t->calls, o->call[i]));
+		if (c == w->ncuts)
+			continue;
+		w->cuts[c].ns = nsx_add_sat(w->cuts[c].ns, nsx_op_ns(o, i));
+		w->cuts[c].kernels += nsx_op_counts(w->t, i);
+	}
+	for (size_t c = 0; c < w->ncuts; c++) {
+		ns = w->cuts[c].ns = nsx_add_sat(ns, w->cuts[c].ns);
+		kernels = w->cuts[c].kernels += kernels;
+	}
+}
+
+/* A name's ranges in order of start: each adds what those before leave. */
+static void sum_ranges(const struct work *w, struct group *v)
+{
+	const struct nsx_nvtx *x = &w->t->nvtx;
+	int64_t covered = INT64_MIN;
+
+	for (size_t k = 0; k < w->nranges; k++) {
+		uint32_t i = w->ranges[k], before = k ? w->ranges[k - 1] : i;
+		uint32_t process = process_of(w->t, i);
+		struct group *g = &v[w->g.of[i]];
+		int64_t to = x->flags[i] & NSX_NVTX_OPEN ? INT64_MAX
+							 : nsx_range_end(x, i);
+
+		if (w->g.of[before] != w->g.of[i] ||
+		    process_of(w->t, before) != process)
+			covered = INT64_MIN;
+		g->count += nsx_starts_inside(w->t, nsx_range_start(x, i));
+		g->total_ns = nsx_add_sat(
+		    g->total_ns, nsx_in_window(w->t, nsx_range_start(x, i),
+					       nsx_range_end(x, i)));
+		covered = NSX_MAX(covered, nsx_range_start(x, i));
+		if (to > covered) {
+			const struct cut *a = &w->cuts[cut_after(
+				w, process, covered) - 1];
+			const struct cut *b = &w->cuts[cut_after(
+				w, process, to) - 1];
+
+			g->kernel_ns = nsx_add_sat(g->kernel_ns, b->ns - a->ns);
+			g->kernels += b->kernels - a->kernels;
+			covered = to;
+		}
+	}
+}
+
+static int fill(const struct work *w, const struct group *v,
+		struct nsx_table *table, struct nsx_err *err)
+{
+	for (uint32_t k = 0; k < w->g.n; k++) {
+		struct nsx_cell *row;
+
+		if (!v[k].count && !v[k].total_ns)
+			continue; /* none, or outside the window */
+		row = nsx_row(table, err);
+		if (!row)
+			return err->rc;
+		row[NAME] = nsx_string(nsx_text(w->t, w->g.name[k]));
+		row[COUNT] = nsx_int(v[k].count);
+		row[TOTAL] = nsx_ms(v[k].total_ns);
+		row[KERNELS] = nsx_int(v[k].kernels);
+		row[TIME] = nsx_ms(v[k].kernel_ns);
+	}
+	nsx_table_sort(table, "kernel_time_ms desc, total_time_ms desc, "
+			      "count desc, range_name");
+	return 0;
+}
+
+static int run(const struct nsx_run *run, struct nsx_section *out,
+	       struct nsx_err *err)
+{
+	struct work w = {.t = run->trace};
+	struct nsx_table *table = nsx_add_table(out, &layouts[0]);
+	struct group *v = NULL;
+	int rc = nsx_nvtx_group(w.t, false, run->scratch, &w.g, err);
+
+	if (!rc)
+		rc = find_ranges(&w, run->scratch, err);
+	if (!rc && (!w.nranges || !run->opts->nvtx_kernel_map ||
+		    nsx_pass_missing(nsx_pass_find("nvtx_kernel_time"),
+				     w.t->schema, run->scratch))) {
+		out->status = NSX_S_NULL;
+		return 0;
+	}
+	if (!rc)
+		v = nsx_arena_try_array(run->scratch, w.g.n, sizeof(*v),
+					"range names", err);
+	if (!v)
+		return err->rc;
+	add_kernels(&w);
+	sum_ranges(&w, v);
+	rc = fill(&w, v, table, err);
+	if (rc)
+		return rc;
+	nsx_md_heading(out, "NVTX ranges");
+	nsx_md_text(out, "Kernels launched by a process during its start/end "
+			 "ranges (association: such ranges overlap freely, so "
+			 "a kernel may stand in several rows and in none of the "
+			 "coverage):");
+	nsx_md_table(out, table, "range_name,count,total_time_ms,kernel_count,"
+				 "kernel_time_ms", 0);
+	return 0;
+}
+
+NSX_DEFINE_PASS(nvtx_start_end) {
+	.id = "nvtx_start_end",
+	.json = "nvtx.start_end",
+	.summary = "kernels launched during start/end NVTX ranges",
+	.doc = "For each name: kernels whose host call, on any thread of the "
+	       "process, begins while at least one start/end range of the name "
+	       "is open in that process. No part of coverage.",
+	.layouts = layouts,
+	.nlayouts = ARRAY_LEN(layouts),
+	.run = run,
+};

@@ -1,0 +1,251 @@
+/* phase.c - the user's phase map: patterns in file order, tried in turn. */
+#include <errno.h>
+#include <regex.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/jsonread.h"
+#include "base/arena.h"
+#include "passes/nvtx/phase.h"
+
+enum {
+	MAX_FILE = 16 << 20,
+	MAX_REGEX = 4096, /* characters, after repeats are written out */
+	MAX_GROUPS = 64,  /* inside each other */
+};
+
+struct pattern {
+	unsigned phase;
+	const char *text; /* a substring; NULL: a regex                      */
+	regex_t regex;
+};
+struct nsx_phase_map {
+	struct nsx_arena *arena;
+	const char *path; /* while reading */
+	const char **names;
+	size_t nnames, cap_names;
+	struct pattern *v;
+	size_t n, cap;
+};
+
+/* Written for Python, "\d" would silently mean the letter here. */
+static bool has_digit_class(const char *regex)
+{
+	for (; *regex; regex++) {
+		if (*regex != '\\')
+			continue;
+		if (regex[1] == 'd' || regex[1] == 'D')
+			return true;
+		if (*++regex == '\0')
+			break;
+	}
+	return false;
+}
+
+/* The last character of a set of characters that begins at p. */
+static const char *end_of_set(const char *p)
+{
+	p += p[1] == '^' ? 2 : 1;
+	p += *p == ']';
+	while (*p && *p != ']') {
+		const char end[] = {p[1], ']', '\0'}, *close = NULL;
+
+		if (*p == '[' && p[1] && strchr(".:=", p[1]))
+			close = strstr(p + 2, end);
+		p = close ? close + 2 : p + 1;
+	}
+	return *p ? p : p - 1;
+}
+
+/* How many copies a repeat makes of what stands before it.  One that may match
+ * nothing makes none, but doubles the ways through it.
+ */
+static long copies(const char *repeat)
+{
+	char *end;
+	long n, most;
+
+	if (*repeat != '{')
+		return 2;
+	n = NSX_MIN(strtol(repeat + 1, &end, 10), MAX_REGEX);
+	most = *end == ',' ? strtol(end + 1, NULL, 10) : n;
+	return NSX_MAX(1, NSX_MIN(NSX_MAX(n + 1, most), MAX_REGEX));
+}
+
+/* regcomp writes repeats out and follows all ways through them: a few nested
+ * ones take all the memory and time there is.
+ */
+static bool is_too_large(const char *p)
+{
+	long size[MAX_GROUPS] = {0}, last = 0;
+	unsigned depth = 0;
+
+	for (; *p && size[depth] <= MAX_REGEX; p++) {
+		if (*p == '(' && depth + 1 == MAX_GROUPS)
+			return true;
+		if (*p == '(') {
+			size[++depth] = 1;
+			continue;
+		}
+		if (strchr("+*?{", *p)) {
+			size[depth] += last * (copies(p) - 1);
+			last *= copies(p);
+			continue;
+		}
+		last = 1;
+		if (*p == ')' && depth)
+			last = size[depth--];
+		else if (*p == '[')
+			p = end_of_set(p);
+		else if (*p == '\\' && p[1])
+			p++;
+		size[depth] += last;
+	}
+	return size[depth] > MAX_REGEX;
+}
+
+static int add_regex(struct nsx_phase_map *m, const char *key, size_t at,
+		     const char *regex, regex_t *ret, struct nsx_err *err)
+{
+	char why[128];
+	int code;
+
+	if (has_digit_class(regex)) {
+		snprintf(why, sizeof(why), "write [0-9] for \\d");
+	} else if (is_too_large(regex)) {
+		snprintf(why, sizeof(why), "it repeats too much");
+	} else {
+		code = regcomp(ret, regex, REG_EXTENDED | REG_NOSUB);
+		if (!code)
+			return 0;
+		regerror(code, ret, why, sizeof(why));
+	}
+	return nsx_fail(err, NSX_E_USAGE,
+			"cannot use '%s': pattern %zu of phase '%s' is no "
+			"POSIX extended regex: '%s': %s", m->path, at + 1, key,
+			regex, why);
+}
+
+static int add_pattern(void *ctx, const char *key, const char *text, size_t at,
+		       struct nsx_err *err)
+{
+	struct nsx_phase_map *m = ctx;
+	struct pattern *p;
+	int rc = 0;
+
+	if (!at) {
+		rc = nsx_grow(&m->names, &m->cap_names, m->nnames + 1,
+			      sizeof(*m->names), "phases", err);
+		if (rc)
+			return rc;
+		m->names[m->nnames++] = nsx_arena_strdup(m->arena, key);
+	}
+	if (!text)
+		return 0;
+	if (nsx_grow(&m->v, &m->cap, m->n + 1, sizeof(*m->v), "phase patterns",
+		     err))
+		return err->rc;
+	p = &m->v[m->n];
+	*p = (struct pattern){.phase = (unsigned)m->nnames - 1};
+	if (strncmp(text, "re:", 3))
+		p->text = nsx_arena_strdup(m->arena, text);
+	else
+		rc = add_regex(m, key, at, text + 3, &p->regex, err);
+	m->n += !rc;
+	return rc;
+}
+
+int nsx_phase_map_parse(const char *text, size_t n, const char *path,
+			struct nsx_phase_map **ret, struct nsx_err *err)
+{
+	struct nsx_arena *a = nsx_arena_new();
+	struct nsx_phase_map *m = nsx_arena_get(a, sizeof(*m));
+	size_t bom = n >= 3 && !memcmp(text, "\xef\xbb\xbf", 3) ? 3 : 0;
+	int rc;
+
+	m->arena = a;
+	m->path = path;
+	rc = nsx_json_each_string(text + bom, n - bom, path, add_pattern, m,
+				  err);
+	if (rc) {
+		nsx_phase_map_free(m);
+		return rc;
+	}
+	*ret = m;
+	return 0;
+}
+
+/* The whole file; its size is checked by reading, as it may be a pipe. */
+static int read_all(const char *path, char **ret, size_t *ret_n,
+		    struct nsx_err *err)
+{
+	FILE *f = fopen(path, "re");
+	size_t cap = 0, got = 1;
+	int bad;
+
+	*ret = NULL;
+	*ret_n = 0;
+	if (!f)
+		return nsx_fail(err, NSX_E_USAGE, "cannot read the phase map "
+				"'%s': %s", path, strerror(errno));
+	while (got && *ret_n <= MAX_FILE &&
+	       !nsx_grow(ret, &cap, *ret_n + 65536, 1, "the phase map", err)) {
+		got = fread(*ret + *ret_n, 1, 65536, f);
+		*ret_n += got;
+	}
+	bad = ferror(f) ? errno : 0;
+	(void)fclose(f);
+	if (bad || *ret_n > MAX_FILE)
+		return nsx_fail(err, NSX_E_USAGE, "cannot read the phase map "
+				"'%s': %s", path,
+				bad ? strerror(bad) : "it is larger than 16 "
+						      "MiB");
+	return got ? err->rc : 0;
+}
+
+int nsx_phase_map_read(const char *path, struct nsx_phase_map **ret,
+		       struct nsx_err *err)
+{
+	char *text;
+	size_t n;
+	int rc = read_all(path, &text, &n, err);
+
+	if (!rc)
+		rc = nsx_phase_map_parse(text, n, path, ret, err);
+	free(text);
+	return rc;
+}
+
+void nsx_phase_map_free(struct nsx_phase_map *m)
+{
+	if (!m)
+		return;
+	for (size_t i = 0; i < m->n; i++)
+		if (!m->v[i].text)
+			regfree(&m->v[i].regex);
+	free(m->v);
+	free(m->names);
+	nsx_arena_free(m->arena);
+}
+
+unsigned nsx_phase_count(const struct nsx_phase_map *m)
+{
+	return (unsigned)m->nnames;
+}
+
+const char *nsx_phase_name(const struct nsx_phase_map *m, unsigned i)
+{
+	return m->names[i];
+}
+
+unsigned nsx_phase_of(const struct nsx_phase_map *m, const char *name)
+{
+	for (size_t i = 0; i < m->n; i++) {
+		const struct pattern *p = &m->v[i];
+
+		if (p->text ? strcasestr(name, p->text) != NULL :
+			      !regexec(&p->regex, name, 0, NULL, 0))
+			return p->phase;
+	}
+	return nsx_phase_count(m);
+}

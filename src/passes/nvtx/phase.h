@@ -1,0 +1,24 @@
+/* phase.h - the user's phase map: names to phases. */
+#ifndef NSX_PHASE_H
+#define NSX_PHASE_H
+
+#include "base/err.h"
+
+struct nsx_phase_map;
+
+/* Reads a JSON object {phase: ["substring", "re:<regex>", ...] | "substring"}
+ * (CONTRACT 1). Owner: the caller. Errors: NSX_E_USAGE naming the place.
+ */
+int nsx_phase_map_read(const char *path, struct nsx_phase_map **ret,
+		       struct nsx_err *err);
+/* The same from memory; path is for messages. */
+int nsx_phase_map_parse(const char *text, size_t n, const char *path,
+			struct nsx_phase_map **ret, struct nsx_err *err);
+void nsx_phase_map_free(struct nsx_phase_map *m);
+
+unsigned nsx_phase_count(const struct nsx_phase_map *m);
+const char *nsx_phase_name(const struct nsx_phase_map *m, unsigned i);
+/* Index of the first phase, in file order, that matches; count if none. */
+unsigned nsx_phase_of(const struct nsx_phase_map *m, const char *name);
+
+#endif

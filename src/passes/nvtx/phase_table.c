@@ -1,0 +1,142 @@
+/* nvtx_phase.c - phases of the user's map: of ranges, of calls, as rows.
+ *
+ * A pattern may be written for the name as it was recorded or as the report
+ * shows it; either will do.  Of ranges whose names differ only in numbers one
+ * recorded name stands for all.
+ */
+#include <string.h>
+#include "passes/nvtx/phase_table.h"
+#include "base/stat.h"
+
+static uint32_t phase_of_name(const struct nsx_trace *t,
+			      const struct nsx_phase_map *m, nsx_str name)
+{
+	unsigned shown = nsx_phase_of(m, nsx_text(t, name));
+	unsigned raw = nsx_phase_of(m, nsx_raw_name(t, name));
+
+	return NSX_MIN(shown, raw);
+}
+
+static void inherit(const struct nsx_trace *t, uint32_t *by_name,
+		    struct nsx_nvtx_phases *p)
+{
+	const struct nsx_nvtx *x = &t->nvtx;
+
+	for (size_t i = 0; i < x->n; i++) {
+		uint32_t *own = &by_name[x->name[i]];
+
+		if (x->kind[i] == NSX_NVTX_MARK)
+			continue;
+		if (!*own)
+			*own = 1 + phase_of_name(t, p->map, x->name[i]);
+		p->of[i] = *own - 1;
+		if (p->of[i] == nsx_phase_count(p->map) &&
+		    p->below[i] != NSX_NONE)
+			p->of[i] = p->of[p->below[i]];
+	}
+}
+
+int nsx_nvtx_phase_ranges(const struct nsx_trace *t,
+			  const struct nsx_phase_map *m, struct nsx_arena *a,
+			  struct nsx_nvtx_phases *ret, struct nsx_err *err)
+{
+	uint32_t *by_name = nsx_arena_try_array(
+		a, nsx_strings_bound(t->strings), 4, "range names", err);
+	struct nsx_nvtx_walk w;
+
+	*ret = (struct nsx_nvtx_phases){.map = m};
+	ret->of = nsx_arena_try_array(a, t->nvtx.n, 4, "phases", err);
+	ret->below = nsx_arena_try_array(a, t->nvtx.n, 4, "phases", err);
+	if (!by_name || !ret->of || !ret->below)
+		return err->rc;
+	memset(ret->below, 0xff, t->nvtx.n * 4);
+	for (uint32_t i = 0; i < t->nthreads; i++) {
+		nsx_nvtx_walk_begin(&w, t, i, true, true, ret->below);
+		nsx_nvtx_walk_to(&w, INT64_MAX);
+	}
+	inherit(t, by_name, ret);
+	nsx_arena_drop(a, by_name);
+	return 0;
+}
+
+/* The phase of each call, NSX_NONE outside of ranges. */
+static void phase_calls(const struct nsx_trace *t,
+			const struct nsx_nvtx_phases *p, uint32_t *of)
+{
+	struct nsx_nvtx_walk w;
+
+	for (uint32_t i = 0; i < t->nthreads; i++) {
+		uint32_t at = t->thread[i].calls_at;
+
+		nsx_nvtx_walk_begin(&w, t, i, true, true, p->below);
+		for (uint32_t c = at; c < at + t->thread[i].ncalls; c++) {
+			uint32_t r =
+			    nsx_nvtx_walk_to(&w, nsx_call_start(&t->calls, c));
+
+			of[c] = r == NSX_NONE ? NSX_NONE : p->of[r];
+		}
+	}
+}
+
+int nsx_nvtx_phase_kernels(const struct nsx_trace *t,
+			   const struct nsx_phase_map *m, struct nsx_arena *a,
+			   int64_t **ret, struct nsx_err *err)
+{
+	size_t nplaces = nsx_phase_count(m) + (size_t)1;
+	const struct nsx_ops *o = &t->ops;
+	uint32_t *of = nsx_arena_try_array(a, t->calls.n, 4, "phases of calls",
+					   err);
+	struct nsx_nvtx_phases p;
+
+	*ret = nsx_arena_try_array(a, t->nprocesses * nplaces, 8, "phases",
+				   err);
+	if (!of || !*ret || nsx_nvtx_phase_ranges(t, m, a, &p, err))
+		return err->rc;
+	phase_calls(t, &p, of);
+	for (size_t i = 0; i < o->n; i++) {
+		int64_t *ns;
+
+		if (o->kind[i] != NSX_OP_KERNEL || o->call[i] == NSX_NONE ||
+		    of[o->call[i]] == NSX_NONE)
+			continue;
+		ns = &(*ret)[nsx_op_process(t, i) * nplaces + of[o->call[i]]];
+		*ns = nsx_add_sat(*ns, nsx_op_ns(o, i));
+	}
+	return 0;
+}
+
+static int add_row(const char *phase, int64_t ns, int64_t total_ns,
+		   struct nsx_table *table, struct nsx_err *err)
+{
+	struct nsx_cell *row = nsx_row(table, err);
+
+	if (!row)
+		return err->rc;
+	row[0] = nsx_string(phase);
+	row[1] = nsx_ms(ns);
+	row[2] = nsx_pct((double)ns, (double)total_ns);
+	return 0;
+}
+
+int nsx_nvtx_phase_rows(const struct nsx_phase_map *m, const int64_t *ns,
+			struct nsx_table *table, int64_t *ret_total_ns,
+			struct nsx_err *err)
+{
+	unsigned n = nsx_phase_count(m);
+	int64_t rest_ns = ns[n], total_ns = 0;
+
+	for (unsigned i = 0; i <= n; i++)
+		total_ns = nsx_add_sat(total_ns, ns[i]);
+	*ret_total_ns = total_ns;
+	for (unsigned i = 0; i < n; i++) {
+		const char *phase = nsx_phase_name(m, i);
+
+		if (!strcmp(phase, "unmapped"))
+			nsx_add_to(&rest_ns, ns[i]);
+		else if (add_row(phase, ns[i], total_ns, table, err))
+			return err->rc;
+	}
+	nsx_table_sort(table, "total_time_ms desc, total_kernel_time_ms desc, "
+			      "phase");
+	return add_row("unmapped", rest_ns, total_ns, table, err);
+}

@@ -1,0 +1,54 @@
+/* pass.h - what an analysis is.
+ *
+ * One name, one line: a pass's id is its file (src/passes/ID.c), its symbol
+ * (nsx_pass_ID), its query (queries/ID.sql, more of them ID__PART.sql), its
+ * golden folder
+ * (tests/golden/ID/) and its JSON key; a line NSX_PASS(ID) in
+ * src/passes/registry.def makes it exist.
+ *
+ * Passes run side by side: a pass reads the trace and the facts, both const,
+ * and writes only its own section.  A late pass runs after all others, one at
+ * a time in registry order, and may read their sections through run->report.
+ */
+#ifndef NSX_PASS_H
+#define NSX_PASS_H
+
+#include "facts/facts.h"
+#include "report/opts.h"
+#include "schema/query.h"
+#include "report/report.h"
+
+struct nsx_run {
+	const struct nsx_trace *trace;
+	const struct nsx_facts *facts;
+	const struct nsx_opts *opts;
+	const struct nsx_report *report; /* late passes: what was found      */
+	struct nsx_arena *scratch;	 /* freed after this pass            */
+};
+
+#define NSX_NEED_VIEW(v) (1 + NSX_VIEW_##v)
+#define NSX_NEED(f) (-1 - NSX_F_##f)
+
+#define NSX_DEFINE_PASS(name)                                                 \
+	extern const struct nsx_pass nsx_pass_##name;                         \
+	const struct nsx_pass nsx_pass_##name =
+
+extern const struct nsx_pass *const nsx_passes[];
+extern const unsigned nsx_npasses;
+const struct nsx_pass *nsx_pass_find(const char *id); /* NULL: none */
+
+/* What of its needs this file lacks, by name; NULL: nothing. */
+const char *nsx_pass_missing(const struct nsx_pass *pass,
+			     const struct nsx_schema *s, struct nsx_arena *a);
+/* Its i-th query: queries/ID.sql, then queries/ID__PART.sql; NULL: no more. */
+const struct nsx_query *nsx_pass_query(const struct nsx_pass *pass,
+				       unsigned i);
+
+/* Builds facts, runs the chosen passes, fills *ret. Owner: the caller,
+ * nsx_report_free.
+ */
+int nsx_run_passes(const struct nsx_trace *trace, const struct nsx_opts *opts,
+		   struct nsx_report **ret, struct nsx_err *err);
+void nsx_report_free(struct nsx_report *r);
+
+#endif

@@ -1,0 +1,440 @@
+/* by_pid.c - kernels and waits of each process, and a row on each process.
+ *
+ * A process is its serialised id (host, VM and pid), so two that share a pid
+ * on different machines keep rows of their own.
+ */
+#include <stdlib.h>
+#include "base/stat.h"
+#include "passes/process/pids.h"
+
+enum { K_PID, K_PID_MS, K_PID_PCT, K_NAME, K_DEVICE, K_COUNT, K_MS, K_AVG,
+       K_PCT_PID, K_PCT };
+static const struct nsx_col kernel_cols[] = {
+	{"pid", "process", NSX_T_I64},
+	{"pid_total_kernel_time_ms", "all kernels of the process", NSX_T_F64},
+	{"pid_pct_of_total_kernel_time", "their share of all processes' "
+					 "kernels", NSX_T_F64},
+	{"kernel_name", "full name of the kernel", NSX_T_STR},
+	{"device_id", "CUDA ordinal in that process", NSX_T_I64},
+	{"call_count", "executions that began in the window", NSX_T_I64},
+	{"total_time_ms", "sum of durations", NSX_T_F64},
+	{"avg_duration_us", "total over count", NSX_T_F64},
+	{"pct_of_pid_kernel_time", "share of the process's kernels",
+	 NSX_T_F64},
+	{"pct_of_total_kernel_time", "share of all kernels", NSX_T_F64},
+};
+enum { S_PID, S_NAME, S_COUNT, S_MS, S_AVG };
+static const struct nsx_col sync_cols[] = {
+	{"pid", "process", NSX_T_I64},
+	{"api_name", "function, as recorded", NSX_T_STR},
+	{"call_count", "calls that began in the window", NSX_T_I64},
+	{"total_time_ms", "time in them", NSX_T_F64},
+	{"avg_duration_us", "total over count", NSX_T_F64},
+};
+static const struct nsx_col pid_cols[] = {
+	{"pid", "process", NSX_T_I64},
+	{"total_kernel_time_ns", "sum of kernel durations", NSX_T_I64},
+	{"total_kernel_time_ms", "the same", NSX_T_F64},
+	{"kernel_count", "kernels that began in the window", NSX_T_I64},
+	{"pct_of_total_kernel_time", "share of all kernels", NSX_T_F64},
+};
+static const struct nsx_col sync_pid_cols[] = {
+	{"pid", "process", NSX_T_I64},
+	{"sync_total_time_ms", "time in synchronising calls", NSX_T_F64},
+};
+enum { KERNELS_CSV, SYNC_CSV, KERNEL_PIDS, KERNELS_TOP, SYNC_PIDS, NTABLES };
+static const struct nsx_layout layouts[] = {
+	{.key = "kernels_by_pid", .csv = "kernels_by_pid",
+	 NSX_COLS(kernel_cols), .json_rows = -2},
+	{.key = "sync.sync_calls", .csv = "sync_by_pid", NSX_COLS(sync_cols)},
+	{.key = "kernels.pids", NSX_COLS(pid_cols)},
+	{.key = "kernels.kernels", NSX_COLS(kernel_cols), .json_rows = -1},
+	{.key = "sync.pids", NSX_COLS(sync_pid_cols)},
+};
+
+/* Groups by name -------------------------------------------------------------*/
+
+struct group {
+	uint32_t device;
+	nsx_str name;
+	size_t n;
+	int64_t total_ns;
+};
+struct groups {
+	struct group *v;
+	size_t n, cap, first; /* first: of the device at hand */
+	uint32_t *by_name;    /* index + 1, by nsx_str         */
+	const struct nsx_trace *t;
+};
+
+static struct group *group_of(struct groups *g, uint32_t device, nsx_str name,
+			      struct nsx_err *err)
+{
+	uint32_t *slot = &g->by_name[name];
+
+	if (*slot)
+		return &g->v[*slot - 1];
+	if (nsx_grow(&g->v, &g->cap, g->n + 1, sizeof(*g->v), "names by pid",
+		     err))
+		return NULL;
+	g->v[g->n] = (struct group){.device = device, .name = name};
+	*slot = (uint32_t)++g->n;
+	return &g->v[g->n - 1];
+}
+
+/* What follows is another device or process: names begin anew. */
+static void close_groups(struct groups *g)
+{
+	for (size_t i = g->first; i < g->n; i++)
+		g->by_name[g->v[i].name] = 0;
+	g->first = g->n;
+}
+
+static int cmp_groups(const void *a, const void *b, void *ctx)
+{
+	const struct group *x = a, *y = b;
+	const struct nsx_trace *t = ctx;
+	int c;
+
+	if (x->total_ns != y->total_ns)
+		return x->total_ns > y->total_ns ? -1 : 1;
+	if (x->n != y->n)
+		return x->n > y->n ? -1 : 1;
+	c = nsx_str_cmp(t->strings, x->name, y->name);
+	return c ? c : (x->device > y->device) - (x->device < y->device);
+}
+
+/* One process's groups, most time first; taken over by the caller's loop. */
+static void sort_groups(struct groups *g)
+{
+	close_groups(g);
+	if (g->n)
+		qsort_r(g->v, g->n, sizeof(*g->v), cmp_groups, (void *)g->t);
+	g->n = g->first = 0;
+}
+
+/* Kernels ----------------------------------------------------------------------*/
+
+/* Returns the number of groups, now in g->v[0..); SIZE_MAX: no memory. */
+static size_t group_kernels(const struct nsx_pids *pids, uint32_t p,
+			    struct groups *g, struct nsx_err *err)
+{
+	const struct nsx_trace *t = g->t;
+	uint32_t device = NSX_NONE;
+	size_t n;
+
+	for (size_t k = pids->at[p]; k < pids->at[p + 1]; k++) {
+		uint32_t i = pids->kernel[k];
+		uint32_t d = t->stream[t->ops.stream[i]].device;
+		struct group *x;
+
+		if (d != device)
+			close_groups(g);
+		device = d;
+		if (!(x = group_of(g, d, nsx_op_name(t, i), err)))
+			return SIZE_MAX;
+		x->n += nsx_op_counts(t, i);
+		nsx_add_to(&x->total_ns, nsx_op_ns(&t->ops, i));
+	}
+	n = g->n;
+	sort_groups(g);
+	return n;
+}
+
+static void fill_kernel(const struct nsx_trace *t, const struct nsx_pids *pids,
+			uint32_t p, const struct group *x, struct nsx_cell *row)
+{
+	double own = (double)pids->total[p].kernel_ns;
+	double all = (double)pids->kernel_ns, total = (double)x->total_ns;
+
+	row[K_PID] = nsx_int(t->process[p].pid);
+	row[K_PID_MS] = nsx_ms(pids->total[p].kernel_ns);
+	row[K_PID_PCT] = nsx_pct(own, all);
+	row[K_NAME] = nsx_string(nsx_text(t, x->name));
+	row[K_DEVICE] = nsx_int(t->device[x->device].device_id);
+	row[K_COUNT] = nsx_int((int64_t)x->n);
+	row[K_MS] = nsx_ms(x->total_ns);
+	if (x->n)
+		row[K_AVG] = nsx_us(total / (double)x->n);
+	row[K_PCT_PID] = nsx_pct(total, own);
+	row[K_PCT] = nsx_pct(total, all);
+}
+
+static int add_kernels(const struct nsx_pids *pids, struct groups *g,
+		       struct nsx_table *all, struct nsx_table *top,
+		       struct nsx_table *sums, struct nsx_err *err)
+{
+	const struct nsx_trace *t = g->t;
+
+	for (uint32_t r = 0; r < t->nprocesses; r++) {
+		uint32_t p = pids->order[r];
+		const struct nsx_pid_totals *x = &pids->total[p];
+		struct nsx_cell *row;
+		size_t n;
+
+		if (pids->at[p] == pids->at[p + 1])
+			continue;
+		n = group_kernels(pids, p, g, err);
+		if (n == SIZE_MAX || !(row = nsx_row(sums, err)))
+			return err->rc;
+		row[0] = nsx_int(t->process[p].pid);
+		row[1] = nsx_int(x->kernel_ns);
+		row[2] = nsx_ms(x->kernel_ns);
+		row[3] = nsx_int((int64_t)x->nkernels);
+		row[4] = nsx_pct((double)x->kernel_ns, (double)pids->kernel_ns);
+		for (size_t k = 0; k < n; k++) {
+			if (!(row = nsx_row(all, err)))
+				return err->rc;
+			fill_kernel(t, pids, p, &g->v[k], row);
+			if (sums->nrows > NSX_PIDS_SHOWN ||
+			    k >= NSX_KERNELS_PER_PID)
+				continue;
+			if (!(row = nsx_row(top, err)))
+				return err->rc;
+			fill_kernel(t, pids, p, &g->v[k], row);
+		}
+	}
+	return 0;
+}
+
+/* How each kernel row was given a process. */
+static void put_quality(const struct nsx_trace *t, const struct nsx_pids *pids,
+			struct nsx_section *out)
+{
+	int64_t rows = 0, zero = 0, big = 0;
+
+	for (uint32_t p = 0; p < t->nprocesses; p++) {
+		int64_t n = (int64_t)(pids->at[p + 1] - pids->at[p]);
+
+		rows += n;
+		zero += t->process[p].pid ? 0 : n;
+		big += t->process[p].pid >= 10000000 ? n : 0;
+	}
+	nsx_put(out, "kernels.pid_quality.rows_with_pid", nsx_int(rows));
+	nsx_put(out, "kernels.pid_quality.pid0_rows", nsx_int(zero));
+	nsx_put(out, "kernels.pid_quality.pid0_fraction",
+		rows ? nsx_real((double)zero / (double)rows) : nsx_null());
+	nsx_put(out, "kernels.pid_quality.pid_ge_10m_rows", nsx_int(big));
+	nsx_put(out, "kernels.pid_quality.pid_ge_10m_fraction",
+		rows ? nsx_real((double)big / (double)rows) : nsx_null());
+}
+
+static int kernels_part(const struct nsx_pids *pids, struct groups *g,
+			struct nsx_table **tables, struct nsx_section *out,
+			struct nsx_err *err)
+{
+	const struct nsx_trace *t = g->t;
+	const char *why = nsx_has_view(t->schema, NSX_VIEW_kernel) ?
+				  nsx_pids_unknown(t) :
+				  "the trace has no kernels";
+
+	nsx_put(out, "kernels.present", nsx_bool(!why));
+	if (why) {
+		nsx_put(out, "kernels.reason", nsx_string(why));
+		return 0;
+	}
+	nsx_put(out, "kernels.pid_source", nsx_string(t->pid_source_kernel));
+	if (!t->pid_source_kernel)
+		nsx_note(out, "kernel rows do not name their process; all are "
+			      "taken to be of the only one that made API calls");
+	put_quality(t, pids, out);
+	return add_kernels(pids, g, tables[KERNELS_CSV], tables[KERNELS_TOP],
+			   tables[KERNEL_PIDS], err);
+}
+
+/* Synchronising calls ----------------------------------------------------------*/
+
+static int cmp_sync(const void *a, const void *b, void *ctx)
+{
+	const struct nsx_pids *pids = ctx;
+	uint32_t p = *(const uint32_t *)a, q = *(const uint32_t *)b;
+	int64_t x = pids->total[p].sync_ns, y = pids->total[q].sync_ns;
+
+	if (x != y)
+		return x > y ? -1 : 1;
+	return p < q ? -1 : p > q;
+}
+
+static size_t group_sync(const struct nsx_pids *pids, uint32_t p,
+			 struct groups *g, struct nsx_err *err)
+{
+	const struct nsx_trace *t = g->t;
+	size_t n;
+
+	for (size_t i = pids->call_at[p]; i < pids->call_at[p + 1]; i++) {
+		struct group *x;
+
+		if (t->calls.cls[i] != NSX_CALL_SYNC)
+			continue;
+		x = group_of(g, 0, t->calls.name[i], err);
+		if (!x)
+			return SIZE_MAX;
+		x->n += nsx_starts_inside(t, nsx_call_start(&t->calls, i));
+		nsx_add_to(&x->total_ns, nsx_in_window(t, nsx_call_start(&t->calls, i),
+					     nsx_call_end(&t->calls, i)));
+	}
+	n = g->n;
+	sort_groups(g);
+	return n;
+}
+
+static int add_sync(const struct nsx_trace *t, uint32_t p,
+		    const struct group *v, size_t n, struct nsx_table *calls,
+		    struct nsx_err *err)
+{
+	for (size_t k = 0; k < n; k++) {
+		struct nsx_cell *row;
+
+		if (!v[k].n && !v[k].total_ns)
+			continue; /* all outside the user's window */
+		if (!(row = nsx_row(calls, err)))
+			return err->rc;
+		row[S_PID] = nsx_int(t->process[p].pid);
+		row[S_NAME] = nsx_string(nsx_text(t, v[k].name));
+		row[S_COUNT] = nsx_int((int64_t)v[k].n);
+		row[S_MS] = nsx_ms(v[k].total_ns);
+		if (v[k].n)
+			row[S_AVG] = nsx_us((double)v[k].total_ns /
+					    (double)v[k].n);
+	}
+	return 0;
+}
+
+static int sync_part(const struct nsx_pids *pids, struct groups *g,
+		     struct nsx_table **tables, struct nsx_section *out,
+		     struct nsx_arena *a, struct nsx_err *err)
+{
+	const struct nsx_trace *t = g->t;
+	uint32_t *order = nsx_arena_try_array(a, t->nprocesses, 4, "processes",
+					      err);
+	bool present = nsx_has_view(t->schema, NSX_VIEW_runtime);
+
+	if (!order)
+		return err->rc;
+	nsx_put(out, "sync.present", nsx_bool(present));
+	if (!present) {
+		nsx_put(out, "sync.reason",
+			nsx_string("the trace has no API calls"));
+		return 0;
+	}
+	nsx_put(out, "sync.pid_source", nsx_string(t->pid_source_runtime));
+	for (uint32_t p = 0; p < t->nprocesses; p++)
+		order[p] = p;
+	if (t->nprocesses)
+		qsort_r(order, t->nprocesses, sizeof(*order), cmp_sync,
+			(void *)pids);
+	for (uint32_t r = 0; r < t->nprocesses; r++) {
+		uint32_t p = order[r];
+		size_t n = group_sync(pids, p, g, err);
+		struct nsx_cell *row;
+
+		if (n == SIZE_MAX)
+			return err->rc;
+		if (!pids->total[p].nsyncs && !pids->total[p].sync_ns)
+			continue;
+		if (!(row = nsx_row(tables[SYNC_PIDS], err)))
+			return err->rc;
+		row[0] = nsx_int(t->process[p].pid);
+		row[1] = nsx_ms(pids->total[p].sync_ns);
+		if (add_sync(t, p, g->v, n, tables[SYNC_CSV], err))
+			return err->rc;
+	}
+	return 0;
+}
+
+/* NVTX: what the sections of NVTX by process found. */
+static void nvtx_part(const struct nsx_run *run, struct nsx_section *out)
+{
+	static const char *const tables[] = {"ranges", "kernel_time_by_pid.pids",
+					     "kernel_time_by_pid.ranges"};
+	const struct nsx_section *s = nsx_report_section(run->report,
+							 "nvtx_by_pid");
+	const struct nsx_table *phases = nsx_section_table(
+		nsx_report_section(run->report, "nvtx_kernel_phases_by_pid"),
+		"*");
+	bool present = s && s->status == NSX_S_ANSWERED;
+
+	nsx_put(out, "nvtx.present", nsx_bool(present));
+	if (!present)
+		nsx_put(out, "nvtx.reason",
+			nsx_string(s && s->reason ? s->reason :
+						    "the trace has no NVTX"));
+	nsx_put(out, "nvtx.pid_source",
+		nsx_string(run->trace->pid_source_nvtx));
+	for (size_t i = 0; i < ARRAY_LEN(tables); i++)
+		nsx_put(out, nsx_say(out, "nvtx.%s", tables[i]),
+			nsx_rows(nsx_section_table(s, tables[i])));
+	nsx_put(out, "nvtx_kernel_phases",
+		phases ? nsx_rows(phases) : nsx_null());
+}
+
+static void print(struct nsx_section *out, struct nsx_table **tables,
+		  const struct nsx_table *processes)
+{
+	nsx_md_table(out, processes,
+		     "pid,kernel_time_ms,kernel_count,nccl_time_ms,"
+		     "barrier_time_ms,top_nccl_op,top_barrier", 0);
+	nsx_md_subheading(out, "Top PIDs by GPU kernel time");
+	nsx_md_table(out, tables[KERNEL_PIDS],
+		     "pid,total_kernel_time_ms,kernel_count,"
+		     "pct_of_total_kernel_time", 0);
+}
+
+static int run(const struct nsx_run *run, struct nsx_section *out,
+	       struct nsx_err *err)
+{
+	const struct nsx_trace *t = run->trace;
+	struct nsx_table *tables[NTABLES], *processes;
+	struct groups g = {.t = t};
+	struct nsx_pids pids;
+	int rc;
+
+	if (!nsx_has_view(t->schema, NSX_VIEW_kernel) &&
+	    !nsx_has_view(t->schema, NSX_VIEW_runtime) && !t->ops.n)
+		return nsx_cannot(out, "the trace has no GPU work and no API "
+				       "calls");
+	if (nsx_pids_build(t, run->scratch, &pids, err))
+		return err->rc;
+	g.by_name = nsx_arena_try_array(run->scratch,
+					nsx_strings_bound(t->strings), 4,
+					"names", err);
+	if (!g.by_name)
+		return err->rc;
+	for (unsigned i = 0; i < NTABLES; i++)
+		tables[i] = nsx_add_table(out, &layouts[i]);
+	processes = nsx_add_table(out, &nsx_process_layout);
+	rc = kernels_part(&pids, &g, tables, out, err);
+	if (!rc)
+		rc = sync_part(&pids, &g, tables, out, run->scratch, err);
+	free(g.v);
+	if (!rc)
+		rc = nsx_fill_processes(run, &pids, processes, out, err);
+	if (rc)
+		return rc;
+	nvtx_part(run, out);
+	print(out, tables, processes);
+	return 0;
+}
+
+NSX_DEFINE_PASS(by_pid) {
+	.id = "by_pid",
+	.title = "Per-process breakdown",
+	.summary = "kernels, waits and NVTX of each process",
+	.doc = "Kernels by (process, name, device), synchronising calls by "
+	       "(process, function), and a row on each process. Sums over "
+	       "concurrent kernels may exceed the wall; gpu_busy_ms is the "
+	       "union of all GPU work of the process, co_run_ms the part of "
+	       "it in which another process ran on the same device. A process "
+	       "is told by its serialised id, so equal pids of different "
+	       "machines stay apart. JSON shows the 10 kernels with the most "
+	       "time of the 10 processes with the most; the CSV has all.",
+	.derived_from = "kernels by the process they name, API calls by the "
+			"process of their thread, communication and barriers "
+			"as their own sections find them",
+	.limitations = "only as good as the process column of the export; "
+		       "work of processes that were not profiled is not seen",
+	.layouts = layouts,
+	.nlayouts = ARRAY_LEN(layouts),
+	.late = true,
+	.run = run,
+};

@@ -1,0 +1,161 @@
+/* pid_attribution.c - which processes the rows name, and whether to believe it.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include "passes/pass.h"
+#include "base/stat.h"
+
+enum { SAMPLE = 20 };
+#define IMPLAUSIBLE_PID 10000000 /* Linux stops at 2^22 */
+#define MOSTLY 0.8
+
+static const struct nsx_col pid_cols[] = {
+	{"*", "process id", NSX_T_I64},
+};
+static const struct nsx_layout layouts[] = {
+	{.key = "kernel_pids_sample", NSX_COLS(pid_cols), .json_rows = SAMPLE},
+	{.key = "runtime_pids_sample", NSX_COLS(pid_cols), .json_rows = SAMPLE},
+	{.key = "nvtx_pids_sample", NSX_COLS(pid_cols), .json_rows = SAMPLE},
+};
+enum { KERNEL, RUNTIME, NVTX, NSOURCES };
+
+struct pids {
+	bool *seen[NSOURCES]; /* by process */
+	size_t nkernels, zero, implausible; /* kernel rows */
+};
+
+static int find_pids(const struct nsx_trace *t, struct nsx_arena *a,
+		     struct pids *ret, struct nsx_err *err)
+{
+	for (unsigned s = 0; s < NSOURCES; s++) {
+		ret->seen[s] = nsx_arena_try_array(a, t->nprocesses, 1,
+						   "processes", err);
+		if (!ret->seen[s])
+			return err->rc;
+	}
+	for (size_t i = 0; i < t->ops.n && t->pid_source_kernel; i++) {
+		uint32_t p = nsx_op_process(t, i);
+
+		if (t->ops.kind[i] != NSX_OP_KERNEL || p == NSX_NONE)
+			continue;
+		ret->seen[KERNEL][p] = true;
+		ret->nkernels++;
+		ret->zero += !t->process[p].pid;
+		ret->implausible += t->process[p].pid >= IMPLAUSIBLE_PID;
+	}
+	for (uint32_t h = 0; h < t->nthreads; h++) {
+		const struct nsx_thread *th = &t->thread[h];
+
+		if (th->ncalls && t->pid_source_runtime)
+			ret->seen[RUNTIME][th->process] = true;
+		if (th->nnvtx && t->pid_source_nvtx)
+			ret->seen[NVTX][th->process] = true;
+	}
+	return 0;
+}
+
+/* Puts the distinct pids of one source; *ret_n: how many. */
+static int put_pids(const struct nsx_trace *t, const bool *seen,
+		    struct nsx_table *table, const char *count_key,
+		    struct nsx_section *out, int64_t *ret_n,
+		    struct nsx_err *err)
+{
+	int64_t *v = nsx_try_alloc(t->nprocesses, sizeof(*v), "processes", err);
+	size_t n = 0;
+	int rc = 0;
+
+	if (!v)
+		return err->rc;
+	for (uint32_t p = 0; p < t->nprocesses; p++)
+		if (seen[p])
+			v[n++] = t->process[p].pid;
+	if (n)
+		qsort(v, n, sizeof(*v), nsx_cmp_i64);
+	*ret_n = 0;
+	for (size_t i = 0; i < n; i++) {
+		struct nsx_cell *row;
+
+		if (i && v[i] == v[i - 1])
+			continue;
+		row = nsx_row(table, err);
+		if (!row) {
+			rc = err->rc;
+			break;
+		}
+		row[0] = nsx_int(v[i]);
+		++*ret_n;
+	}
+	free(v);
+	nsx_put(out, count_key, nsx_int(*ret_n));
+	return rc;
+}
+
+static void warn(struct nsx_section *out, const char *why)
+{
+	nsx_warn(out, "PID attribution may be unavailable/ambiguous: %s. "
+		      "Figures by process may mix processes.", why);
+}
+
+static void judge(const struct nsx_trace *t, const struct pids *x,
+		  const int64_t *n, struct nsx_section *out)
+{
+	double zero = x->nkernels ? (double)x->zero / (double)x->nkernels : 0;
+
+	if (x->nkernels && x->zero == x->nkernels)
+		warn(out, nsx_say(out, "all %zu kernels name process 0 (%s)",
+				  x->nkernels, t->pid_source_kernel));
+	else if (zero >= MOSTLY)
+		warn(out, nsx_say(out, "%.1f %% of the kernels name process 0 "
+				       "(%s)", 100 * zero,
+				  t->pid_source_kernel));
+	if (x->implausible)
+		warn(out, nsx_say(out, "%zu of %zu kernels name processes of "
+				       "%d or more, which no Linux gives",
+				  x->implausible, x->nkernels,
+				  IMPLAUSIBLE_PID));
+	if (n[KERNEL] == 1 && n[RUNTIME] > 1)
+		warn(out, nsx_say(out, "all kernels name one process, while "
+				       "%" PRId64 " processes made API calls",
+				  n[RUNTIME]));
+	if (!t->pid_source_kernel && nsx_has_view(t->schema, NSX_VIEW_kernel) &&
+	    n[RUNTIME] > 1)
+		warn(out, nsx_say(out, "kernel rows do not name their process, "
+				       "and %" PRId64 " processes made API "
+				       "calls", n[RUNTIME]));
+}
+
+static int run(const struct nsx_run *run, struct nsx_section *out,
+	       struct nsx_err *err)
+{
+	static const char *const counts[NSOURCES] = {
+		"kernel_pid_count", "runtime_pid_count", "nvtx_pid_count"};
+	const struct nsx_trace *t = run->trace;
+	struct pids x = {0};
+	int64_t n[NSOURCES];
+
+	if (find_pids(t, run->scratch, &x, err))
+		return err->rc;
+	nsx_put(out, "kernel_pid_source", nsx_string(t->pid_source_kernel));
+	nsx_put(out, "runtime_pid_source", nsx_string(t->pid_source_runtime));
+	nsx_put(out, "nvtx_pid_source", nsx_string(t->pid_source_nvtx));
+	for (unsigned s = 0; s < NSOURCES; s++)
+		if (put_pids(t, x.seen[s], nsx_add_table(out, &layouts[s]),
+			     counts[s], out, &n[s], err))
+			return err->rc;
+	judge(t, &x, n, out);
+	return 0;
+}
+
+NSX_DEFINE_PASS(pid_attribution) {
+	.id = "pid_attribution",
+	.summary = "which processes the rows name, and how plausible that is",
+	.doc = "From which column kernels, API calls and NVTX ranges tell "
+	       "their process, and how many distinct processes each names. "
+	       "The serialised ids hold the process in bits 24 to 47. A "
+	       "warning is raised when all or 80 % of the kernels name "
+	       "process 0, when one is 10 000 000 or more, and when all "
+	       "kernels name one process while several made API calls.",
+	.layouts = layouts,
+	.nlayouts = ARRAY_LEN(layouts),
+	.run = run,
+};

@@ -1,0 +1,198 @@
+/* pid_processes.c - a row on each process: what it ran and with whom. */
+#include <stdlib.h>
+#include "base/span.h"
+#include "passes/process/pids.h"
+
+enum { PID, NAME, KERNEL_MS, KERNELS, BUSY, CO_RUN, DEVICES, NCCL, BARRIER,
+       TOP_NCCL, TOP_BARRIER };
+static const struct nsx_col cols[] = {
+	{"pid", "process", NSX_T_I64},
+	{"process_name", "its program", NSX_T_STR},
+	{"kernel_time_ms", "sum of kernel durations", NSX_T_F64},
+	{"kernel_count", "kernels that began in the window", NSX_T_I64},
+	{"gpu_busy_ms", "union of all its GPU work, summed over devices",
+	 NSX_T_F64},
+	{"co_run_ms", "part of gpu_busy_ms in which another process ran on "
+		      "the same device", NSX_T_F64},
+	{"device_ids", "ordinals of the devices it ran work on", NSX_T_LIST},
+	{"nccl_time_ms", "sum of its communication operations", NSX_T_F64},
+	{"barrier_time_ms", "time in its CPU-GPU barriers", NSX_T_F64},
+	{"top_nccl_op", "communication operation with the most time",
+	 NSX_T_STR},
+	{"top_barrier", "barrier with the most time", NSX_T_STR},
+};
+const struct nsx_layout nsx_process_layout = {.key = "processes",
+					      NSX_COLS(cols)};
+
+static int measure(const struct nsx_trace *t, struct nsx_arena *a,
+		   struct nsx_group_time **ret, struct nsx_err *err)
+{
+	uint32_t *process = nsx_arena_try_array(a, t->ops.n, 4,
+						"processes of GPU work", err);
+
+	*ret = nsx_arena_try_array(a, t->nprocesses, sizeof(**ret),
+				   "processes", err);
+	if (!process || !*ret)
+		return err->rc;
+	for (size_t i = 0; i < t->ops.n; i++)
+		process[i] = nsx_op_process(t, i);
+	for (uint32_t d = 0; d < t->ndevices; d++) {
+		const struct nsx_device *dev = &t->device[d];
+
+		nsx_group_times(&t->ops.start, &t->ops.length, process,
+				dev->ops_at, dev->nops, *ret);
+	}
+	return 0;
+}
+
+/* Ordinals of the devices that each process used. Streams are in the order of
+ * devices: a process's come device by device.
+ */
+static int list_devices(const struct nsx_trace *t, struct nsx_section *out,
+			struct nsx_arena *a, const char ****ret,
+			struct nsx_err *err)
+{
+	uint32_t *last = nsx_arena_try_array(a, t->nprocesses, 4, "processes",
+					     err);
+	size_t *n = nsx_arena_try_array(a, t->nprocesses, sizeof(*n),
+					"processes", err);
+
+	*ret = nsx_arena_try_array(a, t->nprocesses, sizeof(**ret),
+				   "processes", err);
+	if (!last || !n || !*ret)
+		return err->rc;
+	for (int fill = 0; fill < 2; fill++) {
+		for (uint32_t p = 0; p < t->nprocesses; p++) {
+			if (fill && n[p])
+				(*ret)[p] = nsx_arena_get(
+					out->arena, (n[p] + 1) * sizeof(char *));
+			last[p] = NSX_NONE;
+			n[p] = 0;
+		}
+		for (uint32_t s = 0; s < t->nstreams; s++) {
+			uint32_t p = t->stream[s].process;
+			uint32_t d = t->stream[s].device;
+
+			if (p == NSX_NONE || last[p] == d)
+				continue;
+			last[p] = d;
+			if (fill)
+				(*ret)[p][n[p]] = nsx_say(
+					out, "%lld",
+					(long long)t->device[d].device_id);
+			n[p]++;
+		}
+	}
+	return 0;
+}
+
+/* Another section's table of processes, by pid. */
+struct lookup {
+	const struct nsx_table *table;
+	uint32_t *row; /* sorted by pid */
+	int pid;       /* column        */
+};
+
+static int64_t pid_at(const struct lookup *l, uint32_t row)
+{
+	return nsx_row_at(l->table, row)[l->pid].u.i;
+}
+
+static int cmp_rows(const void *a, const void *b, void *ctx)
+{
+	int64_t x = pid_at(ctx, *(const uint32_t *)a);
+	int64_t y = pid_at(ctx, *(const uint32_t *)b);
+
+	return x < y ? -1 : x > y;
+}
+
+static int open_lookup(const struct nsx_run *run, const char *section,
+		       struct lookup *ret, struct nsx_err *err)
+{
+	ret->table = nsx_section_table(
+		nsx_report_section(run->report, section), "pids");
+	ret->pid = ret->table ? nsx_table_col(ret->table, "pid") : -1;
+	if (ret->pid < 0) {
+		ret->table = NULL;
+		return 0;
+	}
+	ret->row = nsx_arena_try_array(run->scratch, ret->table->nrows, 4,
+				       "processes", err);
+	if (!ret->row)
+		return err->rc;
+	for (uint32_t i = 0; i < ret->table->nrows; i++)
+		ret->row[i] = i;
+	if (ret->table->nrows)
+		qsort_r(ret->row, ret->table->nrows, 4, cmp_rows, ret);
+	return 0;
+}
+
+/* The cell of a pid's row; null if there is none. */
+static struct nsx_cell look_up(const struct lookup *l, int64_t pid,
+			       const char *column)
+{
+	size_t lo = 0, hi = l->table ? l->table->nrows : 0;
+	int c = l->table ? nsx_table_col(l->table, column) : -1;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (pid_at(l, l->row[mid]) < pid)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return c >= 0 && lo < l->table->nrows && pid_at(l, l->row[lo]) == pid ?
+		       nsx_row_at(l->table, l->row[lo])[c] : nsx_null();
+}
+
+int nsx_fill_processes(const struct nsx_run *run, const struct nsx_pids *pids,
+		       struct nsx_table *table, struct nsx_section *out,
+		       struct nsx_err *err)
+{
+	const struct nsx_trace *t = run->trace;
+	struct lookup nccl, barriers;
+	struct nsx_group_time *times;
+	const char ***devices;
+	bool known = nsx_has_view(t->schema, NSX_VIEW_kernel) &&
+		     !nsx_pids_unknown(t);
+
+	if (measure(t, run->scratch, &times, err) ||
+	    list_devices(t, out, run->scratch, &devices, err) ||
+	    open_lookup(run, "nccl", &nccl, err) ||
+	    open_lookup(run, "barriers", &barriers, err))
+		return err->rc;
+	for (uint32_t r = 0; r < t->nprocesses; r++) {
+		uint32_t p = pids->order[r];
+		int64_t pid = t->process[p].pid;
+		const struct nsx_pid_totals *x = &pids->total[p];
+		const struct nsx_group_time *time = &times[p];
+		struct nsx_cell *row;
+
+		if (!devices[p] && pids->call_at[p] == pids->call_at[p + 1])
+			continue;
+		if (!(row = nsx_row(table, err)))
+			return err->rc;
+		if (t->process[p].key || t->pid_source_kernel)
+			row[PID] = nsx_int(pid);
+		row[NAME] = nsx_string(nsx_process_name(t, p));
+		/* Without kernel rows, or where they name no process, nothing
+		 * is known of a process that made API calls.
+		 */
+		if (known || x->nkernels || x->kernel_ns) {
+			row[KERNEL_MS] = nsx_ms(x->kernel_ns);
+			row[KERNELS] = nsx_int((int64_t)x->nkernels);
+		}
+		if (known || devices[p]) {
+			row[BUSY] = nsx_ms(time->busy_ns);
+			row[CO_RUN] = nsx_ms(time->busy_ns -
+					     time->exclusive_ns);
+		}
+		row[DEVICES] = nsx_list(devices[p]);
+		row[NCCL] = look_up(&nccl, pid, "total_nccl_time_ms");
+		row[BARRIER] = look_up(&barriers, pid, "total_barrier_time_ms");
+		row[TOP_NCCL] = look_up(&nccl, pid, "top_nccl_op");
+		row[TOP_BARRIER] = look_up(&barriers, pid, "top_barrier");
+	}
+	return 0;
+}

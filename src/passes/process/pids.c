@@ -1,0 +1,129 @@
+/* pids.c - kernels and waits by process. */
+#include <stdlib.h>
+#include <string.h>
+#include "base/stat.h"
+#include "passes/process/pids.h"
+
+const char *nsx_process_name(const struct nsx_trace *t, uint32_t process)
+{
+	const char *name = nsx_text(t, t->process[process].name), *at;
+
+	at = strrchr(name, '/');
+	name = at ? at + 1 : name;
+	at = strrchr(name, '\\');
+	name = at ? at + 1 : name;
+	return *name ? name : NULL;
+}
+
+/* Kernels of exports that do not name processes have the only process there is,
+ * or key 0.
+ */
+const char *nsx_pids_unknown(const struct nsx_trace *t)
+{
+	bool known = t->pid_source_kernel;
+
+	for (uint32_t s = 0; !known && s < t->nstreams; s++)
+		known = t->stream[s].process != NSX_NONE &&
+			t->process[t->stream[s].process].key;
+	return known ? NULL : "kernel rows do not name their process";
+}
+
+struct order {
+	const struct nsx_trace *t;
+	const struct nsx_pid_totals *total;
+};
+
+static int cmp_processes(const void *a, const void *b, void *ctx)
+{
+	const struct order *o = ctx;
+	uint32_t p = *(const uint32_t *)a, q = *(const uint32_t *)b;
+	const struct nsx_pid_totals *x = &o->total[p], *y = &o->total[q];
+	int64_t i = o->t->process[p].pid, j = o->t->process[q].pid;
+
+	if (x->kernel_ns != y->kernel_ns)
+		return x->kernel_ns > y->kernel_ns ? -1 : 1;
+	if (x->sync_ns != y->sync_ns)
+		return x->sync_ns > y->sync_ns ? -1 : 1;
+	if (i != j)
+		return i < j ? -1 : 1;
+	return p < q ? -1 : p > q;
+}
+
+static void add_totals(const struct nsx_trace *t, struct nsx_pids *ret)
+{
+	for (size_t i = 0; i < t->ops.n; i++) {
+		uint32_t p = nsx_op_process(t, i);
+		int64_t ns = nsx_op_ns(&t->ops, i);
+
+		if (t->ops.kind[i] != NSX_OP_KERNEL || p == NSX_NONE)
+			continue;
+		ret->total[p].nkernels += nsx_op_counts(t, i);
+		ret->total[p].kernel_ns = nsx_add_sat(ret->total[p].kernel_ns,
+						      ns);
+		ret->kernel_ns = nsx_add_sat(ret->kernel_ns, ns);
+		ret->at[p + 1]++;
+	}
+	for (size_t i = 0; i < t->calls.n; i++) {
+		uint32_t p = t->thread[nsx_call_thread(t, i)].process;
+		struct nsx_pid_totals *x = &ret->total[p];
+
+		ret->call_at[p + 1]++;
+		if (t->calls.cls[i] != NSX_CALL_SYNC)
+			continue;
+		x->nsyncs += nsx_starts_inside(t, nsx_call_start(&t->calls, i));
+		x->sync_ns = nsx_add_sat(
+		    x->sync_ns, nsx_in_window(t, nsx_call_start(&t->calls, i),
+					      nsx_call_end(&t->calls, i)));
+	}
+}
+
+/* Counting sort: the order of ops is kept inside a process. (Calls are in the
+ * order of threads, and these in that of processes.)
+ */
+static void spread_kernels(const struct nsx_trace *t, struct nsx_pids *ret)
+{
+	for (uint32_t p = 0; p < t->nprocesses; p++) {
+		ret->at[p + 1] += ret->at[p];
+		ret->call_at[p + 1] += ret->call_at[p];
+	}
+	for (size_t i = 0; i < t->ops.n; i++) {
+		uint32_t p = nsx_op_process(t, i);
+
+		if (t->ops.kind[i] == NSX_OP_KERNEL && p != NSX_NONE)
+			ret->kernel[ret->at[p]++] = (uint32_t)i;
+	}
+	/* Each entry has moved to the next one's place. */
+	memmove(ret->at + 1, ret->at, t->nprocesses * sizeof(*ret->at));
+	ret->at[0] = 0;
+}
+
+int nsx_pids_build(const struct nsx_trace *t, struct nsx_arena *a,
+		   struct nsx_pids *ret, struct nsx_err *err)
+{
+	size_t n = t->nprocesses;
+	struct order o = {t, NULL};
+
+	ret->kernel_ns = 0;
+	ret->total = nsx_arena_try_array(a, n, sizeof(*ret->total),
+					 "processes", err);
+	ret->at = nsx_arena_try_array(a, n + 1, sizeof(*ret->at), "processes",
+				      err);
+	ret->call_at = nsx_arena_try_array(a, n + 1, sizeof(*ret->call_at),
+					   "processes", err);
+	ret->order = nsx_arena_try_array(a, n, sizeof(*ret->order),
+					 "processes", err);
+	if (!ret->total || !ret->at || !ret->call_at || !ret->order)
+		return err->rc;
+	add_totals(t, ret);
+	for (uint32_t p = 0; p < n; p++)
+		ret->order[p] = p;
+	o.total = ret->total;
+	if (n)
+		qsort_r(ret->order, n, sizeof(*ret->order), cmp_processes, &o);
+	ret->kernel = nsx_arena_try_array(a, t->ops.n, sizeof(*ret->kernel),
+					  "kernels by process", err);
+	if (!ret->kernel)
+		return err->rc;
+	spread_kernels(t, ret);
+	return 0;
+}

@@ -1,0 +1,235 @@
+/* pass.c - the registry, and a run: facts, passes side by side, late passes. */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include "facts/metrics/metrics.h"
+#include "base/par.h"
+#include "passes/pass.h"
+
+#define NSX_PASS(id) extern const struct nsx_pass nsx_pass_##id;
+#include "passes/registry.def"
+#undef NSX_PASS
+
+const struct nsx_pass *const nsx_passes[] = {
+#define NSX_PASS(id) &nsx_pass_##id,
+#include "passes/registry.def"
+#undef NSX_PASS
+};
+const unsigned nsx_npasses = ARRAY_LEN(nsx_passes);
+
+const struct nsx_pass *nsx_pass_find(const char *id)
+{
+	for (unsigned i = 0; i < nsx_npasses; i++)
+		if (!strcmp(nsx_passes[i]->id, id))
+			return nsx_passes[i];
+	return NULL;
+}
+
+struct run {
+	const struct nsx_trace *trace;
+	const struct nsx_facts *facts;
+	const struct nsx_opts *opts;
+	struct nsx_report *report;
+};
+
+/* Whether id is one of the comma-separated list. */
+static bool listed(const char *list, const char *id)
+{
+	size_t n = strlen(id);
+
+	for (; *list; list += *list == ',') {
+		size_t m = strcspn(list, ",");
+
+		if (m == n && !strncmp(list, id, n))
+			return true;
+		list += m;
+	}
+	return false;
+}
+
+static bool chosen(const struct nsx_opts *o, const char *id)
+{
+	if (o->only && !listed(o->only, id))
+		return false;
+	return !o->skip || !listed(o->skip, id);
+}
+
+const char *nsx_pass_missing(const struct nsx_pass *pass,
+			     const struct nsx_schema *s, struct nsx_arena *a)
+{
+	struct nsx_buf b = {0};
+	const char *text = NULL;
+
+	for (unsigned i = 0; i < NSX_MAX_NEEDS && pass->needs[i]; i++) {
+		int need = pass->needs[i];
+
+		if (need < 0) {
+			enum nsx_field f = (enum nsx_field)(-need - 1);
+
+			/* Of a table that is not there its columns say no
+			 * more.
+			 */
+			if (!nsx_has(s, f) &&
+			    nsx_has_view(s, nsx_field_defs[f].view))
+				nsx_buf_printf(&b, "%s%s", b.n ? ", " : "",
+					       nsx_field_exporter_name(f, a));
+		} else if (need > 0) {
+			enum nsx_view v = (enum nsx_view)(need - 1);
+			const char *tables = nsx_view_defs[v].tables;
+
+			if (!nsx_has_view(s, v))
+				nsx_buf_printf(&b, "%srows of %.*s",
+					       b.n ? ", " : "",
+					       (int)strcspn(tables, "|"),
+					       tables);
+		}
+	}
+	if (b.n)
+		text = nsx_arena_strdup(a, b.p);
+	nsx_buf_done(&b);
+	return text;
+}
+
+const struct nsx_query *nsx_pass_query(const struct nsx_pass *pass, unsigned i)
+{
+	size_t n = strlen(pass->id);
+
+	for (unsigned k = 0; k < nsx_nqueries; k++) {
+		const char *name = nsx_queries[k].name;
+
+		if (!strncmp(name, pass->id, n) &&
+		    (!name[n] || !strncmp(name + n, "__", 2)) && !i--)
+			return &nsx_queries[k];
+	}
+	return NULL;
+}
+
+static int run_pass(const struct run *run, struct nsx_section *out,
+		    struct nsx_err *err)
+{
+	struct nsx_run r = {run->trace, run->facts, run->opts, run->report,
+			    NULL};
+	const char *missing;
+	int rc;
+
+	if (!chosen(run->opts, out->pass->id)) {
+		out->status = NSX_S_SKIPPED;
+		out->reason = "left out by --pass or --skip";
+		return 0;
+	}
+	missing = nsx_pass_missing(out->pass, run->trace->schema, out->arena);
+	if (missing)
+		return nsx_cannot(out, "the trace has no %s", missing);
+	r.scratch = nsx_arena_new();
+	rc = out->pass->run(&r, out, err);
+	nsx_arena_free(r.scratch);
+	if (rc && rc != NSX_E_STOP) {
+		out->status = NSX_S_FAILED;
+		out->reason = nsx_say(out, "%s", err->msg);
+		rc = 0;
+	}
+	return rc ? rc : nsx_stopped(err);
+}
+
+static int run_early(void *ctx, size_t i, struct nsx_err *err)
+{
+	const struct run *run = ctx;
+	struct nsx_section *out = &run->report->sections[i];
+	int rc = out->pass->late ? 0 : run_pass(run, out, err);
+
+	nsx_progress_add(run->opts->progress, 1);
+	return rc;
+}
+
+static void collect_warnings(struct nsx_report *r)
+{
+	const struct nsx_trace *t = r->trace;
+	size_t most = t->nwarnings + 1;
+
+	for (size_t i = 0; i < r->nsections; i++)
+		most += r->sections[i].nwarnings + 1;
+	r->warnings = nsx_arena_get(r->arena, most * sizeof(char *));
+	for (size_t i = 0; i < t->nwarnings; i++)
+		r->warnings[r->nwarnings++] = t->warnings[i];
+	if (r->has_changed)
+		r->warnings[r->nwarnings++] = NSX_CHANGED;
+	for (size_t i = 0; i < r->nsections; i++) {
+		const struct nsx_section *s = &r->sections[i];
+
+		for (size_t k = 0; k < s->nwarnings; k++)
+			r->warnings[r->nwarnings++] = s->warnings[k];
+		if (s->status == NSX_S_FAILED)
+			r->warnings[r->nwarnings++] = nsx_arena_printf(
+				r->arena, "section %s failed: %s",
+				s->pass->id, s->reason);
+	}
+}
+
+static struct nsx_report *new_report(const struct nsx_trace *trace,
+				     const struct nsx_opts *opts)
+{
+	struct nsx_arena *a = nsx_arena_new();
+	struct nsx_report *r = nsx_arena_get(a, sizeof(*r));
+	time_t now = time(NULL);
+	struct tm tm;
+	char text[32];
+
+	r->arena = a;
+	r->trace = trace;
+	r->path = opts->path;
+	r->nsections = nsx_npasses;
+	r->sections = nsx_arena_get(a, nsx_npasses * sizeof(*r->sections));
+	for (unsigned i = 0; i < nsx_npasses; i++) {
+		r->sections[i].pass = nsx_passes[i];
+		r->sections[i].arena = nsx_arena_new();
+	}
+	gmtime_r(&now, &tm);
+	strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &tm);
+	r->generated_at = nsx_arena_strdup(a, text);
+	return r;
+}
+
+int nsx_run_passes(const struct nsx_trace *trace, const struct nsx_opts *opts,
+		   struct nsx_report **ret, struct nsx_err *err)
+{
+	struct nsx_facts *facts;
+	struct run run = {.trace = trace, .opts = opts};
+	int rc = nsx_facts_build(trace, opts->threads, opts->progress, &facts,
+				 err);
+
+	if (rc)
+		return rc;
+	if (chosen(opts, "gpu_metrics") ||
+	    chosen(opts, "nvlink_during_nccl"))
+		rc = nsx_facts_metrics(facts, trace, opts->threads,
+				       opts->progress, err);
+	if (rc) {
+		nsx_facts_free(facts);
+		return rc;
+	}
+	run.facts = facts;
+	run.report = new_report(trace, opts);
+	nsx_progress_stage(opts->progress, "analyses", nsx_npasses);
+	rc = nsx_par(opts->threads, nsx_npasses, run_early, &run, err);
+	for (unsigned i = 0; !rc && i < nsx_npasses; i++)
+		if (nsx_passes[i]->late)
+			rc = run_pass(&run, &run.report->sections[i], err);
+	nsx_facts_free(facts);
+	if (rc) {
+		nsx_report_free(run.report);
+		return rc;
+	}
+	run.report->has_changed = nsx_db_has_changed(trace->schema->db);
+	collect_warnings(run.report);
+	*ret = run.report;
+	return 0;
+}
+
+void nsx_report_free(struct nsx_report *r)
+{
+	if (!r)
+		return;
+	for (size_t i = 0; i < r->nsections; i++)
+		nsx_section_done(&r->sections[i]);
+	nsx_arena_free(r->arena);
+}

@@ -1,0 +1,414 @@
+/* critical_path.c - the window of the GPU that sets the pace, split into rows
+ * that do not overlap and add up to it.
+ *
+ * Compute comes before communication and communication before copies: of what
+ * runs side by side the first is what the others hide behind.  Within a class
+ * an instant belongs to the operation that began first, so that one which runs
+ * hidden behind another is credited only with what it runs on longer.  The rest
+ * is idle, charged to causes.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "passes/verdict/critical_path.h"
+#include "base/group.h"
+#include "base/stat.h"
+
+enum { KIND, NAME, TOTAL, COUNT, DETAILS };
+static const struct nsx_col cols[] = {
+	{"kind", "kernel, nccl, memcpy, gpu_idle, barrier or launch",
+	 NSX_T_STR},
+	{"name", "kernel, collective, direction, call or cause", NSX_T_STR},
+	{"total_ms", "time on the path; rows add up to the window", NSX_T_F64},
+	{"count", "operations that began in the window; idle pieces",
+	 NSX_T_I64},
+	{"details", "share of the window, and what it means", NSX_T_STR},
+};
+static const struct nsx_col walk_cols[] = {
+	{"class", "compute, comm, copy, launch_call, launch_to_start, sync, "
+		  "host, device_wait or unexplained", NSX_T_STR},
+	{"total_ms", "time on the path of the iterations explained", NSX_T_F64},
+	{"pct_of_path", "share of these iterations", NSX_T_F64},
+};
+static const struct nsx_layout layouts[] = {
+	{.key = "suspects", .csv = "critical_path", NSX_COLS(cols)},
+	{.key = "walk", NSX_COLS(walk_cols)},
+};
+
+/* What a row stands for: the first half of its group key. */
+enum tag { T_KERNEL, T_REPLAY, T_COMM, T_COMM_OTHER, T_COPY, T_MEMSET, T_REST,
+	   T_CAUSE /* + cause */ };
+
+struct row {
+	int64_t ns, count;
+};
+struct path {
+	const struct nsx_run *run;
+	struct nsx_section *out;
+	struct nsx_window w;
+	uint32_t device;
+	struct nsx_groups groups;
+	struct row *rows;
+	size_t cap;
+	struct nsx_spans above; /* what comes before the class at hand       */
+	size_t cursor;		/* into above                                */
+	int64_t credited_ns;
+};
+
+static int credit(struct path *p, uint64_t tag, uint64_t id, int64_t ns,
+		  int64_t count, struct nsx_err *err)
+{
+	uint32_t i;
+
+	if (nsx_group(&p->groups, tag, id, &i, err) ||
+	    nsx_grow(&p->rows, &p->cap, (size_t)i + 1, sizeof(*p->rows),
+		     "path rows", err))
+		return err->rc;
+	nsx_add_to(&p->rows[i].ns, ns);
+	p->rows[i].count += count;
+	nsx_add_to(&p->credited_ns, ns);
+	return 0;
+}
+
+/* Work ------------------------------------------------------------------------*/
+
+static uint64_t key_of(const struct nsx_trace *t, uint32_t op, uint64_t *ret_id)
+{
+	const struct nsx_shape *shape;
+
+	switch (t->ops.kind[op]) {
+	case NSX_OP_GRAPH:
+		*ret_id = t->replay[t->ops.detail[op]].graph_id;
+		return T_REPLAY;
+	case NSX_OP_MEMSET:
+		*ret_id = 0;
+		return T_MEMSET;
+	case NSX_OP_MEMCPY:
+		*ret_id = t->copy[t->ops.detail[op]].copy_kind;
+		return T_COPY;
+	default:
+		break;
+	}
+	shape = nsx_op_shape(t, op);
+	*ret_id = shape->op == NSX_COMM_NONE ? nsx_op_name(t, op) :
+		  shape->op == NSX_COMM_OTHER ? shape->base_name : shape->op;
+	return shape->op == NSX_COMM_NONE ? T_KERNEL :
+	       shape->op == NSX_COMM_OTHER ? T_COMM_OTHER : T_COMM;
+}
+
+/* The part of op that is its own among those of its class; *end_ns is where
+ * they reach so far.
+ */
+static bool own_part(const struct nsx_trace *t, uint32_t op,
+		     const struct nsx_window *w, int64_t *end_ns,
+		     struct nsx_span *ret)
+{
+	ret->start_ns = NSX_MAX(nsx_op_start(&t->ops, op), *end_ns);
+	ret->end_ns = NSX_MIN(nsx_op_end(&t->ops, op), w->end_ns);
+	if (ret->start_ns >= ret->end_ns)
+		return false;
+	*end_ns = ret->end_ns;
+	return true;
+}
+
+static int credit_class(struct path *p, enum nsx_op_class cls,
+			struct nsx_err *err)
+{
+	const struct nsx_trace *t = p->run->trace;
+	const struct nsx_device *d = &t->device[p->device];
+	int64_t end_ns = p->w.start_ns;
+
+	p->cursor = 0;
+	for (uint32_t i = d->ops_at; i < d->ops_at + d->nops; i++) {
+		struct nsx_span own = {0, 0};
+		bool begins = nsx_op_start(&t->ops, i) >= p->w.start_ns &&
+			      nsx_op_start(&t->ops, i) < p->w.end_ns;
+		int64_t ns = 0;
+		uint64_t id, tag;
+
+		if (t->ops.cls[i] != cls)
+			continue;
+		if (own_part(t, i, &p->w, &end_ns, &own))
+			ns = own.end_ns - own.start_ns -
+			     nsx_spans_covered(&p->above, &p->cursor,
+					       own.start_ns, own.end_ns);
+		if (!ns && !begins)
+			continue;
+		tag = key_of(t, i, &id);
+		if (credit(p, tag, id, ns, begins && nsx_op_counts(t, i), err))
+			return err->rc;
+	}
+	return 0;
+}
+
+static int credit_work(struct path *p, struct nsx_err *err)
+{
+	const struct nsx_device_facts *d = &p->run->facts->device[p->device];
+	int rc = credit_class(p, NSX_C_COMPUTE, err);
+
+	p->above = d->compute;
+	if (!rc)
+		rc = credit_class(p, NSX_C_COMM, err);
+	if (!rc)
+		rc = nsx_spans_union(p->run->scratch, &d->compute, &d->comm,
+				     &p->above, err);
+	if (!rc)
+		rc = credit_class(p, NSX_C_COPY, err);
+	if (!rc)
+		nsx_arena_drop(p->run->scratch, p->above.v);
+	return rc;
+}
+
+/* Idle ------------------------------------------------------------------------*/
+
+static int credit_idle(struct path *p, struct nsx_err *err)
+{
+	const struct nsx_idle *idle = p->run->facts->idle ?
+				&p->run->facts->idle[p->device] : NULL;
+	int64_t length = p->w.end_ns - p->w.start_ns;
+
+	for (size_t i = 0; idle && i < idle->n; i++) {
+		struct nsx_idle_piece x = nsx_idle_at(idle, i);
+		int64_t a = NSX_MAX(x.start_ns, p->w.start_ns);
+		int64_t b = NSX_MIN(x.end_ns, p->w.end_ns);
+
+		if (a < b && credit(p, T_CAUSE + x.cause, x.detail, b - a, 1,
+				    err))
+			return err->rc;
+	}
+	if (p->credited_ns != length)
+		return credit(p, T_REST, 0, length - p->credited_ns, 0, err);
+	return 0;
+}
+
+/* Rows ------------------------------------------------------------------------*/
+
+static const char *const causes[NSX_NCAUSES][2] = { /* kind, meaning */
+	[NSX_CAUSE_SYNC] = {"barrier", "the host waits for the GPU and has "
+				       "nothing queued after it"},
+	[NSX_CAUSE_BLOCKING_COPY] = {"barrier", "a copy blocks the host"},
+	[NSX_CAUSE_IMPLICIT_SYNC] = {"barrier", "a call that synchronises on "
+						"the side"},
+	[NSX_CAUSE_ALLOC] = {"gpu_idle", "the host allocates"},
+	[NSX_CAUSE_MODULE] = {"gpu_idle", "the host loads or compiles code"},
+	[NSX_CAUSE_OSRT] = {"gpu_idle", "the host waits for the system"},
+	[NSX_CAUSE_OTHER_API] = {"gpu_idle", "another CUDA call"},
+	[NSX_CAUSE_HOST_CODE] = {"gpu_idle", "the host computes"},
+	[NSX_CAUSE_LAUNCH_CALL] = {"launch", "the launch call itself"},
+	[NSX_CAUSE_LAUNCH_TO_START] = {"launch", "from the call's return to "
+						 "the start"},
+	[NSX_CAUSE_STREAM_WAIT] = {"gpu_idle", "a stream waits for another"},
+	[NSX_CAUSE_DISPATCH] = {"gpu_idle", "between queued operations"},
+	[NSX_CAUSE_DEPENDENCY] = {"gpu_idle", "queued and held up on the "
+					      "device"},
+	[NSX_CAUSE_UNKNOWN] = {"gpu_idle", "no API row tells what was late"},
+	[NSX_CAUSE_EDGE] = {"gpu_idle", "before the first or after the last "
+					"operation"},
+};
+
+static void name_cause(struct path *p, struct nsx_cell *cells, unsigned cause,
+		       nsx_str detail, const char **ret_meaning)
+{
+	const char *kind = causes[cause][0], *name = nsx_cause_names[cause];
+
+	if (detail && !strcmp(kind, "barrier"))
+		name = nsx_text(p->run->trace, detail);
+	else if (detail)
+		name = nsx_say(p->out, "%s: %s", name,
+			       nsx_text(p->run->trace, detail));
+	cells[KIND] = nsx_string(kind);
+	cells[NAME] = nsx_string(name);
+	*ret_meaning = causes[cause][1];
+}
+
+static void name_row(struct path *p, const struct nsx_group_key *key,
+		     struct nsx_cell *cells, const char **ret_meaning)
+{
+	static const char *const kinds[] = {"kernel", "kernel", "nccl", "nccl",
+					    "memcpy", "memcpy", "gpu_idle"};
+	const char *name;
+
+	*ret_meaning = "";
+	if (key->a >= T_CAUSE) {
+		name_cause(p, cells, (unsigned)(key->a - T_CAUSE),
+			   (nsx_str)key->b, ret_meaning);
+		return;
+	}
+	switch (key->a) {
+	case T_REPLAY:
+		name = nsx_say(p->out, "CUDA graph %llu",
+			       (unsigned long long)key->b);
+		*ret_meaning = "replayed as a whole";
+		break;
+	case T_COMM:
+		name = nsx_comm_op_name((enum nsx_comm_op)key->b);
+		*ret_meaning = "no compute beside it";
+		break;
+	case T_COPY:
+		name = nsx_copy_direction((unsigned)key->b);
+		*ret_meaning = "no kernel beside it";
+		break;
+	case T_MEMSET:
+		name = "memset";
+		*ret_meaning = "no kernel beside it";
+		break;
+	case T_REST:
+		name = "idle";
+		break;
+	default: /* T_KERNEL, T_COMM_OTHER */
+		name = nsx_text(p->run->trace, (nsx_str)key->b);
+	}
+	cells[KIND] = nsx_string(kinds[key->a]);
+	cells[NAME] = nsx_string(name);
+}
+
+static int fill(struct path *p, struct nsx_table *table, struct nsx_err *err)
+{
+	double length = (double)(p->w.end_ns - p->w.start_ns);
+
+	for (size_t i = 0; i < p->groups.n; i++) {
+		const struct row *r = &p->rows[i];
+		const char *meaning;
+		struct nsx_cell *cells;
+
+		if (!r->ns)
+			continue;
+		cells = nsx_row(table, err);
+		if (!cells)
+			return err->rc;
+		name_row(p, &p->groups.keys[i], cells, &meaning);
+		cells[TOTAL] = nsx_ms(r->ns);
+		cells[COUNT] = nsx_int(r->count);
+		cells[DETAILS] = nsx_string(nsx_say(
+			p->out, "%.2f%% of the window%s%s",
+			100 * (double)r->ns / length, *meaning ? ": " : "",
+			meaning));
+	}
+	nsx_table_sort(table, "total_ms desc, kind, name, count desc");
+	return 0;
+}
+
+/* The kernel with the most time on the path, and where that lies. */
+static int find_top(struct path *p, struct path_kernel *top,
+		    struct nsx_err *err)
+{
+	const struct nsx_trace *t = p->run->trace;
+	const struct nsx_device *d = &t->device[p->device];
+	int64_t end_ns = p->w.start_ns;
+
+	for (size_t i = 0; i < p->groups.n; i++) {
+		const struct nsx_group_key *key = &p->groups.keys[i];
+
+		if (key->a != T_KERNEL || p->rows[i].ns < top->ns ||
+		    (p->rows[i].ns == top->ns &&
+		     nsx_str_cmp(t->strings, (nsx_str)key->b, top->name) >= 0))
+			continue;
+		top->name = (nsx_str)key->b;
+		top->ns = p->rows[i].ns;
+		top->count = p->rows[i].count;
+	}
+	top->spans.v = nsx_arena_try_array(p->out->arena, d->nops,
+					   sizeof(*top->spans.v),
+					   "kernel spans", err);
+	if (!top->spans.v)
+		return err->rc;
+	for (uint32_t i = d->ops_at; i < d->ops_at + d->nops; i++) {
+		struct nsx_span own;
+
+		if (t->ops.cls[i] == NSX_C_COMPUTE &&
+		    own_part(t, i, &p->w, &end_ns, &own) &&
+		    t->ops.kind[i] == NSX_OP_KERNEL &&
+		    nsx_op_name(t, i) == top->name)
+			nsx_spans_push(&top->spans, own.start_ns, own.end_ns);
+	}
+	return 0;
+}
+
+static void say(struct path *p, const struct nsx_table *table)
+{
+	const struct nsx_facts *f = p->run->facts;
+	long long device_id =
+		(long long)p->run->trace->device[p->device].device_id;
+	double length = (double)(p->w.end_ns - p->w.start_ns);
+
+	nsx_put(p->out, "device_id", nsx_int(device_id));
+	nsx_put(p->out, "window_ns", nsx_int(p->w.end_ns - p->w.start_ns));
+	nsx_put(p->out, "window_method", nsx_string(f->steady.method));
+	nsx_md_bullet(p->out, "**GPU %lld**, which sets the pace, in the "
+		      "steady window of %.3f ms: rows do not overlap and add "
+		      "up to it.", device_id, length / 1e6);
+	nsx_md_table(p->out, table, "kind,name,total_ms,count,details", 0);
+	if (p->run->trace->ndevices > 1)
+		nsx_note(p->out, "of several GPUs the one with the least idle "
+			 "time and exposed communication is shown; where the "
+			 "time of the others went is in the section \"Where "
+			 "the time went\"");
+	nsx_note(p->out, "unlike nsys-llm-explain, whose rows are totals that "
+		 "overlap each other, these are parts of one GPU's time");
+}
+
+static int compute(struct path *p, struct nsx_table *table,
+		   struct nsx_err *err)
+{
+	struct path_kernel top = {0};
+	int rc = credit_work(p, err);
+
+	if (!rc)
+		rc = credit_idle(p, err);
+	if (!rc)
+		rc = fill(p, table, err);
+	if (rc)
+		return rc;
+	say(p, table);
+	rc = find_top(p, &top, err);
+	return rc ? rc : path_propose(p->run, &top, p->out, err);
+}
+
+static int run(const struct nsx_run *run, struct nsx_section *out,
+	       struct nsx_err *err)
+{
+	struct nsx_table *table = nsx_add_table(out, &layouts[0]);
+	struct nsx_table *walk = nsx_add_table(out, &layouts[1]);
+	struct path p = {.run = run, .out = out, .w = nsx_judged(run->facts),
+			 .device = run->facts->limiting};
+	int rc;
+
+	if (p.device == NSX_NONE)
+		return nsx_cannot(out, "the trace has no GPU work");
+	if (p.w.start_ns == p.w.end_ns)
+		return nsx_cannot(out, "GPU work takes no time in this trace");
+	rc = compute(&p, table, err);
+	nsx_groups_done(&p.groups);
+	free(p.rows);
+	return rc ? rc : path_walk(run, out, walk, err);
+}
+
+NSX_DEFINE_PASS(critical_path) {
+	.id = "critical_path",
+	.title = "Global critical path suspects",
+	.summary = "where the time of the GPU that sets the pace went, in rows "
+		   "that add up to the window",
+	.doc = "The steady window of the limiting GPU (the one with the least "
+	       "idle time and exposed communication, so the one the others "
+	       "wait for), partitioned: compute kernels and graph replays, "
+	       "then communication without compute beside it, then copies and "
+	       "memsets without either, then idle pieces by cause. Within a "
+	       "class an instant belongs to the operation that began first. "
+	       "kind launch: the launch call and from its return to the "
+	       "start; barrier: waits, blocking copies and calls that "
+	       "synchronise on the side; gpu_idle: all other causes. The rows "
+	       "add up to the window to the nanosecond. walk: from the "
+	       "operation that begins the next iteration back to what held "
+	       "it up: the operation before it on its stream, the producer of "
+	       "a stream wait, or the launching call, and from there along "
+	       "the host thread, where a wait jumps to the operation waited "
+	       "for. Only iterations explained by nine tenths or more count, "
+	       "and nothing is claimed if these are less than half.",
+	.derived_from = "kernels, copies and idle pieces of the GPU that sets "
+			"the pace, each instant counted once",
+	.limitations = "a row says where time is, not how much of it can be "
+		       "won back: that is priced in What to do next",
+	.layouts = layouts,
+	.nlayouts = ARRAY_LEN(layouts),
+	.late = true,
+	.run = run,
+};

@@ -1,0 +1,22 @@
+/* opts.h - what the user asked of `explain`, as the passes see it. */
+#ifndef NSX_OPTS_H
+#define NSX_OPTS_H
+
+#include "base/progress.h"
+#include "base/base.h"
+
+struct nsx_phase_map; /* phase.h */
+
+struct nsx_opts {
+	const char *path; /* the trace, as typed                             */
+	size_t kernel_limit; /* rows of top kernels in Markdown and JSON     */
+	bool nvtx_kernel_map; /* attribute kernels to NVTX ranges            */
+	double nvtx_coverage_warn; /* 0..1                                   */
+	const struct nsx_phase_map *phases; /* NULL: none                    */
+	const char *only, *skip; /* "id,id" or NULL                          */
+	bool include_env;
+	unsigned threads;
+	struct nsx_progress *progress;
+};
+
+#endif

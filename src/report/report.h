@@ -1,0 +1,168 @@
+/* report.h - what passes build and emitters print.
+ *
+ * A section is metrics.<pass id> in JSON: named values and tables, notes
+ * (caveats), the names of the queries that reproduce it.  For Markdown a pass
+ * also lists blocks: headings, bullets and views of its tables, in order.
+ * Everything is owned by the section and lives as long as the report.
+ */
+#ifndef NSX_REPORT_H
+#define NSX_REPORT_H
+
+#include "base/span.h"
+#include "report/table.h"
+#include "trace/trace.h"
+
+enum nsx_status {
+	NSX_S_ANSWERED,
+	NSX_S_CANNOT, /* present:false, with a reason                        */
+	NSX_S_FAILED, /* an error; the other sections stay; exit code 4      */
+	NSX_S_NULL,   /* the contract says null: JSON null, no Markdown      */
+	NSX_S_SKIPPED, /* by --pass or --skip                                */
+};
+
+#define NSX_MAX_NEEDS 8
+struct nsx_run;
+struct nsx_section;
+
+/* What an analysis is: passes/pass.h says how one is written. */
+struct nsx_pass {
+	const char *id;
+	const char *json;    /* its place in metrics ("by_pid.nvtx"); NULL: id */
+	const char *title;   /* its "## " heading in report.md; NULL: none   */
+	const char *summary; /* one line, for `nsys-explain passes`          */
+	const char *doc;     /* definition, formula, what it misses          */
+	const char *derived_from; /* the Markdown section's first bullet     */
+	const char *limitations;  /* ... and its second                      */
+	/* Without one of these views or fields: CANNOT, said by the runner.
+	 * Views as NSX_NEED_VIEW(kernel), fields as NSX_NEED(kernel_corr).
+	 */
+	int needs[NSX_MAX_NEEDS];
+	const struct nsx_layout *layouts; /* every table that has a CSV      */
+	unsigned nlayouts;
+	bool late;
+	int (*run)(const struct nsx_run *run, struct nsx_section *out,
+		   struct nsx_err *err);
+};
+
+struct nsx_value { /* a named value of a section */
+	const char *key; /* a dot makes a nested object, "\." is a dot       */
+	struct nsx_cell cell;
+};
+
+enum nsx_block_kind { NSX_B_HEADING, NSX_B_SUBHEADING, NSX_B_SUBSUBHEADING,
+		      NSX_B_BULLET, NSX_B_TEXT, NSX_B_TABLE };
+struct nsx_block { /* a piece of Markdown */
+	enum nsx_block_kind kind;
+	const char *text; /* heading, bullet, paragraph: markup is ours; names
+			     from the trace go through nsx_md_name           */
+	const struct nsx_table *table;
+	const char *columns; /* "title=key,key,...": what is shown           */
+	size_t max_rows;
+};
+
+/* A candidate finding: something that costs time, priced as spans of one device
+ * in the window in force; the findings section cuts them to the steady window,
+ * and takes out what a finding above already prices.  Texts are Markdown, also
+ * in JSON: names from the trace go through nsx_md_name.  Candidates of several
+ * devices with one id and key become one finding.
+ */
+struct nsx_candidate {
+	const char *id, *title, *category;
+	const char *evidence[8], *recommendation[6]; /* NULL-terminated      */
+	uint32_t device;	/* index; NSX_NONE: not priced               */
+	struct nsx_spans spans; /* what it costs; empty: not priced          */
+	double recoverable;	/* 0..1: the share of the spans that a remedy
+				   can give back                             */
+	const char *confidence; /* "high", "medium", "low"                   */
+	const char *severity;	/* forced ("low"), or NULL: from headroom    */
+	const char *table, *key; /* where the reader can look it up          */
+	const char *values, *units;
+	bool is_capture_quality; /* comes first, carries no headroom         */
+	bool is_rest; /* priced last, with what no other candidate explains  */
+};
+
+struct nsx_section {
+	const struct nsx_pass *pass;
+	enum nsx_status status;
+	const char *reason; /* required for CANNOT and FAILED                */
+	struct nsx_value *values;
+	size_t nvalues, cap_values;
+	struct nsx_table **tables;
+	size_t ntables, cap_tables;
+	const char **notes;
+	size_t nnotes, cap_notes;
+	struct nsx_block *blocks;
+	size_t nblocks, cap_blocks;
+	struct nsx_candidate *candidates;
+	size_t ncandidates, cap_candidates;
+	const char **cleared; /* "checked, not a problem", as Markdown       */
+	size_t ncleared, cap_cleared;
+	const char **warnings; /* for the whole report                       */
+	size_t nwarnings, cap_warnings;
+	const char *headline; /* the line on stdout, or NULL                 */
+	bool sql_differs; /* its queries do not give its figures on this trace:
+			     they are not offered                            */
+	struct nsx_arena *arena;
+};
+
+struct nsx_report {
+	const struct nsx_trace *trace;
+	struct nsx_section *sections; /* in registry order                   */
+	size_t nsections;
+	const char **warnings;
+	size_t nwarnings;
+	const char *generated_at, *path; /* path: as the user gave it        */
+	bool has_changed; /* the trace, while it was read                    */
+	struct nsx_arena *arena;
+};
+
+/* Filling a section (all die when a small allocation fails) -----------------*/
+
+/* Says why it cannot be computed; returns 0, to be returned from run(). */
+int nsx_cannot(struct nsx_section *s, const char *fmt, ...) NSX_PRINTF(2, 3);
+void nsx_put(struct nsx_section *s, const char *key, struct nsx_cell cell);
+/* A layout without a key makes a table for nsx_rows cells: it is in no CSV
+ * and not in JSON by itself.
+ */
+struct nsx_table *nsx_add_table(struct nsx_section *s,
+				const struct nsx_layout *layout);
+void nsx_note(struct nsx_section *s, const char *fmt, ...) NSX_PRINTF(2, 3);
+void nsx_cleared(struct nsx_section *s, const char *fmt, ...) NSX_PRINTF(2, 3);
+/* A warning of the whole report: what makes its numbers doubtful. */
+void nsx_warn(struct nsx_section *s, const char *fmt, ...) NSX_PRINTF(2, 3);
+void nsx_headline(struct nsx_section *s, const char *fmt, ...)
+	NSX_PRINTF(2, 3);
+/* Copies *c; its strings must be the section's (nsx_say) or static, its spans
+ * on the section's arena.
+ */
+void nsx_add_candidate(struct nsx_section *s, const struct nsx_candidate *c);
+/* printf into the section's memory. */
+const char *nsx_say(struct nsx_section *s, const char *fmt, ...)
+	NSX_PRINTF(2, 3);
+
+/* "25.48 GB": decimal units. */
+const char *nsx_say_bytes(struct nsx_section *s, int64_t bytes);
+
+/* Markdown, in order. Without a heading blocks go under the pass's title. */
+void nsx_md_heading(struct nsx_section *s, const char *heading);
+void nsx_md_subheading(struct nsx_section *s, const char *heading);
+void nsx_md_subsubheading(struct nsx_section *s, const char *heading);
+void nsx_md_bullet(struct nsx_section *s, const char *fmt, ...)
+	NSX_PRINTF(2, 3);
+void nsx_md_text(struct nsx_section *s, const char *fmt, ...) NSX_PRINTF(2, 3);
+void nsx_md_table(struct nsx_section *s, const struct nsx_table *t,
+		  const char *columns, size_t max_rows); /* 0: default */
+/* A name from the trace, cut in the middle and escaped for Markdown. */
+const char *nsx_md_name(struct nsx_section *s, const char *name);
+
+/* Reading other sections (late passes, emitters) ------------------------------*/
+const struct nsx_section *nsx_report_section(const struct nsx_report *r,
+					     const char *pass_id);
+const struct nsx_table *nsx_section_table(const struct nsx_section *s,
+					  const char *key); /* NULL: none */
+const struct nsx_cell *nsx_section_value(const struct nsx_section *s,
+					 const char *key); /* NULL: none */
+
+void nsx_section_done(struct nsx_section *s);
+
+#endif

@@ -1,0 +1,122 @@
+/* table.c - rows, lookup, and sorting by a list of keys. */
+#include <stdlib.h>
+#include <string.h>
+#include "report/table.h"
+
+struct nsx_cell *nsx_row(struct nsx_table *t, struct nsx_err *err)
+{
+	unsigned n = t->layout->ncols;
+
+	if (nsx_grow(&t->cells, &t->cap, (t->nrows + 1) * n, sizeof(*t->cells),
+		     t->layout->key, err))
+		return NULL;
+	return t->cells + t->nrows++ * n;
+}
+
+int nsx_table_col(const struct nsx_table *t, const char *key)
+{
+	for (unsigned i = 0; i < t->layout->ncols; i++)
+		if (!strcmp(t->layout->cols[i].key, key))
+			return (int)i;
+	return -1;
+}
+
+double nsx_table_number(const struct nsx_table *t, size_t row, const char *key)
+{
+	int col = nsx_table_col(t, key);
+	const struct nsx_cell *c = &nsx_row_at(t, row)[col < 0 ? 0 : col];
+
+	if (col < 0)
+		return 0;
+	return c->type == NSX_T_I64 ? (double)c->u.i :
+	       c->type == NSX_T_F64 ? c->u.f : 0;
+}
+
+const char *nsx_table_text(const struct nsx_table *t, size_t row,
+			   const char *key)
+{
+	int col = nsx_table_col(t, key);
+	const struct nsx_cell *c = &nsx_row_at(t, row)[col < 0 ? 0 : col];
+
+	return col >= 0 && c->type == NSX_T_STR ? c->u.s : "";
+}
+
+/* Sorting --------------------------------------------------------------*/
+
+struct order {
+	unsigned ncols, nkeys;
+	struct {
+		unsigned col;
+		bool desc;
+	} key[8];
+};
+
+static void parse_order(const struct nsx_table *t, const char *text,
+			struct order *o)
+{
+	*o = (struct order){.ncols = t->layout->ncols};
+	while (*text && o->nkeys < ARRAY_LEN(o->key)) {
+		char word[64];
+		size_t n = strcspn(text, " ,");
+		int col;
+
+		memcpy(word, text, NSX_MIN(n, sizeof(word) - 1));
+		word[NSX_MIN(n, sizeof(word) - 1)] = '\0';
+		col = nsx_table_col(t, word);
+		text += n;
+		o->key[o->nkeys].desc = !strncmp(text, " desc", 5);
+		text += strcspn(text, ",");
+		text += strspn(text, ", ");
+		if (col >= 0)
+			o->key[o->nkeys++].col = (unsigned)col;
+	}
+}
+
+static int cmp_cell(const struct nsx_cell *a, const struct nsx_cell *b)
+{
+	int order;
+
+	if (a->type != b->type && (!a->type || !b->type))
+		return a->type ? -2 : 2; /* nulls last, whatever the direction */
+	switch (a->type) {
+	case NSX_T_I64:
+		return a->u.i < b->u.i ? -1 : a->u.i > b->u.i;
+	case NSX_T_F64:
+		return a->u.f < b->u.f ? -1 : a->u.f > b->u.f;
+	case NSX_T_STR:
+		order = strcmp(a->u.s, b->u.s);
+		return (order > 0) - (order < 0);
+	case NSX_T_BOOL:
+		return (int)a->u.b - b->u.b;
+	default:
+		return 0;
+	}
+}
+
+static int cmp_rows(const void *pa, const void *pb, void *ctx)
+{
+	const struct order *o = ctx;
+	const struct nsx_cell *a = pa, *b = pb;
+
+	for (unsigned i = 0; i < o->nkeys; i++) {
+		int c = cmp_cell(&a[o->key[i].col], &b[o->key[i].col]);
+
+		if (c)
+			return o->key[i].desc && abs(c) == 1 ? -c : c;
+	}
+	return 0;
+}
+
+/* glibc's qsort_r is a stable merge sort unless memory is short; where rows
+ * compare equal on all keys of an order they are told apart by it no further,
+ * so orders name enough keys to be total.
+ */
+void nsx_table_sort(struct nsx_table *t, const char *order)
+{
+	struct order o;
+
+	parse_order(t, order, &o);
+	if (t->nrows > 1)
+		qsort_r(t->cells, t->nrows,
+			t->layout->ncols * sizeof(*t->cells), cmp_rows, &o);
+}

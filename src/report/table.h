@@ -1,0 +1,125 @@
+/* table.h - typed tables between thinking and printing.
+ *
+ * A pass fills tables; emitters print them.  A column's key is its name in
+ * JSON, CSV and Markdown; the unit is the key's end (_ns, _us, _ms, _s, _pct,
+ * pct_..., _bytes).  A cell is null or of its column's type.
+ */
+#ifndef NSX_TABLE_H
+#define NSX_TABLE_H
+
+#include <math.h>
+#include "base/arena.h"
+
+enum nsx_type {
+	NSX_T_NULL,
+	NSX_T_I64,
+	NSX_T_F64,
+	NSX_T_STR,
+	NSX_T_BOOL,
+	NSX_T_LIST,  /* NULL-terminated array of strings: JSON only          */
+	NSX_T_TABLE, /* rows of another table: JSON only                     */
+};
+
+struct nsx_table;
+
+struct nsx_cell {
+	enum nsx_type type;
+	union {
+		int64_t i;
+		double f;
+		const char *s; /* lives as long as the report                */
+		bool b;
+		const char *const *list;
+		const struct nsx_table *table;
+	} u;
+};
+
+struct nsx_col {
+	const char *key; /* a dot makes a nested object in JSON: "a.b"; "*",
+			    the only column: rows are its values, not objects */
+	const char *help; /* one sentence: what is counted, of what          */
+	enum nsx_type type;
+};
+
+struct nsx_layout { /* what a table looks like; static, in the pass          */
+	const char *key;  /* path inside the section's JSON: "kernels", "a.b" */
+	const char *csv;  /* file name without ".csv"; NULL: no file         */
+	const struct nsx_col *cols;
+	unsigned ncols;
+	int json_rows; /* 0: NSX_MAX_JSON_ROWS; -1: all; -2: not in JSON     */
+};
+#define NSX_COLS(a) .cols = a, .ncols = ARRAY_LEN(a)
+
+struct nsx_table {
+	const struct nsx_layout *layout;
+	struct nsx_cell *cells; /* nrows x ncols, row by row                 */
+	size_t nrows, cap;
+	bool capped; /* holds the top rows only, by definition (gaps)        */
+};
+
+/* A new row of null cells; fill it by index: row[COL_COUNT] = nsx_int(n).
+ * Valid until the next row. Errors: NULL, NSX_E_NOMEM.
+ */
+struct nsx_cell *nsx_row(struct nsx_table *t, struct nsx_err *err) NSX_CHECKED;
+
+static inline const struct nsx_cell *nsx_row_at(const struct nsx_table *t,
+						size_t row)
+{
+	return t->cells + row * t->layout->ncols;
+}
+/* Index of a column by key; -1 if there is none. */
+int nsx_table_col(const struct nsx_table *t, const char *key);
+/* A cell's number (integers and reals); 0 for null. */
+double nsx_table_number(const struct nsx_table *t, size_t row,
+			const char *key);
+const char *nsx_table_text(const struct nsx_table *t, size_t row,
+			   const char *key); /* "" for null */
+
+/* Stable sort by a list like "total_ms desc, count desc, name". Nulls last. */
+void nsx_table_sort(struct nsx_table *t, const char *order);
+
+static inline struct nsx_cell nsx_int(int64_t i)
+{
+	return (struct nsx_cell){NSX_T_I64, {.i = i}};
+}
+static inline struct nsx_cell nsx_real(double f) /* NaN, infinity: null */
+{
+	return isfinite(f) ? (struct nsx_cell){NSX_T_F64, {.f = f}} :
+			     (struct nsx_cell){NSX_T_NULL, {0}};
+}
+static inline struct nsx_cell nsx_string(const char *s) /* NULL: null */
+{
+	return (struct nsx_cell){s ? NSX_T_STR : NSX_T_NULL, {.s = s}};
+}
+static inline struct nsx_cell nsx_bool(bool b)
+{
+	return (struct nsx_cell){NSX_T_BOOL, {.b = b}};
+}
+static inline struct nsx_cell nsx_null(void)
+{
+	return (struct nsx_cell){NSX_T_NULL, {0}};
+}
+static inline struct nsx_cell nsx_list(const char *const *list)
+{
+	return (struct nsx_cell){NSX_T_LIST, {.list = list}};
+}
+static inline struct nsx_cell nsx_rows(const struct nsx_table *t)
+{
+	return (struct nsx_cell){NSX_T_TABLE, {.table = t}};
+}
+/* Nanoseconds in other units. */
+static inline struct nsx_cell nsx_ms(int64_t ns)
+{
+	return nsx_real((double)ns / 1e6);
+}
+static inline struct nsx_cell nsx_us(double ns)
+{
+	return nsx_real(ns / 1e3);
+}
+/* 100 * part / whole; null when whole is 0. */
+static inline struct nsx_cell nsx_pct(double part, double whole)
+{
+	return nsx_real(whole > 0 ? 100 * part / whole : NAN);
+}
+
+#endif

@@ -1,0 +1,16 @@
+/* text.h - text from the trace as Markdown: nothing in a name can break a page,
+ * a table or a line.  What is given must be valid UTF-8 (base/str.h).
+ */
+#ifndef NSX_TEXT_H
+#define NSX_TEXT_H
+
+#include "base/str.h"
+
+/* Running text: every character that Markdown or HTML could read is escaped. */
+void nsx_md_escape(struct nsx_buf *b, const char *s, size_t len);
+/* The inside of a code span. */
+void nsx_md_add_code(struct nsx_buf *b, const char *s, size_t len);
+/* A name as a cell shows it: cut in the middle, in a code span where needed. */
+void nsx_md_add_name(struct nsx_buf *b, const char *name);
+
+#endif

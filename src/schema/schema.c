@@ -1,0 +1,300 @@
+/* schema.c - resolves the dictionary against the catalogue, refuses what is
+ * no nsys export, and creates the TEMP views that queries are written over.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include "schema/query.h"
+#include "schema/schema.h"
+
+const struct nsx_field_def nsx_field_defs[NSX_NFIELDS] = {
+#define NSX_VIEW(v, t, h)
+#define NSX_FIELD(v, f, c, h) {NSX_VIEW_##v, #f, c, h},
+#include "schema/fields.def"
+#undef NSX_VIEW
+#undef NSX_FIELD
+};
+
+/* The fields of a view follow each other in fields.def; NSX_BEFORE_v is how
+ * many fields come before view v.
+ */
+enum {
+	BEFORE_ALL = -1,
+#define NSX_VIEW(v, t, h) BEFORE_##v, BEFORE_BACK_##v = BEFORE_##v - 1,
+#define NSX_FIELD(v, f, c, h) AT_##v##_##f,
+#include "schema/fields.def"
+#undef NSX_VIEW
+#undef NSX_FIELD
+	AFTER_ALL
+};
+
+const struct nsx_view_def nsx_view_defs[NSX_NVIEWS] = {
+#define NSX_VIEW(v, t, h) {#v, t, h, (enum nsx_field)BEFORE_##v},
+#define NSX_FIELD(v, f, c, h)
+#include "schema/fields.def"
+#undef NSX_VIEW
+#undef NSX_FIELD
+};
+
+unsigned nsx_view_nfields(enum nsx_view v)
+{
+	unsigned next = v + 1 < NSX_NVIEWS ? nsx_view_defs[v + 1].first :
+					     NSX_NFIELDS;
+
+	return next - nsx_view_defs[v].first;
+}
+
+/* Calls fn with each '|'-separated candidate until it returns non-NULL. */
+static const void *try_each(const char *candidates,
+			    const void *(*fn)(const void *, const char *),
+			    const void *ctx)
+{
+	char name[128];
+	const void *found = NULL;
+
+	while (!found && *candidates) {
+		size_t n = strcspn(candidates, "|");
+
+		snprintf(name, sizeof(name), "%.*s", (int)n, candidates);
+		found = fn(ctx, name);
+		candidates += n + (candidates[n] == '|');
+	}
+	return found;
+}
+
+static const void *find_table(const void *db, const char *name)
+{
+	return nsx_db_table(db, name);
+}
+
+static const void *find_column(const void *table, const char *name)
+{
+	const struct nsx_table_info *t = table;
+	int i = nsx_column_find(t, name);
+
+	return i < 0 ? NULL : t->columns[i].name;
+}
+
+static int64_t query_count(struct nsx_db *db, const char *head,
+			   const char *table, const char *tail)
+{
+	NSX_AT_EXIT(nsx_stmt_done) struct nsx_stmt *st = NULL;
+	struct nsx_buf b = {0};
+	struct nsx_err err;
+	struct nsx_val v;
+	int64_t n = -1;
+	int rc;
+
+	nsx_buf_adds(&b, head);
+	nsx_sql_name(&b, table);
+	nsx_buf_adds(&b, tail);
+	rc = nsx_db_prepare(db, b.p, &st, &err);
+	if (!rc)
+		rc = nsx_step(st, &err);
+	nsx_buf_done(&b);
+	if (rc < 0)
+		return -1;
+	if (rc == 0)
+		return 0;
+	nsx_read_val(st, 0, &v);
+	n = v.type == NSX_V_I64 ? v.u.i : -1;
+	return n;
+}
+
+int64_t nsx_count_rows(struct nsx_db *db, const char *table)
+{
+	return query_count(db, "SELECT count(*) FROM main.", table, "");
+}
+
+/* 0 for an empty table, -1 for one with rows (or with damage). */
+static int64_t probe_rows(struct nsx_db *db, const char *table)
+{
+	return query_count(db, "SELECT -1 FROM main.", table, " LIMIT 1");
+}
+
+static void resolve(struct nsx_schema *s)
+{
+	for (unsigned v = 0; v < NSX_NVIEWS; v++) {
+		const struct nsx_table_info *t = try_each(
+			nsx_view_defs[v].tables, find_table, s->db);
+
+		if (t && !t->is_plain) {
+			s->refused[v] = t->what;
+			t = NULL;
+		}
+		s->table[v] = t;
+		s->rows[v] = t ? probe_rows(s->db, t->name) : 0;
+		for (unsigned i = 0; t && i < nsx_view_nfields(v); i++) {
+			unsigned f = nsx_view_defs[v].first + i;
+
+			s->column[f] = try_each(nsx_field_defs[f].columns,
+						find_column, t);
+		}
+	}
+}
+
+static bool has_table(struct nsx_db *db, const char *name)
+{
+	return nsx_db_table(db, name) != NULL;
+}
+
+static int refuse_foreign(struct nsx_schema *s, struct nsx_err *err)
+{
+	const char *path = nsx_db_path(s->db);
+	const char *what = NULL;
+	size_t n;
+
+	nsx_db_tables(s->db, &n);
+	if (has_table(s->db, "StringTable") && !has_table(s->db, "StringIds"))
+		what = "an nvprof database, which Nsight Systems replaced; "
+		       "capture again with nsys profile and nsys export";
+	else if (has_table(s->db, "HIP") && has_table(s->db, "OPS"))
+		what = "a HIP profiler database, not one of Nsight Systems";
+	else if (has_table(s->db, "read_only_kernels"))
+		what = "a DLProf database, not one of Nsight Systems";
+	else if (!n)
+		what = "an empty database; export the report again with nsys "
+		       "export --type sqlite";
+	if (what)
+		return nsx_fail(err, NSX_E_SCHEMA, "cannot use '%s': this is %s",
+				path, what);
+	return nsx_fail(err, NSX_E_SCHEMA,
+			"cannot use '%s': a SQLite database, but not an Nsight "
+			"Systems export (none of its tables is there); make "
+			"one with: nsys export --type sqlite REPORT.nsys-rep",
+			path);
+}
+
+/* StringIds and one sure sign; or, for cut-down exports without strings, an
+ * event table with both ends of a span and no nvprof key.
+ */
+static bool is_export(const struct nsx_schema *s)
+{
+	static const enum nsx_view signs[] = {
+		NSX_VIEW_session, NSX_VIEW_export_meta, NSX_VIEW_analysis,
+		NSX_VIEW_runtime, NSX_VIEW_kernel, NSX_VIEW_nvtx, NSX_VIEW_osrt,
+		NSX_VIEW_gpu, NSX_VIEW_thread_name, NSX_VIEW_sched,
+	};
+	static const enum nsx_view events[] = {NSX_VIEW_kernel, NSX_VIEW_memcpy,
+					       NSX_VIEW_runtime, NSX_VIEW_nvtx};
+
+	if (has_table(s->db, "StringTable") && !has_table(s->db, "StringIds"))
+		return false;
+	for (unsigned i = 0; i < ARRAY_LEN(signs); i++)
+		if (s->table[NSX_VIEW_string] &&
+		    (s->table[signs[i]] || s->refused[signs[i]]))
+			return true;
+	for (unsigned i = 0; i < ARRAY_LEN(events); i++) {
+		const struct nsx_table_info *t = s->table[events[i]];
+
+		if (t && nsx_column_find(t, "start") >= 0 &&
+		    nsx_column_find(t, "end") >= 0 &&
+		    nsx_column_find(t, "_id_") < 0)
+			return true;
+	}
+	return false;
+}
+
+/* A key of META_DATA_EXPORT, "" if it is not there or cannot be read. */
+static int read_meta(struct nsx_schema *s, const char *key, const char **ret,
+		     struct nsx_err *err)
+{
+	NSX_AT_EXIT(nsx_stmt_done) struct nsx_stmt *st = NULL;
+	struct nsx_buf b = {0};
+	struct nsx_val v;
+	int rc;
+
+	*ret = "";
+	nsx_buf_printf(&b, "SELECT value FROM temp.export_meta WHERE name = '%s'",
+		       key);
+	rc = nsx_db_prepare(s->db, b.p, &st, err);
+	if (!rc && nsx_step(st, err) == 1) {
+		nsx_read_val(st, 0, &v);
+		if (v.type == NSX_V_TEXT) {
+			nsx_buf_clear(&b);
+			nsx_buf_add_utf8(&b, v.u.p, NSX_MIN(v.len, 64));
+			*ret = nsx_arena_strdup(s->arena, b.p ? b.p : "");
+		}
+	}
+	nsx_buf_done(&b);
+	return rc == NSX_E_NOMEM ? rc : 0;
+}
+
+void nsx_schema_view_sql(const struct nsx_schema *s, enum nsx_view v,
+			 const bool *fields, struct nsx_buf *b)
+{
+	const struct nsx_view_def *def = &nsx_view_defs[v];
+	const struct nsx_table_info *t = s->table[v];
+	bool has_rowid = t && strcmp(t->what, "table without rowid");
+
+	nsx_buf_printf(b, "CREATE TEMP VIEW %s AS SELECT\n  %s AS rid",
+		       def->name, has_rowid ? "rowid" : "NULL");
+	for (unsigned i = 0; i < nsx_view_nfields(v); i++) {
+		unsigned f = def->first + i;
+
+		if (fields && !fields[f])
+			continue;
+		nsx_buf_adds(b, "\n, ");
+		if (s->column[f])
+			nsx_sql_name(b, s->column[f]);
+		else
+			nsx_buf_adds(b, "NULL");
+		nsx_buf_printf(b, " AS %s", nsx_field_defs[f].name);
+	}
+	if (t) {
+		nsx_buf_adds(b, "\nFROM main.");
+		nsx_sql_name(b, t->name);
+	} else {
+		nsx_buf_adds(b, "\nWHERE 0");
+	}
+}
+
+static int create_views(struct nsx_schema *s, struct nsx_err *err)
+{
+	struct nsx_buf b = {0};
+	int rc = 0;
+
+	for (unsigned v = 0; !rc && v < NSX_NVIEWS; v++) {
+		nsx_buf_clear(&b);
+		nsx_schema_view_sql(s, v, NULL, &b);
+		rc = nsx_db_exec(s->db, b.p, err);
+	}
+	nsx_buf_done(&b);
+	return rc ? rc : nsx_db_exec(s->db, "PRAGMA query_only=1", err);
+}
+
+int nsx_schema_probe(struct nsx_db *db, struct nsx_schema *ret,
+		     struct nsx_err *err)
+{
+	int rc;
+
+	*ret = (struct nsx_schema){.db = db, .arena = nsx_arena_new()};
+	resolve(ret);
+	rc = is_export(ret) ? create_views(ret, err) : refuse_foreign(ret, err);
+	if (!rc)
+		rc = read_meta(ret, "EXPORT_PRODUCT_VERSION",
+			       &ret->product_version, err);
+	if (!rc)
+		rc = read_meta(ret, "EXPORT_SCHEMA_VERSION",
+			       &ret->schema_version, err);
+	if (rc)
+		nsx_schema_done(ret);
+	return rc;
+}
+
+void nsx_schema_done(struct nsx_schema *s)
+{
+	nsx_arena_free(s->arena);
+	s->arena = NULL;
+}
+
+const char *nsx_field_exporter_name(enum nsx_field f, struct nsx_arena *a)
+{
+	const struct nsx_field_def *d = &nsx_field_defs[f];
+	const struct nsx_view_def *v = &nsx_view_defs[d->view];
+
+	return nsx_arena_printf(a, "%.*s.%.*s", (int)strcspn(v->tables, "|"),
+				v->tables, (int)strcspn(d->columns, "|"),
+				d->columns);
+}

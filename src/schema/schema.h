@@ -1,0 +1,84 @@
+/* schema.h - what an export holds, in our words.
+ *
+ * fields.def is the dictionary; a probe finds which of its tables (views) and
+ * columns (fields) this file has.  Nothing else in the program spells an
+ * exporter's table or column name.
+ */
+#ifndef NSX_SCHEMA_H
+#define NSX_SCHEMA_H
+
+#include "sqlite/db.h"
+
+enum nsx_view {
+#define NSX_VIEW(v, tables, help) NSX_VIEW_##v,
+#define NSX_FIELD(v, f, columns, help)
+#include "schema/fields.def"
+#undef NSX_VIEW
+#undef NSX_FIELD
+	NSX_NVIEWS
+};
+
+enum nsx_field {
+#define NSX_VIEW(v, tables, help)
+#define NSX_FIELD(v, f, columns, help) NSX_F_##v##_##f,
+#include "schema/fields.def"
+#undef NSX_VIEW
+#undef NSX_FIELD
+	NSX_NFIELDS
+};
+
+/* The dictionary itself. */
+struct nsx_view_def {
+	const char *name, *tables, *help;
+	enum nsx_field first; /* its fields are consecutive */
+};
+struct nsx_field_def {
+	enum nsx_view view;
+	const char *name, *columns, *help;
+};
+extern const struct nsx_view_def nsx_view_defs[NSX_NVIEWS];
+extern const struct nsx_field_def nsx_field_defs[NSX_NFIELDS];
+
+struct nsx_schema {
+	struct nsx_db *db;
+	const struct nsx_table_info *table[NSX_NVIEWS]; /* NULL: absent      */
+	const char *column[NSX_NFIELDS]; /* the file's name; NULL: absent    */
+	int64_t rows[NSX_NVIEWS]; /* 0: absent or empty (the same thing: lazy
+				     exports leave empty tables out); -1: has
+				     rows, not counted; set by the loader    */
+	const char *refused[NSX_NVIEWS]; /* what stands where a table should:
+					    "view", "virtual table", ...     */
+	const char *product_version, *schema_version; /* "" if not recorded  */
+	struct nsx_arena *arena;
+};
+
+/* Probes db and creates the TEMP views of fields.def. Errors: NSX_E_SCHEMA when
+ * the database is not an nsys export, saying what it is. Owner: the caller,
+ * nsx_schema_done; borrows db.
+ */
+int nsx_schema_probe(struct nsx_db *db, struct nsx_schema *ret,
+		     struct nsx_err *err);
+void nsx_schema_done(struct nsx_schema *s);
+
+unsigned nsx_view_nfields(enum nsx_view v);
+int64_t nsx_count_rows(struct nsx_db *db, const char *table); /* -1: damaged */
+
+static inline bool nsx_has_view(const struct nsx_schema *s, enum nsx_view v)
+{
+	return s->rows[v] != 0;
+}
+static inline bool nsx_has(const struct nsx_schema *s, enum nsx_field f)
+{
+	return s->column[f] != NULL;
+}
+
+/* Appends the statement that creates the TEMP view v: with all its columns, or
+ * with those marked in fields (by enum nsx_field).
+ */
+void nsx_schema_view_sql(const struct nsx_schema *s, enum nsx_view v,
+			 const bool *fields, struct nsx_buf *b);
+
+/* "CUPTI_ACTIVITY_KIND_KERNEL.globalPid": for "what is missing" messages. */
+const char *nsx_field_exporter_name(enum nsx_field f, struct nsx_arena *a);
+
+#endif

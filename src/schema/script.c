@@ -1,0 +1,138 @@
+/* script.c - which views a query reads, by its words, and the script of it. */
+#include <string.h>
+#include "schema/script.h"
+
+struct reads {
+	bool view[NSX_NVIEWS], field[NSX_NFIELDS];
+	bool *query; /* by nsx_queries: the private views */
+};
+
+struct nsx_scripts {
+	const struct nsx_schema *schema;
+	struct nsx_arena *arena;
+	struct reads *named; /* by nsx_queries: in its own text */
+};
+
+static bool is_letter(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+	       (c >= '0' && c <= '9') || c == '_';
+}
+
+/* Moves *at to the next word of SQL; its length, 0: there is none. Comments
+ * and texts have none.
+ */
+static size_t next_word(const char **at)
+{
+	const char *p = *at;
+	size_t n = 0;
+
+	while (*p && !is_letter(*p))
+		if (!strncmp(p, "--", 2))
+			p += strcspn(p, "\n");
+		else if (*p == '\'')
+			p += strcspn(p + 1, "'") + 2;
+		else
+			p++;
+	while (is_letter(p[n]))
+		n++;
+	*at = p;
+	return n;
+}
+
+static bool is_word(const char *name, const char *word, size_t n)
+{
+	return *name == *word && !strncmp(name, word, n) && !name[n];
+}
+
+static void note_fields(enum nsx_view v, const char *word, size_t n,
+			struct reads *r)
+{
+	unsigned first = nsx_view_defs[v].first;
+
+	for (unsigned f = first; f < first + nsx_view_nfields(v); f++)
+		r->field[f] |= is_word(nsx_field_defs[f].name, word, n);
+}
+
+static void note_names(const char *text, struct reads *r)
+{
+	size_t n;
+
+	for (const char *p = text; (n = next_word(&p)); p += n) {
+		for (unsigned v = 0; v < NSX_NVIEWS; v++)
+			r->view[v] |= is_word(nsx_view_defs[v].name, p, n);
+		for (unsigned i = 0; *p == '_' && i < nsx_nqueries; i++)
+			r->query[i] |= is_word(nsx_queries[i].name, p, n);
+	}
+	for (const char *p = text; (n = next_word(&p)); p += n)
+		for (unsigned v = 0; v < NSX_NVIEWS; v++)
+			if (r->view[v])
+				note_fields(v, p, n, r);
+}
+
+/* Adds what the query reads, by itself or through private views. */
+static void add_reads(const struct nsx_scripts *x, size_t query,
+		      struct reads *all)
+{
+	const struct reads *r = &x->named[query];
+
+	for (unsigned v = 0; v < NSX_NVIEWS; v++)
+		all->view[v] |= r->view[v];
+	for (unsigned f = 0; f < NSX_NFIELDS; f++)
+		all->field[f] |= r->field[f];
+	for (unsigned i = 0; i < nsx_nqueries; i++)
+		if (r->query[i] && !all->query[i]) {
+			all->query[i] = true;
+			add_reads(x, i, all);
+		}
+}
+
+struct nsx_scripts *nsx_scripts_new(const struct nsx_schema *s)
+{
+	struct nsx_arena *a = nsx_arena_new();
+	struct nsx_scripts *x = nsx_arena_get(a, sizeof(*x));
+
+	x->schema = s;
+	x->arena = a;
+	x->named = nsx_arena_get(a, nsx_nqueries * sizeof(*x->named));
+	for (unsigned i = 0; i < nsx_nqueries; i++) {
+		x->named[i].query = nsx_arena_get(a, nsx_nqueries);
+		note_names(nsx_queries[i].text, &x->named[i]);
+	}
+	return x;
+}
+
+void nsx_scripts_free(struct nsx_scripts *x)
+{
+	if (x)
+		nsx_arena_free(x->arena);
+}
+
+void nsx_scripts_add(const struct nsx_scripts *x,
+		     const struct nsx_query *const *queries, size_t n,
+		     struct nsx_buf *b)
+{
+	struct nsx_arena *a = nsx_arena_new();
+	struct reads all = {.query = nsx_arena_get(a, nsx_nqueries)};
+
+	for (size_t i = 0; i < n; i++)
+		add_reads(x, (size_t)(queries[i] - nsx_queries), &all);
+	for (unsigned v = 0; v < NSX_NVIEWS; v++)
+		if (all.view[v]) {
+			nsx_schema_view_sql(x->schema, v, all.field, b);
+			nsx_buf_adds(b, ";\n");
+		}
+	for (unsigned i = 0; i < nsx_nqueries; i++)
+		if (all.query[i]) {
+			nsx_buf_printf(b, "CREATE TEMP VIEW %s AS\n",
+				       nsx_queries[i].name);
+			nsx_buf_adds(b, nsx_queries[i].text);
+			nsx_buf_adds(b, ";\n");
+		}
+	for (size_t i = 0; i < n; i++) {
+		nsx_buf_adds(b, i ? "\n" : "");
+		nsx_buf_adds(b, queries[i]->text);
+		nsx_buf_adds(b, ";\n");
+	}
+	nsx_arena_free(a);
+}

@@ -1,0 +1,97 @@
+/* viewscan.c - a table read once, for one pass. */
+#include "base/par.h"
+#include "schema/viewscan.h"
+
+struct job {
+	struct nsx_scan *scan;
+	nsx_row_fn fn;
+	char *ctx;
+	size_t ctx_size;
+};
+
+static int run_part(void *ctx, size_t i, struct nsx_err *err)
+{
+	struct job *job = ctx;
+
+	return nsx_scan_run(job->scan, (unsigned)i, job->fn,
+			    job->ctx + i * job->ctx_size, err);
+}
+
+int nsx_view_scan(const struct nsx_schema *s, enum nsx_view v,
+		  const enum nsx_field *fields, unsigned nfields,
+		  unsigned nparts, nsx_row_fn fn, void *ctx, size_t ctx_size,
+		  struct nsx_err *err)
+{
+	const char *columns[NSX_MAX_COLUMNS];
+	struct job job = {NULL, fn, ctx, ctx_size};
+	struct nsx_db *db;
+	int rc;
+
+	if (!nsx_has_view(s, v))
+		return 0;
+	for (unsigned i = 0; i < nfields; i++)
+		columns[i] = s->column[fields[i]];
+	db = nsx_db_clone(s->db);
+	rc = nsx_scan_open(db, s->table[v], columns, nfields, nparts, &job.scan,
+			   err);
+	if (!rc)
+		rc = nsx_par(nparts, nsx_scan_parts(job.scan), run_part, &job,
+			     err);
+	nsx_scan_close(job.scan);
+	nsx_db_close(db);
+	return rc;
+}
+
+const char *nsx_val_text(const struct nsx_val *v, struct nsx_arena *a)
+{
+	struct nsx_buf b = {0};
+	const char *p = "";
+
+	if (v->type == NSX_V_TEXT && v->len) {
+		nsx_buf_add_utf8(&b, v->u.p, NSX_MIN(v->len, NSX_MAX_TEXT));
+		p = nsx_arena_strndup(a, b.p, b.n);
+	}
+	nsx_buf_done(&b);
+	return p;
+}
+
+struct wanted {
+	const int64_t *ids;
+	size_t n;
+	const char **text;
+	struct nsx_arena *a;
+};
+
+static int on_string(void *ctx, int64_t rid, const struct nsx_val *v,
+		     struct nsx_err *err)
+{
+	struct wanted *w = ctx;
+	size_t lo = 0, hi = w->n;
+
+	(void)rid, (void)err;
+	if (v[0].type != NSX_V_I64)
+		return 0;
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (w->ids[mid] < v[0].u.i)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (lo < w->n && w->ids[lo] == v[0].u.i && !w->text[lo])
+		w->text[lo] = nsx_val_text(&v[1], w->a);
+	return 0;
+}
+
+int nsx_view_strings(const struct nsx_schema *s, const int64_t *ids, size_t n,
+		     const char **text, struct nsx_arena *a,
+		     struct nsx_err *err)
+{
+	static const enum nsx_field fields[] = {NSX_F_string_id,
+						NSX_F_string_value};
+	struct wanted w = {ids, n, text, a};
+
+	return n ? nsx_view_scan(s, NSX_VIEW_string, fields, 2, 1, on_string,
+				 &w, 0, err) : 0;
+}

@@ -1,0 +1,33 @@
+/* viewscan.h - a pass reads a table that the trace does not keep.
+ *
+ * Each scan works on a connection of its own, so that passes may run side by
+ * side.  Nothing here is cached: a table is read once a call.
+ */
+#ifndef NSX_VIEWSCAN_H
+#define NSX_VIEWSCAN_H
+
+#include "sqlite/scan.h"
+#include "schema/schema.h"
+
+/* Hands every row of the view's table to fn, the fields in the order asked
+ * (absent columns read as NULL).  At most nparts (1 .. NSX_MAX_THREADS) parts
+ * are read side by side; part p calls fn with ctx + p * ctx_size.  Parts cover
+ * the rows in order.  No table: no call.
+ * Errors: those of nsx_scan_run, NSX_E_NOMEM.
+ */
+int nsx_view_scan(const struct nsx_schema *s, enum nsx_view v,
+		  const enum nsx_field *fields, unsigned nfields,
+		  unsigned nparts, nsx_row_fn fn, void *ctx, size_t ctx_size,
+		  struct nsx_err *err) NSX_CHECKED;
+
+/* The texts of string ids, which must ascend: text[i] of ids[i], NULL where
+ * nothing defines it.  Valid UTF-8 on arena a.
+ */
+int nsx_view_strings(const struct nsx_schema *s, const int64_t *ids, size_t n,
+		     const char **text, struct nsx_arena *a,
+		     struct nsx_err *err) NSX_CHECKED;
+
+/* A text cell as valid UTF-8 on arena a; "" for what is no text. */
+const char *nsx_val_text(const struct nsx_val *v, struct nsx_arena *a);
+
+#endif

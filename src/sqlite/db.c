@@ -1,0 +1,541 @@
+/* db.c - the only file that includes sqlite3.h.
+ *
+ * Opening is in two steps: open.c tells what kind of file it is, without
+ * SQLite; then the file is opened immutable, with every defence SQLite offers
+ * against a database written by somebody else.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "sqlite/db.h"
+#include "sqlite/page_file.h"
+#include "sqlite/sniff.h"
+
+struct nsx_db {
+	sqlite3 *handle; /* NULL: a clone that was not used yet */
+	struct nsx_arena *arena;
+	const char *path;
+	int64_t size;
+	const char *warning;
+	struct stat opened; /* the file as it was found */
+	bool is_lenient;
+	struct nsx_table_info *tables;
+	size_t ntables;
+	struct nsx_pagefile *pages; /* opened by the first scan */
+	bool no_pages;
+};
+
+struct nsx_stmt {
+	sqlite3_stmt *handle;
+	char sql[]; /* for messages */
+};
+
+const char *nsx_db_path(const struct nsx_db *db)
+{
+	return db->path;
+}
+
+int64_t nsx_db_size(const struct nsx_db *db)
+{
+	return db->size;
+}
+
+const char *nsx_db_sqlite_version(void)
+{
+	return sqlite3_libversion();
+}
+
+const char *nsx_db_warning(const struct nsx_db *db)
+{
+	return db->warning;
+}
+
+bool nsx_db_has_changed(const struct nsx_db *db)
+{
+	const struct stat *then = &db->opened;
+	struct stat now;
+
+	/* One that is gone was read to its end, or reading it has failed. */
+	return !stat(db->path, &now) &&
+	       (now.st_dev != then->st_dev || now.st_ino != then->st_ino ||
+		now.st_size != then->st_size ||
+		now.st_mtim.tv_sec != then->st_mtim.tv_sec ||
+		now.st_mtim.tv_nsec != then->st_mtim.tv_nsec);
+}
+
+const struct nsx_table_info *nsx_db_tables(const struct nsx_db *db,
+					   size_t *ret_n)
+{
+	*ret_n = db->ntables;
+	return db->tables;
+}
+
+const struct nsx_table_info *nsx_db_table(const struct nsx_db *db,
+					  const char *name)
+{
+	for (size_t i = 0; i < db->ntables; i++)
+		if (!strcmp(db->tables[i].name, name))
+			return &db->tables[i];
+	for (size_t i = 0; i < db->ntables; i++)
+		if (!strcasecmp(db->tables[i].name, name))
+			return &db->tables[i];
+	return NULL;
+}
+
+int nsx_column_find(const struct nsx_table_info *t, const char *name)
+{
+	for (unsigned i = 0; i < t->ncolumns; i++)
+		if (!strcasecmp(t->columns[i].name, name))
+			return (int)i;
+	return -1;
+}
+
+void nsx_sql_name(struct nsx_buf *b, const char *name)
+{
+	nsx_buf_adds(b, "\"");
+	for (; *name; name++) {
+		if (*name == '"')
+			nsx_buf_adds(b, "\"");
+		nsx_buf_add(b, name, 1);
+	}
+	nsx_buf_adds(b, "\"");
+}
+
+/* SQLite's code as one of ours. */
+static int fail_db(struct nsx_err *err, sqlite3 *handle, const char *what,
+		   const char *subject)
+{
+	int code = handle ? sqlite3_errcode(handle) : SQLITE_NOMEM;
+
+	switch (code & 0xff) {
+	case SQLITE_CORRUPT:
+	case SQLITE_NOTADB:
+	case SQLITE_IOERR:
+		return nsx_fail(err, NSX_E_DATA, "%s '%s': damaged: %s", what,
+				subject, sqlite3_errmsg(handle));
+	case SQLITE_INTERRUPT:
+		return nsx_fail(err, NSX_E_STOP,
+				"interrupted; nothing was written");
+	case SQLITE_NOMEM:
+		return nsx_fail(err, NSX_E_NOMEM, "%s '%s': out of memory",
+				what, subject);
+	default:
+		return nsx_fail(err, NSX_E_DB, "%s '%s': %s", what, subject,
+				sqlite3_errmsg(handle));
+	}
+}
+
+/* Every 10 000 virtual-machine steps: ends a statement when interrupted. */
+static int on_progress(void *unused)
+{
+	(void)unused;
+	return nsx_stop_flag;
+}
+
+static void set_limits(sqlite3 *h)
+{
+	sqlite3_limit(h, SQLITE_LIMIT_LENGTH, NSX_MAX_CELL);
+	sqlite3_limit(h, SQLITE_LIMIT_SQL_LENGTH, 1024 * 1024);
+	sqlite3_limit(h, SQLITE_LIMIT_COLUMN, 2000);
+	sqlite3_limit(h, SQLITE_LIMIT_EXPR_DEPTH, 200);
+	sqlite3_limit(h, SQLITE_LIMIT_ATTACHED, 0);
+	sqlite3_limit(h, SQLITE_LIMIT_TRIGGER_DEPTH, 0);
+	sqlite3_limit(h, SQLITE_LIMIT_WORKER_THREADS, 0);
+}
+
+/* SQLite opens no file that is shorter than its header says, and none with a
+ * table whose definition it cannot read; so it does.
+ */
+static void be_lenient(sqlite3 *h)
+{
+	sqlite3_db_config(h, SQLITE_DBCONFIG_DEFENSIVE, 0, NULL);
+	sqlite3_db_config(h, SQLITE_DBCONFIG_WRITABLE_SCHEMA, 1, NULL);
+}
+
+static int open_handle(const char *path, sqlite3 **ret, struct nsx_err *err)
+{
+	struct nsx_buf uri = {0};
+	sqlite3 *h = NULL;
+	int rc;
+
+	nsx_buf_adds(&uri, "file:");
+	for (const char *p = path; *p; p++)
+		if (strchr("%?#", *p))
+			nsx_buf_printf(&uri, "%%%02X", (unsigned char)*p);
+		else
+			nsx_buf_add(&uri, p, 1);
+	nsx_buf_adds(&uri, "?mode=ro&immutable=1");
+	rc = sqlite3_open_v2(uri.p, &h,
+			     SQLITE_OPEN_READONLY | SQLITE_OPEN_URI |
+				     SQLITE_OPEN_NOMUTEX,
+			     NULL);
+	nsx_buf_done(&uri);
+	if (rc) {
+		rc = fail_db(err, h, "cannot open", path);
+		sqlite3_close(h);
+		return rc;
+	}
+	sqlite3_extended_result_codes(h, 1);
+	sqlite3_db_config(h, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+	sqlite3_db_config(h, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+	sqlite3_db_config(h, SQLITE_DBCONFIG_DQS_DML, 0, NULL);
+	sqlite3_db_config(h, SQLITE_DBCONFIG_DQS_DDL, 0, NULL);
+	sqlite3_db_config(h, SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0, NULL);
+	sqlite3_db_config(h, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
+	set_limits(h);
+	sqlite3_progress_handler(h, 10000, on_progress, NULL);
+	sqlite3_exec(h,
+		     "PRAGMA cell_size_check=1;PRAGMA mmap_size=0;"
+		     "PRAGMA temp_store=MEMORY;PRAGMA cache_size=-2048",
+		     NULL, NULL, NULL);
+	*ret = h;
+	return 0;
+}
+
+static const char *column_text(sqlite3_stmt *s, int col, struct nsx_arena *a)
+{
+	const char *t = (const char *)sqlite3_column_text(s, col);
+
+	return t ? nsx_arena_strdup(a, t) : "";
+}
+
+/* Whether the primary key of t is an index: then it is not the row id. So it
+ * is with INTEGER PRIMARY KEY DESC.
+ */
+static int has_key_index(struct nsx_db *db, const struct nsx_table_info *t,
+			 bool *ret, struct nsx_err *err)
+{
+	NSX_AT_EXIT(nsx_stmt_done) struct nsx_stmt *s = NULL;
+	struct nsx_buf sql = {0};
+	int rc;
+
+	nsx_buf_adds(&sql, "PRAGMA main.index_list(");
+	nsx_sql_name(&sql, t->name);
+	nsx_buf_adds(&sql, ")");
+	rc = nsx_db_prepare(db, sql.p, &s, err);
+	nsx_buf_done(&sql);
+	*ret = false;
+	while (!rc && (rc = nsx_step(s, err)) == 1) {
+		const unsigned char *origin = sqlite3_column_text(s->handle, 3);
+
+		*ret = *ret || (origin && !strcmp((const char *)origin, "pk"));
+		rc = 0;
+	}
+	return rc;
+}
+
+/* Fills the columns of t from PRAGMA table_xinfo. */
+static int read_columns(struct nsx_db *db, struct nsx_table_info *t,
+			struct nsx_err *err)
+{
+	NSX_AT_EXIT(nsx_stmt_done) struct nsx_stmt *s = NULL;
+	struct nsx_column cols[NSX_MAX_COLUMNS];
+	struct nsx_buf sql = {0};
+	unsigned n = 0, nkeys = 0, key = 0;
+	int rc;
+
+	nsx_buf_adds(&sql, "PRAGMA main.table_xinfo(");
+	nsx_sql_name(&sql, t->name);
+	nsx_buf_adds(&sql, ")");
+	rc = nsx_db_prepare(db, sql.p, &s, err);
+	nsx_buf_done(&sql);
+	if (rc)
+		return rc;
+	while ((rc = nsx_step(s, err)) == 1 && n < NSX_MAX_COLUMNS) {
+		struct nsx_column *c = &cols[n];
+
+		*c = (struct nsx_column){
+			.name = column_text(s->handle, 1, db->arena),
+			.type = column_text(s->handle, 2, db->arena),
+		};
+		if (sqlite3_column_type(s->handle, 4) != SQLITE_NULL)
+			c->default_text = column_text(s->handle, 4, db->arena);
+		if (sqlite3_column_int(s->handle, 5)) {
+			nkeys++;
+			key = n;
+		}
+		if (sqlite3_column_int(s->handle, 6) && t->is_plain) {
+			t->is_plain = false;
+			t->what = "table with generated columns";
+		}
+		n++;
+	}
+	if (rc < 0)
+		return rc;
+	if (nkeys == 1 && !strcasecmp(cols[key].type, "INTEGER")) {
+		bool has_index;
+
+		rc = has_key_index(db, t, &has_index, err);
+		if (rc)
+			return rc;
+		cols[key].is_rowid = !has_index;
+	}
+	if (!n && db->is_lenient) {
+		t->is_plain = false;
+		t->what = "table with a damaged definition";
+	}
+	t->ncolumns = n;
+	t->columns = nsx_arena_get(db->arena, n * sizeof(*cols));
+	if (n)
+		memcpy(t->columns, cols, n * sizeof(*cols));
+	return 0;
+}
+
+static void classify(struct nsx_table_info *t, const char *type,
+		     const char *sql)
+{
+	t->is_plain = !strcmp(type, "table") && t->root_page;
+	t->what = "table";
+	if (!strcmp(type, "view"))
+		t->what = "view";
+	else if (!t->root_page)
+		t->what = "virtual table";
+	else if (strcasestr(sql, "WITHOUT") && strcasestr(sql, "ROWID")) {
+		/* May be a false alarm from a name or comment: SQLite reads
+		 * it either way, the page decoder must not.
+		 */
+		t->what = "table without rowid";
+	}
+}
+
+static int read_catalogue(struct nsx_db *db, struct nsx_err *err)
+{
+	NSX_AT_EXIT(nsx_stmt_done) struct nsx_stmt *s = NULL;
+	struct nsx_table_info *list = NULL;
+	size_t n = 0, cap = 0;
+	int rc;
+
+	rc = nsx_db_prepare(db,
+			    "SELECT type, name, rootpage, coalesce(sql, '') "
+			    "FROM main.sqlite_master "
+			    "WHERE type IN ('table', 'view') "
+			    "AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'",
+			    &s, err);
+	while (!rc && (rc = nsx_step(s, err)) == 1) {
+		rc = nsx_grow(&list, &cap, n + 1, sizeof(*list), "tables", err);
+		if (rc)
+			break;
+		list[n].name = column_text(s->handle, 1, db->arena);
+		list[n].root_page = (uint32_t)sqlite3_column_int64(s->handle, 2);
+		classify(&list[n], column_text(s->handle, 0, db->arena),
+			 column_text(s->handle, 3, db->arena));
+		n++;
+	}
+	if (rc == NSX_E_DATA && db->is_lenient)
+		rc = 0; /* so many are there */
+	if (rc >= 0) {
+		db->tables = nsx_arena_get(db->arena, (n + 1) * sizeof(*list));
+		if (n)
+			memcpy(db->tables, list, n * sizeof(*list));
+		db->ntables = n;
+	}
+	free(list);
+	for (size_t i = 0; rc >= 0 && i < n; i++) {
+		rc = read_columns(db, &db->tables[i], err);
+		/* A view that cannot be resolved is no reason to stop. */
+		if (rc < 0 && !db->tables[i].is_plain && rc == NSX_E_DB)
+			rc = 0;
+	}
+	return rc < 0 ? nsx_wrap(err, "cannot read '%s'", db->path) : 0;
+}
+
+/* The tables of a damaged file that can be found. */
+static int read_remains(struct nsx_db *db, struct nsx_err *err)
+{
+	struct nsx_err damage = *err;
+	int rc;
+
+	be_lenient(db->handle);
+	db->is_lenient = true;
+	rc = read_catalogue(db, err);
+	if (!rc && db->ntables) {
+		if (!db->warning)
+			db->warning = nsx_arena_printf(
+				db->arena, "the list of tables is damaged, so "
+				"tables may be missing from this report: %s",
+				damage.msg);
+		return 0;
+	}
+	*err = damage;
+	return err->rc;
+}
+
+void nsx_db_force_sqlite(struct nsx_db *db)
+{
+	db->no_pages = true;
+}
+
+const struct nsx_pagefile *nsx_db_pages(struct nsx_db *db)
+{
+	if (!db->pages && !db->no_pages) {
+		db->pages = nsx_pagefile_open(db->path, db->size);
+		db->no_pages = !db->pages;
+	}
+	return db->no_pages ? NULL : db->pages;
+}
+
+struct nsx_db *nsx_db_clone(const struct nsx_db *from)
+{
+	struct nsx_arena *a = nsx_arena_new();
+	struct nsx_db *db = nsx_arena_get(a, sizeof(*db));
+
+	db->arena = a;
+	db->path = nsx_arena_strdup(a, from->path);
+	db->size = from->size;
+	db->is_lenient = from->is_lenient;
+	return db;
+}
+
+int nsx_db_open(const char *path, struct nsx_db **ret, struct nsx_err *err)
+{
+	struct nsx_sniff sniff;
+	struct nsx_arena *a;
+	struct nsx_db *db;
+	int rc = nsx_sniff_file(path, &sniff, err);
+
+	if (rc)
+		return rc;
+	a = nsx_arena_new();
+	db = nsx_arena_get(a, sizeof(*db));
+	db->arena = a;
+	db->path = nsx_arena_strdup(a, path);
+	db->size = sniff.file.st_size;
+	db->opened = sniff.file;
+	if (*sniff.warning)
+		db->warning = nsx_arena_strdup(a, sniff.warning);
+	rc = open_handle(path, &db->handle, err);
+	if (!rc)
+		rc = read_catalogue(db, err);
+	if (rc == NSX_E_DATA &&
+	    (sqlite3_errcode(db->handle) & 0xff) == SQLITE_CORRUPT)
+		rc = read_remains(db, err);
+	if (rc) {
+		nsx_db_close(db);
+		return rc;
+	}
+	*ret = db;
+	return 0;
+}
+
+void nsx_db_close(struct nsx_db *db)
+{
+	if (!db)
+		return;
+	sqlite3_close(db->handle);
+	nsx_pagefile_close(db->pages);
+	nsx_arena_free(db->arena);
+}
+
+/* Most clones read pages and never need SQLite, which parses the catalogue for
+ * every connection.
+ */
+static int need_handle(struct nsx_db *db, struct nsx_err *err)
+{
+	if (db->handle)
+		return 0;
+	if (open_handle(db->path, &db->handle, err))
+		return err->rc;
+	if (db->is_lenient)
+		be_lenient(db->handle);
+	return 0;
+}
+
+int nsx_db_exec(struct nsx_db *db, const char *sql, struct nsx_err *err)
+{
+	if (need_handle(db, err))
+		return err->rc;
+	if (sqlite3_exec(db->handle, sql, NULL, NULL, NULL))
+		return fail_db(err, db->handle, "cannot run", sql);
+	return 0;
+}
+
+int nsx_db_prepare(struct nsx_db *db, const char *sql, struct nsx_stmt **ret,
+		   struct nsx_err *err)
+{
+	sqlite3_stmt *h;
+	const char *rest;
+	struct nsx_stmt *s;
+
+	if (need_handle(db, err))
+		return err->rc;
+	if (sqlite3_prepare_v2(db->handle, sql, -1, &h, &rest))
+		return fail_db(err, db->handle, "cannot prepare", sql);
+	if (!h || rest[strspn(rest, " \t\n;")]) {
+		sqlite3_finalize(h);
+		return nsx_fail(err, NSX_E_DB,
+				"cannot prepare '%s': not one statement", sql);
+	}
+	s = nsx_try_alloc(1, sizeof(*s) + strlen(sql) + 1, "a statement", err);
+	if (!s) {
+		sqlite3_finalize(h);
+		return err->rc;
+	}
+	s->handle = h;
+	memcpy(s->sql, sql, strlen(sql));
+	*ret = s;
+	return 0;
+}
+
+void nsx_stmt_done(struct nsx_stmt **s)
+{
+	if (!*s)
+		return;
+	sqlite3_finalize((*s)->handle);
+	free(*s);
+	*s = NULL;
+}
+
+int nsx_step(struct nsx_stmt *s, struct nsx_err *err)
+{
+	switch (sqlite3_step(s->handle)) {
+	case SQLITE_ROW:
+		return 1;
+	case SQLITE_DONE:
+		return 0;
+	default:
+		return fail_db(err, sqlite3_db_handle(s->handle), "cannot read",
+			       s->sql);
+	}
+}
+
+int nsx_stmt_columns(struct nsx_stmt *s)
+{
+	return sqlite3_column_count(s->handle);
+}
+
+const char *nsx_stmt_column_name(struct nsx_stmt *s, int col)
+{
+	return sqlite3_column_name(s->handle, col);
+}
+
+void nsx_read_val(struct nsx_stmt *s, int col, struct nsx_val *ret)
+{
+	switch (sqlite3_column_type(s->handle, col)) {
+	case SQLITE_INTEGER:
+		ret->type = NSX_V_I64;
+		ret->u.i = sqlite3_column_int64(s->handle, col);
+		break;
+	case SQLITE_FLOAT:
+		ret->type = NSX_V_F64;
+		ret->u.f = sqlite3_column_double(s->handle, col);
+		break;
+	case SQLITE_TEXT:
+		ret->type = NSX_V_TEXT;
+		ret->u.p = (const char *)sqlite3_column_text(s->handle, col);
+		ret->len = (uint32_t)sqlite3_column_bytes(s->handle, col);
+		break;
+	case SQLITE_BLOB:
+		ret->type = NSX_V_BLOB;
+		ret->u.p = sqlite3_column_blob(s->handle, col);
+		ret->len = (uint32_t)sqlite3_column_bytes(s->handle, col);
+		break;
+	default:
+		ret->type = NSX_V_NULL;
+	}
+}

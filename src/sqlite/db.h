@@ -1,0 +1,106 @@
+/* db.h - a trace database, opened read-only and defensively.
+ *
+ * The file is opened immutable: SQLite takes no lock, writes no journal and
+ * creates nothing beside it, whatever its journal mode.  What looks like a
+ * table but is a view, a virtual table or has generated columns is listed as
+ * such and never read as a table.  Only db.c includes sqlite3.h.
+ */
+#ifndef NSX_DB_H
+#define NSX_DB_H
+
+#include "base/str.h"
+
+struct nsx_db;
+
+struct nsx_column {
+	const char *name;
+	const char *type;	  /* as declared, "" if not           */
+	const char *default_text; /* SQL text of the default, or NULL */
+	bool is_rowid;		  /* INTEGER PRIMARY KEY              */
+};
+
+struct nsx_table_info {
+	const char *name;
+	struct nsx_column *columns;
+	unsigned ncolumns;
+	uint32_t root_page;
+	bool is_plain; /* a rowid table without generated columns; only
+			  these are read                              */
+	const char *what; /* "table", "view", "virtual table", ... */
+};
+
+/* Opens path. Errors: NSX_E_IO or NSX_E_SCHEMA with a message that says what
+ * the file is and what to do. Owner: the caller, nsx_db_close.
+ */
+int nsx_db_open(const char *path, struct nsx_db **ret, struct nsx_err *err);
+void nsx_db_close(struct nsx_db *db); /* NULL is fine */
+
+/* One more connection to the same file, for another thread, opened when it is
+ * first used; it has no table list and no views. Owner: the caller.
+ */
+struct nsx_db *nsx_db_clone(const struct nsx_db *db);
+
+/* From now on scans of db go through SQLite only: for comparing. */
+void nsx_db_force_sqlite(struct nsx_db *db);
+
+/* The file as numbered pages (page_file.h), for the page backend of scan.h;
+ * NULL where the file is better left to SQLite.  Owner: db.
+ */
+struct nsx_pagefile;
+const struct nsx_pagefile *nsx_db_pages(struct nsx_db *db);
+
+/* Whether the file is no longer the one that was opened: written to, cut, or
+ * replaced. What was read may then belong to both.
+ */
+bool nsx_db_has_changed(const struct nsx_db *db);
+#define NSX_CHANGED                                                            \
+	"the file was changed while it was read: figures may mix what was "    \
+	"there before and after; run this again"
+
+const char *nsx_db_path(const struct nsx_db *db);
+int64_t nsx_db_size(const struct nsx_db *db); /* bytes of the file */
+const char *nsx_db_sqlite_version(void);
+
+/* Everything in the catalogue, in catalogue order. */
+const struct nsx_table_info *nsx_db_tables(const struct nsx_db *db,
+					   size_t *ret_n);
+/* Exact name, then ignoring case; NULL if there is none. */
+const struct nsx_table_info *nsx_db_table(const struct nsx_db *db,
+					  const char *name);
+int nsx_column_find(const struct nsx_table_info *t, const char *name);
+
+/* What a reader should know of the file itself: a pending journal or WAL
+ * that was not applied, pages missing at the end. NULL if nothing.
+ */
+const char *nsx_db_warning(const struct nsx_db *db);
+
+/* Statements -----------------------------------------------------------*/
+struct nsx_stmt;
+
+int nsx_db_exec(struct nsx_db *db, const char *sql, struct nsx_err *err);
+int nsx_db_prepare(struct nsx_db *db, const char *sql, struct nsx_stmt **ret,
+		   struct nsx_err *err) NSX_CHECKED;
+void nsx_stmt_done(struct nsx_stmt **s); /* for NSX_AT_EXIT; NULL is fine */
+
+/* 1 a row, 0 the end, negative a failure. */
+int nsx_step(struct nsx_stmt *s, struct nsx_err *err) NSX_CHECKED;
+int nsx_stmt_columns(struct nsx_stmt *s);
+const char *nsx_stmt_column_name(struct nsx_stmt *s, int col);
+
+enum nsx_val_type { NSX_V_NULL, NSX_V_I64, NSX_V_F64, NSX_V_TEXT, NSX_V_BLOB };
+
+struct nsx_val { /* a cell as stored; text is borrowed until the next row */
+	enum nsx_val_type type;
+	uint32_t len; /* bytes of text or blob */
+	union {
+		int64_t i;
+		double f;
+		const char *p; /* not NUL-terminated */
+	} u;
+};
+void nsx_read_val(struct nsx_stmt *s, int col, struct nsx_val *ret);
+
+/* SQL identifier in double quotes, for names from the file. */
+void nsx_sql_name(struct nsx_buf *b, const char *name);
+
+#endif

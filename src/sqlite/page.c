@@ -1,0 +1,290 @@
+/* page.c - plans parts of leaf pages, and reads them in batches.
+ *
+ * A part is a range of leaves, so parts are of about equal bytes.  How many
+ * rows they have is counted only when somebody asks, all parts side by side:
+ * that reads the head of every leaf, which a fold over a huge table need not
+ * pay.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/par.h"
+#include "sqlite/page.h"
+#include "sqlite/page_record.h"
+#include "sqlite/page_tree.h"
+
+#define BATCH_BYTES  ((size_t)256 * 1024)
+#define PART_BYTES   BATCH_BYTES /* a smaller part is not worth a thread */
+#define AHEAD_CHUNK  ((size_t)512 * 1024)
+#define AHEAD_CHUNKS 8
+#define ASK_GAP	     8 /* between pages asked for in one go             */
+#define MAX_GAP	     2 /* reading a page in vain is cheaper than a call */
+
+struct nsx_pagescan {
+	const struct nsx_pagefile *f;
+	struct nsx_arena *arena;
+	const char *table;
+	struct nsx_wants wants;
+	struct nsx_leaves leaves;
+	unsigned nparts;
+	pthread_mutex_t lock; /* guards the rest */
+	bool is_counted;
+	struct nsx_err count_err; /* why that failed */
+	size_t rows[NSX_MAX_THREADS];
+};
+
+/* A batch of pages in memory. */
+struct batch {
+	uint8_t *bytes;
+	size_t room;	/* pages */
+	uint32_t first; /* page number */
+	size_t n;	/* pages that are there */
+	bool is_cold;	/* the disk was needed before */
+	size_t asked;	/* leaves before this one were asked for */
+};
+
+/* Planning ---------------------------------------------------------------*/
+static void divide(struct nsx_pagescan *s, unsigned nparts)
+{
+	size_t worth = NSX_MAX(PART_BYTES / s->f->page_size, 1);
+	size_t n = s->leaves.n / worth;
+
+	n = NSX_MIN(n, NSX_MIN(nparts, NSX_MAX_THREADS));
+	s->nparts = (unsigned)NSX_MAX(n, 1);
+}
+
+int nsx_pagescan_open(struct nsx_db *db, const struct nsx_table_info *t,
+		      const char *const *columns, unsigned ncolumns,
+		      unsigned nparts, struct nsx_pagescan **ret,
+		      struct nsx_err *err)
+{
+	const struct nsx_pagefile *f = nsx_db_pages(db);
+	struct nsx_pagescan *s;
+	int rc;
+
+	*ret = NULL;
+	if (!f || !t->is_plain || strcmp(t->what, "table"))
+		return 0;
+	s = nsx_try_alloc(1, sizeof(*s), "a scan", err);
+	if (!s)
+		return err->rc;
+	pthread_mutex_init(&s->lock, NULL);
+	s->f = f;
+	s->table = t->name;
+	s->arena = nsx_arena_new();
+	if (!nsx_wants_plan(t, columns, ncolumns, s->arena, &s->wants)) {
+		nsx_pagescan_close(s);
+		return 0;
+	}
+	rc = nsx_leaves_find(f, t->name, t->root_page, &s->leaves, err);
+	if (rc) {
+		nsx_pagescan_close(s);
+		return rc;
+	}
+	divide(s, nparts);
+	*ret = s;
+	return 0;
+}
+
+void nsx_pagescan_close(struct nsx_pagescan *s)
+{
+	if (!s)
+		return;
+	pthread_mutex_destroy(&s->lock);
+	nsx_leaves_done(&s->leaves);
+	nsx_arena_free(s->arena);
+	free(s);
+}
+
+unsigned nsx_pagescan_parts(const struct nsx_pagescan *s)
+{
+	return s->nparts;
+}
+
+/* The leaf at which a part begins. */
+static size_t part_begin(const struct nsx_pagescan *s, size_t part)
+{
+	return (size_t)((unsigned __int128)s->leaves.n * part / s->nparts);
+}
+
+/* Batches ----------------------------------------------------------------*/
+/* Asks the kernel for the leaves that will be wanted soon. Its own read-ahead
+ * does not suffice: threads share the file descriptor, and other tables lie
+ * between the pages of this one.
+ */
+static void read_ahead(const struct nsx_pagescan *s, struct batch *b, size_t i,
+		       size_t end)
+{
+	const uint32_t *pages = s->leaves.pages;
+	size_t chunk = NSX_MAX(AHEAD_CHUNK / s->f->page_size, 1);
+
+	b->asked = NSX_MAX(b->asked, i);
+	while (b->asked < end && b->asked < i + AHEAD_CHUNKS * chunk) {
+		size_t first = b->asked, last = first;
+
+		while (last + 1 < end && pages[last + 1] > pages[last] &&
+		       pages[last + 1] - pages[last] <= ASK_GAP &&
+		       pages[last + 1] - pages[first] < chunk)
+			last++;
+		nsx_pagefile_ask(s->f, pages[first],
+				 pages[last] - pages[first] + 1);
+		b->asked = last + 1;
+	}
+}
+
+/* Reads the pages from leaf i on that follow each other in the file. */
+static int fill(const struct nsx_pagescan *s, struct batch *b, size_t i,
+		size_t end, struct nsx_err *err)
+{
+	const uint32_t *pages = s->leaves.pages;
+	size_t span = 1, leaf = i;
+	int64_t got;
+
+	if (nsx_stopped(err))
+		return err->rc;
+	b->first = pages[i];
+	while (++i < end && pages[i] > pages[i - 1] &&
+	       pages[i] - pages[i - 1] <= MAX_GAP &&
+	       pages[i] - b->first < b->room)
+		span = pages[i] - b->first + 1;
+	b->n = span;
+	if (!b->is_cold && nsx_pagefile_read_cached(s->f, b->first, b->bytes,
+						    span * s->f->page_size))
+		return 0;
+	b->is_cold = true;
+	read_ahead(s, b, leaf, end);
+	got = nsx_pagefile_read(s->f, b->first, 0, b->bytes,
+				span * s->f->page_size);
+	b->n = got < 0 ? 0 : (size_t)got / s->f->page_size;
+	if (got < 0)
+		return nsx_fail(
+		    err, NSX_E_IO, "cannot read table '%s': page %lu: %s",
+		    s->table, (unsigned long)b->first, strerror(errno));
+	if (!b->n)
+		return nsx_page_damaged(err, s->table, b->first,
+					"the file was cut while it was read");
+	return 0;
+}
+
+/* Leaf i in memory, NULL for a failure. Owner: the batch, until the next. */
+static const uint8_t *get_leaf(const struct nsx_pagescan *s, struct batch *b,
+			       size_t i, size_t end, struct nsx_err *err)
+{
+	uint32_t page = s->leaves.pages[i];
+
+	if (page - b->first >= b->n && fill(s, b, i, end, err))
+		return NULL;
+	return b->bytes + (page - b->first) * (size_t)s->f->page_size;
+}
+
+static int batch_init(const struct nsx_pagescan *s, struct batch *b,
+		      size_t nleaves, struct nsx_err *err)
+{
+	size_t room = NSX_MAX(BATCH_BYTES / s->f->page_size, 1);
+
+	*b = (struct batch){.room = NSX_MIN(room, nleaves * MAX_GAP + 1)};
+	b->bytes = nsx_try_alloc(b->room * s->f->page_size + NSX_PAGE_SLACK, 1,
+				 "a batch of pages", err);
+	return b->bytes ? 0 : err->rc;
+}
+
+/* Counting ---------------------------------------------------------------*/
+static bool is_leaf(const struct nsx_pagescan *s, const uint8_t *page)
+{
+	return page[0] == NSX_PAGE_LEAF &&
+	       nsx_page_cells(page) <= s->f->usable / 2;
+}
+
+/* Up to the first page that is no good: there the run will end, too. */
+static int count_part(void *ctx, size_t part, struct nsx_err *err)
+{
+	struct nsx_pagescan *s = ctx;
+	size_t i = part_begin(s, part), end = part_begin(s, part + 1);
+	struct batch b;
+	size_t rows = 0;
+	int rc = batch_init(s, &b, end - i, err);
+
+	for (; !rc && i < end; i++) {
+		const uint8_t *page = get_leaf(s, &b, i, end, err);
+
+		if (!page || !is_leaf(s, page))
+			break;
+		rows += nsx_page_cells(page);
+	}
+	s->rows[part] = rows;
+	free(b.bytes);
+	return rc;
+}
+
+size_t nsx_pagescan_rows(struct nsx_pagescan *s, unsigned part)
+{
+	size_t rows;
+
+	pthread_mutex_lock(&s->lock);
+	if (!s->is_counted &&
+	    nsx_par(s->nparts, s->nparts, count_part, s, &s->count_err))
+		memset(s->rows, 0, sizeof(s->rows));
+	s->is_counted = true;
+	rows = s->rows[part];
+	pthread_mutex_unlock(&s->lock);
+	return rows;
+}
+
+/* Reading ----------------------------------------------------------------*/
+/* What a reader may have made room for: a file that is written to while it is
+ * read must not give more.  Errors: that of counting.
+ */
+static int rows_promised(struct nsx_pagescan *s, unsigned part, size_t *ret,
+			 struct nsx_err *err)
+{
+	int rc;
+
+	pthread_mutex_lock(&s->lock);
+	*ret = s->is_counted ? s->rows[part] : SIZE_MAX;
+	rc = s->count_err.rc;
+	if (rc)
+		*err = s->count_err;
+	pthread_mutex_unlock(&s->lock);
+	return rc;
+}
+
+static int read_leaf(const struct nsx_pagescan *s, struct nsx_decoder *d,
+		     const uint8_t *page, uint32_t number, size_t *left,
+		     nsx_row_fn fn, void *ctx, struct nsx_err *err)
+{
+	if (is_leaf(s, page) && nsx_page_cells(page) > *left)
+		return nsx_page_damaged(err, s->table, number,
+					"the file changed while it was read");
+	*left -= nsx_page_cells(page);
+	return nsx_decode_leaf(d, page, number, s->leaves.n == 1, fn, ctx, err);
+}
+
+int nsx_pagescan_run(struct nsx_pagescan *s, unsigned part, nsx_row_fn fn,
+		     void *ctx, struct nsx_err *err)
+{
+	size_t i = part_begin(s, part), end = part_begin(s, part + 1U);
+	struct nsx_decoder *d;
+	struct batch b = {0};
+	size_t left;
+	int rc = rows_promised(s, part, &left, err);
+
+	if (rc)
+		return rc;
+	d = nsx_decoder_new(s->f, &s->wants, s->table, err);
+	rc = d ? batch_init(s, &b, end - i, err) : err->rc;
+	for (; !rc && i < end; i++) {
+		const uint8_t *page = get_leaf(s, &b, i, end, err);
+
+		rc = page ? read_leaf(s, d, page, s->leaves.pages[i], &left, fn,
+				      ctx, err)
+			  : err->rc;
+	}
+	free(b.bytes);
+	nsx_decoder_free(d);
+	if (!rc && part + 1 == s->nparts && s->leaves.damage.rc) {
+		*err = s->leaves.damage;
+		return err->rc;
+	}
+	return rc;
+}

@@ -1,0 +1,22 @@
+/* page.h - the page backend of scan.h: reads leaf pages without SQLite. */
+#ifndef NSX_PAGE_H
+#define NSX_PAGE_H
+
+#include "sqlite/scan.h"
+
+struct nsx_pagescan;
+
+/* As nsx_scan_open, but *ret is NULL where the file or the table is not for
+ * this backend.  Damage is no error here: the scan ends at it.
+ */
+int nsx_pagescan_open(struct nsx_db *db, const struct nsx_table_info *t,
+		      const char *const *columns, unsigned ncolumns,
+		      unsigned nparts, struct nsx_pagescan **ret,
+		      struct nsx_err *err);
+void nsx_pagescan_close(struct nsx_pagescan *s); /* NULL is fine */
+unsigned nsx_pagescan_parts(const struct nsx_pagescan *s);
+size_t nsx_pagescan_rows(struct nsx_pagescan *s, unsigned part);
+int nsx_pagescan_run(struct nsx_pagescan *s, unsigned part, nsx_row_fn fn,
+		     void *ctx, struct nsx_err *err);
+
+#endif

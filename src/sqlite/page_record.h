@@ -1,0 +1,27 @@
+/* page_record.h - the rows of one leaf page, as values. */
+#ifndef NSX_PAGE_RECORD_H
+#define NSX_PAGE_RECORD_H
+
+#include "sqlite/scan.h"
+#include "sqlite/page_file.h"
+#include "sqlite/page_want.h"
+
+struct nsx_decoder;
+
+/* For one thread. f, w and table are borrowed. Owner: nsx_decoder_free.
+ * Errors: NULL with NSX_E_NOMEM.
+ */
+struct nsx_decoder *nsx_decoder_new(const struct nsx_pagefile *f,
+				    const struct nsx_wants *w,
+				    const char *table, struct nsx_err *err);
+void nsx_decoder_free(struct nsx_decoder *d); /* NULL is fine */
+
+/* Hands each row of a leaf page to fn.  `page` has NSX_PAGE_SLACK readable
+ * bytes after it.  Only a table's root may be without rows.
+ * Errors: NSX_E_DATA once the page stops making sense; fn's own code.
+ */
+int nsx_decode_leaf(struct nsx_decoder *d, const uint8_t *page, uint32_t number,
+		    bool is_root, nsx_row_fn fn, void *ctx,
+		    struct nsx_err *err);
+
+#endif

@@ -1,0 +1,164 @@
+/* page_tree.c - down a b-tree level by level.
+ *
+ * All leaves of a b-tree are equally deep, so the pages of one level, taken
+ * left to right, give the next: no recursion, one page buffer.  Damage in a
+ * level cuts it there; what is left of it still leads to its leaves.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "base/arena.h"
+#include "sqlite/page_tree.h"
+
+enum {
+	MAX_DEPTH = 20,	  /* as in SQLite                */
+	HEADER = 12,	  /* of an interior page         */
+	MIN_CELL = 5,	  /* child page and one byte key */
+	POLL = 256,	  /* pages between looks at stop */
+	READ_AHEAD = 256, /* pages asked for beforehand  */
+};
+
+struct walk {
+	const struct nsx_pagefile *f;
+	const char *table;
+	uint8_t *page;
+	uint8_t *seen; /* a bit a page */
+	struct nsx_err *damage;
+	struct nsx_err *err;
+};
+
+/* Ends this level at its present length. */
+static int cut(struct walk *w, uint32_t page, const char *why)
+{
+	nsx_page_damaged(w->damage, w->table, page, why);
+	return 1;
+}
+
+static int add(struct walk *w, struct nsx_leaves *to, uint32_t page)
+{
+	const char *why = nsx_page_impossible(w->f, page);
+	int rc;
+
+	if (!why && w->seen[page / 8] >> page % 8 & 1)
+		why = "two pages lead to it";
+	if (why)
+		return cut(w, page, why);
+	w->seen[page / 8] |= (uint8_t)(1 << page % 8);
+	rc = nsx_grow(&to->pages, &to->cap, to->n + 1, sizeof(*to->pages),
+		      "page numbers", w->err);
+	if (!rc)
+		to->pages[to->n++] = page;
+	return rc;
+}
+
+/* Appends the children of the page in the buffer.
+ * Returns 1 for damage, noted; negative for a failure.
+ */
+static int add_children(struct walk *w, uint32_t number, struct nsx_leaves *to)
+{
+	const uint8_t *page = w->page;
+	unsigned n = nsx_page_cells(page);
+	int rc = 0;
+
+	if (page[0] != NSX_PAGE_INTERIOR)
+		return cut(w, number, "not a page of this kind of tree");
+	if (!n || HEADER + 2 * n > w->f->usable)
+		return cut(w, number, "impossible number of cells");
+	for (size_t i = 0; !rc && i < n; i++) {
+		unsigned at = nsx_be16(page + HEADER + 2 * i);
+
+		if (at < HEADER + 2 * n || at > w->f->usable - MIN_CELL)
+			return cut(w, number, "a cell lies outside it");
+		rc = add(w, to, nsx_be32(page + at));
+	}
+	return rc ? rc : add(w, to, nsx_be32(page + 8));
+}
+
+/* Tells the kernel which pages come next: they lie far apart. */
+static void read_ahead(const struct walk *w, const struct nsx_leaves *l,
+		       size_t first)
+{
+	size_t end = NSX_MIN(l->n, first + READ_AHEAD);
+
+	for (size_t i = first; i < end && end - first > 1; i++)
+		nsx_pagefile_ask(w->f, l->pages[i], 1);
+}
+
+/* Fills `to` with the level below `from`. */
+static int next_level(struct walk *w, const struct nsx_leaves *from,
+		      struct nsx_leaves *to)
+{
+	int rc = 0;
+
+	to->n = 0;
+	for (size_t i = 0; !rc && i < from->n; i++) {
+		if (i % POLL == 0 && nsx_stopped(w->err))
+			return w->err->rc;
+		if (i % READ_AHEAD == 0)
+			read_ahead(w, from, i);
+		rc = nsx_page_get(w->f, w->table, from->pages[i], w->page,
+				  w->damage)
+			 ? 1
+			 : add_children(w, from->pages[i], to);
+	}
+	return rc < 0 ? rc : 0;
+}
+
+/* Whether the level is one of leaves. A first page that cannot be read ends
+ * the tree before it.
+ */
+static bool is_bottom(struct walk *w, struct nsx_leaves *level)
+{
+	if (level->n &&
+	    nsx_page_get(w->f, w->table, level->pages[0], w->page, w->damage))
+		level->n = 0;
+	return !level->n || w->page[0] == NSX_PAGE_LEAF;
+}
+
+static int descend(struct walk *w, uint32_t root, struct nsx_leaves *level)
+{
+	struct nsx_leaves below = {0}, swap;
+	int rc = add(w, level, root);
+
+	for (int depth = 1; rc >= 0 && !is_bottom(w, level); depth++) {
+		if (depth == MAX_DEPTH) {
+			cut(w, level->pages[0], "the tree is too deep");
+			level->n = 0;
+			break;
+		}
+		rc = next_level(w, level, &below);
+		swap = *level;
+		*level = below;
+		below = swap;
+	}
+	free(below.pages);
+	return rc < 0 ? rc : 0;
+}
+
+int nsx_leaves_find(const struct nsx_pagefile *f, const char *table,
+		    uint32_t root, struct nsx_leaves *ret, struct nsx_err *err)
+{
+	struct nsx_err damage = {0};
+	struct walk w = {f, table, NULL, NULL, &damage, err};
+	struct nsx_leaves level = {0};
+	int rc = NSX_E_NOMEM;
+
+	w.page = nsx_try_alloc(1, f->page_size + NSX_PAGE_SLACK, "a page", err);
+	w.seen = nsx_try_alloc(f->npages / 8 + 1, 1, "a map of pages", err);
+	if (w.page && w.seen)
+		rc = descend(&w, root, &level);
+	free(w.page);
+	free(w.seen);
+	if (rc) {
+		free(level.pages);
+		return rc;
+	}
+	*ret = level;
+	ret->damage = damage;
+	return 0;
+}
+
+void nsx_leaves_done(struct nsx_leaves *l)
+{
+	free(l->pages);
+	*l = (struct nsx_leaves){0};
+}

@@ -1,0 +1,78 @@
+/* scan.c - picks the backend of a scan: pages where they can be read, else
+ * SQLite.
+ */
+#include <stdlib.h>
+#include "sqlite/scan.h"
+#include "sqlite/page.h"
+#include "sqlite/scan_sqlite.h"
+
+struct nsx_scan {
+	struct nsx_pagescan *page; /* or NULL */
+	struct nsx_sqlscan *sql;
+};
+
+int nsx_scan_open(struct nsx_db *db, const struct nsx_table_info *t,
+		  const char *const *columns, unsigned ncolumns,
+		  unsigned nparts, struct nsx_scan **ret, struct nsx_err *err)
+{
+	struct nsx_scan *s = nsx_try_alloc(1, sizeof(*s), "a scan", err);
+	int rc;
+
+	if (!s)
+		return err->rc;
+	rc = nsx_pagescan_open(db, t, columns, ncolumns, nparts, &s->page, err);
+	if (!rc && !s->page)
+		rc = nsx_sqlscan_open(db, t, columns, ncolumns, nparts,
+				      &s->sql, err);
+	if (rc) {
+		free(s);
+		return rc;
+	}
+	*ret = s;
+	return 0;
+}
+
+void nsx_scan_close(struct nsx_scan *s)
+{
+	if (!s)
+		return;
+	nsx_pagescan_close(s->page);
+	nsx_sqlscan_close(s->sql);
+	free(s);
+}
+
+unsigned nsx_scan_parts(const struct nsx_scan *s)
+{
+	return s->page ? nsx_pagescan_parts(s->page) :
+			 nsx_sqlscan_parts(s->sql);
+}
+
+size_t nsx_scan_rows(const struct nsx_scan *s, unsigned part)
+{
+	return s->page ? nsx_pagescan_rows(s->page, part) :
+			 nsx_sqlscan_rows(s->sql, part);
+}
+
+const char *nsx_scan_backend(const struct nsx_scan *s)
+{
+	return s->page ? "page" : "sqlite";
+}
+
+int nsx_scan_run(struct nsx_scan *s, unsigned part, nsx_row_fn fn, void *ctx,
+		 struct nsx_err *err)
+{
+	return s->page ? nsx_pagescan_run(s->page, part, fn, ctx, err) :
+			 nsx_sqlscan_run(s->sql, part, fn, ctx, err);
+}
+
+int nsx_scan_all(struct nsx_scan *s, nsx_row_fn fn, void *ctx,
+		 struct nsx_err *err)
+{
+	for (unsigned i = 0; i < nsx_scan_parts(s); i++) {
+		int rc = nsx_scan_run(s, i, fn, ctx, err);
+
+		if (rc)
+			return rc;
+	}
+	return 0;
+}

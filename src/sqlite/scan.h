@@ -1,0 +1,51 @@
+/* scan.h - reads chosen columns of one table, once, in parts.
+ *
+ * A plan divides the table into parts of consecutive rows with a known number
+ * of rows each, so that readers can fill preallocated columns side by side.
+ * Parts may be read by different threads at the same time. Two backends: a
+ * decoder of table leaf pages (page.h), and SQLite for whatever that one does
+ * not take (nsx_scan_backend tells).  Both give the same cells, except that a
+ * cell over NSX_MAX_CELL is cut by the first and fails with the second.
+ */
+#ifndef NSX_SCAN_H
+#define NSX_SCAN_H
+
+#include "sqlite/db.h"
+
+struct nsx_scan;
+
+/* Non-zero ends the scan with that code; *err is then filled by the callee.
+ * v has one value per requested column, in the order asked.
+ */
+typedef int (*nsx_row_fn)(void *ctx, int64_t rid, const struct nsx_val *v,
+			  struct nsx_err *err);
+
+/* Plans a scan of `columns` (ncolumns names; a NULL name reads as NULL) of
+ * table t in at most nparts parts (may be fewer).  Owner: nsx_scan_close.
+ * Errors: NSX_E_DATA where the table is damaged beyond counting.
+ */
+int nsx_scan_open(struct nsx_db *db, const struct nsx_table_info *t,
+		  const char *const *columns, unsigned ncolumns,
+		  unsigned nparts, struct nsx_scan **ret, struct nsx_err *err);
+void nsx_scan_close(struct nsx_scan *s);
+
+unsigned nsx_scan_parts(const struct nsx_scan *s);
+/* An upper bound of the rows of a part; exact where the table is sound.  Once
+ * asked for, nsx_scan_run never delivers more, whatever happens to the file.
+ * Cost: the first call looks at the head of every page, the parts side by
+ * side on threads; who only folds rows should not ask.
+ */
+size_t nsx_scan_rows(const struct nsx_scan *s, unsigned part);
+const char *nsx_scan_backend(const struct nsx_scan *s); /* "page", "sqlite" */
+
+/* Reads one part in row order.  Errors: NSX_E_DATA where a page is damaged
+ * (the rows before it have been delivered), NSX_E_STOP, or the callee's.
+ */
+int nsx_scan_run(struct nsx_scan *s, unsigned part, nsx_row_fn fn, void *ctx,
+		 struct nsx_err *err);
+
+/* All parts in order, on the caller's thread. */
+int nsx_scan_all(struct nsx_scan *s, nsx_row_fn fn, void *ctx,
+		 struct nsx_err *err);
+
+#endif

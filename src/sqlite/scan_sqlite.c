@@ -1,0 +1,220 @@
+/* scan_sqlite.c - a part is a range of row ids, read on its own connection. */
+#include <stdlib.h>
+#include <string.h>
+#include "sqlite/scan_sqlite.h"
+
+/* Below this many rows a second connection costs more than it saves. */
+#define ROWS_WORTH_A_PART 20000
+
+struct part {
+	int64_t first, last; /* row ids, both included */
+	size_t rows;
+};
+
+struct nsx_sqlscan {
+	struct nsx_db *db;
+	const char *table;
+	char *select; /* without the range */
+	const char *rowid; /* what the row id is called here, or NULL */
+	unsigned ncolumns, nparts;
+	struct part parts[NSX_MAX_THREADS];
+};
+
+/* A column may hide a name of the row id; there are three. */
+static const char *rowid_name(const struct nsx_table_info *t)
+{
+	static const char *const names[] = {"rowid", "_rowid_", "oid"};
+
+	if (!t->is_plain || !strcmp(t->what, "table without rowid"))
+		return NULL;
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		if (nsx_column_find(t, names[i]) < 0)
+			return names[i];
+	return NULL;
+}
+
+static char *make_select(const struct nsx_table_info *t,
+			 const char *const *columns, unsigned ncolumns,
+			 const char *rowid)
+{
+	struct nsx_buf b = {0};
+
+	nsx_buf_printf(&b, "SELECT %s", rowid ? rowid : "0");
+	for (unsigned i = 0; i < ncolumns; i++) {
+		nsx_buf_adds(&b, ", ");
+		if (columns[i])
+			nsx_sql_name(&b, columns[i]);
+		else
+			nsx_buf_adds(&b, "NULL");
+	}
+	/* Rows in the order of the table, not in that of an index. */
+	nsx_buf_adds(&b, " FROM main.");
+	nsx_sql_name(&b, t->name);
+	nsx_buf_adds(&b, " NOT INDEXED");
+	return b.p; /* becomes the scan's */
+}
+
+static int query_one_row(struct nsx_db *db, const char *sql, int64_t *ret,
+			 int n, struct nsx_err *err)
+{
+	NSX_AT_EXIT(nsx_stmt_done) struct nsx_stmt *s = NULL;
+	struct nsx_val v;
+	int rc = nsx_db_prepare(db, sql, &s, err);
+
+	if (!rc)
+		rc = nsx_step(s, err);
+	if (rc < 0)
+		return rc;
+	for (int i = 0; i < n; i++) {
+		nsx_read_val(s, i, &v);
+		ret[i] = v.type == NSX_V_I64 ? v.u.i : 0;
+	}
+	return 0;
+}
+
+/* count(*), and with a row id also its least and greatest value. */
+static int measure(struct nsx_sqlscan *s, int64_t *ret, struct nsx_err *err)
+{
+	struct nsx_buf b = {0};
+	int rc;
+
+	if (s->rowid)
+		nsx_buf_printf(&b, "SELECT count(*), min(%s), max(%s)",
+			       s->rowid, s->rowid);
+	else
+		nsx_buf_adds(&b, "SELECT count(*), 0, 0");
+	nsx_buf_adds(&b, " FROM main.");
+	nsx_sql_name(&b, s->table);
+	nsx_buf_adds(&b, " NOT INDEXED");
+	rc = query_one_row(s->db, b.p, ret, 3, err);
+	nsx_buf_done(&b);
+	return rc;
+}
+
+static int count_part(struct nsx_sqlscan *s, struct part *p,
+		      struct nsx_err *err)
+{
+	struct nsx_buf b = {0};
+	int64_t n;
+	int rc;
+
+	nsx_buf_adds(&b, "SELECT count(*) FROM main.");
+	nsx_sql_name(&b, s->table);
+	nsx_buf_printf(&b, " WHERE %s BETWEEN %lld AND %lld", s->rowid,
+		       (long long)p->first, (long long)p->last);
+	rc = query_one_row(s->db, b.p, &n, 1, err);
+	nsx_buf_done(&b);
+	p->rows = (size_t)n;
+	return rc;
+}
+
+static int plan(struct nsx_sqlscan *s, unsigned nparts, struct nsx_err *err)
+{
+	int64_t m[3], span, step;
+	int rc = measure(s, m, err);
+
+	if (rc)
+		return rc;
+	s->nparts = 1;
+	s->parts[0] = (struct part){m[1], m[2], (size_t)m[0]};
+	nparts = (unsigned)NSX_MIN(nparts, m[0] / ROWS_WORTH_A_PART);
+	nparts = NSX_MIN(nparts, NSX_MAX_THREADS);
+	if (!s->rowid || nparts < 2 || __builtin_sub_overflow(m[2], m[1], &span))
+		return 0;
+	step = span / nparts;
+	for (unsigned i = 0; !rc && i < nparts; i++) {
+		struct part *p = &s->parts[i];
+
+		p->first = m[1] + i * step + (i > 0);
+		p->last = i + 1 == nparts ? m[2] : m[1] + (i + 1) * step;
+		rc = count_part(s, p, err);
+	}
+	s->nparts = nparts;
+	return rc;
+}
+
+int nsx_sqlscan_open(struct nsx_db *db, const struct nsx_table_info *t,
+		     const char *const *columns, unsigned ncolumns,
+		     unsigned nparts, struct nsx_sqlscan **ret,
+		     struct nsx_err *err)
+{
+	struct nsx_sqlscan *s = nsx_try_alloc(1, sizeof(*s), "a scan", err);
+	int rc;
+
+	if (!s)
+		return err->rc;
+	s->db = db;
+	s->ncolumns = ncolumns;
+	s->table = t->name;
+	s->rowid = rowid_name(t);
+	s->select = make_select(t, columns, ncolumns, s->rowid);
+	rc = plan(s, nparts, err);
+	if (rc) {
+		nsx_sqlscan_close(s);
+		return rc;
+	}
+	*ret = s;
+	return 0;
+}
+
+void nsx_sqlscan_close(struct nsx_sqlscan *s)
+{
+	if (!s)
+		return;
+	free(s->select);
+	free(s);
+}
+
+unsigned nsx_sqlscan_parts(const struct nsx_sqlscan *s)
+{
+	return s->nparts;
+}
+
+size_t nsx_sqlscan_rows(const struct nsx_sqlscan *s, unsigned part)
+{
+	return s->parts[part].rows;
+}
+
+/* At most `left` rows: a damaged table may give more than it counts. */
+static int read_rows(struct nsx_sqlscan *s, struct nsx_stmt *stmt, size_t left,
+		     nsx_row_fn fn, void *ctx, struct nsx_err *err)
+{
+	struct nsx_val v[NSX_MAX_COLUMNS + 1];
+	int rc;
+
+	while ((rc = nsx_step(stmt, err)) == 1) {
+		if (!left--)
+			return nsx_fail(err, NSX_E_DATA,
+					"cannot read table '%s': damaged: it "
+					"has more rows than it counts",
+					s->table);
+		for (unsigned i = 0; i <= s->ncolumns; i++)
+			nsx_read_val(stmt, (int)i, &v[i]);
+		rc = fn(ctx, v[0].u.i, v + 1, err);
+		if (rc)
+			return rc;
+	}
+	return rc;
+}
+
+int nsx_sqlscan_run(struct nsx_sqlscan *s, unsigned part, nsx_row_fn fn,
+		    void *ctx, struct nsx_err *err)
+{
+	const struct part *p = &s->parts[part];
+	struct nsx_stmt *stmt = NULL;
+	struct nsx_db *db = nsx_db_clone(s->db);
+	struct nsx_buf b = {0};
+	int rc;
+
+	nsx_buf_adds(&b, s->select);
+	if (s->nparts > 1)
+		nsx_buf_printf(&b, " WHERE %s BETWEEN %lld AND %lld", s->rowid,
+			       (long long)p->first, (long long)p->last);
+	rc = nsx_db_prepare(db, b.p, &stmt, err);
+	if (!rc)
+		rc = read_rows(s, stmt, p->rows, fn, ctx, err);
+	nsx_stmt_done(&stmt);
+	nsx_buf_done(&b);
+	nsx_db_close(db);
+	return rc;
+}

@@ -1,0 +1,22 @@
+/* sniff.h - what kind of file is this, before SQLite is asked. */
+#ifndef NSX_SNIFF_H
+#define NSX_SNIFF_H
+
+#include <sys/stat.h>
+#include "base/err.h"
+
+struct nsx_sniff {
+	struct stat file;
+	char warning[256]; /* "" when the file is as it should be */
+};
+
+/* Errors: NSX_E_IO (missing, folder, no permission) or NSX_E_SCHEMA (not a
+ * SQLite file; the message says what it looks like and what to do).
+ */
+int nsx_sniff_file(const char *path, struct nsx_sniff *ret,
+		   struct nsx_err *err);
+
+/* Whether a file with the name path + suffix is there and not empty. */
+bool nsx_file_beside(const char *path, const char *suffix);
+
+#endif

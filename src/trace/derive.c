@@ -1,0 +1,605 @@
+/* trace_derive.c - orders the rows, then finds what follows from them: which
+ * call caused which GPU operation, what kind of call each is, which nest.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "trace/load.h"
+
+/* Order -------------------------------------------------------------------*/
+
+static int cmp_i64(int64_t a, int64_t b)
+{
+	return a < b ? -1 : a > b;
+}
+
+static int cmp_u32(uint32_t a, uint32_t b)
+{
+	return a < b ? -1 : a > b;
+}
+
+/* Ops of one kind at the same time on one device: by what they are, so that
+ * the order of rows in the file never shows.
+ */
+static int cmp_content(const struct nsx_loader *l, uint32_t a, uint32_t b)
+{
+	const struct nsx_ops_rw *o = &l->ops;
+	int c = cmp_u32(o->stream[a], o->stream[b]);
+
+	if (!c && o->kind[a] == NSX_OP_KERNEL)
+		c = nsx_str_cmp(l->t->strings, l->t->shape[o->detail[a]].name,
+				l->t->shape[o->detail[b]].name);
+	if (!c)
+		c = cmp_u32(o->call[a], o->call[b]); /* correlation ids yet */
+	if (!c && (o->kind[a] == NSX_OP_MEMCPY || o->kind[a] == NSX_OP_MEMSET))
+		c = memcmp(&l->copies[o->detail[a]], &l->copies[o->detail[b]],
+			   offsetof(struct nsx_copy, src_device));
+	return c;
+}
+
+static int cmp_ops(const void *ctx, uint32_t a, uint32_t b)
+{
+	const struct nsx_loader *l = ctx;
+	const struct nsx_ops_rw *o = &l->ops;
+	const struct nsx_copy *ca, *cb;
+	uint32_t da, db;
+	int c;
+
+	da = l->t->stream[o->stream[a]].device;
+	db = l->t->stream[o->stream[b]].device;
+	/* The second entry of a peer copy lies on the other device. */
+	if (o->flags[a] & NSX_OP_PEER) {
+		ca = &l->copies[o->detail[a]];
+		da = ca->src_device == da ? ca->dst_device : ca->src_device;
+	}
+	if (o->flags[b] & NSX_OP_PEER) {
+		cb = &l->copies[o->detail[b]];
+		db = cb->src_device == db ? cb->dst_device : cb->src_device;
+	}
+	if (da != db)
+		return da < db ? -1 : 1;
+	c = cmp_i64(o->start_ns[a], o->start_ns[b]);
+	if (!c)
+		c = cmp_i64(o->end_ns[a], o->end_ns[b]);
+	if (!c)
+		c = (int)o->kind[a] - o->kind[b];
+	return c ? c : cmp_content(l, a, b);
+}
+
+static int cmp_calls(const void *ctx, uint32_t a, uint32_t b)
+{
+	const struct nsx_loader *l = ctx;
+	const struct nsx_calls_rw *r = &l->calls;
+	int c;
+
+	if (r->thread[a] != r->thread[b])
+		return r->thread[a] < r->thread[b] ? -1 : 1;
+	c = cmp_i64(r->start_ns[a], r->start_ns[b]);
+	return c ? c : cmp_i64(r->end_ns[b], r->end_ns[a]);
+}
+
+/* Ranges of equal extent nest in the order of domain and name: the order of
+ * rows in the file means nothing.
+ */
+static int cmp_nvtx(const void *ctx, uint32_t a, uint32_t b)
+{
+	const struct nsx_loader *l = ctx;
+	const struct nsx_nvtx_rw *r = &l->nvtx;
+	int c;
+
+	if (r->thread[a] != r->thread[b])
+		return r->thread[a] < r->thread[b] ? -1 : 1;
+	if (r->kind[a] != r->kind[b])
+		return (int)r->kind[a] - r->kind[b];
+	c = cmp_i64(r->start_ns[a], r->start_ns[b]);
+	if (!c)
+		c = cmp_i64(r->end_ns[b], r->end_ns[a]);
+	if (!c)
+		c = cmp_i64(r->domain[a], r->domain[b]);
+	return c ? c : nsx_str_cmp(l->t->strings, r->name[a], r->name[b]);
+}
+
+static int cmp_overheads(const void *ctx, uint32_t a, uint32_t b)
+{
+	const struct nsx_overheads_rw *r = ctx;
+
+	if (r->thread[a] != r->thread[b])
+		return r->thread[a] < r->thread[b] ? -1 : 1;
+	return cmp_i64(r->start_ns[a], r->start_ns[b]);
+}
+
+static int sort_group(void *ctx, size_t i, struct nsx_err *err)
+{
+	struct nsx_loader *l = ctx;
+
+	switch (i) {
+	case 0:
+		return nsx_colset_sort(&l->op_set, cmp_ops, l, err);
+	case 1:
+		return nsx_colset_sort(&l->call_set, cmp_calls, l, err);
+	case 2:
+		return nsx_colset_sort(&l->nvtx_set, cmp_nvtx, l, err);
+	default:
+		return nsx_colset_sort(&l->overhead_set, cmp_overheads,
+				       &l->overheads, err);
+	}
+}
+
+static void find_hull(struct nsx_loader *l)
+{
+	struct nsx_trace *t = l->t;
+	int64_t lo = INT64_MAX, hi = INT64_MIN, glo = INT64_MAX,
+		ghi = INT64_MIN;
+
+	for (size_t i = 0; i < l->op_set.n; i++) {
+		glo = NSX_MIN(glo, l->ops.start_ns[i]);
+		ghi = NSX_MAX(ghi, l->ops.end_ns[i]);
+	}
+	for (size_t i = 0; i < l->call_set.n; i++)
+		if (l->calls.start_ns[i] >= 0) {
+			lo = NSX_MIN(lo, l->calls.start_ns[i]);
+			hi = NSX_MAX(hi, l->calls.end_ns[i]);
+		}
+	for (size_t i = 0; i < l->nvtx_set.n; i++)
+		if (l->nvtx.start_ns[i] >= 0) {
+			lo = NSX_MIN(lo, l->nvtx.start_ns[i]);
+			hi = NSX_MAX(hi, l->nvtx.end_ns[i]);
+		}
+	t->first_ns = NSX_MIN(lo, glo);
+	t->last_ns = NSX_MAX(hi, ghi);
+	if (t->first_ns > t->last_ns)
+		t->first_ns = t->last_ns = 0;
+	if (glo <= ghi)
+		t->full = (struct nsx_window){glo, ghi};
+	else if (lo <= hi)
+		t->full = (struct nsx_window){lo, hi};
+}
+
+/* A range never closed is open to the end of the trace. */
+static void close_ranges(struct nsx_loader *l)
+{
+	for (size_t i = 0; i < l->nvtx_set.n; i++)
+		if (l->nvtx.flags[i] & NSX_NVTX_OPEN) {
+			l->nvtx.end_ns[i] = NSX_MAX(l->t->last_ns,
+						    l->nvtx.start_ns[i]);
+			l->t->defects.open_ranges++;
+		}
+}
+
+/* Push/pop ranges of one thread and domain nest. One that ends after the range
+ * it began in cannot be on the stack: it is treated as a start/end range.
+ * parent and top are scratch, by range and by domain.
+ */
+static size_t demote_crossing(struct nsx_loader *l, uint32_t *parent,
+			      uint32_t *top)
+{
+	struct nsx_nvtx_rw *x = &l->nvtx;
+	uint32_t thread = NSX_NONE;
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < l->nvtx_set.n; i++) {
+		uint32_t *at = &top[x->domain[i]];
+
+		if (x->kind[i] != NSX_NVTX_STACK)
+			continue;
+		if (x->thread[i] != thread) {
+			thread = x->thread[i];
+			memset(top, 0xff, l->t->ndomains * sizeof(*top));
+		}
+		while (*at != NSX_NONE && x->end_ns[*at] <= x->start_ns[i])
+			*at = parent[*at];
+		if (*at != NSX_NONE && x->end_ns[i] > x->end_ns[*at]) {
+			x->kind[i] = NSX_NVTX_ASYNC;
+			x->flags[i] |= NSX_NVTX_CROSSING;
+			n++;
+			continue;
+		}
+		parent[i] = *at;
+		*at = i;
+	}
+	return n;
+}
+
+static int settle_crossing(struct nsx_loader *l, struct nsx_err *err)
+{
+	struct nsx_arena *a = nsx_arena_new();
+	uint32_t *parent = nsx_arena_try_array(a, l->nvtx_set.n, 4,
+					       "range parents", err);
+	uint32_t *top = nsx_arena_try_array(a, l->t->ndomains, 4, "domains",
+					    err);
+	int rc = parent && top ? 0 : err->rc;
+
+	if (!rc)
+		l->t->defects.crossing_ranges = demote_crossing(l, parent, top);
+	nsx_arena_free(a);
+	if (!rc && l->t->defects.crossing_ranges)
+		rc = nsx_colset_sort(&l->nvtx_set, cmp_nvtx, l, err);
+	return rc;
+}
+
+int nsx_order_rows(struct nsx_loader *l, struct nsx_err *err)
+{
+	int rc = nsx_par(l->threads, 4, sort_group, l, err);
+
+	return rc ? rc : settle_crossing(l, err);
+}
+
+/* The window ------------------------------------------------------------------*/
+
+/* "1.5" seconds after the first event, or "1500ns" on the trace's clock. */
+static bool parse_instant(const char *s, const char **ret_end, int64_t first,
+			  int64_t *ret)
+{
+	char *end;
+	long long ns = strtoll(s, &end, 10);
+	double seconds;
+
+	if (end != s && !strncmp(end, "ns", 2)) {
+		*ret = ns;
+		*ret_end = end + 2;
+		return true;
+	}
+	/* strtod would swallow the first dot of "1..2". */
+	size_t n = strspn(s, "0123456789");
+
+	if (s[n] == '.' && s[n + 1] != '.')
+		n += 1 + strspn(s + n + 1, "0123456789");
+	if (!n || n > 18)
+		return false;
+	seconds = strtod(s, NULL);
+	if (seconds >= 1e9)
+		return false;
+	*ret = first + (int64_t)(seconds * 1e9 + 0.5);
+	*ret_end = s + n;
+	return true;
+}
+
+int nsx_window_parse(const char *text, int64_t first_ns,
+		     struct nsx_window *ret, struct nsx_err *err)
+{
+	const char *p = text;
+
+	if (!parse_instant(p, &p, first_ns, &ret->start_ns) ||
+	    strncmp(p, "..", 2) ||
+	    !parse_instant(p + 2, &p, first_ns, &ret->end_ns) || *p)
+		return nsx_fail(err, NSX_E_USAGE,
+				"cannot read the window '%s': give START..END "
+				"in seconds from the first event, or in the "
+				"trace's nanoseconds as 5ns..9ns", text);
+	if (ret->start_ns >= ret->end_ns)
+		return nsx_fail(err, NSX_E_USAGE,
+				"the window '%s' is empty: its end must come "
+				"after its start", text);
+	return 0;
+}
+
+/* Cuts GPU work to w. Copies keep their rows: ops refer to them by index. */
+static void cut_ops(struct nsx_loader *l, const struct nsx_window *w)
+{
+	struct nsx_ops_rw *o = &l->ops;
+	size_t n = 0;
+
+	for (size_t i = 0; i < l->op_set.n; i++) {
+		if (o->end_ns[i] < w->start_ns || o->start_ns[i] >= w->end_ns ||
+		    (o->end_ns[i] == w->start_ns &&
+		     o->start_ns[i] < w->start_ns))
+			continue;
+		if (o->start_ns[i] < w->start_ns) {
+			o->start_ns[i] = w->start_ns;
+			o->flags[i] |= NSX_OP_CUT;
+		}
+		o->end_ns[i] = NSX_MIN(o->end_ns[i], w->end_ns);
+		nsx_colset_move(&l->op_set, n++, i, 1);
+	}
+	l->op_set.n = n;
+}
+
+int nsx_cut_window(struct nsx_loader *l, const char *window,
+		   struct nsx_err *err)
+{
+	struct nsx_trace *t = l->t;
+
+	find_hull(l);
+	close_ranges(l);
+	t->window = t->full;
+	if (!window)
+		return 0;
+	if (nsx_window_parse(window, t->first_ns, &t->user, err))
+		return err->rc;
+	t->window = t->user;
+	cut_ops(l, &t->user);
+	return 0;
+}
+
+/* Slices ------------------------------------------------------------------*/
+
+/* The thread of the first row of every block, and that of the last row. */
+static int index_threads(struct nsx_trace *t, const uint32_t *thread, size_t n,
+			 uint32_t **ret, struct nsx_err *err)
+{
+	size_t nblocks = (n + NSX_THREAD_BLOCK - 1) / NSX_THREAD_BLOCK;
+
+	*ret = nsx_arena_try_array(t->arena, nblocks + 1, 4, "threads", err);
+	if (!*ret)
+		return err->rc;
+	for (size_t b = 0; b < nblocks; b++)
+		(*ret)[b] = thread[b * NSX_THREAD_BLOCK];
+	if (n)
+		(*ret)[nblocks] = thread[n - 1];
+	return 0;
+}
+
+static int slice_threads(struct nsx_loader *l, struct nsx_err *err)
+{
+	struct nsx_trace *t = l->t;
+	uint32_t calls_at = 0, nvtx_at = 0;
+
+	for (size_t i = 0; i < l->call_set.n; i++)
+		t->thread[l->calls.thread[i]].ncalls++;
+	for (size_t i = 0; i < l->nvtx_set.n; i++)
+		t->thread[l->nvtx.thread[i]].nnvtx++;
+	for (uint32_t i = 0; i < t->nthreads; i++) {
+		struct nsx_thread *th = &t->thread[i];
+
+		th->calls_at = calls_at;
+		th->nvtx_at = nvtx_at;
+		calls_at += th->ncalls;
+		nvtx_at += th->nnvtx;
+	}
+	if (index_threads(t, l->calls.thread, l->call_set.n, &t->calls_thread,
+			  err) ||
+	    index_threads(t, l->nvtx.thread, l->nvtx_set.n, &t->nvtx_thread,
+			  err))
+		return err->rc;
+	return 0;
+}
+
+static uint32_t device_of_op(const struct nsx_loader *l, size_t i)
+{
+	uint32_t d = l->t->stream[l->ops.stream[i]].device;
+
+	if (l->ops.flags[i] & NSX_OP_PEER) {
+		const struct nsx_copy *c = &l->copies[l->ops.detail[i]];
+
+		return c->src_device == d ? c->dst_device : c->src_device;
+	}
+	return d;
+}
+
+static void slice_devices(struct nsx_loader *l)
+{
+	for (size_t i = l->op_set.n; i-- > 0;) {
+		struct nsx_device *d = &l->t->device[device_of_op(l, i)];
+
+		d->ops_at = (uint32_t)i;
+		d->nops++;
+	}
+}
+
+/* Classes ------------------------------------------------------------------*/
+
+static void classify_ops(struct nsx_loader *l)
+{
+	struct nsx_ops_rw *o = &l->ops;
+
+	for (size_t i = 0; i < l->op_set.n; i++)
+		if (o->kind[i] == NSX_OP_KERNEL)
+			o->cls[i] = l->t->shape[o->detail[i]].op ?
+					    NSX_C_COMM : NSX_C_COMPUTE;
+		else
+			o->cls[i] = o->kind[i] == NSX_OP_GRAPH ? NSX_C_COMPUTE :
+								 NSX_C_COPY;
+}
+
+/* Names repeat: each distinct one is classified once. */
+static int classify_calls(struct nsx_loader *l, struct nsx_err *err)
+{
+	struct nsx_calls_rw *c = &l->calls;
+	struct known {
+		uint8_t cls, flags, seen;
+	} *known = nsx_try_alloc(nsx_strings_bound(l->t->strings),
+				 sizeof(*known), "API names", err);
+
+	if (!known)
+		return err->rc;
+	for (size_t i = 0; i < l->call_set.n; i++) {
+		struct known *k = &known[c->name[i]];
+
+		if (!k->seen) {
+			k->cls = (uint8_t)nsx_classify_call(
+				nsx_text(l->t, c->name[i]), &k->flags);
+			k->seen = 1;
+		}
+		c->cls[i] = k->cls;
+		c->flags[i] |= k->flags;
+		if (k->cls == NSX_CALL_LAUNCH)
+			l->t->thread[c->thread[i]].launches = true;
+	}
+	free(known);
+	return 0;
+}
+
+/* A call is nested when it lies inside the one that is open on its thread. */
+static void mark_nested(struct nsx_loader *l)
+{
+	struct nsx_calls_rw *c = &l->calls;
+
+	for (uint32_t t = 0; t < l->t->nthreads; t++) {
+		const struct nsx_thread *th = &l->t->thread[t];
+		int64_t open_until = INT64_MIN;
+
+		for (size_t i = th->calls_at; i < th->calls_at + th->ncalls; i++)
+			if (c->end_ns[i] <= open_until)
+				c->flags[i] |= NSX_CALL_NESTED;
+			else
+				open_until = c->end_ns[i];
+	}
+}
+
+/* Correlation ---------------------------------------------------------------*/
+
+/* The calls of one process that carry a correlation id, ordered by it. */
+struct index {
+	uint64_t *keys; /* id << 32 | call */
+	size_t n;
+};
+
+static int cmp_index(const void *ctx, uint32_t a, uint32_t b)
+{
+	uint64_t *const *keys = ctx;
+
+	return (*keys)[a] < (*keys)[b] ? -1 : (*keys)[a] > (*keys)[b];
+}
+
+static int build_indices(struct nsx_loader *l, struct index *list,
+			 struct nsx_arena *a, struct nsx_err *err)
+{
+	const struct nsx_trace *t = l->t;
+
+	for (uint32_t h = 0; h < t->nthreads; h++)
+		list[t->thread[h].process].n += t->thread[h].ncalls;
+	for (uint32_t p = 0; p < t->nprocesses; p++) {
+		list[p].keys = nsx_arena_try_array(a, list[p].n, 8,
+						   "correlation ids", err);
+		if (!list[p].keys)
+			return err->rc;
+		list[p].n = 0;
+	}
+	for (size_t i = 0; i < l->call_set.n; i++) {
+		struct index *x = &list[t->thread[l->calls.thread[i]].process];
+
+		if (l->calls.corr[i])
+			x->keys[x->n++] = (uint64_t)l->calls.corr[i] << 32 | i;
+	}
+	for (uint32_t p = 0; p < t->nprocesses; p++) {
+		struct nsx_colset set = {"correlation ids",
+					 {{(void **)&list[p].keys, 8}}, 1,
+					 list[p].n};
+
+		if (nsx_colset_sort(&set, cmp_index, &list[p].keys, err))
+			return err->rc;
+	}
+	return 0;
+}
+
+/* First entry with an id >= corr. */
+static size_t find_corr(const struct index *x, uint32_t corr)
+{
+	size_t lo = 0, hi = x->n;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (x->keys[mid] >> 32 < corr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+/* The outermost call with this id: least start, then greatest end, then first
+ * (SEMANTICS 0). NSX_NONE if there is none.
+ */
+static uint32_t host_call(const struct nsx_loader *l, const struct index *x,
+			  uint32_t corr, bool *ret_multi)
+{
+	const struct nsx_calls_rw *c = &l->calls;
+	uint32_t best = NSX_NONE;
+
+	*ret_multi = false;
+	for (size_t k = find_corr(x, corr);
+	     k < x->n && x->keys[k] >> 32 == corr; k++) {
+		uint32_t i = (uint32_t)x->keys[k];
+
+		*ret_multi = best != NSX_NONE;
+		if (best == NSX_NONE || c->start_ns[i] < c->start_ns[best] ||
+		    (c->start_ns[i] == c->start_ns[best] &&
+		     c->end_ns[i] > c->end_ns[best]))
+			best = i;
+	}
+	return best;
+}
+
+/* Correlation ids count up in a process: what carries one that is lower than
+ * those of all recorded calls was launched before the capture began.
+ */
+static bool is_older(const struct index *calls, uint32_t corr)
+{
+	return corr && calls->n && corr < calls->keys[0] >> 32;
+}
+
+static int match_ops(struct nsx_loader *l, const struct index *list,
+		     struct nsx_err *err)
+{
+	struct nsx_trace *t = l->t;
+	int64_t first_call = INT64_MAX;
+
+	l->calls.op = nsx_arena_try_array(t->arena, l->call_set.n, 4,
+					  l->call_set.what, err);
+	if (!l->calls.op)
+		return err->rc;
+	memset(l->calls.op, 0xff, l->call_set.n * 4); /* NSX_NONE */
+	for (size_t i = 0; i < l->call_set.n; i++)
+		first_call = NSX_MIN(first_call, l->calls.start_ns[i]);
+	for (size_t i = 0; i < l->op_set.n; i++) {
+		uint32_t p = t->stream[l->ops.stream[i]].process;
+		uint32_t corr = l->ops.call[i], call = NSX_NONE;
+		bool multi = false;
+
+		if (corr && p != NSX_NONE)
+			call = host_call(l, &list[p], corr, &multi);
+		l->ops.call[i] = call;
+		if (call != NSX_NONE && l->calls.op[call] == NSX_NONE)
+			l->calls.op[call] = (uint32_t)i;
+		if (l->ops.kind[i] != NSX_OP_KERNEL)
+			continue;
+		t->matching.multi += multi;
+		t->matching.matched += call != NSX_NONE;
+		if (call == NSX_NONE &&
+		    (l->ops.start_ns[i] < first_call ||
+		     (p != NSX_NONE && is_older(&list[p], corr))))
+			t->matching.before_capture++;
+		else
+			t->matching.no_call += call == NSX_NONE;
+	}
+	return 0;
+}
+
+static void match_rows(const struct index *list, const struct nsx_loader *l,
+		       const uint32_t *process, uint32_t *call, size_t n)
+{
+	bool multi;
+
+	for (size_t i = 0; i < n; i++)
+		call[i] = call[i] && process[i] != NSX_NONE ?
+				  host_call(l, &list[process[i]], call[i],
+					    &multi) :
+				  NSX_NONE;
+}
+
+int nsx_derive(struct nsx_loader *l, struct nsx_err *err)
+{
+	struct nsx_arena *a = nsx_arena_new();
+	struct index *list;
+	int rc = slice_threads(l, err);
+
+	slice_devices(l);
+	classify_ops(l);
+	mark_nested(l);
+	if (!rc)
+		rc = classify_calls(l, err);
+	list = rc ? NULL : nsx_arena_try_array(a, l->t->nprocesses,
+					       sizeof(*list), "processes", err);
+	if (!rc)
+		rc = list ? build_indices(l, list, a, err) : err->rc;
+	if (!rc)
+		rc = match_ops(l, list, err);
+	if (!rc) {
+		match_rows(list, l, l->syncs.process, l->syncs.call,
+			   l->sync_set.n);
+		match_rows(list, l, l->records.process, l->records.call,
+			   l->record_set.n);
+	}
+	nsx_arena_free(a);
+	return rc;
+}

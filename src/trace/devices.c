@@ -1,0 +1,303 @@
+/* trace_devices.c - GPUs, devices, streams and the copies between devices. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "trace/load.h"
+
+#define MAX_GPUS 256
+#define MAX_DEVICES 4096
+
+/* GPUs, devices, streams -----------------------------------------------------*/
+
+static void add_gpu(struct nsx_loader *l, const struct nsx_val *v)
+{
+	struct nsx_trace *t = l->t;
+	struct nsx_gpu_info *g;
+
+	if (t->ngpus == MAX_GPUS)
+		return;
+	g = &t->gpu[t->ngpus++];
+	g->id = nsx_i64_or(&v[0], -1);
+	g->name = nsx_read_text(l, &v[1]);
+	g->uuid = nsx_read_text(l, &v[2]);
+	g->bus = nsx_read_text(l, &v[3]);
+	int64_t *numbers[] = {
+		&g->cuda_device, &g->memory_bytes, &g->bandwidth_bytes_per_s,
+		&g->sm_count, &g->compute_major, &g->compute_minor,
+		&g->max_warps_per_sm, &g->max_blocks_per_sm,
+		&g->max_shared_per_block, &g->max_shared_per_block_optin,
+		&g->max_shared_per_sm, &g->max_registers_per_sm,
+	};
+	for (unsigned i = 0; i < ARRAY_LEN(numbers); i++)
+		*numbers[i] = nsx_i64_or(&v[4 + i], -1);
+}
+
+static void add_gpu_rest(struct nsx_loader *l, const struct nsx_val *v)
+{
+	for (uint32_t i = 0; i < l->t->ngpus; i++)
+		if (l->t->gpu[i].id == nsx_i64_or(&v[0], -1)) {
+			l->t->gpu[i].max_registers_per_block =
+				nsx_i64_or(&v[1], -1);
+			l->t->gpu[i].threads_per_warp = nsx_i64_or(&v[2], -1);
+		}
+}
+
+void nsx_load_gpus(struct nsx_loader *l)
+{
+	l->t->gpu = nsx_arena_get(l->t->arena, MAX_GPUS * sizeof(*l->t->gpu));
+	nsx_load_rows(l, NSX_VIEW_gpu,
+		      "id, name, uuid, bus, cuda_device, memory_bytes, bandwidth, "
+		      "sm_count, compute_major, compute_minor, max_warps_per_sm, "
+		      "max_blocks_per_sm, max_shared_per_block, "
+		      "max_shared_per_block_optin, max_shared_per_sm, "
+		      "max_registers_per_sm", 16, add_gpu);
+	nsx_load_rows(l, NSX_VIEW_gpu, "id, max_registers_per_block, "
+		      "threads_per_warp", 3, add_gpu_rest);
+}
+
+static void add_ordinal(struct nsx_loader *l, const struct nsx_val *v)
+{
+	struct nsx_err err;
+
+	if (nsx_grow(&l->ordinals, &l->cap_ordinals, l->nordinals + 1,
+		     sizeof(*l->ordinals), "CUDA devices", &err)) {
+		nsx_load_lost(l, &err);
+		return;
+	}
+	l->ordinals[l->nordinals++] = (struct nsx_ordinal){
+		.pid = nsx_i64_or(&v[0], -1),
+		.device_id = nsx_i64_or(&v[1], -1),
+		.gpu_id = nsx_i64_or(&v[2], -1),
+		.uuid = nsx_read_text(l, &v[3]),
+	};
+}
+
+static nsx_str gpu_key(struct nsx_loader *l, const struct nsx_ordinal *o)
+{
+	struct nsx_err err;
+	char text[32];
+	nsx_str s = 0;
+
+	if (o->uuid)
+		return o->uuid;
+	for (uint32_t i = 0; i < l->t->ngpus; i++)
+		if (l->t->gpu[i].id == o->gpu_id && l->t->gpu[i].uuid)
+			return l->t->gpu[i].uuid;
+	snprintf(text, sizeof(text), "gpu%lld", (long long)o->gpu_id);
+	if (nsx_strings_add(l->t->strings, text, strlen(text), &s, &err))
+		nsx_load_lost(l, &err);
+	return s;
+}
+
+/* The device a process means by an ordinal; adds it if it is new. */
+static uint32_t device_of(struct nsx_loader *l, uint32_t process,
+			  int64_t device_id)
+{
+	struct nsx_trace *t = l->t;
+	struct nsx_device d = {.device_id = device_id, .gpu_id = -1};
+
+	for (size_t i = 0; i < l->nordinals && process != NSX_NONE; i++)
+		if (l->ordinals[i].pid == t->process[process].pid &&
+		    l->ordinals[i].device_id == device_id) {
+			d.gpu = gpu_key(l, &l->ordinals[i]);
+			d.gpu_id = l->ordinals[i].gpu_id;
+		}
+	for (uint32_t i = 0; i < t->ndevices; i++)
+		if (t->device[i].device_id == device_id &&
+		    t->device[i].gpu == d.gpu)
+			return i;
+	if (t->ndevices == MAX_DEVICES) {
+		nsx_load_warn(l, "more than %d GPUs: the others are shown as "
+			      "the first", MAX_DEVICES);
+		return 0;
+	}
+	t->device[t->ndevices] = d;
+	return t->ndevices++;
+}
+
+static int cmp_devices(const void *a, const void *b, void *ctx)
+{
+	const struct nsx_trace *t = ctx;
+	const struct nsx_device *x = a, *y = b;
+
+	if (x->device_id != y->device_id)
+		return x->device_id < y->device_id ? -1 : 1;
+	return nsx_str_cmp(t->strings, x->gpu, y->gpu);
+}
+
+/* Devices in order; the streams' device indices follow. */
+static int sort_devices(struct nsx_trace *t, struct nsx_err *err)
+{
+	struct nsx_device *old = nsx_try_alloc(t->ndevices, sizeof(*old),
+					       "devices", err);
+
+	if (!old)
+		return err->rc;
+	memcpy(old, t->device, t->ndevices * sizeof(*old));
+	qsort_r(t->device, t->ndevices, sizeof(*t->device), cmp_devices, t);
+	for (uint32_t s = 0; s < t->nstreams; s++)
+		for (uint32_t d = 0; d < t->ndevices; d++)
+			if (!cmp_devices(&t->device[d],
+					 &old[t->stream[s].device], t)) {
+				t->stream[s].device = d;
+				break;
+			}
+	free(old);
+	return 0;
+}
+
+/* Kernels of exports without a process column: theirs is the only process
+ * that made API calls, where there is just one.
+ */
+static uint64_t lone_process(const struct nsx_loader *l)
+{
+	uint64_t key = 0;
+
+	for (size_t i = 0; i < l->threads_map.n; i++) {
+		uint64_t k = l->threads_map.keys[i].w[0] & ~UINT64_C(0xffffff);
+
+		if (key && k && k != key)
+			return 0;
+		key = k ? k : key;
+	}
+	return key;
+}
+
+/* Rows of waits name a stream without its device: it is the (first) stream of
+ * that process, context and number that GPU work ran on.  In the order of keys
+ * the rows without a device come last of their process.
+ */
+struct alike {
+	struct nsx_keymap map; /* {process, context, stream} */
+	struct nsx_keycache cache;
+	uint32_t *stream; /* by id of map */
+};
+
+static int place_stream(struct nsx_loader *l, const uint64_t *w, uint64_t lone,
+			struct alike *alike, uint32_t *ret_id,
+			struct nsx_err *err)
+{
+	struct nsx_trace *t = l->t;
+	struct nsx_key key = {{w[0], w[2], w[3]}};
+	struct nsx_stream *s = &t->stream[t->nstreams];
+	size_t known = alike->map.n;
+	uint32_t id;
+
+	if (nsx_keymap_add(&alike->map, &alike->cache, &key, &id, err))
+		return err->rc;
+	if (w[1] == UINT64_MAX) {
+		if (id == known)
+			alike->stream[id] = NSX_NONE;
+		*ret_id = alike->stream[id];
+		return 0;
+	}
+	if (id == known)
+		alike->stream[id] = t->nstreams;
+	s->process = nsx_process_find(t, w[0] ? w[0] : lone);
+	s->context_id = (int64_t)w[2];
+	s->stream_id = (int64_t)w[3];
+	s->device = device_of(l, s->process, (int64_t)w[1]);
+	*ret_id = t->nstreams++;
+	return 0;
+}
+
+static int place_streams(struct nsx_loader *l, uint32_t *new_id,
+			 struct nsx_err *err)
+{
+	bool has_process = nsx_has(l->schema, NSX_F_kernel_global_pid) ||
+			   nsx_has(l->schema, NSX_F_kernel_pid);
+	uint64_t lone = has_process ? 0 : lone_process(l);
+	struct alike *alike = nsx_try_alloc(1, sizeof(*alike), "streams", err);
+	struct nsx_renumber r;
+	int rc;
+
+	if (!alike)
+		return err->rc;
+	rc = nsx_renumber(&l->streams_map, l->t->arena, &r, err);
+	if (rc) {
+		free(alike);
+		return rc;
+	}
+	nsx_keymap_init(&alike->map, "streams");
+	alike->stream = nsx_try_alloc(l->streams_map.n, 4, "streams", err);
+	if (!alike->stream)
+		rc = err->rc;
+	for (size_t k = 0; alike->stream && !rc && k < l->streams_map.n; k++)
+		rc = place_stream(l, l->streams_map.keys[r.order[k]].w, lone,
+				  alike, &new_id[r.order[k]], err);
+	nsx_keymap_done(&alike->map);
+	free(alike->stream);
+	free(alike);
+	return rc;
+}
+
+int nsx_order_streams(struct nsx_loader *l, struct nsx_err *err)
+{
+	struct nsx_trace *t = l->t;
+	size_t n = l->streams_map.n;
+	uint32_t *new_id = nsx_arena_try_array(t->arena, n, 4, "streams", err);
+
+	t->stream = nsx_arena_try_array(t->arena, n, sizeof(*t->stream),
+					"streams", err);
+	t->device = nsx_arena_try_array(t->arena, MAX_DEVICES,
+					sizeof(*t->device), "devices", err);
+	if (!new_id || !t->stream || !t->device)
+		return err->rc;
+	nsx_load_rows(l, NSX_VIEW_cuda_device, "pid, cuda_id, gpu_id, uuid", 4,
+		      add_ordinal);
+	if (place_streams(l, new_id, err))
+		return err->rc;
+	nsx_remap(l->ops.stream, l->op_set.n, new_id);
+	nsx_remap(l->syncs.stream, l->sync_set.n, new_id);
+	nsx_remap(l->records.stream, l->record_set.n, new_id);
+	return sort_devices(t, err);
+}
+
+/* Peer copies ------------------------------------------------------------------*/
+
+#define PEER_TO_PEER 10
+
+static uint32_t find_device(struct nsx_loader *l, uint32_t process,
+			    uint32_t ordinal)
+{
+	uint32_t n = l->t->ndevices, d;
+
+	if (ordinal == NSX_NONE)
+		return NSX_NONE;
+	d = device_of(l, process, ordinal);
+	l->t->ndevices = n; /* only devices that have work of their own */
+	return d < n ? d : NSX_NONE;
+}
+
+int nsx_add_peers(struct nsx_loader *l, struct nsx_err *err)
+{
+	struct nsx_ops_rw *o = &l->ops;
+	size_t n = l->op_set.n, npeers = 0;
+
+	for (size_t i = 0; i < l->copy_set.n; i++) {
+		struct nsx_copy *c = &l->copies[i];
+		uint32_t process = l->t->stream[o->stream[i]].process;
+
+		o->detail[i] = (uint32_t)i;
+		npeers += c->copy_kind == PEER_TO_PEER;
+		c->src_device = find_device(l, process, c->src_device);
+		c->dst_device = find_device(l, process, c->dst_device);
+	}
+	if (npeers && nsx_colset_grow(&l->op_set, l->t->arena, npeers, err))
+		return err->rc;
+	l->op_set.n = n;
+	for (size_t i = 0; i < l->copy_set.n && npeers; i++) {
+		const struct nsx_copy *c = &l->copies[i];
+		uint32_t own = l->t->stream[o->stream[i]].device;
+		uint32_t other = c->src_device == own ? c->dst_device :
+							c->src_device;
+
+		if (c->copy_kind != PEER_TO_PEER || other == own ||
+		    other == NSX_NONE)
+			continue;
+		nsx_colset_move(&l->op_set, l->op_set.n, i, 1);
+		o->flags[l->op_set.n] |= NSX_OP_PEER;
+		l->op_set.n++;
+	}
+	return 0;
+}

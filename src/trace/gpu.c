@@ -1,0 +1,253 @@
+/* trace_gpu.c - rows of kernels, copies, memsets and graph replays.
+ *
+ * All four go to one set of columns, so that "what does the device do" is one
+ * sweep. A kernel's launch configuration is interned: a trace of millions of
+ * kernels has a few hundred of them.
+ */
+#include <string.h>
+#include "trace/load.h"
+
+/* The columns all four tables share; a table's own follow. */
+enum { START, END, DEVICE, CONTEXT, STREAM, CORR, GLOBAL_PID, PID, OWN };
+#define COMMON(v)                                                             \
+	NSX_F_##v##_start_ns, NSX_F_##v##_end_ns, NSX_F_##v##_device_id,       \
+		NSX_F_##v##_context_id, NSX_F_##v##_stream_id,                 \
+		NSX_F_##v##_corr, NSX_F_##v##_global_pid, NSX_F_##v##_pid
+
+/* Fills what all kinds share. 1: kept, 0: a defect, negative: a failure. The
+ * caller completes the row and counts it with p->n++.
+ */
+static int read_common(struct nsx_part *p, const struct nsx_val *v,
+		       enum nsx_op_kind kind, struct nsx_err *err)
+{
+	struct nsx_ops_rw *o = &p->l->ops;
+	size_t at = p->at + p->n;
+	struct nsx_key key = {{0}};
+	int rc;
+
+	if (!nsx_read_span(p, &v[START], &v[END], &o->start_ns[at],
+			   &o->end_ns[at]))
+		return 0;
+	key.w[0] = nsx_read_process_key(&v[GLOBAL_PID], &v[PID]);
+	key.w[1] = (uint64_t)nsx_i64_or(&v[DEVICE], 0);
+	key.w[2] = (uint64_t)nsx_i64_or(&v[CONTEXT], 0);
+	key.w[3] = (uint64_t)nsx_i64_or(&v[STREAM], 0);
+	rc = nsx_keymap_add(&p->l->streams_map, p->cache[1], &key,
+			    &o->stream[at], err);
+	if (rc)
+		return rc;
+	o->kind[at] = (uint8_t)kind;
+	o->call[at] = nsx_u32_or(&v[CORR], 0);
+	o->flags[at] = 0;
+	o->detail[at] = 0;
+	return 1;
+}
+
+enum {
+	NAME = OWN, SHORT_NAME, GRID_X, GRID_Y, GRID_Z, BLOCK_X, BLOCK_Y,
+	BLOCK_Z, REGISTERS, STATIC_SHARED, DYNAMIC_SHARED, NODE, GRAPH
+};
+static const enum nsx_field kernel_fields[] = {
+	COMMON(kernel), NSX_F_kernel_name, NSX_F_kernel_short_name,
+	NSX_F_kernel_grid_x, NSX_F_kernel_grid_y, NSX_F_kernel_grid_z,
+	NSX_F_kernel_block_x, NSX_F_kernel_block_y, NSX_F_kernel_block_z,
+	NSX_F_kernel_registers, NSX_F_kernel_static_shared_bytes,
+	NSX_F_kernel_dynamic_shared_bytes, NSX_F_kernel_graph_node_id,
+	NSX_F_kernel_graph_id,
+};
+
+static uint64_t pack(const struct nsx_val *high, const struct nsx_val *low)
+{
+	return (uint64_t)nsx_u32_or(high, 0) << 32 | nsx_u32_or(low, 0);
+}
+
+/* A launch configuration as a key; nsx_order_ids unpacks it again:
+ * {name of base, grid x}, {grid y, z}, {block x, y}, {block z, registers},
+ * {static, dynamic shared}, {full name, known, graph id}.
+ */
+static int read_shape(struct nsx_part *p, const struct nsx_val *v,
+		      nsx_str name, uint32_t *ret, struct nsx_err *err)
+{
+	struct nsx_key key = {{0}};
+	bool known = v[GRID_X].type == NSX_V_I64 &&
+		     v[BLOCK_X].type == NSX_V_I64;
+	bool is_node = nsx_i64_or(&v[NODE], 0) != 0;
+	nsx_str base;
+	int rc = nsx_read_name(p, &v[SHORT_NAME], &base, err);
+
+	if (!rc && !base) {
+		const char *full = nsx_str_text(p->l->t->strings, name);
+		size_t n;
+		const char *at = nsx_base_of(full, &n);
+
+		rc = nsx_strings_add(p->l->t->strings, at, n, &base, err);
+	}
+	if (rc)
+		return rc;
+	key.w[0] = (uint64_t)base << 32 | nsx_u32_or(&v[GRID_X], 0);
+	key.w[1] = pack(&v[GRID_Y], &v[GRID_Z]);
+	key.w[2] = pack(&v[BLOCK_X], &v[BLOCK_Y]);
+	key.w[3] = pack(&v[BLOCK_Z], &v[REGISTERS]);
+	key.w[4] = pack(&v[STATIC_SHARED], &v[DYNAMIC_SHARED]);
+	key.w[5] = (uint64_t)name << 32 | (uint64_t)known << 31 |
+		   (is_node ? nsx_u32_or(&v[GRAPH], 0) & 0x7fffffff :
+			      0x7fffffff);
+	return nsx_keymap_add(&p->l->shapes_map, p->cache[2], &key, ret, err);
+}
+
+static int read_kernel(struct nsx_part *p, int64_t rid,
+		       const struct nsx_val *v, struct nsx_err *err)
+{
+	size_t at = p->at + p->n;
+	nsx_str name;
+	int rc = read_common(p, v, NSX_OP_KERNEL, err);
+
+	(void)rid;
+	if (rc <= 0)
+		return rc;
+	rc = nsx_read_name(p, &v[NAME], &name, err);
+	if (!rc && !name)
+		rc = nsx_read_name(p, &v[SHORT_NAME], &name, err);
+	if (!rc && !name)
+		rc = nsx_strings_add(p->l->t->strings, "(unnamed)", 9, &name,
+				     err);
+	if (!rc)
+		rc = read_shape(p, v, name, &p->l->ops.detail[at], err);
+	if (rc)
+		return rc;
+	if (nsx_i64_or(&v[NODE], 0))
+		p->l->ops.flags[at] |= NSX_OP_NODE;
+	p->n++;
+	return 0;
+}
+
+enum { BYTES = OWN, COPY_KIND, SRC_KIND, DST_KIND, SRC_DEVICE, DST_DEVICE,
+       CAUSE, COPY_NODE };
+static const enum nsx_field memcpy_fields[] = {
+	COMMON(memcpy), NSX_F_memcpy_bytes, NSX_F_memcpy_copy_kind,
+	NSX_F_memcpy_src_kind, NSX_F_memcpy_dst_kind,
+	NSX_F_memcpy_src_device_id, NSX_F_memcpy_dst_device_id,
+	NSX_F_memcpy_migration_cause, NSX_F_memcpy_graph_node_id,
+};
+
+/* Sizes are never negative in a real export; -1 stands for not known. */
+static int64_t read_bytes(const struct nsx_val *v)
+{
+	int64_t n = nsx_i64_or(v, -1);
+
+	return n < 0 || n > NSX_TIME_MAX ? -1 : n;
+}
+
+static int read_memcpy(struct nsx_part *p, int64_t rid,
+		       const struct nsx_val *v, struct nsx_err *err)
+{
+	size_t at = p->at + p->n;
+	int rc = read_common(p, v, NSX_OP_MEMCPY, err);
+
+	(void)rid;
+	if (rc <= 0)
+		return rc;
+	p->l->copies[at] = (struct nsx_copy){
+		.bytes = read_bytes(&v[BYTES]),
+		.copy_kind = nsx_u8_or(&v[COPY_KIND], 0),
+		.src_kind = nsx_u8_or(&v[SRC_KIND], 7),
+		.dst_kind = nsx_u8_or(&v[DST_KIND], 7),
+		.cause = nsx_u8_or(&v[CAUSE], 0),
+		.src_device = nsx_u32_or(&v[SRC_DEVICE], NSX_NONE),
+		.dst_device = nsx_u32_or(&v[DST_DEVICE], NSX_NONE),
+	};
+	if (nsx_i64_or(&v[COPY_NODE], 0))
+		p->l->ops.flags[at] |= NSX_OP_NODE;
+	p->n++;
+	return 0;
+}
+
+enum { SET_BYTES = OWN, MEM_KIND, SET_NODE };
+static const enum nsx_field memset_fields[] = {
+	COMMON(memset), NSX_F_memset_bytes, NSX_F_memset_mem_kind,
+	NSX_F_memset_graph_node_id,
+};
+
+static int read_memset(struct nsx_part *p, int64_t rid,
+		       const struct nsx_val *v, struct nsx_err *err)
+{
+	size_t at = p->at + p->n;
+	int rc = read_common(p, v, NSX_OP_MEMSET, err);
+
+	(void)rid;
+	if (rc <= 0)
+		return rc;
+	p->l->copies[at] = (struct nsx_copy){
+		.bytes = read_bytes(&v[SET_BYTES]),
+		.src_kind = 7,
+		.dst_kind = nsx_u8_or(&v[MEM_KIND], 7),
+		.src_device = NSX_NONE,
+		.dst_device = NSX_NONE,
+	};
+	if (nsx_i64_or(&v[SET_NODE], 0))
+		p->l->ops.flags[at] |= NSX_OP_NODE;
+	p->n++;
+	return 0;
+}
+
+enum { GRAPH_ID = OWN, EXEC_ID };
+static const enum nsx_field graph_fields[] = {
+	COMMON(graph), NSX_F_graph_graph_id, NSX_F_graph_graph_exec_id,
+};
+
+static int read_graph(struct nsx_part *p, int64_t rid, const struct nsx_val *v,
+		      struct nsx_err *err)
+{
+	struct nsx_key key = {{0}};
+	int rc = read_common(p, v, NSX_OP_GRAPH, err);
+
+	(void)rid;
+	if (rc <= 0)
+		return rc;
+	key.w[0] = pack(&v[GRAPH_ID], &v[EXEC_ID]);
+	rc = nsx_keymap_add(&p->l->replays_map, p->cache[2], &key,
+			    &p->l->ops.detail[p->at + p->n], err);
+	if (rc)
+		return rc;
+	p->n++;
+	return 0;
+}
+
+void nsx_bind_gpu(struct nsx_loader *l, struct nsx_tableload *list)
+{
+	struct nsx_ops_rw *o = &l->ops;
+	const struct nsx_colset ops = {
+		.what = "GPU operations",
+		.cols = {{(void **)&o->start_ns, 8}, {(void **)&o->end_ns, 8},
+			 {(void **)&o->call, 4}, {(void **)&o->stream, 4},
+			 {(void **)&o->detail, 4}, {(void **)&o->kind, 1},
+			 {(void **)&o->cls, 1}, {(void **)&o->flags, 1}},
+		.ncols = 8,
+	};
+	const struct nsx_colset copies = {
+		.what = "copies",
+		.cols = {{(void **)&l->copies, sizeof(*l->copies)}},
+		.ncols = 1,
+	};
+	/* Copies and memsets first: their rows lie at the same places in both
+	 * sets.
+	 */
+	const struct nsx_tableload tables[NSX_NGPU_TABLES] = {
+		{.view = NSX_VIEW_memcpy, .fields = memcpy_fields,
+		 .nfields = ARRAY_LEN(memcpy_fields), .row = read_memcpy,
+		 .set = &l->op_set, .beside = &l->copy_set},
+		{.view = NSX_VIEW_memset, .fields = memset_fields,
+		 .nfields = ARRAY_LEN(memset_fields), .row = read_memset,
+		 .set = &l->op_set, .beside = &l->copy_set},
+		{.view = NSX_VIEW_kernel, .fields = kernel_fields,
+		 .nfields = ARRAY_LEN(kernel_fields), .row = read_kernel,
+		 .set = &l->op_set},
+		{.view = NSX_VIEW_graph, .fields = graph_fields,
+		 .nfields = ARRAY_LEN(graph_fields), .row = read_graph,
+		 .set = &l->op_set},
+	};
+
+	l->op_set = ops;
+	l->copy_set = copies;
+	memcpy(list, tables, sizeof(tables));
+}

@@ -1,0 +1,336 @@
+/* trace_host.c - rows of API calls, NVTX, waits, event records, overheads. */
+#include <string.h>
+#include "trace/load.h"
+
+enum { C_START, C_END, C_CLASS, C_TID, C_PID, C_PLAIN_TID, C_CORR, C_NAME,
+       C_RETURN };
+static const enum nsx_field call_fields[] = {
+	NSX_F_runtime_start_ns, NSX_F_runtime_end_ns, NSX_F_runtime_event_class,
+	NSX_F_runtime_global_tid, NSX_F_runtime_pid, NSX_F_runtime_tid,
+	NSX_F_runtime_corr, NSX_F_runtime_name, NSX_F_runtime_return_value,
+};
+
+/* Rows that only carry a backtrace repeat a call of class 0 or 1. */
+#define CLASS_BACKTRACE 67
+/* cudaErrorNotReady: the answer of a query, no failure. */
+#define NOT_READY 600
+
+static int read_call(struct nsx_part *p, int64_t rid, const struct nsx_val *v,
+		     struct nsx_err *err)
+{
+	struct nsx_calls_rw *c = &p->l->calls;
+	size_t at = p->at + p->n;
+	int64_t code = nsx_i64_or(&v[C_RETURN], 0);
+	int rc;
+
+	(void)rid;
+	if (nsx_i64_or(&v[C_CLASS], 0) == CLASS_BACKTRACE) {
+		p->defects.duplicate_calls++;
+		return 0;
+	}
+	if (!nsx_read_span(p, &v[C_START], &v[C_END], &c->start_ns[at],
+			   &c->end_ns[at]))
+		return 0;
+	rc = nsx_read_thread(p, &v[C_TID], &v[C_PID], &v[C_PLAIN_TID],
+			     &c->thread[at], err);
+	if (!rc)
+		rc = nsx_read_name(p, &v[C_NAME], &c->name[at], err);
+	if (rc)
+		return rc;
+	c->corr[at] = nsx_u32_or(&v[C_CORR], 0);
+	c->flags[at] = code && code != NOT_READY ? NSX_CALL_FAILED : 0;
+	c->cls[at] = NSX_CALL_OTHER;
+	p->n++;
+	return 0;
+}
+
+enum { N_START, N_END, N_TYPE, N_TEXT, N_TEXT_ID, N_TID, N_PID, N_PLAIN_TID,
+       N_DOMAIN };
+static const enum nsx_field nvtx_fields[] = {
+	NSX_F_nvtx_start_ns, NSX_F_nvtx_end_ns, NSX_F_nvtx_event_type,
+	NSX_F_nvtx_text, NSX_F_nvtx_text_id, NSX_F_nvtx_global_tid,
+	NSX_F_nvtx_pid, NSX_F_nvtx_tid, NSX_F_nvtx_domain_id,
+};
+
+/* What an eventType is here; -1: not a range or mark. Exports without the
+ * column (cut-down ones) hold push/pop ranges.
+ */
+static int nvtx_kind(const struct nsx_val *type)
+{
+	switch (nsx_i64_or(type, 59)) {
+	case 59:
+	case 70:
+		return NSX_NVTX_STACK;
+	case 60:
+	case 71:
+		return NSX_NVTX_ASYNC;
+	case 34:
+	case 65:
+		return NSX_NVTX_MARK;
+	default:
+		return -1;
+	}
+}
+
+#define DOMAIN_CREATE 75
+
+static int read_domain(struct nsx_part *p, const struct nsx_val *v,
+		       struct nsx_err *err)
+{
+	struct nsx_loader *l = p->l;
+	struct nsx_created c = {
+		.process_key = nsx_read_process_key(&v[N_TID], &v[N_PID]),
+		.domain_id = nsx_i64_or(&v[N_DOMAIN], 0)};
+	int rc = nsx_read_name(p, v[N_TEXT].type == NSX_V_TEXT ?
+					  &v[N_TEXT] : &v[N_TEXT_ID],
+			       &c.name, err);
+
+	if (rc)
+		return rc;
+	pthread_mutex_lock(&l->lock);
+	rc = nsx_grow(&l->created, &l->cap_created, l->ncreated + 1, sizeof(c),
+		      "NVTX domains", err);
+	if (!rc)
+		l->created[l->ncreated++] = c;
+	pthread_mutex_unlock(&l->lock);
+	return rc;
+}
+
+static int read_nvtx(struct nsx_part *p, int64_t rid, const struct nsx_val *v,
+		     struct nsx_err *err)
+{
+	struct nsx_nvtx_rw *x = &p->l->nvtx;
+	size_t at = p->at + p->n;
+	int kind = nvtx_kind(&v[N_TYPE]);
+	struct nsx_key key = {{0}};
+	int rc;
+
+	(void)rid;
+	if (v[N_TYPE].type != NSX_V_I64 && v[N_TYPE].type != NSX_V_NULL) {
+		p->defects.mistyped++;
+		return 0;
+	}
+	if (kind < 0)
+		return nsx_i64_or(&v[N_TYPE], 0) == DOMAIN_CREATE ?
+			       read_domain(p, v, err) : 0;
+	x->flags[at] = 0;
+	if (v[N_END].type == NSX_V_NULL || kind == NSX_NVTX_MARK) {
+		if (!nsx_read_instant(p, &v[N_START], &x->start_ns[at]))
+			return 0;
+		x->end_ns[at] = x->start_ns[at];
+		x->flags[at] = kind == NSX_NVTX_MARK ? 0 : NSX_NVTX_OPEN;
+	} else if (!nsx_read_span(p, &v[N_START], &v[N_END], &x->start_ns[at],
+				  &x->end_ns[at])) {
+		return 0;
+	}
+	rc = nsx_read_thread(p, &v[N_TID], &v[N_PID], &v[N_PLAIN_TID],
+			     &x->thread[at], err);
+	if (!rc)
+		rc = nsx_read_name(p, v[N_TEXT].type == NSX_V_TEXT ?
+					      &v[N_TEXT] : &v[N_TEXT_ID],
+				   &x->name[at], err);
+	if (!rc && !x->name[at])
+		rc = nsx_strings_add(p->l->t->strings, "(unnamed)", 9,
+				     &x->name[at], err);
+	key.w[0] = nsx_read_process_key(&v[N_TID], &v[N_PID]);
+	key.w[1] = (uint64_t)nsx_i64_or(&v[N_DOMAIN], 0);
+	if (!rc)
+		rc = nsx_keymap_add(&p->l->domains_map, p->cache[1], &key,
+				    &x->domain[at], err);
+	if (rc)
+		return rc;
+	x->kind[at] = (uint8_t)kind;
+	p->n++;
+	return 0;
+}
+
+enum { O_START, O_END, O_TID, O_TYPE };
+static const enum nsx_field overhead_fields[] = {
+	NSX_F_overhead_start_ns, NSX_F_overhead_end_ns,
+	NSX_F_overhead_global_tid, NSX_F_overhead_overhead_type,
+};
+
+static int read_overhead(struct nsx_part *p, int64_t rid,
+			 const struct nsx_val *v, struct nsx_err *err)
+{
+	static const struct nsx_val none = {.type = NSX_V_NULL};
+	struct nsx_overheads_rw *o = &p->l->overheads;
+	size_t at = p->at + p->n;
+	int rc;
+
+	(void)rid;
+	if (!nsx_read_span(p, &v[O_START], &v[O_END], &o->start_ns[at],
+			   &o->end_ns[at]))
+		return 0;
+	rc = nsx_read_thread(p, &v[O_TID], &none, &none, &o->thread[at], err);
+	if (rc)
+		return rc;
+	o->type[at] = nsx_u8_or(&v[O_TYPE], 1);
+	p->n++;
+	return 0;
+}
+
+/* A stream named by a row that has no device: the ordinal stays open (-1) and
+ * is filled in from the streams that GPU work ran on.
+ */
+static int read_stream(struct nsx_part *p, uint64_t process,
+		       const struct nsx_val *context,
+		       const struct nsx_val *stream, uint32_t *ret,
+		       struct nsx_err *err)
+{
+	struct nsx_key key = {{process, UINT64_MAX,
+			       (uint64_t)nsx_i64_or(context, 0),
+			       (uint64_t)nsx_i64_or(stream, 0)}};
+
+	return nsx_keymap_add(&p->l->streams_map, p->cache[1], &key, ret, err);
+}
+
+/* A process, as the thread of it whose id is 0. */
+static int read_process(struct nsx_part *p, uint64_t process, uint32_t *ret,
+			struct nsx_err *err)
+{
+	struct nsx_key key = {{process}};
+
+	return nsx_keymap_add(&p->l->threads_map, p->cache[0], &key, ret, err);
+}
+
+enum { S_START, S_END, S_CONTEXT, S_STREAM, S_CORR, S_PID, S_EVENT,
+       S_EVENT_SYNC };
+static const enum nsx_field sync_fields[] = {
+	NSX_F_sync_start_ns, NSX_F_sync_end_ns, NSX_F_sync_context_id,
+	NSX_F_sync_stream_id, NSX_F_sync_corr, NSX_F_sync_global_pid,
+	NSX_F_sync_event_id, NSX_F_sync_event_sync_id,
+};
+
+/* "No stream", "no event": -1 as an unsigned 32-bit number. */
+static bool is_set(const struct nsx_val *v)
+{
+	int64_t i = nsx_i64_or(v, -1);
+
+	return i != UINT32_MAX && i != -1;
+}
+
+static int read_sync(struct nsx_part *p, int64_t rid, const struct nsx_val *v,
+		     struct nsx_err *err)
+{
+	static const struct nsx_val none = {.type = NSX_V_NULL};
+	struct nsx_syncs_rw *s = &p->l->syncs;
+	size_t at = p->at + p->n;
+	bool stream = is_set(&v[S_STREAM]), event = is_set(&v[S_EVENT]);
+	uint64_t process = nsx_read_process_key(&v[S_PID], &none);
+	int rc;
+
+	(void)rid;
+	if (!nsx_read_span(p, &v[S_START], &v[S_END], &s->start_ns[at],
+			   &s->end_ns[at]))
+		return 0;
+	rc = read_process(p, process, &s->process[at], err);
+	s->stream[at] = NSX_NONE;
+	if (!rc && stream)
+		rc = read_stream(p, process, &v[S_CONTEXT], &v[S_STREAM],
+				 &s->stream[at], err);
+	if (rc)
+		return rc;
+	s->type[at] = stream ? (event ? NSX_SYNC_STREAM_WAIT : NSX_SYNC_STREAM) :
+			       (event ? NSX_SYNC_EVENT : NSX_SYNC_CONTEXT);
+	s->call[at] = nsx_u32_or(&v[S_CORR], 0);
+	s->event_sync_id[at] = is_set(&v[S_EVENT_SYNC]) ?
+				       nsx_i64_or(&v[S_EVENT_SYNC], -1) : -1;
+	p->n++;
+	return 0;
+}
+
+enum { R_CONTEXT, R_STREAM, R_CORR, R_PID, R_EVENT_SYNC };
+static const enum nsx_field record_fields[] = {
+	NSX_F_cuda_event_context_id, NSX_F_cuda_event_stream_id,
+	NSX_F_cuda_event_corr, NSX_F_cuda_event_global_pid,
+	NSX_F_cuda_event_event_sync_id,
+};
+
+/* Without eventSyncId a record cannot be tied to a wait: not kept. */
+static int read_record(struct nsx_part *p, int64_t rid,
+		       const struct nsx_val *v, struct nsx_err *err)
+{
+	static const struct nsx_val none = {.type = NSX_V_NULL};
+	struct nsx_records_rw *r = &p->l->records;
+	size_t at = p->at + p->n;
+	uint64_t process = nsx_read_process_key(&v[R_PID], &none);
+	int rc;
+
+	(void)rid;
+	if (!is_set(&v[R_EVENT_SYNC]))
+		return 0;
+	rc = read_process(p, process, &r->process[at], err);
+	if (!rc)
+		rc = read_stream(p, process, &v[R_CONTEXT], &v[R_STREAM],
+				 &r->stream[at], err);
+	if (rc)
+		return rc;
+	r->call[at] = nsx_u32_or(&v[R_CORR], 0);
+	r->event_sync_id[at] = v[R_EVENT_SYNC].u.i;
+	p->n++;
+	return 0;
+}
+
+static void bind_sets(struct nsx_loader *l)
+{
+	struct nsx_calls_rw *c = &l->calls;
+	struct nsx_nvtx_rw *x = &l->nvtx;
+	struct nsx_overheads_rw *o = &l->overheads;
+	struct nsx_syncs_rw *s = &l->syncs;
+	struct nsx_records_rw *r = &l->records;
+#define COL(p, size) {(void **)&(p), size}
+
+	l->call_set = (struct nsx_colset){
+		.what = "API calls",
+		.cols = {COL(c->start_ns, 8), COL(c->end_ns, 8),
+			 COL(c->name, 4), COL(c->thread, 4), COL(c->corr, 4),
+			 COL(c->cls, 1), COL(c->flags, 1)},
+		.ncols = 7,
+	};
+	l->nvtx_set = (struct nsx_colset){
+		.what = "NVTX ranges",
+		.cols = {COL(x->start_ns, 8), COL(x->end_ns, 8),
+			 COL(x->name, 4), COL(x->thread, 4), COL(x->domain, 4),
+			 COL(x->kind, 1), COL(x->flags, 1)},
+		.ncols = 7,
+	};
+	l->overhead_set = (struct nsx_colset){
+		.what = "CUDA overheads",
+		.cols = {COL(o->start_ns, 8), COL(o->end_ns, 8),
+			 COL(o->thread, 4), COL(o->type, 1)},
+		.ncols = 4,
+	};
+	l->sync_set = (struct nsx_colset){
+		.what = "waits",
+		.cols = {COL(s->start_ns, 8), COL(s->end_ns, 8),
+			 COL(s->event_sync_id, 8), COL(s->process, 4),
+			 COL(s->call, 4), COL(s->stream, 4), COL(s->type, 1)},
+		.ncols = 7,
+	};
+	l->record_set = (struct nsx_colset){
+		.what = "event records",
+		.cols = {COL(r->event_sync_id, 8), COL(r->process, 4),
+			 COL(r->call, 4), COL(r->stream, 4)},
+		.ncols = 4,
+	};
+#undef COL
+}
+
+void nsx_bind_host(struct nsx_loader *l, struct nsx_tableload *list)
+{
+#define TABLE(v, fs, fn, s)                                                   \
+	{.view = NSX_VIEW_##v, .fields = fs, .nfields = ARRAY_LEN(fs),        \
+	 .row = fn, .set = &l->s}
+	const struct nsx_tableload tables[NSX_NHOST_TABLES] = {
+		TABLE(runtime, call_fields, read_call, call_set),
+		TABLE(nvtx, nvtx_fields, read_nvtx, nvtx_set),
+		TABLE(overhead, overhead_fields, read_overhead, overhead_set),
+		TABLE(sync, sync_fields, read_sync, sync_set),
+		TABLE(cuda_event, record_fields, read_record, record_set),
+	};
+#undef TABLE
+
+	bind_sets(l);
+	memcpy(list, tables, sizeof(tables));
+}

@@ -1,0 +1,296 @@
+/* trace_ids.c - processes, threads, domains, shapes; trace_devices.c has the
+ * devices and streams.
+ *
+ * While rows were read, ids counted up in the order threads met them. Here
+ * they are sorted by what they mean and every column is renumbered, so that
+ * no output depends on timing.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "trace/load.h"
+
+/* Processes and threads ---------------------------------------------------*/
+
+static int cmp_u64(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static int make_processes(struct nsx_loader *l, struct nsx_err *err)
+{
+	struct nsx_trace *t = l->t;
+	size_t n = 0, most = l->threads_map.n + l->streams_map.n +
+			     l->domains_map.n;
+	uint64_t *keys = nsx_try_alloc(most, sizeof(*keys), "processes", err);
+
+	if (!keys)
+		return err->rc;
+	for (size_t i = 0; i < l->threads_map.n; i++)
+		keys[n++] = l->threads_map.keys[i].w[0] & ~UINT64_C(0xffffff);
+	for (size_t i = 0; i < l->streams_map.n; i++)
+		keys[n++] = l->streams_map.keys[i].w[0];
+	for (size_t i = 0; i < l->domains_map.n; i++)
+		keys[n++] = l->domains_map.keys[i].w[0];
+	qsort(keys, n, sizeof(*keys), cmp_u64);
+	t->process = nsx_arena_try_array(t->arena, n, sizeof(*t->process),
+					 "processes", err);
+	for (size_t i = 0; t->process && i < n; i++)
+		if (!i || keys[i] != keys[i - 1])
+			t->process[t->nprocesses++] = (struct nsx_process){
+				.key = keys[i],
+				.pid = (int64_t)(keys[i] >> 24 & 0xffffff),
+			};
+	free(keys);
+	return t->process ? 0 : err->rc;
+}
+
+uint32_t nsx_process_find(const struct nsx_trace *t, uint64_t key)
+{
+	uint32_t lo = 0, hi = t->nprocesses;
+
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+
+		if (t->process[mid].key < key)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < t->nprocesses && t->process[lo].key == key ? lo : NSX_NONE;
+}
+
+static void name_process(struct nsx_loader *l, const struct nsx_val *v)
+{
+	uint64_t key = nsx_read_process_key(&v[0], &v[1]);
+	uint32_t p = nsx_process_find(l->t, key);
+
+	if (p != NSX_NONE)
+		l->t->process[p].name = nsx_read_text(l, &v[2]);
+}
+
+uint32_t nsx_thread_find(const struct nsx_trace *t, uint64_t global_tid)
+{
+	uint32_t lo = 0, hi = t->nthreads;
+
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+
+		if (t->thread[mid].global_tid < global_tid)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < t->nthreads && t->thread[lo].global_tid == global_tid ?
+		       lo : NSX_NONE;
+}
+
+/* Several rows a thread are possible: the last one wins. */
+static void name_thread(struct nsx_loader *l, const struct nsx_val *v)
+{
+	struct nsx_part p = {.l = l};
+	struct nsx_err err;
+	uint32_t thread;
+	nsx_str name;
+
+	if (v[0].type != NSX_V_I64)
+		return;
+	thread = nsx_thread_find(l->t, (uint64_t)v[0].u.i);
+	if (thread == NSX_NONE)
+		return;
+	if (nsx_read_name(&p, &v[1], &name, &err))
+		nsx_load_lost(l, &err);
+	else
+		l->t->thread[thread].name = name;
+}
+
+static int order_threads(struct nsx_loader *l, struct nsx_err *err)
+{
+	struct nsx_trace *t = l->t;
+	struct nsx_renumber r;
+
+	if (nsx_renumber(&l->threads_map, t->arena, &r, err))
+		return err->rc;
+	t->nthreads = (uint32_t)l->threads_map.n;
+	t->thread = nsx_arena_try_array(t->arena, t->nthreads,
+					sizeof(*t->thread), "threads", err);
+	if (!t->thread)
+		return err->rc;
+	for (uint32_t i = 0; i < t->nthreads; i++) {
+		uint64_t g = l->threads_map.keys[r.order[i]].w[0];
+
+		t->thread[i].global_tid = g;
+		t->thread[i].tid = (int64_t)(g & 0xffffff);
+		t->thread[i].process = nsx_process_find(t, g & ~UINT64_C(0xffffff));
+	}
+	nsx_remap(l->calls.thread, l->call_set.n, r.new_id);
+	nsx_remap(l->nvtx.thread, l->nvtx_set.n, r.new_id);
+	nsx_remap(l->overheads.thread, l->overhead_set.n, r.new_id);
+	for (size_t i = 0; i < l->sync_set.n; i++)
+		l->syncs.process[i] =
+			t->thread[r.new_id[l->syncs.process[i]]].process;
+	for (size_t i = 0; i < l->record_set.n; i++)
+		l->records.process[i] =
+			t->thread[r.new_id[l->records.process[i]]].process;
+	nsx_load_rows(l, NSX_VIEW_process, "global_pid, pid, name", 3,
+		      name_process);
+	nsx_load_rows(l, NSX_VIEW_thread_name, "global_tid, name", 2,
+		      name_thread);
+	return 0;
+}
+
+static int order_domains(struct nsx_loader *l, struct nsx_err *err)
+{
+	struct nsx_trace *t = l->t;
+	struct nsx_renumber r;
+
+	if (nsx_renumber(&l->domains_map, t->arena, &r, err))
+		return err->rc;
+	t->ndomains = (uint32_t)l->domains_map.n;
+	t->domain = nsx_arena_try_array(t->arena, t->ndomains,
+					sizeof(*t->domain), "domains", err);
+	if (!t->domain)
+		return err->rc;
+	for (uint32_t i = 0; i < t->ndomains; i++) {
+		const struct nsx_key *k = &l->domains_map.keys[r.order[i]];
+
+		t->domain[i].process = nsx_process_find(t, k->w[0]);
+		t->domain[i].domain_id = (int64_t)k->w[1];
+	}
+	nsx_remap(l->nvtx.domain, l->nvtx_set.n, r.new_id);
+	return 0;
+}
+
+/* Shapes and replays -----------------------------------------------------------*/
+
+static int fill_shapes(struct nsx_loader *l, struct nsx_err *err)
+{
+	struct nsx_trace *t = l->t;
+	size_t n = l->shapes_map.n;
+
+	t->shape = nsx_arena_try_array(t->arena, n, sizeof(*t->shape),
+				       "launch configurations", err);
+	if (!t->shape)
+		return err->rc;
+	t->nshapes = (uint32_t)n;
+	for (size_t i = 0; i < n; i++) {
+		const uint64_t *w = l->shapes_map.keys[i].w;
+		struct nsx_shape *s = &t->shape[i];
+
+		s->name = (nsx_str)(w[5] >> 32);
+		s->base_name = (nsx_str)(w[0] >> 32);
+		s->grid[0] = (uint32_t)w[0];
+		s->grid[1] = (uint32_t)(w[1] >> 32);
+		s->grid[2] = (uint32_t)w[1];
+		s->block[0] = (uint32_t)(w[2] >> 32);
+		s->block[1] = (uint32_t)w[2];
+		s->block[2] = (uint32_t)(w[3] >> 32);
+		s->registers = (uint32_t)w[3];
+		s->static_shared_bytes = (uint32_t)(w[4] >> 32);
+		s->dynamic_shared_bytes = (uint32_t)w[4];
+		s->known = w[5] >> 31 & 1;
+		s->graph_id = (w[5] & 0x7fffffff) == 0x7fffffff ?
+				      NSX_NONE : (uint32_t)(w[5] & 0x7fffffff);
+		s->op = (uint8_t)nsx_classify_comm(nsx_text(t, s->base_name),
+						   nsx_text(t, s->name));
+	}
+	t->replay = nsx_arena_try_array(t->arena, l->replays_map.n,
+					sizeof(*t->replay), "graphs", err);
+	if (!t->replay)
+		return err->rc;
+	t->nreplays = (uint32_t)l->replays_map.n;
+	for (uint32_t i = 0; i < t->nreplays; i++) {
+		uint64_t w = l->replays_map.keys[i].w[0];
+
+		t->replay[i] = (struct nsx_replay){(uint32_t)(w >> 32),
+						   (uint32_t)w};
+	}
+	return 0;
+}
+
+int nsx_order_ids(struct nsx_loader *l, struct nsx_err *err)
+{
+	int rc = make_processes(l, err);
+
+	nsx_load_gpus(l);
+	if (!rc)
+		rc = order_threads(l, err);
+	if (!rc)
+		rc = order_domains(l, err);
+	if (!rc)
+		rc = nsx_order_streams(l, err);
+	if (!rc)
+		rc = nsx_add_peers(l, err);
+	if (!rc)
+		rc = fill_shapes(l, err);
+	return rc;
+}
+
+/* NVTX domains -------------------------------------------------------------*/
+
+/* Domains are in the order of (process key, domain id). */
+static struct nsx_domain *find_domain(struct nsx_trace *t, uint64_t key,
+				      int64_t id)
+{
+	uint32_t lo = 0, hi = t->ndomains;
+
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+		uint64_t k = t->process[t->domain[mid].process].key;
+
+		if (k < key || (k == key && t->domain[mid].domain_id < id))
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < t->ndomains && t->domain[lo].domain_id == id &&
+			       t->process[t->domain[lo].process].key == key ?
+		       &t->domain[lo] :
+		       NULL;
+}
+
+/* A domain whose creation was not recorded is NCCL's when all names in it are
+ * of NCCL's API (trimmed exports have no creation rows).
+ */
+static int guess_nccl(struct nsx_loader *l, struct nsx_err *err)
+{
+	struct nsx_trace *t = l->t;
+	uint8_t *other = nsx_try_alloc(t->ndomains, 1, "domains", err);
+
+	if (!other)
+		return err->rc;
+	for (size_t i = 0; i < t->nvtx.n; i++)
+		if (strncmp(nsx_text(t, t->nvtx.name[i]), "nccl", 4))
+			other[t->nvtx.domain[i]] = 1;
+	for (uint32_t i = 0; i < t->ndomains; i++)
+		if (!t->domain[i].name && t->domain[i].domain_id && !other[i])
+			t->domain[i].is_nccl = t->domain[i].is_library = true;
+	free(other);
+	return 0;
+}
+
+int nsx_name_domains(struct nsx_loader *l, struct nsx_err *err)
+{
+	static const char *const libraries[] = {"NCCL", "cuBLAS", "cuDNN",
+						"CUBLAS", "CUDNN", "cuSOLVER",
+						"cuSPARSE", "cuFFT", "NVSHMEM"};
+	struct nsx_trace *t = l->t;
+
+	for (size_t i = 0; i < l->ncreated; i++) {
+		const struct nsx_created *c = &l->created[i];
+		struct nsx_domain *d = find_domain(t, c->process_key,
+						   c->domain_id);
+
+		if (d)
+			d->name = c->name;
+	}
+	for (uint32_t i = 0; i < t->ndomains; i++)
+		for (unsigned k = 0; k < ARRAY_LEN(libraries); k++)
+			if (!strcmp(nsx_text(t, t->domain[i].name),
+				    libraries[k])) {
+				t->domain[i].is_library = true;
+				t->domain[i].is_nccl = !k;
+			}
+	return guess_nccl(l, err);
+}

@@ -1,0 +1,283 @@
+/* trace.c - the order of loading; what is written where is in trace_load.h. */
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include "trace/load.h"
+
+void nsx_load_warn(struct nsx_loader *l, const char *fmt, ...)
+{
+	struct nsx_err err;
+	va_list ap;
+
+	pthread_mutex_lock(&l->lock);
+	va_start(ap, fmt);
+	if (!nsx_grow(&l->warnings, &l->cap_warnings, l->nwarnings + 1,
+		      sizeof(*l->warnings), "warnings", &err))
+		l->warnings[l->nwarnings++] =
+			nsx_arena_vprintf(l->t->arena, fmt, ap);
+	va_end(ap);
+	pthread_mutex_unlock(&l->lock);
+}
+
+static const char *pid_source(const struct nsx_schema *s, enum nsx_field global,
+			      enum nsx_field plain)
+{
+	return nsx_has(s, global) ? s->column[global] : s->column[plain];
+}
+
+static int load_rows(struct nsx_loader *l, struct nsx_err *err)
+{
+	struct nsx_tableload list[NSX_NGPU_TABLES + NSX_NHOST_TABLES];
+
+	nsx_bind_gpu(l, list);
+	nsx_bind_host(l, list + NSX_NGPU_TABLES);
+	return nsx_load_tables(l, list, ARRAY_LEN(list), "events", err);
+}
+
+/* Neighbours begin one soon after the other, most are short, and correlation
+ * ids count up: read-only columns take a third of the room.
+ */
+static int pack_columns(struct nsx_loader *l, struct nsx_err *err)
+{
+	struct nsx_trace *t = l->t;
+	const struct {
+		int64_t *start_ns, *end_ns;
+		const struct nsx_colset *set;
+		struct nsx_packed *start, *length;
+	} list[] = {
+	    {l->ops.start_ns, l->ops.end_ns, &l->op_set, &t->ops.start,
+	     &t->ops.length},
+	    {l->calls.start_ns, l->calls.end_ns, &l->call_set, &t->calls.start,
+	     &t->calls.length},
+	    {l->nvtx.start_ns, l->nvtx.end_ns, &l->nvtx_set, &t->nvtx.start,
+	     &t->nvtx.length},
+	};
+
+	for (unsigned i = 0; i < ARRAY_LEN(list); i++) {
+		int64_t *start_ns = list[i].start_ns, *end_ns = list[i].end_ns;
+		size_t n = list[i].set->n;
+		const char *what = list[i].set->what;
+
+		if (nsx_pack_lengths(t->arena, start_ns, end_ns, n, what,
+				     list[i].length, err))
+			return err->rc;
+		nsx_arena_drop(t->arena, end_ns);
+		if (nsx_pack_i64(t->arena, start_ns, n, what, list[i].start,
+				 err))
+			return err->rc;
+		nsx_arena_drop(t->arena, start_ns);
+	}
+	if (nsx_pack_u32(t->arena, l->calls.corr, l->call_set.n,
+			 l->call_set.what, &t->calls.corr, err))
+		return err->rc;
+	nsx_arena_drop(t->arena, l->calls.corr);
+	return 0;
+}
+
+/* Hands the loader's columns to the trace, read-only from now on. */
+static int publish(struct nsx_loader *l, struct nsx_err *err)
+{
+	struct nsx_trace *t = l->t;
+	const struct nsx_ops_rw *o = &l->ops;
+	const struct nsx_calls_rw *c = &l->calls;
+	const struct nsx_nvtx_rw *x = &l->nvtx;
+	const struct nsx_syncs_rw *s = &l->syncs;
+
+	nsx_arena_drop(t->arena, c->thread);
+	nsx_arena_drop(t->arena, x->thread);
+	if (pack_columns(l, err))
+		return err->rc;
+	t->ops = (struct nsx_ops){l->op_set.n, t->ops.start, t->ops.length,
+				  o->call,     o->stream,    o->detail,
+				  o->kind,     o->cls,	     o->flags};
+	t->calls = (struct nsx_calls){
+	    l->call_set.n, t->calls.start, t->calls.length, c->name,
+	    t->calls.corr, c->op,	   c->cls,	    c->flags};
+	t->nvtx = (struct nsx_nvtx){
+	    l->nvtx_set.n, t->nvtx.start, t->nvtx.length, x->name,
+	    x->domain,	   x->kind,	  x->flags};
+	t->overheads = (struct nsx_overheads){
+		l->overhead_set.n, l->overheads.start_ns, l->overheads.end_ns,
+		l->overheads.thread, l->overheads.type};
+	t->syncs = (struct nsx_syncs){l->sync_set.n, s->start_ns, s->end_ns,
+				      s->process, s->call, s->stream,
+				      s->event_sync_id, s->type};
+	t->records = (struct nsx_records){l->record_set.n, l->records.process,
+					  l->records.call, l->records.stream,
+					  l->records.event_sync_id};
+	t->copy = l->copies;
+	t->ncopies = (uint32_t)l->copy_set.n;
+	return 0;
+}
+
+static int publish_raw_names(struct nsx_loader *l, struct nsx_err *err)
+{
+	struct nsx_trace *t = l->t;
+
+	t->raw_name = nsx_arena_try_array(t->arena,
+					  nsx_strings_bound(t->strings),
+					  sizeof(*t->raw_name), "raw names",
+					  err);
+	for (size_t i = 0; t->raw_name && i < l->nraw; i++)
+		if (l->raw[i])
+			t->raw_name[i] = nsx_arena_strdup(t->arena, l->raw[i]);
+	return t->raw_name ? 0 : err->rc;
+}
+
+static int cmp_text(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Damage is met in the order of threads; told in order of text. */
+static void publish_warnings(struct nsx_loader *l)
+{
+	const struct nsx_schema *s = l->schema;
+
+	if (nsx_db_warning(s->db)) {
+		nsx_load_warn(l, "%s", nsx_db_warning(s->db));
+		l->t->damaged = true;
+	}
+	for (unsigned v = 0; v < NSX_NVIEWS; v++)
+		if (s->refused[v])
+			nsx_load_warn(l, "%s was not read: it is a %s where a "
+				      "table should be", nsx_view_defs[v].name,
+				      s->refused[v]);
+	if (l->nwarnings)
+		qsort(l->warnings, l->nwarnings, sizeof(*l->warnings),
+		      cmp_text);
+	l->t->warnings = nsx_arena_get(l->t->arena, (l->nwarnings + 1) *
+							    sizeof(char *));
+	if (l->nwarnings)
+		memcpy(l->t->warnings, l->warnings,
+		       l->nwarnings * sizeof(char *));
+	l->t->nwarnings = l->nwarnings;
+}
+
+static int load(struct nsx_loader *l, const struct nsx_load_opts *opts,
+		struct nsx_err *err)
+{
+	int rc = nsx_load_strings(l, err);
+
+	if (!rc)
+		rc = load_rows(l, err);
+	nsx_progress_stage(l->progress, "order", 0);
+	if (!rc)
+		rc = nsx_order_ids(l, err);
+	if (!rc)
+		rc = nsx_cut_window(l, opts->window, err);
+	if (!rc)
+		rc = nsx_order_rows(l, err);
+	if (!rc)
+		rc = nsx_derive(l, err);
+	if (!rc)
+		rc = publish(l, err);
+	if (!rc)
+		rc = nsx_load_osrt(l, err);
+	if (!rc)
+		rc = nsx_name_domains(l, err);
+	if (!rc)
+		rc = publish_raw_names(l, err);
+	if (!rc)
+		publish_warnings(l);
+	return rc ? rc : nsx_stopped(err);
+}
+
+static void init_maps(struct nsx_loader *l)
+{
+	pthread_mutex_init(&l->lock, NULL);
+	nsx_keymap_init(&l->threads_map, "threads");
+	nsx_keymap_init(&l->streams_map, "streams");
+	nsx_keymap_init(&l->domains_map, "NVTX domains");
+	nsx_keymap_init(&l->shapes_map, "launch configurations");
+	nsx_keymap_init(&l->replays_map, "graphs");
+	nsx_keymap_init(&l->osrt_map, "OSRT names");
+}
+
+static void free_loader(struct nsx_loader *l)
+{
+	pthread_mutex_destroy(&l->lock);
+	nsx_keymap_done(&l->threads_map);
+	nsx_keymap_done(&l->streams_map);
+	nsx_keymap_done(&l->domains_map);
+	nsx_keymap_done(&l->shapes_map);
+	nsx_keymap_done(&l->replays_map);
+	nsx_keymap_done(&l->osrt_map);
+	for (size_t i = 0; i < l->nraw; i++)
+		free(l->raw[i]);
+	free(l->raw);
+	free(l->by_id);
+	free(l->sparse);
+	free(l->ordinals);
+	free(l->created);
+	free(l->warnings);
+	free(l);
+}
+
+int nsx_trace_load(const struct nsx_schema *schema,
+		   const struct nsx_load_opts *opts, struct nsx_trace **ret,
+		   struct nsx_err *err)
+{
+	struct nsx_arena *a = nsx_arena_new();
+	struct nsx_trace *t = nsx_arena_get(a, sizeof(*t));
+	struct nsx_loader *l = nsx_try_alloc(1, sizeof(*l), "the loader", err);
+	int rc;
+
+	if (!l)
+		return nsx_arena_free(a), err->rc;
+	t->arena = a;
+	t->schema = schema;
+	t->strings = nsx_strings_new();
+	t->pid_source_kernel = pid_source(schema, NSX_F_kernel_global_pid,
+					  NSX_F_kernel_pid);
+	t->pid_source_runtime = pid_source(schema, NSX_F_runtime_global_tid,
+					   NSX_F_runtime_pid);
+	t->pid_source_nvtx = pid_source(schema, NSX_F_nvtx_global_tid,
+					NSX_F_nvtx_pid);
+	l->t = t;
+	l->schema = schema;
+	l->threads = NSX_MAX(1, opts->threads);
+	l->progress = opts->progress;
+	init_maps(l);
+	rc = load(l, opts, err);
+	free_loader(l);
+	if (rc) {
+		nsx_trace_free(t);
+		return rc;
+	}
+	*ret = t;
+	return 0;
+}
+
+/* By the process's own mapping. Where that was not exported the ordinal must
+ * do: the profiler's guess of it, or in the oldest exports the row's number.
+ * Rows of other makers' GPUs have no multiprocessors.
+ */
+static bool is_gpu_of(const struct nsx_gpu_info *g, const struct nsx_device *d)
+{
+	if (d->gpu_id >= 0)
+		return g->id == d->gpu_id;
+	if (!g->sm_count)
+		return false;
+	return (g->cuda_device >= 0 ? g->cuda_device : g->id) == d->device_id;
+}
+
+const struct nsx_gpu_info *nsx_device_gpu(const struct nsx_trace *t,
+					  uint32_t device)
+{
+	const struct nsx_gpu_info *best = NULL;
+
+	for (uint32_t i = 0; i < t->ngpus; i++)
+		if (is_gpu_of(&t->gpu[i], &t->device[device]) &&
+		    (!best || t->gpu[i].id < best->id))
+			best = &t->gpu[i];
+	return best;
+}
+
+void nsx_trace_free(struct nsx_trace *t)
+{
+	if (!t)
+		return;
+	nsx_strings_free(t->strings);
+	nsx_arena_free(t->arena);
+}

@@ -1,0 +1,276 @@
+/* trace_load.h - what the files that fill a trace share.
+ *
+ * Loading is in four steps: strings and the small tables; the scans, part by
+ * part on all threads, into preallocated columns with provisional ids; order
+ * (ids are renumbered so that no result depends on which thread came first,
+ * then rows are sorted); and what is derived (calls of ops, classes, nesting).
+ */
+#ifndef NSX_TRACE_LOAD_H
+#define NSX_TRACE_LOAD_H
+
+#include <pthread.h>
+#include "base/par.h"
+#include "sqlite/scan.h"
+#include "trace/trace.h"
+
+/* Interning of fixed-size keys, from many threads; ids count up from 0 ----*/
+
+#define NSX_KEY_WORDS 6
+struct nsx_key {
+	uint64_t w[NSX_KEY_WORDS];
+};
+struct nsx_keymap {
+	const char *what; /* for messages */
+	pthread_mutex_t lock;
+	struct nsx_key *keys; /* by id */
+	size_t n, cap;
+	uint32_t *slots; /* id + 1, 0 free */
+	size_t nslots;
+};
+/* One reader's memory of recent keys, so that it seldom locks. */
+struct nsx_keycache {
+	struct nsx_key keys[256];
+	uint32_t ids[256]; /* id + 1, 0 free */
+};
+void nsx_keymap_init(struct nsx_keymap *m, const char *what);
+void nsx_keymap_done(struct nsx_keymap *m);
+int nsx_keymap_add(struct nsx_keymap *m, struct nsx_keycache *c,
+		   const struct nsx_key *key, uint32_t *ret,
+		   struct nsx_err *err) NSX_CHECKED;
+/* Sorted order of the keys, and the new number of each old id: no result may
+ * depend on which thread came first.  nsx_remap gives a column the new ids.
+ */
+struct nsx_renumber {
+	uint32_t *order, *new_id;
+};
+int nsx_renumber(const struct nsx_keymap *m, struct nsx_arena *a,
+		 struct nsx_renumber *ret, struct nsx_err *err) NSX_CHECKED;
+void nsx_remap(uint32_t *column, size_t n, const uint32_t *new_id);
+
+/* A set of columns of the same length ----------------------------------------*/
+
+struct nsx_colset {
+	const char *what; /* for messages */
+	struct {
+		void **at; /* where the column's pointer is kept */
+		size_t size;
+	} cols[12];
+	unsigned ncols;
+	size_t n;
+};
+int nsx_colset_alloc(struct nsx_colset *c, struct nsx_arena *a, size_t n,
+		     struct nsx_err *err) NSX_CHECKED;
+/* Makes room for `more` rows at the end; n grows. */
+int nsx_colset_grow(struct nsx_colset *c, struct nsx_arena *a, size_t more,
+		    struct nsx_err *err) NSX_CHECKED;
+/* Moves rows [from, from + n) to `to`. */
+void nsx_colset_move(struct nsx_colset *c, size_t to, size_t from, size_t n);
+/* Sorts by cmp (stable). Finds ascending runs and merges them: linear for
+ * what is sorted already, which most tables are.
+ */
+typedef int (*nsx_row_cmp)(const void *ctx, uint32_t a, uint32_t b);
+int nsx_colset_sort(struct nsx_colset *c, nsx_row_cmp cmp, const void *ctx,
+		    struct nsx_err *err) NSX_CHECKED;
+
+/* The loader --------------------------------------------------------------*/
+
+struct nsx_sparse_id {
+	int64_t id;
+	nsx_str str;
+};
+
+struct nsx_ordinal { /* TARGET_INFO_CUDA_DEVICE: (pid, ordinal) -> GPU */
+	int64_t pid, device_id, gpu_id;
+	nsx_str uuid;
+};
+
+struct nsx_created { /* an NVTX domain's creation row */
+	uint64_t process_key;
+	int64_t domain_id;
+	nsx_str name;
+};
+
+struct nsx_loader {
+	struct nsx_trace *t;
+	const struct nsx_schema *schema;
+	unsigned threads;
+	struct nsx_progress *progress;
+
+	struct nsx_keymap threads_map; /* {global tid}                       */
+	struct nsx_keymap streams_map; /* {process key, device ordinal,
+					   context, stream}                  */
+	struct nsx_keymap domains_map; /* {process key, domain id}           */
+	struct nsx_keymap shapes_map;  /* see trace_gpu.c                    */
+	struct nsx_keymap replays_map; /* {graph, exec}                      */
+	struct nsx_keymap osrt_map;    /* {global tid, name}                 */
+
+	nsx_str *by_id; /* StringIds: dense ids ...                          */
+	size_t nby_id;
+	struct nsx_sparse_id *sparse; /* ... and the others, sorted          */
+	size_t nsparse, cap_sparse;
+
+	struct nsx_ordinal *ordinals;
+	size_t nordinals, cap_ordinals;
+
+	pthread_mutex_t lock; /* guards what follows, up to the columns      */
+	struct nsx_created *created;
+	size_t ncreated, cap_created;
+	char **raw;	      /* least raw text of a normalised name         */
+	size_t nraw;
+	const char **warnings;
+	size_t nwarnings, cap_warnings;
+
+	struct nsx_ops_rw { /* the columns behind the const ones of the trace */
+		int64_t *start_ns, *end_ns;
+		uint32_t *call, *stream, *detail;
+		uint8_t *kind, *cls, *flags;
+	} ops; /* call holds the correlation id until it is resolved         */
+	struct nsx_copy *copies; /* of memcpy and memset rows, in load order */
+	struct nsx_calls_rw {
+		int64_t *start_ns, *end_ns;
+		nsx_str *name;
+		uint32_t *thread, *corr, *op; /* op: once calls are matched */
+		uint8_t *cls, *flags;
+	} calls;
+	struct nsx_nvtx_rw {
+		int64_t *start_ns, *end_ns;
+		nsx_str *name;
+		uint32_t *thread, *domain;
+		uint8_t *kind, *flags;
+	} nvtx;
+	struct nsx_overheads_rw {
+		int64_t *start_ns, *end_ns;
+		uint32_t *thread;
+		uint8_t *type;
+	} overheads;
+	struct nsx_syncs_rw {
+		int64_t *start_ns, *end_ns, *event_sync_id;
+		uint32_t *process, *call, *stream;
+		uint8_t *type;
+	} syncs; /* process and stream: thread-map ids until ordered         */
+	struct nsx_records_rw {
+		int64_t *event_sync_id;
+		uint32_t *process, *call, *stream;
+	} records;
+	struct nsx_colset op_set, copy_set, call_set, nvtx_set, overhead_set,
+		sync_set, record_set;
+};
+
+/* A warning for the report. Thread-safe. */
+void nsx_load_warn(struct nsx_loader *l, const char *fmt, ...) NSX_PRINTF(2, 3);
+
+/* Scanning ---------------------------------------------------------------*/
+
+/* One part of one table: writes rows [at, at + room) of its columns. */
+struct nsx_part {
+	struct nsx_loader *l;
+	struct nsx_tableload *table;
+	unsigned index; /* in the scan */
+	size_t at, room, n; /* n rows kept so far: the next goes to at + n */
+	struct nsx_defects defects;
+	struct nsx_keycache *cache[3];
+	void *own; /* this part's element of the table's own */
+};
+struct nsx_tableload {
+	enum nsx_view view;
+	const enum nsx_field *fields;
+	unsigned nfields;
+	struct nsx_colset *set, *beside; /* beside: a second set, same rows   */
+	void *own; /* NSX_MAX_THREADS elements of own_size, one a part; for
+		      tables that are folded rather than kept              */
+	size_t own_size;
+	/* One row: keeps it (returns 0 after p->n++) or counts a defect. */
+	int (*row)(struct nsx_part *p, int64_t rid, const struct nsx_val *v,
+		   struct nsx_err *err);
+	/* filled while loading: */
+	struct nsx_scan *scan;
+	struct nsx_part *parts;
+	unsigned nparts;
+};
+
+/* Reads the tables of the list, all parts of all tables side by side. Tables
+ * of one column set follow each other in the list. A damaged table keeps what
+ * was read, with a warning. stage: for progress.
+ */
+int nsx_load_tables(struct nsx_loader *l, struct nsx_tableload *list,
+		    size_t n, const char *stage, struct nsx_err *err);
+
+/* A small table: hands every row of the columns (16 at most) to fn. Damage is
+ * a warning.
+ */
+void nsx_load_rows(struct nsx_loader *l, enum nsx_view view,
+		   const char *columns, unsigned n,
+		   void (*fn)(struct nsx_loader *l, const struct nsx_val *v));
+/* A small thing that could not be kept: said, and the report is partial. */
+void nsx_load_lost(struct nsx_loader *l, const struct nsx_err *err);
+
+/* Cells -------------------------------------------------------------------*/
+
+static inline int64_t nsx_i64_or(const struct nsx_val *v, int64_t absent)
+{
+	return v->type == NSX_V_I64 ? v->u.i : absent;
+}
+static inline uint32_t nsx_u32_or(const struct nsx_val *v, uint32_t absent)
+{
+	return v->type == NSX_V_I64 && v->u.i >= 0 && v->u.i < UINT32_MAX ?
+		       (uint32_t)v->u.i :
+		       absent;
+}
+static inline uint8_t nsx_u8_or(const struct nsx_val *v, uint8_t absent)
+{
+	return v->type == NSX_V_I64 && v->u.i >= 0 && v->u.i < 255 ?
+		       (uint8_t)v->u.i :
+		       absent;
+}
+/* Interned text, 0 for a cell that is empty or no text. */
+nsx_str nsx_read_text(struct nsx_loader *l, const struct nsx_val *v);
+/* An instant or a span. False: the row is a defect, counted. */
+bool nsx_read_instant(struct nsx_part *p, const struct nsx_val *v,
+		      int64_t *ret);
+bool nsx_read_span(struct nsx_part *p, const struct nsx_val *start,
+		   const struct nsx_val *end, int64_t *ret_start,
+		   int64_t *ret_end);
+/* Process key of a row: globalPid or globalTid, else plain pid << 24. */
+uint64_t nsx_read_process_key(const struct nsx_val *global,
+			      const struct nsx_val *pid);
+/* Thread of a row, interned in threads_map. */
+int nsx_read_thread(struct nsx_part *p, const struct nsx_val *global_tid,
+		    const struct nsx_val *pid, const struct nsx_val *tid,
+		    uint32_t *ret, struct nsx_err *err) NSX_CHECKED;
+
+/* Names (trace_names.c) ----------------------------------------------------*/
+
+int nsx_load_strings(struct nsx_loader *l, struct nsx_err *err);
+/* A name cell: id or text; "id:<n>" when dangling (counted); 0 when NULL. */
+int nsx_read_name(struct nsx_part *p, const struct nsx_val *v, nsx_str *ret,
+		  struct nsx_err *err) NSX_CHECKED;
+/* Interns an NVTX name normalised, remembering the least raw text. */
+int nsx_add_normalised(struct nsx_loader *l, const char *text, size_t n,
+		       nsx_str *ret, struct nsx_err *err) NSX_CHECKED;
+/* "gemm" of "void ns::gemm<int>(float*)"; borrowed part of full. */
+const char *nsx_base_of(const char *full, size_t *ret_len);
+
+/* The tables ----------------------------------------------------------------*/
+
+/* Set up the column sets and describe the tables that fill them. */
+enum { NSX_NGPU_TABLES = 4, NSX_NHOST_TABLES = 5 };
+void nsx_bind_gpu(struct nsx_loader *l, struct nsx_tableload *list);
+void nsx_bind_host(struct nsx_loader *l, struct nsx_tableload *list);
+int nsx_load_osrt(struct nsx_loader *l, struct nsx_err *err);
+
+/* Order (trace_ids.c) and derivation (trace_derive.c) ---------*/
+int nsx_order_ids(struct nsx_loader *l, struct nsx_err *err);
+/* Devices and streams (trace_devices.c): GPUs; streams, which need processes;
+ * a second op for the other device of a copy between two.
+ */
+void nsx_load_gpus(struct nsx_loader *l);
+int nsx_order_streams(struct nsx_loader *l, struct nsx_err *err);
+int nsx_add_peers(struct nsx_loader *l, struct nsx_err *err);
+int nsx_order_rows(struct nsx_loader *l, struct nsx_err *err);
+int nsx_derive(struct nsx_loader *l, struct nsx_err *err);
+int nsx_cut_window(struct nsx_loader *l, const char *window,
+		   struct nsx_err *err);
+/* Names NVTX domains from their creation rows, and tells libraries' apart. */
+int nsx_name_domains(struct nsx_loader *l, struct nsx_err *err);
+
+#endif

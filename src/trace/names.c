@@ -1,0 +1,398 @@
+/* trace_names.c - StringIds, names of kernels, calls and NVTX ranges.
+ *
+ * PyTorch's emit_nvtx gives each range instance a name of its own (sequence
+ * numbers, shapes): a million texts that say the same. They are normalised
+ * before they are interned, so that memory grows with distinct names only.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include "trace/load.h"
+
+/* Where the value of ", key = " that begins at p ends; NULL: none there. */
+static const char *skip_instance_part(const char *p, const char *end)
+{
+	static const char *const numbers[] = {", op_id = ", ", seq = "};
+	static const char *const lists[] = {", sizes = [",
+					    ", input_op_ids = ["};
+	size_t n, room = (size_t)(end - p);
+
+	for (unsigned i = 0; i < ARRAY_LEN(numbers); i++) {
+		n = strlen(numbers[i]);
+		if (room <= n || memcmp(p, numbers[i], n))
+			continue;
+		for (p += n; p < end && (*p == '-' || (*p >= '0' && *p <= '9'));)
+			p++;
+		return p;
+	}
+	for (unsigned i = 0; i < ARRAY_LEN(lists); i++) {
+		int depth = 1;
+
+		n = strlen(lists[i]);
+		if (room <= n || memcmp(p, lists[i], n))
+			continue;
+		for (p += n; p < end && depth; p++)
+			depth += (*p == '[') - (*p == ']');
+		return p;
+	}
+	return NULL;
+}
+
+/* Appends text without its instance parts; false: there were none. */
+static bool normalise(const char *text, size_t n, struct nsx_buf *b)
+{
+	const char *end = text + n, *from = text, *p = text, *rest;
+	bool changed = false;
+
+	while ((p = memchr(p, ',', (size_t)(end - p)))) {
+		rest = skip_instance_part(p, end);
+		if (!rest) {
+			p++;
+			continue;
+		}
+		nsx_buf_add(b, from, (size_t)(p - from));
+		from = p = rest;
+		changed = true;
+	}
+	if (changed)
+		nsx_buf_add(b, from, (size_t)(end - from));
+	return changed;
+}
+
+/* Keeps the least raw text of a normalised name, so that the example shown
+ * does not depend on the order of rows.
+ */
+static int remember_raw(struct nsx_loader *l, nsx_str id, const char *text,
+			size_t n, struct nsx_err *err)
+{
+	struct nsx_buf b = {0};
+	int rc = 0;
+
+	n = NSX_MIN(n, 256);
+	nsx_buf_add_utf8(&b, text, n);
+	pthread_mutex_lock(&l->lock);
+	rc = nsx_grow(&l->raw, &l->nraw, id + (size_t)1, sizeof(*l->raw),
+		      "raw names", err);
+	if (!rc && (!l->raw[id] || strcmp(b.p, l->raw[id]) < 0)) {
+		free(l->raw[id]);
+		l->raw[id] = nsx_strdup(b.p);
+	}
+	pthread_mutex_unlock(&l->lock);
+	nsx_buf_done(&b);
+	return rc;
+}
+
+int nsx_add_normalised(struct nsx_loader *l, const char *text, size_t n,
+		       nsx_str *ret, struct nsx_err *err)
+{
+	struct nsx_buf b = {0};
+	int rc;
+
+	if (!normalise(text, n, &b))
+		return nsx_strings_add(l->t->strings, text, n, ret, err);
+	rc = nsx_strings_add(l->t->strings, b.p ? b.p : "", b.n, ret, err);
+	nsx_buf_done(&b);
+	return rc ? rc : remember_raw(l, *ret, text, n, err);
+}
+
+const char *nsx_raw_name(const struct nsx_trace *t, nsx_str id)
+{
+	return t->raw_name[id] ? t->raw_name[id] : nsx_text(t, id);
+}
+
+/* StringIds ------------------------------------------------------------*/
+
+static int read_string(struct nsx_part *p, int64_t rid,
+		       const struct nsx_val *v, struct nsx_err *err)
+{
+	struct nsx_loader *l = p->l;
+	nsx_str str = 0;
+	int rc;
+
+	(void)rid;
+	if (v[0].type != NSX_V_I64 ||
+	    (v[1].type != NSX_V_TEXT && v[1].type != NSX_V_BLOB)) {
+		p->defects.mistyped++;
+		return 0;
+	}
+	rc = nsx_add_normalised(l, v[1].u.p, v[1].len, &str, err);
+	if (rc)
+		return rc;
+	if (v[0].u.i >= 0 && (size_t)v[0].u.i < l->nby_id) {
+		l->by_id[v[0].u.i] = str;
+		return 0;
+	}
+	pthread_mutex_lock(&l->lock);
+	rc = nsx_grow(&l->sparse, &l->cap_sparse, l->nsparse + 1,
+		      sizeof(*l->sparse), "sparse string ids", err);
+	if (!rc)
+		l->sparse[l->nsparse++] =
+			(struct nsx_sparse_id){v[0].u.i, str};
+	pthread_mutex_unlock(&l->lock);
+	return rc;
+}
+
+static int cmp_sparse(const void *a, const void *b)
+{
+	const struct nsx_sparse_id *x = a, *y = b;
+
+	return x->id < y->id ? -1 : x->id > y->id;
+}
+
+int nsx_load_strings(struct nsx_loader *l, struct nsx_err *err)
+{
+	static const enum nsx_field fields[] = {NSX_F_string_id,
+						NSX_F_string_value};
+	struct nsx_tableload table = {.view = NSX_VIEW_string,
+				      .fields = fields,
+				      .nfields = ARRAY_LEN(fields),
+				      .row = read_string};
+	int64_t n;
+	int rc;
+
+	if (!nsx_has_view(l->schema, NSX_VIEW_string))
+		return 0;
+	n = nsx_count_rows(l->schema->db,
+			   l->schema->table[NSX_VIEW_string]->name);
+	l->nby_id = n > 0 ? (size_t)n + 1024 : 0;
+	l->by_id = nsx_try_alloc(l->nby_id, sizeof(*l->by_id), "string ids",
+				 err);
+	if (!l->by_id)
+		return err->rc;
+	rc = nsx_load_tables(l, &table, 1, "strings", err);
+	if (l->nsparse)
+		qsort(l->sparse, l->nsparse, sizeof(*l->sparse), cmp_sparse);
+	return rc;
+}
+
+static nsx_str string_by_id(const struct nsx_loader *l, int64_t id)
+{
+	struct nsx_sparse_id want = {id, 0}, *found;
+
+	if (id >= 0 && (size_t)id < l->nby_id && l->by_id[id])
+		return l->by_id[id];
+	found = l->nsparse ? bsearch(&want, l->sparse, l->nsparse,
+				     sizeof(want), cmp_sparse) :
+			     NULL;
+	return found ? found->str : 0;
+}
+
+int nsx_read_name(struct nsx_part *p, const struct nsx_val *v, nsx_str *ret,
+		  struct nsx_err *err)
+{
+	char text[40];
+
+	*ret = 0;
+	if (v->type == NSX_V_TEXT)
+		return nsx_add_normalised(p->l, v->u.p, v->len, ret, err);
+	if (v->type != NSX_V_I64)
+		return 0;
+	*ret = string_by_id(p->l, v->u.i);
+	if (*ret)
+		return 0;
+	p->defects.dangling++;
+	snprintf(text, sizeof(text), "id:%lld", (long long)v->u.i);
+	return nsx_strings_add(p->l->t->strings, text, strlen(text), ret, err);
+}
+
+/* Kernels ------------------------------------------------------------------*/
+
+const char *nsx_base_of(const char *full, size_t *ret_len)
+{
+	const char *begin = full, *p;
+	int depth = 0;
+
+	for (p = full; *p; p++) {
+		if (*p == '<' || (*p == '(' && !strncmp(p, "(anonymous", 10)))
+			depth++;
+		else if ((*p == '>' || *p == ')') && depth)
+			depth--;
+		else if (depth)
+			continue;
+		else if (*p == '(')
+			break;
+		else if (*p == ' ' || *p == ':')
+			begin = p + 1;
+	}
+	*ret_len = (size_t)(p - begin);
+	for (size_t i = 0; i < *ret_len; i++)
+		if (begin[i] == '<')
+			*ret_len = i;
+	if (!*ret_len) {
+		begin = full;
+		*ret_len = strlen(full);
+	}
+	return begin;
+}
+
+static bool starts(const char **p, const char *word)
+{
+	size_t n = strlen(word);
+
+	if (strncasecmp(*p, word, n))
+		return false;
+	*p += n;
+	return true;
+}
+
+static const struct {
+	const char *text, *name;
+	enum nsx_comm_op op;
+} comm_ops[] = {
+	/* Longer names before those they begin with. */
+	{"AllReduce", "allreduce", NSX_COMM_ALLREDUCE},
+	{"AllGather", "allgather", NSX_COMM_ALLGATHER},
+	{"ReduceScatter", "reducescatter", NSX_COMM_REDUCESCATTER},
+	{"Broadcast", "broadcast", NSX_COMM_BROADCAST},
+	{"Reduce", "reduce", NSX_COMM_REDUCE},
+	{"SendRecv", "sendrecv", NSX_COMM_SENDRECV},
+	{"AllToAll", "alltoall", NSX_COMM_ALLTOALL},
+	{"Gather", "gather", NSX_COMM_GATHER},
+	{"Scatter", "scatter", NSX_COMM_SCATTER},
+};
+
+const char *nsx_comm_op_name(enum nsx_comm_op op)
+{
+	for (unsigned i = 0; i < ARRAY_LEN(comm_ops); i++)
+		if (comm_ops[i].op == op)
+			return comm_ops[i].name;
+	return "";
+}
+
+static enum nsx_comm_op classify_nccl(const char *p)
+{
+	if (!starts(&p, "Symk"))
+		starts(&p, "Sym");
+	starts(&p, "Dev");
+	if (!starts(&p, "Kernel"))
+		starts(&p, "k");
+	starts(&p, "_");
+	for (unsigned i = 0; i < ARRAY_LEN(comm_ops); i++)
+		if (starts(&p, comm_ops[i].text))
+			return comm_ops[i].op;
+	return NSX_COMM_OTHER;
+}
+
+enum nsx_comm_op nsx_classify_comm(const char *base, const char *full)
+{
+	static const char *const prefixes[] = {"cross_device_reduce_",
+					       "multimem_all_reduce", "nvshmem"};
+	static const char *const parts[] = {"one_shot_all_reduce", "two_shot",
+					    "allreduce_fusion"};
+	const char *p = base;
+
+	if (starts(&p, "nccl") || starts(&p, "rccl"))
+		return classify_nccl(p);
+	for (unsigned i = 0; i < ARRAY_LEN(prefixes); i++)
+		if (starts(&p, prefixes[i]))
+			return NSX_COMM_OTHER;
+	for (unsigned i = 0; i < ARRAY_LEN(parts); i++)
+		if (strcasestr(base, parts[i]))
+			return NSX_COMM_OTHER;
+	if ((strcasestr(base, "dispatch") || strcasestr(base, "combine")) &&
+	    (strcasestr(full, "deep_ep") || strcasestr(full, "hybrid_ep")))
+		return NSX_COMM_OTHER;
+	return NSX_COMM_NONE;
+}
+
+/* Calls ----------------------------------------------------------------------*/
+
+const char *nsx_api_base(const char *name, char *buf, size_t size)
+{
+	size_t n;
+
+	snprintf(buf, size, "%s", name);
+	for (;;) {
+		size_t digits = 0;
+
+		n = strlen(buf);
+		if (n > 5 && (!strcmp(buf + n - 5, "_ptsz") ||
+			      !strcmp(buf + n - 5, "_ptds"))) {
+			buf[n - 5] = '\0';
+			continue;
+		}
+		while (digits < n && buf[n - 1 - digits] >= '0' &&
+		       buf[n - 1 - digits] <= '9')
+			digits++;
+		if (!digits || digits + 2 >= n || buf[n - digits - 1] != 'v' ||
+		    buf[n - digits - 2] != '_')
+			return buf;
+		buf[n - digits - 2] = '\0';
+	}
+}
+
+/* What follows "cuda" or "cu" in an API name; NULL: neither. */
+static const char *after_prefix(const char *api)
+{
+	if (!strncmp(api, "cuda", 4))
+		return api + 4;
+	return !strncmp(api, "cu", 2) ? api + 2 : NULL;
+}
+
+static bool is_one_of(const char *s, const char *const *list, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(s, list[i]))
+			return true;
+	return false;
+}
+#define IS_ONE_OF(s, list) is_one_of(s, list, ARRAY_LEN(list))
+
+static bool is_launch(const char *s, uint8_t *flags)
+{
+	if (!strncmp(s, "GraphLaunch", 11)) {
+		*flags |= NSX_CALL_GRAPH;
+		return true;
+	}
+	return (!strncmp(s, "Launch", 6) && strncmp(s, "LaunchHostFunc", 14)) ||
+	       !strcmp(s, "DeviceGraphLaunch");
+}
+
+enum nsx_call_class nsx_classify_call(const char *api, uint8_t *ret_flags)
+{
+	static const char *const syncs[] = {
+		"StreamSynchronize", "DeviceSynchronize", "CtxSynchronize",
+		"EventSynchronize", "ThreadSynchronize"};
+	static const char *const frees[] = {
+		"Free", "MemFree", "FreeHost", "MemFreeHost", "HostAlloc",
+		"MemHostAlloc", "MallocHost", "MemAllocHost", "FreeArray"};
+	static const char *const mallocs[] = {
+		"Malloc", "MemAlloc", "MallocPitch", "MemAllocPitch",
+		"MallocManaged", "MemAllocManaged", "Malloc3D", "MallocArray"};
+	static const char *const waits[] = {"StreamWaitEvent", "EventQuery",
+					    "StreamQuery", "EventRecord",
+					    "EventRecordWithFlags"};
+	char buf[256];
+	const char *s = after_prefix(nsx_api_base(api, buf, sizeof(buf)));
+
+	if (!s)
+		return NSX_CALL_OTHER;
+	if (is_launch(s, ret_flags))
+		return NSX_CALL_LAUNCH;
+	if (IS_ONE_OF(s, syncs) || !strncmp(s, "CtxSynchronize", 14))
+		return NSX_CALL_SYNC;
+	if (!strncmp(s, "Memcpy", 6))
+		return strstr(s, "Async") ? NSX_CALL_COPY_ASYNC : NSX_CALL_COPY;
+	if (IS_ONE_OF(s, frees))
+		return NSX_CALL_IMPLICIT_SYNC;
+	if (IS_ONE_OF(s, mallocs)) {
+		*ret_flags |= NSX_CALL_MALLOC;
+		return NSX_CALL_IMPLICIT_SYNC;
+	}
+	if (!strncmp(s, "ModuleLoad", 10) || !strncmp(s, "LibraryLoad", 11) ||
+	    !strncmp(s, "LinkComplete", 12) || !strcmp(s, "ModuleUnload"))
+		return NSX_CALL_MODULE;
+	return IS_ONE_OF(s, waits) ? NSX_CALL_NONE : NSX_CALL_OTHER;
+}
+
+const char *nsx_copy_direction(unsigned copy_kind)
+{
+	static const char *const names[] = {
+		"Unknown", "HtoD", "DtoH", "HtoA", "AtoH", "AtoA", "AtoD",
+		"DtoA", "DtoD", "HtoH", "PtoP", "UVM HtoD", "UVM DtoH",
+		"UVM DtoD",
+	};
+
+	return names[copy_kind < ARRAY_LEN(names) ? copy_kind : 0];
+}

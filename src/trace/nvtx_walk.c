@@ -1,0 +1,103 @@
+/* nvtx_walk.c - open ranges of a thread, and ranges by name.
+ *
+ * Ranges are put on a stack as they begin, and taken off when they come to its
+ * top and are closed.  Ranges of two domains may cross, so what is buried
+ * under an open range may be closed already; the top never is, and it is the
+ * open range that began last.
+ */
+#include "trace/nvtx_walk.h"
+
+void nsx_nvtx_walk_begin(struct nsx_nvtx_walk *w, const struct nsx_trace *t,
+			 uint32_t thread, bool user, bool library,
+			 uint32_t *below)
+{
+	const struct nsx_thread *th = &t->thread[thread];
+	uint32_t end = th->nvtx_at + th->nnvtx;
+
+	while (end > th->nvtx_at && t->nvtx.kind[end - 1] != NSX_NVTX_STACK)
+		end--;
+	*w = (struct nsx_nvtx_walk){.t = t, .below = below,
+				    .next = th->nvtx_at, .end = end,
+				    .top = NSX_NONE, .user = user,
+				    .library = library};
+}
+
+static void drop_closed(struct nsx_nvtx_walk *w, int64_t at)
+{
+	while (w->top != NSX_NONE && !nsx_nvtx_is_open(&w->t->nvtx, w->top, at))
+		w->top = w->below[w->top];
+}
+
+uint32_t nsx_nvtx_walk_to(struct nsx_nvtx_walk *w, int64_t at)
+{
+	const struct nsx_nvtx *x = &w->t->nvtx;
+
+	for (; w->next < w->end && nsx_range_start(x, w->next) <= at;
+	     w->next++) {
+		uint32_t i = w->next;
+
+		if (!(w->t->domain[x->domain[i]].is_library ? w->library :
+							      w->user))
+			continue;
+		drop_closed(w, nsx_range_start(x, i));
+		w->below[i] = w->top;
+		w->top = i;
+	}
+	drop_closed(w, at);
+	return w->top;
+}
+
+/* Ranges of a process follow each other: the group a name was last met in is
+ * its group in this process, or it has none there yet.
+ */
+static void assign_groups(const struct nsx_trace *t, bool by_process,
+			  uint32_t *last, uint32_t *last_process,
+			  struct nsx_nvtx_groups *g)
+{
+	const struct nsx_nvtx *x = &t->nvtx;
+
+	for (size_t i = 0; i < x->n; i++) {
+		nsx_str name = x->name[i];
+		uint32_t process = by_process ?
+					   t->thread[nsx_nvtx_thread(t, i)].process : 0;
+
+		g->of[i] = NSX_NONE;
+		if (x->kind[i] == NSX_NVTX_MARK)
+			continue;
+		if (!last[name] || last_process[name] != process) {
+			last[name] = ++g->n;
+			last_process[name] = process;
+		}
+		g->of[i] = last[name] - 1;
+	}
+}
+
+int nsx_nvtx_group(const struct nsx_trace *t, bool by_process,
+		   struct nsx_arena *a, struct nsx_nvtx_groups *ret,
+		   struct nsx_err *err)
+{
+	size_t bound = nsx_strings_bound(t->strings);
+	uint32_t *last = nsx_arena_try_array(a, bound, 4, "range names", err);
+	uint32_t *last_process = nsx_arena_try_array(a, bound, 4, "range names",
+						     err);
+	struct nsx_nvtx_groups g = {.n = 0};
+
+	g.of = nsx_arena_try_array(a, t->nvtx.n, 4, "range groups", err);
+	if (!last || !last_process || !g.of)
+		return err->rc;
+	assign_groups(t, by_process, last, last_process, &g);
+	nsx_arena_drop(a, last);
+	nsx_arena_drop(a, last_process);
+	g.name = nsx_arena_try_array(a, g.n, 4, "range groups", err);
+	g.process = nsx_arena_try_array(a, g.n, 4, "range groups", err);
+	if (!g.name || !g.process)
+		return err->rc;
+	for (size_t i = 0; i < t->nvtx.n; i++) {
+		if (g.of[i] == NSX_NONE)
+			continue;
+		g.name[g.of[i]] = t->nvtx.name[i];
+		g.process[g.of[i]] = t->thread[nsx_nvtx_thread(t, i)].process;
+	}
+	*ret = g;
+	return 0;
+}

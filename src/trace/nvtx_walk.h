@@ -1,0 +1,42 @@
+/* nvtx_walk.h - which push/pop range is open on a thread, and ranges by name. */
+#ifndef NSX_NVTX_WALK_H
+#define NSX_NVTX_WALK_H
+
+#include "trace/trace.h"
+
+/* A range never closed is open for ever. */
+static inline bool nsx_nvtx_is_open(const struct nsx_nvtx *x, uint32_t range,
+				    int64_t at)
+{
+	return nsx_range_end(x, range) > at ||
+	       (x->flags[range] & NSX_NVTX_OPEN);
+}
+
+/* Finds the innermost open range of one thread at instants that do not
+ * decrease. Linear in ranges and instants together, however deep they nest.
+ */
+struct nsx_nvtx_walk {
+	const struct nsx_trace *t;
+	uint32_t *below; /* by range of nvtx: of those begun, the one on whose
+			    top it was put; borrowed, threads may share it   */
+	uint32_t next, end; /* ranges not begun yet                          */
+	uint32_t top;
+	bool user, library; /* domains that count                            */
+};
+void nsx_nvtx_walk_begin(struct nsx_nvtx_walk *w, const struct nsx_trace *t,
+			 uint32_t thread, bool user, bool library,
+			 uint32_t *below);
+uint32_t nsx_nvtx_walk_to(struct nsx_nvtx_walk *w, int64_t at); /* NSX_NONE */
+
+/* Ranges grouped by name, or by (process, name), in order of first range. */
+struct nsx_nvtx_groups {
+	uint32_t *of; /* by nvtx: its group, NSX_NONE for marks              */
+	nsx_str *name;	   /* by group                                       */
+	uint32_t *process; /* by group, when grouped by process              */
+	uint32_t n;
+};
+int nsx_nvtx_group(const struct nsx_trace *t, bool by_process,
+		   struct nsx_arena *a, struct nsx_nvtx_groups *ret,
+		   struct nsx_err *err);
+
+#endif

@@ -1,0 +1,232 @@
+/* trace_osrt.c - OSRT calls: streamed, summed by (thread, name), and kept only
+ * where an analysis needs each of them: outermost calls of threads that launch
+ * GPU work.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "base/stat.h"
+#include "trace/load.h"
+
+enum { START, END, TID, NAME, LEVEL };
+static const enum nsx_field fields[] = {
+	NSX_F_osrt_start_ns, NSX_F_osrt_end_ns, NSX_F_osrt_global_tid,
+	NSX_F_osrt_name, NSX_F_osrt_nesting_level,
+};
+
+struct row {
+	int64_t start_ns, end_ns;
+	nsx_str name;
+	uint32_t thread;
+};
+
+struct own { /* of one part */
+	struct row *rows;
+	size_t n, cap;
+	struct nsx_osrt_sum *sums; /* by id of the map */
+	size_t cap_sums;
+	int64_t first_ns, last_ns;
+};
+
+static struct nsx_osrt_sum *sum_of(struct own *own, uint32_t id,
+				   struct nsx_err *err)
+{
+	if (nsx_grow(&own->sums, &own->cap_sums, id + (size_t)1,
+		     sizeof(*own->sums), "OSRT sums", err))
+		return NULL;
+	return &own->sums[id];
+}
+
+static int keep_row(struct own *own, const struct row *row, struct nsx_err *err)
+{
+	if (nsx_grow(&own->rows, &own->cap, own->n + 1, sizeof(*row),
+		     "OSRT calls", err))
+		return err->rc;
+	own->rows[own->n++] = *row;
+	return 0;
+}
+
+static int read_row(struct nsx_part *p, int64_t rid, const struct nsx_val *v,
+		    struct nsx_err *err)
+{
+	const struct nsx_trace *t = p->l->t;
+	struct own *own = p->own;
+	struct nsx_osrt_sum *sum;
+	struct nsx_key key = {{0}};
+	struct row row;
+	int64_t ns;
+	uint32_t id;
+	int rc;
+
+	(void)rid;
+	if (!nsx_read_span(p, &v[START], &v[END], &row.start_ns, &row.end_ns))
+		return 0;
+	if (row.start_ns >= 0) {
+		own->first_ns = NSX_MIN(own->first_ns, row.start_ns);
+		own->last_ns = NSX_MAX(own->last_ns, row.end_ns);
+	}
+	/* Without a level though there is the column: a notice of nsys. */
+	if (nsx_i64_or(&v[LEVEL], 0) > 0 ||
+	    (v[LEVEL].type == NSX_V_NULL &&
+	     nsx_has(p->l->schema, NSX_F_osrt_nesting_level)))
+		return 0;
+	rc = nsx_read_name(p, &v[NAME], &row.name, err);
+	if (rc)
+		return rc;
+	key.w[0] = (uint64_t)nsx_i64_or(&v[TID], 0);
+	key.w[1] = row.name;
+	rc = nsx_keymap_add(&p->l->osrt_map, p->cache[0], &key, &id, err);
+	sum = rc ? NULL : sum_of(own, id, err);
+	if (!sum)
+		return err->rc;
+	ns = nsx_in_window(t, row.start_ns, row.end_ns);
+	sum->count += nsx_starts_inside(t, row.start_ns);
+	nsx_add_to(&sum->total_ns, ns);
+	sum->max_ns = NSX_MAX(sum->max_ns, ns);
+	row.thread = nsx_thread_find(t, key.w[0]);
+	if (row.thread == NSX_NONE || !t->thread[row.thread].launches)
+		return 0;
+	return keep_row(own, &row, err);
+}
+
+static int cmp_rows(const void *a, const void *b)
+{
+	const struct row *x = a, *y = b;
+
+	if (x->thread != y->thread)
+		return x->thread < y->thread ? -1 : 1;
+	if (x->start_ns != y->start_ns)
+		return x->start_ns < y->start_ns ? -1 : 1;
+	return x->end_ns > y->end_ns ? -1 : x->end_ns < y->end_ns;
+}
+
+static int cmp_sums(const void *a, const void *b, void *ctx)
+{
+	const struct nsx_trace *t = ctx;
+	const struct nsx_osrt_sum *x = a, *y = b;
+
+	if (x->global_tid != y->global_tid)
+		return x->global_tid < y->global_tid ? -1 : 1;
+	return nsx_str_cmp(t->strings, x->name, y->name);
+}
+
+static int join_sums(struct nsx_loader *l, struct own *own, size_t n,
+		     struct nsx_err *err)
+{
+	struct nsx_trace *t = l->t;
+	struct nsx_osrt_sum *sums = nsx_arena_try_array(
+		t->arena, l->osrt_map.n, sizeof(*sums), "OSRT sums", err);
+
+	if (!sums)
+		return err->rc;
+	for (size_t id = 0; id < l->osrt_map.n; id++) {
+		sums[id].global_tid = l->osrt_map.keys[id].w[0];
+		sums[id].name = (nsx_str)l->osrt_map.keys[id].w[1];
+		for (size_t p = 0; p < n; p++) {
+			const struct nsx_osrt_sum *from;
+
+			if (id >= own[p].cap_sums)
+				continue;
+			from = &own[p].sums[id];
+			sums[id].count += from->count;
+			nsx_add_to(&sums[id].total_ns, from->total_ns);
+			sums[id].max_ns = NSX_MAX(sums[id].max_ns,
+						  from->max_ns);
+		}
+	}
+	qsort_r(sums, l->osrt_map.n, sizeof(*sums), cmp_sums, t);
+	t->osrt_sum = sums;
+	t->nosrt_sums = l->osrt_map.n;
+	return 0;
+}
+
+static int join_rows(struct nsx_loader *l, struct own *own, size_t n,
+		     struct nsx_err *err)
+{
+	struct nsx_trace *t = l->t;
+	struct row *all = NULL;
+	size_t total = 0, cap = 0;
+	int64_t *start, *end;
+	nsx_str *name;
+	uint32_t *thread;
+
+	for (size_t p = 0; p < n; p++) {
+		if (nsx_grow(&all, &cap, total + own[p].n, sizeof(*all),
+			     "OSRT calls", err))
+			return free(all), err->rc;
+		if (own[p].n)
+			memcpy(all + total, own[p].rows,
+			       own[p].n * sizeof(*all));
+		total += own[p].n;
+	}
+	if (total)
+		qsort(all, total, sizeof(*all), cmp_rows);
+	start = nsx_arena_try_array(t->arena, total, 8, "OSRT calls", err);
+	end = nsx_arena_try_array(t->arena, total, 8, "OSRT calls", err);
+	name = nsx_arena_try_array(t->arena, total, 4, "OSRT calls", err);
+	thread = nsx_arena_try_array(t->arena, total, 4, "OSRT calls", err);
+	for (size_t i = 0; start && end && name && thread && i < total; i++) {
+		struct nsx_thread *th = &t->thread[all[i].thread];
+
+		if (!th->nosrt++)
+			th->osrt_at = (uint32_t)i;
+		start[i] = all[i].start_ns;
+		end[i] = all[i].end_ns;
+		name[i] = all[i].name;
+		thread[i] = all[i].thread;
+	}
+	free(all);
+	t->osrt = (struct nsx_osrt){total, start, end, name, thread};
+	return start && end && name && thread ? 0 : err->rc;
+}
+
+/* Without GPU work, calls and NVTX the OSRT rows are all the time there is. */
+static void widen(struct nsx_trace *t, const struct own *own, size_t n)
+{
+	int64_t lo = INT64_MAX, hi = INT64_MIN;
+
+	for (size_t p = 0; p < n; p++) {
+		lo = NSX_MIN(lo, own[p].first_ns);
+		hi = NSX_MAX(hi, own[p].last_ns);
+	}
+	if (lo > hi)
+		return;
+	if (!t->ops.n && t->full.start_ns == t->full.end_ns)
+		t->full = (struct nsx_window){lo, hi};
+	else if (!t->ops.n)
+		t->full = (struct nsx_window){NSX_MIN(lo, t->full.start_ns),
+					      NSX_MAX(hi, t->full.end_ns)};
+	if (t->first_ns == t->last_ns)
+		t->first_ns = lo, t->last_ns = hi;
+	t->first_ns = NSX_MIN(t->first_ns, lo);
+	t->last_ns = NSX_MAX(t->last_ns, hi);
+	if (t->user.start_ns == t->user.end_ns)
+		t->window = t->full;
+}
+
+int nsx_load_osrt(struct nsx_loader *l, struct nsx_err *err)
+{
+	struct nsx_tableload table = {.view = NSX_VIEW_osrt, .fields = fields,
+				      .nfields = ARRAY_LEN(fields),
+				      .row = read_row};
+	struct own own[NSX_MAX_THREADS] = {{0}};
+	int rc;
+
+	for (size_t p = 0; p < NSX_MAX_THREADS; p++) {
+		own[p].first_ns = INT64_MAX;
+		own[p].last_ns = INT64_MIN;
+	}
+	table.own = own;
+	table.own_size = sizeof(*own);
+	rc = nsx_load_tables(l, &table, 1, "os runtime", err);
+	if (!rc)
+		rc = join_sums(l, own, NSX_MAX_THREADS, err);
+	if (!rc)
+		rc = join_rows(l, own, NSX_MAX_THREADS, err);
+	if (!rc)
+		widen(l->t, own, NSX_MAX_THREADS);
+	for (size_t p = 0; p < NSX_MAX_THREADS; p++) {
+		free(own[p].rows);
+		free(own[p].sums);
+	}
+	return rc;
+}

@@ -1,0 +1,314 @@
+/* trace_scan.c - reads a list of tables, all their parts side by side, into
+ * column sets; reads small tables row by row; and reads cells.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "trace/load.h"
+
+struct job { /* one part of one table */
+	struct nsx_tableload *table;
+	unsigned part;
+};
+struct jobs {
+	struct nsx_loader *l;
+	struct job *list;
+	size_t n;
+	int hard; /* a failure that is not damage */
+};
+
+static int open_table(struct nsx_loader *l, struct nsx_tableload *t,
+		      struct nsx_err *err)
+{
+	const struct nsx_schema *s = l->schema;
+	const char *columns[32];
+	int rc;
+
+	t->scan = NULL;
+	t->nparts = 0;
+	if (!nsx_has_view(s, t->view))
+		return 0;
+	for (unsigned i = 0; i < t->nfields; i++)
+		columns[i] = s->column[t->fields[i]];
+	rc = nsx_scan_open(s->db, s->table[t->view], columns, t->nfields,
+			   l->threads, &t->scan, err);
+	if (rc == NSX_E_DATA || rc == NSX_E_DB) {
+		nsx_load_warn(l, "table %s could not be read: %s",
+			      s->table[t->view]->name, err->msg);
+		l->t->damaged = true;
+		return 0;
+	}
+	if (rc)
+		return rc;
+	t->nparts = nsx_scan_parts(t->scan);
+	t->parts = nsx_try_alloc(t->nparts, sizeof(*t->parts), "table parts",
+				 err);
+	return t->parts ? 0 : err->rc;
+}
+
+static void close_table(struct nsx_tableload *t)
+{
+	nsx_scan_close(t->scan);
+	free(t->parts);
+	t->scan = NULL;
+	t->parts = NULL;
+}
+
+/* Where each part writes; and how many rows each column set needs. */
+static int lay_out(struct nsx_loader *l, struct nsx_tableload *list, size_t n,
+		   struct nsx_err *err)
+{
+	for (size_t i = 0; i < n;) {
+		struct nsx_colset *set = list[i].set, *beside = list[i].beside;
+		size_t rows = 0, next = i;
+		size_t beside_rows = 0;
+
+		for (; next < n && list[next].set == set; next++) {
+			struct nsx_tableload *t = &list[next];
+
+			for (unsigned p = 0; p < t->nparts; p++) {
+				t->parts[p] = (struct nsx_part){
+					.l = l,
+					.table = t,
+					.index = p,
+					.at = rows,
+					.room = nsx_scan_rows(t->scan, p),
+					.own = t->own ? (char *)t->own +
+							p * t->own_size : NULL,
+				};
+				rows += t->parts[p].room;
+			}
+			if (t->beside) {
+				beside = t->beside;
+				beside_rows = rows;
+			}
+		}
+		if (set && nsx_colset_alloc(set, l->t->arena, rows, err))
+			return err->rc;
+		if (beside && nsx_colset_alloc(beside, l->t->arena,
+					       beside_rows, err))
+			return err->rc;
+		i = next == i ? i + 1 : next;
+	}
+	return 0;
+}
+
+static int on_row(void *ctx, int64_t rid, const struct nsx_val *v,
+		  struct nsx_err *err)
+{
+	struct nsx_part *p = ctx;
+
+	if (p->n >= p->room && p->table->set)
+		return nsx_fail(err, NSX_E_DATA,
+				"more rows than the table's pages announce");
+	return p->table->row(p, rid, v, err);
+}
+
+static int run_part(struct jobs *jobs, struct nsx_part *p, struct nsx_err *err)
+{
+	const char *name = jobs->l->schema->table[p->table->view]->name;
+	int rc;
+
+	for (unsigned i = 0; i < ARRAY_LEN(p->cache); i++) {
+		p->cache[i] = nsx_try_alloc(1, sizeof(*p->cache[i]),
+					    "a key cache", err);
+		if (!p->cache[i])
+			return err->rc;
+	}
+	rc = nsx_scan_run(p->table->scan, p->index, on_row, p, err);
+	if (rc != NSX_E_DATA && rc != NSX_E_DB)
+		return rc;
+	nsx_load_warn(jobs->l, "table %s is damaged: part of its rows could "
+		      "not be read (%s)", name, err->msg);
+	__atomic_store_n(&jobs->l->t->damaged, true, __ATOMIC_RELAXED);
+	return 0;
+}
+
+static int run_job(void *ctx, size_t i, struct nsx_err *err)
+{
+	struct jobs *jobs = ctx;
+	struct nsx_part *p = &jobs->list[i].table->parts[jobs->list[i].part];
+	int rc = run_part(jobs, p, err);
+
+	for (unsigned k = 0; k < ARRAY_LEN(p->cache); k++) {
+		free(p->cache[k]);
+		p->cache[k] = NULL;
+	}
+	nsx_progress_add(jobs->l->progress,
+			 (int64_t)nsx_scan_rows(p->table->scan, p->index));
+	return rc;
+}
+
+static int run_all(struct nsx_loader *l, struct nsx_tableload *list, size_t n,
+		   const char *stage, struct nsx_err *err)
+{
+	struct jobs jobs = {.l = l};
+	int64_t rows = 0;
+	int rc;
+
+	for (size_t i = 0; i < n; i++)
+		jobs.n += list[i].nparts;
+	jobs.list = nsx_try_alloc(jobs.n, sizeof(*jobs.list), "scan jobs", err);
+	if (!jobs.list)
+		return err->rc;
+	jobs.n = 0;
+	for (size_t i = 0; i < n; i++)
+		for (unsigned p = 0; p < list[i].nparts; p++) {
+			jobs.list[jobs.n++] = (struct job){&list[i], p};
+			rows += (int64_t)nsx_scan_rows(list[i].scan, p);
+		}
+	nsx_progress_stage(l->progress, stage, rows);
+	rc = nsx_par(l->threads, jobs.n, run_job, &jobs, err);
+	free(jobs.list);
+	return rc;
+}
+
+/* Closes the holes that dropped rows left, and adds up the defects. */
+static void compact(struct nsx_loader *l, struct nsx_tableload *list, size_t n)
+{
+	struct nsx_defects *d = &l->t->defects;
+
+	for (size_t i = 0; i < n; i++) {
+		struct nsx_tableload *t = &list[i];
+		struct nsx_colset *sets[] = {t->set, t->beside};
+
+		for (unsigned s = 0; s < ARRAY_LEN(sets); s++) {
+			bool first = !i || (s ? list[i - 1].beside :
+						list[i - 1].set) != sets[s];
+
+			if (!sets[s])
+				continue;
+			if (first)
+				sets[s]->n = 0;
+			for (unsigned p = 0; p < t->nparts; p++) {
+				nsx_colset_move(sets[s], sets[s]->n,
+						t->parts[p].at,
+						t->parts[p].n);
+				sets[s]->n += t->parts[p].n;
+			}
+		}
+		for (unsigned p = 0; p < t->nparts; p++) {
+			const struct nsx_defects *q = &t->parts[p].defects;
+
+			d->negative += q->negative;
+			d->mistyped += q->mistyped;
+			d->out_of_range += q->out_of_range;
+			d->dangling += q->dangling;
+			d->duplicate_calls += q->duplicate_calls;
+		}
+	}
+}
+
+int nsx_load_tables(struct nsx_loader *l, struct nsx_tableload *list, size_t n,
+		    const char *stage, struct nsx_err *err)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < n; i++)
+		list[i].scan = NULL, list[i].parts = NULL, list[i].nparts = 0;
+	for (size_t i = 0; !rc && i < n; i++)
+		rc = open_table(l, &list[i], err);
+	if (!rc)
+		rc = lay_out(l, list, n, err);
+	if (!rc)
+		rc = run_all(l, list, n, stage, err);
+	if (!rc)
+		compact(l, list, n);
+	for (size_t i = 0; i < n; i++)
+		close_table(&list[i]);
+	return rc;
+}
+
+void nsx_load_rows(struct nsx_loader *l, enum nsx_view view,
+		   const char *columns, unsigned n,
+		   void (*fn)(struct nsx_loader *l, const struct nsx_val *v))
+{
+	NSX_AT_EXIT(nsx_stmt_done) struct nsx_stmt *s = NULL;
+	struct nsx_val v[16] = {{0}};
+	struct nsx_buf sql = {0};
+	struct nsx_err err;
+	int rc;
+
+	if (!nsx_has_view(l->schema, view))
+		return;
+	nsx_buf_printf(&sql, "SELECT %s FROM %s", columns,
+		       nsx_view_defs[view].name);
+	rc = nsx_db_prepare(l->schema->db, sql.p, &s, &err);
+	nsx_buf_done(&sql);
+	while (!rc && (rc = nsx_step(s, &err)) == 1) {
+		for (unsigned i = 0; i < n; i++)
+			nsx_read_val(s, (int)i, &v[i]);
+		fn(l, v);
+		rc = 0;
+	}
+	if (rc < 0) {
+		nsx_load_warn(l, "table %s is damaged: %s",
+			      l->schema->table[view]->name, err.msg);
+		l->t->damaged = true;
+	}
+}
+
+void nsx_load_lost(struct nsx_loader *l, const struct nsx_err *err)
+{
+	nsx_load_warn(l, "%s", err->msg);
+	l->t->damaged = true;
+}
+
+nsx_str nsx_read_text(struct nsx_loader *l, const struct nsx_val *v)
+{
+	struct nsx_err err;
+	nsx_str s = 0;
+
+	if (v->type == NSX_V_TEXT && v->len &&
+	    nsx_strings_add(l->t->strings, v->u.p, v->len, &s, &err))
+		nsx_load_lost(l, &err);
+	return s;
+}
+
+bool nsx_read_instant(struct nsx_part *p, const struct nsx_val *v,
+		      int64_t *ret)
+{
+	if (v->type != NSX_V_I64)
+		p->defects.mistyped++;
+	else if (v->u.i > NSX_TIME_MAX || v->u.i < -NSX_TIME_MAX)
+		p->defects.out_of_range++;
+	else
+		return *ret = v->u.i, true;
+	return false;
+}
+
+bool nsx_read_span(struct nsx_part *p, const struct nsx_val *start,
+		   const struct nsx_val *end, int64_t *ret_start,
+		   int64_t *ret_end)
+{
+	if (!nsx_read_instant(p, start, ret_start) ||
+	    !nsx_read_instant(p, end, ret_end))
+		return false;
+	if (*ret_end >= *ret_start)
+		return true;
+	p->defects.negative++;
+	return false;
+}
+
+uint64_t nsx_read_process_key(const struct nsx_val *global,
+			      const struct nsx_val *pid)
+{
+	if (global->type == NSX_V_I64)
+		return (uint64_t)global->u.i & ~UINT64_C(0xffffff);
+	if (pid->type == NSX_V_I64)
+		return (uint64_t)pid->u.i << 24;
+	return 0;
+}
+
+int nsx_read_thread(struct nsx_part *p, const struct nsx_val *global_tid,
+		    const struct nsx_val *pid, const struct nsx_val *tid,
+		    uint32_t *ret, struct nsx_err *err)
+{
+	struct nsx_key key = {{0}};
+
+	if (global_tid->type == NSX_V_I64)
+		key.w[0] = (uint64_t)global_tid->u.i;
+	else
+		key.w[0] = nsx_read_process_key(global_tid, pid) |
+			   ((uint64_t)nsx_i64_or(tid, 0) & 0xffffff);
+	return nsx_keymap_add(&p->l->threads_map, p->cache[0], &key, ret, err);
+}

@@ -1,0 +1,412 @@
+/* trace.h - the shared columns every analysis reads.
+ *
+ * Columns, not rows; everything is const once loaded and owned by the trace.
+ * Times are int64 nanoseconds of the trace's own clock, spans half-open
+ * [start, end), end >= start.  A group that is absent from the file has n = 0;
+ * ask nsx_has_view (absent) before calling nothing "zero".
+ *
+ * `window` is the window in force: the user's, else the full one.  GPU ops are
+ * already cut to it; NSX_OP_CUT marks those that began before it: their time
+ * counts, they do not.  Host rows are whole, for what they mean (which range
+ * encloses which call) does not end at a window's edge: take their time with
+ * nsx_in_window and count them with nsx_starts_inside.
+ */
+#ifndef NSX_TRACE_H
+#define NSX_TRACE_H
+
+#include "base/pack.h"
+#include "base/progress.h"
+#include "schema/schema.h"
+
+/* Identity --------------------------------------------------------------*/
+
+struct nsx_process { /* ordered by key */
+	uint64_t key; /* globalTid with the low 24 bits cleared; for files
+			 with plain pids: pid << 24 */
+	int64_t pid;
+	nsx_str name; /* 0 unknown */
+};
+struct nsx_thread { /* ordered by (process key, tid) */
+	uint64_t global_tid;
+	int64_t tid;
+	uint32_t process;
+	nsx_str name;		   /* 0 unknown                              */
+	uint32_t calls_at, ncalls; /* its slice of calls                     */
+	uint32_t nvtx_at, nnvtx;   /* its slice of nvtx (stack ranges first) */
+	uint32_t osrt_at, nosrt;   /* its slice of osrt                      */
+	bool launches; /* made a launch-class call                           */
+};
+struct nsx_device { /* ordered by (device_id, gpu key) */
+	int64_t device_id;    /* CUDA ordinal as exported                    */
+	nsx_str gpu;	      /* uuid, else "gpu<id>", else "" : tells two GPUs
+				 of one ordinal apart                        */
+	int64_t gpu_id;	      /* TARGET_INFO_GPU.id, -1 unknown              */
+	uint32_t ops_at, nops; /* its slice of ops                           */
+};
+struct nsx_stream { /* (process, context, stream), in order of device, then key */
+	uint32_t process, device;
+	int64_t context_id, stream_id;
+};
+struct nsx_gpu_info { /* a row of TARGET_INFO_GPU; -1 where not known */
+	int64_t id, cuda_device, memory_bytes, bandwidth_bytes_per_s, sm_count;
+	int64_t compute_major, compute_minor, max_warps_per_sm,
+		max_blocks_per_sm, max_shared_per_block,
+		max_shared_per_block_optin, max_shared_per_sm,
+		max_registers_per_sm, max_registers_per_block, threads_per_warp;
+	nsx_str name, uuid, bus;
+};
+
+/* GPU work --------------------------------------------------------------
+ * Kernels, copies, memsets and whole-graph replays in one array, ordered by
+ * (device, start, end, kind, row id).  A peer copy is there twice, once on
+ * each device; the second is flagged NSX_OP_PEER and is no event of its own.
+ */
+enum nsx_op_kind { NSX_OP_KERNEL, NSX_OP_MEMCPY, NSX_OP_MEMSET, NSX_OP_GRAPH };
+enum nsx_op_class { /* what the device does meanwhile */
+	NSX_C_COMPUTE, /* kernels that do not communicate, graph replays     */
+	NSX_C_COMM,    /* communication kernels (NCCL and tagged classes)    */
+	NSX_C_COPY,    /* copies and memsets                                 */
+};
+enum {
+	NSX_OP_PEER = 1, /* second entry of a peer copy: counts in unions only */
+	NSX_OP_CUT = 2,	 /* began before the user's window                   */
+	NSX_OP_NODE = 4, /* node of a graph that was traced by node          */
+};
+struct nsx_ops {
+	size_t n;
+	struct nsx_packed start, length; /* of time: nsx_op_start, ...       */
+	const uint32_t *call;	/* host call (outermost), NSX_NONE if none   */
+	const uint32_t *stream;
+	const uint32_t *detail; /* index of shape (kernels), copy (copies and
+				   memsets) or replay (graph replays)        */
+	const uint8_t *kind, *cls, *flags;
+};
+struct nsx_shape { /* distinct launch configurations, interned */
+	nsx_str name;		   /* full ("id:<n>" when dangling)          */
+	nsx_str base_name;	   /* short name, else derived               */
+	uint32_t grid[3], block[3];
+	uint32_t registers;	   /* of a thread                            */
+	uint32_t static_shared_bytes, dynamic_shared_bytes;
+	uint32_t graph_id;	   /* NSX_NONE unless a graph node           */
+	uint8_t op;		   /* enum nsx_comm_op of a comm kernel      */
+	uint8_t known;		   /* grid, block and registers are there    */
+};
+struct nsx_copy { /* one copy or memset; both entries of a peer copy share it */
+	int64_t bytes;
+	uint8_t copy_kind, src_kind, dst_kind, cause; /* memset: dst_kind    */
+	uint32_t src_device, dst_device; /* index of device, NSX_NONE        */
+};
+struct nsx_replay { /* distinct (graph, exec), interned */
+	uint32_t graph_id, graph_exec_id;
+};
+
+/* Host side -------------------------------------------------------------*/
+
+enum nsx_call_class { /* SEMANTICS 4; first match, names without suffix */
+	NSX_CALL_OTHER,
+	NSX_CALL_LAUNCH,	/* kernel, cooperative and graph launches    */
+	NSX_CALL_SYNC,		/* Stream/Device/Ctx/Event/ThreadSynchronize */
+	NSX_CALL_COPY,		/* a copy that blocks by name                */
+	NSX_CALL_COPY_ASYNC,	/* ...Async: blocks only if proved           */
+	NSX_CALL_IMPLICIT_SYNC, /* Free, FreeHost, HostAlloc, Malloc         */
+	NSX_CALL_MODULE,	/* module and library loading, JIT           */
+	NSX_CALL_NONE,		/* StreamWaitEvent, *Query, EventRecord      */
+};
+enum {
+	NSX_CALL_FAILED = 2, /* returnValue other than 0 (and NotReady)      */
+	NSX_CALL_NESTED = 4, /* inside another call of its thread            */
+	NSX_CALL_GRAPH = 8,  /* a graph launch                               */
+	NSX_CALL_MALLOC = 16, /* an allocation: an implicit sync only if long */
+};
+/* Ordered by (thread, start, end descending, row id). */
+struct nsx_calls {
+	size_t n;
+	struct nsx_packed start, length; /* of time: nsx_call_start, ...     */
+	const nsx_str *name;	/* raw, with its suffix                      */
+	struct nsx_packed corr; /* 0: none                                   */
+	const uint32_t *op;	/* first GPU op it caused, NSX_NONE          */
+	const uint8_t *cls, *flags;
+};
+/* Ordered by (thread, async after stack, start, end descending, domain, name). */
+enum nsx_nvtx_kind { NSX_NVTX_STACK, NSX_NVTX_ASYNC, NSX_NVTX_MARK };
+enum {
+	NSX_NVTX_OPEN = 1,     /* never closed                               */
+	NSX_NVTX_CROSSING = 2, /* push/pop, but ends after the range it began
+				  in: demoted to async                       */
+};
+struct nsx_nvtx {
+	size_t n;
+	struct nsx_packed start, length;  /* of time: nsx_range_start, ...    */
+	const nsx_str *name;		  /* normalised                      */
+	const uint32_t *domain;		  /* index of domains                */
+	const uint8_t *kind, *flags;
+};
+/* When a row began, how long it took, when it ended. Open ranges end with the
+ * trace.
+ */
+static inline int64_t nsx_op_start(const struct nsx_ops *o, size_t i)
+{
+	return nsx_unpack(&o->start, i);
+}
+static inline int64_t nsx_op_ns(const struct nsx_ops *o, size_t i)
+{
+	return nsx_unpack(&o->length, i);
+}
+static inline int64_t nsx_op_end(const struct nsx_ops *o, size_t i)
+{
+	return nsx_op_start(o, i) + nsx_op_ns(o, i);
+}
+static inline int64_t nsx_call_start(const struct nsx_calls *c, size_t i)
+{
+	return nsx_unpack(&c->start, i);
+}
+static inline int64_t nsx_call_ns(const struct nsx_calls *c, size_t i)
+{
+	return nsx_unpack(&c->length, i);
+}
+static inline int64_t nsx_call_end(const struct nsx_calls *c, size_t i)
+{
+	return nsx_call_start(c, i) + nsx_call_ns(c, i);
+}
+static inline int64_t nsx_range_start(const struct nsx_nvtx *x, size_t i)
+{
+	return nsx_unpack(&x->start, i);
+}
+static inline int64_t nsx_range_ns(const struct nsx_nvtx *x, size_t i)
+{
+	return nsx_unpack(&x->length, i);
+}
+static inline int64_t nsx_range_end(const struct nsx_nvtx *x, size_t i)
+{
+	return nsx_range_start(x, i) + nsx_range_ns(x, i);
+}
+struct nsx_domain { /* (process, domain id) */
+	uint32_t process;
+	int64_t domain_id;
+	nsx_str name;	 /* 0 unknown                                        */
+	bool is_library; /* NCCL, cuBLAS, cuDNN ...: labels, not user ranges */
+	bool is_nccl;
+};
+/* Outermost OSRT calls of threads that launch, (thread, start, ...). */
+struct nsx_osrt {
+	size_t n;
+	const int64_t *start_ns, *end_ns;
+	const nsx_str *name;
+	const uint32_t *thread;
+};
+/* All outermost OSRT calls, summed while they stream by. */
+struct nsx_osrt_sum { /* ordered by (global tid, name text) */
+	uint64_t global_tid;
+	nsx_str name;
+	int64_t count, total_ns, max_ns;
+};
+/* CUDA's own overheads (SEMANTICS 3), (thread, start). */
+struct nsx_overheads {
+	size_t n;
+	const int64_t *start_ns, *end_ns;
+	const uint32_t *thread;
+	const uint8_t *type; /* ENUM_CUPTI_OVERHEAD_TYPE; 8 buffer full */
+};
+/* Waits, typed by the sentinels, never by syncType; in file order. */
+enum nsx_sync_type {
+	NSX_SYNC_CONTEXT, NSX_SYNC_EVENT, NSX_SYNC_STREAM,
+	NSX_SYNC_STREAM_WAIT, /* on the GPU: blocks no host thread */
+};
+struct nsx_syncs {
+	size_t n;
+	const int64_t *start_ns, *end_ns;
+	const uint32_t *process;
+	const uint32_t *call;	/* index of calls, NSX_NONE                  */
+	const uint32_t *stream; /* index, NSX_NONE                           */
+	const int64_t *event_sync_id; /* -1 none                             */
+	const uint8_t *type;
+};
+/* Records of CUDA events, in file order. */
+struct nsx_records {
+	size_t n;
+	const uint32_t *process, *call, *stream;
+	const int64_t *event_sync_id;
+};
+
+struct nsx_defects { /* rows left out, or values not taken, by reason */
+	size_t negative;    /* end before start                              */
+	size_t mistyped;    /* NULL or text where a number is needed         */
+	size_t out_of_range; /* instants beyond +-2^61                       */
+	size_t dangling;    /* string ids without a string                   */
+	size_t duplicate_calls; /* eventClass 67                             */
+	size_t open_ranges; /* NVTX ranges never closed                      */
+	size_t crossing_ranges; /* push/pop ranges that cross: demoted       */
+};
+struct nsx_matching { /* kernels and their calls */
+	size_t matched, multi, before_capture, no_call;
+};
+
+struct nsx_window {
+	int64_t start_ns, end_ns; /* start == end: there is none */
+};
+
+/* "1.5..2" in seconds after first_ns, or "5ns..9ns" on the trace's clock.
+ * Errors: NSX_E_USAGE.
+ */
+int nsx_window_parse(const char *text, int64_t first_ns,
+		     struct nsx_window *ret, struct nsx_err *err) NSX_CHECKED;
+
+struct nsx_trace {
+	const struct nsx_schema *schema;
+	struct nsx_strings *strings;
+	struct nsx_process *process;
+	struct nsx_thread *thread;
+	struct nsx_device *device;
+	struct nsx_stream *stream;
+	struct nsx_gpu_info *gpu;
+	struct nsx_domain *domain;
+	struct nsx_shape *shape;
+	struct nsx_copy *copy;
+	struct nsx_replay *replay;
+	uint32_t nprocesses, nthreads, ndevices, nstreams, ngpus, ndomains,
+		nshapes, ncopies, nreplays;
+	struct nsx_ops ops;
+	struct nsx_calls calls;
+	struct nsx_nvtx nvtx;
+	struct nsx_osrt osrt;
+	struct nsx_overheads overheads;
+	struct nsx_syncs syncs;
+	struct nsx_records records;
+	struct nsx_defects defects;
+	struct nsx_matching matching;
+	struct nsx_window full; /* contract: hull of GPU work, else of events
+				   that start at 0 or later                 */
+	struct nsx_window user; /* as asked; start == end: none              */
+	struct nsx_window window; /* in force: user, else full               */
+	int64_t first_ns, last_ns; /* hull of everything loaded              */
+	const char **warnings;	/* damaged tables, refused views, ...        */
+	size_t nwarnings;
+	bool damaged; /* a table could not be read to its end: exit 4        */
+	const char *pid_source_kernel, *pid_source_runtime, *pid_source_nvtx;
+	struct nsx_osrt_sum *osrt_sum;
+	size_t nosrt_sums;
+	const char **raw_name; /* by nsx_str: see nsx_raw_name               */
+	uint32_t *calls_thread, *nvtx_thread; /* see nsx_call_thread         */
+	struct nsx_arena *arena;
+};
+
+struct nsx_load_opts {
+	unsigned threads;
+	const char *window; /* as typed, NULL: none                          */
+	struct nsx_progress *progress;
+};
+
+/* Reads everything the analyses share; each table is scanned once.  A table
+ * damaged in the middle keeps the rows before the damage, with a warning.
+ * Owner: the caller, nsx_trace_free; borrows schema.
+ * Errors: NSX_E_NOMEM, NSX_E_STOP, NSX_E_USAGE (bad window), NSX_E_DATA when
+ * no table at all could be read.
+ */
+int nsx_trace_load(const struct nsx_schema *schema,
+		   const struct nsx_load_opts *opts, struct nsx_trace **ret,
+		   struct nsx_err *err);
+void nsx_trace_free(struct nsx_trace *t);
+
+static inline const char *nsx_text(const struct nsx_trace *t, nsx_str id)
+{
+	return nsx_str_text(t->strings, id);
+}
+
+/* One raw name that was normalised to id (the least by bytes), else id's own
+ * text. */
+const char *nsx_raw_name(const struct nsx_trace *t, nsx_str id);
+
+/* Nanoseconds of a host event [start, end) that count: all of it, unless the
+ * user asked for a window.
+ */
+static inline int64_t nsx_in_window(const struct nsx_trace *t, int64_t start,
+				    int64_t end)
+{
+	if (t->user.start_ns == t->user.end_ns)
+		return end - start;
+	int64_t a = NSX_MAX(start, t->window.start_ns);
+	int64_t b = NSX_MIN(end, t->window.end_ns);
+
+	return b > a ? b - a : 0;
+}
+/* Whether an event is counted. Without a window asked for, all are. */
+static inline bool nsx_starts_inside(const struct nsx_trace *t, int64_t start)
+{
+	return t->user.start_ns == t->user.end_ns ||
+	       (start >= t->window.start_ns && start < t->window.end_ns);
+}
+const char *nsx_copy_direction(unsigned copy_kind); /* "HtoD", ... "Unknown" */
+
+/* What is known of the GPU behind a device; NULL: nothing. */
+const struct nsx_gpu_info *nsx_device_gpu(const struct nsx_trace *t,
+					  uint32_t device);
+static inline uint32_t nsx_op_process(const struct nsx_trace *t, size_t op)
+{
+	return t->stream[t->ops.stream[op]].process;
+}
+static inline const struct nsx_shape *nsx_op_shape(const struct nsx_trace *t,
+						   size_t op)
+{
+	return &t->shape[t->ops.detail[op]];
+}
+/* Full name of a kernel; 0 for what is none. */
+static inline nsx_str nsx_op_name(const struct nsx_trace *t, size_t op)
+{
+	return t->ops.kind[op] == NSX_OP_KERNEL ? nsx_op_shape(t, op)->name : 0;
+}
+
+/* The thread of a host row follows from the threads' slices.  Rows of a block
+ * nearly always share one: the first thread of every block is kept, and of the
+ * end, and what lies between two of them is searched.
+ */
+enum { NSX_THREAD_BLOCK = 256 };
+static inline uint32_t nsx_thread_of(const struct nsx_trace *t,
+				     const uint32_t *of_block, bool is_call,
+				     size_t row)
+{
+	uint32_t lo = of_block[row / NSX_THREAD_BLOCK];
+	uint32_t hi = of_block[row / NSX_THREAD_BLOCK + 1];
+
+	while (lo < hi) {
+		uint32_t mid = hi - (hi - lo) / 2;
+
+		if ((is_call ? t->thread[mid].calls_at :
+			       t->thread[mid].nvtx_at) <= row)
+			lo = mid;
+		else
+			hi = mid - 1;
+	}
+	return lo;
+}
+static inline uint32_t nsx_call_thread(const struct nsx_trace *t, size_t call)
+{
+	return nsx_thread_of(t, t->calls_thread, true, call);
+}
+static inline uint32_t nsx_nvtx_thread(const struct nsx_trace *t, size_t range)
+{
+	return nsx_thread_of(t, t->nvtx_thread, false, range);
+}
+static inline bool nsx_op_counts(const struct nsx_trace *t, size_t op)
+{
+	return !(t->ops.flags[op] & (NSX_OP_PEER | NSX_OP_CUT));
+}
+/* Index of a process by its key, of a thread by its global id; NSX_NONE when
+ * the trace has no rows of it. O(log n).
+ */
+uint32_t nsx_process_find(const struct nsx_trace *t, uint64_t key);
+uint32_t nsx_thread_find(const struct nsx_trace *t, uint64_t global_tid);
+/* API name without "_v1234", "_ptsz", "_ptds": for matching. Writes into buf. */
+const char *nsx_api_base(const char *name, char *buf, size_t size);
+enum nsx_call_class nsx_classify_call(const char *api, uint8_t *ret_flags);
+
+/* Communication kernels by base name (SEMANTICS 5): nsx_comm_none if not. */
+enum nsx_comm_op {
+	NSX_COMM_NONE, NSX_COMM_ALLREDUCE, NSX_COMM_ALLGATHER,
+	NSX_COMM_REDUCESCATTER, NSX_COMM_BROADCAST, NSX_COMM_REDUCE,
+	NSX_COMM_SENDRECV, NSX_COMM_ALLTOALL, NSX_COMM_GATHER,
+	NSX_COMM_SCATTER, NSX_COMM_OTHER, /* op_name is then the base name   */
+};
+enum nsx_comm_op nsx_classify_comm(const char *base, const char *full);
+const char *nsx_comm_op_name(enum nsx_comm_op op); /* "allreduce", ... */
+
+#endif
