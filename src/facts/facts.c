@@ -1,5 +1,5 @@
 /* facts.c - builds the parts in order; names of their vocabularies. */
-#include "facts/facts.h"
+#include "facts/replay/replay.h"
 
 const char *const nsx_part_names[NSX_NPARTS] = {
 	"compute_only", "compute_copy", "compute_comm",
@@ -51,6 +51,7 @@ void nsx_facts_free(struct nsx_facts *f)
 {
 	if (!f)
 		return;
+	nsx_model_free(f->model);
 	for (uint32_t i = 0; i < f->ndevices; i++)
 		nsx_arena_free(f->device_arena[i]);
 	nsx_arena_free(f->arena);

@@ -124,6 +124,7 @@ struct nsx_nvtx_facts {
 };
 
 struct nsx_metrics;
+struct nsx_model;
 struct nsx_facts {
 	struct nsx_device_facts *device; /* by device                        */
 	struct nsx_spans *busy; /* by device: any GPU work.  For other facts
@@ -147,6 +148,7 @@ struct nsx_facts {
 				     launcher gaps, both in order of end     */
 	uint8_t *copy_blocks; /* by call, a bit: an async copy that blocked  */
 	struct nsx_metrics *metrics; /* metrics.h; NULL: none, or not asked for */
+	struct nsx_model *model; /* replay/replay.h; NULL: not asked for     */
 	struct nsx_arena *arena;
 	struct nsx_arena **device_arena; /* by device, for work on threads   */
 	uint32_t ndevices;

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <time.h>
 #include "facts/metrics/metrics.h"
+#include "facts/replay/replay.h"
 #include "base/par.h"
 #include "passes/pass.h"
 
@@ -203,6 +204,8 @@ int nsx_run_passes(const struct nsx_trace *trace, const struct nsx_opts *opts,
 	    chosen(opts, "nvlink_during_nccl"))
 		rc = nsx_facts_metrics(facts, trace, opts->threads,
 				       opts->progress, err);
+	if (!rc)
+		rc = nsx_model_build(trace, facts, 0, &facts->model, err);
 	if (rc) {
 		nsx_facts_free(facts);
 		return rc;

@@ -1,0 +1,94 @@
+/* change.h - one thing changed in the recorded program, as a plain value.
+ *
+ * A change is a verb and what it is done to.  Everything a change names
+ * narrows what it touches; what is left zero does not, so that
+ *
+ *	{.verb = NSX_NO_WAIT, .name = "cudaStreamSynchronize"}
+ *
+ * takes out every wait of that API in the judged window, and
+ *
+ *	{.verb = NSX_FASTER, .op = NSX_ON_KERNELS, .name = "gemm", .amount = 2}
+ *
+ * halves every kernel of that name.  Changes are combined by handing several to
+ * one replay: sets are united; of durations, gaps and costs the least counts.
+ */
+#ifndef NSX_REPLAY_CHANGE_H
+#define NSX_REPLAY_CHANGE_H
+
+#include "trace/trace.h"
+
+enum nsx_change_verb {
+	/* Calls: by name, range, rows of calls. */
+	NSX_NO_WAIT, /* calls that wait are gone; copies that block no longer do */
+	NSX_NO_COST, /* the calls take no time; what they queued stays       */
+	NSX_FASTER_LAUNCH, /* launching calls, `amount` times as fast        */
+
+	/* Time of a calling thread between its calls: by range, rows (the call
+	 * that ends the gap), process, thread. */
+	NSX_FASTER_HOST,   /* what it computes, `amount` times as fast; waits
+			      outside CUDA stay                              */
+	NSX_NO_OS_WAIT,	   /* calls of the operating system in `name`        */
+	NSX_NO_PREEMPTION, /* off its CPU although it could have run         */
+	NSX_NO_PROFILER,   /* what the profiler took                         */
+	NSX_INSTANT_HOST,  /* no waits, no costs, no time between calls: the
+			      bound of all that can be done on the host      */
+
+	/* Operations: by op, name, copy kind, range, rows of ops. */
+	NSX_FASTER,	/* durations, `amount` times as fast                 */
+	NSX_DROP,	/* gone, with the calls that made nothing else       */
+	NSX_ASYNC_COPY, /* copies that block no longer do                    */
+	NSX_OVERLAP,	/* no longer block, and are done one after another
+			   beside all other work of the device               */
+	NSX_CUT,	/* nothing on another stream waits for them          */
+	NSX_HOLD_CLOCK, /* kernels of `when`: the median of the same kernels
+			   before it                                         */
+
+	/* Collectives, as they were matched between GPUs. */
+	NSX_HIDE_COMM,	  /* beside compute: a bound                         */
+	NSX_FASTER_COMM,  /* the transfer, after the last rank has come,
+			     `amount` times as fast                          */
+	NSX_NO_PEER_WAIT, /* every rank goes at its own pace                 */
+	NSX_EVEN_RANK,	  /* `process` on `device` like its peers: its kernels,
+			     or its time between calls, whichever gains more */
+
+	NSX_DROP_RANGE, /* NVTX range `range`: its calls, gaps and operations */
+	NSX_NVERBS
+};
+
+enum nsx_change_on { /* kinds of operation; 0 is any */
+	NSX_ON_KERNELS = 1, NSX_ON_COPIES = 2, NSX_ON_MEMSETS = 4,
+	NSX_ON_GRAPHS = 8,
+};
+enum nsx_change_by { /* which of the indices below narrow the change */
+	NSX_BY_PROCESS = 1, NSX_BY_DEVICE = 2, NSX_BY_THREAD = 4,
+	NSX_BY_STREAM = 8,
+};
+
+struct nsx_change {
+	enum nsx_change_verb verb;
+	double amount; /* times as fast, > 0; INFINITY: no time at all       */
+	unsigned op;   /* enum nsx_change_on, or-ed                          */
+	unsigned by;   /* enum nsx_change_by, or-ed                          */
+	uint32_t process, device, thread, stream; /* indices of the trace    */
+	uint8_t copy_kind; /* ENUM_CUDA_MEMCPY_OPER; 0: any                  */
+	bool is_pattern;   /* name is a POSIX extended regular expression,
+			      found anywhere in it                           */
+	const char *name;  /* an API without its version; a kernel's full or
+			      base name; an OS call.  Whole names, unless
+			      is_pattern                                     */
+	const char *category; /* nsx_kernel_category of the kernel           */
+	const char *range; /* NVTX range, as normalised, that is open on the
+			      thread where the call begins: at any depth      */
+	const uint32_t *rows; /* of trace.calls or trace.ops, ascending: only
+				 these; for what no field above can say       */
+	size_t nrows;
+	struct nsx_window when; /* only what begins here; start == end: all   */
+};
+
+/* What belongs together: a finding's remedy, applied as one. */
+struct nsx_plan {
+	const struct nsx_change *v;
+	size_t n;
+};
+
+#endif

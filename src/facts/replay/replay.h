@@ -1,0 +1,91 @@
+/* replay.h - what the recorded program would have taken with one thing changed.
+ *
+ * A model of what waits for what (threads with their calls and the time between
+ * them, launch queues, streams, events, copy engines, collectives) is built
+ * once from the trace.  Played with nothing changed it gives back every
+ * recorded start; played with a change it gives the price of what was changed
+ * (queries/README.md, "Replay").  What the model cannot explain stays with the
+ * operation it was seen at, so nothing unexplained is ever promised.
+ *
+ * Durations of kernels and copies stay as recorded unless a change names them.
+ */
+#ifndef NSX_REPLAY_H
+#define NSX_REPLAY_H
+
+#include "facts/facts.h"
+#include "facts/replay/change.h"
+
+struct nsx_model; /* const once built; any number of threads may replay it */
+
+/* How far the model can be trusted, from best to worst. */
+enum nsx_closure_class {
+	NSX_CLOSES_HIGH, NSX_CLOSES_MEDIUM, NSX_CLOSES_LOW, NSX_ABSTAINS
+};
+extern const char *const nsx_closure_names[]; /* "high", ..., "abstain" */
+
+struct nsx_closure {
+	enum nsx_closure_class cls;
+	const char *reason; /* NSX_ABSTAINS: why nothing is priced; else NULL */
+	double drift;	    /* |replayed / recorded - 1| with typical latencies
+			       in place of the recorded ones                  */
+	double unexplained; /* share of the window's longest chain of causes
+			       that no cause is known for                     */
+	struct nsx_window window; /* that was replayed                       */
+	int64_t recorded_ns;	  /* of it, from the last end of work before it
+				     to the last end of work in it            */
+	bool is_part; /* whole iterations from the middle of the judged window,
+			 as all of it would be too much                       */
+	size_t nops, ncalls; /* replayed                                     */
+};
+
+/* Builds the model of the judged window.  max_ops 0: the usual number.  A trace
+ * that cannot be replayed gives a model that abstains, no error.
+ * Owner: the caller, nsx_model_free.  Errors: NSX_E_NOMEM, NSX_E_STOP.
+ */
+int nsx_model_build(const struct nsx_trace *t, const struct nsx_facts *f,
+		    size_t max_ops, struct nsx_model **ret,
+		    struct nsx_err *err) NSX_CHECKED;
+void nsx_model_free(struct nsx_model *m);
+const struct nsx_closure *nsx_model_closure(const struct nsx_model *m);
+
+struct nsx_gain {
+	/* Of the judged window, never negative.  A wait for something outside
+	 * CUDA may last as long whenever it begins (high), or end no earlier
+	 * than it did (low); gain_ns is the high one.
+	 */
+	int64_t gain_ns, low_ns, high_ns;
+	double share;	/* gain_ns of the judged window, 0..1                */
+	size_t touched; /* calls, gaps and operations that differ; 0: nothing
+			   in the window is what the change names            */
+	enum nsx_closure_class confidence; /* NSX_ABSTAINS: not priced, all 0 */
+	bool is_bound;	/* what is really done will win less                 */
+	bool is_small;	/* less than this trace can resolve                  */
+	const char *held; /* what was held fixed, as part of a sentence      */
+};
+
+/* Prices n changes, all at once.  Errors: NSX_E_NOMEM; NSX_E_USAGE for a name
+ * that is no regular expression.
+ */
+int nsx_replay_price(const struct nsx_model *m, const struct nsx_change *v,
+		     size_t n, struct nsx_gain *ret,
+		     struct nsx_err *err) NSX_CHECKED;
+/* Prices n plans, each on its own, side by side; ret has n elements. */
+int nsx_replay_prices(const struct nsx_model *m, const struct nsx_plan *plans,
+		      size_t n, unsigned threads, struct nsx_gain *ret,
+		      struct nsx_err *err) NSX_CHECKED;
+
+/* The dearest plan alone, then each time the one that adds most to those before
+ * it, down to what is worth telling: rows are disjoint, and add up to what all
+ * of them win together.
+ */
+struct nsx_fall {
+	size_t plan;	  /* index of plans                                  */
+	int64_t adds_ns;  /* beyond the rows before it                       */
+	int64_t left_ns;  /* of the judged window, after it                  */
+};
+int nsx_replay_waterfall(const struct nsx_model *m,
+			 const struct nsx_plan *plans, size_t n,
+			 unsigned threads, struct nsx_fall *ret, size_t *ret_n,
+			 struct nsx_err *err) NSX_CHECKED;
+
+#endif
