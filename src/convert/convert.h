@@ -16,7 +16,8 @@
 #include "convert/order.h"
 #include "convert/out.h"
 #include "trace/trace.h"
-#include "trace/load.h"
+#include "base/keymap.h"
+#include "schema/cells.h"
 
 enum nsx_activity { /* in the order of the output: calls before GPU work */
 	NSX_A_NVTX, NSX_A_API, NSX_A_OSRT, NSX_A_SCHED, NSX_A_KERNEL,

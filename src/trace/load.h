@@ -1,4 +1,4 @@
-/* trace_load.h - what the files that fill a trace share.
+/* load.h - what the files that fill a trace share.
  *
  * Loading is in four steps: strings and the small tables; the scans, part by
  * part on all threads, into preallocated columns with provisional ids; order
@@ -9,43 +9,11 @@
 #define NSX_TRACE_LOAD_H
 
 #include <pthread.h>
+#include "base/keymap.h"
 #include "base/par.h"
+#include "schema/cells.h"
 #include "sqlite/scan.h"
 #include "trace/trace.h"
-
-/* Interning of fixed-size keys, from many threads; ids count up from 0 ----*/
-
-#define NSX_KEY_WORDS 6
-struct nsx_key {
-	uint64_t w[NSX_KEY_WORDS];
-};
-struct nsx_keymap {
-	const char *what; /* for messages */
-	pthread_mutex_t lock;
-	struct nsx_key *keys; /* by id */
-	size_t n, cap;
-	uint32_t *slots; /* id + 1, 0 free */
-	size_t nslots;
-};
-/* One reader's memory of recent keys, so that it seldom locks. */
-struct nsx_keycache {
-	struct nsx_key keys[256];
-	uint32_t ids[256]; /* id + 1, 0 free */
-};
-void nsx_keymap_init(struct nsx_keymap *m, const char *what);
-void nsx_keymap_done(struct nsx_keymap *m);
-int nsx_keymap_add(struct nsx_keymap *m, struct nsx_keycache *c,
-		   const struct nsx_key *key, uint32_t *ret,
-		   struct nsx_err *err) NSX_CHECKED;
-/* Sorted order of the keys, and the new number of each old id: no result may
- * depend on which thread came first.  nsx_remap gives a column the new ids.
- */
-struct nsx_renumber {
-	uint32_t *order, *new_id;
-};
-int nsx_renumber(const struct nsx_keymap *m, struct nsx_arena *a,
-		 struct nsx_renumber *ret, struct nsx_err *err) NSX_CHECKED;
-void nsx_remap(uint32_t *column, size_t n, const uint32_t *new_id);
 
 /* A set of columns of the same length ----------------------------------------*/
 
@@ -206,22 +174,6 @@ void nsx_load_lost(struct nsx_loader *l, const struct nsx_err *err);
 
 /* Cells -------------------------------------------------------------------*/
 
-static inline int64_t nsx_i64_or(const struct nsx_val *v, int64_t absent)
-{
-	return v->type == NSX_V_I64 ? v->u.i : absent;
-}
-static inline uint32_t nsx_u32_or(const struct nsx_val *v, uint32_t absent)
-{
-	return v->type == NSX_V_I64 && v->u.i >= 0 && v->u.i < UINT32_MAX ?
-		       (uint32_t)v->u.i :
-		       absent;
-}
-static inline uint8_t nsx_u8_or(const struct nsx_val *v, uint8_t absent)
-{
-	return v->type == NSX_V_I64 && v->u.i >= 0 && v->u.i < 255 ?
-		       (uint8_t)v->u.i :
-		       absent;
-}
 /* Interned text, 0 for a cell that is empty or no text. */
 nsx_str nsx_read_text(struct nsx_loader *l, const struct nsx_val *v);
 /* An instant or a span. False: the row is a defect, counted. */
@@ -230,9 +182,6 @@ bool nsx_read_instant(struct nsx_part *p, const struct nsx_val *v,
 bool nsx_read_span(struct nsx_part *p, const struct nsx_val *start,
 		   const struct nsx_val *end, int64_t *ret_start,
 		   int64_t *ret_end);
-/* Process key of a row: globalPid or globalTid, else plain pid << 24. */
-uint64_t nsx_read_process_key(const struct nsx_val *global,
-			      const struct nsx_val *pid);
 /* Thread of a row, interned in threads_map. */
 int nsx_read_thread(struct nsx_part *p, const struct nsx_val *global_tid,
 		    const struct nsx_val *pid, const struct nsx_val *tid,

@@ -289,16 +289,6 @@ bool nsx_read_span(struct nsx_part *p, const struct nsx_val *start,
 	return false;
 }
 
-uint64_t nsx_read_process_key(const struct nsx_val *global,
-			      const struct nsx_val *pid)
-{
-	if (global->type == NSX_V_I64)
-		return (uint64_t)global->u.i & ~UINT64_C(0xffffff);
-	if (pid->type == NSX_V_I64)
-		return (uint64_t)pid->u.i << 24;
-	return 0;
-}
-
 int nsx_read_thread(struct nsx_part *p, const struct nsx_val *global_tid,
 		    const struct nsx_val *pid, const struct nsx_val *tid,
 		    uint32_t *ret, struct nsx_err *err)

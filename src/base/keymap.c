@@ -1,0 +1,124 @@
+/* keymap.c - interned keys. */
+#include <stdlib.h>
+#include <string.h>
+#include "base/keymap.h"
+#include "base/str.h"
+
+void nsx_keymap_init(struct nsx_keymap *m, const char *what)
+{
+	*m = (struct nsx_keymap){.what = what};
+	pthread_mutex_init(&m->lock, NULL);
+}
+
+void nsx_keymap_done(struct nsx_keymap *m)
+{
+	free(m->keys);
+	free(m->slots);
+	pthread_mutex_destroy(&m->lock);
+}
+
+static size_t find_slot(const struct nsx_keymap *m, const struct nsx_key *key,
+			uint64_t hash)
+{
+	size_t i = hash & (m->nslots - 1);
+
+	while (m->slots[i] &&
+	       memcmp(&m->keys[m->slots[i] - 1], key, sizeof(*key)))
+		i = (i + 1) & (m->nslots - 1);
+	return i;
+}
+
+static int grow_slots(struct nsx_keymap *m, struct nsx_err *err)
+{
+	size_t n = m->nslots ? 2 * m->nslots : 64;
+	uint32_t *slots = nsx_try_alloc(n, sizeof(*slots), m->what, err);
+
+	if (!slots)
+		return err->rc;
+	free(m->slots);
+	m->slots = slots;
+	m->nslots = n;
+	for (size_t id = 0; id < m->n; id++)
+		slots[find_slot(m, &m->keys[id],
+				nsx_hash(&m->keys[id], sizeof(*m->keys)))] =
+			(uint32_t)id + 1;
+	return 0;
+}
+
+static int add_locked(struct nsx_keymap *m, const struct nsx_key *key,
+		      uint64_t hash, uint32_t *ret, struct nsx_err *err)
+{
+	size_t slot;
+
+	if (m->nslots < 2 * (m->n + 1) && grow_slots(m, err))
+		return err->rc;
+	slot = find_slot(m, key, hash);
+	if (!m->slots[slot]) {
+		if (m->n >= UINT32_MAX - 1)
+			return nsx_fail(err, NSX_E_NOMEM, "too many %s",
+					m->what);
+		if (nsx_grow(&m->keys, &m->cap, m->n + 1, sizeof(*key),
+			     m->what, err))
+			return err->rc;
+		m->keys[m->n] = *key;
+		m->slots[slot] = (uint32_t)++m->n;
+	}
+	*ret = m->slots[slot] - 1;
+	return 0;
+}
+
+int nsx_keymap_add(struct nsx_keymap *m, struct nsx_keycache *c,
+		   const struct nsx_key *key, uint32_t *ret,
+		   struct nsx_err *err)
+{
+	uint64_t hash = nsx_hash(key, sizeof(*key));
+	size_t at = hash >> 56;
+	int rc;
+
+	if (c->ids[at] && !memcmp(&c->keys[at], key, sizeof(*key))) {
+		*ret = c->ids[at] - 1;
+		return 0;
+	}
+	pthread_mutex_lock(&m->lock);
+	rc = add_locked(m, key, hash, ret, err);
+	pthread_mutex_unlock(&m->lock);
+	if (rc)
+		return rc;
+	c->keys[at] = *key;
+	c->ids[at] = *ret + 1;
+	return 0;
+}
+
+static int cmp_keys(const void *a, const void *b, void *ctx)
+{
+	const struct nsx_key *keys = ctx;
+	const struct nsx_key *x = &keys[*(const uint32_t *)a];
+	const struct nsx_key *y = &keys[*(const uint32_t *)b];
+
+	for (unsigned i = 0; i < NSX_KEY_WORDS; i++)
+		if (x->w[i] != y->w[i])
+			return x->w[i] < y->w[i] ? -1 : 1;
+	return 0;
+}
+
+int nsx_renumber(const struct nsx_keymap *m, struct nsx_arena *a,
+		 struct nsx_renumber *ret, struct nsx_err *err)
+{
+	ret->order = nsx_arena_try_array(a, m->n, 4, m->what, err);
+	ret->new_id = nsx_arena_try_array(a, m->n, 4, m->what, err);
+	if (!ret->order || !ret->new_id)
+		return err->rc;
+	for (uint32_t i = 0; i < m->n; i++)
+		ret->order[i] = i;
+	qsort_r(ret->order, m->n, sizeof(uint32_t), cmp_keys, m->keys);
+	for (uint32_t i = 0; i < m->n; i++)
+		ret->new_id[ret->order[i]] = i;
+	return 0;
+}
+
+void nsx_remap(uint32_t *column, size_t n, const uint32_t *new_id)
+{
+	for (size_t i = 0; i < n; i++)
+		if (column[i] != NSX_NONE)
+			column[i] = new_id[column[i]];
+}

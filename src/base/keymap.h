@@ -1,0 +1,42 @@
+/* keymap.h - interning of fixed-size keys, from many threads; ids count up from
+ * 0.
+ */
+#ifndef NSX_KEYMAP_H
+#define NSX_KEYMAP_H
+
+#include <pthread.h>
+#include "base/arena.h"
+
+#define NSX_KEY_WORDS 6
+struct nsx_key {
+	uint64_t w[NSX_KEY_WORDS];
+};
+struct nsx_keymap {
+	const char *what; /* for messages */
+	pthread_mutex_t lock;
+	struct nsx_key *keys; /* by id */
+	size_t n, cap;
+	uint32_t *slots; /* id + 1, 0 free */
+	size_t nslots;
+};
+/* One reader's memory of recent keys, so that it seldom locks. */
+struct nsx_keycache {
+	struct nsx_key keys[256];
+	uint32_t ids[256]; /* id + 1, 0 free */
+};
+void nsx_keymap_init(struct nsx_keymap *m, const char *what);
+void nsx_keymap_done(struct nsx_keymap *m);
+int nsx_keymap_add(struct nsx_keymap *m, struct nsx_keycache *c,
+		   const struct nsx_key *key, uint32_t *ret,
+		   struct nsx_err *err) NSX_CHECKED;
+/* Sorted order of the keys, and the new number of each old id: no result may
+ * depend on which thread came first.  nsx_remap gives a column the new ids.
+ */
+struct nsx_renumber {
+	uint32_t *order, *new_id;
+};
+int nsx_renumber(const struct nsx_keymap *m, struct nsx_arena *a,
+		 struct nsx_renumber *ret, struct nsx_err *err) NSX_CHECKED;
+void nsx_remap(uint32_t *column, size_t n, const uint32_t *new_id);
+
+#endif

@@ -1,0 +1,38 @@
+/* cells.h - values of cells, whatever type a file gives them.
+ *
+ * A cell of another type than the column's is as good as absent here; who loads
+ * a column counts it as a defect.
+ */
+#ifndef NSX_CELLS_H
+#define NSX_CELLS_H
+
+#include "sqlite/db.h"
+
+static inline int64_t nsx_i64_or(const struct nsx_val *v, int64_t absent)
+{
+	return v->type == NSX_V_I64 ? v->u.i : absent;
+}
+static inline uint32_t nsx_u32_or(const struct nsx_val *v, uint32_t absent)
+{
+	return v->type == NSX_V_I64 && v->u.i >= 0 && v->u.i < UINT32_MAX ?
+		       (uint32_t)v->u.i :
+		       absent;
+}
+static inline uint8_t nsx_u8_or(const struct nsx_val *v, uint8_t absent)
+{
+	return v->type == NSX_V_I64 && v->u.i >= 0 && v->u.i < 255 ?
+		       (uint8_t)v->u.i :
+		       absent;
+}
+/* Process key of a row: globalPid or globalTid, else plain pid << 24. */
+static inline uint64_t nsx_read_process_key(const struct nsx_val *global,
+					    const struct nsx_val *pid)
+{
+	if (global->type == NSX_V_I64)
+		return (uint64_t)global->u.i & ~UINT64_C(0xffffff);
+	if (pid->type == NSX_V_I64)
+		return (uint64_t)pid->u.i << 24;
+	return 0;
+}
+
+#endif
