@@ -21,12 +21,32 @@ sound AS (
     AND typeof(global_tid) = 'integer'
     AND start_ns BETWEEN -2305843009213693952 AND 2305843009213693952
 ),
-step AS (
+-- Rows both in and out of one instant leave a thread as it was: what was off
+-- came on first. Two in of one instant leave it on.
+instant AS (
+  SELECT
+    thread_key
+  , start_ns
+  , lead(start_ns) OVER thread - start_ns AS ns
+  , sum(NOT is_in) AS outs
+  , CASE WHEN sum(NOT is_in) = 0 OR sum(is_in) > 1 THEN 1
+      WHEN sum(is_in) = 0 THEN 0 END AS turns
+  FROM sound
+  GROUP BY thread_key, start_ns
+  WINDOW thread AS (PARTITION BY thread_key ORDER BY start_ns)
+),
+turn AS (
   SELECT
     *
-  , lead(start_ns) OVER thread - start_ns AS ns
-  FROM sound
-  WINDOW thread AS (PARTITION BY thread_key ORDER BY start_ns, is_in, cpu)
+  , count(turns) OVER (PARTITION BY thread_key ORDER BY start_ns) AS nth
+  FROM instant
+),
+step AS (
+  SELECT
+    thread_key
+  , outs
+  , ns * COALESCE(max(turns) OVER (PARTITION BY thread_key, nth), 0) AS on_ns
+  FROM turn
 ),
 came AS (
   SELECT
@@ -47,10 +67,10 @@ traced AS (
 SELECT
   s.thread_key >> 24 & 0xFFFFFF AS pid
 , s.thread_key & 0xFFFFFF AS tid
-, COALESCE(sum(CASE WHEN s.is_in THEN s.ns END), 0) / 1e6 AS on_cpu_ms
-, 100.0 * COALESCE(sum(CASE WHEN s.is_in THEN s.ns END), 0)
+, COALESCE(sum(s.on_ns), 0) / 1e6 AS on_cpu_ms
+, 100.0 * COALESCE(sum(s.on_ns), 0)
     / nullif((SELECT ns FROM traced), 0) AS utilization_pct
-, sum(NOT s.is_in) AS context_switches
+, sum(s.outs) AS context_switches
 , COALESCE(m.migrations, 0) AS migrations
 FROM step AS s
 LEFT JOIN moves AS m ON m.thread_key = s.thread_key

@@ -90,7 +90,7 @@ static int read_shape(struct nsx_part *p, const struct nsx_val *v,
 	key.w[3] = pack(&v[BLOCK_Z], &v[REGISTERS]);
 	key.w[4] = pack(&v[STATIC_SHARED], &v[DYNAMIC_SHARED]);
 	key.w[5] = (uint64_t)name << 32 | (uint64_t)known << 31 |
-		   (is_node ? nsx_u32_or(&v[GRAPH], 0) & 0x7fffffff :
+		   (is_node ? nsx_u32_or(&v[GRAPH], NSX_NONE) & 0x7fffffff :
 			      0x7fffffff);
 	return nsx_keymap_add(&p->l->shapes_map, p->cache[2], &key, ret, err);
 }

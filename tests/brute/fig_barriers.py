@@ -104,7 +104,7 @@ def charge(t, all_events):
             near = [x for x in mine[bisect.bisect_right(ends, a - NEAR_NS):
                                     bisect.bisect_right(ends, stop)]
                     if a - NEAR_NS < x.e < b or x.s <= a < x.e]
-            x = behind(near, a, r.s)
+            x = behind(near, a, min(r.s, b))
             if x:
                 x.cost += b - a
 

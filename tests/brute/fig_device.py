@@ -96,20 +96,19 @@ def partition_json(t):
 def idle_by_cause(t):
     """{device ordinal: {coarse cause: ns}}; what ends a gap decides.
 
-    trailing: no op ends it. The parts of a host-late gap follow the launch call.
+    edge: before the first and after the last op. The parts of a host-late gap
+    follow the launch call.
     """
     out = {}
     for d in t.devices:
         sums = out.setdefault(t.ordinal[d], {})
-        for cause in ("trailing", "leading", "unknown_unmatched", "device_side", "host_late",
-                              "launch_call", "launch_to_start"):
+        for cause in ("edge", "unknown_unmatched", "device_side", "host_late", "launch_call",
+                      "launch_to_start"):
             sums.setdefault(cause, 0)
         for a, b, op in gap_list(t, d):
             r = op.launch if op else None
-            if op is None:
-                sums["trailing"] += b - a
-            elif a == t.window[0] and r is None:
-                sums["leading"] += b - a
+            if op is None or a == t.window[0]:
+                sums["edge"] += b - a
             elif r is None:
                 sums["unknown_unmatched"] += b - a
             elif r.e <= a:

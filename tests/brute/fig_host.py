@@ -1,5 +1,7 @@
 """The host's side: launch calls, launch latency, OS runtime calls, scheduling."""
 
+from itertools import groupby
+
 from rawtrace import LOW24, is_int
 from spans import Cover, group_by, length, ms, percentile, union, us
 from value import Choice
@@ -76,6 +78,18 @@ def os_runtime(t):
     return rows
 
 
+def alternating(events):
+    """Rows of one instant, off before on; but one that is off a CPU comes on first."""
+    out = []
+    for _, rows in groupby(sorted(events, key=lambda v: (v[0], v[2])), lambda v: v[0]):
+        rows = list(rows)
+        offs, ons = [v for v in rows if not v[2]], [v for v in rows if v[2]]
+        if offs and ons and not (out and out[-1][2]):
+            out.append(ons.pop(0))
+        out += offs + ons
+    return out
+
+
 def cpu_threads(t):
     """A slice runs from a sched-in row to the next row of the thread, if there is one."""
     threads = {}
@@ -86,7 +100,7 @@ def cpu_threads(t):
     api = group_by(t.api, lambda a: a.globalTid)
     rows = []
     for gtid, events in threads.items():
-        events.sort(key=lambda v: (v[0], v[2]))  # at one instant off before on
+        events = alternating(events)
         on = sum(b[0] - a[0] for a, b in zip(events, events[1:]) if a[2])
         ins = [cpu for _, cpu, goes_in in events if goes_in]
         moved = sum(a != b for a, b in zip(ins, ins[1:]))

@@ -111,6 +111,17 @@ def memory_usage(t):
     return rows
 
 
+def node_replays(t):
+    """(pid, device, graph) -> the hulls of the nodes of each launch on that device."""
+    nodes = [x for x in t.ops if x.kind != "graph" and x.graphNodeId and x.host]
+    out = {}
+    for (_, d), xs in group_by(nodes, lambda x: (id(x.host), x.D)).items():
+        known = [x.graphId for x in xs if x.kind == "kernel" and x.graphId is not None]
+        out.setdefault((xs[0].host.pid, d, min(known, default=None)), []).append(
+            max(x.e for x in xs) - min(x.s for x in xs))
+    return out
+
+
 def cuda_graphs(t):
     rows = []
     for (pid, d, exec_), xs in group_by(t.graphs, lambda x: (x.pid, x.D, x.graphExecId)).items():
@@ -121,6 +132,10 @@ def cuda_graphs(t):
                      "launches": Choice(len({id(x.launch) for x in xs if x.launch}), other={
                          "all of the process": sum(a.is_graph_launch for a in t.api
                                                    if a.pid == pid)})})
+    for (pid, d, graph), ns in node_replays(t).items():
+        rows.append({"pid": pid, "device_id": t.ordinal[d], "graph_exec_id": None,
+                     "graph_id": graph, "replays": len(ns), "total_ms": ms(sum(ns)),
+                     "avg_us": us(sum(ns) / len(ns)), "launches": len(ns)})
     return rows
 
 

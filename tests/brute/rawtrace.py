@@ -158,7 +158,7 @@ class Trace:
         self.ops = []
         common = ("deviceId", "contextId", "streamId", "correlationId", "globalPid", "pid",
                   "processId", "graphNodeId")
-        more = {"KERNEL": ("demangledName", "shortName"),
+        more = {"KERNEL": ("demangledName", "shortName", "graphId"),
                 "MEMCPY": ("bytes", "copyKind", "srcKind", "dstKind", "srcDeviceId", "dstDeviceId"),
                 "MEMSET": ("bytes", "memKind"),
                 "GRAPH_TRACE": ("graphId", "graphExecId")}

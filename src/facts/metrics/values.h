@@ -14,7 +14,7 @@ enum {
 	FOLD_FIRST_OCTAVE = 7,	/* 128..255                                  */
 	FOLD_OCTAVES = 34,	/* up to FOLD_MAX_VALUE                      */
 	FOLD_STEPS = 64,	/* bins of an octave                         */
-	FOLD_KNOWN = 1024,	/* greater values kept apart                 */
+	FOLD_KNOWN = 16384,	/* greater values kept apart                 */
 };
 #define FOLD_MAX_VALUE (INT64_C(1) << 40) /* greater ones are no samples */
 

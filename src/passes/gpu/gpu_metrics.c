@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include "facts/metrics/metrics.h"
+#include "facts/metrics/values.h"
 #include "passes/pass.h"
 
 enum {
@@ -390,9 +390,9 @@ static void say_quality(const struct nsx_metrics *m, struct nsx_section *out)
 			 "that is no data, not zero", m->gaps,
 			 (double)m->missing_ns / 1e6);
 	if (!exact)
-		nsx_note(out, "a counter with more than 1024 values beyond 127 is "
+		nsx_note(out, "a counter with more than %d values beyond 127 is "
 			 "counted in steps of 1.6 %%: its quantiles are that "
-			 "exact, its mean and maximum are exact");
+			 "exact, its mean and maximum are exact", FOLD_KNOWN);
 	if (m->bad)
 		nsx_note(out, "%lld of %lld samples have no usable time, counter "
 			 "or value and are left out", (long long)m->bad,
