@@ -120,6 +120,14 @@ int nsx_grow_(void **v, size_t *cap, size_t want, size_t size,
 	return 0;
 }
 
+void nsx_grow_or_die_(void **v, size_t *cap, size_t want, size_t size)
+{
+	struct nsx_err err;
+
+	if (nsx_grow_(v, cap, want, size, "a list", &err))
+		nsx_die_of_memory(want * size);
+}
+
 struct nsx_arena *nsx_arena_new(void)
 {
 	struct nsx_arena *a = calloc(1, sizeof(*a));

@@ -56,6 +56,11 @@ int nsx_grow_(void **v, size_t *cap, size_t want, size_t size,
 #define nsx_grow(v, cap, want, size, what, err)                               \
 	nsx_grow_((void **)(v), cap, want, size, what, err)
 
+/* The same for lists that stay small, where want of memory is the end. */
+void nsx_grow_or_die_(void **v, size_t *cap, size_t want, size_t size);
+#define nsx_grow_or_die(v, cap, want, size)                                   \
+	nsx_grow_or_die_((void **)(v), cap, want, size)
+
 /* The allocators every data-sized allocation ends in. Errors: NULL and err.
  * In a build with -DNSX_FAULTS the NSX_FAULT_ALLOC-th of them fails.
  */

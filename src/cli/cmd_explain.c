@@ -261,15 +261,12 @@ static void print_summary(const struct nsx_report *r, const char *dir)
 
 static int exit_code(const struct nsx_report *r, const struct args *a)
 {
-	const struct nsx_table *f = nsx_section_table(
-		nsx_report_section(r, "findings"), "*");
+	enum nsx_severity least = a->fail_on && !strcmp(a->fail_on, "high") ?
+					  NSX_SEV_HIGH : NSX_SEV_MEDIUM;
 
-	for (size_t i = 0; a->fail_on && f && i < f->nrows; i++) {
-		const char *s = nsx_table_text(f, i, "severity");
-
-		if (!strcmp(s, "high") || !strcmp(s, a->fail_on))
+	for (size_t i = 0; a->fail_on && i < r->found.n; i++)
+		if (r->found.v[i].severity >= least)
 			return 1;
-	}
 	for (size_t i = 0; i < r->nsections; i++)
 		if (r->sections[i].status == NSX_S_FAILED)
 			return 4;

@@ -2,9 +2,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include "base/par.h"
+#include "detect/detect.h"
 #include "facts/metrics/metrics.h"
 #include "facts/replay/replay.h"
-#include "base/par.h"
 #include "passes/pass.h"
 
 #define NSX_PASS(id) extern const struct nsx_pass nsx_pass_##id;
@@ -113,11 +114,6 @@ static int run_pass(const struct run *run, struct nsx_section *out,
 	const char *missing;
 	int rc;
 
-	if (!chosen(run->opts, out->pass->id)) {
-		out->status = NSX_S_SKIPPED;
-		out->reason = "left out by --pass or --skip";
-		return 0;
-	}
 	missing = nsx_pass_missing(out->pass, run->trace->schema, out->arena);
 	if (missing)
 		return nsx_cannot(out, "the trace has no %s", missing);
@@ -136,7 +132,8 @@ static int run_early(void *ctx, size_t i, struct nsx_err *err)
 {
 	const struct run *run = ctx;
 	struct nsx_section *out = &run->report->sections[i];
-	int rc = out->pass->late ? 0 : run_pass(run, out, err);
+	int rc = out->pass->late || out->pass->reads_findings ?
+			 0 : run_pass(run, out, err);
 
 	nsx_progress_add(run->opts->progress, 1);
 	return rc;
@@ -183,11 +180,57 @@ static struct nsx_report *new_report(const struct nsx_trace *trace,
 	for (unsigned i = 0; i < nsx_npasses; i++) {
 		r->sections[i].pass = nsx_passes[i];
 		r->sections[i].arena = nsx_arena_new();
+		r->sections[i].found.arena = r->sections[i].arena;
 	}
 	gmtime_r(&now, &tm);
 	strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &tm);
 	r->generated_at = nsx_arena_strdup(a, text);
 	return r;
+}
+
+/* What the sections measured becomes the ranked list. */
+static int find(const struct run *run, struct nsx_err *err)
+{
+	struct nsx_report *r = run->report;
+
+	r->found.arena = r->arena;
+	for (size_t i = 0; i < r->nsections; i++) {
+		const struct nsx_findings *l = &r->sections[i].found;
+
+		for (size_t k = 0; k < l->n; k++)
+			nsx_found(&r->found, &l->v[k]);
+		for (size_t k = 0; k < l->nfine; k++)
+			nsx_fine(&r->found, "%s", l->fine[k]);
+	}
+	if (nsx_rank_findings(run->trace, run->facts, &r->found, err))
+		return err->rc;
+	nsx_prove_findings(r);
+	return 0;
+}
+
+/* All sections are computed, whatever is shown: findings come from all. */
+static int run_all(const struct run *run, struct nsx_err *err)
+{
+	struct nsx_report *r = run->report;
+	int rc;
+
+	nsx_progress_stage(run->opts->progress, "analyses", nsx_npasses);
+	rc = nsx_par(run->opts->threads, nsx_npasses, run_early, (void *)run,
+		     err);
+	for (unsigned i = 0; !rc && i < nsx_npasses; i++)
+		if (nsx_passes[i]->late)
+			rc = run_pass(run, &r->sections[i], err);
+	if (!rc)
+		rc = find(run, err);
+	for (unsigned i = 0; !rc && i < nsx_npasses; i++)
+		if (nsx_passes[i]->reads_findings)
+			rc = run_pass(run, &r->sections[i], err);
+	for (unsigned i = 0; i < nsx_npasses; i++)
+		if (!chosen(run->opts, nsx_passes[i]->id)) {
+			r->sections[i].status = NSX_S_SKIPPED;
+			r->sections[i].reason = "left out by --pass or --skip";
+		}
+	return rc;
 }
 
 int nsx_run_passes(const struct nsx_trace *trace, const struct nsx_opts *opts,
@@ -212,11 +255,7 @@ int nsx_run_passes(const struct nsx_trace *trace, const struct nsx_opts *opts,
 	}
 	run.facts = facts;
 	run.report = new_report(trace, opts);
-	nsx_progress_stage(opts->progress, "analyses", nsx_npasses);
-	rc = nsx_par(opts->threads, nsx_npasses, run_early, &run, err);
-	for (unsigned i = 0; !rc && i < nsx_npasses; i++)
-		if (nsx_passes[i]->late)
-			rc = run_pass(&run, &run.report->sections[i], err);
+	rc = run_all(&run, err);
 	nsx_facts_free(facts);
 	if (rc) {
 		nsx_report_free(run.report);
@@ -234,5 +273,6 @@ void nsx_report_free(struct nsx_report *r)
 		return;
 	for (size_t i = 0; i < r->nsections; i++)
 		nsx_section_done(&r->sections[i]);
+	nsx_findings_done(&r->found);
 	nsx_arena_free(r->arena);
 }

@@ -3,19 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include "report/report.h"
+#include "report/text.h"
 
-/* Small lists: running out of memory for one is the end (arena.h). */
-static void grow_or_die(void *list, size_t *cap, size_t want, size_t size)
-{
-	struct nsx_err err;
-
-	if (nsx_grow_(list, cap, want, size, "report", &err)) {
-		fprintf(stderr, "nsys-explain: %s\n", err.msg);
-		_Exit(3);
-	}
-}
 #define APPEND(s, list, n, cap)                                               \
-	(grow_or_die(&(s)->list, &(s)->cap, (s)->n + 1, sizeof(*(s)->list)),  \
+	(nsx_grow_or_die(&(s)->list, &(s)->cap, (s)->n + 1,                   \
+			 sizeof(*(s)->list)),                                 \
 	 &(s)->list[(s)->n++])
 
 static NSX_PRINTF(2, 0) const char *say(struct nsx_section *s, const char *fmt,
@@ -37,16 +29,12 @@ const char *nsx_say(struct nsx_section *s, const char *fmt, ...)
 
 const char *nsx_say_bytes(struct nsx_section *s, int64_t bytes)
 {
-	static const char *const units[] = {"B", "kB", "MB", "GB", "TB", "PB",
-					    "EB"};
-	double x = (double)bytes;
-	unsigned u = 0;
+	return nsx_text_bytes(s->arena, bytes);
+}
 
-	while (x >= 999.95 && u + 1 < ARRAY_LEN(units)) {
-		x /= 1000;
-		u++;
-	}
-	return nsx_say(s, u ? "%.2f %s" : "%.0f %s", x, units[u]);
+const char *nsx_md_name(struct nsx_section *s, const char *name)
+{
+	return nsx_text_name(s->arena, name);
 }
 
 int nsx_cannot(struct nsx_section *s, const char *fmt, ...)
@@ -84,15 +72,6 @@ void nsx_note(struct nsx_section *s, const char *fmt, ...)
 	va_end(ap);
 }
 
-void nsx_cleared(struct nsx_section *s, const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	*APPEND(s, cleared, ncleared, cap_cleared) = say(s, fmt, ap);
-	va_end(ap);
-}
-
 void nsx_warn(struct nsx_section *s, const char *fmt, ...)
 {
 	va_list ap;
@@ -109,11 +88,6 @@ void nsx_headline(struct nsx_section *s, const char *fmt, ...)
 	va_start(ap, fmt);
 	s->headline = say(s, fmt, ap);
 	va_end(ap);
-}
-
-void nsx_add_candidate(struct nsx_section *s, const struct nsx_candidate *c)
-{
-	*APPEND(s, candidates, ncandidates, cap_candidates) = *c;
 }
 
 static struct nsx_block *block(struct nsx_section *s, enum nsx_block_kind kind)
@@ -195,6 +169,72 @@ const struct nsx_cell *nsx_section_value(const struct nsx_section *s,
 	return NULL;
 }
 
+/* What findings point at -----------------------------------------------------*/
+
+static const struct nsx_table *table_of(const struct nsx_report *r,
+					const char *csv)
+{
+	for (size_t i = 0; i < r->nsections; i++)
+		for (size_t k = 0; k < r->sections[i].ntables; k++) {
+			const struct nsx_table *t = r->sections[i].tables[k];
+
+			if (t->layout->csv && !strcmp(t->layout->csv, csv))
+				return t;
+		}
+	return NULL;
+}
+
+static bool same_cell(const struct nsx_cell *x, const struct nsx_cell *y)
+{
+	if (x->type != y->type)
+		return false;
+	switch (x->type) {
+	case NSX_T_I64:
+		return x->u.i == y->u.i;
+	case NSX_T_BOOL:
+		return x->u.b == y->u.b;
+	case NSX_T_STR:
+		return !strcmp(x->u.s, y->u.s);
+	default:
+		return false;
+	}
+}
+
+static bool is_row(const struct nsx_evidence *e, const struct nsx_table *t,
+		   const unsigned *cols, size_t row)
+{
+	for (size_t i = 0; i < ARRAY_LEN(e->at) && e->at[i].column; i++)
+		if (!same_cell(&nsx_row_at(t, row)[cols[i]], &e->at[i].is))
+			return false;
+	return true;
+}
+
+static void prove(const struct nsx_report *r, struct nsx_evidence *e)
+{
+	const struct nsx_table *t = table_of(r, e->csv);
+	unsigned cols[ARRAY_LEN(e->at)];
+
+	if (!t)
+		return;
+	e->col = nsx_table_need(t, e->column);
+	for (size_t i = 0; i < ARRAY_LEN(e->at) && e->at[i].column; i++)
+		cols[i] = nsx_table_need(t, e->at[i].column);
+	for (size_t row = 0; row < t->nrows && !e->table; row++)
+		if (is_row(e, t, cols, row) &&
+		    nsx_row_at(t, row)[e->col].type) {
+			e->table = t;
+			e->row = row;
+		}
+}
+
+void nsx_prove_findings(struct nsx_report *r)
+{
+	for (size_t i = 0; i < r->found.n; i++)
+		for (size_t k = 0; k < ARRAY_LEN(r->found.v[i].proof) &&
+				   r->found.v[i].proof[k].csv; k++)
+			prove(r, &r->found.v[i].proof[k]);
+}
+
 void nsx_section_done(struct nsx_section *s)
 {
 	for (size_t i = 0; i < s->ntables; i++)
@@ -203,8 +243,7 @@ void nsx_section_done(struct nsx_section *s)
 	free(s->tables);
 	free(s->notes);
 	free(s->blocks);
-	free(s->candidates);
-	free(s->cleared);
+	nsx_findings_done(&s->found);
 	free(s->warnings);
 	nsx_arena_free(s->arena);
 }

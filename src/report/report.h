@@ -8,9 +8,7 @@
 #ifndef NSX_REPORT_H
 #define NSX_REPORT_H
 
-#include "base/span.h"
-#include "report/table.h"
-#include "trace/trace.h"
+#include "report/finding.h"
 
 enum nsx_status {
 	NSX_S_ANSWERED,
@@ -39,7 +37,8 @@ struct nsx_pass {
 	int needs[NSX_MAX_NEEDS];
 	const struct nsx_layout *layouts; /* every table that has a CSV      */
 	unsigned nlayouts;
-	bool late;
+	bool late;	     /* runs after those that are not */
+	bool reads_findings; /* runs last */
 	int (*run)(const struct nsx_run *run, struct nsx_section *out,
 		   struct nsx_err *err);
 };
@@ -60,27 +59,6 @@ struct nsx_block { /* a piece of Markdown */
 	size_t max_rows;
 };
 
-/* A candidate finding: something that costs time, priced as spans of one device
- * in the window in force; the findings section cuts them to the steady window,
- * and takes out what a finding above already prices.  Texts are Markdown, also
- * in JSON: names from the trace go through nsx_md_name.  Candidates of several
- * devices with one id and key become one finding.
- */
-struct nsx_candidate {
-	const char *id, *title, *category;
-	const char *evidence[8], *recommendation[6]; /* NULL-terminated      */
-	uint32_t device;	/* index; NSX_NONE: not priced               */
-	struct nsx_spans spans; /* what it costs; empty: not priced          */
-	double recoverable;	/* 0..1: the share of the spans that a remedy
-				   can give back                             */
-	const char *confidence; /* "high", "medium", "low"                   */
-	const char *severity;	/* forced ("low"), or NULL: from headroom    */
-	const char *table, *key; /* where the reader can look it up          */
-	const char *values, *units;
-	bool is_capture_quality; /* comes first, carries no headroom         */
-	bool is_rest; /* priced last, with what no other candidate explains  */
-};
-
 struct nsx_section {
 	const struct nsx_pass *pass;
 	enum nsx_status status;
@@ -93,10 +71,7 @@ struct nsx_section {
 	size_t nnotes, cap_notes;
 	struct nsx_block *blocks;
 	size_t nblocks, cap_blocks;
-	struct nsx_candidate *candidates;
-	size_t ncandidates, cap_candidates;
-	const char **cleared; /* "checked, not a problem", as Markdown       */
-	size_t ncleared, cap_cleared;
+	struct nsx_findings found; /* by what it measured                    */
 	const char **warnings; /* for the whole report                       */
 	size_t nwarnings, cap_warnings;
 	const char *headline; /* the line on stdout, or NULL                 */
@@ -109,6 +84,7 @@ struct nsx_report {
 	const struct nsx_trace *trace;
 	struct nsx_section *sections; /* in registry order                   */
 	size_t nsections;
+	struct nsx_findings found; /* by rank                                */
 	const char **warnings;
 	size_t nwarnings;
 	const char *generated_at, *path; /* path: as the user gave it        */
@@ -127,15 +103,10 @@ void nsx_put(struct nsx_section *s, const char *key, struct nsx_cell cell);
 struct nsx_table *nsx_add_table(struct nsx_section *s,
 				const struct nsx_layout *layout);
 void nsx_note(struct nsx_section *s, const char *fmt, ...) NSX_PRINTF(2, 3);
-void nsx_cleared(struct nsx_section *s, const char *fmt, ...) NSX_PRINTF(2, 3);
 /* A warning of the whole report: what makes its numbers doubtful. */
 void nsx_warn(struct nsx_section *s, const char *fmt, ...) NSX_PRINTF(2, 3);
 void nsx_headline(struct nsx_section *s, const char *fmt, ...)
 	NSX_PRINTF(2, 3);
-/* Copies *c; its strings must be the section's (nsx_say) or static, its spans
- * on the section's arena.
- */
-void nsx_add_candidate(struct nsx_section *s, const struct nsx_candidate *c);
 /* printf into the section's memory. */
 const char *nsx_say(struct nsx_section *s, const char *fmt, ...)
 	NSX_PRINTF(2, 3);
@@ -154,6 +125,9 @@ void nsx_md_table(struct nsx_section *s, const struct nsx_table *t,
 		  const char *columns, size_t max_rows); /* 0: default */
 /* A name from the trace, cut in the middle and escaped for Markdown. */
 const char *nsx_md_name(struct nsx_section *s, const char *name);
+
+/* Finds the cells that the findings point at in the tables that are filled. */
+void nsx_prove_findings(struct nsx_report *r);
 
 /* Reading other sections (late passes, emitters) ------------------------------*/
 const struct nsx_section *nsx_report_section(const struct nsx_report *r,

@@ -1,4 +1,6 @@
 /* table.c - rows, lookup, and sorting by a list of keys. */
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "report/table.h"
@@ -19,6 +21,41 @@ int nsx_table_col(const struct nsx_table *t, const char *key)
 		if (!strcmp(t->layout->cols[i].key, key))
 			return (int)i;
 	return -1;
+}
+
+unsigned nsx_table_need(const struct nsx_table *t, const char *key)
+{
+	int col = nsx_table_col(t, key);
+
+	if (col < 0) {
+		fprintf(stderr, "nsys-explain: table '%s' has no column '%s'\n",
+			t->layout->csv ? t->layout->csv : t->layout->key, key);
+		abort();
+	}
+	return (unsigned)col;
+}
+
+const char *nsx_cell_text(struct nsx_arena *a, const struct nsx_cell *c)
+{
+	char text[40];
+
+	switch (c->type) {
+	case NSX_T_I64:
+		return nsx_arena_printf(a, "%" PRId64, c->u.i);
+	case NSX_T_F64:
+		for (int digits = 15; digits <= 17; digits++) {
+			snprintf(text, sizeof(text), "%.*g", digits, c->u.f);
+			if (strtod(text, NULL) == c->u.f)
+				break;
+		}
+		return nsx_arena_strdup(a, text);
+	case NSX_T_BOOL:
+		return c->u.b ? "True" : "False";
+	case NSX_T_STR:
+		return c->u.s;
+	default:
+		return "";
+	}
 }
 
 double nsx_table_number(const struct nsx_table *t, size_t row, const char *key)

@@ -46,6 +46,7 @@ struct nsx_layout { /* what a table looks like; static, in the pass          */
 	const char *csv;  /* file name without ".csv"; NULL: no file         */
 	const struct nsx_col *cols;
 	unsigned ncols;
+	bool is_judged; /* of the judged window, not of the window in force  */
 	int json_rows; /* 0: NSX_MAX_JSON_ROWS; -1: all; -2: not in JSON     */
 };
 #define NSX_COLS(a) .cols = a, .ncols = ARRAY_LEN(a)
@@ -74,6 +75,12 @@ double nsx_table_number(const struct nsx_table *t, size_t row,
 			const char *key);
 const char *nsx_table_text(const struct nsx_table *t, size_t row,
 			   const char *key); /* "" for null */
+
+/* The same, where there must be one: aborts. */
+unsigned nsx_table_need(const struct nsx_table *t, const char *key);
+
+/* A cell as text: numbers read back the same. "" for null, lists and tables. */
+const char *nsx_cell_text(struct nsx_arena *a, const struct nsx_cell *c);
 
 /* Stable sort by a list like "total_ms desc, count desc, name". Nulls last. */
 void nsx_table_sort(struct nsx_table *t, const char *order);

@@ -150,13 +150,27 @@ void nsx_md_add_name(struct nsx_buf *b, const char *name)
 	nsx_buf_adds(b, "`");
 }
 
-const char *nsx_md_name(struct nsx_section *s, const char *name)
+const char *nsx_text_name(struct nsx_arena *a, const char *name)
 {
 	struct nsx_buf b = {0};
 	const char *p;
 
 	nsx_md_add_name(&b, name);
-	p = nsx_arena_strdup(s->arena, b.p ? b.p : "");
+	p = nsx_arena_strdup(a, b.p ? b.p : "");
 	nsx_buf_done(&b);
 	return p;
+}
+
+const char *nsx_text_bytes(struct nsx_arena *a, int64_t bytes)
+{
+	static const char *const units[] = {"B", "kB", "MB", "GB", "TB", "PB",
+					    "EB"};
+	double x = (double)bytes;
+	unsigned u = 0;
+
+	while (x >= 999.95 && u + 1 < ARRAY_LEN(units)) {
+		x /= 1000;
+		u++;
+	}
+	return nsx_arena_printf(a, u ? "%.2f %s" : "%.0f %s", x, units[u]);
 }

@@ -190,16 +190,17 @@ int nccl_add_straggler(struct nccl_costs *c, const char *op,
 		       const struct nccl_match *m, struct nsx_err *err)
 {
 	const struct nccl_rank *late = &ranks[m->late];
-	struct nsx_candidate f = {
-		.id = "nccl_straggler", .category = "communication",
-		.recoverable = 1, .confidence = "high",
-		.table = "nccl_rank_skew", .units = "ms",
+	struct nsx_finding f = {
+		.id = NSX_ID_nccl_straggler,
+		.recoverable = 1, .confidence = NSX_CONF_HIGH,
+		.proof = {{"nccl_rank_skew", "induced_ms", "ms",
+			   {{"op_name", nsx_string(op)},
+			    {"rank_label", nsx_string(late->label)}}}},
 	};
 
 	f.title = nsx_say(c->out, "%s comes late to %s, and the others wait",
 			  late->label, nsx_md_name(c->out, op));
-	f.key = nsx_say(c->out, "%s/%s", op, late->label);
-	f.values = nsx_say(c->out, "induced_ms=%.3f", late->induced_ns / 1e6);
+	f.subject = nsx_say(c->out, "%s/%s", op, late->label);
 	f.evidence[0] = nsx_say(
 		c->out, "Last to arrive in %zu of %zu matched instances (p = "
 		"%.2g); the first one is left out as start skew.",
@@ -223,7 +224,7 @@ int nccl_add_straggler(struct nccl_costs *c, const char *op,
 		f.device = ranks[m->rank[k]].device;
 		if (find_waits(c, events, ranks, m, k, &f.spans, err))
 			return err->rc;
-		nsx_add_candidate(c->out, &f);
+		nsx_found(&c->out->found, &f);
 	}
 	return 0;
 }
@@ -237,10 +238,10 @@ static int add_blocking(struct nccl_costs *c, uint32_t device,
 			int64_t same_stream_ns, struct nsx_err *err)
 {
 	const struct nccl_cost *x = &c->v[device];
-	struct nsx_candidate f = {
-		.id = "nccl_exposed", .category = "communication",
-		.device = device, .recoverable = 1, .confidence = "medium",
-		.table = "nccl_ops", .units = "ms",
+	struct nsx_finding f = {
+		.id = NSX_ID_nccl_exposed,
+		.device = device, .recoverable = 1, .confidence = NSX_CONF_MEDIUM,
+		.proof = {{"nccl_ops", "exposed_ms", "ms", {{0}}}},
 	};
 	unsigned n = 0;
 
@@ -249,8 +250,6 @@ static int add_blocking(struct nccl_costs *c, uint32_t device,
 		return err->rc;
 	f.title = nsx_say(c->out, "Compute waits for communication on GPU %lld",
 			  (long long)c->run->trace->device[device].device_id);
-	f.values = nsx_say(c->out, "blocking_ms=%.3f",
-			   (double)x->blocking_ns / 1e6);
 	f.evidence[n++] = nsx_say(
 		c->out, "Of %.3f ms of communication %.3f ms are exposed; compute "
 		"starts right after %.3f ms of it, so it was waiting.",
@@ -270,7 +269,7 @@ static int add_blocking(struct nccl_costs *c, uint32_t device,
 	if (x->waited_ns * 2 > x->comm_ns)
 		f.recommendation[1] = "Even out when the ranks arrive: half of "
 				      "the time or more is not transfer.";
-	nsx_add_candidate(c->out, &f);
+	nsx_found(&c->out->found, &f);
 	return 0;
 }
 
@@ -305,7 +304,7 @@ int nccl_add_exposed(struct nccl_costs *c, int64_t same_stream_ns,
 		      (double)worst->exposed_ns / 1e6,
 		      (double)worst->blocking_ns / 1e6);
 	if (share(worst->exposed_ns, window_ns) < LEAST_PCT)
-		nsx_cleared(c->out, "Communication is hidden or short: of %.3f ms on "
+		nsx_fine(&c->out->found, "Communication is hidden or short: of %.3f ms on "
 			    "GPU %lld compute covers %.1f %%, and what is exposed "
 			    "is %.2f %% of the window.",
 			    (double)worst->comm_ns / 1e6, (long long)

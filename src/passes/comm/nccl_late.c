@@ -122,7 +122,7 @@ void nccl_say_match(struct nccl_comm *c, const struct nccl_group *g,
 			 "few to tell a straggler from chance", name,
 			 m->nkept);
 	else
-		nsx_cleared(c->out, "No persistent straggler in %s: %s comes last "
+		nsx_fine(&c->out->found, "No persistent straggler in %s: %s comes last "
 			    "in %zu of %zu instances (p = %.2g) and induces %.3f "
 			    "ms of waiting.", name, late->label,
 			    late->kept_last, m->nkept, m->p_value,

@@ -141,7 +141,7 @@ static void judge(const struct nsx_run *run, struct nsx_section *out,
 			      "late ranks or for latency, not for the link.",
 			      gpu, name, comm->mean, 100 * exposed);
 	else
-		nsx_cleared(out, "NVLink of GPU %lld is not the limit: %s averages "
+		nsx_fine(&out->found, "NVLink of GPU %lld is not the limit: %s averages "
 			    "%.1f %% during communication, 95th percentile %.0f %%.",
 			    gpu, name, comm->mean, comm->p95);
 }

@@ -137,24 +137,20 @@ static const char *label_of(const struct nsx_run *run)
 }
 
 /* Fields that all these candidates share. */
-static struct nsx_candidate start(const struct nsx_run *run,
-				  const struct loss *l, const char *id,
-				  struct nsx_section *out)
+static struct nsx_finding start(const struct nsx_run *run,
+				const struct loss *l, enum nsx_finding_id id)
 {
 	const struct nsx_trace *t = run->trace;
 
-	return (struct nsx_candidate){
+	return (struct nsx_finding){
 		.id = id,
-		.category = "memory",
 		.device = l->device,
 		.spans = l->spans,
 		.recoverable = 1,
-		.confidence = "high",
-		.table = "memcpy_summary",
-		.key = nsx_say(out, "device_id=%" PRId64,
-			       t->device[l->device].device_id),
-		.values = nsx_say(out, "%.6f", (double)l->exposed_ns / 1e6),
-		.units = "exposed ms",
+		.confidence = NSX_CONF_HIGH,
+		.proof = {{"memcpy_summary", "exposed_ms", "ms",
+			   {{"device_id",
+			     nsx_int(t->device[l->device].device_id)}}}},
 	};
 }
 
@@ -164,7 +160,7 @@ static int judge_exposed(const struct nsx_run *run,
 {
 	const struct nsx_window *w = window_of(run);
 	const struct copy_group *x;
-	struct nsx_candidate c;
+	struct nsx_finding c;
 	struct loss l;
 	int64_t id;
 	double pct;
@@ -176,14 +172,14 @@ static int judge_exposed(const struct nsx_run *run,
 	id = run->trace->device[l.device].device_id;
 	pct = percent(l.exposed_ns, w);
 	if (pct < 5) {
-		nsx_cleared(out, "Copies: at most %.3f ms (%.1f%% of the %s, "
+		nsx_fine(&out->found, "Copies: at most %.3f ms (%.1f%% of the %s, "
 				 "GPU %" PRId64 ") run without a kernel beside "
 				 "them.",
 			    (double)l.exposed_ns / 1e6, pct, label_of(run), id);
 		return 0;
 	}
 	x = largest(g, l.device, 0, false);
-	c = start(run, &l, "exposed_copies", out);
+	c = start(run, &l, NSX_ID_exposed_copies);
 	c.title = nsx_say(out, "Copy-bound: on GPU %" PRId64 " copies run "
 			       "alone for %.1f%% of the %s", id, pct,
 			  label_of(run));
@@ -203,7 +199,7 @@ static int judge_exposed(const struct nsx_run *run,
 	c.recommendation[1] = "overlap: copy on a stream of its own from "
 			      "pinned memory, one batch ahead of the kernels "
 			      "that use it";
-	nsx_add_candidate(out, &c);
+	nsx_found(&out->found, &c);
 	return 0;
 }
 
@@ -241,7 +237,7 @@ static int judge_pageable(const struct nsx_run *run,
 {
 	const struct nsx_window *w = window_of(run);
 	double slow = 0, fast = 0, gain, pct;
-	struct nsx_candidate c;
+	struct nsx_finding c;
 	int64_t all_ns = 0, id;
 	struct loss l;
 
@@ -255,7 +251,7 @@ static int judge_pageable(const struct nsx_run *run,
 			nsx_add_to(&all_ns, g->v[i].total_ns);
 	pct = percent(l.exposed_ns, w);
 	if (l.total_ns < all_ns / 100 || pct < 0.1) {
-		nsx_cleared(out, "Pageable memory: %" PRId64 " copies of %s "
+		nsx_fine(&out->found, "Pageable memory: %" PRId64 " copies of %s "
 				 "use it, exposed for at most %.3f ms (%.2f%% "
 				 "of the %s, GPU %" PRId64 ").",
 			    l.count, nsx_say_bytes(out, l.bytes),
@@ -263,7 +259,7 @@ static int judge_pageable(const struct nsx_run *run,
 		return 0;
 	}
 	gain = pinned_gain(g, l.device, &slow, &fast);
-	c = start(run, &l, "pageable_copies", out);
+	c = start(run, &l, NSX_ID_pageable_copies);
 	c.title = nsx_say(out, "Copies from or to pageable memory on GPU "
 			       "%" PRId64, id);
 	c.evidence[0] = nsx_say(
@@ -279,13 +275,13 @@ static int judge_pageable(const struct nsx_run *run,
 			      "cudaHostRegister; DataLoader(pin_memory=True) "
 			      "in PyTorch) and copy asynchronously";
 	c.recoverable = NSX_MAX(gain, 0);
-	c.confidence = "medium";
+	c.confidence = NSX_CONF_MEDIUM;
 	if (gain < 0) {
 		c.device = NSX_NONE;
 		c.spans.n = 0;
-		c.severity = "low";
+		c.is_set = true;
 	}
-	nsx_add_candidate(out, &c);
+	nsx_found(&out->found, &c);
 	return 0;
 }
 
@@ -294,7 +290,7 @@ enum { MANY = 1000 };
 static int judge_small(const struct nsx_run *run, const struct copy_groups *g,
 		       struct nsx_section *out, struct nsx_err *err)
 {
-	struct nsx_candidate c;
+	struct nsx_finding c;
 	struct loss l;
 	double best = 0, needed;
 
@@ -306,7 +302,7 @@ static int judge_small(const struct nsx_run *run, const struct copy_groups *g,
 		if (g->v[i].device == l.device && rate(&g->v[i]) > best)
 			best = rate(&g->v[i]);
 	needed = best > 0 ? (double)l.bytes / best : 0;
-	c = start(run, &l, "small_copies", out);
+	c = start(run, &l, NSX_ID_small_copies);
 	c.title = nsx_say(out,
 			  "%" PRId64 " copies below 64 KiB on GPU %" PRId64,
 			  l.count, run->trace->device[l.device].device_id);
@@ -325,8 +321,8 @@ static int judge_small(const struct nsx_run *run, const struct copy_groups *g,
 	c.recommendation[1] = "avoid reading single values back "
 			      "(.item(), .cpu() in a loop)";
 	c.recoverable = NSX_MAX(0, 1 - needed / (double)NSX_MAX(l.total_ns, 1));
-	c.confidence = "medium";
-	nsx_add_candidate(out, &c);
+	c.confidence = NSX_CONF_MEDIUM;
+	nsx_found(&out->found, &c);
 	return 0;
 }
 
@@ -337,14 +333,14 @@ static int judge_migrations(const struct nsx_run *run,
 	const struct nsx_schema *s = run->trace->schema;
 	bool faults = nsx_has_view(s, NSX_VIEW_um_gpu_fault) ||
 		      nsx_has_view(s, NSX_VIEW_um_cpu_fault);
-	struct nsx_candidate c;
+	struct nsx_finding c;
 	struct loss l;
 
 	if (worst(run, g, MIGRATED, out->arena, &l, err))
 		return err->rc;
 	if (l.device == NSX_NONE)
 		return 0;
-	c = start(run, &l, "unified_memory", out);
+	c = start(run, &l, NSX_ID_unified_memory);
 	c.title = nsx_say(out, "Unified memory migrates on GPU %" PRId64 ": %"
 			       PRId64 " times, %s",
 			  run->trace->device[l.device].device_id, l.count,
@@ -360,8 +356,8 @@ static int judge_migrations(const struct nsx_run *run,
 		"--cuda-um-gpu-page-faults=true --cuda-um-cpu-page-faults=true";
 	c.recommendation[0] = "prefetch before use (cudaMemPrefetchAsync) and "
 			      "advise (cudaMemAdvise), or copy explicitly";
-	c.confidence = "medium";
-	nsx_add_candidate(out, &c);
+	c.confidence = NSX_CONF_MEDIUM;
+	nsx_found(&out->found, &c);
 	return 0;
 }
 

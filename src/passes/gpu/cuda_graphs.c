@@ -294,11 +294,11 @@ static double hidden_pct(const struct nsx_run *run)
 	return busy ? 100 * (double)hidden / (double)busy : 0;
 }
 
-static void advise(struct nsx_section *out, const char *id, const char *title,
+static void advise(struct nsx_section *out, enum nsx_finding_id id, const char *title,
 		   const char *evidence, const char *remedy)
 {
-	struct nsx_candidate c = {
-		.id = id, .title = title, .category = "capture",
+	struct nsx_finding c = {
+		.id = id, .title = title,
 		.evidence = {evidence},
 		.recommendation = {
 			"capture a short stretch again with "
@@ -306,12 +306,12 @@ static void advise(struct nsx_section *out, const char *id, const char *title,
 			"slows each launch (runs 30 to 60 % longer have been "
 			"reported), so take times from the capture without it",
 			remedy},
-		.device = NSX_NONE, .confidence = "high",
-		.severity = "low", .table = "cuda_graphs", .key = "mode",
-		.is_capture_quality = true,
+		.device = NSX_NONE, .confidence = NSX_CONF_HIGH,
+		.is_set = true,
+		.proof = {{"cuda_graphs", "coverage_pct", "%", {{0}}}},
 	};
 
-	nsx_add_candidate(out, &c);
+	nsx_found(&out->found, &c);
 }
 
 static void judge(const struct nsx_run *run, const struct graphs *g,
@@ -327,7 +327,7 @@ static void judge(const struct nsx_run *run, const struct graphs *g,
 			g->launches - g->covered, g->launches);
 
 		nsx_warn(out, "CUDA graphs: %s", text);
-		advise(out, "graph_coverage", "CUDA graph work is missing from "
+		advise(out, NSX_ID_graph_coverage, "CUDA graph work is missing from "
 		       "the trace", text,
 		       "export with nsys 2024.6 or later, which keeps whole "
 		       "replays (--cuda-graph-trace=graph)");
@@ -337,7 +337,7 @@ static void judge(const struct nsx_run *run, const struct graphs *g,
 				   "replays recorded as a whole: it counts as "
 				   "compute, and nothing is said of kernels, "
 				   "communication or ranges inside.", hidden);
-		advise(out, "graph_inside", "The inside of CUDA graphs is not "
+		advise(out, NSX_ID_graph_inside, "The inside of CUDA graphs is not "
 		       "in the trace",
 		       nsx_say(out, "%.1f%% of the GPUs' busy time is replays "
 				    "recorded as a whole", hidden), NULL);

@@ -210,7 +210,7 @@ static void say_devices(struct nsx_section *out, const struct nsx_table *d)
 		     nsx_table_number(d, most, "idle_ms"),
 		     nsx_table_number(d, most, "window_ms"), tail);
 	if (none - idle > 1)
-		nsx_cleared(out, "GPU %.0f runs no kernel for %.1f%% of the "
+		nsx_fine(&out->found, "GPU %.0f runs no kernel for %.1f%% of the "
 			    "window, but it is idle for %.1f%% only: the rest "
 			    "is copies", nsx_table_number(d, most, "device_id"),
 			    none, idle);

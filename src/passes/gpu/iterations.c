@@ -274,10 +274,11 @@ static int propose_slow(struct work *w, struct nsx_err *err)
 		       (double)(all->end_ns - all->start_ns);
 	struct nsx_spans slow, class;
 	unsigned most = 0;
-	struct nsx_candidate c = {
-		.id = "slow_iterations", .category = "iterations",
-		.device = w->run->facts->limiting, .confidence = "medium",
-		.table = "iterations.csv", .key = "slow=True", .units = "ms"};
+	struct nsx_finding c = {
+		.id = NSX_ID_slow_iterations,
+		.device = w->run->facts->limiting, .confidence = NSX_CONF_MEDIUM,
+		.proof = {{"iterations", "wall_ms", "ms",
+			   {{"slow", nsx_bool(true)}}}}};
 
 	for (unsigned k = 1; k < NSX_NPARTS; k++)
 		if (w->by_class[k] > w->by_class[most])
@@ -292,7 +293,6 @@ static int propose_slow(struct work *w, struct nsx_err *err)
 			  "of the window", w->nslow, w->nslow == 1 ? "" : "s",
 			  w->nslow == 1 ? "s" : "", (double)w->excess_ns / 1e6,
 			  100 * share);
-	c.values = nsx_say(w->out, "%.3f", (double)w->excess_ns / 1e6);
 	c.evidence[0] = nsx_say(w->out, "the median iteration takes %.3f ms; "
 				"these take more than 1.25 x that",
 				w->median_ms);
@@ -308,7 +308,7 @@ static int propose_slow(struct work *w, struct nsx_err *err)
 			"see nccl_rank_skew.csv: another rank came late" :
 			"compare their kernels with those of a usual iteration "
 			"(--window START..END): other shapes, or lower clocks";
-	nsx_add_candidate(w->out, &c);
+	nsx_found(&w->out->found, &c);
 	return 0;
 }
 
@@ -334,7 +334,7 @@ static int say(struct work *w, struct nsx_err *err)
 			     "compute_only_ms,comm_exposed_ms,copy_exposed_ms,"
 			     "idle_ms", 10);
 	} else {
-		nsx_cleared(w->out, "Iterations are even: none of them is above "
+		nsx_fine(&w->out->found, "Iterations are even: none of them is above "
 			    "1.25 x the median of %.3f ms (CV %.3f)",
 			    w->median_ms, w->cv);
 	}

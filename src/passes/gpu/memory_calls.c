@@ -189,19 +189,21 @@ static int judge(const struct nsx_run *run, int64_t count, double a_step,
 	double pct = w->end_ns > w->start_ns ?
 			     100 * (double)cost_ns /
 				     (double)(w->end_ns - w->start_ns) : 0;
-	struct nsx_candidate c = {
-		.id = "allocation_churn", .category = "memory",
+	struct nsx_finding c = {
+		.id = NSX_ID_allocation_churn,
 		.title = "cudaMalloc and cudaFree inside the loop",
 		.recommendation = {
 			"allocate once, before the loop, or from a pool: "
 			"cudaMallocAsync, a caching allocator, "
 			"PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True"},
 		.device = run->facts->limiting, .recoverable = 1,
-		.confidence = "medium", .units = "ms",
+		.confidence = NSX_CONF_MEDIUM,
+		.proof = {{"barriers", "cost_ms", "ms",
+			   {{"barrier_kind", nsx_string("implicit_sync")}}}},
 	};
 
 	if (pct < 1) {
-		nsx_cleared(out, "Allocation: %" PRId64 " calls inside steady "
+		nsx_fine(&out->found, "Allocation: %" PRId64 " calls inside steady "
 				 "iterations (%.1f each) cost %.3f ms of GPU "
 				 "idle.", count, a_step, (double)cost_ns / 1e6);
 		return 0;
@@ -211,11 +213,10 @@ static int judge(const struct nsx_run *run, int64_t count, double a_step,
 		     "%.3f ms of GPU idle follow from them (%.1f%% of the "
 		     "steady window)", count, a_step, (double)cost_ns / 1e6,
 		pct);
-	c.values = nsx_say(out, "%.6f", (double)cost_ns / 1e6);
 	if (c.device != NSX_NONE &&
 	    idle_spans(run, c.device, out->arena, &c.spans, err))
 		return err->rc;
-	nsx_add_candidate(out, &c);
+	nsx_found(&out->found, &c);
 	return 0;
 }
 

@@ -312,18 +312,19 @@ static void suspect(const struct mem_step *s, const struct series *x,
 		    struct nsx_section *out)
 {
 	int64_t pid = (int64_t)(s->process >> 24 & 0xffffff);
-	struct nsx_candidate c = {
-		.id = "memory_leak", .category = "memory",
+	struct nsx_finding c = {
+		.id = NSX_ID_memory_leak,
 		.title = nsx_say(out, "Device memory of process %" PRId64
 				 " grows with every iteration", pid),
 		.recommendation = {
 			"look at what the listed ranges allocate and keep: "
 			"lists that grow, results that are never dropped"},
-		.device = NSX_NONE, .confidence = "medium",
-		.severity = "medium", .table = "memory_usage",
-		.key = nsx_say(out, "pid=%" PRId64, pid),
-		.values = nsx_say(out, "%.0f", slope),
-		.units = "bytes an iteration",
+		.device = NSX_NONE, .confidence = NSX_CONF_MEDIUM,
+		.severity = NSX_SEV_MEDIUM, .is_set = true,
+		.subject = nsx_say(out, "pid:%" PRId64, pid),
+		.proof = {{"memory_usage", "end_live_bytes", "bytes",
+			   {{"pid", nsx_int(pid)},
+			    {"kind", nsx_string("device")}}}},
 	};
 	unsigned n = 0;
 
@@ -345,7 +346,7 @@ static void suspect(const struct mem_step *s, const struct series *x,
 						   never_freed, i, "bytes"))),
 			    nsx_md_name(out, nsx_table_text(never_freed, i,
 							    "nvtx_path")));
-	nsx_add_candidate(out, &c);
+	nsx_found(&out->found, &c);
 }
 
 static int judge_group(const struct mem_usage *m, size_t at, size_t end,
@@ -385,7 +386,7 @@ static int judge_group(const struct mem_usage *m, size_t at, size_t end,
 	if (suspected)
 		suspect(s, &x, slope, grows, never_freed, out);
 	else
-		nsx_cleared(out, "Memory: process %" PRId64 " ends its %zu "
+		nsx_fine(&out->found, "Memory: process %" PRId64 " ends its %zu "
 				 "steady iterations with %s to %s of device "
 				 "memory: no steady growth.",
 			    row[0].u.i, x.n, nsx_say_bytes(out, x.live[0]),

@@ -203,7 +203,7 @@ static void clear_waits(const struct nsx_run *run, struct nsx_section *out)
 		nsx_add_to(&cost_ns, b->cost_ns);
 	}
 	if (wait_ns * 50 > w->end_ns - w->start_ns)
-		nsx_cleared(out, "CPU threads wait %.1f ms in sync calls, but "
+		nsx_fine(&out->found, "CPU threads wait %.1f ms in sync calls, but "
 			    "the GPU is busy %.1f%% of that time; the idle "
 			    "time that follows from them is %.3f ms",
 			    (double)wait_ns / 1e6,

@@ -132,7 +132,7 @@ static int judge(const struct nsx_run *run, struct nsx_section *out,
 		return err->rc;
 	if (!k->figure[F_is_launch_storm].u.b || bound_ns < 0 || share >= 0.05)
 		return 0;
-	nsx_cleared(out, "%.0f kernels a second of %.1f us are dense but fed: "
+	nsx_fine(&out->found, "%.0f kernels a second of %.1f us are dense but fed: "
 		    "launches that came late cost %.1f%% of the window",
 		    k->figure[F_launches_per_s].u.f,
 		    k->figure[F_p50_kernel_us].u.f, 100 * share);

@@ -255,7 +255,7 @@ static void say_backpressure(const struct work *w, struct nsx_section *out)
 		      "%s", (double)ns / 1e6, (double)held_ns / 1e6,
 		      w->is_measured ? "" : " (inferred)");
 	if (held_ns * 2 > ns)
-		nsx_cleared(out, "Launch calls take %.1f ms of host time, but "
+		nsx_fine(&out->found, "Launch calls take %.1f ms of host time, but "
 			    "%.1f ms of it is back-pressure%s: the queue was "
 			    "full, so the host is ahead of the GPU and launch "
 			    "cost is not a problem", (double)ns / 1e6,

@@ -53,9 +53,9 @@ static void check_messages(struct nsx_quality *q)
 			: "");
 		if (list[i].kind == NSX_MSG_LOST ||
 		    list[i].kind == NSX_MSG_LIMIT)
-			nsx_raise(q, "lost_events",
+			nsx_raise(q, NSX_ID_lost_events,
 				  "The profiler lost events",
-				  "medium", detail,
+				  NSX_SEV_MEDIUM, detail,
 				  nsx_recapture(q, list[i].line));
 	}
 	if (!f->has_messages)
@@ -64,8 +64,7 @@ static void check_messages(struct nsx_quality *q)
 		    "the file has no messages of the profiler (kept from nsys "
 		    "2024.2 on)");
 	else if (!told)
-		nsx_cleared(
-		    q->out, "Capture: %s.",
+		nsx_fine(&q->out->found, "Capture: %s.",
 		    nsx_check(q, "diagnostics", OK, "DIAGNOSTIC_EVENT", NULL,
 			      "no message of the profiler speaks of lost "
 			      "events"));
@@ -176,7 +175,7 @@ static void check_damage(struct nsx_quality *q)
 	    q, "file", WARN, "database", line,
 	    "the file is damaged or cut off: figures count what could "
 	    "be read (the report's warnings say which tables)");
-	nsx_raise(q, "file", "The file is damaged", "high", detail,
+	nsx_raise(q, NSX_ID_file, "The file is damaged", NSX_SEV_HIGH, detail,
 		  nsx_say(q->out, "Export again: `%s`.", line));
 }
 

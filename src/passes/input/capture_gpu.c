@@ -50,7 +50,8 @@ static void no_activity(struct nsx_quality *q, uint32_t p,
 	    "process, WSL",
 	    x->launches);
 
-	nsx_raise(q, "gpu_activity", "GPU activity was not recorded", "high",
+	nsx_raise(q, NSX_ID_gpu_activity, "GPU activity was not recorded",
+		  NSX_SEV_HIGH,
 		  detail, nsx_recapture(q, line));
 }
 
@@ -184,7 +185,7 @@ static void check_calls(struct nsx_quality *q)
 		detail = nsx_check(q, "kernel_calls", OK, "kernels", NULL,
 				   "%zu of %zu kernels have their launch call",
 				   m->matched, n);
-		nsx_cleared(q->out, "Capture: %s.", detail);
+		nsx_fine(&q->out->found, "Capture: %s.", detail);
 		return;
 	}
 	detail = nsx_check(
@@ -197,10 +198,10 @@ static void check_calls(struct nsx_quality *q)
 	    "before them have no cause",
 	    none, n, pct, m->before_capture, m->no_call, by_process(q));
 	if (pct >= 20)
-		nsx_raise(q, "kernel_calls",
+		nsx_raise(q, NSX_ID_kernel_calls,
 			  "Many kernels have no launch "
 			  "call in the trace",
-			  "low", detail, nsx_recapture(q, line));
+			  NSX_SEV_LOW, detail, nsx_recapture(q, line));
 }
 
 static void check_graphs(struct nsx_quality *q)

@@ -50,24 +50,23 @@ const char *nsx_check(struct nsx_quality *q, const char *check,
 	return detail;
 }
 
-void nsx_raise(struct nsx_quality *q, const char *id, const char *title,
-	       const char *severity, const char *evidence, const char *advice)
+void nsx_raise(struct nsx_quality *q, enum nsx_finding_id id,
+	       const char *title, enum nsx_severity severity, const char *evidence, const char *advice)
 {
-	struct nsx_candidate c = {
+	struct nsx_finding c = {
 	    .id = id,
 	    .title = title,
-	    .category = "capture",
 	    .evidence = {evidence},
 	    .recommendation = {advice},
 	    .device = NSX_NONE,
-	    .confidence = "high",
+	    .confidence = NSX_CONF_HIGH,
 	    .severity = severity,
-	    .table = "capture_quality",
-	    .key = id,
-	    .is_capture_quality = true,
+	    .is_set = true,
+	    .proof = {{"capture_quality", "detail", NULL,
+		       {{"detail", nsx_string(evidence)}}}},
 	};
 
-	nsx_add_candidate(q->out, &c);
+	nsx_found(&q->out->found, &c);
 }
 
 const char *nsx_recapture(struct nsx_quality *q, const char *line)

@@ -189,7 +189,7 @@ static void judge(const struct nsx_run *run, const struct sums *s,
 			      "%.1f%%, so GPU time by range and phase is only "
 			      "a part%s.", pct, least, rest);
 	else
-		nsx_cleared(out, "NVTX coverage: %.1f%% of kernel time was "
+		nsx_fine(&out->found, "NVTX coverage: %.1f%% of kernel time was "
 				 "launched inside ranges.", pct);
 }
 

@@ -60,26 +60,27 @@ static void propose_kernel(struct judge *j, const struct path_kernel *top)
 	const char *advice = advice_for(category, full);
 	const char *name = nsx_md_name(j->out, full);
 	double share = (double)top->ns / j->length;
-	struct nsx_candidate c = {
-		.id = "top_kernel", .category = "compute",
+	struct nsx_finding c = {
+		.id = NSX_ID_top_kernel,
 		.device = j->run->facts->limiting, .spans = top->spans,
-		.recoverable = ASSUMED_GAIN, .confidence = "low",
-		.severity = "low", /* an assumption raises no alarm, ... */
+		.recoverable = ASSUMED_GAIN, .confidence = NSX_CONF_LOW,
+		.is_set = true, /* an assumption raises no alarm, ... */
 		.is_rest = true,   /* ... nor takes time from what is measured */
-		.table = "critical_path.csv", .units = "ms"};
+		.proof = {{"critical_path", "total_ms", "ms",
+			   {{"kind", nsx_string("kernel")},
+			    {"name", nsx_string(full)}}}}};
 	unsigned n = 0;
 
 	if (share < KERNEL_SHARE) {
 		if (top->name)
-			nsx_cleared(j->out, "No kernel dominates: the first on "
+			nsx_fine(&j->out->found, "No kernel dominates: the first on "
 				    "GPU %lld, %s, takes %.1f%% of the steady "
 				    "window", j->device_id, name, 100 * share);
 		return;
 	}
 	c.title = nsx_say(j->out, "kernel %s takes %.1f%% of GPU %lld's time",
 			  name, 100 * share, j->device_id);
-	c.key = nsx_say(j->out, "kernel/%s", full);
-	c.values = nsx_say(j->out, "total_ms=%.3f", (double)top->ns / 1e6);
+	c.subject = full;
 	c.evidence[0] = nsx_say(
 		j->out, "%.3f ms on the critical path in %lld calls, %.2f us a "
 		"call", (double)top->ns / 1e6, (long long)top->count,
@@ -93,7 +94,7 @@ static void propose_kernel(struct judge *j, const struct path_kernel *top)
 	c.recommendation[n] = "profile it with ncu --set full -k regex:NAME -c 5: "
 			      "it tells whether memory, compute or latency "
 			      "binds it";
-	nsx_add_candidate(j->out, &c);
+	nsx_found(&j->out->found, &c);
 }
 
 /* Uneven GPUs ---------------------------------------------------------------------*/
@@ -110,7 +111,7 @@ static int64_t work_ns(const struct judge *j, uint32_t device)
 
 static void say_even(struct judge *j, unsigned n, double mean, double most)
 {
-	nsx_cleared(j->out, "Work is even over %u GPUs: GPU %lld computes and "
+	nsx_fine(&j->out->found, "Work is even over %u GPUs: GPU %lld computes and "
 		    "copies %.1f%% longer than their mean of %.3f ms", n,
 		    j->device_id, 100 * (most / mean - 1), mean / 1e6);
 }
@@ -143,7 +144,7 @@ static int find_waits(struct judge *j, const bool *counts,
 }
 
 static int price_balance(struct judge *j, const bool *counts, double excess_ns,
-			 struct nsx_candidate *c, struct nsx_err *err)
+			 struct nsx_finding *c, struct nsx_err *err)
 {
 	const struct nsx_device_facts *d =
 		&j->run->facts->device[j->run->facts->limiting];
@@ -172,10 +173,12 @@ static int propose_balance(struct judge *j, struct nsx_err *err)
 	double most = (double)work_ns(j, f->limiting), sum = 0, mean;
 	bool talk = true;
 	unsigned n = 0;
-	struct nsx_candidate c = {
-		.id = "uneven_gpus", .category = "balance",
-		.device = f->limiting, .table = "partition.csv",
-		.units = "ms"};
+	struct nsx_finding c = {
+		.id = NSX_ID_uneven_gpus,
+		.device = f->limiting,
+		.proof = {{"partition", "total_ms", "ms",
+			   {{"device_id", nsx_int(j->device_id)},
+			    {"class", nsx_string("compute_only")}}}}};
 
 	for (uint32_t i = 0; i < f->ndevices; i++) {
 		double ns = (double)work_ns(j, i);
@@ -194,12 +197,10 @@ static int propose_balance(struct judge *j, struct nsx_err *err)
 	}
 	if (price_balance(j, counts, most - mean, &c, err))
 		return err->rc;
-	c.confidence = talk ? "medium" : "low";
+	c.confidence = talk ? NSX_CONF_MEDIUM : NSX_CONF_LOW;
 	c.title = nsx_say(j->out, "GPU %lld works %.1f%% longer than the mean "
 			  "of %u GPUs", j->device_id, 100 * (most / mean - 1),
 			  n);
-	c.key = nsx_say(j->out, "GPU %lld", j->device_id);
-	c.values = nsx_say(j->out, "%.3f", most / 1e6);
 	c.evidence[0] = nsx_say(j->out, "%.3f ms of compute and copies, the "
 				"mean is %.3f ms", most / 1e6, mean / 1e6);
 	c.evidence[1] = talk ?
@@ -208,7 +209,7 @@ static int propose_balance(struct judge *j, struct nsx_err *err)
 	c.recommendation[0] = "spread the work evenly: pipeline stages of equal "
 			      "cost, batches of equal token count, layers per "
 			      "rank";
-	nsx_add_candidate(j->out, &c);
+	nsx_found(&j->out->found, &c);
 	return 0;
 }
 
@@ -217,10 +218,12 @@ static int propose_balance(struct judge *j, struct nsx_err *err)
 static int propose_idle(struct judge *j, struct nsx_err *err)
 {
 	const struct nsx_facts *f = j->run->facts;
-	struct nsx_candidate c = {
-		.id = "gpu_idle", .category = "idle", .device = f->limiting,
-		.recoverable = 1, .confidence = "medium", .is_rest = true,
-		.table = "gpu_idle_by_cause.csv", .units = "ms"};
+	struct nsx_finding c = {
+		.id = NSX_ID_gpu_idle, .device = f->limiting,
+		.recoverable = 1, .confidence = NSX_CONF_MEDIUM, .is_rest = true,
+		.proof = {{"partition", "total_ms", "ms",
+			   {{"device_id", nsx_int(j->device_id)},
+			    {"class", nsx_string("idle")}}}}};
 	double share;
 
 	if (nsx_idle_spans(&f->idle[f->limiting], &j->w, j->out->arena,
@@ -228,23 +231,20 @@ static int propose_idle(struct judge *j, struct nsx_err *err)
 		return err->rc;
 	share = (double)nsx_spans_total(&c.spans) / j->length;
 	if (share < IDLE_SHARE) {
-		nsx_cleared(j->out, "GPU %lld, which sets the pace, is idle "
+		nsx_fine(&j->out->found, "GPU %lld, which sets the pace, is idle "
 			    "for %.2f%% of the steady window", j->device_id,
 			    100 * share);
 		return 0;
 	}
 	c.title = nsx_say(j->out, "GPU %lld is idle for %.1f%% of the steady "
 			  "window", j->device_id, 100 * share);
-	c.key = nsx_say(j->out, "GPU %lld", j->device_id);
-	c.values = nsx_say(j->out, "%.3f",
-			   (double)nsx_spans_total(&c.spans) / 1e6);
 	c.evidence[0] = nsx_say(j->out, "%.3f ms in %zu gaps; what findings "
 				"above price of it is not counted again",
 				(double)nsx_spans_total(&c.spans) / 1e6,
 				c.spans.n);
 	c.recommendation[0] = "gpu_idle_by_cause.csv has the causes, "
 			      "gpu_idle_gaps.csv the longest gaps";
-	nsx_add_candidate(j->out, &c);
+	nsx_found(&j->out->found, &c);
 	return 0;
 }
 

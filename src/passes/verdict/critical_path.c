@@ -30,7 +30,8 @@ static const struct nsx_col walk_cols[] = {
 	{"pct_of_path", "share of these iterations", NSX_T_F64},
 };
 static const struct nsx_layout layouts[] = {
-	{.key = "suspects", .csv = "critical_path", NSX_COLS(cols)},
+	{.key = "suspects", .csv = "critical_path", NSX_COLS(cols),
+	 .is_judged = true},
 	{.key = "walk", NSX_COLS(walk_cols)},
 };
 

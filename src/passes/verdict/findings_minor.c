@@ -1,28 +1,13 @@
 /* findings_minor.c - the findings beyond the first ten and below the noise. */
-#include <string.h>
-#include "passes/pass.h"
+#include "passes/verdict/findings_table.h"
 
 static int run(const struct nsx_run *run, struct nsx_section *out,
 	       struct nsx_err *err)
 {
-	const struct nsx_table *all = nsx_section_table(
-		nsx_report_section(run->report, "findings"), "findings_minor");
-	struct nsx_layout *layout = nsx_arena_get(out->arena, sizeof(*layout));
 	struct nsx_table *t;
 
-	if (!all)
-		return nsx_cannot(out, "the findings were not computed");
-	*layout = *all->layout;
-	layout->key = "*";
-	t = nsx_add_table(out, layout);
-	for (size_t i = 0; i < all->nrows; i++) {
-		struct nsx_cell *row = nsx_row(t, err);
-
-		if (!row)
-			return err->rc;
-		memcpy(row, nsx_row_at(all, i),
-		       layout->ncols * sizeof(*row));
-	}
+	if (nsx_fill_findings(run, out, true, &t, err))
+		return err->rc;
 	if (t->nrows) {
 		nsx_md_heading(out, "What to do next");
 		nsx_md_bullet(out, "%zu more, of little worth, %s in "
@@ -38,6 +23,6 @@ NSX_DEFINE_PASS(findings_minor) {
 	.doc = "Findings that are worth less than 0.5 % of the steady window, "
 	       "once those above them are taken out, and those beyond the "
 	       "first ten.",
-	.late = true,
+	.reads_findings = true,
 	.run = run,
 };

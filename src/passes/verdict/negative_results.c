@@ -1,25 +1,21 @@
 /* negative_results.c - what was checked and is not a problem, with its number. */
+#include <string.h>
 #include "passes/pass.h"
 
 static int run(const struct nsx_run *run, struct nsx_section *out,
 	       struct nsx_err *err)
 {
-	const struct nsx_report *r = run->report;
-	const char **list;
-	size_t n = 0;
+	const struct nsx_findings *l = &run->report->found;
+	const char **list = nsx_arena_get(out->arena,
+					  (l->nfine + 1) * sizeof(*list));
 
 	(void)err;
-	for (size_t i = 0; i < r->nsections; i++)
-		n += r->sections[i].ncleared;
-	list = nsx_arena_get(out->arena, (n + 1) * sizeof(*list));
-	n = 0;
-	for (size_t i = 0; i < r->nsections; i++)
-		for (size_t k = 0; k < r->sections[i].ncleared; k++)
-			list[n++] = r->sections[i].cleared[k];
+	if (l->nfine)
+		memcpy(list, l->fine, l->nfine * sizeof(*list));
 	nsx_put(out, "*", nsx_list(list));
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < l->nfine; i++)
 		nsx_md_bullet(out, "%s", list[i]);
-	if (!n)
+	if (!l->nfine)
 		nsx_md_bullet(out, "Nothing: no analysis could clear anything "
 			      "on this trace.");
 	return 0;
@@ -31,6 +27,6 @@ NSX_DEFINE_PASS(negative_results) {
 	.summary = "what was checked and costs nothing, with its number",
 	.doc = "Each analysis says here what it found to be harmless, and by "
 	       "which number.",
-	.late = true,
+	.reads_findings = true,
 	.run = run,
 };

@@ -4,32 +4,32 @@
 static const double least_share = 0.01;
 
 static const struct words {
-	const char *id, *category;
+	enum nsx_finding_id id;
 	const char *title;	/* the name of what is behind it follows       */
 	const char *cause;	/* of gpu_idle_by_cause.csv                    */
 	const char *act, *rest; /* what to do, around that name                */
 	const char *advice;	/* more of it; NULL                            */
 } words[NSX_NREMEDIES] = {
 	[NSX_R_SYNC] = {
-		"idle_after_sync", "sync", "the GPU idles after waits in ",
+		NSX_ID_idle_after_sync, "the GPU idles after waits in ",
 		"sync", "launch the next work before ",
 		", or wait on an event where the host first reads a result",
 		"in PyTorch look for .item(), .cpu(), print of a tensor and "
 		"torch.cuda.synchronize() in the loop"},
 	[NSX_R_COPY] = {
-		"idle_after_blocking_copy", "sync",
+		NSX_ID_idle_after_blocking_copy,
 		"the GPU idles around copies that block the host: ",
 		"blocking_copy", "replace ", " by an Async copy from pinned "
 		"memory (cudaHostAlloc, pin_memory=True) on a stream of its "
 		"own (non_blocking=True)", NULL},
 	[NSX_R_IMPLICIT] = {
-		"idle_by_allocation", "sync",
+		NSX_ID_idle_by_allocation,
 		"the GPU idles while memory is allocated or freed: ",
 		"implicit_sync", "take ", " out of the loop: allocate before "
 		"it, or use a pool (cudaMallocAsync) or a caching allocator; "
 		"cudaFree waits for the GPU", NULL},
 	[NSX_R_MODULE] = {
-		"idle_by_module_load", "startup",
+		NSX_ID_idle_by_module_load,
 		"the GPU idles while code is loaded or compiled: ",
 		"module_load", "warm up before the part that matters, so that ",
 		" has loaded what it needs; or load eagerly with "
@@ -37,13 +37,13 @@ static const struct words {
 		"build for this GPU's architecture, so that nothing is "
 		"compiled at run time"},
 	[NSX_R_OS_WAIT] = {
-		"idle_by_os_wait", "host",
+		NSX_ID_idle_by_os_wait,
 		"the GPU idles while the launching thread is in the operating "
 		"system: ", "os_wait", "take ", " off the thread that "
 		"launches: hand I/O and locks to another through a queue that "
 		"is kept filled", NULL},
 	[NSX_R_LAUNCH] = {
-		"launch_bound", "launch",
+		NSX_ID_launch_bound,
 		"the GPU waits for launches; most host time goes to ",
 		"launch_call", "capture the loop in a CUDA graph (in PyTorch "
 		"torch.cuda.graphs or torch.compile with mode="
@@ -51,12 +51,12 @@ static const struct words {
 		"fuse small kernels, or give each launch more work (larger "
 		"batches)"},
 	[NSX_R_API] = {
-		"idle_by_slow_call", "launch",
+		NSX_ID_idle_by_slow_call,
 		"the GPU idles during slow CUDA calls: ", "other_api",
 		"take ", " out of the loop; if it is a first launch, warm up "
 		"before the part that matters", NULL},
 	[NSX_R_HOST_CODE] = {
-		"idle_by_host_code", "host",
+		NSX_ID_idle_by_host_code,
 		"the GPU idles while the host computes: ", "host_code",
 		"take ", " off the launching thread, or prepare the next step "
 		"while the GPU works on this one",
@@ -65,13 +65,13 @@ static const struct words {
 };
 
 /* Calls that are not there leave causes open. */
-static const char *confidence(const struct nsx_trace *t)
+static enum nsx_confidence confidence(const struct nsx_trace *t)
 {
 	const struct nsx_matching *m = &t->matching;
 	size_t n = m->matched + m->before_capture + m->no_call;
 
-	return m->matched * 20 >= n * 19 ? "high" :
-	       m->matched * 2 >= n	 ? "medium" : "low";
+	return m->matched * 20 >= n * 19 ? NSX_CONF_HIGH :
+	       m->matched * 2 >= n	 ? NSX_CONF_MEDIUM : NSX_CONF_LOW;
 }
 
 static const char *say_longest(struct nsx_section *out,
@@ -99,12 +99,14 @@ static void add_candidate(const struct nsx_run *run, struct nsx_section *out,
 	const char *top = p->top ? nsx_md_name(out, nsx_text(t, p->top)) :
 				   "code outside NVTX ranges";
 	unsigned n = 0;
-	struct nsx_candidate c = {
-		.id = x->id, .category = x->category,
+	struct nsx_finding c = {
+		.id = x->id,
 		.title = nsx_say(out, "%s%s", x->title, top),
 		.device = device, .spans = p->spans, .recoverable = 1,
-		.confidence = confidence(t), .table = "gpu_idle_by_cause",
-		.units = "ms"};
+		.confidence = confidence(t),
+		.proof = {{"gpu_idle_by_cause", "total_ms", "ms",
+			   {{"device_id", nsx_int(t->device[device].device_id)},
+			    {"cause", nsx_string(x->cause)}}}}};
 
 	c.evidence[n++] = nsx_say(out, "GPU %lld: %.3f ms idle, %.1f%% of the "
 				  "window, in %zu pieces",
@@ -128,9 +130,7 @@ static void add_candidate(const struct nsx_run *run, struct nsx_section *out,
 	c.evidence[n++] = say_longest(out, p);
 	c.recommendation[0] = nsx_say(out, "%s%s%s", x->act, top, x->rest);
 	c.recommendation[1] = x->advice;
-	c.key = nsx_say(out, "cause=%s", x->cause);
-	c.values = nsx_say(out, "%.6f", (double)p->ns / 1e6);
-	nsx_add_candidate(out, &c);
+	nsx_found(&out->found, &c);
 }
 
 int nsx_add_remedy(const struct nsx_run *run, struct nsx_section *out,

@@ -1,0 +1,163 @@
+/* findings_table.c - findings as rows. */
+#include <string.h>
+#include "passes/verdict/findings_table.h"
+
+static const struct nsx_col cols[] = {
+	{"id", "what kind of finding", NSX_T_STR},
+	{"severity", "high from 10 % of the window, medium from 3 %, of "
+		     "disjoint headroom", NSX_T_STR},
+	{"title", "what costs time, in short", NSX_T_STR},
+	{"category", "field of the remedy", NSX_T_STR},
+	{"evidence", "the numbers", NSX_T_LIST},
+	{"recommendation", "what to change", NSX_T_LIST},
+	{"headroom_ms", "recoverable time if this alone is mended", NSX_T_F64},
+	{"headroom_disjoint_ms", "the part no finding above prices", NSX_T_F64},
+	{"speedup_ceiling", "window / (window - headroom); null unless replayed", NSX_T_F64},
+	{"confidence", "in cause and price", NSX_T_STR},
+	{"window", "the window it is judged on", NSX_T_STR},
+	{"evidence_rows", "where the tables show it", NSX_T_TABLE},
+	{"key", "id, with its subject where there may be several", NSX_T_STR},
+	{"price", "replayed, measured or assumed", NSX_T_STR},
+	{"headroom_low_ms", "least that headroom_ms may come to", NSX_T_F64},
+	{"headroom_high_ms", "most that headroom_ms may come to", NSX_T_F64},
+	{"place", "where in the user's code", NSX_T_STR},
+};
+static const struct nsx_col row_cols[] = {
+	{"table", "file in tables/", NSX_T_STR},
+	{"key", "which of its rows: column=cell, ...", NSX_T_STR},
+	{"column", "which of its columns", NSX_T_STR},
+	{"window_ns", "length of the window the table stands on", NSX_T_I64},
+	{"values", "what stands there", NSX_T_STR},
+	{"units", "of the values", NSX_T_STR},
+};
+const struct nsx_layout nsx_findings_layout = {.key = "*", NSX_COLS(cols),
+					       .json_rows = -1};
+static const struct nsx_layout row_layout = {NSX_COLS(row_cols)};
+
+struct work {
+	const struct nsx_run *run;
+	struct nsx_section *out;
+	struct nsx_window w;
+};
+
+/* Findings come from many hands: a plain first word gets its capital (names
+ * rarely are one), a last full stop goes.
+ */
+static const char *tidy(struct work *k, const char *text)
+{
+	size_t n = strlen(text);
+	size_t word = strspn(text, "abcdefghijklmnopqrstuvwxyz");
+	char *copy = nsx_arena_strndup(k->out->arena, text,
+				       n - (n && text[n - 1] == '.'));
+
+	if (word && strchr(" ,;", text[word]))
+		*copy = (char)(*copy - 'a' + 'A');
+	return copy;
+}
+
+static const char *const *list_of(struct work *k, const char *const *lines,
+				  size_t most)
+{
+	const char **list = nsx_arena_get(k->out->arena,
+					  (most + 1) * sizeof(*list));
+
+	for (size_t n = 0; n < most && lines[n]; n++)
+		list[n] = tidy(k, lines[n]);
+	return list;
+}
+
+/* "device_id=0, cause=sync" */
+static const char *say_row(struct work *k, const struct nsx_evidence *e)
+{
+	const char *text = "";
+
+	for (size_t i = 0; i < ARRAY_LEN(e->at) && e->at[i].column; i++)
+		text = nsx_say(k->out, "%s%s%s=%s", text, i ? ", " : "",
+			       e->at[i].column,
+			       nsx_cell_text(k->out->arena, &e->at[i].is));
+	return text;
+}
+
+static struct nsx_table *evidence_rows(struct work *k,
+				       const struct nsx_finding *f,
+				       struct nsx_err *err)
+{
+	struct nsx_table *t = nsx_add_table(k->out, &row_layout);
+
+	for (size_t i = 0; i < ARRAY_LEN(f->proof); i++) {
+		const struct nsx_evidence *e = &f->proof[i];
+		const struct nsx_window *w;
+		struct nsx_cell *row;
+
+		if (!e->table)
+			continue;
+		w = e->table->layout->is_judged ? &k->w :
+						  &k->run->trace->window;
+		row = nsx_row(t, err);
+		if (!row)
+			return NULL;
+		row[0] = nsx_string(nsx_say(k->out, "%s.csv", e->csv));
+		row[1] = nsx_string(say_row(k, e));
+		row[2] = nsx_string(e->column);
+		row[3] = nsx_int(w->end_ns - w->start_ns);
+		row[4] = nsx_string(nsx_cell_text(
+			k->out->arena,
+			&nsx_row_at(e->table, e->row)[e->col]));
+		row[5] = nsx_string(e->units);
+	}
+	return t;
+}
+
+static int add_row(struct work *k, const struct nsx_finding *f,
+		   struct nsx_table *t, struct nsx_err *err)
+{
+	const struct nsx_window *full = &k->run->trace->full;
+	double length_ns = (double)(k->w.end_ns - k->w.start_ns);
+	struct nsx_table *rows = evidence_rows(k, f, err);
+	struct nsx_cell *row = rows ? nsx_row(t, err) : NULL;
+
+	if (!row)
+		return err->rc;
+	row[F_ID] = nsx_string(nsx_finding_name(f));
+	row[F_SEVERITY] = nsx_string(nsx_severity_names[f->severity]);
+	row[F_TITLE] = nsx_string(tidy(k, f->title));
+	row[F_CATEGORY] = nsx_string(
+		nsx_category_names[nsx_finding_category(f)]);
+	row[F_EVIDENCE] = nsx_list(list_of(k, f->evidence,
+					 ARRAY_LEN(f->evidence)));
+	row[F_RECOMMENDATION] = nsx_list(list_of(k, f->recommendation,
+					       ARRAY_LEN(f->recommendation)));
+	row[F_CONFIDENCE] = nsx_string(nsx_confidence_names[f->confidence]);
+	row[F_WINDOW] = nsx_string(k->w.start_ns == full->start_ns &&
+				 k->w.end_ns == full->end_ns ? "full" :
+							       "steady");
+	row[F_ROWS] = nsx_rows(rows);
+	row[F_KEY] = nsx_string(f->key);
+	row[F_PRICE] = nsx_string(nsx_price_names[f->price]);
+	row[F_PLACE] = nsx_string(f->place);
+	if (f->price == NSX_PRICE_NONE)
+		return 0;
+	row[F_HEADROOM] = nsx_real(f->headroom_ns / 1e6);
+	row[F_LOW] = nsx_real(f->low_ns / 1e6);
+	row[F_HIGH] = nsx_real(f->high_ns / 1e6);
+	if (f->price == NSX_PRICE_REPLAYED)
+		row[F_CEILING] = nsx_real(length_ns /
+					(length_ns - f->headroom_ns));
+	if (f->has_disjoint)
+		row[F_DISJOINT] = nsx_real(f->disjoint_ns / 1e6);
+	return 0;
+}
+
+int nsx_fill_findings(const struct nsx_run *run, struct nsx_section *out,
+		      bool minor, struct nsx_table **ret, struct nsx_err *err)
+{
+	const struct nsx_findings *l = &run->report->found;
+	struct work k = {run, out, nsx_judged(run->facts)};
+
+	*ret = nsx_add_table(out, &nsx_findings_layout);
+	for (size_t i = 0; i < l->n; i++)
+		if (l->v[i].is_minor == minor &&
+		    add_row(&k, &l->v[i], *ret, err))
+			return err->rc;
+	return 0;
+}

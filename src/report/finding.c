@@ -1,0 +1,62 @@
+/* finding.c - the list of findings, and their names. */
+#include <stdlib.h>
+#include "report/finding.h"
+#include "report/text.h"
+
+const char *const nsx_severity_names[] = {"low", "medium", "high"};
+const char *const nsx_confidence_names[] = {"low", "medium", "high"};
+const char *const nsx_price_names[] = {NULL, "assumed", "measured", "replayed"};
+const char *const nsx_category_names[] = {
+	"balance", "communication", "compute", "host", "idle", "iterations",
+	"launch", "memory", "startup", "sync", "capture",
+};
+
+#define NSX_FINDING(id, category) {#id, NSX_CAT_##category},
+const struct nsx_finding_def nsx_finding_defs[NSX_NFINDING_IDS] = {
+#include "report/finding.def"
+};
+#undef NSX_FINDING
+
+void nsx_found(struct nsx_findings *l, const struct nsx_finding *f)
+{
+	nsx_grow_or_die(&l->v, &l->cap, l->n + 1, sizeof(*l->v));
+	l->v[l->n++] = *f;
+}
+
+void nsx_fine(struct nsx_findings *l, const char *fmt, ...)
+{
+	va_list ap;
+
+	nsx_grow_or_die(&l->fine, &l->cap_fine, l->nfine + 1,
+			sizeof(*l->fine));
+	va_start(ap, fmt);
+	l->fine[l->nfine++] = nsx_arena_vprintf(l->arena, fmt, ap);
+	va_end(ap);
+}
+
+const char *nsx_tell(struct nsx_findings *l, const char *fmt, ...)
+{
+	va_list ap;
+	const char *p;
+
+	va_start(ap, fmt);
+	p = nsx_arena_vprintf(l->arena, fmt, ap);
+	va_end(ap);
+	return p;
+}
+
+const char *nsx_tell_bytes(struct nsx_findings *l, int64_t bytes)
+{
+	return nsx_text_bytes(l->arena, bytes);
+}
+
+const char *nsx_tell_name(struct nsx_findings *l, const char *name)
+{
+	return nsx_text_name(l->arena, name);
+}
+
+void nsx_findings_done(struct nsx_findings *l)
+{
+	free(l->v);
+	free(l->fine);
+}

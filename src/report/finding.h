@@ -1,0 +1,124 @@
+/* finding.h - what costs time: one type from the detector to the exit code.
+ *
+ * A detector says what it saw, where, and what would have to change; pricing
+ * fills in what the change would win and ranks the findings; sections,
+ * emitters and the gate of --fail-on read the ranked list.  Texts are Markdown,
+ * in JSON too: names from the trace go through nsx_md_name.  All is owned by
+ * the list's arena.
+ */
+#ifndef NSX_FINDING_H
+#define NSX_FINDING_H
+
+#include "base/span.h"
+#include "facts/replay/change.h"
+#include "report/table.h"
+#include "trace/trace.h"
+
+#define NSX_FINDING(id, category) NSX_ID_##id,
+enum nsx_finding_id {
+#include "report/finding.def"
+	NSX_NFINDING_IDS
+};
+#undef NSX_FINDING
+
+enum nsx_category { /* field of the remedy */
+	NSX_CAT_BALANCE, NSX_CAT_COMMUNICATION, NSX_CAT_COMPUTE, NSX_CAT_HOST,
+	NSX_CAT_IDLE, NSX_CAT_ITERATIONS, NSX_CAT_LAUNCH, NSX_CAT_MEMORY,
+	NSX_CAT_STARTUP, NSX_CAT_SYNC,
+	NSX_CAT_CAPTURE, /* concerns the trace, not the program              */
+};
+enum nsx_severity { NSX_SEV_LOW, NSX_SEV_MEDIUM, NSX_SEV_HIGH };
+enum nsx_confidence { NSX_CONF_LOW, NSX_CONF_MEDIUM, NSX_CONF_HIGH };
+enum nsx_price_kind { /* where a headroom comes from */
+	NSX_PRICE_NONE,	    /* there is none                                 */
+	NSX_PRICE_ASSUMED,  /* a stated guess: no alarm follows from it      */
+	NSX_PRICE_MEASURED, /* a stated rule over recorded times             */
+	NSX_PRICE_REPLAYED, /* the recorded program, replayed with the change */
+};
+extern const char *const nsx_severity_names[];	 /* "low", ...             */
+extern const char *const nsx_confidence_names[]; /* "low", ...             */
+extern const char *const nsx_price_names[];	 /* NULL, "assumed", ...   */
+extern const char *const nsx_category_names[];	 /* "balance", ...         */
+
+struct nsx_finding_def {
+	const char *name;
+	enum nsx_category category;
+};
+extern const struct nsx_finding_def nsx_finding_defs[NSX_NFINDING_IDS];
+
+/* The cell that shows a figure, named by the detector and found when all tables
+ * are filled: what is not found is not shown.
+ */
+struct nsx_evidence {
+	const char *csv;    /* the table's file, without ".csv"; NULL: none  */
+	const char *column; /* whose cell is the figure                      */
+	const char *units;
+	struct nsx_at {	    /* the row: the first with these cells           */
+		const char *column; /* NULL: no more                         */
+		struct nsx_cell is;
+	} at[4];
+	const struct nsx_table *table; /* NULL: not found                    */
+	size_t row;
+	unsigned col;
+};
+
+struct nsx_finding {
+	enum nsx_finding_id id;
+	const char *subject; /* tells findings of one id apart; NULL: one    */
+	const char *title;
+	const char *evidence[8], *recommendation[6]; /* NULL-terminated      */
+	const char *place; /* in the user's code; NULL: not known            */
+	enum nsx_confidence confidence; /* in cause and price                */
+	struct nsx_evidence proof[4];	/* up to the first without a csv     */
+
+	uint32_t device;	/* index; NSX_NONE: of none                  */
+	struct nsx_spans spans; /* when it costs; empty: not known           */
+	double recoverable;	/* 0..1: the share of the spans that a remedy
+				   can give back                             */
+	struct nsx_plan remedy; /* what would be different; n == 0: nothing to
+				   replay                                    */
+	bool is_rest; /* priced last, with what no other finding explains    */
+	bool is_set;  /* the severity is the detector's, not the price's     */
+
+	/* Filled by pricing: */
+	const char *key; /* "id" or "id:subject": unique, and the same when
+			    other findings come and go                       */
+	enum nsx_severity severity;
+	enum nsx_price_kind price;
+	double headroom_ns, low_ns, high_ns; /* alone, and its range         */
+	double disjoint_ns; /* what it adds to the findings above ...        */
+	bool has_disjoint;  /* ... where that is known                       */
+	bool is_minor;	    /* beyond the first ten, or next to nothing      */
+};
+
+/* Findings and what was checked and is fine. Empty: zeroed but for the arena. */
+struct nsx_findings {
+	struct nsx_finding *v;
+	size_t n, cap;
+	const char **fine; /* Markdown                                       */
+	size_t nfine, cap_fine;
+	struct nsx_arena *arena;
+};
+
+/* Copies *f; its strings are the list's (nsx_tell) or static, its spans on the
+ * list's arena.
+ */
+void nsx_found(struct nsx_findings *l, const struct nsx_finding *f);
+void nsx_fine(struct nsx_findings *l, const char *fmt, ...) NSX_PRINTF(2, 3);
+/* printf into the list's memory. */
+const char *nsx_tell(struct nsx_findings *l, const char *fmt, ...)
+	NSX_PRINTF(2, 3);
+const char *nsx_tell_bytes(struct nsx_findings *l, int64_t bytes);
+const char *nsx_tell_name(struct nsx_findings *l, const char *name);
+void nsx_findings_done(struct nsx_findings *l); /* all but the arena */
+
+static inline const char *nsx_finding_name(const struct nsx_finding *f)
+{
+	return nsx_finding_defs[f->id].name;
+}
+static inline enum nsx_category nsx_finding_category(const struct nsx_finding *f)
+{
+	return nsx_finding_defs[f->id].category;
+}
+
+#endif
