@@ -76,6 +76,7 @@ static int clip(struct pricing *p, struct item *x, struct nsx_err *err)
 	x->f->headroom_ns = (double)nsx_spans_total(&x->left) *
 			    x->f->recoverable;
 	x->f->disjoint_ns = x->f->headroom_ns;
+	x->f->has_disjoint = true;
 	x->f->low_ns = x->f->high_ns = x->f->headroom_ns;
 	x->f->price = nsx_finding_category(x->f) == NSX_CAT_COMPUTE ?
 			      NSX_PRICE_ASSUMED : NSX_PRICE_MEASURED;

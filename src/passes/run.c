@@ -208,6 +208,15 @@ static int find(const struct run *run, struct nsx_err *err)
 	return 0;
 }
 
+/* Its tables stay, for findings point at them. */
+static void hide(struct nsx_section *s)
+{
+	s->status = NSX_S_SKIPPED;
+	s->reason = "left out by --pass or --skip";
+	s->headline = NULL;
+	s->nvalues = s->nnotes = s->nblocks = s->nwarnings = 0;
+}
+
 /* All sections are computed, whatever is shown: findings come from all. */
 static int run_all(const struct run *run, struct nsx_err *err)
 {
@@ -226,10 +235,8 @@ static int run_all(const struct run *run, struct nsx_err *err)
 		if (nsx_passes[i]->reads_findings)
 			rc = run_pass(run, &r->sections[i], err);
 	for (unsigned i = 0; i < nsx_npasses; i++)
-		if (!chosen(run->opts, nsx_passes[i]->id)) {
-			r->sections[i].status = NSX_S_SKIPPED;
-			r->sections[i].reason = "left out by --pass or --skip";
-		}
+		if (!chosen(run->opts, nsx_passes[i]->id))
+			hide(&r->sections[i]);
 	return rc;
 }
 

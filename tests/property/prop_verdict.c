@@ -107,40 +107,38 @@ static void check_path(const struct nsx_report *r, int64_t length)
 	      "rows of the path and window", (double)sum, (double)length);
 }
 
-static int rank(const char *severity)
-{
-	return !strcmp(severity, "high") ? 0 :
-	       !strcmp(severity, "medium") ? 1 : 2;
-}
-
 static void check_findings(const struct nsx_report *r, int64_t length)
 {
-	const struct nsx_table *t = nsx_section_table(
-		nsx_report_section(r, "findings"), "*");
 	double sum = 0;
+	size_t n = 0;
 
-	check(t->nrows <= NSX_MAX_FINDINGS, "too many findings",
-	      (double)t->nrows, NSX_MAX_FINDINGS);
-	for (size_t i = 0; i < t->nrows; i++) {
-		double own = nsx_table_number(t, i, "headroom_ms");
-		double left = nsx_table_number(t, i, "headroom_disjoint_ms");
-		const char *severity = nsx_table_text(t, i, "severity");
+	for (size_t i = 0; i < r->found.n; i++) {
+		const struct nsx_finding *f = &r->found.v[i];
 
-		sum += left;
-		check(left <= own * (1 + 1e-12), "disjoint headroom above own",
-		      left, own);
-		check(left < 0.1 * (double)length / 1e6 ||
-			      strcmp(severity, "medium") != 0,
-		      "medium with a tenth of the window", left,
-		      (double)length / 1e6);
-		check(i == 0 || rank(severity) >=
-			      rank(nsx_table_text(t, i - 1, "severity")) ||
-			      !nsx_row_at(t, i - 1)[nsx_table_col(
-				      t, "headroom_ms")].type,
+		check(f->key != NULL, "a finding without a key", (double)i, 0);
+		for (size_t k = 0; k < i; k++)
+			check(strcmp(r->found.v[k].key, f->key) != 0,
+			      "two findings of one key", (double)k, (double)i);
+		if (f->is_minor)
+			continue;
+		n++;
+		sum += f->disjoint_ns;
+		check(f->disjoint_ns <= f->headroom_ns * (1 + 1e-12),
+		      "disjoint headroom above own", f->disjoint_ns,
+		      f->headroom_ns);
+		check(f->disjoint_ns < 0.1 * (double)length ||
+			      f->price < NSX_PRICE_MEASURED || f->is_set ||
+			      f->severity == NSX_SEV_HIGH,
+		      "less than high with a tenth of the window",
+		      f->disjoint_ns, (double)length);
+		check(i == 0 || f[-1].severity >= f->severity ||
+			      nsx_finding_category(f) == NSX_CAT_CAPTURE,
 		      "order of severity", (double)i, 0);
 	}
-	check(sum <= (double)length / 1e6 * (1 + 1e-12),
-	      "disjoint headrooms and window", sum, (double)length / 1e6);
+	check(n <= NSX_MAX_FINDINGS, "too many findings", (double)n,
+	      NSX_MAX_FINDINGS);
+	check(sum <= (double)length * (1 + 1e-12),
+	      "disjoint headrooms and window", sum, (double)length);
 }
 
 static int check_run(const struct nsx_schema *schema, const char *path,

@@ -207,12 +207,8 @@ static void check_calls(struct nsx_quality *q)
 static void check_graphs(struct nsx_quality *q)
 {
 	static const char node[] = PROFILE " --cuda-graph-trace=node" APP;
-	const struct nsx_section *s =
-	    nsx_report_section(q->run->report, "cuda_graphs");
 	const char *mode = nsx_text_of(q, "cuda_graphs", "mode");
 
-	if (!s || s->status == NSX_S_SKIPPED)
-		return;
 	if (!strcmp(mode, "opaque"))
 		nsx_check(
 		    q, "cuda_graphs", MISSING, "CUDA graphs", node,

@@ -6,32 +6,33 @@ static const double least_share = 0.01;
 static const struct words {
 	enum nsx_finding_id id;
 	const char *title;	/* the name of what is behind it follows       */
-	const char *cause;	/* of gpu_idle_by_cause.csv                    */
+	const char *cause;	/* of gpu_idle_by_cause.csv ...                */
+	const char *barrier;	/* ... or kind of barrier; NULL                */
 	const char *act, *rest; /* what to do, around that name                */
 	const char *advice;	/* more of it; NULL                            */
 } words[NSX_NREMEDIES] = {
 	[NSX_R_SYNC] = {
 		NSX_ID_idle_after_sync, "the GPU idles after waits in ",
-		"sync", "launch the next work before ",
+		"sync", "sync_api", "launch the next work before ",
 		", or wait on an event where the host first reads a result",
 		"in PyTorch look for .item(), .cpu(), print of a tensor and "
 		"torch.cuda.synchronize() in the loop"},
 	[NSX_R_COPY] = {
 		NSX_ID_idle_after_blocking_copy,
 		"the GPU idles around copies that block the host: ",
-		"blocking_copy", "replace ", " by an Async copy from pinned "
+		"blocking_copy", "blocking_memcpy", "replace ", " by an Async copy from pinned "
 		"memory (cudaHostAlloc, pin_memory=True) on a stream of its "
 		"own (non_blocking=True)", NULL},
 	[NSX_R_IMPLICIT] = {
 		NSX_ID_idle_by_allocation,
 		"the GPU idles while memory is allocated or freed: ",
-		"implicit_sync", "take ", " out of the loop: allocate before "
+		"implicit_sync", "implicit_sync", "take ", " out of the loop: allocate before "
 		"it, or use a pool (cudaMallocAsync) or a caching allocator; "
 		"cudaFree waits for the GPU", NULL},
 	[NSX_R_MODULE] = {
 		NSX_ID_idle_by_module_load,
 		"the GPU idles while code is loaded or compiled: ",
-		"module_load", "warm up before the part that matters, so that ",
+		"module_load", NULL, "warm up before the part that matters, so that ",
 		" has loaded what it needs; or load eagerly with "
 		"CUDA_MODULE_LOADING=EAGER",
 		"build for this GPU's architecture, so that nothing is "
@@ -39,25 +40,25 @@ static const struct words {
 	[NSX_R_OS_WAIT] = {
 		NSX_ID_idle_by_os_wait,
 		"the GPU idles while the launching thread is in the operating "
-		"system: ", "os_wait", "take ", " off the thread that "
+		"system: ", "os_wait", NULL, "take ", " off the thread that "
 		"launches: hand I/O and locks to another through a queue that "
 		"is kept filled", NULL},
 	[NSX_R_LAUNCH] = {
 		NSX_ID_launch_bound,
 		"the GPU waits for launches; most host time goes to ",
-		"launch_call", "capture the loop in a CUDA graph (in PyTorch "
+		"launch_call", NULL, "capture the loop in a CUDA graph (in PyTorch "
 		"torch.cuda.graphs or torch.compile with mode="
 		"\"reduce-overhead\"): the host now spends most in ", "",
 		"fuse small kernels, or give each launch more work (larger "
 		"batches)"},
 	[NSX_R_API] = {
 		NSX_ID_idle_by_slow_call,
-		"the GPU idles during slow CUDA calls: ", "other_api",
+		"the GPU idles during slow CUDA calls: ", "other_api", NULL,
 		"take ", " out of the loop; if it is a first launch, warm up "
 		"before the part that matters", NULL},
 	[NSX_R_HOST_CODE] = {
 		NSX_ID_idle_by_host_code,
-		"the GPU idles while the host computes: ", "host_code",
+		"the GPU idles while the host computes: ", "host_code", NULL,
 		"take ", " off the launching thread, or prepare the next step "
 		"while the GPU works on this one",
 		"where no range is named: capture with NVTX ranges, or sample "
@@ -107,6 +108,12 @@ static void add_candidate(const struct nsx_run *run, struct nsx_section *out,
 		.proof = {{"gpu_idle_by_cause", "total_ms", "ms",
 			   {{"device_id", nsx_int(t->device[device].device_id)},
 			    {"cause", nsx_string(x->cause)}}}}};
+
+	if (x->barrier)
+		c.proof[0] = (struct nsx_evidence){
+			.csv = "barriers", .column = "cost_ms", .units = "ms",
+			.at = {{"barrier_kind", nsx_string(x->barrier)}}};
+
 
 	c.evidence[n++] = nsx_say(out, "GPU %lld: %.3f ms idle, %.1f%% of the "
 				  "window, in %zu pieces",

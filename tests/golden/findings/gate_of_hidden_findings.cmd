@@ -1,0 +1,1 @@
+explain @alloc_stall --pass top_kernels --md --fail-on high
