@@ -93,7 +93,7 @@ void meter_use(struct meter *m, int gpu, enum use use, int64_t start,
 
 static void sample(struct meter *m, int gpu, int64_t bin)
 {
-	int64_t time = (m->base + bin + 1) * m->period_ns;
+	int64_t time = (m->base + bin) * m->period_ns;
 
 	time += rng_in(&m->rng, 0, m->period_ns / 50);
 	for (int i = 0; i < NMETRICS; i++) {

@@ -12,13 +12,13 @@ NVLINK_RE = re.compile(r"nvlink|nvlrx|nvltx", re.I)
 
 
 def series(t):
-    """One per (typeId, metricId): name, device, source, period and samples (from, to, value]."""
+    """One per (typeId, metricId): name, device, source, period and samples [from, to), value."""
     names = {(ty, m): (name, type_name, source) for ty, m, name, type_name, source in t.read(
         "TARGET_INFO_GPU_METRICS", "typeId", "metricId", "metricName", "typeName", "sourceId")}
     gpus = {g for g, in t.read("TARGET_INFO_GPU", "id")}
     points = {}
     for at, ty, m, value in t.read("GPU_METRICS", "timestamp", "typeId", "metricId", "value"):
-        if is_int(at) and isinstance(value, (int, float)):
+        if is_int(at) and isinstance(value, (int, float)) and 0 <= value <= 1 << 40:
             points.setdefault((ty, m), []).append((at, value))
     out = []
     for (ty, m), values in points.items():
@@ -33,7 +33,7 @@ def series(t):
         device = int(number.group(1)) if number else low if low in gpus else None
         out.append(SimpleNamespace(
             type=ty, metric=m, name=name, source=source, device=device, period=period,
-            samples=[(at - period, at, v) for at, v in values]))
+            samples=[(at, at + period, v) for at, v in values]))
     return out
 
 
@@ -66,7 +66,7 @@ def gpu_metrics(t):
                 "mean": sum(n * v for n, v in weighed) / weight,
                 "p50": percentile(mine, 0.5) if mine else None,
                 "p95": percentile(mine, 0.95) if mine else None,
-                "max": max(mine, default=None), "sample_period_us": x.period / 1e3,
+                "max": max(v for _, v in weighed), "sample_period_us": x.period / 1e3,
                 "coverage_pct": min(100, 100 * weight / length(cover.spans)),
             })
     return rows

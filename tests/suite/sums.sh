@@ -1,7 +1,8 @@
 #!/bin/sh
 # What must add up, on every fixture and real trace, whole and in windows: the
 # causes of idle time and the gaps by length give the idle time of the partition;
-# barriers cost no more than it, and are busy and idle no longer than they last.
+# barriers cost no more than it, and are busy and idle no longer than they last;
+# no mean or quantile of a counter exceeds its maximum.
 # usage: sums.sh BUILD_DIR
 set -u
 here=$(cd "$(dirname "$0")/.." && pwd)
@@ -15,7 +16,7 @@ python3 - "$b/nsys-explain" "$work/out" "$@" <<'P'
 import csv, json, os, subprocess, sys
 program, out, files = sys.argv[1], sys.argv[2], sys.argv[3:]
 passed = failed = 0
-PASSES = "gpu_idle,barriers,launch_storm,partition"
+PASSES = "gpu_idle,barriers,launch_storm,partition,gpu_metrics"
 
 def rows(name):
     with open(f"{out}/tables/{name}.csv", newline="") as f:
@@ -36,6 +37,11 @@ def checks(m):
         if r["gpu_busy_ms"]:
             yield ("busy and idle <= " + r["api_name"],
                    float(r["gpu_busy_ms"]) + float(r["gpu_idle_ms"]), float(r["total_time_ms"]))
+    for r in rows("gpu_metrics") if m["gpu_metrics"]["present"] else []:
+        for lower, upper in ("p50", "p95"), ("p95", "max"), ("mean", "max"):
+            if r[lower]:
+                yield (f"{lower} <= {upper} of {r['metric_name']}, {r['scope']}",
+                       float(r[lower]), float(r[upper] or "nan"))
 
 for f in files:
     for window in (None, "0.0001..0.02"):

@@ -12,6 +12,7 @@ static double divide(__int128 a, __int128 b)
 }
 
 struct bins { /* of a counter, in order of value */
+	const struct fold_values *of;
 	struct fold_wide *v;
 	size_t n;
 };
@@ -19,7 +20,7 @@ struct bins { /* of a counter, in order of value */
 struct sums {
 	size_t all, n[NSX_NSCOPES];
 	__int128 sum, squares, w_ns[NSX_NSCOPES], weighted[NSX_NSCOPES];
-	int64_t min, max, max_in[NSX_NSCOPES];
+	int64_t min, max, max_in[NSX_NSCOPES], max_inside[NSX_NSCOPES];
 };
 
 static void add_small(struct sums *s, int64_t value, const struct fold_bin *b)
@@ -28,15 +29,18 @@ static void add_small(struct sums *s, int64_t value, const struct fold_bin *b)
 	s->squares += (__int128)value * value * b->all;
 	for (unsigned i = 0; i < NSX_NSCOPES; i++) {
 		s->weighted[i] += (__int128)value * b->w_ns[i];
-		if (b->n[i])
+		if (b->w_ns[i])
 			s->max_in[i] = value;
+		if (b->n[i])
+			s->max_inside[i] = value;
 	}
 }
 
 /* Sums over the small bins and what the values summed of the others. */
-static void add_up(const struct fold_values *v, const struct bins *bins,
-		   struct sums *s)
+static void add_up(const struct bins *bins, struct sums *s)
 {
+	const struct fold_values *v = bins->of;
+
 	*s = (struct sums){.sum = v->sum, .squares = v->squares,
 			   .min = bins->n ? bins->v[0].lo : 0,
 			   .max = bins->n ? bins->v[bins->n - 1].hi : 0};
@@ -52,20 +56,27 @@ static void add_up(const struct fold_values *v, const struct bins *bins,
 		if (w->lo < FOLD_SMALL)
 			add_small(s, w->lo, &w->bin);
 	}
-	for (unsigned i = 0; i < NSX_NSCOPES; i++)
+	for (unsigned i = 0; i < NSX_NSCOPES; i++) {
 		s->max_in[i] = NSX_MAX(s->max_in[i], v->max[i]);
+		s->max_inside[i] = NSX_MAX(s->max_inside[i], v->hi[i]);
+	}
 }
 
-/* The value at a rank among the samples of a scope. */
+/* The value at a rank among the samples of a scope: a step may hold values
+ * beyond those of the scope.
+ */
 static double value_at(const struct bins *bins, unsigned scope, uint64_t rank)
 {
 	for (size_t k = 0; k < bins->n; k++) {
 		const struct fold_wide *w = &bins->v[k];
 		uint64_t n = w->bin.n[scope];
+		bool is_step = w->lo < w->hi;
+		int64_t lo = is_step ? NSX_MAX(w->lo, bins->of->lo[scope]) : w->lo;
+		int64_t hi = is_step ? NSX_MIN(w->hi, bins->of->hi[scope]) : w->hi;
 
 		if (rank < n)
-			return (double)w->lo +
-			       (double)(w->hi - w->lo) *
+			return (double)lo +
+			       (double)(hi - lo) *
 				       (n > 1 ? (double)rank / (double)(n - 1) :
 						0.5);
 		rank -= n;
@@ -94,15 +105,18 @@ static void finish_scopes(struct nsx_metric *m, const struct bins *bins,
 
 		*p = (struct nsx_metric_scope){
 			s->n[i], (int64_t)s->w_ns[i],
-			divide(s->weighted[i], s->w_ns[i]), NAN, NAN, NAN, 0};
+			divide(s->weighted[i], s->w_ns[i]), NAN, NAN, NAN, NAN,
+			0};
 		if (scope_ns[i])
 			p->coverage = NSX_MIN(1, divide(s->w_ns[i],
 							scope_ns[i]));
+		if (s->w_ns[i])
+			p->max = (double)s->max_in[i];
 		if (!s->n[i])
 			continue;
 		p->p50 = quantile(bins, i, s->n[i], 0.5);
 		p->p95 = quantile(bins, i, s->n[i], 0.95);
-		p->max = (double)s->max_in[i];
+		p->max_inside = (double)s->max_inside[i];
 	}
 }
 
@@ -128,15 +142,14 @@ static double correlate(const struct sums *s, __int128 period_ns,
 int fold_finish(const struct fold_series *x, const int64_t *scope_ns,
 		struct nsx_metric *m, struct nsx_err *err)
 {
-	struct bins bins;
+	struct bins bins = {.of = &x->values};
 	struct sums s;
 	__int128 outside_ns;
 
 	if (fold_list_values(&x->values, &bins.v, &bins.n, err))
 		return err->rc;
-	add_up(&x->values, &bins, &s);
+	add_up(&bins, &s);
 	m->n = s.all;
-	m->max = s.max;
 	m->exact = !x->values.many;
 	finish_scopes(m, &bins, &s, scope_ns);
 	outside_ns = (__int128)m->period_ns * (__int128)s.all -

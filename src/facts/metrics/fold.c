@@ -76,18 +76,18 @@ static int64_t before(const struct fold_reach *r, struct fold_cursor *c,
 static void weigh(const struct fold *f, struct fold_source *s, int64_t at_ns)
 {
 	const struct nsx_trace *t = f->ctx->trace;
-	int64_t from_ns = at_ns - s->period_ns, in_ns[4] = {0};
-	int64_t lo = NSX_MAX(from_ns, t->window.start_ns);
-	int64_t hi = NSX_MIN(at_ns, t->window.end_ns);
+	int64_t end_ns = at_ns + s->period_ns, in_ns[4] = {0};
+	int64_t lo = NSX_MAX(at_ns, t->window.start_ns);
+	int64_t hi = NSX_MIN(end_ns, t->window.end_ns);
 	int64_t window_ns = NSX_MAX(0, hi - lo);
 	struct fold_bin *b = &s->share;
 
 	for (unsigned i = 0; s->reach && window_ns && i < 4; i++) {
 		struct fold_cursor *c = &s->cursor[i];
-		int64_t from = before(&s->reach[i], c, from_ns);
+		int64_t from = before(&s->reach[i], c, at_ns);
 		struct fold_cursor to = *c;
 
-		in_ns[i] = before(&s->reach[i], &to, at_ns) - from;
+		in_ns[i] = before(&s->reach[i], &to, end_ns) - from;
 	}
 	s->at_ns = at_ns;
 	s->counts = window_ns || t->user.start_ns == t->user.end_ns;
@@ -362,6 +362,19 @@ static int add_row(struct fold *f, int64_t at_ns, int64_t type, int64_t metric,
 	return add_value(f, s, series, at_ns, value, err);
 }
 
+static int lose_value(struct fold *f, int64_t type, int64_t metric,
+		      struct nsx_err *err)
+{
+	uint32_t series;
+
+	f->bad++;
+	if (next_series(f, type, metric, &series, err))
+		return err->rc;
+	if (series != NSX_NONE)
+		f->series[series]->lost++;
+	return 0;
+}
+
 int fold_on_row(void *fold, int64_t rid, const struct nsx_val *v,
 		struct nsx_err *err)
 {
@@ -376,10 +389,13 @@ int fold_on_row(void *fold, int64_t rid, const struct nsx_val *v,
 	}
 	if (v[0].type != NSX_V_I64 || v[1].type != NSX_V_I64 ||
 	    v[2].type != NSX_V_I64 || v[0].u.i > NSX_TIME_MAX ||
-	    v[0].u.i < -NSX_TIME_MAX || !read_value(&v[3], &value)) {
+	    v[0].u.i < -NSX_TIME_MAX) {
 		f->bad += !f->only_failed;
 		return 0;
 	}
+	if (!read_value(&v[3], &value))
+		return f->only_failed ? 0 :
+		       lose_value(f, v[1].u.i, v[2].u.i, err);
 	return add_row(f, v[0].u.i, v[1].u.i, v[2].u.i, value, err);
 }
 
@@ -388,7 +404,8 @@ int fold_on_row(void *fold, int64_t rid, const struct nsx_val *v,
 static void clear_series(struct fold_series *x)
 {
 	struct fold_series keep = {.type = x->type, .metric = x->metric,
-				   .source = x->source, .next = x->next};
+				   .source = x->source, .next = x->next,
+				   .lost = x->lost};
 
 	fold_values_done(&x->values);
 	*x = keep;
@@ -421,6 +438,7 @@ int fold_merge(struct fold *f, struct fold *from, struct nsx_err *err)
 		if (series == NSX_NONE)
 			continue;
 		f->series[series]->comm_squares += x->comm_squares;
+		f->series[series]->lost += x->lost;
 		if (fold_merge_values(&f->series[series]->values, &x->values,
 				      err))
 			return err->rc;

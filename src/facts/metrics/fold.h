@@ -10,6 +10,7 @@ enum { FOLD_MAX_SERIES = 4096 };
 struct fold_series {
 	int64_t type, metric;
 	uint32_t source, next; /* the one that followed last time */
+	int64_t lost; /* rows without a usable value */
 	unsigned __int128 comm_squares; /* of the time under communication */
 	struct fold_values values;
 };

@@ -380,10 +380,18 @@ static void measure_scopes(const struct names *names, uint32_t device,
 	scope_ns[NSX_SCOPE_IDLE] = reach[3].total_ns;
 }
 
+static const char *name_of(const struct names *names,
+			   const struct fold_series *x)
+{
+	const struct info *info = find_info(names, x->type, x->metric);
+
+	return info && info->metric == x->metric && *info->name ? info->name :
+								  NULL;
+}
+
 static void identify(const struct names *names, const struct fold_series *x,
 		     struct nsx_metric *m)
 {
-	const struct info *info = find_info(names, x->type, x->metric);
 	const struct info *any = find_info(names, x->type, INT64_MIN);
 
 	m->type_id = x->type;
@@ -391,8 +399,7 @@ static void identify(const struct names *names, const struct fold_series *x,
 	m->source_id = any ? any->source : x->type;
 	m->gpu = gpu_of(names, x->type);
 	m->device = device_of(names->t, m->gpu);
-	m->name = info && info->metric == x->metric && *info->name ?
-			  info->name : NULL;
+	m->name = name_of(names, x);
 }
 
 static int cmp_metric(const void *a, const void *b)
@@ -404,6 +411,37 @@ static int cmp_metric(const void *a, const void *b)
 	if (x->metric_id != y->metric_id)
 		return x->metric_id < y->metric_id ? -1 : 1;
 	return x->type_id < y->type_id ? -1 : x->type_id > y->type_id;
+}
+
+static int cmp_loss(const void *a, const void *b)
+{
+	const struct nsx_metric_loss *x = a, *y = b;
+
+	if (x->gpu != y->gpu)
+		return x->gpu < y->gpu ? -1 : 1;
+	if (x->metric_id != y->metric_id)
+		return x->metric_id < y->metric_id ? -1 : 1;
+	return x->type_id < y->type_id ? -1 : x->type_id > y->type_id;
+}
+
+static int list_losses(const struct names *names, const struct fold *sum,
+		       struct nsx_metrics *m, struct nsx_err *err)
+{
+	m->lost = nsx_arena_try_array(names->a, sum->nseries, sizeof(*m->lost),
+				      "GPU metrics", err);
+	if (!m->lost)
+		return err->rc;
+	for (size_t i = 0; i < sum->nseries; i++) {
+		const struct fold_series *x = sum->series[i];
+
+		if (x->lost)
+			m->lost[m->nlost++] = (struct nsx_metric_loss){
+				gpu_of(names, x->type), x->type, x->metric,
+				x->lost, name_of(names, x)};
+	}
+	if (m->nlost)
+		qsort(m->lost, m->nlost, sizeof(*m->lost), cmp_loss);
+	return 0;
 }
 
 /* The CUDA ordinal of each GPU, or its own number where it has none; all by
@@ -453,7 +491,7 @@ static int finish_all(struct nsx_facts *f, const struct names *names,
 	if (m->n)
 		qsort(m->v, m->n, sizeof(*m->v), cmp_metric);
 	number_gpus(names->t, m);
-	return 0;
+	return list_losses(names, sum, m, err);
 }
 
 static int build(struct nsx_facts *f, struct names *names, struct reading *r,

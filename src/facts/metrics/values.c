@@ -101,6 +101,12 @@ static int add_wide(struct fold_values *v, const struct fold_wide *w,
 	return 0;
 }
 
+/* Of values that are counted: never 0 here. */
+static int64_t lesser(int64_t a, int64_t b)
+{
+	return a && b ? NSX_MIN(a, b) : NSX_MAX(a, b);
+}
+
 int fold_add_value(struct fold_values *v, int64_t value,
 		   const struct fold_bin *share, struct nsx_err *err)
 {
@@ -115,8 +121,12 @@ int fold_add_value(struct fold_values *v, int64_t value,
 	v->squares += (__int128)value * value;
 	for (unsigned i = 0; i < NSX_NSCOPES; i++) {
 		v->weighted[i] += (__int128)value * (__int128)share->w_ns[i];
-		if (share->n[i])
+		if (share->w_ns[i])
 			v->max[i] = NSX_MAX(v->max[i], value);
+		if (!share->n[i])
+			continue;
+		v->lo[i] = lesser(v->lo[i], value);
+		v->hi[i] = NSX_MAX(v->hi[i], value);
 	}
 	return add_wide(v, &w, err);
 }
@@ -143,6 +153,8 @@ int fold_merge_values(struct fold_values *v, struct fold_values *from,
 	for (unsigned i = 0; i < NSX_NSCOPES; i++) {
 		v->weighted[i] += from->weighted[i];
 		v->max[i] = NSX_MAX(v->max[i], from->max[i]);
+		v->lo[i] = lesser(v->lo[i], from->lo[i]);
+		v->hi[i] = NSX_MAX(v->hi[i], from->hi[i]);
 	}
 	return rc;
 }

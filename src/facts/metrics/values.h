@@ -38,7 +38,9 @@ struct fold_values {
 	struct fold_wide *octave[FOLD_OCTAVES];
 	bool many;
 	__int128 sum, squares, weighted[NSX_NSCOPES];
-	int64_t max[NSX_NSCOPES];
+	/* The greatest with any time in the scope; bounds of those that n
+	 * counts, which a step may exceed. */
+	int64_t max[NSX_NSCOPES], lo[NSX_NSCOPES], hi[NSX_NSCOPES];
 };
 
 /* share: the sample's own bin. Errors: NSX_E_NOMEM. */

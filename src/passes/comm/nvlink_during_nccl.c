@@ -87,7 +87,7 @@ static int fill(struct nsx_section *out, const struct nsx_metrics *m,
 			row[DURING_N] = nsx_int((int64_t)comm->n);
 			row[DURING] = nsx_real(comm->mean);
 			row[OUTSIDE] = nsx_real(x->mean_without_comm);
-			row[MAX] = nsx_real(comm->max);
+			row[MAX] = nsx_real(comm->max_inside);
 			row[CORRELATION] = nsx_real(x->comm_correlation);
 		}
 		if (x->device_id >= 0)
@@ -251,7 +251,7 @@ NSX_DEFINE_PASS(nvlink_during_nccl) {
 	.id = "nvlink_during_nccl",
 	.title = "NVLink during NCCL",
 	.summary = "NVLink counters while communication kernels run",
-	.doc = "A sample at t stands for (t - period, t], the period being the "
+	.doc = "A sample at t stands for [t, t + period), the period being the "
 	       "median step between samples (where jitter hides a period or "
 	       "frequency of two digits within 0.3 %, that). With f the share of it under "
 	       "communication kernels of the same GPU: during is the mean "

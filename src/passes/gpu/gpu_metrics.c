@@ -22,7 +22,8 @@ static const struct nsx_col cols[] = {
 	{"mean", "weighted by the time a sample has in the scope", NSX_T_F64},
 	{"p50", "median of the samples", NSX_T_F64},
 	{"p95", "their 95th percentile", NSX_T_F64},
-	{"max", "their greatest", NSX_T_F64},
+	{"max", "greatest of all samples with any time in the scope",
+	 NSX_T_F64},
 	{"sample_period_us", "what a sample stands for", NSX_T_F64},
 	{"coverage_pct", "sampled share of the scope's time", NSX_T_F64},
 };
@@ -47,7 +48,7 @@ static const struct nsx_col counter_cols[] = {
 	{"device_id", "CUDA ordinal, else the number of the GPU", NSX_T_I64},
 	{"metric_id", "the counter, inside its source", NSX_T_I64},
 	{"metric_name", "its name", NSX_T_STR},
-	{"samples", "in the whole trace", NSX_T_I64},
+	{"samples", "that touch the window", NSX_T_I64},
 	{"max", "the greatest of them", NSX_T_F64},
 	{"window", "mean over the window", NSX_T_F64},
 	{"compute", "mean while kernels compute", NSX_T_F64},
@@ -154,8 +155,8 @@ static int fill_counter(const struct nsx_metric *m, const char *name,
 		row[C_DEVICE] = nsx_int(m->device_id);
 	row[C_METRIC] = nsx_int(m->metric_id);
 	row[C_NAME] = nsx_string(name);
-	row[C_SAMPLES] = nsx_int((int64_t)m->n);
-	row[C_MAX] = nsx_real((double)m->max);
+	row[C_SAMPLES] = nsx_int((int64_t)m->scope[NSX_SCOPE_WINDOW].n);
+	row[C_MAX] = nsx_real(m->scope[NSX_SCOPE_WINDOW].max);
 	for (unsigned i = 0; i < NSX_NSCOPES; i++)
 		row[C_MEANS + i] = nsx_real(m->scope[i].mean);
 	return 0;
@@ -373,6 +374,28 @@ static int say_gpu(struct answers *a)
 
 /* The run -----------------------------------------------------------------------*/
 
+static void say_lost(const struct nsx_metrics *m, struct nsx_section *out)
+{
+	enum { SHOWN = 8 };
+	const char *list = "";
+
+	if (!m->bad)
+		return;
+	for (size_t i = 0; i < m->nlost && i < SHOWN; i++) {
+		const struct nsx_metric_loss *x = &m->lost[i];
+		const char *name = x->name ? x->name :
+			nsx_say(out, "counter %lld", (long long)x->metric_id);
+
+		list = nsx_say(out, "%s%s %lld of '%s'%s", list, i ? "," : ":",
+			       (long long)x->n, name, x->gpu < 0 ? "" :
+			       nsx_say(out, " of GPU %lld", (long long)x->gpu));
+	}
+	nsx_note(out, "%lld of %lld samples have no usable time, counter or "
+		 "value (a counter that wraps reads below zero) and are left "
+		 "out%s%s", (long long)m->bad, (long long)m->samples, list,
+		 m->nlost > SHOWN ? ", ..." : "");
+}
+
 static void say_quality(const struct nsx_metrics *m, struct nsx_section *out)
 {
 	bool exact = true;
@@ -393,10 +416,7 @@ static void say_quality(const struct nsx_metrics *m, struct nsx_section *out)
 		nsx_note(out, "a counter with more than %d values beyond 127 is "
 			 "counted in steps of 1.6 %%: its quantiles are that "
 			 "exact, its mean and maximum are exact", FOLD_KNOWN);
-	if (m->bad)
-		nsx_note(out, "%lld of %lld samples have no usable time, counter "
-			 "or value and are left out", (long long)m->bad,
-			 (long long)m->samples);
+	say_lost(m, out);
 	if (m->without_period)
 		nsx_note(out, "%zu counters were sampled once only: what such a "
 			 "sample stands for is not known", m->without_period);
@@ -484,13 +504,14 @@ NSX_DEFINE_PASS(gpu_metrics) {
 	.id = "gpu_metrics",
 	.title = "GPU metrics",
 	.summary = "sampled counters: SMs, tensor cores, memory, PCIe",
-	.doc = "A sample at t stands for (t - period, t], the period being the "
+	.doc = "A sample at t stands for [t, t + period), the period being the "
 	       "median step between samples of its source (where jitter hides "
 	       "a period or frequency of two digits within 0.3 %, that). Means "
 	       "are weighted by the time that interval has in the scope: the "
 	       "window, or the unions of compute kernels, communication "
-	       "kernels, copies, or no work at all on that GPU. Quantiles and "
-	       "maxima are of the samples with at least half of it there. A "
+	       "kernels, copies, or no work at all on that GPU; the maximum "
+	       "is of all samples that the mean is of, quantiles are of those "
+	       "with at least half of it there. A "
 	       "gap is missing data, not zero. Active SMs say that work is "
 	       "resident; issue and tensor activity say that it proceeds. "
 	       "Memory-bound is said from DRAM at 80 % of its peak, read and "

@@ -1,0 +1,1 @@
+explain @gpu_metrics_odd --pass gpu_metrics --json
