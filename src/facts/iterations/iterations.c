@@ -20,8 +20,8 @@ static const char *const methods[NSX_NWAYS] = {
 
 /* Shared by the finders ------------------------------------------------------*/
 
-/* CV without the longest tenth: one slow iteration, a pause or the first do not
- * make a cadence irregular.
+/* CV without the longest tenth: one slow iteration or a pause does not make a
+ * cadence irregular.
  */
 static double trimmed_cv(int64_t *d, size_t n)
 {
@@ -39,20 +39,49 @@ static double trimmed_cv(int64_t *d, size_t n)
 	return nsx_stddev(d, used) / mean;
 }
 
+/* From start to next start of marks [from, to]; returns the longest. */
+static int64_t list_lengths(const struct nsx_way *w, size_t from, size_t to,
+			    int64_t *d)
+{
+	int64_t longest = 0;
+
+	for (size_t i = from; i < to; i++) {
+		d[i - from] = w->marks[i + 1].start_ns - w->marks[i].start_ns;
+		longest = NSX_MAX(longest, d[i - from]);
+	}
+	return longest;
+}
+
+/* Compiling and loading make the first iterations long, not the loop uneven:
+ * how many of the n begin it and are longer than any that are like the median,
+ * a third of all at most.
+ */
+static size_t count_warm_up(const int64_t *d, size_t n, double median)
+{
+	size_t i = 0;
+
+	while (i < n / 3 && (double)d[i] > 1.25 * median)
+		i++;
+	return i;
+}
+
 int nsx_measure_way(struct nsx_way *w, struct nsx_err *err)
 {
-	size_t n = w->n - 1;
+	size_t n = w->n - 1, first;
 	int64_t *d = nsx_try_alloc(n, sizeof(*d), "iteration lengths", err);
-	int64_t longest = 0;
+	int64_t longest;
 	double median, rest;
 
 	if (!d)
 		return err->rc;
-	for (size_t i = 0; i < n; i++) {
-		d[i] = w->marks[i + 1].start_ns - w->marks[i].start_ns;
-		longest = NSX_MAX(longest, d[i]);
-	}
-	rest = (double)(w->marks[n].start_ns - w->marks[0].start_ns - longest);
+	list_lengths(w, 0, n, d);
+	median = nsx_quantile(d, n, 0.5);
+	list_lengths(w, 0, n, d); /* a quantile reorders them */
+	first = count_warm_up(d, n, median);
+	longest = list_lengths(w, first, n, d);
+	n -= first;
+	rest = (double)(w->marks[w->n - 1].start_ns -
+			w->marks[first].start_ns - longest);
 	median = nsx_quantile(d, n, 0.5);
 	w->cv = trimmed_cv(d, n);
 	w->regularity = NSX_MIN(1, (double)w->n / 8) / (1 + w->cv);
@@ -86,7 +115,8 @@ double nsx_gpu_share(const struct nsx_finder *fd, uint32_t process,
 		int64_t b = NSX_MIN(nsx_op_end(o, fd->ops[k]), end_ns);
 
 		if (a < b)
-			inside = nsx_add_sat(inside, b - a);
+			inside = nsx_add_sat(
+			    inside, NSX_MIN(b - a, nsx_work_ns(fd, fd->ops[k])));
 	}
 	return fd->gpu_ns[process] ?
 		       (double)inside / (double)fd->gpu_ns[process] : 0;
@@ -99,6 +129,39 @@ static uint32_t process_of(const struct nsx_trace *t, size_t op)
 	return NSX_MIN(nsx_op_process(t, op), t->nprocesses);
 }
 
+int64_t nsx_work_ns(const struct nsx_finder *fd, uint32_t op)
+{
+	int64_t ns = nsx_op_ns(&fd->t->ops, op);
+
+	return fd->t->ops.cls[op] == NSX_C_COMM ?
+		       NSX_MIN(ns, fd->comm_ns[process_of(fd->t, op)]) : ns;
+}
+
+/* Fills comm_ns, then gpu_ns, which counts with it. */
+static int sum_work(struct nsx_finder *fd, struct nsx_err *err)
+{
+	const struct nsx_trace *t = fd->t;
+	int64_t *d = nsx_try_alloc(t->ops.n, sizeof(*d),
+				   "communication kernels", err);
+
+	if (!d)
+		return err->rc;
+	for (uint32_t p = 0; p <= t->nprocesses; p++) {
+		size_t n = 0;
+
+		for (size_t k = fd->ops_at[p]; k < fd->ops_at[p + 1]; k++)
+			if (t->ops.cls[fd->ops[k]] == NSX_C_COMM)
+				d[n++] = nsx_op_ns(&t->ops, fd->ops[k]);
+		if (n)
+			fd->comm_ns[p] = nsx_to_i64(nsx_quantile(d, n, 0.5));
+		for (size_t k = fd->ops_at[p]; k < fd->ops_at[p + 1]; k++)
+			fd->gpu_ns[p] = nsx_add_sat(
+			    fd->gpu_ns[p], nsx_work_ns(fd, fd->ops[k]));
+	}
+	free(d);
+	return 0;
+}
+
 static int group_ops(struct nsx_finder *fd, struct nsx_err *err)
 {
 	const struct nsx_trace *t = fd->t;
@@ -109,7 +172,8 @@ static int group_ops(struct nsx_finder *fd, struct nsx_err *err)
 	fd->ops_at = nsx_arena_try_array(fd->a, n + 2, sizeof(size_t),
 					 "processes", err);
 	fd->gpu_ns = nsx_arena_try_array(fd->a, n, 8, "processes", err);
-	if (!fd->ops || !fd->ops_at || !fd->gpu_ns)
+	fd->comm_ns = nsx_arena_try_array(fd->a, n, 8, "processes", err);
+	if (!fd->ops || !fd->ops_at || !fd->gpu_ns || !fd->comm_ns)
 		return err->rc;
 	/* Shifted by two: filling the slots leaves ops_at[p] their starts. */
 	for (size_t i = 0; i < t->ops.n; i++)
@@ -118,16 +182,10 @@ static int group_ops(struct nsx_finder *fd, struct nsx_err *err)
 	for (size_t p = 0; p < n; p++)
 		fd->ops_at[p + 2] += fd->ops_at[p + 1];
 	next = fd->ops_at + 1;
-	for (size_t i = 0; i < t->ops.n; i++) {
-		uint32_t p = process_of(t, i);
-
-		if (t->ops.flags[i] & NSX_OP_PEER)
-			continue;
-		fd->ops[next[p]++] = (uint32_t)i;
-		fd->gpu_ns[p] =
-		    nsx_add_sat(fd->gpu_ns[p], nsx_op_ns(&t->ops, i));
-	}
-	return 0;
+	for (size_t i = 0; i < t->ops.n; i++)
+		if (!(t->ops.flags[i] & NSX_OP_PEER))
+			fd->ops[next[process_of(t, i)]++] = (uint32_t)i;
+	return sum_work(fd, err);
 }
 
 static int find_main_streams(struct nsx_finder *fd, struct nsx_err *err)

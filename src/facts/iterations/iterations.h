@@ -29,7 +29,8 @@ struct nsx_finder {
 	struct nsx_arena *a;   /* scratch                                    */
 	uint32_t *ops;	       /* op indices by process, in order of ops     */
 	size_t *ops_at;	       /* by process: where its ops begin            */
-	int64_t *gpu_ns;       /* by process: sum of its ops                 */
+	int64_t *gpu_ns;       /* by process: sum of nsx_work_ns of its ops  */
+	int64_t *comm_ns;      /* by process: median communication kernel    */
 	uint32_t *main_stream; /* by process: most compute; NSX_NONE         */
 	struct nsx_way *v;
 	size_t n, cap;
@@ -42,9 +43,10 @@ int nsx_find_sequence(struct nsx_finder *fd, uint32_t process,
 int nsx_find_cadence(struct nsx_finder *fd, uint32_t process,
 		     struct nsx_err *err);
 
-/* Fills cv and regularity from the marks. Evenness is the share of the time, but
- * for the longest iteration, that iterations of the median length would take:
- * bursts with pauses between them are not the loop.
+/* Fills cv and regularity from the marks, but for long ones that begin them: the
+ * warm-up. Evenness is the share of the rest of the time, but for the longest
+ * iteration, that iterations of the median length would take: bursts with
+ * pauses between them are not the loop.
  */
 int nsx_measure_way(struct nsx_way *w, struct nsx_err *err);
 /* Keeps a way that is measured, and whose coverage is set, if it is one; its
@@ -52,7 +54,11 @@ int nsx_measure_way(struct nsx_way *w, struct nsx_err *err);
  */
 int nsx_keep_way(struct nsx_finder *fd, const struct nsx_way *w, double trust,
 		 double max_cv, struct nsx_err *err);
-/* Share of the process's GPU time that lies in [start, end). */
+/* GPU time of an op that is work: a communication kernel waits as well, for ranks
+ * that start late by seconds, and counts as its process's median one at most.
+ */
+int64_t nsx_work_ns(const struct nsx_finder *fd, uint32_t op);
+/* Share of the process's work that lies in [start, end). */
 double nsx_gpu_share(const struct nsx_finder *fd, uint32_t process,
 		     int64_t start_ns, int64_t end_ns);
 

@@ -158,12 +158,12 @@ static int64_t gpu_ns(const struct nvtx_finder *nf, uint32_t call, size_t *at)
 {
 	const struct nsx_ops *o = &nf->fd->t->ops;
 	uint32_t op = nf->fd->t->calls.op[call];
-	int64_t ns = o->flags[op] & NSX_OP_PEER ? 0 : nsx_op_ns(o, op);
+	int64_t ns = o->flags[op] & NSX_OP_PEER ? 0 : nsx_work_ns(nf->fd, op);
 
 	for (; *at < nf->nfurther && nf->further[*at].call == call; ++*at) {
 		op = nf->further[*at].op;
 		if (!(o->flags[op] & NSX_OP_PEER))
-			ns = nsx_add_sat(ns, nsx_op_ns(o, op));
+			ns = nsx_add_sat(ns, nsx_work_ns(nf->fd, op));
 	}
 	return ns;
 }

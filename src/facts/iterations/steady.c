@@ -9,8 +9,9 @@
  * mfu_2gpu_before, 10 % idle, at each of its gaps above 1.2 ms.
  *
  * For the same reason an iteration within a quarter of the median does not end
- * a run, nor does one farther off where a tenth of them are: with runs of 5 %
- * only, jetson_orin keeps 41 of its 220 iterations and mfu_2gpu_before 5 of 17.
+ * a run, nor does one farther off where a tenth of them are, or where such ones
+ * return three times or more: a checkpoint or a collection of garbage is part of
+ * the loop.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -18,7 +19,8 @@
 #include "facts/iterations/iterations.h"
 #include "base/stat.h"
 
-enum { NBINS = 256, MAX_EXCLUDED = 24, MIN_ITERATIONS = 4, MIN_RUN = 3 };
+enum { NBINS = 256, MAX_EXCLUDED = 24, MIN_ITERATIONS = 4, MIN_RUN = 3,
+       RECURS = 3 };
 
 static void exclude(struct nsx_facts *f, const char *text)
 {
@@ -105,10 +107,18 @@ static int list_loads(const struct nsx_trace *t, uint32_t process,
 
 struct judge {
 	double median, tolerance;
-	bool uneven; /* a tenth or more are far off: that is how the loop is */
+	size_t first; /* iteration that is like the median, but for 0         */
+	bool uneven; /* a tenth or more are far off, or some return: that is
+			how the loop is                                      */
 	const struct nsx_spans *loads;
 	size_t cursor;
 };
+
+static bool is_far(const struct judge *j, const struct nsx_iteration *it)
+{
+	return fabs((double)(it->end_ns - it->start_ns) - j->median) >
+	       0.25 * j->median;
+}
 
 /* LIKE the others; MILD: not quite, which does not end a run of like ones. */
 enum likeness { LIKE, MILD, UNLIKE };
@@ -132,7 +142,7 @@ static enum likeness judge(struct judge *j, const struct nsx_iteration *it,
 					    (double)load_ns / 1e6);
 	else if (fabs(wall - j->median) <= j->tolerance)
 		return LIKE;
-	else if (j->uneven || fabs(wall - j->median) <= 0.25 * j->median)
+	else if ((j->uneven && i > j->first) || !is_far(j, it))
 		return MILD;
 	else
 		*ret_why = nsx_arena_printf(a, "iteration %zu: %.3f ms, the "
@@ -141,11 +151,29 @@ static enum likeness judge(struct judge *j, const struct nsx_iteration *it,
 	return UNLIKE;
 }
 
+/* Fills first and uneven: how many begin the loop before it is like itself, and
+ * whether far ones after them are part of it.
+ */
+static void judge_far(struct judge *j, const struct nsx_iteration *v, size_t n)
+{
+	size_t nfar = 0, ntimes = 0;
+
+	for (j->first = 1; j->first < n && is_far(j, &v[j->first]);)
+		j->first++;
+	for (size_t i = j->first; i < n; i++) {
+		if (!is_far(j, &v[i]))
+			continue;
+		nfar++;
+		ntimes += !is_far(j, &v[i - 1]);
+	}
+	j->uneven = ntimes >= RECURS ||
+		    (nfar > 1 && 10 * nfar >= n - j->first);
+}
+
 static int judge_lengths(const struct nsx_iteration *v, size_t n,
 			 struct judge *j, struct nsx_err *err)
 {
 	int64_t *d = nsx_try_alloc(n, sizeof(*d), "iteration lengths", err);
-	size_t nfar = 0;
 	double mad;
 
 	if (!d)
@@ -154,12 +182,9 @@ static int judge_lengths(const struct nsx_iteration *v, size_t n,
 	for (size_t i = 0; i < n; i++)
 		d[i] = v[i].end_ns - v[i].start_ns;
 	j->median = nsx_quantile(d, n, 0.5);
-	for (size_t i = 1; i < n; i++)
-		nfar += fabs((double)(v[i].end_ns - v[i].start_ns) -
-			     j->median) > 0.25 * j->median;
-	j->uneven = nfar > 1 && 10 * nfar >= n - 1;
+	judge_far(j, v, n);
 	for (size_t i = 0; i < n; i++)
-		d[i] = llabs(d[i] - (int64_t)j->median);
+		d[i] = llabs(v[i].end_ns - v[i].start_ns - (int64_t)j->median);
 	mad = nsx_quantile(d, n, 0.5);
 	j->tolerance = NSX_MAX(3 * 1.4826 * mad, 0.05 * j->median);
 	free(d);

@@ -74,9 +74,10 @@ static const struct nsx_col match_cols[] = {
 	{"transfer_ms", "from the last arrival to the last end", NSX_T_F64},
 	{"shortest_ms", "sum of the shortest kernel of each", NSX_T_F64},
 	{"end_spread_us", "median of last end less first end", NSX_T_F64},
-	{"kept_instances", "that count for the verdict", NSX_T_I64},
+	{"kept_instances", "that are evidence for the verdict", NSX_T_I64},
 	{"kept_induced_ms", "by the late rank in those", NSX_T_F64},
-	{"start_skew_ms", "induced in the ones left out", NSX_T_F64},
+	{"start_skew_ms", "induced outside the judged window and in the "
+			  "first", NSX_T_F64},
 	{"p_value", "chance of coming last as often", NSX_T_F64},
 	{"persistent", "a straggler is proved", NSX_T_BOOL},
 	{"cause", "where one explains four fifths of the lateness",
@@ -360,12 +361,15 @@ NSX_DEFINE_PASS(nccl) {
 	       "its start; it induces the median wait of the others. A "
 	       "persistent straggler is proved by at least 10 instances, a "
 	       "one-sided binomial p below 0.01 and induced waiting of at "
-	       "least 1 % of the window; the first instance and those with a "
-	       "wait of half the window count as start skew, not for the "
-	       "verdict. The cause is named only where one explains 80 % of "
-	       "the lateness. Message sizes are what NCCL's NVTX ranges say "
-	       "of each call, where payloads were exported. Peer copies are "
-	       "copies here. What a stream "
+	       "least 1 % of the judged window. Evidence are the instances "
+	       "inside that window, but for the first, in which the last "
+	       "rank comes 20 us or more after the median of the others. "
+	       "The cause: from the end of the first to the end of the last "
+	       "all ranks take as long, so what the others wait more than "
+	       "the late one is what it computes, copies or idles more than "
+	       "they do; named is what explains 80 % of it. Message sizes "
+	       "are what NCCL's NVTX ranges say of each call, where payloads "
+	       "were exported. Peer copies are copies here. What a stream "
 	       "waits for by event is not followed.",
 	.derived_from = "communication kernels, by name; NCCL's NVTX ranges only "
 			"where the trace has no GPU work",

@@ -70,7 +70,8 @@ struct nccl_instance {
 	int64_t last_ns;  /* the last arrival                      */
 	double others_ns; /* median arrival of the others          */
 	uint32_t last;	  /* index of nccl_match.rank              */
-	bool kept;	  /* counts for the verdict                */
+	bool judged;	  /* in the judged window, not the first   */
+	bool kept;	  /* counts for the verdict: somebody is late */
 };
 
 struct nccl_match {
@@ -78,11 +79,11 @@ struct nccl_match {
 	size_t nranks;
 	struct nccl_instance *v;
 	size_t *member; /* n x nranks: indices of events           */
-	size_t n, nkept;
+	size_t n, njudged, nkept;
 	int64_t transfer_ns; /* after the last arrival              */
 	int64_t min_ns;	     /* the shortest kernel of each         */
 	double end_spread_ns; /* median                             */
-	double start_skew_ns; /* induced in what was not kept       */
+	double start_skew_ns; /* induced in what was not judged     */
 	uint32_t late, waiting; /* indices of ranks; NSX_NONE       */
 	double p_value; /* of being last as often by chance         */
 	bool proved;

@@ -117,10 +117,14 @@ void nccl_say_match(struct nccl_comm *c, const struct nccl_group *g,
 			      late->label, name, late->kept_last, m->nkept,
 			      m->p_value, m->cause ? m->cause :
 			      "no single cause explains it");
-	else if (m->nkept < NCCL_LEAST_INSTANCES)
-		nsx_note(c->out, "%s: %zu instances without start skew are too "
-			 "few to tell a straggler from chance", name,
-			 m->nkept);
+	else if (m->njudged < NCCL_LEAST_INSTANCES)
+		nsx_note(c->out, "%s: %zu instances in the judged window are "
+			 "too few to tell a straggler from chance", name,
+			 m->njudged);
+	else if (!m->nkept)
+		nsx_cleared(c->out, "No straggler in %s: its ranks arrive within "
+			    "20 us of each other in all %zu instances judged.",
+			    name, m->njudged);
 	else
 		nsx_fine(&c->out->found, "No persistent straggler in %s: %s comes last "
 			    "in %zu of %zu instances (p = %.2g) and induces %.3f "

@@ -19,6 +19,7 @@
 
 #define END_SPREAD_NS 100000 /* or a fifth of the shortest kernel */
 #define LEAST_P 0.01
+#define LEAST_LATE_NS 20000 /* kernels launched together start this far apart */
 #define LEAST_SHARE 0.01 /* of the window */
 #define CAUSE_SHARE 0.8
 
@@ -136,14 +137,17 @@ static int find_instances(const struct nsx_run *run, struct nccl_match *m,
 
 /* Lateness -------------------------------------------------------------*/
 
-/* Fills instance i and adds it to the sums; scratch holds nranks values. */
+/* Fills instance i and adds it to the sums; scratch holds nranks values.  It is
+ * evidence where somebody is late in the judged window, but for the first: ranks
+ * start one after another.
+ */
 static void weigh(struct nccl_match *m, size_t i,
 		  const struct nccl_event *events, struct nccl_rank *ranks,
-		  int64_t half_window_ns, int64_t *scratch)
+		  const struct nsx_window *w, int64_t *scratch)
 {
 	const size_t *member = m->member + i * m->nranks;
 	struct nccl_instance *x = &m->v[i];
-	int64_t first_ns = INT64_MAX, end_ns = INT64_MIN, min_ns = INT64_MAX;
+	int64_t end_ns = INT64_MIN, min_ns = INT64_MAX;
 	size_t n = 0;
 
 	x->last_ns = INT64_MIN;
@@ -154,7 +158,6 @@ static void weigh(struct nccl_match *m, size_t i,
 			x->last_ns = e->start_ns;
 			x->last = (uint32_t)k;
 		}
-		first_ns = NSX_MIN(first_ns, e->start_ns);
 		end_ns = NSX_MAX(end_ns, e->end_ns);
 		min_ns = NSX_MIN(min_ns, e->end_ns - e->start_ns);
 	}
@@ -167,7 +170,9 @@ static void weigh(struct nccl_match *m, size_t i,
 			scratch[n++] = e->start_ns;
 	}
 	x->others_ns = nsx_quantile(scratch, n, 0.5);
-	x->kept = i > 0 && x->last_ns - first_ns <= half_window_ns;
+	x->judged = i > 0 && x->last_ns >= w->start_ns && x->last_ns < w->end_ns;
+	x->kept = x->judged &&
+		  (double)x->last_ns - x->others_ns >= LEAST_LATE_NS;
 	nsx_add_to(&m->transfer_ns, end_ns - x->last_ns);
 	nsx_add_to(&m->min_ns, min_ns);
 }
@@ -180,11 +185,12 @@ static void charge(struct nccl_match *m, size_t i, struct nccl_rank *ranks)
 
 	r->times_last++;
 	r->induced_ns += induced_ns;
+	m->njudged += x->judged;
 	if (x->kept) {
 		m->nkept++;
 		r->kept_last++;
 		r->kept_induced_ns += induced_ns;
-	} else {
+	} else if (!x->judged) {
 		m->start_skew_ns += induced_ns;
 	}
 }
@@ -203,10 +209,18 @@ static double binomial_tail(size_t n, size_t k, double q)
 	return NSX_MAX(DBL_MIN, NSX_MIN(sum, 1.0));
 }
 
+/* By what is evidence; without any, by all instances. */
+static bool is_later(const struct nccl_rank *a, const struct nccl_rank *b)
+{
+	return a->kept_induced_ns != b->kept_induced_ns ?
+		       a->kept_induced_ns > b->kept_induced_ns :
+		       a->induced_ns > b->induced_ns;
+}
+
 static void judge(const struct nsx_run *run, struct nccl_match *m,
 		  const struct nccl_rank *ranks)
 {
-	const struct nsx_window *w = &run->trace->window;
+	const struct nsx_window w = nsx_judged(run->facts);
 	const struct nccl_rank *late = NULL;
 
 	for (size_t k = 0; k < m->nranks; k++) {
@@ -214,7 +228,7 @@ static void judge(const struct nsx_run *run, struct nccl_match *m,
 
 		if (r->induced_ns > 0 &&
 		    (m->late == NSX_NONE ||
-		     r->induced_ns > ranks[m->late].induced_ns))
+		     is_later(r, &ranks[m->late])))
 			m->late = m->rank[k];
 		if (r->waited_ns > 0 &&
 		    (m->waiting == NSX_NONE ||
@@ -228,7 +242,7 @@ static void judge(const struct nsx_run *run, struct nccl_match *m,
 				   1.0 / (double)m->nranks);
 	m->proved = m->nkept >= NCCL_LEAST_INSTANCES && m->p_value < LEAST_P &&
 		    late->kept_induced_ns >=
-			    LEAST_SHARE * (double)(w->end_ns - w->start_ns);
+			    LEAST_SHARE * (double)(w.end_ns - w.start_ns);
 }
 
 static int find_spread(const struct nsx_run *run, struct nccl_match *m,
@@ -259,7 +273,7 @@ int nccl_match(const struct nsx_run *run, const struct nccl_event *events,
 	       struct nccl_rank *ranks, size_t nranks, bool is_pairwise,
 	       struct nccl_match *ret, struct nsx_err *err)
 {
-	const struct nsx_window *w = &run->trace->window;
+	const struct nsx_window w = nsx_judged(run->facts);
 	int64_t *scratch;
 
 	*ret = (struct nccl_match){.late = NSX_NONE, .waiting = NSX_NONE,
@@ -273,8 +287,7 @@ int nccl_match(const struct nsx_run *run, const struct nccl_event *events,
 	if (!scratch)
 		return err->rc;
 	for (size_t i = 0; i < ret->n; i++) {
-		weigh(ret, i, events, ranks, (w->end_ns - w->start_ns) / 2,
-		      scratch);
+		weigh(ret, i, events, ranks, &w, scratch);
 		charge(ret, i, ranks);
 	}
 	judge(run, ret, ranks);
@@ -306,58 +319,67 @@ static int64_t count_ops(const struct nsx_trace *t, uint32_t device,
 	return NSX_MAX(0, n[1] - n[0]);
 }
 
-static int64_t covered(const struct nsx_spans *s, int64_t from_ns,
-		       int64_t to_ns)
+/* What a rank's device did from the first to the last judged instance. */
+static void sum_work(const struct nsx_run *run, const struct nccl_event *events,
+		     const struct nccl_rank *ranks, const struct nccl_match *m,
+		     size_t k, struct nsx_partition *ret, double *ret_ops)
 {
-	size_t at = nsx_spans_find(s, from_ns);
+	uint32_t device = ranks[m->rank[k]].device;
+	int64_t from_ns = INT64_MAX, to_ns = INT64_MIN;
 
-	return nsx_spans_covered(s, &at, from_ns, to_ns);
+	for (size_t i = 0; i < m->n; i++) {
+		const struct nccl_event *e = &events[m->member[i * m->nranks + k]];
+
+		if (!m->v[i].judged)
+			continue;
+		from_ns = NSX_MIN(from_ns, e->end_ns);
+		to_ns = e->end_ns;
+	}
+	nsx_partition(&run->facts->device[device], from_ns, to_ns, ret);
+	*ret_ops = (double)count_ops(run->trace, device, from_ns, to_ns);
 }
 
-/* What the late device did between the others' arrival and its own. */
+/* From the end of one collective to that of another all ranks take as long, so
+ * what the others wait for the late one is what it computes, copies and idles
+ * more than they do.
+ */
 void nccl_find_cause(const struct nsx_run *run,
 		     const struct nccl_event *events,
 		     const struct nccl_rank *ranks, struct nccl_match *m)
 {
-	const struct nsx_device_facts *f =
-		&run->facts->device[ranks[m->late].device];
-	const struct nsx_idle *idle =
-		&run->facts->idle[ranks[m->late].device];
-	int64_t late_ns = 0, compute_ns = 0, copy_ns = 0, idle_ns = 0;
-	int64_t ops = 0, other_ops = 0;
+	double more[NSX_NPARTS] = {0}, late_ns = 0, ops = 0, other_ops = 0;
+	double compute_ns, copy_ns, idle_ns, others = (double)m->nranks - 1;
 
-	for (size_t i = 1; i < m->n; i++) {
-		const struct nccl_instance *x = &m->v[i];
-		const size_t *was = m->member + (i - 1) * m->nranks;
-		const size_t *is = was + m->nranks;
-		size_t other = x->last ? 0 : 1;
-		int64_t from_ns = (int64_t)x->others_ns;
+	for (size_t k = 0; k < m->nranks; k++) {
+		bool is_late = m->rank[k] == m->late;
+		struct nsx_partition p;
+		double n;
 
-		if (!x->kept || m->rank[x->last] != m->late)
-			continue;
-		nsx_add_to(&late_ns, x->last_ns - from_ns);
-		nsx_add_to(&compute_ns, covered(&f->compute, from_ns, x->last_ns));
-		nsx_add_to(&copy_ns, covered(&f->copy, from_ns, x->last_ns));
-		nsx_add_to(&idle_ns, nsx_idle_within(idle, from_ns, x->last_ns));
-		ops += count_ops(run->trace, ranks[m->late].device,
-				 events[was[x->last]].end_ns, x->last_ns);
-		other_ops += count_ops(run->trace,
-				       ranks[m->rank[other]].device,
-				       events[was[other]].end_ns,
-				       events[is[other]].start_ns);
+		sum_work(run, events, ranks, m, k, &p, &n);
+		for (unsigned c = 0; c < NSX_NPARTS; c++)
+			more[c] += (double)p.ns[c] * (is_late ? 1 : -1 / others);
+		*(is_late ? &ops : &other_ops) += is_late ? n : n / others;
 	}
-	if ((double)compute_ns >= CAUSE_SHARE * (double)late_ns) {
-		m->cause = llabs(ops - other_ops) * 50 <= other_ops ?
+	late_ns = -more[NSX_P_COMM_EXPOSED];
+	compute_ns = more[NSX_P_COMPUTE_ONLY] + more[NSX_P_COMPUTE_COPY] +
+		     more[NSX_P_COMPUTE_COMM];
+	copy_ns = more[NSX_P_COPY_EXPOSED];
+	idle_ns = more[NSX_P_IDLE];
+	if (!(late_ns > 0))
+		return;
+	if (compute_ns >= CAUSE_SHARE * late_ns) {
+		m->cause = fabs(ops - other_ops) * 50 <= other_ops ?
 			"it computes longer, in as many GPU operations as the "
 			"others" :
 			"it computes longer, in another number of GPU "
 			"operations than the others";
-		m->cause_share = (double)compute_ns / (double)late_ns;
-	} else if ((double)copy_ns >= CAUSE_SHARE * (double)late_ns) {
-		m->cause = "it copies memory meanwhile";
-		m->cause_share = (double)copy_ns / (double)late_ns;
-	} else if ((double)idle_ns >= CAUSE_SHARE * (double)late_ns) {
-		m->cause = "its GPU is idle meanwhile: the host is late";
-		m->cause_share = (double)idle_ns / (double)late_ns;
+		m->cause_share = NSX_MIN(1, compute_ns / late_ns);
+	} else if (copy_ns >= CAUSE_SHARE * late_ns) {
+		m->cause = "it copies memory for longer than the others";
+		m->cause_share = NSX_MIN(1, copy_ns / late_ns);
+	} else if (idle_ns >= CAUSE_SHARE * late_ns) {
+		m->cause = "its GPU idles for longer than the others: the host "
+			   "is late";
+		m->cause_share = NSX_MIN(1, idle_ns / late_ns);
 	}
 }

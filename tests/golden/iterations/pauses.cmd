@@ -1,0 +1,1 @@
+explain @iterations_pauses --pass iterations,windows --md

@@ -1,0 +1,1 @@
+explain @start_skew --pass nccl --json
