@@ -158,6 +158,15 @@ int nccl_fill_costs(struct nccl_costs *c, struct nsx_table *devices,
 
 /* Findings ---------------------------------------------------------------*/
 
+static struct nsx_plan plan_of(struct nsx_section *out,
+			       const struct nsx_change *change)
+{
+	struct nsx_change *v = nsx_arena_get(out->arena, sizeof(*v));
+
+	*v = *change;
+	return (struct nsx_plan){v, 1};
+}
+
 /* When a rank waits for the late one and does not compute meanwhile. */
 static int find_waits(struct nccl_costs *c, const struct nccl_event *events,
 		      const struct nccl_rank *ranks,
@@ -190,8 +199,13 @@ int nccl_add_straggler(struct nccl_costs *c, const char *op,
 		       const struct nccl_match *m, struct nsx_err *err)
 {
 	const struct nccl_rank *late = &ranks[m->late];
+	const struct nsx_change even = {
+		.verb = NSX_EVEN_RANK, .by = NSX_BY_PROCESS | NSX_BY_DEVICE,
+		.process = late->process, .device = late->device,
+	};
 	struct nsx_finding f = {
 		.id = NSX_ID_nccl_straggler,
+		.remedy = plan_of(c->out, &even),
 		.recoverable = 1, .confidence = NSX_CONF_HIGH,
 		.proof = {{"nccl_rank_skew", "induced_ms", "ms",
 			   {{"op_name", nsx_string(op)},
@@ -202,13 +216,14 @@ int nccl_add_straggler(struct nccl_costs *c, const char *op,
 			  late->label, nsx_md_name(c->out, op));
 	f.subject = nsx_say(c->out, "%s/%s", op, late->label);
 	f.evidence[0] = nsx_say(
-		c->out, "Last to arrive in %zu of %zu matched instances (p = "
-		"%.2g); the first one is left out as start skew.",
+		c->out, "Last to arrive in %zu of the %zu judged instances in which "
+		"a rank is 20 us late or more (p = %.2g).",
 		late->kept_last, m->nkept, m->p_value);
 	f.evidence[1] = nsx_say(
-		c->out, "The others wait %.3f ms for it (their median); the "
-		"transfers themselves take %.3f ms.", late->induced_ns / 1e6,
-		(double)m->transfer_ns / 1e6);
+		c->out, "The others wait %.3f ms for it in these (their median); "
+		"over the whole trace %.3f ms, and the transfers themselves "
+		"take %.3f ms.", late->kept_induced_ns / 1e6,
+		late->induced_ns / 1e6, (double)m->transfer_ns / 1e6);
 	f.evidence[2] = m->cause ?
 		nsx_say(c->out, "Cause: %s (%.0f %% of the lateness).", m->cause,
 			100 * m->cause_share) :
@@ -238,8 +253,12 @@ static int add_blocking(struct nccl_costs *c, uint32_t device,
 			int64_t same_stream_ns, struct nsx_err *err)
 {
 	const struct nccl_cost *x = &c->v[device];
+	const struct nsx_change hide = {
+		.verb = NSX_HIDE_COMM, .by = NSX_BY_DEVICE, .device = device,
+	};
 	struct nsx_finding f = {
 		.id = NSX_ID_nccl_exposed,
+		.remedy = plan_of(c->out, &hide),
 		.device = device, .recoverable = 1, .confidence = NSX_CONF_MEDIUM,
 		.proof = {{"nccl_ops", "exposed_ms", "ms", {{0}}}},
 	};

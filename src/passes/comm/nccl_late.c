@@ -122,7 +122,7 @@ void nccl_say_match(struct nccl_comm *c, const struct nccl_group *g,
 			 "too few to tell a straggler from chance", name,
 			 m->njudged);
 	else if (!m->nkept)
-		nsx_cleared(c->out, "No straggler in %s: its ranks arrive within "
+		nsx_fine(&c->out->found, "No straggler in %s: its ranks arrive within "
 			    "20 us of each other in all %zu instances judged.",
 			    name, m->njudged);
 	else
