@@ -314,7 +314,7 @@ int nsx_str_cmp(const struct nsx_strings *s, nsx_str a, nsx_str b)
 	return strcmp(nsx_str_text(s, a), nsx_str_text(s, b));
 }
 
-void nsx_buf_add(struct nsx_buf *b, const char *p, size_t n)
+char *nsx_buf_room(struct nsx_buf *b, size_t n)
 {
 	if (b->cap - b->n <= n) {
 		b->cap = NSX_MAX(b->cap * 2, b->n + n + 64);
@@ -322,6 +322,12 @@ void nsx_buf_add(struct nsx_buf *b, const char *p, size_t n)
 		if (!b->p)
 			nsx_die_of_memory(b->cap);
 	}
+	return b->p + b->n;
+}
+
+void nsx_buf_add(struct nsx_buf *b, const char *p, size_t n)
+{
+	(void)nsx_buf_room(b, n);
 	memcpy(b->p + b->n, p, n);
 	b->n += n;
 	b->p[b->n] = '\0';

@@ -12,7 +12,7 @@
 struct args {
 	const char *input, *output, *step, *activity, *nvtx_prefix, *window,
 		*nsys;
-	bool no_metadata, quiet;
+	bool no_metadata, no_compress, quiet;
 };
 #define OPT(letter, name, alias, arg, kind, field, help)                      \
 	{letter, name, alias, arg, kind, offsetof(struct args, field), help}
@@ -21,8 +21,9 @@ static const struct nsx_opt opts[] = {
 	OPT('i', "input", NULL, "FILE", NSX_O_STR, input,
 	    "the trace, where it is no operand"),
 	OPT('o', "output", NULL, "FILE", NSX_O_STR, output,
-	    "the result; '-' is stdout, a name in .gz is compressed (default: "
-	    "the trace's name with .json)"),
+	    "the result: .json, or .pftrace for Perfetto's typed GPU views; a "
+	    "name in .gz is compressed, '-' is JSON on stdout (default: the "
+	    "trace's name with .json)"),
 	OPT(0, "activity", NULL, "LIST", NSX_O_STR, activity,
 	    "what to convert, with commas: kernel, memcpy, memset, graph, "
 	    "nvtx, nvtx-kernel, cuda-api, osrt, sched, gpu-metrics, or all "
@@ -40,6 +41,8 @@ static const struct nsx_opt opts[] = {
 	OPT(0, "nsys", NULL, "FILE", NSX_O_STR, nsys,
 	    "the nsys that exports a .nsys-rep (default: NSYS_PATH, else the "
 	    "newest of PATH and the usual folders)"),
+	OPT(0, "no-compress", NULL, NULL, NSX_O_FLAG, no_compress,
+	    "leave the packets of a .pftrace as they are"),
 	OPT('q', "quiet", NULL, NULL, NSX_O_FLAG, quiet,
 	    "print no summary"),
 };
@@ -254,6 +257,9 @@ static int run(const struct nsx_cmd *cmd, int argc, char **argv)
 	o.nvtx_prefix = a.nvtx_prefix;
 	o.window = a.window;
 	o.no_metadata = a.no_metadata;
+	o.no_compress = a.no_compress;
+	o.pftrace = a.output && (ends_in(a.output, ".pftrace") ||
+				 ends_in(a.output, ".pftrace.gz"));
 	o.threads = (unsigned)get_nprocs();
 	if (!rc)
 		rc = take_steps(&a, &o, arena, &err);
@@ -267,9 +273,15 @@ static int run(const struct nsx_cmd *cmd, int argc, char **argv)
 
 const struct nsx_cmd nsx_cmd_convert = {
 	.name = "convert",
-	.usage = "TRACE.sqlite [-o OUT.json[.gz]] [OPTIONS]",
+	.usage = "TRACE.sqlite [-o OUT.json|OUT.pftrace[.gz]] [OPTIONS]",
 	.summary = "write a trace for Perfetto and chrome://tracing",
-	.doc = "Writes Chrome trace events. GPU work stands under a process "
+	.doc = "A name in .pftrace gives Perfetto's own packets (its versions "
+	       "from 54 on): kernels, copies, memsets and graph replays are "
+	       "typed GPU work with launch dimensions, registers and shared "
+	       "memory, on the GPU's queues; counters are GPU counters; "
+	       "threads have a track each for calls, NVTX, OS runtime calls "
+	       "and scheduling; launches lead to what they caused.\n\n"
+	       "Any other name gives Chrome trace events. GPU work stands under a process "
 	       "of its own for each (process, GPU), one track for each stream "
 	       "and kind; calls, NVTX ranges, OS runtime calls and scheduling "
 	       "stand under their process, tracks by thread. Start/end ranges "
@@ -288,6 +300,8 @@ const struct nsx_cmd nsx_cmd_convert = {
 	       "when it is whole.",
 	.examples = "nsys-explain convert run.sqlite -o run.json.gz  # open it "
 		    "at ui.perfetto.dev\n"
+		    "nsys-explain convert run.sqlite -o run.pftrace  # the "
+		    "same, smaller, with typed GPU work\n"
 		    "nsys-explain convert run.sqlite -o part.json --window "
 		    "2..2.5 --activity kernel,nvtx  # half a second\n"
 		    "nsys-explain convert run.nsys-rep -o - | gzip > "

@@ -188,6 +188,7 @@ static int open_all(struct nsx_conv *c, struct nsx_err *err)
 {
 	int64_t first;
 
+	c->names.is_plain = c->opts->pftrace;
 	if (nsx_names_open(&c->names, c->schema, c->opts->nvtx_prefix, err) ||
 	    nsx_tracks_open(&c->tracks, err))
 		return err->rc;
@@ -217,58 +218,39 @@ static int survey(struct nsx_conv *c, struct nsx_err *err)
 	return 0;
 }
 
-static void put_fact(struct nsx_conv *c, const char *key, int64_t value)
+/* When the session began; null where it is not known or not wanted. */
+static struct nsx_val session_start(const struct nsx_conv *c)
 {
-	char text[96];
-
-	/* As text: what reads JSON as doubles would bend it. */
-	snprintf(text, sizeof(text), ",\n\"%s\":\"%lld\"", key,
-		 (long long)value);
-	nsx_out_adds(c->out, text);
-}
-
-static void put_end(struct nsx_conv *c)
-{
-	const struct nsx_convert_counts *n = c->counts;
 	NSX_AT_EXIT(nsx_stmt_done) struct nsx_stmt *st = NULL;
 	struct nsx_err ignored;
 	struct nsx_val epoch = {.type = NSX_V_NULL};
 
-	nsx_out_adds(c->out, "\n],\n\"otherData\":{\n\"producer\":"
-			     "\"nsys-explain " NSX_VERSION "\"");
 	if (!c->opts->no_metadata &&
 	    !nsx_db_prepare(c->schema->db, "SELECT utc_epoch_ns FROM "
 			    "temp.session", &st, &ignored) &&
 	    nsx_step(st, &ignored) == 1)
 		nsx_read_val(st, 0, &epoch);
-	if (epoch.type == NSX_V_I64)
-		put_fact(c, "session_utc_epoch_ns", epoch.u.i);
-	put_fact(c, "time_shift_ns", n->shift_ns);
-	put_fact(c, "slices", n->slices);
-	put_fact(c, "async_ranges", n->asyncs);
-	put_fact(c, "marks", n->marks);
-	put_fact(c, "counter_values", n->samples);
-	put_fact(c, "arrows", n->flow_ends);
-	put_fact(c, "slices_in_further_lanes", n->in_lanes);
-	put_fact(c, "rows_left_out", n->left_out);
-	nsx_out_adds(c->out, "\n}}\n");
+	return epoch;
 }
 
 static int convert(struct nsx_conv *c, struct nsx_err *err)
 {
 	int rc = open_all(c, err);
+	struct nsx_val epoch;
 
 	if (!rc)
 		rc = survey(c, err);
 	if (rc)
 		return rc;
 	c->writing = true;
-	nsx_out_adds(c->out, "{\"traceEvents\":[\n");
-	rc = scan_all(c, err);
+	epoch = session_start(c);
+	rc = c->writer->open(c, &epoch, err);
+	if (!rc)
+		rc = scan_all(c, err);
 	if (!rc && !c->opts->no_metadata)
 		rc = nsx_convert_names(c, err);
 	if (!rc)
-		put_end(c);
+		c->writer->close(c, &epoch);
 	return rc;
 }
 
@@ -278,12 +260,15 @@ int nsx_convert(const struct nsx_schema *schema,
 		struct nsx_err *err)
 {
 	struct nsx_conv c = {.schema = schema, .opts = opts, .out = out,
+			     .writer = opts->pftrace ? &nsx_writer_pftrace :
+						       &nsx_writer_json,
 			     .counts = ret, .warnings = warnings,
 			     .first_ns = INT64_MAX, .last_ns = INT64_MIN};
 	int rc;
 
 	*ret = (struct nsx_convert_counts){0};
 	rc = convert(&c, err);
+	c.writer->done(&c);
 	nsx_names_done(&c.names);
 	nsx_flows_done(&c.flows);
 	nsx_tracks_done(&c.tracks);

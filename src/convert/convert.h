@@ -1,4 +1,4 @@
-/* convert.h - a trace as Chrome trace events, which Perfetto opens.
+/* convert.h - a trace for viewers: Chrome trace events or Perfetto's own packets.
  *
  * Each table is read twice, and never held.  The survey finds what the writing
  * has to know beforehand: the shift of time, which strings are used, which
@@ -32,6 +32,8 @@ struct nsx_convert_opts {
 	const char *window;	 /* as typed, NULL: none                    */
 	unsigned threads;
 	bool no_metadata;	 /* no names of processes and threads       */
+	bool pftrace;		 /* Perfetto's packets, not JSON            */
+	bool no_compress;	 /* packets stay plain                      */
 };
 
 struct nsx_convert_counts {
@@ -64,7 +66,11 @@ struct nsx_names {
 	struct nsx_keymap sparse; /* {id} of the others                      */
 	struct nsx_keycache *cache;
 	size_t cap_flags, cap_text;
+	bool is_plain; /* text is UTF-8, not the inside of a JSON string     */
 };
+/* Appends text as the writer wants it: repaired and cut, and escaped for JSON. */
+void nsx_names_text(const struct nsx_names *x, struct nsx_buf *b,
+		    const char *text, size_t n);
 /* prefix not NULL: nsx_names_matches can be asked from now on. */
 int nsx_names_open(struct nsx_names *x, const struct nsx_schema *s,
 		   const char *prefix, struct nsx_err *err) NSX_CHECKED;
@@ -74,8 +80,9 @@ int nsx_names_use(struct nsx_names *x, const struct nsx_val *v,
 		  struct nsx_err *err) NSX_CHECKED;
 int nsx_names_load(struct nsx_names *x, const struct nsx_schema *s,
 		   struct nsx_err *err) NSX_CHECKED;
-/* NULL: no string has that id. */
-const char *nsx_names_get(struct nsx_names *x, int64_t id, size_t *ret_n);
+/* NULL: no string has that id. *ret_at: a number of its own, from 0 on. */
+const char *nsx_names_get(struct nsx_names *x, int64_t id, size_t *ret_n,
+			  size_t *ret_at);
 bool nsx_names_matches(struct nsx_names *x, const struct nsx_val *v);
 
 /* Calls and what they caused (flows.c) ---------------------------------------*/
@@ -159,8 +166,12 @@ struct nsx_lane *nsx_tracks_fit(struct nsx_tracks *t, uint32_t track,
 
 /* Events (events.c) ------------------------------------------------------------*/
 
+struct nsx_pf; /* pftrace.c */
+
 struct nsx_conv {
 	const struct nsx_schema *schema;
+	const struct nsx_writer *writer;
+	struct nsx_pf *pf;
 	const struct nsx_convert_opts *opts;
 	struct nsx_out *out;
 	struct nsx_convert_counts *counts;
@@ -210,10 +221,43 @@ void nsx_arg_int(struct nsx_conv *c, const char *key, int64_t value);
 void nsx_arg_name(struct nsx_conv *c, const char *key, const struct nsx_val *v);
 /* Three cells as "1x2x3"; nothing where they are not there. */
 void nsx_arg_dims(struct nsx_conv *c, const char *key, const struct nsx_val *v);
-/* Between an event and the one before it. */
-void nsx_event_sep(struct nsx_conv *c);
 /* Notes the hull of what is converted. */
 void nsx_conv_hull(struct nsx_conv *c, int64_t start_ns, int64_t end_ns);
+
+/* Writers ------------------------------------------------------------------------*/
+
+struct nsx_sample { /* what a source of counters measured at an instant */
+	int64_t at_ns, type; /* the source, as exported                      */
+};
+struct nsx_writer { /* a format; c->lane and c->async are set for a slice */
+	bool is_typed; /* GPU work carries all that the trace tells of it, and
+			  may overlap on its stream                          */
+	int (*open)(struct nsx_conv *c, const struct nsx_val *utc_epoch_ns,
+		    struct nsx_err *err);
+	void (*begin)(struct nsx_conv *c, const struct nsx_slice *s);
+	void (*arg_int)(struct nsx_conv *c, const char *key, int64_t value);
+	void (*arg_name)(struct nsx_conv *c, const char *key,
+			 const struct nsx_val *v);
+	void (*arg_dims)(struct nsx_conv *c, const char *key,
+			 const struct nsx_val *v);
+	void (*end)(struct nsx_conv *c, const struct nsx_slice *s);
+	/* Counters: a sample is opened, has values, is closed. */
+	void (*sample)(struct nsx_conv *c, const struct nsx_sample *s,
+		       uint32_t pid);
+	void (*counter)(struct nsx_conv *c, uint32_t at, const char *name,
+			const struct nsx_val *v, bool is_first);
+	void (*sample_end)(struct nsx_conv *c);
+	/* Names, in the order in which viewers should show them; what may be
+	 * NULL.
+	 */
+	void (*name_group)(struct nsx_conv *c, uint32_t group, const char *name,
+			   size_t order);
+	void (*name_lane)(struct nsx_conv *c, uint32_t track, size_t lane,
+			  const char *owner, const char *what, size_t order);
+	void (*close)(struct nsx_conv *c, const struct nsx_val *utc_epoch_ns);
+	void (*done)(struct nsx_conv *c); /* lets go, also after a failure */
+};
+extern const struct nsx_writer nsx_writer_json, nsx_writer_pftrace;
 
 /* Activities ---------------------------------------------------------------------*/
 

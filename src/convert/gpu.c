@@ -44,12 +44,14 @@ static struct nsx_val text_val(const char *s)
 				.u.p = s};
 }
 
-enum { NAME = OWN, SHORT_NAME, GRID, BLOCK = GRID + 3, NODE = BLOCK + 3 };
+enum { NAME = OWN, SHORT_NAME, GRID, BLOCK = GRID + 3, NODE = BLOCK + 3,
+       REGISTERS, STATIC_SHARED, DYNAMIC_SHARED };
 static const enum nsx_field kernel_fields[] = {
 	COMMON(kernel), NSX_F_kernel_name, NSX_F_kernel_short_name,
 	NSX_F_kernel_grid_x, NSX_F_kernel_grid_y, NSX_F_kernel_grid_z,
 	NSX_F_kernel_block_x, NSX_F_kernel_block_y, NSX_F_kernel_block_z,
-	NSX_F_kernel_graph_node_id,
+	NSX_F_kernel_graph_node_id, NSX_F_kernel_registers,
+	NSX_F_kernel_static_shared_bytes, NSX_F_kernel_dynamic_shared_bytes,
 };
 
 static int read_kernel(void *ctx, int64_t rid, const struct nsx_val *v,
@@ -73,6 +75,11 @@ static int read_kernel(void *ctx, int64_t rid, const struct nsx_val *v,
 	nsx_arg_dims(c, "block", &v[BLOCK]);
 	if (nsx_i64_or(&v[NODE], 0))
 		nsx_arg_int(c, "graph_node", v[NODE].u.i);
+	if (c->writer->is_typed) {
+		int_if_known(c, "registers_per_thread", &v[REGISTERS]);
+		int_if_known(c, "shared_mem_static", &v[STATIC_SHARED]);
+		int_if_known(c, "shared_mem_dynamic", &v[DYNAMIC_SHARED]);
+	}
 	end(c, &s);
 	return 0;
 }

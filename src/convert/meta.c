@@ -44,7 +44,7 @@ static const char *escaped(struct meta *m, const struct nsx_val *v)
 	const char *s;
 
 	if (v->type == NSX_V_TEXT)
-		nsx_json_escape(&b, v->u.p, NSX_MIN(v->len, 256));
+		nsx_names_text(&m->c->names, &b, v->u.p, NSX_MIN(v->len, 256));
 	s = nsx_arena_strndup(m->arena, b.p ? b.p : "", b.n);
 	nsx_buf_done(&b);
 	return s;
@@ -123,37 +123,6 @@ static int read_names(struct meta *m, struct nsx_err *err)
 
 /* Writing ----------------------------------------------------------------------*/
 
-/* {"ph":"M",HEAD,"name":NAME,"args":{KEY: */
-static void begin(struct nsx_conv *c, const char *head, size_t nhead,
-		  const char *name, const char *key)
-{
-	char text[96];
-	int n;
-
-	nsx_event_sep(c);
-	nsx_out_adds(c->out, "{\"ph\":\"M\",");
-	nsx_out_add(c->out, head, nhead);
-	n = snprintf(text, sizeof(text), "0,\"name\":\"%s\",\"args\":{\"%s\":",
-		     name, key);
-	nsx_out_add(c->out, text, (size_t)n);
-}
-
-static void put_pair(struct nsx_conv *c, const char *head, size_t nhead,
-		     const char *what, const char *name, size_t order)
-{
-	char text[32];
-
-	snprintf(text, sizeof(text), "%s_name", what);
-	begin(c, head, nhead, text, "name");
-	nsx_out_add(c->out, "\"", 1);
-	nsx_out_adds(c->out, name);
-	nsx_out_add(c->out, "\"}}", 3);
-	snprintf(text, sizeof(text), "%s_sort_index", what);
-	begin(c, head, nhead, text, "sort_index");
-	snprintf(text, sizeof(text), "%zu}}", order);
-	nsx_out_adds(c->out, text);
-}
-
 /* By process, then CPU, GPU, counters; among tracks also by stream or thread,
  * then activity.
  */
@@ -205,8 +174,6 @@ static int name_group(struct meta *m, uint32_t g, size_t order,
 	const struct nsx_key *key = &m->c->tracks.group_keys.keys[g];
 	const char *process = "process";
 	uint32_t at, pid = (uint32_t)(key->w[1] >> 24 & 0xffffff);
-	char head[32];
-	int n;
 
 	nsx_buf_clear(&m->b);
 	if (key->w[0] == NSX_G_METRIC) {
@@ -224,13 +191,12 @@ static int name_group(struct meta *m, uint32_t g, size_t order,
 				       m->gpu ? m->gpu : "");
 		nsx_buf_printf(&m->b, "%s %u", process, pid);
 	}
-	n = snprintf(head, sizeof(head), "\"pid\":%u,\"ts\":",
-		     m->c->tracks.groups[g].pid);
-	put_pair(m->c, head, (size_t)n, "process", m->b.p, order);
+	m->c->writer->name_group(m->c, g, m->b.p, order);
 	return 0;
 }
 
-static void thread_label(struct meta *m, const struct nsx_key *key)
+/* Fills m->b with whose the track is; returns what is in it. */
+static const char *thread_label(struct meta *m, const struct nsx_key *key)
 {
 	static const char *const what[] = {
 		[NSX_A_NVTX] = "NVTX", [NSX_A_API] = "CUDA API",
@@ -241,52 +207,44 @@ static void thread_label(struct meta *m, const struct nsx_key *key)
 	struct nsx_err ignored;
 	const char *name = NULL;
 	uint32_t at;
-	size_t n = 0;
+	size_t n = 0, id;
 
 	if (!nsx_keymap_add(&t->tids, t->cache[3], &tid, &at, &ignored) &&
 	    at < m->nthreads && m->thread[at].type == NSX_V_I64)
-		name = nsx_names_get(&m->c->names, m->thread[at].u.i, &n);
+		name = nsx_names_get(&m->c->names, m->thread[at].u.i, &n, &id);
 	nsx_buf_add(&m->b, name ? name : "thread", name ? n : 6);
-	nsx_buf_printf(&m->b, " %llu: %s", (unsigned long long)key->w[4],
-		       what[key->w[0]]);
+	nsx_buf_printf(&m->b, " %llu", (unsigned long long)key->w[4]);
+	return what[key->w[0]];
 }
 
-static void stream_label(struct meta *m, const struct nsx_key *key)
+static const char *stream_label(struct meta *m, const struct nsx_key *key)
 {
 	static const char *const what[] = {
 		[NSX_A_KERNEL] = "kernels", [NSX_A_MEMCPY] = "copies",
 		[NSX_A_MEMSET] = "memsets", [NSX_A_GRAPH] = "graphs",
 	};
 
-	if (key->w[0] == NSX_A_NVTX_GPU)
+	if (key->w[0] == NSX_A_NVTX_GPU) {
 		nsx_buf_printf(&m->b, "NVTX of thread %lld",
 			       (long long)key->w[4]);
-	else
-		nsx_buf_printf(&m->b, "context %lld stream %lld: %s",
-			       (long long)key->w[3], (long long)key->w[4],
-			       what[key->w[0]]);
+		return NULL;
+	}
+	nsx_buf_printf(&m->b, "context %lld stream %lld",
+		       (long long)key->w[3], (long long)key->w[4]);
+	return what[key->w[0]];
 }
 
 static void name_track(struct meta *m, uint32_t at, size_t *order)
 {
 	const struct nsx_track *t = &m->c->tracks.tracks[at];
 	struct nsx_key key = m->c->tracks.track_keys.keys[at];
-	size_t n;
+	const char *what;
 
 	nsx_buf_clear(&m->b);
-	if (key.w[0] < NSX_A_KERNEL)
-		thread_label(m, &key);
-	else
-		stream_label(m, &key);
-	n = m->b.n;
-	for (size_t i = 0; i < t->nlanes; i++) {
-		m->b.n = n;
-		m->b.p[n] = 0;
-		if (i)
-			nsx_buf_printf(&m->b, " (lane %zu)", i + 1);
-		put_pair(m->c, t->lanes[i].head, t->lanes[i].nhead, "thread",
-			 m->b.p, (*order)++);
-	}
+	what = key.w[0] < NSX_A_KERNEL ? thread_label(m, &key) :
+					 stream_label(m, &key);
+	for (size_t i = 0; i < t->nlanes; i++)
+		m->c->writer->name_lane(m->c, at, i, m->b.p, what, (*order)++);
 }
 
 static int put_names(struct meta *m, struct nsx_err *err)

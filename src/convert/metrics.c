@@ -21,12 +21,12 @@ struct metrics {
 	struct nsx_keymap keys; /* {source, counter} */
 	struct nsx_keycache *cache;
 	struct counter {
-		const char *name; /* "name": */
+		const char *name; /* as the writer wants it */
 		uint64_t event;	  /* it was last in */
 	} *counters; /* by key */
 	size_t cap;
 	uint64_t nevents;
-	int64_t at_ns, type; /* of the event that is open */
+	struct nsx_sample sample; /* that is open */
 	bool is_open;
 };
 
@@ -54,9 +54,8 @@ static int read_info(void *ctx, int64_t rid, const struct nsx_val *v,
 		return 0;
 	if (key_of(m, v[0].u.i, v[1].u.i, &at, err))
 		return err->rc;
-	nsx_json_escape(&b, v[2].u.p, v[2].len);
-	m->counters[at].name = nsx_arena_printf(m->arena, "\"%s\":",
-						b.p ? b.p : "");
+	nsx_names_text(&m->c->names, &b, v[2].u.p, v[2].len);
+	m->counters[at].name = nsx_arena_strdup(m->arena, b.p ? b.p : "");
 	nsx_buf_done(&b);
 	return 0;
 }
@@ -71,7 +70,7 @@ static struct counter *find(struct metrics *m, int64_t type, int64_t metric,
 		return NULL;
 	c = &m->counters[at];
 	if (!c->name)
-		c->name = nsx_arena_printf(m->arena, "\"counter %lld\":",
+		c->name = nsx_arena_printf(m->arena, "counter %lld",
 					   (long long)metric);
 	return c;
 }
@@ -79,30 +78,19 @@ static struct counter *find(struct metrics *m, int64_t type, int64_t metric,
 static void close_event(struct metrics *m)
 {
 	if (m->is_open)
-		nsx_out_add(m->c->out, "}}", 2);
+		m->c->writer->sample_end(m->c);
 	m->is_open = false;
 }
 
-/* {"ph":"C","pid":1,"ts":2.000,"name":"GPU 0","args":{ */
 static int open_event(struct metrics *m, struct nsx_err *err)
 {
 	struct nsx_conv *c = m->c;
-	char head[96], *p;
 	uint32_t group;
 
-	if (nsx_tracks_group(&c->tracks, NSX_G_METRIC, (uint64_t)m->type, 0,
-			     &group, err))
+	if (nsx_tracks_group(&c->tracks, NSX_G_METRIC, (uint64_t)m->sample.type,
+			     0, &group, err))
 		return err->rc;
-	nsx_event_sep(c);
-	p = head + snprintf(head, sizeof(head),
-			    "{\"ph\":\"C\",\"pid\":%u,\"ts\":",
-			    c->tracks.groups[group].pid);
-	p = nsx_json_us(p, m->at_ns + c->counts->shift_ns);
-	nsx_out_add(c->out, head, (size_t)(p - head));
-	p = head + snprintf(head, sizeof(head),
-			    ",\"name\":\"GPU %d\",\"args\":{",
-			    (int)(m->type & 0xff));
-	nsx_out_add(c->out, head, (size_t)(p - head));
+	c->writer->sample(c, &m->sample, c->tracks.groups[group].pid);
 	m->is_open = true;
 	m->nevents++;
 	return 0;
@@ -121,7 +109,7 @@ static int read_sample(void *ctx, int64_t rid, const struct nsx_val *v,
 	struct nsx_conv *c = m->c;
 	struct nsx_slice s;
 	struct counter *counter;
-	char value[32];
+	bool goes_on;
 
 	(void)rid;
 	if (!nsx_conv_span(c, &v[AT], &v[AT], &s))
@@ -132,23 +120,17 @@ static int read_sample(void *ctx, int64_t rid, const struct nsx_val *v,
 	counter = find(m, v[TYPE].u.i, v[METRIC].u.i, err);
 	if (!counter)
 		return err->rc;
-	if (m->is_open && m->at_ns == s.start_ns && m->type == v[TYPE].u.i &&
-	    counter->event != m->nevents) {
-		nsx_out_add(c->out, ",", 1);
-	} else {
+	goes_on = m->is_open && m->sample.at_ns == s.start_ns &&
+		  m->sample.type == v[TYPE].u.i && counter->event != m->nevents;
+	if (!goes_on) {
 		close_event(m);
-		m->at_ns = s.start_ns;
-		m->type = v[TYPE].u.i;
+		m->sample = (struct nsx_sample){s.start_ns, v[TYPE].u.i};
 		if (nsx_stopped(err) || open_event(m, err))
 			return err->rc;
 	}
 	counter->event = m->nevents;
-	nsx_out_adds(c->out, counter->name);
-	if (v[VALUE].type == NSX_V_I64)
-		*nsx_json_int(value, v[VALUE].u.i) = 0;
-	else
-		snprintf(value, sizeof(value), "%.17g", v[VALUE].u.f);
-	nsx_out_adds(c->out, value);
+	c->writer->counter(c, (uint32_t)(counter - m->counters), counter->name,
+			   &v[VALUE], !goes_on);
 	c->counts->samples++;
 	return c->out->error ? nsx_fail(err, NSX_E_IO, "cannot write") : 0;
 }

@@ -5,6 +5,9 @@
 
 enum { USED = 1, MATCHES = 2 };
 
+/* More of a name no viewer shows. */
+#define NSX_MAX_PLAIN 4096
+
 /* Place of an id in flags and text. */
 static int place_of(struct nsx_names *x, int64_t id, size_t *ret,
 		    struct nsx_err *err)
@@ -87,6 +90,15 @@ int nsx_names_use(struct nsx_names *x, const struct nsx_val *v,
 	return 0;
 }
 
+void nsx_names_text(const struct nsx_names *x, struct nsx_buf *b,
+		    const char *text, size_t n)
+{
+	if (x->is_plain)
+		nsx_buf_add_utf8(b, text, NSX_MIN(n, NSX_MAX_PLAIN));
+	else
+		nsx_json_escape(b, text, n);
+}
+
 static int read_string(void *ctx, int64_t rid, const struct nsx_val *v,
 		       struct nsx_err *err)
 {
@@ -104,7 +116,7 @@ static int read_string(void *ctx, int64_t rid, const struct nsx_val *v,
 		return err->rc;
 	if (!(x->flags[at] & USED))
 		return nsx_stopped(err);
-	nsx_json_escape(&b, v[1].u.p, v[1].len);
+	nsx_names_text(x, &b, v[1].u.p, v[1].len);
 	n = (uint32_t)b.n;
 	to = nsx_arena_get(x->arena, sizeof(n) + n);
 	memcpy(to, &n, sizeof(n));
@@ -122,17 +134,17 @@ int nsx_names_load(struct nsx_names *x, const struct nsx_schema *s,
 			     0, err);
 }
 
-const char *nsx_names_get(struct nsx_names *x, int64_t id, size_t *ret_n)
+const char *nsx_names_get(struct nsx_names *x, int64_t id, size_t *ret_n,
+			  size_t *ret_at)
 {
 	struct nsx_err ignored;
 	uint32_t n;
-	size_t at;
 
-	if (place_of(x, id, &at, &ignored) || !x->text[at])
+	if (place_of(x, id, ret_at, &ignored) || !x->text[*ret_at])
 		return NULL;
-	memcpy(&n, x->text[at], sizeof(n));
+	memcpy(&n, x->text[*ret_at], sizeof(n));
 	*ret_n = n;
-	return x->text[at] + sizeof(n);
+	return x->text[*ret_at] + sizeof(n);
 }
 
 bool nsx_names_matches(struct nsx_names *x, const struct nsx_val *v)

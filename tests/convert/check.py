@@ -2,11 +2,13 @@
 """Checks one conversion against the tables it was made from.
 
 usage: check.py TRACE.sqlite OUT.json [PERFETTO_OUTPUT]
+       check.py --gpu TRACE.sqlite PERFETTO_OUTPUT
 
 The JSON must parse, its slices must nest on their tracks (those of a stream
 not even that), and counts, sums of durations and arrows must be those of SQL
 over the raw tables. PERFETTO_OUTPUT is what tpquery.mjs printed for the
 queries of run.sh: it must have met no error and hold the same figures.
+With --gpu: Perfetto's typed GPU slices are all the GPU work of the tables.
 Prints one line for each difference; exit status 1 if there is one.
 """
 import json
@@ -174,25 +176,41 @@ def measure(events):
     return got
 
 
-def check_perfetto(path, got):
-    """Sections are led by '# QUERY', then a line of column names."""
+def sections_of(path):
+    """Rows by query: led by '# QUERY', then a line of column names."""
     sections = []
     for line in open(path, encoding="utf-8", errors="replace"):
         if line.startswith("# "):
             sections.append([])
         elif sections and line.strip():
             sections[-1].append(line.strip().split("|"))
+    return sections
+
+
+def check_gpu(trace, path):
+    want = expect(Tables(trace))
+    count, total = sections_of(path)[4][1]
+    same("typed GPU slices", sum(want[c][0] for c in GPU), int(count))
+    same("their ns", sum(want[c][1] for c in GPU), int(total.replace("null", "0")))
+
+
+def check_perfetto(path, got):
+    sections = sections_of(path)
     stats, slices, flows, counters = (s[1:] for s in sections[:4])
     for s in stats:
         fail(f"Perfetto: {s[0]} = {s[1]}")
     x = [got[c] for c in (*GPU, *HOST, "nvtx", "async", "sched")]
     want = [str(sum(c[0] for c in x) + got["marks"]), str(sum(c[1] for c in x))]
     same("slices and their ns in Perfetto", want, [v.replace("null", "0") for v in slices[0]])
-    same("flows in Perfetto", str(got["arrows"] - got["arrows_back"]), flows[0][0])
+    backwards = int(sections[5][1][0]) if len(sections) > 5 else 0
+    same("flows in Perfetto", got["arrows"] - got["arrows_back"], int(flows[0][0]) - backwards)
     same("counter values in Perfetto", str(got["samples"][0]), counters[0][0])
 
 
 def main(argv):
+    if argv[1] == "--gpu":
+        check_gpu(argv[2], argv[3])
+        return failed
     want = expect(Tables(argv[1]))
     text = open(argv[2], encoding="utf-8").read()
     out = json.loads(text, parse_float=str, parse_int=lambda s: s)

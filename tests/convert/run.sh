@@ -22,18 +22,30 @@ engine=
 if command -v node >/dev/null && command -v npm >/dev/null && [ -x "$shared/tools/get-trace-processor" ]; then
 	engine=$("$shared/tools/get-trace-processor" "$b/trace-processor" 2>/dev/null) || engine=
 fi
-perfetto() { # OUT.json -> perfetto.txt
+perfetto() { # OUT -> perfetto.txt
 	node "$shared/tools/tpquery.mjs" "$engine" "$1" \
 		"select name, value from stats where value > 0 and severity != 'info'" \
 		"select count(*), sum(dur) from slice" \
 		"select count(*) from flow" \
-		"select count(*) from counter" 2>/dev/null >perfetto.txt
+		"select count(*) from counter" \
+		"select count(*), sum(dur) from gpu_slice" \
+		"select count(*) from flow f join slice a on f.slice_out = a.id join slice b on f.slice_in = b.id where b.ts < a.ts" \
+		2>/dev/null >perfetto.txt
+}
+# The same trace as packets: what the reader finds there are the figures of the
+# JSON, which were held against the tables; GPU work, too, is of its typed kind.
+check_packets() { # TRACE
+	"$prog" convert "$1" -q -o check.pftrace || return
+	perfetto check.pftrace || return
+	python3 "$here/check.py" "$1" check.json perfetto.txt || return
+	python3 "$here/check.py" --gpu "$1" perfetto.txt
 }
 check() { # TRACE [with]
 	"$prog" convert "$1" -q -o check.json || return
 	if [ "${2-}" = with ] && [ -n "$engine" ]; then
 		perfetto check.json || return
-		python3 "$here/check.py" "$1" check.json perfetto.txt
+		python3 "$here/check.py" "$1" check.json perfetto.txt || return
+		check_packets "$1"
 	else
 		python3 "$here/check.py" "$1" check.json
 	fi
@@ -70,6 +82,11 @@ sys.exit(not ($2))" "$1"
 "$prog" convert "$t" -q -o plain.json
 "$prog" convert "$t" -q -o packed.json.gz
 ok "gzip by suffix" sh -c 'gzip -dc packed.json.gz | cmp - plain.json'
+"$prog" convert "$t" -q -o plain.pftrace --no-compress
+"$prog" convert "$t" -q -o packed.pftrace.gz
+ok "packets, gzip by suffix" sh -c 'gzip -dc packed.pftrace.gz | cmp - plain.pftrace'
+"$prog" convert "$t" -q -o blocks.pftrace
+ok "packets are compressed without it, too" test "$(wc -c <blocks.pftrace)" -lt "$(wc -c <plain.pftrace)"
 "$prog" convert "$t" -o - >stdout.json 2>summary
 ok "stdout" cmp stdout.json plain.json
 ok "the summary is on stderr then" grep -q arrows summary

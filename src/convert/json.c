@@ -1,0 +1,327 @@
+/* json.c - Chrome trace events: one JSON object an event. */
+#include <stdio.h>
+#include "convert/convert.h"
+
+/* The fixed parts of an event, keys, numbers and all, are shorter. */
+enum { ROOM = 512 };
+
+static char *put(char *p, const char *s, size_t n)
+{
+	memcpy(p, s, n);
+	return p + n;
+}
+#define PUT(p, literal) put(p, literal, sizeof(literal) - 1)
+
+static char *puts_at(char *p, const char *s)
+{
+	return put(p, s, strlen(s));
+}
+
+/* Between an event and the one before it. */
+static void separate(struct nsx_conv *c)
+{
+	if (c->has_events)
+		nsx_out_add(c->out, ",\n", 2);
+	c->has_events = true;
+}
+
+/* A name cell; without the quotes around it. */
+static void put_name(struct nsx_conv *c, const struct nsx_val *v)
+{
+	const char *text = NULL;
+	char unknown[32], *p;
+	size_t n = 0, at;
+
+	if (v->type == NSX_V_TEXT) {
+		nsx_out_text(c->out, v->u.p, v->len);
+		return;
+	}
+	if (v->type != NSX_V_I64) {
+		nsx_out_adds(c->out, "(unnamed)");
+		return;
+	}
+	text = nsx_names_get(&c->names, v->u.i, &n, &at);
+	if (text) {
+		nsx_out_add(c->out, text, n);
+		return;
+	}
+	p = nsx_json_int(PUT(unknown, "id:"), v->u.i);
+	nsx_out_add(c->out, unknown, (size_t)(p - unknown));
+}
+
+static int64_t shifted(const struct nsx_conv *c, int64_t ns)
+{
+	return ns + c->counts->shift_ns;
+}
+
+/* {"ph":"X","pid":1,"tid":2,"ts":3.000 */
+static char *put_head(struct nsx_conv *c, char *p, int phase,
+		      const struct nsx_lane *lane, int64_t at_ns)
+{
+	p = PUT(p, "{\"ph\":\"");
+	*p++ = (char)phase;
+	p = PUT(p, "\",");
+	p = put(p, lane->head, lane->nhead);
+	return nsx_json_us(p, shifted(c, at_ns));
+}
+
+static char *put_id(char *p, uint64_t id)
+{
+	p = nsx_json_hex(PUT(p, ",\"id\":\"0x"), id);
+	*p++ = '"';
+	return p;
+}
+
+static void put_title(struct nsx_conv *c, char *p, const struct nsx_val *name)
+{
+	p = PUT(p, ",\"cat\":\"");
+	p = puts_at(p, nsx_activity_names[c->activity]);
+	nsx_out_take(c->out, PUT(p, "\",\"name\":\""));
+	put_name(c, name);
+	nsx_out_add(c->out, "\"", 1);
+}
+
+static void put_arrow(struct nsx_conv *c, const struct nsx_slice *s, char phase,
+		      const struct nsx_lane *lane, uint32_t process)
+{
+	char *p;
+
+	separate(c);
+	p = put_head(c, nsx_out_room(c->out, ROOM), phase, lane, s->start_ns);
+	p = put_id(p, (uint64_t)process << 32 | s->corr);
+	if (phase == 'f')
+		p = PUT(p, ",\"bp\":\"e\"");
+	nsx_out_take(c->out, PUT(p, ",\"cat\":\"launch\",\"name\":"
+				    "\"launch\"}"));
+}
+
+static void begin(struct nsx_conv *c, const struct nsx_slice *s)
+{
+	char *p;
+
+	separate(c);
+	p = put_head(c, nsx_out_room(c->out, ROOM),
+		     c->async ? 'b' : s->kind == NSX_MARK ? 'i' : 'X', c->lane,
+		     s->start_ns);
+	if (c->async)
+		p = put_id(p, ++c->next_async);
+	else if (s->kind == NSX_MARK)
+		p = PUT(p, ",\"s\":\"t\"");
+	else
+		p = nsx_json_us(PUT(p, ",\"dur\":"), s->end_ns - s->start_ns);
+	put_title(c, p, &s->name);
+}
+
+static void put_async_end(struct nsx_conv *c, const struct nsx_slice *s)
+{
+	char *p;
+
+	separate(c);
+	p = put_head(c, nsx_out_room(c->out, ROOM), 'e', c->lane, s->end_ns);
+	put_title(c, put_id(p, c->next_async), &s->name);
+	nsx_out_add(c->out, "}", 1);
+}
+
+static void end(struct nsx_conv *c, const struct nsx_slice *s)
+{
+	const struct nsx_track *t = &c->tracks.tracks[s->track];
+
+	nsx_out_add(c->out, "}}", c->has_args ? 2 : 1);
+	if (c->async) {
+		put_async_end(c, s);
+		return; /* no arrow can be tied to it */
+	}
+	if (!s->corr)
+		return;
+	if (t->nests && nsx_flows_start(&c->flows, t->process, s->corr)) {
+		put_arrow(c, s, 's', c->lane, t->process);
+		c->counts->flow_starts++;
+	} else if (!t->nests &&
+		   nsx_flows_started(&c->flows, t->process, s->corr)) {
+		put_arrow(c, s, 'f', c->lane, t->process);
+		c->counts->flow_ends++;
+	}
+}
+
+/* ,"args":{"key": */
+static char *put_key(struct nsx_conv *c, const char *key)
+{
+	char *p = nsx_out_room(c->out, ROOM);
+
+	if (c->has_args)
+		*p++ = ',';
+	else
+		p = PUT(p, ",\"args\":{");
+	c->has_args = true;
+	*p++ = '"';
+	p = puts_at(p, key);
+	return PUT(p, "\":");
+}
+
+static void arg_int(struct nsx_conv *c, const char *key, int64_t value)
+{
+	nsx_out_take(c->out, nsx_json_int(put_key(c, key), value));
+}
+
+static void arg_name(struct nsx_conv *c, const char *key,
+		     const struct nsx_val *v)
+{
+	nsx_out_take(c->out, PUT(put_key(c, key), "\""));
+	put_name(c, v);
+	nsx_out_add(c->out, "\"", 1);
+}
+
+static void arg_dims(struct nsx_conv *c, const char *key,
+		     const struct nsx_val *v)
+{
+	char *p;
+
+	p = PUT(put_key(c, key), "\"");
+	for (unsigned i = 0; i < 3; i++) {
+		if (i)
+			*p++ = 'x';
+		p = nsx_json_int(p, nsx_i64_or(&v[i], 1));
+	}
+	nsx_out_take(c->out, PUT(p, "\""));
+}
+/* Counters: an event a sample, with all its values. */
+static void sample(struct nsx_conv *c, const struct nsx_sample *s,
+		   uint32_t pid)
+{
+	char head[96], *p;
+
+	separate(c);
+	p = head + snprintf(head, sizeof(head), "{\"ph\":\"C\",\"pid\":%u,"
+			    "\"ts\":", pid);
+	p = nsx_json_us(p, shifted(c, s->at_ns));
+	nsx_out_add(c->out, head, (size_t)(p - head));
+	p = head + snprintf(head, sizeof(head),
+			    ",\"name\":\"GPU %d\",\"args\":{",
+			    (int)(s->type & 0xff));
+	nsx_out_add(c->out, head, (size_t)(p - head));
+}
+
+static void counter(struct nsx_conv *c, uint32_t at, const char *name,
+		    const struct nsx_val *v, bool is_first)
+{
+	char value[32];
+
+	(void)at;
+	nsx_out_adds(c->out, is_first ? "\"" : ",\"");
+	nsx_out_adds(c->out, name);
+	nsx_out_adds(c->out, "\":");
+	if (v->type == NSX_V_I64)
+		*nsx_json_int(value, v->u.i) = 0;
+	else
+		snprintf(value, sizeof(value), "%.17g", v->u.f);
+	nsx_out_adds(c->out, value);
+}
+
+static void sample_end(struct nsx_conv *c)
+{
+	nsx_out_add(c->out, "}}", 2);
+}
+
+/* Names ------------------------------------------------------------------------*/
+
+/* {"ph":"M",HEAD,"name":NAME,"args":{KEY: */
+static void begin_name(struct nsx_conv *c, const char *head, size_t nhead,
+		  const char *name, const char *key)
+{
+	char text[96];
+	int n;
+
+	separate(c);
+	nsx_out_adds(c->out, "{\"ph\":\"M\",");
+	nsx_out_add(c->out, head, nhead);
+	n = snprintf(text, sizeof(text), "0,\"name\":\"%s\",\"args\":{\"%s\":",
+		     name, key);
+	nsx_out_add(c->out, text, (size_t)n);
+}
+
+static void put_pair(struct nsx_conv *c, const char *head, size_t nhead,
+		     const char *what, const char *name, size_t order)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%s_name", what);
+	begin_name(c, head, nhead, text, "name");
+	nsx_out_add(c->out, "\"", 1);
+	nsx_out_adds(c->out, name);
+	nsx_out_add(c->out, "\"}}", 3);
+	snprintf(text, sizeof(text), "%s_sort_index", what);
+	begin_name(c, head, nhead, text, "sort_index");
+	snprintf(text, sizeof(text), "%zu}}", order);
+	nsx_out_adds(c->out, text);
+}
+
+static void name_group(struct nsx_conv *c, uint32_t group, const char *name,
+		       size_t order)
+{
+	char head[32];
+	int n = snprintf(head, sizeof(head), "\"pid\":%u,\"ts\":",
+			 c->tracks.groups[group].pid);
+
+	put_pair(c, head, (size_t)n, "process", name, order);
+}
+
+static void name_lane(struct nsx_conv *c, uint32_t track, size_t lane,
+		      const char *owner, const char *what, size_t order)
+{
+	const struct nsx_lane *l = &c->tracks.tracks[track].lanes[lane];
+	struct nsx_buf b = {0};
+
+	nsx_buf_printf(&b, what ? "%s: %s" : "%s", owner, what);
+	if (lane)
+		nsx_buf_printf(&b, " (lane %zu)", lane + 1);
+	put_pair(c, l->head, l->nhead, "thread", b.p, order);
+	nsx_buf_done(&b);
+}
+
+/* The file ---------------------------------------------------------------------*/
+
+static int open_file(struct nsx_conv *c, const struct nsx_val *utc_epoch_ns,
+		     struct nsx_err *err)
+{
+	(void)utc_epoch_ns, (void)err;
+	nsx_out_adds(c->out, "{\"traceEvents\":[\n");
+	return 0;
+}
+
+static void put_fact(struct nsx_conv *c, const char *key, int64_t value)
+{
+	char text[96];
+
+	/* As text: what reads JSON as doubles would bend it. */
+	snprintf(text, sizeof(text), ",\n\"%s\":\"%lld\"", key,
+		 (long long)value);
+	nsx_out_adds(c->out, text);
+}
+
+static void close_file(struct nsx_conv *c, const struct nsx_val *utc_epoch_ns)
+{
+	const struct nsx_convert_counts *n = c->counts;
+
+	nsx_out_adds(c->out, "\n],\n\"otherData\":{\n\"producer\":"
+			     "\"nsys-explain " NSX_VERSION "\"");
+	if (utc_epoch_ns->type == NSX_V_I64)
+		put_fact(c, "session_utc_epoch_ns", utc_epoch_ns->u.i);
+	put_fact(c, "time_shift_ns", n->shift_ns);
+	put_fact(c, "slices", n->slices);
+	put_fact(c, "async_ranges", n->asyncs);
+	put_fact(c, "marks", n->marks);
+	put_fact(c, "counter_values", n->samples);
+	put_fact(c, "arrows", n->flow_ends);
+	put_fact(c, "slices_in_further_lanes", n->in_lanes);
+	put_fact(c, "rows_left_out", n->left_out);
+	nsx_out_adds(c->out, "\n}}\n");
+}
+
+static void done(struct nsx_conv *c)
+{
+	(void)c;
+}
+
+const struct nsx_writer nsx_writer_json = {
+	false, open_file, begin, arg_int, arg_name, arg_dims, end, sample,
+	counter, sample_end, name_group, name_lane, close_file, done};

@@ -1,0 +1,83 @@
+/* pf.h - what the files that write Perfetto's packets share. */
+#ifndef NSX_PF_H
+#define NSX_PF_H
+
+#include "convert/convert.h"
+#include "convert/proto.h"
+
+enum { /* fields of a packet, and of what several files write              */
+	NSX_PF_CLOCKS = 6, NSX_PF_TRACK_EVENT = 11, NSX_PF_GPU_COUNTERS = 52,
+	NSX_PF_GPU_WORK = 53, NSX_PF_TRACK = 60, NSX_PF_GPU_INFO = 128,
+	NSX_PF_IID = 1, NSX_PF_IID_NAME = 2, /* of what is interned          */
+	NSX_PF_INTERNED_CATEGORY = 1, NSX_PF_INTERNED_CONTEXT = 23,
+};
+enum { NSX_PF_MAX_KEYS = 32 }; /* names of arguments: ours, and few */
+
+struct nsx_pf {
+	struct nsx_buf packets; /* whole ones, and the one that is open      */
+	struct nsx_buf interned; /* of the open packet                       */
+	struct nsx_buf specs;	 /* counters met in the open sample for the
+				    first time                               */
+	struct nsx_buf packed;	 /* a block, compressed                      */
+	size_t packet, event, inner; /* marks of nsx_pb_begin; inner: launch */
+	bool is_begun; /* the sequence's first packet is out                 */
+	uint64_t kernel_iid; /* of the open event; 0: none                   */
+	uint8_t *sent; /* by nsx_names_get's number                          */
+	size_t cap_sent;
+	uint8_t *described; /* by counter: its name is out                   */
+	size_t cap_described;
+	uint64_t last_thread; /* that was named                              */
+	unsigned categories; /* sent: bits, by activity                      */
+	const char *keys[2][NSX_PF_MAX_KEYS]; /* names of annotations, arguments    */
+	struct nsx_keymap queues; /* {process, context, stream}              */
+	struct nsx_keymap contexts; /* {process, context}                    */
+	struct nsx_strings *texts; /* stages; names that are no string ids   */
+	struct nsx_keycache *cache[2];
+	uint64_t unnumbered; /* GPU work without a correlation id            */
+};
+
+/* A packet at an instant of the trace; what is written to pf->packets until it
+ * is closed is its content.
+ */
+void nsx_pf_open_packet(struct nsx_conv *c, int64_t at_ns);
+void nsx_pf_close_packet(struct nsx_conv *c);
+void nsx_pf_flush(struct nsx_conv *c);
+
+/* {iid, name} into the open packet; more may follow, until nsx_pb_end. */
+size_t nsx_pf_intern(struct nsx_pf *pf, unsigned field, uint64_t iid,
+		     const char *name, size_t n);
+/* Text of a name cell, and a number of its own. */
+uint64_t nsx_pf_name_of(struct nsx_conv *c, const struct nsx_val *v,
+			const char **ret, size_t *ret_n, uint8_t **ret_sent);
+uint64_t nsx_pf_intern_name(struct nsx_conv *c, const struct nsx_val *v);
+uint64_t nsx_pf_intern_kernel(struct nsx_conv *c, const struct nsx_val *v);
+/* A number for our own text; *ret_new: it was not met before. */
+uint64_t nsx_pf_text_iid(struct nsx_conv *c, const char *text, size_t n,
+			 bool *ret_new);
+/* A stage or queue of GPU work. */
+uint64_t nsx_pf_intern_spec(struct nsx_conv *c, uint64_t iid, const char *name,
+			    bool is_new, bool is_compute);
+/* The name of an argument: a string of ours that stays. */
+uint64_t nsx_pf_intern_key(struct nsx_pf *pf, bool is_gpu, const char *key);
+/* Index of a key in a map; *ret_new: it is there for the first time. */
+uint32_t nsx_pf_number(struct nsx_conv *c, struct nsx_keymap *m,
+		       struct nsx_keycache *cache, uint64_t process,
+		       uint64_t context, uint64_t stream, bool *ret_new);
+uint64_t nsx_pf_lane_uuid(const struct nsx_conv *c, const struct nsx_track *t,
+			  const struct nsx_lane *l);
+
+/* Of the writer (pf_events.c). */
+void nsx_pf_begin(struct nsx_conv *c, const struct nsx_slice *s);
+void nsx_pf_end(struct nsx_conv *c, const struct nsx_slice *s);
+void nsx_pf_put_int(struct nsx_conv *c, const char *key, int64_t value);
+void nsx_pf_put_text(struct nsx_conv *c, const char *key,
+		     const struct nsx_val *v);
+void nsx_pf_put_dims(struct nsx_conv *c, const char *key,
+		     const struct nsx_val *v);
+void nsx_pf_sample(struct nsx_conv *c, const struct nsx_sample *s,
+		   uint32_t pid);
+void nsx_pf_counter(struct nsx_conv *c, uint32_t at, const char *name,
+		    const struct nsx_val *v, bool is_first);
+void nsx_pf_sample_end(struct nsx_conv *c);
+
+#endif

@@ -1,0 +1,338 @@
+/* pf_events.c - GPU work, host slices and counters as packets. */
+#include <errno.h>
+#include <stdio.h>
+#include "convert/pf.h"
+
+enum { /* fields, by message */
+	EVENT_CATEGORY = 3, EVENT_ANNOTATION = 4, EVENT_LEGACY = 6,
+	EVENT_TYPE = 9, EVENT_NAME_IID = 10, EVENT_TRACK = 11,
+	EVENT_GPU_CORRELATION = 3000,
+	ANNOTATION_INT = 4, ANNOTATION_TEXT = 6,
+	LEGACY_PHASE = 2, LEGACY_ID = 6,
+
+	WORK_ID = 1, WORK_DURATION = 2, WORK_CONTEXT = 5, WORK_GPU = 11,
+	WORK_QUEUE = 13, WORK_STAGE = 14, WORK_KERNEL = 19, WORK_NAME_IID = 20,
+	WORK_LAUNCH = 21,
+	LAUNCH_GRID = 1, LAUNCH_BLOCK = 2, LAUNCH_ARG = 3,
+	ARG_NAME_IID = 1, ARG_INT = 3, ARG_TEXT = 6, /* annotations': the first
+							 too                 */
+	CONTEXT_PID = 2, CONTEXT_API = 3,
+};
+enum { TYPE_BEGIN = 1, TYPE_END = 2, TYPE_INSTANT = 3 };
+enum { API_CUDA = 4 };
+
+/* GPU work --------------------------------------------------------------------*/
+
+static uint64_t intern_context(struct nsx_conv *c, const struct nsx_key *key)
+{
+	struct nsx_pf *pf = c->pf;
+	bool is_new;
+	uint64_t iid = 1 + nsx_pf_number(c, &pf->contexts, pf->cache[0], key->w[1],
+				  key->w[3], 0, &is_new);
+	size_t at;
+
+	if (!is_new)
+		return iid;
+	at = nsx_pb_begin(&pf->interned, NSX_PF_INTERNED_CONTEXT);
+	nsx_pb_uint(&pf->interned, NSX_PF_IID, iid);
+	nsx_pb_uint(&pf->interned, CONTEXT_PID, key->w[1] >> 24 & 0xffffff);
+	nsx_pb_uint(&pf->interned, CONTEXT_API, API_CUDA);
+	nsx_pb_end(&pf->interned, at);
+	return iid;
+}
+
+static uint64_t intern_queue(struct nsx_conv *c, const struct nsx_key *key)
+{
+	struct nsx_pf *pf = c->pf;
+	bool is_new;
+	uint32_t at = nsx_pf_number(c, &pf->queues, pf->cache[1], key->w[1], key->w[3],
+			     key->w[4], &is_new);
+	char name[32];
+
+	snprintf(name, sizeof(name), "Channel #%lld", (long long)key->w[4]);
+	return nsx_pf_intern_spec(c, UINT64_C(1) << 33 | at, name, is_new, false);
+}
+
+static uint64_t intern_stage(struct nsx_conv *c, const char *name, size_t n,
+			     bool is_compute)
+{
+	char text[64];
+	bool is_new;
+	uint64_t iid;
+
+	snprintf(text, sizeof(text), "%.*s", (int)n, name);
+	iid = nsx_pf_text_iid(c, text, strlen(text), &is_new);
+	return nsx_pf_intern_spec(c, iid, text, is_new, is_compute);
+}
+
+/* What a call and the work that it caused are tied by. */
+static uint64_t work_id(uint32_t process, uint32_t corr)
+{
+	return ((uint64_t)process + 1) << 32 | corr;
+}
+
+static void begin_work(struct nsx_conv *c, const struct nsx_slice *s)
+{
+	const struct nsx_key *key = &c->tracks.track_keys.keys[s->track];
+	uint32_t process = c->tracks.tracks[s->track].process;
+	struct nsx_pf *pf = c->pf;
+	struct nsx_buf *b = &pf->packets;
+	bool is_kernel = c->activity == NSX_A_KERNEL;
+
+	nsx_pf_open_packet(c, s->start_ns);
+	pf->event = nsx_pb_begin(b, NSX_PF_GPU_WORK);
+	nsx_pb_uint(b, WORK_ID, s->corr ? work_id(process, s->corr) :
+					  UINT64_C(1) << 63 | ++pf->unnumbered);
+	nsx_pb_uint(b, WORK_DURATION, (uint64_t)(s->end_ns - s->start_ns));
+	nsx_pb_uint(b, WORK_CONTEXT, intern_context(c, key));
+	nsx_pb_uint(b, WORK_GPU, key->w[2] & 0x7fffffff);
+	nsx_pb_uint(b, WORK_QUEUE, intern_queue(c, key));
+	nsx_pb_uint(b, WORK_STAGE,
+		    is_kernel ? intern_stage(c, "Kernel", 6, true) :
+				intern_stage(c, s->name.u.p, s->name.len,
+					     c->activity == NSX_A_GRAPH));
+	pf->kernel_iid = 0;
+	if (is_kernel)
+		nsx_pb_uint(b, WORK_NAME_IID, nsx_pf_intern_name(c, &s->name));
+	pf->inner = nsx_pb_begin(b, WORK_LAUNCH);
+	nsx_pf_put_int(c, "device", (int64_t)key->w[2]);
+	nsx_pf_put_int(c, "stream", (int64_t)key->w[4]);
+}
+
+static void end_work(struct nsx_conv *c, const struct nsx_slice *s)
+{
+	struct nsx_pf *pf = c->pf;
+
+	nsx_pb_end(&pf->packets, pf->inner);
+	if (pf->kernel_iid)
+		nsx_pb_uint(&pf->packets, WORK_KERNEL, pf->kernel_iid);
+	nsx_pb_end(&pf->packets, pf->event);
+	nsx_pf_close_packet(c);
+	if (s->corr && nsx_flows_started(&c->flows,
+					 c->tracks.tracks[s->track].process,
+					 s->corr))
+		c->counts->flow_ends++;
+}
+
+/* Host ------------------------------------------------------------------------*/
+
+uint64_t nsx_pf_lane_uuid(const struct nsx_conv *c, const struct nsx_track *t,
+			  const struct nsx_lane *l)
+{
+	return (uint64_t)c->tracks.groups[t->group].pid << 32 | l->tid;
+}
+
+static void open_event(struct nsx_conv *c, const struct nsx_slice *s,
+		       int64_t at_ns, unsigned type)
+{
+	struct nsx_pf *pf = c->pf;
+
+	nsx_pf_open_packet(c, at_ns);
+	pf->event = nsx_pb_begin(&pf->packets, NSX_PF_TRACK_EVENT);
+	nsx_pb_uint(&pf->packets, EVENT_TRACK,
+		    nsx_pf_lane_uuid(c, &c->tracks.tracks[s->track], c->lane));
+	if (type)
+		nsx_pb_uint(&pf->packets, EVENT_TYPE, type);
+}
+
+/* Ranges that may overlap: as Chrome's asynchronous events, of a phase and id. */
+static void put_async(struct nsx_conv *c, char phase)
+{
+	struct nsx_buf *b = &c->pf->packets;
+	size_t at = nsx_pb_begin(b, EVENT_LEGACY);
+
+	nsx_pb_uint(b, LEGACY_PHASE, (uint64_t)phase);
+	nsx_pb_uint(b, LEGACY_ID, c->next_async);
+	nsx_pb_end(b, at);
+}
+
+static void put_title(struct nsx_conv *c, const struct nsx_slice *s)
+{
+	struct nsx_pf *pf = c->pf;
+	const char *category = nsx_activity_names[c->activity];
+
+	if (!(pf->categories >> c->activity & 1))
+		nsx_pb_end(&pf->interned,
+			   nsx_pf_intern(pf, NSX_PF_INTERNED_CATEGORY, c->activity + 1u,
+				  category, strlen(category)));
+	pf->categories |= 1U << c->activity;
+	nsx_pb_uint(&pf->packets, EVENT_CATEGORY, c->activity + 1u);
+	nsx_pb_uint(&pf->packets, EVENT_NAME_IID, nsx_pf_intern_name(c, &s->name));
+}
+
+static void begin_event(struct nsx_conv *c, const struct nsx_slice *s)
+{
+	const struct nsx_track *t = &c->tracks.tracks[s->track];
+	struct nsx_buf *b = &c->pf->packets;
+
+	open_event(c, s, s->start_ns, c->async		     ? 0 :
+				      s->kind == NSX_MARK ? TYPE_INSTANT :
+							    TYPE_BEGIN);
+	put_title(c, s);
+	if (c->async) {
+		c->next_async++;
+		put_async(c, 'b');
+	} else if (s->corr &&
+		   nsx_flows_start(&c->flows, t->process, s->corr)) {
+		size_t at = nsx_pb_begin(b, EVENT_GPU_CORRELATION);
+
+		nsx_pb_uint(b, 1, work_id(t->process, s->corr));
+		nsx_pb_end(b, at);
+		c->counts->flow_starts++;
+	}
+}
+
+static void end_event(struct nsx_conv *c, const struct nsx_slice *s)
+{
+	struct nsx_pf *pf = c->pf;
+
+	nsx_pb_end(&pf->packets, pf->event);
+	nsx_pf_close_packet(c);
+	if (s->kind == NSX_MARK)
+		return;
+	open_event(c, s, s->end_ns, c->async ? 0 : TYPE_END);
+	if (c->async) {
+		put_title(c, s);
+		put_async(c, 'e');
+	}
+	nsx_pb_end(&pf->packets, pf->event);
+	nsx_pf_close_packet(c);
+}
+
+/* Both ------------------------------------------------------------------------*/
+
+static bool on_gpu(const struct nsx_conv *c)
+{
+	return c->activity >= NSX_A_KERNEL && c->activity <= NSX_A_GRAPH;
+}
+
+void nsx_pf_begin(struct nsx_conv *c, const struct nsx_slice *s)
+{
+	if (on_gpu(c))
+		begin_work(c, s);
+	else
+		begin_event(c, s);
+}
+
+void nsx_pf_end(struct nsx_conv *c, const struct nsx_slice *s)
+{
+	if (on_gpu(c))
+		end_work(c, s);
+	else
+		end_event(c, s);
+}
+
+static size_t open_arg(struct nsx_conv *c, const char *key)
+{
+	bool gpu = on_gpu(c);
+	size_t at = nsx_pb_begin(&c->pf->packets,
+				 gpu ? LAUNCH_ARG : EVENT_ANNOTATION);
+
+	/* Both kinds number their names in the first field. */
+	nsx_pb_uint(&c->pf->packets, ARG_NAME_IID, nsx_pf_intern_key(c->pf, gpu, key));
+	return at;
+}
+
+void nsx_pf_put_int(struct nsx_conv *c, const char *key, int64_t value)
+{
+	size_t at = open_arg(c, key);
+
+	nsx_pb_uint(&c->pf->packets, on_gpu(c) ? ARG_INT : ANNOTATION_INT,
+		    (uint64_t)value);
+	nsx_pb_end(&c->pf->packets, at);
+}
+
+void nsx_pf_put_text(struct nsx_conv *c, const char *key,
+		     const struct nsx_val *v)
+{
+	const char *text;
+	uint8_t *sent;
+	size_t n, at;
+
+	if (on_gpu(c) && !strcmp(key, "kernel")) {
+		c->pf->kernel_iid = nsx_pf_intern_kernel(c, v);
+		return;
+	}
+	(void)nsx_pf_name_of(c, v, &text, &n, &sent);
+	at = open_arg(c, key);
+	nsx_pb_bytes(&c->pf->packets, on_gpu(c) ? ARG_TEXT : ANNOTATION_TEXT,
+		     text, n);
+	nsx_pb_end(&c->pf->packets, at);
+}
+
+void nsx_pf_put_dims(struct nsx_conv *c, const char *key,
+		     const struct nsx_val *v)
+{
+	struct nsx_buf *b = &c->pf->packets;
+	size_t at = nsx_pb_begin(b, strcmp(key, "grid") ? LAUNCH_BLOCK :
+							  LAUNCH_GRID);
+
+	for (unsigned i = 0; i < 3; i++)
+		nsx_pb_uint(b, i + 1, nsx_u32_or(&v[i], 1));
+	nsx_pb_end(b, at);
+}
+
+/* Counters --------------------------------------------------------------------*/
+
+enum { COUNTERS_SPECS = 1, COUNTERS_VALUE = 2, COUNTERS_GPU = 3,
+       SPECS_SPEC = 1, VALUE_INT = 2, VALUE_REAL = 3 };
+
+void nsx_pf_sample(struct nsx_conv *c, const struct nsx_sample *s, uint32_t pid)
+{
+	struct nsx_pf *pf = c->pf;
+
+	(void)pid;
+	nsx_pf_open_packet(c, s->at_ns);
+	pf->event = nsx_pb_begin(&pf->packets, NSX_PF_GPU_COUNTERS);
+	nsx_pb_uint(&pf->packets, COUNTERS_GPU, (uint64_t)s->type & 0xff);
+}
+
+/* Counters are numbered over all GPUs, from 1 on; the first sample that has one
+ * says its name.
+ */
+static void describe(struct nsx_pf *pf, uint32_t id, const char *name)
+{
+	size_t at = nsx_pb_begin(&pf->specs, SPECS_SPEC);
+
+	nsx_pb_uint(&pf->specs, NSX_PF_IID, id);
+	nsx_pb_text(&pf->specs, NSX_PF_IID_NAME, name);
+	nsx_pb_end(&pf->specs, at);
+}
+
+void nsx_pf_counter(struct nsx_conv *c, uint32_t at, const char *name,
+		    const struct nsx_val *v, bool is_first)
+{
+	struct nsx_pf *pf = c->pf;
+	struct nsx_buf *b = &pf->packets;
+	struct nsx_err err;
+	size_t value;
+
+	(void)is_first;
+	if (nsx_grow(&pf->described, &pf->cap_described, at + 1, 1, "counters",
+		     &err)) {
+		c->out->error = ENOMEM;
+		return;
+	}
+	if (!pf->described[at])
+		describe(pf, at + 1, name);
+	pf->described[at] = 1;
+	value = nsx_pb_begin(b, COUNTERS_VALUE);
+	nsx_pb_uint(b, NSX_PF_IID, at + 1);
+	if (v->type == NSX_V_I64)
+		nsx_pb_uint(b, VALUE_INT, (uint64_t)v->u.i);
+	else
+		nsx_pb_real(b, VALUE_REAL, v->u.f);
+	nsx_pb_end(b, value);
+}
+
+void nsx_pf_sample_end(struct nsx_conv *c)
+{
+	struct nsx_pf *pf = c->pf;
+
+	if (pf->specs.n)
+		nsx_pb_bytes(&pf->packets, COUNTERS_SPECS, pf->specs.p,
+			     pf->specs.n);
+	nsx_buf_clear(&pf->specs);
+	nsx_pb_end(&pf->packets, pf->event);
+	nsx_pf_close_packet(c);
+}

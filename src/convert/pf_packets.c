@@ -1,0 +1,230 @@
+/* pf_packets.c - packets, blocks of them, and what is interned in them.
+ *
+ * All packets are of one sequence, so that names are interned once.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <zlib.h>
+#include "convert/pf.h"
+
+enum {
+	TRACE_PACKET = 1,
+	PACKET_TIMESTAMP = 8, PACKET_SEQUENCE = 10, PACKET_INTERNED = 12,
+	PACKET_FLAGS = 13, PACKET_COMPRESSED = 50,
+	INTERNED_NAME = 2, INTERNED_ANNOTATION = 3, INTERNED_SPEC = 24,
+	INTERNED_KERNEL = 1000, INTERNED_ARG = 1001,
+	SPEC_CATEGORY = 4, KERNEL_DEMANGLED = 3,
+};
+enum { SEQUENCE = 1, STATE_CLEARED = 1, NEEDS_STATE = 2 };
+enum { CATEGORY_COMPUTE = 2 };
+enum { BLOCK = 1 << 20 }; /* packets that are compressed together */
+enum { SENT_NAME = 1, SENT_KERNEL = 2 };
+
+/* Packets ---------------------------------------------------------------------*/
+
+void nsx_pf_open_packet(struct nsx_conv *c, int64_t at_ns)
+{
+	struct nsx_pf *pf = c->pf;
+
+	pf->packet = nsx_pb_begin(&pf->packets, TRACE_PACKET);
+	nsx_pb_uint(&pf->packets, PACKET_TIMESTAMP,
+		    (uint64_t)(at_ns + c->counts->shift_ns));
+	nsx_pb_uint(&pf->packets, PACKET_SEQUENCE, SEQUENCE);
+	nsx_pb_uint(&pf->packets, PACKET_FLAGS,
+		    NEEDS_STATE | (pf->is_begun ? 0 : STATE_CLEARED));
+	pf->is_begun = true;
+}
+
+static void compress_block(struct nsx_conv *c)
+{
+	struct nsx_pf *pf = c->pf;
+	uLongf n = compressBound(pf->packets.n);
+	struct nsx_buf head = {0};
+	size_t at;
+
+	nsx_buf_clear(&pf->packed);
+	if (compress2((Bytef *)nsx_buf_room(&pf->packed, n), &n,
+		      (const Bytef *)pf->packets.p, pf->packets.n,
+		      Z_BEST_SPEED) != Z_OK) {
+		c->out->error = ENOMEM;
+		return;
+	}
+	at = nsx_pb_begin(&head, TRACE_PACKET);
+	nsx_pb_bytes(&head, PACKET_COMPRESSED, pf->packed.p, n);
+	nsx_pb_end(&head, at);
+	nsx_out_add(c->out, head.p, head.n);
+	nsx_buf_done(&head);
+}
+
+void nsx_pf_flush(struct nsx_conv *c)
+{
+	struct nsx_pf *pf = c->pf;
+
+	if (!pf->packets.n)
+		return;
+	if (c->opts->no_compress || c->out->gz)
+		nsx_out_add(c->out, pf->packets.p, pf->packets.n);
+	else
+		compress_block(c);
+	nsx_buf_clear(&pf->packets);
+}
+
+void nsx_pf_close_packet(struct nsx_conv *c)
+{
+	struct nsx_pf *pf = c->pf;
+
+	if (pf->interned.n)
+		nsx_pb_bytes(&pf->packets, PACKET_INTERNED, pf->interned.p,
+			     pf->interned.n);
+	nsx_buf_clear(&pf->interned);
+	nsx_pb_end(&pf->packets, pf->packet);
+	if (pf->packets.n >= BLOCK)
+		nsx_pf_flush(c);
+}
+
+/* Interning -------------------------------------------------------------------*/
+
+/* {iid, name} into the open packet; what may follow, until nsx_pb_end. */
+size_t nsx_pf_intern(struct nsx_pf *pf, unsigned field, uint64_t iid,
+		     const char *name, size_t n)
+{
+	size_t at = nsx_pb_begin(&pf->interned, field);
+
+	nsx_pb_uint(&pf->interned, NSX_PF_IID, iid);
+	if (name)
+		nsx_pb_bytes(&pf->interned, NSX_PF_IID_NAME, name, n);
+	return at;
+}
+
+/* Our own text, or one that stands in a cell: a number of its own, and whether
+ * it was met before.
+ */
+uint64_t nsx_pf_text_iid(struct nsx_conv *c, const char *text, size_t n,
+			 bool *ret_new)
+{
+	size_t before = nsx_strings_bound(c->pf->texts);
+	struct nsx_err err;
+	nsx_str id;
+
+	if (nsx_strings_add(c->pf->texts, text, n, &id, &err)) {
+		c->out->error = ENOMEM;
+		return *ret_new = false;
+	}
+	*ret_new = nsx_strings_bound(c->pf->texts) > before;
+	return UINT64_C(1) << 32 | id;
+}
+
+/* Text of a name cell, and a number of its own; *ret_sent: what was sent. */
+uint64_t nsx_pf_name_of(struct nsx_conv *c, const struct nsx_val *v,
+			const char **ret, size_t *ret_n, uint8_t **ret_sent)
+{
+	struct nsx_err err;
+	char unknown[32];
+	uint64_t iid;
+	bool is_new;
+	size_t at;
+
+	*ret_sent = NULL;
+	if (v->type == NSX_V_I64 &&
+	    (*ret = nsx_names_get(&c->names, v->u.i, ret_n, &at))) {
+		if (nsx_grow(&c->pf->sent, &c->pf->cap_sent, at + 1, 1, "names",
+			     &err)) {
+			c->out->error = ENOMEM;
+			return 0;
+		}
+		*ret_sent = &c->pf->sent[at];
+		return at + 1;
+	}
+	if (v->type == NSX_V_TEXT)
+		*ret = v->u.p, *ret_n = NSX_MIN(v->len, 4096u);
+	else if (v->type == NSX_V_I64)
+		*ret = unknown, *ret_n = (size_t)snprintf(
+			unknown, sizeof(unknown), "id:%lld", (long long)v->u.i);
+	else
+		*ret = "(unnamed)", *ret_n = 9;
+	iid = nsx_pf_text_iid(c, *ret, *ret_n, &is_new);
+	*ret = nsx_str_text(c->pf->texts, (nsx_str)iid); /* repaired */
+	*ret_n = strlen(*ret);
+	if (is_new)
+		nsx_pb_end(&c->pf->interned,
+			   nsx_pf_intern(c->pf, INTERNED_NAME, iid, *ret, *ret_n));
+	return iid;
+}
+
+uint64_t nsx_pf_intern_name(struct nsx_conv *c, const struct nsx_val *v)
+{
+	const char *name;
+	uint8_t *sent;
+	size_t n;
+	uint64_t iid = nsx_pf_name_of(c, v, &name, &n, &sent);
+
+	if (sent && !(*sent & SENT_NAME)) {
+		*sent |= SENT_NAME;
+		nsx_pb_end(&c->pf->interned,
+			   nsx_pf_intern(c->pf, INTERNED_NAME, iid, name, n));
+	}
+	return iid;
+}
+
+uint64_t nsx_pf_intern_kernel(struct nsx_conv *c, const struct nsx_val *v)
+{
+	const char *name;
+	uint8_t *sent;
+	size_t n, at;
+	uint64_t iid = nsx_pf_name_of(c, v, &name, &n, &sent);
+
+	if (!sent || *sent & SENT_KERNEL)
+		return sent ? iid : 0;
+	*sent |= SENT_KERNEL;
+	at = nsx_pf_intern(c->pf, INTERNED_KERNEL, iid, NULL, 0);
+	nsx_pb_bytes(&c->pf->interned, KERNEL_DEMANGLED, name, n);
+	nsx_pb_end(&c->pf->interned, at);
+	return iid;
+}
+
+/* A stage or queue of GPU work. */
+uint64_t nsx_pf_intern_spec(struct nsx_conv *c, uint64_t iid, const char *name,
+			    bool is_new, bool is_compute)
+{
+	size_t at;
+
+	if (!is_new)
+		return iid;
+	at = nsx_pf_intern(c->pf, INTERNED_SPEC, iid, name, strlen(name));
+	if (is_compute)
+		nsx_pb_uint(&c->pf->interned, SPEC_CATEGORY, CATEGORY_COMPUTE);
+	nsx_pb_end(&c->pf->interned, at);
+	return iid;
+}
+
+uint64_t nsx_pf_intern_key(struct nsx_pf *pf, bool is_gpu, const char *key)
+{
+	unsigned i = 0;
+
+	while (i < NSX_PF_MAX_KEYS - 1 && pf->keys[is_gpu][i] &&
+	       strcmp(pf->keys[is_gpu][i], key))
+		i++;
+	if (!pf->keys[is_gpu][i]) {
+		pf->keys[is_gpu][i] = key;
+		nsx_pb_end(&pf->interned,
+			   nsx_pf_intern(pf, is_gpu ? INTERNED_ARG : INTERNED_ANNOTATION,
+				  i + 1, key, strlen(key)));
+	}
+	return i + 1;
+}
+
+/* Index of a key in a map; *ret_new: it is there for the first time. */
+uint32_t nsx_pf_number(struct nsx_conv *c, struct nsx_keymap *m,
+		       struct nsx_keycache *cache, uint64_t process,
+		       uint64_t context, uint64_t stream, bool *ret_new)
+{
+	struct nsx_key key = {{process, context, stream}};
+	size_t before = m->n;
+	struct nsx_err err;
+	uint32_t at = 0;
+
+	if (nsx_keymap_add(m, cache, &key, &at, &err))
+		c->out->error = ENOMEM;
+	*ret_new = m->n > before;
+	return at;
+}

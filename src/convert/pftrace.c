@@ -1,0 +1,219 @@
+/* pftrace.c - Perfetto's own packets, with typed GPU work.
+ *
+ * The messages and their numbers are those of Perfetto's public .proto files:
+ * trace_packet, track_event, gpu_render_stage_event, gpu_track_event and
+ * gpu_counter_event, as of v55.  The reader puts packets in order of
+ * time, and what overlaps on a queue of the GPU on further tracks.
+ */
+#include <stdlib.h>
+#include "convert/pf.h"
+#include "schema/viewscan.h"
+
+enum { /* fields, by message */
+	TRACK_UUID = 1, TRACK_NAME = 2, TRACK_PROCESS = 3, TRACK_THREAD = 4,
+	TRACK_PARENT = 5, TRACK_RANK = 12,
+	PROCESS_PID = 1, PROCESS_NAME = 6,
+	THREAD_PID = 1, THREAD_TID = 2, THREAD_NAME = 5,
+};
+enum { WALL_CLOCK = 1, BOOT_CLOCK = 6 };
+
+/* Names ------------------------------------------------------------------------*/
+
+static size_t open_track(struct nsx_conv *c, uint64_t uuid, uint64_t parent,
+			 const char *name, size_t order)
+{
+	struct nsx_buf *b = &c->pf->packets;
+
+	nsx_pf_open_packet(c, c->first_ns);
+	c->pf->event = nsx_pb_begin(b, NSX_PF_TRACK);
+	nsx_pb_uint(b, TRACK_UUID, uuid);
+	if (parent)
+		nsx_pb_uint(b, TRACK_PARENT, parent);
+	if (name)
+		nsx_pb_text(b, TRACK_NAME, name);
+	nsx_pb_uint(b, TRACK_RANK, order);
+	return c->pf->event;
+}
+
+static void close_track(struct nsx_conv *c)
+{
+	nsx_pb_end(&c->pf->packets, c->pf->event);
+	nsx_pf_close_packet(c);
+}
+
+static uint64_t process_uuid(const struct nsx_conv *c, uint32_t group)
+{
+	return (uint64_t)c->tracks.groups[group].pid << 32;
+}
+
+static void name_group(struct nsx_conv *c, uint32_t group, const char *name,
+		       size_t order)
+{
+	const struct nsx_key *key = &c->tracks.group_keys.keys[group];
+	struct nsx_buf *b = &c->pf->packets;
+	size_t at;
+
+	if (key->w[0] != NSX_G_CPU)
+		return; /* the reader names GPUs and their counters itself */
+	open_track(c, process_uuid(c, group), 0, NULL, order);
+	at = nsx_pb_begin(b, TRACK_PROCESS);
+	nsx_pb_uint(b, PROCESS_PID, c->tracks.groups[group].pid);
+	nsx_pb_text(b, PROCESS_NAME, name);
+	nsx_pb_end(b, at);
+	close_track(c);
+}
+
+/* The thread that a track belongs to, before the first of its tracks. */
+static uint64_t name_thread(struct nsx_conv *c, const struct nsx_track *t,
+			    uint64_t tid, const char *name, size_t order)
+{
+	struct nsx_buf *b = &c->pf->packets;
+	uint64_t uuid = UINT64_C(1) << 63 | process_uuid(c, t->group) | tid;
+	size_t at;
+
+	if (c->pf->last_thread == uuid)
+		return uuid;
+	c->pf->last_thread = uuid;
+	open_track(c, uuid, process_uuid(c, t->group), NULL, order);
+	at = nsx_pb_begin(b, TRACK_THREAD);
+	nsx_pb_uint(b, THREAD_PID, c->tracks.groups[t->group].pid);
+	nsx_pb_uint(b, THREAD_TID, tid);
+	nsx_pb_text(b, THREAD_NAME, name);
+	nsx_pb_end(b, at);
+	close_track(c);
+	return uuid;
+}
+
+static void name_lane(struct nsx_conv *c, uint32_t track, size_t lane,
+		      const char *owner, const char *what, size_t order)
+{
+	const struct nsx_key *key = &c->tracks.track_keys.keys[track];
+	const struct nsx_track *t = &c->tracks.tracks[track];
+	uint64_t parent = 0;
+
+	if (key->w[0] >= NSX_A_KERNEL && key->w[0] <= NSX_A_GRAPH)
+		return; /* a queue of the GPU */
+	if (what)
+		parent = name_thread(c, t, key->w[4], owner, order);
+	open_track(c, nsx_pf_lane_uuid(c, t, &t->lanes[lane]), parent,
+		   what ? what : owner, order);
+	close_track(c);
+}
+
+/* The file ---------------------------------------------------------------------*/
+
+enum { CLOCKS_CLOCK = 1, CLOCK_ID = 1, CLOCK_TIME = 2, INFO_GPU = 1,
+       GPU_NAME = 1, GPU_VENDOR = 2, GPU_BUS = 7 };
+
+static void put_clock(struct nsx_buf *b, uint64_t id, int64_t ns)
+{
+	size_t at = nsx_pb_begin(b, CLOCKS_CLOCK);
+
+	nsx_pb_uint(b, CLOCK_ID, id);
+	nsx_pb_uint(b, CLOCK_TIME, (uint64_t)ns);
+	nsx_pb_end(b, at);
+}
+
+/* The trace's own zero, on its clock as shifted and on the wall's. */
+static void put_clocks(struct nsx_conv *c, int64_t utc_epoch_ns)
+{
+	struct nsx_buf *b = &c->pf->packets;
+
+	nsx_pf_open_packet(c, 0);
+	c->pf->event = nsx_pb_begin(b, NSX_PF_CLOCKS);
+	put_clock(b, BOOT_CLOCK, c->counts->shift_ns);
+	put_clock(b, WALL_CLOCK, utc_epoch_ns);
+	nsx_pb_end(b, c->pf->event);
+	nsx_pf_close_packet(c);
+}
+
+static int put_gpu(void *ctx, int64_t rid, const struct nsx_val *v,
+		   struct nsx_err *err)
+{
+	struct nsx_conv *c = ctx;
+	struct nsx_buf *b = &c->pf->packets, name = {0};
+	size_t at = nsx_pb_begin(b, INFO_GPU);
+
+	(void)rid, (void)err;
+	if (v[0].type == NSX_V_TEXT)
+		nsx_buf_add_utf8(&name, v[0].u.p, NSX_MIN(v[0].len, 256u));
+	nsx_pb_bytes(b, GPU_NAME, name.p, name.n);
+	nsx_pb_text(b, GPU_VENDOR, "NVIDIA");
+	nsx_buf_clear(&name);
+	if (v[1].type == NSX_V_TEXT)
+		nsx_buf_add_utf8(&name, v[1].u.p, NSX_MIN(v[1].len, 64u));
+	if (name.n)
+		nsx_pb_bytes(b, GPU_BUS, name.p, name.n);
+	nsx_pb_end(b, at);
+	nsx_buf_done(&name);
+	return 0;
+}
+
+static int put_gpus(struct nsx_conv *c, struct nsx_err *err)
+{
+	static const enum nsx_field fields[] = {NSX_F_gpu_name, NSX_F_gpu_bus};
+	int rc;
+
+	if (c->opts->no_metadata || !nsx_has_view(c->schema, NSX_VIEW_gpu))
+		return 0;
+	nsx_pf_open_packet(c, c->first_ns);
+	c->pf->event = nsx_pb_begin(&c->pf->packets, NSX_PF_GPU_INFO);
+	rc = nsx_view_scan(c->schema, NSX_VIEW_gpu, fields, 2, 1, put_gpu, c, 0,
+			   err);
+	nsx_pb_end(&c->pf->packets, c->pf->event);
+	nsx_pf_close_packet(c);
+	return rc == NSX_E_DATA || rc == NSX_E_DB ? 0 : rc;
+}
+
+static int open_file(struct nsx_conv *c, const struct nsx_val *utc_epoch_ns,
+		     struct nsx_err *err)
+{
+	struct nsx_pf *pf = nsx_try_alloc(1, sizeof(*pf), "a writer", err);
+
+	if (!pf)
+		return err->rc;
+	c->pf = pf;
+	nsx_keymap_init(&pf->queues, "streams");
+	nsx_keymap_init(&pf->contexts, "contexts");
+	pf->texts = nsx_strings_new();
+	for (unsigned i = 0; i < ARRAY_LEN(pf->cache); i++) {
+		pf->cache[i] = nsx_try_alloc(1, sizeof(*pf->cache[i]),
+					     "a key cache", err);
+		if (!pf->cache[i])
+			return err->rc;
+	}
+	if (utc_epoch_ns->type == NSX_V_I64)
+		put_clocks(c, utc_epoch_ns->u.i);
+	return put_gpus(c, err);
+}
+
+static void close_file(struct nsx_conv *c, const struct nsx_val *utc_epoch_ns)
+{
+	(void)utc_epoch_ns;
+	nsx_pf_flush(c);
+}
+
+static void done(struct nsx_conv *c)
+{
+	struct nsx_pf *pf = c->pf;
+
+	if (!pf)
+		return;
+	nsx_buf_done(&pf->packets);
+	nsx_buf_done(&pf->interned);
+	nsx_buf_done(&pf->specs);
+	nsx_buf_done(&pf->packed);
+	nsx_keymap_done(&pf->queues);
+	nsx_keymap_done(&pf->contexts);
+	nsx_strings_free(pf->texts);
+	free(pf->cache[0]);
+	free(pf->cache[1]);
+	free(pf->sent);
+	free(pf->described);
+	free(pf);
+}
+
+const struct nsx_writer nsx_writer_pftrace = {
+	true, open_file, nsx_pf_begin, nsx_pf_put_int, nsx_pf_put_text,
+	nsx_pf_put_dims, nsx_pf_end, nsx_pf_sample, nsx_pf_counter,
+	nsx_pf_sample_end, name_group, name_lane, close_file, done};

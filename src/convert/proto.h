@@ -1,0 +1,73 @@
+/* proto.h - protocol buffers, written field by field.
+ *
+ * A message inside a message gets a length of four bytes, which is filled in
+ * when it ends: readers take a number that is longer than it need be.
+ */
+#ifndef NSX_PROTO_H
+#define NSX_PROTO_H
+
+#include <string.h>
+#include "base/str.h"
+
+enum { NSX_PB_VARINT = 0, NSX_PB_FIXED64 = 1, NSX_PB_BYTES = 2 };
+
+static inline char *nsx_pb_put(char *p, uint64_t u)
+{
+	for (; u >= 0x80; u >>= 7)
+		*p++ = (char)(u | 0x80);
+	*p++ = (char)u;
+	return p;
+}
+
+static inline void nsx_pb_uint(struct nsx_buf *b, unsigned field, uint64_t u)
+{
+	char *p = nsx_buf_room(b, 20);
+
+	p = nsx_pb_put(p, field << 3 | NSX_PB_VARINT);
+	b->n = (size_t)(nsx_pb_put(p, u) - b->p);
+}
+
+static inline void nsx_pb_real(struct nsx_buf *b, unsigned field, double d)
+{
+	char *p = nsx_pb_put(nsx_buf_room(b, 20), field << 3 | NSX_PB_FIXED64);
+
+	memcpy(p, &d, sizeof(d)); /* little-endian, as the machines we build for */
+	b->n = (size_t)(p + sizeof(d) - b->p);
+}
+
+static inline void nsx_pb_bytes(struct nsx_buf *b, unsigned field,
+				const char *s, size_t n)
+{
+	char *p = nsx_buf_room(b, n + 20);
+
+	p = nsx_pb_put(p, field << 3 | NSX_PB_BYTES);
+	p = nsx_pb_put(p, n);
+	if (n)
+		memcpy(p, s, n);
+	b->n = (size_t)(p + n - b->p);
+}
+
+static inline void nsx_pb_text(struct nsx_buf *b, unsigned field, const char *s)
+{
+	nsx_pb_bytes(b, field, s, strlen(s));
+}
+
+/* Begins a message; what is returned goes to nsx_pb_end. */
+static inline size_t nsx_pb_begin(struct nsx_buf *b, unsigned field)
+{
+	char *p = nsx_pb_put(nsx_buf_room(b, 20), field << 3 | NSX_PB_BYTES);
+
+	b->n = (size_t)(p + 4 - b->p);
+	return b->n;
+}
+
+static inline void nsx_pb_end(struct nsx_buf *b, size_t at)
+{
+	size_t n = b->n - at;
+	char *p = b->p + at - 4;
+
+	for (unsigned i = 0; i < 4; i++, n >>= 7)
+		p[i] = (char)((n & 0x7f) | (i < 3 ? 0x80 : 0));
+}
+
+#endif
