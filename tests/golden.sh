@@ -1,6 +1,7 @@
 #!/bin/sh
 # Golden cases: tests/golden/ID/CASE.cmd holds one line of arguments; beside it
-# lie .out (stdout), .err (stderr, absent when empty) and .rc (absent when 0).
+# lie .out (stdout), .err (stderr, absent when empty) and .rc (absent when 0), and
+# a .TABLE.csv for each table looked at of a report in the folder o.
 # The word @NAME stands for the built fixture NAME.sqlite.
 # usage: golden.sh PROGRAM FIXTURE_DIR [--update] [PATTERN]   (ID/CASE, globs)
 set -u
@@ -22,6 +23,7 @@ for cmd in "$here"/golden/$pattern.cmd; do
 		ln -sf "$fix/$f.sqlite" "$f.sqlite"
 	done
 	eval "set -- $line"
+	rm -rf o
 	"$prog" "$@" >out 2>err; rc=$?
 	# prop_sql tests the queries; here they would repeat in every case.
 	sed -i -e 's/"generated_at": "[^"]*"/"generated_at": "-"/' \
@@ -34,11 +36,18 @@ for cmd in "$here"/golden/$pattern.cmd; do
 		rm -f "$base.err" "$base.rc"
 		[ -s err ] && cp err "$base.err"
 		[ $rc -ne 0 ] && echo $rc >"$base.rc"
+		for csv in "$base".*.csv; do
+			[ -f "$csv" ] && cp "o/tables/${csv#"$base".}" "$csv"
+		done
 		continue
 	fi
 	want_err=/dev/null; [ -f "$base.err" ] && want_err=$base.err
 	want_rc=0; [ -f "$base.rc" ] && want_rc=$(cat "$base.rc")
-	if diff -u "$base.out" out && diff -u "$want_err" err && [ "$rc" = "$want_rc" ]; then
+	same=1
+	for csv in "$base".*.csv; do
+		[ ! -f "$csv" ] || diff -u "$csv" "o/tables/${csv#"$base".}" || same=
+	done
+	if diff -u "$base.out" out && diff -u "$want_err" err && [ "$rc" = "$want_rc" ] && [ -n "$same" ]; then
 		pass=$((pass + 1))
 	else
 		fail=$((fail + 1)); echo "FAIL golden $name (exit $rc, wanted $want_rc)"

@@ -19,27 +19,25 @@ static const struct nsx_opt opts[] = {
 	 .offset = offsetof(struct args, json), .help = "the same as JSON"},
 };
 
-enum { VIEW, TABLE, ROWS, MISSING, UNUSED, HELP };
-static const struct nsx_col view_cols[] = {
-	{"name", "our name: a view in queries", NSX_T_STR},
-	{"table", "table behind it; null: not in this file", NSX_T_STR},
-	{"rows", "rows of the table", NSX_T_I64},
-	{"missing", "columns that it lacks", NSX_T_LIST},
-	{"unused", "columns that nothing here reads", NSX_T_LIST},
-	{"help", "what a row is", NSX_T_STR},
-};
-static const struct nsx_col other_cols[] = {
-	{"table", "a table that nothing here reads", NSX_T_STR},
-	{"what", "table, view, virtual table", NSX_T_STR},
-	{"rows", "its rows", NSX_T_I64},
-};
-enum { ID, TITLE, CAN, LACKS };
-static const struct nsx_col pass_cols[] = {
-	{"id", "the analysis", NSX_T_STR},
-	{"title", "its heading in the report", NSX_T_STR},
-	{"can_run", "whether the file has what it needs", NSX_T_BOOL},
-	{"missing", "what it lacks", NSX_T_STR},
-};
+#define VIEW_COLUMNS(X)                                                       \
+	X(VIEW, "name", STR, "our name: a view in queries")                   \
+	X(TABLE, "table", STR, "table behind it; null: not in this file")     \
+	X(ROWS, "rows", I64, "rows of the table")                             \
+	X(MISSING, "missing", LIST, "columns that it lacks")                  \
+	X(UNUSED, "unused", LIST, "columns that nothing here reads")          \
+	X(HELP, "help", STR, "what a row is")
+NSX_COLUMNS(view_cols, VIEW_COLUMNS);
+#define OTHER_COLUMNS(X)                                                      \
+	X(OTHER_TABLE, "table", STR, "a table that nothing here reads")       \
+	X(OTHER_WHAT, "what", STR, "table, view, virtual table")              \
+	X(OTHER_ROWS, "rows", I64, "its rows")
+NSX_COLUMNS(other_cols, OTHER_COLUMNS);
+#define PASS_COLUMNS(X)                                                       \
+	X(ID, "id", STR, "the analysis")                                      \
+	X(TITLE, "title", STR, "its heading in the report")                   \
+	X(CAN, "can_run", BOOL, "whether the file has what it needs")         \
+	X(LACKS, "missing", STR, "what it lacks")
+NSX_COLUMNS(pass_cols, PASS_COLUMNS);
 static const struct nsx_layout layouts[] = {
 	{.key = "known_tables", NSX_COLS(view_cols), .json_rows = -1},
 	{.key = "other_tables", NSX_COLS(other_cols), .json_rows = -1},
@@ -143,9 +141,9 @@ static int fill(const struct nsx_schema *s, struct nsx_section *out,
 			continue;
 		if (!(row = nsx_row(others, err)))
 			return err->rc;
-		row[0] = nsx_string(tables[i]->name);
-		row[1] = nsx_string(tables[i]->what);
-		row[2] = row_count(s, tables[i]);
+		row[OTHER_TABLE] = nsx_string(tables[i]->name);
+		row[OTHER_WHAT] = nsx_string(tables[i]->what);
+		row[OTHER_ROWS] = row_count(s, tables[i]);
 	}
 	for (unsigned i = 0; i < nsx_npasses; i++) {
 		const struct nsx_pass *p = nsx_passes[i];
@@ -230,8 +228,9 @@ static void print_section(const struct nsx_schema *s,
 	for (size_t i = 0; i < others->nrows; i++) {
 		const struct nsx_cell *row = nsx_row_at(others, i);
 
-		print_rows(row[0].u.s, &row[2],
-			   strcmp(row[1].u.s, "table") ? row[1].u.s : "");
+		print_rows(row[OTHER_TABLE].u.s, &row[OTHER_ROWS],
+			   strcmp(row[OTHER_WHAT].u.s, "table") ?
+				   row[OTHER_WHAT].u.s : "");
 	}
 	puts("\nAnalyses:");
 	for (size_t i = 0; i < passes->nrows; i++) {

@@ -84,59 +84,34 @@ static void add_cell(struct nsx_buf *b, const struct nsx_col *col,
 	}
 }
 
-/* "title=key,key,..." as column indices and titles. */
-struct shown {
-	unsigned n;
-	struct {
-		int col;
-		char title[48];
-	} cols[24];
-};
-
-static void parse_columns(const struct nsx_table *t, const char *spec,
-			  struct shown *ret)
+static const char *title_of(const struct nsx_col *c)
 {
-	ret->n = 0;
-	while (*spec && ret->n < ARRAY_LEN(ret->cols)) {
-		size_t n = strcspn(spec, ","), title = strcspn(spec, "=,");
-		char key[64];
-		const char *from = title < n ? spec + title + 1 : spec;
+	const char *dot = strrchr(c->key, '.');
 
-		snprintf(key, sizeof(key), "%.*s", (int)(spec + n - from),
-			 from);
-		snprintf(ret->cols[ret->n].title,
-			 sizeof(ret->cols[ret->n].title), "%.*s", (int)title,
-			 spec);
-		ret->cols[ret->n].col = nsx_table_col(t, key);
-		ret->n += ret->cols[ret->n].col >= 0;
-		spec += n + (spec[n] == ',');
-	}
+	return c->title ? c->title : dot ? dot + 1 : c->key;
 }
 
 static void add_table(struct nsx_buf *b, const struct nsx_block *block)
 {
 	const struct nsx_table *t = block->table;
 	size_t n = NSX_MIN(t->nrows, block->max_rows);
-	struct shown s;
+	const struct nsx_col *cols = t->layout->cols;
 
-	parse_columns(t, block->columns, &s);
 	nsx_buf_adds(b, "\n|");
-	for (unsigned i = 0; i < s.n; i++)
-		nsx_buf_printf(b, " %s |", s.cols[i].title);
+	for (size_t i = 0; i < block->ncolumns; i++)
+		nsx_buf_printf(b, " %s |", title_of(&cols[block->columns[i]]));
 	nsx_buf_adds(b, "\n|");
-	for (unsigned i = 0; i < s.n; i++) {
-		enum nsx_type type = t->layout->cols[s.cols[i].col].type;
-
-		nsx_buf_adds(b, type == NSX_T_STR ? "---|" : "---:|");
-	}
+	for (size_t i = 0; i < block->ncolumns; i++)
+		nsx_buf_adds(b, cols[block->columns[i]].type == NSX_T_STR ?
+					"---|" : "---:|");
 	nsx_buf_adds(b, "\n");
 	for (size_t r = 0; r < n; r++) {
 		nsx_buf_adds(b, "|");
-		for (unsigned i = 0; i < s.n; i++) {
-			int c = s.cols[i].col;
+		for (size_t i = 0; i < block->ncolumns; i++) {
+			int c = block->columns[i];
 
 			nsx_buf_adds(b, " ");
-			add_cell(b, &t->layout->cols[c], &nsx_row_at(t, r)[c]);
+			add_cell(b, &cols[c], &nsx_row_at(t, r)[c]);
 			nsx_buf_adds(b, " |");
 		}
 		nsx_buf_adds(b, "\n");

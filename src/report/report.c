@@ -131,13 +131,20 @@ void nsx_md_text(struct nsx_section *s, const char *fmt, ...)
 	va_end(ap);
 }
 
-void nsx_md_table(struct nsx_section *s, const struct nsx_table *t,
-		  const char *columns, size_t max_rows)
+void nsx_md_table_of(struct nsx_section *s, const struct nsx_table *t,
+		     size_t max_rows, const int *columns, size_t ncolumns)
 {
 	struct nsx_block *b = block(s, NSX_B_TABLE);
+	int *copy = nsx_arena_get(s->arena, ncolumns * sizeof(*copy));
 
+	for (size_t i = 0; i < ncolumns; i++) {
+		if (columns[i] < 0 || columns[i] >= (int)t->layout->ncols)
+			abort();
+		copy[i] = columns[i];
+	}
 	b->table = t;
-	b->columns = columns;
+	b->columns = copy;
+	b->ncolumns = ncolumns;
 	b->max_rows = max_rows ? max_rows : NSX_MAX_MD_ROWS;
 }
 

@@ -55,7 +55,8 @@ struct nsx_block { /* a piece of Markdown */
 	const char *text; /* heading, bullet, paragraph: markup is ours; names
 			     from the trace go through nsx_md_name           */
 	const struct nsx_table *table;
-	const char *columns; /* "title=key,key,...": what is shown           */
+	const int *columns; /* ids of what is shown                          */
+	size_t ncolumns;
 	size_t max_rows;
 };
 
@@ -121,8 +122,11 @@ void nsx_md_subsubheading(struct nsx_section *s, const char *heading);
 void nsx_md_bullet(struct nsx_section *s, const char *fmt, ...)
 	NSX_PRINTF(2, 3);
 void nsx_md_text(struct nsx_section *s, const char *fmt, ...) NSX_PRINTF(2, 3);
-void nsx_md_table(struct nsx_section *s, const struct nsx_table *t,
-		  const char *columns, size_t max_rows); /* 0: default */
+/* The columns whose ids follow, of at most max_rows rows; 0: default. */
+#define nsx_md_table(s, t, max_rows, ...)                                     \
+	nsx_md_table_of(s, t, max_rows, NSX_IDS(__VA_ARGS__))
+void nsx_md_table_of(struct nsx_section *s, const struct nsx_table *t,
+		     size_t max_rows, const int *columns, size_t ncolumns);
 /* A name from the trace, cut in the middle and escaped for Markdown. */
 const char *nsx_md_name(struct nsx_section *s, const char *name);
 

@@ -60,11 +60,9 @@ const char *nsx_cell_text(struct nsx_arena *a, const struct nsx_cell *c)
 
 double nsx_table_number(const struct nsx_table *t, size_t row, const char *key)
 {
-	int col = nsx_table_col(t, key);
-	const struct nsx_cell *c = &nsx_row_at(t, row)[col < 0 ? 0 : col];
+	const struct nsx_cell *c =
+		&nsx_row_at(t, row)[nsx_table_need(t, key)];
 
-	if (col < 0)
-		return 0;
 	return c->type == NSX_T_I64 ? (double)c->u.i :
 	       c->type == NSX_T_F64 ? c->u.f : 0;
 }
@@ -72,42 +70,18 @@ double nsx_table_number(const struct nsx_table *t, size_t row, const char *key)
 const char *nsx_table_text(const struct nsx_table *t, size_t row,
 			   const char *key)
 {
-	int col = nsx_table_col(t, key);
-	const struct nsx_cell *c = &nsx_row_at(t, row)[col < 0 ? 0 : col];
+	const struct nsx_cell *c =
+		&nsx_row_at(t, row)[nsx_table_need(t, key)];
 
-	return col >= 0 && c->type == NSX_T_STR ? c->u.s : "";
+	return c->type == NSX_T_STR ? c->u.s : "";
 }
 
 /* Sorting --------------------------------------------------------------*/
 
 struct order {
-	unsigned ncols, nkeys;
-	struct {
-		unsigned col;
-		bool desc;
-	} key[8];
+	const int *key;
+	size_t n;
 };
-
-static void parse_order(const struct nsx_table *t, const char *text,
-			struct order *o)
-{
-	*o = (struct order){.ncols = t->layout->ncols};
-	while (*text && o->nkeys < ARRAY_LEN(o->key)) {
-		char word[64];
-		size_t n = strcspn(text, " ,");
-		int col;
-
-		memcpy(word, text, NSX_MIN(n, sizeof(word) - 1));
-		word[NSX_MIN(n, sizeof(word) - 1)] = '\0';
-		col = nsx_table_col(t, word);
-		text += n;
-		o->key[o->nkeys].desc = !strncmp(text, " desc", 5);
-		text += strcspn(text, ",");
-		text += strspn(text, ", ");
-		if (col >= 0)
-			o->key[o->nkeys++].col = (unsigned)col;
-	}
-}
 
 static int cmp_cell(const struct nsx_cell *a, const struct nsx_cell *b)
 {
@@ -135,11 +109,13 @@ static int cmp_rows(const void *pa, const void *pb, void *ctx)
 	const struct order *o = ctx;
 	const struct nsx_cell *a = pa, *b = pb;
 
-	for (unsigned i = 0; i < o->nkeys; i++) {
-		int c = cmp_cell(&a[o->key[i].col], &b[o->key[i].col]);
+	for (size_t i = 0; i < o->n; i++) {
+		bool desc = o->key[i] < 0;
+		int col = desc ? ~o->key[i] : o->key[i];
+		int c = cmp_cell(&a[col], &b[col]);
 
 		if (c)
-			return o->key[i].desc && abs(c) == 1 ? -c : c;
+			return desc && abs(c) == 1 ? -c : c;
 	}
 	return 0;
 }
@@ -148,11 +124,14 @@ static int cmp_rows(const void *pa, const void *pb, void *ctx)
  * compare equal on all keys of an order they are told apart by it no further,
  * so orders name enough keys to be total.
  */
-void nsx_table_sort(struct nsx_table *t, const char *order)
+void nsx_table_sort_by(struct nsx_table *t, const int *order, size_t n)
 {
-	struct order o;
+	struct order o = {order, n};
 
-	parse_order(t, order, &o);
+	for (size_t i = 0; i < n; i++)
+		if ((order[i] < 0 ? ~order[i] : order[i]) >=
+		    (int)t->layout->ncols)
+			abort();
 	if (t->nrows > 1)
 		qsort_r(t->cells, t->nrows,
 			t->layout->ncols * sizeof(*t->cells), cmp_rows, &o);

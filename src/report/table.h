@@ -37,9 +37,30 @@ struct nsx_cell {
 struct nsx_col {
 	const char *key; /* a dot makes a nested object in JSON: "a.b"; "*",
 			    the only column: rows are its values, not objects */
-	const char *help; /* one sentence: what is counted, of what          */
 	enum nsx_type type;
+	const char *help; /* one sentence: what is counted, of what          */
+	const char *title; /* in Markdown; NULL: the key, after its last dot */
 };
+
+/* A column is named once, in the list of its table:
+ *
+ *   #define COLUMNS(X)                                              \
+ *           X(NAME, "kernel_name", STR, "full name of the kernel") \
+ *           X(CALLS, "call_count", I64, "executions", .title = "calls")
+ *   NSX_COLUMNS(cols, COLUMNS);
+ *
+ * makes the ids NAME and CALLS, their places in a row, and the array cols.
+ * Rows, orders and Markdown tables name columns by their ids.
+ */
+#define NSX_COLUMN_ID(id, ...) id,
+#define NSX_COLUMN(id, name, kind, ...)                                       \
+	[id] = {.key = name, .type = NSX_T_##kind, .help = __VA_ARGS__},
+#define NSX_COLUMN_IDS(list) enum { list(NSX_COLUMN_ID) }
+#define NSX_COLUMN_ARRAY(array, list)                                         \
+	static const struct nsx_col array[] = {list(NSX_COLUMN)}
+#define NSX_COLUMNS(array, list)                                              \
+	NSX_COLUMN_IDS(list);                                                 \
+	NSX_COLUMN_ARRAY(array, list)
 
 struct nsx_layout { /* what a table looks like; static, in the pass          */
 	const char *key;  /* path inside the section's JSON: "kernels", "a.b" */
@@ -68,9 +89,11 @@ static inline const struct nsx_cell *nsx_row_at(const struct nsx_table *t,
 {
 	return t->cells + row * t->layout->ncols;
 }
-/* Index of a column by key; -1 if there is none. */
+/* Index of a column by key; -1 if there is none. For tables of another file. */
 int nsx_table_col(const struct nsx_table *t, const char *key);
-/* A cell's number (integers and reals); 0 for null. */
+/* A cell's number (integers and reals); 0 for null. The key must be one of the
+ * table's.
+ */
 double nsx_table_number(const struct nsx_table *t, size_t row,
 			const char *key);
 const char *nsx_table_text(const struct nsx_table *t, size_t row,
@@ -82,8 +105,14 @@ unsigned nsx_table_need(const struct nsx_table *t, const char *key);
 /* A cell as text: numbers read back the same. "" for null, lists and tables. */
 const char *nsx_cell_text(struct nsx_arena *a, const struct nsx_cell *c);
 
-/* Stable sort by a list like "total_ms desc, count desc, name". Nulls last. */
-void nsx_table_sort(struct nsx_table *t, const char *order);
+/* Column ids as an array and its length, for functions that take both. */
+#define NSX_IDS(...)                                                          \
+	(const int[]){__VA_ARGS__}, ARRAY_LEN(((const int[]){__VA_ARGS__}))
+
+/* Stable sort: nsx_table_sort(t, NSX_DESC(TOTAL_MS), NAME). Nulls last. */
+#define NSX_DESC(id) (~(int)(id))
+#define nsx_table_sort(t, ...) nsx_table_sort_by(t, NSX_IDS(__VA_ARGS__))
+void nsx_table_sort_by(struct nsx_table *t, const int *order, size_t n);
 
 static inline struct nsx_cell nsx_int(int64_t i)
 {

@@ -8,11 +8,11 @@
 #include <csv.h>
 #include "fuzz.h"
 
-static const struct nsx_col cols[] = {
-	{"name", "any text", NSX_T_STR},
-	{"value", "any number", NSX_T_F64},
-	{"count", "any integer", NSX_T_I64},
-};
+#define COLUMNS(X)                                                            \
+	X(NAME, "name", STR, "any text")                                      \
+	X(VALUE, "value", F64, "any number")                                  \
+	X(COUNT, "count", I64, "any integer")
+NSX_COLUMNS(cols, COLUMNS);
 static const struct nsx_layout layout = {.key = "rows", .csv = "rows",
 					 NSX_COLS(cols), .json_rows = -1};
 static const struct nsx_pass pass = {.id = "fuzz", .title = "Fuzz",
@@ -148,13 +148,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 					      &id, &err));
 		memcpy(&bits, data, NSX_MIN(n, 8));
 		memcpy(&x, &bits, sizeof(x));
-		row[0] = nsx_string(nsx_str_text(strings, id));
-		row[1] = nsx_real(x);
-		row[2] = nsx_int((int64_t)bits);
+		row[NAME] = nsx_string(nsx_str_text(strings, id));
+		row[VALUE] = nsx_real(x);
+		row[COUNT] = nsx_int((int64_t)bits);
 		data += n + (end != NULL);
 		size -= n + (end != NULL);
 	}
-	nsx_md_table(&s, t, "name,value,count", 100);
+	nsx_md_table(&s, t, 100, NAME, VALUE, COUNT);
 	check_json(&r, t);
 	check_csv(t);
 	check_md(&r);

@@ -9,7 +9,8 @@
 #include <cmocka.h>
 #include "emit/emit.h"
 
-static const struct nsx_col cols[] = {{"x", "a number", NSX_T_F64}};
+#define COLUMNS(X) X(NUMBER, "x", F64, "a number")
+NSX_COLUMNS(cols, COLUMNS);
 static const struct nsx_layout layout = {.key = "t", .csv = "t", NSX_COLS(cols)};
 
 /* What the header of csv.c promises, by trying. */

@@ -5,104 +5,23 @@
 #include <string.h>
 #include "base/stat.h"
 #include "passes/comm/nccl.h"
+#include "passes/comm/nccl_tables.h"
 
 #define MAX_TOLD 5 /* operations with a line of their own in Markdown */
 
-static const struct nsx_col op_cols[] = {
-	{"op_name", "collective, else the kernel's base name", NSX_T_STR},
-	{"raw_name_example", "the least of the full names", NSX_T_STR},
-	{"source", "kernel, or nvtx where the trace has no GPU work",
-	 NSX_T_STR},
-	{"count", "executions that began in the window", NSX_T_I64},
-	{"total_time_ms", "sum of durations", NSX_T_F64},
-	{"max_duration_ms", "longest", NSX_T_F64},
-	{"avg_duration_us", "total over count", NSX_T_F64},
-	{"compute_overlap_ms", "part of the sum during which the device "
-			       "computes as well", NSX_T_F64},
-	{"compute_overlap_pct", "share of the sum", NSX_T_F64},
-	{"straggler", "the rank that comes late; the only rank where there is "
-		      "one", NSX_T_STR},
-	{"straggler_total_ms", "sum of that rank's durations", NSX_T_F64},
-	{"straggler_max_ms", "its longest", NSX_T_F64},
-	{"exposed_ms", "union on each device without compute, added up",
-	 NSX_T_F64},
-	{"device_ids", "CUDA ordinals", NSX_T_STR},
-	{"waiting_rank", "the rank that waits most", NSX_T_STR},
-};
-
-static const struct nsx_col rank_cols[] = {
-	{"op_name", "collective", NSX_T_STR},
-	{"rank_label", "participant", NSX_T_STR},
-	{"total_time_ms", "sum of its durations, waiting included", NSX_T_F64},
-	{"max_duration_ms", "longest", NSX_T_F64},
-	{"skew_vs_median_pct", "total against the median of the ranks; the one "
-			       "that waits has the larger", NSX_T_F64},
-	{"times_last", "matched instances in which it comes last", NSX_T_I64},
-	{"waited_ms", "from its own start to the last one's", NSX_T_F64},
-	{"induced_ms", "what the median of the others waits for it",
-	 NSX_T_F64},
-};
-static const struct nsx_col pid_cols[] = {
-	{"pid", "process", NSX_T_I64},
-	{"total_nccl_time_ms", "sum of durations", NSX_T_F64},
-	{"nccl_event_count", "executions", NSX_T_I64},
-	{"max_duration_ms", "longest", NSX_T_F64},
-	{"top_nccl_op", "with the largest total", NSX_T_STR},
-};
-static const struct nsx_col window_cols[] = {
-	{"start_ns", "begins", NSX_T_I64},
-	{"end_ns", "ends", NSX_T_I64},
-};
-static const struct nsx_col device_cols[] = {
-	{"device_id", "CUDA ordinal", NSX_T_I64},
-	{"comm_ms", "union of communication", NSX_T_F64},
-	{"overlap_pct", "share of it that compute hides", NSX_T_F64},
-	{"exposed_ms", "without compute", NSX_T_F64},
-	{"blocking_ms", "exposed, with compute that starts as soon as it ends",
-	 NSX_T_F64},
-	{"gpu", "tells GPUs of one ordinal apart", NSX_T_STR},
-};
-static const struct nsx_col match_cols[] = {
-	{"op_name", "collective", NSX_T_STR},
-	{"ranks", "participants matched", NSX_T_I64},
-	{"instances", "matched", NSX_T_I64},
-	{"late_rank", "induced most waiting", NSX_T_STR},
-	{"times_last", "instances in which it came last", NSX_T_I64},
-	{"induced_ms", "by it, over all instances", NSX_T_F64},
-	{"waiting_rank", "waited most", NSX_T_STR},
-	{"waited_ms", "by that one, over all instances", NSX_T_F64},
-	{"transfer_ms", "from the last arrival to the last end", NSX_T_F64},
-	{"shortest_ms", "sum of the shortest kernel of each", NSX_T_F64},
-	{"end_spread_us", "median of last end less first end", NSX_T_F64},
-	{"kept_instances", "that are evidence for the verdict", NSX_T_I64},
-	{"kept_induced_ms", "by the late rank in those", NSX_T_F64},
-	{"start_skew_ms", "induced outside the judged window and in the "
-			  "first", NSX_T_F64},
-	{"p_value", "chance of coming last as often", NSX_T_F64},
-	{"persistent", "a straggler is proved", NSX_T_BOOL},
-	{"cause", "where one explains four fifths of the lateness",
-	 NSX_T_STR},
-};
-static const struct nsx_col message_cols[] = {
-	{"op_name", "collective, send or recv", NSX_T_STR},
-	{"calls", "with a payload, begun in the window", NSX_T_I64},
-	{"bytes", "of all messages", NSX_T_I64},
-	{"p50_bytes", "median message", NSX_T_F64},
-	{"max_bytes", "greatest message", NSX_T_I64},
-	{"communicators", "distinct ones", NSX_T_I64},
-};
 enum { L_OPS, L_RANKS, L_PIDS, L_WINDOWS, L_DEVICES, L_MATCHES,
        L_MESSAGES };
 static const struct nsx_layout layouts[] = {
-	[L_OPS] = {.key = "ops", .csv = "nccl_ops", NSX_COLS(op_cols)},
+	[L_OPS] = {.key = "ops", .csv = "nccl_ops", NSX_COLS(nccl_op_cols)},
 	[L_RANKS] = {.key = "rank_rows", .csv = "nccl_rank_skew",
-		     NSX_COLS(rank_cols)},
-	[L_PIDS] = {.key = "pids", .csv = "nccl_by_pid", NSX_COLS(pid_cols)},
-	[L_WINDOWS] = {.key = "windows", NSX_COLS(window_cols),
+		     NSX_COLS(nccl_rank_cols)},
+	[L_PIDS] = {.key = "pids", .csv = "nccl_by_pid",
+		    NSX_COLS(nccl_pid_cols)},
+	[L_WINDOWS] = {.key = "windows", NSX_COLS(nccl_window_cols),
 		       .json_rows = NCCL_MAX_WINDOWS},
-	[L_DEVICES] = {.key = "devices", NSX_COLS(device_cols)},
-	[L_MATCHES] = {.key = "collectives", NSX_COLS(match_cols)},
-	[L_MESSAGES] = {.key = "messages", NSX_COLS(message_cols)},
+	[L_DEVICES] = {.key = "devices", NSX_COLS(nccl_device_cols)},
+	[L_MATCHES] = {.key = "collectives", NSX_COLS(nccl_match_cols)},
+	[L_MESSAGES] = {.key = "messages", NSX_COLS(nccl_message_cols)},
 };
 
 /* Operations -------------------------------------------------------------*/
@@ -331,15 +250,16 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	free(c.groups);
 	if (rc || out->status != NSX_S_ANSWERED)
 		return rc;
-	nsx_table_sort(tables[L_OPS], "total_time_ms desc, "
-		       "max_duration_ms desc, op_name");
-	nsx_table_sort(tables[L_RANKS], "op_name, total_time_ms desc, "
-		       "rank_label");
-	nsx_table_sort(tables[L_PIDS], "total_nccl_time_ms desc, pid");
+	nsx_table_sort(tables[L_OPS], NSX_DESC(NCCL_TOTAL), NSX_DESC(NCCL_MAX),
+		       NCCL_OP);
+	nsx_table_sort(tables[L_RANKS], NCCL_RANK_OP,
+		       NSX_DESC(NCCL_RANK_TOTAL), NCCL_RANK_LABEL);
+	nsx_table_sort(tables[L_PIDS], NSX_DESC(NCCL_PID_TOTAL), NCCL_PID);
 	say_top(out, tables[L_OPS]);
-	nsx_md_table(out, tables[L_OPS],
-		     "op_name,source,total_time_ms,max_duration_ms,count,"
-		     "compute_overlap_ms,compute_overlap_pct,straggler", 0);
+	nsx_md_table(out, tables[L_OPS], 0, NCCL_OP, NCCL_SOURCE,
+		     NCCL_TOTAL, NCCL_MAX, NCCL_COUNT,
+		     NCCL_OVERLAP, NCCL_OVERLAP_PCT,
+		     NCCL_STRAGGLER);
 	return nccl_fill_messages(run, out, tables[L_MESSAGES], err);
 }
 

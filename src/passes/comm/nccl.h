@@ -11,14 +11,6 @@ enum {
 	NCCL_MAX_WINDOWS = 1000,
 };
 
-enum { /* columns of the table ops, and of pids */
-	NCCL_OP, NCCL_RAW, NCCL_SOURCE, NCCL_COUNT, NCCL_TOTAL, NCCL_MAX,
-	NCCL_AVG, NCCL_OVERLAP, NCCL_OVERLAP_PCT, NCCL_STRAGGLER,
-	NCCL_STRAGGLER_TOTAL, NCCL_STRAGGLER_MAX, NCCL_EXPOSED, NCCL_DEVICES,
-	NCCL_WAITING
-};
-enum { NCCL_PID, NCCL_PID_TOTAL, NCCL_PID_COUNT, NCCL_PID_MAX, NCCL_PID_TOP };
-
 struct nccl_event { /* a communication kernel, cut to the window */
 	int64_t start_ns, end_ns;
 	uint32_t op;	/* index of trace->ops                     */

@@ -8,6 +8,7 @@
 #include <string.h>
 #include "base/stat.h"
 #include "passes/comm/nccl.h"
+#include "passes/comm/nccl_tables.h"
 
 #define BLOCKING_NS 20000 /* from the end of communication to compute */
 #define LEAST_PCT 1.0	  /* of the window, to be worth a finding     */
@@ -88,13 +89,14 @@ static int fill_device(struct nccl_costs *c, uint32_t device,
 	x->comm_ns = nsx_spans_total(&f->comm);
 	x->exposed_ns = nsx_spans_total(&x->exposed);
 	x->blocking_ns = nsx_spans_total(&x->blocking);
-	row[0] = nsx_int(d->device_id);
-	row[1] = nsx_ms(x->comm_ns);
-	row[2] = nsx_pct((double)(x->comm_ns - x->exposed_ns),
-			 (double)x->comm_ns);
-	row[3] = nsx_ms(x->exposed_ns);
-	row[4] = nsx_ms(x->blocking_ns);
-	row[5] = nsx_string(nsx_text(c->run->trace, d->gpu));
+	row[NCCL_DEVICE_ID] = nsx_int(d->device_id);
+	row[NCCL_DEVICE_COMM_MS] = nsx_ms(x->comm_ns);
+	row[NCCL_DEVICE_OVERLAP_PCT] =
+		nsx_pct((double)(x->comm_ns - x->exposed_ns),
+			(double)x->comm_ns);
+	row[NCCL_DEVICE_EXPOSED_MS] = nsx_ms(x->exposed_ns);
+	row[NCCL_DEVICE_BLOCKING_MS] = nsx_ms(x->blocking_ns);
+	row[NCCL_DEVICE_GPU] = nsx_string(nsx_text(c->run->trace, d->gpu));
 	return 0;
 }
 
@@ -125,8 +127,8 @@ static int fill_windows(struct nccl_costs *c, struct nsx_table *table,
 
 		if (!row)
 			return err->rc;
-		row[0] = nsx_int(all.v[i].start_ns);
-		row[1] = nsx_int(all.v[i].end_ns);
+		row[NCCL_WINDOW_START_NS] = nsx_int(all.v[i].start_ns);
+		row[NCCL_WINDOW_END_NS] = nsx_int(all.v[i].end_ns);
 	}
 	if (all.n > NCCL_MAX_WINDOWS)
 		nsx_note(c->out, "windows holds the first %d of %zu",

@@ -9,6 +9,7 @@
 #include <strings.h>
 #include "base/stat.h"
 #include "passes/comm/nccl.h"
+#include "passes/comm/nccl_tables.h"
 
 struct sum {
 	int64_t total_ns, max_ns;

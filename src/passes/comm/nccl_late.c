@@ -2,8 +2,7 @@
 #include <stdlib.h>
 #include "base/stat.h"
 #include "passes/comm/nccl.h"
-
-enum { OP, LABEL, TOTAL, MAX, SKEW, LAST, WAITED, INDUCED };
+#include "passes/comm/nccl_tables.h"
 
 int nccl_fill_ranks(struct nccl_comm *c, const struct nccl_group *g,
 		      const struct nccl_match *m, struct nsx_table *table,
@@ -24,16 +23,17 @@ int nccl_fill_ranks(struct nccl_comm *c, const struct nccl_group *g,
 
 		if (!row)
 			return err->rc;
-		row[OP] = nsx_string(g->name);
-		row[LABEL] = nsx_string(r[i].label);
-		row[TOTAL] = nsx_ms(r[i].total_ns);
-		row[MAX] = nsx_ms(r[i].max_ns);
-		row[SKEW] = nsx_pct((double)r[i].total_ns - median, median);
+		row[NCCL_RANK_OP] = nsx_string(g->name);
+		row[NCCL_RANK_LABEL] = nsx_string(r[i].label);
+		row[NCCL_RANK_TOTAL] = nsx_ms(r[i].total_ns);
+		row[NCCL_RANK_MAX] = nsx_ms(r[i].max_ns);
+		row[NCCL_RANK_SKEW] =
+			nsx_pct((double)r[i].total_ns - median, median);
 		if (!m->n || !r[i].is_matched)
 			continue;
-		row[LAST] = nsx_int((int64_t)r[i].times_last);
-		row[WAITED] = nsx_ms(r[i].waited_ns);
-		row[INDUCED] = nsx_real(r[i].induced_ns / 1e6);
+		row[NCCL_RANK_LAST] = nsx_int((int64_t)r[i].times_last);
+		row[NCCL_RANK_WAITED] = nsx_ms(r[i].waited_ns);
+		row[NCCL_RANK_INDUCED] = nsx_real(r[i].induced_ns / 1e6);
 	}
 	return 0;
 }
@@ -44,34 +44,33 @@ int nccl_fill_match(struct nccl_comm *c, const struct nccl_group *g,
 {
 	const struct nccl_rank *r = c->ranks + g->rank_at;
 	struct nsx_cell *row = nsx_row(table, err);
-	unsigned i = 0;
 
 	if (!row)
 		return err->rc;
-	row[i++] = nsx_string(g->name);
-	row[i++] = nsx_int((int64_t)m->nranks);
-	row[i++] = nsx_int((int64_t)m->n);
+	row[NCCL_MATCH_OP_NAME] = nsx_string(g->name);
+	row[NCCL_MATCH_RANKS] = nsx_int((int64_t)m->nranks);
+	row[NCCL_MATCH_INSTANCES] = nsx_int((int64_t)m->n);
 	if (m->late != NSX_NONE) {
-		row[i] = nsx_string(r[m->late].label);
-		row[i + 1] = nsx_int((int64_t)r[m->late].times_last);
-		row[i + 2] = nsx_real(r[m->late].induced_ns / 1e6);
-		row[i + 9] = nsx_real(r[m->late].kept_induced_ns / 1e6);
+		const struct nccl_rank *late = &r[m->late];
+
+		row[NCCL_MATCH_LATE_RANK] = nsx_string(late->label);
+		row[NCCL_MATCH_TIMES_LAST] = nsx_int((int64_t)late->times_last);
+		row[NCCL_MATCH_INDUCED_MS] = nsx_real(late->induced_ns / 1e6);
+		row[NCCL_MATCH_KEPT_INDUCED_MS] =
+			nsx_real(late->kept_induced_ns / 1e6);
 	}
-	i += 3;
 	if (m->waiting != NSX_NONE) {
-		row[i] = nsx_string(r[m->waiting].label);
-		row[i + 1] = nsx_ms(r[m->waiting].waited_ns);
+		row[NCCL_MATCH_WAITING_RANK] = nsx_string(r[m->waiting].label);
+		row[NCCL_MATCH_WAITED_MS] = nsx_ms(r[m->waiting].waited_ns);
 	}
-	i += 2;
-	row[i++] = nsx_ms(m->transfer_ns);
-	row[i++] = nsx_ms(m->min_ns);
-	row[i++] = nsx_us(m->end_spread_ns);
-	row[i++] = nsx_int((int64_t)m->nkept);
-	i++;
-	row[i++] = nsx_real(m->start_skew_ns / 1e6);
-	row[i++] = nsx_real(m->p_value);
-	row[i++] = nsx_bool(m->proved);
-	row[i] = nsx_string(m->cause);
+	row[NCCL_MATCH_TRANSFER_MS] = nsx_ms(m->transfer_ns);
+	row[NCCL_MATCH_SHORTEST_MS] = nsx_ms(m->min_ns);
+	row[NCCL_MATCH_END_SPREAD_US] = nsx_us(m->end_spread_ns);
+	row[NCCL_MATCH_KEPT_INSTANCES] = nsx_int((int64_t)m->nkept);
+	row[NCCL_MATCH_START_SKEW_MS] = nsx_real(m->start_skew_ns / 1e6);
+	row[NCCL_MATCH_P_VALUE] = nsx_real(m->p_value);
+	row[NCCL_MATCH_PERSISTENT] = nsx_bool(m->proved);
+	row[NCCL_MATCH_CAUSE] = nsx_string(m->cause);
 	return 0;
 }
 

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <strings.h>
 #include "passes/comm/nccl.h"
+#include "passes/comm/nccl_tables.h"
 #include "base/stat.h"
 #include "schema/viewscan.h"
 
@@ -244,12 +245,12 @@ static int add_op(const struct nsx_run *run, const struct message *m, size_t n,
 		communicators += !i || m[i].communicator !=
 					       m[i - 1].communicator;
 	}
-	row[0] = nsx_string(op_text(m->op));
-	row[1] = nsx_int((int64_t)n);
-	row[2] = nsx_int(sum);
-	row[3] = nsx_real(nsx_quantile(bytes, n, 0.5));
-	row[4] = nsx_int(most);
-	row[5] = nsx_int(communicators);
+	row[NCCL_MESSAGE_OP_NAME] = nsx_string(op_text(m->op));
+	row[NCCL_MESSAGE_CALLS] = nsx_int((int64_t)n);
+	row[NCCL_MESSAGE_BYTES] = nsx_int(sum);
+	row[NCCL_MESSAGE_P50_BYTES] = nsx_real(nsx_quantile(bytes, n, 0.5));
+	row[NCCL_MESSAGE_MAX_BYTES] = nsx_int(most);
+	row[NCCL_MESSAGE_COMMUNICATORS] = nsx_int(communicators);
 	return 0;
 }
 
@@ -267,7 +268,8 @@ static int fill(const struct nsx_run *run, struct part *all,
 					   err))
 			return err->rc;
 	}
-	nsx_table_sort(table, "bytes desc, op_name");
+	nsx_table_sort(table, NSX_DESC(NCCL_MESSAGE_BYTES),
+		       NCCL_MESSAGE_OP_NAME);
 	return 0;
 }
 
@@ -360,7 +362,9 @@ int nccl_fill_messages(const struct nsx_run *run, struct nsx_section *out,
 	for (unsigned i = 0; i < nparts; i++)
 		free(parts[i].v);
 	if (!rc && table->nrows)
-		nsx_md_table(out, table, "op_name,calls,bytes,p50_bytes,"
-			     "max_bytes,communicators", 0);
+		nsx_md_table(out, table, 0, NCCL_MESSAGE_OP_NAME,
+			     NCCL_MESSAGE_CALLS, NCCL_MESSAGE_BYTES,
+			     NCCL_MESSAGE_P50_BYTES, NCCL_MESSAGE_MAX_BYTES,
+			     NCCL_MESSAGE_COMMUNICATORS);
 	return rc;
 }

@@ -12,28 +12,25 @@
 #define LOW 20	       /* percent, on average */
 #define LEAST_SHARE 0.05 /* of the window, of exposed communication */
 
-enum {
-	SOURCE, NAME, SAMPLES, DURING_N, DURING, OUTSIDE, MAX, CORRELATION,
-	DEVICE, PERIOD, COVERAGE
-};
-static const struct nsx_col cols[] = {
-	{"metric_source_id", "source of the counter", NSX_T_I64},
-	{"metric_names", "the counter", NSX_T_STR},
-	{"samples", "in the whole trace", NSX_T_I64},
-	{"samples_during_nccl", "at least half under communication",
-	 NSX_T_I64},
-	{"avg_metric_during_nccl", "mean, weighted by the share of a sample "
-				   "under communication", NSX_T_F64},
-	{"avg_metric_outside_nccl", "mean, weighted by the rest of it",
-	 NSX_T_F64},
-	{"max_metric_during_nccl", "greatest of samples_during_nccl",
-	 NSX_T_F64},
-	{"nccl_activity_correlation", "Pearson's, of value and that share; "
-				      "null below 20 samples", NSX_T_F64},
-	{"device_id", "CUDA ordinal, else the number of the GPU", NSX_T_I64},
-	{"sample_period_us", "what a sample stands for", NSX_T_F64},
-	{"coverage_pct", "sampled share of the window", NSX_T_F64},
-};
+#define COLUMNS(X)                                                            \
+	X(SOURCE, "metric_source_id", I64, "source of the counter")           \
+	X(NAME, "metric_names", STR, "the counter")                           \
+	X(SAMPLES, "samples", I64, "in the whole trace")                      \
+	X(DURING_N, "samples_during_nccl", I64,                               \
+	  "at least half under communication")                                \
+	X(DURING, "avg_metric_during_nccl", F64,                              \
+	  "mean, weighted by the share of a sample under communication")      \
+	X(OUTSIDE, "avg_metric_outside_nccl", F64,                            \
+	  "mean, weighted by the rest of it")                                 \
+	X(MAX, "max_metric_during_nccl", F64,                                 \
+	  "greatest of samples_during_nccl")                                  \
+	X(CORRELATION, "nccl_activity_correlation", F64,                      \
+	  "Pearson's, of value and that share; null below 20 samples")        \
+	X(DEVICE, "device_id", I64,                                           \
+	  "CUDA ordinal, else the number of the GPU")                         \
+	X(PERIOD, "sample_period_us", F64, "what a sample stands for")        \
+	X(COVERAGE, "coverage_pct", F64, "sampled share of the window")
+NSX_COLUMNS(cols, COLUMNS);
 static const struct nsx_layout layouts[] = {
 	{.key = "rows", .csv = "nvlink_during_nccl", NSX_COLS(cols)},
 };
@@ -232,17 +229,14 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 		return say_missing(out, m);
 	if (judge_gpus(run, out, err))
 		return err->rc;
-	nsx_table_sort(rows, "device_id, metric_names, metric_source_id");
+	nsx_table_sort(rows, DEVICE, NAME, SOURCE);
 	nsx_put(out, "missing_counters", nsx_bool(false));
 	nsx_put(out, "capture_instructions", nsx_list(NULL));
 	nsx_note(out, "counters are of the whole GPU, other processes included; "
 		 "inactive links can read as fully used; receive and transmit, "
 		 "requests and responses are never added up");
-	nsx_md_table(out, rows,
-		     "device_id,metric_names,samples,samples_during_nccl,"
-		     "avg_metric_during_nccl,avg_metric_outside_nccl,"
-		     "max_metric_during_nccl,nccl_activity_correlation,"
-		     "coverage_pct", 0);
+	nsx_md_table(out, rows, 0, DEVICE, NAME, SAMPLES, DURING_N, DURING,
+		     OUTSIDE, MAX, CORRELATION, COVERAGE);
 	say_top(out, rows);
 	return 0;
 }

@@ -8,64 +8,70 @@
 #include "base/stat.h"
 #include "schema/viewscan.h"
 
-enum {
-	DEVICE, DIRECTION, COPY_KIND, SRC_KIND, DST_KIND, COUNT, BYTES,
-	TOTAL_NS, BUSY, GBPS, P50, SMALL, EXPOSED
-};
-static const struct nsx_col cols[] = {
-	{"device_id", "CUDA ordinal", NSX_T_I64},
-	{"direction", "HtoD, DtoH, DtoD, PtoP, UVM HtoD ...", NSX_T_STR},
-	{"copy_kind", "label of the direction in this export", NSX_T_STR},
-	{"src_kind", "kind of source memory", NSX_T_STR},
-	{"dst_kind", "kind of destination memory", NSX_T_STR},
-	{"count", "copies that began in the window", NSX_T_I64},
-	{"bytes", "bytes they moved", NSX_T_I64},
-	{"total_time_ns", "sum of durations", NSX_T_I64},
-	{"busy_ms", "union of them", NSX_T_F64},
-	{"gbps", "bytes over busy time, 10^9 bytes a second", NSX_T_F64},
-	{"p50_gbps", "median rate of copies of at least 1 MiB, weighted by "
-		     "bytes", NSX_T_F64},
-	{"small_count", "copies below 64 KiB", NSX_T_I64},
-	{"exposed_ms", "part of busy_ms in which no kernel ran on the device",
-	 NSX_T_F64},
-};
-static const struct nsx_col device_cols[] = {
-	{"device_id", "CUDA ordinal", NSX_T_I64},
-	{"host_to_device_count", "HtoD copies", NSX_T_I64},
-	{"device_to_host_count", "DtoH copies", NSX_T_I64},
-	{"transfers_per_s", "both, per second of the window", NSX_T_F64},
-	{"host_to_device_bytes", "HtoD bytes", NSX_T_I64},
-	{"device_to_host_bytes", "DtoH bytes", NSX_T_I64},
-	{"copy_busy_ms", "union of copies and memsets", NSX_T_F64},
-	{"copy_exposed_ms", "part of it in which no kernel ran", NSX_T_F64},
-	{"copy_exposed_pct", "that, of the window", NSX_T_F64},
-	{"gpu", "tells GPUs of one ordinal apart", NSX_T_STR},
-};
-static const struct nsx_col size_cols[] = {
-	{"device_id", "CUDA ordinal", NSX_T_I64},
-	{"direction", "HtoD, DtoH ...", NSX_T_STR},
-	{"size", "bytes of one copy", NSX_T_STR},
-	{"count", "copies", NSX_T_I64},
-	{"bytes", "bytes they moved", NSX_T_I64},
-	{"total_ms", "sum of durations", NSX_T_F64},
-	{"gbps", "bytes over the sum of durations", NSX_T_F64},
-};
-static const struct nsx_col cause_cols[] = {
-	{"device_id", "CUDA ordinal", NSX_T_I64},
-	{"direction", "UVM HtoD, UVM DtoH, UVM DtoD", NSX_T_STR},
-	{"cause", "why unified memory moved", NSX_T_STR},
-	{"count", "migrations", NSX_T_I64},
-	{"bytes", "bytes they moved", NSX_T_I64},
-	{"total_ms", "sum of durations", NSX_T_F64},
-};
-static const struct nsx_col peer_cols[] = {
-	{"src_device_id", "CUDA ordinal of the source", NSX_T_I64},
-	{"dst_device_id", "CUDA ordinal of the destination", NSX_T_I64},
-	{"count", "peer copies", NSX_T_I64},
-	{"bytes", "bytes they moved", NSX_T_I64},
-	{"total_ms", "sum of durations", NSX_T_F64},
-	{"gbps", "bytes over the sum of durations", NSX_T_F64},
-};
+#define COLUMNS(X)                                                            \
+	X(DEVICE, "device_id", I64, "CUDA ordinal")                           \
+	X(DIRECTION, "direction", STR,                                        \
+	  "HtoD, DtoH, DtoD, PtoP, UVM HtoD ...")                             \
+	X(COPY_KIND, "copy_kind", STR,                                        \
+	  "label of the direction in this export")                            \
+	X(SRC_KIND, "src_kind", STR, "kind of source memory")                 \
+	X(DST_KIND, "dst_kind", STR, "kind of destination memory")            \
+	X(COUNT, "count", I64, "copies that began in the window")             \
+	X(BYTES, "bytes", I64, "bytes they moved")                            \
+	X(TOTAL_NS, "total_time_ns", I64, "sum of durations")                 \
+	X(BUSY, "busy_ms", F64, "union of them")                              \
+	X(GBPS, "gbps", F64, "bytes over busy time, 10^9 bytes a second")     \
+	X(P50, "p50_gbps", F64,                                               \
+	  "median rate of copies of at least 1 MiB, weighted by bytes")       \
+	X(SMALL, "small_count", I64, "copies below 64 KiB")                   \
+	X(EXPOSED, "exposed_ms", F64,                                         \
+	  "part of busy_ms in which no kernel ran on the device")
+NSX_COLUMNS(cols, COLUMNS);
+#define DEVICE_COLUMNS(X)                                                     \
+	X(DEVICE_ID, "device_id", I64, "CUDA ordinal")                        \
+	X(DEVICE_HOST_TO_DEVICE_COUNT, "host_to_device_count", I64,           \
+	  "HtoD copies")                                                      \
+	X(DEVICE_TO_HOST_COUNT, "device_to_host_count", I64, "DtoH copies")   \
+	X(DEVICE_TRANSFERS_PER_S, "transfers_per_s", F64,                     \
+	  "both, per second of the window")                                   \
+	X(DEVICE_HOST_TO_DEVICE_BYTES, "host_to_device_bytes", I64,           \
+	  "HtoD bytes")                                                       \
+	X(DEVICE_TO_HOST_BYTES, "device_to_host_bytes", I64, "DtoH bytes")    \
+	X(DEVICE_COPY_BUSY_MS, "copy_busy_ms", F64,                           \
+	  "union of copies and memsets")                                      \
+	X(DEVICE_COPY_EXPOSED_MS, "copy_exposed_ms", F64,                     \
+	  "part of it in which no kernel ran")                                \
+	X(DEVICE_COPY_EXPOSED_PCT, "copy_exposed_pct", F64,                   \
+	  "that, of the window")                                              \
+	X(DEVICE_GPU, "gpu", STR, "tells GPUs of one ordinal apart")
+NSX_COLUMNS(device_cols, DEVICE_COLUMNS);
+#define SIZE_COLUMNS(X)                                                       \
+	X(SIZE_DEVICE_ID, "device_id", I64, "CUDA ordinal")                   \
+	X(SIZE_DIRECTION, "direction", STR, "HtoD, DtoH ...")                 \
+	X(SIZE, "size", STR, "bytes of one copy")                             \
+	X(SIZE_COUNT, "count", I64, "copies")                                 \
+	X(SIZE_BYTES, "bytes", I64, "bytes they moved")                       \
+	X(SIZE_TOTAL_MS, "total_ms", F64, "sum of durations")                 \
+	X(SIZE_GBPS, "gbps", F64, "bytes over the sum of durations")
+NSX_COLUMNS(size_cols, SIZE_COLUMNS);
+#define CAUSE_COLUMNS(X)                                                      \
+	X(CAUSE_DEVICE_ID, "device_id", I64, "CUDA ordinal")                  \
+	X(CAUSE_DIRECTION, "direction", STR, "UVM HtoD, UVM DtoH, UVM DtoD")  \
+	X(CAUSE, "cause", STR, "why unified memory moved")                    \
+	X(CAUSE_COUNT, "count", I64, "migrations")                            \
+	X(CAUSE_BYTES, "bytes", I64, "bytes they moved")                      \
+	X(CAUSE_TOTAL_MS, "total_ms", F64, "sum of durations")
+NSX_COLUMNS(cause_cols, CAUSE_COLUMNS);
+#define PEER_COLUMNS(X)                                                       \
+	X(PEER_SRC_DEVICE_ID, "src_device_id", I64,                           \
+	  "CUDA ordinal of the source")                                       \
+	X(PEER_DST_DEVICE_ID, "dst_device_id", I64,                           \
+	  "CUDA ordinal of the destination")                                  \
+	X(PEER_COUNT, "count", I64, "peer copies")                            \
+	X(PEER_BYTES, "bytes", I64, "bytes they moved")                       \
+	X(PEER_TOTAL_MS, "total_ms", F64, "sum of durations")                 \
+	X(PEER_GBPS, "gbps", F64, "bytes over the sum of durations")
+NSX_COLUMNS(peer_cols, PEER_COLUMNS);
 static const struct nsx_layout layouts[] = {
 	{.key = "rows", .csv = "memcpy_summary", NSX_COLS(cols)},
 	{.key = "devices", NSX_COLS(device_cols)},
@@ -164,8 +170,8 @@ static int fill_rows(const struct nsx_trace *t, const struct copy_groups *g,
 		row[SMALL] = nsx_int(x->small);
 		row[EXPOSED] = nsx_ms(x->exposed_ns);
 	}
-	nsx_table_sort(table, "total_time_ns desc, bytes desc, device_id, "
-			      "direction, src_kind, dst_kind");
+	nsx_table_sort(table, NSX_DESC(TOTAL_NS), NSX_DESC(BYTES), DEVICE,
+		       DIRECTION, SRC_KIND, DST_KIND);
 	return 0;
 }
 
@@ -191,18 +197,20 @@ static int fill_devices(const struct nsx_run *run, const struct copy_groups *g,
 				nsx_add_to(&bytes[g->v[i].kind - 1],
 					   g->v[i].bytes);
 			}
-		row[0] = nsx_int(t->device[d].device_id);
-		row[1] = nsx_int(n[0]);
-		row[2] = nsx_int(n[1]);
+		row[DEVICE_ID] = nsx_int(t->device[d].device_id);
+		row[DEVICE_HOST_TO_DEVICE_COUNT] = nsx_int(n[0]);
+		row[DEVICE_TO_HOST_COUNT] = nsx_int(n[1]);
 		if (window_ns)
-			row[3] = nsx_real((double)(n[0] + n[1]) * 1e9 /
-					  (double)window_ns);
-		row[4] = nsx_int(bytes[0]);
-		row[5] = nsx_int(bytes[1]);
-		row[6] = nsx_ms(nsx_spans_total(copy));
-		row[7] = nsx_ms(exposed);
-		row[8] = nsx_pct((double)exposed, (double)window_ns);
-		row[9] = nsx_string(nsx_text(t, t->device[d].gpu));
+			row[DEVICE_TRANSFERS_PER_S] =
+				nsx_real((double)(n[0] + n[1]) * 1e9 /
+					 (double)window_ns);
+		row[DEVICE_HOST_TO_DEVICE_BYTES] = nsx_int(bytes[0]);
+		row[DEVICE_TO_HOST_BYTES] = nsx_int(bytes[1]);
+		row[DEVICE_COPY_BUSY_MS] = nsx_ms(nsx_spans_total(copy));
+		row[DEVICE_COPY_EXPOSED_MS] = nsx_ms(exposed);
+		row[DEVICE_COPY_EXPOSED_PCT] =
+			nsx_pct((double)exposed, (double)window_ns);
+		row[DEVICE_GPU] = nsx_string(nsx_text(t, t->device[d].gpu));
 	}
 	return 0;
 }
@@ -229,13 +237,13 @@ static int add_sizes(const struct nsx_trace *t, const struct copy_groups *g,
 			continue;
 		if (!row)
 			return err->rc;
-		row[0] = nsx_int(t->device[device].device_id);
-		row[1] = nsx_string(g->direction[i / NSIZES]);
-		row[2] = nsx_string(size_names[i % NSIZES]);
-		row[3] = nsx_int(z->count);
-		row[4] = nsx_int(z->bytes);
-		row[5] = nsx_ms(z->total_ns);
-		row[6] = rate_cell(t, z->bytes, z->total_ns);
+		row[SIZE_DEVICE_ID] = nsx_int(t->device[device].device_id);
+		row[SIZE_DIRECTION] = nsx_string(g->direction[i / NSIZES]);
+		row[SIZE] = nsx_string(size_names[i % NSIZES]);
+		row[SIZE_COUNT] = nsx_int(z->count);
+		row[SIZE_BYTES] = nsx_int(z->bytes);
+		row[SIZE_TOTAL_MS] = nsx_ms(z->total_ns);
+		row[SIZE_GBPS] = rate_cell(t, z->bytes, z->total_ns);
 	}
 	return 0;
 }
@@ -264,8 +272,8 @@ static int fill_sizes(const struct nsx_trace *t, const struct copy_groups *g,
 		if (add_sizes(t, g, d, by_kind, table, err))
 			return err->rc;
 	}
-	nsx_table_sort(table, "total_ms desc, bytes desc, device_id, "
-			      "direction, size");
+	nsx_table_sort(table, NSX_DESC(SIZE_TOTAL_MS), NSX_DESC(SIZE_BYTES),
+		       SIZE_DEVICE_ID, SIZE_DIRECTION, SIZE);
 	return 0;
 }
 
@@ -281,14 +289,16 @@ static int fill_causes(const struct nsx_trace *t, const struct copy_groups *g,
 			continue;
 		if (!row)
 			return err->rc;
-		row[0] = nsx_int(t->device[d].device_id);
-		row[1] = nsx_string(g->direction[COPY_UVM_HTOD + kind]);
-		row[2] = nsx_string(cause_names[i % NCAUSES]);
-		row[3] = nsx_int(x->count);
-		row[4] = nsx_int(x->bytes);
-		row[5] = nsx_ms(x->ns);
+		row[CAUSE_DEVICE_ID] = nsx_int(t->device[d].device_id);
+		row[CAUSE_DIRECTION] =
+			nsx_string(g->direction[COPY_UVM_HTOD + kind]);
+		row[CAUSE] = nsx_string(cause_names[i % NCAUSES]);
+		row[CAUSE_COUNT] = nsx_int(x->count);
+		row[CAUSE_BYTES] = nsx_int(x->bytes);
+		row[CAUSE_TOTAL_MS] = nsx_ms(x->ns);
 	}
-	nsx_table_sort(table, "total_ms desc, device_id, direction, cause");
+	nsx_table_sort(table, NSX_DESC(CAUSE_TOTAL_MS), CAUSE_DEVICE_ID,
+		       CAUSE_DIRECTION, CAUSE);
 	return 0;
 }
 
@@ -326,12 +336,12 @@ static int fill_peers(const struct nsx_trace *t, struct copy_groups *g,
 			nsx_add_to(&bytes, g->peers[next].bytes);
 			nsx_add_to(&ns, g->peers[next].ns);
 		}
-		row[0] = device_cell(t, g->peers[i].src);
-		row[1] = device_cell(t, g->peers[i].dst);
-		row[2] = nsx_int((int64_t)(next - i));
-		row[3] = nsx_int(bytes);
-		row[4] = nsx_ms(ns);
-		row[5] = rate_cell(t, bytes, ns);
+		row[PEER_SRC_DEVICE_ID] = device_cell(t, g->peers[i].src);
+		row[PEER_DST_DEVICE_ID] = device_cell(t, g->peers[i].dst);
+		row[PEER_COUNT] = nsx_int((int64_t)(next - i));
+		row[PEER_BYTES] = nsx_int(bytes);
+		row[PEER_TOTAL_MS] = nsx_ms(ns);
+		row[PEER_GBPS] = rate_cell(t, bytes, ns);
 	}
 	return 0;
 }
@@ -394,17 +404,16 @@ static void show(const struct nsx_trace *t, const struct copy_groups *g,
 				2 * gbps,
 				(double)gpu->bandwidth_bytes_per_s / 1e9);
 	}
-	nsx_md_table(out, tables[0],
-		     "device_id,direction,src_kind,dst_kind,count,bytes,"
-		     "busy_ms,gbps,p50_gbps,small_count,exposed_ms", 0);
+	nsx_md_table(out, tables[0], 0, DEVICE, DIRECTION, SRC_KIND, DST_KIND,
+		     COUNT, BYTES, BUSY, GBPS, P50, SMALL, EXPOSED);
 	if (tables[3]->nrows)
-		nsx_md_table(out, tables[3],
-			     "device_id,direction,cause,count,bytes,total_ms",
-			     0);
+		nsx_md_table(out, tables[3], 0, CAUSE_DEVICE_ID,
+			     CAUSE_DIRECTION, CAUSE, CAUSE_COUNT, CAUSE_BYTES,
+			     CAUSE_TOTAL_MS);
 	if (tables[4]->nrows)
-		nsx_md_table(out, tables[4],
-			     "src_device_id,dst_device_id,count,bytes,"
-			     "total_ms,gbps", 0);
+		nsx_md_table(out, tables[4], 0, PEER_SRC_DEVICE_ID,
+			     PEER_DST_DEVICE_ID, PEER_COUNT, PEER_BYTES,
+			     PEER_TOTAL_MS, PEER_GBPS);
 	if (unsized)
 		nsx_note(out, "%" PRId64 " copies have no size; groups that "
 			      "hold one have no rate", unsized);

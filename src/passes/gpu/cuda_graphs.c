@@ -11,24 +11,25 @@
 #include "passes/pass.h"
 #include "base/stat.h"
 
-enum { PID, DEVICE, GRAPH, EXEC, MODE, LAUNCHES, REPLAYS, COVERAGE, TOTAL,
-       AVG };
-static const struct nsx_col cols[] = {
-	{"pid", "process", NSX_T_I64},
-	{"device_id", "CUDA ordinal; null: no replay was recorded", NSX_T_I64},
-	{"graph_id", "the graph", NSX_T_I64},
-	{"graph_exec_id", "its executable instance; null in node mode",
-	 NSX_T_I64},
-	{"mode", "graph: whole replays; node: their nodes; opaque: nothing "
-		 "was recorded", NSX_T_STR},
-	{"launches", "launch calls", NSX_T_I64},
-	{"replays", "replays that were recorded", NSX_T_I64},
-	{"coverage_pct", "launches of which a replay was recorded, of all",
-	 NSX_T_F64},
-	{"total_ms", "sum of replays; in node mode each from the start of its "
-		     "first to the end of its last node", NSX_T_F64},
-	{"avg_us", "total over replays", NSX_T_F64},
-};
+#define COLUMNS(X)                                                            \
+	X(PID, "pid", I64, "process")                                         \
+	X(DEVICE, "device_id", I64,                                           \
+	  "CUDA ordinal; null: no replay was recorded")                       \
+	X(GRAPH, "graph_id", I64, "the graph")                                \
+	X(EXEC, "graph_exec_id", I64,                                         \
+	  "its executable instance; null in node mode")                       \
+	X(MODE, "mode", STR,                                                  \
+	  "graph: whole replays; node: their nodes; opaque: nothing was "     \
+	  "recorded")                                                         \
+	X(LAUNCHES, "launches", I64, "launch calls")                          \
+	X(REPLAYS, "replays", I64, "replays that were recorded")              \
+	X(COVERAGE, "coverage_pct", F64,                                      \
+	  "launches of which a replay was recorded, of all")                  \
+	X(TOTAL, "total_ms", F64,                                             \
+	  "sum of replays; in node mode each from the start of its first "    \
+	  "to the end of its last node")                                      \
+	X(AVG, "avg_us", F64, "total over replays")
+NSX_COLUMNS(cols, COLUMNS);
 static const struct nsx_layout layouts[] = {
 	{.key = "rows", .csv = "cuda_graphs", NSX_COLS(cols)},
 };
@@ -366,10 +367,8 @@ static void summarise(const struct nsx_run *run, const struct graphs *g,
 		      (double)g->replay_ns / 1e6);
 	judge(run, g, coverage, out);
 	if (table->nrows)
-		nsx_md_table(out, table,
-			     "pid,device_id,graph_id,graph_exec_id,mode,"
-			     "launches,replays,coverage_pct,total_ms,avg_us",
-			     0);
+		nsx_md_table(out, table, 0, PID, DEVICE, GRAPH, EXEC, MODE,
+			     LAUNCHES, REPLAYS, COVERAGE, TOTAL, AVG);
 	if (!whole && g->launches)
 		nsx_note(out, "with a window the replay of a launch may lie "
 			      "outside: no coverage");
@@ -405,8 +404,8 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	fold_nodes(&g);
 	if (fill_recorded(&g, table, err) || fill_opaque(&g, table, err))
 		return err->rc;
-	nsx_table_sort(table, "total_ms desc, launches desc, pid, device_id, "
-			      "graph_id, graph_exec_id, mode");
+	nsx_table_sort(table, NSX_DESC(TOTAL), NSX_DESC(LAUNCHES), PID, DEVICE,
+		       GRAPH, EXEC, MODE);
 	summarise(run, &g, table, out);
 	return 0;
 }

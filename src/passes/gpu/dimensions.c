@@ -8,19 +8,18 @@
 #include <string.h>
 #include "passes/pass.h"
 
-static const struct nsx_col cols[] = {
-	{"measure", "what", NSX_T_STR},
-	{"value", "how much; null: not known", NSX_T_F64},
-	{"unit", "of the value", NSX_T_STR},
-	{"from", "section that has more of it", NSX_T_STR},
-};
-/* What people see of them: one table, without what is not known or nothing. */
-static const struct nsx_col shown_cols[] = {
-	{"dimension", "which of the four", NSX_T_STR},
-	{"measure", "what", NSX_T_STR},
-	{"value", "how much", NSX_T_F64},
-	{"unit", "of the value", NSX_T_STR},
-};
+#define COLUMNS(X)                                                            \
+	X(MEASURE, "measure", STR, "what")                                    \
+	X(VALUE, "value", F64, "how much; null: not known")                   \
+	X(UNIT, "unit", STR, "of the value")                                  \
+	X(FROM, "from", STR, "section that has more of it")
+NSX_COLUMNS(cols, COLUMNS);
+#define SHOWN_COLUMNS(X)                                                      \
+	X(SHOWN_DIMENSION, "dimension", STR, "which of the four")             \
+	X(SHOWN_MEASURE, "measure", STR, "what")                              \
+	X(SHOWN_VALUE, "value", F64, "how much")                              \
+	X(SHOWN_UNIT, "unit", STR, "of the value")
+NSX_COLUMNS(shown_cols, SHOWN_COLUMNS);
 static const struct nsx_layout shown_layout = {NSX_COLS(shown_cols)};
 enum { CPU, MEMORY, LINK, COMPUTE, NDIMENSIONS };
 static const struct nsx_layout layouts[NDIMENSIONS] = {
@@ -107,6 +106,12 @@ static double sum_of(const struct dimensions *d, const char *pass,
 	return sum;
 }
 
+/* What tells GPUs of one ordinal apart; "" where nothing does. */
+static const char *gpu_of(const struct nsx_table *t, size_t row)
+{
+	return nsx_table_col(t, "gpu") < 0 ? "" : nsx_table_text(t, row, "gpu");
+}
+
 /* The cell of this device's row; NAN: none. */
 static double of_device(const struct dimensions *d, const char *pass,
 			const char *key, const char *column)
@@ -115,7 +120,7 @@ static double of_device(const struct dimensions *d, const char *pass,
 
 	for (size_t i = 0; t && i < t->nrows; i++)
 		if (cell_of(t, i, "device_id") == (double)d->device_id &&
-		    !strcmp(nsx_table_text(t, i, "gpu"),
+		    !strcmp(gpu_of(t, i),
 			    nsx_text(d->run->trace,
 				     d->run->trace->device[d->device].gpu)))
 			return cell_of(t, i, column);
@@ -131,10 +136,10 @@ static void add(struct dimensions *d, const char *measure, double value,
 		d->failed = true;
 		return;
 	}
-	row[0] = nsx_string(measure);
-	row[1] = nsx_real(value);
-	row[2] = nsx_string(unit);
-	row[3] = nsx_string(from);
+	row[MEASURE] = nsx_string(measure);
+	row[VALUE] = nsx_real(value);
+	row[UNIT] = nsx_string(unit);
+	row[FROM] = nsx_string(from);
 }
 
 /* The tables and their verdicts --------------------------------------------*/
@@ -455,10 +460,11 @@ static int show(struct dimensions *d, struct nsx_table **tables,
 			row = nsx_row(shown, err);
 			if (!row)
 				return err->rc;
-			row[0] = nsx_string(titles[i]);
+			row[SHOWN_DIMENSION] = nsx_string(titles[i]);
 			memcpy(row + 1, from, 3 * sizeof(*row));
 		}
-	nsx_md_table(d->out, shown, "dimension,measure,value,unit", 32);
+	nsx_md_table(d->out, shown, 32, SHOWN_DIMENSION, SHOWN_MEASURE,
+		     SHOWN_VALUE, SHOWN_UNIT);
 	return 0;
 }
 

@@ -7,38 +7,36 @@
 #include "passes/gpu/idle_gaps.h"
 #include "passes/verdict/remedy.h"
 
-enum { DEVICE, WINDOW, BUSY, IDLE, IDLE_PCT, EDGE, K_BUSY, K_IDLE, K_PCT, GPU };
-static const struct nsx_col device_cols[] = {
-	{"device_id", "CUDA ordinal", NSX_T_I64},
-	{"window_ms", "length of the window", NSX_T_F64},
-	{"busy_ms", "union of kernels, copies, memsets and graph replays",
-	 NSX_T_F64},
-	{"idle_ms", "the rest of the window", NSX_T_F64},
-	{"idle_pct_of_window", "its share", NSX_T_F64},
-	{"edge_idle_ms", "of it before the first and after the last work",
-	 NSX_T_F64},
-	{"kernel_busy_ms", "union of kernels and graph replays", NSX_T_F64},
-	{"kernel_idle_ms", "the rest of the window", NSX_T_F64},
-	{"kernel_idle_pct_of_window", "its share", NSX_T_F64},
-	{"gpu", "tells GPUs of one ordinal apart", NSX_T_STR},
-};
-enum { C_DEVICE, C_CAUSE, C_DETAIL, C_COUNT, C_MS, C_PCT };
-static const struct nsx_col cause_cols[] = {
-	{"device_id", "CUDA ordinal", NSX_T_I64},
-	{"cause", "what the idle time waited for", NSX_T_STR},
-	{"detail", "API or OS call, or path of NVTX ranges", NSX_T_STR},
-	{"count", "pieces of gaps", NSX_T_I64},
-	{"total_ms", "idle time", NSX_T_F64},
-	{"pct_of_window", "share of the window", NSX_T_F64},
-};
+#define DEVICE_COLUMNS(X)                                                     \
+	X(DEVICE, "device_id", I64, "CUDA ordinal")                           \
+	X(WINDOW, "window_ms", F64, "length of the window")                   \
+	X(BUSY, "busy_ms", F64,                                               \
+	  "union of kernels, copies, memsets and graph replays")              \
+	X(IDLE, "idle_ms", F64, "the rest of the window")                     \
+	X(IDLE_PCT, "idle_pct_of_window", F64, "its share")                   \
+	X(EDGE, "edge_idle_ms", F64,                                          \
+	  "of it before the first and after the last work")                   \
+	X(K_BUSY, "kernel_busy_ms", F64,                                      \
+	  "union of kernels and graph replays")                               \
+	X(K_IDLE, "kernel_idle_ms", F64, "the rest of the window")            \
+	X(K_PCT, "kernel_idle_pct_of_window", F64, "its share")               \
+	X(GPU, "gpu", STR, "tells GPUs of one ordinal apart")
+NSX_COLUMNS(device_cols, DEVICE_COLUMNS);
+#define CAUSE_COLUMNS(X)                                                      \
+	X(C_DEVICE, "device_id", I64, "CUDA ordinal")                         \
+	X(C_CAUSE, "cause", STR, "what the idle time waited for")             \
+	X(C_DETAIL, "detail", STR, "API or OS call, or path of NVTX ranges")  \
+	X(C_COUNT, "count", I64, "pieces of gaps")                            \
+	X(C_MS, "total_ms", F64, "idle time")                                 \
+	X(C_PCT, "pct_of_window", F64, "share of the window")
+NSX_COLUMNS(cause_cols, CAUSE_COLUMNS);
 static const struct nsx_layout layouts[] = {
 	{.key = "devices", NSX_COLS(device_cols), .json_rows = -1},
-	{.key = "gaps", .csv = "gpu_idle_gaps", .cols = nsx_gap_cols,
-	 .ncols = NSX_NGAP_COLS, .json_rows = -1},
+	{.key = "gaps", .csv = "gpu_idle_gaps", NSX_COLS(nsx_gap_cols),
+	 .json_rows = -1},
 	{.key = "causes", .csv = "gpu_idle_by_cause", NSX_COLS(cause_cols),
 	 .json_rows = 200},
-	{.key = "histogram", .cols = nsx_gap_length_cols,
-	 .ncols = NSX_NGAP_LENGTH_COLS, .json_rows = -1},
+	{.key = "histogram", NSX_COLS(nsx_gap_length_cols), .json_rows = -1},
 };
 
 /* For people: causes without their details. */
@@ -181,9 +179,9 @@ static int fill_causes(const struct nsx_run *run, struct nsx_table *table,
 		nsx_groups_done(&groups);
 		free(v);
 	}
-	nsx_table_sort(table, "total_ms desc, count desc, device_id, cause, "
-			      "detail");
-	nsx_table_sort(by_cause, "device_id, total_ms desc, cause");
+	nsx_table_sort(table, NSX_DESC(C_MS), NSX_DESC(C_COUNT), C_DEVICE,
+		       C_CAUSE, C_DETAIL);
+	nsx_table_sort(by_cause, C_DEVICE, NSX_DESC(C_MS), C_CAUSE);
 	return rc;
 }
 
@@ -214,9 +212,8 @@ static void say_devices(struct nsx_section *out, const struct nsx_table *d)
 			    "window, but it is idle for %.1f%% only: the rest "
 			    "is copies", nsx_table_number(d, most, "device_id"),
 			    none, idle);
-	nsx_md_table(out, d, "device_id,window_ms,busy_ms,idle_ms,"
-			     "idle_pct_of_window,edge_idle_ms,kernel_busy_ms,"
-			     "kernel_idle_ms,kernel_idle_pct_of_window", 0);
+	nsx_md_table(out, d, 0, DEVICE, WINDOW, BUSY, IDLE, IDLE_PCT, EDGE,
+		     K_BUSY, K_IDLE, K_PCT);
 }
 
 static int add_findings(const struct nsx_run *run, struct nsx_section *out,
@@ -257,15 +254,14 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 			t->schema->table[NSX_VIEW_kernel]->name : NULL));
 	say_devices(out, tables[0]);
 	nsx_md_subheading(out, "Idle time by cause");
-	nsx_md_table(out, by_cause,
-		     "device_id,cause,count,total_ms,pct_of_window",
-		     (size_t)NSX_NCAUSES * 8);
+	nsx_md_table(out, by_cause, (size_t)NSX_NCAUSES * 8, C_DEVICE, C_CAUSE,
+		     C_COUNT, C_MS, C_PCT);
 	nsx_md_text(out, "The largest by call or range:");
-	nsx_md_table(out, tables[2], "device_id,cause,detail,count,total_ms,"
-				     "pct_of_window", 12);
+	nsx_md_table(out, tables[2], 12, C_DEVICE, C_CAUSE, C_DETAIL, C_COUNT,
+		     C_MS, C_PCT);
 	nsx_md_subheading(out, "Longest gaps");
-	nsx_md_table(out, tables[1], "device_id,gap_start_ns,gap_end_ns,gap_ms,"
-				     "cause,cause_detail,next_op,pid", 10);
+	nsx_md_table(out, tables[1], 10, GAP_DEVICE, GAP_START, GAP_END, GAP_MS,
+		     GAP_CAUSE, GAP_DETAIL, GAP_OP, GAP_PID);
 	nsx_note(out, "idle_ms is time without any GPU work, edges included; "
 		      "nsys-llm-explain counts kernels only: that is "
 		      "kernel_idle_ms");

@@ -7,55 +7,59 @@
 #include "facts/metrics/values.h"
 #include "passes/pass.h"
 
-enum {
-	DEVICE, METRIC, NAME, SCOPE, SAMPLES, MEAN, P50, P95, MAX, PERIOD,
-	COVERAGE
-};
-static const struct nsx_col cols[] = {
-	{"device_id", "CUDA ordinal, else the number of the GPU", NSX_T_I64},
-	{"metric_id", "the counter, inside its source", NSX_T_I64},
-	{"metric_name", "its name", NSX_T_STR},
-	{"scope", "window, or when the GPU computes, communicates, copies or "
-		  "idles", NSX_T_STR},
-	{"samples", "in the scope for at least half of their period (window: "
-		    "at all)", NSX_T_I64},
-	{"mean", "weighted by the time a sample has in the scope", NSX_T_F64},
-	{"p50", "median of the samples", NSX_T_F64},
-	{"p95", "their 95th percentile", NSX_T_F64},
-	{"max", "greatest of all samples with any time in the scope",
-	 NSX_T_F64},
-	{"sample_period_us", "what a sample stands for", NSX_T_F64},
-	{"coverage_pct", "sampled share of the scope's time", NSX_T_F64},
-};
-static const struct nsx_col answer_cols[] = {
-	{"device_id", "CUDA ordinal, else the number of the GPU", NSX_T_I64},
-	{"question", "what is asked", NSX_T_STR},
-	{"answer", "in words", NSX_T_STR},
-	{"metric_name", "the counter that tells", NSX_T_STR},
-	{"scope", "of that counter", NSX_T_STR},
-	{"mean", "of it", NSX_T_F64},
-};
-static const struct nsx_col rate_cols[] = {
-	{"device_id", "CUDA ordinal, else the number of the GPU", NSX_T_I64},
-	{"metric_name", "the counter, percent of the peak", NSX_T_STR},
-	{"scope", "when", NSX_T_STR},
-	{"mean_gbps", "mean times the peak, 10^9 bytes a second", NSX_T_F64},
-	{"p95_gbps", "95th percentile times the peak", NSX_T_F64},
-	{"peak_gbps", "memory bandwidth of the GPU", NSX_T_F64},
-};
+#define COLUMNS(X)                                                            \
+	X(DEVICE, "device_id", I64,                                           \
+	  "CUDA ordinal, else the number of the GPU")                         \
+	X(METRIC, "metric_id", I64, "the counter, inside its source")         \
+	X(NAME, "metric_name", STR, "its name")                               \
+	X(SCOPE, "scope", STR,                                                \
+	  "window, or when the GPU computes, communicates, copies or idles")  \
+	X(SAMPLES, "samples", I64,                                            \
+	  "in the scope for at least half of their period (window: at all)")  \
+	X(MEAN, "mean", F64,                                                  \
+	  "weighted by the time a sample has in the scope")                   \
+	X(P50, "p50", F64, "median of the samples")                           \
+	X(P95, "p95", F64, "their 95th percentile")                           \
+	X(MAX, "max", F64,                                                    \
+	  "greatest of all samples with any time in the scope")               \
+	X(PERIOD, "sample_period_us", F64, "what a sample stands for")        \
+	X(COVERAGE, "coverage_pct", F64, "sampled share of the scope's time")
+NSX_COLUMNS(cols, COLUMNS);
+#define ANSWER_COLUMNS(X)                                                     \
+	X(ANSWER_DEVICE_ID, "device_id", I64,                                 \
+	  "CUDA ordinal, else the number of the GPU")                         \
+	X(ANSWER_QUESTION, "question", STR, "what is asked")                  \
+	X(ANSWER, "answer", STR, "in words")                                  \
+	X(ANSWER_METRIC_NAME, "metric_name", STR, "the counter that tells")   \
+	X(ANSWER_SCOPE, "scope", STR, "of that counter")                      \
+	X(ANSWER_MEAN, "mean", F64, "of it")
+NSX_COLUMNS(answer_cols, ANSWER_COLUMNS);
+#define RATE_COLUMNS(X)                                                       \
+	X(RATE_DEVICE_ID, "device_id", I64,                                   \
+	  "CUDA ordinal, else the number of the GPU")                         \
+	X(RATE_METRIC_NAME, "metric_name", STR,                               \
+	  "the counter, percent of the peak")                                 \
+	X(RATE_SCOPE, "scope", STR, "when")                                   \
+	X(RATE_MEAN_GBPS, "mean_gbps", F64,                                   \
+	  "mean times the peak, 10^9 bytes a second")                         \
+	X(RATE_P95_GBPS, "p95_gbps", F64, "95th percentile times the peak")   \
+	X(RATE_PEAK_GBPS, "peak_gbps", F64, "memory bandwidth of the GPU")
+NSX_COLUMNS(rate_cols, RATE_COLUMNS);
 enum { C_DEVICE, C_METRIC, C_NAME, C_SAMPLES, C_MAX, C_MEANS };
-static const struct nsx_col counter_cols[] = {
-	{"device_id", "CUDA ordinal, else the number of the GPU", NSX_T_I64},
-	{"metric_id", "the counter, inside its source", NSX_T_I64},
-	{"metric_name", "its name", NSX_T_STR},
-	{"samples", "that touch the window", NSX_T_I64},
-	{"max", "the greatest of them", NSX_T_F64},
-	{"window", "mean over the window", NSX_T_F64},
-	{"compute", "mean while kernels compute", NSX_T_F64},
-	{"comm", "mean during communication", NSX_T_F64},
-	{"copy", "mean during copies", NSX_T_F64},
-	{"idle", "mean without GPU work", NSX_T_F64},
-};
+#define COUNTER_COLUMNS(X)                                                    \
+	X(COUNTER_DEVICE_ID, "device_id", I64,                                \
+	  "CUDA ordinal, else the number of the GPU")                         \
+	X(COUNTER_METRIC_ID, "metric_id", I64,                                \
+	  "the counter, inside its source")                                   \
+	X(COUNTER_METRIC_NAME, "metric_name", STR, "its name")                \
+	X(COUNTER_SAMPLES, "samples", I64, "that touch the window")           \
+	X(COUNTER_MAX, "max", F64, "the greatest of them")                    \
+	X(COUNTER_WINDOW, "window", F64, "mean over the window")              \
+	X(COUNTER_COMPUTE, "compute", F64, "mean while kernels compute")      \
+	X(COUNTER_COMM, "comm", F64, "mean during communication")             \
+	X(COUNTER_COPY, "copy", F64, "mean during copies")                    \
+	X(COUNTER_IDLE, "idle", F64, "mean without GPU work")
+NSX_COLUMNS(counter_cols, COUNTER_COLUMNS);
 enum { L_ROWS, L_COUNTERS, L_ANSWERS, L_RATES };
 static const struct nsx_layout layouts[] = {
 	[L_ROWS] = {.key = "rows", .csv = "gpu_metrics", NSX_COLS(cols),
@@ -183,12 +187,12 @@ static int fill_rates(const struct nsx_run *run, const struct gpu *g,
 			row = nsx_row(rates, err);
 			if (!row)
 				return err->rc;
-			row[0] = nsx_int(g->any->device_id);
-			row[1] = nsx_string(g->name[k]);
-			row[2] = nsx_string(nsx_scope_names[i]);
-			row[3] = nsx_real(s->mean / 100 * peak);
-			row[4] = nsx_real(s->p95 / 100 * peak);
-			row[5] = nsx_real(peak);
+			row[RATE_DEVICE_ID] = nsx_int(g->any->device_id);
+			row[RATE_METRIC_NAME] = nsx_string(g->name[k]);
+			row[RATE_SCOPE] = nsx_string(nsx_scope_names[i]);
+			row[RATE_MEAN_GBPS] = nsx_real(s->mean / 100 * peak);
+			row[RATE_P95_GBPS] = nsx_real(s->p95 / 100 * peak);
+			row[RATE_PEAK_GBPS] = nsx_real(peak);
 		}
 	return 0;
 }
@@ -224,12 +228,12 @@ static void answer(struct answers *a, const char *question, enum known k,
 		a->rc = a->err->rc;
 		return;
 	}
-	row[0] = nsx_int(a->gpu->any->device_id);
-	row[1] = nsx_string(question);
-	row[2] = nsx_string(text);
-	row[3] = nsx_string(a->gpu->name[k]);
-	row[4] = nsx_string(nsx_scope_names[scope]);
-	row[5] = nsx_real(mean_of(a, k, scope));
+	row[ANSWER_DEVICE_ID] = nsx_int(a->gpu->any->device_id);
+	row[ANSWER_QUESTION] = nsx_string(question);
+	row[ANSWER] = nsx_string(text);
+	row[ANSWER_METRIC_NAME] = nsx_string(a->gpu->name[k]);
+	row[ANSWER_SCOPE] = nsx_string(nsx_scope_names[scope]);
+	row[ANSWER_MEAN] = nsx_real(mean_of(a, k, scope));
 	if (a->told)
 		nsx_md_bullet(a->out, "%s %s", question, text);
 }
@@ -490,13 +494,14 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	if (fill(run, out, tables, err))
 		return err->rc;
 	say_quality(m, out);
-	nsx_md_table(out, tables[L_COUNTERS],
-		     "device_id,metric_name,samples,window,compute,comm,copy,"
-		     "idle,max", 24);
+	nsx_md_table(out, tables[L_COUNTERS], 24, COUNTER_DEVICE_ID,
+		     COUNTER_METRIC_NAME, COUNTER_SAMPLES, COUNTER_WINDOW,
+		     COUNTER_COMPUTE, COUNTER_COMM, COUNTER_COPY, COUNTER_IDLE,
+		     COUNTER_MAX);
 	if (tables[L_RATES]->nrows)
-		nsx_md_table(out, tables[L_RATES],
-			     "device_id,metric_name,scope,mean_gbps,p95_gbps,"
-			     "peak_gbps", 10);
+		nsx_md_table(out, tables[L_RATES], 10, RATE_DEVICE_ID,
+			     RATE_METRIC_NAME, RATE_SCOPE, RATE_MEAN_GBPS,
+			     RATE_P95_GBPS, RATE_PEAK_GBPS);
 	return 0;
 }
 

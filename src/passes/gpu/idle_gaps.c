@@ -4,24 +4,6 @@
 
 enum { TOP_GAPS = 50 };
 
-enum { G_DEVICE, G_START, G_END, G_MS, G_CAUSE, G_DETAIL, G_OP, G_PID };
-const struct nsx_col nsx_gap_cols[NSX_NGAP_COLS] = {
-	{"device_id", "CUDA ordinal", NSX_T_I64},
-	{"gap_start_ns", "the device runs dry", NSX_T_I64},
-	{"gap_end_ns", "the next work starts", NSX_T_I64},
-	{"gap_ms", "its length", NSX_T_F64},
-	{"cause", "the cause of its greatest part", NSX_T_STR},
-	{"cause_detail", "call or range of that part", NSX_T_STR},
-	{"next_op", "the work that ends it", NSX_T_STR},
-	{"pid", "process of that work", NSX_T_I64},
-};
-enum { H_DEVICE, H_LENGTH, H_COUNT, H_MS };
-const struct nsx_col nsx_gap_length_cols[NSX_NGAP_LENGTH_COLS] = {
-	{"device_id", "CUDA ordinal", NSX_T_I64},
-	{"length", "of a gap; edges are left out", NSX_T_STR},
-	{"count", "gaps", NSX_T_I64},
-	{"total_ms", "their sum", NSX_T_F64},
-};
 struct long_gap {
 	struct nsx_gap gap;
 	uint32_t device;
@@ -95,18 +77,18 @@ static int add_gap(const struct nsx_trace *t, const struct long_gap *g,
 
 	if (!row)
 		return err->rc;
-	row[G_DEVICE] = nsx_int(t->device[g->device].device_id);
-	row[G_START] = nsx_int(g->gap.start_ns);
-	row[G_END] = nsx_int(g->gap.end_ns);
-	row[G_MS] = nsx_ms(g->gap.end_ns - g->gap.start_ns);
-	row[G_CAUSE] = nsx_string(nsx_cause_names[p.cause]);
-	row[G_DETAIL] = text_or_null(t, p.detail);
+	row[GAP_DEVICE] = nsx_int(t->device[g->device].device_id);
+	row[GAP_START] = nsx_int(g->gap.start_ns);
+	row[GAP_END] = nsx_int(g->gap.end_ns);
+	row[GAP_MS] = nsx_ms(g->gap.end_ns - g->gap.start_ns);
+	row[GAP_CAUSE] = nsx_string(nsx_cause_names[p.cause]);
+	row[GAP_DETAIL] = text_or_null(t, p.detail);
 	if (g->gap.op == NSX_NONE)
 		return 0;
-	row[G_OP] = nsx_string(name_of_op(t, g->gap.op));
+	row[GAP_OP] = nsx_string(name_of_op(t, g->gap.op));
 	process = nsx_op_process(t, g->gap.op);
 	if (process != NSX_NONE)
-		row[G_PID] = nsx_int(t->process[process].pid);
+		row[GAP_PID] = nsx_int(t->process[process].pid);
 	return 0;
 }
 
@@ -121,10 +103,10 @@ static int add_lengths(const struct nsx_trace *t, uint32_t d,
 
 		if (!row)
 			return err->rc;
-		row[H_DEVICE] = nsx_int(t->device[d].device_id);
-		row[H_LENGTH] = nsx_string(names[i]);
-		row[H_COUNT] = nsx_int(sum[i][0]);
-		row[H_MS] = nsx_ms(sum[i][1]);
+		row[GAPS_DEVICE] = nsx_int(t->device[d].device_id);
+		row[GAPS_LENGTH] = nsx_string(names[i]);
+		row[GAPS_COUNT] = nsx_int(sum[i][0]);
+		row[GAPS_MS] = nsx_ms(sum[i][1]);
 	}
 	return 0;
 }

@@ -7,56 +7,60 @@
 #include "passes/pass.h"
 #include "base/stat.h"
 
-enum { PROCESS, DEVICE, INDEX, START, END, WALL, STEADY, SLOW };
-static const struct nsx_col cols[] = {
-	{"process", "pid of the process", NSX_T_I64},
-	{"device_id", "CUDA ordinal", NSX_T_I64},
-	{"index", "number on this process and device, from 0", NSX_T_I64},
-	{"start_ns", "first GPU work launched in it begins", NSX_T_I64},
-	{"end_ns", "the next one begins; of the last, its work ends",
-	 NSX_T_I64},
-	{"wall_ms", "from start to next start", NSX_T_F64},
-	{"steady", "lies in the steady window", NSX_T_BOOL},
-	{"slow", "above 1.25 x the median and by more than 3 MAD", NSX_T_BOOL},
-};
-enum { G_PROCESS, G_DEVICE, G_N, G_MEDIAN, G_P90, G_CV, G_SLOW };
-static const struct nsx_col group_cols[] = {
-	{"process", "pid of the process", NSX_T_I64},
-	{"device_id", "CUDA ordinal", NSX_T_I64},
-	{"count", "iterations that a next start ends", NSX_T_I64},
-	{"median_ms", "median of their lengths", NSX_T_F64},
-	{"p90_ms", "90th percentile", NSX_T_F64},
-	{"cv", "standard deviation over mean", NSX_T_F64},
-	{"slow_count", "slow ones", NSX_T_I64},
-};
+#define COLUMNS(X)                                                            \
+	X(PROCESS, "process", I64, "pid of the process")                      \
+	X(DEVICE, "device_id", I64, "CUDA ordinal")                           \
+	X(INDEX, "index", I64, "number on this process and device, from 0")   \
+	X(START, "start_ns", I64, "first GPU work launched in it begins")     \
+	X(END, "end_ns", I64,                                                 \
+	  "the next one begins; of the last, its work ends")                  \
+	X(WALL, "wall_ms", F64, "from start to next start")                   \
+	X(STEADY, "steady", BOOL, "lies in the steady window")                \
+	X(SLOW, "slow", BOOL,                                                 \
+	  "above 1.25 x the median and by more than 3 MAD")
+NSX_COLUMNS(cols, COLUMNS);
+#define GROUP_COLUMNS(X)                                                      \
+	X(G_PROCESS, "process", I64, "pid of the process")                    \
+	X(G_DEVICE, "device_id", I64, "CUDA ordinal")                         \
+	X(G_N, "count", I64, "iterations that a next start ends")             \
+	X(G_MEDIAN, "median_ms", F64, "median of their lengths")              \
+	X(G_P90, "p90_ms", F64, "90th percentile")                            \
+	X(G_CV, "cv", F64, "standard deviation over mean")                    \
+	X(G_SLOW, "slow_count", I64, "slow ones")
+NSX_COLUMNS(group_cols, GROUP_COLUMNS);
 enum { S_PROCESS, S_DEVICE, S_INDEX, S_WALL, S_EXCESS, S_FIRST };
-static const struct nsx_col slow_cols[] = {
-	{"process", "pid of the process", NSX_T_I64},
-	{"device_id", "CUDA ordinal", NSX_T_I64},
-	{"index", "which iteration", NSX_T_I64},
-	{"wall_ms", "its length", NSX_T_F64},
-	{"excess_ms", "above the median", NSX_T_F64},
-	{"compute_only_ms", "against the median iteration", NSX_T_F64},
-	{"compute_copy_ms", "against the median iteration", NSX_T_F64},
-	{"compute_comm_ms", "against the median iteration", NSX_T_F64},
-	{"comm_exposed_ms", "against the median iteration", NSX_T_F64},
-	{"copy_exposed_ms", "against the median iteration", NSX_T_F64},
-	{"idle_ms", "against the median iteration", NSX_T_F64},
-};
-enum { C_METHOD, C_NAME, C_PROCESS, C_COUNT, C_COVERAGE, C_CV, C_SCORE,
-       C_CHOSEN };
-static const struct nsx_col candidate_cols[] = {
-	{"method", "nvtx, sequence, graph_replay, collective or gaps",
-	 NSX_T_STR},
-	{"name", "the range or kernel that begins an iteration", NSX_T_STR},
-	{"process", "pid of the process", NSX_T_I64},
-	{"count", "times it was seen", NSX_T_I64},
-	{"coverage_pct", "share of the process's GPU time it explains",
-	 NSX_T_F64},
-	{"cv", "of start to start, without the longest tenth", NSX_T_F64},
-	{"score", "coverage x min(1, count/8) / (1 + cv) x evenness x trust", NSX_T_F64},
-	{"chosen", "the iterations of the report", NSX_T_BOOL},
-};
+#define SLOW_COLUMNS(X)                                                       \
+	X(SLOW_PROCESS, "process", I64, "pid of the process")                 \
+	X(SLOW_DEVICE_ID, "device_id", I64, "CUDA ordinal")                   \
+	X(SLOW_INDEX, "index", I64, "which iteration")                        \
+	X(SLOW_WALL_MS, "wall_ms", F64, "its length")                         \
+	X(SLOW_EXCESS_MS, "excess_ms", F64, "above the median")               \
+	X(SLOW_COMPUTE_ONLY_MS, "compute_only_ms", F64,                       \
+	  "against the median iteration")                                     \
+	X(SLOW_COMPUTE_COPY_MS, "compute_copy_ms", F64,                       \
+	  "against the median iteration")                                     \
+	X(SLOW_COMPUTE_COMM_MS, "compute_comm_ms", F64,                       \
+	  "against the median iteration")                                     \
+	X(SLOW_COMM_EXPOSED_MS, "comm_exposed_ms", F64,                       \
+	  "against the median iteration")                                     \
+	X(SLOW_COPY_EXPOSED_MS, "copy_exposed_ms", F64,                       \
+	  "against the median iteration")                                     \
+	X(SLOW_IDLE_MS, "idle_ms", F64, "against the median iteration")
+NSX_COLUMNS(slow_cols, SLOW_COLUMNS);
+#define CANDIDATE_COLUMNS(X)                                                  \
+	X(C_METHOD, "method", STR,                                            \
+	  "nvtx, sequence, graph_replay, collective or gaps")                 \
+	X(C_NAME, "name", STR,                                                \
+	  "the range or kernel that begins an iteration")                     \
+	X(C_PROCESS, "process", I64, "pid of the process")                    \
+	X(C_COUNT, "count", I64, "times it was seen")                         \
+	X(C_COVERAGE, "coverage_pct", F64,                                    \
+	  "share of the process's GPU time it explains")                      \
+	X(C_CV, "cv", F64, "of start to start, without the longest tenth")    \
+	X(C_SCORE, "score", F64,                                              \
+	  "coverage x min(1, count/8) / (1 + cv) x evenness x trust")         \
+	X(C_CHOSEN, "chosen", BOOL, "the iterations of the report")
+NSX_COLUMNS(candidate_cols, CANDIDATE_COLUMNS);
 static const struct nsx_layout layouts[] = {
 	{.key = "rows", .csv = "iterations", NSX_COLS(cols)},
 	{.key = "groups", NSX_COLS(group_cols)},
@@ -323,25 +327,24 @@ static int say(struct work *w, struct nsx_err *err)
 	nsx_md_bullet(w->out, "**Method**: %s, confidence %s; median %.3f ms, "
 		      "CV %.3f", f->iteration_method, f->iteration_confidence,
 		      w->median_ms, w->cv);
-	nsx_md_table(w->out, w->table[1],
-		     "process,device_id,count,median_ms,p90_ms,cv,slow_count",
-		     0);
+	nsx_md_table(w->out, w->table[1], 0, G_PROCESS, G_DEVICE, G_N,
+		     G_MEDIAN, G_P90, G_CV, G_SLOW);
 	if (w->table[2]->nrows) {
 		nsx_md_text(w->out, "Slow iterations, and what they spend more "
 			    "than the median one:");
-		nsx_md_table(w->out, w->table[2],
-			     "process,device_id,index,wall_ms,excess_ms,"
-			     "compute_only_ms,comm_exposed_ms,copy_exposed_ms,"
-			     "idle_ms", 10);
+		nsx_md_table(w->out, w->table[2], 10, SLOW_PROCESS,
+			     SLOW_DEVICE_ID, SLOW_INDEX, SLOW_WALL_MS,
+			     SLOW_EXCESS_MS, SLOW_COMPUTE_ONLY_MS,
+			     SLOW_COMM_EXPOSED_MS, SLOW_COPY_EXPOSED_MS,
+			     SLOW_IDLE_MS);
 	} else {
 		nsx_fine(&w->out->found, "Iterations are even: none of them is above "
 			    "1.25 x the median of %.3f ms (CV %.3f)",
 			    w->median_ms, w->cv);
 	}
 	nsx_md_text(w->out, "Ways to see iterations that were tried:");
-	nsx_md_table(w->out, w->table[3],
-		     "method,name,process,count,coverage_pct,cv,score,chosen",
-		     6);
+	nsx_md_table(w->out, w->table[3], 6, C_METHOD, C_NAME, C_PROCESS,
+		     C_COUNT, C_COVERAGE, C_CV, C_SCORE, C_CHOSEN);
 	return w->nslow ? propose_slow(w, err) : 0;
 }
 

@@ -13,61 +13,63 @@
 #include "passes/pass.h"
 #include "base/stat.h"
 
-enum {
-	NAME, DEVICE, GRID, BLOCK, REGISTERS, STATIC, DYNAMIC, CALLS, TOTAL,
-	PCT, GRID_BLOCKS, RESIDENT, WARPS, OCCUPANCY, LIMIT, WAVES, SMALL
-};
-static const struct nsx_col cols[] = {
-	{"kernel_name", "full name of the kernel", NSX_T_STR},
-	{"device_id", "CUDA ordinal", NSX_T_I64},
-	{"grid", "blocks, x by y by z", NSX_T_STR},
-	{"block", "threads of a block, x by y by z", NSX_T_STR},
-	{"registers", "registers of a thread", NSX_T_I64},
-	{"static_shared_bytes", "static shared memory of a block", NSX_T_I64},
-	{"dynamic_shared_bytes", "dynamic shared memory of a block",
-	 NSX_T_I64},
-	{"call_count", "executions that began in the window", NSX_T_I64},
-	{"total_ms", "sum of durations", NSX_T_F64},
-	{"pct_total_kernel_time", "share of the summed kernel time of all "
-				  "devices", NSX_T_F64},
-	{"grid_blocks", "blocks of the grid", NSX_T_I64},
-	{"resident_blocks", "blocks that fit on a multiprocessor", NSX_T_I64},
-	{"resident_warps", "warps of those blocks", NSX_T_I64},
-	{"occupancy_pct", "of the warps a multiprocessor can hold: "
-			  "theoretical", NSX_T_F64},
-	{"limited_by", "what lets no more blocks in", NSX_T_STR},
-	{"waves", "blocks of the grid over blocks the GPU holds at a time",
-	 NSX_T_F64},
-	{"is_small_grid", "fewer blocks than the GPU has multiprocessors",
-	 NSX_T_BOOL},
-};
-static const struct nsx_col device_cols[] = {
-	{"device_id", "CUDA ordinal", NSX_T_I64},
-	{"sm_count", "multiprocessors", NSX_T_I64},
-	{"kernel_ms", "sum of compute kernels' durations", NSX_T_F64},
-	{"occupancy_pct", "mean theoretical occupancy, weighted by duration",
-	 NSX_T_F64},
-	{"small_grid_ms", "in kernels with fewer blocks than multiprocessors",
-	 NSX_T_F64},
-	{"small_grid_pct", "of kernel_ms", NSX_T_F64},
-	{"below_one_wave_pct", "kernel_ms in grids that the GPU holds at once "
-			       "with room left", NSX_T_F64},
-	{"gpu", "tells GPUs of one ordinal apart", NSX_T_STR},
-};
-static const struct nsx_col category_cols[] = {
-	{"category", "what kernels are for, by their names", NSX_T_STR},
-	{"call_count", "executions that began in the window", NSX_T_I64},
-	{"total_ms", "sum of durations", NSX_T_F64},
-	{"pct_total_kernel_time", "share of the summed kernel time of all "
-				  "devices", NSX_T_F64},
-};
-static const struct nsx_col pattern_cols[] = {
-	{"category", "what kernels are for", NSX_T_STR},
-	{"pattern", "part of the name that told; null: none did", NSX_T_STR},
-	{"name_count", "different kernels", NSX_T_I64},
-	{"call_count", "executions that began in the window", NSX_T_I64},
-	{"total_ms", "sum of durations", NSX_T_F64},
-};
+#define COLUMNS(X)                                                            \
+	X(NAME, "kernel_name", STR, "full name of the kernel")                \
+	X(DEVICE, "device_id", I64, "CUDA ordinal")                           \
+	X(GRID, "grid", STR, "blocks, x by y by z")                           \
+	X(BLOCK, "block", STR, "threads of a block, x by y by z")             \
+	X(REGISTERS, "registers", I64, "registers of a thread")               \
+	X(STATIC, "static_shared_bytes", I64,                                 \
+	  "static shared memory of a block")                                  \
+	X(DYNAMIC, "dynamic_shared_bytes", I64,                               \
+	  "dynamic shared memory of a block")                                 \
+	X(CALLS, "call_count", I64, "executions that began in the window")    \
+	X(TOTAL, "total_ms", F64, "sum of durations")                         \
+	X(PCT, "pct_total_kernel_time", F64,                                  \
+	  "share of the summed kernel time of all devices")                   \
+	X(GRID_BLOCKS, "grid_blocks", I64, "blocks of the grid")              \
+	X(RESIDENT, "resident_blocks", I64,                                   \
+	  "blocks that fit on a multiprocessor")                              \
+	X(WARPS, "resident_warps", I64, "warps of those blocks")              \
+	X(OCCUPANCY, "occupancy_pct", F64,                                    \
+	  "of the warps a multiprocessor can hold: theoretical")              \
+	X(LIMIT, "limited_by", STR, "what lets no more blocks in")            \
+	X(WAVES, "waves", F64,                                                \
+	  "blocks of the grid over blocks the GPU holds at a time")           \
+	X(SMALL, "is_small_grid", BOOL,                                       \
+	  "fewer blocks than the GPU has multiprocessors")
+NSX_COLUMNS(cols, COLUMNS);
+#define DEVICE_COLUMNS(X)                                                     \
+	X(DEVICE_ID, "device_id", I64, "CUDA ordinal")                        \
+	X(DEVICE_SM_COUNT, "sm_count", I64, "multiprocessors")                \
+	X(DEVICE_KERNEL_MS, "kernel_ms", F64,                                 \
+	  "sum of compute kernels' durations")                                \
+	X(DEVICE_OCCUPANCY_PCT, "occupancy_pct", F64,                         \
+	  "mean theoretical occupancy, weighted by duration")                 \
+	X(DEVICE_SMALL_GRID_MS, "small_grid_ms", F64,                         \
+	  "in kernels with fewer blocks than multiprocessors")                \
+	X(DEVICE_SMALL_GRID_PCT, "small_grid_pct", F64, "of kernel_ms")       \
+	X(DEVICE_BELOW_ONE_WAVE_PCT, "below_one_wave_pct", F64,               \
+	  "kernel_ms in grids that the GPU holds at once with room left")     \
+	X(DEVICE_GPU, "gpu", STR, "tells GPUs of one ordinal apart")
+NSX_COLUMNS(device_cols, DEVICE_COLUMNS);
+#define CATEGORY_COLUMNS(X)                                                   \
+	X(CATEGORY, "category", STR, "what kernels are for, by their names")  \
+	X(CATEGORY_CALL_COUNT, "call_count", I64,                             \
+	  "executions that began in the window")                              \
+	X(CATEGORY_TOTAL_MS, "total_ms", F64, "sum of durations")             \
+	X(CATEGORY_PCT_TOTAL_KERNEL_TIME, "pct_total_kernel_time", F64,       \
+	  "share of the summed kernel time of all devices")
+NSX_COLUMNS(category_cols, CATEGORY_COLUMNS);
+#define PATTERN_COLUMNS(X)                                                    \
+	X(PATTERN_CATEGORY, "category", STR, "what kernels are for")          \
+	X(PATTERN, "pattern", STR,                                            \
+	  "part of the name that told; null: none did")                       \
+	X(PATTERN_NAME_COUNT, "name_count", I64, "different kernels")         \
+	X(PATTERN_CALL_COUNT, "call_count", I64,                              \
+	  "executions that began in the window")                              \
+	X(PATTERN_TOTAL_MS, "total_ms", F64, "sum of durations")
+NSX_COLUMNS(pattern_cols, PATTERN_COLUMNS);
 static const struct nsx_layout layouts[] = {
 	{.key = "shapes", .csv = "kernel_shapes", NSX_COLS(cols)},
 	{.key = "devices", NSX_COLS(device_cols)},
@@ -285,9 +287,8 @@ static int fill_shapes(const struct shapes *s, struct nsx_table *table,
 		row[LIMIT] = nsx_string(limit_texts[f.o.limits & 15]);
 		row[WAVES] = nsx_real(f.waves);
 	}
-	nsx_table_sort(table, "total_ms desc, call_count desc, kernel_name, "
-			      "device_id, grid, block, registers, "
-			      "dynamic_shared_bytes");
+	nsx_table_sort(table, NSX_DESC(TOTAL), NSX_DESC(CALLS), NAME, DEVICE,
+		       GRID, BLOCK, REGISTERS, DYNAMIC);
 	return 0;
 }
 
@@ -376,20 +377,23 @@ static int fill_devices(const struct shapes *s, struct nsx_table *table,
 
 		if (!row)
 			return err->rc;
-		row[0] = nsx_int(t->device[d].device_id);
-		row[2] = nsx_ms(l->total_ns);
-		row[7] = nsx_string(nsx_text(t, t->device[d].gpu));
+		row[DEVICE_ID] = nsx_int(t->device[d].device_id);
+		row[DEVICE_KERNEL_MS] = nsx_ms(l->total_ns);
+		row[DEVICE_GPU] = nsx_string(nsx_text(t, t->device[d].gpu));
 		if (l->sized_ns) {
-			row[1] = nsx_int(l->sms);
-			row[4] = nsx_ms(l->small_ns);
-			row[5] = nsx_pct((double)l->small_ns,
-					 (double)l->sized_ns);
+			row[DEVICE_SM_COUNT] = nsx_int(l->sms);
+			row[DEVICE_SMALL_GRID_MS] = nsx_ms(l->small_ns);
+			row[DEVICE_SMALL_GRID_PCT] =
+				nsx_pct((double)l->small_ns,
+					(double)l->sized_ns);
 		}
 		if (l->known_ns) {
-			row[3] = nsx_real(100 * l->occupancy /
-					  (double)l->known_ns);
-			row[6] = nsx_pct((double)l->below_ns,
+			row[DEVICE_OCCUPANCY_PCT] =
+				nsx_real(100 * l->occupancy /
 					 (double)l->known_ns);
+			row[DEVICE_BELOW_ONE_WAVE_PCT] =
+				nsx_pct((double)l->below_ns,
+					(double)l->known_ns);
 		}
 		if (l->small_ns > loads[worst].small_ns)
 			worst = d;
@@ -438,14 +442,15 @@ static int fill_patterns(struct told *v, size_t n, struct nsx_table *table,
 			count += v[next].n;
 			nsx_add_to(&ns, v[next].ns);
 		}
-		row[0] = nsx_string(v[i].category);
-		row[1] = nsx_string(v[i].pattern);
-		row[2] = nsx_int(names);
-		row[3] = nsx_int(count);
-		row[4] = nsx_ms(ns);
+		row[PATTERN_CATEGORY] = nsx_string(v[i].category);
+		row[PATTERN] = nsx_string(v[i].pattern);
+		row[PATTERN_NAME_COUNT] = nsx_int(names);
+		row[PATTERN_CALL_COUNT] = nsx_int(count);
+		row[PATTERN_TOTAL_MS] = nsx_ms(ns);
 	}
-	nsx_table_sort(table, "total_ms desc, call_count desc, category, "
-			      "pattern");
+	nsx_table_sort(table, NSX_DESC(PATTERN_TOTAL_MS),
+		       NSX_DESC(PATTERN_CALL_COUNT), PATTERN_CATEGORY,
+		       PATTERN);
 	return 0;
 }
 
@@ -482,12 +487,14 @@ static int fill_categories(const struct shapes *s, struct nsx_table *categories,
 			count += v[next].n;
 			nsx_add_to(&ns, v[next].ns);
 		}
-		row[0] = nsx_string(v[i].category);
-		row[1] = nsx_int(count);
-		row[2] = nsx_ms(ns);
-		row[3] = nsx_pct((double)ns, (double)s->total_ns);
+		row[CATEGORY] = nsx_string(v[i].category);
+		row[CATEGORY_CALL_COUNT] = nsx_int(count);
+		row[CATEGORY_TOTAL_MS] = nsx_ms(ns);
+		row[CATEGORY_PCT_TOTAL_KERNEL_TIME] =
+			nsx_pct((double)ns, (double)s->total_ns);
 	}
-	nsx_table_sort(categories, "total_ms desc, call_count desc, category");
+	nsx_table_sort(categories, NSX_DESC(CATEGORY_TOTAL_MS),
+		       NSX_DESC(CATEGORY_CALL_COUNT), CATEGORY);
 	return fill_patterns(v, s->keys.n, patterns, err);
 }
 
@@ -501,21 +508,23 @@ static void show(const struct nsx_trace *t, struct nsx_table **tables,
 	for (size_t i = 0; i < NSX_MIN(dev->nrows, (size_t)8); i++) {
 		const struct nsx_cell *row = nsx_row_at(dev, i);
 
-		if (row[3].type)
+		if (row[DEVICE_OCCUPANCY_PCT].type)
 			nsx_md_bullet(out, "GPU %" PRId64 ": mean theoretical "
 					   "occupancy %.1f%%; %.1f%% of kernel "
 					   "time in grids with fewer blocks "
 					   "than its %" PRId64
 					   " multiprocessors, %.1f%% in grids "
 					   "of less than one wave.",
-				      row[0].u.i, row[3].u.f, row[5].u.f,
-				      row[1].u.i, row[6].u.f);
+				      row[DEVICE_ID].u.i,
+				      row[DEVICE_OCCUPANCY_PCT].u.f,
+				      row[DEVICE_SMALL_GRID_PCT].u.f,
+				      row[DEVICE_SM_COUNT].u.i,
+				      row[DEVICE_BELOW_ONE_WAVE_PCT].u.f);
 	}
-	nsx_md_table(out, tables[2],
-		     "category,call_count,total_ms,pct_total_kernel_time", 0);
-	nsx_md_table(out, tables[0],
-		     "kernel_name,device_id,grid,block,registers,call_count,"
-		     "total_ms,occupancy_pct,limited_by,waves", 10);
+	nsx_md_table(out, tables[2], 0, CATEGORY, CATEGORY_CALL_COUNT,
+		     CATEGORY_TOTAL_MS, CATEGORY_PCT_TOTAL_KERNEL_TIME);
+	nsx_md_table(out, tables[0], 10, NAME, DEVICE, GRID, BLOCK, REGISTERS,
+		     CALLS, TOTAL, OCCUPANCY, LIMIT, WAVES);
 	for (uint32_t d = 0; d < t->ndevices; d++)
 		if (!nsx_device_gpu(t, d)) {
 			nsx_note(out, "the trace does not say what GPU %" PRId64

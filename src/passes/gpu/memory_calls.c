@@ -7,27 +7,18 @@
 #include "base/stat.h"
 #include "schema/viewscan.h"
 
-static const struct nsx_col churn_cols[] = {
-	{"pid", "process", NSX_T_I64},
-	{"api_name", "function", NSX_T_STR},
-	{"count", "calls inside steady iterations", NSX_T_I64},
-	{"per_iteration", "of them an iteration", NSX_T_F64},
-	{"total_ms", "time in them", NSX_T_F64},
-	{"cost_ms", "GPU idle that follows from them", NSX_T_F64},
-};
-static const struct nsx_col fault_cols[] = {
-	{"pid", "process", NSX_T_I64},
-	{"device_id", "CUDA ordinal; null for faults of the CPU", NSX_T_I64},
-	{"side", "gpu or cpu", NSX_T_STR},
-	{"group_count", "rows", NSX_T_I64},
-	{"fault_count", "page faults", NSX_T_I64},
-	{"total_ms", "sum of durations; null where rows are instants",
-	 NSX_T_F64},
-};
+#define CHURN_COLUMNS(X)                                                      \
+	X(CHURN_PID, "pid", I64, "process")                                   \
+	X(CHURN_API_NAME, "api_name", STR, "function")                        \
+	X(CHURN_COUNT, "count", I64, "calls inside steady iterations")        \
+	X(CHURN_PER_ITERATION, "per_iteration", F64, "of them an iteration")  \
+	X(CHURN_TOTAL_MS, "total_ms", F64, "time in them")                    \
+	X(CHURN_COST_MS, "cost_ms", F64, "GPU idle that follows from them")
+NSX_COLUMNS(churn_cols, CHURN_COLUMNS);
 const struct nsx_layout mem_churn_layout = {.key = "churn",
 					    NSX_COLS(churn_cols)};
 const struct nsx_layout mem_faults_layout = {.key = "page_faults",
-					     NSX_COLS(fault_cols)};
+					     NSX_COLS(mem_fault_cols)};
 
 /* Churn --------------------------------------------------------------------*/
 
@@ -253,22 +244,24 @@ static int fill_churn(struct churns *c, struct nsx_table *table,
 
 		if (!row)
 			return err->rc;
-		row[0] = nsx_int(t->process[p].pid);
-		row[1] = nsx_string(nsx_text(t, (nsx_str)c->keys.keys[i].b));
-		row[2] = nsx_int(c->v[i].count);
-		row[3] = nsx_real(n);
-		row[4] = nsx_ms(c->v[i].ns);
-		row[5] = nsx_ms(c->v[i].cost_ns);
+		row[CHURN_PID] = nsx_int(t->process[p].pid);
+		row[CHURN_API_NAME] =
+			nsx_string(nsx_text(t, (nsx_str)c->keys.keys[i].b));
+		row[CHURN_COUNT] = nsx_int(c->v[i].count);
+		row[CHURN_PER_ITERATION] = nsx_real(n);
+		row[CHURN_TOTAL_MS] = nsx_ms(c->v[i].ns);
+		row[CHURN_COST_MS] = nsx_ms(c->v[i].cost_ns);
 		count += c->v[i].count;
 		nsx_add_to(&cost_ns, c->v[i].cost_ns);
 	}
-	nsx_table_sort(table, "cost_ms desc, total_ms desc, count desc, pid, "
-			      "api_name");
+	nsx_table_sort(table, NSX_DESC(CHURN_COST_MS),
+		       NSX_DESC(CHURN_TOTAL_MS), NSX_DESC(CHURN_COUNT),
+		       CHURN_PID, CHURN_API_NAME);
 	if (!table->nrows)
 		return 0;
 	nsx_md_text(out, "Allocating inside steady iterations:");
-	nsx_md_table(out, table,
-		     "pid,api_name,count,per_iteration,total_ms,cost_ms", 5);
+	nsx_md_table(out, table, 5, CHURN_PID, CHURN_API_NAME, CHURN_COUNT,
+		     CHURN_PER_ITERATION, CHURN_TOTAL_MS, CHURN_COST_MS);
 	return judge(c->run, count, most_calls(c), cost_ns, out, err);
 }
 
@@ -358,16 +351,19 @@ static int fill_faults(const struct faults *f, struct nsx_table *table,
 		row = nsx_row(table, err);
 		if (!row)
 			return err->rc;
-		row[0] = nsx_int((int64_t)(f->keys.keys[i].a >> 24 & 0xffffff));
+		row[FAULT_PID] =
+			nsx_int((int64_t)(f->keys.keys[i].a >> 24 & 0xffffff));
 		if (!cpu)
-			row[1] = nsx_int((int64_t)f->keys.keys[i].b);
-		row[2] = nsx_string(cpu ? "cpu" : "gpu");
-		row[3] = nsx_int(f->v[i].groups);
-		row[4] = nsx_int(f->v[i].faults);
+			row[FAULT_DEVICE_ID] =
+				nsx_int((int64_t)f->keys.keys[i].b);
+		row[FAULT_SIDE] = nsx_string(cpu ? "cpu" : "gpu");
+		row[FAULT_GROUP_COUNT] = nsx_int(f->v[i].groups);
+		row[FAULT_COUNT] = nsx_int(f->v[i].faults);
 		if (!cpu)
-			row[5] = nsx_ms(f->v[i].ns);
+			row[FAULT_TOTAL_MS] = nsx_ms(f->v[i].ns);
 	}
-	nsx_table_sort(table, "fault_count desc, pid, side, device_id");
+	nsx_table_sort(table, NSX_DESC(FAULT_COUNT), FAULT_PID, FAULT_SIDE,
+		       FAULT_DEVICE_ID);
 	return 0;
 }
 

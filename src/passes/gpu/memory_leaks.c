@@ -6,31 +6,22 @@
 #include "trace/nvtx_walk.h"
 #include "base/stat.h"
 
-static const struct nsx_col kept_cols[] = {
-	{"pid", "process", NSX_T_I64},
-	{"device_id", "CUDA ordinal", NSX_T_I64},
-	{"kind", "device, managed, host or unknown", NSX_T_STR},
-	{"nvtx_path", "ranges open where it was allocated, outermost first; "
-		      "null: its call is not in the trace", NSX_T_STR},
-	{"bytes", "size of one allocation", NSX_T_I64},
-	{"count", "allocations of this size made there", NSX_T_I64},
-	{"total_bytes", "all of them", NSX_T_I64},
-};
-static const struct nsx_col trend_cols[] = {
-	{"pid", "process", NSX_T_I64},
-	{"device_id", "CUDA ordinal", NSX_T_I64},
-	{"iterations", "steady iterations", NSX_T_I64},
-	{"first_live_bytes", "live device memory at the end of the first",
-	 NSX_T_I64},
-	{"last_live_bytes", "and of the last", NSX_T_I64},
-	{"slope_bytes", "Theil-Sen slope, bytes an iteration", NSX_T_F64},
-	{"grows_pct", "iterations that ended with more than the one before",
-	 NSX_T_F64},
-	{"is_suspected", "grows steadily by at least 1 MiB an iteration",
-	 NSX_T_BOOL},
-};
+#define TREND_COLUMNS(X)                                                      \
+	X(TREND_PID, "pid", I64, "process")                                   \
+	X(TREND_DEVICE_ID, "device_id", I64, "CUDA ordinal")                  \
+	X(TREND_ITERATIONS, "iterations", I64, "steady iterations")           \
+	X(TREND_FIRST_LIVE_BYTES, "first_live_bytes", I64,                    \
+	  "live device memory at the end of the first")                       \
+	X(TREND_LAST_LIVE_BYTES, "last_live_bytes", I64, "and of the last")   \
+	X(TREND_SLOPE_BYTES, "slope_bytes", F64,                              \
+	  "Theil-Sen slope, bytes an iteration")                              \
+	X(TREND_GROWS_PCT, "grows_pct", F64,                                  \
+	  "iterations that ended with more than the one before")              \
+	X(TREND_IS_SUSPECTED, "is_suspected", BOOL,                           \
+	  "grows steadily by at least 1 MiB an iteration")
+NSX_COLUMNS(trend_cols, TREND_COLUMNS);
 const struct nsx_layout mem_never_freed_layout = {.key = "never_freed",
-						  NSX_COLS(kept_cols)};
+						  NSX_COLS(mem_kept_cols)};
 const struct nsx_layout mem_trend_layout = {.key = "trend",
 					    NSX_COLS(trend_cols)};
 
@@ -199,19 +190,19 @@ static int fold(struct leaks *l, struct nsx_table *table,
 		for (next = i; next < l->n &&
 			       !cmp_kept(&l->v[i], &l->v[next], l); next++)
 			total = nsx_add_sat(total, e->bytes);
-		row[0] = nsx_int((int64_t)(e->process >> 24 & 0xffffff));
-		row[1] = nsx_int(e->device_id);
-		row[2] = nsx_string(mem_kind_names[e->kind]);
+		row[KEPT_PID] = nsx_int((int64_t)(e->process >> 24 & 0xffffff));
+		row[KEPT_DEVICE_ID] = nsx_int(e->device_id);
+		row[KEPT_KIND] = nsx_string(mem_kind_names[e->kind]);
 		if (l->v[i].path)
-			row[3] = nsx_string(nsx_say(
+			row[KEPT_NVTX_PATH] = nsx_string(nsx_say(
 				out, "%s", nsx_str_text(l->paths,
 							l->v[i].path)));
-		row[4] = nsx_int(e->bytes);
-		row[5] = nsx_int((int64_t)(next - i));
-		row[6] = nsx_int(total);
+		row[KEPT_BYTES] = nsx_int(e->bytes);
+		row[KEPT_COUNT] = nsx_int((int64_t)(next - i));
+		row[KEPT_TOTAL_BYTES] = nsx_int(total);
 	}
-	nsx_table_sort(table, "total_bytes desc, bytes desc, pid, device_id, "
-			      "kind, nvtx_path");
+	nsx_table_sort(table, NSX_DESC(KEPT_TOTAL_BYTES), NSX_DESC(KEPT_BYTES),
+		       KEPT_PID, KEPT_DEVICE_ID, KEPT_KIND, KEPT_NVTX_PATH);
 	return 0;
 }
 
@@ -375,21 +366,22 @@ static int judge_group(const struct mem_usage *m, size_t at, size_t end,
 	row = nsx_row(table, err);
 	if (!row)
 		return err->rc;
-	row[0] = nsx_int((int64_t)(s->process >> 24 & 0xffffff));
-	row[1] = nsx_int(s->device_id);
-	row[2] = nsx_int((int64_t)x.n);
-	row[3] = nsx_int(x.live[0]);
-	row[4] = nsx_int(x.live[x.n - 1]);
-	row[5] = nsx_real(slope);
-	row[6] = nsx_real(grows);
-	row[7] = nsx_bool(suspected);
+	row[TREND_PID] = nsx_int((int64_t)(s->process >> 24 & 0xffffff));
+	row[TREND_DEVICE_ID] = nsx_int(s->device_id);
+	row[TREND_ITERATIONS] = nsx_int((int64_t)x.n);
+	row[TREND_FIRST_LIVE_BYTES] = nsx_int(x.live[0]);
+	row[TREND_LAST_LIVE_BYTES] = nsx_int(x.live[x.n - 1]);
+	row[TREND_SLOPE_BYTES] = nsx_real(slope);
+	row[TREND_GROWS_PCT] = nsx_real(grows);
+	row[TREND_IS_SUSPECTED] = nsx_bool(suspected);
 	if (suspected)
 		suspect(s, &x, slope, grows, never_freed, out);
 	else
 		nsx_fine(&out->found, "Memory: process %" PRId64 " ends its %zu "
 				 "steady iterations with %s to %s of device "
 				 "memory: no steady growth.",
-			    row[0].u.i, x.n, nsx_say_bytes(out, x.live[0]),
+			    row[TREND_PID].u.i, x.n,
+			    nsx_say_bytes(out, x.live[0]),
 			    nsx_say_bytes(out, x.live[x.n - 1]));
 	return 0;
 }

@@ -13,37 +13,39 @@
 #include "base/stat.h"
 #include "schema/viewscan.h"
 
-enum { PID, DEVICE, KIND, ALLOCS, FREES, PEAK, PEAK_TIME, END_LIVE,
-       UNMATCHED };
-static const struct nsx_col cols[] = {
-	{"pid", "process", NSX_T_I64},
-	{"device_id", "CUDA ordinal", NSX_T_I64},
-	{"kind", "device, managed, host or unknown", NSX_T_STR},
-	{"alloc_count", "allocations", NSX_T_I64},
-	{"free_count", "frees", NSX_T_I64},
-	{"peak_bytes", "most that was live, with what the unmatched frees show "
-		       "to have been there before", NSX_T_I64},
-	{"peak_time_ns", "when, on the trace's clock", NSX_T_I64},
-	{"end_live_bytes", "live at the end", NSX_T_I64},
-	{"unmatched_free_bytes", "freed without an allocation in the trace: "
-				 "allocated before it", NSX_T_I64},
-};
-static const struct nsx_col device_cols[] = {
-	{"device_id", "CUDA ordinal", NSX_T_I64},
-	{"peak_bytes", "most device memory of all processes at one time",
-	 NSX_T_I64},
-	{"peak_time_ns", "when", NSX_T_I64},
-	{"memory_bytes", "size of the GPU's memory", NSX_T_I64},
-	{"pct_of_memory", "peak of size", NSX_T_F64},
-};
-static const struct nsx_col pool_cols[] = {
-	{"pid", "process", NSX_T_I64},
-	{"device_id", "CUDA ordinal", NSX_T_I64},
-	{"pool", "address of the pool", NSX_T_STR},
-	{"event_count", "allocations and frees in it", NSX_T_I64},
-	{"peak_bytes", "greatest size of the pool", NSX_T_I64},
-	{"peak_used_bytes", "greatest used part of it", NSX_T_I64},
-};
+#define COLUMNS(X)                                                            \
+	X(PID, "pid", I64, "process")                                         \
+	X(DEVICE, "device_id", I64, "CUDA ordinal")                           \
+	X(KIND, "kind", STR, "device, managed, host or unknown")              \
+	X(ALLOCS, "alloc_count", I64, "allocations")                          \
+	X(FREES, "free_count", I64, "frees")                                  \
+	X(PEAK, "peak_bytes", I64,                                            \
+	  "most that was live, with what the unmatched frees show to have "   \
+	  "been there before")                                                \
+	X(PEAK_TIME, "peak_time_ns", I64, "when, on the trace's clock")       \
+	X(END_LIVE, "end_live_bytes", I64, "live at the end")                 \
+	X(UNMATCHED, "unmatched_free_bytes", I64,                             \
+	  "freed without an allocation in the trace: allocated before it")
+NSX_COLUMNS(cols, COLUMNS);
+#define DEVICE_COLUMNS(X)                                                     \
+	X(GPU_DEVICE_ID, "device_id", I64, "CUDA ordinal")                    \
+	X(GPU_PEAK_BYTES, "peak_bytes", I64,                                  \
+	  "most device memory of all processes at one time")                  \
+	X(GPU_PEAK_TIME_NS, "peak_time_ns", I64, "when")                      \
+	X(GPU_MEMORY_BYTES, "memory_bytes", I64,                              \
+	  "size of the GPU's memory")                                         \
+	X(GPU_PCT_OF_MEMORY, "pct_of_memory", F64, "peak of size")
+NSX_COLUMNS(device_cols, DEVICE_COLUMNS);
+#define POOL_COLUMNS(X)                                                       \
+	X(POOL_PID, "pid", I64, "process")                                    \
+	X(POOL_DEVICE_ID, "device_id", I64, "CUDA ordinal")                   \
+	X(POOL_ADDRESS, "pool", STR, "address of the pool")                   \
+	X(POOL_EVENT_COUNT, "event_count", I64,                               \
+	  "allocations and frees in it")                                      \
+	X(POOL_PEAK_BYTES, "peak_bytes", I64, "greatest size of the pool")    \
+	X(POOL_PEAK_USED_BYTES, "peak_used_bytes", I64,                       \
+	  "greatest used part of it")
+NSX_COLUMNS(pool_cols, POOL_COLUMNS);
 static const struct nsx_layout layouts[] = {
 	{.key = "rows", .csv = "memory_usage", NSX_COLS(cols)},
 	{.key = "devices", NSX_COLS(device_cols)},
@@ -346,7 +348,7 @@ static int fill_rows(const struct mem_usage *m, struct nsx_table *table,
 		row[END_LIVE] = nsx_int(l.live);
 		row[UNMATCHED] = nsx_int(before);
 	}
-	nsx_table_sort(table, "peak_bytes desc, pid, device_id, kind");
+	nsx_table_sort(table, NSX_DESC(PEAK), PID, DEVICE, KIND);
 	return 0;
 }
 
@@ -393,18 +395,20 @@ static int add_device(const struct mem_usage *m, const struct mem_step *s,
 			before = nsx_add_sat(before, -s[i].delta);
 	}
 	settle(m->run->trace, &l, before);
-	row[0] = nsx_int(s->device_id);
-	row[1] = nsx_int(l.peak);
-	row[2] = nsx_int(l.peak_ns);
+	row[GPU_DEVICE_ID] = nsx_int(s->device_id);
+	row[GPU_PEAK_BYTES] = nsx_int(l.peak);
+	row[GPU_PEAK_TIME_NS] = nsx_int(l.peak_ns);
 	if (!gpu || gpu->memory_bytes <= 0)
 		return 0;
-	row[3] = nsx_int(gpu->memory_bytes);
-	row[4] = nsx_pct((double)l.peak, (double)gpu->memory_bytes);
+	row[GPU_MEMORY_BYTES] = nsx_int(gpu->memory_bytes);
+	row[GPU_PCT_OF_MEMORY] =
+		nsx_pct((double)l.peak, (double)gpu->memory_bytes);
 	nsx_md_bullet(out, "GPU %" PRId64 ": at most %s of %s allocated at one "
 			   "time (%.1f%%), by what the trace shows.",
 		      s->device_id, nsx_say_bytes(out, l.peak),
-		      nsx_say_bytes(out, gpu->memory_bytes), row[4].u.f);
-	if (row[4].u.f >= 95)
+		      nsx_say_bytes(out, gpu->memory_bytes),
+		      row[GPU_PCT_OF_MEMORY].u.f);
+	if (row[GPU_PCT_OF_MEMORY].u.f >= 95)
 		nsx_note(out, "GPU %" PRId64 " came within 5%% of its memory: "
 			      "running out is near", s->device_id);
 	return 0;
@@ -465,15 +469,17 @@ static int fill_pools(struct mem_usage *m, struct nsx_table *table,
 			bytes = NSX_MAX(bytes, m->pools[next].bytes);
 			used = NSX_MAX(used, m->pools[next].used_bytes);
 		}
-		row[0] = nsx_int((int64_t)(x->process >> 24 & 0xffffff));
-		row[1] = nsx_int(x->device_id);
-		row[2] = nsx_string(nsx_say(out, "0x%" PRIx64, x->address));
-		row[3] = nsx_int((int64_t)(next - i));
-		row[4] = nsx_int(bytes);
-		row[5] = nsx_int(used);
+		row[POOL_PID] = nsx_int((int64_t)(x->process >> 24 & 0xffffff));
+		row[POOL_DEVICE_ID] = nsx_int(x->device_id);
+		row[POOL_ADDRESS] =
+			nsx_string(nsx_say(out, "0x%" PRIx64, x->address));
+		row[POOL_EVENT_COUNT] = nsx_int((int64_t)(next - i));
+		row[POOL_PEAK_BYTES] = nsx_int(bytes);
+		row[POOL_PEAK_USED_BYTES] = nsx_int(used);
 	}
-	nsx_table_sort(table, "peak_bytes desc, peak_used_bytes desc, pid, "
-			      "device_id, pool");
+	nsx_table_sort(table, NSX_DESC(POOL_PEAK_BYTES),
+		       NSX_DESC(POOL_PEAK_USED_BYTES), POOL_PID,
+		       POOL_DEVICE_ID, POOL_ADDRESS);
 	return 0;
 }
 
@@ -507,19 +513,19 @@ static int fill(struct mem_usage *m, struct nsx_table **t,
 	    mem_trend(m, t[3], t[4], out, err))
 		return err->rc;
 	put_rate(m, t[0], out);
-	nsx_md_table(out, t[0],
-		     "pid,device_id,kind,alloc_count,free_count,peak_bytes,"
-		     "peak_time_ns,end_live_bytes,unmatched_free_bytes", 0);
+	nsx_md_table(out, t[0], 0, PID, DEVICE, KIND, ALLOCS, FREES, PEAK,
+		     PEAK_TIME, END_LIVE, UNMATCHED);
 	if (t[2]->nrows)
-		nsx_md_table(out, t[2],
-			     "pid,device_id,pool,event_count,peak_bytes,"
-			     "peak_used_bytes", 5);
+		nsx_md_table(out, t[2], 5, POOL_PID, POOL_DEVICE_ID,
+			     POOL_ADDRESS,
+			     POOL_EVENT_COUNT, POOL_PEAK_BYTES,
+			     POOL_PEAK_USED_BYTES);
 	if (t[3]->nrows) {
 		nsx_md_text(out, "Allocated in the trace and not freed in it "
 				 "(which by itself is no leak):");
-		nsx_md_table(out, t[3],
-			     "pid,device_id,kind,nvtx_path,bytes,count,"
-			     "total_bytes", 8);
+		nsx_md_table(out, t[3], 8, KEPT_PID, KEPT_DEVICE_ID, KEPT_KIND,
+			     KEPT_NVTX_PATH, KEPT_BYTES, KEPT_COUNT,
+			     KEPT_TOTAL_BYTES);
 	}
 	if (m->missed)
 		nsx_note(out, "%zu allocations at an address that was still in "
@@ -559,9 +565,9 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	if (!rc)
 		rc = mem_faults(run, t[6], err);
 	if (!rc && t[6]->nrows)
-		nsx_md_table(out, t[6],
-			     "pid,device_id,side,group_count,fault_count,"
-			     "total_ms", 0);
+		nsx_md_table(out, t[6], 0, FAULT_PID, FAULT_DEVICE_ID,
+			     FAULT_SIDE, FAULT_GROUP_COUNT, FAULT_COUNT,
+			     FAULT_TOTAL_MS);
 	free(m.events);
 	free(m.pools);
 	return rc;

@@ -3,25 +3,28 @@
  */
 #include "passes/pass.h"
 
-enum { DEVICE, CLASS, TOTAL_NS, TOTAL_MS, PCT };
-static const struct nsx_col cols[] = {
-	{"device_id", "CUDA ordinal", NSX_T_I64},
-	{"class", "what the device did", NSX_T_STR},
-	{"total_ns", "time in this class", NSX_T_I64},
-	{"total_ms", "time in this class", NSX_T_F64},
-	{"pct_of_window", "share of the window", NSX_T_F64},
-};
-static const struct nsx_col device_cols[] = {
-	{"device_id", "CUDA ordinal", NSX_T_I64},
-	{"window_ns", "length of the window", NSX_T_I64},
-	{"compute_only_ns", "kernels, nothing else", NSX_T_I64},
-	{"compute_copy_ns", "kernels while copies run", NSX_T_I64},
-	{"compute_comm_ns", "kernels while communication runs", NSX_T_I64},
-	{"comm_exposed_ns", "communication without compute", NSX_T_I64},
-	{"copy_exposed_ns", "copies alone", NSX_T_I64},
-	{"idle_ns", "no GPU work at all", NSX_T_I64},
-	{"gpu", "tells GPUs of one ordinal apart", NSX_T_STR},
-};
+#define COLUMNS(X)                                                            \
+	X(DEVICE, "device_id", I64, "CUDA ordinal")                           \
+	X(CLASS, "class", STR, "what the device did")                         \
+	X(TOTAL_NS, "total_ns", I64, "time in this class")                    \
+	X(TOTAL_MS, "total_ms", F64, "time in this class")                    \
+	X(PCT, "pct_of_window", F64, "share of the window")
+NSX_COLUMNS(cols, COLUMNS);
+#define DEVICE_COLUMNS(X)                                                     \
+	X(DEVICE_ID, "device_id", I64, "CUDA ordinal")                        \
+	X(DEVICE_WINDOW_NS, "window_ns", I64, "length of the window")         \
+	X(DEVICE_COMPUTE_ONLY_NS, "compute_only_ns", I64,                     \
+	  "kernels, nothing else")                                            \
+	X(DEVICE_COMPUTE_COPY_NS, "compute_copy_ns", I64,                     \
+	  "kernels while copies run")                                         \
+	X(DEVICE_COMPUTE_COMM_NS, "compute_comm_ns", I64,                     \
+	  "kernels while communication runs")                                 \
+	X(DEVICE_COMM_EXPOSED_NS, "comm_exposed_ns", I64,                     \
+	  "communication without compute")                                    \
+	X(DEVICE_COPY_EXPOSED_NS, "copy_exposed_ns", I64, "copies alone")     \
+	X(DEVICE_IDLE_NS, "idle_ns", I64, "no GPU work at all")               \
+	X(DEVICE_GPU, "gpu", STR, "tells GPUs of one ordinal apart")
+NSX_COLUMNS(device_cols, DEVICE_COLUMNS);
 static const struct nsx_layout layouts[] = {
 	{.csv = "partition", NSX_COLS(cols)},
 	{.key = "devices", NSX_COLS(device_cols), .json_rows = -1},
@@ -69,8 +72,8 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	for (uint32_t d = 0; d < run->trace->ndevices; d++)
 		if (add_device(run, d, table, devices, err))
 			return err->rc;
-	nsx_md_table(out, table, "device_id,class,total_ms,pct_of_window",
-		     (size_t)NSX_NPARTS * 8);
+	nsx_md_table(out, table, (size_t)NSX_NPARTS * 8, DEVICE, CLASS,
+		     TOTAL_MS, PCT);
 	return 0;
 }
 

@@ -9,41 +9,41 @@
 #include "passes/pass.h"
 #include "base/stat.h"
 
-enum {
-	NAME, DEVICE, CALLS, TOTAL_NS, TOTAL_MS, AVG, MIN, MAX, P50, P90, PCT,
-	P99, STDDEV, BUSY, EXCLUSIVE, CATEGORY
-};
-static const struct nsx_col cols[] = {
-	{"kernel_name", "full name of the kernel", NSX_T_STR},
-	{"device_id", "CUDA ordinal", NSX_T_I64},
-	{"call_count", "executions that began in the window", NSX_T_I64},
-	{"total_time_ns", "sum of durations", NSX_T_I64},
-	{"total_time_ms", "sum of durations", NSX_T_F64},
-	{"avg_duration_us", "total over count", NSX_T_F64},
-	{"min_duration_us", "shortest", NSX_T_F64},
-	{"max_duration_us", "longest", NSX_T_F64},
-	{"p50_duration_us", "median, linear interpolation", NSX_T_F64},
-	{"p90_duration_us", "90th percentile", NSX_T_F64},
-	{"pct_total_kernel_time", "share of the summed kernel time of all "
-				  "devices", NSX_T_F64},
-	{"p99_duration_us", "99th percentile", NSX_T_F64},
-	{"stddev_us", "sample standard deviation", NSX_T_F64},
-	{"busy_ms", "union of its executions on the device", NSX_T_F64},
-	{"exclusive_ms", "part of busy_ms in which nothing else ran on the "
-			 "device", NSX_T_F64},
-	{"category", "what it is for, by its name", NSX_T_STR},
-};
-static const struct nsx_col sum_cols[] = {
-	{"Time (%)", "share of all kernel time", NSX_T_F64},
-	{"Total Time (ns)", "sum of durations", NSX_T_I64},
-	{"Instances", "executions", NSX_T_I64},
-	{"Avg (ns)", "mean", NSX_T_F64},
-	{"Med (ns)", "median", NSX_T_F64},
-	{"Min (ns)", "shortest", NSX_T_I64},
-	{"Max (ns)", "longest", NSX_T_I64},
-	{"StdDev (ns)", "sample standard deviation", NSX_T_F64},
-	{"Name", "full name", NSX_T_STR},
-};
+#define COLUMNS(X)                                                            \
+	X(NAME, "kernel_name", STR, "full name of the kernel")                \
+	X(DEVICE, "device_id", I64, "CUDA ordinal")                           \
+	X(CALLS, "call_count", I64,                                           \
+	  "executions that began in the window", .title = "calls")            \
+	X(TOTAL_NS, "total_time_ns", I64, "sum of durations")                 \
+	X(TOTAL_MS, "total_time_ms", F64,                                     \
+	  "sum of durations", .title = "total_ms")                            \
+	X(AVG, "avg_duration_us", F64, "total over count", .title = "avg_us") \
+	X(MIN, "min_duration_us", F64, "shortest")                            \
+	X(MAX, "max_duration_us", F64, "longest")                             \
+	X(P50, "p50_duration_us", F64,                                        \
+	  "median, linear interpolation", .title = "p50_us")                  \
+	X(P90, "p90_duration_us", F64, "90th percentile", .title = "p90_us")  \
+	X(PCT, "pct_total_kernel_time", F64,                                  \
+	  "share of the summed kernel time of all devices",                   \
+	  .title = "pct_kernel_time")                                         \
+	X(P99, "p99_duration_us", F64, "99th percentile")                     \
+	X(STDDEV, "stddev_us", F64, "sample standard deviation")              \
+	X(BUSY, "busy_ms", F64, "union of its executions on the device")      \
+	X(EXCLUSIVE, "exclusive_ms", F64,                                     \
+	  "part of busy_ms in which nothing else ran on the device")          \
+	X(CATEGORY, "category", STR, "what it is for, by its name")
+NSX_COLUMNS(cols, COLUMNS);
+#define SUM_COLUMNS(X)                                                        \
+	X(SUM_TIME, "Time (%)", F64, "share of all kernel time")              \
+	X(SUM_TOTAL_TIME_NS, "Total Time (ns)", I64, "sum of durations")      \
+	X(SUM_INSTANCES, "Instances", I64, "executions")                      \
+	X(SUM_AVG_NS, "Avg (ns)", F64, "mean")                                \
+	X(SUM_MED_NS, "Med (ns)", F64, "median")                              \
+	X(SUM_MIN_NS, "Min (ns)", I64, "shortest")                            \
+	X(SUM_MAX_NS, "Max (ns)", I64, "longest")                             \
+	X(SUM_STDDEV_NS, "StdDev (ns)", F64, "sample standard deviation")     \
+	X(SUM_NAME, "Name", STR, "full name")
+NSX_COLUMNS(sum_cols, SUM_COLUMNS);
 static const struct nsx_layout layouts[] = {
 	{.key = "kernels", .csv = "kernels", NSX_COLS(cols)},
 	{.key = "cuda_gpu_kern_sum", .csv = "cuda_gpu_kern_sum",
@@ -224,8 +224,8 @@ static int fill_kernels(const struct nsx_trace *t, const struct groups *g,
 			x->comm ? "comm" : nsx_kernel_category(name, NULL));
 		quantile_cells(row, g->durations + x->at, x->n);
 	}
-	nsx_table_sort(table, "total_time_ns desc, call_count desc, "
-			      "kernel_name, device_id");
+	nsx_table_sort(table, NSX_DESC(TOTAL_NS), NSX_DESC(CALLS), NAME,
+		       DEVICE);
 	return 0;
 }
 
@@ -249,15 +249,16 @@ static int add_sum_row(const struct nsx_trace *t, nsx_str name, int64_t *v,
 		lo = NSX_MIN(lo, v[i]);
 		hi = NSX_MAX(hi, v[i]);
 	}
-	row[0] = nsx_real(tenths(100 * (double)total / (double)g->total_ns));
-	row[1] = nsx_int(total);
-	row[2] = nsx_int((int64_t)n);
-	row[3] = nsx_real(tenths((double)total / (double)n));
-	row[4] = nsx_real(tenths(nsx_quantile(v, n, 0.5)));
-	row[5] = nsx_int(lo);
-	row[6] = nsx_int(hi);
-	row[7] = nsx_real(tenths(isnan(dev) ? 0 : dev));
-	row[8] = nsx_string(nsx_text(t, name));
+	row[SUM_TIME] =
+		nsx_real(tenths(100 * (double)total / (double)g->total_ns));
+	row[SUM_TOTAL_TIME_NS] = nsx_int(total);
+	row[SUM_INSTANCES] = nsx_int((int64_t)n);
+	row[SUM_AVG_NS] = nsx_real(tenths((double)total / (double)n));
+	row[SUM_MED_NS] = nsx_real(tenths(nsx_quantile(v, n, 0.5)));
+	row[SUM_MIN_NS] = nsx_int(lo);
+	row[SUM_MAX_NS] = nsx_int(hi);
+	row[SUM_STDDEV_NS] = nsx_real(tenths(isnan(dev) ? 0 : dev));
+	row[SUM_NAME] = nsx_string(nsx_text(t, name));
 	return 0;
 }
 
@@ -278,7 +279,7 @@ static int fill_sums(const struct nsx_trace *t, const struct groups *g,
 				     table, err))
 			return err->rc;
 	}
-	nsx_table_sort(table, "Total Time (ns) desc, Name");
+	nsx_table_sort(table, NSX_DESC(SUM_TOTAL_TIME_NS), SUM_NAME);
 	return 0;
 }
 
@@ -300,12 +301,8 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	nsx_put(out, "table", nsx_string(run->trace->schema->table[
 						 NSX_VIEW_kernel]->name));
 	nsx_put(out, "total_kernel_time_ns", nsx_int(g.total_ns));
-	nsx_md_table(out, kernels,
-		     "kernel_name,device_id,total_ms=total_time_ms,"
-		     "calls=call_count,avg_us=avg_duration_us,"
-		     "p50_us=p50_duration_us,p90_us=p90_duration_us,"
-		     "pct_kernel_time=pct_total_kernel_time",
-		     run->opts->kernel_limit);
+	nsx_md_table(out, kernels, run->opts->kernel_limit, NAME, DEVICE,
+		     TOTAL_MS, CALLS, AVG, P50, P90, PCT);
 	if (kernels->nrows)
 		nsx_headline(out,
 			     "Top kernel: %s (%.1f%% of kernel time, %.1f ms, "

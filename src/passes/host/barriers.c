@@ -5,40 +5,34 @@
 #include "base/stat.h"
 #include "passes/verdict/remedy.h"
 
-enum { KIND, API, COUNT, TOTAL_MS, AVG, MAX, BUSY, IDLE, COST, NCOLS };
-#define COLS                                                                  \
-	{"barrier_kind", "class of the wait", NSX_T_STR},                     \
-	{"api_name", "the call, or cpu_launcher_gap", NSX_T_STR},             \
-	{"count", "events that began in the window", NSX_T_I64},              \
-	{"total_time_ms", "time the host spent in them", NSX_T_F64},          \
-	{"avg_duration_us", "total over count", NSX_T_F64},                   \
-	{"max_duration_us", "longest", NSX_T_F64},                            \
-	{"gpu_busy_ms", "part of it in which a GPU of the process worked",    \
-	 NSX_T_F64},                                                          \
-	{"gpu_idle_ms", "part of it, in the window, in which none did",       \
-	 NSX_T_F64},                                                          \
-	{"cost_ms", "device idle time that follows from them", NSX_T_F64}
-static const struct nsx_col cols[] = {COLS};
-static const struct nsx_col pid_cols[] = {
-	COLS,
-	{"pid", "process", NSX_T_I64},
-};
-enum { P_PID, P_TOTAL, P_COUNT, P_TOP, P_KIND };
-static const struct nsx_col process_cols[] = {
-	{"pid", "process", NSX_T_I64},
-	{"total_barrier_time_ms", "time its threads spent in barriers",
-	 NSX_T_F64},
-	{"barrier_event_count", "events", NSX_T_I64},
-	{"top_barrier", "the one that costs most, then takes most", NSX_T_STR},
-	{"top_barrier_kind", "its class", NSX_T_STR},
-};
+#define COLUMNS(X)                                                            \
+	X(KIND, "barrier_kind", STR, "class of the wait")                     \
+	X(API, "api_name", STR, "the call, or cpu_launcher_gap")              \
+	X(COUNT, "count", I64, "events that began in the window")             \
+	X(TOTAL_MS, "total_time_ms", F64, "time the host spent in them")      \
+	X(AVG, "avg_duration_us", F64, "total over count")                    \
+	X(MAX, "max_duration_us", F64, "longest")                             \
+	X(BUSY, "gpu_busy_ms", F64,                                           \
+	  "part of it in which a GPU of the process worked")                  \
+	X(IDLE, "gpu_idle_ms", F64,                                           \
+	  "part of it, in the window, in which none did")                     \
+	X(COST, "cost_ms", F64, "device idle time that follows from them")    \
+	X(PID, "pid", I64, "process; not in the table of all")
+NSX_COLUMNS(cols, COLUMNS);
+#define PROCESS_COLUMNS(X)                                                    \
+	X(P_PID, "pid", I64, "process")                                       \
+	X(P_TOTAL, "total_barrier_time_ms", F64,                              \
+	  "time its threads spent in barriers")                               \
+	X(P_COUNT, "barrier_event_count", I64, "events")                      \
+	X(P_TOP, "top_barrier", STR,                                          \
+	  "the one that costs most, then takes most")                         \
+	X(P_KIND, "top_barrier_kind", STR, "its class")
+NSX_COLUMNS(process_cols, PROCESS_COLUMNS);
 static const struct nsx_layout layouts[] = {
-	{.key = "barriers", .csv = "barriers", NSX_COLS(cols)},
-	{.key = "barriers_by_pid", NSX_COLS(pid_cols)},
+	{.key = "barriers", .csv = "barriers", .cols = cols, .ncols = PID},
+	{.key = "barriers_by_pid", NSX_COLS(cols)},
 	{.key = "pids", NSX_COLS(process_cols)},
 };
-static const char order[] = "cost_ms desc, total_time_ms desc, count desc, "
-			    "api_name, barrier_kind";
 
 struct total {
 	uint32_t process; /* NSX_NONE: all */
@@ -114,7 +108,7 @@ static int fill(const struct nsx_trace *t, const struct totals *x,
 		}
 		row[COST] = nsx_ms(s->cost_ns);
 		if (s->process != NSX_NONE)
-			row[NCOLS] = nsx_int(t->process[s->process].pid);
+			row[PID] = nsx_int(t->process[s->process].pid);
 	}
 	return 0;
 }
@@ -149,7 +143,7 @@ static int fill_processes(const struct nsx_trace *t, const struct totals *x,
 		row[P_TOP] = nsx_string(name_of(t, top));
 		row[P_KIND] = nsx_string(nsx_barrier_names[top->kind]);
 	}
-	nsx_table_sort(table, "total_barrier_time_ms desc, pid, top_barrier");
+	nsx_table_sort(table, NSX_DESC(P_TOTAL), P_PID, P_TOP);
 	return 0;
 }
 
@@ -177,9 +171,10 @@ static int fill_tables(const struct nsx_run *run, struct nsx_section *out,
 		rc = fill(t, &each, by_pid, err);
 	if (!rc)
 		rc = fill_processes(t, &each, pids, err);
-	nsx_table_sort(all, order);
-	nsx_table_sort(by_pid, "pid, cost_ms desc, total_time_ms desc, "
-			       "count desc, api_name, barrier_kind");
+	nsx_table_sort(all, NSX_DESC(COST), NSX_DESC(TOTAL_MS), NSX_DESC(COUNT),
+		       API, KIND);
+	nsx_table_sort(by_pid, PID, NSX_DESC(COST), NSX_DESC(TOTAL_MS),
+		       NSX_DESC(COUNT), API, KIND);
 	nsx_groups_done(&whole.groups);
 	nsx_groups_done(&each.groups);
 	free(whole.v);
@@ -234,8 +229,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 		return err->rc;
 	all = out->tables[0];
 	nsx_put(out, "launcher_gap_threshold_us", nsx_int(50));
-	nsx_md_table(out, all, "barrier_kind,api_name,total_time_ms,count,"
-			       "avg_duration_us,max_duration_us,cost_ms", 0);
+	nsx_md_table(out, all, 0, KIND, API, TOTAL_MS, COUNT, AVG, MAX, COST);
 	nsx_note(out, "rows are ranked by what they cost, not by how long the "
 		      "host waited; unlike in nsys-llm-explain async copies "
 		      "from pageable memory block, stream waits on events do "

@@ -5,28 +5,27 @@
 #include "passes/host/cpu_sched.h"
 #include "schema/viewscan.h"
 
-enum { PID, TID, THREAD, PROCESS, ON_CPU, UTILISATION, SWITCHES, MIGRATIONS,
-       API };
-static const struct nsx_col cols[] = {
-	{"pid", "process", NSX_T_I64},
-	{"tid", "thread", NSX_T_I64},
-	{"thread_name", "its name", NSX_T_STR},
-	{"process_name", "its process's name", NSX_T_STR},
-	{"on_cpu_ms", "time on a CPU", NSX_T_F64},
-	{"utilization_pct", "of the time that scheduling was traced",
-	 NSX_T_F64},
-	{"context_switches", "times it went off a CPU", NSX_T_I64},
-	{"migrations", "times it came back on another CPU", NSX_T_I64},
-	{"cuda_api_ms", "time inside CUDA calls", NSX_T_F64},
-};
-static const struct nsx_col wait_cols[] = {
-	{"pid", "process", NSX_T_I64},
-	{"tid", "thread", NSX_T_I64},
-	{"thread_name", "its name", NSX_T_STR},
-	{"preemptions", "times it went off a CPU though it could run",
-	 NSX_T_I64},
-	{"runnable_ms", "time it could run and had no CPU", NSX_T_F64},
-};
+#define COLUMNS(X)                                                            \
+	X(PID, "pid", I64, "process")                                         \
+	X(TID, "tid", I64, "thread")                                          \
+	X(THREAD, "thread_name", STR, "its name")                             \
+	X(PROCESS, "process_name", STR, "its process's name")                 \
+	X(ON_CPU, "on_cpu_ms", F64, "time on a CPU")                          \
+	X(UTILISATION, "utilization_pct", F64,                                \
+	  "of the time that scheduling was traced")                           \
+	X(SWITCHES, "context_switches", I64, "times it went off a CPU")       \
+	X(MIGRATIONS, "migrations", I64, "times it came back on another CPU") \
+	X(API, "cuda_api_ms", F64, "time inside CUDA calls")
+NSX_COLUMNS(cols, COLUMNS);
+#define WAIT_COLUMNS(X)                                                       \
+	X(WAIT_PID, "pid", I64, "process")                                    \
+	X(WAIT_TID, "tid", I64, "thread")                                     \
+	X(WAIT_THREAD_NAME, "thread_name", STR, "its name")                   \
+	X(WAIT_PREEMPTIONS, "preemptions", I64,                               \
+	  "times it went off a CPU though it could run")                      \
+	X(WAIT_RUNNABLE_MS, "runnable_ms", F64,                               \
+	  "time it could run and had no CPU")
+NSX_COLUMNS(wait_cols, WAIT_COLUMNS);
 static const struct nsx_layout layouts[] = {
 	{.key = "rows", .csv = "cpu_threads", NSX_COLS(cols)},
 	{.key = "waiting", NSX_COLS(wait_cols)},
@@ -219,8 +218,7 @@ static int fill_rows(const struct nsx_run *run, const struct cpu_threads *all,
 		if (nsx_has_view(t->schema, NSX_VIEW_runtime))
 			row[API] = nsx_ms(api_ns(t, s->thread, &cursor));
 	}
-	nsx_table_sort(table, "on_cpu_ms desc, context_switches desc, pid, "
-			      "tid");
+	nsx_table_sort(table, NSX_DESC(ON_CPU), NSX_DESC(SWITCHES), PID, TID);
 	return 0;
 }
 
@@ -237,13 +235,14 @@ static int fill_waiting(const struct cpu_threads *all,
 		row = nsx_row(table, err);
 		if (!row)
 			return err->rc;
-		row[0] = nsx_int((int64_t)(s->thread >> 24 & 0xffffff));
-		row[1] = nsx_int((int64_t)(s->thread & 0xffffff));
-		row[2] = nsx_string(names->text[i]);
-		row[3] = nsx_int(s->sums.preemptions);
-		row[4] = nsx_ms(s->sums.runnable_ns);
+		row[WAIT_PID] = nsx_int((int64_t)(s->thread >> 24 & 0xffffff));
+		row[WAIT_TID] = nsx_int((int64_t)(s->thread & 0xffffff));
+		row[WAIT_THREAD_NAME] = nsx_string(names->text[i]);
+		row[WAIT_PREEMPTIONS] = nsx_int(s->sums.preemptions);
+		row[WAIT_RUNNABLE_MS] = nsx_ms(s->sums.runnable_ns);
 	}
-	nsx_table_sort(table, "runnable_ms desc, preemptions desc, pid, tid");
+	nsx_table_sort(table, NSX_DESC(WAIT_RUNNABLE_MS),
+		       NSX_DESC(WAIT_PREEMPTIONS), WAIT_PID, WAIT_TID);
 	return 0;
 }
 
@@ -251,13 +250,12 @@ static void summarise(const struct nsx_trace *t, const struct cpu_threads *all,
 		      const struct nsx_table *rows,
 		      const struct nsx_table *waiting, struct nsx_section *out)
 {
-	nsx_md_table(out, rows,
-		     "pid,tid,thread_name,process_name,on_cpu_ms,"
-		     "utilization_pct,context_switches,migrations,"
-		     "cuda_api_ms", 0);
+	nsx_md_table(out, rows, 0, PID, TID, THREAD, PROCESS, ON_CPU,
+		     UTILISATION, SWITCHES, MIGRATIONS, API);
 	if (waiting->nrows)
-		nsx_md_table(out, waiting,
-			     "pid,tid,thread_name,preemptions,runnable_ms", 0);
+		nsx_md_table(out, waiting, 0, WAIT_PID, WAIT_TID,
+			     WAIT_THREAD_NAME, WAIT_PREEMPTIONS,
+			     WAIT_RUNNABLE_MS);
 	if (!all->knows_states)
 		nsx_note(out, "the trace does not say why threads went off a "
 			      "CPU: runnable but waiting cannot be told from "

@@ -10,33 +10,32 @@
 
 enum { TOP_ROWS = 100 };
 
-enum { KERNEL, DEVICE, PID, TID, API, CALLED, RETURNED, BEGAN, DELAY, AFTER };
-static const struct nsx_col cols[] = {
-	{"kernel_name", "full name", NSX_T_STR},
-	{"device_id", "CUDA ordinal", NSX_T_I64},
-	{"pid", "process", NSX_T_I64},
-	{"tid", "thread that launched it", NSX_T_I64},
-	{"api_name", "the call", NSX_T_STR},
-	{"launch_start_ns", "the call begins", NSX_T_I64},
-	{"launch_end_ns", "the call has returned", NSX_T_I64},
-	{"kernel_start_ns", "the kernel begins", NSX_T_I64},
-	{"queue_delay_us", "from the call's begin to the kernel's", NSX_T_F64},
-	{"post_return_us", "from the call's return to the kernel's begin, "
-			   "negative if it began before", NSX_T_F64},
-};
-enum { B_START, B_END, B_COUNT };
-static const struct nsx_col bin_cols[] = {
-	{"bin_start_us", "queue delay from here on; empty: no bound",
-	 NSX_T_F64},
-	{"bin_end_us", "to below this; empty: no bound", NSX_T_F64},
-	{"count", "kernels", NSX_T_I64},
-};
+#define COLUMNS(X)                                                            \
+	X(KERNEL, "kernel_name", STR, "full name")                            \
+	X(DEVICE, "device_id", I64, "CUDA ordinal")                           \
+	X(PID, "pid", I64, "process")                                         \
+	X(TID, "tid", I64, "thread that launched it")                         \
+	X(API, "api_name", STR, "the call")                                   \
+	X(CALLED, "launch_start_ns", I64, "the call begins")                  \
+	X(RETURNED, "launch_end_ns", I64, "the call has returned")            \
+	X(BEGAN, "kernel_start_ns", I64, "the kernel begins")                 \
+	X(DELAY, "queue_delay_us", F64,                                       \
+	  "from the call's begin to the kernel's")                            \
+	X(AFTER, "post_return_us", F64,                                       \
+	  "from the call's return to the kernel's begin, negative if it "     \
+	  "began before")
+NSX_COLUMNS(cols, COLUMNS);
+#define BIN_COLUMNS(X)                                                        \
+	X(B_START, "bin_start_us", F64,                                       \
+	  "queue delay from here on; empty: no bound")                        \
+	X(B_END, "bin_end_us", F64, "to below this; empty: no bound")         \
+	X(B_COUNT, "count", I64, "kernels")
+NSX_COLUMNS(bin_cols, BIN_COLUMNS);
 static const struct nsx_layout layouts[] = {
 	{.key = "rows", NSX_COLS(cols), .json_rows = -1},
 	{.key = "histogram", .csv = "launch_latency_histogram",
 	 NSX_COLS(bin_cols), .json_rows = -1},
-	{.key = "queue_depth", .cols = nsx_launch_queue_cols,
-	 .ncols = NSX_NLAUNCH_QUEUE_COLS},
+	{.key = "queue_depth", NSX_COLS(nsx_launch_queue_cols)},
 };
 
 struct launched { /* kernels with a call, one of a graph launch */
@@ -268,11 +267,11 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	nsx_arena_drop(run->scratch, l.ns);
 	if (fill_rows(&l, rows, err) || nsx_fill_launch_queue(run, queue, err))
 		return err->rc;
-	nsx_md_table(out, bins, "bin_start_us,bin_end_us,count", 30);
+	nsx_md_table(out, bins, 30, B_START, B_END, B_COUNT);
 	nsx_md_text(out, "How many launches wait on each stream, over time:");
-	nsx_md_table(out, queue, "pid,device_id,stream_id,launches,"
-				 "median_depth,max_depth,empty_pct,starved_ms",
-		     8);
+	nsx_md_table(out, queue, 8, QUEUE_PID, QUEUE_DEVICE, QUEUE_STREAM,
+		     QUEUE_LAUNCHES, QUEUE_MEDIAN, QUEUE_MOST, QUEUE_EMPTY,
+		     QUEUE_STARVED);
 	nsx_note(out, "measured from the begin of the call: nsys-llm-explain "
 		      "measures from its return and clips at 0. A long delay "
 		      "while the GPU works is a healthy lead of the host");

@@ -9,19 +9,6 @@
 #include "base/stat.h"
 #include "passes/host/launch_queue.h"
 
-enum { PID, DEVICE, CONTEXT, STREAM, LAUNCHES, MEDIAN, MOST, EMPTY, STARVED };
-const struct nsx_col nsx_launch_queue_cols[NSX_NLAUNCH_QUEUE_COLS] = {
-	{"pid", "process", NSX_T_I64},
-	{"device_id", "CUDA ordinal", NSX_T_I64},
-	{"context_id", "CUDA context", NSX_T_I64},
-	{"stream_id", "stream inside the context", NSX_T_I64},
-	{"launches", "calls whose work ran on it", NSX_T_I64},
-	{"median_depth", "launched but not begun, median over time", NSX_T_I64},
-	{"max_depth", "most at once", NSX_T_I64},
-	{"empty_pct", "share of the time, from the first launch to the last "
-		      "start, in which nothing waited", NSX_T_F64},
-	{"starved_ms", "part of that in which the device was idle", NSX_T_F64},
-};
 
 struct queues {
 	size_t *at; /* by stream, and one more: slice of the two lists       */
@@ -148,15 +135,15 @@ static int add_stream(const struct nsx_run *run, struct queues *q,
 	for (sum = q->time_at[0]; median < most && sum <= all / 2;)
 		sum += q->time_at[++median];
 	if (s->process != NSX_NONE)
-		row[PID] = nsx_int(run->trace->process[s->process].pid);
-	row[DEVICE] = nsx_int(run->trace->device[s->device].device_id);
-	row[CONTEXT] = nsx_int(s->context_id);
-	row[STREAM] = nsx_int(s->stream_id);
-	row[LAUNCHES] = nsx_int((int64_t)n);
-	row[MEDIAN] = nsx_int((int64_t)median);
-	row[MOST] = nsx_int((int64_t)most);
-	row[EMPTY] = nsx_pct((double)q->time_at[0], (double)all);
-	row[STARVED] = nsx_ms(starved);
+		row[QUEUE_PID] = nsx_int(run->trace->process[s->process].pid);
+	row[QUEUE_DEVICE] = nsx_int(run->trace->device[s->device].device_id);
+	row[QUEUE_CONTEXT] = nsx_int(s->context_id);
+	row[QUEUE_STREAM] = nsx_int(s->stream_id);
+	row[QUEUE_LAUNCHES] = nsx_int((int64_t)n);
+	row[QUEUE_MEDIAN] = nsx_int((int64_t)median);
+	row[QUEUE_MOST] = nsx_int((int64_t)most);
+	row[QUEUE_EMPTY] = nsx_pct((double)q->time_at[0], (double)all);
+	row[QUEUE_STARVED] = nsx_ms(starved);
 	return 0;
 }
 
@@ -179,7 +166,7 @@ int nsx_fill_launch_queue(const struct nsx_run *run, struct nsx_table *table,
 	free(q.time_at);
 	if (rc)
 		return rc;
-	nsx_table_sort(table, "launches desc, pid, device_id, context_id, "
-			      "stream_id");
+	nsx_table_sort(table, NSX_DESC(QUEUE_LAUNCHES), QUEUE_PID,
+		       QUEUE_DEVICE, QUEUE_CONTEXT, QUEUE_STREAM);
 	return 0;
 }

@@ -11,15 +11,14 @@
 
 enum { TINY_US = 5, TINY_ROWS = 20 };
 
-static const struct nsx_col tiny_cols[] = {
-	{"kernel_name", "full name", NSX_T_STR},
-	{"call_count", "executions", NSX_T_I64},
-	{"avg_duration_us", "mean, at most 5", NSX_T_F64},
-};
+#define TINY_COLUMNS(X)                                                       \
+	X(TINY_KERNEL_NAME, "kernel_name", STR, "full name")                  \
+	X(TINY_CALL_COUNT, "call_count", I64, "executions")                   \
+	X(TINY_AVG_DURATION_US, "avg_duration_us", F64, "mean, at most 5")
+NSX_COLUMNS(tiny_cols, TINY_COLUMNS);
 static const struct nsx_layout layouts[] = {
 	{.key = "tiny_kernels", NSX_COLS(tiny_cols), .json_rows = TINY_ROWS},
-	{.key = "launchers", .cols = nsx_launcher_cols,
-	 .ncols = NSX_NLAUNCHER_COLS},
+	{.key = "launchers", NSX_COLS(nsx_launcher_cols)},
 };
 
 /* Kernels ---------------------------------------------------------------------*/
@@ -30,10 +29,8 @@ struct kernels {
 	int64_t first_ns, last_ns;
 	struct nsx_cell figure[NSX_STORM_NCOLUMNS];
 };
-#define INDEX(k, t, h) F_##k,
-enum { NSX_STORM_COLUMNS(INDEX) };
-#define KEY(k, t, h) #k,
-static const char *const keys[] = {NSX_STORM_COLUMNS(KEY)};
+#define FIGURES(X) NSX_STORM_COLUMNS(X, "")
+NSX_COLUMNS(figures, FIGURES);
 
 static bool is_counted_kernel(const struct nsx_trace *t, size_t op)
 {
@@ -65,7 +62,7 @@ static void put_kernels(struct kernels *k, struct nsx_section *out)
 {
 	nsx_storm_cells(k->ns, k->n, k->last_ns - k->first_ns, k->figure);
 	for (unsigned i = 0; i < NSX_STORM_NCOLUMNS; i++)
-		nsx_put(out, keys[i], k->figure[i]);
+		nsx_put(out, figures[i].key, k->figure[i]);
 	for (int i = 0; i < 2; i++) {
 		const struct nsx_storm_threshold *x = &nsx_storm_thresholds[i];
 
@@ -111,11 +108,12 @@ static int fill_tiny(const struct nsx_trace *t, struct nsx_groups *groups,
 		row = nsx_row(table, err);
 		if (!row)
 			return err->rc;
-		row[0] = nsx_string(nsx_text(t, x->name));
-		row[1] = nsx_int(x->n);
-		row[2] = nsx_us((double)x->ns / (double)x->n);
+		row[TINY_KERNEL_NAME] = nsx_string(nsx_text(t, x->name));
+		row[TINY_CALL_COUNT] = nsx_int(x->n);
+		row[TINY_AVG_DURATION_US] =
+			nsx_us((double)x->ns / (double)x->n);
 	}
-	nsx_table_sort(table, "call_count desc, kernel_name");
+	nsx_table_sort(table, NSX_DESC(TINY_CALL_COUNT), TINY_KERNEL_NAME);
 	return 0;
 }
 
@@ -130,29 +128,29 @@ static int judge(const struct nsx_run *run, struct nsx_section *out,
 	if (bound_ns >= 0 &&
 	    nsx_add_remedy(run, out, NSX_R_LAUNCH, &share, err))
 		return err->rc;
-	if (!k->figure[F_is_launch_storm].u.b || bound_ns < 0 || share >= 0.05)
+	if (!k->figure[STORM_FLAG].u.b || bound_ns < 0 || share >= 0.05)
 		return 0;
 	nsx_fine(&out->found, "%.0f kernels a second of %.1f us are dense but fed: "
 		    "launches that came late cost %.1f%% of the window",
-		    k->figure[F_launches_per_s].u.f,
-		    k->figure[F_p50_kernel_us].u.f, 100 * share);
+		    k->figure[STORM_RATE].u.f,
+		    k->figure[STORM_P50].u.f, 100 * share);
 	return 0;
 }
 
 static void say_kernels(struct nsx_section *out, const struct nsx_cell *f)
 {
-	long long n = f[F_total_launches].u.i;
-	double per_s = f[F_launches_per_s].type ? f[F_launches_per_s].u.f : 0;
+	long long n = f[STORM_LAUNCHES].u.i;
+	double per_s = f[STORM_RATE].type ? f[STORM_RATE].u.f : 0;
 
 	nsx_headline(out, "Launch storm: %lld launches over %.3fs = %.1f "
 		     "launches/s; median kernel %.2f us", n,
-		     f[F_window_s].u.f, per_s, f[F_p50_kernel_us].u.f);
+		     f[STORM_WINDOW].u.f, per_s, f[STORM_P50].u.f);
 	nsx_md_bullet(out, "%lld kernels over %.3f s, %.1f a second; duration "
 		      "median %.2f us, p90 %.2f, p99 %.2f", n,
-		      f[F_window_s].u.f, per_s, f[F_p50_kernel_us].u.f,
-		      f[F_p90_kernel_us].u.f, f[F_p99_kernel_us].u.f);
+		      f[STORM_WINDOW].u.f, per_s, f[STORM_P50].u.f,
+		      f[STORM_P90].u.f, f[STORM_P99].u.f);
 	nsx_md_bullet(out, "Launch storm by rate and size: **%s**",
-		      f[F_is_launch_storm].u.b ? "yes" : "no");
+		      f[STORM_FLAG].u.b ? "yes" : "no");
 }
 
 static int run(const struct nsx_run *run, struct nsx_section *out,
@@ -184,8 +182,8 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 			      "launch returned", (double)bound_ns / 1e6);
 	if (tiny->nrows) {
 		nsx_md_text(out, "Kernels of %d us or less:", TINY_US);
-		nsx_md_table(out, tiny, "kernel_name,call_count,"
-					"avg_duration_us", 10);
+		nsx_md_table(out, tiny, 10, TINY_KERNEL_NAME, TINY_CALL_COUNT,
+			     TINY_AVG_DURATION_US);
 	}
 	nsx_note(out, "the flag is computed as in nsys-llm-explain, over all "
 		      "processes and devices; it does not say that anything "

@@ -12,19 +12,18 @@
 
 enum { BUFFER_FULL = 8, LONG_LAUNCH_NS = 1000000, LONG_MEDIANS = 50 };
 
-enum { PID, TID, API, COUNT, TOTAL_MS, BACKPRESSURE, CPU, P50, P99 };
-static const struct nsx_col cols[] = {
-	{"pid", "process", NSX_T_I64},
-	{"tid", "thread", NSX_T_I64},
-	{"api_name", "the call, with its version suffix", NSX_T_STR},
-	{"count", "calls that began in the window", NSX_T_I64},
-	{"total_time_ms", "time inside the call", NSX_T_F64},
-	{"backpressure_ms", "of it, held because the GPU's queue was full",
-	 NSX_T_F64},
-	{"launch_cpu_ms", "the rest: the cost of launching", NSX_T_F64},
-	{"p50_us", "median duration", NSX_T_F64},
-	{"p99_us", "99th percentile", NSX_T_F64},
-};
+#define COLUMNS(X)                                                            \
+	X(PID, "pid", I64, "process")                                         \
+	X(TID, "tid", I64, "thread")                                          \
+	X(API, "api_name", STR, "the call, with its version suffix")          \
+	X(COUNT, "count", I64, "calls that began in the window")              \
+	X(TOTAL_MS, "total_time_ms", F64, "time inside the call")             \
+	X(BACKPRESSURE, "backpressure_ms", F64,                               \
+	  "of it, held because the GPU's queue was full")                     \
+	X(CPU, "launch_cpu_ms", F64, "the rest: the cost of launching")       \
+	X(P50, "p50_us", F64, "median duration")                              \
+	X(P99, "p99_us", F64, "99th percentile")
+NSX_COLUMNS(cols, COLUMNS);
 static const struct nsx_layout layouts[] = {
 	{.key = "rows", .csv = "launches", NSX_COLS(cols)},
 };
@@ -224,8 +223,8 @@ static int fill(struct work *w, struct nsx_table *table, struct nsx_err *err)
 		row[P50] = nsx_us(nsx_quantile(w->ns + x->at, x->n, 0.5));
 		row[P99] = nsx_us(nsx_quantile(w->ns + x->at, x->n, 0.99));
 	}
-	nsx_table_sort(table, "total_time_ms desc, count desc, pid, tid, "
-			      "api_name");
+	nsx_table_sort(table, NSX_DESC(TOTAL_MS), NSX_DESC(COUNT), PID, TID,
+		       API);
 	return 0;
 }
 
@@ -298,9 +297,8 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 		rc = fill(&w, table, err);
 	if (!rc) {
 		say_backpressure(&w, out);
-		nsx_md_table(out, table,
-			     "pid,tid,api_name,count,total_time_ms,"
-			     "backpressure_ms,launch_cpu_ms,p50_us,p99_us", 10);
+		nsx_md_table(out, table, 10, PID, TID, API, COUNT, TOTAL_MS,
+			     BACKPRESSURE, CPU, P50, P99);
 	}
 	nsx_groups_done(&w.groups);
 	free(w.v);

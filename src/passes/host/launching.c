@@ -8,16 +8,6 @@
 
 enum { SHORT_GAP_NS = 1000000 };
 
-enum { L_PID, L_TID, L_DEVICE, L_CALLS, L_OPS, L_BOUND };
-const struct nsx_col nsx_launcher_cols[NSX_NLAUNCHER_COLS] = {
-	{"pid", "process", NSX_T_I64},
-	{"tid", "thread that launches", NSX_T_I64},
-	{"device_id", "CUDA ordinal", NSX_T_I64},
-	{"launch_calls", "calls that caused GPU work there", NSX_T_I64},
-	{"gpu_ops", "kernels, copies and memsets they caused", NSX_T_I64},
-	{"launch_bound_ms", "device idle time below 1 ms a gap that ended "
-			    "when such a call returned", NSX_T_F64},
-};
 /* By thread and device ----------------------------------------------------------*/
 
 struct launcher {
@@ -109,16 +99,17 @@ static int fill_launchers(const struct nsx_run *run, struct launchers *l,
 
 		if (!row)
 			return err->rc;
-		row[L_PID] = nsx_int(t->process[th->process].pid);
-		row[L_TID] = nsx_int(th->tid);
-		row[L_DEVICE] = nsx_int(t->device[x->device].device_id);
-		row[L_CALLS] = nsx_int(x->calls);
-		row[L_OPS] = nsx_int(x->ops);
-		row[L_BOUND] = nsx_ms(x->bound_ns);
+		row[LAUNCHER_PID] = nsx_int(t->process[th->process].pid);
+		row[LAUNCHER_TID] = nsx_int(th->tid);
+		row[LAUNCHER_DEVICE] = nsx_int(t->device[x->device].device_id);
+		row[LAUNCHER_CALLS] = nsx_int(x->calls);
+		row[LAUNCHER_OPS] = nsx_int(x->ops);
+		row[LAUNCHER_BOUND] = nsx_ms(x->bound_ns);
 		nsx_add_to(ret_bound_ns, x->bound_ns);
 	}
-	nsx_table_sort(table, "launch_bound_ms desc, launch_calls desc, pid, "
-			      "tid, device_id");
+	nsx_table_sort(table, NSX_DESC(LAUNCHER_BOUND),
+		       NSX_DESC(LAUNCHER_CALLS), LAUNCHER_PID, LAUNCHER_TID,
+		       LAUNCHER_DEVICE);
 	return 0;
 }
 

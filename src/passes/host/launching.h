@@ -4,8 +4,18 @@
 
 #include "passes/pass.h"
 
-enum { NSX_NLAUNCHER_COLS = 6 };
-extern const struct nsx_col nsx_launcher_cols[NSX_NLAUNCHER_COLS];
+#define NSX_LAUNCHER_COLUMNS(X)                                               \
+	X(LAUNCHER_PID, "pid", I64, "process")                                \
+	X(LAUNCHER_TID, "tid", I64, "thread that launches")                   \
+	X(LAUNCHER_DEVICE, "device_id", I64, "CUDA ordinal")                  \
+	X(LAUNCHER_CALLS, "launch_calls", I64,                                \
+	  "calls that caused GPU work there")                                 \
+	X(LAUNCHER_OPS, "gpu_ops", I64,                                       \
+	  "kernels, copies and memsets they caused")                          \
+	X(LAUNCHER_BOUND, "launch_bound_ms", F64,                             \
+	  "device idle time below 1 ms a gap that ended when such a call "    \
+	  "returned")
+NSX_COLUMNS(nsx_launcher_cols, NSX_LAUNCHER_COLUMNS);
 
 /* Puts launch_calls, launch_bound_ms, per_iteration, and rows of the table of
  * launchers.  *ret_bound_ns: -1 where it is not known.

@@ -4,18 +4,17 @@
 #include "passes/pass.h"
 #include "base/stat.h"
 
-enum { PID, TID, API, COUNT, TOTAL, AVG, MAX, ON_LAUNCH };
-static const struct nsx_col cols[] = {
-	{"pid", "process", NSX_T_I64},
-	{"tid", "thread", NSX_T_I64},
-	{"api_name", "function of the OS runtime", NSX_T_STR},
-	{"count", "outermost calls", NSX_T_I64},
-	{"total_time_ms", "sum of their durations", NSX_T_F64},
-	{"avg_us", "total over count", NSX_T_F64},
-	{"max_us", "longest", NSX_T_F64},
-	{"on_launch_thread", "whether the thread launches GPU work",
-	 NSX_T_BOOL},
-};
+#define COLUMNS(X)                                                            \
+	X(PID, "pid", I64, "process")                                         \
+	X(TID, "tid", I64, "thread")                                          \
+	X(API, "api_name", STR, "function of the OS runtime")                 \
+	X(COUNT, "count", I64, "outermost calls")                             \
+	X(TOTAL, "total_time_ms", F64, "sum of their durations")              \
+	X(AVG, "avg_us", F64, "total over count")                             \
+	X(MAX, "max_us", F64, "longest")                                      \
+	X(ON_LAUNCH, "on_launch_thread", BOOL,                                \
+	  "whether the thread launches GPU work")
+NSX_COLUMNS(cols, COLUMNS);
 static const struct nsx_layout layouts[] = {
 	{.key = "rows", .csv = "os_runtime", NSX_COLS(cols)},
 };
@@ -62,16 +61,15 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 		row[ON_LAUNCH] = nsx_bool(on_launch);
 		nsx_add_to(&launch_ns, on_launch ? s->total_ns : 0);
 	}
-	nsx_table_sort(table, "on_launch_thread desc, total_time_ms desc, "
-			      "count desc, pid, tid, api_name");
+	nsx_table_sort(table, NSX_DESC(ON_LAUNCH), NSX_DESC(TOTAL),
+		       NSX_DESC(COUNT), PID, TID, API);
 	nsx_put(out, "launch_thread_ms", nsx_ms(launch_ns));
 	nsx_md_bullet(out, "Threads that launch GPU work spend %.3f ms in OS "
 			   "runtime calls; what of it the GPU waits for is "
 			   "under `host_wait` in the barriers.",
 		      (double)launch_ns / 1e6);
-	nsx_md_table(out, table,
-		     "pid,tid,api_name,count,total_time_ms,avg_us,max_us,"
-		     "on_launch_thread", 0);
+	nsx_md_table(out, table, 0, PID, TID, API, COUNT, TOTAL, AVG, MAX,
+		     ON_LAUNCH);
 	return 0;
 }
 

@@ -6,24 +6,29 @@
 
 #include "report/table.h"
 
-/* NSX_STORM_COLUMNS(X) expands X(key, type, help) for each figure, in the order
- * of nsx_storm_cells.
- */
-#define NSX_STORM_COLUMNS(X)                                                  \
-	X(total_launches, I64, "kernels that began in the window")            \
-	X(window_s, F64, "first kernel start to last kernel end")             \
-	X(launches_per_s, F64, "launches over that window")                   \
-	X(median_kernel_us, F64, "median duration")                           \
-	X(p50_kernel_us, F64, "the same")                                     \
-	X(p90_kernel_us, F64, "90th percentile")                              \
-	X(p99_kernel_us, F64, "99th percentile")                              \
-	X(pct_under_5us, F64, "share of kernels shorter than 5 us")           \
-	X(pct_under_10us, F64, "share of kernels shorter than 10 us")         \
-	X(pct_under_20us, F64, "share of kernels shorter than 20 us")         \
-	X(is_launch_storm, BOOL, "rate and median are beyond a threshold")
+/* The figures, in the order of nsx_storm_cells; prefix begins their keys. */
+#define NSX_STORM_COLUMNS(X, prefix)                                          \
+	X(STORM_LAUNCHES, prefix "total_launches", I64,                       \
+	  "kernels that began in the window")                                 \
+	X(STORM_WINDOW, prefix "window_s", F64,                               \
+	  "first kernel start to last kernel end")                            \
+	X(STORM_RATE, prefix "launches_per_s", F64,                           \
+	  "launches over that window")                                        \
+	X(STORM_MEDIAN, prefix "median_kernel_us", F64, "median duration")    \
+	X(STORM_P50, prefix "p50_kernel_us", F64, "the same")                 \
+	X(STORM_P90, prefix "p90_kernel_us", F64, "90th percentile")          \
+	X(STORM_P99, prefix "p99_kernel_us", F64, "99th percentile")          \
+	X(STORM_UNDER_5, prefix "pct_under_5us", F64,                         \
+	  "share of kernels shorter than 5 us")                               \
+	X(STORM_UNDER_10, prefix "pct_under_10us", F64,                       \
+	  "share of kernels shorter than 10 us")                              \
+	X(STORM_UNDER_20, prefix "pct_under_20us", F64,                       \
+	  "share of kernels shorter than 20 us")                              \
+	X(STORM_FLAG, prefix "is_launch_storm", BOOL,                         \
+	  "rate and median are beyond a threshold", .title = "launch_storm")
 
-#define NSX_STORM_COUNT(k, t, h) +1
-enum { NSX_STORM_NCOLUMNS = 0 NSX_STORM_COLUMNS(NSX_STORM_COUNT) };
+#define NSX_STORM_COUNT(...) +1
+enum { NSX_STORM_NCOLUMNS = 0 NSX_STORM_COLUMNS(NSX_STORM_COUNT, "") };
 
 /* A storm: at least this many launches a second of kernels whose median is at
  * most that long.

@@ -4,13 +4,12 @@
 #include "passes/pass.h"
 #include "base/stat.h"
 
-enum { API, CALLS, TOTAL_MS, AVG };
-static const struct nsx_col cols[] = {
-	{"api_name", "the call, with its version suffix", NSX_T_STR},
-	{"call_count", "calls that began in the window", NSX_T_I64},
-	{"total_time_ms", "time inside the call", NSX_T_F64},
-	{"avg_duration_us", "total over count", NSX_T_F64},
-};
+#define COLUMNS(X)                                                            \
+	X(API, "api_name", STR, "the call, with its version suffix")          \
+	X(CALLS, "call_count", I64, "calls that began in the window")         \
+	X(TOTAL_MS, "total_time_ms", F64, "time inside the call")             \
+	X(AVG, "avg_duration_us", F64, "total over count")
+NSX_COLUMNS(cols, COLUMNS);
 static const struct nsx_layout layouts[] = {
 	{.key = "sync_calls", NSX_COLS(cols), .json_rows = -1},
 };
@@ -59,7 +58,7 @@ static int fill(const struct nsx_trace *t, const struct totals *x,
 			row[AVG] = nsx_us((double)x->v[g].ns /
 					  (double)x->v[g].n);
 	}
-	nsx_table_sort(table, "total_time_ms desc, call_count desc, api_name");
+	nsx_table_sort(table, NSX_DESC(TOTAL_MS), NSX_DESC(CALLS), API);
 	return 0;
 }
 
@@ -86,8 +85,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 		return rc;
 	nsx_put(out, "table", nsx_string(
 		t->schema->table[NSX_VIEW_runtime]->name));
-	nsx_md_table(out, table,
-		     "api_name,call_count,total_time_ms,avg_duration_us", 0);
+	nsx_md_table(out, table, 0, API, CALLS, TOTAL_MS, AVG);
 	if (nested)
 		nsx_note(out, "%zu of these calls lie inside another call: "
 			 "rows of different names overlap; the barriers count "

@@ -12,14 +12,13 @@
 #include <string.h>
 #include "passes/input/capture_quality.h"
 
-enum { CHECK, STATUS, SUBJECT, DETAIL, RECAPTURE };
-static const struct nsx_col cols[] = {
-    {"check", "what was looked at", NSX_T_STR},
-    {"status", "ok, warn: limited, missing: not there", NSX_T_STR},
-    {"subject", "process or table", NSX_T_STR},
-    {"detail", "what was found and what it limits", NSX_T_STR},
-    {"recapture", "command that gets it", NSX_T_STR},
-};
+#define COLUMNS(X)                                                            \
+	X(CHECK, "check", STR, "what was looked at")                          \
+	X(STATUS, "status", STR, "ok, warn: limited, missing: not there")     \
+	X(SUBJECT, "subject", STR, "process or table")                        \
+	X(DETAIL, "detail", STR, "what was found and what it limits")         \
+	X(RECAPTURE, "recapture", STR, "command that gets it")
+NSX_COLUMNS(cols, COLUMNS);
 static const struct nsx_layout layouts[] = {
     {.key = "checks",
      .csv = "capture_quality",

@@ -6,20 +6,22 @@
  */
 #include "passes/process/pids.h"
 
-static const struct nsx_col gpu_cols[] = {
-	{"id", "physical index", NSX_T_I64},
-	{"name", "model", NSX_T_STR},
-	{"uuid", "its uuid", NSX_T_STR},
-	{"cuda_device", "CUDA ordinal as the profiler saw it", NSX_T_I64},
-	{"compute_capability", "major.minor", NSX_T_STR},
-	{"sm_count", "multiprocessors", NSX_T_I64},
-	{"memory_bytes", "size of its memory", NSX_T_I64},
-	{"bandwidth_bytes_per_s", "peak rate of its memory", NSX_T_I64},
-};
-static const struct nsx_col process_cols[] = {
-	{"pid", "process", NSX_T_I64},
-	{"name", "program, without its folder", NSX_T_STR},
-};
+#define GPU_COLUMNS(X)                                                        \
+	X(GPU_ID, "id", I64, "physical index")                                \
+	X(GPU_NAME, "name", STR, "model")                                     \
+	X(GPU_UUID, "uuid", STR, "its uuid")                                  \
+	X(GPU_CUDA_DEVICE, "cuda_device", I64,                                \
+	  "CUDA ordinal as the profiler saw it")                              \
+	X(GPU_COMPUTE_CAPABILITY, "compute_capability", STR, "major.minor")   \
+	X(GPU_SM_COUNT, "sm_count", I64, "multiprocessors")                   \
+	X(GPU_MEMORY_BYTES, "memory_bytes", I64, "size of its memory")        \
+	X(GPU_BANDWIDTH_BYTES_PER_S, "bandwidth_bytes_per_s", I64,            \
+	  "peak rate of its memory")
+NSX_COLUMNS(gpu_cols, GPU_COLUMNS);
+#define PROCESS_COLUMNS(X)                                                    \
+	X(PROCESS_PID, "pid", I64, "process")                                 \
+	X(PROCESS_NAME, "name", STR, "program, without its folder")
+NSX_COLUMNS(process_cols, PROCESS_COLUMNS);
 static const struct nsx_layout layouts[] = {
 	{.key = "gpus", NSX_COLS(gpu_cols), .json_rows = -1},
 	{.key = "processes", NSX_COLS(process_cols), .json_rows = -1},
@@ -46,19 +48,20 @@ static int add_gpus(const struct nsx_trace *t, struct nsx_section *out,
 
 		if (!row)
 			return err->rc;
-		row[0] = known(g->id);
-		row[1] = text(t, g->name);
-		row[2] = text(t, g->uuid);
-		row[3] = known(g->cuda_device);
+		row[GPU_ID] = known(g->id);
+		row[GPU_NAME] = text(t, g->name);
+		row[GPU_UUID] = text(t, g->uuid);
+		row[GPU_CUDA_DEVICE] = known(g->cuda_device);
 		if (g->compute_major >= 0 && g->compute_minor >= 0)
-			row[4] = nsx_string(nsx_say(
+			row[GPU_COMPUTE_CAPABILITY] = nsx_string(nsx_say(
 				out, "%lld.%lld", (long long)g->compute_major,
 				(long long)g->compute_minor));
-		row[5] = known(g->sm_count);
-		row[6] = known(g->memory_bytes);
-		row[7] = known(g->bandwidth_bytes_per_s);
+		row[GPU_SM_COUNT] = known(g->sm_count);
+		row[GPU_MEMORY_BYTES] = known(g->memory_bytes);
+		row[GPU_BANDWIDTH_BYTES_PER_S] =
+			known(g->bandwidth_bytes_per_s);
 	}
-	nsx_table_sort(table, "id, uuid");
+	nsx_table_sort(table, GPU_ID, GPU_UUID);
 	return 0;
 }
 
@@ -76,10 +79,10 @@ static int add_processes(const struct nsx_trace *t, struct nsx_section *out,
 		row = nsx_row(table, err);
 		if (!row)
 			return err->rc;
-		row[0] = nsx_int(t->process[i].pid);
-		row[1] = nsx_string(nsx_process_name(t, i));
+		row[PROCESS_PID] = nsx_int(t->process[i].pid);
+		row[PROCESS_NAME] = nsx_string(nsx_process_name(t, i));
 	}
-	nsx_table_sort(table, "pid, name");
+	nsx_table_sort(table, PROCESS_PID, PROCESS_NAME);
 	return 0;
 }
 

@@ -10,17 +10,16 @@
 #include "base/stat.h"
 #include "schema/viewscan.h"
 
-enum { SOURCE, NAME, COUNT, TOTAL, LONGEST, IN_WINDOW };
-static const struct nsx_col cols[] = {
-	{"source", "nsys: the profiler; cupti: CUDA on behalf of tools",
-	 NSX_T_STR},
-	{"name", "what it did", NSX_T_STR},
-	{"count", "times", NSX_T_I64},
-	{"total_ms", "sum of durations, on all threads", NSX_T_F64},
-	{"longest_ms", "longest", NSX_T_F64},
-	{"in_window_ms", "part of total_ms inside the window of GPU work",
-	 NSX_T_F64},
-};
+#define COLUMNS(X)                                                            \
+	X(SOURCE, "source", STR,                                              \
+	  "nsys: the profiler; cupti: CUDA on behalf of tools")               \
+	X(NAME, "name", STR, "what it did")                                   \
+	X(COUNT, "count", I64, "times")                                       \
+	X(TOTAL, "total_ms", F64, "sum of durations, on all threads")         \
+	X(LONGEST, "longest_ms", F64, "longest")                              \
+	X(IN_WINDOW, "in_window_ms", F64,                                     \
+	  "part of total_ms inside the window of GPU work")
+NSX_COLUMNS(cols, COLUMNS);
 static const struct nsx_layout layouts[] = {
 	{.key = "rows", NSX_COLS(cols)},
 };
@@ -189,7 +188,8 @@ static int fill(const struct nsx_trace *t, struct pieces *p,
 		row[LONGEST] = nsx_ms(longest);
 		row[IN_WINDOW] = nsx_ms(window);
 	}
-	nsx_table_sort(table, "in_window_ms desc, total_ms desc, source, name");
+	nsx_table_sort(table, NSX_DESC(IN_WINDOW), NSX_DESC(TOTAL), SOURCE,
+		       NAME);
 	return 0;
 }
 
@@ -279,9 +279,8 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 		rc = fill(t, &p, table, err);
 	if (!rc) {
 		judge(t, most_lost(t, &p), out);
-		nsx_md_table(out, table,
-			     "source,name,count,total_ms,longest_ms,"
-			     "in_window_ms", 8);
+		nsx_md_table(out, table, 8, SOURCE, NAME, COUNT, TOTAL,
+			     LONGEST, IN_WINDOW);
 		if (p.defects)
 			nsx_note(out, "%zu rows of overhead have no sound "
 				      "start and end; left out", p.defects);

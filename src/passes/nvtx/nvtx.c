@@ -11,36 +11,36 @@
 #include "passes/pass.h"
 #include "base/stat.h"
 
-enum { NAME, COUNT, TOTAL, AVG, EXCLUSIVE, GPU_IN, GPU_EX, GPU_BUSY, RAW };
-static const struct nsx_col cols[] = {
-	{"range_name", "name without what differs from instance to instance "
-		       "(op_id, seq, sizes, input_op_ids)", NSX_T_STR},
-	{"count", "ranges that began in the window", NSX_T_I64},
-	{"total_time_ms", "host time in ranges of the name; of ranges inside "
-			  "one of their own name the outer one only",
-	 NSX_T_F64},
-	{"avg_duration_us", "mean length of a range, inner ones included",
-	 NSX_T_F64},
-	{"exclusive_ms", "host time outside ranges nested in it", NSX_T_F64},
-	{"gpu_inclusive_ms", "sum of GPU operations launched inside, nested "
-			     "ranges included", NSX_T_F64},
-	{"gpu_exclusive_ms", "of these, those for which it is the innermost "
-			     "range", NSX_T_F64},
-	{"gpu_busy_ms", "time in which a device ran at least one of the "
-			"operations launched inside, added up over devices",
-	 NSX_T_F64},
-	{"raw_name_example", "the least of the names as recorded", NSX_T_STR},
-};
-enum { I_NAME, I_START, I_END, I_DUR, I_PID, I_TID };
-static const struct nsx_col instance_cols[] = {
-	{"range_name", "name", NSX_T_STR},
-	{"start_ns", "begins", NSX_T_I64},
-	{"end_ns", "ends; of a range never closed the end of the trace",
-	 NSX_T_I64},
-	{"dur_ms", "length inside the window", NSX_T_F64},
-	{"pid", "process", NSX_T_I64},
-	{"tid", "thread", NSX_T_I64},
-};
+#define COLUMNS(X)                                                            \
+	X(NAME, "range_name", STR,                                            \
+	  "name without what differs from instance to instance (op_id, "      \
+	  "seq, sizes, input_op_ids)")                                        \
+	X(COUNT, "count", I64, "ranges that began in the window")             \
+	X(TOTAL, "total_time_ms", F64,                                        \
+	  "host time in ranges of the name; of ranges inside one of their "   \
+	  "own name the outer one only")                                      \
+	X(AVG, "avg_duration_us", F64,                                        \
+	  "mean length of a range, inner ones included")                      \
+	X(EXCLUSIVE, "exclusive_ms", F64,                                     \
+	  "host time outside ranges nested in it")                            \
+	X(GPU_IN, "gpu_inclusive_ms", F64,                                    \
+	  "sum of GPU operations launched inside, nested ranges included")    \
+	X(GPU_EX, "gpu_exclusive_ms", F64,                                    \
+	  "of these, those for which it is the innermost range")              \
+	X(GPU_BUSY, "gpu_busy_ms", F64,                                       \
+	  "time in which a device ran at least one of the operations "        \
+	  "launched inside, added up over devices")                           \
+	X(RAW, "raw_name_example", STR, "the least of the names as recorded")
+NSX_COLUMNS(cols, COLUMNS);
+#define INSTANCE_COLUMNS(X)                                                   \
+	X(I_NAME, "range_name", STR, "name")                                  \
+	X(I_START, "start_ns", I64, "begins")                                 \
+	X(I_END, "end_ns", I64,                                               \
+	  "ends; of a range never closed the end of the trace")               \
+	X(I_DUR, "dur_ms", F64, "length inside the window")                   \
+	X(I_PID, "pid", I64, "process")                                       \
+	X(I_TID, "tid", I64, "thread")
+NSX_COLUMNS(instance_cols, INSTANCE_COLUMNS);
 static const struct nsx_layout layouts[] = {
 	{.key = "ranges", .csv = "nvtx_ranges", NSX_COLS(cols)},
 	{.key = "instances", NSX_COLS(instance_cols)},
@@ -214,7 +214,7 @@ static int fill_ranges(const struct work *w, bool gpu, struct nsx_table *table,
 		row[GPU_IN] = nsx_ms(g->in_ns);
 		row[GPU_BUSY] = nsx_ms(g->busy_ns);
 	}
-	nsx_table_sort(table, "total_time_ms desc, count desc, range_name");
+	nsx_table_sort(table, NSX_DESC(TOTAL), NSX_DESC(COUNT), NAME);
 	return 0;
 }
 
@@ -336,12 +336,12 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 						 name));
 	out->sql_differs = w.t->defects.crossing_ranges > 0;
 	add_notes(&w, reason, out);
-	nsx_md_table(out, ranges,
-		     reason ? "range_name,count,total_time_ms,avg_duration_us,"
-			      "exclusive_ms" :
-			      "range_name,count,total_time_ms,avg_duration_us,"
-			      "exclusive_ms,gpu_inclusive_ms,gpu_exclusive_ms,"
-			      "gpu_busy_ms", 0);
+	if (reason)
+		nsx_md_table(out, ranges, 0, NAME, COUNT, TOTAL, AVG,
+			     EXCLUSIVE);
+	else
+		nsx_md_table(out, ranges, 0, NAME, COUNT, TOTAL, AVG,
+			     EXCLUSIVE, GPU_IN, GPU_EX, GPU_BUSY);
 	return 0;
 }
 

@@ -7,42 +7,40 @@
 #include "passes/pass.h"
 #include "base/stat.h"
 
-enum { PID, NAME, COUNT, TOTAL, GPU, KERNELS, COVERAGE };
-static const struct nsx_col cols[] = {
-	{"pid", "process", NSX_T_I64},
-	{"range_name", "normalised name", NSX_T_STR},
-	{"nvtx_count", "ranges that began in the window", NSX_T_I64},
-	{"nvtx_total_time_ms", "host time in ranges of the name; of ranges "
-			       "inside one of their own name the outer one only",
-	 NSX_T_F64},
-	{"attributed_kernel_time_ms", "kernels whose innermost range has the "
-				      "name", NSX_T_F64},
-	{"attributed_kernel_count", "their number", NSX_T_I64},
-	{"pid_attribution_coverage_pct", "share of the process's kernel time "
-					 "that was launched in any range",
-	 NSX_T_F64},
-};
-enum { P_PID, P_TOTAL, P_KERNELS, P_MAPPED, P_FRACTION, P_PCT };
-static const struct nsx_col pid_cols[] = {
-	{"pid", "process", NSX_T_I64},
-	{"pid_total_kernel_time_ms", "all its kernels", NSX_T_F64},
-	{"pid_total_kernel_count", "their number", NSX_T_I64},
-	{"pid_attributed_kernel_time_ms", "kernels launched in a range",
-	 NSX_T_F64},
-	{"pid_attribution_coverage_fraction", "the second over the first",
-	 NSX_T_F64},
-	{"pid_attribution_coverage_pct", "the same as a percentage", NSX_T_F64},
-};
-enum { R_PID, R_NAME, R_COUNT, R_NS, R_MS, R_AVG };
-static const struct nsx_col range_cols[] = {
-	{"pid", "process", NSX_T_I64},
-	{"range_name", "normalised name", NSX_T_STR},
-	{"kernel_count", "kernels whose innermost range has the name",
-	 NSX_T_I64},
-	{"total_kernel_time_ns", "sum of their durations", NSX_T_I64},
-	{"total_kernel_time_ms", "sum of their durations", NSX_T_F64},
-	{"avg_kernel_duration_us", "mean", NSX_T_F64},
-};
+#define COLUMNS(X)                                                            \
+	X(PID, "pid", I64, "process")                                         \
+	X(NAME, "range_name", STR, "normalised name")                         \
+	X(COUNT, "nvtx_count", I64, "ranges that began in the window")        \
+	X(TOTAL, "nvtx_total_time_ms", F64,                                   \
+	  "host time in ranges of the name; of ranges inside one of their "   \
+	  "own name the outer one only")                                      \
+	X(GPU, "attributed_kernel_time_ms", F64,                              \
+	  "kernels whose innermost range has the name")                       \
+	X(KERNELS, "attributed_kernel_count", I64, "their number")            \
+	X(COVERAGE, "pid_attribution_coverage_pct", F64,                      \
+	  "share of the process's kernel time that was launched in any "      \
+	  "range")
+NSX_COLUMNS(cols, COLUMNS);
+#define PID_COLUMNS(X)                                                        \
+	X(P_PID, "pid", I64, "process")                                       \
+	X(P_TOTAL, "pid_total_kernel_time_ms", F64, "all its kernels")        \
+	X(P_KERNELS, "pid_total_kernel_count", I64, "their number")           \
+	X(P_MAPPED, "pid_attributed_kernel_time_ms", F64,                     \
+	  "kernels launched in a range")                                      \
+	X(P_FRACTION, "pid_attribution_coverage_fraction", F64,               \
+	  "the second over the first")                                        \
+	X(P_PCT, "pid_attribution_coverage_pct", F64,                         \
+	  "the same as a percentage")
+NSX_COLUMNS(pid_cols, PID_COLUMNS);
+#define RANGE_COLUMNS(X)                                                      \
+	X(R_PID, "pid", I64, "process")                                       \
+	X(R_NAME, "range_name", STR, "normalised name")                       \
+	X(R_COUNT, "kernel_count", I64,                                       \
+	  "kernels whose innermost range has the name")                       \
+	X(R_NS, "total_kernel_time_ns", I64, "sum of their durations")        \
+	X(R_MS, "total_kernel_time_ms", F64, "sum of their durations")        \
+	X(R_AVG, "avg_kernel_duration_us", F64, "mean")
+NSX_COLUMNS(range_cols, RANGE_COLUMNS);
 static const struct nsx_layout layouts[] = {
 	{.key = "ranges", .csv = "nvtx_by_pid", NSX_COLS(cols)},
 	{.key = "kernel_time_by_pid.pids", NSX_COLS(pid_cols)},
@@ -246,8 +244,7 @@ static int fill_pids(const struct work *w, struct nsx_table *table,
 			row[P_FRACTION] = nsx_real((double)p->mapped_ns /
 						   (double)p->kernel_ns);
 	}
-	nsx_table_sort(table, "pid_total_kernel_time_ms desc, "
-			      "pid_total_kernel_count desc, pid");
+	nsx_table_sort(table, NSX_DESC(P_TOTAL), NSX_DESC(P_KERNELS), P_PID);
 	return 0;
 }
 
@@ -281,19 +278,15 @@ static void show(const struct work *w, const struct nsx_table *ranges,
 {
 	nsx_md_bullet(out, "**PID source**: %s",
 		      w->t->pid_source_nvtx ? w->t->pid_source_nvtx : "none");
-	nsx_md_table(out, ranges,
-		     w->gpu ? "pid,range_name,nvtx_total_time_ms,nvtx_count,"
-			      "attributed_kernel_time_ms,"
-			      "attributed_kernel_count,"
-			      "pid_attribution_coverage_pct" :
-			      "pid,range_name,nvtx_total_time_ms,nvtx_count",
-		     30);
+	if (w->gpu)
+		nsx_md_table(out, ranges, 30, PID, NAME, TOTAL, COUNT, GPU,
+			     KERNELS, COVERAGE);
+	else
+		nsx_md_table(out, ranges, 30, PID, NAME, TOTAL, COUNT);
 	if (!w->gpu)
 		return;
 	nsx_md_subheading(out, "NVTX coverage of kernel time by PID");
-	nsx_md_table(out, pids, "pid,pid_total_kernel_time_ms,"
-				"pid_attributed_kernel_time_ms,"
-				"pid_attribution_coverage_pct", 0);
+	nsx_md_table(out, pids, 0, P_PID, P_TOTAL, P_MAPPED, P_PCT);
 }
 
 static int run(const struct nsx_run *run, struct nsx_section *out,

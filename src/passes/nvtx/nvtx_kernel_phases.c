@@ -3,13 +3,12 @@
 #include "passes/pass.h"
 #include "base/stat.h"
 
-static const struct nsx_col cols[] = {
-	{"phase", "phase of the map; unmapped is the rest", NSX_T_STR},
-	{"total_kernel_time_ms", "sum of its kernels", NSX_T_F64},
-	{"pct_of_attributed_kernel_time", "share of the time of kernels that "
-					  "were launched in a range",
-	 NSX_T_F64},
-};
+#define COLUMNS(X)                                                            \
+	X(PHASE, "phase", STR, "phase of the map; unmapped is the rest")      \
+	X(PHASE_MS, "total_kernel_time_ms", F64, "sum of its kernels")        \
+	X(PHASE_PCT, "pct_of_attributed_kernel_time", F64,                    \
+	  "share of the time of kernels that were launched in a range")
+NSX_COLUMN_ARRAY(cols, COLUMNS);
 static const struct nsx_layout layouts[] = {
 	{.key = "phases", NSX_COLS(cols), .json_rows = -1},
 };
@@ -47,8 +46,8 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	nsx_put(out, "attributed_kernel_time_ms", nsx_ms(total_ns));
 	nsx_md_heading(out, "NVTX ranges");
 	nsx_md_subheading(out, "NVTX phases (mapped, GPU kernel time)");
-	nsx_md_table(out, table, "phase,total_kernel_time_ms,"
-				 "pct_of_attributed_kernel_time", 0);
+	nsx_md_table(out, table, 0, PHASE, PHASE_MS,
+		     PHASE_PCT);
 	return 0;
 }
 

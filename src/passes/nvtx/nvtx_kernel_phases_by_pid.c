@@ -2,17 +2,16 @@
 #include "passes/nvtx/phase_table.h"
 #include "passes/pass.h"
 
-static const struct nsx_col cols[] = {
-	{"pid", "process", NSX_T_I64},
-	{"phases", "kernel time by phase", NSX_T_TABLE},
-};
-static const struct nsx_col phase_cols[] = {
-	{"phase", "phase of the map; unmapped is the rest", NSX_T_STR},
-	{"total_kernel_time_ms", "sum of its kernels", NSX_T_F64},
-	{"pct_of_attributed_kernel_time", "share of the process's kernels that "
-					  "were launched in a range",
-	 NSX_T_F64},
-};
+#define COLUMNS(X)                                                            \
+	X(PID, "pid", I64, "process")                                         \
+	X(PHASES, "phases", TABLE, "kernel time by phase")
+NSX_COLUMNS(cols, COLUMNS);
+#define PHASE_COLUMNS(X)                                                      \
+	X(PHASE, "phase", STR, "phase of the map; unmapped is the rest")      \
+	X(PHASE_MS, "total_kernel_time_ms", F64, "sum of its kernels")        \
+	X(PHASE_PCT, "pct_of_attributed_kernel_time", F64,                    \
+	  "share of the process's kernels that were launched in a range")
+NSX_COLUMN_ARRAY(phase_cols, PHASE_COLUMNS);
 static const struct nsx_layout layouts[] = {
 	{.key = "*", NSX_COLS(cols)},
 };
@@ -34,11 +33,11 @@ static int add_process(const struct nsx_run *run, uint32_t process,
 	row = nsx_row(out->tables[0], err);
 	if (!row)
 		return err->rc;
-	row[0] = nsx_int(pid);
-	row[1] = nsx_rows(phases);
+	row[PID] = nsx_int(pid);
+	row[PHASES] = nsx_rows(phases);
 	nsx_md_subsubheading(out, nsx_say(out, "PID `%lld`", (long long)pid));
-	nsx_md_table(out, phases, "phase,total_kernel_time_ms,"
-				  "pct_of_attributed_kernel_time", 0);
+	nsx_md_table(out, phases, 0, PHASE, PHASE_MS,
+		     PHASE_PCT);
 	return 0;
 }
 

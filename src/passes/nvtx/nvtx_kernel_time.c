@@ -8,17 +8,16 @@
 #include "passes/pass.h"
 #include "base/stat.h"
 
-enum { NAME, COUNT, TOTAL_NS, TOTAL_MS, AVG, PCT };
-static const struct nsx_col cols[] = {
-	{"range_name", "normalised name", NSX_T_STR},
-	{"kernel_count", "kernels whose innermost range has this name",
-	 NSX_T_I64},
-	{"total_kernel_time_ns", "sum of their durations", NSX_T_I64},
-	{"total_kernel_time_ms", "sum of their durations", NSX_T_F64},
-	{"avg_kernel_duration_us", "mean", NSX_T_F64},
-	{"pct_of_total_kernel_time", "share of the time of all kernels, mapped "
-				     "or not", NSX_T_F64},
-};
+#define COLUMNS(X)                                                            \
+	X(NAME, "range_name", STR, "normalised name")                         \
+	X(COUNT, "kernel_count", I64,                                         \
+	  "kernels whose innermost range has this name")                      \
+	X(TOTAL_NS, "total_kernel_time_ns", I64, "sum of their durations")    \
+	X(TOTAL_MS, "total_kernel_time_ms", F64, "sum of their durations")    \
+	X(AVG, "avg_kernel_duration_us", F64, "mean")                         \
+	X(PCT, "pct_of_total_kernel_time", F64,                               \
+	  "share of the time of all kernels, mapped or not")
+NSX_COLUMNS(cols, COLUMNS);
 static const struct nsx_layout layouts[] = {
 	{.key = "ranges", NSX_COLS(cols)},
 };
@@ -120,8 +119,7 @@ static int fill(const struct nsx_trace *t, const struct nsx_nvtx_groups *g,
 					  (double)s->count[k]);
 		row[PCT] = nsx_pct((double)s->ns[k], (double)s->total_ns);
 	}
-	nsx_table_sort(table, "total_kernel_time_ns desc, kernel_count desc, "
-			      "range_name");
+	nsx_table_sort(table, NSX_DESC(TOTAL_NS), NSX_DESC(COUNT), NAME);
 	return 0;
 }
 
@@ -221,9 +219,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 			       "correlationId mapping)");
 	if (s.total_ns)
 		judge(run, &s, out);
-	nsx_md_table(out, table,
-		     "range_name,kernel_count,total_kernel_time_ms,"
-		     "avg_kernel_duration_us,pct_of_total_kernel_time", 0);
+	nsx_md_table(out, table, 0, NAME, COUNT, TOTAL_MS, AVG, PCT);
 	return 0;
 }
 

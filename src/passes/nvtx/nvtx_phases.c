@@ -7,11 +7,13 @@
 #include "passes/pass.h"
 #include "base/stat.h"
 
-static const struct nsx_col cols[] = {
-	{"phase", "phase of the map; unmapped is the rest", NSX_T_STR},
-	{"total_time_ms", "host time in it, summed over threads", NSX_T_F64},
-	{"pct_of_nvtx_total", "share of the time in any range", NSX_T_F64},
-};
+#define COLUMNS(X)                                                            \
+	X(PHASE, "phase", STR, "phase of the map; unmapped is the rest")      \
+	X(PHASE_MS, "total_time_ms", F64,                                     \
+	  "host time in it, summed over threads")                             \
+	X(PHASE_PCT, "pct_of_nvtx_total", F64,                                \
+	  "share of the time in any range")
+NSX_COLUMN_ARRAY(cols, COLUMNS);
 static const struct nsx_layout layouts[] = {
 	{.key = "phases", NSX_COLS(cols), .json_rows = -1},
 };
@@ -95,7 +97,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	nsx_md_bullet(out, "A range that matches no pattern is of the phase of "
 			   "the range around it; each instant of a thread "
 			   "counts once.");
-	nsx_md_table(out, table, "phase,total_time_ms,pct_of_nvtx_total", 0);
+	nsx_md_table(out, table, 0, PHASE, PHASE_MS, PHASE_PCT);
 	return 0;
 }
 

@@ -11,15 +11,15 @@
 #include "passes/pass.h"
 #include "base/stat.h"
 
-enum { NAME, COUNT, TOTAL, KERNELS, TIME };
-static const struct nsx_col cols[] = {
-	{"range_name", "normalised name", NSX_T_STR},
-	{"count", "ranges that began in the window", NSX_T_I64},
-	{"total_time_ms", "sum of their lengths", NSX_T_F64},
-	{"kernel_count", "kernels whose call, on any thread of the process, "
-			 "began while one was open", NSX_T_I64},
-	{"kernel_time_ms", "sum of their durations", NSX_T_F64},
-};
+#define COLUMNS(X)                                                            \
+	X(NAME, "range_name", STR, "normalised name")                         \
+	X(COUNT, "count", I64, "ranges that began in the window")             \
+	X(TOTAL, "total_time_ms", F64, "sum of their lengths")                \
+	X(KERNELS, "kernel_count", I64,                                       \
+	  "kernels whose call, on any thread of the process, began while "    \
+	  "one was open")                                                     \
+	X(TIME, "kernel_time_ms", F64, "sum of their durations")
+NSX_COLUMNS(cols, COLUMNS);
 static const struct nsx_layout layouts[] = {
 	{.key = "*", NSX_COLS(cols)},
 };
@@ -201,8 +201,8 @@ static int fill(const struct work *w, const struct group *v,
 		row[KERNELS] = nsx_int(v[k].kernels);
 		row[TIME] = nsx_ms(v[k].kernel_ns);
 	}
-	nsx_table_sort(table, "kernel_time_ms desc, total_time_ms desc, "
-			      "count desc, range_name");
+	nsx_table_sort(table, NSX_DESC(TIME), NSX_DESC(TOTAL), NSX_DESC(COUNT),
+		       NAME);
 	return 0;
 }
 
@@ -237,8 +237,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 			 "ranges (association: such ranges overlap freely, so "
 			 "a kernel may stand in several rows and in none of the "
 			 "coverage):");
-	nsx_md_table(out, table, "range_name,count,total_time_ms,kernel_count,"
-				 "kernel_time_ms", 0);
+	nsx_md_table(out, table, 0, NAME, COUNT, TOTAL, KERNELS, TIME);
 	return 0;
 }
 

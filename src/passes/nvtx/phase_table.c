@@ -112,9 +112,9 @@ static int add_row(const char *phase, int64_t ns, int64_t total_ns,
 
 	if (!row)
 		return err->rc;
-	row[0] = nsx_string(phase);
-	row[1] = nsx_ms(ns);
-	row[2] = nsx_pct((double)ns, (double)total_ns);
+	row[PHASE] = nsx_string(phase);
+	row[PHASE_MS] = nsx_ms(ns);
+	row[PHASE_PCT] = nsx_pct((double)ns, (double)total_ns);
 	return 0;
 }
 
@@ -136,7 +136,6 @@ int nsx_nvtx_phase_rows(const struct nsx_phase_map *m, const int64_t *ns,
 		else if (add_row(phase, ns[i], total_ns, table, err))
 			return err->rc;
 	}
-	nsx_table_sort(table, "total_time_ms desc, total_kernel_time_ms desc, "
-			      "phase");
+	nsx_table_sort(table, NSX_DESC(PHASE_MS), PHASE);
 	return add_row("unmapped", rest_ns, total_ns, table, err);
 }

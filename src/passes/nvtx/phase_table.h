@@ -24,9 +24,10 @@ int nsx_nvtx_phase_ranges(const struct nsx_trace *t,
 int nsx_nvtx_phase_kernels(const struct nsx_trace *t,
 			   const struct nsx_phase_map *m, struct nsx_arena *a,
 			   int64_t **ret, struct nsx_err *err);
-/* Rows of (phase, total ms, share), by total, "unmapped" last. ns has one more
- * place than there are phases.
+/* Rows of a table with these three columns, whose keys are the section's own:
+ * by total, "unmapped" last. ns has one more place than there are phases.
  */
+enum { PHASE, PHASE_MS, PHASE_PCT };
 int nsx_nvtx_phase_rows(const struct nsx_phase_map *m, const int64_t *ns,
 			struct nsx_table *table, int64_t *ret_total_ns,
 			struct nsx_err *err);

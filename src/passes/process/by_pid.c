@@ -7,46 +7,42 @@
 #include "base/stat.h"
 #include "passes/process/pids.h"
 
-enum { K_PID, K_PID_MS, K_PID_PCT, K_NAME, K_DEVICE, K_COUNT, K_MS, K_AVG,
-       K_PCT_PID, K_PCT };
-static const struct nsx_col kernel_cols[] = {
-	{"pid", "process", NSX_T_I64},
-	{"pid_total_kernel_time_ms", "all kernels of the process", NSX_T_F64},
-	{"pid_pct_of_total_kernel_time", "their share of all processes' "
-					 "kernels", NSX_T_F64},
-	{"kernel_name", "full name of the kernel", NSX_T_STR},
-	{"device_id", "CUDA ordinal in that process", NSX_T_I64},
-	{"call_count", "executions that began in the window", NSX_T_I64},
-	{"total_time_ms", "sum of durations", NSX_T_F64},
-	{"avg_duration_us", "total over count", NSX_T_F64},
-	{"pct_of_pid_kernel_time", "share of the process's kernels",
-	 NSX_T_F64},
-	{"pct_of_total_kernel_time", "share of all kernels", NSX_T_F64},
-};
-enum { S_PID, S_NAME, S_COUNT, S_MS, S_AVG };
-static const struct nsx_col sync_cols[] = {
-	{"pid", "process", NSX_T_I64},
-	{"api_name", "function, as recorded", NSX_T_STR},
-	{"call_count", "calls that began in the window", NSX_T_I64},
-	{"total_time_ms", "time in them", NSX_T_F64},
-	{"avg_duration_us", "total over count", NSX_T_F64},
-};
-static const struct nsx_col pid_cols[] = {
-	{"pid", "process", NSX_T_I64},
-	{"total_kernel_time_ns", "sum of kernel durations", NSX_T_I64},
-	{"total_kernel_time_ms", "the same", NSX_T_F64},
-	{"kernel_count", "kernels that began in the window", NSX_T_I64},
-	{"pct_of_total_kernel_time", "share of all kernels", NSX_T_F64},
-};
-static const struct nsx_col sync_pid_cols[] = {
-	{"pid", "process", NSX_T_I64},
-	{"sync_total_time_ms", "time in synchronising calls", NSX_T_F64},
-};
+#define KERNEL_COLUMNS(X)                                                     \
+	X(K_PID, "pid", I64, "process")                                       \
+	X(K_PID_MS, "pid_total_kernel_time_ms", F64,                          \
+	  "all kernels of the process")                                       \
+	X(K_PID_PCT, "pid_pct_of_total_kernel_time", F64,                     \
+	  "their share of all processes' kernels")                            \
+	X(K_NAME, "kernel_name", STR, "full name of the kernel")              \
+	X(K_DEVICE, "device_id", I64, "CUDA ordinal in that process")         \
+	X(K_COUNT, "call_count", I64, "executions that began in the window")  \
+	X(K_MS, "total_time_ms", F64, "sum of durations")                     \
+	X(K_AVG, "avg_duration_us", F64, "total over count")                  \
+	X(K_PCT_PID, "pct_of_pid_kernel_time", F64,                           \
+	  "share of the process's kernels")                                   \
+	X(K_PCT, "pct_of_total_kernel_time", F64, "share of all kernels")
+NSX_COLUMNS(kernel_cols, KERNEL_COLUMNS);
+#define PID_COLUMNS(X)                                                        \
+	X(PID, "pid", I64, "process")                                         \
+	X(PID_TOTAL_KERNEL_TIME_NS, "total_kernel_time_ns", I64,              \
+	  "sum of kernel durations")                                          \
+	X(PID_TOTAL_KERNEL_TIME_MS, "total_kernel_time_ms", F64, "the same")  \
+	X(PID_KERNEL_COUNT, "kernel_count", I64,                              \
+	  "kernels that began in the window")                                 \
+	X(PID_PCT_OF_TOTAL_KERNEL_TIME, "pct_of_total_kernel_time", F64,      \
+	  "share of all kernels")
+NSX_COLUMNS(pid_cols, PID_COLUMNS);
+#define SYNC_PID_COLUMNS(X)                                                   \
+	X(SYNC_PID_PID, "pid", I64, "process")                                \
+	X(SYNC_PID_SYNC_TOTAL_TIME_MS, "sync_total_time_ms", F64,             \
+	  "time in synchronising calls")
+NSX_COLUMNS(sync_pid_cols, SYNC_PID_COLUMNS);
 enum { KERNELS_CSV, SYNC_CSV, KERNEL_PIDS, KERNELS_TOP, SYNC_PIDS, NTABLES };
 static const struct nsx_layout layouts[] = {
 	{.key = "kernels_by_pid", .csv = "kernels_by_pid",
 	 NSX_COLS(kernel_cols), .json_rows = -2},
-	{.key = "sync.sync_calls", .csv = "sync_by_pid", NSX_COLS(sync_cols)},
+	{.key = "sync.sync_calls", .csv = "sync_by_pid",
+	 NSX_COLS(nsx_pid_sync_cols)},
 	{.key = "kernels.pids", NSX_COLS(pid_cols)},
 	{.key = "kernels.kernels", NSX_COLS(kernel_cols), .json_rows = -1},
 	{.key = "sync.pids", NSX_COLS(sync_pid_cols)},
@@ -177,11 +173,12 @@ static int add_kernels(const struct nsx_pids *pids, struct groups *g,
 		n = group_kernels(pids, p, g, err);
 		if (n == SIZE_MAX || !(row = nsx_row(sums, err)))
 			return err->rc;
-		row[0] = nsx_int(t->process[p].pid);
-		row[1] = nsx_int(x->kernel_ns);
-		row[2] = nsx_ms(x->kernel_ns);
-		row[3] = nsx_int((int64_t)x->nkernels);
-		row[4] = nsx_pct((double)x->kernel_ns, (double)pids->kernel_ns);
+		row[PID] = nsx_int(t->process[p].pid);
+		row[PID_TOTAL_KERNEL_TIME_NS] = nsx_int(x->kernel_ns);
+		row[PID_TOTAL_KERNEL_TIME_MS] = nsx_ms(x->kernel_ns);
+		row[PID_KERNEL_COUNT] = nsx_int((int64_t)x->nkernels);
+		row[PID_PCT_OF_TOTAL_KERNEL_TIME] =
+			nsx_pct((double)x->kernel_ns, (double)pids->kernel_ns);
 		for (size_t k = 0; k < n; k++) {
 			if (!(row = nsx_row(all, err)))
 				return err->rc;
@@ -334,8 +331,9 @@ static int sync_part(const struct nsx_pids *pids, struct groups *g,
 			continue;
 		if (!(row = nsx_row(tables[SYNC_PIDS], err)))
 			return err->rc;
-		row[0] = nsx_int(t->process[p].pid);
-		row[1] = nsx_ms(pids->total[p].sync_ns);
+		row[SYNC_PID_PID] = nsx_int(t->process[p].pid);
+		row[SYNC_PID_SYNC_TOTAL_TIME_MS] =
+			nsx_ms(pids->total[p].sync_ns);
 		if (add_sync(t, p, g->v, n, tables[SYNC_CSV], err))
 			return err->rc;
 	}
@@ -371,13 +369,12 @@ static void nvtx_part(const struct nsx_run *run, struct nsx_section *out)
 static void print(struct nsx_section *out, struct nsx_table **tables,
 		  const struct nsx_table *processes)
 {
-	nsx_md_table(out, processes,
-		     "pid,kernel_time_ms,kernel_count,nccl_time_ms,"
-		     "barrier_time_ms,top_nccl_op,top_barrier", 0);
+	nsx_md_table(out, processes, 0, P_PID, P_KERNEL_MS, P_KERNELS, P_NCCL,
+		     P_BARRIER, P_TOP_NCCL, P_TOP_BARRIER);
 	nsx_md_subheading(out, "Top PIDs by GPU kernel time");
-	nsx_md_table(out, tables[KERNEL_PIDS],
-		     "pid,total_kernel_time_ms,kernel_count,"
-		     "pct_of_total_kernel_time", 0);
+	nsx_md_table(out, tables[KERNEL_PIDS], 0, PID,
+		     PID_TOTAL_KERNEL_TIME_MS, PID_KERNEL_COUNT,
+		     PID_PCT_OF_TOTAL_KERNEL_TIME);
 }
 
 static int run(const struct nsx_run *run, struct nsx_section *out,

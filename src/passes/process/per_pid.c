@@ -5,23 +5,22 @@
 #include "passes/process/pids.h"
 #include "passes/host/storm.h"
 
-enum { T_PID, T_NS, T_MS, T_LAUNCHES, T_PCT };
-static const struct nsx_col top_cols[] = {
-	{"pid", "process", NSX_T_I64},
-	{"total_kernel_time_ns", "sum of kernel durations", NSX_T_I64},
-	{"total_kernel_time_ms", "the same", NSX_T_F64},
-	{"kernel_launches", "kernels that began in the window", NSX_T_I64},
-	{"pct_of_total_kernel_time", "share of all kernels", NSX_T_F64},
-};
-#define STORM_COLUMN(k, t, h) {"launch_storm." #k, h, NSX_T_##t},
-enum { PID, STORM, KERNELS = STORM + NSX_STORM_NCOLUMNS, SYNC, NVTX };
-static const struct nsx_col pid_cols[] = {
-	{"pid", "process", NSX_T_I64},
-	NSX_STORM_COLUMNS(STORM_COLUMN)
-	{"top_kernels.kernels", "its kernels with the most time", NSX_T_TABLE},
-	{"sync.sync_calls", "its synchronising calls", NSX_T_TABLE},
-	{"nvtx.ranges", "its NVTX ranges with the most time", NSX_T_TABLE},
-};
+#define TOP_COLUMNS(X)                                                        \
+	X(T_PID, "pid", I64, "process")                                       \
+	X(T_NS, "total_kernel_time_ns", I64, "sum of kernel durations")       \
+	X(T_MS, "total_kernel_time_ms", F64, "the same")                      \
+	X(T_LAUNCHES, "kernel_launches", I64,                                 \
+	  "kernels that began in the window")                                 \
+	X(T_PCT, "pct_of_total_kernel_time", F64, "share of all kernels")
+NSX_COLUMNS(top_cols, TOP_COLUMNS);
+#define PID_COLUMNS(X)                                                        \
+	X(PID, "pid", I64, "process")                                         \
+	NSX_STORM_COLUMNS(X, "launch_storm.")                                 \
+	X(KERNELS, "top_kernels.kernels", TABLE,                              \
+	  "its kernels with the most time")                                   \
+	X(SYNC, "sync.sync_calls", TABLE, "its synchronising calls")          \
+	X(NVTX, "nvtx.ranges", TABLE, "its NVTX ranges with the most time")
+NSX_COLUMNS(pid_cols, PID_COLUMNS);
 static const struct nsx_layout layouts[] = {
 	{.key = "top_pids", NSX_COLS(top_cols)},
 	{.key = "pids", NSX_COLS(pid_cols)},
@@ -29,33 +28,33 @@ static const struct nsx_layout layouts[] = {
 
 /* Parts of other sections' tables, a process's rows each. ----------------------*/
 
-static const struct nsx_col kernel_cols[] = {
-	{"kernel_name", "full name", NSX_T_STR},
-	{"device_id", "CUDA ordinal", NSX_T_I64},
-	{"total_time_ms", "sum of durations", NSX_T_F64},
-	{"call_count", "executions", NSX_T_I64},
-	{"avg_duration_us", "mean", NSX_T_F64},
-	{"pct_of_pid_kernel_time", "share of the process's kernels",
-	 NSX_T_F64},
-};
-static const struct nsx_col sync_cols[] = {
-	{"api_name", "function", NSX_T_STR},
-	{"call_count", "calls", NSX_T_I64},
-	{"total_time_ms", "time in them", NSX_T_F64},
-	{"avg_duration_us", "mean", NSX_T_F64},
-};
-static const struct nsx_col range_cols[] = {
-	{"range_name", "name", NSX_T_STR},
-	{"count", "ranges", NSX_T_I64},
-	{"total_time_ms", "host time in them", NSX_T_F64},
-	{"avg_duration_us", "total over count", NSX_T_F64},
-	{"attributed_kernel_time_ms", "kernels launched inside", NSX_T_F64},
-};
+#define KERNEL_COLUMNS(X)                                                     \
+	X(KERNEL_NAME, "kernel_name", STR, "full name")                       \
+	X(KERNEL_DEVICE_ID, "device_id", I64, "CUDA ordinal")                 \
+	X(KERNEL_TOTAL_TIME_MS, "total_time_ms", F64, "sum of durations")     \
+	X(KERNEL_CALL_COUNT, "call_count", I64, "executions")                 \
+	X(KERNEL_AVG_DURATION_US, "avg_duration_us", F64, "mean")             \
+	X(KERNEL_PCT_OF_PID_KERNEL_TIME, "pct_of_pid_kernel_time", F64,       \
+	  "share of the process's kernels")
+NSX_COLUMNS(kernel_cols, KERNEL_COLUMNS);
+#define SYNC_COLUMNS(X)                                                       \
+	X(SYNC_API_NAME, "api_name", STR, "function")                         \
+	X(SYNC_CALL_COUNT, "call_count", I64, "calls")                        \
+	X(SYNC_TOTAL_TIME_MS, "total_time_ms", F64, "time in them")           \
+	X(SYNC_AVG_DURATION_US, "avg_duration_us", F64, "mean")
+NSX_COLUMNS(sync_cols, SYNC_COLUMNS);
+#define RANGE_COLUMNS(X)                                                      \
+	X(RANGE_NAME, "range_name", STR, "name")                              \
+	X(RANGE_COUNT, "count", I64, "ranges")                                \
+	X(RANGE_TOTAL_TIME_MS, "total_time_ms", F64, "host time in them")     \
+	X(RANGE_AVG_DURATION_US, "avg_duration_us", F64, "total over count")  \
+	X(RANGE_ATTRIBUTED_KERNEL_TIME_MS, "attributed_kernel_time_ms", F64,  \
+	  "kernels launched inside")
+NSX_COLUMNS(range_cols, RANGE_COLUMNS);
 static const struct nsx_layout parts[] = {
 	{NSX_COLS(kernel_cols)}, {NSX_COLS(sync_cols)}, {NSX_COLS(range_cols)},
 };
 enum { PART_KERNELS, PART_SYNC, PART_NVTX };
-enum { R_COUNT = 1, R_MS, R_AVG };
 
 /* The rows of `from` whose pid is this one, in its order, at most `most`. The
  * columns are those of the same key, "nvtx_" in front or not.
@@ -88,9 +87,10 @@ static int copy_part(struct nsx_section *out, const struct nsx_table *from,
 		for (unsigned c = 0; c < l->ncols; c++)
 			if (col[c] >= 0)
 				row[c] = cells[col[c]];
-		if (part == PART_NVTX && row[R_COUNT].u.i)
-			row[R_AVG] = nsx_real(1e3 * row[R_MS].u.f /
-					      (double)row[R_COUNT].u.i);
+		if (part == PART_NVTX && row[RANGE_COUNT].u.i)
+			row[RANGE_AVG_DURATION_US] =
+				nsx_real(1e3 * row[RANGE_TOTAL_TIME_MS].u.f /
+					 (double)row[RANGE_COUNT].u.i);
 	}
 	return 0;
 }
@@ -157,7 +157,7 @@ static int add_process(const struct nsx_run *run, const struct nsx_pids *pids,
 	for (unsigned i = 0; i < ARRAY_LEN(part); i++)
 		row[KERNELS + i] = nsx_rows(part[i]);
 	return nsx_has_view(t->schema, NSX_VIEW_kernel) ?
-		       storm_of(t, pids, p, row + STORM, err) : 0;
+		       storm_of(t, pids, p, row + STORM_LAUNCHES, err) : 0;
 }
 
 /* Markdown ---------------------------------------------------------------------*/
@@ -174,10 +174,11 @@ static void print_kernels(struct nsx_section *out, const struct nsx_table *top,
 						  (long long)row[PID].u.i));
 		nsx_md_bullet(out, "PID kernel time: `%.3f ms`",
 			      nsx_table_number(top, r, "total_kernel_time_ms"));
-		nsx_md_table(out, row[KERNELS].u.table,
-			     "kernel_name,device_id,total_time_ms,call_count,"
-			     "avg_duration_us,pct_of_pid_kernel_time",
-			     NSX_KERNELS_PER_PID);
+		nsx_md_table(out, row[KERNELS].u.table, NSX_KERNELS_PER_PID,
+			     KERNEL_NAME, KERNEL_DEVICE_ID,
+			     KERNEL_TOTAL_TIME_MS, KERNEL_CALL_COUNT,
+			     KERNEL_AVG_DURATION_US,
+			     KERNEL_PCT_OF_PID_KERNEL_TIME);
 	}
 	if (!top->nrows)
 		nsx_md_text(out, "(no process is known to have run kernels)");
@@ -198,8 +199,7 @@ static void print_sync(struct nsx_section *out, const struct nsx_trace *t,
 		nsx_md_bullet(out, "**Not computed**: the trace has no API "
 				   "calls");
 	else if (sync)
-		nsx_md_table(out, sync, "pid,api_name,total_time_ms,call_count,"
-					"avg_duration_us", 0);
+		nsx_md_table(out, sync, 0, S_PID, S_NAME, S_MS, S_COUNT, S_AVG);
 }
 
 static void print(struct nsx_section *out, const struct nsx_trace *t,
@@ -208,18 +208,9 @@ static void print(struct nsx_section *out, const struct nsx_trace *t,
 {
 	nsx_md_bullet(out, "**PID source**: `%s`",
 		      t->pid_source_kernel ? t->pid_source_kernel : "none");
-	nsx_md_table(out, table,
-		     "pid,total_launches=launch_storm.total_launches,"
-		     "window_s=launch_storm.window_s,"
-		     "launches_per_s=launch_storm.launches_per_s,"
-		     "p50_kernel_us=launch_storm.p50_kernel_us,"
-		     "p90_kernel_us=launch_storm.p90_kernel_us,"
-		     "p99_kernel_us=launch_storm.p99_kernel_us,"
-		     "pct_under_5us=launch_storm.pct_under_5us,"
-		     "pct_under_10us=launch_storm.pct_under_10us,"
-		     "pct_under_20us=launch_storm.pct_under_20us,"
-		     "launch_storm=launch_storm.is_launch_storm",
-		     NSX_PIDS_SHOWN);
+	nsx_md_table(out, table, NSX_PIDS_SHOWN, PID, STORM_LAUNCHES,
+		     STORM_WINDOW, STORM_RATE, STORM_P50, STORM_P90, STORM_P99,
+		     STORM_UNDER_5, STORM_UNDER_10, STORM_UNDER_20, STORM_FLAG);
 	print_kernels(out, top, table);
 	print_sync(out, t, from->sync);
 }

@@ -9,9 +9,9 @@ enum { SAMPLE = 20 };
 #define IMPLAUSIBLE_PID 10000000 /* Linux stops at 2^22 */
 #define MOSTLY 0.8
 
-static const struct nsx_col pid_cols[] = {
-	{"*", "process id", NSX_T_I64},
-};
+#define PID_COLUMNS(X)                                                        \
+	X(PID_EACH, "*", I64, "process id")
+NSX_COLUMNS(pid_cols, PID_COLUMNS);
 static const struct nsx_layout layouts[] = {
 	{.key = "kernel_pids_sample", NSX_COLS(pid_cols), .json_rows = SAMPLE},
 	{.key = "runtime_pids_sample", NSX_COLS(pid_cols), .json_rows = SAMPLE},
@@ -82,7 +82,7 @@ static int put_pids(const struct nsx_trace *t, const bool *seen,
 			rc = err->rc;
 			break;
 		}
-		row[0] = nsx_int(v[i]);
+		row[PID_EACH] = nsx_int(v[i]);
 		++*ret_n;
 	}
 	free(v);

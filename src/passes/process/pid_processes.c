@@ -3,26 +3,8 @@
 #include "base/span.h"
 #include "passes/process/pids.h"
 
-enum { PID, NAME, KERNEL_MS, KERNELS, BUSY, CO_RUN, DEVICES, NCCL, BARRIER,
-       TOP_NCCL, TOP_BARRIER };
-static const struct nsx_col cols[] = {
-	{"pid", "process", NSX_T_I64},
-	{"process_name", "its program", NSX_T_STR},
-	{"kernel_time_ms", "sum of kernel durations", NSX_T_F64},
-	{"kernel_count", "kernels that began in the window", NSX_T_I64},
-	{"gpu_busy_ms", "union of all its GPU work, summed over devices",
-	 NSX_T_F64},
-	{"co_run_ms", "part of gpu_busy_ms in which another process ran on "
-		      "the same device", NSX_T_F64},
-	{"device_ids", "ordinals of the devices it ran work on", NSX_T_LIST},
-	{"nccl_time_ms", "sum of its communication operations", NSX_T_F64},
-	{"barrier_time_ms", "time in its CPU-GPU barriers", NSX_T_F64},
-	{"top_nccl_op", "communication operation with the most time",
-	 NSX_T_STR},
-	{"top_barrier", "barrier with the most time", NSX_T_STR},
-};
 const struct nsx_layout nsx_process_layout = {.key = "processes",
-					      NSX_COLS(cols)};
+					      NSX_COLS(nsx_process_cols)};
 
 static int measure(const struct nsx_trace *t, struct nsx_arena *a,
 		   struct nsx_group_time **ret, struct nsx_err *err)
@@ -174,25 +156,26 @@ int nsx_fill_processes(const struct nsx_run *run, const struct nsx_pids *pids,
 		if (!(row = nsx_row(table, err)))
 			return err->rc;
 		if (t->process[p].key || t->pid_source_kernel)
-			row[PID] = nsx_int(pid);
-		row[NAME] = nsx_string(nsx_process_name(t, p));
+			row[P_PID] = nsx_int(pid);
+		row[P_NAME] = nsx_string(nsx_process_name(t, p));
 		/* Without kernel rows, or where they name no process, nothing
 		 * is known of a process that made API calls.
 		 */
 		if (known || x->nkernels || x->kernel_ns) {
-			row[KERNEL_MS] = nsx_ms(x->kernel_ns);
-			row[KERNELS] = nsx_int((int64_t)x->nkernels);
+			row[P_KERNEL_MS] = nsx_ms(x->kernel_ns);
+			row[P_KERNELS] = nsx_int((int64_t)x->nkernels);
 		}
 		if (known || devices[p]) {
-			row[BUSY] = nsx_ms(time->busy_ns);
-			row[CO_RUN] = nsx_ms(time->busy_ns -
+			row[P_BUSY] = nsx_ms(time->busy_ns);
+			row[P_CO_RUN] = nsx_ms(time->busy_ns -
 					     time->exclusive_ns);
 		}
-		row[DEVICES] = nsx_list(devices[p]);
-		row[NCCL] = look_up(&nccl, pid, "total_nccl_time_ms");
-		row[BARRIER] = look_up(&barriers, pid, "total_barrier_time_ms");
-		row[TOP_NCCL] = look_up(&nccl, pid, "top_nccl_op");
-		row[TOP_BARRIER] = look_up(&barriers, pid, "top_barrier");
+		row[P_DEVICES] = nsx_list(devices[p]);
+		row[P_NCCL] = look_up(&nccl, pid, "total_nccl_time_ms");
+		row[P_BARRIER] =
+			look_up(&barriers, pid, "total_barrier_time_ms");
+		row[P_TOP_NCCL] = look_up(&nccl, pid, "top_nccl_op");
+		row[P_TOP_BARRIER] = look_up(&barriers, pid, "top_barrier");
 	}
 	return 0;
 }

@@ -13,22 +13,16 @@
 #include "base/group.h"
 #include "base/stat.h"
 
-enum { KIND, NAME, TOTAL, COUNT, DETAILS };
-static const struct nsx_col cols[] = {
-	{"kind", "kernel, nccl, memcpy, gpu_idle, barrier or launch",
-	 NSX_T_STR},
-	{"name", "kernel, collective, direction, call or cause", NSX_T_STR},
-	{"total_ms", "time on the path; rows add up to the window", NSX_T_F64},
-	{"count", "operations that began in the window; idle pieces",
-	 NSX_T_I64},
-	{"details", "share of the window, and what it means", NSX_T_STR},
-};
-static const struct nsx_col walk_cols[] = {
-	{"class", "compute, comm, copy, launch_call, launch_to_start, sync, "
-		  "host, device_wait or unexplained", NSX_T_STR},
-	{"total_ms", "time on the path of the iterations explained", NSX_T_F64},
-	{"pct_of_path", "share of these iterations", NSX_T_F64},
-};
+#define COLUMNS(X)                                                            \
+	X(KIND, "kind", STR,                                                  \
+	  "kernel, nccl, memcpy, gpu_idle, barrier or launch")                \
+	X(NAME, "name", STR, "kernel, collective, direction, call or cause")  \
+	X(TOTAL, "total_ms", F64,                                             \
+	  "time on the path; rows add up to the window")                      \
+	X(COUNT, "count", I64,                                                \
+	  "operations that began in the window; idle pieces")                 \
+	X(DETAILS, "details", STR, "share of the window, and what it means")
+NSX_COLUMNS(cols, COLUMNS);
 static const struct nsx_layout layouts[] = {
 	{.key = "suspects", .csv = "critical_path", NSX_COLS(cols),
 	 .is_judged = true},
@@ -284,7 +278,7 @@ static int fill(struct path *p, struct nsx_table *table, struct nsx_err *err)
 			100 * (double)r->ns / length, *meaning ? ": " : "",
 			meaning));
 	}
-	nsx_table_sort(table, "total_ms desc, kind, name, count desc");
+	nsx_table_sort(table, NSX_DESC(TOTAL), KIND, NAME, NSX_DESC(COUNT));
 	return 0;
 }
 
@@ -337,7 +331,7 @@ static void say(struct path *p, const struct nsx_table *table)
 	nsx_md_bullet(p->out, "**GPU %lld**, which sets the pace, in the "
 		      "steady window of %.3f ms: rows do not overlap and add "
 		      "up to it.", device_id, length / 1e6);
-	nsx_md_table(p->out, table, "kind,name,total_ms,count,details", 0);
+	nsx_md_table(p->out, table, 0, KIND, NAME, TOTAL, COUNT, DETAILS);
 	if (p->run->trace->ndevices > 1)
 		nsx_note(p->out, "of several GPUs the one with the least idle "
 			 "time and exposed communication is shown; where the "

@@ -470,16 +470,18 @@ static int fill(struct nsx_section *out, const struct totals *sum,
 		row = nsx_row(table, err);
 		if (!row)
 			return err->rc;
-		row[0] = nsx_string(c < NCLASSES ? class_names[c] :
+		row[WALK_CLASS] = nsx_string(c < NCLASSES ? class_names[c] :
 						   "unexplained");
-		row[1] = nsx_ms(ns);
-		row[2] = nsx_pct((double)ns, (double)sum->all_ns);
+		row[WALK_TOTAL_MS] = nsx_ms(ns);
+		row[WALK_PCT_OF_PATH] =
+			nsx_pct((double)ns, (double)sum->all_ns);
 	}
-	nsx_table_sort(table, "total_ms desc, class");
+	nsx_table_sort(table, NSX_DESC(WALK_TOTAL_MS), WALK_CLASS);
 	nsx_md_text(out, "Walked backwards, %zu of %zu steady iterations are "
 		    "explained by nine tenths or more; what they waited for:",
 		    sum->claimed, sum->walked);
-	nsx_md_table(out, table, "class,total_ms,pct_of_path", 0);
+	nsx_md_table(out, table, 0, WALK_CLASS, WALK_TOTAL_MS,
+		     WALK_PCT_OF_PATH);
 	return 0;
 }
 

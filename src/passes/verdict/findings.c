@@ -1,21 +1,26 @@
 /* findings.c - what to do next: the ranked findings as tables and in words. */
 #include "passes/verdict/findings_table.h"
 
-static const struct nsx_col csv_cols[] = {
-	{"rank", "order of the report", NSX_T_I64},
-	{"severity", "high from 10 % of the window, medium from 3 %",
-	 NSX_T_STR},
-	{"category", "field of the remedy", NSX_T_STR},
-	{"title", "what costs time, in short", NSX_T_STR},
-	{"headroom_ms", "recoverable time if this alone is mended", NSX_T_F64},
-	{"headroom_disjoint_ms", "the part no finding above prices", NSX_T_F64},
-	{"confidence", "in cause and price", NSX_T_STR},
-	{"key", "id, with its subject where there may be several", NSX_T_STR},
-	{"price", "replayed, measured or assumed", NSX_T_STR},
-	{"headroom_low_ms", "least that headroom_ms may come to", NSX_T_F64},
-	{"headroom_high_ms", "most that headroom_ms may come to", NSX_T_F64},
-	{"place", "where in the user's code", NSX_T_STR},
-};
+#define CSV_COLUMNS(X)                                                        \
+	X(CSV_RANK, "rank", I64, "order of the report")                       \
+	X(CSV_SEVERITY, "severity", STR,                                      \
+	  "high from 10 % of the window, medium from 3 %")                    \
+	X(CSV_CATEGORY, "category", STR, "field of the remedy")               \
+	X(CSV_TITLE, "title", STR, "what costs time, in short")               \
+	X(CSV_HEADROOM_MS, "headroom_ms", F64,                                \
+	  "recoverable time if this alone is mended")                         \
+	X(CSV_HEADROOM_DISJOINT_MS, "headroom_disjoint_ms", F64,              \
+	  "the part no finding above prices")                                 \
+	X(CSV_CONFIDENCE, "confidence", STR, "in cause and price")            \
+	X(CSV_KEY, "key", STR,                                                \
+	  "id, with its subject where there may be several")                  \
+	X(CSV_PRICE, "price", STR, "replayed, measured or assumed")           \
+	X(CSV_HEADROOM_LOW_MS, "headroom_low_ms", F64,                        \
+	  "least that headroom_ms may come to")                               \
+	X(CSV_HEADROOM_HIGH_MS, "headroom_high_ms", F64,                      \
+	  "most that headroom_ms may come to")                                \
+	X(CSV_PLACE, "place", STR, "where in the user's code")
+NSX_COLUMNS(csv_cols, CSV_COLUMNS);
 static const struct nsx_layout layouts[] = {
 	{.csv = "findings", NSX_COLS(csv_cols)},
 };
@@ -31,7 +36,7 @@ static int add_csv_row(const struct nsx_table *from, size_t i,
 
 	if (!row)
 		return err->rc;
-	row[0] = nsx_int((int64_t)i + 1);
+	row[CSV_RANK] = nsx_int((int64_t)i + 1);
 	for (size_t k = 1; k < ARRAY_LEN(source); k++)
 		row[k] = finding[source[k]];
 	return 0;

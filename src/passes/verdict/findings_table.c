@@ -2,35 +2,16 @@
 #include <string.h>
 #include "passes/verdict/findings_table.h"
 
-static const struct nsx_col cols[] = {
-	{"id", "what kind of finding", NSX_T_STR},
-	{"severity", "high from 10 % of the window, medium from 3 %, of "
-		     "disjoint headroom", NSX_T_STR},
-	{"title", "what costs time, in short", NSX_T_STR},
-	{"category", "field of the remedy", NSX_T_STR},
-	{"evidence", "the numbers", NSX_T_LIST},
-	{"recommendation", "what to change", NSX_T_LIST},
-	{"headroom_ms", "recoverable time if this alone is mended", NSX_T_F64},
-	{"headroom_disjoint_ms", "the part no finding above prices", NSX_T_F64},
-	{"speedup_ceiling", "window / (window - headroom); null unless replayed", NSX_T_F64},
-	{"confidence", "in cause and price", NSX_T_STR},
-	{"window", "the window it is judged on", NSX_T_STR},
-	{"evidence_rows", "where the tables show it", NSX_T_TABLE},
-	{"key", "id, with its subject where there may be several", NSX_T_STR},
-	{"price", "replayed, measured or assumed", NSX_T_STR},
-	{"headroom_low_ms", "least that headroom_ms may come to", NSX_T_F64},
-	{"headroom_high_ms", "most that headroom_ms may come to", NSX_T_F64},
-	{"place", "where in the user's code", NSX_T_STR},
-};
-static const struct nsx_col row_cols[] = {
-	{"table", "file in tables/", NSX_T_STR},
-	{"key", "which of its rows: column=cell, ...", NSX_T_STR},
-	{"column", "which of its columns", NSX_T_STR},
-	{"window_ns", "length of the window the table stands on", NSX_T_I64},
-	{"values", "what stands there", NSX_T_STR},
-	{"units", "of the values", NSX_T_STR},
-};
-const struct nsx_layout nsx_findings_layout = {.key = "*", NSX_COLS(cols),
+#define ROW_COLUMNS(X)                                                        \
+	X(ROW_TABLE, "table", STR, "file in tables/")                         \
+	X(ROW_KEY, "key", STR, "which of its rows: column=cell, ...")         \
+	X(ROW_COLUMN, "column", STR, "which of its columns")                  \
+	X(ROW_WINDOW_NS, "window_ns", I64,                                    \
+	  "length of the window the table stands on")                         \
+	X(ROW_VALUES, "values", STR, "what stands there")                     \
+	X(ROW_UNITS, "units", STR, "of the values")
+NSX_COLUMNS(row_cols, ROW_COLUMNS);
+const struct nsx_layout nsx_findings_layout = {.key = "*", NSX_COLS(nsx_finding_cols),
 					       .json_rows = -1};
 static const struct nsx_layout row_layout = {NSX_COLS(row_cols)};
 
@@ -96,14 +77,14 @@ static struct nsx_table *evidence_rows(struct work *k,
 		row = nsx_row(t, err);
 		if (!row)
 			return NULL;
-		row[0] = nsx_string(nsx_say(k->out, "%s.csv", e->csv));
-		row[1] = nsx_string(say_row(k, e));
-		row[2] = nsx_string(e->column);
-		row[3] = nsx_int(w->end_ns - w->start_ns);
-		row[4] = nsx_string(nsx_cell_text(
+		row[ROW_TABLE] = nsx_string(nsx_say(k->out, "%s.csv", e->csv));
+		row[ROW_KEY] = nsx_string(say_row(k, e));
+		row[ROW_COLUMN] = nsx_string(e->column);
+		row[ROW_WINDOW_NS] = nsx_int(w->end_ns - w->start_ns);
+		row[ROW_VALUES] = nsx_string(nsx_cell_text(
 			k->out->arena,
 			&nsx_row_at(e->table, e->row)[e->col]));
-		row[5] = nsx_string(e->units);
+		row[ROW_UNITS] = nsx_string(e->units);
 	}
 	return t;
 }

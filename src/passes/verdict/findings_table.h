@@ -4,11 +4,33 @@
 
 #include "passes/pass.h"
 
-enum {
-	F_ID, F_SEVERITY, F_TITLE, F_CATEGORY, F_EVIDENCE, F_RECOMMENDATION,
-	F_HEADROOM, F_DISJOINT, F_CEILING, F_CONFIDENCE, F_WINDOW, F_ROWS,
-	F_KEY, F_PRICE, F_LOW, F_HIGH, F_PLACE
-};
+#define NSX_FINDING_COLUMNS(X)                                                \
+	X(F_ID, "id", STR, "what kind of finding")                            \
+	X(F_SEVERITY, "severity", STR,                                        \
+	  "high from 10 % of the window, medium from 3 %, of disjoint "       \
+	  "headroom")                                                         \
+	X(F_TITLE, "title", STR, "what costs time, in short")                 \
+	X(F_CATEGORY, "category", STR, "field of the remedy")                 \
+	X(F_EVIDENCE, "evidence", LIST, "the numbers")                        \
+	X(F_RECOMMENDATION, "recommendation", LIST, "what to change")         \
+	X(F_HEADROOM, "headroom_ms", F64,                                     \
+	  "recoverable time if this alone is mended")                         \
+	X(F_DISJOINT, "headroom_disjoint_ms", F64,                            \
+	  "the part no finding above prices")                                 \
+	X(F_CEILING, "speedup_ceiling", F64,                                  \
+	  "window / (window - headroom); null unless replayed")               \
+	X(F_CONFIDENCE, "confidence", STR, "in cause and price")              \
+	X(F_WINDOW, "window", STR, "the window it is judged on")              \
+	X(F_ROWS, "evidence_rows", TABLE, "where the tables show it")         \
+	X(F_KEY, "key", STR,                                                  \
+	  "id, with its subject where there may be several")                  \
+	X(F_PRICE, "price", STR, "replayed, measured or assumed")             \
+	X(F_LOW, "headroom_low_ms", F64,                                      \
+	  "least that headroom_ms may come to")                               \
+	X(F_HIGH, "headroom_high_ms", F64,                                    \
+	  "most that headroom_ms may come to")                                \
+	X(F_PLACE, "place", STR, "where in the user's code")
+NSX_COLUMNS(nsx_finding_cols, NSX_FINDING_COLUMNS);
 extern const struct nsx_layout nsx_findings_layout;
 
 /* The findings of the report that are minor, or those that are not. */

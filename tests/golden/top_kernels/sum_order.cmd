@@ -1,0 +1,1 @@
+explain @graphs_node --pass top_kernels --out o
