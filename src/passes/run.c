@@ -262,8 +262,8 @@ int nsx_run_passes(const struct nsx_trace *trace, const struct nsx_opts *opts,
 	}
 	run.facts = facts;
 	run.report = new_report(trace, opts);
+	run.report->facts = facts;
 	rc = run_all(&run, err);
-	nsx_facts_free(facts);
 	if (rc) {
 		nsx_report_free(run.report);
 		return rc;
@@ -281,5 +281,6 @@ void nsx_report_free(struct nsx_report *r)
 	for (size_t i = 0; i < r->nsections; i++)
 		nsx_section_done(&r->sections[i]);
 	nsx_findings_done(&r->found);
+	nsx_facts_free(r->facts);
 	nsx_arena_free(r->arena);
 }

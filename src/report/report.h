@@ -19,6 +19,7 @@ enum nsx_status {
 };
 
 #define NSX_MAX_NEEDS 8
+struct nsx_facts;
 struct nsx_run;
 struct nsx_section;
 
@@ -83,6 +84,8 @@ struct nsx_section {
 
 struct nsx_report {
 	const struct nsx_trace *trace;
+	struct nsx_facts *facts; /* the report's own: pictures and questions
+				    read them after the analyses             */
 	struct nsx_section *sections; /* in registry order                   */
 	size_t nsections;
 	struct nsx_findings found; /* by rank                                */
