@@ -1,74 +1,77 @@
-/* category.c - substrings of kernel names, in order: the first that occurs
- * decides. More telling words come before words that occur within others.
+/* category.c - substrings of what a kernel is called, in order: the first that
+ * occurs decides.  More telling words come before words that occur within others.
  * From names seen in PyTorch, cuBLAS, cuDNN, CUTLASS, Triton, FlashAttention,
  * vLLM, CUB, Thrust and CuPy traces.  Parts of a convolution count as gemm,
- * pooling and sorting as reduce.
+ * pooling and scans as reduce.
  */
-#include <stddef.h>
 #include <string.h>
-#include "base/base.h"
 #include "facts/category.h"
 
-static const struct {
-	const char *pattern, *category;
-} patterns[] = {
-	{"flash_", "attention"}, {"flash::", "attention"},
-	{"FlashAttn", "attention"}, {"fmha", "attention"},
-	{"sdpa", "attention"}, {"attention", "attention"},
-	{"Attention", "attention"}, {"attn", "attention"},
-	{"paged_", "attention"}, {"BatchPrefill", "attention"},
-	{"BatchDecode", "attention"}, {"SinglePrefill", "attention"},
-	{"SingleDecode", "attention"},
-	{"moe", "moe"}, {"expert", "moe"}, {"topk_gating", "moe"},
-	{"permute_", "moe"},
-	{"layer_norm", "norm"}, {"layernorm", "norm"}, {"LayerNorm", "norm"},
-	{"rms_norm", "norm"}, {"rmsnorm", "norm"}, {"RMSNorm", "norm"},
-	{"batch_norm", "norm"}, {"bn_fw", "norm"}, {"bn_bw", "norm"},
-	{"groupnorm", "norm"}, {"GroupNorm", "norm"},
-	{"pooling", "reduce"}, {"_pool", "reduce"}, {"DeviceReduce", "reduce"},
-	{"DeviceScan", "reduce"}, {"DeviceRadixSort", "reduce"},
-	{"DeviceMergeSort", "reduce"},
-	{"permutationKernel", "memory"}, {"ToNhwc", "memory"},
-	{"ToNchw", "memory"}, {"genericReformat", "memory"},
-	{"gemm", "gemm"}, {"gemv", "gemm"}, {"cutlass", "gemm"},
-	{"cublas", "gemm"}, {"matmul", "gemm"}, {"_mma_", "gemm"},
-	{"wgmma", "gemm"}, {"nvjet", "gemm"}, {"xmma", "gemm"},
-	{"convolve", "gemm"}, {"conv2d", "gemm"}, {"wgrad", "gemm"},
-	{"dgrad", "gemm"}, {"fprop", "gemm"}, {"scudnn_", "gemm"},
-	{"winograd", "gemm"}, {"fft2d_", "gemm"}, {"im2col", "gemm"},
-	{"col2im", "gemm"}, {"triton_tem", "gemm"},
-	{"rotary", "elementwise"}, {"act_and_mul", "elementwise"},
-	{"memcpy", "memory"}, {"memset", "memory"}, {"copy", "memory"},
-	{"Copy", "memory"}, {"transpose", "memory"}, {"gather", "memory"},
-	{"scatter", "memory"}, {"embedding", "memory"}, {"index_", "memory"},
-	{"indexing_", "memory"}, {"Index", "memory"}, {"fill_", "memory"},
-	{"_fill:", "memory"}, {"FillFunctor", "memory"},
-	{"CatArray", "memory"},
-	{"softmax", "reduce"}, {"SoftMax", "reduce"}, {"reduce", "reduce"},
-	{"Reduce", "reduce"}, {"nvfuser_reduction", "reduce"},
-	{"nvfuser_inner", "reduce"}, {"nvfuser_outer", "reduce"},
-	{"triton_red", "reduce"}, {"triton_per", "reduce"}, {"scan", "reduce"},
-	{"Scan", "reduce"}, {"sort", "reduce"}, {"Sort", "reduce"},
-	{"topk", "reduce"}, {"argmax", "reduce"},
-	{"elementwise", "elementwise"}, {"Elementwise", "elementwise"},
-	{"pointwise", "elementwise"}, {"triton_poi", "elementwise"},
-	{"vectorized", "elementwise"}, {"activation", "elementwise"},
-	{"silu", "elementwise"}, {"gelu", "elementwise"},
-	{"multi_tensor_apply", "elementwise"}, {"adam", "elementwise"},
-	{"dropout", "elementwise"}, {"ary_transform_f", "elementwise"},
-	{"tabulate", "elementwise"}, {"cupy_", "elementwise"},
+const char *const nsx_category_names[NSX_NKERNEL_CATEGORIES] = {
+	"other", "gemm", "attention", "norm", "elementwise", "reduce", "sort",
+	"moe", "comm", "memory",
 };
 
-const char *nsx_kernel_category(const char *full_name,
-				const char **ret_pattern)
+static const struct {
+	const char *pattern;
+	enum nsx_kernel_category category;
+} patterns[] = {
+	{"flash_", NSX_K_ATTENTION}, {"flash::", NSX_K_ATTENTION},
+	{"FlashAttn", NSX_K_ATTENTION}, {"fmha", NSX_K_ATTENTION},
+	{"sdpa", NSX_K_ATTENTION}, {"attention", NSX_K_ATTENTION},
+	{"Attention", NSX_K_ATTENTION}, {"attn", NSX_K_ATTENTION},
+	{"paged_", NSX_K_ATTENTION}, {"BatchPrefill", NSX_K_ATTENTION},
+	{"BatchDecode", NSX_K_ATTENTION}, {"SinglePrefill", NSX_K_ATTENTION},
+	{"SingleDecode", NSX_K_ATTENTION},
+	{"moe", NSX_K_MOE}, {"expert", NSX_K_MOE}, {"topk_gating", NSX_K_MOE},
+	{"permute_", NSX_K_MOE},
+	{"layer_norm", NSX_K_NORM}, {"layernorm", NSX_K_NORM}, {"LayerNorm", NSX_K_NORM},
+	{"rms_norm", NSX_K_NORM}, {"rmsnorm", NSX_K_NORM}, {"RMSNorm", NSX_K_NORM},
+	{"batch_norm", NSX_K_NORM}, {"bn_fw", NSX_K_NORM}, {"bn_bw", NSX_K_NORM},
+	{"groupnorm", NSX_K_NORM}, {"GroupNorm", NSX_K_NORM},
+	{"pooling", NSX_K_REDUCE}, {"_pool", NSX_K_REDUCE}, {"DeviceReduce", NSX_K_REDUCE},
+	{"DeviceScan", NSX_K_REDUCE}, {"DeviceRadixSort", NSX_K_SORT},
+	{"DeviceMergeSort", NSX_K_SORT},
+	{"permutationKernel", NSX_K_MEMORY}, {"ToNhwc", NSX_K_MEMORY},
+	{"ToNchw", NSX_K_MEMORY}, {"genericReformat", NSX_K_MEMORY},
+	{"gemm", NSX_K_GEMM}, {"gemv", NSX_K_GEMM}, {"cutlass", NSX_K_GEMM},
+	{"cublas", NSX_K_GEMM}, {"matmul", NSX_K_GEMM}, {"_mma_", NSX_K_GEMM},
+	{"wgmma", NSX_K_GEMM}, {"nvjet", NSX_K_GEMM}, {"xmma", NSX_K_GEMM},
+	{"convolve", NSX_K_GEMM}, {"conv2d", NSX_K_GEMM}, {"wgrad", NSX_K_GEMM},
+	{"dgrad", NSX_K_GEMM}, {"fprop", NSX_K_GEMM}, {"scudnn_", NSX_K_GEMM},
+	{"winograd", NSX_K_GEMM}, {"fft2d_", NSX_K_GEMM}, {"im2col", NSX_K_GEMM},
+	{"col2im", NSX_K_GEMM}, {"triton_tem", NSX_K_GEMM},
+	{"rotary", NSX_K_ELEMENTWISE}, {"act_and_mul", NSX_K_ELEMENTWISE},
+	{"memcpy", NSX_K_MEMORY}, {"memset", NSX_K_MEMORY}, {"copy", NSX_K_MEMORY},
+	{"Copy", NSX_K_MEMORY}, {"transpose", NSX_K_MEMORY}, {"gather", NSX_K_MEMORY},
+	{"scatter", NSX_K_MEMORY}, {"embedding", NSX_K_MEMORY}, {"index_", NSX_K_MEMORY},
+	{"indexing_", NSX_K_MEMORY}, {"Index", NSX_K_MEMORY}, {"fill_", NSX_K_MEMORY},
+	{"_fill:", NSX_K_MEMORY}, {"FillFunctor", NSX_K_MEMORY},
+	{"CatArray", NSX_K_MEMORY},
+	{"softmax", NSX_K_REDUCE}, {"SoftMax", NSX_K_REDUCE}, {"reduce", NSX_K_REDUCE},
+	{"Reduce", NSX_K_REDUCE}, {"nvfuser_reduction", NSX_K_REDUCE},
+	{"nvfuser_inner", NSX_K_REDUCE}, {"nvfuser_outer", NSX_K_REDUCE},
+	{"triton_red", NSX_K_REDUCE}, {"triton_per", NSX_K_REDUCE}, {"scan", NSX_K_REDUCE},
+	{"Scan", NSX_K_REDUCE}, {"sort", NSX_K_SORT}, {"Sort", NSX_K_SORT},
+	{"topk", NSX_K_REDUCE}, {"argmax", NSX_K_REDUCE},
+	{"elementwise", NSX_K_ELEMENTWISE}, {"Elementwise", NSX_K_ELEMENTWISE},
+	{"pointwise", NSX_K_ELEMENTWISE}, {"triton_poi", NSX_K_ELEMENTWISE},
+	{"vectorized", NSX_K_ELEMENTWISE}, {"activation", NSX_K_ELEMENTWISE},
+	{"silu", NSX_K_ELEMENTWISE}, {"gelu", NSX_K_ELEMENTWISE},
+	{"multi_tensor_apply", NSX_K_ELEMENTWISE}, {"adam", NSX_K_ELEMENTWISE},
+	{"dropout", NSX_K_ELEMENTWISE}, {"ary_transform_f", NSX_K_ELEMENTWISE},
+	{"tabulate", NSX_K_ELEMENTWISE}, {"cupy_", NSX_K_ELEMENTWISE},
+};
+
+enum nsx_kernel_category nsx_category_of(const char *p, size_t n,
+					 const char **ret_pattern)
 {
 	for (unsigned i = 0; i < ARRAY_LEN(patterns); i++)
-		if (strstr(full_name, patterns[i].pattern)) {
+		if (memmem(p, n, patterns[i].pattern,
+			   strlen(patterns[i].pattern))) {
 			if (ret_pattern)
 				*ret_pattern = patterns[i].pattern;
 			return patterns[i].category;
 		}
-	if (ret_pattern)
-		*ret_pattern = NULL;
-	return "other";
+	return NSX_K_OTHER;
 }

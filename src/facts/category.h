@@ -1,14 +1,11 @@
-/* category.h - what a kernel is for, by its name. For roll-ups only: a name
- * that matches nothing stays "other".
- */
+/* category.h - what a kernel is for, by a word in what it is called. */
 #ifndef NSX_CATEGORY_H
 #define NSX_CATEGORY_H
 
-/* "gemm", "attention", "norm", "elementwise", "reduce", "moe", "comm",
- * "memory" or "other"; *ret_pattern (may be NULL): the pattern that matched,
- * NULL for "other".  Communication is the trace's to tell (nsx_classify_comm).
- */
-const char *nsx_kernel_category(const char *full_name,
-				const char **ret_pattern);
+#include "facts/kernel_name.h"
+
+/* *ret_pattern (may be NULL; untouched for "other"): the word that told. */
+enum nsx_kernel_category nsx_category_of(const char *p, size_t n,
+					 const char **ret_pattern);
 
 #endif

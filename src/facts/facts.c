@@ -36,6 +36,8 @@ int nsx_facts_build(const struct nsx_trace *t, unsigned threads,
 		rc = nsx_facts_barriers(f, t, threads, err);
 	if (!rc)
 		rc = nsx_facts_idle(f, t, threads, err);
+	if (!rc)
+		rc = nsx_kernel_names_build(t, a, &f->kernels, err);
 	if (rc) {
 		nsx_facts_free(f);
 		return rc;

@@ -7,6 +7,7 @@
 #define NSX_FACTS_H
 
 #include "base/span.h"
+#include "facts/kernel_name.h"
 #include "trace/trace.h"
 
 /* What a device did in the window in force: unions, each clipped to it. ------*/
@@ -126,6 +127,7 @@ struct nsx_nvtx_facts {
 struct nsx_metrics;
 struct nsx_model;
 struct nsx_facts {
+	struct nsx_kernel_names kernels;
 	struct nsx_device_facts *device; /* by device                        */
 	struct nsx_spans *busy; /* by device: any GPU work.  For other facts
 				   only, then given back: it is what is not

@@ -196,8 +196,6 @@ int nsx_read_name(struct nsx_part *p, const struct nsx_val *v, nsx_str *ret,
 /* Interns an NVTX name normalised, remembering the least raw text. */
 int nsx_add_normalised(struct nsx_loader *l, const char *text, size_t n,
 		       nsx_str *ret, struct nsx_err *err) NSX_CHECKED;
-/* "gemm" of "void ns::gemm<int>(float*)"; borrowed part of full. */
-const char *nsx_base_of(const char *full, size_t *ret_len);
 
 /* The tables ----------------------------------------------------------------*/
 

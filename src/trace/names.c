@@ -204,15 +204,13 @@ const char *nsx_base_of(const char *full, size_t *ret_len)
 	int depth = 0;
 
 	for (p = full; *p; p++) {
-		if (*p == '<' || (*p == '(' && !strncmp(p, "(anonymous", 10)))
+		if (*p == '(' && !depth && strncmp(p, "(anonymous", 10))
+			break;
+		if (*p == '<' || *p == '(')
 			depth++;
 		else if ((*p == '>' || *p == ')') && depth)
 			depth--;
-		else if (depth)
-			continue;
-		else if (*p == '(')
-			break;
-		else if (*p == ' ' || *p == ':')
+		else if (!depth && (*p == ' ' || *p == ':'))
 			begin = p + 1;
 	}
 	*ret_len = (size_t)(p - begin);

@@ -399,6 +399,9 @@ uint32_t nsx_thread_find(const struct nsx_trace *t, uint64_t global_tid);
 const char *nsx_api_base(const char *name, char *buf, size_t size);
 enum nsx_call_class nsx_classify_call(const char *api, uint8_t *ret_flags);
 
+/* "gemm" of "void ns::gemm<int>(float*)"; borrowed part of full. */
+const char *nsx_base_of(const char *full, size_t *ret_len);
+
 /* Communication kernels by base name (SEMANTICS 5): nsx_comm_none if not. */
 enum nsx_comm_op {
 	NSX_COMM_NONE, NSX_COMM_ALLREDUCE, NSX_COMM_ALLGATHER,

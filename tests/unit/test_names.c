@@ -82,6 +82,7 @@ static void test_base_names(void **state)
 		{"gemm", "gemm"},
 		{"foo(int)", "foo"},
 		{"void (anonymous namespace)::k<int>(T)", "k"},
+		{"void ns::k<(int)4, g<(bool)1>>(int, T2)", "k"},
 		{"", ""},
 	};
 	size_t n;

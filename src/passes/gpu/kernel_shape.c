@@ -7,7 +7,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include "facts/category.h"
 #include "base/group.h"
 #include "facts/occupancy.h"
 #include "passes/pass.h"
@@ -457,7 +456,6 @@ static int fill_patterns(struct told *v, size_t n, struct nsx_table *table,
 static int fill_categories(const struct shapes *s, struct nsx_table *categories,
 			   struct nsx_table *patterns, struct nsx_err *err)
 {
-	const struct nsx_trace *t = s->run->trace;
 	struct told *v = nsx_arena_try_array(s->run->scratch, s->keys.n,
 					     sizeof(*v), "kernel names", err);
 	size_t next;
@@ -466,12 +464,13 @@ static int fill_categories(const struct shapes *s, struct nsx_table *categories,
 		return err->rc;
 	for (size_t i = 0; i < s->keys.n; i++) {
 		const struct group *x = &s->v[i];
+		const struct nsx_kernel_name *k = nsx_kernel_name(
+			&s->run->facts->kernels, x->name);
 
-		v[i] = (struct told){.last_name = x->name, .n = x->n,
-				     .ns = x->total_ns};
-		v[i].category = t->shape[x->shape].op ?
-			"comm" : nsx_kernel_category(nsx_text(t, x->name),
-						     &v[i].pattern);
+		v[i] = (struct told){
+			.category = nsx_category_names[k->category],
+			.pattern = k->pattern, .last_name = x->name, .n = x->n,
+			.ns = x->total_ns};
 	}
 	if (s->keys.n)
 		qsort(v, s->keys.n, sizeof(*v), cmp_told);

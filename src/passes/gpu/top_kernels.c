@@ -5,7 +5,6 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include "facts/category.h"
 #include "passes/pass.h"
 #include "base/stat.h"
 
@@ -31,7 +30,11 @@
 	X(BUSY, "busy_ms", F64, "union of its executions on the device")      \
 	X(EXCLUSIVE, "exclusive_ms", F64,                                     \
 	  "part of busy_ms in which nothing else ran on the device")          \
-	X(CATEGORY, "category", STR, "what it is for, by its name")
+	X(CATEGORY, "category", STR, "what it is for, by its name")           \
+	X(LABEL, "label", STR,                                                \
+	  "the name in words, unlike that of any other kernel",               \
+	  .title = "kernel")                                                  \
+	X(FAMILY, "family", STR, "what one would replace as a whole")
 NSX_COLUMNS(cols, COLUMNS);
 #define SUM_COLUMNS(X)                                                        \
 	X(SUM_TIME, "Time (%)", F64, "share of all kernel time")              \
@@ -56,7 +59,6 @@ struct group {
 	size_t n; /* counted executions; their durations lie at `at` */
 	size_t at;
 	int64_t total_ns;
-	uint8_t comm;
 };
 struct groups {
 	struct group *v;
@@ -89,8 +91,7 @@ static int group_device(const struct nsx_trace *t, uint32_t device,
 				     "kernel groups", err))
 				return err->rc;
 			g->v[g->n] = (struct group){
-				.name = name, .device = device,
-				.comm = nsx_op_shape(t, i)->op};
+				.name = name, .device = device};
 			*slot = (uint32_t)++g->n;
 		}
 		x = &g->v[*slot - 1];
@@ -200,17 +201,20 @@ static void quantile_cells(struct nsx_cell *row, int64_t *v, size_t n)
 	row[P99] = nsx_us(q[2]);
 }
 
-static int fill_kernels(const struct nsx_trace *t, const struct groups *g,
+static int fill_kernels(const struct nsx_run *run, const struct groups *g,
 			struct nsx_table *table, struct nsx_err *err)
 {
+	const struct nsx_trace *t = run->trace;
+
 	for (size_t k = 0; k < g->n; k++) {
 		const struct group *x = &g->v[k];
 		struct nsx_cell *row = nsx_row(table, err);
-		const char *name = nsx_text(t, x->name);
+		const struct nsx_kernel_name *words = nsx_kernel_name(
+			&run->facts->kernels, x->name);
 
 		if (!row)
 			return err->rc;
-		row[NAME] = nsx_string(name);
+		row[NAME] = nsx_string(nsx_text(t, x->name));
 		row[DEVICE] = nsx_int(t->device[x->device].device_id);
 		row[CALLS] = nsx_int((int64_t)x->n);
 		row[TOTAL_NS] = nsx_int(x->total_ns);
@@ -220,8 +224,9 @@ static int fill_kernels(const struct nsx_trace *t, const struct groups *g,
 		row[PCT] = nsx_pct((double)x->total_ns, (double)g->total_ns);
 		row[BUSY] = nsx_ms(g->time[k].busy_ns);
 		row[EXCLUSIVE] = nsx_ms(g->time[k].exclusive_ns);
-		row[CATEGORY] = nsx_string(
-			x->comm ? "comm" : nsx_kernel_category(name, NULL));
+		row[CATEGORY] = nsx_string(nsx_category_names[words->category]);
+		row[LABEL] = nsx_string(words->label);
+		row[FAMILY] = nsx_string(words->family);
 		quantile_cells(row, g->durations + x->at, x->n);
 	}
 	nsx_table_sort(table, NSX_DESC(TOTAL_NS), NSX_DESC(CALLS), NAME,
@@ -292,7 +297,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	int rc = make_groups(run, &g, err);
 
 	if (!rc)
-		rc = fill_kernels(run->trace, &g, kernels, err);
+		rc = fill_kernels(run, &g, kernels, err);
 	if (!rc)
 		rc = fill_sums(run->trace, &g, sums, err);
 	free(g.v);
@@ -301,7 +306,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	nsx_put(out, "table", nsx_string(run->trace->schema->table[
 						 NSX_VIEW_kernel]->name));
 	nsx_put(out, "total_kernel_time_ns", nsx_int(g.total_ns));
-	nsx_md_table(out, kernels, run->opts->kernel_limit, NAME, DEVICE,
+	nsx_md_table(out, kernels, run->opts->kernel_limit, LABEL, DEVICE,
 		     TOTAL_MS, CALLS, AVG, P50, P90, PCT);
 	if (kernels->nrows)
 		nsx_headline(out,

@@ -4,7 +4,6 @@
  */
 #include <string.h>
 #include "passes/verdict/critical_path.h"
-#include "facts/category.h"
 
 #define KERNEL_SHARE 0.1  /* of the window, from which a kernel is named */
 #define ASSUMED_GAIN 0.2  /* of its time, that better code may save      */
@@ -56,7 +55,8 @@ static const char *advice_for(const char *category, const char *name)
 static void propose_kernel(struct judge *j, const struct path_kernel *top)
 {
 	const char *full = nsx_text(j->run->trace, top->name);
-	const char *category = nsx_kernel_category(full, NULL);
+	const char *category = nsx_category_names[
+		nsx_kernel_name(&j->run->facts->kernels, top->name)->category];
 	const char *advice = advice_for(category, full);
 	const char *name = nsx_md_name(j->out, full);
 	double share = (double)top->ns / j->length;

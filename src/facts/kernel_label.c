@@ -1,0 +1,295 @@
+/* kernel_label.c - one label for each kernel of the trace.
+ *
+ * Kernels whose words are the same are told apart by what differs between their
+ * full names: by one word that no other of them has, where there is one, else by
+ * the words at which their names part when they are read from the function's own
+ * name on.  What still reads the same (texts that were cut) is numbered.  All of
+ * it is sorting and one walk over the words: a trace may have 100 000 names.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "base/group.h"
+#include "facts/kernel_lex.h"
+#include "facts/kernel_name.h"
+#include "trace/trace.h"
+
+enum { MAX_WORDS = 128, MAX_TOLD = 4, MAX_WORD_CHARS = 32 };
+
+struct member { /* a kernel whose words are not its alone */
+	struct nsx_kernel_name *kernel;
+	struct nsx_word *word; /* from the function's own name on, then what is
+				  before it; scopes last                     */
+	uint64_t *hash;	       /* of each word                               */
+	unsigned n, told[MAX_TOLD], ntold;
+};
+
+/* A name that no demangler wrote holds its parts between underscores. */
+static bool next_part(const char **p, const char *end, bool is_demangled,
+		      struct nsx_word *ret)
+{
+	const char *cut;
+
+	if (!nsx_next_word(p, end, ret))
+		return false;
+	cut = is_demangled ? NULL : memchr(ret->p + 1, '_', ret->n - 1);
+	if (cut) {
+		ret->n = (size_t)(cut - ret->p);
+		*p = cut + 1;
+	}
+	return true;
+}
+
+static int read_words(const struct nsx_trace *t, struct member *m,
+		      struct nsx_arena *a, struct nsx_err *err)
+{
+	const char *full = nsx_text(t, m->kernel->name);
+	const char *end = full + strlen(full), *base, *p;
+	bool is_demangled = strpbrk(full, "(<") != NULL;
+	struct nsx_word w[MAX_WORDS];
+	size_t nbase;
+
+	base = nsx_base_of(full, &nbase);
+	for (int scopes = 0; scopes < 2; scopes++) {
+		p = base;
+		while (m->n < MAX_WORDS && next_part(&p, end, is_demangled,
+						     &w[m->n]))
+			m->n += (w[m->n].kind == NSX_W_SCOPE) == scopes;
+		p = full;
+		while (m->n < MAX_WORDS && next_part(&p, base, is_demangled,
+						     &w[m->n]))
+			m->n += (w[m->n].kind == NSX_W_SCOPE) == scopes;
+	}
+	m->word = nsx_arena_try_array(a, m->n, sizeof(*w), "kernel names", err);
+	m->hash = nsx_arena_try_array(a, m->n, sizeof(*m->hash),
+				      "kernel names", err);
+	if (!m->word || !m->hash)
+		return err->rc;
+	for (size_t i = 0; i < m->n; i++) {
+		m->word[i] = w[i];
+		m->hash[i] = nsx_hash(w[i].p, w[i].n);
+	}
+	return 0;
+}
+
+static int cmp_words(const void *a, const void *b)
+{
+	const struct member *x = a, *y = b;
+
+	for (size_t i = 0; i < x->n && i < y->n; i++)
+		if (x->hash[i] != y->hash[i])
+			return x->hash[i] < y->hash[i] ? -1 : 1;
+	return x->n < y->n ? -1 : x->n > y->n;
+}
+
+/* v in order of words, the same up to `at`: each gets the word at which it parts
+ * from the others.
+ */
+static void tell_by_branches(struct member *v, size_t n, unsigned at)
+{
+	size_t next;
+
+	if (n < 2)
+		return;
+	while (at < v[0].n && v[0].hash[at] == v[n - 1].hash[at])
+		at++;
+	for (size_t i = 0; i < n; i = next) {
+		next = i + 1;
+		if (v[i].n <= at)
+			continue;
+		while (next < n && v[next].hash[at] == v[i].hash[at])
+			next++;
+		for (size_t k = i; k < next; k++)
+			if (v[k].ntold < MAX_TOLD)
+				v[k].told[v[k].ntold++] = at;
+		tell_by_branches(v + i, next - i, at + 1);
+	}
+}
+
+/* How many members have a word, by its group in g. */
+static int count_words(const struct member *v, size_t n, struct nsx_groups *g,
+		       struct nsx_arena *a, uint32_t **ret_members,
+		       struct nsx_err *err)
+{
+	uint32_t *members, *last, k;
+	size_t most = 0;
+
+	for (size_t i = 0; i < n; i++)
+		most += v[i].n;
+	members = nsx_arena_try_array(a, most, 4, "kernel names", err);
+	last = nsx_arena_try_array(a, most, 4, "kernel names", err);
+	if (!members || !last)
+		return err->rc;
+	for (uint32_t i = 0; i < n; i++)
+		for (size_t w = 0; w < v[i].n; w++) {
+			if (nsx_group(g, v[i].hash[w], 0, &k, err))
+				return err->rc;
+			members[k] += last[k] != i + 1;
+			last[k] = i + 1;
+		}
+	*ret_members = members;
+	return 0;
+}
+
+static int tell_by_one_word(struct member *v, size_t n, struct nsx_arena *a,
+			    struct nsx_err *err)
+{
+	struct nsx_groups g = {0};
+	uint32_t *members = NULL;
+	int rc = count_words(v, n, &g, a, &members, err);
+
+	for (size_t i = 0; !rc && i < n; i++)
+		for (unsigned w = 0; w < v[i].n; w++)
+			if (members[nsx_group_find(&g, v[i].hash[w], 0)] == 1) {
+				v[i].told[0] = w;
+				v[i].ntold = 1;
+				break;
+			}
+	nsx_groups_done(&g);
+	return rc;
+}
+
+/* Of PyTorch's elementwise kernels only the way they walk memory is told. */
+static void add_word(struct nsx_buf *b, const struct nsx_word *w)
+{
+	static const char tail[] = "_elementwise_kernel";
+	size_t n = w->n, ntail = sizeof(tail) - 1;
+
+	if (n == ntail - 1 && !memcmp(w->p, tail + 1, n)) {
+		nsx_buf_adds(b, "strided");
+		return;
+	}
+	if (n > ntail && !memcmp(w->p + n - ntail, tail, ntail))
+		n -= ntail;
+	if (n > MAX_WORD_CHARS)
+		for (n = MAX_WORD_CHARS; n && (w->p[n] & 0xc0) == 0x80;)
+			n--;
+	nsx_buf_printf(b, "%s%.*s%s", w->kind == NSX_W_INSTANCE ? "#" : "",
+		       (int)n, w->p, n == MAX_WORD_CHARS ? "…" : "");
+}
+
+static void add_told(const struct member *m, struct nsx_arena *a)
+{
+	bool plain = !strpbrk(m->kernel->label, " <");
+	struct nsx_buf b = {0};
+	size_t nlabel;
+
+	nsx_buf_adds(&b, m->kernel->label);
+	nlabel = b.n;
+	for (unsigned i = 0; i < m->ntold; i++) {
+		const struct nsx_word *w = &m->word[m->told[i]];
+
+		if (w->kind == NSX_W_NAME && memmem(b.p, b.n, w->p, w->n))
+			continue; /* it says that already */
+		nsx_buf_adds(&b, b.n > nlabel ? ", " : plain ? "<" : " [");
+		add_word(&b, w);
+	}
+	if (b.n > nlabel)
+		nsx_buf_adds(&b, plain ? ">" : "]");
+	m->kernel->label = nsx_arena_strdup(a, b.p);
+	nsx_buf_done(&b);
+}
+
+/* Kernels of one label, n of them. */
+static int tell_apart(const struct nsx_trace *t, struct nsx_kernel_name **k,
+		      size_t n, struct nsx_arena *a, struct nsx_err *err)
+{
+	struct nsx_arena *scratch = nsx_arena_new();
+	struct member *v = nsx_arena_try_array(scratch, n, sizeof(*v),
+					       "kernel names", err);
+	int rc = v ? 0 : err->rc;
+
+	for (size_t i = 0; !rc && i < n; i++) {
+		v[i].kernel = k[i];
+		rc = read_words(t, &v[i], scratch, err);
+	}
+	if (!rc) {
+		qsort(v, n, sizeof(*v), cmp_words);
+		tell_by_branches(v, n, 0);
+		rc = tell_by_one_word(v, n, scratch, err);
+	}
+	for (size_t i = 0; !rc && i < n; i++)
+		add_told(&v[i], a);
+	nsx_arena_free(scratch);
+	return rc;
+}
+
+static void number(struct nsx_kernel_name **k, size_t n, struct nsx_arena *a)
+{
+	for (size_t i = 0; i < n; i++)
+		k[i]->label = nsx_arena_printf(a, "%s (%zu of %zu)",
+					       k[i]->label, i + 1, n);
+}
+
+static int cmp_label(const void *a, const void *b, void *ctx)
+{
+	const struct nsx_kernel_name *x = *(struct nsx_kernel_name *const *)a;
+	const struct nsx_kernel_name *y = *(struct nsx_kernel_name *const *)b;
+	const struct nsx_trace *t = ctx;
+	int c = strcmp(x->label, y->label);
+
+	return c ? c : nsx_str_cmp(t->strings, x->name, y->name);
+}
+
+static int make_unique(const struct nsx_trace *t, struct nsx_kernel_names *k,
+		       struct nsx_arena *a, struct nsx_err *err)
+{
+	struct nsx_kernel_name **v = nsx_try_alloc(k->n, sizeof(*v),
+						   "kernel names", err);
+	int rc = v ? 0 : err->rc;
+
+	for (size_t i = 0; !rc && i < k->n; i++)
+		v[i] = &k->v[i];
+	for (int last = 0; !rc && k->n && last < 2; last++) {
+		size_t next;
+
+		qsort_r(v, k->n, sizeof(*v), cmp_label, (void *)t);
+		for (size_t i = 0; !rc && i < k->n; i = next) {
+			for (next = i + 1; next < k->n &&
+			     !strcmp(v[next]->label, v[i]->label); next++)
+				;
+			if (next - i > 1 && last)
+				number(v + i, next - i, a);
+			else if (next - i > 1)
+				rc = tell_apart(t, v + i, next - i, a, err);
+		}
+	}
+	free(v);
+	return rc;
+}
+
+static int cmp_name(const void *a, const void *b)
+{
+	const struct nsx_kernel_name *x = a, *y = b;
+
+	return x->name < y->name ? -1 : x->name > y->name;
+}
+
+int nsx_kernel_names_build(const struct nsx_trace *t, struct nsx_arena *a,
+			   struct nsx_kernel_names *ret, struct nsx_err *err)
+{
+	struct nsx_kernel_names k = {
+		.v = nsx_arena_try_array(a, t->nshapes, sizeof(*k.v),
+					 "kernel names", err)};
+
+	if (!k.v)
+		return err->rc;
+	for (uint32_t i = 0; i < t->nshapes; i++)
+		k.v[i].name = t->shape[i].name;
+	if (t->nshapes)
+		qsort(k.v, t->nshapes, sizeof(*k.v), cmp_name);
+	for (uint32_t i = 0; i < t->nshapes; i++)
+		if (!k.n || k.v[k.n - 1].name != k.v[i].name)
+			k.v[k.n++].name = k.v[i].name;
+	for (size_t i = 0; i < k.n; i++)
+		nsx_kernel_words(nsx_text(t, k.v[i].name), a, &k.v[i]);
+	*ret = k;
+	return make_unique(t, ret, a, err);
+}
+
+const struct nsx_kernel_name *nsx_kernel_name(const struct nsx_kernel_names *k,
+					      nsx_str name)
+{
+	const struct nsx_kernel_name want = {.name = name};
+
+	return bsearch(&want, k->v, k->n, sizeof(want), cmp_name);
+}

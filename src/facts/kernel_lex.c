@@ -1,0 +1,83 @@
+/* kernel_lex.c - splits names as nvcc's and the GNU demangler write them. */
+#include <string.h>
+#include "facts/kernel_lex.h"
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+static bool is_word(char c)
+{
+	return is_digit(c) || (c >= 'a' && c <= 'z') ||
+	       (c >= 'A' && c <= 'Z') || c == '_' || c == '$' || (c & 0x80);
+}
+
+static bool begins(const char *p, const char *end, const char *text)
+{
+	size_t n = strlen(text);
+
+	return (size_t)(end - p) >= n && !memcmp(p, text, n);
+}
+
+/* Past "<unnamed>", "(anonymous namespace)", or a cast: "(unsigned int)" with a
+ * number behind it.  No type is that long: what follows is not searched.
+ */
+static const char *skip_noise(const char *p, const char *end)
+{
+	static const char *const noise[] = {"<unnamed>",
+					    "(anonymous namespace)"};
+	const char *close;
+
+	for (size_t i = 0; i < ARRAY_LEN(noise); i++)
+		if (begins(p, end, noise[i]))
+			return p + strlen(noise[i]);
+	if (*p != '(')
+		return p;
+	close = memchr(p, ')', NSX_MIN((size_t)(end - p), 64));
+	return close && end - close > 1 && (is_digit(close[1]) ||
+					    close[1] == '-') ? close + 1 : p;
+}
+
+static bool number_after(const char *text, const char **p, const char *end,
+			 struct nsx_word *ret)
+{
+	const char *q = *p + strlen(text);
+
+	if (!begins(*p, end, text) || q == end || !is_digit(*q))
+		return false;
+	ret->p = q;
+	while (q < end && is_digit(*q))
+		q++;
+	ret->n = (size_t)(q - ret->p);
+	ret->kind = NSX_W_INSTANCE;
+	*p = q;
+	return true;
+}
+
+bool nsx_next_word(const char **p, const char *end, struct nsx_word *ret)
+{
+	while (*p < end) {
+		const char *next = skip_noise(*p, end);
+
+		if (next != *p) {
+			*p = next;
+			continue;
+		}
+		if (number_after("(instance ", p, end, ret) ||
+		    number_after("#", p, end, ret))
+			return true;
+		if (is_word(**p))
+			break;
+		(*p)++;
+	}
+	if (*p == end)
+		return false;
+	ret->p = *p;
+	while (*p < end && is_word(**p))
+		(*p)++;
+	ret->n = (size_t)(*p - ret->p);
+	ret->kind = is_digit(*ret->p)	   ? NSX_W_NUMBER :
+		    begins(*p, end, "::") ? NSX_W_SCOPE : NSX_W_NAME;
+	return true;
+}

@@ -1,0 +1,25 @@
+/* kernel_lex.h - the words of a demangled name: identifiers and numbers, without
+ * the casts that demanglers put before numbers.
+ */
+#ifndef NSX_KERNEL_LEX_H
+#define NSX_KERNEL_LEX_H
+
+#include "base/base.h"
+
+enum nsx_word_kind {
+	NSX_W_SCOPE,	/* an identifier before "::"                         */
+	NSX_W_NAME,	/* any other identifier                              */
+	NSX_W_NUMBER,	/* "4" of "(int)4"                                   */
+	NSX_W_INSTANCE, /* "12" of "[lambda(int) (instance 12)]" and of
+			   "{lambda(int)#12}"                                */
+};
+struct nsx_word {
+	const char *p;
+	size_t n;
+	enum nsx_word_kind kind;
+};
+
+/* The next word of [*p, end); false: none is left. */
+bool nsx_next_word(const char **p, const char *end, struct nsx_word *ret);
+
+#endif

@@ -1,0 +1,62 @@
+/* kernel_name.h - what a kernel's name says, in a person's words.
+ *
+ * A family is what one replaces as a whole ("gemm f32", "elementwise add<f32>",
+ * "advec_mom"); a label tells one kernel from all others of the trace ("gemm f32
+ * 128×64 tn (sgemm)", "advec_mom #12").  Both come from the function's own name:
+ * what stands in its template arguments is read only where the function is a
+ * known wrapper of what it is given.
+ */
+#ifndef NSX_KERNEL_NAME_H
+#define NSX_KERNEL_NAME_H
+
+#include "base/str.h"
+
+/* What a kernel is for. For roll-ups: a name that says nothing is "other". */
+enum nsx_kernel_category {
+	NSX_K_OTHER, NSX_K_GEMM, /* convolutions too                         */
+	NSX_K_ATTENTION, NSX_K_NORM, NSX_K_ELEMENTWISE, NSX_K_REDUCE,
+	NSX_K_SORT, NSX_K_MOE, NSX_K_COMM, NSX_K_MEMORY, NSX_NKERNEL_CATEGORIES
+};
+extern const char *const nsx_category_names[NSX_NKERNEL_CATEGORIES];
+
+/* What a kernel computes in: of a matrix kernel the type it multiplies, which
+ * for tf32 is not the type that is stored.
+ */
+enum nsx_dtype {
+	NSX_D_NONE, /* the name does not say                                 */
+	NSX_D_F64, NSX_D_F32, NSX_D_TF32, NSX_D_F16, NSX_D_BF16, NSX_D_F8,
+	NSX_D_F4, NSX_D_C64, NSX_D_C128, NSX_D_I64, NSX_D_I32, NSX_D_I16,
+	NSX_D_I8, NSX_D_U64, NSX_D_U32, NSX_D_U16, NSX_D_U8, NSX_D_BOOL,
+	NSX_NDTYPES
+};
+extern const char *const nsx_dtype_names[NSX_NDTYPES]; /* NONE: "" */
+
+struct nsx_kernel_name {
+	nsx_str name;	      /* full                                        */
+	const char *family;   /* UTF-8, at most some 60 characters           */
+	const char *label;    /* unique in the trace; begins with the family */
+	const char *pattern;  /* what told the category; NULL: nothing       */
+	enum nsx_kernel_category category;
+	enum nsx_dtype dtype;
+};
+
+/* What one name says by itself: *ret_label may be that of other kernels, too.
+ * Texts are the arena's.
+ */
+void nsx_kernel_words(const char *full, struct nsx_arena *a,
+		      struct nsx_kernel_name *ret);
+
+struct nsx_kernel_names { /* ordered by nsx_str */
+	struct nsx_kernel_name *v;
+	size_t n;
+};
+struct nsx_trace;
+/* All kernels of the trace.  Errors: NSX_E_NOMEM. */
+int nsx_kernel_names_build(const struct nsx_trace *t, struct nsx_arena *a,
+			   struct nsx_kernel_names *ret,
+			   struct nsx_err *err) NSX_CHECKED;
+/* Of a kernel of the trace. O(log n). */
+const struct nsx_kernel_name *nsx_kernel_name(const struct nsx_kernel_names *k,
+					      nsx_str name);
+
+#endif

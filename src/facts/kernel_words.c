@@ -1,0 +1,665 @@
+/* kernel_words.c - families of kernels, in words.
+ *
+ * Rules in order, the first that knows the function decides.  Names are those of
+ * PyTorch, cuBLAS, cuDNN, CUTLASS, TensorRT, Triton, FlashAttention, CUB and
+ * Thrust as real traces have them; any other function keeps its own name.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "facts/category.h"
+#include "facts/kernel_lex.h"
+#include "facts/kernel_name.h"
+#include "trace/trace.h"
+
+enum { MAX_CHARS = 60 };
+
+const char *const nsx_dtype_names[NSX_NDTYPES] = {
+	"", "f64", "f32", "tf32", "f16", "bf16", "f8", "f4", "c64", "c128",
+	"i64", "i32", "i16", "i8", "u64", "u32", "u16", "u8", "bool",
+};
+
+struct text {
+	const char *p;
+	size_t n;
+};
+struct parts { /* of a full name */
+	struct text before; /* return type and scopes                        */
+	struct text base, args; /* args: inside <...>, may be empty          */
+};
+struct words {
+	struct nsx_buf family, detail;
+	enum nsx_dtype dtype;
+};
+
+/* Texts -------------------------------------------------------------------*/
+
+static bool has(struct text t, const char *word)
+{
+	return memmem(t.p, t.n, word, strlen(word)) != NULL;
+}
+
+static bool is(struct text t, const char *word)
+{
+	return t.n == strlen(word) && !memcmp(t.p, word, t.n);
+}
+
+static bool begins(struct text t, const char *word)
+{
+	size_t n = strlen(word);
+
+	return t.n >= n && !memcmp(t.p, word, n);
+}
+
+static bool drop_start(struct text *t, const char *word)
+{
+	if (!begins(*t, word))
+		return false;
+	t->p += strlen(word);
+	t->n -= strlen(word);
+	return true;
+}
+
+/* A name that is nothing but the end keeps it. */
+static bool drop_end(struct text *t, const char *word)
+{
+	size_t n = strlen(word);
+
+	if (t->n <= n || memcmp(t->p + t->n - n, word, n))
+		return false;
+	t->n -= n;
+	return true;
+}
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+static void add(struct nsx_buf *b, struct text t)
+{
+	nsx_buf_add(b, t.p, t.n);
+}
+
+static struct parts split(const char *full)
+{
+	struct parts ret = {.before.p = full};
+	int depth = 1;
+
+	ret.base.p = nsx_base_of(full, &ret.base.n);
+	ret.before.n = (size_t)(ret.base.p - full);
+	ret.args.p = ret.base.p + ret.base.n;
+	if (*ret.args.p != '<')
+		return ret;
+	for (const char *p = ++ret.args.p; *p && depth; p++) {
+		depth += (*p == '<') - (*p == '>');
+		ret.args.n += depth > 0;
+	}
+	return ret;
+}
+
+static bool next_word(struct text *t, struct nsx_word *ret)
+{
+	const char *end = t->p + t->n;
+	bool any = nsx_next_word(&t->p, end, ret);
+
+	t->n = (size_t)(end - t->p);
+	return any;
+}
+
+/* Types -------------------------------------------------------------------*/
+
+static enum nsx_dtype type_of(struct text word)
+{
+	static const struct {
+		const char *word;
+		enum nsx_dtype type;
+	} types[] = {
+		{"float", NSX_D_F32}, {"double", NSX_D_F64},
+		{"half", NSX_D_F16}, {"__half", NSX_D_F16},
+		{"Half", NSX_D_F16}, {"half_t", NSX_D_F16},
+		{"BFloat16", NSX_D_BF16}, {"bfloat16_t", NSX_D_BF16},
+		{"__nv_bfloat16", NSX_D_BF16}, {"__bfloat", NSX_D_BF16},
+		{"tfloat32_t", NSX_D_TF32}, {"float_e4m3_t", NSX_D_F8},
+		{"float_e5m2_t", NSX_D_F8}, {"__nv_fp8_e4m3", NSX_D_F8},
+		{"__nv_fp8_e5m2", NSX_D_F8}, {"Float8_e4m3fn", NSX_D_F8},
+		{"Float8_e5m2", NSX_D_F8}, {"float2", NSX_D_C64},
+		{"cuComplex", NSX_D_C64}, {"double2", NSX_D_C128},
+		{"cuDoubleComplex", NSX_D_C128}, {"Float64", NSX_D_F64},
+		{"Float32", NSX_D_F32}, {"Float16", NSX_D_F16},
+		{"long", NSX_D_I64}, {"int64_t", NSX_D_I64},
+		{"int", NSX_D_I32}, {"int32_t", NSX_D_I32},
+		{"short", NSX_D_I16}, {"int8_t", NSX_D_I8},
+		{"uint8_t", NSX_D_U8}, {"bool", NSX_D_BOOL},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(types); i++)
+		if (is(word, types[i].word))
+			return types[i].type;
+	return NSX_D_NONE;
+}
+
+static bool is_float(enum nsx_dtype type)
+{
+	return type >= NSX_D_F64 && type <= NSX_D_C128;
+}
+
+static enum nsx_dtype first_float(struct text args)
+{
+	struct nsx_word w;
+
+	while (next_word(&args, &w))
+		if (is_float(type_of((struct text){w.p, w.n})))
+			return type_of((struct text){w.p, w.n});
+	return NSX_D_NONE;
+}
+
+/* Of a type that may be of two words, at the start of t. */
+static enum nsx_dtype type_at(struct text t)
+{
+	struct nsx_word w;
+	enum nsx_dtype type;
+	bool is_unsigned;
+
+	if (!next_word(&t, &w))
+		return NSX_D_NONE;
+	is_unsigned = is((struct text){w.p, w.n}, "unsigned");
+	if (is_unsigned || is((struct text){w.p, w.n}, "signed"))
+		if (!next_word(&t, &w))
+			return NSX_D_NONE;
+	if (t.n && (*t.p == '*' || begins(t, " *") || begins(t, " const *")))
+		return NSX_D_NONE;
+	if (is((struct text){w.p, w.n}, "char"))
+		return is_unsigned ? NSX_D_U8 : NSX_D_I8;
+	type = type_of((struct text){w.p, w.n});
+	return is_unsigned && type >= NSX_D_I64 && type <= NSX_D_I8 ?
+		       (enum nsx_dtype)(type + NSX_D_U64 - NSX_D_I64) : type;
+}
+
+/* What the first lambda takes that takes something: wrappers put theirs, with
+ * an index, behind that of the operation.
+ */
+static enum nsx_dtype lambda_type(struct text t)
+{
+	const char *p;
+
+	while ((p = memmem(t.p, t.n, "lambda(", 7))) {
+		t.n -= (size_t)(p + 7 - t.p);
+		t.p = p + 7;
+		if (!begins(t, ")"))
+			return type_at(t);
+	}
+	return NSX_D_NONE;
+}
+
+/* Communication, Triton --------------------------------------------------------*/
+
+static bool tell_comm(const struct parts *name, struct words *w)
+{
+	struct nsx_buf base = {0};
+	enum nsx_comm_op op;
+
+	add(&base, name->base);
+	op = nsx_classify_comm(base.p, name->before.p);
+	nsx_buf_done(&base);
+	if (op == NSX_COMM_NONE)
+		return false;
+	add(&w->family, name->base);
+	return true;
+}
+
+/* "triton_poi_fused_mul_sum_0": the number tells apart what was fused alike. */
+static bool tell_triton(const struct parts *name, struct words *w)
+{
+	static const char *const starts[] = {
+		"triton_poi_fused_", "triton_red_fused_", "triton_per_fused_",
+		"triton_tem_fused_", "triton_for_fused_", "triton_unk_fused_"};
+	struct text rest = name->base, ops;
+	bool any = false;
+
+	for (size_t i = 0; i < ARRAY_LEN(starts); i++)
+		any = any || drop_start(&rest, starts[i]);
+	ops = rest;
+	while (ops.n && is_digit(ops.p[ops.n - 1]))
+		ops.n--;
+	if (!any || ops.n < 2 || ops.p[ops.n - 1] != '_')
+		return false;
+	ops.n--;
+	nsx_buf_adds(&w->family, "triton ");
+	add(&w->family, ops);
+	nsx_buf_add(&w->detail, ops.p + ops.n, rest.n - ops.n);
+	return true;
+}
+
+/* Thrust and CUB ---------------------------------------------------------------*/
+
+/* "__merge_sort::BlockSortAgent" is what an agent does and which part of it. */
+static bool tell_thrust(const struct parts *name, struct words *w)
+{
+	struct text args = name->args, what = {0}, part;
+	struct nsx_word word;
+
+	if (!has(name->before, "cuda_cub::") || !is(name->base, "_kernel_agent"))
+		return false;
+	while (!what.n && next_word(&args, &word)) {
+		struct text t = {word.p, word.n};
+
+		if (word.kind == NSX_W_SCOPE && drop_start(&t, "__") &&
+		    !is(t, "parallel_for"))
+			what = t;
+		else if (word.kind == NSX_W_NAME && !is(t, "ParallelForAgent"))
+			what = t;
+	}
+	if (!what.n)
+		return false;
+	drop_start(&what, "uninitialized_");
+	if (drop_end(&what, "_sort"))
+		nsx_buf_adds(&w->family, "sort");
+	else
+		add(&w->family, what);
+	if (!next_word(&args, &word))
+		return true;
+	part = (struct text){word.p, word.n};
+	if (begins(part, "BlockSort"))
+		nsx_buf_adds(&w->detail, " block");
+	else if (begins(part, "Merge"))
+		nsx_buf_adds(&w->detail, " merge");
+	else if (begins(part, "Partition"))
+		nsx_buf_adds(&w->detail, " partition");
+	else if (begins(part, "Init"))
+		nsx_buf_adds(&w->detail, " init");
+	return true;
+}
+
+static bool tell_cub(const struct parts *name, struct words *w)
+{
+	static const char *const starts[][2] = {
+		{"DeviceRadixSort", "sort radix"},
+		{"DeviceMergeSort", "sort merge"},
+		{"DeviceSegmentedRadixSort", "sort segmented"},
+		{"DeviceSegmentedSort", "sort segmented"},
+		{"DeviceSegmentedReduce", "reduce segmented"},
+		{"DeviceReduceByKey", "reduce by key"},
+		{"DeviceReduce", "reduce"}, {"DeviceScan", "scan"},
+		{"DeviceSelect", "select"}, {"DeviceHistogram", "histogram"},
+	};
+	struct text part = name->base;
+
+	if (!has(name->before, "cub::"))
+		return false;
+	for (size_t i = 0; i < ARRAY_LEN(starts); i++)
+		if (drop_start(&part, starts[i][0])) {
+			nsx_buf_adds(&w->family, starts[i][1]);
+			drop_end(&part, "Kernel");
+			if (part.n && !is(part, "Kernel")) {
+				nsx_buf_adds(&w->detail, " ");
+				add(&w->detail, part);
+			}
+			w->dtype = first_float(name->args);
+			return true;
+		}
+	return false;
+}
+
+/* PyTorch's elementwise kernels and reductions ------------------------------------*/
+
+/* What an identifier says that a wrapper is given; empty: it says nothing. */
+static struct text operation(struct text t)
+{
+	static const char *const wrappers[] = {
+		"gpu_", "Binary", "Unary", "AUnary", "BUnary", "Pointwise",
+		"Ternary", "ReduceOp", "func_wrapper", "TensorList", "Opaque",
+		"distribution_"};
+	static const char *const ends[] = {
+		"_kernel_cuda", "_kernel_impl", "_kernel_cuda_impl",
+		"_cuda_out", "_internal_kernel", "CUDAKernelImpl",
+		"KernelImpl", "_and_transform", "_functor", "Functor",
+		"_kernel", "Ops"};
+	static const char *const plain[] = {"multiplies", "divides", "plus",
+					    "minus", "Copy"};
+	static const struct text nothing = {0};
+
+	for (size_t i = 0; i < ARRAY_LEN(wrappers); i++)
+		if (begins(t, wrappers[i]))
+			return nothing;
+	for (size_t i = 0; i < ARRAY_LEN(plain); i++)
+		if (is(t, plain[i]))
+			return t;
+	if (is(t, "copy_device_to_device"))
+		return (struct text){"copy", 4};
+	if (drop_start(&t, "CUDAFunctorOnSelf_") ||
+	    drop_start(&t, "CUDAFunctor_"))
+		return t;
+	for (size_t i = 0; i < ARRAY_LEN(ends); i++)
+		if (drop_end(&t, ends[i])) {
+			drop_start(&t, "_cuda_");
+			drop_start(&t, "direct_");
+			return t;
+		}
+	return nothing;
+}
+
+/* The type an operation works on: the first floating one that is named, else
+ * what the functor is made for, else what its lambda takes.
+ */
+static enum nsx_dtype operand(struct text args, struct text after_op)
+{
+	enum nsx_dtype type = first_float(args);
+
+	if (type == NSX_D_NONE && begins(after_op, "<"))
+		type = type_at(after_op);
+	if (type == NSX_D_NONE)
+		type = lambda_type(args);
+	return type;
+}
+
+static void add_operation(struct words *w, struct text op, struct text args)
+{
+	const char *type = nsx_dtype_names[w->dtype];
+
+	if (is(op, "bfloat16_copy")) {
+		w->dtype = NSX_D_BF16;
+		nsx_buf_adds(&w->family, "copy f32→bf16");
+	} else if (is(op, "float16_copy")) {
+		w->dtype = NSX_D_F16;
+		nsx_buf_adds(&w->family, "copy f32→f16");
+	} else if (is(op, "copy") && *type && has(args, "LoadWithCast<")) {
+		nsx_buf_printf(&w->family, "cast to %s", type);
+	} else {
+		for (size_t i = 0; i < op.n; i++)
+			nsx_buf_printf(&w->family, "%c",
+				       op.p[i] >= 'A' && op.p[i] <= 'Z' ?
+					       op.p[i] | 0x20 : op.p[i]);
+		if (*type)
+			nsx_buf_printf(&w->family, "<%s>", type);
+	}
+}
+
+static bool tell_torch(const struct parts *name, struct words *w)
+{
+	struct text args = name->args, op = {0};
+	struct nsx_word word;
+
+	if (has(name->base, "elementwise"))
+		nsx_buf_adds(&w->family, "elementwise ");
+	else if (is(name->base, "reduce_kernel"))
+		nsx_buf_adds(&w->family, "reduce ");
+	else if (is(name->base, "multi_tensor_apply_kernel"))
+		nsx_buf_adds(&w->family, "multi_tensor ");
+	else
+		return false;
+	while (!op.n && next_word(&args, &word))
+		if (word.kind == NSX_W_NAME)
+			op = operation((struct text){word.p, word.n});
+	w->dtype = operand(name->args, args);
+	if (op.n)
+		add_operation(w, op, name->args);
+	return op.n > 0;
+}
+
+/* Attention and matrices ---------------------------------------------------------*/
+
+static bool tell_flash(const struct parts *name, struct words *w)
+{
+	struct text args = name->args, base = name->base;
+	struct nsx_word word;
+
+	if (!begins(base, "flash_") || !args.n)
+		return false;
+	drop_end(&base, "_kernel");
+	add(&w->family, base);
+	while (next_word(&args, &word))
+		if (word.kind == NSX_W_NUMBER) {
+			nsx_buf_printf(&w->family, " d%.*s", (int)word.n,
+				       word.p);
+			break;
+		}
+	w->dtype = first_float(name->args);
+	if (w->dtype)
+		nsx_buf_printf(&w->family, " %s", nsx_dtype_names[w->dtype]);
+	return true;
+}
+
+/* The multiply's type by the function's name.  The first that fits decides: the
+ * type of what is read comes before that of the accumulator ("s16816gemm_bf16").
+ * An s1688 of nothing else multiplies tf32.
+ */
+static enum nsx_dtype matrix_type(struct text name)
+{
+	static const struct {
+		const char *part;
+		enum nsx_dtype type;
+	} parts[] = {
+		{"tf32", NSX_D_TF32}, {"bf16", NSX_D_BF16},
+		{"bfloat16", NSX_D_BF16}, {"e4m3", NSX_D_F8},
+		{"e5m2", NSX_D_F8}, {"fp8", NSX_D_F8}, {"fp16", NSX_D_F16},
+		{"f16", NSX_D_F16}, {"h16816", NSX_D_F16},
+		{"h1688", NSX_D_F16}, {"h884", NSX_D_F16},
+		{"hgemm", NSX_D_F16}, {"nvjet_q", NSX_D_F8},
+		{"nvjet_o", NSX_D_F4}, {"nvjet_t", NSX_D_BF16},
+		{"nvjet_h", NSX_D_F16}, {"s884", NSX_D_F16},
+		{"s1688", NSX_D_TF32}, {"i8816", NSX_D_I8},
+		{"i16832", NSX_D_I8}, {"igemm", NSX_D_I8}, {"imma", NSX_D_I8},
+		{"dgemm", NSX_D_F64}, {"d884", NSX_D_F64},
+		{"f64f64", NSX_D_F64}, {"zgemm", NSX_D_C128},
+		{"cgemm", NSX_D_C64}, {"sgemm", NSX_D_F32},
+		{"f32f32", NSX_D_F32}, {"ffma", NSX_D_F32},
+		{"scudnn", NSX_D_F32}, {"hcudnn", NSX_D_F16},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(parts); i++)
+		if (has(name, parts[i].part))
+			return parts[i].type;
+	return NSX_D_NONE;
+}
+
+/* "128x64" between other parts of the name. */
+static bool find_tile(struct text t, int ret[2])
+{
+	for (size_t i = 1; i < t.n; i++) {
+		const char *p = t.p + i, *end = t.p + t.n;
+		char *rest;
+
+		if (!is_digit(*p) || (p[-1] != '_' && p[-1] != 'e'))
+			continue;
+		ret[0] = (int)(strtoul(p, &rest, 10) % 100000);
+		if (rest + 1 >= end || *rest != 'x' || !is_digit(rest[1]))
+			continue;
+		ret[1] = (int)(strtoul(rest + 1, NULL, 10) % 100000);
+		return true;
+	}
+	return false;
+}
+
+/* The part between underscores that has `what`; empty: none. */
+static struct text part_with(struct text t, const char *what)
+{
+	struct text part = {t.p, 0};
+
+	for (size_t i = 0; i <= t.n; i++) {
+		if (i < t.n && t.p[i] != '_')
+			continue;
+		part.n = (size_t)(t.p + i - part.p);
+		if (has(part, what))
+			return part;
+		part.p = t.p + i + 1;
+	}
+	return (struct text){0};
+}
+
+static void add_matrix_detail(struct words *w, struct text t)
+{
+	static const char *const layouts[] = {"nn", "nt", "tn", "tt"};
+	struct text part = t;
+	int tile[2];
+
+	if (find_tile(t, tile)) {
+		nsx_buf_printf(&w->detail, " %d×%d", tile[0], tile[1]);
+		part = part_with(t, has(t, "cudnn") ? "cudnn" : "gemm");
+	}
+	for (size_t i = 0; i < ARRAY_LEN(layouts); i++)
+		if (is(part_with(t, layouts[i]), layouts[i]))
+			nsx_buf_printf(&w->detail, " %s", layouts[i]);
+	if (begins(t, "nvjet"))
+		part = (struct text){"nvjet", 5};
+	else if (has(t, "xmma"))
+		part = (struct text){"xmma", 4};
+	else if (begins(t, "cutlass"))
+		part = has(t, "simt") ? (struct text){"cutlass simt", 12} :
+					(struct text){"cutlass", 7};
+	nsx_buf_printf(&w->detail, " (%.*s)", (int)(part.n ? part.n : t.n),
+		       part.n ? part.p : t.p);
+}
+
+/* A wrapper called "Kernel" is named by the first thing it is given. */
+static struct text subject_of(const struct parts *name)
+{
+	static const char *const wrappers[] = {"Kernel", "Kernel2", "kernel",
+					       "device_kernel"};
+	struct text args = name->args;
+	struct nsx_word word;
+
+	for (size_t i = 0; i < ARRAY_LEN(wrappers); i++)
+		if (is(name->base, wrappers[i]))
+			while (next_word(&args, &word))
+				if (word.kind == NSX_W_NAME)
+					return (struct text){word.p, word.n};
+	return name->base;
+}
+
+static bool tell_matrix(const struct parts *name, struct words *w)
+{
+	static const char *const convs[] = {"fprop", "dgrad", "wgrad",
+					    "convolve", "cudnn", "conv2d"};
+	struct text t = subject_of(name);
+	const char *what = "gemm";
+	int tile[2];
+
+	if (nsx_category_of(t.p, t.n, NULL) != NSX_K_GEMM || has(t, "fft") ||
+	    has(t, "winogradForward"))
+		return false;
+	w->dtype = matrix_type(t);
+	if (!w->dtype && (begins(t, "gemm") || begins(t, "gemv")))
+		w->dtype = first_float(name->args);
+	if (!w->dtype && !find_tile(t, tile))
+		return false;
+	for (size_t i = 0; i < ARRAY_LEN(convs); i++)
+		if (has(t, convs[i]))
+			what = "conv";
+	nsx_buf_adds(&w->family, begins(t, "gemv") ? "gemv" : what);
+	if (has(t, "wgrad") || has(t, "dgrad"))
+		nsx_buf_adds(&w->family, has(t, "wgrad") ? " wgrad" : " dgrad");
+	if (w->dtype)
+		nsx_buf_printf(&w->family, " %s", nsx_dtype_names[w->dtype]);
+	add_matrix_detail(w, t);
+	return true;
+}
+
+/* Kernels made of a lambda, and all others ---------------------------------------*/
+
+/* "f(int, int)::[lambda(int) (instance 12)]" is called by the function that
+ * holds the lambda: "f #12".
+ */
+static bool tell_lambda(const struct parts *name, struct words *w)
+{
+	const char *open = memmem(name->args.p, name->args.n, "::[lambda", 9);
+	struct text owner, rest;
+	struct nsx_word word;
+	int depth = 0;
+
+	if (!open)
+		open = memmem(name->args.p, name->args.n, "::{lambda", 9);
+	if (!open || has(name->before, "at::native") ||
+	    has(name->before, "cuda_cub"))
+		return false;
+	rest = (struct text){open,
+			     (size_t)(name->args.p + name->args.n - open)};
+	while (open > name->args.p && (depth || open[-1] == ')')) {
+		open--; /* back over the parameters */
+		depth += (*open == ')') - (*open == '(');
+	}
+	owner = (struct text){name->args.p, (size_t)(open - name->args.p)};
+	do {
+		if (!next_word(&owner, &word))
+			return false;
+	} while (owner.n);
+	owner = (struct text){word.p, word.n};
+	drop_end(&owner, "_kernel");
+	add(&w->family, owner);
+	while (next_word(&rest, &word))
+		if (word.kind == NSX_W_INSTANCE) {
+			nsx_buf_printf(&w->detail, " #%.*s", (int)word.n,
+				       word.p);
+			break;
+		}
+	return true;
+}
+
+/* "kernel" alone says nothing: "gemvx::kernel". */
+static bool tell_plain(const struct parts *name, struct words *w)
+{
+	struct text scope = name->before;
+	struct nsx_word word = {0};
+
+	if (is(name->base, "kernel") || is(name->base, "Kernel")) {
+		while (scope.n && next_word(&scope, &word))
+			;
+		if (word.n && word.kind == NSX_W_SCOPE)
+			nsx_buf_printf(&w->family, "%.*s::", (int)word.n,
+				       word.p);
+	}
+	add(&w->family, name->base);
+	if (!name->base.n)
+		nsx_buf_adds(&w->family, "kernel without a name");
+	w->dtype = first_float(name->args);
+	return true;
+}
+
+/* No more than MAX_CHARS characters, ended by "…" where some are missing. */
+static const char *keep(struct nsx_arena *a, const char *text)
+{
+	const char *p = text;
+
+	for (size_t n = 0; n < MAX_CHARS && *p; n++)
+		do
+			p++;
+		while (((unsigned char)*p & 0xc0) == 0x80);
+	return nsx_arena_printf(a, "%.*s%s", (int)(p - text), text,
+				*p ? "…" : "");
+}
+
+void nsx_kernel_words(const char *full, struct nsx_arena *a,
+		      struct nsx_kernel_name *ret)
+{
+	static bool (*const rules[])(const struct parts *, struct words *) = {
+		tell_comm, tell_triton, tell_thrust, tell_cub, tell_torch,
+		tell_flash, tell_matrix, tell_lambda, tell_plain};
+	struct parts name = split(full);
+	struct words w = {0};
+
+	for (size_t i = 0; i < ARRAY_LEN(rules); i++) {
+		nsx_buf_clear(&w.family);
+		nsx_buf_clear(&w.detail);
+		w.dtype = NSX_D_NONE;
+		if (rules[i](&name, &w)) {
+			ret->category = rules[i] == tell_comm ? NSX_K_COMM :
+								NSX_K_OTHER;
+			break;
+		}
+	}
+	ret->dtype = w.dtype;
+	ret->family = keep(a, w.family.p ? w.family.p : "");
+	nsx_buf_adds(&w.family, w.detail.p ? w.detail.p : "");
+	ret->label = keep(a, w.family.p);
+	ret->pattern = NULL;
+	if (ret->category != NSX_K_COMM) {
+		ret->category = nsx_category_of(ret->family,
+						strlen(ret->family),
+						&ret->pattern);
+		if (ret->category == NSX_K_OTHER)
+			ret->category = nsx_category_of(
+				full, name.before.n + name.base.n,
+				&ret->pattern);
+	}
+	nsx_buf_done(&w.family);
+	nsx_buf_done(&w.detail);
+}

@@ -1,0 +1,136 @@
+/* kernel_families.c - kernels by family, over all devices. */
+#include <string.h>
+#include "base/group.h"
+#include "passes/pass.h"
+#include "base/stat.h"
+
+#define COLUMNS(X)                                                            \
+	X(FAMILY, "family", STR, "kernels that one would replace as a whole") \
+	X(CATEGORY, "category", STR, "what they are for, by their names")     \
+	X(DTYPE, "dtype", STR,                                                \
+	  "what they compute in; null: their names do not say")               \
+	X(NAMES, "kernel_count", I64, "different kernels",                    \
+	  .title = "kernels")                                                 \
+	X(CALLS, "call_count", I64,                                           \
+	  "executions that began in the window", .title = "calls")            \
+	X(TOTAL_NS, "total_time_ns", I64, "sum of durations")                 \
+	X(TOTAL_MS, "total_time_ms", F64, "sum of durations",                 \
+	  .title = "total_ms")                                                \
+	X(PCT, "pct_total_kernel_time", F64,                                  \
+	  "share of the summed kernel time of all devices",                   \
+	  .title = "pct_kernel_time")
+NSX_COLUMNS(cols, COLUMNS);
+static const struct nsx_layout layouts[] = {
+	{.key = "rows", .csv = "kernel_families", NSX_COLS(cols)},
+};
+
+struct sum {
+	int64_t ns, calls;
+};
+
+/* Time and executions of each kernel name, by its index in the facts. */
+static int sum_names(const struct nsx_run *run, struct sum **ret,
+		     int64_t *ret_total_ns, struct nsx_err *err)
+{
+	const struct nsx_trace *t = run->trace;
+	const struct nsx_kernel_names *k = &run->facts->kernels;
+	struct sum *by_name = nsx_arena_try_array(
+		run->scratch, k->n, sizeof(*by_name), "kernel names", err);
+	struct sum *by_shape = nsx_arena_try_array(
+		run->scratch, t->nshapes, sizeof(*by_shape), "shapes", err);
+
+	if (!by_name || !by_shape)
+		return err->rc;
+	for (size_t i = 0; i < t->ops.n; i++) {
+		struct sum *s;
+
+		if (t->ops.kind[i] != NSX_OP_KERNEL)
+			continue;
+		s = &by_shape[t->ops.detail[i]];
+		s->calls += nsx_op_counts(t, i);
+		nsx_add_to(&s->ns, nsx_op_ns(&t->ops, i));
+	}
+	for (uint32_t i = 0; i < t->nshapes; i++) {
+		size_t at = (size_t)(nsx_kernel_name(k, t->shape[i].name) -
+				     k->v);
+
+		by_name[at].calls += by_shape[i].calls;
+		nsx_add_to(&by_name[at].ns, by_shape[i].ns);
+		nsx_add_to(ret_total_ns, by_shape[i].ns);
+	}
+	*ret = by_name;
+	return 0;
+}
+
+/* A family is a text and what it is for: its dtype then is the same. */
+static int add_name(struct nsx_table *t, struct nsx_groups *families,
+		    const struct nsx_kernel_name *k, const struct sum *s,
+		    struct nsx_err *err)
+{
+	struct nsx_cell *row;
+	uint32_t i;
+
+	if (nsx_group(families, nsx_hash(k->family, strlen(k->family)),
+		      k->category, &i, err))
+		return err->rc;
+	if (i == t->nrows) {
+		row = nsx_row(t, err);
+		if (!row)
+			return err->rc;
+		row[FAMILY] = nsx_string(k->family);
+		row[CATEGORY] = nsx_string(nsx_category_names[k->category]);
+		row[DTYPE] = nsx_string(k->dtype ? nsx_dtype_names[k->dtype] :
+						   NULL);
+		row[NAMES] = row[CALLS] = row[TOTAL_NS] = nsx_int(0);
+	}
+	row = (struct nsx_cell *)nsx_row_at(t, i);
+	row[NAMES].u.i++;
+	row[CALLS].u.i += s->calls;
+	nsx_add_to(&row[TOTAL_NS].u.i, s->ns);
+	return 0;
+}
+
+static int run(const struct nsx_run *run, struct nsx_section *out,
+	       struct nsx_err *err)
+{
+	const struct nsx_kernel_names *k = &run->facts->kernels;
+	struct nsx_table *t = nsx_add_table(out, &layouts[0]);
+	struct nsx_groups families = {0};
+	struct sum *sums = NULL;
+	int64_t total_ns = 0;
+	int rc = sum_names(run, &sums, &total_ns, err);
+
+	for (size_t i = 0; !rc && i < k->n; i++)
+		if (sums[i].calls || sums[i].ns)
+			rc = add_name(t, &families, &k->v[i], &sums[i], err);
+	nsx_groups_done(&families);
+	for (size_t i = 0; !rc && i < t->nrows; i++) {
+		struct nsx_cell *row = (struct nsx_cell *)nsx_row_at(t, i);
+
+		row[TOTAL_MS] = nsx_ms(row[TOTAL_NS].u.i);
+		row[PCT] = nsx_pct((double)row[TOTAL_NS].u.i,
+				   (double)total_ns);
+	}
+	nsx_table_sort(t, NSX_DESC(TOTAL_NS), NSX_DESC(CALLS), FAMILY, CATEGORY);
+	nsx_md_table(out, t, 15, FAMILY, NAMES, CALLS, TOTAL_MS, PCT);
+	return rc;
+}
+
+NSX_DEFINE_PASS(kernel_families) {
+	.id = "kernel_families",
+	.title = "Kernel families",
+	.summary = "kernels added up by what one would replace as a whole",
+	.doc = "Kernels whose own function is the same but for tile sizes, "
+	       "layouts, vector widths and the like, over all devices: all "
+	       "matrix multiplies of one precision, one elementwise operation "
+	       "on one type, one function whose lambdas differ. The family "
+	       "comes from the function's own name; time is the sum of "
+	       "durations.",
+	.derived_from = "kernel rows, grouped by family",
+	.limitations = "sums over concurrent streams; a library whose names "
+		       "are not known gives a family a function",
+	.needs = {NSX_NEED_VIEW(kernel)},
+	.layouts = layouts,
+	.nlayouts = ARRAY_LEN(layouts),
+	.run = run,
+};

@@ -1,0 +1,1 @@
+explain @kernel_names --pass kernel_families,top_kernels --md

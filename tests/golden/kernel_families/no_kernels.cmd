@@ -1,0 +1,1 @@
+explain @case02_runtime_only --pass kernel_families --json

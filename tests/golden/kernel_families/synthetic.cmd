@@ -1,0 +1,1 @@
+explain @synthetic --pass kernel_families --json
