@@ -7,7 +7,7 @@
 #include <string.h>
 #include "facts/category.h"
 
-const char *const nsx_category_names[NSX_NKERNEL_CATEGORIES] = {
+const char *const nsx_kernel_category_names[NSX_NKERNEL_CATEGORIES] = {
 	"other", "gemm", "attention", "norm", "elementwise", "reduce", "sort",
 	"moe", "comm", "memory",
 };

@@ -17,7 +17,7 @@ enum nsx_kernel_category {
 	NSX_K_ATTENTION, NSX_K_NORM, NSX_K_ELEMENTWISE, NSX_K_REDUCE,
 	NSX_K_SORT, NSX_K_MOE, NSX_K_COMM, NSX_K_MEMORY, NSX_NKERNEL_CATEGORIES
 };
-extern const char *const nsx_category_names[NSX_NKERNEL_CATEGORIES];
+extern const char *const nsx_kernel_category_names[NSX_NKERNEL_CATEGORIES];
 
 /* What a kernel computes in: of a matrix kernel the type it multiplies, which
  * for tf32 is not the type that is stored.

@@ -101,8 +101,8 @@ static void test_words_of_known_kernels(void **state)
 		nsx_kernel_words(known[i].full, a, &k);
 		assert_string_equal(k.family, known[i].family);
 		assert_string_equal(k.label, known[i].label);
-		assert_string_equal(nsx_category_names[k.category],
-				    nsx_category_names[known[i].category]);
+		assert_string_equal(nsx_kernel_category_names[k.category],
+				    nsx_kernel_category_names[known[i].category]);
 		assert_int_equal(k.dtype, known[i].dtype);
 	}
 	nsx_arena_free(a);

@@ -78,7 +78,7 @@ static int add_name(struct nsx_table *t, struct nsx_groups *families,
 		if (!row)
 			return err->rc;
 		row[FAMILY] = nsx_string(k->family);
-		row[CATEGORY] = nsx_string(nsx_category_names[k->category]);
+		row[CATEGORY] = nsx_string(nsx_kernel_category_names[k->category]);
 		row[DTYPE] = nsx_string(k->dtype ? nsx_dtype_names[k->dtype] :
 						   NULL);
 		row[NAMES] = row[CALLS] = row[TOTAL_NS] = nsx_int(0);

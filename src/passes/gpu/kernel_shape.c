@@ -468,7 +468,7 @@ static int fill_categories(const struct shapes *s, struct nsx_table *categories,
 			&s->run->facts->kernels, x->name);
 
 		v[i] = (struct told){
-			.category = nsx_category_names[k->category],
+			.category = nsx_kernel_category_names[k->category],
 			.pattern = k->pattern, .last_name = x->name, .n = x->n,
 			.ns = x->total_ns};
 	}

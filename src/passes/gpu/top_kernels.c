@@ -224,7 +224,7 @@ static int fill_kernels(const struct nsx_run *run, const struct groups *g,
 		row[PCT] = nsx_pct((double)x->total_ns, (double)g->total_ns);
 		row[BUSY] = nsx_ms(g->time[k].busy_ns);
 		row[EXCLUSIVE] = nsx_ms(g->time[k].exclusive_ns);
-		row[CATEGORY] = nsx_string(nsx_category_names[words->category]);
+		row[CATEGORY] = nsx_string(nsx_kernel_category_names[words->category]);
 		row[LABEL] = nsx_string(words->label);
 		row[FAMILY] = nsx_string(words->family);
 		quantile_cells(row, g->durations + x->at, x->n);

@@ -55,9 +55,7 @@ static const char *advice_for(const char *category, const char *name)
 static void propose_kernel(struct judge *j, const struct path_kernel *top)
 {
 	const char *full = nsx_text(j->run->trace, top->name);
-	const char *category = nsx_category_names[
-		nsx_kernel_name(&j->run->facts->kernels, top->name)->category];
-	const char *advice = advice_for(category, full);
+	const char *category, *advice;
 	const char *name = nsx_md_name(j->out, full);
 	double share = (double)top->ns / j->length;
 	struct nsx_finding c = {
@@ -78,6 +76,9 @@ static void propose_kernel(struct judge *j, const struct path_kernel *top)
 				    "window", j->device_id, name, 100 * share);
 		return;
 	}
+	category = nsx_kernel_category_names[
+		nsx_kernel_name(&j->run->facts->kernels, top->name)->category];
+	advice = advice_for(category, full);
 	c.title = nsx_say(j->out, "kernel %s takes %.1f%% of GPU %lld's time",
 			  name, 100 * share, j->device_id);
 	c.subject = full;
