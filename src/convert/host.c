@@ -1,6 +1,7 @@
 /* host.c - CUDA calls, NVTX, OS runtime calls and scheduling, by thread. */
 #include <stdio.h>
 #include "convert/convert.h"
+#include "schema/codes.h"
 
 static const struct nsx_val none = {.type = NSX_V_NULL};
 
@@ -12,9 +13,6 @@ static const enum nsx_field call_fields[] = {
 	NSX_F_runtime_corr, NSX_F_runtime_name, NSX_F_runtime_return_value,
 };
 
-/* Rows that only carry a backtrace repeat a call of class 0 or 1. */
-#define CLASS_BACKTRACE 67
-
 static int read_call(void *ctx, int64_t rid, const struct nsx_val *v,
 		     struct nsx_err *err)
 {
@@ -24,7 +22,7 @@ static int read_call(void *ctx, int64_t rid, const struct nsx_val *v,
 	int rc;
 
 	(void)rid;
-	if (nsx_i64_or(&v[C_CLASS], 0) == CLASS_BACKTRACE ||
+	if (nsx_i64_or(&v[C_CLASS], 0) == NSX_CLASS_BACKTRACE ||
 	    !nsx_conv_span(c, &v[C_START], &v[C_END], &s))
 		return nsx_stopped(err);
 	if (nsx_tracks_thread(&c->tracks, NSX_A_API, &v[C_TID], &v[C_PID],
@@ -62,15 +60,15 @@ static int nvtx_kind(const struct nsx_val *type)
 {
 	if (type->type != NSX_V_I64 && type->type != NSX_V_NULL)
 		return -1;
-	switch (nsx_i64_or(type, 59)) {
-	case 59:
-	case 70:
+	switch (nsx_i64_or(type, NSX_EVENT_PUSH_POP)) {
+	case NSX_EVENT_PUSH_POP:
+	case NSX_EVENT_PUSH_POP_IMPORTED:
 		return NSX_SLICE;
-	case 60:
-	case 71:
+	case NSX_EVENT_START_END:
+	case NSX_EVENT_START_END_IMPORTED:
 		return NSX_ASYNC;
-	case 34:
-	case 65:
+	case NSX_EVENT_MARK:
+	case NSX_EVENT_MARK_IMPORTED:
 		return NSX_MARK;
 	default:
 		return -1;

@@ -465,7 +465,8 @@ static int find_blocking_copies(struct nsx_facts *f, const struct nsx_trace *t,
 		copy = &t->copy[o->detail[i]];
 		both = NSX_MIN(nsx_call_end(c, call), nsx_op_end(o, i)) -
 		       NSX_MAX(nsx_call_start(c, call), nsx_op_start(o, i));
-		if (both > 0 && (!copy->src_kind || !copy->dst_kind ||
+		if (both > 0 && (copy->src_kind == NSX_MEM_PAGEABLE ||
+				 copy->dst_kind == NSX_MEM_PAGEABLE ||
 				 both >= nsx_op_ns(o, i) - both))
 			f->copy_blocks[call / 8] |=
 				(uint8_t)(1u << call % 8);

@@ -6,12 +6,6 @@
 
 enum { LONG_GAP_NS = 1000000 };
 
-/* Overheads that are loading or compiling: JIT, module load, lazy load. */
-static bool is_load(uint8_t type)
-{
-	return type == 2 || type == 6 || type == 7;
-}
-
 struct pricing {
 	const struct nsx_facts *f;
 	const struct nsx_trace *t;
@@ -209,7 +203,7 @@ static int find_loads(struct pricing *p, struct nsx_arena *a,
 	size_t n = 0;
 
 	for (size_t i = 0; i < o->n; i++)
-		n += is_load(o->type[i]);
+		n += nsx_overhead_is_load(o->type[i]);
 	if (!n)
 		return 0;
 	v = nsx_arena_try_array(a, n, sizeof(*v), "overheads", err);
@@ -220,7 +214,7 @@ static int find_loads(struct pricing *p, struct nsx_arena *a,
 	for (size_t i = 0; i < o->n; i++) {
 		struct nsx_spans *s = &p->loads[o->thread[i]];
 
-		if (!is_load(o->type[i]))
+		if (!nsx_overhead_is_load(o->type[i]))
 			continue;
 		if (!s->v)
 			s->v = v;

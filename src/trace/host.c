@@ -10,11 +10,6 @@ static const enum nsx_field call_fields[] = {
 	NSX_F_runtime_corr, NSX_F_runtime_name, NSX_F_runtime_return_value,
 };
 
-/* Rows that only carry a backtrace repeat a call of class 0 or 1. */
-#define CLASS_BACKTRACE 67
-/* cudaErrorNotReady: the answer of a query, no failure. */
-#define NOT_READY 600
-
 static int read_call(struct nsx_part *p, int64_t rid, const struct nsx_val *v,
 		     struct nsx_err *err)
 {
@@ -24,7 +19,7 @@ static int read_call(struct nsx_part *p, int64_t rid, const struct nsx_val *v,
 	int rc;
 
 	(void)rid;
-	if (nsx_i64_or(&v[C_CLASS], 0) == CLASS_BACKTRACE) {
+	if (nsx_i64_or(&v[C_CLASS], 0) == NSX_CLASS_BACKTRACE) {
 		p->defects.duplicate_calls++;
 		return 0;
 	}
@@ -38,7 +33,7 @@ static int read_call(struct nsx_part *p, int64_t rid, const struct nsx_val *v,
 	if (rc)
 		return rc;
 	c->corr[at] = nsx_u32_or(&v[C_CORR], 0);
-	c->flags[at] = code && code != NOT_READY ? NSX_CALL_FAILED : 0;
+	c->flags[at] = code && code != NSX_RETURN_NOT_READY ? NSX_CALL_FAILED : 0;
 	c->cls[at] = NSX_CALL_OTHER;
 	p->n++;
 	return 0;
@@ -57,22 +52,21 @@ static const enum nsx_field nvtx_fields[] = {
  */
 static int nvtx_kind(const struct nsx_val *type)
 {
-	switch (nsx_i64_or(type, 59)) {
-	case 59:
-	case 70:
+	switch (nsx_i64_or(type, NSX_EVENT_PUSH_POP)) {
+	case NSX_EVENT_PUSH_POP:
+	case NSX_EVENT_PUSH_POP_IMPORTED:
 		return NSX_NVTX_STACK;
-	case 60:
-	case 71:
+	case NSX_EVENT_START_END:
+	case NSX_EVENT_START_END_IMPORTED:
 		return NSX_NVTX_ASYNC;
-	case 34:
-	case 65:
+	case NSX_EVENT_MARK:
+	case NSX_EVENT_MARK_IMPORTED:
 		return NSX_NVTX_MARK;
 	default:
 		return -1;
 	}
 }
 
-#define DOMAIN_CREATE 75
 
 static int read_domain(struct nsx_part *p, const struct nsx_val *v,
 		       struct nsx_err *err)
@@ -111,7 +105,7 @@ static int read_nvtx(struct nsx_part *p, int64_t rid, const struct nsx_val *v,
 		return 0;
 	}
 	if (kind < 0)
-		return nsx_i64_or(&v[N_TYPE], 0) == DOMAIN_CREATE ?
+		return nsx_i64_or(&v[N_TYPE], 0) == NSX_EVENT_DOMAIN_CREATE ?
 			       read_domain(p, v, err) : 0;
 	x->flags[at] = 0;
 	if (v[N_END].type == NSX_V_NULL || kind == NSX_NVTX_MARK) {

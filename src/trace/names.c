@@ -386,7 +386,7 @@ enum nsx_call_class nsx_classify_call(const char *api, uint8_t *ret_flags)
 
 const char *nsx_copy_direction(unsigned copy_kind)
 {
-	static const char *const names[] = {
+	static const char *const names[NSX_NCOPY_KINDS] = {
 		"Unknown", "HtoD", "DtoH", "HtoA", "AtoH", "AtoA", "AtoD",
 		"DtoA", "DtoD", "HtoH", "PtoP", "UVM HtoD", "UVM DtoH",
 		"UVM DtoD",

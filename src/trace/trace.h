@@ -16,6 +16,7 @@
 
 #include "base/pack.h"
 #include "base/progress.h"
+#include "schema/codes.h"
 #include "schema/schema.h"
 
 /* Identity --------------------------------------------------------------*/
@@ -205,7 +206,7 @@ struct nsx_overheads {
 	size_t n;
 	const int64_t *start_ns, *end_ns;
 	const uint32_t *thread;
-	const uint8_t *type; /* ENUM_CUPTI_OVERHEAD_TYPE; 8 buffer full */
+	const uint8_t *type; /* NSX_OVERHEAD_JIT ...                */
 };
 /* Waits, typed by the sentinels, never by syncType; in file order. */
 enum nsx_sync_type {

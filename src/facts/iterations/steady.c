@@ -92,15 +92,12 @@ static int list_loads(const struct nsx_trace *t, uint32_t process,
 			ret->v[ret->n++] =
 			    (struct nsx_span){nsx_call_start(&t->calls, i),
 					      nsx_call_end(&t->calls, i)};
-	for (size_t i = 0; i < t->overheads.n; i++) {
-		uint8_t type = t->overheads.type[i]; /* JIT, module, lazy */
-
-		if ((type == 2 || type == 6 || type == 7) &&
+	for (size_t i = 0; i < t->overheads.n; i++)
+		if (nsx_overhead_is_load(t->overheads.type[i]) &&
 		    t->thread[t->overheads.thread[i]].process == process)
 			ret->v[ret->n++] = (struct nsx_span){
 				t->overheads.start_ns[i],
 				t->overheads.end_ns[i]};
-	}
 	nsx_spans_normalise(ret);
 	return 0;
 }

@@ -43,7 +43,10 @@ NSX_COLUMNS(cols, COLUMNS);
 	  "part of it in which no kernel ran")                                \
 	X(DEVICE_COPY_EXPOSED_PCT, "copy_exposed_pct", F64,                   \
 	  "that, of the window")                                              \
-	X(DEVICE_GPU, "gpu", STR, "tells GPUs of one ordinal apart")
+	X(DEVICE_GPU, "gpu", STR, "tells GPUs of one ordinal apart")          \
+	X(DEVICE_PAGEABLE_EXPOSED, "pageable_exposed_ms", F64,                \
+	  "of copies from or to pageable memory, the time in which no "       \
+	  "kernel ran")
 NSX_COLUMNS(device_cols, DEVICE_COLUMNS);
 #define SIZE_COLUMNS(X)                                                       \
 	X(SIZE_DEVICE_ID, "device_id", I64, "CUDA ordinal")                   \
@@ -83,7 +86,7 @@ static const char *const size_names[NSIZES] = {
 	"below 4 KiB", "4 to 64 KiB", "64 KiB to 1 MiB", "1 to 16 MiB",
 	"16 MiB and more",
 };
-static const char *const cause_names[NCAUSES] = {
+static const char *const cause_names[NSX_NMIGRATE_CAUSES] = {
 	"Unknown", "User prefetch", "Page fault", "Speculative prefetch",
 	"Eviction", "Access counters",
 };
@@ -185,18 +188,21 @@ static int fill_devices(const struct nsx_run *run, const struct copy_groups *g,
 	for (uint32_t d = 0; d < t->ndevices; d++) {
 		const struct nsx_spans *copy = &run->facts->device[d].copy;
 		int64_t exposed = nsx_spans_minus_total(copy, &g->kernels[d]);
-		int64_t n[2] = {0}, bytes[2] = {0};
+		int64_t n[2] = {0}, bytes[2] = {0}, pageable = 0;
 		struct nsx_cell *row = nsx_row(table, err);
 
 		if (!row)
 			return err->rc;
-		for (; i < g->n && g->v[i].device == d; i++)
-			if (g->v[i].kind == COPY_HTOD ||
-			    g->v[i].kind == COPY_DTOH) {
-				n[g->v[i].kind - 1] += g->v[i].count;
-				nsx_add_to(&bytes[g->v[i].kind - 1],
-					   g->v[i].bytes);
-			}
+		for (; i < g->n && g->v[i].device == d; i++) {
+			const struct copy_group *x = &g->v[i];
+
+			if (copy_is_pageable(x->kind, x->src, x->dst))
+				nsx_add_to(&pageable, x->exposed_ns);
+			if (x->kind != NSX_COPY_HTOD && x->kind != NSX_COPY_DTOH)
+				continue;
+			n[x->kind - 1] += x->count;
+			nsx_add_to(&bytes[x->kind - 1], x->bytes);
+		}
 		row[DEVICE_ID] = nsx_int(t->device[d].device_id);
 		row[DEVICE_HOST_TO_DEVICE_COUNT] = nsx_int(n[0]);
 		row[DEVICE_TO_HOST_COUNT] = nsx_int(n[1]);
@@ -211,6 +217,7 @@ static int fill_devices(const struct nsx_run *run, const struct copy_groups *g,
 		row[DEVICE_COPY_EXPOSED_PCT] =
 			nsx_pct((double)exposed, (double)window_ns);
 		row[DEVICE_GPU] = nsx_string(nsx_text(t, t->device[d].gpu));
+		row[DEVICE_PAGEABLE_EXPOSED] = nsx_ms(pageable);
 	}
 	return 0;
 }
@@ -280,9 +287,9 @@ static int fill_sizes(const struct nsx_trace *t, const struct copy_groups *g,
 static int fill_causes(const struct nsx_trace *t, const struct copy_groups *g,
 		       struct nsx_table *table, struct nsx_err *err)
 {
-	for (size_t i = 0; i < (size_t)t->ndevices * 3 * NCAUSES; i++) {
-		size_t d = i / NCAUSES / 3, kind = i / NCAUSES % 3;
-		const struct copy_moves *x = &g->causes[d][kind][i % NCAUSES];
+	for (size_t i = 0; i < (size_t)t->ndevices * 3 * NSX_NMIGRATE_CAUSES; i++) {
+		size_t d = i / NSX_NMIGRATE_CAUSES / 3, kind = i / NSX_NMIGRATE_CAUSES % 3;
+		const struct copy_moves *x = &g->causes[d][kind][i % NSX_NMIGRATE_CAUSES];
 		struct nsx_cell *row = x->count ? nsx_row(table, err) : NULL;
 
 		if (!x->count)
@@ -291,8 +298,8 @@ static int fill_causes(const struct nsx_trace *t, const struct copy_groups *g,
 			return err->rc;
 		row[CAUSE_DEVICE_ID] = nsx_int(t->device[d].device_id);
 		row[CAUSE_DIRECTION] =
-			nsx_string(g->direction[COPY_UVM_HTOD + kind]);
-		row[CAUSE] = nsx_string(cause_names[i % NCAUSES]);
+			nsx_string(g->direction[NSX_COPY_UVM_HTOD + kind]);
+		row[CAUSE] = nsx_string(cause_names[i % NSX_NMIGRATE_CAUSES]);
 		row[CAUSE_COUNT] = nsx_int(x->count);
 		row[CAUSE_BYTES] = nsx_int(x->bytes);
 		row[CAUSE_TOTAL_MS] = nsx_ms(x->ns);
@@ -394,7 +401,7 @@ static void show(const struct nsx_trace *t, const struct copy_groups *g,
 		double gbps = copy_gbps(&g->v[i]);
 
 		unsized += g->v[i].unsized;
-		if (g->v[i].kind == COPY_DTOD && gbps > 0 && gpu &&
+		if (g->v[i].kind == NSX_COPY_DTOD && gbps > 0 && gpu &&
 		    gpu->bandwidth_bytes_per_s > 0 && shown++ < SHOWN_DEVICES)
 			nsx_md_bullet(
 				out, "GPU %" PRId64 ": device-to-device copies "

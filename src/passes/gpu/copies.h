@@ -4,10 +4,7 @@
 
 #include "passes/pass.h"
 
-enum { COPY_HTOD = 1, COPY_DTOH = 2, COPY_DTOD = 8, COPY_PTOP = 10,
-       COPY_UVM_HTOD = 11, COPY_UVM_DTOH = 12, COPY_UVM_DTOD = 13 };
-enum { MEM_PAGEABLE, MEM_PINNED };
-enum { NCAUSES = 6, NSIZES = 5 };
+enum { NSIZES = 5 };
 
 /* Below this a copy's time is its fixed cost, not its bytes. */
 #define SMALL_BYTES (64 << 10)
@@ -39,21 +36,17 @@ struct copy_peer { /* a peer copy */
 struct copy_groups { /* in order of device */
 	struct copy_group *v;
 	size_t n, cap;
-	struct copy_moves (*causes)[3][NCAUSES]; /* of migrations, by device */
+	struct copy_moves (*causes)[3][NSX_NMIGRATE_CAUSES]; /* of migrations, by device */
 	struct copy_peer *peers;
 	size_t npeers, cap_peers;
 	struct nsx_spans *kernels; /* by device: kernels and replays */
 	const char *direction[256], *copy_label[256], *mem_label[256];
 };
 
-static inline bool copy_is_migration(uint8_t kind)
-{
-	return kind >= COPY_UVM_HTOD && kind <= COPY_UVM_DTOD;
-}
 static inline bool copy_is_pageable(uint8_t kind, uint8_t src, uint8_t dst)
 {
-	return (kind == COPY_HTOD && src == MEM_PAGEABLE) ||
-	       (kind == COPY_DTOH && dst == MEM_PAGEABLE);
+	return (kind == NSX_COPY_HTOD && src == NSX_MEM_PAGEABLE) ||
+	       (kind == NSX_COPY_DTOH && dst == NSX_MEM_PAGEABLE);
 }
 static inline double copy_gbps(const struct copy_group *g)
 {

@@ -23,9 +23,9 @@ static bool belongs(enum trouble k, const struct nsx_copy *c)
 		return copy_is_pageable(c->copy_kind, c->src_kind, c->dst_kind);
 	case SMALL:
 		return c->bytes >= 0 && c->bytes < SMALL_BYTES &&
-		       !copy_is_migration(c->copy_kind);
+		       !nsx_copy_is_migration(c->copy_kind);
 	case MIGRATED:
-		return copy_is_migration(c->copy_kind);
+		return nsx_copy_is_migration(c->copy_kind);
 	default:
 		return true;
 	}
@@ -106,11 +106,11 @@ static const struct copy_group *largest(const struct copy_groups *g,
 
 	for (size_t i = 0; i < g->n; i++) {
 		const struct copy_group *x = &g->v[i];
-		uint8_t host = x->kind == COPY_HTOD ? x->src : x->dst;
+		uint8_t host = x->kind == NSX_COPY_HTOD ? x->src : x->dst;
 
 		if (x->device != device ||
 		    (direction && x->kind != direction) ||
-		    (pinned && host != MEM_PINNED))
+		    (pinned && host != NSX_MEM_PINNED))
 			continue;
 		if (!best || x->total_ns > best->total_ns)
 			best = x;

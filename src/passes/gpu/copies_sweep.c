@@ -89,16 +89,16 @@ static int count_copy(struct sweep *s, struct copy_group *x, uint32_t device,
 	z->count++;
 	nsx_add_to(&z->bytes, c->bytes);
 	nsx_add_to(&z->total_ns, ns);
-	if (copy_is_migration(x->kind)) {
+	if (nsx_copy_is_migration(x->kind)) {
 		struct copy_moves *y =
-			&s->g->causes[device][x->kind - COPY_UVM_HTOD]
-				     [c->cause < NCAUSES ? c->cause : 0];
+			&s->g->causes[device][x->kind - NSX_COPY_UVM_HTOD]
+				     [c->cause < NSX_NMIGRATE_CAUSES ? c->cause : 0];
 
 		y->count++;
 		nsx_add_to(&y->bytes, c->bytes);
 		nsx_add_to(&y->ns, ns);
 	}
-	return x->kind == COPY_PTOP ? add_peer(s->g, c, ns, err) : 0;
+	return x->kind == NSX_COPY_PTOP ? add_peer(s->g, c, ns, err) : 0;
 }
 
 /* Whether a copy may have been cut by the window that the user asked for. */

@@ -227,10 +227,8 @@ static const char *memory(struct dimensions *d)
 	add(d, "copies without a kernel beside them", d->exposed_copy,
 	    nsx_say(d->out, "%% of the %s", d->window), "copies");
 	add(d, "exposed pageable copies",
-	    sum_of(d, "copies", "rows", "exposed_ms", "src_kind", "Pageable") +
-		    sum_of(d, "copies", "rows", "exposed_ms", "dst_kind",
-			   "Pageable"),
-	    "ms", "copies");
+	    of_device(d, "copies", "devices", "pageable_exposed_ms"), "ms",
+	    "copies");
 	add(d, "copies below 64 KiB",
 	    sum_of(d, "copies", "rows", "small_count", NULL, NULL), "copies",
 	    "copies");

@@ -74,19 +74,18 @@ static int64_t number(const struct nsx_val *v, int64_t absent)
 	return v->type == NSX_V_I64 ? v->u.i : absent;
 }
 
-/* ENUM_CUDA_MEM_KIND: nsys's numbering, not CUPTI's. */
 static enum mem_kind kind_of(int64_t kind)
 {
 	switch (kind) {
-	case 0:
-	case 1:
+	case NSX_MEM_PAGEABLE:
+	case NSX_MEM_PINNED:
 		return MEM_HOST;
-	case 2:
-	case 3:
-	case 5:
+	case NSX_MEM_DEVICE:
+	case NSX_MEM_ARRAY:
+	case NSX_MEM_DEVICE_STATIC:
 		return MEM_DEVICE;
-	case 4:
-	case 6:
+	case NSX_MEM_MANAGED:
+	case NSX_MEM_MANAGED_STATIC:
 		return MEM_MANAGED;
 	default:
 		return MEM_UNKNOWN;
@@ -116,7 +115,7 @@ static int on_row(void *ctx, int64_t rid, const struct nsx_val *v,
 	if (v[START].type != NSX_V_I64 || v[START].u.i > NSX_TIME_MAX ||
 	    v[START].u.i < -NSX_TIME_MAX || v[ADDRESS].type != NSX_V_I64 ||
 	    v[BYTES].type != NSX_V_I64 || v[BYTES].u.i < 0 ||
-	    v[BYTES].u.i > NSX_TIME_MAX || op < 0 || op > 1) {
+	    v[BYTES].u.i > NSX_TIME_MAX || (op != NSX_MEM_ALLOCATE && op != NSX_MEM_FREE)) {
 		m->defects++;
 		return 0;
 	}
@@ -133,7 +132,7 @@ static int on_row(void *ctx, int64_t rid, const struct nsx_val *v,
 		.bytes = v[BYTES].u.i,
 		.corr = corr > 0 && corr < UINT32_MAX ? (uint32_t)corr : 0,
 		.kind = (uint8_t)kind_of(number(&v[MEM_KIND], -1)),
-		.is_free = op == 1};
+		.is_free = op == NSX_MEM_FREE};
 	return number(&v[POOL], 0) ? add_pool(m, e, v, err) : 0;
 }
 

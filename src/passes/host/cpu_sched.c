@@ -41,13 +41,13 @@ struct part {
 /* Rows ---------------------------------------------------------------------*/
 
 /* Running among the states of a thread; ready, preempted, quantum used up and
- * the like among the reasons (ENUM_SAMPLING_THREAD_STATE,
- * ENUM_SCHEDULING_THREAD_BLOCK).
+ * the like among the reasons.
  */
 static bool is_runnable(int64_t state, int64_t block)
 {
-	return state == 1 || (block >= 42 && block <= 45) || block == 49 ||
-	       block == 51;
+	return state == NSX_THREAD_RUNNING ||
+	       (block >= NSX_BLOCK_QUANTUM_END && block <= NSX_BLOCK_YIELD) ||
+	       block == NSX_BLOCK_READY || block == NSX_BLOCK_DEFERRED_PREEMPT;
 }
 
 /* False: a defect. */
@@ -69,8 +69,10 @@ static bool read_event(struct part *p, const struct nsx_val *v,
 		.cpu = cpu == (int32_t)cpu ? (int32_t)cpu : NO_CPU,
 		.in = v[IN].u.i != 0};
 	ret->runnable = !ret->in && is_runnable(state, block);
-	/* Terminated (5) is told even where nothing else is. */
-	p->knows_states |= !ret->in && ((state && state != 5) || block > 1);
+	/* That a thread ended is told even where nothing else is. */
+	p->knows_states |= !ret->in &&
+			   ((state && state != NSX_THREAD_TERMINATED) ||
+			    block > NSX_BLOCK_UNKNOWN);
 	return true;
 }
 

@@ -10,7 +10,7 @@
 #include "passes/pass.h"
 #include "base/stat.h"
 
-enum { BUFFER_FULL = 8, LONG_LAUNCH_NS = 1000000, LONG_MEDIANS = 50 };
+enum { LONG_LAUNCH_NS = 1000000, LONG_MEDIANS = 50 };
 
 #define COLUMNS(X)                                                            \
 	X(PID, "pid", I64, "process")                                         \
@@ -70,7 +70,7 @@ static int held_spans(struct work *w, struct nsx_spans **ret,
 	size_t n = 0;
 
 	for (size_t i = 0; i < o->n; i++)
-		n += o->type[i] == BUFFER_FULL;
+		n += o->type[i] == NSX_OVERHEAD_BUFFER_FULL;
 	v = nsx_arena_try_array(w->arena, n, sizeof(*v), "overheads", err);
 	*ret = nsx_arena_try_array(w->arena, w->t->nthreads, sizeof(**ret),
 				   "threads", err);
@@ -79,7 +79,7 @@ static int held_spans(struct work *w, struct nsx_spans **ret,
 	for (size_t i = 0; i < o->n; i++) {
 		struct nsx_spans *s = &(*ret)[o->thread[i]];
 
-		if (o->type[i] != BUFFER_FULL)
+		if (o->type[i] != NSX_OVERHEAD_BUFFER_FULL)
 			continue;
 		if (!s->v)
 			s->v = v;

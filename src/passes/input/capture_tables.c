@@ -33,7 +33,7 @@ static void check_migrations(struct nsx_quality *q)
 	size_t n = 0;
 
 	for (uint32_t i = 0; i < t->ncopies; i++)
-		n += t->copy[i].copy_kind >= 11 && t->copy[i].copy_kind <= 13;
+		n += nsx_copy_is_migration(t->copy[i].copy_kind);
 	if (n && !nsx_seen(q, NSX_VIEW_um_cpu_fault) &&
 	    !nsx_seen(q, NSX_VIEW_um_gpu_fault))
 		nsx_check(

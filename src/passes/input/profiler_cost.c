@@ -74,10 +74,11 @@ static int on_row(void *ctx, int64_t rid, const struct nsx_val *v,
 	return add_piece(p, &x, err);
 }
 
-/* The types that tools cause (ENUM_CUPTI_OVERHEAD_TYPE). */
+/* The types of overhead that tools cause. */
 static const char *const tool_types[] = {
-	[3] = "CUPTI buffer flush", [4] = "CUPTI instrumentation",
-	[5] = "CUPTI resources",
+	[NSX_OVERHEAD_FLUSH] = "CUPTI buffer flush",
+	[NSX_OVERHEAD_INSTRUMENTATION] = "CUPTI instrumentation",
+	[NSX_OVERHEAD_RESOURCE] = "CUPTI resources",
 };
 
 static int add_cupti(const struct nsx_trace *t, struct pieces *p,
@@ -91,7 +92,7 @@ static int add_cupti(const struct nsx_trace *t, struct pieces *p,
 			.end_ns = t->overheads.end_ns[i],
 			.id = -(int64_t)type};
 
-		if (type < 3 || type > 5)
+		if (type >= ARRAY_LEN(tool_types) || !tool_types[type])
 			continue;
 		x.name = tool_types[type];
 		if (add_piece(p, &x, err))

@@ -1,0 +1,60 @@
+/* codes.h - the numbers that the exporter writes, each of them once.
+ *
+ * The program decides by numbers: labels come from the trace's own ENUM_*
+ * tables, may be in any words and are only shown.  The numbers are the same in
+ * all known versions (labels of 2019 to 2026); sync types, which are not, are
+ * read from the sentinels instead.
+ */
+#ifndef NSX_CODES_H
+#define NSX_CODES_H
+
+enum { /* copyKind */
+	NSX_COPY_UNKNOWN, NSX_COPY_HTOD, NSX_COPY_DTOH, NSX_COPY_HTOA,
+	NSX_COPY_ATOH, NSX_COPY_ATOA, NSX_COPY_ATOD, NSX_COPY_DTOA,
+	NSX_COPY_DTOD, NSX_COPY_HTOH, NSX_COPY_PTOP, NSX_COPY_UVM_HTOD,
+	NSX_COPY_UVM_DTOH, NSX_COPY_UVM_DTOD, NSX_NCOPY_KINDS
+};
+enum { /* srcKind, dstKind, memKind: one less than CUPTI's */
+	NSX_MEM_PAGEABLE, NSX_MEM_PINNED, NSX_MEM_DEVICE, NSX_MEM_ARRAY,
+	NSX_MEM_MANAGED, NSX_MEM_DEVICE_STATIC, NSX_MEM_MANAGED_STATIC,
+	NSX_MEM_UNKNOWN, NSX_NMEM_KINDS
+};
+enum { NSX_MEM_ALLOCATE, NSX_MEM_FREE }; /* memoryOperationType */
+enum { /* migrationCause */
+	NSX_MIGRATE_UNKNOWN, NSX_MIGRATE_PREFETCH, NSX_MIGRATE_PAGE_FAULT,
+	NSX_MIGRATE_SPECULATIVE, NSX_MIGRATE_EVICTION, NSX_MIGRATE_COUNTERS,
+	NSX_NMIGRATE_CAUSES
+};
+enum { /* overheadType: JIT and loading are the program's, 3 to 5 the tool's */
+	NSX_OVERHEAD_JIT = 2, NSX_OVERHEAD_FLUSH, NSX_OVERHEAD_INSTRUMENTATION,
+	NSX_OVERHEAD_RESOURCE, NSX_OVERHEAD_MODULE_LOAD,
+	NSX_OVERHEAD_LAZY_LOAD, NSX_OVERHEAD_BUFFER_FULL
+};
+enum { /* NVTX_EVENTS.eventType; _IMPORTED: from NVTXT text files */
+	NSX_EVENT_MARK = 34, NSX_EVENT_PUSH_POP = 59, NSX_EVENT_START_END = 60,
+	NSX_EVENT_MARK_IMPORTED = 65, NSX_EVENT_PUSH_POP_IMPORTED = 70,
+	NSX_EVENT_START_END_IMPORTED = 71, NSX_EVENT_DOMAIN_CREATE = 75
+};
+/* RUNTIME.eventClass of a row that repeats a call to carry its backtrace. */
+enum { NSX_CLASS_BACKTRACE = 67 };
+/* RUNTIME.returnValue of a query whose work goes on: no failure. */
+enum { NSX_RETURN_NOT_READY = 600 };
+enum { NSX_THREAD_RUNNING = 1, NSX_THREAD_TERMINATED = 5 }; /* threadState */
+enum { /* threadBlock: reasons of a thread that could have run on */
+	NSX_BLOCK_UNKNOWN = 1, NSX_BLOCK_QUANTUM_END = 42,
+	NSX_BLOCK_DISPATCH, NSX_BLOCK_PREEMPTED, NSX_BLOCK_YIELD,
+	NSX_BLOCK_READY = 49, NSX_BLOCK_DEFERRED_PREEMPT = 51
+};
+
+/* JIT, module and lazy loading. */
+static inline int nsx_overhead_is_load(unsigned type)
+{
+	return type == NSX_OVERHEAD_JIT || type == NSX_OVERHEAD_MODULE_LOAD ||
+	       type == NSX_OVERHEAD_LAZY_LOAD;
+}
+static inline int nsx_copy_is_migration(unsigned kind)
+{
+	return kind >= NSX_COPY_UVM_HTOD && kind <= NSX_COPY_UVM_DTOD;
+}
+
+#endif

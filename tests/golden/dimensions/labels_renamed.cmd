@@ -1,0 +1,1 @@
+explain @labels_renamed --pass dimensions --md
