@@ -35,6 +35,8 @@ struct shard {
 };
 
 struct nsx_strings {
+	const struct nsx_strings *under; /* NULL: none */
+	size_t first;			 /* id that is not one of under's    */
 	struct shard shard[SHARDS];
 };
 
@@ -73,6 +75,15 @@ struct nsx_strings *nsx_strings_new(void)
 	return s;
 }
 
+struct nsx_strings *nsx_strings_over(const struct nsx_strings *under)
+{
+	struct nsx_strings *s = nsx_strings_new();
+
+	s->under = under;
+	s->first = nsx_strings_bound(under);
+	return s;
+}
+
 void nsx_strings_free(struct nsx_strings *s)
 {
 	if (!s)
@@ -107,6 +118,13 @@ static size_t find_slot(const struct shard *sh, const char *text, size_t len,
 			break;
 	}
 	return i;
+}
+
+/* Index + 1 of the text; 0: not here. */
+static uint32_t find_text(const struct shard *sh, const char *text, size_t len,
+			  uint32_t hash)
+{
+	return sh->nslots ? sh->slots[find_slot(sh, text, len, hash)] : 0;
 }
 
 static int grow_slots(struct shard *sh, struct nsx_err *err)
@@ -279,13 +297,19 @@ int nsx_strings_add(struct nsx_strings *s, const char *text, size_t len,
 	h = nsx_hash(text, len);
 	which = (uint32_t)(h >> 60);
 	sh = &s->shard[which];
+	*ret = s->under ? find_text(&s->under->shard[which], text, len,
+				    (uint32_t)h) * SHARDS + which : 0;
+	if (*ret >= SHARDS) {
+		nsx_buf_done(&fixed);
+		return 0;
+	}
 	pthread_mutex_lock(&sh->lock);
 	rc = shard_add(sh, text, len, (uint32_t)h, &index, err);
 	pthread_mutex_unlock(&sh->lock);
 	nsx_buf_done(&fixed);
 	if (rc)
 		return rc;
-	*ret = (index + 1) * SHARDS + which;
+	*ret = (uint32_t)s->first + (index + 1) * SHARDS + which;
 	return 0;
 }
 
@@ -293,6 +317,9 @@ const char *nsx_str_text(const struct nsx_strings *s, nsx_str id)
 {
 	if (!id)
 		return "";
+	if (id < s->first)
+		return nsx_str_text(s->under, id);
+	id -= (uint32_t)s->first;
 	return s->shard[id % SHARDS].entries[id / SHARDS - 1].text;
 }
 
@@ -302,7 +329,7 @@ size_t nsx_strings_bound(const struct nsx_strings *s)
 
 	for (unsigned i = 0; i < SHARDS; i++)
 		most = NSX_MAX(most, s->shard[i].n);
-	return (most + 1) * SHARDS;
+	return s->first + (most + 1) * SHARDS;
 }
 
 int nsx_str_cmp(const struct nsx_strings *s, nsx_str a, nsx_str b)

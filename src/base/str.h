@@ -18,6 +18,10 @@ typedef uint32_t nsx_str; /* 0 = absent, distinct from the empty string */
 struct nsx_strings;
 
 struct nsx_strings *nsx_strings_new(void);
+/* A table of its own that also knows the strings of another, which must not
+ * change any more and outlive it: their ids are the same in both.
+ */
+struct nsx_strings *nsx_strings_over(const struct nsx_strings *under);
 void nsx_strings_free(struct nsx_strings *s);
 
 /* Interns text of len bytes. */

@@ -234,7 +234,7 @@ static void find_top(const struct pricing *p, enum what what, nsx_str *ret,
 		if (p->names.keys[g].a == what &&
 		    (ns > *ret_ns ||
 		     (ns == *ret_ns &&
-		      nsx_str_cmp(p->t->strings, name, *ret) < 0))) {
+		      nsx_str_cmp(p->f->strings, name, *ret) < 0))) {
 			*ret = name;
 			*ret_ns = ns;
 		}

@@ -26,7 +26,8 @@ enum nsx_remedy {
 struct nsx_price {
 	struct nsx_spans spans;
 	int64_t ns;	  /* their total                                     */
-	nsx_str top;	  /* call or range path with the most of it; 0: none */
+	nsx_str top;	  /* call or range path with the most of it; 0: none.
+			     Text: nsx_fact_text                             */
 	nsx_str range;	  /* in which most of what ends it was launched      */
 	nsx_str after;	  /* call that took most of the gaps after the wait  */
 	int64_t top_ns, range_ns, after_ns;

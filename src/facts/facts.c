@@ -26,6 +26,7 @@ int nsx_facts_build(const struct nsx_trace *t, unsigned threads,
 	int rc;
 
 	f->arena = a;
+	f->strings = nsx_strings_over(t->strings);
 	nsx_progress_stage(progress, "facts", 0);
 	rc = nsx_facts_unions(f, t, threads, err);
 	if (!rc)
@@ -56,5 +57,6 @@ void nsx_facts_free(struct nsx_facts *f)
 	nsx_model_free(f->model);
 	for (uint32_t i = 0; i < f->ndevices; i++)
 		nsx_arena_free(f->device_arena[i]);
+	nsx_strings_free(f->strings);
 	nsx_arena_free(f->arena);
 }

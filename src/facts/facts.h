@@ -128,6 +128,7 @@ struct nsx_metrics;
 struct nsx_model;
 struct nsx_facts {
 	struct nsx_kernel_names kernels;
+	struct nsx_strings *strings; /* over the trace's: names made here    */
 	struct nsx_device_facts *device; /* by device                        */
 	struct nsx_spans *busy; /* by device: any GPU work.  For other facts
 				   only, then given back: it is what is not
@@ -172,6 +173,14 @@ int nsx_facts_barriers(struct nsx_facts *f, const struct nsx_trace *t,
 		       unsigned threads, struct nsx_err *err);
 int nsx_facts_idle(struct nsx_facts *f, const struct nsx_trace *t,
 		   unsigned threads, struct nsx_err *err);
+
+/* Text of a name made here or of the trace: details of idle pieces, marks of
+ * iterations.
+ */
+static inline const char *nsx_fact_text(const struct nsx_facts *f, nsx_str s)
+{
+	return nsx_str_text(f->strings, s);
+}
 
 /* The window findings are priced on: the steady one, which with a user's window
  * is that one; start == end without GPU work.

@@ -347,10 +347,11 @@ static int sweep_some(void *ctx, size_t task, struct nsx_err *err)
 /* NVTX paths ------------------------------------------------------------------*/
 
 /* "outermost > ... > parent > name": enough to find the place, and bounded. */
-static int path_of(const struct nsx_trace *t, const uint32_t *around,
+static int path_of(const struct nsx_facts *f, const struct nsx_trace *t,
 		   const uint32_t *root, uint32_t r, nsx_str *ret,
 		   struct nsx_err *err)
 {
+	const uint32_t *around = f->nvtx.around;
 	struct nsx_buf b = {0};
 	uint32_t parent = around[r];
 	int rc;
@@ -362,7 +363,7 @@ static int path_of(const struct nsx_trace *t, const uint32_t *around,
 	if (parent != NSX_NONE)
 		nsx_buf_printf(&b, "%s > ", nsx_text(t, t->nvtx.name[parent]));
 	nsx_buf_adds(&b, nsx_text(t, t->nvtx.name[r]));
-	rc = nsx_strings_add(t->strings, b.p ? b.p : "", b.n, ret, err);
+	rc = nsx_strings_add(f->strings, b.p ? b.p : "", b.n, ret, err);
 	nsx_buf_done(&b);
 	return rc;
 }
@@ -384,7 +385,7 @@ static int name_paths(struct nsx_facts *f, const struct nsx_trace *t,
 			if (f->idle[d].tag[i].cause != NSX_CAUSE_HOST_CODE)
 				continue;
 			if (r != NSX_NONE && !paths[r] &&
-			    path_of(t, around, root, r, &paths[r], err))
+			    path_of(f, t, root, r, &paths[r], err))
 				return err->rc;
 			f->idle[d].about[i] = r == NSX_NONE ? 0 : paths[r];
 		}

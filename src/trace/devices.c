@@ -84,7 +84,7 @@ static nsx_str gpu_key(struct nsx_loader *l, const struct nsx_ordinal *o)
 		if (l->t->gpu[i].id == o->gpu_id && l->t->gpu[i].uuid)
 			return l->t->gpu[i].uuid;
 	snprintf(text, sizeof(text), "gpu%lld", (long long)o->gpu_id);
-	if (nsx_strings_add(l->t->strings, text, strlen(text), &s, &err))
+	if (nsx_strings_add(l->strings, text, strlen(text), &s, &err))
 		nsx_load_lost(l, &err);
 	return s;
 }

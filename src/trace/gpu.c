@@ -80,7 +80,7 @@ static int read_shape(struct nsx_part *p, const struct nsx_val *v,
 		size_t n;
 		const char *at = nsx_base_of(full, &n);
 
-		rc = nsx_strings_add(p->l->t->strings, at, n, &base, err);
+		rc = nsx_strings_add(p->l->strings, at, n, &base, err);
 	}
 	if (rc)
 		return rc;
@@ -109,7 +109,7 @@ static int read_kernel(struct nsx_part *p, int64_t rid,
 	if (!rc && !name)
 		rc = nsx_read_name(p, &v[SHORT_NAME], &name, err);
 	if (!rc && !name)
-		rc = nsx_strings_add(p->l->t->strings, "(unnamed)", 9, &name,
+		rc = nsx_strings_add(p->l->strings, "(unnamed)", 9, &name,
 				     err);
 	if (!rc)
 		rc = read_shape(p, v, name, &p->l->ops.detail[at], err);

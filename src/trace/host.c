@@ -124,7 +124,7 @@ static int read_nvtx(struct nsx_part *p, int64_t rid, const struct nsx_val *v,
 					      &v[N_TEXT] : &v[N_TEXT_ID],
 				   &x->name[at], err);
 	if (!rc && !x->name[at])
-		rc = nsx_strings_add(p->l->t->strings, "(unnamed)", 9,
+		rc = nsx_strings_add(p->l->strings, "(unnamed)", 9,
 				     &x->name[at], err);
 	key.w[0] = nsx_read_process_key(&v[N_TID], &v[N_PID]);
 	key.w[1] = (uint64_t)nsx_i64_or(&v[N_DOMAIN], 0);

@@ -227,7 +227,7 @@ int nsx_trace_load(const struct nsx_schema *schema,
 		return nsx_arena_free(a), err->rc;
 	t->arena = a;
 	t->schema = schema;
-	t->strings = nsx_strings_new();
+	t->strings = l->strings = nsx_strings_new();
 	t->pid_source_kernel = pid_source(schema, NSX_F_kernel_global_pid,
 					  NSX_F_kernel_pid);
 	t->pid_source_runtime = pid_source(schema, NSX_F_runtime_global_tid,
@@ -278,6 +278,6 @@ void nsx_trace_free(struct nsx_trace *t)
 {
 	if (!t)
 		return;
-	nsx_strings_free(t->strings);
+	nsx_strings_free((struct nsx_strings *)t->strings);
 	nsx_arena_free(t->arena);
 }

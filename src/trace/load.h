@@ -60,6 +60,7 @@ struct nsx_created { /* an NVTX domain's creation row */
 
 struct nsx_loader {
 	struct nsx_trace *t;
+	struct nsx_strings *strings; /* the trace's, while they are added    */
 	const struct nsx_schema *schema;
 	unsigned threads;
 	struct nsx_progress *progress;

@@ -90,8 +90,8 @@ int nsx_add_normalised(struct nsx_loader *l, const char *text, size_t n,
 	int rc;
 
 	if (!normalise(text, n, &b))
-		return nsx_strings_add(l->t->strings, text, n, ret, err);
-	rc = nsx_strings_add(l->t->strings, b.p ? b.p : "", b.n, ret, err);
+		return nsx_strings_add(l->strings, text, n, ret, err);
+	rc = nsx_strings_add(l->strings, b.p ? b.p : "", b.n, ret, err);
 	nsx_buf_done(&b);
 	return rc ? rc : remember_raw(l, *ret, text, n, err);
 }
@@ -193,7 +193,7 @@ int nsx_read_name(struct nsx_part *p, const struct nsx_val *v, nsx_str *ret,
 		return 0;
 	p->defects.dangling++;
 	snprintf(text, sizeof(text), "id:%lld", (long long)v->u.i);
-	return nsx_strings_add(p->l->t->strings, text, strlen(text), ret, err);
+	return nsx_strings_add(p->l->strings, text, strlen(text), ret, err);
 }
 
 /* Kernels ------------------------------------------------------------------*/

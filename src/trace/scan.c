@@ -259,7 +259,7 @@ nsx_str nsx_read_text(struct nsx_loader *l, const struct nsx_val *v)
 	nsx_str s = 0;
 
 	if (v->type == NSX_V_TEXT && v->len &&
-	    nsx_strings_add(l->t->strings, v->u.p, v->len, &s, &err))
+	    nsx_strings_add(l->strings, v->u.p, v->len, &s, &err))
 		nsx_load_lost(l, &err);
 	return s;
 }

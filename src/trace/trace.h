@@ -254,7 +254,7 @@ int nsx_window_parse(const char *text, int64_t first_ns,
 
 struct nsx_trace {
 	const struct nsx_schema *schema;
-	struct nsx_strings *strings;
+	const struct nsx_strings *strings; /* no more are added             */
 	struct nsx_process *process;
 	struct nsx_thread *thread;
 	struct nsx_device *device;

@@ -113,19 +113,20 @@ static void label(const char *const *full, size_t n, struct nsx_arena *a,
 		  const char **ret)
 {
 	struct nsx_shape *shape = nsx_arena_get(a, n * sizeof(*shape));
-	struct nsx_trace t = {.strings = nsx_strings_new(), .shape = shape,
+	struct nsx_strings *strings = nsx_strings_new();
+	struct nsx_trace t = {.strings = strings, .shape = shape,
 			      .nshapes = (uint32_t)n};
 	struct nsx_kernel_names k;
 	struct nsx_err err;
 
 	for (size_t i = 0; i < n; i++)
-		assert_int_equal(nsx_strings_add(t.strings, full[i],
+		assert_int_equal(nsx_strings_add(strings, full[i],
 						 strlen(full[i]),
 						 &shape[i].name, &err), 0);
 	assert_int_equal(nsx_kernel_names_build(&t, a, &k, &err), 0);
 	for (size_t i = 0; i < n; i++)
 		ret[i] = nsx_kernel_name(&k, shape[i].name)->label;
-	nsx_strings_free(t.strings);
+	nsx_strings_free(strings);
 }
 
 static void test_what_differs_tells_apart(void **state)

@@ -218,14 +218,14 @@ static int find_main_streams(struct nsx_finder *fd, struct nsx_err *err)
 static int cmp_ways(const void *a, const void *b, void *ctx)
 {
 	const struct nsx_way *x = a, *y = b;
-	const struct nsx_trace *t = ctx;
+	const struct nsx_facts *f = ctx;
 	int c;
 
 	if (x->score != y->score)
 		return x->score > y->score ? -1 : 1;
 	if (x->method != y->method)
 		return x->method < y->method ? -1 : 1;
-	c = nsx_str_cmp(t->strings, x->name, y->name);
+	c = nsx_str_cmp(f->strings, x->name, y->name);
 	if (!c)
 		c = (x->process > y->process) - (x->process < y->process);
 	return c ? c : (x->marks->start_ns > y->marks->start_ns) -
@@ -603,8 +603,7 @@ int nsx_facts_iterations(struct nsx_facts *f, const struct nsx_trace *t,
 		rc = find_ways(&fd, threads, err);
 	if (!rc) {
 		if (fd.n)
-			qsort_r(fd.v, fd.n, sizeof(*fd.v), cmp_ways,
-				(void *)t);
+			qsort_r(fd.v, fd.n, sizeof(*fd.v), cmp_ways, f);
 		rc = keep_cadences(&fd, err);
 	}
 	if (!rc) {

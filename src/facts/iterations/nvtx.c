@@ -65,7 +65,7 @@ static int mask_name(struct nvtx_finder *nf, nsx_str name, struct nsx_err *err)
 			nsx_buf_add(&b, s, 1);
 		else if (!isdigit((unsigned char)s[1]))
 			nsx_buf_adds(&b, "#");
-	rc = nsx_strings_add(t->strings, b.p, b.n, &nf->masked[name], err);
+	rc = nsx_strings_add(nf->fd->f->strings, b.p, b.n, &nf->masked[name], err);
 	nsx_buf_done(&b);
 	return rc;
 }
@@ -83,7 +83,7 @@ static int mask_names(struct nvtx_finder *nf, struct nsx_err *err)
 		if (!nf->masked[x->name[i]] && mask_name(nf, x->name[i], err))
 			return err->rc;
 	nf->slot = nsx_arena_try_array(nf->fd->a,
-				       nsx_strings_bound(nf->fd->t->strings),
+				       nsx_strings_bound(nf->fd->f->strings),
 				       4, "range names", err);
 	return nf->slot ? 0 : err->rc;
 }
@@ -290,7 +290,7 @@ static int keep_group(struct nvtx_finder *nf, uint32_t process,
 	const struct launches *l = &nf->launches;
 	struct nsx_way w = {.method = NSX_WAY_NVTX, .process = process,
 			    .name = g->name, .marks = marks, .n = g->n};
-	double trust = is_step_name(nsx_text(nf->fd->t, g->name)) ? 1.1 : 1;
+	double trust = is_step_name(nsx_fact_text(nf->fd->f, g->name)) ? 1.1 : 1;
 	int64_t covered = 0;
 
 	/* What cannot win need not be listed. */

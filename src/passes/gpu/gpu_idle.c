@@ -78,9 +78,9 @@ static int add_device(const struct nsx_run *run, uint32_t d,
 
 /* Causes ----------------------------------------------------------------------*/
 
-static struct nsx_cell text_or_null(const struct nsx_trace *t, nsx_str s)
+static struct nsx_cell text_or_null(const struct nsx_facts *f, nsx_str s)
 {
-	return s ? nsx_string(nsx_text(t, s)) : nsx_null();
+	return s ? nsx_string(nsx_fact_text(f, s)) : nsx_null();
 }
 
 struct total {
@@ -138,7 +138,7 @@ static int fill_device_causes(const struct nsx_run *run, uint32_t d,
 		if (add_cause(run->trace, d, groups->keys[i].a, &v[i], table,
 			      &row, err))
 			return err->rc;
-		row[C_DETAIL] = text_or_null(run->trace,
+		row[C_DETAIL] = text_or_null(run->facts,
 					     (nsx_str)groups->keys[i].b);
 	}
 	return 0;

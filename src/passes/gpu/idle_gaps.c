@@ -63,14 +63,15 @@ static struct nsx_idle_piece main_piece(const struct nsx_gap *gap)
 	return best;
 }
 
-static struct nsx_cell text_or_null(const struct nsx_trace *t, nsx_str s)
+static struct nsx_cell text_or_null(const struct nsx_facts *f, nsx_str s)
 {
-	return s ? nsx_string(nsx_text(t, s)) : nsx_null();
+	return s ? nsx_string(nsx_fact_text(f, s)) : nsx_null();
 }
 
-static int add_gap(const struct nsx_trace *t, const struct long_gap *g,
+static int add_gap(const struct nsx_run *run, const struct long_gap *g,
 		   struct nsx_table *table, struct nsx_err *err)
 {
+	const struct nsx_trace *t = run->trace;
 	struct nsx_idle_piece p = main_piece(&g->gap);
 	struct nsx_cell *row = nsx_row(table, err);
 	uint32_t process;
@@ -82,7 +83,7 @@ static int add_gap(const struct nsx_trace *t, const struct long_gap *g,
 	row[GAP_END] = nsx_int(g->gap.end_ns);
 	row[GAP_MS] = nsx_ms(g->gap.end_ns - g->gap.start_ns);
 	row[GAP_CAUSE] = nsx_string(nsx_cause_names[p.cause]);
-	row[GAP_DETAIL] = text_or_null(t, p.detail);
+	row[GAP_DETAIL] = text_or_null(run->facts, p.detail);
 	if (g->gap.op == NSX_NONE)
 		return 0;
 	row[GAP_OP] = nsx_string(name_of_op(t, g->gap.op));
@@ -138,7 +139,7 @@ int nsx_fill_gaps(const struct nsx_run *run, struct nsx_table *table,
 			return err->rc;
 	}
 	for (size_t i = 0; i < top.n; i++)
-		if (add_gap(t, &top.v[i], table, err))
+		if (add_gap(run, &top.v[i], table, err))
 			return err->rc;
 	table->capped = all > top.n;
 	return 0;

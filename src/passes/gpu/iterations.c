@@ -208,8 +208,7 @@ static int add_candidates(struct work *w, struct nsx_err *err)
 			return err->rc;
 		row[C_METHOD] = nsx_string(c->method);
 		if (c->name)
-			row[C_NAME] = nsx_string(nsx_text(w->run->trace,
-							  c->name));
+			row[C_NAME] = nsx_string(nsx_fact_text(f, c->name));
 		row[C_PROCESS] = pid_cell(w->run->trace, c->process);
 		row[C_COUNT] = nsx_int((int64_t)c->n);
 		row[C_COVERAGE] = nsx_real(100 * c->coverage);

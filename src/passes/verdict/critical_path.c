@@ -206,10 +206,10 @@ static void name_cause(struct path *p, struct nsx_cell *cells, unsigned cause,
 	const char *kind = causes[cause][0], *name = nsx_cause_names[cause];
 
 	if (detail && !strcmp(kind, "barrier"))
-		name = nsx_text(p->run->trace, detail);
+		name = nsx_fact_text(p->run->facts, detail);
 	else if (detail)
 		name = nsx_say(p->out, "%s: %s", name,
-			       nsx_text(p->run->trace, detail));
+			       nsx_fact_text(p->run->facts, detail));
 	cells[KIND] = nsx_string(kind);
 	cells[NAME] = nsx_string(name);
 	*ret_meaning = causes[cause][1];

@@ -97,7 +97,7 @@ static void add_candidate(const struct nsx_run *run, struct nsx_section *out,
 			  const struct nsx_price *p, int64_t window_ns)
 {
 	const struct nsx_trace *t = run->trace;
-	const char *top = p->top ? nsx_md_name(out, nsx_text(t, p->top)) :
+	const char *top = p->top ? nsx_md_name(out, nsx_fact_text(run->facts, p->top)) :
 				   "code outside NVTX ranges";
 	unsigned n = 0;
 	struct nsx_finding c = {
@@ -128,12 +128,12 @@ static void add_candidate(const struct nsx_run *run, struct nsx_section *out,
 		c.evidence[n++] = nsx_say(
 			out, "after the wait most of it, %.3f ms, goes to %s",
 			(double)p->after_ns / 1e6,
-			nsx_md_name(out, nsx_text(t, p->after)));
+			nsx_md_name(out, nsx_fact_text(run->facts, p->after)));
 	if (p->range)
 		c.evidence[n++] = nsx_say(
 			out, "%.3f ms of it end with a launch in the NVTX "
 			"range %s", (double)p->range_ns / 1e6,
-			nsx_md_name(out, nsx_text(t, p->range)));
+			nsx_md_name(out, nsx_fact_text(run->facts, p->range)));
 	c.evidence[n++] = say_longest(out, p);
 	c.recommendation[0] = nsx_say(out, "%s%s%s", x->act, top, x->rest);
 	c.recommendation[1] = x->advice;
