@@ -1,4 +1,5 @@
 /* capture_gpu.c - was the GPU's work recorded, and what launched it? */
+#include <stdlib.h>
 #include <string.h>
 #include "passes/input/capture_quality.h"
 
@@ -229,10 +230,65 @@ static void check_graphs(struct nsx_quality *q)
 			  "no graph was launched");
 }
 
+/* Moved, or what there is no moving. */
+static void warn_clock(struct nsx_quality *q, const struct nsx_clock *c)
+{
+	const char *subject = nsx_say(
+	    q->out, "%s on GPU %lld", nsx_process_label(q, c->process),
+	    (long long)q->t->device[c->device].device_id);
+	const char *detail;
+
+	if (c->shift_ns) {
+		nsx_check(q, "gpu_clocks", WARN, subject, NULL,
+			  "GPU times were recorded %.3f ms too %s: work began "
+			  "before its call or ended after what waited for it. "
+			  "All of them are moved by that; what may be left is "
+			  "%s",
+			  (double)llabs(c->shift_ns) / 1e6,
+			  c->shift_ns > 0 ? "early" : "late",
+			  c->within_ns == INT64_MAX ? "not known" :
+			  nsx_say(q->out, "%.1f us",
+				  (double)c->within_ns / 1e3));
+		return;
+	}
+	detail = nsx_check(
+	    q, "gpu_clocks", WARN, subject, PROFILE APP,
+	    "GPU times contradict the calls: work begins before its call or "
+	    "ends after what waited for it, and no one correction mends that. "
+	    "What compares them with the host or with other processes is wrong");
+	nsx_raise(q, NSX_ID_gpu_clocks, "GPU times do not agree with the host's",
+		  NSX_SEV_MEDIUM, detail, nsx_recapture(q, PROFILE APP));
+}
+
+/* Where there is one process nothing is compared that one would not see. */
+static void check_clocks(struct nsx_quality *q)
+{
+	const struct nsx_trace *t = q->t;
+	int64_t most_ns = 0;
+	size_t off = 0;
+
+	for (uint32_t i = 0; i < t->nclocks; i++) {
+		const struct nsx_clock *c = &t->clock[i];
+
+		if (c->is_off && off++ < SHOWN_PROCESSES)
+			warn_clock(q, c);
+		most_ns = NSX_MAX(most_ns, c->within_ns);
+	}
+	if (off > SHOWN_PROCESSES)
+		nsx_check(q, "gpu_clocks", WARN, "other processes", NULL,
+			  "the same holds for %zu more", off - SHOWN_PROCESSES);
+	if (!off && t->nclocks > 1 && most_ns < INT64_MAX)
+		nsx_check(q, "gpu_clocks", OK, "GPU times", NULL,
+			  "no work begins before its call or ends after what "
+			  "waited for it: clocks agree to %.1f us",
+			  (double)most_ns / 1e3);
+}
+
 void nsx_check_gpu(struct nsx_quality *q)
 {
 	check_activity(q);
 	check_lost_launches(q);
 	check_calls(q);
+	check_clocks(q);
 	check_graphs(q);
 }
