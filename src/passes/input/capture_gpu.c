@@ -42,8 +42,9 @@ static void no_activity(struct nsx_quality *q, uint32_t p,
 			const struct activity *x)
 {
 	static const char line[] = "nsys profile --trace=cuda-sw,nvtx,osrt" APP;
+	const char *subject = nsx_process_label(q, p);
 	const char *detail = nsx_check(
-	    q, "gpu_activity", MISSING, nsx_process_label(q, p), line,
+	    q, "gpu_activity", MISSING, subject, line,
 	    "%zu kernel launches succeeded, but no kernel, copy or memset "
 	    "was recorded: the GPU's work is not known, which is not the "
 	    "same as an idle GPU. Usual causes: a driver newer than the "
@@ -51,9 +52,9 @@ static void no_activity(struct nsx_quality *q, uint32_t p,
 	    "process, WSL",
 	    x->launches);
 
-	nsx_raise(q, NSX_ID_gpu_activity, "GPU activity was not recorded",
-		  NSX_SEV_HIGH,
-		  detail, nsx_recapture(q, line));
+	nsx_raise(q, NSX_ID_gpu_activity, subject,
+		  "GPU activity was not recorded", NSX_SEV_HIGH, detail,
+		  nsx_recapture(q, line));
 }
 
 static void check_activity(struct nsx_quality *q)
@@ -62,7 +63,8 @@ static void check_activity(struct nsx_quality *q)
 	size_t silent = 0, active = 0;
 	struct activity *v;
 
-	if (count_activity(q, &v))
+	/* A call may lie inside the window and its work outside. */
+	if (t->user.start_ns < t->user.end_ns || count_activity(q, &v))
 		return;
 	for (uint32_t p = 0; p < t->nprocesses; p++) {
 		const struct activity *x = &v[p];
@@ -199,7 +201,7 @@ static void check_calls(struct nsx_quality *q)
 	    "before them have no cause",
 	    none, n, pct, m->before_capture, m->no_call, by_process(q));
 	if (pct >= 20)
-		nsx_raise(q, NSX_ID_kernel_calls,
+		nsx_raise(q, NSX_ID_kernel_calls, NULL,
 			  "Many kernels have no launch "
 			  "call in the trace",
 			  NSX_SEV_LOW, detail, nsx_recapture(q, line));
@@ -256,8 +258,9 @@ static void warn_clock(struct nsx_quality *q, const struct nsx_clock *c)
 	    "GPU times contradict the calls: work begins before its call or "
 	    "ends after what waited for it, and no one correction mends that. "
 	    "What compares them with the host or with other processes is wrong");
-	nsx_raise(q, NSX_ID_gpu_clocks, "GPU times do not agree with the host's",
-		  NSX_SEV_MEDIUM, detail, nsx_recapture(q, PROFILE APP));
+	nsx_raise(q, NSX_ID_gpu_clocks, subject,
+		  "GPU times do not agree with the host's", NSX_SEV_MEDIUM,
+		  detail, nsx_recapture(q, PROFILE APP));
 }
 
 /* Where there is one process nothing is compared that one would not see. */
