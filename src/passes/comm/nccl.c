@@ -298,6 +298,7 @@ NSX_DEFINE_PASS(nccl) {
 	.limitations = "durations include waiting for late ranks; kernels "
 		       "inside CUDA graphs traced as a whole are not seen; "
 		       "instances are matched by time, not by communicator",
+	.any_of = {NSX_GPU_WORK, NSX_NEED_VIEW(nvtx)},
 	.layouts = layouts,
 	.nlayouts = ARRAY_LEN(layouts),
 	.run = run,
