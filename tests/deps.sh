@@ -2,6 +2,8 @@
 # shellcheck disable=SC2016  # the single-quoted tests are expanded by eval
 # Installs what is missing to build (deps.sh build), to test (deps.sh test) or to
 # see what the tests reach (deps.sh coverage).
+# What the tests can do without (a browser, node, MPI) is tried after that: what
+# cannot be had is named, and stops nothing.
 # Does nothing, and needs no network or root, when all of it is there.
 set -u
 what=${1:-build}
@@ -35,21 +37,48 @@ if [ "$what" = test ]; then
 	need 'command -v git' git git git
 	need 'command -v shellcheck' shellcheck ShellCheck shellcheck
 fi
+optional=
+may() { # what it is for, test, then the package's name for apt, dnf, pacman
+	eval "$2" >/dev/null 2>&1 && return
+	case $pm in dnf) p=$4 ;; pacman) p=$5 ;; *) p=$3 ;; esac
+	optional="$optional
+$1:$p"
+}
+if [ "$what" = test ]; then
+	may 'pages in a browser' 'command -v chromium || command -v chromium-browser || command -v google-chrome' chromium chromium chromium
+	may 'pages without a browser' 'command -v node' nodejs nodejs nodejs
+	may 'packages of node' 'command -v npm' npm npm npm
+	may 'a job of several ranks' 'command -v mpicc && command -v mpirun' 'libopenmpi-dev openmpi-bin' 'openmpi openmpi-devel' openmpi
+fi
 [ "$what" != coverage ] || need 'command -v gcovr' gcovr gcovr gcovr
-[ -n "$missing" ] || exit 0
+[ -n "$missing$optional" ] || exit 0
 root=; [ "$(id -u)" = 0 ] || root=sudo
-echo "installing:$missing"
+export DEBIAN_FRONTEND=noninteractive
+fetch() { # PACKAGE...
+	case $pm in
+	apt) $root apt-get install -y -qq --no-install-recommends "$@" ;;
+	dnf) $root dnf install -y -q "$@" ;;
+	pacman) $root pacman -S --noconfirm --needed "$@" ;;
+	*) return 1 ;;
+	esac >/dev/null </dev/null
+}
 case $pm in
-apt)
-	export DEBIAN_FRONTEND=noninteractive
-	$root apt-get update -qq || exit 1
-	# shellcheck disable=SC2086
-	$root apt-get install -y -qq --no-install-recommends $missing >/dev/null ;;
-dnf) # shellcheck disable=SC2086
-	$root dnf install -y -q $missing ;;
-pacman) # shellcheck disable=SC2086
-	$root pacman -Sy --noconfirm --needed $missing ;;
-*)
-	echo "deps.sh: no apt-get, dnf or pacman here; install by hand:$missing" >&2
-	exit 1 ;;
+apt) update="$root apt-get update -qq" ;;
+pacman) update="$root pacman -Sy --noconfirm" ;;
+*) update=true ;;
 esac
+if [ -n "$missing" ]; then
+	if [ $pm = none ]; then
+		echo "deps.sh: no apt-get, dnf or pacman here; install by hand:$missing" >&2
+		exit 1
+	fi
+	echo "installing:$missing"
+	# shellcheck disable=SC2086
+	$update >/dev/null && fetch $missing || exit 1
+elif [ -n "$optional" ]; then
+	$update >/dev/null 2>&1
+fi
+echo "$optional" | while IFS=: read -r use packages; do
+	# shellcheck disable=SC2086
+	[ -z "$use" ] || fetch $packages 2>/dev/null || echo "not to be had: $packages ($use); skipped"
+done

@@ -4,8 +4,8 @@
 
 #include "base/base.h"
 
-/* One definition of a quantile everywhere (SEMANTICS 0): linear interpolation
- * at position (n - 1) * q.  v is reordered (selection, not a full sort);
+/* One definition of a quantile everywhere (queries/README.md 2): linear
+ * interpolation at position (n - 1) * q.  v is reordered (selection, not a full sort);
  * n must be > 0.  O(n).
  */
 double nsx_quantile(int64_t *v, size_t n, double q);

@@ -129,7 +129,7 @@ static void write_whole(struct nsx_jsonw *w, const struct nsx_section *s,
 	write_queries(w, s, scripts);
 }
 
-/* A section whose contract key is no object puts its one value under its own
+/* A section whose key is no object puts its one value under its own
  * id with this key.
  */
 static const struct nsx_cell *bare_value(const struct nsx_section *s)

@@ -245,8 +245,8 @@ static int add_gap(struct work *w, uint32_t thread, struct nsx_span gap,
 	return add_event(w, thread, NSX_BARRIER_LAUNCHER_GAP, 0, gap, &s, err);
 }
 
-/* The threshold is tested on the whole gap between two launches (SEMANTICS 4);
- * what the other classes cover is then theirs.
+/* The threshold is tested on the whole gap between two launches
+ * (queries/README.md 10); what the other classes cover is then theirs.
  */
 static int add_gaps(struct work *w, uint32_t thread, struct nsx_err *err)
 {
@@ -442,7 +442,8 @@ static int join_events(struct job *job, struct nsx_err *err)
 /* What is needed before ----------------------------------------------------------*/
 
 /* An async copy from or to pageable memory is staged by the host, and one that
- * runs for half its time inside its call was waited for (SEMANTICS 4).
+ * runs for half its time inside its call was waited for
+ * (queries/README.md 10).
  */
 static int find_blocking_copies(struct nsx_facts *f, const struct nsx_trace *t,
 				struct nsx_err *err)

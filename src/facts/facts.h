@@ -17,7 +17,7 @@ struct nsx_device_facts {
 	struct nsx_spans copy;	  /* copies and memsets                      */
 };
 
-/* Six disjoint classes that add up to the window (SEMANTICS 6). */
+/* Six disjoint classes that add up to the window (queries/README.md 12). */
 enum nsx_part_class {
 	NSX_P_COMPUTE_ONLY, NSX_P_COMPUTE_COPY, NSX_P_COMPUTE_COMM,
 	NSX_P_COMM_EXPOSED, NSX_P_COPY_EXPOSED, NSX_P_IDLE, NSX_NPARTS
@@ -27,7 +27,7 @@ struct nsx_partition {
 	int64_t ns[NSX_NPARTS];
 };
 
-/* Iterations and the steady window (SEMANTICS 12, 13). ------------------------*/
+/* Iterations and the steady window (queries/README.md 16, 17). ----------------*/
 struct nsx_iteration {
 	uint32_t process, device; /* process: NSX_NONE when not known      */
 	int64_t start_ns, end_ns;
@@ -86,7 +86,7 @@ struct nsx_idle { /* one device: pieces in order of time, packed */
 	} *tag;
 	int64_t *before_ns; /* idle before each 64th piece                   */
 };
-/* A CPU-GPU barrier and what it costs (SEMANTICS 4). */
+/* A CPU-GPU barrier and what it costs (queries/README.md 10). */
 enum nsx_barrier_kind {
 	NSX_BARRIER_SYNC_API, NSX_BARRIER_BLOCKING_MEMCPY,
 	NSX_BARRIER_IMPLICIT_SYNC, NSX_BARRIER_HOST_WAIT,
@@ -220,7 +220,7 @@ int nsx_idle_spans(const struct nsx_idle *idle, const struct nsx_window *w,
 		   struct nsx_arena *a, struct nsx_spans *ret,
 		   struct nsx_err *err) NSX_CHECKED;
 
-/* The barrier a gap is charged to (SEMANTICS 4); NSX_NONE: none. */
+/* The barrier a gap is charged to (queries/README.md 10); NSX_NONE: none. */
 uint32_t nsx_gap_barrier(const struct nsx_facts *f, const struct nsx_trace *t,
 			 const struct nsx_gap *gap);
 

@@ -1,8 +1,7 @@
 /* gap.c - walking the gaps of a device, their pieces, and the barrier behind each.
  *
- * The specification charges a gap to the last barrier of the launching thread
- * that ended near its start or in it, and does not say what to do where a wait
- * and a launcher gap both qualify.  Here, in this order:
+ * A gap is charged to one barrier of the launching thread (queries/README.md 10).
+ * Where a wait and a launcher gap both qualify, in this order:
  *
  *  1. The last wait that had begun when the device ran dry and was over when
  *     the launch began: had the host not waited, it would have run ahead and

@@ -1,6 +1,6 @@
 /* idle.c - why a device had nothing to do, gap by gap.
  *
- * A gap is charged by what ended it (SEMANTICS 9): the op's launching call had
+ * A gap is charged by what ended it (queries/README.md 11): the op's call had
  * returned before the gap (the device side), or came late; then the time until
  * the call belongs to what its thread did.  Pieces touch and add up to the gap.
  *

@@ -14,7 +14,7 @@ enum nsx_status {
 	NSX_S_ANSWERED,
 	NSX_S_CANNOT, /* present:false, with a reason                        */
 	NSX_S_FAILED, /* an error; the other sections stay; exit code 4      */
-	NSX_S_NULL,   /* the contract says null: JSON null, no Markdown      */
+	NSX_S_NULL,   /* nothing to ask for: JSON null, no Markdown          */
 	NSX_S_SKIPPED, /* by --pass or --skip                                */
 };
 

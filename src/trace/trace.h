@@ -116,7 +116,7 @@ struct nsx_replay { /* distinct (graph, exec), interned */
 
 /* Host side -------------------------------------------------------------*/
 
-enum nsx_call_class { /* SEMANTICS 4; first match, names without suffix */
+enum nsx_call_class { /* queries/README.md 4; first match */
 	NSX_CALL_OTHER,
 	NSX_CALL_LAUNCH,	/* kernel, cooperative and graph launches    */
 	NSX_CALL_SYNC,		/* Stream/Device/Ctx/Event/ThreadSynchronize */
@@ -214,7 +214,7 @@ struct nsx_osrt_sum { /* ordered by (global tid, name text) */
 	nsx_str name;
 	int64_t count, total_ns, max_ns;
 };
-/* CUDA's own overheads (SEMANTICS 3), (thread, start). */
+/* CUDA's own overheads (queries/README.md 8), (thread, start). */
 struct nsx_overheads {
 	size_t n;
 	const int64_t *start_ns, *end_ns;
@@ -289,7 +289,7 @@ struct nsx_trace {
 	struct nsx_records records;
 	struct nsx_defects defects;
 	struct nsx_matching matching;
-	struct nsx_window full; /* contract: hull of GPU work, else of events
+	struct nsx_window full; /* hull of GPU work, else of the events
 				   that start at 0 or later                 */
 	struct nsx_window user; /* as asked; start == end: none              */
 	struct nsx_window window; /* in force: user, else full               */
@@ -423,7 +423,9 @@ enum nsx_call_class nsx_classify_call(const char *api, uint8_t *ret_flags);
 /* "gemm" of "void ns::gemm<int>(float*)"; borrowed part of full. */
 const char *nsx_base_of(const char *full, size_t *ret_len);
 
-/* Communication kernels by base name (SEMANTICS 5): nsx_comm_none if not. */
+/* Communication kernels by base name (queries/README.md 13): NSX_COMM_NONE if
+ * not.
+ */
 enum nsx_comm_op {
 	NSX_COMM_NONE, NSX_COMM_ALLREDUCE, NSX_COMM_ALLGATHER,
 	NSX_COMM_REDUCESCATTER, NSX_COMM_BROADCAST, NSX_COMM_REDUCE,

@@ -82,6 +82,16 @@ for folder in $order; do
 	holds "calls of $folder/ go down" links "$b/layer/$folder.a" $left
 	left="$b/layer/$folder.a $left"
 done
+# Definitions are cited by their number in queries/README.md, and each exists;
+# nothing cites a document outside.
+cited() {
+	git grep -hoE 'queries/README\.md [0-9]+(, [0-9]+)*' -- src queries tests |
+		sed 's/.*md //; s/, /\n/g' | sort -un | while read -r n; do
+		grep -qE "^## $n\. " queries/README.md || echo "no section $n"
+	done | grep . && return 1
+	! git grep -nE '\b(SEMANTICS|CONTRACT|HOUSE|REPLAY|NSYS_SCHEMA|SCHEMA_VARIATIONS|DIAGNOSES)(\.md| [0-9§])' -- src queries tests
+}
+holds 'definitions that are cited exist' cited
 # Comments are /* */: // marks debugging.
 holds 'no // comments' not grep -rnE --include='*.[ch]' '(^|[^:"])//' src
 echo "lint: $pass passed, $fail failed, $skip skipped"

@@ -87,8 +87,8 @@ struct nccl_match {
 	double cause_share;
 };
 
-/* Matches the instances of a group of two ranks or more (SEMANTICS 7) and
- * fills the ranks' lateness.  Owner: run->scratch.  Errors: NSX_E_NOMEM.
+/* Matches the instances of a group of two ranks or more (queries/README.md 14)
+ * and fills the ranks' lateness.  Owner: run->scratch.  Errors: NSX_E_NOMEM.
  */
 int nccl_match(const struct nsx_run *run, const struct nccl_event *events,
 	       struct nccl_rank *ranks, size_t nranks, bool is_pairwise,

@@ -159,7 +159,7 @@ static int spread_durations(struct work *w, struct nsx_err *err)
 	return 0;
 }
 
-/* SEMANTICS 3, without an overhead table: a launch that takes 1 ms and 50 times
+/* queries/README.md 8, without an overhead table: a launch that takes 1 ms and 50 times
  * the median was held for as long as the op before it on its stream still ran.
  */
 static int infer_held(struct work *w, struct nsx_err *err)

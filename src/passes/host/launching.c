@@ -1,4 +1,4 @@
-/* launching.c - launch-bound time (SEMANTICS 2), whole, by thread and device,
+/* launching.c - launch-bound time (queries/README.md 9), whole, by thread and device,
  * and in a typical iteration.
  */
 #include <stdlib.h>
@@ -35,7 +35,7 @@ static struct launcher *launcher_of(struct launchers *l, uint32_t thread,
 }
 
 /* Idle below 1 ms that lasted until the call of the op that ended it was back:
- * SEMANTICS 2.
+ * queries/README.md 9.
  */
 static int64_t host_late(const struct nsx_trace *t, const struct nsx_gap *gap)
 {

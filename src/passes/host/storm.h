@@ -1,5 +1,5 @@
-/* storm.h - how densely kernels are launched (SEMANTICS 2): the contract's
- * figures, of all kernels or of one process's.
+/* storm.h - how densely kernels are launched (queries/README.md 9):
+ * of all kernels or of one process's.
  */
 #ifndef NSX_PASSES_STORM_H
 #define NSX_PASSES_STORM_H

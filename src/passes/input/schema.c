@@ -66,7 +66,7 @@ static void put_tables_in_use(const struct nsx_schema *s,
 		pid_source(s, NSX_F_nvtx_global_tid, NSX_F_nvtx_pid));
 }
 
-/* The contract's questions about raw columns; column NULL: the table itself. */
+/* Questions about raw columns; column NULL: the table itself. */
 static void put_capabilities(const struct nsx_schema *s,
 			     struct nsx_section *out)
 {

@@ -7,7 +7,7 @@
 struct nsx_phase_map;
 
 /* Reads a JSON object {phase: ["substring", "re:<regex>", ...] | "substring"}
- * (CONTRACT 1). Owner: the caller. Errors: NSX_E_USAGE naming the place.
+ * (queries/README.md 24). Owner: the caller. Errors: NSX_E_USAGE naming the place.
  */
 int nsx_phase_map_read(const char *path, struct nsx_phase_map **ret,
 		       struct nsx_err *err);
