@@ -1,5 +1,5 @@
-/* jsonread.h - reading the one shape of JSON that users hand us; in json.c, as
- * only one file uses the JSON library.
+/* jsonread.h - reading the JSON that users hand us, and our own lists of files;
+ * in jsonw.c, as only one file uses the JSON library.
  */
 #ifndef NSX_JSONREAD_H
 #define NSX_JSONREAD_H
@@ -16,5 +16,16 @@ typedef int (*nsx_json_string_fn)(void *ctx, const char *key, const char *text,
 int nsx_json_each_string(const char *json, size_t n, const char *path,
 			 nsx_json_string_fn fn, void *ctx,
 			 struct nsx_err *err);
+
+/* Gives each entry {path, size_bytes, crc32} of "files" to fn, if the document is
+ * of this program (tool.name).
+ */
+enum nsx_files { NSX_FILES_NONE, /* it is not, or not JSON at all */
+		 NSX_FILES_UNLISTED, /* it is, and has no such list */
+		 NSX_FILES_LISTED };
+typedef void (*nsx_json_file_fn)(void *ctx, const char *path,
+				 int64_t size_bytes, int64_t crc32);
+enum nsx_files nsx_json_files(const char *json, size_t n, nsx_json_file_fn fn,
+			      void *ctx);
 
 #endif

@@ -260,3 +260,37 @@ int nsx_json_each_string(const char *json, size_t n, const char *path,
 	json_decref(root);
 	return rc;
 }
+
+static bool is_of_this_program(const json_t *root)
+{
+	const char *name = json_string_value(
+		json_object_get(json_object_get(root, "tool"), "name"));
+
+	return name && !strcmp(name, "nsys-explain");
+}
+
+enum nsx_files nsx_json_files(const char *json, size_t n, nsx_json_file_fn fn,
+			      void *ctx)
+{
+	json_t *root = json_loadb(json, n, 0, NULL), *v;
+	json_t *list = json_object_get(root, "files");
+	enum nsx_files what = !is_of_this_program(root) ? NSX_FILES_NONE :
+			      !json_is_array(list)	? NSX_FILES_UNLISTED :
+							  NSX_FILES_LISTED;
+	size_t i;
+
+	if (what == NSX_FILES_LISTED)
+		json_array_foreach(list, i, v) {
+			const json_t *size = json_object_get(v, "size_bytes");
+			const json_t *sum = json_object_get(v, "crc32");
+			const char *path = json_string_value(
+				json_object_get(v, "path"));
+
+			if (path && json_is_integer(size) &&
+			    json_is_integer(sum))
+				fn(ctx, path, json_integer_value(size),
+				   json_integer_value(sum));
+		}
+	json_decref(root);
+	return what;
+}

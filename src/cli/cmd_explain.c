@@ -59,7 +59,7 @@ static const struct nsx_opt opts[] = {
 	OPT(0, "include-env", NULL, NULL, FLAG, include_env,
 	    "allow command lines and environment from the trace in the report"),
 	OPT(0, "force", NULL, NULL, FLAG, force,
-	    "replace a folder that holds other things than a report"),
+	    "accepted for compatibility; nothing of yours is ever replaced"),
 	OPT('v', "verbose", NULL, NULL, COUNT, verbose,
 	    "print stages and their times to stderr"),
 	OPT('q', "quiet", NULL, NULL, FLAG, quiet, "print no summary"),
@@ -238,7 +238,7 @@ static void default_out(const char *path, char *buf, size_t size)
 static int write_stdout(const struct nsx_report *r, bool json,
 			struct nsx_err *err)
 {
-	int rc = json ? nsx_emit_json(r, stdout, err) :
+	int rc = json ? nsx_emit_json(r, NULL, stdout, err) :
 			nsx_emit_md(r, stdout, err);
 
 	return rc ? rc : nsx_flush_stdout(err);
@@ -307,8 +307,7 @@ static int explain(const struct args *a, const char *path,
 		default_out(path, dir, sizeof(dir));
 	if (!rc)
 		rc = a->json || a->md ? write_stdout(r, a->json, err) :
-					nsx_emit_folder(r, dir, a->force, o.threads,
-							err);
+					nsx_emit_folder(r, dir, o.threads, err);
 	nsx_progress_stage(&progress, NULL, 0);
 	if (!rc) {
 		if (!a->quiet && !a->json && !a->md)

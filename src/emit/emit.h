@@ -7,9 +7,12 @@
 #define NSX_EMIT_H
 
 #include <stdio.h>
+#include "emit/folder.h"
 #include "report/report.h"
 
-int nsx_emit_json(const struct nsx_report *r, FILE *out, struct nsx_err *err);
+/* folder: whose other files are listed; NULL: none are written. */
+int nsx_emit_json(const struct nsx_report *r, const struct nsx_folder *folder,
+		  FILE *out, struct nsx_err *err);
 int nsx_emit_md(const struct nsx_report *r, FILE *out, struct nsx_err *err);
 /* One table; header always, rows all. t NULL: the layout's header only. */
 int nsx_emit_csv(const struct nsx_layout *layout, const struct nsx_table *t,
@@ -21,12 +24,10 @@ int nsx_emit_json_section(const struct nsx_section *s, FILE *out,
 int nsx_emit_json_error(const struct nsx_err *e, FILE *out,
 			struct nsx_err *err);
 
-/* The whole folder: report.md, report.json, tables/, several files at a time.
- * Written beside it and put in its place when complete; an earlier report there
- * is replaced whole. Errors: NSX_E_IO; a folder that holds anything else is
- * refused unless force.
+/* The whole folder: report.md, report.json, tables/. Errors: as of
+ * nsx_folder_write.
  */
-int nsx_emit_folder(const struct nsx_report *r, const char *dir, bool force,
+int nsx_emit_folder(const struct nsx_report *r, const char *dir,
 		    unsigned threads, struct nsx_err *err);
 
 /* Flushes, checks and closes. Errors: NSX_E_IO naming path. */

@@ -1,18 +1,72 @@
-/* folder.c - the report folder: built beside its place, put there whole.
+/* folder.c - files prepared in a folder of their own, then put in place.
  *
- * A reader of the folder sees the old report or the new one: where both exist
- * the two folders change names in one step (RENAME_EXCHANGE).
+ * NSX_STAGE is that folder: beside the target where the whole folder is made or
+ * replaced (RENAME_EXCHANGE: one step), in the target where files go one by one.
+ * Each change of names can be taken back, and a run that is killed between two
+ * of them leaves both records: the next one knows all files by them.
  */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "emit/emit.h"
+#include <zlib.h>
+#include "base/arena.h"
 #include "base/par.h"
-#include "passes/pass.h"
+#include "emit/emit.h"
+#include "emit/ours.h"
+
+/* Folders ------------------------------------------------------------------------*/
+
+int nsx_make_dirs(const char *path, size_t *ret_had, struct nsx_err *err)
+{
+	char *s = nsx_strdup(path), *slash = s;
+	struct stat st;
+	int why = 0;
+
+	*ret_had = 0;
+	do {
+		slash = strchr(slash + 1, '/');
+		if (slash)
+			*slash = '\0';
+		why = mkdir(s, 0777) ? errno : 0;
+		if (why)
+			*ret_had = strlen(s);
+		if (slash)
+			*slash = '/';
+	} while (slash && slash[1]);
+	free(s);
+	if (!stat(path, &st) && S_ISDIR(st.st_mode))
+		return 0;
+	nsx_unmake_dirs(path, *ret_had);
+	return nsx_fail(err, NSX_E_IO, "cannot make the folder '%s': %s", path,
+			strerror(why == EEXIST ? ENOTDIR : why));
+}
+
+void nsx_unmake_dirs(const char *path, size_t had)
+{
+	char *s = nsx_strdup(path);
+	size_t n = strlen(s);
+
+	while (n > had && !rmdir(s)) {
+		while (n > had && s[n - 1] == '/')
+			n--;
+		while (n > had && s[n - 1] != '/')
+			n--;
+		s[n] = '\0';
+	}
+	free(s);
+}
+
+/* Writing ------------------------------------------------------------------------*/
+
+struct stage {
+	const struct nsx_folder *folder;
+	char path[4096];
+	int fd; /* holds the lock */
+};
 
 int nsx_emit_close(FILE *f, const char *path, struct nsx_err *err)
 {
@@ -37,291 +91,480 @@ static int make_path(char *buf, size_t size, const char *dir, const char *name,
 	return 0;
 }
 
-/* A file of the report; layout and table: of CSV files only. */
-struct file {
-	char name[128];
-	int (*write)(const struct file *f, FILE *out, struct nsx_err *err);
-	const struct nsx_report *report;
-	const struct nsx_layout *layout;
-	const struct nsx_table *table; /* NULL: not computed, header only */
-};
-
-struct folder {
-	const char *dir;
-	struct file *files;
-	size_t nfiles;
-};
-
-static int write_file(void *ctx, size_t i, struct nsx_err *err)
-{
-	const struct folder *folder = ctx;
-	const struct file *file = &folder->files[i];
-	char path[4096], buffer[65536];
-	FILE *f;
-	int rc;
-
-	if (make_path(path, sizeof(path), folder->dir, file->name, err))
-		return err->rc;
-	f = fopen(path, "wxe");
-	if (!f)
-		return nsx_fail(err, NSX_E_IO, "cannot write '%s': %s", path,
-				strerror(errno));
-	setvbuf(f, buffer, _IOFBF, sizeof(buffer));
-	errno = 0;
-	rc = file->write(file, f, err);
-	if (rc) {
-		(void)fclose(f);
-		return rc;
-	}
-	return nsx_emit_close(f, path, err);
-}
-
-static int write_md(const struct file *f, FILE *out, struct nsx_err *err)
-{
-	return nsx_emit_md(f->report, out, err);
-}
-
-static int write_json(const struct file *f, FILE *out, struct nsx_err *err)
-{
-	return nsx_emit_json(f->report, out, err);
-}
-
-static int write_csv(const struct file *f, FILE *out, struct nsx_err *err)
-{
-	return nsx_emit_csv(f->layout, f->table, out, err);
-}
-
-/* Every table of every pass has its file. */
-static void list_tables(const struct nsx_section *s, struct folder *f)
-{
-	for (unsigned k = 0; k < s->pass->nlayouts; k++) {
-		struct file *file = &f->files[f->nfiles];
-
-		file->write = write_csv;
-		file->layout = &s->pass->layouts[k];
-		if (!file->layout->csv)
-			continue;
-		for (size_t t = 0; t < s->ntables; t++)
-			if (s->tables[t]->layout == file->layout &&
-			    s->status == NSX_S_ANSWERED)
-				file->table = s->tables[t];
-		snprintf(file->name, sizeof(file->name), "tables/%s.csv",
-			 file->layout->csv);
-		f->nfiles++;
-	}
-}
-
-/* The file that takes longest comes first. */
-static void list_files(const struct nsx_report *r, struct nsx_arena *a,
-		       struct folder *f)
-{
-	size_t most = 2;
-
-	for (size_t i = 0; i < r->nsections; i++)
-		most += r->sections[i].pass->nlayouts;
-	f->files = nsx_arena_get(a, (most + 1) * sizeof(*f->files));
-	f->files[0] = (struct file){"report.json", write_json, r, NULL, NULL};
-	f->files[1] = (struct file){"report.md", write_md, r, NULL, NULL};
-	f->nfiles = 2;
-	for (size_t i = 0; i < r->nsections; i++)
-		list_tables(&r->sections[i], f);
-}
-
-static int fill(const struct nsx_report *r, const char *dir, unsigned threads,
+static int fill(const struct nsx_out_file *file, FILE *f, const char *path,
 		struct nsx_err *err)
 {
-	struct nsx_arena *a = nsx_arena_new();
-	struct folder f = {.dir = dir};
-	char tables[4096];
-	int rc = make_path(tables, sizeof(tables), dir, "tables", err);
+	int rc;
 
-	if (!rc && mkdir(tables, 0777))
-		rc = nsx_fail(err, NSX_E_IO, "cannot make '%s': %s", tables,
-			      strerror(errno));
-	list_files(r, a, &f);
+	errno = 0;
+	rc = file->write(file, f, err);
 	if (!rc)
-		rc = nsx_par(threads, f.nfiles, write_file, &f, err);
-	nsx_arena_free(a);
+		return nsx_emit_close(f, path, err);
+	(void)fclose(f);
 	return rc;
 }
 
-/* What is ours in a folder -----------------------------------------------------*/
-
-static bool is_ours(const char *name, bool in_tables)
+static FILE *create(const char *path, struct nsx_err *err)
 {
-	size_t n = strlen(name);
+	FILE *f = fopen(path, "wxe");
 
-	if (in_tables)
-		return n > 4 && !strcmp(name + n - 4, ".csv");
-	return !strcmp(name, "report.md") || !strcmp(name, "report.json") ||
-	       !strcmp(name, "tables");
+	if (!f)
+		nsx_fail(err, NSX_E_IO, "cannot write '%s': %s", path,
+			 strerror(errno));
+	return f;
 }
 
-/* Calls fn(fd of dir, name) for each entry, until one returns not 0.
- * Returns that, or -1 (errno). Needs no memory: see nsx_at_death.
- */
-static int each_entry(int at, const char *path,
-		      int (*fn)(int dir, const char *name, void *ctx),
-		      void *ctx)
+static int write_file(void *ctx, size_t i, struct nsx_err *err)
 {
-	int fd = openat(at, path,
-			O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	_Alignas(struct dirent64) char buf[4096];
-	ssize_t n = -1;
-	int rc = 0, error;
+	const struct stage *stage = ctx;
+	struct nsx_out_file *file = &stage->folder->files[i];
+	char path[4096], buffer[65536];
+	FILE *f;
+	int fd;
 
-	while (fd >= 0 && !rc && (n = getdents64(fd, buf, sizeof(buf))) > 0)
-		for (ssize_t i = 0; !rc && i < n;) {
-			const struct dirent64 *e = (void *)(buf + i);
-
-			if (strcmp(e->d_name, ".") && strcmp(e->d_name, ".."))
-				rc = fn(fd, e->d_name, ctx);
-			i += e->d_reclen;
-		}
-	error = errno;
+	if (make_path(path, sizeof(path), stage->path, file->name, err) ||
+	    !(f = create(path, err)))
+		return err->rc;
+	setvbuf(f, buffer, _IOFBF, sizeof(buffer));
+	if (fill(file, f, path, err))
+		return err->rc;
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || nsx_sum(fd, &file->size_bytes, &file->crc32))
+		nsx_fail(err, NSX_E_IO, "cannot read '%s': %s", path,
+			 strerror(errno));
+	else
+		err->rc = 0;
 	if (fd >= 0)
 		close(fd);
-	errno = error;
-	return rc ? rc : n < 0 ? -1 : 0;
+	return err->rc;
 }
 
-static int check_entry(int dir, const char *name, void *ctx)
+/* The record is a JSON object; its seal takes the place of its last brace. */
+static int write_record(const struct stage *stage, struct nsx_err *err)
 {
-	bool in_tables = ctx != NULL;
+	const struct nsx_folder *folder = stage->folder;
+	const struct nsx_out_file *file = &folder->files[folder->nfiles - 1];
+	char path[4096], seal[NSX_SEAL_SIZE], *text = NULL;
+	size_t n = 0;
+	FILE *f = open_memstream(&text, &n);
+	int rc;
 
-	if (!is_ours(name, in_tables))
-		return 1;
-	if (!strcmp(name, "tables"))
-		return each_entry(dir, name, check_entry, &in_tables);
-	return 0;
+	if (!f)
+		nsx_die_of_memory(n);
+	rc = make_path(path, sizeof(path), stage->path, file->name, err);
+	if (rc)
+		(void)fclose(f);
+	else
+		rc = fill(file, f, path, err);
+	f = rc ? NULL : create(path, err);
+	if (f) {
+		n -= strlen("\n}\n");
+		fwrite(text, 1, n, f);
+		fwrite(seal, 1, nsx_seal(text, n, seal, sizeof(seal)), f);
+		rc = nsx_emit_close(f, path, err);
+	} else {
+		rc = err->rc;
+	}
+	free(text);
+	return rc;
 }
 
-static int remove_entry(int dir, const char *name, void *ctx)
+/* The folder in front of a name, in dir; "" where there is none. */
+static void inner_path(char *buf, size_t size, const char *dir,
+		       const char *name)
 {
-	if (!unlinkat(dir, name, 0))
+	const char *slash = strchr(name, '/');
+
+	*buf = '\0';
+	if (slash)
+		snprintf(buf, size, "%s/%.*s", dir, (int)(slash - name), name);
+}
+
+static int make_inner(const char *dir, const char *name, bool *ret_made,
+		      struct nsx_err *err)
+{
+	char path[4096];
+
+	inner_path(path, sizeof(path), dir, name);
+	*ret_made = false;
+	if (!*path || !access(path, F_OK))
 		return 0;
-	if (errno != EISDIR && errno != EPERM) /* EPERM: what POSIX says */
-		return -1;
-	if (each_entry(dir, name, remove_entry, ctx))
-		return -1;
-	return unlinkat(dir, name, AT_REMOVEDIR);
+	*ret_made = !mkdir(path, 0777);
+	if (*ret_made || errno == EEXIST)
+		return 0;
+	return nsx_fail(err, NSX_E_IO, "cannot make '%s': %s", path,
+			strerror(errno));
 }
 
-/* 0, or -1 (errno). */
-static int remove_tree(const char *path)
+/* Makes the stage in the folder `in`. Its lock says that a run is at work: until
+ * it is taken another run may take the folder for a leftover.
+ */
+static int make_stage(const char *in, struct stage *s, struct nsx_err *err)
 {
-	return remove_entry(AT_FDCWD, path, NULL);
+	mode_t mask = umask(0);
+	struct stat st;
+
+	umask(mask);
+	do {
+		if (make_path(s->path, sizeof(s->path), in, NSX_STAGE "XXXXXX",
+			      err))
+			return err->rc;
+		if (!mkdtemp(s->path))
+			return nsx_fail(err, NSX_E_IO, "cannot write in '%s': "
+					"%s", in, strerror(errno));
+		s->fd = open(s->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (s->fd < 0) {
+			nsx_fail(err, NSX_E_IO, "cannot open '%s': %s",
+				 s->path, strerror(errno));
+			rmdir(s->path);
+			return err->rc;
+		}
+		flock(s->fd, LOCK_EX); /* where there are no locks: as well */
+	} while (fstat(s->fd, &st) || !st.st_nlink ? !close(s->fd) : false);
+	/* mkdtemp makes private folders; ours is as readable as any new one. */
+	fchmod(s->fd, 0777 & ~mask);
+	return 0;
 }
 
 /* Other threads may still be writing into it. */
-static void clean(void *path)
+static void remove_stage(void *stage)
 {
-	while (remove_tree(path) && errno == ENOTEMPTY)
+	struct stage *s = stage;
+
+	while (nsx_remove_entry(AT_FDCWD, s->path, NULL) && errno == ENOTEMPTY)
 		;
 }
 
-/* Whether a report may take the place of what is at dir. */
-static int check_place(const char *dir, bool force, struct nsx_err *err)
+static int fill_stage(struct stage *s, struct nsx_err *err)
 {
-	struct stat st;
-	int rc;
+	const struct nsx_folder *f = s->folder;
+	bool made;
+	int rc = 0;
 
-	if (lstat(dir, &st))
-		return errno == ENOENT ? 0 :
-			nsx_fail(err, NSX_E_IO, "cannot write to '%s': %s", dir,
-				 strerror(errno));
-	if (!S_ISDIR(st.st_mode))
-		return nsx_fail(err, NSX_E_IO, "cannot write to '%s': it is "
-				"there and is not a folder; give another "
-				"--out", dir);
-	rc = force ? 0 : each_entry(AT_FDCWD, dir, check_entry, NULL);
-	if (rc < 0)
-		return nsx_fail(err, NSX_E_IO, "cannot look into '%s': %s", dir,
-				strerror(errno));
-	if (rc)
-		return nsx_fail(err, NSX_E_IO, "cannot write to '%s': the "
-				"folder holds something other than a report; "
-				"give another --out, or --force to replace it",
-				dir);
-	return 0;
+	nsx_at_death(remove_stage, s);
+	for (size_t i = 0; !rc && i < f->nfiles; i++)
+		rc = make_inner(s->path, f->files[i].name, &made, err);
+	if (!rc)
+		rc = nsx_par(f->threads, f->nfiles - 1, write_file, s, err);
+	if (!rc)
+		rc = write_record(s, err);
+	nsx_at_death(NULL, NULL);
+	return rc;
 }
 
-/* What was at dir, perhaps nothing, goes to old. */
-static int swap_on_old_file_system(const char *tmp, const char *dir,
-				   const char *old)
+/* Names that change place --------------------------------------------------------*/
+
+/* a and b are both there and become each other. Not one step on file systems
+ * that cannot do it so.
+ */
+static int swap(const char *a, const char *b)
 {
+	char aside[4096 + 8];
 	int error;
 
-	if (rename(dir, old) && errno != ENOENT)
-		return -1;
-	if (!rename(tmp, dir))
+	if (!renameat2(AT_FDCWD, a, AT_FDCWD, b, RENAME_EXCHANGE))
 		return 0;
+	if (errno != EINVAL && errno != ENOSYS)
+		return -1;
+	snprintf(aside, sizeof(aside), "%s.old", a);
+	if (rename(b, aside))
+		return -1;
+	if (!rename(a, b))
+		return rename(aside, a);
 	error = errno;
-	if (rename(old, dir) && errno != ENOENT)
+	if (rename(aside, b))
 		error = errno;
 	errno = error;
 	return -1;
 }
 
-/* *ret_old: where the report before is now, "" if there was none. */
-static int put_in_place(const char *tmp, const char *dir, char *ret_old,
-			size_t size, struct nsx_err *err)
+/* a, which is there, becomes b, which is not. */
+static int appear(const char *a, const char *b)
 {
-	int rc = renameat2(AT_FDCWD, tmp, AT_FDCWD, dir, RENAME_NOREPLACE);
-
-	if (rc && errno == EEXIST) {
-		snprintf(ret_old, size, "%s", tmp);
-		rc = renameat2(AT_FDCWD, tmp, AT_FDCWD, dir, RENAME_EXCHANGE);
-	}
-	if (rc && (errno == EINVAL || errno == ENOSYS)) {
-		snprintf(ret_old, size, "%s.old", tmp);
-		rc = swap_on_old_file_system(tmp, dir, ret_old);
-	}
-	if (rc)
-		return nsx_fail(err, NSX_E_IO,
-				"cannot put the report at '%s': %s", dir,
-				strerror(errno));
-	return 0;
+	if (!renameat2(AT_FDCWD, a, AT_FDCWD, b, RENAME_NOREPLACE))
+		return 0;
+	if ((errno != EINVAL && errno != ENOSYS) || !access(b, F_OK))
+		return -1;
+	return rename(a, b);
 }
 
-/* mkdtemp makes private folders; a report is as readable as any new folder. */
-static void allow_as_umask(const char *dir)
-{
-	mode_t mask = umask(0);
+struct placed { /* what was done for a file */
+	bool done, replaced, made_folder;
+};
 
-	umask(mask);
-	chmod(dir, 0777 & ~mask);
+static int place_file(const struct stage *s, const char *name,
+		      struct placed *p, struct nsx_err *err)
+{
+	char from[4096], to[4096];
+
+	if (make_path(from, sizeof(from), s->path, name, err) ||
+	    make_path(to, sizeof(to), s->folder->dir, name, err) ||
+	    make_inner(s->folder->dir, name, &p->made_folder, err))
+		return err->rc;
+	p->replaced = !faccessat(AT_FDCWD, to, F_OK, AT_SYMLINK_NOFOLLOW);
+	p->done = !(p->replaced ? swap(from, to) : appear(from, to));
+	if (p->done)
+		return 0;
+	return nsx_fail(err, NSX_E_IO, "cannot put '%s' into '%s': %s", name,
+			s->folder->dir, strerror(errno));
 }
 
-int nsx_emit_folder(const struct nsx_report *r, const char *dir, bool force,
-		    unsigned threads, struct nsx_err *err)
+static void take_back(const struct stage *s, const char *name,
+		      const struct placed *p)
 {
-	char tmp[4096], old[4096 + 8] = "";
-	size_t n = strlen(dir);
-	int rc = check_place(dir, force, err);
+	char from[4096], to[4096];
+	struct nsx_err ignored;
+
+	if (p->done && !make_path(from, sizeof(from), s->path, name, &ignored) &&
+	    !make_path(to, sizeof(to), s->folder->dir, name, &ignored))
+		(void)!(p->replaced ? swap(from, to) : appear(to, from));
+	inner_path(to, sizeof(to), s->folder->dir, name);
+	if (p->made_folder)
+		rmdir(to);
+}
+
+/* What is in the stage when all files have changed place was in theirs before. */
+static int check_replaced(const struct stage *s, const struct nsx_ours *o,
+			  struct nsx_err *err)
+{
+	struct nsx_survey found;
+
+	if (nsx_ours_survey(o, s->path, &found, err))
+		return err->rc;
+	if (!found.others)
+		return 0;
+	return nsx_fail(err, NSX_E_IO, "cannot write to '%s': '%s' there was "
+			"changed meanwhile; nothing was written", s->folder->dir,
+			found.collision);
+}
+
+static int place_files(const struct stage *s, const struct nsx_ours *o,
+		       struct nsx_err *err)
+{
+	const struct nsx_folder *f = s->folder;
+	struct placed *p = calloc(f->nfiles, sizeof(*p));
+	int rc = 0;
+
+	if (!p)
+		nsx_die_of_memory(f->nfiles * sizeof(*p));
+	for (size_t i = 0; !rc && i < f->nfiles; i++)
+		rc = place_file(s, f->files[i].name, &p[i], err);
+	if (!rc)
+		rc = check_replaced(s, o, err);
+	for (size_t i = f->nfiles; rc && i--;)
+		take_back(s, f->files[i].name, &p[i]);
+	free(p);
+	return rc;
+}
+
+/* The target ---------------------------------------------------------------------*/
+
+/* "a/b" -> "a", "b" -> ".", "/b" -> "/" */
+static void parent_of(const char *dir, char *buf, size_t size)
+{
+	const char *slash = strrchr(dir, '/');
+
+	snprintf(buf, size, "%.*s", slash ? (int)NSX_MAX(1, slash - dir) : 1,
+		 slash ? dir : ".");
+}
+
+/* Whether the folder can be replaced by another: not one that is mounted, that
+ * somebody works in, or that has no name of its own.
+ */
+static bool can_swap(const char *dir, const char *parent)
+{
+	const char *slash = strrchr(dir, '/'), *name = slash ? slash + 1 : dir;
+	struct stat st, above, here;
+
+	return *name && strcmp(name, ".") != 0 && strcmp(name, "..") != 0 &&
+	       !stat(dir, &st) && !stat(parent, &above) && !stat(".", &here) &&
+	       st.st_dev == above.st_dev && !access(parent, W_OK) &&
+	       (st.st_dev != here.st_dev || st.st_ino != here.st_ino);
+}
+
+/* A new folder at f->dir. *ret_again: there is one by now. */
+static int make_new(const struct nsx_folder *f, const char *parent,
+		    bool *ret_again, struct nsx_err *err)
+{
+	struct stage s = {.folder = f};
+	size_t had;
+	int rc = nsx_make_dirs(parent, &had, err);
 
 	if (rc)
 		return rc;
-	while (n > 1 && dir[n - 1] == '/')
-		n--;
-	if (snprintf(tmp, sizeof(tmp), "%.*s.tmp-XXXXXX", (int)n, dir) >=
-	    (int)sizeof(tmp))
-		return nsx_fail(err, NSX_E_IO, "cannot write to '%s': the path "
-				"is too long", dir);
-	if (!mkdtemp(tmp))
-		return nsx_fail(err, NSX_E_IO, "cannot make a folder beside "
-				"'%s': %s", dir, strerror(errno));
-	allow_as_umask(tmp);
-	nsx_at_death(clean, tmp);
-	rc = fill(r, tmp, threads, err);
-	nsx_at_death(NULL, NULL);
-	if (!rc)
-		rc = put_in_place(tmp, dir, old, sizeof(old), err);
+	rc = make_stage(parent, &s, err);
+	if (!rc) {
+		rc = fill_stage(&s, err);
+		if (!rc && appear(s.path, f->dir)) {
+			*ret_again = errno == EEXIST;
+			rc = nsx_fail(err, NSX_E_IO, "cannot put the report at "
+				      "'%s': %s", f->dir, strerror(errno));
+		}
+		if (rc)
+			remove_stage(&s);
+		close(s.fd);
+	}
 	if (rc)
-		remove_tree(tmp);
-	else if (*old && remove_tree(old) && errno != ENOENT)
+		nsx_unmake_dirs(parent, had);
+	return rc;
+}
+
+/* All that is at f->dir is ours. *ret_again: it cannot be replaced as a whole. */
+static int replace(const struct nsx_folder *f, const char *parent,
+		   const struct nsx_ours *o, bool *ret_again,
+		   struct nsx_err *err)
+{
+	struct stage s = {.folder = f};
+	struct nsx_survey old;
+	int rc = make_stage(parent, &s, err);
+
+	if (rc)
+		return rc;
+	rc = fill_stage(&s, err);
+	if (!rc && swap(s.path, f->dir)) {
+		*ret_again = errno == EBUSY;
+		rc = nsx_fail(err, NSX_E_IO, "cannot put the report at '%s': "
+			      "%s", f->dir, strerror(errno));
+	} else if (!rc) {
+		rc = nsx_ours_survey(o, s.path, &old, err);
+		if (!rc && old.others) {
+			*ret_again = true;
+			rc = NSX_E_IO;
+		}
+		if (rc)
+			(void)!swap(s.path, f->dir);
+	}
+	if (rc)
+		remove_stage(&s);
+	else if (nsx_remove_entry(AT_FDCWD, s.path, NULL) && errno != ENOENT)
 		rc = nsx_fail(err, NSX_E_IO, "the report is at '%s', but "
 			      "cannot remove the one before, now at '%s': %s",
-			      dir, old, strerror(errno));
+			      f->dir, s.path, strerror(errno));
+	close(s.fd);
+	return rc;
+}
+
+/* Files of others are there, too, or the folder cannot be replaced. */
+static int merge(const struct nsx_folder *f, const struct nsx_ours *o,
+		 struct nsx_err *err)
+{
+	struct stage s = {.folder = f};
+	int rc = make_stage(f->dir, &s, err);
+
+	if (rc)
+		return rc;
+	rc = fill_stage(&s, err);
+	if (!rc)
+		rc = place_files(&s, o, err);
+	remove_stage(&s);
+	close(s.fd);
+	return rc ? rc : nsx_ours_drop_stale(o, f->dir, err);
+}
+
+/* The folder, opened and locked: two runs write one after the other. */
+static int lock_folder(const char *dir, int *ret_fd, struct nsx_err *err)
+{
+	struct stat st, now;
+
+	for (;;) {
+		*ret_fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW |
+					    O_CLOEXEC);
+		if (*ret_fd < 0)
+			return nsx_fail(err, NSX_E_IO, "cannot write to '%s': "
+					"%s", dir, strerror(errno));
+		while (flock(*ret_fd, LOCK_EX) && errno == EINTR)
+			if (nsx_stopped(err)) {
+				close(*ret_fd);
+				return err->rc;
+			}
+		if (!fstat(*ret_fd, &st) && !lstat(dir, &now) &&
+		    st.st_dev == now.st_dev && st.st_ino == now.st_ino)
+			return 0;
+		close(*ret_fd);
+	}
+}
+
+static int check_folder(const struct nsx_folder *f, const struct nsx_ours *o,
+			struct nsx_survey *ret, struct nsx_err *err)
+{
+	int rc = nsx_ours_survey(o, f->dir, ret, err);
+
+	if (rc)
+		return rc;
+	if (*ret->collision)
+		return nsx_fail(err, NSX_E_IO, "cannot write '%s/%s': what is "
+				"there is not of the last report, or was "
+				"changed since; move it away or give another "
+				"--out", f->dir, ret->collision);
+	if (access(f->dir, W_OK))
+		return nsx_fail(err, NSX_E_IO, "cannot write to '%s': %s",
+				f->dir, strerror(errno));
+	return 0;
+}
+
+static int write_over(const struct nsx_folder *f, const char *parent,
+		      bool *again, struct nsx_err *err)
+{
+	bool is_retry = *again;
+	struct nsx_survey s;
+	struct nsx_ours *o;
+	int fd, rc = lock_folder(f->dir, &fd, err);
+
+	*again = false;
+	if (rc)
+		return rc;
+	o = nsx_ours_new(f);
+	nsx_ours_read(o);
+	rc = check_folder(f, o, &s, err);
+	if (!rc)
+		rc = s.ours && !s.others && !is_retry && can_swap(f->dir, parent) ?
+			     replace(f, parent, o, again, err) :
+			     merge(f, o, err);
+	if (!rc)
+		nsx_ours_tidy(f, f->dir, o);
+	nsx_ours_free(o);
+	close(fd);
+	return rc;
+}
+
+static int write_folder(const struct nsx_folder *f, struct nsx_err *err)
+{
+	char parent[4096];
+	bool again = false;
+	struct stat st;
+	int rc;
+
+	parent_of(f->dir, parent, sizeof(parent));
+	do {
+		if (!lstat(f->dir, &st))
+			rc = S_ISDIR(st.st_mode) ?
+				     write_over(f, parent, &again, err) :
+				     nsx_fail(err, NSX_E_IO, "cannot write to "
+					      "'%s': it is there and is not a "
+					      "folder; give another --out",
+					      f->dir);
+		else if (errno == ENOENT)
+			rc = make_new(f, parent, &again, err);
+		else
+			rc = nsx_fail(err, NSX_E_IO, "cannot write to '%s': %s",
+				      f->dir, strerror(errno));
+	} while (rc && again);
+	if (!rc)
+		nsx_ours_tidy(f, parent, NULL);
+	return rc;
+}
+
+int nsx_folder_write(const struct nsx_folder *f, struct nsx_err *err)
+{
+	struct nsx_folder g = *f;
+	size_t n = strlen(f->dir);
+	char *dir = nsx_strdup(f->dir);
+	int rc;
+
+	while (n > 1 && dir[n - 1] == '/')
+		dir[--n] = '\0';
+	g.dir = dir;
+	rc = write_folder(&g, err);
+	free(dir);
 	return rc;
 }

@@ -204,7 +204,21 @@ static struct nsx_jsonw *document(void)
 	return w;
 }
 
-int nsx_emit_json(const struct nsx_report *r, FILE *out, struct nsx_err *err)
+static void write_files(struct nsx_jsonw *w, const struct nsx_folder *f)
+{
+	nsx_jsonw_array(w, "files");
+	for (size_t i = 0; i + 1 < f->nfiles; i++) {
+		nsx_jsonw_object(w, NULL);
+		nsx_jsonw_str(w, "path", f->files[i].name);
+		nsx_jsonw_int(w, "size_bytes", f->files[i].size_bytes);
+		nsx_jsonw_int(w, "crc32", f->files[i].crc32);
+		nsx_jsonw_end(w);
+	}
+	nsx_jsonw_end(w);
+}
+
+int nsx_emit_json(const struct nsx_report *r, const struct nsx_folder *folder,
+		  FILE *out, struct nsx_err *err)
 {
 	const struct nsx_trace *t = r->trace;
 	bool whole = t->user.start_ns == t->user.end_ns;
@@ -221,6 +235,8 @@ int nsx_emit_json(const struct nsx_report *r, FILE *out, struct nsx_err *err)
 	nsx_jsonw_object(w, "metrics");
 	write_sections(w, r, scripts, false);
 	nsx_jsonw_end(w);
+	if (folder)
+		write_files(w, folder);
 	nsx_scripts_free(scripts);
 	return finish(w, out, err);
 }

@@ -1,7 +1,7 @@
 /* pass.c - the registry, and a run: facts, passes side by side, late passes. */
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+#include "base/clock.h"
 #include "base/par.h"
 #include "detect/detect.h"
 #include "facts/metrics/metrics.h"
@@ -193,9 +193,7 @@ static struct nsx_report *new_report(const struct nsx_trace *trace,
 {
 	struct nsx_arena *a = nsx_arena_new();
 	struct nsx_report *r = nsx_arena_get(a, sizeof(*r));
-	time_t now = time(NULL);
-	struct tm tm;
-	char text[32];
+	char text[NSX_UTC_SIZE];
 
 	r->arena = a;
 	r->trace = trace;
@@ -207,8 +205,7 @@ static struct nsx_report *new_report(const struct nsx_trace *trace,
 		r->sections[i].arena = nsx_arena_new();
 		r->sections[i].found.arena = r->sections[i].arena;
 	}
-	gmtime_r(&now, &tm);
-	strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &tm);
+	nsx_utc_now(text);
 	r->generated_at = nsx_arena_strdup(a, text);
 	return r;
 }

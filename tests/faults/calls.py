@@ -75,6 +75,7 @@ def main():
     cases = [Case(WORK, TRACE, *c) for c in (
         ("report", explain + ["-q", "--out", "o"], "o"),
         ("report over another", explain + ["--out", "o"], "o", True),
+        ("report beside files", explain + ["-q", "--out", "o"], "o", "mixed"),
         ("json", explain + ["--json"], "stdout"),
         ("convert", [PROGRAM, "convert", "t.sqlite", "-o", "c.json", "-q"], "c.json", True),
         ("convert to gz", [PROGRAM, "convert", "t.sqlite", "-o", "c.json.gz"], "c.json.gz"))]

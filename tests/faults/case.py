@@ -20,18 +20,26 @@ def report(folder):
     for base, _, names in os.walk(folder):
         for name in names:
             text = read(os.path.join(base, name))
-            text = re.sub(rb'"generated_at": "[^"]*"|Generated at[^\n]*', b"", text)
+            text = re.sub(rb'"generated_at": "[^"]*"|Generated at[^\n]*|"crc32": \d+', b"", text)
             ret[os.path.relpath(os.path.join(base, name), folder)] = text
     return ret
 
 
 class Case:
-    """A command, run in a folder that holds t.sqlite and perhaps an old output.
+    """A command, run in a folder that holds t.sqlite and perhaps an old output: True,
+    or "mixed", an old report beside the user's files.
     out: "o" for a report folder, "stdout", or "c.*" for a conversion."""
 
     def __init__(self, work, trace, name, argv, out, old=False):
         self.work, self.trace = work, trace
         self.name, self.argv, self.out, self.old = name, argv, out, old
+        if old and out == "o":
+            self.before = work + "/before-" + name.replace(" ", "-")
+            subprocess.run([argv[0], trace, "-q", "--window", "0..0.003", "--out", self.before], check=True)
+            if old == "mixed":
+                for path in ("notes", "tables/mine.csv"):
+                    with open(f"{self.before}/{path}", "w") as f:
+                        f.write("mine")
         where = self.start()
         p = subprocess.run(argv, cwd=where, stdout=open(where + "/stdout", "wb"), stderr=subprocess.PIPE)
         assert p.returncode == 0, (name, p.stderr)
@@ -43,10 +51,7 @@ class Case:
         where = tempfile.mkdtemp(dir=self.work)
         shutil.copy(self.trace, where + "/t.sqlite")
         if self.old and self.out == "o":
-            os.makedirs(where + "/o/tables")
-            for name in ("o/report.md", "o/tables/old.csv"):
-                with open(f"{where}/{name}", "w") as f:
-                    f.write("old")
+            shutil.copytree(self.before, where + "/o")
         elif self.old:
             with open(f"{where}/{self.out}", "w") as f:
                 f.write("old")
@@ -63,7 +68,7 @@ class Case:
     def is_old(self, got):
         if not self.old:
             return got is None
-        return got == ({"report.md": b"old", "tables/old.csv": b"old"} if self.out == "o" else b"old")
+        return got == (report(self.before) if self.out == "o" else b"old")
 
     def warned(self, where, errors):
         if self.out.startswith("c."):  # convert says it on stderr

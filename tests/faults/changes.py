@@ -47,7 +47,7 @@ def spoil_folder(path):
     """The output, finished or not, is taken away."""
     del path
     for name in os.listdir("."):
-        if name.startswith("o"):
+        if name.startswith(("o", ".nsys-explain-")):
             shutil.rmtree(name, ignore_errors=True)
 
 
@@ -58,7 +58,7 @@ def start(out="o"):
 def pause(p, normal, is_writing):
     """Stops a run at a random moment, perhaps after its end."""
     if is_writing:
-        while p.poll() is None and not any(n.startswith("o.") for n in os.listdir(".")):
+        while p.poll() is None and not any(n.startswith(".nsys-explain-") for n in os.listdir(".")):
             pass
         time.sleep(rng.random() / 50)
     else:
@@ -76,7 +76,7 @@ def judge(p, sound, change):
         p.kill()
         return "it hangs"
     code, got = p.returncode, report("o") if os.path.isdir("o") else None
-    left = [n for n in os.listdir(".") if n.startswith("o.") or n == "new"]
+    left = [n for n in os.listdir(".") if n.startswith(".nsys-explain-") or n == "new"]
     if left and change is not spoil_folder:
         return f"exit {code}, left: {left}"
     if code == 3:
@@ -120,7 +120,7 @@ def two_at_once(sound, old):
         time.sleep(rng.random() / 20)
     errors = [p.communicate(timeout=60)[1].decode() for p in runs]
     codes = [p.returncode for p in runs]
-    got, left = report("o"), [n for n in os.listdir(".") if n.startswith("o.")]
+    got, left = report("o"), [n for n in os.listdir(".") if n.startswith(".nsys-explain-")]
     shutil.rmtree("o")
     for code, text in zip(codes, errors):
         if code not in (0, 3) or (code == 3 and len(text.splitlines()) != 1):

@@ -79,7 +79,7 @@ static inline void fuzz_print(const struct nsx_report *r, bool whole_json,
 	}
 	if (whole_json) {
 		whole = open_memstream(&text, &n);
-		CHECK(!nsx_emit_json(r, whole, &err));
+		CHECK(!nsx_emit_json(r, NULL, whole, &err));
 		fclose(whole);
 		fuzz_check_json(text, n);
 		free(text);

@@ -26,7 +26,7 @@ static void check_json(const struct nsx_report *r, const struct nsx_table *t)
 	FILE *f = open_memstream(&text, &n);
 	json_t *root, *rows;
 
-	CHECK(!nsx_emit_json(r, f, &err));
+	CHECK(!nsx_emit_json(r, NULL, f, &err));
 	fclose(f);
 	for (size_t i = 0; i < n; i++)
 		CHECK((unsigned char)text[i] < 0x80);

@@ -9,9 +9,7 @@ work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
 ln -s "$b/fixtures/synthetic.sqlite" synthetic.sqlite
-"$b/nsys-explain" synthetic.sqlite --out report >out 2>err || { cat err; exit 1; }
-sed -i 's/"generated_at": "[^"]*"/"generated_at": "2026-01-01T00:00:00Z"/' report/report.json
-sed -i 's/^- Generated at (UTC): .*/- Generated at (UTC): 2026-01-01T00:00:00Z/' report/report.md
+SOURCE_DATE_EPOCH=1767225600 "$b/nsys-explain" synthetic.sqlite --out report >out 2>err || { cat err; exit 1; }
 if [ "${2:-}" = --update ]; then
 	rm -rf "$here/examples/synthetic"; mkdir -p "$here/examples"
 	cp -r report "$here/examples/synthetic"; cp out "$here/examples/synthetic/stdout.txt"

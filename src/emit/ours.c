@@ -1,0 +1,458 @@
+/* ours.c - lists of what is ours, and folders compared with them. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+#include "base/jsonread.h"
+#include "base/str.h"
+#include "emit/ours.h"
+
+/* Our own records are far smaller; what is greater is not one. */
+enum { MAX_RECORD = 256 << 20 };
+
+struct listed {
+	char *path;
+	int64_t size_bytes, sum;
+};
+struct nsx_ours {
+	const struct nsx_folder *folder;
+	struct listed *v;
+	size_t n, cap;
+	bool by_name; /* a record of 0.1.0: the names of this version */
+};
+
+/* Files in folders --------------------------------------------------------------*/
+
+int nsx_each_entry(int at, const char *path,
+		   int (*fn)(int dir, const char *name, void *ctx), void *ctx)
+{
+	int fd = openat(at, path,
+			O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	_Alignas(struct dirent64) char buf[4096];
+	ssize_t n = -1;
+	int rc = 0, error;
+
+	while (fd >= 0 && !rc && (n = getdents64(fd, buf, sizeof(buf))) > 0)
+		for (ssize_t i = 0; !rc && i < n;) {
+			const struct dirent64 *e = (void *)(buf + i);
+
+			if (strcmp(e->d_name, ".") && strcmp(e->d_name, ".."))
+				rc = fn(fd, e->d_name, ctx);
+			i += e->d_reclen;
+		}
+	error = errno;
+	if (fd >= 0)
+		close(fd);
+	errno = error;
+	return rc ? rc : n < 0 ? -1 : 0;
+}
+
+static bool is_input(const struct nsx_folder *f, const struct stat *st)
+{
+	struct stat in;
+
+	for (size_t i = 0; i < f->ninputs; i++)
+		if (!stat(f->inputs[i], &in) && in.st_dev == st->st_dev &&
+		    in.st_ino == st->st_ino)
+			return true;
+	return false;
+}
+
+/* A plain file that is no input; -1: something else, or it cannot be read. */
+static int open_plain(const struct nsx_ours *o, int dir, const char *name,
+		      int64_t *ret_size)
+{
+	int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK |
+					   O_CLOEXEC);
+	struct stat st;
+
+	if (fd >= 0 && (fstat(fd, &st) || !S_ISREG(st.st_mode) ||
+			is_input(o->folder, &st))) {
+		close(fd);
+		return -1;
+	}
+	*ret_size = fd < 0 ? 0 : (int64_t)st.st_size;
+	return fd;
+}
+
+int nsx_sum(int fd, int64_t *ret_size, uint32_t *ret_crc32)
+{
+	unsigned char buf[65536];
+	ssize_t n;
+
+	*ret_size = 0;
+	*ret_crc32 = (uint32_t)crc32(0, NULL, 0);
+	while ((n = read(fd, buf, sizeof(buf))) > 0) {
+		*ret_crc32 = (uint32_t)crc32(*ret_crc32, buf, (unsigned)n);
+		*ret_size += n;
+	}
+	return n < 0 ? -1 : 0;
+}
+
+/* Lists --------------------------------------------------------------------------*/
+
+static const struct nsx_out_file *record_of(const struct nsx_folder *f)
+{
+	return &f->files[f->nfiles - 1];
+}
+
+static bool is_written(const struct nsx_folder *f, const char *path)
+{
+	for (size_t i = 0; i < f->nfiles; i++)
+		if (!strcmp(f->files[i].name, path))
+			return true;
+	return false;
+}
+
+/* A list may come from anywhere: it names nothing outside of its folder. */
+static bool is_inside(const char *path)
+{
+	const char *slash = strchr(path, '/');
+
+	return *path && *path != '/' && strcmp(path, "..") != 0 &&
+	       strncmp(path, "../", 3) != 0 &&
+	       (!slash || (slash[1] && strcmp(slash, "/..") != 0 &&
+			   !strchr(slash + 1, '/')));
+}
+
+static void add_listed(void *ctx, const char *path, int64_t size_bytes,
+		       int64_t sum)
+{
+	struct nsx_ours *o = ctx;
+
+	if (!is_inside(path))
+		return;
+	nsx_grow_or_die(&o->v, &o->cap, o->n + 1, sizeof(*o->v));
+	o->v[o->n++] = (struct listed){nsx_strdup(path), size_bytes, sum};
+}
+
+/* The end of a record: the sum of what stands before it. */
+#define SEAL ",\n  \"crc32\": "
+
+size_t nsx_seal(const char *text, size_t n, char *ret, size_t size)
+{
+	uint32_t sum = (uint32_t)crc32_z(0, (const unsigned char *)text, n);
+
+	return (size_t)snprintf(ret, size, SEAL "%" PRIu32 "\n}\n", sum);
+}
+
+static bool is_sealed(const char *text, size_t n)
+{
+	char seal[NSX_SEAL_SIZE];
+
+	for (size_t k = sizeof(SEAL); k < sizeof(seal) && k < n; k++)
+		if (!strncmp(text + n - k, SEAL, strlen(SEAL)))
+			return nsx_seal(text, n - k, seal, sizeof(seal)) == k &&
+			       !strncmp(text + n - k, seal, k);
+	return false;
+}
+
+static void add_record(struct nsx_ours *o, const char *text, size_t n,
+		       bool *ret_by_name)
+{
+	size_t before = o->n;
+
+	switch (nsx_json_files(text, n, add_listed, o)) {
+	case NSX_FILES_UNLISTED:
+		if (ret_by_name)
+			*ret_by_name = true;
+		break;
+	case NSX_FILES_LISTED:
+		if (is_sealed(text, n))
+			add_listed(o, record_of(o->folder)->name, (int64_t)n,
+				   crc32_z(0, (const unsigned char *)text, n));
+		else
+			while (o->n > before) /* somebody has edited it */
+				free(o->v[--o->n].path);
+		break;
+	default:
+		break;
+	}
+}
+
+static void read_record(struct nsx_ours *o, int fd, size_t size,
+			bool *ret_by_name)
+{
+	char *text = size < MAX_RECORD ? malloc(size + 1) : NULL;
+	size_t n = 0;
+	ssize_t got = 1;
+
+	while (text && n < size && got > 0) {
+		got = read(fd, text + n, size - n);
+		n += got > 0 ? (size_t)got : 0;
+	}
+	if (text && n == size) {
+		text[n] = '\0';
+		add_record(o, text, n, ret_by_name);
+	}
+	free(text);
+}
+
+struct nsx_ours *nsx_ours_new(const struct nsx_folder *f)
+{
+	struct nsx_ours *o = calloc(1, sizeof(*o));
+
+	if (!o)
+		nsx_die_of_memory(sizeof(*o));
+	o->folder = f;
+	return o;
+}
+
+void nsx_ours_free(struct nsx_ours *o)
+{
+	for (size_t i = 0; o && i < o->n; i++)
+		free(o->v[i].path);
+	if (o)
+		free(o->v);
+	free(o);
+}
+
+/* Adds what the record of the folder at dir lists. Whether there is a record.
+ * ret_by_name: one of 0.1.0 counts, too, and is told.
+ */
+static bool read_records(struct nsx_ours *o, const char *dir, bool *ret_by_name)
+{
+	int at = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	int64_t size = 0;
+	int fd = at < 0 ? -1 :
+			  open_plain(o, at, record_of(o->folder)->name, &size);
+
+	if (fd >= 0) {
+		read_record(o, fd, (size_t)size, ret_by_name);
+		close(fd);
+	}
+	if (at >= 0)
+		close(at);
+	return fd >= 0;
+}
+
+static bool is_ours(const struct nsx_ours *o, int dir, const char *name,
+		    const char *path)
+{
+	int64_t size, read_size;
+	int fd = open_plain(o, dir, name, &size);
+	bool ours = fd >= 0 && o->by_name && is_written(o->folder, path);
+	uint32_t sum;
+
+	for (size_t i = 0; fd >= 0 && !ours && i < o->n; i++)
+		ours = o->v[i].size_bytes == size &&
+		       !strcmp(o->v[i].path, path) && !lseek(fd, 0, SEEK_SET) &&
+		       !nsx_sum(fd, &read_size, &sum) && read_size == size &&
+		       sum == o->v[i].sum;
+	if (fd >= 0)
+		close(fd);
+	return ours;
+}
+
+/* A folder named in front of a file that we write or wrote: "tables". */
+static bool is_our_folder(const struct nsx_ours *o, const char *path)
+{
+	size_t n = strlen(path);
+	bool found = false;
+
+	for (size_t i = 0; !found && i < o->folder->nfiles; i++)
+		found = !strncmp(o->folder->files[i].name, path, n) &&
+			o->folder->files[i].name[n] == '/';
+	for (size_t i = 0; !found && i < o->n; i++)
+		found = !strncmp(o->v[i].path, path, n) &&
+			o->v[i].path[n] == '/';
+	return found;
+}
+
+/* Surveys ------------------------------------------------------------------------*/
+
+struct walk {
+	const struct nsx_ours *ours;
+	char path[512]; /* of the entry, in the folder */
+	size_t n;	/* of path: the folder in front, with its slash */
+	struct nsx_survey *survey;
+};
+
+static int each_in_ours(struct walk *w, int dir, const char *name,
+			int (*fn)(int dir, const char *name, void *ctx))
+{
+	size_t n = w->n;
+	int rc;
+
+	w->n = strlen(w->path);
+	w->path[w->n++] = '/';
+	rc = nsx_each_entry(dir, name, fn, w);
+	w->n = n;
+	return rc;
+}
+
+static bool is_folder(int dir, const char *name)
+{
+	struct stat st;
+
+	return !fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) &&
+	       S_ISDIR(st.st_mode);
+}
+
+/* Whether path could be one of ours: it fits. */
+static bool set_path(struct walk *w, const char *name)
+{
+	int room = (int)(sizeof(w->path) - w->n) - 2;
+
+	return snprintf(w->path + w->n, sizeof(w->path) - w->n, "%s", name) <
+	       room;
+}
+
+/* Of several the record is named, else the first by name. */
+static bool is_to_be_named(const struct walk *w)
+{
+	const char *record = record_of(w->ours->folder)->name;
+	const char *named = w->survey->collision;
+
+	return !*named || !strcmp(w->path, record) ||
+	       (strcmp(named, record) != 0 && strcmp(w->path, named) < 0);
+}
+
+static int survey_entry(int dir, const char *name, void *ctx)
+{
+	struct walk *w = ctx;
+	struct nsx_survey *s = w->survey;
+	bool may_be_ours = set_path(w, name);
+	bool our_folder = may_be_ours && !w->n && is_our_folder(w->ours, name);
+
+	if (our_folder && is_folder(dir, name))
+		return each_in_ours(w, dir, name, survey_entry);
+	if (may_be_ours && is_ours(w->ours, dir, name, w->path)) {
+		s->ours++;
+		return 0;
+	}
+	s->others++;
+	if (may_be_ours && is_to_be_named(w) &&
+	    (our_folder || is_written(w->ours->folder, w->path)))
+		snprintf(s->collision, sizeof(s->collision), "%s", w->path);
+	return 0;
+}
+
+int nsx_ours_survey(const struct nsx_ours *o, const char *dir,
+		    struct nsx_survey *ret, struct nsx_err *err)
+{
+	struct walk w = {.ours = o, .survey = ret};
+
+	*ret = (struct nsx_survey){0};
+	if (!nsx_each_entry(AT_FDCWD, dir, survey_entry, &w))
+		return 0;
+	return nsx_fail(err, NSX_E_IO, "cannot look into '%s': %s", dir,
+			strerror(errno));
+}
+
+static int drop_entry(int dir, const char *name, void *ctx)
+{
+	struct walk *w = ctx;
+
+	if (!set_path(w, name))
+		return 0;
+	if (!w->n && is_our_folder(w->ours, name) && is_folder(dir, name)) {
+		int rc = each_in_ours(w, dir, name, drop_entry);
+
+		unlinkat(dir, name, AT_REMOVEDIR); /* where it is empty now */
+		return rc;
+	}
+	if (is_written(w->ours->folder, w->path) ||
+	    !is_ours(w->ours, dir, name, w->path))
+		return 0;
+	return unlinkat(dir, name, 0) && errno != ENOENT ? -1 : 0;
+}
+
+int nsx_ours_drop_stale(const struct nsx_ours *o, const char *dir,
+			struct nsx_err *err)
+{
+	struct walk w = {.ours = o};
+
+	if (!nsx_each_entry(AT_FDCWD, dir, drop_entry, &w))
+		return 0;
+	return nsx_fail(err, NSX_E_IO, "cannot remove '%s/%s' of the report "
+			"before: %s", dir, w.path, strerror(errno));
+}
+
+/* What killed runs left ------------------------------------------------------------*/
+
+int nsx_remove_entry(int dir, const char *name, void *ctx)
+{
+	(void)ctx;
+	if (!unlinkat(dir, name, 0))
+		return 0;
+	if (errno != EISDIR && errno != EPERM) /* EPERM: what POSIX says */
+		return -1;
+	if (nsx_each_entry(dir, name, nsx_remove_entry, NULL))
+		return -1;
+	return unlinkat(dir, name, AT_REMOVEDIR);
+}
+
+struct leftovers {
+	const struct nsx_folder *folder;
+	const char *dir;
+	struct nsx_ours *read_into; /* NULL: they are removed */
+	const struct nsx_ours *known;
+};
+
+static bool holds_only(const struct nsx_ours *o, const char *path)
+{
+	struct nsx_survey s;
+	struct nsx_err err;
+
+	return o && !nsx_ours_survey(o, path, &s, &err) && !s.others;
+}
+
+/* What a folder lacks that was never finished is a record: names tell then. */
+static void remove_leftover(const struct leftovers *l, const char *path)
+{
+	struct nsx_ours *own = nsx_ours_new(l->folder);
+
+	if (!read_records(own, path, &own->by_name))
+		own->by_name = true;
+	if (holds_only(own, path) || holds_only(l->known, path))
+		(void)!nsx_remove_entry(AT_FDCWD, path, NULL);
+	nsx_ours_free(own);
+}
+
+/* A run that works holds the lock of its folder. */
+static int visit_leftover(int dir, const char *name, void *ctx)
+{
+	const struct leftovers *l = ctx;
+	char path[4096];
+	int fd;
+
+	if (strncmp(name, NSX_STAGE, strlen(NSX_STAGE)) != 0 ||
+	    snprintf(path, sizeof(path), "%s/%s", l->dir, name) >=
+		    (int)sizeof(path))
+		return 0;
+	fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	if (!flock(fd, LOCK_EX | LOCK_NB)) {
+		if (l->read_into)
+			read_records(l->read_into, path, NULL);
+		else
+			remove_leftover(l, path);
+	}
+	close(fd);
+	return 0;
+}
+
+void nsx_ours_read(struct nsx_ours *o)
+{
+	struct leftovers l = {o->folder, o->folder->dir, o, NULL};
+
+	read_records(o, o->folder->dir, &o->by_name);
+	nsx_each_entry(AT_FDCWD, l.dir, visit_leftover, &l);
+}
+
+void nsx_ours_tidy(const struct nsx_folder *f, const char *dir,
+		   const struct nsx_ours *known)
+{
+	struct leftovers l = {f, dir, NULL, known};
+
+	nsx_each_entry(AT_FDCWD, dir, visit_leftover, &l);
+}

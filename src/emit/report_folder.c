@@ -1,0 +1,64 @@
+/* report_folder.c - the files of a report: report.md, tables/, report.json. */
+#include <string.h>
+#include "emit/emit.h"
+#include "passes/pass.h"
+
+static int write_md(const struct nsx_out_file *f, FILE *out, struct nsx_err *err)
+{
+	return nsx_emit_md(f->subject, out, err);
+}
+
+static int write_csv(const struct nsx_out_file *f, FILE *out,
+		     struct nsx_err *err)
+{
+	return nsx_emit_csv(f->detail, f->subject, out, err);
+}
+
+static int write_json(const struct nsx_out_file *f, FILE *out,
+		      struct nsx_err *err)
+{
+	return nsx_emit_json(f->subject, f->detail, out, err);
+}
+
+/* Every table of every pass has its file, empty where it was not computed. */
+static void list_tables(const struct nsx_section *s, struct nsx_folder *f)
+{
+	for (unsigned k = 0; k < s->pass->nlayouts; k++) {
+		const struct nsx_layout *l = &s->pass->layouts[k];
+		struct nsx_out_file *file = &f->files[f->nfiles];
+
+		if (!l->csv)
+			continue;
+		*file = (struct nsx_out_file){.write = write_csv, .detail = l};
+		for (size_t t = 0; t < s->ntables; t++)
+			if (s->tables[t]->layout == l &&
+			    s->status == NSX_S_ANSWERED)
+				file->subject = s->tables[t];
+		snprintf(file->name, sizeof(file->name), "tables/%s.csv",
+			 l->csv);
+		f->nfiles++;
+	}
+}
+
+int nsx_emit_folder(const struct nsx_report *r, const char *dir,
+		    unsigned threads, struct nsx_err *err)
+{
+	struct nsx_arena *a = nsx_arena_new();
+	struct nsx_folder f = {.dir = dir, .inputs = &r->path, .ninputs = 1,
+			       .threads = threads};
+	size_t most = 2;
+	int rc;
+
+	for (size_t i = 0; i < r->nsections; i++)
+		most += r->sections[i].pass->nlayouts;
+	f.files = nsx_arena_get(a, most * sizeof(*f.files));
+	f.files[f.nfiles++] = (struct nsx_out_file){
+		"report.md", write_md, .subject = r};
+	for (size_t i = 0; i < r->nsections; i++)
+		list_tables(&r->sections[i], &f);
+	f.files[f.nfiles++] = (struct nsx_out_file){
+		"report.json", write_json, .subject = r, .detail = &f};
+	rc = nsx_folder_write(&f, err);
+	nsx_arena_free(a);
+	return rc;
+}

@@ -1,0 +1,172 @@
+#!/bin/sh
+# Whose files are whose: nothing of the user's is written, moved or removed,
+# whatever the folder holds and whenever the run dies; ours is replaced.
+# usage: files.sh BUILD_DIR
+set -u
+b=$(cd "$1" && pwd); prog=$b/nsys-explain; trace=$b/fixtures/synthetic.sqlite
+other=$b/fixtures/one_kernel.sqlite
+pass=0 fail=0 skip=0
+work=$(mktemp -d) || exit 1
+trap 'chmod -R u+w "$work"; rm -rf "$work"' EXIT
+cd "$work" || exit 1
+holds() { # WHAT COMMAND...
+	what=$1; shift
+	if "$@" >log 2>&1; then pass=$((pass + 1)); else fail=$((fail + 1)); echo "FAIL files: $what"; head -n 5 log; fi
+}
+run() { "$prog" "$@" -q >out 2>err; }
+exits() { want=$1; shift; run "$@"; rc=$?; [ $rc -eq "$want" ] || { echo "exit $rc, wanted $want"; cat err; return 1; }; }
+refused() { name=$1; shift; exits 3 "$@" && [ "$(wc -l <err)" -eq 1 ] && grep -q -- "$name" err; }
+# Every file but the record, with its sum, as the record lists it.
+listed() {
+	python3 - "$1" <<'P'
+import json, os, sys, zlib
+d = sys.argv[1]
+r = json.load(open(d + "/report.json"))
+files = {f["path"]: f for f in r["files"]}
+for path, f in files.items():
+    data = open(f"{d}/{path}", "rb").read()
+    assert (len(data), zlib.crc32(data)) == (f["size_bytes"], f["crc32"]), path
+assert "report.md" in files and "tables/kernels.csv" in files, files.keys()
+P
+}
+tidy() { [ -z "$(find "$1" -name '.nsys-explain-*')" ]; }
+is_of() { grep -q "$(basename "$2")" "$1/report.json" && grep -q "$(basename "$2")" "$1/report.md"; }
+
+# The list, and a report that replaces another.
+holds 'first report' exits 0 "$trace" --out o
+holds 'files are listed' listed o
+rm -f o/tables/sync_by_pid.csv
+holds 'ours is replaced' exits 0 "$other" --out o
+holds '... whole' is_of o "$other"
+holds '... and listed' listed o
+holds '... nothing is left' tidy .
+
+# Files of the user's beside ours stay; with --force, too.
+mkdir run1; cp "$trace" run1/profile.sqlite; echo mine >run1/notes.txt; mkdir run1/sub; echo deep >run1/sub/x
+before=$(cksum <run1/profile.sqlite)
+for force in '' --force; do
+	# shellcheck disable=SC2086
+	holds "a report beside the trace $force" exits 0 run1/profile.sqlite --out run1 $force
+	holds "... the trace stays $force" [ "$(cksum <run1/profile.sqlite)" = "$before" ]
+	holds "... notes stay $force" [ "$(cat run1/notes.txt run1/sub/x | tr '\n' ' ')" = 'mine deep ' ]
+	holds "... listed $force" listed run1
+done
+echo 1 >o/tables/mydata.csv
+holds 'a table of the user' exits 0 "$trace" --out o
+holds '... stays' grep -qx 1 o/tables/mydata.csv
+holds '... with a new report' is_of o "$trace"
+
+# What is the user's, where ours would go.
+mkdir u; echo words >u/report.md
+holds 'a report.md of the user' refused "'u/report.md'" "$trace" --out u --force
+holds '... stays alone' [ "$(ls -A u)$(cat u/report.md)" = report.mdwords ]
+run "$trace" --out e; echo more >>e/report.md
+holds 'ours, edited' refused "'e/report.md'" "$trace" --out e
+run "$trace" --out j; sed -i "s/ms/MS/" j/report.json
+holds 'the record, edited' refused "'j/report.json'" "$trace" --out j
+mkdir t; echo x >t/tables
+holds 'a file named tables' refused "'t/tables'" "$trace" --out t
+mkdir l x; ln -s ../x l/tables
+holds 'a link named tables' refused "'l/tables'" "$trace" --out l
+mkdir s; ln -s ../o/report.md s/report.md
+holds 'a link named report.md' refused "'s/report.md'" "$trace" --out s
+mkdir f; mkfifo f/report.md
+holds 'a pipe named report.md' refused "'f/report.md'" "$trace" --out f
+mkdir d; mkdir d/report.json
+holds 'a folder named report.json' refused "'d/report.json'" "$trace" --out d
+
+# The input, whatever names, links and lists say.
+mkdir in; cp "$trace" in/report.json
+holds 'the input named report.json' refused "'in/report.json'" in/report.json --out in
+mkdir h; cp "$trace" h.sqlite; ln h.sqlite h/report.md
+holds 'the input linked as report.md' refused "'h/report.md'" h.sqlite --out h
+run "$trace" --out c; cp "$trace" c/t.sqlite
+python3 - <<'P'
+import json, zlib
+r = json.load(open("c/report.json"))
+data = open("c/t.sqlite", "rb").read()
+r.pop("crc32")
+r["files"].append({"path": "t.sqlite", "size_bytes": len(data), "crc32": zlib.crc32(data)})
+r["files"].append({"path": "../h.sqlite", "size_bytes": len(data), "crc32": zlib.crc32(data)})
+text = json.dumps(r, indent=2)[:-2]
+open("c/report.json", "w").write(text + ',\n  "crc32": %d\n}\n' % zlib.crc32(text.encode()))
+P
+holds 'the input in the list' exits 0 c/t.sqlite --out c
+holds '... stays' cmp c/t.sqlite "$trace"
+holds '... and what lies outside' cmp h.sqlite "$trace"
+
+# Places.
+holds 'parents are made' exits 0 "$trace" --out a/b/c/
+holds '... and the report' listed a/b/c
+mkdir here; cd here || exit 1
+holds 'into an empty folder' exits 0 "$trace" --out .
+holds '... again' exits 0 "$other" --out .
+cd .. ; rm -f here/out here/err here/log
+holds '... the newer one' is_of here "$other"
+mkdir bare
+holds 'no parents without a trace' exits 3 bare/none.sqlite --out bare/p/q
+holds '... nothing made' [ -z "$(ls -A bare)" ]
+holds 'no parents below a file' exits 3 "$trace" --out o/report.md/x
+mkdir name; cd name || exit 1
+holds 'without --out' exits 0 "$trace"
+cd ..
+holds '... the name of the trace' listed name/synthetic-report
+holds 'the same bytes for one epoch' sh -c "SOURCE_DATE_EPOCH=1000000000 $prog $trace -q --out e1 &&
+	SOURCE_DATE_EPOCH=1000000000 $prog $trace -q --out e2 && diff -r e1 e2 &&
+	grep -q 2001-09-09T01:46:40Z e1/report.json"
+
+# A report of 0.1.0 lists nothing: its fixed names are ours.
+run "$trace" --out v
+python3 - <<'P'
+import json
+r = json.load(open("v/report.json"))
+r.pop("files"); r.pop("crc32")
+json.dump(r, open("v/report.json", "w"), indent=2)
+P
+echo mine >v/tables/mydata.csv
+holds 'a report of 0.1.0' exits 0 "$other" --out v
+holds '... is replaced' is_of v "$other"
+holds '... the user'\''s table stays' grep -qx mine v/tables/mydata.csv
+
+# Folders that cannot be written.
+as='' user=$prog
+if [ "$(id -u)" -eq 0 ]; then
+	as='setpriv --reuid=65534 --regid=65534 --clear-groups' user=$work/user
+	cp "$prog" user; cp "$trace" sound.sqlite; chmod 755 . user; trace=$work/sound.sqlite
+fi
+if $as "$user" --version >/dev/null 2>&1; then
+	mkdir ro; echo mine >ro/notes; chmod 755 ro
+	[ -z "$as" ] || chown -R 65534 ro
+	chmod a-w ro
+	holds 'a read-only folder' sh -c "$as $user $trace --out ro 2>err; [ \$? -eq 3 ] && grep -q 'Permission denied' err"
+	holds '... as it was' [ "$(ls -A ro)" = notes ]
+else
+	skip=$((skip + 2))
+fi
+
+# Killed at each change of names and at some other calls: what the user had is
+# there, the next run works and tidies up.
+if strace -o /dev/null -e inject=write:error=EIO:when=9 true 2>/dev/null; then
+	for kind in whole mixed; do
+		for call in renameat2 rename mkdir unlinkat openat; do
+			case $call in renameat2) step=2 ;; unlinkat) step=7 ;; openat) step=25 ;; *) step=1 ;; esac
+			n=1 done=
+			while [ -z "$done" ]; do
+				rm -rf k; run "$other" --out k
+				[ $kind = mixed ] && { echo mine >k/notes; echo 1 >k/tables/mine.csv; }
+				strace -f -o strace.log -e trace=$call -e inject=$call:signal=KILL:when=$n \
+					"$prog" "$trace" --threads 1 --out k -q >out 2>&1 && done=1
+				[ $kind = mixed ] && holds "killed at $call $n: the user's" \
+					[ "$(cat k/notes k/tables/mine.csv 2>&1 | tr '\n' ' ')" = 'mine 1 ' ]
+				holds "killed at $call $n, $kind: the next run" exits 0 "$trace" --out k
+				holds "killed at $call $n, $kind: whole" listed k
+				holds "killed at $call $n, $kind: tidy" tidy .
+				n=$((n + step))
+			done
+		done
+	done
+else
+	echo "strace is not here, or may not trace"; skip=$((skip + 1))
+fi
+echo "files: $pass passed, $fail failed, $skip skipped"
+[ $fail -eq 0 ]
