@@ -322,19 +322,6 @@ static int explain(const struct args *a, const char *path,
 	return rc;
 }
 
-/* Loaded as well: the views of a script move GPU times as the loader does. */
-static int define(const struct args *a, const struct nsx_schema *schema,
-		  struct nsx_err *err)
-{
-	struct nsx_load_opts load = {(unsigned)a->threads, NULL, &progress};
-	struct nsx_trace *t = NULL;
-	int rc = nsx_trace_load(schema, &load, &t, err);
-
-	nsx_trace_free(t);
-	return rc ? rc : nsx_print_definition(nsx_pass_find(a->explain), schema,
-					      err);
-}
-
 static int run(const struct nsx_cmd *cmd, int argc, char **argv)
 {
 	struct args a = {.kernel_limit = 30, .nvtx_warn = 0.7};
@@ -347,11 +334,7 @@ static int run(const struct nsx_cmd *cmd, int argc, char **argv)
 		rc = check_args(&a, n, &err);
 	if (rc)
 		return nsx_cmd_fail(&err, a.json);
-	if (!a.threads) {
-		long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-
-		a.threads = NSX_MAX(1, NSX_MIN(cpus, NSX_MAX_THREADS));
-	}
+	a.threads = nsx_threads(a.threads);
 	if (a.verbose)
 		progress.stage_done = say_stage;
 	start_ticker(&ticker, &a);
@@ -360,7 +343,8 @@ static int run(const struct nsx_cmd *cmd, int argc, char **argv)
 	if (!rc) {
 		if (a.print_schema)
 			nsx_print_tables(&f.schema);
-		rc = a.explain ? define(&a, &f.schema, &err) :
+		rc = a.explain ? nsx_print_definition(nsx_pass_find(a.explain),
+						      &f.schema, &err) :
 				 explain(&a, argv[1], &f.schema, &err);
 		nsx_trace_file_close(&f);
 	}

@@ -1,1 +1,0 @@
-explain @clock_skew --pass capture_quality,launch_storm --md
