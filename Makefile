@@ -7,7 +7,7 @@ CFLAGS  ?= -O2 -g
 
 SRC  := $(sort $(shell find src -name "*.c"))
 SQL  := $(sort $(wildcard queries/*.sql queries/*/*.sql))
-LIB  := $(patsubst %.c,$B/%.o,$(filter-out src/main.c,$(SRC))) $B/gen/queries.o
+LIB  := $(patsubst %.c,$B/%.o,$(filter-out src/main.c,$(SRC))) $B/gen/queries.o $B/gen/page.o
 STD  := -std=c11 -D_GNU_SOURCE -DNSX_VERSION='"$(VERSION)"' -Isrc
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla \
         -Wformat=2 -Wconversion -Wno-sign-conversion $(if $(CI),-Werror)
@@ -34,6 +34,13 @@ $B/%.o: %.c
 
 $B/gen/queries.o: $B/gen/queries.c
 	$(Q)$(CC) $(STD) $(CFLAGS) $(HARD) -c -o $@ $<
+
+$B/gen/page.o: $B/gen/page.c
+	$(Q)$(CC) $(STD) $(CFLAGS) $(HARD) -c -o $@ $<
+HTML := src/emit/html/page.css src/emit/html/page.js
+$B/gen/page.c: src/emit/html/embed.sh $(HTML)
+	@mkdir -p $(@D)
+	$(Q)sh src/emit/html/embed.sh $(HTML) > $@.tmp && mv $@.tmp $@
 
 # All SQL in one generated table; made again when a file appears or goes.
 $B/gen/sql.list: FORCE

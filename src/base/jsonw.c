@@ -184,7 +184,8 @@ void nsx_jsonw_null(struct nsx_jsonw *w, const char *key)
 	add(w, key, json_null());
 }
 
-int nsx_jsonw_write(const struct nsx_jsonw *w, FILE *out, struct nsx_err *err)
+static int dump(const struct nsx_jsonw *w, FILE *out, size_t layout,
+		struct nsx_err *err)
 {
 	assert(!w->depth);
 	if (w->err.rc) {
@@ -192,12 +193,22 @@ int nsx_jsonw_write(const struct nsx_jsonw *w, FILE *out, struct nsx_err *err)
 		return err->rc;
 	}
 	if (json_dumpf(w->root, out,
-		       JSON_INDENT(2) | JSON_ENSURE_ASCII |
-			       JSON_REAL_PRECISION(15)) ||
+		       layout | JSON_ENSURE_ASCII | JSON_REAL_PRECISION(15)) ||
 	    fputc('\n', out) == EOF || fflush(out))
 		return nsx_fail(err, NSX_E_IO, "cannot write JSON: %s",
 				strerror(errno));
 	return 0;
+}
+
+int nsx_jsonw_write(const struct nsx_jsonw *w, FILE *out, struct nsx_err *err)
+{
+	return dump(w, out, JSON_INDENT(2), err);
+}
+
+int nsx_jsonw_write_compact(const struct nsx_jsonw *w, FILE *out,
+			    struct nsx_err *err)
+{
+	return dump(w, out, JSON_COMPACT, err);
 }
 
 /* Reading ---------------------------------------------------------------------*/

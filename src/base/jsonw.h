@@ -42,5 +42,8 @@ void nsx_jsonw_null(struct nsx_jsonw *w, const char *key);
  */
 int nsx_jsonw_write(const struct nsx_jsonw *w, FILE *out,
 		    struct nsx_err *err) NSX_CHECKED;
+/* The same without blanks and line ends inside. */
+int nsx_jsonw_write_compact(const struct nsx_jsonw *w, FILE *out,
+			    struct nsx_err *err) NSX_CHECKED;
 
 #endif

@@ -1,6 +1,7 @@
 /* cmd_explain.c - the default command: a trace in, a report out. */
 #include <pthread.h>
 #include <stdlib.h>
+#include <spawn.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -15,7 +16,7 @@ struct args {
 		*explain;
 	int64_t kernel_limit, threads;
 	double nvtx_warn;
-	bool no_percentiles, print_schema, no_nvtx_map, json, md, force, quiet,
+	bool no_percentiles, print_schema, no_nvtx_map, json, md, html, no_html, open, force, quiet,
 		include_env;
 	int verbose;
 };
@@ -48,6 +49,11 @@ static const struct nsx_opt opts[] = {
 	OPT(0, "json", NULL, NULL, FLAG, json,
 	    "report.json on stdout, no files"),
 	OPT(0, "md", NULL, NULL, FLAG, md, "report.md on stdout, no files"),
+	OPT(0, "html", NULL, NULL, FLAG, html,
+	    "report.html on stdout, no files"),
+	OPT(0, "no-html", NULL, NULL, FLAG, no_html, "leave report.html out"),
+	OPT(0, "open", NULL, NULL, FLAG, open,
+	    "show report.html in the browser when it is written"),
 	OPT(0, "explain", NULL, "ID", STR, explain,
 	    "an analysis's definition and the SQL that gives its numbers"),
 	OPT(0, "threads", NULL, "N", INT, threads,
@@ -180,6 +186,12 @@ static int check_ids(const char *list, struct nsx_err *err)
 	return rc;
 }
 
+/* One report on stdout, and no files. */
+static bool on_stdout(const struct args *a)
+{
+	return a->json || a->md || a->html;
+}
+
 static int check_args(const struct args *a, int noperands, struct nsx_err *err)
 {
 	if (noperands != 1)
@@ -204,16 +216,19 @@ static int check_args(const struct args *a, int noperands, struct nsx_err *err)
 	if (a->fail_on && !is_one_of(a->fail_on, "high", "medium", "medium"))
 		return nsx_fail(err, NSX_E_USAGE, "--fail-on must be high or "
 				"medium, not '%s'", a->fail_on);
-	if (a->json && a->md)
-		return nsx_fail(err, NSX_E_USAGE,
-				"--json and --md exclude each other");
+	if (a->json + a->md + a->html > 1)
+		return nsx_fail(err, NSX_E_USAGE, "--json, --md and --html "
+				"exclude each other");
 	if (a->explain && a->window)
 		return nsx_fail(err, NSX_E_USAGE, "--explain gives the SQL for "
 				"a whole trace: leave --window out");
-	if (a->print_schema && (a->json || a->md))
+	if (a->open && (on_stdout(a) || a->no_html))
+		return nsx_fail(err, NSX_E_USAGE, "--open shows report.html: "
+				"leave --no-html, --json, --md and --html out");
+	if (a->print_schema && on_stdout(a))
 		return nsx_fail(err, NSX_E_USAGE, "--print-schema prints before "
-				"the summary of a run: leave --json and --md "
-				"out");
+				"the summary of a run: leave --json, --md and "
+				"--html out");
 	if (check_ids(a->pass, err) || check_ids(a->skip, err) ||
 	    check_id(a->explain, err))
 		return err->rc;
@@ -235,11 +250,12 @@ static void default_out(const char *path, char *buf, size_t size)
 
 /* Output ----------------------------------------------------------------------*/
 
-static int write_stdout(const struct nsx_report *r, bool json,
+static int write_stdout(const struct nsx_report *r, const struct args *a,
 			struct nsx_err *err)
 {
-	int rc = json ? nsx_emit_json(r, NULL, stdout, err) :
-			nsx_emit_md(r, stdout, err);
+	int rc = a->json ? nsx_emit_json(r, NULL, stdout, err) :
+		 a->html ? nsx_emit_html(r, stdout, err) :
+			   nsx_emit_md(r, stdout, err);
 
 	return rc ? rc : nsx_flush_stdout(err);
 }
@@ -257,6 +273,20 @@ static void print_summary(const struct nsx_report *r, const char *dir)
 		if (s && s->headline)
 			nsx_print_line(s->headline);
 	}
+}
+
+/* Leaves the page to the desktop's browser. */
+static int open_page(const char *dir, struct nsx_err *err)
+{
+	char path[4096 + 16], *argv[] = {"xdg-open", path, NULL};
+	pid_t pid;
+	int rc;
+
+	snprintf(path, sizeof(path), "%s/report.html", dir);
+	rc = posix_spawnp(&pid, argv[0], NULL, NULL, argv, environ);
+	return rc ? nsx_fail(err, NSX_E_IO, "cannot show '%s': no xdg-open (%s); "
+			     "open the file in a browser", path, strerror(rc)) :
+		    0;
 }
 
 static int exit_code(const struct nsx_report *r, const struct args *a)
@@ -306,20 +336,36 @@ static int explain(const struct args *a, const char *path,
 	else
 		default_out(path, dir, sizeof(dir));
 	if (!rc)
-		rc = a->json || a->md ? write_stdout(r, a->json, err) :
-					nsx_emit_folder(r, dir, o.threads, err);
+		rc = on_stdout(a) ? write_stdout(r, a, err) :
+				    nsx_emit_folder(r, dir, !a->no_html,
+						    o.threads, err);
 	nsx_progress_stage(&progress, NULL, 0);
 	if (!rc) {
-		if (!a->quiet && !a->json && !a->md)
+		if (!a->quiet && !on_stdout(a))
 			print_summary(r, dir);
 		rc = nsx_flush_stdout(err);
 	}
+	if (!rc && a->open)
+		rc = open_page(dir, err);
 	if (!rc)
 		rc = exit_code(r, a);
 	nsx_report_free(r);
 	nsx_trace_free(trace);
 	nsx_phase_map_free(phases);
 	return rc;
+}
+
+/* Loaded as well: the views of a script move GPU times as the loader does. */
+static int define(const struct args *a, const struct nsx_schema *schema,
+		  struct nsx_err *err)
+{
+	struct nsx_load_opts load = {(unsigned)a->threads, NULL, &progress};
+	struct nsx_trace *t = NULL;
+	int rc = nsx_trace_load(schema, &load, &t, err);
+
+	nsx_trace_free(t);
+	return rc ? rc : nsx_print_definition(nsx_pass_find(a->explain), schema,
+					      err);
 }
 
 static int run(const struct nsx_cmd *cmd, int argc, char **argv)
@@ -334,7 +380,11 @@ static int run(const struct nsx_cmd *cmd, int argc, char **argv)
 		rc = check_args(&a, n, &err);
 	if (rc)
 		return nsx_cmd_fail(&err, a.json);
-	a.threads = nsx_threads(a.threads);
+	if (!a.threads) {
+		long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+
+		a.threads = NSX_MAX(1, NSX_MIN(cpus, NSX_MAX_THREADS));
+	}
 	if (a.verbose)
 		progress.stage_done = say_stage;
 	start_ticker(&ticker, &a);
@@ -343,8 +393,7 @@ static int run(const struct nsx_cmd *cmd, int argc, char **argv)
 	if (!rc) {
 		if (a.print_schema)
 			nsx_print_tables(&f.schema);
-		rc = a.explain ? nsx_print_definition(nsx_pass_find(a.explain),
-						      &f.schema, &err) :
+		rc = a.explain ? define(&a, &f.schema, &err) :
 				 explain(&a, argv[1], &f.schema, &err);
 		nsx_trace_file_close(&f);
 	}

@@ -17,7 +17,7 @@ static int run(const struct nsx_cmd *cmd, int argc, char **argv)
 	a = nsx_arena_new();
 	for (unsigned i = 0; i < nsx_npasses; i++) {
 		const struct nsx_pass *p = nsx_passes[i];
-		const char *needs = nsx_pass_missing(p, &nothing, a);
+		const char *needs = nsx_pass_lacks(p, &nothing, a);
 
 		printf("%s\n    %s\n", p->id, p->summary);
 		if (p->title)

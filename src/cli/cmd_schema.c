@@ -147,7 +147,7 @@ static int fill(const struct nsx_schema *s, struct nsx_section *out,
 	}
 	for (unsigned i = 0; i < nsx_npasses; i++) {
 		const struct nsx_pass *p = nsx_passes[i];
-		const char *lacks = nsx_pass_missing(p, s, out->arena);
+		const char *lacks = nsx_pass_lacks(p, s, out->arena);
 
 		if (!(row = nsx_row(passes, err)))
 			return err->rc;
@@ -237,7 +237,8 @@ static void print_section(const struct nsx_schema *s,
 		const struct nsx_cell *row = nsx_row_at(passes, i);
 
 		printf("  %-24s %s%s\n", row[ID].u.s,
-		       row[CAN].u.b ? "yes" : "no: the trace has no ",
+		       row[CAN].u.b ? "yes" : nsx_passes[i]->option ?
+		       "only with " : "no: the trace has no ",
 		       row[CAN].u.b ? "" : row[LACKS].u.s);
 	}
 }

@@ -14,18 +14,15 @@
 int nsx_emit_json(const struct nsx_report *r, const struct nsx_folder *folder,
 		  FILE *out, struct nsx_err *err);
 int nsx_emit_md(const struct nsx_report *r, FILE *out, struct nsx_err *err);
+/* One page, of about NSX_HTML_BYTES at most. */
+enum { NSX_HTML_BYTES = 8 << 20 };
+int nsx_emit_html(const struct nsx_report *r, FILE *out, struct nsx_err *err);
 /* One table; header always, rows all. t NULL: the layout's header only. */
 int nsx_emit_csv(const struct nsx_layout *layout, const struct nsx_table *t,
 		 FILE *out, struct nsx_err *err);
 /* The values and tables of one section, as an object. */
 int nsx_emit_json_section(const struct nsx_section *s, FILE *out,
 			  struct nsx_err *err);
-/* A table as an array of objects, as many rows as its layout says; t NULL: an
- * empty one.
- */
-struct nsx_jsonw;
-void nsx_json_add_table(struct nsx_jsonw *w, const char *key,
-			const struct nsx_table *t);
 /* {"error":{"code","message"}} */
 int nsx_emit_json_error(const struct nsx_err *e, FILE *out,
 			struct nsx_err *err);
@@ -33,7 +30,7 @@ int nsx_emit_json_error(const struct nsx_err *e, FILE *out,
 /* The whole folder: report.md, report.json, tables/. Errors: as of
  * nsx_folder_write.
  */
-int nsx_emit_folder(const struct nsx_report *r, const char *dir,
+int nsx_emit_folder(const struct nsx_report *r, const char *dir, bool html,
 		    unsigned threads, struct nsx_err *err);
 
 /* Flushes, checks and closes. Errors: NSX_E_IO naming path. */

@@ -84,13 +84,6 @@ static void add_cell(struct nsx_buf *b, const struct nsx_col *col,
 	}
 }
 
-static const char *title_of(const struct nsx_col *c)
-{
-	const char *dot = strrchr(c->key, '.');
-
-	return c->title ? c->title : dot ? dot + 1 : c->key;
-}
-
 static void add_table(struct nsx_buf *b, const struct nsx_block *block)
 {
 	const struct nsx_table *t = block->table;
@@ -99,7 +92,7 @@ static void add_table(struct nsx_buf *b, const struct nsx_block *block)
 
 	nsx_buf_adds(b, "\n|");
 	for (size_t i = 0; i < block->ncolumns; i++)
-		nsx_buf_printf(b, " %s |", title_of(&cols[block->columns[i]]));
+		nsx_buf_printf(b, " %s |", nsx_col_title(&cols[block->columns[i]]));
 	nsx_buf_adds(b, "\n|");
 	for (size_t i = 0; i < block->ncolumns; i++)
 		nsx_buf_adds(b, cols[block->columns[i]].type == NSX_T_STR ?

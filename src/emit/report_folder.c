@@ -1,4 +1,5 @@
-/* report_folder.c - the files of a report: report.md, tables/, report.json. */
+/* report_folder.c - the files of a report: report.md, report.html,
+ * tables/, report.json. */
 #include <string.h>
 #include "emit/emit.h"
 #include "passes/pass.h"
@@ -6,6 +7,12 @@
 static int write_md(const struct nsx_out_file *f, FILE *out, struct nsx_err *err)
 {
 	return nsx_emit_md(f->subject, out, err);
+}
+
+static int write_html(const struct nsx_out_file *f, FILE *out,
+		      struct nsx_err *err)
+{
+	return nsx_emit_html(f->subject, out, err);
 }
 
 static int write_csv(const struct nsx_out_file *f, FILE *out,
@@ -40,13 +47,13 @@ static void list_tables(const struct nsx_section *s, struct nsx_folder *f)
 	}
 }
 
-int nsx_emit_folder(const struct nsx_report *r, const char *dir,
+int nsx_emit_folder(const struct nsx_report *r, const char *dir, bool html,
 		    unsigned threads, struct nsx_err *err)
 {
 	struct nsx_arena *a = nsx_arena_new();
 	struct nsx_folder f = {.dir = dir, .inputs = &r->path, .ninputs = 1,
 			       .threads = threads};
-	size_t most = 2;
+	size_t most = 3;
 	int rc;
 
 	for (size_t i = 0; i < r->nsections; i++)
@@ -54,6 +61,9 @@ int nsx_emit_folder(const struct nsx_report *r, const char *dir,
 	f.files = nsx_arena_get(a, most * sizeof(*f.files));
 	f.files[f.nfiles++] = (struct nsx_out_file){
 		"report.md", write_md, .subject = r};
+	if (html)
+		f.files[f.nfiles++] = (struct nsx_out_file){
+			"report.html", write_html, .subject = r};
 	for (size_t i = 0; i < r->nsections; i++)
 		list_tables(&r->sections[i], &f);
 	f.files[f.nfiles++] = (struct nsx_out_file){

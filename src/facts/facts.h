@@ -190,6 +190,10 @@ static inline struct nsx_window nsx_judged(const struct nsx_facts *f)
 	return f->steady.window;
 }
 
+/* GPU work of a device that starts in [from_ns, to_ns). O(log n). */
+size_t nsx_ops_started(const struct nsx_trace *t, uint32_t device,
+		       int64_t from_ns, int64_t to_ns);
+
 /* Fills before_ns, for nsx_idle_total and nsx_idle_within. */
 int nsx_idle_sum(struct nsx_idle *idle, struct nsx_arena *a,
 		 struct nsx_err *err) NSX_CHECKED;

@@ -127,3 +127,29 @@ void nsx_partition(const struct nsx_device_facts *d, int64_t start_ns,
 		ret->ns[class_of(compute, comm, copy)] += until - at;
 	}
 }
+
+/* The first op of the device that starts at an instant or after it. */
+static size_t first_from(const struct nsx_trace *t, const struct nsx_device *d,
+			 int64_t at_ns)
+{
+	size_t lo = d->ops_at, hi = d->ops_at + d->nops;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (nsx_op_start(&t->ops, mid) < at_ns)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+size_t nsx_ops_started(const struct nsx_trace *t, uint32_t device,
+		       int64_t from_ns, int64_t to_ns)
+{
+	const struct nsx_device *d = &t->device[device];
+	size_t from = first_from(t, d, from_ns), to = first_from(t, d, to_ns);
+
+	return to > from ? to - from : 0;
+}

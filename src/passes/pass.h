@@ -28,6 +28,9 @@ struct nsx_run {
 
 #define NSX_NEED_VIEW(v) (1 + NSX_VIEW_##v)
 #define NSX_NEED(f) (-1 - NSX_F_##f)
+#define NSX_GPU_WORK                                                          \
+	NSX_NEED_VIEW(kernel), NSX_NEED_VIEW(memcpy), NSX_NEED_VIEW(memset),  \
+		NSX_NEED_VIEW(graph)
 
 #define NSX_DEFINE_PASS(name)                                                 \
 	extern const struct nsx_pass nsx_pass_##name;                         \
@@ -40,6 +43,11 @@ const struct nsx_pass *nsx_pass_find(const char *id); /* NULL: none */
 /* What of its needs this file lacks, by name; NULL: nothing. */
 const char *nsx_pass_missing(const struct nsx_pass *pass,
 			     const struct nsx_schema *s, struct nsx_arena *a);
+/* The same, and what it finds out for itself: a table of several that would do,
+ * an option. What rows say is not known before they are read.
+ */
+const char *nsx_pass_lacks(const struct nsx_pass *pass,
+			   const struct nsx_schema *s, struct nsx_arena *a);
 /* Its i-th query: queries/ID.sql, then queries/ID__PART.sql; NULL: no more. */
 const struct nsx_query *nsx_pass_query(const struct nsx_pass *pass,
 				       unsigned i);

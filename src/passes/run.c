@@ -92,6 +92,31 @@ const char *nsx_pass_missing(const struct nsx_pass *pass,
 	return text;
 }
 
+const char *nsx_pass_lacks(const struct nsx_pass *pass,
+			   const struct nsx_schema *s, struct nsx_arena *a)
+{
+	const char *missing = nsx_pass_missing(pass, s, a);
+	struct nsx_buf b = {0};
+
+	if (missing || pass->option)
+		return missing ? missing : pass->option;
+	for (unsigned i = 0; i < NSX_MAX_NEEDS && pass->any_of[i]; i++) {
+		enum nsx_view v = (enum nsx_view)(pass->any_of[i] - 1);
+		const char *tables = nsx_view_defs[v].tables;
+
+		if (nsx_has_view(s, v)) {
+			nsx_buf_done(&b);
+			return pass->lacks ? pass->lacks(s, a) : NULL;
+		}
+		nsx_buf_printf(&b, "%s%.*s", b.n ? " or " : "rows of ",
+			       (int)strcspn(tables, "|"), tables);
+	}
+	if (b.n)
+		missing = nsx_arena_strdup(a, b.p);
+	nsx_buf_done(&b);
+	return missing;
+}
+
 const struct nsx_query *nsx_pass_query(const struct nsx_pass *pass, unsigned i)
 {
 	size_t n = strlen(pass->id);

@@ -21,6 +21,7 @@ enum nsx_status {
 #define NSX_MAX_NEEDS 8
 struct nsx_facts;
 struct nsx_run;
+struct nsx_schema;
 struct nsx_section;
 
 /* What an analysis is: passes/pass.h says how one is written. */
@@ -36,6 +37,13 @@ struct nsx_pass {
 	 * Views as NSX_NEED_VIEW(kernel), fields as NSX_NEED(kernel_corr).
 	 */
 	int needs[NSX_MAX_NEEDS];
+	/* Without all of these views, or without this option of the command,
+	 * it has no result and says so in words of its own.
+	 */
+	int any_of[NSX_MAX_NEEDS];
+	const char *option;
+	/* What a look at a small table finds lacking; NULL: nothing.        */
+	const char *(*lacks)(const struct nsx_schema *s, struct nsx_arena *a);
 	const struct nsx_layout *layouts; /* every table that has a CSV      */
 	unsigned nlayouts;
 	bool late;	     /* runs after those that are not */

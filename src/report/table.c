@@ -136,3 +136,10 @@ void nsx_table_sort_by(struct nsx_table *t, const int *order, size_t n)
 		qsort_r(t->cells, t->nrows,
 			t->layout->ncols * sizeof(*t->cells), cmp_rows, &o);
 }
+
+const char *nsx_col_title(const struct nsx_col *c)
+{
+	const char *dot = strrchr(c->key, '.');
+
+	return c->title ? c->title : dot ? dot + 1 : c->key;
+}

@@ -89,6 +89,8 @@ static inline const struct nsx_cell *nsx_row_at(const struct nsx_table *t,
 {
 	return t->cells + row * t->layout->ncols;
 }
+/* Its heading: the title, else the key after its last dot. */
+const char *nsx_col_title(const struct nsx_col *c);
 /* Index of a column by key; -1 if there is none. For tables of another file. */
 int nsx_table_col(const struct nsx_table *t, const char *key);
 /* A cell's number (integers and reals); 0 for null. The key must be one of the

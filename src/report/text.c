@@ -6,9 +6,10 @@
 
 enum { NAME_CHARS = 80 }; /* what a table cell shows of a name */
 
-/* Code point at p, its length in *n. The text is valid UTF-8 (str.h). */
-static uint32_t code_point(const unsigned char *p, size_t *n)
+uint32_t nsx_code_point(const char *s, size_t *n)
 {
+	const unsigned char *p = (const unsigned char *)s;
+
 	*n = p[0] < 0x80 ? 1 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : 4;
 	switch (*n) {
 	case 1:
@@ -24,8 +25,7 @@ static uint32_t code_point(const unsigned char *p, size_t *n)
 	}
 }
 
-/* Characters that move the cursor, hide text or turn its direction. */
-static bool is_unsafe(uint32_t c)
+bool nsx_is_unsafe(uint32_t c)
 {
 	return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0xad ||
 	       (c >= 0x200b && c <= 0x200f) || (c >= 0x2028 && c <= 0x202e) ||
@@ -38,11 +38,11 @@ void nsx_md_escape(struct nsx_buf *b, const char *s, size_t len)
 	size_t n;
 
 	for (const char *end = s + len; s < end; s += n) {
-		uint32_t c = code_point((const unsigned char *)s, &n);
+		uint32_t c = nsx_code_point(s, &n);
 
 		if (c == '\n' || c == '\t' || c == '\r')
 			nsx_buf_adds(b, " ");
-		else if (is_unsafe(c))
+		else if (nsx_is_unsafe(c))
 			nsx_buf_printf(b, "\\\\u%04x", c);
 		else if (c == '<')
 			nsx_buf_adds(b, "&lt;");
@@ -111,11 +111,11 @@ void nsx_md_add_code(struct nsx_buf *b, const char *s, size_t len)
 	size_t n;
 
 	for (const char *end = s + len; s < end; s += n) {
-		uint32_t c = code_point((const unsigned char *)s, &n);
+		uint32_t c = nsx_code_point(s, &n);
 
 		if (c == '\n' || c == '\t' || c == '\r')
 			nsx_buf_adds(b, " ");
-		else if (is_unsafe(c))
+		else if (nsx_is_unsafe(c))
 			nsx_buf_printf(b, "<U+%04X>", c);
 		else if (c == '<' && is_tag(s))
 			nsx_buf_adds(b, "&lt;");

@@ -6,6 +6,11 @@
 
 #include "base/str.h"
 
+/* The character at s, which must not be at the end, and its length. */
+uint32_t nsx_code_point(const char *s, size_t *n);
+/* Characters that move the cursor, hide text or turn its direction. */
+bool nsx_is_unsafe(uint32_t c);
+
 /* Running text: every character that Markdown or HTML could read is escaped. */
 void nsx_md_escape(struct nsx_buf *b, const char *s, size_t len);
 /* The inside of a code span. */

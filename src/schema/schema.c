@@ -221,6 +221,66 @@ static int read_meta(struct nsx_schema *s, const char *key, const char **ret,
 	return rc == NSX_E_NOMEM ? rc : 0;
 }
 
+/* Of the views of GPU work: what says whose and when a row is. */
+static const struct gpu_fields {
+	enum nsx_field start_ns, end_ns, device_id, global_pid, pid;
+} gpu_fields[] = {
+#define GPU_FIELDS(v) \
+	{NSX_F_##v##_start_ns, NSX_F_##v##_end_ns, NSX_F_##v##_device_id, \
+	 NSX_F_##v##_global_pid, NSX_F_##v##_pid}
+	GPU_FIELDS(kernel), GPU_FIELDS(memcpy), GPU_FIELDS(memset),
+	GPU_FIELDS(graph),
+#undef GPU_FIELDS
+};
+
+/* The condition that a row is of the process and device of x. */
+static void add_owner(const struct nsx_schema *s, const struct gpu_fields *g,
+		      const struct nsx_shift *x, struct nsx_buf *b)
+{
+	if (s->column[g->device_id]) {
+		nsx_sql_name(b, s->column[g->device_id]);
+		nsx_buf_printf(b, " = %lld AND ", (long long)x->device_id);
+	}
+	if (s->column[g->global_pid]) {
+		nsx_sql_name(b, s->column[g->global_pid]);
+		nsx_buf_printf(b, " & ~0xFFFFFF = %lld",
+			       (long long)x->process_key);
+	} else if (s->column[g->pid]) {
+		nsx_sql_name(b, s->column[g->pid]);
+		nsx_buf_printf(b, " << 24 = %lld", (long long)x->process_key);
+	} else {
+		nsx_buf_adds(b, "1"); /* there is one process */
+	}
+}
+
+/* The column of f; of times of GPU work, on the host's clock. */
+static void add_column(const struct nsx_schema *s, enum nsx_field f,
+		       struct nsx_buf *b)
+{
+	const struct gpu_fields *g = gpu_fields, *end = g + ARRAY_LEN(gpu_fields);
+
+	while (g < end && f != g->start_ns && f != g->end_ns)
+		g++;
+	if (g == end || !s->shifts->n) {
+		nsx_sql_name(b, s->column[f]);
+		return;
+	}
+	nsx_buf_adds(b, "CASE WHEN typeof(");
+	nsx_sql_name(b, s->column[f]);
+	nsx_buf_adds(b, ") <> 'integer' THEN ");
+	nsx_sql_name(b, s->column[f]);
+	for (size_t i = 0; i < s->shifts->n; i++) {
+		nsx_buf_adds(b, "\n    WHEN ");
+		add_owner(s, g, &s->shifts->v[i], b);
+		nsx_buf_adds(b, " THEN ");
+		nsx_sql_name(b, s->column[f]);
+		nsx_buf_printf(b, " + %lld", (long long)s->shifts->v[i].ns);
+	}
+	nsx_buf_adds(b, "\n    ELSE ");
+	nsx_sql_name(b, s->column[f]);
+	nsx_buf_adds(b, " END");
+}
+
 void nsx_schema_view_sql(const struct nsx_schema *s, enum nsx_view v,
 			 const bool *fields, struct nsx_buf *b)
 {
@@ -237,7 +297,7 @@ void nsx_schema_view_sql(const struct nsx_schema *s, enum nsx_view v,
 			continue;
 		nsx_buf_adds(b, "\n, ");
 		if (s->column[f])
-			nsx_sql_name(b, s->column[f]);
+			add_column(s, f, b);
 		else
 			nsx_buf_adds(b, "NULL");
 		nsx_buf_printf(b, " AS %s", nsx_field_defs[f].name);
@@ -270,6 +330,7 @@ int nsx_schema_probe(struct nsx_db *db, struct nsx_schema *ret,
 	int rc;
 
 	*ret = (struct nsx_schema){.db = db, .arena = nsx_arena_new()};
+	ret->shifts = nsx_arena_get(ret->arena, sizeof(*ret->shifts));
 	resolve(ret);
 	rc = is_export(ret) ? create_views(ret, err) : refuse_foreign(ret, err);
 	if (!rc)

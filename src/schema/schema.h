@@ -39,6 +39,18 @@ struct nsx_field_def {
 extern const struct nsx_view_def nsx_view_defs[NSX_NVIEWS];
 extern const struct nsx_field_def nsx_field_defs[NSX_NFIELDS];
 
+/* What is added to the GPU times of a process on a device, by the loader and so
+ * by the views of a query's script.
+ */
+struct nsx_shift {
+	uint64_t process_key;
+	int64_t device_id, ns;
+};
+struct nsx_shifts {
+	struct nsx_shift *v;
+	size_t n;
+};
+
 struct nsx_schema {
 	struct nsx_db *db;
 	const struct nsx_table_info *table[NSX_NVIEWS]; /* NULL: absent      */
@@ -49,6 +61,7 @@ struct nsx_schema {
 	const char *refused[NSX_NVIEWS]; /* what stands where a table should:
 					    "view", "virtual table", ...     */
 	const char *product_version, *schema_version; /* "" if not recorded  */
+	struct nsx_shifts *shifts; /* empty until a trace is loaded          */
 	struct nsx_arena *arena;
 };
 

@@ -218,9 +218,7 @@ static int settle_crossing(struct nsx_loader *l, struct nsx_err *err)
 
 int nsx_order_rows(struct nsx_loader *l, struct nsx_err *err)
 {
-	int rc = nsx_par(l->threads, 4, sort_group, l, err);
-
-	return rc ? rc : settle_crossing(l, err);
+	return nsx_par(l->threads, 4, sort_group, l, err);
 }
 
 /* The window ------------------------------------------------------------------*/
@@ -297,17 +295,23 @@ int nsx_cut_window(struct nsx_loader *l, const char *window,
 		   struct nsx_err *err)
 {
 	struct nsx_trace *t = l->t;
+	int rc = 0;
 
 	find_hull(l);
 	close_ranges(l);
 	t->window = t->full;
-	if (!window)
-		return 0;
-	if (nsx_window_parse(window, t->first_ns, &t->user, err))
+	if (window && nsx_window_parse(window, t->first_ns, &t->user, err))
 		return err->rc;
-	t->window = t->user;
-	cut_ops(l, &t->user);
-	return 0;
+	if (window) {
+		t->window = t->user;
+		cut_ops(l, &t->user);
+	}
+	/* What changed moves among its equals. */
+	if (window || l->schema->shifts->n)
+		rc = nsx_colset_sort(&l->op_set, cmp_ops, l, err);
+	if (!rc && t->defects.open_ranges)
+		rc = nsx_colset_sort(&l->nvtx_set, cmp_nvtx, l, err);
+	return rc ? rc : settle_crossing(l, err);
 }
 
 /* Slices ------------------------------------------------------------------*/
@@ -437,23 +441,31 @@ static void mark_nested(struct nsx_loader *l)
 
 /* Correlation ---------------------------------------------------------------*/
 
-/* The calls of one process that carry a correlation id, ordered by it. */
-struct index {
-	uint64_t *keys; /* id << 32 | call */
-	size_t n;
-};
-
-static int cmp_index(const void *ctx, uint32_t a, uint32_t b)
+static int cmp_key(const void *ctx, uint32_t a, uint32_t b)
 {
 	uint64_t *const *keys = ctx;
 
 	return (*keys)[a] < (*keys)[b] ? -1 : (*keys)[a] > (*keys)[b];
 }
 
-static int build_indices(struct nsx_loader *l, struct index *list,
-			 struct nsx_arena *a, struct nsx_err *err)
+int nsx_sort_keys(uint64_t *keys, size_t n, const char *what,
+		  struct nsx_err *err)
+{
+	struct nsx_colset set = {what, {{(void **)&keys, 8}}, 1, n};
+
+	return nsx_colset_sort(&set, cmp_key, &keys, err);
+}
+
+static int build_indices(struct nsx_loader *l, struct nsx_err *err)
 {
 	const struct nsx_trace *t = l->t;
+	struct nsx_arena *a = l->index_arena;
+	struct nsx_call_index *list = nsx_arena_try_array(
+		a, t->nprocesses, sizeof(*list), "processes", err);
+
+	l->index = list;
+	if (!list)
+		return err->rc;
 
 	for (uint32_t h = 0; h < t->nthreads; h++)
 		list[t->thread[h].process].n += t->thread[h].ncalls;
@@ -465,24 +477,21 @@ static int build_indices(struct nsx_loader *l, struct index *list,
 		list[p].n = 0;
 	}
 	for (size_t i = 0; i < l->call_set.n; i++) {
-		struct index *x = &list[t->thread[l->calls.thread[i]].process];
+		struct nsx_call_index *x =
+			&list[t->thread[l->calls.thread[i]].process];
 
 		if (l->calls.corr[i])
 			x->keys[x->n++] = (uint64_t)l->calls.corr[i] << 32 | i;
 	}
-	for (uint32_t p = 0; p < t->nprocesses; p++) {
-		struct nsx_colset set = {"correlation ids",
-					 {{(void **)&list[p].keys, 8}}, 1,
-					 list[p].n};
-
-		if (nsx_colset_sort(&set, cmp_index, &list[p].keys, err))
+	for (uint32_t p = 0; p < t->nprocesses; p++)
+		if (nsx_sort_keys(list[p].keys, list[p].n, "correlation ids",
+				  err))
 			return err->rc;
-	}
 	return 0;
 }
 
 /* First entry with an id >= corr. */
-static size_t find_corr(const struct index *x, uint32_t corr)
+static size_t find_corr(const struct nsx_call_index *x, uint32_t corr)
 {
 	size_t lo = 0, hi = x->n;
 
@@ -497,12 +506,10 @@ static size_t find_corr(const struct index *x, uint32_t corr)
 	return lo;
 }
 
-/* The outermost call with this id: least start, then greatest end, then first
- * (SEMANTICS 0). NSX_NONE if there is none.
- */
-static uint32_t host_call(const struct nsx_loader *l, const struct index *x,
-			  uint32_t corr, bool *ret_multi)
+uint32_t nsx_host_call(const struct nsx_loader *l, uint32_t process,
+		       uint32_t corr, bool *ret_multi)
 {
+	const struct nsx_call_index *x = &l->index[process];
 	const struct nsx_calls_rw *c = &l->calls;
 	uint32_t best = NSX_NONE;
 
@@ -523,13 +530,12 @@ static uint32_t host_call(const struct nsx_loader *l, const struct index *x,
 /* Correlation ids count up in a process: what carries one that is lower than
  * those of all recorded calls was launched before the capture began.
  */
-static bool is_older(const struct index *calls, uint32_t corr)
+static bool is_older(const struct nsx_call_index *calls, uint32_t corr)
 {
 	return corr && calls->n && corr < calls->keys[0] >> 32;
 }
 
-static int match_ops(struct nsx_loader *l, const struct index *list,
-		     struct nsx_err *err)
+static int match_ops(struct nsx_loader *l, struct nsx_err *err)
 {
 	struct nsx_trace *t = l->t;
 	int64_t first_call = INT64_MAX;
@@ -547,7 +553,7 @@ static int match_ops(struct nsx_loader *l, const struct index *list,
 		bool multi = false;
 
 		if (corr && p != NSX_NONE)
-			call = host_call(l, &list[p], corr, &multi);
+			call = nsx_host_call(l, p, corr, &multi);
 		l->ops.call[i] = call;
 		if (call != NSX_NONE && l->calls.op[call] == NSX_NONE)
 			l->calls.op[call] = (uint32_t)i;
@@ -557,7 +563,7 @@ static int match_ops(struct nsx_loader *l, const struct index *list,
 		t->matching.matched += call != NSX_NONE;
 		if (call == NSX_NONE &&
 		    (l->ops.start_ns[i] < first_call ||
-		     (p != NSX_NONE && is_older(&list[p], corr))))
+		     (p != NSX_NONE && is_older(&l->index[p], corr))))
 			t->matching.before_capture++;
 		else
 			t->matching.no_call += call == NSX_NONE;
@@ -565,41 +571,35 @@ static int match_ops(struct nsx_loader *l, const struct index *list,
 	return 0;
 }
 
-static void match_rows(const struct index *list, const struct nsx_loader *l,
-		       const uint32_t *process, uint32_t *call, size_t n)
+static void match_rows(const struct nsx_loader *l, const uint32_t *process,
+		       uint32_t *call, size_t n)
 {
 	bool multi;
 
 	for (size_t i = 0; i < n; i++)
 		call[i] = call[i] && process[i] != NSX_NONE ?
-				  host_call(l, &list[process[i]], call[i],
-					    &multi) :
+				  nsx_host_call(l, process[i], call[i],
+						&multi) :
 				  NSX_NONE;
+}
+
+int nsx_index_calls(struct nsx_loader *l, struct nsx_err *err)
+{
+	int rc = slice_threads(l, err);
+
+	mark_nested(l);
+	if (!rc)
+		rc = classify_calls(l, err);
+	return rc ? rc : build_indices(l, err);
 }
 
 int nsx_derive(struct nsx_loader *l, struct nsx_err *err)
 {
-	struct nsx_arena *a = nsx_arena_new();
-	struct index *list;
-	int rc = slice_threads(l, err);
-
 	slice_devices(l);
 	classify_ops(l);
-	mark_nested(l);
-	if (!rc)
-		rc = classify_calls(l, err);
-	list = rc ? NULL : nsx_arena_try_array(a, l->t->nprocesses,
-					       sizeof(*list), "processes", err);
-	if (!rc)
-		rc = list ? build_indices(l, list, a, err) : err->rc;
-	if (!rc)
-		rc = match_ops(l, list, err);
-	if (!rc) {
-		match_rows(list, l, l->syncs.process, l->syncs.call,
-			   l->sync_set.n);
-		match_rows(list, l, l->records.process, l->records.call,
-			   l->record_set.n);
-	}
-	nsx_arena_free(a);
-	return rc;
+	if (match_ops(l, err))
+		return err->rc;
+	match_rows(l, l->syncs.process, l->syncs.call, l->sync_set.n);
+	match_rows(l, l->records.process, l->records.call, l->record_set.n);
+	return 0;
 }

@@ -165,11 +165,17 @@ static int load(struct nsx_loader *l, const struct nsx_load_opts *opts,
 	if (!rc)
 		rc = nsx_order_ids(l, err);
 	if (!rc)
-		rc = nsx_cut_window(l, opts->window, err);
-	if (!rc)
 		rc = nsx_order_rows(l, err);
 	if (!rc)
+		rc = nsx_index_calls(l, err);
+	if (!rc)
+		rc = nsx_align_clocks(l, err);
+	if (!rc)
+		rc = nsx_cut_window(l, opts->window, err);
+	if (!rc)
 		rc = nsx_derive(l, err);
+	nsx_arena_free(l->index_arena);
+	l->index_arena = NULL;
 	if (!rc)
 		rc = publish(l, err);
 	if (!rc)
@@ -206,6 +212,7 @@ static void free_loader(struct nsx_loader *l)
 	for (size_t i = 0; i < l->nraw; i++)
 		free(l->raw[i]);
 	free(l->raw);
+	nsx_arena_free(l->index_arena);
 	free(l->by_id);
 	free(l->sparse);
 	free(l->ordinals);
@@ -238,6 +245,7 @@ int nsx_trace_load(const struct nsx_schema *schema,
 	l->schema = schema;
 	l->threads = NSX_MAX(1, opts->threads);
 	l->progress = opts->progress;
+	l->index_arena = nsx_arena_new();
 	init_maps(l);
 	rc = load(l, opts, err);
 	free_loader(l);

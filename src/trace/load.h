@@ -58,6 +58,12 @@ struct nsx_created { /* an NVTX domain's creation row */
 	nsx_str name;
 };
 
+/* The calls of one process that carry a correlation id, ordered by it. */
+struct nsx_call_index {
+	uint64_t *keys; /* id << 32 | call */
+	size_t n;
+};
+
 struct nsx_loader {
 	struct nsx_trace *t;
 	struct nsx_strings *strings; /* the trace's, while they are added    */
@@ -77,6 +83,9 @@ struct nsx_loader {
 	size_t nby_id;
 	struct nsx_sparse_id *sparse; /* ... and the others, sorted          */
 	size_t nsparse, cap_sparse;
+
+	struct nsx_call_index *index; /* by process                          */
+	struct nsx_arena *index_arena;
 
 	struct nsx_ordinal *ordinals;
 	size_t nordinals, cap_ordinals;
@@ -215,9 +224,23 @@ void nsx_load_gpus(struct nsx_loader *l);
 int nsx_order_streams(struct nsx_loader *l, struct nsx_err *err);
 int nsx_add_peers(struct nsx_loader *l, struct nsx_err *err);
 int nsx_order_rows(struct nsx_loader *l, struct nsx_err *err);
-int nsx_derive(struct nsx_loader *l, struct nsx_err *err);
+/* Classes of calls, slices of threads, and the index that nsx_host_call reads. */
+int nsx_index_calls(struct nsx_loader *l, struct nsx_err *err);
+/* The outermost call of the process with this correlation id: least start, then
+ * greatest end, then first. NSX_NONE if there is none.
+ */
+uint32_t nsx_host_call(const struct nsx_loader *l, uint32_t process,
+		       uint32_t corr, bool *ret_multi);
+/* Moves GPU times to the host's clock where they are proved not to be on it:
+ * fills the trace's clocks and the schema's shifts (clock.c).
+ */
+int nsx_align_clocks(struct nsx_loader *l, struct nsx_err *err);
+/* The hull, open ranges, the user's window; rows in order again. */
 int nsx_cut_window(struct nsx_loader *l, const char *window,
 		   struct nsx_err *err);
+int nsx_derive(struct nsx_loader *l, struct nsx_err *err);
+int nsx_sort_keys(uint64_t *keys, size_t n, const char *what,
+		  struct nsx_err *err) NSX_CHECKED;
 /* Names NVTX domains from their creation rows, and tells libraries' apart. */
 int nsx_name_domains(struct nsx_loader *l, struct nsx_err *err);
 

@@ -48,6 +48,19 @@ struct nsx_stream { /* (process, context, stream), in order of device, then key 
 	uint32_t process, device;
 	int64_t context_id, stream_id;
 };
+/* The GPU times of a process on a device, against the host's clock. */
+struct nsx_clock { /* ordered by (device, process) */
+	uint32_t process, device; /* process: NSX_NONE when not known        */
+	bool is_off; /* recorded GPU times contradict cause and effect       */
+	int64_t shift_ns; /* what was therefore added to them; 0 where is_off:
+			     no one number mends them                        */
+	int64_t least_ns, most_ns; /* what is to be added at least, that none
+			     begins before its call, and at most, that none
+			     ends after what waited for it; INT64_MIN and
+			     INT64_MAX: not known                            */
+	int64_t within_ns; /* what they may still be off by; INT64_MAX: not
+			     known                                           */
+};
 struct nsx_gpu_info { /* a row of TARGET_INFO_GPU; -1 where not known */
 	int64_t id, cuda_device, memory_bytes, bandwidth_bytes_per_s, sm_count;
 	int64_t compute_major, compute_minor, max_warps_per_sm,
@@ -259,13 +272,14 @@ struct nsx_trace {
 	struct nsx_thread *thread;
 	struct nsx_device *device;
 	struct nsx_stream *stream;
+	struct nsx_clock *clock;
 	struct nsx_gpu_info *gpu;
 	struct nsx_domain *domain;
 	struct nsx_shape *shape;
 	struct nsx_copy *copy;
 	struct nsx_replay *replay;
-	uint32_t nprocesses, nthreads, ndevices, nstreams, ngpus, ndomains,
-		nshapes, ncopies, nreplays;
+	uint32_t nprocesses, nthreads, ndevices, nstreams, nclocks, ngpus,
+		ndomains, nshapes, ncopies, nreplays;
 	struct nsx_ops ops;
 	struct nsx_calls calls;
 	struct nsx_nvtx nvtx;
@@ -337,6 +351,12 @@ static inline bool nsx_starts_inside(const struct nsx_trace *t, int64_t start)
 	       (start >= t->window.start_ns && start < t->window.end_ns);
 }
 const char *nsx_copy_direction(unsigned copy_kind); /* "HtoD", ... "Unknown" */
+
+/* How far GPU times of the process on the device may be from those of another;
+ * INT64_MAX: not known; 0 where no clock of the trace was found to be off.
+ */
+int64_t nsx_clock_doubt_ns(const struct nsx_trace *t, uint32_t process,
+			   uint32_t device);
 
 /* What is known of the GPU behind a device; NULL: nothing. */
 const struct nsx_gpu_info *nsx_device_gpu(const struct nsx_trace *t,

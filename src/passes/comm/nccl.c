@@ -283,7 +283,9 @@ NSX_DEFINE_PASS(nccl) {
 	       "one-sided binomial p below 0.01 and induced waiting of at "
 	       "least 1 % of the judged window. Evidence are the instances "
 	       "inside that window, but for the first, in which the last "
-	       "rank comes 20 us or more after the median of the others. "
+	       "rank comes 20 us or more after the median of the others; "
+	       "where GPU clocks had to be moved, twice what they may still "
+	       "be off by. "
 	       "The cause: from the end of the first to the end of the last "
 	       "all ranks take as long, so what the others wait more than "
 	       "the late one is what it computes, copies or idles more than "
@@ -296,6 +298,7 @@ NSX_DEFINE_PASS(nccl) {
 	.limitations = "durations include waiting for late ranks; kernels "
 		       "inside CUDA graphs traced as a whole are not seen; "
 		       "instances are matched by time, not by communicator",
+	.any_of = {NSX_GPU_WORK, NSX_NEED_VIEW(nvtx)},
 	.layouts = layouts,
 	.nlayouts = ARRAY_LEN(layouts),
 	.run = run,

@@ -8,6 +8,8 @@
 
 enum {
 	NCCL_LEAST_INSTANCES = 10, /* for a verdict on lateness */
+	NCCL_LEAST_LATE_NS = 20000, /* kernels launched together start this
+				       far apart */
 	NCCL_MAX_WINDOWS = 1000,
 };
 
@@ -72,6 +74,8 @@ struct nccl_match {
 	struct nccl_instance *v;
 	size_t *member; /* n x nranks: indices of events           */
 	size_t n, njudged, nkept;
+	int64_t least_late_ns; /* to be evidence: more than clocks and chance
+				  explain; INT64_MAX: clocks are not known */
 	int64_t transfer_ns; /* after the last arrival              */
 	int64_t min_ns;	     /* the shortest kernel of each         */
 	double end_spread_ns; /* median                             */

@@ -219,8 +219,9 @@ int nccl_add_straggler(struct nccl_costs *c, const char *op,
 	f.subject = nsx_say(c->out, "%s/%s", op, late->label);
 	f.evidence[0] = nsx_say(
 		c->out, "Last to arrive in %zu of the %zu judged instances in which "
-		"a rank is 20 us late or more (p = %.2g).",
-		late->kept_last, m->nkept, m->p_value);
+		"a rank is %.0f us late or more (p = %.2g).",
+		late->kept_last, m->nkept, (double)m->least_late_ns / 1e3,
+		m->p_value);
 	f.evidence[1] = nsx_say(
 		c->out, "The others wait %.3f ms for it in these (their median); "
 		"over the whole trace %.3f ms, and the transfers themselves "

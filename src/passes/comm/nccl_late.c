@@ -120,10 +120,14 @@ void nccl_say_match(struct nccl_comm *c, const struct nccl_group *g,
 		nsx_note(c->out, "%s: %zu instances in the judged window are "
 			 "too few to tell a straggler from chance", name,
 			 m->njudged);
+	else if (m->least_late_ns == INT64_MAX)
+		nsx_note(c->out, "%s: the GPU clocks of its participants are not "
+			 "known well enough to tell who comes late", name);
 	else if (!m->nkept)
-		nsx_fine(&c->out->found, "No straggler in %s: its ranks arrive within "
-			    "20 us of each other in all %zu instances judged.",
-			    name, m->njudged);
+		nsx_fine(&c->out->found, "No straggler in %s: its ranks arrive "
+			 "within %.0f us of each other in all %zu instances "
+			 "judged.", name, (double)m->least_late_ns / 1e3,
+			 m->njudged);
 	else
 		nsx_fine(&c->out->found, "No persistent straggler in %s: %s comes last "
 			    "in %zu of %zu instances (p = %.2g) and induces %.3f "

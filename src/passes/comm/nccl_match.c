@@ -19,7 +19,6 @@
 
 #define END_SPREAD_NS 100000 /* or a fifth of the shortest kernel */
 #define LEAST_P 0.01
-#define LEAST_LATE_NS 20000 /* kernels launched together start this far apart */
 #define LEAST_SHARE 0.01 /* of the window */
 #define CAUSE_SHARE 0.8
 
@@ -172,7 +171,7 @@ static void weigh(struct nccl_match *m, size_t i,
 	x->others_ns = nsx_quantile(scratch, n, 0.5);
 	x->judged = i > 0 && x->last_ns >= w->start_ns && x->last_ns < w->end_ns;
 	x->kept = x->judged &&
-		  (double)x->last_ns - x->others_ns >= LEAST_LATE_NS;
+		  (double)x->last_ns - x->others_ns >= (double)m->least_late_ns;
 	nsx_add_to(&m->transfer_ns, end_ns - x->last_ns);
 	nsx_add_to(&m->min_ns, min_ns);
 }
@@ -245,6 +244,23 @@ static void judge(const struct nsx_run *run, struct nccl_match *m,
 			    LEAST_SHARE * (double)(w.end_ns - w.start_ns);
 }
 
+/* Two clocks that are each right to within d may be 2 d apart. */
+static int64_t least_late(const struct nsx_run *run,
+			  const struct nccl_match *m,
+			  const struct nccl_rank *ranks)
+{
+	int64_t doubt_ns = 0;
+
+	for (size_t k = 0; k < m->nranks; k++) {
+		const struct nccl_rank *r = &ranks[m->rank[k]];
+
+		doubt_ns = NSX_MAX(doubt_ns, nsx_clock_doubt_ns(
+				   run->trace, r->process, r->device));
+	}
+	return doubt_ns > INT64_MAX / 2 ? INT64_MAX :
+	       NSX_MAX((int64_t)NCCL_LEAST_LATE_NS, 2 * doubt_ns);
+}
+
 static int find_spread(const struct nsx_run *run, struct nccl_match *m,
 		       const struct nccl_event *events, struct nsx_err *err)
 {
@@ -286,6 +302,7 @@ int nccl_match(const struct nsx_run *run, const struct nccl_event *events,
 				      sizeof(*scratch), "ranks", err);
 	if (!scratch)
 		return err->rc;
+	ret->least_late_ns = least_late(run, ret, ranks);
 	for (size_t i = 0; i < ret->n; i++) {
 		weigh(ret, i, events, ranks, &w, scratch);
 		charge(ret, i, ranks);
@@ -295,29 +312,6 @@ int nccl_match(const struct nsx_run *run, const struct nccl_event *events,
 }
 
 /* Cause ------------------------------------------------------------------*/
-
-/* GPU ops of a device that start in [from_ns, to_ns). */
-static int64_t count_ops(const struct nsx_trace *t, uint32_t device,
-			 int64_t from_ns, int64_t to_ns)
-{
-	const struct nsx_device *d = &t->device[device];
-	int64_t at[2] = {from_ns, to_ns}, n[2];
-
-	for (unsigned i = 0; i < 2; i++) {
-		size_t lo = d->ops_at, hi = d->ops_at + d->nops;
-
-		while (lo < hi) {
-			size_t mid = lo + (hi - lo) / 2;
-
-			if (nsx_op_start(&t->ops, mid) < at[i])
-				lo = mid + 1;
-			else
-				hi = mid;
-		}
-		n[i] = (int64_t)lo;
-	}
-	return NSX_MAX(0, n[1] - n[0]);
-}
 
 /* What a rank's device did from the first to the last judged instance. */
 static void sum_work(const struct nsx_run *run, const struct nccl_event *events,
@@ -336,7 +330,7 @@ static void sum_work(const struct nsx_run *run, const struct nccl_event *events,
 		to_ns = e->end_ns;
 	}
 	nsx_partition(&run->facts->device[device], from_ns, to_ns, ret);
-	*ret_ops = (double)count_ops(run->trace, device, from_ns, to_ns);
+	*ret_ops = (double)nsx_ops_started(run->trace, device, from_ns, to_ns);
 }
 
 /* From the end of one collective to that of another all ranks take as long, so

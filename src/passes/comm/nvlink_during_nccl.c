@@ -7,6 +7,7 @@
 #include "facts/metrics/metrics.h"
 #include "passes/pass.h"
 #include "base/stat.h"
+#include "schema/viewscan.h"
 
 #define SATURATED 80   /* percent of the peak, at the 95th percentile */
 #define LOW 20	       /* percent, on average */
@@ -49,6 +50,34 @@ static bool is_nvlink(const char *name)
 {
 	return name && (strcasestr(name, "nvlink") ||
 			strcasestr(name, "nvlrx") || strcasestr(name, "nvltx"));
+}
+
+struct names {
+	struct nsx_arena *a;
+	bool found;
+};
+
+static int on_name(void *ctx, int64_t rid, const struct nsx_val *v,
+		   struct nsx_err *err)
+{
+	struct names *names = ctx;
+
+	(void)rid;
+	(void)err;
+	names->found |= is_nvlink(nsx_val_text(v, names->a));
+	return 0;
+}
+
+static const char *lacks_nvlink(const struct nsx_schema *s, struct nsx_arena *a)
+{
+	static const enum nsx_field name = NSX_F_gpu_metric_info_metric_name;
+	struct names names = {a, false};
+	struct nsx_err err;
+
+	if (nsx_view_scan(s, NSX_VIEW_gpu_metric_info, &name, 1, 1, on_name,
+			  &names, 0, &err))
+		return NULL;
+	return names.found ? NULL : "NVLink counters";
 }
 
 static int say_missing(struct nsx_section *out, const struct nsx_metrics *m)
@@ -257,6 +286,8 @@ NSX_DEFINE_PASS(nvlink_during_nccl) {
 			"communication kernels",
 	.limitations = "device-wide counters; the peak of the link is not in the "
 		       "trace; collectives shorter than a sample blur",
+	.any_of = {NSX_NEED_VIEW(gpu_metric)},
+	.lacks = lacks_nvlink,
 	.layouts = layouts,
 	.nlayouts = ARRAY_LEN(layouts),
 	.run = run,

@@ -488,6 +488,7 @@ NSX_DEFINE_PASS(copies) {
 		       "trace, so a rate is not compared with its peak; "
 		       "copies inside CUDA graphs traced as a whole are not "
 		       "listed",
+	.any_of = {NSX_GPU_WORK},
 	.layouts = layouts,
 	.nlayouts = ARRAY_LEN(layouts),
 	.run = run,

@@ -428,6 +428,7 @@ NSX_DEFINE_PASS(cuda_graphs) {
 			"the launch calls",
 	.limitations = "a replay recorded as a whole says nothing of its "
 		       "inside; its stream is that of the launch",
+	.any_of = {NSX_GPU_WORK, NSX_NEED_VIEW(runtime)},
 	.layouts = layouts,
 	.nlayouts = ARRAY_LEN(layouts),
 	.run = run,

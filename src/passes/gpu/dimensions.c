@@ -507,6 +507,7 @@ NSX_DEFINE_PASS(dimensions) {
 	.derived_from = "the other sections, for the GPU that sets the pace",
 	.limitations = "figures marked all GPUs are sums; the rest of the "
 		       "report has the other GPUs",
+	.any_of = {NSX_GPU_WORK},
 	.layouts = layouts,
 	.nlayouts = ARRAY_LEN(layouts),
 	.late = true,

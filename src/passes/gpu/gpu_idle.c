@@ -288,6 +288,7 @@ NSX_DEFINE_PASS(gpu_idle) {
 			"and NVTX ranges of the threads that launched it",
 	.limitations = "work of processes that were not profiled is not seen; "
 		       "a cause is what the launching thread did, not why",
+	.any_of = {NSX_GPU_WORK},
 	.layouts = layouts,
 	.nlayouts = ARRAY_LEN(layouts),
 	.run = run,

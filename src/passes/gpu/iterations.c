@@ -409,6 +409,7 @@ NSX_DEFINE_PASS(iterations) {
 	.limitations = "of a stream of more than 262144 kernels the middle is "
 		       "looked at for a sequence; a loop of one kernel alone "
 		       "is not told from a burst",
+	.any_of = {NSX_GPU_WORK},
 	.layouts = layouts,
 	.nlayouts = ARRAY_LEN(layouts),
 	.run = run,

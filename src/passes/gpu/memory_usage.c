@@ -594,6 +594,7 @@ NSX_DEFINE_PASS(memory_usage) {
 	.limitations = "memory that was allocated before the capture and not "
 		       "freed in it, and what the driver takes itself, are "
 		       "not seen",
+	.any_of = {NSX_NEED_VIEW(memory_event)},
 	.layouts = layouts,
 	.nlayouts = ARRAY_LEN(layouts),
 	.run = run,

@@ -91,6 +91,7 @@ NSX_DEFINE_PASS(partition) {
 			"device, as unions in the window",
 	.limitations = "work of processes that were not profiled is not seen; "
 		       "a graph traced as a whole counts as compute",
+	.any_of = {NSX_GPU_WORK},
 	.layouts = layouts,
 	.nlayouts = ARRAY_LEN(layouts),
 	.run = run,

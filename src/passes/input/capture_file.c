@@ -53,7 +53,7 @@ static void check_messages(struct nsx_quality *q)
 			: "");
 		if (list[i].kind == NSX_MSG_LOST ||
 		    list[i].kind == NSX_MSG_LIMIT)
-			nsx_raise(q, NSX_ID_lost_events,
+			nsx_raise(q, NSX_ID_lost_events, NULL,
 				  "The profiler lost events",
 				  NSX_SEV_MEDIUM, detail,
 				  nsx_recapture(q, list[i].line));
@@ -175,7 +175,7 @@ static void check_damage(struct nsx_quality *q)
 	    q, "file", WARN, "database", line,
 	    "the file is damaged or cut off: figures count what could "
 	    "be read (the report's warnings say which tables)");
-	nsx_raise(q, NSX_ID_file, "The file is damaged", NSX_SEV_HIGH, detail,
+	nsx_raise(q, NSX_ID_file, NULL, "The file is damaged", NSX_SEV_HIGH, detail,
 		  nsx_say(q->out, "Export again: `%s`.", line));
 }
 

@@ -1,4 +1,5 @@
 /* capture_gpu.c - was the GPU's work recorded, and what launched it? */
+#include <stdlib.h>
 #include <string.h>
 #include "passes/input/capture_quality.h"
 
@@ -41,8 +42,9 @@ static void no_activity(struct nsx_quality *q, uint32_t p,
 			const struct activity *x)
 {
 	static const char line[] = "nsys profile --trace=cuda-sw,nvtx,osrt" APP;
+	const char *subject = nsx_process_label(q, p);
 	const char *detail = nsx_check(
-	    q, "gpu_activity", MISSING, nsx_process_label(q, p), line,
+	    q, "gpu_activity", MISSING, subject, line,
 	    "%zu kernel launches succeeded, but no kernel, copy or memset "
 	    "was recorded: the GPU's work is not known, which is not the "
 	    "same as an idle GPU. Usual causes: a driver newer than the "
@@ -50,9 +52,9 @@ static void no_activity(struct nsx_quality *q, uint32_t p,
 	    "process, WSL",
 	    x->launches);
 
-	nsx_raise(q, NSX_ID_gpu_activity, "GPU activity was not recorded",
-		  NSX_SEV_HIGH,
-		  detail, nsx_recapture(q, line));
+	nsx_raise(q, NSX_ID_gpu_activity, subject,
+		  "GPU activity was not recorded", NSX_SEV_HIGH, detail,
+		  nsx_recapture(q, line));
 }
 
 static void check_activity(struct nsx_quality *q)
@@ -61,7 +63,8 @@ static void check_activity(struct nsx_quality *q)
 	size_t silent = 0, active = 0;
 	struct activity *v;
 
-	if (count_activity(q, &v))
+	/* A call may lie inside the window and its work outside. */
+	if (t->user.start_ns < t->user.end_ns || count_activity(q, &v))
 		return;
 	for (uint32_t p = 0; p < t->nprocesses; p++) {
 		const struct activity *x = &v[p];
@@ -198,7 +201,7 @@ static void check_calls(struct nsx_quality *q)
 	    "before them have no cause",
 	    none, n, pct, m->before_capture, m->no_call, by_process(q));
 	if (pct >= 20)
-		nsx_raise(q, NSX_ID_kernel_calls,
+		nsx_raise(q, NSX_ID_kernel_calls, NULL,
 			  "Many kernels have no launch "
 			  "call in the trace",
 			  NSX_SEV_LOW, detail, nsx_recapture(q, line));
@@ -229,10 +232,66 @@ static void check_graphs(struct nsx_quality *q)
 			  "no graph was launched");
 }
 
+/* Moved, or what there is no moving. */
+static void warn_clock(struct nsx_quality *q, const struct nsx_clock *c)
+{
+	const char *subject = nsx_say(
+	    q->out, "%s on GPU %lld", nsx_process_label(q, c->process),
+	    (long long)q->t->device[c->device].device_id);
+	const char *detail;
+
+	if (c->shift_ns) {
+		nsx_check(q, "gpu_clocks", WARN, subject, NULL,
+			  "GPU times were recorded %.3f ms too %s: work began "
+			  "before its call or ended after what waited for it. "
+			  "All of them are moved by that; what may be left is "
+			  "%s",
+			  (double)llabs(c->shift_ns) / 1e6,
+			  c->shift_ns > 0 ? "early" : "late",
+			  c->within_ns == INT64_MAX ? "not known" :
+			  nsx_say(q->out, "%.1f us",
+				  (double)c->within_ns / 1e3));
+		return;
+	}
+	detail = nsx_check(
+	    q, "gpu_clocks", WARN, subject, PROFILE APP,
+	    "GPU times contradict the calls: work begins before its call or "
+	    "ends after what waited for it, and no one correction mends that. "
+	    "What compares them with the host or with other processes is wrong");
+	nsx_raise(q, NSX_ID_gpu_clocks, subject,
+		  "GPU times do not agree with the host's", NSX_SEV_MEDIUM,
+		  detail, nsx_recapture(q, PROFILE APP));
+}
+
+/* Where there is one process nothing is compared that one would not see. */
+static void check_clocks(struct nsx_quality *q)
+{
+	const struct nsx_trace *t = q->t;
+	int64_t most_ns = 0;
+	size_t off = 0;
+
+	for (uint32_t i = 0; i < t->nclocks; i++) {
+		const struct nsx_clock *c = &t->clock[i];
+
+		if (c->is_off && off++ < SHOWN_PROCESSES)
+			warn_clock(q, c);
+		most_ns = NSX_MAX(most_ns, c->within_ns);
+	}
+	if (off > SHOWN_PROCESSES)
+		nsx_check(q, "gpu_clocks", WARN, "other processes", NULL,
+			  "the same holds for %zu more", off - SHOWN_PROCESSES);
+	if (!off && t->nclocks > 1 && most_ns < INT64_MAX)
+		nsx_check(q, "gpu_clocks", OK, "GPU times", NULL,
+			  "no work begins before its call or ends after what "
+			  "waited for it: clocks agree to %.1f us",
+			  (double)most_ns / 1e3);
+}
+
 void nsx_check_gpu(struct nsx_quality *q)
 {
 	check_activity(q);
 	check_lost_launches(q);
 	check_calls(q);
+	check_clocks(q);
 	check_graphs(q);
 }

@@ -50,10 +50,13 @@ const char *nsx_check(struct nsx_quality *q, const char *check,
 }
 
 void nsx_raise(struct nsx_quality *q, enum nsx_finding_id id,
-	       const char *title, enum nsx_severity severity, const char *evidence, const char *advice)
+	       const char *subject, const char *title,
+	       enum nsx_severity severity, const char *evidence,
+	       const char *advice)
 {
 	struct nsx_finding c = {
 	    .id = id,
+	    .subject = subject,
 	    .title = title,
 	    .evidence = {evidence},
 	    .recommendation = {advice},

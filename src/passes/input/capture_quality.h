@@ -33,9 +33,13 @@ const char *nsx_check(struct nsx_quality *q, const char *check,
 		      const char *status, const char *subject,
 		      const char *recapture, const char *fmt, ...)
 	NSX_PRINTF(6, 7);
-/* What limits the conclusions of the report becomes a finding. */
+/* What limits the conclusions of the report becomes a finding; subject: whose it
+ * is, NULL where there is one of its kind.
+ */
 void nsx_raise(struct nsx_quality *q, enum nsx_finding_id id,
-	       const char *title, enum nsx_severity severity, const char *evidence, const char *advice);
+	       const char *subject, const char *title,
+	       enum nsx_severity severity, const char *evidence,
+	       const char *advice);
 const char *nsx_recapture(struct nsx_quality *q, const char *line);
 
 /* Whether the file has rows of the view. */

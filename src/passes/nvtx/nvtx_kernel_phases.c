@@ -59,6 +59,7 @@ NSX_DEFINE_PASS(nvtx_kernel_phases) {
 	       "phases as in nvtx_phases. The total is the time of all kernels "
 	       "launched in a range, so that it equals mapped_kernel_time_ms "
 	       "of nvtx_kernel_time.",
+	.option = "--phase-map FILE",
 	.layouts = layouts,
 	.nlayouts = ARRAY_LEN(layouts),
 	.run = run,

@@ -111,6 +111,7 @@ NSX_DEFINE_PASS(nvtx_phases) {
 	       "of any domain, says the phase. Start/end ranges are of the "
 	       "phase their name matches and count in whole. unmapped is the "
 	       "rest; the total is the time in any range.",
+	.option = "--phase-map FILE",
 	.layouts = layouts,
 	.nlayouts = ARRAY_LEN(layouts),
 	.run = run,

@@ -430,6 +430,7 @@ NSX_DEFINE_PASS(by_pid) {
 			"as their own sections find them",
 	.limitations = "only as good as the process column of the export; "
 		       "work of processes that were not profiled is not seen",
+	.any_of = {NSX_GPU_WORK, NSX_NEED_VIEW(runtime)},
 	.layouts = layouts,
 	.nlayouts = ARRAY_LEN(layouts),
 	.late = true,

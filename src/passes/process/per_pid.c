@@ -276,6 +276,7 @@ NSX_DEFINE_PASS(per_pid) {
 	.limitations = "a dense launch rate costs nothing while the queue "
 		       "never runs empty: see the global section; kernels "
 		       "inside CUDA graphs traced as a whole are not counted",
+	.any_of = {NSX_GPU_WORK, NSX_NEED_VIEW(runtime)},
 	.layouts = layouts,
 	.nlayouts = ARRAY_LEN(layouts),
 	.late = true,

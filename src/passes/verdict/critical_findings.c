@@ -164,6 +164,37 @@ static int price_balance(struct judge *j, const bool *counts, double excess_ns,
 	return 0;
 }
 
+/* Whether GPUs did as many operations, but for 2 %: else they did different
+ * work, and it may not be the GPU that is slow, nor the share of work wrong.
+ */
+static bool did_same(const struct judge *j, const bool *counts)
+{
+	size_t least = SIZE_MAX, most = 0;
+
+	for (uint32_t i = 0; i < j->run->facts->ndevices; i++) {
+		size_t n = nsx_ops_started(j->run->trace, i, j->w.start_ns,
+					   j->w.end_ns);
+
+		if (!counts[i])
+			continue;
+		least = NSX_MIN(least, n);
+		most = NSX_MAX(most, n);
+	}
+	return (most - least) * 50 <= most;
+}
+
+/* Whether GPU times of one may be compared with those of another. */
+static bool clocks_known(const struct judge *j)
+{
+	const struct nsx_trace *t = j->run->trace;
+
+	for (uint32_t i = 0; i < t->nclocks; i++)
+		if (nsx_clock_doubt_ns(t, t->clock[i].process,
+				       t->clock[i].device) == INT64_MAX)
+			return false;
+	return true;
+}
+
 /* GPUs that do next to nothing take no part in the comparison.  Priced with the
  * instants at which the limiting GPU works and another does not.
  */
@@ -189,7 +220,7 @@ static int propose_balance(struct judge *j, struct nsx_err *err)
 		n += counts[i];
 		talk &= !counts[i] || f->device[i].comm.n > 0;
 	}
-	if (n < 2 || n > MAX_COMPARED)
+	if (n < 2 || n > MAX_COMPARED || !clocks_known(j))
 		return 0;
 	mean = sum / n;
 	if (most < (1 + UNEVEN) * mean) {
@@ -207,6 +238,14 @@ static int propose_balance(struct judge *j, struct nsx_err *err)
 	c.evidence[1] = talk ?
 		"the GPUs communicate, so the others wait for it" :
 		"not all of them communicate: they may do unrelated work";
+	if (!did_same(j, counts)) {
+		c.evidence[2] = "they did not do as many operations: this is "
+				"how the work was shared, or other work, "
+				"rather than a slow GPU";
+		c.confidence = NSX_CONF_LOW;
+		c.severity = NSX_SEV_LOW;
+		c.is_set = true;
+	}
 	c.recommendation[0] = "spread the work evenly: pipeline stages of equal "
 			      "cost, batches of equal token count, layers per "
 			      "rank";

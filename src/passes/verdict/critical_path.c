@@ -402,6 +402,7 @@ NSX_DEFINE_PASS(critical_path) {
 			"the pace, each instant counted once",
 	.limitations = "a row says where time is, not how much of it can be "
 		       "won back: that is priced in What to do next",
+	.any_of = {NSX_GPU_WORK},
 	.layouts = layouts,
 	.nlayouts = ARRAY_LEN(layouts),
 	.late = true,

@@ -1,0 +1,298 @@
+/* data.c - what the script of a page reads; nothing here can run. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <zlib.h>
+#include "base/jsonw.h"
+#include "emit/html/html.h"
+
+enum { MAX_WINDOWS = 200, MAX_ITERATIONS = 10000, BINS = NSX_OVERVIEW_BINS };
+
+/* Base64 ----------------------------------------------------------------------*/
+
+static void put_base64(struct nsx_buf *b, const uint8_t *p, size_t n)
+{
+	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmno"
+				     "pqrstuvwxyz0123456789+/";
+	char *to = nsx_buf_room(b, (n + 2) / 3 * 4 + 1);
+
+	for (size_t i = 0; i < n; i += 3) {
+		uint32_t v = (uint32_t)p[i] << 16 |
+			     (uint32_t)(i + 1 < n ? p[i + 1] : 0) << 8 |
+			     (i + 2 < n ? p[i + 2] : 0);
+
+		*to++ = digits[v >> 18];
+		*to++ = digits[v >> 12 & 63];
+		*to++ = i + 1 < n ? digits[v >> 6 & 63] : '=';
+		*to++ = i + 2 < n ? digits[v & 63] : '=';
+	}
+	*to = '\0';
+	b->n = (size_t)(to - b->p);
+}
+
+/* Events ------------------------------------------------------------------------*/
+
+/* The columns of all lanes, one after the other, as one zlib stream. */
+static int put_events(struct nsx_buf *b, const struct nsx_timeline *t,
+		      struct nsx_err *err)
+{
+	struct nsx_buf packed = {0};
+	z_stream z = {0};
+	int rc = deflateInit(&z, 3) == Z_OK ? 0 : Z_MEM_ERROR;
+
+	for (size_t i = 0; !rc && i <= t->nlanes; i++) {
+		const struct nsx_buf none = {0}, *columns[3] = {&none};
+		unsigned n = 1;
+
+		if (i < t->nlanes) {
+			columns[0] = &t->lanes[i].start;
+			columns[1] = &t->lanes[i].length;
+			columns[2] = &t->lanes[i].name;
+			n = 3;
+		}
+		for (unsigned k = 0; k < n && !rc; k++) {
+			z.next_in = (Bytef *)columns[k]->p;
+			z.avail_in = (uInt)columns[k]->n;
+			do {
+				z.avail_out = 1 << 16;
+				z.next_out = (Bytef *)nsx_buf_room(&packed,
+								   z.avail_out);
+				rc = deflate(&z, i < t->nlanes ? Z_NO_FLUSH :
+								 Z_FINISH);
+				packed.n += (1 << 16) - z.avail_out;
+			} while (rc == Z_OK && !z.avail_out);
+			rc = rc == Z_OK || rc == Z_STREAM_END ||
+			     rc == Z_BUF_ERROR ? 0 : rc;
+		}
+	}
+	deflateEnd(&z);
+	if (!rc)
+		put_base64(b, (const uint8_t *)packed.p, packed.n);
+	nsx_buf_done(&packed);
+	return rc ? nsx_fail(err, NSX_E_NOMEM, "not enough memory to pack the "
+			     "events of the page") : 0;
+}
+
+/* The inert JSON ------------------------------------------------------------------*/
+
+static void put_span(struct nsx_jsonw *w, const struct nsx_timeline *t,
+		     int64_t start_ns, int64_t end_ns)
+{
+	nsx_jsonw_array(w, NULL);
+	nsx_jsonw_int(w, NULL, start_ns - t->origin_ns);
+	nsx_jsonw_int(w, NULL, end_ns - t->origin_ns);
+}
+
+static int cmp_spans(const void *a, const void *b)
+{
+	const struct nsx_span *x = a, *y = b;
+	int64_t n = x->end_ns - x->start_ns, m = y->end_ns - y->start_ns;
+
+	if (n != m)
+		return n > m ? -1 : 1;
+	return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
+}
+
+/* Its spans, the longest first: that is where "show" leads. */
+static int put_windows(struct nsx_jsonw *w, const struct nsx_timeline *t,
+		       const struct nsx_finding *f, struct nsx_err *err)
+{
+	struct nsx_arena *a = nsx_arena_new();
+	struct nsx_span *v = nsx_arena_try_array(a, f->spans.n, sizeof(*v),
+						 "windows of findings", err);
+
+	nsx_jsonw_array(w, "windows");
+	for (size_t i = 0; v && i < f->spans.n; i++)
+		v[i] = f->spans.v[i];
+	if (v)
+		qsort(v, f->spans.n, sizeof(*v), cmp_spans);
+	for (size_t i = 0; v && i < f->spans.n && i < MAX_WINDOWS; i++) {
+		put_span(w, t, v[i].start_ns, v[i].end_ns);
+		nsx_jsonw_end(w);
+	}
+	nsx_jsonw_end(w);
+	nsx_arena_free(a);
+	return v ? 0 : err->rc;
+}
+
+static int put_findings(struct nsx_jsonw *w, const struct nsx_report *r,
+			const struct nsx_timeline *t, struct nsx_err *err)
+{
+	int rc = 0;
+
+	nsx_jsonw_array(w, "findings");
+	for (size_t i = 0; i < r->found.n && !rc; i++) {
+		const struct nsx_finding *f = &r->found.v[i];
+
+		nsx_jsonw_object(w, NULL);
+		nsx_jsonw_str(w, "key", f->key);
+		nsx_jsonw_str(w, "title", f->title);
+		nsx_jsonw_str(w, "severity", nsx_severity_names[f->severity]);
+		if (f->price)
+			nsx_jsonw_real(w, "headroom_ms", f->headroom_ns / 1e6);
+		else
+			nsx_jsonw_null(w, "headroom_ms");
+		nsx_jsonw_str(w, "price", nsx_price_names[f->price]);
+		rc = put_windows(w, t, f, err);
+		nsx_jsonw_end(w);
+	}
+	nsx_jsonw_end(w);
+	return rc;
+}
+
+static void put_iterations(struct nsx_jsonw *w, const struct nsx_report *r,
+			   const struct nsx_timeline *t)
+{
+	const struct nsx_facts *f = r->facts;
+
+	nsx_jsonw_array(w, "iterations");
+	for (size_t i = 0; i < f->niterations && i < MAX_ITERATIONS; i++) {
+		put_span(w, t, f->iterations[i].start_ns,
+			 f->iterations[i].end_ns);
+		nsx_jsonw_int(w, NULL, f->iterations[i].steady);
+		nsx_jsonw_int(w, NULL, f->iterations[i].slow);
+		nsx_jsonw_end(w);
+	}
+	nsx_jsonw_end(w);
+}
+
+static void put_gpus(struct nsx_jsonw *w, const struct nsx_report *r,
+		     const struct nsx_timeline *t)
+{
+	nsx_jsonw_array(w, "gpus");
+	for (uint32_t d = 0; d < r->trace->ndevices; d++) {
+		struct nsx_buf b = {0};
+
+		nsx_jsonw_object(w, NULL);
+		nsx_buf_printf(&b, "GPU %lld",
+			       (long long)r->trace->device[d].device_id);
+		nsx_jsonw_str(w, "label", b.p);
+		nsx_buf_clear(&b);
+		put_base64(&b, t->overview + (size_t)d * BINS * NSX_NPARTS,
+			   (size_t)BINS * NSX_NPARTS);
+		nsx_jsonw_str(w, "overview", b.p);
+		nsx_jsonw_end(w);
+		nsx_buf_done(&b);
+	}
+	nsx_jsonw_end(w);
+}
+
+static void put_lanes(struct nsx_jsonw *w, const struct nsx_timeline *t)
+{
+	size_t at = 0;
+
+	nsx_jsonw_array(w, "lanes");
+	for (size_t i = 0; i < t->nlanes; i++) {
+		const struct nsx_lane_events *l = &t->lanes[i];
+
+		nsx_jsonw_object(w, NULL);
+		nsx_jsonw_str(w, "label", l->label);
+		nsx_jsonw_int(w, "gpu",
+			      l->device == NSX_NONE ? -1 : (int64_t)l->device);
+		nsx_jsonw_int(w, "n", (int64_t)l->n);
+		nsx_jsonw_array(w, "at");
+		nsx_jsonw_int(w, NULL, (int64_t)at);
+		nsx_jsonw_int(w, NULL, (int64_t)(at + l->start.n));
+		nsx_jsonw_int(w, NULL,
+			      (int64_t)(at + l->start.n + l->length.n));
+		nsx_jsonw_end(w);
+		nsx_jsonw_end(w);
+		at += l->start.n + l->length.n + l->name.n;
+	}
+	nsx_jsonw_end(w);
+	nsx_jsonw_array(w, "names");
+	for (size_t i = 0; i < t->nnames; i++) {
+		struct nsx_buf b = {0};
+
+		nsx_buf_add(&b, t->names[i].text,
+			    strnlen(t->names[i].text, 400));
+		nsx_jsonw_array(w, NULL);
+		nsx_jsonw_strn(w, NULL, b.p, b.n); /* repaired where it was cut */
+		nsx_jsonw_int(w, NULL, t->names[i].cls);
+		nsx_jsonw_end(w);
+		nsx_buf_done(&b);
+	}
+	nsx_jsonw_end(w);
+}
+
+static int fill(struct nsx_jsonw *w, const struct nsx_report *r,
+		const struct nsx_timeline *t, struct nsx_err *err)
+{
+	struct nsx_window judged = nsx_judged(r->facts);
+	const char *base = strrchr(r->path, '/');
+	struct nsx_buf b = {0};
+	int rc;
+
+	nsx_jsonw_object(w, NULL);
+	nsx_buf_printf(&b, "%lld", (long long)t->origin_ns);
+	nsx_jsonw_str(w, "origin", b.p); /* may be beyond what a double holds */
+	nsx_jsonw_int(w, "length", t->end_ns - t->origin_ns);
+	if (judged.start_ns == judged.end_ns)
+		judged = (struct nsx_window){t->origin_ns, t->end_ns};
+	nsx_jsonw_array(w, "judged");
+	nsx_jsonw_int(w, NULL, judged.start_ns - t->origin_ns);
+	nsx_jsonw_int(w, NULL, judged.end_ns - t->origin_ns);
+	nsx_jsonw_end(w);
+	nsx_buf_clear(&b);
+	nsx_buf_printf(&b, "nsys-explain %s", base ? base + 1 : r->path);
+	nsx_jsonw_str(w, "command", b.p);
+	nsx_buf_done(&b);
+	nsx_jsonw_int(w, "bins", BINS);
+	nsx_jsonw_int(w, "parts", NSX_NPARTS);
+	nsx_jsonw_array(w, "classes");
+	for (unsigned i = 0; i < NSX_NEV; i++)
+		nsx_jsonw_str(w, NULL, nsx_event_class_names[i]);
+	nsx_jsonw_end(w);
+	nsx_jsonw_array(w, "detail");
+	for (size_t i = 0; i < t->ndetail; i++) {
+		put_span(w, t, t->detail[i].start_ns, t->detail[i].end_ns);
+		nsx_jsonw_end(w);
+	}
+	nsx_jsonw_end(w);
+	put_gpus(w, r, t);
+	put_lanes(w, t);
+	put_iterations(w, r, t);
+	rc = put_findings(w, r, t, err);
+	nsx_jsonw_end(w);
+	return rc;
+}
+
+/* No "<", ">" or "&" is left, which only stand in strings: nothing can end the
+ * script that holds the text.
+ */
+static void put_inert(struct nsx_buf *b, const char *json, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (json[i] == '<' || json[i] == '>' || json[i] == '&')
+			nsx_buf_printf(b, "\\u%04x", json[i]);
+		else
+			nsx_buf_add(b, &json[i], 1);
+}
+
+int nsx_html_data(struct nsx_buf *b, const struct nsx_report *r,
+		  const struct nsx_timeline *t, struct nsx_err *err)
+{
+	struct nsx_jsonw *w = nsx_jsonw_new();
+	char *text = NULL;
+	size_t n = 0;
+	FILE *f = open_memstream(&text, &n);
+	int rc = f ? fill(w, r, t, err) :
+		     nsx_fail(err, NSX_E_NOMEM, "not enough memory for the "
+			      "data of the page");
+
+	if (!rc)
+		rc = nsx_jsonw_write_compact(w, f, err);
+	nsx_jsonw_free(w);
+	if (f && fclose(f) && !rc)
+		rc = nsx_fail(err, NSX_E_NOMEM, "not enough memory for the "
+			      "data of the page");
+	if (!rc) {
+		nsx_buf_adds(b, "<script type=\"application/json\" id=\"meta\">");
+		put_inert(b, text, n);
+		nsx_buf_adds(b, "</script>\n<script type=\"text/plain\" "
+				"id=\"events\">");
+		rc = put_events(b, t, err);
+		nsx_buf_adds(b, "</script>\n");
+	}
+	free(text);
+	return rc;
+}

@@ -1,0 +1,40 @@
+/* html.h - what the files that write a page share.
+ *
+ * A page is one file: the style and the script are constant and named by their
+ * hashes in its content security policy, names are escaped where they are
+ * written, and data stands in scripts that nothing runs.
+ */
+#ifndef NSX_HTML_H
+#define NSX_HTML_H
+
+#include "base/str.h"
+#include "report/timeline.h"
+
+/* page.css and page.js, and their SHA-256 in base64. */
+extern const char nsx_page_css[], nsx_page_js[];
+extern const char nsx_page_css_sha256[], nsx_page_js_sha256[];
+
+/* Text: nothing in it is markup; characters that hide or turn it are shown. */
+void nsx_html_text(struct nsx_buf *b, const char *s);
+void nsx_html_textn(struct nsx_buf *b, const char *s, size_t n);
+/* A line of our Markdown: code spans, bold, escapes. */
+void nsx_html_inline(struct nsx_buf *b, const char *markdown);
+/* The same without tags, for places that hold text only. */
+void nsx_html_plain(struct nsx_buf *b, const char *markdown);
+
+/* Sections and their tables (body.c). */
+void nsx_html_sections(struct nsx_buf *b, const struct nsx_report *r);
+
+/* Pictures (svg.c): nothing where there is nothing to show. */
+void nsx_svg_overview(struct nsx_buf *b, const struct nsx_report *r,
+		      const struct nsx_timeline *t);
+void nsx_svg_waterfall(struct nsx_buf *b, const struct nsx_report *r);
+void nsx_svg_idle(struct nsx_buf *b, const struct nsx_report *r);
+void nsx_svg_iterations(struct nsx_buf *b, const struct nsx_report *r);
+void nsx_svg_ranks(struct nsx_buf *b, const struct nsx_report *r);
+
+/* What the script reads (data.c): the inert JSON, and the events, packed. */
+int nsx_html_data(struct nsx_buf *b, const struct nsx_report *r,
+		  const struct nsx_timeline *t, struct nsx_err *err);
+
+#endif

@@ -1,0 +1,164 @@
+/* page.c - the report as one page: complete without its script. */
+#include <stdio.h>
+#include <string.h>
+#include "emit/emit.h"
+#include "emit/html/html.h"
+
+/* Events that fit a page of the given size beside all else: an event takes three
+ * bytes or less (measured on four captures: 1.6 to 3.1).
+ */
+enum { PAGE_REST = 3 << 20, EVENT_BYTES = 4 };
+
+static void add_head(struct nsx_buf *b, const char *title)
+{
+	nsx_buf_adds(b, "<!doctype html>\n<html lang=\"en\">\n<head>\n"
+			"<meta charset=\"utf-8\">\n"
+			"<meta http-equiv=\"Content-Security-Policy\" "
+			"content=\"default-src 'none'; base-uri 'none'; "
+			"form-action 'none'; img-src data:; ");
+	nsx_buf_printf(b, "style-src 'sha256-%s'; script-src 'sha256-%s'\">\n",
+		       nsx_page_css_sha256, nsx_page_js_sha256);
+	nsx_buf_adds(b, "<meta name=\"viewport\" content=\"width=device-width, "
+			"initial-scale=1\">\n<title>");
+	nsx_html_text(b, title);
+	nsx_buf_adds(b, "</title>\n<style>");
+	nsx_buf_adds(b, nsx_page_css);
+	nsx_buf_adds(b, "</style>\n</head>\n<body>\n");
+}
+
+static void add_list(struct nsx_buf *b, const char *const *v, size_t most)
+{
+	if (!v[0])
+		return;
+	nsx_buf_adds(b, "<ul>");
+	for (size_t i = 0; i < most && v[i]; i++) {
+		nsx_buf_adds(b, "<li>");
+		nsx_html_inline(b, v[i]);
+		nsx_buf_adds(b, "</li>");
+	}
+	nsx_buf_adds(b, "</ul>");
+}
+
+static void add_finding(struct nsx_buf *b, const struct nsx_finding *f,
+			size_t index)
+{
+	const char *severity = nsx_severity_names[f->severity];
+
+	nsx_buf_printf(b, "<article class=\"finding %s\" id=\"f-", severity);
+	nsx_html_text(b, f->key);
+	nsx_buf_printf(b, "\">\n<h3>%zu. <span class=\"sev\">[%s]</span> ",
+		       index + 1, severity);
+	nsx_html_inline(b, f->title);
+	nsx_buf_adds(b, "</h3>\n");
+	if (f->place) {
+		nsx_buf_adds(b, "<p>in ");
+		nsx_html_inline(b, f->place);
+		nsx_buf_adds(b, "</p>");
+	}
+	add_list(b, f->recommendation, ARRAY_LEN(f->recommendation));
+	nsx_buf_adds(b, "<details><summary>Evidence</summary>");
+	add_list(b, f->evidence, ARRAY_LEN(f->evidence));
+	nsx_buf_adds(b, "</details>\n<p class=\"needs-js\" hidden>");
+	if (f->spans.n)
+		nsx_buf_printf(b, "<button data-do=\"show\" "
+				  "data-finding=\"%zu\">Show in the timeline"
+				  "</button> ", index);
+	nsx_buf_printf(b, "<button data-do=\"json\" data-finding=\"%zu\">Copy "
+			  "as JSON</button></p>\n</article>\n", index);
+}
+
+static void add_timeline(struct nsx_buf *b, const struct nsx_timeline *t)
+{
+	nsx_buf_adds(b, "<section id=\"timeline\" class=\"needs-js\" hidden "
+			"aria-labelledby=\"timeline-title\">\n"
+			"<h2 id=\"timeline-title\">Timeline</h2>\n"
+			"<p id=\"detail\" class=\"soft\">");
+	nsx_buf_printf(b, "%zu events%s.", t->nevents,
+		       t->ndetail ? " of the windows marked on the ruler; the "
+				    "overview covers all" : "");
+	if (t->hidden)
+		nsx_buf_printf(b, " %zu more streams and threads are not drawn.",
+			       t->hidden);
+	nsx_buf_adds(b, " Drag to move, Shift and drag to select, Ctrl and the "
+			"wheel to zoom; keys: + − ← → Home, n and p for the next "
+			"and the previous event, f for the next finding, / to "
+			"search, Esc.</p>\n<div class=\"tools\">"
+			"<button data-do=\"in\">Zoom in</button>"
+			"<button data-do=\"out\">Zoom out</button>"
+			"<button data-do=\"all\">All</button>"
+			"<button data-do=\"judged\">Judged window</button>"
+			"<button data-do=\"next\">Next finding</button>"
+			"<label>Search <input id=\"search\" type=\"search\">"
+			"</label><button data-do=\"table\">Sums as a table"
+			"</button><button data-do=\"command\">Command for this "
+			"window</button></div>\n<div id=\"view\" tabindex=\"0\" "
+			"role=\"region\" aria-label=\"lanes of events\">"
+			"<canvas id=\"lanes\" tabindex=\"0\" role=\"img\" "
+			"aria-label=\"timeline; the sums below say what is "
+			"shown\"></canvas></div>\n"
+			"<p id=\"told\" aria-live=\"polite\"></p>\n"
+			"<div class=\"wide\" tabindex=\"0\" role=\"region\" "
+			"aria-label=\"sums by name\"><table id=\"seen\" hidden><caption>"
+			"What is shown, by name</caption><thead><tr>"
+			"<th scope=\"col\">name</th><th scope=\"col\">class</th>"
+			"<th scope=\"col\" class=\"r\">events</th>"
+			"<th scope=\"col\" class=\"r\">time</th>"
+			"<th scope=\"col\" class=\"r\">of the range</th></tr>"
+			"</thead><tbody></tbody></table></div>\n</section>\n");
+}
+
+static void add_main(struct nsx_buf *b, const struct nsx_report *r,
+		     const struct nsx_timeline *t, const char *title)
+{
+	nsx_buf_adds(b, "<header><h1>Where the time went: ");
+	nsx_html_text(b, title);
+	nsx_buf_printf(b, "</h1>\n<p class=\"soft\">generated %s by nsys-explain "
+			  NSX_VERSION "</p></header>\n<main>\n",
+		       r->generated_at);
+	if (r->nwarnings) {
+		nsx_buf_adds(b, "<h2>Warnings</h2><ul>");
+		for (size_t i = 0; i < r->nwarnings; i++) {
+			nsx_buf_adds(b, "<li>");
+			nsx_html_text(b, r->warnings[i]);
+			nsx_buf_adds(b, "</li>");
+		}
+		nsx_buf_adds(b, "</ul>");
+	}
+	nsx_svg_overview(b, r, t);
+	nsx_buf_adds(b, "<h2 id=\"findings\">What to do</h2>\n");
+	for (size_t i = 0; i < r->found.n; i++)
+		if (!r->found.v[i].is_minor)
+			add_finding(b, &r->found.v[i], i);
+	nsx_svg_waterfall(b, r);
+	add_timeline(b, t);
+	nsx_svg_iterations(b, r);
+	nsx_svg_idle(b, r);
+	nsx_svg_ranks(b, r);
+	nsx_buf_adds(b, "<h2 id=\"sections\">Details</h2>\n");
+	nsx_html_sections(b, r);
+	nsx_buf_adds(b, "</main>\n");
+}
+
+int nsx_emit_html(const struct nsx_report *r, FILE *out, struct nsx_err *err)
+{
+	const char *base = strrchr(r->path, '/');
+	struct nsx_timeline *t = NULL;
+	struct nsx_buf b = {0};
+	int rc = nsx_timeline_build(
+		r, (NSX_HTML_BYTES - PAGE_REST) / EVENT_BYTES, &t, err);
+
+	if (rc)
+		return rc;
+	base = base ? base + 1 : r->path;
+	add_head(&b, base);
+	add_main(&b, r, t, base);
+	rc = nsx_html_data(&b, r, t, err);
+	nsx_buf_adds(&b, "<script>");
+	nsx_buf_adds(&b, nsx_page_js);
+	nsx_buf_adds(&b, "</script>\n</body>\n</html>\n");
+	if (!rc)
+		fwrite(b.p, 1, b.n, out);
+	nsx_buf_done(&b);
+	nsx_timeline_free(t);
+	return rc ? rc : nsx_stopped(err);
+}

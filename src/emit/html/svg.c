@@ -1,0 +1,294 @@
+/* svg.c - pictures that need no script: every one has its figures in words. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "emit/html/html.h"
+
+enum { WIDTH = 1000, LEFT = 110 };
+
+static const struct part { /* classes of a partition, as they are drawn */
+	const char *colour, *title;
+} parts[NSX_NPARTS] = {
+	[NSX_P_COMPUTE_ONLY] = {"k0", "compute"},
+	[NSX_P_COMPUTE_COPY] = {"k3", "compute with copies beside it"},
+	[NSX_P_COMPUTE_COMM] = {"k4", "compute with communication beside it"},
+	[NSX_P_COMM_EXPOSED] = {"k1", "exposed communication"},
+	[NSX_P_COPY_EXPOSED] = {"k2", "copies alone"},
+	[NSX_P_IDLE] = {"k7", "idle"},
+};
+
+static void open_svg(struct nsx_buf *b, int height, const char *title)
+{
+	nsx_buf_printf(b, "<svg viewBox=\"0 0 %d %d\" role=\"img\" "
+			  "aria-label=\"", WIDTH, height);
+	nsx_html_text(b, title);
+	nsx_buf_adds(b, "\">");
+}
+
+static void rect(struct nsx_buf *b, const char *colour, double x, double y,
+		 double w, double h)
+{
+	nsx_buf_printf(b, "<rect class=\"%s\" x=\"%.1f\" y=\"%.1f\" "
+			  "width=\"%.1f\" height=\"%.1f\"/>", colour, x, y, w,
+		       h);
+}
+
+static void label(struct nsx_buf *b, double x, double y, const char *text)
+{
+	nsx_buf_printf(b, "<text x=\"%.1f\" y=\"%.1f\">", x, y);
+	nsx_html_text(b, text);
+	nsx_buf_adds(b, "</text>");
+}
+
+/* Three significant digits with the unit that fits. */
+static const char *say_time(char *to, size_t size, double ns)
+{
+	static const char *const units[] = {"ns", "µs", "ms", "s"};
+	unsigned u = 0;
+
+	while (u < 3 && fabs(ns) >= 999.5)
+		ns /= 1000, u++;
+	snprintf(to, size, "%.*f %s", u && fabs(ns) < 99.95 ?
+		 (fabs(ns) < 9.995 ? 2 : 1) : 0, ns, units[u]);
+	return to;
+}
+
+/* Overview ------------------------------------------------------------------------*/
+
+enum { COLUMNS = 256, STRIP = 26 };
+
+/* A path a class: the columns of a GPU, stacked. */
+static void draw_strip(struct nsx_buf *b, const uint8_t *bins, double y)
+{
+	double base[COLUMNS] = {0}, w = (double)(WIDTH - LEFT) / COLUMNS;
+
+	for (unsigned k = 0; k < NSX_NPARTS; k++) {
+		nsx_buf_printf(b, "<path class=\"%s\" d=\"", parts[k].colour);
+		for (unsigned c = 0; c < COLUMNS; c++) {
+			enum { EACH = NSX_OVERVIEW_BINS / COLUMNS };
+			double sum = 0, all = 0, h;
+
+			for (unsigned i = 0; i < EACH; i++)
+				for (unsigned p = 0; p < NSX_NPARTS; p++) {
+					double v = bins[(c * EACH + i) *
+							NSX_NPARTS + p];
+
+					sum += p == k ? v : 0;
+					all += v;
+				}
+			h = all > 0 ? sum / all * STRIP : 0;
+			if (h >= 0.05)
+				nsx_buf_printf(b, "M%.1f %.1fv%.1fh%.1fv%.1fz",
+					       LEFT + c * w, y + STRIP - base[c],
+					       -h, w, h);
+			base[c] += h;
+		}
+		nsx_buf_adds(b, "\"/>");
+	}
+}
+
+void nsx_svg_overview(struct nsx_buf *b, const struct nsx_report *r,
+		      const struct nsx_timeline *t)
+{
+	enum { MAX_STRIPS = 16 };
+	uint32_t n = NSX_MIN(r->trace->ndevices, (uint32_t)MAX_STRIPS);
+
+	if (!n)
+		return;
+	open_svg(b, (int)n * (STRIP + 6), "share of the time of each GPU by "
+		 "class, from the first to the last operation");
+	for (uint32_t d = 0; d < n; d++) {
+		char text[48];
+
+		snprintf(text, sizeof(text), "GPU %lld",
+			 (long long)r->trace->device[d].device_id);
+		label(b, 0, d * (STRIP + 6) + 17, text);
+		draw_strip(b, t->overview + (size_t)d * NSX_OVERVIEW_BINS *
+						    NSX_NPARTS,
+			   d * (STRIP + 6));
+	}
+	nsx_buf_adds(b, "</svg><ul class=\"legend\">");
+	for (unsigned k = 0; k < NSX_NPARTS; k++)
+		nsx_buf_printf(b, "<li><svg viewBox=\"0 0 10 10\" "
+				  "aria-hidden=\"true\"><rect class=\"%s\" "
+				  "width=\"10\" height=\"10\"/></svg> %s</li>",
+			       parts[k].colour, parts[k].title);
+	nsx_buf_adds(b, "</ul>");
+	if (n < r->trace->ndevices)
+		nsx_buf_printf(b, "<p class=\"soft\">%u more GPUs are not "
+				  "drawn.</p>", r->trace->ndevices - n);
+}
+
+/* Waterfall -----------------------------------------------------------------------*/
+
+/* The judged window, and what is left of it after each finding's remedy. */
+void nsx_svg_waterfall(struct nsx_buf *b, const struct nsx_report *r)
+{
+	enum { ROW = 24, MAX_ROWS = 10 };
+	struct nsx_window w = nsx_judged(r->facts);
+	double now = (double)(w.end_ns - w.start_ns), left = now;
+	unsigned n = 0;
+	char text[96], ms[32];
+
+	for (size_t i = 0; i < r->found.n; i++)
+		n += r->found.v[i].has_disjoint && r->found.v[i].disjoint_ns > 0;
+	n = NSX_MIN(n, (unsigned)MAX_ROWS);
+	if (!n || now <= 0)
+		return;
+	nsx_buf_adds(b, "<h2 id=\"waterfall\">If this were done</h2>");
+	open_svg(b, (int)(n + 1) * ROW,
+		 "the judged window, and what each remedy takes off it");
+	rect(b, "k3", LEFT, 4, WIDTH - LEFT, ROW - 8);
+	label(b, 0, 17, "now");
+	label(b, LEFT + 6, 17, say_time(ms, sizeof(ms), now));
+	for (size_t i = 0, k = 1; i < r->found.n && k <= n; i++) {
+		const struct nsx_finding *f = &r->found.v[i];
+		double x = LEFT + (WIDTH - LEFT) * (left - f->disjoint_ns) / now;
+		double y = (double)k * ROW;
+
+		if (!f->has_disjoint || f->disjoint_ns <= 0)
+			continue;
+		snprintf(text, sizeof(text), "without %zu", k);
+		label(b, 0, y + 17, text);
+		rect(b, "k7", LEFT, y + 4, x - LEFT, ROW - 8);
+		rect(b, "k0", x, y + 4,
+		     (WIDTH - LEFT) * f->disjoint_ns / now, ROW - 8);
+		left -= f->disjoint_ns;
+		nsx_buf_printf(b, "<text x=\"%d\" y=\"%.1f\">−%s: ", LEFT + 6,
+			       y + 17, say_time(ms, sizeof(ms), f->disjoint_ns));
+		nsx_html_plain(b, f->title);
+		nsx_buf_adds(b, "</text>");
+		k++;
+	}
+	nsx_buf_adds(b, "</svg>");
+}
+
+/* Idle time by length of its gap, weighted by time --------------------------------*/
+
+enum { DECADES = 8 }; /* below 1 us, ... 1 s and more */
+static const char *const decade_names[DECADES] = {
+	"< 1 µs", "1 µs", "10 µs", "100 µs", "1 ms", "10 ms", "100 ms", "≥ 1 s"};
+
+static unsigned decade(int64_t ns)
+{
+	unsigned d = 0;
+
+	for (int64_t limit = 1000; d < DECADES - 1 && ns >= limit; limit *= 10)
+		d++;
+	return d;
+}
+
+void nsx_svg_idle(struct nsx_buf *b, const struct nsx_report *r)
+{
+	int64_t ns[DECADES] = {0}, most = 0, all = 0;
+	size_t count[DECADES] = {0};
+	char text[64], ms[32];
+
+	for (uint32_t d = 0; d < r->trace->ndevices; d++) {
+		struct nsx_gap gap;
+		size_t at = 0;
+
+		while (nsx_next_gap(&r->facts->idle[d], &at, &gap)) {
+			unsigned k = decade(gap.end_ns - gap.start_ns);
+
+			if (gap.is_edge)
+				continue;
+			ns[k] += gap.end_ns - gap.start_ns;
+			count[k]++;
+			most = NSX_MAX(most, ns[k]);
+			all += gap.end_ns - gap.start_ns;
+		}
+	}
+	if (!all)
+		return;
+	nsx_buf_adds(b, "<h2 id=\"gaps\">Idle time by length of the gap</h2>");
+	open_svg(b, 150, "idle time of all GPUs by the length of its gaps");
+	for (unsigned k = 0; k < DECADES; k++) {
+		double w = (double)WIDTH / DECADES;
+		double h = 90.0 * (double)ns[k] / (double)most;
+
+		rect(b, "k3", k * w + 8, 110 - h, w - 16, h);
+		label(b, k * w + 8, 126, decade_names[k]);
+		if (!count[k])
+			continue;
+		snprintf(text, sizeof(text), "%zu × ", count[k]);
+		strncat(text, say_time(ms, sizeof(ms), (double)ns[k]),
+			sizeof(text) - strlen(text) - 1);
+		label(b, k * w + 8, 142, text);
+	}
+	nsx_buf_printf(b, "</svg><p class=\"soft\">The height is time: %s in "
+			  "all, the number of gaps and their sum stand below. "
+			  "Each label is the least length of its bar.</p>",
+		       say_time(ms, sizeof(ms), (double)all));
+}
+
+/* Iterations ----------------------------------------------------------------------*/
+
+void nsx_svg_iterations(struct nsx_buf *b, const struct nsx_report *r)
+{
+	enum { MAX_DOTS = 4000, HEIGHT = 160 };
+	const struct nsx_facts *f = r->facts;
+	size_t n = NSX_MIN(f->niterations, (size_t)MAX_DOTS), slow = 0;
+	int64_t most = 1;
+	char ms[32];
+
+	if (n < 3)
+		return;
+	for (size_t i = 0; i < n; i++) {
+		most = NSX_MAX(most, f->iterations[i].end_ns -
+					     f->iterations[i].start_ns);
+		slow += f->iterations[i].slow;
+	}
+	nsx_buf_adds(b, "<h2 id=\"dots\">How long each repetition took</h2>");
+	open_svg(b, HEIGHT, "length of each repetition; slow ones stand out");
+	for (size_t i = 0; i < n; i++) {
+		const struct nsx_iteration *it = &f->iterations[i];
+		double x = 60 + (WIDTH - 70) * (double)i / (double)n;
+		double y = HEIGHT - 20 - (HEIGHT - 40) *
+			   (double)(it->end_ns - it->start_ns) / (double)most;
+
+		rect(b, it->slow ? "k5" : it->steady ? "k3" : "k6", x, y, 4, 4);
+	}
+	nsx_buf_printf(b, "<path class=\"axis\" d=\"M58 10V%dH%d\" "
+			  "fill=\"none\"/>", HEIGHT - 18, WIDTH);
+	label(b, 0, 20, say_time(ms, sizeof(ms), (double)most));
+	label(b, 0, HEIGHT - 16, "0");
+	nsx_buf_printf(b, "</svg><p class=\"soft\">%zu repetitions, %zu of them "
+			  "slow (red); grey ones are not judged.%s</p>", n,
+		       slow, n < f->niterations ? " The first ones are drawn." :
+						   "");
+}
+
+/* Ranks ---------------------------------------------------------------------------*/
+
+void nsx_svg_ranks(struct nsx_buf *b, const struct nsx_report *r)
+{
+	enum { ROW = 20, MAX_ROWS = 32 };
+	const struct nsx_section *s = nsx_report_section(r, "nccl");
+	const struct nsx_table *t = nsx_section_table(s, "rank_rows");
+	size_t n = t ? NSX_MIN(t->nrows, (size_t)MAX_ROWS) : 0;
+	double most = 0;
+	char ms[32];
+
+	for (size_t i = 0; i < n; i++)
+		most = NSX_MAX(most, nsx_table_number(t, i, "induced_ms"));
+	if (n < 2 || most <= 0)
+		return;
+	nsx_buf_adds(b, "<h2 id=\"ranks\">Who makes the others wait</h2>");
+	open_svg(b, (int)n * ROW, "time that each rank made its peers wait");
+	for (size_t i = 0; i < n; i++) {
+		double v = nsx_table_number(t, i, "induced_ms");
+		struct nsx_buf text = {0};
+
+		rect(b, "k1", 2 * LEFT, (double)i * ROW + 3,
+		     (WIDTH - 3 * LEFT) * v / most, ROW - 6);
+		nsx_buf_printf(&text, "%s %s", nsx_table_text(t, i, "op_name"),
+			       nsx_table_text(t, i, "rank_label"));
+		label(b, 0, (double)i * ROW + 15, text.p);
+		label(b, 2 * LEFT + (WIDTH - 3 * LEFT) * v / most + 4,
+		      (double)i * ROW + 15, say_time(ms, sizeof(ms), v * 1e6));
+		nsx_buf_done(&text);
+	}
+	nsx_buf_adds(b, "</svg>");
+}

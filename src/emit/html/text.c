@@ -1,0 +1,113 @@
+/* text.c - names and our own Markdown as HTML. */
+#include <string.h>
+#include "emit/html/html.h"
+#include "report/text.h"
+
+void nsx_html_textn(struct nsx_buf *b, const char *s, size_t len)
+{
+	size_t n;
+
+	for (const char *end = s + len; s < end; s += n) {
+		uint32_t c = nsx_code_point(s, &n);
+
+		if (c == '\n' || c == '\t' || c == '\r')
+			nsx_buf_adds(b, " ");
+		else if (nsx_is_unsafe(c))
+			nsx_buf_printf(b, "\\u%04x", c);
+		else if (c == '<')
+			nsx_buf_adds(b, "&lt;");
+		else if (c == '>')
+			nsx_buf_adds(b, "&gt;");
+		else if (c == '&')
+			nsx_buf_adds(b, "&amp;");
+		else if (c == '"')
+			nsx_buf_adds(b, "&quot;");
+		else
+			nsx_buf_add(b, s, n);
+	}
+}
+
+void nsx_html_text(struct nsx_buf *b, const char *s)
+{
+	nsx_html_textn(b, s, strlen(s));
+}
+
+/* Length of an entity that our Markdown uses for itself; 0: none. */
+static size_t entity(const char *s)
+{
+	static const char *const ours[] = {"&lt;", "&gt;", "&amp;"};
+
+	for (size_t i = 0; i < ARRAY_LEN(ours); i++)
+		if (!strncmp(s, ours[i], strlen(ours[i])))
+			return strlen(ours[i]);
+	return 0;
+}
+
+/* What a backslash stands before, in running text and in code. */
+static bool is_escape(const char *s, const char *which)
+{
+	return s[0] == '\\' && s[1] && strchr(which, s[1]);
+}
+
+static const char *code_span(struct nsx_buf *b, const char *s, bool tags)
+{
+	const char *end = strchr(s, '`');
+
+	if (!end)
+		end = s + strlen(s);
+	if (tags)
+		nsx_buf_adds(b, "<code>");
+	while (s < end) {
+		size_t n = entity(s);
+
+		if (n) {
+			nsx_buf_add(b, s, n);
+		} else {
+			s += is_escape(s, "|");
+			nsx_code_point(s, &n);
+			nsx_html_textn(b, s, n);
+		}
+		s += n;
+	}
+	if (tags)
+		nsx_buf_adds(b, "</code>");
+	return end + (*end == '`');
+}
+
+static void convert(struct nsx_buf *b, const char *s, bool tags)
+{
+	bool bold = false;
+	size_t n;
+
+	while (*s) {
+		if (*s == '`') {
+			s = code_span(b, s + 1, tags);
+		} else if (!strncmp(s, "**", 2)) {
+			if (tags)
+				nsx_buf_adds(b, bold ? "</strong>" :
+						       "<strong>");
+			bold = !bold;
+			s += 2;
+		} else if ((n = entity(s))) {
+			nsx_buf_add(b, s, n);
+			s += n;
+		} else {
+			s += is_escape(s, "\\`*_{}[]()#|!~$<>&");
+			nsx_code_point(s, &n);
+			nsx_html_textn(b, s, n);
+			s += n;
+		}
+	}
+	if (bold && tags)
+		nsx_buf_adds(b, "</strong>");
+}
+
+void nsx_html_inline(struct nsx_buf *b, const char *s)
+{
+	convert(b, s, true);
+}
+
+void nsx_html_plain(struct nsx_buf *b, const char *s)
+{
+	convert(b, s, false);
+}

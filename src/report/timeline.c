@@ -1,0 +1,583 @@
+/* timeline.c - overview and lanes of events, packed for a page. */
+#include <stdlib.h>
+#include <string.h>
+#include "report/timeline.h"
+
+const char *const nsx_event_class_names[NSX_NEV] = {
+	"compute", "communication", "copy", "range", "launch", "wait", "call"};
+
+enum { MAX_STREAMS = 48, MAX_THREADS = 8, MAX_DEPTH = 6, MAX_DETAIL = 24 };
+
+struct build {
+	const struct nsx_report *r;
+	const struct nsx_trace *t;
+	const struct nsx_facts *f;
+	struct nsx_timeline *tl;
+	uint32_t *kernels, *ranges, *calls; /* by nsx_str: 1 + index of names */
+	uint32_t others[256 + 4]; /* the same, by copy kind, 256 + kind of operation   */
+};
+
+/* Overview --------------------------------------------------------------------*/
+
+static int fill_overview(struct build *b, struct nsx_err *err)
+{
+	struct nsx_timeline *tl = b->tl;
+	int64_t length = tl->end_ns - tl->origin_ns;
+	uint8_t *at;
+
+	tl->overview = nsx_arena_try_array(
+		tl->arena, (size_t)b->t->ndevices * NSX_OVERVIEW_BINS,
+		NSX_NPARTS, "the overview", err);
+	if (!tl->overview)
+		return err->rc;
+	at = tl->overview;
+	for (uint32_t d = 0; d < b->t->ndevices; d++)
+		for (int64_t i = 0; i < NSX_OVERVIEW_BINS; i++) {
+			int64_t from = tl->origin_ns + (int64_t)((__int128)length * i / NSX_OVERVIEW_BINS);
+			int64_t to = tl->origin_ns + (int64_t)((__int128)length * (i + 1) / NSX_OVERVIEW_BINS);
+			struct nsx_partition p;
+
+			nsx_partition(&b->f->device[d], from, to, &p);
+			for (unsigned k = 0; k < NSX_NPARTS; k++, at++)
+				*at = (uint8_t)(p.ns[k] ? NSX_MAX(1, (__int128)p.ns[k] * 255 / (to - from)) : 0);
+		}
+	return 0;
+}
+
+/* Names -----------------------------------------------------------------------*/
+
+static int add_name(struct nsx_timeline *tl, const char *text,
+		    enum nsx_event_class cls, uint32_t *ret,
+		    struct nsx_err *err)
+{
+	if (nsx_grow(&tl->names, &tl->cap_names, tl->nnames + 1,
+		     sizeof(*tl->names), "names of events", err))
+		return err->rc;
+	*ret = (uint32_t)tl->nnames;
+	tl->names[tl->nnames++] = (struct nsx_event_name){text, cls};
+	return 0;
+}
+
+/* Index of a name, which *index keeps once it has one. */
+static int name_index(struct build *b, uint32_t *index, const char *text,
+		      enum nsx_event_class cls, uint32_t *ret,
+		      struct nsx_err *err)
+{
+	if (!*index) {
+		if (add_name(b->tl, text, cls, ret, err))
+			return err->rc;
+		*index = *ret + 1;
+	}
+	*ret = *index - 1;
+	return 0;
+}
+
+static int op_name(struct build *b, size_t op, uint32_t *ret,
+		   struct nsx_err *err)
+{
+	const struct nsx_trace *t = b->t;
+	const char *text;
+	nsx_str name;
+	unsigned kind;
+
+	if (t->ops.kind[op] == NSX_OP_KERNEL) {
+		name = nsx_op_shape(t, op)->name;
+		return name_index(b, &b->kernels[name],
+				  nsx_kernel_name(&b->f->kernels, name)->label,
+				  t->ops.cls[op] == NSX_C_COMM ?
+					  NSX_EV_COMM : NSX_EV_COMPUTE,
+				  ret, err);
+	}
+	kind = t->ops.kind[op] == NSX_OP_MEMCPY ?
+		       t->copy[t->ops.detail[op]].copy_kind :
+		       256 + t->ops.kind[op];
+	if (!b->others[kind]) {
+		text = kind == 256 + NSX_OP_MEMSET ? "memset" :
+		       kind == 256 + NSX_OP_GRAPH  ? "graph replay" :
+			       nsx_arena_printf(b->tl->arena, "copy %s",
+						nsx_copy_direction(kind));
+		if (add_name(b->tl, text, kind == 256 + NSX_OP_GRAPH ?
+						  NSX_EV_COMPUTE : NSX_EV_COPY,
+			     ret, err))
+			return err->rc;
+		b->others[kind] = *ret + 1;
+	}
+	*ret = b->others[kind] - 1;
+	return 0;
+}
+
+/* Lanes -----------------------------------------------------------------------*/
+
+static struct nsx_lane_events *add_lane(struct build *b,
+					enum nsx_lane_kind kind,
+					uint32_t device, const char *label)
+{
+	struct nsx_timeline *tl = b->tl;
+
+	if (tl->nlanes == NSX_MAX_LANES) {
+		tl->hidden++;
+		return NULL;
+	}
+	tl->lanes[tl->nlanes] = (struct nsx_lane_events){
+		.kind = kind, .device = device, .label = label,
+		.last_ns = tl->origin_ns};
+	return &tl->lanes[tl->nlanes++];
+}
+
+static void put(struct nsx_buf *b, uint64_t u)
+{
+	char *p = nsx_buf_room(b, 10), *from = p;
+
+	for (; u >= 0x80; u >>= 7)
+		*p++ = (char)(u | 0x80);
+	*p++ = (char)u;
+	b->n += (size_t)(p - from);
+}
+
+/* Whether [start, end) is drawn; *cursor begins at 0, starts ascend. */
+static bool is_wanted(const struct nsx_timeline *tl, size_t *cursor,
+		      int64_t start, int64_t end)
+{
+	if (end < tl->origin_ns || start > tl->end_ns)
+		return false;
+	if (!tl->ndetail)
+		return true;
+	while (*cursor < tl->ndetail && tl->detail[*cursor].end_ns <= start)
+		++*cursor;
+	return *cursor < tl->ndetail && tl->detail[*cursor].start_ns < end;
+}
+
+/* Cut to the window; events of a lane come in order of start. */
+static void add_event(struct nsx_timeline *tl, struct nsx_lane_events *l,
+		      int64_t start, int64_t end, uint32_t name)
+{
+	start = NSX_MAX(start, l->last_ns);
+	end = NSX_MAX(NSX_MIN(end, tl->end_ns), start);
+	put(&l->start, (uint64_t)(start - l->last_ns));
+	put(&l->length, (uint64_t)(end - start));
+	put(&l->name, name);
+	l->last_ns = start;
+	l->n++;
+	tl->nevents++;
+}
+
+/* GPU work, a lane a stream ----------------------------------------------------*/
+
+struct busy_stream {
+	uint32_t stream, nops;
+};
+
+static int cmp_busy(const void *a, const void *b)
+{
+	const struct busy_stream *x = a, *y = b;
+
+	if (x->nops != y->nops)
+		return x->nops > y->nops ? -1 : 1;
+	return x->stream < y->stream ? -1 : x->stream > y->stream;
+}
+
+static int cmp_stream(const void *a, const void *b)
+{
+	const struct busy_stream *x = a, *y = b;
+
+	return x->stream < y->stream ? -1 : x->stream > y->stream;
+}
+
+/* The streams with most operations, in the order of the trace: by device. */
+static size_t pick_streams(struct build *b, struct busy_stream *v)
+{
+	const struct nsx_trace *t = b->t;
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < t->nstreams; i++)
+		v[i] = (struct busy_stream){i, 0};
+	for (size_t i = 0; i < t->ops.n; i++)
+		v[t->ops.stream[i]].nops++;
+	qsort(v, t->nstreams, sizeof(*v), cmp_busy);
+	while (n < t->nstreams && n < MAX_STREAMS && v[n].nops)
+		n++;
+	for (size_t i = n; i < t->nstreams; i++)
+		b->tl->hidden += v[i].nops > 0;
+	qsort(v, n, sizeof(*v), cmp_stream);
+	return n;
+}
+
+static const char *stream_label(struct build *b, uint32_t stream)
+{
+	const struct nsx_stream *s = &b->t->stream[stream];
+
+	if (b->t->nprocesses > b->t->ndevices)
+		return nsx_arena_printf(
+			b->tl->arena, "stream %lld of %lld",
+			(long long)s->stream_id,
+			(long long)b->t->process[s->process].pid);
+	return nsx_arena_printf(b->tl->arena, "stream %lld",
+				(long long)s->stream_id);
+}
+
+static int fill_streams(struct build *b, uint32_t device,
+			const struct busy_stream *v, size_t n,
+			uint32_t *lane_of, struct nsx_err *err)
+{
+	const struct nsx_trace *t = b->t;
+	const struct nsx_device *d = &t->device[device];
+	size_t cursor = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (t->stream[v[i].stream].device == device &&
+		    add_lane(b, NSX_LANE_STREAM, device,
+			     stream_label(b, v[i].stream)))
+			lane_of[v[i].stream] = (uint32_t)b->tl->nlanes;
+	for (size_t i = d->ops_at; i < (size_t)d->ops_at + d->nops; i++) {
+		uint32_t lane = lane_of[t->ops.stream[i]], name = 0;
+		int64_t start = nsx_op_start(&t->ops, i);
+		int64_t end = nsx_op_end(&t->ops, i);
+
+		if (!lane || !is_wanted(b->tl, &cursor, start, end))
+			continue;
+		if (op_name(b, i, &name, err))
+			return err->rc;
+		add_event(b->tl, &b->tl->lanes[lane - 1], start, end, name);
+	}
+	return nsx_stopped(err);
+}
+
+/* NVTX ranges as the GPU saw them: from the first to the last operation that was
+ * launched inside -----------------------------------------------------------*/
+
+struct projection {
+	int64_t start_ns, end_ns;
+	uint32_t range, depth;
+};
+
+static int cmp_projections(const void *a, const void *b)
+{
+	const struct projection *x = a, *y = b;
+
+	if (x->start_ns != y->start_ns)
+		return x->start_ns < y->start_ns ? -1 : 1;
+	if (x->end_ns != y->end_ns)
+		return x->end_ns > y->end_ns ? -1 : 1;
+	return x->range < y->range ? -1 : x->range > y->range;
+}
+
+static void widen(struct projection *p, int64_t start, int64_t end)
+{
+	p->start_ns = NSX_MIN(p->start_ns, start);
+	p->end_ns = NSX_MAX(p->end_ns, end);
+}
+
+/* What of each range ran on a device; a parent stands before its children. */
+static size_t project(const struct build *b, uint32_t device,
+		      struct projection *p)
+{
+	const struct nsx_nvtx_facts *x = &b->f->nvtx;
+	const struct nsx_device *d = &b->t->device[device];
+	size_t n = b->t->nvtx.n, kept = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		p[i] = (struct projection){INT64_MAX, INT64_MIN, i, 0};
+	for (size_t i = d->ops_at; i < (size_t)d->ops_at + d->nops; i++)
+		if (x->op_range[i] != NSX_NONE)
+			widen(&p[x->op_range[i]], nsx_op_start(&b->t->ops, i),
+			      nsx_op_end(&b->t->ops, i));
+	for (size_t i = n; i-- > 0;)
+		if (x->parent[i] != NSX_NONE && p[i].start_ns <= p[i].end_ns)
+			widen(&p[x->parent[i]], p[i].start_ns, p[i].end_ns);
+	for (size_t i = 0; i < n; i++)
+		if (x->parent[i] != NSX_NONE)
+			p[i].depth = p[x->parent[i]].depth + 1;
+	for (size_t i = 0; i < n; i++)
+		if (p[i].start_ns <= p[i].end_ns && p[i].depth < MAX_DEPTH)
+			p[kept++] = p[i];
+	qsort(p, kept, sizeof(*p), cmp_projections);
+	return kept;
+}
+
+static int fill_projected(struct build *b, uint32_t device,
+			  struct projection *p, struct nsx_err *err)
+{
+	size_t n = project(b, device, p), lane[MAX_DEPTH] = {0};
+	size_t cursor[MAX_DEPTH] = {0};
+
+	for (unsigned k = 0; k < MAX_DEPTH; k++) {
+		bool any = false;
+
+		for (size_t i = 0; i < n && !any; i++)
+			any = p[i].depth == k;
+		if (any && add_lane(b, NSX_LANE_PROJECTED, device,
+				    k ? "" : "NVTX"))
+			lane[k] = b->tl->nlanes;
+	}
+	for (size_t i = 0; i < n; i++) {
+		unsigned k = p[i].depth;
+		uint32_t name;
+		nsx_str range;
+
+		if (!lane[k] || !is_wanted(b->tl, &cursor[k], p[i].start_ns,
+					   p[i].end_ns))
+			continue;
+		range = b->t->nvtx.name[p[i].range];
+		if (name_index(b, &b->ranges[range], nsx_text(b->t, range),
+			       NSX_EV_RANGE, &name, err))
+			return err->rc;
+		add_event(b->tl, &b->tl->lanes[lane[k] - 1], p[i].start_ns,
+			  p[i].end_ns, name);
+	}
+	return nsx_stopped(err);
+}
+
+/* Threads that launch: their outermost calls -------------------------------------*/
+
+static enum nsx_event_class call_class(const struct build *b, size_t call)
+{
+	switch (b->t->calls.cls[call]) {
+	case NSX_CALL_LAUNCH:
+		return NSX_EV_LAUNCH;
+	case NSX_CALL_SYNC:
+		return NSX_EV_WAIT;
+	default:
+		return nsx_call_blocks(b->f, b->t, call) ? NSX_EV_WAIT :
+							   NSX_EV_CALL;
+	}
+}
+
+static int fill_thread(struct build *b, uint32_t thread, struct nsx_err *err)
+{
+	const struct nsx_trace *t = b->t;
+	const struct nsx_thread *th = &t->thread[thread];
+	struct nsx_lane_events *l = add_lane(
+		b, NSX_LANE_CALLS, NSX_NONE,
+		nsx_arena_printf(b->tl->arena, "%s %lld",
+				 th->name ? nsx_text(t, th->name) : "thread",
+				 (long long)th->tid));
+	size_t cursor = 0;
+
+	for (size_t i = th->calls_at; l && i < (size_t)th->calls_at + th->ncalls; i++) {
+		int64_t start = nsx_call_start(&t->calls, i);
+		int64_t end = nsx_call_end(&t->calls, i);
+		uint32_t name;
+
+		if (t->calls.flags[i] & NSX_CALL_NESTED ||
+		    !is_wanted(b->tl, &cursor, start, end))
+			continue;
+		if (name_index(b, &b->calls[t->calls.name[i]],
+			       nsx_text(t, t->calls.name[i]), call_class(b, i),
+			       &name, err))
+			return err->rc;
+		add_event(b->tl, l, start, end, name);
+	}
+	return nsx_stopped(err);
+}
+
+static int fill_threads(struct build *b, struct nsx_err *err)
+{
+	unsigned n = 0;
+
+	for (uint32_t i = 0; i < b->t->nthreads; i++) {
+		if (!b->t->thread[i].launches)
+			continue;
+		if (n++ >= MAX_THREADS)
+			b->tl->hidden++;
+		else if (fill_thread(b, i, err))
+			return err->rc;
+	}
+	return 0;
+}
+
+/* Detail ------------------------------------------------------------------------*/
+
+static size_t ops_within(const struct nsx_trace *t, const struct nsx_window *w)
+{
+	size_t n = 0;
+
+	for (uint32_t d = 0; d < t->ndevices; d++) {
+		size_t edge[2];
+
+		for (unsigned k = 0; k < 2; k++) {
+			int64_t at = k ? w->end_ns : w->start_ns;
+			size_t lo = t->device[d].ops_at;
+			size_t hi = lo + t->device[d].nops;
+
+			while (lo < hi) {
+				size_t mid = lo + (hi - lo) / 2;
+
+				if (nsx_op_start(&t->ops, mid) < at)
+					lo = mid + 1;
+				else
+					hi = mid;
+			}
+			edge[k] = lo;
+		}
+		n += edge[1] - edge[0];
+	}
+	return n;
+}
+
+/* Takes a window if there is room for its events: calls and ranges are about as
+ * many as operations, each.
+ */
+static void want(struct build *b, int64_t start, int64_t end, size_t *room)
+{
+	struct nsx_timeline *tl = b->tl;
+	struct nsx_window w = {NSX_MAX(start, tl->origin_ns),
+			       NSX_MIN(end, tl->end_ns)};
+	size_t n;
+
+	if (w.start_ns >= w.end_ns || tl->ndetail == MAX_DETAIL)
+		return;
+	n = 3 * ops_within(b->t, &w);
+	if (n > *room)
+		return;
+	*room -= n;
+	tl->detail[tl->ndetail++] = w;
+}
+
+static int cmp_length(const void *a, const void *b)
+{
+	const struct nsx_iteration *x = *(const struct nsx_iteration *const *)a;
+	const struct nsx_iteration *y = *(const struct nsx_iteration *const *)b;
+	int64_t n = x->end_ns - x->start_ns, m = y->end_ns - y->start_ns;
+
+	return n != m ? (n < m ? -1 : 1) : x < y ? -1 : x > y;
+}
+
+/* The first, the median and the slowest of the steady iterations. */
+static void want_iterations(struct build *b, size_t *room)
+{
+	const struct nsx_facts *f = b->f;
+	const struct nsx_iteration **v = nsx_arena_get(
+		b->tl->arena, (f->niterations + 1) * sizeof(*v));
+	const struct nsx_iteration *pick[3];
+	size_t n = 0;
+
+	for (size_t i = 0; i < f->niterations; i++)
+		if (f->iterations[i].steady)
+			v[n++] = &f->iterations[i];
+	if (!n)
+		return;
+	pick[0] = v[0];
+	qsort(v, n, sizeof(*v), cmp_length);
+	pick[1] = v[n / 2];
+	pick[2] = v[n - 1];
+	for (unsigned i = 0; i < 3; i++)
+		want(b, pick[i]->start_ns, pick[i]->end_ns, room);
+}
+
+/* Around the longest span of each finding. */
+static void want_findings(struct build *b, size_t *room)
+{
+	const struct nsx_findings *l = &b->r->found;
+
+	for (size_t i = 0; i < l->n; i++) {
+		struct nsx_span longest = {0, 0};
+		int64_t margin;
+
+		for (size_t k = 0; k < l->v[i].spans.n; k++) {
+			struct nsx_span s = l->v[i].spans.v[k];
+
+			if (s.end_ns - s.start_ns >
+			    longest.end_ns - longest.start_ns)
+				longest = s;
+		}
+		margin = (longest.end_ns - longest.start_ns) / 4;
+		want(b, longest.start_ns - margin, longest.end_ns + margin,
+		     room);
+	}
+}
+
+static int cmp_windows(const void *a, const void *b)
+{
+	const struct nsx_window *x = a, *y = b;
+
+	return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
+}
+
+static void choose_detail(struct build *b, size_t max_events)
+{
+	struct nsx_timeline *tl = b->tl;
+	size_t room = max_events, n = 0;
+
+	tl->detail = nsx_arena_get(tl->arena,
+				   (MAX_DETAIL + 1) * sizeof(*tl->detail));
+	if (b->t->ops.n + b->t->calls.n + b->t->nvtx.n <= max_events)
+		return;
+	want_iterations(b, &room);
+	want_findings(b, &room);
+	if (!tl->ndetail) /* nothing fits: no event is drawn */
+		tl->detail[tl->ndetail++] = (struct nsx_window){
+			tl->origin_ns, tl->origin_ns};
+	qsort(tl->detail, tl->ndetail, sizeof(*tl->detail), cmp_windows);
+	for (size_t i = 1; i < tl->ndetail; i++)
+		if (tl->detail[i].start_ns <= tl->detail[n].end_ns)
+			tl->detail[n].end_ns = NSX_MAX(tl->detail[n].end_ns,
+						       tl->detail[i].end_ns);
+		else
+			tl->detail[++n] = tl->detail[i];
+	tl->ndetail = n + 1;
+}
+
+/* All ---------------------------------------------------------------------------*/
+
+static int fill_lanes(struct build *b, struct nsx_arena *scratch,
+		      struct nsx_err *err)
+{
+	const struct nsx_trace *t = b->t;
+	size_t bound = nsx_strings_bound(t->strings), n;
+	struct busy_stream *v = nsx_arena_try_array(
+		scratch, t->nstreams, sizeof(*v), "streams", err);
+	uint32_t *lane_of = nsx_arena_try_array(scratch, t->nstreams, 4,
+						"streams", err);
+	struct projection *p = nsx_arena_try_array(
+		scratch, t->nvtx.n, sizeof(*p), "NVTX ranges", err);
+
+	b->kernels = nsx_arena_try_array(scratch, bound, 4, "names", err);
+	b->ranges = nsx_arena_try_array(scratch, bound, 4, "names", err);
+	b->calls = nsx_arena_try_array(scratch, bound, 4, "names", err);
+	if (!v || !lane_of || !p || !b->kernels || !b->ranges || !b->calls)
+		return err->rc;
+	n = pick_streams(b, v);
+	for (uint32_t d = 0; d < t->ndevices; d++)
+		if (fill_projected(b, d, p, err) ||
+		    fill_streams(b, d, v, n, lane_of, err))
+			return err->rc;
+	return fill_threads(b, err);
+}
+
+int nsx_timeline_build(const struct nsx_report *r, size_t max_events,
+		       struct nsx_timeline **ret, struct nsx_err *err)
+{
+	struct nsx_arena *a = nsx_arena_new(), *scratch = nsx_arena_new();
+	struct nsx_timeline *tl = nsx_arena_get(a, sizeof(*tl));
+	struct build b = {.r = r, .t = r->trace, .f = r->facts, .tl = tl};
+	int rc;
+
+	tl->arena = a;
+	tl->origin_ns = r->trace->window.start_ns;
+	tl->end_ns = r->trace->window.end_ns;
+	tl->lanes = nsx_arena_get(a, NSX_MAX_LANES * sizeof(*tl->lanes));
+	rc = fill_overview(&b, err);
+	if (!rc) {
+		choose_detail(&b, max_events);
+		rc = fill_lanes(&b, scratch, err);
+	}
+	nsx_arena_free(scratch);
+	if (rc)
+		nsx_timeline_free(tl);
+	else
+		*ret = tl;
+	return rc;
+}
+
+void nsx_timeline_free(struct nsx_timeline *t)
+{
+	if (!t)
+		return;
+	for (size_t i = 0; i < t->nlanes; i++) {
+		nsx_buf_done(&t->lanes[i].start);
+		nsx_buf_done(&t->lanes[i].length);
+		nsx_buf_done(&t->lanes[i].name);
+	}
+	free(t->names);
+	nsx_arena_free(t->arena);
+}

@@ -1,0 +1,62 @@
+/* timeline.h - what a page draws: an overview of each GPU, and events in lanes.
+ *
+ * Times are nanoseconds after origin_ns.  The overview is there for any trace;
+ * events are all there where they are few enough, else those of the windows that
+ * matter (`detail`).
+ */
+#ifndef NSX_TIMELINE_H
+#define NSX_TIMELINE_H
+
+#include "facts/facts.h"
+#include "report/report.h"
+
+enum { NSX_OVERVIEW_BINS = 2048, NSX_MAX_LANES = 96 };
+
+enum nsx_event_class { /* what an event is drawn as */
+	NSX_EV_COMPUTE, NSX_EV_COMM, NSX_EV_COPY, NSX_EV_RANGE, NSX_EV_LAUNCH,
+	NSX_EV_WAIT, NSX_EV_CALL,
+	NSX_NEV
+};
+extern const char *const nsx_event_class_names[NSX_NEV];
+
+enum nsx_lane_kind { NSX_LANE_STREAM, NSX_LANE_PROJECTED, NSX_LANE_CALLS,
+		     NSX_LANE_RANGES };
+
+struct nsx_lane_events {
+	enum nsx_lane_kind kind;
+	uint32_t device; /* index; NSX_NONE for a thread's                   */
+	const char *label;
+	size_t n;	 /* events                                           */
+	int64_t last_ns; /* start of the last                                */
+	/* Columns of varints, by event: start after the one before it (the
+	 * first: after origin_ns), length, index of a name.
+	 */
+	struct nsx_buf start, length, name;
+};
+struct nsx_event_name {
+	const char *text;
+	enum nsx_event_class cls;
+};
+struct nsx_timeline {
+	int64_t origin_ns, end_ns; /* the window in force                    */
+	uint8_t *overview; /* by device, bin, class of nsx_partition: share of
+			      the bin in 255ths; a share above 0 is never 0  */
+	struct nsx_lane_events *lanes;
+	size_t nlanes, hidden; /* hidden: streams and threads beyond the most */
+	struct nsx_event_name *names;
+	size_t nnames, cap_names;
+	struct nsx_window *detail; /* ndetail 0: events of all the time      */
+	size_t ndetail;
+	size_t nevents;
+	struct nsx_arena *arena;
+};
+
+/* Events of the report's trace, at most max_events of them. Owner: the caller,
+ * nsx_timeline_free. Errors: NSX_E_NOMEM, NSX_E_STOP.
+ */
+int nsx_timeline_build(const struct nsx_report *r, size_t max_events,
+		       struct nsx_timeline **ret,
+		       struct nsx_err *err) NSX_CHECKED;
+void nsx_timeline_free(struct nsx_timeline *t); /* NULL is fine */
+
+#endif

@@ -1,0 +1,331 @@
+/* clock.c - GPU times that do not agree with the host's, and by how much.
+ *
+ * The profiler brings GPU times to the host's clock, process by process; where
+ * it fails they are off by milliseconds or seconds.  Cause and effect bound the
+ * error: no operation begins before its call does, and none ends after a call
+ * that waited for it returned.  Where zero is outside these bounds all GPU
+ * times of the process on that device are moved by what lies inside.
+ *
+ * Every bound is what no more than two rows contradict: single rows are wrong
+ * for other reasons.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "trace/load.h"
+
+enum {
+	TOLERANCE_NS = 20000, /* converting the clock is right to microseconds */
+	NARROW_NS = 100000,   /* bounds so close: the middle is taken         */
+	NEXTREMES = 3,
+	MAX_ROWS = 1 << 20, /* looked at: of more, every second, third ...   */
+	COPY_DTOH = 2, MEM_PAGEABLE = 0, /* ENUM_CUDA_MEMCPY_OPER, _MEM_KIND  */
+};
+
+#define FARTHEST_NS 1000000000000 /* sums with it still fit */
+
+/* The least values seen, in order. */
+struct extremes {
+	int64_t v[NEXTREMES];
+	unsigned n;
+};
+
+static void note(struct extremes *x, int64_t v)
+{
+	unsigned at = x->n < NEXTREMES ? x->n++ : NEXTREMES;
+
+	while (at && x->v[at - 1] > v) {
+		if (at < NEXTREMES)
+			x->v[at] = x->v[at - 1];
+		at--;
+	}
+	if (at < NEXTREMES)
+		x->v[at] = v;
+}
+
+struct bounds {		       /* of a clock */
+	struct extremes early; /* start of the operation less that of its call */
+	struct extremes late;  /* end of a wait less that of what it waited for */
+};
+
+/* What a thread has queued so far. */
+struct queued {
+	uint32_t *thread; /* by stream: that the next belongs to, plus one   */
+	int64_t *end_ns;  /* by stream: last end                             */
+	int64_t last_ns;  /* of all streams                                  */
+	uint32_t first;	  /* stream of the first operation; NSX_NONE: none   */
+	bool is_mixed;	  /* not all of one clock and context                */
+};
+
+struct aligner {
+	struct nsx_loader *l;
+	uint32_t *clock; /* by stream */
+	struct bounds *bounds;
+	uint64_t *waits; /* call << 32 | row of syncs, ascending */
+	size_t nwaits;
+	struct queued q;
+};
+
+/* Clocks are in order of device, then process, as streams are. */
+static int number_clocks(struct aligner *x, struct nsx_arena *a,
+			 struct nsx_err *err)
+{
+	struct nsx_trace *t = x->l->t;
+
+	x->clock = nsx_arena_try_array(a, t->nstreams, 4, "streams", err);
+	t->clock = nsx_arena_try_array(t->arena, t->nstreams,
+				       sizeof(*t->clock), "GPU clocks", err);
+	if (!x->clock || !t->clock)
+		return err->rc;
+	for (uint32_t s = 0; s < t->nstreams; s++) {
+		const struct nsx_stream *st = &t->stream[s];
+
+		if (!s || st[-1].device != st->device ||
+		    st[-1].process != st->process)
+			t->clock[t->nclocks++] = (struct nsx_clock){
+				.process = st->process, .device = st->device};
+		x->clock[s] = t->nclocks - 1;
+	}
+	x->bounds = nsx_arena_try_array(a, t->nclocks, sizeof(*x->bounds),
+					"GPU clocks", err);
+	return x->bounds ? 0 : err->rc;
+}
+
+static int list_waits(struct aligner *x, struct nsx_arena *a,
+		      struct nsx_err *err)
+{
+	const struct nsx_loader *l = x->l;
+	bool multi;
+
+	x->waits = nsx_arena_try_array(a, l->sync_set.n, 8, "waits", err);
+	if (!x->waits)
+		return err->rc;
+	for (size_t i = 0; i < l->sync_set.n; i++) {
+		uint32_t p = l->syncs.process[i];
+		uint32_t call = p != NSX_NONE && l->syncs.call[i] ?
+			nsx_host_call(l, p, l->syncs.call[i], &multi) :
+			NSX_NONE;
+
+		if (call != NSX_NONE && (l->syncs.type[i] == NSX_SYNC_CONTEXT ||
+					 l->syncs.type[i] == NSX_SYNC_STREAM))
+			x->waits[x->nwaits++] = (uint64_t)call << 32 | i;
+	}
+	return nsx_sort_keys(x->waits, x->nwaits, "waits", err);
+}
+
+/* Copies to pageable memory, and those that block by name, return when done;
+ * copies from it may return as soon as the data is staged.
+ */
+static bool copy_returns_done(const struct nsx_loader *l, uint32_t op,
+			      uint32_t call)
+{
+	const struct nsx_copy *c = &l->copies[l->ops.detail[op]];
+
+	return l->ops.kind[op] == NSX_OP_MEMCPY && c->copy_kind == COPY_DTOH &&
+	       (c->dst_kind == MEM_PAGEABLE ||
+		l->calls.cls[call] == NSX_CALL_COPY);
+}
+
+static void note_op(struct aligner *x, uint32_t thread, uint32_t call,
+		    uint32_t op)
+{
+	const struct nsx_loader *l = x->l;
+	uint32_t stream = l->ops.stream[op];
+	const struct nsx_stream *all = l->t->stream;
+	struct bounds *b = &x->bounds[x->clock[stream]];
+	struct queued *q = &x->q;
+	int64_t end_ns = l->ops.end_ns[op];
+
+	note(&b->early, l->ops.start_ns[op] - l->calls.start_ns[call]);
+	if (copy_returns_done(l, op, call))
+		note(&b->late, l->calls.end_ns[call] - end_ns);
+	if (q->thread[stream] != thread + 1)
+		q->end_ns[stream] = INT64_MIN;
+	q->thread[stream] = thread + 1;
+	q->end_ns[stream] = NSX_MAX(q->end_ns[stream], end_ns);
+	if (q->first == NSX_NONE)
+		q->first = stream;
+	q->is_mixed |= x->clock[q->first] != x->clock[stream] ||
+		       all[q->first].context_id != all[stream].context_id;
+	q->last_ns = NSX_MAX(q->last_ns, end_ns);
+}
+
+static void note_wait(struct aligner *x, uint32_t thread, uint32_t call,
+		      uint32_t row)
+{
+	const struct nsx_loader *l = x->l;
+	const struct queued *q = &x->q;
+	uint32_t stream = l->syncs.stream[row];
+
+	if (l->syncs.type[row] == NSX_SYNC_CONTEXT) {
+		if (q->first != NSX_NONE && !q->is_mixed)
+			note(&x->bounds[x->clock[q->first]].late,
+			     l->calls.end_ns[call] - q->last_ns);
+	} else if (stream != NSX_NONE && q->thread[stream] == thread + 1) {
+		note(&x->bounds[x->clock[stream]].late,
+		     l->calls.end_ns[call] - q->end_ns[stream]);
+	}
+}
+
+/* Calls in order of thread and time; first_op is by call. */
+static void walk_calls(struct aligner *x, const uint32_t *first_op)
+{
+	const struct nsx_loader *l = x->l;
+	uint32_t thread = NSX_NONE;
+	size_t wait = 0;
+
+	for (uint32_t i = 0; i < l->call_set.n; i++) {
+		if (l->calls.thread[i] != thread) {
+			thread = l->calls.thread[i];
+			x->q.last_ns = INT64_MIN;
+			x->q.first = NSX_NONE;
+			x->q.is_mixed = false;
+		}
+		if (first_op[i] != NSX_NONE)
+			note_op(x, thread, i, first_op[i]);
+		for (; wait < x->nwaits && x->waits[wait] >> 32 == i; wait++)
+			if (!(l->calls.flags[i] & NSX_CALL_FAILED))
+				note_wait(x, thread, i,
+					  (uint32_t)x->waits[wait]);
+	}
+}
+
+/* The first of its operations in order of start: of a graph, the first node. */
+static int find_first_ops(struct nsx_loader *l, struct nsx_arena *a,
+			  uint32_t **ret, struct nsx_err *err)
+{
+	uint32_t *v = nsx_arena_try_array(a, l->call_set.n, 4,
+					  l->call_set.what, err);
+	size_t step = l->op_set.n / MAX_ROWS + 1;
+	bool multi;
+
+	if (!v)
+		return err->rc;
+	memset(v, 0xff, l->call_set.n * 4);
+	for (size_t i = 0; i < l->op_set.n; i += step) {
+		uint32_t p = l->t->stream[l->ops.stream[i]].process;
+		uint32_t call = l->ops.call[i] && p != NSX_NONE &&
+				!(l->ops.flags[i] & NSX_OP_PEER) ?
+			nsx_host_call(l, p, l->ops.call[i], &multi) :
+			NSX_NONE;
+
+		if (call != NSX_NONE && v[call] == NSX_NONE)
+			v[call] = (uint32_t)i;
+	}
+	*ret = v;
+	return 0;
+}
+
+/* What the least extremes, but for two, say; false: too few rows. */
+static bool settle(const struct extremes *x, int64_t *ret)
+{
+	*ret = x->n ? x->v[x->n - 1] : 0;
+	return x->n == NEXTREMES;
+}
+
+/* How far to move: where a clock drifts or jumps no shift agrees with both
+ * bounds, and what lies between them must do, if most of the error goes.
+ */
+static void find_shift(struct nsx_clock *c)
+{
+	bool is_open = c->least_ns == INT64_MIN || c->most_ns == INT64_MAX;
+	int64_t nearest = c->least_ns > 0 ? c->least_ns : c->most_ns;
+	int64_t width, mid;
+
+	if (is_open) {
+		c->shift_ns = nearest;
+		return;
+	}
+	width = llabs(c->most_ns - c->least_ns);
+	mid = c->least_ns + (c->most_ns - c->least_ns) / 2;
+	if (c->least_ns > c->most_ns && llabs(mid) < 5 * width)
+		return;
+	c->shift_ns = c->least_ns > c->most_ns || width <= NARROW_NS ? mid :
+								       nearest;
+	c->within_ns = c->shift_ns == mid ? width / 2 : width;
+}
+
+static void judge(struct nsx_clock *c, const struct bounds *b)
+{
+	int64_t early_ns, late_ns;
+
+	c->least_ns = settle(&b->early, &early_ns) ? -early_ns : INT64_MIN;
+	c->most_ns = settle(&b->late, &late_ns) ? late_ns : INT64_MAX;
+	c->within_ns = INT64_MAX;
+	c->is_off = c->least_ns > TOLERANCE_NS || c->most_ns < -TOLERANCE_NS;
+	if (c->is_off && c->least_ns < FARTHEST_NS && c->most_ns > -FARTHEST_NS)
+		find_shift(c);
+	else if (!c->is_off && c->least_ns != INT64_MIN &&
+		 c->most_ns != INT64_MAX)
+		c->within_ns = NSX_MAX(-c->least_ns, c->most_ns);
+}
+
+static int move_ops(struct aligner *x, struct nsx_err *err)
+{
+	struct nsx_loader *l = x->l;
+	struct nsx_shifts *s = l->schema->shifts;
+
+	for (size_t i = 0; i < l->op_set.n; i++) {
+		int64_t ns = l->t->clock[x->clock[l->ops.stream[i]]].shift_ns;
+
+		l->ops.start_ns[i] += ns;
+		l->ops.end_ns[i] += ns;
+	}
+	s->v = nsx_arena_try_array(l->schema->arena, l->t->nclocks,
+				   sizeof(*s->v), "GPU clocks", err);
+	if (!s->v)
+		return err->rc;
+	for (uint32_t i = 0; i < l->t->nclocks; i++) {
+		const struct nsx_clock *c = &l->t->clock[i];
+
+		if (c->shift_ns)
+			s->v[s->n++] = (struct nsx_shift){
+				l->t->process[c->process].key,
+				l->t->device[c->device].device_id, c->shift_ns};
+	}
+	return 0;
+}
+
+static int align(struct aligner *x, struct nsx_arena *a, struct nsx_err *err)
+{
+	struct nsx_trace *t = x->l->t;
+	uint32_t *first_op = NULL;
+	bool moves = false;
+
+	x->q.thread = nsx_arena_try_array(a, t->nstreams, 4, "streams", err);
+	x->q.end_ns = nsx_arena_try_array(a, t->nstreams, 8, "streams", err);
+	if (!x->q.thread || !x->q.end_ns || number_clocks(x, a, err) ||
+	    list_waits(x, a, err) || find_first_ops(x->l, a, &first_op, err))
+		return err->rc;
+	walk_calls(x, first_op);
+	for (uint32_t i = 0; i < t->nclocks; i++) {
+		judge(&t->clock[i], &x->bounds[i]);
+		moves |= t->clock[i].shift_ns != 0;
+	}
+	return moves ? move_ops(x, err) : 0;
+}
+
+int nsx_align_clocks(struct nsx_loader *l, struct nsx_err *err)
+{
+	struct nsx_arena *a = nsx_arena_new();
+	struct aligner x = {.l = l};
+	int rc = align(&x, a, err);
+
+	nsx_arena_free(a);
+	return rc;
+}
+
+int64_t nsx_clock_doubt_ns(const struct nsx_trace *t, uint32_t process,
+			   uint32_t device)
+{
+	int64_t within_ns = INT64_MAX;
+	bool is_off = false;
+
+	for (uint32_t i = 0; i < t->nclocks; i++) {
+		const struct nsx_clock *c = &t->clock[i];
+
+		is_off |= c->is_off;
+		if (c->process == process && c->device == device)
+			within_ns = c->within_ns;
+	}
+	return is_off ? within_ns : 0;
+}

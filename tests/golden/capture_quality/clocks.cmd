@@ -1,0 +1,1 @@
+explain @clock_skew --pass capture_quality,launch_storm --md

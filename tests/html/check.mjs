@@ -1,0 +1,97 @@
+// Opens pages of reports in headless Chromium and uses them as a reader would.
+// usage: node check.mjs NODE_MODULES PAGE...
+// Prints a line for each fault; exit status 1 if there is one.
+import {createRequire} from 'node:module';
+import fs from 'node:fs';
+import path from 'node:path';
+
+const [modules, ...pages] = process.argv.slice(2);
+const require = createRequire(path.join(path.resolve(modules), 'x.js'));
+const {chromium} = require('playwright-core');
+const axe = fs.readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
+let bad = 0;
+const fault = (page, what) => { bad++; console.log(`${path.basename(page)}: ${what}`); };
+
+const browser = await chromium.launch({
+  executablePath: process.env.CHROMIUM || '/usr/bin/chromium',
+  args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--disable-background-networking', '--disable-component-update', '--disable-sync'],
+});
+
+async function read(file) {
+  const url = 'file://' + path.resolve(file);
+  const context = await browser.newContext({viewport: {width: 1200, height: 900}});
+  const page = await context.newPage();
+  page.on('console', (m) => { if (['error', 'warning'].includes(m.type())) fault(file, `console: ${m.text()}`); });
+  page.on('pageerror', (e) => fault(file, `script: ${e.message}`));
+  page.on('request', (r) => { if (r.url().split('#')[0] !== url) fault(file, `request: ${r.url()}`); });
+  page.on('dialog', (d) => { fault(file, `a name opened a dialog: ${d.message()}`); d.dismiss(); });
+  await page.goto(url);
+  const lanes = await page.evaluate(() => JSON.parse(document.getElementById('meta').textContent).gpus.length);
+  if (lanes) await use(page, file);
+  await look(page, file);
+  await context.close();
+
+  // Without its script the page still has its findings and pictures.
+  const plain = await browser.newContext({javaScriptEnabled: false});
+  const still = await plain.newPage();
+  await still.goto(url);
+  if (!(await still.locator('h1').innerText()).trim()) fault(file, 'no heading without the script');
+  if (lanes && !(await still.locator('svg').count())) fault(file, 'no picture without the script');
+  if (await still.locator('#timeline').isVisible()) fault(file, 'an empty timeline is shown without the script');
+  await plain.close();
+}
+
+async function use(page, file) {
+  const told = () => page.locator('#told').innerText();
+  await page.waitForSelector('#lanes[data-ready]', {timeout: 20000, state: 'attached'});
+  await page.locator('button[data-do=all]').click();
+  const all = await told();
+  if (!/^Shown: .* to .*, /.test(all)) fault(file, `the whole trace is told as '${all}'`);
+  await page.locator('#lanes').focus();
+  await page.keyboard.press('+');
+  if ((await told()) === all) fault(file, '+ does not zoom in');
+  if (!/^#w=\d+\.\.\d+$/.test(await page.evaluate(() => location.hash))) fault(file, 'no link to the window');
+  await page.keyboard.press('Home');
+  if ((await told()) !== all) fault(file, 'Home does not show all');
+  const events = await page.evaluate(() => JSON.parse(document.getElementById('meta').textContent).lanes.reduce((n, l) => n + l.n, 0));
+  if (events) {
+    await page.keyboard.press('n');
+    if (!/ at -?\d+\.\d{6}s, /.test(await told())) fault(file, `n tells '${await told()}'`);
+    await page.locator('button[data-do=table]').click();
+    if (!(await page.locator('#seen tbody tr').count())) fault(file, 'no sums by name');
+  }
+  await page.keyboard.press('Escape');
+  const shows = page.locator('button[data-do=show]');
+  if (await shows.count()) {
+    await shows.first().click();
+    if (!/^Finding \d+: /.test(await told())) fault(file, `show tells '${await told()}'`);
+  }
+  await page.keyboard.press('/');
+  if (!(await page.locator('#search').evaluate((e) => e === document.activeElement))) fault(file, '/ does not search');
+  const sortable = page.locator('details table.sorts th button').first();
+  if (await sortable.count()) {
+    await page.evaluate(() => document.querySelectorAll('details').forEach((d) => { d.open = true; }));
+    await sortable.click();
+    if (!(await page.locator('th[aria-sort]').count())) fault(file, 'a heading does not sort');
+  }
+}
+
+async function look(page, file) {
+  await page.evaluate(() => document.querySelectorAll('details').forEach((d) => { d.open = true; }));
+  for (const scheme of ['light', 'dark']) {
+    await page.emulateMedia({colorScheme: scheme});
+    // The page's own policy forbids scripts: axe comes through the debugger.
+    const faults = await page.evaluate(async (source) => {
+      if (!window.axe) (0, eval)(source);
+      const r = await window.axe.run(document, {resultTypes: ['violations']});
+      return r.violations.map((v) => `${v.id}: ${v.nodes.length} × ${v.nodes[0].html.slice(0, 120)}`);
+    }, axe).catch((e) => [`axe: ${e.message.slice(0, 200)}`]);
+    for (const f of faults) fault(file, `${scheme}: ${f}`);
+  }
+  await page.setViewportSize({width: 360, height: 700});
+  const over = await page.evaluate(() => document.documentElement.scrollWidth - 360);
+  if (over > 0) fault(file, `${over} pixels too wide for 360`);
+}
+for (const file of pages) await read(file).catch((e) => fault(file, e.message.split('\n')[0]));
+await browser.close();
+process.exit(bad ? 1 : 0);

@@ -1,0 +1,60 @@
+#!/bin/sh
+# Pages of reports: small and constant script and style, nothing in them that
+# could run a name, the same bytes each time; in Chromium, where it can be had,
+# no fault of the console, the policy, axe or a reader's keys.
+# usage: html.sh BUILD_DIR [TRACE...]
+set -u
+b=$(cd "$1" && pwd); shift
+here=$(cd "$(dirname "$0")/.." && pwd)
+src=$here/../src/emit/html
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+pass=0 fail=0 skip=0
+holds() { # WHAT COMMAND...
+	what=$1; shift
+	if "$@" >"$work/say" 2>&1; then pass=$((pass + 1)); else fail=$((fail + 1)); echo "FAIL html: $what"; head -n 20 "$work/say"; fi
+}
+not() { ! "$@"; }
+at_most() { [ "$(wc -c <"$2")" -le "$1" ]; }
+holds "script of 24 KB or less" at_most 24576 "$src/page.js"
+holds "style of 8 KB or less" at_most 8192 "$src/page.css"
+holds "no way for text to become markup or code" not grep -nE 'innerHTML|outerHTML|insertAdjacent|document\.write|eval\(|new Function|setAttribute\(.style' "$src/page.js"
+holds "no inline style or handler" not grep -nE '[ "](style|on[a-z]+)=' "$src"/*.c
+
+traces=$*
+if [ -z "$traces" ]; then
+	for name in synthetic hostile_names empty_tables case02_runtime_only two_rank_straggler iterations_nvtx nvtx_domains zero_inverted_open edges_full_span; do
+		traces="$traces $b/fixtures/$name.sqlite"
+	done
+	for name in mfu_2gpu_before a100_gpu_metrics uvm_oversubscribed nvtx_only; do
+		[ ! -f "$here/../../shared/traces/$name.sqlite" ] || traces="$traces $here/../../shared/traces/$name.sqlite"
+	done
+fi
+SOURCE_DATE_EPOCH=1767225600; export SOURCE_DATE_EPOCH
+for f in $traces; do
+	page=$work/$(basename "$f" .sqlite).html
+	holds "page of $f" "$b/nsys-explain" "$f" --html
+	mv "$work/say" "$page"
+	"$b/nsys-explain" "$f" --html --threads 1 | sed 's/generated [^ ]*//' >"$work/again"
+	sed 's/generated [^ ]*//' "$page" >"$work/first"
+	holds "the same bytes again: $f" cmp "$work/first" "$work/again"
+	holds "8 MiB or less: $f" at_most 8388608 "$page"
+done
+holds "a script in a name stays text" not grep -qiE '<(img|iframe)|<script>alert' "$work/hostile_names.html"
+
+browser() {
+	command -v node >/dev/null && command -v npm >/dev/null || return
+	[ -x "${CHROMIUM:-/usr/bin/chromium}" ] || return
+	[ -d "$b/npm/node_modules/axe-core" ] || { mkdir -p "$b/npm" && (cd "$b/npm" &&
+		npm install --silent --no-save --no-audit --no-fund --prefix . playwright-core@1.57 axe-core@4.11) >/dev/null 2>&1; }
+	[ -d "$b/npm/node_modules/axe-core" ]
+}
+if browser; then
+	for page in "$work"/*.html; do
+		holds "$(basename "$page") in Chromium" node "$here/html/check.mjs" "$b/npm/node_modules" "$page"
+	done
+else
+	echo "skipped: pages in Chromium (needs node, npm with its registry, and chromium)"; skip=$((skip + 1))
+fi
+echo "html: $pass passed, $fail failed, $skip skipped"
+[ $fail -eq 0 ]
