@@ -53,7 +53,7 @@ $B/gen/queries.c: src/schema/embed.awk $(SQL) $B/gen/sql.list
 demo:
 	@tests/deps.sh build
 	@$(MAKE) --no-print-directory all $B/fixtures/synthetic.sqlite
-	$B/$(PROG) $B/fixtures/synthetic.sqlite --out $B/demo-report
+	$B/$(PROG) $B/fixtures/synthetic.sqlite -v --out $B/demo-report
 	@echo; sed -n '1,40p' $B/demo-report/report.md; echo "... the rest: $B/demo-report/report.md"
 
 ## check: install what is missing for the tests, build, run them all

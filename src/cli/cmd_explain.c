@@ -1,4 +1,5 @@
 /* cmd_explain.c - the default command: a trace in, a report out. */
+#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <spawn.h>
@@ -260,14 +261,34 @@ static int write_stdout(const struct nsx_report *r, const struct args *a,
 	return rc ? rc : nsx_flush_stdout(err);
 }
 
-static void print_summary(const struct nsx_report *r, const char *dir)
+static bool is_terminal(void)
+{
+	const char *no = getenv("NO_COLOR");
+
+	return isatty(1) && !(no && *no);
+}
+
+/* The first page; its last line says where the report is.  With -v, and always
+ * under the name of the tool that had them first, a line each on the usual
+ * suspects.
+ */
+static void print_summary(const struct nsx_report *r, const char *dir,
+			  bool with_lines)
 {
 	static const char *const order[] = {"top_kernels",  "barriers",
 					    "nccl",	    "launch_storm",
 					    "gpu_idle",	    "nvlink_during_nccl"};
 
+	struct nsx_buf b = {0};
+
+	if (r->page) {
+		nsx_emit_page(r->page, is_terminal() ? NSX_PAGE_BOLD :
+						       NSX_PAGE_PLAIN, &b);
+		fwrite(b.p, 1, b.n, stdout);
+		nsx_buf_done(&b);
+	}
 	printf("Wrote report to: %s/report.md\n", dir);
-	for (size_t i = 0; i < ARRAY_LEN(order); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(order) && with_lines; i++) {
 		const struct nsx_section *s = nsx_report_section(r, order[i]);
 
 		if (s && s->headline)
@@ -342,7 +363,9 @@ static int explain(const struct args *a, const char *path,
 	nsx_progress_stage(&progress, NULL, 0);
 	if (!rc) {
 		if (!a->quiet && !on_stdout(a))
-			print_summary(r, dir);
+			print_summary(r, dir, a->verbose ||
+				      !strcmp(program_invocation_short_name,
+					      "nsys-llm-explain"));
 		rc = nsx_flush_stdout(err);
 	}
 	if (!rc && a->open)

@@ -17,6 +17,10 @@ int nsx_emit_md(const struct nsx_report *r, FILE *out, struct nsx_err *err);
 /* One page, of about NSX_HTML_BYTES at most. */
 enum { NSX_HTML_BYTES = 8 << 20 };
 int nsx_emit_html(const struct nsx_report *r, FILE *out, struct nsx_err *err);
+enum nsx_page_form { NSX_PAGE_MD, NSX_PAGE_PLAIN, NSX_PAGE_BOLD };
+/* The first page: Markdown, or lines of at most 160 characters. */
+void nsx_emit_page(const struct nsx_first_page *page, enum nsx_page_form form,
+		   struct nsx_buf *b);
 /* One table; header always, rows all. t NULL: the layout's header only. */
 int nsx_emit_csv(const struct nsx_layout *layout, const struct nsx_table *t,
 		 FILE *out, struct nsx_err *err);

@@ -212,11 +212,16 @@ static bool is_known(const char *heading)
 
 static void add_head(struct nsx_buf *b, const struct nsx_report *r)
 {
-	nsx_buf_adds(b, "# Nsight Systems LLM Hotspot Report\n\n");
-	nsx_buf_printf(b, "- Generated at (UTC): %s\n- Trace: `",
-		       r->generated_at);
-	nsx_md_add_code(b, r->path, strlen(r->path));
-	nsx_buf_adds(b, "`\n- Tool: nsys-explain " NSX_VERSION "\n");
+	const char *slash = strrchr(r->path, '/');
+	const char *file = slash ? slash + 1 : r->path;
+
+	if (r->page) {
+		nsx_emit_page(r->page, NSX_PAGE_MD, b);
+	} else {
+		nsx_buf_adds(b, "# Where the time went: ");
+		nsx_md_escape(b, file, strlen(file));
+		nsx_buf_adds(b, "\n");
+	}
 	if (!r->nwarnings)
 		return;
 	nsx_buf_adds(b, "\n## Warnings\n\n");
@@ -225,6 +230,14 @@ static void add_head(struct nsx_buf *b, const struct nsx_report *r)
 		nsx_md_escape(b, r->warnings[i], strlen(r->warnings[i]));
 		nsx_buf_adds(b, "\n");
 	}
+}
+
+static void add_foot(struct nsx_buf *b, const struct nsx_report *r)
+{
+	nsx_buf_printf(b, "\n## This report\n\n"
+		       "- Generated at (UTC): %s\n- Trace: `", r->generated_at);
+	nsx_md_add_code(b, r->path, strlen(r->path));
+	nsx_buf_adds(b, "`\n- Tool: nsys-explain " NSX_VERSION "\n");
 }
 
 int nsx_emit_md(const struct nsx_report *r, FILE *out, struct nsx_err *err)
@@ -240,6 +253,8 @@ int nsx_emit_md(const struct nsx_report *r, FILE *out, struct nsx_err *err)
 			add_heading(&b, r, r->sections[i].pass->title);
 	for (size_t i = 0; i < ARRAY_LEN(closing); i++)
 		add_heading(&b, r, closing[i]);
+	if (r->page)
+		add_foot(&b, r);
 	fwrite(b.p, 1, b.n, out);
 	nsx_buf_done(&b);
 	return nsx_stopped(err);

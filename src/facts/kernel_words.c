@@ -636,6 +636,11 @@ void nsx_kernel_words(const char *full, struct nsx_arena *a,
 	struct parts name = split(full);
 	struct words w = {0};
 
+	*ret = (struct nsx_kernel_name){.name = ret->name};
+	if (!strncmp(full, "id:", 3)) { /* its text is not in the trace */
+		ret->family = ret->label = nsx_arena_strdup(a, full);
+		return;
+	}
 	for (size_t i = 0; i < ARRAY_LEN(rules); i++) {
 		nsx_buf_clear(&w.family);
 		nsx_buf_clear(&w.detail);
@@ -650,7 +655,6 @@ void nsx_kernel_words(const char *full, struct nsx_arena *a,
 	ret->family = keep(a, w.family.p ? w.family.p : "");
 	nsx_buf_adds(&w.family, w.detail.p ? w.detail.p : "");
 	ret->label = keep(a, w.family.p);
-	ret->pattern = NULL;
 	if (ret->category != NSX_K_COMM) {
 		ret->category = nsx_category_of(ret->family,
 						strlen(ret->family),

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/par.h"
 #include "detect/detect.h"
+#include "detect/verdict.h"
 #include "facts/metrics/metrics.h"
 #include "facts/replay/replay.h"
 #include "passes/pass.h"
@@ -292,6 +293,8 @@ int nsx_run_passes(const struct nsx_trace *trace, const struct nsx_opts *opts,
 	}
 	run.report->has_changed = nsx_db_has_changed(trace->schema->db);
 	collect_warnings(run.report);
+	if (!opts->only && !opts->skip)
+		nsx_first_page_build(run.report);
 	*ret = run.report;
 	return 0;
 }

@@ -1,7 +1,9 @@
 /* finding.c - the list of findings, and their names. */
 #include <stdlib.h>
+#include <string.h>
 #include "report/finding.h"
 #include "report/text.h"
+#include "report/words.h"
 
 const char *const nsx_severity_names[] = {"low", "medium", "high"};
 const char *const nsx_confidence_names[] = {"low", "medium", "high"};
@@ -17,10 +19,34 @@ const struct nsx_finding_def nsx_finding_defs[NSX_NFINDING_IDS] = {
 };
 #undef NSX_FINDING
 
+/* Findings come from many hands: a plain first word gets its capital (names
+ * rarely are one), a last full stop goes.
+ */
+static const char *tidy(struct nsx_findings *l, const char *text)
+{
+	size_t n = strlen(text);
+	size_t word = strspn(text, "abcdefghijklmnopqrstuvwxyz");
+	char *copy = nsx_arena_strndup(l->arena, text,
+				       n - (n && text[n - 1] == '.'));
+
+	if (word && strchr(" ,;", text[word]))
+		*copy = (char)(*copy - 'a' + 'A');
+	return copy;
+}
+
 void nsx_found(struct nsx_findings *l, const struct nsx_finding *f)
 {
+	struct nsx_finding *copy;
+
 	nsx_grow_or_die(&l->v, &l->cap, l->n + 1, sizeof(*l->v));
-	l->v[l->n++] = *f;
+	copy = &l->v[l->n++];
+	*copy = *f;
+	copy->title = tidy(l, f->title);
+	for (size_t i = 0; i < ARRAY_LEN(f->evidence) && f->evidence[i]; i++)
+		copy->evidence[i] = tidy(l, f->evidence[i]);
+	for (size_t i = 0; i < ARRAY_LEN(f->recommendation) &&
+			   f->recommendation[i]; i++)
+		copy->recommendation[i] = tidy(l, f->recommendation[i]);
 }
 
 void nsx_fine(struct nsx_findings *l, const char *fmt, ...)
@@ -47,7 +73,7 @@ const char *nsx_tell(struct nsx_findings *l, const char *fmt, ...)
 
 const char *nsx_tell_bytes(struct nsx_findings *l, int64_t bytes)
 {
-	return nsx_text_bytes(l->arena, bytes);
+	return nsx_text_bytes(l->arena, (double)bytes);
 }
 
 const char *nsx_tell_name(struct nsx_findings *l, const char *name)

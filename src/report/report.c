@@ -4,6 +4,7 @@
 #include <string.h>
 #include "report/report.h"
 #include "report/text.h"
+#include "report/words.h"
 
 #define APPEND(s, list, n, cap)                                               \
 	(nsx_grow_or_die(&(s)->list, &(s)->cap, (s)->n + 1,                   \
@@ -29,7 +30,7 @@ const char *nsx_say(struct nsx_section *s, const char *fmt, ...)
 
 const char *nsx_say_bytes(struct nsx_section *s, int64_t bytes)
 {
-	return nsx_text_bytes(s->arena, bytes);
+	return nsx_text_bytes(s->arena, (double)bytes);
 }
 
 const char *nsx_md_name(struct nsx_section *s, const char *name)

@@ -9,6 +9,7 @@
 #define NSX_REPORT_H
 
 #include "report/finding.h"
+#include "report/first_page.h"
 
 enum nsx_status {
 	NSX_S_ANSWERED,
@@ -30,6 +31,8 @@ struct nsx_pass {
 	const char *json;    /* its place in metrics ("by_pid.nvtx"); NULL: id */
 	const char *title;   /* its "## " heading in report.md; NULL: none   */
 	const char *summary; /* one line, for `nsys-explain passes`          */
+	const char *subject; /* "NCCL": what is not in a trace of which this
+				cannot be computed; NULL: goes without saying */
 	const char *doc;     /* definition, formula, what it misses          */
 	const char *derived_from; /* the Markdown section's first bullet     */
 	const char *limitations;  /* ... and its second                      */
@@ -97,6 +100,7 @@ struct nsx_report {
 	struct nsx_section *sections; /* in registry order                   */
 	size_t nsections;
 	struct nsx_findings found; /* by rank                                */
+	struct nsx_first_page *page; /* NULL: --pass or --skip               */
 	const char **warnings;
 	size_t nwarnings;
 	const char *generated_at, *path; /* path: as the user gave it        */
@@ -123,7 +127,7 @@ void nsx_headline(struct nsx_section *s, const char *fmt, ...)
 const char *nsx_say(struct nsx_section *s, const char *fmt, ...)
 	NSX_PRINTF(2, 3);
 
-/* "25.48 GB": decimal units. */
+/* "25.5 GB": decimal units. */
 const char *nsx_say_bytes(struct nsx_section *s, int64_t bytes);
 
 /* Markdown, in order. Without a heading blocks go under the pass's title. */

@@ -33,8 +33,16 @@ bool nsx_is_unsafe(uint32_t c)
 	       (c >= 0xe0000 && c <= 0xe007f);
 }
 
+static bool is_in_word(char c)
+{
+	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
+	       (c >= 'A' && c <= 'Z');
+}
+
+/* Brackets are what makes a link of parentheses. */
 void nsx_md_escape(struct nsx_buf *b, const char *s, size_t len)
 {
+	const char *begin = s;
 	size_t n;
 
 	for (const char *end = s + len; s < end; s += n) {
@@ -50,7 +58,10 @@ void nsx_md_escape(struct nsx_buf *b, const char *s, size_t len)
 			nsx_buf_adds(b, "&gt;");
 		else if (c == '&')
 			nsx_buf_adds(b, "&amp;");
-		else if (c < 0x80 && strchr("\\`*_{}[]()#|!~$", (int)c))
+		else if (c == '_' && s > begin && s + 1 < end &&
+			 is_in_word(s[-1]) && is_in_word(s[1]))
+			nsx_buf_adds(b, "_");
+		else if (c < 0x80 && strchr("\\`*_{}[]#|~$", (int)c))
 			nsx_buf_printf(b, "\\%c", (char)c);
 		else
 			nsx_buf_add(b, s, n);
@@ -128,6 +139,33 @@ void nsx_md_add_code(struct nsx_buf *b, const char *s, size_t len)
 	}
 }
 
+void nsx_md_add_plain(struct nsx_buf *b, const char *markdown)
+{
+	static const char *const signs[][2] = {
+		{"&lt;", "<"}, {"&gt;", ">"}, {"&amp;", "&"}, {"**", ""},
+		{"`", ""}};
+	const char *p = markdown;
+
+	while (*p) {
+		size_t i = 0;
+
+		if (*p == '\\' && p[1] && strchr("\\`*_{}[]#|~$", p[1])) {
+			nsx_buf_add(b, p + 1, 1);
+			p += 2;
+			continue;
+		}
+		while (i < ARRAY_LEN(signs) &&
+		       strncmp(p, signs[i][0], strlen(signs[i][0])))
+			i++;
+		if (i == ARRAY_LEN(signs)) {
+			nsx_buf_add(b, p++, 1);
+			continue;
+		}
+		nsx_buf_adds(b, signs[i][1]);
+		p += strlen(signs[i][0]);
+	}
+}
+
 void nsx_md_add_name(struct nsx_buf *b, const char *name)
 {
 	size_t n = count_chars(name);
@@ -159,18 +197,4 @@ const char *nsx_text_name(struct nsx_arena *a, const char *name)
 	p = nsx_arena_strdup(a, b.p ? b.p : "");
 	nsx_buf_done(&b);
 	return p;
-}
-
-const char *nsx_text_bytes(struct nsx_arena *a, int64_t bytes)
-{
-	static const char *const units[] = {"B", "kB", "MB", "GB", "TB", "PB",
-					    "EB"};
-	double x = (double)bytes;
-	unsigned u = 0;
-
-	while (x >= 999.95 && u + 1 < ARRAY_LEN(units)) {
-		x /= 1000;
-		u++;
-	}
-	return nsx_arena_printf(a, u ? "%.2f %s" : "%.0f %s", x, units[u]);
 }

@@ -15,11 +15,11 @@ bool nsx_is_unsafe(uint32_t c);
 void nsx_md_escape(struct nsx_buf *b, const char *s, size_t len);
 /* The inside of a code span. */
 void nsx_md_add_code(struct nsx_buf *b, const char *s, size_t len);
+/* Markdown of ours as plain text: no marks, no escapes. */
+void nsx_md_add_plain(struct nsx_buf *b, const char *markdown);
 /* A name as a cell shows it: cut in the middle, in a code span where needed. */
 void nsx_md_add_name(struct nsx_buf *b, const char *name);
 /* The same as a string. */
 const char *nsx_text_name(struct nsx_arena *a, const char *name);
-/* "25.48 GB": decimal units. */
-const char *nsx_text_bytes(struct nsx_arena *a, int64_t bytes);
 
 #endif

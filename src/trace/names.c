@@ -101,6 +101,17 @@ const char *nsx_raw_name(const struct nsx_trace *t, nsx_str id)
 	return t->raw_name[id] ? t->raw_name[id] : nsx_text(t, id);
 }
 
+const char *nsx_process_name(const struct nsx_trace *t, uint32_t process)
+{
+	const char *name = nsx_text(t, t->process[process].name), *at;
+
+	at = strrchr(name, '/');
+	name = at ? at + 1 : name;
+	at = strrchr(name, '\\');
+	name = at ? at + 1 : name;
+	return *name ? name : NULL;
+}
+
 /* StringIds ------------------------------------------------------------*/
 
 static int read_string(struct nsx_part *p, int64_t rid,

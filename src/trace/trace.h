@@ -420,6 +420,11 @@ uint32_t nsx_thread_find(const struct nsx_trace *t, uint64_t global_tid);
 const char *nsx_api_base(const char *name, char *buf, size_t size);
 enum nsx_call_class nsx_classify_call(const char *api, uint8_t *ret_flags);
 
+/* A process's program, without its folder, which often carries a user's name;
+ * NULL: not known.
+ */
+const char *nsx_process_name(const struct nsx_trace *t, uint32_t process);
+
 /* "gemm" of "void ns::gemm<int>(float*)"; borrowed part of full. */
 const char *nsx_base_of(const char *full, size_t *ret_len);
 

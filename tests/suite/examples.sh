@@ -1,6 +1,7 @@
 #!/bin/sh
-# examples/synthetic is what the program makes of the synthetic fixture today,
-# and the published figures of that example come out.
+# examples/ is what the program makes of its fixtures today: a synthetic step,
+# two ranks of which one is late, and a story of memory.  The published figures
+# of the synthetic example come out.
 # usage: examples.sh BUILD_DIR [--update]
 set -u
 here=$(cd "$(dirname "$0")/../.." && pwd)
@@ -8,21 +9,29 @@ b=$(cd "$1" && pwd)
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
-ln -s "$b/fixtures/synthetic.sqlite" synthetic.sqlite
-SOURCE_DATE_EPOCH=1767225600 "$b/nsys-explain" synthetic.sqlite --out report >out 2>err || { cat err; exit 1; }
-if [ "${2:-}" = --update ]; then
-	rm -rf "$here/examples/synthetic"; mkdir -p "$here/examples"
-	cp -r report "$here/examples/synthetic"; cp out "$here/examples/synthetic/stdout.txt"
-	exit 0
-fi
 pass=0 fail=0
 ok() { pass=$((pass + 1)); }
 bad() { fail=$((fail + 1)); echo "FAIL examples: $*"; }
-cp out report/stdout.txt
-if diff -r "$here/examples/synthetic" report >d; then ok
-else bad "examples/synthetic is stale: tests/suite/examples.sh $1 --update"; head -n 20 d; fi
+while read -r name fixture; do
+	ln -s "$b/fixtures/$fixture.sqlite" "$name.sqlite"
+	SOURCE_DATE_EPOCH=1767225600 "$b/nsys-explain" "$name.sqlite" -v --out report >"$name.out" 2>err </dev/null ||
+		{ cat err; exit 1; }
+	cp "$name.out" report/stdout.txt
+	if [ "${2:-}" = --update ]; then
+		rm -rf "$here/examples/$name"; mkdir -p "$here/examples"
+		cp -r report "$here/examples/$name"
+	elif diff -r "$here/examples/$name" report >d; then ok
+	else bad "examples/$name is stale: tests/suite/examples.sh $1 --update"; head -n 20 d; fi
+	[ "$name" = synthetic ] && cp -r report first
+	rm -rf report
+done <<'L'
+synthetic synthetic
+late_rank two_rank_straggler
+memory alloc_stall
+L
+[ "${2:-}" = --update ] && exit 0
 while read -r line; do
-	if grep -qxF "$line" out; then ok; else bad "the summary lacks: $line"; fi
+	if grep -qxF "$line" synthetic.out; then ok; else bad "the summary lacks: $line"; fi
 done <<'P'
 Top kernel: computeKernel (42.6% of kernel time, 2.6 ms, 3 calls)
 Top barrier: cudaStreamSynchronize [sync_api] (0.8 ms, 1 events)
@@ -32,7 +41,7 @@ GPU idle estimate: GPU 0: 18.2% idle (1.0 ms / 5.5 ms window)
 NVLink during NCCL: NVLink counters not found
 P
 for f in "allreduce,.*pid:111" "broadcast,.*pid:222"; do
-	if grep -q "^$f" report/tables/nccl_ops.csv; then ok; else bad "nccl_ops.csv lacks $f"; fi
+	if grep -q "^$f" first/tables/nccl_ops.csv; then ok; else bad "nccl_ops.csv lacks $f"; fi
 done
 echo "examples: $pass passed, $fail failed"
 [ $fail -eq 0 ]

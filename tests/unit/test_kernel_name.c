@@ -86,6 +86,7 @@ static const struct {
 	 NSX_D_NONE},
 	{"void mine<Sorted<float>>(float *)", "mine", "mine", NSX_K_OTHER,
 	 NSX_D_F32}, /* "Sort" is not the function's own */
+	{"id:17", "id:17", "id:17", NSX_K_OTHER, NSX_D_NONE},
 	{"", "kernel without a name", "kernel without a name", NSX_K_OTHER,
 	 NSX_D_NONE},
 };
@@ -96,7 +97,7 @@ static void test_words_of_known_kernels(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(known); i++) {
-		struct nsx_kernel_name k;
+		struct nsx_kernel_name k = {0};
 
 		nsx_kernel_words(known[i].full, a, &k);
 		assert_string_equal(k.family, known[i].family);

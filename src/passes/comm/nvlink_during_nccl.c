@@ -273,6 +273,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 NSX_DEFINE_PASS(nvlink_during_nccl) {
 	.id = "nvlink_during_nccl",
 	.title = "NVLink during NCCL",
+	.subject = "NVLink",
 	.summary = "NVLink counters while communication kernels run",
 	.doc = "A sample at t stands for [t, t + period), the period being the "
 	       "median step between samples (where jitter hides a period or "

@@ -413,6 +413,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 NSX_DEFINE_PASS(cuda_graphs) {
 	.id = "cuda_graphs",
 	.title = "CUDA graphs",
+	.subject = "CUDA graphs",
 	.summary = "graph launches, replays, and what of them was recorded",
 	.doc = "mode: graph when whole replays were recorded and no node was, "
 	       "node when nodes were, mixed for both, opaque when there are "

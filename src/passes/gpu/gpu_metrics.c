@@ -508,6 +508,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 NSX_DEFINE_PASS(gpu_metrics) {
 	.id = "gpu_metrics",
 	.title = "GPU metrics",
+	.subject = "GPU metrics",
 	.summary = "sampled counters: SMs, tensor cores, memory, PCIe",
 	.doc = "A sample at t stands for [t, t + period), the period being the "
 	       "median step between samples of its source (where jitter hides "

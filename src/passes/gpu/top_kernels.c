@@ -323,6 +323,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 NSX_DEFINE_PASS(top_kernels) {
 	.id = "top_kernels",
 	.title = "Global: top CUDA kernels (by total time)",
+	.subject = "kernels",
 	.summary = "kernels by total time, with percentiles",
 	.doc = "Kernels grouped by (full name, device). total is the sum of "
 	       "durations; on concurrent streams sums may exceed the wall, so "

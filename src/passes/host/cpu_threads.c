@@ -297,6 +297,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 NSX_DEFINE_PASS(cpu_threads) {
 	.id = "cpu_threads",
 	.title = "CPU and OS runtime",
+	.subject = "CPU scheduling",
 	.summary = "time on a CPU, switches and migrations by thread",
 	.doc = "A thread is on a CPU from a switch in to its next row; a "
 	       "thread still on a CPU at the end adds nothing after its last "

@@ -76,6 +76,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 NSX_DEFINE_PASS(os_runtime) {
 	.id = "os_runtime",
 	.title = "CPU and OS runtime",
+	.subject = "OS runtime calls",
 	.summary = "OS runtime calls by thread and function",
 	.doc = "Outermost OS runtime calls (nesting level 0) by thread and "
 	       "function: count, sum, mean and longest. A call that waits is "

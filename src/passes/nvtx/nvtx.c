@@ -348,6 +348,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 NSX_DEFINE_PASS(nvtx) {
 	.id = "nvtx",
 	.title = "NVTX ranges",
+	.subject = "NVTX",
 	.summary = "NVTX ranges by name: host time and GPU work launched in "
 		   "them",
 	.doc = "Push/pop ranges nest in a stack per thread and domain; "

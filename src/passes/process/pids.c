@@ -4,17 +4,6 @@
 #include "base/stat.h"
 #include "passes/process/pids.h"
 
-const char *nsx_process_name(const struct nsx_trace *t, uint32_t process)
-{
-	const char *name = nsx_text(t, t->process[process].name), *at;
-
-	at = strrchr(name, '/');
-	name = at ? at + 1 : name;
-	at = strrchr(name, '\\');
-	name = at ? at + 1 : name;
-	return *name ? name : NULL;
-}
-
 /* Kernels of exports that do not name processes have the only process there is,
  * or key 0.
  */

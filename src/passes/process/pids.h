@@ -63,9 +63,4 @@ int nsx_fill_processes(const struct nsx_run *run, const struct nsx_pids *pids,
 	X(S_AVG, "avg_duration_us", F64, "total over count")
 NSX_COLUMNS(nsx_pid_sync_cols, NSX_PID_SYNC_COLUMNS);
 
-/* A process's program, without its folder, which often carries a user's name;
- * NULL: not known.
- */
-const char *nsx_process_name(const struct nsx_trace *t, uint32_t process);
-
 #endif

@@ -21,21 +21,6 @@ struct work {
 	struct nsx_window w;
 };
 
-/* Findings come from many hands: a plain first word gets its capital (names
- * rarely are one), a last full stop goes.
- */
-static const char *tidy(struct work *k, const char *text)
-{
-	size_t n = strlen(text);
-	size_t word = strspn(text, "abcdefghijklmnopqrstuvwxyz");
-	char *copy = nsx_arena_strndup(k->out->arena, text,
-				       n - (n && text[n - 1] == '.'));
-
-	if (word && strchr(" ,;", text[word]))
-		*copy = (char)(*copy - 'a' + 'A');
-	return copy;
-}
-
 static const char *const *list_of(struct work *k, const char *const *lines,
 				  size_t most)
 {
@@ -43,7 +28,7 @@ static const char *const *list_of(struct work *k, const char *const *lines,
 					  (most + 1) * sizeof(*list));
 
 	for (size_t n = 0; n < most && lines[n]; n++)
-		list[n] = tidy(k, lines[n]);
+		list[n] = lines[n];
 	return list;
 }
 
@@ -101,7 +86,7 @@ static int add_row(struct work *k, const struct nsx_finding *f,
 		return err->rc;
 	row[F_ID] = nsx_string(nsx_finding_name(f));
 	row[F_SEVERITY] = nsx_string(nsx_severity_names[f->severity]);
-	row[F_TITLE] = nsx_string(tidy(k, f->title));
+	row[F_TITLE] = nsx_string(f->title);
 	row[F_CATEGORY] = nsx_string(
 		nsx_category_names[nsx_finding_category(f)]);
 	row[F_EVIDENCE] = nsx_list(list_of(k, f->evidence,

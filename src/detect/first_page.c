@@ -1,0 +1,347 @@
+/* first_page.c - fills the first page from trace, facts and findings. */
+#include <string.h>
+#include "base/stat.h"
+#include "detect/verdict.h"
+#include "report/words.h"
+
+enum { MAX_NAMES = 4, MAX_TRUST = 4, MAX_AREAS = 8 };
+
+const char *const nsx_verdict_words[NSX_NVERDICTS] = {
+	"copy-bound", "launch-bound", "host-bound", "sync-bound",
+	"communication-bound", "compute-bound", "memory-allocation-bound",
+	"start-up only", "externally paced", "mixed", "no GPU work",
+	"GPU activity lost",
+};
+const char nsx_use_marks[NSX_NUSES] = {'#', '=', '~', '.'};
+const char *const nsx_use_words[NSX_NUSES] = {
+	"compute", "copy", "exposed communication", "idle"};
+
+/* Header ------------------------------------------------------------------*/
+
+static const char *say_gpus(const struct nsx_trace *t, struct nsx_arena *a)
+{
+	uint32_t n = t->ndevices ? t->ndevices : t->ngpus;
+	bool alike = t->ngpus > 0, all = true;
+	const char *name = NULL;
+
+	/* All GPUs of the machine of one model: no need to know which is which. */
+	for (uint32_t i = 0; i < t->ngpus; i++) {
+		const char *model = t->gpu[i].name ?
+			nsx_text(t, t->gpu[i].name) : NULL;
+
+		alike = alike && model && (!i || !strcmp(model, name));
+		name = model;
+	}
+	for (uint32_t i = 0; i < t->ndevices && !alike; i++) {
+		const struct nsx_gpu_info *g = nsx_device_gpu(t, i);
+		const char *model = g && g->name ? nsx_text(t, g->name) : NULL;
+
+		all = all && model && (!i || !strcmp(model, name));
+		name = model;
+	}
+	if (!n)
+		return NULL;
+	alike |= all && t->ndevices;
+	if (!name || !alike)
+		return nsx_text_n(a, n, "GPU", NULL);
+	name += strncmp(name, "NVIDIA ", 7) ? 0 : 7;
+	return n > 1 ? nsx_arena_printf(a, "%u × %s", n, name) : name;
+}
+
+/* "2 processes (python3)": of those that called CUDA or ran work. */
+static const char *say_processes(const struct nsx_trace *t,
+				 struct nsx_arena *a)
+{
+	bool *is_in = nsx_arena_get(a, t->nprocesses + 1);
+	const char *name = NULL, *count;
+	bool alike = true;
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < t->nthreads; i++)
+		is_in[t->thread[i].process] |= t->thread[i].ncalls > 0;
+	for (uint32_t i = 0; i < t->nstreams; i++)
+		if (t->stream[i].process != NSX_NONE)
+			is_in[t->stream[i].process] = true;
+	for (uint32_t p = 0; p < t->nprocesses; p++) {
+		const char *own;
+
+		if (!is_in[p])
+			continue;
+		own = nsx_process_name(t, p);
+		alike = alike && own && (!n++ || !strcmp(own, name));
+		name = own;
+	}
+	if (!n)
+		return NULL;
+	count = nsx_text_n(a, n, "process", "processes");
+	return alike ? nsx_arena_printf(a, "%s (%s)", count, name) : count;
+}
+
+/* "NVIDIA Nsight Systems 2025.3.1.90-..." */
+static const char *say_product(const struct nsx_trace *t, struct nsx_arena *a)
+{
+	const char *p = strpbrk(t->schema->product_version, "0123456789");
+	size_t n = p ? strspn(p, "0123456789") : 0;
+
+	if (!n)
+		return NULL;
+	if (p[n] == '.')
+		n += 1 + strspn(p + n + 1, "0123456789");
+	return nsx_arena_printf(a, "nsys %.*s", (int)n, p);
+}
+
+/* "22 blocks of 29.3 ms": what repeats on the GPU that sets the pace. */
+static const char *say_unit(const struct nsx_facts *f,
+			    const struct nsx_trace *t, struct nsx_arena *a)
+{
+	static const char *const units[][2] = {
+		{"sequence", "block"}, {"graph_replay", "graph replay"},
+		{"collective", "step"}, {"gaps", "burst"}};
+	struct nsx_window w = nsx_judged(f);
+	const char *unit = "iteration";
+	int64_t ns = 0;
+	size_t n = 0;
+
+	for (size_t i = 0; i < f->niterations; i++) {
+		const struct nsx_iteration *x = &f->iterations[i];
+
+		if (x->device != f->limiting || x->start_ns < w.start_ns ||
+		    x->end_ns > w.end_ns)
+			continue;
+		nsx_add_to(&ns, x->end_ns - x->start_ns);
+		n++;
+	}
+	if (n < 2 || !f->iteration_method)
+		return NULL;
+	for (size_t i = 0; i < ARRAY_LEN(units); i++)
+		if (!strcmp(units[i][0], f->iteration_method))
+			unit = units[i][1];
+	for (size_t i = 0; i < f->ncadences; i++)
+		if (f->cadences[i].chosen &&
+		    !strcmp(f->iteration_method, "nvtx"))
+			unit = nsx_arena_printf(a, "× %s", nsx_text(
+						t, f->cadences[i].name));
+	return nsx_arena_printf(a, "%s of %s",
+				*unit == (char)0xc3 /* × */ ?
+				nsx_arena_printf(a, "%zu %s", n, unit) :
+				nsx_text_n(a, n, unit, NULL),
+				nsx_text_ns(a, (double)ns / (double)n));
+}
+
+static void fill_header(const struct nsx_report *r, struct nsx_first_page *p)
+{
+	const struct nsx_trace *t = r->trace;
+	const char *slash = strrchr(r->path, '/');
+
+	p->file = slash ? slash + 1 : r->path;
+	p->recorded_ns = t->last_ns - t->first_ns;
+	p->gpus = say_gpus(t, r->arena);
+	p->processes = say_processes(t, r->arena);
+	p->product = say_product(t, r->arena);
+	p->judged = nsx_judged(r->facts);
+	if (t->ops.n)
+		p->unit = say_unit(r->facts, t, r->arena);
+}
+
+/* Shares and strips ---------------------------------------------------------*/
+
+static void add_uses(const struct nsx_facts *f, uint32_t device,
+		     int64_t start_ns, int64_t end_ns, int64_t ret[NSX_NUSES])
+{
+	static const enum nsx_use use[NSX_NPARTS] = {
+		NSX_USE_COMPUTE, NSX_USE_COMPUTE, NSX_USE_COMPUTE,
+		NSX_USE_COMM, NSX_USE_COPY, NSX_USE_IDLE};
+	struct nsx_partition part;
+
+	nsx_partition(&f->device[device], start_ns, end_ns, &part);
+	memset(ret, 0, NSX_NUSES * sizeof(*ret));
+	for (unsigned i = 0; i < NSX_NPARTS; i++)
+		ret[use[i]] += part.ns[i];
+}
+
+static void draw(const struct nsx_facts *f, uint32_t device,
+		 const struct nsx_window *w, uint8_t cell[NSX_STRIP_CELLS])
+{
+	int64_t length = w->end_ns - w->start_ns, at = w->start_ns;
+
+	for (int i = 0; i < NSX_STRIP_CELLS; i++) {
+		int64_t end = w->start_ns +
+			      length / NSX_STRIP_CELLS * (i + 1) +
+			      length % NSX_STRIP_CELLS * (i + 1) /
+				      NSX_STRIP_CELLS;
+		int64_t ns[NSX_NUSES];
+
+		add_uses(f, device, at, end, ns);
+		cell[i] = NSX_USE_COMPUTE;
+		for (unsigned u = 1; u < NSX_NUSES; u++)
+			if (ns[u] > ns[cell[i]])
+				cell[i] = (uint8_t)u;
+		at = end;
+	}
+}
+
+static void add_strip(const struct nsx_report *r, uint32_t device,
+		      struct nsx_first_page *p)
+{
+	long long id = (long long)r->trace->device[device].device_id;
+	struct nsx_strip s;
+
+	draw(r->facts, device, &p->judged, s.cell);
+	for (unsigned i = 0; i < p->nstrips; i++)
+		if (!memcmp(p->strip[i].cell, s.cell, sizeof(s.cell))) {
+			const char *more = strchr(p->strip[i].gpus, ' ');
+
+			p->strip[i].gpus = nsx_arena_printf(
+				r->arena, "GPUs%s, %lld", more, id);
+			return;
+		}
+	if (p->nstrips == NSX_MAX_STRIPS) {
+		p->nstrips_more++;
+		return;
+	}
+	s.gpus = nsx_arena_printf(r->arena, "GPU %lld", id);
+	p->strip[p->nstrips++] = s;
+}
+
+static void fill_shares(const struct nsx_report *r, struct nsx_first_page *p)
+{
+	double length = (double)(p->judged.end_ns - p->judged.start_ns);
+	double least[NSX_NUSES], most[NSX_NUSES];
+
+	if (length <= 0)
+		return;
+	for (uint32_t d = 0; d < r->trace->ndevices; d++) {
+		int64_t ns[NSX_NUSES];
+
+		add_uses(r->facts, d, p->judged.start_ns, p->judged.end_ns, ns);
+		if (ns[NSX_USE_IDLE] == p->judged.end_ns - p->judged.start_ns)
+			continue;
+		for (unsigned u = 0; u < NSX_NUSES; u++) {
+			double x = (double)ns[u] / length;
+
+			p->share[u] += x;
+			least[u] = p->ngpus ? NSX_MIN(least[u], x) : x;
+			most[u] = p->ngpus ? NSX_MAX(most[u], x) : x;
+		}
+		p->ngpus++;
+		add_strip(r, d, p);
+	}
+	for (unsigned u = 0; u < NSX_NUSES && p->ngpus; u++) {
+		p->share[u] /= p->ngpus;
+		p->spread = NSX_MAX(p->spread, most[u] - least[u]);
+	}
+}
+
+/* Findings, and what is fine ------------------------------------------------------*/
+
+static void fill_findings(const struct nsx_report *r, struct nsx_first_page *p)
+{
+	double won = 0;
+
+	p->now_ns = (double)(p->judged.end_ns - p->judged.start_ns);
+	for (size_t i = 0; i < r->found.n; i++) {
+		const struct nsx_finding *f = &r->found.v[i];
+
+		if (nsx_finding_category(f) == NSX_CAT_CAPTURE)
+			continue;
+		if (f->is_minor || p->nfindings == NSX_PAGE_FINDINGS) {
+			p->nsmaller++;
+			continue;
+		}
+		p->finding[p->nfindings++] = f;
+		if (f->has_disjoint && f->price >= NSX_PRICE_MEASURED)
+			won += f->disjoint_ns;
+	}
+	p->then_ns = won > 0 ? NSX_MAX(p->now_ns - won, 0) : -1;
+}
+
+static bool is_found(const struct nsx_report *r, unsigned categories)
+{
+	for (size_t i = 0; i < r->found.n; i++)
+		if (categories >> nsx_finding_category(&r->found.v[i]) & 1)
+			return true;
+	return false;
+}
+
+static bool has_calls(const struct nsx_trace *t, unsigned classes)
+{
+	for (size_t i = 0; i < t->calls.n; i++)
+		if (classes >> t->calls.cls[i] & 1)
+			return true;
+	return false;
+}
+
+static bool has_ops(const struct nsx_trace *t, enum nsx_op_class cls)
+{
+	for (size_t i = 0; i < t->ops.n; i++)
+		if (t->ops.cls[i] == cls)
+			return true;
+	return false;
+}
+
+/* An area is fine when the trace shows it and nothing was found in it. */
+static void fill_fine(const struct nsx_report *r, struct nsx_first_page *p)
+{
+	const struct nsx_trace *t = r->trace;
+	const struct {
+		const char *area;
+		bool is_seen;
+		unsigned categories;
+	} areas[] = {
+		{"launches", has_calls(t, 1u << NSX_CALL_LAUNCH),
+		 1u << NSX_CAT_LAUNCH},
+		{"waits for the GPU", has_calls(t, 1u << NSX_CALL_SYNC),
+		 1u << NSX_CAT_SYNC},
+		{"copies", has_ops(t, NSX_C_COPY), 1u << NSX_CAT_MEMORY},
+		{"communication", has_ops(t, NSX_C_COMM),
+		 1u << NSX_CAT_COMMUNICATION},
+		{"balance between GPUs", p->ngpus > 1,
+		 1u << NSX_CAT_BALANCE | 1u << NSX_CAT_COMMUNICATION},
+		{"kernels", has_ops(t, NSX_C_COMPUTE), 1u << NSX_CAT_COMPUTE},
+		{"even iterations", r->facts->niterations > 2,
+		 1u << NSX_CAT_ITERATIONS},
+	};
+	size_t n = 0;
+
+	p->fine = nsx_arena_get(r->arena, (MAX_AREAS + 1) * sizeof(char *));
+	for (size_t i = 0; t->ops.n && i < ARRAY_LEN(areas); i++)
+		if (areas[i].is_seen && !is_found(r, areas[i].categories))
+			p->fine[n++] = areas[i].area;
+}
+
+static void fill_trust(const struct nsx_report *r, struct nsx_first_page *p)
+{
+	size_t n = 0;
+
+	p->trust = nsx_arena_get(r->arena, (MAX_TRUST + 1) * sizeof(char *));
+	for (size_t i = 0; i < r->found.n && n < MAX_TRUST; i++)
+		if (nsx_finding_category(&r->found.v[i]) == NSX_CAT_CAPTURE)
+			p->trust[n++] = r->found.v[i].title;
+}
+
+/* Sections that name their subject and cannot tell anything of it. */
+static void fill_missing(const struct nsx_report *r, struct nsx_first_page *p)
+{
+	size_t n = 0;
+
+	p->missing = nsx_arena_get(r->arena,
+				   (r->nsections + 1) * sizeof(char *));
+	for (size_t i = 0; i < r->nsections; i++)
+		if (r->sections[i].pass->subject &&
+		    r->sections[i].status == NSX_S_CANNOT)
+			p->missing[n++] = r->sections[i].pass->subject;
+}
+
+void nsx_first_page_build(struct nsx_report *r)
+{
+	struct nsx_first_page *p = nsx_arena_get(r->arena, sizeof(*p));
+
+	fill_header(r, p);
+	fill_shares(r, p);
+	fill_findings(r, p);
+	fill_fine(r, p);
+	fill_trust(r, p);
+	fill_missing(r, p);
+	nsx_judge(r, p);
+	r->page = p;
+}

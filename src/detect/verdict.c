@@ -1,0 +1,117 @@
+/* verdict.c - what binds the program, in a word. */
+#include "detect/verdict.h"
+#include "report/words.h"
+
+#define TELLING 0.1   /* of the window: a finding that names the verdict     */
+#define RIVAL 0.6     /* of the first finding's price: a second word         */
+#define MOSTLY 0.5
+#define ONE_SHOT 0.05 /* of the window busy: a start-up and little else      */
+
+static enum nsx_page_verdict word_of(const struct nsx_finding *f)
+{
+	static const enum nsx_page_verdict by_category[] = {
+		[NSX_CAT_BALANCE] = NSX_V_COMMUNICATION,
+		[NSX_CAT_COMMUNICATION] = NSX_V_COMMUNICATION,
+		[NSX_CAT_COMPUTE] = NSX_V_COMPUTE,
+		[NSX_CAT_HOST] = NSX_V_HOST,
+		[NSX_CAT_IDLE] = NSX_V_HOST,
+		[NSX_CAT_ITERATIONS] = NSX_V_HOST,
+		[NSX_CAT_LAUNCH] = NSX_V_LAUNCH,
+		[NSX_CAT_MEMORY] = NSX_V_COPY,
+		[NSX_CAT_STARTUP] = NSX_V_STARTUP,
+		[NSX_CAT_SYNC] = NSX_V_SYNC,
+	};
+
+	switch (f->id) {
+	case NSX_ID_idle_by_allocation:
+	case NSX_ID_allocation_churn:
+	case NSX_ID_memory_leak:
+		return NSX_V_ALLOCATION;
+	default:
+		return by_category[nsx_finding_category(f)];
+	}
+}
+
+static bool is_proved(const struct nsx_finding *f)
+{
+	return f->price >= NSX_PRICE_MEASURED &&
+	       nsx_finding_category(f) != NSX_CAT_CAPTURE && !f->is_minor;
+}
+
+/* The dearest finding whose price is no guess, and the dearest of another word;
+ * NULL: none.
+ */
+static void dearest(const struct nsx_findings *l,
+		    const struct nsx_finding **ret_first,
+		    const struct nsx_finding **ret_second)
+{
+	*ret_first = *ret_second = NULL;
+	for (size_t i = 0; i < l->n; i++) {
+		const struct nsx_finding *f = &l->v[i];
+
+		if (!is_proved(f))
+			continue;
+		if (!*ret_first)
+			*ret_first = f;
+		else if (!*ret_second && word_of(f) != word_of(*ret_first))
+			*ret_second = f;
+	}
+}
+
+static bool launches(const struct nsx_trace *t)
+{
+	for (size_t i = 0; i < t->calls.n; i++)
+		if (t->calls.cls[i] == NSX_CALL_LAUNCH)
+			return true;
+	return false;
+}
+
+static void by_shares(struct nsx_first_page *p)
+{
+	static const enum nsx_page_verdict words[NSX_NUSES] = {
+		NSX_V_COMPUTE, NSX_V_COPY, NSX_V_COMMUNICATION, NSX_V_HOST};
+	unsigned best = 0, next;
+
+	for (unsigned i = 1; i < NSX_NUSES; i++)
+		if (p->share[i] > p->share[best])
+			best = i;
+	next = best ? 0 : 1;
+	for (unsigned i = 0; i < NSX_NUSES; i++)
+		if (i != best && p->share[i] > p->share[next])
+			next = i;
+	p->verdict = words[best];
+	if (p->share[best] >= MOSTLY)
+		return;
+	p->verdict = NSX_V_MIXED;
+	p->first = words[best];
+	p->second = words[next];
+}
+
+void nsx_judge(const struct nsx_report *r, struct nsx_first_page *p)
+{
+	const struct nsx_finding *first, *second;
+	double length = (double)(p->judged.end_ns - p->judged.start_ns);
+
+	if (!r->trace->ops.n) {
+		p->verdict = launches(r->trace) ? NSX_V_LOST : NSX_V_NO_GPU;
+		return;
+	}
+	dearest(&r->found, &first, &second);
+	if (!r->facts->niterations && p->share[NSX_USE_IDLE] > 1 - ONE_SHOT) {
+		p->verdict = NSX_V_STARTUP;
+		return;
+	}
+	if (!first || first->headroom_ns < TELLING * length) {
+		by_shares(p);
+		if (!first)
+			p->because = "nothing that was checked costs time";
+		return;
+	}
+	p->verdict = word_of(first);
+	if (!second || second->disjoint_ns < TELLING * length ||
+	    second->disjoint_ns < RIVAL * first->headroom_ns)
+		return;
+	p->first = p->verdict;
+	p->second = word_of(second);
+	p->verdict = NSX_V_MIXED;
+}

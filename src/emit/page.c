@@ -1,0 +1,298 @@
+/* page.c - the first page as text: Markdown for report.md, plain for stdout.
+ *
+ * Both are made of the same lines.  Plain lines are cut at NSX_PLAIN_CHARS;
+ * `bold` puts the terminal's marks around what Markdown shows bold.
+ */
+#include <string.h>
+#include "emit/emit.h"
+#include "report/text.h"
+#include "report/words.h"
+
+enum { PLAIN_CHARS = 160 };
+#define ALIKE 0.05 /* no share differs more between GPUs */
+
+struct page {
+	struct nsx_buf *b;
+	enum nsx_page_form form;
+	struct nsx_arena *a;
+	size_t line; /* where the line begins in b                           */
+};
+
+/* A piece of a line ---------------------------------------------------------*/
+
+static void put(struct page *p, const char *text)
+{
+	nsx_buf_adds(p->b, text);
+}
+
+static void mark(struct page *p, bool begin)
+{
+	put(p, p->form == NSX_PAGE_MD	? "**" :
+	       p->form == NSX_PAGE_PLAIN ? "" :
+	       begin			 ? "\x1b[1m" : "\x1b[0m");
+}
+
+/* A name from the trace. */
+static void put_name(struct page *p, const char *name)
+{
+	struct nsx_buf b = {0};
+
+	nsx_md_escape(&b, name, strlen(name));
+	if (p->form == NSX_PAGE_MD)
+		put(p, b.p ? b.p : "");
+	else
+		nsx_md_add_plain(p->b, b.p ? b.p : "");
+	nsx_buf_done(&b);
+}
+
+/* A text of ours, in Markdown. */
+static void put_said(struct page *p, const char *markdown)
+{
+	if (p->form == NSX_PAGE_MD)
+		put(p, markdown);
+	else
+		nsx_md_add_plain(p->b, markdown);
+}
+
+/* Ends the line; in Markdown text that follows goes on in a new line. */
+static void end_line(struct page *p, bool goes_on)
+{
+	struct nsx_buf *b = p->b;
+	size_t chars = 0, cut = 0;
+
+	for (size_t i = p->line; i < b->n && p->form != NSX_PAGE_MD; i++) {
+		chars += ((unsigned char)b->p[i] & 0xc0) != 0x80;
+		if (chars == PLAIN_CHARS && !cut)
+			cut = i;
+	}
+	if (chars > PLAIN_CHARS) {
+		b->n = cut;
+		put(p, "…");
+	}
+	put(p, p->form == NSX_PAGE_MD && goes_on ? "  \n" : "\n");
+	p->line = b->n;
+}
+
+static void gap(struct page *p)
+{
+	put(p, "\n");
+	p->line = p->b->n;
+}
+
+/* Lines ---------------------------------------------------------------------*/
+
+static void add_header(struct page *p, const struct nsx_first_page *x)
+{
+	const char *parts[] = {x->gpus, x->processes, x->product};
+
+	put(p, p->form == NSX_PAGE_MD ? "# " : "");
+	mark(p, p->form == NSX_PAGE_BOLD);
+	if (p->form == NSX_PAGE_MD) /* a heading needs no more */
+		p->b->n -= 2;
+	put(p, "Where the time went: ");
+	put_name(p, x->file);
+	if (p->form == NSX_PAGE_BOLD)
+		mark(p, false);
+	end_line(p, false);
+	gap(p);
+	if (x->recorded_ns)
+		nsx_buf_printf(p->b, "%s recorded",
+			       nsx_text_ns(p->a, (double)x->recorded_ns));
+	for (size_t i = 0; i < ARRAY_LEN(parts); i++)
+		if (parts[i]) {
+			put(p, p->b->n > p->line ? " · " : "");
+			put_name(p, parts[i]);
+		}
+	if (x->judged.start_ns < x->judged.end_ns) {
+		put(p, " · judged on ");
+		put(p, nsx_text_window(p->a, &x->judged));
+		put(p, x->unit ? ": " : "");
+		put_name(p, x->unit ? x->unit : "");
+	}
+	end_line(p, false);
+	gap(p);
+}
+
+static void add_shares(struct page *p, const struct nsx_first_page *x)
+{
+	bool any = false;
+
+	for (unsigned done = 0; done != (1u << NSX_NUSES) - 1;) {
+		unsigned best = 0;
+
+		while (done >> best & 1)
+			best++;
+		for (unsigned u = best + 1; u < NSX_NUSES; u++)
+			if (!(done >> u & 1) && x->share[u] > x->share[best])
+				best = u;
+		done |= 1u << best;
+		if (x->share[best] < 0.0005)
+			continue;
+		nsx_buf_printf(p->b, "%s%s %s", any ? ", " : "",
+			       nsx_text_share(p->a, x->share[best], 1),
+			       nsx_use_words[best]);
+		any = true;
+	}
+	if (x->ngpus < 2)
+		return;
+	if (x->spread >= ALIKE) {
+		nsx_buf_printf(p->b, "; the mean of %u GPUs, which differ by "
+			       "up to %s", x->ngpus,
+			       nsx_text_share(p->a, x->spread, 1));
+		return;
+	}
+	if (x->ngpus == 2)
+		put(p, "; both GPUs alike");
+	else
+		nsx_buf_printf(p->b, "; all %u GPUs alike", x->ngpus);
+	if (x->spread >= 0.002)
+		nsx_buf_printf(p->b, " (±%s)",
+			       nsx_text_share(p->a, x->spread / 2, 1));
+}
+
+static void add_verdict(struct page *p, const struct nsx_first_page *x)
+{
+	const char *word = nsx_verdict_words[x->verdict];
+
+	mark(p, true);
+	nsx_buf_printf(p->b, "%c%s", *word & ~0x20, word + 1);
+	mark(p, false);
+	if (x->verdict == NSX_V_MIXED)
+		nsx_buf_printf(p->b, " (%s and %s)",
+			       nsx_verdict_words[x->first],
+			       nsx_verdict_words[x->second]);
+	if (x->ngpus || x->because)
+		put(p, ": ");
+	if (x->ngpus)
+		add_shares(p, x);
+	if (x->because) {
+		put(p, x->ngpus ? "; " : "");
+		put_said(p, x->because);
+	}
+	end_line(p, false);
+}
+
+static void add_strips(struct page *p, const struct nsx_first_page *x)
+{
+	size_t widest = 0;
+
+	if (!x->nstrips)
+		return;
+	for (unsigned i = 0; i < x->nstrips; i++)
+		widest = NSX_MAX(widest, NSX_MIN(strlen(x->strip[i].gpus), 40));
+	gap(p);
+	put(p, p->form == NSX_PAGE_MD ? "```\n" : "");
+	p->line = p->b->n;
+	for (unsigned i = 0; i < x->nstrips; i++) {
+		nsx_buf_printf(p->b, "%-*.40s  ", (int)widest,
+			       x->strip[i].gpus);
+		for (int k = 0; k < NSX_STRIP_CELLS; k++)
+			nsx_buf_add(p->b, &nsx_use_marks[x->strip[i].cell[k]],
+				    1);
+		end_line(p, false);
+	}
+	if (x->nstrips_more)
+		nsx_buf_printf(p->b, "and %u GPUs more\n", x->nstrips_more);
+	nsx_buf_printf(p->b, "%*s", (int)widest, "");
+	for (unsigned u = 0; u < NSX_NUSES; u++)
+		nsx_buf_printf(p->b, "  %c %s", nsx_use_marks[u],
+			       nsx_use_words[u]);
+	end_line(p, false);
+	put(p, p->form == NSX_PAGE_MD ? "```\n" : "");
+	p->line = p->b->n;
+}
+
+static void add_price(struct page *p, const struct nsx_first_page *x,
+		      const struct nsx_finding *f)
+{
+	if (f->price == NSX_PRICE_NONE)
+		return;
+	nsx_buf_printf(p->b, "−%s (%s, %s)  ",
+		       nsx_text_ns(p->a, f->headroom_ns),
+		       nsx_text_share(p->a, f->headroom_ns, x->now_ns),
+		       nsx_price_names[f->price]);
+}
+
+static void add_finding(struct page *p, const struct nsx_first_page *x,
+			unsigned i)
+{
+	const struct nsx_finding *f = x->finding[i];
+
+	nsx_buf_printf(p->b, "%u. ", i + 1);
+	mark(p, true);
+	nsx_buf_printf(p->b, p->form == NSX_PAGE_MD ? "\\[%s\\] " : "[%s] ",
+		       nsx_severity_names[f->severity]);
+	add_price(p, x, f);
+	put_said(p, f->title);
+	mark(p, false);
+	end_line(p, true);
+	put(p, "   ");
+	if (f->place) {
+		put(p, "from ");
+		put_said(p, f->place);
+		put(p, f->evidence[0] ? "; " : "");
+	}
+	for (unsigned k = 0; k < 2 && f->evidence[k]; k++) {
+		put(p, k ? "; " : "");
+		put_said(p, f->evidence[k]);
+	}
+	end_line(p, true);
+	if (f->recommendation[0]) {
+		put(p, "   → ");
+		put_said(p, f->recommendation[0]);
+		end_line(p, false);
+	}
+}
+
+static void add_list(struct page *p, const char *what,
+		     const char *const *texts, const char *separator)
+{
+	if (!*texts)
+		return;
+	put(p, what);
+	for (size_t i = 0; texts[i]; i++) {
+		put(p, i ? separator : "");
+		put_said(p, texts[i]);
+	}
+	put(p, ".");
+	end_line(p, true);
+}
+
+static void add_sum(struct page *p, const struct nsx_first_page *x)
+{
+	if (x->then_ns >= 0) {
+		nsx_buf_printf(p->b, "If %s done: %s → %s",
+			       x->nfindings == 1 ? "this were" :
+						   "all of this were",
+			       nsx_text_ns(p->a, x->now_ns),
+			       nsx_text_ns(p->a, x->then_ns));
+		put(p, ".");
+		if (x->nsmaller)
+			nsx_buf_printf(p->b, " %s below.",
+				       nsx_text_n(p->a, x->nsmaller,
+						  "smaller one",
+						  "smaller ones"));
+		end_line(p, true);
+	}
+	add_list(p, "Fine: ", x->fine, ", ");
+	add_list(p, "Trust: ", x->trust, "; ");
+	add_list(p, "Not in this trace: ", x->missing, ", ");
+}
+
+void nsx_emit_page(const struct nsx_first_page *x, enum nsx_page_form form,
+		   struct nsx_buf *b)
+{
+	struct page p = {.b = b, .form = form, .a = nsx_arena_new(),
+			 .line = b->n};
+
+	add_header(&p, x);
+	add_verdict(&p, x);
+	add_strips(&p, x);
+	for (unsigned i = 0; i < x->nfindings; i++) {
+		gap(&p);
+		add_finding(&p, x, i);
+	}
+	gap(&p);
+	add_sum(&p, x);
+	nsx_arena_free(p.a);
+}
