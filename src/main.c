@@ -11,6 +11,7 @@
  *   detect/     what costs time: findings, always looked for
  *   passes/     the analyses that sections show; registry.def lists them
  *   emit/       Markdown, JSON, CSV; the report folder
+ *   fleet/      digests of ranks, and many ranks as one answer
  *   convert/ capture/ doctor/   programs of their own on the library
  *   cli/        option tables; one file a command, listed in commands.def
  *

@@ -1,6 +1,7 @@
 /* cmd_common.c - what commands share. */
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 #include "cli/cmd_common.h"
 #include "emit/emit.h"
 
@@ -46,6 +47,14 @@ int nsx_cmd_printed(int code)
 	struct nsx_err err;
 
 	return nsx_flush_stdout(&err) ? nsx_cmd_fail(&err, false) : code;
+}
+
+unsigned nsx_threads(int64_t asked)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+
+	return (unsigned)(asked ? asked :
+			  NSX_MAX(1, NSX_MIN(cpus, NSX_MAX_THREADS)));
 }
 
 void nsx_print_line(const char *s)

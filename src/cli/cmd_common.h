@@ -23,6 +23,9 @@ int nsx_flush_stdout(struct nsx_err *err);
 /* Ends a command that has printed: its exit code, or that of a failed write. */
 int nsx_cmd_printed(int code);
 
+/* How many threads to use: as asked for, or one for each processor. */
+unsigned nsx_threads(int64_t asked);
+
 /* Text that may hold names from the trace, without their control characters
  * (a terminal would obey them), and a newline.
  */

@@ -403,11 +403,7 @@ static int run(const struct nsx_cmd *cmd, int argc, char **argv)
 		rc = check_args(&a, n, &err);
 	if (rc)
 		return nsx_cmd_fail(&err, a.json);
-	if (!a.threads) {
-		long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-
-		a.threads = NSX_MAX(1, NSX_MIN(cpus, NSX_MAX_THREADS));
-	}
+	a.threads = nsx_threads(a.threads);
 	if (a.verbose)
 		progress.stage_done = say_stage;
 	start_ticker(&ticker, &a);

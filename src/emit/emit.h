@@ -27,6 +27,12 @@ int nsx_emit_csv(const struct nsx_layout *layout, const struct nsx_table *t,
 /* The values and tables of one section, as an object. */
 int nsx_emit_json_section(const struct nsx_section *s, FILE *out,
 			  struct nsx_err *err);
+/* A table as an array of objects, as many rows as its layout says; t NULL: an
+ * empty one.
+ */
+struct nsx_jsonw;
+void nsx_json_add_table(struct nsx_jsonw *w, const char *key,
+			const struct nsx_table *t);
 /* {"error":{"code","message"}} */
 int nsx_emit_json_error(const struct nsx_err *e, FILE *out,
 			struct nsx_err *err);

@@ -21,9 +21,6 @@ static void write_strings(struct nsx_jsonw *w, const char *key,
 	nsx_jsonw_end(w);
 }
 
-static void write_table(struct nsx_jsonw *w, const char *key,
-			const struct nsx_table *t);
-
 static void write_cell(struct nsx_jsonw *w, const char *key,
 		       const struct nsx_cell *c)
 {
@@ -52,15 +49,14 @@ static void write_cell(struct nsx_jsonw *w, const char *key,
 		write_strings(w, key, c->u.list, n);
 		break;
 	case NSX_T_TABLE:
-		write_table(w, key, c->u.table);
+		nsx_json_add_table(w, key, c->u.table);
 		break;
 	default:
 		nsx_jsonw_null(w, key);
 	}
 }
 
-/* t NULL: an empty one. */
-static void write_table(struct nsx_jsonw *w, const char *key,
+void nsx_json_add_table(struct nsx_jsonw *w, const char *key,
 			const struct nsx_table *t)
 {
 	int most = t && t->layout->json_rows ? t->layout->json_rows :
@@ -114,7 +110,7 @@ static void write_content(struct nsx_jsonw *w, const struct nsx_section *s)
 		const struct nsx_layout *l = s->tables[i]->layout;
 
 		if (l->key && l->json_rows != -2)
-			write_table(w, l->key, s->tables[i]);
+			nsx_json_add_table(w, l->key, s->tables[i]);
 	}
 }
 
@@ -162,7 +158,7 @@ static void write_section(struct nsx_jsonw *w, const struct nsx_section *s,
 	} else if (bare_value(s)) {
 		write_cell(w, key, bare_value(s));
 	} else if ((rows = nsx_section_table(s, "*"))) {
-		write_table(w, key, rows);
+		nsx_json_add_table(w, key, rows);
 	} else {
 		nsx_jsonw_object(w, key);
 		if (is_top(s->pass->id))

@@ -158,6 +158,23 @@ static void be_lenient(sqlite3 *h)
 	sqlite3_db_config(h, SQLITE_DBCONFIG_WRITABLE_SCHEMA, 1, NULL);
 }
 
+static void defend(sqlite3 *h)
+{
+	sqlite3_extended_result_codes(h, 1);
+	sqlite3_db_config(h, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+	sqlite3_db_config(h, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+	sqlite3_db_config(h, SQLITE_DBCONFIG_DQS_DML, 0, NULL);
+	sqlite3_db_config(h, SQLITE_DBCONFIG_DQS_DDL, 0, NULL);
+	sqlite3_db_config(h, SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0, NULL);
+	sqlite3_db_config(h, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
+	set_limits(h);
+	sqlite3_progress_handler(h, 10000, on_progress, NULL);
+	sqlite3_exec(h,
+		     "PRAGMA cell_size_check=1;PRAGMA mmap_size=0;"
+		     "PRAGMA temp_store=MEMORY;PRAGMA cache_size=-2048",
+		     NULL, NULL, NULL);
+}
+
 static int open_handle(const char *path, sqlite3 **ret, struct nsx_err *err)
 {
 	struct nsx_buf uri = {0};
@@ -181,19 +198,7 @@ static int open_handle(const char *path, sqlite3 **ret, struct nsx_err *err)
 		sqlite3_close(h);
 		return rc;
 	}
-	sqlite3_extended_result_codes(h, 1);
-	sqlite3_db_config(h, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
-	sqlite3_db_config(h, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
-	sqlite3_db_config(h, SQLITE_DBCONFIG_DQS_DML, 0, NULL);
-	sqlite3_db_config(h, SQLITE_DBCONFIG_DQS_DDL, 0, NULL);
-	sqlite3_db_config(h, SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0, NULL);
-	sqlite3_db_config(h, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
-	set_limits(h);
-	sqlite3_progress_handler(h, 10000, on_progress, NULL);
-	sqlite3_exec(h,
-		     "PRAGMA cell_size_check=1;PRAGMA mmap_size=0;"
-		     "PRAGMA temp_store=MEMORY;PRAGMA cache_size=-2048",
-		     NULL, NULL, NULL);
+	defend(h);
 	*ret = h;
 	return 0;
 }
@@ -380,6 +385,76 @@ const struct nsx_pagefile *nsx_db_pages(struct nsx_db *db)
 	return db->no_pages ? NULL : db->pages;
 }
 
+/* Databases in memory -------------------------------------------------------*/
+
+/* image NULL: an empty one, to be written. */
+static int open_memory(const void *image, size_t n, const char *name,
+		       struct nsx_db **ret, struct nsx_err *err)
+{
+	struct nsx_arena *a = nsx_arena_new();
+	struct nsx_db *db = nsx_arena_get(a, sizeof(*db));
+	unsigned flags = image ? SQLITE_DESERIALIZE_READONLY :
+				 SQLITE_DESERIALIZE_FREEONCLOSE |
+					 SQLITE_DESERIALIZE_RESIZEABLE;
+	sqlite3_int64 most = INT64_C(64) << 30;
+	int rc;
+
+	db->arena = a;
+	db->path = nsx_arena_strdup(a, name);
+	db->size = (int64_t)n;
+	db->no_pages = true;
+	rc = sqlite3_open_v2(":memory:", &db->handle,
+			     SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE |
+				     SQLITE_OPEN_NOMUTEX, NULL);
+	/* SQLite does not write to a database that is read-only. */
+	if (!rc)
+		rc = sqlite3_deserialize(db->handle, "main", (void *)image,
+					 (sqlite3_int64)n, (sqlite3_int64)n,
+					 flags);
+	if (!rc && !image)
+		rc = sqlite3_file_control(db->handle, "main",
+					  SQLITE_FCNTL_SIZE_LIMIT, &most);
+	if (rc) {
+		rc = fail_db(err, db->handle, "cannot open", name);
+		nsx_db_close(db);
+		return rc;
+	}
+	defend(db->handle);
+	*ret = db;
+	return 0;
+}
+
+int nsx_db_new(struct nsx_db **ret, struct nsx_err *err)
+{
+	return open_memory(NULL, 0, "a database in memory", ret, err);
+}
+
+int nsx_db_open_image(const void *image, size_t n, const char *name,
+		      struct nsx_db **ret, struct nsx_err *err)
+{
+	if (n < 512 || memcmp(image, "SQLite format 3", 16))
+		return nsx_fail(err, NSX_E_SCHEMA, "cannot read '%s': this is "
+				"not a SQLite database", name);
+	if (open_memory(image, n, name, ret, err))
+		return err->rc;
+	if (read_catalogue(*ret, err)) {
+		nsx_db_close(*ret);
+		*ret = NULL;
+	}
+	return *ret ? 0 : err->rc;
+}
+
+int nsx_db_image(struct nsx_db *db, const void **ret, size_t *ret_n,
+		 struct nsx_err *err)
+{
+	sqlite3_int64 n = 0;
+
+	*ret = sqlite3_serialize(db->handle, "main", &n,
+				 SQLITE_SERIALIZE_NOCOPY);
+	*ret_n = (size_t)n;
+	return *ret ? 0 : fail_db(err, db->handle, "cannot take", db->path);
+}
+
 struct nsx_db *nsx_db_clone(const struct nsx_db *from)
 {
 	struct nsx_arena *a = nsx_arena_new();
@@ -502,6 +577,56 @@ int nsx_step(struct nsx_stmt *s, struct nsx_err *err)
 		return fail_db(err, sqlite3_db_handle(s->handle), "cannot read",
 			       s->sql);
 	}
+}
+
+static int bind(struct nsx_stmt *s, int i, const struct nsx_val *v)
+{
+	switch (v->type) {
+	case NSX_V_I64:
+		return sqlite3_bind_int64(s->handle, i, v->u.i);
+	case NSX_V_F64:
+		return sqlite3_bind_double(s->handle, i, v->u.f);
+	case NSX_V_TEXT:
+		return sqlite3_bind_text64(s->handle, i, v->u.p, v->len,
+					   SQLITE_STATIC, SQLITE_UTF8);
+	case NSX_V_BLOB:
+		return sqlite3_bind_blob64(s->handle, i, v->u.p, v->len,
+					   SQLITE_STATIC);
+	default:
+		return sqlite3_bind_null(s->handle, i);
+	}
+}
+
+static int start_with(struct nsx_stmt *s, const struct nsx_val *v, int n,
+		      struct nsx_err *err)
+{
+	int rc = 0;
+
+	sqlite3_reset(s->handle);
+	for (int i = 0; i < n && !rc; i++)
+		rc = bind(s, i + 1, &v[i]);
+	return rc ? fail_db(err, sqlite3_db_handle(s->handle), "cannot run",
+			    s->sql) : 0;
+}
+
+int nsx_run_with(struct nsx_stmt *s, const struct nsx_val *v, int n,
+		 struct nsx_err *err)
+{
+	int rc = start_with(s, v, n, err);
+
+	if (!rc && sqlite3_step(s->handle) != SQLITE_DONE)
+		rc = fail_db(err, sqlite3_db_handle(s->handle), "cannot run",
+			     s->sql);
+	sqlite3_reset(s->handle);
+	sqlite3_clear_bindings(s->handle);
+	return rc;
+}
+
+int nsx_restart(struct nsx_stmt *s, int64_t value, struct nsx_err *err)
+{
+	struct nsx_val v = nsx_val_int(value);
+
+	return start_with(s, &v, 1, err);
 }
 
 int nsx_stmt_columns(struct nsx_stmt *s)

@@ -1,4 +1,5 @@
-/* db.h - a trace database, opened read-only and defensively.
+/* db.h - a trace database, opened read-only and defensively; and databases in
+ * memory, which are ours.
  *
  * The file is opened immutable: SQLite takes no lock, writes no journal and
  * creates nothing beside it, whatever its journal mode.  What looks like a
@@ -8,6 +9,7 @@
 #ifndef NSX_DB_H
 #define NSX_DB_H
 
+#include <string.h>
 #include "base/str.h"
 
 struct nsx_db;
@@ -34,6 +36,24 @@ struct nsx_table_info {
  */
 int nsx_db_open(const char *path, struct nsx_db **ret, struct nsx_err *err);
 void nsx_db_close(struct nsx_db *db); /* NULL is fine */
+
+/* Databases in memory: for files of our own (digests) that are made here and
+ * travel as one block of bytes.  All defences of nsx_db_open hold for an image
+ * that comes from elsewhere; name stands for it in messages.
+ */
+
+/* An empty one that can be written. Owner: the caller, nsx_db_close. */
+int nsx_db_new(struct nsx_db **ret, struct nsx_err *err) NSX_CHECKED;
+/* Its bytes: the same statements give the same ones with one SQLite version.
+ * Borrowed until the next statement.
+ */
+int nsx_db_image(struct nsx_db *db, const void **ret, size_t *ret_n,
+		 struct nsx_err *err) NSX_CHECKED;
+/* Reads an image, which must stay where it is until nsx_db_close. Errors:
+ * NSX_E_SCHEMA, NSX_E_DATA.
+ */
+int nsx_db_open_image(const void *image, size_t n, const char *name,
+		      struct nsx_db **ret, struct nsx_err *err) NSX_CHECKED;
 
 /* One more connection to the same file, for another thread, opened when it is
  * first used; it has no table list and no views. Owner: the caller.
@@ -99,6 +119,29 @@ struct nsx_val { /* a cell as stored; text is borrowed until the next row */
 	} u;
 };
 void nsx_read_val(struct nsx_stmt *s, int col, struct nsx_val *ret);
+
+/* Runs a statement without rows (an INSERT) with these values for its
+ * parameters, and makes it ready for the next.
+ */
+int nsx_run_with(struct nsx_stmt *s, const struct nsx_val *v, int n,
+		 struct nsx_err *err) NSX_CHECKED;
+/* Begins a statement anew with one value for its only parameter. */
+int nsx_restart(struct nsx_stmt *s, int64_t value,
+		struct nsx_err *err) NSX_CHECKED;
+
+static inline struct nsx_val nsx_val_int(int64_t i)
+{
+	return (struct nsx_val){NSX_V_I64, 0, {.i = i}};
+}
+static inline struct nsx_val nsx_val_blob(const void *p, size_t n)
+{
+	return (struct nsx_val){NSX_V_BLOB, (uint32_t)n, {.p = p}};
+}
+static inline struct nsx_val nsx_val_str(const char *s) /* NULL: null */
+{
+	return s ? (struct nsx_val){NSX_V_TEXT, (uint32_t)strlen(s), {.p = s}} :
+		   (struct nsx_val){NSX_V_NULL, 0, {0}};
+}
 
 /* SQL identifier in double quotes, for names from the file. */
 void nsx_sql_name(struct nsx_buf *b, const char *name);

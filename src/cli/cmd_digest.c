@@ -1,0 +1,144 @@
+/* cmd_digest.c - what one trace's ranks did, in a file small enough to send. */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "cli/cmd_common.h"
+#include "cli/opt.h"
+#include "fleet/digest.h"
+
+struct args {
+	const char *out, *detail, *rank_regex;
+	int64_t rank, threads;
+	bool quiet;
+};
+
+#define OPT(c, n, al, ar, k, f, h)                                            \
+	{.letter = c, .name = n, .alias = al, .arg = ar, .kind = NSX_O_##k,   \
+	 .offset = offsetof(struct args, f), .help = h}
+static const struct nsx_opt opts[] = {
+	OPT('o', "out", NULL, "F.nsxd", STR, out,
+	    "the digest; a name in .zst is compressed (default: the trace's "
+	    "name with .nsxd)"),
+	OPT(0, "detail", NULL, "WORD", STR, detail,
+	    "steps (no times of single collectives), colls (default) or full "
+	    "(all kernel families)"),
+	OPT(0, "rank", NULL, "R", INT, rank,
+	    "the rank, where the trace does not say it"),
+	OPT(0, "rank-regex", NULL, "RE", STR, rank_regex,
+	    "finds the rank in the trace's name (" NSX_RANK_REGEX ")"),
+	OPT(0, "threads", NULL, "N", INT, threads,
+	    "worker threads; default all processors"),
+	OPT('q', "quiet", NULL, NULL, FLAG, quiet, "print no summary"),
+};
+
+static int check(const struct args *a, int n, struct nsx_digest_opts *o,
+		 struct nsx_err *err)
+{
+	if (n != 1)
+		return nsx_fail(err, NSX_E_USAGE, "give one trace, not %d: "
+				"nsys-explain digest TRACE.sqlite -o F.nsxd",
+				n);
+	if (a->threads < 0 || a->threads > NSX_MAX_THREADS)
+		return nsx_fail(err, NSX_E_USAGE, "--threads must be 1 to %d",
+				NSX_MAX_THREADS);
+	if (a->rank < -1 || a->rank > INT32_MAX)
+		return nsx_fail(err, NSX_E_USAGE, "--rank must be 0 to %d",
+				INT32_MAX);
+	return nsx_detail_parse(a->detail, &o->detail, err);
+}
+
+/* "dir/run.sqlite" -> "run.nsxd" */
+static void default_out(const char *path, struct nsx_buf *b)
+{
+	const char *base = strrchr(path, '/');
+	size_t n;
+
+	base = base ? base + 1 : path;
+	n = strlen(base);
+	if (n > 7 && !strcmp(base + n - 7, ".sqlite"))
+		n -= 7;
+	nsx_buf_printf(b, "%.*s.nsxd", (int)n, base);
+}
+
+static void say(const struct nsx_digest *const *v, size_t n, size_t bytes,
+		const char *out)
+{
+	for (size_t i = 0; i < n; i++) {
+		size_t ncolls = 0;
+
+		for (size_t c = 0; c < v[i]->nchannels; c++)
+			ncolls += v[i]->channels[c].n;
+		if (v[i]->rank >= 0)
+			printf("Rank %lld (by %s)", (long long)v[i]->rank,
+			       nsx_rank_from_names[v[i]->rank_from]);
+		else
+			printf("A rank without a number");
+		printf(": %zu steps, %zu collectives, %zu kernel families\n",
+		       v[i]->nsteps, ncolls, v[i]->nfamilies);
+	}
+	printf("Wrote digest to: %s (%zu bytes)\n", out, bytes);
+}
+
+static int digest(const struct args *a, const char *path,
+		  const struct nsx_digest_opts *o, struct nsx_err *err)
+{
+	struct nsx_digest **v = NULL;
+	struct nsx_buf out = {0};
+	size_t n = 0, bytes;
+	int rc = nsx_digest_read_trace(path, o, &v, &n, err);
+	bool is_partial = false;
+
+	if (a->out)
+		nsx_buf_adds(&out, a->out);
+	else
+		default_out(path, &out);
+	if (!rc)
+		rc = nsx_digest_write(out.p, v, n, &bytes, err);
+	if (!rc && !a->quiet)
+		say((const struct nsx_digest *const *)v, n, bytes, out.p);
+	for (size_t i = 0; i < n; i++) {
+		is_partial = is_partial || v[i]->is_partial;
+		nsx_digest_free(v[i]);
+	}
+	free(v);
+	nsx_buf_done(&out);
+	return rc ? rc : is_partial ? 4 : 0;
+}
+
+static int run(const struct nsx_cmd *cmd, int argc, char **argv)
+{
+	struct args a = {.rank = -1};
+	struct nsx_digest_opts o = {.detail = NSX_DETAIL_COLLS};
+	struct nsx_err err;
+	int n, rc = nsx_opt_parse(cmd, argc, argv, &a, &n, &err);
+
+	if (!rc)
+		rc = check(&a, n, &o, &err);
+	if (!rc) {
+		o.rank = a.rank;
+		o.rank_regex = a.rank_regex;
+		o.threads = nsx_threads(a.threads);
+		rc = digest(&a, argv[1], &o, &err);
+	}
+	return rc < 0 ? nsx_cmd_fail(&err, false) : nsx_cmd_printed(rc);
+}
+
+const struct nsx_cmd nsx_cmd_digest = {
+	.name = "digest",
+	.usage = "TRACE.sqlite [-o F.nsxd] [OPTIONS]",
+	.summary = "sum up the ranks of a trace in a small file, for fleet",
+	.doc = "Writes a SQLite file of a few hundred kB for each rank: its "
+	       "steps and where their time went, idle causes, kernel families "
+	       "with their quantiles, every collective, totals. 'nsys-explain "
+	       "fleet' reads such files in the place of traces, so that traces "
+	       "can stay where they were made.\n\n"
+	       "A digest holds no host name (only its hash), no path, no "
+	       "environment and no command line.",
+	.examples = "nsys-explain digest job_rank3.sqlite -o rank3.nsxd  # its "
+		    "rank is read from the trace\n"
+		    "nsys-explain digest run.sqlite --rank 3 --detail steps  # "
+		    "smaller: no single collectives",
+	.opts = opts,
+	.nopts = ARRAY_LEN(opts),
+	.run = run,
+};

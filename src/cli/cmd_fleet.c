@@ -1,0 +1,26 @@
+/* cmd_fleet.c - many ranks in, one answer out. */
+#include "cli/fleet_run.h"
+#include "cli/cmd_common.h"
+
+static int run(const struct nsx_cmd *cmd, int argc, char **argv)
+{
+	struct nsx_fleet_run r;
+	struct nsx_digest **v = NULL;
+	struct nsx_err err;
+	size_t n = 0;
+	int rc = nsx_fleet_run_parse(&r, cmd, argc, argv, &err);
+
+	if (!rc)
+		rc = nsx_fleet_read(&r.inputs, 0, 1, &r.digest, r.jobs,
+				    nsx_fleet_run_say, &v, &n, &r.left_out,
+				    &err);
+	if (!rc)
+		rc = nsx_fleet_run_finish(&r, v, n, &err);
+	nsx_fleet_run_done(&r);
+	return rc < 0 ? nsx_cmd_fail(&err, r.json) : nsx_cmd_printed(rc);
+}
+
+const struct nsx_cmd nsx_cmd_fleet = {
+	NSX_FLEET_COMMAND,
+	.run = run,
+};

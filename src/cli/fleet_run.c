@@ -1,0 +1,204 @@
+/* fleet_run.c - options of fleet, and what is done with the digests. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include "cli/cmd_common.h"
+#include "cli/fleet_run.h"
+#include "emit/emit.h"
+#include "fleet/report.h"
+
+#define OPT(c, n, ar, k, f, h)                                                \
+	{.letter = c, .name = n, .arg = ar, .kind = NSX_O_##k,                \
+	 .offset = offsetof(struct nsx_fleet_run, f), .help = h}
+const struct nsx_opt nsx_fleet_opts[NSX_NFLEET_OPTS] = {
+	OPT('o', "out", "DIR", STR, out,
+	    "where the report goes; default fleet-report"),
+	OPT(0, "partial", "OUT.nsxd", STR, partial,
+	    "merge the inputs into one digest, no report"),
+	OPT(0, "rank-regex", "RE", STR, rank_regex,
+	    "finds the rank in a trace's name (" NSX_RANK_REGEX ")"),
+	OPT(0, "detail", "WORD", STR, detail,
+	    "of digests that are made: steps, colls (default) or full"),
+	OPT(0, "jobs", "N", INT, asked_jobs,
+	    "inputs read at a time; default all processors"),
+	OPT(0, "min-ranks", "N", INT, min_ranks,
+	    "fail with exit code 1 when fewer ranks are there"),
+	OPT(0, "json", NULL, FLAG, json, "report.json on stdout, no files"),
+	OPT(0, "md", NULL, FLAG, md, "report.md on stdout, no files"),
+	OPT(0, "show-hosts", NULL, FLAG, show_hosts,
+	    "print the hash of each host's name, to be told apart"),
+	OPT('q', "quiet", NULL, FLAG, quiet, "print no first page"),
+};
+
+const char nsx_fleet_doc[] =
+	"Reads traces, digests of them ('nsys-explain digest'), folders of "
+	"both, or @LIST with one name a line. Traces are digested on the way, "
+	"one at a time for each job, so that memory follows the digests' size "
+	"and not the traces'.\n\n"
+	"Who waits for whom follows from the lengths of matched collectives: "
+	"no clock of one host is compared with another's. A straggler is named "
+	"only when chance is ruled out and at least 1 % of a step can be won, "
+	"its cause only where it explains four fifths.\n\n"
+	"--partial merges digests into one. Merging is a union of ranks: any "
+	"tree of merges gives the same bytes, and a report of the merged "
+	"digest is the report of the traces.\n\n"
+	"Exit codes: 0 written; 1 fewer than --min-ranks; 2 misuse; 3 nothing "
+	"could be read or written; 4 written, but an input was left out: which "
+	"one is said on stderr.";
+const char nsx_fleet_examples[] =
+	"nsys-explain fleet traces/  # every .sqlite and .nsxd of the folder\n"
+	"nsys-explain fleet @ranks.txt --partial node7.nsxd  # an inner node of "
+	"a tree of merges\n"
+	"nsys-explain fleet node*.nsxd -o report  # its root";
+
+int nsx_fleet_run_parse(struct nsx_fleet_run *r, const struct nsx_cmd *cmd,
+			int argc, char **argv, struct nsx_err *err)
+{
+	int n, rc;
+
+	*r = (struct nsx_fleet_run){.digest = {.rank = -1, .threads = 1}};
+	rc = nsx_opt_parse(cmd, argc, argv, r, &n, err);
+	if (!rc)
+		rc = nsx_detail_parse(r->detail, &r->digest.detail, err);
+	if (!rc && (r->asked_jobs < 0 || r->asked_jobs > NSX_MAX_THREADS))
+		rc = nsx_fail(err, NSX_E_USAGE, "--jobs must be 1 to %d",
+			      NSX_MAX_THREADS);
+	if (!rc && r->json + r->md + (r->partial != NULL) > 1)
+		rc = nsx_fail(err, NSX_E_USAGE, "--json, --md and --partial "
+			      "exclude each other");
+	r->digest.rank_regex = r->rank_regex;
+	r->jobs = nsx_threads(r->asked_jobs);
+	return rc ? rc : nsx_fleet_list(argv + 1, n, &r->inputs, err);
+}
+
+void nsx_fleet_run_done(struct nsx_fleet_run *r)
+{
+	nsx_arena_free(r->inputs.arena);
+}
+
+void nsx_fleet_run_say(const char *message)
+{
+	fprintf(stderr, "nsys-explain: left out: %s\n", message);
+}
+
+/* Reports --------------------------------------------------------------------------*/
+
+static int write_file(const struct nsx_freport *r, const char *dir,
+		      const char *name, int table, struct nsx_err *err)
+{
+	char path[4096];
+	FILE *f;
+	int rc;
+
+	snprintf(path, sizeof(path), "%s/%s%s", dir, name,
+		 table < 0 ? "" : ".csv");
+	f = fopen(path, "we");
+	if (!f)
+		return nsx_fail(err, NSX_E_IO, "cannot write '%s': %s", path,
+				strerror(errno));
+	rc = table >= 0 ? nsx_emit_csv(r->t[table].layout, &r->t[table], f,
+				       err) :
+	     strstr(name, ".json") ? nsx_freport_json(r, f, err) :
+				     nsx_freport_md(r, f, err);
+	if (rc) {
+		(void)fclose(f);
+		return rc;
+	}
+	return nsx_emit_close(f, path, err);
+}
+
+static int write_folder(const struct nsx_freport *r, const char *dir,
+			struct nsx_err *err)
+{
+	char tables[4096];
+	int rc = 0;
+
+	snprintf(tables, sizeof(tables), "%s/tables", dir);
+	if ((mkdir(dir, 0777) && errno != EEXIST) ||
+	    (mkdir(tables, 0777) && errno != EEXIST))
+		return nsx_fail(err, NSX_E_IO, "cannot make '%s': %s", dir,
+				strerror(errno));
+	for (unsigned t = 0; t < NSX_NFTABLES && !rc; t++)
+		rc = write_file(r, tables, r->t[t].layout->csv, (int)t, err);
+	if (!rc)
+		rc = write_file(r, dir, "report.md", -1, err);
+	return rc ? rc : write_file(r, dir, "report.json", -1, err);
+}
+
+static void print_page(const struct nsx_fleet_run *run,
+		       const struct nsx_freport *r, const char *dir)
+{
+	struct nsx_buf b = {0};
+
+	nsx_freport_page(r, false, &b);
+	for (const char *line = b.p; *line;) {
+		size_t n = strcspn(line, "\n");
+		char *text = nsx_arena_strndup(r->arena, line, n);
+
+		nsx_print_line(text);
+		line += n + (line[n] == '\n');
+	}
+	nsx_buf_done(&b);
+	for (uint32_t h = 0; run->show_hosts && h < r->f->nhosts; h++)
+		printf("Host %u: %016llx\n", h,
+		       (unsigned long long)r->f->host[h].hash);
+	printf("\nWrote report to: %s/report.md\n", dir);
+}
+
+static int report(struct nsx_fleet_run *run, const struct nsx_fleet *f,
+		  struct nsx_err *err)
+{
+	const char *dir = run->out ? run->out : "fleet-report";
+	struct nsx_freport *r = NULL;
+	int rc = nsx_freport_new(f, run->left_out, &r, err);
+
+	if (!rc)
+		rc = run->json ? nsx_freport_json(r, stdout, err) :
+		     run->md ? nsx_freport_md(r, stdout, err) :
+			       write_folder(r, dir, err);
+	if (!rc && !run->json && !run->md && !run->quiet)
+		print_page(run, r, dir);
+	nsx_freport_free(r);
+	return rc;
+}
+
+/* All that is merged stays in order, so that any tree gives the same bytes. */
+static int merge(const struct nsx_fleet_run *run, struct nsx_digest **v,
+		 size_t n, struct nsx_err *err)
+{
+	size_t kept = nsx_digest_unite(v, n), size = 0;
+	int rc = nsx_digest_write(run->partial, v, kept, &size, err);
+
+	if (!rc && !run->quiet)
+		printf("Wrote digest of %zu ranks to: %s (%zu bytes)\n", kept,
+		       run->partial, size);
+	for (size_t i = 0; i < kept; i++)
+		nsx_digest_free(v[i]);
+	return rc;
+}
+
+int nsx_fleet_run_finish(struct nsx_fleet_run *r, struct nsx_digest **v,
+			 size_t n, struct nsx_err *err)
+{
+	struct nsx_fleet *f = NULL;
+	bool too_few = false;
+	int rc;
+
+	if (!n)
+		rc = nsx_fail(err, NSX_E_DATA, "none of %zu inputs could be "
+			      "read", r->inputs.n);
+	else if (r->partial)
+		rc = merge(r, v, n, err);
+	else
+		rc = nsx_fleet_new(v, n, &f, err);
+	free(v);
+	if (f) {
+		too_few = f->nranks < r->min_ranks;
+		rc = nsx_fleet_analyse(f, err);
+		if (!rc)
+			rc = report(r, f, err);
+	}
+	nsx_fleet_free(f);
+	return rc ? rc : r->left_out ? 4 : too_few ? 1 : 0;
+}

@@ -1,0 +1,41 @@
+/* fleet_run.h - what the two programs share that look at many ranks: options,
+ * and everything after the digests are there.
+ */
+#ifndef NSX_FLEET_RUN_H
+#define NSX_FLEET_RUN_H
+
+#include "cli/opt.h"
+#include "fleet/input.h"
+
+struct nsx_fleet_run {
+	const char *out, *partial, *detail, *rank_regex;
+	int64_t asked_jobs, min_ranks;
+	bool json, md, quiet, show_hosts;
+	struct nsx_fleet_inputs inputs;
+	struct nsx_digest_opts digest;
+	unsigned jobs;
+	size_t left_out; /* inputs that could not be read */
+};
+extern const struct nsx_opt nsx_fleet_opts[];
+enum { NSX_NFLEET_OPTS = 10 };
+
+#define NSX_FLEET_COMMAND                                                     \
+	.name = "fleet", .usage = "INPUT... [-o DIR] [OPTIONS]",              \
+	.summary = "explain many ranks: who comes late and why, from traces " \
+		   "or digests",                                              \
+	.doc = nsx_fleet_doc, .examples = nsx_fleet_examples,                 \
+	.opts = nsx_fleet_opts, .nopts = NSX_NFLEET_OPTS
+extern const char nsx_fleet_doc[], nsx_fleet_examples[];
+
+int nsx_fleet_run_parse(struct nsx_fleet_run *r, const struct nsx_cmd *cmd,
+			int argc, char **argv, struct nsx_err *err);
+void nsx_fleet_run_done(struct nsx_fleet_run *r);
+/* An input that was left out: one line on stderr. */
+void nsx_fleet_run_say(const char *message);
+/* Takes the digests: writes the merged digest, or the report. Returns the exit
+ * code, or an error.
+ */
+int nsx_fleet_run_finish(struct nsx_fleet_run *r, struct nsx_digest **v,
+			 size_t n, struct nsx_err *err);
+
+#endif

@@ -1,0 +1,334 @@
+/* clock.c - how far the hosts' clocks are apart: proven, not guessed.
+ *
+ * Nobody leaves a collective before the last one has come to it.  So for ranks
+ * q and r of one collective: offset(r) - offset(q) <= end(r) - start(q), each on
+ * its own clock; shortest paths over all pairs give the tightest interval.
+ * The estimate is the offset at which ends agree, held inside the interval.
+ *
+ * Captures of one host whose steady clock is recorded share one unknown; others
+ * have one each, for the stamp of every capture has an error of its own.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include "base/stat.h"
+#include "fleet/fleet.h"
+
+#define LEAST_DRIFT 1e-6
+
+enum {
+	MOST_COMPARED = 512,   /* collectives of a communicator               */
+	MOST_PATHS = 512,      /* clocks, for paths over third ones           */
+	LEAST_FOR_DRIFT = 12,
+};
+
+struct clocks {
+	struct nsx_fleet *f;
+	double *zero_ns; /* by rank: UTC at its zero, as its clock has it, less
+			    base_ns                                            */
+	int64_t base_ns; /* so that doubles are exact enough                  */
+	double *bound;	 /* [q * n + r]: most that r may be ahead of q        */
+	struct pair {	 /* differences of ends from the reference clock      */
+		double *v;
+		size_t n, cap;
+	} *diff;	 /* by clock                                           */
+	struct nsx_arena *a;
+};
+
+/* Clocks -------------------------------------------------------------------------------*/
+
+static bool is_tied(const struct nsx_frank *r)
+{
+	return r->d->host && r->d->system_ns >= 0 && r->d->utc_ns >= 0;
+}
+
+static int list_clocks(struct clocks *c, struct nsx_err *err)
+{
+	struct nsx_fleet *f = c->f;
+	uint32_t *of_host = nsx_arena_get(c->a, f->nhosts * 4);
+	double *v = nsx_arena_get(c->a, f->nranks * sizeof(*v));
+
+	f->clock = nsx_arena_try_array(f->arena, f->nranks, sizeof(*f->clock),
+				       "clocks", err);
+	if (!f->clock)
+		return err->rc;
+	for (uint32_t i = 0; i < f->nranks; i++) {
+		struct nsx_frank *r = &f->rank[i];
+
+		if (is_tied(r) && of_host[r->host]) {
+			r->clock = of_host[r->host] - 1;
+			continue;
+		}
+		r->clock = f->nclocks++;
+		f->clock[r->clock] = (struct nsx_fclock){
+			.host = is_tied(r) ? r->host : NSX_NONE, .rank = i};
+		if (is_tied(r))
+			of_host[r->host] = r->clock + 1;
+	}
+	for (uint32_t i = 0; i < f->nranks; i++)
+		if (f->rank[i].d->utc_ns >= 0 && !c->base_ns)
+			c->base_ns = f->rank[i].d->utc_ns;
+	for (uint32_t k = 0; k < f->nclocks; k++) {
+		size_t n = 0;
+		double tie;
+
+		/* UTC against the steady clock: the median of the stamps. */
+		for (uint32_t i = f->clock[k].rank; i < f->nranks; i++) {
+			const struct nsx_digest *d = f->rank[i].d;
+
+			if (f->rank[i].clock == k && f->clock[k].host != NSX_NONE)
+				v[n++] = (double)(d->utc_ns - c->base_ns -
+						  d->system_ns);
+		}
+		tie = nsx_median_of(v, n);
+		for (uint32_t i = f->clock[k].rank; i < f->nranks; i++) {
+			const struct nsx_digest *d = f->rank[i].d;
+
+			if (f->rank[i].clock == k)
+				c->zero_ns[i] = n ? (double)d->system_ns + tie :
+					d->utc_ns < 0 ? 0 :
+					(double)(d->utc_ns - c->base_ns);
+		}
+	}
+	return 0;
+}
+
+/* Comparing ------------------------------------------------------------------------------*/
+
+/* By clock: of one collective the last arrival and the first end. */
+struct seen {
+	double start, end;
+	bool is_there;
+};
+
+static void bound_pairs(struct clocks *c, const struct seen *v,
+			const uint32_t *there, size_t n)
+{
+	uint32_t nclocks = c->f->nclocks;
+
+	for (size_t i = 0; i < n; i++)
+		for (size_t j = 0; j < n; j++) {
+			double *b = &c->bound[(size_t)there[i] * nclocks +
+					      there[j]];
+
+			if (i != j)
+				*b = NSX_MIN(*b, v[there[j]].end -
+						 v[there[i]].start);
+		}
+}
+
+static int note_ends(struct clocks *c, const struct seen *v,
+		     const uint32_t *there, size_t n, struct nsx_err *err)
+{
+	for (size_t i = 0; i < n && v[0].is_there; i++) {
+		struct pair *p = &c->diff[there[i]];
+
+		if (nsx_grow(&p->v, &p->cap, p->n + 1, sizeof(*p->v), "ends",
+			     err))
+			return err->rc;
+		p->v[p->n++] = v[there[i]].end - v[0].end;
+	}
+	return 0;
+}
+
+static int compare(struct clocks *c, const struct nsx_fcomm *m, size_t k,
+		   const double *drift, double middle, struct seen *v,
+		   uint32_t *there, struct nsx_err *err)
+{
+	const struct nsx_fleet *f = c->f;
+	size_t n = 0;
+	int rc = 0;
+
+	for (uint32_t i = 0; i < m->n; i++) {
+		uint32_t r = m->m[i].rank, at = f->rank[r].clock;
+		const struct nsx_dchannel *ch = nsx_channel_of(f, &m->m[i]);
+		size_t j = ch->has_times ? nsx_member_at(&m->m[i], ch, k) :
+					   SIZE_MAX;
+		double start, end;
+
+		if (j == SIZE_MAX)
+			continue;
+		start = c->zero_ns[r] + (double)nsx_coll_start(ch, j);
+		end = start + (double)nsx_coll_ns(ch, j);
+		start -= drift[at] * (start - middle);
+		end -= drift[at] * (end - middle);
+		if (!v[at].is_there) {
+			v[at] = (struct seen){start, end, true};
+			there[n++] = at;
+		}
+		v[at].start = NSX_MAX(v[at].start, start);
+		v[at].end = NSX_MIN(v[at].end, end);
+	}
+	bound_pairs(c, v, there, n);
+	rc = note_ends(c, v, there, n, err);
+	for (size_t i = 0; i < n; i++)
+		v[there[i]].is_there = false;
+	return rc;
+}
+
+static int compare_all(struct clocks *c, const double *drift, double middle,
+		       struct nsx_err *err)
+{
+	struct nsx_fleet *f = c->f;
+	size_t n = f->nclocks;
+	struct seen *v = nsx_arena_get(c->a, n * sizeof(*v));
+	uint32_t *there = nsx_arena_get(c->a, n * sizeof(*there));
+	int rc = 0;
+
+	for (size_t i = 0; i < n * n; i++)
+		c->bound[i] = INFINITY;
+	for (size_t i = 0; i < n; i++)
+		c->diff[i].n = 0;
+	for (uint32_t i = 0; i < f->ncomms && !rc; i++) {
+		const struct nsx_fcomm *m = &f->comm[i];
+		size_t all = m->end - m->first;
+		size_t most = NSX_MIN(all, MOST_COMPARED);
+
+		for (size_t s = 0; s < most && !rc && m->n > 1; s++)
+			rc = compare(c, m, m->first + all * s / most, drift,
+				     middle, v, there, err);
+	}
+	return rc;
+}
+
+/* A pair that cannot be is taken apart and named: a clock was set meanwhile, or
+ * what was matched are two collectives.
+ */
+static void drop_contradictions(struct clocks *c)
+{
+	struct nsx_fleet *f = c->f;
+	size_t n = f->nclocks;
+
+	for (size_t q = 0; q < n; q++)
+		for (size_t r = q + 1; r < n; r++) {
+			double *a = &c->bound[q * n + r];
+			double *b = &c->bound[r * n + q];
+
+			if (*a + *b >= 0)
+				continue;
+			nsx_fleet_warn(f, "the clocks of ranks %lld and %lld "
+				       "contradict each other by %.1f us: a "
+				       "clock was set during the capture, or "
+				       "collectives are matched wrongly; they "
+				       "are not compared",
+				       (long long)f->rank[f->clock[q].rank].number,
+				       (long long)f->rank[f->clock[r].rank].number,
+				       -(*a + *b) / 1000);
+			*a = *b = INFINITY;
+		}
+}
+
+static void shorten(struct clocks *c)
+{
+	size_t n = c->f->nclocks;
+
+	for (size_t via = 0; via < n && n <= MOST_PATHS; via++)
+		for (size_t q = 0; q < n; q++) {
+			const double first = c->bound[q * n + via];
+			double *to = c->bound + q * n;
+
+			if (isinf(first))
+				continue;
+			for (size_t r = 0; r < n; r++)
+				to[r] = NSX_MIN(to[r], first +
+						c->bound[via * n + r]);
+		}
+}
+
+/* Parts per one, from the thirds of the differences; the reference has none. */
+static void find_drift(struct clocks *c, double *drift, double length_ns)
+{
+	for (uint32_t i = 1; i < c->f->nclocks; i++) {
+		struct pair *p = &c->diff[i];
+		size_t third = p->n / 3;
+		double *head, *tail, slope;
+
+		if (p->n < LEAST_FOR_DRIFT || length_ns <= 0)
+			continue;
+		head = nsx_arena_get(c->a, third * sizeof(*head));
+		tail = nsx_arena_get(c->a, third * sizeof(*tail));
+		for (size_t k = 0; k < third; k++) {
+			head[k] = p->v[k];
+			tail[k] = p->v[p->n - third + k];
+		}
+		/* Middles of the thirds are two thirds of the whole apart. */
+		slope = (nsx_median_of(tail, third) - nsx_median_of(head, third)) /
+			(length_ns * 2 / 3);
+		if (fabs(slope) > LEAST_DRIFT)
+			drift[i] = slope;
+	}
+}
+
+static void settle(struct clocks *c, const double *drift)
+{
+	struct nsx_fleet *f = c->f;
+	size_t n = f->nclocks;
+
+	for (uint32_t i = 0; i < n; i++) {
+		struct nsx_fclock *k = &f->clock[i];
+		struct pair *p = &c->diff[i];
+
+		k->n = p->n;
+		k->drift_ppm = drift[i] * 1e6;
+		if (!i)
+			continue;
+		k->hi_ns = c->bound[i];
+		k->lo_ns = -c->bound[(size_t)i * n];
+		k->component = isinf(k->hi_ns) || isinf(k->lo_ns) ? i : 0;
+		if (k->component)
+			continue;
+		k->offset_ns = p->n ? nsx_median_of(p->v, p->n) :
+				      (k->lo_ns + k->hi_ns) / 2;
+		for (size_t j = 0; j < p->n; j++)
+			p->v[j] = fabs(p->v[j] - k->offset_ns);
+		k->residual_ns = nsx_median_of(p->v, p->n);
+		k->offset_ns = NSX_MAX(k->lo_ns, NSX_MIN(k->hi_ns,
+							 k->offset_ns));
+	}
+}
+
+/* The middle of the time that all have in common, and how long it is. */
+static double middle_of(const struct clocks *c, double *ret_length)
+{
+	double from = -INFINITY, to = INFINITY;
+
+	for (uint32_t r = 0; r < c->f->nranks; r++) {
+		const struct nsx_digest *d = c->f->rank[r].d;
+
+		from = NSX_MAX(from, c->zero_ns[r] + (double)d->first_ns);
+		to = NSX_MIN(to, c->zero_ns[r] + (double)d->last_ns);
+	}
+	*ret_length = NSX_MAX(0, to - from);
+	return (from + to) / 2;
+}
+
+int nsx_fleet_clocks(struct nsx_fleet *f, struct nsx_err *err)
+{
+	struct clocks c = {.f = f, .a = nsx_arena_new()};
+	double *drift, middle, length;
+	int rc;
+
+	c.zero_ns = nsx_arena_get(c.a, f->nranks * sizeof(*c.zero_ns));
+	drift = nsx_arena_get(c.a, f->nranks * sizeof(*drift));
+	rc = list_clocks(&c, err);
+	c.diff = nsx_arena_get(c.a, f->nclocks * sizeof(*c.diff));
+	c.bound = nsx_arena_try_array(c.a, (size_t)f->nclocks * f->nclocks,
+				      sizeof(*c.bound), "pairs of clocks", err);
+	if (!c.bound)
+		rc = err->rc;
+	middle = middle_of(&c, &length);
+	if (!rc)
+		rc = compare_all(&c, drift, middle, err);
+	if (!rc) {
+		find_drift(&c, drift, length);
+		rc = compare_all(&c, drift, middle, err);
+	}
+	if (!rc) {
+		drop_contradictions(&c);
+		shorten(&c);
+		settle(&c, drift);
+	}
+	for (uint32_t i = 0; c.diff && i < f->nclocks; i++)
+		free(c.diff[i].v);
+	nsx_arena_free(c.a);
+	return rc;
+}

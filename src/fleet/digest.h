@@ -1,0 +1,191 @@
+/* digest.h - what one rank did, small enough to send: the unit of everything
+ * that looks at many ranks.
+ *
+ * A rank is a process on a device (or a process of an MPI job without one).  A
+ * digest holds no host name (only its hash), path, environment or command line.
+ * Instants are nanoseconds of the trace's own clock; utc_ns says where that
+ * clock's zero lay on the host's clock when the capture began.
+ *
+ * Digests are sets of ranks: merging is union, so any tree of merges gives the
+ * same bytes.  The file is a SQLite database that explains itself: its CREATE
+ * statements say what each column means (digest_file.c has them).
+ */
+#ifndef NSX_FLEET_DIGEST_H
+#define NSX_FLEET_DIGEST_H
+
+#include "facts/facts.h"
+#include "fleet/column.h"
+
+enum { NSX_DIGEST_VERSION = 1, NSX_DIGEST_MAGIC = 0x4e535844 /* "NSXD" */ };
+
+enum nsx_detail { /* how much is kept of a rank */
+	NSX_DETAIL_STEPS, /* no times of single collectives                  */
+	NSX_DETAIL_COLLS, /* with them: the default                          */
+	NSX_DETAIL_FULL,  /* and all kernel families, not the dearest 512    */
+	NSX_NDETAILS
+};
+extern const char *const nsx_detail_names[NSX_NDETAILS];
+/* By its word; NULL is the default.  Errors: NSX_E_USAGE. */
+int nsx_detail_parse(const char *word, enum nsx_detail *ret,
+		     struct nsx_err *err);
+
+enum nsx_rank_from { /* how the number of a rank is known, best first */
+	NSX_RANK_PAYLOAD, /* NCCL said so when the communicator was made     */
+	NSX_RANK_MPI,	  /* the table of MPI ranks                          */
+	NSX_RANK_ENV,	  /* RANK, SLURM_PROCID and the like                 */
+	NSX_RANK_FILE,	  /* the name of the trace                           */
+	NSX_RANK_MARK,	  /* an NVTX mark "rank 3 of 8"                      */
+	NSX_RANK_ORDER,	  /* nothing: numbered in order of host and process  */
+	NSX_NRANK_FROM
+};
+extern const char *const nsx_rank_from_names[NSX_NRANK_FROM];
+
+struct nsx_dstep { /* an iteration, in order of time */
+	int64_t start_ns, wall_ns;
+	int64_t part_ns[NSX_NPARTS];	/* add up to wall_ns                 */
+	int64_t cause_ns[NSX_NCAUSES];	/* add up to the idle part           */
+	int64_t kernels;		/* that do not communicate           */
+	int64_t kernel_ns;		/* the sum of their lengths          */
+	int64_t mpi_ns;			/* idle inside an MPI collective     */
+	int64_t colls;			/* collectives that began before it  */
+};
+struct nsx_blob {
+	const void *p;
+	size_t n;
+};
+struct nsx_didle { /* idle time by what is known of it, dearest first */
+	unsigned cause;
+	const char *detail; /* call, range; "": not known                    */
+	int64_t ns, count;
+};
+struct nsx_dfamily { /* kernels of one base name, dearest first */
+	const char *name;
+	int64_t count, total_ns;
+	struct nsx_blob sketch; /* as nsx_sketch_put wrote it                */
+};
+/* Collectives of one communicator, or of one stream where that is not known, in
+ * order of start.  Codes are indices of ops.
+ */
+struct nsx_dop {
+	const char *name; /* "allreduce", "mpi_barrier", ...                 */
+	int64_t bytes;	  /* to three significant bits; -1: not known        */
+};
+struct nsx_dchannel {
+	bool is_mpi;
+	uint64_t comm;	/* hash of the communicator; 0: not known            */
+	int64_t stream; /* -1: of an MPI communicator                        */
+	size_t n;
+	uint16_t *code;
+	bool has_times; /* what follows is there                             */
+	struct nsx_packed start, length;
+	uint8_t *exposed; /* 255ths of the length in which no kernel of the
+			     rank computed                                   */
+	struct nsx_dop *ops;
+	size_t nops;
+};
+struct nsx_digest {
+	uint64_t who;	  /* hash of host, session, process and device       */
+	uint64_t content; /* hash of all of it                               */
+	int64_t rank;	  /* -1: not known                                   */
+	unsigned rank_from; /* enum nsx_rank_from                              */
+	int64_t world;	  /* ranks of the job; -1: not known                 */
+	unsigned detail;  /* enum nsx_detail                                 */
+	uint64_t host, gpu; /* hashes of names; 0: not known                 */
+	const char *gpu_model, *product, *schema; /* "": not known           */
+	int64_t pid, device;
+	int64_t utc_ns;	   /* of the clock's zero; -1: not known             */
+	int64_t system_ns; /* the same on the host's steady clock; -1        */
+	int64_t first_ns, last_ns; /* hull of the rank's GPU work, else of all */
+	int64_t launches, launch_ns, syncs, sync_ns;
+	int64_t copies, copied_bytes, copy_ns, peak_bytes; /* peak: -1       */
+	bool is_partial; /* rows were dropped or damaged                     */
+	struct nsx_dstep *steps;
+	size_t nsteps;
+	struct nsx_didle *idle;
+	size_t nidle;
+	struct nsx_dfamily *families;
+	size_t nfamilies;
+	struct nsx_dchannel *channels; /* by is_mpi, comm, stream            */
+	size_t nchannels;
+	struct nsx_arena *arena; /* owns all                                 */
+};
+void nsx_digest_free(struct nsx_digest *d); /* NULL is fine */
+
+static inline int64_t nsx_coll_start(const struct nsx_dchannel *c, size_t i)
+{
+	return nsx_unpack(&c->start, i);
+}
+static inline int64_t nsx_coll_ns(const struct nsx_dchannel *c, size_t i)
+{
+	return nsx_unpack(&c->length, i);
+}
+
+/* Which digest of two stands first, and which is kept of two of one rank of one
+ * trace: that of more detail, then of the greater content.
+ */
+int nsx_digest_cmp(const struct nsx_digest *a, const struct nsx_digest *b);
+/* Sorts, and frees what is there twice. Returns how many are left. */
+size_t nsx_digest_unite(struct nsx_digest **v, size_t n);
+
+/* Making ------------------------------------------------------------------------*/
+
+struct nsx_digest_opts {
+	enum nsx_detail detail;
+	int64_t rank;		/* as the user says; -1                      */
+	const char *rank_regex; /* NULL: the default                         */
+	unsigned threads;
+};
+#define NSX_RANK_REGEX "rank[_-]?0*([0-9]+)"
+
+/* The ranks of a trace, in order; path is only looked at for its rank.  Owner:
+ * the caller, nsx_digest_free each, free() the array.
+ */
+int nsx_digest_make(const struct nsx_trace *t, const struct nsx_facts *f,
+		    const char *path, const struct nsx_digest_opts *o,
+		    struct nsx_digest ***ret, size_t *ret_n,
+		    struct nsx_err *err) NSX_CHECKED;
+/* The same from a file: opens, loads, makes. */
+int nsx_digest_read_trace(const char *path, const struct nsx_digest_opts *o,
+			  struct nsx_digest ***ret, size_t *ret_n,
+			  struct nsx_err *err) NSX_CHECKED;
+
+/* Fills content; who makes or changes a digest calls it last. */
+int nsx_digest_seal(struct nsx_digest *d, struct nsx_err *err) NSX_CHECKED;
+
+/* Files ---------------------------------------------------------------------------*/
+
+/* A digest file in memory: add ranks in order (nsx_digest_cmp), then take its
+ * bytes.  Owner: the caller.
+ */
+struct nsx_digest_writer;
+int nsx_digest_writer_new(struct nsx_digest_writer **ret,
+			  struct nsx_err *err) NSX_CHECKED;
+int nsx_digest_add(struct nsx_digest_writer *w, const struct nsx_digest *d,
+		   struct nsx_err *err) NSX_CHECKED;
+/* Borrowed until the writer is freed. */
+int nsx_digest_image(struct nsx_digest_writer *w, const void **ret,
+		     size_t *ret_n, struct nsx_err *err) NSX_CHECKED;
+void nsx_digest_writer_free(struct nsx_digest_writer *w);
+
+/* Puts bytes at path, whole or not at all; compressed where the name ends in
+ * ".zst".  Errors: NSX_E_IO.
+ */
+int nsx_digest_save(const char *path, const void *image, size_t n,
+		    struct nsx_err *err) NSX_CHECKED;
+
+/* Writes ranks as one file; ret_size may be NULL. */
+int nsx_digest_write(const char *path, struct nsx_digest *const *v, size_t n,
+		     size_t *ret_size, struct nsx_err *err) NSX_CHECKED;
+
+/* Reads the ranks of an image; name for messages.  Owner: as nsx_digest_make.
+ * Errors: NSX_E_SCHEMA (no digest, or of a later version), NSX_E_DATA.
+ */
+int nsx_digest_parse(const void *image, size_t n, const char *name,
+		     struct nsx_digest ***ret, size_t *ret_n,
+		     struct nsx_err *err) NSX_CHECKED;
+int nsx_digest_read(const char *path, struct nsx_digest ***ret, size_t *ret_n,
+		    struct nsx_err *err) NSX_CHECKED;
+/* Whether a file is a digest, by its first bytes. */
+bool nsx_digest_is(const char *path);
+
+#endif

@@ -1,0 +1,354 @@
+/* digest_comm.c - the collectives of a rank, channel by channel.
+ *
+ * A channel is a communicator where the trace says which; of NCCL without
+ * payloads it is a stream, of MPI a handle.  What was exposed of a collective
+ * is the time in which no kernel of its rank computed; of an MPI call that in
+ * which the GPU was idle.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "base/group.h"
+#include "base/stat.h"
+#include "fleet/digest_make.h"
+#include "schema/viewscan.h"
+
+/* MPI ------------------------------------------------------------------------------*/
+
+static int on_mpi(void *ctx, int64_t rid, const struct nsx_val *v,
+		  struct nsx_err *err)
+{
+	struct nsx_maker *m = ctx;
+	struct nsx_mpi_coll c = {.comm = 0, .bytes = -1};
+
+	(void)rid;
+	if (v[0].type != NSX_V_I64 || v[1].type != NSX_V_I64 ||
+	    v[2].type != NSX_V_I64 || v[3].type != NSX_V_I64 ||
+	    v[1].u.i < v[0].u.i || v[0].u.i < -NSX_TIME_MAX ||
+	    v[1].u.i > NSX_TIME_MAX)
+		return 0;
+	c.start_ns = v[0].u.i;
+	c.end_ns = v[1].u.i;
+	c.name_id = v[3].u.i;
+	c.process = nsx_process_find(m->t, (uint64_t)v[2].u.i &
+						   ~UINT64_C(0xffffff));
+	if (v[4].type == NSX_V_I64)
+		c.comm = v[4].u.i;
+	if (v[5].type == NSX_V_I64 && v[5].u.i >= 0)
+		c.bytes = v[5].u.i;
+	if (c.process == NSX_NONE)
+		return 0;
+	if (nsx_grow(&m->mpi, &m->cap_mpi, m->nmpi + 1, sizeof(*m->mpi),
+		     "MPI collectives", err))
+		return err->rc;
+	m->mpi[m->nmpi++] = c;
+	return 0;
+}
+
+static int cmp_mpi(const void *a, const void *b)
+{
+	const struct nsx_mpi_coll *x = a, *y = b;
+
+	if (x->process != y->process)
+		return x->process < y->process ? -1 : 1;
+	if (x->start_ns != y->start_ns)
+		return x->start_ns < y->start_ns ? -1 : 1;
+	if (x->end_ns != y->end_ns)
+		return x->end_ns < y->end_ns ? -1 : 1;
+	return x->name_id < y->name_id ? -1 : x->name_id > y->name_id;
+}
+
+static int name_mpi(struct nsx_maker *m, struct nsx_err *err)
+{
+	int64_t *ids = nsx_arena_try_array(m->a, m->nmpi, 8, "names", err);
+	const char **text = nsx_arena_try_array(m->a, m->nmpi, sizeof(*text),
+						"names", err);
+	size_t n = 0, kept = 0;
+
+	if (!ids || !text)
+		return err->rc;
+	for (size_t i = 0; i < m->nmpi; i++)
+		ids[i] = m->mpi[i].name_id;
+	qsort(ids, m->nmpi, 8, nsx_cmp_i64);
+	for (size_t i = 0; i < m->nmpi; i++)
+		if (!n || ids[i] != ids[n - 1])
+			ids[n++] = ids[i];
+	if (nsx_view_strings(m->t->schema, ids, n, text, m->a, err))
+		return err->rc;
+	for (size_t i = 0; i < m->nmpi; i++) {
+		int64_t *id = bsearch(&m->mpi[i].name_id, ids, n, 8,
+				      nsx_cmp_i64);
+
+		m->mpi[i].name = text[id - ids];
+	}
+	/* MPI_Ibarrier and the like return at once: their length is no wait. */
+	for (size_t i = 0; i < m->nmpi; i++)
+		if (m->mpi[i].name && strncasecmp(m->mpi[i].name, "MPI_I", 5))
+			m->mpi[kept++] = m->mpi[i];
+	m->nmpi = kept;
+	return 0;
+}
+
+int nsx_maker_read_mpi(struct nsx_maker *m, struct nsx_err *err)
+{
+	static const enum nsx_field fields[] = {
+		NSX_F_mpi_coll_start_ns, NSX_F_mpi_coll_end_ns,
+		NSX_F_mpi_coll_global_tid, NSX_F_mpi_coll_name,
+		NSX_F_mpi_coll_comm, NSX_F_mpi_coll_bytes};
+	int rc = nsx_view_scan(m->t->schema, NSX_VIEW_mpi_coll, fields,
+			       ARRAY_LEN(fields), 1, on_mpi, m, 0, err);
+
+	if (rc == NSX_E_DATA || rc == NSX_E_DB)
+		rc = 0; /* damage: what was read counts */
+	if (rc || !m->nmpi)
+		return rc;
+	qsort(m->mpi, m->nmpi, sizeof(*m->mpi), cmp_mpi);
+	return name_mpi(m, err);
+}
+
+/* Channels ---------------------------------------------------------------------------*/
+
+struct event { /* a collective */
+	int64_t start_ns, length_ns, bytes, idle_ns;
+	uint64_t comm;
+	int64_t stream; /* -1: MPI */
+	const char *name;
+	uint8_t exposed;
+};
+struct events {
+	struct event *v;
+	size_t n, cap;
+};
+
+/* To three significant bits: what differs by less is one class. */
+static int64_t round_bytes(int64_t bytes)
+{
+	unsigned bits = 0;
+
+	while (bytes >> bits >= 8)
+		bits++;
+	return bytes < 0 ? -1 : bytes >> bits << bits;
+}
+
+static uint8_t share_of(int64_t part_ns, int64_t whole_ns)
+{
+	return whole_ns <= 0 ? 0 :
+	       (uint8_t)(255 * (double)part_ns / (double)whole_ns + 0.5);
+}
+
+static int add_event(struct events *l, const struct event *e,
+		     struct nsx_err *err)
+{
+	if (nsx_grow(&l->v, &l->cap, l->n + 1, sizeof(*l->v), "collectives",
+		     err))
+		return err->rc;
+	l->v[l->n++] = *e;
+	return 0;
+}
+
+static int add_nccl(struct nsx_maker *m, const struct nsx_member *x,
+		    struct events *l, struct nsx_err *err)
+{
+	const struct nsx_trace *t = m->t;
+	const struct nsx_device *dev = &t->device[x->device];
+	const struct nsx_spans *compute = &m->f->device[x->device].compute;
+	size_t at = 0;
+
+	for (size_t i = dev->ops_at; i < dev->ops_at + dev->nops; i++) {
+		const struct nsx_shape *shape;
+		struct event e = {nsx_op_start(&t->ops, i),
+				  nsx_op_ns(&t->ops, i), -1, 0, 0,
+				  t->stream[t->ops.stream[i]].stream_id, NULL,
+				  0};
+		int64_t hidden_ns;
+
+		if (t->ops.cls[i] != NSX_C_COMM || !nsx_op_counts(t, i) ||
+		    nsx_op_process(t, i) != x->process)
+			continue;
+		shape = nsx_op_shape(t, i);
+		e.name = shape->op == NSX_COMM_OTHER ?
+				 nsx_text(t, shape->base_name) :
+				 nsx_comm_op_name(shape->op);
+		hidden_ns = nsx_spans_covered(compute, &at, e.start_ns,
+					      e.start_ns + e.length_ns);
+		e.exposed = share_of(e.length_ns - hidden_ns, e.length_ns);
+		if (add_event(l, &e, err))
+			return err->rc;
+	}
+	return 0;
+}
+
+static int add_mpi(struct nsx_maker *m, const struct nsx_member *x,
+		   struct events *l, struct nsx_err *err)
+{
+	for (size_t i = 0; i < m->nmpi; i++) {
+		const struct nsx_mpi_coll *c = &m->mpi[i];
+		struct event e = {c->start_ns, c->end_ns - c->start_ns,
+				  round_bytes(c->bytes), 0,
+				  (uint64_t)c->comm, -1, c->name, 0};
+
+		if (c->process != x->process)
+			continue;
+		e.idle_ns = x->device == NSX_NONE ? e.length_ns :
+			nsx_idle_within(&m->f->idle[x->device], c->start_ns,
+					c->end_ns);
+		e.exposed = share_of(e.idle_ns, e.length_ns);
+		if (add_event(l, &e, err))
+			return err->rc;
+	}
+	return 0;
+}
+
+static int cmp_event(const void *a, const void *b)
+{
+	const struct event *x = a, *y = b;
+
+	if ((x->stream < 0) != (y->stream < 0))
+		return x->stream < 0 ? 1 : -1;
+	if (x->comm != y->comm)
+		return x->comm < y->comm ? -1 : 1;
+	if (!x->comm && x->stream != y->stream)
+		return x->stream < y->stream ? -1 : 1;
+	if (x->start_ns != y->start_ns)
+		return x->start_ns < y->start_ns ? -1 : 1;
+	if (x->length_ns != y->length_ns)
+		return x->length_ns < y->length_ns ? -1 : 1;
+	return strcmp(x->name, y->name);
+}
+
+static bool same_channel(const struct event *x, const struct event *y)
+{
+	return (x->stream < 0) == (y->stream < 0) && x->comm == y->comm &&
+	       (x->comm || x->stream == y->stream);
+}
+
+/* Codes in order of first use. */
+static int code_ops(const struct event *v, struct nsx_dchannel *c,
+		    struct nsx_arena *a, struct nsx_err *err)
+{
+	struct nsx_groups g = {0};
+	struct nsx_dop *ops = NULL;
+	size_t cap = 0;
+	int rc = 0;
+
+	for (size_t i = 0; i < c->n && !rc; i++) {
+		int64_t bytes = v[i].bytes;
+		uint32_t k;
+
+		rc = nsx_group(&g, nsx_hash(v[i].name, strlen(v[i].name)),
+			       (uint64_t)bytes, &k, err);
+		if (!rc && k == UINT16_MAX)
+			rc = nsx_fail(err, NSX_E_DATA, "more than %d kinds of "
+				      "collectives", UINT16_MAX);
+		if (!rc)
+			rc = nsx_grow(&ops, &cap, g.n, sizeof(*ops),
+				      "operations", err);
+		if (rc)
+			break;
+		ops[k] = (struct nsx_dop){v[i].name, bytes};
+		c->code[i] = (uint16_t)k;
+	}
+	c->nops = g.n;
+	c->ops = nsx_arena_get(a, g.n * sizeof(*ops));
+	for (size_t k = 0; k < g.n && !rc; k++)
+		c->ops[k] = (struct nsx_dop){nsx_arena_strdup(a, ops[k].name),
+					     ops[k].bytes};
+	nsx_groups_done(&g);
+	free(ops);
+	return rc;
+}
+
+static int pack_times(struct nsx_maker *m, const struct event *v,
+		      struct nsx_dchannel *c, struct nsx_arena *a,
+		      struct nsx_err *err)
+{
+	int64_t *start = nsx_arena_try_array(m->a, c->n, 8, "collectives", err);
+	int64_t *length = nsx_arena_try_array(m->a, c->n, 8, "collectives",
+					      err);
+
+	c->exposed = nsx_arena_try_array(a, c->n, 1, "collectives", err);
+	if (!start || !length || !c->exposed)
+		return err->rc;
+	for (size_t i = 0; i < c->n; i++) {
+		start[i] = v[i].start_ns;
+		length[i] = v[i].length_ns;
+		c->exposed[i] = v[i].exposed;
+	}
+	if (nsx_pack_i64(a, start, c->n, "collectives", &c->start, err) ||
+	    nsx_pack_i64(a, length, c->n, "collectives", &c->length, err))
+		return err->rc;
+	nsx_arena_drop(m->a, start);
+	nsx_arena_drop(m->a, length);
+	c->has_times = true;
+	return 0;
+}
+
+static int keep_channels(struct nsx_maker *m, const struct events *l,
+			 struct nsx_digest *d, struct nsx_err *err)
+{
+	size_t next, n = 0;
+
+	for (size_t i = 0; i < l->n; i++)
+		n += !i || !same_channel(&l->v[i - 1], &l->v[i]);
+	d->channels = nsx_arena_get(d->arena, n * sizeof(*d->channels));
+	for (size_t i = 0; i < l->n; i = next) {
+		struct nsx_dchannel *c = &d->channels[d->nchannels++];
+		const struct event *e = &l->v[i];
+
+		for (next = i + 1; next < l->n && same_channel(e, &l->v[next]);)
+			next++;
+		*c = (struct nsx_dchannel){.is_mpi = e->stream < 0,
+					   .stream = e->stream, .n = next - i};
+		/* A handle of MPI means something in its process only. */
+		c->comm = c->is_mpi ? 0 : e->comm;
+		c->code = nsx_arena_try_array(d->arena, c->n, sizeof(*c->code),
+					      "collectives", err);
+		if (!c->code || code_ops(e, c, d->arena, err) ||
+		    (m->o->detail > NSX_DETAIL_STEPS &&
+		     pack_times(m, e, c, d->arena, err)))
+			return err->rc;
+	}
+	return 0;
+}
+
+/* Collectives before each step, and what MPI took of it. */
+static void count_by_step(const struct events *l, struct nsx_digest *d)
+{
+	for (size_t i = 0; i < l->n; i++) {
+		size_t lo = 0, hi = d->nsteps;
+
+		while (lo < hi) { /* the first step that begins after it */
+			size_t mid = lo + (hi - lo) / 2;
+
+			if (d->steps[mid].start_ns <= l->v[i].start_ns)
+				lo = mid + 1;
+			else
+				hi = mid;
+		}
+		if (lo < d->nsteps)
+			d->steps[lo].colls++;
+		if (lo)
+			nsx_add_to(&d->steps[lo - 1].mpi_ns, l->v[i].idle_ns);
+	}
+	for (size_t i = 1; i < d->nsteps; i++)
+		d->steps[i].colls += d->steps[i - 1].colls;
+	for (size_t i = 0; i < d->nsteps; i++)
+		d->steps[i].mpi_ns = NSX_MIN(d->steps[i].mpi_ns,
+					     d->steps[i].part_ns[NSX_P_IDLE]);
+}
+
+int nsx_maker_channels(struct nsx_maker *m, const struct nsx_member *x,
+		       struct nsx_digest *d, struct nsx_err *err)
+{
+	struct events l = {0};
+	int rc = x->device == NSX_NONE ? 0 : add_nccl(m, x, &l, err);
+
+	if (!rc)
+		rc = add_mpi(m, x, &l, err);
+	if (!rc && l.n)
+		qsort(l.v, l.n, sizeof(*l.v), cmp_event);
+	count_by_step(&l, d);
+	if (!rc)
+		rc = keep_channels(m, &l, d, err);
+	free(l.v);
+	return rc;
+}

@@ -1,0 +1,960 @@
+/* digest_file.c - digests as SQLite files: one description of the tables serves
+ * the schema, the writer, the reader and the hash of the content.
+ *
+ * Ranks are numbered from 1 in order, the rows of every table follow in that
+ * order, and pages have a fixed size: the same ranks give the same bytes.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "base/stat.h"
+#include "emit/emit.h"
+#include "fleet/digest.h"
+#include "schema/viewscan.h"
+#include "sqlite/db.h"
+
+#define MOST_IMAGE ((size_t)1 << 35)
+#define MOST_ROWS (INT64_C(1) << 28) /* of one column: 100 ns each for a day */
+
+enum kind { INT, HASH, TEXT, BOOL, NAME, BLOB };
+
+struct column {
+	const char *name;
+	enum kind kind;
+	size_t offset;
+	const char *help;
+	int64_t least;		  /* INT                                     */
+	const char *const *names; /* NAME: the words; INT: one column each   */
+	unsigned n;
+};
+struct table {
+	const char *name, *help;
+	const struct column *columns;
+	unsigned ncolumns;
+	size_t size; /* of the struct that is a row                          */
+};
+
+/* Rows that are no struct of digest.h */
+struct channel_row {
+	int64_t number, stream, n;
+	bool is_mpi;
+	uint64_t comm;
+	struct nsx_blob code, start, length, exposed;
+};
+struct op_row {
+	int64_t channel, bytes;
+	const char *name;
+};
+
+#define COLUMN(type, member, kind_, help_, ...)                               \
+	{.name = #member, .kind = kind_, .offset = offsetof(struct type, member), \
+	 .help = help_ __VA_ARGS__}
+#define LEAST(x) , .least = x
+#define NAMES(array) , .names = array, .n = ARRAY_LEN(array)
+#define RANK(member, kind, ...) COLUMN(nsx_digest, member, kind, __VA_ARGS__)
+static const struct column rank_columns[] = {
+	RANK(who, HASH, "hash of host, session, process and device", ),
+	RANK(content, HASH, "hash of all that is recorded here", ),
+	RANK(rank, INT, "rank in the job, -1 not known", LEAST(-1)),
+	RANK(rank_from, NAME, "how the rank is known", NAMES(nsx_rank_from_names)),
+	RANK(world, INT, "ranks of the job, -1 not known", LEAST(-1)),
+	RANK(detail, NAME, "how much is recorded", NAMES(nsx_detail_names)),
+	RANK(host, HASH, "hash of the host's name, 0 not known", ),
+	RANK(gpu, HASH, "hash of the GPU's uuid, 0 not known", ),
+	RANK(gpu_model, TEXT, "model of the GPU", ),
+	RANK(product, TEXT, "version of nsys", ),
+	RANK(schema, TEXT, "version of its export", ),
+	RANK(pid, INT, "process", LEAST(-NSX_TIME_MAX)),
+	RANK(device, INT, "CUDA ordinal, -1 none", LEAST(-1)),
+	RANK(utc_ns, INT, "UTC at the zero of the times, -1 not known",
+	     LEAST(-1)),
+	RANK(system_ns, INT, "the host's steady clock there, -1 not known",
+	     LEAST(-1)),
+	RANK(first_ns, INT, "first event", LEAST(-NSX_TIME_MAX)),
+	RANK(last_ns, INT, "end of the last", LEAST(-NSX_TIME_MAX)),
+	RANK(launches, INT, "calls that launch", ),
+	RANK(launch_ns, INT, "their time", ),
+	RANK(syncs, INT, "calls that wait", ),
+	RANK(sync_ns, INT, "their time", ),
+	RANK(copies, INT, "copies and memsets", ),
+	RANK(copied_bytes, INT, "their bytes", ),
+	RANK(copy_ns, INT, "their time", ),
+	RANK(peak_bytes, INT, "most GPU memory in use, -1 not recorded",
+	     LEAST(-1)),
+	RANK(is_partial, BOOL, "the capture lost rows", ),
+};
+#define STEP(member, ...) COLUMN(nsx_dstep, member, INT, __VA_ARGS__)
+static const struct column step_columns[] = {
+	STEP(start_ns, "where the iteration begins", LEAST(-NSX_TIME_MAX)),
+	STEP(wall_ns, "its length", ),
+	STEP(part_ns, "of it; the six add up", NAMES(nsx_part_names)),
+	STEP(cause_ns, "of the idle time; they add up", NAMES(nsx_cause_names)),
+	STEP(kernels, "kernels that do not communicate", ),
+	STEP(kernel_ns, "sum of their lengths", ),
+	STEP(mpi_ns, "idle inside MPI collectives", ),
+	STEP(colls, "collectives that began before it", ),
+};
+static const struct column idle_columns[] = {
+	COLUMN(nsx_didle, cause, NAME, "why the GPU had nothing to do",
+	       NAMES(nsx_cause_names)),
+	COLUMN(nsx_didle, detail, TEXT, "call or range", ),
+	COLUMN(nsx_didle, ns, INT, "time", ),
+	COLUMN(nsx_didle, count, INT, "times", ),
+};
+static const struct column family_columns[] = {
+	COLUMN(nsx_dfamily, name, TEXT, "base name of the kernels", ),
+	COLUMN(nsx_dfamily, count, INT, "executions", ),
+	COLUMN(nsx_dfamily, total_ns, INT, "sum of their lengths", ),
+	COLUMN(nsx_dfamily, sketch, BLOB, "pairs (buckets further, count); "
+	       "bucket i begins at 1 us x 1.02^(i-1)", ),
+};
+#define CHANNEL(member, ...) COLUMN(channel_row, member, __VA_ARGS__)
+static const struct column channel_columns[] = {
+	CHANNEL(number, INT, "of the rank's, from 0", ),
+	CHANNEL(is_mpi, BOOL, "MPI, else NCCL", ),
+	CHANNEL(comm, HASH, "hash of the communicator, 0 not known", ),
+	CHANNEL(stream, INT, "CUDA stream, -1 none", LEAST(-1)),
+	CHANNEL(n, INT, "collectives", ),
+	CHANNEL(code, BLOB, "op of each; this and what follows is zstd", ),
+	CHANNEL(start, BLOB, "start of each after the end of the last, ns", ),
+	CHANNEL(length, BLOB, "ns", ),
+	CHANNEL(exposed, BLOB, "255ths of it without a kernel that computes", ),
+};
+static const struct column op_columns[] = {
+	COLUMN(op_row, channel, INT, "channel.number", ),
+	COLUMN(op_row, name, TEXT, "operation; codes count them from 0", ),
+	COLUMN(op_row, bytes, INT, "size, to three bits; -1 not known",
+	       LEAST(-1)),
+};
+
+enum { T_RANK, T_STEP, T_IDLE, T_FAMILY, T_CHANNEL, T_OP, NTABLES };
+#define TABLE(t, type, help)                                                  \
+	{#t, help, t##_columns, ARRAY_LEN(t##_columns), sizeof(struct type)}
+static const struct table tables[NTABLES] = {
+	TABLE(rank, nsx_digest, "a process on a device; id counts from 1"),
+	TABLE(step, nsx_dstep, "an iteration"),
+	TABLE(idle, nsx_didle, "idle time by cause, dearest first"),
+	TABLE(family, nsx_dfamily, "kernels, dearest first"),
+	TABLE(channel, channel_row, "collectives of a communicator, or stream"),
+	TABLE(op, op_row, "operations of a channel"),
+};
+
+const char *const nsx_detail_names[NSX_NDETAILS] = {"steps", "colls", "full"};
+const char *const nsx_rank_from_names[NSX_NRANK_FROM] = {
+	"payload", "mpi", "environment", "file name", "mark", "order",
+};
+
+int nsx_detail_parse(const char *word, enum nsx_detail *ret,
+		     struct nsx_err *err)
+{
+	*ret = NSX_DETAIL_COLLS;
+	for (unsigned i = 0; word; i++) {
+		if (i == NSX_NDETAILS)
+			return nsx_fail(err, NSX_E_USAGE, "--detail must be "
+					"steps, colls or full, not '%s'", word);
+		*ret = i;
+		if (!strcmp(word, nsx_detail_names[i]))
+			break;
+	}
+	return 0;
+}
+
+/* Rows as cells -----------------------------------------------------------------*/
+
+enum { MOST_CELLS = 64 };
+
+static struct nsx_val cell_of(const struct column *c, const char *row)
+{
+	const void *p = row + c->offset;
+	const struct nsx_blob *blob = p;
+
+	switch (c->kind) {
+	case TEXT:
+		return nsx_val_str(*(const char *const *)p);
+	case BOOL:
+		return nsx_val_int(*(const bool *)p);
+	case NAME:
+		return nsx_val_str(c->names[*(const unsigned *)p]);
+	case BLOB:
+		return nsx_val_blob(blob->p ? blob->p : "", blob->n);
+	default:
+		return nsx_val_int(*(const int64_t *)p);
+	}
+}
+
+/* The row's cells after its rank's number. Returns how many. */
+static int cells_of(const struct table *t, const void *row, int64_t id,
+		    struct nsx_val *v)
+{
+	int n = 0;
+
+	v[n++] = nsx_val_int(id);
+	for (unsigned i = 0; i < t->ncolumns; i++) {
+		struct column c = t->columns[i];
+		unsigned most = c.kind == INT && c.names ? c.n : 1;
+
+		for (unsigned k = 0; k < most; k++, c.offset += 8)
+			v[n++] = cell_of(&c, row);
+	}
+	return n;
+}
+
+static bool take_cell(const struct column *c, const struct nsx_val *v,
+		      char *row, struct nsx_arena *a)
+{
+	void *p = row + c->offset;
+
+	if (c->kind == BLOB) {
+		if (v->type != NSX_V_BLOB)
+			return false;
+		*(struct nsx_blob *)p = (struct nsx_blob){
+			nsx_arena_strndup(a, v->u.p, v->len), v->len};
+		return true;
+	}
+	if (c->kind == TEXT || c->kind == NAME) {
+		const char *text;
+
+		if (v->type != NSX_V_TEXT)
+			return false;
+		text = nsx_val_text(v, a);
+		if (c->kind == TEXT)
+			*(const char **)p = text;
+		for (unsigned i = 0; c->kind == NAME; i++) {
+			if (i == c->n)
+				return false;
+			*(unsigned *)p = i;
+			if (!strcmp(c->names[i], text))
+				break;
+		}
+		return true;
+	}
+	if (v->type != NSX_V_I64)
+		return false;
+	if (c->kind == BOOL)
+		*(bool *)p = v->u.i != 0;
+	else
+		*(int64_t *)p = v->u.i;
+	return c->kind != INT ||
+	       (v->u.i >= c->least && v->u.i <= NSX_TIME_MAX &&
+		(v->u.i >= -NSX_TIME_MAX));
+}
+
+/* Channels as columns of bytes ----------------------------------------------------*/
+
+struct packed { /* the four columns of a channel */
+	struct nsx_buf code, start, length, exposed;
+};
+
+static void packed_done(struct packed *p)
+{
+	nsx_buf_done(&p->code);
+	nsx_buf_done(&p->start);
+	nsx_buf_done(&p->length);
+	nsx_buf_done(&p->exposed);
+}
+
+static int squeeze(struct nsx_buf *b, struct nsx_blob *ret, struct nsx_err *err)
+{
+	struct nsx_buf out = {0};
+	int rc = nsx_squeeze(b->p ? b->p : "", b->n, &out, err);
+
+	nsx_buf_done(b);
+	*b = out;
+	*ret = (struct nsx_blob){out.p, out.n};
+	return rc;
+}
+
+/* The row points into p. */
+static int pack_channel(const struct nsx_dchannel *c, struct packed *p,
+			struct channel_row *row, struct nsx_err *err)
+{
+	int64_t end_ns = 0;
+
+	for (size_t i = 0; i < c->n; i++) {
+		nsx_put_number(&p->code, c->code[i]);
+		if (!c->has_times)
+			continue;
+		nsx_put_number(&p->start,
+			       nsx_fold(nsx_coll_start(c, i) - end_ns));
+		nsx_put_number(&p->length, (uint64_t)nsx_coll_ns(c, i));
+		end_ns = nsx_coll_start(c, i) + nsx_coll_ns(c, i);
+	}
+	if (c->has_times)
+		nsx_buf_add(&p->exposed, (const char *)c->exposed, c->n);
+	if (squeeze(&p->code, &row->code, err))
+		return err->rc;
+	return c->has_times && (squeeze(&p->start, &row->start, err) ||
+				squeeze(&p->length, &row->length, err) ||
+				squeeze(&p->exposed, &row->exposed, err)) ?
+		       err->rc : 0;
+}
+
+static int fail_column(const char *what, struct nsx_err *err)
+{
+	return nsx_fail(err, NSX_E_DATA, "channel.%s is damaged", what);
+}
+
+/* n numbers of a column. */
+static int unpack(const struct nsx_blob *b, size_t n, const char *what,
+		  uint64_t *ret, struct nsx_err *err)
+{
+	struct nsx_buf raw = {0};
+	struct nsx_bytes left;
+	int rc = nsx_expand(b->p, b->n, n * 10, &raw, err);
+
+	left = (struct nsx_bytes){(unsigned char *)raw.p,
+				  (unsigned char *)raw.p + raw.n};
+	for (size_t i = 0; i < n && !rc; i++)
+		if (!nsx_get_number(&left, &ret[i]))
+			rc = fail_column(what, err);
+	if (!rc && left.p != left.end)
+		rc = fail_column(what, err);
+	nsx_buf_done(&raw);
+	return rc;
+}
+
+static int unpack_times(const struct channel_row *row, struct nsx_dchannel *c,
+			uint64_t *scratch, struct nsx_arena *a,
+			struct nsx_err *err)
+{
+	int64_t *start = nsx_try_alloc(c->n, 8, "collectives", err);
+	int64_t *length = (int64_t *)scratch, end_ns = 0;
+	struct nsx_buf raw = {0};
+	int rc = start ? unpack(&row->start, c->n, "start", (uint64_t *)start,
+				err) : err->rc;
+
+	if (!rc)
+		rc = unpack(&row->length, c->n, "length", scratch, err);
+	for (size_t i = 0; i < c->n && !rc; i++) {
+		start[i] = nsx_add_sat(end_ns, nsx_unfold((uint64_t)start[i]));
+		if (length[i] < 0 || length[i] > NSX_TIME_MAX / 2 ||
+		    start[i] > NSX_TIME_MAX / 2 || start[i] < -NSX_TIME_MAX / 2)
+			rc = fail_column("start", err);
+		else
+			end_ns = start[i] + length[i];
+	}
+	if (!rc)
+		rc = nsx_expand(row->exposed.p, row->exposed.n, c->n, &raw, err);
+	if (!rc && raw.n != c->n)
+		rc = fail_column("exposed", err);
+	if (!rc)
+		c->exposed = (uint8_t *)nsx_arena_strndup(a, raw.p ? raw.p : "",
+							  raw.n);
+	if (!rc)
+		rc = nsx_pack_i64(a, start, c->n, "collectives", &c->start,
+				  err);
+	if (!rc)
+		rc = nsx_pack_i64(a, length, c->n, "collectives", &c->length,
+				  err);
+	nsx_buf_done(&raw);
+	free(start);
+	return rc;
+}
+
+static int unpack_channel(const struct channel_row *row, struct nsx_arena *a,
+			  struct nsx_dchannel *c, struct nsx_err *err)
+{
+	uint64_t *scratch;
+	int rc;
+
+	*c = (struct nsx_dchannel){row->is_mpi, row->comm, row->stream,
+				   (size_t)row->n, .has_times = row->start.n};
+	if (row->n > MOST_ROWS)
+		return fail_column("n", err);
+	scratch = nsx_try_alloc(c->n, 8, "collectives", err);
+	c->code = nsx_arena_try_array(a, c->n, sizeof(*c->code), "collectives",
+				      err);
+	rc = scratch && c->code ?
+		     unpack(&row->code, c->n, "code", scratch, err) : err->rc;
+	for (size_t i = 0; i < c->n && !rc; i++) {
+		if (scratch[i] > UINT16_MAX)
+			rc = fail_column("code", err);
+		c->code[i] = (uint16_t)scratch[i];
+	}
+	if (!rc && c->has_times)
+		rc = unpack_times(row, c, scratch, a, err);
+	free(scratch);
+	return rc;
+}
+
+/* Writing ---------------------------------------------------------------------------*/
+
+/* Where rows go: into a database, or, without one, into a hash. */
+struct nsx_digest_writer {
+	struct nsx_db *db;
+	struct nsx_stmt *insert[NTABLES];
+	int64_t n; /* ranks so far */
+	uint64_t hash;
+};
+
+static void hash_cell(uint64_t *h, const struct nsx_val *v)
+{
+	bool is_number = v->type == NSX_V_I64;
+
+	*h = nsx_hash_u64(*h ^ nsx_hash(is_number ? (const void *)&v->u.i :
+						    v->u.p,
+					is_number ? 8 : v->len));
+}
+
+static int put_row(struct nsx_digest_writer *w, unsigned table, const void *row,
+		   struct nsx_err *err)
+{
+	struct nsx_val v[MOST_CELLS];
+	int n = cells_of(&tables[table], row, w->n, v);
+
+	if (w->db)
+		return nsx_run_with(w->insert[table], v, n, err);
+	for (int i = 1; i < n; i++)
+		hash_cell(&w->hash, &v[i]);
+	return 0;
+}
+
+static int put_rows(struct nsx_digest_writer *w, unsigned table,
+		    const void *rows, size_t n, struct nsx_err *err)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < n && !rc; i++)
+		rc = put_row(w, table,
+			     (const char *)rows + i * tables[table].size, err);
+	return rc;
+}
+
+static int put_channel(struct nsx_digest_writer *w,
+		       const struct nsx_dchannel *c, int64_t number,
+		       struct nsx_err *err)
+{
+	struct channel_row row = {number, c->stream, (int64_t)c->n, c->is_mpi,
+				  c->comm, {0}, {0}, {0}, {0}};
+	struct packed p = {{0}, {0}, {0}, {0}};
+	int rc = pack_channel(c, &p, &row, err);
+
+	if (!rc)
+		rc = put_row(w, T_CHANNEL, &row, err);
+	for (size_t i = 0; i < c->nops && !rc; i++) {
+		struct op_row op = {number, c->ops[i].bytes, c->ops[i].name};
+
+		rc = put_row(w, T_OP, &op, err);
+	}
+	packed_done(&p);
+	return rc;
+}
+
+static int put(struct nsx_digest_writer *w, const struct nsx_digest *d,
+	       struct nsx_err *err)
+{
+	int rc = put_row(w, T_RANK, d, err);
+
+	if (!rc)
+		rc = put_rows(w, T_STEP, d->steps, d->nsteps, err);
+	if (!rc)
+		rc = put_rows(w, T_IDLE, d->idle, d->nidle, err);
+	if (!rc)
+		rc = put_rows(w, T_FAMILY, d->families, d->nfamilies, err);
+	for (size_t i = 0; i < d->nchannels && !rc; i++)
+		rc = put_channel(w, &d->channels[i], (int64_t)i, err);
+	return rc;
+}
+
+int nsx_digest_seal(struct nsx_digest *d, struct nsx_err *err)
+{
+	struct nsx_digest_writer w = {0};
+	int rc;
+
+	d->content = 0;
+	rc = put(&w, d, err);
+	d->content = w.hash;
+	return rc;
+}
+
+/* CREATE and INSERT of a table. */
+static void describe(unsigned table, struct nsx_buf *create,
+		     struct nsx_buf *insert)
+{
+	const struct table *t = &tables[table];
+
+	nsx_buf_printf(create, "CREATE TABLE %s ( -- %s\n    %s", t->name,
+		       t->help, table == T_RANK ? "id INTEGER PRIMARY KEY" :
+						  "rank_id INTEGER");
+	nsx_buf_printf(insert, "INSERT INTO %s VALUES (?", t->name);
+	for (unsigned i = 0; i < t->ncolumns; i++) {
+		const struct column *c = &t->columns[i];
+		bool is_list = c->kind == INT && c->names;
+
+		for (unsigned k = 0; k < (is_list ? c->n : 1); k++) {
+			nsx_buf_printf(create, "\n  , %s%s %s -- %s",
+				       is_list ? c->names[k] : c->name,
+				       is_list ? "_ns" : "",
+				       c->kind == BLOB ? "BLOB" :
+				       c->kind == TEXT || c->kind == NAME ?
+							 "TEXT" : "INTEGER",
+				       c->help);
+			nsx_buf_adds(insert, ", ?");
+		}
+	}
+	nsx_buf_adds(create, "\n)");
+	nsx_buf_adds(insert, ")");
+}
+
+static int make_table(struct nsx_digest_writer *w, unsigned table,
+		      struct nsx_err *err)
+{
+	struct nsx_buf create = {0}, insert = {0};
+	int rc;
+
+	describe(table, &create, &insert);
+	rc = nsx_db_exec(w->db, create.p, err);
+	if (!rc)
+		rc = nsx_db_prepare(w->db, insert.p, &w->insert[table], err);
+	nsx_buf_done(&create);
+	nsx_buf_done(&insert);
+	return rc;
+}
+
+int nsx_digest_writer_new(struct nsx_digest_writer **ret, struct nsx_err *err)
+{
+	struct nsx_digest_writer *w = nsx_try_alloc(1, sizeof(*w), "a digest",
+						    err);
+	char head[160];
+	int rc = w ? nsx_db_new(&w->db, err) : err->rc;
+
+	snprintf(head, sizeof(head), "PRAGMA page_size=4096;"
+		 "PRAGMA journal_mode=OFF;PRAGMA application_id=%d;"
+		 "PRAGMA user_version=%d;BEGIN", NSX_DIGEST_MAGIC,
+		 NSX_DIGEST_VERSION);
+	if (!rc)
+		rc = nsx_db_exec(w->db, head, err);
+	for (unsigned t = 0; t < NTABLES && !rc; t++)
+		rc = make_table(w, t, err);
+	if (rc)
+		nsx_digest_writer_free(w);
+	else
+		*ret = w;
+	return rc;
+}
+
+int nsx_digest_add(struct nsx_digest_writer *w, const struct nsx_digest *d,
+		   struct nsx_err *err)
+{
+	w->n++;
+	return put(w, d, err);
+}
+
+int nsx_digest_image(struct nsx_digest_writer *w, const void **ret,
+		     size_t *ret_n, struct nsx_err *err)
+{
+	return nsx_db_exec(w->db, "COMMIT", err) ||
+	       nsx_db_image(w->db, ret, ret_n, err) ? err->rc : 0;
+}
+
+void nsx_digest_writer_free(struct nsx_digest_writer *w)
+{
+	if (!w)
+		return;
+	for (unsigned t = 0; t < NTABLES; t++)
+		nsx_stmt_done(&w->insert[t]);
+	nsx_db_close(w->db);
+	free(w);
+}
+
+int nsx_digest_save(const char *path, const void *image, size_t n,
+		    struct nsx_err *err)
+{
+	struct nsx_buf small = {0}, tmp = {0};
+	size_t len = strlen(path);
+	FILE *f;
+	int rc = 0;
+
+	if (len > 4 && !strcmp(path + len - 4, ".zst")) {
+		rc = nsx_squeeze(image, n, &small, err);
+		image = small.p;
+		n = small.n;
+	}
+	nsx_buf_printf(&tmp, "%s.tmp-%ld", path, (long)getpid());
+	f = rc ? NULL : fopen(tmp.p, "wxe");
+	if (!rc && !f)
+		rc = nsx_fail(err, NSX_E_IO, "cannot write '%s': %s", tmp.p,
+			      strerror(errno));
+	if (f) {
+		errno = 0;
+		(void)fwrite(image, 1, n, f);
+		rc = nsx_emit_close(f, tmp.p, err);
+		if (!rc && rename(tmp.p, path))
+			rc = nsx_fail(err, NSX_E_IO, "cannot put a digest at "
+				      "'%s': %s", path, strerror(errno));
+		if (rc)
+			unlink(tmp.p);
+	}
+	nsx_buf_done(&small);
+	nsx_buf_done(&tmp);
+	return rc;
+}
+
+int nsx_digest_write(const char *path, struct nsx_digest *const *v, size_t n,
+		     size_t *ret_size, struct nsx_err *err)
+{
+	struct nsx_digest_writer *w = NULL;
+	const void *image;
+	size_t size = 0;
+	int rc = nsx_digest_writer_new(&w, err);
+
+	for (size_t i = 0; i < n && !rc; i++)
+		rc = nsx_digest_add(w, v[i], err);
+	if (!rc)
+		rc = nsx_digest_image(w, &image, &size, err);
+	if (!rc)
+		rc = nsx_digest_save(path, image, size, err);
+	if (!rc && ret_size)
+		*ret_size = size;
+	nsx_digest_writer_free(w);
+	return rc;
+}
+
+/* Reading ---------------------------------------------------------------------------*/
+
+struct reader {
+	struct nsx_db *db;
+	const char *name;
+	struct nsx_digest **v;
+	size_t n, cap;
+};
+
+static int refuse(const struct reader *r, const char *table, const char *column,
+		  struct nsx_err *err)
+{
+	return nsx_fail(err, NSX_E_DATA, "cannot read '%s': the digest is "
+			"damaged at %s.%s; make it again", r->name, table,
+			column);
+}
+
+static int take_row(const struct reader *r, struct nsx_stmt *s,
+		    const struct table *t, void *row, struct nsx_arena *a,
+		    struct nsx_err *err)
+{
+	int at = 1;
+
+	memset(row, 0, t->size);
+	for (unsigned i = 0; i < t->ncolumns; i++) {
+		struct column c = t->columns[i];
+		unsigned most = c.kind == INT && c.names ? c.n : 1;
+
+		for (unsigned k = 0; k < most; k++, c.offset += 8) {
+			struct nsx_val v;
+
+			nsx_read_val(s, at++, &v);
+			if (!take_cell(&c, &v, row, a))
+				return refuse(r, t->name, c.name, err);
+		}
+	}
+	return 0;
+}
+
+static int take_rank(struct reader *r, struct nsx_stmt *s, struct nsx_err *err)
+{
+	struct nsx_arena *a = nsx_arena_new();
+	struct nsx_digest *d = nsx_arena_get(a, sizeof(*d));
+	struct nsx_val id;
+	int rc;
+
+	nsx_read_val(s, 0, &id);
+	rc = take_row(r, s, &tables[T_RANK], d, a, err);
+	d->arena = a;
+	if (!rc && (id.type != NSX_V_I64 || id.u.i != (int64_t)r->n + 1))
+		rc = refuse(r, "rank", "id", err);
+	if (!rc)
+		rc = nsx_grow(&r->v, &r->cap, r->n + 1, sizeof(*r->v), "ranks",
+			      err);
+	if (rc)
+		nsx_arena_free(a);
+	else
+		r->v[r->n++] = d;
+	return rc;
+}
+
+/* Room for one more in a list on arena a; what it grew out of stays there. */
+static int make_room(struct nsx_arena *a, void **list, size_t n, size_t *cap,
+		     const struct table *t, size_t size, struct nsx_err *err)
+{
+	void *more;
+
+	if (n < *cap)
+		return 0;
+	more = nsx_arena_try_array(a, 2 * n + 8, size, t->name, err);
+	if (!more)
+		return err->rc;
+	if (n)
+		memcpy(more, *list, n * size);
+	*list = more;
+	*cap = 2 * n + 8;
+	return 0;
+}
+
+/* A row of another table goes to the end of its rank's list. */
+static int add_row(struct reader *r, unsigned table, struct nsx_digest *d,
+		   size_t *cap, struct nsx_stmt *s, struct nsx_err *err)
+{
+	void **lists[NTABLES] = {
+		[T_STEP] = (void **)&d->steps, [T_IDLE] = (void **)&d->idle,
+		[T_FAMILY] = (void **)&d->families,
+	};
+	size_t *ns[NTABLES] = {
+		[T_STEP] = &d->nsteps, [T_IDLE] = &d->nidle,
+		[T_FAMILY] = &d->nfamilies,
+	};
+	const struct table *t = &tables[table];
+	size_t n = *ns[table];
+
+	if (make_room(d->arena, lists[table], n, cap, t, t->size, err))
+		return err->rc;
+	++*ns[table];
+	return take_row(r, s, t, (char *)*lists[table] + n * t->size, d->arena,
+			err);
+}
+
+static int add_channel(struct reader *r, struct nsx_digest *d, size_t *cap,
+		       struct nsx_stmt *s, struct nsx_err *err)
+{
+	struct channel_row row;
+	struct nsx_arena *scratch = nsx_arena_new();
+	int rc = take_row(r, s, &tables[T_CHANNEL], &row, scratch, err);
+
+	if (!rc && row.number != (int64_t)d->nchannels)
+		rc = refuse(r, "channel", "number", err);
+	if (!rc)
+		rc = make_room(d->arena, (void **)&d->channels, d->nchannels,
+			       cap, &tables[T_CHANNEL], sizeof(*d->channels),
+			       err);
+	if (!rc && unpack_channel(&row, d->arena, &d->channels[d->nchannels++],
+				  err))
+		rc = err->rc == NSX_E_NOMEM ? err->rc :
+		     refuse(r, "channel", "columns", err);
+	nsx_arena_free(scratch);
+	return rc;
+}
+
+static int add_op(struct reader *r, struct nsx_digest *d, size_t *cap,
+		  struct nsx_stmt *s, struct nsx_err *err)
+{
+	struct op_row row;
+	struct nsx_dchannel *c;
+
+	if (take_row(r, s, &tables[T_OP], &row, d->arena, err))
+		return err->rc;
+	if (row.channel >= (int64_t)d->nchannels)
+		return refuse(r, "op", "channel", err);
+	c = &d->channels[row.channel];
+	if (!c->nops)
+		*cap = 0;
+	if (make_room(d->arena, (void **)&c->ops, c->nops, cap, &tables[T_OP],
+		      sizeof(*c->ops), err))
+		return err->rc;
+	c->ops[c->nops++] = (struct nsx_dop){row.name, row.bytes};
+	return 0;
+}
+
+/* Rows stand in order of ranks, as they were written. */
+static int read_table(struct reader *r, unsigned table, struct nsx_err *err)
+{
+	NSX_AT_EXIT(nsx_stmt_done) struct nsx_stmt *s = NULL;
+	struct nsx_buf sql = {0};
+	int64_t rank = 0;
+	size_t cap = 0;
+	int rc;
+
+	nsx_buf_printf(&sql, "SELECT * FROM main.%s ORDER BY rowid",
+		       tables[table].name);
+	rc = nsx_db_prepare(r->db, sql.p, &s, err);
+	nsx_buf_done(&sql);
+	while (!rc && (rc = nsx_step(s, err)) == 1) {
+		struct nsx_val id;
+
+		nsx_read_val(s, 0, &id);
+		if (table == T_RANK) {
+			rc = take_rank(r, s, err);
+			continue;
+		}
+		if (id.type != NSX_V_I64 || id.u.i < rank || id.u.i < 1 ||
+		    id.u.i > (int64_t)r->n)
+			return refuse(r, tables[table].name, "rank_id", err);
+		cap = id.u.i == rank ? cap : 0;
+		rank = id.u.i;
+		rc = table == T_CHANNEL ?
+			     add_channel(r, r->v[rank - 1], &cap, s, err) :
+		     table == T_OP ?
+			     add_op(r, r->v[rank - 1], &cap, s, err) :
+			     add_row(r, table, r->v[rank - 1], &cap, s, err);
+	}
+	return rc;
+}
+
+/* That every code has its operation, times ascend, and sums are sums. */
+static int check(const struct reader *r, const struct nsx_digest *d,
+		 struct nsx_err *err)
+{
+	for (size_t c = 0; c < d->nchannels; c++)
+		for (size_t i = 0; i < d->channels[c].n; i++)
+			if (d->channels[c].code[i] >= d->channels[c].nops)
+				return refuse(r, "channel", "code", err);
+	for (size_t i = 0; i < d->nsteps; i++) {
+		const struct nsx_dstep *s = &d->steps[i];
+		int64_t sum = 0;
+
+		for (unsigned p = 0; p < NSX_NPARTS; p++)
+			sum = nsx_add_sat(sum, s->part_ns[p]);
+		if (sum != s->wall_ns ||
+		    (i && s->start_ns < s[-1].start_ns + s[-1].wall_ns) ||
+		    (i && s->colls < s[-1].colls))
+			return refuse(r, "step", "wall_ns", err);
+	}
+	return 0;
+}
+
+static int version_of(struct nsx_db *db, const char *pragma, int64_t *ret,
+		      struct nsx_err *err)
+{
+	NSX_AT_EXIT(nsx_stmt_done) struct nsx_stmt *s = NULL;
+	struct nsx_val v = {0};
+	int rc = nsx_db_prepare(db, pragma, &s, err);
+
+	if (!rc && (rc = nsx_step(s, err)) == 1) {
+		nsx_read_val(s, 0, &v);
+		rc = 0;
+	}
+	*ret = v.type == NSX_V_I64 ? v.u.i : 0;
+	return rc;
+}
+
+static int check_kind(const struct reader *r, struct nsx_err *err)
+{
+	int64_t magic, version;
+
+	if (version_of(r->db, "PRAGMA application_id", &magic, err) ||
+	    version_of(r->db, "PRAGMA user_version", &version, err))
+		return err->rc;
+	if (magic != NSX_DIGEST_MAGIC)
+		return nsx_fail(err, NSX_E_SCHEMA, "cannot read '%s': this is "
+				"no digest; make one with: nsys-explain digest "
+				"TRACE.sqlite -o F.nsxd", r->name);
+	if (version != NSX_DIGEST_VERSION)
+		return nsx_fail(err, NSX_E_SCHEMA, "cannot read '%s': this is a "
+				"digest of version %lld, known is %d; make it "
+				"again with this nsys-explain", r->name,
+				(long long)version, NSX_DIGEST_VERSION);
+	for (unsigned t = 0; t < NTABLES; t++) {
+		const struct nsx_table_info *info = nsx_db_table(
+			r->db, tables[t].name);
+
+		if (!info || !info->is_plain)
+			return refuse(r, tables[t].name, "columns", err);
+	}
+	return 0;
+}
+
+int nsx_digest_parse(const void *image, size_t n, const char *name,
+		     struct nsx_digest ***ret, size_t *ret_n,
+		     struct nsx_err *err)
+{
+	struct reader r = {.name = name};
+	int rc = nsx_db_open_image(image, n, name, &r.db, err);
+
+	if (!rc)
+		rc = check_kind(&r, err);
+	for (unsigned t = 0; t < NTABLES && !rc; t++)
+		rc = read_table(&r, t, err);
+	for (size_t i = 0; i < r.n && !rc; i++)
+		rc = check(&r, r.v[i], err);
+	nsx_db_close(r.db);
+	if (rc) {
+		for (size_t i = 0; i < r.n; i++)
+			nsx_digest_free(r.v[i]);
+		free(r.v);
+		return rc;
+	}
+	*ret = r.v;
+	*ret_n = r.n;
+	return 0;
+}
+
+/* Files ---------------------------------------------------------------------------*/
+
+static int read_file(const char *path, struct nsx_buf *ret, struct nsx_err *err)
+{
+	FILE *f = fopen(path, "re");
+	char *p = NULL;
+	long n = -1;
+	int rc = 0;
+
+	if (f && !fseek(f, 0, SEEK_END))
+		n = ftell(f);
+	if (n < 0)
+		rc = nsx_fail(err, NSX_E_IO, "cannot read '%s': %s", path,
+			      strerror(errno));
+	if (!rc)
+		p = nsx_try_alloc((size_t)n + 1, 1, "a digest", err);
+	if (!rc && !p)
+		rc = err->rc;
+	if (!rc && (fseek(f, 0, SEEK_SET) ||
+		    fread(p, 1, (size_t)n, f) != (size_t)n))
+		rc = nsx_fail(err, NSX_E_IO, "cannot read '%s': it was changed "
+			      "meanwhile", path);
+	if (f)
+		(void)fclose(f);
+	if (rc)
+		free(p);
+	else
+		*ret = (struct nsx_buf){p, (size_t)n, (size_t)n + 1};
+	return rc;
+}
+
+int nsx_digest_read(const char *path, struct nsx_digest ***ret, size_t *ret_n,
+		    struct nsx_err *err)
+{
+	struct nsx_buf raw = {0}, image = {0};
+	int rc = read_file(path, &raw, err);
+
+	if (!rc && nsx_is_squeezed(raw.p, raw.n)) {
+		rc = nsx_expand(raw.p, raw.n, MOST_IMAGE, &image, err);
+		if (rc)
+			nsx_wrap(err, "cannot read '%s'", path);
+		nsx_buf_done(&raw);
+		raw = image;
+	}
+	if (!rc)
+		rc = nsx_digest_parse(raw.p, raw.n, path, ret, ret_n, err);
+	nsx_buf_done(&raw);
+	return rc;
+}
+
+bool nsx_digest_is(const char *path)
+{
+	unsigned char head[100] = {0};
+	FILE *f = fopen(path, "re");
+	size_t n = f ? fread(head, 1, sizeof(head), f) : 0;
+	uint32_t id;
+
+	if (f)
+		(void)fclose(f);
+	memcpy(&id, head + 68, 4);
+	return nsx_is_squeezed(head, n) ||
+	       (n == sizeof(head) && !memcmp(head, "SQLite format 3", 16) &&
+		be32toh(id) == NSX_DIGEST_MAGIC);
+}
+
+void nsx_digest_free(struct nsx_digest *d)
+{
+	if (d)
+		nsx_arena_free(d->arena);
+}
+
+int nsx_digest_cmp(const struct nsx_digest *a, const struct nsx_digest *b)
+{
+	if (a->rank != b->rank)
+		return a->rank < b->rank ? -1 : 1;
+	if (a->who != b->who)
+		return a->who < b->who ? -1 : 1;
+	if (a->detail != b->detail)
+		return a->detail > b->detail ? -1 : 1;
+	return a->content > b->content ? -1 : a->content < b->content;
+}

@@ -1,0 +1,565 @@
+/* digest_make.c - the ranks of a trace, each summed up.
+ *
+ * Steps are the iterations of facts.h, idle causes its pieces: nothing is
+ * measured here a second time, only cut by steps and added up.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "base/group.h"
+#include "base/stat.h"
+#include "fleet/digest_make.h"
+#include "schema/viewscan.h"
+
+enum { MOST_FAMILIES = 512, MOST_IDLE = 32, MOST_NAME = 160 };
+
+/* Members ---------------------------------------------------------------------*/
+
+static int add_member(struct nsx_groups *g, struct nsx_member **v, size_t *cap,
+		      uint32_t process, uint32_t device, uint32_t *ret,
+		      struct nsx_err *err)
+{
+	if (nsx_group(g, process, device, ret, err) ||
+	    nsx_grow(v, cap, g->n, sizeof(**v), "ranks", err))
+		return err->rc;
+	(*v)[*ret].process = process;
+	(*v)[*ret].device = device;
+	return 0;
+}
+
+static int cmp_member(const void *a, const void *b)
+{
+	const struct nsx_member *x = a, *y = b;
+
+	if (x->process != y->process)
+		return x->process < y->process ? -1 : 1;
+	return x->device < y->device ? -1 : x->device > y->device;
+}
+
+/* An MPI process is one rank: on the device with which it communicates, else on
+ * its busiest, else on none.
+ */
+static int add_mpi_process(struct nsx_groups *g, struct nsx_member **v,
+			   size_t *cap, uint32_t process, struct nsx_err *err)
+{
+	struct nsx_member *best = NULL;
+	uint32_t k;
+
+	for (size_t i = 0; i < g->n; i++) {
+		struct nsx_member *x = &(*v)[i];
+
+		if (x->process == process &&
+		    (!best || x->ncolls > best->ncolls ||
+		     (x->ncolls == best->ncolls && x->gpu_ns > best->gpu_ns)))
+			best = x;
+	}
+	if (!best) {
+		if (add_member(g, v, cap, process, NSX_NONE, &k, err))
+			return err->rc;
+		best = &(*v)[k];
+	}
+	best->ncolls++;
+	return 0;
+}
+
+/* Who takes part: where anybody communicates, those who do; else those with at
+ * least a hundredth of the busiest one's GPU time.
+ */
+static int list_members(struct nsx_maker *m, struct nsx_member **ret,
+			size_t *ret_n, struct nsx_err *err)
+{
+	const struct nsx_trace *t = m->t;
+	struct nsx_groups g = {0};
+	struct nsx_member *v = NULL;
+	size_t cap = 0, n = 0, ncolls = 0;
+	int64_t most_ns = 0;
+	uint32_t k;
+	int rc = 0;
+
+	for (size_t i = 0; i < t->ops.n && !rc; i++) {
+		const struct nsx_stream *s = &t->stream[t->ops.stream[i]];
+
+		if (!nsx_op_counts(t, i))
+			continue;
+		rc = add_member(&g, &v, &cap, s->process, s->device, &k, err);
+		if (rc)
+			break;
+		v[k].ncolls += t->ops.cls[i] == NSX_C_COMM;
+		nsx_add_to(&v[k].gpu_ns, nsx_op_ns(&t->ops, i));
+	}
+	for (size_t i = 0; i < m->nmpi && !rc; i++) {
+		if (i && m->mpi[i].process == m->mpi[i - 1].process)
+			continue;
+		rc = add_mpi_process(&g, &v, &cap, m->mpi[i].process, err);
+	}
+	for (size_t i = 0; i < g.n; i++) {
+		ncolls += v[i].ncolls;
+		most_ns = NSX_MAX(most_ns, v[i].gpu_ns);
+	}
+	for (size_t i = 0; i < g.n; i++)
+		if (ncolls ? v[i].ncolls > 0 : v[i].gpu_ns >= most_ns / 100)
+			v[n++] = v[i];
+	nsx_groups_done(&g);
+	if (n)
+		qsort(v, n, sizeof(*v), cmp_member);
+	*ret = v;
+	*ret_n = n;
+	return rc;
+}
+
+/* Steps ---------------------------------------------------------------------------*/
+
+static bool is_step_of(const struct nsx_iteration *it,
+		       const struct nsx_member *x)
+{
+	return it->device == x->device &&
+	       (it->process == x->process || it->process == NSX_NONE);
+}
+
+static int list_steps(struct nsx_maker *m, const struct nsx_member *x,
+		      struct nsx_digest *d, struct nsx_err *err)
+{
+	const struct nsx_facts *f = m->f;
+	int64_t end_ns = INT64_MIN;
+
+	d->steps = nsx_arena_try_array(d->arena, f->niterations,
+				       sizeof(*d->steps), "iterations", err);
+	if (!d->steps)
+		return err->rc;
+	for (size_t i = 0; i < f->niterations; i++) {
+		const struct nsx_iteration *it = &f->iterations[i];
+		int64_t from_ns = NSX_MAX(it->start_ns, m->t->window.start_ns);
+		int64_t to_ns = NSX_MIN(it->end_ns, m->t->window.end_ns);
+		struct nsx_partition part;
+		struct nsx_dstep *s = &d->steps[d->nsteps];
+
+		if (!is_step_of(it, x) || from_ns < end_ns || to_ns <= from_ns)
+			continue;
+		nsx_partition(&f->device[x->device], from_ns, to_ns, &part);
+		s->start_ns = from_ns;
+		s->wall_ns = to_ns - from_ns;
+		memcpy(s->part_ns, part.ns, sizeof(part.ns));
+		end_ns = to_ns;
+		d->nsteps++;
+	}
+	return 0;
+}
+
+/* The first step at or after *at that ends after t. */
+static struct nsx_dstep *step_at(struct nsx_digest *d, size_t *at, int64_t t)
+{
+	while (*at < d->nsteps &&
+	       d->steps[*at].start_ns + d->steps[*at].wall_ns <= t)
+		++*at;
+	return *at < d->nsteps ? &d->steps[*at] : NULL;
+}
+
+static int64_t common_ns(int64_t a, int64_t b, int64_t from, int64_t to)
+{
+	return NSX_MAX(0, NSX_MIN(b, to) - NSX_MAX(a, from));
+}
+
+static void charge_piece(struct nsx_digest *d, size_t *at,
+			 const struct nsx_idle_piece *p)
+{
+	struct nsx_dstep *s = step_at(d, at, p->start_ns);
+
+	for (size_t k = *at; s && k < d->nsteps; k++) {
+		s = &d->steps[k];
+		if (s->start_ns >= p->end_ns)
+			break;
+		s->cause_ns[p->cause] += common_ns(p->start_ns, p->end_ns,
+						   s->start_ns,
+						   s->start_ns + s->wall_ns);
+	}
+}
+
+static int cmp_idle(const void *a, const void *b)
+{
+	const struct nsx_didle *x = a, *y = b;
+
+	if (x->ns != y->ns)
+		return x->ns > y->ns ? -1 : 1;
+	if (x->cause != y->cause)
+		return x->cause < y->cause ? -1 : 1;
+	return strcmp(x->detail, y->detail);
+}
+
+static const char *cut_name(const char *s, struct nsx_arena *a)
+{
+	size_t n = strlen(s);
+
+	if (n > MOST_NAME)
+		for (n = MOST_NAME; n && (s[n] & 0xc0) == 0x80;)
+			n--; /* not inside a character */
+	return nsx_arena_strndup(a, s, n);
+}
+
+static int sum_idle(struct nsx_maker *m, const struct nsx_member *x,
+		    struct nsx_digest *d, struct nsx_err *err)
+{
+	const struct nsx_idle *idle = &m->f->idle[x->device];
+	struct nsx_groups g = {0};
+	size_t cap = 0, at = 0;
+	struct nsx_didle *v = NULL;
+	int rc = 0;
+
+	for (size_t i = 0; i < idle->n && !rc; i++) {
+		struct nsx_idle_piece p = nsx_idle_at(idle, i);
+		uint32_t k;
+
+		charge_piece(d, &at, &p);
+		rc = nsx_group(&g, p.cause, p.detail, &k, err);
+		if (!rc)
+			rc = nsx_grow(&v, &cap, g.n, sizeof(*v), "idle causes",
+				      err);
+		if (rc)
+			break;
+		v[k].cause = p.cause;
+		v[k].detail = nsx_fact_text(m->f, p.detail);
+		nsx_add_to(&v[k].ns, p.end_ns - p.start_ns);
+		v[k].count++;
+	}
+	if (g.n)
+		qsort(v, g.n, sizeof(*v), cmp_idle);
+	d->nidle = NSX_MIN(g.n, MOST_IDLE);
+	d->idle = nsx_arena_get(d->arena, d->nidle * sizeof(*v));
+	for (size_t i = 0; i < d->nidle && !rc; i++) {
+		d->idle[i] = v[i];
+		d->idle[i].detail = cut_name(v[i].detail, d->arena);
+	}
+	nsx_groups_done(&g);
+	free(v);
+	return rc;
+}
+
+/* Kernels ---------------------------------------------------------------------------*/
+
+struct family {
+	nsx_str name;
+	int64_t count, total_ns;
+	struct nsx_sketch *sketch;
+};
+
+static int cmp_family(const void *a, const void *b)
+{
+	const struct nsx_dfamily *x = a, *y = b;
+
+	if (x->total_ns != y->total_ns)
+		return x->total_ns > y->total_ns ? -1 : 1;
+	return strcmp(x->name, y->name);
+}
+
+static int keep_families(struct nsx_digest *d, const struct family *v, size_t n,
+			 struct nsx_err *err)
+{
+	struct nsx_buf b = {0};
+
+	d->families = nsx_arena_try_array(d->arena, n, sizeof(*d->families),
+					  "kernel families", err);
+	if (!d->families)
+		return err->rc;
+	for (size_t i = 0; i < n; i++) {
+		nsx_buf_clear(&b);
+		nsx_sketch_put(v[i].sketch, &b);
+		d->families[i].sketch = (struct nsx_blob){
+			nsx_arena_strndup(d->arena, b.p, b.n), b.n};
+		d->families[i].count = v[i].count;
+		d->families[i].total_ns = v[i].total_ns;
+	}
+	nsx_buf_done(&b);
+	return 0;
+}
+
+static int add_kernel(struct nsx_maker *m, struct nsx_groups *g,
+		      struct family **v, size_t *cap, size_t op,
+		      struct nsx_err *err)
+{
+	nsx_str name = nsx_op_shape(m->t, op)->base_name;
+	int64_t ns = nsx_op_ns(&m->t->ops, op);
+	struct family *x;
+	uint32_t k;
+
+	if (nsx_group(g, name, 0, &k, err) ||
+	    nsx_grow(v, cap, g->n, sizeof(**v), "kernel families", err))
+		return err->rc;
+	x = &(*v)[k];
+	if (!x->sketch) {
+		x->name = name;
+		x->sketch = nsx_arena_try_array(m->a, 1, sizeof(*x->sketch),
+						"kernel families", err);
+		if (!x->sketch)
+			return err->rc;
+	}
+	x->count++;
+	nsx_add_to(&x->total_ns, ns);
+	nsx_sketch_add(x->sketch, ns, 1);
+	return 0;
+}
+
+static void add_copy(const struct nsx_trace *t, size_t op, struct nsx_digest *d)
+{
+	d->copies++;
+	nsx_add_to(&d->copied_bytes, t->copy[t->ops.detail[op]].bytes);
+	nsx_add_to(&d->copy_ns, nsx_op_ns(&t->ops, op));
+}
+
+static int sum_ops(struct nsx_maker *m, const struct nsx_member *x,
+		   struct nsx_digest *d, struct nsx_err *err)
+{
+	const struct nsx_trace *t = m->t;
+	const struct nsx_device *dev = &t->device[x->device];
+	struct nsx_groups g = {0};
+	struct family *v = NULL;
+	size_t cap = 0, at = 0;
+	int rc = 0;
+
+	for (size_t i = dev->ops_at; i < dev->ops_at + dev->nops && !rc; i++) {
+		int64_t start_ns = nsx_op_start(&t->ops, i);
+		struct nsx_dstep *s;
+
+		if (nsx_op_process(t, i) != x->process || !nsx_op_counts(t, i))
+			continue;
+		d->first_ns = NSX_MIN(d->first_ns, start_ns);
+		d->last_ns = NSX_MAX(d->last_ns, nsx_op_end(&t->ops, i));
+		if (t->ops.cls[i] == NSX_C_COPY)
+			add_copy(t, i, d);
+		if (t->ops.cls[i] != NSX_C_COMPUTE)
+			continue;
+		s = step_at(d, &at, start_ns);
+		if (s && s->start_ns <= start_ns) {
+			s->kernels++;
+			nsx_add_to(&s->kernel_ns, nsx_op_ns(&t->ops, i));
+		}
+		if (t->ops.kind[i] == NSX_OP_KERNEL)
+			rc = add_kernel(m, &g, &v, &cap, i, err);
+	}
+	if (!rc)
+		rc = keep_families(d, v, g.n, err);
+	for (size_t i = 0; i < g.n && !rc; i++)
+		d->families[i].name = cut_name(nsx_text(t, v[i].name),
+					       d->arena);
+	if (!rc && g.n)
+		qsort(d->families, g.n, sizeof(*d->families), cmp_family);
+	d->nfamilies = m->o->detail == NSX_DETAIL_FULL ? g.n :
+		       NSX_MIN(g.n, MOST_FAMILIES);
+	nsx_groups_done(&g);
+	free(v);
+	return rc;
+}
+
+/* Calls -------------------------------------------------------------------------------*/
+
+static void sum_calls(const struct nsx_maker *m, const struct nsx_member *x,
+		      struct nsx_digest *d)
+{
+	const struct nsx_trace *t = m->t;
+
+	for (uint32_t k = 0; k < t->nthreads; k++) {
+		const struct nsx_thread *th = &t->thread[k];
+
+		if (th->process != x->process)
+			continue;
+		for (size_t i = th->calls_at; i < th->calls_at + th->ncalls;
+		     i++) {
+			int64_t ns = nsx_call_ns(&t->calls, i);
+
+			if (t->calls.cls[i] == NSX_CALL_LAUNCH) {
+				d->launches++;
+				nsx_add_to(&d->launch_ns, ns);
+			} else if (t->calls.cls[i] == NSX_CALL_SYNC) {
+				d->syncs++;
+				nsx_add_to(&d->sync_ns, ns);
+			}
+		}
+	}
+}
+
+/* Of frees and allocations of one process and device, in order of time. */
+struct change {
+	int64_t at_ns, bytes;
+};
+struct memory {
+	const struct nsx_trace *t;
+	uint32_t process;
+	int64_t device_id;
+	struct change *v;
+	size_t n, cap;
+};
+
+static int on_memory(void *ctx, int64_t rid, const struct nsx_val *v,
+		     struct nsx_err *err)
+{
+	struct memory *m = ctx;
+
+	(void)rid;
+	for (unsigned i = 0; i < 5; i++)
+		if (v[i].type != NSX_V_I64)
+			return 0;
+	if (nsx_process_find(m->t, (uint64_t)v[1].u.i & ~UINT64_C(0xffffff)) !=
+		    m->process ||
+	    v[2].u.i != m->device_id || v[3].u.i < 0)
+		return 0;
+	if (nsx_grow(&m->v, &m->cap, m->n + 1, sizeof(*m->v), "allocations",
+		     err))
+		return err->rc;
+	m->v[m->n++] = (struct change){v[0].u.i,
+				       v[4].u.i ? -v[3].u.i : v[3].u.i};
+	return 0;
+}
+
+static int cmp_change(const void *a, const void *b)
+{
+	const struct change *x = a, *y = b;
+
+	if (x->at_ns != y->at_ns)
+		return x->at_ns < y->at_ns ? -1 : 1;
+	return x->bytes < y->bytes ? -1 : x->bytes > y->bytes;
+}
+
+static int find_peak(const struct nsx_maker *m, const struct nsx_member *x,
+		     struct nsx_digest *d, struct nsx_err *err)
+{
+	static const enum nsx_field fields[] = {
+		NSX_F_memory_event_start_ns, NSX_F_memory_event_global_pid,
+		NSX_F_memory_event_device_id, NSX_F_memory_event_bytes,
+		NSX_F_memory_event_operation};
+	struct memory mem = {m->t, x->process,
+			     m->t->device[x->device].device_id, NULL, 0, 0};
+	int64_t now = 0;
+	int rc = nsx_view_scan(m->t->schema, NSX_VIEW_memory_event, fields,
+			       ARRAY_LEN(fields), 1, on_memory, &mem, 0, err);
+
+	if (rc == NSX_E_DATA || rc == NSX_E_DB) {
+		d->is_partial = true;
+		rc = 0;
+	}
+	if (mem.n)
+		qsort(mem.v, mem.n, sizeof(*mem.v), cmp_change);
+	for (size_t i = 0; i < mem.n; i++) {
+		nsx_add_to(&now, mem.v[i].bytes);
+		d->peak_bytes = NSX_MAX(d->peak_bytes, now);
+	}
+	free(mem.v);
+	return rc;
+}
+
+/* All together ------------------------------------------------------------------------*/
+
+static int fill(struct nsx_maker *m, const struct nsx_member *x,
+		struct nsx_digest *d, struct nsx_err *err)
+{
+	const struct nsx_trace *t = m->t;
+	const struct nsx_gpu_info *gpu = NULL;
+	int rc = 0;
+
+	d->detail = m->o->detail;
+	d->product = nsx_arena_strdup(d->arena, t->schema->product_version);
+	d->schema = nsx_arena_strdup(d->arena, t->schema->schema_version);
+	d->pid = t->process[x->process].pid;
+	d->device = -1;
+	d->gpu_model = "";
+	d->peak_bytes = -1;
+	d->is_partial = t->damaged;
+	d->first_ns = t->first_ns;
+	d->last_ns = t->last_ns;
+	if (x->device != NSX_NONE) {
+		d->device = t->device[x->device].device_id;
+		gpu = nsx_device_gpu(t, x->device);
+		d->first_ns = INT64_MAX;
+		d->last_ns = INT64_MIN;
+	}
+	if (gpu) {
+		d->gpu_model = cut_name(nsx_text(t, gpu->name), d->arena);
+		d->gpu = gpu->uuid ? nsx_hash(nsx_text(t, gpu->uuid),
+					      strlen(nsx_text(t, gpu->uuid))) :
+				     0;
+	}
+	if (x->device != NSX_NONE)
+		rc = list_steps(m, x, d, err) || sum_idle(m, x, d, err) ||
+		     sum_ops(m, x, d, err) || find_peak(m, x, d, err);
+	sum_calls(m, x, d);
+	return rc || nsx_maker_channels(m, x, d, err) ? err->rc : 0;
+}
+
+static int fill_all(struct nsx_maker *m, const struct nsx_member *x, size_t n,
+		    struct nsx_digest **v, struct nsx_err *err)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < n && !rc; i++) {
+		struct nsx_arena *a = nsx_arena_new();
+
+		v[i] = nsx_arena_get(a, sizeof(**v));
+		v[i]->arena = a;
+		rc = fill(m, &x[i], v[i], err);
+	}
+	if (!rc)
+		rc = nsx_maker_identify(m, x, v, n, err);
+	for (size_t i = 0; i < n && !rc; i++)
+		rc = nsx_digest_seal(v[i], err);
+	return rc;
+}
+
+int nsx_digest_make(const struct nsx_trace *t, const struct nsx_facts *f,
+		    const char *path, const struct nsx_digest_opts *o,
+		    struct nsx_digest ***ret, size_t *ret_n,
+		    struct nsx_err *err)
+{
+	struct nsx_maker m = {t, f, path, o, NULL, 0, 0, nsx_arena_new()};
+	struct nsx_member *x = NULL;
+	struct nsx_digest **v = NULL;
+	size_t n = 0;
+	int rc = nsx_maker_read_mpi(&m, err);
+
+	if (!rc)
+		rc = list_members(&m, &x, &n, err);
+	if (!rc && !n)
+		rc = nsx_fail(err, NSX_E_DATA, "cannot digest '%s': it has "
+			      "neither GPU work nor MPI collectives", path);
+	if (!rc) {
+		v = nsx_try_alloc(n, sizeof(*v), "ranks", err);
+		rc = v ? fill_all(&m, x, n, v, err) : err->rc;
+	}
+	nsx_arena_free(m.a);
+	free(m.mpi);
+	free(x);
+	for (size_t i = 0; i < n && rc && v; i++)
+		nsx_digest_free(v[i]);
+	if (rc) {
+		free(v);
+		return rc;
+	}
+	*ret = v;
+	*ret_n = n;
+	return 0;
+}
+
+int nsx_digest_read_trace(const char *path, const struct nsx_digest_opts *o,
+			  struct nsx_digest ***ret, size_t *ret_n,
+			  struct nsx_err *err)
+{
+	struct nsx_load_opts load = {o->threads, NULL, NULL};
+	struct nsx_db *db = NULL;
+	struct nsx_schema schema;
+	struct nsx_trace *t = NULL;
+	struct nsx_facts *f = NULL;
+	int rc = nsx_db_open(path, &db, err);
+
+	if (rc)
+		return rc;
+	rc = nsx_schema_probe(db, &schema, err);
+	if (rc) {
+		nsx_db_close(db);
+		return rc;
+	}
+	rc = nsx_trace_load(&schema, &load, &t, err);
+	if (!rc)
+		rc = nsx_facts_build(t, o->threads, NULL, &f, err);
+	if (!rc)
+		rc = nsx_digest_make(t, f, path, o, ret, ret_n, err);
+	nsx_facts_free(f);
+	nsx_trace_free(t);
+	nsx_schema_done(&schema);
+	nsx_db_close(db);
+	return rc;
+}

@@ -1,0 +1,40 @@
+/* digest_make.h - what the files that make a digest share. */
+#ifndef NSX_FLEET_DIGEST_MAKE_H
+#define NSX_FLEET_DIGEST_MAKE_H
+
+#include "fleet/digest.h"
+
+struct nsx_maker {
+	const struct nsx_trace *t;
+	const struct nsx_facts *f;
+	const char *path;
+	const struct nsx_digest_opts *o;
+	struct nsx_mpi_coll *mpi; /* by thread's process, start              */
+	size_t nmpi, cap_mpi;
+	struct nsx_arena *a; /* scratch */
+};
+/* A rank to be: its process and device, as indices of the trace. */
+struct nsx_member {
+	uint32_t process, device; /* device NSX_NONE: an MPI process without */
+	size_t ncolls;
+	int64_t gpu_ns;
+};
+struct nsx_mpi_coll { /* a blocking MPI collective */
+	int64_t start_ns, end_ns, comm, name_id, bytes;
+	uint32_t process;
+	const char *name;
+};
+
+/* The MPI collectives of the trace, in order of process and start. */
+int nsx_maker_read_mpi(struct nsx_maker *m, struct nsx_err *err) NSX_CHECKED;
+/* Fills d's channels, and its steps' mpi_ns and colls. */
+int nsx_maker_channels(struct nsx_maker *m, const struct nsx_member *x,
+		       struct nsx_digest *d, struct nsx_err *err) NSX_CHECKED;
+/* Fills rank, world, host and clock of n digests: one, where the number in the
+ * environment speaks of it.
+ */
+int nsx_maker_identify(struct nsx_maker *m, const struct nsx_member *x,
+		       struct nsx_digest **d, size_t n,
+		       struct nsx_err *err) NSX_CHECKED;
+
+#endif

@@ -1,0 +1,284 @@
+/* digest_rank.c - which rank of which job a process is, on which host, and where
+ * its clock stood.
+ *
+ * Of the environment only numbers are looked at.  Where one trace holds several
+ * ranks, its environment and its name speak of none of them.
+ */
+#include <ctype.h>
+#include <regex.h>
+#include <stdlib.h>
+#include <string.h>
+#include "fleet/digest_make.h"
+#include "schema/viewscan.h"
+
+struct facts_of_capture {
+	int64_t rank, world; /* of the environment; -1 */
+	unsigned rank_trust; /* of the variable it came from: less is better */
+	int64_t utc_ns, system_ns;
+	uint64_t host;
+};
+
+static const char *const rank_names[] = {
+	"RANK=", "SLURM_PROCID=", "OMPI_COMM_WORLD_RANK=", "PMIX_RANK=",
+	"PMI_RANK=", "MV2_COMM_WORLD_RANK="};
+static const char *const world_names[] = {
+	"WORLD_SIZE=", "SLURM_NTASKS=", "OMPI_COMM_WORLD_SIZE=", "PMI_SIZE=",
+	"MV2_COMM_WORLD_SIZE="};
+
+/* The number that is all of [p, end); -1: it is none. */
+static int64_t number_in(const char *p, const char *end)
+{
+	int64_t x = 0;
+
+	if (p == end || end - p > 9)
+		return -1;
+	for (; p < end; p++) {
+		if (!isdigit((unsigned char)*p))
+			return -1;
+		x = 10 * x + (*p - '0');
+	}
+	return x;
+}
+
+/* The value of the variable `text` where its name is one of these. */
+static int64_t value_of(const struct nsx_val *text, const char *const *names,
+			size_t n, unsigned *ret_trust)
+{
+	for (unsigned i = 0; i < n; i++) {
+		size_t len = strlen(names[i]);
+
+		*ret_trust = i;
+		if (text->len > len && !memcmp(text->u.p, names[i], len))
+			return number_in(text->u.p + len,
+					 text->u.p + text->len);
+	}
+	return -1;
+}
+
+static int on_capture(void *ctx, int64_t rid, const struct nsx_val *v,
+		      struct nsx_err *err)
+{
+	static const char name[] = "ENVIRONMENT_VARIABLE";
+	struct facts_of_capture *c = ctx;
+	unsigned trust;
+	int64_t x;
+
+	(void)rid, (void)err;
+	if (v[0].type != NSX_V_TEXT || v[1].type != NSX_V_TEXT ||
+	    v[0].len < sizeof(name) - 1 ||
+	    memcmp(v[0].u.p, name, sizeof(name) - 1))
+		return 0;
+	x = value_of(&v[1], rank_names, ARRAY_LEN(rank_names), &trust);
+	if (x >= 0 && (c->rank < 0 || trust < c->rank_trust)) {
+		c->rank = x;
+		c->rank_trust = trust;
+	}
+	x = value_of(&v[1], world_names, ARRAY_LEN(world_names), &trust);
+	c->world = NSX_MAX(c->world, x);
+	return 0;
+}
+
+static int on_system(void *ctx, int64_t rid, const struct nsx_val *v,
+		     struct nsx_err *err)
+{
+	struct facts_of_capture *c = ctx;
+
+	(void)rid, (void)err;
+	if (v[0].type == NSX_V_TEXT && v[1].type == NSX_V_TEXT && v[1].len &&
+	    v[0].len == 8 && !memcmp(v[0].u.p, "Hostname", 8))
+		c->host = nsx_hash(v[1].u.p, v[1].len);
+	return 0;
+}
+
+static int on_session(void *ctx, int64_t rid, const struct nsx_val *v,
+		      struct nsx_err *err)
+{
+	struct facts_of_capture *c = ctx;
+
+	(void)rid, (void)err;
+	if (v[0].type == NSX_V_I64 && v[0].u.i > 0 && v[0].u.i < NSX_TIME_MAX)
+		c->utc_ns = v[0].u.i;
+	if (v[1].type == NSX_V_I64 && v[1].u.i > 0 && v[1].u.i < NSX_TIME_MAX)
+		c->system_ns = v[1].u.i;
+	return 0;
+}
+
+static int read_capture(const struct nsx_schema *s, struct facts_of_capture *c,
+			struct nsx_err *err)
+{
+	static const enum nsx_field capture[] = {NSX_F_capture_meta_name,
+						 NSX_F_capture_meta_value};
+	static const enum nsx_field system[] = {NSX_F_system_env_name,
+						NSX_F_system_env_value};
+	static const enum nsx_field session[] = {
+		NSX_F_session_utc_epoch_ns, NSX_F_session_system_clock_ns};
+	int rc = nsx_view_scan(s, NSX_VIEW_capture_meta, capture, 2, 1,
+			       on_capture, c, 0, err);
+
+	if (!rc)
+		rc = nsx_view_scan(s, NSX_VIEW_system_env, system, 2, 1,
+				   on_system, c, 0, err);
+	if (!rc)
+		rc = nsx_view_scan(s, NSX_VIEW_session, session, 2, 1,
+				   on_session, c, 0, err);
+	return rc == NSX_E_NOMEM || rc == NSX_E_STOP ? rc : 0;
+}
+
+/* The number that the regular expression's first group finds in the name. */
+static int rank_in_name(const struct nsx_maker *m, int64_t *ret,
+			struct nsx_err *err)
+{
+	const char *pattern = m->o->rank_regex ? m->o->rank_regex :
+						 NSX_RANK_REGEX;
+	const char *slash = strrchr(m->path, '/');
+	const char *name = slash ? slash + 1 : m->path;
+	regmatch_t at[2];
+	regex_t re;
+	int rc = regcomp(&re, pattern, REG_EXTENDED | REG_ICASE);
+
+	*ret = -1;
+	if (rc || re.re_nsub < 1) {
+		if (!rc)
+			regfree(&re);
+		return nsx_fail(err, NSX_E_USAGE, "--rank-regex '%s' is %s",
+				pattern, rc ? "not a regular expression" :
+				"without a group in parentheses for the "
+				"number");
+	}
+	if (!regexec(&re, name, 2, at, 0) && at[1].rm_so >= 0)
+		*ret = number_in(name + at[1].rm_so, name + at[1].rm_eo);
+	regfree(&re);
+	return 0;
+}
+
+/* "rank 3 of 8", "Rank: 3". */
+static bool read_mark(const char *s, int64_t *ret_rank, int64_t *ret_world)
+{
+	const char *end;
+
+	if (strncasecmp(s, "rank", 4))
+		return false;
+	s += 4 + strspn(s + 4, " :=_#");
+	end = s + strspn(s, "0123456789");
+	*ret_rank = number_in(s, end);
+	*ret_world = -1;
+	if (*ret_rank >= 0 && (!strncmp(end, " of ", 4) || *end == '/')) {
+		s = end + (*end == '/' ? 1 : 4);
+		end = s + strspn(s, "0123456789");
+		*ret_world = number_in(s, end);
+	}
+	return *ret_rank >= 0 && !*end;
+}
+
+static void rank_in_marks(const struct nsx_trace *t, uint32_t process,
+			  struct nsx_digest *d)
+{
+	for (uint32_t k = 0; k < t->nthreads && d->rank < 0; k++) {
+		const struct nsx_thread *th = &t->thread[k];
+		int64_t rank, world;
+
+		if (th->process != process)
+			continue;
+		for (size_t i = th->nvtx_at; i < th->nvtx_at + th->nnvtx; i++)
+			if (t->nvtx.kind[i] == NSX_NVTX_MARK &&
+			    read_mark(nsx_raw_name(t, t->nvtx.name[i]), &rank,
+				      &world)) {
+				d->rank = rank;
+				d->world = NSX_MAX(d->world, world);
+				d->rank_from = NSX_RANK_MARK;
+				return;
+			}
+	}
+}
+
+struct mpi_ranks {
+	const struct nsx_trace *t;
+	const struct nsx_member *x;
+	struct nsx_digest **d;
+	size_t n;
+};
+
+static int on_mpi_rank(void *ctx, int64_t rid, const struct nsx_val *v,
+		       struct nsx_err *err)
+{
+	struct mpi_ranks *m = ctx;
+	uint32_t process;
+
+	(void)rid, (void)err;
+	if (v[0].type != NSX_V_I64 || v[1].type != NSX_V_I64 || v[1].u.i < 0 ||
+	    v[1].u.i > INT32_MAX)
+		return 0;
+	process = nsx_process_find(m->t,
+				   (uint64_t)v[0].u.i & ~UINT64_C(0xffffff));
+	for (size_t i = 0; i < m->n; i++)
+		if (m->x[i].process == process && m->d[i]->rank < 0) {
+			m->d[i]->rank = v[1].u.i;
+			m->d[i]->rank_from = NSX_RANK_MPI;
+		}
+	return 0;
+}
+
+/* A process with several devices is several ranks: what names the process names
+ * none of them.
+ */
+static bool is_alone(const struct nsx_member *x, size_t n, size_t i)
+{
+	return (!i || x[i - 1].process != x[i].process) &&
+	       (i + 1 == n || x[i + 1].process != x[i].process);
+}
+
+static int find_rank(struct nsx_maker *m, const struct facts_of_capture *c,
+		     struct nsx_digest *d, struct nsx_err *err)
+{
+	if (d->rank < 0 && c->rank >= 0) {
+		d->rank = c->rank;
+		d->rank_from = NSX_RANK_ENV;
+	}
+	if (d->rank >= 0)
+		return 0;
+	d->rank_from = NSX_RANK_FILE;
+	return rank_in_name(m, &d->rank, err);
+}
+
+int nsx_maker_identify(struct nsx_maker *m, const struct nsx_member *x,
+		       struct nsx_digest **d, size_t n, struct nsx_err *err)
+{
+	static const enum nsx_field ranks[] = {NSX_F_mpi_rank_global_tid,
+					       NSX_F_mpi_rank_rank};
+	struct facts_of_capture c = {-1, -1, 0, -1, -1, 0};
+	struct mpi_ranks mpi = {m->t, x, d, n};
+	int rc = read_capture(m->t->schema, &c, err);
+
+	if (!rc && m->o->rank >= 0 && n > 1)
+		rc = nsx_fail(err, NSX_E_USAGE, "--rank %lld: '%s' holds %zu "
+			      "ranks", (long long)m->o->rank, m->path, n);
+	for (size_t i = 0; i < n; i++) {
+		uint64_t who = nsx_hash_u64(c.host);
+
+		d[i]->rank = n == 1 ? m->o->rank : -1;
+		d[i]->rank_from = NSX_RANK_ENV;
+		d[i]->host = c.host;
+		d[i]->world = c.world;
+		d[i]->utc_ns = c.utc_ns;
+		d[i]->system_ns = c.system_ns;
+		who = nsx_hash_u64(who ^ (uint64_t)c.utc_ns);
+		who = nsx_hash_u64(who ^ m->t->process[x[i].process].key);
+		d[i]->who = nsx_hash_u64(who ^ (uint64_t)d[i]->device);
+	}
+	if (!rc)
+		rc = nsx_view_scan(m->t->schema, NSX_VIEW_mpi_rank, ranks, 2, 1,
+				   on_mpi_rank, &mpi, 0, err);
+	for (size_t i = 0; i < n && !rc; i++) {
+		if (n > 1 && !is_alone(x, n, i))
+			d[i]->rank = -1;
+		else if (d[i]->rank < 0 && n > 1)
+			rank_in_marks(m->t, x[i].process, d[i]);
+		if (n == 1)
+			rc = find_rank(m, &c, d[i], err);
+		if (!rc && d[i]->rank < 0 && n == 1)
+			rank_in_marks(m->t, x[i].process, d[i]);
+		if (d[i]->rank < 0)
+			d[i]->rank_from = NSX_RANK_ORDER;
+	}
+	return rc;
+}

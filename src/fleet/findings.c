@@ -1,0 +1,448 @@
+/* findings.c - what a fleet's verdicts mean, in words. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/clock.h"
+#include "fleet/report.h"
+#include "report/text.h"
+
+enum { MOST_FINDINGS = 40, MOST_DESYNCS = 8, MOST_NAMED = 64 };
+
+const char *nsx_rank_list(const struct nsx_fleet *f, const uint32_t *v,
+			  size_t n, struct nsx_arena *a)
+{
+	struct nsx_buf b = {0};
+	const char *text;
+
+	for (size_t i = 0, next; i < n; i = next) {
+		long long first = f->rank[v[i]].number, last = first;
+
+		if (b.n > 8 * MOST_NAMED) {
+			nsx_buf_printf(&b, " and %zu more", n - i);
+			break;
+		}
+		for (next = i + 1; next < n &&
+				   f->rank[v[next]].number == last + 1; next++)
+			last++;
+		nsx_buf_printf(&b, "%s%lld", i ? ", " : "", first);
+		if (last > first)
+			nsx_buf_printf(&b, "%s%lld", last > first + 1 ? "-" :
+							     ", ", last);
+	}
+	text = nsx_arena_strdup(a, b.p ? b.p : "");
+	nsx_buf_done(&b);
+	return text;
+}
+
+static int digits_of(double x)
+{
+	return x >= 99.95 ? 0 : x >= 9.995 ? 1 : 2;
+}
+
+const char *nsx_say_ns(double ns, struct nsx_arena *a)
+{
+	static const struct {
+		double ns;
+		const char *name;
+	} units[] = {{1e9, "s"}, {1e6, "ms"}, {1e3, "µs"}, {1, "ns"}};
+	unsigned u = 0;
+
+	while (u < 3 && fabs(ns) < units[u].ns * 0.9995)
+		u++;
+	ns /= units[u].ns;
+	return nsx_arena_printf(a, "%.*f %s", u == 3 ? 0 : digits_of(fabs(ns)),
+				ns, units[u].name);
+}
+
+static const char *say_pct(const struct nsx_freport *r, double ns)
+{
+	double pct = r->f->step_ns > 0 ? 100 * ns / r->f->step_ns : 0;
+
+	return nsx_arena_printf(r->arena, "%.*f %%", pct >= 9.95 ? 0 : 1, pct);
+}
+
+static struct nsx_ffinding *add(struct nsx_freport *r, const char *id,
+				const char *category)
+{
+	struct nsx_ffinding *x = &r->v[r->n++];
+
+	*x = (struct nsx_ffinding){.id = id, .key = id, .category = category,
+				   .severity = "low", .confidence = "high"};
+	return x;
+}
+
+/* High: a tenth of the step or more; medium: three hundredths. */
+static void price(const struct nsx_freport *r, struct nsx_ffinding *x,
+		  double ns, const char *how)
+{
+	x->headroom_ns = ns;
+	x->price = how;
+	x->severity = ns >= 0.1 * r->f->step_ns ? "high" :
+		      ns >= 0.03 * r->f->step_ns ? "medium" : "low";
+}
+
+static void prove(struct nsx_ffinding *x, const char *text)
+{
+	size_t i = 0;
+
+	while (x->evidence[i])
+		i++;
+	if (i + 1 < ARRAY_LEN(x->evidence))
+		x->evidence[i] = text;
+}
+
+static void advise(struct nsx_ffinding *x, const char *text)
+{
+	size_t i = 0;
+
+	while (x->recommendation[i])
+		i++;
+	if (i + 1 < ARRAY_LEN(x->recommendation))
+		x->recommendation[i] = text;
+}
+
+/* Late ranks -------------------------------------------------------------------------*/
+
+static const char *who(const struct nsx_freport *r, const struct nsx_late *l)
+{
+	const char *list = nsx_rank_list(r->f, l->ranks, l->n, r->arena);
+
+	if (l->host != NSX_NONE)
+		return nsx_arena_printf(r->arena, "Host %u (ranks %s)", l->host,
+					list);
+	return nsx_arena_printf(r->arena, l->n > 1 ? "Ranks %s" : "Rank %s",
+				list);
+}
+
+/* What a cause of idle time means on the host. */
+static const char *idle_words(unsigned cause)
+{
+	switch (cause) {
+	case NSX_CAUSE_OSRT:
+		return "its host waits in an operating-system call: data, a "
+		       "lock or a file";
+	case NSX_CAUSE_HOST_CODE:
+		return "its GPU is idle while the CPU runs code of the program "
+		       "before it launches";
+	case NSX_CAUSE_SYNC:
+		return "its host waits in a synchronisation";
+	case NSX_CAUSE_BLOCKING_COPY:
+		return "its host waits for copies";
+	case NSX_CAUSE_ALLOC:
+	case NSX_CAUSE_IMPLICIT_SYNC:
+		return "its host allocates or frees GPU memory";
+	case NSX_CAUSE_MODULE:
+		return "its host loads or compiles kernels";
+	case NSX_CAUSE_LAUNCH_CALL:
+	case NSX_CAUSE_LAUNCH_TO_START:
+		return "its launches take longer on the CPU";
+	case NSX_CAUSE_STREAM_WAIT:
+	case NSX_CAUSE_DEPENDENCY:
+		return "its GPU waits for other streams";
+	default:
+		return "its GPU is idle: the CPU launches late";
+	}
+}
+
+static const char *why(const struct nsx_freport *r, const struct nsx_late *l)
+{
+	struct nsx_arena *a = r->arena;
+	const char *its = l->n > 1 ? "their" : "its";
+	double longer = 100 * (l->ratio - 1);
+
+	switch (l->cause) {
+	case NSX_WHY_SLOWER:
+		return nsx_arena_printf(a, "the same kernels take %.1f %% "
+					"longer there, all of them: a slower "
+					"GPU or clock", longer);
+	case NSX_WHY_KERNELS:
+		return nsx_arena_printf(a, "as many kernels, but some of them "
+					"take longer (%.1f %% in all): uneven "
+					"work", longer);
+	case NSX_WHY_MORE:
+		return nsx_arena_printf(a, "%.1f more kernels a step than "
+					"elsewhere: uneven work", l->more);
+	case NSX_WHY_COPY:
+		return nsx_arena_printf(a, "%s copies take longer", its);
+	case NSX_WHY_LINK:
+		return nsx_arena_printf(a, "transfers between them take %.2f "
+					"times as long as in other "
+					"communicators: a slow link", l->ratio);
+	case NSX_WHY_IDLE:
+		return idle_words(l->idle_cause);
+	default:
+		return "no single cause explains it";
+	}
+}
+
+static void advise_late(struct nsx_freport *r, const struct nsx_late *l,
+			struct nsx_ffinding *x)
+{
+	switch (l->cause) {
+	case NSX_WHY_SLOWER:
+		advise(x, "compare clocks, power limit, temperature and errors "
+			  "with a healthy GPU (nvidia-smi -q -d "
+			  "PERFORMANCE,CLOCK,POWER,ECC); if they differ, take "
+			  "the GPU out of the job");
+		break;
+	case NSX_WHY_KERNELS:
+	case NSX_WHY_MORE:
+		advise(x, "give every rank the same work: batch and sequence "
+			  "lengths, experts, layers of a stage");
+		break;
+	case NSX_WHY_COPY:
+		advise(x, "look at where its copies come from: pinned memory, "
+			  "the PCIe link's width (nvidia-smi -q -d PCIE), the "
+			  "CPU it is bound to");
+		break;
+	case NSX_WHY_LINK:
+		advise(x, "test the link between these GPUs (nvidia-smi nvlink "
+			  "-s, nvidia-smi topo -m, the switch port's errors) "
+			  "and their NUMA binding");
+		break;
+	case NSX_WHY_IDLE:
+		advise(x, l->idle_cause == NSX_CAUSE_OSRT ?
+			  "look at what this rank reads before a step: loader "
+			  "workers, prefetch, the file system of its host" :
+			  "look at what runs on this rank's CPU between its "
+			  "launches: other processes, its CPU binding, garbage "
+			  "collection, logging");
+		break;
+	default:
+		advise(x, nsx_arena_printf(r->arena, "compare its trace with "
+			"that of a rank that is not late: nsys-explain diff"));
+	}
+}
+
+static void say_late(struct nsx_freport *r, const struct nsx_late *l)
+{
+	struct nsx_arena *a = r->arena;
+	const struct nsx_fleet *f = r->f;
+	struct nsx_ffinding *x = add(r, l->cause == NSX_WHY_LINK ? "slow_link" :
+				     l->host != NSX_NONE ? "slow_host" :
+							   "late_rank",
+				     "balance");
+	const char *when = l->kind == NSX_LATE_STEADY ? "" :
+		nsx_arena_printf(a, " in %lld of %zu steps",
+				 (long long)l->nsteps, f->nsteps);
+
+	x->ranks = l->ranks;
+	x->n = l->n;
+	x->key = nsx_arena_printf(a, "%s:%s", x->id, l->host != NSX_NONE ?
+			nsx_arena_printf(a, "host %u", l->host) :
+			nsx_rank_list(f, l->ranks, l->n, a));
+	x->title = nsx_arena_printf(a, "%s %s late%s: %s", who(r, l),
+				    l->n > 1 && l->host == NSX_NONE ? "come" :
+								      "comes",
+				    when, why(r, l));
+	if (l->cause == NSX_WHY_UNKNOWN)
+		x->confidence = "medium";
+	price(r, x, l->recoverable_ns, "replayed");
+	prove(x, nsx_arena_printf(a, "own time over the other ranks' median: %s "
+				  "a step, in %lld of %zu steps%s",
+				  nsx_say_ns(l->excess_ns, a),
+				  (long long)l->nsteps, f->nsteps,
+				  l->kind == NSX_LATE_TRANSIENT ?
+					  ": transient" : ""));
+	if (l->cause == NSX_WHY_LINK)
+		x->evidence[0] = nsx_arena_printf(a, "least time of a "
+			"collective, when all ranks are there: %.2f times the "
+			"median of the family's communicators", l->ratio);
+	else
+		prove(x, nsx_arena_printf(a, "by chance among %u ranks: p %s "
+					  "%.3f, ranks of a step exchanged",
+					  f->nranks, l->p > 0.002 ? "=" : "<=",
+					  l->p));
+	if (l->explained > 0 && l->cause != NSX_WHY_LINK)
+		prove(x, nsx_arena_printf(a, "that explains %.0f %% of its "
+					  "excess",
+					  100 * NSX_MIN(1, l->explained)));
+	if (l->detail)
+		prove(x, nsx_arena_printf(a, "above all in %s",
+					  nsx_text_name(a, l->detail)));
+	prove(x, nsx_arena_printf(a, "recoverable: %s a step, %s",
+				  nsx_say_ns(l->recoverable_ns, a),
+				  say_pct(r, l->recoverable_ns)));
+	advise_late(r, l, x);
+}
+
+static void say_rotating(struct nsx_freport *r)
+{
+	struct nsx_arena *a = r->arena;
+	struct nsx_ffinding *x = add(r, "rotating", "balance");
+
+	x->title = "Another rank comes late in each step (rotating): no "
+		   "persistent straggler";
+	x->confidence = "medium";
+	price(r, x, r->f->jitter_ns, "measured");
+	prove(x, nsx_arena_printf(a, "one rank stood out in %lld of %zu steps, "
+				  "not the same", (long long)r->f->nevents,
+				  r->f->nsteps));
+	prove(x, nsx_arena_printf(a, "the slowest over the second slowest: %s a "
+				  "step, %s", nsx_say_ns(r->f->jitter_ns, a),
+				  say_pct(r, r->f->jitter_ns)));
+	advise(x, "look for work that ranks do in turn: checkpoints, logging, "
+		  "garbage collection, evaluation, uneven batches; steps.csv "
+		  "says who was late when");
+}
+
+/* Collectives that differ -------------------------------------------------------------*/
+
+static const char *upper(const char *op)
+{
+	return op ? op : "nothing";
+}
+
+static void say_desync(struct nsx_freport *r, const struct nsx_desync *d)
+{
+	struct nsx_arena *a = r->arena;
+	long long rank = (long long)r->f->rank[d->rank].number;
+	struct nsx_ffinding *x = add(r, "desync", "communication");
+	const struct nsx_fcomm *c = &r->f->comm[d->comm];
+	uint32_t *v = nsx_arena_get(a, c->n * 4);
+
+	x->ranks = &d->rank;
+	x->n = 1;
+	x->severity = "high";
+	x->key = nsx_arena_printf(a, "desync:%lld:%u:%zu", rank, d->comm, d->k);
+	switch (d->kind) {
+	case NSX_DESYNC_OTHER:
+		x->title = nsx_arena_printf(a, "Rank %lld is out of sequence: it "
+			"calls %s where the others call %s (mismatch)", rank,
+			upper(d->got), upper(d->expected));
+		break;
+	case NSX_DESYNC_LEFT_OUT:
+		x->title = nsx_arena_printf(a, "Rank %lld leaves out a "
+			"collective (desync): it goes on to %s where the others "
+			"call %s", rank, upper(d->got), upper(d->expected));
+		break;
+	case NSX_DESYNC_EXTRA:
+		x->title = nsx_arena_printf(a, "Rank %lld calls a collective too "
+			"many (desync): %s where the others call %s", rank,
+			upper(d->got), upper(d->expected));
+		break;
+	default:
+		x->title = nsx_arena_printf(a, "Rank %lld never enters the last "
+			"%s (desync): the others wait in it to the end of "
+			"their traces", rank, upper(d->expected));
+	}
+	for (uint32_t m = 0; m < c->n; m++)
+		v[m] = c->m[m].rank;
+	prove(x, nsx_arena_printf(a, "collective %zu of the communicator of "
+				  "ranks %s, counted from the first one "
+				  "recorded", d->k,
+				  nsx_rank_list(r->f, v, c->n, a)));
+	if (r->f->rank[d->rank].d->is_partial) {
+		x->confidence = "low";
+		prove(x, "its trace lost rows, so that it may be the record "
+			 "that lacks it and not the program");
+	}
+	advise(x, "compare the control flow of this rank with the others': a "
+		  "branch on local data, an exception that was caught, another "
+		  "number of batches");
+}
+
+/* What is missing -----------------------------------------------------------------------*/
+
+/* Numbers in [0, expected) that no rank has. */
+static const char *missing_list(const struct nsx_freport *r, int64_t *ret_n)
+{
+	const struct nsx_fleet *f = r->f;
+	struct nsx_buf b = {0};
+	const char *text;
+	uint32_t at = 0;
+
+	*ret_n = 0;
+	for (int64_t i = 0; i < f->expected; i++) {
+		while (at < f->nranks && f->rank[at].number < i)
+			at++;
+		if (at < f->nranks && f->rank[at].number == i)
+			continue;
+		if (b.n < 8 * MOST_NAMED)
+			nsx_buf_printf(&b, "%s%lld", b.n ? ", " : "",
+				       (long long)i);
+		++*ret_n;
+	}
+	text = nsx_arena_strdup(r->arena, b.p ? b.p : "");
+	nsx_buf_done(&b);
+	return text;
+}
+
+static void say_missing(struct nsx_freport *r)
+{
+	int64_t n;
+	const char *list = missing_list(r, &n);
+	struct nsx_ffinding *x;
+
+	if (n <= 0)
+		return;
+	x = add(r, "missing_ranks", "capture");
+	x->title = nsx_arena_printf(r->arena, "%lld of %lld ranks are not here: "
+				    "%s", (long long)n,
+				    (long long)r->f->expected, list);
+	prove(x, "what they did is not known and not guessed; one of them may "
+		 "be what the others wait for");
+	advise(x, "give their traces or digests as well");
+}
+
+static int cmp_finding(const void *a, const void *b)
+{
+	const struct nsx_ffinding *x = a, *y = b;
+	bool late_x = !strcmp(x->category, "capture");
+	bool late_y = !strcmp(y->category, "capture");
+
+	if (late_x != late_y)
+		return late_x ? 1 : -1;
+	if ((x->price == NULL) != (y->price == NULL))
+		return x->price ? 1 : -1; /* what breaks a job comes first */
+	if (x->headroom_ns != y->headroom_ns)
+		return x->headroom_ns > y->headroom_ns ? -1 : 1;
+	return strcmp(x->key, y->key);
+}
+
+int nsx_freport_findings(struct nsx_freport *r, struct nsx_err *err)
+{
+	const struct nsx_fleet *f = r->f;
+
+	r->v = nsx_arena_try_array(r->arena, MOST_FINDINGS, sizeof(*r->v),
+				   "findings", err);
+	if (!r->v)
+		return err->rc;
+	for (size_t i = 0; i < f->nlate && i < MOST_FINDINGS / 2; i++)
+		say_late(r, &f->late[i]);
+	for (size_t i = 0; i < f->ndesyncs && i < MOST_DESYNCS; i++)
+		say_desync(r, &f->desync[i]);
+	if (f->is_rotating)
+		say_rotating(r);
+	say_missing(r);
+	qsort(r->v, r->n, sizeof(*r->v), cmp_finding);
+	return 0;
+}
+
+int nsx_freport_new(const struct nsx_fleet *f, size_t left_out,
+		    struct nsx_freport **ret, struct nsx_err *err)
+{
+	struct nsx_arena *a = nsx_arena_new();
+	struct nsx_freport *r = nsx_arena_get(a, sizeof(*r));
+	char now[NSX_UTC_SIZE];
+
+	nsx_utc_now(now);
+	*r = (struct nsx_freport){.f = f, .left_out = left_out, .arena = a,
+				  .generated_at = nsx_arena_strdup(a, now)};
+	if (nsx_freport_findings(r, err) || nsx_freport_tables(r, err)) {
+		nsx_freport_free(r);
+		return err->rc;
+	}
+	*ret = r;
+	return 0;
+}
+
+void nsx_freport_free(struct nsx_freport *r)
+{
+	if (!r)
+		return;
+	for (unsigned i = 0; i < NSX_NFTABLES; i++)
+		free(r->t[i].cells);
+	nsx_arena_free(r->arena);
+}

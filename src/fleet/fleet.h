@@ -1,0 +1,194 @@
+/* fleet.h - many ranks at once: whose collectives are whose, who comes late and
+ * what it costs, without trusting a clock.
+ *
+ * A collective that synchronises ends at one instant on all its ranks, so who
+ * waited how long follows from lengths alone: wait = own length - least length,
+ * and who took least came last.  The ends also tie the ranks' timelines
+ * together: a step runs from one common end to another, and what a rank did in
+ * it without waiting is its own time.
+ *
+ * Everything is computed from digests in order of rank; nothing depends on how
+ * they came.  Built in the order of the functions below, then const.
+ */
+#ifndef NSX_FLEET_FLEET_H
+#define NSX_FLEET_FLEET_H
+
+#include "fleet/digest.h"
+
+/* Ranks ----------------------------------------------------------------------------*/
+
+struct nsx_frank { /* in order of number */
+	struct nsx_digest *d;
+	int64_t number;	 /* in the job                                       */
+	uint32_t host;	 /* index                                            */
+	uint32_t clock;	 /* index                                            */
+	uint32_t main;	 /* its channel of the main family; NSX_NONE         */
+	/* Over matched collectives: */
+	int64_t waited_ns, came_last, ncolls;
+	double induced_ns; /* by coming last: before the median arrival      */
+	double own_ns, excess_ns; /* mean of a step; over the other ranks' median */
+	int64_t nsteps;		  /* of the fleet's steps, that it took part in  */
+};
+struct nsx_fhost { /* in order of hash */
+	uint64_t hash; /* 0: not known, and then a host of one trace only    */
+	uint32_t nranks;
+};
+
+/* Collectives ----------------------------------------------------------------------*/
+
+/* From the k-th collective of the family on, a member's is its (k - shift)-th.
+ * A rank that once did something else has more pieces.
+ */
+struct nsx_fpiece {
+	size_t from;
+	int64_t shift;
+};
+struct nsx_fmember {
+	uint32_t rank, channel;
+	struct nsx_fpiece piece[8];
+	unsigned npieces;
+};
+struct nsx_fcomm { /* a communicator */
+	uint32_t family;
+	struct nsx_fmember *m;
+	uint32_t n;
+	size_t first, end; /* collectives [first, end) that two members have */
+};
+/* Communicators that run the same sequence of operations, k for k. */
+struct nsx_family {
+	bool is_mpi;
+	uint32_t at, n; /* its slice of comms                                */
+	uint32_t nranks;
+	size_t length; /* collectives, from k = 0                            */
+};
+
+/* Which of a member's own collectives is the family's k-th; SIZE_MAX: none. */
+size_t nsx_member_at(const struct nsx_fmember *m, const struct nsx_dchannel *c,
+		     size_t k);
+
+enum nsx_desync_kind { NSX_DESYNC_OTHER, NSX_DESYNC_LEFT_OUT, NSX_DESYNC_EXTRA,
+		       NSX_DESYNC_NOT_ENTERED };
+struct nsx_desync { /* a rank that does not do what the others do */
+	enum nsx_desync_kind kind;
+	uint32_t comm, rank; /* indices                                      */
+	size_t k;
+	const char *expected, *got;
+};
+
+/* Steps ------------------------------------------------------------------------------*/
+
+struct nsx_fstep {
+	size_t first, end; /* collectives of the main family                 */
+	int64_t wall_ns;   /* from common end to common end: median of ranks */
+};
+
+/* Verdicts ---------------------------------------------------------------------------*/
+
+enum nsx_late_kind { NSX_LATE_STEADY, NSX_LATE_TRANSIENT };
+enum nsx_late_cause {
+	NSX_WHY_UNKNOWN, /* nothing explains four fifths of it               */
+	NSX_WHY_SLOWER,	 /* as many kernels, all of them slower: GPU, clock  */
+	NSX_WHY_KERNELS, /* as many kernels, some of them longer             */
+	NSX_WHY_MORE,	 /* more kernels                                     */
+	NSX_WHY_COPY,	 /* copies                                           */
+	NSX_WHY_IDLE,	 /* idle: detail says in what                        */
+	NSX_WHY_LINK,	 /* its transfers take longer                        */
+};
+struct nsx_late { /* ranks that hold the others up */
+	uint32_t *ranks, n; /* indices, ascending                            */
+	uint32_t host;	    /* index where they are all of a host; NSX_NONE  */
+	enum nsx_late_kind kind;
+	double p;
+	int64_t nsteps; /* in which they were late                           */
+	double excess_ns;      /* own time a step over the others' median    */
+	double recoverable_ns; /* of a step, when that is gone               */
+	enum nsx_late_cause cause;
+	double explained; /* share of the excess that the cause explains     */
+	double ratio;	  /* kernels against the others'; 0: not told        */
+	double more;	  /* kernels a step over the others'                 */
+	unsigned idle_cause; /* of NSX_WHY_IDLE; NSX_NCAUSES: several        */
+	const char *detail;  /* call or range; NULL                          */
+};
+struct nsx_fslow_link { /* a communicator whose transfers take longer */
+	uint32_t comm;
+	double excess_ns, typical_ns, z; /* of a collective                  */
+};
+struct nsx_fclock {
+	uint32_t host; /* index; NSX_NONE: the clock of one rank             */
+	uint32_t rank; /* the first on it, index                             */
+	uint32_t component; /* clocks of different ones were never compared  */
+	double lo_ns, hi_ns, offset_ns, drift_ppm, residual_ns;
+	size_t n; /* collectives compared                                    */
+};
+
+struct nsx_fleet {
+	struct nsx_frank *rank;
+	uint32_t nranks;
+	int64_t expected; /* ranks of the job; -1: not known                 */
+	struct nsx_fhost *host;
+	uint32_t nhosts;
+	struct nsx_family *family;
+	uint32_t nfamilies;
+	struct nsx_fcomm *comm;
+	uint32_t ncomms;
+	uint32_t main; /* family the steps are counted in; NSX_NONE          */
+	struct nsx_fstep *step;
+	size_t nsteps;
+	bool steps_are_colls; /* no iterations known: the period of the
+				 operations                                  */
+	double step_ns;	 /* mean                                             */
+	double *own_ns;	 /* by step, rank: own time; NAN: not there          */
+	int64_t *bound_ns; /* by rank, step and one more: the common ends on
+			      the rank's clock; INT64_MIN: not there         */
+	struct nsx_dstep **part; /* by step, rank: its iteration; NULL       */
+	struct nsx_desync *desync;
+	size_t ndesyncs, cap_desyncs;
+	struct nsx_late *late; /* dearest first                              */
+	size_t nlate;
+	double all_recoverable_ns; /* of a step, of all late ones together   */
+	bool is_rotating;
+	double jitter_ns;	/* of a step: by whoever came last, without
+				   the late ones above                       */
+	int64_t nevents;	/* steps in which one rank stood out         */
+	struct nsx_fslow_link *link;
+	size_t nlinks;
+	struct nsx_fclock *clock;
+	uint32_t nclocks;
+	const char **warnings;
+	size_t nwarnings, cap_warnings;
+	struct nsx_arena *arena;
+};
+
+/* Takes the digests over (they are freed with the fleet), in any order and with
+ * any of them twice.  *ret is the caller's, nsx_fleet_free.
+ */
+int nsx_fleet_new(struct nsx_digest **v, size_t n, struct nsx_fleet **ret,
+		  struct nsx_err *err) NSX_CHECKED;
+int nsx_fleet_match(struct nsx_fleet *f, struct nsx_err *err) NSX_CHECKED;
+int nsx_fleet_steps(struct nsx_fleet *f, struct nsx_err *err) NSX_CHECKED;
+int nsx_fleet_links(struct nsx_fleet *f, struct nsx_err *err) NSX_CHECKED;
+int nsx_fleet_judge(struct nsx_fleet *f, struct nsx_err *err) NSX_CHECKED;
+int nsx_fleet_clocks(struct nsx_fleet *f, struct nsx_err *err) NSX_CHECKED;
+/* All of it. */
+int nsx_fleet_analyse(struct nsx_fleet *f, struct nsx_err *err) NSX_CHECKED;
+void nsx_fleet_free(struct nsx_fleet *f); /* NULL is fine */
+
+/* What a step would save on average if these ranks' own time were the others'
+ * median, and if the transfers of these links were.
+ */
+int nsx_fleet_replay(const struct nsx_fleet *f, const uint32_t *ranks, size_t n,
+		     const struct nsx_fslow_link *links, size_t nlinks,
+		     double *ret_ns, struct nsx_err *err) NSX_CHECKED;
+
+void nsx_fleet_warn(struct nsx_fleet *f, const char *fmt, ...) NSX_PRINTF(2, 3);
+
+/* Sorts v; the mean of the middle two. 0 for none. */
+double nsx_median_of(double *v, size_t n);
+
+static inline const struct nsx_dchannel *
+nsx_channel_of(const struct nsx_fleet *f, const struct nsx_fmember *m)
+{
+	return &f->rank[m->rank].d->channels[m->channel];
+}
+
+#endif

@@ -1,0 +1,174 @@
+/* frontier.c - who was last where, as an exact account of the steps.
+ *
+ * The collectives of the communicator that spans most ranks cut a step into
+ * stages.  Between two of their ends passes the same time for everybody: first
+ * until its last rank has come, which is charged to that rank, then until the
+ * data have moved.  What is charged to a rank is work as far as the median rank
+ * needed it too, excess beyond, and the excess goes to what the rank did more
+ * of in that step than the median rank.  All adds up to the steps, to the
+ * nanosecond.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include "base/group.h"
+#include "fleet/report.h"
+
+enum { COMPUTE, COPY, IDLE, NCLASSES };
+
+struct frontier {
+	const struct nsx_fleet *f;
+	struct nsx_groups groups; /* of (stage, rank)                        */
+	struct nsx_stage *v;
+	size_t cap;
+	double *usual; /* by step, class: the median rank's                  */
+	int64_t *order; /* lengths of a collective, by size */
+};
+
+static double class_ns(const struct nsx_dstep *s, unsigned class)
+{
+	switch (class) {
+	case COMPUTE:
+		return (double)(s->part_ns[NSX_P_COMPUTE_ONLY] +
+				s->part_ns[NSX_P_COMPUTE_COPY] +
+				s->part_ns[NSX_P_COMPUTE_COMM]);
+	case COPY:
+		return (double)s->part_ns[NSX_P_COPY_EXPOSED];
+	default:
+		return (double)(s->part_ns[NSX_P_IDLE] - s->mpi_ns);
+	}
+}
+
+static void find_usual(struct frontier *x, double *scratch)
+{
+	const struct nsx_fleet *f = x->f;
+
+	for (size_t s = 0; s < f->nsteps; s++)
+		for (unsigned c = 0; c < NCLASSES; c++) {
+			size_t n = 0;
+
+			for (uint32_t r = 0; r < f->nranks; r++)
+				if (f->part[s * f->nranks + r])
+					scratch[n++] = class_ns(
+						f->part[s * f->nranks + r], c);
+			x->usual[s * NCLASSES + c] = nsx_median_of(scratch, n);
+		}
+}
+
+/* An excess by what the rank did more of; the last part takes the rest. */
+static void share_out(const struct frontier *x, size_t s, uint32_t rank,
+		      int64_t excess_ns, struct nsx_stage *row)
+{
+	const struct nsx_dstep *part = x->f->part[s * x->f->nranks + rank];
+	double over[NCLASSES] = {0}, sum = 0;
+	int64_t left = excess_ns;
+
+	for (unsigned c = 0; c < NCLASSES && part; c++) {
+		over[c] = NSX_MAX(0, class_ns(part, c) -
+					     x->usual[s * NCLASSES + c]);
+		sum += over[c];
+	}
+	if (sum <= 0) {
+		row->other_ns += excess_ns;
+		return;
+	}
+	for (unsigned c = 0; c < NCLASSES; c++) {
+		int64_t ns = c == IDLE ? left :
+			     (int64_t)((double)excess_ns * over[c] / sum);
+		int64_t *to[] = {&row->compute_ns, &row->copy_ns,
+				 &row->idle_ns};
+
+		*to[c] += ns;
+		left -= ns;
+	}
+}
+
+static int cmp_i64(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static int add_collective(struct frontier *x, const struct nsx_fcomm *c,
+			  size_t s, size_t k, struct nsx_err *err)
+{
+	const struct nsx_fleet *f = x->f;
+	int64_t passed = -1, least = INT64_MAX, transfer, median, late;
+	uint32_t last = NSX_NONE, row;
+	size_t n = 0;
+
+	for (uint32_t m = 0; m < c->n; m++) {
+		const struct nsx_dchannel *ch = nsx_channel_of(f, &c->m[m]);
+		size_t i = nsx_member_at(&c->m[m], ch, k);
+		size_t was = k ? nsx_member_at(&c->m[m], ch, k - 1) : SIZE_MAX;
+		int64_t ns;
+
+		if (i == SIZE_MAX)
+			continue;
+		ns = nsx_coll_ns(ch, i);
+		if (passed < 0 && was != SIZE_MAX)
+			passed = nsx_coll_start(ch, i) + ns -
+				 nsx_coll_start(ch, was) - nsx_coll_ns(ch, was);
+		x->order[n++] = ns;
+		if (ns < least) {
+			least = ns;
+			last = c->m[m].rank;
+		}
+	}
+	if (passed < 0 || last == NSX_NONE)
+		return 0;
+	if (nsx_group(&x->groups, k - f->step[s].first, last, &row, err) ||
+	    nsx_grow(&x->v, &x->cap, x->groups.n, sizeof(*x->v), "stages", err))
+		return err->rc;
+	qsort(x->order, n, sizeof(*x->order), cmp_i64);
+	median = x->order[n / 2];
+	transfer = NSX_MIN(least, passed);
+	late = NSX_MIN(median - least, passed - transfer);
+	x->v[row].stage = k - f->step[s].first;
+	x->v[row].rank = last;
+	x->v[row].times++;
+	x->v[row].transfer_ns += transfer;
+	x->v[row].work_ns += passed - transfer - late;
+	share_out(x, s, last, late, &x->v[row]);
+	return 0;
+}
+
+static int cmp_stage(const void *a, const void *b)
+{
+	const struct nsx_stage *x = a, *y = b;
+
+	if (x->stage != y->stage)
+		return x->stage < y->stage ? -1 : 1;
+	return x->rank < y->rank ? -1 : x->rank > y->rank;
+}
+
+int nsx_fleet_frontier(const struct nsx_fleet *f, struct nsx_stage **ret,
+		       size_t *ret_n, struct nsx_err *err)
+{
+	struct frontier x = {.f = f};
+	struct nsx_arena *a = nsx_arena_new();
+	const struct nsx_fcomm *c = NULL;
+	int rc = 0;
+
+	for (uint32_t i = 0; f->main != NSX_NONE && i < f->family[f->main].n;
+	     i++) {
+		const struct nsx_fcomm *y = &f->comm[f->family[f->main].at + i];
+
+		if (!c || y->n > c->n)
+			c = y;
+	}
+	x.usual = nsx_arena_get(a, (f->nsteps + 1) * NCLASSES * sizeof(double));
+	x.order = nsx_arena_get(a, f->nranks * sizeof(*x.order));
+	if (f->nsteps)
+		find_usual(&x, nsx_arena_get(a, f->nranks * sizeof(double)));
+	for (size_t s = 0; c && s < f->nsteps; s++)
+		for (size_t k = f->step[s].first; k < f->step[s].end && !rc; k++)
+			rc = add_collective(&x, c, s, k, err);
+	if (x.groups.n)
+		qsort(x.v, x.groups.n, sizeof(*x.v), cmp_stage);
+	*ret = x.v;
+	*ret_n = x.groups.n;
+	nsx_groups_done(&x.groups);
+	nsx_arena_free(a);
+	return rc;
+}

@@ -1,0 +1,210 @@
+/* input.c - inputs as digests, several at a time. */
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include "base/par.h"
+#include "fleet/input.h"
+
+struct list {
+	const char **v;
+	size_t n, cap;
+	struct nsx_arena *a;
+};
+
+static int add(struct list *l, const char *path, struct nsx_err *err)
+{
+	if (nsx_grow(&l->v, &l->cap, l->n + 1, sizeof(*l->v), "inputs", err))
+		return err->rc;
+	l->v[l->n++] = nsx_arena_strdup(l->a, path);
+	return 0;
+}
+
+static bool ends_in(const char *s, const char *suffix)
+{
+	size_t n = strlen(s), m = strlen(suffix);
+
+	return n > m && !strcmp(s + n - m, suffix);
+}
+
+static bool is_input(const char *name)
+{
+	return ends_in(name, ".sqlite") || ends_in(name, ".nsxd") ||
+	       ends_in(name, ".nsxd.zst");
+}
+
+static int add_folder(struct list *l, const char *path, struct nsx_err *err)
+{
+	DIR *d = opendir(path);
+	struct dirent *e;
+	size_t before = l->n;
+	int rc = 0;
+
+	if (!d)
+		return nsx_fail(err, NSX_E_IO, "cannot look into '%s': %s",
+				path, strerror(errno));
+	while (!rc && (e = readdir(d))) {
+		struct nsx_buf b = {0};
+
+		if (!is_input(e->d_name))
+			continue;
+		nsx_buf_printf(&b, "%s/%s", path, e->d_name);
+		rc = add(l, b.p, err);
+		nsx_buf_done(&b);
+	}
+	closedir(d);
+	if (!rc && l->n == before)
+		rc = nsx_fail(err, NSX_E_USAGE, "the folder '%s' holds no "
+			      "inputs: names in .sqlite, .nsxd or .nsxd.zst",
+			      path);
+	return rc;
+}
+
+static int add_any(struct list *l, const char *path, struct nsx_err *err)
+{
+	struct stat st;
+
+	return !stat(path, &st) && S_ISDIR(st.st_mode) ?
+		       add_folder(l, path, err) : add(l, path, err);
+}
+
+static int add_lines(struct list *l, const char *path, struct nsx_err *err)
+{
+	FILE *f = fopen(path, "re");
+	char *line = NULL;
+	size_t cap = 0;
+	ssize_t n;
+	int rc = 0;
+
+	if (!f)
+		return nsx_fail(err, NSX_E_IO, "cannot read the list '%s': %s",
+				path, strerror(errno));
+	while (!rc && (n = getline(&line, &cap, f)) > 0) {
+		line[strcspn(line, "\r\n")] = '\0';
+		if (*line)
+			rc = add_any(l, line, err);
+	}
+	free(line);
+	(void)fclose(f);
+	return rc;
+}
+
+static int cmp_path(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+int nsx_fleet_list(char *const *operands, int n, struct nsx_fleet_inputs *ret,
+		   struct nsx_err *err)
+{
+	struct list l = {.a = nsx_arena_new()};
+	size_t kept = 0;
+	int rc = 0;
+
+	for (int i = 0; i < n && !rc; i++)
+		rc = operands[i][0] == '@' ? add_lines(&l, operands[i] + 1, err) :
+					     add_any(&l, operands[i], err);
+	if (!rc && !l.n)
+		rc = nsx_fail(err, NSX_E_USAGE, "give traces, digests, folders "
+			      "of them or @LIST: nsys-explain fleet INPUT...");
+	if (!rc)
+		qsort(l.v, l.n, sizeof(*l.v), cmp_path);
+	for (size_t i = 0; i < l.n; i++)
+		if (!kept || strcmp(l.v[i], l.v[kept - 1]) != 0)
+			l.v[kept++] = l.v[i];
+	if (!rc) {
+		ret->path = nsx_arena_get(l.a, kept * sizeof(*l.v));
+		memcpy(ret->path, l.v, kept * sizeof(*l.v));
+		ret->n = kept;
+		ret->arena = l.a;
+	} else {
+		nsx_arena_free(l.a);
+	}
+	free(l.v);
+	return rc;
+}
+
+/* Reading ----------------------------------------------------------------------------*/
+
+struct result {
+	struct nsx_digest **v;
+	size_t n;
+	struct nsx_err err; /* rc 0: read */
+};
+struct reading {
+	const struct nsx_fleet_inputs *in;
+	size_t from, step;
+	const struct nsx_digest_opts *o;
+	struct result *results;
+};
+
+static int read_one(void *ctx, size_t i, struct nsx_err *err)
+{
+	struct reading *r = ctx;
+	const char *path = r->in->path[r->from + i * r->step];
+	struct result *x = &r->results[i];
+	int rc = nsx_digest_is(path) ?
+			 nsx_digest_read(path, &x->v, &x->n, &x->err) :
+			 nsx_digest_read_trace(path, r->o, &x->v, &x->n,
+					       &x->err);
+
+	x->err.rc = rc;
+	if (rc == NSX_E_NOMEM || rc == NSX_E_STOP || rc == NSX_E_USAGE)
+		*err = x->err;
+	else
+		rc = 0;
+	return rc ? rc : nsx_stopped(err);
+}
+
+static int join(const struct reading *r, size_t n,
+		void (*say)(const char *message), struct nsx_digest ***ret,
+		size_t *ret_n, size_t *ret_left_out, struct nsx_err *err)
+{
+	size_t all = 0;
+
+	for (size_t i = 0; i < n; i++)
+		all += r->results[i].n;
+	*ret = nsx_try_alloc(all, sizeof(**ret), "ranks", err);
+	if (!*ret)
+		return err->rc;
+	for (size_t i = 0; i < n; i++) {
+		struct result *x = &r->results[i];
+
+		if (x->err.rc) {
+			++*ret_left_out;
+			say(x->err.msg);
+		}
+		if (x->n)
+			memcpy(*ret + *ret_n, x->v, x->n * sizeof(*x->v));
+		*ret_n += x->n;
+		x->n = 0;
+	}
+	return 0;
+}
+
+int nsx_fleet_read(const struct nsx_fleet_inputs *in, size_t from, size_t step,
+		   const struct nsx_digest_opts *o, unsigned jobs,
+		   void (*say)(const char *message), struct nsx_digest ***ret,
+		   size_t *ret_n, size_t *ret_left_out, struct nsx_err *err)
+{
+	size_t n = from < in->n ? (in->n - from + step - 1) / step : 0;
+	struct reading r = {in, from, step, o, NULL};
+	int rc;
+
+	*ret_n = *ret_left_out = 0;
+	r.results = nsx_try_alloc(n, sizeof(*r.results), "inputs", err);
+	if (!r.results)
+		return err->rc;
+	rc = nsx_par(jobs, n, read_one, &r, err);
+	if (!rc)
+		rc = join(&r, n, say, ret, ret_n, ret_left_out, err);
+	for (size_t i = 0; i < n; i++) {
+		for (size_t k = 0; k < r.results[i].n; k++)
+			nsx_digest_free(r.results[i].v[k]);
+		free(r.results[i].v);
+	}
+	free(r.results);
+	return rc;
+}

@@ -1,0 +1,30 @@
+/* input.h - what the command line of fleet names, as digests. */
+#ifndef NSX_FLEET_INPUT_H
+#define NSX_FLEET_INPUT_H
+
+#include "fleet/digest.h"
+
+struct nsx_fleet_inputs {
+	const char **path; /* files, each once, in order of name             */
+	size_t n;
+	struct nsx_arena *arena;
+};
+
+/* Traces, digests, folders of them and @FILE with one name a line.  Errors:
+ * NSX_E_IO, NSX_E_USAGE (none).  Owner: the caller, nsx_arena_free.
+ */
+int nsx_fleet_list(char *const *operands, int n, struct nsx_fleet_inputs *ret,
+		   struct nsx_err *err) NSX_CHECKED;
+
+/* The digests of the inputs [from, n) in steps of `step`, made of traces on the
+ * way, `jobs` at a time.  What cannot be read is left out: say(message) for
+ * each, *ret_left_out of them.  Owner of the digests and the array: the caller.
+ * Errors: NSX_E_NOMEM, NSX_E_STOP.
+ */
+int nsx_fleet_read(const struct nsx_fleet_inputs *in, size_t from, size_t step,
+		   const struct nsx_digest_opts *o, unsigned jobs,
+		   void (*say)(const char *message), struct nsx_digest ***ret,
+		   size_t *ret_n, size_t *ret_left_out,
+		   struct nsx_err *err) NSX_CHECKED;
+
+#endif

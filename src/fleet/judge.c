@@ -1,0 +1,609 @@
+/* judge.c - who holds the others up, whether that is more than chance, and why.
+ *
+ * The unit is the step: collectives of a step are late together, so that
+ * counting them one by one would accuse somebody in every job.  A rank's excess
+ * is its own time of a step over the median of the ranks.  Under the hypothesis
+ * that nobody is special the ranks of a step (of a block of steps, where steps
+ * resemble each other) can change places: the greatest sum of excesses over
+ * many such exchanges says how great one is by chance, for all ranks at once.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/group.h"
+#include "base/stat.h"
+#include "fleet/fleet.h"
+
+#define LEAST_P 0.01
+#define LEAST_SHARE 0.01   /* of a step                                       */
+#define LEAST_ADDED 0.005  /* of a step, over what the dearer ones cost       */
+#define EXPLAINS 0.8	   /* of the excess                                   */
+#define STEADY_SHARE 0.6   /* of the steps                                    */
+#define STANDS_OUT 5	   /* median deviations of the step's ranks           */
+
+enum { EXCHANGES = 499, LEAST_STEPS = 10, MOST_LATE = 8 };
+
+struct judge {
+	struct nsx_fleet *f;
+	double *excess; /* by step, rank; 0 where it was not there            */
+	double *p;	/* by rank                                            */
+	struct nsx_arena *a;
+};
+
+static double median_of_step(const struct nsx_fleet *f, size_t s,
+			     double *scratch)
+{
+	size_t n = 0;
+
+	for (uint32_t r = 0; r < f->nranks; r++)
+		if (!isnan(f->own_ns[s * f->nranks + r]))
+			scratch[n++] = f->own_ns[s * f->nranks + r];
+	return nsx_median_of(scratch, n);
+}
+
+static void find_excess(struct judge *j, double *scratch)
+{
+	struct nsx_fleet *f = j->f;
+
+	for (size_t s = 0; s < f->nsteps; s++) {
+		double median = median_of_step(f, s, scratch);
+
+		for (uint32_t r = 0; r < f->nranks; r++) {
+			double own = f->own_ns[s * f->nranks + r];
+
+			if (isnan(own))
+				continue;
+			j->excess[s * f->nranks + r] = own - median;
+			f->rank[r].own_ns += own;
+			f->rank[r].excess_ns += own - median;
+			f->rank[r].nsteps++;
+		}
+	}
+	for (uint32_t r = 0; r < f->nranks; r++) {
+		double n = NSX_MAX(1, (double)f->rank[r].nsteps);
+
+		f->rank[r].own_ns /= n;
+		f->rank[r].excess_ns /= n;
+	}
+}
+
+/* Chance ------------------------------------------------------------------------------*/
+
+static uint64_t next_random(uint64_t *state)
+{
+	return nsx_hash_u64(*state += UINT64_C(0x9e3779b97f4a7c15));
+}
+
+/* The first lag at which a rank's excess no longer resembles itself, the median
+ * of the ranks.  Steps that stand out are cut: a burst is what is looked for,
+ * not what it is measured against.
+ */
+static size_t block_of(const struct judge *j, double *scratch)
+{
+	const struct nsx_fleet *f = j->f;
+	size_t most = f->nsteps / LEAST_STEPS, lag = 1;
+	double *x = nsx_arena_get(j->a, f->nsteps * sizeof(*x));
+	double *corr = nsx_arena_get(j->a, f->nranks * sizeof(*corr));
+
+	for (; lag < most; lag++) {
+		for (uint32_t r = 0; r < f->nranks; r++) {
+			double middle, mad, sum = 0, with = 0;
+
+			for (size_t s = 0; s < f->nsteps; s++)
+				scratch[s] = j->excess[s * f->nranks + r];
+			middle = nsx_median_of(scratch, f->nsteps);
+			for (size_t s = 0; s < f->nsteps; s++)
+				scratch[s] = fabs(j->excess[s * f->nranks + r] -
+						  middle);
+			mad = 3 * 1.4826 * nsx_median_of(scratch, f->nsteps);
+			for (size_t s = 0; s < f->nsteps; s++) {
+				x[s] = j->excess[s * f->nranks + r] - middle;
+				x[s] = NSX_MAX(-mad, NSX_MIN(mad, x[s]));
+				sum += x[s] * x[s];
+				with += s < lag ? 0 : x[s] * x[s - lag];
+			}
+			corr[r] = sum > 0 ? with / sum : 0;
+		}
+		if (nsx_median_of(corr, f->nranks) < 0.2)
+			break;
+	}
+	return NSX_MAX(1, lag);
+}
+
+/* p of each rank: how often the greatest sum of an exchange is at least its. */
+static void test_ranks(struct judge *j, size_t block)
+{
+	const struct nsx_fleet *f = j->f;
+	uint32_t n = f->nranks, *order = nsx_arena_get(j->a, n * 4);
+	size_t nblocks = (f->nsteps + block - 1) / block;
+	double *sum = nsx_arena_get(j->a, nblocks * n * sizeof(*sum));
+	double *total = nsx_arena_get(j->a, n * sizeof(*total));
+	double *mixed = nsx_arena_get(j->a, n * sizeof(*mixed));
+	uint64_t state = 1;
+
+	for (size_t s = 0; s < f->nsteps; s++)
+		for (uint32_t r = 0; r < n; r++) {
+			sum[s / block * n + r] += j->excess[s * n + r];
+			total[r] += j->excess[s * n + r];
+		}
+	for (uint32_t r = 0; r < n; r++) {
+		order[r] = r;
+		j->p[r] = 1;
+	}
+	for (unsigned i = 0; i < EXCHANGES; i++) {
+		double greatest = -INFINITY;
+
+		memset(mixed, 0, n * sizeof(*mixed));
+		for (size_t b = 0; b < nblocks; b++)
+			for (uint32_t r = n; r-- > 0;) {
+				uint32_t k = (uint32_t)(next_random(&state) %
+							(r + 1));
+				uint32_t who = order[k];
+
+				order[k] = order[r];
+				order[r] = who;
+				mixed[r] += sum[b * n + who];
+			}
+		for (uint32_t r = 0; r < n; r++)
+			greatest = NSX_MAX(greatest, mixed[r]);
+		for (uint32_t r = 0; r < n; r++)
+			j->p[r] += greatest >= total[r];
+	}
+	for (uint32_t r = 0; r < n; r++)
+		j->p[r] /= EXCHANGES + 1;
+}
+
+/* Steps in which one rank stood out ------------------------------------------------------*/
+
+static void find_events(struct judge *j, double *scratch)
+{
+	struct nsx_fleet *f = j->f;
+	uint32_t n = f->nranks, nwho = 0;
+	int64_t *times = nsx_arena_get(j->a, n * sizeof(*times)), most = 0;
+	bool *is_late = nsx_arena_get(j->a, n * sizeof(*is_late));
+
+	for (size_t i = 0; i < f->nlate; i++)
+		for (uint32_t k = 0; k < f->late[i].n; k++)
+			is_late[f->late[i].ranks[k]] = true;
+	for (size_t s = 0; s < f->nsteps; s++) {
+		const double *x = &j->excess[s * n];
+		double first = -INFINITY, second = -INFINITY, spread;
+		uint32_t who = 0;
+		size_t k = 0;
+
+		for (uint32_t r = 0; r < n; r++) {
+			if (isnan(f->own_ns[s * n + r]) || is_late[r])
+				continue;
+			scratch[k++] = fabs(x[r]);
+			if (x[r] > first) {
+				second = first;
+				first = x[r];
+				who = r;
+			} else {
+				second = NSX_MAX(second, x[r]);
+			}
+		}
+		spread = 1.4826 * nsx_median_of(scratch, k);
+		if (k < 2 || first < 0)
+			continue;
+		f->jitter_ns += (first - NSX_MAX(0, second)) /
+				(double)f->nsteps;
+		if (first < LEAST_SHARE * f->step_ns ||
+		    first < STANDS_OUT * spread || first < 2 * second)
+			continue;
+		f->nevents++;
+		nwho += !times[who]++;
+		most = NSX_MAX(most, times[who]);
+	}
+	f->is_rotating = f->nsteps >= LEAST_STEPS && nwho >= 3 &&
+			 f->nevents * 2 >= (int64_t)f->nsteps &&
+			 most * 2 <= f->nevents;
+}
+
+/* Who ---------------------------------------------------------------------------------*/
+
+static double excess_of(const struct judge *j, const struct nsx_late *l,
+			size_t s)
+{
+	double sum = 0;
+
+	for (uint32_t i = 0; i < l->n; i++)
+		sum += j->excess[s * j->f->nranks + l->ranks[i]];
+	return sum / l->n;
+}
+
+/* What is left of a rank's mean excess without its dearest step: one stall is
+ * no habit.
+ */
+static double without_dearest(const struct judge *j, uint32_t r)
+{
+	const struct nsx_fleet *f = j->f;
+	double dearest = 0;
+
+	for (size_t s = 0; s < f->nsteps; s++)
+		dearest = NSX_MAX(dearest, j->excess[s * f->nranks + r]);
+	return f->rank[r].excess_ns -
+	       dearest / NSX_MAX(1, (double)f->rank[r].nsteps);
+}
+
+static int cmp_late(const void *a, const void *b)
+{
+	const struct nsx_late *x = a, *y = b;
+
+	if (x->excess_ns != y->excess_ns)
+		return x->excess_ns > y->excess_ns ? -1 : 1;
+	return x->ranks[0] < y->ranks[0] ? -1 : x->ranks[0] > y->ranks[0];
+}
+
+static struct nsx_late *add_late(struct judge *j, const uint32_t *ranks,
+				 uint32_t n, uint32_t host)
+{
+	struct nsx_fleet *f = j->f;
+	struct nsx_late *l = &f->late[f->nlate++];
+
+	*l = (struct nsx_late){.host = host, .n = n, .p = 0};
+	l->ranks = nsx_arena_get(f->arena, n * sizeof(*l->ranks));
+	memcpy(l->ranks, ranks, n * sizeof(*ranks));
+	for (uint32_t i = 0; i < n; i++) {
+		l->excess_ns += f->rank[ranks[i]].excess_ns / n;
+		l->p = NSX_MAX(l->p, j->p[ranks[i]]);
+	}
+	for (size_t s = 0; s < f->nsteps; s++)
+		l->nsteps += excess_of(j, l, s) >= LEAST_SHARE * f->step_ns;
+	l->kind = (double)l->nsteps >= STEADY_SHARE * (double)f->nsteps ?
+			  NSX_LATE_STEADY : NSX_LATE_TRANSIENT;
+	return l;
+}
+
+/* Ranks that pass the test; all of a host that do are one. */
+static int name_late(struct judge *j, struct nsx_err *err)
+{
+	struct nsx_fleet *f = j->f;
+	uint32_t n = f->nranks, *v = nsx_arena_get(j->a, n * 4);
+	uint32_t *of_host = nsx_arena_get(j->a, f->nhosts * 4);
+	bool *is_late = nsx_arena_get(j->a, n * sizeof(*is_late));
+
+	f->late = nsx_arena_try_array(f->arena, n + f->nlinks,
+				      sizeof(*f->late), "late ranks", err);
+	if (!f->late)
+		return err->rc;
+	for (uint32_t r = 0; r < n; r++) {
+		is_late[r] = j->p[r] < LEAST_P &&
+			     f->rank[r].nsteps >= LEAST_STEPS &&
+			     f->rank[r].excess_ns >= LEAST_SHARE * f->step_ns &&
+			     without_dearest(j, r) >=
+				     LEAST_SHARE * f->step_ns / 2;
+		of_host[f->rank[r].host] += is_late[r];
+	}
+	for (uint32_t h = 0; h < f->nhosts; h++) {
+		uint32_t k = 0;
+
+		if (f->nhosts < 2 || of_host[h] < 2 ||
+		    of_host[h] < f->host[h].nranks)
+			continue;
+		for (uint32_t r = 0; r < n; r++)
+			if (f->rank[r].host == h) {
+				v[k++] = r;
+				is_late[r] = false;
+			}
+		add_late(j, v, k, h);
+	}
+	for (uint32_t r = 0; r < n; r++)
+		if (is_late[r])
+			add_late(j, &r, 1, NSX_NONE);
+	if (f->nlate)
+		qsort(f->late, f->nlate, sizeof(*f->late), cmp_late);
+	return 0;
+}
+
+/* Why ----------------------------------------------------------------------------------*/
+
+/* What is compared of an iteration. */
+enum { Q_OWN, Q_COMPUTE, Q_COPY, Q_IDLE, Q_KERNELS, Q_CAUSE,
+       NQUANTITIES = Q_CAUSE + NSX_NCAUSES };
+
+static double quantity(const struct nsx_dstep *s, unsigned q)
+{
+	switch (q) {
+	case Q_OWN:
+		return (double)(s->wall_ns - s->part_ns[NSX_P_COMM_EXPOSED] -
+				s->mpi_ns);
+	case Q_COMPUTE:
+		return (double)(s->part_ns[NSX_P_COMPUTE_ONLY] +
+				s->part_ns[NSX_P_COMPUTE_COPY] +
+				s->part_ns[NSX_P_COMPUTE_COMM]);
+	case Q_COPY:
+		return (double)s->part_ns[NSX_P_COPY_EXPOSED];
+	case Q_IDLE:
+		return (double)(s->part_ns[NSX_P_IDLE] - s->mpi_ns);
+	case Q_KERNELS:
+		return (double)s->kernels;
+	default:
+		return (double)s->cause_ns[q - Q_CAUSE];
+	}
+}
+
+static bool is_one_of(const struct nsx_late *l, uint32_t rank)
+{
+	for (uint32_t i = 0; i < l->n; i++)
+		if (l->ranks[i] == rank)
+			return true;
+	return false;
+}
+
+/* Means over the steps: of the late ranks over the median of the others, and
+ * that median.
+ */
+static bool compare(const struct judge *j, const struct nsx_late *l,
+		    double *over, double *usual, double *scratch)
+{
+	const struct nsx_fleet *f = j->f;
+	size_t nsteps = 0;
+
+	memset(over, 0, NQUANTITIES * sizeof(*over));
+	memset(usual, 0, NQUANTITIES * sizeof(*usual));
+	for (size_t s = 0; s < f->nsteps; s++) {
+		struct nsx_dstep *const *part = &f->part[s * f->nranks];
+		uint32_t there = 0;
+
+		for (uint32_t i = 0; i < l->n; i++)
+			there += part[l->ranks[i]] != NULL;
+		if (there < l->n)
+			continue;
+		for (unsigned q = 0; q < NQUANTITIES; q++) {
+			double sum = 0, median;
+			size_t n = 0;
+
+			for (uint32_t r = 0; r < f->nranks; r++)
+				if (part[r] && !is_one_of(l, r))
+					scratch[n++] = quantity(part[r], q);
+			if (!n)
+				return false;
+			median = nsx_median_of(scratch, n);
+			for (uint32_t i = 0; i < l->n; i++)
+				sum += quantity(part[l->ranks[i]], q) - median;
+			over[q] += sum / l->n;
+			usual[q] += median;
+		}
+		nsteps++;
+	}
+	for (unsigned q = 0; nsteps && q < NQUANTITIES; q++) {
+		over[q] /= (double)nsteps;
+		usual[q] /= (double)nsteps;
+	}
+	return nsteps > 0;
+}
+
+static const struct nsx_dfamily *find_family(const struct nsx_digest *d,
+					     const char *name)
+{
+	for (size_t i = 0; i < d->nfamilies; i++)
+		if (!strcmp(d->families[i].name, name))
+			return &d->families[i];
+	return NULL;
+}
+
+/* The late ranks' kernels against the others', family by family.  Returns the
+ * ratio of all; *ret_all: whether three quarters of their time share it.
+ */
+static double kernel_ratio(const struct judge *j, const struct nsx_late *l,
+			   double *scratch, bool *ret_all)
+{
+	const struct nsx_fleet *f = j->f;
+	const struct nsx_digest *d = f->rank[l->ranks[0]].d;
+	size_t n = NSX_MIN(d->nfamilies, 32);
+	double now = 0, usual = 0, sharing = 0;
+	double ratio[32], weight[32];
+
+	for (size_t i = 0; i < n; i++) {
+		const struct nsx_dfamily *x = &d->families[i];
+		double mean = 0, median;
+		size_t k = 0, own = 0;
+
+		for (uint32_t r = 0; r < f->nranks; r++) {
+			const struct nsx_dfamily *y = find_family(f->rank[r].d,
+								  x->name);
+
+			if (!y || !y->count)
+				continue;
+			if (is_one_of(l, r)) {
+				mean += (double)y->total_ns / (double)y->count;
+				own++;
+			} else {
+				scratch[k++] = (double)y->total_ns /
+					       (double)y->count;
+			}
+		}
+		median = nsx_median_of(scratch, k);
+		weight[i] = 0;
+		if (!k || !own || median <= 0)
+			continue;
+		mean /= (double)own;
+		ratio[i] = mean / median;
+		weight[i] = median * (double)x->count;
+		now += mean * (double)x->count;
+		usual += weight[i];
+	}
+	if (usual <= 0)
+		return 0;
+	for (size_t i = 0; i < n; i++)
+		if (weight[i] > 0 && ratio[i] - 1 >= (now / usual - 1) / 2)
+			sharing += weight[i];
+	*ret_all = sharing >= 0.75 * usual;
+	return now / usual;
+}
+
+/* Where the idle time of a cause went: the call or range that explains it. */
+static const char *idle_detail(const struct judge *j, const struct nsx_late *l,
+			       unsigned cause, double excess_ns)
+{
+	const struct nsx_digest *d = j->f->rank[l->ranks[0]].d;
+	double nsteps = NSX_MAX(1, (double)d->nsteps);
+
+	for (size_t i = 0; i < d->nidle; i++)
+		if (d->idle[i].cause == cause && *d->idle[i].detail &&
+		    (double)d->idle[i].ns / nsteps >= EXPLAINS * excess_ns)
+			return d->idle[i].detail;
+	return NULL;
+}
+
+static void explain_idle(const struct judge *j, struct nsx_late *l,
+			 const double *over)
+{
+	unsigned most = 0;
+
+	l->cause = NSX_WHY_IDLE;
+	l->explained = over[Q_IDLE] / over[Q_OWN];
+	for (unsigned c = 1; c < NSX_NCAUSES; c++)
+		if (over[Q_CAUSE + c] > over[Q_CAUSE + most])
+			most = c;
+	if (over[Q_CAUSE + most] < EXPLAINS * over[Q_OWN])
+		return;
+	l->explained = over[Q_CAUSE + most] / over[Q_OWN];
+	l->idle_cause = most;
+	l->detail = idle_detail(j, l, most, over[Q_CAUSE + most]);
+}
+
+static void explain(const struct judge *j, struct nsx_late *l, double *scratch)
+{
+	double over[NQUANTITIES], usual[NQUANTITIES];
+	bool all_kernels = false;
+
+	l->cause = NSX_WHY_UNKNOWN;
+	l->idle_cause = NSX_NCAUSES;
+	if (!compare(j, l, over, usual, scratch) || over[Q_OWN] <= 0)
+		return;
+	if (over[Q_COMPUTE] >= EXPLAINS * over[Q_OWN]) {
+		l->explained = over[Q_COMPUTE] / over[Q_OWN];
+		l->more = over[Q_KERNELS];
+		l->ratio = kernel_ratio(j, l, scratch, &all_kernels);
+		l->cause = over[Q_KERNELS] >=
+				NSX_MAX(0.5, 0.01 * usual[Q_KERNELS]) ?
+				NSX_WHY_MORE :
+			   all_kernels ? NSX_WHY_SLOWER : NSX_WHY_KERNELS;
+	} else if (over[Q_COPY] >= EXPLAINS * over[Q_OWN]) {
+		l->explained = over[Q_COPY] / over[Q_OWN];
+		l->cause = NSX_WHY_COPY;
+	} else if (over[Q_IDLE] >= EXPLAINS * over[Q_OWN]) {
+		explain_idle(j, l, over);
+	}
+}
+
+/* What it costs --------------------------------------------------------------------------*/
+
+static int cmp_u32(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static int cmp_price(const void *a, const void *b)
+{
+	const struct nsx_late *x = a, *y = b;
+
+	if (x->recoverable_ns != y->recoverable_ns)
+		return x->recoverable_ns > y->recoverable_ns ? -1 : 1;
+	return x->ranks[0] < y->ranks[0] ? -1 : x->ranks[0] > y->ranks[0];
+}
+
+static void remove_ranks(uint32_t *all, uint32_t n, const struct nsx_late *l)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		if (!is_one_of(l, all[i]))
+			all[kept++] = all[i];
+}
+
+/* Prices the late ones alone, and together in order; who adds next to nothing
+ * to the ones before it is not held against anybody.
+ */
+static int price(struct judge *j, struct nsx_err *err)
+{
+	struct nsx_fleet *f = j->f;
+	uint32_t *all = nsx_arena_get(j->a, f->nranks * 4), n = 0;
+	size_t kept = 0, tried = NSX_MIN(f->nlate, MOST_LATE);
+
+	for (size_t i = 0; i < tried; i++) {
+		struct nsx_late l = f->late[i];
+		uint32_t *with = all + n;
+		double together;
+
+		memcpy(with, l.ranks, l.n * sizeof(*with));
+		qsort(all, n + l.n, sizeof(*all), cmp_u32);
+		if (nsx_fleet_replay(f, all, n + l.n, NULL, 0, &together, err) ||
+		    nsx_fleet_replay(f, l.ranks, l.n, NULL, 0,
+				     &l.recoverable_ns, err))
+			return err->rc;
+		if (together - f->all_recoverable_ns <
+		    (kept ? LEAST_ADDED : LEAST_SHARE) * f->step_ns) {
+			remove_ranks(all, n + l.n, &l);
+			continue;
+		}
+		f->all_recoverable_ns = together;
+		n += l.n;
+		f->late[kept++] = l;
+	}
+	f->nlate = kept;
+	return 0;
+}
+
+/* Slow links are late ranks of their own: their members. */
+static int add_links(struct judge *j, struct nsx_err *err)
+{
+	struct nsx_fleet *f = j->f;
+
+	for (size_t i = 0; i < f->nlinks; i++) {
+		const struct nsx_fcomm *c = &f->comm[f->link[i].comm];
+		uint32_t *v = nsx_arena_get(j->a, c->n * 4);
+		double gain;
+		struct nsx_late *l;
+
+		for (uint32_t m = 0; m < c->n; m++)
+			v[m] = c->m[m].rank;
+		if (nsx_fleet_replay(f, NULL, 0, &f->link[i], 1, &gain, err))
+			return err->rc;
+		if (gain < LEAST_SHARE * f->step_ns)
+			continue;
+		l = add_late(j, v, c->n, NSX_NONE);
+		l->cause = NSX_WHY_LINK;
+		l->explained = 1;
+		l->kind = NSX_LATE_STEADY;
+		l->nsteps = (int64_t)f->nsteps;
+		l->recoverable_ns = gain;
+		l->excess_ns = gain;
+		l->ratio = 1 + f->link[i].excess_ns / f->link[i].typical_ns;
+		l->p = 0;
+	}
+	return 0;
+}
+
+int nsx_fleet_judge(struct nsx_fleet *f, struct nsx_err *err)
+{
+	struct judge j = {.f = f, .a = nsx_arena_new()};
+	double *scratch = nsx_arena_get(j.a, (f->nranks + f->nsteps + 1) *
+						     sizeof(*scratch));
+	int rc = 0;
+
+	j.p = nsx_arena_get(j.a, f->nranks * sizeof(*j.p));
+	j.excess = nsx_arena_try_array(j.a, f->nsteps * f->nranks,
+				       sizeof(*j.excess), "steps of ranks",
+				       err);
+	if (!j.excess)
+		rc = err->rc;
+	if (!rc && f->nsteps) {
+		find_excess(&j, scratch);
+		test_ranks(&j, block_of(&j, scratch));
+		rc = name_late(&j, err) || price(&j, err) ? err->rc : 0;
+		for (size_t i = 0; i < f->nlate && !rc; i++)
+			explain(&j, &f->late[i], scratch);
+		if (!rc)
+			rc = add_links(&j, err);
+		find_events(&j, scratch);
+		if (f->nlate)
+			qsort(f->late, f->nlate, sizeof(*f->late), cmp_price);
+	}
+	nsx_arena_free(j.a);
+	return rc;
+}

@@ -1,0 +1,120 @@
+/* link.c - communicators whose transfers take longer than those of their equals.
+ *
+ * What is left of a collective when nobody waits any more is its transfer: the
+ * least length of its members.  Communicators of a family do the same, k for k,
+ * so that they can be compared without knowing how many bytes move; with fewer
+ * than three there is nothing to compare with.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include "base/stat.h"
+#include "fleet/fleet.h"
+
+#define LEAST_Z 5
+#define LEAST_RATIO 0.10 /* of the usual transfer                             */
+#define LEAST_OF_STEP 0.005
+
+static double transfer_at(const struct nsx_fleet *f, const struct nsx_fcomm *c,
+			  size_t k)
+{
+	int64_t least = INT64_MAX;
+	uint32_t n = 0;
+
+	for (uint32_t m = 0; m < c->n; m++) {
+		const struct nsx_dchannel *ch = nsx_channel_of(f, &c->m[m]);
+		size_t i = ch->has_times ? nsx_member_at(&c->m[m], ch, k) :
+					   SIZE_MAX;
+
+		if (i == SIZE_MAX)
+			continue;
+		n++;
+		least = NSX_MIN(least, nsx_coll_ns(ch, i));
+	}
+	return n == c->n && n > 1 ? (double)least : NAN;
+}
+
+/* Sums over the family's collectives of each communicator's transfer over the
+ * median of all, and of that median.
+ */
+static size_t compare(const struct nsx_fleet *f, const struct nsx_family *fam,
+		      double *excess, double *n, double *ret_typical,
+		      double *scratch)
+{
+	size_t compared = 0;
+
+	for (size_t k = 0; k < fam->length; k++) {
+		size_t there = 0;
+		double median;
+
+		for (uint32_t c = 0; c < fam->n; c++) {
+			double ns = transfer_at(f, &f->comm[fam->at + c], k);
+
+			if (!isnan(ns))
+				scratch[there++] = ns;
+		}
+		if (there < 3)
+			continue;
+		median = nsx_median_of(scratch, there);
+		compared++;
+		*ret_typical += median;
+		for (uint32_t c = 0; c < fam->n; c++) {
+			double ns = transfer_at(f, &f->comm[fam->at + c], k);
+
+			if (isnan(ns))
+				continue;
+			excess[c] += ns - median;
+			n[c]++;
+		}
+	}
+	return compared;
+}
+
+static void judge(struct nsx_fleet *f, const struct nsx_family *fam,
+		  double *excess, const double *n, double typical,
+		  size_t compared, double *scratch)
+{
+	double middle, mad;
+	double steps = NSX_MAX(1, (double)f->nsteps);
+
+	for (uint32_t c = 0; c < fam->n; c++)
+		scratch[c] = excess[c] = n[c] > 0 ? excess[c] / n[c] : 0;
+	middle = nsx_median_of(scratch, fam->n);
+	for (uint32_t c = 0; c < fam->n; c++)
+		scratch[c] = fabs(excess[c] - middle);
+	mad = NSX_MAX(1.4826 * nsx_median_of(scratch, fam->n), typical / 100);
+	for (uint32_t c = 0; c < fam->n; c++) {
+		double z = (excess[c] - middle) / mad;
+
+		if (z >= LEAST_Z && excess[c] >= LEAST_RATIO * typical &&
+		    excess[c] * (double)compared / steps >=
+			    LEAST_OF_STEP * f->step_ns)
+			f->link[f->nlinks++] = (struct nsx_fslow_link){
+				fam->at + c, excess[c], typical, z};
+	}
+}
+
+int nsx_fleet_links(struct nsx_fleet *f, struct nsx_err *err)
+{
+	struct nsx_arena *a = nsx_arena_new();
+	double *v = nsx_arena_get(a, 3 * (f->ncomms + 1) * sizeof(*v));
+
+	f->link = nsx_arena_try_array(f->arena, f->ncomms, sizeof(*f->link),
+				      "links", err);
+	for (uint32_t i = 0; f->link && i < f->nfamilies; i++) {
+		const struct nsx_family *fam = &f->family[i];
+		double *excess = v, *n = v + fam->n, *scratch = n + fam->n;
+		double typical = 0;
+		size_t compared;
+
+		if (fam->n < 3)
+			continue;
+		for (uint32_t c = 0; c < 2 * fam->n; c++)
+			v[c] = 0;
+		compared = compare(f, fam, excess, n, &typical, scratch);
+		if (compared)
+			judge(f, fam, excess, n, typical / (double)compared,
+			      compared, scratch);
+	}
+	nsx_arena_free(a);
+	return f->link ? 0 : err->rc;
+}

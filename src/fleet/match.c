@@ -1,0 +1,671 @@
+/* match.c - which collectives of different ranks are one.
+ *
+ * Traces begin and end where they like, and sequences repeat with every step, so
+ * that operations alone fit in many places.  What is one collective ends at one
+ * instant: laid at the right place, the ends of two ranks differ by their
+ * clocks' offset, always the same, elsewhere by that and by the steps' jitter.
+ * So of the places where the operations agree that with the least spread of
+ * the difference wins, a slow drift of the clocks taken out.  The same spread
+ * tells the communicators of a family apart where payloads do not.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/group.h"
+#include "base/stat.h"
+#include "fleet/fleet.h"
+
+#define CLOCK_BOUND_NS INT64_C(100000000) /* how far clocks may be apart       */
+#define NOISE_NS 10000.0 /* ends that differ by less are one instant           */
+#define TOGETHER_NS 200000.0 /* ends of one collective never spread further    */
+#define APART 2.5	 /* ratio of spreads that tells communicators apart    */
+
+enum {
+	SAMPLES = 128,	     /* collectives compared at one place              */
+	MOST_PLACES = 8192,  /* tried of one channel                           */
+	LEAST_COMMON = 4,    /* collectives that two ranks must share          */
+	LOOK_AHEAD = 32,     /* to find the way back after a difference        */
+	MOST_SLIPS = 4,	     /* collectives that may be left out at once       */
+};
+
+struct channel {
+	uint32_t rank, channel;
+	const struct nsx_dchannel *c;
+	int64_t utc_ns;	      /* of the clock; -1                              */
+	int64_t shift;	      /* in the family that is being made              */
+	double spread;
+	bool is_taken;
+};
+struct matcher {
+	struct nsx_fleet *f;
+	struct channel *v; /* longest first */
+	size_t n;
+	size_t cap_families, cap_comms;
+	struct channel **in; /* of the family that is being made */
+	size_t nin;
+	struct nsx_arena *a;
+};
+
+size_t nsx_member_at(const struct nsx_fmember *m, const struct nsx_dchannel *c,
+		     size_t k)
+{
+	unsigned p = m->npieces;
+	int64_t i;
+
+	while (p && m->piece[p - 1].from > k)
+		p--;
+	if (!p)
+		return SIZE_MAX;
+	i = (int64_t)k - m->piece[p - 1].shift;
+	return i >= 0 && i < (int64_t)c->n ? (size_t)i : SIZE_MAX;
+}
+
+static int64_t end_of(const struct nsx_dchannel *c, size_t i)
+{
+	return nsx_coll_start(c, i) + nsx_coll_ns(c, i);
+}
+
+/* Equal operations are equal pointers: see name_ops. */
+static const char *op_at(const struct channel *x, int64_t i)
+{
+	return x->c->ops[x->c->code[i]].name;
+}
+
+/* Places ---------------------------------------------------------------------------*/
+
+struct fit {
+	double differs; /* share of operations that do not agree              */
+	double spread;	/* of the difference of ends, ns                      */
+	size_t ncommon;
+};
+
+/* The middle half of the differences after a line through their thirds. */
+static double spread_of(double *diff, size_t n)
+{
+	double head[SAMPLES], tail[SAMPLES], slope;
+	size_t third = n / 3;
+
+	if (n < 3)
+		return 0;
+	memcpy(head, diff, third * sizeof(*head));
+	memcpy(tail, diff + n - third, third * sizeof(*tail));
+	slope = third ? (nsx_median_of(tail, third) -
+			 nsx_median_of(head, third)) / (double)(n - third) : 0;
+	for (size_t i = 0; i < n; i++)
+		diff[i] -= slope * (double)i;
+	nsx_median_of(diff, n); /* sorts */
+	return diff[n - 1 - n / 8] - diff[n / 8];
+}
+
+/* x laid so that its i-th is y's (i - shift)-th. */
+static struct fit try_place(const struct channel *x, const struct channel *y,
+			    int64_t shift)
+{
+	int64_t from = NSX_MAX(0, shift);
+	int64_t to = NSX_MIN((int64_t)x->c->n, (int64_t)y->c->n + shift);
+	struct fit f = {1, INFINITY, 0};
+	double diff[SAMPLES];
+	size_t n, differs = 0, nends = 0;
+
+	if (to - from < LEAST_COMMON &&
+	    to - from < (int64_t)NSX_MIN(x->c->n, y->c->n))
+		return f;
+	f.ncommon = (size_t)NSX_MAX(0, to - from);
+	n = NSX_MIN(f.ncommon, SAMPLES);
+	for (size_t s = 0; s < n; s++) {
+		int64_t i = from + (int64_t)(f.ncommon * s / n);
+
+		if (op_at(x, i) != op_at(y, i - shift))
+			differs++;
+		else if (x->c->has_times && y->c->has_times)
+			diff[nends++] = (double)(end_of(x->c, (size_t)i) -
+				end_of(y->c, (size_t)(i - shift)));
+	}
+	if (n)
+		f.differs = (double)differs / (double)n;
+	f.spread = spread_of(diff, nends);
+	return f;
+}
+
+static bool is_better(const struct fit *a, const struct fit *b)
+{
+	bool good_a = a->differs <= 0.1, good_b = b->differs <= 0.1;
+
+	if (good_a != good_b)
+		return good_a;
+	return good_a ? a->spread < b->spread : a->differs < b->differs;
+}
+
+/* y's collective that ends nearest to x's i-th by the clocks of the hosts. */
+static int64_t nearest(const struct channel *x, size_t i,
+		       const struct channel *y)
+{
+	int64_t at = end_of(x->c, i) + (x->utc_ns - y->utc_ns);
+	size_t lo = 0, hi = y->c->n;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (end_of(y->c, mid) < at)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (lo && (lo == y->c->n || at - end_of(y->c, lo - 1) <
+					    end_of(y->c, lo) - at))
+		lo--;
+	return (int64_t)lo;
+}
+
+/* Where to look: by the clocks if there are any, else from the beginning. */
+static void range_of(const struct channel *x, const struct channel *y,
+		     int64_t *ret_from, int64_t *ret_to)
+{
+	bool has_clock = x->utc_ns >= 0 && y->utc_ns >= 0 &&
+			 x->c->has_times && y->c->has_times;
+	int64_t middle = 0, width = MOST_PLACES / 2;
+
+	if (has_clock) {
+		/* Of the shorter one, so that the place exists. */
+		size_t i = x->c->n / 2;
+		size_t lo = i, hi = i;
+		int64_t at = end_of(x->c, i);
+
+		middle = (int64_t)i - nearest(x, i, y);
+		while (lo && at - end_of(x->c, lo - 1) <= CLOCK_BOUND_NS)
+			lo--;
+		while (hi + 1 < x->c->n &&
+		       end_of(x->c, hi + 1) - at <= CLOCK_BOUND_NS)
+			hi++;
+		width = NSX_MIN(width, (int64_t)(hi - lo) / 2 + 1);
+	}
+	*ret_from = middle - width;
+	*ret_to = middle + width;
+}
+
+/* Lays y on x: sets its shift and spread. False: it is no channel of this
+ * family.
+ */
+static bool lay(const struct channel *x, struct channel *y)
+{
+	struct fit best = {1, INFINITY, 0};
+	int64_t from, to;
+
+	range_of(x, y, &from, &to);
+	/* From the middle outwards: of equals the nearest stays. */
+	for (int64_t i = 0; i <= to - from; i++) {
+		int64_t shift = (from + to) / 2 + (i & 1 ? -(i + 1) / 2 : i / 2);
+		struct fit f = try_place(x, y, shift);
+
+		if (f.ncommon && is_better(&f, &best)) {
+			best = f;
+			y->shift = shift;
+			y->spread = f.spread;
+		}
+	}
+	return best.differs <= 0.5;
+}
+
+/* Communicators ------------------------------------------------------------------------*/
+
+static int new_comm(struct matcher *m, struct channel *const *v, size_t n,
+		    struct nsx_err *err)
+{
+	struct nsx_fleet *f = m->f;
+	struct nsx_fcomm *c;
+
+	if (f->ncomms == m->cap_comms) {
+		size_t cap = 2 * m->cap_comms + 16;
+		struct nsx_fcomm *more = nsx_arena_try_array(
+			f->arena, cap, sizeof(*more), "communicators", err);
+
+		if (!more)
+			return err->rc;
+		if (f->ncomms)
+			memcpy(more, f->comm, f->ncomms * sizeof(*more));
+		f->comm = more;
+		m->cap_comms = cap;
+	}
+	c = &f->comm[f->ncomms];
+	*c = (struct nsx_fcomm){.family = f->nfamilies, .n = (uint32_t)n};
+	c->m = nsx_arena_try_array(f->arena, n, sizeof(*c->m), "members", err);
+	if (!c->m)
+		return err->rc;
+	for (size_t i = 0; i < n; i++)
+		c->m[i] = (struct nsx_fmember){v[i]->rank, v[i]->channel,
+					       {{0, v[i]->shift}}, 1};
+	f->ncomms++;
+	return 0;
+}
+
+static int cmp_rank(const void *a, const void *b)
+{
+	const struct channel *x = *(struct channel *const *)a;
+	const struct channel *y = *(struct channel *const *)b;
+
+	return x->rank < y->rank ? -1 : x->rank > y->rank;
+}
+
+static int cmp_comm_hash(const void *a, const void *b)
+{
+	const struct channel *x = *(struct channel *const *)a;
+	const struct channel *y = *(struct channel *const *)b;
+
+	if (x->c->comm != y->c->comm)
+		return x->c->comm < y->c->comm ? -1 : 1;
+	return cmp_rank(a, b);
+}
+
+static int cmp_spread(const void *a, const void *b)
+{
+	const struct channel *x = *(struct channel *const *)a;
+	const struct channel *y = *(struct channel *const *)b;
+
+	if (x->spread != y->spread)
+		return x->spread < y->spread ? -1 : 1;
+	return cmp_rank(a, b);
+}
+
+/* v[0] and those that end with it, moved to the front: up to where the spread
+ * first jumps. Returns how many.
+ */
+static size_t gather(struct channel **v, size_t n)
+{
+	size_t k = 1;
+
+	for (size_t i = 1; i < n; i++)
+		v[i]->spread = try_place(v[0], v[i],
+					 v[i]->shift - v[0]->shift).spread;
+	if (n > 1)
+		qsort(v + 1, n - 1, sizeof(*v), cmp_spread);
+	while (k < n && v[k]->spread <= TOGETHER_NS &&
+	       (v[k]->spread <= NOISE_NS ||
+		v[k]->spread <=
+			APART * NSX_MAX(NOISE_NS, k > 1 ? v[k - 1]->spread : 0)))
+		k++;
+	return k;
+}
+
+/* Splits the family into communicators: by payload, else by common ends. */
+static int split(struct matcher *m, struct nsx_err *err)
+{
+	struct channel **v = m->in;
+	size_t n = m->nin, at = 0, k;
+	bool has_times = true;
+
+	qsort(v, n, sizeof(*v), cmp_comm_hash);
+	for (size_t i = 0; i < n; i++)
+		has_times = has_times && v[i]->c->has_times;
+	for (; at < n; at += k) {
+		if (v[at]->c->comm) {
+			for (k = 1; at + k < n &&
+				    v[at + k]->c->comm == v[at]->c->comm;)
+				k++;
+		} else {
+			size_t rest = 1;
+
+			while (at + rest < n && !v[at + rest]->c->comm)
+				rest++;
+			qsort(v + at, rest, sizeof(*v), cmp_rank);
+			k = has_times ? gather(v + at, rest) : rest;
+			qsort(v + at, k, sizeof(*v), cmp_rank);
+		}
+		if (new_comm(m, v + at, k, err))
+			return err->rc;
+	}
+	return 0;
+}
+
+/* Families -----------------------------------------------------------------------------*/
+
+static int cmp_channel(const void *a, const void *b)
+{
+	const struct channel *x = a, *y = b;
+
+	if (x->c->n != y->c->n)
+		return x->c->n > y->c->n ? -1 : 1;
+	if (x->rank != y->rank)
+		return x->rank < y->rank ? -1 : 1;
+	return x->channel < y->channel ? -1 : x->channel > y->channel;
+}
+
+/* Makes equal names of operations one pointer. */
+static int name_ops(struct nsx_groups *g, const char ***names, size_t *cap,
+		    struct nsx_dchannel *c, struct nsx_err *err)
+{
+	for (size_t i = 0; i < c->nops; i++) {
+		const char *s = c->ops[i].name;
+		uint32_t k;
+
+		if (nsx_group(g, nsx_hash(s, strlen(s)), 0, &k, err) ||
+		    nsx_grow(names, cap, g->n, sizeof(**names), "operations",
+			     err))
+			return err->rc;
+		if (!(*names)[k])
+			(*names)[k] = s;
+		c->ops[i].name = (*names)[k];
+	}
+	return 0;
+}
+
+static int list_channels(struct matcher *m, struct nsx_err *err)
+{
+	struct nsx_fleet *f = m->f;
+	struct nsx_groups g = {0};
+	const char **names = NULL;
+	size_t most = 0, cap = 0;
+	int rc = 0;
+
+	for (uint32_t r = 0; r < f->nranks; r++)
+		most += f->rank[r].d->nchannels;
+	m->v = nsx_arena_try_array(m->a, most, sizeof(*m->v), "channels", err);
+	m->in = nsx_arena_try_array(m->a, most, sizeof(*m->in), "channels",
+				    err);
+	if (!m->v || !m->in)
+		return err->rc;
+	for (uint32_t r = 0; r < f->nranks; r++)
+		for (uint32_t c = 0; c < f->rank[r].d->nchannels && !rc; c++) {
+			struct channel *x = &m->v[m->n];
+
+			x->rank = r;
+			x->channel = c;
+			x->c = &f->rank[r].d->channels[c];
+			x->utc_ns = f->rank[r].d->utc_ns;
+			m->n += x->c->n > 0;
+			rc = name_ops(&g, &names, &cap,
+				      &f->rank[r].d->channels[c], err);
+		}
+	nsx_groups_done(&g);
+	free(names);
+	if (m->n)
+		qsort(m->v, m->n, sizeof(*m->v), cmp_channel);
+	return rc;
+}
+
+/* The longest channel left, and of every other rank the one that fits best. */
+static void start_family(struct matcher *m, struct channel *x)
+{
+	struct channel **best = nsx_arena_get(m->a, m->f->nranks *
+							    sizeof(*best));
+
+	x->shift = 0;
+	best[x->rank] = x;
+	for (size_t i = 0; i < m->n; i++) {
+		struct channel *y = &m->v[i], **b = &best[y->rank];
+
+		if (y->is_taken || y->rank == x->rank ||
+		    y->c->is_mpi != x->c->is_mpi || !lay(x, y))
+			continue;
+		if (!*b || y->spread < (*b)->spread)
+			*b = y;
+	}
+	m->nin = 0;
+	for (uint32_t r = 0; r < m->f->nranks; r++)
+		if (best[r]) {
+			best[r]->is_taken = true;
+			m->in[m->nin++] = best[r];
+		}
+}
+
+/* k counts from the family's first collective. */
+static void renumber(struct matcher *m, struct nsx_family *fam)
+{
+	int64_t least = INT64_MAX, most = 0;
+
+	for (size_t i = 0; i < m->nin; i++)
+		least = NSX_MIN(least, m->in[i]->shift);
+	for (size_t i = 0; i < m->nin; i++) {
+		m->in[i]->shift -= least;
+		most = NSX_MAX(most, m->in[i]->shift + (int64_t)m->in[i]->c->n);
+	}
+	fam->length = (size_t)most;
+	fam->nranks = (uint32_t)m->nin;
+}
+
+/* Where two members at least are. */
+static void find_range(const struct nsx_fleet *f, struct nsx_fcomm *c)
+{
+	size_t first = SIZE_MAX, second = SIZE_MAX, last = 0, before = 0;
+
+	for (uint32_t i = 0; i < c->n; i++) {
+		const struct nsx_dchannel *ch = nsx_channel_of(f, &c->m[i]);
+		size_t from = (size_t)NSX_MAX(0, c->m[i].piece[0].shift);
+		size_t to = (size_t)(c->m[i].piece[0].shift + (int64_t)ch->n);
+
+		if (from < first) {
+			second = first;
+			first = from;
+		} else {
+			second = NSX_MIN(second, from);
+		}
+		if (to > last) {
+			before = last;
+			last = to;
+		} else {
+			before = NSX_MAX(before, to);
+		}
+	}
+	c->first = second;
+	c->end = NSX_MAX(second, before);
+	if (c->n < 2)
+		c->first = c->end = 0;
+}
+
+/* Differences --------------------------------------------------------------------------*/
+
+static const char *op_name(const struct nsx_fleet *f,
+			   const struct nsx_fmember *m, size_t k)
+{
+	const struct nsx_dchannel *c = nsx_channel_of(f, m);
+	size_t i = nsx_member_at(m, c, k);
+
+	return i == SIZE_MAX ? NULL : c->ops[c->code[i]].name;
+}
+
+/* What most members do at k; NULL where nobody is. */
+static const char *usual_op(const struct nsx_fleet *f,
+			    const struct nsx_fcomm *c, size_t k)
+{
+	const char *name = NULL;
+	size_t votes = 0;
+
+	for (uint32_t i = 0; i < c->n; i++) { /* Boyer and Moore's vote */
+		const char *s = op_name(f, &c->m[i], k);
+
+		if (!s)
+			continue;
+		if (!votes)
+			name = s;
+		votes += s == name ? 1 : -1;
+	}
+	return name;
+}
+
+/* How many of the collectives after k would not be what the others do, if the
+ * member went on `slip` places further.
+ */
+static size_t wrong_after(const struct nsx_fleet *f, const struct nsx_fcomm *c,
+			  const struct nsx_fmember *m, size_t k, int64_t slip)
+{
+	struct nsx_fmember moved = *m;
+	size_t wrong = 0;
+
+	for (unsigned p = 0; p < moved.npieces; p++)
+		moved.piece[p].shift += slip;
+	for (size_t j = k + 1; j < k + 1 + LOOK_AHEAD && j < c->end; j++) {
+		const char *want = usual_op(f, c, j);
+		const char *got = op_name(f, &moved, j);
+
+		wrong += want && got && want != got;
+	}
+	return wrong;
+}
+
+static int add_desync(struct nsx_fleet *f, const struct nsx_desync *d,
+		      struct nsx_err *err)
+{
+	if (nsx_grow(&f->desync, &f->cap_desyncs, f->ndesyncs + 1,
+		     sizeof(*f->desync), "differences", err))
+		return err->rc;
+	f->desync[f->ndesyncs++] = *d;
+	return 0;
+}
+
+/* What was left out, or was something else, matches nothing; from there on the
+ * member is `slip` places further.
+ */
+static void goes_on(struct nsx_fmember *m, size_t k, int64_t slip)
+{
+	int64_t shift = m->piece[m->npieces - 1].shift + slip;
+	size_t hole = slip < 0 ? 0 : slip > 0 ? (size_t)slip : 1;
+
+	if (m->npieces + 2 > ARRAY_LEN(m->piece))
+		return;
+	if (hole)
+		m->piece[m->npieces++] = (struct nsx_fpiece){k, INT64_MAX / 2};
+	m->piece[m->npieces++] = (struct nsx_fpiece){k + hole, shift};
+}
+
+/* A member does something else at k: notes it, and finds where it goes on. */
+static int note_difference(struct nsx_fleet *f, struct nsx_fcomm *c,
+			   struct nsx_fmember *m, size_t k, const char *want,
+			   struct nsx_err *err)
+{
+	struct nsx_desync d = {NSX_DESYNC_OTHER,
+			       (uint32_t)(c - f->comm), m->rank, k, want,
+			       op_name(f, m, k)};
+	size_t best = wrong_after(f, c, m, k, 0);
+	int64_t slip = 0;
+
+	for (int64_t s = 1; s <= MOST_SLIPS && best; s++)
+		for (int sign = -1; sign <= 1; sign += 2) {
+			size_t wrong = wrong_after(f, c, m, k, sign * s);
+
+			if (wrong < best) {
+				best = wrong;
+				slip = sign * s;
+			}
+		}
+	if (slip)
+		d.kind = slip > 0 ? NSX_DESYNC_LEFT_OUT : NSX_DESYNC_EXTRA;
+	if (add_desync(f, &d, err))
+		return err->rc;
+	goes_on(m, k, slip);
+	return 0;
+}
+
+/* Differences are rare: a member with more than these is no news any more. */
+enum { MOST_NOTED = 3 };
+
+static int compare_ops(struct nsx_fleet *f, struct nsx_fcomm *c,
+		       struct nsx_err *err)
+{
+	uint32_t *noted = nsx_try_alloc(c->n, sizeof(*noted), "members", err);
+	int rc = noted ? 0 : err->rc;
+
+	for (size_t k = c->first; k < c->end && !rc; k++) {
+		const char *want = usual_op(f, c, k);
+
+		for (uint32_t i = 0; want && i < c->n && !rc; i++) {
+			const char *got = op_name(f, &c->m[i], k);
+
+			if (!got || got == want || noted[i] >= MOST_NOTED)
+				continue;
+			noted[i]++;
+			rc = note_difference(f, c, &c->m[i], k, want, err);
+		}
+	}
+	free(noted);
+	return rc;
+}
+
+/* A rank that never comes: the others' last collective runs to the end of their
+ * traces, ten times as long as usual, and it has none.
+ */
+static int find_missing(struct nsx_fleet *f, struct nsx_fcomm *c,
+			struct nsx_err *err)
+{
+	size_t k = c->end - 1;
+	double usual[SAMPLES];
+	uint32_t there = 0, stuck = 0;
+	size_t n = 0;
+
+	for (size_t j = c->first; j < k && n < SAMPLES; j++) {
+		size_t i = nsx_member_at(&c->m[0], nsx_channel_of(f, &c->m[0]),
+					 j);
+
+		if (i != SIZE_MAX)
+			usual[n++] = (double)nsx_coll_ns(
+				nsx_channel_of(f, &c->m[0]), i);
+	}
+	for (uint32_t x = 0; x < c->n; x++) {
+		const struct nsx_dchannel *ch = nsx_channel_of(f, &c->m[x]);
+		const struct nsx_digest *d = f->rank[c->m[x].rank].d;
+		size_t i = nsx_member_at(&c->m[x], ch, k);
+
+		if (i == SIZE_MAX)
+			continue;
+		there++;
+		stuck += i + 1 == ch->n && n &&
+			 (double)nsx_coll_ns(ch, i) >
+				 10 * nsx_median_of(usual, n) &&
+			 d->last_ns - end_of(ch, i) < 1000000;
+	}
+	if (there == c->n || stuck < there || there * 2 < c->n)
+		return 0;
+	for (uint32_t x = 0; x < c->n; x++) {
+		struct nsx_desync d = {NSX_DESYNC_NOT_ENTERED,
+				       (uint32_t)(c - f->comm), c->m[x].rank, k,
+				       usual_op(f, c, k), NULL};
+
+		if (nsx_member_at(&c->m[x], nsx_channel_of(f, &c->m[x]), k) ==
+			    SIZE_MAX && add_desync(f, &d, err))
+			return err->rc;
+	}
+	return 0;
+}
+
+/* All together -----------------------------------------------------------------------*/
+
+static int make_family(struct matcher *m, struct channel *x,
+		       struct nsx_err *err)
+{
+	struct nsx_fleet *f = m->f;
+	struct nsx_family *fam = &f->family[f->nfamilies];
+	int rc;
+
+	start_family(m, x);
+	fam->is_mpi = x->c->is_mpi;
+	fam->at = f->ncomms;
+	renumber(m, fam);
+	rc = split(m, err);
+	fam->n = f->ncomms - fam->at;
+	f->nfamilies++;
+	for (uint32_t i = fam->at; i < f->ncomms && !rc; i++) {
+		struct nsx_fcomm *c = &f->comm[i];
+
+		find_range(f, c);
+		if (c->end == c->first)
+			continue;
+		rc = compare_ops(f, c, err);
+		if (!rc && nsx_channel_of(f, &c->m[0])->has_times)
+			rc = find_missing(f, c, err);
+	}
+	return rc;
+}
+
+int nsx_fleet_match(struct nsx_fleet *f, struct nsx_err *err)
+{
+	struct matcher m = {.f = f, .a = nsx_arena_new()};
+	int rc = list_channels(&m, err);
+
+	f->family = nsx_arena_try_array(f->arena, m.n, sizeof(*f->family),
+					"families of communicators", err);
+	if (!f->family)
+		rc = err->rc;
+	for (size_t i = 0; i < m.n && !rc; i++)
+		if (!m.v[i].is_taken)
+			rc = make_family(&m, &m.v[i], err);
+	nsx_arena_free(m.a);
+	return rc;
+}

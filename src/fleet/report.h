@@ -1,0 +1,64 @@
+/* report.h - a fleet in words and tables. */
+#ifndef NSX_FLEET_REPORT_H
+#define NSX_FLEET_REPORT_H
+
+#include <stdio.h>
+#include "fleet/fleet.h"
+#include "report/table.h"
+
+struct nsx_stage { /* of the steps, as far as one rank was its last          */
+	uint64_t stage; /* collective of the step, from 0                    */
+	uint32_t rank;	/* index                                             */
+	int64_t times;
+	int64_t work_ns, transfer_ns; /* what the median rank needed too     */
+	int64_t compute_ns, copy_ns, idle_ns, other_ns; /* beyond that       */
+};
+/* In order of stage and rank. Owner: the caller, free(). */
+int nsx_fleet_frontier(const struct nsx_fleet *f, struct nsx_stage **ret,
+		       size_t *ret_n, struct nsx_err *err) NSX_CHECKED;
+
+struct nsx_ffinding {
+	const char *id, *key, *title, *category, *severity, *confidence;
+	const char *evidence[6], *recommendation[4]; /* NULL-terminated      */
+	double headroom_ns; /* of a step; 0: not priced                      */
+	const char *price;  /* "replayed", "measured"; NULL                  */
+	const uint32_t *ranks;
+	uint32_t n;
+};
+
+enum { /* tables, in order of their files */
+	NSX_FT_RANKS, NSX_FT_COLLECTIVES, NSX_FT_FRONTIER, NSX_FT_CLOCK,
+	NSX_FT_STEPS, NSX_FT_FINDINGS, NSX_FT_OUTLIERS, NSX_NFTABLES
+};
+struct nsx_freport {
+	const struct nsx_fleet *f;
+	struct nsx_ffinding *v; /* dearest first                             */
+	size_t n;
+	struct nsx_table t[NSX_NFTABLES];
+	size_t left_out;	  /* inputs that could not be read           */
+	const char *generated_at; /* ISO, UTC                                */
+	struct nsx_arena *arena;
+};
+int nsx_freport_new(const struct nsx_fleet *f, size_t left_out,
+		    struct nsx_freport **ret, struct nsx_err *err) NSX_CHECKED;
+void nsx_freport_free(struct nsx_freport *r);
+
+/* Fills the tables and the findings; of nsx_freport_new. */
+int nsx_freport_tables(struct nsx_freport *r, struct nsx_err *err) NSX_CHECKED;
+int nsx_freport_findings(struct nsx_freport *r,
+			 struct nsx_err *err) NSX_CHECKED;
+
+int nsx_freport_md(const struct nsx_freport *r, FILE *out, struct nsx_err *err);
+int nsx_freport_json(const struct nsx_freport *r, FILE *out,
+		     struct nsx_err *err);
+/* The first page, as plain text. */
+void nsx_freport_page(const struct nsx_freport *r, bool is_md,
+		      struct nsx_buf *b);
+
+/* "0-3, 7" of indices of ranks, ascending. Owner: the arena. */
+const char *nsx_rank_list(const struct nsx_fleet *f, const uint32_t *v,
+			  size_t n, struct nsx_arena *a);
+/* Three significant digits: "1.20 ms". */
+const char *nsx_say_ns(double ns, struct nsx_arena *a);
+
+#endif

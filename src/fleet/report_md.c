@@ -1,0 +1,322 @@
+/* report_md.c - the first page of a fleet, and the sections behind it. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "fleet/report.h"
+#include "report/text.h"
+
+enum { PAGE_FINDINGS = 5, MOST_ROWS = 15 };
+
+static void add(struct nsx_buf *b, const char *s)
+{
+	nsx_buf_adds(b, s);
+}
+
+/* First page -------------------------------------------------------------------------*/
+
+static const char *gpu_models(const struct nsx_fleet *f)
+{
+	const char *model = f->nranks ? f->rank[0].d->gpu_model : "";
+
+	for (uint32_t i = 1; i < f->nranks; i++)
+		if (strcmp(f->rank[i].d->gpu_model, model) != 0)
+			return "several models of GPUs";
+	return model;
+}
+
+static void add_header(const struct nsx_freport *r, struct nsx_buf *b)
+{
+	const struct nsx_fleet *f = r->f;
+
+	if (f->expected >= 0 && f->expected != f->nranks)
+		nsx_buf_printf(b, "%u of %lld ranks", f->nranks,
+			       (long long)f->expected);
+	else
+		nsx_buf_printf(b, "%u rank%s", f->nranks,
+			       f->nranks == 1 ? "" : "s");
+	nsx_buf_printf(b, " · %u host%s", f->nhosts, f->nhosts == 1 ? "" : "s");
+	if (f->nranks && *gpu_models(f)) {
+		add(b, " · ");
+		nsx_md_escape(b, gpu_models(f), strlen(gpu_models(f)));
+	}
+	if (f->nsteps)
+		nsx_buf_printf(b, " · judged on %zu steps of %s%s", f->nsteps,
+			       nsx_say_ns(f->step_ns, r->arena),
+			       f->steps_are_colls ?
+				       " (periods of the collectives)" : "");
+	add(b, "\n\n");
+}
+
+static void add_verdict(const struct nsx_freport *r, struct nsx_buf *b)
+{
+	const struct nsx_fleet *f = r->f;
+	const struct nsx_ffinding *x = r->n ? &r->v[0] : NULL;
+
+	if (!f->nsteps) {
+		add(b, "**Not told**: no collectives of two ranks were found to "
+		       "be the same, so nobody can be compared.\n\n");
+		return;
+	}
+	if (x && strcmp(x->category, "capture") != 0 && x->n) {
+		nsx_buf_printf(b, "**%s** holds the others up",
+			       x->n == 1 ? "One rank" :
+			       strcmp(x->id, "slow_host") ? "A group of ranks" :
+							    "One host");
+		if (x->price)
+			nsx_buf_printf(b, ": %s of each step of %s can be won",
+				       nsx_say_ns(x->headroom_ns, r->arena),
+				       nsx_say_ns(f->step_ns, r->arena));
+		add(b, ".\n\n");
+		return;
+	}
+	nsx_buf_printf(b, "**No persistent straggler**: the slowest rank of a "
+			  "step costs %s (%.1f %%) beyond the second, %s.\n\n",
+		       nsx_say_ns(f->jitter_ns, r->arena),
+		       100 * f->jitter_ns / f->step_ns,
+		       f->is_rotating ? "and it is another one each time" :
+					"by chance");
+}
+
+static void add_short(const struct nsx_freport *r, size_t i, struct nsx_buf *b)
+{
+	const struct nsx_ffinding *x = &r->v[i];
+
+	nsx_buf_printf(b, "%zu. **[%s]", i + 1, x->severity);
+	if (x->price)
+		nsx_buf_printf(b, " −%s a step (%.1f %%) ",
+			       nsx_say_ns(x->headroom_ns, r->arena),
+			       100 * x->headroom_ns / r->f->step_ns);
+	nsx_buf_printf(b, " %s**\n", x->title);
+	for (size_t k = 0; k < 2 && x->evidence[k]; k++)
+		nsx_buf_printf(b, "%s%s", k ? "; " : "   ", x->evidence[k]);
+	if (x->evidence[0])
+		add(b, "\n");
+	if (x->recommendation[0])
+		nsx_buf_printf(b, "   → %s\n", x->recommendation[0]);
+}
+
+static void add_trust(const struct nsx_freport *r, struct nsx_buf *b)
+{
+	const struct nsx_fleet *f = r->f;
+	size_t n = 0;
+
+	for (size_t i = 0; i < f->nwarnings && i < 4; i++, n++)
+		nsx_buf_printf(b, "%s%s", n ? "; " : "Trust: ", f->warnings[i]);
+	if (f->nwarnings > 4)
+		nsx_buf_printf(b, "; %zu more below", f->nwarnings - 4);
+	if (r->left_out)
+		nsx_buf_printf(b, "%s%zu input%s could not be read",
+			       n ? "; " : "Trust: ", r->left_out,
+			       r->left_out == 1 ? "" : "s");
+	if (n || r->left_out)
+		add(b, ".\n");
+}
+
+static void add_page(const struct nsx_freport *r, struct nsx_buf *b)
+{
+	nsx_buf_printf(b, "# Where the time went: %u rank%s\n\n", r->f->nranks,
+		       r->f->nranks == 1 ? "" : "s");
+	add_header(r, b);
+	add_verdict(r, b);
+	for (size_t i = 0; i < r->n && i < PAGE_FINDINGS; i++)
+		add_short(r, i, b);
+	if (r->n > PAGE_FINDINGS)
+		nsx_buf_printf(b, "\n%zu more below.\n", r->n - PAGE_FINDINGS);
+	if (r->n)
+		add(b, "\n");
+	add_trust(r, b);
+}
+
+/* Marks and escapes of ours taken out. */
+static void add_plain(const char *md, struct nsx_buf *b)
+{
+	for (bool line = true; *md; md++) {
+		if (!strncmp(md, "**", 2)) {
+			md++;
+			continue;
+		}
+		if (*md == '\\' && md[1])
+			md++;
+		else if (*md == '`')
+			continue;
+		if (line && *md == '#') {
+			while (md[1] == '#' || md[1] == ' ')
+				md++;
+			line = false;
+			continue;
+		}
+		line = *md == '\n';
+		nsx_buf_add(b, md, 1);
+	}
+}
+
+void nsx_freport_page(const struct nsx_freport *r, bool is_md,
+		      struct nsx_buf *b)
+{
+	struct nsx_buf md = {0};
+
+	add_page(r, &md);
+	if (is_md)
+		add(b, md.p);
+	else
+		add_plain(md.p, b);
+	nsx_buf_done(&md);
+}
+
+/* Sections -----------------------------------------------------------------------------*/
+
+static void add_list(struct nsx_buf *b, const char *head, const char *const *v)
+{
+	if (v[0])
+		nsx_buf_printf(b, "  - **%s**:\n", head);
+	for (; *v; v++)
+		nsx_buf_printf(b, "    - %s\n", *v);
+}
+
+static void add_findings(const struct nsx_freport *r, struct nsx_buf *b)
+{
+	if (!r->n)
+		return;
+	add(b, "\n## What to do next\n\n");
+	for (size_t i = 0; i < r->n; i++) {
+		nsx_buf_printf(b, "- **[%s] %s**\n", r->v[i].severity,
+			       r->v[i].title);
+		add_list(b, "Evidence", r->v[i].evidence);
+		add_list(b, "Recommendation", r->v[i].recommendation);
+	}
+}
+
+static void add_cell(struct nsx_buf *b, const struct nsx_cell *c)
+{
+	switch (c->type) {
+	case NSX_T_I64:
+		nsx_buf_printf(b, "%lld", (long long)c->u.i);
+		break;
+	case NSX_T_F64:
+		nsx_buf_printf(b, "%.3g", c->u.f);
+		break;
+	case NSX_T_STR:
+		nsx_md_add_name(b, c->u.s);
+		break;
+	default:
+		break;
+	}
+}
+
+/* The columns, by key, of the first rows. */
+static void add_table(const struct nsx_freport *r, unsigned table,
+		      const char *const *keys, struct nsx_buf *b)
+{
+	const struct nsx_table *t = &r->t[table];
+	size_t n = NSX_MIN(t->nrows, MOST_ROWS);
+
+	for (size_t k = 0; keys[k]; k++)
+		nsx_buf_printf(b, "%s %s", k ? " |" : "|", keys[k]);
+	add(b, " |\n");
+	for (size_t k = 0; keys[k]; k++)
+		add(b, "|---");
+	add(b, "|\n");
+	for (size_t i = 0; i < n; i++) {
+		for (size_t k = 0; keys[k]; k++) {
+			add(b, k ? " | " : "| ");
+			add_cell(b, &nsx_row_at(t, i)[nsx_table_col(t, keys[k])]);
+		}
+		add(b, " |\n");
+	}
+	if (n < t->nrows)
+		nsx_buf_printf(b, "\n%zu more in tables/%s.csv.\n",
+			       t->nrows - n, t->layout->csv);
+}
+
+static void add_budget(const struct nsx_freport *r, struct nsx_buf *b)
+{
+	const struct nsx_table *t = &r->t[NSX_FT_FRONTIER];
+	static const struct {
+		const char *key, *what;
+	} parts[] = {
+		{"work_ns", "work that the median rank needs too"},
+		{"excess_compute_ns", "waiting for a rank that computes longer"},
+		{"excess_copy_ns", "waiting for a rank that copies longer"},
+		{"excess_idle_ns", "waiting for a rank whose GPU is idle longer"},
+		{"excess_other_ns", "waiting for a rank, cause not told"},
+		{"transfer_ns", "moving data when all are there"},
+	};
+	double total = 0;
+
+	if (!t->nrows)
+		return;
+	for (size_t i = 0; i < t->nrows; i++)
+		total += nsx_table_number(t, i, "total_ns");
+	nsx_buf_printf(b, "\n## Where the step went\n\n%s of %zu steps, stage by "
+			  "stage up to its last rank; tables/frontier.csv has "
+			  "every stage and rank.\n\n| part | ms a step | pct |\n"
+			  "|---|---|---|\n",
+		       nsx_say_ns(total, r->arena), r->f->nsteps);
+	for (size_t p = 0; p < ARRAY_LEN(parts); p++) {
+		double sum = 0;
+
+		for (size_t i = 0; i < t->nrows; i++)
+			sum += nsx_table_number(t, i, parts[p].key);
+		nsx_buf_printf(b, "| %s | %.3g | %.1f |\n", parts[p].what,
+			       sum / 1e6 / (double)r->f->nsteps,
+			       100 * sum / total);
+	}
+}
+
+static void add_sections(const struct nsx_freport *r, struct nsx_buf *b)
+{
+	static const char *const ranks[] = {"rank", "host", "own_ms",
+		"excess_ms", "excess_pct", "came_last", "collectives",
+		"waited_ms", NULL};
+	static const char *const colls[] = {"communicator", "op_name", "ranks",
+		"count", "transfer_us", "wait_us", "wait_pct", "class",
+		"late_rank", "late_times", NULL};
+	static const char *const clocks[] = {"host", "ranks", "lo_us", "hi_us",
+		"offset_us", "drift_ppm", "residual_us", "n", NULL};
+	static const char *const outliers[] = {"rank", "host", "metric",
+		"value", "median", "z", NULL};
+
+	add_findings(r, b);
+	add_budget(r, b);
+	add(b, "\n## Ranks\n\nA rank's own time is what is left of its steps "
+	       "without the exposed part of collectives; its excess is that "
+	       "over the median rank.\n\n");
+	add_table(r, NSX_FT_RANKS, ranks, b);
+	if (r->t[NSX_FT_OUTLIERS].nrows) {
+		add(b, "\nRanks that differ from all others (five median "
+		       "deviations and 3 %):\n\n");
+		add_table(r, NSX_FT_OUTLIERS, outliers, b);
+	}
+	if (r->t[NSX_FT_COLLECTIVES].nrows) {
+		add(b, "\n## Communication\n\nTransfer is the least length of a "
+		       "collective over its ranks; what others took longer they "
+		       "waited. No clock is needed for that.\n\n");
+		add_table(r, NSX_FT_COLLECTIVES, colls, b);
+	}
+	if (r->t[NSX_FT_CLOCK].nrows > 1) {
+		add(b, "\n## Clocks\n\nHow far each clock is ahead of the first "
+		       "one: proven bounds (nobody leaves a collective before "
+		       "the last one came), and where ends agree best. No other "
+		       "figure here depends on it.\n\n");
+		add_table(r, NSX_FT_CLOCK, clocks, b);
+	}
+	if (r->f->nwarnings) {
+		add(b, "\n## Warnings\n\n");
+		for (size_t i = 0; i < r->f->nwarnings; i++)
+			nsx_buf_printf(b, "- %s\n", r->f->warnings[i]);
+	}
+}
+
+int nsx_freport_md(const struct nsx_freport *r, FILE *out, struct nsx_err *err)
+{
+	struct nsx_buf b = {0};
+
+	(void)err;
+	nsx_freport_page(r, true, &b);
+	add_sections(r, &b);
+	nsx_buf_printf(&b, "\n---\nGenerated at (UTC): %s by nsys-explain "
+			   NSX_VERSION "\n", r->generated_at);
+	(void)fwrite(b.p, 1, b.n, out);
+	nsx_buf_done(&b);
+	return 0;
+}

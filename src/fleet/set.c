@@ -1,0 +1,217 @@
+/* set.c - digests as a fleet: each rank once, numbered, on its host. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/group.h"
+#include "fleet/fleet.h"
+
+void nsx_fleet_warn(struct nsx_fleet *f, const char *fmt, ...)
+{
+	struct nsx_err ignored;
+	va_list ap;
+
+	if (nsx_grow(&f->warnings, &f->cap_warnings, f->nwarnings + 1,
+		     sizeof(*f->warnings), "warnings", &ignored))
+		nsx_die_of_memory(sizeof(*f->warnings));
+	va_start(ap, fmt);
+	f->warnings[f->nwarnings++] = nsx_arena_vprintf(f->arena, fmt, ap);
+	va_end(ap);
+}
+
+static int cmp_double(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+double nsx_median_of(double *v, size_t n)
+{
+	if (!n)
+		return 0;
+	qsort(v, n, sizeof(*v), cmp_double);
+	return (v[(n - 1) / 2] + v[n / 2]) / 2;
+}
+
+static int cmp_digest(const void *a, const void *b)
+{
+	return nsx_digest_cmp(*(struct nsx_digest *const *)a,
+			      *(struct nsx_digest *const *)b);
+}
+
+size_t nsx_digest_unite(struct nsx_digest **v, size_t n)
+{
+	size_t kept = 0;
+
+	if (n)
+		qsort(v, n, sizeof(*v), cmp_digest);
+	for (size_t i = 0; i < n; i++)
+		if (kept && v[i]->who == v[kept - 1]->who &&
+		    v[i]->rank == v[kept - 1]->rank)
+			nsx_digest_free(v[i]);
+		else
+			v[kept++] = v[i];
+	return kept;
+}
+
+/* Of ranks that nothing numbers: host, session and process. */
+static int cmp_place(const void *a, const void *b)
+{
+	const struct nsx_digest *x = *(struct nsx_digest *const *)a;
+	const struct nsx_digest *y = *(struct nsx_digest *const *)b;
+
+	if (x->host != y->host)
+		return x->host < y->host ? -1 : 1;
+	if (x->utc_ns != y->utc_ns)
+		return x->utc_ns < y->utc_ns ? -1 : 1;
+	if (x->pid != y->pid)
+		return x->pid < y->pid ? -1 : 1;
+	if (x->device != y->device)
+		return x->device < y->device ? -1 : 1;
+	return nsx_digest_cmp(x, y);
+}
+
+/* v: first those without a number. */
+static void number(struct nsx_fleet *f, struct nsx_digest **v, size_t n)
+{
+	size_t nunknown = 0, at, next = 0;
+
+	while (nunknown < n && v[nunknown]->rank < 0)
+		nunknown++;
+	if (nunknown)
+		qsort(v, nunknown, sizeof(*v), cmp_place);
+	at = nunknown;
+	for (size_t i = 0; i < nunknown; i++) {
+		/* Numbers that are taken are passed over. */
+		while (at < n && v[at]->rank <= (int64_t)next)
+			next += v[at++]->rank == (int64_t)next;
+		f->rank[f->nranks++] = (struct nsx_frank){
+			.d = v[i], .number = (int64_t)next++};
+	}
+	if (nunknown)
+		nsx_fleet_warn(f, "%zu of %zu ranks have no number in their "
+			       "traces: they are numbered in the order of host, "
+			       "session and process", nunknown, n);
+	for (size_t i = nunknown; i < n; i++) {
+		if (i > nunknown && v[i]->rank == v[i - 1]->rank) {
+			nsx_fleet_warn(f, "rank %lld is there more than once, "
+				       "from different captures: one was used",
+				       (long long)v[i]->rank);
+			nsx_digest_free(v[i]);
+			v[i] = v[i - 1];
+			continue;
+		}
+		f->rank[f->nranks++] = (struct nsx_frank){
+			.d = v[i], .number = v[i]->rank};
+	}
+}
+
+static int cmp_rank(const void *a, const void *b)
+{
+	const struct nsx_frank *x = a, *y = b;
+
+	return x->number < y->number ? -1 : x->number > y->number;
+}
+
+static int cmp_host(const void *a, const void *b)
+{
+	const struct nsx_fhost *x = a, *y = b;
+
+	return x->hash < y->hash ? -1 : x->hash > y->hash;
+}
+
+/* Hosts by sorted hash; where it is not known each trace is a host of its own,
+ * after the others.
+ */
+static int list_hosts(struct nsx_fleet *f, struct nsx_err *err)
+{
+	struct nsx_groups g = {0};
+	int rc = 0;
+
+	f->host = nsx_arena_try_array(f->arena, f->nranks, sizeof(*f->host),
+				      "hosts", err);
+	if (!f->host)
+		return err->rc;
+	for (uint32_t i = 0; i < f->nranks; i++)
+		f->host[i].hash = f->rank[i].d->host;
+	qsort(f->host, f->nranks, sizeof(*f->host), cmp_host);
+	for (uint32_t i = 0; i < f->nranks; i++)
+		if (f->host[i].hash &&
+		    (!f->nhosts ||
+		     f->host[i].hash != f->host[f->nhosts - 1].hash))
+			f->host[f->nhosts++].hash = f->host[i].hash;
+	for (uint32_t i = 0; i < f->nranks && !rc; i++) {
+		struct nsx_frank *r = &f->rank[i];
+		struct nsx_fhost key = {r->d->host, 0};
+		uint32_t k;
+
+		if (key.hash) {
+			r->host = (uint32_t)((struct nsx_fhost *)bsearch(
+				&key, f->host, f->nhosts, sizeof(key),
+				cmp_host) - f->host);
+		} else {
+			rc = nsx_group(&g, (uint64_t)r->d->utc_ns,
+				       r->d->utc_ns < 0 ? i : 0, &k, err);
+			r->host = rc ? 0 : f->nhosts + k;
+		}
+	}
+	for (uint32_t i = 0; i < g.n; i++)
+		f->host[f->nhosts++] = (struct nsx_fhost){0, 0};
+	for (uint32_t i = 0; i < f->nranks; i++)
+		f->host[f->rank[i].host].nranks++;
+	nsx_groups_done(&g);
+	return rc;
+}
+
+int nsx_fleet_new(struct nsx_digest **v, size_t n, struct nsx_fleet **ret,
+		  struct nsx_err *err)
+{
+	struct nsx_arena *a = nsx_arena_new();
+	struct nsx_fleet *f = nsx_arena_get(a, sizeof(*f));
+	int rc;
+
+	f->arena = a;
+	f->expected = -1;
+	f->main = NSX_NONE;
+	n = nsx_digest_unite(v, n);
+	f->rank = nsx_arena_try_array(a, n, sizeof(*f->rank), "ranks", err);
+	if (!f->rank) {
+		nsx_arena_free(a);
+		return err->rc;
+	}
+	number(f, v, n);
+	qsort(f->rank, f->nranks, sizeof(*f->rank), cmp_rank);
+	for (uint32_t i = 0; i < f->nranks; i++) {
+		f->expected = NSX_MAX(f->expected, f->rank[i].d->world);
+		f->rank[i].main = NSX_NONE;
+		if (f->rank[i].d->is_partial)
+			nsx_fleet_warn(f, "the trace of rank %lld lost rows: "
+				       "what it does not show may have happened",
+				       (long long)f->rank[i].number);
+	}
+	rc = list_hosts(f, err);
+	if (rc)
+		nsx_fleet_free(f);
+	else
+		*ret = f;
+	return rc;
+}
+
+int nsx_fleet_analyse(struct nsx_fleet *f, struct nsx_err *err)
+{
+	return nsx_fleet_match(f, err) || nsx_fleet_steps(f, err) ||
+	       nsx_fleet_links(f, err) || nsx_fleet_judge(f, err) ||
+	       nsx_fleet_clocks(f, err) ? err->rc : 0;
+}
+
+void nsx_fleet_free(struct nsx_fleet *f)
+{
+	if (!f)
+		return;
+	for (uint32_t i = 0; i < f->nranks; i++)
+		nsx_digest_free(f->rank[i].d);
+	free(f->warnings);
+	free(f->desync);
+	nsx_arena_free(f->arena);
+}

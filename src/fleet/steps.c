@@ -1,0 +1,470 @@
+/* steps.c - the steps of all ranks laid together, and each rank's own time.
+ *
+ * A rank's iterations begin before some collective of the main family; where
+ * most ranks agree on the collective a step of the fleet begins.  From there on
+ * time is measured between common ends, on each rank's own clock: own time is
+ * what is left of a step without the collectives' exposed part.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/stat.h"
+#include "fleet/fleet.h"
+
+#define LONG 3 /* times the median step */
+
+/* The main family ------------------------------------------------------------------*/
+
+/* The one of most ranks, then of most time. */
+static void choose_main(struct nsx_fleet *f)
+{
+	double most = -1;
+	uint32_t nranks = 1;
+
+	for (uint32_t i = 0; i < f->nfamilies; i++) {
+		const struct nsx_family *fam = &f->family[i];
+		double sum = 0;
+
+		for (uint32_t c = fam->at; c < fam->at + fam->n; c++)
+			for (uint32_t m = 0; m < f->comm[c].n; m++) {
+				const struct nsx_dchannel *ch = nsx_channel_of(
+					f, &f->comm[c].m[m]);
+
+				for (size_t k = 0; ch->has_times && k < ch->n; k++)
+					sum += (double)nsx_coll_ns(ch, k);
+			}
+		if (fam->nranks < nranks ||
+		    (fam->nranks == nranks && sum <= most) || fam->nranks < 2)
+			continue;
+		nranks = fam->nranks;
+		most = sum;
+		f->main = i;
+	}
+}
+
+/* The member of the main family that a rank is. */
+static const struct nsx_fmember **list_members(struct nsx_fleet *f,
+					       struct nsx_arena *a)
+{
+	const struct nsx_fmember **of = nsx_arena_get(a, f->nranks *
+							       sizeof(*of));
+	const struct nsx_family *fam = &f->family[f->main];
+
+	for (uint32_t c = fam->at; c < fam->at + fam->n; c++)
+		for (uint32_t m = 0; m < f->comm[c].n; m++) {
+			const struct nsx_fmember *x = &f->comm[c].m[m];
+
+			of[x->rank] = x;
+			f->rank[x->rank].main = x->channel;
+		}
+	return of;
+}
+
+/* Boundaries ---------------------------------------------------------------------------*/
+
+/* k of the first collective that begins at or after t; SIZE_MAX: none. */
+static size_t first_after(const struct nsx_fleet *f,
+			  const struct nsx_fmember *m, int64_t t)
+{
+	const struct nsx_dchannel *c = nsx_channel_of(f, m);
+	size_t lo = 0, hi = c->n;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (nsx_coll_start(c, mid) < t)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo == c->n ? SIZE_MAX : (size_t)((int64_t)lo + m->piece[0].shift);
+}
+
+/* By k: how many ranks have a step that begins there. Without times of single
+ * collectives the count before each step says it.
+ */
+static uint32_t vote(const struct nsx_fleet *f, const struct nsx_fmember **of,
+		     size_t *const *at, uint32_t *votes)
+{
+	uint32_t voters = 0;
+
+	for (uint32_t r = 0; r < f->nranks; r++) {
+		const struct nsx_digest *d = f->rank[r].d;
+
+		if (!of[r])
+			continue;
+		voters += d->nsteps > 1;
+		for (size_t i = 0; i < d->nsteps; i++)
+			if (at[r][i] < f->family[f->main].length &&
+			    (!i || at[r][i] != at[r][i - 1]))
+				votes[at[r][i]]++;
+	}
+	return voters;
+}
+
+/* The least period of the operations of the longest member; 0: none. */
+static size_t period_of(const struct nsx_fleet *f,
+			const struct nsx_fmember **of)
+{
+	const struct nsx_dchannel *c = NULL;
+
+	for (uint32_t r = 0; r < f->nranks; r++)
+		if (of[r] && (!c || nsx_channel_of(f, of[r])->n > c->n))
+			c = nsx_channel_of(f, of[r]);
+	for (size_t p = 1; c && p <= NSX_MIN(c->n / 4, 4096); p++) {
+		size_t same = 0;
+
+		for (size_t i = p; i < c->n; i++)
+			same += c->code[i] == c->code[i - p];
+		if (same * 20 >= (c->n - p) * 19)
+			return p;
+	}
+	return 0;
+}
+
+static int add_step(struct nsx_fleet *f, size_t *cap, size_t first,
+		    struct nsx_err *err)
+{
+	if (f->nsteps == *cap) {
+		struct nsx_fstep *more = nsx_arena_try_array(
+			f->arena, 2 * *cap + 64, sizeof(*more), "steps", err);
+
+		if (!more)
+			return err->rc;
+		if (f->nsteps)
+			memcpy(more, f->step, f->nsteps * sizeof(*more));
+		f->step = more;
+		*cap = 2 * *cap + 64;
+	}
+	if (f->nsteps)
+		f->step[f->nsteps - 1].end = first;
+	f->step[f->nsteps++] = (struct nsx_fstep){first, first, 0};
+	return 0;
+}
+
+/* A step begins at every k that half of the ranks with steps agree on. */
+static int find_steps(struct nsx_fleet *f, const struct nsx_fmember **of,
+		      size_t *const *at, struct nsx_arena *a,
+		      struct nsx_err *err)
+{
+	size_t length = f->family[f->main].length, cap = 0;
+	uint32_t *votes = nsx_arena_try_array(a, length + 1, sizeof(*votes),
+					      "collectives", err);
+	uint32_t voters;
+	int rc = 0;
+
+	if (!votes)
+		return err->rc;
+	voters = vote(f, of, at, votes);
+	for (size_t k = 0; voters && k < length && !rc; k++)
+		if (votes[k] * 2 > voters)
+			rc = add_step(f, &cap, k, err);
+	if (!rc && f->nsteps < 3) {
+		size_t period = period_of(f, of);
+
+		f->nsteps = 0;
+		f->steps_are_colls = true;
+		for (size_t k = 0; period && k < length && !rc; k += period)
+			rc = add_step(f, &cap, k, err);
+	}
+	/* The last one has no known end. */
+	f->nsteps -= f->nsteps > 0;
+	return rc;
+}
+
+/* Times ----------------------------------------------------------------------------------*/
+
+static int64_t end_at(const struct nsx_fleet *f, const struct nsx_fmember *m,
+		      size_t k)
+{
+	const struct nsx_dchannel *c = nsx_channel_of(f, m);
+	size_t i = c->has_times ? nsx_member_at(m, c, k) : SIZE_MAX;
+
+	return i == SIZE_MAX ? INT64_MIN :
+			       nsx_coll_start(c, i) + nsx_coll_ns(c, i);
+}
+
+/* Step s of rank r is [bound[s], bound[s + 1]): the ends of the collectives
+ * before it and at its end.
+ */
+static int find_bounds(struct nsx_fleet *f, const struct nsx_fmember **of,
+		       struct nsx_err *err)
+{
+	size_t n = f->nsteps + 1;
+
+	f->bound_ns = nsx_arena_try_array(f->arena, n * f->nranks, 8,
+					  "steps of ranks", err);
+	if (!f->bound_ns)
+		return err->rc;
+	for (uint32_t r = 0; r < f->nranks; r++)
+		for (size_t s = 0; s < n; s++) {
+			size_t k = s < f->nsteps ? f->step[s].first :
+						   f->step[s - 1].end;
+
+			f->bound_ns[r * n + s] = of[r] && k && f->nsteps ?
+				end_at(f, of[r], k - 1) : INT64_MIN;
+		}
+	return 0;
+}
+
+static bool has_step(const struct nsx_fleet *f, uint32_t r, size_t s)
+{
+	const int64_t *b = &f->bound_ns[r * (f->nsteps + 1) + s];
+
+	return b[0] != INT64_MIN && b[1] != INT64_MIN && b[1] > b[0];
+}
+
+static double median_wall(const struct nsx_fleet *f, size_t s, double *scratch,
+			  size_t *ret_n)
+{
+	*ret_n = 0;
+	for (uint32_t r = 0; r < f->nranks; r++)
+		if (has_step(f, r, s)) {
+			const int64_t *b = &f->bound_ns[r * (f->nsteps + 1) + s];
+
+			scratch[(*ret_n)++] = (double)(b[1] - b[0]);
+		}
+	return nsx_median_of(scratch, *ret_n);
+}
+
+/* Leaves [first, end) of the steps. */
+static void keep_steps(struct nsx_fleet *f, size_t first, size_t end)
+{
+	size_t n = f->nsteps + 1, kept = end - first;
+
+	for (uint32_t r = 0; r < f->nranks && kept; r++)
+		memmove(f->bound_ns + r * (kept + 1),
+			f->bound_ns + r * n + first, (kept + 1) * 8);
+	if (kept)
+		memmove(f->step, f->step + first, kept * sizeof(*f->step));
+	f->nsteps = kept;
+}
+
+/* Steps that fewer than half of the ranks saw whole are at the edges; so are the
+ * first and last ones that take three times as long as usual: start-up and end.
+ */
+static int drop_edges(struct nsx_fleet *f, struct nsx_err *err)
+{
+	double *wall = nsx_try_alloc(f->nsteps + f->nranks, sizeof(*wall),
+				     "steps", err);
+	double *scratch = wall + f->nsteps, usual;
+	size_t n = 0, first = f->nsteps, end = 0;
+
+	if (!wall)
+		return err->rc;
+	for (size_t s = 0; s < f->nsteps; s++) {
+		size_t there;
+
+		wall[s] = median_wall(f, s, scratch, &there);
+		if (there * 2 <= f->family[f->main].nranks || there < 2)
+			continue;
+		first = NSX_MIN(first, s);
+		end = s + 1;
+	}
+	keep_steps(f, NSX_MIN(first, end), end);
+	for (size_t s = first; s < end; s++)
+		wall[n++] = wall[s];
+	free(wall);
+	wall = nsx_try_alloc(n + f->nranks, sizeof(*wall), "steps", err);
+	if (!wall)
+		return err->rc;
+	for (size_t s = 0; s < n; s++) {
+		wall[s] = median_wall(f, s, wall + n, &(size_t){0});
+		f->step[s].wall_ns = (int64_t)wall[s];
+	}
+	usual = nsx_median_of(wall, n);
+	for (first = 0, end = n; first < end &&
+	     (double)f->step[first].wall_ns > LONG * usual; first++)
+		;
+	while (end > first && (double)f->step[end - 1].wall_ns > LONG * usual)
+		end--;
+	if (first || end < n)
+		nsx_fleet_warn(f, "%zu steps at the beginning and the end took "
+			       "more than three times the median: they are not "
+			       "judged", first + n - end);
+	keep_steps(f, first, end);
+	free(wall);
+	for (size_t s = 0; s < f->nsteps; s++)
+		f->step_ns += (double)f->step[s].wall_ns / (double)f->nsteps;
+	return 0;
+}
+
+/* Takes the exposed part of a channel's collectives out of the steps' time. */
+static void subtract_exposed(const struct nsx_fleet *f, uint32_t r,
+			     const struct nsx_dchannel *c)
+{
+	const int64_t *b = &f->bound_ns[r * (f->nsteps + 1)];
+	size_t s = 0;
+
+	for (size_t i = 0; c->has_times && i < c->n; i++) {
+		int64_t start = nsx_coll_start(c, i), ns = nsx_coll_ns(c, i);
+
+		/* What is exposed comes last: kernels that run beside it began
+		 * before the rank had to wait.
+		 */
+		start += ns - ns * c->exposed[i] / 255;
+		while (s < f->nsteps && (b[s + 1] == INT64_MIN ||
+					 b[s + 1] <= start))
+			s++;
+		for (size_t k = s; k < f->nsteps; k++) {
+			double *own = &f->own_ns[k * f->nranks + r];
+			int64_t end = nsx_coll_start(c, i) + ns;
+
+			if (b[k] != INT64_MIN && b[k] >= end)
+				break;
+			if (!isnan(*own))
+				*own -= (double)(NSX_MIN(end, b[k + 1]) -
+						 NSX_MAX(start, b[k]));
+		}
+	}
+}
+
+static int find_own(struct nsx_fleet *f, struct nsx_err *err)
+{
+	f->own_ns = nsx_arena_try_array(f->arena, f->nsteps * f->nranks,
+					sizeof(*f->own_ns), "steps of ranks",
+					err);
+	if (!f->own_ns)
+		return err->rc;
+	for (uint32_t r = 0; r < f->nranks; r++) {
+		struct nsx_frank *rank = &f->rank[r];
+
+		for (size_t s = 0; s < f->nsteps; s++) {
+			const int64_t *b = &f->bound_ns[r * (f->nsteps + 1) + s];
+
+			f->own_ns[s * f->nranks + r] = has_step(f, r, s) ?
+				(double)(b[1] - b[0]) : NAN;
+		}
+		for (size_t c = 0; c < rank->d->nchannels; c++)
+			subtract_exposed(f, r, &rank->d->channels[c]);
+	}
+	return 0;
+}
+
+/* Which of the rank's iterations belongs to a step: the one that begins at the
+ * same collective, or next to it.
+ */
+static int find_parts(struct nsx_fleet *f, size_t *const *at,
+		      struct nsx_err *err)
+{
+	f->part = nsx_arena_try_array(f->arena, f->nsteps * f->nranks,
+				      sizeof(*f->part), "steps of ranks", err);
+	if (!f->part)
+		return err->rc;
+	for (uint32_t r = 0; r < f->nranks; r++) {
+		struct nsx_digest *d = f->rank[r].d;
+		size_t s = 0;
+
+		for (size_t i = 0; at[r] && i < d->nsteps; i++) {
+			size_t k = at[r][i], slack;
+
+			while (s + 1 < f->nsteps && f->step[s + 1].first <= k)
+				s++;
+			if (!f->nsteps)
+				break;
+			slack = (f->step[s].end - f->step[s].first) / 4;
+			if (k >= f->step[s].first &&
+			    k <= f->step[s].first + slack)
+				f->part[s * f->nranks + r] = &d->steps[i];
+			else if (s + 1 < f->nsteps &&
+				 k + slack >= f->step[s + 1].first)
+				f->part[(s + 1) * f->nranks + r] =
+					&d->steps[i];
+		}
+	}
+	return 0;
+}
+
+/* By rank and iteration: the collective that it begins at. */
+static int place_iterations(struct nsx_fleet *f, const struct nsx_fmember **of,
+			    size_t **at, struct nsx_arena *a,
+			    struct nsx_err *err)
+{
+	for (uint32_t r = 0; r < f->nranks; r++) {
+		const struct nsx_digest *d = f->rank[r].d;
+
+		if (!of[r])
+			continue;
+		at[r] = nsx_arena_try_array(a, d->nsteps, sizeof(**at),
+					    "iterations", err);
+		if (!at[r])
+			return err->rc;
+		for (size_t i = 0; i < d->nsteps; i++)
+			at[r][i] = nsx_channel_of(f, of[r])->has_times ?
+				first_after(f, of[r], d->steps[i].start_ns) :
+				(size_t)(d->steps[i].colls +
+					 of[r]->piece[0].shift);
+	}
+	return 0;
+}
+
+/* Waiting ---------------------------------------------------------------------------------*/
+
+/* Who waited for whom, collective by collective; a communicator's first one is
+ * the start of the captures.  ns and scratch: room for all ranks.
+ */
+static void sum_waits(struct nsx_fleet *f, const struct nsx_fcomm *c,
+		      int64_t *ns, int64_t *scratch)
+{
+	for (size_t k = c->first + 1; k < c->end; k++) {
+		uint32_t last = NSX_NONE;
+		size_t n = 0;
+
+		for (uint32_t m = 0; m < c->n; m++) {
+			const struct nsx_dchannel *ch = nsx_channel_of(
+				f, &c->m[m]);
+			size_t i = ch->has_times ?
+				nsx_member_at(&c->m[m], ch, k) : SIZE_MAX;
+
+			ns[m] = i == SIZE_MAX ? -1 : nsx_coll_ns(ch, i);
+			if (ns[m] >= 0 && (last == NSX_NONE ||
+					   ns[m] < ns[last]))
+				last = m;
+		}
+		for (uint32_t m = 0; m < c->n; m++) {
+			struct nsx_frank *r = &f->rank[c->m[m].rank];
+
+			if (ns[m] < 0)
+				continue;
+			r->ncolls++;
+			nsx_add_to(&r->waited_ns, ns[m] - ns[last]);
+			if (m != last)
+				scratch[n++] = ns[m];
+		}
+		if (!n)
+			continue;
+		f->rank[c->m[last].rank].came_last++;
+		f->rank[c->m[last].rank].induced_ns +=
+			nsx_quantile(scratch, n, 0.5) - (double)ns[last];
+	}
+}
+
+static int find_waits(struct nsx_fleet *f, struct nsx_err *err)
+{
+	int64_t *ns = nsx_try_alloc(2 * (size_t)f->nranks, 8, "ranks", err);
+
+	for (uint32_t c = 0; ns && c < f->ncomms; c++)
+		if (f->comm[c].n > 1)
+			sum_waits(f, &f->comm[c], ns, ns + f->nranks);
+	free(ns);
+	return ns ? 0 : err->rc;
+}
+
+int nsx_fleet_steps(struct nsx_fleet *f, struct nsx_err *err)
+{
+	struct nsx_arena *a = nsx_arena_new();
+	size_t **at = nsx_arena_get(a, (f->nranks + 1) * sizeof(*at));
+	const struct nsx_fmember **of;
+	int rc = find_waits(f, err);
+
+	choose_main(f);
+	if (!rc && f->main != NSX_NONE) {
+		of = list_members(f, a);
+		rc = place_iterations(f, of, at, a, err) ||
+		     find_steps(f, of, at, a, err) || find_bounds(f, of, err) ||
+		     drop_edges(f, err) ||
+		     find_own(f, err) || find_parts(f, at, err) ? err->rc : 0;
+	}
+	nsx_arena_free(a);
+	return rc;
+}

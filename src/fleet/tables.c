@@ -1,0 +1,496 @@
+/* tables.c - the tables of a fleet's report. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/stat.h"
+#include "fleet/report.h"
+
+#define RANK_COLUMNS(X)                                                       \
+	X(R_RANK, "rank", I64, "number in the job")                           \
+	X(R_HOST, "host", I64, "host, numbered by hash")                      \
+	X(R_FROM, "rank_from", STR, "how the number is known")                \
+	X(R_GPU, "gpu_model", STR, "model of its GPU")                        \
+	X(R_STEPS, "steps", I64, "of the fleet's steps, that it took part in") \
+	X(R_OWN, "own_ms", F64, "of a step, not waiting for others")          \
+	X(R_EXCESS, "excess_ms", F64, "of it, over the median rank")          \
+	X(R_EXCESS_PCT, "excess_pct", F64, "the same of a step")              \
+	X(R_COLLS, "collectives", I64, "matched with other ranks")            \
+	X(R_LAST, "came_last", I64, "of them, to which it came last")         \
+	X(R_INDUCED, "induced_ms", F64, "by that, before the median arrival") \
+	X(R_WAITED, "waited_ms", F64, "for whoever came last")                \
+	X(R_KERNELS, "kernels_per_step", F64, "that do not communicate")      \
+	X(R_KERNEL_MS, "kernel_ms_per_step", F64, "sum of their lengths")     \
+	X(R_IDLE, "idle_ms_per_step", F64, "no GPU work at all")              \
+	X(R_LAUNCH, "launch_us", F64, "mean of a launch call")                \
+	X(R_GBPS, "copy_gbps", F64, "bytes copied in the time of copies")     \
+	X(R_PEAK, "peak_bytes", I64, "most GPU memory in use")
+NSX_COLUMNS(rank_cols, RANK_COLUMNS);
+#define COLL_COLUMNS(X)                                                       \
+	X(C_COMM, "communicator", I64, "numbered as found")                   \
+	X(C_KIND, "kind", STR, "nccl or mpi")                                 \
+	X(C_OP, "op_name", STR, "operation")                                  \
+	X(C_BYTES, "bytes", I64, "size, where payloads say it")               \
+	X(C_RANKS, "ranks", STR, "that take part")                            \
+	X(C_COUNT, "count", I64, "matched collectives")                       \
+	X(C_TRANSFER, "transfer_us", F64, "mean of the least length")         \
+	X(C_WAIT, "wait_us", F64, "mean wait of a rank")                      \
+	X(C_SHARE, "wait_pct", F64, "of the ranks' time in them")             \
+	X(C_CLASS, "class", STR, "transfer, arrival, mixed or inconclusive")  \
+	X(C_LAST, "late_rank", I64, "that came last most often")              \
+	X(C_TIMES, "late_times", I64, "how often")
+NSX_COLUMNS(coll_cols, COLL_COLUMNS);
+#define FRONTIER_COLUMNS(X)                                                   \
+	X(F_STAGE, "stage", I64, "up to this collective of the step, from 0") \
+	X(F_RANK, "rank", I64, "that came last to it")                        \
+	X(F_TIMES, "times", I64, "steps in which it did")                     \
+	X(F_TOTAL, "total_ns", I64, "of the steps; all rows add up to them")  \
+	X(F_WORK, "work_ns", I64, "that the median rank needed too")          \
+	X(F_COMPUTE, "excess_compute_ns", I64, "beyond that: kernels")        \
+	X(F_COPY, "excess_copy_ns", I64, "copies")                            \
+	X(F_IDLE, "excess_idle_ns", I64, "idle")                              \
+	X(F_OTHER, "excess_other_ns", I64, "not told")                        \
+	X(F_TRANSFER, "transfer_ns", I64, "moving data, all ranks there")
+NSX_COLUMNS(frontier_cols, FRONTIER_COLUMNS);
+#define CLOCK_COLUMNS(X)                                                      \
+	X(K_HOST, "host", I64, "whose clock; empty: of one capture")          \
+	X(K_RANKS, "ranks", STR, "on it")                                     \
+	X(K_LO, "lo_us", F64, "ahead of the first clock at least")            \
+	X(K_HI, "hi_us", F64, "at most")                                      \
+	X(K_OFFSET, "offset_us", F64, "where ends agree best")                \
+	X(K_DRIFT, "drift_ppm", F64, "taken out; 0: less than 1")             \
+	X(K_RESIDUAL, "residual_us", F64, "median disagreement of ends")      \
+	X(K_N, "n", I64, "collectives compared")
+NSX_COLUMNS(clock_cols, CLOCK_COLUMNS);
+#define STEP_COLUMNS(X)                                                       \
+	X(S_STEP, "step", I64, "from 0")                                      \
+	X(S_WALL, "wall_ms", F64, "from common end to common end")            \
+	X(S_RANKS, "ranks", I64, "that were recorded in it")                  \
+	X(S_LAST, "slowest_rank", I64, "with most own time")                  \
+	X(S_EXCESS, "excess_ms", F64, "of it, over the median rank")
+NSX_COLUMNS(step_cols, STEP_COLUMNS);
+#define FINDING_COLUMNS(X)                                                    \
+	X(N_RANK, "rank", I64, "from 1, dearest first")                       \
+	X(N_SEVERITY, "severity", STR, "high, medium or low")                 \
+	X(N_CATEGORY, "category", STR, "what it concerns")                    \
+	X(N_TITLE, "title", STR, "what it is")                                \
+	X(N_HEADROOM, "headroom_ms", F64, "of all steps")                     \
+	X(N_PER_STEP, "recoverable_ms_per_step", F64, "of one")               \
+	X(N_CONFIDENCE, "confidence", STR, "in cause and price")
+NSX_COLUMNS(finding_cols, FINDING_COLUMNS);
+#define OUTLIER_COLUMNS(X)                                                    \
+	X(O_RANK, "rank", I64, "number in the job")                           \
+	X(O_HOST, "host", I64, "its host")                                    \
+	X(O_METRIC, "metric", STR, "column of ranks.csv")                     \
+	X(O_VALUE, "value", F64, "of the rank")                               \
+	X(O_MEDIAN, "median", F64, "of all")                                  \
+	X(O_Z, "z", F64, "distance in median deviations")
+NSX_COLUMNS(outlier_cols, OUTLIER_COLUMNS);
+
+static const struct nsx_layout layouts[NSX_NFTABLES] = {
+	[NSX_FT_RANKS] = {.key = "ranks", .csv = "ranks", NSX_COLS(rank_cols),
+			  .json_rows = -1},
+	[NSX_FT_COLLECTIVES] = {.key = "collectives", .csv = "collectives",
+				NSX_COLS(coll_cols)},
+	[NSX_FT_FRONTIER] = {.key = "frontier", .csv = "frontier",
+			     NSX_COLS(frontier_cols)},
+	[NSX_FT_CLOCK] = {.key = "clocks", .csv = "clock", NSX_COLS(clock_cols),
+			  .json_rows = -1},
+	[NSX_FT_STEPS] = {.key = "step_times", .csv = "steps",
+			  NSX_COLS(step_cols)},
+	[NSX_FT_FINDINGS] = {.key = NULL, .csv = "findings",
+			     NSX_COLS(finding_cols)},
+	[NSX_FT_OUTLIERS] = {.key = "outliers", .csv = "outliers",
+			     NSX_COLS(outlier_cols)},
+};
+
+/* Ranks ----------------------------------------------------------------------------*/
+
+/* Mean of a quantity over the fleet's steps; NAN: of none. */
+static double mean_part(const struct nsx_fleet *f, uint32_t r,
+			double (*of)(const struct nsx_dstep *s))
+{
+	double sum = 0;
+	size_t n = 0;
+
+	for (size_t s = 0; s < f->nsteps; s++) {
+		const struct nsx_dstep *part = f->part[s * f->nranks + r];
+
+		if (part) {
+			sum += of(part);
+			n++;
+		}
+	}
+	return n ? sum / (double)n : NAN;
+}
+
+static double kernels_of(const struct nsx_dstep *s)
+{
+	return (double)s->kernels;
+}
+
+static double kernel_ms_of(const struct nsx_dstep *s)
+{
+	return (double)s->kernel_ns / 1e6;
+}
+
+static double idle_ms_of(const struct nsx_dstep *s)
+{
+	return (double)s->part_ns[NSX_P_IDLE] / 1e6;
+}
+
+static int fill_ranks(struct nsx_freport *r, struct nsx_table *t,
+		      struct nsx_err *err)
+{
+	const struct nsx_fleet *f = r->f;
+
+	for (uint32_t i = 0; i < f->nranks; i++) {
+		const struct nsx_frank *x = &f->rank[i];
+		const struct nsx_digest *d = x->d;
+		struct nsx_cell *row = nsx_row(t, err);
+
+		if (!row)
+			return err->rc;
+		row[R_RANK] = nsx_int(x->number);
+		row[R_HOST] = nsx_int(x->host);
+		row[R_FROM] = nsx_string(nsx_rank_from_names[d->rank_from]);
+		row[R_GPU] = nsx_string(*d->gpu_model ? d->gpu_model : NULL);
+		row[R_STEPS] = nsx_int(x->nsteps);
+		if (x->nsteps) {
+			row[R_OWN] = nsx_real(x->own_ns / 1e6);
+			row[R_EXCESS] = nsx_real(x->excess_ns / 1e6);
+			row[R_EXCESS_PCT] = nsx_pct(x->excess_ns, f->step_ns);
+			row[R_KERNELS] = nsx_real(mean_part(f, i, kernels_of));
+			row[R_KERNEL_MS] = nsx_real(mean_part(f, i,
+							      kernel_ms_of));
+			row[R_IDLE] = nsx_real(mean_part(f, i, idle_ms_of));
+		}
+		row[R_COLLS] = nsx_int(x->ncolls);
+		row[R_LAST] = nsx_int(x->came_last);
+		row[R_INDUCED] = nsx_real(x->induced_ns / 1e6);
+		row[R_WAITED] = nsx_ms(x->waited_ns);
+		if (d->launches)
+			row[R_LAUNCH] = nsx_us((double)d->launch_ns /
+					       (double)d->launches);
+		if (d->copy_ns)
+			row[R_GBPS] = nsx_real((double)d->copied_bytes /
+					       (double)d->copy_ns);
+		if (d->peak_bytes >= 0)
+			row[R_PEAK] = nsx_int(d->peak_bytes);
+	}
+	return 0;
+}
+
+/* Ranks that differ from all others by five median deviations and 3 %. */
+static int fill_outliers(struct nsx_freport *r, const struct nsx_table *ranks,
+			 struct nsx_table *t, struct nsx_err *err)
+{
+	static const int metrics[] = {R_OWN, R_KERNELS, R_KERNEL_MS, R_IDLE,
+				      R_LAUNCH, R_GBPS, R_PEAK};
+	double *v = nsx_arena_get(r->arena, ranks->nrows * sizeof(*v));
+
+	for (size_t m = 0; m < ARRAY_LEN(metrics); m++) {
+		const char *key = rank_cols[metrics[m]].key;
+		double median, mad;
+		size_t n = 0;
+
+		for (size_t i = 0; i < ranks->nrows; i++)
+			if (nsx_row_at(ranks, i)[metrics[m]].type)
+				v[n++] = nsx_table_number(ranks, i, key);
+		if (n < 4)
+			continue;
+		median = nsx_median_of(v, n);
+		for (size_t i = 0; i < n; i++)
+			v[i] = fabs(v[i] - median);
+		mad = NSX_MAX(1.4826 * nsx_median_of(v, n),
+			      fabs(median) * 1e-3);
+		for (size_t i = 0; i < ranks->nrows; i++) {
+			double x = nsx_table_number(ranks, i, key);
+			struct nsx_cell *row;
+
+			if (!nsx_row_at(ranks, i)[metrics[m]].type ||
+			    fabs(x - median) < 5 * mad ||
+			    fabs(x - median) < 0.03 * fabs(median))
+				continue;
+			row = nsx_row(t, err);
+			if (!row)
+				return err->rc;
+			row[O_RANK] = nsx_int(r->f->rank[i].number);
+			row[O_HOST] = nsx_int(r->f->rank[i].host);
+			row[O_METRIC] = nsx_string(key);
+			row[O_VALUE] = nsx_real(x);
+			row[O_MEDIAN] = nsx_real(median);
+			row[O_Z] = nsx_real((x - median) / mad);
+		}
+	}
+	return 0;
+}
+
+/* Collectives ------------------------------------------------------------------------*/
+
+struct op_sum { /* of one operation of one communicator */
+	const struct nsx_dop *op;
+	int64_t n, transfer_ns, wait_ns, all_ns, *last;
+};
+
+/* The operation of the first member that is there. */
+static const struct nsx_dop *op_at(const struct nsx_fleet *f,
+				   const struct nsx_fcomm *c, size_t k)
+{
+	for (uint32_t m = 0; m < c->n; m++) {
+		const struct nsx_dchannel *ch = nsx_channel_of(f, &c->m[m]);
+		size_t i = nsx_member_at(&c->m[m], ch, k);
+
+		if (i != SIZE_MAX)
+			return &ch->ops[ch->code[i]];
+	}
+	return NULL;
+}
+
+static void add_collective(const struct nsx_fleet *f, const struct nsx_fcomm *c,
+			   size_t k, struct op_sum *sum)
+{
+	int64_t least = INT64_MAX, all = 0, n = 0;
+	uint32_t last = 0;
+
+	for (uint32_t m = 0; m < c->n; m++) {
+		const struct nsx_dchannel *ch = nsx_channel_of(f, &c->m[m]);
+		size_t i = ch->has_times ? nsx_member_at(&c->m[m], ch, k) :
+					   SIZE_MAX;
+		int64_t ns;
+
+		if (i == SIZE_MAX)
+			continue;
+		ns = nsx_coll_ns(ch, i);
+		n++;
+		nsx_add_to(&all, ns);
+		if (ns < least) {
+			least = ns;
+			last = m;
+		}
+	}
+	if (n < 2)
+		return;
+	sum->n++;
+	sum->last[last]++;
+	nsx_add_to(&sum->transfer_ns, least);
+	nsx_add_to(&sum->all_ns, all / n);
+	nsx_add_to(&sum->wait_ns, all / n - least);
+}
+
+/* Ends agree to 30 us at best where clocks differ; lengths to as much. */
+static const char *class_of(const struct op_sum *s)
+{
+	double share = (double)s->wait_ns / (double)NSX_MAX(1, s->all_ns);
+
+	if ((double)s->all_ns / (double)s->n * 0.2 < 30000)
+		return "inconclusive";
+	return share < 0.2 ? "transfer" : share > 0.8 ? "arrival" : "mixed";
+}
+
+static int add_op(struct nsx_freport *r, uint32_t comm, const char *ranks,
+		  const struct op_sum *s, struct nsx_table *t,
+		  struct nsx_err *err)
+{
+	const struct nsx_fcomm *c = &r->f->comm[comm];
+	struct nsx_cell *row;
+	uint32_t last = 0;
+
+	if (!s->n)
+		return 0;
+	row = nsx_row(t, err);
+	if (!row)
+		return err->rc;
+	for (uint32_t m = 1; m < c->n; m++)
+		if (s->last[m] > s->last[last])
+			last = m;
+	row[C_COMM] = nsx_int(comm);
+	row[C_KIND] = nsx_string(r->f->family[c->family].is_mpi ? "mpi" :
+								  "nccl");
+	row[C_OP] = nsx_string(s->op->name);
+	if (s->op->bytes >= 0)
+		row[C_BYTES] = nsx_int(s->op->bytes);
+	row[C_RANKS] = nsx_string(ranks);
+	row[C_COUNT] = nsx_int(s->n);
+	row[C_TRANSFER] = nsx_us((double)s->transfer_ns / (double)s->n);
+	row[C_WAIT] = nsx_us((double)s->wait_ns / (double)s->n);
+	row[C_SHARE] = nsx_pct((double)s->wait_ns, (double)s->all_ns);
+	row[C_CLASS] = nsx_string(class_of(s));
+	row[C_LAST] = nsx_int(r->f->rank[c->m[last].rank].number);
+	row[C_TIMES] = nsx_int(s->last[last]);
+	return 0;
+}
+
+enum { MOST_OPS = 64 }; /* of one communicator; what is beyond is not shown */
+
+static int fill_comm(struct nsx_freport *r, uint32_t comm, struct nsx_table *t,
+		     struct nsx_err *err)
+{
+	const struct nsx_fleet *f = r->f;
+	const struct nsx_fcomm *c = &f->comm[comm];
+	struct nsx_arena *a = nsx_arena_new();
+	struct op_sum sum[MOST_OPS];
+	uint32_t *ranks = nsx_arena_get(a, c->n * 4);
+	size_t n = 0;
+	int rc = 0;
+
+	for (size_t k = c->first + 1; k < c->end; k++) {
+		const struct nsx_dop *op = op_at(f, c, k);
+		size_t i = 0;
+
+		while (op && i < n && (sum[i].op->name != op->name ||
+				       sum[i].op->bytes != op->bytes))
+			i++;
+		if (!op || i == MOST_OPS)
+			continue;
+		if (i == n)
+			sum[n++] = (struct op_sum){
+				.op = op, .last = nsx_arena_get(a, c->n * 8)};
+		add_collective(f, c, k, &sum[i]);
+	}
+	for (uint32_t m = 0; m < c->n; m++)
+		ranks[m] = c->m[m].rank;
+	for (size_t i = 0; i < n && !rc; i++)
+		rc = add_op(r, comm, nsx_rank_list(f, ranks, c->n, r->arena),
+			    &sum[i], t, err);
+	nsx_arena_free(a);
+	return rc;
+}
+
+/* The others -------------------------------------------------------------------------*/
+
+static int fill_frontier(struct nsx_freport *r, struct nsx_table *t,
+			 struct nsx_err *err)
+{
+	struct nsx_stage *v;
+	size_t n;
+	int rc = nsx_fleet_frontier(r->f, &v, &n, err);
+
+	for (size_t i = 0; i < n && !rc; i++) {
+		const struct nsx_stage *s = &v[i];
+		struct nsx_cell *row = nsx_row(t, err);
+
+		if (!row) {
+			rc = err->rc;
+			break;
+		}
+		row[F_STAGE] = nsx_int((int64_t)s->stage);
+		row[F_RANK] = nsx_int(r->f->rank[s->rank].number);
+		row[F_TIMES] = nsx_int(s->times);
+		row[F_TOTAL] = nsx_int(s->work_ns + s->transfer_ns +
+				       s->compute_ns + s->copy_ns + s->idle_ns +
+				       s->other_ns);
+		row[F_WORK] = nsx_int(s->work_ns);
+		row[F_COMPUTE] = nsx_int(s->compute_ns);
+		row[F_COPY] = nsx_int(s->copy_ns);
+		row[F_IDLE] = nsx_int(s->idle_ns);
+		row[F_OTHER] = nsx_int(s->other_ns);
+		row[F_TRANSFER] = nsx_int(s->transfer_ns);
+	}
+	free(v);
+	return rc;
+}
+
+static int fill_clocks(struct nsx_freport *r, struct nsx_table *t,
+		       struct nsx_err *err)
+{
+	const struct nsx_fleet *f = r->f;
+	uint32_t *on = nsx_arena_get(r->arena, f->nranks * 4);
+
+	for (uint32_t k = 0; k < f->nclocks; k++) {
+		const struct nsx_fclock *c = &f->clock[k];
+		struct nsx_cell *row = nsx_row(t, err);
+		size_t n = 0;
+
+		if (!row)
+			return err->rc;
+		for (uint32_t i = 0; i < f->nranks; i++)
+			if (f->rank[i].clock == k)
+				on[n++] = i;
+		if (c->host != NSX_NONE)
+			row[K_HOST] = nsx_int(c->host);
+		row[K_RANKS] = nsx_string(nsx_rank_list(f, on, n, r->arena));
+		row[K_N] = nsx_int((int64_t)c->n);
+		if (c->component)
+			continue;
+		row[K_LO] = nsx_us(c->lo_ns);
+		row[K_HI] = nsx_us(c->hi_ns);
+		row[K_OFFSET] = nsx_us(c->offset_ns);
+		row[K_DRIFT] = nsx_real(c->drift_ppm);
+		row[K_RESIDUAL] = nsx_us(c->residual_ns);
+	}
+	return 0;
+}
+
+static int fill_steps(struct nsx_freport *r, struct nsx_table *t,
+		      struct nsx_err *err)
+{
+	const struct nsx_fleet *f = r->f;
+	double *v = nsx_arena_get(r->arena, f->nranks * sizeof(*v));
+
+	for (size_t s = 0; s < f->nsteps; s++) {
+		const double *own = &f->own_ns[s * f->nranks];
+		struct nsx_cell *row = nsx_row(t, err);
+		uint32_t most = NSX_NONE;
+		size_t n = 0;
+
+		if (!row)
+			return err->rc;
+		for (uint32_t i = 0; i < f->nranks; i++) {
+			if (isnan(own[i]))
+				continue;
+			v[n++] = own[i];
+			if (most == NSX_NONE || own[i] > own[most])
+				most = i;
+		}
+		row[S_STEP] = nsx_int((int64_t)s);
+		row[S_WALL] = nsx_ms(f->step[s].wall_ns);
+		row[S_RANKS] = nsx_int((int64_t)n);
+		if (most == NSX_NONE)
+			continue;
+		row[S_LAST] = nsx_int(f->rank[most].number);
+		row[S_EXCESS] = nsx_real((own[most] - nsx_median_of(v, n)) /
+					 1e6);
+	}
+	return 0;
+}
+
+static int fill_findings(struct nsx_freport *r, struct nsx_table *t,
+			 struct nsx_err *err)
+{
+	for (size_t i = 0; i < r->n; i++) {
+		const struct nsx_ffinding *x = &r->v[i];
+		struct nsx_cell *row = nsx_row(t, err);
+
+		if (!row)
+			return err->rc;
+		row[N_RANK] = nsx_int((int64_t)i + 1);
+		row[N_SEVERITY] = nsx_string(x->severity);
+		row[N_CATEGORY] = nsx_string(x->category);
+		row[N_TITLE] = nsx_string(x->title);
+		if (x->price) {
+			row[N_HEADROOM] = nsx_real(x->headroom_ns / 1e6 *
+						   (double)r->f->nsteps);
+			row[N_PER_STEP] = nsx_real(x->headroom_ns / 1e6);
+		}
+		row[N_CONFIDENCE] = nsx_string(x->confidence);
+	}
+	return 0;
+}
+
+int nsx_freport_tables(struct nsx_freport *r, struct nsx_err *err)
+{
+	struct nsx_table *t = r->t;
+
+	for (unsigned i = 0; i < NSX_NFTABLES; i++)
+		t[i].layout = &layouts[i];
+	for (uint32_t c = 0; c < r->f->ncomms; c++)
+		if (r->f->comm[c].n > 1 &&
+		    fill_comm(r, c, &t[NSX_FT_COLLECTIVES], err))
+			return err->rc;
+	return fill_ranks(r, &t[NSX_FT_RANKS], err) ||
+	       fill_outliers(r, &t[NSX_FT_RANKS], &t[NSX_FT_OUTLIERS], err) ||
+	       fill_frontier(r, &t[NSX_FT_FRONTIER], err) ||
+	       fill_clocks(r, &t[NSX_FT_CLOCK], err) ||
+	       fill_steps(r, &t[NSX_FT_STEPS], err) ||
+	       fill_findings(r, &t[NSX_FT_FINDINGS], err) ? err->rc : 0;
+}
