@@ -45,12 +45,43 @@ struct nsx_cadence {
 };
 struct nsx_steady {
 	struct nsx_window window; /* start == end: none was found            */
-	const char *method;	  /* "iterations", "activity", "trimmed", or
-				     "user" when the user gave a window      */
+	const char *method;	  /* "iterations", "activity", "phase",
+				     "trimmed", or "user" when the user gave a
+				     window                                  */
 	const char *confidence;	  /* "high", "medium", "low"                 */
 	const char **excluded;	  /* what was left out and why               */
 	size_t nexcluded;
 };
+
+/* What the run did one after another: what ranges say, else start-up, warm-up,
+ * the steady part, single long pauses, the rest.  In order of time, disjoint;
+ * together they are the window in force.  One is judged: the steady window.
+ */
+enum nsx_phase_kind {
+	NSX_PHASE_INIT,	   /* copies, before the first kernel                */
+	NSX_PHASE_WARM_UP, /* before what is judged                          */
+	NSX_PHASE_STEADY,
+	NSX_PHASE_PAUSE,   /* no GPU work; one that recurs is no phase       */
+	NSX_PHASE_TAIL,	   /* after what is judged                           */
+	NSX_PHASE_WHOLE,   /* all of a run that is no loop                   */
+	NSX_PHASE_WINDOW,  /* as the user asked for                          */
+	NSX_NPHASE_KINDS
+};
+extern const char *const nsx_phase_names[NSX_NPHASE_KINDS]; /* "init", ... */
+struct nsx_run_phase {
+	enum nsx_phase_kind kind;
+	nsx_str range; /* NVTX range that it is; 0: none                     */
+	struct nsx_window window;
+	bool judged;
+};
+/* Whether there is a loop to speak of. */
+enum nsx_run_kind {
+	NSX_RUN_STEADY,
+	NSX_RUN_ONCE,	  /* hardly a kernel runs a fourth time              */
+	NSX_RUN_START_UP, /* GPUs hardly work, and nothing repeats           */
+	NSX_RUN_NO_GPU,
+};
+extern const char *const nsx_run_kind_names[]; /* "steady", "once", ...    */
 
 /* Idle time of a device, charged to causes; pieces of a gap add up to it. -----*/
 enum nsx_cause {
@@ -140,6 +171,9 @@ struct nsx_facts {
 	struct nsx_cadence *cadences;
 	size_t ncadences;
 	struct nsx_steady steady;
+	struct nsx_run_phase *run_phases;
+	size_t nrun_phases;
+	enum nsx_run_kind run_kind;
 	uint32_t limiting; /* device with the least idle and exposed
 			      communication in the steady window: the latest
 			      rank; NSX_NONE without devices                 */
@@ -189,6 +223,14 @@ static inline struct nsx_window nsx_judged(const struct nsx_facts *f)
 {
 	return f->steady.window;
 }
+
+/* Its range's name, else that of its kind. */
+const char *nsx_run_phase_name(const struct nsx_trace *t,
+			       const struct nsx_run_phase *p);
+/* The longest run phase of that name; NULL: there is none. */
+const struct nsx_run_phase *nsx_run_phase_find(const struct nsx_facts *f,
+					       const struct nsx_trace *t,
+					       const char *name);
 
 /* GPU work of a device that starts in [from_ns, to_ns). O(log n). */
 size_t nsx_ops_started(const struct nsx_trace *t, uint32_t device,

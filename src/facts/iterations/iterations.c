@@ -613,7 +613,9 @@ int nsx_facts_iterations(struct nsx_facts *f, const struct nsx_trace *t,
 		if (!rc && best != NSX_NONE)
 			rc = take_way(&fd, best, err);
 	}
+	if (!rc)
+		rc = nsx_find_phases(&fd, err);
 	free(fd.v);
 	nsx_arena_free(fd.a);
-	return rc ? rc : nsx_find_steady(f, t, err);
+	return rc;
 }

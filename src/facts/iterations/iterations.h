@@ -62,8 +62,30 @@ int64_t nsx_work_ns(const struct nsx_finder *fd, uint32_t op);
 double nsx_gpu_share(const struct nsx_finder *fd, uint32_t process,
 		     int64_t start_ns, int64_t end_ns);
 
-/* Fills f->steady and f->limiting, and marks steady iterations. */
-int nsx_find_steady(struct nsx_facts *f, const struct nsx_trace *t,
-		    struct nsx_err *err);
+/* A stretch of the run in which one thing is done. */
+struct nsx_segment {
+	struct nsx_window window;
+	nsx_str range;	 /* that it is; 0: none says so                      */
+	bool is_whole;	 /* nothing repeats: there is nothing to leave out   */
+	bool computes;	 /* more than it copies in                           */
+	bool warms_up;	 /* by the range's own word                          */
+	int64_t work_ns; /* compute, over all devices                        */
+};
+
+/* The part of it that stands for the rest.  Owner: f->arena. */
+int nsx_steady_in(const struct nsx_facts *f, const struct nsx_trace *t,
+		  const struct nsx_segment *seg, struct nsx_steady *ret,
+		  struct nsx_err *err);
+
+/* The segments of the run by NVTX ranges (ranges.c), in order of time; none
+ * where ranges do not tell phases apart.  Owner: a.
+ */
+int nsx_range_segments(const struct nsx_finder *fd, struct nsx_segment **ret,
+		       size_t *ret_n, struct nsx_err *err);
+
+/* Fills f->run_phases, f->steady, f->limiting and f->run_kind, and marks steady
+ * iterations.
+ */
+int nsx_find_phases(struct nsx_finder *fd, struct nsx_err *err);
 
 #endif

@@ -1,8 +1,8 @@
-/* steady.c - the part of a trace that stands for the rest of the run.
+/* steady.c - the part of a phase that stands for the rest of it.
  *
- * In order: the user's window; the longest run of like iterations; the densest
- * stretch of activity; the window without what is idle on all devices at its
- * ends.  Activity is judged in 256 bins, and the stretch is the one in which
+ * In order: the longest run of like iterations; the densest stretch of
+ * activity, where no range says what the phase is; all of it but for what is
+ * idle on all devices at its ends.  Activity is judged in 256 bins, and the stretch is the one in which
  * active bins outnumber the others most (maximum-sum run): a warm-up apart from
  * the loop falls out, while a pause inside the loop stays in, for pauses are
  * what findings are about.  The longest run with holes of one bin would cut
@@ -22,10 +22,8 @@
 enum { NBINS = 256, MAX_EXCLUDED = 24, MIN_ITERATIONS = 4, MIN_RUN = 3,
        RECURS = 3 };
 
-static void exclude(struct nsx_facts *f, const char *text)
+static void exclude(struct nsx_steady *s, const char *text)
 {
-	struct nsx_steady *s = &f->steady;
-
 	if (s->nexcluded < MAX_EXCLUDED)
 		s->excluded[s->nexcluded++] = text;
 	else
@@ -43,32 +41,47 @@ static int64_t bin_edge(const struct nsx_window *w, int bin)
 
 /* Iterations --------------------------------------------------------------------*/
 
-/* The iterations of the (process, device) with the most busy time in them. */
-static void pick_group(const struct nsx_facts *f, size_t *ret_from,
-		       size_t *ret_to)
-{
-	int64_t best = -1;
+/* The iterations of one (process, device) that begin in a phase. */
+struct group {
+	const struct nsx_iteration *v;
+	size_t n;
+	size_t at; /* of v[0] among all of the (process, device) */
+};
 
-	*ret_from = *ret_to = 0;
+/* The one with the most busy time in them. */
+static struct group pick_group(const struct nsx_facts *f,
+			       const struct nsx_window *w)
+{
+	const struct nsx_iteration *v = f->iterations;
+	struct group best = {0};
+	int64_t most = -1;
+
 	for (size_t i = 0, next; i < f->niterations; i = next) {
-		const struct nsx_iteration *v = f->iterations;
 		const struct nsx_spans *busy = &f->busy[v[i].device];
+		struct group g = {.at = 0};
 		int64_t ns = 0;
 		size_t cursor = nsx_spans_find(busy, v[i].start_ns);
 
 		for (next = i; next < f->niterations &&
 		     v[next].process == v[i].process &&
-		     v[next].device == v[i].device; next++)
+		     v[next].device == v[i].device; next++) {
+			if (v[next].start_ns < w->start_ns ||
+			    v[next].start_ns >= w->end_ns)
+				continue;
+			if (!g.n)
+				g = (struct group){&v[next], 0, next - i};
+			g.n++;
 			ns = nsx_add_sat(ns, nsx_spans_covered(
 						     busy, &cursor,
 						     v[next].start_ns,
 						     v[next].end_ns));
-		if (ns > best && next - i >= MIN_ITERATIONS) {
-			best = ns;
-			*ret_from = i;
-			*ret_to = next;
+		}
+		if (ns > most && g.n >= MIN_ITERATIONS) {
+			most = ns;
+			best = g;
 		}
 	}
+	return best;
 }
 
 /* When a process loaded modules or compiled: calls and CUDA's own rows. */
@@ -120,22 +133,25 @@ static bool is_far(const struct judge *j, const struct nsx_iteration *it)
 /* LIKE the others; MILD: not quite, which does not end a run of like ones. */
 enum likeness { LIKE, MILD, UNLIKE };
 
-static enum likeness judge(struct judge *j, const struct nsx_iteration *it,
-			   size_t i, size_t n, struct nsx_arena *a,
-			   const char **ret_why)
+/* Of iteration i of g. */
+static enum likeness judge(struct judge *j, const struct group *g, size_t i,
+			   struct nsx_arena *a, const char **ret_why)
 {
+	const struct nsx_iteration *it = &g->v[i];
 	double wall = (double)(it->end_ns - it->start_ns);
 	int64_t load_ns = nsx_spans_covered(j->loads, &j->cursor, it->start_ns,
 					    it->end_ns);
 
 	if (!i)
-		*ret_why = "iteration 0: the first, it warms up";
-	else if (i + 1 == n)
+		*ret_why = nsx_arena_printf(a, "iteration %zu: the first, it "
+					    "warms up", g->at);
+	else if (i + 1 == g->n)
 		*ret_why = nsx_arena_printf(a, "iteration %zu: the last, no "
-					    "next start ends it", i);
+					    "next start ends it", g->at + i);
 	else if ((double)load_ns > 0.01 * wall)
 		*ret_why = nsx_arena_printf(a, "iteration %zu: %.3f ms of "
-					    "module loading or compiling", i,
+					    "module loading or compiling",
+					    g->at + i,
 					    (double)load_ns / 1e6);
 	else if (fabs(wall - j->median) <= j->tolerance)
 		return LIKE;
@@ -143,7 +159,8 @@ static enum likeness judge(struct judge *j, const struct nsx_iteration *it,
 		return MILD;
 	else
 		*ret_why = nsx_arena_printf(a, "iteration %zu: %.3f ms, the "
-					    "median is %.3f ms", i, wall / 1e6,
+					    "median is %.3f ms", g->at + i,
+					    wall / 1e6,
 					    j->median / 1e6);
 	return UNLIKE;
 }
@@ -193,19 +210,19 @@ struct run {
 };
 
 /* The run with the most iterations. */
-static struct run longest_run(struct nsx_facts *f, struct judge *j,
-			      const struct nsx_iteration *v, size_t n,
+static struct run longest_run(struct nsx_steady *s, struct judge *j,
+			      const struct group *g, struct nsx_arena *a,
 			      struct nsx_arena *scratch)
 {
 	struct run run = {0}, best = {0};
 
-	for (size_t i = 0; i < n; i++) {
-		bool told = f->steady.nexcluded < MAX_EXCLUDED;
+	for (size_t i = 0; i < g->n; i++) {
+		bool told = s->nexcluded < MAX_EXCLUDED;
 		const char *why;
 
-		switch (judge(j, &v[i], i, n, told ? f->arena : scratch, &why)) {
+		switch (judge(j, g, i, told ? a : scratch, &why)) {
 		case UNLIKE:
-			exclude(f, why);
+			exclude(s, why);
 			run.nlike = 0;
 			break;
 		case LIKE:
@@ -222,32 +239,29 @@ static struct run longest_run(struct nsx_facts *f, struct judge *j,
 	return best;
 }
 
-
-static int try_iterations(struct nsx_facts *f, const struct nsx_trace *t,
-			  struct nsx_arena *scratch, struct nsx_err *err)
+static int try_iterations(const struct nsx_facts *f, const struct nsx_trace *t,
+			  const struct nsx_window *w, struct nsx_arena *scratch,
+			  struct nsx_steady *ret, struct nsx_err *err)
 {
+	struct group g = pick_group(f, w);
 	struct nsx_spans loads = {NULL, 0};
 	struct judge j = {.loads = &loads};
-	const struct nsx_iteration *v;
 	struct run best;
-	size_t from, to;
 
-	pick_group(f, &from, &to);
-	if (from == to)
+	if (!g.n)
 		return 0;
-	v = f->iterations + from;
-	if (list_loads(t, v->process, scratch, &loads, err) ||
-	    judge_lengths(v, to - from, &j, err))
+	if (list_loads(t, g.v->process, scratch, &loads, err) ||
+	    judge_lengths(g.v, g.n, &j, err))
 		return err->rc;
-	best = longest_run(f, &j, v, to - from, scratch);
+	best = longest_run(ret, &j, &g, f->arena, scratch);
 	if (best.nlike < MIN_RUN) {
-		f->steady.nexcluded = 0;
+		ret->nexcluded = 0;
 		return 0;
 	}
-	f->steady.window = (struct nsx_window){v[best.from].start_ns,
-					       v[best.to - 1].end_ns};
-	f->steady.method = "iterations";
-	f->steady.confidence = best.nlike < 5 &&
+	ret->window = (struct nsx_window){g.v[best.from].start_ns,
+					  g.v[best.to - 1].end_ns};
+	ret->method = "iterations";
+	ret->confidence = best.nlike < 5 &&
 			!strcmp(f->iteration_confidence, "high") ?
 				"medium" : f->iteration_confidence;
 	return 0;
@@ -262,15 +276,15 @@ static int cmp_double(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-static void fill_bins(const struct nsx_facts *f, const struct nsx_trace *t,
+static void fill_bins(const struct nsx_facts *f, const struct nsx_window *w,
 		      double *share)
 {
-	for (uint32_t d = 0; d < t->ndevices; d++) {
-		size_t cursor = 0;
+	for (uint32_t d = 0; d < f->ndevices; d++) {
+		size_t cursor = nsx_spans_find(&f->busy[d], w->start_ns);
 
 		for (int b = 0; b < NBINS; b++) {
-			int64_t from = bin_edge(&t->window, b);
-			int64_t to = bin_edge(&t->window, b + 1);
+			int64_t from = bin_edge(w, b);
+			int64_t to = bin_edge(w, b + 1);
 
 			share[b] += (double)nsx_spans_covered(
 					    &f->busy[d], &cursor, from,
@@ -279,15 +293,15 @@ static void fill_bins(const struct nsx_facts *f, const struct nsx_trace *t,
 	}
 }
 
-static void try_activity(struct nsx_facts *f, const struct nsx_trace *t)
+static void try_activity(const struct nsx_facts *f, const struct nsx_window *w,
+			 struct nsx_steady *ret)
 {
-	const struct nsx_window *w = &t->window;
 	double share[NBINS] = {0}, sorted[NBINS], limit;
 	int from = 0, to = 0, begin = 0, sum = 0, best = 0;
 
 	if (w->end_ns - w->start_ns < NBINS)
 		return;
-	fill_bins(f, t, share);
+	fill_bins(f, w, share);
 	memcpy(sorted, share, sizeof(sorted));
 	qsort(sorted, NBINS, sizeof(*sorted), cmp_double);
 	limit = sorted[NBINS * 8 / 10] / 2;
@@ -307,101 +321,73 @@ static void try_activity(struct nsx_facts *f, const struct nsx_trace *t)
 	}
 	if (to - from < NBINS / 5)
 		return;
-	f->steady.window = (struct nsx_window){bin_edge(w, from),
-					       bin_edge(w, to)};
-	f->steady.method = "activity";
-	f->steady.confidence = to - from >= NBINS / 2 ? "medium" : "low";
+	ret->window = (struct nsx_window){bin_edge(w, from), bin_edge(w, to)};
+	ret->method = "activity";
+	ret->confidence = to - from >= NBINS / 2 ? "medium" : "low";
 }
 
-/* The window without what is idle on all devices at its ends. */
-static void trim(struct nsx_facts *f, const struct nsx_trace *t)
+/* Without what is idle on all devices at its ends. */
+static struct nsx_window trim(const struct nsx_facts *f,
+			      const struct nsx_window *w)
 {
-	struct nsx_window *w = &f->steady.window;
+	struct nsx_window ret = {w->end_ns, w->start_ns};
 
-	*w = (struct nsx_window){INT64_MAX, INT64_MIN};
-	for (uint32_t d = 0; d < t->ndevices; d++) {
+	for (uint32_t d = 0; d < f->ndevices; d++) {
 		const struct nsx_spans *busy = &f->busy[d];
+		size_t i = nsx_spans_find(busy, w->start_ns);
+		size_t end = nsx_spans_find(busy, w->end_ns);
 
-		if (!busy->n)
-			continue;
-		w->start_ns = NSX_MIN(w->start_ns, busy->v[0].start_ns);
-		w->end_ns = NSX_MAX(w->end_ns, busy->v[busy->n - 1].end_ns);
+		if (i < busy->n && busy->v[i].start_ns < w->end_ns)
+			ret.start_ns = NSX_MIN(ret.start_ns,
+					       NSX_MAX(busy->v[i].start_ns,
+						       w->start_ns));
+		if (end < busy->n && busy->v[end].start_ns < w->end_ns)
+			ret.end_ns = w->end_ns;
+		else if (end)
+			ret.end_ns = NSX_MAX(ret.end_ns,
+					     NSX_MIN(busy->v[end - 1].end_ns,
+						     w->end_ns));
 	}
-	if (w->start_ns > w->end_ns)
-		*w = t->window;
-	f->steady.method = "trimmed";
-	f->steady.confidence = "low";
+	return ret.start_ns < ret.end_ns ? ret : *w;
 }
 
-static void exclude_edges(struct nsx_facts *f, const struct nsx_trace *t)
+static void exclude_edges(const struct nsx_facts *f, const struct nsx_window *w,
+			  struct nsx_steady *s)
 {
-	const struct nsx_window *w = &f->steady.window;
-
-	if (w->start_ns > t->window.start_ns)
-		exclude(f, nsx_arena_printf(
+	if (s->window.start_ns > w->start_ns)
+		exclude(s, nsx_arena_printf(
 				   f->arena, "the first %.3f ms: less active",
-				   (double)(w->start_ns - t->window.start_ns) /
+				   (double)(s->window.start_ns - w->start_ns) /
 					   1e6));
-	if (w->end_ns < t->window.end_ns)
-		exclude(f, nsx_arena_printf(
+	if (s->window.end_ns < w->end_ns)
+		exclude(s, nsx_arena_printf(
 				   f->arena, "the last %.3f ms: less active",
-				   (double)(t->window.end_ns - w->end_ns) /
+				   (double)(w->end_ns - s->window.end_ns) /
 					   1e6));
 }
 
-/* The GPU that sets the pace: least idle and waiting for others. */
-static uint32_t find_limiting(const struct nsx_facts *f, uint32_t ndevices)
+int nsx_steady_in(const struct nsx_facts *f, const struct nsx_trace *t,
+		  const struct nsx_segment *seg, struct nsx_steady *ret,
+		  struct nsx_err *err)
 {
-	const struct nsx_window *w = &f->steady.window;
-	uint32_t best = NSX_NONE;
-	int64_t least = INT64_MAX;
+	const struct nsx_window *w = &seg->window;
+	struct nsx_arena *scratch = nsx_arena_new();
+	int rc;
 
-	for (uint32_t d = 0; d < ndevices; d++) {
-		struct nsx_partition p;
-		int64_t lost;
-
-		nsx_partition(&f->device[d], w->start_ns, w->end_ns, &p);
-		lost = p.ns[NSX_P_IDLE] + p.ns[NSX_P_COMM_EXPOSED];
-		if (lost < least) {
-			least = lost;
-			best = d;
-		}
+	*ret = (struct nsx_steady){
+		.excluded = nsx_arena_get(f->arena,
+					  MAX_EXCLUDED * sizeof(char *))};
+	rc = try_iterations(f, t, w, scratch, ret, err);
+	nsx_arena_free(scratch);
+	if (rc || ret->method)
+		return rc;
+	if (!seg->range && !seg->is_whole)
+		try_activity(f, w, ret);
+	if (!ret->method) {
+		ret->window = trim(f, w);
+		ret->method = seg->range ? "phase" : "trimmed";
+		ret->confidence = seg->range ? "medium" : "low";
 	}
-	return best;
-}
-
-int nsx_find_steady(struct nsx_facts *f, const struct nsx_trace *t,
-		    struct nsx_err *err)
-{
-	struct nsx_steady *s = &f->steady;
-	const struct nsx_window *w = &s->window;
-	struct nsx_arena *scratch;
-	int rc = 0;
-
-	f->limiting = NSX_NONE;
-	if (!t->ndevices)
-		return 0;
-	s->excluded = nsx_arena_get(f->arena, MAX_EXCLUDED * sizeof(char *));
-	if (t->user.start_ns < t->user.end_ns) {
-		s->window = t->user;
-		s->method = "user";
-		s->confidence = "high";
-	}
-	if (!s->method) {
-		scratch = nsx_arena_new();
-		rc = try_iterations(f, t, scratch, err);
-		nsx_arena_free(scratch);
-	}
-	if (!rc && !s->method) {
-		try_activity(f, t);
-		if (!s->method)
-			trim(f, t);
-		exclude_edges(f, t);
-	}
-	for (size_t i = 0; i < f->niterations; i++)
-		f->iterations[i].steady =
-			f->iterations[i].start_ns >= w->start_ns &&
-			f->iterations[i].end_ns <= w->end_ns;
-	f->limiting = find_limiting(f, t->ndevices);
-	return rc;
+	exclude_edges(f, w, ret);
+	return 0;
 }

@@ -47,6 +47,8 @@ static void say_steady(struct nsx_section *out, const struct nsx_trace *t,
 		{"iterations", "the longest run of like iterations"},
 		{"activity", "the stretch in which active parts outnumber the "
 			     "others most"},
+		{"phase", "the phase that an NVTX range names, but for what is "
+			  "idle at its ends"},
 		{"trimmed", "all of it, but for what is idle at its ends"},
 		{"user", "the window that was asked for"},
 	};
@@ -120,16 +122,18 @@ NSX_DEFINE_PASS(windows) {
 	.summary = "the full, the steady and the user's window",
 	.doc = "full: from the first start to the last end of any GPU work; "
 	       "without GPU work, of any API, NVTX or OS event that starts at "
-	       "0 or later. steady: what findings are judged on: the longest "
+	       "0 or later. steady: what findings are judged on, the steady "
+	       "part of the run phase with most compute: the longest "
 	       "run with three or more like iterations (within 5 % of the "
 	       "median or 3 x 1.4826 x MAD), which the first, the last, one that "
 	       "loads modules for more than 1 % of its time, and one that is "
 	       "off by more than a quarter (unless a tenth of all are, or "
 	       "such return three times) end; "
-	       "else, of "
+	       "else all of a phase that an NVTX range names, but for what is "
+	       "idle on all devices at its ends; else, of "
 	       "256 equal bins, the stretch in which bins at least half as "
 	       "busy as the 80th percentile outnumber the others most, if it "
-	       "is a fifth of the window or more; else the window without what "
+	       "is a fifth of the phase or more; else the phase without what "
 	       "is idle on all devices at its ends. user: as asked for with "
 	       "--window; it is then the steady window too.",
 	.run = run,

@@ -1,0 +1,480 @@
+/* phases.c - what the run did one after another, and which of it is judged.
+ *
+ * Segments come from NVTX ranges; where these do not tell phases apart, from
+ * what was done: single long pauses cut the run, and so does the first kernel
+ * after a start that only copies in.  Of each segment the steady part is looked
+ * for; that of the segment with most compute is judged.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "base/stat.h"
+#include "facts/iterations/iterations.h"
+
+#define PAUSE_SHARE 0.5	 /* of the shorter side, to cut                   */
+#define LEAST_SHARE 0.01 /* of the window, to be told apart               */
+#define IDLE_SHARE 0.98	 /* of a run that is all start-up                 */
+enum {
+	RECURS = 3, /* pauses half as long or longer so often belong to the loop */
+	MIN_WORK_NS = 100000, /* of all GPUs, to be a run                    */
+	REPEATS = 4, /* runs of a kernel, to be more than once               */
+};
+
+const char *const nsx_phase_names[NSX_NPHASE_KINDS] = {
+	"init", "warm-up", "steady", "pause", "tail", "whole", "window",
+};
+const char *const nsx_run_kind_names[] = {"steady", "once", "start_up",
+					  "no_gpu"};
+
+struct cutter {
+	const struct nsx_finder *fd;
+	struct nsx_facts *f;
+	const struct nsx_trace *t;
+	struct nsx_arena *a;
+	struct nsx_spans busy, kernels; /* on any device */
+	struct nsx_segment *seg;
+	size_t n, cap;
+	int64_t least_ns; /* to be told apart */
+};
+
+/* The run as a whole ----------------------------------------------------------*/
+
+/* The union of lists, n of them. */
+static int unite(struct cutter *c, const struct nsx_spans *const *lists,
+		 size_t n, struct nsx_spans *ret, struct nsx_err *err)
+{
+	size_t room = 0;
+
+	for (size_t i = 0; i < n; i++)
+		room += lists[i]->n;
+	ret->v = nsx_arena_try_array(c->a, room, sizeof(*ret->v), "busy spans",
+				     err);
+	if (!ret->v)
+		return err->rc;
+	for (size_t i = 0; i < n; i++) {
+		if (lists[i]->n)
+			memcpy(ret->v + ret->n, lists[i]->v,
+			       lists[i]->n * sizeof(*ret->v));
+		ret->n += lists[i]->n;
+	}
+	nsx_spans_normalise(ret);
+	return 0;
+}
+
+/* When any device is busy, and when any runs kernels. */
+static int unite_devices(struct cutter *c, struct nsx_err *err)
+{
+	size_t n = c->f->ndevices;
+	const struct nsx_spans **list =
+		nsx_arena_try_array(c->a, 2 * n, sizeof(*list), "devices", err);
+
+	if (!list)
+		return err->rc;
+	for (size_t d = 0; d < n; d++)
+		list[d] = &c->f->busy[d];
+	if (unite(c, list, n, &c->busy, err))
+		return err->rc;
+	for (size_t d = 0; d < n; d++) {
+		list[2 * d] = &c->f->device[d].compute;
+		list[2 * d + 1] = &c->f->device[d].comm;
+	}
+	return unite(c, list, 2 * n, &c->kernels, err);
+}
+
+/* Sets *ret if any kernel or graph runs as often as a loop would run it. */
+static int find_repeats(const struct nsx_trace *t, bool *ret,
+			struct nsx_err *err)
+{
+	uint32_t *n = nsx_try_alloc(nsx_strings_bound(t->strings) + 1,
+				    sizeof(*n), "kernel names", err);
+
+	if (!n)
+		return err->rc;
+	for (size_t i = 0; i < t->ops.n && !*ret; i++)
+		if (t->ops.cls[i] != NSX_C_COPY)
+			*ret = ++n[t->ops.kind[i] == NSX_OP_KERNEL ?
+					   nsx_op_shape(t, i)->base_name : 0] >=
+			       REPEATS;
+	free(n);
+	return 0;
+}
+
+static int find_run_kind(struct cutter *c, struct nsx_err *err)
+{
+	const struct nsx_window *w = &c->t->window;
+	int64_t idle_ns = w->end_ns - w->start_ns - nsx_spans_total(&c->busy);
+	bool repeats = false;
+
+	if (c->f->niterations)
+		return 0;
+	if (find_repeats(c->t, &repeats, err))
+		return err->rc;
+	if (nsx_spans_total(&c->busy) < MIN_WORK_NS ||
+	    (double)idle_ns >=
+		    IDLE_SHARE * (double)(w->end_ns - w->start_ns))
+		c->f->run_kind = NSX_RUN_START_UP;
+	else if (!repeats)
+		c->f->run_kind = NSX_RUN_ONCE;
+	return 0;
+}
+
+/* Segments ----------------------------------------------------------------------*/
+
+static int add_segment(struct cutter *c, const struct nsx_segment *seg,
+		       struct nsx_err *err)
+{
+	if (nsx_grow(&c->seg, &c->cap, c->n + 1, sizeof(*c->seg), "phases",
+		     err))
+		return err->rc;
+	c->seg[c->n++] = *seg;
+	return 0;
+}
+
+/* How long [from_ns, to_ns) goes without a kernel at its start, if that does not
+ * recur in it: else copies come before the kernels of every iteration.
+ */
+static int64_t lead_of(const struct cutter *c, int64_t from_ns, int64_t to_ns)
+{
+	const struct nsx_spans *s = &c->kernels;
+	size_t i = nsx_spans_find(s, from_ns), n = 0;
+	int64_t lead_ns = (i < s->n ? NSX_MIN(s->v[i].start_ns, to_ns) : to_ns) -
+			  from_ns;
+
+	for (; i + 1 < s->n && s->v[i + 1].start_ns < to_ns && n + 1 < RECURS;
+	     i++)
+		n += s->v[i + 1].start_ns - s->v[i].end_ns >= lead_ns / 2;
+	return lead_ns >= c->least_ns && n + 1 < RECURS ? lead_ns : 0;
+}
+
+/* [from_ns, to_ns), cut where the first kernel ends a start that copies in. */
+static int add_stretch(struct cutter *c, int64_t from_ns, int64_t to_ns,
+		       struct nsx_err *err)
+{
+	int64_t first_ns = from_ns + lead_of(c, from_ns, to_ns);
+	const struct nsx_segment lead = {.window = {from_ns, first_ns}};
+	const struct nsx_segment rest = {.window = {first_ns, to_ns},
+					 .computes = true};
+
+	if (from_ns < first_ns && add_segment(c, &lead, err))
+		return err->rc;
+	return first_ns < to_ns ? add_segment(c, &rest, err) : 0;
+}
+
+static int cmp_starts(const void *a, const void *b)
+{
+	const struct nsx_span *x = a, *y = b;
+
+	return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
+}
+
+static int64_t length(const struct nsx_span *s)
+{
+	return s->end_ns - s->start_ns;
+}
+
+/* The longest pauses of the run, fewer than RECURS, of which there are not as
+ * many at half their length; in order of time.
+ */
+static size_t find_pauses(const struct cutter *c, struct nsx_span *ret)
+{
+	struct nsx_span top[RECURS] = {{0, 0}};
+	size_t n = 0;
+
+	for (size_t i = 0; i + 1 < c->busy.n; i++) {
+		struct nsx_span gap = {c->busy.v[i].end_ns,
+				       c->busy.v[i + 1].start_ns};
+
+		for (size_t k = 0; k < RECURS; k++)
+			if (length(&gap) > length(&top[k])) {
+				struct nsx_span shorter = top[k];
+
+				top[k] = gap;
+				gap = shorter;
+			}
+	}
+	for (size_t k = 0; k + 1 < RECURS; k++)
+		if (length(&top[k]) >= c->least_ns &&
+		    length(&top[k]) / 2 > length(&top[RECURS - 1]))
+			ret[n++] = top[k];
+	if (n)
+		qsort(ret, n, sizeof(*ret), cmp_starts);
+	return n;
+}
+
+static int cut_at_pauses(struct cutter *c, struct nsx_err *err)
+{
+	const struct nsx_window *w = &c->t->window;
+	struct nsx_span pause[RECURS];
+	size_t n = find_pauses(c, pause);
+	int64_t from_ns = w->start_ns;
+
+	for (size_t i = 0; i < n; i++) {
+		int64_t next_ns = i + 1 < n ? pause[i + 1].start_ns : w->end_ns;
+		int64_t around_ns = NSX_MIN(pause[i].start_ns - from_ns,
+					    next_ns - pause[i].end_ns);
+
+		if ((double)length(&pause[i]) <=
+		    PAUSE_SHARE * (double)around_ns)
+			continue;
+		if (add_stretch(c, from_ns, pause[i].start_ns, err))
+			return err->rc;
+		from_ns = pause[i].end_ns;
+	}
+	return add_stretch(c, from_ns, w->end_ns, err);
+}
+
+static int find_segments(struct cutter *c, struct nsx_err *err)
+{
+	struct nsx_segment *named;
+	size_t n;
+
+	if (c->f->run_kind != NSX_RUN_STEADY)
+		return add_segment(c, &(struct nsx_segment){
+					.window = c->t->window,
+					.is_whole = true, .computes = true},
+				   err);
+	if (nsx_range_segments(c->fd, &named, &n, err))
+		return err->rc;
+	for (size_t i = 0; i < n; i++)
+		if (add_segment(c, &named[i], err))
+			return err->rc;
+	return n ? 0 : cut_at_pauses(c, err);
+}
+
+/* The judged one ----------------------------------------------------------------*/
+
+static int64_t compute_in(const struct nsx_facts *f, int64_t start_ns,
+			  int64_t end_ns)
+{
+	int64_t sum_ns = 0;
+
+	for (uint32_t d = 0; d < f->ndevices; d++) {
+		const struct nsx_spans *s = &f->device[d].compute;
+		size_t cursor = nsx_spans_find(s, start_ns);
+
+		nsx_add_to(&sum_ns, nsx_spans_covered(s, &cursor, start_ns,
+						      end_ns));
+	}
+	return sum_ns;
+}
+
+static bool is_better(const struct nsx_segment *a, const struct nsx_segment *b)
+{
+	if (a->warms_up != b->warms_up)
+		return b->warms_up;
+	if (a->work_ns != b->work_ns)
+		return a->work_ns > b->work_ns;
+	return a->window.end_ns - a->window.start_ns >
+	       b->window.end_ns - b->window.start_ns;
+}
+
+static size_t pick_segment(struct cutter *c)
+{
+	size_t best = 0;
+
+	for (size_t i = 0; i < c->n; i++) {
+		c->seg[i].work_ns = compute_in(c->f, c->seg[i].window.start_ns,
+					       c->seg[i].window.end_ns);
+		if (i && is_better(&c->seg[i], &c->seg[best]))
+			best = i;
+	}
+	return best;
+}
+
+/* The GPU that sets the pace: least idle and waiting for others. */
+static uint32_t find_limiting(const struct nsx_facts *f)
+{
+	const struct nsx_window *w = &f->steady.window;
+	uint32_t best = NSX_NONE;
+	int64_t least = INT64_MAX;
+
+	for (uint32_t d = 0; d < f->ndevices; d++) {
+		struct nsx_partition p;
+		int64_t lost;
+
+		nsx_partition(&f->device[d], w->start_ns, w->end_ns, &p);
+		lost = p.ns[NSX_P_IDLE] + p.ns[NSX_P_COMM_EXPOSED];
+		if (lost < least) {
+			least = lost;
+			best = d;
+		}
+	}
+	return best;
+}
+
+/* Rows --------------------------------------------------------------------------*/
+
+/* What follows its like is part of it. */
+static void add_phase(struct nsx_facts *f, enum nsx_phase_kind kind,
+		      nsx_str range, int64_t start_ns, int64_t end_ns)
+{
+	struct nsx_run_phase *last =
+		f->nrun_phases ? &f->run_phases[f->nrun_phases - 1] : NULL;
+
+	if (start_ns >= end_ns)
+		return;
+	if (last && last->kind == kind && !last->range && !range &&
+	    !last->judged)
+		last->window.end_ns = end_ns;
+	else
+		f->run_phases[f->nrun_phases++] = (struct nsx_run_phase){
+			.kind = kind, .range = range,
+			.window = {start_ns, end_ns}};
+}
+
+/* What lies between segments, or at an end of the run. */
+static void add_between(struct cutter *c, bool is_before, int64_t start_ns,
+			int64_t end_ns)
+{
+	size_t cursor = nsx_spans_find(&c->busy, start_ns);
+
+	add_phase(c->f,
+		  !nsx_spans_covered(&c->busy, &cursor, start_ns, end_ns) ?
+			  NSX_PHASE_PAUSE :
+		  !is_before ? NSX_PHASE_TAIL :
+		  compute_in(c->f, start_ns, end_ns) ? NSX_PHASE_WARM_UP :
+						       NSX_PHASE_INIT,
+		  0, start_ns, end_ns);
+}
+
+static void add_judged(struct cutter *c, const struct nsx_segment *seg)
+{
+	const struct nsx_window *w = &c->f->steady.window;
+
+	add_phase(c->f, NSX_PHASE_WARM_UP, 0, seg->window.start_ns, w->start_ns);
+	add_phase(c->f, seg->is_whole ? NSX_PHASE_WHOLE : NSX_PHASE_STEADY,
+		  seg->range, w->start_ns, w->end_ns);
+	c->f->run_phases[c->f->nrun_phases - 1].judged = true;
+	add_phase(c->f, NSX_PHASE_TAIL, 0, w->end_ns, seg->window.end_ns);
+}
+
+/* A segment that is not judged: another steady one if it has a tenth of the
+ * judged one's work.
+ */
+static enum nsx_phase_kind kind_of(const struct cutter *c, size_t i,
+				   size_t judged)
+{
+	const struct nsx_segment *seg = &c->seg[i];
+
+	if (!seg->computes && i < judged)
+		return NSX_PHASE_INIT;
+	if (seg->warms_up)
+		return NSX_PHASE_WARM_UP;
+	if (seg->work_ns > c->seg[judged].work_ns / 10)
+		return NSX_PHASE_STEADY;
+	return i < judged ? NSX_PHASE_WARM_UP : NSX_PHASE_TAIL;
+}
+
+static int list_phases(struct cutter *c, size_t judged, struct nsx_err *err)
+{
+	struct nsx_facts *f = c->f;
+	int64_t at_ns = c->t->window.start_ns;
+
+	f->run_phases = nsx_arena_try_array(f->arena, 2 * c->n + 3,
+					    sizeof(*f->run_phases), "phases",
+					    err);
+	if (!f->run_phases)
+		return err->rc;
+	for (size_t i = 0; i < c->n; i++) {
+		const struct nsx_segment *seg = &c->seg[i];
+
+		add_between(c, i <= judged, at_ns, seg->window.start_ns);
+		if (i == judged)
+			add_judged(c, seg);
+		else
+			add_phase(f, kind_of(c, i, judged), seg->range,
+				  seg->window.start_ns, seg->window.end_ns);
+		at_ns = seg->window.end_ns;
+	}
+	add_between(c, false, at_ns, c->t->window.end_ns);
+	return 0;
+}
+
+/* The user's window is one phase, whatever the run was. */
+static int take_window(struct cutter *c, struct nsx_err *err)
+{
+	struct nsx_facts *f = c->f;
+
+	f->steady.window = c->t->user;
+	f->steady.method = "user";
+	f->steady.confidence = "high";
+	f->run_phases = nsx_arena_try_array(f->arena, 1, sizeof(*f->run_phases),
+					    "phases", err);
+	if (!f->run_phases)
+		return err->rc;
+	add_phase(f, NSX_PHASE_WINDOW, 0, c->t->user.start_ns,
+		  c->t->user.end_ns);
+	f->run_phases[0].judged = true;
+	return 0;
+}
+
+static int find(struct cutter *c, struct nsx_err *err)
+{
+	const struct nsx_window *w = &c->t->window;
+	size_t judged;
+
+	if (unite_devices(c, err) || find_run_kind(c, err))
+		return err->rc;
+	if (c->t->user.start_ns < c->t->user.end_ns)
+		return take_window(c, err);
+	if (w->start_ns == w->end_ns) {
+		c->f->steady.window = *w;
+		c->f->steady.method = "trimmed";
+		c->f->steady.confidence = "low";
+		return 0;
+	}
+	c->least_ns = NSX_MAX(1, (int64_t)(LEAST_SHARE *
+					   (double)(w->end_ns - w->start_ns)));
+	if (find_segments(c, err))
+		return err->rc;
+	judged = pick_segment(c);
+	if (nsx_steady_in(c->f, c->t, &c->seg[judged], &c->f->steady, err))
+		return err->rc;
+	return list_phases(c, judged, err);
+}
+
+int nsx_find_phases(struct nsx_finder *fd, struct nsx_err *err)
+{
+	struct nsx_facts *f = fd->f;
+	struct cutter c = {.fd = fd, .f = f, .t = fd->t, .a = fd->a};
+	const struct nsx_window *w = &f->steady.window;
+	int rc;
+
+	f->limiting = NSX_NONE;
+	f->run_kind = f->ndevices ? NSX_RUN_STEADY : NSX_RUN_NO_GPU;
+	if (!f->ndevices)
+		return 0;
+	rc = find(&c, err);
+	free(c.seg);
+	if (rc)
+		return rc;
+	for (size_t i = 0; i < f->niterations; i++)
+		f->iterations[i].steady =
+			f->iterations[i].start_ns >= w->start_ns &&
+			f->iterations[i].end_ns <= w->end_ns;
+	f->limiting = find_limiting(f);
+	return 0;
+}
+
+const char *nsx_run_phase_name(const struct nsx_trace *t,
+			       const struct nsx_run_phase *p)
+{
+	return p->range ? nsx_text(t, p->range) : nsx_phase_names[p->kind];
+}
+
+const struct nsx_run_phase *nsx_run_phase_find(const struct nsx_facts *f,
+					       const struct nsx_trace *t,
+					       const char *name)
+{
+	const struct nsx_run_phase *best = NULL;
+
+	for (size_t i = 0; i < f->nrun_phases; i++) {
+		const struct nsx_run_phase *p = &f->run_phases[i];
+
+		if (!strcmp(nsx_run_phase_name(t, p), name) &&
+		    (!best || p->window.end_ns - p->window.start_ns >
+				      best->window.end_ns -
+					      best->window.start_ns))
+			best = p;
+	}
+	return best;
+}

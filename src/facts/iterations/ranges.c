@@ -1,0 +1,254 @@
+/* ranges.c - phases of the run by what the program says itself: NVTX ranges of
+ * the thread that launches most, at the level that tells several things apart.
+ *
+ * From the outermost ranges on: where one holds nearly all of the work, the
+ * ranges inside it are looked at.  Ranges that return, numbered or not, are
+ * iterations and no phases.
+ */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/stat.h"
+#include "facts/iterations/iterations.h"
+
+enum {
+	MAX_LEVELS = 5,
+	MAX_RANGES = 1024, /* on a level: more are no phases                 */
+	MAX_PHASES = 16,
+	MIN_OPS = 32, /* of a phase: fewer are a single call of a library     */
+	RETURNS = 3, /* ranges of a name so often are iterations             */
+};
+#define LEAST_SHARE 0.01  /* of the work, to be a phase                   */
+#define MOST_SHARE 0.9	  /* of the work in one range: look inside        */
+#define ENOUGH_SHARE 0.5  /* of the work in phases                        */
+#define COPIES_SHARE 0.95 /* of the work of a phase that only copies in   */
+
+struct level {
+	const struct nsx_trace *t;
+	struct phase { /* in order of start, disjoint */
+		uint32_t range;
+		bool returns;
+		size_t nops;
+		int64_t work_ns, copy_ns;
+		struct nsx_window gpu; /* of what was launched inside */
+	} v[MAX_RANGES];
+	size_t n;
+};
+
+/* The thread whose calls made most GPU work; NSX_NONE. */
+static int find_thread(const struct nsx_finder *fd, uint32_t *ret,
+		       struct nsx_err *err)
+{
+	const struct nsx_trace *t = fd->t;
+	int64_t *ns = nsx_try_alloc(t->nthreads, sizeof(*ns), "threads", err);
+	uint32_t best = NSX_NONE;
+
+	if (!ns)
+		return err->rc;
+	for (uint32_t i = 0; i < t->ops.n; i++)
+		if (t->ops.call[i] != NSX_NONE)
+			nsx_add_to(&ns[nsx_call_thread(t, t->ops.call[i])],
+				   nsx_work_ns(fd, i));
+	for (uint32_t h = 0; h < t->nthreads; h++)
+		if (ns[h] && t->thread[h].nnvtx &&
+		    (best == NSX_NONE || ns[h] > ns[best]))
+			best = h;
+	free(ns);
+	*ret = best;
+	return 0;
+}
+
+/* Outermost user ranges of the thread inside [from_ns, to_ns), but for the
+ * range outside. false: too many.
+ */
+static bool list_level(struct level *l, uint32_t thread, uint32_t outside)
+{
+	const struct nsx_trace *t = l->t;
+	const struct nsx_thread *th = &t->thread[thread];
+	const struct nsx_nvtx *x = &t->nvtx;
+	int64_t from_ns = INT64_MIN, to_ns = INT64_MAX;
+
+	if (outside != NSX_NONE) {
+		from_ns = nsx_range_start(x, outside);
+		to_ns = nsx_range_end(x, outside);
+	}
+	l->n = 0;
+	for (uint32_t i = th->nvtx_at; i < th->nvtx_at + th->nnvtx; i++) {
+		if (x->kind[i] != NSX_NVTX_STACK || i == outside ||
+		    t->domain[x->domain[i]].is_library ||
+		    nsx_range_start(x, i) < from_ns ||
+		    nsx_range_end(x, i) > to_ns)
+			continue;
+		if (l->n == MAX_RANGES)
+			return false;
+		from_ns = nsx_range_end(x, i);
+		l->v[l->n++] = (struct phase){
+			.range = i, .gpu = {INT64_MAX, INT64_MIN}};
+	}
+	return l->n > 0;
+}
+
+/* Names but for the digits in them. */
+static int cmp_masked(const char *a, const char *b)
+{
+	for (;; a++, b++) {
+		while (isdigit((unsigned char)*a))
+			a++;
+		while (isdigit((unsigned char)*b))
+			b++;
+		if (*a != *b || !*a)
+			return (unsigned char)*a - (unsigned char)*b;
+	}
+}
+
+static int cmp_names(const void *a, const void *b, void *ctx)
+{
+	const struct level *l = ctx;
+	const size_t *i = a, *k = b;
+
+	return cmp_masked(nsx_text(l->t, l->t->nvtx.name[l->v[*i].range]),
+			  nsx_text(l->t, l->t->nvtx.name[l->v[*k].range]));
+}
+
+static void mark_returning(struct level *l)
+{
+	size_t order[MAX_RANGES];
+
+	for (size_t i = 0; i < l->n; i++)
+		order[i] = i;
+	qsort_r(order, l->n, sizeof(*order), cmp_names, l);
+	for (size_t i = 0, next; i < l->n; i = next) {
+		for (next = i + 1; next < l->n &&
+		     !cmp_names(&order[i], &order[next], l);)
+			next++;
+		for (size_t k = i; next - i >= RETURNS && k < next; k++)
+			l->v[order[k]].returns = true;
+	}
+}
+
+/* The range of the level in which a call began; NULL: none. */
+static struct phase *range_at(struct level *l, int64_t at_ns)
+{
+	const struct nsx_nvtx *x = &l->t->nvtx;
+	size_t lo = 0, hi = l->n;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (nsx_range_start(x, l->v[mid].range) <= at_ns)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo && at_ns < nsx_range_end(x, l->v[lo - 1].range) ?
+		       &l->v[lo - 1] : NULL;
+}
+
+static void sum_level(const struct nsx_finder *fd, struct level *l,
+		      uint32_t process)
+{
+	const struct nsx_trace *t = l->t;
+
+	for (size_t k = fd->ops_at[process]; k < fd->ops_at[process + 1]; k++) {
+		uint32_t op = fd->ops[k], call = t->ops.call[op];
+		struct phase *p = call == NSX_NONE ? NULL :
+			range_at(l, nsx_call_start(&t->calls, call));
+
+		if (!p)
+			continue;
+		p->nops++;
+		nsx_add_to(&p->work_ns, nsx_work_ns(fd, op));
+		if (t->ops.cls[op] == NSX_C_COPY)
+			nsx_add_to(&p->copy_ns, nsx_work_ns(fd, op));
+		p->gpu.start_ns = NSX_MIN(p->gpu.start_ns,
+					  nsx_op_start(&t->ops, op));
+		p->gpu.end_ns = NSX_MAX(p->gpu.end_ns, nsx_op_end(&t->ops, op));
+	}
+}
+
+/* Keeps the phases of the level; returns the range that holds nearly all of the
+ * work, NSX_NONE if none does.
+ */
+static uint32_t keep_phases(struct level *l, int64_t all_ns)
+{
+	uint32_t whole = NSX_NONE;
+	int64_t sum_ns = 0;
+	size_t n = 0;
+
+	for (size_t i = 0; i < l->n; i++) {
+		struct phase *p = &l->v[i];
+		double share = (double)p->work_ns / (double)all_ns;
+
+		if (share >= MOST_SHARE && !p->returns)
+			whole = p->range;
+		if (p->returns || share < LEAST_SHARE || p->nops < MIN_OPS)
+			continue;
+		sum_ns += p->work_ns;
+		l->v[n++] = *p;
+	}
+	l->n = n <= MAX_PHASES &&
+	       (double)sum_ns >= ENOUGH_SHARE * (double)all_ns ? n : 0;
+	return whole;
+}
+
+/* Work of one phase may run on into the next: it ends where that begins. */
+static int make_segments(const struct level *l, struct nsx_arena *a,
+			 struct nsx_segment **ret, size_t *ret_n,
+			 struct nsx_err *err)
+{
+	struct nsx_segment *v = nsx_arena_try_array(a, l->n, sizeof(*v),
+						    "phases", err);
+	size_t n = 0;
+
+	if (!v)
+		return err->rc;
+	for (size_t i = 0; i < l->n; i++) {
+		const struct phase *p = &l->v[i];
+		const char *name = nsx_text(l->t, l->t->nvtx.name[p->range]);
+		struct nsx_window w = p->gpu;
+
+		if (i + 1 < l->n)
+			w.end_ns = NSX_MIN(w.end_ns, l->v[i + 1].gpu.start_ns);
+		if (n)
+			w.start_ns = NSX_MAX(w.start_ns, v[n - 1].window.end_ns);
+		if (w.start_ns < w.end_ns)
+			v[n++] = (struct nsx_segment){
+				.window = w,
+				.range = l->t->nvtx.name[p->range],
+				.warms_up = strcasestr(name, "warm") != NULL,
+				.computes = (double)p->copy_ns <
+					    COPIES_SHARE * (double)p->work_ns};
+	}
+	*ret = v;
+	*ret_n = n;
+	return 0;
+}
+
+int nsx_range_segments(const struct nsx_finder *fd, struct nsx_segment **ret,
+		       size_t *ret_n, struct nsx_err *err)
+{
+	const struct nsx_trace *t = fd->t;
+	uint32_t thread = NSX_NONE, process, outside = NSX_NONE;
+	struct level *l;
+	int rc = find_thread(fd, &thread, err);
+
+	*ret_n = 0;
+	if (rc || thread == NSX_NONE)
+		return rc;
+	process = t->thread[thread].process;
+	l = nsx_arena_try_array(fd->a, 1, sizeof(*l), "ranges", err);
+	if (!l)
+		return err->rc;
+	l->t = t;
+	for (unsigned i = 0; i < MAX_LEVELS; i++) {
+		if (!list_level(l, thread, outside))
+			return 0;
+		mark_returning(l);
+		sum_level(fd, l, process);
+		outside = keep_phases(l, fd->gpu_ns[process]);
+		if (outside == NSX_NONE)
+			break;
+		l->n = 0;
+	}
+	return l->n > 1 ? make_segments(l, fd->a, ret, ret_n, err) : 0;
+}

@@ -1,0 +1,105 @@
+/* run_phases.c - what the run did one after another, and which part is judged. */
+#include "passes/pass.h"
+
+#define COLUMNS(X)                                                            \
+	X(NAME, "name", STR, "the NVTX range it is, else its kind")           \
+	X(KIND, "kind", STR, "init, warm-up, steady, pause, tail, whole or "  \
+	  "window")                                                           \
+	X(JUDGED, "judged", BOOL, "findings are priced on it")                \
+	X(START, "start_ns", I64, "begins")                                   \
+	X(END, "end_ns", I64, "ends")                                         \
+	X(WALL, "wall_ms", F64, "length")                                     \
+	X(PCT, "pct_of_window", F64, "share of the window")                   \
+	X(DEVICE, "device_id", I64,                                           \
+	  "CUDA ordinal of the GPU that sets the pace, of which the rest is") \
+	X(COMPUTE_ONLY, "compute_only_ms", F64, "kernels, nothing else")      \
+	X(COMPUTE_COPY, "compute_copy_ms", F64, "kernels while copies run")   \
+	X(COMPUTE_COMM, "compute_comm_ms", F64,                               \
+	  "kernels while communication runs")                                 \
+	X(COMM_EXPOSED, "comm_exposed_ms", F64,                               \
+	  "communication without compute")                                    \
+	X(COPY_EXPOSED, "copy_exposed_ms", F64, "copies alone")               \
+	X(IDLE, "idle_ms", F64, "no GPU work at all")
+NSX_COLUMNS(cols, COLUMNS);
+static const struct nsx_layout layouts[] = {
+	{.key = "rows", .csv = "run_phases", NSX_COLS(cols)},
+};
+
+static int add_row(const struct nsx_run *run, const struct nsx_run_phase *p,
+		   struct nsx_table *table, struct nsx_err *err)
+{
+	const struct nsx_facts *f = run->facts;
+	const struct nsx_window *all = &run->trace->window, *w = &p->window;
+	struct nsx_cell *row = nsx_row(table, err);
+	struct nsx_partition part;
+
+	if (!row)
+		return err->rc;
+	nsx_partition(&f->device[f->limiting], w->start_ns, w->end_ns, &part);
+	row[NAME] = nsx_string(nsx_run_phase_name(run->trace, p));
+	row[KIND] = nsx_string(nsx_phase_names[p->kind]);
+	row[JUDGED] = nsx_bool(p->judged);
+	row[START] = nsx_int(w->start_ns);
+	row[END] = nsx_int(w->end_ns);
+	row[WALL] = nsx_ms(w->end_ns - w->start_ns);
+	row[PCT] = nsx_pct((double)(w->end_ns - w->start_ns),
+			   (double)(all->end_ns - all->start_ns));
+	row[DEVICE] = nsx_int(run->trace->device[f->limiting].device_id);
+	for (unsigned c = 0; c < NSX_NPARTS; c++)
+		row[COMPUTE_ONLY + c] = nsx_ms(part.ns[c]);
+	return 0;
+}
+
+static int run(const struct nsx_run *run, struct nsx_section *out,
+	       struct nsx_err *err)
+{
+	static const char *const kinds[] = {
+		[NSX_RUN_ONCE] = "Hardly anything runs more than a few times: "
+				 "what is said of this run is said of its one "
+				 "pass, not of a loop.",
+		[NSX_RUN_START_UP] = "The GPUs hardly work and nothing "
+				     "repeats: this is a start-up, not a loop.",
+	};
+	const struct nsx_facts *f = run->facts;
+	struct nsx_table *table = nsx_add_table(out, &layouts[0]);
+
+	nsx_put(out, "run", nsx_string(nsx_run_kind_names[f->run_kind]));
+	if (f->run_kind == NSX_RUN_NO_GPU)
+		return nsx_cannot(out, "the trace has no GPU work");
+	for (size_t i = 0; i < f->nrun_phases; i++)
+		if (add_row(run, &f->run_phases[i], table, err))
+			return err->rc;
+	if (f->run_kind < ARRAY_LEN(kinds) && kinds[f->run_kind])
+		nsx_md_text(out, "%s", kinds[f->run_kind]);
+	nsx_md_table(out, table, 0, NAME, KIND, JUDGED, WALL, PCT, COMPUTE_ONLY,
+		     COMPUTE_COPY, COMPUTE_COMM, COMM_EXPOSED, COPY_EXPOSED,
+		     IDLE);
+	return 0;
+}
+
+NSX_DEFINE_PASS(run_phases) {
+	.id = "run_phases",
+	.title = "Run phases",
+	.summary = "what the run did one after another, and what is judged",
+	.doc = "Phases are disjoint and add up to the window. Where NVTX "
+	       "ranges of the thread that launches most tell them apart they "
+	       "are the phases: the outermost ranges, or those inside a range "
+	       "that holds 90 % of the work, that do not return three times, "
+	       "numbered or not, hold 1 % of the work and 32 operations each "
+	       "and half of the work together; one called warm-up is. Else a pause of all GPUs cuts the run where it is "
+	       "longer than half of the shorter of what lies beside it, 1 % "
+	       "of the window, and twice the third longest pause: one that "
+	       "recurs belongs to the loop. What only copies before the first "
+	       "kernel is init. Of the segment with most compute the steady "
+	       "part (see the windows) is judged; what comes before is "
+	       "warm-up, after it the tail; another segment with a tenth of "
+	       "its compute is steady, too.\n\n"
+	       "run: once where no kernel runs four times; start_up where "
+	       "GPUs are busy for less than 2 % of the window or 0.1 ms, and "
+	       "nothing repeats: no segment is cut from these; else steady.",
+	.derived_from = "NVTX ranges, and when GPUs work and pause",
+	.limitations = "ranges of other threads name no phase",
+	.layouts = layouts,
+	.nlayouts = ARRAY_LEN(layouts),
+	.run = run,
+};

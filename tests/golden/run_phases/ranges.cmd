@@ -1,0 +1,1 @@
+explain @run_phases --pass run_phases,windows --md

@@ -1,0 +1,1 @@
+explain @iterations_pauses --pass run_phases --json
