@@ -23,6 +23,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 #include "cli/cmd_common.h"
 #include "cli/opt.h"
 
@@ -67,15 +68,35 @@ static int run(const struct nsx_cmd *cmd, int argc, char **argv)
 	return nsx_cmd_printed(0);
 }
 
+static int fail_unknown(const char *name)
+{
+	const struct nsx_cmd *near = nsx_cmd_nearest(name);
+
+	if (near)
+		fprintf(stderr, "nsys-explain: unknown command '%s'; did you "
+				"mean %s?\n", name, near->name);
+	else
+		fprintf(stderr, "nsys-explain: unknown command '%s'; run "
+				"'nsys-explain help' for the list\n", name);
+	return 2;
+}
+
+/* A bare word before another operand, which is no file, was to be a command; so
+ * was one that is nearly the name of one.
+ */
+static bool is_meant_as_command(int argc, char **argv)
+{
+	return argv[1][0] != '-' && !strpbrk(argv[1], "./") &&
+	       access(argv[1], F_OK) &&
+	       ((argc > 2 && argv[2][0] != '-') || nsx_cmd_nearest(argv[1]));
+}
+
 static int help(int argc, char **argv)
 {
 	const struct nsx_cmd *cmd = argc > 1 ? nsx_cmd_find(argv[1]) : NULL;
 
-	if (argc > 1 && !cmd) {
-		fprintf(stderr, "nsys-explain: no command '%s'; run "
-				"'nsys-explain help' for the list\n", argv[1]);
-		return 2;
-	}
+	if (argc > 1 && !cmd)
+		return fail_unknown(argv[1]);
 	if (cmd)
 		nsx_opt_help(cmd, stdout);
 	else
@@ -108,5 +129,7 @@ int main(int argc, char **argv)
 	cmd = nsx_cmd_find(argv[1]);
 	if (cmd)
 		return run(cmd, argc - 1, argv + 1);
+	if (is_meant_as_command(argc, argv))
+		return fail_unknown(argv[1]);
 	return run(nsx_cmd_find("explain"), argc, argv); /* the default */
 }

@@ -4,6 +4,7 @@
  * line; where a launcher numbers its ranks, the number is part of every file's
  * name as well, and ranks can share a folder.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "capture/capture.h"
+#include "emit/folder.h"
 
 static const char *const rank_names[] = {
 	"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID", "RANK",
@@ -101,25 +103,34 @@ static const char *default_dir(const struct nsx_capture *c)
 				program ? program + 1 : c->command[0], text);
 }
 
-static int make_dirs(const char *path, struct nsx_err *err)
+/* Whether a capture of this rank may write a file of this name. */
+static bool is_result_name(const struct nsx_capture *c, const char *name)
 {
-	char *s = nsx_strdup(path), *slash = s;
-	struct stat st;
-	int why = 0;
+	size_t n = strlen(c->rank);
 
-	do {
-		slash = strchr(slash + 1, '/');
-		if (slash)
-			*slash = '\0';
-		why = mkdir(s, 0777) ? errno : 0;
-		if (slash)
-			*slash = '/';
-	} while (slash);
-	free(s);
-	if (!stat(path, &st) && S_ISDIR(st.st_mode))
-		return 0;
-	return nsx_fail(err, NSX_E_IO, "cannot make the folder '%s': %s", path,
-			strerror(why));
+	if (!strncmp(name, "nsys_capture", 12))
+		return !strncmp(name + 12, c->rank, n) &&
+		       !strcmp(name + 12 + n, ".json");
+	return !strncmp(name, "trace", 5) && !strncmp(name + 5, c->rank, n) &&
+	       name[5 + n] == '.' && strncmp(name + 5 + n, ".rank", 5) != 0;
+}
+
+/* What is recorded cannot be recorded again: nothing is replaced. */
+static int check_names(const struct nsx_capture *c, struct nsx_err *err)
+{
+	DIR *d = opendir(c->dir);
+	const struct dirent *e;
+	int rc = 0;
+
+	while (d && !rc && (e = readdir(d)))
+		if (is_result_name(c, e->d_name))
+			rc = nsx_fail(err, NSX_E_IO, "cannot capture into "
+				      "'%s': '%s' is there already; give "
+				      "another --out, or move it away",
+				      c->dir, e->d_name);
+	if (d)
+		closedir(d);
+	return rc;
 }
 
 static int check_room(const char *path, struct nsx_err *err)
@@ -141,6 +152,7 @@ int nsx_capture_place(struct nsx_capture *c, struct nsx_err *err)
 {
 	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf b = { 0 };
 	const char *tmp = getenv("TMPDIR");
+	size_t had;
 	char *work;
 
 	note_time(c);
@@ -152,7 +164,7 @@ int nsx_capture_place(struct nsx_capture *c, struct nsx_err *err)
 		c->dir = default_dir(c);
 	}
 	c->rank = rank_suffix(c->arena);
-	if (make_dirs(c->dir, err)) {
+	if (nsx_make_dirs(c->dir, &had, err) || check_names(c, err)) {
 		c->dir = NULL;
 		return err->rc;
 	}

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/sysinfo.h>
 #include <unistd.h>
 #include "capture/capture.h"
@@ -194,7 +195,7 @@ static int convert(const struct args *a, const char *from, const char *to,
 
 	if (rc)
 		return rc;
-	rc = nsx_out_open(to, from, &out, err);
+	rc = nsx_out_open(to, &out, err);
 	if (!rc) {
 		rc = nsx_convert(&f.schema, o, &out, &counts, &warnings, err);
 		if (!rc && nsx_db_warning(f.db))
@@ -216,6 +217,38 @@ static int convert(const struct args *a, const char *from, const char *to,
 	return rc;
 }
 
+/* The last words of our own JSON. A name that we chose takes nothing else's place. */
+static bool is_ours(const char *path)
+{
+	char tail[1025] = "";
+	FILE *f = fopen(path, "rbe");
+	bool found = f && (!fseek(f, -1024, SEEK_END) || !fseek(f, 0, SEEK_SET)) &&
+		     fread(tail, 1, sizeof(tail) - 1, f) &&
+		     strstr(tail, "\"producer\":\"nsys-explain ");
+
+	if (f)
+		(void)fclose(f);
+	return found;
+}
+
+static int check_target(const struct args *a, const char *to,
+			struct nsx_err *err)
+{
+	struct stat in, there;
+
+	if (!strcmp(to, "-") || stat(to, &there))
+		return 0;
+	if (!stat(a->input, &in) && in.st_dev == there.st_dev &&
+	    in.st_ino == there.st_ino)
+		return nsx_fail(err, NSX_E_IO, "'%s' is the input itself; give "
+				"another name for the result", to);
+	if (!a->output && !is_ours(to))
+		return nsx_fail(err, NSX_E_IO, "cannot write '%s': what is "
+				"there was not written by this program; move it "
+				"away or give a name with -o", to);
+	return 0;
+}
+
 static int take_steps(const struct args *a, const struct nsx_convert_opts *o,
 		      struct nsx_arena *arena, struct nsx_err *err)
 {
@@ -226,6 +259,8 @@ static int take_steps(const struct args *a, const struct nsx_convert_opts *o,
 	const char *made;
 	int rc;
 
+	if (check_target(a, to, err))
+		return err->rc;
 	if (!is_report(a->input))
 		return convert(a, a->input, to, o, err);
 	made = nsx_arena_printf(arena, "%s.unfinished-%ld.sqlite",

@@ -17,8 +17,8 @@ struct args {
 		*explain;
 	int64_t kernel_limit, threads;
 	double nvtx_warn;
-	bool no_percentiles, print_schema, no_nvtx_map, json, md, html, no_html, open, force, quiet,
-		include_env;
+	bool no_percentiles, print_schema, no_nvtx_map, json, md, html, no_html,
+		open, force, quiet;
 	int verbose;
 };
 
@@ -63,8 +63,6 @@ static const struct nsx_opt opts[] = {
 	    "auto, always or never; auto is when stderr is a terminal"),
 	OPT(0, "fail-on", NULL, "LEVEL", STR, fail_on,
 	    "exit 1 when a finding is high, or at least medium"),
-	OPT(0, "include-env", NULL, NULL, FLAG, include_env,
-	    "allow command lines and environment from the trace in the report"),
 	OPT(0, "force", NULL, NULL, FLAG, force,
 	    "accepted for compatibility; nothing of yours is ever replaced"),
 	OPT('v', "verbose", NULL, NULL, COUNT, verbose,
@@ -197,8 +195,8 @@ static int check_args(const struct args *a, int noperands, struct nsx_err *err)
 {
 	if (noperands != 1)
 		return nsx_fail(err, NSX_E_USAGE, noperands ?
-				"give one trace, not %d; see 'nsys-explain "
-				"help explain'" :
+				"give one trace, not %d; did you mean `diff` "
+				"or `fleet`?" :
 				"give the trace to explain (%d given): "
 				"nsys-explain TRACE.sqlite --out DIR",
 				noperands);
@@ -334,7 +332,6 @@ static int explain(const struct args *a, const char *path,
 		.nvtx_coverage_warn = a->nvtx_warn,
 		.only = a->pass,
 		.skip = a->skip,
-		.include_env = a->include_env,
 		.threads = (unsigned)a->threads,
 		.progress = &progress,
 	};

@@ -90,23 +90,40 @@ static size_t distance(const char *a, size_t na, const char *b)
 	return row[nb];
 }
 
+/* Farther than half of the letters is no help. */
+static bool is_nearer(const char *s, size_t n, const char *name, size_t *best)
+{
+	size_t d = distance(s, n, name);
+
+	if (d >= NSX_MIN(*best, n / 2 + 1))
+		return false;
+	*best = d;
+	return true;
+}
+
+const struct nsx_cmd *nsx_cmd_nearest(const char *name)
+{
+	const struct nsx_cmd *nearest = NULL;
+	size_t best = SIZE_MAX;
+
+	for (unsigned i = 0; i < nsx_ncommands; i++)
+		if (is_nearer(name, strlen(name), nsx_commands[i]->name, &best))
+			nearest = nsx_commands[i];
+	return nearest;
+}
+
 static int fail_unknown(const struct nsx_cmd *cmd, const char *s, size_t n,
 			struct nsx_err *err)
 {
 	const char *nearest = NULL;
-	size_t best = n / 2 + 1; /* worse than that is no help */
+	size_t best = SIZE_MAX;
 
 	for (unsigned i = 0; i < cmd->nopts; i++) {
 		const char *names[] = { cmd->opts[i].name, cmd->opts[i].alias };
 
-		for (unsigned k = 0; k < 2 && names[k]; k++) {
-			size_t d = distance(s, n, names[k]);
-
-			if (d < best) {
-				best = d;
+		for (unsigned k = 0; k < 2 && names[k]; k++)
+			if (is_nearer(s, n, names[k], &best))
 				nearest = names[k];
-			}
-		}
 	}
 	if (nearest)
 		return nsx_fail(err, NSX_E_USAGE,

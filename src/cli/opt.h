@@ -47,6 +47,8 @@ struct nsx_cmd {
 extern const struct nsx_cmd *const nsx_commands[];
 extern const unsigned nsx_ncommands;
 const struct nsx_cmd *nsx_cmd_find(const char *name);
+/* The command whose name is most like this one; NULL: none is. */
+const struct nsx_cmd *nsx_cmd_nearest(const char *name);
 
 /* Parses argv[1..] into *target; operands are moved, in order, to argv[1..]
  * and counted. GNU habits: --name=value, --name value, -xvalue, -x value,

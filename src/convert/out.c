@@ -51,29 +51,21 @@ static int open_beside(const char *path, struct nsx_out *o,
 	return refuse(path, err);
 }
 
-static int open_target(const char *path, const char *input, struct nsx_out *o,
+static int open_target(const char *path, struct nsx_out *o,
 		       struct nsx_err *err)
 {
-	struct stat there, in;
+	struct stat there;
 
-	if (stat(path, &there))
-		return open_beside(path, o, err);
-	if (!stat(input, &in) && in.st_dev == there.st_dev &&
-	    in.st_ino == there.st_ino)
-		return nsx_fail(err, NSX_E_USAGE,
-				"'%s' is the trace itself; give another name "
-				"for the result", path);
-	if (S_ISREG(there.st_mode))
+	if (stat(path, &there) || S_ISREG(there.st_mode))
 		return open_beside(path, o, err);
 	o->fd = open(path, O_WRONLY | O_CLOEXEC);
 	return o->fd < 0 ? refuse(path, err) : 0;
 }
 
-int nsx_out_open(const char *path, const char *input, struct nsx_out *ret,
-		 struct nsx_err *err)
+int nsx_out_open(const char *path, struct nsx_out *ret, struct nsx_err *err)
 {
 	struct nsx_out o = {.fd = STDOUT_FILENO};
-	int rc = strcmp(path, "-") ? open_target(path, input, &o, err) : 0;
+	int rc = strcmp(path, "-") ? open_target(path, &o, err) : 0;
 
 	if (!rc) {
 		o.buf = nsx_try_alloc(1, NSX_OUT_BLOCK, "an output block", err);

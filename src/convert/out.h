@@ -24,10 +24,9 @@ struct nsx_out {
 
 /* path "-" is stdout; a name that ends in .gz is compressed. What is there and
  * is no plain file (a pipe, /dev/null) is written to directly.
- * Errors: NSX_E_USAGE when nothing can be written there, or when it is the
- * file `input`.
+ * Errors: NSX_E_IO when nothing can be written there.
  */
-int nsx_out_open(const char *path, const char *input, struct nsx_out *ret,
+int nsx_out_open(const char *path, struct nsx_out *ret,
 		 struct nsx_err *err) NSX_CHECKED;
 /* Writes the rest and puts the file in its place. Errors: NSX_E_IO. */
 int nsx_out_commit(struct nsx_out *o, struct nsx_err *err) NSX_CHECKED;

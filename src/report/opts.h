@@ -14,7 +14,6 @@ struct nsx_opts {
 	double nvtx_coverage_warn; /* 0..1                                   */
 	const struct nsx_phase_map *phases; /* NULL: none                    */
 	const char *only, *skip; /* "id,id" or NULL                          */
-	bool include_env;
 	unsigned threads;
 	struct nsx_progress *progress;
 };

@@ -362,9 +362,28 @@ case_daemons_are_ended() {
 	code 0
 	says 'ended what was still running: '
 	says 'sleep ('
+	rm -r out
 	FAKE=stubborn capture --no-explain -- true
 	code 0
 	says 'ended what was still running: '
+}
+
+# What was recorded before stays, and so does what only bears such a name.
+case_nothing_is_replaced() {
+	mkdir out
+	echo mine >out/trace.sqlite
+	capture --no-explain -- true
+	code 3
+	says "'trace.sqlite' is there already"
+	files trace.sqlite
+	[ "$(cat out/trace.sqlite)" = mine ] || wrong 'it was replaced'
+	RANK=3 capture --no-explain -- true
+	code 0
+	files nsys_capture.rank3.json trace.rank3.nsys-rep trace.rank3.sqlite trace.sqlite
+	RANK=3 capture --no-explain -- true
+	code 3
+	RANK=4 capture --no-explain -- true
+	code 0
 }
 
 # --- results -----------------------------------------------------------------
@@ -567,14 +586,22 @@ case_doctor_injection() {
 }
 
 # --- the real thing ----------------------------------------------------------
-case_real_nsys() {
-	local get=$here/../../../shared/tools/get-nsys real
-	if [ -x "$nsys_dir/target-linux-x64/nsys" ]; then
-		real=$nsys_dir/target-linux-x64/nsys
-	elif ! [ -x "$get" ] || ! real=$("$get" "$nsys_dir" 2>/dev/null); then
+# real_nsys: its path is in $real, or the case is skipped: it may be unpacked and
+# yet not run here (another processor, a system without what it needs).
+real_nsys() {
+	local get=$here/../../../shared/tools/get-nsys
+	real=$nsys_dir/target-linux-x64/nsys
+	if ! [ -x "$real" ] && { ! [ -x "$get" ] || ! real=$("$get" "$nsys_dir" 2>/dev/null); }; then
 		skip='no real nsys can be had here'
-		return
+	elif ! HOME=$PWD "$real" profile -t osrt -o probe true >probe.log 2>&1; then
+		skip='the real nsys does not run here'
 	fi
+	rm -f probe.*
+	[ -z "$skip" ]
+}
+case_real_nsys() {
+	local real
+	real_nsys || return
 	cat >work.c <<-'END'
 		#include <stdio.h>
 		#include <unistd.h>
@@ -599,8 +626,8 @@ case_real_nsys() {
 	[ -s out/report/report.json ] || wrong 'there is no report'
 }
 case_real_nsys_duration() {
-	local real=$nsys_dir/target-linux-x64/nsys
-	[ -x "$real" ] || { skip='no real nsys can be had here'; return; }
+	local real
+	real_nsys || return
 	HOME=$PWD "$prog" capture --nsys "$real" -o out --duration 2 -- \
 		sleep 100 >stdout 2>stderr
 	rc=$?
@@ -609,8 +636,8 @@ case_real_nsys_duration() {
 	files nsys_capture.json report trace.nsys-rep trace.sqlite
 }
 case_real_nsys_given_up() {
-	local real=$nsys_dir/target-linux-x64/nsys pid
-	[ -x "$real" ] || { skip='no real nsys can be had here'; return; }
+	local real pid
+	real_nsys || return
 	HOME=$PWD env --default-signal=INT "$prog" capture --nsys "$real" \
 		-o out -- sleep 100 >stdout 2>stderr &
 	pid=$!
@@ -624,8 +651,8 @@ case_real_nsys_given_up() {
 	grep -q '"ok": true' out/nsys_capture.json || files nsys_capture.json
 }
 case_real_nsys_and_no_such_command() {
-	local real=$nsys_dir/target-linux-x64/nsys
-	[ -x "$real" ] || { skip='no real nsys can be had here'; return; }
+	local real
+	real_nsys || return
 	HOME=$PWD "$prog" capture --nsys "$real" -o out -- /none/app \
 		>stdout 2>stderr
 	rc=$?

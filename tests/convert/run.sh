@@ -128,7 +128,18 @@ ok "a full disk" not "$prog" convert "$t" -q -o /dev/full
 cp "$t" same.sqlite
 ok "the trace itself is not overwritten" not "$prog" convert same.sqlite -o same.sqlite
 ok "and is whole" cmp same.sqlite "$t"
-rm -f same.sqlite
+ln same.sqlite linked.json
+ok "nor under another name" not "$prog" convert same.sqlite -o linked.json
+echo mine >same.json
+ok "a chosen name takes nothing's place" not "$prog" convert same.sqlite
+ok "what was there stays" test "$(cat same.json)" = mine
+rm -f same.json; "$prog" convert same.sqlite -q
+ok "but that of our own output" "$prog" convert same.sqlite -q
+cp same.sqlite run.nsys-rep
+ok "a report is not overwritten by its export" not "$prog" convert run.nsys-rep --nsys "$here/../capture/fake-nsys.sh" \
+	--step sqlite -o run.nsys-rep
+ok "and is whole" cmp run.nsys-rep "$t"
+rm -f same.sqlite linked.json same.json run.nsys-rep
 # shellcheck disable=SC2016
 ok "a small disk" not sh -c 'ulimit -f 8; exec "$0" convert "$1" -q -o a.json' "$prog" "$fix/launch_bound.sqlite"
 PATH=/nowhere NSYS_PATH=/nowhere "$prog" convert x.nsys-rep -o a.json 2>../told

@@ -46,7 +46,12 @@ want header 3 '' header.sqlite --out o
 want other 3 'not an Nsight Systems export' other.sqlite --out o
 want void 3 'empty database' void.sqlite --out o
 want no_trace 2 'give the trace' --out o
-want two_traces 2 'one trace' "$good" "$good" --out o
+# shellcheck disable=SC2016 # no command is meant
+want two_traces 2 'did you mean `diff` or `fleet`?' "$good" "$good" --out o
+want misspelt_command 2 "unknown command 'explian'; did you mean explain?" explian "$good"
+want unknown_command 2 "unknown command 'zzz'; run" zzz "$good"
+want unknown_help 2 "unknown command 'pases'; did you mean passes?" help pases
+want no_such_option 2 "unknown option '--include-env'" "$good" --include-env
 want bad_option 2 'unknown option' "$good" --outt o
 want bad_number 2 'kernel-limit' "$good" --kernel-limit many
 want bad_window 2 'window' "$good" --window 5 --out o
