@@ -26,6 +26,7 @@ enum {
 	NSX_MAX_TEXT = 65536,	   /* bytes kept of one string           */
 	NSX_MAX_THREADS = 64,	   /* worker threads                     */
 	NSX_MAX_JSON_ROWS = 50,	   /* default rows of a table in JSON    */
+	NSX_MAX_CSV_ROWS = 100000, /* the same in CSV; --all-rows lifts it */
 	NSX_MAX_MD_ROWS = 15,	   /* default rows of a table in Markdown */
 	NSX_MAX_FINDINGS = 10,	   /* findings in a report               */
 	NSX_MAX_COLUMNS = 256,	   /* columns of one table               */

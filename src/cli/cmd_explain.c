@@ -18,7 +18,7 @@ struct args {
 	int64_t kernel_limit, threads;
 	double nvtx_warn;
 	bool no_percentiles, print_schema, no_nvtx_map, json, md, html, no_html,
-		open, force, quiet;
+		open, force, quiet, all_rows;
 	int verbose;
 };
 
@@ -32,6 +32,8 @@ static const struct nsx_opt opts[] = {
 	    "JSON object that maps phases to names of NVTX ranges"),
 	OPT(0, "kernel-limit", "top-kernels", "N", INT, kernel_limit,
 	    "rows of the kernel table in Markdown and JSON (30); CSV has all"),
+	OPT(0, "all-rows", NULL, NULL, FLAG, all_rows,
+	    "all rows in tables/; else those beyond 100 000 are one row"),
 	OPT(0, "no-kernel-percentiles", NULL, NULL, FLAG, no_percentiles,
 	    "accepted for compatibility; percentiles cost next to nothing"),
 	OPT(0, "print-schema", NULL, NULL, FLAG, print_schema,
@@ -330,6 +332,7 @@ static int explain(const struct args *a, const char *path,
 		.kernel_limit = (size_t)a->kernel_limit,
 		.nvtx_kernel_map = !a->no_nvtx_map,
 		.nvtx_coverage_warn = a->nvtx_warn,
+		.all_rows = a->all_rows,
 		.only = a->pass,
 		.skip = a->skip,
 		.threads = (unsigned)a->threads,

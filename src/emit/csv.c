@@ -11,6 +11,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/stat.h"
 #include "emit/emit.h"
 
 /* Blanks at the ends are quoted too: some readers trim what is not. */
@@ -101,26 +102,123 @@ static bool is_scalar(const struct nsx_col *c)
 	return c->type != NSX_T_LIST && c->type != NSX_T_TABLE;
 }
 
-int nsx_emit_csv(const struct nsx_layout *layout, const struct nsx_table *t,
-		 FILE *out, struct nsx_err *err)
+static void put_row(FILE *out, const struct nsx_layout *layout,
+		    const struct nsx_cell *row)
 {
-	for (size_t r = 0; r <= (t ? t->nrows : 0); r++) {
-		bool first = true;
+	bool first = true;
 
-		if (r % 65536 == 0 && nsx_stopped(err))
-			return err->rc;
-		for (unsigned c = 0; c < layout->ncols; c++) {
-			if (!is_scalar(&layout->cols[c]))
-				continue;
-			if (!first)
-				putc(',', out);
-			first = false;
-			if (r)
-				put_cell(out, &nsx_row_at(t, r - 1)[c]);
-			else
-				put_text(out, layout->cols[c].key);
-		}
-		fputs("\r\n", out);
+	for (unsigned c = 0; c < layout->ncols; c++) {
+		if (!is_scalar(&layout->cols[c]))
+			continue;
+		if (!first)
+			putc(',', out);
+		first = false;
+		if (row)
+			put_cell(out, &row[c]);
+		else
+			put_text(out, layout->cols[c].key);
 	}
+	fputs("\r\n", out);
+}
+
+/* A table that is cut --------------------------------------------------------------*/
+
+static double price_of(const struct nsx_table *t, size_t row)
+{
+	const struct nsx_cell *c = &nsx_row_at(t, row)[t->price - 1];
+
+	return c->type == NSX_T_I64 ? (double)c->u.i :
+	       c->type == NSX_T_F64 ? c->u.f : -INFINITY;
+}
+
+static int cmp_dear(const void *a, const void *b, void *table)
+{
+	size_t x = *(const size_t *)a, y = *(const size_t *)b;
+	double px = price_of(table, x), py = price_of(table, y);
+
+	return px != py ? (px < py) - (px > py) : (x > y) - (x < y);
+}
+
+/* kept[i]: row i is written. Owner: the caller, free(). */
+static bool *choose(const struct nsx_table *t, const struct nsx_bound *b,
+		    struct nsx_err *err)
+{
+	bool *kept = nsx_try_alloc(t->nrows, sizeof(*kept), t->layout->csv, err);
+	size_t *order = nsx_try_alloc(t->nrows, sizeof(*order), t->layout->csv,
+				      err);
+
+	if (!kept || !order) {
+		free(kept);
+		free(order);
+		return NULL;
+	}
+	for (size_t i = 0; i < t->nrows; i++)
+		order[i] = i;
+	if (t->price)
+		qsort_r(order, t->nrows, sizeof(*order), cmp_dear, (void *)t);
+	for (size_t i = 0; i < b->max_rows; i++)
+		kept[order[i]] = true;
+	for (size_t i = 0; i < b->nkeep; i++)
+		kept[b->keep[i]] = true;
+	free(order);
+	return kept;
+}
+
+static void add_to_rest(const struct nsx_layout *l, const struct nsx_cell *row,
+			struct nsx_cell *rest)
+{
+	for (unsigned c = 0; c < l->ncols; c++) {
+		if (!l->cols[c].adds || !row[c].type)
+			continue;
+		rest[c].type = row[c].type;
+		if (row[c].type == NSX_T_I64)
+			nsx_add_to(&rest[c].u.i, row[c].u.i);
+		else
+			rest[c].u.f += row[c].u.f;
+	}
+}
+
+static void put_rest(FILE *out, const struct nsx_layout *l,
+		     struct nsx_cell *rest, size_t n)
+{
+	char text[40];
+
+	snprintf(text, sizeof(text), "(%zu more rows)", n);
+	for (unsigned c = 0; c < l->ncols; c++)
+		if (l->cols[c].type == NSX_T_STR) {
+			rest[c] = nsx_string(text);
+			break;
+		}
+	put_row(out, l, rest);
+}
+
+int nsx_emit_csv(const struct nsx_layout *layout, const struct nsx_table *t,
+		 const struct nsx_bound *bound, FILE *out, struct nsx_err *err)
+{
+	struct nsx_cell rest[NSX_MAX_COLUMNS] = {{0}};
+	size_t n = t ? t->nrows : 0, nrest = 0;
+	bool *kept = NULL;
+
+	if (bound && bound->max_rows && n > bound->max_rows) {
+		kept = choose(t, bound, err);
+		if (!kept)
+			return err->rc;
+	}
+	put_row(out, layout, NULL);
+	for (size_t r = 0; r < n; r++) {
+		if (r % 65536 == 0 && nsx_stopped(err)) {
+			free(kept);
+			return err->rc;
+		}
+		if (!kept || kept[r]) {
+			put_row(out, layout, nsx_row_at(t, r));
+		} else {
+			add_to_rest(layout, nsx_row_at(t, r), rest);
+			nrest++;
+		}
+	}
+	if (nrest)
+		put_rest(out, layout, rest, nrest);
+	free(kept);
 	return 0;
 }

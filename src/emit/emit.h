@@ -21,9 +21,16 @@ enum nsx_page_form { NSX_PAGE_MD, NSX_PAGE_PLAIN, NSX_PAGE_BOLD };
 /* The first page: Markdown, or lines of at most 160 characters. */
 void nsx_emit_page(const struct nsx_first_page *page, enum nsx_page_form form,
 		   struct nsx_buf *b);
-/* One table; header always, rows all. t NULL: the layout's header only. */
+/* One table; header always. t NULL: the layout's header only. Of more than
+ * max_rows rows (0: no bound) the dearest, those that stand in keep,
+ * and one row for the rest, with sums where sums mean something.
+ */
+struct nsx_bound {
+	size_t max_rows, nkeep;
+	const size_t *keep;
+};
 int nsx_emit_csv(const struct nsx_layout *layout, const struct nsx_table *t,
-		 FILE *out, struct nsx_err *err);
+		 const struct nsx_bound *bound, FILE *out, struct nsx_err *err);
 /* The values and tables of one section, as an object. */
 int nsx_emit_json_section(const struct nsx_section *s, FILE *out,
 			  struct nsx_err *err);

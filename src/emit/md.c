@@ -113,7 +113,9 @@ static void add_table(struct nsx_buf *b, const struct nsx_block *block)
 		nsx_buf_adds(b, "\n(no rows)\n");
 	else if (n < t->nrows)
 		nsx_buf_printf(b, "\n%zu of %zu rows%s%s%s.\n", n, t->nrows,
-			       t->layout->csv ? "; all in `tables/" : "",
+			       !t->layout->csv ? "" :
+			       t->nrows > NSX_MAX_CSV_ROWS ? "; more in `tables/" :
+							     "; all in `tables/",
 			       t->layout->csv ? t->layout->csv : "",
 			       t->layout->csv ? ".csv`" : "");
 	nsx_buf_adds(b, "\n");

@@ -1,6 +1,6 @@
 /* report_folder.c - the files of a report: report.md, report.html,
  * tables/, report.json. */
-#include <string.h>
+#include <stdlib.h>
 #include "emit/emit.h"
 #include "passes/pass.h"
 
@@ -15,10 +15,37 @@ static int write_html(const struct nsx_out_file *f, FILE *out,
 	return nsx_emit_html(f->subject, out, err);
 }
 
+struct table_file {
+	const struct nsx_layout *layout;
+	const struct nsx_table *table; /* NULL: not computed */
+	const struct nsx_report *report;
+};
+
+/* The rows that findings name are written, however many there are. */
 static int write_csv(const struct nsx_out_file *f, FILE *out,
 		     struct nsx_err *err)
 {
-	return nsx_emit_csv(f->detail, f->subject, out, err);
+	const struct table_file *x = f->subject;
+	const struct nsx_findings *found = &x->report->found;
+	struct nsx_bound bound = {
+		.max_rows = x->report->all_rows ? 0 : NSX_MAX_CSV_ROWS};
+	size_t *keep = NULL, cap = 0;
+	int rc;
+
+	for (size_t i = 0; i < found->n; i++)
+		for (size_t k = 0; k < ARRAY_LEN(found->v[i].proof); k++) {
+			const struct nsx_evidence *e = &found->v[i].proof[k];
+
+			if (!e->table || e->table != x->table)
+				continue;
+			nsx_grow_or_die(&keep, &cap, bound.nkeep + 1,
+					sizeof(*keep));
+			keep[bound.nkeep++] = e->row;
+		}
+	bound.keep = keep;
+	rc = nsx_emit_csv(x->layout, x->table, &bound, out, err);
+	free(keep);
+	return rc;
 }
 
 static int write_json(const struct nsx_out_file *f, FILE *out,
@@ -28,19 +55,24 @@ static int write_json(const struct nsx_out_file *f, FILE *out,
 }
 
 /* Every table of every pass has its file, empty where it was not computed. */
-static void list_tables(const struct nsx_section *s, struct nsx_folder *f)
+static void list_tables(const struct nsx_report *r,
+			const struct nsx_section *s, struct nsx_arena *a,
+			struct nsx_folder *f)
 {
 	for (unsigned k = 0; k < s->pass->nlayouts; k++) {
 		const struct nsx_layout *l = &s->pass->layouts[k];
 		struct nsx_out_file *file = &f->files[f->nfiles];
+		struct table_file *x;
 
 		if (!l->csv)
 			continue;
-		*file = (struct nsx_out_file){.write = write_csv, .detail = l};
+		x = nsx_arena_get(a, sizeof(*x));
+		*x = (struct table_file){l, NULL, r};
 		for (size_t t = 0; t < s->ntables; t++)
 			if (s->tables[t]->layout == l &&
 			    s->status == NSX_S_ANSWERED)
-				file->subject = s->tables[t];
+				x->table = s->tables[t];
+		*file = (struct nsx_out_file){.write = write_csv, .subject = x};
 		snprintf(file->name, sizeof(file->name), "tables/%s.csv",
 			 l->csv);
 		f->nfiles++;
@@ -65,7 +97,7 @@ int nsx_emit_folder(const struct nsx_report *r, const char *dir, bool html,
 		f.files[f.nfiles++] = (struct nsx_out_file){
 			"report.html", write_html, .subject = r};
 	for (size_t i = 0; i < r->nsections; i++)
-		list_tables(&r->sections[i], &f);
+		list_tables(r, &r->sections[i], a, &f);
 	f.files[f.nfiles++] = (struct nsx_out_file){
 		"report.json", write_json, .subject = r, .detail = &f};
 	rc = nsx_folder_write(&f, err);

@@ -199,6 +199,7 @@ static struct nsx_report *new_report(const struct nsx_trace *trace,
 	r->arena = a;
 	r->trace = trace;
 	r->path = opts->path;
+	r->all_rows = opts->all_rows;
 	r->nsections = nsx_npasses;
 	r->sections = nsx_arena_get(a, nsx_npasses * sizeof(*r->sections));
 	for (unsigned i = 0; i < nsx_npasses; i++) {

@@ -12,6 +12,7 @@ struct nsx_opts {
 	size_t kernel_limit; /* rows of top kernels in Markdown and JSON     */
 	bool nvtx_kernel_map; /* attribute kernels to NVTX ranges            */
 	double nvtx_coverage_warn; /* 0..1                                   */
+	bool all_rows; /* of tables/, however many                           */
 	const struct nsx_phase_map *phases; /* NULL: none                    */
 	const char *only, *skip; /* "id,id" or NULL                          */
 	unsigned threads;

@@ -105,6 +105,7 @@ struct nsx_report {
 	size_t nwarnings;
 	const char *generated_at, *path; /* path: as the user gave it        */
 	bool has_changed; /* the trace, while it was read                    */
+	bool all_rows;	  /* tables/ has no bound                            */
 	struct nsx_arena *arena;
 };
 

@@ -132,6 +132,10 @@ void nsx_table_sort_by(struct nsx_table *t, const int *order, size_t n)
 		if ((order[i] < 0 ? ~order[i] : order[i]) >=
 		    (int)t->layout->ncols)
 			abort();
+	t->price = 0;
+	for (size_t i = n; i--;)
+		if (order[i] < 0)
+			t->price = 1 + ~order[i];
 	if (t->nrows > 1)
 		qsort_r(t->cells, t->nrows,
 			t->layout->ncols * sizeof(*t->cells), cmp_rows, &o);

@@ -40,6 +40,8 @@ struct nsx_col {
 	enum nsx_type type;
 	const char *help; /* one sentence: what is counted, of what          */
 	const char *title; /* in Markdown; NULL: the key, after its last dot */
+	bool adds; /* the sum over rows means something: the row that stands
+		      for the rest of a cut table has it                     */
 };
 
 /* A column is named once, in the list of its table:
@@ -77,6 +79,9 @@ struct nsx_table {
 	struct nsx_cell *cells; /* nrows x ncols, row by row                 */
 	size_t nrows, cap;
 	bool capped; /* holds the top rows only, by definition (gaps)        */
+	int price; /* id of the column that says which rows are the dearest:
+		      1 + the first that was sorted in descending order; 0:
+		      the order itself says it                               */
 };
 
 /* A new row of null cells; fill it by index: row[COL_COUNT] = nsx_int(n).

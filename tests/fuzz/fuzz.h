@@ -73,7 +73,7 @@ static inline void fuzz_print(const struct nsx_report *r, bool whole_json,
 
 		for (size_t k = 0; k < s->ntables; k++)
 			CHECK(!nsx_emit_csv(s->tables[k]->layout, s->tables[k],
-					    null, &err));
+					    NULL, null, &err));
 		fprintf(out, "%s\n", s->pass->id);
 		CHECK(!nsx_emit_json_section(s, out, &err));
 	}

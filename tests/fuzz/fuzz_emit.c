@@ -82,7 +82,7 @@ static void check_csv(const struct nsx_table *t)
 	size_t n;
 	FILE *f = open_memstream(&text, &n);
 
-	CHECK(!nsx_emit_csv(&layout, t, f, &err));
+	CHECK(!nsx_emit_csv(&layout, t, NULL, f, &err));
 	fclose(f);
 	csv_init(&p, CSV_STRICT | CSV_APPEND_NULL);
 	csv_set_space_func(&p, NULL);

@@ -66,7 +66,7 @@ static void test_reals_are_shortest(void **state)
 	(void)state;
 	for (int i = 0; i < N; i++)
 		nsx_row(&t, &err)[0] = nsx_real(number(&seed));
-	assert_int_equal(nsx_emit_csv(&layout, &t, f, &err), 0);
+	assert_int_equal(nsx_emit_csv(&layout, &t, NULL, f, &err), 0);
 	fclose(f);
 	line = text + strcspn(text, "\n") + 1;
 	for (size_t i = 0; i < N; i++) {
@@ -83,9 +83,64 @@ static void test_reals_are_shortest(void **state)
 	free(t.cells);
 }
 
+#define PRICED(X)                                                             \
+	X(NAME, "name", STR, "a name")                                        \
+	X(COUNT, "count", I64, "how often", .adds = true)                     \
+	X(COST, "cost_ms", F64, "what it costs", .adds = true)                \
+	X(MEAN, "mean_ms", F64, "what one costs")
+NSX_COLUMNS(priced_cols, PRICED);
+static const struct nsx_layout priced = {.key = "t", .csv = "t",
+					 NSX_COLS(priced_cols)};
+
+static void assert_csv(const struct nsx_table *t, size_t max_rows, size_t keep,
+		       const char *want)
+{
+	struct nsx_bound bound = {max_rows, keep < t->nrows, &keep};
+	struct nsx_err err;
+	char *text;
+	size_t n;
+	FILE *f = open_memstream(&text, &n);
+
+	assert_int_equal(nsx_emit_csv(&priced, t, &bound, f, &err), 0);
+	fclose(f);
+	assert_string_equal(text, want);
+	free(text);
+}
+
+/* Five rows in order of name; the dearest are d and b. */
+static void test_long_tables_keep_the_dearest(void **state)
+{
+	static const double cost[] = {1, 8, 2, 16, 4};
+	struct nsx_table t = {.layout = &priced};
+	struct nsx_err err;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cost); i++) {
+		struct nsx_cell *row = nsx_row(&t, &err);
+
+		row[NAME] = nsx_string((const char *[]){"a", "b", "c", "d",
+							"e"}[i]);
+		row[COUNT] = nsx_int((int64_t)i + 1);
+		row[COST] = nsx_real(cost[i]);
+		row[MEAN] = nsx_real(cost[i] / (double)(i + 1));
+	}
+	nsx_table_sort(&t, NAME, NSX_DESC(COST));
+	assert_csv(&t, 2, SIZE_MAX,
+		   "name,count,cost_ms,mean_ms\r\n"
+		   "b,2,8.0,4.0\r\nd,4,16.0,4.0\r\n(3 more rows),9,7.0,\r\n");
+	assert_csv(&t, 2, 0, /* a finding names the first row */
+		   "name,count,cost_ms,mean_ms\r\na,1,1.0,1.0\r\n"
+		   "b,2,8.0,4.0\r\nd,4,16.0,4.0\r\n(2 more rows),8,6.0,\r\n");
+	assert_csv(&t, 5, 0, "name,count,cost_ms,mean_ms\r\na,1,1.0,1.0\r\n"
+		   "b,2,8.0,4.0\r\nc,3,2.0,0.6666666666666666\r\n"
+		   "d,4,16.0,4.0\r\ne,5,4.0,0.8\r\n");
+	free(t.cells);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_long_tables_keep_the_dearest),
 		cmocka_unit_test(test_reals_are_shortest),
 	};
 

@@ -9,8 +9,9 @@
 	X(NCCL_RAW, "raw_name_example", STR, "the least of the full names")   \
 	X(NCCL_SOURCE, "source", STR,                                         \
 	  "kernel, or nvtx where the trace has no GPU work")                  \
-	X(NCCL_COUNT, "count", I64, "executions that began in the window")    \
-	X(NCCL_TOTAL, "total_time_ms", F64, "sum of durations")               \
+	X(NCCL_COUNT, "count", I64,                                           \
+	  "executions that began in the window", .adds = true)                \
+	X(NCCL_TOTAL, "total_time_ms", F64, "sum of durations", .adds = true) \
 	X(NCCL_MAX, "max_duration_ms", F64, "longest")                        \
 	X(NCCL_AVG, "avg_duration_us", F64, "total over count")               \
 	X(NCCL_OVERLAP, "compute_overlap_ms", F64,                            \
@@ -22,7 +23,7 @@
 	  "sum of that rank's durations")                                     \
 	X(NCCL_STRAGGLER_MAX, "straggler_max_ms", F64, "its longest")         \
 	X(NCCL_EXPOSED, "exposed_ms", F64,                                    \
-	  "union on each device without compute, added up")                   \
+	  "union on each device without compute, added up", .adds = true)     \
 	X(NCCL_DEVICES, "device_ids", STR, "CUDA ordinals")                   \
 	X(NCCL_WAITING, "waiting_rank", STR, "the rank that waits most")
 NSX_COLUMNS(nccl_op_cols, NCCL_OP_COLUMNS);

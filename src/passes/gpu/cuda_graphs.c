@@ -21,13 +21,14 @@
 	X(MODE, "mode", STR,                                                  \
 	  "graph: whole replays; node: their nodes; opaque: nothing was "     \
 	  "recorded")                                                         \
-	X(LAUNCHES, "launches", I64, "launch calls")                          \
-	X(REPLAYS, "replays", I64, "replays that were recorded")              \
+	X(LAUNCHES, "launches", I64, "launch calls", .adds = true)            \
+	X(REPLAYS, "replays", I64,                                            \
+	  "replays that were recorded", .adds = true)                         \
 	X(COVERAGE, "coverage_pct", F64,                                      \
 	  "launches of which a replay was recorded, of all")                  \
 	X(TOTAL, "total_ms", F64,                                             \
 	  "sum of replays; in node mode each from the start of its first "    \
-	  "to the end of its last node")                                      \
+	  "to the end of its last node", .adds = true)                        \
 	X(AVG, "avg_us", F64, "total over replays")
 NSX_COLUMNS(cols, COLUMNS);
 static const struct nsx_layout layouts[] = {

@@ -14,7 +14,7 @@
 	X(START, "start_ns", I64, "first GPU work launched in it begins")     \
 	X(END, "end_ns", I64,                                                 \
 	  "the next one begins; of the last, its work ends")                  \
-	X(WALL, "wall_ms", F64, "from start to next start")                   \
+	X(WALL, "wall_ms", F64, "from start to next start", .adds = true)     \
 	X(STEADY, "steady", BOOL, "lies in the steady window")                \
 	X(SLOW, "slow", BOOL,                                                 \
 	  "above 1.25 x the median and by more than 3 MAD")

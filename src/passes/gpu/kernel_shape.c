@@ -22,10 +22,11 @@
 	  "static shared memory of a block")                                  \
 	X(DYNAMIC, "dynamic_shared_bytes", I64,                               \
 	  "dynamic shared memory of a block")                                 \
-	X(CALLS, "call_count", I64, "executions that began in the window")    \
-	X(TOTAL, "total_ms", F64, "sum of durations")                         \
+	X(CALLS, "call_count", I64,                                           \
+	  "executions that began in the window", .adds = true)                \
+	X(TOTAL, "total_ms", F64, "sum of durations", .adds = true)           \
 	X(PCT, "pct_total_kernel_time", F64,                                  \
-	  "share of the summed kernel time of all devices")                   \
+	  "share of the summed kernel time of all devices", .adds = true)     \
 	X(GRID_BLOCKS, "grid_blocks", I64, "blocks of the grid")              \
 	X(RESIDENT, "resident_blocks", I64,                                   \
 	  "blocks that fit on a multiprocessor")                              \

@@ -12,10 +12,11 @@
 	X(NAME, "kernel_name", STR, "full name of the kernel")                \
 	X(DEVICE, "device_id", I64, "CUDA ordinal")                           \
 	X(CALLS, "call_count", I64,                                           \
-	  "executions that began in the window", .title = "calls")            \
-	X(TOTAL_NS, "total_time_ns", I64, "sum of durations")                 \
+	  "executions that began in the window",                              \
+	  .title = "calls", .adds = true)                                     \
+	X(TOTAL_NS, "total_time_ns", I64, "sum of durations", .adds = true)   \
 	X(TOTAL_MS, "total_time_ms", F64,                                     \
-	  "sum of durations", .title = "total_ms")                            \
+	  "sum of durations", .title = "total_ms", .adds = true)              \
 	X(AVG, "avg_duration_us", F64, "total over count", .title = "avg_us") \
 	X(MIN, "min_duration_us", F64, "shortest")                            \
 	X(MAX, "max_duration_us", F64, "longest")                             \
@@ -24,12 +25,13 @@
 	X(P90, "p90_duration_us", F64, "90th percentile", .title = "p90_us")  \
 	X(PCT, "pct_total_kernel_time", F64,                                  \
 	  "share of the summed kernel time of all devices",                   \
-	  .title = "pct_kernel_time")                                         \
+	  .title = "pct_kernel_time", .adds = true)                           \
 	X(P99, "p99_duration_us", F64, "99th percentile")                     \
 	X(STDDEV, "stddev_us", F64, "sample standard deviation")              \
 	X(BUSY, "busy_ms", F64, "union of its executions on the device")      \
 	X(EXCLUSIVE, "exclusive_ms", F64,                                     \
-	  "part of busy_ms in which nothing else ran on the device")          \
+	  "part of busy_ms in which nothing else ran on the device",          \
+	  .adds = true)                                                       \
 	X(CATEGORY, "category", STR, "what it is for, by its name")           \
 	X(LABEL, "label", STR,                                                \
 	  "the name in words, unlike that of any other kernel",               \
@@ -37,9 +39,11 @@
 	X(FAMILY, "family", STR, "what one would replace as a whole")
 NSX_COLUMNS(cols, COLUMNS);
 #define SUM_COLUMNS(X)                                                        \
-	X(SUM_TIME, "Time (%)", F64, "share of all kernel time")              \
-	X(SUM_TOTAL_TIME_NS, "Total Time (ns)", I64, "sum of durations")      \
-	X(SUM_INSTANCES, "Instances", I64, "executions")                      \
+	X(SUM_TIME, "Time (%)", F64,                                          \
+	  "share of all kernel time", .adds = true)                           \
+	X(SUM_TOTAL_TIME_NS, "Total Time (ns)", I64,                          \
+	  "sum of durations", .adds = true)                                   \
+	X(SUM_INSTANCES, "Instances", I64, "executions", .adds = true)        \
 	X(SUM_AVG_NS, "Avg (ns)", F64, "mean")                                \
 	X(SUM_MED_NS, "Med (ns)", F64, "median")                              \
 	X(SUM_MIN_NS, "Min (ns)", I64, "shortest")                            \

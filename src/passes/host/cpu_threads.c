@@ -10,12 +10,14 @@
 	X(TID, "tid", I64, "thread")                                          \
 	X(THREAD, "thread_name", STR, "its name")                             \
 	X(PROCESS, "process_name", STR, "its process's name")                 \
-	X(ON_CPU, "on_cpu_ms", F64, "time on a CPU")                          \
+	X(ON_CPU, "on_cpu_ms", F64, "time on a CPU", .adds = true)            \
 	X(UTILISATION, "utilization_pct", F64,                                \
 	  "of the time that scheduling was traced")                           \
-	X(SWITCHES, "context_switches", I64, "times it went off a CPU")       \
-	X(MIGRATIONS, "migrations", I64, "times it came back on another CPU") \
-	X(API, "cuda_api_ms", F64, "time inside CUDA calls")
+	X(SWITCHES, "context_switches", I64,                                  \
+	  "times it went off a CPU", .adds = true)                            \
+	X(MIGRATIONS, "migrations", I64,                                      \
+	  "times it came back on another CPU", .adds = true)                  \
+	X(API, "cuda_api_ms", F64, "time inside CUDA calls", .adds = true)
 NSX_COLUMNS(cols, COLUMNS);
 #define WAIT_COLUMNS(X)                                                       \
 	X(WAIT_PID, "pid", I64, "process")                                    \

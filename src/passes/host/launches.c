@@ -16,11 +16,14 @@ enum { LONG_LAUNCH_NS = 1000000, LONG_MEDIANS = 50 };
 	X(PID, "pid", I64, "process")                                         \
 	X(TID, "tid", I64, "thread")                                          \
 	X(API, "api_name", STR, "the call, with its version suffix")          \
-	X(COUNT, "count", I64, "calls that began in the window")              \
-	X(TOTAL_MS, "total_time_ms", F64, "time inside the call")             \
+	X(COUNT, "count", I64,                                                \
+	  "calls that began in the window", .adds = true)                     \
+	X(TOTAL_MS, "total_time_ms", F64,                                     \
+	  "time inside the call", .adds = true)                               \
 	X(BACKPRESSURE, "backpressure_ms", F64,                               \
-	  "of it, held because the GPU's queue was full")                     \
-	X(CPU, "launch_cpu_ms", F64, "the rest: the cost of launching")       \
+	  "of it, held because the GPU's queue was full", .adds = true)       \
+	X(CPU, "launch_cpu_ms", F64,                                          \
+	  "the rest: the cost of launching", .adds = true)                    \
 	X(P50, "p50_us", F64, "median duration")                              \
 	X(P99, "p99_us", F64, "99th percentile")
 NSX_COLUMNS(cols, COLUMNS);

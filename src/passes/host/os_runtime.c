@@ -8,8 +8,9 @@
 	X(PID, "pid", I64, "process")                                         \
 	X(TID, "tid", I64, "thread")                                          \
 	X(API, "api_name", STR, "function of the OS runtime")                 \
-	X(COUNT, "count", I64, "outermost calls")                             \
-	X(TOTAL, "total_time_ms", F64, "sum of their durations")              \
+	X(COUNT, "count", I64, "outermost calls", .adds = true)               \
+	X(TOTAL, "total_time_ms", F64,                                        \
+	  "sum of their durations", .adds = true)                             \
 	X(AVG, "avg_us", F64, "total over count")                             \
 	X(MAX, "max_us", F64, "longest")                                      \
 	X(ON_LAUNCH, "on_launch_thread", BOOL,                                \

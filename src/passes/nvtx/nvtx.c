@@ -15,18 +15,20 @@
 	X(NAME, "range_name", STR,                                            \
 	  "name without what differs from instance to instance (op_id, "      \
 	  "seq, sizes, input_op_ids)")                                        \
-	X(COUNT, "count", I64, "ranges that began in the window")             \
+	X(COUNT, "count", I64,                                                \
+	  "ranges that began in the window", .adds = true)                    \
 	X(TOTAL, "total_time_ms", F64,                                        \
 	  "host time in ranges of the name; of ranges inside one of their "   \
-	  "own name the outer one only")                                      \
+	  "own name the outer one only", .adds = true)                        \
 	X(AVG, "avg_duration_us", F64,                                        \
 	  "mean length of a range, inner ones included")                      \
 	X(EXCLUSIVE, "exclusive_ms", F64,                                     \
-	  "host time outside ranges nested in it")                            \
+	  "host time outside ranges nested in it", .adds = true)              \
 	X(GPU_IN, "gpu_inclusive_ms", F64,                                    \
 	  "sum of GPU operations launched inside, nested ranges included")    \
 	X(GPU_EX, "gpu_exclusive_ms", F64,                                    \
-	  "of these, those for which it is the innermost range")              \
+	  "of these, those for which it is the innermost range",              \
+	  .adds = true)                                                       \
 	X(GPU_BUSY, "gpu_busy_ms", F64,                                       \
 	  "time in which a device ran at least one of the operations "        \
 	  "launched inside, added up over devices")                           \

@@ -10,13 +10,15 @@
 #define COLUMNS(X)                                                            \
 	X(PID, "pid", I64, "process")                                         \
 	X(NAME, "range_name", STR, "normalised name")                         \
-	X(COUNT, "nvtx_count", I64, "ranges that began in the window")        \
+	X(COUNT, "nvtx_count", I64,                                           \
+	  "ranges that began in the window", .adds = true)                    \
 	X(TOTAL, "nvtx_total_time_ms", F64,                                   \
 	  "host time in ranges of the name; of ranges inside one of their "   \
 	  "own name the outer one only")                                      \
 	X(GPU, "attributed_kernel_time_ms", F64,                              \
-	  "kernels whose innermost range has the name")                       \
-	X(KERNELS, "attributed_kernel_count", I64, "their number")            \
+	  "kernels whose innermost range has the name", .adds = true)         \
+	X(KERNELS, "attributed_kernel_count", I64,                            \
+	  "their number", .adds = true)                                       \
 	X(COVERAGE, "pid_attribution_coverage_pct", F64,                      \
 	  "share of the process's kernel time that was launched in any "      \
 	  "range")

@@ -15,12 +15,14 @@
 	  "their share of all processes' kernels")                            \
 	X(K_NAME, "kernel_name", STR, "full name of the kernel")              \
 	X(K_DEVICE, "device_id", I64, "CUDA ordinal in that process")         \
-	X(K_COUNT, "call_count", I64, "executions that began in the window")  \
-	X(K_MS, "total_time_ms", F64, "sum of durations")                     \
+	X(K_COUNT, "call_count", I64,                                         \
+	  "executions that began in the window", .adds = true)                \
+	X(K_MS, "total_time_ms", F64, "sum of durations", .adds = true)       \
 	X(K_AVG, "avg_duration_us", F64, "total over count")                  \
 	X(K_PCT_PID, "pct_of_pid_kernel_time", F64,                           \
-	  "share of the process's kernels")                                   \
-	X(K_PCT, "pct_of_total_kernel_time", F64, "share of all kernels")
+	  "share of the process's kernels", .adds = true)                     \
+	X(K_PCT, "pct_of_total_kernel_time", F64,                             \
+	  "share of all kernels", .adds = true)
 NSX_COLUMNS(kernel_cols, KERNEL_COLUMNS);
 #define PID_COLUMNS(X)                                                        \
 	X(PID, "pid", I64, "process")                                         \

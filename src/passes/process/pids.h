@@ -58,8 +58,9 @@ int nsx_fill_processes(const struct nsx_run *run, const struct nsx_pids *pids,
 #define NSX_PID_SYNC_COLUMNS(X)                                               \
 	X(S_PID, "pid", I64, "process")                                       \
 	X(S_NAME, "api_name", STR, "function, as recorded")                   \
-	X(S_COUNT, "call_count", I64, "calls that began in the window")       \
-	X(S_MS, "total_time_ms", F64, "time in them")                         \
+	X(S_COUNT, "call_count", I64,                                         \
+	  "calls that began in the window", .adds = true)                     \
+	X(S_MS, "total_time_ms", F64, "time in them", .adds = true)           \
 	X(S_AVG, "avg_duration_us", F64, "total over count")
 NSX_COLUMNS(nsx_pid_sync_cols, NSX_PID_SYNC_COLUMNS);
 

@@ -1,0 +1,49 @@
+#!/bin/sh
+# No output without a bound: a trace whose 120 000 kernels all differ in their
+# grids has as many kernel shapes; the table holds the dearest of them and one row
+# for the rest, and all with --all-rows.
+# usage: bounds.sh BUILD_DIR
+set -u
+b=$(cd "$1" && pwd)
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+cp "$b/fixtures/occupancy.sqlite" t.sqlite
+python3 - <<'P' || exit 1
+import sqlite3
+db = sqlite3.connect("t.sqlite")
+db.row_factory = sqlite3.Row
+t = "CUPTI_ACTIVITY_KIND_KERNEL"
+row = dict(db.execute(f"SELECT * FROM {t} ORDER BY start LIMIT 1").fetchone())
+db.execute(f"DELETE FROM {t}")
+rows = []
+for i in range(120000):  # each takes longer than the one before
+    row.update(start=i * 1000000, end=i * 1000000 + 100 + i, gridX=i + 1, correlationId=i + 1)
+    rows.append(tuple(row.values()))
+db.executemany(f"INSERT INTO {t} ({','.join(row)}) VALUES ({','.join('?' * len(row))})", rows)
+db.commit()
+P
+"$b/nsys-explain" t.sqlite -q --out o && "$b/nsys-explain" t.sqlite -q --all-rows --out all || exit 1
+python3 - <<'P'
+import csv
+def read(d):
+    return list(csv.DictReader(open(f"{d}/tables/kernel_shapes.csv", newline="")))
+cut, whole = read("o"), read("all")
+rest = cut.pop()
+checks = {
+    "all rows": len(whole) == 120000,
+    "the bound": len(cut) == 100000,
+    "the dearest": cut == whole[:100000],
+    "the rest is named": rest["kernel_name"] == "(20000 more rows)",
+    "its calls": int(rest["call_count"]) == 20000,
+    "its time": abs(float(rest["total_ms"]) - sum(100 + i for i in range(20000)) / 1e6) < 1e-6,
+    "no mean of means": rest["occupancy_pct"] == "" and rest["grid"] == "",
+    "the page says so": "more in `tables/kernel_shapes.csv`" in open("o/report.md").read(),
+}
+for name, holds in checks.items():
+    if not holds:
+        print("FAIL bounds:", name)
+bad = list(checks.values()).count(False)
+print(f"bounds: {len(checks) - bad} passed, {bad} failed")
+raise SystemExit(bad > 0)
+P
