@@ -97,7 +97,7 @@ static int write_file(const struct nsx_freport *r, const char *dir,
 	if (!f)
 		return nsx_fail(err, NSX_E_IO, "cannot write '%s': %s", path,
 				strerror(errno));
-	rc = table >= 0 ? nsx_emit_csv(r->t[table].layout, &r->t[table], f,
+	rc = table >= 0 ? nsx_emit_csv(r->t[table].layout, &r->t[table], NULL, f,
 				       err) :
 	     strstr(name, ".json") ? nsx_freport_json(r, f, err) :
 				     nsx_freport_md(r, f, err);
