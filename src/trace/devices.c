@@ -231,6 +231,50 @@ static int place_streams(struct nsx_loader *l, uint32_t *new_id,
 	return rc;
 }
 
+/* What is told of streams, by (process, context) and number. */
+static uint64_t context_key(int64_t pid, int64_t context)
+{
+	return (uint64_t)pid << 32 ^ (uint64_t)context;
+}
+
+static void add_stream_type(struct nsx_loader *l, const struct nsx_val *v)
+{
+	struct nsx_stream_types *s = &l->stream_types;
+	struct nsx_err err;
+	uint32_t i;
+
+	if (nsx_group(&s->streams,
+		      context_key(nsx_i64_or(&v[0], -1), nsx_i64_or(&v[1], 0)),
+		      (uint64_t)nsx_i64_or(&v[2], 0), &i, &err) ||
+	    nsx_grow(&s->type, &s->cap, s->streams.n, 1, "streams", &err)) {
+		nsx_load_lost(l, &err);
+		return;
+	}
+	s->type[i] = NSX_MAX(s->type[i],
+			     nsx_u8_or(&v[3], NSX_STREAM_UNKNOWN));
+}
+
+static void type_streams(struct nsx_loader *l)
+{
+	struct nsx_stream_types *types = &l->stream_types;
+
+	nsx_load_rows(l, NSX_VIEW_cuda_stream,
+		      "process_id, context_id, stream_id, type", 4,
+		      add_stream_type);
+	for (uint32_t i = 0; i < l->t->nstreams; i++) {
+		struct nsx_stream *s = &l->t->stream[i];
+		int64_t pid = s->process == NSX_NONE ?
+				      -1 : l->t->process[s->process].pid;
+		uint32_t k = nsx_group_find(&types->streams,
+					    context_key(pid, s->context_id),
+					    (uint64_t)s->stream_id);
+
+		s->type = k == NSX_NONE ? NSX_STREAM_UNKNOWN : types->type[k];
+	}
+	nsx_groups_done(&types->streams);
+	free(types->type);
+}
+
 int nsx_order_streams(struct nsx_loader *l, struct nsx_err *err)
 {
 	struct nsx_trace *t = l->t;
@@ -247,6 +291,7 @@ int nsx_order_streams(struct nsx_loader *l, struct nsx_err *err)
 		      add_ordinal);
 	if (place_streams(l, new_id, err))
 		return err->rc;
+	type_streams(l);
 	nsx_remap(l->ops.stream, l->op_set.n, new_id);
 	nsx_remap(l->syncs.stream, l->sync_set.n, new_id);
 	nsx_remap(l->records.stream, l->record_set.n, new_id);

@@ -230,18 +230,20 @@ static int read_sync(struct nsx_part *p, int64_t rid, const struct nsx_val *v,
 	s->call[at] = nsx_u32_or(&v[S_CORR], 0);
 	s->event_sync_id[at] = is_set(&v[S_EVENT_SYNC]) ?
 				       nsx_i64_or(&v[S_EVENT_SYNC], -1) : -1;
+	s->context[at] = nsx_u32_or(&v[S_CONTEXT], NSX_NONE);
+	s->event[at] = nsx_u32_or(&v[S_EVENT], NSX_NONE);
 	p->n++;
 	return 0;
 }
 
-enum { R_CONTEXT, R_STREAM, R_CORR, R_PID, R_EVENT_SYNC };
+enum { R_CONTEXT, R_STREAM, R_CORR, R_PID, R_EVENT, R_EVENT_SYNC };
 static const enum nsx_field record_fields[] = {
 	NSX_F_cuda_event_context_id, NSX_F_cuda_event_stream_id,
 	NSX_F_cuda_event_corr, NSX_F_cuda_event_global_pid,
-	NSX_F_cuda_event_event_sync_id,
+	NSX_F_cuda_event_event_id, NSX_F_cuda_event_event_sync_id,
 };
 
-/* Without eventSyncId a record cannot be tied to a wait: not kept. */
+/* With neither id a record cannot be tied to a wait: not kept. */
 static int read_record(struct nsx_part *p, int64_t rid,
 		       const struct nsx_val *v, struct nsx_err *err)
 {
@@ -252,7 +254,7 @@ static int read_record(struct nsx_part *p, int64_t rid,
 	int rc;
 
 	(void)rid;
-	if (!is_set(&v[R_EVENT_SYNC]))
+	if (!is_set(&v[R_EVENT]) && !is_set(&v[R_EVENT_SYNC]))
 		return 0;
 	rc = read_process(p, process, &r->process[at], err);
 	if (!rc)
@@ -261,7 +263,9 @@ static int read_record(struct nsx_part *p, int64_t rid,
 	if (rc)
 		return rc;
 	r->call[at] = nsx_u32_or(&v[R_CORR], 0);
-	r->event_sync_id[at] = v[R_EVENT_SYNC].u.i;
+	r->event_sync_id[at] = is_set(&v[R_EVENT_SYNC]) ?
+				       v[R_EVENT_SYNC].u.i : -1;
+	r->event[at] = nsx_u32_or(&v[R_EVENT], NSX_NONE);
 	p->n++;
 	return 0;
 }
@@ -299,14 +303,15 @@ static void bind_sets(struct nsx_loader *l)
 		.what = "waits",
 		.cols = {COL(s->start_ns, 8), COL(s->end_ns, 8),
 			 COL(s->event_sync_id, 8), COL(s->process, 4),
-			 COL(s->call, 4), COL(s->stream, 4), COL(s->type, 1)},
-		.ncols = 7,
+			 COL(s->call, 4), COL(s->stream, 4), COL(s->context, 4),
+			 COL(s->event, 4), COL(s->type, 1)},
+		.ncols = 9,
 	};
 	l->record_set = (struct nsx_colset){
 		.what = "event records",
 		.cols = {COL(r->event_sync_id, 8), COL(r->process, 4),
-			 COL(r->call, 4), COL(r->stream, 4)},
-		.ncols = 4,
+			 COL(r->call, 4), COL(r->stream, 4), COL(r->event, 4)},
+		.ncols = 5,
 	};
 #undef COL
 }

@@ -101,10 +101,12 @@ static int publish(struct nsx_loader *l, struct nsx_err *err)
 		l->overheads.thread, l->overheads.type};
 	t->syncs = (struct nsx_syncs){l->sync_set.n, s->start_ns, s->end_ns,
 				      s->process, s->call, s->stream,
-				      s->event_sync_id, s->type};
+				      s->event_sync_id, s->context, s->event,
+				      s->type};
 	t->records = (struct nsx_records){l->record_set.n, l->records.process,
 					  l->records.call, l->records.stream,
-					  l->records.event_sync_id};
+					  l->records.event_sync_id,
+					  l->records.event};
 	t->copy = l->copies;
 	t->ncopies = (uint32_t)l->copy_set.n;
 	return 0;

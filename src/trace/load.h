@@ -9,6 +9,7 @@
 #define NSX_TRACE_LOAD_H
 
 #include <pthread.h>
+#include "base/group.h"
 #include "base/keymap.h"
 #include "base/par.h"
 #include "schema/cells.h"
@@ -91,6 +92,11 @@ struct nsx_loader {
 	size_t nordinals, cap_ordinals;
 
 	pthread_mutex_t lock; /* guards what follows, up to the columns      */
+	struct nsx_stream_types { /* TARGET_INFO_CUDA_STREAM, while it is read */
+		struct nsx_groups streams;
+		uint8_t *type;
+		size_t cap;
+	} stream_types;
 	struct nsx_created *created;
 	size_t ncreated, cap_created;
 	char **raw;	      /* least raw text of a normalised name         */
@@ -123,12 +129,12 @@ struct nsx_loader {
 	} overheads;
 	struct nsx_syncs_rw {
 		int64_t *start_ns, *end_ns, *event_sync_id;
-		uint32_t *process, *call, *stream;
+		uint32_t *process, *call, *stream, *context, *event;
 		uint8_t *type;
 	} syncs; /* process and stream: thread-map ids until ordered         */
 	struct nsx_records_rw {
 		int64_t *event_sync_id;
-		uint32_t *process, *call, *stream;
+		uint32_t *process, *call, *stream, *event;
 	} records;
 	struct nsx_colset op_set, copy_set, call_set, nvtx_set, overhead_set,
 		sync_set, record_set;

@@ -44,9 +44,15 @@ struct nsx_device { /* ordered by (device_id, gpu key) */
 	int64_t gpu_id;	      /* TARGET_INFO_GPU.id, -1 unknown              */
 	uint32_t ops_at, nops; /* its slice of ops                           */
 };
+enum nsx_stream_type { /* ENUM_CUPTI_STREAM_TYPE                      */
+	NSX_STREAM_UNKNOWN,
+	NSX_STREAM_BLOCKING, /* takes turns with the null stream             */
+	NSX_STREAM_NON_BLOCKING, NSX_STREAM_NULL,
+};
 struct nsx_stream { /* (process, context, stream), in order of device, then key */
 	uint32_t process, device;
 	int64_t context_id, stream_id;
+	uint8_t type;
 };
 /* The GPU times of a process on a device, against the host's clock. */
 struct nsx_clock { /* ordered by (device, process) */
@@ -233,13 +239,15 @@ struct nsx_syncs {
 	const uint32_t *call;	/* index of calls, NSX_NONE                  */
 	const uint32_t *stream; /* index, NSX_NONE                           */
 	const int64_t *event_sync_id; /* -1 none                             */
+	const uint32_t *context, *event; /* ids as exported, NSX_NONE        */
 	const uint8_t *type;
 };
 /* Records of CUDA events, in file order. */
 struct nsx_records {
 	size_t n;
 	const uint32_t *process, *call, *stream;
-	const int64_t *event_sync_id;
+	const int64_t *event_sync_id; /* -1 none                             */
+	const uint32_t *event; /* id as exported, NSX_NONE                   */
 };
 
 struct nsx_defects { /* rows left out, or values not taken, by reason */

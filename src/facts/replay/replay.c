@@ -1,33 +1,126 @@
-/* replay.c - the model and its prices. */
-#include "facts/replay/replay.h"
+/* replay.c - the model, and the prices of plans. */
+#include <math.h>
+#include <stdlib.h>
+#include "base/par.h"
+#include "base/stat.h"
+#include "facts/replay/compile.h"
+
+enum { USUAL_OPS = 1 << 17, MOST_OPS = 1 << 27 };
+#define WORTH 0.003	 /* of the window: less is not told                  */
+#define MOST_TIME_NS (INT64_C(1) << 52) /* of all events together           */
 
 const char *const nsx_closure_names[] = {"high", "medium", "low", "abstain"};
 
-struct nsx_model {
-	struct nsx_closure closure;
-	struct nsx_arena *arena;
-};
+/* Building --------------------------------------------------------------------*/
+
+/* Times so far apart that sums of changed ones could overflow. */
+static bool is_too_long(const struct nsx_model *m)
+{
+	int64_t sum = 0;
+
+	for (uint32_t i = 0; i < m->nops; i++)
+		sum = nsx_add_sat(sum, m->op[i].length_ns);
+	for (uint32_t i = 0; i < m->ncalls; i++)
+		sum = nsx_add_sat(sum, m->call[i].end_ns -
+					       m->call[i].start_ns +
+					       model_gap(m, i));
+	if (m->nops && m->ncalls) {
+		const struct model_op *o = &m->op[m->nops - 1];
+
+		sum = nsx_add_sat(sum, o->start_ns - m->op[0].start_ns);
+		sum = nsx_add_sat(sum, llabs(m->op[0].start_ns -
+					     m->call[0].start_ns));
+	}
+	return sum > MOST_TIME_NS;
+}
+
+/* Several processes with work of their own on one device. */
+static int find_shared(const struct build *b, struct nsx_err *err)
+{
+	const struct nsx_trace *t = b->m->t;
+	uint32_t *process = nsx_arena_try_array(b->a, t->ndevices, 4,
+						"devices", err);
+
+	if (!process)
+		return err->rc;
+	for (uint32_t k = 0; k < b->m->nstreams; k++) {
+		const struct nsx_stream *s = &t->stream[b->stream_row[k]];
+
+		b->m->is_shared |= process[s->device] &&
+				   process[s->device] != s->process + 1;
+		process[s->device] = s->process + 1;
+	}
+	return 0;
+}
+
+static int build(struct build *b, size_t max_ops, struct nsx_err *err)
+{
+	struct nsx_model *m = b->m;
+	bool settled;
+
+	m->closure.cls = NSX_ABSTAINS;
+	if (model_pick(b, max_ops, err))
+		return err->rc;
+	if (m->closure.reason)
+		return 0;
+	if (model_load(b, err))
+		return err->rc;
+	m->closure.nops = m->nops;
+	m->closure.ncalls = m->ncalls;
+	if (!m->nops || !m->ncalls) {
+		m->closure.reason = "the judged window has no GPU work, or no "
+				    "API calls";
+		return 0;
+	}
+	if (is_too_long(m)) {
+		m->closure.reason = "its events lie too far apart in time";
+		return 0;
+	}
+	if (find_shared(b, err) || model_link(b, err) || model_teams(b, err) || model_host(b, err) ||
+	    model_learn(b, err) || model_order(b, &settled, err))
+		return err->rc;
+	if (!settled) {
+		m->closure.reason = "recorded events contradict their order";
+		return 0;
+	}
+	return model_close(b, err);
+}
 
 int nsx_model_build(const struct nsx_trace *t, const struct nsx_facts *f,
 		    size_t max_ops, struct nsx_model **ret, struct nsx_err *err)
 {
 	struct nsx_arena *a = nsx_arena_new();
 	struct nsx_model *m = nsx_arena_get(a, sizeof(*m));
+	struct build b = {.m = m, .a = nsx_arena_new()};
+	int rc;
 
-	(void)t;
-	(void)max_ops;
+	m->t = t;
 	m->arena = a;
-	m->closure.cls = NSX_ABSTAINS;
-	m->closure.reason = "the replay is not built yet";
-	m->closure.window = nsx_judged(f);
+	m->f = f;
+	rc = build(&b, NSX_MIN(max_ops ? max_ops : USUAL_OPS, MOST_OPS), err);
+	nsx_groups_done(&b.api_groups);
+	free(b.link);
+	nsx_arena_free(b.a);
+	if (rc) {
+		nsx_model_free(m);
+		return rc;
+	}
 	*ret = m;
-	return nsx_stopped(err);
+	return 0;
 }
 
 void nsx_model_free(struct nsx_model *m)
 {
-	if (m)
-		nsx_arena_free(m->arena);
+	if (!m)
+		return;
+	for (uint32_t k = 0; m->lane && k < m->nlanes; k++)
+		free(m->lane[k].v);
+	free(m->api);
+	free(m->wait);
+	free(m->engine_process);
+	span_list_done(&m->preempted);
+	span_list_done(&m->profiled);
+	nsx_arena_free(m->arena);
 }
 
 const struct nsx_closure *nsx_model_closure(const struct nsx_model *m)
@@ -35,24 +128,281 @@ const struct nsx_closure *nsx_model_closure(const struct nsx_model *m)
 	return &m->closure;
 }
 
-int nsx_replay_price(const struct nsx_model *m, const struct nsx_change *v,
-		     size_t n, struct nsx_gain *ret, struct nsx_err *err)
+/* What the figures mean -----------------------------------------------------------*/
+
+static bool is_bound(const struct nsx_change *c)
 {
-	(void)v;
-	(void)n;
-	*ret = (struct nsx_gain){.confidence = m->closure.cls,
-				 .held = "durations as recorded"};
-	return nsx_stopped(err);
+	switch (c->verb) {
+	case NSX_NO_WAIT:
+	case NSX_INSTANT_HOST:
+	case NSX_HIDE_COMM:
+	case NSX_NO_PEER_WAIT:
+	case NSX_OVERLAP:
+		return true;
+	default:
+		return isinf(c->amount);
+	}
+}
+
+static bool is_of_host(enum nsx_change_verb verb)
+{
+	return verb <= NSX_INSTANT_HOST;
+}
+
+static const char *held(enum nsx_change_verb verb)
+{
+	switch (verb) {
+	case NSX_NO_WAIT:
+		return "what the host does next, which must not need the result; "
+		       "durations on the GPU";
+	case NSX_HIDE_COMM:
+		return "compute, which is not slowed down by the communication "
+		       "beside it";
+	case NSX_OVERLAP:
+	case NSX_ASYNC_COPY:
+		return "durations on the GPU, of the copies as well";
+	case NSX_FASTER:
+	case NSX_HOLD_CLOCK:
+		return "durations of all other work on the GPU, and the host's "
+		       "own time";
+	default:
+		return "durations on the GPU, and the host's other work";
+	}
+}
+
+/* One step down for each reason to doubt this very price. */
+static enum nsx_closure_class doubt(const struct player *p,
+				    const struct nsx_change *v, size_t n,
+				    const struct nsx_gain *g, double free_share)
+{
+	const struct nsx_model *m = p->m;
+	unsigned steps = m->closure.cls;
+	bool inferred = false, of_host = false;
+
+	for (uint32_t i = 0; i < m->ncalls && !inferred; i++)
+		inferred = (m->call[i].flags & CALL_INFERRED) &&
+			   (p->edit.call[i] & (EDIT_GONE | EDIT_ASYNC));
+	for (size_t i = 0; i < n; i++)
+		of_host |= is_of_host(v[i].verb);
+	steps += 2 * g->low_ns < g->high_ns;
+	steps += fabs(free_share - g->share) > g->share / 3;
+	steps += inferred;
+	steps += of_host && m->uncalled > 0.2;
+	steps += m->is_shared;
+	return NSX_MIN(steps, NSX_CLOSES_LOW);
+}
+
+/* Pricing -------------------------------------------------------------------------*/
+
+static bool has_rank(const struct nsx_change *v, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (v[i].verb == NSX_EVEN_RANK)
+			return true;
+	return false;
+}
+
+/* Of what was measured; 0 where the counterfactual is no shorter. */
+static double share_of(const struct nsx_model *m, int64_t ns)
+{
+	double recorded = (double)m->closure.recorded_ns;
+
+	return NSX_MAX(0, (recorded - (double)ns) / recorded);
+}
+
+static int64_t of_judged(const struct nsx_model *m, double share)
+{
+	return (int64_t)(share *
+				 (double)(m->closure.is_part ?
+						  m->judged.end_ns -
+							  m->judged.start_ns :
+						  m->closure.recorded_ns) +
+			 0.5);
+}
+
+static int price_way(struct player *p, const struct nsx_change *v, size_t n,
+		     enum compile_way way, struct nsx_gain *ret,
+		     struct nsx_err *err)
+{
+	const struct nsx_model *m = p->m;
+	double free_share;
+	int64_t ns;
+
+	*ret = (struct nsx_gain){.held = held(n ? v[0].verb : NSX_NVERBS)};
+	player_reset(p);
+	if (compile(p, v, n, way, &ret->touched, err))
+		return err->rc;
+	for (size_t i = 0; i < n; i++)
+		ret->is_bound |= is_bound(&v[i]);
+	if (ret->touched && play(p, 0, NULL, &ns, err))
+		return err->rc;
+	free_share = ret->share = ret->touched ? share_of(m, ns) : 0;
+	ret->gain_ns = ret->high_ns = ret->low_ns = of_judged(m, ret->share);
+	if (ret->gain_ns && m->has_outside) {
+		if (play(p, PLAY_FIXED, NULL, &ns, err))
+			return err->rc;
+		ret->low_ns = NSX_MIN(ret->high_ns,
+				      of_judged(m, share_of(m, ns)));
+	}
+	if (ret->gain_ns && m->has_lanes) {
+		if (play(p, PLAY_FREE, NULL, &ns, err))
+			return err->rc;
+		free_share = share_of(m, ns);
+	}
+	ret->is_small = ret->share < NSX_MAX(WORTH, 2 * m->closure.drift);
+	ret->confidence = doubt(p, v, n, ret, free_share);
+	return 0;
+}
+
+static int price(struct player *p, const struct nsx_change *v, size_t n,
+		 struct nsx_gain *ret, enum compile_way *ret_way,
+		 struct nsx_err *err)
+{
+	struct nsx_gain other;
+
+	*ret_way = COMPILE_KERNELS;
+	if (price_way(p, v, n, COMPILE_KERNELS, ret, err))
+		return err->rc;
+	if (!has_rank(v, n))
+		return 0;
+	if (price_way(p, v, n, COMPILE_GAPS, &other, err))
+		return err->rc;
+	if (other.gain_ns > ret->gain_ns) {
+		*ret = other;
+		*ret_way = COMPILE_GAPS;
+	}
+	return 0;
+}
+
+struct prices {
+	const struct nsx_model *m;
+	const struct nsx_plan *plans;
+	size_t n, nparts;
+	struct nsx_gain *gain;
+	enum compile_way *way;
+};
+
+/* A player is expensive: one for a part of the plans. */
+static int price_part(void *ctx, size_t part, struct nsx_err *err)
+{
+	const struct prices *x = ctx;
+	struct player *p;
+	int rc;
+
+	if (player_new(x->m, &p, err))
+		return err->rc;
+	rc = 0;
+	for (size_t i = part; !rc && i < x->n; i += x->nparts)
+		rc = price(p, x->plans[i].v, x->plans[i].n, &x->gain[i],
+			   &x->way[i], err);
+	player_free(p);
+	return rc;
+}
+
+static int price_all(const struct nsx_model *m, const struct nsx_plan *plans,
+		     size_t n, unsigned threads, struct nsx_gain *gain,
+		     enum compile_way *way, struct nsx_err *err)
+{
+	struct prices x = {m, plans, n, NSX_MAX(1, NSX_MIN(threads, n)), gain,
+			   way};
+
+	if (m->closure.cls == NSX_ABSTAINS) {
+		for (size_t i = 0; i < n; i++)
+			gain[i] = (struct nsx_gain){
+				.confidence = NSX_ABSTAINS,
+				.held = m->closure.reason};
+		return 0;
+	}
+	return nsx_par(threads, x.nparts, price_part, &x, err);
 }
 
 int nsx_replay_prices(const struct nsx_model *m, const struct nsx_plan *plans,
 		      size_t n, unsigned threads, struct nsx_gain *ret,
 		      struct nsx_err *err)
 {
-	(void)threads;
-	for (size_t i = 0; i < n; i++)
-		if (nsx_replay_price(m, plans[i].v, plans[i].n, &ret[i], err))
+	enum compile_way *way = nsx_try_alloc(n, sizeof(*way), "prices", err);
+	int rc = way ? price_all(m, plans, n, threads, ret, way, err) : err->rc;
+
+	free(way);
+	return rc;
+}
+
+int nsx_replay_price(const struct nsx_model *m, const struct nsx_change *v,
+		     size_t n, struct nsx_gain *ret, struct nsx_err *err)
+{
+	struct nsx_plan plan = {v, n};
+
+	return nsx_replay_prices(m, &plan, 1, 1, ret, err);
+}
+
+/* The waterfall -------------------------------------------------------------------*/
+
+struct waterfall {
+	struct player *p;
+	const struct nsx_plan *plans;
+	enum compile_way *way;
+	double *adds; /* by plan: as far as is known; < 0: used             */
+	size_t *tried; /* by plan: how many had fallen when that was found   */
+	struct nsx_fall *falls;
+	size_t n, nfalls;
+	double won; /* share of the window, of the falls together           */
+};
+
+/* What a plan adds to those that have fallen. */
+static int add_plan(struct waterfall *w, size_t plan, double *ret,
+		    struct nsx_err *err)
+{
+	size_t touched = 0;
+	int64_t ns;
+
+	player_reset(w->p);
+	for (size_t k = 0; k <= w->nfalls; k++) {
+		size_t i = k < w->nfalls ? w->falls[k].plan : plan;
+
+		if (compile(w->p, w->plans[i].v, w->plans[i].n, w->way[i],
+			    &touched, err))
 			return err->rc;
+	}
+	if (play(w->p, 0, NULL, &ns, err))
+		return err->rc;
+	*ret = share_of(w->p->m, ns) - w->won;
+	return 0;
+}
+
+static size_t best_plan(const struct waterfall *w)
+{
+	size_t best = SIZE_MAX;
+
+	for (size_t i = 0; i < w->n; i++)
+		if (w->adds[i] >= WORTH &&
+		    (best == SIZE_MAX || w->adds[i] > w->adds[best]))
+			best = i;
+	return best;
+}
+
+/* What a plan adds seldom grows as others go before it: the one that may add
+ * most is tried again, until it is one that was tried on those before it.
+ */
+static int fall(struct waterfall *w, struct nsx_err *err)
+{
+	const struct nsx_model *m = w->p->m;
+	size_t i;
+
+	while ((i = best_plan(w)) != SIZE_MAX) {
+		double won = w->won + w->adds[i];
+
+		if (w->tried[i] != w->nfalls) {
+			if (add_plan(w, i, &w->adds[i], err))
+				return err->rc;
+			w->tried[i] = w->nfalls;
+			continue;
+		}
+		w->falls[w->nfalls++] = (struct nsx_fall){
+			i, of_judged(m, won) - of_judged(m, w->won),
+			of_judged(m, 1) - of_judged(m, won)};
+		w->won = won;
+		w->adds[i] = -1;
+	}
 	return 0;
 }
 
@@ -61,11 +411,28 @@ int nsx_replay_waterfall(const struct nsx_model *m,
 			 unsigned threads, struct nsx_fall *ret, size_t *ret_n,
 			 struct nsx_err *err)
 {
-	(void)m;
-	(void)plans;
-	(void)n;
-	(void)threads;
-	(void)ret;
+	struct nsx_arena *a = nsx_arena_new();
+	struct nsx_gain *gain = nsx_arena_try_array(a, n, sizeof(*gain),
+						    "prices", err);
+	struct waterfall w = {.plans = plans, .n = n, .falls = ret};
+	int rc = 0;
+
 	*ret_n = 0;
-	return nsx_stopped(err);
+	w.adds = nsx_arena_try_array(a, n, sizeof(*w.adds), "prices", err);
+	w.way = nsx_arena_try_array(a, n, sizeof(*w.way), "prices", err);
+	w.tried = nsx_arena_try_array(a, n, sizeof(*w.tried), "prices", err);
+	if (!gain || !w.adds || !w.way || !w.tried)
+		rc = err->rc;
+	if (!rc)
+		rc = price_all(m, plans, n, threads, gain, w.way, err);
+	if (!rc && m->closure.cls != NSX_ABSTAINS)
+		rc = player_new(m, &w.p, err);
+	for (size_t i = 0; !rc && i < n; i++)
+		w.adds[i] = gain[i].share;
+	if (!rc && w.p)
+		rc = fall(&w, err);
+	*ret_n = w.nfalls;
+	player_free(w.p);
+	nsx_arena_free(a);
+	return rc;
 }

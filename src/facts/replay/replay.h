@@ -3,9 +3,9 @@
  * A model of what waits for what (threads with their calls and the time between
  * them, launch queues, streams, events, copy engines, collectives) is built
  * once from the trace.  Played with nothing changed it gives back every
- * recorded start; played with a change it gives the price of what was changed
- * (queries/README.md, "Replay").  What the model cannot explain stays with the
- * operation it was seen at, so nothing unexplained is ever promised.
+ * recorded start; played with a change it gives the price of what was changed.
+ * What the model cannot explain stays with the operation it was seen at, so
+ * nothing unexplained is ever promised.
  *
  * Durations of kernels and copies stay as recorded unless a change names them.
  */
@@ -47,6 +47,25 @@ int nsx_model_build(const struct nsx_trace *t, const struct nsx_facts *f,
 		    struct nsx_err *err) NSX_CHECKED;
 void nsx_model_free(struct nsx_model *m);
 const struct nsx_closure *nsx_model_closure(const struct nsx_model *m);
+
+/* What the last work of a window waited for, step by step backwards through
+ * what bound it: classes add up to the window where the chain reaches back to
+ * its start.  It explains; it is no price: what is on the chain may have a
+ * rival that would take its place.
+ */
+enum nsx_path_class {
+	NSX_PATH_COMPUTE, NSX_PATH_COMM, NSX_PATH_COPY,
+	NSX_PATH_LAUNCH,   /* from a launching call to the start             */
+	NSX_PATH_DISPATCH, /* from one operation to the next                 */
+	NSX_PATH_CALL,	   /* in calls that wait for nothing                 */
+	NSX_PATH_WAKE,	   /* from the end of what a call waited for to its own */
+	NSX_PATH_QUEUE,	   /* in launches that a full queue held up          */
+	NSX_PATH_HOST,	   /* between calls                                  */
+	NSX_PATH_OUTSIDE,  /* between calls, waiting for something else      */
+	NSX_PATH_UNEXPLAINED, NSX_NPATHS
+};
+void nsx_model_path(const struct nsx_model *m, struct nsx_window window,
+		    int64_t ns[NSX_NPATHS]);
 
 struct nsx_gain {
 	/* Of the judged window, never negative.  A wait for something outside

@@ -1,0 +1,253 @@
+/* closure.c - how far the model can be trusted on this trace.
+ *
+ * Two figures: how far the window's length is off when typical latencies take
+ * the place of the recorded ones, and how much of the chain of causes that ends
+ * with the window's last operation has none that is known.
+ */
+#include <math.h>
+#include "facts/replay/pass.h"
+
+enum { MAX_LOST_GRAPHS = 5 }; /* in a hundred launches */
+
+/* The chain -------------------------------------------------------------------*/
+
+struct place { /* at the end of an op, the end or the start of a call */
+	enum { AT_OP, AT_CALL_END, AT_CALL_START, AT_NOTHING } at;
+	uint32_t i;
+	int64_t ns;
+};
+struct walk {
+	const struct nsx_model *m;
+	int64_t from_ns;
+	int64_t *ns; /* by class */
+};
+
+static void credit(struct walk *w, enum nsx_path_class class, int64_t from,
+		   int64_t to)
+{
+	from = NSX_MAX(from, w->from_ns);
+	if (from < to)
+		w->ns[class] += to - from;
+}
+
+/* From an op's end to its start; of a collective to that of the last member. */
+static void cross_op(struct walk *w, struct place *p)
+{
+	const struct nsx_model *m = w->m;
+	const struct model_op *o = &m->op[p->i];
+	enum nsx_path_class class = o->flags & OP_COMM ? NSX_PATH_COMM :
+				    o->kind == NSX_OP_KERNEL ||
+						    o->kind == NSX_OP_GRAPH ?
+					    NSX_PATH_COMPUTE : NSX_PATH_COPY;
+
+	if (o->flags & OP_MEMBER) {
+		const struct model_team *t = &m->team[o->group];
+
+		for (uint32_t k = t->at; k < t->at + t->n; k++)
+			if (m->op[m->member[k]].start_ns == t->last_ns &&
+			    t->last_ns > o->start_ns)
+				p->i = m->member[k];
+		o = &m->op[p->i];
+	}
+	if (o->flags & OP_NODE) {
+		p->i = o->group;
+		o = &m->op[p->i];
+	}
+	credit(w, class, o->start_ns, p->ns);
+	p->ns = NSX_MIN(p->ns, o->start_ns);
+}
+
+/* From an op's start to the end of what it followed last. */
+static void leave_op(struct walk *w, struct place *p)
+{
+	const struct nsx_model *m = w->m;
+	const struct model_op *o = &m->op[p->i];
+	enum nsx_path_class class = NSX_PATH_UNEXPLAINED;
+	struct place to = {AT_NOTHING, 0, w->from_ns};
+	int64_t latest = NEVER;
+
+	credit(w, NSX_PATH_UNEXPLAINED, p->ns - o->residual_ns, p->ns);
+	p->ns -= o->residual_ns;
+	if (o->call != NSX_NONE) {
+		const struct model_call *c = &m->call[o->call];
+		bool blocks = c->kind == CALL_BLOCK;
+
+		to = (struct place){blocks ? AT_CALL_START : AT_CALL_END,
+				    o->call, blocks ? c->start_ns : c->end_ns};
+		latest = to.ns + o->launch_ns;
+		class = NSX_PATH_LAUNCH;
+	}
+	if (o->before != NSX_NONE &&
+	    model_op_end(&m->op[o->before]) + o->dispatch_ns > latest) {
+		to = (struct place){AT_OP, o->before,
+				    model_op_end(&m->op[o->before])};
+		latest = to.ns + o->dispatch_ns;
+		class = NSX_PATH_DISPATCH;
+	}
+	for (uint32_t d = o->dep; d < o[1].dep; d++) {
+		const struct model_dep *x = &m->dep[d];
+		int64_t end = model_op_end(&m->op[x->op]);
+
+		if (end + x->weight_ns <= latest)
+			continue;
+		to = (struct place){AT_OP, x->op, end};
+		latest = end + x->weight_ns;
+		class = NSX_PATH_DISPATCH;
+	}
+	credit(w, class, to.ns, p->ns);
+	to.ns = NSX_MIN(to.ns, p->ns);
+	*p = to;
+}
+
+static void cross_call(struct walk *w, struct place *p)
+{
+	const struct nsx_model *m = w->m;
+	const struct model_call *c = &m->call[p->i];
+	uint32_t last = NSX_NONE;
+	int64_t end = NEVER;
+
+	credit(w, NSX_PATH_UNEXPLAINED, p->ns - c->residual_ns, p->ns);
+	p->ns -= c->residual_ns;
+	for (uint32_t k = c->wait; k < c[1].wait; k++)
+		if (model_op_end(&m->op[m->wait[k]]) > end) {
+			last = m->wait[k];
+			end = model_op_end(&m->op[last]);
+		}
+	if (last != NSX_NONE &&
+	    end + c->lambda_ns >= c->start_ns + c->own_ns) {
+		credit(w, NSX_PATH_WAKE, end, p->ns);
+		*p = (struct place){AT_OP, last, NSX_MIN(end, p->ns)};
+	} else if (c->room != NSX_NONE &&
+		   m->op[c->room].start_ns + c->lambda_ns >
+			   c->start_ns + c->own_ns) {
+		end = m->op[c->room].start_ns;
+		credit(w, NSX_PATH_QUEUE, end, p->ns);
+		p->ns = NSX_MIN(end, p->ns);
+		p->i = c->room;
+		leave_op(w, p);
+	} else {
+		credit(w, NSX_PATH_CALL, c->start_ns, p->ns);
+		*p = (struct place){AT_CALL_START, p->i,
+				    NSX_MIN(c->start_ns, p->ns)};
+	}
+}
+
+static void leave_call(struct walk *w, struct place *p)
+{
+	const struct nsx_model *m = w->m;
+	const struct model_call *c = &m->call[p->i];
+	int64_t end, waited;
+
+	if (c->before == NSX_NONE) {
+		credit(w, NSX_PATH_UNEXPLAINED, w->from_ns, p->ns);
+		p->at = AT_NOTHING;
+		return;
+	}
+	end = NSX_MIN(m->call[c->before].end_ns, p->ns);
+	waited = NSX_MIN(c->wait_ns, p->ns - end);
+	credit(w, NSX_PATH_OUTSIDE, p->ns - waited, p->ns);
+	credit(w, NSX_PATH_HOST, end, p->ns - waited);
+	*p = (struct place){AT_CALL_END, c->before, end};
+}
+
+void nsx_model_path(const struct nsx_model *m, struct nsx_window window,
+		    int64_t ns[NSX_NPATHS])
+{
+	struct walk w = {m, window.start_ns, ns};
+	struct place p = {AT_NOTHING, 0, NEVER};
+
+	for (unsigned c = 0; c < NSX_NPATHS; c++)
+		ns[c] = 0;
+	for (uint32_t i = 0; i < m->nops; i++) {
+		int64_t end = model_op_end(&m->op[i]);
+
+		if (m->op[i].start_ns >= window.start_ns &&
+		    end <= window.end_ns && end > p.ns)
+			p = (struct place){AT_OP, i, end};
+	}
+	/* Only collectives cut at the edge of a capture may lead in a circle:
+	 * no chain is longer than all events.
+	 */
+	for (size_t n = m->nops + 2 * (size_t)m->ncalls;
+	     n && p.at != AT_NOTHING && p.ns > w.from_ns; n--) {
+		if (p.at == AT_OP) {
+			cross_op(&w, &p);
+			if (p.ns > w.from_ns)
+				leave_op(&w, &p);
+		} else if (p.at == AT_CALL_END) {
+			cross_call(&w, &p);
+		} else {
+			leave_call(&w, &p);
+		}
+	}
+}
+
+/* The figures -----------------------------------------------------------------------*/
+
+static enum nsx_closure_class classify(double drift, double unexplained)
+{
+	static const struct {
+		double drift, unexplained;
+	} bounds[] = {{0.01, 0.02}, {0.03, 0.10}, {0.05, 0.25}};
+	enum nsx_closure_class cls = NSX_CLOSES_HIGH;
+
+	while (cls < NSX_ABSTAINS && !(drift <= bounds[cls].drift &&
+				       unexplained <= bounds[cls].unexplained))
+		cls++;
+	return cls;
+}
+
+static bool lost_graphs(const struct nsx_model *m)
+{
+	size_t n = 0, lost = 0;
+
+	for (uint32_t i = 0; i < m->ncalls; i++) {
+		const struct model_call *c = &m->call[i];
+
+		if (!(c->flags & CALL_ACTIVE) ||
+		    !(m->api[c->api].says & API_GRAPH))
+			continue;
+		n++;
+		lost += c->op == NSX_NONE;
+	}
+	return 100 * lost > MAX_LOST_GRAPHS * n;
+}
+
+int model_close(struct build *b, struct nsx_err *err)
+{
+	struct nsx_model *m = b->m;
+	struct nsx_closure *c = &m->closure;
+	struct typical typical = {b->typical_launch, b->typical_dispatch,
+				  b->typical_lambda};
+	int64_t path[NSX_NPATHS], total = 0, ns;
+	struct player *p;
+	int rc;
+
+	if (c->recorded_ns <= 0) {
+		c->reason = "no GPU work ends in the judged window";
+		return 0;
+	}
+	if (lost_graphs(m)) {
+		c->reason = "graphs were launched whose work is not recorded";
+		return 0;
+	}
+	if (player_new(m, &p, err))
+		return err->rc;
+	rc = play(p, 0, &typical, &ns, err);
+	player_free(p);
+	if (rc)
+		return rc;
+	nsx_model_path(m, c->window, path);
+	for (unsigned k = 0; k < NSX_NPATHS; k++)
+		total += path[k];
+	c->drift = fabs((double)ns / (double)c->recorded_ns - 1);
+	c->unexplained = total ? (double)path[NSX_PATH_UNEXPLAINED] /
+					 (double)total : 0;
+	c->cls = classify(c->drift, c->unexplained);
+	if (c->cls == NSX_ABSTAINS)
+		c->reason = c->unexplained > 0.25 ?
+			"too much of what the GPU waited for is not recorded" :
+			"with typical latencies the recorded times do not "
+			"come out";
+	return 0;
+}

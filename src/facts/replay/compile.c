@@ -1,0 +1,667 @@
+/* compile.c - from changes to what differs, event by event. */
+#include <math.h>
+#include <regex.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/stat.h"
+#include "facts/category.h"
+#include "facts/replay/compile.h"
+
+/* No change makes anything more than this times slower. */
+#define LEAST_AMOUNT 1e-3
+#define SHORT_NS 1000 /* gaps that hold no wait                              */
+enum { MIN_BEFORE = 3 };
+
+struct select { /* a change, and what answers of its questions are kept     */
+	const struct nsx_change *c;
+	struct player *p;
+	const struct nsx_model *m;
+	struct nsx_arena *a;
+	struct span_list ranges; /* where its range is open                  */
+	uint8_t *shape, *api; /* answers by shape and API: 0 not asked yet   */
+	regex_t regex;
+	size_t *touched;
+};
+enum { ASKED_YES = 1, ASKED_NO = 2 };
+
+/* Names -----------------------------------------------------------------------*/
+
+static bool fits_name(const struct select *s, const char *name)
+{
+	if (!s->c->name)
+		return true;
+	return s->c->is_pattern ? !regexec(&s->regex, name, 0, NULL, 0) :
+				  !strcmp(s->c->name, name);
+}
+
+static bool fits_api(struct select *s, uint32_t api)
+{
+	if (!s->api[api])
+		s->api[api] = fits_name(s, s->m->api[api].name) ? ASKED_YES :
+								  ASKED_NO;
+	return s->api[api] == ASKED_YES;
+}
+
+static bool fits_shape(struct select *s, uint32_t i)
+{
+	const struct nsx_trace *t = s->m->t;
+	const struct nsx_shape *x = &t->shape[i];
+
+	if (!s->shape[i]) {
+		bool fits = fits_name(s, nsx_text(t, x->name)) ||
+			    fits_name(s, nsx_text(t, x->base_name));
+
+		if (fits && s->c->category)
+			fits = !strcmp(s->c->category,
+				       nsx_kernel_category(nsx_text(t, x->name),
+							   NULL));
+		s->shape[i] = fits ? ASKED_YES : ASKED_NO;
+	}
+	return s->shape[i] == ASKED_YES;
+}
+
+static bool fits_row(const struct nsx_change *c, uint32_t row)
+{
+	size_t lo = 0, hi = c->nrows;
+
+	if (!c->rows)
+		return true;
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (c->rows[mid] < row)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < c->nrows && c->rows[lo] == row;
+}
+
+static bool fits_time(const struct nsx_change *c, int64_t at_ns)
+{
+	return c->when.start_ns == c->when.end_ns ||
+	       (at_ns >= c->when.start_ns && at_ns < c->when.end_ns);
+}
+
+/* Calls, gaps and operations --------------------------------------------------------*/
+
+/* Thread, process, range and time of a call; not its name. */
+static bool fits_place(const struct select *s, const struct model_call *call)
+{
+	const struct nsx_change *c = s->c;
+	const struct nsx_trace *t = s->m->t;
+	uint32_t h = nsx_call_thread(t, call->row);
+
+	return fits_time(c, call->start_ns) &&
+	       (!(c->by & NSX_BY_THREAD) || c->thread == h) &&
+	       (!(c->by & NSX_BY_PROCESS) ||
+		c->process == t->thread[h].process) &&
+	       (!c->range || span_list_has(&s->ranges, h, call->start_ns));
+}
+
+static bool fits_call(struct select *s, uint32_t i)
+{
+	const struct model_call *call = &s->m->call[i];
+
+	return (call->flags & CALL_ACTIVE) && fits_api(s, call->api) &&
+	       fits_row(s->c, call->row) && fits_place(s, call);
+}
+
+static bool fits_gap(struct select *s, uint32_t i)
+{
+	const struct model_call *call = &s->m->call[i];
+	struct nsx_change c = *s->c;
+	struct select where = *s;
+
+	c.range = NULL; /* of a gap the part that lies in the range counts */
+	where.c = &c;
+	return (call->flags & CALL_ACTIVE) && call->before != NSX_NONE &&
+	       fits_row(s->c, call->row) && fits_place(&where, call);
+}
+
+static bool fits_op(struct select *s, uint32_t i)
+{
+	const struct nsx_change *c = s->c;
+	const struct nsx_trace *t = s->m->t;
+	const struct model_op *o = &s->m->op[i];
+	uint32_t row = t->ops.stream[o->row];
+	const struct nsx_stream *stream = &t->stream[row];
+
+	if (!(o->flags & OP_ACTIVE) || !fits_row(c, o->row) ||
+	    !fits_time(c, o->start_ns) ||
+	    (c->op && !(c->op >> o->kind & 1)) ||
+	    (c->copy_kind && c->copy_kind != o->copy_kind) ||
+	    ((c->by & NSX_BY_PROCESS) && c->process != stream->process) ||
+	    ((c->by & NSX_BY_DEVICE) && c->device != stream->device) ||
+	    ((c->by & NSX_BY_STREAM) && c->stream != row))
+		return false;
+	if ((c->name || c->category) &&
+	    (o->kind != NSX_OP_KERNEL ||
+	     !fits_shape(s, t->ops.detail[o->row])))
+		return false;
+	if (!c->range && !(c->by & NSX_BY_THREAD))
+		return true;
+	if (o->call == NSX_NONE)
+		return false;
+	return (!(c->by & NSX_BY_THREAD) ||
+		c->thread == nsx_call_thread(t, s->m->call[o->call].row)) &&
+	       (!c->range ||
+		span_list_has(&s->ranges,
+			      nsx_call_thread(t, s->m->call[o->call].row),
+			      s->m->call[o->call].start_ns));
+}
+
+/* What is set once is counted once. */
+static void mark(struct select *s, uint8_t *flags, unsigned flag)
+{
+	*s->touched += !(*flags & flag);
+	*flags |= (uint8_t)flag;
+}
+
+static void lower(struct select *s, int64_t *value, int64_t to)
+{
+	to = NSX_MAX(to, 0);
+	*s->touched += to != *value;
+	*value = NSX_MIN(*value, to);
+}
+
+static int64_t divided(int64_t ns, double by)
+{
+	return isinf(by) ? 0 : (int64_t)((double)ns / by);
+}
+
+/* The arrays of durations, costs and gaps are filled when first needed. */
+static void need_lengths(struct player *p)
+{
+	if (p->edit.has_length)
+		return;
+	p->edit.has_length = true;
+	for (uint32_t i = 0; i < p->m->nops; i++)
+		p->edit.length_ns[i] = p->m->op[i].length_ns;
+}
+
+static void need_costs(struct player *p)
+{
+	if (p->edit.has_own)
+		return;
+	p->edit.has_own = true;
+	for (uint32_t i = 0; i < p->m->ncalls; i++)
+		p->edit.own_ns[i] = p->m->call[i].own_ns;
+}
+
+static void need_gaps(struct player *p)
+{
+	const struct nsx_model *m = p->m;
+
+	if (p->edit.has_gap)
+		return;
+	p->edit.has_gap = true;
+	for (uint32_t i = 0; i < m->ncalls; i++)
+		p->edit.gap_ns[i] = model_gap(m, i);
+}
+
+/* Verbs on calls -------------------------------------------------------------------*/
+
+static void no_wait(struct select *s, uint32_t i)
+{
+	const struct model_call *c = &s->m->call[i];
+	uint8_t *flags = &s->p->edit.call[i];
+
+	if (c->kind == CALL_BLOCK)
+		mark(s, flags, EDIT_ASYNC);
+	else if (c->kind == CALL_SYNC || c->kind == CALL_IMPLICIT ||
+		 c->kind == CALL_POLL_END)
+		mark(s, flags, EDIT_GONE);
+}
+
+/* Neither waits, nor costs, nor time between calls. */
+static void instant_host(struct select *s, uint32_t i)
+{
+	const struct model_call *c = &s->m->call[i];
+	struct edit *e = &s->p->edit;
+
+	no_wait(s, i);
+	if (!(s->m->api[c->api].says & API_WORK))
+		mark(s, &e->call[i], EDIT_GONE);
+	else if (c->kind == CALL_LAUNCH)
+		lower(s, &e->own_ns[i], 0);
+	if (c->before != NSX_NONE)
+		lower(s, &e->gap_ns[i],
+		      NSX_MIN(e->gap_ns[i], c->wait_ns));
+}
+
+static void change_calls(struct select *s)
+{
+	struct edit *e = &s->p->edit;
+
+	if (s->c->verb == NSX_FASTER_LAUNCH || s->c->verb == NSX_INSTANT_HOST)
+		need_costs(s->p);
+	if (s->c->verb == NSX_INSTANT_HOST)
+		need_gaps(s->p);
+	for (uint32_t i = 0; i < s->m->ncalls; i++) {
+		if (!fits_call(s, i))
+			continue;
+		if (s->c->verb == NSX_NO_WAIT)
+			no_wait(s, i);
+		else if (s->c->verb == NSX_NO_COST)
+			mark(s, &e->call[i], EDIT_GONE);
+		else if (s->c->verb == NSX_INSTANT_HOST)
+			instant_host(s, i);
+		else if (s->m->call[i].kind == CALL_LAUNCH)
+			lower(s, &e->own_ns[i],
+			      divided(s->m->call[i].own_ns, s->c->amount));
+	}
+}
+
+/* Verbs on gaps --------------------------------------------------------------------*/
+
+/* What lies in the spans is cut out of the gaps of their threads. */
+static void cut_gaps(struct select *s, const struct span_list *spans,
+		     bool lifts)
+{
+	struct edit *e = &s->p->edit;
+
+	need_gaps(s->p);
+	for (uint32_t i = 0; i < s->m->ncalls; i++) {
+		const struct model_call *c = &s->m->call[i];
+		int64_t ns, from;
+
+		if (!fits_gap(s, i) || model_gap(s->m, i) <= SHORT_NS)
+			continue;
+		from = s->m->call[c->before].end_ns;
+		ns = span_list_within(spans, nsx_call_thread(s->m->t, c->row),
+				      (struct nsx_span){from, c->start_ns});
+		if (!ns)
+			continue;
+		lower(s, &e->gap_ns[i], model_gap(s->m, i) - ns);
+		if (lifts)
+			e->call[i] |= EDIT_LIFTED;
+	}
+}
+
+static void faster_host(struct select *s)
+{
+	struct edit *e = &s->p->edit;
+
+	need_gaps(s->p);
+	for (uint32_t i = 0; i < s->m->ncalls; i++) {
+		const struct model_call *c = &s->m->call[i];
+		int64_t gap, part;
+
+		if (!fits_gap(s, i))
+			continue;
+		part = gap = model_gap(s->m, i);
+		if (s->c->range)
+			part = span_list_within(
+				&s->ranges, nsx_call_thread(s->m->t, c->row),
+				(struct nsx_span){c->start_ns - gap,
+						  c->start_ns});
+		part = NSX_MAX(part - c->wait_ns, 0);
+		lower(s, &e->gap_ns[i],
+		      gap - part + divided(part, s->c->amount));
+	}
+}
+
+static int no_os_wait(struct select *s, struct nsx_err *err)
+{
+	const struct nsx_trace *t = s->m->t;
+	struct span_list list = {0};
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < t->osrt.n; i++)
+		if (fits_name(s, nsx_text(t, t->osrt.name[i])))
+			rc = span_list_add(&list, t->osrt.thread[i],
+					   t->osrt.start_ns[i],
+					   t->osrt.end_ns[i], err);
+	span_list_sort(&list);
+	if (!rc)
+		cut_gaps(s, &list, true);
+	span_list_done(&list);
+	return rc;
+}
+
+/* Verbs on operations -------------------------------------------------------------*/
+
+static void drop_op(struct select *s, uint32_t i, bool with_call)
+{
+	const struct model_op *o = &s->m->op[i];
+
+	mark(s, &s->p->edit.op[i], EDIT_DROP);
+	if (with_call && o->call != NSX_NONE &&
+	    !(s->m->call[o->call].flags & CALL_MANY))
+		s->p->edit.call[o->call] |= EDIT_GONE;
+}
+
+static void free_copy(struct select *s, uint32_t i)
+{
+	const struct model_op *o = &s->m->op[i];
+
+	if (o->call == NSX_NONE)
+		return; /* nothing says how early it could have been queued */
+	if (s->m->call[o->call].kind == CALL_BLOCK)
+		mark(s, &s->p->edit.call[o->call], EDIT_ASYNC);
+	if (s->c->verb != NSX_OVERLAP)
+		return;
+	mark(s, &s->p->edit.op[i], EDIT_SIDE);
+	s->p->edit.has_side = true;
+}
+
+static void change_ops(struct select *s)
+{
+	if (s->c->verb == NSX_FASTER)
+		need_lengths(s->p);
+	for (uint32_t i = 0; i < s->m->nops; i++) {
+		const struct model_op *o = &s->m->op[i];
+
+		if (!fits_op(s, i))
+			continue;
+		switch (s->c->verb) {
+		case NSX_FASTER:
+			lower(s, &s->p->edit.length_ns[i],
+			      divided(o->length_ns, s->c->amount));
+			break;
+		case NSX_DROP:
+			drop_op(s, i, true);
+			break;
+		case NSX_CUT:
+			mark(s, &s->p->edit.op[i], EDIT_CUT);
+			break;
+		case NSX_HIDE_COMM:
+			if (o->flags & (s->m->nteams ? OP_MEMBER : OP_COMM))
+				drop_op(s, i, false);
+			break;
+		default:
+			free_copy(s, i);
+		}
+	}
+}
+
+/* Kernels of the slow stretch take what the same ones took before it. */
+static int hold_clock(struct select *s, struct nsx_err *err)
+{
+	const struct nsx_model *m = s->m;
+	const struct nsx_trace *t = m->t;
+	size_t *at = nsx_arena_try_array(s->a, (size_t)t->nshapes + 2,
+					 sizeof(*at), "kernels", err);
+	int64_t *v = nsx_arena_try_array(s->a, m->nops, 8, "kernels", err);
+	double *median = nsx_arena_try_array(s->a, t->nshapes, 8, "kernels",
+					     err);
+
+	if (!at || !v || !median)
+		return err->rc;
+	need_lengths(s->p);
+	for (int fill = 0; fill < 2; fill++) {
+		for (uint32_t i = 0; i < m->nops; i++) {
+			const struct model_op *o = &m->op[i];
+			uint32_t k = t->ops.detail[o->row];
+
+			if (o->kind != NSX_OP_KERNEL ||
+			    o->start_ns >= s->c->when.start_ns)
+				continue;
+			if (fill)
+				v[at[k + 1]++] = o->length_ns;
+			else
+				at[k + 2]++;
+		}
+		for (uint32_t k = 0; !fill && k < t->nshapes; k++)
+			at[k + 2] += at[k + 1];
+	}
+	for (uint32_t k = 0; k < t->nshapes; k++)
+		median[k] = at[k + 1] - at[k] < MIN_BEFORE ?
+				    -1 : nsx_quantile(v + at[k],
+						      at[k + 1] - at[k], 0.5);
+	for (uint32_t i = 0; i < m->nops; i++) {
+		const struct model_op *o = &m->op[i];
+		double ns;
+
+		if (o->kind != NSX_OP_KERNEL || (o->flags & OP_COMM) ||
+		    !fits_op(s, i))
+			continue;
+		ns = median[t->ops.detail[o->row]];
+		if (ns >= 0 && ns < (double)o->length_ns)
+			lower(s, &s->p->edit.length_ns[i], (int64_t)ns);
+	}
+	return 0;
+}
+
+/* Ranks ---------------------------------------------------------------------------*/
+
+struct measured { /* of the rank or of its peers */
+	uint64_t key;
+	int64_t ns;
+	uint32_t at;
+	bool is_peer;
+};
+
+static int cmp_measured(const void *a, const void *b)
+{
+	const struct measured *x = a, *y = b;
+
+	if (x->key != y->key)
+		return x->key < y->key ? -1 : 1;
+	if (x->is_peer != y->is_peer)
+		return x->is_peer - y->is_peer;
+	if (x->ns != y->ns)
+		return x->ns < y->ns ? -1 : 1;
+	return (x->at > y->at) - (x->at < y->at);
+}
+
+/* The rank's figures take the distribution of its peers', kind by kind: its
+ * longest becomes as long as their longest, and so on.
+ */
+static void level(struct select *s, struct measured *v, size_t n,
+		  int64_t *values, bool lifts)
+{
+	qsort(v, n, sizeof(*v), cmp_measured);
+	for (size_t from = 0, mid, to; from < n; from = to) {
+		for (mid = from; mid < n && v[mid].key == v[from].key &&
+				 !v[mid].is_peer; mid++)
+			;
+		for (to = mid; to < n && v[to].key == v[from].key; to++)
+			;
+		for (size_t i = from; i < mid && mid < to; i++) {
+			size_t k = (2 * (i - from) + 1) * (to - mid) /
+				   (2 * (mid - from));
+
+			if (v[mid + k].ns >= v[i].ns)
+				continue;
+			lower(s, &values[v[i].at], v[mid + k].ns);
+			if (lifts)
+				s->p->edit.call[v[i].at] |= EDIT_LIFTED;
+		}
+	}
+}
+
+static int even_kernels(struct select *s, struct nsx_err *err)
+{
+	const struct nsx_model *m = s->m;
+	const struct nsx_trace *t = m->t;
+	struct measured *v = nsx_arena_try_array(s->a, m->nops, sizeof(*v),
+						 "kernels", err);
+	size_t n = 0;
+
+	if (!v)
+		return err->rc;
+	need_lengths(s->p);
+	for (uint32_t i = 0; i < m->nops; i++) {
+		const struct model_op *o = &m->op[i];
+		const struct nsx_stream *x = &t->stream[t->ops.stream[o->row]];
+
+		if (!(o->flags & OP_ACTIVE) || (o->flags & OP_COMM) ||
+		    o->kind != NSX_OP_KERNEL)
+			continue;
+		v[n++] = (struct measured){
+			nsx_op_shape(t, o->row)->base_name, o->length_ns, i,
+			x->process != s->c->process ||
+				x->device != s->c->device};
+	}
+	level(s, v, n, s->p->edit.length_ns, false);
+	return 0;
+}
+
+/* A thread belongs to the device that it launches to first. */
+static int even_gaps(struct select *s, struct nsx_err *err)
+{
+	const struct nsx_model *m = s->m;
+	const struct nsx_trace *t = m->t;
+	struct measured *v = nsx_arena_try_array(s->a, m->ncalls, sizeof(*v),
+						 "gaps", err);
+	uint32_t *device = nsx_arena_try_array(s->a, t->nthreads, 4, "threads",
+					       err);
+	size_t n = 0;
+
+	if (!v || !device)
+		return err->rc;
+	need_gaps(s->p);
+	memset(device, 0xff, (size_t)t->nthreads * 4);
+	for (uint32_t i = 0; i < m->nops; i++) {
+		const struct model_op *o = &m->op[i];
+		uint32_t h;
+
+		if (o->call == NSX_NONE)
+			continue;
+		h = nsx_call_thread(t, m->call[o->call].row);
+		if (device[h] == NSX_NONE)
+			device[h] = t->stream[t->ops.stream[o->row]].device;
+	}
+	for (uint32_t i = 0; i < m->ncalls; i++) {
+		const struct model_call *c = &m->call[i];
+		uint32_t h = nsx_call_thread(t, c->row);
+
+		if (!(c->flags & CALL_ACTIVE) || c->before == NSX_NONE ||
+		    device[h] == NSX_NONE)
+			continue;
+		v[n++] = (struct measured){
+			(uint64_t)m->call[c->before].api << 32 | c->api,
+			model_gap(m, i), i,
+			t->thread[h].process != s->c->process ||
+				device[h] != s->c->device};
+	}
+	level(s, v, n, s->p->edit.gap_ns, true);
+	return 0;
+}
+
+/* Changes ---------------------------------------------------------------------------*/
+
+static int drop_range(struct select *s)
+{
+	struct edit *e = &s->p->edit;
+
+	for (uint32_t i = 0; i < s->m->ncalls; i++)
+		if (fits_call(s, i))
+			mark(s, &e->call[i], EDIT_GONE);
+	for (uint32_t i = 0; i < s->m->nops; i++)
+		if (fits_op(s, i))
+			drop_op(s, i, false);
+	cut_gaps(s, &s->ranges, false);
+	return 0;
+}
+
+static int list_ranges(struct select *s, struct nsx_err *err)
+{
+	const struct nsx_trace *t = s->m->t;
+	const struct nsx_nvtx *x = &t->nvtx;
+	nsx_str known = 0;
+	int rc = 0;
+
+	for (uint32_t h = 0; !rc && h < t->nthreads; h++) {
+		const struct nsx_thread *th = &t->thread[h];
+
+		for (uint32_t i = th->nvtx_at; !rc && th->ncalls &&
+		     i < th->nvtx_at + th->nnvtx; i++) {
+			if (x->kind[i] != NSX_NVTX_STACK ||
+			    (known ? x->name[i] != known :
+				     strcmp(nsx_text(t, x->name[i]),
+					    s->c->range)))
+				continue;
+			known = x->name[i];
+			rc = span_list_add(&s->ranges, h, nsx_range_start(x, i),
+					   nsx_range_end(x, i), err);
+		}
+	}
+	span_list_sort(&s->ranges);
+	return rc;
+}
+
+static int apply(struct select *s, enum compile_way way, struct nsx_err *err)
+{
+	struct edit *e = &s->p->edit;
+
+	switch (s->c->verb) {
+	case NSX_NO_WAIT:
+	case NSX_NO_COST:
+	case NSX_FASTER_LAUNCH:
+	case NSX_INSTANT_HOST:
+		change_calls(s);
+		return 0;
+	case NSX_FASTER_HOST:
+		faster_host(s);
+		return 0;
+	case NSX_NO_OS_WAIT:
+		return no_os_wait(s, err);
+	case NSX_NO_PREEMPTION:
+	case NSX_NO_PROFILER:
+		cut_gaps(s, s->c->verb == NSX_NO_PREEMPTION ?
+				    &s->m->preempted : &s->m->profiled, true);
+		return 0;
+	case NSX_HOLD_CLOCK:
+		return hold_clock(s, err);
+	case NSX_FASTER_COMM:
+		e->transfer = NSX_MIN(e->transfer, 1 / s->c->amount);
+		*s->touched += s->m->nteams;
+		return 0;
+	case NSX_NO_PEER_WAIT:
+		e->no_peer_wait = true;
+		*s->touched += s->m->nteams;
+		return 0;
+	case NSX_EVEN_RANK:
+		return way == COMPILE_KERNELS ? even_kernels(s, err) :
+						even_gaps(s, err);
+	case NSX_DROP_RANGE:
+		return drop_range(s);
+	default:
+		change_ops(s);
+		return 0;
+	}
+}
+
+static int compile_one(struct player *p, const struct nsx_change *c,
+		       enum compile_way way, struct nsx_arena *a,
+		       size_t *touched, struct nsx_err *err)
+{
+	struct nsx_change change = *c;
+	struct select s = {.c = &change, .p = p, .m = p->m, .a = a,
+			   .touched = touched};
+	int rc = 0;
+
+	if (!(change.amount >= LEAST_AMOUNT))
+		change.amount = change.amount > 0 ? LEAST_AMOUNT : 1;
+	s.api = nsx_arena_try_array(a, p->m->napis, 1, "API names", err);
+	s.shape = nsx_arena_try_array(a, p->m->t->nshapes, 1, "kernels", err);
+	if (!s.api || !s.shape)
+		return err->rc;
+	if (c->is_pattern && c->name &&
+	    regcomp(&s.regex, c->name, REG_EXTENDED | REG_NOSUB))
+		return nsx_fail(err, NSX_E_USAGE,
+				"'%s' is no regular expression", c->name);
+	if (c->range)
+		rc = list_ranges(&s, err);
+	if (!rc)
+		rc = apply(&s, way, err);
+	span_list_done(&s.ranges);
+	if (c->is_pattern && c->name)
+		regfree(&s.regex);
+	return rc;
+}
+
+int compile(struct player *p, const struct nsx_change *v, size_t n,
+	    enum compile_way way, size_t *ret_touched, struct nsx_err *err)
+{
+	struct nsx_arena *a = nsx_arena_new();
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < n; i++)
+		rc = compile_one(p, &v[i], way, a, ret_touched, err);
+	nsx_arena_free(a);
+	return rc;
+}

@@ -1,0 +1,407 @@
+/* host.c - the time of a thread between its calls.
+ *
+ * Threads of a process that launch in turns (PyTorch's forward and backward
+ * threads) hand over to each other: the end of one's call is then what the
+ * other's follows.  Inside a gap, calls of the operating system that block and
+ * time off the CPU are waits; one that lasts is for something that the trace
+ * does not show.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "base/stat.h"
+#include "facts/replay/model.h"
+#include "schema/viewscan.h"
+
+#define GAP_NS 50000	   /* a hand-over, or a wait, takes longer           */
+#define OUTSIDE_NS 1000000 /* a wait for something outside CUDA              */
+enum { MAX_LAUNCHERS = 16 }; /* threads of a process that may hand over     */
+
+/* Hand-overs ------------------------------------------------------------------*/
+
+struct threads { /* calls of each thread, in order */
+	uint32_t *at, *call;
+	uint32_t (*launcher)[MAX_LAUNCHERS]; /* by process                   */
+	uint8_t *nlaunchers;
+};
+
+static int list_threads(struct build *b, struct threads *x,
+			struct nsx_err *err)
+{
+	const struct nsx_model *m = b->m;
+	const struct nsx_trace *t = m->t;
+	uint32_t *to;
+
+	x->at = nsx_arena_try_array(b->a, (size_t)t->nthreads + 2, 4, "threads",
+				    err);
+	x->call = nsx_arena_try_array(b->a, m->ncalls, 4, "calls to replay",
+				      err);
+	x->launcher = nsx_arena_try_array(b->a, t->nprocesses,
+					  sizeof(*x->launcher), "processes",
+					  err);
+	x->nlaunchers = nsx_arena_try_array(b->a, t->nprocesses, 1,
+					    "processes", err);
+	if (!x->at || !x->call || !x->launcher || !x->nlaunchers)
+		return err->rc;
+	for (uint32_t i = 0; i < m->ncalls; i++)
+		x->at[b->thread[i] + 2]++;
+	for (uint32_t h = 0; h < t->nthreads; h++)
+		x->at[h + 2] += x->at[h + 1];
+	to = x->at + 1;
+	for (uint32_t i = 0; i < m->ncalls; i++)
+		x->call[to[b->thread[i]]++] = i;
+	for (uint32_t h = 0; h < t->nthreads; h++) {
+		uint32_t p = t->thread[h].process;
+
+		for (uint32_t k = x->at[h]; k < x->at[h + 1]; k++)
+			if (m->call[x->call[k]].op != NSX_NONE) {
+				if (p != NSX_NONE &&
+				    x->nlaunchers[p] < MAX_LAUNCHERS)
+					x->launcher[p][x->nlaunchers[p]++] = h;
+				break;
+			}
+	}
+	return 0;
+}
+
+/* The last call of a thread that ended by an instant, as a place; the thread's
+ * first place less one: there is none.
+ */
+static uint32_t ended_by(const struct build *b, const struct threads *x,
+			 uint32_t thread, int64_t at_ns)
+{
+	uint32_t lo = x->at[thread], hi = x->at[thread + 1];
+
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+
+		if (b->m->call[x->call[mid]].end_ns <= at_ns)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo - 1;
+}
+
+/* Another thread's call that ended in the gap before this one, and after which
+ * that thread is silent for twice as long as handing over took; NSX_NONE.
+ */
+static uint32_t handed_over(const struct build *b, const struct threads *x,
+			    uint32_t call)
+{
+	const struct model_call *v = b->m->call, *c = &v[call];
+	uint32_t h = b->thread[call], best = NSX_NONE;
+	uint32_t p = b->m->t->thread[h].process;
+	int64_t best_ns = v[c->before].end_ns;
+
+	for (unsigned k = 0; p != NSX_NONE && k < x->nlaunchers[p]; k++) {
+		uint32_t other = x->launcher[p][k], i;
+		const struct model_call *y;
+
+		if (other == h)
+			continue;
+		i = ended_by(b, x, other, c->start_ns);
+		if (i + 1 == x->at[other])
+			continue;
+		y = &v[x->call[i]];
+		if (y->end_ns <= best_ns)
+			continue;
+		if (i + 1 < x->at[other + 1] &&
+		    v[x->call[i + 1]].start_ns - c->start_ns <
+			    2 * (c->start_ns - y->end_ns))
+			continue;
+		best = x->call[i];
+		best_ns = y->end_ns;
+	}
+	return best;
+}
+
+static bool launches(const struct build *b, const struct threads *x,
+		    uint32_t thread)
+{
+	uint32_t p = b->m->t->thread[thread].process;
+
+	for (unsigned k = 0; p != NSX_NONE && k < x->nlaunchers[p]; k++)
+		if (x->launcher[p][k] == thread)
+			return true;
+	return false;
+}
+
+static int link_threads(struct build *b, struct threads *x,
+			struct nsx_err *err)
+{
+	struct nsx_model *m = b->m;
+	uint32_t *from = nsx_arena_try_array(b->a, m->ncalls, 4,
+					     "calls to replay", err);
+
+	if (!from)
+		return err->rc;
+	for (uint32_t i = 0; i < m->ncalls; i++) {
+		const struct model_call *c = &m->call[i];
+
+		from[i] = c->before;
+		if (c->before == NSX_NONE ||
+		    c->start_ns - m->call[c->before].end_ns <= GAP_NS ||
+		    !launches(b, x, b->thread[i]))
+			continue;
+		from[i] = handed_over(b, x, i);
+		if (from[i] == NSX_NONE)
+			from[i] = c->before;
+	}
+	for (uint32_t i = 0; i < m->ncalls; i++)
+		m->call[i].before = from[i];
+	return 0;
+}
+
+/* Waits outside CUDA ----------------------------------------------------------------*/
+
+static bool is_blocking_os(const char *name)
+{
+	static const char *const waits[] = {
+		"cond_wait", "cond_timedwait", "cond_clockwait", "sem_wait",
+		"sem_timedwait", "sem_clockwait", "ppoll", "select", "epoll",
+		"futex", "join", "mutex", "rwlock", "accept", "recv", "wait4",
+		"waitpid", "sigwait"};
+
+	for (size_t i = 0; i < ARRAY_LEN(waits); i++)
+		if (strstr(name, waits[i]))
+			return true;
+	return !strncmp(name, "poll", 4);
+}
+
+static int add_os_waits(const struct build *b, const struct threads *x,
+			struct span_list *waits, struct nsx_err *err)
+{
+	const struct nsx_trace *t = b->m->t;
+
+	for (size_t i = 0; i < t->osrt.n; i++) {
+		uint32_t h = t->osrt.thread[i];
+
+		if (x->at[h] == x->at[h + 1] ||
+		    t->osrt.end_ns[i] - t->osrt.start_ns[i] < GAP_NS ||
+		    t->osrt.start_ns[i] > b->to_ns ||
+		    !is_blocking_os(nsx_text(t, t->osrt.name[i])))
+			continue;
+		if (span_list_add(waits, h, t->osrt.start_ns[i], t->osrt.end_ns[i],
+			     err))
+			return err->rc;
+	}
+	return 0;
+}
+
+/* Rows that are read again ----------------------------------------------------------*/
+
+struct reader { /* of one table; kept is what threads with calls did then */
+	const struct nsx_trace *t;
+	const struct threads *x;
+	int64_t from_ns, to_ns;
+	struct thread_switch {
+		uint32_t thread;
+		bool in, ready; /* ready: went off though it could run       */
+		int64_t at_ns;
+	} *v;
+	size_t n, cap;
+	bool knows_states;
+	struct span_list spans;
+};
+
+static int cmp_switches(const void *a, const void *b)
+{
+	const struct thread_switch *x = a, *y = b;
+
+	if (x->thread != y->thread)
+		return x->thread < y->thread ? -1 : 1;
+	if (x->at_ns != y->at_ns)
+		return x->at_ns < y->at_ns ? -1 : 1;
+	return x->in != y->in ? x->in - y->in : x->ready - y->ready;
+}
+
+static bool is_instant(const struct nsx_val *v)
+{
+	return v->type == NSX_V_I64 && v->u.i <= NSX_TIME_MAX &&
+	       v->u.i >= -NSX_TIME_MAX;
+}
+
+static uint32_t thread_of(const struct reader *r, const struct nsx_val *v)
+{
+	uint32_t h = v->type == NSX_V_I64 ?
+			     nsx_thread_find(r->t, (uint64_t)v->u.i) : NSX_NONE;
+
+	return h == NSX_NONE || r->x->at[h] == r->x->at[h + 1] ? NSX_NONE : h;
+}
+
+/* Ready among the states of a thread; ready, preempted, quantum used up and
+ * the like among the reasons (ENUM_SAMPLING_THREAD_STATE,
+ * ENUM_SCHEDULING_THREAD_BLOCK).
+ */
+static bool is_ready(int64_t state, int64_t reason)
+{
+	return state == 1 || state == 6 || (reason >= 42 && reason <= 45) ||
+	       reason == 49 || reason == 51;
+}
+
+static int on_switch(void *ctx, int64_t rid, const struct nsx_val *v,
+		     struct nsx_err *err)
+{
+	struct reader *r = ctx;
+	int64_t state = v[3].type == NSX_V_I64 ? v[3].u.i : 0;
+	int64_t reason = v[4].type == NSX_V_I64 ? v[4].u.i : 0;
+	uint32_t h;
+
+	(void)rid;
+	if (!is_instant(&v[0]) || v[1].type != NSX_V_I64)
+		return 0;
+	/* Terminated (5) is told even where nothing else is. */
+	r->knows_states |= !v[1].u.i && ((state && state != 5) || reason > 1);
+	if (v[0].u.i < r->from_ns || v[0].u.i > r->to_ns)
+		return 0;
+	h = thread_of(r, &v[2]);
+	if (h == NSX_NONE)
+		return 0;
+	if (nsx_grow(&r->v, &r->cap, r->n + 1, sizeof(*r->v),
+		     "scheduling rows", err))
+		return err->rc;
+	r->v[r->n++] = (struct thread_switch){
+		h, v[1].u.i, !v[1].u.i && is_ready(state, reason), v[0].u.i};
+	return 0;
+}
+
+static int on_overhead(void *ctx, int64_t rid, const struct nsx_val *v,
+		       struct nsx_err *err)
+{
+	struct reader *r = ctx;
+	uint32_t h;
+
+	(void)rid;
+	if (!is_instant(&v[0]) || !is_instant(&v[1]) ||
+	    v[1].u.i < r->from_ns || v[0].u.i > r->to_ns)
+		return 0;
+	h = thread_of(r, &v[2]);
+	return h == NSX_NONE || v[1].u.i <= v[0].u.i ?
+		       0 : span_list_add(&r->spans, h, v[0].u.i, v[1].u.i, err);
+}
+
+/* Time of a thread in calls of the operating system inside a span: rows are in
+ * order, and so are the spans asked for; *at is advanced.
+ */
+static int64_t os_within(const struct nsx_trace *t, uint32_t thread,
+			 struct nsx_span s, uint32_t *at)
+{
+	const struct nsx_thread *h = &t->thread[thread];
+	int64_t ns = 0;
+
+	*at = NSX_MAX(*at, h->osrt_at);
+	while (*at < h->osrt_at + h->nosrt && t->osrt.end_ns[*at] <= s.start_ns)
+		++*at;
+	for (uint32_t i = *at; i < h->osrt_at + h->nosrt &&
+			       t->osrt.start_ns[i] < s.end_ns; i++)
+		ns += NSX_MAX(0, NSX_MIN(t->osrt.end_ns[i], s.end_ns) -
+				     NSX_MAX(t->osrt.start_ns[i], s.start_ns));
+	return ns;
+}
+
+/* Stretches off the CPU: waits, but for those of a thread that was ready.
+ * Without states a thread was ready that was in no call that could block.
+ */
+static int add_off_cpu(struct build *b, const struct reader *r,
+		       struct span_list *waits, struct nsx_err *err)
+{
+	const struct nsx_trace *t = b->m->t;
+	uint32_t at = 0;
+
+	for (size_t i = 1; i < r->n; i++) {
+		const struct thread_switch *off = &r->v[i - 1], *in = off + 1;
+		struct nsx_span s = {off->at_ns, in->at_ns};
+		bool ready = off->ready;
+
+		if (off->thread != in->thread || off->in || !in->in)
+			continue;
+		if (!ready && s.end_ns - s.start_ns >= GAP_NS &&
+		    span_list_add(waits, off->thread, s.start_ns, s.end_ns,
+				  err))
+			return err->rc;
+		if (!r->knows_states)
+			ready = t->osrt.n &&
+				2 * os_within(t, off->thread, s, &at) <
+					s.end_ns - s.start_ns;
+		if (ready && span_list_add(&b->m->preempted, off->thread,
+					   s.start_ns, s.end_ns, err))
+			return err->rc;
+	}
+	span_list_sort(&b->m->preempted);
+	return 0;
+}
+
+static int read_rows(struct build *b, const struct threads *x,
+		     struct span_list *waits, struct nsx_err *err)
+{
+	static const enum nsx_field switches[] = {
+		NSX_F_sched_start_ns, NSX_F_sched_is_sched_in,
+		NSX_F_sched_global_tid, NSX_F_sched_thread_state,
+		NSX_F_sched_thread_block};
+	static const enum nsx_field overheads[] = {
+		NSX_F_profiler_overhead_start_ns,
+		NSX_F_profiler_overhead_end_ns,
+		NSX_F_profiler_overhead_global_tid};
+	struct nsx_model *m = b->m;
+	struct reader r = {.t = m->t, .x = x,
+			   .from_ns = m->call[0].start_ns,
+			   .to_ns = m->call[m->ncalls - 1].end_ns};
+	int rc = nsx_view_scan(m->t->schema, NSX_VIEW_sched, switches,
+			       ARRAY_LEN(switches), 1, on_switch, &r, 0, err);
+
+	if (!rc && r.n) {
+		qsort(r.v, r.n, sizeof(*r.v), cmp_switches);
+		rc = add_off_cpu(b, &r, waits, err);
+	}
+	if (!rc)
+		rc = nsx_view_scan(m->t->schema, NSX_VIEW_profiler_overhead,
+				   overheads, ARRAY_LEN(overheads), 1,
+				   on_overhead, &r, 0, err);
+	free(r.v);
+	m->profiled = r.spans;
+	span_list_sort(&m->profiled);
+	return rc;
+}
+
+/* How much of each gap was waits. */
+static void charge_waits(struct nsx_model *m, const struct build *b,
+			 struct span_list *w)
+{
+	span_list_sort(w);
+	for (uint32_t i = 0; i < m->ncalls; i++) {
+		struct model_call *c = &m->call[i];
+		int64_t gap = model_gap(m, i), from = c->start_ns - gap;
+		uint32_t h = b->thread[i];
+
+		if (gap < GAP_NS)
+			continue;
+		for (size_t k = span_list_find(w, h, from);
+		     k < w->n && w->v[k].thread == h &&
+		     w->v[k].span.start_ns < c->start_ns; k++) {
+			int64_t ns = NSX_MIN(w->v[k].span.end_ns, c->start_ns) -
+				     NSX_MAX(w->v[k].span.start_ns, from);
+
+			c->wait_ns += ns;
+			if (ns >= OUTSIDE_NS)
+				c->flags |= CALL_OUTSIDE;
+		}
+	}
+}
+
+int model_host(struct build *b, struct nsx_err *err)
+{
+	struct threads x = {0};
+	struct span_list waits = {0};
+	int rc = list_threads(b, &x, err);
+
+	if (!rc)
+		rc = link_threads(b, &x, err);
+	if (!rc)
+		rc = add_os_waits(b, &x, &waits, err);
+	if (!rc)
+		rc = read_rows(b, &x, &waits, err);
+	if (!rc)
+		charge_waits(b->m, b, &waits);
+	span_list_done(&waits);
+	return rc;
+}

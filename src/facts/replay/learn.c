@@ -1,0 +1,903 @@
+/* learn.c - typical latencies, each from instances where it alone can have
+ * decided; and with them the weight of every edge.
+ *
+ * The typical value is the median of the fast cluster: what took much longer
+ * had another reason.  Values beyond what hardware takes are not learned, for
+ * a trace in which every launch is delayed by something else has no fast ones.
+ * An edge's weight is never more than what was seen, so that the model played
+ * unchanged is the recording: what is left over below 20 us is jitter of the
+ * edge that decided, and what is left above stays with the event.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "base/stat.h"
+#include "facts/replay/model.h"
+
+#define CLUSTER_NS 20000  /* the fast cluster reaches this far               */
+#define JITTER_NS 20000
+#define SLACK_NS 5000	  /* what happened this much earlier did not decide  */
+#define LAUNCH_CAP_NS 60000
+#define BLOCK_CAP_NS 200000
+#define WAKE_CAP_NS 200000
+#define DEFAULT_GAP_NS 1200 /* between two operations of a stream            */
+#define DEP_NS 2000	    /* from one stream to another, at most           */
+#define NEAR_NS 15000	    /* what starts so soon after another's end may
+			       have waited for it                            */
+enum { MIN_SAMPLES = 3, MIN_ANY = 5, DEEP = 200, FIRST_LAUNCHES = 500,
+       ROOM = 32, LOOK_BACK = 64 };
+#define ANY UINT32_MAX /* of any API, any kinds */
+
+/* Samples by key --------------------------------------------------------------*/
+
+struct samples {
+	struct nsx_groups keys;
+	struct sample {
+		uint32_t key;
+		int64_t value;
+	} *v;
+	size_t n, cap;
+	size_t *at; /* once sorted: by key, and one more                     */
+	int64_t *values;
+};
+
+static int add_sample(struct samples *s, uint32_t kind, uint32_t which,
+		      int64_t value, struct nsx_err *err)
+{
+	uint32_t key;
+
+	if (nsx_group(&s->keys, kind, which, &key, err) ||
+	    nsx_grow(&s->v, &s->cap, s->n + 1, sizeof(*s->v), "latencies",
+		     err))
+		return err->rc;
+	s->v[s->n++] = (struct sample){key, value};
+	return 0;
+}
+
+static int sort_samples(struct samples *s, struct nsx_arena *a,
+			struct nsx_err *err)
+{
+	size_t *to;
+
+	s->at = nsx_arena_try_array(a, s->keys.n + 2, sizeof(*s->at),
+				    "latencies", err);
+	s->values = nsx_arena_try_array(a, s->n, 8, "latencies", err);
+	if (!s->at || !s->values)
+		return err->rc;
+	for (size_t i = 0; i < s->n; i++)
+		s->at[s->v[i].key + 2]++;
+	for (size_t k = 0; k < s->keys.n; k++)
+		s->at[k + 2] += s->at[k + 1];
+	to = s->at + 1;
+	for (size_t i = 0; i < s->n; i++)
+		s->values[to[s->v[i].key]++] = s->v[i].value;
+	return 0;
+}
+
+static void samples_done(struct samples *s)
+{
+	nsx_groups_done(&s->keys);
+	free(s->v);
+}
+
+/* Median of the fast cluster. */
+static int64_t typical(int64_t *v, size_t n)
+{
+	double most = nsx_quantile(v, n, 0.1) + CLUSTER_NS;
+	size_t k = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if ((double)v[i] <= most) {
+			int64_t x = v[i];
+
+			v[i] = v[k];
+			v[k++] = x;
+		}
+	return nsx_to_i64(nsx_quantile(v, k, 0.5));
+}
+
+/* Median distance from x. Reorders v. */
+static double scatter(int64_t *v, size_t n, int64_t x)
+{
+	double r;
+
+	for (size_t i = 0; i < n; i++)
+		v[i] = llabs(v[i] - x);
+	r = nsx_quantile(v, n, 0.5);
+	return r;
+}
+
+/* Keys ----------------------------------------------------------------------------*/
+
+static uint32_t launch_kind(const struct nsx_model *m, const struct model_op *o)
+{
+	bool blocks = m->call[o->call].kind == CALL_BLOCK;
+
+	return (uint32_t)blocks << 16 | (uint32_t)o->kind << 8 | o->copy_kind;
+}
+#define ANY_LAUNCH(blocks) ((uint32_t)(blocks) << 16 | 0xff00)
+
+/* Between two operations of a stream: their kinds, and whether the second
+ * blocks its call.
+ */
+static uint32_t gap_kind(const struct nsx_model *m, const struct model_op *p,
+			 const struct model_op *o)
+{
+	bool blocks = o->call != NSX_NONE &&
+		      m->call[o->call].kind == CALL_BLOCK;
+
+	return (uint32_t)blocks << 16 | (uint32_t)p->kind << 8 | o->kind;
+}
+static int64_t gap_cap(uint32_t kind)
+{
+	if (kind == ANY || kind == (NSX_OP_KERNEL << 8 | NSX_OP_KERNEL))
+		return 5000;
+	return kind >> 16 ? 20000 : 10000;
+}
+
+static uint32_t wake_kind(const struct nsx_model *m, const struct model_call *c)
+{
+	uint32_t copy_kind = c->op == NSX_NONE ? 0 : m->op[c->op].copy_kind;
+
+	return (uint32_t)c->kind << 8 | copy_kind;
+}
+
+/* Collecting ---------------------------------------------------------------------*/
+
+struct latency {
+	int64_t ns;	 /* NEVER: not learned                               */
+	bool from_start; /* of the call, not its end                         */
+};
+struct learner {
+	struct build *b;
+	struct samples from_start, from_end; /* of the call, the same keys   */
+	struct samples gap, drained, wake, own;
+	struct latency *launch; /* by key of from_start                      */
+	int64_t *typical_gap, *least_gap, *typical_wake; /* by key           */
+	struct late { /* a copy that blocks, behind work of its stream       */
+		uint32_t op, before;
+	} *late;
+	size_t nlate, cap_late;
+	int64_t launch_ns;  /* median of the first launching calls           */
+	uint32_t *full;	    /* rows of overheads: the queue was full         */
+	uint32_t nfull, depth; /* depth of a queue; 0: not seen              */
+	bool *is_full;	    /* by call: held up by a full queue              */
+};
+
+/* Whether all that an op depends on ended before an instant. */
+static bool depends_before(const struct build *b, uint32_t op, int64_t at_ns)
+{
+	for (uint32_t k = b->link_head[op]; k != NSX_NONE; k = b->link[k].next)
+		if (model_op_end(&b->m->op[b->link[k].op]) >= at_ns)
+			return false;
+	return true;
+}
+
+static int learn_gap(struct learner *l, uint32_t op, uint32_t before,
+		     struct nsx_err *err)
+{
+	const struct nsx_model *m = l->b->m;
+	const struct model_op *o = &m->op[op], *p = &m->op[before];
+	const struct model_call *c = &m->call[o->call];
+	int64_t end = model_op_end(p);
+
+	if (!depends_before(l->b, op, end - SLACK_NS))
+		return 0;
+	if (c->kind == CALL_BLOCK) {
+		if (c->start_ns >= end)
+			return 0;
+		if (nsx_grow(&l->late, &l->cap_late, l->nlate + 1,
+			     sizeof(*l->late), "latencies", err))
+			return err->rc;
+		l->late[l->nlate++] = (struct late){op, before};
+		return 0;
+	}
+	if (c->end_ns >= end - SLACK_NS || o->start_ns < end - DEP_NS)
+		return 0;
+	if (add_sample(&l->gap, gap_kind(m, p, o), 0, o->start_ns - end, err))
+		return err->rc;
+	return add_sample(&l->gap, ANY, 0, o->start_ns - end, err);
+}
+
+static int learn_launch(struct learner *l, uint32_t op, struct nsx_err *err)
+{
+	const struct nsx_model *m = l->b->m;
+	const struct model_op *o = &m->op[op];
+	const struct model_call *c = &m->call[o->call];
+	uint32_t kind = launch_kind(m, o), any = ANY_LAUNCH(kind >> 16);
+	int64_t s = o->start_ns - c->start_ns, e = o->start_ns - c->end_ns;
+
+	if (c->op != op || !depends_before(l->b, op, c->start_ns))
+		return 0;
+	if (add_sample(&l->from_start, kind, c->api, s, err) ||
+	    add_sample(&l->from_end, kind, c->api, e, err) ||
+	    add_sample(&l->from_start, any, ANY, s, err) ||
+	    add_sample(&l->from_end, any, ANY, e, err))
+		return err->rc;
+	return 0;
+}
+
+static int learn_ops(struct learner *l, struct nsx_err *err)
+{
+	const struct nsx_model *m = l->b->m;
+
+	for (uint32_t i = 0; i < m->nops; i++) {
+		const struct model_op *o = &m->op[i];
+		uint32_t before = o->before;
+
+		if (o->call == NSX_NONE || (o->flags & OP_NODE))
+			continue;
+		if (before != NSX_NONE && learn_gap(l, i, before, err))
+			return err->rc;
+		if ((before == NSX_NONE || model_op_end(&m->op[before]) <
+						   m->call[o->call].start_ns) &&
+		    learn_launch(l, i, err))
+			return err->rc;
+	}
+	return 0;
+}
+
+/* When the last of what a call waits for ended; NEVER: it waits for nothing. */
+static int64_t waited_until(const struct nsx_model *m, uint32_t call)
+{
+	int64_t ns = NEVER;
+
+	for (uint32_t k = m->call[call].wait; k < m->call[call + 1].wait; k++)
+		ns = NSX_MAX(ns, model_op_end(&m->op[m->wait[k]]));
+	return ns;
+}
+
+static int learn_calls(struct learner *l, struct nsx_err *err)
+{
+	const struct nsx_model *m = l->b->m;
+
+	for (uint32_t i = 0; i < m->ncalls; i++) {
+		const struct model_call *c = &m->call[i];
+		int64_t until = waited_until(m, i);
+
+		if (until != NEVER && until > c->start_ns + 1000) {
+			uint32_t kind = wake_kind(m, c);
+
+			if (add_sample(&l->wake, kind, c->api,
+				       c->end_ns - until, err) ||
+			    add_sample(&l->wake, kind >> 8 << 8, ANY,
+				       c->end_ns - until, err))
+				return err->rc;
+		} else if (until != NEVER || (c->kind != CALL_SYNC &&
+					      c->kind != CALL_POLL_END)) {
+			if (add_sample(&l->own, 0, c->api,
+				       c->end_ns - c->start_ns, err))
+				return err->rc;
+		}
+	}
+	return 0;
+}
+
+/* What a class takes -----------------------------------------------------------------*/
+
+static int fit_launches(struct learner *l, struct nsx_err *err)
+{
+	struct samples *s = &l->from_start, *e = &l->from_end;
+
+	if (sort_samples(s, l->b->a, err) || sort_samples(e, l->b->a, err))
+		return err->rc;
+	l->launch = nsx_arena_try_array(l->b->a, s->keys.n, sizeof(*l->launch),
+					"latencies", err);
+	for (size_t k = 0; l->launch && k < s->keys.n; k++) {
+		size_t n = s->at[k + 1] - s->at[k];
+		int64_t *from_start = s->values + s->at[k];
+		int64_t *from_end = e->values + e->at[k], start, end;
+		bool blocks = s->keys.keys[k].a >> 16 & 1;
+		struct latency *x = &l->launch[k];
+
+		x->ns = NEVER;
+		if (n < MIN_SAMPLES)
+			continue;
+		start = typical(from_start, n);
+		end = typical(from_end, n);
+		x->from_start = blocks || scatter(from_start, n, start) <=
+						  scatter(from_end, n, end);
+		x->ns = !x->from_start ? NSX_MIN(end, LAUNCH_CAP_NS) :
+			blocks	       ? NSX_MIN(start, BLOCK_CAP_NS) :
+					 NSX_MIN(start, LAUNCH_CAP_NS +
+							    l->launch_ns);
+	}
+	return l->launch ? 0 : err->rc;
+}
+
+static const struct latency *find_launch(const struct learner *l,
+					 const struct model_op *o)
+{
+	const struct nsx_model *m = l->b->m;
+	uint32_t kind = launch_kind(m, o);
+	uint32_t k = nsx_group_find(&l->from_start.keys, kind,
+				    m->call[o->call].api);
+
+	if (k == NSX_NONE || l->launch[k].ns == NEVER)
+		k = nsx_group_find(&l->from_start.keys, ANY_LAUNCH(kind >> 16),
+				   ANY);
+	return k == NSX_NONE || l->launch[k].ns == NEVER ? NULL :
+							   &l->launch[k];
+}
+
+/* Gaps behind which a copy that blocks stood count only where the stream, not
+ * the call's own way to the device, decided.
+ */
+static int learn_late(struct learner *l, struct nsx_err *err)
+{
+	const struct nsx_model *m = l->b->m;
+
+	for (size_t i = 0; i < l->nlate; i++) {
+		const struct model_op *o = &m->op[l->late[i].op];
+		const struct model_op *p = &m->op[l->late[i].before];
+		const struct latency *x = find_launch(l, o);
+		int64_t ns = o->start_ns - model_op_end(p);
+
+		if (add_sample(&l->drained, gap_kind(m, p, o), 0, ns, err))
+			return err->rc;
+		if (x && model_op_end(p) > m->call[o->call].start_ns + x->ns &&
+		    add_sample(&l->gap, gap_kind(m, p, o), 0, ns, err))
+			return err->rc;
+	}
+	return 0;
+}
+
+static int fit_gaps(struct learner *l, struct nsx_err *err)
+{
+	struct samples *s = &l->gap, *d = &l->drained;
+
+	if (sort_samples(s, l->b->a, err) || sort_samples(d, l->b->a, err))
+		return err->rc;
+	l->typical_gap = nsx_arena_try_array(l->b->a, s->keys.n, 8,
+					     "latencies", err);
+	l->least_gap = nsx_arena_try_array(l->b->a, d->keys.n, 8, "latencies",
+					   err);
+	if (!l->typical_gap || !l->least_gap)
+		return err->rc;
+	for (size_t k = 0; k < s->keys.n; k++) {
+		uint32_t kind = (uint32_t)s->keys.keys[k].a;
+		size_t n = s->at[k + 1] - s->at[k];
+
+		l->typical_gap[k] = NEVER;
+		if (n >= (kind == ANY ? MIN_ANY : MIN_SAMPLES))
+			l->typical_gap[k] = typical(s->values + s->at[k], n);
+		if (l->typical_gap[k] > gap_cap(kind))
+			l->typical_gap[k] = NEVER;
+	}
+	for (size_t k = 0; k < d->keys.n; k++)
+		l->least_gap[k] = nsx_to_i64(nsx_quantile(
+			d->values + d->at[k], d->at[k + 1] - d->at[k], 0.1));
+	return 0;
+}
+
+static int64_t find_gap(const struct learner *l, const struct model_op *p,
+			const struct model_op *o)
+{
+	uint32_t kind = gap_kind(l->b->m, p, o);
+	uint32_t k = nsx_group_find(&l->gap.keys, kind, 0);
+
+	if (k != NSX_NONE && l->typical_gap[k] != NEVER)
+		return l->typical_gap[k];
+	if (kind >> 16) {
+		k = nsx_group_find(&l->drained.keys, kind, 0);
+		return k == NSX_NONE ? 3000 : NSX_MIN(l->least_gap[k], 6000);
+	}
+	k = nsx_group_find(&l->gap.keys, ANY, 0);
+	return k == NSX_NONE || l->typical_gap[k] == NEVER ?
+		       DEFAULT_GAP_NS : NSX_MIN(l->typical_gap[k], 3000);
+}
+
+static int fit_wakes(struct learner *l, struct nsx_err *err)
+{
+	struct samples *s = &l->wake;
+
+	if (sort_samples(s, l->b->a, err))
+		return err->rc;
+	l->typical_wake = nsx_arena_try_array(l->b->a, s->keys.n, 8,
+					      "latencies", err);
+	for (size_t k = 0; l->typical_wake && k < s->keys.n; k++) {
+		size_t n = s->at[k + 1] - s->at[k];
+
+		l->typical_wake[k] = NEVER;
+		if (n >= MIN_SAMPLES)
+			l->typical_wake[k] =
+				NSX_MIN(typical(s->values + s->at[k], n),
+					WAKE_CAP_NS);
+	}
+	return l->typical_wake ? 0 : err->rc;
+}
+
+static int64_t find_wake(const struct learner *l, const struct model_call *c)
+{
+	uint32_t kind = wake_kind(l->b->m, c);
+	uint32_t k = nsx_group_find(&l->wake.keys, kind, c->api);
+
+	if (k != NSX_NONE && l->typical_wake[k] != NEVER)
+		return l->typical_wake[k];
+	k = nsx_group_find(&l->wake.keys, kind >> 8 << 8, ANY);
+	return k == NSX_NONE || l->typical_wake[k] == NEVER ?
+		       8000 : NSX_MIN(l->typical_wake[k], 20000);
+}
+
+static int fit_costs(struct learner *l, struct nsx_err *err)
+{
+	struct nsx_model *m = l->b->m;
+	struct samples *s = &l->own;
+
+	if (sort_samples(s, l->b->a, err))
+		return err->rc;
+	for (size_t k = 0; k < s->keys.n; k++) {
+		struct model_api *api = &m->api[s->keys.keys[k].b];
+		size_t n = s->at[k + 1] - s->at[k];
+		int64_t *v = s->values + s->at[k];
+
+		api->least_ns = nsx_to_i64(nsx_quantile(v, n, 0.1));
+		api->median_ns = nsx_to_i64(nsx_quantile(v, n, 0.5));
+		if (api->says & API_SYNC)
+			api->least_ns = NSX_MIN(api->least_ns, 5000);
+	}
+	return 0;
+}
+
+static int first_launches(struct learner *l, struct nsx_err *err)
+{
+	const struct nsx_model *m = l->b->m;
+	int64_t v[FIRST_LAUNCHES];
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < m->ncalls && n < FIRST_LAUNCHES; i++)
+		if (m->call[i].kind == CALL_LAUNCH)
+			v[n++] = m->call[i].end_ns - m->call[i].start_ns;
+	l->launch_ns = n ? nsx_to_i64(nsx_quantile(v, n, 0.5)) : 0;
+	return nsx_stopped(err);
+}
+
+static int64_t usual_cost(const struct nsx_model *m,
+			  const struct model_call *c, int64_t unknown_ns)
+{
+	int64_t ns = m->api[c->api].median_ns;
+
+	return ns <= 0 ? unknown_ns : ns;
+}
+
+/* Full queues ----------------------------------------------------------------------*/
+
+#define COMMAND_BUFFER_FULL 8
+
+static int list_full(struct learner *l, struct nsx_err *err)
+{
+	const struct nsx_overheads *o = &l->b->m->t->overheads;
+
+	l->full = nsx_arena_try_array(l->b->a, o->n, 4, "overheads", err);
+	for (uint32_t i = 0; l->full && i < o->n; i++)
+		if (o->type[i] == COMMAND_BUFFER_FULL)
+			l->full[l->nfull++] = i;
+	return l->full ? 0 : err->rc;
+}
+
+/* Whether a full queue is recorded for more than half of the call. */
+static bool is_recorded_full(const struct learner *l, uint32_t call)
+{
+	const struct nsx_overheads *o = &l->b->m->t->overheads;
+	const struct model_call *c = &l->b->m->call[call];
+	uint32_t h = l->b->thread[call], lo = 0, hi = l->nfull, row;
+
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+
+		row = l->full[mid];
+		if (o->thread[row] < h || (o->thread[row] == h &&
+					   o->start_ns[row] < c->end_ns))
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (!lo)
+		return false;
+	row = l->full[lo - 1];
+	return o->thread[row] == h && o->end_ns[row] > c->start_ns &&
+	       2 * (NSX_MIN(o->end_ns[row], c->end_ns) -
+		    NSX_MAX(o->start_ns[row], c->start_ns)) >
+		       c->end_ns - c->start_ns;
+}
+
+/* Ops of the stream that had started by an instant, as a place. */
+static uint32_t started_by(const struct build *b, uint32_t stream, int64_t at_ns)
+{
+	uint32_t lo = b->stream_at[stream], hi = b->stream_at[stream + 1];
+
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+
+		if (b->m->op[b->stream_op[mid]].start_ns <= at_ns)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+static bool is_queued_launch(const struct nsx_model *m,
+			     const struct model_call *c)
+{
+	return c->kind == CALL_LAUNCH && (m->op[c->op].flags & OP_STREAM) &&
+	       !((c->flags & CALL_MANY) && (m->api[c->api].says & API_GRAPH));
+}
+
+static int learn_depth(struct learner *l, struct nsx_err *err)
+{
+	const struct build *b = l->b;
+	const struct nsx_model *m = b->m;
+	int64_t *depth = nsx_arena_try_array(b->a, m->ncalls, 8, "launches",
+					     err);
+	size_t n = 0;
+
+	l->is_full = nsx_arena_try_array(b->a, m->ncalls, 1, "launches", err);
+	if (!depth || !l->is_full)
+		return err->rc;
+	for (uint32_t i = 0; i < m->ncalls; i++) {
+		const struct model_call *c = &m->call[i];
+		int64_t ns = c->end_ns - c->start_ns;
+		int64_t pending;
+
+		if (!is_queued_launch(m, c))
+			continue;
+		pending = (int64_t)b->place[c->op] -
+			  started_by(b, m->op[c->op].stream, c->end_ns);
+		l->is_full[i] =
+			l->nfull ? is_recorded_full(l, i) :
+				   ns > NSX_MAX(100000,
+						20 * usual_cost(m, c, 5000)) &&
+					   pending > DEEP;
+		if (l->is_full[i])
+			depth[n++] = pending;
+	}
+	if (n >= MIN_SAMPLES)
+		l->depth = (uint32_t)NSX_MAX(
+			0, nsx_to_i64(nsx_quantile(depth, n, 0.5)));
+	return 0;
+}
+
+/* Weights of calls --------------------------------------------------------------------*/
+
+/* A call that waited: its own cost, how long waking took, and the rest. */
+static void weigh_wait(struct learner *l, uint32_t call, int64_t until)
+{
+	struct nsx_model *m = l->b->m;
+	struct model_call *c = &m->call[call];
+	int64_t ns = c->end_ns - c->start_ns, own = 3000;
+	int64_t wake = find_wake(l, c), usual = NSX_MAX(wake, 0), seen;
+
+	l->b->typical_lambda[call] = wake;
+	seen = c->end_ns - until;
+	if (until <= c->start_ns + 1000) {
+		c->lambda_ns = (int32_t)NSX_MAX(
+			NSX_MIN(NSX_MIN(wake, 20000), seen), INT32_MIN);
+		return;
+	}
+	if (c->kind == CALL_IMPLICIT && m->api[c->api].least_ns >= 0)
+		own = m->api[c->api].least_ns;
+	c->own_ns = NSX_MIN(ns, own);
+	if (seen > NSX_MAX(3 * usual, usual + 50000)) {
+		c->residual_ns = c->end_ns - NSX_MAX(c->start_ns + c->own_ns,
+						     until + usual);
+		seen = usual;
+	}
+	c->lambda_ns = (int32_t)NSX_MAX(seen, INT32_MIN);
+}
+
+/* A launch that a full queue held up ends when an op far ahead of it starts, or
+ * in a queue that was deeper than usual the one that started last.
+ */
+static void weigh_full(struct learner *l, uint32_t call)
+{
+	const struct build *b = l->b;
+	struct nsx_model *m = b->m;
+	struct model_call *c = &m->call[call];
+	uint32_t stream = m->op[c->op].stream, at = b->stream_at[stream];
+	uint32_t place = b->place[c->op], started;
+	int64_t room_ns;
+
+	if (!l->depth || place < at + l->depth)
+		return;
+	started = started_by(b, stream, c->end_ns);
+	if (started == at)
+		return;
+	place = NSX_MIN(place - l->depth, started - 1);
+	c->room = b->stream_op[place];
+	room_ns = m->op[c->room].start_ns;
+	c->own_ns = NSX_MIN(c->end_ns - c->start_ns, usual_cost(m, c, 4000));
+	c->lambda_ns = (int32_t)NSX_MIN(c->end_ns - room_ns, LAUNCH_CAP_NS);
+	c->residual_ns = NSX_MAX(0, c->end_ns - NSX_MAX(c->start_ns + c->own_ns,
+							room_ns +
+							c->lambda_ns));
+}
+
+/* Where the queue did not hold a launch up, an op somewhat further ahead still
+ * could in another run.
+ */
+static void weigh_room(struct learner *l, uint32_t call)
+{
+	const struct build *b = l->b;
+	struct nsx_model *m = b->m;
+	struct model_call *c = &m->call[call];
+	uint32_t at, place, op;
+
+	if (!l->depth || c->room != NSX_NONE || !is_queued_launch(m, c))
+		return;
+	at = b->stream_at[m->op[c->op].stream];
+	place = b->place[c->op];
+	if (place < at + l->depth + ROOM)
+		return;
+	op = b->stream_op[place - l->depth - ROOM];
+	if (m->op[op].start_ns <= c->start_ns)
+		c->room = op;
+}
+
+static void weigh_calls(struct learner *l)
+{
+	struct nsx_model *m = l->b->m;
+
+	for (uint32_t i = 0; i < m->ncalls; i++) {
+		struct model_call *c = &m->call[i];
+		int64_t until = waited_until(m, i);
+		int64_t ns = c->end_ns - c->start_ns;
+		int64_t least = m->api[c->api].least_ns;
+
+		c->own_ns = ns;
+		least = least <= 0 ? 5000 : least;
+		if (until != NEVER) {
+			weigh_wait(l, i, until);
+		} else if (c->kind == CALL_SYNC &&
+			   ns > NSX_MAX(100000, 3 * least)) {
+			c->own_ns = NSX_MIN(ns, least);
+			c->residual_ns = ns - c->own_ns;
+		} else if (l->is_full[i]) {
+			weigh_full(l, i);
+		}
+		weigh_room(l, i);
+	}
+}
+
+/* Weights of operations -----------------------------------------------------------------*/
+
+/* The ops of each device, in order of end. */
+struct by_end {
+	uint32_t *at, *op;
+};
+
+static int list_by_end(struct build *b, struct by_end *x, struct nsx_err *err)
+{
+	const struct nsx_model *m = b->m;
+	const struct nsx_trace *t = m->t;
+	struct keyed *v = nsx_arena_try_array(b->a, m->nops, sizeof(*v),
+					      "operations to replay", err);
+	struct keyed *tmp = nsx_arena_try_array(b->a, m->nops, sizeof(*tmp),
+						"operations to replay", err);
+	uint32_t *to;
+
+	x->at = nsx_arena_try_array(b->a, (size_t)t->ndevices + 2, 4, "devices",
+				    err);
+	x->op = nsx_arena_try_array(b->a, m->nops, 4, "operations to replay",
+				    err);
+	if (!v || !tmp || !x->at || !x->op)
+		return err->rc;
+	for (uint32_t i = 0; i < m->nops; i++) {
+		v[i] = (struct keyed){model_op_end(&m->op[i]), i};
+		x->at[model_device(b, i) + 2]++;
+	}
+	keyed_sort(v, tmp, m->nops);
+	for (uint32_t d = 0; d < t->ndevices; d++)
+		x->at[d + 2] += x->at[d + 1];
+	to = x->at + 1;
+	for (uint32_t i = 0; i < m->nops; i++)
+		x->op[to[model_device(b, v[i].at)]++] = v[i].at;
+	return 0;
+}
+
+/* An op that starts for no known reason, but right after another of its device
+ * ended, waited for that.
+ */
+static uint32_t infer_cause(const struct build *b, const struct by_end *x,
+			    uint32_t op, int64_t known_ns)
+{
+	const struct nsx_model *m = b->m;
+	const struct model_op *o = &m->op[op];
+	uint32_t d = model_device(b, op), lo = x->at[d], hi = x->at[d + 1];
+
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+
+		if (model_op_end(&m->op[x->op[mid]]) <= o->start_ns + 500)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	for (unsigned n = 0; n < LOOK_BACK && lo-- > x->at[d]; n++) {
+		const struct model_op *y = &m->op[x->op[lo]];
+
+		if (model_op_end(y) < o->start_ns - NEAR_NS)
+			break;
+		if (y != o &&
+		    (y->stream != o->stream || !(y->flags & OP_STREAM)) &&
+		    model_op_end(y) > known_ns && y->start_ns < o->start_ns)
+			return x->op[lo];
+	}
+	return NSX_NONE;
+}
+
+/* An op's predecessors: when each was done, and its weight. */
+enum edge { EDGE_NONE, EDGE_LAUNCH, EDGE_STREAM, EDGE_DEP };
+struct edges {
+	int64_t best_ns; /* by typical weights                               */
+	enum edge bound;
+};
+
+static void weigh_launch(struct learner *l, uint32_t op, struct edges *e)
+{
+	struct build *b = l->b;
+	struct nsx_model *m = b->m;
+	struct model_op *o = &m->op[op];
+	const struct model_call *c = &m->call[o->call];
+	bool blocks = c->kind == CALL_BLOCK;
+	const struct latency *x = find_launch(l, o);
+	int64_t ns = x ? x->ns : blocks ? 9000 : 2500;
+	int64_t from = blocks ? c->start_ns : c->end_ns;
+
+	/* kept as measured from the end of this very call */
+	if (x && x->from_start && !blocks)
+		ns -= l->is_full[o->call] ? usual_cost(m, c, 4000) :
+					    c->end_ns - c->start_ns;
+	b->typical_launch[op] = ns;
+	o->launch_ns = NSX_MIN(ns, o->start_ns - from);
+	if (from + ns > e->best_ns)
+		*e = (struct edges){from + ns, EDGE_LAUNCH};
+}
+
+static void weigh_links(struct build *b, uint32_t op, struct edges *e)
+{
+	const struct nsx_model *m = b->m;
+
+	for (uint32_t k = b->link_head[op]; k != NSX_NONE;
+	     k = b->link[k].next) {
+		struct link *x = &b->link[k];
+		int64_t end = model_op_end(&m->op[x->op]);
+
+		x->weight_ns = NSX_MIN(DEP_NS, m->op[op].start_ns - end);
+		if (end + DEP_NS > e->best_ns)
+			*e = (struct edges){end + DEP_NS, EDGE_DEP};
+	}
+}
+
+/* The dependency that was done last. */
+static struct link *last_link(const struct build *b, uint32_t op)
+{
+	struct link *best = NULL;
+	int64_t best_ns = NEVER;
+
+	for (uint32_t k = b->link_head[op]; k != NSX_NONE;
+	     k = b->link[k].next) {
+		struct link *x = &b->link[k];
+		int64_t ns = model_op_end(&b->m->op[x->op]) + x->weight_ns;
+
+		if (!best || ns > best_ns ||
+		    (ns == best_ns && x->op < best->op)) {
+			best = x;
+			best_ns = ns;
+		}
+	}
+	return best;
+}
+
+/* What no edge explains: jitter goes to the edge that bound and goes when that
+ * goes, what is more stays with the op.
+ */
+static void settle(struct build *b, uint32_t op, uint32_t before,
+		   enum edge bound)
+{
+	struct nsx_model *m = b->m;
+	struct model_op *o = &m->op[op];
+	struct link *last = last_link(b, op);
+	int64_t ready = NEVER, left;
+
+	if (o->call != NSX_NONE) {
+		const struct model_call *c = &m->call[o->call];
+
+		ready = (c->kind == CALL_BLOCK ? c->start_ns : c->end_ns) +
+			o->launch_ns;
+	}
+	if (before != NSX_NONE)
+		ready = NSX_MAX(ready, model_op_end(&m->op[before]) +
+					       o->dispatch_ns);
+	if (last)
+		ready = NSX_MAX(ready, model_op_end(&m->op[last->op]) +
+					       last->weight_ns);
+	if (ready == NEVER)
+		return;
+	left = o->start_ns - ready;
+	if (left > JITTER_NS)
+		o->residual_ns = left;
+	else if (left > 0 && bound == EDGE_LAUNCH)
+		o->launch_ns += left;
+	else if (left > 0 && bound == EDGE_STREAM)
+		o->dispatch_ns += (int32_t)left;
+	else if (left > 0 && last)
+		last->weight_ns += left;
+}
+
+static int weigh_ops(struct learner *l, struct nsx_err *err)
+{
+	struct build *b = l->b;
+	struct nsx_model *m = b->m;
+	struct by_end x;
+
+	if (list_by_end(b, &x, err))
+		return err->rc;
+	for (uint32_t i = 0; i < m->nops; i++) {
+		struct model_op *o = &m->op[i];
+		struct edges e = {NEVER, EDGE_NONE};
+		uint32_t before = o->before;
+
+		if (o->flags & OP_NODE)
+			continue;
+		if (o->call != NSX_NONE)
+			weigh_launch(l, i, &e);
+		if (before != NSX_NONE) {
+			int64_t end = model_op_end(&m->op[before]);
+			int64_t ns = find_gap(l, &m->op[before], o);
+
+			b->typical_dispatch[i] = ns;
+			ns = NSX_MIN(ns, o->start_ns - end);
+			o->dispatch_ns = (int32_t)NSX_MAX(ns, INT32_MIN);
+			if (end + b->typical_dispatch[i] > e.best_ns)
+				e = (struct edges){
+					end + b->typical_dispatch[i],
+					EDGE_STREAM};
+		}
+		weigh_links(b, i, &e);
+		if (e.best_ns == NEVER || o->start_ns - e.best_ns > JITTER_NS) {
+			uint32_t on = infer_cause(b, &x, i, e.best_ns);
+
+			if (on != NSX_NONE) {
+				if (add_link(b, i, on, err))
+					return err->rc;
+				weigh_links(b, i, &e);
+				e.bound = EDGE_DEP;
+			}
+		}
+		settle(b, i, before, e.bound);
+	}
+	return 0;
+}
+
+int model_learn(struct build *b, struct nsx_err *err)
+{
+	struct nsx_model *m = b->m;
+	struct learner l = {.b = b};
+	int rc = 0;
+
+	b->typical_launch = nsx_arena_try_array(b->a, m->nops, 8, "latencies",
+						err);
+	b->typical_dispatch = nsx_arena_try_array(b->a, m->nops, 8,
+						  "latencies", err);
+	b->typical_lambda = nsx_arena_try_array(b->a, m->ncalls, 8,
+						"latencies", err);
+	if (!b->typical_launch || !b->typical_dispatch || !b->typical_lambda)
+		return err->rc;
+	if (first_launches(&l, err) || learn_ops(&l, err) ||
+	    learn_calls(&l, err) || fit_launches(&l, err) ||
+	    learn_late(&l, err) || fit_gaps(&l, err) || fit_wakes(&l, err) ||
+	    fit_costs(&l, err) || list_full(&l, err) || learn_depth(&l, err))
+		rc = err->rc;
+	if (!rc)
+		weigh_calls(&l);
+	if (!rc)
+		rc = weigh_ops(&l, err);
+	samples_done(&l.from_start);
+	samples_done(&l.from_end);
+	samples_done(&l.gap);
+	samples_done(&l.drained);
+	samples_done(&l.wake);
+	samples_done(&l.own);
+	free(l.late);
+	return rc;
+}

@@ -1,0 +1,728 @@
+/* link.c - what each call waits for, and which work waits for other streams'.
+ *
+ * Calls are met in order of start, and with each the work queued before it: the
+ * scope of a wait is what was queued on its stream, or on all of its context,
+ * before it began, whenever that ran.  The device in a row of a wait is not
+ * reliable in real exports; process, context and stream are.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "base/stat.h"
+#include "facts/replay/model.h"
+
+#define TOLERANCE_NS 2000      /* clocks of host and device agree so well     */
+#define LONG_NS 100000
+#define SKEW_NS INT64_C(30000) /* how far they may be apart at the worst      */
+#define POLL_NS 50000	       /* a loop of queries lasts longer              */
+enum {
+	RECENT = 32,   /* streams that a wait for all looks at, latest first */
+	NEAR = 40, FAR = 1000, /* calls looked back at for a record that is
+				  not in the export                          */
+	MANY_STREAMS = 16,     /* of one context, beside the null stream     */
+	MANY_LINKS = 64,       /* of one op: more are not followed           */
+	MIN_QUERIES = 4,
+};
+
+struct recent { /* streams of a process, the one queued on last first */
+	uint32_t v[RECENT];
+	unsigned n;
+};
+struct event { /* where and when it was recorded last */
+	uint32_t stream;
+	int64_t at_ns;
+};
+struct sweep {
+	struct build *b;
+	struct keyed *queue; /* ops, as they were queued                     */
+	uint32_t nqueue, done;
+	uint32_t *last;	     /* by stream: the op queued last; NSX_NONE      */
+	uint32_t *owner;     /* by process of the trace: its number here     */
+	uint32_t *owner_of;  /* by stream: that of its process               */
+	uint32_t nowners;
+	struct recent *recent;
+	uint32_t *sync_at, *sync, *record_at, *record; /* rows by call       */
+	struct nsx_groups events;
+	struct event *event;
+	size_t cap_event;
+	uint32_t *query; /* by call: first of its run of queries             */
+};
+
+uint32_t queued_before(const struct build *b, uint32_t stream, int64_t at_ns)
+{
+	uint32_t lo = b->stream_at[stream], hi = b->stream_at[stream + 1];
+
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+
+		if (b->queued[mid] < at_ns)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo > b->stream_at[stream] ? b->stream_op[lo - 1] : NSX_NONE;
+}
+
+int add_link(struct build *b, uint32_t op, uint32_t on, struct nsx_err *err)
+{
+	unsigned n = 0;
+
+	for (uint32_t k = b->link_head[op]; k != NSX_NONE; k = b->link[k].next)
+		if (b->link[k].op == on || ++n == MANY_LINKS)
+			return 0;
+	if (nsx_grow(&b->link, &b->cap_links, (size_t)b->nlinks + 1,
+		     sizeof(*b->link), "dependencies", err))
+		return err->rc;
+	b->link[b->nlinks] = (struct link){on, b->link_head[op], 0};
+	b->link_head[op] = b->nlinks++;
+	return 0;
+}
+
+/* Preparing -------------------------------------------------------------------*/
+
+/* Rows of waits or of records by their call. */
+static int by_call(struct build *b, const uint32_t *call, size_t n,
+		   uint32_t **ret_at, uint32_t **ret_rows, struct nsx_err *err)
+{
+	uint32_t ncalls = b->m->ncalls;
+	uint32_t *at = nsx_arena_try_array(b->a, (size_t)ncalls + 2, 4,
+					   "waits", err);
+	uint32_t *rows, *to;
+
+	if (!at)
+		return err->rc;
+	for (size_t i = 0; i < n; i++) {
+		uint32_t c = model_call_of(b, call[i]);
+
+		if (c != NSX_NONE)
+			at[c + 2]++;
+	}
+	for (uint32_t c = 0; c < ncalls; c++)
+		at[c + 2] += at[c + 1];
+	rows = nsx_arena_try_array(b->a, at[ncalls + 1], 4, "waits", err);
+	if (!rows)
+		return err->rc;
+	to = at + 1;
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t c = model_call_of(b, call[i]);
+
+		if (c != NSX_NONE)
+			rows[to[c]++] = i;
+	}
+	*ret_at = at;
+	*ret_rows = rows;
+	return 0;
+}
+
+static int find_owners(struct sweep *s, struct nsx_err *err)
+{
+	struct build *b = s->b;
+	const struct nsx_trace *t = b->m->t;
+
+	s->owner = nsx_arena_try_array(b->a, (size_t)t->nprocesses + 1, 4,
+				       "processes", err);
+	s->owner_of = nsx_arena_try_array(b->a, b->m->nstreams, 4, "streams",
+					  err);
+	s->last = nsx_arena_try_array(b->a, b->m->nstreams, 4, "streams", err);
+	if (!s->owner || !s->owner_of || !s->last)
+		return err->rc;
+	memset(s->owner, 0xff, ((size_t)t->nprocesses + 1) * 4);
+	memset(s->last, 0xff, (size_t)b->m->nstreams * 4);
+	for (uint32_t k = 0; k < b->m->nstreams; k++) {
+		uint32_t p = NSX_MIN(t->stream[b->stream_row[k]].process,
+				     t->nprocesses);
+
+		if (s->owner[p] == NSX_NONE)
+			s->owner[p] = s->nowners++;
+		s->owner_of[k] = s->owner[p];
+	}
+	s->recent = nsx_arena_try_array(b->a, s->nowners, sizeof(*s->recent),
+					"processes", err);
+	return s->recent ? 0 : err->rc;
+}
+
+static int list_queue(struct sweep *s, struct nsx_err *err)
+{
+	struct build *b = s->b;
+	struct keyed *tmp = nsx_arena_try_array(b->a, b->m->nops, sizeof(*tmp),
+						"operations to replay", err);
+
+	s->queue = nsx_arena_try_array(b->a, b->m->nops, sizeof(*s->queue),
+				       "operations to replay", err);
+	if (!tmp || !s->queue)
+		return err->rc;
+	for (uint32_t i = 0; i < b->m->nops; i++)
+		if (b->m->op[i].flags & OP_STREAM)
+			s->queue[s->nqueue++] =
+				(struct keyed){b->queued[b->place[i]], i};
+	keyed_sort(s->queue, tmp, s->nqueue);
+	return 0;
+}
+
+/* Sweeping --------------------------------------------------------------------*/
+
+static void queue_until(struct sweep *s, int64_t at_ns)
+{
+	while (s->done < s->nqueue && s->queue[s->done].key < at_ns) {
+		uint32_t op = s->queue[s->done++].at;
+		uint32_t stream = s->b->m->op[op].stream;
+		struct recent *r = &s->recent[s->owner_of[stream]];
+		unsigned k = 0;
+
+		s->last[stream] = op;
+		while (k < r->n && r->v[k] != stream)
+			k++;
+		if (k == r->n && r->n < RECENT)
+			r->n++;
+		for (k = NSX_MIN(k, RECENT - 1); k; k--)
+			r->v[k] = r->v[k - 1];
+		r->v[0] = stream;
+	}
+}
+
+/* The event of a row; *ret NSX_NONE: it was not recorded. */
+static uint32_t find_event(const struct sweep *s, uint32_t process,
+			   int64_t sync_id, uint32_t id)
+{
+	uint32_t e = NSX_NONE;
+
+	if (sync_id > 0)
+		e = nsx_group_find(&s->events, process, (uint64_t)sync_id);
+	if (e == NSX_NONE && id != NSX_NONE)
+		e = nsx_group_find(&s->events, process | UINT64_C(1) << 32, id);
+	return e;
+}
+
+static int put_event(struct sweep *s, uint64_t a, uint64_t id,
+		     struct event event, struct nsx_err *err)
+{
+	uint32_t e;
+
+	if (nsx_group(&s->events, a, id, &e, err) ||
+	    nsx_grow(&s->event, &s->cap_event, s->events.n, sizeof(*s->event),
+		     "events", err))
+		return err->rc;
+	s->event[e] = event;
+	return 0;
+}
+
+static int record_events(struct sweep *s, uint32_t call, struct nsx_err *err)
+{
+	const struct nsx_records *r = &s->b->m->t->records;
+
+	for (uint32_t k = s->record_at[call]; k < s->record_at[call + 1]; k++) {
+		uint32_t row = s->record[k], process = r->process[row];
+		struct event e = {NSX_NONE, s->b->m->call[call].start_ns};
+
+		if (r->stream[row] != NSX_NONE)
+			e.stream = s->b->stream_of[r->stream[row]];
+		if (r->event_sync_id[row] > 0 &&
+		    put_event(s, process, (uint64_t)r->event_sync_id[row], e,
+			      err))
+			return err->rc;
+		if (r->event[row] != NSX_NONE &&
+		    put_event(s, process | UINT64_C(1) << 32, r->event[row], e,
+			      err))
+			return err->rc;
+	}
+	return 0;
+}
+
+static int add_wait(struct build *b, uint32_t op, struct nsx_err *err)
+{
+	if (op == NSX_NONE)
+		return 0;
+	if (nsx_grow(&b->m->wait, &b->cap_waits, b->nwaits + 1, 4, "waits",
+		     err))
+		return err->rc;
+	b->m->wait[b->nwaits++] = op;
+	return 0;
+}
+
+static const struct recent *recent_of(const struct sweep *s, uint32_t call)
+{
+	static const struct recent none;
+	const struct nsx_trace *t = s->b->m->t;
+	uint32_t process = t->thread[s->b->thread[call]].process;
+	uint32_t owner = s->owner[NSX_MIN(process, t->nprocesses)];
+
+	return owner == NSX_NONE ? &none : &s->recent[owner];
+}
+
+static int wait_for_context(struct sweep *s, uint32_t call, uint32_t context,
+			    struct nsx_err *err)
+{
+	const struct recent *r = recent_of(s, call);
+	const struct build *b = s->b;
+
+	for (unsigned k = 0; k < r->n; k++) {
+		const struct nsx_stream *st =
+			&b->m->t->stream[b->stream_row[r->v[k]]];
+
+		if ((context == NSX_NONE || st->context_id == context) &&
+		    add_wait(s->b, s->last[r->v[k]], err))
+			return err->rc;
+	}
+	return 0;
+}
+
+/* What the rows of a wait name; *ret_known: they do. */
+static int wait_by_rows(struct sweep *s, uint32_t call, bool *ret_known,
+			struct nsx_err *err)
+{
+	struct build *b = s->b;
+	const struct nsx_syncs *y = &b->m->t->syncs;
+	int rc = 0;
+
+	*ret_known = false;
+	for (uint32_t k = s->sync_at[call]; !rc && k < s->sync_at[call + 1];
+	     k++) {
+		uint32_t row = s->sync[k], stream, e;
+
+		if (y->type[row] == NSX_SYNC_STREAM_WAIT)
+			continue;
+		*ret_known = true;
+		if (y->type[row] == NSX_SYNC_CONTEXT) {
+			b->m->call[call].flags |= CALL_WIDE;
+			rc = wait_for_context(s, call, y->context[row], err);
+		} else if (y->type[row] == NSX_SYNC_STREAM) {
+			stream = y->stream[row] == NSX_NONE ?
+					 NSX_NONE :
+					 b->stream_of[y->stream[row]];
+			if (stream != NSX_NONE)
+				rc = add_wait(b, s->last[stream], err);
+		} else {
+			e = find_event(s, y->process[row],
+				       y->event_sync_id[row], y->event[row]);
+			if (e == NSX_NONE)
+				*ret_known = false;
+			else if (s->event[e].stream != NSX_NONE)
+				rc = add_wait(b,
+					      queued_before(
+						      b, s->event[e].stream,
+						      s->event[e].at_ns),
+					      err);
+		}
+	}
+	return rc;
+}
+
+/* Without a row that says so: all that had ended when the call returned; of a
+ * stream or an event that which ended last.
+ */
+static int wait_by_guess(struct sweep *s, uint32_t call, struct nsx_err *err)
+{
+	struct build *b = s->b;
+	struct model_call *c = &b->m->call[call];
+	unsigned says = b->m->api[c->api].says;
+	const struct recent *r = recent_of(s, call);
+	uint32_t best = NSX_NONE;
+	int64_t best_ns = NEVER;
+
+	c->flags |= CALL_INFERRED;
+	for (unsigned k = 0; k < r->n; k++) {
+		uint32_t op = s->last[r->v[k]];
+		int64_t end_ns = model_op_end(&b->m->op[op]);
+
+		if (end_ns > c->end_ns + TOLERANCE_NS)
+			continue;
+		if (!(says & (API_STREAM | API_EVENT))) {
+			if (add_wait(b, op, err))
+				return err->rc;
+		} else if (end_ns > best_ns) {
+			best = op;
+			best_ns = end_ns;
+		}
+	}
+	if ((says & API_EVENT) && !(says & API_STREAM) && best != NSX_NONE &&
+	    c->end_ns - best_ns > LONG_NS)
+		best = NSX_NONE;
+	return add_wait(b, best, err);
+}
+
+/* What ended well after the call was not waited for. */
+static void drop_later(struct build *b, uint32_t call, int64_t slack_ns)
+{
+	const struct nsx_model *m = b->m;
+	size_t n = m->call[call].wait;
+
+	for (size_t k = n; k < b->nwaits; k++)
+		if (model_op_end(&m->op[m->wait[k]]) <=
+		    m->call[call].end_ns + slack_ns)
+			m->wait[n++] = m->wait[k];
+	b->nwaits = n;
+}
+
+static int wait_for_named(struct sweep *s, uint32_t call, struct nsx_err *err)
+{
+	struct model_call *c = &s->b->m->call[call];
+	bool known;
+
+	c->kind = CALL_SYNC;
+	if (s->b->m->api[c->api].says & API_WIDE)
+		c->flags |= CALL_WIDE;
+	if (wait_by_rows(s, call, &known, err) ||
+	    (!known && wait_by_guess(s, call, err)))
+		return err->rc;
+	drop_later(s->b, call,
+		   NSX_MAX(SKEW_NS, (c->end_ns - c->start_ns) / 50));
+	return 0;
+}
+
+/* A free waits for all work of its process, if that ended by its end. */
+static int wait_for_all(struct sweep *s, uint32_t call, struct nsx_err *err)
+{
+	struct build *b = s->b;
+	struct model_call *c = &b->m->call[call];
+	size_t before = b->nwaits, all;
+
+	if (wait_for_context(s, call, NSX_NONE, err))
+		return err->rc;
+	all = b->nwaits;
+	drop_later(b, call, 5000);
+	if (b->nwaits < all) {
+		b->nwaits = before;
+		return 0;
+	}
+	c->kind = CALL_IMPLICIT;
+	c->flags |= CALL_WIDE;
+	return 0;
+}
+
+/* A copy or memset that lies in its call, and was made by a call that blocks by
+ * name, or from pageable memory, or whose length is the call's.
+ */
+static bool is_blocking(const struct build *b, uint32_t call)
+{
+	const struct nsx_model *m = b->m;
+	const struct model_call *c = &m->call[call];
+	const struct model_op *o = &m->op[b->last_op[call]];
+	int64_t end = model_op_end(o);
+	int64_t common = NSX_MIN(c->end_ns, end) -
+			 NSX_MAX(c->start_ns, o->start_ns);
+	const struct nsx_copy *copy = &m->t->copy[m->t->ops.detail[o->row]];
+
+	if ((c->flags & CALL_COMPUTES) ||
+	    ((c->flags & CALL_MANY) && (m->api[c->api].says & API_GRAPH)) ||
+	    c->start_ns > o->start_ns + TOLERANCE_NS)
+		return false;
+	if (end > c->end_ns + TOLERANCE_NS &&
+	    !(2 * common >= o->length_ns && common > 10000))
+		return false;
+	return (m->api[c->api].says & API_COPY) ||
+	       (o->kind == NSX_OP_MEMCPY && (o->copy_kind - 1u) < 2 &&
+		(!copy->src_kind || !copy->dst_kind)) ||
+	       (o->length_ns > LONG_NS &&
+		2 * common > c->end_ns - c->start_ns);
+}
+
+static bool is_query(const struct sweep *s, uint32_t call)
+{
+	const struct model_call *c = &s->b->m->call[call];
+
+	return (s->b->m->api[c->api].says & API_QUERY) && c->op == NSX_NONE &&
+	       s->sync_at[call] == s->sync_at[call + 1];
+}
+
+/* The last of several queries in a row that ends shortly after an operation
+ * waited for that.
+ */
+static int end_polling(struct sweep *s, uint32_t call, struct nsx_err *err)
+{
+	struct build *b = s->b;
+	struct model_call *c = &b->m->call[call];
+	const struct model_call *first = &b->m->call[s->query[call]];
+	const struct recent *r = recent_of(s, call);
+	uint32_t best = NSX_NONE, before = c->before;
+	int64_t best_ns = NEVER, step;
+	unsigned n = 1;
+
+	if (b->next[call] != NSX_NONE && is_query(s, b->next[call]))
+		return 0;
+	for (uint32_t k = call; k != s->query[call] && n < MIN_QUERIES;
+	     k = b->m->call[k].before)
+		n++;
+	if (n < MIN_QUERIES || c->end_ns - first->start_ns <= POLL_NS)
+		return 0;
+	for (unsigned k = 0; k < r->n; k++) {
+		int64_t end = model_op_end(&b->m->op[s->last[r->v[k]]]);
+
+		if (end <= c->end_ns && end >= first->start_ns &&
+		    end > best_ns) {
+			best = s->last[r->v[k]];
+			best_ns = end;
+		}
+	}
+	step = c->end_ns - b->m->call[before].start_ns;
+	if (best == NSX_NONE || c->end_ns - best_ns >= NSX_MAX(3 * step, 20000))
+		return 0;
+	c->kind = CALL_POLL_END;
+	return add_wait(b, best, err);
+}
+
+/* Where an event was recorded whose record is not in the export: the thread's
+ * nearest record before, of the stream it launched to last before that, other
+ * than the one that waits.
+ */
+static bool guess_record(const struct build *b, uint32_t call, uint32_t waiting,
+			 struct event *ret)
+{
+	const struct nsx_model *m = b->m;
+	uint32_t k = m->call[call].before;
+
+	for (unsigned n = 1; k != NSX_NONE && n < NEAR &&
+			     m->call[k].kind != CALL_RECORD; n++)
+		k = m->call[k].before;
+	if (k == NSX_NONE || m->call[k].kind != CALL_RECORD)
+		return false;
+	ret->at_ns = m->call[k].start_ns;
+	for (unsigned n = 0; n < FAR && k != NSX_NONE; n++) {
+		uint32_t op;
+
+		k = m->call[k].before;
+		op = k == NSX_NONE ? NSX_NONE : m->call[k].op;
+		if (op == NSX_NONE || !(m->op[op].flags & OP_STREAM) ||
+		    m->op[op].stream == waiting)
+			continue;
+		ret->stream = m->op[op].stream;
+		return true;
+	}
+	return false;
+}
+
+/* A stream's wait: what is queued next on it depends on what the event stood
+ * for when it was recorded.
+ */
+static int link_stream_waits(struct sweep *s, uint32_t call,
+			     struct nsx_err *err)
+{
+	struct build *b = s->b;
+	const struct nsx_syncs *y = &b->m->t->syncs;
+	int64_t at_ns = b->m->call[call].start_ns;
+
+	for (uint32_t k = s->sync_at[call]; k < s->sync_at[call + 1]; k++) {
+		uint32_t row = s->sync[k], stream, e, on, last, next, op;
+		struct event event;
+		bool guessed = false;
+
+		if (y->type[row] != NSX_SYNC_STREAM_WAIT ||
+		    y->stream[row] == NSX_NONE)
+			continue;
+		stream = b->stream_of[y->stream[row]];
+		if (stream == NSX_NONE)
+			continue;
+		e = find_event(s, y->process[row], y->event_sync_id[row],
+			       y->event[row]);
+		if (e != NSX_NONE)
+			event = s->event[e];
+		else if (!(guessed = guess_record(b, call, stream, &event)))
+			continue;
+		on = event.stream == NSX_NONE ?
+			     NSX_NONE :
+			     queued_before(b, event.stream, event.at_ns);
+		if (on == NSX_NONE || event.stream == stream)
+			continue;
+		last = queued_before(b, stream, at_ns);
+		next = last == NSX_NONE ? b->stream_at[stream] :
+					  b->place[last] + 1;
+		if (next == b->stream_at[stream + 1])
+			continue;
+		op = b->stream_op[next];
+		if (guessed && model_op_end(&b->m->op[on]) >
+				       b->m->op[op].start_ns + 5000)
+			continue;
+		if (add_link(b, op, on, err))
+			return err->rc;
+	}
+	return 0;
+}
+
+static int meet_call(struct sweep *s, uint32_t call, struct nsx_err *err)
+{
+	struct build *b = s->b;
+	struct model_call *c = &b->m->call[call];
+	unsigned says = b->m->api[c->api].says;
+	bool waits = says & API_SYNC;
+
+	for (uint32_t k = s->sync_at[call]; k < s->sync_at[call + 1]; k++)
+		waits |= b->m->t->syncs.type[s->sync[k]] !=
+			 NSX_SYNC_STREAM_WAIT;
+	if (c->op != NSX_NONE) {
+		c->kind = is_blocking(b, call) ? CALL_BLOCK : CALL_LAUNCH;
+		if (c->kind == CALL_BLOCK &&
+		    add_wait(b, b->last_op[call], err))
+			return err->rc;
+	} else if (waits) {
+		if (wait_for_named(s, call, err))
+			return err->rc;
+	} else if (says & API_IMPLICIT) {
+		if (wait_for_all(s, call, err))
+			return err->rc;
+	} else if (is_query(s, call)) {
+		c->kind = CALL_QUERY;
+		s->query[call] = c->before != NSX_NONE &&
+						 s->query[c->before] !=
+							 NSX_NONE ?
+					 s->query[c->before] : call;
+		if (end_polling(s, call, err))
+			return err->rc;
+	} else if (says & API_RECORD) {
+		c->kind = CALL_RECORD;
+	}
+	return record_events(s, call, err);
+}
+
+/* Calls are in order of start, and so are the waits of a call's list. */
+static int sweep_calls(struct sweep *s, struct nsx_err *err)
+{
+	struct build *b = s->b;
+
+	for (uint32_t i = 0; i < b->m->ncalls; i++) {
+		queue_until(s, b->m->call[i].start_ns);
+		b->m->call[i].wait = (uint32_t)b->nwaits;
+		if (meet_call(s, i, err) || link_stream_waits(s, i, err))
+			return err->rc;
+	}
+	b->m->call[b->m->ncalls].wait = (uint32_t)b->nwaits;
+	return 0;
+}
+
+/* The legacy default stream ------------------------------------------------------*/
+
+struct turns { /* streams of one context */
+	struct build *b;
+	uint32_t null[MANY_STREAMS], blocking[MANY_STREAMS];
+	unsigned nnull, nblocking;
+	size_t ntests, nbad;
+	bool adds;
+};
+
+/* What is queued on a stream comes after all that was queued before on the
+ * others.
+ */
+static int take_turns(struct turns *t, uint32_t stream, const uint32_t *others,
+		      unsigned n, struct nsx_err *err)
+{
+	const struct build *b = t->b;
+
+	for (uint32_t k = b->stream_at[stream]; k < b->stream_at[stream + 1];
+	     k++)
+		for (unsigned i = 0; i < n; i++) {
+			uint32_t op = b->stream_op[k];
+			uint32_t on = queued_before(b, others[i], b->queued[k]);
+
+			if (on == NSX_NONE)
+				continue;
+			t->ntests++;
+			t->nbad += b->m->op[op].start_ns <
+				   model_op_end(&b->m->op[on]) - TOLERANCE_NS;
+			if (t->adds && add_link(t->b, op, on, err))
+				return err->rc;
+		}
+	return 0;
+}
+
+static int take_all_turns(struct turns *t, struct nsx_err *err)
+{
+	for (unsigned i = 0; i < t->nnull; i++)
+		if (take_turns(t, t->null[i], t->blocking, t->nblocking, err))
+			return err->rc;
+	for (unsigned i = 0; i < t->nblocking; i++)
+		if (take_turns(t, t->blocking[i], t->null, t->nnull, err))
+			return err->rc;
+	return 0;
+}
+
+static bool is_same_context(const struct nsx_stream *a,
+			    const struct nsx_stream *b)
+{
+	return a->process == b->process && a->device == b->device &&
+	       a->context_id == b->context_id;
+}
+
+/* The null stream takes turns with the streams that were made to, unless the
+ * recording contradicts it.  Streams of a context follow each other.
+ */
+static int link_null_streams(struct build *b, struct nsx_err *err)
+{
+	const struct nsx_trace *t = b->m->t;
+
+	for (uint32_t i = 0, next; i < t->nstreams; i = next) {
+		struct turns x = {.b = b};
+		bool fits = true;
+
+		for (next = i; next < t->nstreams &&
+		     is_same_context(&t->stream[i], &t->stream[next]); next++) {
+			uint8_t type = t->stream[next].type;
+			uint32_t s = b->stream_of[next];
+
+			if (s == NSX_NONE)
+				continue;
+			fits &= x.nnull < MANY_STREAMS &&
+				x.nblocking < MANY_STREAMS;
+			if (fits && type == NSX_STREAM_NULL)
+				x.null[x.nnull++] = s;
+			else if (fits && type == NSX_STREAM_BLOCKING)
+				x.blocking[x.nblocking++] = s;
+		}
+		if (!fits || !x.nnull || !x.nblocking)
+			continue;
+		if (take_all_turns(&x, err))
+			return err->rc;
+		if (x.nbad * 50 > x.ntests)
+			continue;
+		x.adds = true;
+		if (take_all_turns(&x, err))
+			return err->rc;
+	}
+	return 0;
+}
+
+/* Graphs: nodes of one launch keep their offsets to the first. */
+static void group_nodes(struct nsx_model *m)
+{
+	for (uint32_t i = 0; i < m->nops; i++) {
+		struct model_op *o = &m->op[i];
+		const struct model_call *c;
+
+		if (o->call == NSX_NONE)
+			continue;
+		c = &m->call[o->call];
+		if (!(c->flags & CALL_MANY) ||
+		    !(m->api[c->api].says & API_GRAPH) || c->op == i)
+			continue;
+		o->flags |= OP_NODE;
+		o->group = c->op;
+	}
+}
+
+int model_link(struct build *b, struct nsx_err *err)
+{
+	struct nsx_model *m = b->m;
+	const struct nsx_trace *t = m->t;
+	struct sweep s = {.b = b};
+	int rc;
+
+	b->link_head = nsx_arena_try_array(b->a, m->nops, 4, "dependencies",
+					   err);
+	s.query = nsx_arena_try_array(b->a, m->ncalls, 4, "queries", err);
+	if (!b->link_head || !s.query)
+		return err->rc;
+	memset(b->link_head, 0xff, (size_t)m->nops * 4);
+	memset(s.query, 0xff, (size_t)m->ncalls * 4);
+	group_nodes(m);
+	rc = by_call(b, t->syncs.call, t->syncs.n, &s.sync_at, &s.sync, err);
+	if (!rc)
+		rc = by_call(b, t->records.call, t->records.n, &s.record_at,
+			     &s.record, err);
+	if (!rc)
+		rc = find_owners(&s, err);
+	if (!rc)
+		rc = list_queue(&s, err);
+	if (!rc)
+		rc = sweep_calls(&s, err);
+	if (!rc)
+		rc = link_null_streams(b, err);
+	nsx_groups_done(&s.events);
+	free(s.event);
+	return rc;
+}

@@ -1,0 +1,422 @@
+/* load.c - operations and calls of the part that is replayed.
+ *
+ * Nested calls fold into the outermost one, whose children and correlation ids
+ * become its own.  A call that crosses the one before begins where that ends.
+ */
+#include <string.h>
+#include "base/stat.h"
+#include "base/str.h"
+#include "facts/replay/model.h"
+
+/* What lies inside another call but for this much is nested. */
+#define CROSSING_NS 1000
+
+/* What a name says ------------------------------------------------------------*/
+
+static bool is_one_of(const char *s, const char *const *v, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(s, v[i]))
+			return true;
+	return false;
+}
+
+static unsigned read_api(const char *name)
+{
+	static const char *const syncs[] = {
+		"StreamSynchronize", "DeviceSynchronize", "CtxSynchronize",
+		"EventSynchronize", "ThreadSynchronize"};
+	static const char *const waits_for_all[] = {
+		"Free", "MemFree", "FreeHost", "MemFreeHost", "HostUnregister",
+		"MemHostUnregister", "DeviceReset", "ModuleUnload", "FreeArray",
+		"CtxDestroy", "LibraryUnload", "ArrayDestroy"};
+	const char *s = !strncmp(name, "cuda", 4) ? name + 4 :
+			!strncmp(name, "cu", 2)	  ? name + 2 : "";
+	unsigned says = 0;
+
+	if (is_one_of(s, syncs, ARRAY_LEN(syncs)))
+		says |= API_SYNC;
+	if (is_one_of(s, waits_for_all, ARRAY_LEN(waits_for_all)))
+		says |= API_IMPLICIT;
+	if (!strcmp(s, "StreamQuery") || !strcmp(s, "EventQuery"))
+		says |= API_QUERY;
+	if ((!strncmp(s, "Memcpy", 6) || !strncmp(s, "Memset", 6)) &&
+	    !strstr(s, "Async"))
+		says |= API_COPY;
+	if (strstr(s, "GraphLaunch"))
+		says |= API_GRAPH;
+	if (strstr(s, "Launch") || strstr(s, "Memcpy") || strstr(s, "Memset"))
+		says |= API_WORK;
+	if (strstr(s, "EventRecord"))
+		says |= API_RECORD;
+	if (strstr(s, "Stream"))
+		says |= API_STREAM;
+	if (strstr(s, "Event"))
+		says |= API_EVENT;
+	if (strstr(s, "Device") || strstr(s, "Ctx") || strstr(s, "Thread"))
+		says |= API_WIDE;
+	return says;
+}
+
+/* Names that differ in their version only are one API. */
+static int api_of(struct build *b, nsx_str name, uint32_t *by_name,
+		  uint32_t *ret, struct nsx_err *err)
+{
+	struct nsx_model *m = b->m;
+	char buf[256];
+	const char *base;
+	uint32_t i;
+
+	if (by_name[name]) {
+		*ret = by_name[name] - 1;
+		return 0;
+	}
+	base = nsx_api_base(nsx_text(m->t, name), buf, sizeof(buf));
+	if (nsx_group(&b->api_groups, nsx_hash(base, strlen(base)),
+		      strlen(base), &i, err) ||
+	    nsx_grow(&m->api, &b->cap_apis, (size_t)i + 1, sizeof(*m->api),
+		     "API names", err))
+		return err->rc;
+	if (i == m->napis) {
+		m->api[i] = (struct model_api){
+			nsx_arena_strdup(m->arena, base), read_api(base), -1,
+			-1};
+		m->napis++;
+	}
+	by_name[name] = i + 1;
+	*ret = i;
+	return 0;
+}
+
+/* Calls -------------------------------------------------------------------------*/
+
+/* Calls begin as far before the work that is replayed as that reaches before
+ * the window: queues are filled in advance.
+ */
+static uint32_t slice_calls(struct build *b)
+{
+	const struct nsx_trace *t = b->m->t;
+	int64_t start_ns = b->m->closure.window.start_ns;
+	int64_t from_ns = b->from_ns == NEVER ?
+				  NEVER : b->from_ns - (start_ns - b->from_ns);
+	uint32_t n = 0;
+
+	for (uint32_t h = 0; h < t->nthreads; h++) {
+		const struct nsx_thread *th = &t->thread[h];
+		struct model_slice *s = &b->slice[h];
+
+		*s = (struct model_slice){model_first_call(t, th, from_ns),
+					  model_first_call(t, th, b->to_ns), n};
+		while (s->from < s->to &&
+		       (t->calls.flags[s->from] & NSX_CALL_NESTED))
+			s->from++;
+		n += s->to - s->from;
+	}
+	return n;
+}
+
+/* Lists the outermost calls of all threads, in order of start. */
+static uint32_t list_outermost(struct build *b, struct keyed *list,
+			       struct keyed *tmp)
+{
+	const struct nsx_trace *t = b->m->t;
+	uint32_t n = 0;
+
+	for (uint32_t h = 0; h < t->nthreads; h++) {
+		const struct model_slice *s = &b->slice[h];
+		int64_t end_ns = NEVER;
+
+		for (uint32_t i = s->from; i < s->to; i++) {
+			int64_t start = nsx_call_start(&t->calls, i);
+			int64_t end = nsx_call_end(&t->calls, i);
+
+			b->outer[s->at + i - s->from] = NSX_NONE;
+			if (end_ns != NEVER &&
+			    ((t->calls.flags[i] & NSX_CALL_NESTED) ||
+			     (start < end_ns && end <= end_ns + CROSSING_NS)))
+				continue;
+			start = NSX_MIN(NSX_MAX(start, end_ns), end);
+			list[n++] = (struct keyed){start, i};
+			end_ns = end;
+		}
+	}
+	keyed_sort(list, tmp, n);
+	return n;
+}
+
+/* Gives every row the call of the model that it folded into. */
+static void fold_nested(struct build *b)
+{
+	for (uint32_t h = 0; h < b->m->t->nthreads; h++) {
+		const struct model_slice *s = &b->slice[h];
+
+		for (uint32_t i = 1; i < s->to - s->from; i++)
+			if (b->outer[s->at + i] == NSX_NONE)
+				b->outer[s->at + i] = b->outer[s->at + i - 1];
+	}
+}
+
+uint32_t model_call_of(const struct build *b, uint32_t row)
+{
+	const struct model_slice *s;
+
+	if (row == NSX_NONE)
+		return NSX_NONE;
+	s = &b->slice[nsx_call_thread(b->m->t, row)];
+	return row >= s->from && row < s->to ? b->outer[s->at + row - s->from] :
+					       NSX_NONE;
+}
+
+static int fill_calls(struct build *b, const struct keyed *list, uint32_t n,
+		      struct nsx_err *err)
+{
+	struct nsx_model *m = b->m;
+	const struct nsx_trace *t = m->t;
+	size_t bound = nsx_strings_bound(t->strings);
+	uint32_t *by_name = nsx_arena_try_array(b->a, bound, 4, "API names",
+						err);
+	uint32_t *last = nsx_arena_try_array(b->a, t->nthreads, 4, "threads",
+					     err);
+
+	m->call = nsx_arena_try_array(m->arena, (size_t)n + 1,
+				      sizeof(*m->call), "calls to replay",
+				      err);
+	b->thread = nsx_arena_try_array(b->a, n, 4, "calls to replay", err);
+	b->next = nsx_arena_try_array(b->a, n, 4, "calls to replay", err);
+	if (!by_name || !last || !m->call || !b->thread || !b->next)
+		return err->rc;
+	memset(last, 0xff, (size_t)t->nthreads * 4);
+	m->ncalls = n;
+	for (uint32_t i = 0; i < n; i++) {
+		struct model_call *c = &m->call[i];
+		uint32_t h = nsx_call_thread(t, list[i].at);
+
+		*c = (struct model_call){
+			.start_ns = list[i].key,
+			.end_ns = nsx_call_end(&t->calls, list[i].at),
+			.before = last[h], .op = NSX_NONE, .room = NSX_NONE,
+			.row = list[i].at};
+		if (api_of(b, t->calls.name[c->row], by_name, &c->api, err))
+			return err->rc;
+		if (last[h] != NSX_NONE)
+			b->next[last[h]] = i;
+		b->outer[b->slice[h].at + c->row - b->slice[h].from] = i;
+		b->next[i] = NSX_NONE;
+		b->thread[i] = h;
+		last[h] = i;
+	}
+	return 0;
+}
+
+static int load_calls(struct build *b, struct nsx_err *err)
+{
+	struct keyed *list, *tmp;
+	uint32_t most;
+
+	b->slice = nsx_arena_try_array(b->a, b->m->t->nthreads,
+				       sizeof(*b->slice), "threads", err);
+	if (!b->slice)
+		return err->rc;
+	most = slice_calls(b);
+	b->outer = nsx_arena_try_array(b->a, most, 4, "calls to replay", err);
+	list = nsx_arena_try_array(b->a, most, sizeof(*list),
+				   "calls to replay", err);
+	tmp = nsx_arena_try_array(b->a, most, sizeof(*tmp), "calls to replay",
+				  err);
+	if (!b->outer || !list || !tmp ||
+	    fill_calls(b, list, list_outermost(b, list, tmp), err))
+		return err->rc;
+	fold_nested(b);
+	return 0;
+}
+
+/* Operations --------------------------------------------------------------------*/
+
+/* Unified memory moves pages on no stream of the program's. */
+#define NO_STREAM UINT32_MAX
+static bool is_migration(uint8_t copy_kind)
+{
+	return copy_kind >= 11 && copy_kind <= 13;
+}
+
+static uint32_t list_ops(const struct build *b, struct keyed *list)
+{
+	const struct nsx_trace *t = b->m->t;
+	uint32_t n = 0;
+
+	for (uint32_t d = 0; d < t->ndevices; d++) {
+		const struct nsx_device *x = &t->device[d];
+		uint32_t to = model_first_op(t, x, b->to_ns);
+
+		for (uint32_t i = model_first_op(t, x, b->from_ns); i < to; i++)
+			if (!(t->ops.flags[i] & NSX_OP_PEER))
+				list[n++] = (struct keyed){
+					nsx_op_start(&t->ops, i), i};
+	}
+	return n;
+}
+
+static struct model_op read_op(const struct build *b, uint32_t row)
+{
+	const struct nsx_trace *t = b->m->t;
+	const struct nsx_stream *s = &t->stream[t->ops.stream[row]];
+	struct model_op o = {
+		.start_ns = nsx_op_start(&t->ops, row),
+		.length_ns = nsx_op_ns(&t->ops, row),
+		.call = model_call_of(b, t->ops.call[row]),
+		.group = NSX_NONE, .lane = NSX_NONE, .before = NSX_NONE,
+		.row = row,
+		.kind = t->ops.kind[row]};
+
+	if (o.kind == NSX_OP_MEMCPY)
+		o.copy_kind = t->copy[t->ops.detail[row]].copy_kind;
+	if (s->stream_id != NO_STREAM && !is_migration(o.copy_kind))
+		o.flags |= OP_STREAM;
+	if (t->ops.cls[row] == NSX_C_COMM)
+		o.flags |= OP_COMM;
+	return o;
+}
+
+/* Numbers the streams in use, and what copies queue on when moved aside: one
+ * engine for each kind and direction of a device in a process.
+ */
+static int number_streams(struct build *b, struct nsx_err *err)
+{
+	struct nsx_model *m = b->m;
+	const struct nsx_trace *t = m->t;
+	struct nsx_groups engines = {0};
+	size_t cap = 0;
+	int rc = 0;
+
+	b->stream_of = nsx_arena_try_array(b->a, t->nstreams, 4, "streams",
+					   err);
+	b->stream_row = nsx_arena_try_array(b->a, t->nstreams, 4, "streams",
+					    err);
+	if (!b->stream_of || !b->stream_row)
+		return err->rc;
+	memset(b->stream_of, 0xff, (size_t)t->nstreams * 4);
+	for (uint32_t i = 0; !rc && i < m->nops; i++) {
+		struct model_op *o = &m->op[i];
+		uint32_t row = t->ops.stream[o->row];
+		const struct nsx_stream *s = &t->stream[row];
+
+		if (b->stream_of[row] == NSX_NONE) {
+			b->stream_row[m->nstreams] = row;
+			b->stream_of[row] = m->nstreams++;
+		}
+		o->stream = b->stream_of[row];
+		rc = nsx_group(&engines,
+			       (uint64_t)s->process << 32 | s->device,
+			       (uint64_t)o->kind << 8 | o->copy_kind,
+			       &o->engine, err);
+		if (!rc)
+			rc = nsx_grow(&m->engine_process, &cap, engines.n, 4,
+				      "engines", err);
+		if (!rc)
+			m->engine_process[o->engine] = s->process;
+	}
+	m->nengines = (uint32_t)engines.n;
+	nsx_groups_done(&engines);
+	return rc;
+}
+
+/* The ops that a call queued, in order of start. */
+static int match_ops(struct build *b, struct nsx_err *err)
+{
+	struct nsx_model *m = b->m;
+
+	b->last_op = nsx_arena_try_array(b->a, m->ncalls, 4, "calls to replay",
+					 err);
+	if (!b->last_op)
+		return err->rc;
+	for (uint32_t i = 0; i < m->nops; i++) {
+		uint32_t c = m->op[i].call;
+
+		if (c == NSX_NONE)
+			continue;
+		if (m->call[c].op == NSX_NONE)
+			m->call[c].op = b->last_op[c] = i;
+		else
+			m->call[c].flags |= CALL_MANY;
+		if (m->op[i].kind == NSX_OP_KERNEL ||
+		    m->op[i].kind == NSX_OP_GRAPH)
+			m->call[c].flags |= CALL_COMPUTES;
+		if (model_op_end(&m->op[i]) >
+		    model_op_end(&m->op[b->last_op[c]]))
+			b->last_op[c] = i;
+	}
+	return 0;
+}
+
+/* Streams as lists: places, and when each op was queued. */
+static int list_streams(struct build *b, struct nsx_err *err)
+{
+	struct nsx_model *m = b->m;
+	uint32_t *at;
+
+	b->stream_at = nsx_arena_try_array(b->a, (size_t)m->nstreams + 2, 4,
+					   "streams", err);
+	b->stream_op = nsx_arena_try_array(b->a, m->nops, 4, "streams", err);
+	b->queued = nsx_arena_try_array(b->a, m->nops, 8, "streams", err);
+	b->place = nsx_arena_try_array(b->a, m->nops, 4, "streams", err);
+	if (!b->stream_at || !b->stream_op || !b->queued || !b->place)
+		return err->rc;
+	for (uint32_t i = 0; i < m->nops; i++)
+		b->stream_at[m->op[i].stream + 2] +=
+			!!(m->op[i].flags & OP_STREAM);
+	for (uint32_t s = 0; s < m->nstreams; s++)
+		b->stream_at[s + 2] += b->stream_at[s + 1];
+	at = b->stream_at + 1;
+	for (uint32_t i = 0; i < m->nops; i++) {
+		struct model_op *o = &m->op[i];
+		uint32_t k;
+
+		if (!(o->flags & OP_STREAM))
+			continue;
+		k = at[o->stream]++;
+		b->stream_op[k] = i;
+		b->place[i] = k;
+		b->queued[k] = o->call == NSX_NONE ?
+				       NEVER : m->call[o->call].start_ns;
+		if (k == b->stream_at[o->stream])
+			continue;
+		o->before = b->stream_op[k - 1];
+		b->queued[k] = NSX_MAX(b->queued[k], b->queued[k - 1]);
+	}
+	return 0;
+}
+
+static int load_ops(struct build *b, struct nsx_err *err)
+{
+	struct nsx_model *m = b->m;
+	struct keyed *list, *tmp;
+	size_t most = 0;
+
+	for (uint32_t d = 0; d < m->t->ndevices; d++)
+		most += model_first_op(m->t, &m->t->device[d], b->to_ns) -
+			model_first_op(m->t, &m->t->device[d], b->from_ns);
+	list = nsx_arena_try_array(b->a, most, sizeof(*list),
+				   "operations to replay", err);
+	tmp = nsx_arena_try_array(b->a, most, sizeof(*tmp),
+				  "operations to replay", err);
+	if (!list || !tmp)
+		return err->rc;
+	m->nops = list_ops(b, list);
+	keyed_sort(list, tmp, m->nops);
+	m->op = nsx_arena_try_array(m->arena, (size_t)m->nops + 1,
+				    sizeof(*m->op), "operations to replay",
+				    err);
+	if (!m->op)
+		return err->rc;
+	for (uint32_t i = 0; i < m->nops; i++)
+		m->op[i] = read_op(b, list[i].at);
+	return 0;
+}
+
+int model_load(struct build *b, struct nsx_err *err)
+{
+	if (load_calls(b, err) || load_ops(b, err) || number_streams(b, err) ||
+	    match_ops(b, err) || list_streams(b, err))
+		return err->rc;
+	return 0;
+}

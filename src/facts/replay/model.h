@@ -1,0 +1,223 @@
+/* model.h - the recorded program as arrays, for the files of this folder.
+ *
+ * An event's time is that of the latest of its predecessors plus a weight:
+ *
+ *	call start	end of the thread's call before + time between them
+ *	call end	start + own cost; end of each operation waited for +
+ *			lambda; where the queue is full, the start of the
+ *			operation that made room + lambda
+ *	op start	its call + latency of the launch; end of the stream's
+ *			op before + dispatch; each dependency + its weight;
+ *			then the first hole of its lane
+ *	op end		start + duration; of a collective, the last member's
+ *			start + the transfer
+ *
+ * plus a residual: delay that none of these explains, which stays.  Weights are
+ * such that playing the model unchanged gives back the recording.
+ */
+#ifndef NSX_REPLAY_MODEL_H
+#define NSX_REPLAY_MODEL_H
+
+#include "base/group.h"
+#include "facts/replay/replay.h"
+#include "facts/replay/spanlist.h"
+
+#define NEVER INT64_MIN
+
+enum {
+	OP_FIXED = 1,	 /* began before the window: as recorded, always      */
+	OP_ACTIVE = 2,	 /* begins in the window: may be changed             */
+	OP_MEASURED = 4, /* ends in the window                               */
+	OP_STREAM = 8,	 /* in the order of a stream; else a migration       */
+	OP_NODE = 16,	 /* of a graph launch: group is the launch's first op */
+	OP_MEMBER = 32,	 /* of a collective: group is its index              */
+	OP_COMM = 64,	 /* a communication kernel                           */
+};
+struct model_op { /* in order of start */
+	int64_t start_ns, length_ns, residual_ns, launch_ns;
+	int32_t dispatch_ns;
+	uint32_t call;	 /* NSX_NONE: not recorded                           */
+	uint32_t dep;	 /* its first dependency; they end where the next's begin */
+	uint32_t stream; /* of the model                                     */
+	uint32_t group;	 /* see OP_NODE, OP_MEMBER                           */
+	uint32_t lane;	 /* kernels, or copies of one direction, of a device
+			    that run one at a time; NSX_NONE                 */
+	uint32_t engine; /* what it queues on when moved aside               */
+	uint32_t row;	 /* of trace.ops                                     */
+	uint32_t before; /* the one before on its stream; NSX_NONE           */
+	uint8_t flags, kind, copy_kind;
+};
+struct model_dep {
+	uint32_t op;
+	int32_t weight_ns;
+};
+
+enum call_kind {
+	CALL_API,	/* costs what it costs                               */
+	CALL_LAUNCH,	/* queues operations                                 */
+	CALL_BLOCK,	/* queues a copy or memset and waits for it          */
+	CALL_SYNC,	/* waits by name or record                           */
+	CALL_IMPLICIT,	/* waits for all, as frees do                        */
+	CALL_POLL_END,	/* the last query of a polling loop                  */
+	CALL_QUERY, CALL_RECORD,
+};
+enum {
+	CALL_FIXED_START = 1, CALL_FIXED_END = 2, /* as recorded, always     */
+	CALL_ACTIVE = 4,   /* what it leads to begins in the window          */
+	CALL_OUTSIDE = 8,  /* the gap before it holds a wait that ended for a
+			      reason which the trace does not show           */
+	CALL_INFERRED = 16, /* what it waits for is inferred, not recorded   */
+	CALL_WIDE = 32,	   /* waits for all of a context or process          */
+	CALL_MANY = 64,	   /* queued more than one op                        */
+	CALL_COMPUTES = 128, /* queued a kernel or a graph                   */
+};
+struct model_call { /* in order of start */
+	int64_t start_ns, end_ns, own_ns, residual_ns;
+	int64_t wait_ns; /* of the gap before it: waits outside CUDA         */
+	int32_t lambda_ns;
+	uint32_t wait;	/* its first op waited for; they end where the next's
+			   begin                                             */
+	uint32_t room;	/* op whose start made room in the queue; NSX_NONE   */
+	uint32_t before; /* call that it follows; NSX_NONE                   */
+	uint32_t op;	/* first op it queued; NSX_NONE                      */
+	uint32_t api;	/* index of apis                                     */
+	uint32_t row;	/* of trace.calls                                    */
+	uint8_t kind, flags;
+};
+
+enum { /* what an API's name says */
+	API_SYNC = 1, API_IMPLICIT = 2, API_QUERY = 4, API_COPY = 8,
+	API_GRAPH = 16, API_WORK = 32, /* launches, copies and sets          */
+	API_STREAM = 64, API_EVENT = 128, API_WIDE = 256, API_RECORD = 512,
+};
+struct model_api {
+	const char *name; /* without its version */
+	unsigned says;
+	int64_t median_ns, least_ns; /* of calls that wait for nothing; -1   */
+};
+
+struct model_team { /* a collective: its members, and when the last came */
+	uint32_t at, n;
+	int64_t last_ns;
+};
+
+struct lane { /* busy stretches, in order; what lies far back is all busy */
+	struct nsx_span *v;
+	size_t n, cap;
+	int64_t floor_ns;
+};
+
+struct nsx_model {
+	const struct nsx_trace *t;
+	const struct nsx_facts *f;
+	struct nsx_arena *arena;
+	struct nsx_closure closure;
+	struct nsx_window judged;
+	struct model_op *op; /* one more than there are, as an end           */
+	uint32_t nops;
+	struct model_dep *dep;
+	struct model_call *call; /* one more than there are, as an end       */
+	uint32_t ncalls;
+	uint32_t *wait; /* ops waited for */
+	struct model_api *api;
+	uint32_t napis;
+	struct model_team *team;
+	uint32_t *member, nteams, nmembers;
+	uint32_t nstreams, nlanes, nengines;
+	uint32_t *engine_process; /* by engine: of the trace; NSX_NONE       */
+	uint32_t *order, norder; /* op << 2 | STEP_OP, call << 2 | ...       */
+	struct span_list preempted, profiled;
+	int64_t *stream_end; /* by stream: where the work before the window
+				ends; NEVER                                  */
+	int64_t *engine_end;
+	struct lane *lane;
+	int64_t from_ns; /* recorded_ns is measured from here                */
+	bool has_outside, has_lanes, is_shared; /* some call is CALL_OUTSIDE;
+				some op has a lane; several processes use a
+				GPU                                          */
+	double uncalled; /* share of the window's ops without a call         */
+};
+enum { STEP_START, STEP_END, STEP_OP };
+
+/* While it is built: what the steps share and replays do not need. ------------*/
+
+struct keyed {
+	int64_t key;
+	uint32_t at;
+};
+/* Sorts by key, stable; tmp has room for n. */
+void keyed_sort(struct keyed *v, struct keyed *tmp, size_t n);
+
+struct link { /* a dependency, in the list of its op */
+	uint32_t op, next;
+	int64_t weight_ns;
+};
+struct model_slice { /* of a thread's calls: rows [from, to) are at `at`  */
+	uint32_t from, to, at;
+};
+struct build {
+	struct nsx_model *m;
+	struct nsx_arena *a;
+	int64_t from_ns, to_ns; /* ops that begin here are in the model      */
+	struct nsx_groups api_groups;
+	size_t cap_apis;
+	struct model_slice *slice; /* by thread of the trace                 */
+	uint32_t *outer;	/* by row of the slices: call of the model   */
+	uint32_t *thread;	/* by call: of the trace                     */
+	uint32_t *next;		/* by call: the next of its thread; NSX_NONE */
+	uint32_t *last_op;	/* by call: the op that ends last            */
+	uint32_t *place;	/* by op: its place in stream_op             */
+	uint32_t *stream_op, *stream_at; /* ops of each stream, in order     */
+	int64_t *queued;	/* beside stream_op: when it was queued, at
+				   least as late as those before it          */
+	uint32_t *link_head;	/* by op: its dependencies                   */
+	struct link *link;
+	uint32_t nlinks;
+	size_t cap_links;
+	size_t nwaits, cap_waits;
+	uint32_t *stream_row;	/* by stream of the model: of the trace      */
+	uint32_t *stream_of;	/* by stream of the trace; NSX_NONE          */
+	int64_t *typical_launch, *typical_dispatch, *typical_lambda;
+};
+
+static inline int64_t model_op_end(const struct model_op *o)
+{
+	return o->start_ns + o->length_ns;
+}
+/* Time of a thread between the call that a call follows, and the call. */
+static inline int64_t model_gap(const struct nsx_model *m, uint32_t call)
+{
+	const struct model_call *c = &m->call[call];
+
+	return c->before == NSX_NONE ?
+		       0 : c->start_ns - m->call[c->before].end_ns;
+}
+/* Index of the device of an op. */
+static inline uint32_t model_device(const struct build *b, uint32_t op)
+{
+	return b->m->t->stream[b->stream_row[b->m->op[op].stream]].device;
+}
+/* The call that a row of the trace folded into; NSX_NONE. */
+uint32_t model_call_of(const struct build *b, uint32_t row);
+/* The last op of a stream queued before an instant; NSX_NONE. O(log n). */
+uint32_t queued_before(const struct build *b, uint32_t stream, int64_t at_ns);
+int add_link(struct build *b, uint32_t op, uint32_t on, struct nsx_err *err);
+
+/* The first of a device's ops, of a thread's calls, that begins at an instant
+ * or later; the end of its slice.  O(log n).
+ */
+uint32_t model_first_op(const struct nsx_trace *t, const struct nsx_device *d,
+			int64_t at_ns);
+uint32_t model_first_call(const struct nsx_trace *t,
+			  const struct nsx_thread *h, int64_t at_ns);
+
+int model_pick(struct build *b, size_t max_ops, struct nsx_err *err);
+int model_load(struct build *b, struct nsx_err *err);
+int model_link(struct build *b, struct nsx_err *err);
+int model_teams(struct build *b, struct nsx_err *err);
+int model_host(struct build *b, struct nsx_err *err);
+int model_learn(struct build *b, struct nsx_err *err);
+int model_order(struct build *b, bool *ret_settled, struct nsx_err *err);
+int model_close(struct build *b, struct nsx_err *err);
+
+#endif

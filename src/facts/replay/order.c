@@ -1,0 +1,442 @@
+/* order.c - the order in which a replay evaluates events, and what of the
+ * recording is the same in every replay.
+ *
+ * Each event has a key, its recorded instant, moved up until it lies behind the
+ * keys of all its predecessors.  Sorted once by key, every edge goes forward,
+ * whatever is changed, and a replay is one pass.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "base/stat.h"
+#include "facts/replay/pass.h"
+
+enum { MAX_ROUNDS = 40, LOOK_AHEAD = 4096 };
+
+struct keys {
+	int64_t *start, *end, *op; /* of calls and ops */
+};
+
+/* Whether a call's end depends on more than its start. */
+static bool has_end(const struct nsx_model *m, uint32_t call)
+{
+	const struct model_call *c = &m->call[call];
+
+	return c->wait != m->call[call + 1].wait || c->room != NSX_NONE ||
+	       (c->flags & CALL_WIDE);
+}
+
+static int64_t after(int64_t key, int64_t predecessor)
+{
+	return predecessor >= key ? predecessor + 1 : key;
+}
+
+static size_t move_calls(const struct nsx_model *m, struct keys *k)
+{
+	size_t moved = 0;
+
+	for (uint32_t i = 0; i < m->ncalls; i++) {
+		const struct model_call *c = &m->call[i];
+		int64_t start = k->start[i], end = k->end[i];
+
+		if (c->before != NSX_NONE)
+			start = after(start, k->end[c->before]);
+		end = after(end, start);
+		for (uint32_t w = c->wait; w < m->call[i + 1].wait; w++)
+			end = after(end, k->op[m->wait[w]]);
+		if (c->room != NSX_NONE)
+			end = after(end, k->op[c->room]);
+		moved += start != k->start[i] || end != k->end[i];
+		k->start[i] = start;
+		k->end[i] = end;
+	}
+	return moved;
+}
+
+static size_t move_ops(const struct nsx_model *m, struct keys *k)
+{
+	size_t moved = 0;
+
+	for (uint32_t i = 0; i < m->nops; i++) {
+		const struct model_op *o = &m->op[i];
+		int64_t key = k->op[i];
+
+		if (o->call != NSX_NONE)
+			key = after(key, m->call[o->call].kind == CALL_BLOCK ?
+						 k->start[o->call] :
+						 k->end[o->call]);
+		if (o->before != NSX_NONE)
+			key = after(key, k->op[o->before]);
+		for (uint32_t d = o->dep; d < m->op[i + 1].dep; d++)
+			key = after(key, k->op[m->dep[d].op]);
+		if (o->flags & OP_NODE)
+			key = after(key, k->op[o->group]);
+		moved += key != k->op[i];
+		k->op[i] = key;
+	}
+	return moved;
+}
+
+static int make_keys(struct build *b, struct keys *k, bool *ret_settled,
+		     struct nsx_err *err)
+{
+	const struct nsx_model *m = b->m;
+
+	k->start = nsx_arena_try_array(b->a, m->ncalls, 8, "replay order", err);
+	k->end = nsx_arena_try_array(b->a, m->ncalls, 8, "replay order", err);
+	k->op = nsx_arena_try_array(b->a, m->nops, 8, "replay order", err);
+	if (!k->start || !k->end || !k->op)
+		return err->rc;
+	for (uint32_t i = 0; i < m->ncalls; i++) {
+		const struct model_call *c = &m->call[i];
+
+		k->start[i] = k->end[i] = c->start_ns;
+		if (c->kind != CALL_LAUNCH)
+			k->end[i] = c->end_ns;
+		else
+			k->end[i] = NSX_MAX(c->start_ns,
+					    NSX_MIN(c->end_ns,
+						    m->op[c->op].start_ns));
+	}
+	for (uint32_t i = 0; i < m->nops; i++)
+		k->op[i] = m->op[i].start_ns;
+	*ret_settled = false;
+	for (unsigned n = 0; n < MAX_ROUNDS && !*ret_settled; n++) {
+		size_t moved = move_calls(m, k);
+
+		*ret_settled = !(moved + move_ops(m, k));
+	}
+	return nsx_stopped(err);
+}
+
+/* What is the same in every replay -------------------------------------------------*/
+
+/* When the first work began that a call, or a later one of its thread, queued:
+ * the time at which the call matters.
+ */
+static int find_effects(struct build *b, int64_t *effect, struct nsx_err *err)
+{
+	const struct nsx_model *m = b->m;
+	const struct nsx_trace *t = m->t;
+	int64_t *next = nsx_arena_try_array(b->a, t->nthreads, 8, "threads",
+					    err);
+
+	if (!next)
+		return err->rc;
+	for (uint32_t h = 0; h < t->nthreads; h++) {
+		uint32_t to = t->thread[h].calls_at + t->thread[h].ncalls;
+
+		next[h] = INT64_MAX;
+		for (uint32_t i = b->slice[h].to, n = 0;
+		     i < to && n < LOOK_AHEAD; i++, n++)
+			if (t->calls.op[i] != NSX_NONE) {
+				next[h] = nsx_op_start(&t->ops,
+						       t->calls.op[i]);
+				break;
+			}
+	}
+	for (uint32_t i = m->ncalls; i-- > 0;) {
+		const struct model_call *c = &m->call[i];
+		int64_t *at = &next[b->thread[i]];
+		uint32_t op = t->calls.op[c->row];
+
+		if (c->op != NSX_NONE)
+			*at = NSX_MIN(*at, m->op[c->op].start_ns);
+		else if (op != NSX_NONE)
+			*at = NSX_MIN(*at, nsx_op_start(&t->ops, op));
+		effect[i] = *at == INT64_MAX ? c->start_ns :
+					       NSX_MAX(*at, c->start_ns);
+	}
+	return 0;
+}
+
+/* A window that begins with the first work does not reach back into what led to
+ * it: calls before the launch of that work stay as recorded.
+ */
+static int64_t first_launch(const struct nsx_model *m)
+{
+	int64_t start_ns = m->closure.window.start_ns;
+	int64_t launch_ns = NEVER;
+
+	for (uint32_t i = 0; i < m->nops; i++) {
+		const struct model_op *o = &m->op[i];
+
+		if (model_op_end(o) <= start_ns)
+			return NEVER;
+		if (launch_ns == NEVER && o->start_ns >= start_ns &&
+		    o->call != NSX_NONE)
+			launch_ns = m->call[o->call].start_ns;
+	}
+	return launch_ns;
+}
+
+static void flag_calls(struct nsx_model *m, const int64_t *effect)
+{
+	struct nsx_window w = m->closure.window;
+	int64_t launch_ns = first_launch(m);
+
+	for (uint32_t i = 0; i < m->ncalls; i++) {
+		struct model_call *c = &m->call[i];
+		bool early = effect[i] < w.start_ns;
+
+		c->flags &= (uint8_t)~(CALL_FIXED_START | CALL_FIXED_END |
+				       CALL_ACTIVE);
+		if (early || c->start_ns <= launch_ns)
+			c->flags |= CALL_FIXED_START;
+		if (early || c->start_ns < launch_ns)
+			c->flags |= CALL_FIXED_END;
+		if (!early && effect[i] < w.end_ns)
+			c->flags |= CALL_ACTIVE;
+		if (c->flags & CALL_ACTIVE)
+			m->has_outside |= !!(c->flags & CALL_OUTSIDE);
+	}
+}
+
+static void flag_ops(struct nsx_model *m)
+{
+	struct nsx_window w = m->closure.window;
+	size_t active = 0, uncalled = 0;
+
+	for (uint32_t i = 0; i < m->nops; i++) {
+		struct model_op *o = &m->op[i];
+		int64_t end = model_op_end(o);
+
+		if (o->start_ns < w.start_ns)
+			o->flags |= OP_FIXED;
+		else if (o->start_ns < w.end_ns)
+			o->flags |= OP_ACTIVE;
+		if (end > w.start_ns && end <= w.end_ns)
+			o->flags |= OP_MEASURED;
+		active += !!(o->flags & OP_ACTIVE);
+		uncalled += (o->flags & OP_ACTIVE) && o->call == NSX_NONE;
+	}
+	m->uncalled = active ? (double)uncalled / (double)active : 0;
+}
+
+/* Sorts all that a replay has to evaluate, up to the last that is measured. */
+static int sort_steps(struct build *b, const struct keys *k,
+		      struct nsx_err *err)
+{
+	struct nsx_model *m = b->m;
+	size_t most = (size_t)m->nops + 2 * (size_t)m->ncalls, n = 0;
+	struct keyed *v = nsx_arena_try_array(b->a, most, sizeof(*v),
+					      "replay order", err);
+	struct keyed *tmp = nsx_arena_try_array(b->a, most, sizeof(*tmp),
+						"replay order", err);
+	uint32_t last = 0;
+
+	if (!v || !tmp)
+		return err->rc;
+	for (uint32_t i = 0; i < m->ncalls; i++)
+		if ((m->call[i].flags & (CALL_FIXED_START | CALL_FIXED_END)) !=
+		    (CALL_FIXED_START | CALL_FIXED_END))
+			v[n++] = (struct keyed){k->start[i],
+						i << 2 | STEP_START};
+	for (uint32_t i = 0; i < m->ncalls; i++)
+		if (has_end(m, i) && !(m->call[i].flags & CALL_FIXED_END))
+			v[n++] = (struct keyed){k->end[i], i << 2 | STEP_END};
+	for (uint32_t i = 0; i < m->nops; i++)
+		if (!(m->op[i].flags & OP_FIXED))
+			v[n++] = (struct keyed){k->op[i], i << 2 | STEP_OP};
+	keyed_sort(v, tmp, n);
+	for (uint32_t i = 0; i < n; i++)
+		if ((v[i].at & 3) == STEP_OP &&
+		    (m->op[v[i].at >> 2].flags & OP_MEASURED))
+			last = i + 1;
+	m->order = nsx_arena_try_array(m->arena, last, 4, "replay order", err);
+	if (!m->order)
+		return err->rc;
+	for (uint32_t i = 0; i < last; i++)
+		m->order[i] = v[i].at;
+	m->norder = last;
+	return 0;
+}
+
+/* Lanes ------------------------------------------------------------------------*/
+
+struct lane_use { /* while a lane is met: who used it last */
+	uint32_t stream[2];
+	int64_t end_ns[2]; /* of two streams, the later one first */
+	bool shared;
+};
+
+/* Whether another stream than o's was still at it. */
+static bool use_lane(struct lane_use *u, const struct model_op *o)
+{
+	unsigned other = u->end_ns[0] != NEVER && u->stream[0] == o->stream;
+	int64_t end = model_op_end(o);
+	bool beside = u->end_ns[other] != NEVER &&
+		      u->end_ns[other] > o->start_ns + 1000;
+
+	u->shared |= u->end_ns[other] != NEVER;
+	if (other) {
+		u->end_ns[0] = NSX_MAX(u->end_ns[0], end);
+	} else if (u->end_ns[0] == NEVER || end > u->end_ns[0]) {
+		u->end_ns[1] = u->end_ns[0];
+		u->stream[1] = u->stream[0];
+		u->end_ns[0] = end;
+		u->stream[0] = o->stream;
+	} else if (u->end_ns[1] == NEVER || end > u->end_ns[1]) {
+		u->end_ns[1] = end;
+		u->stream[1] = o->stream;
+	}
+	return beside;
+}
+
+/* 0: none; 1: kernels; 2 and 3: copies of one direction. */
+static unsigned lane_kind(const struct model_op *o)
+{
+	if (!(o->flags & OP_STREAM) || (o->flags & OP_COMM))
+		return 0;
+	if (o->kind == NSX_OP_KERNEL || o->kind == NSX_OP_GRAPH)
+		return 1;
+	return o->kind == NSX_OP_MEMCPY &&
+			       (o->copy_kind == 1 || o->copy_kind == 2) ?
+		       o->copy_kind + 1u : 0;
+}
+
+/* Work of several streams that shares a lane does not run side by side unless
+ * it did when it was recorded.
+ */
+static int make_lanes(struct build *b, struct nsx_err *err)
+{
+	struct nsx_model *m = b->m;
+	struct nsx_groups groups = {0};
+	struct lane_use *use = NULL;
+	uint8_t *beside = nsx_arena_try_array(b->a, m->nops, 1, "lanes", err);
+	size_t cap = 0;
+	int rc = beside ? 0 : err->rc;
+
+	for (uint32_t i = 0; !rc && i < m->nops; i++) {
+		struct model_op *o = &m->op[i];
+		unsigned kind = lane_kind(o);
+		size_t known = groups.n;
+
+		if (!kind)
+			continue;
+		rc = nsx_group(&groups, m->engine_process[o->engine],
+			       (uint64_t)model_device(b, i) << 2 | kind,
+			       &o->lane, err);
+		if (!rc)
+			rc = nsx_grow(&use, &cap, groups.n, sizeof(*use),
+				      "lanes", err);
+		if (rc)
+			break;
+		if (groups.n > known)
+			use[o->lane] = (struct lane_use){
+				{NSX_NONE, NSX_NONE}, {NEVER, NEVER}, false};
+		beside[i] = use_lane(&use[o->lane], o);
+	}
+	for (uint32_t i = 0; !rc && i < m->nops; i++)
+		if (m->op[i].lane != NSX_NONE &&
+		    (beside[i] || !use[m->op[i].lane].shared))
+			m->op[i].lane = NSX_NONE;
+	for (uint32_t i = 0; !rc && i < m->nops; i++)
+		m->has_lanes |= m->op[i].lane != NSX_NONE;
+	m->nlanes = (uint32_t)groups.n;
+	nsx_groups_done(&groups);
+	free(use);
+	return rc;
+}
+
+/* The final dependencies ------------------------------------------------------------*/
+
+static int pack_deps(struct build *b, struct nsx_err *err)
+{
+	struct nsx_model *m = b->m;
+	uint32_t n = 0;
+
+	m->dep = nsx_arena_try_array(m->arena, b->nlinks, sizeof(*m->dep),
+				     "dependencies", err);
+	if (!m->dep)
+		return err->rc;
+	for (uint32_t i = 0; i < m->nops; i++) {
+		m->op[i].dep = n;
+		for (uint32_t k = b->link_head[i]; k != NSX_NONE;
+		     k = b->link[k].next)
+			m->dep[n++] = (struct model_dep){
+				b->link[k].op,
+				(int32_t)NSX_MAX(b->link[k].weight_ns,
+						 INT32_MIN)};
+	}
+	m->op[m->nops].dep = n;
+	return 0;
+}
+
+/* Where work before the window leaves streams, engines and lanes. */
+static int fix_state(struct nsx_model *m, struct nsx_err *err)
+{
+	struct nsx_arena *a = m->arena;
+
+	m->stream_end = nsx_arena_try_array(a, m->nstreams, 8, "streams", err);
+	m->engine_end = nsx_arena_try_array(a, m->nengines, 8, "engines", err);
+	m->lane = nsx_arena_try_array(a, m->nlanes, sizeof(*m->lane), "lanes",
+				      err);
+	if (!m->stream_end || !m->engine_end || !m->lane)
+		return err->rc;
+	for (uint32_t s = 0; s < m->nstreams; s++)
+		m->stream_end[s] = NEVER;
+	for (uint32_t e = 0; e < m->nengines; e++)
+		m->engine_end[e] = NEVER;
+	for (uint32_t k = 0; k < m->nlanes; k++)
+		m->lane[k].floor_ns = NEVER;
+	for (uint32_t i = 0; i < m->nops; i++) {
+		const struct model_op *o = &m->op[i];
+		int64_t end = model_op_end(o);
+
+		if (!(o->flags & OP_FIXED))
+			continue;
+		if (o->flags & OP_STREAM)
+			m->stream_end[o->stream] = end;
+		m->engine_end[o->engine] =
+			NSX_MAX(m->engine_end[o->engine], end);
+		if (o->lane != NSX_NONE &&
+		    lane_place(&m->lane[o->lane], o->start_ns, o->length_ns,
+			       err) == NEVER)
+			return err->rc;
+	}
+	return 0;
+}
+
+/* What is measured: from the last end of work before the window to the last in
+ * it; without work before, from the first start.
+ */
+static void measure_recorded(struct nsx_model *m)
+{
+	int64_t from = NEVER, to = NEVER, first = INT64_MAX;
+
+	for (uint32_t i = 0; i < m->nops; i++) {
+		const struct model_op *o = &m->op[i];
+		int64_t end = model_op_end(o);
+
+		if (end <= m->closure.window.start_ns)
+			from = NSX_MAX(from, end);
+		first = NSX_MIN(first, o->start_ns);
+		if (o->flags & OP_MEASURED)
+			to = NSX_MAX(to, end);
+	}
+	m->from_ns = from;
+	m->closure.recorded_ns =
+		to == NEVER ? 0 : to - (from == NEVER ? first : from);
+}
+
+int model_order(struct build *b, bool *ret_settled, struct nsx_err *err)
+{
+	struct nsx_model *m = b->m;
+	struct keys k;
+	int64_t *effect = nsx_arena_try_array(b->a, m->ncalls, 8,
+					      "calls to replay", err);
+
+	if (!effect || pack_deps(b, err) || make_lanes(b, err) ||
+	    make_keys(b, &k, ret_settled, err))
+		return err->rc;
+	if (!*ret_settled)
+		return 0;
+	if (find_effects(b, effect, err))
+		return err->rc;
+	flag_calls(m, effect);
+	flag_ops(m);
+	measure_recorded(m);
+	if (sort_steps(b, &k, err) || fix_state(m, err))
+		return err->rc;
+	return 0;
+}

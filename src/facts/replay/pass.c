@@ -1,0 +1,443 @@
+/* pass.c - one forward pass. */
+#include <stdlib.h>
+#include <string.h>
+#include "facts/replay/pass.h"
+
+#define TOUCH_NS 1000	  /* busy stretches so close are one                 */
+#define ASYNC_CALL_NS 5000 /* of a copy that no longer blocks                */
+#define ASYNC_GAP_NS 1500
+#define SIDE_GAP_NS 1000  /* between copies that queue beside                */
+#define DEP_NS 2000
+enum { MAX_STRETCHES = 1024 };
+
+/* Lanes -------------------------------------------------------------------------*/
+
+int64_t lane_place(struct lane *lane, int64_t at_ns, int64_t length_ns,
+		   struct nsx_err *err)
+{
+	struct nsx_span *v;
+	size_t j = lane->n;
+
+	at_ns = NSX_MAX(at_ns, lane->floor_ns);
+	while (j && lane->v[j - 1].end_ns > at_ns)
+		j--;
+	for (; j < lane->n && lane->v[j].start_ns < at_ns + length_ns; j++)
+		at_ns = NSX_MAX(at_ns, lane->v[j].end_ns);
+	if (j && at_ns - lane->v[j - 1].end_ns < TOUCH_NS) {
+		j--;
+	} else {
+		if (lane->n == MAX_STRETCHES) {
+			size_t half = MAX_STRETCHES / 2;
+
+			if (j < half)
+				half = j;
+			lane->floor_ns = NSX_MAX(lane->floor_ns,
+						 lane->v[half].start_ns);
+			memmove(lane->v, lane->v + half,
+				(lane->n - half) * sizeof(*lane->v));
+			lane->n -= half;
+			j -= half;
+		}
+		if (nsx_grow(&lane->v, &lane->cap, lane->n + 1,
+			     sizeof(*lane->v), "lanes", err))
+			return NEVER;
+		v = lane->v + j;
+		memmove(v + 1, v, (lane->n - j) * sizeof(*v));
+		lane->n++;
+		v->start_ns = at_ns;
+	}
+	v = lane->v + j;
+	v->end_ns = at_ns + length_ns;
+	if (j + 1 < lane->n && v[1].start_ns - v->end_ns < TOUCH_NS) {
+		v->end_ns = NSX_MAX(v->end_ns, v[1].end_ns);
+		memmove(v + 1, v + 2, (lane->n - j - 2) * sizeof(*v));
+		lane->n--;
+	}
+	return at_ns;
+}
+
+static int copy_lanes(struct player *p, struct nsx_err *err)
+{
+	for (uint32_t k = 0; k < p->m->nlanes; k++) {
+		const struct lane *from = &p->m->lane[k];
+		struct lane *to = &p->lane[k];
+
+		if (nsx_grow(&to->v, &to->cap, from->n, sizeof(*to->v),
+			     "lanes", err))
+			return err->rc;
+		if (from->n)
+			memcpy(to->v, from->v, from->n * sizeof(*to->v));
+		to->n = from->n;
+		to->floor_ns = from->floor_ns;
+	}
+	return 0;
+}
+
+/* Players -----------------------------------------------------------------------*/
+
+int player_new(const struct nsx_model *m, struct player **ret,
+	       struct nsx_err *err)
+{
+	struct nsx_arena *a = nsx_arena_new();
+	struct player *p = nsx_arena_get(a, sizeof(*p));
+	struct {
+		void **at;
+		size_t n, size;
+	} arrays[] = {
+		{(void **)&p->edit.op, m->nops, 1},
+		{(void **)&p->edit.call, m->ncalls, 1},
+		{(void **)&p->edit.length_ns, m->nops, 8},
+		{(void **)&p->edit.own_ns, m->ncalls, 8},
+		{(void **)&p->edit.gap_ns, m->ncalls, 8},
+		{(void **)&p->call_start, m->ncalls, 8},
+		{(void **)&p->call_end, m->ncalls, 8},
+		{(void **)&p->op_start, m->nops, 8},
+		{(void **)&p->op_end, m->nops, 8},
+		{(void **)&p->stream_end, m->nstreams, 8},
+		{(void **)&p->engine_end, m->nengines, 8},
+		{(void **)&p->side_end, (size_t)m->t->nprocesses + 1, 8},
+		{(void **)&p->missing, m->nteams, 4},
+		{(void **)&p->lane, m->nlanes, sizeof(*p->lane)},
+	};
+
+	p->m = m;
+	p->arena = a;
+	for (size_t i = 0; i < ARRAY_LEN(arrays); i++) {
+		*arrays[i].at = nsx_arena_try_array(a, arrays[i].n,
+						    arrays[i].size, "a replay",
+						    err);
+		if (!*arrays[i].at) {
+			p->lane = NULL;
+			player_free(p);
+			return err->rc;
+		}
+	}
+	p->edit.transfer = 1;
+	*ret = p;
+	return 0;
+}
+
+void player_free(struct player *p)
+{
+	if (!p)
+		return;
+	for (uint32_t k = 0; p->lane && k < p->m->nlanes; k++)
+		free(p->lane[k].v);
+	nsx_arena_free(p->arena);
+}
+
+void player_reset(struct player *p)
+{
+	struct edit *e = &p->edit;
+
+	memset(e->op, 0, p->m->nops);
+	memset(e->call, 0, p->m->ncalls);
+	e->has_length = e->has_own = e->has_gap = e->has_side =
+		e->no_peer_wait = false;
+	e->transfer = 1;
+}
+
+/* Playing -----------------------------------------------------------------------*/
+
+static uint32_t process_of(const struct nsx_model *m, const struct model_call *c)
+{
+	uint32_t h = nsx_call_thread(m->t, c->row);
+
+	return NSX_MIN(m->t->thread[h].process, m->t->nprocesses);
+}
+
+static void start_call(struct player *p, unsigned how, uint32_t i)
+{
+	const struct nsx_model *m = p->m;
+	const struct model_call *c = &m->call[i];
+	int64_t gap, start = c->start_ns;
+
+	if (c->flags & CALL_FIXED_START)
+		return;
+	if (c->before != NSX_NONE) {
+		gap = p->edit.has_gap && (c->flags & CALL_ACTIVE) ?
+			      p->edit.gap_ns[i] :
+			      c->start_ns - m->call[c->before].end_ns;
+		start = p->call_end[c->before] + gap;
+		if ((how & PLAY_FIXED) && (c->flags & CALL_OUTSIDE) &&
+		    !(p->edit.call[i] & EDIT_LIFTED))
+			start = NSX_MAX(start, c->start_ns);
+	}
+	p->call_start[i] = start;
+}
+
+static void end_call(struct player *p, const struct typical *typical,
+		     uint32_t i)
+{
+	const struct nsx_model *m = p->m;
+	const struct model_call *c = &m->call[i];
+	bool active = c->flags & CALL_ACTIVE;
+	int64_t start = p->call_start[i], end, side;
+	int64_t lambda = typical ? typical->lambda_ns[i] : c->lambda_ns;
+
+	if (c->flags & CALL_FIXED_END)
+		return;
+	if (active && (p->edit.call[i] & EDIT_GONE)) {
+		p->call_end[i] = start;
+		return;
+	}
+	if (active && (p->edit.call[i] & EDIT_ASYNC)) {
+		p->call_end[i] = start + NSX_MIN(ASYNC_CALL_NS,
+						 c->end_ns - c->start_ns);
+		return;
+	}
+	end = start +
+	      (active && p->edit.has_own ? p->edit.own_ns[i] : c->own_ns);
+	for (uint32_t w = c->wait; w < c[1].wait; w++) {
+		int64_t done = p->op_end[m->wait[w]];
+
+		if (done != NEVER && (!typical || done > start))
+			end = NSX_MAX(end, done + lambda);
+	}
+	if (p->edit.has_side && (c->flags & CALL_WIDE)) {
+		side = p->side_end[process_of(m, c)];
+		if (side != NEVER)
+			end = NSX_MAX(end, side + lambda);
+	}
+	if (c->room != NSX_NONE)
+		end = NSX_MAX(end, p->op_start[c->room] + lambda);
+	p->call_end[i] = end + c->residual_ns;
+}
+
+/* When an op could start as far as its call, stream and dependencies go. */
+static int64_t ready_op(const struct player *p, const struct typical *typical,
+			uint32_t i)
+{
+	const struct nsx_model *m = p->m;
+	const struct model_op *o = &m->op[i];
+	const struct edit *e = &p->edit;
+	bool active = o->flags & OP_ACTIVE;
+	bool side = active && (e->op[i] & EDIT_SIDE);
+	int64_t ready = NEVER, ns;
+	bool async = false;
+
+	if (o->call != NSX_NONE) {
+		const struct model_call *c = &m->call[o->call];
+
+		ns = typical ? typical->launch_ns[i] : o->launch_ns;
+		async = active && (e->call[o->call] & EDIT_ASYNC);
+		if (async)
+			ns = NSX_MIN(NSX_MIN(ASYNC_CALL_NS,
+					     c->end_ns - c->start_ns) +
+					     DEP_NS, ns);
+		ready = (c->kind == CALL_BLOCK ? p->call_start[o->call] :
+						 p->call_end[o->call]) + ns;
+	}
+	if (side) {
+		if (p->engine_end[o->engine] != NEVER)
+			ready = NSX_MAX(ready, p->engine_end[o->engine] +
+						       SIDE_GAP_NS);
+	} else if ((o->flags & OP_STREAM) &&
+		   p->stream_end[o->stream] != NEVER) {
+		ns = typical ? typical->dispatch_ns[i] : o->dispatch_ns;
+		if (async)
+			ns = NSX_MIN(ns, ASYNC_GAP_NS);
+		ready = NSX_MAX(ready, p->stream_end[o->stream] + ns);
+	}
+	for (uint32_t d = o->dep; d < o[1].dep; d++) {
+		const struct model_dep *x = &m->dep[d];
+		int64_t done = p->op_end[x->op];
+
+		if (done == NEVER || (e->op[x->op] & EDIT_DROP) ||
+		    (active && (e->op[x->op] & EDIT_CUT)))
+			continue;
+		ready = NSX_MAX(ready, done + (typical ? DEP_NS :
+						       x->weight_ns));
+	}
+	if (ready == NEVER)
+		ready = o->start_ns;
+	return side ? ready : ready + o->residual_ns;
+}
+
+/* Once the last member has started all ends are known.  Where only those from
+ * before the window are left, they stay as recorded.
+ */
+static void end_team(struct player *p, uint32_t team, bool active)
+{
+	const struct nsx_model *m = p->m;
+	const struct model_team *t = &m->team[team];
+	int64_t last = NEVER;
+	bool is_fixed = true;
+
+	for (uint32_t k = t->at; k < t->at + t->n; k++)
+		if (!(p->edit.op[m->member[k]] & EDIT_DROP)) {
+			last = NSX_MAX(last, p->op_start[m->member[k]]);
+			is_fixed &= m->op[m->member[k]].flags & OP_FIXED;
+		}
+	if (is_fixed)
+		return;
+	for (uint32_t k = t->at; k < t->at + t->n; k++) {
+		uint32_t i = m->member[k];
+		const struct model_op *o = &m->op[i];
+		int64_t transfer = model_op_end(o) - t->last_ns;
+		int64_t start = p->op_start[i];
+
+		if (p->edit.op[i] & EDIT_DROP)
+			continue;
+		if (active)
+			transfer = (int64_t)((double)transfer *
+					     p->edit.transfer);
+		p->op_end[i] = (active && p->edit.no_peer_wait ? start : last) +
+			       transfer;
+		if (active && p->edit.has_length &&
+		    p->edit.length_ns[i] != o->length_ns)
+			p->op_end[i] = start + p->edit.length_ns[i];
+		if ((o->flags & OP_STREAM) && !(p->edit.op[i] & EDIT_SIDE))
+			p->stream_end[o->stream] = p->op_end[i];
+	}
+}
+
+static void drop_op(struct player *p, const struct model_op *o, uint32_t i)
+{
+	/* transparent for its stream; without one it takes no time at all */
+	if (o->flags & OP_STREAM) {
+		int64_t end = p->stream_end[o->stream];
+
+		if (end != NEVER)
+			p->op_start[i] = end;
+		p->op_end[i] = p->op_start[i];
+	} else {
+		p->op_end[i] = NEVER;
+	}
+	if ((o->flags & OP_MEMBER) && !--p->missing[o->group])
+		end_team(p, o->group, true);
+}
+
+static void end_op(struct player *p, uint32_t i, int64_t length)
+{
+	const struct model_op *o = &p->m->op[i];
+	bool side = (o->flags & OP_ACTIVE) && (p->edit.op[i] & EDIT_SIDE);
+	int64_t end = p->op_start[i] + length, *last;
+
+	p->op_end[i] = end;
+	if ((o->flags & OP_STREAM) && !side)
+		p->stream_end[o->stream] = end;
+	if (o->flags & OP_MEMBER) {
+		if (!--p->missing[o->group])
+			end_team(p, o->group, o->flags & OP_ACTIVE);
+		return;
+	}
+	if (!p->edit.has_side)
+		return;
+	last = &p->engine_end[o->engine];
+	*last = NSX_MAX(*last, end);
+	if (side) {
+		last = &p->side_end[NSX_MIN(p->m->engine_process[o->engine],
+					    p->m->t->nprocesses)];
+		*last = NSX_MAX(*last, end);
+	}
+}
+
+static int play_op(struct player *p, unsigned how,
+		   const struct typical *typical, uint32_t i,
+		   struct nsx_err *err)
+{
+	const struct nsx_model *m = p->m;
+	const struct model_op *o = &m->op[i];
+	bool active = o->flags & OP_ACTIVE;
+	bool dropped = active && (p->edit.op[i] & EDIT_DROP);
+	int64_t length = active && p->edit.has_length ? p->edit.length_ns[i] :
+							o->length_ns;
+	int64_t start;
+
+	if (o->flags & OP_NODE) {
+		start = p->op_start[o->group] + o->start_ns -
+			m->op[o->group].start_ns;
+	} else {
+		start = ready_op(p, typical, i);
+		if (o->lane != NSX_NONE && !(how & PLAY_FREE) && !dropped &&
+		    !(p->edit.op[i] & EDIT_SIDE)) {
+			start = lane_place(&p->lane[o->lane], start, length,
+					   err);
+			if (start == NEVER)
+				return err->rc;
+		}
+	}
+	p->op_start[i] = start;
+	if (dropped)
+		drop_op(p, o, i);
+	else
+		end_op(p, i, length);
+	return 0;
+}
+
+/* The state in which the window begins. */
+static int rewind_all(struct player *p, struct nsx_err *err)
+{
+	const struct nsx_model *m = p->m;
+
+	for (uint32_t i = 0; i < m->ncalls; i++) {
+		p->call_start[i] = m->call[i].start_ns;
+		p->call_end[i] = m->call[i].end_ns;
+	}
+	for (uint32_t i = 0; i < m->nops; i++) {
+		p->op_start[i] = m->op[i].start_ns;
+		p->op_end[i] = model_op_end(&m->op[i]);
+	}
+	memcpy(p->stream_end, m->stream_end, (size_t)m->nstreams * 8);
+	memcpy(p->engine_end, m->engine_end, (size_t)m->nengines * 8);
+	for (uint32_t k = 0; p->edit.has_side && k <= m->t->nprocesses; k++)
+		p->side_end[k] = NEVER;
+	for (uint32_t k = 0; k < m->nteams; k++) {
+		const struct model_team *t = &m->team[k];
+
+		p->missing[k] = 0;
+		for (uint32_t i = t->at; i < t->at + t->n; i++)
+			p->missing[k] += !(m->op[m->member[i]].flags &
+					   OP_FIXED);
+	}
+	return copy_lanes(p, err);
+}
+
+static int64_t measure(const struct player *p)
+{
+	const struct nsx_model *m = p->m;
+	int64_t from = m->from_ns, to = NEVER, first = INT64_MAX;
+
+	for (uint32_t i = 0; i < m->nops; i++) {
+		if (p->op_end[i] == NEVER)
+			continue;
+		first = NSX_MIN(first, p->op_start[i]);
+		if (m->op[i].flags & OP_MEASURED)
+			to = NSX_MAX(to, p->op_end[i]);
+	}
+	if (from == NEVER)
+		from = first;
+	return to == NEVER ? 0 : NSX_MAX(to - from, 0);
+}
+
+int play(struct player *p, unsigned how, const struct typical *typical,
+	 int64_t *ret_ns, struct nsx_err *err)
+{
+	const struct nsx_model *m = p->m;
+
+	if (rewind_all(p, err))
+		return err->rc;
+	for (uint32_t k = 0; k < m->norder; k++) {
+		uint32_t i = m->order[k] >> 2;
+		const struct model_call *c;
+
+		switch (m->order[k] & 3) {
+		case STEP_START:
+			c = &m->call[i];
+			start_call(p, how, i);
+			if (c->wait == c[1].wait && c->room == NSX_NONE &&
+			    !(c->flags & CALL_WIDE))
+				end_call(p, typical, i);
+			break;
+		case STEP_END:
+			end_call(p, typical, i);
+			break;
+		default:
+			if (play_op(p, how, typical, i, err))
+				return err->rc;
+		}
+	}
+	*ret_ns = measure(p);
+	return nsx_stopped(err);
+}

@@ -1,0 +1,56 @@
+/* pass.h - one replay: a forward pass over the order of a model. */
+#ifndef NSX_REPLAY_PASS_H
+#define NSX_REPLAY_PASS_H
+
+#include "facts/replay/model.h"
+
+/* What differs from the recording, by event: changes, compiled. */
+enum { EDIT_DROP = 1, /* an op is not done                                   */
+       EDIT_SIDE = 2, /* it queues on its engine, not on its stream          */
+       EDIT_CUT = 4 }; /* nothing depends on it                              */
+enum { EDIT_GONE = 1, /* a call takes no time and waits for nothing          */
+       EDIT_ASYNC = 2, /* a copy that blocked returns at once                */
+       EDIT_LIFTED = 4 }; /* the wait in the gap before it is gone           */
+struct edit {
+	uint8_t *op, *call;
+	int64_t *length_ns, *own_ns, *gap_ns; /* all of them, where has_...  */
+	bool has_length, has_own, has_gap, has_side, no_peer_wait;
+	double transfer; /* of a collective, as a share of the recorded one  */
+};
+
+/* The state of a replay, used again and again. */
+struct player {
+	const struct nsx_model *m;
+	struct nsx_arena *arena;
+	struct edit edit;
+	int64_t *call_start, *call_end, *op_start, *op_end;
+	int64_t *stream_end, *engine_end;
+	int64_t *side_end; /* by process of the trace: of what was moved aside */
+	uint32_t *missing; /* by collective: members that have not started   */
+	struct lane *lane;
+};
+int player_new(const struct nsx_model *m, struct player **ret,
+	       struct nsx_err *err) NSX_CHECKED;
+void player_free(struct player *p);
+void player_reset(struct player *p); /* nothing differs */
+
+enum {
+	PLAY_FIXED = 1, /* waits outside CUDA end no earlier than they did   */
+	PLAY_FREE = 2,	/* any number of kernels side by side                */
+};
+struct typical { /* in place of weights, for closure; NULL: weights         */
+	const int64_t *launch_ns, *dispatch_ns, *lambda_ns;
+};
+/* Plays the edit; *ret_ns: how long the window then takes.  Errors:
+ * NSX_E_NOMEM.
+ */
+int play(struct player *p, unsigned how, const struct typical *typical,
+	 int64_t *ret_ns, struct nsx_err *err) NSX_CHECKED;
+
+/* The first hole of a lane at or after an instant, which is filled; NEVER:
+ * NSX_E_NOMEM.
+ */
+int64_t lane_place(struct lane *lane, int64_t at_ns, int64_t length_ns,
+		   struct nsx_err *err) NSX_CHECKED;
+
+#endif

@@ -1,0 +1,158 @@
+/* pick.c - the part of the trace that is replayed.
+ *
+ * All of it where that is little enough.  Else the judged window with some of
+ * what lies around it, for what began before reaches into it and habits are
+ * learned from it; and where the window itself is too much, whole iterations
+ * from its middle.
+ */
+#include "base/stat.h"
+#include "facts/replay/model.h"
+
+/* Calls weigh less than operations: they are cheaper to replay. */
+enum { CALLS_AN_OP = 4, AROUND = 16 };
+
+uint32_t model_first_op(const struct nsx_trace *t, const struct nsx_device *d,
+			int64_t at_ns)
+{
+	uint32_t lo = d->ops_at, hi = lo + d->nops;
+
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+
+		if (nsx_op_start(&t->ops, mid) < at_ns)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+uint32_t model_first_call(const struct nsx_trace *t,
+			  const struct nsx_thread *h, int64_t at_ns)
+{
+	uint32_t lo = h->calls_at, hi = lo + h->ncalls;
+
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+
+		if (nsx_call_start(&t->calls, mid) < at_ns)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+/* What begins in [from, to), in operations. */
+static size_t weigh(const struct nsx_trace *t, int64_t from_ns, int64_t to_ns)
+{
+	size_t nops = 0, ncalls = 0;
+
+	for (uint32_t d = 0; d < t->ndevices; d++)
+		nops += model_first_op(t, &t->device[d], to_ns) -
+			model_first_op(t, &t->device[d], from_ns);
+	for (uint32_t h = 0; h < t->nthreads; h++)
+		if (t->thread[h].ncalls)
+			ncalls += model_first_call(t, &t->thread[h], to_ns) -
+				  model_first_call(t, &t->thread[h], from_ns);
+	return NSX_MAX(nops, ncalls / CALLS_AN_OP);
+}
+
+/* The window widened on both sides by the same share of its room, as far as it
+ * holds no more than that many operations.
+ */
+static struct nsx_window widen(const struct nsx_trace *t,
+			       struct nsx_window inner,
+			       struct nsx_window outer, size_t most)
+{
+	int64_t left = inner.start_ns - outer.start_ns;
+	int64_t right = outer.end_ns - inner.end_ns;
+	int lo = 0, hi = 1 << 20; /* parts of 1 << 20 of the room */
+
+	while (lo + 1 < hi) {
+		int mid = (lo + hi) / 2;
+
+		if (weigh(t, inner.start_ns - left / (1 << 20) * mid,
+			  inner.end_ns + right / (1 << 20) * mid) <= most)
+			lo = mid;
+		else
+			hi = mid;
+	}
+	return (struct nsx_window){inner.start_ns - left / (1 << 20) * lo,
+				   inner.end_ns + right / (1 << 20) * lo};
+}
+
+/* The iterations of the limiting device, of the process that has most. */
+static void pick_iterations(const struct nsx_facts *f, size_t *ret_from,
+			    size_t *ret_to)
+{
+	*ret_from = *ret_to = 0;
+	for (size_t i = 0, next; i < f->niterations; i = next) {
+		const struct nsx_iteration *v = f->iterations;
+
+		for (next = i + 1; next < f->niterations &&
+		     v[next].process == v[i].process &&
+		     v[next].device == v[i].device;)
+			next++;
+		if (v[i].device == f->limiting &&
+		    next - i > *ret_to - *ret_from) {
+			*ret_from = i;
+			*ret_to = next;
+		}
+	}
+}
+
+static struct nsx_window middle(const struct nsx_trace *t,
+				const struct nsx_facts *f,
+				struct nsx_window judged, size_t most)
+{
+	const struct nsx_iteration *v = f->iterations;
+	int64_t at = judged.start_ns + (judged.end_ns - judged.start_ns) / 2;
+	size_t from, to, lo, hi;
+
+	pick_iterations(f, &from, &to);
+	while (from < to && v[from].start_ns < judged.start_ns)
+		from++;
+	while (from < to && v[to - 1].end_ns > judged.end_ns)
+		to--;
+	lo = hi = from + (to - from) / 2;
+	while (lo > from || hi < to) {
+		size_t a = lo > from ? lo - 1 : lo, b = hi < to ? hi + 1 : hi;
+
+		if (weigh(t, v[a].start_ns, v[b - 1].end_ns) > most)
+			break;
+		lo = a;
+		hi = b;
+	}
+	if (lo < hi)
+		return (struct nsx_window){v[lo].start_ns, v[hi - 1].end_ns};
+	return widen(t, (struct nsx_window){at, at}, judged, most);
+}
+
+int model_pick(struct build *b, size_t max_ops, struct nsx_err *err)
+{
+	struct nsx_model *m = b->m;
+	const struct nsx_trace *t = m->t;
+	struct nsx_window *w = &m->closure.window, around;
+
+	m->judged = *w = nsx_judged(m->f);
+	b->from_ns = NEVER;
+	b->to_ns = INT64_MAX;
+	if (w->start_ns >= w->end_ns || !t->ops.n || !t->calls.n)
+		m->closure.reason = t->ops.n ? "no API calls were recorded" :
+					       "there is no GPU work";
+	else if (weigh(t, NEVER, INT64_MAX) > max_ops) {
+		size_t most = max_ops - max_ops / AROUND;
+
+		if (weigh(t, w->start_ns, w->end_ns) > most) {
+			*w = middle(t, m->f, m->judged, most);
+			m->closure.is_part = true;
+		}
+		around = widen(t, *w,
+			       (struct nsx_window){t->first_ns, t->last_ns + 1},
+			       max_ops);
+		b->from_ns = around.start_ns;
+		b->to_ns = around.end_ns;
+	}
+	return nsx_stopped(err);
+}

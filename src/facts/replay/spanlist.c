@@ -1,0 +1,89 @@
+/* spanlist.c - stretches of threads. */
+#include <stdlib.h>
+#include "facts/replay/spanlist.h"
+
+int span_list_add(struct span_list *s, uint32_t thread, int64_t start_ns,
+		  int64_t end_ns, struct nsx_err *err)
+{
+	if (end_ns <= start_ns)
+		return 0;
+	if (nsx_grow(&s->v, &s->cap, s->n + 1, sizeof(*s->v),
+		     "stretches of threads", err))
+		return err->rc;
+	s->v[s->n++] = (struct thread_span){thread, {start_ns, end_ns}};
+	return 0;
+}
+
+static int cmp_stretches(const void *a, const void *b)
+{
+	const struct thread_span *x = a, *y = b;
+
+	if (x->thread != y->thread)
+		return x->thread < y->thread ? -1 : 1;
+	return (x->span.start_ns > y->span.start_ns) -
+	       (x->span.start_ns < y->span.start_ns);
+}
+
+void span_list_sort(struct span_list *s)
+{
+	size_t n = 0;
+
+	if (s->n)
+		qsort(s->v, s->n, sizeof(*s->v), cmp_stretches);
+	for (size_t i = 0; i < s->n; i++) {
+		struct thread_span *last = n ? &s->v[n - 1] : NULL;
+
+		if (last && last->thread == s->v[i].thread &&
+		    s->v[i].span.start_ns <= last->span.end_ns)
+			last->span.end_ns = NSX_MAX(last->span.end_ns,
+						    s->v[i].span.end_ns);
+		else
+			s->v[n++] = s->v[i];
+	}
+	s->n = n;
+}
+
+void span_list_done(struct span_list *s)
+{
+	free(s->v);
+	*s = (struct span_list){0};
+}
+
+size_t span_list_find(const struct span_list *s, uint32_t thread,
+		      int64_t at_ns)
+{
+	size_t lo = 0, hi = s->n;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		const struct thread_span *x = &s->v[mid];
+
+		if (x->thread < thread ||
+		    (x->thread == thread && x->span.end_ns <= at_ns))
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+bool span_list_has(const struct span_list *s, uint32_t thread, int64_t at_ns)
+{
+	size_t i = span_list_find(s, thread, at_ns);
+
+	return i < s->n && s->v[i].thread == thread &&
+	       s->v[i].span.start_ns <= at_ns;
+}
+
+int64_t span_list_within(const struct span_list *s, uint32_t thread,
+			 struct nsx_span span)
+{
+	int64_t ns = 0;
+
+	for (size_t i = span_list_find(s, thread, span.start_ns);
+	     i < s->n && s->v[i].thread == thread &&
+	     s->v[i].span.start_ns < span.end_ns; i++)
+		ns += NSX_MIN(s->v[i].span.end_ns, span.end_ns) -
+		      NSX_MAX(s->v[i].span.start_ns, span.start_ns);
+	return ns;
+}

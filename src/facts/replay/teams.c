@@ -1,0 +1,150 @@
+/* teams.c - collectives: the communication kernels of several GPUs that are one
+ * operation.
+ *
+ * Kernels of one name that all overlap and end together.  Each GPU runs its own
+ * in order, so the lists are matched from their heads: the head that ends first
+ * finds its partners among the other heads, or has none.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "facts/replay/model.h"
+
+enum { MAX_RANKS = 256 };
+/* Ends of one collective are this close, or a fifth of the shorter one. */
+#define TOGETHER_NS INT64_C(100000)
+
+struct rank { /* communication kernels of a device in a process */
+	uint32_t *op;
+	uint32_t n, head;
+};
+struct ranks {
+	struct rank v[MAX_RANKS];
+	size_t n;
+};
+
+static int list_ranks(struct build *b, struct ranks *r, struct nsx_err *err)
+{
+	struct nsx_model *m = b->m;
+	const struct nsx_trace *t = m->t;
+	struct nsx_groups groups = {0};
+	int rc = 0;
+
+	for (int fill = 0; !rc && fill < 2 && groups.n <= MAX_RANKS; fill++) {
+		r->n = groups.n;
+		for (size_t k = 0; k < r->n; k++) {
+			r->v[k].op = nsx_arena_try_array(b->a, r->v[k].n, 4,
+							 "collectives", err);
+			rc = r->v[k].op ? 0 : err->rc;
+			r->v[k].n = 0;
+		}
+		for (uint32_t i = 0; !rc && i < m->nops; i++) {
+			const struct nsx_stream *s =
+				&t->stream[b->stream_row[m->op[i].stream]];
+			uint32_t k;
+
+			if ((m->op[i].flags & (OP_COMM | OP_NODE)) != OP_COMM)
+				continue;
+			rc = nsx_group(&groups, s->process, s->device, &k, err);
+			if (!rc && k < MAX_RANKS && fill)
+				r->v[k].op[r->v[k].n] = i;
+			if (!rc && k < MAX_RANKS)
+				r->v[k].n++;
+		}
+	}
+	nsx_groups_done(&groups);
+	return rc;
+}
+
+static nsx_str base_name(const struct nsx_model *m, const struct model_op *o)
+{
+	return nsx_op_shape(m->t, o->row)->base_name;
+}
+
+static bool is_partner(const struct nsx_model *m, const struct model_op *x,
+		       const struct model_op *y)
+{
+	int64_t apart = llabs(model_op_end(x) - model_op_end(y));
+
+	return y->start_ns < model_op_end(x) && x->start_ns < model_op_end(y) &&
+	       base_name(m, x) == base_name(m, y) &&
+	       apart <= NSX_MAX(TOGETHER_NS,
+				NSX_MIN(x->length_ns, y->length_ns) / 5);
+}
+
+/* The head that ends first; NULL: fewer than two lists are left. */
+static struct rank *first_head(const struct nsx_model *m, struct ranks *r)
+{
+	struct rank *best = NULL;
+	unsigned left = 0;
+
+	for (size_t k = 0; k < r->n; k++) {
+		struct rank *x = &r->v[k];
+
+		if (x->head == x->n)
+			continue;
+		left++;
+		if (!best || model_op_end(&m->op[x->op[x->head]]) <
+				     model_op_end(&m->op[best->op[best->head]]))
+			best = x;
+	}
+	return left < 2 ? NULL : best;
+}
+
+static void add_team(struct nsx_model *m, struct ranks *r, struct rank *first)
+{
+	uint32_t op = first->op[first->head], nmembers = m->nmembers;
+	struct model_team team = {nmembers, 0, m->op[op].start_ns};
+
+	for (size_t k = 0; k < r->n; k++) {
+		struct rank *x = &r->v[k];
+		struct model_op *o;
+
+		if (x->head == x->n)
+			continue;
+		o = &m->op[x->op[x->head]];
+		if (x != first && !is_partner(m, &m->op[op], o))
+			continue;
+		m->member[nmembers + team.n++] = x->op[x->head];
+		team.last_ns = NSX_MAX(team.last_ns, o->start_ns);
+	}
+	first->head++;
+	if (team.n < 2)
+		return;
+	for (uint32_t k = 0; k < team.n; k++) {
+		struct model_op *o = &m->op[m->member[nmembers + k]];
+
+		o->flags |= OP_MEMBER;
+		o->group = m->nteams;
+		for (size_t i = 0; i < r->n; i++)
+			if (&r->v[i] != first && r->v[i].head < r->v[i].n &&
+			    r->v[i].op[r->v[i].head] ==
+				    m->member[nmembers + k])
+				r->v[i].head++;
+	}
+	m->nmembers += team.n;
+	m->team[m->nteams++] = team;
+}
+
+int model_teams(struct build *b, struct nsx_err *err)
+{
+	struct nsx_model *m = b->m;
+	struct ranks *r = nsx_arena_get(b->a, sizeof(*r));
+	struct rank *first;
+	size_t most = 0;
+
+	if (list_ranks(b, r, err))
+		return err->rc;
+	if (r->n < 2)
+		return 0;
+	for (size_t k = 0; k < r->n; k++)
+		most += r->v[k].n;
+	m->member = nsx_arena_try_array(m->arena, most + r->n, 4,
+					"collectives", err);
+	m->team = nsx_arena_try_array(m->arena, most / 2 + 1, sizeof(*m->team),
+				      "collectives", err);
+	if (!m->member || !m->team)
+		return err->rc;
+	while ((first = first_head(m, r)))
+		add_team(m, r, first);
+	return nsx_stopped(err);
+}
