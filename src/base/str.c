@@ -401,3 +401,26 @@ void nsx_buf_done(struct nsx_buf *b)
 	free(b->p);
 	*b = (struct nsx_buf){0};
 }
+
+size_t nsx_edits(const char *a, size_t na, const char *b)
+{
+	size_t row[64], nb = strlen(b);
+
+	if (nb >= ARRAY_LEN(row))
+		return SIZE_MAX;
+	for (size_t j = 0; j <= nb; j++)
+		row[j] = j;
+	for (size_t i = 1; i <= na; i++) {
+		size_t diagonal = row[0];
+
+		row[0] = i;
+		for (size_t j = 1; j <= nb; j++) {
+			size_t change = diagonal + (a[i - 1] != b[j - 1]);
+
+			diagonal = row[j];
+			row[j] = NSX_MIN(NSX_MIN(row[j], row[j - 1]) + 1,
+					 change);
+		}
+	}
+	return row[nb];
+}

@@ -59,4 +59,9 @@ bool nsx_buf_add_utf8(struct nsx_buf *b, const char *p, size_t n);
 uint64_t nsx_hash(const void *p, size_t n);
 uint64_t nsx_hash_u64(uint64_t x);
 
+/* Edits (one letter put in, out or changed) from the first na bytes of a to b;
+ * SIZE_MAX where b has 64 bytes or more.
+ */
+size_t nsx_edits(const char *a, size_t na, const char *b);
+
 #endif

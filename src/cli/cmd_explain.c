@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include "cli/cmd_common.h"
 #include "emit/emit.h"
+#include "facts/replay/spec.h"
 #include "cli/opt.h"
 #include "passes/pass.h"
 #include "passes/nvtx/phase.h"
@@ -15,7 +16,8 @@
 struct args {
 	const char *out, *phase_map, *window, *pass, *skip, *progress, *fail_on,
 		*explain;
-	int64_t kernel_limit, threads;
+	struct nsx_opt_list what_if;
+	int64_t kernel_limit, threads, replay_ops;
 	double nvtx_warn;
 	bool no_percentiles, print_schema, no_nvtx_map, json, md, html, no_html,
 		open, force, quiet, all_rows;
@@ -49,6 +51,11 @@ static const struct nsx_opt opts[] = {
 	OPT(0, "pass", NULL, "ID[,ID]", STR, pass,
 	    "only these analyses; nsys-explain passes lists them"),
 	OPT(0, "skip", NULL, "ID[,ID]", STR, skip, "all but these analyses"),
+	OPT(0, "what-if", NULL, "SPEC", LIST, what_if,
+	    "price a change by replay, as no:cudaMalloc, kernel:/gemm/:2x, "
+	    "host:inf or comm:hidden; each alone, and all together"),
+	OPT(0, "replay-ops", NULL, "N", INT, replay_ops,
+	    "replay at most so many operations (131072)"),
 	OPT(0, "json", NULL, NULL, FLAG, json,
 	    "report.json on stdout, no files"),
 	OPT(0, "md", NULL, NULL, FLAG, md, "report.md on stdout, no files"),
@@ -193,6 +200,19 @@ static bool on_stdout(const struct args *a)
 	return a->json || a->md || a->html;
 }
 
+/* Before a trace is read for long only to complain of a typing mistake. */
+static int check_what_ifs(const struct args *a, struct nsx_err *err)
+{
+	struct nsx_arena *scratch = nsx_arena_new();
+	struct nsx_spec s;
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < a->what_if.n; i++)
+		rc = nsx_spec_parse(a->what_if.v[i], scratch, &s, err);
+	nsx_arena_free(scratch);
+	return rc;
+}
+
 static int check_args(const struct args *a, int noperands, struct nsx_err *err)
 {
 	if (noperands != 1)
@@ -220,6 +240,11 @@ static int check_args(const struct args *a, int noperands, struct nsx_err *err)
 	if (a->json + a->md + a->html > 1)
 		return nsx_fail(err, NSX_E_USAGE, "--json, --md and --html "
 				"exclude each other");
+	if (a->replay_ops < 0)
+		return nsx_fail(err, NSX_E_USAGE,
+				"--replay-ops must be 1 or more");
+	if (check_what_ifs(a, err))
+		return err->rc;
 	if (a->explain && a->window)
 		return nsx_fail(err, NSX_E_USAGE, "--explain gives the SQL for "
 				"a whole trace: leave --window out");
@@ -335,6 +360,9 @@ static int explain(const struct args *a, const char *path,
 		.all_rows = a->all_rows,
 		.only = a->pass,
 		.skip = a->skip,
+		.what_ifs = a->what_if.v,
+		.nwhat_ifs = a->what_if.n,
+		.replay_ops = (size_t)a->replay_ops,
 		.threads = (unsigned)a->threads,
 		.progress = &progress,
 	};

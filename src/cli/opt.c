@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/str.h"
 #include "cli/opt.h"
 
 #define NSX_COMMAND(name) extern const struct nsx_cmd nsx_cmd_##name;
@@ -64,36 +65,10 @@ static const struct nsx_opt *by_name(const struct nsx_cmd *cmd, const char *s,
 	return NULL;
 }
 
-/* Edits (one letter put in, out or changed) between two names; names longer
- * than the row count as far away.
- */
-static size_t distance(const char *a, size_t na, const char *b)
-{
-	size_t row[64], nb = strlen(b);
-
-	if (nb >= ARRAY_LEN(row))
-		return SIZE_MAX;
-	for (size_t j = 0; j <= nb; j++)
-		row[j] = j;
-	for (size_t i = 1; i <= na; i++) {
-		size_t diagonal = row[0];
-
-		row[0] = i;
-		for (size_t j = 1; j <= nb; j++) {
-			size_t change = diagonal + (a[i - 1] != b[j - 1]);
-
-			diagonal = row[j];
-			row[j] = NSX_MIN(NSX_MIN(row[j], row[j - 1]) + 1,
-					 change);
-		}
-	}
-	return row[nb];
-}
-
 /* Farther than half of the letters is no help. */
 static bool is_nearer(const char *s, size_t n, const char *name, size_t *best)
 {
-	size_t d = distance(s, n, name);
+	size_t d = nsx_edits(s, n, name);
 
 	if (d >= NSX_MIN(*best, n / 2 + 1))
 		return false;
@@ -163,6 +138,17 @@ static int store_number(const struct nsx_opt *o, const char *arg, void *to,
 	return 0;
 }
 
+static int add_to_list(const struct nsx_opt *o, const char *arg,
+		       struct nsx_opt_list *to, struct nsx_err *err)
+{
+	if (to->n == ARRAY_LEN(to->v))
+		return nsx_fail(err, NSX_E_USAGE,
+				"option '--%s' can stand %zu times at most",
+				o->name, ARRAY_LEN(to->v));
+	to->v[to->n++] = arg;
+	return 0;
+}
+
 static int store(const struct nsx_opt *o, const char *arg, void *target,
 		 struct nsx_err *err)
 {
@@ -178,6 +164,8 @@ static int store(const struct nsx_opt *o, const char *arg, void *target,
 	case NSX_O_STR:
 		*(const char **)to = arg;
 		return 0;
+	case NSX_O_LIST:
+		return add_to_list(o, arg, to, err);
 	case NSX_O_INT:
 	case NSX_O_REAL:
 		break;

@@ -15,6 +15,12 @@ enum nsx_opt_kind {
 	NSX_O_INT,   /* int64_t: a decimal number, the whole argument        */
 	NSX_O_REAL,  /* double: finite, the whole argument                   */
 	NSX_O_COUNT, /* int: one more each time                              */
+	NSX_O_LIST,  /* struct nsx_opt_list: its argument is added           */
+};
+
+struct nsx_opt_list { /* arguments of an option that may stand several times */
+	const char *v[32];
+	size_t n;
 };
 
 struct nsx_opt {

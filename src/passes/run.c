@@ -279,7 +279,8 @@ int nsx_run_passes(const struct nsx_trace *trace, const struct nsx_opts *opts,
 		rc = nsx_facts_metrics(facts, trace, opts->threads,
 				       opts->progress, err);
 	if (!rc)
-		rc = nsx_model_build(trace, facts, 0, &facts->model, err);
+		rc = nsx_model_build(trace, facts, opts->replay_ops,
+				     &facts->model, err);
 	if (rc) {
 		nsx_facts_free(facts);
 		return rc;

@@ -15,6 +15,9 @@ struct nsx_opts {
 	bool all_rows; /* of tables/, however many                           */
 	const struct nsx_phase_map *phases; /* NULL: none                    */
 	const char *only, *skip; /* "id,id" or NULL                          */
+	const char *const *what_ifs; /* changes to price, as typed           */
+	size_t nwhat_ifs;
+	size_t replay_ops; /* at most so many are replayed; 0: as usual       */
 	unsigned threads;
 	struct nsx_progress *progress;
 };

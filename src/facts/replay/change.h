@@ -76,7 +76,7 @@ struct nsx_change {
 	const char *name;  /* an API without its version; a kernel's full or
 			      base name; an OS call.  Whole names, unless
 			      is_pattern                                     */
-	const char *category; /* nsx_kernel_category of the kernel           */
+	const char *family; /* the kernel's, as in kernel_name.h             */
 	const char *range; /* NVTX range, as normalised, that is open on the
 			      thread where the call begins: at any depth      */
 	const uint32_t *rows; /* of trace.calls or trace.ops, ascending: only

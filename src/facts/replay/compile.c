@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/stat.h"
-#include "facts/category.h"
 #include "facts/replay/compile.h"
 
 /* No change makes anything more than this times slower. */
@@ -51,10 +50,10 @@ static bool fits_shape(struct select *s, uint32_t i)
 		bool fits = fits_name(s, nsx_text(t, x->name)) ||
 			    fits_name(s, nsx_text(t, x->base_name));
 
-		if (fits && s->c->category)
-			fits = !strcmp(s->c->category,
-				       nsx_kernel_category(nsx_text(t, x->name),
-							   NULL));
+		if (fits && s->c->family)
+			fits = !strcmp(s->c->family,
+				       nsx_kernel_name(&s->m->f->kernels,
+						       x->name)->family);
 		s->shape[i] = fits ? ASKED_YES : ASKED_NO;
 	}
 	return s->shape[i] == ASKED_YES;
@@ -135,7 +134,7 @@ static bool fits_op(struct select *s, uint32_t i)
 	    ((c->by & NSX_BY_DEVICE) && c->device != stream->device) ||
 	    ((c->by & NSX_BY_STREAM) && c->stream != row))
 		return false;
-	if ((c->name || c->category) &&
+	if ((c->name || c->family) &&
 	    (o->kind != NSX_OP_KERNEL ||
 	     !fits_shape(s, t->ops.detail[o->row])))
 		return false;

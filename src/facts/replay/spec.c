@@ -1,0 +1,480 @@
+/* spec.c - changes in the words of a user. */
+#include <ctype.h>
+#include <math.h>
+#include <regex.h>
+#include <stdlib.h>
+#include <string.h>
+#include "facts/facts.h"
+#include "facts/replay/spec.h"
+
+#define HELP                                                                  \
+	"; give VERB:OBJECT[:AMOUNT][@nvtx:RANGE], as no:cudaMalloc, "        \
+	"kernel:/gemm/:2x, host:inf or comm:hidden"
+
+/* What is left of the text, a part at a time. */
+struct reader {
+	const char *text, *at;
+	struct nsx_arena *a;
+	struct nsx_err *err;
+};
+
+/* The next part, up to a colon; a pattern between slashes may hold some.  NULL:
+ * there is none.
+ */
+static const char *next_part(struct reader *r, bool *ret_pattern)
+{
+	const char *from = r->at, *end;
+
+	*ret_pattern = false;
+	if (!*from)
+		return NULL;
+	if (*from == '/') {
+		for (end = strchr(from + 1, '/');
+		     end && end[1] && end[1] != ':'; end = strchr(end + 1, '/'))
+			;
+		if (end) {
+			*ret_pattern = true;
+			r->at = end[1] ? end + 2 : end + 1;
+			return nsx_arena_strndup(r->a, from + 1,
+						 (size_t)(end - from - 1));
+		}
+	}
+	end = from + strcspn(from, ":");
+	r->at = *end ? end + 1 : end;
+	return nsx_arena_strndup(r->a, from, (size_t)(end - from));
+}
+
+/* A name may hold colons ("at::native"): all but a last part that is an amount. */
+static const char *name_part(struct reader *r, bool *ret_pattern,
+			     bool has_amount)
+{
+	const char *from = r->at, *end;
+
+	if (*from == '/')
+		return next_part(r, ret_pattern);
+	*ret_pattern = false;
+	end = has_amount ? strrchr(from, ':') : NULL;
+	if (!end)
+		end = from + strlen(from);
+	if (end == from)
+		return NULL;
+	r->at = *end ? end + 1 : end;
+	return nsx_arena_strndup(r->a, from, (size_t)(end - from));
+}
+
+static int complain(struct reader *r, const char *why)
+{
+	return nsx_fail(r->err, NSX_E_USAGE,
+			"cannot read the what-if '%s': %s%s", r->text, why,
+			HELP);
+}
+
+/* "1.5x", "2", "inf". */
+static int read_amount(struct reader *r, const char *s, double *ret)
+{
+	char *end;
+
+	if (!s)
+		return complain(r, "it needs an amount like 2x or inf");
+	if (!strcmp(s, "inf")) {
+		*ret = INFINITY;
+		return 0;
+	}
+	*ret = strtod(s, &end);
+	if (end == s || !isdigit((unsigned char)*s) ||
+	    (*end && strcmp(end, "x")) || !(*ret > 0) || !isfinite(*ret))
+		return complain(r, "an amount is a number of times like 2x, or "
+				   "inf");
+	return 0;
+}
+
+static int read_direction(struct reader *r, const char *s, uint8_t *ret)
+{
+	for (unsigned k = 1; k <= 13; k++)
+		if (!strcasecmp(s, nsx_copy_direction(k))) {
+			*ret = (uint8_t)k;
+			return 0;
+		}
+	return complain(r, "a direction of copies is HtoD, DtoH, DtoD, PtoP or "
+			   "the like");
+}
+
+static int read_end(struct reader *r)
+{
+	return *r->at ? complain(r, "there is more than it can mean") : 0;
+}
+
+/* Verbs ---------------------------------------------------------------------------*/
+
+/* Waits that a program could leave out by name; everything else has a cost. */
+static enum nsx_change_verb without(const char *api)
+{
+	uint8_t flags = 0;
+
+	switch (nsx_classify_call(api, &flags)) {
+	case NSX_CALL_SYNC:
+	case NSX_CALL_COPY:
+	case NSX_CALL_COPY_ASYNC:
+		return NSX_NO_WAIT;
+	case NSX_CALL_IMPLICIT_SYNC:
+		return flags & NSX_CALL_MALLOC ? NSX_NO_COST : NSX_NO_WAIT;
+	default:
+		return NSX_NO_COST;
+	}
+}
+
+static int read_no(struct reader *r, struct nsx_spec *s)
+{
+	struct nsx_change *c = &s->change;
+
+	c->name = name_part(r, &c->is_pattern, false);
+	if (!c->name)
+		return complain(r, "it does not say which calls");
+	if (!strcmp(c->name, "preempt") || !strcmp(c->name, "profiler")) {
+		c->verb = c->name[1] == 'r' && c->name[2] == 'e' ?
+				  NSX_NO_PREEMPTION : NSX_NO_PROFILER;
+		c->name = NULL;
+		return 0;
+	}
+	if (!strcmp(c->name, "lock")) {
+		c->verb = NSX_NO_OS_WAIT;
+		c->name = "mutex|rwlock|cond_|sem_|futex";
+		c->is_pattern = true;
+		return 0;
+	}
+	s->kind = NSX_SPEC_API;
+	c->verb = c->is_pattern ? NSX_NO_WAIT : without(c->name);
+	return 0;
+}
+
+static int read_copies(struct reader *r, struct nsx_spec *s, bool has_amount)
+{
+	struct nsx_change *c = &s->change;
+	bool pattern;
+	const char *part = next_part(r, &pattern);
+
+	c->op = NSX_ON_COPIES;
+	if (part && isalpha((unsigned char)*part) && strcmp(part, "inf")) {
+		if (read_direction(r, part, &c->copy_kind))
+			return r->err->rc;
+		part = next_part(r, &pattern);
+	}
+	if (has_amount)
+		return read_amount(r, part, &c->amount);
+	return part ? complain(r, "there is more than it can mean") : 0;
+}
+
+static int read_of_copies(struct reader *r, struct nsx_spec *s)
+{
+	bool pattern;
+	const char *part = next_part(r, &pattern);
+
+	if (!part || strcmp(part, "copies"))
+		return complain(r, "only copies can be async or overlap");
+	return read_copies(r, s, false);
+}
+
+static int read_drop(struct reader *r, struct nsx_spec *s)
+{
+	struct nsx_change *c = &s->change;
+	bool pattern;
+	const char *part = next_part(r, &pattern);
+
+	c->verb = NSX_DROP;
+	if (part && !strcmp(part, "memset")) {
+		c->op = NSX_ON_MEMSETS;
+		return 0;
+	}
+	if (part && !strcmp(part, "copies"))
+		return read_copies(r, s, false);
+	if (part && !strcmp(part, "kernel")) {
+		c->op = NSX_ON_KERNELS;
+		s->kind = NSX_SPEC_KERNEL;
+		c->name = name_part(r, &c->is_pattern, false);
+		return c->name ? 0 : complain(r, "it does not say which kernel");
+	}
+	if (part && !strcmp(part, "range")) {
+		c->verb = NSX_DROP_RANGE;
+		c->range = name_part(r, &pattern, false);
+		s->kind = NSX_SPEC_RANGE;
+		return c->range ? 0 : complain(r, "it does not say which range");
+	}
+	return complain(r, "memset, copies, kernel:NAME and range:NAME can be "
+			   "dropped");
+}
+
+static int read_kernel(struct reader *r, struct nsx_spec *s, bool is_family)
+{
+	struct nsx_change *c = &s->change;
+	bool pattern;
+	const char *name = name_part(r, &c->is_pattern, true);
+
+	if (!name)
+		return complain(r, "it does not say which kernels");
+	c->verb = NSX_FASTER;
+	c->op = NSX_ON_KERNELS;
+	s->kind = is_family ? NSX_SPEC_FAMILY : NSX_SPEC_KERNEL;
+	if (is_family) {
+		c->family = name;
+		c->is_pattern = false;
+	} else {
+		c->name = name;
+	}
+	return read_amount(r, next_part(r, &pattern), &c->amount);
+}
+
+static int read_comm(struct reader *r, struct nsx_spec *s)
+{
+	bool pattern;
+	const char *part = next_part(r, &pattern);
+
+	if (part && !strcmp(part, "hidden")) {
+		s->change.verb = NSX_HIDE_COMM;
+		return 0;
+	}
+	s->change.verb = NSX_FASTER_COMM;
+	return read_amount(r, part, &s->change.amount);
+}
+
+static int read_rank(struct reader *r, struct nsx_spec *s)
+{
+	bool pattern;
+	const char *number = next_part(r, &pattern);
+	const char *even = next_part(r, &pattern);
+	char *end;
+
+	if (!number || !even || strcmp(even, "even"))
+		return complain(r, "of a rank it can be asked to be even, as "
+				   "rank:1:even");
+	s->rank = (uint32_t)strtoul(number, &end, 10);
+	s->kind = NSX_SPEC_RANK;
+	s->change.verb = NSX_EVEN_RANK;
+	return end == number || *end ? complain(r, "a rank is a number") : 0;
+}
+
+static int read_rate(struct reader *r, struct nsx_spec *s,
+		     enum nsx_change_verb verb)
+{
+	bool pattern;
+
+	s->change.verb = verb;
+	if (read_amount(r, next_part(r, &pattern), &s->change.amount))
+		return r->err->rc;
+	if (verb == NSX_FASTER_HOST && isinf(s->change.amount))
+		s->change.verb = NSX_INSTANT_HOST;
+	return 0;
+}
+
+static int read_verb(struct reader *r, struct nsx_spec *s)
+{
+	bool pattern;
+	const char *verb = next_part(r, &pattern);
+
+	if (!verb)
+		return complain(r, "it is empty");
+	if (!strcmp(verb, "no"))
+		return read_no(r, s);
+	if (!strcmp(verb, "async") || !strcmp(verb, "overlap")) {
+		s->change.verb = *verb == 'a' ? NSX_ASYNC_COPY : NSX_OVERLAP;
+		return read_of_copies(r, s);
+	}
+	if (!strcmp(verb, "copies")) {
+		s->change.verb = NSX_FASTER;
+		return read_copies(r, s, true);
+	}
+	if (!strcmp(verb, "kernel") || !strcmp(verb, "family"))
+		return read_kernel(r, s, *verb == 'f');
+	if (!strcmp(verb, "host") || !strcmp(verb, "launch"))
+		return read_rate(r, s, *verb == 'h' ? NSX_FASTER_HOST :
+						      NSX_FASTER_LAUNCH);
+	if (!strcmp(verb, "drop"))
+		return read_drop(r, s);
+	if (!strcmp(verb, "comm"))
+		return read_comm(r, s);
+	if (!strcmp(verb, "rank"))
+		return read_rank(r, s);
+	return complain(r, "its verb is none of no, async, overlap, copies, "
+			   "kernel, family, host, launch, drop, comm and rank");
+}
+
+static int check_pattern(struct reader *r, const struct nsx_change *c)
+{
+	regex_t regex;
+
+	if (!c->is_pattern)
+		return 0;
+	if (regcomp(&regex, c->name, REG_EXTENDED | REG_NOSUB))
+		return complain(r, "what stands between slashes is no extended "
+				   "regular expression");
+	regfree(&regex);
+	return 0;
+}
+
+int nsx_spec_parse(const char *text, struct nsx_arena *a,
+		   struct nsx_spec *ret, struct nsx_err *err)
+{
+	const char *where = strstr(text, "@nvtx:");
+	size_t n = where ? (size_t)(where - text) : strlen(text);
+	struct reader r = {text, nsx_arena_strndup(a, text, n), a, err};
+
+	*ret = (struct nsx_spec){.kind = NSX_SPEC_PLAIN};
+	if (read_verb(&r, ret) || read_end(&r) ||
+	    check_pattern(&r, &ret->change))
+		return err->rc;
+	if (!where)
+		return 0;
+	if (ret->change.range || !where[6])
+		return complain(&r, "it does not say which range");
+	ret->change.range = nsx_arena_strdup(a, where + 6);
+	return 0;
+}
+
+/* Names of the trace ----------------------------------------------------------------*/
+
+enum { NEAREST = 3 };
+
+struct nearest { /* the names that are most like what was asked for */
+	const char *asked;
+	const char *name[NEAREST];
+	size_t edits[NEAREST];
+	unsigned n;
+	bool found;
+};
+
+static void consider(struct nearest *x, const char *name)
+{
+	size_t edits = strcasestr(name, x->asked) ?
+			       0 : nsx_edits(x->asked, strlen(x->asked), name);
+	unsigned k;
+
+	if (!strcmp(name, x->asked)) {
+		x->found = true;
+		return;
+	}
+	for (k = 0; k < x->n; k++)
+		if (!strcmp(x->name[k], name))
+			return;
+	for (k = x->n; k && (edits < x->edits[k - 1] ||
+			     (edits == x->edits[k - 1] &&
+			      strcmp(name, x->name[k - 1]) < 0)); k--)
+		if (k < NEAREST) {
+			x->name[k] = x->name[k - 1];
+			x->edits[k] = x->edits[k - 1];
+		}
+	if (k == NEAREST)
+		return;
+	x->name[k] = name;
+	x->edits[k] = edits;
+	if (x->n < NEAREST)
+		x->n++;
+}
+
+/* Each distinct string of a column once. */
+static void consider_column(struct nearest *x, const struct nsx_trace *t,
+			    const nsx_str *name, size_t n, bool is_api,
+			    struct nsx_arena *a)
+{
+	uint8_t *seen = nsx_arena_get(a, nsx_strings_bound(t->strings));
+	char buf[256];
+
+	for (size_t i = 0; i < n; i++) {
+		const char *text;
+
+		if (seen[name[i]]++)
+			continue;
+		seen[name[i]] = 1;
+		text = nsx_text(t, name[i]);
+		consider(x, is_api ? nsx_arena_strdup(
+					     a, nsx_api_base(text, buf,
+							     sizeof(buf))) :
+				     text);
+	}
+}
+
+static const char *tell(const struct nearest *x, const char *what,
+			struct nsx_arena *a)
+{
+	struct nsx_buf b = {0};
+	const char *text;
+
+	if (x->found)
+		return NULL;
+	nsx_buf_printf(&b, "the trace has no %s '%s'", what, x->asked);
+	for (unsigned k = 0; k < x->n; k++)
+		nsx_buf_printf(&b, "%s'%s'", k ? ", " : "; the nearest: ",
+			       x->name[k]);
+	text = nsx_arena_strdup(a, b.p);
+	nsx_buf_done(&b);
+	return text;
+}
+
+static const char *find_range(const char *range, const struct nsx_trace *t,
+			      struct nsx_arena *a)
+{
+	struct nearest x = {.asked = range};
+
+	consider_column(&x, t, t->nvtx.name, t->nvtx.n, false, a);
+	return tell(&x, "NVTX range", a);
+}
+
+static const char *find_rank(struct nsx_spec *s, const struct nsx_trace *t,
+			     struct nsx_arena *a)
+{
+	uint32_t n = 0, process = NSX_NONE, device = NSX_NONE;
+
+	for (uint32_t i = 0; i < t->nstreams; i++) {
+		const struct nsx_stream *x = &t->stream[i];
+
+		if (x->process == process && x->device == device)
+			continue;
+		process = x->process;
+		device = x->device;
+		if (n++ == s->rank) {
+			s->change.process = process;
+			s->change.device = device;
+		}
+	}
+	if (s->rank < n && n > 1)
+		return NULL;
+	return nsx_arena_printf(a, "the trace has no rank %u: it has %u, one "
+				"for each GPU of a process, counted from 0",
+				s->rank, n);
+}
+
+const char *nsx_spec_resolve(struct nsx_spec *s, const struct nsx_trace *t,
+			     const struct nsx_facts *f, struct nsx_arena *a)
+{
+	struct nsx_change *c = &s->change;
+	struct nearest x = {.asked = c->name ? c->name : c->family};
+
+	if (s->kind != NSX_SPEC_RANGE && c->range) {
+		const char *wrong = find_range(c->range, t, a);
+
+		if (wrong)
+			return wrong;
+	}
+	if (c->is_pattern)
+		return NULL;
+	switch (s->kind) {
+	case NSX_SPEC_API:
+		consider_column(&x, t, t->calls.name, t->calls.n, true, a);
+		return tell(&x, "call", a);
+	case NSX_SPEC_KERNEL:
+		for (uint32_t i = 0; i < t->nshapes; i++) {
+			consider(&x, nsx_text(t, t->shape[i].base_name));
+			x.found |= !strcmp(c->name,
+					   nsx_text(t, t->shape[i].name));
+		}
+		return tell(&x, "kernel", a);
+	case NSX_SPEC_FAMILY:
+		for (size_t i = 0; i < f->kernels.n; i++)
+			consider(&x, f->kernels.v[i].family);
+		return tell(&x, "family of kernels", a);
+	case NSX_SPEC_RANGE:
+		return find_range(c->range, t, a);
+	case NSX_SPEC_RANK:
+		return find_rank(s, t, a);
+	default:
+		return NULL;
+	}
+}

@@ -1,0 +1,295 @@
+/* what_if.c - what the recorded program would take with something changed: the
+ * findings one after the other, upper bounds, and what the user asks for.
+ */
+#include <math.h>
+#include <string.h>
+#include "facts/replay/replay.h"
+#include "facts/replay/spec.h"
+#include "passes/pass.h"
+#include "report/text.h"
+
+#define FALL_COLUMNS(X)                                                       \
+	X(FALL_STEP, "step", I64, "place in the waterfall, from 1")           \
+	X(FALL_KEY, "finding", STR, "key of the finding whose remedy it is")  \
+	X(FALL_TITLE, "title", STR, "the finding")                            \
+	X(FALL_ADDS_MS, "gain_ms", F64,                                       \
+	  "what the remedy wins beyond those before it",                      \
+	  .title = "wins_ms")                                                 \
+	X(FALL_ADDS_PCT, "gain_pct", F64, "the same, of the judged window",   \
+	  .title = "pct_of_window")                                           \
+	X(FALL_LEFT_MS, "left_ms", F64,                                       \
+	  "what the judged window then takes")
+NSX_COLUMNS(fall_cols, FALL_COLUMNS);
+
+#define GAIN_COLUMNS(X)                                                       \
+	X(GAIN_OF, "change", STR, "what is different")                        \
+	X(GAIN_MS, "gain_ms", F64,                                            \
+	  "by how much the judged window would be shorter; null: not priced") \
+	X(GAIN_PCT, "gain_pct", F64, "the same, of the judged window",        \
+	  .title = "pct_of_window")                                           \
+	X(GAIN_LOW_MS, "low_ms", F64,                                         \
+	  "if waits outside CUDA end no earlier than they did")               \
+	X(GAIN_HIGH_MS, "high_ms", F64,                                       \
+	  "if they last as long whenever they begin")                         \
+	X(GAIN_CONFIDENCE, "confidence", STR, "high, medium, low or abstain") \
+	X(GAIN_BOUND, "is_bound", BOOL,                                       \
+	  "what is really done will win less")                                \
+	X(GAIN_TOUCHED, "touched", I64,                                       \
+	  "calls, gaps and operations that differ")                           \
+	X(GAIN_HELD, "held", STR, "what was held fixed")                      \
+	X(GAIN_NOTE, "note", STR, "why there is no price; null: there is")
+NSX_COLUMNS(gain_cols, GAIN_COLUMNS);
+
+static const struct nsx_layout layouts[] = {
+	{.key = "waterfall", .csv = "what_if", NSX_COLS(fall_cols),
+	 .is_judged = true},
+	{.key = "bounds", .csv = "what_if_bounds", NSX_COLS(gain_cols),
+	 .is_judged = true},
+	{.key = "asked", .csv = "what_if_asked", NSX_COLS(gain_cols),
+	 .is_judged = true},
+};
+
+/* Bounds and questions -------------------------------------------------------------*/
+
+static const struct {
+	const char *name;
+	struct nsx_change change;
+} bounds[] = {
+	{"the host is infinitely fast", {.verb = NSX_INSTANT_HOST}},
+	{"no host time between calls",
+	 {.verb = NSX_FASTER_HOST, .amount = INFINITY}},
+	{"no call waits", {.verb = NSX_NO_WAIT}},
+	{"all communication is hidden", {.verb = NSX_HIDE_COMM}},
+	{"all copies are hidden", {.verb = NSX_DROP, .op = NSX_ON_COPIES}},
+};
+
+static int add_gain(struct nsx_table *t, const char *name,
+		    const struct nsx_gain *g, const char *note,
+		    struct nsx_err *err)
+{
+	struct nsx_cell *row = nsx_row(t, err);
+
+	if (!row)
+		return err->rc;
+	row[GAIN_OF] = nsx_string(name);
+	row[GAIN_NOTE] = nsx_string(note);
+	if (note)
+		return 0;
+	row[GAIN_CONFIDENCE] = nsx_string(nsx_closure_names[g->confidence]);
+	row[GAIN_MS] = nsx_ms(g->gain_ns);
+	row[GAIN_PCT] = nsx_real(100 * g->share);
+	row[GAIN_LOW_MS] = nsx_ms(g->low_ns);
+	row[GAIN_HIGH_MS] = nsx_ms(g->high_ns);
+	row[GAIN_BOUND] = nsx_bool(g->is_bound);
+	row[GAIN_TOUCHED] = nsx_int((int64_t)g->touched);
+	row[GAIN_HELD] = nsx_string(g->held);
+	return 0;
+}
+
+/* Bounds that nothing in the trace could win are left out. */
+static int put_bounds(const struct nsx_run *run, struct nsx_table *t,
+		      struct nsx_err *err)
+{
+	struct nsx_plan plans[ARRAY_LEN(bounds)];
+	struct nsx_gain gains[ARRAY_LEN(bounds)];
+
+	for (size_t i = 0; i < ARRAY_LEN(bounds); i++)
+		plans[i] = (struct nsx_plan){&bounds[i].change, 1};
+	if (nsx_replay_prices(run->facts->model, plans, ARRAY_LEN(bounds),
+			      run->opts->threads, gains, err))
+		return err->rc;
+	for (size_t i = 0; i < ARRAY_LEN(bounds); i++)
+		if (gains[i].touched &&
+		    add_gain(t, bounds[i].name, &gains[i], NULL, err))
+			return err->rc;
+	return 0;
+}
+
+/* Each alone, then all that could be priced together. */
+static int put_asked(const struct nsx_run *run, struct nsx_section *out,
+		     struct nsx_table *t, struct nsx_err *err)
+{
+	const struct nsx_opts *o = run->opts;
+	size_t n = 0;
+	struct nsx_change *all = nsx_arena_get(
+		run->scratch, (o->nwhat_ifs + 1) * sizeof(*all));
+
+	for (size_t i = 0; i < o->nwhat_ifs; i++) {
+		struct nsx_spec s;
+		struct nsx_gain g;
+		const char *note;
+
+		if (nsx_spec_parse(o->what_ifs[i], out->arena, &s, err))
+			return err->rc;
+		note = nsx_spec_resolve(&s, run->trace, run->facts, out->arena);
+		if (!note && nsx_replay_price(run->facts->model, &s.change, 1,
+					      &g, err))
+			return err->rc;
+		if (!note && g.confidence == NSX_ABSTAINS)
+			note = g.held;
+		else if (!note && !g.touched)
+			note = "nothing in the judged window is what it names";
+		if (add_gain(t, o->what_ifs[i], &g, note, err))
+			return err->rc;
+		if (!note)
+			all[n++] = s.change;
+	}
+	if (n > 1) {
+		struct nsx_gain g;
+
+		if (nsx_replay_price(run->facts->model, all, n, &g, err) ||
+		    add_gain(t, "all together", &g, NULL, err))
+			return err->rc;
+	}
+	return 0;
+}
+
+static void say_asked(struct nsx_section *out, const struct nsx_table *t)
+{
+	nsx_md_text(out, "Asked for:");
+	nsx_md_table(out, t, t->nrows, GAIN_OF, GAIN_MS, GAIN_PCT, GAIN_LOW_MS,
+		     GAIN_CONFIDENCE);
+	for (size_t i = 0; i < t->nrows; i++) {
+		const struct nsx_cell *row = nsx_row_at(t, i);
+		struct nsx_buf b = {0};
+
+		if (row[GAIN_NOTE].type == NSX_T_NULL)
+			continue;
+		nsx_md_escape(&b, row[GAIN_OF].u.s, strlen(row[GAIN_OF].u.s));
+		nsx_buf_adds(&b, ": ");
+		nsx_md_escape(&b, row[GAIN_NOTE].u.s,
+			      strlen(row[GAIN_NOTE].u.s));
+		nsx_md_bullet(out, "%s", b.p);
+		nsx_buf_done(&b);
+	}
+}
+
+/* The waterfall --------------------------------------------------------------------*/
+
+static int put_waterfall(const struct nsx_run *run, struct nsx_section *out,
+			 struct nsx_table *t, double window_ns,
+			 struct nsx_err *err)
+{
+	const struct nsx_findings *l = &run->report->found;
+	double left_ns = window_ns;
+
+	for (size_t i = 0; i < l->n; i++) {
+		const struct nsx_finding *f = &l->v[i];
+		struct nsx_cell *row;
+
+		if (f->price != NSX_PRICE_REPLAYED || !f->has_disjoint ||
+		    f->disjoint_ns <= 0)
+			continue;
+		row = nsx_row(t, err);
+		if (!row)
+			return err->rc;
+		left_ns -= f->disjoint_ns;
+		row[FALL_STEP] = nsx_int((int64_t)t->nrows);
+		row[FALL_KEY] = nsx_string(f->key);
+		row[FALL_TITLE] = nsx_string(f->title);
+		row[FALL_ADDS_MS] = nsx_real(f->disjoint_ns / 1e6);
+		row[FALL_ADDS_PCT] = nsx_pct(f->disjoint_ns, window_ns);
+		row[FALL_LEFT_MS] = nsx_real(left_ns / 1e6);
+	}
+	if (!t->nrows)
+		return 0;
+	nsx_md_text(out, "One remedy after the other, the dearest first; now "
+		    "the window takes %.3f ms:", window_ns / 1e6);
+	nsx_md_table(out, t, 0, FALL_TITLE, FALL_ADDS_MS, FALL_ADDS_PCT,
+		     FALL_LEFT_MS);
+	return 0;
+}
+
+/* The section ----------------------------------------------------------------------*/
+
+static void put_closure(struct nsx_section *out, const struct nsx_closure *c)
+{
+	nsx_put(out, "window.start_ns", nsx_int(c->window.start_ns));
+	nsx_put(out, "window.end_ns", nsx_int(c->window.end_ns));
+	nsx_put(out, "window.recorded_ms", nsx_ms(c->recorded_ns));
+	nsx_put(out, "window.is_part", nsx_bool(c->is_part));
+	nsx_put(out, "window.operations", nsx_int((int64_t)c->nops));
+	nsx_put(out, "window.calls", nsx_int((int64_t)c->ncalls));
+	nsx_put(out, "closure_pct", nsx_real(100 * c->drift));
+	nsx_put(out, "unexplained_pct", nsx_real(100 * c->unexplained));
+	nsx_put(out, "class", nsx_string(nsx_closure_names[c->cls]));
+	nsx_put(out, "reason", nsx_string(c->reason));
+	if (c->cls == NSX_ABSTAINS)
+		nsx_md_text(out, "Nothing is priced by replay: %s.", c->reason);
+	else
+		nsx_md_text(out, "Replayed with typical latencies the window "
+			    "is %.2f %% off, and %.2f %% of what it waited for "
+			    "has no known cause: prices have **%s** "
+			    "confidence.", 100 * c->drift,
+			    100 * c->unexplained, nsx_closure_names[c->cls]);
+	if (c->is_part)
+		nsx_md_text(out, "Replayed were %zu operations from the middle "
+			    "of the judged window; shares are of that part, "
+			    "milliseconds are scaled to all of it.", c->nops);
+}
+
+static int run(const struct nsx_run *run, struct nsx_section *out,
+	       struct nsx_err *err)
+{
+	const struct nsx_closure *c = nsx_model_closure(run->facts->model);
+	struct nsx_window w = nsx_judged(run->facts);
+	struct nsx_table *fall = nsx_add_table(out, &layouts[0]);
+	struct nsx_table *bound = nsx_add_table(out, &layouts[1]);
+	struct nsx_table *asked = nsx_add_table(out, &layouts[2]);
+
+	if (c->recorded_ns <= 0 && !run->opts->nwhat_ifs)
+		return nsx_cannot(out, "%s", c->reason);
+	put_closure(out, c);
+	if (put_waterfall(run, out, fall, (double)(w.end_ns - w.start_ns), err))
+		return err->rc;
+	if (c->cls != NSX_ABSTAINS && put_bounds(run, bound, err))
+		return err->rc;
+	if (put_asked(run, out, asked, err))
+		return err->rc;
+	if (bound->nrows) {
+		nsx_md_text(out, "At most, with everything else as recorded:");
+		nsx_md_table(out, bound, 0, GAIN_OF, GAIN_MS, GAIN_PCT,
+			     GAIN_LOW_MS, GAIN_CONFIDENCE);
+	}
+	if (asked->nrows)
+		say_asked(out, asked);
+	return 0;
+}
+
+NSX_DEFINE_PASS(what_if) {
+	.id = "what_if",
+	.title = "What if",
+	.summary = "what the run would take with something changed, by replay",
+	.doc = "The recorded program is replayed from a model of what waits for "
+	       "what: calls of a thread follow each other, an operation starts "
+	       "after its call, after the one before it on its stream, after "
+	       "what its stream was told to wait for; a wait ends after what "
+	       "was queued before it; a launch waits for room in its queue; a "
+	       "collective for its last member. Weights of these edges are "
+	       "learned from the trace, and what they leave unexplained stays "
+	       "where it was seen: played unchanged, every start is the "
+	       "recorded one. A gain is the recorded length of the judged "
+	       "window, from the last end of GPU work before it to the last in "
+	       "it, less the replayed one. low: a wait outside CUDA of 1 ms or "
+	       "more ends no earlier than it did; high: it lasts as long "
+	       "whenever it begins. class: high if typical latencies in place "
+	       "of the recorded ones move the end by no more than 1 % "
+	       "(closure_pct) and 2 % of the chain of causes that ends the "
+	       "window have none that is known (unexplained_pct); medium up to "
+	       "3 and 10, low up to 5 and 25, else nothing is priced. "
+	       "waterfall: findings in their order, each with what its remedy "
+	       "adds to those before it. bounds: upper limits of whole kinds "
+	       "of remedies. asked: the changes of --what-if, alone and "
+	       "together.",
+	.derived_from = "API calls, GPU work, waits, event records, "
+			"operating-system calls and scheduling of the threads "
+			"that make calls",
+	.limitations = "durations on the GPU stay as recorded, though they "
+		       "change with what runs beside; waits between threads "
+		       "outside CUDA are not followed",
+	.needs = {NSX_NEED_VIEW(runtime)},
+	.layouts = layouts,
+	.nlayouts = ARRAY_LEN(layouts),
+	.reads_findings = true,
+	.run = run,
+};
