@@ -239,9 +239,8 @@ static void test_help_and_manual_tell_every_option(void **state NSX_UNUSED)
 			roff_name(name, cmd->opts[k].name);
 			assert_non_null(strstr(manual, name));
 			assert_true((cmd->opts[k].arg != NULL) ==
-				    (cmd->opts[k].kind == NSX_O_STR ||
-				     cmd->opts[k].kind == NSX_O_INT ||
-				     cmd->opts[k].kind == NSX_O_REAL));
+				    (cmd->opts[k].kind != NSX_O_FLAG &&
+				     cmd->opts[k].kind != NSX_O_COUNT));
 		}
 		free(help);
 	}
