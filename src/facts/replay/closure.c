@@ -237,7 +237,10 @@ int model_close(struct build *b, struct nsx_err *err)
 	player_free(p);
 	if (rc)
 		return rc;
-	nsx_model_path(m, c->window, path);
+	nsx_model_path(m, (struct nsx_window){m->from_ns == NEVER ?
+						      m->op[0].start_ns :
+						      m->from_ns,
+					      c->window.end_ns}, path);
 	for (unsigned k = 0; k < NSX_NPATHS; k++)
 		total += path[k];
 	c->drift = fabs((double)ns / (double)c->recorded_ns - 1);

@@ -380,30 +380,49 @@ static size_t best_plan(const struct waterfall *w)
 	return best;
 }
 
-/* What a plan adds seldom grows as others go before it: the one that may add
- * most is tried again, until it is one that was tried on those before it.
+static int try_plan(struct waterfall *w, size_t i, struct nsx_err *err)
+{
+	if (w->tried[i] == w->nfalls || w->adds[i] < 0)
+		return 0;
+	w->tried[i] = w->nfalls;
+	if (add_plan(w, i, &w->adds[i], err))
+		return err->rc;
+	w->adds[i] = NSX_MAX(w->adds[i], 0);
+	return 0;
+}
+
+/* What a plan adds seldom grows as others fall before it: the one that may add
+ * most is tried again, until it is one that was tried on those before it.  When
+ * none may add anything all are tried, for sometimes one helps another.
  */
 static int fall(struct waterfall *w, struct nsx_err *err)
 {
 	const struct nsx_model *m = w->p->m;
-	size_t i;
 
-	while ((i = best_plan(w)) != SIZE_MAX) {
-		double won = w->won + w->adds[i];
+	for (;;) {
+		size_t i = best_plan(w);
+		double won;
 
+		if (i == SIZE_MAX) {
+			for (size_t k = 0; k < w->n; k++)
+				if (try_plan(w, k, err))
+					return err->rc;
+			i = best_plan(w);
+			if (i == SIZE_MAX)
+				return 0;
+		}
 		if (w->tried[i] != w->nfalls) {
-			if (add_plan(w, i, &w->adds[i], err))
+			if (try_plan(w, i, err))
 				return err->rc;
-			w->tried[i] = w->nfalls;
 			continue;
 		}
+		won = w->won + w->adds[i];
 		w->falls[w->nfalls++] = (struct nsx_fall){
 			i, of_judged(m, won) - of_judged(m, w->won),
 			of_judged(m, 1) - of_judged(m, won)};
 		w->won = won;
 		w->adds[i] = -1;
 	}
-	return 0;
 }
 
 int nsx_replay_waterfall(const struct nsx_model *m,

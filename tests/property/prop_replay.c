@@ -1,0 +1,230 @@
+/* prop_replay.c - what must hold of the replay of any trace.
+ *
+ * usage: prop_replay FOLDER|TRACE...
+ *
+ * Played unchanged every start is the recorded one, to 10 us; no price is
+ * negative, none of a wait or a call is above the time spent in such calls, none
+ * of the host's remedies above that of a host infinitely fast; more removed is
+ * never slower, but for a thousandth that lanes may cost; a waterfall adds up
+ * to what all of it wins; two threads find what one does.
+ */
+#include <dirent.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "facts/replay/pass.h"
+
+static int failures, traces;
+static const char *subject;
+
+static void check(bool holds, const char *what, double a, double b)
+{
+	if (holds)
+		return;
+	printf("%s: %s: %.9g, %.9g\n", subject, what, a, b);
+	failures++;
+}
+
+static struct nsx_gain price(const struct nsx_model *m,
+			     const struct nsx_change *v, size_t n)
+{
+	struct nsx_gain g = {0};
+	struct nsx_err err;
+
+	check(!nsx_replay_price(m, v, n, &g, &err), "has no price", 0, 0);
+	check(g.gain_ns >= 0 && g.low_ns >= 0 && g.low_ns <= g.high_ns,
+	      "low, high", (double)g.low_ns, (double)g.high_ns);
+	return g;
+}
+
+/* Of what was replayed, not scaled to all of the judged window. */
+static double won_of(const struct nsx_model *m, struct nsx_gain g)
+{
+	return g.share * (double)m->closure.recorded_ns;
+}
+
+static void check_unchanged(const struct nsx_model *m)
+{
+	struct player *p;
+	struct nsx_err err;
+	int64_t ns = 0;
+
+	if (player_new(m, &p, &err) || play(p, 0, NULL, &ns, &err)) {
+		check(false, err.msg, 0, 0);
+		return;
+	}
+	check(llabs(ns - m->closure.recorded_ns) <= 10000, "unchanged, length",
+	      (double)ns, (double)m->closure.recorded_ns);
+	for (uint32_t k = 0; k < m->norder; k++) {
+		uint32_t i = m->order[k] >> 2;
+
+		if ((m->order[k] & 3) == STEP_OP)
+			check(llabs(p->op_start[i] - m->op[i].start_ns) <=
+				      10000, "unchanged, start",
+			      (double)p->op_start[i],
+			      (double)m->op[i].start_ns);
+	}
+	player_free(p);
+}
+
+/* Time in the calls of an API that a change can touch. */
+static int64_t time_in(const struct nsx_model *m, uint32_t api)
+{
+	int64_t ns = 0;
+
+	for (uint32_t i = 0; i < m->ncalls; i++)
+		if (m->call[i].api == api && (m->call[i].flags & CALL_ACTIVE))
+			ns += m->call[i].end_ns - m->call[i].start_ns;
+	return ns;
+}
+
+static void check_apis(const struct nsx_model *m, double host_ns)
+{
+	double slack = (double)m->closure.recorded_ns / 1000 + 20000;
+
+	for (uint32_t k = 0; k < m->napis; k++) {
+		struct nsx_change wait = {.verb = NSX_NO_WAIT,
+					  .name = m->api[k].name};
+		struct nsx_change cost = {.verb = NSX_NO_COST,
+					  .name = m->api[k].name};
+		double ns = (double)time_in(m, k);
+		double won = won_of(m, price(m, &wait, 1));
+
+		check(won <= ns + slack, m->api[k].name, won, ns);
+		check(won <= host_ns + slack, "a wait and the host", won,
+		      host_ns);
+		if (m->api[k].says & (API_WORK | API_SYNC | API_IMPLICIT))
+			continue;
+		won = won_of(m, price(m, &cost, 1));
+		check(won <= ns + slack, m->api[k].name, won, ns);
+	}
+}
+
+static void check_model(const struct nsx_model *m)
+{
+	static const struct nsx_change v[] = {
+		{.verb = NSX_NO_WAIT},
+		{.verb = NSX_FASTER_HOST, .amount = INFINITY},
+		{.verb = NSX_FASTER, .amount = 2},
+		{.verb = NSX_DROP, .op = NSX_ON_COPIES},
+		{.verb = NSX_HIDE_COMM},
+	};
+	static const struct nsx_change host = {.verb = NSX_INSTANT_HOST};
+	struct nsx_plan plans[ARRAY_LEN(v)];
+	struct nsx_gain one[ARRAY_LEN(v)], two[ARRAY_LEN(v)];
+	struct nsx_fall fall[ARRAY_LEN(v)];
+	double slack = (double)m->closure.recorded_ns / 1000 + 20000;
+	double won, most = won_of(m, price(m, &host, 1));
+	struct nsx_err err;
+	int64_t sum = 0;
+	size_t n;
+
+	for (size_t i = 0; i < ARRAY_LEN(v); i++)
+		plans[i] = (struct nsx_plan){&v[i], 1};
+	check(!nsx_replay_prices(m, plans, ARRAY_LEN(v), 1, one, &err) &&
+		      !nsx_replay_prices(m, plans, ARRAY_LEN(v), 2, two, &err),
+	      "prices", 0, 0);
+	for (size_t i = 0; i < ARRAY_LEN(v); i++) {
+		check(one[i].gain_ns == two[i].gain_ns &&
+			      one[i].low_ns == two[i].low_ns &&
+			      one[i].confidence == two[i].confidence,
+		      "one thread and two", (double)one[i].gain_ns,
+		      (double)two[i].gain_ns);
+		won = i < 2 ? won_of(m, one[i]) : 0;
+		check(won <= most + slack, "a remedy and the host", won, most);
+	}
+	won = won_of(m, price(m, v, 2));
+	check(won + slack >= NSX_MAX(won_of(m, one[0]), won_of(m, one[1])),
+	      "more removed is slower", won, (double)one[0].gain_ns);
+	check(!nsx_replay_waterfall(m, plans, ARRAY_LEN(v), 2, fall, &n, &err),
+	      "waterfall", 0, 0);
+	for (size_t i = 0; i < n; i++)
+		sum += fall[i].adds_ns;
+	check(!n || llabs(sum + fall[n - 1].left_ns -
+			  (m->closure.is_part ?
+				   m->judged.end_ns - m->judged.start_ns :
+				   m->closure.recorded_ns)) <= 1,
+	      "waterfall does not add up", (double)sum,
+	      n ? (double)fall[n - 1].left_ns : 0);
+	check_apis(m, most);
+}
+
+static void check_sizes(const struct nsx_trace *t, const struct nsx_facts *f)
+{
+	static const size_t sizes[] = {0, 1000, 20};
+
+	for (size_t i = 0; i < ARRAY_LEN(sizes); i++) {
+		struct nsx_model *m;
+		struct nsx_err err;
+
+		if (nsx_model_build(t, f, sizes[i], &m, &err)) {
+			check(false, err.msg, 0, 0);
+			return;
+		}
+		check(!sizes[i] || m->nops <= sizes[i], "too many operations",
+		      (double)m->nops, (double)sizes[i]);
+		if (m->norder)
+			check_unchanged(m);
+		if (m->closure.cls != NSX_ABSTAINS)
+			check_model(m);
+		nsx_model_free(m);
+	}
+}
+
+static void check_trace(const char *path)
+{
+	struct nsx_progress progress = {.stage = NULL};
+	struct nsx_load_opts load = {2, NULL, &progress};
+	struct nsx_schema schema;
+	struct nsx_db *db = NULL;
+	struct nsx_trace *t = NULL;
+	struct nsx_facts *f = NULL;
+	struct nsx_err err;
+
+	subject = path;
+	traces++;
+	if (nsx_db_open(path, &db, &err) ||
+	    nsx_schema_probe(db, &schema, &err)) {
+		nsx_db_close(db);
+		check(false, err.msg, 0, 0);
+		return;
+	}
+	if (nsx_trace_load(&schema, &load, &t, &err) ||
+	    nsx_facts_build(t, 2, &progress, &f, &err))
+		check(false, err.msg, 0, 0);
+	else
+		check_sizes(t, f);
+	nsx_facts_free(f);
+	nsx_trace_free(t);
+	nsx_schema_done(&schema);
+	nsx_db_close(db);
+}
+
+static void check_folder(const char *path)
+{
+	DIR *d = opendir(path);
+	struct dirent *e;
+
+	while (d && (e = readdir(d))) {
+		const char *dot = strrchr(e->d_name, '.');
+		char file[512];
+
+		if (!dot || strcmp(dot, ".sqlite"))
+			continue;
+		snprintf(file, sizeof(file), "%s/%s", path, e->d_name);
+		check_trace(file);
+	}
+	if (d)
+		closedir(d);
+	else
+		check_trace(path);
+}
+
+int main(int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++)
+		check_folder(argv[i]);
+	printf("prop_replay: %d traces, %d failed\n", traces, failures);
+	return failures || !traces;
+}

@@ -1,0 +1,269 @@
+/* test_replay.c - prices against figures worked out by hand in the fixtures
+ * replay_*.sql; reading a user's changes.
+ *
+ * usage: test_replay FIXTURES
+ */
+#include <math.h>
+#include <stdio.h>
+#include "../testlib.h"
+#include "facts/replay/replay.h"
+#include "facts/replay/spec.h"
+
+static const char *folder;
+
+/* A trace with its facts and a model of all of it. */
+struct opened {
+	struct nsx_db *db;
+	struct nsx_schema schema;
+	struct nsx_trace *trace;
+	struct nsx_facts *facts;
+	struct nsx_model *model;
+};
+
+static void open_fixture(struct opened *o, const char *name)
+{
+	struct nsx_progress progress = {.stage = NULL};
+	struct nsx_load_opts load = {2, NULL, &progress};
+	struct nsx_err err;
+	char path[512];
+
+	snprintf(path, sizeof(path), "%s/replay_%s.sqlite", folder, name);
+	assert_int_equal(nsx_db_open(path, &o->db, &err), 0);
+	assert_int_equal(nsx_schema_probe(o->db, &o->schema, &err), 0);
+	assert_int_equal(nsx_trace_load(&o->schema, &load, &o->trace, &err), 0);
+	assert_int_equal(nsx_facts_build(o->trace, 2, &progress, &o->facts,
+					 &err), 0);
+	o->facts->steady.window = (struct nsx_window){0, 1000000000};
+	assert_int_equal(nsx_model_build(o->trace, o->facts, 0, &o->model,
+					 &err), 0);
+}
+
+static void close_fixture(struct opened *o)
+{
+	nsx_model_free(o->model);
+	nsx_facts_free(o->facts);
+	nsx_trace_free(o->trace);
+	nsx_schema_done(&o->schema);
+	nsx_db_close(o->db);
+}
+
+struct expected {
+	const char *fixture;
+	struct nsx_change change;
+	double recorded_us, low_us, high_us, tolerance_us;
+};
+
+static const struct expected expected[] = {
+	{"sync_gpu", {.verb = NSX_NO_WAIT}, 760, 255.2, 255.2, .15},
+	{"sync_gpu", {.verb = NSX_NO_WAIT, .name = "cudaStreamSynchronize"},
+	 760, 255.2, 255.2, .15},
+	{"sync_gpu", {.verb = NSX_NO_WAIT, .name = "cudaEventSynchronize"},
+	 760, 0, 0, 0},
+	{"sync_gpu", {.verb = NSX_FASTER, .amount = 2}, 760, 250, 250, .15},
+	{"sync_host", {.verb = NSX_NO_WAIT}, 1360, 440, 440, .15},
+	{"sync_host", {.verb = NSX_FASTER_HOST, .amount = 2}, 1360, 400, 400,
+	 .15},
+	{"hidden", {.verb = NSX_NO_WAIT}, 605, 0, 0, .15},
+	{"outside", {.verb = NSX_NO_WAIT}, 8960, 0, 440, 1},
+	{"device", {.verb = NSX_FASTER, .amount = 2}, 760, 250, 250, .15},
+	{"clock_behind", {.verb = NSX_FASTER, .amount = 2}, 760, 250, 250, .15},
+	{"late_rank",
+	 {.verb = NSX_EVEN_RANK, .process = 1, .device = 1}, 2211, 1200, 1200,
+	 1},
+	{"late_rank", {.verb = NSX_FASTER_COMM, .amount = 2}, 2211, 100, 100,
+	 1},
+	{"queued", {.verb = NSX_FASTER, .amount = 2}, 1310, 600, 600, .15},
+	{"event", {.verb = NSX_CUT, .op = NSX_ON_COPIES}, 1102, 414, 414, .5},
+	{"migrations", {.verb = NSX_DROP, .op = NSX_ON_COPIES}, 1274, 769.2,
+	 769.2, 6},
+};
+
+static void test_prices_are_those_worked_out_by_hand(void **state NSX_UNUSED)
+{
+	for (size_t i = 0; i < ARRAY_LEN(expected); i++) {
+		const struct expected *x = &expected[i];
+		struct opened o;
+		struct nsx_err err;
+		struct nsx_gain g;
+
+		open_fixture(&o, x->fixture);
+		assert_int_equal(nsx_replay_price(o.model, &x->change, 1, &g,
+						  &err), 0);
+		print_message("%s: %.1f of %.1f us, at least %.1f\n",
+			      x->fixture, (double)g.high_ns / 1e3,
+			      (double)nsx_model_closure(o.model)->recorded_ns /
+				      1e3, (double)g.low_ns / 1e3);
+		assert_true(fabs((double)nsx_model_closure(o.model)
+					 ->recorded_ns / 1e3 -
+				 x->recorded_us) <= .15);
+		assert_true(fabs((double)g.high_ns / 1e3 - x->high_us) <=
+			    x->tolerance_us);
+		assert_true(fabs((double)g.low_ns / 1e3 - x->low_us) <=
+			    x->tolerance_us);
+		assert_int_equal(g.gain_ns, g.high_ns);
+		close_fixture(&o);
+	}
+}
+
+/* A host infinitely fast wins what no wait wins: it adds nothing to that, until
+ * kernels are faster.
+ */
+static void test_a_waterfall_adds_up(void **state NSX_UNUSED)
+{
+	static const struct nsx_change wait = {.verb = NSX_NO_WAIT};
+	static const struct nsx_change host = {.verb = NSX_INSTANT_HOST};
+	static const struct nsx_change fast = {.verb = NSX_FASTER, .amount = 2};
+	const struct nsx_plan plans[] = {{&wait, 1}, {&fast, 1}, {&host, 1}};
+	const struct nsx_change all[] = {wait, fast, host};
+	struct nsx_fall fall[3];
+	struct nsx_gain together;
+	struct opened o;
+	struct nsx_err err;
+	int64_t sum = 0;
+	size_t n;
+
+	open_fixture(&o, "sync_gpu");
+	assert_int_equal(nsx_replay_waterfall(o.model, plans, 3, 2, fall, &n,
+					      &err), 0);
+	assert_int_equal(nsx_replay_price(o.model, all, 3, &together, &err), 0);
+	assert_int_equal(n, 3);
+	assert_int_equal(fall[0].plan, 0);
+	assert_int_equal(fall[1].plan, 1);
+	assert_int_equal(fall[2].plan, 2);
+	for (size_t i = 0; i < n; i++) {
+		sum += fall[i].adds_ns;
+		assert_int_equal(fall[i].left_ns, 760000 - sum);
+	}
+	assert_int_equal(sum, together.gain_ns);
+	close_fixture(&o);
+}
+
+/* A model of a few operations is of whole iterations, and says so. */
+static void test_a_part_is_replayed(void **state NSX_UNUSED)
+{
+	static const struct nsx_change fast = {.verb = NSX_FASTER, .amount = 2};
+	struct nsx_gain g;
+	struct opened o;
+	struct nsx_err err;
+
+	open_fixture(&o, "sync_gpu");
+	nsx_model_free(o.model);
+	assert_int_equal(nsx_model_build(o.trace, o.facts, 4, &o.model, &err),
+			 0);
+	assert_true(nsx_model_closure(o.model)->is_part);
+	assert_true(nsx_model_closure(o.model)->nops <= 4);
+	assert_int_equal(nsx_replay_price(o.model, &fast, 1, &g, &err), 0);
+	assert_true(g.share > 0.1 && g.share < 0.5);
+	close_fixture(&o);
+}
+
+/* Words ---------------------------------------------------------------------------*/
+
+static struct nsx_spec read_spec(struct nsx_arena *a, const char *text)
+{
+	struct nsx_spec s;
+	struct nsx_err err;
+
+	if (nsx_spec_parse(text, a, &s, &err))
+		fail_msg("%s: %s", text, err.msg);
+	return s;
+}
+
+static void test_words_become_changes(void **state NSX_UNUSED)
+{
+	struct nsx_arena *a = nsx_arena_new();
+	struct nsx_change c;
+
+	c = read_spec(a, "no:cudaStreamSynchronize").change;
+	assert_int_equal(c.verb, NSX_NO_WAIT);
+	assert_string_equal(c.name, "cudaStreamSynchronize");
+	c = read_spec(a, "no:cudaMalloc@nvtx:forward: 2").change;
+	assert_int_equal(c.verb, NSX_NO_COST);
+	assert_string_equal(c.name, "cudaMalloc");
+	assert_string_equal(c.range, "forward: 2");
+	c = read_spec(a, "no:lock").change;
+	assert_int_equal(c.verb, NSX_NO_OS_WAIT);
+	assert_true(c.is_pattern);
+	c = read_spec(a, "async:copies:HtoD").change;
+	assert_int_equal(c.verb, NSX_ASYNC_COPY);
+	assert_int_equal(c.copy_kind, 1);
+	c = read_spec(a, "copies:dtoh:4x").change;
+	assert_int_equal(c.verb, NSX_FASTER);
+	assert_int_equal(c.copy_kind, 2);
+	assert_true(c.amount == 4);
+	c = read_spec(a, "kernel:/a:b|c/:1.5x").change;
+	assert_string_equal(c.name, "a:b|c");
+	assert_true(c.is_pattern && c.amount == 1.5);
+	c = read_spec(a, "kernel:at::native::add:inf").change;
+	assert_string_equal(c.name, "at::native::add");
+	assert_true(isinf(c.amount));
+	c = read_spec(a, "family:gemm f32:3x").change;
+	assert_string_equal(c.family, "gemm f32");
+	assert_int_equal(read_spec(a, "host:inf").change.verb,
+			 NSX_INSTANT_HOST);
+	assert_int_equal(read_spec(a, "host:2").change.verb, NSX_FASTER_HOST);
+	assert_int_equal(read_spec(a, "drop:memset").change.op,
+			 NSX_ON_MEMSETS);
+	assert_string_equal(read_spec(a, "drop:range:a:b").change.range, "a:b");
+	assert_int_equal(read_spec(a, "comm:hidden").change.verb,
+			 NSX_HIDE_COMM);
+	assert_int_equal(read_spec(a, "rank:1:even").rank, 1);
+	nsx_arena_free(a);
+}
+
+static void test_other_words_are_refused(void **state NSX_UNUSED)
+{
+	static const char *const bad[] = {
+		"", ":", "no", "no:", "swim:x", "kernel:x", "kernel:x:0x",
+		"kernel:x:-2x", "kernel:x:nan", "kernel:/(/:2x", "host:2y",
+		"async:things", "async:copies:UtoX", "comm:2x:3", "drop:range:",
+		"drop:it", "rank:x:even", "rank:1", "no:x@nvtx:"};
+	struct nsx_arena *a = nsx_arena_new();
+	struct nsx_spec s;
+	struct nsx_err err;
+
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+		if (!nsx_spec_parse(bad[i], a, &s, &err))
+			fail_msg("'%s' was read", bad[i]);
+		assert_int_equal(err.rc, NSX_E_USAGE);
+		assert_null(strchr(err.msg, '\n'));
+	}
+	nsx_arena_free(a);
+}
+
+static void test_an_unknown_name_is_told_the_nearest(void **state NSX_UNUSED)
+{
+	struct opened o;
+	struct nsx_spec s;
+	const char *note;
+
+	open_fixture(&o, "late_rank");
+	s = read_spec(o.facts->arena, "no:cudaStreamSyncronise");
+	note = nsx_spec_resolve(&s, o.trace, o.facts, o.facts->arena);
+	assert_non_null(note);
+	assert_non_null(strstr(note, "nearest: 'cudaStreamSynchronize'"));
+	s = read_spec(o.facts->arena, "kernel:work:2x");
+	assert_null(nsx_spec_resolve(&s, o.trace, o.facts, o.facts->arena));
+	s = read_spec(o.facts->arena, "rank:1:even");
+	assert_null(nsx_spec_resolve(&s, o.trace, o.facts, o.facts->arena));
+	assert_int_equal(s.change.device, 1);
+	s = read_spec(o.facts->arena, "rank:2:even");
+	assert_non_null(nsx_spec_resolve(&s, o.trace, o.facts,
+					 o.facts->arena));
+	close_fixture(&o);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_prices_are_those_worked_out_by_hand),
+		cmocka_unit_test(test_a_waterfall_adds_up),
+		cmocka_unit_test(test_a_part_is_replayed),
+		cmocka_unit_test(test_words_become_changes),
+		cmocka_unit_test(test_other_words_are_refused),
+		cmocka_unit_test(test_an_unknown_name_is_told_the_nearest),
+	};
+
+	folder = argc > 1 ? argv[1] : "build/fixtures";
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
