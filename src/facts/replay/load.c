@@ -367,15 +367,17 @@ static int list_streams(struct build *b, struct nsx_err *err)
 	for (uint32_t s = 0; s < m->nstreams; s++)
 		b->stream_at[s + 2] += b->stream_at[s + 1];
 	at = b->stream_at + 1;
+	for (uint32_t i = 0; i < m->nops; i++)
+		if (m->op[i].flags & OP_STREAM) {
+			b->place[i] = at[m->op[i].stream]++;
+			b->stream_op[b->place[i]] = i;
+		}
 	for (uint32_t i = 0; i < m->nops; i++) {
 		struct model_op *o = &m->op[i];
-		uint32_t k;
+		uint32_t k = b->place[i];
 
 		if (!(o->flags & OP_STREAM))
 			continue;
-		k = at[o->stream]++;
-		b->stream_op[k] = i;
-		b->place[i] = k;
 		b->queued[k] = o->call == NSX_NONE ?
 				       NEVER : m->call[o->call].start_ns;
 		if (k == b->stream_at[o->stream])

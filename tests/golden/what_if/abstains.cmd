@@ -1,0 +1,1 @@
+explain @graphs_opaque --pass what_if --md --what-if host:2x

@@ -1,0 +1,1 @@
+explain @case01_kernels_only --pass what_if --json

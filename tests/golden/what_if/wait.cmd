@@ -1,0 +1,1 @@
+explain @replay_sync_gpu --pass what_if --md
