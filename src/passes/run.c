@@ -274,10 +274,9 @@ int nsx_run_passes(const struct nsx_trace *trace, const struct nsx_opts *opts,
 
 	if (rc)
 		return rc;
-	if (chosen(opts, "gpu_metrics") ||
-	    chosen(opts, "nvlink_during_nccl"))
-		rc = nsx_facts_metrics(facts, trace, opts->threads,
-				       opts->progress, err);
+	/* whatever is shown: findings come from all */
+	rc = nsx_facts_metrics(facts, trace, opts->threads, opts->progress,
+			       err);
 	if (!rc)
 		rc = nsx_model_build(trace, facts, opts->replay_ops,
 				     &facts->model, err);
