@@ -92,7 +92,7 @@ static const char *say_product(const struct nsx_trace *t, struct nsx_arena *a)
 
 /* "22 blocks of 29.3 ms": what repeats on the GPU that sets the pace. */
 static const char *say_unit(const struct nsx_facts *f,
-			    const struct nsx_trace *t, struct nsx_arena *a)
+			    struct nsx_arena *a)
 {
 	static const char *const units[][2] = {
 		{"sequence", "block"}, {"graph_replay", "graph replay"},
@@ -119,8 +119,8 @@ static const char *say_unit(const struct nsx_facts *f,
 	for (size_t i = 0; i < f->ncadences; i++)
 		if (f->cadences[i].chosen &&
 		    !strcmp(f->iteration_method, "nvtx"))
-			unit = nsx_arena_printf(a, "× %s", nsx_text(
-						t, f->cadences[i].name));
+			unit = nsx_arena_printf(a, "× %s", nsx_fact_text(
+						f, f->cadences[i].name));
 	return nsx_arena_printf(a, "%s of %s",
 				*unit == (char)0xc3 /* × */ ?
 				nsx_arena_printf(a, "%zu %s", n, unit) :
@@ -140,7 +140,7 @@ static void fill_header(const struct nsx_report *r, struct nsx_first_page *p)
 	p->product = say_product(t, r->arena);
 	p->judged = nsx_judged(r->facts);
 	if (t->ops.n)
-		p->unit = say_unit(r->facts, t, r->arena);
+		p->unit = say_unit(r->facts, r->arena);
 }
 
 /* Shares and strips ---------------------------------------------------------*/

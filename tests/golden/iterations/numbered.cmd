@@ -1,0 +1,1 @@
+explain @steps_numbered --out o
