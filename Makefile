@@ -8,7 +8,7 @@ CFLAGS  ?= -O2 -g
 SRC  := $(sort $(shell find src -name "*.c"))
 SQL  := $(sort $(wildcard queries/*.sql queries/*/*.sql))
 LIB  := $(patsubst %.c,$B/%.o,$(filter-out src/main.c,$(SRC))) $B/gen/queries.o $B/gen/page.o
-STD  := -std=c11 -D_GNU_SOURCE -DNSX_VERSION='"$(VERSION)"' -Isrc
+STD  := -std=c11 -D_GNU_SOURCE -DNSX_VERSION='"$(VERSION)"' -Isrc -Iinclude
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla \
         -Wformat=2 -Wconversion -Wno-sign-conversion $(if $(CI),-Werror)
 GCC12 := $(shell [ "$$($(CC) -dumpversion | cut -d. -f1)" -ge 12 ] && echo 1)
@@ -26,6 +26,22 @@ $B/$(PROG): $B/src/main.o $B/libnsx.a
 
 $B/libnsx.a: $(LIB)
 	$(Q)rm -f $@ && ar rcs $@ $^
+
+# The library alone: what include/nsx declares, all else hidden. SOVERSION changes
+# when a function does.
+SOVERSION := 0
+SO  := libnsx.so.$(SOVERSION)
+lib: $B/$(SO) $B/libnsx.a $B/libnsx.pc
+$B/$(SO): $(filter-out $B/src/cli/%,$(LIB))
+	@echo "  link  $@"
+	$(Q)$(CC) $(CFLAGS) -shared -Wl,-soname,$(SO) -Wl,--no-undefined -Wl,-z,relro,-z,now $(SAN) \
+	  -o $@ $^ $(LDFLAGS) $(LIBS)
+	$(Q)ln -sf $(SO) $B/libnsx.so
+$B/libnsx.pc: Makefile
+	@mkdir -p $(@D)
+	$(Q)printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$${prefix}/lib' 'includedir=$${prefix}/include' '' \
+	  'Name: libnsx' 'Description: explains NVIDIA Nsight Systems exports' 'Version: $(VERSION)' \
+	  'Libs: -L$${libdir} -lnsx' 'Libs.private: $(LIBS)' 'Cflags: -I$${includedir}' > $@
 
 $B/%.o: %.c
 	@mkdir -p $(@D)
@@ -133,25 +149,33 @@ warnings: all $(patsubst %.c,$B/%.o,tests/mkfixture.c $(wildcard tests/*/*.c))
 ## lint: warnings as errors, hardening, clang-tidy, cppcheck, shellcheck, layers
 lint:
 	tests/lint.sh $B
-## format: clang-format
-format:
-	clang-format -i $$(git ls-files '*.[ch]')
 
 # Installing ----------------------------------------------------------------
-MAN := $(DESTDIR)$(PREFIX)/share/man/man1
-## install: program, its alias nsys-llm-explain and manual, under PREFIX
-install: all
-	install -D -m 755 $B/$(PROG) $(DESTDIR)$(PREFIX)/bin/$(PROG)
-	ln -sf $(PROG) $(DESTDIR)$(PREFIX)/bin/nsys-llm-explain
+TO  := $(DESTDIR)$(PREFIX)
+MAN := $(TO)/share/man/man1
+## install: program, its alias nsys-llm-explain, manual, library and headers, under PREFIX
+install: all lib
+	install -D -m 755 $B/$(PROG) $(TO)/bin/$(PROG)
+	install -D -m 644 -t $(TO)/include/nsx include/nsx/*.h
+	install -D -m 644 -t $(TO)/lib $B/libnsx.a
+	install -m 755 $B/$(SO) $(TO)/lib/$(SO) && ln -sf $(SO) $(TO)/lib/libnsx.so
+	install -D -m 644 -t $(TO)/lib/pkgconfig $B/libnsx.pc
+	ln -sf $(PROG) $(TO)/bin/nsys-llm-explain
 	mkdir -p $(MAN) && $B/$(PROG) --man > $(MAN)/$(PROG).1
 ## uninstall: takes away what install put there
 uninstall:
-	rm -f $(DESTDIR)$(PREFIX)/bin/$(PROG) $(DESTDIR)$(PREFIX)/bin/nsys-llm-explain $(MAN)/$(PROG).1
+	rm -f $(TO)/bin/$(PROG) $(TO)/bin/nsys-llm-explain $(MAN)/$(PROG).1
+	rm -f $(TO)/lib/libnsx.a $(TO)/lib/libnsx.so $(TO)/lib/$(SO) $(TO)/lib/pkgconfig/libnsx.pc
+	rm -f $(patsubst %,$(TO)/%,$(wildcard include/nsx/*.h)) && { rmdir $(TO)/include/nsx || true; }
+## dist: the source of this commit as a tarball, the same bytes every time
+dist:
+	@mkdir -p $B
+	git archive --format=tar --prefix=$(PROG)-$(VERSION)/ HEAD | gzip -9n > $B/$(PROG)-$(VERSION).tar.gz
 clean:
 	rm -rf $B
 help:
 	@sed -n 's/^## /  make /p' $(MAKEFILE_LIST)
 
 -include $(patsubst %.c,$B/%.d,$(SRC)) $(UNIT:=.d)
-.PHONY: all demo check fuzz fuzz-programs fixtures test-programs golden unit asan tsan valgrind coverage bench warnings lint format install uninstall clean help FORCE
+.PHONY: all lib demo check fuzz fuzz-programs fixtures test-programs golden unit asan tsan valgrind coverage bench warnings lint dist install uninstall clean help FORCE
 .DELETE_ON_ERROR:

@@ -12,6 +12,7 @@
  *   passes/     the analyses that sections show; registry.def lists them
  *   emit/       Markdown, JSON, CSV; the report folder
  *   fleet/      digests of ranks, and many ranks as one answer
+ *   api/        what include/nsx offers to other programs
  *   convert/ capture/ doctor/   programs of their own on the library
  *   cli/        option tables; one file a command, listed in commands.def
  *

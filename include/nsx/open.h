@@ -1,0 +1,28 @@
+/* nsx/open.h - a file becomes an export. */
+#ifndef NSX_PUBLIC_OPEN_H
+#define NSX_PUBLIC_OPEN_H
+
+#include <nsx/error.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct nsx_export;
+
+/* Opens an export (`nsys export --type sqlite`), read-only: the file is never
+ * changed and nothing is made beside it.  Free: nsx_export_close.
+ * Errors: IO, DATABASE, NO_EXPORT (a .nsys-rep, too: the text says how to
+ * export it).
+ */
+NSX_API int nsx_export_open(const char *path, struct nsx_export **ret,
+			    struct nsx_problem *problem);
+
+/* Closes it. What was loaded from it must be freed before. NULL is fine. */
+NSX_API void nsx_export_close(struct nsx_export *e);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,284 @@
+/* api.c - the public interface (include/nsx) over what the program is made of. */
+#include <stdlib.h>
+#include <string.h>
+#include <nsx/report.h>
+#include <nsx/schema.h>
+#include "emit/emit.h"
+#include "passes/pass.h"
+
+_Static_assert((int)NSX_CODE_USAGE == (int)NSX_E_USAGE &&
+		       sizeof(((struct nsx_problem *)0)->text) ==
+			       sizeof(((struct nsx_err *)0)->msg),
+	       "problems are errors under another name");
+
+struct nsx_export {
+	char *path;
+	struct nsx_db *db;
+	struct nsx_schema schema;
+	struct nsx_arena *arena;
+};
+struct nsx_result {
+	struct nsx_trace *trace;
+	struct nsx_report *report;
+	unsigned threads;
+};
+
+static int tell(const struct nsx_err *err, struct nsx_problem *problem)
+{
+	problem->code = err->rc;
+	memcpy(problem->text, err->msg, sizeof(problem->text));
+	return err->rc;
+}
+
+const char *nsx_version(void)
+{
+	return NSX_VERSION;
+}
+
+/* Exports ------------------------------------------------------------------------*/
+
+int nsx_export_open(const char *path, struct nsx_export **ret,
+		    struct nsx_problem *problem)
+{
+	struct nsx_arena *a = nsx_arena_new();
+	struct nsx_export *e = nsx_arena_get(a, sizeof(*e));
+	struct nsx_err err;
+	int rc;
+
+	e->arena = a;
+	e->path = nsx_arena_strdup(a, path);
+	rc = nsx_db_open(e->path, &e->db, &err);
+	if (!rc) {
+		rc = nsx_schema_probe(e->db, &e->schema, &err);
+		if (rc)
+			nsx_db_close(e->db);
+	}
+	if (rc) {
+		nsx_arena_free(a);
+		return tell(&err, problem);
+	}
+	*ret = e;
+	return 0;
+}
+
+void nsx_export_close(struct nsx_export *e)
+{
+	if (!e)
+		return;
+	nsx_schema_done(&e->schema);
+	nsx_db_close(e->db);
+	nsx_arena_free(e->arena);
+}
+
+const char *nsx_export_product_version(const struct nsx_export *e)
+{
+	return e->schema.product_version;
+}
+
+const char *nsx_export_table(const struct nsx_export *e, const char *name)
+{
+	for (unsigned v = 0; v < NSX_NVIEWS; v++)
+		if (!strcmp(nsx_view_defs[v].name, name))
+			return e->schema.table[v] ? e->schema.table[v]->name :
+						    NULL;
+	return NULL;
+}
+
+const char *nsx_export_lacks(struct nsx_export *e, const char *analysis)
+{
+	const struct nsx_pass *p = nsx_pass_find(analysis);
+
+	return p ? nsx_pass_missing(p, &e->schema, e->arena) : "";
+}
+
+/* Results ------------------------------------------------------------------------*/
+
+static int check_ids(const char *list, struct nsx_err *err)
+{
+	while (list && *list) {
+		size_t n = strcspn(list, ",");
+		char id[64];
+
+		snprintf(id, sizeof(id), "%.*s", (int)n, list);
+		if (!nsx_pass_find(id))
+			return nsx_fail(err, NSX_E_USAGE, "no analysis '%s'",
+					id);
+		list += n + (list[n] == ',');
+	}
+	return 0;
+}
+
+int nsx_load(struct nsx_export *e, const struct nsx_load_options *options,
+	     struct nsx_result **ret, struct nsx_problem *problem)
+{
+	struct nsx_load_options o = {0};
+	struct nsx_result *r;
+	struct nsx_err err;
+	int rc;
+
+	if (options)
+		memcpy(&o, options, options->size ?
+			       NSX_MIN(options->size, sizeof(o)) : sizeof(o));
+	o.threads = NSX_MAX(1, NSX_MIN(o.threads, NSX_MAX_THREADS));
+	if (check_ids(o.only, &err))
+		return tell(&err, problem);
+	r = calloc(1, sizeof(*r));
+	if (!r)
+		nsx_die_of_memory(sizeof(*r));
+	r->threads = o.threads;
+	rc = nsx_trace_load(&e->schema,
+			    &(struct nsx_load_opts){o.threads, o.window, NULL},
+			    &r->trace, &err);
+	if (!rc)
+		rc = nsx_run_passes(r->trace,
+				    &(struct nsx_opts){
+					    .path = e->path,
+					    .kernel_limit = 30,
+					    .nvtx_kernel_map = true,
+					    .nvtx_coverage_warn = 0.7,
+					    .only = o.only,
+					    .threads = o.threads},
+				    &r->report, &err);
+	if (rc) {
+		nsx_result_free(r);
+		return tell(&err, problem);
+	}
+	*ret = r;
+	return 0;
+}
+
+void nsx_result_free(struct nsx_result *r)
+{
+	if (!r)
+		return;
+	if (r->report)
+		nsx_report_free(r->report);
+	if (r->trace)
+		nsx_trace_free(r->trace);
+	free(r);
+}
+
+void nsx_stop(void)
+{
+	nsx_stop_flag = 1;
+}
+
+const char *nsx_result_warning(const struct nsx_result *r, size_t i)
+{
+	return i < r->report->nwarnings ? r->report->warnings[i] : NULL;
+}
+
+const char *nsx_result_section(const struct nsx_result *r, size_t i)
+{
+	return i < r->report->nsections ? r->report->sections[i].pass->id :
+					  NULL;
+}
+
+const char *nsx_result_reason(const struct nsx_result *r, const char *section)
+{
+	const struct nsx_section *s = nsx_report_section(r->report, section);
+
+	if (!s)
+		return "";
+	if (s->status == NSX_S_ANSWERED)
+		return NULL;
+	return s->reason ? s->reason : "it was left out";
+}
+
+int nsx_result_write(const struct nsx_result *r, const char *dir,
+		     struct nsx_problem *problem)
+{
+	struct nsx_err err;
+
+	return nsx_emit_folder(r->report, dir, true, r->threads, &err) ?
+		       tell(&err, problem) : 0;
+}
+
+/* Rows: a table under another name -------------------------------------------------*/
+
+static const struct nsx_table *table_of(const struct nsx_rows *t)
+{
+	return (const struct nsx_table *)t;
+}
+
+static const struct nsx_cell *cell_of(const struct nsx_rows *t, size_t row,
+				      int c)
+{
+	return &nsx_row_at(table_of(t), row)[c];
+}
+
+const struct nsx_rows *nsx_result_rows(const struct nsx_result *r,
+				       const char *section, const char *key)
+{
+	const struct nsx_section *s = nsx_report_section(r->report, section);
+
+	return s && s->status == NSX_S_ANSWERED ?
+		       (const struct nsx_rows *)nsx_section_table(s, key) :
+		       NULL;
+}
+
+size_t nsx_rows_count(const struct nsx_rows *t)
+{
+	return table_of(t)->nrows;
+}
+
+int nsx_rows_column(const struct nsx_rows *t, const char *name)
+{
+	return nsx_table_col(table_of(t), name);
+}
+
+static const struct nsx_col *column_of(const struct nsx_rows *t, int c)
+{
+	const struct nsx_layout *l = table_of(t)->layout;
+
+	return c >= 0 && (unsigned)c < l->ncols ? &l->cols[c] : NULL;
+}
+
+const char *nsx_rows_name(const struct nsx_rows *t, int c)
+{
+	return column_of(t, c) ? column_of(t, c)->key : NULL;
+}
+
+const char *nsx_rows_help(const struct nsx_rows *t, int c)
+{
+	return column_of(t, c) ? column_of(t, c)->help : NULL;
+}
+
+enum nsx_cell_type nsx_rows_type(const struct nsx_rows *t, size_t row, int c)
+{
+	static const enum nsx_cell_type types[] = {
+		[NSX_T_NULL] = NSX_CELL_NULL,  [NSX_T_I64] = NSX_CELL_INT,
+		[NSX_T_F64] = NSX_CELL_REAL,   [NSX_T_STR] = NSX_CELL_TEXT,
+		[NSX_T_BOOL] = NSX_CELL_BOOL,  [NSX_T_LIST] = NSX_CELL_OTHER,
+		[NSX_T_TABLE] = NSX_CELL_OTHER};
+
+	return types[cell_of(t, row, c)->type];
+}
+
+int64_t nsx_rows_int(const struct nsx_rows *t, size_t row, int c)
+{
+	const struct nsx_cell *x = cell_of(t, row, c);
+
+	return x->type == NSX_T_I64 ? x->u.i : 0;
+}
+
+double nsx_rows_real(const struct nsx_rows *t, size_t row, int c)
+{
+	const struct nsx_cell *x = cell_of(t, row, c);
+
+	return x->type == NSX_T_F64 ? x->u.f : (double)nsx_rows_int(t, row, c);
+}
+
+const char *nsx_rows_text(const struct nsx_rows *t, size_t row, int c)
+{
+	const struct nsx_cell *x = cell_of(t, row, c);
+
+	return x->type == NSX_T_STR ? x->u.s : "";
+}
+
+bool nsx_rows_bool(const struct nsx_rows *t, size_t row, int c)
+{
+	const struct nsx_cell *x = cell_of(t, row, c);
+
+	return x->type == NSX_T_BOOL && x->u.b;
+}

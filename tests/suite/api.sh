@@ -1,0 +1,58 @@
+#!/bin/sh
+# The library as others use it: installed, found by pkg-config, linked shared and
+# static by the example; what it exports is what the headers declare; the
+# headers stand alone, in C and C++; uninstall takes all away.
+# usage: api.sh BUILD_DIR
+set -u
+here=$(cd "$(dirname "$0")/../.." && pwd); b=$(cd "$1" && pwd)
+pass=0 fail=0 skip=0
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+cc=${CC:-cc}
+holds() { # WHAT COMMAND...
+	what=$1; shift
+	if "$@" >"$work/log" 2>&1; then pass=$((pass + 1)); else fail=$((fail + 1)); echo "FAIL api: $what"; head -n 10 "$work/log"; fi
+}
+cd "$here" || exit 1
+# A build of its own: sanitizers and counters of $b would have to be linked, too.
+holds 'make install' make -s -j2 B="$b/api" PREFIX="$work/usr" CFLAGS='-O1' SAN= install
+cd "$work" || exit 1
+PKG_CONFIG_PATH=$work/usr/lib/pkgconfig LD_LIBRARY_PATH=$work/usr/lib; export PKG_CONFIG_PATH LD_LIBRARY_PATH
+if command -v pkg-config >/dev/null; then
+	flags=$(pkg-config --cflags --libs libnsx) static=$(pkg-config --static --libs libnsx)
+else
+	flags="-I$work/usr/include -L$work/usr/lib -lnsx"; skip=$((skip + 1))
+	static=$(sed -n 's/^Libs.private: //p' usr/lib/pkgconfig/libnsx.pc)
+fi
+ex=$here/examples/top_kernels.c trace=$b/fixtures/synthetic.sqlite
+# shellcheck disable=SC2086
+holds 'the example, shared' $cc -std=c11 -Wall -Wextra -Werror -o shared "$ex" $flags
+# shellcheck disable=SC2086
+holds 'the example, static' $cc -std=c11 -Iusr/include -o static "$ex" usr/lib/libnsx.a ${static##*-lnsx}
+cat >want <<'P'
+     2.600 ms  computeKernel
+     2.000 ms  ncclAllReduceRingKernel
+     1.500 ms  ncclBroadcastRingKernel
+P
+for how in shared static; do
+	holds "$how: it runs" sh -c "./$how $trace >$how.out && head -n 3 $how.out | diff want -"
+	holds "$how: what is no trace" sh -c "! ./$how $ex 2>err && grep -q 'text file' err"
+done
+holds 'a soname with a version' sh -c "readelf -dW usr/lib/libnsx.so | grep -q 'soname: \[libnsx.so.0\]'"
+holds 'the example needs it by that' sh -c "readelf -dW shared | grep -q 'NEEDED.*libnsx.so.0'"
+grep -hoE '\bnsx_[a-z_]+\(' usr/include/nsx/*.h | tr -d '(' | sort -u >declared
+nm -D --defined-only usr/lib/libnsx.so | awk '$2 == "T" || $2 == "D" || $2 == "B" { print $3 }' | sort -u >exported
+holds 'exported is what is declared' diff declared exported
+for h in usr/include/nsx/*.h; do
+	h=nsx/$(basename "$h")
+	holds "$h alone" sh -c "echo '#include <$h>' | $cc -std=c99 -Wall -Wextra -Wpedantic -Werror -Iusr/include -fsyntax-only -x c -"
+	! command -v c++ >/dev/null || holds "$h in C++" sh -c "echo '#include <$h>' | c++ -Wall -Wextra -Werror -Iusr/include -fsyntax-only -x c++ -"
+	holds "$h knows no SQLite" sh -c "! grep -qi 'sqlite3\|CUPTI' usr/include/$h"
+done
+holds 'a report for the script' "$b/nsys-explain" "$trace" -q --out report
+holds 'the script runs' sh -c "python3 $here/examples/findings.py report >script.out && tail -n 3 script.out | diff want -"
+holds 'the script shows findings' grep -q '^\[' script.out
+holds 'make uninstall' make -s -C "$here" B="$b/api" PREFIX="$work/usr" uninstall
+holds '... leaves no file' [ -z "$(find usr -not -type d)" ]
+echo "api: $pass passed, $fail failed, $skip skipped"
+[ $fail -eq 0 ]
