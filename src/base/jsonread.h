@@ -28,4 +28,10 @@ typedef void (*nsx_json_file_fn)(void *ctx, const char *path,
 enum nsx_files nsx_json_files(const char *json, size_t n, nsx_json_file_fn fn,
 			      void *ctx);
 
+/* The number of a key in an object of the file's root object.
+ * Errors: NSX_E_USAGE naming the file and what is wrong with it.
+ */
+int nsx_json_number_of(const char *path, const char *object, const char *key,
+		       double *ret, struct nsx_err *err);
+
 #endif

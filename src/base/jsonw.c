@@ -305,3 +305,23 @@ enum nsx_files nsx_json_files(const char *json, size_t n, nsx_json_file_fn fn,
 	json_decref(root);
 	return what;
 }
+
+int nsx_json_number_of(const char *path, const char *object, const char *key,
+		       double *ret, struct nsx_err *err)
+{
+	json_error_t e;
+	json_t *root = json_load_file(path, 0, &e);
+	const json_t *v = json_object_get(json_object_get(root, object), key);
+	bool found = json_is_number(v);
+
+	if (found)
+		*ret = json_number_value(v);
+	json_decref(root);
+	if (!root)
+		return nsx_fail(err, NSX_E_USAGE, "cannot read '%s' as JSON: %s",
+				path, e.text);
+	if (!found)
+		return nsx_fail(err, NSX_E_USAGE, "cannot use '%s': it has no "
+				"number '%s' in '%s'", path, key, object);
+	return 0;
+}

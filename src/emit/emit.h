@@ -40,6 +40,8 @@ int nsx_emit_json_section(const struct nsx_section *s, FILE *out,
 struct nsx_jsonw;
 void nsx_json_add_table(struct nsx_jsonw *w, const char *key,
 			const struct nsx_table *t);
+/* "files": those of the folder but the last, which is being written. */
+void nsx_json_add_files(struct nsx_jsonw *w, const struct nsx_folder *f);
 /* {"error":{"code","message"}} */
 int nsx_emit_json_error(const struct nsx_err *e, FILE *out,
 			struct nsx_err *err);

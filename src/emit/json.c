@@ -200,7 +200,7 @@ static struct nsx_jsonw *document(void)
 	return w;
 }
 
-static void write_files(struct nsx_jsonw *w, const struct nsx_folder *f)
+void nsx_json_add_files(struct nsx_jsonw *w, const struct nsx_folder *f)
 {
 	nsx_jsonw_array(w, "files");
 	for (size_t i = 0; i + 1 < f->nfiles; i++) {
@@ -232,7 +232,7 @@ int nsx_emit_json(const struct nsx_report *r, const struct nsx_folder *folder,
 	write_sections(w, r, scripts, false);
 	nsx_jsonw_end(w);
 	if (folder)
-		write_files(w, folder);
+		nsx_json_add_files(w, folder);
 	nsx_scripts_free(scripts);
 	return finish(w, out, err);
 }

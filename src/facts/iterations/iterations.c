@@ -3,7 +3,8 @@
  * Several finders propose ways to see iterations, each scored; the method and
  * name with the best score over all processes wins, and its marks are carried
  * over to each GPU: an iteration of a GPU begins with the first work launched
- * in it.  Nothing is claimed below MIN_SCORE.
+ * in it.  Nothing is claimed below
+ * NSX_MIN_WAY_SCORE.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -12,9 +13,7 @@
 #include "base/par.h"
 #include "base/stat.h"
 
-#define MIN_SCORE 0.4
-
-static const char *const methods[NSX_NWAYS] = {
+const char *const nsx_way_methods[NSX_NWAYS] = {
 	"nvtx", "sequence", "graph_replay", "collective", "gaps",
 };
 
@@ -272,16 +271,8 @@ static int64_t length(const struct nsx_way *w)
 	return sum;
 }
 
-enum { MAX_DISTINCT = 64 }; /* ways compared with each other */
-
-struct weighed {
-	size_t way;
-	double weight;
-};
-
-/* The best MAX_DISTINCT ways that differ, each by its first candidate. */
-static size_t weigh_distinct(const struct nsx_finder *fd, struct weighed *ret,
-			     struct nsx_err *err)
+size_t nsx_weigh_ways(const struct nsx_finder *fd, struct nsx_weighed_way *ret,
+		      struct nsx_err *err)
 {
 	double all_ns = 0;
 	size_t n = 0;
@@ -293,13 +284,13 @@ static size_t weigh_distinct(const struct nsx_finder *fd, struct weighed *ret,
 		return 0;
 	for (uint32_t p = 0; p <= fd->t->nprocesses; p++)
 		all_ns += (double)fd->gpu_ns[p];
-	for (size_t i = 0; i < fd->n && n < MAX_DISTINCT; i++) {
+	for (size_t i = 0; i < fd->n && n < NSX_MAX_DISTINCT_WAYS; i++) {
 		size_t k = 0;
 
 		while (k < n && !is_same_way(&fd->v[ret[k].way], &fd->v[i]))
 			k++;
 		if (k == n)
-			ret[n++] = (struct weighed){
+			ret[n++] = (struct nsx_weighed_way){
 				i, weigh(fd, i, all_ns, stamp)};
 	}
 	return n;
@@ -310,9 +301,9 @@ static size_t weigh_distinct(const struct nsx_finder *fd, struct weighed *ret,
  */
 static size_t choose(const struct nsx_finder *fd, struct nsx_err *err)
 {
-	struct weighed w[MAX_DISTINCT];
-	size_t n = weigh_distinct(fd, w, err), best = NSX_NONE;
-	double top = MIN_SCORE;
+	struct nsx_weighed_way w[NSX_MAX_DISTINCT_WAYS];
+	size_t n = nsx_weigh_ways(fd, w, err), best = NSX_NONE;
+	double top = NSX_MIN_WAY_SCORE;
 
 	for (size_t i = 0; i < n; i++)
 		if (w[i].weight >= top && (best == NSX_NONE ||
@@ -461,28 +452,52 @@ static int cmp_iterations(const void *a, const void *b)
 	return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
 }
 
-static int keep_rows(struct nsx_facts *f, struct rows *rows,
-		     struct nsx_err *err)
+/* Sorted, on arena a. */
+static int keep_rows(const struct rows *rows, struct nsx_arena *a,
+		     struct nsx_iteration **ret, struct nsx_err *err)
 {
 	struct nsx_iteration *v;
 	int rc = 0;
 
-	f->iterations = v = nsx_arena_try_array(f->arena, rows->n, sizeof(*v),
-						"iterations", err);
+	*ret = v = nsx_arena_try_array(a, rows->n, sizeof(*v), "iterations",
+				       err);
 	if (!v)
 		return err->rc;
-	f->niterations = rows->n;
 	if (rows->n) {
 		memcpy(v, rows->v, rows->n * sizeof(*v));
 		qsort(v, rows->n, sizeof(*v), cmp_iterations);
 	}
-	for (size_t i = 0, next; !rc && i < f->niterations; i = next) {
-		for (next = i + 1; next < f->niterations &&
+	for (size_t i = 0, next; !rc && i < rows->n; i = next) {
+		for (next = i + 1; next < rows->n &&
 		     v[next].process == v[i].process &&
 		     v[next].device == v[i].device; )
 			next++;
 		rc = mark_slow(v + i, next - i, err);
 	}
+	return rc;
+}
+
+int nsx_project_way(struct nsx_finder *fd, const struct nsx_way *way,
+		    struct nsx_arena *a, struct nsx_iteration **ret,
+		    size_t *ret_n, struct nsx_err *err)
+{
+	struct rows rows = {NULL, 0, 0};
+	uint8_t *taken = nsx_arena_try_array(
+		fd->a, (size_t)fd->t->nprocesses + 1, 1, "processes", err);
+	int rc = taken ? 0 : err->rc;
+
+	for (size_t i = 0; !rc && i < fd->n; i++) {
+		const struct nsx_way *w = &fd->v[i];
+
+		if (!is_same_way(w, way) || taken[w->process])
+			continue;
+		taken[w->process] = 1;
+		rc = project_process(fd, w, &rows, err);
+	}
+	if (!rc)
+		rc = keep_rows(&rows, a, ret, err);
+	*ret_n = rows.n;
+	free(rows.v);
 	return rc;
 }
 
@@ -495,32 +510,22 @@ static const char *confidence_of(const struct nsx_way *w)
 	return w->score >= 0.8 ? "high" : "medium";
 }
 
-static int take_way(struct nsx_finder *fd, size_t best, struct nsx_err *err)
+static void mark_chosen(struct nsx_finder *fd, const struct nsx_way *way)
 {
-	struct nsx_way way = fd->v[best];
-	struct rows rows = {NULL, 0, 0};
-	uint8_t *taken = nsx_arena_try_array(
-		fd->a, (size_t)fd->t->nprocesses + 1, 1, "processes", err);
-	int rc = taken ? 0 : err->rc;
+	struct nsx_facts *f = fd->f;
 
-	for (size_t i = 0; !rc && i < fd->n; i++) {
-		const struct nsx_way *w = &fd->v[i];
+	for (size_t i = 0; i < f->ncadences; i++) {
+		bool first = is_same_way(&fd->v[i], way);
 
-		if (!is_same_way(w, &way) || taken[w->process])
-			continue;
-		taken[w->process] = 1;
-		if (i < fd->f->ncadences)
-			fd->f->cadences[i].chosen = true;
-		rc = project_process(fd, w, &rows, err);
+		for (size_t k = 0; first && k < i; k++)
+			first = fd->v[k].process != fd->v[i].process ||
+				!is_same_way(&fd->v[k], way);
+		f->cadences[i].chosen = first;
 	}
-	if (!rc)
-		rc = keep_rows(fd->f, &rows, err);
-	free(rows.v);
-	if (fd->f->niterations) {
-		fd->f->iteration_method = methods[way.method];
-		fd->f->iteration_confidence = confidence_of(&way);
+	if (f->niterations) {
+		f->iteration_method = nsx_way_methods[way->method];
+		f->iteration_confidence = confidence_of(way);
 	}
-	return rc;
 }
 
 enum { MAX_CADENCES = 20 }; /* kept for the report */
@@ -539,7 +544,7 @@ static int keep_cadences(struct nsx_finder *fd, struct nsx_err *err)
 		const struct nsx_way *w = &fd->v[i];
 
 		f->cadences[i] = (struct nsx_cadence){
-			.method = methods[w->method],
+			.method = nsx_way_methods[w->method],
 			.name = w->name,
 			.process = w->process < fd->t->nprocesses ?
 					   w->process : NSX_NONE,
@@ -562,15 +567,14 @@ static int find_some(void *ctx, size_t i, struct nsx_err *err)
 	return rc ? rc : nsx_find_cadence(part, process, err);
 }
 
-static int find_ways(struct nsx_finder *fd, unsigned threads,
-		     struct nsx_err *err)
+int nsx_find_ways(struct nsx_finder *fd, unsigned threads, struct nsx_err *err)
 {
 	size_t n = (size_t)fd->t->nprocesses + 2;
 	struct nsx_finder *part = nsx_arena_try_array(
 		fd->a, n, sizeof(*part), "processes", err);
 	int rc;
 
-	if (!part)
+	if (!part || group_ops(fd, err) || find_main_streams(fd, err))
 		return err->rc;
 	for (size_t i = 0; i < n; i++) {
 		part[i] = *fd;
@@ -587,6 +591,8 @@ static int find_ways(struct nsx_finder *fd, unsigned threads,
 			fd->v[fd->n++] = part[i].v[k];
 		free(part[i].v);
 	}
+	if (!rc && fd->n)
+		qsort_r(fd->v, fd->n, sizeof(*fd->v), cmp_ways, fd->f);
 	return rc;
 }
 
@@ -594,24 +600,21 @@ int nsx_facts_iterations(struct nsx_facts *f, const struct nsx_trace *t,
 			 unsigned threads, struct nsx_err *err)
 {
 	struct nsx_finder fd = {.t = t, .f = f, .a = nsx_arena_new()};
-	int rc = group_ops(&fd, err);
+	int rc = nsx_find_ways(&fd, threads, err);
 	size_t best;
 
 	if (!rc)
-		rc = find_main_streams(&fd, err);
-	if (!rc)
-		rc = find_ways(&fd, threads, err);
-	if (!rc) {
-		if (fd.n)
-			qsort_r(fd.v, fd.n, sizeof(*fd.v), cmp_ways, f);
 		rc = keep_cadences(&fd, err);
-	}
 	if (!rc) {
 		err->rc = NSX_OK;
 		best = choose(&fd, err);
 		rc = err->rc;
 		if (!rc && best != NSX_NONE)
-			rc = take_way(&fd, best, err);
+			rc = nsx_project_way(&fd, &fd.v[best], f->arena,
+					     &f->iterations, &f->niterations,
+					     err);
+		if (!rc && best != NSX_NONE)
+			mark_chosen(&fd, &fd.v[best]);
 	}
 	if (!rc)
 		rc = nsx_find_phases(&fd, err);

@@ -88,4 +88,31 @@ int nsx_range_segments(const struct nsx_finder *fd, struct nsx_segment **ret,
  */
 int nsx_find_phases(struct nsx_finder *fd, struct nsx_err *err);
 
+/* Fills ops, ops_at, gpu_ns and main_stream, and v with every way, best first;
+ * t, f and a are set.  Owner of v: the caller, free().
+ */
+int nsx_find_ways(struct nsx_finder *fd, unsigned threads,
+		  struct nsx_err *err);
+extern const char *const nsx_way_methods[NSX_NWAYS]; /* "nvtx", ... */
+
+/* The ways that differ, each by its best candidate, and its score over all
+ * processes.  Below NSX_MIN_WAY_SCORE nothing is claimed.  err->rc is set on
+ * failure.
+ */
+#define NSX_MIN_WAY_SCORE 0.4
+enum { NSX_MAX_DISTINCT_WAYS = 64 };
+struct nsx_weighed_way {
+	size_t way; /* index of v                                            */
+	double weight;
+};
+size_t nsx_weigh_ways(const struct nsx_finder *fd, struct nsx_weighed_way *ret,
+		      struct nsx_err *err);
+
+/* The iterations of a way, of all processes that have it: by process, device,
+ * start, slow ones marked.  Owner: arena a.
+ */
+int nsx_project_way(struct nsx_finder *fd, const struct nsx_way *way,
+		    struct nsx_arena *a, struct nsx_iteration **ret,
+		    size_t *ret_n, struct nsx_err *err) NSX_CHECKED;
+
 #endif

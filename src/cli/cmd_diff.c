@@ -1,0 +1,354 @@
+/* cmd_diff.c - what changed between two captures, and the gates of a pipeline. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "cli/cmd_common.h"
+#include "cli/opt.h"
+#include "diff/emit.h"
+#include "emit/emit.h"
+
+struct args {
+	const char *out, *unit, *steps, *noise;
+	struct nsx_opt_list before, after, gates;
+	int64_t gpu, seed, threads;
+	double alpha;
+	bool json, md, strict, calibrate, quiet;
+};
+
+#define OPT(c, n, ar, k, f, h)                                                \
+	{.letter = c, .name = n, .arg = ar, .kind = NSX_O_##k,                \
+	 .offset = offsetof(struct args, f), .help = h}
+static const struct nsx_opt opts[] = {
+	OPT('o', "out", "DIR", STR, out,
+	    "where the comparison goes; default diff-report"),
+	OPT(0, "before", "FILE", LIST, before,
+	    "one more capture of the side before; instead of BEFORE"),
+	OPT(0, "after", "FILE", LIST, after,
+	    "one more capture of the side after; instead of AFTER"),
+	OPT(0, "unit", "UNIT", STR, unit,
+	    "what is measured: auto, nvtx:REGEX, kernel:REGEX, launch or "
+	    "window"),
+	OPT(0, "steps", "A..B", STR, steps,
+	    "only these units of each capture, both included, from 0"),
+	OPT(0, "gpu", "N", INT, gpu, "only this GPU"),
+	OPT(0, "gate", "EXPR", LIST, gates,
+	    "exit 1 when a limit is broken, as in step:+3%; may be repeated"),
+	OPT(0, "strict", NULL, FLAG, strict,
+	    "a gate that cannot be decided fails"),
+	OPT(0, "noise", "P%|FILE", STR, noise,
+	    "what runs of the same code differ by: a percentage, or a file of "
+	    "--calibrate"),
+	OPT(0, "calibrate", NULL, FLAG, calibrate,
+	    "measure that: all operands are runs of the same code; -o names "
+	    "the file"),
+	OPT(0, "alpha", "X", REAL, alpha,
+	    "how often chance may look like a change (0.05)"),
+	OPT(0, "seed", "N", INT, seed, "of the bootstrap's draws (1)"),
+	OPT(0, "json", NULL, FLAG, json, "diff.json on stdout, no files"),
+	OPT(0, "md", NULL, FLAG, md,
+	    "a comment for a pull request on stdout, no files"),
+	OPT(0, "threads", "N", INT, threads,
+	    "worker threads; default all processors"),
+	OPT('q', "quiet", NULL, FLAG, quiet, "print no summary"),
+};
+
+/* Arguments ---------------------------------------------------------------------*/
+
+struct specs {
+	const char *v[128];
+	size_t n;
+};
+
+/* Captures joined by commas; a file whose name has one is taken as it is. */
+static int add_specs(struct specs *s, const char *list, struct nsx_arena *a,
+		     struct nsx_err *err)
+{
+	bool whole = !access(list, F_OK);
+
+	while (*list) {
+		size_t n = whole ? strlen(list) : strcspn(list, ",");
+
+		if (s->n == ARRAY_LEN(s->v))
+			return nsx_fail(err, NSX_E_USAGE, "more than %zu "
+					"captures on a side", ARRAY_LEN(s->v));
+		if (n)
+			s->v[s->n++] = nsx_arena_strndup(a, list, n);
+		list += n + (list[n] == ',');
+	}
+	return 0;
+}
+
+static int collect(const struct args *a, int noperands, char **argv,
+		   struct nsx_arena *arena, struct specs side[2],
+		   struct nsx_err *err)
+{
+	const struct nsx_opt_list *lists[] = {&a->before, &a->after};
+
+	if (noperands && (a->before.n || a->after.n))
+		return nsx_fail(err, NSX_E_USAGE, "give the two sides as BEFORE "
+				"AFTER, or with --before and --after, not "
+				"both");
+	if (noperands != 2 && (noperands || !a->before.n || !a->after.n))
+		return nsx_fail(err, NSX_E_USAGE, "give two captures to "
+				"compare (%d given): nsys-explain diff "
+				"BEFORE.sqlite AFTER.sqlite", noperands);
+	for (unsigned s = 0; s < 2; s++) {
+		if (noperands && add_specs(&side[s], argv[1 + s], arena, err))
+			return err->rc;
+		for (size_t i = 0; i < lists[s]->n; i++)
+			if (add_specs(&side[s], lists[s]->v[i], arena, err))
+				return err->rc;
+		if (!side[s].n)
+			return nsx_fail(err, NSX_E_USAGE, "the side %s names no "
+					"capture", s ? "after" : "before");
+	}
+	return 0;
+}
+
+static int read_unit(const char *unit, struct nsx_side_opts *ret,
+		     struct nsx_err *err)
+{
+	static const struct {
+		const char *word;
+		enum nsx_side_unit unit;
+	} words[] = {{"auto", NSX_SIDE_AUTO}, {"launch", NSX_SIDE_LAUNCH},
+		     {"window", NSX_SIDE_WINDOW}};
+
+	if (!unit)
+		return 0;
+	for (size_t i = 0; i < ARRAY_LEN(words); i++)
+		if (!strcmp(unit, words[i].word)) {
+			ret->unit = words[i].unit;
+			return 0;
+		}
+	if (!strncmp(unit, "nvtx:", 5) && unit[5]) {
+		ret->unit = NSX_SIDE_NVTX;
+		ret->pattern = unit + 5;
+	} else if (!strncmp(unit, "kernel:", 7) && unit[7]) {
+		ret->unit = NSX_SIDE_KERNEL;
+		ret->pattern = unit + 7;
+	} else {
+		return nsx_fail(err, NSX_E_USAGE, "--unit must be auto, "
+				"nvtx:REGEX, kernel:REGEX, launch or window, "
+				"not '%s'", unit);
+	}
+	return 0;
+}
+
+static int read_steps(const char *steps, struct nsx_side_opts *ret,
+		      struct nsx_err *err)
+{
+	char *end = NULL;
+
+	if (!steps)
+		return 0;
+	errno = 0;
+	ret->first = strtoll(steps, &end, 10);
+	if (end != steps && !strncmp(end, "..", 2)) {
+		const char *second = end + 2;
+
+		ret->last = strtoll(second, &end, 10);
+		if (end != second && !*end && !errno && ret->first >= 0 &&
+		    ret->last >= ret->first)
+			return 0;
+	}
+	return nsx_fail(err, NSX_E_USAGE,
+			"--steps must be A..B, as in 2..8, not '%s'", steps);
+}
+
+static int read_args(const struct args *a, struct nsx_diff_opts *o,
+		     struct nsx_err *err)
+{
+	if (a->json && a->md)
+		return nsx_fail(err, NSX_E_USAGE,
+				"--json and --md exclude each other");
+	if (!(a->alpha > 0 && a->alpha < 0.5))
+		return nsx_fail(err, NSX_E_USAGE,
+				"--alpha must lie between 0 and 0.5");
+	if (a->threads < 0 || a->threads > NSX_MAX_THREADS)
+		return nsx_fail(err, NSX_E_USAGE, "--threads must be 1 to %d",
+				NSX_MAX_THREADS);
+	o->gates = a->gates.v;
+	o->ngates = a->gates.n;
+	o->alpha = a->alpha;
+	o->seed = (uint64_t)a->seed;
+	o->side.device = a->gpu;
+	o->side.threads = nsx_threads(a->threads);
+	if (a->noise && nsx_noise_read(a->noise, &o->noise, err))
+		return err->rc;
+	if (read_unit(a->unit, &o->side, err))
+		return err->rc;
+	return read_steps(a->steps, &o->side, err);
+}
+
+/* Output ------------------------------------------------------------------------*/
+
+static void print_summary(const struct nsx_diff *d, const char *dir)
+{
+	struct nsx_arena *a = nsx_arena_new();
+
+	nsx_print_line(nsx_diff_headline(d, a));
+	for (size_t i = 0; i < d->ngates; i++)
+		nsx_print_line(nsx_gate_line(&d->gates[i], a));
+	printf("Wrote report to: %s/diff.md\n", dir);
+	nsx_arena_free(a);
+}
+
+static int exit_code(const struct nsx_diff *d, bool strict)
+{
+	enum nsx_gate_result most = strict ? NSX_GATE_UNDECIDED : NSX_GATE_FAIL;
+
+	for (size_t i = 0; i < d->ngates; i++)
+		if (d->gates[i].result >= most)
+			return 1;
+	for (unsigned s = 0; s < 2; s++)
+		for (size_t i = 0; i < d->nsides[s]; i++)
+			if (d->sides[s][i]->damaged)
+				return 4;
+	return 0;
+}
+
+static int compare(const struct args *a, const struct nsx_diff_opts *o,
+		   struct nsx_err *err)
+{
+	const char *dir = a->out ? a->out : "diff-report";
+	struct nsx_diff_output out;
+	struct nsx_diff *d;
+	int rc = nsx_diff_run(o, &d, err);
+
+	if (rc)
+		return rc;
+	out.diff = d;
+	rc = nsx_diff_tabulate(d, &out.tables, err);
+	if (!rc)
+		rc = a->json ? nsx_diff_emit_json(d, &out.tables, NULL, stdout,
+						  err) :
+		     a->md   ? nsx_diff_emit_md(d, NSX_DIFF_COMMENT, stdout,
+						err) :
+			       nsx_diff_emit_folder(&out, dir, o->side.threads,
+						    err);
+	if (!rc && !a->json && !a->md && !a->quiet)
+		print_summary(d, dir);
+	if (!rc)
+		rc = nsx_flush_stdout(err);
+	if (!rc)
+		rc = exit_code(d, a->strict);
+	nsx_diff_tables_done(&out.tables);
+	nsx_diff_free(d);
+	return rc;
+}
+
+/* All operands are runs of the same code. */
+static int calibrate(const struct args *a, struct nsx_diff_opts *o, int n,
+		     char **argv, struct nsx_err *err)
+{
+	struct nsx_noise noise;
+	FILE *f;
+	int rc;
+
+	o->before = (const char *const *)argv + 1;
+	o->nbefore = (size_t)n;
+	if (n < 3)
+		return nsx_fail(err, NSX_E_USAGE, "--calibrate needs at least 3 "
+				"runs of the same code (%d given): "
+				"nsys-explain diff --calibrate RUN1 RUN2 RUN3 "
+				"-o noise.json", n);
+	if (!a->out)
+		return nsx_fail(err, NSX_E_USAGE, "--calibrate needs -o FILE "
+				"for what it measures");
+	rc = nsx_diff_calibrate(o, &noise, err);
+	if (rc)
+		return rc;
+	f = fopen(a->out, "we");
+	if (!f)
+		return nsx_fail(err, NSX_E_IO, "cannot write '%s': %s", a->out,
+				strerror(errno));
+	rc = nsx_noise_write(&noise, o, f, err);
+	if (rc) {
+		(void)fclose(f);
+		return rc;
+	}
+	rc = nsx_emit_close(f, a->out, err);
+	if (!rc && !a->quiet)
+		printf("%d runs of the same code differ by up to %.2f %% "
+		       "(%.3f ms)\nWrote noise to: %s\n", n, 100 * noise.rel,
+		       noise.abs_ns / 1e6, a->out);
+	return rc ? rc : nsx_flush_stdout(err);
+}
+
+static int run(const struct nsx_cmd *cmd, int argc, char **argv)
+{
+	struct args a = {.gpu = -1, .seed = 1, .alpha = 0.05};
+	struct specs side[2] = {{{NULL}, 0}, {{NULL}, 0}};
+	struct nsx_diff_opts o = {.side = {.last = -1}};
+	struct nsx_arena *arena = nsx_arena_new();
+	struct nsx_err err;
+	int n, rc = nsx_opt_parse(cmd, argc, argv, &a, &n, &err);
+
+	if (!rc)
+		rc = read_args(&a, &o, &err);
+	if (!rc && !a.calibrate)
+		rc = collect(&a, n, argv, arena, side, &err);
+	o.before = side[0].v;
+	o.nbefore = side[0].n;
+	o.after = side[1].v;
+	o.nafter = side[1].n;
+	if (!rc)
+		rc = a.calibrate ? calibrate(&a, &o, n, argv, &err) :
+				   compare(&a, &o, &err);
+	nsx_arena_free(arena);
+	return rc < 0 ? nsx_cmd_fail(&err, a.json) : rc;
+}
+
+const struct nsx_cmd nsx_cmd_diff = {
+	.name = "diff",
+	.usage = "BEFORE AFTER [-o DIR] [--gate EXPR]... [OPTIONS]",
+	.summary = "what changed between two captures, by how much, and why",
+	.doc = "Compares repeated units of work (iterations, NVTX ranges, "
+	       "repeated blocks of kernels, graph replays), not whole "
+	       "captures: how long a capture is does not matter. A side is a "
+	       "trace, or several captures of the same code joined by commas "
+	       "or given with --before and --after; each as "
+	       "[LABEL=]FILE[@A..B], A..B being units, or a window as for "
+	       "explain. The first and the last unit of a capture are left "
+	       "out.\n\n"
+	       "The shift is the median of all differences between units "
+	       "after and before (Hodges-Lehmann), with its interval, an exact "
+	       "rank test and the effect size A12. It is called a regression "
+	       "or an improvement when it is larger than the noise (2 %, or "
+	       "what --noise says, or by how much the halves of a capture "
+	       "that drifts differ), its intervals exclude 0, the test is "
+	       "significant and A12 is above 0.71. It is neutral when the "
+	       "whole interval lies inside the noise. Anything else is "
+	       "inconclusive and says what would settle it. One or two "
+	       "captures a side know nothing of how much runs differ; three or "
+	       "more do.\n\n"
+	       "The budget explains the change of the mean, to the "
+	       "nanosecond: compute by kernel (more launches, other clocks, "
+	       "its own time), communication (transfer, waiting for a rank), "
+	       "copies, idle time by cause.\n\n"
+	       "Gates: METRIC:LIMIT fails when the change is proven to be "
+	       "larger than the limit, METRIC:<LIMIT unless it is proven to be "
+	       "smaller. Metrics: step, step.mean, step.p95, compute, comm, "
+	       "copy, idle, kernel:/REGEX/, launches, mem_peak. A limit is "
+	       "+N% or +N with ns, us, ms, s, B, KB, MB, GB, or nothing for a "
+	       "count. A gate that cannot be decided passes with a notice, "
+	       "with --strict it fails.\n\n"
+	       "Exit codes: 0 compared, whatever the verdict; 1 a gate failed; "
+	       "2 misuse; 3 a capture cannot be read or the output not be "
+	       "written; 4 compared, but a table was damaged.",
+	.examples = "nsys-explain diff before.sqlite after.sqlite  # into "
+		    "diff-report/\n"
+		    "nsys-explain diff a1.sqlite,a2.sqlite,a3.sqlite "
+		    "b1.sqlite,b2.sqlite,b3.sqlite  # three captures a side\n"
+		    "nsys-explain diff main.sqlite pr.sqlite --gate step:+3% "
+		    "--md > comment.md  # in CI\n"
+		    "nsys-explain diff run.sqlite@0..7 run.sqlite@8..15  # two "
+		    "halves of one capture\n"
+		    "nsys-explain diff --calibrate run1.sqlite run2.sqlite "
+		    "run3.sqlite -o noise.json  # then --noise noise.json",
+	.opts = opts,
+	.nopts = ARRAY_LEN(opts),
+	.run = run,
+};

@@ -1,0 +1,493 @@
+/* budget.c - what the change of the mean unit consists of.
+ *
+ * Means, for they add up: of each row the sum over all units of a side, divided
+ * by their number.  Changes are fractions with the product of both numbers below;
+ * the total is rounded, and rows are rounded so that they add up to it.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/stat.h"
+#include "diff/diff.h"
+
+/* Sums of a row over the units of both sides. */
+struct sums {
+	nsx_wide ns[2];
+};
+/* What turns sums into means of a unit: x * mul / div.  Without units the unit
+ * is a second of the window.
+ */
+struct scale {
+	nsx_wide mul[2], div[2];
+};
+
+static struct scale scale_of(const struct nsx_diff *d, uint32_t lane)
+{
+	struct scale s;
+
+	for (unsigned i = 0; i < 2; i++) {
+		const struct nsx_lane *l = &d->pool[i].lanes[lane];
+
+		s.mul[i] = d->whole ? 1000000000 : 1;
+		s.div[i] = (nsx_wide)l->nunits;
+		if (!d->whole)
+			continue;
+		s.div[i] = 0;
+		for (size_t u = 0; u < l->nunits; u++)
+			s.div[i] += l->units[u].wall_ns;
+		s.div[i] = NSX_MAX(s.div[i], 1);
+	}
+	return s;
+}
+
+/* Rows as means and changes that add up to those of the row above. */
+static int round_rows(const struct scale *s, const struct sums *rows, size_t n,
+		      const struct nsx_delta *above, struct nsx_delta *ret,
+		      struct nsx_err *err)
+{
+	nsx_wide *v = nsx_try_alloc(n, sizeof(*v), "rows", err);
+	int64_t *ns = nsx_try_alloc(n, sizeof(*ns), "rows", err);
+	int rc = v && ns ? 0 : err->rc;
+
+	for (size_t i = 0; !rc && i < n; i++)
+		v[i] = rows[i].ns[0] * s->mul[0];
+	if (!rc)
+		nsx_apportion(v, n, s->div[0], above->before_ns, ns);
+	for (size_t i = 0; !rc && i < n; i++) {
+		ret[i].before_ns = ns[i];
+		v[i] = rows[i].ns[1] * s->mul[1] * s->div[0] -
+		       rows[i].ns[0] * s->mul[0] * s->div[1];
+	}
+	if (!rc)
+		nsx_apportion(v, n, s->div[0] * s->div[1], above->delta_ns, ns);
+	for (size_t i = 0; !rc && i < n; i++)
+		ret[i].delta_ns = ns[i];
+	free(v);
+	free(ns);
+	return rc;
+}
+
+static struct nsx_delta round_total(const struct scale *s,
+				    const struct sums *x)
+{
+	return (struct nsx_delta){
+		nsx_round(x->ns[0] * s->mul[0], s->div[0]),
+		nsx_round(x->ns[1] * s->mul[1] * s->div[0] -
+				  x->ns[0] * s->mul[0] * s->div[1],
+			  s->div[0] * s->div[1])};
+}
+
+static int sum_parts(const struct nsx_diff *d, uint32_t lane,
+		     const struct scale *s, struct nsx_budget *ret,
+		     struct nsx_err *err)
+{
+	struct sums total = {{0, 0}}, part[NSX_NSHARES] = {{{0, 0}}};
+
+	for (unsigned i = 0; i < 2; i++) {
+		const struct nsx_lane *l = &d->pool[i].lanes[lane];
+
+		for (size_t u = 0; u < l->nunits; u++) {
+			total.ns[i] += l->units[u].wall_ns;
+			for (unsigned k = 0; k < NSX_NSHARES; k++)
+				part[k].ns[i] += l->units[u].ns[k];
+			ret->launches[i] += (double)l->units[u].launches /
+					    (double)l->nunits;
+		}
+	}
+	ret->total = round_total(s, &total);
+	return round_rows(s, part, NSX_NSHARES, &ret->total, ret->part, err);
+}
+
+/* Idle by cause -----------------------------------------------------------------*/
+
+struct cause {
+	struct nsx_cause_row row;
+	struct sums sums;
+};
+
+static int cmp_causes(const void *a, const void *b)
+{
+	const struct cause *x = a, *y = b;
+
+	if (x->row.cause != y->row.cause)
+		return x->row.cause < y->row.cause ? -1 : 1;
+	return strcmp(x->row.detail, y->row.detail);
+}
+
+static int cmp_cause_rows(const void *a, const void *b)
+{
+	const struct nsx_cause_row *x = a, *y = b;
+	int64_t dx = llabs(x->d.delta_ns), dy = llabs(y->d.delta_ns);
+
+	if (dx != dy)
+		return dx > dy ? -1 : 1;
+	if (x->cause != y->cause)
+		return x->cause < y->cause ? -1 : 1;
+	return strcmp(x->detail, y->detail);
+}
+
+/* Uses of both sides, one row each, then equal ones merged. */
+static int list_causes(const struct nsx_diff *d, uint32_t lane,
+		       struct nsx_arena *a, struct cause **ret, size_t *ret_n,
+		       struct nsx_err *err)
+{
+	size_t n = d->pool[0].lanes[lane].nidle + d->pool[1].lanes[lane].nidle;
+	struct cause *v = nsx_arena_try_array(a, n, sizeof(*v), "idle causes",
+					      err);
+	size_t at = 0, kept = 0;
+
+	if (!v)
+		return err->rc;
+	for (unsigned i = 0; i < 2; i++) {
+		const struct nsx_lane *l = &d->pool[i].lanes[lane];
+
+		for (size_t k = 0; k < l->nidle; k++, at++) {
+			v[at].row.cause = l->idle[k].cause;
+			v[at].row.detail =
+				d->pool[i].details[l->idle[k].detail];
+			v[at].sums.ns[i] = l->idle[k].ns;
+		}
+	}
+	if (n)
+		qsort(v, n, sizeof(*v), cmp_causes);
+	for (size_t k = 0; k < n; k++)
+		if (kept && !cmp_causes(&v[kept - 1], &v[k])) {
+			v[kept - 1].sums.ns[0] += v[k].sums.ns[0];
+			v[kept - 1].sums.ns[1] += v[k].sums.ns[1];
+		} else {
+			v[kept++] = v[k];
+		}
+	*ret = v;
+	*ret_n = kept;
+	return 0;
+}
+
+static int sum_causes(struct nsx_diff *d, uint32_t lane, const struct scale *s,
+		      struct nsx_arena *a, struct nsx_budget *ret,
+		      struct nsx_err *err)
+{
+	struct cause *v = NULL;
+	size_t n = 0;
+	struct sums *sums;
+	struct nsx_delta *deltas;
+
+	if (list_causes(d, lane, a, &v, &n, err))
+		return err->rc;
+	sums = nsx_arena_try_array(a, n, sizeof(*sums), "idle causes", err);
+	deltas = nsx_arena_try_array(a, n, sizeof(*deltas), "idle causes", err);
+	ret->causes = nsx_arena_try_array(d->arena, n, sizeof(*ret->causes),
+					  "idle causes", err);
+	if (!sums || !deltas || !ret->causes)
+		return err->rc;
+	for (size_t i = 0; i < n; i++)
+		sums[i] = v[i].sums;
+	if (round_rows(s, sums, n, &ret->part[NSX_SHARE_IDLE], deltas, err))
+		return err->rc;
+	for (size_t i = 0; i < n; i++) {
+		ret->causes[i] = v[i].row;
+		ret->causes[i].d = deltas[i];
+	}
+	ret->ncauses = n;
+	if (n)
+		qsort(ret->causes, n, sizeof(*ret->causes), cmp_cause_rows);
+	return 0;
+}
+
+/* Kernels -----------------------------------------------------------------------*/
+
+struct kernel_sums {
+	struct sums credit, own;
+	double launches[2];
+};
+
+static int sum_rows(const struct nsx_diff *d, uint32_t lane,
+		    struct nsx_arena *a, struct kernel_sums **ret,
+		    struct nsx_err *err)
+{
+	struct kernel_sums *v = nsx_arena_try_array(a, d->rows.nrows,
+						    sizeof(*v), "kernels", err);
+
+	if (!v)
+		return err->rc;
+	for (unsigned i = 0; i < 2; i++) {
+		const struct nsx_lane *l = &d->pool[i].lanes[lane];
+
+		for (size_t k = 0; k < l->nuses; k++) {
+			const struct nsx_kernel_use *u = &l->uses[k];
+			struct kernel_sums *x =
+				&v[d->rows.row[i][u->kernel]];
+
+			x->credit.ns[i] += u->ns;
+			x->own.ns[i] += u->own_ns;
+			x->launches[i] += u->launches;
+		}
+	}
+	*ret = v;
+	return 0;
+}
+
+/* The uses of a lane, row by row. */
+struct by_row {
+	const struct nsx_kernel_use **use;
+	size_t *at; /* by row: where its uses begin; one more                */
+};
+
+static int group_by_row(const struct nsx_diff *d, unsigned side, uint32_t lane,
+			struct nsx_arena *a, struct by_row *ret,
+			struct nsx_err *err)
+{
+	const struct nsx_lane *l = &d->pool[side].lanes[lane];
+	const uint32_t *row = d->rows.row[side];
+	size_t *next;
+
+	ret->use = nsx_arena_try_array(a, l->nuses, sizeof(*ret->use),
+				       "kernels", err);
+	ret->at = nsx_arena_try_array(a, (size_t)d->rows.nrows + 2,
+				      sizeof(*ret->at), "kernels", err);
+	if (!ret->use || !ret->at)
+		return err->rc;
+	/* Shifted by two: filling leaves at[r] the start of row r. */
+	for (size_t k = 0; k < l->nuses; k++)
+		ret->at[row[l->uses[k].kernel] + 2]++;
+	for (uint32_t r = 0; r < d->rows.nrows; r++)
+		ret->at[r + 2] += ret->at[r + 1];
+	next = ret->at + 1;
+	for (size_t k = 0; k < l->nuses; k++)
+		ret->use[next[row[l->uses[k].kernel]]++] = &l->uses[k];
+	return 0;
+}
+
+struct ratio {
+	double ratio, weight;
+};
+
+static int cmp_ratios(const void *a, const void *b)
+{
+	const struct ratio *x = a, *y = b;
+
+	return x->ratio < y->ratio ? -1 : x->ratio > y->ratio;
+}
+
+/* Median over the units of what a launch of the row takes; 0: none began. */
+static double typical_ns(const struct by_row *b, uint32_t row, int64_t *scratch)
+{
+	size_t n = 0;
+
+	for (size_t k = b->at[row]; k < b->at[row + 1]; k++)
+		if (b->use[k]->launches)
+			scratch[n++] = b->use[k]->own_ns / b->use[k]->launches;
+	return n ? nsx_quantile(scratch, n, 0.5) : 0;
+}
+
+/* How equal kernels changed, as a clock would change all of them: the median of
+ * their duration ratios, weighted by time before; used where there are enough.
+ */
+enum { MIN_EQUAL = 10 };
+#define MIN_EQUAL_SHARE 0.5
+
+static int measure_clock(const struct nsx_diff *d,
+			 const struct kernel_sums *v, const struct by_row *uses,
+			 struct nsx_arena *a, struct nsx_budget *ret,
+			 struct nsx_err *err)
+{
+	struct ratio *r = nsx_arena_try_array(a, d->rows.nrows, sizeof(*r),
+					      "kernels", err);
+	size_t most = 1 + NSX_MAX(uses[0].at[d->rows.nrows],
+				  uses[1].at[d->rows.nrows]);
+	int64_t *scratch = nsx_arena_try_array(a, most, sizeof(*scratch),
+					       "kernels", err);
+	double all = 0, equal = 0, sum = 0;
+
+	if (!r || !scratch)
+		return err->rc;
+	for (uint32_t i = 0; i < d->rows.nrows; i++) {
+		double before = typical_ns(&uses[0], i, scratch);
+		double after = typical_ns(&uses[1], i, scratch);
+
+		all += (double)v[i].credit.ns[0];
+		if (d->rows.kind[i] != NSX_M_EXACT || before <= 0 || after <= 0)
+			continue;
+		r[ret->nequal++] = (struct ratio){after / before,
+						  (double)v[i].credit.ns[0]};
+		equal += (double)v[i].credit.ns[0];
+	}
+	ret->rho = 1;
+	ret->rho_share = all > 0 ? equal / all : 0;
+	ret->has_rho = ret->nequal >= MIN_EQUAL &&
+		       ret->rho_share >= MIN_EQUAL_SHARE;
+	if (!ret->has_rho)
+		return 0;
+	qsort(r, ret->nequal, sizeof(*r), cmp_ratios);
+	for (size_t i = 0; i < ret->nequal && sum < equal / 2; i++) {
+		sum += r[i].weight;
+		ret->rho = r[i].ratio;
+	}
+	return 0;
+}
+
+/* (n2 - n1) e1 for the count, n2 e1 (rho - 1) for the clock, the rest its own;
+ * n launches of a unit, e credit of one.
+ */
+static void split_row(const struct scale *s, const struct kernel_sums *x,
+		      double rho, struct nsx_kernel_row *r)
+{
+	for (unsigned i = 0; i < 2; i++) {
+		r->launches[i] = x->launches[i] * (double)s->mul[i] /
+				 (double)s->div[i];
+		r->each_ns[i] = x->launches[i] > 0 ?
+			(double)x->credit.ns[i] / x->launches[i] : 0;
+	}
+	if (x->launches[0] > 0 && x->launches[1] > 0) {
+		r->count_ns = llround((r->launches[1] - r->launches[0]) *
+				      r->each_ns[0]);
+		r->clock_ns = llround(r->launches[1] * r->each_ns[0] *
+				      (rho - 1));
+	} else {
+		r->count_ns = r->d.delta_ns;
+	}
+	r->own_ns = r->d.delta_ns - r->count_ns - r->clock_ns;
+}
+
+static int cmp_kernel_rows(const void *a, const void *b)
+{
+	const struct nsx_kernel_row *x = a, *y = b;
+	int64_t dx = llabs(x->d.delta_ns), dy = llabs(y->d.delta_ns);
+
+	if (dx != dy)
+		return dx > dy ? -1 : 1;
+	return x->row < y->row ? -1 : x->row > y->row;
+}
+
+static int fill_rows(struct nsx_diff *d, const struct scale *s,
+		     const struct kernel_sums *v, struct nsx_arena *a,
+		     struct nsx_budget *ret, struct nsx_err *err)
+{
+	size_t n = d->rows.nrows;
+	struct sums *sums = nsx_arena_try_array(a, n, sizeof(*sums), "kernels",
+						err);
+	struct nsx_delta *deltas = nsx_arena_try_array(a, n, sizeof(*deltas),
+						       "kernels", err);
+
+	ret->kernels = nsx_arena_try_array(d->arena, n, sizeof(*ret->kernels),
+					   "kernels", err);
+	if (!sums || !deltas || !ret->kernels)
+		return err->rc;
+	for (size_t i = 0; i < n; i++)
+		sums[i] = v[i].credit;
+	if (round_rows(s, sums, n, &ret->part[NSX_SHARE_COMPUTE], deltas, err))
+		return err->rc;
+	for (uint32_t i = 0; i < n; i++) {
+		struct nsx_kernel_row *r = &ret->kernels[ret->nkernels];
+
+		if (!v[i].launches[0] && !v[i].launches[1] &&
+		    !v[i].credit.ns[0] && !v[i].credit.ns[1])
+			continue; /* of other lanes */
+		*r = (struct nsx_kernel_row){.row = i, .d = deltas[i],
+					     .p = NAN};
+		split_row(s, &v[i], ret->rho, r);
+		ret->nkernels++;
+	}
+	if (ret->nkernels)
+		qsort(ret->kernels, ret->nkernels, sizeof(*ret->kernels),
+		      cmp_kernel_rows);
+	return 0;
+}
+
+/* Which rows changed ------------------------------------------------------------*/
+
+enum { MOST_TESTED = 500, MIN_SAMPLE = 2 };
+
+/* Credit of the row in each unit, ascending. */
+static void sample_row(const struct by_row *b, uint32_t row, int64_t *v,
+		       size_t nunits)
+{
+	memset(v, 0, nunits * sizeof(*v));
+	for (size_t k = b->at[row]; k < b->at[row + 1]; k++)
+		v[b->use[k]->unit] += b->use[k]->ns;
+	qsort(v, nunits, sizeof(*v), nsx_cmp_i64);
+}
+
+static int cmp_p(const void *a, const void *b)
+{
+	const struct nsx_kernel_row *x = *(struct nsx_kernel_row *const *)a;
+	const struct nsx_kernel_row *y = *(struct nsx_kernel_row *const *)b;
+
+	if (x->p != y->p)
+		return x->p < y->p ? -1 : 1;
+	return x->row < y->row ? -1 : 1;
+}
+
+/* Holm 1979: the least p times the number of tests, the next times one less. */
+static int correct(struct nsx_budget *b, size_t n, double alpha,
+		   struct nsx_arena *a, struct nsx_err *err)
+{
+	struct nsx_kernel_row **order = nsx_arena_try_array(
+		a, n, sizeof(*order), "kernels", err);
+	double most = 0;
+
+	if (!order)
+		return err->rc;
+	for (size_t i = 0; i < n; i++)
+		order[i] = &b->kernels[i];
+	if (n)
+		qsort(order, n, sizeof(*order), cmp_p);
+	for (size_t i = 0; i < n; i++) {
+		most = NSX_MAX(most, NSX_MIN(1, order[i]->p * (double)(n - i)));
+		order[i]->p = most;
+		order[i]->significant = most <= alpha;
+	}
+	return 0;
+}
+
+static int test_rows(const struct nsx_diff *d, uint32_t lane,
+		     const struct by_row *uses, struct nsx_arena *a,
+		     struct nsx_budget *b, struct nsx_err *err)
+{
+	size_t n = NSX_MIN(b->nkernels, (size_t)MOST_TESTED);
+	const size_t units[] = {d->pool[0].lanes[lane].nunits,
+				d->pool[1].lanes[lane].nunits};
+	int64_t *v[2];
+
+	if (NSX_MIN(units[0], units[1]) < MIN_SAMPLE)
+		return 0;
+	for (unsigned i = 0; i < 2; i++) {
+		v[i] = nsx_arena_try_array(a, units[i], sizeof(*v[i]), "units",
+					   err);
+		if (!v[i])
+			return err->rc;
+	}
+	for (size_t i = 0; i < n; i++) {
+		for (unsigned k = 0; k < 2; k++)
+			sample_row(&uses[k], b->kernels[i].row, v[k], units[k]);
+		b->kernels[i].p =
+			nsx_rank_test(v[1], units[1], v[0], units[0]).p;
+	}
+	return correct(b, n, d->opts->alpha, a, err);
+}
+
+int nsx_budget_build(struct nsx_diff *d, uint32_t lane, struct nsx_budget *ret,
+		     struct nsx_err *err)
+{
+	struct nsx_arena *a = nsx_arena_new();
+	struct scale s = scale_of(d, lane);
+	struct kernel_sums *v = NULL;
+	struct by_row uses[2];
+	int rc;
+
+	*ret = (struct nsx_budget){.rho = 1};
+	rc = sum_parts(d, lane, &s, ret, err);
+	if (!rc)
+		rc = sum_causes(d, lane, &s, a, ret, err);
+	if (!rc)
+		rc = sum_rows(d, lane, a, &v, err);
+	for (unsigned i = 0; !rc && i < 2; i++)
+		rc = group_by_row(d, i, lane, a, &uses[i], err);
+	if (!rc)
+		rc = measure_clock(d, v, uses, a, ret, err);
+	if (!rc)
+		rc = fill_rows(d, &s, v, a, ret, err);
+	if (!rc)
+		rc = test_rows(d, lane, uses, a, ret, err);
+	nsx_arena_free(a);
+	return rc;
+}

@@ -1,0 +1,177 @@
+/* capture.c - what a capture is of: machine, versions, what was traced, and what
+ * was found in it.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/stat.h"
+#include "diff/side.h"
+#include "passes/pass.h"
+#include "schema/viewscan.h"
+
+static int cmp_text(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* "2 × NVIDIA H100", "" where not known: the GPUs that did something. */
+static void name_gpus(struct nsx_side *s, const struct nsx_trace *t)
+{
+	const char **names = nsx_arena_get(s->arena, (t->ndevices + 1) *
+							     sizeof(*names));
+	struct nsx_buf b = {0};
+	size_t n = 0;
+
+	for (uint32_t d = 0; d < t->ndevices; d++) {
+		const struct nsx_gpu_info *g = nsx_device_gpu(t, d);
+
+		if (t->device[d].nops && g && g->name)
+			names[n++] = nsx_text(t, g->name);
+		s->ngpus += t->device[d].nops > 0;
+	}
+	qsort(names, n, sizeof(*names), cmp_text);
+	for (size_t i = 0, next; i < n; i = next) {
+		for (next = i + 1; next < n && !strcmp(names[i], names[next]);)
+			next++;
+		nsx_buf_printf(&b, "%s%zu × %s", i ? ", " : "", next - i,
+			       names[i]);
+	}
+	s->gpu_names = nsx_arena_strdup(s->arena, b.p ? b.p : "");
+	nsx_buf_done(&b);
+}
+
+/* What was traced, by the tables that have rows. */
+static void name_traced(struct nsx_side *s, const struct nsx_schema *schema)
+{
+	static const struct {
+		enum nsx_view view;
+		const char *word;
+	} switches[] = {
+		{NSX_VIEW_kernel, "kernels"}, {NSX_VIEW_memcpy, "copies"},
+		{NSX_VIEW_runtime, "CUDA calls"}, {NSX_VIEW_nvtx, "NVTX"},
+		{NSX_VIEW_osrt, "OS calls"},
+		{NSX_VIEW_sched, "CPU scheduling"},
+		{NSX_VIEW_gpu_metric, "GPU counters"},
+		{NSX_VIEW_memory_event, "memory usage"},
+	};
+	struct nsx_buf b = {0};
+
+	for (size_t i = 0; i < ARRAY_LEN(switches); i++)
+		if (nsx_has_view(schema, switches[i].view))
+			nsx_buf_printf(&b, "%s%s", b.n ? ", " : "",
+				       switches[i].word);
+	s->traced = nsx_arena_strdup(s->arena, b.p ? b.p : "");
+	nsx_buf_done(&b);
+}
+
+static const char *graph_mode(const struct nsx_trace *t)
+{
+	bool replays = false, nodes = false, launches = false;
+
+	for (size_t i = 0; i < t->ops.n; i++) {
+		replays |= t->ops.kind[i] == NSX_OP_GRAPH;
+		nodes |= t->ops.flags[i] & NSX_OP_NODE;
+	}
+	for (size_t i = 0; !launches && i < t->calls.n; i++)
+		launches = t->calls.flags[i] & NSX_CALL_GRAPH;
+	return replays && nodes ? "mixed" : replays ? "graph" :
+	       nodes ? "node" : launches ? "opaque" : "none";
+}
+
+static void sum_overheads(struct nsx_side *s, const struct nsx_trace *t)
+{
+	for (size_t i = 0; i < t->overheads.n; i++)
+		if (t->overheads.type[i] >= 3 && t->overheads.type[i] <= 5)
+			nsx_add_to(&s->overhead_ns, t->overheads.end_ns[i] -
+						    t->overheads.start_ns[i]);
+}
+
+/* Processes that used a GPU. */
+static int64_t count_ranks(const struct nsx_trace *t, struct nsx_arena *a)
+{
+	bool *used = nsx_arena_get(a, t->nprocesses + 1);
+	int64_t n = 0;
+
+	for (uint32_t i = 0; i < t->nstreams; i++)
+		used[NSX_MIN(t->stream[i].process, t->nprocesses)] = true;
+	for (uint32_t p = 0; p < t->nprocesses; p++)
+		n += used[p];
+	return n;
+}
+
+/* Keys of TARGET_INFO_SYSTEM_ENV; nothing else of it is looked at. */
+static int on_system(void *ctx, int64_t rid, const struct nsx_val *v,
+		     struct nsx_err *err)
+{
+	struct nsx_side *s = ctx;
+	const char *key = nsx_val_text(&v[0], s->arena);
+
+	(void)rid;
+	(void)err;
+	if (!strcmp(key, "NvDriverVersion") && v[1].type == NSX_V_TEXT)
+		s->driver_version = nsx_val_text(&v[1], s->arena);
+	return 0;
+}
+
+/* The highest peak of a GPU. */
+static int64_t peak_of(const struct nsx_report *r)
+{
+	const struct nsx_section *s = nsx_report_section(r, "memory_usage");
+	const struct nsx_table *t = s && s->status == NSX_S_ANSWERED ?
+					    nsx_section_table(s, "devices") :
+					    NULL;
+	double peak = -1;
+
+	for (size_t i = 0; t && i < t->nrows; i++)
+		peak = NSX_MAX(peak, nsx_table_number(t, i, "peak_bytes"));
+	return nsx_to_i64(peak);
+}
+
+static void keep_findings(struct nsx_side *s, const struct nsx_report *r)
+{
+	struct nsx_window w = nsx_judged(r->facts);
+	double window_ns = (double)(w.end_ns - w.start_ns);
+
+	s->findings = nsx_arena_get(s->arena, (r->found.n + 1) *
+						      sizeof(*s->findings));
+	for (size_t i = 0; i < r->found.n; i++) {
+		const struct nsx_finding *f = &r->found.v[i];
+
+		s->findings[s->nfindings++] = (struct nsx_side_finding){
+			.key = nsx_arena_strdup(s->arena, f->key),
+			.title = nsx_arena_strdup(s->arena, f->title),
+			.severity = f->severity,
+			.share = f->price != NSX_PRICE_NONE && window_ns > 0 ?
+					 f->headroom_ns / window_ns : NAN};
+	}
+}
+
+int nsx_side_describe(struct nsx_side *s, const struct nsx_report *r,
+		      struct nsx_err *err)
+{
+	static const enum nsx_field system[] = {NSX_F_system_env_name,
+						NSX_F_system_env_value};
+	const struct nsx_trace *t = r->trace;
+	const struct nsx_schema *schema = t->schema;
+
+	s->size_bytes = nsx_db_size(schema->db);
+	s->product_version = nsx_arena_strdup(s->arena,
+					      schema->product_version);
+	s->window_ns = t->window.end_ns - t->window.start_ns;
+	s->graph_mode = graph_mode(t);
+	s->damaged = t->damaged || r->has_changed;
+	s->driver_version = "";
+	s->nranks = count_ranks(t, s->arena);
+	s->peak_bytes = peak_of(r);
+	name_gpus(s, t);
+	name_traced(s, schema);
+	sum_overheads(s, t);
+	keep_findings(s, r);
+	s->warnings = nsx_arena_get(s->arena, (r->nwarnings + 1) *
+						      sizeof(*s->warnings));
+	for (size_t i = 0; i < r->nwarnings; i++)
+		s->warnings[s->nwarnings++] = nsx_arena_strdup(
+			s->arena, r->warnings[i]);
+	return nsx_view_scan(schema, NSX_VIEW_system_env, system, 2, 1, on_system,
+			     s, 0, err);
+}

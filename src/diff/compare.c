@@ -1,0 +1,194 @@
+/* compare.c - whether the captures can be compared: a list with values.  One
+ * failure makes the comparison inconclusive, whatever the figures; how long a
+ * capture is does not matter.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "diff/diff.h"
+
+const char *const nsx_check_names[] = {"pass", "warn", "fail"};
+
+#define ALIKE 0.9      /* launches that both sides share: below, a warning   */
+#define UNLIKE 0.2     /* below, another program                             */
+#define PROFILER 0.02  /* overhead of the profiler, of the capture           */
+#define CLOCKS 0.02
+
+enum { MOST_CHECKS = 12 };
+
+static struct nsx_check *add(struct nsx_diff *d, const char *id,
+			     const char *before, const char *after)
+{
+	struct nsx_check *c = &d->checks[d->nchecks++];
+
+	*c = (struct nsx_check){.id = id, .before = before, .after = after};
+	return c;
+}
+
+/* A text that all captures of a side share, else all there are. */
+static const char *text_of(struct nsx_diff *d, unsigned side, size_t offset)
+{
+	struct nsx_buf b = {0};
+	const char *ret;
+
+	for (size_t i = 0; i < d->nsides[side]; i++) {
+		const char *s = *(const char *const *)(
+			(const char *)d->sides[side][i] + offset);
+
+		if (!b.n)
+			nsx_buf_adds(&b, s);
+		else if (strcmp(b.p, s))
+			nsx_buf_printf(&b, "; %s", s);
+	}
+	ret = nsx_arena_strdup(d->arena, b.p ? b.p : "");
+	nsx_buf_done(&b);
+	return ret;
+}
+
+static void compare_text(struct nsx_diff *d, const char *id, size_t offset,
+			 enum nsx_check_status differs, const char *text)
+{
+	struct nsx_check *c = add(d, id, text_of(d, 0, offset),
+				  text_of(d, 1, offset));
+
+	if (strcmp(c->before, c->after) && *c->before && *c->after) {
+		c->status = differs;
+		c->text = text;
+	}
+}
+
+static const char *say_count(struct nsx_diff *d, int64_t n)
+{
+	return nsx_arena_printf(d->arena, "%lld", (long long)n);
+}
+
+static void compare_count(struct nsx_diff *d, const char *id, int64_t before,
+			  int64_t after, const char *text)
+{
+	struct nsx_check *c = add(d, id, say_count(d, before),
+				  say_count(d, after));
+
+	if (before != after) {
+		c->status = NSX_CHECK_WARN;
+		c->text = text;
+	}
+}
+
+static const char *say_share(struct nsx_diff *d, double share)
+{
+	return nsx_arena_printf(d->arena, "%.1f %%", 100 * share);
+}
+
+static int compare_work(struct nsx_diff *d, struct nsx_err *err)
+{
+	struct nsx_check *c;
+	double like;
+
+	if (nsx_likeness(&d->pool[0], &d->pool[1], &like, err))
+		return err->rc;
+	c = add(d, "kernels_in_common", say_share(d, like), say_share(d, like));
+	if (like < UNLIKE) {
+		c->status = NSX_CHECK_FAIL;
+		c->text = "the two sides run different kernels: another "
+			  "program, or another part of it";
+	} else if (like < ALIKE) {
+		c->status = NSX_CHECK_WARN;
+		c->text = "a part of the kernels runs on one side only";
+	}
+	return 0;
+}
+
+static double steady_share(const struct nsx_pool *p)
+{
+	size_t n = 0, all = 0;
+
+	for (size_t l = 0; l < p->nlanes; l++)
+		for (size_t u = 0; u < p->lanes[l].nunits; u++) {
+			n += p->lanes[l].units[u].steady;
+			all++;
+		}
+	return all ? (double)n / (double)all : 0;
+}
+
+static double overhead_share(const struct nsx_diff *d, unsigned side)
+{
+	double ns = 0, window = 0;
+
+	for (size_t i = 0; i < d->nsides[side]; i++) {
+		ns += (double)d->sides[side][i]->overhead_ns;
+		window += (double)d->sides[side][i]->window_ns;
+	}
+	return window > 0 ? ns / window : 0;
+}
+
+static void compare_steadiness(struct nsx_diff *d)
+{
+	double before = steady_share(&d->pool[0]);
+	double after = steady_share(&d->pool[1]);
+	struct nsx_check *c = add(d, "steady_units", say_share(d, before),
+				  say_share(d, after));
+
+	if (NSX_MIN(before, after) < 0.5 && !d->whole) {
+		c->status = NSX_CHECK_WARN;
+		c->text = "less than half of the units are steady";
+	}
+	before = overhead_share(d, 0);
+	after = overhead_share(d, 1);
+	c = add(d, "profiler_overhead", say_share(d, before),
+		say_share(d, after));
+	if (fabs(after - before) > PROFILER) {
+		c->status = NSX_CHECK_WARN;
+		c->text = "the profiler itself took more of one side";
+	}
+}
+
+static void compare_clocks(struct nsx_diff *d)
+{
+	const struct nsx_budget *b = d->nlanes ? &d->lanes[0].budget : NULL;
+	struct nsx_check *c;
+
+	if (!b || !b->has_rho) {
+		c = add(d, "clocks", "", "");
+		c->text = "fewer than 10 kernels are equal on both sides, or "
+			  "less than half of the compute time: clocks cannot "
+			  "be told from the kernels";
+		c->status = NSX_CHECK_WARN;
+		return;
+	}
+	c = add(d, "clocks", "1",
+		nsx_arena_printf(d->arena, "%.4f", b->rho));
+	for (size_t l = 0; l < d->nlanes; l++)
+		if (d->lanes[l].budget.has_rho &&
+		    fabs(d->lanes[l].budget.rho - 1) > CLOCKS) {
+			c->status = NSX_CHECK_WARN;
+			c->text = "equal kernels take another time: other "
+				  "clocks, or another GPU; lock the clocks";
+		}
+}
+
+int nsx_compare_captures(struct nsx_diff *d, struct nsx_err *err)
+{
+	const struct nsx_side *b = d->sides[0][0], *a = d->sides[1][0];
+
+	d->checks = nsx_arena_get(d->arena, MOST_CHECKS * sizeof(*d->checks));
+	compare_text(d, "gpu", offsetof(struct nsx_side, gpu_names),
+		     NSX_CHECK_FAIL, "other GPUs");
+	compare_count(d, "gpus_used", b->ngpus, a->ngpus,
+		      "another number of GPUs did something");
+	compare_count(d, "processes", b->nranks, a->nranks,
+		      "another number of processes used a GPU");
+	compare_text(d, "driver", offsetof(struct nsx_side, driver_version),
+		     NSX_CHECK_WARN, "another driver");
+	compare_text(d, "nsys", offsetof(struct nsx_side, product_version),
+		     NSX_CHECK_WARN, "another version of nsys recorded it");
+	compare_text(d, "traced", offsetof(struct nsx_side, traced),
+		     NSX_CHECK_WARN,
+		     "other things were traced: their cost differs");
+	compare_text(d, "cuda_graphs", offsetof(struct nsx_side, graph_mode),
+		     NSX_CHECK_WARN, "graphs are used, or traced, otherwise");
+	if (compare_work(d, err))
+		return err->rc;
+	compare_steadiness(d);
+	compare_clocks(d);
+	return 0;
+}

@@ -1,0 +1,289 @@
+/* diff.c - loads the sides, finds how both can be seen, and compares lane by
+ * lane.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "base/clock.h"
+#include "diff/diff.h"
+
+/* Loading -----------------------------------------------------------------------*/
+
+static void free_sides(struct nsx_diff *d)
+{
+	for (unsigned s = 0; s < 2; s++)
+		for (size_t i = 0; i < d->nsides[s]; i++)
+			nsx_side_free(d->sides[s][i]);
+	d->nsides[0] = d->nsides[1] = 0;
+}
+
+static int load_sides(struct nsx_diff *d, enum nsx_side_unit unit,
+		      struct nsx_err *err)
+{
+	const struct nsx_diff_opts *o = d->opts;
+	struct nsx_side_opts so = o->side;
+
+	free_sides(d);
+	so.unit = unit;
+	for (unsigned s = 0; s < 2; s++) {
+		const char *const *specs = s ? o->after : o->before;
+		size_t n = s ? o->nafter : o->nbefore;
+
+		for (size_t i = 0; i < n; i++, d->nsides[s]++)
+			if (nsx_side_load(specs[i], &so, &d->sides[s][i], err))
+				return err->rc;
+	}
+	return 0;
+}
+
+/* Choosing the unit -------------------------------------------------------------*/
+
+static bool is_same_way(const struct nsx_seen *x, const struct nsx_seen *y)
+{
+	return !strcmp(x->method, y->method) &&
+	       (strcmp(x->method, "nvtx") != 0 || !strcmp(x->name, y->name));
+}
+
+static const struct nsx_seen *find_way(const struct nsx_side *s,
+				       const struct nsx_seen *way)
+{
+	for (size_t i = 0; i < s->nseen; i++)
+		if (is_same_way(&s->seen[i], way))
+			return &s->seen[i];
+	return NULL;
+}
+
+/* How every capture is seen by one way; false: one of them is not. *ret_score:
+ * mean of theirs.
+ */
+static bool see_all(const struct nsx_diff *d, const struct nsx_seen *way,
+		    const struct nsx_seen **seen[2], double *ret_score)
+{
+	*ret_score = 0;
+	for (unsigned s = 0; s < 2; s++)
+		for (size_t i = 0; i < d->nsides[s]; i++) {
+			seen[s][i] = find_way(d->sides[s][i], way);
+			if (!seen[s][i])
+				return false;
+			*ret_score += seen[s][i]->score /
+				      (double)(2 * d->nsides[s]);
+		}
+	return true;
+}
+
+/* A launch is like another only where both sides launch the same kernels. */
+#define SAME_KERNELS 0.9
+
+int nsx_choose_way(struct nsx_diff *d, bool *ret_found, struct nsx_err *err)
+{
+	const struct nsx_side *first = d->sides[0][0];
+	double best = -1;
+
+	*ret_found = false;
+	for (size_t i = 0; i < first->nseen; i++) {
+		const struct nsx_seen *way = &first->seen[i], **seen[2];
+		struct nsx_pool pool[2];
+		double score, like = 1;
+
+		for (unsigned s = 0; s < 2; s++)
+			seen[s] = nsx_arena_get(d->arena, d->nsides[s] *
+								  sizeof(way));
+		if (!see_all(d, way, seen, &score))
+			continue;
+		for (unsigned s = 0; s < 2; s++)
+			if (nsx_pool_build((const struct nsx_side *const *)
+						   d->sides[s],
+					   d->nsides[s], seen[s], d->arena,
+					   &pool[s], err))
+				return err->rc;
+		if (nsx_likeness(&pool[0], &pool[1], &like, err))
+			return err->rc;
+		if (score * like <= best ||
+		    (!strcmp(way->method, "launch") && like < SAME_KERNELS))
+			continue;
+		best = score * like;
+		memcpy(d->pool, pool, sizeof(pool));
+		d->method = way->method;
+		d->name = way->name;
+		d->whole = way->whole;
+		*ret_found = true;
+	}
+	return 0;
+}
+
+static int find_units(struct nsx_diff *d, struct nsx_err *err)
+{
+	enum nsx_side_unit unit = d->opts->side.unit;
+	bool found;
+	int rc = load_sides(d, unit, err);
+
+	if (!rc)
+		rc = nsx_choose_way(d, &found, err);
+	/* What repeats on one side only is no measure: launches, else the
+	 * window.
+	 */
+	if (!rc && !found && unit == NSX_SIDE_AUTO) {
+		rc = load_sides(d, NSX_SIDE_LAUNCH, err);
+		if (!rc)
+			rc = nsx_choose_way(d, &found, err);
+	}
+	if (rc || found)
+		return rc;
+	for (unsigned s = 0; s < 2; s++)
+		for (size_t i = 0; i < d->nsides[s]; i++)
+			if (!d->sides[s][i]->nseen)
+				return nsx_fail(err, NSX_E_USAGE,
+						"cannot compare '%s': it has "
+						"no %s", d->sides[s][i]->path,
+						unit == NSX_SIDE_AUTO ?
+							"GPU work" :
+							"units of that kind "
+							"that are complete");
+	return nsx_fail(err, NSX_E_USAGE, "cannot compare '%s' with '%s': no "
+			"kind of unit is found in both; try --unit window",
+			d->sides[0][0]->path, d->sides[1][0]->path);
+}
+
+/* Verdict -----------------------------------------------------------------------*/
+
+static bool is_same(const struct nsx_diff *d)
+{
+	for (size_t i = 0; i < d->nsides[0]; i++)
+		for (size_t k = 0; k < d->nsides[1]; k++)
+			if (!nsx_side_is_same(d->sides[0][i], d->sides[1][k]))
+				return false;
+	return true;
+}
+
+static const char *find_failure(const struct nsx_diff *d)
+{
+	for (size_t i = 0; i < d->nchecks; i++)
+		if (d->checks[i].status == NSX_CHECK_FAIL)
+			return d->checks[i].text;
+	if (d->whole)
+		return "whole windows were set side by side: one figure a side "
+		       "has no spread";
+	if (!strcmp(d->method, "launch") &&
+	    d->opts->side.unit == NSX_SIDE_AUTO)
+		return "no unit of work repeats on both sides: launches one by "
+		       "one prove nothing";
+	if (d->pool[0].seen[0]->nlanes != d->pool[1].seen[0]->nlanes)
+		return "the sides use another number of GPUs";
+	return NULL;
+}
+
+/* What holds for all of the comparison holds on every GPU. */
+static void overrule(struct nsx_diff *d, enum nsx_verdict verdict,
+		     const char *why)
+{
+	for (size_t l = 0; l <= d->nlanes; l++) {
+		struct nsx_step *s = l < d->nlanes ? &d->lanes[l].change :
+						     &d->job;
+
+		s->verdict = verdict;
+		s->why = why;
+		s->settle = 0;
+	}
+	d->verdict = verdict;
+	d->why = why;
+}
+
+/* A change on any GPU is one, unless GPUs disagree; neutral needs all of them. */
+static void judge(struct nsx_diff *d)
+{
+	size_t n[4] = {0};
+	const char *failure = find_failure(d);
+	const struct nsx_step *undecided = d->has_job ? &d->job : NULL;
+
+	if (d->same) {
+		overrule(d, NSX_V_NEUTRAL, "both sides are the same capture, "
+					   "and nothing was rerun");
+		return;
+	}
+	if (failure) {
+		overrule(d, NSX_V_INCONCLUSIVE, failure);
+		return;
+	}
+	for (size_t l = 0; l < d->nlanes; l++) {
+		n[d->lanes[l].change.verdict]++;
+		if (d->lanes[l].change.verdict == NSX_V_INCONCLUSIVE &&
+		    (!undecided || undecided->verdict != NSX_V_INCONCLUSIVE))
+			undecided = &d->lanes[l].change;
+	}
+	if (d->has_job)
+		n[d->job.verdict]++;
+	d->verdict = NSX_V_INCONCLUSIVE;
+	if (n[NSX_V_REGRESSION] && n[NSX_V_IMPROVEMENT])
+		d->why = "some GPUs became slower, others faster";
+	else if (n[NSX_V_REGRESSION])
+		d->verdict = NSX_V_REGRESSION;
+	else if (n[NSX_V_IMPROVEMENT])
+		d->verdict = NSX_V_IMPROVEMENT;
+	else if (!n[NSX_V_INCONCLUSIVE])
+		d->verdict = NSX_V_NEUTRAL;
+	else
+		d->why = undecided->why;
+}
+
+/* Comparing ---------------------------------------------------------------------*/
+
+static int compare_lanes(struct nsx_diff *d, struct nsx_err *err)
+{
+	d->nlanes = NSX_MIN(d->pool[0].nlanes, d->pool[1].nlanes);
+	d->lanes = nsx_arena_get(d->arena, d->nlanes * sizeof(*d->lanes));
+	for (uint32_t l = 0; l < d->nlanes; l++) {
+		struct nsx_diff_lane *x = &d->lanes[l];
+
+		x->device_id = d->pool[0].lanes[l].device_id;
+		x->nth = d->pool[0].lanes[l].nth;
+		if (nsx_step_measure(d, l, &x->change, err) ||
+		    nsx_budget_build(d, l, &x->budget, err))
+			return err->rc;
+	}
+	d->has_job = d->pool[0].one_job && d->pool[1].one_job &&
+		     d->pool[0].nlanes == d->pool[1].nlanes;
+	return d->has_job ? nsx_step_measure(d, NSX_NONE, &d->job, err) : 0;
+}
+
+static int compare(struct nsx_diff *d, struct nsx_err *err)
+{
+	if (find_units(d, err) ||
+	    nsx_match_kernels(&d->pool[0], &d->pool[1], d->arena, &d->rows,
+			      err) ||
+	    compare_lanes(d, err) || nsx_compare_captures(d, err))
+		return err->rc;
+	nsx_compare_findings(d);
+	d->same = is_same(d);
+	judge(d);
+	return nsx_gates_evaluate(d, err);
+}
+
+int nsx_diff_run(const struct nsx_diff_opts *o, struct nsx_diff **ret,
+		 struct nsx_err *err)
+{
+	struct nsx_arena *a = nsx_arena_new();
+	struct nsx_diff *d = nsx_arena_get(a, sizeof(*d));
+	int rc = 0;
+
+	d->arena = a;
+	d->opts = o;
+	nsx_utc_now(d->generated_at);
+	d->sides[0] = nsx_arena_get(a, o->nbefore * sizeof(*d->sides[0]));
+	d->sides[1] = nsx_arena_get(a, o->nafter * sizeof(*d->sides[1]));
+	for (size_t i = 0; !rc && i < o->ngates; i++)
+		rc = nsx_gate_check(o->gates[i], err);
+	if (!rc)
+		rc = compare(d, err);
+	if (rc)
+		nsx_diff_free(d);
+	else
+		*ret = d;
+	return rc;
+}
+
+void nsx_diff_free(struct nsx_diff *d)
+{
+	if (!d)
+		return;
+	free_sides(d);
+	nsx_arena_free(d->arena);
+}

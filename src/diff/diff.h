@@ -1,0 +1,185 @@
+/* diff.h - what changed between two sides, by how much, how surely, and where.
+ *
+ * nsx_diff_run loads every capture (one trace in memory at a time), pools the
+ * captures of a side, and compares: the length of a unit (nsx_step), what a
+ * unit consists of (nsx_budget), kernel by kernel.  Figures in nanoseconds are
+ * integers and add up: the rows under a row to that row.
+ */
+#ifndef NSX_DIFF_H
+#define NSX_DIFF_H
+
+#include <stdio.h>
+#include "base/clock.h"
+#include "diff/apportion.h"
+#include "diff/match.h"
+#include "report/table.h"
+
+enum nsx_verdict { NSX_V_NEUTRAL, NSX_V_IMPROVEMENT, NSX_V_REGRESSION,
+		   NSX_V_INCONCLUSIVE };
+extern const char *const nsx_verdict_names[];
+
+struct nsx_noise { /* what the same code differs by, of a metric             */
+	double rel, abs_ns; /* 0: not calibrated                             */
+};
+
+/* The length of a unit on both sides. Ratios are of the median before.------*/
+struct nsx_step {
+	struct nsx_spread { /* of one side                                   */
+		size_t n, ncaptures;
+		double median_ns, mean_ns, p95_ns, cv;
+		double drift;  /* over the capture, by Theil-Sen: a ratio    */
+		double halves; /* second half against the first              */
+		bool drifting; /* more than 1 %                              */
+	} side[2];
+	double shift_ns, rel;
+	struct nsx_interval ci_ns, blocks_ns; /* blocks: by bootstrap        */
+	struct nsx_rank_test test;
+	double floor, floor_ns; /* a change below either is none             */
+	bool has_steady;
+	double steady_rel; /* of steady units alone                          */
+	double mean_rel;   /* of means: tail and all                         */
+	enum nsx_verdict verdict;
+	const char *why; /* one clause; of a verdict that is not obvious     */
+	double settle;	 /* units or captures a side that would settle it;
+			    0: not said                                      */
+};
+
+/* A row: mean of a unit before, and what was added. ------------------------*/
+struct nsx_delta {
+	int64_t before_ns, delta_ns; /* after: before_ns + delta_ns          */
+};
+struct nsx_cause_row {
+	enum nsx_cause cause;
+	const char *detail; /* "" none                                       */
+	struct nsx_delta d;
+};
+struct nsx_kernel_row {
+	uint32_t row; /* of nsx_kernel_rows                                  */
+	struct nsx_delta d;
+	int64_t count_ns, clock_ns, own_ns; /* add up to d.delta_ns          */
+	double launches[2], each_ns[2]; /* in a unit; credit of a launch     */
+	double p; /* after Holm's correction; NAN not tested                 */
+	bool significant;
+};
+struct nsx_budget {
+	struct nsx_delta total, part[NSX_NSHARES];
+	struct nsx_cause_row *causes; /* of idle; largest change first       */
+	size_t ncauses;
+	struct nsx_kernel_row *kernels; /* of compute; largest change first  */
+	size_t nkernels;
+	double rho;	/* duration of equal kernels, after / before: clocks */
+	double rho_share; /* of compute time before in equal kernels         */
+	size_t nequal;
+	bool has_rho;	/* enough of them; else rho is 1                     */
+	double launches[2];
+};
+struct nsx_diff_lane {
+	int64_t device_id;
+	uint32_t nth;
+	struct nsx_step change;
+	struct nsx_budget budget;
+};
+
+enum nsx_check_status { NSX_CHECK_PASS, NSX_CHECK_WARN, NSX_CHECK_FAIL };
+extern const char *const nsx_check_names[]; /* "pass", "warn", "fail"        */
+struct nsx_check {
+	const char *id, *before, *after, *text; /* text: NULL for a pass     */
+	enum nsx_check_status status;
+};
+
+enum nsx_appearance { NSX_APPEARED, NSX_GONE, NSX_CHANGED_FINDING,
+		      NSX_NAPPEARANCES };
+extern const char *const nsx_appearance_names[]; /* "appeared", ...          */
+struct nsx_finding_row { /* a finding that is not the same on both sides     */
+	enum nsx_appearance change;
+	const struct nsx_side_finding *before, *after; /* NULL: not found    */
+};
+
+enum nsx_gate_result { NSX_GATE_PASS, NSX_GATE_UNDECIDED, NSX_GATE_FAIL };
+extern const char *const nsx_gate_names[]; /* "pass", "undecided", "fail"    */
+struct nsx_gate_row { /* a gate where it looks worst                         */
+	const char *expr, *subject; /* subject: "GPU 0"; ""                  */
+	double change, lo, hi, limit; /* in unit; NAN: there is none         */
+	const char *unit;	      /* "%", "ms", "bytes", "" (a count)    */
+	enum nsx_gate_result result;
+	const char *text; /* why it is undecided; NULL                       */
+};
+
+struct nsx_diff_opts {
+	const char *const *before, *const *after; /* specs of side.h         */
+	size_t nbefore, nafter;
+	struct nsx_side_opts side;
+	struct nsx_noise noise; /* of a step                                 */
+	double alpha;
+	uint64_t seed;
+	const char *const *gates;
+	size_t ngates;
+};
+struct nsx_diff {
+	const struct nsx_diff_opts *opts;
+	struct nsx_side **sides[2];
+	size_t nsides[2];
+	struct nsx_pool pool[2];
+	const char *method, *name;
+	bool same; /* nothing was rerun                                      */
+	bool whole; /* no units: a second of the window stands for one       */
+	struct nsx_kernel_rows rows;
+	struct nsx_diff_lane *lanes;
+	size_t nlanes;
+	bool has_job; /* lanes are ranks of one job: a step is as long as the
+			 longest of them                                     */
+	struct nsx_step job;
+	enum nsx_verdict verdict;
+	const char *why;
+	struct nsx_check *checks;
+	size_t nchecks;
+	struct nsx_finding_row *findings; /* of the first captures: appeared,
+					     gone, changed, each by rank     */
+	size_t nfindings;
+	struct nsx_gate_row *gates;
+	size_t ngates;
+	char generated_at[NSX_UTC_SIZE];
+	struct nsx_arena *arena;
+};
+
+/* Owner: the caller, nsx_diff_free; borrows o.  Errors: those of loading, with
+ * the file's name; NSX_E_USAGE for a bad gate or where nothing can be compared.
+ */
+int nsx_diff_run(const struct nsx_diff_opts *o, struct nsx_diff **ret,
+		 struct nsx_err *err) NSX_CHECKED;
+void nsx_diff_free(struct nsx_diff *d);
+
+/* What runs of the same code differ by: o->before are all of them, at least 3;
+ * the largest shift over all pairs, of any GPU or of the job.
+ * Errors: as of nsx_diff_run.
+ */
+int nsx_diff_calibrate(const struct nsx_diff_opts *o, struct nsx_noise *ret,
+		       struct nsx_err *err) NSX_CHECKED;
+int nsx_noise_write(const struct nsx_noise *n, const struct nsx_diff_opts *o,
+		    FILE *out, struct nsx_err *err) NSX_CHECKED;
+/* "1.5%", or a file that was written so. Errors: NSX_E_USAGE. */
+int nsx_noise_read(const char *text, struct nsx_noise *ret,
+		   struct nsx_err *err) NSX_CHECKED;
+
+/* The parts, by file ---------------------------------------------------------*/
+
+/* Pools both sides by the way of seeing units that suits all captures best; of
+ * repetition, which has no name, as far as both sides repeat the same.
+ * *ret_found: whether there is one.
+ */
+int nsx_choose_way(struct nsx_diff *d, bool *ret_found,
+		   struct nsx_err *err) NSX_CHECKED;
+int nsx_step_measure(const struct nsx_diff *d, uint32_t lane,
+		       struct nsx_step *ret, struct nsx_err *err) NSX_CHECKED;
+int nsx_budget_build(struct nsx_diff *d, uint32_t lane,
+		     struct nsx_budget *ret, struct nsx_err *err) NSX_CHECKED;
+int nsx_compare_captures(struct nsx_diff *d, struct nsx_err *err) NSX_CHECKED;
+void nsx_compare_findings(struct nsx_diff *d);
+
+/* METRIC:[<]+LIMIT, as the command's manual explains it.  Checks the syntax
+ * alone.  Errors: NSX_E_USAGE naming the place.
+ */
+int nsx_gate_check(const char *expr, struct nsx_err *err) NSX_CHECKED;
+int nsx_gates_evaluate(struct nsx_diff *d, struct nsx_err *err) NSX_CHECKED;
+
+#endif

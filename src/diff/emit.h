@@ -1,0 +1,33 @@
+/* emit.h - writes a comparison. */
+#ifndef NSX_DIFF_EMIT_H
+#define NSX_DIFF_EMIT_H
+
+#include <stdio.h>
+#include "diff/tables.h"
+
+/* For people: a page, or a comment for a pull request, below 60 000 characters,
+ * with a first line by which a bot finds its own comment again.
+ */
+enum nsx_diff_md { NSX_DIFF_PAGE, NSX_DIFF_COMMENT };
+int nsx_diff_emit_md(const struct nsx_diff *d, enum nsx_diff_md what, FILE *out,
+		     struct nsx_err *err) NSX_CHECKED;
+/* folder: whose other files are listed; NULL: none are written. */
+struct nsx_folder;
+int nsx_diff_emit_json(const struct nsx_diff *d,
+		       const struct nsx_diff_tables *t,
+		       const struct nsx_folder *folder, FILE *out,
+		       struct nsx_err *err) NSX_CHECKED;
+
+/* The folder: diff.md, diff.json, tables/. */
+struct nsx_diff_output {
+	const struct nsx_diff *diff;
+	struct nsx_diff_tables tables;
+};
+int nsx_diff_emit_folder(const struct nsx_diff_output *o, const char *dir,
+			 unsigned threads, struct nsx_err *err) NSX_CHECKED;
+
+/* The verdict in a sentence, and a line on a gate, on arena a. */
+const char *nsx_diff_headline(const struct nsx_diff *d, struct nsx_arena *a);
+const char *nsx_gate_line(const struct nsx_gate_row *g, struct nsx_arena *a);
+
+#endif

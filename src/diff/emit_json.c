@@ -1,0 +1,206 @@
+/* emit_json.c - diff.json: figures to the digit. */
+#include <string.h>
+#include "base/jsonw.h"
+#include "diff/emit.h"
+#include "emit/emit.h"
+
+static void add_interval(struct nsx_jsonw *w, const char *key,
+			 const struct nsx_interval *x, double unit)
+{
+	nsx_jsonw_array(w, key);
+	nsx_jsonw_real(w, NULL, x->lo / unit);
+	nsx_jsonw_real(w, NULL, x->hi / unit);
+	nsx_jsonw_end(w);
+}
+
+static void add_shift(struct nsx_jsonw *w, const struct nsx_diff *d,
+		      const struct nsx_step *c)
+{
+	bool captures = NSX_MIN(c->side[0].ncaptures, c->side[1].ncaptures) >=
+			3;
+	double mean_ns = c->side[1].mean_ns - c->side[0].mean_ns;
+
+	if (d->whole) { /* lengths of captures say nothing */
+		nsx_jsonw_null(w, "shift");
+		return;
+	}
+	nsx_jsonw_object(w, "shift");
+	nsx_jsonw_real(w, "ms", c->shift_ns / 1e6);
+	nsx_jsonw_real(w, "rel", c->rel);
+	add_interval(w, "ci", &c->ci_ns, 1e6);
+	nsx_jsonw_str(w, "ci_kind",
+		      captures ? "ci_between_captures" : "ci_within_capture");
+	add_interval(w, "blocks", &c->blocks_ns, 1e6);
+	nsx_jsonw_real(w, "level", 1 - d->opts->alpha);
+	nsx_jsonw_real(w, "p", c->test.p);
+	nsx_jsonw_bool(w, "p_exact", c->test.exact);
+	nsx_jsonw_real(w, "u", c->test.u);
+	nsx_jsonw_real(w, "a12", c->test.a12);
+	nsx_jsonw_real(w, "floor", c->floor);
+	nsx_jsonw_real(w, "floor_ms", c->floor_ns / 1e6);
+	nsx_jsonw_real(w, "before_median_ms", c->side[0].median_ns / 1e6);
+	nsx_jsonw_real(w, "after_median_ms", c->side[1].median_ns / 1e6);
+	nsx_jsonw_real(w, "of_means_ms", mean_ns / 1e6);
+	nsx_jsonw_real(w, "tail_ms", (mean_ns - c->shift_ns) / 1e6);
+	if (c->has_steady)
+		nsx_jsonw_real(w, "steady_only", c->steady_rel);
+	else
+		nsx_jsonw_null(w, "steady_only");
+	if (c->settle > 0)
+		nsx_jsonw_int(w, captures ? "captures_to_settle" :
+					    "units_to_settle",
+			      (int64_t)c->settle);
+	nsx_jsonw_end(w);
+}
+
+static void add_spread(struct nsx_jsonw *w, const struct nsx_diff *d,
+		       unsigned side, uint32_t lane,
+		       const struct nsx_spread *s)
+{
+	nsx_jsonw_object(w, NULL);
+	if (lane == NSX_NONE)
+		nsx_jsonw_null(w, "gpu");
+	else
+		nsx_jsonw_int(w, "gpu", d->lanes[lane].device_id);
+	nsx_jsonw_int(w, "captures", (int64_t)d->nsides[side]);
+	nsx_jsonw_int(w, "units", (int64_t)s->n);
+	nsx_jsonw_real(w, "median_ms", s->median_ns / 1e6);
+	nsx_jsonw_real(w, "mean_ms", s->mean_ns / 1e6);
+	nsx_jsonw_real(w, "p95_ms", s->p95_ns / 1e6);
+	nsx_jsonw_real(w, "cv", s->cv);
+	nsx_jsonw_real(w, "drift", s->drift);
+	nsx_jsonw_real(w, "second_half", s->halves);
+	nsx_jsonw_bool(w, "drifting", s->drifting);
+	nsx_jsonw_end(w);
+}
+
+static void add_samples(struct nsx_jsonw *w, const struct nsx_diff *d,
+			unsigned side)
+{
+	nsx_jsonw_array(w, side ? "after" : "before");
+	if (d->has_job)
+		add_spread(w, d, side, NSX_NONE, &d->job.side[side]);
+	for (uint32_t l = 0; l < d->nlanes; l++)
+		add_spread(w, d, side, l, &d->lanes[l].change.side[side]);
+	nsx_jsonw_end(w);
+}
+
+static void add_captures(struct nsx_jsonw *w, const struct nsx_diff *d,
+			 unsigned side)
+{
+	nsx_jsonw_array(w, side ? "after" : "before");
+	for (size_t i = 0; i < d->nsides[side]; i++) {
+		const struct nsx_side *s = d->sides[side][i];
+
+		nsx_jsonw_object(w, NULL);
+		nsx_jsonw_str(w, "path", s->path);
+		nsx_jsonw_str(w, "label", *s->label ? s->label : NULL);
+		nsx_jsonw_str(w, "part", *s->part ? s->part : NULL);
+		nsx_jsonw_int(w, "size_bytes", s->size_bytes);
+		nsx_jsonw_str(w, "gpus", s->gpu_names);
+		nsx_jsonw_str(w, "nsys", s->product_version);
+		nsx_jsonw_end(w);
+	}
+	nsx_jsonw_end(w);
+}
+
+/* The step: of the job, else of the GPU that the verdict is about. */
+static const struct nsx_step *step_of(const struct nsx_diff *d)
+{
+	if (d->has_job)
+		return &d->job;
+	for (size_t l = 0; l < d->nlanes; l++)
+		if (d->lanes[l].change.verdict == d->verdict)
+			return &d->lanes[l].change;
+	return &d->lanes[0].change;
+}
+
+static void add_lanes(struct nsx_jsonw *w, const struct nsx_diff *d)
+{
+	struct nsx_arena *a = nsx_arena_new();
+
+	nsx_jsonw_array(w, "gpus");
+	for (uint32_t l = 0; l < d->nlanes; l++) {
+		const struct nsx_budget *b = &d->lanes[l].budget;
+
+		nsx_jsonw_object(w, NULL);
+		nsx_jsonw_int(w, "gpu", d->lanes[l].device_id);
+		nsx_jsonw_str(w, "name", nsx_lane_name(d, l, a));
+		add_shift(w, d, &d->lanes[l].change);
+		nsx_jsonw_str(w, "verdict",
+			      nsx_verdict_names[d->lanes[l].change.verdict]);
+		nsx_jsonw_str(w, "why", d->lanes[l].change.why);
+		nsx_jsonw_real(w, "clock.ratio", b->rho);
+		nsx_jsonw_bool(w, "clock.used", b->has_rho);
+		nsx_jsonw_int(w, "clock.equal_kernels", (int64_t)b->nequal);
+		nsx_jsonw_real(w, "clock.share_of_compute", b->rho_share);
+		nsx_jsonw_real(w, "launches.before", b->launches[0]);
+		nsx_jsonw_real(w, "launches.after", b->launches[1]);
+		nsx_jsonw_end(w);
+	}
+	nsx_jsonw_end(w);
+	nsx_arena_free(a);
+}
+
+static void add_findings(struct nsx_jsonw *w, const struct nsx_table *t)
+{
+	nsx_jsonw_object(w, "findings");
+	for (unsigned k = 0; k < NSX_NAPPEARANCES; k++) {
+		struct nsx_table part = *t;
+		size_t from = 0;
+
+		while (from < t->nrows &&
+		       strcmp(nsx_table_text(t, from, "change"),
+			      nsx_appearance_names[k]) != 0)
+			from++;
+		for (part.nrows = 0;
+		     from + part.nrows < t->nrows &&
+		     !strcmp(nsx_table_text(t, from + part.nrows, "change"),
+			     nsx_appearance_names[k]);)
+			part.nrows++;
+		part.cells += from * t->layout->ncols;
+		nsx_json_add_table(w, nsx_appearance_names[k], &part);
+	}
+	nsx_jsonw_end(w);
+}
+
+int nsx_diff_emit_json(const struct nsx_diff *d,
+		       const struct nsx_diff_tables *t,
+		       const struct nsx_folder *folder, FILE *out,
+		       struct nsx_err *err)
+{
+	struct nsx_jsonw *w = nsx_jsonw_new();
+	int rc;
+
+	nsx_jsonw_object(w, NULL);
+	nsx_jsonw_int(w, "schema_version", 1);
+	nsx_jsonw_str(w, "tool.name", "nsys-explain");
+	nsx_jsonw_str(w, "tool.version", NSX_VERSION);
+	nsx_jsonw_str(w, "generated_at", d->generated_at);
+	add_shift(w, d, step_of(d));
+	nsx_jsonw_str(w, "verdict", nsx_verdict_names[d->verdict]);
+	nsx_jsonw_str(w, "why", d->why);
+	nsx_jsonw_bool(w, "same_capture", d->same);
+	nsx_jsonw_str(w, "unit.method", d->method);
+	nsx_jsonw_str(w, "unit.name", *d->name ? d->name : NULL);
+	nsx_jsonw_bool(w, "unit.is_job_step", d->has_job);
+	nsx_jsonw_object(w, "captures");
+	add_captures(w, d, 0);
+	add_captures(w, d, 1);
+	nsx_jsonw_end(w);
+	nsx_jsonw_object(w, "samples");
+	add_samples(w, d, 0);
+	add_samples(w, d, 1);
+	nsx_jsonw_end(w);
+	add_lanes(w, d);
+	add_findings(w, &t->t[NSX_DT_FINDINGS]);
+	for (unsigned i = 0; i < NSX_NDT; i++)
+		if (t->t[i].layout->json_rows != -2 && i != NSX_DT_FINDINGS)
+			nsx_json_add_table(w, t->t[i].layout->key, &t->t[i]);
+	if (folder)
+		nsx_json_add_files(w, folder);
+	nsx_jsonw_end(w);
+	rc = nsx_jsonw_write(w, out, err);
+	nsx_jsonw_free(w);
+	return rc;
+}

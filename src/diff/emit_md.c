@@ -1,0 +1,477 @@
+/* emit_md.c - a comparison for people: the answer first, then where it is. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "diff/emit.h"
+#include "diff/words.h"
+#include "report/text.h"
+#include "report/words.h"
+
+enum {
+	CAUSE_ROWS = 10,
+	COMMENT_BYTES = 59000, /* a comment of GitHub holds 65 536 characters */
+};
+
+struct page {
+	const struct nsx_diff *d;
+	struct nsx_arena *a;
+	struct nsx_buf b;
+	bool for_comment;
+	size_t kernel_rows;
+};
+
+/* Pieces ------------------------------------------------------------------------*/
+
+/* Always in a code span: no mention, no link, no markup. */
+static void add_name(struct nsx_buf *b, const char *name)
+{
+	enum { SHOWN = 100 };
+	size_t n = strlen(name), head = n;
+
+	if (n > SHOWN + 10)
+		for (head = SHOWN; head && ((unsigned char)name[head] & 0xc0) ==
+						   0x80;)
+			head--;
+	nsx_buf_adds(b, "`");
+	nsx_md_add_code(b, name, head);
+	nsx_buf_adds(b, head < n ? "…`" : "`");
+}
+
+static const char *unit_word(const struct nsx_diff *d)
+{
+	return !strcmp(d->method, "nvtx") ? "range" :
+	       !strcmp(d->method, "sequence") ? "block of kernels" :
+	       !strcmp(d->method, "graph_replay") ? "graph replay" :
+	       !strcmp(d->method, "launch") ? "launch" :
+	       !strcmp(d->method, "window") ? "second of the window" :
+	       !strcmp(d->method, "kernel") ? "period" : "step";
+}
+
+static const char *say_change(struct nsx_arena *a, const struct nsx_step *c)
+{
+	return nsx_arena_printf(a, "%s (%s; 95 %% %s to %s)",
+				nsx_text_change(a, c->shift_ns),
+				nsx_text_ratio(a, c->rel),
+				nsx_text_change(a, c->ci_ns.lo),
+				nsx_text_change(a, c->ci_ns.hi));
+}
+
+/* The step the verdict is about. */
+static const struct nsx_step *step_of(const struct nsx_diff *d, uint32_t *lane)
+{
+	*lane = NSX_NONE;
+	if (d->has_job && d->job.verdict == d->verdict)
+		return &d->job;
+	for (uint32_t l = 0; l < d->nlanes; l++)
+		if (d->lanes[l].change.verdict == d->verdict) {
+			*lane = l;
+			return &d->lanes[l].change;
+		}
+	*lane = d->has_job ? NSX_NONE : 0;
+	return d->has_job ? &d->job : &d->lanes[0].change;
+}
+
+static const char *const words[] = {"No change", "Improvement", "Regression",
+				    "Inconclusive"};
+
+const char *nsx_diff_headline(const struct nsx_diff *d, struct nsx_arena *a)
+{
+	struct nsx_buf b = {0};
+	uint32_t lane;
+	const struct nsx_step *c = step_of(d, &lane);
+	const char *ret;
+
+	nsx_buf_adds(&b, words[d->verdict]);
+	if (lane != NSX_NONE && d->nlanes > 1)
+		nsx_buf_printf(&b, " on %s", nsx_lane_name(d, lane, a));
+	if (d->same || d->whole) {
+		nsx_buf_printf(&b, ": %s", d->why);
+	} else {
+		nsx_buf_printf(&b, ": a %s takes %s instead of %s, %s",
+			       unit_word(d),
+			       nsx_text_ns(a, c->side[1].median_ns),
+			       nsx_text_ns(a, c->side[0].median_ns),
+			       say_change(a, c));
+		if (d->why)
+			nsx_buf_printf(&b, "; %s", d->why);
+	}
+	ret = nsx_arena_strdup(a, b.p);
+	nsx_buf_done(&b);
+	return ret;
+}
+
+const char *nsx_gate_line(const struct nsx_gate_row *g, struct nsx_arena *a)
+{
+	struct nsx_buf b = {0};
+	const char *ret;
+
+	nsx_buf_printf(&b, "gate %s: %s", g->expr, nsx_gate_names[g->result]);
+	if (!isnan(g->change)) {
+		nsx_buf_printf(&b, " (%s%s%+.3g%s%s, interval %+.3g to %+.3g)",
+			       g->subject, *g->subject ? " " : "", g->change,
+			       *g->unit ? " " : "", g->unit, g->lo, g->hi);
+	}
+	if (g->text)
+		nsx_buf_printf(&b, "; %s", g->text);
+	ret = nsx_arena_strdup(a, b.p);
+	nsx_buf_done(&b);
+	return ret;
+}
+
+/* Sections ----------------------------------------------------------------------*/
+
+static void add_paths(struct page *p, unsigned side)
+{
+	const struct nsx_diff *d = p->d;
+
+	for (size_t i = 0; i < d->nsides[side]; i++) {
+		const struct nsx_side *s = d->sides[side][i];
+
+		nsx_buf_adds(&p->b, i ? ", " : "");
+		add_name(&p->b, *s->label ? s->label : s->path);
+		if (*s->part)
+			nsx_buf_printf(&p->b, " at %s", s->part);
+	}
+}
+
+static void add_head(struct page *p)
+{
+	const struct nsx_diff *d = p->d;
+	const struct nsx_side *s = d->sides[0][0];
+
+	if (p->for_comment)
+		nsx_buf_adds(&p->b, "<!-- nsys-explain diff -->\n");
+	else
+		nsx_buf_adds(&p->b, "# Before and after\n\n");
+	if (p->for_comment)
+		nsx_buf_printf(&p->b, "**%s**\n\n", nsx_diff_headline(p->d, p->a));
+	add_paths(p, 0);
+	nsx_buf_adds(&p->b, " → ");
+	add_paths(p, 1);
+	if (*s->gpu_names)
+		nsx_buf_printf(&p->b, " · %s", s->gpu_names);
+	nsx_buf_printf(&p->b, " · unit: %s", unit_word(d));
+	if (*d->name) {
+		nsx_buf_adds(&p->b, strcmp(d->method, "sequence") ? " " :
+							   " from ");
+		add_name(&p->b, d->name);
+	}
+	nsx_buf_printf(&p->b, ", %zu before, %zu after\n\n",
+		       d->lanes[0].change.side[0].n,
+		       d->lanes[0].change.side[1].n);
+	if (!p->for_comment)
+		nsx_buf_printf(&p->b, "**%s**\n\n", nsx_diff_headline(p->d, p->a));
+}
+
+static void add_step_row(struct page *p, const char *what,
+			 const struct nsx_step *c)
+{
+	struct nsx_buf *b = &p->b;
+
+	nsx_buf_printf(b, "| %s | %s | %s | %s | %s | %s to %s | %.3g | %.2f | "
+			  "%.1f %% | %s%s%s", what,
+		       nsx_text_ns(p->a, c->side[0].median_ns),
+		       nsx_text_ns(p->a, c->side[1].median_ns),
+		       nsx_text_change(p->a, c->shift_ns),
+		       nsx_text_ratio(p->a, c->rel),
+		       nsx_text_change(p->a, c->ci_ns.lo),
+		       nsx_text_change(p->a, c->ci_ns.hi), c->test.p,
+		       c->test.a12, 100 * c->floor,
+		       nsx_verdict_names[c->verdict], c->why ? ": " : "",
+		       c->why ? c->why : "");
+	if (c->settle > 0)
+		nsx_buf_printf(b, "; about %.0f %s a side would settle it",
+			       c->settle,
+			       NSX_MIN(c->side[0].ncaptures,
+				       c->side[1].ncaptures) >= 3 ?
+				       "captures" : "units");
+	nsx_buf_adds(b, " |\n");
+}
+
+static void add_steps(struct page *p)
+{
+	const struct nsx_diff *d = p->d;
+
+	if (d->whole)
+		return;
+	nsx_buf_adds(&p->b, "| | median before | after | shift | | 95 % | p | "
+			    "A12 | noise | verdict |\n|---|---:|---:|---:|---:|"
+			    "---:|---:|---:|---:|---|\n");
+	if (d->has_job)
+		add_step_row(p, "job, slowest rank", &d->job);
+	for (uint32_t l = 0; l < d->nlanes; l++)
+		add_step_row(p, nsx_lane_name(d, l, p->a), &d->lanes[l].change);
+	nsx_buf_adds(&p->b, "\n");
+}
+
+static void add_delta(struct page *p, const struct nsx_delta *d)
+{
+	nsx_buf_printf(&p->b, " | %s",
+		       nsx_text_change(p->a, (double)d->delta_ns));
+}
+
+static void add_budgets(struct page *p)
+{
+	const struct nsx_diff *d = p->d;
+
+	nsx_buf_printf(&p->b, "%sWhere the change of the mean is%s\n\n"
+			      "| | mean before | after | change | compute | "
+			      "%scopies | idle |\n"
+			      "|---|---:|---:|---:|---:|---:|%s---:|---:|\n",
+		       p->for_comment ? "" : "## ",
+		       p->for_comment ? ":" : "",
+		       d->has_job ? "transfer | waiting for a rank | " :
+				    "communication | ",
+		       d->has_job ? "---:|" : "");
+	for (uint32_t l = 0; l < d->nlanes; l++) {
+		const struct nsx_budget *x = &d->lanes[l].budget;
+		struct nsx_delta comm = {0, x->part[NSX_SHARE_TRANSFER].delta_ns +
+						    x->part[NSX_SHARE_WAIT].delta_ns};
+
+		nsx_buf_printf(&p->b, "| %s | %s | %s",
+			       nsx_lane_name(d, l, p->a),
+			       nsx_text_ns(p->a, (double)x->total.before_ns),
+			       nsx_text_ns(p->a, (double)(x->total.before_ns +
+							  x->total.delta_ns)));
+		add_delta(p, &x->total);
+		add_delta(p, &x->part[NSX_SHARE_COMPUTE]);
+		add_delta(p, d->has_job ? &x->part[NSX_SHARE_TRANSFER] : &comm);
+		if (d->has_job)
+			add_delta(p, &x->part[NSX_SHARE_WAIT]);
+		add_delta(p, &x->part[NSX_SHARE_COPY]);
+		add_delta(p, &x->part[NSX_SHARE_IDLE]);
+		nsx_buf_adds(&p->b, " |\n");
+	}
+	nsx_buf_adds(&p->b, "\n");
+}
+
+/* The GPU whose rows are shown: that of the verdict, else where the mean changes
+ * most.
+ */
+static uint32_t shown_lane(const struct nsx_diff *d)
+{
+	uint32_t best = 0;
+
+	if (step_of(d, &best) != &d->job)
+		return best;
+	best = 0;
+	for (uint32_t l = 1; l < d->nlanes; l++)
+		if (llabs(d->lanes[l].budget.total.delta_ns) >
+		    llabs(d->lanes[best].budget.total.delta_ns))
+			best = l;
+	return best;
+}
+
+static const char *of_lane(const struct page *p, uint32_t lane)
+{
+	return p->d->nlanes > 1 ?
+		       nsx_arena_printf(p->a, " of %s",
+					nsx_lane_name(p->d, lane, p->a)) : "";
+}
+
+static void add_clock(struct page *p, const struct nsx_budget *x)
+{
+	if (x->has_rho)
+		nsx_buf_printf(&p->b, "%zu kernels are equal on both sides "
+				      "(%.0f %% of the compute time before); "
+				      "they take %.4f times as long.\n\n",
+			       x->nequal, 100 * x->rho_share, x->rho);
+	else
+		nsx_buf_printf(&p->b, "%zu kernels are equal on both sides "
+				      "(%.0f %% of the compute time before): "
+				      "too few to tell clocks from kernels.\n\n",
+			       x->nequal, 100 * x->rho_share);
+}
+
+static void add_kernel_row(struct page *p, const struct nsx_kernel_row *k)
+{
+	const struct nsx_diff *d = p->d;
+	struct nsx_buf *b = &p->b;
+	const char *before = nsx_row_label(d, 0, k->row, p->a);
+	const char *after = nsx_row_label(d, 1, k->row, p->a);
+	const char *changes = nsx_row_changes(d, k->row, p->a);
+
+	nsx_buf_adds(b, "| ");
+	add_name(b, *before ? before : after);
+	if (*before && *after && strcmp(before, after) != 0) {
+		nsx_buf_adds(b, " → ");
+		add_name(b, after);
+	}
+	nsx_buf_printf(b, " | %s | %s | %s%s | %s | %s | %s | %.4g → %.4g | %s "
+			  "|\n", nsx_match_names[d->rows.kind[k->row]],
+		       nsx_text_ns(p->a, (double)k->d.before_ns),
+		       k->significant ? "" : "~ ",
+		       nsx_text_change(p->a, (double)k->d.delta_ns),
+		       nsx_text_change(p->a, (double)k->count_ns),
+		       nsx_text_change(p->a, (double)k->clock_ns),
+		       nsx_text_change(p->a, (double)k->own_ns),
+		       k->launches[0], k->launches[1], changes);
+}
+
+static void add_kernels(struct page *p, uint32_t lane)
+{
+	const struct nsx_budget *x = &p->d->lanes[lane].budget;
+	size_t n = 0;
+
+	while (n < NSX_MIN(x->nkernels, p->kernel_rows) &&
+	       x->kernels[n].d.delta_ns)
+		n++;
+	if (!p->for_comment)
+		nsx_buf_printf(&p->b, "## Kernels%s\n\n", of_lane(p, lane));
+	add_clock(p, x);
+	if (!n)
+		return;
+	nsx_buf_adds(&p->b, "| kernel | match | before | change | count | "
+			    "clock | own | launches | launch shape |\n"
+			    "|---|---|---:|---:|---:|---:|---:|---:|---|\n");
+	for (size_t i = 0; i < n; i++)
+		add_kernel_row(p, &x->kernels[i]);
+	nsx_buf_printf(&p->b, "\nMean of a unit; ~ where the units do not show "
+			      "it%s.\n\n", n < x->nkernels && !p->for_comment ?
+				      "; all rows in `tables/diff_kernels.csv`" :
+				      "");
+}
+
+static void add_causes(struct page *p, uint32_t lane)
+{
+	const struct nsx_budget *x = &p->d->lanes[lane].budget;
+	size_t n = NSX_MIN(x->ncauses, (size_t)CAUSE_ROWS);
+
+	if (!n || !x->causes[0].d.delta_ns)
+		return;
+	nsx_buf_printf(&p->b, "%sIdle by cause%s%s\n\n"
+			      "| cause | of | before | change |\n"
+			      "|---|---|---:|---:|\n",
+		       p->for_comment ? "" : "## ", of_lane(p, lane),
+		       p->for_comment ? ":" : "");
+	for (size_t i = 0; i < n && x->causes[i].d.delta_ns; i++) {
+		const struct nsx_cause_row *c = &x->causes[i];
+
+		nsx_buf_printf(&p->b, "| %s | ", nsx_cause_words[c->cause]);
+		if (*c->detail)
+			add_name(&p->b, c->detail);
+		nsx_buf_printf(&p->b, " | %s",
+			       nsx_text_ns(p->a, (double)c->d.before_ns));
+		add_delta(p, &c->d);
+		nsx_buf_adds(&p->b, " |\n");
+	}
+	nsx_buf_adds(&p->b, "\n");
+}
+
+static void add_findings(struct page *p)
+{
+	const struct nsx_diff *d = p->d;
+
+	if (!d->nfindings)
+		return;
+	nsx_buf_printf(&p->b, "%sFindings%s\n\n", p->for_comment ? "" : "## ",
+		       p->for_comment ? ":" : "");
+	for (size_t i = 0; i < d->nfindings; i++) {
+		const struct nsx_finding_row *f = &d->findings[i];
+		const struct nsx_side_finding *of[] = {f->before, f->after};
+		unsigned n = 0;
+
+		nsx_buf_printf(&p->b, "- %s: %s", nsx_appearance_names[f->change],
+			       (f->after ? f->after : f->before)->title);
+		for (unsigned s = 0; s < 2; s++)
+			if (of[s] && !isnan(of[s]->share))
+				nsx_buf_printf(&p->b, "%s%s, %.1f %% of the time",
+					       n++ ? " → " : " (",
+					       nsx_severity_names[of[s]->severity],
+					       100 * of[s]->share);
+		nsx_buf_adds(&p->b, n ? ")\n" : "\n");
+	}
+	nsx_buf_adds(&p->b, "\n");
+}
+
+static void add_gates(struct page *p)
+{
+	const struct nsx_diff *d = p->d;
+
+	if (!d->ngates)
+		return;
+	nsx_buf_adds(&p->b, p->for_comment ? "" : "## Gates\n\n");
+	for (size_t i = 0; i < d->ngates; i++) {
+		const char *line = nsx_gate_line(&d->gates[i], p->a);
+
+		nsx_buf_adds(&p->b, "- ");
+		nsx_md_escape(&p->b, line, strlen(line));
+		nsx_buf_adds(&p->b, "\n");
+	}
+	nsx_buf_adds(&p->b, "\n");
+}
+
+static void add_checks(struct page *p)
+{
+	const struct nsx_diff *d = p->d;
+	size_t passed = 0, unknown = 0;
+
+	nsx_buf_printf(&p->b, "%sCan they be compared?\n\n",
+		       p->for_comment ? "" : "## ");
+	for (size_t i = 0; i < d->nchecks; i++) {
+		const struct nsx_check *c = &d->checks[i];
+
+		passed += c->status == NSX_CHECK_PASS;
+		if (c->status == NSX_CHECK_PASS)
+			continue;
+		nsx_buf_printf(&p->b, "- **%s** %s: %s",
+			       nsx_check_names[c->status], c->id, c->text);
+		if (*c->before || *c->after)
+			nsx_buf_printf(&p->b, " (%s → %s)", c->before,
+				       c->after);
+		nsx_buf_adds(&p->b, "\n");
+	}
+	if (passed)
+		nsx_buf_printf(&p->b, "- alike: ");
+	for (size_t i = 0, n = 0; i < d->nchecks; i++)
+		if (d->checks[i].status == NSX_CHECK_PASS &&
+		    (*d->checks[i].before || *d->checks[i].after))
+			nsx_buf_printf(&p->b, "%s%s%s%s", n++ ? ", " : "",
+				       d->checks[i].id,
+				       *d->checks[i].after ? " " : "",
+				       d->checks[i].after);
+	nsx_buf_adds(&p->b, passed ? "\n" : "");
+	for (size_t i = 0; i < d->nchecks; i++)
+		if (d->checks[i].status == NSX_CHECK_PASS &&
+		    !*d->checks[i].before && !*d->checks[i].after)
+			nsx_buf_printf(&p->b, "%s%s", unknown++ ? ", " :
+				       "- not recorded: ", d->checks[i].id);
+	nsx_buf_adds(&p->b, unknown ? "\n" : "");
+	if (NSX_MIN(d->nsides[0], d->nsides[1]) < 3)
+		nsx_buf_adds(&p->b, "- fewer than 3 captures a side: how much "
+				    "runs of the same code differ is not known "
+				    "from these\n");
+	nsx_buf_adds(&p->b, "\n");
+}
+
+int nsx_diff_emit_md(const struct nsx_diff *d, enum nsx_diff_md what, FILE *out,
+		     struct nsx_err *err)
+{
+	bool for_comment = what == NSX_DIFF_COMMENT;
+	struct page p = {.d = d, .a = nsx_arena_new(),
+			 .for_comment = for_comment,
+			 .kernel_rows = for_comment ? 10 : 30};
+	uint32_t lane = shown_lane(d);
+
+	add_head(&p);
+	add_gates(&p);
+	if (!for_comment)
+		add_steps(&p);
+	add_budgets(&p);
+	add_causes(&p, lane);
+	add_findings(&p);
+	if (for_comment)
+		nsx_buf_adds(&p.b, "<details><summary>Kernels, intervals, "
+				   "comparability</summary>\n\n");
+	add_kernels(&p, lane);
+	if (for_comment)
+		add_steps(&p);
+	add_checks(&p);
+	if (for_comment)
+		nsx_buf_adds(&p.b, "</details>\n");
+	fwrite(p.b.p, 1, p.b.n, out);
+	nsx_buf_done(&p.b);
+	nsx_arena_free(p.a);
+	return nsx_stopped(err);
+}

@@ -1,0 +1,407 @@
+/* gates.c - limits for a pipeline: METRIC:[<]LIMIT.
+ *
+ *	step, step.p95, step.mean	length of a unit: typical, 95th percentile
+ *	compute, comm, copy, idle	mean of a unit
+ *	kernel:/REGEX/			mean of a unit, of kernels that match
+ *	launches			kernels and replays of a unit
+ *	mem_peak			peak of allocated GPU memory
+ *
+ * A limit is +N% of what it was before, or +N with ns, us, ms, s, B, KB, MB, GB
+ * or nothing (a count).  It fails when the change is proven to be larger: the
+ * interval lies above it.  With "<" it passes only when the change is proven to
+ * be smaller.  What is not proven is undecided.
+ */
+#include <math.h>
+#include <regex.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/stat.h"
+#include "diff/diff.h"
+
+const char *const nsx_gate_names[] = {"pass", "undecided", "fail"};
+
+enum metric { STEP, STEP_P95, STEP_MEAN, COMPUTE, COMM, COPY, IDLE, KERNEL,
+	      LAUNCHES, MEM_PEAK };
+static const struct {
+	const char *name;
+	enum metric metric;
+	const char *units; /* that may follow the number; % always may       */
+} metrics[] = {
+	{"step", STEP, "ns us ms s"},	    {"step.p95", STEP_P95, "ns us ms s"},
+	{"step.mean", STEP_MEAN, "ns us ms s"},
+	{"compute", COMPUTE, "ns us ms s"}, {"comm", COMM, "ns us ms s"},
+	{"copy", COPY, "ns us ms s"},	    {"idle", IDLE, "ns us ms s"},
+	{"kernel", KERNEL, "ns us ms s"},   {"launches", LAUNCHES, ""},
+	{"mem_peak", MEM_PEAK, "B KB MB GB"},
+};
+static const struct {
+	const char *name;
+	double factor;
+} units[] = {
+	{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9},
+	{"B", 1}, {"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9},
+};
+
+struct gate {
+	enum metric metric;
+	char regex[512]; /* of KERNEL */
+	bool proven;	 /* "<" */
+	bool relative;
+	double limit; /* a ratio, ns, bytes or a count */
+};
+
+/* Reading -----------------------------------------------------------------------*/
+
+static int fail(const char *expr, const char *what, struct nsx_err *err)
+{
+	return nsx_fail(err, NSX_E_USAGE, "cannot use the gate '%s': %s", expr,
+			what);
+}
+
+static bool is_listed(const char *list, const char *word)
+{
+	size_t n = strlen(word);
+
+	for (const char *at = list; n && (at = strstr(at, word)); at += n)
+		if ((at == list || at[-1] == ' ') &&
+		    (at[n] == ' ' || !at[n]))
+			return true;
+	return false;
+}
+
+static int read_limit(const char *expr, const char *s, const char *known,
+		      struct gate *ret, struct nsx_err *err)
+{
+	char *end;
+
+	ret->proven = *s == '<';
+	s += ret->proven;
+	if (*s != '+' && *s != '-')
+		return fail(expr, "a limit begins with + or -, as in step:+3%",
+			    err);
+	ret->limit = strtod(s, &end);
+	if (end == s || !isfinite(ret->limit))
+		return fail(expr, "the limit is no number", err);
+	if (!strcmp(end, "%")) {
+		ret->relative = true;
+		ret->limit /= 100;
+		return 0;
+	}
+	if (!*end && (!*known || ret->limit == 0))
+		return 0;
+	for (size_t i = 0; i < ARRAY_LEN(units); i++)
+		if (!strcmp(end, units[i].name) && is_listed(known, end)) {
+			ret->limit *= units[i].factor;
+			return 0;
+		}
+	return fail(expr, *known ? "the limit needs a unit: %, ns, us, ms, s "
+				   "for times, B, KB, MB, GB for memory" :
+				   "a count takes no unit but %", err);
+}
+
+static int read_regex(const char *expr, const char **s, struct gate *ret,
+		      struct nsx_err *err)
+{
+	const char *end = **s == '/' ? strstr(*s + 1, "/:") : NULL;
+	regex_t re;
+	size_t n;
+
+	if (!end)
+		return fail(expr, "a kernel is named as kernel:/REGEX/:+10%",
+			    err);
+	n = (size_t)(end - *s - 1);
+	if (n >= sizeof(ret->regex))
+		return fail(expr, "the pattern is too long", err);
+	memcpy(ret->regex, *s + 1, n);
+	ret->regex[n] = '\0';
+	if (regcomp(&re, ret->regex, REG_EXTENDED | REG_NOSUB))
+		return fail(expr, "the pattern is no regular expression", err);
+	regfree(&re);
+	*s = end + 2;
+	return 0;
+}
+
+static int read_gate(const char *expr, struct gate *ret, struct nsx_err *err)
+{
+	size_t n = strcspn(expr, ":");
+	const char *s = expr + n + 1;
+
+	*ret = (struct gate){.metric = STEP};
+	if (!expr[n])
+		return fail(expr, "it has no limit, as in step:+3%", err);
+	for (size_t i = 0; i < ARRAY_LEN(metrics); i++) {
+		if (strlen(metrics[i].name) != n ||
+		    strncmp(metrics[i].name, expr, n) != 0)
+			continue;
+		ret->metric = metrics[i].metric;
+		if (ret->metric == KERNEL && read_regex(expr, &s, ret, err))
+			return err->rc;
+		return read_limit(expr, s, metrics[i].units, ret, err);
+	}
+	return fail(expr, "metrics are step, step.p95, step.mean, compute, "
+			  "comm, copy, idle, kernel:/REGEX/, launches and "
+			  "mem_peak", err);
+}
+
+int nsx_gate_check(const char *expr, struct nsx_err *err)
+{
+	struct gate g;
+
+	return read_gate(expr, &g, err);
+}
+
+/* Measuring ---------------------------------------------------------------------*/
+
+struct measured {
+	double before, change;
+	struct nsx_interval ci;
+	size_t n; /* units of the shorter side; a single figure: SIZE_MAX    */
+};
+
+static int64_t part_of(const struct nsx_lane *l, size_t unit, const void *ctx)
+{
+	const int64_t *ns = l->units[unit].ns;
+
+	switch (*(const enum metric *)ctx) {
+	case COMPUTE:
+		return ns[NSX_SHARE_COMPUTE];
+	case COMM:
+		return ns[NSX_SHARE_TRANSFER] + ns[NSX_SHARE_WAIT];
+	case COPY:
+		return ns[NSX_SHARE_COPY];
+	case IDLE:
+		return ns[NSX_SHARE_IDLE];
+	case LAUNCHES:
+		return l->units[unit].launches;
+	default:
+		return l->units[unit].wall_ns;
+	}
+}
+
+static int64_t listed(const struct nsx_lane *l, size_t unit, const void *ctx)
+{
+	(void)l;
+	return ((const int64_t *)ctx)[unit];
+}
+
+/* Credit of the kernels that match, by unit. */
+static int match_kernels(const struct nsx_pool *p, const struct nsx_lane *l,
+			 const char *regex, struct nsx_arena *a, int64_t **ret,
+			 struct nsx_err *err)
+{
+	bool *matches = nsx_arena_try_array(a, p->nkernels, 1, "kernels", err);
+	regex_t re;
+
+	*ret = nsx_arena_try_array(a, l->nunits, sizeof(**ret), "units", err);
+	if (!matches || !*ret)
+		return err->rc;
+	if (regcomp(&re, regex, REG_EXTENDED | REG_NOSUB))
+		nsx_die_of_memory(strlen(regex)); /* it was compiled before */
+	for (uint32_t k = 0; k < p->nkernels; k++)
+		matches[k] = !regexec(&re, p->kernels[k].name, 0, NULL, 0);
+	regfree(&re);
+	for (size_t i = 0; i < l->nuses; i++)
+		if (matches[l->uses[i].kernel])
+			(*ret)[l->uses[i].unit] += l->uses[i].ns;
+	return 0;
+}
+
+static int sample_of(const struct nsx_diff *d, unsigned side, uint32_t lane,
+		     const struct gate *g, struct nsx_arena *a,
+		     struct nsx_sample *ret, struct nsx_err *err)
+{
+	const struct nsx_pool *p = &d->pool[side];
+	int64_t *v;
+
+	if (g->metric != KERNEL)
+		return nsx_pool_figures(p, lane, part_of, &g->metric, a, ret,
+					err);
+	if (match_kernels(p, &p->lanes[lane], g->regex, a, &v, err))
+		return err->rc;
+	return nsx_pool_figures(p, lane, listed, v, a, ret, err);
+}
+
+static int measure_figure(const struct nsx_diff *d, uint32_t lane,
+			  const struct gate *g, struct nsx_arena *a,
+			  struct measured *ret, struct nsx_err *err)
+{
+	nsx_figure_fn figure = g->metric == STEP_P95 ? nsx_p95_change :
+						       nsx_mean_change;
+	const int64_t nothing = 0;
+	struct nsx_sample s[2];
+	int64_t *v[2];
+
+	for (unsigned i = 0; i < 2; i++) {
+		if (sample_of(d, i, lane, g, a, &s[i], err))
+			return err->rc;
+		v[i] = nsx_arena_try_array(a, s[i].n, sizeof(*v[i]), "units",
+					   err);
+		if (!v[i])
+			return err->rc;
+		memcpy(v[i], s[i].v, s[i].n * sizeof(*v[i]));
+		qsort(v[i], s[i].n, sizeof(*v[i]), nsx_cmp_i64);
+	}
+	ret->n = NSX_MIN(s[0].n, s[1].n);
+	ret->before = figure(v[0], s[0].n, &nothing, 1);
+	ret->change = figure(v[1], s[1].n, v[0], s[0].n);
+	return nsx_bootstrap(&s[1], &s[0], figure, d->opts->alpha,
+			     d->opts->seed, &ret->ci, err);
+}
+
+static void measure_step(const struct nsx_step *c, struct measured *ret)
+{
+	*ret = (struct measured){
+		c->side[0].median_ns, c->shift_ns,
+		{NSX_MIN(c->ci_ns.lo, c->blocks_ns.lo),
+		 NSX_MAX(c->ci_ns.hi, c->blocks_ns.hi)},
+		NSX_MIN(c->side[0].n, c->side[1].n)};
+}
+
+/* Peaks of the capture with the highest on each side. */
+static bool measure_memory(const struct nsx_diff *d, struct measured *ret)
+{
+	int64_t peak[2] = {-1, -1};
+
+	for (unsigned s = 0; s < 2; s++)
+		for (size_t i = 0; i < d->nsides[s]; i++)
+			peak[s] = NSX_MAX(peak[s], d->sides[s][i]->peak_bytes);
+	*ret = (struct measured){(double)peak[0], (double)(peak[1] - peak[0]),
+				 {(double)(peak[1] - peak[0]),
+				  (double)(peak[1] - peak[0])}, SIZE_MAX};
+	return peak[0] >= 0 && peak[1] >= 0;
+}
+
+/* Deciding ----------------------------------------------------------------------*/
+
+enum { MIN_UNITS = 4 };
+
+static void undecided(struct nsx_gate_row *r, const char *text)
+{
+	r->result = NSX_GATE_UNDECIDED;
+	r->text = text;
+}
+
+static void decide(const struct nsx_diff *d, const struct gate *g,
+		   const struct measured *m, double floor,
+		   struct nsx_gate_row *r)
+{
+	double of = g->relative ? m->before : 1;
+	double shown = g->relative ? 100 : !strcmp(r->unit, "ms") ? 1e-6 : 1;
+
+	if (g->relative && m->before <= 0) {
+		undecided(r, "there was nothing of it before");
+		return;
+	}
+	r->change = m->change / of * shown;
+	r->lo = m->ci.lo / of * shown;
+	r->hi = m->ci.hi / of * shown;
+	if (d->same) {
+		r->change = r->lo = r->hi = 0;
+		r->result = r->limit < 0 ? NSX_GATE_FAIL : NSX_GATE_PASS;
+	} else if (d->verdict == NSX_V_INCONCLUSIVE && d->whole) {
+		undecided(r, "no unit of work repeats on both sides");
+	} else if (m->n < MIN_UNITS) {
+		undecided(r, "fewer than 4 units on a side");
+	} else if (r->lo > r->limit && fabs(m->change) >= floor) {
+		r->result = NSX_GATE_FAIL;
+	} else if (r->hi < r->limit || (r->hi <= r->limit && r->lo == r->hi)) {
+		r->result = NSX_GATE_PASS;
+	} else {
+		undecided(r, r->lo > r->limit ?
+				     "smaller than the noise of so few captures" :
+				     "the limit lies in the interval: more units "
+				     "or captures would decide");
+		if (g->proven)
+			r->result = NSX_GATE_FAIL;
+	}
+}
+
+/* How far above the limit its lower end lies: of equal results the worst. */
+static bool is_worse(const struct nsx_gate_row *x, const struct nsx_gate_row *y)
+{
+	if (x->result != y->result)
+		return x->result > y->result;
+	return x->hi > y->hi;
+}
+
+static struct nsx_gate_row begin_row(const struct gate *g, const char *expr)
+{
+	const char *unit = g->relative ? "%" : g->metric == LAUNCHES ? "" :
+			   g->metric == MEM_PEAK ? "bytes" : "ms";
+
+	return (struct nsx_gate_row){
+		.expr = expr, .subject = "", .change = NAN, .lo = NAN,
+		.hi = NAN, .unit = unit,
+		.limit = g->relative ? 100 * g->limit :
+			 !strcmp(unit, "ms") ? g->limit / 1e6 : g->limit};
+}
+
+static int evaluate_lane(struct nsx_diff *d, uint32_t lane,
+			 const struct gate *g, struct nsx_gate_row *ret,
+			 struct nsx_err *err)
+{
+	const struct nsx_step *c = lane == NSX_NONE ? &d->job :
+						 &d->lanes[lane].change;
+	struct nsx_arena *a = nsx_arena_new();
+	struct measured m;
+	double floor = 0;
+	int rc = 0;
+
+	if (g->metric == STEP) {
+		measure_step(c, &m);
+		floor = c->floor * c->side[0].median_ns;
+	} else {
+		rc = measure_figure(d, lane, g, a, &m, err);
+	}
+	if (!rc)
+		decide(d, g, &m, floor, ret);
+	if (lane != NSX_NONE && d->nlanes > 1)
+		ret->subject = nsx_arena_printf(
+			d->arena, "GPU %lld",
+			(long long)d->lanes[lane].device_id);
+	nsx_arena_free(a);
+	return rc;
+}
+
+static int evaluate(struct nsx_diff *d, const char *expr,
+		    struct nsx_gate_row *ret, struct nsx_err *err)
+{
+	struct gate g;
+	struct measured m;
+	bool first = true;
+
+	if (read_gate(expr, &g, err))
+		return err->rc;
+	*ret = begin_row(&g, expr);
+	if (g.metric == MEM_PEAK) {
+		if (measure_memory(d, &m))
+			decide(d, &g, &m, 0, ret);
+		else
+			undecided(ret, "memory usage was not traced on both "
+				       "sides");
+		return 0;
+	}
+	if (g.metric == STEP && d->has_job)
+		return evaluate_lane(d, NSX_NONE, &g, ret, err);
+	for (uint32_t l = 0; l < d->nlanes; l++) {
+		struct nsx_gate_row row = begin_row(&g, expr);
+
+		if (evaluate_lane(d, l, &g, &row, err))
+			return err->rc;
+		if (first || is_worse(&row, ret))
+			*ret = row;
+		first = false;
+	}
+	return 0;
+}
+
+int nsx_gates_evaluate(struct nsx_diff *d, struct nsx_err *err)
+{
+	const struct nsx_diff_opts *o = d->opts;
+
+	d->gates = nsx_arena_get(d->arena, (o->ngates + 1) * sizeof(*d->gates));
+	for (; d->ngates < o->ngates; d->ngates++)
+		if (evaluate(d, o->gates[d->ngates], &d->gates[d->ngates], err))
+			return err->rc;
+	return 0;
+}

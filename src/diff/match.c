@@ -1,0 +1,414 @@
+/* match.c - rows of kernels that belong together. */
+#include <stdlib.h>
+#include <string.h>
+#include "diff/match.h"
+
+const char *const nsx_match_names[NSX_NMATCHES] = {
+	"exact", "shape", "template", "variant", "range", "removed", "new",
+};
+
+/* Kernels of both sides in one list: those before, then those after. */
+struct work {
+	const struct nsx_pool *pool[2];
+	uint32_t n[2], all;
+	uint32_t *leader; /* by kernel: towards the one that stands for all of
+			     its row; itself                                 */
+	enum nsx_match *kind; /* by leader                                   */
+	double *launches; /* by kernel, of a unit                            */
+	bool *used, *matched;
+	struct nsx_arena *a;
+};
+
+static const struct nsx_kernel *kernel(const struct work *w, uint32_t i)
+{
+	return i < w->n[0] ? &w->pool[0]->kernels[i] :
+			     &w->pool[1]->kernels[i - w->n[0]];
+}
+
+static uint32_t lead(const struct work *w, uint32_t i)
+{
+	while (w->leader[i] != i)
+		i = w->leader[i] = w->leader[w->leader[i]];
+	return i;
+}
+
+/* The lesser number leads: a row is named after its first kernel before. */
+static void join(struct work *w, uint32_t i, uint32_t k, enum nsx_match kind)
+{
+	uint32_t x = lead(w, i), y = lead(w, k);
+	uint32_t first = NSX_MIN(x, y);
+
+	w->leader[NSX_MAX(x, y)] = first;
+	w->kind[first] = kind;
+	w->matched[i] = w->matched[k] = true;
+}
+
+static int count_launches(struct work *w, struct nsx_err *err)
+{
+	w->all = w->n[0] + w->n[1];
+	w->leader = nsx_arena_try_array(w->a, w->all, 4, "kernels", err);
+	w->kind = nsx_arena_try_array(w->a, w->all, sizeof(*w->kind), "kernels",
+				      err);
+	w->launches = nsx_arena_try_array(w->a, w->all, sizeof(double),
+					  "kernels", err);
+	w->used = nsx_arena_try_array(w->a, w->all, 1, "kernels", err);
+	w->matched = nsx_arena_try_array(w->a, w->all, 1, "kernels", err);
+	if (!w->leader || !w->kind || !w->launches || !w->used || !w->matched)
+		return err->rc;
+	for (uint32_t i = 0; i < w->all; i++)
+		w->leader[i] = i;
+	for (unsigned s = 0; s < 2; s++)
+		for (size_t l = 0; l < w->pool[s]->nlanes; l++) {
+			const struct nsx_lane *x = &w->pool[s]->lanes[l];
+
+			for (size_t i = 0; i < x->nuses; i++) {
+				uint32_t k = x->uses[i].kernel +
+					     (s ? w->n[0] : 0);
+
+				w->used[k] = true;
+				w->launches[k] +=
+					(double)x->uses[i].launches /
+					(double)x->nunits;
+			}
+		}
+	return 0;
+}
+
+/* By name -----------------------------------------------------------------------*/
+
+struct key {
+	const struct work *w;
+	const char *text;
+	uint32_t at;
+};
+
+static int cmp_keys(const void *a, const void *b)
+{
+	const struct key *x = a, *y = b;
+	int c = strcmp(x->text, y->text);
+
+	return c ? c : (x->at > y->at) - (x->at < y->at);
+}
+
+/* Joins what is left of both sides under one text, if both have some. */
+static int join_by(struct work *w, const char *(*text)(const struct nsx_kernel *),
+		   enum nsx_match kind, struct nsx_err *err)
+{
+	struct key *v = nsx_arena_try_array(w->a, w->all, sizeof(*v),
+					    "kernels", err);
+	size_t n = 0;
+
+	if (!v)
+		return err->rc;
+	for (uint32_t i = 0; i < w->all; i++) {
+		const char *s = text(kernel(w, i));
+
+		if (w->used[i] && !w->matched[i] && *s)
+			v[n++] = (struct key){w, s, i};
+	}
+	if (n)
+		qsort(v, n, sizeof(*v), cmp_keys);
+	for (size_t i = 0, next; i < n; i = next) {
+		for (next = i + 1;
+		     next < n && !strcmp(v[i].text, v[next].text);)
+			next++;
+		if (v[i].at >= w->n[0] || v[next - 1].at < w->n[0])
+			continue; /* one side only */
+		for (size_t k = i + 1; k < next; k++)
+			join(w, v[i].at, v[k].at, kind);
+	}
+	return 0;
+}
+
+static const char *full_name(const struct nsx_kernel *k)
+{
+	return k->name;
+}
+
+static const char *base_name(const struct nsx_kernel *k)
+{
+	return k->base;
+}
+
+static void join_exact(struct work *w)
+{
+	for (uint32_t i = 0, k = 0; i < w->n[0] && k < w->n[1];) {
+		int c = nsx_kernel_cmp(kernel(w, i), kernel(w, w->n[0] + k));
+
+		if (!c && w->used[i] && w->used[w->n[0] + k])
+			join(w, i, w->n[0] + k, NSX_M_EXACT);
+		i += c <= 0;
+		k += c >= 0;
+	}
+}
+
+/* By place ----------------------------------------------------------------------*/
+
+enum { MOST_IN_BLOCK = 8 };
+
+struct sequence { /* a typical unit: kernels as numbers of both sides        */
+	uint32_t *all, *anchor; /* anchors: rows; at: their place in all     */
+	uint32_t *at;
+	size_t n, nanchors;
+};
+
+static int list_sequence(const struct work *w, unsigned side, size_t lane,
+			 struct sequence *ret, struct nsx_err *err)
+{
+	const struct nsx_lane *l = &w->pool[side]->lanes[lane];
+
+	ret->n = l->norder;
+	ret->nanchors = 0;
+	ret->all = nsx_arena_try_array(w->a, l->norder, 3 * sizeof(uint32_t),
+				       "kernel sequence", err);
+	if (!ret->all)
+		return err->rc;
+	ret->anchor = ret->all + l->norder;
+	ret->at = ret->anchor + l->norder;
+	for (uint32_t i = 0; i < l->norder; i++) {
+		uint32_t k = l->order[i] + (side ? w->n[0] : 0);
+
+		ret->all[i] = k;
+		if (w->matched[k]) {
+			ret->at[ret->nanchors] = i;
+			ret->anchor[ret->nanchors++] = lead(w, k);
+		}
+	}
+	return 0;
+}
+
+/* Different kernels in a stretch that have no match; MOST_IN_BLOCK + 1: more. */
+static size_t list_block(const struct work *w, const struct sequence *s,
+			 size_t from, size_t to, uint32_t *ret)
+{
+	size_t n = 0;
+
+	for (size_t i = from; i < to && n <= MOST_IN_BLOCK; i++) {
+		bool known = w->matched[s->all[i]] || !w->used[s->all[i]];
+
+		for (size_t k = 0; k < n && !known; k++)
+			known = ret[k] == s->all[i];
+		if (!known)
+			ret[n++] = s->all[i];
+	}
+	return n;
+}
+
+struct block {
+	uint32_t v[2][MOST_IN_BLOCK + 1];
+	size_t n[2];
+};
+
+static int join_blocks(struct work *w, const struct sequence *x,
+		       const struct sequence *y, const struct nsx_pair *pairs,
+		       size_t npairs, struct nsx_err *err)
+{
+	struct block *blocks = nsx_arena_try_array(
+		w->a, npairs + 1, sizeof(*blocks), "kernel sequence", err);
+	size_t from_x = 0, from_y = 0;
+
+	if (!blocks)
+		return err->rc;
+	/* All stretches first: what one joins is still open to the next. */
+	for (size_t i = 0; i <= npairs; i++) {
+		size_t to_x = i < npairs ? x->at[pairs[i].i] : x->n;
+		size_t to_y = i < npairs ? y->at[pairs[i].j] : y->n;
+
+		blocks[i].n[0] = list_block(w, x, from_x, to_x, blocks[i].v[0]);
+		blocks[i].n[1] = list_block(w, y, from_y, to_y, blocks[i].v[1]);
+		from_x = to_x + 1;
+		from_y = to_y + 1;
+	}
+	for (size_t i = 0; i <= npairs; i++) {
+		const struct block *b = &blocks[i];
+
+		if (!b->n[0] || !b->n[1] || b->n[0] > MOST_IN_BLOCK ||
+		    b->n[1] > MOST_IN_BLOCK)
+			continue;
+		for (unsigned s = 0; s < 2; s++)
+			for (size_t k = 0; k < b->n[s]; k++)
+				join(w, b->v[0][0], b->v[s][k], NSX_M_VARIANT);
+	}
+	return 0;
+}
+
+static int join_by_place(struct work *w, struct nsx_err *err)
+{
+	struct sequence x, y;
+	struct nsx_pair *pairs;
+	size_t n;
+
+	if (!w->pool[0]->nlanes || !w->pool[1]->nlanes)
+		return 0;
+	if (list_sequence(w, 0, 0, &x, err) || list_sequence(w, 1, 0, &y, err))
+		return err->rc;
+	pairs = nsx_arena_try_array(w->a, NSX_MIN(x.nanchors, y.nanchors),
+				    sizeof(*pairs), "kernel sequence", err);
+	if (!pairs)
+		return err->rc;
+	err->rc = NSX_OK;
+	n = nsx_align(x.anchor, x.nanchors, y.anchor, y.nanchors, pairs, err);
+	if (err->rc || !n)
+		return err->rc;
+	return join_blocks(w, &x, &y, pairs, n, err);
+}
+
+/* By range ----------------------------------------------------------------------*/
+
+static const char *range_name(const struct nsx_kernel *k)
+{
+	return k->range;
+}
+
+static double launches_in(const struct work *w, const struct key *v, size_t n,
+			  bool after)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if ((v[i].at >= w->n[0]) == after)
+			sum += w->launches[v[i].at];
+	return sum;
+}
+
+static int join_by_range(struct work *w, struct nsx_err *err)
+{
+	struct key *v = nsx_arena_try_array(w->a, w->all, sizeof(*v),
+					    "kernels", err);
+	size_t n = 0;
+
+	if (!v)
+		return err->rc;
+	for (uint32_t i = 0; i < w->all; i++)
+		if (w->used[i] && !w->matched[i] && *range_name(kernel(w, i)))
+			v[n++] = (struct key){w, range_name(kernel(w, i)), i};
+	if (n)
+		qsort(v, n, sizeof(*v), cmp_keys);
+	for (size_t i = 0, next; i < n; i = next) {
+		double x, y;
+
+		for (next = i + 1;
+		     next < n && !strcmp(v[i].text, v[next].text);)
+			next++;
+		x = launches_in(w, v + i, next - i, false);
+		y = launches_in(w, v + i, next - i, true);
+		if (x <= 0 || y <= 0 || x > 1.02 * y || y > 1.02 * x)
+			continue;
+		for (size_t k = i + 1; k < next; k++)
+			join(w, v[i].at, v[k].at, NSX_M_RANGE);
+	}
+	return 0;
+}
+
+/* Rows --------------------------------------------------------------------------*/
+
+static int number_rows(struct work *w, struct nsx_arena *a,
+		       struct nsx_kernel_rows *ret, struct nsx_err *err)
+{
+	uint32_t *row = nsx_arena_try_array(a, w->all, 4, "kernels", err);
+
+	ret->kind = nsx_arena_try_array(a, w->all, sizeof(*ret->kind),
+					"kernels", err);
+	ret->first[0] = nsx_arena_try_array(a, w->all, 4, "kernels", err);
+	ret->first[1] = nsx_arena_try_array(a, w->all, 4, "kernels", err);
+	if (!row || !ret->kind || !ret->first[0] || !ret->first[1])
+		return err->rc;
+	ret->nrows = 0;
+	for (uint32_t i = 0; i < w->all; i++) {
+		uint32_t leader = lead(w, i);
+		bool after = i >= w->n[0];
+		uint32_t *first;
+
+		row[i] = NSX_NONE;
+		if (!w->used[i])
+			continue;
+		if (leader == i) {
+			row[i] = ret->nrows++;
+			ret->kind[row[i]] = w->matched[i] ? w->kind[i] :
+					    after ? NSX_M_NEW : NSX_M_REMOVED;
+			ret->first[0][row[i]] = ret->first[1][row[i]] =
+				NSX_NONE;
+		}
+		row[i] = row[leader];
+		first = &ret->first[after][row[i]];
+		if (*first == NSX_NONE)
+			*first = after ? i - w->n[0] : i;
+	}
+	ret->row[0] = row;
+	ret->row[1] = row + w->n[0];
+	return 0;
+}
+
+int nsx_match_kernels(const struct nsx_pool *before,
+		      const struct nsx_pool *after, struct nsx_arena *a,
+		      struct nsx_kernel_rows *ret, struct nsx_err *err)
+{
+	struct work w = {.pool = {before, after},
+			 .n = {before->nkernels, after->nkernels},
+			 .a = nsx_arena_new()};
+	int rc = count_launches(&w, err);
+
+	if (!rc) {
+		join_exact(&w);
+		rc = join_by(&w, full_name, NSX_M_SHAPE, err);
+	}
+	if (!rc)
+		rc = join_by(&w, base_name, NSX_M_TEMPLATE, err);
+	if (!rc)
+		rc = join_by_place(&w, err);
+	if (!rc)
+		rc = join_by_range(&w, err);
+	if (!rc)
+		rc = number_rows(&w, a, ret, err);
+	nsx_arena_free(w.a);
+	return rc;
+}
+
+/* Likeness ------------------------------------------------------------------------*/
+
+struct named {
+	const char *base;
+	double n[2];
+};
+
+static int cmp_named(const void *a, const void *b)
+{
+	return strcmp(((const struct named *)a)->base,
+		      ((const struct named *)b)->base);
+}
+
+int nsx_likeness(const struct nsx_pool *before, const struct nsx_pool *after,
+		 double *ret, struct nsx_err *err)
+{
+	struct work w = {.pool = {before, after},
+			 .n = {before->nkernels, after->nkernels},
+			 .a = nsx_arena_new()};
+	double common = 0, all = 0;
+	struct named *v = NULL;
+	int rc = count_launches(&w, err);
+
+	if (!rc) {
+		v = nsx_arena_try_array(w.a, w.all, sizeof(*v), "kernels", err);
+		rc = v ? 0 : err->rc;
+	}
+	for (uint32_t i = 0; !rc && i < w.all; i++) {
+		v[i].base = kernel(&w, i)->base;
+		v[i].n[i >= w.n[0]] = w.launches[i];
+	}
+	if (!rc && w.all)
+		qsort(v, w.all, sizeof(*v), cmp_named);
+	for (uint32_t i = 0, next; !rc && i < w.all; i = next) {
+		double n[2] = {0, 0};
+
+		for (next = i; next < w.all && !cmp_named(&v[i], &v[next]);
+		     next++) {
+			n[0] += v[next].n[0];
+			n[1] += v[next].n[1];
+		}
+		common += NSX_MIN(n[0], n[1]);
+		all += NSX_MAX(n[0], n[1]);
+	}
+	*ret = all > 0 ? common / all : 1;
+	nsx_arena_free(w.a);
+	return rc;
+}

@@ -1,0 +1,245 @@
+/* pool.c - numbers that mean the same in all captures of a side. */
+#include <stdlib.h>
+#include <string.h>
+#include "diff/pool.h"
+
+/* Kernels and details ---------------------------------------------------------*/
+
+static int cmp_kernels(const void *a, const void *b)
+{
+	return nsx_kernel_cmp(a, b);
+}
+
+static int pool_kernels(struct nsx_pool *p, struct nsx_arena *a,
+			struct nsx_err *err)
+{
+	size_t n = 0, kept = 0;
+
+	for (size_t i = 0; i < p->nsides; i++)
+		n += p->sides[i]->nkernels;
+	p->kernels = nsx_arena_try_array(a, n, sizeof(*p->kernels), "kernels",
+					 err);
+	if (!p->kernels)
+		return err->rc;
+	for (size_t i = 0, at = 0; i < p->nsides; i++) {
+		const struct nsx_side *s = p->sides[i];
+
+		memcpy(p->kernels + at, s->kernels,
+		       s->nkernels * sizeof(*s->kernels));
+		at += s->nkernels;
+	}
+	qsort(p->kernels, n, sizeof(*p->kernels), cmp_kernels);
+	for (size_t i = 0; i < n; i++)
+		if (!kept ||
+		    nsx_kernel_cmp(&p->kernels[kept - 1], &p->kernels[i]))
+			p->kernels[kept++] = p->kernels[i];
+	p->nkernels = (uint32_t)kept;
+	return 0;
+}
+
+static int cmp_texts(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static int pool_details(struct nsx_pool *p, struct nsx_arena *a,
+			struct nsx_err *err)
+{
+	size_t n = 0, kept = 0, at = 0;
+
+	for (size_t i = 0; i < p->nsides; i++)
+		n += p->sides[i]->ndetails;
+	p->details = nsx_arena_try_array(a, n, sizeof(*p->details), "causes",
+					 err);
+	if (!p->details)
+		return err->rc;
+	for (size_t i = 0; i < p->nsides; at += p->sides[i++]->ndetails)
+		memcpy(p->details + at, p->sides[i]->details,
+		       p->sides[i]->ndetails * sizeof(*p->details));
+	qsort(p->details, n, sizeof(*p->details), cmp_texts);
+	for (size_t i = 0; i < n; i++)
+		if (!kept || strcmp(p->details[kept - 1], p->details[i]))
+			p->details[kept++] = p->details[i];
+	p->ndetails = (uint32_t)kept;
+	return 0;
+}
+
+/* Lanes -------------------------------------------------------------------------*/
+
+/* The pool's number of each kernel and detail of a side. */
+struct numbers {
+	uint32_t *kernel, *detail;
+};
+
+static int number(const struct nsx_pool *p, const struct nsx_side *s,
+		  struct nsx_arena *a, struct numbers *ret,
+		  struct nsx_err *err)
+{
+	ret->kernel = nsx_arena_try_array(a, s->nkernels, 4, "kernels", err);
+	ret->detail = nsx_arena_try_array(a, s->ndetails, 4, "causes", err);
+	if (!ret->kernel || !ret->detail)
+		return err->rc;
+	for (uint32_t i = 0; i < s->nkernels; i++)
+		ret->kernel[i] = (uint32_t)((const struct nsx_kernel *)bsearch(
+			&s->kernels[i], p->kernels, p->nkernels,
+			sizeof(*p->kernels), cmp_kernels) - p->kernels);
+	for (size_t i = 0; i < s->ndetails; i++)
+		ret->detail[i] = (uint32_t)((const char **)bsearch(
+			&s->details[i], p->details, p->ndetails,
+			sizeof(*s->details), cmp_texts) - p->details);
+	return 0;
+}
+
+static int make_room(struct nsx_pool *p, size_t lane, struct nsx_arena *a,
+		     struct nsx_err *err)
+{
+	struct nsx_lane *to = &p->lanes[lane];
+	size_t units = 0, uses = 0, idle = 0;
+
+	for (size_t i = 0; i < p->nsides; i++) {
+		units += p->seen[i]->lanes[lane].nunits;
+		uses += p->seen[i]->lanes[lane].nuses;
+		idle += p->seen[i]->lanes[lane].nidle;
+	}
+	*to = p->seen[0]->lanes[lane];
+	to->nunits = to->nuses = to->nidle = 0;
+	to->units = nsx_arena_try_array(a, units, sizeof(*to->units), "units",
+					err);
+	to->uses = nsx_arena_try_array(a, uses, sizeof(*to->uses), "kernels",
+				       err);
+	to->idle = nsx_arena_try_array(a, idle, sizeof(*to->idle), "causes",
+				       err);
+	to->order = nsx_arena_try_array(a, to->norder, 4, "kernels", err);
+	return to->units && to->uses && to->idle && to->order ? 0 : err->rc;
+}
+
+static void append(struct nsx_lane *to, const struct nsx_lane *from,
+		   const struct numbers *x)
+{
+	uint32_t first = (uint32_t)to->nunits;
+
+	memcpy(to->units + first, from->units,
+	       from->nunits * sizeof(*from->units));
+	to->nunits += from->nunits;
+	for (size_t i = 0; i < from->nuses; i++) {
+		struct nsx_kernel_use u = from->uses[i];
+
+		u.unit += first;
+		u.kernel = x->kernel[u.kernel];
+		to->uses[to->nuses++] = u;
+	}
+	for (size_t i = 0; i < from->nidle; i++) {
+		struct nsx_idle_use u = from->idle[i];
+
+		u.unit += first;
+		u.detail = x->detail[u.detail];
+		to->idle[to->nidle++] = u;
+	}
+}
+
+static int pool_lanes(struct nsx_pool *p, struct nsx_arena *a,
+		      struct nsx_err *err)
+{
+	p->nlanes = SIZE_MAX;
+	p->one_job = true;
+	for (size_t i = 0; i < p->nsides; i++) {
+		p->nlanes = NSX_MIN(p->nlanes, p->seen[i]->nlanes);
+		p->one_job &= p->seen[i]->one_job;
+	}
+	p->lanes = nsx_arena_try_array(a, p->nlanes, sizeof(*p->lanes),
+				       "lanes", err);
+	p->end = nsx_arena_try_array(a, p->nlanes * p->nsides,
+				     sizeof(*p->end), "captures", err);
+	if (!p->lanes || !p->end)
+		return err->rc;
+	for (size_t l = 0; l < p->nlanes; l++)
+		if (make_room(p, l, a, err))
+			return err->rc;
+	for (size_t i = 0; i < p->nsides; i++) {
+		struct numbers x;
+
+		if (number(p, p->sides[i], a, &x, err))
+			return err->rc;
+		for (size_t l = 0; l < p->nlanes; l++) {
+			struct nsx_lane *to = &p->lanes[l];
+			const struct nsx_lane *from = &p->seen[i]->lanes[l];
+
+			append(to, from, &x);
+			p->end[l * p->nsides + i] = to->nunits;
+			for (size_t k = 0; !i && k < to->norder; k++)
+				to->order[k] = x.kernel[from->order[k]];
+		}
+	}
+	return 0;
+}
+
+int nsx_pool_build(const struct nsx_side *const *sides, size_t nsides,
+		   const struct nsx_seen *const *seen, struct nsx_arena *a,
+		   struct nsx_pool *ret, struct nsx_err *err)
+{
+	*ret = (struct nsx_pool){.sides = sides, .nsides = nsides,
+				 .seen = seen};
+	if (pool_kernels(ret, a, err) || pool_details(ret, a, err))
+		return err->rc;
+	return pool_lanes(ret, a, err);
+}
+
+/* Samples -----------------------------------------------------------------------*/
+
+static int64_t wall_of(const struct nsx_pool *p, uint32_t lane, size_t unit)
+{
+	int64_t longest = 0;
+
+	if (lane != NSX_NONE)
+		return p->lanes[lane].units[unit].wall_ns;
+	for (size_t l = 0; l < p->nlanes; l++)
+		longest = NSX_MAX(longest, p->lanes[l].units[unit].wall_ns);
+	return longest;
+}
+
+int nsx_pool_sample(const struct nsx_pool *p, uint32_t lane, bool only_steady,
+		    struct nsx_arena *a, struct nsx_sample *ret,
+		    struct nsx_err *err)
+{
+	size_t at = lane == NSX_NONE ? 0 : lane, from = 0, n = 0;
+	const struct nsx_lane *units = &p->lanes[at];
+	const size_t *end = p->end + at * p->nsides;
+	int64_t *v = nsx_arena_try_array(a, units->nunits, sizeof(*v), "units",
+					 err);
+	size_t *ends = nsx_arena_try_array(a, p->nsides, sizeof(*ends),
+					   "captures", err);
+	size_t ncaptures = 0;
+
+	if (!v || !ends)
+		return err->rc;
+	for (size_t i = 0; i < p->nsides; from = end[i++]) {
+		size_t before = n;
+
+		for (size_t u = from; u < end[i]; u++)
+			if (!only_steady || units->units[u].steady)
+				v[n++] = wall_of(p, lane, u);
+		if (n > before)
+			ends[ncaptures++] = n;
+	}
+	*ret = (struct nsx_sample){v, n, ends, ncaptures};
+	return 0;
+}
+
+int nsx_pool_figures(const struct nsx_pool *p, uint32_t lane,
+		     int64_t (*figure)(const struct nsx_lane *lane, size_t unit,
+				       const void *ctx),
+		     const void *ctx, struct nsx_arena *a,
+		     struct nsx_sample *ret, struct nsx_err *err)
+{
+	const struct nsx_lane *l = &p->lanes[lane];
+	int64_t *v = nsx_arena_try_array(a, l->nunits, sizeof(*v), "units",
+					 err);
+
+	if (!v)
+		return err->rc;
+	for (size_t u = 0; u < l->nunits; u++)
+		v[u] = figure(l, u, ctx);
+	*ret = (struct nsx_sample){v, l->nunits, p->end + lane * p->nsides,
+				   p->nsides};
+	return 0;
+}

@@ -1,0 +1,520 @@
+/* side.c - loads a trace, sees it in all ways that may be asked for, and keeps
+ * what a comparison needs.
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/par.h"
+#include "base/stat.h"
+#include "diff/side.h"
+#include "diff/words.h"
+#include "facts/occupancy.h"
+#include "passes/pass.h"
+
+/* A longer lane keeps the middle: more tell nothing new. */
+enum { MOST_UNITS = 1 << 16 };
+
+/* What was asked for --------------------------------------------------------------*/
+
+struct spec { /* [LABEL=]PATH[@PART] */
+	char *path, *part, *label;
+};
+
+/* "3..7" without unit or fraction: steps; anything else is a window. */
+static bool is_steps(const char *s)
+{
+	size_t n = strspn(s, "0123456789");
+
+	return n && !strncmp(s + n, "..", 2) &&
+	       strspn(s + n + 2, "0123456789") == strlen(s + n + 2) &&
+	       s[n + 2];
+}
+
+static bool is_part(const char *s)
+{
+	return isdigit((unsigned char)*s) && strstr(s, "..");
+}
+
+static void parse_spec(const char *text, struct nsx_arena *a, struct spec *ret)
+{
+	char *s = nsx_arena_strdup(a, text), *at = strrchr(s, '@');
+	char *equals = strchr(s, '=');
+
+	ret->label = ret->part = nsx_arena_strdup(a, "");
+	if (at && is_part(at + 1)) {
+		*at = '\0';
+		ret->part = at + 1;
+	}
+	if (equals && !memchr(s, '/', (size_t)(equals - s))) {
+		*equals = '\0';
+		ret->label = s;
+		s = equals + 1;
+	}
+	ret->path = s;
+}
+
+/* Kernels -------------------------------------------------------------------------*/
+
+struct listed {
+	struct nsx_kernel k;
+	uint32_t at; /* shape */
+};
+
+static int cmp_u32s(const uint32_t *x, const uint32_t *y, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (x[i] != y[i])
+			return x[i] < y[i] ? -1 : 1;
+	return 0;
+}
+
+int nsx_kernel_cmp(const struct nsx_kernel *x, const struct nsx_kernel *y)
+{
+	int c = strcmp(x->name, y->name);
+
+	if (!c)
+		c = cmp_u32s(x->grid, y->grid, 3);
+	if (!c)
+		c = cmp_u32s(x->block, y->block, 3);
+	if (!c)
+		c = cmp_u32s(&x->registers, &y->registers, 1);
+	return c ? c : cmp_u32s(&x->shared_bytes, &y->shared_bytes, 1);
+}
+
+static int cmp_listed(const void *a, const void *b)
+{
+	return nsx_kernel_cmp(&((const struct listed *)a)->k,
+			      &((const struct listed *)b)->k);
+}
+
+static double occupancy_of(const struct nsx_trace *t, const struct nsx_shape *x)
+{
+	const struct nsx_gpu_info *g = t->ndevices ? nsx_device_gpu(t, 0) : NULL;
+	struct nsx_block_shape b = {
+		(int64_t)x->block[0] * x->block[1] * x->block[2], x->registers,
+		(int64_t)x->static_shared_bytes + x->dynamic_shared_bytes};
+	struct nsx_occupancy o;
+	struct nsx_sm sm;
+
+	if (!g || !x->known)
+		return -1;
+	sm = (struct nsx_sm){
+		.warps = g->max_warps_per_sm, .blocks = g->max_blocks_per_sm,
+		.registers = g->max_registers_per_sm,
+		.registers_per_block = g->max_registers_per_block,
+		.shared_bytes = g->max_shared_per_sm,
+		.threads_per_warp = g->threads_per_warp,
+		.major = g->compute_major, .minor = g->compute_minor};
+	return nsx_occupancy(&sm, &b, &o) ? o.ratio : -1;
+}
+
+/* The path of the range around each kernel's first launch. */
+static void name_ranges(const struct nsx_sweep *s)
+{
+	const struct nsx_trace *t = s->t;
+	const struct nsx_nvtx_facts *x = &s->f->nvtx;
+
+	for (size_t op = 0; op < t->ops.n; op++) {
+		struct nsx_kernel *k;
+		struct nsx_buf b = {0};
+		uint32_t r = x->op_range ? x->op_range[op] : NSX_NONE;
+
+		if (t->ops.kind[op] != NSX_OP_KERNEL)
+			continue;
+		k = &s->side->kernels[s->kernel_of[t->ops.detail[op]]];
+		if (k->range || r == NSX_NONE)
+			continue;
+		if (x->around[r] != NSX_NONE) {
+			nsx_buf_add_masked(&b, nsx_text(t, t->nvtx.name
+							       [x->around[r]]));
+			nsx_buf_adds(&b, " > ");
+		}
+		nsx_buf_add_masked(&b, nsx_text(t, t->nvtx.name[r]));
+		k->range = nsx_arena_strdup(s->side->arena, b.p ? b.p : "");
+		nsx_buf_done(&b);
+	}
+	for (uint32_t i = 0; i < s->side->nkernels; i++)
+		if (!s->side->kernels[i].range)
+			s->side->kernels[i].range = "";
+}
+
+static int list_kernels(struct nsx_sweep *s, struct nsx_arena *scratch,
+			struct nsx_err *err)
+{
+	const struct nsx_trace *t = s->t;
+	struct nsx_side *side = s->side;
+	size_t n = (size_t)t->nshapes + 1;
+	struct listed *v = nsx_arena_try_array(scratch, n, sizeof(*v),
+					       "kernels", err);
+
+	s->kernel_of = nsx_arena_try_array(scratch, n, 4, "kernels", err);
+	side->kernels = nsx_arena_try_array(side->arena, n,
+					    sizeof(*side->kernels), "kernels",
+					    err);
+	if (!v || !s->kernel_of || !side->kernels)
+		return err->rc;
+	for (uint32_t i = 0; i < t->nshapes; i++) {
+		const struct nsx_shape *x = &t->shape[i];
+		struct nsx_kernel *k = &v[i].k;
+
+		k->name = nsx_text(t, x->name);
+		k->base = nsx_text(t, x->base_name);
+		k->label = nsx_kernel_name(&s->f->kernels, x->name)->label;
+		memcpy(k->grid, x->grid, sizeof(k->grid));
+		memcpy(k->block, x->block, sizeof(k->block));
+		k->registers = x->registers;
+		k->shared_bytes = x->static_shared_bytes +
+				  x->dynamic_shared_bytes;
+		k->known = x->known;
+		k->occupancy = occupancy_of(t, x);
+		v[i].at = i;
+	}
+	v[n - 1] = (struct listed){
+		{.name = "graph replay", .base = "graph replay",
+		 .label = "graph replay", .occupancy = -1}, t->nshapes};
+	qsort(v, n, sizeof(*v), cmp_listed);
+	for (size_t i = 0; i < n; i++) {
+		if (!i || cmp_listed(&v[i - 1], &v[i])) {
+			struct nsx_kernel *k = &side->kernels[side->nkernels++];
+
+			*k = v[i].k;
+			k->name = nsx_arena_strdup(side->arena, k->name);
+			k->base = nsx_arena_strdup(side->arena, k->base);
+			k->label = nsx_arena_strdup(side->arena, k->label);
+		}
+		s->kernel_of[v[i].at] = side->nkernels - 1;
+	}
+	name_ranges(s);
+	return 0;
+}
+
+/* Lanes ---------------------------------------------------------------------------*/
+
+static void fill_unit(const struct nsx_sweep *s, uint32_t device,
+		      const struct nsx_iteration *v, struct nsx_unit *ret)
+{
+	struct nsx_partition p;
+
+	nsx_partition(&s->f->device[device], v->start_ns, v->end_ns, &p);
+	*ret = (struct nsx_unit){
+		.start_ns = v->start_ns, .wall_ns = v->end_ns - v->start_ns,
+		.steady = v->steady};
+	ret->ns[NSX_SHARE_COMPUTE] = p.ns[NSX_P_COMPUTE_ONLY] +
+				 p.ns[NSX_P_COMPUTE_COPY] +
+				 p.ns[NSX_P_COMPUTE_COMM];
+	ret->ns[NSX_SHARE_TRANSFER] = p.ns[NSX_P_COMM_EXPOSED];
+	ret->ns[NSX_SHARE_COPY] = p.ns[NSX_P_COPY_EXPOSED];
+	ret->ns[NSX_SHARE_IDLE] = p.ns[NSX_P_IDLE];
+}
+
+/* Units [v, v + n) of one process and device as a lane. */
+static int add_lane(struct nsx_sweep *s, const struct nsx_iteration *v,
+		    size_t n, struct nsx_seen *view, uint32_t *devices,
+		    struct nsx_err *err)
+{
+	const struct nsx_trace *t = s->t;
+	uint32_t device = v->device;
+	struct nsx_lane *lane = &view->lanes[view->nlanes];
+	size_t skip = n > MOST_UNITS ? (n - MOST_UNITS) / 2 : 0;
+
+	*lane = (struct nsx_lane){
+		.device_id = t->device[device].device_id,
+		.pid = v->process == NSX_NONE ? -1 :
+						t->process[v->process].pid,
+		.gpu = nsx_arena_strdup(s->side->arena,
+					nsx_text(t, t->device[device].gpu)),
+		.nunits = NSX_MIN(n, (size_t)MOST_UNITS)};
+	for (size_t i = 0; i < view->nlanes; i++)
+		lane->nth += devices[i] == device;
+	lane->units = nsx_arena_try_array(s->side->arena, lane->nunits,
+					  sizeof(*lane->units), "units", err);
+	if (!lane->units)
+		return err->rc;
+	for (size_t i = 0; i < lane->nunits; i++)
+		fill_unit(s, device, v + skip + i, &lane->units[i]);
+	devices[view->nlanes++] = device;
+	if (nsx_sweep_kernels(s, device, lane, err))
+		return err->rc;
+	return nsx_sweep_idle(s, device, lane, err);
+}
+
+/* Of the rows of one process and device those to compare: complete ones, which
+ * a next start ends, without the first, which warms up; or the steps asked for.
+ */
+static void choose_units(const struct nsx_side_opts *o, bool whole, size_t *from,
+			 size_t *to)
+{
+	size_t n = *to - *from;
+
+	if (whole)
+		return;
+	if (o->last >= 0) {
+		size_t first = NSX_MIN((size_t)o->first, n - 1);
+
+		*to = *from + NSX_MIN((size_t)o->last + 1, n - 1);
+		*from += first;
+		*to = NSX_MAX(*to, *from);
+	} else if (n) {
+		*to -= 1;
+		*from += n > 1;
+	}
+}
+
+static int cmp_by_device(const void *a, const void *b)
+{
+	const struct nsx_iteration *x = a, *y = b;
+
+	if (x->device != y->device)
+		return x->device < y->device ? -1 : 1;
+	if (x->process != y->process)
+		return x->process < y->process ? -1 : 1;
+	return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
+}
+
+/* Ranks run the same steps: the same number of units each, which overlap. */
+static bool is_one_job(const struct nsx_seen *view)
+{
+	const struct nsx_lane *a = view->lanes;
+
+	for (size_t i = 1; i < view->nlanes; i++) {
+		const struct nsx_lane *b = &view->lanes[i];
+
+		if (a->nunits != b->nunits)
+			return false;
+		for (size_t u = 0; u < a->nunits; u++)
+			if (a->units[u].start_ns >= b->units[u].start_ns +
+						    b->units[u].wall_ns ||
+			    b->units[u].start_ns >= a->units[u].start_ns +
+						    a->units[u].wall_ns)
+				return false;
+	}
+	return view->nlanes > 1;
+}
+
+static int add_view(struct nsx_sweep *s, const struct nsx_side_opts *o,
+		    struct nsx_units *units, bool whole, struct nsx_err *err)
+{
+	struct nsx_side *side = s->side;
+	struct nsx_seen *view = &side->seen[side->nseen];
+	struct nsx_arena *a = nsx_arena_new();
+	uint32_t *devices = nsx_arena_try_array(a, units->n, 4, "lanes", err);
+	int rc = devices ? 0 : err->rc;
+
+	*view = (struct nsx_seen){
+		.method = units->method, .score = units->score, .whole = whole,
+		.name = nsx_arena_strdup(side->arena, units->name)};
+	view->lanes = nsx_arena_try_array(side->arena, units->n,
+					  sizeof(*view->lanes), "lanes", err);
+	if (!view->lanes)
+		rc = err->rc;
+	if (!rc && units->n)
+		qsort(units->v, units->n, sizeof(*units->v), cmp_by_device);
+	for (size_t i = 0, next; !rc && i < units->n; i = next) {
+		const struct nsx_iteration *v = units->v;
+		size_t from = i, to;
+
+		for (next = i + 1; next < units->n &&
+		     v[next].process == v[i].process &&
+		     v[next].device == v[i].device;)
+			next++;
+		to = next;
+		choose_units(o, whole, &from, &to);
+		if (from < to && (o->device < 0 ||
+				  o->device == s->t->device[v[i].device]
+						       .device_id))
+			rc = add_lane(s, v + from, to - from, view, devices,
+				      err);
+	}
+	view->one_job = !rc && is_one_job(view);
+	if (view->one_job)
+		rc = nsx_split_comm(s, devices, view, err);
+	nsx_arena_free(a);
+	side->nseen += !rc && view->nlanes;
+	return rc;
+}
+
+/* One unit a device: all of the window. */
+static int add_window(struct nsx_sweep *s, const struct nsx_side_opts *o,
+		      struct nsx_err *err)
+{
+	const struct nsx_trace *t = s->t;
+	struct nsx_units u = {.method = "window", .name = "", .score = 0,
+			      .n = t->ndevices};
+	int rc;
+
+	u.v = nsx_try_alloc(u.n, sizeof(*u.v), "devices", err);
+	if (!u.v)
+		return err->rc;
+	for (uint32_t d = 0; d < t->ndevices; d++)
+		u.v[d] = (struct nsx_iteration){
+			.process = NSX_NONE, .device = d,
+			.start_ns = t->window.start_ns,
+			.end_ns = t->window.end_ns, .steady = true};
+	rc = t->window.start_ns < t->window.end_ns ?
+		     add_view(s, o, &u, true, err) : 0;
+	free(u.v);
+	return rc;
+}
+
+static int add_views(struct nsx_sweep *s, struct nsx_facts *f,
+		     const struct nsx_side_opts *o, struct nsx_arena *scratch,
+		     struct nsx_err *err)
+{
+	static const enum nsx_unit_kind kinds[] = {
+		[NSX_SIDE_AUTO] = NSX_UNIT_AUTO,
+		[NSX_SIDE_NVTX] = NSX_UNIT_NVTX,
+		[NSX_SIDE_KERNEL] = NSX_UNIT_KERNEL,
+		[NSX_SIDE_LAUNCH] = NSX_UNIT_KERNEL,
+	};
+	struct nsx_units units[NSX_MAX_UNITS];
+	size_t n = 0;
+	int rc = 0;
+
+	if (o->unit != NSX_SIDE_WINDOW)
+		rc = nsx_units_find(s->t, f, kinds[o->unit],
+				    o->unit == NSX_SIDE_LAUNCH ? "" :
+								 o->pattern,
+				    o->threads, scratch, units, &n, err);
+	for (size_t i = 0; !rc && i < n; i++) {
+		if (o->unit == NSX_SIDE_LAUNCH)
+			units[i].method = "launch";
+		rc = add_view(s, o, &units[i], false, err);
+	}
+	if (!rc && (o->unit == NSX_SIDE_LAUNCH || o->unit == NSX_SIDE_WINDOW))
+		rc = add_window(s, o, err);
+	return rc;
+}
+
+/* The side ------------------------------------------------------------------------*/
+
+static int reduce(struct nsx_side *side, const struct nsx_report *r,
+		  const struct nsx_side_opts *o, struct nsx_err *err)
+{
+	const struct nsx_trace *t = r->trace;
+	struct nsx_facts *f = r->facts;
+	struct nsx_arena *scratch = nsx_arena_new();
+	struct nsx_sweep s = {.t = t, .f = f, .side = side};
+	uint32_t none;
+	int rc = list_kernels(&s, scratch, err);
+
+	if (!rc) {
+		s.detail_of = nsx_arena_try_array(
+			scratch, nsx_strings_bound(f->strings),
+			sizeof(*s.detail_of), "names", err);
+		rc = s.detail_of ? 0 : err->rc;
+	}
+	s.texts = nsx_strings_new();
+	if (!rc) /* text 0 is detail 0 */
+		rc = nsx_number_detail(&s, "", 0, &none, err);
+	if (!rc)
+		rc = add_views(&s, f, o, scratch, err);
+	if (!rc)
+		rc = nsx_side_describe(side, r, err);
+	nsx_strings_free(s.texts);
+	nsx_groups_done(&s.numbers);
+	nsx_arena_free(scratch);
+	return rc;
+}
+
+static int load(struct nsx_side *side, const struct nsx_side_opts *o,
+		struct nsx_err *err)
+{
+	struct nsx_side_opts opts = *o;
+	struct nsx_load_opts lo = {o->threads, NULL, o->progress};
+	struct nsx_db *db;
+	struct nsx_schema schema;
+	struct nsx_opts run = {.path = side->path, .kernel_limit = 1,
+			       .nvtx_kernel_map = true, .threads = o->threads,
+			       .progress = o->progress};
+	struct nsx_trace *t = NULL;
+	struct nsx_report *r = NULL;
+	int rc = nsx_db_open(side->path, &db, err);
+
+	if (rc)
+		return rc;
+	rc = nsx_schema_probe(db, &schema, err);
+	if (rc) {
+		nsx_db_close(db);
+		return rc;
+	}
+	if (is_steps(side->part)) {
+		opts.first = strtoll(side->part, NULL, 10);
+		opts.last = strtoll(strstr(side->part, "..") + 2, NULL, 10);
+	} else if (*side->part) {
+		lo.window = side->part;
+	}
+	rc = nsx_trace_load(&schema, &lo, &t, err);
+	if (!rc)
+		rc = nsx_run_passes(t, &run, &r, err);
+	if (!rc)
+		rc = reduce(side, r, &opts, err);
+	nsx_report_free(r);
+	nsx_trace_free(t);
+	nsx_schema_done(&schema);
+	nsx_db_close(db);
+	return rc;
+}
+
+int nsx_side_load(const char *text, const struct nsx_side_opts *o,
+		  struct nsx_side **ret, struct nsx_err *err)
+{
+	struct nsx_arena *a = nsx_arena_new();
+	struct nsx_side *side = nsx_arena_get(a, sizeof(*side));
+	struct spec spec;
+	int rc;
+
+	parse_spec(text, a, &spec);
+	side->arena = a;
+	side->path = spec.path;
+	side->part = spec.part;
+	side->label = spec.label;
+	rc = load(side, o, err);
+	if (rc)
+		nsx_side_free(side);
+	else
+		*ret = side;
+	return rc;
+}
+
+void nsx_side_free(struct nsx_side *s)
+{
+	if (!s)
+		return;
+	free(s->details);
+	nsx_arena_free(s->arena);
+}
+
+/* Sameness --------------------------------------------------------------------------*/
+
+static bool same_bytes(FILE *a, FILE *b)
+{
+	char x[65536], y[65536];
+	size_t n;
+
+	do {
+		n = fread(x, 1, sizeof(x), a);
+		if (fread(y, 1, sizeof(y), b) != n || memcmp(x, y, n))
+			return false;
+	} while (n);
+	return !ferror(a) && !ferror(b);
+}
+
+bool nsx_side_is_same(const struct nsx_side *a, const struct nsx_side *b)
+{
+	FILE *x, *y;
+	bool same = false;
+
+	if (a->size_bytes != b->size_bytes || strcmp(a->part, b->part))
+		return false;
+	x = fopen(a->path, "rbe");
+	y = fopen(b->path, "rbe");
+	if (x && y)
+		same = same_bytes(x, y);
+	if (x)
+		(void)fclose(x);
+	if (y)
+		(void)fclose(y);
+	return same;
+}

@@ -1,0 +1,160 @@
+/* side.h - one capture, reduced to what a comparison needs.
+ *
+ * A trace is loaded, swept and freed before the next one: of each unit of work
+ * its length and what it consists of, of each kernel how much of the units it
+ * took.  Units are seen in several ways, since which way the other side can be
+ * seen in is not known yet.
+ *
+ * A lane is a GPU with the units of one process on it; lanes are in order of
+ * GPU, then process.
+ */
+#ifndef NSX_DIFF_SIDE_H
+#define NSX_DIFF_SIDE_H
+
+#include "base/group.h"
+#include "facts/facts.h"
+#include "facts/iterations/units.h"
+#include "report/finding.h"
+
+/* What a unit's time is made of: disjoint, they add up to its length. */
+enum nsx_share {
+	NSX_SHARE_COMPUTE, /* a kernel or replay runs, whatever else does        */
+	NSX_SHARE_TRANSFER, /* communication alone, once all ranks are there     */
+	NSX_SHARE_WAIT,    /* communication alone, before the last rank is there */
+	NSX_SHARE_COPY,    /* copies alone                                       */
+	NSX_SHARE_IDLE,
+	NSX_NSHARES
+};
+struct nsx_unit {
+	int64_t start_ns, wall_ns;
+	int64_t ns[NSX_NSHARES];
+	uint32_t launches; /* kernels and replays that began in it           */
+	bool steady;
+};
+
+/* A distinct kernel with its launch shape; a graph replay is one as well. In
+ * order of name, then shape.
+ */
+struct nsx_kernel {
+	const char *name, *base; /* demangled; without template and signature */
+	const char *label; /* as a person calls it                           */
+	uint32_t grid[3], block[3], registers, shared_bytes;
+	bool known;	   /* shape is there                                 */
+	const char *range; /* NVTX path of its first launch, "" none         */
+	double occupancy;  /* theoretical, 0..1; negative: not known         */
+};
+struct nsx_kernel_use { /* of a kernel in a unit; by unit, then kernel             */
+	uint32_t unit, kernel, launches; /* launches: begun in it            */
+	int64_t ns; /* credit: where m kernels run together, 1/m of the time;
+		       the credits of a unit add up to its compute time      */
+	int64_t own_ns; /* whole durations of the launches                   */
+};
+struct nsx_idle_use { /* idle time of a unit by cause; by unit, cause, detail */
+	uint32_t unit, cause; /* enum nsx_cause                              */
+	uint32_t detail;      /* index of side->details                      */
+	int64_t ns;
+};
+struct nsx_lane {
+	int64_t device_id, pid; /* pid -1: not known                         */
+	uint32_t nth; /* of the lanes of this GPU                            */
+	const char *gpu; /* tells GPUs of one ordinal apart                  */
+	struct nsx_unit *units; /* complete ones, in order of time           */
+	size_t nunits;
+	struct nsx_kernel_use *uses;
+	size_t nuses;
+	struct nsx_idle_use *idle;
+	size_t nidle;
+	uint32_t *order; /* kernels of a typical unit, stream by stream in
+			    order of time                                    */
+	size_t norder;
+};
+struct nsx_seen {
+	const char *method, *name;
+	double score;
+	bool whole; /* the one unit is the whole window                      */
+	bool one_job; /* lanes run the same steps at the same time: their
+			 communication is split                              */
+	struct nsx_lane *lanes;
+	size_t nlanes;
+};
+
+struct nsx_side_finding {
+	const char *key, *title; /* title: Markdown                          */
+	enum nsx_severity severity;
+	double share; /* headroom of the judged window; NAN: not priced      */
+};
+struct nsx_side {
+	const char *path, *part, *label; /* part: "" for the whole           */
+	int64_t size_bytes;
+	const char *gpu_names; /* "2 x H100", by name                        */
+	const char *product_version, *driver_version, *graph_mode, *traced;
+	int64_t ngpus, nranks; /* GPUs and processes that did something      */
+	int64_t overhead_ns, window_ns; /* of the profiler; of the capture   */
+	int64_t peak_bytes; /* of GPU memory; -1: not recorded               */
+	struct nsx_kernel *kernels;
+	uint32_t nkernels;
+	const char **details; /* each once; [0] is ""                        */
+	size_t ndetails, cap_details;
+	struct nsx_seen seen[NSX_MAX_UNITS + 1];
+	size_t nseen;
+	struct nsx_side_finding *findings; /* by rank                        */
+	size_t nfindings;
+	const char **warnings;
+	size_t nwarnings;
+	bool damaged;
+	struct nsx_arena *arena;
+};
+
+/* Orders kernels by name, then shape. */
+int nsx_kernel_cmp(const struct nsx_kernel *x, const struct nsx_kernel *y);
+
+enum nsx_side_unit { NSX_SIDE_AUTO, NSX_SIDE_NVTX, NSX_SIDE_KERNEL,
+		     NSX_SIDE_LAUNCH, NSX_SIDE_WINDOW };
+struct nsx_side_opts {
+	enum nsx_side_unit unit;
+	const char *pattern;   /* of NVTX and KERNEL                         */
+	int64_t first, last;   /* --steps, both included; last -1: all       */
+	int64_t device;	       /* --gpu; -1: all                             */
+	unsigned threads;
+	struct nsx_progress *progress;
+};
+
+/* spec is "[LABEL=]PATH[@STEPS or @WINDOW]".  Owner: the caller,
+ * nsx_side_free.  Errors: those of opening and loading.
+ */
+int nsx_side_load(const char *spec, const struct nsx_side_opts *o,
+		  struct nsx_side **ret, struct nsx_err *err) NSX_CHECKED;
+void nsx_side_free(struct nsx_side *s); /* NULL is fine */
+
+/* Whether two sides are the same part of the same bytes. */
+bool nsx_side_is_same(const struct nsx_side *a, const struct nsx_side *b);
+
+/* What the capture is of: versions, machine, findings. */
+struct nsx_report;
+int nsx_side_describe(struct nsx_side *s, const struct nsx_report *r,
+		      struct nsx_err *err) NSX_CHECKED;
+
+/* The sweeps, by file: fill part of a lane whose units are there. -------------*/
+struct nsx_sweep {
+	const struct nsx_trace *t;
+	const struct nsx_facts *f;
+	struct nsx_side *side;
+	uint32_t *kernel_of; /* by shape, then by one for replays: index of
+				side->kernels                                */
+	uint32_t *detail_of; /* by text of the trace: index of side->details;
+				0 not asked for yet                          */
+	struct nsx_strings *texts; /* of side->details ...                   */
+	struct nsx_groups numbers; /* ... and their indices                  */
+};
+int nsx_sweep_kernels(const struct nsx_sweep *s, uint32_t device,
+		      struct nsx_lane *lane, struct nsx_err *err) NSX_CHECKED;
+/* The index of a text among the side's details. */
+int nsx_number_detail(struct nsx_sweep *s, const char *text, size_t len,
+		      uint32_t *ret, struct nsx_err *err) NSX_CHECKED;
+int nsx_sweep_idle(struct nsx_sweep *s, uint32_t device, struct nsx_lane *lane,
+		   struct nsx_err *err) NSX_CHECKED;
+/* Splits the exposed communication of the lanes of a view. devices: by lane. */
+int nsx_split_comm(const struct nsx_sweep *s, const uint32_t *devices,
+		   struct nsx_seen *view, struct nsx_err *err) NSX_CHECKED;
+
+#endif

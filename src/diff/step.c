@@ -1,0 +1,228 @@
+/* step.c - how much longer a unit takes, how surely, and what to call it.
+ *
+ * Regression or improvement: larger than what noise, measured or assumed,
+ * explains; every interval excludes 0; the rank test is significant; and the two
+ * samples are apart (A12).  Neutral: the whole interval lies inside the noise,
+ * and so does the change of the mean.  Anything else is inconclusive and says
+ * what would settle it.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/stat.h"
+#include "diff/diff.h"
+#include "diff/words.h"
+
+const char *const nsx_verdict_names[] = {"neutral", "improvement",
+					 "regression", "inconclusive"};
+
+#define NOISE_FLOOR 0.02 /* where nothing was calibrated                     */
+#define DRIFT 0.01
+#define APART 0.71 /* A12: a large effect (Vargha and Delaney)               */
+enum { MIN_UNITS = 4, /* with 3 against 3 no p is below 0.1                  */
+       MIN_CAPTURES = 3 }; /* from here on noise between captures is seen    */
+
+/* One side ----------------------------------------------------------------------*/
+
+/* The second half of the units of a capture against the first, by medians: the
+ * capture in which they differ most.
+ */
+static double halves_of(const struct nsx_sample *s, int64_t *scratch)
+{
+	double most = 0;
+	size_t from = 0;
+
+	for (size_t c = 0; c < s->ncaptures; from = s->end[c++]) {
+		size_t n = s->end[c] - from, half = n / 2;
+		double first, second;
+
+		if (n < 2)
+			continue;
+		memcpy(scratch, s->v + from, n * sizeof(*scratch));
+		first = nsx_quantile(scratch, half, 0.5);
+		second = nsx_quantile(scratch + half, n - half, 0.5);
+		if (first > 0 && fabs(second / first - 1) > fabs(most))
+			most = second / first - 1;
+	}
+	return most;
+}
+
+static int spread_of(const struct nsx_sample *s, int64_t *sorted,
+		     struct nsx_spread *ret, struct nsx_err *err)
+{
+	size_t from = 0;
+
+	ret->n = s->n;
+	ret->ncaptures = s->ncaptures;
+	ret->halves = halves_of(s, sorted);
+	memcpy(sorted, s->v, s->n * sizeof(*sorted));
+	qsort(sorted, s->n, sizeof(*sorted), nsx_cmp_i64);
+	ret->median_ns = nsx_quantile(sorted, s->n, 0.5);
+	ret->p95_ns = nsx_quantile(sorted, s->n, 0.95);
+	for (size_t i = 0; i < s->n; i++)
+		ret->mean_ns += (double)s->v[i];
+	ret->mean_ns /= (double)s->n;
+	ret->cv = s->n > 1 && ret->mean_ns > 0 ?
+			  nsx_stddev(s->v, s->n) / ret->mean_ns : 0;
+	for (size_t c = 0; c < s->ncaptures; from = s->end[c++]) {
+		size_t n = s->end[c] - from;
+		double slope = nsx_slope(s->v + from, n, err), drift;
+
+		if (isnan(slope))
+			return err->rc;
+		drift = ret->median_ns > 0 ?
+				slope * (double)n / ret->median_ns : 0;
+		if (fabs(drift) > fabs(ret->drift))
+			ret->drift = drift;
+	}
+	ret->drifting = fabs(ret->drift) > DRIFT;
+	return 0;
+}
+
+/* The verdict -------------------------------------------------------------------*/
+
+static double widest(const struct nsx_step *c)
+{
+	return NSX_MAX(NSX_MAX(fabs(c->ci_ns.lo), fabs(c->ci_ns.hi)),
+		       NSX_MAX(fabs(c->blocks_ns.lo), fabs(c->blocks_ns.hi)));
+}
+
+static bool excludes_zero(const struct nsx_interval *x)
+{
+	return x->lo > 0 || x->hi < 0;
+}
+
+static bool is_above_floor(const struct nsx_step *c, double rel)
+{
+	return fabs(rel) >= c->floor &&
+	       fabs(rel) * c->side[0].median_ns >= c->floor_ns;
+}
+
+/* How many more it takes for the interval to leave 0, or to fit the floor. */
+static double settle_with(const struct nsx_step *c, bool captures)
+{
+	double half = (c->ci_ns.hi - c->ci_ns.lo) / 2;
+	double room = NSX_MAX(fabs(c->shift_ns),
+			      c->floor * c->side[0].median_ns);
+	size_t n = captures ?
+		NSX_MAX(c->side[0].ncaptures, c->side[1].ncaptures) :
+		NSX_MAX(c->side[0].n, c->side[1].n);
+	double want = room > 0 ? ceil((double)n * (half / room) *
+				      (half / room)) : 0;
+
+	return want > (double)n ? want : 0;
+}
+
+static void judge(struct nsx_step *c, double alpha, struct nsx_arena *a)
+{
+	double floor_ns = c->floor * c->side[0].median_ns;
+	bool captures = NSX_MIN(c->side[0].ncaptures, c->side[1].ncaptures) >=
+			MIN_CAPTURES;
+	bool apart = c->test.a12 > APART || c->test.a12 < 1 - APART;
+
+	c->verdict = NSX_V_INCONCLUSIVE;
+	if (NSX_MIN(c->side[0].n, c->side[1].n) < MIN_UNITS) {
+		c->why = "fewer than 4 units on a side";
+		c->settle = MIN_UNITS;
+	} else if (c->has_steady &&
+		   (is_above_floor(c, c->rel) !=
+			    is_above_floor(c, c->steady_rel) ||
+		    (is_above_floor(c, c->rel) &&
+		     c->steady_rel * c->rel < 0))) {
+		c->why = nsx_arena_printf(a, "steady units alone change by %s",
+					  nsx_text_ratio(a, c->steady_rel));
+	} else if (is_above_floor(c, c->rel) && excludes_zero(&c->ci_ns) &&
+		   excludes_zero(&c->blocks_ns) && c->test.p < alpha && apart) {
+		c->verdict = c->shift_ns > 0 ? NSX_V_REGRESSION :
+					       NSX_V_IMPROVEMENT;
+	} else if (widest(c) > floor_ns) {
+		c->settle = settle_with(c, captures);
+		c->why = c->side[0].drifting || c->side[1].drifting ?
+				 "a capture drifts: its halves differ as much" :
+			 is_above_floor(c, c->rel) ?
+				 "units vary too much for their number" :
+				 "the interval reaches beyond the noise";
+	} else if (fabs(c->mean_rel) >= c->floor) {
+		c->why = nsx_arena_printf(a, "typical units are alike, but slow "
+					  "ones change the mean by %s",
+					  nsx_text_ratio(a, c->mean_rel));
+	} else {
+		c->verdict = NSX_V_NEUTRAL;
+	}
+}
+
+/* Measuring ---------------------------------------------------------------------*/
+
+static int measure_steady(const struct nsx_diff *d, uint32_t lane,
+			  struct nsx_arena *a, struct nsx_step *ret,
+			  struct nsx_err *err)
+{
+	struct nsx_sample s[2];
+
+	for (unsigned i = 0; i < 2; i++) {
+		if (nsx_pool_sample(&d->pool[i], lane, true, a, &s[i], err))
+			return err->rc;
+		if (s[i].n < MIN_UNITS)
+			return 0;
+		qsort((int64_t *)s[i].v, s[i].n, sizeof(*s[i].v), nsx_cmp_i64);
+	}
+	ret->has_steady = ret->side[0].median_ns > 0;
+	ret->steady_rel = nsx_shift_of(s[1].v, s[1].n, s[0].v, s[0].n) /
+			  ret->side[0].median_ns;
+	return 0;
+}
+
+static int measure(const struct nsx_diff *d, uint32_t lane,
+		   struct nsx_arena *a, struct nsx_step *ret,
+		   struct nsx_err *err)
+{
+	const struct nsx_diff_opts *o = d->opts;
+	struct nsx_sample s[2];
+	int64_t *v[2];
+
+	for (unsigned i = 0; i < 2; i++) {
+		if (nsx_pool_sample(&d->pool[i], lane, false, a, &s[i], err))
+			return err->rc;
+		v[i] = nsx_arena_try_array(a, s[i].n, sizeof(*v[i]), "units",
+					   err);
+		if (!v[i] || spread_of(&s[i], v[i], &ret->side[i], err))
+			return err->rc;
+		qsort(v[i], s[i].n, sizeof(*v[i]), nsx_cmp_i64);
+	}
+	ret->shift_ns = nsx_shift_of(v[1], s[1].n, v[0], s[0].n);
+	ret->test = nsx_rank_test(v[1], s[1].n, v[0], s[0].n);
+	ret->ci_ns = nsx_shift_interval(v[1], s[1].n, v[0], s[0].n, o->alpha);
+	if (nsx_bootstrap(&s[1], &s[0], nsx_shift_of, o->alpha, o->seed,
+			  &ret->blocks_ns, err))
+		return err->rc;
+	/* With captures enough, what varies between them counts as well. */
+	if (NSX_MIN(s[0].ncaptures, s[1].ncaptures) >= MIN_CAPTURES)
+		ret->ci_ns = ret->blocks_ns;
+	return 0;
+}
+
+int nsx_step_measure(const struct nsx_diff *d, uint32_t lane,
+		       struct nsx_step *ret, struct nsx_err *err)
+{
+	struct nsx_arena *a = nsx_arena_new();
+	const struct nsx_noise *noise = &d->opts->noise;
+	int rc;
+
+	*ret = (struct nsx_step){.floor = NSX_MAX(NOISE_FLOOR, noise->rel),
+				   .floor_ns = noise->abs_ns};
+	rc = measure(d, lane, a, ret, err);
+	if (!rc && ret->side[0].median_ns > 0) {
+		ret->rel = ret->shift_ns / ret->side[0].median_ns;
+		ret->mean_rel = (ret->side[1].mean_ns - ret->side[0].mean_ns) /
+				ret->side[0].mean_ns;
+		rc = measure_steady(d, lane, a, ret, err);
+	}
+	if (!rc && (ret->side[0].drifting || ret->side[1].drifting))
+		for (unsigned i = 0; i < 2; i++)
+			ret->floor = NSX_MAX(ret->floor,
+					     fabs(ret->side[i].halves));
+	if (!rc)
+		judge(ret, d->opts->alpha, d->arena);
+	nsx_arena_free(a);
+	return rc;
+}

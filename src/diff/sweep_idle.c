@@ -1,0 +1,233 @@
+/* sweep_idle.c - what each unit waited for: idle time by cause, and the part of
+ * exposed communication in which a rank waits for the last one.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "base/group.h"
+#include "base/stat.h"
+#include "diff/side.h"
+#include "diff/words.h"
+
+/* Idle by cause -----------------------------------------------------------------*/
+
+int nsx_number_detail(struct nsx_sweep *s, const char *text, size_t len,
+		      uint32_t *ret, struct nsx_err *err)
+{
+	struct nsx_side *side = s->side;
+	nsx_str id;
+
+	if (nsx_strings_add(s->texts, text, len, &id, err) ||
+	    nsx_group(&s->numbers, id, 0, ret, err) ||
+	    nsx_grow(&side->details, &side->cap_details, s->numbers.n,
+		     sizeof(*side->details), "idle causes", err))
+		return err->rc;
+	if (*ret == side->ndetails)
+		side->details[side->ndetails++] =
+			nsx_arena_strndup(side->arena, text, len);
+	return 0;
+}
+
+/* Texts are kept by what they say, not by where: "step 12" is "step #", and
+ * cudaLaunchKernel_v7000 is cudaLaunchKernel.
+ */
+static int detail_of(struct nsx_sweep *s, const struct nsx_idle_piece *p,
+		     uint32_t *ret, struct nsx_err *err)
+{
+	uint32_t *known = &s->detail_of[p->detail];
+	const char *text = nsx_fact_text(s->f, p->detail);
+	struct nsx_buf b = {0};
+	char api[256];
+	int rc = 0;
+
+	if (!*known) {
+		if (p->cause == NSX_CAUSE_HOST_CODE)
+			nsx_buf_add_masked(&b, text);
+		else
+			nsx_buf_adds(&b, nsx_api_base(text, api, sizeof(api)));
+		rc = nsx_number_detail(s, b.p ? b.p : "", b.n, known, err);
+		nsx_buf_done(&b);
+	}
+	*ret = *known;
+	return rc;
+}
+
+static int cmp_uses(const void *a, const void *b)
+{
+	const struct nsx_idle_use *x = a, *y = b;
+
+	if (x->unit != y->unit)
+		return x->unit < y->unit ? -1 : 1;
+	if (x->cause != y->cause)
+		return x->cause < y->cause ? -1 : 1;
+	return x->detail < y->detail ? -1 : x->detail > y->detail;
+}
+
+int nsx_sweep_idle(struct nsx_sweep *s, uint32_t device, struct nsx_lane *lane,
+		   struct nsx_err *err)
+{
+	const struct nsx_idle *idle = &s->f->idle[device];
+	struct nsx_idle_use *v = NULL;
+	struct nsx_groups groups = {0};
+	size_t cap = 0, u = 0;
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < idle->n; i++) {
+		struct nsx_idle_piece p = nsx_idle_at(idle, i);
+		uint32_t detail, g;
+
+		while (u < lane->nunits &&
+		       lane->units[u].start_ns + lane->units[u].wall_ns <=
+			       p.start_ns)
+			u++;
+		for (size_t k = u; !rc && k < lane->nunits &&
+				   lane->units[k].start_ns < p.end_ns; k++) {
+			const struct nsx_unit *x = &lane->units[k];
+			int64_t from = NSX_MAX(x->start_ns, p.start_ns);
+			int64_t to = NSX_MIN(x->start_ns + x->wall_ns,
+					     p.end_ns);
+
+			if (from >= to)
+				continue;
+			rc = detail_of(s, &p, &detail, err);
+			if (!rc)
+				rc = nsx_group(&groups, (uint64_t)k << 8 |
+							p.cause,
+					       detail, &g, err);
+			if (!rc)
+				rc = nsx_grow(&v, &cap, groups.n, sizeof(*v),
+					      "idle causes", err);
+			if (rc)
+				break;
+			v[g].unit = (uint32_t)k;
+			v[g].cause = p.cause;
+			v[g].detail = detail;
+			v[g].ns += to - from;
+		}
+	}
+	if (!rc) {
+		lane->idle = nsx_arena_try_array(s->side->arena, groups.n,
+						 sizeof(*v), "idle causes",
+						 err);
+		rc = lane->idle ? 0 : err->rc;
+	}
+	if (!rc && groups.n) {
+		memcpy(lane->idle, v, groups.n * sizeof(*v));
+		qsort(lane->idle, groups.n, sizeof(*v), cmp_uses);
+	}
+	lane->nidle = groups.n;
+	free(v);
+	nsx_groups_done(&groups);
+	return rc;
+}
+
+/* Waiting for the last rank -----------------------------------------------------*/
+
+/* The communication kernels that begin in the units of a lane, in order. */
+struct comm {
+	uint32_t *op, *unit;
+	size_t n, *at; /* at: by unit, where its kernels begin; one more     */
+};
+
+static int list_comm(const struct nsx_trace *t, const struct nsx_device *d,
+		     const struct nsx_lane *lane, struct nsx_arena *a,
+		     struct comm *ret, struct nsx_err *err)
+{
+	size_t n = 0, op = d->ops_at, end = d->ops_at + d->nops;
+
+	for (size_t i = op; i < end; i++)
+		n += t->ops.cls[i] == NSX_C_COMM;
+	ret->op = nsx_arena_try_array(a, n, 4, "communication", err);
+	ret->at = nsx_arena_try_array(a, lane->nunits + 1, sizeof(*ret->at),
+				      "units", err);
+	if (!ret->op || !ret->at)
+		return err->rc;
+	ret->n = 0;
+	for (size_t u = 0; u < lane->nunits; u++) {
+		const struct nsx_unit *x = &lane->units[u];
+
+		while (op < end && nsx_op_start(&t->ops, op) < x->start_ns)
+			op++;
+		ret->at[u] = ret->n;
+		for (; op < end && nsx_op_start(&t->ops, op) <
+					   x->start_ns + x->wall_ns; op++)
+			if (t->ops.cls[op] == NSX_C_COMM)
+				ret->op[ret->n++] = (uint32_t)op;
+	}
+	ret->at[lane->nunits] = ret->n;
+	return 0;
+}
+
+/* When all ranks are in the k-th communication of unit u: the latest start;
+ * INT64_MIN where they do not run it alike, or not at once.
+ */
+static int64_t all_there(const struct nsx_trace *t, const struct comm *c,
+			 size_t nlanes, size_t u, size_t k)
+{
+	int64_t last = INT64_MIN, first_end = INT64_MAX;
+
+	for (size_t i = 0; i < nlanes; i++) {
+		uint32_t op;
+
+		if (c[i].at[u + 1] - c[i].at[u] != c[0].at[u + 1] - c[0].at[u])
+			return INT64_MIN;
+		op = c[i].op[c[i].at[u] + k];
+		last = NSX_MAX(last, nsx_op_start(&t->ops, op));
+		first_end = NSX_MIN(first_end, nsx_op_end(&t->ops, op));
+	}
+	return last <= first_end ? last : INT64_MIN;
+}
+
+static int split_lane(const struct nsx_sweep *s, const struct comm *all,
+		      const struct comm *mine, uint32_t device,
+		      struct nsx_seen *view, struct nsx_lane *lane,
+		      struct nsx_arena *a, struct nsx_err *err)
+{
+	const struct nsx_device_facts *f = &s->f->device[device];
+	struct nsx_spans exposed, alone, waits = {NULL, 0};
+	size_t cursor = 0;
+
+	waits.v = nsx_arena_try_array(a, mine->n, sizeof(*waits.v),
+				      "communication", err);
+	if (!waits.v)
+		return err->rc;
+	for (size_t u = 0; u < lane->nunits; u++)
+		for (size_t k = mine->at[u]; k < mine->at[u + 1]; k++) {
+			const struct nsx_ops *o = &s->t->ops;
+			int64_t from = nsx_op_start(o, mine->op[k]);
+			int64_t last = all_there(s->t, all, view->nlanes, u,
+						 k - mine->at[u]);
+
+			if (last > from)
+				nsx_spans_push(&waits, from,
+					       NSX_MIN(last, nsx_op_end(
+						       o, mine->op[k])));
+		}
+	if (nsx_spans_minus(a, &f->comm, &f->compute, &exposed, err) ||
+	    nsx_spans_intersect(a, &exposed, &waits, &alone, err))
+		return err->rc;
+	for (size_t u = 0; u < lane->nunits; u++) {
+		struct nsx_unit *x = &lane->units[u];
+
+		x->ns[NSX_SHARE_WAIT] = nsx_spans_covered(
+			&alone, &cursor, x->start_ns, x->start_ns + x->wall_ns);
+		x->ns[NSX_SHARE_TRANSFER] -= x->ns[NSX_SHARE_WAIT];
+	}
+	return 0;
+}
+
+int nsx_split_comm(const struct nsx_sweep *s, const uint32_t *devices,
+		   struct nsx_seen *view, struct nsx_err *err)
+{
+	struct nsx_arena *a = nsx_arena_new();
+	struct comm *c = nsx_arena_get(a, view->nlanes * sizeof(*c) + 1);
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < view->nlanes; i++)
+		rc = list_comm(s->t, &s->t->device[devices[i]],
+			       &view->lanes[i], a, &c[i], err);
+	for (size_t i = 0; !rc && i < view->nlanes; i++)
+		rc = split_lane(s, c, &c[i], devices[i], view, &view->lanes[i],
+				a, err);
+	nsx_arena_free(a);
+	return rc;
+}

@@ -1,0 +1,337 @@
+/* sweep_kernels.c - how much of each unit each kernel took.
+ *
+ * Where m kernels run together each gets 1/m of the time, so that what all get
+ * is the time in which any ran.  One sweep over the device's work: v is the
+ * time one kernel would have got had it run since the beginning, so a kernel
+ * that runs from v1 to v2 gets v2 - v1, and of c alike each gets that.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "base/stat.h"
+#include "diff/apportion.h"
+#include "diff/side.h"
+
+enum {
+	FRACTION = 20,	      /* bits of a nanosecond                        */
+	MOST_TOGETHER = 1024, /* kernels at once; GPUs run 128               */
+};
+
+struct running { /* a heap, the first to end on top */
+	int64_t end_ns;
+	uint32_t kernel;
+};
+struct tally { /* of a kernel in the unit at hand */
+	nsx_wide credit, since_v; /* since_v: up to where credit is counted  */
+	int64_t own_ns;
+	uint32_t running, launches;
+	bool listed;
+};
+struct sweep {
+	const struct nsx_sweep *in;
+	struct nsx_lane *lane;
+	struct running heap[MOST_TOGETHER];
+	size_t nrunning;
+	struct tally *tally; /* by kernel                                    */
+	uint32_t *listed;    /* kernels of the unit at hand                  */
+	size_t nlisted;
+	nsx_wide v;
+	int64_t at_ns;
+	size_t cap; /* of lane->uses, on the heap until it is whole          */
+};
+
+/* Running kernels -------------------------------------------------------------*/
+
+static void sift_up(struct sweep *s)
+{
+	size_t i = s->nrunning - 1;
+
+	while (i && s->heap[(i - 1) / 2].end_ns > s->heap[i].end_ns) {
+		struct running x = s->heap[i];
+
+		s->heap[i] = s->heap[(i - 1) / 2];
+		s->heap[(i - 1) / 2] = x;
+		i = (i - 1) / 2;
+	}
+}
+
+static void sift_down(struct sweep *s)
+{
+	size_t i = 0, child;
+
+	while ((child = 2 * i + 1) < s->nrunning) {
+		struct running x = s->heap[i];
+
+		if (child + 1 < s->nrunning &&
+		    s->heap[child + 1].end_ns < s->heap[child].end_ns)
+			child++;
+		if (s->heap[child].end_ns >= x.end_ns)
+			return;
+		s->heap[i] = s->heap[child];
+		s->heap[child] = x;
+		i = child;
+	}
+}
+
+/* The kernel's tally, with its credit counted up to now. */
+static struct tally *count(struct sweep *s, uint32_t kernel)
+{
+	struct tally *x = &s->tally[kernel];
+
+	if (!x->listed) {
+		x->listed = true;
+		s->listed[s->nlisted++] = kernel;
+	}
+	x->credit += (s->v - x->since_v) * x->running;
+	x->since_v = s->v;
+	return x;
+}
+
+static void pass_time(struct sweep *s, int64_t to_ns)
+{
+	if (s->nrunning && to_ns > s->at_ns)
+		s->v += ((nsx_wide)(to_ns - s->at_ns) << FRACTION) /
+			(nsx_wide)s->nrunning;
+	s->at_ns = NSX_MAX(s->at_ns, to_ns);
+}
+
+/* Everything that ends until then. */
+static void advance(struct sweep *s, int64_t to_ns)
+{
+	while (s->nrunning && s->heap[0].end_ns <= to_ns) {
+		pass_time(s, s->heap[0].end_ns);
+		count(s, s->heap[0].kernel)->running--;
+		s->heap[0] = s->heap[--s->nrunning];
+		sift_down(s);
+	}
+	pass_time(s, to_ns);
+}
+
+/* Units -----------------------------------------------------------------------*/
+
+static int cmp_u32(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* Closes the unit: its kernels in order, credits that add up to its compute
+ * time.  What still runs is listed again for the next.
+ */
+static int close_unit(struct sweep *s, uint32_t unit, struct nsx_err *err)
+{
+	struct nsx_lane *lane = s->lane;
+	size_t n = s->nlisted, from = lane->nuses, kept = 0;
+	nsx_wide *share = nsx_try_alloc(n, sizeof(*share), "kernels", err);
+	int64_t *ns = nsx_try_alloc(n, sizeof(*ns), "kernels", err);
+	int rc = share && ns ? nsx_grow(&lane->uses, &s->cap, from + n,
+					sizeof(*lane->uses), "kernels", err) :
+			       err->rc;
+
+	if (!rc && n)
+		qsort(s->listed, n, sizeof(*s->listed), cmp_u32);
+	for (size_t i = 0; !rc && i < n; i++)
+		share[i] = count(s, s->listed[i])->credit;
+	if (!rc)
+		nsx_apportion(share, n, (nsx_wide)1 << FRACTION,
+			      lane->units[unit].ns[NSX_SHARE_COMPUTE], ns);
+	for (size_t i = 0; !rc && i < n; i++) {
+		struct tally *x = &s->tally[s->listed[i]];
+
+		if (ns[i] || x->launches)
+			lane->uses[lane->nuses++] = (struct nsx_kernel_use){
+				unit, s->listed[i], x->launches, ns[i],
+				x->own_ns};
+		x->credit = 0;
+		x->own_ns = x->launches = 0;
+		x->listed = x->running > 0;
+		if (x->listed)
+			s->listed[kept++] = s->listed[i];
+	}
+	s->nlisted = kept;
+	free(share);
+	free(ns);
+	return rc;
+}
+
+/* What happened outside of units is forgotten. */
+static void open_unit(struct sweep *s)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < s->nlisted; i++) {
+		struct tally *x = count(s, s->listed[i]);
+
+		x->credit = 0;
+		x->own_ns = x->launches = 0;
+		x->listed = x->running > 0;
+		if (x->listed)
+			s->listed[kept++] = s->listed[i];
+	}
+	s->nlisted = kept;
+}
+
+static void start(struct sweep *s, size_t op)
+{
+	const struct nsx_trace *t = s->in->t;
+	uint32_t kernel = s->in->kernel_of[t->ops.kind[op] == NSX_OP_KERNEL ?
+						   t->ops.detail[op] :
+						   t->nshapes];
+	struct tally *x = count(s, kernel);
+
+	if (!(t->ops.flags[op] & NSX_OP_CUT)) {
+		x->launches++;
+		nsx_add_to(&x->own_ns, nsx_op_ns(&t->ops, op));
+	}
+	if (s->nrunning == MOST_TOGETHER || !nsx_op_ns(&t->ops, op))
+		return;
+	x->running++;
+	s->heap[s->nrunning++] =
+		(struct running){nsx_op_end(&t->ops, op), kernel};
+	sift_up(s);
+}
+
+static int sweep_units(struct sweep *s, const struct nsx_device *d,
+		       struct nsx_err *err)
+{
+	const struct nsx_ops *o = &s->in->t->ops;
+	size_t op = d->ops_at, end = d->ops_at + d->nops;
+	int rc = 0;
+
+	for (uint32_t u = 0; !rc && u < s->lane->nunits; u++) {
+		struct nsx_unit *unit = &s->lane->units[u];
+		int64_t end_ns = unit->start_ns + unit->wall_ns;
+
+		for (; op < end && nsx_op_start(o, op) < end_ns; op++) {
+			int64_t at = nsx_op_start(o, op);
+
+			if (at >= unit->start_ns && s->at_ns < unit->start_ns) {
+				advance(s, unit->start_ns);
+				open_unit(s);
+			}
+			advance(s, at);
+			if (at >= unit->start_ns &&
+			    (o->kind[op] == NSX_OP_KERNEL ||
+			     o->kind[op] == NSX_OP_GRAPH))
+				unit->launches++;
+			if (o->cls[op] == NSX_C_COMPUTE)
+				start(s, op);
+		}
+		if (s->at_ns < unit->start_ns) {
+			advance(s, unit->start_ns);
+			open_unit(s);
+		}
+		advance(s, end_ns);
+		rc = close_unit(s, u, err);
+		if (!rc)
+			rc = nsx_stopped(err);
+	}
+	return rc;
+}
+
+/* A typical unit --------------------------------------------------------------*/
+
+enum { MOST_ORDERED = 1 << 16 };
+
+struct placed {
+	uint32_t stream, kernel;
+	size_t op;
+};
+
+static int cmp_placed(const void *a, const void *b)
+{
+	const struct placed *x = a, *y = b;
+
+	if (x->stream != y->stream)
+		return x->stream < y->stream ? -1 : 1;
+	return x->op < y->op ? -1 : x->op > y->op;
+}
+
+static const struct nsx_unit *median_unit(const struct nsx_lane *lane,
+					  struct nsx_err *err)
+{
+	int64_t *wall = nsx_try_alloc(lane->nunits, sizeof(*wall), "units",
+				      err);
+	size_t best = 0;
+	double median;
+
+	if (!wall)
+		return NULL;
+	for (size_t i = 0; i < lane->nunits; i++)
+		wall[i] = lane->units[i].wall_ns;
+	median = nsx_quantile(wall, lane->nunits, 0.5);
+	free(wall);
+	for (size_t i = 1; i < lane->nunits; i++)
+		if (llabs(lane->units[i].wall_ns - (int64_t)median) <
+		    llabs(lane->units[best].wall_ns - (int64_t)median))
+			best = i;
+	return &lane->units[best];
+}
+
+static int order_kernels(const struct nsx_sweep *in, const struct nsx_device *d,
+			 struct nsx_lane *lane, struct nsx_err *err)
+{
+	const struct nsx_trace *t = in->t;
+	const struct nsx_unit *unit = median_unit(lane, err);
+	struct placed *v = NULL;
+	size_t n = 0, cap = 0;
+	int rc = unit ? 0 : err->rc;
+
+	for (size_t op = d->ops_at; !rc && op < d->ops_at + d->nops; op++) {
+		int64_t at = nsx_op_start(&t->ops, op);
+
+		if (at < unit->start_ns || t->ops.cls[op] != NSX_C_COMPUTE)
+			continue;
+		if (at >= unit->start_ns + unit->wall_ns || n == MOST_ORDERED)
+			break;
+		rc = nsx_grow(&v, &cap, n + 1, sizeof(*v), "kernels", err);
+		if (rc)
+			break;
+		v[n++] = (struct placed){
+			t->ops.stream[op],
+			in->kernel_of[t->ops.kind[op] == NSX_OP_KERNEL ?
+					      t->ops.detail[op] : t->nshapes],
+			op};
+	}
+	if (!rc) {
+		lane->order = nsx_arena_try_array(in->side->arena, n, 4,
+						  "kernels", err);
+		rc = lane->order ? 0 : err->rc;
+	}
+	if (!rc && n)
+		qsort(v, n, sizeof(*v), cmp_placed);
+	for (size_t i = 0; !rc && i < n; i++)
+		lane->order[lane->norder++] = v[i].kernel;
+	free(v);
+	return rc;
+}
+
+int nsx_sweep_kernels(const struct nsx_sweep *in, uint32_t device,
+		      struct nsx_lane *lane, struct nsx_err *err)
+{
+	const struct nsx_device *d = &in->t->device[device];
+	struct nsx_arena *a = nsx_arena_new();
+	struct sweep *s = nsx_arena_get(a, sizeof(*s));
+	struct nsx_kernel_use *uses;
+	int rc;
+
+	s->in = in;
+	s->lane = lane;
+	s->at_ns = INT64_MIN;
+	s->tally = nsx_arena_try_array(a, in->side->nkernels,
+				       sizeof(*s->tally), "kernels", err);
+	s->listed = nsx_arena_try_array(a, in->side->nkernels, 4, "kernels",
+					err);
+	rc = s->tally && s->listed ? sweep_units(s, d, err) : err->rc;
+	uses = lane->uses;
+	if (!rc) {
+		lane->uses = nsx_arena_try_array(in->side->arena, lane->nuses,
+						 sizeof(*uses), "kernels", err);
+		rc = lane->uses ? 0 : err->rc;
+	}
+	if (!rc && lane->nuses)
+		memcpy(lane->uses, uses, lane->nuses * sizeof(*uses));
+	free(uses);
+	nsx_arena_free(a);
+	return rc ? rc : order_kernels(in, d, lane, err);
+}

@@ -1,0 +1,38 @@
+/* tables.h - a comparison as typed tables: tables/diff_*.csv and the arrays of
+ * diff.json.
+ */
+#ifndef NSX_DIFF_TABLES_H
+#define NSX_DIFF_TABLES_H
+
+#include "diff/diff.h"
+
+enum nsx_diff_table { NSX_DT_BUDGET, NSX_DT_KERNELS, NSX_DT_UNITS,
+		      NSX_DT_FINDINGS, NSX_DT_COMPARABILITY, NSX_DT_GATES, NSX_NDT };
+struct nsx_diff_tables {
+	struct nsx_table t[NSX_NDT];
+};
+
+/* Texts are on the arena of d, which must outlive them.  Owner: the caller, nsx_diff_tables_done, also
+ * after a failure.  Errors: NSX_E_NOMEM.
+ */
+int nsx_diff_tabulate(struct nsx_diff *d, struct nsx_diff_tables *ret,
+		      struct nsx_err *err) NSX_CHECKED;
+void nsx_diff_tables_done(struct nsx_diff_tables *t);
+
+/* Texts of rows, on arena a. */
+
+/* What a lane is called: "GPU 0", with its number where a GPU has several. */
+const char *nsx_lane_name(const struct nsx_diff *d, uint32_t lane,
+			  struct nsx_arena *a);
+/* The kernels of a row on one side, "a + b", by full name or as a person calls
+ * them; "" where there is none.
+ */
+const char *nsx_row_name(const struct nsx_diff *d, unsigned side, uint32_t row,
+			 struct nsx_arena *a);
+const char *nsx_row_label(const struct nsx_diff *d, unsigned side, uint32_t row,
+			  struct nsx_arena *a);
+/* "grid 80 → 160, registers 64 → 96", "" where launches are alike. */
+const char *nsx_row_changes(const struct nsx_diff *d, uint32_t row,
+			    struct nsx_arena *a);
+
+#endif

@@ -1,0 +1,35 @@
+/* words.c - texts and figures for rows. */
+#include <ctype.h>
+#include <math.h>
+#include "diff/words.h"
+#include "report/words.h"
+
+void nsx_buf_add_masked(struct nsx_buf *b, const char *s)
+{
+	for (; *s; s++)
+		if (!isdigit((unsigned char)*s))
+			nsx_buf_add(b, s, 1);
+		else if (!isdigit((unsigned char)s[1]))
+			nsx_buf_adds(b, "#");
+}
+
+static const char *sign_of(double x)
+{
+	return x < 0 ? "−" : "+";
+}
+
+const char *nsx_text_change(struct nsx_arena *a, double ns)
+{
+	return fabs(ns) < 0.5 ? "0" :
+	       nsx_arena_printf(a, "%s%s", sign_of(ns),
+				nsx_text_ns(a, fabs(ns)));
+}
+
+const char *nsx_text_ratio(struct nsx_arena *a, double ratio)
+{
+	double size = fabs(100 * ratio);
+
+	return nsx_arena_printf(a, "%s%.*f %%",
+				size < 0.05 ? "±" : sign_of(ratio),
+				size >= 99.95 ? 0 : 1, size);
+}

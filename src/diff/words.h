@@ -1,0 +1,15 @@
+/* words.h - texts of a trace made comparable, and figures made readable. */
+#ifndef NSX_DIFF_WORDS_H
+#define NSX_DIFF_WORDS_H
+
+#include "base/str.h"
+
+/* Appends "step 12" as "step #": what counts up is not another name. */
+void nsx_buf_add_masked(struct nsx_buf *b, const char *s);
+
+/* "+2.05 ms", "−380 µs", "0". */
+const char *nsx_text_change(struct nsx_arena *a, double ns);
+/* "+12.2 %", "±0.0 %" */
+const char *nsx_text_ratio(struct nsx_arena *a, double ratio);
+
+#endif

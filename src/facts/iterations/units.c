@@ -1,0 +1,235 @@
+/* units.c - the ways of a trace, and those a user names. */
+#include <regex.h>
+#include <stdlib.h>
+#include "facts/iterations/iterations.h"
+#include "facts/iterations/units.h"
+
+/* All ways ----------------------------------------------------------------------*/
+
+static int cmp_weights(const void *a, const void *b)
+{
+	const struct nsx_weighed_way *x = a, *y = b;
+
+	if (x->weight != y->weight)
+		return x->weight > y->weight ? -1 : 1;
+	return x->way < y->way ? -1 : x->way > y->way;
+}
+
+static int keep(struct nsx_finder *fd, const struct nsx_way *way, double score,
+		struct nsx_arena *a, struct nsx_units *ret,
+		struct nsx_err *err)
+{
+	const struct nsx_window *w = &fd->f->steady.window;
+	int rc = nsx_project_way(fd, way, a, &ret->v, &ret->n, err);
+
+	ret->name = nsx_fact_text(fd->f, way->name);
+	ret->score = score;
+	for (size_t i = 0; !rc && i < ret->n; i++)
+		ret->v[i].steady = ret->v[i].start_ns >= w->start_ns &&
+				   ret->v[i].end_ns <= w->end_ns;
+	return rc;
+}
+
+static int keep_best(struct nsx_finder *fd, struct nsx_arena *a,
+		     struct nsx_units *ret, size_t *ret_n, struct nsx_err *err)
+{
+	struct nsx_weighed_way w[NSX_MAX_DISTINCT_WAYS];
+	size_t n;
+	int rc = 0;
+
+	err->rc = NSX_OK;
+	n = nsx_weigh_ways(fd, w, err);
+	if (err->rc)
+		return err->rc;
+	qsort(w, n, sizeof(*w), cmp_weights);
+	for (size_t i = 0; !rc && i < n && *ret_n < NSX_MAX_UNITS &&
+			   w[i].weight >= NSX_MIN_WAY_SCORE; i++) {
+		const struct nsx_way *way = &fd->v[w[i].way];
+
+		ret[*ret_n].method = nsx_way_methods[way->method];
+		rc = keep(fd, way, w[i].weight, a, &ret[*ret_n], err);
+		*ret_n += !rc && ret[*ret_n].n;
+	}
+	return rc;
+}
+
+/* By pattern --------------------------------------------------------------------*/
+
+struct named {
+	struct nsx_finder *fd;
+	regex_t pattern;
+	uint8_t *matches; /* by text: 0 not asked yet, 1 no, 2 yes           */
+};
+
+static bool is_match(struct named *m, nsx_str text)
+{
+	uint8_t *known = &m->matches[text];
+
+	if (!*known)
+		*known = 1 + !regexec(&m->pattern, nsx_text(m->fd->t, text), 0,
+				      NULL, 0);
+	return *known == 2;
+}
+
+static int cmp_marks(const void *a, const void *b)
+{
+	const struct nsx_span *x = a, *y = b;
+
+	if (x->start_ns != y->start_ns)
+		return x->start_ns < y->start_ns ? -1 : 1;
+	return x->end_ns < y->end_ns ? -1 : x->end_ns > y->end_ns;
+}
+
+/* Ranges of all threads of a process, without those inside another. */
+static size_t mark_ranges(struct named *m, uint32_t process,
+			  struct nsx_span *marks)
+{
+	const struct nsx_trace *t = m->fd->t;
+	size_t n = 0, kept = 0;
+
+	for (uint32_t h = 0; h < t->nthreads; h++) {
+		const struct nsx_thread *th = &t->thread[h];
+
+		if (th->process != process)
+			continue;
+		for (size_t i = th->nvtx_at; i < (size_t)th->nvtx_at +
+							 th->nnvtx; i++)
+			if (t->nvtx.kind[i] != NSX_NVTX_MARK &&
+			    is_match(m, t->nvtx.name[i]))
+				marks[n++] = (struct nsx_span){
+					nsx_range_start(&t->nvtx, i),
+					nsx_range_end(&t->nvtx, i)};
+	}
+	if (n)
+		qsort(marks, n, sizeof(*marks), cmp_marks);
+	for (size_t i = 0; i < n; i++)
+		if (!kept || marks[i].start_ns >= marks[kept - 1].end_ns)
+			marks[kept++] = marks[i];
+	return kept;
+}
+
+/* From start to next start of the kernels of a process that match; the last
+ * ends with the process's work.
+ */
+static size_t mark_kernels(struct named *m, uint32_t process,
+			   struct nsx_span *marks)
+{
+	const struct nsx_finder *fd = m->fd;
+	const struct nsx_ops *o = &fd->t->ops;
+	int64_t end_ns = INT64_MIN;
+	size_t n = 0;
+
+	for (size_t k = fd->ops_at[process]; k < fd->ops_at[process + 1]; k++) {
+		uint32_t op = fd->ops[k];
+
+		end_ns = NSX_MAX(end_ns, nsx_op_end(o, op));
+		if (o->kind[op] == NSX_OP_KERNEL &&
+		    is_match(m, nsx_op_name(fd->t, op)))
+			marks[n++].start_ns = nsx_op_start(o, op);
+	}
+	if (n)
+		qsort(marks, n, sizeof(*marks), cmp_marks);
+	for (size_t i = 0; i < n; i++)
+		marks[i].end_ns = i + 1 < n ? marks[i + 1].start_ns : end_ns;
+	return n;
+}
+
+static int mark_all(struct named *m, enum nsx_unit_kind kind,
+		    struct nsx_err *err)
+{
+	struct nsx_finder *fd = m->fd;
+	const struct nsx_trace *t = fd->t;
+
+	fd->n = 0;
+	for (uint32_t p = 0; p <= t->nprocesses; p++) {
+		struct nsx_way w = {.method = kind == NSX_UNIT_NVTX ?
+						      NSX_WAY_NVTX :
+						      NSX_WAY_SEQUENCE,
+				    .process = p};
+		size_t most = kind == NSX_UNIT_NVTX ? t->nvtx.n :
+				      fd->ops_at[p + 1] - fd->ops_at[p];
+
+		if (fd->ops_at[p] == fd->ops_at[p + 1])
+			continue;
+		w.marks = nsx_arena_try_array(fd->a, most, sizeof(*w.marks),
+					      "units", err);
+		if (!w.marks)
+			return err->rc;
+		w.n = kind == NSX_UNIT_NVTX ? mark_ranges(m, p, w.marks) :
+					      mark_kernels(m, p, w.marks);
+		if (!w.n)
+			continue;
+		if (nsx_grow(&fd->v, &fd->cap, fd->n + 1, sizeof(*fd->v),
+			     "units", err))
+			return err->rc;
+		fd->v[fd->n++] = w;
+	}
+	return 0;
+}
+
+static int find_named(struct nsx_finder *fd, enum nsx_unit_kind kind,
+		      const char *pattern, struct nsx_arena *a,
+		      struct nsx_units *ret, size_t *ret_n,
+		      struct nsx_err *err)
+{
+	struct named m = {.fd = fd};
+	int bad = regcomp(&m.pattern, pattern, REG_EXTENDED | REG_NOSUB), rc;
+	char why[128];
+
+	if (bad) {
+		regerror(bad, &m.pattern, why, sizeof(why));
+		return nsx_fail(err, NSX_E_USAGE, "cannot use the pattern "
+				"'%s': %s", pattern, why);
+	}
+	m.matches = nsx_arena_try_array(
+		fd->a, nsx_strings_bound(fd->f->strings), 1, "names", err);
+	rc = m.matches ? mark_all(&m, kind, err) : err->rc;
+	regfree(&m.pattern);
+	if (rc || !fd->n)
+		return rc;
+	ret->method = kind == NSX_UNIT_NVTX ? "nvtx" : "kernel";
+	rc = keep(fd, &fd->v[0], 1, a, ret, err);
+	ret->name = pattern;
+	*ret_n = !rc && ret->n;
+	return rc;
+}
+
+/* The unions were given back when the facts were whole: what is not idle. */
+static int fill_busy(const struct nsx_trace *t, struct nsx_facts *f,
+		     struct nsx_arena *a, struct nsx_err *err)
+{
+	const struct nsx_window *w = &t->window;
+
+	f->busy = nsx_arena_try_array(a, t->ndevices, sizeof(*f->busy),
+				      "devices", err);
+	for (uint32_t d = 0; f->busy && d < t->ndevices; d++) {
+		struct nsx_spans gaps;
+
+		if (nsx_idle_spans(&f->idle[d], w, a, &gaps, err) ||
+		    nsx_spans_gaps(a, &gaps, w->start_ns, w->end_ns,
+				   &f->busy[d], err))
+			return err->rc;
+	}
+	return f->busy ? 0 : err->rc;
+}
+
+int nsx_units_find(const struct nsx_trace *t, struct nsx_facts *f,
+		   enum nsx_unit_kind kind, const char *pattern,
+		   unsigned threads, struct nsx_arena *a,
+		   struct nsx_units *ret, size_t *ret_n, struct nsx_err *err)
+{
+	struct nsx_finder fd = {.t = t, .f = f, .a = nsx_arena_new()};
+	int rc = fill_busy(t, f, fd.a, err);
+
+	*ret_n = 0;
+	if (!rc)
+		rc = nsx_find_ways(&fd, threads, err);
+	if (!rc)
+		rc = kind == NSX_UNIT_AUTO ?
+			     keep_best(&fd, a, ret, ret_n, err) :
+			     find_named(&fd, kind, pattern, a, ret, ret_n, err);
+	f->busy = NULL;
+	free(fd.v);
+	nsx_arena_free(fd.a);
+	return rc;
+}

@@ -1,0 +1,1 @@
+diff @case02_runtime_only @diff_before

@@ -1,0 +1,1 @@
+diff @diff_before @iterations_sequence --md

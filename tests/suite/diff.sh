@@ -1,0 +1,107 @@
+#!/bin/sh
+# `diff`: planted changes land in their rows; rows add up on all pairs that can be
+# made; a capture against itself is zero; two halves of one capture are no
+# regression; row order and threads change no byte; bad input is one line.
+# usage: diff.sh BUILD_DIR
+set -u
+here=$(cd "$(dirname "$0")/.." && pwd)
+b=$(cd "$1" && pwd)
+prog=$b/nsys-explain fix=$b/fixtures
+traces=${NSX_TRACES:-$here/../../shared/traces}
+check="python3 $here/diff/check.py"
+pass=0 fail=0 skip=0
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+ok() { pass=$((pass + 1)); }
+bad() { fail=$((fail + 1)); echo "FAIL diff: $*"; }
+try() { # NAME COMMAND...: succeeds
+	what=$1; shift
+	if "$@" >try.out 2>&1; then ok; else bad "$what"; head -n 6 try.out; fi
+}
+
+for name in slower one_more grid template renamed split_k clocks sync; do
+	"$prog" diff "$fix/diff_before.sqlite" "$fix/diff_$name.sqlite" --json >p.json || bad "$name: exit $?"
+	try "planted $name" $check planted p.json $name
+	try "sums of $name" $check sums p.json
+	"$prog" diff "$fix/diff_$name.sqlite" "$fix/diff_before.sqlite" --json >p.json || bad "$name: exit $?"
+	try "sums of $name, the other way" $check sums p.json
+done
+"$prog" diff "$fix/diff_ranks.sqlite" "$fix/diff_late_rank.sqlite" --json >p.json
+try "planted late rank" $check planted p.json late_rank
+
+# A capture against itself; next to it against the one before in the list.
+last=
+for t in "$fix"/iterations_*.sqlite "$fix"/graphs_*.sqlite "$fix"/two_rank_straggler.sqlite \
+	"$fix"/overlap_partition.sqlite "$fix"/hostile_*.sqlite "$fix"/edges_*.sqlite "$traces"/*.sqlite; do
+	[ -f "$t" ] || continue
+	"$prog" diff "$t" "$t" --json >p.json 2>err; rc=$?
+	case $rc in
+	0 | 4) try "$(basename "$t") against itself" $check zero p.json; try "its sums" $check sums p.json ;;
+	2 | 3) if [ "$(wc -l <err)" = 1 ] && grep -q 'cannot' err; then ok; else bad "$t: not one line: $(cat err)"; fi; continue ;;
+	*) bad "$t against itself: exit $rc" ;;
+	esac
+	if [ -n "$last" ]; then
+		"$prog" diff "$last" "$t" --json >p.json 2>err; rc=$?
+		case $rc in
+		0 | 4) try "$(basename "$last") and $(basename "$t")" $check sums p.json ;;
+		2) ok ;;
+		*) bad "$last and $t: exit $rc: $(cat err)" ;;
+		esac
+	fi
+	last=$t
+done
+
+# Two halves of one capture: a regression is a false alarm; 5 % of them may be.
+halves=0 alarms=0
+for t in "$fix"/iterations_*.sqlite "$fix"/diff_*.sqlite "$traces"/*.sqlite; do
+	[ -f "$t" ] || continue
+	n=$("$prog" diff "$t" "$t" --json 2>/dev/null | sed -n 's/^ *"units": \([0-9]*\).*/\1/p' | head -n 1)
+	[ "${n:-0}" -ge 15 ] || continue
+	halves=$((halves + 1))
+	"$prog" diff "$t@1..$((n / 2))" "$t@$((n / 2 + 1))..$n" --json >p.json 2>err || { bad "halves of $t: $(cat err)"; continue; }
+	if [ "$($check verdict p.json)" = regression ]; then alarms=$((alarms + 1)); echo "(a half of $(basename "$t") is slower)"; fi
+done
+if [ $((alarms * 20)) -le $halves ]; then ok; else bad "$alarms of $halves captures regress against themselves"; fi
+
+# The same bytes for rows in another order, and for any number of threads.
+for name in late_rank split_k sync; do
+	cp "$fix/diff_ranks.sqlite" x.sqlite; cp "$fix/diff_$name.sqlite" y.sqlite
+	"$prog" diff x.sqlite y.sqlite -o plain -q --threads 1
+	python3 "$here/property/mutate.py" shuffle 7 "$fix/diff_ranks.sqlite" x2 && mv x2 x.sqlite
+	python3 "$here/property/mutate.py" shuffle 8 "$fix/diff_$name.sqlite" y2 && mv y2 y.sqlite
+	"$prog" diff x.sqlite y.sqlite -o changed -q --threads 4
+	try "$name: row order" diff -r -I '"generated_at"' -I '"size_bytes"' -I '"crc32"' plain changed
+	rm -rf plain changed
+done
+
+# The pair that others call neutral: +12.2 % on GPU 0, inconclusive on GPU 1.
+if [ -f "$traces/mfu_2gpu_before.sqlite" ]; then
+	"$prog" diff "$traces/mfu_2gpu_before.sqlite" "$traces/mfu_2gpu_after.sqlite" --json >p.json
+	try "the real pair" python3 - <<'P'
+import json
+d = json.load(open("p.json"))
+a, b = d["gpus"]
+assert (a["verdict"], b["verdict"]) == ("regression", "inconclusive"), (a["verdict"], b["verdict"])
+for g, ms, before, after in ((a, 2.045680, 16.713562, 19.662233), (b, 2.361577, 16.822195, 20.146735)):
+    s = g["shift"]
+    assert (s["ms"], s["before_median_ms"], s["after_median_ms"]) == (ms, before, after), s
+    assert s["u"] == 164 and round(s["a12"], 3) == 0.841 and round(s["p"], 5) == 0.00152, s
+assert [round(g["clock"]["ratio"], 4) for g in (a, b)] == [1.0004, 1.0001]
+row = {(r["gpu"], r["class"]): r["delta_ns"] for r in d["budget"] if not r["parent"]}
+assert [row[0, c] for c in ("total", "compute", "communication", "copies", "idle")] == \
+    [2199734, 79313, -379200, -277, 2499898], row
+assert row[1, "total"] == 2403947, row
+for s, ends in ((a["shift"], (1.349, 3.305)), (b["shift"], (1.208, 4.050))):
+    assert all(abs(x - y) < 0.15 for x, y in zip(s["blocks"], ends)), s
+P
+else
+	skip=$((skip + 1))
+fi
+
+# The comment fits, and its first line is the bot's.
+"$prog" diff "$fix/diff_before.sqlite" "$fix/diff_clocks.sqlite" --md >c.md
+if [ "$(head -n 1 c.md)" = '<!-- nsys-explain diff -->' ] && [ "$(wc -m <c.md)" -lt 60000 ]; then ok; else bad "the comment"; fi
+
+echo "diff: $pass passed, $fail failed, $skip skipped"
+[ $fail -eq 0 ]
