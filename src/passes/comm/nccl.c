@@ -204,7 +204,7 @@ static int fill(struct nccl_comm *c, struct nsx_table **tables,
 			    err) ||
 	    fill_groups(c, &costs, tables, err) ||
 	    fill_pids(c, tables[L_PIDS], err) ||
-	    nccl_add_exposed(&costs, c->same_stream_ns, err))
+	    nccl_add_exposed(&costs, err))
 		return err->rc;
 	nsx_put(c->out, "same_stream_comm_ms", nsx_ms(c->same_stream_ns));
 	nsx_note(c->out, "the column straggler names the rank that comes last; "

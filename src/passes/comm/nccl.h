@@ -127,8 +127,7 @@ int nccl_add_straggler(struct nccl_costs *c, const char *op,
 		       const struct nccl_event *events,
 		       const struct nccl_rank *ranks,
 		       const struct nccl_match *m, struct nsx_err *err);
-int nccl_add_exposed(struct nccl_costs *c, int64_t same_stream_ns,
-		     struct nsx_err *err);
+int nccl_add_exposed(struct nccl_costs *c, struct nsx_err *err);
 
 /* For traces without GPU work: NCCL's own ranges on the host. */
 int nccl_fill_host(const struct nsx_run *run, struct nsx_section *out,

@@ -12,6 +12,7 @@
 
 #define BLOCKING_NS 20000 /* from the end of communication to compute */
 #define LEAST_PCT 1.0	  /* of the window, to be worth a finding     */
+enum { MANY = 100, TINY_NS = 50000 }; /* collectives that are all latency */
 
 /* Ends of the communication kernels of a device, in order. */
 static int list_ends(const struct nsx_run *run, uint32_t device, int64_t **ret,
@@ -252,8 +253,84 @@ static double share(int64_t part_ns, int64_t whole_ns)
 	return whole_ns ? 100 * (double)part_ns / (double)whole_ns : 0;
 }
 
+/* The communication of a device in the judged window. */
+struct habits {
+	size_t n;
+	double median_ns;
+	bool computes_beside; /* on the same stream, all of it */
+};
+
+static int find_habits(const struct nsx_run *run, uint32_t device,
+		       struct habits *ret, struct nsx_err *err)
+{
+	const struct nsx_trace *t = run->trace;
+	const struct nsx_device *d = &t->device[device];
+	const struct nsx_window w = nsx_judged(run->facts);
+	uint8_t *computes = nsx_arena_try_array(run->scratch, t->nstreams, 1,
+						"streams", err);
+	int64_t *v = nsx_arena_try_array(run->scratch, d->nops, sizeof(*v),
+					 "communication kernels", err);
+
+	*ret = (struct habits){.computes_beside = true};
+	if (!computes || !v)
+		return err->rc;
+	for (size_t i = d->ops_at; i < d->ops_at + d->nops; i++)
+		if (t->ops.cls[i] == NSX_C_COMPUTE)
+			computes[t->ops.stream[i]] = 1;
+	for (size_t i = d->ops_at; i < d->ops_at + d->nops; i++) {
+		int64_t at_ns = nsx_op_start(&t->ops, i);
+
+		if (t->ops.cls[i] != NSX_C_COMM || at_ns < w.start_ns ||
+		    at_ns >= w.end_ns)
+			continue;
+		v[ret->n++] = nsx_op_ns(&t->ops, i);
+		ret->computes_beside &= computes[t->ops.stream[i]];
+	}
+	if (ret->n)
+		ret->median_ns = nsx_quantile(v, ret->n, 0.5);
+	nsx_arena_drop(run->scratch, v);
+	return 0;
+}
+
+/* Why it is exposed, as far as the trace shows; what to do about each. */
+static void say_why(struct nccl_costs *c, const struct nccl_cost *x,
+		    const struct habits *h, struct nsx_finding *f)
+{
+	unsigned n = 1, k = 0; /* one evidence stands already */
+
+	if (x->waited_ns * 2 > x->comm_ns) {
+		f->evidence[n++] = nsx_say(
+			c->out, "%.3f ms of its communication is waiting for "
+			"ranks that come later: half of the time or more is no "
+			"transfer.", (double)x->waited_ns / 1e6);
+		f->recommendation[k++] = "Even out when the ranks arrive.";
+	}
+	if (h->n >= MANY && h->median_ns < TINY_NS) {
+		f->evidence[n++] = nsx_say(
+			c->out, "Many tiny ones: %zu collectives in the judged "
+			"window, the median takes %.1f us, so what each costs "
+			"to start counts for more than its bytes.", h->n,
+			h->median_ns / 1e3);
+		f->recommendation[k++] = "Join small messages: larger buckets, "
+					 "one call for many tensors.";
+	}
+	if (h->n && h->computes_beside) {
+		f->evidence[n++] = "All of it runs on streams that compute as "
+				   "well: it cannot overlap.";
+		f->recommendation[k++] = "Give collectives a stream of their "
+					 "own.";
+	} else if (x->exposed_ns * 20 > x->comm_ns * 19) {
+		f->evidence[n++] = "It has a stream of its own, yet next to "
+				   "nothing of it runs beside compute: it is "
+				   "started when its result is needed.";
+	}
+	f->recommendation[k++] = "Start collectives as soon as their input is "
+				 "there, in buckets, while the rest is still "
+				 "computed.";
+}
+
 static int add_blocking(struct nccl_costs *c, uint32_t device,
-			int64_t same_stream_ns, struct nsx_err *err)
+			struct nsx_err *err)
 {
 	const struct nccl_cost *x = &c->v[device];
 	const struct nsx_change hide = {
@@ -265,38 +342,25 @@ static int add_blocking(struct nccl_costs *c, uint32_t device,
 		.device = device, .recoverable = 1, .confidence = NSX_CONF_MEDIUM,
 		.proof = {{"nccl_ops", "exposed_ms", "ms", {{0}}}},
 	};
-	unsigned n = 0;
+	struct habits h;
 
 	if (nsx_spans_minus(c->out->arena, &x->blocking, &x->waits, &f.spans,
-			    err))
+			    err) ||
+	    find_habits(c->run, device, &h, err))
 		return err->rc;
 	f.title = nsx_say(c->out, "Compute waits for communication on GPU %lld",
 			  (long long)c->run->trace->device[device].device_id);
-	f.evidence[n++] = nsx_say(
+	f.evidence[0] = nsx_say(
 		c->out, "Of %.3f ms of communication %.3f ms are exposed; compute "
 		"starts right after %.3f ms of it, so it was waiting.",
 		(double)x->comm_ns / 1e6, (double)x->exposed_ns / 1e6,
 		(double)x->blocking_ns / 1e6);
-	if (x->waited_ns)
-		f.evidence[n++] = nsx_say(
-			c->out, "%.3f ms of its communication is waiting for "
-			"ranks that come later.", (double)x->waited_ns / 1e6);
-	if (same_stream_ns)
-		f.evidence[n++] = nsx_say(
-			c->out, "Over all GPUs %.3f ms run on a stream that "
-			"computes as well: that cannot overlap.",
-			(double)same_stream_ns / 1e6);
-	f.recommendation[0] = "Start collectives as soon as their input is there, "
-			      "in buckets, on a stream of their own.";
-	if (x->waited_ns * 2 > x->comm_ns)
-		f.recommendation[1] = "Even out when the ranks arrive: half of "
-				      "the time or more is not transfer.";
+	say_why(c, x, &h, &f);
 	nsx_found(&c->out->found, &f);
 	return 0;
 }
 
-int nccl_add_exposed(struct nccl_costs *c, int64_t same_stream_ns,
-		     struct nsx_err *err)
+int nccl_add_exposed(struct nccl_costs *c, struct nsx_err *err)
 {
 	const struct nsx_window *w = &c->run->trace->window;
 	const struct nccl_cost *worst = NULL;
@@ -313,7 +377,7 @@ int nccl_add_exposed(struct nccl_costs *c, int64_t same_stream_ns,
 			device = d;
 		}
 		if (share(x->blocking_ns, window_ns) >= LEAST_PCT &&
-		    add_blocking(c, d, same_stream_ns, err))
+		    add_blocking(c, d, err))
 			return err->rc;
 	}
 	if (!worst)
