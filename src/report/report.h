@@ -45,6 +45,10 @@ struct nsx_pass {
 	 */
 	int any_of[NSX_MAX_NEEDS];
 	const char *option;
+	/* Why it has no heading, no query, and no trace that it has no answer
+	 * for; the registry test wants the thing or the reason.
+	 */
+	const char *no_title, *no_query, *no_cannot;
 	/* What a look at a small table finds lacking; NULL: nothing.        */
 	const char *(*lacks)(const struct nsx_schema *s, struct nsx_arena *a);
 	const struct nsx_layout *layouts; /* every table that has a CSV      */

@@ -240,6 +240,33 @@ static bool table_of(const char *sql, char *ret, size_t size)
 	return true;
 }
 
+/* The result's columns are those of the "-- @col" lines, in their order, and of
+ * the table.  All queries check an analysis; none is one.
+ */
+static void check_columns(struct nsx_stmt *st, const struct nsx_query *q,
+			  const struct nsx_table *t)
+{
+	const char *at = q->text;
+	char name[64];
+	int n = 0;
+
+	while ((at = strstr(at, "-- @col ")) != NULL) {
+		at += strlen("-- @col ");
+		snprintf(name, sizeof(name), "%.*s", (int)strcspn(at, " \n"),
+			 at);
+		if (n >= nsx_stmt_columns(st) ||
+		    strcmp(nsx_stmt_column_name(st, n), name))
+			fail(q->name, "no such column in this place", name);
+		if (t && nsx_table_col(t, name) < 0)
+			fail(q->name, "its table has no column", name);
+		n++;
+	}
+	if (n != nsx_stmt_columns(st))
+		fail(q->name, "columns without a @col line", "");
+	if (!strstr(q->text, "\n-- @role check\n"))
+		fail(q->name, "no line '-- @role check'", "");
+}
+
 static int run_query(struct nsx_db *db, const struct nsx_query *q,
 		     const struct nsx_table *t, struct nsx_err *err)
 {
@@ -249,6 +276,8 @@ static int run_query(struct nsx_db *db, const struct nsx_query *q,
 	int rc = nsx_db_prepare(db, q->text, &st, err);
 
 	prepared++;
+	if (!rc)
+		check_columns(st, q, t);
 	if (!rc && t) {
 		pair_columns(t, st, false, &c);
 		pair_columns(t, st, true, &c);

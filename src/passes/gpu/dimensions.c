@@ -497,6 +497,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 NSX_DEFINE_PASS(dimensions) {
 	.id = "dimensions",
 	.title = "Four dimensions",
+	.no_query = "figures of other sections",
 	.summary = "CPU overhead, memory overhead, interconnect, GPU compute: "
 		   "each with its verdict",
 	.doc = "For the GPU that sets the pace. Shares of time are its exact "

@@ -379,6 +379,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 NSX_DEFINE_PASS(iterations) {
 	.id = "iterations",
 	.title = "Iterations",
+	.no_query = "ways are scored against each other",
 	.summary = "the repetition the program consists of, and its slow ones",
 	.doc = "Ways to see iterations, scored by coverage x min(1, n/8) / "
 	       "(1 + CV of start to start, without the longest tenth) x "

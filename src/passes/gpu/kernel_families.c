@@ -119,6 +119,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 NSX_DEFINE_PASS(kernel_families) {
 	.id = "kernel_families",
 	.title = "Kernel families",
+	.no_query = "names are taken apart by a parser",
 	.summary = "kernels added up by what one would replace as a whole",
 	.doc = "Kernels whose own function is the same but for tile sizes, "
 	       "layouts, vector widths and the like, over all devices: all "

@@ -280,6 +280,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 
 NSX_DEFINE_PASS(launch_latency) {
 	.id = "launch_latency",
+	.no_title = "shown under the launch storm",
 	.summary = "from launch call to kernel start; queue depth per stream",
 	.doc = "For each kernel with an API call (of a graph launch the first "
 	       "kernel only): queue_delay = kernel start - call start, "

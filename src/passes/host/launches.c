@@ -311,6 +311,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 NSX_DEFINE_PASS(launches) {
 	.id = "launches",
 	.subject = "CUDA calls",
+	.no_title = "shown under the launch storm",
 	.summary = "launch calls by thread, back-pressure apart",
 	.doc = "Launch calls (kernels, cooperative and graph launches; a graph "
 	       "launch is one) by process, thread and raw name. backpressure "

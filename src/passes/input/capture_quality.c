@@ -163,6 +163,8 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 NSX_DEFINE_PASS(capture_quality){
     .id = "capture_quality",
     .title = "Capture quality",
+    .no_query = "its checks ask many tables one thing each",
+    .no_cannot = "what is missing is what it tells",
     .summary = "what the trace cannot tell, and how to capture it",
     .doc = "Checks of what was recorded: GPU work behind successful "
 	   "launches, launch calls behind kernels, the inside of CUDA "

@@ -110,6 +110,9 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 
 NSX_DEFINE_PASS(input) {
 	.id = "input",
+	.no_title = "the head of the report shows it",
+	.no_query = "facts of the file, not of its rows",
+	.no_cannot = "every trace is a file",
 	.summary = "the file, its exporter, GPUs and processes",
 	.doc = "Size and versions of the file, the GPUs of the machine, the "
 	       "processes that have events, the first and last instant of any "

@@ -216,6 +216,9 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 
 NSX_DEFINE_PASS(schema) {
 	.id = "schema",
+	.no_title = "the schema command shows it",
+	.no_query = "it is the catalogue itself",
+	.no_cannot = "every trace has a catalogue",
 	.summary = "tables and columns of the file",
 	.doc = "What the file's catalogue says: every table with its columns "
 	       "and declared types, which of them the analyses read, and from "

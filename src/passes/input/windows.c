@@ -119,6 +119,9 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 
 NSX_DEFINE_PASS(windows) {
 	.id = "windows",
+	.no_title = "the head of the report shows it",
+	.no_query = "the steady window is chosen by scores",
+	.no_cannot = "a trace without events has an empty window",
 	.summary = "the full, the steady and the user's window",
 	.doc = "full: from the first start to the last end of any GPU work; "
 	       "without GPU work, of any API, NVTX or OS event that starts at "

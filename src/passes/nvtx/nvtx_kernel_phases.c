@@ -53,6 +53,8 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 
 NSX_DEFINE_PASS(nvtx_kernel_phases) {
 	.id = "nvtx_kernel_phases",
+	.no_title = "shown under the NVTX ranges",
+	.no_query = "patterns are regular expressions of the user's file",
 	.summary = "kernel time by the phases of --phase-map",
 	.doc = "A kernel is of the phase of the innermost range, of any "
 	       "domain, that is open where its host call begins; ranges have "

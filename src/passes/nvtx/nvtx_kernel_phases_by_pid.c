@@ -68,6 +68,9 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 NSX_DEFINE_PASS(nvtx_kernel_phases_by_pid) {
 	.id = "nvtx_kernel_phases_by_pid",
 	.json = "by_pid.nvtx_kernel_phases",
+	.no_title = "shown under NVTX per process",
+	.no_query = "patterns are regular expressions of the user's file",
+	.no_cannot = "null without a phase map",
 	.summary = "kernel time by phase in each process",
 	.doc = "As nvtx_kernel_phases, for each process that has kernels "
 	       "launched in a range.",

@@ -225,6 +225,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 
 NSX_DEFINE_PASS(nvtx_kernel_time) {
 	.id = "nvtx_kernel_time",
+	.no_title = "shown under the NVTX ranges",
 	.summary = "kernel time by innermost NVTX range, and its coverage",
 	.doc = "Each kernel belongs to the innermost range open on the "
 	       "launching thread at the start of its host call: of the user's "

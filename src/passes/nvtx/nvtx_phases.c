@@ -103,6 +103,8 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 
 NSX_DEFINE_PASS(nvtx_phases) {
 	.id = "nvtx_phases",
+	.no_title = "shown under the NVTX ranges",
+	.no_query = "patterns are regular expressions of the user's file",
 	.summary = "host time by the phases of --phase-map",
 	.doc = "A push/pop range is of the first phase in file order with a "
 	       "pattern that matches its name, recorded or normalised; without "

@@ -244,6 +244,8 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 NSX_DEFINE_PASS(nvtx_start_end) {
 	.id = "nvtx_start_end",
 	.json = "nvtx.start_end",
+	.no_title = "shown under the NVTX ranges",
+	.no_cannot = "null where no range is of that kind",
 	.summary = "kernels launched during start/end NVTX ranges",
 	.doc = "For each name: kernels whose host call, on any thread of the "
 	       "process, begins while at least one start/end range of the name "

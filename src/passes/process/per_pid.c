@@ -265,6 +265,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 NSX_DEFINE_PASS(per_pid) {
 	.id = "per_pid",
 	.title = "Launch storm per PID (best-effort)",
+	.no_query = "figures of by_pid and launch_storm, by process",
 	.summary = "the processes with the most kernel time, one by one",
 	.doc = "For the 10 processes with the most kernel time: the figures of "
 	       "launch_storm over the process's own kernels, from its first "

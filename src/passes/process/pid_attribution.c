@@ -148,6 +148,9 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 
 NSX_DEFINE_PASS(pid_attribution) {
 	.id = "pid_attribution",
+	.no_title = "shown with the processes",
+	.no_query = "it tells which column names the process",
+	.no_cannot = "that nothing names a process is an answer",
 	.summary = "which processes the rows name, and how plausible that is",
 	.doc = "From which column kernels, API calls and NVTX ranges tell "
 	       "their process, and how many distinct processes each names. "

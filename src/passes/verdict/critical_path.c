@@ -380,6 +380,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 NSX_DEFINE_PASS(critical_path) {
 	.id = "critical_path",
 	.title = "Global critical path suspects",
+	.no_query = "a walk from each iteration back to what held it up",
 	.summary = "where the time of the GPU that sets the pace went, in rows "
 		   "that add up to the window",
 	.doc = "The steady window of the limiting GPU (the one with the least "

@@ -116,6 +116,8 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 NSX_DEFINE_PASS(findings) {
 	.id = "findings",
 	.title = "What to do next",
+	.no_query = "a judgement over all sections",
+	.no_cannot = "a trace without findings has none to show",
 	.summary = "what costs time, ranked by what can be won back",
 	.doc = "Every analysis proposes candidates: spans of a device that "
 	       "something costs, and the share of them a remedy can give "

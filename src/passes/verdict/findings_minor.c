@@ -19,6 +19,9 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 
 NSX_DEFINE_PASS(findings_minor) {
 	.id = "findings_minor",
+	.no_title = "shown under the findings",
+	.no_query = "a judgement over all sections",
+	.no_cannot = "a trace without findings has none to show",
 	.summary = "findings beyond the first ten, or below 0.5 % of the window",
 	.doc = "Findings that are worth less than 0.5 % of the steady window, "
 	       "once those above them are taken out, and those beyond the "

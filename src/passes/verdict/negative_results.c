@@ -24,6 +24,8 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 NSX_DEFINE_PASS(negative_results) {
 	.id = "negative_results",
 	.title = "Checked, not a problem",
+	.no_query = "a judgement over all sections",
+	.no_cannot = "a trace without findings has none to show",
 	.summary = "what was checked and costs nothing, with its number",
 	.doc = "Each analysis says here what it found to be harmless, and by "
 	       "which number.",

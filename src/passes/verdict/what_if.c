@@ -259,6 +259,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 NSX_DEFINE_PASS(what_if) {
 	.id = "what_if",
 	.title = "What if",
+	.no_query = "it replays the recorded program",
 	.summary = "what the run would take with something changed, by replay",
 	.doc = "The recorded program is replayed from a model of what waits for "
 	       "what: calls of a thread follow each other, an operation starts "
