@@ -1,29 +1,38 @@
-/* keyed.c - sorting by an instant, byte by byte; bytes that are all alike cost
- * nothing.
+/* keyed.c - sorting by an instant, digit by digit.  Instants of one trace lie
+ * close together: three digits are mostly enough.
  */
 #include <string.h>
 #include "facts/replay/model.h"
 
-static uint64_t bits(const struct keyed *k)
+enum { DIGIT_BITS = 11, NDIGITS = 1 << DIGIT_BITS };
+
+static uint64_t digits(const struct keyed *k, int64_t least, unsigned shift)
 {
-	return (uint64_t)k->key ^ UINT64_C(1) << 63;
+	return ((uint64_t)k->key - (uint64_t)least) >> shift & (NDIGITS - 1);
 }
 
 void keyed_sort(struct keyed *v, struct keyed *tmp, size_t n)
 {
 	struct keyed *from = v, *to = tmp;
+	int64_t least = INT64_MAX, most = INT64_MIN;
+	bool sorted = true;
 
-	for (unsigned shift = 0; n && shift < 64; shift += 8) {
-		size_t at[257] = {0};
+	for (size_t i = 0; i < n; i++) {
+		sorted &= !i || v[i - 1].key <= v[i].key;
+		least = NSX_MIN(least, v[i].key);
+		most = NSX_MAX(most, v[i].key);
+	}
+	for (unsigned shift = 0;
+	     !sorted && shift < 64 &&
+	     ((uint64_t)most - (uint64_t)least) >> shift; shift += DIGIT_BITS) {
+		size_t at[NDIGITS + 1] = {0};
 
 		for (size_t i = 0; i < n; i++)
-			at[(bits(&from[i]) >> shift & 255) + 1]++;
-		if (at[(bits(&from[0]) >> shift & 255) + 1] == n)
-			continue;
-		for (unsigned k = 0; k < 256; k++)
+			at[digits(&from[i], least, shift) + 1]++;
+		for (unsigned k = 0; k < NDIGITS; k++)
 			at[k + 1] += at[k];
 		for (size_t i = 0; i < n; i++)
-			to[at[bits(&from[i]) >> shift & 255]++] = from[i];
+			to[at[digits(&from[i], least, shift)]++] = from[i];
 		from = to;
 		to = from == v ? tmp : v;
 	}

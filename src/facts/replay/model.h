@@ -132,9 +132,7 @@ struct nsx_model {
 	int64_t *engine_end;
 	struct lane *lane;
 	int64_t from_ns; /* recorded_ns is measured from here                */
-	bool has_outside, has_lanes, is_shared; /* some call is CALL_OUTSIDE;
-				some op has a lane; several processes use a
-				GPU                                          */
+	bool is_shared; /* several processes use a GPU                       */
 	double uncalled; /* share of the window's ops without a call         */
 };
 enum { STEP_START, STEP_END, STEP_OP };

@@ -186,8 +186,6 @@ static void flag_calls(struct nsx_model *m, const int64_t *effect)
 			c->flags |= CALL_FIXED_END;
 		if (!early && effect[i] < w.end_ns)
 			c->flags |= CALL_ACTIVE;
-		if (c->flags & CALL_ACTIVE)
-			m->has_outside |= !!(c->flags & CALL_OUTSIDE);
 	}
 }
 
@@ -330,8 +328,6 @@ static int make_lanes(struct build *b, struct nsx_err *err)
 		if (m->op[i].lane != NSX_NONE &&
 		    (beside[i] || !use[m->op[i].lane].shared))
 			m->op[i].lane = NSX_NONE;
-	for (uint32_t i = 0; !rc && i < m->nops; i++)
-		m->has_lanes |= m->op[i].lane != NSX_NONE;
 	m->nlanes = (uint32_t)groups.n;
 	nsx_groups_done(&groups);
 	free(use);

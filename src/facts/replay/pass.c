@@ -159,9 +159,12 @@ static void start_call(struct player *p, unsigned how, uint32_t i)
 			      p->edit.gap_ns[i] :
 			      c->start_ns - m->call[c->before].end_ns;
 		start = p->call_end[c->before] + gap;
-		if ((how & PLAY_FIXED) && (c->flags & CALL_OUTSIDE) &&
-		    !(p->edit.call[i] & EDIT_LIFTED))
-			start = NSX_MAX(start, c->start_ns);
+		if (start < c->start_ns && (c->flags & CALL_OUTSIDE) &&
+		    !(p->edit.call[i] & EDIT_LIFTED)) {
+			p->was_early = true;
+			if (how & PLAY_FIXED)
+				start = c->start_ns;
+		}
 	}
 	p->call_start[i] = start;
 }
@@ -352,10 +355,13 @@ static int play_op(struct player *p, unsigned how,
 		start = ready_op(p, typical, i);
 		if (o->lane != NSX_NONE && !(how & PLAY_FREE) && !dropped &&
 		    !(p->edit.op[i] & EDIT_SIDE)) {
-			start = lane_place(&p->lane[o->lane], start, length,
+			int64_t ready = start;
+
+			start = lane_place(&p->lane[o->lane], ready, length,
 					   err);
 			if (start == NEVER)
 				return err->rc;
+			p->was_crowded |= start != ready;
 		}
 	}
 	p->op_start[i] = start;
@@ -418,6 +424,7 @@ int play(struct player *p, unsigned how, const struct typical *typical,
 
 	if (rewind_all(p, err))
 		return err->rc;
+	p->was_crowded = p->was_early = false;
 	for (uint32_t k = 0; k < m->norder; k++) {
 		uint32_t i = m->order[k] >> 2;
 		const struct model_call *c;

@@ -28,6 +28,11 @@ struct player {
 	int64_t *side_end; /* by process of the trace: of what was moved aside */
 	uint32_t *missing; /* by collective: members that have not started   */
 	struct lane *lane;
+	/* Of the last replay: a full lane delayed an op, or a call began earlier
+	 * than it did though what it waited for is outside: only then another
+	 * way to play gives another length.
+	 */
+	bool was_crowded, was_early;
 };
 int player_new(const struct nsx_model *m, struct player **ret,
 	       struct nsx_err *err) NSX_CHECKED;

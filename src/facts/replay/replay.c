@@ -226,6 +226,7 @@ static int price_way(struct player *p, const struct nsx_change *v, size_t n,
 {
 	const struct nsx_model *m = p->m;
 	double free_share;
+	bool crowded;
 	int64_t ns;
 
 	*ret = (struct nsx_gain){.held = held(n ? v[0].verb : NSX_NVERBS)};
@@ -238,13 +239,14 @@ static int price_way(struct player *p, const struct nsx_change *v, size_t n,
 		return err->rc;
 	free_share = ret->share = ret->touched ? share_of(m, ns) : 0;
 	ret->gain_ns = ret->high_ns = ret->low_ns = of_judged(m, ret->share);
-	if (ret->gain_ns && m->has_outside) {
+	crowded = p->was_crowded;
+	if (ret->gain_ns && p->was_early) {
 		if (play(p, PLAY_FIXED, NULL, &ns, err))
 			return err->rc;
 		ret->low_ns = NSX_MIN(ret->high_ns,
 				      of_judged(m, share_of(m, ns)));
 	}
-	if (ret->gain_ns && m->has_lanes) {
+	if (ret->gain_ns && crowded) {
 		if (play(p, PLAY_FREE, NULL, &ns, err))
 			return err->rc;
 		free_share = share_of(m, ns);
