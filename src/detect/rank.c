@@ -1,247 +1,408 @@
 /* rank.c - what was found, priced and in order.
  *
- * A finding's headroom is what its spans cover of the judged window times the
- * share a remedy can give back.  The best is taken, its spans are taken out of
- * all others, and so on: since spans only shrink, a price that is out of date
- * is an upper bound, and only the best needs a new one.  Spans of all GPUs lie
- * on one time axis here: two GPUs that lose the same instants lose them once.
+ * The price of a finding is what the recorded program wins when it is replayed
+ * with the remedy.  Prices overlap, so remedies are applied one after the
+ * other, each time the one that adds most: what it adds is its disjoint
+ * headroom.  A remedy that adds next to nothing once another is there wins the
+ * same time: the two are one finding, named by the cause furthest up, with the
+ * other as an alternative.
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include "detect/detect.h"
+#include "facts/replay/replay.h"
 
-/* Below this share of the window a finding is noise, and goes to the minor. */
-#define MIN_SHARE 0.005
-#define MIN_REST 0.02 /* the same for what takes the rest */
+#define LEAST_SHARE 0.001  /* of the window; what wins less is not told     */
+#define MINOR_SHARE 0.005  /* ... is told among the minor ones              */
 #define HIGH_SHARE 0.1
 #define MEDIUM_SHARE 0.03
-#define MANY_SHARE 0.6 /* of a single kernel: no alarm, but to be looked at */
+#define KERNEL_SHARE 0.6   /* a single kernel that takes as much matters,
+			      whatever its price                            */
+#define SURE 0.1	   /* of a price, that must be won in any case      */
+#define INSTEAD 3.0	   /* times the remedy, from which another is taken */
+#define SAME 0.05	   /* what an alternative may add to the other      */
+#define OWN 0.3		   /* ... of what it wins alone                     */
+#define LEADS 0.8	   /* of the other's price, to name both            */
 enum { MAX_QUALITY = 3, MAX_LINES = 12 };
 
 struct item {
 	struct nsx_finding *f;
-	size_t order;		 /* of appearance                            */
-	struct nsx_spans left;	 /* in the window, as of `priced` findings   */
-	size_t priced;		 /* how many findings were taken out of it   */
-	bool has_spans, taken, merged; /* has_spans: in the window           */
+	size_t order; /* of appearance                                       */
+	double alone_ns, adds_ns; /* to what is applied so far               */
+	bool gone;    /* from the list                                       */
+	bool left;    /* to be applied                                       */
 };
 
 struct pricing {
-	const struct nsx_trace *t;
 	const struct nsx_facts *facts;
 	struct nsx_findings *l;
 	struct nsx_arena *scratch;
+	unsigned threads;
 	struct nsx_window w;
 	double length_ns;
 	struct item *v;
 	size_t n;
-	struct nsx_spans priced; /* union of what was taken                  */
-	size_t npriced;
+	struct nsx_change *applied; /* the remedies so far                   */
+	size_t napplied;
 };
 
-static bool is_priced(const struct item *x)
+static bool is_capture(const struct nsx_finding *f)
 {
-	return x->f->device != NSX_NONE && x->has_spans &&
-	       nsx_finding_category(x->f) != NSX_CAT_CAPTURE;
+	return nsx_finding_category(f) == NSX_CAT_CAPTURE;
 }
 
-static void name_key(struct pricing *p, struct nsx_finding *f)
+static void add_line(const char **lines, size_t most, const char *line)
 {
-	f->key = f->subject ? nsx_tell(p->l, "%s:%s", nsx_finding_name(f),
-				       f->subject) : nsx_finding_name(f);
+	for (size_t i = 0; i + 1 < most; i++)
+		if (!lines[i]) {
+			lines[i] = line;
+			return;
+		}
 }
 
-/* Collecting ------------------------------------------------------------------*/
+/* Alone -----------------------------------------------------------------------*/
 
-static int clip(struct pricing *p, struct item *x, struct nsx_err *err)
+/* Where nothing can be replayed: what lies in the window of the spans, or the
+ * detector's guess.
+ */
+static int guess(struct pricing *p, struct item *x, struct nsx_err *err)
 {
+	struct nsx_finding *f = x->f;
 	struct nsx_span whole = {p->w.start_ns, p->w.end_ns};
-	struct nsx_spans window = {&whole, p->w.start_ns < p->w.end_ns};
-	struct nsx_spans all = x->f->spans;
-	struct nsx_span *copy = nsx_arena_try_array(
-		p->scratch, all.n, sizeof(*copy), "finding spans", err);
+	struct nsx_spans window = {&whole, p->w.start_ns < p->w.end_ns}, both;
 
-	if (!copy)
-		return err->rc;
-	if (all.n)
-		memcpy(copy, all.v, all.n * sizeof(*copy));
-	all.v = copy;
-	nsx_spans_normalise(&all);
-	if (nsx_spans_intersect(p->scratch, &all, &window, &x->left, err))
-		return err->rc;
-	nsx_arena_drop(p->scratch, copy);
-	x->has_spans = x->left.n > 0;
-	if (!is_priced(x))
+	if (f->price != NSX_PRICE_NONE || is_capture(f))
 		return 0;
-	x->f->headroom_ns = (double)nsx_spans_total(&x->left) *
-			    x->f->recoverable;
-	x->f->disjoint_ns = x->f->headroom_ns;
-	x->f->has_disjoint = true;
-	x->f->low_ns = x->f->high_ns = x->f->headroom_ns;
-	x->f->price = nsx_finding_category(x->f) == NSX_CAT_COMPUTE ?
-			      NSX_PRICE_ASSUMED : NSX_PRICE_MEASURED;
+	if (f->spans.n && !f->guess_ns) {
+		if (nsx_spans_intersect(p->scratch, &f->spans, &window, &both,
+					err))
+			return err->rc;
+		f->guess_ns = (double)nsx_spans_total(&both);
+	}
+	f->headroom_ns = f->low_ns = f->high_ns =
+		NSX_MIN(f->guess_ns, p->length_ns);
+	f->price = f->guess_ns > 0 ? NSX_PRICE_ASSUMED : NSX_PRICE_NONE;
+	x->gone |= !f->guess_ns && f->remedy.n; /* nothing shows that it costs */
 	return 0;
 }
 
-static int collect(struct pricing *p, struct nsx_err *err)
+static enum nsx_confidence least(enum nsx_confidence a, enum nsx_confidence b)
 {
-	p->v = nsx_arena_try_array(p->scratch, p->l->n, sizeof(*p->v),
-				   "findings", err);
-	if (!p->v)
-		return err->rc;
-	for (size_t i = 0; i < p->l->n; i++) {
-		struct item *x = &p->v[p->n];
+	return a < b ? a : b;
+}
 
-		x->f = &p->l->v[i];
-		x->order = p->n++;
-		name_key(p, x->f);
-		if (clip(p, x, err))
+static void take_gain(struct pricing *p, struct item *x,
+		      const struct nsx_gain *g)
+{
+	static const enum nsx_confidence trust[] = {
+		[NSX_CLOSES_HIGH] = NSX_CONF_HIGH,
+		[NSX_CLOSES_MEDIUM] = NSX_CONF_MEDIUM,
+		[NSX_CLOSES_LOW] = NSX_CONF_LOW};
+	struct nsx_finding *f = x->f;
+
+	if (g->confidence == NSX_ABSTAINS)
+		return;
+	x->gone = !g->touched;
+	f->price = f->is_assumed ? NSX_PRICE_ASSUMED : NSX_PRICE_REPLAYED;
+	f->headroom_ns = x->alone_ns = (double)g->gain_ns;
+	f->low_ns = (double)g->low_ns;
+	f->high_ns = (double)g->high_ns;
+	f->confidence = least(f->confidence, trust[g->confidence]);
+	if (g->is_small)
+		x->alone_ns = 0;
+	if (g->low_ns < g->gain_ns / 2 && f->confidence > NSX_CONF_LOW)
+		f->confidence--;
+	if (g->low_ns < g->gain_ns - g->gain_ns / 10)
+		add_line(f->evidence, ARRAY_LEN(f->evidence), nsx_tell(
+			p->l, "%.3f ms if waits outside CUDA end when they "
+			"did, %.3f ms if they last as long as they did",
+			(double)g->low_ns / 1e6, (double)g->gain_ns / 1e6));
+}
+
+/* The stronger remedy: its advice is the finding's last. */
+static void prefer_instead(struct item *x, const struct nsx_gain *g)
+{
+	struct nsx_finding *f = x->f;
+	const char **r = f->recommendation, *first = r[0];
+
+	if (g->confidence == NSX_ABSTAINS ||
+	    (double)g->gain_ns < INSTEAD * x->alone_ns)
+		return;
+	f->remedy = f->instead;
+	for (size_t i = 0; r[1] && i + 1 < ARRAY_LEN(f->recommendation); i++) {
+		r[i] = r[i + 1];
+		if (!r[i + 1]) {
+			r[i] = first;
+			break;
+		}
+	}
+}
+
+static int price_plans(struct pricing *p, const struct nsx_plan *plans,
+		       struct nsx_gain *gains, struct nsx_err *err)
+{
+	return nsx_replay_prices(p->facts->model, plans, p->n, p->threads,
+				 gains, err);
+}
+
+static int price_alone(struct pricing *p, struct nsx_plan *plans,
+		       struct nsx_gain *gains, struct nsx_err *err)
+{
+	for (size_t i = 0; i < p->n; i++)
+		plans[i] = p->v[i].f->remedy;
+	if (price_plans(p, plans, gains, err))
+		return err->rc;
+	for (size_t i = 0; i < p->n; i++)
+		p->v[i].alone_ns = (double)gains[i].gain_ns;
+	for (size_t i = 0; i < p->n; i++)
+		plans[i] = p->v[i].f->instead;
+	if (price_plans(p, plans, gains, err))
+		return err->rc;
+	for (size_t i = 0; i < p->n; i++) {
+		if (p->v[i].f->instead.n)
+			prefer_instead(&p->v[i], &gains[i]);
+		plans[i] = p->v[i].f->remedy;
+	}
+	if (price_plans(p, plans, gains, err))
+		return err->rc;
+	for (size_t i = 0; i < p->n; i++) {
+		struct nsx_finding *f = p->v[i].f;
+
+		if (f->remedy.n)
+			take_gain(p, &p->v[i], &gains[i]);
+		if (f->measured_ns > f->headroom_ns) {
+			f->headroom_ns = f->low_ns = f->high_ns =
+				NSX_MIN(f->measured_ns, p->length_ns);
+			f->price = NSX_PRICE_MEASURED;
+			p->v[i].gone = false;
+		}
+		if (guess(p, &p->v[i], err))
 			return err->rc;
 	}
 	return 0;
 }
 
-/* The same on several GPUs -------------------------------------------------------*/
+/* What wins nothing is dropped, or told to be harmless. */
+static void drop_harmless(struct pricing *p)
+{
+	for (size_t i = 0; i < p->n; i++) {
+		struct item *x = &p->v[i];
 
-/* Findings of one key side by side; the limiting GPU's first, then the dearest. */
-static int cmp_kin(const void *a, const void *b, void *ctx)
+		if (x->f->price < NSX_PRICE_MEASURED)
+			continue;
+		if (x->f->headroom_ns < LEAST_SHARE * p->length_ns)
+			x->gone = true;
+		if (x->f->harmless &&
+		    x->f->headroom_ns < MINOR_SHARE * p->length_ns)
+			nsx_fine(p->l, "%s", x->f->harmless);
+		x->left = !x->gone && x->f->price == NSX_PRICE_REPLAYED;
+	}
+}
+
+/* One after the other ----------------------------------------------------------*/
+
+static void apply(struct pricing *p, const struct nsx_finding *f)
+{
+	memcpy(p->applied + p->napplied, f->remedy.v,
+	       f->remedy.n * sizeof(*p->applied));
+	p->napplied += f->remedy.n;
+}
+
+/* What each that is left adds to what is applied. */
+static int price_more(struct pricing *p, struct nsx_plan *plans,
+		      struct nsx_gain *gains, double applied_ns,
+		      struct nsx_err *err)
+{
+	size_t n = 0;
+	int rc;
+
+	for (size_t i = 0; i < p->n; i++) {
+		const struct nsx_plan *r = &p->v[i].f->remedy;
+		struct nsx_change *v;
+
+		if (!p->v[i].left)
+			continue;
+		v = nsx_arena_get(p->scratch, (p->napplied + r->n) *
+						      sizeof(*v));
+		memcpy(v, p->applied, p->napplied * sizeof(*v));
+		memcpy(v + p->napplied, r->v, r->n * sizeof(*v));
+		plans[n++] = (struct nsx_plan){v, p->napplied + r->n};
+	}
+	rc = nsx_replay_prices(p->facts->model, plans, n, p->threads, gains,
+			       err);
+	n = 0;
+	for (size_t i = 0; !rc && i < p->n; i++) {
+		double ns;
+
+		if (!p->v[i].left)
+			continue;
+		ns = (double)gains[n++].gain_ns - applied_ns;
+		p->v[i].adds_ns = NSX_MAX(0, ns);
+	}
+	return rc;
+}
+
+static struct item *best_of(struct pricing *p)
+{
+	struct item *best = NULL;
+
+	for (size_t i = 0; i < p->n; i++)
+		if (p->v[i].left &&
+		    (!best || p->v[i].adds_ns > best->adds_ns))
+			best = &p->v[i];
+	return best;
+}
+
+/* Of best and the others, which add `after` once best is there: the cause
+ * furthest up among those that win nearly as much.
+ */
+static struct item *leader(struct pricing *p, struct item *best,
+			   const double *after)
+{
+	struct item *lead = best;
+
+	for (size_t i = 0; i < p->n; i++) {
+		struct item *x = &p->v[i];
+
+		if (x->left && x != best && after[i] <= SAME * best->adds_ns &&
+		    x->adds_ns >= LEADS * best->adds_ns &&
+		    x->f->id < lead->f->id)
+			lead = x;
+	}
+	return lead;
+}
+
+static void join(struct pricing *p, struct item *lead, struct item *best,
+		 const double *after)
+{
+	for (size_t i = 0; i < p->n; i++) {
+		struct item *x = &p->v[i];
+
+		if (!x->left || x == lead ||
+		    (x != best && (after[i] > SAME * best->adds_ns ||
+				   after[i] > OWN * x->adds_ns)))
+			continue;
+		x->left = false;
+		x->gone = true;
+		add_line(lead->f->evidence, ARRAY_LEN(lead->f->evidence),
+			 nsx_tell(p->l, "most of the same time, %.3f ms, is won "
+				  "another way: %s", x->f->headroom_ns / 1e6,
+				  x->f->title));
+	}
+}
+
+/* Applies the best that is left, or what leads it; *ret NULL: none is worth
+ * telling.
+ */
+static int apply_next(struct pricing *p, struct nsx_plan *plans,
+		      struct nsx_gain *gains, double *applied_ns,
+		      struct item **ret, struct nsx_err *err)
+{
+	double *before = nsx_arena_get(p->scratch, p->n * sizeof(*before));
+	double *after = nsx_arena_get(p->scratch, p->n * sizeof(*after));
+	size_t napplied = p->napplied;
+	struct item *best, *lead;
+
+	*ret = NULL;
+	if (price_more(p, plans, gains, *applied_ns, err))
+		return err->rc;
+	best = best_of(p);
+	if (!best || best->adds_ns < LEAST_SHARE * p->length_ns)
+		return 0;
+	for (size_t i = 0; i < p->n; i++)
+		before[i] = p->v[i].adds_ns;
+	apply(p, best->f);
+	if (price_more(p, plans, gains, *applied_ns + best->adds_ns, err))
+		return err->rc;
+	for (size_t i = 0; i < p->n; i++) {
+		after[i] = p->v[i].adds_ns;
+		p->v[i].adds_ns = before[i];
+	}
+	lead = leader(p, best, after);
+	join(p, lead, best, after);
+	p->napplied = napplied;
+	apply(p, lead->f);
+	lead->left = false;
+	lead->f->disjoint_ns = lead->adds_ns;
+	lead->f->has_disjoint = true;
+	*applied_ns += lead->adds_ns;
+	*ret = lead;
+	return 0;
+}
+
+static int apply_all(struct pricing *p, struct nsx_plan *plans,
+		     struct nsx_gain *gains, struct nsx_err *err)
+{
+	double applied_ns = 0;
+	struct item *x = NULL;
+	size_t n = 1;
+
+	for (size_t i = 0; i < p->n; i++)
+		n += p->v[i].f->remedy.n;
+	p->applied = nsx_arena_get(p->scratch, n * sizeof(*p->applied));
+	do {
+		if (apply_next(p, plans, gains, &applied_ns, &x, err))
+			return err->rc;
+	} while (x);
+	/* What is left adds nothing. */
+	for (size_t i = 0; i < p->n; i++)
+		if (p->v[i].left)
+			p->v[i].f->has_disjoint = true;
+	return 0;
+}
+
+/* The same on several GPUs ------------------------------------------------------*/
+
+/* Findings of one key are one: the dearest. */
+static int cmp_kin(const void *a, const void *b)
 {
 	const struct item *x = a, *y = b;
-	uint32_t limiting = *(uint32_t *)ctx;
 	int c = strcmp(x->f->key, y->f->key);
 
-	if (!c && (x->f->device == limiting) != (y->f->device == limiting))
-		c = x->f->device == limiting ? -1 : 1;
 	if (!c && x->f->headroom_ns != y->f->headroom_ns)
 		c = x->f->headroom_ns > y->f->headroom_ns ? -1 : 1;
 	return c ? c : (x->order > y->order) - (x->order < y->order);
 }
 
-static bool are_kin(const struct item *x, const struct item *y)
-{
-	return is_priced(x) && is_priced(y) && x->f->device != y->f->device &&
-	       !strcmp(x->f->key, y->f->key);
-}
-
-static void add_evidence(struct nsx_finding *f, const char *line)
-{
-	for (size_t i = 0; i + 1 < ARRAY_LEN(f->evidence); i++)
-		if (!f->evidence[i]) {
-			f->evidence[i] = line;
-			return;
-		}
-}
-
 static void merge_kin(struct pricing *p)
 {
-	const struct nsx_device *dev = p->t->device;
-	uint32_t limiting = p->facts->limiting;
-
 	if (p->n)
-		qsort_r(p->v, p->n, sizeof(*p->v), cmp_kin, &limiting);
-	for (size_t i = 0, next; i < p->n; i = next) {
-		struct nsx_buf b = {0};
+		qsort(p->v, p->n, sizeof(*p->v), cmp_kin);
+	for (size_t i = 1, first = 0; i < p->n; i++) {
+		struct nsx_finding *f = p->v[first].f;
 
-		for (next = i + 1; next < p->n && are_kin(&p->v[i], &p->v[next]);
-		     next++) {
-			p->v[next].merged = true;
-			if (next - i <= MAX_LINES)
-				nsx_buf_printf(
-					&b, "%s GPU %lld (%.3f ms)",
-					b.n ? "," : "The same on",
-					(long long)dev[p->v[next].f->device]
-						.device_id,
-					p->v[next].f->headroom_ns / 1e6);
+		if (strcmp(p->v[i].f->key, f->key)) {
+			first = i;
+			continue;
 		}
-		if (next - i > MAX_LINES + 1)
-			nsx_buf_printf(&b, " and %zu more",
-				       next - i - MAX_LINES - 1);
-		if (b.n)
-			add_evidence(p->v[i].f, nsx_tell(p->l, "%s", b.p));
-		nsx_buf_done(&b);
+		p->v[i].gone = true;
+		if (is_capture(f))
+			add_line(f->evidence, ARRAY_LEN(f->evidence),
+				 p->v[i].f->evidence[0]);
 	}
-}
-
-/* Pricing -----------------------------------------------------------------------*/
-
-static int reprice(struct pricing *p, struct item *x, struct nsx_err *err)
-{
-	struct nsx_spans left;
-
-	if (nsx_spans_minus(p->scratch, &x->left, &p->priced, &left, err))
-		return err->rc;
-	nsx_arena_drop(p->scratch, x->left.v);
-	x->left = left;
-	x->priced = p->npriced;
-	x->f->disjoint_ns = (double)nsx_spans_total(&left) * x->f->recoverable;
-	return 0;
-}
-
-static bool is_dearer(const struct item *x, const struct item *y)
-{
-	if (!y || x->f->disjoint_ns != y->f->disjoint_ns)
-		return !y || x->f->disjoint_ns > y->f->disjoint_ns;
-	return x->order < y->order;
-}
-
-/* The item with the greatest disjoint headroom; NULL: none is left. */
-static int take_best(struct pricing *p, bool rest, struct item **ret,
-		     struct nsx_err *err)
-{
-	for (;;) {
-		struct item *best = NULL;
-
-		for (size_t i = 0; i < p->n; i++)
-			if (is_priced(&p->v[i]) && !p->v[i].taken &&
-			    !p->v[i].merged && p->v[i].f->is_rest == rest &&
-			    is_dearer(&p->v[i], best))
-				best = &p->v[i];
-		*ret = best;
-		if (!best || best->priced == p->npriced)
-			return 0;
-		if (reprice(p, best, err))
-			return err->rc;
-	}
-}
-
-static int take_all(struct pricing *p, bool rest, struct nsx_err *err)
-{
-	struct item *x;
-
-	while (!take_best(p, rest, &x, err)) {
-		struct nsx_spans all;
-
-		if (!x || x->f->disjoint_ns < p->length_ns *
-					      (rest ? MIN_REST : MIN_SHARE))
-			return 0;
-		x->taken = true;
-		if (nsx_spans_union(p->scratch, &p->priced, &x->left, &all,
-				    err))
-			return err->rc;
-		nsx_arena_drop(p->scratch, p->priced.v);
-		p->priced = all;
-		p->npriced++;
-	}
-	return err->rc;
 }
 
 /* Ranking ------------------------------------------------------------------------*/
 
+static double worth(const struct nsx_finding *f)
+{
+	return f->has_disjoint ? f->disjoint_ns : f->headroom_ns;
+}
+
 /* What is assumed raises no alarm, but for a kernel that is most of the work. */
 static enum nsx_severity severity_of(const struct pricing *p,
-				     const struct item *x)
+				     const struct nsx_finding *f)
 {
-	double share = x->f->disjoint_ns / p->length_ns;
+	double share = worth(f) / p->length_ns;
 
-	if (x->f->is_set)
-		return x->f->severity;
-	if (!is_priced(x))
-		return NSX_SEV_LOW;
-	if (x->f->price == NSX_PRICE_ASSUMED)
-		return x->f->id == NSX_ID_top_kernel &&
-				       (double)nsx_spans_total(&x->f->spans) >=
-					       MANY_SHARE * p->length_ns ?
-			       NSX_SEV_MEDIUM : NSX_SEV_LOW;
+	if (f->is_set)
+		return f->severity;
+	if (f->price < NSX_PRICE_MEASURED)
+		return f->weight >= KERNEL_SHARE ? NSX_SEV_MEDIUM :
+						   NSX_SEV_LOW;
+	if (f->low_ns < SURE * f->headroom_ns)
+		return NSX_SEV_LOW; /* it may win nothing at all */
 	return share >= HIGH_SHARE ? NSX_SEV_HIGH :
 	       share >= MEDIUM_SHARE ? NSX_SEV_MEDIUM : NSX_SEV_LOW;
 }
@@ -252,21 +413,21 @@ static enum nsx_severity severity_of(const struct pricing *p,
 static int cmp_rank(const void *a, const void *b)
 {
 	const struct item *x = a, *y = b;
-	bool capture_x = nsx_finding_category(x->f) == NSX_CAT_CAPTURE;
-	bool capture_y = nsx_finding_category(y->f) == NSX_CAT_CAPTURE;
 	int kind_x = NSX_MIN((int)x->f->price, (int)NSX_PRICE_MEASURED);
 	int kind_y = NSX_MIN((int)y->f->price, (int)NSX_PRICE_MEASURED);
 
+	if (x->gone != y->gone)
+		return x->gone ? 1 : -1;
 	if (x->f->is_minor != y->f->is_minor)
 		return x->f->is_minor ? 1 : -1;
-	if (capture_x != capture_y)
-		return capture_x ? 1 : -1;
+	if (is_capture(x->f) != is_capture(y->f))
+		return is_capture(x->f) ? 1 : -1;
 	if (x->f->severity != y->f->severity)
 		return x->f->severity > y->f->severity ? -1 : 1;
 	if (kind_x != kind_y)
 		return kind_x > kind_y ? -1 : 1;
-	if (x->f->disjoint_ns != y->f->disjoint_ns)
-		return x->f->disjoint_ns > y->f->disjoint_ns ? -1 : 1;
+	if (worth(x->f) != worth(y->f))
+		return worth(x->f) > worth(y->f) ? -1 : 1;
 	return (x->order > y->order) - (x->order < y->order);
 }
 
@@ -278,9 +439,30 @@ static void cap(struct pricing *p)
 	for (size_t i = 0; i < p->n; i++) {
 		struct nsx_finding *f = p->v[i].f;
 
-		if (nsx_finding_category(f) == NSX_CAT_CAPTURE)
+		if (p->v[i].gone)
+			continue;
+		if (is_capture(f))
 			f->is_minor |= nquality++ >= MAX_QUALITY;
 		f->is_minor |= !f->is_minor && n++ >= NSX_MAX_FINDINGS;
+	}
+}
+
+/* What stands for the rest is told where it is more than all others win. */
+static void drop_rest(struct pricing *p)
+{
+	double told_ns = 0;
+
+	for (size_t i = 0; i < p->n; i++)
+		if (!p->v[i].gone && p->v[i].f->price >= NSX_PRICE_MEASURED &&
+		    !p->v[i].f->is_rest)
+			told_ns += worth(p->v[i].f);
+	for (size_t i = 0; i < p->n; i++) {
+		struct nsx_finding *f = p->v[i].f;
+
+		if (f->is_rest && told_ns * 2 >= f->guess_ns)
+			p->v[i].gone = true;
+		if (f->is_rest)
+			f->price = NSX_PRICE_NONE;
 	}
 }
 
@@ -293,7 +475,7 @@ static int write_back(struct pricing *p, struct nsx_err *err)
 	if (!v)
 		return err->rc;
 	for (size_t i = 0; i < p->n; i++)
-		if (!p->v[i].merged)
+		if (!p->v[i].gone)
 			v[n++] = *p->v[i].f;
 	if (n)
 		memcpy(p->l->v, v, n * sizeof(*v));
@@ -303,14 +485,35 @@ static int write_back(struct pricing *p, struct nsx_err *err)
 
 static int rank(struct pricing *p, struct nsx_err *err)
 {
-	if (collect(p, err))
+	struct nsx_plan *plans = nsx_arena_get(p->scratch, (p->l->n + 1) *
+								   sizeof(*plans));
+	struct nsx_gain *gains = nsx_arena_get(p->scratch, (p->l->n + 1) *
+								   sizeof(*gains));
+
+	p->v = nsx_arena_get(p->scratch, (p->l->n + 1) * sizeof(*p->v));
+	for (p->n = 0; p->n < p->l->n; p->n++) {
+		struct nsx_finding *f = &p->l->v[p->n];
+
+		f->key = f->subject ? nsx_tell(p->l, "%s:%s",
+					       nsx_finding_name(f),
+					       f->subject) :
+				      nsx_finding_name(f);
+		p->v[p->n] = (struct item){.f = f, .order = p->n};
+	}
+	if (price_alone(p, plans, gains, err))
 		return err->rc;
 	merge_kin(p);
-	if (take_all(p, false, err) || take_all(p, true, err))
+	drop_harmless(p);
+	if (apply_all(p, plans, gains, err))
 		return err->rc;
+	drop_rest(p);
 	for (size_t i = 0; i < p->n; i++) {
-		p->v[i].f->severity = severity_of(p, &p->v[i]);
-		p->v[i].f->is_minor = is_priced(&p->v[i]) && !p->v[i].taken;
+		struct nsx_finding *f = p->v[i].f;
+
+		f->severity = severity_of(p, f);
+		f->is_minor = f->price >= NSX_PRICE_MEASURED && !f->is_set &&
+			      (worth(f) < MINOR_SHARE * p->length_ns ||
+			       f->low_ns < SURE * f->headroom_ns);
 	}
 	if (p->n)
 		qsort(p->v, p->n, sizeof(*p->v), cmp_rank);
@@ -320,11 +523,11 @@ static int rank(struct pricing *p, struct nsx_err *err)
 	return write_back(p, err);
 }
 
-int nsx_rank_findings(const struct nsx_trace *t, const struct nsx_facts *f,
+int nsx_rank_findings(const struct nsx_facts *f, unsigned threads,
 		      struct nsx_findings *l, struct nsx_err *err)
 {
-	struct pricing p = {.t = t, .facts = f, .l = l, .w = nsx_judged(f),
-			    .scratch = nsx_arena_new()};
+	struct pricing p = {.facts = f, .l = l, .w = nsx_judged(f),
+			    .threads = threads, .scratch = nsx_arena_new()};
 	int rc;
 
 	p.length_ns = (double)(p.w.end_ns - p.w.start_ns);

@@ -218,6 +218,8 @@ static int find(const struct run *run, struct nsx_err *err)
 	struct nsx_report *r = run->report;
 
 	r->found.arena = r->arena;
+	if (nsx_detect(run->trace, run->facts, &r->found, err))
+		return err->rc;
 	for (size_t i = 0; i < r->nsections; i++) {
 		const struct nsx_findings *l = &r->sections[i].found;
 
@@ -226,7 +228,8 @@ static int find(const struct run *run, struct nsx_err *err)
 		for (size_t k = 0; k < l->nfine; k++)
 			nsx_fine(&r->found, "%s", l->fine[k]);
 	}
-	if (nsx_rank_findings(run->trace, run->facts, &r->found, err))
+	if (nsx_rank_findings(run->facts, run->opts->threads, &r->found,
+			      err))
 		return err->rc;
 	nsx_prove_findings(r);
 	return 0;

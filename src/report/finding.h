@@ -71,14 +71,22 @@ struct nsx_finding {
 	enum nsx_confidence confidence; /* in cause and price                */
 	struct nsx_evidence proof[4];	/* up to the first without a csv     */
 
-	uint32_t device;	/* index; NSX_NONE: of none                  */
-	struct nsx_spans spans; /* when it costs; empty: not known           */
-	double recoverable;	/* 0..1: the share of the spans that a remedy
-				   can give back                             */
+	uint32_t device; /* index; NSX_NONE: of none, or of several          */
+	struct nsx_spans spans; /* when it costs; empty: not told            */
 	struct nsx_plan remedy; /* what would be different; n == 0: nothing to
 				   replay                                    */
-	bool is_rest; /* priced last, with what no other finding explains    */
-	bool is_set;  /* the severity is the detector's, not the price's     */
+	struct nsx_plan instead; /* a stronger remedy, taken where it wins far
+				    more: not doing it at all; n == 0: none  */
+	double guess_ns;    /* price where nothing can be replayed; 0: the
+			       length of spans                               */
+	double measured_ns; /* price by a stated rule, taken where the replay
+			       sees less; 0: none                            */
+	double weight;	    /* share of the judged window that a single kernel
+			       of it takes; 0: of no matter                  */
+	bool is_assumed;    /* how much the remedy changes is a guess        */
+	bool is_rest;	    /* told only where others explain less of it     */
+	bool is_set;	    /* the severity is the detector's                */
+	const char *harmless; /* what to say if it costs nothing; NULL       */
 
 	/* Filled by pricing: */
 	const char *key; /* "id" or "id:subject": unique, and the same when

@@ -274,6 +274,7 @@ static int move_ops(struct aligner *x, struct nsx_err *err)
 				   sizeof(*s->v), "GPU clocks", err);
 	if (!s->v)
 		return err->rc;
+	s->n = 0; /* of an earlier load */
 	for (uint32_t i = 0; i < l->t->nclocks; i++) {
 		const struct nsx_clock *c = &l->t->clock[i];
 

@@ -123,11 +123,11 @@ static void check_findings(const struct nsx_report *r, int64_t length)
 			continue;
 		n++;
 		sum += f->disjoint_ns;
-		check(f->disjoint_ns <= f->headroom_ns * (1 + 1e-12),
-		      "disjoint headroom above own", f->disjoint_ns,
-		      f->headroom_ns);
+		check(f->low_ns <= f->high_ns && f->headroom_ns >= 0,
+		      "range of a price", f->low_ns, f->high_ns);
 		check(f->disjoint_ns < 0.1 * (double)length ||
 			      f->price < NSX_PRICE_MEASURED || f->is_set ||
+			      f->low_ns < 0.1 * f->headroom_ns ||
 			      f->severity == NSX_SEV_HIGH,
 		      "less than high with a tenth of the window",
 		      f->disjoint_ns, (double)length);

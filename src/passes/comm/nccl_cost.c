@@ -209,7 +209,7 @@ int nccl_add_straggler(struct nccl_costs *c, const char *op,
 	struct nsx_finding f = {
 		.id = NSX_ID_nccl_straggler,
 		.remedy = plan_of(c->out, &even),
-		.recoverable = 1, .confidence = NSX_CONF_HIGH,
+		.confidence = NSX_CONF_HIGH,
 		.proof = {{"nccl_rank_skew", "induced_ms", "ms",
 			   {{"op_name", nsx_string(op)},
 			    {"rank_label", nsx_string(late->label)}}}},
@@ -333,13 +333,11 @@ static int add_blocking(struct nccl_costs *c, uint32_t device,
 			struct nsx_err *err)
 {
 	const struct nccl_cost *x = &c->v[device];
-	const struct nsx_change hide = {
-		.verb = NSX_HIDE_COMM, .by = NSX_BY_DEVICE, .device = device,
-	};
+	const struct nsx_change hide = {.verb = NSX_HIDE_COMM};
 	struct nsx_finding f = {
 		.id = NSX_ID_nccl_exposed,
 		.remedy = plan_of(c->out, &hide),
-		.device = device, .recoverable = 1, .confidence = NSX_CONF_MEDIUM,
+		.device = device, .confidence = NSX_CONF_MEDIUM,
 		.proof = {{"nccl_ops", "exposed_ms", "ms", {{0}}}},
 	};
 	struct habits h;

@@ -459,7 +459,6 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	if (!rc) {
 		put_memsets(t, out);
 		show(t, &g, tables, out);
-		rc = copies_judge(run, &g, out, err);
 	}
 	copies_done(&g);
 	return rc;
@@ -478,12 +477,7 @@ NSX_DEFINE_PASS(copies) {
 	       "busy_ms in which neither kernel nor graph replay ran on the "
 	       "device. A peer copy is one row of the device it was recorded "
 	       "on, but occupies both devices. Migrations of unified memory "
-	       "(UVM) are copies with a cause.\n\n"
-	       "Findings: copies exposed for at least 5 % of the steady "
-	       "window; pageable copies of at least 1 % of all copy time that "
-	       "are exposed for at least 0.1 % of the window, priced by the "
-	       "rate of pinned copies in the same trace; 1000 small copies "
-	       "with exposed time; migrations and page faults.",
+	       "(UVM) are copies with a cause.",
 	.derived_from = "rows of copies and memsets; unions per device",
 	.limitations = "the link (PCIe generation, NVLink) is not in the "
 		       "trace, so a rate is not compared with its peak; "

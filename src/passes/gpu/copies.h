@@ -1,4 +1,5 @@
-/* copies.h - what copies.c measured and copies_findings.c judges. */
+/* copies.h - copies by direction and kinds of memory, as copies_sweep.c
+ * measures them. */
 #ifndef NSX_PASSES_COPIES_H
 #define NSX_PASSES_COPIES_H
 
@@ -58,7 +59,4 @@ static inline double copy_gbps(const struct copy_group *g)
 int copies_measure(const struct nsx_run *run, struct copy_groups *g,
 		   struct nsx_err *err);
 void copies_done(struct copy_groups *g);
-int copies_judge(const struct nsx_run *run, const struct copy_groups *g,
-		 struct nsx_section *out, struct nsx_err *err);
-
 #endif

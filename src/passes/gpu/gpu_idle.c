@@ -5,7 +5,6 @@
 #include "base/group.h"
 #include "base/stat.h"
 #include "passes/gpu/idle_gaps.h"
-#include "passes/verdict/remedy.h"
 
 #define DEVICE_COLUMNS(X)                                                     \
 	X(DEVICE, "device_id", I64, "CUDA ordinal")                           \
@@ -216,19 +215,6 @@ static void say_devices(struct nsx_section *out, const struct nsx_table *d)
 		     K_BUSY, K_IDLE, K_PCT);
 }
 
-static int add_findings(const struct nsx_run *run, struct nsx_section *out,
-			struct nsx_err *err)
-{
-	static const enum nsx_remedy list[] = {
-		NSX_R_MODULE, NSX_R_OS_WAIT, NSX_R_API, NSX_R_HOST_CODE};
-	double share;
-
-	for (unsigned i = 0; i < ARRAY_LEN(list); i++)
-		if (nsx_add_remedy(run, out, list[i], &share, err))
-			return err->rc;
-	return 0;
-}
-
 static int run(const struct nsx_run *run, struct nsx_section *out,
 	       struct nsx_err *err)
 {
@@ -247,7 +233,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 		if (add_device(run, d, tables[0], err))
 			return err->rc;
 	if (nsx_fill_gaps(run, tables[1], tables[3], err) ||
-	    fill_causes(run, tables[2], by_cause, err) || add_findings(run, out, err))
+	    fill_causes(run, tables[2], by_cause, err))
 		return err->rc;
 	nsx_put(out, "table", nsx_string(
 		t->schema->table[NSX_VIEW_kernel] ?

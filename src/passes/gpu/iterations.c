@@ -74,9 +74,6 @@ struct work {
 	struct nsx_table *table[ARRAY_LEN(layouts)];
 	double median_ms, cv; /* of the limiting GPU, else of the first      */
 	bool from_limiting;
-	int64_t excess_ns;    /* of all slow ones of that GPU                */
-	size_t nslow;
-	int64_t by_class[NSX_NPARTS];
 };
 
 static struct nsx_cell pid_cell(const struct nsx_trace *t, uint32_t process)
@@ -129,14 +126,6 @@ static int add_slow(struct work *w, const struct nsx_iteration *v, size_t index,
 	row[S_EXCESS] = nsx_ms(wall_ns(v) - wall_ns(typical));
 	for (unsigned c = 0; c < NSX_NPARTS; c++)
 		row[S_FIRST + c] = nsx_ms(slow.ns[c] - usual.ns[c]);
-	if (!index || v->device != w->run->facts->limiting)
-		return 0; /* the first warms up: no finding */
-	w->nslow++;
-	w->excess_ns = nsx_add_sat(w->excess_ns,
-				   wall_ns(v) - wall_ns(typical));
-	for (unsigned c = 0; c < NSX_NPARTS; c++)
-		w->by_class[c] = nsx_add_sat(w->by_class[c],
-					     slow.ns[c] - usual.ns[c]);
 	return 0;
 }
 
@@ -219,103 +208,7 @@ static int add_candidates(struct work *w, struct nsx_err *err)
 	return 0;
 }
 
-/* What a device spent in a class, as spans. */
-static int class_spans(struct work *w, unsigned class, struct nsx_spans *ret,
-		       struct nsx_err *err)
-{
-	const struct nsx_window *all = &w->run->trace->window;
-	const struct nsx_facts *f = w->run->facts;
-	const struct nsx_device_facts *d = &f->device[f->limiting];
-	struct nsx_arena *a = w->run->scratch;
-	struct nsx_spans x;
-
-	switch (class) {
-	case NSX_P_IDLE:
-		return nsx_idle_spans(&f->idle[f->limiting], all, a, ret, err);
-	case NSX_P_COMM_EXPOSED:
-		return nsx_spans_minus(a, &d->comm, &d->compute, ret, err);
-	case NSX_P_COPY_EXPOSED:
-		if (nsx_spans_minus(a, &d->copy, &d->compute, &x, err))
-			return err->rc;
-		return nsx_spans_minus(a, &x, &d->comm, ret, err);
-	default:
-		*ret = d->compute;
-		return 0;
-	}
-}
-
-/* The slow iterations of the GPU that sets the pace, but for the first. */
-static int slow_spans(struct work *w, struct nsx_spans *ret,
-		      struct nsx_err *err)
-{
-	const struct nsx_facts *f = w->run->facts;
-
-	ret->n = 0;
-	ret->v = nsx_arena_try_array(w->run->scratch, f->niterations,
-				     sizeof(*ret->v), "iterations", err);
-	if (!ret->v)
-		return err->rc;
-	for (size_t i = 1; i < f->niterations; i++) {
-		const struct nsx_iteration *v = &f->iterations[i];
-
-		if (v->slow && v->device == f->limiting &&
-		    v[-1].device == v->device && v[-1].process == v->process)
-			ret->v[ret->n++] = (struct nsx_span){v->start_ns,
-							     v->end_ns};
-	}
-	nsx_spans_normalise(ret);
-	return 0;
-}
-
-/* Priced with what the class that grew most takes in slow iterations, as far as
- * it is more than usual. Where the steady window leaves them out, unpriced.
- */
-static int propose_slow(struct work *w, struct nsx_err *err)
-{
-	const struct nsx_window *all = &w->run->trace->window;
-	double share = (double)w->excess_ns /
-		       (double)(all->end_ns - all->start_ns);
-	struct nsx_spans slow, class;
-	unsigned most = 0;
-	struct nsx_finding c = {
-		.id = NSX_ID_slow_iterations,
-		.device = w->run->facts->limiting, .confidence = NSX_CONF_MEDIUM,
-		.proof = {{"iterations", "wall_ms", "ms",
-			   {{"slow", nsx_bool(true)}}}}};
-
-	for (unsigned k = 1; k < NSX_NPARTS; k++)
-		if (w->by_class[k] > w->by_class[most])
-			most = k;
-	if (share < 0.01 || slow_spans(w, &slow, err) ||
-	    class_spans(w, most, &class, err) ||
-	    nsx_spans_intersect(w->out->arena, &slow, &class, &c.spans, err))
-		return share < 0.01 ? 0 : err->rc;
-	c.recoverable = NSX_MIN(1, (double)w->by_class[most] /
-				   (double)nsx_spans_total(&c.spans));
-	c.title = nsx_say(w->out, "%zu slow iteration%s cost%s %.3f ms, %.1f%% "
-			  "of the window", w->nslow, w->nslow == 1 ? "" : "s",
-			  w->nslow == 1 ? "s" : "", (double)w->excess_ns / 1e6,
-			  100 * share);
-	c.evidence[0] = nsx_say(w->out, "the median iteration takes %.3f ms; "
-				"these take more than 1.25 x that",
-				w->median_ms);
-	c.evidence[1] = nsx_say(w->out, "most of the difference is %s: %+.3f ms",
-				nsx_part_names[most],
-				(double)w->by_class[most] / 1e6);
-	c.recommendation[0] =
-		most == NSX_P_IDLE ?
-			"see gpu_idle_by_cause.csv for what the host did in "
-			"them: checkpoints, logging, data loading, garbage "
-			"collection" :
-		most == NSX_P_COMM_EXPOSED ?
-			"see nccl_rank_skew.csv: another rank came late" :
-			"compare their kernels with those of a usual iteration "
-			"(--window START..END): other shapes, or lower clocks";
-	nsx_found(&w->out->found, &c);
-	return 0;
-}
-
-static int say(struct work *w, struct nsx_err *err)
+static void say(struct work *w)
 {
 	const struct nsx_facts *f = w->run->facts;
 
@@ -336,15 +229,10 @@ static int say(struct work *w, struct nsx_err *err)
 			     SLOW_EXCESS_MS, SLOW_COMPUTE_ONLY_MS,
 			     SLOW_COMM_EXPOSED_MS, SLOW_COPY_EXPOSED_MS,
 			     SLOW_IDLE_MS);
-	} else {
-		nsx_fine(&w->out->found, "Iterations are even: none of them is above "
-			    "1.25 x the median of %.3f ms (CV %.3f)",
-			    w->median_ms, w->cv);
 	}
 	nsx_md_text(w->out, "Ways to see iterations that were tried:");
 	nsx_md_table(w->out, w->table[3], 6, C_METHOD, C_NAME, C_PROCESS,
 		     C_COUNT, C_COVERAGE, C_CV, C_SCORE, C_CHOSEN);
-	return w->nslow ? propose_slow(w, err) : 0;
 }
 
 static int run(const struct nsx_run *run, struct nsx_section *out,
@@ -373,7 +261,8 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 		if (add_group(&w, v + i, next - i, err))
 			return err->rc;
 	}
-	return say(&w, err);
+	say(&w);
+	return 0;
 }
 
 NSX_DEFINE_PASS(iterations) {

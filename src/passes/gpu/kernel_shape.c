@@ -319,38 +319,13 @@ static void judge(const struct nsx_trace *t, uint32_t device,
 {
 	double pct = l->sized_ns ? 100 * (double)l->small_ns /
 					   (double)l->sized_ns : 0;
-	int64_t id = t->device[device].device_id;
-	int64_t window_ns = t->window.end_ns - t->window.start_ns;
-	struct nsx_finding c = {
-		.id = NSX_ID_small_grids,
-		.title = nsx_say(out, "Grids too small to fill GPU %" PRId64,
-				 id),
-		.recommendation = {
-			"give each launch more work: larger batches, fused or "
-			"batched kernels, a split of the reduced dimension",
-			"or run such kernels side by side on several streams"},
-		.device = NSX_NONE, .confidence = NSX_CONF_LOW, .is_set = true,
-		.proof = {{"kernel_shapes", "total_ms", "ms",
-			   {{"is_small_grid", nsx_bool(true)}}}},
-	};
 
-	if (!l->sized_ns)
-		return; /* no GPU is known */
-	/* A hundredth of the window at least: what is short is no matter. */
-	if (pct < 10 || l->small_ns < window_ns / 100) {
-		nsx_fine(&out->found, "Kernel shape: grids with fewer blocks than "
-				 "GPU %" PRId64 " has multiprocessors take "
-				 "%.3f ms (%.1f%% of its kernel time).", id,
-			    (double)l->small_ns / 1e6, pct);
-		return;
-	}
-	c.evidence[0] = nsx_say(
-		out, "%.3f ms, %.1f%% of kernel time, is in kernels with fewer "
-		     "blocks than the %" PRId64 " multiprocessors",
-		(double)l->small_ns / 1e6, pct, l->sms);
-	c.evidence[1] = "what fuller grids would save is not known: it depends "
-			"on what bounds these kernels";
-	nsx_found(&out->found, &c);
+	if (l->sized_ns && pct < 10)
+		nsx_fine(&out->found, "Kernel shape: grids with fewer blocks "
+			 "than GPU %" PRId64 " has multiprocessors take %.3f ms "
+			 "(%.1f%% of its kernel time).",
+			 t->device[device].device_id,
+			 (double)l->small_ns / 1e6, pct);
 }
 
 static int fill_devices(const struct shapes *s, struct nsx_table *table,

@@ -149,68 +149,6 @@ static int count_calls(struct churns *c, struct nsx_err *err)
 	return 0;
 }
 
-/* Idle that allocating and freeing calls are charged with, on one device. */
-static int idle_spans(const struct nsx_run *run, uint32_t device,
-		      struct nsx_arena *a, struct nsx_spans *ret,
-		      struct nsx_err *err)
-{
-	const struct nsx_idle *idle = run->facts->idle ?
-					      &run->facts->idle[device] : NULL;
-	size_t n = idle ? idle->n : 0;
-
-	*ret = (struct nsx_spans){0};
-	ret->v = nsx_arena_try_array(a, n, sizeof(*ret->v), "idle spans", err);
-	if (!ret->v)
-		return err->rc;
-	for (size_t i = 0; i < n; i++) {
-		struct nsx_idle_piece p = nsx_idle_at(idle, i);
-
-		if ((p.cause == NSX_CAUSE_ALLOC ||
-		     p.cause == NSX_CAUSE_IMPLICIT_SYNC) &&
-		    p.detail && allocates(run->trace, p.detail))
-			nsx_spans_push(ret, p.start_ns, p.end_ns);
-	}
-	return 0;
-}
-
-static int judge(const struct nsx_run *run, int64_t count, double a_step,
-		 int64_t cost_ns, struct nsx_section *out, struct nsx_err *err)
-{
-	const struct nsx_window *w = &run->facts->steady.window;
-	double pct = w->end_ns > w->start_ns ?
-			     100 * (double)cost_ns /
-				     (double)(w->end_ns - w->start_ns) : 0;
-	struct nsx_finding c = {
-		.id = NSX_ID_allocation_churn,
-		.title = "cudaMalloc and cudaFree inside the loop",
-		.recommendation = {
-			"allocate once, before the loop, or from a pool: "
-			"cudaMallocAsync, a caching allocator, "
-			"PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True"},
-		.device = run->facts->limiting, .recoverable = 1,
-		.confidence = NSX_CONF_MEDIUM,
-		.proof = {{"barriers", "cost_ms", "ms",
-			   {{"barrier_kind", nsx_string("implicit_sync")}}}},
-	};
-
-	if (pct < 1) {
-		nsx_fine(&out->found, "Allocation: %" PRId64 " calls inside steady "
-				 "iterations (%.1f each) cost %.3f ms of GPU "
-				 "idle.", count, a_step, (double)cost_ns / 1e6);
-		return 0;
-	}
-	c.evidence[0] = nsx_say(
-		out, "%" PRId64 " calls inside steady iterations, %.1f each; "
-		     "%.3f ms of GPU idle follow from them (%.1f%% of the "
-		     "steady window)", count, a_step, (double)cost_ns / 1e6,
-		pct);
-	if (c.device != NSX_NONE &&
-	    idle_spans(run, c.device, out->arena, &c.spans, err))
-		return err->rc;
-	nsx_found(&out->found, &c);
-	return 0;
-}
-
 /* Calls an iteration, of all names, in the process that makes most of them. */
 static double most_calls(const struct churns *c)
 {
@@ -262,7 +200,10 @@ static int fill_churn(struct churns *c, struct nsx_table *table,
 	nsx_md_text(out, "Allocating inside steady iterations:");
 	nsx_md_table(out, table, 5, CHURN_PID, CHURN_API_NAME, CHURN_COUNT,
 		     CHURN_PER_ITERATION, CHURN_TOTAL_MS, CHURN_COST_MS);
-	return judge(c->run, count, most_calls(c), cost_ns, out, err);
+	nsx_note(out, "%" PRId64 " calls that allocate or free in steady "
+		 "iterations, %.1f each; %.3f ms of GPU idle follow from them",
+		 count, most_calls(c), (double)cost_ns / 1e6);
+	return 0;
 }
 
 int mem_churn(const struct nsx_run *run, struct nsx_table *table,

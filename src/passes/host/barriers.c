@@ -3,7 +3,6 @@
 #include "base/group.h"
 #include "passes/pass.h"
 #include "base/stat.h"
-#include "passes/verdict/remedy.h"
 
 #define COLUMNS(X)                                                            \
 	X(KIND, "barrier_kind", STR, "class of the wait")                     \
@@ -182,50 +181,12 @@ static int fill_tables(const struct nsx_run *run, struct nsx_section *out,
 	return rc;
 }
 
-/* Waits that a reader may take for a problem though the GPU works. */
-static void clear_waits(const struct nsx_run *run, struct nsx_section *out)
-{
-	int64_t wait_ns = 0, busy_ns = 0, cost_ns = 0;
-	const struct nsx_window *w = &run->trace->window;
-
-	for (size_t i = 0; i < run->facts->nbarriers; i++) {
-		const struct nsx_barrier *b = &run->facts->barriers[i];
-
-		if (b->kind != NSX_BARRIER_SYNC_API || b->gpu_busy_ns < 0)
-			continue;
-		nsx_add_to(&wait_ns, b->wait_ns);
-		nsx_add_to(&busy_ns, b->gpu_busy_ns);
-		nsx_add_to(&cost_ns, b->cost_ns);
-	}
-	if (wait_ns * 50 > w->end_ns - w->start_ns)
-		nsx_fine(&out->found, "CPU threads wait %.1f ms in sync calls, but "
-			    "the GPU is busy %.1f%% of that time; the idle "
-			    "time that follows from them is %.3f ms",
-			    (double)wait_ns / 1e6,
-			    100 * (double)busy_ns / (double)wait_ns,
-			    (double)cost_ns / 1e6);
-}
-
-static int add_findings(const struct nsx_run *run, struct nsx_section *out,
-			struct nsx_err *err)
-{
-	double sync, other;
-
-	if (nsx_add_remedy(run, out, NSX_R_SYNC, &sync, err) ||
-	    nsx_add_remedy(run, out, NSX_R_COPY, &other, err) ||
-	    nsx_add_remedy(run, out, NSX_R_IMPLICIT, &other, err))
-		return err->rc;
-	if (sync < 0.02)
-		clear_waits(run, out);
-	return 0;
-}
-
 static int run(const struct nsx_run *run, struct nsx_section *out,
 	       struct nsx_err *err)
 {
 	const struct nsx_table *all;
 
-	if (fill_tables(run, out, err) || add_findings(run, out, err))
+	if (fill_tables(run, out, err))
 		return err->rc;
 	all = out->tables[0];
 	nsx_put(out, "launcher_gap_threshold_us", nsx_int(50));

@@ -6,7 +6,6 @@
 #include "passes/pass.h"
 #include "base/stat.h"
 #include "passes/host/launching.h"
-#include "passes/verdict/remedy.h"
 #include "passes/host/storm.h"
 
 enum { TINY_US = 5, TINY_ROWS = 20 };
@@ -119,22 +118,18 @@ static int fill_tiny(const struct nsx_trace *t, struct nsx_groups *groups,
 
 /* Verdict ---------------------------------------------------------------------*/
 
-static int judge(const struct nsx_run *run, struct nsx_section *out,
-		 const struct kernels *k, int64_t bound_ns,
-		 struct nsx_err *err)
+static void judge(const struct nsx_run *run, struct nsx_section *out,
+		  const struct kernels *k, int64_t bound_ns)
 {
-	double share = 0;
+	const struct nsx_window *w = &run->trace->window;
+	double share = (double)bound_ns / (double)(w->end_ns - w->start_ns);
 
-	if (bound_ns >= 0 &&
-	    nsx_add_remedy(run, out, NSX_R_LAUNCH, &share, err))
-		return err->rc;
 	if (!k->figure[STORM_FLAG].u.b || bound_ns < 0 || share >= 0.05)
-		return 0;
-	nsx_fine(&out->found, "%.0f kernels a second of %.1f us are dense but fed: "
-		    "launches that came late cost %.1f%% of the window",
-		    k->figure[STORM_RATE].u.f,
-		    k->figure[STORM_P50].u.f, 100 * share);
-	return 0;
+		return;
+	nsx_fine(&out->found, "%.0f kernels a second of %.1f us are dense but "
+		 "fed: launches that came late cost %.1f%% of the window",
+		 k->figure[STORM_RATE].u.f, k->figure[STORM_P50].u.f,
+		 100 * share);
 }
 
 static void say_kernels(struct nsx_section *out, const struct nsx_cell *f)
@@ -172,9 +167,9 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	rc = fill_tiny(run->trace, &groups, &names, tiny, err);
 	nsx_groups_done(&groups);
 	free(names);
-	if (rc || nsx_put_launching(run, out, launchers, &bound_ns, err) ||
-	    judge(run, out, &k, bound_ns, err))
+	if (rc || nsx_put_launching(run, out, launchers, &bound_ns, err))
 		return err->rc;
+	judge(run, out, &k, bound_ns);
 	say_kernels(out, k.figure);
 	if (bound_ns >= 0)
 		nsx_md_bullet(out, "Launch-bound: **%.3f ms** of device idle "

@@ -53,7 +53,7 @@ static void no_activity(struct nsx_quality *q, uint32_t p,
 	    x->launches);
 
 	nsx_raise(q, NSX_ID_gpu_activity, subject,
-		  "GPU activity was not recorded", NSX_SEV_HIGH, detail,
+		  "GPU activity was lost", NSX_SEV_HIGH, detail,
 		  nsx_recapture(q, line));
 }
 
@@ -85,6 +85,16 @@ static void check_activity(struct nsx_quality *q)
 		nsx_check(q, "gpu_activity", MISSING, "GPU work", PROFILE APP,
 			  "no CUDA call and no GPU work was recorded%s",
 			  q->facts.has_settings ? ": CUDA was not traced" : "");
+	else if (!t->ops.n && t->calls.n)
+		nsx_raise(q, NSX_ID_gpu_activity, NULL, "GPU activity may be lost",
+			  NSX_SEV_MEDIUM,
+			  nsx_check(q, "gpu_activity", MISSING, "GPU work",
+				    PROFILE APP,
+				    "the program called CUDA, but neither a "
+				    "launch nor any GPU work was recorded: "
+				    "whether there was none, or it was lost, "
+				    "the trace does not tell"),
+			  nsx_recapture(q, PROFILE APP));
 	else if (!t->ops.n)
 		nsx_check(
 		    q, "gpu_activity", OK, "GPU work", NULL,

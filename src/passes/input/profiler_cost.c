@@ -233,22 +233,9 @@ static void judge(const struct nsx_trace *t, int64_t lost_ns,
 	const char *text = nsx_say(
 		out, "the profiler took at most %.3f ms of one thread inside "
 		     "the window (%.1f%%)", (double)lost_ns / 1e6, pct);
-	struct nsx_finding c = {
-		.id = NSX_ID_profiler_overhead,
-		.title = "The profiler itself took a good part of the window",
-		.evidence = {text},
-		.recommendation = {
-			"trace less: leave out CPU sampling (--sample=none), "
-			"context switches (--cpuctxsw=none), backtraces and "
-			"OS runtime calls, or capture a shorter stretch"},
-		.device = NSX_NONE, .confidence = NSX_CONF_MEDIUM, .is_set = true,
-	};
-
 	nsx_put(out, "most_lost_ms", nsx_ms(lost_ns));
 	nsx_put(out, "most_lost_pct", nsx_real(pct));
-	if (pct >= 5)
-		nsx_found(&out->found, &c);
-	else
+	if (pct < 5)
 		nsx_fine(&out->found, "Profiler overhead: %s.", text);
 }
 

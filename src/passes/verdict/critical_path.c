@@ -282,42 +282,6 @@ static int fill(struct path *p, struct nsx_table *table, struct nsx_err *err)
 	return 0;
 }
 
-/* The kernel with the most time on the path, and where that lies. */
-static int find_top(struct path *p, struct path_kernel *top,
-		    struct nsx_err *err)
-{
-	const struct nsx_trace *t = p->run->trace;
-	const struct nsx_device *d = &t->device[p->device];
-	int64_t end_ns = p->w.start_ns;
-
-	for (size_t i = 0; i < p->groups.n; i++) {
-		const struct nsx_group_key *key = &p->groups.keys[i];
-
-		if (key->a != T_KERNEL || p->rows[i].ns < top->ns ||
-		    (p->rows[i].ns == top->ns &&
-		     nsx_str_cmp(t->strings, (nsx_str)key->b, top->name) >= 0))
-			continue;
-		top->name = (nsx_str)key->b;
-		top->ns = p->rows[i].ns;
-		top->count = p->rows[i].count;
-	}
-	top->spans.v = nsx_arena_try_array(p->out->arena, d->nops,
-					   sizeof(*top->spans.v),
-					   "kernel spans", err);
-	if (!top->spans.v)
-		return err->rc;
-	for (uint32_t i = d->ops_at; i < d->ops_at + d->nops; i++) {
-		struct nsx_span own;
-
-		if (t->ops.cls[i] == NSX_C_COMPUTE &&
-		    own_part(t, i, &p->w, &end_ns, &own) &&
-		    t->ops.kind[i] == NSX_OP_KERNEL &&
-		    nsx_op_name(t, i) == top->name)
-			nsx_spans_push(&top->spans, own.start_ns, own.end_ns);
-	}
-	return 0;
-}
-
 static void say(struct path *p, const struct nsx_table *table)
 {
 	const struct nsx_facts *f = p->run->facts;
@@ -344,7 +308,6 @@ static void say(struct path *p, const struct nsx_table *table)
 static int compute(struct path *p, struct nsx_table *table,
 		   struct nsx_err *err)
 {
-	struct path_kernel top = {0};
 	int rc = credit_work(p, err);
 
 	if (!rc)
@@ -354,8 +317,7 @@ static int compute(struct path *p, struct nsx_table *table,
 	if (rc)
 		return rc;
 	say(p, table);
-	rc = find_top(p, &top, err);
-	return rc ? rc : path_propose(p->run, &top, p->out, err);
+	return 0;
 }
 
 static int run(const struct nsx_run *run, struct nsx_section *out,

@@ -1,18 +1,8 @@
-/* critical_path.h - what critical_path.c found, for the findings it proposes. */
+/* critical_path.h - the walk behind the critical path. */
 #ifndef NSX_PASSES_CRITICAL_PATH_H
 #define NSX_PASSES_CRITICAL_PATH_H
 
 #include "passes/pass.h"
-
-struct path_kernel { /* the kernel with the most time on the path */
-	nsx_str name;	 /* 0: none                                           */
-	int64_t ns, count;
-	struct nsx_spans spans;
-};
-
-/* Proposes: the top kernel, uneven GPUs, idle time nothing else explains. */
-int path_propose(const struct nsx_run *run, const struct path_kernel *top,
-		 struct nsx_section *out, struct nsx_err *err);
 
 #define WALK_COLUMNS(X)                                                       \
 	X(WALK_CLASS, "class", STR,                                           \

@@ -63,9 +63,10 @@ static void say_finding(struct nsx_section *out, const struct nsx_cell *row)
 	if (row[F_HEADROOM].type) {
 		nsx_buf_printf(&b, "\n    - Headroom %.3f ms",
 			       row[F_HEADROOM].u.f);
-		if (row[F_DISJOINT].type && row[F_DISJOINT].u.f < row[F_HEADROOM].u.f)
-			nsx_buf_printf(&b, ", %.3f ms of it not counted above",
-				       row[F_DISJOINT].u.f);
+		if (row[F_DISJOINT].type &&
+		    row[F_DISJOINT].u.f != row[F_HEADROOM].u.f)
+			nsx_buf_printf(&b, ", %.3f ms once those above are "
+				       "mended", row[F_DISJOINT].u.f);
 		nsx_buf_printf(&b, " (%s, confidence %s)", row[F_PRICE].u.s,
 			       row[F_CONFIDENCE].u.s);
 	}
@@ -119,22 +120,26 @@ NSX_DEFINE_PASS(findings) {
 	.no_query = "a judgement over all sections",
 	.no_cannot = "a trace without findings has none to show",
 	.summary = "what costs time, ranked by what can be won back",
-	.doc = "Every analysis proposes candidates: spans of a device that "
-	       "something costs, and the share of them a remedy can give "
-	       "back. headroom = |spans in the steady window| x share. The "
-	       "candidate with the greatest headroom is taken, its spans are "
-	       "taken out of the others, and so on; headroom_disjoint is what "
-	       "was left of each, so their sum never exceeds the window T. "
-	       "severity: high from 10 % of T, medium from 3 %, of disjoint "
-	       "headroom. speedup_ceiling = T / (T - headroom). The same on "
-	       "several GPUs is one finding, priced on the GPU that sets the "
-	       "pace. At most ten; what is worth less than 0.5 % of T is "
-	       "among the minor ones, and capture quality, which has no "
-	       "headroom, comes first.",
-	.derived_from = "the candidates of all sections, priced on the steady "
-			"window",
-	.limitations = "a ceiling, not a forecast: work that takes the place "
-		       "of the time won back is not foreseen",
+	.doc = "Detectors name what could be otherwise: a wait, an allocation, "
+	       "a copy, a late rank, a kernel. The recorded program is "
+	       "replayed without it; what the judged window is shorter then is "
+	       "the headroom (price: replayed). Remedies are then applied one "
+	       "after the other, each time the one that adds most, which is "
+	       "headroom_disjoint: what all of them win together. Remedies "
+	       "that win the same time are one finding, named by the cause "
+	       "furthest up, with the others as alternatives. price measured: "
+	       "by a stated rule, where the replay cannot see it; assumed: by "
+	       "a guess that the evidence states. severity: high from 10 % of "
+	       "the judged window, medium from 3 %, of headroom_disjoint; "
+	       "what is assumed is low, but for a single kernel with 60 % of "
+	       "it. headroom_low and headroom_high: where waits outside CUDA "
+	       "end when they did, or last as long as they did. At most ten; "
+	       "what is worth less than 0.5 % is among the minor ones, and "
+	       "what concerns the capture stands last.",
+	.derived_from = "the trace and the facts, whatever sections are shown; "
+			"priced by replay on the judged window",
+	.limitations = "durations of kernels and copies stay as recorded; a "
+		       "wait that is taken out must not be needed",
 	.layouts = layouts,
 	.nlayouts = ARRAY_LEN(layouts),
 	.reads_findings = true,

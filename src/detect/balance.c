@@ -1,0 +1,210 @@
+/* balance.c - GPUs that work longer than the others, and idle time as such. */
+#include <stdlib.h>
+#include <string.h>
+#include "base/group.h"
+#include "detect/detect.h"
+
+#define UNEVEN 0.1 /* more than the mean of all GPUs */
+#define COUNTS 0.05 /* of the window, that a GPU works to be compared */
+#define IDLE_SHARE 0.05
+enum { MAX_COMPARED = 64, MOST_CAUSES = 3 };
+
+static int64_t work_ns(const struct nsx_detect *d, uint32_t device)
+{
+	struct nsx_partition p;
+
+	nsx_partition(&d->facts->device[device], d->w.start_ns, d->w.end_ns,
+		      &p);
+	return d->w.end_ns - d->w.start_ns - p.ns[NSX_P_IDLE] -
+	       p.ns[NSX_P_COMM_EXPOSED];
+}
+
+/* The process with most operations on a device. */
+static uint32_t process_of(const struct nsx_trace *t, uint32_t device,
+			   struct nsx_arena *a)
+{
+	size_t *n = nsx_arena_get(a, (t->nprocesses + 1) * sizeof(*n));
+	const struct nsx_device *d = &t->device[device];
+	uint32_t best = NSX_NONE;
+
+	for (size_t i = d->ops_at; i < d->ops_at + d->nops; i++) {
+		uint32_t p = nsx_op_process(t, i);
+
+		if (p != NSX_NONE)
+			n[p]++;
+	}
+	for (uint32_t p = 0; p < t->nprocesses; p++)
+		if (n[p] && (best == NSX_NONE || n[p] > n[best]))
+			best = p;
+	return best;
+}
+
+/* Whether GPUs did as many operations, but for 2 %: else they did different
+ * work, and it may not be the GPU that is slow, nor the share of work wrong.
+ */
+static bool did_same(const struct nsx_detect *d, const bool *counts)
+{
+	size_t least = SIZE_MAX, most = 0;
+
+	for (uint32_t i = 0; i < d->facts->ndevices; i++) {
+		size_t n = nsx_ops_started(d->trace, i, d->w.start_ns,
+					   d->w.end_ns);
+
+		if (!counts[i])
+			continue;
+		least = NSX_MIN(least, n);
+		most = NSX_MAX(most, n);
+	}
+	return (most - least) * 50 <= most;
+}
+
+/* Whether GPU times of one may be compared with those of another. */
+static bool clocks_known(const struct nsx_trace *t)
+{
+	for (uint32_t i = 0; i < t->nclocks; i++)
+		if (nsx_clock_doubt_ns(t, t->clock[i].process,
+				       t->clock[i].device) == INT64_MAX)
+			return false;
+	return true;
+}
+
+static void propose_uneven(struct nsx_detect *d, unsigned n, double mean_ns,
+			   double most_ns, bool talk, bool same)
+{
+	const struct nsx_trace *t = d->trace;
+	uint32_t dev = d->facts->limiting;
+	long long id = (long long)t->device[dev].device_id;
+	struct nsx_findings *l = d->found;
+	struct nsx_finding f = {
+		.id = NSX_ID_uneven_gpus, .device = dev,
+		.title = nsx_tell(l, "GPU %lld works %.1f%% longer than the "
+				  "mean of %u GPUs", id,
+				  100 * (most_ns / mean_ns - 1), n),
+		.confidence = talk ? NSX_CONF_MEDIUM : NSX_CONF_LOW,
+		.evidence = {
+			nsx_tell(l, "%.3f ms of compute and copies, the mean "
+				 "is %.3f ms", most_ns / 1e6, mean_ns / 1e6),
+			talk ? "the GPUs communicate, so the others wait for "
+			       "it" :
+			       "not all of them communicate: they may do "
+			       "unrelated work"},
+		.recommendation = {"spread the work evenly: pipeline stages "
+				   "of equal cost, batches of equal token "
+				   "count, layers per rank"},
+		.proof = {{.csv = "partition", .column = "total_ms",
+			   .units = "ms",
+			   .at = {{"device_id", nsx_int(id)},
+				  {"class", nsx_string("compute_only")}}}},
+		.remedy = nsx_plan_of(d, (struct nsx_change){
+			.verb = NSX_EVEN_RANK,
+			.by = NSX_BY_PROCESS | NSX_BY_DEVICE, .device = dev,
+			.process = process_of(t, dev, d->scratch)})};
+
+	if (!same) {
+		f.evidence[2] = "they did not do as many operations: this is "
+				"how the work was shared, or other work, "
+				"rather than a slow GPU";
+		f.confidence = NSX_CONF_LOW;
+		f.is_set = true;
+	}
+	nsx_found(l, &f);
+}
+
+/* GPUs that do next to nothing take no part in the comparison. */
+static void find_uneven(struct nsx_detect *d)
+{
+	const struct nsx_facts *f = d->facts;
+	bool *counts = nsx_arena_get(d->scratch, f->ndevices);
+	double least = COUNTS * (double)(d->w.end_ns - d->w.start_ns);
+	double most = (double)work_ns(d, f->limiting), sum = 0, mean;
+	bool talk = true;
+	unsigned n = 0;
+
+	for (uint32_t i = 0; i < f->ndevices; i++) {
+		double ns = (double)work_ns(d, i);
+
+		counts[i] = ns >= least;
+		if (!counts[i])
+			continue;
+		sum += ns;
+		n++;
+		talk &= f->device[i].comm.n > 0;
+	}
+	if (n < 2 || n > MAX_COMPARED || !clocks_known(d->trace))
+		return;
+	mean = sum / n;
+	if (most >= (1 + UNEVEN) * mean)
+		propose_uneven(d, n, mean, most, talk, did_same(d, counts));
+	else
+		nsx_fine(d->found, "Work is even over %u GPUs: GPU %lld "
+			 "computes and copies %.1f%% longer than their mean of "
+			 "%.3f ms", n,
+			 (long long)d->trace->device[f->limiting].device_id,
+			 100 * (most / mean - 1), mean / 1e6);
+}
+
+/* Idle time -----------------------------------------------------------------------*/
+
+/* "host_code 12.000 ms, sync 3.000 ms" in the judged window. */
+static const char *say_causes(struct nsx_detect *d)
+{
+	int64_t ns[NSX_NCAUSES];
+	const char *text = "mostly";
+
+	nsx_idle_by_cause(d, ns);
+	for (unsigned i = 0; i < MOST_CAUSES; i++) {
+		unsigned top = 0;
+
+		for (unsigned c = 1; c < NSX_NCAUSES; c++)
+			if (ns[c] > ns[top])
+				top = c;
+		if (!ns[top])
+			break;
+		text = nsx_tell(d->found, "%s%s %s (%.3f ms)", text,
+				i ? "," : "", nsx_cause_names[top],
+				(double)ns[top] / 1e6);
+		ns[top] = 0;
+	}
+	return text;
+}
+
+static int find_idle(struct nsx_detect *d, struct nsx_err *err)
+{
+	const struct nsx_facts *facts = d->facts;
+	long long id = (long long)d->trace->device[facts->limiting].device_id;
+	struct nsx_findings *l = d->found;
+	struct nsx_finding f = {
+		.id = NSX_ID_gpu_idle, .device = facts->limiting,
+		.confidence = NSX_CONF_MEDIUM, .is_rest = true,
+		.proof = {{.csv = "partition", .column = "total_ms",
+			   .units = "ms",
+			   .at = {{"device_id", nsx_int(id)},
+				  {"class", nsx_string("idle")}}}}};
+	double share;
+
+	if (nsx_idle_spans(&facts->idle[facts->limiting], &d->w, l->arena,
+			   &f.spans, err))
+		return err->rc;
+	f.guess_ns = (double)nsx_spans_total(&f.spans);
+	share = f.guess_ns / (double)(d->w.end_ns - d->w.start_ns);
+	if (share < IDLE_SHARE) {
+		nsx_fine(l, "GPU %lld is idle for %.2f%% of the judged window",
+			 id, 100 * share);
+		return 0;
+	}
+	f.title = nsx_tell(l, "GPU %lld is idle for %.1f%% of the judged "
+			   "window", id, 100 * share);
+	f.evidence[0] = nsx_tell(l, "%.3f ms in %zu gaps, %s",
+				 f.guess_ns / 1e6, f.spans.n, say_causes(d));
+	f.recommendation[0] = "look at the longest gaps in gpu_idle_gaps.csv";
+	nsx_found(l, &f);
+	return 0;
+}
+
+int nsx_detect_balance(struct nsx_detect *d, struct nsx_err *err)
+{
+	if (d->facts->limiting == NSX_NONE)
+		return 0;
+	find_uneven(d);
+	return find_idle(d, err);
+}

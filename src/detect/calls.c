@@ -1,0 +1,515 @@
+/* calls.c - CUDA calls that wait, allocate, load code or are slow.
+ *
+ * Calls that reach into the judged window are grouped by API.  A copy of a few
+ * bytes that keeps the host waiting is a wait like any other.  Waits that follow
+ * directly on each other, as a small copy and the synchronisation after it, are
+ * one: without the first alone the second would wait as long.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "base/group.h"
+#include "base/stat.h"
+#include "detect/detect.h"
+#include "schema/codes.h"
+#include "trace/nvtx_walk.h"
+
+#define LEAST_SHARE 0.003 /* of the window, that a group of calls takes */
+enum {
+	SMALL_BYTES = 64 << 10, /* a copy of less is waited for, not moved   */
+	LOAD_NS = 50000000, /* a launch this long loads or compiles code     */
+	MOST_NAMES = 4,	    /* told in a title                               */
+};
+
+enum kind { WAIT, SMALL_COPY, ALLOCATE, LOAD, SLOW, NONE };
+
+struct group { /* calls of one API that do one thing */
+	const char *api;
+	enum kind kind;
+	size_t count, after; /* after: directly after a wait of `behind`      */
+	uint32_t behind;     /* index of a group                             */
+	uint32_t lead;	     /* of the waits that are one with it            */
+	int64_t ns, cost_ns;
+	uint32_t place;	     /* range with most of its time; NSX_NONE        */
+	int64_t place_ns;
+	uint32_t *rows;	     /* LOAD: the calls                              */
+	size_t cap_rows;
+};
+
+struct calls {
+	struct nsx_detect *d;
+	struct nsx_groups keys; /* (kind, name of the API without version)   */
+	struct group *v;
+	size_t cap;
+	struct nsx_groups places; /* (group, kind of range)                   */
+	struct place {
+		int64_t ns;
+		uint32_t range; /* the first                                 */
+	} *place;
+	size_t cap_places;
+	nsx_str *base;	/* by raw name: the first raw name of the same API   */
+	uint8_t *allocates; /* by raw name: 1 no, 2 yes                      */
+	uint32_t thread; /* being read                                       */
+	size_t overhead; /* first of its overheads that may matter           */
+	int64_t idle_ns; /* of the limiting GPU, while the host is busy      */
+};
+
+/* Grouping --------------------------------------------------------------------*/
+
+static bool is_allocation(const char *api)
+{
+	const char *s = api + (!strncmp(api, "cuda", 4) ? 4 :
+			       !strncmp(api, "cu", 2) ? 2 : 0);
+
+	return !strncmp(s, "Malloc", 6) || !strncmp(s, "MemAlloc", 8) ||
+	       !strncmp(s, "Free", 4) || !strncmp(s, "MemFree", 7) ||
+	       !strncmp(s, "HostAlloc", 9) || !strncmp(s, "HostRegister", 12) ||
+	       !strncmp(s, "HostUnregister", 14) ||
+	       !strncmp(s, "MemHostAlloc", 12) ||
+	       !strncmp(s, "MemHostRegister", 15) ||
+	       !strncmp(s, "MemHostUnregister", 17) ||
+	       !strncmp(s, "MemMap", 6) || !strncmp(s, "MemUnmap", 8) ||
+	       !strncmp(s, "MemCreate", 9) || !strncmp(s, "MemRelease", 10);
+}
+
+/* Whether CUDA says that most of a call is compiling, or loading code: JIT,
+ * module loading, lazy loading of a function.
+ */
+static bool is_loading(struct calls *c, size_t call)
+{
+	const struct nsx_overheads *o = &c->d->trace->overheads;
+	int64_t start_ns = nsx_call_start(&c->d->trace->calls, call);
+	int64_t end_ns = nsx_call_end(&c->d->trace->calls, call), ns = 0;
+
+	while (c->overhead < o->n &&
+	       (o->thread[c->overhead] < c->thread ||
+		(o->thread[c->overhead] == c->thread &&
+		 o->end_ns[c->overhead] <= start_ns)))
+		c->overhead++;
+	for (size_t i = c->overhead; i < o->n && o->thread[i] == c->thread &&
+				     o->start_ns[i] < end_ns; i++)
+		if (nsx_overhead_is_load(o->type[i]))
+			ns += NSX_MIN(end_ns, o->end_ns[i]) -
+			      NSX_MAX(start_ns, o->start_ns[i]);
+	return ns * 2 >= end_ns - start_ns && ns > 0;
+}
+
+static enum kind kind_of(struct calls *c, size_t call)
+{
+	const struct nsx_trace *t = c->d->trace;
+	uint32_t op = t->calls.op[call];
+
+	if (c->allocates[t->calls.name[call]] == 2)
+		return ALLOCATE;
+	switch (t->calls.cls[call]) {
+	case NSX_CALL_SYNC:
+		return WAIT;
+	case NSX_CALL_COPY:
+	case NSX_CALL_COPY_ASYNC:
+		if (!nsx_call_blocks(c->d->facts, t, call) || op == NSX_NONE ||
+		    t->ops.kind[op] != NSX_OP_MEMCPY)
+			return NONE;
+		return t->copy[t->ops.detail[op]].bytes < SMALL_BYTES ?
+			       SMALL_COPY : NONE;
+	case NSX_CALL_MODULE:
+		return LOAD;
+	case NSX_CALL_LAUNCH:
+		return nsx_call_ns(&t->calls, call) >= LOAD_NS ||
+				       is_loading(c, call) ? LOAD : NONE;
+	case NSX_CALL_IMPLICIT_SYNC:
+		return ALLOCATE;
+	default:
+		return op == NSX_NONE ? SLOW : NONE; /* queues work */
+	}
+}
+
+/* Raw names of one API differ in their versions. */
+static int learn_name(struct calls *c, nsx_str raw, struct nsx_err *err)
+{
+	char buf[256];
+	const char *api = nsx_api_base(nsx_text(c->d->trace, raw), buf,
+				       sizeof(buf));
+
+	(void)err;
+	c->allocates[raw] = is_allocation(api) ? 2 : 1;
+	c->base[raw] = raw;
+	for (size_t g = 0; g < c->keys.n; g++)
+		if (!strcmp(c->v[g].api, api))
+			c->base[raw] = (nsx_str)c->keys.keys[g].b;
+	return 0;
+}
+
+static int group_of(struct calls *c, enum kind kind, nsx_str raw,
+		    uint32_t *ret, struct nsx_err *err)
+{
+	size_t known = c->keys.n;
+	char buf[256];
+
+	if (nsx_group(&c->keys, kind, c->base[raw], ret, err) ||
+	    nsx_grow(&c->v, &c->cap, c->keys.n, sizeof(*c->v), "kinds of call",
+		     err))
+		return err->rc;
+	if (*ret == known)
+		c->v[*ret] = (struct group){
+			.api = nsx_tell(c->d->found, "%s",
+					nsx_api_base(nsx_text(c->d->trace, raw),
+						     buf, sizeof(buf))),
+			.kind = kind, .place = NSX_NONE, .behind = NSX_NONE,
+			.lead = *ret};
+	return 0;
+}
+
+static int add_place(struct calls *c, uint32_t g, uint32_t range, int64_t ns,
+		     struct nsx_err *err)
+{
+	uint32_t i;
+	size_t known = c->places.n;
+
+	if (range == NSX_NONE)
+		return 0;
+	if (nsx_group(&c->places, g, nsx_range_kind(c->d->trace, range),
+		      &i, err) ||
+	    nsx_grow(&c->place, &c->cap_places, c->places.n,
+		     sizeof(*c->place), "places", err))
+		return err->rc;
+	if (i == known)
+		c->place[i] = (struct place){0, range};
+	nsx_add_to(&c->place[i].ns, ns);
+	if (c->place[i].ns > c->v[g].place_ns) {
+		c->v[g].place_ns = c->place[i].ns;
+		c->v[g].place = c->place[i].range;
+	}
+	return 0;
+}
+
+static int add_call(struct calls *c, size_t call, uint32_t range,
+		    uint32_t *last_wait, struct nsx_err *err)
+{
+	const struct nsx_trace *t = c->d->trace;
+	nsx_str raw = t->calls.name[call];
+	int64_t ns = nsx_call_ns(&t->calls, call);
+	enum kind kind;
+	uint32_t g;
+
+	if (!c->allocates[raw] && learn_name(c, raw, err))
+		return err->rc;
+	kind = kind_of(c, call);
+	if (kind == NONE) {
+		*last_wait = NSX_NONE;
+		return 0;
+	}
+	if (group_of(c, kind, raw, &g, err) ||
+	    add_place(c, g, range, ns, err))
+		return err->rc;
+	c->v[g].count++;
+	nsx_add_to(&c->v[g].ns, ns);
+	if (kind == LOAD) {
+		if (nsx_grow(&c->v[g].rows, &c->v[g].cap_rows, c->v[g].count,
+			     sizeof(*c->v[g].rows), "calls", err))
+			return err->rc;
+		c->v[g].rows[c->v[g].count - 1] = (uint32_t)call;
+	}
+	if (kind > SMALL_COPY) {
+		*last_wait = NSX_NONE;
+		return 0;
+	}
+	if (*last_wait != NSX_NONE && *last_wait != g) {
+		c->v[g].after += c->v[g].behind == *last_wait ||
+				 c->v[g].behind == NSX_NONE;
+		c->v[g].behind = c->v[g].behind == NSX_NONE ?
+					 *last_wait : c->v[g].behind;
+	}
+	*last_wait = g;
+	return 0;
+}
+
+static int collect_thread(struct calls *c, uint32_t thread, uint32_t *below,
+			  struct nsx_err *err)
+{
+	const struct nsx_trace *t = c->d->trace;
+	const struct nsx_thread *th = &t->thread[thread];
+	uint32_t last_wait = NSX_NONE;
+	struct nsx_nvtx_walk walk;
+
+	nsx_nvtx_walk_begin(&walk, t, thread, true, false, below);
+	for (size_t i = th->calls_at; i < th->calls_at + th->ncalls; i++) {
+		int64_t start_ns = nsx_call_start(&t->calls, i);
+
+		if (start_ns >= c->d->w.end_ns)
+			break;
+		if (nsx_call_end(&t->calls, i) <= c->d->w.start_ns ||
+		    (t->calls.flags[i] & NSX_CALL_NESTED))
+			continue;
+		if (add_call(c, i, nsx_nvtx_walk_to(&walk, start_ns),
+			     &last_wait, err))
+			return err->rc;
+	}
+	return 0;
+}
+
+/* The idle time that follows from waits, for evidence. */
+static void add_costs(struct calls *c)
+{
+	const struct nsx_facts *f = c->d->facts;
+
+	for (size_t i = 0; i < f->nbarriers; i++) {
+		const struct nsx_barrier *b = &f->barriers[i];
+
+		if (!b->name || !b->cost_ns ||
+		    b->start_ns < c->d->w.start_ns ||
+		    b->start_ns >= c->d->w.end_ns ||
+		    !c->allocates[b->name])
+			continue;
+		for (unsigned kind = WAIT; kind <= LOAD; kind++) {
+			uint32_t g = nsx_group_find(&c->keys, kind,
+						    c->base[b->name]);
+
+			if (g != NSX_NONE) {
+				nsx_add_to(&c->v[g].cost_ns, b->cost_ns);
+				break;
+			}
+		}
+	}
+}
+
+static int collect(struct calls *c, struct nsx_err *err)
+{
+	const struct nsx_trace *t = c->d->trace;
+	size_t n = nsx_strings_bound(t->strings);
+	uint32_t *below = nsx_arena_try_array(c->d->scratch, t->nvtx.n,
+					      sizeof(*below), "ranges", err);
+	int64_t idle_ns[NSX_NCAUSES];
+
+	c->base = nsx_arena_try_array(c->d->scratch, n, sizeof(*c->base),
+				      "API names", err);
+	c->allocates = nsx_arena_try_array(c->d->scratch, n, 1, "API names",
+					   err);
+	if (!below || !c->base || !c->allocates)
+		return err->rc;
+	for (c->thread = 0; c->thread < t->nthreads; c->thread++)
+		if (collect_thread(c, c->thread, below, err))
+			return err->rc;
+	add_costs(c);
+	nsx_idle_by_cause(c->d, idle_ns);
+	for (unsigned i = 0; i < NSX_CAUSE_LAUNCH_TO_START; i++)
+		nsx_add_to(&c->idle_ns, idle_ns[i]);
+	return 0;
+}
+
+/* Findings --------------------------------------------------------------------*/
+
+/* A wait that mostly comes right after another is one with it. */
+static void join_waits(struct calls *c)
+{
+	for (uint32_t g = 0; g < c->keys.n; g++) {
+		struct group *x = &c->v[g];
+
+		if (x->kind > SMALL_COPY || x->behind == NSX_NONE ||
+		    x->after * 2 < x->count)
+			continue;
+		x->lead = c->v[x->behind].lead;
+	}
+}
+
+static const struct words {
+	enum nsx_finding_id id;
+	enum nsx_change_verb verb;
+	const char *title, *barrier, *act, *rest, *advice, *pytorch;
+} words[] = {
+	[WAIT] = {
+		NSX_ID_idle_after_sync, NSX_NO_WAIT,
+		"the host waits for the GPU in ", "sync_api",
+		"launch the next work before ",
+		", or wait on an event only where the host first reads a result",
+		NULL,
+		"look for .item(), .cpu(), print of a tensor and "
+		"torch.cuda.synchronize() in the loop"},
+	[SMALL_COPY] = {
+		NSX_ID_idle_after_blocking_copy, NSX_NO_WAIT,
+		"the host waits for small copies in ", "blocking_memcpy",
+		"do not read single values back in the loop: collect what ",
+		" fetches and copy it later, asynchronously, to pinned memory",
+		NULL,
+		"look for .item(), .cpu(), and tensors made from Python "
+		"numbers in the loop"},
+	[ALLOCATE] = {
+		NSX_ID_idle_by_allocation, NSX_NO_COST,
+		"memory is allocated or freed in the loop: ", "implicit_sync",
+		"take ", " out of the loop: allocate before it, or use a pool",
+		"cudaFree waits for the GPU; cudaMallocAsync is slow after a "
+		"synchronisation unless the pool's release threshold is raised "
+		"(cudaMemPoolAttrReleaseThreshold)", NULL},
+	[LOAD] = {
+		NSX_ID_idle_by_module_load, NSX_NO_COST,
+		"code is loaded or compiled in ", NULL,
+		"warm up before the part that matters, so that ",
+		" has loaded what it needs; or load eagerly with "
+		"CUDA_MODULE_LOADING=EAGER",
+		"build for this GPU's architecture, so that nothing is "
+		"compiled at run time", NULL},
+	[SLOW] = {
+		NSX_ID_idle_by_slow_call, NSX_NO_COST,
+		"time goes to calls of ", NULL, "call ",
+		" less often, or before the loop", NULL, NULL},
+};
+
+/* "cudaMalloc, cudaFree": the groups that are one, the longest first. */
+static const char *say_names(struct calls *c, const uint32_t *list, size_t n)
+{
+	const char *names = "";
+
+	for (size_t i = 0; i < NSX_MIN(n, (size_t)MOST_NAMES); i++)
+		names = nsx_tell(c->d->found, "%s%s%s", names, i ? ", " : "",
+				 c->v[list[i]].api);
+	return n > MOST_NAMES ?
+		       nsx_tell(c->d->found, "%s and %zu more", names,
+				n - MOST_NAMES) : names;
+}
+
+static struct nsx_plan plan_of(struct calls *c, const uint32_t *list, size_t n)
+{
+	struct nsx_change *v = nsx_arena_get(c->d->found->arena,
+					     n * sizeof(*v));
+
+	for (size_t i = 0; i < n; i++) {
+		const struct group *x = &c->v[list[i]];
+
+		v[i] = (struct nsx_change){.verb = words[x->kind].verb,
+					   .name = x->api};
+		if (x->kind == LOAD && x->count) {
+			uint32_t *rows = nsx_arena_get(
+				c->d->found->arena,
+				x->count * sizeof(*rows));
+
+			memcpy(rows, x->rows, x->count * sizeof(*rows));
+			v[i].rows = rows;
+			v[i].nrows = x->count;
+		}
+	}
+	return (struct nsx_plan){v, n};
+}
+
+static void propose(struct calls *c, const uint32_t *list, size_t n)
+{
+	const struct group *x = &c->v[list[0]];
+	const struct words *say = &words[x->kind];
+	struct nsx_findings *l = c->d->found;
+	const char *names = say_names(c, list, n);
+	struct nsx_finding f = {
+		.id = say->id, .subject = x->kind == ALLOCATE ||
+						  x->kind == LOAD ?
+						  NULL : x->api,
+		.title = nsx_tell(l, "%s%s", say->title, names),
+		.place = nsx_range_path(c->d, x->place),
+		.confidence = NSX_CONF_HIGH, .device = NSX_NONE,
+		.remedy = plan_of(c, list, n)};
+	int64_t ns = 0, cost_ns = 0;
+	size_t count = 0, k = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		nsx_add_to(&ns, c->v[list[i]].ns);
+		nsx_add_to(&cost_ns, c->v[list[i]].cost_ns);
+		count += c->v[list[i]].count;
+	}
+	f.guess_ns = (double)(x->kind <= SMALL_COPY ? cost_ns :
+			      NSX_MIN(ns, c->idle_ns));
+	f.evidence[k++] = nsx_tell(
+		l, "%zu call%s in the judged window, %.3f ms in all", count,
+		count == 1 ? "" : "s", (double)ns / 1e6);
+	if (cost_ns)
+		f.evidence[k++] = nsx_tell(
+			l, "the GPU idles for %.3f ms after them",
+			(double)cost_ns / 1e6);
+	if (f.place)
+		f.evidence[k++] = nsx_tell(l, "most of their time is in %s",
+					   f.place);
+	k = 0;
+	f.recommendation[k++] = nsx_tell(l, "%s%s%s", say->act, names,
+					 say->rest);
+	if (say->advice)
+		f.recommendation[k++] = say->advice;
+	if (say->pytorch && c->d->is_pytorch)
+		f.recommendation[k++] = say->pytorch;
+	if (say->barrier)
+		f.proof[0] = (struct nsx_evidence){
+			.csv = "barriers", .column = "total_time_ms",
+			.units = "ms",
+			.at = {{"barrier_kind", nsx_string(say->barrier)}}};
+	f.harmless = x->kind > SMALL_COPY ? NULL : nsx_tell(
+		l, "The host waits %.3f ms in %s, but without that the window "
+		"would be no shorter", (double)ns / 1e6, names);
+	nsx_found(l, &f);
+}
+
+static int cmp_groups(const void *a, const void *b, void *ctx)
+{
+	const struct group *v = ctx;
+	const struct group *x = &v[*(const uint32_t *)a];
+	const struct group *y = &v[*(const uint32_t *)b];
+
+	if (x->ns != y->ns)
+		return x->ns > y->ns ? -1 : 1;
+	return strcmp(x->api, y->api);
+}
+
+/* What shares a remedy: waits that are one, all allocation, all loading. */
+static bool belong_together(const struct calls *c, uint32_t g, uint32_t h)
+{
+	const struct group *x = &c->v[g], *y = &c->v[h];
+
+	if (x->kind <= SMALL_COPY)
+		return y->kind <= SMALL_COPY && x->lead == y->lead;
+	return x->kind == y->kind && (g == h || x->kind != SLOW);
+}
+
+static int propose_all(struct calls *c, struct nsx_err *err)
+{
+	double length_ns = (double)(c->d->w.end_ns - c->d->w.start_ns);
+	uint32_t n = (uint32_t)c->keys.n;
+	uint32_t *order = nsx_arena_try_array(c->d->scratch, n, sizeof(*order),
+					      "kinds of call", err);
+	uint32_t *list = nsx_arena_try_array(c->d->scratch, n, sizeof(*list),
+					     "kinds of call", err);
+	bool *done = nsx_arena_try_array(c->d->scratch, n, 1, "kinds of call",
+					 err);
+
+	if (!order || !list || !done)
+		return err->rc;
+	for (uint32_t i = 0; i < n; i++)
+		order[i] = i;
+	if (n)
+		qsort_r(order, n, sizeof(*order), cmp_groups, c->v);
+	for (uint32_t i = 0; i < n; i++) {
+		size_t k = 0;
+		int64_t ns = 0;
+
+		for (uint32_t j = i; j < n && !done[order[i]]; j++)
+			if (!done[order[j]] &&
+			    belong_together(c, order[i], order[j])) {
+				list[k++] = order[j];
+				nsx_add_to(&ns, c->v[order[j]].ns);
+			}
+		for (size_t j = 0; j < k; j++)
+			done[list[j]] = true;
+		if (k && (double)ns >= LEAST_SHARE * length_ns)
+			propose(c, list, k);
+	}
+	return 0;
+}
+
+int nsx_detect_calls(struct nsx_detect *d, struct nsx_err *err)
+{
+	struct calls c = {.d = d};
+	int rc = collect(&c, err);
+
+	if (!rc) {
+		join_waits(&c);
+		rc = propose_all(&c, err);
+	}
+	for (size_t g = 0; g < c.keys.n; g++)
+		free(c.v[g].rows);
+	nsx_groups_done(&c.keys);
+	nsx_groups_done(&c.places);
+	free(c.v);
+	free(c.place);
+	return rc;
+}

@@ -1,0 +1,402 @@
+/* copies.c - copies and memsets that hold the program up.
+ *
+ * Copies that begin in the judged window are grouped by direction and by what
+ * is wrong with them: between host and pageable memory, many small ones,
+ * or neither: then they may still run alone.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/stat.h"
+#include "detect/detect.h"
+
+#define LEAST_SHARE 0.003 /* of the window, that copies take */
+enum {
+	HTOD = 1, DTOH = 2,
+	NKINDS = 11, /* beyond are migrations of unified memory */
+	PAGEABLE = 0,
+	SMALL_BYTES = 64 << 10, /* below, a copy's time is its fixed cost    */
+	MANY = 100,
+};
+
+enum trouble { PLAIN, FROM_PAGEABLE, SMALL, NTROUBLES };
+
+struct group { /* copies of one kind with one trouble */
+	int64_t count, bytes, ns;
+	uint32_t *rows;
+	size_t cap;
+	uint32_t place; /* range in which the longest was launched           */
+	int64_t longest_ns;
+};
+
+struct copies {
+	struct nsx_detect *d;
+	struct group v[NTROUBLES][NKINDS], memset;
+	int64_t pinned_bytes[NKINDS], pinned_ns[NKINDS]; /* whole trace      */
+};
+
+static enum trouble trouble_of(const struct nsx_copy *x)
+{
+	if (x->bytes >= 0 && x->bytes < SMALL_BYTES)
+		return SMALL;
+	return (x->copy_kind == HTOD && x->src_kind == PAGEABLE) ||
+			       (x->copy_kind == DTOH && x->dst_kind == PAGEABLE) ?
+		       FROM_PAGEABLE : PLAIN;
+}
+
+static int add(struct copies *c, struct group *g, size_t op,
+	       struct nsx_err *err)
+{
+	const struct nsx_trace *t = c->d->trace;
+	int64_t ns = nsx_op_ns(&t->ops, op);
+
+	if (nsx_grow(&g->rows, &g->cap, (size_t)g->count + 1,
+		     sizeof(*g->rows), "copies", err))
+		return err->rc;
+	g->rows[g->count++] = (uint32_t)op;
+	nsx_add_to(&g->ns, ns);
+	nsx_add_to(&g->bytes, NSX_MAX(0, t->copy[t->ops.detail[op]].bytes));
+	if (ns > g->longest_ns) {
+		g->longest_ns = ns;
+		g->place = c->d->facts->nvtx.op_range[op];
+	}
+	return 0;
+}
+
+static int collect(struct copies *c, struct nsx_err *err)
+{
+	const struct nsx_trace *t = c->d->trace;
+
+	for (size_t i = 0; i < t->ops.n; i++) {
+		int64_t at_ns = nsx_op_start(&t->ops, i);
+		const struct nsx_copy *x = &t->copy[t->ops.detail[i]];
+		struct group *g;
+
+		if (t->ops.cls[i] != NSX_C_COPY || !nsx_op_counts(t, i))
+			continue;
+		if (t->ops.kind[i] == NSX_OP_MEMCPY &&
+		    x->copy_kind < NKINDS && trouble_of(x) == PLAIN) {
+			nsx_add_to(&c->pinned_bytes[x->copy_kind],
+				   NSX_MAX(0, x->bytes));
+			nsx_add_to(&c->pinned_ns[x->copy_kind],
+				   nsx_op_ns(&t->ops, i));
+		}
+		if (at_ns < c->d->w.start_ns || at_ns >= c->d->w.end_ns)
+			continue;
+		if (t->ops.kind[i] == NSX_OP_MEMSET)
+			g = &c->memset;
+		else if (x->copy_kind < NKINDS)
+			g = &c->v[trouble_of(x)][x->copy_kind];
+		else
+			continue;
+		if (add(c, g, i, err))
+			return err->rc;
+	}
+	return 0;
+}
+
+/* Findings --------------------------------------------------------------------*/
+
+static const uint32_t *keep_rows(struct copies *c, const struct group *g)
+{
+	uint32_t *v = nsx_arena_get(c->d->found->arena,
+				    (size_t)g->count * sizeof(*v));
+
+	memcpy(v, g->rows, (size_t)g->count * sizeof(*v));
+	return v;
+}
+
+static const char *const directions[NKINDS] = {
+	[1] = "from host to device", [2] = "from device to host",
+	[8] = "on the device", [9] = "on the host",
+	[10] = "from device to device (peer to peer)",
+};
+
+static const char *direction(unsigned kind)
+{
+	return directions[kind] ? directions[kind] : "between arrays";
+}
+
+/* How long copies of the group run while nothing computes. */
+static double exposed_ns(const struct copies *c, const struct group *g)
+{
+	const struct nsx_trace *t = c->d->trace;
+	double sum = 0;
+
+	for (int64_t i = 0; i < g->count; i++) {
+		size_t op = g->rows[i];
+		uint32_t dev = t->stream[t->ops.stream[op]].device;
+		const struct nsx_device_facts *f = &c->d->facts->device[dev];
+		int64_t a = nsx_op_start(&t->ops, op);
+		int64_t b = nsx_op_end(&t->ops, op);
+		size_t at = nsx_spans_find(&f->compute, a);
+
+		sum += (double)(b - a - nsx_spans_covered(&f->compute, &at, a,
+							  b));
+	}
+	return sum;
+}
+
+/* What all these findings have in common. */
+static struct nsx_finding start(struct copies *c, const struct group *g,
+				enum nsx_finding_id id, unsigned kind)
+{
+	struct nsx_findings *l = c->d->found;
+	struct nsx_finding f = {
+		.id = id, .subject = kind ? nsx_copy_direction(kind) : NULL,
+		.place = nsx_range_path(c->d, g->place),
+		.confidence = NSX_CONF_HIGH, .device = NSX_NONE,
+		.guess_ns = exposed_ns(c, g),
+		.evidence = {nsx_tell(
+			l, "%" PRId64 " of them in the judged window: %s in "
+			"%.3f ms, %.2f GB/s", g->count,
+			nsx_tell_bytes(l, g->bytes), (double)g->ns / 1e6,
+			(double)g->bytes / (double)NSX_MAX(1, g->ns))},
+		.proof = {{.csv = "memcpy_summary", .column = "exposed_ms",
+			   .units = "ms"}}};
+
+	if (kind)
+		f.proof[0].at[0] = (struct nsx_at){
+			"direction", nsx_string(nsx_copy_direction(kind))};
+	if (f.place)
+		f.evidence[1] = nsx_tell(l, "the longest is launched in %s",
+					 f.place);
+	return f;
+}
+
+static void add_evidence(struct nsx_finding *f, const char *line)
+{
+	f->evidence[f->evidence[1] ? 2 : 1] = line;
+}
+
+static struct nsx_plan change_rows(struct copies *c, const struct group *g,
+				   enum nsx_change_verb verb)
+{
+	return nsx_plan_of(c->d, (struct nsx_change){
+		.verb = verb, .op = NSX_ON_COPIES | NSX_ON_MEMSETS,
+		.rows = keep_rows(c, g), .nrows = (size_t)g->count});
+}
+
+static void propose_plain(struct copies *c, unsigned kind)
+{
+	const struct group *g = &c->v[PLAIN][kind];
+	struct nsx_findings *l = c->d->found;
+	struct nsx_finding f = start(c, g, NSX_ID_exposed_copies, kind);
+
+	f.title = nsx_tell(l, "copies %s run while nothing computes",
+			   direction(kind));
+	f.remedy = change_rows(c, g, NSX_OVERLAP);
+	f.instead = change_rows(c, g, NSX_DROP);
+	f.recommendation[0] = "overlap: copy on a stream of its own, from "
+			      "pinned memory, one batch ahead of the kernels "
+			      "that use it";
+	f.recommendation[1] = "move less: keep data where it is used, copy "
+			      "it once, or in a narrower type";
+	nsx_found(l, &f);
+}
+
+static void propose_pageable(struct copies *c, unsigned kind)
+{
+	const struct group *g = &c->v[FROM_PAGEABLE][kind];
+	struct nsx_findings *l = c->d->found;
+	struct nsx_change *v = nsx_arena_get(l->arena, 2 * sizeof(*v));
+	struct nsx_finding f = start(c, g, NSX_ID_pageable_copies, kind);
+	double slow = (double)g->bytes / (double)NSX_MAX(1, g->ns);
+	double fast = c->pinned_ns[kind] ?
+			      (double)c->pinned_bytes[kind] /
+				      (double)c->pinned_ns[kind] : 0;
+
+	v[0] = (struct nsx_change){.verb = NSX_OVERLAP, .op = NSX_ON_COPIES,
+				   .rows = keep_rows(c, g),
+				   .nrows = (size_t)g->count};
+	v[1] = v[0];
+	v[1].verb = NSX_FASTER;
+	v[1].amount = fast > slow ? fast / slow : INFINITY;
+	f.title = nsx_tell(l, "copies %s use pageable memory, which blocks "
+			   "the host", direction(kind));
+	f.remedy = (struct nsx_plan){v, 2};
+	add_evidence(&f, fast > slow ?
+		nsx_tell(l, "copies of this direction from pinned memory reach "
+			 "%.2f GB/s in this trace", fast) :
+		"at most: no pinned copy of this direction is there to compare "
+		"with");
+	f.recommendation[0] = c->d->is_pytorch ?
+		"allocate host buffers pinned (DataLoader(pin_memory=True)) "
+		"and copy them with non_blocking=True, ahead of their use" :
+		"allocate host buffers pinned (cudaHostAlloc, "
+		"cudaHostRegister) and copy asynchronously, ahead of their use";
+	nsx_found(l, &f);
+}
+
+/* Small copies of all directions, in order. */
+static struct group all_small(struct copies *c, struct nsx_err *err)
+{
+	struct group all = {.place = NSX_NONE};
+
+	for (unsigned k = 0; k < NKINDS; k++) {
+		const struct group *g = &c->v[SMALL][k];
+
+		for (int64_t i = 0; i < g->count; i++)
+			if (add(c, &all, g->rows[i], err))
+				return all;
+	}
+	if (all.count)
+		qsort(all.rows, (size_t)all.count, sizeof(*all.rows),
+		      nsx_cmp_u32);
+	return all;
+}
+
+/* Calls of a class in the judged window that allocate, or wait. */
+static size_t count_calls(const struct copies *c, enum nsx_call_class cls,
+			  unsigned flag)
+{
+	const struct nsx_trace *t = c->d->trace;
+	size_t n = 0;
+
+	for (size_t i = 0; i < t->calls.n; i++)
+		n += t->calls.cls[i] == cls &&
+		     (!flag || t->calls.flags[i] & flag) &&
+		     nsx_call_start(&t->calls, i) >= c->d->w.start_ns &&
+		     nsx_call_start(&t->calls, i) < c->d->w.end_ns;
+	return n;
+}
+
+static bool is_about(size_t n, int64_t count)
+{
+	return n * 5 >= (size_t)count * 4 && n * 4 <= (size_t)count * 5;
+}
+
+/* As many allocations as small copies: each moves a row that is an allocation of
+ * its own, and what is done for each row goes with it.
+ */
+static void add_rows_remedy(struct copies *c, const struct group *g,
+			    struct nsx_finding *f)
+{
+	static const struct {
+		enum nsx_call_class cls;
+		unsigned flag;
+		enum nsx_change_verb verb;
+		const char *names;
+	} list[] = {
+		{NSX_CALL_IMPLICIT_SYNC, NSX_CALL_MALLOC, NSX_NO_COST,
+		 "^cu(da)?(Mem)?(Malloc|Alloc)"},
+		{NSX_CALL_SYNC, 0, NSX_NO_WAIT, "Synchronize$"},
+		{NSX_CALL_LAUNCH, 0, NSX_NO_COST, "Launch"},
+	};
+	struct nsx_change *v = nsx_arena_get(c->d->found->arena,
+					     (1 + ARRAY_LEN(list)) *
+						     sizeof(*v));
+	size_t n = 0;
+
+	v[n++] = f->remedy.v[0];
+	for (size_t i = 0; i < ARRAY_LEN(list); i++) {
+		if (is_about(count_calls(c, list[i].cls, list[i].flag),
+			     g->count))
+			v[n++] = (struct nsx_change){.verb = list[i].verb,
+						     .name = list[i].names,
+						     .is_pattern = true};
+		else if (!i)
+			return;
+	}
+	f->remedy = (struct nsx_plan){v, n};
+	f->title = nsx_tell(c->d->found, "%" PRId64 " rows are allocated and "
+			    "copied one by one", g->count);
+	add_evidence(f, "there are as many allocations as small copies; with "
+			"one array for all rows neither they nor what is done "
+			"for each row would be there");
+	f->recommendation[0] = "use one contiguous array instead of one "
+			       "allocation a row (float**), and copy it once";
+	f->recommendation[1] = NULL;
+}
+
+static void propose_small(struct copies *c, const struct group *g)
+{
+	struct nsx_findings *l = c->d->found;
+	struct nsx_finding f = start(c, g, NSX_ID_small_copies, 0);
+
+	f.title = nsx_tell(l, "%" PRId64 " copies below 64 KiB, one by one",
+			   g->count);
+	f.remedy = change_rows(c, g, NSX_DROP);
+	f.recommendation[0] = "gather small pieces into one buffer and copy "
+			      "that once, or use cudaMemcpyBatchAsync";
+	f.recommendation[1] = "where each is a row of its own allocation "
+			      "(float**): one contiguous array";
+	add_rows_remedy(c, g, &f);
+	nsx_found(l, &f);
+}
+
+static void propose_memsets(struct copies *c)
+{
+	struct nsx_findings *l = c->d->found;
+	struct nsx_finding f = start(c, &c->memset, NSX_ID_memsets, 0);
+
+	f.title = nsx_tell(l, "%" PRId64 " memsets fill %s", c->memset.count,
+			   nsx_tell_bytes(l, c->memset.bytes));
+	f.proof[0] = (struct nsx_evidence){.csv = NULL};
+	f.remedy = change_rows(c, &c->memset, NSX_DROP);
+	f.recommendation[0] = "do not zero what is overwritten anyway; let "
+			      "the kernel that writes first write all";
+	nsx_found(l, &f);
+}
+
+/* Work on another stream that waits for an event after these copies. */
+static void propose_cut(struct copies *c, unsigned kind)
+{
+	struct nsx_findings *l = c->d->found;
+	struct group all = c->v[PLAIN][kind].ns > c->v[FROM_PAGEABLE][kind].ns ?
+				   c->v[PLAIN][kind] :
+				   c->v[FROM_PAGEABLE][kind];
+	struct nsx_finding f = start(c, &all, NSX_ID_false_dependency, kind);
+
+	f.guess_ns = 0; /* that it is false only its price tells */
+	f.title = nsx_tell(l, "a stream waits for an event after copies %s",
+			   direction(kind));
+	f.confidence = NSX_CONF_MEDIUM;
+	f.remedy = change_rows(c, &all, NSX_CUT);
+	add_evidence(&f, "meanwhile nothing else runs: whether the work that "
+			 "waits needs the copy is not in the trace");
+	f.recommendation[0] = "if what waits does not read what is copied, "
+			      "leave the stream wait (cudaStreamWaitEvent) out, "
+			      "or wait on an earlier event";
+	nsx_found(l, &f);
+}
+
+static int propose_all(struct copies *c, struct nsx_err *err)
+{
+	double least_ns = LEAST_SHARE *
+			  (double)(c->d->w.end_ns - c->d->w.start_ns);
+	struct group small = all_small(c, err);
+
+	if (small.count >= MANY)
+		propose_small(c, &small);
+	free(small.rows);
+	if ((double)c->memset.ns >= least_ns || c->memset.count >= MANY)
+		propose_memsets(c);
+	for (unsigned k = 0; k < NKINDS; k++) {
+		int64_t ns[] = {c->v[PLAIN][k].ns, c->v[FROM_PAGEABLE][k].ns};
+
+		if ((double)ns[0] >= least_ns)
+			propose_plain(c, k);
+		if ((double)ns[1] >= least_ns)
+			propose_pageable(c, k);
+		if ((double)NSX_MAX(ns[0], ns[1]) >= least_ns)
+			propose_cut(c, k);
+	}
+	return 0;
+}
+
+int nsx_detect_copies(struct nsx_detect *d, struct nsx_err *err)
+{
+	struct copies *c = nsx_arena_get(d->scratch, sizeof(*c));
+	int rc;
+
+	c->d = d;
+	rc = collect(c, err);
+	if (!rc)
+		rc = propose_all(c, err);
+	for (unsigned i = 0; i < NTROUBLES * NKINDS; i++)
+		free(c->v[i / NKINDS][i % NKINDS].rows);
+	free(c->memset.rows);
+	return rc;
+}

@@ -1,0 +1,135 @@
+/* detect.c - runs the detectors. */
+#include <string.h>
+#include "detect/detect.h"
+
+static int (*const detectors[])(struct nsx_detect *d, struct nsx_err *err) = {
+#define NSX_DETECTOR(name) nsx_detect_##name,
+#include "detect/detect.def"
+#undef NSX_DETECTOR
+};
+
+/* Its kernels, or the ranges it pushes, are there. */
+static bool sees_pytorch(const struct nsx_trace *t)
+{
+	for (uint32_t i = 0; i < t->nshapes; i++) {
+		const char *name = nsx_text(t, t->shape[i].name);
+
+		if (strstr(name, "at::") || strstr(name, "c10::"))
+			return true;
+	}
+	for (size_t i = 0; i < t->nvtx.n; i++)
+		if (!strncmp(nsx_text(t, t->nvtx.name[i]), "aten::", 6))
+			return true;
+	return false;
+}
+
+int nsx_detect(const struct nsx_trace *t, const struct nsx_facts *f,
+	       struct nsx_findings *l, struct nsx_err *err)
+{
+	struct nsx_detect d = {.trace = t, .facts = f, .found = l,
+			       .w = nsx_judged(f),
+			       .is_pytorch = sees_pytorch(t)};
+	int rc = 0;
+
+	if (d.w.start_ns >= d.w.end_ns)
+		return 0;
+	for (size_t i = 0; !rc && i < ARRAY_LEN(detectors); i++) {
+		d.scratch = nsx_arena_new();
+		rc = detectors[i](&d, err);
+		nsx_arena_free(d.scratch);
+	}
+	return rc;
+}
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+static bool is_letter(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+/* Length of a number at s[i] that counts: it ends the name, or does not follow
+ * a letter ("step 12", "layer_3/attn", "iter7", but not "conv2d"); else 0.
+ */
+static size_t counter_at(const char *s, size_t i)
+{
+	size_t n = 0;
+
+	if (!is_digit(s[i]) || (i && is_digit(s[i - 1])))
+		return 0;
+	while (is_digit(s[i + n]))
+		n++;
+	return !s[i + n] || !i || !is_letter(s[i - 1]) ? n : 0;
+}
+
+static const char *without_counters(struct nsx_arena *a, const char *s)
+{
+	char *copy = nsx_arena_strdup(a, s);
+	size_t k = 0, n;
+
+	for (size_t i = 0; s[i]; i += n) {
+		n = counter_at(s, i);
+		copy[k++] = n ? '#' : s[i];
+		n = NSX_MAX(n, 1);
+	}
+	copy[k] = '\0';
+	return copy;
+}
+
+uint64_t nsx_range_kind(const struct nsx_trace *t, uint32_t range)
+{
+	const char *s = range == NSX_NONE ? "" :
+			nsx_text(t, t->nvtx.name[range]);
+	uint64_t h = UINT64_C(0xcbf29ce484222325);
+	size_t n;
+
+	for (size_t i = 0; s[i]; i += n) {
+		n = counter_at(s, i);
+		h = (h ^ (unsigned char)(n ? '#' : s[i])) *
+		    UINT64_C(0x100000001b3);
+		n = NSX_MAX(n, 1);
+	}
+	return h;
+}
+
+const char *nsx_range_path(struct nsx_detect *d, uint32_t range)
+{
+	enum { DEPTH = 3 };
+	const char *path = NULL;
+
+	for (unsigned i = 0; i < DEPTH && range != NSX_NONE; i++) {
+		const char *name = without_counters(
+			d->found->arena,
+			nsx_text(d->trace, d->trace->nvtx.name[range]));
+
+		path = path ? nsx_tell(d->found, "%s > %s", name, path) : name;
+		range = d->facts->nvtx.parent[range];
+	}
+	return path ? nsx_tell_name(d->found, path) : NULL;
+}
+
+void nsx_idle_by_cause(const struct nsx_detect *d, int64_t ns[NSX_NCAUSES])
+{
+	const struct nsx_idle *idle = d->facts->limiting == NSX_NONE ? NULL :
+				      &d->facts->idle[d->facts->limiting];
+
+	memset(ns, 0, NSX_NCAUSES * sizeof(*ns));
+	for (size_t i = 0; idle && i < idle->n; i++) {
+		struct nsx_idle_piece x = nsx_idle_at(idle, i);
+		int64_t a = NSX_MAX(x.start_ns, d->w.start_ns);
+		int64_t b = NSX_MIN(x.end_ns, d->w.end_ns);
+
+		ns[x.cause] += NSX_MAX(0, b - a);
+	}
+}
+
+struct nsx_plan nsx_plan_of(struct nsx_detect *d, struct nsx_change change)
+{
+	struct nsx_change *v = nsx_arena_get(d->found->arena, sizeof(*v));
+
+	*v = change;
+	return (struct nsx_plan){v, 1};
+}

@@ -1,0 +1,372 @@
+/* host.c - time of the threads that launch, outside CUDA: waits in the operating
+ * system, a CPU that was taken away, the profiler, the program's own code, and
+ * the launches themselves.
+ *
+ * Between two calls of a thread there is host time.  A long stretch of it has a
+ * name, the NVTX range around its middle; many short ones between launches are
+ * the cost of launching one by one.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/group.h"
+#include "base/stat.h"
+#include "detect/detect.h"
+#include "trace/nvtx_walk.h"
+
+#define LEAST_SHARE 0.003 /* of the window, to be looked at */
+enum {
+	LONG_NS = 1000000, /* host time between two calls that has a name    */
+	OS_WAIT_NS = 50000, /* an OS call this long waits                    */
+};
+
+struct rows { /* calls that end a stretch of host time */
+	uint32_t *v;
+	size_t n, cap;
+	int64_t ns;
+};
+
+/* Waits in the operating system ------------------------------------------------*/
+
+struct os_wait {
+	int64_t ns, max_ns;
+	size_t count;
+};
+
+static void propose_os_wait(struct nsx_detect *d, const char *name,
+			    const struct os_wait *x, int64_t idle_ns)
+{
+	struct nsx_findings *l = d->found;
+	const char *shown = nsx_tell_name(l, name);
+	struct nsx_finding f = {
+		.id = NSX_ID_idle_by_os_wait, .subject = name,
+		.title = nsx_tell(l, "the launching thread waits in the "
+				  "operating system: %s", shown),
+		.confidence = NSX_CONF_HIGH, .device = NSX_NONE,
+		.guess_ns = (double)NSX_MIN(x->ns, idle_ns),
+		.evidence = {nsx_tell(l, "%zu waits of %.3f ms in all, the "
+				      "longest %.3f ms", x->count,
+				      (double)x->ns / 1e6,
+				      (double)x->max_ns / 1e6)},
+		.recommendation = {
+			nsx_tell(l, "take %s off the thread that launches: "
+				 "hand I/O and locks to another through a "
+				 "queue that is kept filled", shown)},
+		.proof = {{.csv = "os_runtime", .column = "total_time_ms",
+			   .units = "ms",
+			   .at = {{"api_name", nsx_string(name)},
+				  {"on_launch_thread", nsx_bool(true)}}}},
+		.remedy = nsx_plan_of(d, (struct nsx_change){
+			.verb = NSX_NO_OS_WAIT, .name = name})};
+
+	nsx_found(l, &f);
+}
+
+static int find_os_waits(struct nsx_detect *d, struct nsx_err *err)
+{
+	const struct nsx_osrt *o = &d->trace->osrt;
+	double least_ns = LEAST_SHARE * (double)(d->w.end_ns - d->w.start_ns);
+	struct nsx_groups names = {0};
+	struct os_wait *v = NULL;
+	int64_t idle_ns[NSX_NCAUSES];
+	size_t cap = 0;
+	uint32_t g;
+	int rc = 0;
+
+	nsx_idle_by_cause(d, idle_ns);
+
+	for (size_t i = 0; !rc && i < o->n; i++) {
+		int64_t ns = o->end_ns[i] - o->start_ns[i];
+
+		if (ns < OS_WAIT_NS || o->start_ns[i] >= d->w.end_ns ||
+		    o->end_ns[i] <= d->w.start_ns)
+			continue;
+		if (nsx_group(&names, 0, o->name[i], &g, err) ||
+		    nsx_grow(&v, &cap, names.n, sizeof(*v), "OS calls", err)) {
+			rc = err->rc;
+			break;
+		}
+		nsx_add_to(&v[g].ns, ns);
+		v[g].max_ns = NSX_MAX(v[g].max_ns, ns);
+		v[g].count++;
+	}
+	for (size_t i = 0; !rc && i < names.n; i++)
+		if ((double)v[i].ns >= least_ns)
+			propose_os_wait(d, nsx_text(d->trace, (nsx_str)
+						    names.keys[i].b), &v[i],
+					idle_ns[NSX_CAUSE_OSRT]);
+	nsx_groups_done(&names);
+	free(v);
+	return rc;
+}
+
+/* The scheduler and the profiler -----------------------------------------------*/
+
+static void find_preemption(struct nsx_detect *d)
+{
+	struct nsx_finding f = {
+		.id = NSX_ID_preempted_host,
+		.title = "the launching thread is off its CPU though it could "
+			 "run",
+		.confidence = NSX_CONF_HIGH, .device = NSX_NONE,
+		.evidence = {"the scheduler's records show when it was "
+			     "preempted between its calls"},
+		.recommendation = {
+			"give it a core of its own: pin it (taskset, "
+			"numactl), and leave cores free of workers "
+			"(fewer data loader processes, OMP_NUM_THREADS)"},
+		.proof = {{.csv = "cpu_threads", .column = "on_cpu_ms",
+			   .units = "ms"}},
+		.remedy = nsx_plan_of(d, (struct nsx_change){
+			.verb = NSX_NO_PREEMPTION})};
+
+	if (nsx_has_view(d->trace->schema, NSX_VIEW_sched))
+		nsx_found(d->found, &f);
+}
+
+static void find_profiler(struct nsx_detect *d)
+{
+	struct nsx_finding f = {
+		.id = NSX_ID_profiler_overhead,
+		.title = "the profiler itself holds the launching thread up",
+		.confidence = NSX_CONF_HIGH, .device = NSX_NONE,
+		.evidence = {"its own records (PROFILER_OVERHEAD) lie between "
+			     "the calls of that thread; without the profiler "
+			     "this time is not lost"},
+		.recommendation = {
+			"trace less: leave out CPU sampling (--sample=none), "
+			"context switches (--cpuctxsw=none), backtraces and "
+			"OS runtime calls, or capture a shorter stretch"},
+		.proof = {{.csv = "capture_quality", .column = "detail",
+			   .at = {{"check",
+				   nsx_string("profiler_overhead")}}}},
+		.remedy = nsx_plan_of(d, (struct nsx_change){
+			.verb = NSX_NO_PROFILER})};
+
+	if (nsx_has_view(d->trace->schema, NSX_VIEW_profiler_overhead))
+		nsx_found(d->found, &f);
+}
+
+/* Time between calls ------------------------------------------------------------*/
+
+struct launcher {
+	struct nsx_detect *d;
+	struct nsx_groups names; /* (outside, kind of range)                 */
+	struct code {
+		struct rows rows;
+		uint32_t range; /* the first                                 */
+	} *code;
+	size_t cap;
+	struct rows gaps; /* the short ones                                  */
+	size_t nlaunches;
+	int64_t launch_ns;
+	bool replays; /* CUDA graphs                                         */
+	int64_t idle_ns[NSX_NCAUSES]; /* of the limiting GPU, by cause       */
+};
+
+static int add_row(struct rows *r, size_t call, int64_t ns,
+		   struct nsx_err *err)
+{
+	if (nsx_grow(&r->v, &r->cap, r->n + 1, sizeof(*r->v), "calls", err))
+		return err->rc;
+	r->v[r->n++] = (uint32_t)call;
+	nsx_add_to(&r->ns, ns);
+	return 0;
+}
+
+static int add_code(struct launcher *x, uint32_t range, size_t call,
+		    int64_t ns, struct nsx_err *err)
+{
+	size_t known = x->names.n;
+	uint32_t g;
+
+	if (nsx_group(&x->names, range == NSX_NONE,
+		      nsx_range_kind(x->d->trace, range), &g, err) ||
+	    nsx_grow(&x->code, &x->cap, x->names.n, sizeof(*x->code),
+		     "host code", err))
+		return err->rc;
+	if (g == known)
+		x->code[g].range = range;
+	return add_row(&x->code[g].rows, call, ns, err);
+}
+
+static int walk_thread(struct launcher *x, uint32_t thread, uint32_t *below,
+		       struct nsx_err *err)
+{
+	const struct nsx_trace *t = x->d->trace;
+	const struct nsx_thread *th = &t->thread[thread];
+	int64_t last_ns = INT64_MAX;
+	struct nsx_nvtx_walk walk;
+
+	nsx_nvtx_walk_begin(&walk, t, thread, true, false, below);
+	for (size_t i = th->calls_at; i < th->calls_at + th->ncalls; i++) {
+		int64_t start_ns = nsx_call_start(&t->calls, i);
+		int64_t gap_ns = start_ns - last_ns;
+
+		if (start_ns >= x->d->w.end_ns)
+			break;
+		if (t->calls.flags[i] & NSX_CALL_NESTED)
+			continue;
+		if (start_ns < x->d->w.start_ns) {
+			last_ns = nsx_call_end(&t->calls, i);
+			continue;
+		}
+		if (t->calls.cls[i] == NSX_CALL_LAUNCH) {
+			x->nlaunches++;
+			nsx_add_to(&x->launch_ns, nsx_call_ns(&t->calls, i));
+			x->replays |= t->calls.flags[i] & NSX_CALL_GRAPH;
+		}
+		if (last_ns != INT64_MAX && gap_ns >= LONG_NS) {
+			uint32_t range = nsx_nvtx_walk_to(&walk,
+							  last_ns + gap_ns / 2);
+
+			if (add_code(x, range, i, gap_ns, err))
+				return err->rc;
+		} else if (last_ns != INT64_MAX && gap_ns > 0 &&
+			   add_row(&x->gaps, i, gap_ns, err)) {
+			return err->rc;
+		}
+		last_ns = nsx_call_end(&t->calls, i);
+	}
+	return 0;
+}
+
+static const uint32_t *keep_rows(struct nsx_detect *d, const struct rows *r,
+				 struct nsx_err *err)
+{
+	uint32_t *v = nsx_arena_try_array(d->found->arena, r->n, sizeof(*v),
+					  "calls", err);
+
+	if (v && r->n)
+		memcpy(v, r->v, r->n * sizeof(*v));
+	return v;
+}
+
+static int propose_code(struct launcher *x, const struct code *c,
+			struct nsx_err *err)
+{
+	struct nsx_detect *d = x->d;
+	struct nsx_findings *l = d->found;
+	const char *path = nsx_range_path(d, c->range);
+	const uint32_t *rows = keep_rows(d, &c->rows, err);
+	struct nsx_finding f = {
+		.id = NSX_ID_idle_by_host_code,
+		.subject = path,
+		.title = nsx_tell(l, "the launching thread runs the program's "
+				  "own code: %s", path ? path :
+				  "outside NVTX ranges"),
+		.place = path,
+		.confidence = NSX_CONF_HIGH, .device = NSX_NONE,
+		.guess_ns = (double)NSX_MIN(
+			c->rows.ns, x->idle_ns[NSX_CAUSE_HOST_CODE]),
+		.evidence = {nsx_tell(l, "%zu stretches of 1 ms or more "
+				      "between two CUDA calls, %.3f ms in all",
+				      c->rows.n, (double)c->rows.ns / 1e6)},
+		.recommendation = {
+			path ? nsx_tell(l, "take %s off the launching thread, "
+					"or prepare the next step while the "
+					"GPU works on this one", path) :
+			       "take this code off the launching thread, or "
+			       "prepare the next step while the GPU works on "
+			       "this one",
+			path ? NULL :
+			       "to see what it is: capture with NVTX ranges, "
+			       "or sample the CPU (nsys profile "
+			       "--sample=process-tree)"},
+		.proof = {{.csv = "gpu_idle_by_cause", .column = "total_ms",
+			   .units = "ms",
+			   .at = {{"cause", nsx_string("host_code")}}}},
+		.remedy = nsx_plan_of(d, (struct nsx_change){
+			.verb = NSX_FASTER_HOST, .amount = INFINITY,
+			.rows = rows, .nrows = c->rows.n})};
+
+	if (!rows)
+		return err->rc;
+	nsx_found(l, &f);
+	return 0;
+}
+
+static int propose_launches(struct launcher *x, struct nsx_err *err)
+{
+	struct nsx_detect *d = x->d;
+	struct nsx_findings *l = d->found;
+	const uint32_t *rows = keep_rows(d, &x->gaps, err);
+	struct nsx_change *v = nsx_arena_get(l->arena, 2 * sizeof(*v));
+	double us = (double)x->launch_ns / 1e3 / (double)x->nlaunches;
+	unsigned n = 0;
+	struct nsx_finding f = {
+		.id = NSX_ID_launch_bound,
+		.title = "the GPU waits for launches, which come one by one",
+		.confidence = NSX_CONF_HIGH, .device = NSX_NONE,
+		.guess_ns = (double)x->idle_ns[NSX_CAUSE_LAUNCH_CALL],
+		.evidence = {
+			nsx_tell(l, "%zu launches of %.2f us each, and %.3f ms "
+				 "of host time in stretches below 1 ms between "
+				 "CUDA calls", x->nlaunches, us,
+				 (double)x->gaps.ns / 1e6)},
+		.proof = {{.csv = "launches", .column = "total_time_ms",
+			   .units = "ms"}},
+		.remedy = {v, 2}};
+
+	if (!rows)
+		return err->rc;
+	v[0] = (struct nsx_change){.verb = NSX_FASTER_LAUNCH,
+				   .amount = INFINITY};
+	v[1] = (struct nsx_change){.verb = NSX_FASTER_HOST, .amount = INFINITY,
+				   .rows = rows, .nrows = x->gaps.n};
+	if (x->replays)
+		f.recommendation[n++] =
+			"put more into each CUDA graph: it replays graphs "
+			"already, and launches beside them";
+	else
+		f.recommendation[n++] = d->is_pytorch ?
+			"capture the loop in a CUDA graph "
+			"(torch.cuda.graphs, or torch.compile with "
+			"mode=\"reduce-overhead\"); waits in the loop must go "
+			"first" :
+			"capture the loop in a CUDA graph; waits in the loop "
+			"must go first";
+	f.recommendation[n] = "fuse small kernels, or give each launch more "
+			      "work (larger batches)";
+	nsx_found(l, &f);
+	return 0;
+}
+
+static int find_code(struct launcher *x, struct nsx_err *err)
+{
+	const struct nsx_trace *t = x->d->trace;
+	double least_ns = LEAST_SHARE *
+			  (double)(x->d->w.end_ns - x->d->w.start_ns);
+	uint32_t *below = nsx_arena_try_array(x->d->scratch, t->nvtx.n,
+					      sizeof(*below), "ranges", err);
+
+	if (!below)
+		return err->rc;
+	nsx_idle_by_cause(x->d, x->idle_ns);
+	for (uint32_t i = 0; i < t->nthreads; i++)
+		if (t->thread[i].launches && walk_thread(x, i, below, err))
+			return err->rc;
+	for (size_t g = 0; g < x->names.n; g++)
+		if ((double)x->code[g].rows.ns >= least_ns &&
+		    propose_code(x, &x->code[g], err))
+			return err->rc;
+	return x->nlaunches ? propose_launches(x, err) : 0;
+}
+
+int nsx_detect_host(struct nsx_detect *d, struct nsx_err *err)
+{
+	struct launcher x = {.d = d};
+	int rc = find_os_waits(d, err);
+
+	if (!rc) {
+		find_preemption(d);
+		find_profiler(d);
+		rc = find_code(&x, err);
+	}
+	for (size_t g = 0; g < x.names.n; g++)
+		free(x.code[g].rows.v);
+	nsx_groups_done(&x.names);
+	free(x.code);
+	free(x.gaps.v);
+	return rc;
+}

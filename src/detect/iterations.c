@@ -1,0 +1,298 @@
+/* iterations.c - iterations that take longer than the others: what is in them
+ * that is not in the usual one.
+ *
+ * A pause is a stretch of host time between two calls, or a range that only
+ * slow iterations have (a checkpoint, an evaluation).
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/stat.h"
+#include "detect/detect.h"
+#include "trace/nvtx_walk.h"
+
+#define LEAST_SHARE 0.01 /* of the window */
+#define PAUSE_SHARE 0.25 /* of what an iteration takes too long */
+enum { LEAST_PAUSE_NS = 1000000, MOST_RANGES = 4 };
+
+struct slow {
+	struct nsx_detect *d;
+	const struct nsx_iteration *v; /* of the limiting GPU */
+	size_t n, nslow;
+	double median_ns;
+	int64_t excess_ns, by_class[NSX_NPARTS];
+	uint32_t *rows; /* calls that end a pause */
+	size_t nrows, cap_rows;
+	nsx_str range[MOST_RANGES];
+	uint32_t nranges, place;
+};
+
+static int64_t wall_ns(const struct nsx_iteration *v)
+{
+	return v->end_ns - v->start_ns;
+}
+
+static bool is_judged(const struct slow *s, size_t i)
+{
+	return s->v[i].start_ns >= s->d->w.start_ns &&
+	       s->v[i].end_ns <= s->d->w.end_ns;
+}
+
+/* The iterations of the GPU that sets the pace; their median. */
+static int find_median(struct slow *s, struct nsx_err *err)
+{
+	const struct nsx_facts *f = s->d->facts;
+	int64_t *d = nsx_arena_try_array(s->d->scratch, f->niterations,
+					 sizeof(*d), "iteration lengths", err);
+	size_t n = 0;
+
+	if (!d)
+		return err->rc;
+	for (size_t i = 0; i < f->niterations; i++) {
+		if (f->iterations[i].device != f->limiting)
+			continue;
+		if (!s->v)
+			s->v = &f->iterations[i];
+		if (f->iterations[i].process == s->v->process)
+			s->n++;
+	}
+	for (size_t i = 0; i < s->n; i++)
+		if (is_judged(s, i))
+			d[n++] = wall_ns(&s->v[i]);
+	s->median_ns = n ? nsx_quantile(d, n, 0.5) : 0;
+	return 0;
+}
+
+/* What the slow ones spend more than the one nearest to the median. */
+static void sum_excess(struct slow *s)
+{
+	const struct nsx_device_facts *dev =
+		&s->d->facts->device[s->d->facts->limiting];
+	const struct nsx_iteration *typical = NULL;
+	struct nsx_partition usual, slow;
+
+	for (size_t i = 0; i < s->n; i++)
+		if (is_judged(s, i) &&
+		    (!typical || fabs((double)wall_ns(&s->v[i]) -
+				      s->median_ns) <
+					 fabs((double)wall_ns(typical) -
+					      s->median_ns)))
+			typical = &s->v[i];
+	if (!typical)
+		return;
+	nsx_partition(dev, typical->start_ns, typical->end_ns, &usual);
+	for (size_t i = 1; i < s->n; i++) {
+		if (!s->v[i].slow || !is_judged(s, i))
+			continue;
+		s->nslow++;
+		nsx_add_to(&s->excess_ns, wall_ns(&s->v[i]) -
+						  wall_ns(typical));
+		nsx_partition(dev, s->v[i].start_ns, s->v[i].end_ns, &slow);
+		for (unsigned c = 0; c < NSX_NPARTS; c++)
+			nsx_add_to(&s->by_class[c], slow.ns[c] - usual.ns[c]);
+	}
+}
+
+/* Pauses -------------------------------------------------------------------------*/
+
+/* How long a stretch of host time in [start, end) must be to slow one of the
+ * iterations down; 0: none lies there.  The host is ahead of the GPU by up to
+ * an iteration.
+ */
+static int64_t pause_of(const struct slow *s, size_t *at, int64_t start_ns,
+			int64_t end_ns)
+{
+	while (*at < s->n && s->v[*at].end_ns <= start_ns)
+		++*at;
+	for (size_t i = *at; i < NSX_MIN(s->n, *at + 3); i++) {
+		const struct nsx_iteration *x = &s->v[i];
+		double most = (double)wall_ns(x) - s->median_ns;
+
+		if (x->slow && i && is_judged(s, i) &&
+		    start_ns < x->end_ns &&
+		    (double)end_ns > (double)x->start_ns - s->median_ns)
+			return NSX_MAX(LEAST_PAUSE_NS,
+				       nsx_to_i64(PAUSE_SHARE * most));
+	}
+	return 0;
+}
+
+/* Whether ranges of this kind come at most once a slow iteration. */
+static bool is_rare(const struct slow *s, uint32_t range)
+{
+	const struct nsx_trace *t = s->d->trace;
+	uint64_t kind = nsx_range_kind(t, range);
+	size_t n = 0;
+
+	for (size_t i = 0; i < t->nvtx.n; i++)
+		n += nsx_range_start(&t->nvtx, i) >= s->d->w.start_ns &&
+		     nsx_range_start(&t->nvtx, i) < s->d->w.end_ns &&
+		     nsx_range_kind(t, (uint32_t)i) == kind;
+	return n <= s->nslow && s->nslow * 2 < s->n;
+}
+
+static int add_pause(struct slow *s, size_t call, uint32_t range,
+		     struct nsx_err *err)
+{
+	nsx_str name = range == NSX_NONE ? 0 : s->d->trace->nvtx.name[range];
+
+	if (nsx_grow(&s->rows, &s->cap_rows, s->nrows + 1, sizeof(*s->rows),
+		     "pauses", err))
+		return err->rc;
+	s->rows[s->nrows++] = (uint32_t)call;
+	if (!name || s->nranges == MOST_RANGES)
+		return 0;
+	for (uint32_t i = 0; i < s->nranges; i++)
+		if (s->range[i] == name)
+			return 0;
+	if (!is_rare(s, range))
+		return 0;
+	if (!s->nranges)
+		s->place = range;
+	s->range[s->nranges++] = name;
+	return 0;
+}
+
+static int find_pauses(struct slow *s, uint32_t thread, uint32_t *below,
+		       struct nsx_err *err)
+{
+	const struct nsx_trace *t = s->d->trace;
+	const struct nsx_thread *th = &t->thread[thread];
+	int64_t last_ns = INT64_MAX;
+	struct nsx_nvtx_walk walk;
+	size_t at = 0;
+
+	nsx_nvtx_walk_begin(&walk, t, thread, true, false, below);
+	for (size_t i = th->calls_at; i < th->calls_at + th->ncalls; i++) {
+		int64_t start_ns = nsx_call_start(&t->calls, i), least_ns;
+
+		if (t->calls.flags[i] & NSX_CALL_NESTED)
+			continue;
+		if (last_ns != INT64_MAX &&
+		    start_ns - last_ns >= LEAST_PAUSE_NS) {
+			uint32_t range = nsx_nvtx_walk_to(
+				&walk, last_ns + (start_ns - last_ns) / 2);
+
+			least_ns = pause_of(s, &at, last_ns, start_ns);
+			if (least_ns && start_ns - last_ns >= least_ns &&
+			    add_pause(s, i, range, err))
+				return err->rc;
+		}
+		last_ns = nsx_call_end(&t->calls, i);
+	}
+	return 0;
+}
+
+/* Findings -----------------------------------------------------------------------*/
+
+static int fill_remedy(struct slow *s, struct nsx_finding *f,
+		       struct nsx_err *err)
+{
+	struct nsx_findings *l = s->d->found;
+	struct nsx_change *v = nsx_arena_get(l->arena, (2 + MOST_RANGES) *
+							       sizeof(*v));
+	uint32_t *rows = nsx_arena_try_array(l->arena, s->nrows, sizeof(*rows),
+					     "pauses", err);
+	size_t n = 0;
+
+	if (!rows)
+		return err->rc;
+	if (s->nrows) {
+		qsort(s->rows, s->nrows, sizeof(*s->rows), nsx_cmp_u32);
+		memcpy(rows, s->rows, s->nrows * sizeof(*rows));
+		v[n++] = (struct nsx_change){.verb = NSX_FASTER_HOST,
+					     .amount = INFINITY, .rows = rows,
+					     .nrows = s->nrows};
+		v[n++] = (struct nsx_change){.verb = NSX_NO_OS_WAIT,
+					     .name = ".", .is_pattern = true,
+					     .rows = rows, .nrows = s->nrows};
+	}
+	for (uint32_t i = 0; i < s->nranges; i++)
+		v[n++] = (struct nsx_change){
+			.verb = NSX_DROP_RANGE,
+			.range = nsx_text(s->d->trace, s->range[i])};
+	f->remedy = (struct nsx_plan){v, n};
+	return 0;
+}
+
+static int propose(struct slow *s, struct nsx_err *err)
+{
+	struct nsx_findings *l = s->d->found;
+	double length_ns = (double)(s->d->w.end_ns - s->d->w.start_ns);
+	double share = (double)s->excess_ns / length_ns;
+	const char *path = nsx_range_path(s->d, s->place);
+	unsigned most = 0;
+	struct nsx_finding f = {
+		.id = NSX_ID_slow_iterations, .device = s->d->facts->limiting,
+		.confidence = NSX_CONF_MEDIUM, .place = path,
+		.guess_ns = (double)s->excess_ns,
+		.proof = {{.csv = "iterations", .column = "wall_ms",
+			   .units = "ms", .at = {{"slow", nsx_bool(true)}}}}};
+
+	if (share < LEAST_SHARE)
+		return 0;
+	for (unsigned k = 1; k < NSX_NPARTS; k++)
+		if (s->by_class[k] > s->by_class[most])
+			most = k;
+	f.title = nsx_tell(l, "%zu slow iteration%s cost%s %.3f ms, %.1f%% of "
+			   "the judged window%s%s", s->nslow,
+			   s->nslow == 1 ? "" : "s", s->nslow == 1 ? "s" : "",
+			   (double)s->excess_ns / 1e6, 100 * share,
+			   path ? ": " : "", path ? path : "");
+	f.evidence[0] = nsx_tell(l, "the median iteration takes %.3f ms; these "
+				 "take more than 1.25 x that",
+				 s->median_ns / 1e6);
+	f.evidence[1] = nsx_tell(l, "most of the difference is %s: %+.3f ms",
+				 nsx_part_names[most],
+				 (double)s->by_class[most] / 1e6);
+	if (s->nrows)
+		f.evidence[2] = nsx_tell(l, "in them the launching threads "
+					 "pause %zu times between two CUDA "
+					 "calls", s->nrows);
+	f.recommendation[0] =
+		most == NSX_P_IDLE ?
+			"see what the host does in them: checkpoints, logging, "
+			"data loading, garbage collection; do it on another "
+			"thread, or less often" :
+		most == NSX_P_COMM_EXPOSED ?
+			"see nccl_rank_skew.csv: another rank came late" :
+			"compare their kernels with those of a usual iteration "
+			"(--window START..END): other shapes, or lower clocks";
+	if (fill_remedy(s, &f, err))
+		return err->rc;
+	nsx_found(l, &f);
+	return 0;
+}
+
+int nsx_detect_iterations(struct nsx_detect *d, struct nsx_err *err)
+{
+	const struct nsx_trace *t = d->trace;
+	struct slow s = {.d = d, .place = NSX_NONE};
+	uint32_t *below;
+	int rc = 0;
+
+	if (d->facts->limiting == NSX_NONE || find_median(&s, err))
+		return d->facts->limiting == NSX_NONE ? 0 : err->rc;
+	if (!s.n)
+		return 0;
+	sum_excess(&s);
+	if (!s.nslow) {
+		nsx_fine(d->found, "Iterations are even: in the judged window "
+			 "none is above 1.25 x the median of %.3f ms",
+			 s.median_ns / 1e6);
+		return 0;
+	}
+	below = nsx_arena_try_array(d->scratch, t->nvtx.n, sizeof(*below),
+				    "ranges", err);
+	if (!below)
+		return err->rc;
+	for (uint32_t i = 0; !rc && i < t->nthreads; i++)
+		if (t->thread[i].launches &&
+		    (s.v->process == NSX_NONE ||
+		     t->thread[i].process == s.v->process))
+			rc = find_pauses(&s, i, below, err);
+	if (!rc)
+		rc = propose(&s, err);
+	free(s.rows);
+	return rc;
+}

@@ -1,0 +1,487 @@
+/* kernels.c - kernels that could be faster: the one that takes most, matrix
+ * products in f32 where the GPU has tensor cores, element by element work in
+ * kernels of its own, and grids that fill only a part of the GPU.
+ *
+ * How much faster is a stated guess, but for grids: with as many blocks as
+ * multiprocessors a kernel is at most multiprocessors over blocks as fast.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/group.h"
+#include "base/stat.h"
+#include "detect/detect.h"
+#include "facts/kernel_name.h"
+
+#define KERNEL_SHARE 0.1 /* of the window, from which a kernel is named */
+#define FAMILY_SHARE 0.15
+#define GRID_SHARE 0.01
+#define LEAST_ROOM 1.25 /* multiprocessors over blocks */
+#define BETTER_CODE 1.25 /* times as fast: assumed */
+#define FUSED 2.0
+enum {
+	MOST_SHAPES = 8,
+	LONG_NS = 10000, /* a shorter kernel is bound by its start           */
+};
+
+struct kernel { /* by name, or by shape */
+	int64_t ns, count;
+	uint32_t id; /* string, or index of shape                            */
+	uint32_t device, place;
+	int64_t longest_ns;
+};
+struct table {
+	struct nsx_groups keys;
+	struct kernel *v;
+	size_t cap;
+};
+struct kernels {
+	struct nsx_detect *d;
+	struct table names, shapes;
+	double length_ns;
+	long long device_id; /* of the limiting GPU */
+};
+
+static int add(struct kernels *k, struct table *t, uint64_t key, uint32_t id,
+	       uint32_t device, size_t op, struct nsx_err *err)
+{
+	int64_t ns = nsx_op_ns(&k->d->trace->ops, op);
+	size_t known = t->keys.n;
+	uint32_t i;
+
+	if (nsx_group(&t->keys, key, id, &i, err) ||
+	    nsx_grow(&t->v, &t->cap, t->keys.n, sizeof(*t->v), "kernels", err))
+		return err->rc;
+	if (i == known)
+		t->v[i] = (struct kernel){.id = id, .device = device,
+					  .place = NSX_NONE};
+	t->v[i].count++;
+	nsx_add_to(&t->v[i].ns, ns);
+	if (ns > t->v[i].longest_ns) {
+		t->v[i].longest_ns = ns;
+		t->v[i].place = k->d->facts->nvtx.op_range[op];
+	}
+	return 0;
+}
+
+/* Names, or shapes by their kernel's name: by time, then by what is shown. */
+static nsx_str name_of(const struct nsx_trace *t, bool is_shape, uint32_t id)
+{
+	return is_shape ? t->shape[id].name : id;
+}
+
+struct order {
+	const struct nsx_trace *t;
+	bool is_shape;
+};
+
+static int cmp_kernels(const void *a, const void *b, void *ctx)
+{
+	const struct kernel *x = a, *y = b;
+	const struct order *o = ctx;
+
+	if (x->ns != y->ns)
+		return x->ns > y->ns ? -1 : 1;
+	if (x->count != y->count)
+		return x->count > y->count ? -1 : 1;
+	return strcmp(nsx_text(o->t, name_of(o->t, o->is_shape, x->id)),
+		      nsx_text(o->t, name_of(o->t, o->is_shape, y->id)));
+}
+
+/* Names on the limiting GPU, shapes on all. */
+static int collect(struct kernels *k, struct nsx_err *err)
+{
+	const struct nsx_trace *t = k->d->trace;
+
+	for (uint32_t dev = 0; dev < t->ndevices; dev++) {
+		const struct nsx_device *x = &t->device[dev];
+
+		for (size_t i = x->ops_at; i < x->ops_at + x->nops; i++) {
+			int64_t at_ns = nsx_op_start(&t->ops, i);
+
+			if (t->ops.kind[i] != NSX_OP_KERNEL ||
+			    t->ops.cls[i] != NSX_C_COMPUTE ||
+			    at_ns < k->d->w.start_ns ||
+			    at_ns >= k->d->w.end_ns)
+				continue;
+			if (add(k, &k->shapes, dev, t->ops.detail[i], dev, i,
+				err) ||
+			    (dev == k->d->facts->limiting &&
+			     add(k, &k->names, 0, nsx_op_name(t, i), dev, i,
+				 err)))
+				return err->rc;
+		}
+	}
+	return 0;
+}
+
+/* The kernel that takes most ------------------------------------------------------*/
+
+static const struct nsx_kernel_name *words_of(const struct kernels *k,
+					      nsx_str name)
+{
+	return nsx_kernel_name(&k->d->facts->kernels, name);
+}
+
+static const char *advice_for(const struct kernels *k,
+			      const struct nsx_kernel_name *name)
+{
+	static const char *const advice[NSX_NKERNEL_CATEGORIES] = {
+		[NSX_K_GEMM] = "check its shapes (dimensions that are "
+			       "multiples of 16) and its precision (TF32, BF16 "
+			       "or FP8 where the program allows)",
+		[NSX_K_ATTENTION] = "use a fused attention kernel "
+				    "(FlashAttention, cuDNN) for these shapes",
+		[NSX_K_NORM] = "fuse it with its neighbours",
+		[NSX_K_ELEMENTWISE] = "fuse it with its neighbours: it is "
+				      "bound by memory traffic",
+		[NSX_K_REDUCE] = "fuse it with what produces its input",
+		[NSX_K_MOE] = "check the balance of tokens over experts; use "
+			      "grouped GEMM",
+		[NSX_K_MEMORY] = "avoid the copy or fill it makes: layouts, "
+				 "zeroing of buffers",
+	};
+	const char *full = nsx_text(k->d->trace, name->name);
+	const struct nsx_gpu_info *gpu =
+		nsx_device_gpu(k->d->trace, k->d->facts->limiting);
+
+	if (strcasestr(full, "flash") || strcasestr(full, "fmha"))
+		return gpu && gpu->compute_major == 9 && !strstr(full, "sm90") ?
+			       "it is fused, but not written for this GPU: "
+			       "FlashAttention-3 or cuDNN use what Hopper has" :
+			       "it is fused already: packed sequences instead "
+			       "of padding, a causal or window mask";
+	return advice[name->category];
+}
+
+/* One that another finding tells of already is not told again. */
+static void propose_top(struct kernels *k, const struct kernel *top)
+{
+	struct nsx_findings *l = k->d->found;
+	const char *full = nsx_text(k->d->trace, top->id);
+	const struct nsx_kernel_name *words = words_of(k, top->id);
+	const char *advice = advice_for(k, words);
+	const char *name = nsx_tell_name(l, words->label);
+	double share = (double)top->ns / k->length_ns;
+	unsigned n = 0;
+	struct nsx_finding f = {
+		.id = NSX_ID_top_kernel, .subject = full,
+		.confidence = NSX_CONF_LOW, .device = top->device,
+		.place = nsx_range_path(k->d, top->place),
+		.is_assumed = true, .weight = share,
+		.guess_ns = (double)top->ns * (1 - 1 / BETTER_CODE),
+		.proof = {{.csv = "critical_path", .column = "total_ms",
+			   .units = "ms",
+			   .at = {{"kind", nsx_string("kernel")},
+				  {"name", nsx_string(full)}}}},
+		.remedy = nsx_plan_of(k->d, (struct nsx_change){
+			.verb = NSX_FASTER, .op = NSX_ON_KERNELS, .name = full,
+			.amount = BETTER_CODE})};
+
+	if (share < KERNEL_SHARE) {
+		nsx_fine(l, "No kernel dominates: the first on GPU %lld, %s, "
+			 "takes %.1f%% of the judged window", k->device_id,
+			 name, 100 * share);
+		return;
+	}
+	f.title = nsx_tell(l, "kernel %s takes %.1f%% of GPU %lld's time",
+			   name, 100 * share, k->device_id);
+	f.evidence[0] = nsx_tell(
+		l, "%.3f ms in %lld calls, %.2f us a call: %s",
+		(double)top->ns / 1e6, (long long)top->count,
+		(double)top->ns / 1e3 / (double)top->count,
+		nsx_tell_name(l, full));
+	f.evidence[1] = nsx_tell(
+		l, "priced as if better code made it %.2f times as fast: an "
+		"assumption, not a measurement", BETTER_CODE);
+	if (advice)
+		f.recommendation[n++] = advice;
+	f.recommendation[n] = "profile it with ncu --set full -k regex:NAME -c 5: "
+			      "it tells whether memory, compute or latency "
+			      "binds it";
+	nsx_found(l, &f);
+}
+
+/* Families ------------------------------------------------------------------------*/
+
+/* Matrix products that use no tensor core; a matrix times a vector is bound by
+ * memory in any type.
+ */
+static bool is_f32_matrix(const struct nsx_kernel_name *x)
+{
+	return x->category == NSX_K_GEMM && x->dtype == NSX_D_F32 &&
+	       !strstr(x->label, "gemv");
+}
+
+static bool is_elementwise(const struct nsx_kernel_name *x)
+{
+	return x->category == NSX_K_ELEMENTWISE;
+}
+
+/* Peak of the tensor cores in the best type that replaces f32 over that of f32
+ * without them, of dense products; 0: none, or not known.
+ */
+static double tensor_ratio(const struct nsx_gpu_info *gpu)
+{
+	if (!gpu)
+		return 0;
+	switch (gpu->compute_major) {
+	case 7:
+		return 8; /* f16: V100, T4 */
+	case 8:
+		return gpu->compute_minor ? 2 /* bf16: GA10x, AD10x */ :
+					    8 /* TF32: A100 */;
+	case 9:
+	case 10:
+		return 7; /* TF32: H100, B200 */
+	default:
+		return 0;
+	}
+}
+
+static struct nsx_plan faster_names(struct kernels *k,
+				    bool (*belongs)(const struct nsx_kernel_name *),
+				    double amount, size_t *ret_n,
+				    int64_t *ret_ns, uint32_t *ret_place)
+{
+	struct nsx_change *v = nsx_arena_get(
+		k->d->found->arena, (k->names.keys.n + 1) * sizeof(*v));
+
+	*ret_n = 0;
+	*ret_ns = 0;
+	*ret_place = NSX_NONE;
+	for (size_t i = 0; i < k->names.keys.n; i++) {
+		const struct kernel *x = &k->names.v[i];
+		const char *name = nsx_text(k->d->trace, x->id);
+
+		if (!belongs(words_of(k, x->id)))
+			continue;
+		if (!*ret_n)
+			*ret_place = x->place; /* names are in order of time */
+		v[(*ret_n)++] = (struct nsx_change){
+			.verb = NSX_FASTER, .op = NSX_ON_KERNELS, .name = name,
+			.amount = amount};
+		nsx_add_to(ret_ns, x->ns);
+	}
+	return (struct nsx_plan){v, *ret_n};
+}
+
+/* Whether the first kernel is among them. */
+static bool propose_f32(struct kernels *k)
+{
+	const struct nsx_gpu_info *gpu =
+		nsx_device_gpu(k->d->trace, k->d->facts->limiting);
+	double ratio = tensor_ratio(gpu), amount = NSX_MAX(1.5, ratio / 2);
+	struct nsx_findings *l = k->d->found;
+	struct nsx_finding f = {
+		.id = NSX_ID_f32_matrix, .confidence = NSX_CONF_MEDIUM,
+		.device = k->d->facts->limiting, .is_assumed = true};
+	uint32_t place;
+	double share;
+	int64_t ns;
+	size_t n;
+
+	if (!(ratio > 0))
+		return false;
+	f.remedy = faster_names(k, is_f32_matrix, amount, &n, &ns, &place);
+	share = (double)ns / k->length_ns;
+	if (share < FAMILY_SHARE)
+		return false;
+	f.weight = is_f32_matrix(words_of(k, k->names.v[0].id)) ?
+			   (double)k->names.v[0].ns / k->length_ns : 0;
+	f.guess_ns = (double)ns * (1 - 1 / amount);
+	f.place = nsx_range_path(k->d, place);
+	f.title = nsx_tell(l, "matrix products in f32 take %.1f%% of GPU "
+			   "%lld's time and use no tensor core",
+			   100 * share, k->device_id);
+	f.evidence[0] = nsx_tell(
+		l, "%zu kernels, %.3f ms, the first %s", n, (double)ns / 1e6,
+		nsx_tell_name(l, f.remedy.v[0].name));
+	f.evidence[1] = nsx_tell(
+		l, "tensor cores of this GPU (%lld.%lld) have %.0f times the "
+		"peak of f32 without them; priced at %.1f times as fast, an "
+		"assumption", (long long)gpu->compute_major,
+		(long long)gpu->compute_minor, ratio, amount);
+	f.recommendation[0] = k->d->is_pytorch ?
+		"allow TF32 (torch.set_float32_matmul_precision(\"high\")), or "
+		"use BF16 (torch.autocast)" :
+		"allow TF32 (CUBLAS_COMPUTE_32F_FAST_TF32, "
+		"CUDNN_TENSOR_OP_MATH_ALLOW_CONVERSION), or use BF16 or FP16";
+	f.proof[0] = (struct nsx_evidence){
+		.csv = "critical_path", .column = "total_ms", .units = "ms",
+		.at = {{"kind", nsx_string("kernel")},
+		       {"name", nsx_string(f.remedy.v[0].name)}}};
+	nsx_found(l, &f);
+	return f.weight > 0;
+}
+
+static void propose_elementwise(struct kernels *k)
+{
+	struct nsx_findings *l = k->d->found;
+	struct nsx_finding f = {
+		.id = NSX_ID_elementwise, .confidence = NSX_CONF_LOW,
+		.device = k->d->facts->limiting, .is_assumed = true};
+	uint32_t place;
+	double share;
+	int64_t ns;
+	size_t n;
+
+	f.remedy = faster_names(k, is_elementwise, FUSED, &n, &ns, &place);
+	share = (double)ns / k->length_ns;
+	if (share < FAMILY_SHARE || n < 2)
+		return;
+	f.guess_ns = (double)ns * (1 - 1 / FUSED);
+	f.place = nsx_range_path(k->d, place);
+	f.title = nsx_tell(l, "kernels that work element by element take "
+			   "%.1f%% of GPU %lld's time", 100 * share,
+			   k->device_id);
+	f.evidence[0] = nsx_tell(
+		l, "%zu kernels, %.3f ms, the first %s", n, (double)ns / 1e6,
+		nsx_tell_name(l, f.remedy.v[0].name));
+	f.evidence[1] = nsx_tell(
+		l, "priced as if fusion made them %.0f times as fast, an "
+		"assumption", FUSED);
+	f.recommendation[0] = k->d->is_pytorch ?
+		"fuse them: torch.compile, fused optimisers and norms; keep "
+		"one type instead of casting back and forth" :
+		"fuse them into what produces or consumes their data";
+	f.proof[0] = (struct nsx_evidence){
+		.csv = "critical_path", .column = "total_ms", .units = "ms",
+		.at = {{"kind", nsx_string("kernel")},
+		       {"name", nsx_string(f.remedy.v[0].name)}}};
+	nsx_found(l, &f);
+}
+
+/* Small grids -----------------------------------------------------------------------*/
+
+/* Multiprocessors over blocks, as far as the kernel's start leaves; 1: it is not
+ * small, or not known.
+ */
+static double fuller(const struct nsx_trace *t, const struct kernel *x)
+{
+	const struct nsx_shape *s = &t->shape[x->id];
+	const struct nsx_gpu_info *gpu = nsx_device_gpu(t, x->device);
+	double blocks = (double)s->grid[0] * NSX_MAX(s->grid[1], 1) *
+			NSX_MAX(s->grid[2], 1);
+
+	if (!s->known || !gpu || gpu->sm_count <= 0 || blocks < 1 ||
+	    x->ns / x->count < LONG_NS)
+		return 1;
+	return NSX_MAX(1, (double)gpu->sm_count / blocks);
+}
+
+/* The ops of one shape on its device in the judged window. */
+static int list_ops(struct kernels *k, const struct kernel *x,
+		    struct nsx_change *ret, struct nsx_err *err)
+{
+	const struct nsx_trace *t = k->d->trace;
+	const struct nsx_device *dev = &t->device[x->device];
+	uint32_t *rows = nsx_arena_try_array(k->d->found->arena,
+					     (size_t)x->count, sizeof(*rows),
+					     "kernels", err);
+
+	if (!rows)
+		return err->rc;
+	ret->rows = rows;
+	for (size_t i = dev->ops_at; i < dev->ops_at + dev->nops; i++)
+		if (t->ops.kind[i] == NSX_OP_KERNEL &&
+		    t->ops.detail[i] == x->id &&
+		    nsx_op_start(&t->ops, i) >= k->d->w.start_ns &&
+		    nsx_op_start(&t->ops, i) < k->d->w.end_ns)
+			rows[ret->nrows++] = (uint32_t)i;
+	return 0;
+}
+
+/* Sets *told where the kernel that takes most is the first among them. */
+static int propose_grids(struct kernels *k, bool *told, struct nsx_err *err)
+{
+	const struct nsx_trace *t = k->d->trace;
+	struct nsx_findings *l = k->d->found;
+	const struct kernel *top = NULL;
+	struct nsx_change *v = nsx_arena_get(l->arena,
+					     MOST_SHAPES * sizeof(*v));
+	const struct nsx_shape *s;
+	int64_t ns = 0;
+	size_t n = 0;
+
+	for (size_t i = 0; i < k->shapes.keys.n && n < MOST_SHAPES; i++) {
+		const struct kernel *x = &k->shapes.v[i];
+		double amount = fuller(t, x);
+
+		if (amount < LEAST_ROOM)
+			continue;
+		top = top ? top : x;
+		nsx_add_to(&ns, x->ns);
+		v[n] = (struct nsx_change){.verb = NSX_FASTER,
+					   .op = NSX_ON_KERNELS,
+					   .amount = amount};
+		if (list_ops(k, x, &v[n++], err))
+			return err->rc;
+	}
+	if (!top || (double)ns < GRID_SHARE * k->length_ns)
+		return 0;
+	s = &t->shape[top->id];
+	struct nsx_finding f = {
+		.id = NSX_ID_small_grids,
+		.title = nsx_tell(l, "kernels with few blocks leave most of "
+				  "the GPU empty: %s",
+				  nsx_tell_name(l, words_of(k, s->name)->label)),
+		.place = nsx_range_path(k->d, top->place),
+		.confidence = NSX_CONF_MEDIUM, .device = top->device,
+		.guess_ns = (double)ns * (1 - 1 / v[0].amount),
+		.weight = (double)top->ns / k->length_ns,
+		.evidence = {
+			nsx_tell(l, "%ux%ux%u blocks on %lld multiprocessors, "
+				 "%lld calls of %.2f us: %s", s->grid[0],
+				 s->grid[1], s->grid[2],
+				 (long long)nsx_device_gpu(t, top->device)
+					 ->sm_count, (long long)top->count,
+				 (double)top->ns / 1e3 / (double)top->count,
+				 nsx_tell_name(l, nsx_text(t, s->name))),
+			"at most: as if each were multiprocessors over blocks "
+			"as fast, with a block on each"},
+		.recommendation = {
+			"give each launch more work: larger batches, fused or "
+			"batched kernels, a split of the reduced dimension",
+			"or run such kernels side by side on several streams"},
+		.proof = {{.csv = "kernel_shapes", .column = "total_ms",
+			   .units = "ms",
+			   .at = {{"kernel_name",
+				   nsx_string(nsx_text(t, s->name))},
+				  {"is_small_grid", nsx_bool(true)}}}},
+		.remedy = {v, n}};
+
+	nsx_found(l, &f);
+	*told |= s->name == k->names.v[0].id;
+	return 0;
+}
+
+int nsx_detect_kernels(struct nsx_detect *d, struct nsx_err *err)
+{
+	struct kernels k = {
+		.d = d, .length_ns = (double)(d->w.end_ns - d->w.start_ns)};
+	bool told;
+	int rc = 0;
+
+	if (d->facts->limiting == NSX_NONE)
+		return 0;
+	k.device_id = (long long)d->trace->device[d->facts->limiting].device_id;
+	rc = collect(&k, err);
+	if (!rc && k.names.keys.n) {
+		/* The groups' own order is not needed any more. */
+		qsort_r(k.names.v, k.names.keys.n, sizeof(*k.names.v),
+			cmp_kernels, &(struct order){d->trace, false});
+		qsort_r(k.shapes.v, k.shapes.keys.n, sizeof(*k.shapes.v),
+			cmp_kernels, &(struct order){d->trace, true});
+		told = propose_f32(&k);
+		rc = propose_grids(&k, &told, err);
+		propose_elementwise(&k);
+		if (!told)
+			propose_top(&k, &k.names.v[0]);
+	}
+	nsx_groups_done(&k.names.keys);
+	nsx_groups_done(&k.shapes.keys);
+	free(k.names.v);
+	free(k.shapes.v);
+	return rc;
+}
