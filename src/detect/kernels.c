@@ -295,7 +295,8 @@ static bool propose_f32(struct kernels *k)
 			   "%lld's time and use no tensor core",
 			   100 * share, k->device_id);
 	f.evidence[0] = nsx_tell(
-		l, "%zu kernels, %.3f ms, the first %s", n, (double)ns / 1e6,
+		l, "%zu kernel%s, %.3f ms, the first %s", n,
+		n == 1 ? "" : "s", (double)ns / 1e6,
 		nsx_tell_name(l, f.remedy.v[0].name));
 	f.evidence[1] = nsx_tell(
 		l, "tensor cores of this GPU (%lld.%lld) have %.0f times the "
@@ -336,7 +337,8 @@ static void propose_elementwise(struct kernels *k)
 			   "%.1f%% of GPU %lld's time", 100 * share,
 			   k->device_id);
 	f.evidence[0] = nsx_tell(
-		l, "%zu kernels, %.3f ms, the first %s", n, (double)ns / 1e6,
+		l, "%zu kernel%s, %.3f ms, the first %s", n,
+		n == 1 ? "" : "s", (double)ns / 1e6,
 		nsx_tell_name(l, f.remedy.v[0].name));
 	f.evidence[1] = nsx_tell(
 		l, "priced as if fusion made them %.0f times as fast, an "

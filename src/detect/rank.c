@@ -286,7 +286,7 @@ static void join(struct pricing *p, struct item *lead, struct item *best,
 		x->left = false;
 		x->gone = true;
 		add_line(lead->f->evidence, ARRAY_LEN(lead->f->evidence),
-			 nsx_tell(p->l, "most of the same time, %.3f ms, is won "
+			 nsx_tell(p->l, "the same time, or %.3f ms of it, is won "
 				  "another way: %s", x->f->headroom_ns / 1e6,
 				  x->f->title));
 	}
