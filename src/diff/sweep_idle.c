@@ -165,12 +165,12 @@ static int64_t all_there(const struct nsx_trace *t, const struct comm *c,
 {
 	int64_t last = INT64_MIN, first_end = INT64_MAX;
 
-	for (size_t i = 0; i < nlanes; i++) {
-		uint32_t op;
-
+	for (size_t i = 1; i < nlanes; i++)
 		if (c[i].at[u + 1] - c[i].at[u] != c[0].at[u + 1] - c[0].at[u])
 			return INT64_MIN;
-		op = c[i].op[c[i].at[u] + k];
+	for (size_t i = 0; i < nlanes; i++) {
+		uint32_t op = c[i].op[c[i].at[u] + k];
+
 		last = NSX_MAX(last, nsx_op_start(&t->ops, op));
 		first_end = NSX_MIN(first_end, nsx_op_end(&t->ops, op));
 	}
