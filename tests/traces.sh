@@ -23,7 +23,7 @@ for f in "$traces"/*.sqlite; do
 	"$prog" "$f" --out "$work/$name" --threads 1 >/dev/null 2>"$work/err"; rc=$?
 	[ $rc -eq 0 ] || { bad "$name: exit $rc: $(cat "$work/err")"; continue; }
 	"$prog" "$f" --out "$work/again" --threads 4 >/dev/null 2>&1
-	if diff -r -I '"generated_at"' -I 'Generated at (UTC)' "$work/$name" "$work/again" >/dev/null; then
+	if diff -r -I '"generated_at"' -I 'Generated at (UTC)' -I '>generated 20' "$work/$name" "$work/again" >/dev/null; then
 		ok
 	else
 		bad "$name: 1 and 4 threads give different reports"

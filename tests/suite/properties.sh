@@ -36,7 +36,7 @@ check() { # NAME FILE
 		report "$work/m.sqlite" changed
 		case $how in
 		shuffle)
-			if diff -r -I '"generated_at"' -I 'Generated at' -I '"size_bytes"' plain changed >d; then pass=$((pass + 1))
+			if diff -r -I '"generated_at"' -I 'Generated at' -I '>generated 20' -I '"size_bytes"' plain changed >d; then pass=$((pass + 1))
 			else fail=$((fail + 1)); echo "FAIL $1: row order changes the report"; head -n 8 d; fi ;;
 		shift)
 			durations plain >p1; durations changed >p2
