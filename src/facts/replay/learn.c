@@ -691,6 +691,8 @@ static int list_by_end(struct build *b, struct by_end *x, struct nsx_err *err)
 	to = x->at + 1;
 	for (uint32_t i = 0; i < m->nops; i++)
 		x->op[to[model_device(b, v[i].at)]++] = v[i].at;
+	nsx_arena_drop(b->a, v);
+	nsx_arena_drop(b->a, tmp);
 	return 0;
 }
 

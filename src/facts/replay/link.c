@@ -155,6 +155,7 @@ static int list_queue(struct sweep *s, struct nsx_err *err)
 			s->queue[s->nqueue++] =
 				(struct keyed){b->queued[b->place[i]], i};
 	keyed_sort(s->queue, tmp, s->nqueue);
+	nsx_arena_drop(b->a, tmp);
 	return 0;
 }
 
@@ -724,5 +725,6 @@ int model_link(struct build *b, struct nsx_err *err)
 		rc = link_null_streams(b, err);
 	nsx_groups_done(&s.events);
 	free(s.event);
+	nsx_arena_drop(b->a, s.queue);
 	return rc;
 }

@@ -226,6 +226,8 @@ static int load_calls(struct build *b, struct nsx_err *err)
 	if (!b->outer || !list || !tmp ||
 	    fill_calls(b, list, list_outermost(b, list, tmp), err))
 		return err->rc;
+	nsx_arena_drop(b->a, list);
+	nsx_arena_drop(b->a, tmp);
 	fold_nested(b);
 	return 0;
 }
@@ -412,6 +414,8 @@ static int load_ops(struct build *b, struct nsx_err *err)
 		return err->rc;
 	for (uint32_t i = 0; i < m->nops; i++)
 		m->op[i] = read_op(b, list[i].at);
+	nsx_arena_drop(b->a, list);
+	nsx_arena_drop(b->a, tmp);
 	return 0;
 }
 
