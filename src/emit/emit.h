@@ -17,7 +17,8 @@ int nsx_emit_md(const struct nsx_report *r, FILE *out, struct nsx_err *err);
 /* One page, of about NSX_HTML_BYTES at most. */
 enum { NSX_HTML_BYTES = 8 << 20 };
 int nsx_emit_html(const struct nsx_report *r, FILE *out, struct nsx_err *err);
-enum nsx_page_form { NSX_PAGE_MD, NSX_PAGE_PLAIN, NSX_PAGE_BOLD };
+enum nsx_page_form { NSX_PAGE_MD, NSX_PAGE_PLAIN, NSX_PAGE_BOLD,
+		     NSX_PAGE_HTML };
 /* The first page: Markdown, or lines of at most 160 characters. */
 void nsx_emit_page(const struct nsx_first_page *page, enum nsx_page_form form,
 		   struct nsx_buf *b);
@@ -42,6 +43,9 @@ void nsx_json_add_table(struct nsx_jsonw *w, const char *key,
 			const struct nsx_table *t);
 /* "files": those of the folder but the last, which is being written. */
 void nsx_json_add_files(struct nsx_jsonw *w, const struct nsx_folder *f);
+/* A section by itself: lines for a terminal, or Markdown. */
+void nsx_emit_plain_section(const struct nsx_section *s, struct nsx_buf *b);
+void nsx_emit_md_section(const struct nsx_section *s, struct nsx_buf *b);
 /* {"error":{"code","message"}} */
 int nsx_emit_json_error(const struct nsx_err *e, FILE *out,
 			struct nsx_err *err);

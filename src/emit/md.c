@@ -242,6 +242,16 @@ static void add_foot(struct nsx_buf *b, const struct nsx_report *r)
 	nsx_buf_adds(b, "`\n- Tool: nsys-explain " NSX_VERSION "\n");
 }
 
+void nsx_emit_md_section(const struct nsx_section *s, struct nsx_buf *b)
+{
+	if (s->status == NSX_S_CANNOT)
+		nsx_buf_printf(b, "Cannot tell: %s\n", s->reason);
+	for (size_t i = 0; i < s->nblocks; i++)
+		add_block(b, &s->blocks[i]);
+	for (size_t i = 0; i < s->nnotes; i++)
+		nsx_buf_printf(b, "- Note: %s\n", s->notes[i]);
+}
+
 int nsx_emit_md(const struct nsx_report *r, FILE *out, struct nsx_err *err)
 {
 	struct nsx_buf b = {0};

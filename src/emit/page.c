@@ -1,10 +1,12 @@
-/* page.c - the first page as text: Markdown for report.md, plain for stdout.
+/* page.c - the first page as text: Markdown for report.md, plain for stdout, and
+ * the same lines as HTML, where strips and findings are drawn in their own way.
  *
  * Both are made of the same lines.  Plain lines are cut at NSX_PLAIN_CHARS;
  * `bold` puts the terminal's marks around what Markdown shows bold.
  */
 #include <string.h>
 #include "emit/emit.h"
+#include "emit/html/html.h"
 #include "report/text.h"
 #include "report/words.h"
 
@@ -27,7 +29,8 @@ static void put(struct page *p, const char *text)
 
 static void mark(struct page *p, bool begin)
 {
-	put(p, p->form == NSX_PAGE_MD	? "**" :
+	put(p, p->form == NSX_PAGE_HTML ? (begin ? "<strong>" : "</strong>") :
+	       p->form == NSX_PAGE_MD	? "**" :
 	       p->form == NSX_PAGE_PLAIN ? "" :
 	       begin			 ? "\x1b[1m" : "\x1b[0m");
 }
@@ -37,6 +40,10 @@ static void put_name(struct page *p, const char *name)
 {
 	struct nsx_buf b = {0};
 
+	if (p->form == NSX_PAGE_HTML) {
+		nsx_html_text(p->b, name);
+		return;
+	}
 	nsx_md_escape(&b, name, strlen(name));
 	if (p->form == NSX_PAGE_MD)
 		put(p, b.p ? b.p : "");
@@ -48,10 +55,17 @@ static void put_name(struct page *p, const char *name)
 /* A text of ours, in Markdown. */
 static void put_said(struct page *p, const char *markdown)
 {
-	if (p->form == NSX_PAGE_MD)
+	if (p->form == NSX_PAGE_HTML)
+		nsx_html_inline(p->b, markdown);
+	else if (p->form == NSX_PAGE_MD)
 		put(p, markdown);
 	else
 		nsx_md_add_plain(p->b, markdown);
+}
+
+static bool is_plain(const struct page *p)
+{
+	return p->form == NSX_PAGE_PLAIN || p->form == NSX_PAGE_BOLD;
 }
 
 /* Ends the line; in Markdown text that follows goes on in a new line. */
@@ -60,7 +74,7 @@ static void end_line(struct page *p, bool goes_on)
 	struct nsx_buf *b = p->b;
 	size_t chars = 0, cut = 0;
 
-	for (size_t i = p->line; i < b->n && p->form != NSX_PAGE_MD; i++) {
+	for (size_t i = p->line; i < b->n && is_plain(p); i++) {
 		chars += ((unsigned char)b->p[i] & 0xc0) != 0x80;
 		if (chars == PLAIN_CHARS && !cut)
 			cut = i;
@@ -69,8 +83,16 @@ static void end_line(struct page *p, bool goes_on)
 		b->n = cut;
 		put(p, "…");
 	}
-	put(p, p->form == NSX_PAGE_MD && goes_on ? "  \n" : "\n");
+	put(p, p->form == NSX_PAGE_HTML		   ? "</p>\n" :
+	       p->form == NSX_PAGE_MD && goes_on ? "  \n" : "\n");
 	p->line = b->n;
+}
+
+/* Of a paragraph of HTML; other forms need no beginning. */
+static void begin_line(struct page *p, const char *class)
+{
+	if (p->form == NSX_PAGE_HTML)
+		nsx_buf_printf(p->b, "<p class=\"%s\">", class);
 }
 
 static void gap(struct page *p)
@@ -81,10 +103,14 @@ static void gap(struct page *p)
 
 /* Lines ---------------------------------------------------------------------*/
 
-static void add_header(struct page *p, const struct nsx_first_page *x)
+static void add_title(struct page *p, const struct nsx_first_page *x)
 {
-	const char *parts[] = {x->gpus, x->processes, x->product};
-
+	if (p->form == NSX_PAGE_HTML) {
+		put(p, "<h1>Where the time went: ");
+		put_name(p, x->file);
+		put(p, "</h1>\n");
+		return;
+	}
 	put(p, p->form == NSX_PAGE_MD ? "# " : "");
 	mark(p, p->form == NSX_PAGE_BOLD);
 	if (p->form == NSX_PAGE_MD) /* a heading needs no more */
@@ -95,6 +121,14 @@ static void add_header(struct page *p, const struct nsx_first_page *x)
 		mark(p, false);
 	end_line(p, false);
 	gap(p);
+}
+
+static void add_header(struct page *p, const struct nsx_first_page *x)
+{
+	const char *parts[] = {x->gpus, x->processes, x->product};
+
+	add_title(p, x);
+	begin_line(p, "soft");
 	if (x->recorded_ns)
 		nsx_buf_printf(p->b, "%s recorded",
 			       nsx_text_ns(p->a, (double)x->recorded_ns));
@@ -154,6 +188,7 @@ static void add_verdict(struct page *p, const struct nsx_first_page *x)
 {
 	const char *word = nsx_verdict_words[x->verdict];
 
+	begin_line(p, "verdict");
 	mark(p, true);
 	nsx_buf_printf(p->b, "%c%s", *word & ~0x20, word + 1);
 	mark(p, false);
@@ -249,6 +284,7 @@ static void add_list(struct page *p, const char *what,
 {
 	if (!*texts)
 		return;
+	begin_line(p, "told");
 	put(p, what);
 	for (size_t i = 0; texts[i]; i++) {
 		put(p, i ? separator : "");
@@ -261,6 +297,7 @@ static void add_list(struct page *p, const char *what,
 static void add_sum(struct page *p, const struct nsx_first_page *x)
 {
 	if (x->then_ns >= 0) {
+		begin_line(p, "told");
 		nsx_buf_printf(p->b, "If %s done: %s → %s",
 			       x->nfindings == 1 ? "this were" :
 						   "all of this were",
@@ -293,6 +330,32 @@ void nsx_emit_page(const struct nsx_first_page *x, enum nsx_page_form form,
 		add_finding(&p, x, i);
 	}
 	gap(&p);
+	add_sum(&p, x);
+	nsx_arena_free(p.a);
+}
+
+void nsx_html_page_head(struct nsx_buf *b, const struct nsx_first_page *x)
+{
+	struct page p = {.b = b, .form = NSX_PAGE_HTML, .a = nsx_arena_new()};
+
+	add_header(&p, x);
+	add_verdict(&p, x);
+	nsx_arena_free(p.a);
+}
+
+void nsx_html_page_price(struct nsx_buf *b, const struct nsx_first_page *x,
+			 const struct nsx_finding *f)
+{
+	struct page p = {.b = b, .form = NSX_PAGE_HTML, .a = nsx_arena_new()};
+
+	add_price(&p, x, f);
+	nsx_arena_free(p.a);
+}
+
+void nsx_html_page_sum(struct nsx_buf *b, const struct nsx_first_page *x)
+{
+	struct page p = {.b = b, .form = NSX_PAGE_HTML, .a = nsx_arena_new()};
+
 	add_sum(&p, x);
 	nsx_arena_free(p.a);
 }

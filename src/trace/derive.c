@@ -223,7 +223,29 @@ int nsx_order_rows(struct nsx_loader *l, struct nsx_err *err)
 
 /* The window ------------------------------------------------------------------*/
 
-/* "1.5" seconds after the first event, or "1500ns" on the trace's clock. */
+/* "60.331s" on the trace's clock, exact to the nanosecond. */
+static bool clock_seconds(const char *s, size_t n, int64_t *ret)
+{
+	int64_t ns = 0, unit = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (s[i] == '.') {
+			unit = 1000000000;
+		} else if (unit == 1) {
+			continue; /* beyond nanoseconds */
+		} else {
+			if (ns > NSX_TIME_MAX / 10)
+				return false;
+			ns = 10 * ns + (s[i] - '0');
+			unit /= unit ? 10 : 1;
+		}
+	}
+	return !__builtin_mul_overflow(ns, unit ? unit : 1000000000, ret);
+}
+
+/* "1.5" seconds after the first event; "1500ns" or "60.331s" on the trace's
+ * clock.
+ */
 static bool parse_instant(const char *s, const char **ret_end, int64_t first,
 			  int64_t *ret)
 {
@@ -241,14 +263,25 @@ static bool parse_instant(const char *s, const char **ret_end, int64_t first,
 
 	if (s[n] == '.' && s[n + 1] != '.')
 		n += 1 + strspn(s + n + 1, "0123456789");
-	if (!n || n > 18)
+	if (!n || n > 24)
 		return false;
+	if (s[n] == 's') {
+		*ret_end = s + n + 1;
+		return clock_seconds(s, n, ret);
+	}
 	seconds = strtod(s, NULL);
 	if (seconds >= 1e9)
 		return false;
 	*ret = first + (int64_t)(seconds * 1e9 + 0.5);
 	*ret_end = s + n;
 	return true;
+}
+
+bool nsx_instant_parse(const char *text, int64_t first_ns, int64_t *ret)
+{
+	const char *end;
+
+	return parse_instant(text, &end, first_ns, ret) && !*end;
 }
 
 int nsx_window_parse(const char *text, int64_t first_ns,
@@ -261,8 +294,9 @@ int nsx_window_parse(const char *text, int64_t first_ns,
 	    !parse_instant(p + 2, &p, first_ns, &ret->end_ns) || *p)
 		return nsx_fail(err, NSX_E_USAGE,
 				"cannot read the window '%s': give START..END "
-				"in seconds from the first event, or in the "
-				"trace's nanoseconds as 5ns..9ns", text);
+				"as the report prints it (60.1s..60.2s), in "
+				"seconds from the first event (1..2), or in "
+				"the trace's nanoseconds (5ns..9ns)", text);
 	if (ret->start_ns >= ret->end_ns)
 		return nsx_fail(err, NSX_E_USAGE,
 				"the window '%s' is empty: its end must come "

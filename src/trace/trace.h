@@ -272,6 +272,8 @@ struct nsx_window {
  */
 int nsx_window_parse(const char *text, int64_t first_ns,
 		     struct nsx_window *ret, struct nsx_err *err) NSX_CHECKED;
+/* One instant, as a window has two; false: it is none. */
+bool nsx_instant_parse(const char *text, int64_t first_ns, int64_t *ret);
 
 struct nsx_trace {
 	const struct nsx_schema *schema;

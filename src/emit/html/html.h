@@ -22,6 +22,15 @@ void nsx_html_inline(struct nsx_buf *b, const char *markdown);
 /* The same without tags, for places that hold text only. */
 void nsx_html_plain(struct nsx_buf *b, const char *markdown);
 
+/* The first page's lines (emit/page.c): title, header and verdict; what all
+ * remedies win together, what is fine, trust, what is missing; the price of one
+ * finding.
+ */
+void nsx_html_page_head(struct nsx_buf *b, const struct nsx_first_page *x);
+void nsx_html_page_sum(struct nsx_buf *b, const struct nsx_first_page *x);
+void nsx_html_page_price(struct nsx_buf *b, const struct nsx_first_page *x,
+			 const struct nsx_finding *f);
+
 /* Sections and their tables (body.c). */
 void nsx_html_sections(struct nsx_buf *b, const struct nsx_report *r);
 

@@ -39,15 +39,18 @@ static void add_list(struct nsx_buf *b, const char *const *v, size_t most)
 	nsx_buf_adds(b, "</ul>");
 }
 
-static void add_finding(struct nsx_buf *b, const struct nsx_finding *f,
+static void add_finding(struct nsx_buf *b, const struct nsx_report *r,
 			size_t index)
 {
+	const struct nsx_finding *f = &r->found.v[index];
 	const char *severity = nsx_severity_names[f->severity];
 
 	nsx_buf_printf(b, "<article class=\"finding %s\" id=\"f-", severity);
 	nsx_html_text(b, f->key);
 	nsx_buf_printf(b, "\">\n<h3>%zu. <span class=\"sev\">[%s]</span> ",
 		       index + 1, severity);
+	if (r->page)
+		nsx_html_page_price(b, r->page, f);
 	nsx_html_inline(b, f->title);
 	nsx_buf_adds(b, "</h3>\n");
 	if (f->place) {
@@ -110,11 +113,15 @@ static void add_timeline(struct nsx_buf *b, const struct nsx_timeline *t)
 static void add_main(struct nsx_buf *b, const struct nsx_report *r,
 		     const struct nsx_timeline *t, const char *title)
 {
-	nsx_buf_adds(b, "<header><h1>Where the time went: ");
-	nsx_html_text(b, title);
-	nsx_buf_printf(b, "</h1>\n<p class=\"soft\">generated %s by nsys-explain "
-			  NSX_VERSION "</p></header>\n<main>\n",
-		       r->generated_at);
+	nsx_buf_adds(b, "<header>");
+	if (r->page) {
+		nsx_html_page_head(b, r->page);
+	} else {
+		nsx_buf_adds(b, "<h1>");
+		nsx_html_text(b, title);
+		nsx_buf_adds(b, "</h1>");
+	}
+	nsx_buf_adds(b, "</header>\n<main>\n");
 	if (r->nwarnings) {
 		nsx_buf_adds(b, "<h2>Warnings</h2><ul>");
 		for (size_t i = 0; i < r->nwarnings; i++) {
@@ -128,7 +135,9 @@ static void add_main(struct nsx_buf *b, const struct nsx_report *r,
 	nsx_buf_adds(b, "<h2 id=\"findings\">What to do</h2>\n");
 	for (size_t i = 0; i < r->found.n; i++)
 		if (!r->found.v[i].is_minor)
-			add_finding(b, &r->found.v[i], i);
+			add_finding(b, r, i);
+	if (r->page)
+		nsx_html_page_sum(b, r->page);
 	nsx_svg_waterfall(b, r);
 	add_timeline(b, t);
 	nsx_svg_iterations(b, r);
@@ -136,7 +145,9 @@ static void add_main(struct nsx_buf *b, const struct nsx_report *r,
 	nsx_svg_ranks(b, r);
 	nsx_buf_adds(b, "<h2 id=\"sections\">Details</h2>\n");
 	nsx_html_sections(b, r);
-	nsx_buf_adds(b, "</main>\n");
+	nsx_buf_printf(b, "</main>\n<footer class=\"soft\">generated %s by "
+			  "nsys-explain " NSX_VERSION "</footer>\n",
+		       r->generated_at);
 }
 
 int nsx_emit_html(const struct nsx_report *r, FILE *out, struct nsx_err *err)

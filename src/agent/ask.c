@@ -1,0 +1,118 @@
+/* ask.c - the list of questions, and what all answers share. */
+#include <stdlib.h>
+#include <string.h>
+#include "agent/ask.h"
+#include "report/words.h"
+
+const struct nsx_question nsx_questions[] = {
+#define NSX_QUESTION(id, text, arg, optional, what)                           \
+	{text, arg, optional, what, nsx_ask_##id},
+#include "agent/questions.def"
+#undef NSX_QUESTION
+};
+const unsigned nsx_nquestions = ARRAY_LEN(nsx_questions);
+
+const struct nsx_question *nsx_question_find(const char *name)
+{
+	for (unsigned i = 0; i < nsx_nquestions; i++)
+		if (!strcmp(nsx_questions[i].name, name))
+			return &nsx_questions[i];
+	return NULL;
+}
+
+int nsx_ask(const struct nsx_report *r, const struct nsx_question *q,
+	    const char *argument, size_t limit, struct nsx_answer **ret,
+	    struct nsx_err *err)
+{
+	static const struct nsx_pass answer = {.id = "answer"};
+	struct nsx_arena *arena;
+	struct nsx_answer *a;
+	int rc;
+
+	if (q->argument && !q->is_optional && !argument)
+		return nsx_fail(err, NSX_E_USAGE, "the question '%s' needs %s: "
+				"nsys-explain ask TRACE %s %s", q->name,
+				q->argument, q->name, q->argument);
+	if (!q->argument && argument)
+		return nsx_fail(err, NSX_E_USAGE, "the question '%s' takes no "
+				"'%s'", q->name, argument);
+	arena = nsx_arena_new();
+	a = nsx_arena_get(arena, sizeof(*a));
+	a->r = r;
+	a->argument = argument;
+	a->limit = limit ? limit : NSX_ASK_ROWS;
+	a->window = nsx_judged(r->facts);
+	a->confidence = NSX_CONF_HIGH;
+	a->out = nsx_arena_get(arena, sizeof(*a->out));
+	a->out->pass = &answer;
+	a->out->arena = arena;
+	rc = q->ask(a, err);
+	if (rc)
+		nsx_answer_free(a);
+	else
+		*ret = a;
+	return rc;
+}
+
+void nsx_answer_free(struct nsx_answer *a)
+{
+	if (a)
+		nsx_section_done(a->out); /* its arena holds a, too */
+}
+
+void nsx_answer_next(struct nsx_answer *a, const char *question,
+		  const char *argument, const char *why)
+{
+	if (a->nnext < NSX_MAX_NEXT)
+		a->next[a->nnext++] = (struct nsx_next){question, argument, why};
+}
+
+const char *nsx_answer_at(struct nsx_answer *a, int64_t ns)
+{
+	return nsx_text_instant(a->out->arena, ns, 6);
+}
+
+int nsx_answer_instant(const struct nsx_answer *a, int64_t *ret,
+		    struct nsx_err *err)
+{
+	if (!nsx_instant_parse(a->argument, a->r->trace->first_ns, ret))
+		return nsx_fail(err, NSX_E_USAGE, "cannot read the instant '%s': "
+				"give it as the report prints it (60.331s), in "
+				"seconds from the first event (1.5), or in the "
+				"trace's nanoseconds (5ns)", a->argument);
+	return 0;
+}
+
+int nsx_answer_window(const struct nsx_answer *a, struct nsx_window *ret,
+		   struct nsx_err *err)
+{
+	return nsx_window_parse(a->argument, a->r->trace->first_ns, ret, err);
+}
+
+const char *nsx_answer_op(struct nsx_answer *a, size_t op)
+{
+	const struct nsx_trace *t = a->r->trace;
+
+	switch (t->ops.kind[op]) {
+	case NSX_OP_KERNEL:
+		return nsx_kernel_name(&a->r->facts->kernels,
+				       nsx_op_name(t, op))->label;
+	case NSX_OP_MEMCPY:
+		return nsx_say(a->out, "copy %s", nsx_copy_direction(
+			t->copy[t->ops.detail[op]].copy_kind));
+	case NSX_OP_MEMSET:
+		return "memset";
+	default:
+		return "graph replay";
+	}
+}
+
+void nsx_answer_show(struct nsx_answer *a, const struct nsx_table *t)
+{
+	int ids[32];
+	unsigned n = NSX_MIN(t->layout->ncols, (unsigned)ARRAY_LEN(ids));
+
+	for (unsigned i = 0; i < n; i++)
+		ids[i] = (int)i;
+	nsx_md_table_of(a->out, t, a->limit, ids, n);
+}

@@ -1,0 +1,88 @@
+/* ask.h - questions about a trace, each with one answer: the same for people, for
+ * scripts and for agents.
+ *
+ * A question is a line of questions.def and a function that fills a section: its
+ * figures, tables and notes.  Beside them an answer says of which window it is,
+ * how far it can be trusted, and what to ask next.
+ */
+#ifndef NSX_ASK_H
+#define NSX_ASK_H
+
+#include "report/report.h"
+
+enum { NSX_MAX_NEXT = 3, NSX_ASK_ROWS = 20 };
+
+struct nsx_next { /* a question that would lead on */
+	const char *question, *argument; /* argument: NULL, none             */
+	const char *why;
+};
+
+struct nsx_answer {
+	const struct nsx_report *r;
+	const char *argument;	  /* as asked; NULL: none                    */
+	size_t limit;		  /* rows of a table                         */
+	struct nsx_section *out;  /* what was found                          */
+	struct nsx_window window; /* of what was told; start == end: none    */
+	enum nsx_confidence confidence;
+	struct nsx_next next[NSX_MAX_NEXT];
+	unsigned nnext;
+};
+
+struct nsx_question {
+	const char *name;
+	const char *argument; /* as help shows it; NULL: takes none          */
+	bool is_optional;     /* the argument                                */
+	const char *help;     /* one line                                    */
+	int (*ask)(struct nsx_answer *a, struct nsx_err *err);
+};
+extern const struct nsx_question nsx_questions[];
+extern const unsigned nsx_nquestions;
+const struct nsx_question *nsx_question_find(const char *name); /* NULL: none */
+
+/* Answers one question about a finished report.  Owner of *ret: the caller,
+ * nsx_answer_free; it borrows r and the strings.  Errors: NSX_E_USAGE, with what
+ * to ask instead, where the argument names nothing of the trace.
+ */
+int nsx_ask(const struct nsx_report *r, const struct nsx_question *q,
+	    const char *argument, size_t limit, struct nsx_answer **ret,
+	    struct nsx_err *err) NSX_CHECKED;
+void nsx_answer_free(struct nsx_answer *a); /* NULL is fine */
+
+/* For who answers --------------------------------------------------------------*/
+
+#define NSX_QUESTION(id, ...)                                                 \
+	int nsx_ask_##id(struct nsx_answer *a, struct nsx_err *err);
+#include "agent/questions.def"
+#undef NSX_QUESTION
+
+/* One more question to ask; what is beyond NSX_MAX_NEXT is left out. */
+void nsx_answer_next(struct nsx_answer *a, const char *question,
+		  const char *argument, const char *why);
+/* An instant or a window of the argument. Errors: NSX_E_USAGE. */
+int nsx_answer_instant(const struct nsx_answer *a, int64_t *ret,
+		    struct nsx_err *err) NSX_CHECKED;
+int nsx_answer_window(const struct nsx_answer *a, struct nsx_window *ret,
+		   struct nsx_err *err) NSX_CHECKED;
+/* Text of an instant, as Nsight Systems shows it and --window takes it. */
+const char *nsx_answer_at(struct nsx_answer *a, int64_t ns);
+/* What an operation is called: a kernel's label, "copy HtoD", ... */
+const char *nsx_answer_op(struct nsx_answer *a, size_t op);
+
+/* A table of the answer, in Markdown too: all its columns, limit rows. */
+void nsx_answer_show(struct nsx_answer *a, const struct nsx_table *t);
+
+/* Sums by name, dearest first: a table's rows (tally.c). */
+struct nsx_tally;
+struct nsx_tally *nsx_tally_new(struct nsx_answer *a);
+/* a, b: what tells one row from another; text is borrowed. */
+int nsx_tally_add(struct nsx_tally *t, uint64_t a, uint64_t b,
+		  const char *kind, const char *text, int64_t ns,
+		  struct nsx_err *err) NSX_CHECKED;
+/* As a table `key` of the answer: kind, name, count, total, mean, share of
+ * whole_ns.  Lets the tally go.
+ */
+int nsx_tally_end(struct nsx_tally *t, const char *key, int64_t whole_ns,
+		  struct nsx_err *err) NSX_CHECKED;
+void nsx_tally_free(struct nsx_tally *t);
+
+#endif

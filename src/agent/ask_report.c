@@ -1,0 +1,206 @@
+/* ask_report.c - questions about the report itself: findings, sections, changes. */
+#include <string.h>
+#include "agent/ask.h"
+#include "facts/replay/replay.h"
+#include "facts/replay/spec.h"
+#include "report/words.h"
+
+/* findings ------------------------------------------------------------------------*/
+
+#define COLUMNS(X)                                                            \
+	X(KEY, "key", STR, "what to ask 'finding' for")                       \
+	X(SEVERITY, "severity", STR, "high, medium or low")                   \
+	X(GAIN, "headroom_ms", F64, "what its remedy would win")              \
+	X(PRICE, "price", STR, "replayed, measured or assumed")               \
+	X(TITLE, "title", STR, "what it is")
+NSX_COLUMNS(cols, COLUMNS);
+static const struct nsx_layout layout = {.key = "findings", NSX_COLS(cols)};
+
+int nsx_ask_findings(struct nsx_answer *a, struct nsx_err *err)
+{
+	const struct nsx_findings *l = &a->r->found;
+	struct nsx_table *t = nsx_add_table(a->out, &layout);
+
+	for (size_t i = 0; i < l->n; i++) {
+		const struct nsx_finding *f = &l->v[i];
+		struct nsx_cell *row = nsx_row(t, err);
+
+		if (!row)
+			return err->rc;
+		row[KEY] = nsx_string(f->key);
+		row[SEVERITY] = nsx_string(nsx_severity_names[f->severity]);
+		if (f->price != NSX_PRICE_NONE)
+			row[GAIN] = nsx_real(f->headroom_ns / 1e6);
+		row[PRICE] = nsx_string(nsx_price_names[f->price]);
+		row[TITLE] = nsx_string(f->title);
+	}
+	nsx_answer_show(a, t);
+	for (size_t i = 0; i < l->nfine; i++)
+		nsx_note(a->out, "checked and fine: %s", l->fine[i]);
+	for (size_t i = 0; i < l->n && i < 2; i++)
+		nsx_answer_next(a, "finding", l->v[i].key,
+				i ? "the next" : "its evidence and its windows");
+	return 0;
+}
+
+/* finding -------------------------------------------------------------------------*/
+
+static void tell_spans(struct nsx_answer *a, const struct nsx_finding *f)
+{
+	struct nsx_span longest = {0, 0};
+	struct nsx_window w;
+
+	for (size_t i = 0; i < f->spans.n; i++)
+		if (f->spans.v[i].end_ns - f->spans.v[i].start_ns >
+		    longest.end_ns - longest.start_ns)
+			longest = f->spans.v[i];
+	if (!f->spans.n)
+		return;
+	w = (struct nsx_window){longest.start_ns, longest.end_ns};
+	nsx_put(a->out, "spans", nsx_int((int64_t)f->spans.n));
+	nsx_md_bullet(a->out, "it costs in %s; the longest: `--window %s`",
+		      nsx_text_n(a->out->arena, f->spans.n, "place", NULL),
+		      nsx_text_window(a->out->arena, &w));
+	nsx_answer_next(a, "window", nsx_text_window(a->out->arena, &w),
+			"what ran in the longest of them");
+	nsx_answer_next(a, "why", nsx_answer_at(a, w.start_ns),
+			"what the GPU waited for there");
+}
+
+static void tell_finding(struct nsx_answer *a, const struct nsx_finding *f)
+{
+	nsx_put(a->out, "key", nsx_string(f->key));
+	nsx_put(a->out, "title", nsx_string(f->title));
+	nsx_put(a->out, "severity", nsx_string(nsx_severity_names[f->severity]));
+	nsx_md_text(a->out, "**%s**", f->title);
+	if (f->price != NSX_PRICE_NONE) {
+		nsx_put(a->out, "headroom_ms", nsx_real(f->headroom_ns / 1e6));
+		nsx_put(a->out, "headroom_low_ms", nsx_real(f->low_ns / 1e6));
+		nsx_put(a->out, "headroom_high_ms", nsx_real(f->high_ns / 1e6));
+		nsx_put(a->out, "price", nsx_string(nsx_price_names[f->price]));
+		nsx_md_bullet(a->out, "would win %s of the judged window (%s)",
+			      nsx_text_ns(a->out->arena, f->headroom_ns),
+			      nsx_price_names[f->price]);
+	}
+	if (f->place) {
+		nsx_put(a->out, "place", nsx_string(f->place));
+		nsx_md_bullet(a->out, "from %s", f->place);
+	}
+	nsx_put(a->out, "evidence", nsx_list(f->evidence));
+	nsx_put(a->out, "recommendation", nsx_list(f->recommendation));
+	for (size_t i = 0; i < ARRAY_LEN(f->evidence) && f->evidence[i]; i++)
+		nsx_md_bullet(a->out, "%s", f->evidence[i]);
+	for (size_t i = 0; i < ARRAY_LEN(f->recommendation) &&
+			   f->recommendation[i]; i++)
+		nsx_md_bullet(a->out, "→ %s", f->recommendation[i]);
+	for (size_t i = 0; i < ARRAY_LEN(f->proof) && f->proof[i].csv; i++)
+		if (f->proof[i].table)
+			nsx_md_bullet(a->out, "see row %zu, column %s of "
+				      "`tables/%s.csv`", f->proof[i].row + 1,
+				      f->proof[i].column, f->proof[i].csv);
+	tell_spans(a, f);
+}
+
+int nsx_ask_finding(struct nsx_answer *a, struct nsx_err *err)
+{
+	const struct nsx_findings *l = &a->r->found;
+	struct nsx_buf b = {0};
+	int rc;
+
+	for (size_t i = 0; i < l->n; i++)
+		if (!strcmp(l->v[i].key, a->argument)) {
+			a->confidence = l->v[i].confidence;
+			tell_finding(a, &l->v[i]);
+			return 0;
+		}
+	for (size_t i = 0; i < l->n; i++)
+		nsx_buf_printf(&b, "%s%s", i ? ", " : "", l->v[i].key);
+	rc = nsx_fail(err, NSX_E_USAGE, "no finding '%s'; there are: %s",
+		      a->argument, b.p ? b.p : "none");
+	nsx_buf_done(&b);
+	return rc;
+}
+
+/* section -------------------------------------------------------------------------*/
+
+/* Its blocks and figures are those of the report: borrowed. */
+int nsx_ask_section(struct nsx_answer *a, struct nsx_err *err)
+{
+	const struct nsx_section *s = nsx_report_section(a->r, a->argument);
+
+	if (!s)
+		return nsx_fail(err, NSX_E_USAGE, "no section '%s'; "
+				"'nsys-explain passes' lists them",
+				a->argument);
+	if (s->status != NSX_S_ANSWERED)
+		return nsx_cannot(a->out, "%s", s->reason ? s->reason :
+						"it has nothing to say");
+	a->window = a->r->trace->window;
+	for (size_t i = 0; i < s->nvalues; i++)
+		nsx_put(a->out, s->values[i].key, s->values[i].cell);
+	for (size_t i = 0; i < s->nnotes; i++)
+		nsx_note(a->out, "%s", s->notes[i]);
+	for (size_t i = 0; i < s->nblocks; i++) {
+		const struct nsx_block *b = &s->blocks[i];
+
+		if (b->kind == NSX_B_TABLE) {
+			nsx_put(a->out, nsx_say(a->out, "tables.%s",
+						b->table->layout->key ?
+							b->table->layout->key :
+							"rows"),
+				nsx_rows(b->table));
+			nsx_md_table_of(a->out, b->table, a->limit, b->columns,
+					b->ncolumns);
+		} else if (b->kind == NSX_B_BULLET) {
+			nsx_md_bullet(a->out, "%s", b->text);
+		} else {
+			nsx_md_text(a->out, "%s", b->text);
+		}
+	}
+	return 0;
+}
+
+/* what-if -------------------------------------------------------------------------*/
+
+int nsx_ask_what_if(struct nsx_answer *a, struct nsx_err *err)
+{
+	struct nsx_arena *arena = a->out->arena;
+	const struct nsx_facts *f = a->r->facts;
+	const struct nsx_closure *c = nsx_model_closure(f->model);
+	struct nsx_spec spec;
+	struct nsx_gain g;
+	const char *wrong;
+
+	if (nsx_spec_parse(a->argument, arena, &spec, err))
+		return err->rc;
+	wrong = nsx_spec_resolve(&spec, a->r->trace, f, arena);
+	if (wrong)
+		return nsx_fail(err, NSX_E_USAGE, "cannot price '%s': %s",
+				a->argument, wrong);
+	if (c->cls == NSX_ABSTAINS)
+		return nsx_cannot(a->out, "this trace cannot be replayed: %s",
+				  c->reason);
+	if (nsx_replay_price(f->model, &spec.change, 1, &g, err))
+		return err->rc;
+	a->confidence = g.confidence == NSX_CLOSES_HIGH	  ? NSX_CONF_HIGH :
+			g.confidence == NSX_CLOSES_MEDIUM ? NSX_CONF_MEDIUM :
+							    NSX_CONF_LOW;
+	nsx_put(a->out, "gain_ms", nsx_ms(g.gain_ns));
+	nsx_put(a->out, "gain_low_ms", nsx_ms(g.low_ns));
+	nsx_put(a->out, "gain_high_ms", nsx_ms(g.high_ns));
+	nsx_put(a->out, "gain_pct_of_window", nsx_real(100 * g.share));
+	nsx_put(a->out, "is_bound", nsx_bool(g.is_bound));
+	nsx_md_bullet(a->out, "%s%s of the judged window (%.3g %%)%s",
+		      g.is_bound ? "at most " : "",
+		      nsx_text_ns(arena, (double)g.gain_ns), 100 * g.share,
+		      g.is_small ? ": less than this trace can resolve" : "");
+	if (g.low_ns < g.gain_ns)
+		nsx_md_bullet(a->out, "%s, if what the host waits for outside "
+			      "CUDA ends no earlier",
+			      nsx_text_ns(arena, (double)g.low_ns));
+	if (g.held)
+		nsx_md_bullet(a->out, "held fixed: %s", g.held);
+	nsx_md_bullet(a->out, "%s of the trace differ",
+		      nsx_text_n(arena, g.touched, "event", NULL));
+	return 0;
+}

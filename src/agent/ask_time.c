@@ -1,0 +1,486 @@
+/* ask_time.c - questions about an instant, a window, or a repetition. */
+#include <stdlib.h>
+#include <string.h>
+#include "agent/ask.h"
+#include "report/words.h"
+
+enum { MAX_THREADS = 16 }; /* launching ones that are told of */
+
+static int64_t overlap(const struct nsx_window *w, int64_t start, int64_t end)
+{
+	int64_t a = NSX_MAX(start, w->start_ns), b = NSX_MIN(end, w->end_ns);
+
+	return b > a ? b - a : 0;
+}
+
+static const char *gpu_name(struct nsx_answer *a, uint32_t device)
+{
+	return nsx_say(a->out, "GPU %lld",
+		       (long long)a->r->trace->device[device].device_id);
+}
+
+static const char *window_text(struct nsx_answer *a, const struct nsx_window *w)
+{
+	return nsx_text_window(a->out->arena, w);
+}
+
+/* at ------------------------------------------------------------------------------*/
+
+#define AT_COLUMNS(X)                                                         \
+	X(AT_WHERE, "where", STR, "GPU and stream, or thread")                \
+	X(AT_WHAT, "what", STR, "operation, range or call")                   \
+	X(AT_SINCE, "start_ns", I64, "on the trace's clock")                  \
+	X(AT_FOR, "duration_ns", I64, "whole length")
+NSX_COLUMNS(at_cols, AT_COLUMNS);
+static const struct nsx_layout at_layout = {.key = "running",
+					    NSX_COLS(at_cols)};
+
+static int add_at(struct nsx_table *t, const char *where, const char *what,
+		  int64_t start_ns, int64_t length_ns, struct nsx_err *err)
+{
+	struct nsx_cell *row = nsx_row(t, err);
+
+	if (!row)
+		return err->rc;
+	row[AT_WHERE] = nsx_string(where);
+	row[AT_WHAT] = nsx_string(what);
+	row[AT_SINCE] = nsx_int(start_ns);
+	row[AT_FOR] = nsx_int(length_ns);
+	return 0;
+}
+
+static int ops_at(struct nsx_answer *a, uint32_t device, int64_t at,
+		  struct nsx_table *table, struct nsx_err *err)
+{
+	const struct nsx_trace *t = a->r->trace;
+	const struct nsx_device *d = &t->device[device];
+	size_t n = 0;
+
+	for (size_t i = d->ops_at; i < (size_t)d->ops_at + d->nops; i++) {
+		const struct nsx_stream *s = &t->stream[t->ops.stream[i]];
+
+		if (nsx_op_start(&t->ops, i) > at)
+			break;
+		if (nsx_op_end(&t->ops, i) <= at)
+			continue;
+		n++;
+		if (add_at(table, nsx_say(a->out, "GPU %lld, stream %lld",
+					  (long long)d->device_id,
+					  (long long)s->stream_id),
+			   nsx_answer_op(a, i), nsx_op_start(&t->ops, i),
+			   nsx_op_ns(&t->ops, i), err))
+			return err->rc;
+	}
+	if (!n)
+		nsx_md_bullet(a->out, "%s ran nothing", gpu_name(a, device));
+	return 0;
+}
+
+/* The outermost call of a thread then, and the ranges around it. */
+static int thread_at(struct nsx_answer *a, uint32_t thread, int64_t at,
+		     struct nsx_table *table, struct nsx_err *err)
+{
+	const struct nsx_trace *t = a->r->trace;
+	const struct nsx_thread *th = &t->thread[thread];
+	const char *where = nsx_say(a->out, "thread %lld", (long long)th->tid);
+	bool in_call = false;
+
+	for (size_t i = th->nvtx_at; i < (size_t)th->nvtx_at + th->nnvtx; i++)
+		if (t->nvtx.kind[i] == NSX_NVTX_STACK &&
+		    nsx_range_start(&t->nvtx, i) <= at &&
+		    nsx_range_end(&t->nvtx, i) > at &&
+		    add_at(table, where,
+			   nsx_say(a->out, "range %s",
+				   nsx_text(t, t->nvtx.name[i])),
+			   nsx_range_start(&t->nvtx, i),
+			   nsx_range_ns(&t->nvtx, i), err))
+			return err->rc;
+	for (size_t i = th->calls_at; i < (size_t)th->calls_at + th->ncalls; i++) {
+		if (nsx_call_start(&t->calls, i) > at)
+			break;
+		if (nsx_call_end(&t->calls, i) <= at ||
+		    t->calls.flags[i] & NSX_CALL_NESTED)
+			continue;
+		in_call = true;
+		if (add_at(table, where,
+			   nsx_text_api(a->out->arena,
+					nsx_text(t, t->calls.name[i])),
+			   nsx_call_start(&t->calls, i),
+			   nsx_call_ns(&t->calls, i), err))
+			return err->rc;
+	}
+	if (!in_call)
+		nsx_md_bullet(a->out, "%s is in no CUDA call", where);
+	return 0;
+}
+
+int nsx_ask_at(struct nsx_answer *a, struct nsx_err *err)
+{
+	const struct nsx_trace *t = a->r->trace;
+	struct nsx_table *table;
+	struct nsx_window around;
+	unsigned threads = 0;
+	int64_t at;
+
+	if (nsx_answer_instant(a, &at, err))
+		return err->rc;
+	table = nsx_add_table(a->out, &at_layout);
+	a->window = (struct nsx_window){at, at + 1};
+	nsx_put(a->out, "at_ns", nsx_int(at));
+	for (uint32_t d = 0; d < t->ndevices; d++)
+		if (ops_at(a, d, at, table, err))
+			return err->rc;
+	for (uint32_t i = 0; i < t->nthreads && threads < MAX_THREADS; i++)
+		if (t->thread[i].launches && ++threads &&
+		    thread_at(a, i, at, table, err))
+			return err->rc;
+	nsx_answer_show(a, table);
+	around = (struct nsx_window){at - 1000000, at + 1000000};
+	nsx_answer_next(a, "window", window_text(a, &around),
+			"what ran in the millisecond before and after");
+	nsx_answer_next(a, "why", nsx_answer_at(a, at),
+			"what the GPU waited for");
+	return 0;
+}
+
+/* window --------------------------------------------------------------------------*/
+
+static void tell_classes(struct nsx_answer *a, const struct nsx_window *w)
+{
+	const struct nsx_trace *t = a->r->trace;
+	struct nsx_window in = {NSX_MAX(w->start_ns, t->window.start_ns),
+				NSX_MIN(w->end_ns, t->window.end_ns)};
+
+	for (uint32_t d = 0; d < t->ndevices && in.start_ns < in.end_ns; d++) {
+		struct nsx_buf b = {0};
+		struct nsx_partition p;
+
+		nsx_partition(&a->r->facts->device[d], in.start_ns, in.end_ns,
+			      &p);
+		for (unsigned k = 0; k < NSX_NPARTS; k++) {
+			if (!p.ns[k])
+				continue;
+			nsx_buf_printf(&b, "%s%s %s", b.n ? ", " : "",
+				       nsx_part_names[k],
+				       nsx_text_ns(a->out->arena,
+						   (double)p.ns[k]));
+			nsx_put(a->out,
+				nsx_say(a->out, "gpus.%s.%s_ns", gpu_name(a, d),
+					nsx_part_names[k]),
+				nsx_int(p.ns[k]));
+		}
+		nsx_md_bullet(a->out, "%s: %s", gpu_name(a, d),
+			      b.n ? b.p : "nothing");
+		nsx_buf_done(&b);
+	}
+}
+
+static int tally_ops(struct nsx_answer *a, const struct nsx_window *w,
+		     struct nsx_err *err)
+{
+	static const char *const kinds[] = {"kernel", "copy", "memset",
+					    "graph replay"};
+	const struct nsx_trace *t = a->r->trace;
+	struct nsx_tally *tally = nsx_tally_new(a);
+
+	for (size_t i = 0; i < t->ops.n; i++) {
+		int64_t ns = overlap(w, nsx_op_start(&t->ops, i),
+				     nsx_op_end(&t->ops, i));
+		uint64_t name = t->ops.kind[i] == NSX_OP_KERNEL ?
+					nsx_op_name(t, i) :
+				t->ops.kind[i] == NSX_OP_MEMCPY ?
+					t->copy[t->ops.detail[i]].copy_kind :
+					0;
+
+		if ((ns || (nsx_op_start(&t->ops, i) >= w->start_ns &&
+			    nsx_op_start(&t->ops, i) < w->end_ns)) &&
+		    !(t->ops.flags[i] & NSX_OP_PEER) &&
+		    nsx_tally_add(tally, t->ops.kind[i], name,
+				  kinds[t->ops.kind[i]], nsx_answer_op(a, i),
+				  ns, err)) {
+			nsx_tally_free(tally);
+			return err->rc;
+		}
+	}
+	return nsx_tally_end(tally, "operations", w->end_ns - w->start_ns, err);
+}
+
+/* Idle time of all GPUs in the window by cause. */
+static int tally_idle(struct nsx_answer *a, const struct nsx_window *w,
+		      struct nsx_err *err)
+{
+	const struct nsx_trace *t = a->r->trace;
+	struct nsx_tally *tally = nsx_tally_new(a);
+
+	for (uint32_t d = 0; d < t->ndevices; d++) {
+		const struct nsx_idle *idle = &a->r->facts->idle[d];
+
+		for (size_t i = 0; i < idle->n; i++) {
+			struct nsx_idle_piece p = nsx_idle_at(idle, i);
+			int64_t ns = overlap(w, p.start_ns, p.end_ns);
+
+			if (ns && nsx_tally_add(tally, p.cause, p.detail,
+						nsx_cause_words[p.cause],
+						p.detail ? nsx_fact_text(a->r->facts, p.detail) :
+							   "",
+						ns, err)) {
+				nsx_tally_free(tally);
+				return err->rc;
+			}
+		}
+	}
+	nsx_md_text(a->out, "Idle time by cause:");
+	return nsx_tally_end(tally, "idle", w->end_ns - w->start_ns, err);
+}
+
+static int tell_window(struct nsx_answer *a, struct nsx_err *err)
+{
+	nsx_put(a->out, "window.start_ns", nsx_int(a->window.start_ns));
+	nsx_put(a->out, "window.end_ns", nsx_int(a->window.end_ns));
+	tell_classes(a, &a->window);
+	return tally_ops(a, &a->window, err) ||
+			       tally_idle(a, &a->window, err) ?
+		       err->rc : 0;
+}
+
+int nsx_ask_window(struct nsx_answer *a, struct nsx_err *err)
+{
+	if (nsx_answer_window(a, &a->window, err) || tell_window(a, err))
+		return err->rc;
+	nsx_answer_next(a, "gaps", window_text(a, &a->window),
+			"the longest gaps in it");
+	return 0;
+}
+
+/* gaps ----------------------------------------------------------------------------*/
+
+#define GAP_COLUMNS(X)                                                        \
+	X(GAP_GPU, "gpu", STR, "GPU")                                         \
+	X(GAP_WINDOW, "window", STR, "as --window takes it")                  \
+	X(GAP_START, "start_ns", I64, "on the trace's clock")                 \
+	X(GAP_NS, "duration_ns", I64, "length")                               \
+	X(GAP_CAUSE, "cause", STR, "what most of it is charged to")           \
+	X(GAP_DETAIL, "detail", STR, "call, range or operation")              \
+	X(GAP_NEXT, "next_op", STR, "the operation that ends it")
+NSX_COLUMNS(gap_cols, GAP_COLUMNS);
+static const struct nsx_layout gap_layout = {.key = "gaps",
+					     NSX_COLS(gap_cols)};
+
+struct found_gap {
+	struct nsx_gap gap;
+	uint32_t device;
+};
+
+static int cmp_gaps(const void *a, const void *b)
+{
+	const struct found_gap *x = a, *y = b;
+	int64_t n = x->gap.end_ns - x->gap.start_ns;
+	int64_t m = y->gap.end_ns - y->gap.start_ns;
+
+	if (n != m)
+		return n > m ? -1 : 1;
+	if (x->gap.start_ns != y->gap.start_ns)
+		return x->gap.start_ns < y->gap.start_ns ? -1 : 1;
+	return x->device < y->device ? -1 : x->device > y->device;
+}
+
+/* The piece of a gap that most of it is charged to. */
+static struct nsx_idle_piece main_piece(const struct nsx_gap *gap)
+{
+	struct nsx_idle_piece best = nsx_idle_at(gap->idle, gap->at);
+
+	for (size_t i = gap->at; i < gap->at + gap->npieces; i++) {
+		struct nsx_idle_piece p = nsx_idle_at(gap->idle, i);
+
+		if (p.end_ns - p.start_ns > best.end_ns - best.start_ns)
+			best = p;
+	}
+	return best;
+}
+
+static int add_gap(struct nsx_answer *a, struct nsx_table *table,
+		   const struct found_gap *g, struct nsx_err *err)
+{
+	struct nsx_window w = {g->gap.start_ns, g->gap.end_ns};
+	struct nsx_idle_piece p = main_piece(&g->gap);
+	struct nsx_cell *row = nsx_row(table, err);
+
+	if (!row)
+		return err->rc;
+	row[GAP_GPU] = nsx_string(gpu_name(a, g->device));
+	row[GAP_WINDOW] = nsx_string(window_text(a, &w));
+	row[GAP_START] = nsx_int(w.start_ns);
+	row[GAP_NS] = nsx_int(w.end_ns - w.start_ns);
+	row[GAP_CAUSE] = nsx_string(nsx_cause_words[p.cause]);
+	row[GAP_DETAIL] = nsx_string(
+		p.detail ? nsx_fact_text(a->r->facts, p.detail) : NULL);
+	row[GAP_NEXT] = nsx_string(
+		g->gap.op == NSX_NONE ? NULL : nsx_answer_op(a, g->gap.op));
+	return 0;
+}
+
+int nsx_ask_gaps(struct nsx_answer *a, struct nsx_err *err)
+{
+	const struct nsx_trace *t = a->r->trace;
+	struct nsx_table *table;
+	struct found_gap *v = NULL;
+	size_t n = 0, cap = 0;
+	int rc = a->argument ? nsx_answer_window(a, &a->window, err) : 0;
+
+	for (uint32_t d = 0; d < t->ndevices && !rc; d++) {
+		struct found_gap g = {.device = d};
+		size_t at = 0;
+
+		while (!rc && nsx_next_gap(&a->r->facts->idle[d], &at, &g.gap)) {
+			if (!overlap(&a->window, g.gap.start_ns, g.gap.end_ns))
+				continue;
+			rc = nsx_grow(&v, &cap, n + 1, sizeof(*v), "gaps", err);
+			if (!rc)
+				v[n++] = g;
+		}
+	}
+	if (!rc) {
+		if (n)
+			qsort(v, n, sizeof(*v), cmp_gaps);
+		nsx_put(a->out, "gaps_in_all", nsx_int((int64_t)n));
+		table = nsx_add_table(a->out, &gap_layout);
+		for (size_t i = 0; i < n && i < a->limit && !rc; i++)
+			rc = add_gap(a, table, &v[i], err);
+		nsx_answer_show(a, table);
+	}
+	if (!rc && n)
+		nsx_answer_next(a, "why", nsx_answer_at(a, v[0].gap.start_ns),
+				"the events of the longest one");
+	free(v);
+	return rc;
+}
+
+/* why -----------------------------------------------------------------------------*/
+
+static void tell_next_op(struct nsx_answer *a, const struct nsx_gap *gap)
+{
+	const struct nsx_trace *t = a->r->trace;
+	uint32_t call;
+
+	if (gap->op == NSX_NONE) {
+		nsx_md_bullet(a->out, "nothing follows: the run is over");
+		return;
+	}
+	nsx_md_bullet(a->out, "it ends at %s with %s",
+		      nsx_answer_at(a, gap->end_ns),
+		      nsx_md_name(a->out, nsx_answer_op(a, gap->op)));
+	call = t->ops.call[gap->op];
+	if (call == NSX_NONE) {
+		nsx_md_bullet(a->out, "its launch was not recorded");
+		a->confidence = NSX_CONF_LOW;
+		return;
+	}
+	nsx_md_bullet(
+		a->out, "that was launched by %s of thread %lld, from %s to %s",
+		nsx_md_name(a->out, nsx_text_api(a->out->arena,
+						 nsx_text(t, t->calls.name[call]))),
+		(long long)t->thread[nsx_call_thread(t, call)].tid,
+		nsx_answer_at(a, nsx_call_start(&t->calls, call)),
+		nsx_answer_at(a, nsx_call_end(&t->calls, call)));
+}
+
+static void tell_pieces(struct nsx_answer *a, const struct nsx_gap *gap)
+{
+	for (size_t i = gap->at; i < gap->at + gap->npieces && i < gap->at + 8;
+	     i++) {
+		struct nsx_idle_piece p = nsx_idle_at(gap->idle, i);
+
+		nsx_md_bullet(a->out, "%s from %s: %s%s%s",
+			      nsx_text_ns(a->out->arena,
+					  (double)(p.end_ns - p.start_ns)),
+			      nsx_answer_at(a, p.start_ns),
+			      nsx_cause_words[p.cause], p.detail ? ", " : "",
+			      p.detail ? nsx_md_name(a->out,
+						     nsx_fact_text(a->r->facts,
+								   p.detail)) :
+					 "");
+	}
+}
+
+int nsx_ask_why(struct nsx_answer *a, struct nsx_err *err)
+{
+	const struct nsx_trace *t = a->r->trace;
+	int64_t at;
+	bool any = false;
+
+	if (nsx_answer_instant(a, &at, err))
+		return err->rc;
+	nsx_put(a->out, "at_ns", nsx_int(at));
+	a->window = (struct nsx_window){at, at + 1};
+	for (uint32_t d = 0; d < t->ndevices; d++) {
+		struct nsx_window w;
+		struct nsx_gap gap;
+		size_t i = 0;
+		bool found = false;
+
+		while (!found && nsx_next_gap(&a->r->facts->idle[d], &i, &gap) &&
+		       gap.start_ns <= at)
+			found = gap.end_ns > at;
+		if (!found) {
+			nsx_md_bullet(a->out, "%s did not wait then",
+				      gpu_name(a, d));
+			continue;
+		}
+		any = true;
+		w = a->window = (struct nsx_window){gap.start_ns, gap.end_ns};
+		nsx_md_bullet(a->out, "%s waited %s, from %s",
+			      gpu_name(a, d),
+			      nsx_text_ns(a->out->arena,
+					  (double)(w.end_ns - w.start_ns)),
+			      window_text(a, &w));
+		tell_pieces(a, &gap);
+		tell_next_op(a, &gap);
+	}
+	nsx_answer_next(a, any ? "window" : "at",
+			any ? window_text(a, &a->window) : nsx_answer_at(a, at),
+			"all that happened meanwhile");
+	return nsx_stopped(err);
+}
+
+/* iteration -----------------------------------------------------------------------*/
+
+static int cmp_ns(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+int nsx_ask_iteration(struct nsx_answer *a, struct nsx_err *err)
+{
+	const struct nsx_facts *f = a->r->facts;
+	const struct nsx_iteration *it;
+	int64_t *ns;
+	char *end;
+	long n = strtol(a->argument, &end, 10);
+
+	if (!f->niterations)
+		return nsx_cannot(a->out, "no repetition was found in this "
+				  "trace");
+	if (*end || end == a->argument || n < 0 ||
+	    (size_t)n >= f->niterations)
+		return nsx_fail(err, NSX_E_USAGE, "no repetition '%s': they are "
+				"numbered 0 to %zu", a->argument,
+				f->niterations - 1);
+	it = &f->iterations[n];
+	ns = nsx_arena_get(a->out->arena, f->niterations * sizeof(*ns));
+	for (size_t i = 0; i < f->niterations; i++)
+		ns[i] = f->iterations[i].end_ns - f->iterations[i].start_ns;
+	qsort(ns, f->niterations, sizeof(*ns), cmp_ns);
+	a->window = (struct nsx_window){it->start_ns, it->end_ns};
+	nsx_md_bullet(a->out, "it took %s; the median of %zu is %s%s",
+		      nsx_text_ns(a->out->arena,
+				  (double)(it->end_ns - it->start_ns)),
+		      f->niterations,
+		      nsx_text_ns(a->out->arena,
+				  (double)ns[f->niterations / 2]),
+		      it->slow ? "; it is a slow one" : "");
+	nsx_put(a->out, "duration_ns", nsx_int(it->end_ns - it->start_ns));
+	nsx_put(a->out, "median_ns", nsx_int(ns[f->niterations / 2]));
+	return tell_window(a, err);
+}

@@ -1,0 +1,195 @@
+/* cmd_ask.c - the question after the first page, and its answer. */
+#include <stdlib.h>
+#include <string.h>
+#include "agent/ask.h"
+#include "cli/cmd_common.h"
+#include "cli/opt.h"
+#include "emit/emit.h"
+#include "report/words.h"
+
+struct args {
+	bool json, md, csv;
+	const char *window;
+	int64_t limit, threads;
+};
+
+#define OPT(c, n, al, ar, k, f, h)                                            \
+	{.letter = c, .name = n, .alias = al, .arg = ar, .kind = NSX_O_##k,   \
+	 .offset = offsetof(struct args, f), .help = h}
+static const struct nsx_opt opts[] = {
+	OPT(0, "json", NULL, NULL, FLAG, json, "the answer as JSON"),
+	OPT(0, "md", NULL, NULL, FLAG, md, "the answer as Markdown"),
+	OPT(0, "csv", NULL, NULL, FLAG, csv, "its first table as CSV"),
+	OPT(0, "limit", "top", "N", INT, limit, "rows of a table (default 20)"),
+	OPT(0, "window", NULL, "A..B", STR, window,
+	    "ask about this part only, as explain takes it"),
+	OPT(0, "threads", NULL, "N", INT, threads,
+	    "worker threads; default all processors"),
+};
+
+/* Window, confidence and what to ask next, as figures of the answer. */
+#define NEXT_COLUMNS(X)                                                       \
+	X(NEXT_QUESTION, "question", STR, "of this command")                  \
+	X(NEXT_ARGUMENT, "argument", STR, "what it needs")                    \
+	X(NEXT_WHY, "why", STR, "what it would tell")
+NSX_COLUMNS(next_cols, NEXT_COLUMNS);
+static const struct nsx_layout next_layout = {.key = "next",
+					      NSX_COLS(next_cols)};
+
+static int add_frame(struct nsx_answer *a, struct nsx_err *err)
+{
+	struct nsx_table *t = nsx_add_table(a->out, &next_layout);
+
+	nsx_put(a->out, "answer_window.start_ns", nsx_int(a->window.start_ns));
+	nsx_put(a->out, "answer_window.end_ns", nsx_int(a->window.end_ns));
+	nsx_put(a->out, "confidence",
+		nsx_string(nsx_confidence_names[a->confidence]));
+	for (unsigned i = 0; i < a->nnext; i++) {
+		struct nsx_cell *row = nsx_row(t, err);
+
+		if (!row)
+			return err->rc;
+		row[NEXT_QUESTION] = nsx_string(a->next[i].question);
+		row[NEXT_ARGUMENT] = nsx_string(a->next[i].argument);
+		row[NEXT_WHY] = nsx_string(a->next[i].why);
+	}
+	return 0;
+}
+
+static void print_text(const struct nsx_answer *a, const struct args *args,
+		       const char *path)
+{
+	struct nsx_buf b = {0};
+
+	if (args->md)
+		nsx_emit_md_section(a->out, &b);
+	else
+		nsx_emit_plain_section(a->out, &b);
+	if (a->window.start_ns < a->window.end_ns)
+		nsx_buf_printf(&b, "\nof %s, confidence %s\n",
+			       nsx_text_window(a->out->arena, &a->window),
+			       nsx_confidence_names[a->confidence]);
+	for (unsigned i = 0; i < a->nnext; i++)
+		nsx_buf_printf(&b, "next: nsys-explain ask %s %s%s%s%s  # %s\n",
+			       path, a->next[i].question,
+			       a->next[i].argument ? " '" : "",
+			       a->next[i].argument ? a->next[i].argument : "",
+			       a->next[i].argument ? "'" : "", a->next[i].why);
+	fwrite(b.p, 1, b.n, stdout);
+	nsx_buf_done(&b);
+}
+
+static int print(struct nsx_answer *a, const struct args *args,
+		 const char *path, struct nsx_err *err)
+{
+	int rc = 0;
+
+	if (args->csv && a->out->ntables)
+		rc = nsx_emit_csv(a->out->tables[0]->layout, a->out->tables[0],
+				  NULL, stdout, err);
+	else if (args->csv)
+		rc = nsx_fail(err, NSX_E_USAGE, "the answer has no table: leave "
+			      "--csv out");
+	else if (args->json)
+		rc = add_frame(a, err) ? err->rc :
+					 nsx_emit_json_section(a->out, stdout,
+							       err);
+	else
+		print_text(a, args, path);
+	return rc ? rc : nsx_flush_stdout(err);
+}
+
+static int answer(const struct args *args, char **argv, int n,
+		  struct nsx_err *err)
+{
+	const struct nsx_question *q = nsx_question_find(argv[2]);
+	struct nsx_opts o = {.path = argv[1], .kernel_limit = 30,
+			     .nvtx_kernel_map = true,
+			     .nvtx_coverage_warn = 0.7,
+			     .threads = nsx_threads(args->threads)};
+	struct nsx_load_opts load = {o.threads, args->window, NULL};
+	struct nsx_trace *trace = NULL;
+	struct nsx_report *r = NULL;
+	struct nsx_answer *a = NULL;
+	struct nsx_trace_file f;
+	int rc = nsx_trace_file_open(argv[1], &f, err);
+
+	if (rc)
+		return rc;
+	rc = nsx_trace_load(&f.schema, &load, &trace, err);
+	if (!rc)
+		rc = nsx_run_passes(trace, &o, &r, err);
+	if (!rc)
+		rc = nsx_ask(r, q, n > 2 ? argv[3] : NULL, (size_t)args->limit,
+			     &a, err);
+	if (!rc)
+		rc = print(a, args, argv[1], err);
+	nsx_answer_free(a);
+	nsx_report_free(r);
+	nsx_trace_free(trace);
+	nsx_trace_file_close(&f);
+	return rc;
+}
+
+/* All questions, a line each, for who asked none or one that there is not. */
+static int list(FILE *out)
+{
+	for (unsigned i = 0; i < nsx_nquestions; i++) {
+		const struct nsx_question *q = &nsx_questions[i];
+		char head[32];
+
+		snprintf(head, sizeof(head), q->is_optional ? "%s [%s]" : "%s %s",
+			 q->name, q->argument ? q->argument : "");
+		fprintf(out, "  %-16s %s\n", head, q->help);
+	}
+	return 2;
+}
+
+static int run(const struct nsx_cmd *cmd, int argc, char **argv)
+{
+	struct args a = {.limit = NSX_ASK_ROWS};
+	struct nsx_err err;
+	int n, rc = nsx_opt_parse(cmd, argc, argv, &a, &n, &err);
+
+	if (!rc && (a.json + a.md + a.csv > 1))
+		rc = nsx_fail(&err, NSX_E_USAGE, "--json, --md and --csv "
+			      "exclude each other");
+	if (!rc && (a.limit < 1 || a.limit > 100000))
+		rc = nsx_fail(&err, NSX_E_USAGE, "--limit must be 1 to 100000");
+	if (!rc && n > 3)
+		rc = nsx_fail(&err, NSX_E_USAGE, "give one trace, one question "
+			      "and its argument: put quotes around '%s %s'",
+			      argv[3], argv[4]);
+	if (!rc && (n < 2 || !nsx_question_find(argv[2]))) {
+		(void)nsx_fail(&err, NSX_E_USAGE, n < 2 ?
+			       "give a trace and a question: nsys-explain ask "
+			       "TRACE.sqlite QUESTION; the questions are" :
+			       "no question '%s'; the questions are",
+			       n < 2 ? "" : argv[2]);
+		rc = nsx_cmd_fail(&err, a.json);
+		(void)list(stderr);
+		return rc;
+	}
+	if (!rc)
+		rc = answer(&a, argv, n, &err);
+	return rc ? nsx_cmd_fail(&err, a.json) : 0;
+}
+
+const struct nsx_cmd nsx_cmd_ask = {
+	.name = "ask",
+	.usage = "TRACE.sqlite QUESTION [ARGUMENT] [OPTIONS]",
+	.summary = "ask a trace: what ran then, why that gap, who launched it",
+	.doc = "Answers one question. 'nsys-explain ask' alone lists them. Each "
+	       "answer says of which window it is, how far it can be trusted, "
+	       "and what to ask next.\n\n"
+	       "Instants are taken as reports print them (60.331s), as seconds "
+	       "from the first event (1.5), or as the trace's nanoseconds "
+	       "(5ns).",
+	.examples = "nsys-explain ask run.sqlite findings\n"
+		    "nsys-explain ask run.sqlite at 60.331s\n"
+		    "nsys-explain ask run.sqlite window 60.33s..60.34s --json\n"
+		    "nsys-explain ask run.sqlite kernel flash --limit 5\n",
+	.opts = opts,
+	.nopts = ARRAY_LEN(opts),
+	.run = run,
+};

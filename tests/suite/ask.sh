@@ -1,0 +1,68 @@
+#!/bin/bash
+# Questions: every one is answered on every fixture and trace, or refused in one
+# line; figures are those of SQL on the same rows; JSON parses.
+# usage: ask.sh BUILD_DIR
+set -u
+b=$(cd "$1" && pwd); here=$(cd "$(dirname "$0")/../.." && pwd)
+p=$b/nsys-explain fix=$b/fixtures
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+pass=0 fail=0
+ok() { pass=$((pass + 1)); }
+bad() { fail=$((fail + 1)); echo "FAIL ask: $*"; }
+says() { # PATTERN TRACE QUESTION...: a line of the answer matches
+	local pattern=$1; shift
+	if "$p" ask "$@" >"$work/out" 2>&1 && grep -qE -- "$pattern" "$work/out"; then ok
+	else bad "$* does not say '$pattern'"; head -n 12 "$work/out"; fi
+}
+refuses() { # PATTERN TRACE QUESTION...: one line, exit 2
+	local pattern=$1 rc; shift
+	"$p" ask "$@" >"$work/out" 2>"$work/err"; rc=$?
+	if [ $rc -eq 2 ] && [ ! -s "$work/out" ] && grep -qE -- "$pattern" "$work/err" && [ "$(wc -l <"$work/err")" -eq 1 ]; then ok
+	else bad "$* is not refused with '$pattern' ($rc)"; cat "$work/err"; fi
+}
+t=$fix/synthetic.sqlite
+says '^top_kernel|^sync|^[a-z_:]+ +(high|medium|low)' "$t" findings
+says 'computeKernel' "$t" kernel compute
+says '^kernels|launched by +cudaLaunchKernel' "$t" kernel compute
+refuses "no kernel matches 'nothing'; some that there are: '" "$t" kernel nothing
+refuses "cannot read the expression '\('" "$t" kernel '('
+refuses "no finding 'x'; there are:" "$t" finding x
+refuses "no section 'x'" "$t" section x
+refuses "cannot read the instant 'soon'" "$t" at soon
+refuses "cannot read the window '5'" "$t" window 5
+refuses "needs TIME" "$t" at
+refuses "takes no 'x'" "$t" findings x
+refuses "no repetition|no stream|no work on a stream '987'" "$t" stream 987
+refuses "cannot price|cannot read" "$t" what-if nonsense
+says 'of the judged window|cannot tell' "$t" what-if host:2x
+refuses "exclude each other" "$t" findings --md --csv
+
+# A sum by SQL: kernel time launched, and what the answer has.
+want=$(sqlite3 "$t" "SELECT sum(k.end - k.start) FROM CUPTI_ACTIVITY_KIND_KERNEL k JOIN StringIds s ON s.id = k.demangledName WHERE s.value LIKE '%computeKernel%'")
+got=$("$p" ask "$t" kernel computeKernel --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["total_ns"])')
+if [ "$want" = "$got" ]; then ok; else bad "kernel time $want in SQL, $got in the answer"; fi
+want=$(sqlite3 "$t" "SELECT count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL WHERE start <= 1000000 AND end > 1000000")
+got=$("$p" ask "$t" at 1000000ns --json | python3 -c 'import json, sys; print(sum(r["where"].startswith("GPU") for r in json.load(sys.stdin)["running"]))')
+if [ "$want" = "$got" ]; then ok; else bad "$want kernels run at 1 ms in SQL, $got in the answer"; fi
+
+# Each question on files of all kinds; ALL=1 takes every fixture and trace.
+files=
+for name in synthetic hostile_names empty_tables no_tables_2021 case02_runtime_only two_rank_straggler iterations_nvtx zero_inverted_open; do
+	files="$files $fix/$name.sqlite"
+done
+for name in mfu_2gpu_before graph_nodes_2021 nvtx_only; do files="$files $here/../shared/traces/$name.sqlite"; done
+[ -z "${ALL-}" ] || files="$fix/*.sqlite $here/../shared/traces/*.sqlite"
+for f in $files; do
+	[ -f "$f" ] || continue
+	key=$("$p" ask "$f" findings --csv --limit 1 2>/dev/null | sed -n '2s/,.*//p')
+	for q in findings "finding|${key:-none}" 'at|0.001' 'at|5ns' 'window|0..1000' gaps 'why|0.002' 'range|x' 'kernel|.' 'stream|7' 'thread|1' 'iteration|1' 'what-if|host:inf' 'section|partition' 'section|findings'; do
+		question=${q%%|*}; set -- "$question"
+		[ "$question" = "$q" ] || set -- "$question" "${q#*|}"
+		"$p" ask "$f" "$@" --json >"$work/out" 2>"$work/err"; rc=$?
+		if { [ $rc -eq 0 ] && python3 -m json.tool <"$work/out" >/dev/null; } || { [ $rc -eq 2 ] && [ "$(wc -l <"$work/err")" -eq 1 ]; }; then ok
+		else bad "$(basename "$f") $q: exit $rc"; head -n 3 "$work/err"; fi
+	done
+done
+echo "ask: $pass passed, $fail failed"
+[ $fail -eq 0 ]
