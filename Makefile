@@ -7,7 +7,7 @@ CFLAGS  ?= -O2 -g
 
 SRC  := $(sort $(shell find src -name "*.c"))
 SQL  := $(sort $(wildcard queries/*.sql queries/*/*.sql))
-LIB  := $(patsubst %.c,$B/%.o,$(filter-out src/main.c,$(SRC))) $B/gen/queries.o $B/gen/page.o
+LIB  := $(patsubst %.c,$B/%.o,$(filter-out src/main.c src/main_mpi.c,$(SRC))) $B/gen/queries.o $B/gen/page.o
 STD  := -std=c11 -D_GNU_SOURCE -DNSX_VERSION='"$(VERSION)"' -Isrc -Iinclude
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla \
         -Wformat=2 -Wconversion -Wno-sign-conversion $(if $(CI),-Werror)
@@ -18,11 +18,18 @@ LINK := -pie -Wl,-z,relro,-z,now $(SAN)
 LIBS := -lcsv -ljansson -lsqlite3 -lz -lzstd -lpthread -lm
 Q    := $(if $(V),,@)
 
-all: $B/$(PROG)
+MPICC := $(shell command -v mpicc)
+
+all: $B/$(PROG) $(if $(MPICC),$B/$(PROG)-mpi)
 
 $B/$(PROG): $B/src/main.o $B/libnsx.a
 	@echo "  link  $@"
 	$(Q)$(CC) $(CFLAGS) $(LINK) -o $@ $^ $(LDFLAGS) $(LIBS)
+
+# fleet over MPI, where there is one.
+$B/$(PROG)-mpi: src/main_mpi.c $B/libnsx.a
+	@echo "  mpicc $@"
+	$(Q)$(MPICC) $(STD) $(HARD) $(CFLAGS) $(LINK) -o $@ $^ $(LDFLAGS) $(LIBS)
 
 $B/libnsx.a: $(LIB)
 	$(Q)rm -f $@ && ar rcs $@ $^
@@ -83,7 +90,7 @@ FIX  := $(patsubst tests/fixtures/%.sql,$B/fixtures/%.sqlite,$(sort $(wildcard t
 UNIT := $(patsubst tests/%.c,$B/tests/%,$(sort $(wildcard tests/unit/test_*.c tests/property/prop_*.c)))
 FUZZ := $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 fixtures: $(FIX)
-test-programs: all fixtures $(UNIT) $(FUZZ:%=$B/replay/%)
+test-programs: all fixtures $B/fleet-gen $(UNIT) $(FUZZ:%=$B/replay/%)
 
 $B/mkfixture: tests/mkfixture.c
 	@mkdir -p $(@D)
@@ -91,6 +98,8 @@ $B/mkfixture: tests/mkfixture.c
 $B/fixtures/%.sqlite: tests/fixtures/%.sql $B/mkfixture $(wildcard tests/fixtures/_schema/*.sql)
 	@mkdir -p $(@D)
 	$(Q)$B/mkfixture $< $@
+$B/fleet-gen: tests/fleet/gen.c $B/libnsx.a
+	$(Q)$(CC) $(STD) $(WARN) $(CFLAGS) $(LINK) -o $@ $< $B/libnsx.a $(LIBS)
 $B/tests/%: tests/%.c $B/libnsx.a
 	@mkdir -p $(@D)
 	@echo "  test  $@"
@@ -144,6 +153,9 @@ fuzz:
 ## bench: time and memory against a plain scan, on generated traces
 bench: all
 	tests/bench/run.sh $B
+## bench-fleet: merging and explaining the digests of 1 024 ranks
+bench-fleet: all $B/fleet-gen
+	tests/bench/fleet.sh $B
 # All C there is, that of the tests and benches too.
 warnings: all $(patsubst %.c,$B/%.o,tests/mkfixture.c $(wildcard tests/*/*.c))
 ## lint: warnings as errors, hardening, clang-tidy, cppcheck, shellcheck, layers
@@ -161,10 +173,11 @@ install: all lib
 	install -m 755 $B/$(SO) $(TO)/lib/$(SO) && ln -sf $(SO) $(TO)/lib/libnsx.so
 	install -D -m 644 -t $(TO)/lib/pkgconfig $B/libnsx.pc
 	ln -sf $(PROG) $(TO)/bin/nsys-llm-explain
+	$(if $(MPICC),install -m 755 $B/$(PROG)-mpi $(TO)/bin/$(PROG)-mpi)
 	mkdir -p $(MAN) && $B/$(PROG) --man > $(MAN)/$(PROG).1
 ## uninstall: takes away what install put there
 uninstall:
-	rm -f $(TO)/bin/$(PROG) $(TO)/bin/nsys-llm-explain $(MAN)/$(PROG).1
+	rm -f $(TO)/bin/$(PROG) $(TO)/bin/nsys-llm-explain $(TO)/bin/$(PROG)-mpi $(MAN)/$(PROG).1
 	rm -f $(TO)/lib/libnsx.a $(TO)/lib/libnsx.so $(TO)/lib/$(SO) $(TO)/lib/pkgconfig/libnsx.pc
 	rm -f $(patsubst %,$(TO)/%,$(wildcard include/nsx/*.h)) && { rmdir $(TO)/include/nsx || true; }
 ## dist: the source of this commit as a tarball, the same bytes every time
@@ -177,5 +190,5 @@ help:
 	@sed -n 's/^## /  make /p' $(MAKEFILE_LIST)
 
 -include $(patsubst %.c,$B/%.d,$(SRC)) $(UNIT:=.d)
-.PHONY: all lib demo check fuzz fuzz-programs fixtures test-programs golden unit asan tsan valgrind coverage bench warnings lint dist install uninstall clean help FORCE
+.PHONY: all lib demo check fuzz fuzz-programs fixtures test-programs golden unit asan tsan valgrind coverage bench bench-fleet warnings lint dist install uninstall clean help FORCE
 .DELETE_ON_ERROR:

@@ -11,7 +11,7 @@ static int run(const struct nsx_cmd *cmd, int argc, char **argv)
 	int rc = nsx_fleet_run_parse(&r, cmd, argc, argv, &err);
 
 	if (!rc)
-		rc = nsx_fleet_read(&r.inputs, 0, 1, &r.digest, r.jobs,
+		rc = nsx_fleet_read(&r.inputs, &r.digest, r.jobs,
 				    nsx_fleet_run_say, &v, &n, &r.left_out,
 				    &err);
 	if (!rc)

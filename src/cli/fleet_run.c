@@ -1,8 +1,6 @@
 /* fleet_run.c - options of fleet, and what is done with the digests. */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include "cli/cmd_common.h"
 #include "cli/fleet_run.h"
 #include "emit/emit.h"
@@ -84,46 +82,46 @@ void nsx_fleet_run_say(const char *message)
 
 /* Reports --------------------------------------------------------------------------*/
 
-static int write_file(const struct nsx_freport *r, const char *dir,
-		      const char *name, int table, struct nsx_err *err)
+static int write_md(const struct nsx_out_file *f, FILE *out, struct nsx_err *err)
 {
-	char path[4096];
-	FILE *f;
-	int rc;
-
-	snprintf(path, sizeof(path), "%s/%s%s", dir, name,
-		 table < 0 ? "" : ".csv");
-	f = fopen(path, "we");
-	if (!f)
-		return nsx_fail(err, NSX_E_IO, "cannot write '%s': %s", path,
-				strerror(errno));
-	rc = table >= 0 ? nsx_emit_csv(r->t[table].layout, &r->t[table], NULL, f,
-				       err) :
-	     strstr(name, ".json") ? nsx_freport_json(r, f, err) :
-				     nsx_freport_md(r, f, err);
-	if (rc) {
-		(void)fclose(f);
-		return rc;
-	}
-	return nsx_emit_close(f, path, err);
+	return nsx_freport_md(f->subject, out, err);
 }
 
-static int write_folder(const struct nsx_freport *r, const char *dir,
+static int write_csv(const struct nsx_out_file *f, FILE *out,
+		     struct nsx_err *err)
+{
+	const struct nsx_table *t = f->subject;
+
+	return nsx_emit_csv(t->layout, t, NULL, out, err);
+}
+
+static int write_json(const struct nsx_out_file *f, FILE *out,
+		      struct nsx_err *err)
+{
+	return nsx_freport_json(f->subject, f->detail, out, err);
+}
+
+static int write_folder(const struct nsx_fleet_run *run,
+			const struct nsx_freport *r, const char *dir,
 			struct nsx_err *err)
 {
-	char tables[4096];
-	int rc = 0;
+	struct nsx_out_file files[NSX_NFTABLES + 2] = {
+		{"report.md", write_md, .subject = r}};
+	struct nsx_folder f = {.dir = dir, .files = files, .nfiles = 1,
+			       .inputs = run->inputs.path,
+			       .ninputs = run->inputs.n, .threads = run->jobs};
 
-	snprintf(tables, sizeof(tables), "%s/tables", dir);
-	if ((mkdir(dir, 0777) && errno != EEXIST) ||
-	    (mkdir(tables, 0777) && errno != EEXIST))
-		return nsx_fail(err, NSX_E_IO, "cannot make '%s': %s", dir,
-				strerror(errno));
-	for (unsigned t = 0; t < NSX_NFTABLES && !rc; t++)
-		rc = write_file(r, tables, r->t[t].layout->csv, (int)t, err);
-	if (!rc)
-		rc = write_file(r, dir, "report.md", -1, err);
-	return rc ? rc : write_file(r, dir, "report.json", -1, err);
+	for (unsigned t = 0; t < NSX_NFTABLES; t++) {
+		struct nsx_out_file *x = &files[f.nfiles++];
+
+		*x = (struct nsx_out_file){.write = write_csv,
+					   .subject = &r->t[t]};
+		snprintf(x->name, sizeof(x->name), "tables/%s.csv",
+			 r->t[t].layout->csv);
+	}
+	files[f.nfiles++] = (struct nsx_out_file){
+		"report.json", write_json, .subject = r, .detail = &f};
+	return nsx_folder_write(&f, err);
 }
 
 static void print_page(const struct nsx_fleet_run *run,
@@ -154,9 +152,9 @@ static int report(struct nsx_fleet_run *run, const struct nsx_fleet *f,
 	int rc = nsx_freport_new(f, run->left_out, &r, err);
 
 	if (!rc)
-		rc = run->json ? nsx_freport_json(r, stdout, err) :
+		rc = run->json ? nsx_freport_json(r, NULL, stdout, err) :
 		     run->md ? nsx_freport_md(r, stdout, err) :
-			       write_folder(r, dir, err);
+			       write_folder(run, r, dir, err);
 	if (!rc && !run->json && !run->md && !run->quiet)
 		print_page(run, r, dir);
 	nsx_freport_free(r);

@@ -23,9 +23,6 @@ enum {
 
 struct clocks {
 	struct nsx_fleet *f;
-	double *zero_ns; /* by rank: UTC at its zero, as its clock has it, less
-			    base_ns                                            */
-	int64_t base_ns; /* so that doubles are exact enough                  */
 	double *bound;	 /* [q * n + r]: most that r may be ahead of q        */
 	struct pair {	 /* differences of ends from the reference clock      */
 		double *v;
@@ -65,8 +62,8 @@ static int list_clocks(struct clocks *c, struct nsx_err *err)
 			of_host[r->host] = r->clock + 1;
 	}
 	for (uint32_t i = 0; i < f->nranks; i++)
-		if (f->rank[i].d->utc_ns >= 0 && !c->base_ns)
-			c->base_ns = f->rank[i].d->utc_ns;
+		if (f->rank[i].d->utc_ns >= 0 && !f->utc_ns)
+			f->utc_ns = f->rank[i].d->utc_ns;
 	for (uint32_t k = 0; k < f->nclocks; k++) {
 		size_t n = 0;
 		double tie;
@@ -76,7 +73,7 @@ static int list_clocks(struct clocks *c, struct nsx_err *err)
 			const struct nsx_digest *d = f->rank[i].d;
 
 			if (f->rank[i].clock == k && f->clock[k].host != NSX_NONE)
-				v[n++] = (double)(d->utc_ns - c->base_ns -
+				v[n++] = (double)(d->utc_ns - f->utc_ns -
 						  d->system_ns);
 		}
 		tie = nsx_median_of(v, n);
@@ -84,9 +81,9 @@ static int list_clocks(struct clocks *c, struct nsx_err *err)
 			const struct nsx_digest *d = f->rank[i].d;
 
 			if (f->rank[i].clock == k)
-				c->zero_ns[i] = n ? (double)d->system_ns + tie :
+				f->rank[i].zero_ns = n ? (double)d->system_ns + tie :
 					d->utc_ns < 0 ? 0 :
-					(double)(d->utc_ns - c->base_ns);
+					(double)(d->utc_ns - f->utc_ns);
 		}
 	}
 	return 0;
@@ -147,7 +144,7 @@ static int compare(struct clocks *c, const struct nsx_fcomm *m, size_t k,
 
 		if (j == SIZE_MAX)
 			continue;
-		start = c->zero_ns[r] + (double)nsx_coll_start(ch, j);
+		start = f->rank[r].zero_ns + (double)nsx_coll_start(ch, j);
 		end = start + (double)nsx_coll_ns(ch, j);
 		start -= drift[at] * (start - middle);
 		end -= drift[at] * (end - middle);
@@ -287,15 +284,15 @@ static void settle(struct clocks *c, const double *drift)
 }
 
 /* The middle of the time that all have in common, and how long it is. */
-static double middle_of(const struct clocks *c, double *ret_length)
+static double middle_of(const struct nsx_fleet *f, double *ret_length)
 {
 	double from = -INFINITY, to = INFINITY;
 
-	for (uint32_t r = 0; r < c->f->nranks; r++) {
-		const struct nsx_digest *d = c->f->rank[r].d;
+	for (uint32_t r = 0; r < f->nranks; r++) {
+		const struct nsx_digest *d = f->rank[r].d;
 
-		from = NSX_MAX(from, c->zero_ns[r] + (double)d->first_ns);
-		to = NSX_MIN(to, c->zero_ns[r] + (double)d->last_ns);
+		from = NSX_MAX(from, f->rank[r].zero_ns + (double)d->first_ns);
+		to = NSX_MIN(to, f->rank[r].zero_ns + (double)d->last_ns);
 	}
 	*ret_length = NSX_MAX(0, to - from);
 	return (from + to) / 2;
@@ -307,7 +304,6 @@ int nsx_fleet_clocks(struct nsx_fleet *f, struct nsx_err *err)
 	double *drift, middle, length;
 	int rc;
 
-	c.zero_ns = nsx_arena_get(c.a, f->nranks * sizeof(*c.zero_ns));
 	drift = nsx_arena_get(c.a, f->nranks * sizeof(*drift));
 	rc = list_clocks(&c, err);
 	c.diff = nsx_arena_get(c.a, f->nclocks * sizeof(*c.diff));
@@ -315,7 +311,7 @@ int nsx_fleet_clocks(struct nsx_fleet *f, struct nsx_err *err)
 				      sizeof(*c.bound), "pairs of clocks", err);
 	if (!c.bound)
 		rc = err->rc;
-	middle = middle_of(&c, &length);
+	middle = f->middle_ns = middle_of(f, &length);
 	if (!rc)
 		rc = compare_all(&c, drift, middle, err);
 	if (!rc) {

@@ -433,12 +433,20 @@ static int put_channel(struct nsx_digest_writer *w,
 
 	if (!rc)
 		rc = put_row(w, T_CHANNEL, &row, err);
+	packed_done(&p);
+	return rc;
+}
+
+static int put_ops(struct nsx_digest_writer *w, const struct nsx_dchannel *c,
+		   int64_t number, struct nsx_err *err)
+{
+	int rc = 0;
+
 	for (size_t i = 0; i < c->nops && !rc; i++) {
 		struct op_row op = {number, c->ops[i].bytes, c->ops[i].name};
 
 		rc = put_row(w, T_OP, &op, err);
 	}
-	packed_done(&p);
 	return rc;
 }
 
@@ -455,6 +463,8 @@ static int put(struct nsx_digest_writer *w, const struct nsx_digest *d,
 		rc = put_rows(w, T_FAMILY, d->families, d->nfamilies, err);
 	for (size_t i = 0; i < d->nchannels && !rc; i++)
 		rc = put_channel(w, &d->channels[i], (int64_t)i, err);
+	for (size_t i = 0; i < d->nchannels && !rc; i++)
+		rc = put_ops(w, &d->channels[i], (int64_t)i, err);
 	return rc;
 }
 
@@ -619,6 +629,8 @@ struct reader {
 	const char *name;
 	struct nsx_digest **v;
 	size_t n, cap;
+	uint64_t *hash; /* by rank: of its rows so far                       */
+	size_t cap_hash;
 };
 
 static int refuse(const struct reader *r, const char *table, const char *column,
@@ -631,7 +643,7 @@ static int refuse(const struct reader *r, const char *table, const char *column,
 
 static int take_row(const struct reader *r, struct nsx_stmt *s,
 		    const struct table *t, void *row, struct nsx_arena *a,
-		    struct nsx_err *err)
+		    uint64_t *hash, struct nsx_err *err)
 {
 	int at = 1;
 
@@ -646,6 +658,11 @@ static int take_row(const struct reader *r, struct nsx_stmt *s,
 			nsx_read_val(s, at++, &v);
 			if (!take_cell(&c, &v, row, a))
 				return refuse(r, t->name, c.name, err);
+			/* The content's own cell is hashed as 0. */
+			if (c.offset == offsetof(struct nsx_digest, content) &&
+			    t == &tables[T_RANK])
+				v.u.i = 0;
+			hash_cell(hash, &v);
 		}
 	}
 	return 0;
@@ -659,7 +676,10 @@ static int take_rank(struct reader *r, struct nsx_stmt *s, struct nsx_err *err)
 	int rc;
 
 	nsx_read_val(s, 0, &id);
-	rc = take_row(r, s, &tables[T_RANK], d, a, err);
+	rc = nsx_grow(&r->hash, &r->cap_hash, r->n + 1, sizeof(*r->hash),
+		      "ranks", err);
+	if (!rc)
+		rc = take_row(r, s, &tables[T_RANK], d, a, &r->hash[r->n], err);
 	d->arena = a;
 	if (!rc && (id.type != NSX_V_I64 || id.u.i != (int64_t)r->n + 1))
 		rc = refuse(r, "rank", "id", err);
@@ -692,9 +712,10 @@ static int make_room(struct nsx_arena *a, void **list, size_t n, size_t *cap,
 }
 
 /* A row of another table goes to the end of its rank's list. */
-static int add_row(struct reader *r, unsigned table, struct nsx_digest *d,
-		   size_t *cap, struct nsx_stmt *s, struct nsx_err *err)
+static int add_row(struct reader *r, unsigned table, size_t rank, size_t *cap,
+		   struct nsx_stmt *s, struct nsx_err *err)
 {
+	struct nsx_digest *d = r->v[rank];
 	void **lists[NTABLES] = {
 		[T_STEP] = (void **)&d->steps, [T_IDLE] = (void **)&d->idle,
 		[T_FAMILY] = (void **)&d->families,
@@ -710,15 +731,17 @@ static int add_row(struct reader *r, unsigned table, struct nsx_digest *d,
 		return err->rc;
 	++*ns[table];
 	return take_row(r, s, t, (char *)*lists[table] + n * t->size, d->arena,
-			err);
+			&r->hash[rank], err);
 }
 
-static int add_channel(struct reader *r, struct nsx_digest *d, size_t *cap,
+static int add_channel(struct reader *r, size_t rank, size_t *cap,
 		       struct nsx_stmt *s, struct nsx_err *err)
 {
+	struct nsx_digest *d = r->v[rank];
 	struct channel_row row;
 	struct nsx_arena *scratch = nsx_arena_new();
-	int rc = take_row(r, s, &tables[T_CHANNEL], &row, scratch, err);
+	int rc = take_row(r, s, &tables[T_CHANNEL], &row, scratch,
+			  &r->hash[rank], err);
 
 	if (!rc && row.number != (int64_t)d->nchannels)
 		rc = refuse(r, "channel", "number", err);
@@ -734,13 +757,14 @@ static int add_channel(struct reader *r, struct nsx_digest *d, size_t *cap,
 	return rc;
 }
 
-static int add_op(struct reader *r, struct nsx_digest *d, size_t *cap,
+static int add_op(struct reader *r, size_t rank, size_t *cap,
 		  struct nsx_stmt *s, struct nsx_err *err)
 {
+	struct nsx_digest *d = r->v[rank];
 	struct op_row row;
 	struct nsx_dchannel *c;
 
-	if (take_row(r, s, &tables[T_OP], &row, d->arena, err))
+	if (take_row(r, s, &tables[T_OP], &row, d->arena, &r->hash[rank], err))
 		return err->rc;
 	if (row.channel >= (int64_t)d->nchannels)
 		return refuse(r, "op", "channel", err);
@@ -781,10 +805,11 @@ static int read_table(struct reader *r, unsigned table, struct nsx_err *err)
 		cap = id.u.i == rank ? cap : 0;
 		rank = id.u.i;
 		rc = table == T_CHANNEL ?
-			     add_channel(r, r->v[rank - 1], &cap, s, err) :
+			     add_channel(r, (size_t)rank - 1, &cap, s, err) :
 		     table == T_OP ?
-			     add_op(r, r->v[rank - 1], &cap, s, err) :
-			     add_row(r, table, r->v[rank - 1], &cap, s, err);
+			     add_op(r, (size_t)rank - 1, &cap, s, err) :
+			     add_row(r, table, (size_t)rank - 1, &cap, s,
+				     err);
 	}
 	return rc;
 }
@@ -864,8 +889,11 @@ int nsx_digest_parse(const void *image, size_t n, const char *name,
 	for (unsigned t = 0; t < NTABLES && !rc; t++)
 		rc = read_table(&r, t, err);
 	for (size_t i = 0; i < r.n && !rc; i++)
-		rc = check(&r, r.v[i], err);
+		rc = r.hash[i] == r.v[i]->content ?
+			     check(&r, r.v[i], err) :
+			     refuse(&r, "rank", "content", err);
 	nsx_db_close(r.db);
+	free(r.hash);
 	if (rc) {
 		for (size_t i = 0; i < r.n; i++)
 			nsx_digest_free(r.v[i]);

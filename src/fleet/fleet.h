@@ -22,6 +22,8 @@ struct nsx_frank { /* in order of number */
 	int64_t number;	 /* in the job                                       */
 	uint32_t host;	 /* index                                            */
 	uint32_t clock;	 /* index                                            */
+	double zero_ns;	 /* UTC, as its clock has it, at its trace's zero, after
+			    the fleet's utc_ns                               */
 	uint32_t main;	 /* its channel of the main family; NSX_NONE         */
 	/* Over matched collectives: */
 	int64_t waited_ns, came_last, ncolls;
@@ -154,6 +156,8 @@ struct nsx_fleet {
 	size_t nlinks;
 	struct nsx_fclock *clock;
 	uint32_t nclocks;
+	int64_t utc_ns; /* so that zero_ns are small                         */
+	double middle_ns; /* where offsets hold; a drift adds to them        */
 	const char **warnings;
 	size_t nwarnings, cap_warnings;
 	struct nsx_arena *arena;
@@ -166,9 +170,9 @@ int nsx_fleet_new(struct nsx_digest **v, size_t n, struct nsx_fleet **ret,
 		  struct nsx_err *err) NSX_CHECKED;
 int nsx_fleet_match(struct nsx_fleet *f, struct nsx_err *err) NSX_CHECKED;
 int nsx_fleet_steps(struct nsx_fleet *f, struct nsx_err *err) NSX_CHECKED;
+int nsx_fleet_clocks(struct nsx_fleet *f, struct nsx_err *err) NSX_CHECKED;
 int nsx_fleet_links(struct nsx_fleet *f, struct nsx_err *err) NSX_CHECKED;
 int nsx_fleet_judge(struct nsx_fleet *f, struct nsx_err *err) NSX_CHECKED;
-int nsx_fleet_clocks(struct nsx_fleet *f, struct nsx_err *err) NSX_CHECKED;
 /* All of it. */
 int nsx_fleet_analyse(struct nsx_fleet *f, struct nsx_err *err) NSX_CHECKED;
 void nsx_fleet_free(struct nsx_fleet *f); /* NULL is fine */
@@ -184,6 +188,18 @@ void nsx_fleet_warn(struct nsx_fleet *f, const char *fmt, ...) NSX_PRINTF(2, 3);
 
 /* Sorts v; the mean of the middle two. 0 for none. */
 double nsx_median_of(double *v, size_t n);
+
+/* An instant of a rank's trace on the first clock, as well as it is known: good
+ * to order what belongs together, not to measure.
+ */
+static inline double nsx_common_ns(const struct nsx_fleet *f, uint32_t rank,
+				   int64_t t)
+{
+	const struct nsx_fclock *c = &f->clock[f->rank[rank].clock];
+	double at = f->rank[rank].zero_ns + (double)t;
+
+	return at - c->offset_ns - c->drift_ppm * 1e-6 * (at - f->middle_ns);
+}
 
 static inline const struct nsx_dchannel *
 nsx_channel_of(const struct nsx_fleet *f, const struct nsx_fmember *m)

@@ -135,7 +135,6 @@ struct result {
 };
 struct reading {
 	const struct nsx_fleet_inputs *in;
-	size_t from, step;
 	const struct nsx_digest_opts *o;
 	struct result *results;
 };
@@ -143,7 +142,7 @@ struct reading {
 static int read_one(void *ctx, size_t i, struct nsx_err *err)
 {
 	struct reading *r = ctx;
-	const char *path = r->in->path[r->from + i * r->step];
+	const char *path = r->in->path[i];
 	struct result *x = &r->results[i];
 	int rc = nsx_digest_is(path) ?
 			 nsx_digest_read(path, &x->v, &x->n, &x->err) :
@@ -184,13 +183,13 @@ static int join(const struct reading *r, size_t n,
 	return 0;
 }
 
-int nsx_fleet_read(const struct nsx_fleet_inputs *in, size_t from, size_t step,
+int nsx_fleet_read(const struct nsx_fleet_inputs *in,
 		   const struct nsx_digest_opts *o, unsigned jobs,
 		   void (*say)(const char *message), struct nsx_digest ***ret,
 		   size_t *ret_n, size_t *ret_left_out, struct nsx_err *err)
 {
-	size_t n = from < in->n ? (in->n - from + step - 1) / step : 0;
-	struct reading r = {in, from, step, o, NULL};
+	size_t n = in->n;
+	struct reading r = {in, o, NULL};
 	int rc;
 
 	*ret_n = *ret_left_out = 0;

@@ -16,13 +16,15 @@
 #include "fleet/fleet.h"
 
 #define CLOCK_BOUND_NS INT64_C(100000000) /* how far clocks may be apart       */
-#define NOISE_NS 10000.0 /* ends that differ by less are one instant           */
-#define TOGETHER_NS 200000.0 /* ends of one collective never spread further    */
-#define APART 2.5	 /* ratio of spreads that tells communicators apart    */
+#define KNOWN_BOUND_NS INT64_C(500000)	  /* ... once they were compared       */
+#define NOISE_NS 10000.0 /* transfers that vary by less are the same ...      */
+#define NOISE 0.1	 /* ... if it is no more than this part of them       */
 
 enum {
 	SAMPLES = 128,	     /* collectives compared at one place              */
 	MOST_PLACES = 8192,  /* tried of one channel                           */
+	MOST_COUNTED = 4096, /* operations compared where samples agree       */
+	FEW = 2,	     /* of them may differ, beyond the least          */
 	LEAST_COMMON = 4,    /* collectives that two ranks must share          */
 	LOOK_AHEAD = 32,     /* to find the way back after a difference        */
 	MOST_SLIPS = 4,	     /* collectives that may be left out at once       */
@@ -31,19 +33,28 @@ enum {
 struct channel {
 	uint32_t rank, channel;
 	const struct nsx_dchannel *c;
-	int64_t utc_ns;	      /* of the clock; -1                              */
+	int64_t utc_ns;	      /* of the clock, as far as it is known; -1       */
 	int64_t shift;	      /* in the family that is being made              */
 	double spread;
+	uint64_t group; /* channels of one communicator have one */
 	bool is_taken;
+};
+struct fit { /* of one channel on another, at one place */
+	double differs; /* share of operations that do not agree              */
+	size_t ncommon; /* 0: no place                                        */
+	size_t ndiffers; /* of MOST_COUNTED                                   */
 };
 struct matcher {
 	struct nsx_fleet *f;
 	struct channel *v; /* longest first */
 	size_t n;
-	size_t cap_families, cap_comms;
+	size_t cap_comms;
+	int64_t most_rank; /* greatest number of a rank */
 	struct channel **in; /* of the family that is being made */
 	size_t nin;
-	struct nsx_arena *a;
+	bool *has_clock; /* by rank: its clock was compared with the others' */
+	struct fit *fits; /* room for MOST_PLACES + 3 */
+	struct nsx_arena *a, *scratch;
 };
 
 size_t nsx_member_at(const struct nsx_fmember *m, const struct nsx_dchannel *c,
@@ -73,11 +84,6 @@ static const char *op_at(const struct channel *x, int64_t i)
 
 /* Places ---------------------------------------------------------------------------*/
 
-struct fit {
-	double differs; /* share of operations that do not agree              */
-	double spread;	/* of the difference of ends, ns                      */
-	size_t ncommon;
-};
 
 /* The middle half of the differences after a line through their thirds. */
 static double spread_of(double *diff, size_t n)
@@ -97,43 +103,61 @@ static double spread_of(double *diff, size_t n)
 	return diff[n - 1 - n / 8] - diff[n / 8];
 }
 
-/* x laid so that its i-th is y's (i - shift)-th. */
-static struct fit try_place(const struct channel *x, const struct channel *y,
-			    int64_t shift)
+/* The samples of x and y where they overlap, if x's i-th is y's (i - shift)-th:
+ * the s-th of n.
+ */
+struct overlap {
+	int64_t from;
+	size_t ncommon, n;
+};
+static struct overlap overlap_of(const struct channel *x,
+				 const struct channel *y, int64_t shift)
 {
 	int64_t from = NSX_MAX(0, shift);
 	int64_t to = NSX_MIN((int64_t)x->c->n, (int64_t)y->c->n + shift);
-	struct fit f = {1, INFINITY, 0};
-	double diff[SAMPLES];
-	size_t n, differs = 0, nends = 0;
+	struct overlap o = {from, 0, 0};
 
-	if (to - from < LEAST_COMMON &&
-	    to - from < (int64_t)NSX_MIN(x->c->n, y->c->n))
-		return f;
-	f.ncommon = (size_t)NSX_MAX(0, to - from);
-	n = NSX_MIN(f.ncommon, SAMPLES);
-	for (size_t s = 0; s < n; s++) {
-		int64_t i = from + (int64_t)(f.ncommon * s / n);
-
-		if (op_at(x, i) != op_at(y, i - shift))
-			differs++;
-		else if (x->c->has_times && y->c->has_times)
-			diff[nends++] = (double)(end_of(x->c, (size_t)i) -
-				end_of(y->c, (size_t)(i - shift)));
-	}
-	if (n)
-		f.differs = (double)differs / (double)n;
-	f.spread = spread_of(diff, nends);
-	return f;
+	if (to - from >= LEAST_COMMON ||
+	    to - from >= (int64_t)NSX_MIN(x->c->n, y->c->n))
+		o.ncommon = (size_t)NSX_MAX(0, to - from);
+	o.n = NSX_MIN(o.ncommon, SAMPLES);
+	return o;
 }
 
-static bool is_better(const struct fit *a, const struct fit *b)
+static int64_t sample_at(const struct overlap *o, size_t s)
 {
-	bool good_a = a->differs <= 0.1, good_b = b->differs <= 0.1;
+	return o->from + (int64_t)(o->ncommon * s / o->n);
+}
 
-	if (good_a != good_b)
-		return good_a;
-	return good_a ? a->spread < b->spread : a->differs < b->differs;
+static struct fit try_place(const struct channel *x, const struct channel *y,
+			    int64_t shift)
+{
+	struct overlap o = overlap_of(x, y, shift);
+	size_t differs = 0;
+
+	for (size_t s = 0; s < o.n; s++) {
+		int64_t i = sample_at(&o, s);
+
+		differs += op_at(x, i) != op_at(y, i - shift);
+	}
+	return (struct fit){o.n ? (double)differs / (double)o.n : 1, o.ncommon, 0};
+}
+
+static double spread_at(const struct channel *x, const struct channel *y,
+			int64_t shift)
+{
+	struct overlap o = overlap_of(x, y, shift);
+	double diff[SAMPLES];
+	size_t n = 0;
+
+	for (size_t s = 0; s < o.n && x->c->has_times && y->c->has_times; s++) {
+		int64_t i = sample_at(&o, s);
+
+		if (op_at(x, i) == op_at(y, i - shift))
+			diff[n++] = (double)(end_of(x->c, (size_t)i) -
+				end_of(y->c, (size_t)(i - shift)));
+	}
+	return spread_of(diff, n);
 }
 
 /* y's collective that ends nearest to x's i-th by the clocks of the hosts. */
@@ -159,7 +183,7 @@ static int64_t nearest(const struct channel *x, size_t i,
 
 /* Where to look: by the clocks if there are any, else from the beginning. */
 static void range_of(const struct channel *x, const struct channel *y,
-		     int64_t *ret_from, int64_t *ret_to)
+		     int64_t bound_ns, int64_t *ret_from, int64_t *ret_to)
 {
 	bool has_clock = x->utc_ns >= 0 && y->utc_ns >= 0 &&
 			 x->c->has_times && y->c->has_times;
@@ -172,10 +196,10 @@ static void range_of(const struct channel *x, const struct channel *y,
 		int64_t at = end_of(x->c, i);
 
 		middle = (int64_t)i - nearest(x, i, y);
-		while (lo && at - end_of(x->c, lo - 1) <= CLOCK_BOUND_NS)
+		while (lo && at - end_of(x->c, lo - 1) <= bound_ns)
 			lo--;
 		while (hi + 1 < x->c->n &&
-		       end_of(x->c, hi + 1) - at <= CLOCK_BOUND_NS)
+		       end_of(x->c, hi + 1) - at <= bound_ns)
 			hi++;
 		width = NSX_MIN(width, (int64_t)(hi - lo) / 2 + 1);
 	}
@@ -183,27 +207,69 @@ static void range_of(const struct channel *x, const struct channel *y,
 	*ret_to = middle + width;
 }
 
-/* Lays y on x: sets its shift and spread. False: it is no channel of this
- * family.
- */
-static bool lay(const struct channel *x, struct channel *y)
+/* The same for the operations alone, of more of them. */
+static size_t count_differing(const struct channel *x, const struct channel *y,
+			      int64_t shift)
 {
-	struct fit best = {1, INFINITY, 0};
-	int64_t from, to;
+	int64_t from = NSX_MAX(0, shift);
+	int64_t to = NSX_MIN((int64_t)x->c->n, (int64_t)y->c->n + shift);
+	size_t n = 0;
 
-	range_of(x, y, &from, &to);
-	/* From the middle outwards: of equals the nearest stays. */
-	for (int64_t i = 0; i <= to - from; i++) {
-		int64_t shift = (from + to) / 2 + (i & 1 ? -(i + 1) / 2 : i / 2);
-		struct fit f = try_place(x, y, shift);
+	to = NSX_MIN(to, from + MOST_COUNTED);
+	for (int64_t i = from; i < to; i++)
+		n += op_at(x, i) != op_at(y, i - shift);
+	return n;
+}
 
-		if (f.ncommon && is_better(&f, &best)) {
-			best = f;
-			y->shift = shift;
-			y->spread = f.spread;
-		}
+/* Lays y on x: sets its shift and spread. False: it is no channel of this
+ * family.  First the samples choose places, then all operations; of those that
+ * agree (but for a few: a rank may be out of sequence) that nearest by the
+ * clocks, unless ends agree much better elsewhere.
+ */
+static bool lay(const struct channel *x, struct channel *y, int64_t bound_ns,
+		struct fit *fits)
+{
+	int64_t from, to, nplaces, middle;
+	double least = 1;
+	size_t fewest = SIZE_MAX;
+	bool found = false;
+
+	range_of(x, y, bound_ns, &from, &to);
+	nplaces = to - from + 1;
+	middle = (from + to) / 2;
+	for (int64_t i = 0; i < nplaces; i++) {
+		fits[i] = try_place(x, y, from + i);
+		if (fits[i].ncommon)
+			least = NSX_MIN(least, fits[i].differs);
 	}
-	return best.differs <= 0.5;
+	if (least > 0.5)
+		return false;
+	for (int64_t i = 0; i < nplaces; i++) {
+		struct fit *f = &fits[i];
+
+		if (!f->ncommon || f->differs > least + 2.0 / SAMPLES)
+			f->ncommon = 0;
+		else
+			f->ndiffers = count_differing(x, y, from + i);
+		if (f->ncommon)
+			fewest = NSX_MIN(fewest, f->ndiffers);
+	}
+	/* From the middle outwards. */
+	for (int64_t k = 0; k < 2 * nplaces; k++) {
+		int64_t shift = middle + (k & 1 ? -(k + 1) / 2 : k / 2);
+		double spread;
+
+		if (shift < from || shift > to || !fits[shift - from].ncommon ||
+		    fits[shift - from].ndiffers > fewest + FEW)
+			continue;
+		spread = spread_at(x, y, shift);
+		if (found && spread >= y->spread / 2)
+			continue;
+		found = true;
+		y->shift = shift;
+		y->spread = spread;
+	}
+	return found;
 }
 
 /* Communicators ------------------------------------------------------------------------*/
@@ -256,60 +322,133 @@ static int cmp_comm_hash(const void *a, const void *b)
 	return cmp_rank(a, b);
 }
 
-static int cmp_spread(const void *a, const void *b)
+/* Ranks first + i x stride, i < size, of a job: the shapes that meshes have. */
+struct shape {
+	int64_t stride, size;
+};
+
+static int64_t group_of(const struct matcher *m, const struct channel *x,
+			struct shape s)
+{
+	int64_t rank = m->f->rank[x->rank].number;
+
+	return rank / (s.stride * s.size) * s.stride + rank % s.stride;
+}
+
+/* A collective's least length in a communicator is its transfer: always much the
+ * same, and the same in most communicators of a family.  In a part of one it is
+ * not, for the last rank may be elsewhere.  Returns by how much it is not: 0 for
+ * all ranks in one.
+ */
+static double variation(struct matcher *m, struct channel *const *v, size_t n,
+			struct shape s, double *ret_transfer)
+{
+	size_t groups = (size_t)(m->most_rank / s.size + s.stride + 1);
+	double *least = nsx_arena_get(m->scratch, groups * SAMPLES *
+							  sizeof(*least));
+	double *usual = nsx_arena_get(m->scratch, groups * sizeof(*usual));
+	double best[SAMPLES], diff[SAMPLES], sum = 0;
+	size_t length = (size_t)v[0]->shift + v[0]->c->n, ngroups = 0;
+
+	for (size_t i = 0; i < groups * SAMPLES; i++)
+		least[i] = INFINITY;
+	for (size_t k = 0; k < SAMPLES; k++)
+		best[k] = INFINITY;
+	for (size_t i = 0; i < n; i++)
+		for (size_t k = 0; k < SAMPLES; k++) {
+			int64_t at = (int64_t)(length * k / SAMPLES) -
+				     v[i]->shift;
+			double *x = &least[(size_t)group_of(m, v[i], s) *
+						   SAMPLES + k];
+
+			if (at < 0 || at >= (int64_t)v[i]->c->n)
+				continue;
+			*x = NSX_MIN(*x, (double)nsx_coll_ns(v[i]->c,
+							     (size_t)at));
+			best[k] = NSX_MIN(best[k], *x);
+		}
+	for (size_t g = 0; g < groups; g++) {
+		size_t there = 0;
+
+		for (size_t k = 0; k < SAMPLES; k++)
+			if (!isinf(least[g * SAMPLES + k]))
+				diff[there++] = least[g * SAMPLES + k] -
+						best[k];
+		if (!there)
+			continue;
+		usual[ngroups++] = nsx_median_of(diff, there);
+		sum += diff[there - 1 - there / 10] - diff[there / 10];
+	}
+	*ret_transfer = nsx_median_of(best, SAMPLES);
+	return ngroups ? NSX_MAX(sum / (double)ngroups,
+				 nsx_median_of(usual, ngroups)) : INFINITY;
+}
+
+/* Of a part of a communicator the figure is greater than of the whole, of several
+ * together it is no smaller: the smallest groups that come near the least figure
+ * of all shapes.  All in one if that is not small.
+ */
+static struct shape shape_of(struct matcher *m, struct channel *const *v,
+			     size_t n)
+{
+	struct shape best = {1, m->most_rank + 1};
+	int64_t world = NSX_MAX(m->most_rank + 1, m->f->expected);
+	double least = INFINITY, transfer = INFINITY;
+
+	for (unsigned round = 0; round < 2 && n > 2; round++) {
+		double most = NSX_MIN(NSX_MIN(NOISE_NS, NOISE * transfer),
+				      1.5 * least + 500);
+
+		for (int64_t size = 2; size < world; size++)
+			for (int64_t stride = 1; stride * size <= world;
+			     stride++) {
+				struct shape s = {stride, size};
+				double x;
+
+				if (world % (stride * size))
+					continue;
+				x = variation(m, v, n, s, &transfer);
+				nsx_arena_clear(m->scratch);
+				if (round && x <= most)
+					return s;
+				least = NSX_MIN(least, x);
+			}
+	}
+	return best;
+}
+
+static int cmp_group(const void *a, const void *b)
 {
 	const struct channel *x = *(struct channel *const *)a;
 	const struct channel *y = *(struct channel *const *)b;
 
-	if (x->spread != y->spread)
-		return x->spread < y->spread ? -1 : 1;
-	return cmp_rank(a, b);
+	if (x->group != y->group)
+		return x->group < y->group ? -1 : 1;
+	return x->rank < y->rank ? -1 : x->rank > y->rank;
 }
 
-/* v[0] and those that end with it, moved to the front: up to where the spread
- * first jumps. Returns how many.
+/* Splits the family into communicators: by payload, else by the shape of a mesh
+ * that fits their transfers.
  */
-static size_t gather(struct channel **v, size_t n)
-{
-	size_t k = 1;
-
-	for (size_t i = 1; i < n; i++)
-		v[i]->spread = try_place(v[0], v[i],
-					 v[i]->shift - v[0]->shift).spread;
-	if (n > 1)
-		qsort(v + 1, n - 1, sizeof(*v), cmp_spread);
-	while (k < n && v[k]->spread <= TOGETHER_NS &&
-	       (v[k]->spread <= NOISE_NS ||
-		v[k]->spread <=
-			APART * NSX_MAX(NOISE_NS, k > 1 ? v[k - 1]->spread : 0)))
-		k++;
-	return k;
-}
-
-/* Splits the family into communicators: by payload, else by common ends. */
 static int split(struct matcher *m, struct nsx_err *err)
 {
 	struct channel **v = m->in;
-	size_t n = m->nin, at = 0, k;
-	bool has_times = true;
+	size_t n = m->nin, nknown = 0, k;
+	struct shape s;
 
-	qsort(v, n, sizeof(*v), cmp_comm_hash);
+	qsort(v, n, sizeof(*v), cmp_comm_hash); /* unknown ones first */
+	while (nknown < n && v[n - nknown - 1]->c->comm)
+		nknown++;
 	for (size_t i = 0; i < n; i++)
-		has_times = has_times && v[i]->c->has_times;
-	for (; at < n; at += k) {
-		if (v[at]->c->comm) {
-			for (k = 1; at + k < n &&
-				    v[at + k]->c->comm == v[at]->c->comm;)
-				k++;
-		} else {
-			size_t rest = 1;
-
-			while (at + rest < n && !v[at + rest]->c->comm)
-				rest++;
-			qsort(v + at, rest, sizeof(*v), cmp_rank);
-			k = has_times ? gather(v + at, rest) : rest;
-			qsort(v + at, k, sizeof(*v), cmp_rank);
-		}
+		v[i]->group = v[i]->c->comm;
+	s = nknown < n && v[0]->c->has_times ? shape_of(m, v, n - nknown) :
+			(struct shape){1, m->most_rank + 1};
+	for (size_t i = 0; i < n - nknown; i++)
+		v[i]->group = (uint64_t)group_of(m, v[i], s);
+	qsort(v, n - nknown, sizeof(*v), cmp_group);
+	for (size_t at = 0; at < n; at += k) {
+		for (k = 1; at + k < n && v[at + k]->group == v[at]->group; k++)
+			;
 		if (new_comm(m, v + at, k, err))
 			return err->rc;
 	}
@@ -318,10 +457,15 @@ static int split(struct matcher *m, struct nsx_err *err)
 
 /* Families -----------------------------------------------------------------------------*/
 
+/* What tells most comes first: the more kinds of operations, the fewer places
+ * fit, and what was laid well shows how far the clocks are apart.
+ */
 static int cmp_channel(const void *a, const void *b)
 {
 	const struct channel *x = a, *y = b;
 
+	if (x->c->nops != y->c->nops)
+		return x->c->nops > y->c->nops ? -1 : 1;
 	if (x->c->n != y->c->n)
 		return x->c->n > y->c->n ? -1 : 1;
 	if (x->rank != y->rank)
@@ -359,6 +503,7 @@ static int list_channels(struct matcher *m, struct nsx_err *err)
 	for (uint32_t r = 0; r < f->nranks; r++)
 		most += f->rank[r].d->nchannels;
 	m->v = nsx_arena_try_array(m->a, most, sizeof(*m->v), "channels", err);
+	m->fits = nsx_arena_get(m->a, (MOST_PLACES + 3) * sizeof(*m->fits));
 	m->in = nsx_arena_try_array(m->a, most, sizeof(*m->in), "channels",
 				    err);
 	if (!m->v || !m->in)
@@ -382,7 +527,31 @@ static int list_channels(struct matcher *m, struct nsx_err *err)
 	return rc;
 }
 
-/* The longest channel left, and of every other rank the one that fits best. */
+/* Sets y's clock, of all its rank's channels, so that its ends agree with x's. */
+static void set_clock(struct matcher *m, const struct channel *x,
+		      const struct channel *y)
+{
+	int64_t from = NSX_MAX(0, y->shift);
+	int64_t n = NSX_MIN((int64_t)x->c->n, (int64_t)y->c->n + y->shift) - from;
+	double diff[SAMPLES];
+	size_t k = 0;
+
+	if (m->has_clock[y->rank] || !x->c->has_times || !y->c->has_times ||
+	    x->utc_ns < 0 || y->utc_ns < 0)
+		return;
+	for (; k < SAMPLES && (int64_t)k < n; k++) {
+		size_t i = (size_t)(from + n * (int64_t)k / SAMPLES);
+
+		diff[k] = (double)(x->utc_ns - y->utc_ns + end_of(x->c, i) -
+				   end_of(y->c, i - (size_t)y->shift));
+	}
+	m->has_clock[x->rank] = m->has_clock[y->rank] = true;
+	for (size_t i = 0; i < m->n; i++)
+		if (m->v[i].rank == y->rank && &m->v[i] != y)
+			m->v[i].utc_ns += (int64_t)nsx_median_of(diff, k);
+}
+
+/* A channel that is left, and of every other rank the one that fits it best. */
 static void start_family(struct matcher *m, struct channel *x)
 {
 	struct channel **best = nsx_arena_get(m->a, m->f->nranks *
@@ -394,7 +563,10 @@ static void start_family(struct matcher *m, struct channel *x)
 		struct channel *y = &m->v[i], **b = &best[y->rank];
 
 		if (y->is_taken || y->rank == x->rank ||
-		    y->c->is_mpi != x->c->is_mpi || !lay(x, y))
+		    y->c->is_mpi != x->c->is_mpi ||
+		    !lay(x, y, m->has_clock[x->rank] && m->has_clock[y->rank] ?
+				       KNOWN_BOUND_NS : CLOCK_BOUND_NS,
+			 m->fits))
 			continue;
 		if (!*b || y->spread < (*b)->spread)
 			*b = y;
@@ -404,6 +576,8 @@ static void start_family(struct matcher *m, struct channel *x)
 		if (best[r]) {
 			best[r]->is_taken = true;
 			m->in[m->nin++] = best[r];
+			if (best[r] != x)
+				set_clock(m, x, best[r]);
 		}
 }
 
@@ -656,8 +830,13 @@ static int make_family(struct matcher *m, struct channel *x,
 
 int nsx_fleet_match(struct nsx_fleet *f, struct nsx_err *err)
 {
-	struct matcher m = {.f = f, .a = nsx_arena_new()};
+	struct matcher m = {.f = f, .a = nsx_arena_new(),
+			    .scratch = nsx_arena_new()};
 	int rc = list_channels(&m, err);
+
+	m.has_clock = nsx_arena_get(m.a, f->nranks);
+	if (f->nranks)
+		m.most_rank = f->rank[f->nranks - 1].number;
 
 	f->family = nsx_arena_try_array(f->arena, m.n, sizeof(*f->family),
 					"families of communicators", err);
@@ -667,5 +846,6 @@ int nsx_fleet_match(struct nsx_fleet *f, struct nsx_err *err)
 		if (!m.v[i].is_taken)
 			rc = make_family(&m, &m.v[i], err);
 	nsx_arena_free(m.a);
+	nsx_arena_free(m.scratch);
 	return rc;
 }

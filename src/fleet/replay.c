@@ -1,18 +1,23 @@
 /* replay.c - what the steps would save if some ranks had not been slow.
  *
  * Each step is walked collective by collective, in order of time, with how much
- * earlier things would happen instead of when.  A rank that is mended runs
- * ahead of its old self by its excess over the others' median, in proportion to
- * the own work it has done.  A collective can begin on a rank no earlier than
- * its data are ready and the one before it on its channel has ended; it ends
- * when its last rank has come and the data have moved.  A rank that was held by
- * it (the exposed part) goes on that much earlier, one that was not does not.
+ * earlier things would happen instead of when.  A rank that is mended has done
+ * as much own work before each collective as the others had, so it is ahead of
+ * its old self by what it did more.  A collective can begin on a rank no earlier
+ * than its data are ready and the one before it on its channel has ended; it
+ * ends when its last rank has come and the data have moved.  A rank that was
+ * held by it (the exposed part) goes on that much earlier, one that was not does
+ * not.
  *
- * When data were ready is seen only where nothing else held the collective
- * back; so of all ranks the one that did least own work before it tells.
+ * How much own work a collective needs is seen where nothing but its data held
+ * it back: the mean of those ranks.  Where the channel held all of them, the one
+ * that had done least is a bound, and so is the mended rank's own work less its
+ * share of the step's excess.
  */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
+#include "base/group.h"
 #include "base/stat.h"
 #include "fleet/fleet.h"
 
@@ -20,33 +25,51 @@
  * held back by that.
  */
 #define AT_ONCE_NS 10000
+/* Less than that is the gap between two kernels, and holds nobody back. */
+#define LEAST_EXPOSED_NS 5000
 
 struct place { /* a collective of a step */
-	int64_t at_ns; /* after the step's begin                             */
+	double at_ns; /* its end, on the common clock                        */
 	uint32_t comm;
+	uint32_t need; /* index                                              */
 	size_t k;
+	size_t own; /* its members' in own                                   */
+};
+struct need { /* own work before the k-th of a family */
+	double sum, least;
+	size_t n; /* ranks that only their data held back                    */
 };
 struct rank_now {
-	double own_ns, total_ns; /* work done of this step, and all of it    */
-	double cut; /* share of own work that falls away                     */
+	double own_ns;	 /* work done of this step                           */
+	double held_ns;	 /* by collectives, since it last did own work       */
+	double more_ns;	 /* of it, over what was needed: a mended rank's     */
 	double ahead_ns; /* of its old self                                  */
 	int64_t since_ns; /* own clock: up to where own_ns counts            */
+	double cut; /* of a mended one: the share of the step's own work over
+		       the others' median                                    */
+	bool is_mended;
 };
 struct channel_now { /* of a communicator's member */
 	double ahead_ns; /* of its last end                                  */
-	int64_t end_ns;
+	int64_t end_ns;	 /* INT64_MIN: none in this step                     */
 };
 struct replay {
 	const struct nsx_fleet *f;
-	const uint32_t *ranks;
-	size_t n;
 	const struct nsx_fslow_link *links;
 	size_t nlinks;
 	struct place *v;
 	size_t nplaces, cap;
+	struct before { /* by place, member: when it began                   */
+		double own_ns, held_ns;
+	} *own;
+	size_t nown, cap_own;
+	struct need *need;
+	size_t cap_need;
+	struct nsx_groups needs; /* of (family, k)                           */
 	struct rank_now *rank;
 	struct channel_now **channel; /* by comm, member                     */
 	size_t *at;		      /* by comm: the next collective        */
+	double saved_ns; /* up to the main family's last collective          */
 };
 
 static const int64_t *bounds(const struct nsx_fleet *f, uint32_t r, size_t s)
@@ -69,19 +92,21 @@ static int cmp_place(const void *a, const void *b)
  * none has, or it is not yet of this step (*ret_later) .
  */
 static bool place_of(const struct nsx_fleet *f, const struct nsx_fcomm *c,
-		     size_t k, size_t s, int64_t *ret_ns, bool *ret_later)
+		     size_t k, size_t s, double *ret_ns, bool *ret_later)
 {
 	*ret_later = false;
 	for (uint32_t m = 0; m < c->n; m++) {
 		const struct nsx_dchannel *ch = nsx_channel_of(f, &c->m[m]);
 		const int64_t *b = bounds(f, c->m[m].rank, s);
 		size_t i = nsx_member_at(&c->m[m], ch, k);
+		int64_t end_ns;
 
 		if (i == SIZE_MAX || b[0] == INT64_MIN || b[1] == INT64_MIN)
 			continue;
-		*ret_ns = nsx_coll_start(ch, i) + nsx_coll_ns(ch, i) - b[0];
-		*ret_later = *ret_ns > b[1] - b[0];
-		return !*ret_later && *ret_ns > 0;
+		end_ns = nsx_coll_start(ch, i) + nsx_coll_ns(ch, i);
+		*ret_ns = nsx_common_ns(f, c->m[m].rank, end_ns);
+		*ret_later = end_ns > b[1];
+		return !*ret_later && end_ns > b[0];
 	}
 	return false;
 }
@@ -93,7 +118,7 @@ static int list_places(struct replay *p, size_t s, struct nsx_err *err)
 	p->nplaces = 0;
 	for (uint32_t i = 0; i < f->ncomms; i++) {
 		const struct nsx_fcomm *c = &f->comm[i];
-		struct place x = {0, i, 0};
+		struct place x = {.comm = i};
 		bool later = false;
 
 		if (c->n < 2)
@@ -116,43 +141,130 @@ static int list_places(struct replay *p, size_t s, struct nsx_err *err)
 	return 0;
 }
 
-/* The share of own work that mended ranks lose: down to the others' median. */
-static void mend(struct replay *p, size_t s, double *scratch)
+static void find_cuts(struct replay *p, size_t s, double *scratch)
 {
-	const struct nsx_fleet *f = p->f;
-	const double *own = &f->own_ns[s * f->nranks];
-	size_t n = 0, at = 0;
+	const double *own = &p->f->own_ns[s * p->f->nranks];
+	size_t n = 0;
 	double median;
 
-	for (uint32_t r = 0; r < f->nranks; r++) {
-		while (at < p->n && p->ranks[at] < r)
-			at++;
-		if (!isnan(own[r]) && !(at < p->n && p->ranks[at] == r))
+	for (uint32_t r = 0; r < p->f->nranks; r++)
+		if (!isnan(own[r]) && !p->rank[r].is_mended)
 			scratch[n++] = own[r];
-	}
 	median = nsx_median_of(scratch, n);
+	for (uint32_t r = 0; r < p->f->nranks; r++)
+		p->rank[r].cut = p->rank[r].is_mended && n && own[r] > median ?
+					 1 - median / own[r] : 0;
+}
+
+/* Before the first collective of the step.  Who was not there in the one before
+ * is as far ahead as the others.
+ */
+static void begin_step(struct replay *p, size_t s)
+{
+	const struct nsx_fleet *f = p->f;
+
 	for (uint32_t r = 0; r < f->nranks; r++)
 		p->rank[r] = (struct rank_now){
-			.total_ns = isnan(own[r]) ? 0 : own[r],
-			.since_ns = *bounds(f, r, s)};
-	for (size_t i = 0; i < p->n && n; i++) {
-		struct rank_now *r = &p->rank[p->ranks[i]];
+			.since_ns = *bounds(f, r, s), .cut = p->rank[r].cut,
+			.ahead_ns = s && *bounds(f, r, s - 1) == INT64_MIN ?
+					    p->saved_ns : p->rank[r].ahead_ns,
+			.is_mended = p->rank[r].is_mended};
+	for (uint32_t i = 0; i < f->ncomms; i++)
+		for (uint32_t m = 0; m < f->comm[i].n; m++)
+			p->channel[i][m].end_ns = INT64_MIN;
+}
 
-		if (r->total_ns > median)
-			r->cut = 1 - median / r->total_ns;
-	}
+/* A member at a collective; false: it has no part in it. */
+struct visit {
+	struct rank_now *r;
+	struct channel_now *now;
+	int64_t start_ns, end_ns, exposed_ns;
+};
+static bool visit(struct replay *p, const struct place *x, uint32_t m,
+		  struct visit *ret)
+{
+	const struct nsx_fmember *member = &p->f->comm[x->comm].m[m];
+	const struct nsx_dchannel *ch = nsx_channel_of(p->f, member);
+	size_t i = nsx_member_at(member, ch, x->k);
+
+	ret->r = &p->rank[member->rank];
+	if (i == SIZE_MAX || ret->r->since_ns == INT64_MIN)
+		return false;
+	ret->now = &p->channel[x->comm][m];
+	ret->start_ns = nsx_coll_start(ch, i);
+	ret->end_ns = ret->start_ns + nsx_coll_ns(ch, i);
+	ret->exposed_ns = nsx_coll_ns(ch, i) * ch->exposed[i] / 255;
+	return true;
+}
+
+static bool is_held_by_channel(const struct visit *v)
+{
+	return v->now->end_ns != INT64_MIN &&
+	       v->start_ns - v->now->end_ns <= AT_ONCE_NS;
 }
 
 /* The rank works on up to t, on its own clock. */
 static void work(struct rank_now *r, int64_t t)
 {
-	double ns = (double)(t - r->since_ns);
-
-	if (ns <= 0)
+	if (t <= r->since_ns)
 		return;
-	r->own_ns += ns;
-	r->ahead_ns += ns * r->cut;
+	r->own_ns += (double)(t - r->since_ns);
+	if (t - r->since_ns > AT_ONCE_NS)
+		r->held_ns = 0;
 	r->since_ns = t;
+}
+
+/* Own work goes on while a collective is hidden, then waits for its end. */
+static void pass_over(const struct visit *v)
+{
+	work(v->r, v->end_ns - v->exposed_ns);
+	if (v->exposed_ns > LEAST_EXPOSED_NS && v->r->since_ns < v->end_ns) {
+		v->r->held_ns += (double)(v->end_ns - v->r->since_ns);
+		v->r->since_ns = v->end_ns;
+	}
+	v->now->end_ns = v->end_ns;
+}
+
+/* First walk: own work of all ranks when each collective begins. */
+static int measure(struct replay *p, struct place *x, struct nsx_err *err)
+{
+	const struct nsx_fcomm *c = &p->f->comm[x->comm];
+	struct need *need;
+	struct visit v;
+
+	x->own = p->nown;
+	if (nsx_group(&p->needs, c->family, x->k, &x->need, err) ||
+	    nsx_grow(&p->need, &p->cap_need, p->needs.n, sizeof(*p->need),
+		     "collectives", err) ||
+	    nsx_grow(&p->own, &p->cap_own, p->nown + c->n, sizeof(*p->own),
+		     "collectives", err))
+		return err->rc;
+	p->nown += c->n;
+	need = &p->need[x->need];
+	if (need->least == 0)
+		need->least = INFINITY;
+	for (uint32_t m = 0; m < c->n; m++) {
+		if (!visit(p, x, m, &v))
+			continue;
+		work(v.r, v.start_ns);
+		p->own[x->own + m] = (struct before){v.r->own_ns,
+						     v.r->held_ns};
+		need->least = NSX_MIN(need->least,
+				      v.r->own_ns * (1 - v.r->cut));
+		if (!v.r->is_mended && !is_held_by_channel(&v)) {
+			need->sum += v.r->own_ns;
+			need->n++;
+		}
+		pass_over(&v);
+	}
+	return 0;
+}
+
+static double needed(const struct replay *p, const struct place *x)
+{
+	const struct need *n = &p->need[x->need];
+
+	return n->n ? n->sum / (double)n->n : n->least;
 }
 
 /* By how much less its transfer takes. */
@@ -164,94 +276,84 @@ static double faster(const struct replay *p, uint32_t comm)
 	return 0;
 }
 
-/* Own work without what falls away, when the collective begins. */
-static double mended_work(const struct rank_now *r)
+/* By how much earlier a member's part could begin. */
+static double ahead_of(const struct replay *p, const struct place *x,
+		       uint32_t m, const struct visit *v)
 {
-	return r->own_ns * (1 - r->cut);
+	const struct before *b = &p->own[x->own + m];
+	double need = needed(p, x), own = b->own_ns;
+	double by_data, by_channel;
+
+	if (v->r->is_mended && !isinf(need)) {
+		double more = NSX_MAX(0, own - need);
+
+		v->r->ahead_ns += more - v->r->more_ns;
+		v->r->more_ns = more;
+	}
+	by_data = v->r->ahead_ns;
+	if (v->now->end_ns == INT64_MIN)
+		return by_data;
+	by_channel = v->now->ahead_ns + (double)(v->start_ns - v->now->end_ns);
+	if (is_held_by_channel(v) && !v->r->is_mended)
+		by_data += own >= need ? own - need + b->held_ns : 0;
+	return NSX_MIN(by_data, by_channel);
 }
 
+/* Second walk. Returns how much earlier the collective ends; NAN: of nobody. */
 static double step_over(struct replay *p, const struct place *x)
 {
-	const struct nsx_fleet *f = p->f;
-	const struct nsx_fcomm *c = &f->comm[x->comm];
-	double ready = INFINITY, least = INFINITY, was = INFINITY, ahead;
+	const struct nsx_fcomm *c = &p->f->comm[x->comm];
+	double least = INFINITY, was = INFINITY, ahead;
+	struct visit v;
 
 	for (uint32_t m = 0; m < c->n; m++) {
-		const struct nsx_dchannel *ch = nsx_channel_of(f, &c->m[m]);
-		struct rank_now *r = &p->rank[c->m[m].rank];
-		size_t i = nsx_member_at(&c->m[m], ch, x->k);
+		double ns;
 
-		if (i == SIZE_MAX || r->since_ns == INT64_MIN)
+		if (!visit(p, x, m, &v))
 			continue;
-		work(r, nsx_coll_start(ch, i));
-		ready = NSX_MIN(ready, mended_work(r));
-	}
-	for (uint32_t m = 0; m < c->n; m++) {
-		const struct nsx_dchannel *ch = nsx_channel_of(f, &c->m[m]);
-		struct rank_now *r = &p->rank[c->m[m].rank];
-		struct channel_now *now = &p->channel[x->comm][m];
-		size_t i = nsx_member_at(&c->m[m], ch, x->k);
-		double by_data, by_channel, ns;
-
-		if (i == SIZE_MAX || r->since_ns == INT64_MIN)
-			continue;
-		ns = (double)nsx_coll_ns(ch, i);
-		by_data = r->ahead_ns;
-		by_channel = INFINITY;
-		if (now->end_ns != INT64_MIN) {
-			int64_t gap = nsx_coll_start(ch, i) - now->end_ns;
-
-			by_channel = now->ahead_ns + (double)gap;
-			if (gap <= AT_ONCE_NS) /* it was the channel */
-				by_data += mended_work(r) - ready;
-		}
-		least = NSX_MIN(least, ns + NSX_MIN(by_data, by_channel));
+		ns = (double)(v.end_ns - v.start_ns);
+		least = NSX_MIN(least, ns + ahead_of(p, x, m, &v));
 		was = NSX_MIN(was, ns);
 	}
 	if (isinf(was))
 		return NAN;
 	ahead = least - was + faster(p, x->comm);
 	for (uint32_t m = 0; m < c->n; m++) {
-		const struct nsx_dchannel *ch = nsx_channel_of(f, &c->m[m]);
-		struct rank_now *r = &p->rank[c->m[m].rank];
-		size_t i = nsx_member_at(&c->m[m], ch, x->k);
-		int64_t end_ns, exposed_ns;
-
-		if (i == SIZE_MAX || r->since_ns == INT64_MIN)
+		if (!visit(p, x, m, &v))
 			continue;
-		end_ns = nsx_coll_start(ch, i) + nsx_coll_ns(ch, i);
-		exposed_ns = nsx_coll_ns(ch, i) * ch->exposed[i] / 255;
-		p->channel[x->comm][m] = (struct channel_now){ahead, end_ns};
-		work(r, end_ns - exposed_ns);
-		if (exposed_ns > 1000) {
-			r->ahead_ns = NSX_MIN(ahead, r->ahead_ns +
-						     (double)exposed_ns);
-			r->since_ns = NSX_MAX(r->since_ns, end_ns);
-		}
+		if (v.exposed_ns > LEAST_EXPOSED_NS)
+			v.r->ahead_ns = NSX_MIN(ahead, v.r->ahead_ns +
+						       (double)v.exposed_ns);
+		v.now->ahead_ns = ahead;
+		v.now->end_ns = v.end_ns;
 	}
 	return ahead;
 }
 
-/* Of the main family's last collective. */
-static double replay_step(struct replay *p, size_t s, double *scratch,
-			  struct nsx_err *err)
+static int replay_step(struct replay *p, size_t s, double *scratch,
+		       struct nsx_err *err)
 {
-	double saved = 0;
-
 	if (list_places(p, s, err))
-		return NAN;
-	mend(p, s, scratch);
-	for (uint32_t i = 0; i < p->f->ncomms; i++)
-		for (uint32_t m = 0; m < p->f->comm[i].n; m++)
-			p->channel[i][m].end_ns = INT64_MIN;
+		return err->rc;
+	find_cuts(p, s, scratch);
+	begin_step(p, s);
+	nsx_groups_done(&p->needs);
+	p->needs = (struct nsx_groups){0};
+	p->nown = 0;
+	if (p->need)
+		memset(p->need, 0, p->cap_need * sizeof(*p->need));
+	for (size_t i = 0; i < p->nplaces; i++)
+		if (measure(p, &p->v[i], err))
+			return err->rc;
+	begin_step(p, s);
 	for (size_t i = 0; i < p->nplaces; i++) {
 		double ahead = step_over(p, &p->v[i]);
 
 		if (p->f->comm[p->v[i].comm].family == p->f->main &&
 		    !isnan(ahead))
-			saved = ahead;
+			p->saved_ns = ahead;
 	}
-	return saved;
+	return 0;
 }
 
 int nsx_fleet_replay(const struct nsx_fleet *f, const uint32_t *ranks, size_t n,
@@ -259,12 +361,13 @@ int nsx_fleet_replay(const struct nsx_fleet *f, const uint32_t *ranks, size_t n,
 		     double *ret_ns, struct nsx_err *err)
 {
 	struct nsx_arena *a = nsx_arena_new();
-	struct replay p = {.f = f, .ranks = ranks, .n = n, .links = links,
-			   .nlinks = nlinks};
-	double *scratch = nsx_arena_get(a, f->nranks * sizeof(*scratch)), sum = 0;
+	struct replay p = {.f = f, .links = links, .nlinks = nlinks};
+	double *scratch = nsx_arena_get(a, f->nranks * sizeof(*scratch));
 	int rc = 0;
 
 	p.rank = nsx_arena_get(a, f->nranks * sizeof(*p.rank));
+	for (size_t i = 0; i < n; i++)
+		p.rank[ranks[i]].is_mended = true;
 	p.channel = nsx_arena_get(a, f->ncomms * sizeof(*p.channel));
 	p.at = nsx_arena_get(a, f->ncomms * sizeof(*p.at));
 	for (uint32_t i = 0; i < f->ncomms; i++) {
@@ -272,16 +375,14 @@ int nsx_fleet_replay(const struct nsx_fleet *f, const uint32_t *ranks, size_t n,
 							sizeof(**p.channel));
 		p.at[i] = f->comm[i].first;
 	}
-	for (size_t s = 0; s < f->nsteps && !rc; s++) {
-		double saved = replay_step(&p, s, scratch, err);
-
-		if (isnan(saved))
-			rc = err->rc;
-		sum += saved;
-	}
+	for (size_t s = 0; s < f->nsteps && !rc; s++)
+		rc = replay_step(&p, s, scratch, err);
 	free(p.v);
+	free(p.own);
+	free(p.need);
+	nsx_groups_done(&p.needs);
 	nsx_arena_free(a);
 	if (!rc)
-		*ret_ns = f->nsteps ? sum / (double)f->nsteps : 0;
+		*ret_ns = f->nsteps ? p.saved_ns / (double)f->nsteps : 0;
 	return rc;
 }

@@ -3,6 +3,7 @@
 #define NSX_FLEET_REPORT_H
 
 #include <stdio.h>
+#include "emit/folder.h"
 #include "fleet/fleet.h"
 #include "report/table.h"
 
@@ -49,7 +50,9 @@ int nsx_freport_findings(struct nsx_freport *r,
 			 struct nsx_err *err) NSX_CHECKED;
 
 int nsx_freport_md(const struct nsx_freport *r, FILE *out, struct nsx_err *err);
-int nsx_freport_json(const struct nsx_freport *r, FILE *out,
+/* folder: whose other files are listed; NULL: none are written. */
+int nsx_freport_json(const struct nsx_freport *r,
+		     const struct nsx_folder *folder, FILE *out,
 		     struct nsx_err *err);
 /* The first page, as plain text. */
 void nsx_freport_page(const struct nsx_freport *r, bool is_md,

@@ -162,7 +162,8 @@ static void add_fleet(struct nsx_jsonw *w, const struct nsx_freport *r)
 	nsx_jsonw_end(w);
 }
 
-int nsx_freport_json(const struct nsx_freport *r, FILE *out,
+int nsx_freport_json(const struct nsx_freport *r,
+		     const struct nsx_folder *folder, FILE *out,
 		     struct nsx_err *err)
 {
 	struct nsx_jsonw *w = nsx_jsonw_new();
@@ -185,6 +186,8 @@ int nsx_freport_json(const struct nsx_freport *r, FILE *out,
 	nsx_jsonw_object(w, "metrics");
 	add_fleet(w, r);
 	nsx_jsonw_end(w);
+	if (folder)
+		nsx_json_add_files(w, folder);
 	nsx_jsonw_end(w);
 	rc = nsx_jsonw_write(w, out, err);
 	nsx_jsonw_free(w);

@@ -198,10 +198,11 @@ static int find_bounds(struct nsx_fleet *f, const struct nsx_fmember **of,
 		return err->rc;
 	for (uint32_t r = 0; r < f->nranks; r++)
 		for (size_t s = 0; s < n; s++) {
-			size_t k = s < f->nsteps ? f->step[s].first :
+			size_t k = !f->nsteps ? 0 :
+				   s < f->nsteps ? f->step[s].first :
 						   f->step[s - 1].end;
 
-			f->bound_ns[r * n + s] = of[r] && k && f->nsteps ?
+			f->bound_ns[r * n + s] = of[r] && k ?
 				end_at(f, of[r], k - 1) : INT64_MIN;
 		}
 	return 0;
@@ -247,7 +248,7 @@ static int drop_edges(struct nsx_fleet *f, struct nsx_err *err)
 {
 	double *wall = nsx_try_alloc(f->nsteps + f->nranks, sizeof(*wall),
 				     "steps", err);
-	double *scratch = wall + f->nsteps, usual;
+	double usual;
 	size_t n = 0, first = f->nsteps, end = 0;
 
 	if (!wall)
@@ -255,7 +256,7 @@ static int drop_edges(struct nsx_fleet *f, struct nsx_err *err)
 	for (size_t s = 0; s < f->nsteps; s++) {
 		size_t there;
 
-		wall[s] = median_wall(f, s, scratch, &there);
+		wall[s] = median_wall(f, s, wall + f->nsteps, &there);
 		if (there * 2 <= f->family[f->main].nranks || there < 2)
 			continue;
 		first = NSX_MIN(first, s);

@@ -1,0 +1,256 @@
+/* main_mpi.c - fleet over MPI: nsys-explain-mpi fleet INPUT...
+ *
+ * Rank 0 deals the inputs out by size; every rank digests its share, which may
+ * lie on its node alone; the digests come together along a binomial tree, each
+ * as the image of a digest file.  Merging is a union, so the report is the one
+ * of a single process, byte for byte.  Moving bytes, placing processes and
+ * noticing that one died are MPI's: there is no code of ours for that.
+ */
+#include <mpi.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include "cli/cmd_common.h"
+#include "cli/fleet_run.h"
+
+enum { TAG = 1, MOST_AT_ONCE = 1 << 30 };
+
+static int me, nprocesses;
+
+/* A failure that is not one input's ends the job. */
+static _Noreturn void give_up(const struct nsx_err *err)
+{
+	fprintf(stderr, "nsys-explain-mpi: rank %d: %s\n", me, err->msg);
+	MPI_Abort(MPI_COMM_WORLD, err->rc == NSX_E_USAGE ? 2 : 3);
+	exit(3);
+}
+
+/* Inputs -----------------------------------------------------------------------------*/
+
+struct sized {
+	const char *path;
+	int64_t size;
+};
+
+static int cmp_size(const void *a, const void *b)
+{
+	const struct sized *x = a, *y = b;
+
+	if (x->size != y->size)
+		return x->size > y->size ? -1 : 1;
+	return strcmp(x->path, y->path);
+}
+
+/* The greatest first, each to who has least; names end with a newline. */
+static void deal(const struct nsx_fleet_inputs *in, struct nsx_buf *shares,
+		 struct nsx_arena *a)
+{
+	struct sized *v = nsx_arena_get(a, in->n * sizeof(*v));
+	int64_t *load = nsx_arena_get(a, (size_t)nprocesses * sizeof(*load));
+
+	for (size_t i = 0; i < in->n; i++) {
+		struct stat st;
+
+		v[i].path = in->path[i];
+		v[i].size = stat(v[i].path, &st) ? 0 : st.st_size;
+	}
+	qsort(v, in->n, sizeof(*v), cmp_size);
+	for (size_t i = 0; i < in->n; i++) {
+		int least = 0;
+
+		for (int p = 1; p < nprocesses; p++)
+			if (load[p] < load[least])
+				least = p;
+		load[least] += v[i].size + 1;
+		nsx_buf_printf(&shares[least], "%s\n", v[i].path);
+	}
+}
+
+/* Each rank's share of the inputs, as text. Owner: the caller. */
+static char *scatter(const struct nsx_fleet_inputs *in, struct nsx_arena *a)
+{
+	struct nsx_buf *shares = nsx_arena_get(a, (size_t)nprocesses *
+							  sizeof(*shares));
+	struct nsx_buf all = {0};
+	int *size = nsx_arena_get(a, (size_t)nprocesses * sizeof(*size));
+	int *at = nsx_arena_get(a, (size_t)nprocesses * sizeof(*at)), n;
+	char *mine;
+
+	if (!me)
+		deal(in, shares, a);
+	for (int p = 0; p < nprocesses && !me; p++) {
+		at[p] = (int)all.n;
+		size[p] = (int)shares[p].n;
+		if (shares[p].n)
+			nsx_buf_add(&all, shares[p].p, shares[p].n);
+		nsx_buf_done(&shares[p]);
+	}
+	MPI_Scatter(size, 1, MPI_INT, &n, 1, MPI_INT, 0, MPI_COMM_WORLD);
+	mine = nsx_arena_get(a, (size_t)n + 1);
+	MPI_Scatterv(all.p, size, at, MPI_CHAR, mine, n, MPI_CHAR, 0,
+		     MPI_COMM_WORLD);
+	nsx_buf_done(&all);
+	return mine;
+}
+
+static struct nsx_fleet_inputs split_lines(char *text, struct nsx_arena *a)
+{
+	struct nsx_fleet_inputs in = {.arena = a};
+	size_t n = 0;
+
+	for (const char *p = text; *p; p++)
+		n += *p == '\n';
+	in.path = nsx_arena_get(a, n * sizeof(*in.path));
+	while (*text) {
+		size_t len = strcspn(text, "\n");
+
+		in.path[in.n++] = text;
+		text[len] = '\0';
+		text += len + 1;
+	}
+	return in;
+}
+
+/* Digests ----------------------------------------------------------------------------*/
+
+struct set {
+	struct nsx_digest **v;
+	size_t n;
+};
+
+static void send_set(struct set *s, int to)
+{
+	struct nsx_digest_writer *w = NULL;
+	struct nsx_err err;
+	const void *image;
+	uint64_t size;
+	size_t n;
+	int rc = nsx_digest_writer_new(&w, &err);
+
+	s->n = nsx_digest_unite(s->v, s->n);
+	for (size_t i = 0; i < s->n && !rc; i++) {
+		rc = nsx_digest_add(w, s->v[i], &err);
+		nsx_digest_free(s->v[i]);
+	}
+	if (rc || nsx_digest_image(w, &image, &n, &err))
+		give_up(&err);
+	size = n;
+	MPI_Send(&size, 1, MPI_UINT64_T, to, TAG, MPI_COMM_WORLD);
+	for (size_t at = 0; at < n; at += MOST_AT_ONCE)
+		MPI_Send((const char *)image + at,
+			 (int)NSX_MIN(n - at, MOST_AT_ONCE), MPI_BYTE, to, TAG,
+			 MPI_COMM_WORLD);
+	nsx_digest_writer_free(w);
+	free(s->v);
+	*s = (struct set){0};
+}
+
+static void receive_set(struct set *s, int from)
+{
+	struct nsx_digest **v, **all;
+	struct nsx_err err;
+	uint64_t size;
+	size_t n;
+	char *image;
+
+	MPI_Recv(&size, 1, MPI_UINT64_T, from, TAG, MPI_COMM_WORLD,
+		 MPI_STATUS_IGNORE);
+	image = nsx_try_alloc(size, 1, "a digest", &err);
+	if (!image)
+		give_up(&err);
+	for (size_t at = 0; at < size; at += MOST_AT_ONCE)
+		MPI_Recv(image + at, (int)NSX_MIN(size - at, MOST_AT_ONCE),
+			 MPI_BYTE, from, TAG, MPI_COMM_WORLD,
+			 MPI_STATUS_IGNORE);
+	if (nsx_digest_parse(image, size, "a digest of another rank", &v, &n,
+			     &err))
+		give_up(&err);
+	free(image);
+	all = nsx_try_alloc(s->n + n, sizeof(*all), "ranks", &err);
+	if (!all)
+		give_up(&err);
+	if (s->n)
+		memcpy(all, s->v, s->n * sizeof(*all));
+	if (n)
+		memcpy(all + s->n, v, n * sizeof(*all));
+	free(s->v);
+	free(v);
+	*s = (struct set){all, s->n + n};
+}
+
+/* A binomial tree: in round b the ranks whose bit b is set send and are done. */
+static void reduce(struct set *s)
+{
+	for (int bit = 1; bit < nprocesses; bit <<= 1) {
+		if (me & bit) {
+			send_set(s, me - bit);
+			return;
+		}
+		if (me + bit < nprocesses)
+			receive_set(s, me + bit);
+	}
+}
+
+static int run(const struct nsx_cmd *cmd, int argc, char **argv)
+{
+	struct nsx_fleet_run r;
+	struct nsx_fleet_inputs mine;
+	struct nsx_arena *a = nsx_arena_new();
+	struct set s = {0};
+	struct nsx_err err;
+	uint64_t left_out, all_left_out = 0;
+	int rc = nsx_fleet_run_parse(&r, cmd, argc, argv, &err);
+
+	/* All have the same command line; only rank 0 looks for files. */
+	if (rc && !me)
+		nsx_cmd_fail(&err, false);
+	MPI_Bcast(&rc, 1, MPI_INT, 0, MPI_COMM_WORLD);
+	if (rc) {
+		nsx_arena_free(a);
+		return rc == NSX_E_USAGE ? 2 : 3;
+	}
+	mine = split_lines(scatter(&r.inputs, a), a);
+	if (nsx_fleet_read(&mine, &r.digest, r.jobs, nsx_fleet_run_say, &s.v,
+			   &s.n, &r.left_out, &err))
+		give_up(&err);
+	left_out = r.left_out;
+	MPI_Reduce(&left_out, &all_left_out, 1, MPI_UINT64_T, MPI_SUM, 0,
+		   MPI_COMM_WORLD);
+	reduce(&s);
+	if (!me) {
+		r.left_out = all_left_out;
+		rc = nsx_fleet_run_finish(&r, s.v, s.n, &err);
+		rc = rc < 0 ? nsx_cmd_fail(&err, r.json) : nsx_cmd_printed(rc);
+	}
+	MPI_Bcast(&rc, 1, MPI_INT, 0, MPI_COMM_WORLD);
+	nsx_fleet_run_done(&r);
+	nsx_arena_free(a);
+	return rc;
+}
+
+static const struct nsx_cmd fleet = {
+	NSX_FLEET_COMMAND,
+	.run = run,
+};
+
+int main(int argc, char **argv)
+{
+	int code = 2;
+
+	MPI_Init(&argc, &argv);
+	MPI_Comm_rank(MPI_COMM_WORLD, &me);
+	MPI_Comm_size(MPI_COMM_WORLD, &nprocesses);
+	if (argc < 2 || strcmp(argv[1], "fleet") != 0) {
+		if (!me)
+			fprintf(stderr, "usage: mpirun nsys-explain-mpi fleet "
+					"%s\n", fleet.usage);
+	} else if (nsx_opt_wants_help(&fleet, argc - 1, argv + 1)) {
+		if (!me)
+			nsx_opt_help(&fleet, stdout);
+		code = 0;
+	} else {
+		code = fleet.run(&fleet, argc - 1, argv + 1);
+	}
+	MPI_Finalize();
+	return code;
+}

@@ -1,0 +1,20 @@
+#!/bin/sh
+# A job of 1 024 ranks, 200 steps and 300 collectives a step, as digests: what
+# merging and the report cost, and whether the planted fault is found.
+# usage: fleet.sh BUILD_DIR [RANKS STEPS COLLECTIVES]
+set -u
+b=$(realpath "$1")
+here=$(cd "$(dirname "$0")/.." && pwd)
+ranks=${2:-1024} steps=${3:-200} colls=${4:-300}
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+run() { # NAME COMMAND...
+	name=$1; shift
+	/usr/bin/time -f "$name: %e s, %M kB" "$@" >out || [ $? = 4 ] || exit 1
+}
+"$b/fleet-gen" job gpu_slow ranks="$ranks" hosts=$((ranks / 8)) steps="$steps" colls="$colls" format=digest || exit 1
+echo "$ranks digests: $(du -sk job/traces | cut -f1) kB"
+run merge "$b/nsys-explain" fleet job/traces -q --partial all.nsxd
+run report "$b/nsys-explain" fleet all.nsxd --json
+python3 "$here/fleet/check.py" job out && echo 'as planted'

@@ -1,0 +1,52 @@
+#!/usr/bin/env python3
+"""Compares a report of `fleet` with what gen.c planted.
+usage: check.py DIR REPORT.json          prints what is wrong; exit 1 if anything is
+"""
+import json
+import os
+import sys
+
+truth = json.load(open(os.path.join(sys.argv[1], 'truth.json')))
+report = json.load(open(sys.argv[2]))
+fleet = report['metrics']['fleet']
+fault, wrong = truth['fault'], []
+late = fleet['stragglers']
+
+
+def expect(is_right, what):
+    if not is_right:
+        wrong.append(what)
+
+
+def numbers(text):
+    out = set()
+    for part in text.split(', '):
+        ends = [int(x) for x in part.split('-')]
+        out |= set(range(ends[0], ends[-1] + 1))
+    return out
+
+
+expect(abs(fleet['step_ms'] / truth['step_ms'] - 1) < .02, 'step of %s ms, not %s' % (fleet['step_ms'], truth['step_ms']))
+if fault == 'desync':
+    expect([d['rank'] for d in fleet['desync']] == truth['culprits'], 'differences: %s' % fleet['desync'])
+    expect(not late, 'named as late: %s' % [x['ranks'] for x in late])
+else:
+    expect(not fleet['desync'], 'differences: %s' % fleet['desync'])
+    expect([x['ranks'] for x in late] == ([truth['culprits']] if truth['culprits'] else []), 'named: %s, planted: %s' % ([x['ranks'] for x in late], truth['culprits']))
+    expect(fleet['is_rotating'] == (fault == 'rotating'), 'is_rotating is %s' % fleet['is_rotating'])
+if late and fault != 'desync':
+    expect(late[0]['cause'] == truth['cause'], 'cause %s, planted %s' % (late[0]['cause'], truth['cause']))
+    lost = late[0]['recoverable_pct_of_step'] / 100
+    expect(abs(lost - truth['loss_share']) < .02, 'loss %.4f, planted %.4f' % (lost, truth['loss_share']))
+    expect((late[0]['kind'] == 'transient') == (fault == 'transient'), 'kind %s' % late[0]['kind'])
+# Offsets stand against the first clock; a stamp may be off by 15 us, on both sides, and clocks drift by 20 ppm.
+clocks = fleet['clocks']
+first = truth['offset_us'][min(numbers(clocks[0]['ranks']))]
+for c in clocks:
+    true = truth['offset_us'][min(numbers(c['ranks']))] - first
+    expect(c['lo_us'] is not None and c['lo_us'] - 50 <= true <= c['hi_us'] + 50, 'offset %s is not in %s..%s' % (true, c['lo_us'], c['hi_us']))
+frontier = sum(r['total_ns'] for r in fleet['frontier'])
+expect(len(fleet['frontier']) == 50 or abs(frontier / 1e6 / fleet['steps'] / fleet['step_ms'] - 1) < .001, 'the frontier adds up to %s ns' % frontier)
+for w in wrong:
+    print('%s: %s' % (sys.argv[1], w))
+sys.exit(1 if wrong else 0)

@@ -1,0 +1,731 @@
+/* gen.c - jobs of many ranks with a known answer, as traces or as digests.
+ *
+ * A step of every rank: the host waits for data and launches; the forward pass
+ * (with --tp, a collective of the pair after each kernel); the backward pass,
+ * each of whose kernels starts an allreduce beside it; a reducescatter, the
+ * optimizer, an allgather; the host waits for it.  A collective ends on all its
+ * ranks at one instant.
+ *
+ *   compute  |fwd fwd ..|bwd bwd bwd ...|        |opt|
+ *   comm                   |allreduce ...|...|rs|    |ag|
+ *
+ * Clocks of hosts are off by up to 5 ms and drift by up to 20 ppm, captures of
+ * ranks begin at other instants, stamps have an error of up to 15 us.  The same
+ * job is simulated without its fault, with the same dice: truth.json says what
+ * the fault costs.
+ *
+ * usage: gen DIR FAULT [ranks=32 hosts=4 steps=20 colls=30 tp=1 seed=1 lost=0
+ *        format=trace|digest one_file=0]
+ */
+#include <errno.h>
+#include <math.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include "fleet/digest.h"
+
+#define FORWARD 6
+#define MS INT64_C(1000000)
+#define UTC INT64_C(1757000000000000000)
+#define SYSTEM INT64_C(812345000000000)
+
+enum fault { NONE, GPU_SLOW, HOST_SLOW, CPU_LATE, DATA_LATE, ROTATING,
+	     IMBALANCE, SLOW_LINK, DESYNC, TRANSIENT, JITTER, NFAULTS };
+static const char *const faults[NFAULTS] = {
+	"none", "gpu_slow", "host_slow", "cpu_late", "data_late", "rotating",
+	"imbalance", "slow_link", "desync", "transient", "jitter"};
+static const char *const causes[NFAULTS] = {
+	"", "gpu_slow", "gpu_slow", "idle", "idle", "", "more_kernels",
+	"slow_link", "", "idle", ""};
+
+enum op { ALLREDUCE, REDUCESCATTER, ALLGATHER, NOPS };
+static const char *const op_names[NOPS] = {"allreduce", "reducescatter",
+					   "allgather"};
+static const char *const kernel_names[] = {
+	"ncclDevKernel_AllReduce_Sum_bf16_RING_LL",
+	"ncclDevKernel_ReduceScatter_Sum_bf16_RING_LL",
+	"ncclDevKernel_AllGather_RING_LL", "gemm_forward", "gemm_backward",
+	"adam_step"};
+enum { FWD = NOPS, BWD, OPT };
+enum { STREAM_COMPUTE = 7, STREAM_DP = 20, STREAM_TP = 24 };
+
+static struct {
+	int ranks, hosts, steps, colls, tp, lost, one_file, culprit;
+	uint64_t seed;
+	enum fault fault;
+	int is_digest;
+} job = {32, 4, 20, 30, 1, 0, 0, 0, 1, NONE, 0};
+
+struct event { /* true time */
+	int64_t start, end;
+	uint8_t name, stream;
+	uint8_t exposed;
+};
+struct step {
+	int64_t host, data, launch, gpu, end; /* instants */
+	int64_t kernel_ns, exposed_ns;
+	int kernels;
+};
+struct rank {
+	struct event *v;
+	size_t n, cap;
+	struct step *step;
+	int64_t free_at; /* host */
+	int64_t compute, comm;
+	int64_t from; /* capture begins */
+};
+
+static uint64_t mix(uint64_t x)
+{
+	x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+	x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
+	return x ^ x >> 31;
+}
+
+/* The same dice for a rank, step and use, whatever else is simulated. */
+static double uniform(int rank, int step, int use)
+{
+	uint64_t x = mix(job.seed * 1000003 + (uint64_t)rank);
+
+	x = mix(mix(x + (uint64_t)step * 7919) + (uint64_t)use * 104729);
+	return (double)(x >> 11) / (double)(UINT64_C(1) << 53);
+}
+
+static double normal(int rank, int step, int use)
+{
+	double u = uniform(rank, step, use) + 1e-12;
+
+	return sqrt(-2 * log(u)) * cos(2 * M_PI * uniform(rank, step, use + 1));
+}
+
+static int host_of(int rank)
+{
+	return rank * job.hosts / job.ranks;
+}
+
+static int is_culprit(int rank)
+{
+	return job.fault == HOST_SLOW ? host_of(rank) == host_of(job.culprit) :
+	       job.fault == SLOW_LINK ? rank / job.tp == job.culprit / job.tp :
+					rank == job.culprit;
+}
+
+static void emit(struct rank *r, int64_t start, int64_t end, int name,
+		 int stream, int64_t hidden_until)
+{
+	if (job.is_digest && stream == STREAM_COMPUTE)
+		return;
+	if (r->n == r->cap) {
+		r->cap = r->cap ? 2 * r->cap : 1024;
+		r->v = realloc(r->v, r->cap * sizeof(*r->v));
+		if (!r->v)
+			abort();
+	}
+	r->v[r->n++] = (struct event){
+		start, end, (uint8_t)name, (uint8_t)stream,
+		(uint8_t)(255 * (end - (hidden_until > start ?
+			hidden_until < end ? hidden_until : end : start)) /
+			(end - start))};
+}
+
+/* Job -----------------------------------------------------------------------------*/
+
+static double factor(int r, int s, int i, int with_fault)
+{
+	double f = 1 + 0.004 * normal(r, s, 100 + 2 * i);
+
+	if (job.fault == JITTER)
+		f *= 1 + 0.02 * normal(r, s, 7);
+	if (with_fault && is_culprit(r) &&
+	    (job.fault == GPU_SLOW || job.fault == HOST_SLOW))
+		f *= job.fault == GPU_SLOW ? 1.07 : 1.05;
+	return f;
+}
+
+static int64_t extra_host(int r, int s, int with_fault)
+{
+	if (!with_fault)
+		return 0;
+	if (job.fault == CPU_LATE && r == job.culprit)
+		return 1500000;
+	if (job.fault == ROTATING &&
+	    r == (int)(uniform(-1, s, 3) * job.ranks))
+		return 1500000;
+	if (job.fault == TRANSIENT && r == job.culprit && s % 7 >= 5)
+		return 3 * MS;
+	return 0;
+}
+
+static void compute(struct rank *v, int r, int s, int i, int64_t ns, int name,
+		    int with_fault)
+{
+	struct rank *x = &v[r];
+	int64_t start = x->compute + 1000;
+
+	x->compute = start + (int64_t)((double)ns * factor(r, s, i, with_fault));
+	emit(x, start, x->compute, name, STREAM_COMPUTE, 0);
+	x->step[s].kernels++;
+	x->step[s].kernel_ns += x->compute - start;
+}
+
+/* A collective of ranks first, first + by, ...; async: beside the compute. */
+static void collective(struct rank *v, int s, int first, int by, int end, int op,
+		       int stream, int64_t transfer, int async)
+{
+	int64_t last = 0;
+
+	for (int r = first; r < end; r += by) {
+		int64_t start = v[r].compute + 1200;
+
+		if (start < v[r].comm + 1100)
+			start = v[r].comm + 1100;
+		last = start > last ? start : last;
+	}
+	for (int r = first; r < end; r += by) {
+		int64_t start = v[r].compute + 1200;
+
+		if (start < v[r].comm + 1100)
+			start = v[r].comm + 1100;
+		/* The backward pass runs on beside it: see hide(). */
+		emit(&v[r], start, last + transfer, op, stream, 0);
+		v[r].comm = last + transfer;
+		if (!async) {
+			v[r].compute = v[r].comm;
+			v[r].step[s].exposed_ns += last + transfer - start;
+		}
+	}
+}
+
+static void hide(struct rank *x, size_t from, int64_t compute_end,
+		 struct step *step)
+{
+	for (size_t i = from; i < x->n; i++) {
+		struct event *e = &x->v[i];
+		int64_t shown;
+
+		if (e->stream != STREAM_DP)
+			continue;
+		shown = e->end - (compute_end > e->start ?
+			compute_end < e->end ? compute_end : e->end : e->start);
+		e->exposed = (uint8_t)(255 * shown / (e->end - e->start));
+		step->exposed_ns += shown;
+	}
+}
+
+static void start_step(struct rank *v, int r, int s, int with_fault)
+{
+	struct rank *x = &v[r];
+	struct step *st = &x->step[s];
+
+	st->host = x->free_at + 100000;
+	st->data = st->host + 60000 + (int64_t)(20000 * uniform(r, s, 1));
+	if (with_fault && job.fault == DATA_LATE && r == job.culprit)
+		st->data += 1500000;
+	st->launch = st->data + 5000 + extra_host(r, s, with_fault);
+	st->gpu = x->compute = x->comm = st->launch + 10000;
+}
+
+static void run_step(struct rank *v, int s, int with_fault, size_t *mark)
+{
+	int n = job.colls - 2;
+
+	for (int r = 0; r < job.ranks; r++)
+		start_step(v, r, s, with_fault);
+	for (int i = 0; i < FORWARD; i++) {
+		for (int r = 0; r < job.ranks; r++)
+			compute(v, r, s, i, MS, FWD, with_fault);
+		for (int g = 0; job.tp > 1 && g < job.ranks; g += job.tp) {
+			int64_t ns = with_fault && job.fault == SLOW_LINK &&
+				     is_culprit(g) ? 260000 : 80000;
+
+			collective(v, s, g, 1, g + job.tp, ALLREDUCE, STREAM_TP,
+				   ns, 0);
+		}
+	}
+	for (int r = 0; r < job.ranks; r++)
+		mark[r] = v[r].n;
+	for (int i = 0; i < n; i++) {
+		int op = with_fault && job.fault == DESYNC &&
+			 s == job.steps / 2 && i == n / 2 ? -1 : ALLREDUCE;
+
+		for (int r = 0; r < job.ranks; r++)
+			compute(v, r, s, 10 + i, 10 * MS / n, BWD, with_fault);
+		for (int g = 0; g < job.tp; g++)
+			collective(v, s, g, job.tp, job.ranks, ALLREDUCE,
+				   STREAM_DP, 6 * MS / n, 1);
+		if (op < 0)
+			v[job.culprit].v[v[job.culprit].n - 1].name = ALLGATHER;
+	}
+	if (with_fault && job.fault == IMBALANCE)
+		for (int i = 0; i < 2; i++)
+			compute(v, job.culprit, s, 900 + i, 700000, BWD, 1);
+	for (int r = 0; r < job.ranks; r++)
+		hide(&v[r], mark[r], v[r].compute, &v[r].step[s]);
+	for (int op = REDUCESCATTER; op <= ALLGATHER; op++) {
+		for (int g = 0; g < job.tp; g++)
+			collective(v, s, g, job.tp, job.ranks, op, STREAM_DP,
+				   400000, 0);
+		for (int r = 0; op == REDUCESCATTER && r < job.ranks; r++)
+			compute(v, r, s, 950, 800000, OPT, with_fault);
+	}
+	for (int r = 0; r < job.ranks; r++) {
+		for (size_t i = v[r].n; i-- > mark[r] && v[r].v[i].name != BWD;)
+			if (v[r].v[i].stream == STREAM_DP &&
+			    v[r].v[i].name != ALLREDUCE)
+				v[r].v[i].exposed = 255;
+		v[r].step[s].end = v[r].comm;
+		v[r].free_at = v[r].comm + 8000;
+	}
+}
+
+static struct rank *simulate(int with_fault)
+{
+	struct rank *v = calloc((size_t)job.ranks, sizeof(*v));
+	size_t *mark = calloc((size_t)job.ranks, sizeof(*mark));
+
+	if (!v || !mark)
+		abort();
+	for (int r = 0; r < job.ranks; r++) {
+		v[r].step = calloc((size_t)job.steps, sizeof(*v[r].step));
+		v[r].from = (int64_t)(30e6 * uniform(r, -1, 5));
+		v[r].free_at = 40 * MS;
+	}
+	for (int s = 0; s < job.steps; s++) {
+		run_step(v, s, with_fault, mark);
+		/* Of the run without the fault only the times are wanted. */
+		for (int r = 0; !with_fault && r < job.ranks; r++)
+			v[r].n = 0;
+	}
+	free(mark);
+	return v;
+}
+
+static void free_job(struct rank *v)
+{
+	for (int r = 0; r < job.ranks; r++) {
+		free(v[r].v);
+		free(v[r].step);
+	}
+	free(v);
+}
+
+static double mean_step(const struct rank *v)
+{
+	return (double)(v[0].step[job.steps - 1].end - v[0].step[0].end) /
+	       (job.steps - 1);
+}
+
+/* Clocks ---------------------------------------------------------------------------*/
+
+static double offset_ns(int host)
+{
+	return 1e7 * (uniform(host, -2, 1) - 0.5);
+}
+
+static double drift(int host)
+{
+	return 4e-5 * (uniform(host, -2, 2) - 0.5);
+}
+
+/* What the clock of the rank's host shows. */
+static int64_t reading(int rank, int64_t t)
+{
+	int h = host_of(rank);
+
+	return t + (int64_t)(offset_ns(h) + drift(h) * (double)t);
+}
+
+/* Of the capture, since it began. */
+static int64_t local(const struct rank *v, int r, int64_t t)
+{
+	return reading(r, t) - reading(r, v[job.one_file ? 0 : r].from);
+}
+
+static int64_t stamp(const struct rank *v, int r)
+{
+	return UTC + reading(r, v[job.one_file ? 0 : r].from) +
+	       (int64_t)(30000 * (uniform(r, -3, 1) - 0.5));
+}
+
+static int64_t steady(const struct rank *v, int r)
+{
+	return SYSTEM + 1000 * MS * host_of(r) +
+	       reading(r, v[job.one_file ? 0 : r].from);
+}
+
+/* Traces ---------------------------------------------------------------------------*/
+
+static const char schema_sql[] =
+	"CREATE TABLE StringIds (id INTEGER NOT NULL PRIMARY KEY, value TEXT);"
+	"CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER, end INTEGER, "
+	"deviceId INTEGER, contextId INTEGER, streamId INTEGER, correlationId "
+	"INTEGER, globalPid INTEGER, demangledName INTEGER, shortName INTEGER);"
+	"CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INTEGER, end INTEGER, "
+	"eventClass INTEGER, globalTid INTEGER, correlationId INTEGER, nameId "
+	"INTEGER, returnValue INTEGER);"
+	"CREATE TABLE OSRT_API (start INTEGER, end INTEGER, eventClass INTEGER, "
+	"globalTid INTEGER, nameId INTEGER, returnValue INTEGER, nestingLevel "
+	"INTEGER);"
+	"CREATE TABLE NVTX_EVENTS (start INTEGER, end INTEGER, eventType "
+	"INTEGER, text TEXT, globalTid INTEGER, domainId INTEGER);"
+	"CREATE TABLE TARGET_INFO_SESSION_START_TIME (utcEpochNs INTEGER, "
+	"systemClockNs INTEGER);"
+	"CREATE TABLE TARGET_INFO_SYSTEM_ENV (name TEXT, value TEXT);"
+	"CREATE TABLE TARGET_INFO_GPU (id INTEGER, name TEXT, uuid TEXT);"
+	"CREATE TABLE TARGET_INFO_CUDA_DEVICE (gpuId INTEGER, cudaId INTEGER, "
+	"pid INTEGER, uuid TEXT);"
+	"CREATE TABLE META_DATA_CAPTURE (name TEXT, value TEXT);"
+	"CREATE TABLE META_DATA_EXPORT (name TEXT, value TEXT);"
+	"INSERT INTO META_DATA_EXPORT VALUES ('EXPORT_PRODUCT_NAME', 'NVIDIA "
+	"Nsight Systems'), ('EXPORT_PRODUCT_VERSION', '2025.6.3.343'), "
+	"('EXPORT_SCHEMA_VERSION', '3.24.8');";
+enum { S_LAUNCH = 10, S_SYNC, S_WAIT, NSTRINGS };
+
+static void run_sql(sqlite3 *db, const char *sql)
+{
+	if (sqlite3_exec(db, sql, NULL, NULL, NULL)) {
+		fprintf(stderr, "gen: %s: %s\n", sql, sqlite3_errmsg(db));
+		exit(1);
+	}
+}
+
+static void insert(sqlite3_stmt *st, int n, const int64_t *v)
+{
+	for (int i = 0; i < n; i++)
+		sqlite3_bind_int64(st, i + 1, v[i]);
+	if (sqlite3_step(st) != SQLITE_DONE)
+		exit(1);
+	sqlite3_reset(st);
+}
+
+static sqlite3_stmt *prepare(sqlite3 *db, const char *sql)
+{
+	sqlite3_stmt *st;
+
+	if (sqlite3_prepare_v2(db, sql, -1, &st, NULL)) {
+		fprintf(stderr, "gen: %s: %s\n", sql, sqlite3_errmsg(db));
+		exit(1);
+	}
+	return st;
+}
+
+static int64_t pid_of(int rank)
+{
+	return 1000 + (int64_t)(mix((uint64_t)rank + job.seed) % 4000) * 10 +
+	       rank % 10;
+}
+
+static void add_rank(sqlite3 *db, const struct rank *v, int r)
+{
+	const struct rank *x = &v[r];
+	int64_t gpid = (INT64_C(1) << 48) | pid_of(r) << 24;
+	int64_t gtid = gpid | pid_of(r), corr = 1, dev = job.one_file ? r : 0;
+	sqlite3_stmt *kernel = prepare(db, "INSERT INTO CUPTI_ACTIVITY_KIND_"
+		"KERNEL VALUES (?,?,?,1,?,?,?,?,?)");
+	sqlite3_stmt *call = prepare(db, "INSERT INTO CUPTI_ACTIVITY_KIND_"
+		"RUNTIME VALUES (?,?,0,?,?,?,0)");
+	sqlite3_stmt *osrt = prepare(db, "INSERT INTO OSRT_API VALUES "
+		"(?,?,27,?,?,0,0)");
+	sqlite3_stmt *nvtx = prepare(db, "INSERT INTO NVTX_EVENTS VALUES "
+		"(?,?,59,'step',?,0)");
+	int64_t launch = 0;
+	int s = -1;
+
+	for (size_t i = 0; i < x->n; i++) {
+		const struct event *e = &x->v[i];
+
+		while (s + 1 < job.steps && x->step[s + 1].gpu <= e->start)
+			launch = x->step[++s].launch;
+		if (e->start < x->from)
+			continue;
+		corr++;
+		if (launch >= x->from)
+			insert(call, 5, (int64_t[]){local(v, r, launch),
+				local(v, r, launch + 3000), gtid, corr,
+				S_LAUNCH});
+		launch += 3500;
+		insert(kernel, 8, (int64_t[]){local(v, r, e->start),
+			local(v, r, e->end), dev, e->stream, corr, gpid,
+			1 + e->name, 1 + e->name});
+	}
+	for (s = 0; s < job.steps; s++) {
+		const struct step *st = &x->step[s];
+
+		if (st->host < x->from)
+			continue;
+		insert(nvtx, 3, (int64_t[]){local(v, r, st->host),
+			local(v, r, st->end + 50000), gtid});
+		insert(osrt, 4, (int64_t[]){local(v, r, st->host + 1000),
+			local(v, r, st->data), gtid, S_WAIT});
+		insert(call, 5, (int64_t[]){local(v, r, st->end - 1000),
+			local(v, r, st->end + 8000), gtid, ++corr, S_SYNC});
+	}
+	sqlite3_finalize(kernel);
+	sqlite3_finalize(call);
+	sqlite3_finalize(osrt);
+	sqlite3_finalize(nvtx);
+	if (job.one_file) {
+		char *sql = sqlite3_mprintf("INSERT INTO NVTX_EVENTS VALUES "
+			"(1000000,NULL,34,'rank %d of %d',%lld,0)", r, job.ranks,
+			(long long)gtid);
+
+		run_sql(db, sql);
+		sqlite3_free(sql);
+	}
+}
+
+static void write_trace(const char *path, const struct rank *v, int first,
+			int end)
+{
+	sqlite3 *db;
+	char *sql;
+
+	remove(path);
+	if (sqlite3_open(path, &db))
+		exit(1);
+	run_sql(db, "PRAGMA journal_mode=OFF;PRAGMA synchronous=OFF;BEGIN");
+	run_sql(db, schema_sql);
+	for (int i = 0; i < OPT + 1; i++) {
+		sql = sqlite3_mprintf("INSERT INTO StringIds VALUES (%d,%Q)",
+				      i + 1, kernel_names[i]);
+		run_sql(db, sql);
+		sqlite3_free(sql);
+	}
+	run_sql(db, "INSERT INTO StringIds VALUES (10,'cudaLaunchKernel_v7000'),"
+		    "(11,'cudaStreamSynchronize_v3020'),"
+		    "(12,'pthread_cond_timedwait')");
+	sql = sqlite3_mprintf(
+		"INSERT INTO TARGET_INFO_SESSION_START_TIME VALUES (%lld,%lld);"
+		"INSERT INTO TARGET_INFO_SYSTEM_ENV VALUES ('Hostname',"
+		"'node%03d');"
+		"INSERT INTO META_DATA_CAPTURE VALUES ('ENVIRONMENT_VARIABLE',"
+		"'WORLD_SIZE=%d'),('ENVIRONMENT_VARIABLE','RANK=%d'),"
+		"('ENVIRONMENT_VARIABLE','TOKEN=never-print-me')",
+		(long long)stamp(v, first), (long long)steady(v, first),
+		host_of(first), job.ranks, first);
+	run_sql(db, sql);
+	sqlite3_free(sql);
+	for (int r = first; r < end; r++)
+		add_rank(db, v, r);
+	run_sql(db, "COMMIT");
+	sqlite3_close(db);
+}
+
+/* Digests --------------------------------------------------------------------------*/
+
+static void fill_steps(struct nsx_digest *d, const struct rank *v, int r)
+{
+	d->steps = nsx_arena_get(d->arena, (size_t)job.steps *
+						   sizeof(*d->steps));
+	for (int s = 0; s < job.steps; s++) {
+		const struct step *st = &v[r].step[s];
+		struct nsx_dstep *x = &d->steps[d->nsteps];
+		int64_t end = s + 1 < job.steps ? v[r].step[s + 1].host :
+						  st->end + 100000;
+
+		if (st->host < v[r].from)
+			continue;
+		x->start_ns = local(v, r, st->host);
+		x->wall_ns = local(v, r, end) - x->start_ns;
+		x->part_ns[NSX_P_COMPUTE_ONLY] = st->kernel_ns;
+		x->part_ns[NSX_P_COMM_EXPOSED] = st->exposed_ns;
+		x->part_ns[NSX_P_IDLE] = x->wall_ns - st->kernel_ns -
+					 st->exposed_ns;
+		x->cause_ns[NSX_CAUSE_OSRT] = st->data - st->host;
+		x->cause_ns[NSX_CAUSE_HOST_CODE] = x->part_ns[NSX_P_IDLE] -
+						   (st->data - st->host);
+		x->kernels = st->kernels;
+		x->kernel_ns = st->kernel_ns;
+		x->colls = 0;
+		d->nsteps++;
+	}
+}
+
+static void fill_channel(struct nsx_digest *d, const struct rank *v, int r,
+			 int stream)
+{
+	struct nsx_dchannel *c = &d->channels[d->nchannels];
+	int64_t *start = calloc(v[r].n + 1, 8), *length = calloc(v[r].n + 1, 8);
+	struct nsx_err err;
+
+	*c = (struct nsx_dchannel){.stream = stream, .has_times = true,
+				   .nops = NOPS};
+	c->ops = nsx_arena_get(d->arena, NOPS * sizeof(*c->ops));
+	for (int i = 0; i < NOPS; i++)
+		c->ops[i] = (struct nsx_dop){op_names[i], -1};
+	c->code = nsx_arena_get(d->arena, (v[r].n + 1) * sizeof(*c->code));
+	c->exposed = nsx_arena_get(d->arena, v[r].n + 1);
+	for (size_t i = 0; i < v[r].n; i++) {
+		const struct event *e = &v[r].v[i];
+
+		if (e->stream != stream || e->start < v[r].from)
+			continue;
+		start[c->n] = local(v, r, e->start);
+		length[c->n] = local(v, r, e->end) - start[c->n];
+		c->code[c->n] = e->name;
+		c->exposed[c->n++] = e->exposed;
+	}
+	if (nsx_pack_i64(d->arena, start, c->n, "", &c->start, &err) ||
+	    nsx_pack_i64(d->arena, length, c->n, "", &c->length, &err))
+		exit(1);
+	free(start);
+	free(length);
+	d->nchannels += c->n > 0;
+}
+
+static void fill_family(struct nsx_digest *d, const struct rank *v, int r)
+{
+	struct nsx_sketch *s = nsx_arena_get(d->arena, sizeof(*s));
+	struct nsx_buf b = {0};
+	int64_t n = 0, ns = 0;
+
+	for (int i = 0; i < job.steps; i++) {
+		n += v[r].step[i].kernels;
+		ns += v[r].step[i].kernel_ns;
+	}
+	nsx_sketch_add(s, ns / n, (uint64_t)n);
+	nsx_sketch_put(s, &b);
+	d->families = nsx_arena_get(d->arena, sizeof(*d->families));
+	*d->families = (struct nsx_dfamily){
+		"gemm", n, ns, {nsx_arena_strndup(d->arena, b.p, b.n), b.n}};
+	d->nfamilies = 1;
+	nsx_buf_done(&b);
+}
+
+static void write_digest(const char *path, const struct rank *v, int r)
+{
+	struct nsx_arena *a = nsx_arena_new();
+	struct nsx_digest *d = nsx_arena_get(a, sizeof(*d));
+	struct nsx_err err;
+
+	*d = (struct nsx_digest){
+		.arena = a, .rank = r, .rank_from = NSX_RANK_ENV,
+		.world = job.ranks, .detail = NSX_DETAIL_COLLS,
+		.who = mix((uint64_t)r + 1), .host = mix((uint64_t)host_of(r) + 1),
+		.gpu_model = "", .product = "", .schema = "", .peak_bytes = -1,
+		.pid = pid_of(r), .utc_ns = stamp(v, r), .system_ns = steady(v, r),
+		.first_ns = 0, .last_ns = local(v, r, v[r].comm)};
+	d->channels = nsx_arena_get(a, 2 * sizeof(*d->channels));
+	fill_steps(d, v, r);
+	fill_family(d, v, r);
+	fill_channel(d, v, r, STREAM_DP);
+	fill_channel(d, v, r, STREAM_TP);
+	if (nsx_digest_seal(d, &err) || nsx_digest_write(path, &d, 1, NULL, &err)) {
+		fprintf(stderr, "gen: %s\n", err.msg);
+		exit(1);
+	}
+	nsx_arena_free(a);
+}
+
+/* All --------------------------------------------------------------------------------*/
+
+static void write_truth(const char *dir, const struct rank *with,
+			const struct rank *without)
+{
+	char path[4096];
+	const char *sep = "";
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/truth.json", dir);
+	f = fopen(path, "we");
+	if (!f)
+		exit(1);
+	fprintf(f, "{\"fault\": \"%s\", \"cause\": \"%s\", \"ranks\": %d, "
+		"\"step_ms\": %.6f, \"loss_share\": %.6f,\n \"culprits\": [",
+		faults[job.fault], causes[job.fault], job.ranks,
+		mean_step(with) / 1e6,
+		1 - mean_step(without) / mean_step(with));
+	for (int r = 0; r < job.ranks; r++)
+		if (is_culprit(r) && job.fault != NONE && job.fault != ROTATING &&
+		    job.fault != JITTER) {
+			fprintf(f, "%s%d", sep, r);
+			sep = ", ";
+		}
+	fprintf(f, "],\n \"offset_us\": [");
+	for (int r = 0; r < job.ranks; r++) {
+		int h = host_of(r);
+		double middle = (double)(with[0].step[job.steps / 2].end);
+
+		fprintf(f, "%s%.3f", r ? ", " : "",
+			(offset_ns(h) + drift(h) * middle) / 1e3);
+	}
+	fprintf(f, "]}\n");
+	if (fclose(f))
+		exit(1);
+}
+
+static int read_options(int argc, char **argv)
+{
+	struct {
+		const char *name;
+		int *to;
+	} ints[] = {{"ranks", &job.ranks}, {"hosts", &job.hosts},
+		    {"steps", &job.steps}, {"colls", &job.colls},
+		    {"tp", &job.tp}, {"lost", &job.lost},
+		    {"one_file", &job.one_file}};
+
+	for (int i = 3; i < argc; i++) {
+		const char *value = strchr(argv[i], '=');
+		int found = 0;
+
+		for (size_t k = 0; value && k < sizeof(ints) / sizeof(*ints); k++)
+			if (!strncmp(argv[i], ints[k].name,
+				     (size_t)(value - argv[i]))) {
+				*ints[k].to = atoi(value + 1);
+				found = 1;
+			}
+		if (value && !strncmp(argv[i], "seed=", 5)) {
+			job.seed = strtoull(value + 1, NULL, 10);
+			found = 1;
+		}
+		if (!strcmp(argv[i], "format=digest"))
+			found = job.is_digest = 1;
+		if (!found)
+			return -1;
+	}
+	for (int k = 0; k < NFAULTS; k++)
+		if (!strcmp(argv[2], faults[k])) {
+			job.fault = (enum fault)k;
+			return job.ranks % job.tp || job.colls < 3 ? -1 : 0;
+		}
+	return -1;
+}
+
+int main(int argc, char **argv)
+{
+	struct rank *with, *without;
+	char path[4096];
+
+	if (argc < 3 || read_options(argc, argv)) {
+		fprintf(stderr, "usage: gen DIR FAULT [NAME=VALUE ...]\n");
+		return 2;
+	}
+	job.culprit = (int)(mix(job.seed) % (uint64_t)job.ranks);
+	if (mkdir(argv[1], 0777) && errno != EEXIST)
+		return 1;
+	snprintf(path, sizeof(path), "%s/traces", argv[1]);
+	if (mkdir(path, 0777) && errno != EEXIST)
+		return 1;
+	without = simulate(0);
+	with = simulate(1);
+	write_truth(argv[1], with, without);
+	free_job(without);
+	for (int r = 0; r < job.ranks; r += job.one_file ? job.ranks : 1) {
+		/* Lost are the first ones that are not at fault. */
+		if (job.lost && !is_culprit(r)) {
+			job.lost--;
+			continue;
+		}
+		snprintf(path, sizeof(path), "%s/traces/rank%04d.%s", argv[1], r,
+			 job.is_digest ? "nsxd" : "sqlite");
+		if (job.is_digest)
+			write_digest(path, with, r);
+		else
+			write_trace(path, with, r,
+				    job.one_file ? job.ranks : r + 1);
+	}
+	free_job(with);
+	return 0;
+}

@@ -1,0 +1,99 @@
+#!/bin/sh
+# Many ranks: jobs with a planted fault (tests/fleet/gen.c), read as traces, as
+# digests, as merged digests and over MPI.
+# usage: fleet.sh BUILD_DIR
+set -u
+b=$(realpath "$1")
+here=$(cd "$(dirname "$0")/.." && pwd)
+prog=$b/nsys-explain
+pass=0 fail=0 skip=0
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+SOURCE_DATE_EPOCH=1757000000; export SOURCE_DATE_EPOCH
+ok() { # NAME COMMAND...
+	name=$1; shift
+	if "$@" >out 2>&1; then pass=$((pass + 1)); else
+		fail=$((fail + 1)); echo "FAIL $name"; head -n 5 out
+	fi
+}
+planted() { # NAME FAULT [OPTION...]: the report says what was planted
+	name=$1; shift
+	"$b/fleet-gen" "$name" "$@" || { fail=$((fail + 1)); echo "FAIL gen $*"; return; }
+	"$prog" fleet "$name/traces" --json >"$name/report.json" 2>err
+	ok "planted: $*" python3 "$here/fleet/check.py" "$name" "$name/report.json"
+	[ "${keep:-}" ] || rm -rf "$name"
+}
+for fault in none gpu_slow host_slow cpu_late data_late rotating imbalance desync transient jitter; do
+	planted "$fault" "$fault"
+done
+planted tp_link slow_link tp=2 ranks=16
+planted tp_slow gpu_slow tp=2 ranks=16
+planted few gpu_slow ranks=2 hosts=2
+planted seed host_slow ranks=12 hosts=3 colls=8 seed=5
+planted lost cpu_late lost=3
+
+# One file with eight ranks says the same as eight files.
+keep=1
+planted one gpu_slow one_file=1 ranks=8 hosts=1
+planted many gpu_slow ranks=8 hosts=1
+of() { python3 -c "
+import json, sys
+f = json.load(open(sys.argv[1]))['metrics']['fleet']
+print([(s['ranks'], s['cause'], round(s['recoverable_ms'], 1)) for s in f['stragglers']], f['ranks_seen'])" "$1"; }
+ok 'one file as many' [ "$(of one/report.json)" = "$(of many/report.json)" ]
+
+# The same bytes from shuffled inputs, digests, and two trees of merges.
+planted job data_late ranks=12 hosts=3 steps=12 colls=8
+cmp_json() { "$prog" fleet "$@" --json 2>/dev/null | cmp -s - job/report.json; }
+# shellcheck disable=SC2046
+ok 'other order' cmp_json $(find job/traces -name '*.sqlite' | sort -r)
+i=0
+for f in job/traces/*.sqlite; do
+	"$prog" digest "$f" -q -o "d$i.nsxd" || fail=$((fail + 1)); i=$((i + 1))
+done
+ok digests cmp_json d*.nsxd
+"$prog" fleet d0.nsxd d5.nsxd d7.nsxd -q --partial p1.nsxd
+"$prog" fleet d5.nsxd d1.nsxd d2.nsxd d3.nsxd d4.nsxd -q --partial p2.nsxd.zst
+"$prog" fleet p2.nsxd.zst d6.nsxd d8.nsxd d9.nsxd d10.nsxd d11.nsxd -q --partial p3.nsxd
+"$prog" fleet p1.nsxd p3.nsxd p1.nsxd -q --partial all.nsxd
+"$prog" fleet d*.nsxd -q --partial flat.nsxd
+ok 'a tree is a union' cmp -s all.nsxd flat.nsxd
+ok 'merged digest' cmp_json all.nsxd
+ok 'no secrets' [ -z "$(cat all.nsxd job/report.json | grep -aoE 'never-print-me|node00[0-9]')" ]
+ok 'readable' [ "$(sqlite3 all.nsxd 'SELECT count(*) FROM rank')" = 12 ]
+ok 'small' [ "$(wc -c <d0.nsxd)" -lt 150000 ]
+
+# What cannot be read is named and left out: exit code 4.
+head -c 20000 d3.nsxd >d3cut.nsxd
+{ head -c 12000 d4.nsxd; head -c 12000 /dev/zero; tail -c +24001 d4.nsxd; } >d4bad.nsxd
+printf text >text.nsxd
+for bad in d3cut d4bad text missing; do
+	"$prog" fleet d0.nsxd d1.nsxd $bad.nsxd --json >bad.json 2>err; rc=$?
+	ok "$bad is left out" [ "$rc $(grep -c "$bad.nsxd" err) $(of bad.json | grep -c '2$')" = '4 1 1' ]
+done
+"$prog" fleet text.nsxd --json >bad.json 2>err
+ok 'nothing to read' [ $? = 3 ]
+"$prog" fleet >/dev/null 2>&1
+ok 'no input' [ $? = 2 ]
+"$prog" fleet d0.nsxd --min-ranks 2 -q -o few-report
+ok 'too few ranks' [ $? = 1 ]
+
+# Over MPI: byte for byte the same.
+if [ -x "$prog-mpi" ] && command -v mpirun >/dev/null; then
+	OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_plm_rsh_agent=/bin/false
+	export OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM OMPI_MCA_plm_rsh_agent
+	mpi() { n=$1; shift; mpirun -n "$n" --oversubscribe "$prog-mpi" fleet "$@" 2>err; }
+	for n in 1 3 4; do
+		mpi $n job/traces --json >mpi.json
+		ok "mpi, $n processes" cmp -s mpi.json job/report.json
+	done
+	mpi 4 d*.nsxd -q --partial mpi.nsxd
+	ok 'mpi, partial' cmp -s mpi.nsxd flat.nsxd
+	mpi 4 d[0-2].nsxd text.nsxd --json >mpi.json
+	ok 'mpi, a file that cannot be read' [ "$? $(grep -c text.nsxd err)" = '4 1' ]
+else
+	skip=$((skip + 5))
+fi
+echo "fleet: $pass passed, $fail failed, $skip skipped"
+[ $fail -eq 0 ]
