@@ -27,7 +27,7 @@ enum {
 	NSX_MAX_THREADS = 64,	   /* worker threads                     */
 	NSX_MAX_JSON_ROWS = 50,	   /* default rows of a table in JSON    */
 	NSX_MAX_CSV_ROWS = 100000, /* the same in CSV; --all-rows lifts it */
-	NSX_MAX_MD_ROWS = 15,	   /* default rows of a table in Markdown */
+	NSX_MAX_MD_ROWS = 5,	   /* default rows of a table in Markdown */
 	NSX_MAX_FINDINGS = 10,	   /* findings in a report               */
 	NSX_MAX_COLUMNS = 256,	   /* columns of one table               */
 	NSX_MAX_CELL = 64 << 20,   /* bytes read of one cell             */

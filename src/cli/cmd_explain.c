@@ -33,7 +33,7 @@ static const struct nsx_opt opts[] = {
 	OPT(0, "phase-map", "phases-json", "FILE", STR, phase_map,
 	    "JSON object that maps phases to names of NVTX ranges"),
 	OPT(0, "kernel-limit", "top-kernels", "N", INT, kernel_limit,
-	    "rows of the kernel table in Markdown and JSON (30); CSV has all"),
+	    "rows of the kernel table in JSON (30) and Markdown (5); CSV has all"),
 	OPT(0, "all-rows", NULL, NULL, FLAG, all_rows,
 	    "all rows in tables/; else those beyond 100 000 are one row"),
 	OPT(0, "no-kernel-percentiles", NULL, NULL, FLAG, no_percentiles,
@@ -46,8 +46,8 @@ static const struct nsx_opt opts[] = {
 	    "warn when less than this share of kernel time lies in NVTX "
 	    "ranges (0.7)"),
 	OPT(0, "window", NULL, "A..B", STR, window,
-	    "only this part: seconds from the first event, or 5ns..9ns on the "
-	    "trace's clock"),
+	    "only this part: seconds from the first event; 1.5s..2s or 5ns..9ns "
+	    "on the trace's clock, as reports print it; or nvtx:NAME"),
 	OPT(0, "pass", NULL, "ID[,ID]", STR, pass,
 	    "only these analyses; nsys-explain passes lists them"),
 	OPT(0, "skip", NULL, "ID[,ID]", STR, skip, "all but these analyses"),
@@ -222,7 +222,7 @@ static int check_args(const struct args *a, int noperands, struct nsx_err *err)
 				"give the trace to explain (%d given): "
 				"nsys-explain TRACE.sqlite --out DIR",
 				noperands);
-	if (a->kernel_limit < 1 || a->kernel_limit > 1000000)
+	if (a->kernel_limit < 0 || a->kernel_limit > 1000000)
 		return nsx_fail(err, NSX_E_USAGE,
 				"--kernel-limit must be 1 to 1000000");
 	if (a->threads < 0 || a->threads > NSX_MAX_THREADS)
@@ -354,7 +354,8 @@ static int explain(const struct args *a, const char *path,
 {
 	struct nsx_opts o = {
 		.path = path,
-		.kernel_limit = (size_t)a->kernel_limit,
+		.kernel_limit = (size_t)(a->kernel_limit ? a->kernel_limit : 30),
+		.kernel_rows = (size_t)(a->kernel_limit ? a->kernel_limit : 5),
 		.nvtx_kernel_map = !a->no_nvtx_map,
 		.nvtx_coverage_warn = a->nvtx_warn,
 		.all_rows = a->all_rows,
@@ -421,7 +422,7 @@ static int define(const struct args *a, const struct nsx_schema *schema,
 
 static int run(const struct nsx_cmd *cmd, int argc, char **argv)
 {
-	struct args a = {.kernel_limit = 30, .nvtx_warn = 0.7};
+	struct args a = {.nvtx_warn = 0.7};
 	struct ticker ticker = {.running = false};
 	struct nsx_trace_file f;
 	struct nsx_err err;

@@ -104,7 +104,9 @@ void nsx_judge(const struct nsx_report *r, struct nsx_first_page *p)
 	if (!first || first->headroom_ns < TELLING * length) {
 		by_shares(p);
 		if (!first)
-			p->because = "nothing that was checked costs time";
+			p->because = p->verdict == NSX_V_COMPUTE ?
+				"nothing but the kernels costs time" :
+				"no cause was found";
 		return;
 	}
 	p->verdict = word_of(first);

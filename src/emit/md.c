@@ -1,145 +1,68 @@
 /* md.c - the report for people.
  *
- * Sections appear in the order of `headings`; a pass that is not named there
- * comes before the closing two. A heading collects the blocks of all passes
- * that put blocks under it.
+ * The first page, then sections in the order of `headings`; a pass that is not
+ * named there comes before the closing ones.  A heading collects the blocks of all
+ * passes that put blocks under it.  A section with nothing to tell is left out
+ * (the first page names it); what figures derive from, their limits and caveats
+ * stand in one appendix.
  */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include "emit/emit.h"
+#include "emit/md_table.h"
 #include "report/report.h"
 #include "report/text.h"
 
 static const char *const headings[] = {
-	"Capture quality",
-	"What to do next",
-	"Global critical path suspects",
+	"Findings in full",
 	"Where the time went",
-	"Four dimensions",
-	"Top NCCL ops",
-	"NVLink during NCCL",
-	"Global: top CUDA kernels (by total time)",
-	"Kernel shape",
-	"Per-process breakdown",
-	"Top CPU↔GPU barriers",
-	"Launch storm per PID (best-effort)",
-	"Sync indicators per PID",
-	"Global: launch storm",
-	"Global: CPU↔GPU synchronization (CUDA runtime/driver)",
-	"GPU idle estimate (from kernel timeline)",
-	"Memory copies",
+	"What if",
+	"Phases",
+	"Iterations",
+	"Critical path",
+	"Idle by cause",
+	"Kernel families",
+	"Kernels",
+	"Communication",
+	"NVLink",
+	"Copies",
+	"Launches",
+	"Waits of the host",
+	"Synchronising calls",
 	"Memory usage",
 	"CUDA graphs",
 	"GPU metrics",
-	"CPU and OS runtime",
-	"NVTX ranges",
-	"NVTX per PID (best-effort)",
-	"Iterations",
+	"CPU",
+	"NVTX",
+	"NVTX by process",
+	"Processes",
+	"Four dimensions",
 };
 static const char *const closing[] = {
-	"Checked, not a problem",
-	"Derivation & assumptions",
+	"Checked and fine",
+	"Capture quality",
 };
+static const char appendix[] = "Appendix";
 
-/* Tables ------------------------------------------------------------------*/
-
-static bool ends_in(const char *key, const char *end)
-{
-	size_t n = strlen(key), m = strlen(end);
-
-	return n >= m && !strcmp(key + n - m, end);
-}
-
-static int decimals(const char *key)
-{
-	const char *dot = strrchr(key, '.');
-
-	key = dot ? dot + 1 : key;
-	if (strstr(key, "pct"))
-		return 1;
-	if (ends_in(key, "_ms") || ends_in(key, "_s"))
-		return 3;
-	return 2;
-}
-
-static void add_cell(struct nsx_buf *b, const struct nsx_col *col,
-		     const struct nsx_cell *c)
-{
-	switch (c->type) {
-	case NSX_T_I64:
-		nsx_buf_printf(b, "%" PRId64, c->u.i);
-		break;
-	case NSX_T_F64:
-		nsx_buf_printf(b, "%.*f", decimals(col->key), c->u.f);
-		break;
-	case NSX_T_BOOL:
-		nsx_buf_adds(b, c->u.b ? "yes" : "no");
-		break;
-	case NSX_T_STR:
-		nsx_md_add_name(b, c->u.s);
-		break;
-	default:
-		nsx_buf_adds(b, "–");
-	}
-}
-
-static void add_table(struct nsx_buf *b, const struct nsx_block *block)
-{
-	const struct nsx_table *t = block->table;
-	size_t n = NSX_MIN(t->nrows, block->max_rows);
-	const struct nsx_col *cols = t->layout->cols;
-
-	nsx_buf_adds(b, "\n|");
-	for (size_t i = 0; i < block->ncolumns; i++)
-		nsx_buf_printf(b, " %s |", nsx_col_title(&cols[block->columns[i]]));
-	nsx_buf_adds(b, "\n|");
-	for (size_t i = 0; i < block->ncolumns; i++)
-		nsx_buf_adds(b, cols[block->columns[i]].type == NSX_T_STR ?
-					"---|" : "---:|");
-	nsx_buf_adds(b, "\n");
-	for (size_t r = 0; r < n; r++) {
-		nsx_buf_adds(b, "|");
-		for (size_t i = 0; i < block->ncolumns; i++) {
-			int c = block->columns[i];
-
-			nsx_buf_adds(b, " ");
-			add_cell(b, &cols[c], &nsx_row_at(t, r)[c]);
-			nsx_buf_adds(b, " |");
-		}
-		nsx_buf_adds(b, "\n");
-	}
-	if (!t->nrows)
-		nsx_buf_adds(b, "\n(no rows)\n");
-	else if (n < t->nrows)
-		nsx_buf_printf(b, "\n%zu of %zu rows%s%s%s.\n", n, t->nrows,
-			       !t->layout->csv ? "" :
-			       t->nrows > NSX_MAX_CSV_ROWS ? "; more in `tables/" :
-							     "; all in `tables/",
-			       t->layout->csv ? t->layout->csv : "",
-			       t->layout->csv ? ".csv`" : "");
-	nsx_buf_adds(b, "\n");
-}
+struct md {
+	struct nsx_buf *b;
+	const struct nsx_report *r;
+	struct nsx_md_labels labels;
+};
 
 /* Sections ------------------------------------------------------------------*/
 
-static void add_intro(struct nsx_buf *b, const struct nsx_section *s)
+static void add_unmet(struct nsx_buf *b, const struct nsx_section *s)
 {
-	const struct nsx_pass *p = s->pass;
-
-	if (p->derived_from)
-		nsx_buf_printf(b, "- **Derived from**: %s\n", p->derived_from);
-	if (p->limitations)
-		nsx_buf_printf(b, "- **Limitations**: %s\n", p->limitations);
-	if (s->status != NSX_S_ANSWERED) {
-		nsx_buf_printf(b, "- **Not computed**: ");
-		nsx_md_escape(b, s->reason ? s->reason : "",
-		       s->reason ? strlen(s->reason) : 0);
-		nsx_buf_adds(b, "\n");
-	}
+	nsx_buf_adds(b, "- **Not computed**: ");
+	nsx_md_escape(b, s->reason ? s->reason : "",
+		      s->reason ? strlen(s->reason) : 0);
+	nsx_buf_adds(b, "\n");
 }
 
-static void add_block(struct nsx_buf *b, const struct nsx_block *block)
+static void add_block(struct nsx_buf *b, const struct nsx_block *block,
+		      const struct nsx_md_labels *labels)
 {
 	switch (block->kind) {
 	case NSX_B_SUBHEADING:
@@ -155,50 +78,86 @@ static void add_block(struct nsx_buf *b, const struct nsx_block *block)
 		nsx_buf_printf(b, "\n%s\n", block->text);
 		break;
 	case NSX_B_TABLE:
-		add_table(b, block);
+		nsx_md_add_table(b, block, labels);
 		break;
 	default:
 		break;
 	}
 }
 
-/* The blocks of s under this heading; whether there was anything. */
-static bool add_blocks(struct nsx_buf *b, const struct nsx_section *s,
-		       const char *heading)
+/* The blocks of s under this heading. In a whole report a section that cannot
+ * tell anything is left out.
+ */
+static void add_blocks(struct md *m, struct nsx_buf *b,
+		       const struct nsx_section *s, const char *heading)
 {
 	const char *current = s->pass->title;
 	bool own = current && !strcmp(current, heading);
-	bool any = own && s->status != NSX_S_NULL &&
-		   s->status != NSX_S_SKIPPED;
 
-	if (any)
-		add_intro(b, s);
+	if (own && (s->status == NSX_S_FAILED ||
+		    (s->status == NSX_S_CANNOT && !m->r->page)))
+		add_unmet(b, s);
 	for (size_t i = 0; i < s->nblocks; i++) {
 		if (s->blocks[i].kind == NSX_B_HEADING)
 			current = s->blocks[i].text;
-		else if (current && !strcmp(current, heading)) {
-			add_block(b, &s->blocks[i]);
-			any = true;
-		}
+		else if (current && !strcmp(current, heading))
+			add_block(b, &s->blocks[i], &m->labels);
 	}
-	if (own)
-		for (size_t i = 0; i < s->nnotes; i++)
-			nsx_buf_printf(b, "- Note: %s\n", s->notes[i]);
-	return any;
 }
 
-static void add_heading(struct nsx_buf *b, const struct nsx_report *r,
-			const char *heading)
+static void add_heading(struct md *m, const char *heading)
 {
 	struct nsx_buf body = {0};
-	bool any = false;
 
-	for (size_t i = 0; i < r->nsections; i++)
-		any |= add_blocks(&body, &r->sections[i], heading);
-	if (any)
-		nsx_buf_printf(b, "\n## %s\n\n%s", heading,
-			       body.p ? body.p : "");
+	for (size_t i = 0; i < m->r->nsections; i++)
+		add_blocks(m, &body, &m->r->sections[i], heading);
+	if (body.n)
+		nsx_buf_printf(m->b, "\n## %s\n%s", heading,
+			       body.p + strspn(body.p, "\n"));
 	nsx_buf_done(&body);
+}
+
+/* What the figures of each section are, and are not: a line a section. */
+static void add_appendix(struct md *m)
+{
+	const struct nsx_report *r = m->r;
+	struct nsx_buf body = {0}, sections = {0};
+
+	for (size_t i = 0; i < r->nsections; i++) {
+		const struct nsx_section *s = &r->sections[i];
+
+		if (s->status == NSX_S_ANSWERED &&
+		    (s->pass->derived_from || s->nnotes)) {
+			nsx_buf_printf(&sections, "**%s**", s->pass->id);
+			if (s->pass->derived_from)
+				nsx_buf_printf(&sections, ": %s",
+					       s->pass->derived_from);
+			if (s->pass->limitations)
+				nsx_buf_printf(&sections, ". Limits: %s",
+					       s->pass->limitations);
+			for (size_t k = 0; k < s->nnotes; k++)
+				nsx_buf_printf(&sections, ". Note: %s",
+					       s->notes[k]);
+			nsx_buf_adds(&sections, ". ");
+		}
+		add_blocks(m, &body, s, appendix);
+	}
+	if (sections.n)
+		nsx_buf_printf(&body, "- %s\n", sections.p);
+	if (r->page) {
+		nsx_buf_printf(&body, "- Generated at (UTC): %s\n- Trace: `",
+			       r->generated_at);
+		nsx_md_add_code(&body, r->path, strlen(r->path));
+		nsx_buf_adds(&body, "`\n- Tool: nsys-explain " NSX_VERSION
+				    "\n");
+	}
+	if (body.n)
+		nsx_buf_printf(m->b, "\n## %s\n\n<details><summary>What figures "
+			       "derive from, their limits and caveats; "
+			       "`--explain ID` has the definitions</summary>"
+			       "\n\n%s\n</details>\n", appendix, body.p);
+	nsx_buf_done(&body);
+	nsx_buf_done(&sections);
 }
 
 static bool is_known(const char *heading)
@@ -234,20 +193,14 @@ static void add_head(struct nsx_buf *b, const struct nsx_report *r)
 	}
 }
 
-static void add_foot(struct nsx_buf *b, const struct nsx_report *r)
-{
-	nsx_buf_printf(b, "\n## This report\n\n"
-		       "- Generated at (UTC): %s\n- Trace: `", r->generated_at);
-	nsx_md_add_code(b, r->path, strlen(r->path));
-	nsx_buf_adds(b, "`\n- Tool: nsys-explain " NSX_VERSION "\n");
-}
-
 void nsx_emit_md_section(const struct nsx_section *s, struct nsx_buf *b)
 {
+	const struct nsx_md_labels none = {0};
+
 	if (s->status == NSX_S_CANNOT)
 		nsx_buf_printf(b, "Cannot tell: %s\n", s->reason);
 	for (size_t i = 0; i < s->nblocks; i++)
-		add_block(b, &s->blocks[i]);
+		add_block(b, &s->blocks[i], &none);
 	for (size_t i = 0; i < s->nnotes; i++)
 		nsx_buf_printf(b, "- Note: %s\n", s->notes[i]);
 }
@@ -255,19 +208,21 @@ void nsx_emit_md_section(const struct nsx_section *s, struct nsx_buf *b)
 int nsx_emit_md(const struct nsx_report *r, FILE *out, struct nsx_err *err)
 {
 	struct nsx_buf b = {0};
+	struct md m = {.b = &b, .r = r};
 
+	nsx_md_labels(r, &m.labels);
 	add_head(&b, r);
 	for (size_t i = 0; i < ARRAY_LEN(headings); i++)
-		add_heading(&b, r, headings[i]);
+		add_heading(&m, headings[i]);
 	for (size_t i = 0; i < r->nsections; i++)
 		if (r->sections[i].pass->title &&
 		    !is_known(r->sections[i].pass->title))
-			add_heading(&b, r, r->sections[i].pass->title);
+			add_heading(&m, r->sections[i].pass->title);
 	for (size_t i = 0; i < ARRAY_LEN(closing); i++)
-		add_heading(&b, r, closing[i]);
-	if (r->page)
-		add_foot(&b, r);
+		add_heading(&m, closing[i]);
+	add_appendix(&m);
 	fwrite(b.p, 1, b.n, out);
 	nsx_buf_done(&b);
+	nsx_md_labels_done(&m.labels);
 	return nsx_stopped(err);
 }

@@ -326,7 +326,8 @@ void nsx_emit_page(const struct nsx_first_page *x, enum nsx_page_form form,
 	add_verdict(&p, x);
 	add_strips(&p, x);
 	for (unsigned i = 0; i < x->nfindings; i++) {
-		gap(&p);
+		if (!i || form != NSX_PAGE_MD)
+			gap(&p);
 		add_finding(&p, x, i);
 	}
 	gap(&p);

@@ -9,7 +9,8 @@ struct nsx_phase_map; /* phase.h */
 
 struct nsx_opts {
 	const char *path; /* the trace, as typed                             */
-	size_t kernel_limit; /* rows of top kernels in Markdown and JSON     */
+	size_t kernel_limit, kernel_rows; /* rows of top kernels in JSON, in
+					     Markdown                        */
 	bool nvtx_kernel_map; /* attribute kernels to NVTX ranges            */
 	double nvtx_coverage_warn; /* 0..1                                   */
 	bool all_rows; /* of tables/, however many                           */

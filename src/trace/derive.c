@@ -295,8 +295,9 @@ int nsx_window_parse(const char *text, int64_t first_ns,
 		return nsx_fail(err, NSX_E_USAGE,
 				"cannot read the window '%s': give START..END "
 				"as the report prints it (60.1s..60.2s), in "
-				"seconds from the first event (1..2), or in "
-				"the trace's nanoseconds (5ns..9ns)", text);
+				"seconds from the first event (1..2), in the "
+				"trace's nanoseconds (5ns..9ns), or "
+				"nvtx:NAME", text);
 	if (ret->start_ns >= ret->end_ns)
 		return nsx_fail(err, NSX_E_USAGE,
 				"the window '%s' is empty: its end must come "
@@ -325,6 +326,41 @@ static void cut_ops(struct nsx_loader *l, const struct nsx_window *w)
 	l->op_set.n = n;
 }
 
+/* From the first start to the last end of the ranges of a name. */
+static int find_range(struct nsx_loader *l, const char *name,
+		      struct nsx_window *ret, struct nsx_err *err)
+{
+	const struct nsx_nvtx_rw *x = &l->nvtx;
+	bool any = false;
+	nsx_str id;
+
+	if (nsx_strings_add(l->strings, name, strlen(name), &id, err))
+		return err->rc;
+	for (size_t i = 0; i < l->nvtx_set.n; i++) {
+		if (x->name[i] != id || x->kind[i] == NSX_NVTX_MARK)
+			continue;
+		ret->start_ns = any ? NSX_MIN(ret->start_ns, x->start_ns[i]) :
+				      x->start_ns[i];
+		ret->end_ns = any ? NSX_MAX(ret->end_ns, x->end_ns[i]) :
+				    x->end_ns[i];
+		any = true;
+	}
+	if (any && ret->start_ns < ret->end_ns)
+		return 0;
+	return nsx_fail(err, NSX_E_USAGE, "no NVTX range '%s' in the trace: "
+			"tables/nvtx_ranges.csv of a report lists them", name);
+}
+
+static int ask_window(struct nsx_loader *l, const char *text,
+		      struct nsx_window *ret, struct nsx_err *err)
+{
+	static const char nvtx[] = "nvtx:";
+
+	if (!strncmp(text, nvtx, sizeof(nvtx) - 1))
+		return find_range(l, text + sizeof(nvtx) - 1, ret, err);
+	return nsx_window_parse(text, l->t->first_ns, ret, err);
+}
+
 int nsx_cut_window(struct nsx_loader *l, const char *window,
 		   struct nsx_err *err)
 {
@@ -334,7 +370,7 @@ int nsx_cut_window(struct nsx_loader *l, const char *window,
 	find_hull(l);
 	close_ranges(l);
 	t->window = t->full;
-	if (window && nsx_window_parse(window, t->first_ns, &t->user, err))
+	if (window && ask_window(l, window, &t->user, err))
 		return err->rc;
 	if (window) {
 		t->window = t->user;

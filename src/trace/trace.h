@@ -267,7 +267,8 @@ struct nsx_window {
 	int64_t start_ns, end_ns; /* start == end: there is none */
 };
 
-/* "1.5..2" in seconds after first_ns, or "5ns..9ns" on the trace's clock.
+/* "1.5..2" in seconds after first_ns; "1.5s..2s", as reports print instants, and
+ * "5ns..9ns" on the trace's clock.
  * Errors: NSX_E_USAGE.
  */
 int nsx_window_parse(const char *text, int64_t first_ns,

@@ -265,7 +265,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 
 NSX_DEFINE_PASS(nccl) {
 	.id = "nccl",
-	.title = "Top NCCL ops",
+	.title = "Communication",
 	.subject = "NCCL",
 	.summary = "communication: totals, overlap with compute, late ranks",
 	.doc = "Communication kernels (NCCL, RCCL, NVSHMEM, custom all-reduce, "

@@ -85,9 +85,10 @@ static int say_missing(struct nsx_section *out, const struct nsx_metrics *m)
 	nsx_put(out, "missing_counters", nsx_bool(true));
 	nsx_put(out, "capture_instructions", nsx_list(instructions));
 	nsx_headline(out, "NVLink during NCCL: NVLink counters not found");
-	nsx_md_bullet(out, "To capture them:");
-	for (unsigned i = 0; instructions[i]; i++)
-		nsx_md_bullet(out, "`%s`", instructions[i]);
+	nsx_md_heading(out, "Capture quality");
+	nsx_md_bullet(out, "NVLink counters not found. To capture them: `%s`; "
+		      "`%s`; `%s`", instructions[0], instructions[1],
+		      instructions[2]);
 	return nsx_cannot(out, "NVLink counters not found: %s",
 			  m ? "the GPU metrics that were sampled have none" :
 			      "the trace has no rows of GPU_METRICS");
@@ -272,7 +273,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 
 NSX_DEFINE_PASS(nvlink_during_nccl) {
 	.id = "nvlink_during_nccl",
-	.title = "NVLink during NCCL",
+	.title = "NVLink",
 	.subject = "NVLink",
 	.summary = "NVLink counters while communication kernels run",
 	.doc = "A sample at t stands for [t, t + period), the period being the "

@@ -466,7 +466,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 
 NSX_DEFINE_PASS(copies) {
 	.id = "copies",
-	.title = "Memory copies",
+	.title = "Copies",
 	.subject = "copies",
 	.summary = "copies by device, direction and kind of memory",
 	.doc = "Copies grouped by (device, direction, kind of source, kind of "

@@ -361,7 +361,8 @@ static void summarise(const struct nsx_run *run, const struct graphs *g,
 	nsx_put(out, "coverage_pct", nsx_real(coverage));
 	nsx_put(out, "host_launch_ms", nsx_ms(g->host_ns));
 	nsx_put(out, "replay_ms", nsx_ms(g->replay_ns));
-	nsx_md_bullet(out, "Mode **%s**: %" PRId64 " launches (%.3f ms on the "
+	if (g->launches || g->nentries)
+		nsx_md_bullet(out, "Mode **%s**: %" PRId64 " launches (%.3f ms on the "
 			   "host, each charged once), %zu replays (%.3f ms on "
 			   "the GPU).", mode_of(g), g->launches,
 		      (double)g->host_ns / 1e6, g->nentries,

@@ -461,8 +461,6 @@ static int show(struct dimensions *d, struct nsx_table **tables,
 			row[SHOWN_DIMENSION] = nsx_string(titles[i]);
 			memcpy(row + 1, from, 3 * sizeof(*row));
 		}
-	nsx_md_table(d->out, shown, 32, SHOWN_DIMENSION, SHOWN_MEASURE,
-		     SHOWN_VALUE, SHOWN_UNIT);
 	return 0;
 }
 
@@ -479,14 +477,12 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	if (!run->trace->ndevices)
 		return nsx_cannot(out, "the trace has no GPU work");
 	measure(&d);
-	nsx_md_bullet(out, "**Most of the time is %s.**", leading(&d));
 	for (unsigned i = 0; i < NDIMENSIONS; i++) {
 		const char *verdict;
 
 		d.table = tables[i];
 		verdict = fill[i](&d);
 		nsx_put(out, verdict_keys[i], nsx_string(verdict));
-		nsx_md_bullet(out, "**%s**: %s", titles[i], verdict);
 	}
 	nsx_put(out, "device_id", nsx_int(d.device_id));
 	nsx_put(out, "window", nsx_string(d.window));

@@ -5,6 +5,7 @@
 #include "base/group.h"
 #include "base/stat.h"
 #include "passes/gpu/idle_gaps.h"
+#include "report/words.h"
 
 #define DEVICE_COLUMNS(X)                                                     \
 	X(DEVICE, "device_id", I64, "CUDA ordinal")                           \
@@ -211,8 +212,20 @@ static void say_devices(struct nsx_section *out, const struct nsx_table *d)
 			    "window, but it is idle for %.1f%% only: the rest "
 			    "is copies", nsx_table_number(d, most, "device_id"),
 			    none, idle);
-	nsx_md_table(out, d, 0, DEVICE, WINDOW, BUSY, IDLE, IDLE_PCT, EDGE,
-		     K_BUSY, K_IDLE, K_PCT);
+}
+
+static void say_longest(struct nsx_section *out, const struct nsx_table *gaps)
+{
+	const struct nsx_cell *row = gaps->nrows ? nsx_row_at(gaps, 0) : NULL;
+	struct nsx_window w;
+
+	if (!row)
+		return;
+	w = (struct nsx_window){row[GAP_START].u.i, row[GAP_END].u.i};
+	nsx_md_bullet(out, "The longest gap: %s on GPU %lld, `--window %s`",
+		      nsx_text_ns(out->arena, (double)(w.end_ns - w.start_ns)),
+		      (long long)row[GAP_DEVICE].u.i,
+		      nsx_text_window(out->arena, &w));
 }
 
 static int run(const struct nsx_run *run, struct nsx_section *out,
@@ -239,15 +252,9 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 		t->schema->table[NSX_VIEW_kernel] ?
 			t->schema->table[NSX_VIEW_kernel]->name : NULL));
 	say_devices(out, tables[0]);
-	nsx_md_subheading(out, "Idle time by cause");
-	nsx_md_table(out, by_cause, (size_t)NSX_NCAUSES * 8, C_DEVICE, C_CAUSE,
-		     C_COUNT, C_MS, C_PCT);
-	nsx_md_text(out, "The largest by call or range:");
-	nsx_md_table(out, tables[2], 12, C_DEVICE, C_CAUSE, C_DETAIL, C_COUNT,
+	nsx_md_table(out, tables[2], 5, C_DEVICE, C_CAUSE, C_DETAIL, C_COUNT,
 		     C_MS, C_PCT);
-	nsx_md_subheading(out, "Longest gaps");
-	nsx_md_table(out, tables[1], 10, GAP_DEVICE, GAP_START, GAP_END, GAP_MS,
-		     GAP_CAUSE, GAP_DETAIL, GAP_OP, GAP_PID);
+	say_longest(out, tables[1]);
 	nsx_note(out, "idle_ms is time without any GPU work, edges included; "
 		      "nsys-llm-explain counts kernels only: that is "
 		      "kernel_idle_ms");
@@ -256,7 +263,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 
 NSX_DEFINE_PASS(gpu_idle) {
 	.id = "gpu_idle",
-	.title = "GPU idle estimate (from kernel timeline)",
+	.title = "Idle by cause",
 	.summary = "idle time of each GPU, gap by gap, with its causes",
 	.doc = "busy = union of kernels, copies, memsets and graph replays of "
 	       "any process in the window; idle = the rest; edge_idle = before "

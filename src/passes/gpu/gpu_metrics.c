@@ -494,12 +494,12 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	if (fill(run, out, tables, err))
 		return err->rc;
 	say_quality(m, out);
-	nsx_md_table(out, tables[L_COUNTERS], 24, COUNTER_DEVICE_ID,
+	nsx_md_table(out, tables[L_COUNTERS], 10, COUNTER_DEVICE_ID,
 		     COUNTER_METRIC_NAME, COUNTER_SAMPLES, COUNTER_WINDOW,
 		     COUNTER_COMPUTE, COUNTER_COMM, COUNTER_COPY, COUNTER_IDLE,
 		     COUNTER_MAX);
 	if (tables[L_RATES]->nrows)
-		nsx_md_table(out, tables[L_RATES], 10, RATE_DEVICE_ID,
+		nsx_md_table(out, tables[L_RATES], 5, RATE_DEVICE_ID,
 			     RATE_METRIC_NAME, RATE_SCOPE, RATE_MEAN_GBPS,
 			     RATE_P95_GBPS, RATE_PEAK_GBPS);
 	return 0;

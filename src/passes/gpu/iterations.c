@@ -221,18 +221,6 @@ static void say(struct work *w)
 		      w->median_ms, w->cv);
 	nsx_md_table(w->out, w->table[1], 0, G_PROCESS, G_DEVICE, G_N,
 		     G_MEDIAN, G_P90, G_CV, G_SLOW);
-	if (w->table[2]->nrows) {
-		nsx_md_text(w->out, "Slow iterations, and what they spend more "
-			    "than the median one:");
-		nsx_md_table(w->out, w->table[2], 10, SLOW_PROCESS,
-			     SLOW_DEVICE_ID, SLOW_INDEX, SLOW_WALL_MS,
-			     SLOW_EXCESS_MS, SLOW_COMPUTE_ONLY_MS,
-			     SLOW_COMM_EXPOSED_MS, SLOW_COPY_EXPOSED_MS,
-			     SLOW_IDLE_MS);
-	}
-	nsx_md_text(w->out, "Ways to see iterations that were tried:");
-	nsx_md_table(w->out, w->table[3], 6, C_METHOD, C_NAME, C_PROCESS,
-		     C_COUNT, C_COVERAGE, C_CV, C_SCORE, C_CHOSEN);
 }
 
 static int run(const struct nsx_run *run, struct nsx_section *out,

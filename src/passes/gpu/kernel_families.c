@@ -112,7 +112,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 				   (double)total_ns);
 	}
 	nsx_table_sort(t, NSX_DESC(TOTAL_NS), NSX_DESC(CALLS), FAMILY, CATEGORY);
-	nsx_md_table(out, t, 15, FAMILY, NAMES, CALLS, TOTAL_MS, PCT);
+	nsx_md_table(out, t, 5, FAMILY, NAMES, CALLS, TOTAL_MS, PCT);
 	return rc;
 }
 

@@ -496,10 +496,6 @@ static void show(const struct nsx_trace *t, struct nsx_table **tables,
 				      row[DEVICE_SM_COUNT].u.i,
 				      row[DEVICE_BELOW_ONE_WAVE_PCT].u.f);
 	}
-	nsx_md_table(out, tables[2], 0, CATEGORY, CATEGORY_CALL_COUNT,
-		     CATEGORY_TOTAL_MS, CATEGORY_PCT_TOTAL_KERNEL_TIME);
-	nsx_md_table(out, tables[0], 10, NAME, DEVICE, GRID, BLOCK, REGISTERS,
-		     CALLS, TOTAL, OCCUPANCY, LIMIT, WAVES);
 	for (uint32_t d = 0; d < t->ndevices; d++)
 		if (!nsx_device_gpu(t, d)) {
 			nsx_note(out, "the trace does not say what GPU %" PRId64
@@ -535,7 +531,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 
 NSX_DEFINE_PASS(kernel_shape) {
 	.id = "kernel_shape",
-	.title = "Kernel shape",
+	.title = "Kernels",
 	.summary = "launch configurations: occupancy, waves, small grids; "
 		   "categories",
 	.doc = "Kernels by (full name, grid, block, registers, shared memory, "

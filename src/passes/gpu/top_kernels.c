@@ -310,7 +310,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	nsx_put(out, "table", nsx_string(run->trace->schema->table[
 						 NSX_VIEW_kernel]->name));
 	nsx_put(out, "total_kernel_time_ns", nsx_int(g.total_ns));
-	nsx_md_table(out, kernels, run->opts->kernel_limit, LABEL, DEVICE,
+	nsx_md_table(out, kernels, run->opts->kernel_rows, LABEL, DEVICE,
 		     TOTAL_MS, CALLS, AVG, P50, P90, PCT);
 	if (kernels->nrows)
 		nsx_headline(out,
@@ -326,7 +326,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 
 NSX_DEFINE_PASS(top_kernels) {
 	.id = "top_kernels",
-	.title = "Global: top CUDA kernels (by total time)",
+	.title = "Kernels",
 	.subject = "kernels",
 	.summary = "kernels by total time, with percentiles",
 	.doc = "Kernels grouped by (full name, device). total is the sum of "

@@ -190,7 +190,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 		return err->rc;
 	all = out->tables[0];
 	nsx_put(out, "launcher_gap_threshold_us", nsx_int(50));
-	nsx_md_table(out, all, 0, KIND, API, TOTAL_MS, COUNT, AVG, MAX, COST);
+	nsx_md_table(out, all, 3, KIND, API, TOTAL_MS, COUNT, AVG, MAX, COST);
 	nsx_note(out, "rows are ranked by what they cost, not by how long the "
 		      "host waited; unlike in nsys-llm-explain async copies "
 		      "from pageable memory block, stream waits on events do "
@@ -214,7 +214,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 
 NSX_DEFINE_PASS(barriers) {
 	.id = "barriers",
-	.title = "Top CPU↔GPU barriers",
+	.title = "Waits of the host",
 	.summary = "where the host waits for the GPU, and what it costs",
 	.doc = "Events of each host thread. sync_api: Stream-, Device-, Ctx-, "
 	       "Event-, ThreadSynchronize. blocking_memcpy: copies without "

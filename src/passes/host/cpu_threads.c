@@ -252,7 +252,7 @@ static void summarise(const struct nsx_trace *t, const struct cpu_threads *all,
 		      const struct nsx_table *rows,
 		      const struct nsx_table *waiting, struct nsx_section *out)
 {
-	nsx_md_table(out, rows, 0, PID, TID, THREAD, PROCESS, ON_CPU,
+	nsx_md_table(out, rows, 3, PID, TID, THREAD, PROCESS, ON_CPU,
 		     UTILISATION, SWITCHES, MIGRATIONS, API);
 	if (waiting->nrows)
 		nsx_md_table(out, waiting, 0, WAIT_PID, WAIT_TID,
@@ -298,7 +298,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 
 NSX_DEFINE_PASS(cpu_threads) {
 	.id = "cpu_threads",
-	.title = "CPU and OS runtime",
+	.title = "CPU",
 	.subject = "CPU scheduling",
 	.summary = "time on a CPU, switches and migrations by thread",
 	.doc = "A thread is on a CPU from a switch in to its next row; a "

@@ -259,19 +259,13 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	for (uint32_t i = 0; i < run->trace->ops.n; i++)
 		if (is_launched(&l, i))
 			offer(&l, i);
-	nsx_md_heading(out, "Global: launch storm");
-	nsx_md_subheading(out, "From launch to kernel");
+	nsx_md_heading(out, "Launches");
 	if (fill_histogram(&l, bins, err))
 		return err->rc;
 	put_summary(out, &l);
 	nsx_arena_drop(run->scratch, l.ns);
 	if (fill_rows(&l, rows, err) || nsx_fill_launch_queue(run, queue, err))
 		return err->rc;
-	nsx_md_table(out, bins, 30, B_START, B_END, B_COUNT);
-	nsx_md_text(out, "How many launches wait on each stream, over time:");
-	nsx_md_table(out, queue, 8, QUEUE_PID, QUEUE_DEVICE, QUEUE_STREAM,
-		     QUEUE_LAUNCHES, QUEUE_MEDIAN, QUEUE_MOST, QUEUE_EMPTY,
-		     QUEUE_STARVED);
 	nsx_note(out, "measured from the begin of the call: nsys-llm-explain "
 		      "measures from its return and clips at 0. A long delay "
 		      "while the GPU works is a healthy lead of the host");

@@ -144,8 +144,8 @@ static void say_kernels(struct nsx_section *out, const struct nsx_cell *f)
 		      "median %.2f us, p90 %.2f, p99 %.2f", n,
 		      f[STORM_WINDOW].u.f, per_s, f[STORM_P50].u.f,
 		      f[STORM_P90].u.f, f[STORM_P99].u.f);
-	nsx_md_bullet(out, "Launch storm by rate and size: **%s**",
-		      f[STORM_FLAG].u.b ? "yes" : "no");
+	if (f[STORM_FLAG].u.b)
+		nsx_md_bullet(out, "A launch storm by rate and size");
 }
 
 static int run(const struct nsx_run *run, struct nsx_section *out,
@@ -175,11 +175,6 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 		nsx_md_bullet(out, "Launch-bound: **%.3f ms** of device idle "
 			      "time in gaps below 1 ms ended when a late "
 			      "launch returned", (double)bound_ns / 1e6);
-	if (tiny->nrows) {
-		nsx_md_text(out, "Kernels of %d us or less:", TINY_US);
-		nsx_md_table(out, tiny, 10, TINY_KERNEL_NAME, TINY_CALL_COUNT,
-			     TINY_AVG_DURATION_US);
-	}
 	nsx_note(out, "the flag is computed as in nsys-llm-explain, over all "
 		      "processes and devices; it does not say that anything "
 		      "was lost: launch_bound_ms does");
@@ -188,7 +183,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 
 NSX_DEFINE_PASS(launch_storm) {
 	.id = "launch_storm",
-	.title = "Global: launch storm",
+	.title = "Launches",
 	.summary = "rate and size of kernels; time lost to late launches",
 	.doc = "rate = kernels / (last kernel end - first kernel start). "
 	       "is_launch_storm: rate >= 50000/s and median <= 10 us, or rate "

@@ -293,16 +293,12 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 				 NSX_VIEW_overhead] != NULL};
 	int rc;
 
-	nsx_md_heading(out, "Global: launch storm");
-	nsx_md_subheading(out, "Launch calls");
+	nsx_md_heading(out, "Launches");
 	rc = collect(&w, err);
 	if (!rc)
 		rc = fill(&w, table, err);
-	if (!rc) {
+	if (!rc)
 		say_backpressure(&w, out);
-		nsx_md_table(out, table, 10, PID, TID, API, COUNT, TOTAL_MS,
-			     BACKPRESSURE, CPU, P50, P99);
-	}
 	nsx_groups_done(&w.groups);
 	free(w.v);
 	return rc;

@@ -69,14 +69,14 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 			   "runtime calls; what of it the GPU waits for is "
 			   "under `host_wait` in the barriers.",
 		      (double)launch_ns / 1e6);
-	nsx_md_table(out, table, 0, PID, TID, API, COUNT, TOTAL, AVG, MAX,
+	nsx_md_table(out, table, 3, PID, TID, API, COUNT, TOTAL, AVG, MAX,
 		     ON_LAUNCH);
 	return 0;
 }
 
 NSX_DEFINE_PASS(os_runtime) {
 	.id = "os_runtime",
-	.title = "CPU and OS runtime",
+	.title = "CPU",
 	.subject = "OS runtime calls",
 	.summary = "OS runtime calls by thread and function",
 	.doc = "Outermost OS runtime calls (nesting level 0) by thread and "

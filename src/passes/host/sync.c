@@ -85,7 +85,6 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 		return rc;
 	nsx_put(out, "table", nsx_string(
 		t->schema->table[NSX_VIEW_runtime]->name));
-	nsx_md_table(out, table, 0, API, CALLS, TOTAL_MS, AVG);
 	if (nested)
 		nsx_note(out, "%zu of these calls lie inside another call: "
 			 "rows of different names overlap; the barriers count "
@@ -97,7 +96,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 
 NSX_DEFINE_PASS(sync) {
 	.id = "sync",
-	.title = "Global: CPU↔GPU synchronization (CUDA runtime/driver)",
+	.title = "Synchronising calls",
 	.summary = "calls that wait for the GPU, by API name",
 	.doc = "Runtime and driver calls named Stream-, Device-, Ctx-, Event- "
 	       "or ThreadSynchronize (suffixes like _v3020 and _ptsz aside), "

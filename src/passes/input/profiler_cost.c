@@ -267,8 +267,6 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 		rc = fill(t, &p, table, err);
 	if (!rc) {
 		judge(t, most_lost(t, &p), out);
-		nsx_md_table(out, table, 8, SOURCE, NAME, COUNT, TOTAL,
-			     LONGEST, IN_WINDOW);
 		if (p.defects)
 			nsx_note(out, "%zu rows of overhead have no sound "
 				      "start and end; left out", p.defects);
@@ -279,7 +277,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 
 NSX_DEFINE_PASS(profiler_cost) {
 	.id = "profiler_cost",
-	.title = "CPU and OS runtime",
+	.title = "CPU",
 	.summary = "time the profiler itself took",
 	.doc = "Rows of the profiler's own overhead, and CUDA's overheads of "
 	       "the types that tools cause (buffer flush, instrumentation, "

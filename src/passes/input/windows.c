@@ -52,6 +52,7 @@ static void say_steady(struct nsx_section *out, const struct nsx_trace *t,
 		{"trimmed", "all of it, but for what is idle at its ends"},
 		{"user", "the window that was asked for"},
 	};
+	struct nsx_buf b = {0};
 
 	for (size_t i = 0; s->method && i < ARRAY_LEN(how); i++)
 		if (!strcmp(how[i][0], s->method))
@@ -60,25 +61,23 @@ static void say_steady(struct nsx_section *out, const struct nsx_trace *t,
 				      "%s)", describe(out, t, &s->window),
 				      how[i][1], s->confidence);
 	for (size_t i = 0; i < s->nexcluded; i++)
-		nsx_md_bullet(out, "Left out: %s", s->excluded[i]);
+		nsx_buf_printf(&b, "%s%s", i ? "; " : "", s->excluded[i]);
+	if (b.n)
+		nsx_md_bullet(out, "Left out: %s", b.p);
+	nsx_buf_done(&b);
 }
 
 static void say_rules(struct nsx_section *out)
 {
 	nsx_md_bullet(out, "Times are integer nanoseconds of the trace's own "
 		      "clock; spans are half-open; ms, us and s are decimal, "
-		      "GB is 10^9 bytes");
-	nsx_md_bullet(out, "An event that begins before a window counts with "
-		      "its part inside, and is not counted as an event");
-	nsx_md_bullet(out, "A device is busy while any kernel, copy, memset or "
+		      "GB is 10^9 bytes. An event that begins before a window counts with "
+		      "its part inside, and is not counted as an event. A device is busy while any kernel, copy, memset or "
 		      "graph replay of any process runs on it; idle is the "
-		      "rest of the window");
-	nsx_md_bullet(out, "Sums over concurrent work may exceed the wall "
-		      "clock; unions (busy, exclusive, exposed, idle) do not");
-	nsx_md_bullet(out, "Percentiles interpolate linearly at (n - 1) q");
-	nsx_md_bullet(out, "Calls and GPU work are matched by (process, "
-		      "correlation id); the outermost call counts");
-	nsx_md_bullet(out, "A finding's headroom is the time its spans cover "
+		      "rest of the window. Sums over concurrent work may exceed the wall "
+		      "clock; unions (busy, exclusive, exposed, idle) do not. "
+		      "Percentiles interpolate linearly at (n - 1) q. Calls and GPU work are matched by (process, "
+		      "correlation id); the outermost call counts. A finding's headroom is the time its spans cover "
 		      "in the steady window, times what a remedy can give "
 		      "back; disjoint headroom leaves out what a finding "
 		      "above already prices, so these add up to no more than "
@@ -100,7 +99,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	}
 	put_steady(out, &run->facts->steady);
 	put_window(out, "user", "user.start_ns", "user.end_ns", &t->user);
-	nsx_md_heading(out, "Derivation & assumptions");
+	nsx_md_heading(out, "Appendix");
 	if (t->full.start_ns < t->full.end_ns)
 		nsx_md_bullet(out, "**Full window**, on which all tables stand "
 			      "unless another was asked for: %s; it runs from "

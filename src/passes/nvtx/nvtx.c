@@ -339,17 +339,17 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	out->sql_differs = w.t->defects.crossing_ranges > 0;
 	add_notes(&w, reason, out);
 	if (reason)
-		nsx_md_table(out, ranges, 0, NAME, COUNT, TOTAL, AVG,
+		nsx_md_table(out, ranges, 4, NAME, COUNT, TOTAL, AVG,
 			     EXCLUSIVE);
 	else
-		nsx_md_table(out, ranges, 0, NAME, COUNT, TOTAL, AVG,
+		nsx_md_table(out, ranges, 4, NAME, COUNT, TOTAL, AVG,
 			     EXCLUSIVE, GPU_IN, GPU_EX, GPU_BUSY);
 	return 0;
 }
 
 NSX_DEFINE_PASS(nvtx) {
 	.id = "nvtx",
-	.title = "NVTX ranges",
+	.title = "NVTX",
 	.subject = "NVTX",
 	.summary = "NVTX ranges by name: host time and GPU work launched in "
 		   "them",

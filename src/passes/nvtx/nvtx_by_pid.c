@@ -275,22 +275,6 @@ static void judge(const struct nsx_run *run, const struct work *w,
 			 100 * worst, 100 * least);
 }
 
-static void show(const struct work *w, const struct nsx_table *ranges,
-		 const struct nsx_table *pids, struct nsx_section *out)
-{
-	nsx_md_bullet(out, "**PID source**: %s",
-		      w->t->pid_source_nvtx ? w->t->pid_source_nvtx : "none");
-	if (w->gpu)
-		nsx_md_table(out, ranges, 30, PID, NAME, TOTAL, COUNT, GPU,
-			     KERNELS, COVERAGE);
-	else
-		nsx_md_table(out, ranges, 30, PID, NAME, TOTAL, COUNT);
-	if (!w->gpu)
-		return;
-	nsx_md_subheading(out, "NVTX coverage of kernel time by PID");
-	nsx_md_table(out, pids, 0, P_PID, P_TOTAL, P_MAPPED, P_PCT);
-}
-
 static int run(const struct nsx_run *run, struct nsx_section *out,
 	       struct nsx_err *err)
 {
@@ -320,14 +304,13 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 			 missing);
 	if (w.gpu)
 		judge(run, &w, out);
-	show(&w, ranges, pids, out);
 	return 0;
 }
 
 NSX_DEFINE_PASS(nvtx_by_pid) {
 	.id = "nvtx_by_pid",
 	.json = "by_pid.nvtx",
-	.title = "NVTX per PID (best-effort)",
+	.title = "NVTX by process",
 	.summary = "NVTX ranges and mapped kernel time by process",
 	.doc = "As nvtx and nvtx_kernel_time, by (process, name). A kernel and "
 	       "the range it was launched in are of one process, since calls "

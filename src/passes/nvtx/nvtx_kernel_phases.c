@@ -44,7 +44,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	if (rc)
 		return rc;
 	nsx_put(out, "attributed_kernel_time_ms", nsx_ms(total_ns));
-	nsx_md_heading(out, "NVTX ranges");
+	nsx_md_heading(out, "NVTX");
 	nsx_md_subheading(out, "NVTX phases (mapped, GPU kernel time)");
 	nsx_md_table(out, table, 0, PHASE, PHASE_MS,
 		     PHASE_PCT);

@@ -55,7 +55,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 		return 0;
 	}
 	nsx_add_table(out, &layouts[0]);
-	nsx_md_heading(out, "NVTX per PID (best-effort)");
+	nsx_md_heading(out, "NVTX by process");
 	nsx_md_subheading(out, "NVTX phases per PID (mapped, GPU kernel time)");
 	rc = nsx_nvtx_phase_kernels(run->trace, m, run->scratch, &ns, err);
 	for (uint32_t i = 0; !rc && i < run->trace->nprocesses; i++)

@@ -214,12 +214,9 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 		      "process, and coverage is over all kernels. "
 		      "nsys-llm-explain joins across processes and asks for "
 		      "the whole call to be enclosed.");
-	nsx_md_heading(out, "NVTX ranges");
-	nsx_md_subheading(out, "NVTX-attributed GPU kernel time (best-effort "
-			       "correlationId mapping)");
+	nsx_md_heading(out, "NVTX");
 	if (s.total_ns)
 		judge(run, &s, out);
-	nsx_md_table(out, table, 0, NAME, COUNT, TOTAL_MS, AVG, PCT);
 	return 0;
 }
 

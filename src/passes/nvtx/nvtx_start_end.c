@@ -232,7 +232,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	rc = fill(&w, v, table, err);
 	if (rc)
 		return rc;
-	nsx_md_heading(out, "NVTX ranges");
+	nsx_md_heading(out, "NVTX");
 	nsx_md_text(out, "Kernels launched by a process during its start/end "
 			 "ranges (association: such ranges overlap freely, so "
 			 "a kernel may stand in several rows and in none of the "

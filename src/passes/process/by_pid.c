@@ -368,17 +368,6 @@ static void nvtx_part(const struct nsx_run *run, struct nsx_section *out)
 		phases ? nsx_rows(phases) : nsx_null());
 }
 
-static void print(struct nsx_section *out, struct nsx_table **tables,
-		  const struct nsx_table *processes)
-{
-	nsx_md_table(out, processes, 0, P_PID, P_KERNEL_MS, P_KERNELS, P_NCCL,
-		     P_BARRIER, P_TOP_NCCL, P_TOP_BARRIER);
-	nsx_md_subheading(out, "Top PIDs by GPU kernel time");
-	nsx_md_table(out, tables[KERNEL_PIDS], 0, PID,
-		     PID_TOTAL_KERNEL_TIME_MS, PID_KERNEL_COUNT,
-		     PID_PCT_OF_TOTAL_KERNEL_TIME);
-}
-
 static int run(const struct nsx_run *run, struct nsx_section *out,
 	       struct nsx_err *err)
 {
@@ -411,13 +400,15 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	if (rc)
 		return rc;
 	nvtx_part(run, out);
-	print(out, tables, processes);
+	if (processes->nrows > 1)
+		nsx_md_table(out, processes, 0, P_PID, P_KERNEL_MS, P_KERNELS, P_NCCL,
+		     P_BARRIER, P_TOP_NCCL, P_TOP_BARRIER);
 	return 0;
 }
 
 NSX_DEFINE_PASS(by_pid) {
 	.id = "by_pid",
-	.title = "Per-process breakdown",
+	.title = "Processes",
 	.summary = "kernels, waits and NVTX of each process",
 	.doc = "Kernels by (process, name, device), synchronising calls by "
 	       "(process, function), and a row on each process. Sums over "

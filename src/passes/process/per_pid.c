@@ -160,61 +160,6 @@ static int add_process(const struct nsx_run *run, const struct nsx_pids *pids,
 		       storm_of(t, pids, p, row + STORM_LAUNCHES, err) : 0;
 }
 
-/* Markdown ---------------------------------------------------------------------*/
-
-static void print_kernels(struct nsx_section *out, const struct nsx_table *top,
-			  const struct nsx_table *table)
-{
-	nsx_md_heading(out, "Per-process breakdown");
-	nsx_md_subheading(out, "Top kernels per PID");
-	for (size_t r = 0; r < top->nrows; r++) {
-		const struct nsx_cell *row = nsx_row_at(table, r);
-
-		nsx_md_subsubheading(out, nsx_say(out, "PID `%lld`",
-						  (long long)row[PID].u.i));
-		nsx_md_bullet(out, "PID kernel time: `%.3f ms`",
-			      nsx_table_number(top, r, "total_kernel_time_ms"));
-		nsx_md_table(out, row[KERNELS].u.table, NSX_KERNELS_PER_PID,
-			     KERNEL_NAME, KERNEL_DEVICE_ID,
-			     KERNEL_TOTAL_TIME_MS, KERNEL_CALL_COUNT,
-			     KERNEL_AVG_DURATION_US,
-			     KERNEL_PCT_OF_PID_KERNEL_TIME);
-	}
-	if (!top->nrows)
-		nsx_md_text(out, "(no process is known to have run kernels)");
-}
-
-static void print_sync(struct nsx_section *out, const struct nsx_trace *t,
-		       const struct nsx_table *sync)
-{
-	nsx_md_heading(out, "Sync indicators per PID");
-	nsx_md_bullet(out, "**Derived from**: synchronising CUDA API calls, "
-			   "grouped by the process of their thread");
-	nsx_md_bullet(out, "**Limitations**: waiting is not losing: whether "
-			   "the GPU was idle meanwhile is in the section on "
-			   "barriers");
-	nsx_md_bullet(out, "**PID source**: `%s`",
-		      t->pid_source_runtime ? t->pid_source_runtime : "none");
-	if (!nsx_has_view(t->schema, NSX_VIEW_runtime))
-		nsx_md_bullet(out, "**Not computed**: the trace has no API "
-				   "calls");
-	else if (sync)
-		nsx_md_table(out, sync, 0, S_PID, S_NAME, S_MS, S_COUNT, S_AVG);
-}
-
-static void print(struct nsx_section *out, const struct nsx_trace *t,
-		  const struct nsx_table *top, const struct nsx_table *table,
-		  const struct sources *from)
-{
-	nsx_md_bullet(out, "**PID source**: `%s`",
-		      t->pid_source_kernel ? t->pid_source_kernel : "none");
-	nsx_md_table(out, table, NSX_PIDS_SHOWN, PID, STORM_LAUNCHES,
-		     STORM_WINDOW, STORM_RATE, STORM_P50, STORM_P90, STORM_P99,
-		     STORM_UNDER_5, STORM_UNDER_10, STORM_UNDER_20, STORM_FLAG);
-	print_kernels(out, top, table);
-	print_sync(out, t, from->sync);
-}
-
 static int run(const struct nsx_run *run, struct nsx_section *out,
 	       struct nsx_err *err)
 {
@@ -230,12 +175,10 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	struct nsx_table *top, *table;
 	struct nsx_pids pids;
 
-	if (!by_pid || by_pid->status != NSX_S_ANSWERED) {
-		print_sync(out, t, NULL);
+	if (!by_pid || by_pid->status != NSX_S_ANSWERED)
 		return nsx_cannot(out, "%s", by_pid && by_pid->reason ?
 						     by_pid->reason :
 						     "by_pid was left out");
-	}
 	if (nsx_pids_build(t, run->scratch, &pids, err))
 		return err->rc;
 	nsx_put(out, "pid_source", nsx_string(t->pid_source_kernel));
@@ -258,13 +201,12 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 		if (add_process(run, &pids, p, &from, out, top, table, err))
 			return err->rc;
 	}
-	print(out, t, top, table, &from);
 	return 0;
 }
 
 NSX_DEFINE_PASS(per_pid) {
 	.id = "per_pid",
-	.title = "Launch storm per PID (best-effort)",
+	.title = "Processes",
 	.no_query = "figures of by_pid and launch_storm, by process",
 	.summary = "the processes with the most kernel time, one by one",
 	.doc = "For the 10 processes with the most kernel time: the figures of "

@@ -282,20 +282,15 @@ static int fill(struct path *p, struct nsx_table *table, struct nsx_err *err)
 	return 0;
 }
 
-static void say(struct path *p, const struct nsx_table *table)
+static void say(struct path *p)
 {
 	const struct nsx_facts *f = p->run->facts;
 	long long device_id =
 		(long long)p->run->trace->device[p->device].device_id;
-	double length = (double)(p->w.end_ns - p->w.start_ns);
 
 	nsx_put(p->out, "device_id", nsx_int(device_id));
 	nsx_put(p->out, "window_ns", nsx_int(p->w.end_ns - p->w.start_ns));
 	nsx_put(p->out, "window_method", nsx_string(f->steady.method));
-	nsx_md_bullet(p->out, "**GPU %lld**, which sets the pace, in the "
-		      "steady window of %.3f ms: rows do not overlap and add "
-		      "up to it.", device_id, length / 1e6);
-	nsx_md_table(p->out, table, 0, KIND, NAME, TOTAL, COUNT, DETAILS);
 	if (p->run->trace->ndevices > 1)
 		nsx_note(p->out, "of several GPUs the one with the least idle "
 			 "time and exposed communication is shown; where the "
@@ -316,7 +311,7 @@ static int compute(struct path *p, struct nsx_table *table,
 		rc = fill(p, table, err);
 	if (rc)
 		return rc;
-	say(p, table);
+	say(p);
 	return 0;
 }
 
@@ -341,7 +336,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 
 NSX_DEFINE_PASS(critical_path) {
 	.id = "critical_path",
-	.title = "Global critical path suspects",
+	.title = "Critical path",
 	.no_query = "a walk from each iteration back to what held it up",
 	.summary = "where the time of the GPU that sets the pace went, in rows "
 		   "that add up to the window",
@@ -364,7 +359,7 @@ NSX_DEFINE_PASS(critical_path) {
 	.derived_from = "kernels, copies and idle pieces of the GPU that sets "
 			"the pace, each instant counted once",
 	.limitations = "a row says where time is, not how much of it can be "
-		       "won back: that is priced in What to do next",
+		       "won back: that is priced in Findings in full",
 	.any_of = {NSX_GPU_WORK},
 	.layouts = layouts,
 	.nlayouts = ARRAY_LEN(layouts),

@@ -455,8 +455,8 @@ struct totals {
 	size_t walked, claimed;
 };
 
-static int fill(struct nsx_section *out, const struct totals *sum,
-		struct nsx_table *table, struct nsx_err *err)
+static int fill(const struct totals *sum, struct nsx_table *table,
+		struct nsx_err *err)
 {
 	int64_t rest = sum->all_ns;
 
@@ -477,11 +477,6 @@ static int fill(struct nsx_section *out, const struct totals *sum,
 			nsx_pct((double)ns, (double)sum->all_ns);
 	}
 	nsx_table_sort(table, NSX_DESC(WALK_TOTAL_MS), WALK_CLASS);
-	nsx_md_text(out, "Walked backwards, %zu of %zu steady iterations are "
-		    "explained by nine tenths or more; what they waited for:",
-		    sum->claimed, sum->walked);
-	nsx_md_table(out, table, 0, WALK_CLASS, WALK_TOTAL_MS,
-		     WALK_PCT_OF_PATH);
 	return 0;
 }
 
@@ -547,7 +542,7 @@ int path_walk(const struct nsx_run *run, struct nsx_section *out,
 	nsx_put(out, "walked_iterations", nsx_int((int64_t)sum.walked));
 	nsx_put(out, "explained_iterations", nsx_int((int64_t)sum.claimed));
 	if (2 * sum.claimed >= sum.walked && sum.claimed)
-		return fill(out, &sum, table, err);
+		return fill(&sum, table, err);
 	nsx_note(out, "walked backwards, %zu of %zu steady iterations are "
 		 "explained by nine tenths or more: too few to claim a path "
 		 "(operations without API rows, or waits that were not "

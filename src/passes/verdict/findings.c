@@ -1,5 +1,6 @@
 /* findings.c - what to do next: the ranked findings as tables and in words. */
 #include "passes/verdict/findings_table.h"
+#include "report/words.h"
 
 #define CSV_COLUMNS(X)                                                        \
 	X(CSV_RANK, "rank", I64, "order of the report")                       \
@@ -42,16 +43,14 @@ static int add_csv_row(const struct nsx_table *from, size_t i,
 	return 0;
 }
 
-static void add_lines(struct nsx_buf *b, const char *what,
+/* Its lines one behind the other. */
+static void add_lines(struct nsx_buf *b, const char *mark,
 		      const struct nsx_cell *list)
 {
 	const char *const *line = list->u.list;
 
-	if (!*line)
-		return;
-	nsx_buf_printf(b, "\n  - **%s**:", what);
-	for (; *line; line++)
-		nsx_buf_printf(b, "\n    - %s", *line);
+	for (size_t i = 0; line[i]; i++)
+		nsx_buf_printf(b, "%s%s", i ? ". " : mark, line[i]);
 }
 
 static void say_finding(struct nsx_section *out, const struct nsx_cell *row)
@@ -59,18 +58,19 @@ static void say_finding(struct nsx_section *out, const struct nsx_cell *row)
 	struct nsx_buf b = {0};
 
 	nsx_buf_printf(&b, "**[%s] %s**", row[F_SEVERITY].u.s, row[F_TITLE].u.s);
-	add_lines(&b, "Evidence", &row[F_EVIDENCE]);
 	if (row[F_HEADROOM].type) {
-		nsx_buf_printf(&b, "\n    - Headroom %.3f ms",
-			       row[F_HEADROOM].u.f);
+		nsx_buf_printf(&b, ": %s", nsx_text_ns(
+			out->arena, row[F_HEADROOM].u.f * 1e6));
 		if (row[F_DISJOINT].type &&
 		    row[F_DISJOINT].u.f != row[F_HEADROOM].u.f)
-			nsx_buf_printf(&b, ", %.3f ms once those above are "
-				       "mended", row[F_DISJOINT].u.f);
+			nsx_buf_printf(&b, ", %s once those above are mended",
+				       nsx_text_ns(out->arena,
+						   row[F_DISJOINT].u.f * 1e6));
 		nsx_buf_printf(&b, " (%s, confidence %s)", row[F_PRICE].u.s,
 			       row[F_CONFIDENCE].u.s);
 	}
-	add_lines(&b, "Recommendation", &row[F_RECOMMENDATION]);
+	add_lines(&b, "\n  - ", &row[F_EVIDENCE]);
+	add_lines(&b, "\n  - → ", &row[F_RECOMMENDATION]);
 	nsx_md_bullet(out, "%s", b.p);
 	nsx_buf_done(&b);
 }
@@ -116,7 +116,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 
 NSX_DEFINE_PASS(findings) {
 	.id = "findings",
-	.title = "What to do next",
+	.title = "Findings in full",
 	.no_query = "a judgement over all sections",
 	.no_cannot = "a trace without findings has none to show",
 	.summary = "what costs time, ranked by what can be won back",

@@ -9,7 +9,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	if (nsx_fill_findings(run, out, true, &t, err))
 		return err->rc;
 	if (t->nrows) {
-		nsx_md_heading(out, "What to do next");
+		nsx_md_heading(out, "Findings in full");
 		nsx_md_bullet(out, "%zu more, of little worth, %s in "
 			      "`report.json` (`metrics.findings_minor`).",
 			      t->nrows, t->nrows == 1 ? "is" : "are");

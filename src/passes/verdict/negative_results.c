@@ -8,22 +8,23 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	const struct nsx_findings *l = &run->report->found;
 	const char **list = nsx_arena_get(out->arena,
 					  (l->nfine + 1) * sizeof(*list));
+	struct nsx_buf b = {0};
 
 	(void)err;
 	if (l->nfine)
 		memcpy(list, l->fine, l->nfine * sizeof(*list));
 	nsx_put(out, "*", nsx_list(list));
 	for (size_t i = 0; i < l->nfine; i++)
-		nsx_md_bullet(out, "%s", list[i]);
-	if (!l->nfine)
-		nsx_md_bullet(out, "Nothing: no analysis could clear anything "
-			      "on this trace.");
+		nsx_buf_printf(&b, "%s%s", i ? " · " : "", list[i]);
+	nsx_md_bullet(out, "%s", l->nfine ? b.p : "Nothing: no analysis could "
+		      "clear anything on this trace.");
+	nsx_buf_done(&b);
 	return 0;
 }
 
 NSX_DEFINE_PASS(negative_results) {
 	.id = "negative_results",
-	.title = "Checked, not a problem",
+	.title = "Checked and fine",
 	.no_query = "a judgement over all sections",
 	.no_cannot = "a trace without findings has none to show",
 	.summary = "what was checked and costs nothing, with its number",

@@ -1,0 +1,332 @@
+/* md_table.c - a table of a section as Markdown: three significant digits with
+ * the unit that fits, kernels by their labels, and rows that differ in nothing but
+ * the GPU, rank or thread they are of as one.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/stat.h"
+#include "emit/md_table.h"
+#include "report/text.h"
+#include "report/words.h"
+
+#define ALIKE 0.05 /* of the greater: figures that do not tell rows apart */
+enum { MAX_LOOKED_AT = 200, MAX_NAMED = 8 };
+
+/* Labels ------------------------------------------------------------------*/
+
+void nsx_md_labels(const struct nsx_report *r, struct nsx_md_labels *ret)
+{
+	const struct nsx_kernel_names *k = &r->facts->kernels;
+	struct nsx_err err;
+
+	*ret = (struct nsx_md_labels){0};
+	ret->label = nsx_try_alloc(k->n, sizeof(*ret->label), "labels", &err);
+	for (size_t i = 0; ret->label && i < k->n; i++) {
+		const char *full = nsx_text(r->trace, k->v[i].name);
+		uint32_t at;
+
+		if (nsx_group(&ret->by_hash, nsx_hash(full, strlen(full)), 0,
+			      &at, &err))
+			break;
+		ret->label[at] = k->v[i].label;
+	}
+}
+
+void nsx_md_labels_done(struct nsx_md_labels *l)
+{
+	nsx_groups_done(&l->by_hash);
+	free(l->label);
+}
+
+static const char *label_of(const struct nsx_md_labels *l, const char *name)
+{
+	uint32_t at = nsx_group_find(&l->by_hash, nsx_hash(name, strlen(name)),
+				     0);
+
+	return at == NSX_NONE ? name : l->label[at];
+}
+
+/* What a column holds, by its key -------------------------------------------*/
+
+enum holds { PLAIN, ID, INSTANT, NS, US, MS, S, BYTES, PERCENT, CAUSE };
+
+static bool ends_in(const char *key, const char *end)
+{
+	size_t n = strlen(key), m = strlen(end);
+
+	return n >= m && !strcmp(key + n - m, end);
+}
+
+static enum holds holds(const struct nsx_col *col)
+{
+	static const struct {
+		const char *end;
+		enum holds holds;
+	} ends[] = {
+		{"start_ns", INSTANT}, {"end_ns", INSTANT},
+		{"peak_time_ns", INSTANT}, {"per_s", PLAIN}, {"_ns", NS},
+		{"_us", US}, {"_ms", MS}, {"_s", S}, {"bytes", BYTES},
+		{"_id", ID}, {"pid", ID}, {"tid", ID}, {"process", ID},
+		{"gpu", ID}, {"thread", ID}, {"device", ID},
+		{"cause", CAUSE}};
+	const char *dot = strrchr(col->key, '.');
+	const char *key = dot ? dot + 1 : col->key;
+
+	if (strstr(key, "pct"))
+		return PERCENT;
+	for (size_t i = 0; i < ARRAY_LEN(ends); i++)
+		if (ends_in(key, ends[i].end))
+			return ends[i].holds;
+	return PLAIN;
+}
+
+/* "total_time_ms" is "total time": the cells have the unit. */
+static void add_title(struct nsx_buf *b, const struct nsx_col *col)
+{
+	static const char *const units[] = {"_ns", "_us", "_ms", "_s", "_bytes"};
+	const char *title = nsx_col_title(col);
+	enum holds h = holds(col);
+	size_t n = strlen(title);
+
+	for (size_t i = 0; i < ARRAY_LEN(units) && h >= INSTANT && h <= BYTES;
+	     i++)
+		if (ends_in(title, units[i]) && n > strlen(units[i])) {
+			n -= strlen(units[i]);
+			break;
+		}
+	for (size_t i = 0; i < n; i++)
+		nsx_buf_printf(b, "%c", title[i] == '_' ? ' ' : title[i]);
+}
+
+/* Cells ---------------------------------------------------------------------*/
+
+static double number(const struct nsx_cell *c)
+{
+	return c->type == NSX_T_I64 ? (double)c->u.i : c->u.f;
+}
+
+static const char *say_number(struct nsx_arena *a, const struct nsx_col *col,
+			      const struct nsx_cell *c)
+{
+	double x = number(c);
+
+	if (!x && holds(col) >= NS && holds(col) <= BYTES)
+		return "0";
+	switch (holds(col)) {
+	case INSTANT:
+		return nsx_text_instant(a, nsx_to_i64(x), 6);
+	case NS:
+		return nsx_text_ns(a, x);
+	case US:
+		return nsx_text_ns(a, x * 1e3);
+	case MS:
+		return nsx_text_ns(a, x * 1e6);
+	case S:
+		return nsx_text_ns(a, x * 1e9);
+	case BYTES:
+		return nsx_text_bytes(a, x);
+	case PERCENT:
+		return nsx_text_share(a, x, 100);
+	case ID:
+		return nsx_arena_printf(a, "%" PRId64, c->u.i);
+	default:
+		return c->type == NSX_T_I64 || fabs(x) >= 1000 ?
+			nsx_text_count(a, x) :
+			nsx_arena_printf(a, "%.3g", x);
+	}
+}
+
+static const char *cause_words(const char *cause)
+{
+	for (unsigned i = 0; i < NSX_NCAUSES; i++)
+		if (!strcmp(cause, nsx_cause_names[i]))
+			return nsx_cause_words[i];
+	return cause;
+}
+
+static void add_text(struct nsx_buf *b, struct nsx_arena *a,
+		     const struct nsx_col *col, const char *s,
+		     const struct nsx_md_labels *labels)
+{
+	nsx_md_add_name(b, !strncmp(s, "cu", 2) ? nsx_text_api(a, s) :
+			   holds(col) == CAUSE	? cause_words(s) :
+						  label_of(labels, s));
+}
+
+static void add_cell(struct nsx_buf *b, struct nsx_arena *a,
+		     const struct nsx_col *col, const struct nsx_cell *c,
+		     const struct nsx_md_labels *labels)
+{
+	switch (c->type) {
+	case NSX_T_I64:
+	case NSX_T_F64:
+		nsx_buf_adds(b, say_number(a, col, c));
+		break;
+	case NSX_T_BOOL:
+		nsx_buf_adds(b, c->u.b ? "yes" : "no");
+		break;
+	case NSX_T_STR:
+		add_text(b, a, col, c->u.s, labels);
+		break;
+	default:
+		nsx_buf_adds(b, "–");
+	}
+}
+
+/* Rows that are one -----------------------------------------------------------*/
+
+struct row {
+	size_t first, n; /* of how many, the first of them                   */
+	size_t member[MAX_NAMED];
+};
+
+static bool same_cell(const struct nsx_col *col, const struct nsx_cell *x,
+		      const struct nsx_cell *y)
+{
+	if (holds(col) == ID)
+		return true;
+	if (x->type != y->type)
+		return false;
+	switch (x->type) {
+	case NSX_T_STR:
+		return !strcmp(x->u.s, y->u.s);
+	case NSX_T_BOOL:
+		return x->u.b == y->u.b;
+	case NSX_T_I64:
+	case NSX_T_F64:
+		return holds(col) != INSTANT &&
+		       fabs(number(x) - number(y)) <=
+			       ALIKE * NSX_MAX(fabs(number(x)),
+					       fabs(number(y)));
+	default:
+		return true;
+	}
+}
+
+static bool are_alike(const struct nsx_block *block, size_t x, size_t y)
+{
+	const struct nsx_col *cols = block->table->layout->cols;
+	bool any_id = false;
+
+	for (size_t i = 0; i < block->ncolumns; i++) {
+		int c = block->columns[i];
+
+		if (!same_cell(&cols[c], &nsx_row_at(block->table, x)[c],
+			       &nsx_row_at(block->table, y)[c]))
+			return false;
+		any_id |= holds(&cols[c]) == ID;
+	}
+	return any_id;
+}
+
+/* The first rows, what is alike together. Returns how many there are. */
+static size_t join_rows(const struct nsx_block *block, struct row *ret,
+			size_t most, size_t *ret_covered)
+{
+	size_t n = 0, looked = NSX_MIN(block->table->nrows, MAX_LOOKED_AT);
+
+	*ret_covered = 0;
+	for (size_t r = 0; r < looked; r++) {
+		size_t k = 0;
+
+		while (k < n && !are_alike(block, ret[k].first, r))
+			k++;
+		if (k == n) {
+			if (n == most)
+				continue;
+			ret[n++] = (struct row){.first = r};
+		}
+		if (ret[k].n < MAX_NAMED)
+			ret[k].member[ret[k].n] = r;
+		ret[k].n++;
+		++*ret_covered;
+	}
+	return n;
+}
+
+/* The ids of all, once each. */
+static void add_ids(struct nsx_buf *b, struct nsx_arena *a,
+		    const struct nsx_table *t, const struct row *row, int c,
+		    const struct nsx_md_labels *labels)
+{
+	const struct nsx_col *col = &t->layout->cols[c];
+	size_t n = NSX_MIN(row->n, MAX_NAMED), begin = b->n;
+	struct nsx_buf last = {0};
+
+	for (size_t i = 0; i < n; i++) {
+		struct nsx_buf one = {0};
+
+		add_cell(&one, a, col, &nsx_row_at(t, row->member[i])[c],
+			 labels);
+		if (one.p && (!last.p || strcmp(one.p, last.p))) {
+			nsx_buf_adds(b, b->n > begin ? ", " : "");
+			nsx_buf_adds(b, one.p);
+		}
+		nsx_buf_done(&last);
+		last = one;
+	}
+	nsx_buf_done(&last);
+	if (row->n > n)
+		nsx_buf_printf(b, " and %zu more", row->n - n);
+}
+
+/* A figure of rows that are alike: their mean. */
+static struct nsx_cell mean_of(const struct nsx_table *t, const struct row *row,
+			       int c)
+{
+	struct nsx_cell cell = nsx_row_at(t, row->first)[c];
+	size_t n = NSX_MIN(row->n, MAX_NAMED);
+	double sum = 0;
+
+	if (n < 2 || (cell.type != NSX_T_F64 && cell.type != NSX_T_I64))
+		return cell;
+	for (size_t i = 0; i < n; i++)
+		sum += number(&nsx_row_at(t, row->member[i])[c]);
+	if (cell.type == NSX_T_I64)
+		return nsx_int((int64_t)llround(sum / (double)n));
+	return nsx_real(sum / (double)n);
+}
+
+void nsx_md_add_table(struct nsx_buf *b, const struct nsx_block *block,
+		      const struct nsx_md_labels *labels)
+{
+	const struct nsx_table *t = block->table;
+	const struct nsx_col *cols = t->layout->cols;
+	size_t most = NSX_MIN(block->max_rows, MAX_LOOKED_AT), n, covered;
+	struct nsx_arena *a = nsx_arena_new();
+	struct row *rows = nsx_arena_get(a, (most + 1) * sizeof(*rows));
+
+	n = join_rows(block, rows, most, &covered);
+	nsx_buf_adds(b, n ? "\n|" : "");
+	for (size_t i = 0; n && i < block->ncolumns; i++) {
+		nsx_buf_adds(b, " ");
+		add_title(b, &cols[block->columns[i]]);
+		nsx_buf_adds(b, " |");
+	}
+	nsx_buf_adds(b, n ? "\n|" : "");
+	for (size_t i = 0; n && i < block->ncolumns; i++)
+		nsx_buf_adds(b, cols[block->columns[i]].type == NSX_T_STR ?
+					"---|" : "---:|");
+	nsx_buf_adds(b, n ? "\n" : "");
+	for (size_t r = 0; r < n; r++) {
+		nsx_buf_adds(b, "|");
+		for (size_t i = 0; i < block->ncolumns; i++) {
+			int c = block->columns[i];
+			struct nsx_cell cell = mean_of(t, &rows[r], c);
+
+			nsx_buf_adds(b, " ");
+			if (holds(&cols[c]) == ID)
+				add_ids(b, a, t, &rows[r], c, labels);
+			else
+				add_cell(b, a, &cols[c], &cell, labels);
+			nsx_buf_adds(b, " |");
+		}
+		nsx_buf_adds(b, "\n");
+	}
+	if (n && covered < t->nrows && t->layout->csv)
+		nsx_buf_printf(b, "| *%zu more in `tables/%s.csv`* |\n",
+			       t->nrows - covered, t->layout->csv);
+	nsx_arena_free(a);
+}

@@ -1,0 +1,1 @@
+explain @iterations_nvtx --window nvtx:nowhere --pass windows --json
