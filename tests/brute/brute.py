@@ -224,8 +224,20 @@ def print_figures(t, wanted):
     return 0
 
 
+def clocks_of(folder):
+    """GPU clocks that the report says it moved."""
+    try:
+        with open(os.path.join(folder, "report.json"), encoding="utf-8") as f:
+            return json.load(f)["metrics"]["capture_quality"].get("clocks", [])
+    except (OSError, ValueError, KeyError):
+        return []
+
+
 def compare(t, folder, wanted, show_all):
     report = Report(folder, None if show_all else 5)
+    for fault in t.clock_faults:
+        report.differ += 1
+        report.lines.append(fault)
     for c in CHECKS:
         if c.run and c.group in wanted:
             c.run(report, figures_of(c, t))
@@ -258,7 +270,7 @@ def main(argv):
         return 2
     wanted = (only or set(GROUPS)) - skip
     try:
-        t = Trace(names[0])
+        t = Trace(names[0], clocks_of(names[1]) if len(names) > 1 else ())
     except sqlite3.Error as e:
         print(f"brute: {names[0]}: {e}", file=sys.stderr)
         return 3

@@ -41,7 +41,7 @@ def is_int(v):
 class Trace:
     """One export: .ops (GPU work), .api, .nvtx, .osrt, .overhead, .sched, ..."""
 
-    def __init__(self, path):
+    def __init__(self, path, clocks=()):
         self.db = sqlite3.connect(f"file:{uri_path(path)}?mode=ro&immutable=1", uri=True)
         self.db.text_factory = lambda b: b.decode("utf-8", "replace")
         self.tables = {r[0].lower(): r[0] for r in self.db.execute(
@@ -57,6 +57,7 @@ class Trace:
         self.load_nvtx()
         self.load_host()
         self.match()
+        self.clock_faults = self.move_clocks(clocks)
         self.window = self.full_window()
         self.capture_end = max([0] + [x.e for x in self.ops + self.api + self.osrt]
                                + [n.e if n.e is not None else n.s for n in self.nvtx])
@@ -260,6 +261,30 @@ class Trace:
             if x.host:
                 for a in {id(x.host): x.host, id(x.launch): x.launch}.values():
                     a.ops.append(x)
+
+    def move_clocks(self, clocks):
+        """Moves GPU times of (pid, ordinal) by what a report says it moved them.
+
+        Nothing is taken on trust: work must begin before its own call as recorded, or
+        end after the blocking call that waited for it, and no longer do so when moved.
+        Clocks that no report names must be right as they are. Returns what is not so.
+        """
+        def wrong(ops, shift):
+            early = sum(1 for x in ops if x.host and x.s + shift < x.host.s)
+            late = sum(1 for x in ops if x.host and x.kind == "memcpy" and x.copyKind == 2
+                       and not x.host.short.endswith("Async") and x.e + shift > x.host.e)
+            return early + late
+
+        faults, moved = [], {(c["pid"], c["device_id"]): c["shift_ns"] for c in clocks}
+        for key, ops in group_by(self.ops, lambda x: (x.pid, x.deviceId)).items():
+            shift, slack = moved.pop(key, 0), 20000
+            if shift and wrong(ops, 0) <= 2:
+                faults.append(f"clock of {key}: moved by {shift} ns, but was right")
+            if shift and wrong(ops, shift + (slack if shift > 0 else -slack)) > len(ops) // 2:
+                faults.append(f"clock of {key}: moved by {shift} ns, and still wrong")
+            for x in ops:
+                x.s, x.e = x.s + shift, x.e + shift
+        return faults + [f"clock of {key}: no such work" for key in moved]
 
     def full_window(self):
         spans = [(x.s, x.e) for x in self.ops]

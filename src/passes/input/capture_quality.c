@@ -19,6 +19,14 @@
 	X(DETAIL, "detail", STR, "what was found and what it limits")         \
 	X(RECAPTURE, "recapture", STR, "command that gets it")
 NSX_COLUMNS(cols, COLUMNS);
+#define CLOCK_COLUMNS(X)                                                      \
+	X(CLOCK_PID, "pid", I64, "process whose GPU times were off")          \
+	X(CLOCK_DEVICE, "device_id", I64, "CUDA device ordinal")              \
+	X(CLOCK_SHIFT, "shift_ns", I64, "what was added to them")             \
+	X(CLOCK_WITHIN, "within_ns", I64, "what they may still be off by")
+NSX_COLUMNS(clock_cols, CLOCK_COLUMNS);
+static const struct nsx_layout clock_layout = {
+    .key = "clocks", NSX_COLS(clock_cols), .json_rows = -1};
 static const struct nsx_layout layouts[] = {
     {.key = "checks",
      .csv = "capture_quality",
@@ -142,6 +150,31 @@ static void print(struct nsx_quality *q)
 	nsx_buf_done(&fine);
 }
 
+/* Clocks that were moved, exactly. */
+static int list_clocks(const struct nsx_trace *t, struct nsx_section *out,
+		       struct nsx_err *err)
+{
+	struct nsx_table *table = nsx_add_table(out, &clock_layout);
+
+	for (uint32_t i = 0; i < t->nclocks; i++) {
+		const struct nsx_clock *c = &t->clock[i];
+		struct nsx_cell *row;
+
+		if (!c->shift_ns)
+			continue;
+		row = nsx_row(table, err);
+		if (!row)
+			return err->rc;
+		if (c->process != NSX_NONE)
+			row[CLOCK_PID] = nsx_int(t->process[c->process].pid);
+		row[CLOCK_DEVICE] = nsx_int(t->device[c->device].device_id);
+		row[CLOCK_SHIFT] = nsx_int(c->shift_ns);
+		if (c->within_ns != INT64_MAX)
+			row[CLOCK_WITHIN] = nsx_int(c->within_ns);
+	}
+	return 0;
+}
+
 static int run(const struct nsx_run *run, struct nsx_section *out,
 	       struct nsx_err *err)
 {
@@ -154,7 +187,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	nsx_check_gpu(&q);
 	nsx_check_file(&q);
 	nsx_check_tables(&q);
-	if (q.failed)
+	if (q.failed || list_clocks(q.t, out, err))
 		return err->rc;
 	print(&q);
 	return 0;
