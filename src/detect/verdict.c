@@ -58,8 +58,14 @@ static void dearest(const struct nsx_findings *l,
 	}
 }
 
-static bool launches(const struct nsx_trace *t)
+/* The profiler's own signs, or launches of which nothing ran. */
+static bool is_lost(const struct nsx_report *r)
 {
+	const struct nsx_trace *t = r->trace;
+
+	for (size_t i = 0; i < r->found.n; i++)
+		if (r->found.v[i].id == NSX_ID_gpu_activity)
+			return true;
 	for (size_t i = 0; i < t->calls.n; i++)
 		if (t->calls.cls[i] == NSX_CALL_LAUNCH)
 			return true;
@@ -93,7 +99,7 @@ void nsx_judge(const struct nsx_report *r, struct nsx_first_page *p)
 	double length = (double)(p->judged.end_ns - p->judged.start_ns);
 
 	if (!r->trace->ops.n) {
-		p->verdict = launches(r->trace) ? NSX_V_LOST : NSX_V_NO_GPU;
+		p->verdict = is_lost(r) ? NSX_V_LOST : NSX_V_NO_GPU;
 		return;
 	}
 	dearest(&r->found, &first, &second);

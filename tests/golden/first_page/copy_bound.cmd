@@ -1,0 +1,1 @@
+explain @copy_bound --out o

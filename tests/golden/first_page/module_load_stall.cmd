@@ -1,0 +1,1 @@
+explain @module_load_stall --out o

@@ -1,0 +1,1 @@
+explain @empty_tables --out o

@@ -1,0 +1,1 @@
+explain @overlap_partition --out o

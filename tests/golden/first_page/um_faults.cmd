@@ -1,0 +1,1 @@
+explain @um_faults --out o
