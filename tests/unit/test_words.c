@@ -1,0 +1,101 @@
+/* Figures as a person reads them: three digits, the unit that fits, and windows
+ * that are never shorter than what they name.
+ */
+#include "../testlib.h"
+#include "report/text.h"
+#include "report/words.h"
+
+static struct nsx_arena *a;
+
+static void test_units(void **state)
+{
+	(void)state;
+	assert_string_equal(nsx_text_ns(a, 421.4e6), "421 ms");
+	assert_string_equal(nsx_text_ns(a, 1700), "1.7 µs");
+	assert_string_equal(nsx_text_ns(a, 999.4), "999 ns");
+	assert_string_equal(nsx_text_ns(a, 999.6), "1 µs");
+	assert_string_equal(nsx_text_ns(a, 9.999e6), "10 ms");
+	assert_string_equal(nsx_text_ns(a, -2084), "-2.08 µs");
+	assert_string_equal(nsx_text_ns(a, 0), "0 ns");
+	assert_string_equal(nsx_text_ns(a, 5.4e12), "5400 s");
+	assert_string_equal(nsx_text_bytes(a, 25.48e9), "25.5 GB");
+	assert_string_equal(nsx_text_bytes(a, 1), "1 B");
+	assert_string_equal(nsx_text_count(a, 99999), "99999");
+	assert_string_equal(nsx_text_count(a, 290400), "290 000");
+	assert_string_equal(nsx_text_count(a, 1.2e6), "1.2 M");
+	assert_string_equal(nsx_text_n(a, 1, "call", NULL), "1 call");
+	assert_string_equal(nsx_text_n(a, 0, "copy", "copies"), "0 copies");
+	assert_string_equal(nsx_text_api(a, "cudaLaunchKernel_v7000"),
+			    "cudaLaunchKernel");
+}
+
+static void test_a_share_is_never_none_or_all_of_what_is_not(void **state)
+{
+	(void)state;
+	assert_string_equal(nsx_text_share(a, 97, 100), "97 %");
+	assert_string_equal(nsx_text_share(a, 4, 1000), "0.4 %");
+	assert_string_equal(nsx_text_share(a, 0, 10), "0 %");
+	assert_string_equal(nsx_text_share(a, 10, 10), "100 %");
+	assert_string_equal(nsx_text_share(a, 1, 100000), "under 0.1 %");
+	assert_string_equal(nsx_text_share(a, 99999, 100000), "over 99.9 %");
+	assert_string_equal(nsx_text_share(a, 996, 1000), "99.6 %");
+	assert_string_equal(nsx_text_share(a, 1, 0), "–");
+}
+
+static void test_instants(void **state)
+{
+	(void)state;
+	assert_string_equal(nsx_text_instant(a, INT64_C(60331003206), 3),
+			    "60.331s");
+	assert_string_equal(nsx_text_instant(a, -1500000, 3), "-0.002s");
+	assert_string_equal(nsx_text_instant(a, 7, 9), "0.000000007s");
+}
+
+/* What is printed, read again, holds the window. */
+static void test_windows_hold_what_they_name(void **state)
+{
+	uint64_t seed = 7;
+
+	(void)state;
+	for (int i = 0; i < 2000; i++) {
+		int64_t start = (int64_t)(rnd(&seed) % 90000000000u);
+		int64_t length = 1 + (int64_t)(rnd(&seed) %
+					       (1u << (1 + rnd(&seed) % 31)));
+		struct nsx_window w = {start, start + length}, got;
+		struct nsx_err err;
+
+		assert_int_equal(nsx_window_parse(nsx_text_window(a, &w), 5,
+						  &got, &err), 0);
+		assert_true(got.start_ns <= w.start_ns);
+		assert_true(got.end_ns >= w.end_ns);
+		assert_true(got.end_ns - got.start_ns <=
+			    length + length / 25 + 2);
+	}
+}
+
+static void test_markdown_as_plain_text(void **state)
+{
+	struct nsx_buf b = {0};
+
+	(void)state;
+	nsx_md_add_plain(&b, "**a** `b_c` \\[d\\] &lt;e&gt; \\");
+	assert_string_equal(b.p, "a b_c [d] <e> \\");
+	nsx_buf_done(&b);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_units),
+		cmocka_unit_test(test_a_share_is_never_none_or_all_of_what_is_not),
+		cmocka_unit_test(test_instants),
+		cmocka_unit_test(test_windows_hold_what_they_name),
+		cmocka_unit_test(test_markdown_as_plain_text),
+	};
+	int failed;
+
+	a = nsx_arena_new();
+	failed = cmocka_run_group_tests(tests, NULL, NULL);
+	nsx_arena_free(a);
+	return failed;
+}
