@@ -4,6 +4,7 @@
 # file that is no export: exit 3, one line, no output folder.
 # usage: traces.sh BUILD_DIR
 set -u
+SOURCE_DATE_EPOCH=1767225600; export SOURCE_DATE_EPOCH # reports of one trace are the same bytes
 here=$(cd "$(dirname "$0")" && pwd)
 prog=$(realpath "$1")/nsys-explain
 traces=${NSX_TRACES:-$here/../../shared/traces}

@@ -74,7 +74,7 @@ static int guess(struct pricing *p, struct item *x, struct nsx_err *err)
 
 	if (f->price != NSX_PRICE_NONE || is_capture(f))
 		return 0;
-	if (f->spans.n && !f->guess_ns) {
+	if (f->spans.n && f->guess_ns <= 0) {
 		if (nsx_spans_intersect(p->scratch, &f->spans, &window, &both,
 					err))
 			return err->rc;
@@ -83,7 +83,7 @@ static int guess(struct pricing *p, struct item *x, struct nsx_err *err)
 	f->headroom_ns = f->low_ns = f->high_ns =
 		NSX_MIN(f->guess_ns, p->length_ns);
 	f->price = f->guess_ns > 0 ? NSX_PRICE_ASSUMED : NSX_PRICE_NONE;
-	x->gone |= !f->guess_ns && f->remedy.n; /* nothing shows that it costs */
+	x->gone |= f->guess_ns <= 0 && f->remedy.n; /* nothing shows that it costs */
 	return 0;
 }
 

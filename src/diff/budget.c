@@ -380,7 +380,7 @@ static int fill_rows(struct nsx_diff *d, const struct scale *s,
 		struct nsx_kernel_row *r = &ret->kernels[ret->nkernels];
 
 		if (!v[i].launches[0] && !v[i].launches[1] &&
-		    !v[i].credit.ns[0] && !v[i].credit.ns[1])
+		    v[i].credit.ns[0] == 0 && v[i].credit.ns[1] == 0)
 			continue; /* of other lanes */
 		*r = (struct nsx_kernel_row){.row = i, .d = deltas[i],
 					     .p = NAN};

@@ -113,7 +113,7 @@ int nsx_choose_way(struct nsx_diff *d, bool *ret_found, struct nsx_err *err)
 static int find_units(struct nsx_diff *d, struct nsx_err *err)
 {
 	enum nsx_side_unit unit = d->opts->side.unit;
-	bool found;
+	bool found = false;
 	int rc = load_sides(d, unit, err);
 
 	if (!rc)

@@ -144,7 +144,7 @@ static int write_record(const struct stage *stage, struct nsx_err *err)
 {
 	const struct nsx_folder *folder = stage->folder;
 	const struct nsx_out_file *file = &folder->files[folder->nfiles - 1];
-	char path[4096], seal[NSX_SEAL_SIZE], *text = NULL;
+	char path[4096], seal[NSX_SEAL_SIZE] = "", *text = NULL;
 	size_t n = 0;
 	FILE *f = open_memstream(&text, &n);
 	int rc;

@@ -112,7 +112,7 @@ static const char *say_number(struct nsx_arena *a, const struct nsx_col *col,
 {
 	double x = number(c);
 
-	if (!x && holds(col) >= NS && holds(col) <= BYTES)
+	if (x == 0 && holds(col) >= NS && holds(col) <= BYTES)
 		return "0";
 	switch (holds(col)) {
 	case INSTANT:

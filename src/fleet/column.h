@@ -11,7 +11,7 @@
 void nsx_put_number(struct nsx_buf *b, uint64_t x);
 static inline uint64_t nsx_fold(int64_t x)
 {
-	return (uint64_t)x << 1 ^ (uint64_t)(x >> 63);
+	return (uint64_t)x << 1 ^ (x < 0 ? UINT64_MAX : 0);
 }
 static inline int64_t nsx_unfold(uint64_t x)
 {

@@ -161,10 +161,11 @@ static int64_t common_ns(int64_t a, int64_t b, int64_t from, int64_t to)
 static void charge_piece(struct nsx_digest *d, size_t *at,
 			 const struct nsx_idle_piece *p)
 {
-	struct nsx_dstep *s = step_at(d, at, p->start_ns);
+	if (!step_at(d, at, p->start_ns))
+		return;
+	for (size_t k = *at; k < d->nsteps; k++) {
+		struct nsx_dstep *s = &d->steps[k];
 
-	for (size_t k = *at; s && k < d->nsteps; k++) {
-		s = &d->steps[k];
 		if (s->start_ns >= p->end_ns)
 			break;
 		s->cause_ns[p->cause] += common_ns(p->start_ns, p->end_ns,

@@ -393,7 +393,7 @@ static double kernel_ratio(const struct judge *j, const struct nsx_late *l,
 	const struct nsx_digest *d = f->rank[l->ranks[0]].d;
 	size_t n = NSX_MIN(d->nfamilies, 32);
 	double now = 0, usual = 0, sharing = 0;
-	double ratio[32] = {0}, weight[32];
+	double ratio[32] = {0}, weight[32] = {0};
 
 	for (size_t i = 0; i < n; i++) {
 		const struct nsx_dfamily *x = &d->families[i];

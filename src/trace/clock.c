@@ -312,21 +312,29 @@ int nsx_align_clocks(struct nsx_loader *l, struct nsx_err *err)
 	int rc = align(&x, a, err);
 
 	nsx_arena_free(a);
+	for (uint32_t i = 0; i < l->t->nclocks; i++)
+		l->t->has_clock_off |= l->t->clock[i].is_off;
 	return rc;
 }
 
 int64_t nsx_clock_doubt_ns(const struct nsx_trace *t, uint32_t process,
 			   uint32_t device)
 {
-	int64_t within_ns = INT64_MAX;
-	bool is_off = false;
+	uint32_t lo = 0, hi = t->nclocks;
 
-	for (uint32_t i = 0; i < t->nclocks; i++) {
-		const struct nsx_clock *c = &t->clock[i];
+	if (!t->has_clock_off)
+		return 0;
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+		const struct nsx_clock *c = &t->clock[mid];
 
-		is_off |= c->is_off;
-		if (c->process == process && c->device == device)
-			within_ns = c->within_ns;
+		if (c->device < device ||
+		    (c->device == device && c->process < process))
+			lo = mid + 1;
+		else
+			hi = mid;
 	}
-	return is_off ? within_ns : 0;
+	return lo < t->nclocks && t->clock[lo].device == device &&
+			       t->clock[lo].process == process ?
+		       t->clock[lo].within_ns : INT64_MAX;
 }

@@ -284,6 +284,7 @@ struct nsx_trace {
 	struct nsx_device *device;
 	struct nsx_stream *stream;
 	struct nsx_clock *clock;
+	bool has_clock_off; /* some GPU times contradict cause and effect    */
 	struct nsx_gpu_info *gpu;
 	struct nsx_domain *domain;
 	struct nsx_shape *shape;

@@ -130,7 +130,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct nsx_section s = {.pass = &pass, .arena = nsx_arena_new()};
 	struct nsx_schema schema = {.db = NULL};
 	struct nsx_trace trace = {.schema = &schema};
-	struct nsx_report r = {.trace = &trace, .sections = &s, .nsections = 1, .path = "t",
+	struct nsx_facts facts = {0}; /* of no kernel */
+	struct nsx_report r = {.facts = &facts, .trace = &trace, .sections = &s,
+			       .nsections = 1, .path = "t",
 			       .generated_at = "now"};
 	struct nsx_table *t = nsx_add_table(&s, &layout);
 	struct nsx_err err;

@@ -1,4 +1,5 @@
 #!/bin/sh
+# shellcheck disable=SC2086  # $check is a program and its script
 # `diff`: planted changes land in their rows; rows add up on all pairs that can be
 # made; a capture against itself is zero; two halves of one capture are no
 # regression; row order and threads change no byte; bad input is one line.

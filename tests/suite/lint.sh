@@ -48,7 +48,7 @@ for cc in gcc clang; do
 	holds "$cc: _FORTIFY_SOURCE=$level" fortified $cc $level
 done
 have cppcheck && holds cppcheck cppcheck -q -j2 --error-exitcode=1 \
-	--inline-suppr --std=c11 -D_GNU_SOURCE '-DNSX_VERSION="x"' -Isrc -Iinclude \
+	--library=tests/cppcheck.cfg --inline-suppr --std=c11 -D_GNU_SOURCE '-DNSX_VERSION="x"' -Isrc -Iinclude \
 	--enable=warning,portability,performance --suppress=missingIncludeSystem src
 # shellcheck disable=SC2046
 have shellcheck && holds shellcheck shellcheck $(git ls-files '*.sh') .ci/run

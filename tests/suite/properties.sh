@@ -4,6 +4,7 @@
 # touching halves (the same unions). On fixtures and, where they are, traces.
 # usage: properties.sh BUILD_DIR
 set -u
+SOURCE_DATE_EPOCH=1767225600; export SOURCE_DATE_EPOCH # reports of one trace are the same bytes
 here=$(cd "$(dirname "$0")/.." && pwd)
 b=$(cd "$1" && pwd)
 traces=${NSX_TRACES:-$here/../../shared/traces}

@@ -210,8 +210,8 @@ int nccl_add_straggler(struct nccl_costs *c, const char *op,
 		.id = NSX_ID_nccl_straggler,
 		.remedy = plan_of(c->out, &even),
 		.confidence = NSX_CONF_HIGH,
-		.proof = {{"nccl_rank_skew", "induced_ms", "ms",
-			   {{"op_name", nsx_string(op)},
+		.proof = {{.csv = "nccl_rank_skew", .column = "induced_ms", .units = "ms",
+			   .at = {{"op_name", nsx_string(op)},
 			    {"rank_label", nsx_string(late->label)}}}},
 	};
 
@@ -338,7 +338,7 @@ static int add_blocking(struct nccl_costs *c, uint32_t device,
 		.id = NSX_ID_nccl_exposed,
 		.remedy = plan_of(c->out, &hide),
 		.device = device, .confidence = NSX_CONF_MEDIUM,
-		.proof = {{"nccl_ops", "exposed_ms", "ms", {{0}}}},
+		.proof = {{.csv = "nccl_ops", .column = "exposed_ms", .units = "ms"}},
 	};
 	struct habits h;
 

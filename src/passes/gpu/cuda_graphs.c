@@ -310,7 +310,7 @@ static void advise(struct nsx_section *out, enum nsx_finding_id id, const char *
 			remedy},
 		.device = NSX_NONE, .confidence = NSX_CONF_HIGH,
 		.is_set = true,
-		.proof = {{"cuda_graphs", "coverage_pct", "%", {{0}}}},
+		.proof = {{.csv = "cuda_graphs", .column = "coverage_pct", .units = "%"}},
 	};
 
 	nsx_found(&out->found, &c);

@@ -313,8 +313,8 @@ static void suspect(const struct mem_step *s, const struct series *x,
 		.device = NSX_NONE, .confidence = NSX_CONF_MEDIUM,
 		.severity = NSX_SEV_MEDIUM, .is_set = true,
 		.subject = nsx_say(out, "pid:%" PRId64, pid),
-		.proof = {{"memory_usage", "end_live_bytes", "bytes",
-			   {{"pid", nsx_int(pid)},
+		.proof = {{.csv = "memory_usage", .column = "end_live_bytes", .units = "bytes",
+			   .at = {{"pid", nsx_int(pid)},
 			    {"kind", nsx_string("device")}}}},
 	};
 	unsigned n = 0;

@@ -100,6 +100,7 @@ NSX_DEFINE_PASS(run_phases) {
 	       "nothing repeats: no segment is cut from these; else steady.",
 	.derived_from = "NVTX ranges, and when GPUs work and pause",
 	.limitations = "ranges of other threads name no phase",
+	.any_of = {NSX_GPU_WORK},
 	.layouts = layouts,
 	.nlayouts = ARRAY_LEN(layouts),
 	.run = run,

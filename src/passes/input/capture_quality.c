@@ -72,8 +72,8 @@ void nsx_raise(struct nsx_quality *q, enum nsx_finding_id id,
 	    .confidence = NSX_CONF_HIGH,
 	    .severity = severity,
 	    .is_set = true,
-	    .proof = {{"capture_quality", "detail", NULL,
-		       {{"detail", nsx_string(evidence)}}}},
+	    .proof = {{.csv = "capture_quality", .column = "detail", .units = NULL,
+			   .at = {{"detail", nsx_string(evidence)}}}},
 	};
 
 	nsx_found(&q->out->found, &c);

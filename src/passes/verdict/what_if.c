@@ -289,6 +289,7 @@ NSX_DEFINE_PASS(what_if) {
 		       "change with what runs beside; waits between threads "
 		       "outside CUDA are not followed",
 	.needs = {NSX_NEED_VIEW(runtime)},
+	.any_of = {NSX_GPU_WORK},
 	.layouts = layouts,
 	.nlayouts = ARRAY_LEN(layouts),
 	.reads_findings = true,
