@@ -379,7 +379,7 @@ static int fill_rows(struct nsx_diff *d, const struct scale *s,
 	for (uint32_t i = 0; i < n; i++) {
 		struct nsx_kernel_row *r = &ret->kernels[ret->nkernels];
 
-		if (!v[i].launches[0] && !v[i].launches[1] &&
+		if (v[i].launches[0] == 0 && v[i].launches[1] == 0 &&
 		    v[i].credit.ns[0] == 0 && v[i].credit.ns[1] == 0)
 			continue; /* of other lanes */
 		*r = (struct nsx_kernel_row){.row = i, .d = deltas[i],

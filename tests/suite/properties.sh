@@ -37,7 +37,8 @@ check() { # NAME FILE
 		report "$work/m.sqlite" changed
 		case $how in
 		shuffle)
-			if diff -r -I '"generated_at"' -I 'Generated at' -I '>generated 20' -I '"size_bytes"' plain changed >d; then pass=$((pass + 1))
+			# The size of the changed file is told; report.json's last line seals it.
+			if diff -r -I '"size_bytes"' -I '^  "crc32": ' plain changed >d; then pass=$((pass + 1))
 			else fail=$((fail + 1)); echo "FAIL $1: row order changes the report"; head -n 8 d; fi ;;
 		shift)
 			durations plain >p1; durations changed >p2
