@@ -496,6 +496,12 @@ static void show(const struct nsx_trace *t, struct nsx_table **tables,
 				      row[DEVICE_SM_COUNT].u.i,
 				      row[DEVICE_BELOW_ONE_WAVE_PCT].u.f);
 	}
+	if (tables[0]->nrows > NSX_MAX_JSON_ROWS)
+		nsx_md_bullet(out, "%zu launch shapes are told apart: "
+				   "report.json has the %d dearest, %zu more in "
+				   "`tables/kernel_shapes.csv`",
+			      tables[0]->nrows, NSX_MAX_JSON_ROWS,
+			      tables[0]->nrows - NSX_MAX_JSON_ROWS);
 	for (uint32_t d = 0; d < t->ndevices; d++)
 		if (!nsx_device_gpu(t, d)) {
 			nsx_note(out, "the trace does not say what GPU %" PRId64
