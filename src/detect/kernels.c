@@ -145,6 +145,12 @@ static const char *advice_for(const struct kernels *k,
 	const struct nsx_gpu_info *gpu =
 		nsx_device_gpu(k->d->trace, k->d->facts->limiting);
 
+	if (name->category == NSX_K_GEMM &&
+	    (name->dtype == NSX_D_F16 || name->dtype == NSX_D_BF16))
+		return nsx_tell(k->d->found,
+				"check its shapes (dimensions that are "
+				"multiples of 16): it multiplies in %s already",
+				nsx_dtype_names[name->dtype]);
 	if (strcasestr(full, "flash") || strcasestr(full, "fmha"))
 		return gpu && gpu->compute_major == 9 && !strstr(full, "sm90") ?
 			       "it is fused, but not written for this GPU: "
