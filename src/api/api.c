@@ -13,12 +13,10 @@ _Static_assert((int)NSX_CODE_USAGE == (int)NSX_E_USAGE &&
 
 struct nsx_export {
 	char *path;
-	struct nsx_db *db;
 	struct nsx_schema schema;
 	struct nsx_arena *arena;
 };
 struct nsx_result {
-	struct nsx_trace *trace;
 	struct nsx_report *report;
 	unsigned threads;
 };
@@ -47,12 +45,7 @@ int nsx_export_open(const char *path, struct nsx_export **ret,
 
 	e->arena = a;
 	e->path = nsx_arena_strdup(a, path);
-	rc = nsx_db_open(e->path, &e->db, &err);
-	if (!rc) {
-		rc = nsx_schema_probe(e->db, &e->schema, &err);
-		if (rc)
-			nsx_db_close(e->db);
-	}
+	rc = nsx_schema_open(path, &e->schema, &err);
 	if (rc) {
 		nsx_arena_free(a);
 		return tell(&err, problem);
@@ -65,8 +58,7 @@ void nsx_export_close(struct nsx_export *e)
 {
 	if (!e)
 		return;
-	nsx_schema_done(&e->schema);
-	nsx_db_close(e->db);
+	nsx_schema_close(&e->schema);
 	nsx_arena_free(e->arena);
 }
 
@@ -126,19 +118,13 @@ int nsx_load(struct nsx_export *e, const struct nsx_load_options *options,
 	if (!r)
 		nsx_die_of_memory(sizeof(*r));
 	r->threads = o.threads;
-	rc = nsx_trace_load(&e->schema,
-			    &(struct nsx_load_opts){o.threads, o.window, NULL},
-			    &r->trace, &err);
-	if (!rc)
-		rc = nsx_run_passes(r->trace,
-				    &(struct nsx_opts){
-					    .path = e->path,
-					    .kernel_limit = 30,
-					    .nvtx_kernel_map = true,
-					    .nvtx_coverage_warn = 0.7,
-					    .only = o.only,
-					    .threads = o.threads},
-				    &r->report, &err);
+	rc = nsx_report_make(&e->schema,
+			     &(struct nsx_opts){NSX_OPTS_DEFAULT,
+						.path = e->path,
+						.window = o.window,
+						.only = o.only,
+						.threads = o.threads},
+			     &r->report, &err);
 	if (rc) {
 		nsx_result_free(r);
 		return tell(&err, problem);
@@ -151,10 +137,7 @@ void nsx_result_free(struct nsx_result *r)
 {
 	if (!r)
 		return;
-	if (r->report)
-		nsx_report_free(r->report);
-	if (r->trace)
-		nsx_trace_free(r->trace);
+	nsx_report_free(r->report);
 	free(r);
 }
 

@@ -103,22 +103,13 @@ static int answer(const struct args *args, char **argv, int n,
 		  struct nsx_err *err)
 {
 	const struct nsx_question *q = nsx_question_find(argv[2]);
-	struct nsx_opts o = {.path = argv[1], .kernel_limit = 30,
-			     .nvtx_kernel_map = true,
-			     .nvtx_coverage_warn = 0.7,
-			     .threads = nsx_threads(args->threads)};
-	struct nsx_load_opts load = {o.threads, args->window, NULL};
-	struct nsx_trace *trace = NULL;
+	const struct nsx_opts o = {NSX_OPTS_DEFAULT, .path = argv[1],
+				   .window = args->window,
+				   .threads = nsx_threads(args->threads)};
 	struct nsx_report *r = NULL;
 	struct nsx_answer *a = NULL;
-	struct nsx_trace_file f;
-	int rc = nsx_trace_file_open(argv[1], &f, err);
+	int rc = nsx_report_open(&o, &r, err);
 
-	if (rc)
-		return rc;
-	rc = nsx_trace_load(&f.schema, &load, &trace, err);
-	if (!rc)
-		rc = nsx_run_passes(trace, &o, &r, err);
 	if (!rc)
 		rc = nsx_ask(r, q, n > 2 ? argv[3] : NULL, (size_t)args->limit,
 			     &a, err);
@@ -126,8 +117,6 @@ static int answer(const struct args *args, char **argv, int n,
 		rc = print(a, args, argv[1], err);
 	nsx_answer_free(a);
 	nsx_report_free(r);
-	nsx_trace_free(trace);
-	nsx_trace_file_close(&f);
 	return rc;
 }
 

@@ -90,29 +90,24 @@ static const char *steady_window(struct nsx_capture *c)
 {
 	const struct nsx_load_opts load = { .threads = (unsigned)get_nprocs() };
 	const char *window = NULL;
-	struct nsx_db *db = NULL;
 	struct nsx_schema schema;
 	struct nsx_trace *trace;
 	struct nsx_err err;
 
-	if (nsx_db_open(c->products[0].sqlite, &db, &err))
+	if (nsx_schema_open(c->products[0].sqlite, &schema, &err))
 		return NULL;
-	if (!nsx_schema_probe(db, &schema, &err)) {
-		if (!nsx_trace_load(&schema, &load, &trace, &err)) {
-			const struct nsx_window *w = &trace->full;
+	if (!nsx_trace_load(&schema, &load, &trace, &err)) {
+		const struct nsx_window *w = &trace->full;
 
-			c->steady_ns =
-				w->start_ns +
-				(int64_t)((double)(w->end_ns - w->start_ns) *
-					  c->opts->warmup_pct / 100);
-			window = nsx_arena_printf(
-				c->arena, "--window=%jdns..%jdns",
-				(intmax_t)c->steady_ns, (intmax_t)w->end_ns);
-			nsx_trace_free(trace);
-		}
-		nsx_schema_done(&schema);
+		c->steady_ns = w->start_ns +
+			       (int64_t)((double)(w->end_ns - w->start_ns) *
+					 c->opts->warmup_pct / 100);
+		window = nsx_arena_printf(c->arena, "--window=%jdns..%jdns",
+					  (intmax_t)c->steady_ns,
+					  (intmax_t)w->end_ns);
+		nsx_trace_free(trace);
 	}
-	nsx_db_close(db);
+	nsx_schema_close(&schema);
 	return window;
 }
 

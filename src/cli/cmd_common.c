@@ -5,25 +5,6 @@
 #include "cli/cmd_common.h"
 #include "emit/emit.h"
 
-int nsx_trace_file_open(const char *path, struct nsx_trace_file *ret,
-			struct nsx_err *err)
-{
-	int rc = nsx_db_open(path, &ret->db, err);
-
-	if (rc)
-		return rc;
-	rc = nsx_schema_probe(ret->db, &ret->schema, err);
-	if (rc)
-		nsx_db_close(ret->db);
-	return rc;
-}
-
-void nsx_trace_file_close(struct nsx_trace_file *f)
-{
-	nsx_schema_done(&f->schema);
-	nsx_db_close(f->db);
-}
-
 int nsx_cmd_fail(const struct nsx_err *err, bool json)
 {
 	struct nsx_err ignored;

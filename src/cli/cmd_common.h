@@ -1,18 +1,9 @@
-/* cmd_common.h - what commands share: opening a trace, printing, failing. */
+/* cmd_common.h - what commands share: printing, failing. */
 #ifndef NSX_CMD_COMMON_H
 #define NSX_CMD_COMMON_H
 
 #include <stdio.h>
 #include "passes/pass.h"
-
-/* Opens and probes a trace. Owner: the caller, nsx_trace_file_close. */
-struct nsx_trace_file {
-	struct nsx_db *db;
-	struct nsx_schema schema;
-};
-int nsx_trace_file_open(const char *path, struct nsx_trace_file *ret,
-			struct nsx_err *err);
-void nsx_trace_file_close(struct nsx_trace_file *f);
 
 /* One line on stderr, with json also an error object on stdout. Returns the
  * exit code that belongs to err.

@@ -189,24 +189,25 @@ static int convert(const struct args *a, const char *from, const char *to,
 {
 	struct nsx_convert_counts counts;
 	struct nsx_buf warnings = {0};
-	struct nsx_trace_file f;
+	struct nsx_schema schema;
 	struct nsx_out out;
-	int rc = nsx_trace_file_open(from, &f, err);
+	int rc = nsx_schema_open(from, &schema, err);
 
 	if (rc)
 		return rc;
 	rc = nsx_out_open(to, &out, err);
 	if (!rc) {
-		rc = nsx_convert(&f.schema, o, &out, &counts, &warnings, err);
-		if (!rc && nsx_db_warning(f.db))
-			nsx_buf_printf(&warnings, "%s\n", nsx_db_warning(f.db));
-		if (!rc && nsx_db_has_changed(f.db))
+		rc = nsx_convert(&schema, o, &out, &counts, &warnings, err);
+		if (!rc && nsx_db_warning(schema.db))
+			nsx_buf_printf(&warnings, "%s\n",
+				       nsx_db_warning(schema.db));
+		if (!rc && nsx_db_has_changed(schema.db))
 			nsx_buf_adds(&warnings, NSX_CHANGED "\n");
 		if (!rc)
 			rc = nsx_out_commit(&out, err);
 		nsx_out_done(&out);
 	}
-	nsx_trace_file_close(&f);
+	nsx_schema_close(&schema);
 	if (!rc)
 		say(a, &counts, to);
 	if (!rc && warnings.n) {

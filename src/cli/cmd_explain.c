@@ -349,11 +349,11 @@ static int exit_code(const struct nsx_report *r, const struct args *a)
 	return r->trace->damaged || r->has_changed ? 4 : 0;
 }
 
-static int explain(const struct args *a, const char *path,
-		   const struct nsx_schema *schema, struct nsx_err *err)
+static int explain(const struct args *a, const char *path, struct nsx_err *err)
 {
 	struct nsx_opts o = {
 		.path = path,
+		.window = a->window,
 		.kernel_limit = (size_t)(a->kernel_limit ? a->kernel_limit : 30),
 		.kernel_rows = (size_t)(a->kernel_limit ? a->kernel_limit : 5),
 		.nvtx_kernel_map = !a->no_nvtx_map,
@@ -367,8 +367,6 @@ static int explain(const struct args *a, const char *path,
 		.threads = (unsigned)a->threads,
 		.progress = &progress,
 	};
-	struct nsx_load_opts load = {o.threads, a->window, &progress};
-	struct nsx_trace *trace = NULL;
 	struct nsx_phase_map *phases = NULL;
 	struct nsx_report *r = NULL;
 	char dir[4096];
@@ -377,9 +375,9 @@ static int explain(const struct args *a, const char *path,
 
 	o.phases = phases;
 	if (!rc)
-		rc = nsx_trace_load(schema, &load, &trace, err);
-	if (!rc)
-		rc = nsx_run_passes(trace, &o, &r, err);
+		rc = nsx_report_open(&o, &r, err);
+	if (!rc && a->print_schema)
+		nsx_print_tables(r->trace->schema);
 	nsx_progress_stage(&progress, "writing", 0);
 	if (a->out)
 		snprintf(dir, sizeof(dir), "%s", a->out);
@@ -402,29 +400,35 @@ static int explain(const struct args *a, const char *path,
 	if (!rc)
 		rc = exit_code(r, a);
 	nsx_report_free(r);
-	nsx_trace_free(trace);
 	nsx_phase_map_free(phases);
 	return rc;
 }
 
 /* Loaded as well: the views of a script move GPU times as the loader does. */
-static int define(const struct args *a, const struct nsx_schema *schema,
-		  struct nsx_err *err)
+static int define(const struct args *a, const char *path, struct nsx_err *err)
 {
 	struct nsx_load_opts load = {(unsigned)a->threads, NULL, &progress};
 	struct nsx_trace *t = NULL;
-	int rc = nsx_trace_load(schema, &load, &t, err);
+	struct nsx_schema schema;
+	int rc = nsx_schema_open(path, &schema, err);
 
+	if (rc)
+		return rc;
+	if (a->print_schema)
+		nsx_print_tables(&schema);
+	rc = nsx_trace_load(&schema, &load, &t, err);
 	nsx_trace_free(t);
-	return rc ? rc : nsx_print_definition(nsx_pass_find(a->explain), schema,
-					      err);
+	if (!rc)
+		rc = nsx_print_definition(nsx_pass_find(a->explain), &schema,
+					  err);
+	nsx_schema_close(&schema);
+	return rc;
 }
 
 static int run(const struct nsx_cmd *cmd, int argc, char **argv)
 {
 	struct args a = {.nvtx_warn = 0.7};
 	struct ticker ticker = {.running = false};
-	struct nsx_trace_file f;
 	struct nsx_err err;
 	int n, rc = nsx_opt_parse(cmd, argc, argv, &a, &n, &err);
 
@@ -436,15 +440,8 @@ static int run(const struct nsx_cmd *cmd, int argc, char **argv)
 	if (a.verbose)
 		progress.stage_done = say_stage;
 	start_ticker(&ticker, &a);
-	nsx_progress_stage(&progress, "open", 0);
-	rc = nsx_trace_file_open(argv[1], &f, &err);
-	if (!rc) {
-		if (a.print_schema)
-			nsx_print_tables(&f.schema);
-		rc = a.explain ? define(&a, &f.schema, &err) :
-				 explain(&a, argv[1], &f.schema, &err);
-		nsx_trace_file_close(&f);
-	}
+	rc = a.explain ? define(&a, argv[1], &err) :
+			 explain(&a, argv[1], &err);
 	stop_ticker(&ticker);
 	return rc < 0 ? nsx_cmd_fail(&err, a.json) : rc;
 }

@@ -338,7 +338,7 @@ static int describe(const struct nsx_schema *s, bool json, struct nsx_err *err)
 static int run(const struct nsx_cmd *cmd, int argc, char **argv)
 {
 	struct args a = {0};
-	struct nsx_trace_file f;
+	struct nsx_schema schema;
 	struct nsx_err err;
 	int n, rc = nsx_opt_parse(cmd, argc, argv, &a, &n, &err);
 
@@ -346,10 +346,10 @@ static int run(const struct nsx_cmd *cmd, int argc, char **argv)
 		rc = nsx_fail(&err, NSX_E_USAGE, "give one trace: nsys-explain "
 			      "schema TRACE.sqlite");
 	if (!rc)
-		rc = nsx_trace_file_open(argv[1], &f, &err);
+		rc = nsx_schema_open(argv[1], &schema, &err);
 	if (!rc) {
-		rc = describe(&f.schema, a.json, &err);
-		nsx_trace_file_close(&f);
+		rc = describe(&schema, a.json, &err);
+		nsx_schema_close(&schema);
 	}
 	return rc ? nsx_cmd_fail(&err, a.json) : 0;
 }

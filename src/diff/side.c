@@ -422,38 +422,21 @@ static int load(struct nsx_side *side, const struct nsx_side_opts *o,
 		struct nsx_err *err)
 {
 	struct nsx_side_opts opts = *o;
-	struct nsx_load_opts lo = {o->threads, NULL, o->progress};
-	struct nsx_db *db;
-	struct nsx_schema schema;
-	struct nsx_opts run = {.path = side->path, .kernel_limit = 1,
-			       .nvtx_kernel_map = true, .threads = o->threads,
-			       .progress = o->progress};
-	struct nsx_trace *t = NULL;
+	struct nsx_opts run = {NSX_OPTS_DEFAULT, .path = side->path,
+			       .threads = o->threads, .progress = o->progress};
 	struct nsx_report *r = NULL;
-	int rc = nsx_db_open(side->path, &db, err);
+	int rc;
 
-	if (rc)
-		return rc;
-	rc = nsx_schema_probe(db, &schema, err);
-	if (rc) {
-		nsx_db_close(db);
-		return rc;
-	}
 	if (is_steps(side->part)) {
 		opts.first = strtoll(side->part, NULL, 10);
 		opts.last = strtoll(strstr(side->part, "..") + 2, NULL, 10);
 	} else if (*side->part) {
-		lo.window = side->part;
+		run.window = side->part;
 	}
-	rc = nsx_trace_load(&schema, &lo, &t, err);
-	if (!rc)
-		rc = nsx_run_passes(t, &run, &r, err);
+	rc = nsx_report_open(&run, &r, err);
 	if (!rc)
 		rc = reduce(side, r, &opts, err);
 	nsx_report_free(r);
-	nsx_trace_free(t);
-	nsx_schema_done(&schema);
-	nsx_db_close(db);
 	return rc;
 }
 

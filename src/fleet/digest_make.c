@@ -540,19 +540,13 @@ int nsx_digest_read_trace(const char *path, const struct nsx_digest_opts *o,
 			  struct nsx_err *err)
 {
 	struct nsx_load_opts load = {o->threads, NULL, NULL};
-	struct nsx_db *db = NULL;
 	struct nsx_schema schema;
 	struct nsx_trace *t = NULL;
 	struct nsx_facts *f = NULL;
-	int rc = nsx_db_open(path, &db, err);
+	int rc = nsx_schema_open(path, &schema, err);
 
 	if (rc)
 		return rc;
-	rc = nsx_schema_probe(db, &schema, err);
-	if (rc) {
-		nsx_db_close(db);
-		return rc;
-	}
 	rc = nsx_trace_load(&schema, &load, &t, err);
 	if (!rc)
 		rc = nsx_facts_build(t, o->threads, NULL, &f, err);
@@ -560,7 +554,6 @@ int nsx_digest_read_trace(const char *path, const struct nsx_digest_opts *o,
 		rc = nsx_digest_make(t, f, path, o, ret, ret_n, err);
 	nsx_facts_free(f);
 	nsx_trace_free(t);
-	nsx_schema_done(&schema);
-	nsx_db_close(db);
+	nsx_schema_close(&schema);
 	return rc;
 }

@@ -52,11 +52,22 @@ const char *nsx_pass_lacks(const struct nsx_pass *pass,
 const struct nsx_query *nsx_pass_query(const struct nsx_pass *pass,
 				       unsigned i);
 
-/* Builds facts, runs the chosen passes, fills *ret. Owner: the caller,
- * nsx_report_free.
+/* A report of the trace at opts->path: opens and loads it, builds facts, runs
+ * the passes.  It holds all that questions need: the report, its trace and its
+ * facts are const from now on, so that threads may read it side by side, and it
+ * depends on no other.  nsx_db_has_changed(r->trace->schema->db) says whether
+ * the file is still the one that was read.  Owner: the caller, nsx_report_free;
+ * borrows what opts points at, but neither path nor window.
  */
+int nsx_report_open(const struct nsx_opts *opts, struct nsx_report **ret,
+		    struct nsx_err *err) NSX_CHECKED;
+/* The same of a schema that is open, and outlives the report. */
+int nsx_report_make(const struct nsx_schema *schema,
+		    const struct nsx_opts *opts, struct nsx_report **ret,
+		    struct nsx_err *err) NSX_CHECKED;
+/* The same of a trace that is loaded, and outlives the report. */
 int nsx_run_passes(const struct nsx_trace *trace, const struct nsx_opts *opts,
 		   struct nsx_report **ret, struct nsx_err *err);
-void nsx_report_free(struct nsx_report *r);
+void nsx_report_free(struct nsx_report *r); /* NULL is fine */
 
 #endif

@@ -1,4 +1,4 @@
-/* pass.c - the registry, and a run: facts, passes side by side, late passes. */
+/* run.c - the registry, and a report: facts, passes side by side, late passes. */
 #include <stdlib.h>
 #include <string.h>
 #include "base/clock.h"
@@ -198,7 +198,7 @@ static struct nsx_report *new_report(const struct nsx_trace *trace,
 
 	r->arena = a;
 	r->trace = trace;
-	r->path = opts->path;
+	r->path = nsx_arena_strdup(a, opts->path);
 	r->all_rows = opts->all_rows;
 	r->nsections = nsx_npasses;
 	r->sections = nsx_arena_get(a, nsx_npasses * sizeof(*r->sections));
@@ -303,6 +303,49 @@ int nsx_run_passes(const struct nsx_trace *trace, const struct nsx_opts *opts,
 	return 0;
 }
 
+int nsx_report_make(const struct nsx_schema *schema,
+		    const struct nsx_opts *opts, struct nsx_report **ret,
+		    struct nsx_err *err)
+{
+	const struct nsx_load_opts load = {opts->threads, opts->window,
+					   opts->progress};
+	struct nsx_trace *trace;
+	int rc = nsx_trace_load(schema, &load, &trace, err);
+
+	if (rc)
+		return rc;
+	rc = nsx_run_passes(trace, opts, ret, err);
+	if (rc)
+		nsx_trace_free(trace);
+	else
+		(*ret)->own_trace = trace;
+	return rc;
+}
+
+int nsx_report_open(const struct nsx_opts *opts, struct nsx_report **ret,
+		    struct nsx_err *err)
+{
+	struct nsx_schema *schema = malloc(sizeof(*schema));
+	int rc;
+
+	if (!schema)
+		nsx_die_of_memory(sizeof(*schema));
+	nsx_progress_stage(opts->progress, "open", 0);
+	rc = nsx_schema_open(opts->path, schema, err);
+	if (rc) {
+		free(schema);
+		return rc;
+	}
+	rc = nsx_report_make(schema, opts, ret, err);
+	if (!rc) {
+		(*ret)->own_schema = schema;
+		return 0;
+	}
+	nsx_schema_close(schema);
+	free(schema);
+	return rc;
+}
+
 void nsx_report_free(struct nsx_report *r)
 {
 	if (!r)
@@ -311,5 +354,9 @@ void nsx_report_free(struct nsx_report *r)
 		nsx_section_done(&r->sections[i]);
 	nsx_findings_done(&r->found);
 	nsx_facts_free(r->facts);
+	nsx_trace_free(r->own_trace);
+	if (r->own_schema)
+		nsx_schema_close(r->own_schema);
+	free(r->own_schema);
 	nsx_arena_free(r->arena);
 }

@@ -1,4 +1,4 @@
-/* opts.h - what the user asked of `explain`, as the passes see it. */
+/* opts.h - what the user asked of a report, as the passes see it. */
 #ifndef NSX_OPTS_H
 #define NSX_OPTS_H
 
@@ -9,6 +9,7 @@ struct nsx_phase_map; /* phase.h */
 
 struct nsx_opts {
 	const char *path; /* the trace, as typed                             */
+	const char *window; /* only this part, as typed; NULL: all of it     */
 	size_t kernel_limit, kernel_rows; /* rows of top kernels in JSON, in
 					     Markdown                        */
 	bool nvtx_kernel_map; /* attribute kernels to NVTX ranges            */
@@ -22,5 +23,10 @@ struct nsx_opts {
 	unsigned threads;
 	struct nsx_progress *progress;
 };
+
+/* What is not asked is as `explain` has it. */
+#define NSX_OPTS_DEFAULT                                                      \
+	.kernel_limit = 30, .kernel_rows = 5, .nvtx_kernel_map = true,        \
+	.nvtx_coverage_warn = 0.7
 
 #endif

@@ -350,6 +350,28 @@ void nsx_schema_done(struct nsx_schema *s)
 	s->arena = NULL;
 }
 
+int nsx_schema_open(const char *path, struct nsx_schema *ret,
+		    struct nsx_err *err)
+{
+	struct nsx_db *db;
+	int rc = nsx_db_open(path, &db, err);
+
+	if (rc)
+		return rc;
+	rc = nsx_schema_probe(db, ret, err);
+	if (rc)
+		nsx_db_close(db);
+	return rc;
+}
+
+void nsx_schema_close(struct nsx_schema *s)
+{
+	struct nsx_db *db = s->db;
+
+	nsx_schema_done(s);
+	nsx_db_close(db);
+}
+
 const char *nsx_field_exporter_name(enum nsx_field f, struct nsx_arena *a)
 {
 	const struct nsx_field_def *d = &nsx_field_defs[f];

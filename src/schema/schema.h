@@ -65,6 +65,13 @@ struct nsx_schema {
 	struct nsx_arena *arena;
 };
 
+/* Opens a trace's file: nsx_db_open, then nsx_schema_probe. Owner: the caller,
+ * nsx_schema_close.
+ */
+int nsx_schema_open(const char *path, struct nsx_schema *ret,
+		    struct nsx_err *err) NSX_CHECKED;
+void nsx_schema_close(struct nsx_schema *s);
+
 /* Probes db and creates the TEMP views of fields.def. Errors: NSX_E_SCHEMA when
  * the database is not an nsys export, saying what it is. Owner: the caller,
  * nsx_schema_done; borrows db.

@@ -91,24 +91,19 @@ static inline int fuzz_report(const struct nsx_schema *schema,
 			      const struct fuzz_run *run, const char *path,
 			      FILE *out, struct nsx_err *err)
 {
-	struct nsx_load_opts load = {.threads = run->threads,
-				     .window = run->window};
 	struct nsx_opts opts = {.path = path,
+				.window = run->window,
 				.kernel_limit = run->kernel_limit,
 				.threads = run->threads,
 				.phases = run->phases,
 				.nvtx_kernel_map = true,
 				.nvtx_coverage_warn = 0.7};
-	struct nsx_trace *trace = NULL;
 	struct nsx_report *r = NULL;
-	int rc = nsx_trace_load(schema, &load, &trace, err);
+	int rc = nsx_report_make(schema, &opts, &r, err);
 
-	if (!rc)
-		rc = nsx_run_passes(trace, &opts, &r, err);
 	if (!rc)
 		fuzz_print(r, run->whole_json, out);
 	nsx_report_free(r);
-	nsx_trace_free(trace);
 	return rc;
 }
 

@@ -359,32 +359,19 @@ static void check_section(const struct nsx_report *r,
 
 static int check_trace(const char *path, struct nsx_err *err)
 {
-	struct nsx_opts o = {.path = path, .kernel_limit = 30,
-			     .nvtx_kernel_map = true,
-			     .nvtx_coverage_warn = 0.7, .threads = 2};
-	struct nsx_load_opts load = {2, NULL, NULL};
-	struct nsx_db *db = NULL;
-	struct nsx_schema schema = {0};
-	struct nsx_trace *t = NULL;
-	struct nsx_report *r = NULL;
+	struct nsx_opts o = {NSX_OPTS_DEFAULT, .path = path, .threads = 2};
+	struct nsx_report *r;
 	struct nsx_scripts *scripts;
-	int rc = nsx_db_open(path, &db, err);
+	int rc = nsx_report_open(&o, &r, err);
 
-	if (!rc)
-		rc = nsx_schema_probe(db, &schema, err);
-	if (!rc)
-		rc = nsx_trace_load(&schema, &load, &t, err);
-	if (!rc)
-		rc = nsx_run_passes(t, &o, &r, err);
-	scripts = nsx_scripts_new(&schema);
-	for (size_t i = 0; !rc && i < r->nsections; i++)
+	if (rc)
+		return rc;
+	scripts = nsx_scripts_new(r->trace->schema);
+	for (size_t i = 0; i < r->nsections; i++)
 		check_section(r, &r->sections[i], scripts);
 	nsx_scripts_free(scripts);
 	nsx_report_free(r);
-	nsx_trace_free(t);
-	nsx_schema_done(&schema);
-	nsx_db_close(db);
-	return rc;
+	return 0;
 }
 
 int main(int argc, char **argv)

@@ -146,21 +146,15 @@ static int check_run(const struct nsx_schema *schema, const char *path,
 		     struct nsx_err *err)
 {
 	struct nsx_progress progress = {.stage = NULL};
-	struct nsx_load_opts load = {2, window, &progress};
-	struct nsx_opts opts = {.path = path, .kernel_limit = 30,
-				.nvtx_kernel_map = true,
-				.nvtx_coverage_warn = 0.7, .threads = 2,
+	struct nsx_opts opts = {NSX_OPTS_DEFAULT, .path = path,
+				.window = window, .threads = 2,
 				.progress = &progress};
-	struct nsx_trace *t = NULL;
-	struct nsx_facts *f = NULL;
 	struct nsx_report *r = NULL;
-	int rc = nsx_trace_load(schema, &load, &t, err);
+	int rc = nsx_report_make(schema, &opts, &r, err);
 
-	if (!rc)
-		rc = nsx_facts_build(t, 2, &progress, &f, err);
-	if (!rc)
-		rc = nsx_run_passes(t, &opts, &r, err);
 	if (!rc) {
+		const struct nsx_trace *t = r->trace;
+		const struct nsx_facts *f = r->facts;
 		struct nsx_window w = nsx_judged(f);
 
 		*ret_full = t->full;
@@ -176,8 +170,6 @@ static int check_run(const struct nsx_schema *schema, const char *path,
 		check_findings(r, w.end_ns - w.start_ns);
 	}
 	nsx_report_free(r);
-	nsx_facts_free(f);
-	nsx_trace_free(t);
 	return rc;
 }
 
@@ -185,16 +177,13 @@ static void check_trace(const char *path)
 {
 	struct nsx_schema schema;
 	struct nsx_window full = {0, 0};
-	struct nsx_db *db = NULL;
 	struct nsx_err err;
 	char window[64];
 	int64_t third;
 
 	snprintf(subject, sizeof(subject), "%s", path);
 	traces++;
-	if (nsx_db_open(path, &db, &err) ||
-	    nsx_schema_probe(db, &schema, &err)) {
-		nsx_db_close(db);
+	if (nsx_schema_open(path, &schema, &err)) {
 		printf("%s: %s\n", path, err.msg);
 		failures++;
 		return;
@@ -208,8 +197,7 @@ static void check_trace(const char *path)
 	if (third && full.start_ns >= 0)
 		check(!check_run(&schema, path, window, &full, &err),
 		      "cannot be explained", 0, 0);
-	nsx_schema_done(&schema);
-	nsx_db_close(db);
+	nsx_schema_close(&schema);
 }
 
 static void check_folder(const char *path)

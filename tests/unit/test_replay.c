@@ -13,7 +13,6 @@ static const char *folder;
 
 /* A trace with its facts and a model of all of it. */
 struct opened {
-	struct nsx_db *db;
 	struct nsx_schema schema;
 	struct nsx_trace *trace;
 	struct nsx_facts *facts;
@@ -28,8 +27,7 @@ static void open_fixture(struct opened *o, const char *name)
 	char path[512];
 
 	snprintf(path, sizeof(path), "%s/replay_%s.sqlite", folder, name);
-	assert_int_equal(nsx_db_open(path, &o->db, &err), 0);
-	assert_int_equal(nsx_schema_probe(o->db, &o->schema, &err), 0);
+	assert_int_equal(nsx_schema_open(path, &o->schema, &err), 0);
 	assert_int_equal(nsx_trace_load(&o->schema, &load, &o->trace, &err), 0);
 	assert_int_equal(nsx_facts_build(o->trace, 2, &progress, &o->facts,
 					 &err), 0);
@@ -43,8 +41,7 @@ static void close_fixture(struct opened *o)
 	nsx_model_free(o->model);
 	nsx_facts_free(o->facts);
 	nsx_trace_free(o->trace);
-	nsx_schema_done(&o->schema);
-	nsx_db_close(o->db);
+	nsx_schema_close(&o->schema);
 }
 
 struct expected {
