@@ -10,7 +10,8 @@ SQL  := $(sort $(wildcard queries/*.sql queries/*/*.sql))
 LIB  := $(patsubst %.c,$B/%.o,$(filter-out src/main.c src/main_mpi.c,$(SRC))) $B/gen/queries.o $B/gen/page.o
 STD  := -std=c11 -D_GNU_SOURCE -DNSX_VERSION='"$(VERSION)"' -Isrc -Iinclude
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla \
-        -Wformat=2 -Wconversion -Wno-sign-conversion $(if $(CI),-Werror)
+        -Wformat=2 -Wconversion -Wno-sign-conversion \
+        $(if $(SAN),,-Wframe-larger-than=40960) $(if $(CI),-Werror)
 GCC12 := $(shell [ "$$($(CC) -dumpversion | cut -d. -f1)" -ge 12 ] && echo 1)
 HARD := -fstack-protector-strong -fPIC -fvisibility=hidden \
         $(if $(SAN),$(SAN),-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=$(if $(GCC12),3,2))

@@ -137,7 +137,7 @@ static void forward(int fd, const char *p, size_t n)
 static bool drain(const struct nsx_proc *p, int from, int to,
 		  struct nsx_buf *tail, struct nsx_proc_end *e)
 {
-	char chunk[65536];
+	char chunk[16384];
 	size_t keep = p->keep ? p->keep : KEEP;
 	ssize_t n = read(from, chunk, sizeof(chunk));
 

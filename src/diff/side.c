@@ -473,7 +473,7 @@ void nsx_side_free(struct nsx_side *s)
 
 static bool same_bytes(FILE *a, FILE *b)
 {
-	char x[65536], y[65536];
+	char x[8192], y[8192];
 	size_t n;
 
 	do {

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/arena.h"
 #include "base/stat.h"
 #include "diff/stats.h"
 
@@ -57,18 +58,19 @@ double nsx_shift_of(const int64_t *a, size_t na, const int64_t *b, size_t nb)
 
 /* Rank test -------------------------------------------------------------------*/
 
-/* Of how many ways to choose m of n numbers the sum is s: ways[s].  Numbers are
- * doubled ranks, at most 2 n; the sum fits SUMS because m (n - m) is at most
- * NSX_EXACT_PAIRS and m the smaller part.
+/* [k][s]: of how many ways to choose k <= m of n numbers the sum is s.  Numbers
+ * are doubled ranks, at most 2 n; the sum fits SUMS because m (n - m) is at most
+ * NSX_EXACT_PAIRS and m the smaller part.  Owner: the caller, free().
  */
-enum { SUMS = 2048, MOST_CHOSEN = 20 };
+enum { SUMS = 2048 };
 
-static void count_ways(const unsigned *rank, size_t n, size_t m,
-		       double ways[MOST_CHOSEN + 1][SUMS])
+static double (*count_ways(const unsigned *rank, size_t n, size_t m))[SUMS]
 {
+	double(*ways)[SUMS] = calloc(m + 1, sizeof(*ways));
 	size_t reach = 0;
 
-	memset(ways, 0, sizeof(double) * SUMS * (m + 1));
+	if (!ways)
+		nsx_die_of_memory((m + 1) * sizeof(*ways));
 	ways[0][0] = 1;
 	for (size_t i = 0; i < n; i++) {
 		reach = NSX_MIN(reach + rank[i], (size_t)SUMS - 1);
@@ -76,6 +78,7 @@ static void count_ways(const unsigned *rank, size_t n, size_t m,
 			for (size_t s = rank[i]; s <= reach; s++)
 				ways[k + 1][s] += ways[k][s - rank[i]];
 	}
+	return ways;
 }
 
 /* Doubled ranks of both samples together, ties sharing theirs.  ret_sum: of a;
@@ -106,15 +109,15 @@ static void rank_both(const int64_t *a, size_t na, const int64_t *b, size_t nb,
 /* Share of the arrangements whose sum is at least as far from the middle. */
 static double exact_p(const unsigned *rank, size_t n, size_t m, double sum)
 {
-	double ways[MOST_CHOSEN + 1][SUMS], all = 0, far = 0;
 	double middle = (double)m * (double)(n + 1); /* doubled */
+	double(*ways)[SUMS] = count_ways(rank, n, m), all = 0, far = 0;
 
-	count_ways(rank, n, m, ways);
 	for (size_t s = 0; s < SUMS; s++) {
 		all += ways[m][s];
 		if (fabs((double)s - middle) >= fabs(sum - middle))
 			far += ways[m][s];
 	}
+	free(ways);
 	return far / all;
 }
 
@@ -173,9 +176,9 @@ static double normal_above(double q)
  */
 static uint64_t below(size_t na, size_t nb, double alpha)
 {
-	uint64_t pairs = (uint64_t)na * nb;
+	uint64_t pairs = (uint64_t)na * nb, k = 0;
 	size_t m = NSX_MIN(na, nb), n = na + nb;
-	double ways[MOST_CHOSEN + 1][SUMS], all = 0, sum = 0, u;
+	double(*ways)[SUMS], all = 0, sum = 0, u;
 	unsigned rank[NSX_EXACT_PAIRS + 1];
 
 	if (pairs > NSX_EXACT_PAIRS) {
@@ -186,14 +189,14 @@ static uint64_t below(size_t na, size_t nb, double alpha)
 	}
 	for (size_t i = 0; i < n; i++)
 		rank[i] = (unsigned)(2 * (i + 1));
-	count_ways(rank, n, m, ways);
+	ways = count_ways(rank, n, m);
 	for (size_t s = 0; s < SUMS; s++)
 		all += ways[m][s];
-	for (uint64_t k = 0;; k++) {
-		sum += ways[m][m * (m + 1) + 2 * k];
-		if (sum / all >= alpha / 2)
-			return NSX_MAX(k, 1);
-	}
+	do
+		sum += ways[m][m * (m + 1) + 2 * k++];
+	while (sum / all < alpha / 2);
+	free(ways);
+	return NSX_MAX(k - 1, 1);
 }
 
 struct nsx_interval nsx_shift_interval(const int64_t *a, size_t na,

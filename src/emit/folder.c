@@ -118,7 +118,7 @@ static int write_file(void *ctx, size_t i, struct nsx_err *err)
 {
 	const struct stage *stage = ctx;
 	struct nsx_out_file *file = &stage->folder->files[i];
-	char path[4096], buffer[65536];
+	char path[4096], buffer[16384];
 	FILE *f;
 	int fd;
 

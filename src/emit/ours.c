@@ -84,7 +84,7 @@ static int open_plain(const struct nsx_ours *o, int dir, const char *name,
 
 int nsx_sum(int fd, int64_t *ret_size, uint32_t *ret_crc32)
 {
-	unsigned char buf[65536];
+	unsigned char buf[16384];
 	ssize_t n;
 
 	*ret_size = 0;

@@ -101,7 +101,7 @@ static void test_equal_strings_have_equal_ids(void **state)
 	struct nsx_strings *s = nsx_strings_new();
 	struct nsx_err err;
 	nsx_str a, b, c;
-	char big[NSX_MAX_TEXT + 10];
+	static char big[NSX_MAX_TEXT + 10];
 
 	(void)state;
 	assert_int_equal(nsx_strings_add(s, "one", 3, &a, &err), 0);

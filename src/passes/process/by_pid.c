@@ -20,7 +20,7 @@
 	X(K_MS, "total_time_ms", F64, "sum of durations", .adds = true)       \
 	X(K_AVG, "avg_duration_us", F64, "total over count")                  \
 	X(K_PCT_PID, "pct_of_pid_kernel_time", F64,                           \
-	  "share of the process's kernels", .adds = true)                     \
+	  "share of the process's kernels")                                   \
 	X(K_PCT, "pct_of_total_kernel_time", F64,                             \
 	  "share of all kernels", .adds = true)
 NSX_COLUMNS(kernel_cols, KERNEL_COLUMNS);
