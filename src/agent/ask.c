@@ -86,7 +86,8 @@ int nsx_answer_instant(const struct nsx_answer *a, int64_t *ret,
 int nsx_answer_window(const struct nsx_answer *a, struct nsx_window *ret,
 		   struct nsx_err *err)
 {
-	return nsx_window_parse(a->argument, a->r->trace->first_ns, ret, err);
+	return nsx_named_window(a->r->facts, a->r->trace, a->argument, ret,
+				err);
 }
 
 const char *nsx_answer_op(struct nsx_answer *a, size_t op)

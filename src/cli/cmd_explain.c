@@ -14,13 +14,13 @@
 #include "passes/nvtx/phase.h"
 
 struct args {
-	const char *out, *phase_map, *window, *pass, *skip, *progress, *fail_on,
+	const char *out, *phase_map, *window, *iteration, *pass, *skip, *progress, *fail_on,
 		*explain;
 	struct nsx_opt_list what_if;
 	int64_t kernel_limit, threads, replay_ops;
 	double nvtx_warn;
-	bool no_percentiles, print_schema, no_nvtx_map, json, md, html, no_html,
-		open, force, quiet, all_rows;
+	bool no_percentiles, print_schema, no_nvtx_map, json, brief, md, html,
+		no_html, open, force, quiet, all_rows;
 	int verbose;
 };
 
@@ -47,7 +47,11 @@ static const struct nsx_opt opts[] = {
 	    "ranges (0.7)"),
 	OPT(0, "window", NULL, "A..B", STR, window,
 	    "only this part: seconds from the first event; 1.5s..2s or 5ns..9ns "
-	    "on the trace's clock, as reports print it; or nvtx:NAME"),
+	    "on the trace's clock, as reports print it; nvtx:NAME or "
+	    "phase:NAME"),
+	OPT(0, "iteration", NULL, "N", STR, iteration,
+	    "only this one, by its number in tables/iterations.csv, of the GPU "
+	    "that sets the pace"),
 	OPT(0, "pass", NULL, "ID[,ID]", STR, pass,
 	    "only these analyses; nsys-explain passes lists them"),
 	OPT(0, "skip", NULL, "ID[,ID]", STR, skip, "all but these analyses"),
@@ -58,6 +62,8 @@ static const struct nsx_opt opts[] = {
 	    "replay at most so many operations (131072)"),
 	OPT(0, "json", NULL, NULL, FLAG, json,
 	    "report.json on stdout, no files"),
+	OPT(0, "brief", NULL, NULL, FLAG, brief,
+	    "the first page as JSON of at most 5 KB on stdout, no files"),
 	OPT(0, "md", NULL, NULL, FLAG, md, "report.md on stdout, no files"),
 	OPT(0, "html", NULL, NULL, FLAG, html,
 	    "report.html on stdout, no files"),
@@ -197,7 +203,7 @@ static int check_ids(const char *list, struct nsx_err *err)
 /* One report on stdout, and no files. */
 static bool on_stdout(const struct args *a)
 {
-	return a->json || a->md || a->html;
+	return a->json || a->brief || a->md || a->html;
 }
 
 /* Before a trace is read for long only to complain of a typing mistake. */
@@ -237,24 +243,32 @@ static int check_args(const struct args *a, int noperands, struct nsx_err *err)
 	if (a->fail_on && !is_one_of(a->fail_on, "high", "medium", "medium"))
 		return nsx_fail(err, NSX_E_USAGE, "--fail-on must be high or "
 				"medium, not '%s'", a->fail_on);
-	if (a->json + a->md + a->html > 1)
-		return nsx_fail(err, NSX_E_USAGE, "--json, --md and --html "
+	if (a->json + a->brief + a->md + a->html > 1)
+		return nsx_fail(err, NSX_E_USAGE, "--json, --brief, --md and "
+				"--html exclude each other");
+	if (a->brief && (a->pass || a->skip))
+		return nsx_fail(err, NSX_E_USAGE, "--brief is the page of a "
+				"whole report: leave --pass and --skip out");
+	if (a->iteration && a->window)
+		return nsx_fail(err, NSX_E_USAGE, "--iteration and --window "
 				"exclude each other");
 	if (a->replay_ops < 0)
 		return nsx_fail(err, NSX_E_USAGE,
 				"--replay-ops must be 1 or more");
 	if (check_what_ifs(a, err))
 		return err->rc;
-	if (a->explain && a->window)
+	if (a->explain && (a->window || a->iteration))
 		return nsx_fail(err, NSX_E_USAGE, "--explain gives the SQL for "
-				"a whole trace: leave --window out");
+				"a whole trace: leave --window and --iteration "
+				"out");
 	if (a->open && (on_stdout(a) || a->no_html))
 		return nsx_fail(err, NSX_E_USAGE, "--open shows report.html: "
-				"leave --no-html, --json, --md and --html out");
+				"leave --no-html, --json, --brief, --md and "
+				"--html out");
 	if (a->print_schema && on_stdout(a))
 		return nsx_fail(err, NSX_E_USAGE, "--print-schema prints before "
-				"the summary of a run: leave --json, --md and "
-				"--html out");
+				"the summary of a run: leave --json, --brief, "
+				"--md and --html out");
 	if (check_ids(a->pass, err) || check_ids(a->skip, err) ||
 	    check_id(a->explain, err))
 		return err->rc;
@@ -279,9 +293,10 @@ static void default_out(const char *path, char *buf, size_t size)
 static int write_stdout(const struct nsx_report *r, const struct args *a,
 			struct nsx_err *err)
 {
-	int rc = a->json ? nsx_emit_json(r, NULL, stdout, err) :
-		 a->html ? nsx_emit_html(r, stdout, err) :
-			   nsx_emit_md(r, stdout, err);
+	int rc = a->json  ? nsx_emit_json(r, NULL, stdout, err) :
+		 a->brief ? nsx_emit_brief(r->page, stdout, err) :
+		 a->html  ? nsx_emit_html(r, stdout, err) :
+			    nsx_emit_md(r, stdout, err);
 
 	return rc ? rc : nsx_flush_stdout(err);
 }
@@ -369,11 +384,16 @@ static int explain(const struct args *a, const char *path, struct nsx_err *err)
 	};
 	struct nsx_phase_map *phases = NULL;
 	struct nsx_report *r = NULL;
-	char dir[4096];
+	char dir[4096], iteration[64];
 	int rc = a->phase_map ? nsx_phase_map_read(a->phase_map, &phases, err) :
 				0;
 
 	o.phases = phases;
+	if (a->iteration) {
+		snprintf(iteration, sizeof(iteration), "iteration:%s",
+			 a->iteration);
+		o.window = iteration;
+	}
 	if (!rc)
 		rc = nsx_report_open(&o, &r, err);
 	if (!rc && a->print_schema)
@@ -435,7 +455,7 @@ static int run(const struct nsx_cmd *cmd, int argc, char **argv)
 	if (!rc)
 		rc = check_args(&a, n, &err);
 	if (rc)
-		return nsx_cmd_fail(&err, a.json);
+		return nsx_cmd_fail(&err, a.json || a.brief);
 	a.threads = nsx_threads(a.threads);
 	if (a.verbose)
 		progress.stage_done = say_stage;
@@ -443,7 +463,7 @@ static int run(const struct nsx_cmd *cmd, int argc, char **argv)
 	rc = a.explain ? define(&a, argv[1], &err) :
 			 explain(&a, argv[1], &err);
 	stop_ticker(&ticker);
-	return rc < 0 ? nsx_cmd_fail(&err, a.json) : rc;
+	return rc < 0 ? nsx_cmd_fail(&err, a.json || a.brief) : rc;
 }
 
 const struct nsx_cmd nsx_cmd_explain = {
@@ -460,8 +480,12 @@ const struct nsx_cmd nsx_cmd_explain = {
 	.examples = "nsys-explain run.sqlite  # into run-report/\n"
 		    "nsys-explain run.sqlite --out report --window 2..5  # "
 		    "three seconds of it\n"
+		    "nsys-explain run.sqlite --window phase:steady  # one of "
+		    "the phases that a report lists\n"
 		    "nsys-explain run.sqlite --json | jq .findings  # for "
 		    "scripts\n"
+		    "nsys-explain run.sqlite --brief  # the first page, for "
+		    "scripts and agents\n"
 		    "nsys-explain run.sqlite --fail-on high -q  # a gate in "
 		    "CI\n"
 		    "nsys-explain run.sqlite --explain gpu_idle  # what a "

@@ -22,6 +22,17 @@ enum nsx_page_form { NSX_PAGE_MD, NSX_PAGE_PLAIN, NSX_PAGE_BOLD,
 /* The first page: Markdown, or lines of at most 160 characters. */
 void nsx_emit_page(const struct nsx_first_page *page, enum nsx_page_form form,
 		   struct nsx_buf *b);
+/* The same page as JSON: schema_version; verdict {word, of[2] where it is mixed,
+ * because}; header {file, recorded_ms, gpus, processes, product, judged {start_ns,
+ * end_ns, window, unit, shares in percent}, null where nothing was judged};
+ * findings[<= 5] {key as in report.json, severity, title, price, headroom_ms,
+ * pct_of_judged, confidence, place, evidence[<= 2], recommendation[<= 1]};
+ * all_done_ms, null where it is not known; fine[], trust[], missing[].  Texts are
+ * plain, and cut so that all fits.
+ */
+enum { NSX_BRIEF_BYTES = 5 << 10 };
+int nsx_emit_brief(const struct nsx_first_page *page, FILE *out,
+		   struct nsx_err *err);
 /* One table; header always. t NULL: the layout's header only. Of more than
  * max_rows rows (0: no bound) the dearest, those that stand in keep,
  * and one row for the rest, with sums where sums mean something.

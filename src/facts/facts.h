@@ -227,10 +227,20 @@ static inline struct nsx_window nsx_judged(const struct nsx_facts *f)
 /* Its range's name, else that of its kind. */
 const char *nsx_run_phase_name(const struct nsx_trace *t,
 			       const struct nsx_run_phase *p);
-/* The longest run phase of that name; NULL: there is none. */
-const struct nsx_run_phase *nsx_run_phase_find(const struct nsx_facts *f,
-					       const struct nsx_trace *t,
-					       const char *name);
+/* A window as nsx_window_parse reads it, or by a name that reports print:
+ * "phase:NAME", the longest run phase of that name, or "iteration:N" of the GPU
+ * that sets the pace.  Errors: NSX_E_USAGE.
+ */
+int nsx_named_window(const struct nsx_facts *f, const struct nsx_trace *t,
+		     const char *text, struct nsx_window *ret,
+		     struct nsx_err *err) NSX_CHECKED;
+/* nsx_trace_load for any window that the user may name: what phases and
+ * iterations there are is known only of the whole trace, so that is loaded
+ * first where one is named.
+ */
+int nsx_load_named(const struct nsx_schema *schema,
+		   const struct nsx_load_opts *opts, struct nsx_trace **ret,
+		   struct nsx_err *err);
 
 /* GPU work of a device that starts in [from_ns, to_ns). O(log n). */
 size_t nsx_ops_started(const struct nsx_trace *t, uint32_t device,

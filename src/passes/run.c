@@ -310,7 +310,7 @@ int nsx_report_make(const struct nsx_schema *schema,
 	const struct nsx_load_opts load = {opts->threads, opts->window,
 					   opts->progress};
 	struct nsx_trace *trace;
-	int rc = nsx_trace_load(schema, &load, &trace, err);
+	int rc = nsx_load_named(schema, &load, &trace, err);
 
 	if (rc)
 		return rc;

@@ -460,21 +460,3 @@ const char *nsx_run_phase_name(const struct nsx_trace *t,
 {
 	return p->range ? nsx_text(t, p->range) : nsx_phase_names[p->kind];
 }
-
-const struct nsx_run_phase *nsx_run_phase_find(const struct nsx_facts *f,
-					       const struct nsx_trace *t,
-					       const char *name)
-{
-	const struct nsx_run_phase *best = NULL;
-
-	for (size_t i = 0; i < f->nrun_phases; i++) {
-		const struct nsx_run_phase *p = &f->run_phases[i];
-
-		if (!strcmp(nsx_run_phase_name(t, p), name) &&
-		    (!best || p->window.end_ns - p->window.start_ns >
-				      best->window.end_ns -
-					      best->window.start_ns))
-			best = p;
-	}
-	return best;
-}

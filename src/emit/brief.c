@@ -1,0 +1,192 @@
+/* brief.c - the first page as JSON of at most NSX_BRIEF_BYTES, for who pays by
+ * the word.
+ *
+ * All texts are cut at the same length, the longest at which the page fits.
+ */
+#include <stdlib.h>
+#include "base/jsonw.h"
+#include "emit/emit.h"
+#include "report/text.h"
+#include "report/words.h"
+
+enum { LONGEST_TEXT = 320 };
+
+struct brief {
+	struct nsx_jsonw *w;
+	struct nsx_arena *a;
+	size_t most; /* bytes of a text as JSON */
+};
+
+static double to_ms(double ns)
+{
+	return ns * 1e-6;
+}
+
+/* What a character takes in JSON that is all ASCII. */
+static size_t json_bytes(uint32_t c)
+{
+	return c >= 0x10000 ? 12 : c < 0x20 || c >= 0x7f ? 6 :
+	       c == '"' || c == '\\' ? 2 : 1;
+}
+
+static void add_plain(struct brief *b, const char *key, const char *text)
+{
+	size_t bytes = 0, n, at = 0, end = 0;
+	struct nsx_buf out = {0};
+
+	if (!text) {
+		nsx_jsonw_null(b->w, key);
+		return;
+	}
+	for (; text[at] && bytes <= b->most; at += n) {
+		bytes += json_bytes(nsx_code_point(text + at, &n));
+		if (bytes + json_bytes(0x2026) <= b->most)
+			end = at + n;
+	}
+	nsx_buf_add(&out, text, bytes <= b->most ? at : end);
+	if (bytes > b->most)
+		nsx_buf_adds(&out, "…");
+	nsx_jsonw_strn(b->w, key, out.p ? out.p : "", out.n);
+	nsx_buf_done(&out);
+}
+
+/* A text of ours, in Markdown. */
+static void add_said(struct brief *b, const char *key, const char *markdown)
+{
+	struct nsx_buf plain = {0};
+
+	if (markdown)
+		nsx_md_add_plain(&plain, markdown);
+	add_plain(b, key, markdown && !plain.p ? "" : plain.p);
+	nsx_buf_done(&plain);
+}
+
+static void add_list(struct brief *b, const char *key, const char *const *texts,
+		     size_t most)
+{
+	nsx_jsonw_array(b->w, key);
+	for (size_t i = 0; texts && texts[i] && i < most; i++)
+		add_said(b, NULL, texts[i]);
+	nsx_jsonw_end(b->w);
+}
+
+static void add_header(struct brief *b, const struct nsx_first_page *p)
+{
+	static const char *const shares[NSX_NUSES] = {
+		"compute_pct", "copy_pct", "exposed_communication_pct",
+		"idle_pct"};
+	struct nsx_jsonw *w = b->w;
+
+	nsx_jsonw_object(w, "header");
+	add_plain(b, "file", p->file);
+	nsx_jsonw_real(w, "recorded_ms", to_ms((double)p->recorded_ns));
+	add_plain(b, "gpus", p->gpus);
+	add_plain(b, "processes", p->processes);
+	add_plain(b, "product", p->product);
+	if (p->judged.start_ns < p->judged.end_ns) {
+		nsx_jsonw_object(w, "judged");
+		nsx_jsonw_int(w, "start_ns", p->judged.start_ns);
+		nsx_jsonw_int(w, "end_ns", p->judged.end_ns);
+		nsx_jsonw_str(w, "window", nsx_text_window(b->a, &p->judged));
+		add_plain(b, "unit", p->unit);
+		for (unsigned u = 0; u < NSX_NUSES && p->ngpus; u++)
+			nsx_jsonw_real(w, shares[u], 100 * p->share[u]);
+		nsx_jsonw_end(w);
+	} else {
+		nsx_jsonw_null(w, "judged");
+	}
+	nsx_jsonw_end(w);
+}
+
+static void add_verdict(struct brief *b, const struct nsx_first_page *p)
+{
+	nsx_jsonw_object(b->w, "verdict");
+	nsx_jsonw_str(b->w, "word", nsx_verdict_words[p->verdict]);
+	nsx_jsonw_array(b->w, "of");
+	if (p->verdict == NSX_V_MIXED) {
+		nsx_jsonw_str(b->w, NULL, nsx_verdict_words[p->first]);
+		nsx_jsonw_str(b->w, NULL, nsx_verdict_words[p->second]);
+	}
+	nsx_jsonw_end(b->w);
+	add_said(b, "because", p->because);
+	nsx_jsonw_end(b->w);
+}
+
+static void add_finding(struct brief *b, const struct nsx_first_page *p,
+			const struct nsx_finding *f)
+{
+	struct nsx_jsonw *w = b->w;
+
+	nsx_jsonw_object(w, NULL);
+	add_plain(b, "key", f->key);
+	nsx_jsonw_str(w, "severity", nsx_severity_names[f->severity]);
+	add_said(b, "title", f->title);
+	nsx_jsonw_str(w, "price", nsx_price_names[f->price]);
+	if (f->price == NSX_PRICE_NONE || p->now_ns <= 0) {
+		nsx_jsonw_null(w, "headroom_ms");
+		nsx_jsonw_null(w, "pct_of_judged");
+	} else {
+		nsx_jsonw_real(w, "headroom_ms", to_ms(f->headroom_ns));
+		nsx_jsonw_real(w, "pct_of_judged",
+			       100 * f->headroom_ns / p->now_ns);
+	}
+	nsx_jsonw_str(w, "confidence", nsx_confidence_names[f->confidence]);
+	add_said(b, "place", f->place);
+	add_list(b, "evidence", f->evidence, 2);
+	add_list(b, "recommendation", f->recommendation, 1);
+	nsx_jsonw_end(w);
+}
+
+static int write_page(const struct nsx_first_page *p, size_t most, FILE *out,
+		      struct nsx_err *err)
+{
+	struct brief b = {nsx_jsonw_new(), nsx_arena_new(), most};
+	struct nsx_jsonw *w = b.w;
+	int rc;
+
+	nsx_jsonw_object(w, NULL);
+	nsx_jsonw_int(w, "schema_version", 1);
+	add_verdict(&b, p);
+	add_header(&b, p);
+	nsx_jsonw_array(w, "findings");
+	for (unsigned i = 0; i < p->nfindings; i++)
+		add_finding(&b, p, p->finding[i]);
+	nsx_jsonw_end(w);
+	if (p->then_ns < 0)
+		nsx_jsonw_null(w, "all_done_ms");
+	else
+		nsx_jsonw_real(w, "all_done_ms", to_ms(p->then_ns));
+	add_list(&b, "fine", p->fine, SIZE_MAX);
+	add_list(&b, "trust", p->trust, SIZE_MAX);
+	add_list(&b, "missing", p->missing, SIZE_MAX);
+	nsx_jsonw_end(w);
+	rc = nsx_jsonw_write(w, out, err);
+	nsx_jsonw_free(w);
+	nsx_arena_free(b.a);
+	return rc;
+}
+
+int nsx_emit_brief(const struct nsx_first_page *p, FILE *out,
+		   struct nsx_err *err)
+{
+	size_t size = SIZE_MAX;
+	char *text = NULL;
+	int rc = 0;
+
+	for (size_t most = LONGEST_TEXT; !rc && size > NSX_BRIEF_BYTES;
+	     most = most * 3 / 4) {
+		FILE *f;
+
+		free(text);
+		f = open_memstream(&text, &size);
+		if (!f)
+			nsx_die_of_memory(NSX_BRIEF_BYTES);
+		rc = write_page(p, most, f, err);
+		if (fclose(f))
+			nsx_die_of_memory(NSX_BRIEF_BYTES);
+	}
+	if (!rc)
+		fwrite(text, 1, size, out);
+	free(text);
+	return rc;
+}

@@ -1,0 +1,108 @@
+/* named.c - windows by the names that a report gives them. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include "facts/facts.h"
+
+static const char phase_prefix[] = "phase:";
+static const char iteration_prefix[] = "iteration:";
+
+static const char *after(const char *text, const char *prefix)
+{
+	size_t n = strlen(prefix);
+
+	return strncmp(text, prefix, n) ? NULL : text + n;
+}
+
+static int find_phase(const struct nsx_facts *f, const struct nsx_trace *t,
+		      const char *name, struct nsx_window *ret,
+		      struct nsx_err *err)
+{
+	*ret = (struct nsx_window){0};
+	for (size_t i = 0; i < f->nrun_phases; i++) {
+		const struct nsx_run_phase *p = &f->run_phases[i];
+
+		if (!strcmp(nsx_run_phase_name(t, p), name) &&
+		    p->window.end_ns - p->window.start_ns >
+			    ret->end_ns - ret->start_ns)
+			*ret = p->window;
+	}
+	if (ret->start_ns < ret->end_ns)
+		return 0;
+	return nsx_fail(err, NSX_E_USAGE, "no phase '%s' in the trace: the "
+			"table of run phases in a report lists them", name);
+}
+
+static int find_iteration(const struct nsx_facts *f, const char *number,
+			  struct nsx_window *ret, struct nsx_err *err)
+{
+	uint32_t process = NSX_NONE;
+	uintmax_t n, seen = 0;
+	char *end;
+
+	n = strtoumax(number, &end, 10);
+	if (*number < '0' || *number > '9' || *end)
+		return nsx_fail(err, NSX_E_USAGE, "cannot read the iteration "
+				"'%s': give its number, from 0", number);
+	for (size_t i = 0; i < f->niterations; i++) {
+		const struct nsx_iteration *x = &f->iterations[i];
+
+		if (x->device != f->limiting ||
+		    (seen && x->process != process))
+			continue;
+		process = x->process;
+		if (seen++ < n)
+			continue;
+		*ret = (struct nsx_window){x->start_ns, x->end_ns};
+		return 0;
+	}
+	if (!seen)
+		return nsx_fail(err, NSX_E_USAGE, "no iteration %s: no "
+				"iterations were found in the trace", number);
+	return nsx_fail(err, NSX_E_USAGE, "no iteration %s: the trace has 0 to "
+			"%" PRIuMAX ", as tables/iterations.csv of a report "
+			"lists them", number, seen - 1);
+}
+
+int nsx_named_window(const struct nsx_facts *f, const struct nsx_trace *t,
+		     const char *text, struct nsx_window *ret,
+		     struct nsx_err *err)
+{
+	const char *name = after(text, phase_prefix);
+	const char *number = after(text, iteration_prefix);
+
+	return name   ? find_phase(f, t, name, ret, err) :
+	       number ? find_iteration(f, number, ret, err) :
+			nsx_window_parse(text, t->first_ns, ret, err);
+}
+
+int nsx_load_named(const struct nsx_schema *schema,
+		   const struct nsx_load_opts *opts, struct nsx_trace **ret,
+		   struct nsx_err *err)
+{
+	struct nsx_load_opts o = *opts;
+	struct nsx_window w = {0};
+	struct nsx_facts *f = NULL;
+	char text[64];
+	int rc;
+
+	if (!o.window || (!after(o.window, phase_prefix) &&
+			  !after(o.window, iteration_prefix)))
+		return nsx_trace_load(schema, opts, ret, err);
+	o.window = NULL;
+	rc = nsx_trace_load(schema, &o, ret, err);
+	if (rc)
+		return rc;
+	rc = nsx_facts_build(*ret, o.threads, o.progress, &f, err);
+	if (!rc)
+		rc = nsx_named_window(f, *ret, opts->window, &w, err);
+	nsx_facts_free(f);
+	nsx_trace_free(*ret);
+	*ret = NULL;
+	if (rc)
+		return rc;
+	snprintf(text, sizeof(text), "%" PRId64 "ns..%" PRId64 "ns", w.start_ns,
+		 w.end_ns);
+	o.window = text;
+	return nsx_trace_load(schema, &o, ret, err);
+}

@@ -1,0 +1,1 @@
+explain @two_rank_straggler --brief --pass windows

@@ -1,0 +1,1 @@
+explain @iterations_nvtx --iteration 99 --pass windows --md

@@ -1,0 +1,1 @@
+explain @iterations_nvtx --iteration 2x --pass windows --md

@@ -1,0 +1,1 @@
+explain @one_kernel --iteration 0 --pass windows --md

@@ -1,0 +1,1 @@
+explain @iterations_nvtx --window phase:steady --pass windows --json

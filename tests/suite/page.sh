@@ -1,0 +1,13 @@
+#!/bin/sh
+# What a person reads, on every fixture and real trace: the first page has at most
+# 45 lines and is the same as --brief, which keeps its keys and its 5 KB.
+# usage: page.sh BUILD_DIR
+set -u
+here=$(cd "$(dirname "$0")/.." && pwd)
+b=$(cd "$1" && pwd)
+traces=${NSX_TRACES:-$here/../../shared/traces}
+set -- "$b"/fixtures/*.sqlite
+[ -d "$traces" ] && set -- "$@" "$traces"/*.sqlite
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+python3 "$here/page/check.py" "$b/nsys-explain" "$work/out" "$@"
