@@ -7,16 +7,18 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include "base/group.h"
 #include "base/stat.h"
 #include "detect/detect.h"
+#include "facts/replay/replay.h"
 #include "schema/codes.h"
 #include "trace/nvtx_walk.h"
 
 #define LEAST_SHARE 0.003 /* of the window, that a group of calls takes */
+#define TOGETHER 1.1 /* times what each wins by itself */
 enum {
 	SMALL_BYTES = 64 << 10, /* a copy of less is waited for, not moved   */
-	LOAD_NS = 50000000, /* a launch this long loads or compiles code     */
+	LOAD_NS = 50000000, /* a launch this long, while the GPU idles, loads
+			       or compiles code: else the queue is full      */
 	MOST_NAMES = 4,	    /* told in a title                               */
 };
 
@@ -29,8 +31,7 @@ struct group { /* calls of one API that do one thing */
 	uint32_t behind;     /* index of a group                             */
 	uint32_t lead;	     /* of the waits that are one with it            */
 	int64_t ns, cost_ns;
-	uint32_t place;	     /* range with most of its time; NSX_NONE        */
-	int64_t place_ns;
+	struct nsx_place place; /* with most of its time                     */
 	uint32_t *rows;	     /* LOAD: the calls                              */
 	size_t cap_rows;
 };
@@ -40,12 +41,7 @@ struct calls {
 	struct nsx_groups keys; /* (kind, name of the API without version)   */
 	struct group *v;
 	size_t cap;
-	struct nsx_groups places; /* (group, kind of range)                   */
-	struct place {
-		int64_t ns;
-		uint32_t range; /* the first                                 */
-	} *place;
-	size_t cap_places;
+	struct nsx_places places; /* by group                                 */
 	nsx_str *base;	/* by raw name: the first raw name of the same API   */
 	uint8_t *allocates; /* by raw name: 1 no, 2 yes                      */
 	uint32_t thread; /* being read                                       */
@@ -93,6 +89,21 @@ static bool is_loading(struct calls *c, size_t call)
 	return ns * 2 >= end_ns - start_ns && ns > 0;
 }
 
+/* A long launch for which the GPU of its work has little else to do. */
+static bool is_starved(const struct calls *c, size_t call)
+{
+	const struct nsx_trace *t = c->d->trace;
+	int64_t start_ns = nsx_call_start(&t->calls, call);
+	int64_t end_ns = nsx_call_end(&t->calls, call);
+	uint32_t op = t->calls.op[call];
+
+	return end_ns - start_ns >= LOAD_NS &&
+	       (op == NSX_NONE ||
+		nsx_idle_within(&c->d->facts->idle[t->stream[t->ops.stream[op]]
+							   .device],
+				start_ns, end_ns) >= (end_ns - start_ns) / 2);
+}
+
 static enum kind kind_of(struct calls *c, size_t call)
 {
 	const struct nsx_trace *t = c->d->trace;
@@ -113,8 +124,7 @@ static enum kind kind_of(struct calls *c, size_t call)
 	case NSX_CALL_MODULE:
 		return LOAD;
 	case NSX_CALL_LAUNCH:
-		return nsx_call_ns(&t->calls, call) >= LOAD_NS ||
-				       is_loading(c, call) ? LOAD : NONE;
+		return is_starved(c, call) || is_loading(c, call) ? LOAD : NONE;
 	case NSX_CALL_IMPLICIT_SYNC:
 		return ALLOCATE;
 	default:
@@ -153,31 +163,8 @@ static int group_of(struct calls *c, enum kind kind, nsx_str raw,
 			.api = nsx_tell(c->d->found, "%s",
 					nsx_api_base(nsx_text(c->d->trace, raw),
 						     buf, sizeof(buf))),
-			.kind = kind, .place = NSX_NONE, .behind = NSX_NONE,
+			.kind = kind, .place = {0, NSX_NONE}, .behind = NSX_NONE,
 			.lead = *ret};
-	return 0;
-}
-
-static int add_place(struct calls *c, uint32_t g, uint32_t range, int64_t ns,
-		     struct nsx_err *err)
-{
-	uint32_t i;
-	size_t known = c->places.n;
-
-	if (range == NSX_NONE)
-		return 0;
-	if (nsx_group(&c->places, g, nsx_range_kind(c->d->trace, range),
-		      &i, err) ||
-	    nsx_grow(&c->place, &c->cap_places, c->places.n,
-		     sizeof(*c->place), "places", err))
-		return err->rc;
-	if (i == known)
-		c->place[i] = (struct place){0, range};
-	nsx_add_to(&c->place[i].ns, ns);
-	if (c->place[i].ns > c->v[g].place_ns) {
-		c->v[g].place_ns = c->place[i].ns;
-		c->v[g].place = c->place[i].range;
-	}
 	return 0;
 }
 
@@ -198,7 +185,7 @@ static int add_call(struct calls *c, size_t call, uint32_t range,
 		return 0;
 	}
 	if (group_of(c, kind, raw, &g, err) ||
-	    add_place(c, g, range, ns, err))
+	    nsx_places_add(&c->places, t, g, range, ns, &c->v[g].place, err))
 		return err->rc;
 	c->v[g].count++;
 	nsx_add_to(&c->v[g].ns, ns);
@@ -335,9 +322,7 @@ static const struct words {
 		NSX_ID_idle_by_allocation, NSX_NO_COST,
 		"memory is allocated or freed in the loop: ", "implicit_sync",
 		"take ", " out of the loop: allocate before it, or use a pool",
-		"cudaFree waits for the GPU; cudaMallocAsync is slow after a "
-		"synchronisation unless the pool's release threshold is raised "
-		"(cudaMemPoolAttrReleaseThreshold)", NULL},
+		NULL, NULL},
 	[LOAD] = {
 		NSX_ID_idle_by_module_load, NSX_NO_COST,
 		"code is loaded or compiled in ", NULL,
@@ -388,6 +373,58 @@ static struct nsx_plan plan_of(struct calls *c, const uint32_t *list, size_t n)
 	return (struct nsx_plan){v, n};
 }
 
+/* The waits with this lead; NSX_NONE: all waits. */
+static size_t list_waits(const struct calls *c, uint32_t lead, uint32_t *ret)
+{
+	size_t n = 0;
+
+	for (uint32_t g = 0; g < c->keys.n; g++)
+		if (c->v[g].kind <= SMALL_COPY &&
+		    (lead == NSX_NONE || c->v[g].lead == lead))
+			ret[n++] = g;
+	return n;
+}
+
+/* While one of two waits of a loop stays it may wait for what the other would
+ * have waited for: waits that win more together than each by itself are one.
+ */
+static int join_by_price(struct calls *c, struct nsx_err *err)
+{
+	const struct nsx_model *m = c->d->facts->model;
+	uint32_t n = (uint32_t)c->keys.n;
+	uint32_t *list = nsx_arena_try_array(c->d->scratch, n, sizeof(*list),
+					     "kinds of call", err);
+	double sum = 0, least = LEAST_SHARE *
+				(double)(c->d->w.end_ns - c->d->w.start_ns);
+	struct nsx_gain g;
+	size_t leads = 0;
+
+	if (!list)
+		return err->rc;
+	for (uint32_t lead = 0; lead < n; lead++) {
+		size_t k = list_waits(c, lead, list);
+		struct nsx_plan p = plan_of(c, list, k);
+
+		if (!k)
+			continue;
+		if (nsx_replay_price(m, p.v, p.n, &g, err))
+			return err->rc;
+		sum += (double)g.gain_ns;
+		leads++;
+	}
+	if (leads < 2)
+		return 0;
+	struct nsx_plan all = plan_of(c, list, list_waits(c, NSX_NONE, list));
+
+	if (nsx_replay_price(m, all.v, all.n, &g, err))
+		return err->rc;
+	if ((double)g.gain_ns < NSX_MAX(TOGETHER * sum, least))
+		return 0;
+	for (size_t i = 0; i < all.n; i++)
+		c->v[list[i]].lead = list[0];
+	return 0;
+}
+
 static void propose(struct calls *c, const uint32_t *list, size_t n)
 {
 	const struct group *x = &c->v[list[0]];
@@ -399,7 +436,7 @@ static void propose(struct calls *c, const uint32_t *list, size_t n)
 						  x->kind == LOAD ?
 						  NULL : x->api,
 		.title = nsx_tell(l, "%s%s", say->title, names),
-		.place = nsx_range_path(c->d, x->place),
+		.place = nsx_range_path(c->d, x->place.range),
 		.confidence = NSX_CONF_HIGH, .device = NSX_NONE,
 		.remedy = plan_of(c, list, n)};
 	int64_t ns = 0, cost_ns = 0;
@@ -423,6 +460,11 @@ static void propose(struct calls *c, const uint32_t *list, size_t n)
 		f.evidence[k++] = nsx_tell(l, "most of their time is in %s",
 					   f.place);
 	k = 0;
+	if (!strncmp(x->api, "cudaMallocAsync", 15))
+		f.recommendation[k++] =
+			"raise the pool's release threshold "
+			"(cudaMemPoolAttrReleaseThreshold): without it each "
+			"synchronisation gives the pool's memory back";
 	f.recommendation[k++] = nsx_tell(l, "%s%s%s", say->act, names,
 					 say->rest);
 	if (say->advice)
@@ -503,13 +545,14 @@ int nsx_detect_calls(struct nsx_detect *d, struct nsx_err *err)
 
 	if (!rc) {
 		join_waits(&c);
-		rc = propose_all(&c, err);
+		rc = join_by_price(&c, err);
 	}
+	if (!rc)
+		rc = propose_all(&c, err);
 	for (size_t g = 0; g < c.keys.n; g++)
 		free(c.v[g].rows);
 	nsx_groups_done(&c.keys);
-	nsx_groups_done(&c.places);
+	nsx_places_done(&c.places);
 	free(c.v);
-	free(c.place);
 	return rc;
 }

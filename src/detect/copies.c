@@ -26,13 +26,15 @@ struct group { /* copies of one kind with one trouble */
 	int64_t count, bytes, ns;
 	uint32_t *rows;
 	size_t cap;
-	uint32_t place; /* range in which the longest was launched           */
-	int64_t longest_ns;
+	uint32_t id; /* of places                                            */
+	struct nsx_place place; /* where most of their time is launched      */
 };
 
 struct copies {
 	struct nsx_detect *d;
 	struct group v[NTROUBLES][NKINDS], memset;
+	struct nsx_places places;
+	uint32_t ngroups;
 	int64_t pinned_bytes[NKINDS], pinned_ns[NKINDS]; /* whole trace      */
 };
 
@@ -57,11 +59,14 @@ static int add(struct copies *c, struct group *g, size_t op,
 	g->rows[g->count++] = (uint32_t)op;
 	nsx_add_to(&g->ns, ns);
 	nsx_add_to(&g->bytes, NSX_MAX(0, t->copy[t->ops.detail[op]].bytes));
-	if (ns > g->longest_ns) {
-		g->longest_ns = ns;
-		g->place = c->d->facts->nvtx.op_range[op];
-	}
-	return 0;
+	return nsx_places_add(&c->places, t, g->id,
+			      c->d->facts->nvtx.op_range[op], ns, &g->place,
+			      err);
+}
+
+static struct group new_group(struct copies *c)
+{
+	return (struct group){.id = c->ngroups++, .place = {0, NSX_NONE}};
 }
 
 static int collect(struct copies *c, struct nsx_err *err)
@@ -145,7 +150,7 @@ static struct nsx_finding start(struct copies *c, const struct group *g,
 	struct nsx_findings *l = c->d->found;
 	struct nsx_finding f = {
 		.id = id, .subject = kind ? nsx_copy_direction(kind) : NULL,
-		.place = nsx_range_path(c->d, g->place),
+		.place = nsx_range_path(c->d, g->place.range),
 		.confidence = NSX_CONF_HIGH, .device = NSX_NONE,
 		.guess_ns = exposed_ns(c, g),
 		.evidence = {nsx_tell(
@@ -160,8 +165,8 @@ static struct nsx_finding start(struct copies *c, const struct group *g,
 		f.proof[0].at[0] = (struct nsx_at){
 			"direction", nsx_string(nsx_copy_direction(kind))};
 	if (f.place)
-		f.evidence[1] = nsx_tell(l, "the longest is launched in %s",
-					 f.place);
+		f.evidence[1] = nsx_tell(l, "most of their time is launched in "
+					 "%s", f.place);
 	return f;
 }
 
@@ -232,7 +237,7 @@ static void propose_pageable(struct copies *c, unsigned kind)
 /* Small copies of all directions, in order. */
 static struct group all_small(struct copies *c, struct nsx_err *err)
 {
-	struct group all = {.place = NSX_NONE};
+	struct group all = new_group(c);
 
 	for (unsigned k = 0; k < NKINDS; k++) {
 		const struct group *g = &c->v[SMALL][k];
@@ -392,11 +397,15 @@ int nsx_detect_copies(struct nsx_detect *d, struct nsx_err *err)
 	int rc;
 
 	c->d = d;
+	for (unsigned i = 0; i < NTROUBLES * NKINDS; i++)
+		c->v[i / NKINDS][i % NKINDS] = new_group(c);
+	c->memset = new_group(c);
 	rc = collect(c, err);
 	if (!rc)
 		rc = propose_all(c, err);
 	for (unsigned i = 0; i < NTROUBLES * NKINDS; i++)
 		free(c->v[i / NKINDS][i % NKINDS].rows);
 	free(c->memset.rows);
+	nsx_places_done(&c->places);
 	return rc;
 }

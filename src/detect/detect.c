@@ -1,5 +1,7 @@
 /* detect.c - runs the detectors. */
+#include <stdlib.h>
 #include <string.h>
+#include "base/stat.h"
 #include "detect/detect.h"
 
 static int (*const detectors[])(struct nsx_detect *d, struct nsx_err *err) = {
@@ -32,7 +34,7 @@ int nsx_detect(const struct nsx_trace *t, const struct nsx_facts *f,
 	int rc = 0;
 
 	if (d.w.start_ns >= d.w.end_ns)
-		return 0;
+		return t->ops.n ? 0 : nsx_detect_without_gpu(&d, err);
 	for (size_t i = 0; !rc && i < ARRAY_LEN(detectors); i++) {
 		d.scratch = nsx_arena_new();
 		rc = detectors[i](&d, err);
@@ -109,6 +111,48 @@ const char *nsx_range_path(struct nsx_detect *d, uint32_t range)
 		range = d->facts->nvtx.parent[range];
 	}
 	return path ? nsx_tell_name(d->found, path) : NULL;
+}
+
+uint32_t nsx_range_of_gap(const struct nsx_detect *d, uint32_t range,
+			  int64_t from_ns, int64_t to_ns)
+{
+	const struct nsx_nvtx *x = &d->trace->nvtx;
+
+	while (range != NSX_NONE) {
+		int64_t a = NSX_MAX(from_ns, nsx_range_start(x, range));
+		int64_t b = NSX_MIN(to_ns, nsx_range_end(x, range));
+
+		if (b - a >= (to_ns - from_ns) / 2)
+			break;
+		range = d->facts->nvtx.parent[range];
+	}
+	return range;
+}
+
+int nsx_places_add(struct nsx_places *p, const struct nsx_trace *t,
+		   uint32_t thing, uint32_t range, int64_t ns,
+		   struct nsx_place *most, struct nsx_err *err)
+{
+	size_t known = p->keys.n;
+	uint32_t i;
+
+	if (range == NSX_NONE)
+		return 0;
+	if (nsx_group(&p->keys, thing, nsx_range_kind(t, range), &i, err) ||
+	    nsx_grow(&p->v, &p->cap, p->keys.n, sizeof(*p->v), "places", err))
+		return err->rc;
+	if (i == known)
+		p->v[i] = (struct nsx_place){0, range};
+	nsx_add_to(&p->v[i].ns, ns);
+	if (p->v[i].ns > most->ns)
+		*most = p->v[i];
+	return 0;
+}
+
+void nsx_places_done(struct nsx_places *p)
+{
+	nsx_groups_done(&p->keys);
+	free(p->v);
 }
 
 void nsx_idle_by_cause(const struct nsx_detect *d, int64_t ns[NSX_NCAUSES])

@@ -10,6 +10,7 @@
 #ifndef NSX_DETECT_H
 #define NSX_DETECT_H
 
+#include "base/group.h"
 #include "facts/facts.h"
 #include "report/finding.h"
 #include "report/opts.h"
@@ -27,6 +28,8 @@ struct nsx_detect {
 	int nsx_detect_##name(struct nsx_detect *d, struct nsx_err *err);
 #include "detect/detect.def"
 #undef NSX_DETECTOR
+/* In their place, where the trace has no GPU work. */
+int nsx_detect_without_gpu(struct nsx_detect *d, struct nsx_err *err);
 
 /* Adds what all detectors find to l.  Errors: NSX_E_NOMEM, NSX_E_STOP. */
 int nsx_detect(const struct nsx_trace *t, const struct nsx_facts *f,
@@ -46,6 +49,31 @@ int nsx_rank_findings(const struct nsx_facts *f, unsigned threads,
 const char *nsx_range_path(struct nsx_detect *d, uint32_t range);
 /* The same for ranges whose names differ in numbers that count only. */
 uint64_t nsx_range_kind(const struct nsx_trace *t, uint32_t range);
+/* From a range open at the middle of [from, to), or NSX_NONE, outwards to the
+ * first that covers half of it.
+ */
+uint32_t nsx_range_of_gap(const struct nsx_detect *d, uint32_t range,
+			  int64_t from_ns, int64_t to_ns);
+
+/* Where the time of several things goes: the kind of range with most of it.
+ * Empty: zeroed; nsx_places_done frees it.
+ */
+struct nsx_places {
+	struct nsx_groups keys; /* (thing, kind of range)                    */
+	struct nsx_place {
+		int64_t ns;
+		uint32_t range; /* the first of its kind; NSX_NONE           */
+	} *v;
+	size_t cap;
+};
+/* Adds time in a range, or in none (NSX_NONE), to a thing; *most is the thing's
+ * place with most time, which begins as {0, NSX_NONE}.
+ */
+int nsx_places_add(struct nsx_places *p, const struct nsx_trace *t,
+		   uint32_t thing, uint32_t range, int64_t ns,
+		   struct nsx_place *most, struct nsx_err *err) NSX_CHECKED;
+void nsx_places_done(struct nsx_places *p);
+
 /* Idle time of the limiting GPU in the judged window, by cause. */
 void nsx_idle_by_cause(const struct nsx_detect *d, int64_t ns[NSX_NCAUSES]);
 /* A plan of one change, on the list's arena. */

@@ -3,7 +3,7 @@
  * the launches themselves.
  *
  * Between two calls of a thread there is host time.  A long stretch of it has a
- * name, the NVTX range around its middle; many short ones between launches are
+ * name, the NVTX range around its middle that covers half of it; many short ones between launches are
  * the cost of launching one by one.
  */
 #include <math.h>
@@ -217,8 +217,10 @@ static int walk_thread(struct launcher *x, uint32_t thread, uint32_t *below,
 			x->replays |= t->calls.flags[i] & NSX_CALL_GRAPH;
 		}
 		if (last_ns != INT64_MAX && gap_ns >= LONG_NS) {
-			uint32_t range = nsx_nvtx_walk_to(&walk,
-							  last_ns + gap_ns / 2);
+			uint32_t range = nsx_range_of_gap(
+				x->d, nsx_nvtx_walk_to(&walk, last_ns +
+							      gap_ns / 2),
+				last_ns, start_ns);
 
 			if (add_code(x, range, i, gap_ns, err))
 				return err->rc;

@@ -170,8 +170,11 @@ static int find_pauses(struct slow *s, uint32_t thread, uint32_t *below,
 			continue;
 		if (last_ns != INT64_MAX &&
 		    start_ns - last_ns >= LEAST_PAUSE_NS) {
-			uint32_t range = nsx_nvtx_walk_to(
-				&walk, last_ns + (start_ns - last_ns) / 2);
+			uint32_t range = nsx_range_of_gap(
+				s->d,
+				nsx_nvtx_walk_to(&walk, last_ns +
+						 (start_ns - last_ns) / 2),
+				last_ns, start_ns);
 
 			least_ns = pause_of(s, &at, last_ns, start_ns);
 			if (least_ns && start_ns - last_ns >= least_ns &&

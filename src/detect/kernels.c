@@ -409,6 +409,7 @@ static int propose_grids(struct kernels *k, bool *told, struct nsx_err *err)
 	struct nsx_change *v = nsx_arena_get(l->arena,
 					     MOST_SHAPES * sizeof(*v));
 	const struct nsx_shape *s;
+	double won_ns = 0;
 	int64_t ns = 0;
 	size_t n = 0;
 
@@ -420,6 +421,7 @@ static int propose_grids(struct kernels *k, bool *told, struct nsx_err *err)
 			continue;
 		top = top ? top : x;
 		nsx_add_to(&ns, x->ns);
+		won_ns += (double)x->ns * (1 - 1 / amount);
 		v[n] = (struct nsx_change){.verb = NSX_FASTER,
 					   .op = NSX_ON_KERNELS,
 					   .amount = amount};
@@ -436,7 +438,8 @@ static int propose_grids(struct kernels *k, bool *told, struct nsx_err *err)
 				  nsx_tell_name(l, words_of(k, s->name)->label)),
 		.place = nsx_range_path(k->d, top->place),
 		.confidence = NSX_CONF_MEDIUM, .device = top->device,
-		.guess_ns = (double)ns * (1 - 1 / v[0].amount),
+		.guess_ns = won_ns,
+		.is_rule = true,
 		.weight = (double)top->ns / k->length_ns,
 		.evidence = {
 			nsx_tell(l, "%ux%ux%u blocks on %lld multiprocessors, "

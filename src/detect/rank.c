@@ -82,7 +82,8 @@ static int guess(struct pricing *p, struct item *x, struct nsx_err *err)
 	}
 	f->headroom_ns = f->low_ns = f->high_ns =
 		NSX_MIN(f->guess_ns, p->length_ns);
-	f->price = f->guess_ns > 0 ? NSX_PRICE_ASSUMED : NSX_PRICE_NONE;
+	f->price = f->guess_ns <= 0 ? NSX_PRICE_NONE :
+		   f->is_rule ? NSX_PRICE_MEASURED : NSX_PRICE_ASSUMED;
 	x->gone |= f->guess_ns <= 0 && f->remedy.n; /* nothing shows that it costs */
 	return 0;
 }
@@ -447,8 +448,18 @@ static void cap(struct pricing *p)
 	}
 }
 
-/* What stands for the rest is told where it is more than all others win. */
-static void drop_rest(struct pricing *p)
+static bool is_paced(const struct pricing *p)
+{
+	for (size_t i = 0; i < p->n; i++)
+		if (!p->v[i].gone && p->v[i].f->id == NSX_ID_paced)
+			return true;
+	return false;
+}
+
+/* What stands for the rest is told where it is more than all others win, and
+ * nothing outside the program explains it.
+ */
+static void drop_rest(struct pricing *p, bool paced)
 {
 	double told_ns = 0;
 
@@ -459,7 +470,7 @@ static void drop_rest(struct pricing *p)
 	for (size_t i = 0; i < p->n; i++) {
 		struct nsx_finding *f = p->v[i].f;
 
-		if (f->is_rest && told_ns * 2 >= f->guess_ns)
+		if (f->is_rest && (paced || told_ns * 2 >= f->guess_ns))
 			p->v[i].gone = true;
 		if (f->is_rest)
 			f->price = NSX_PRICE_NONE;
@@ -489,6 +500,7 @@ static int rank(struct pricing *p, struct nsx_err *err)
 								   sizeof(*plans));
 	struct nsx_gain *gains = nsx_arena_get(p->scratch, (p->l->n + 1) *
 								   sizeof(*gains));
+	bool paced;
 
 	p->v = nsx_arena_get(p->scratch, (p->l->n + 1) * sizeof(*p->v));
 	for (p->n = 0; p->n < p->l->n; p->n++) {
@@ -506,14 +518,16 @@ static int rank(struct pricing *p, struct nsx_err *err)
 	drop_harmless(p);
 	if (apply_all(p, plans, gains, err))
 		return err->rc;
-	drop_rest(p);
+	paced = is_paced(p);
+	drop_rest(p, paced);
 	for (size_t i = 0; i < p->n; i++) {
 		struct nsx_finding *f = p->v[i].f;
 
 		f->severity = severity_of(p, f);
-		f->is_minor = f->price >= NSX_PRICE_MEASURED && !f->is_set &&
+		f->is_minor = f->price != NSX_PRICE_NONE && !f->is_set &&
+			      f->severity == NSX_SEV_LOW &&
 			      (worth(f) < MINOR_SHARE * p->length_ns ||
-			       f->low_ns < SURE * f->headroom_ns);
+			       (paced && f->low_ns < SURE * f->headroom_ns));
 	}
 	if (p->n)
 		qsort(p->v, p->n, sizeof(*p->v), cmp_rank);

@@ -23,6 +23,8 @@ static enum nsx_page_verdict word_of(const struct nsx_finding *f)
 	};
 
 	switch (f->id) {
+	case NSX_ID_paced:
+		return NSX_V_PACED;
 	case NSX_ID_idle_by_allocation:
 	case NSX_ID_allocation_churn:
 	case NSX_ID_memory_leak:
@@ -32,14 +34,14 @@ static enum nsx_page_verdict word_of(const struct nsx_finding *f)
 	}
 }
 
-static bool is_proved(const struct nsx_finding *f)
+static bool is_told(const struct nsx_finding *f, enum nsx_price_kind least)
 {
-	return f->price >= NSX_PRICE_MEASURED &&
+	return f->price >= least &&
 	       nsx_finding_category(f) != NSX_CAT_CAPTURE && !f->is_minor;
 }
 
 /* The dearest finding whose price is no guess, and the dearest of another word;
- * NULL: none.
+ * where none is proved the first of those that are assumed.  NULL: none.
  */
 static void dearest(const struct nsx_findings *l,
 		    const struct nsx_finding **ret_first,
@@ -49,25 +51,32 @@ static void dearest(const struct nsx_findings *l,
 	for (size_t i = 0; i < l->n; i++) {
 		const struct nsx_finding *f = &l->v[i];
 
-		if (!is_proved(f))
+		if (!is_told(f, NSX_PRICE_MEASURED))
 			continue;
 		if (!*ret_first)
 			*ret_first = f;
 		else if (!*ret_second && word_of(f) != word_of(*ret_first))
 			*ret_second = f;
 	}
+	for (size_t i = 0; i < l->n && !*ret_first; i++)
+		if (is_told(&l->v[i], NSX_PRICE_ASSUMED))
+			*ret_first = &l->v[i];
 }
 
-/* The profiler's own signs, or launches of which nothing ran. */
-static bool is_lost(const struct nsx_report *r)
+static bool is_found(const struct nsx_findings *l, enum nsx_finding_id id)
 {
-	const struct nsx_trace *t = r->trace;
-
-	for (size_t i = 0; i < r->found.n; i++)
-		if (r->found.v[i].id == NSX_ID_gpu_activity)
+	for (size_t i = 0; i < l->n; i++)
+		if (l->v[i].id == id)
 			return true;
+	return false;
+}
+
+/* Launches of which nothing ran. */
+static bool is_lost(const struct nsx_trace *t)
+{
 	for (size_t i = 0; i < t->calls.n; i++)
-		if (t->calls.cls[i] == NSX_CALL_LAUNCH)
+		if (t->calls.cls[i] == NSX_CALL_LAUNCH &&
+		    !(t->calls.flags[i] & NSX_CALL_FAILED))
 			return true;
 	return false;
 }
@@ -99,7 +108,14 @@ void nsx_judge(const struct nsx_report *r, struct nsx_first_page *p)
 	double length = (double)(p->judged.end_ns - p->judged.start_ns);
 
 	if (!r->trace->ops.n) {
-		p->verdict = is_lost(r) ? NSX_V_LOST : NSX_V_NO_GPU;
+		p->verdict = is_lost(r->trace) ? NSX_V_LOST : NSX_V_NO_GPU;
+		if (r->found.n && p->verdict == NSX_V_NO_GPU &&
+		    nsx_finding_category(&r->found.v[0]) == NSX_CAT_HOST)
+			p->because = r->found.v[0].title;
+		return;
+	}
+	if (is_found(&r->found, NSX_ID_paced)) {
+		p->verdict = NSX_V_PACED;
 		return;
 	}
 	dearest(&r->found, &first, &second);

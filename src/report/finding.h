@@ -79,6 +79,7 @@ struct nsx_finding {
 				    more: not doing it at all; n == 0: none  */
 	double guess_ns;    /* price where nothing can be replayed; 0: the
 			       length of spans                               */
+	bool is_rule;	    /* guess_ns is no guess, but by a stated rule     */
 	double measured_ns; /* price by a stated rule, taken where the replay
 			       sees less; 0: none                            */
 	double weight;	    /* share of the judged window that a single kernel

@@ -337,7 +337,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 NSX_DEFINE_PASS(critical_path) {
 	.id = "critical_path",
 	.title = "Critical path",
-	.no_query = "a walk from each iteration back to what held it up",
+	.no_query = "a walk back through what held each operation up",
 	.summary = "where the time of the GPU that sets the pace went, in rows "
 		   "that add up to the window",
 	.doc = "The steady window of the limiting GPU (the one with the least "
@@ -350,12 +350,12 @@ NSX_DEFINE_PASS(critical_path) {
 	       "start; barrier: waits, blocking copies and calls that "
 	       "synchronise on the side; gpu_idle: all other causes. The rows "
 	       "add up to the window to the nanosecond. walk: from the "
-	       "operation that begins the next iteration back to what held "
-	       "it up: the operation before it on its stream, the producer of "
-	       "a stream wait, or the launching call, and from there along "
-	       "the host thread, where a wait jumps to the operation waited "
-	       "for. Only iterations explained by nine tenths or more count, "
-	       "and nothing is claimed if these are less than half.",
+	       "last work of the window that is replayed (see what_if) back "
+	       "to what held it up: the operation before it on its stream, "
+	       "the producer of a stream wait, or the launching call, and "
+	       "from there along the host thread, where a call that waits "
+	       "leads to the operation that ended last of those it waited "
+	       "for. Nothing is walked where the replay abstains.",
 	.derived_from = "kernels, copies and idle pieces of the GPU that sets "
 			"the pace, each instant counted once",
 	.limitations = "a row says where time is, not how much of it can be "

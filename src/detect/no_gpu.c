@@ -1,0 +1,171 @@
+/* no_gpu.c - a trace without GPU work: what is known of the host's time. */
+#include <stdlib.h>
+#include <string.h>
+#include "base/stat.h"
+#include "detect/detect.h"
+#include "report/words.h"
+
+#define MUCH 0.1 /* of the recording */
+enum { FEW_NEXT = 2 };
+
+struct spent { /* by name */
+	int64_t ns, count;
+	nsx_str name; /* raw */
+};
+struct sums {
+	struct nsx_groups keys;
+	struct spent *v;
+	size_t cap;
+};
+
+static int add(struct sums *s, nsx_str name, int64_t count, int64_t ns,
+	       struct nsx_err *err)
+{
+	size_t known = s->keys.n;
+	uint32_t i;
+
+	if (nsx_group(&s->keys, 0, name, &i, err) ||
+	    nsx_grow(&s->v, &s->cap, s->keys.n, sizeof(*s->v), "host time",
+		     err))
+		return err->rc;
+	if (i == known)
+		s->v[i] = (struct spent){.name = name};
+	s->v[i].count += count;
+	nsx_add_to(&s->v[i].ns, ns);
+	return 0;
+}
+
+/* Of a range less the ranges inside it, on its thread and domain. */
+static int sum_ranges(const struct nsx_detect *d, struct sums *s,
+		      struct nsx_err *err)
+{
+	const struct nsx_trace *t = d->trace;
+	const uint32_t *parent = d->facts->nvtx.parent;
+
+	for (size_t i = 0; i < t->nvtx.n; i++) {
+		int64_t ns = nsx_range_ns(&t->nvtx, i);
+
+		if (t->nvtx.kind[i] != NSX_NVTX_STACK)
+			continue;
+		if (add(s, t->nvtx.name[i], 1, ns, err) ||
+		    (parent[i] != NSX_NONE &&
+		     add(s, t->nvtx.name[parent[i]], 0, -ns, err)))
+			return err->rc;
+	}
+	return 0;
+}
+
+static int sum_calls(const struct nsx_detect *d, struct sums *s,
+		     struct nsx_err *err)
+{
+	const struct nsx_calls *c = &d->trace->calls;
+
+	for (size_t i = 0; i < c->n; i++)
+		if (!(c->flags[i] & NSX_CALL_NESTED) &&
+		    add(s, c->name[i], 1, nsx_call_ns(c, i), err))
+			return err->rc;
+	return 0;
+}
+
+/* Of the main threads: the others wait for them as a rule. */
+static int sum_os_calls(const struct nsx_detect *d, struct sums *s,
+			struct nsx_err *err)
+{
+	const struct nsx_trace *t = d->trace;
+
+	for (size_t i = 0; i < t->nosrt_sums; i++) {
+		const struct nsx_osrt_sum *x = &t->osrt_sum[i];
+		uint64_t tid = x->global_tid & 0xffffff;
+
+		if (tid == (x->global_tid >> 24 & 0xffffff) &&
+		    add(s, x->name, x->count, x->total_ns, err))
+			return err->rc;
+	}
+	return 0;
+}
+
+static int cmp_spent(const void *a, const void *b, void *ctx)
+{
+	const struct spent *x = a, *y = b;
+
+	if (x->ns != y->ns)
+		return x->ns > y->ns ? -1 : 1;
+	return strcmp(nsx_text(ctx, x->name), nsx_text(ctx, y->name));
+}
+
+static const struct source {
+	int (*sum)(const struct nsx_detect *d, struct sums *s,
+		   struct nsx_err *err);
+	enum nsx_finding_id id;
+	const char *what, *own, *advice, *csv, *column, *key;
+} sources[] = {
+	{sum_ranges, NSX_ID_host_ranges, "the NVTX range ",
+	 ", without the ranges inside them",
+	 "look inside this range first: more ranges, or samples of the CPU "
+	 "(nsys profile --sample=process-tree), tell what it does",
+	 "nvtx_ranges", "exclusive_ms", "range_name"},
+	{sum_calls, NSX_ID_host_calls, "calls of ", "",
+	 "see whether it is the start of CUDA itself, which every program "
+	 "pays once", NULL, NULL, NULL},
+	{sum_os_calls, NSX_ID_host_os_calls, "the operating system's ",
+	 " on main threads",
+	 "find out what it waits for: backtraces of OS calls tell "
+	 "(nsys profile --trace=osrt --osrt-backtrace-threshold=100000)",
+	 "os_runtime", "total_time_ms", "api_name"},
+};
+
+static void propose(const struct nsx_detect *d, const struct source *x,
+		    const struct sums *s)
+{
+	const struct nsx_trace *t = d->trace;
+	struct nsx_findings *l = d->found;
+	double length = (double)(t->last_ns - t->first_ns);
+	const struct spent *top = &s->v[0];
+	const char *raw = nsx_text(t, top->name);
+	const char *name = nsx_tell_name(l, nsx_text_api(l->arena, raw));
+	struct nsx_finding f = {
+		.id = x->id, .device = NSX_NONE, .confidence = NSX_CONF_HIGH,
+		.title = nsx_tell(l, "%s%s take%s %s of the recording", x->what,
+				  name, x->id == NSX_ID_host_calls ? "" : "s",
+				  nsx_text_share(l->arena, (double)top->ns,
+						 length)),
+		.evidence = {nsx_tell(l, "%s in %s%s",
+				      nsx_text_ns(l->arena, (double)top->ns),
+				      nsx_text_n(l->arena, (size_t)top->count,
+						 "piece", NULL), x->own)},
+		.recommendation = {x->advice}};
+
+	for (size_t i = 1; i < s->keys.n && i <= FEW_NEXT; i++)
+		if ((double)s->v[i].ns >= MUCH * length)
+			f.evidence[i] = nsx_tell(
+				l, "then %s: %s",
+				nsx_tell_name(l, nsx_text_api(l->arena,
+					nsx_text(t, s->v[i].name))),
+				nsx_text_ns(l->arena, (double)s->v[i].ns));
+	if (x->csv)
+		f.proof[0] = (struct nsx_evidence){
+			.csv = x->csv, .column = x->column, .units = "ms",
+			.at = {{x->key, nsx_string(raw)}}};
+	nsx_found(l, &f);
+}
+
+int nsx_detect_without_gpu(struct nsx_detect *d, struct nsx_err *err)
+{
+	double least = MUCH * (double)(d->trace->last_ns - d->trace->first_ns);
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < ARRAY_LEN(sources); i++) {
+		struct sums s = {0};
+
+		rc = sources[i].sum(d, &s, err);
+		if (!rc && s.keys.n) {
+			qsort_r(s.v, s.keys.n, sizeof(*s.v), cmp_spent,
+				(void *)d->trace);
+			if ((double)s.v[0].ns >= least && s.v[0].ns > 0)
+				propose(d, &sources[i], &s);
+		}
+		nsx_groups_done(&s.keys);
+		free(s.v);
+	}
+	return rc;
+}
