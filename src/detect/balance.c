@@ -3,6 +3,7 @@
 #include <string.h>
 #include "base/group.h"
 #include "detect/detect.h"
+#include "report/words.h"
 
 #define UNEVEN 0.1 /* more than the mean of all GPUs */
 #define COUNTS 0.05 /* of the window, that a GPU works to be compared */
@@ -161,7 +162,7 @@ static const char *say_causes(struct nsx_detect *d)
 		if (!ns[top])
 			break;
 		text = nsx_tell(d->found, "%s%s %s (%.3f ms)", text,
-				i ? "," : "", nsx_cause_names[top],
+				i ? "," : "", nsx_cause_words[top],
 				(double)ns[top] / 1e6);
 		ns[top] = 0;
 	}

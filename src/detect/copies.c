@@ -170,9 +170,11 @@ static struct nsx_finding start(struct copies *c, const struct group *g,
 	return f;
 }
 
+/* Before the place, which comes last. */
 static void add_evidence(struct nsx_finding *f, const char *line)
 {
-	f->evidence[f->evidence[1] ? 2 : 1] = line;
+	f->evidence[2] = f->evidence[1];
+	f->evidence[1] = line;
 }
 
 static struct nsx_plan change_rows(struct copies *c, const struct group *g,
@@ -181,6 +183,21 @@ static struct nsx_plan change_rows(struct copies *c, const struct group *g,
 	return nsx_plan_of(c->d, (struct nsx_change){
 		.verb = verb, .op = NSX_ON_COPIES | NSX_ON_MEMSETS,
 		.rows = keep_rows(c, g), .nrows = (size_t)g->count});
+}
+
+/* Whether kernels run on a stream in the judged window. */
+static bool computes(const struct copies *c, uint32_t stream)
+{
+	const struct nsx_trace *t = c->d->trace;
+	const struct nsx_device *dev = &t->device[t->stream[stream].device];
+
+	for (size_t i = dev->ops_at; i < dev->ops_at + dev->nops; i++)
+		if (t->ops.stream[i] == stream &&
+		    t->ops.cls[i] == NSX_C_COMPUTE &&
+		    nsx_op_start(&t->ops, i) >= c->d->w.start_ns &&
+		    nsx_op_start(&t->ops, i) < c->d->w.end_ns)
+			return true;
+	return false;
 }
 
 static void propose_plain(struct copies *c, unsigned kind)
@@ -193,6 +210,9 @@ static void propose_plain(struct copies *c, unsigned kind)
 			   direction(kind));
 	f.remedy = change_rows(c, g, NSX_OVERLAP);
 	f.instead = change_rows(c, g, NSX_DROP);
+	if (computes(c, c->d->trace->ops.stream[g->rows[0]]))
+		add_evidence(&f, "they are on the stream that computes, so "
+				 "nothing can run beside them");
 	f.recommendation[0] = "overlap: copy on a stream of its own, from "
 			      "pinned memory, one batch ahead of the kernels "
 			      "that use it";

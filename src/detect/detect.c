@@ -97,6 +97,28 @@ uint64_t nsx_range_kind(const struct nsx_trace *t, uint32_t range)
 	return h;
 }
 
+/* Whether both are of one library: "aten::to", "aten::copy_". */
+static bool share_prefix(const struct nsx_trace *t, uint32_t x, uint32_t y)
+{
+	const char *a = x == NSX_NONE ? "" : nsx_text(t, t->nvtx.name[x]);
+	const char *b = y == NSX_NONE ? "" : nsx_text(t, t->nvtx.name[y]);
+	const char *end = strstr(a, "::");
+
+	return end && !strncmp(a, b, (size_t)(end - a) + 2);
+}
+
+/* The range around one; of a library's own, one inside the other, the outermost. */
+static uint32_t step_out(const struct nsx_detect *d, uint32_t range)
+{
+	const uint32_t *parent = d->facts->nvtx.parent;
+	uint32_t next = parent[range];
+
+	while (share_prefix(d->trace, range, next) &&
+	       share_prefix(d->trace, range, parent[next]))
+		next = parent[next];
+	return next;
+}
+
 const char *nsx_range_path(struct nsx_detect *d, uint32_t range)
 {
 	enum { DEPTH = 3 };
@@ -108,7 +130,7 @@ const char *nsx_range_path(struct nsx_detect *d, uint32_t range)
 			nsx_text(d->trace, d->trace->nvtx.name[range]));
 
 		path = path ? nsx_tell(d->found, "%s > %s", name, path) : name;
-		range = d->facts->nvtx.parent[range];
+		range = step_out(d, range);
 	}
 	return path ? nsx_tell_name(d->found, path) : NULL;
 }

@@ -44,7 +44,8 @@ int nsx_rank_findings(const struct nsx_facts *f, unsigned threads,
 /* What detectors share -------------------------------------------------------*/
 
 /* "outer > inner": the ranges around one, the last three of them, with numbers
- * that count left out ("step #"); NULL for NSX_NONE.
+ * that count left out ("step #"), and so what lies between the first and the
+ * last range of one library; NULL for NSX_NONE.
  */
 const char *nsx_range_path(struct nsx_detect *d, uint32_t range);
 /* The same for ranges whose names differ in numbers that count only. */

@@ -12,14 +12,19 @@
 #include "base/stat.h"
 #include "detect/detect.h"
 #include "facts/kernel_name.h"
+#include "report/words.h"
 
 #define KERNEL_SHARE 0.1 /* of the window, from which a kernel is named */
 #define FAMILY_SHARE 0.15
 #define GRID_SHARE 0.01
 #define LEAST_ROOM 1.25 /* multiprocessors over blocks */
 #define BETTER_CODE 1.25 /* times as fast: assumed */
+#define ASSUMED_BETTER \
+	"priced as if better code made it 1.25 times as fast: an assumption, " \
+	"not a measurement"
 #define FUSED 2.0
 enum {
+	MOST_NAMES = 256,   /* looked at for a family                        */
 	MOST_SHAPES = 8,
 	LONG_NS = 10000, /* a shorter kernel is bound by its start           */
 };
@@ -160,6 +165,69 @@ static const char *advice_for(const struct kernels *k,
 	return advice[name->category];
 }
 
+/* Where no kernel takes much, the family that does; families of a few hundred
+ * kernels at most, the first in order of time.  False: none does.
+ */
+static bool propose_family(struct kernels *k)
+{
+	struct nsx_findings *l = k->d->found;
+	size_t n = NSX_MIN(k->names.keys.n, (size_t)MOST_NAMES), best_n = 0;
+	const char *best = NULL;
+	int64_t best_ns = 0, best_count = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		const char *family = words_of(k, k->names.v[i].id)->family;
+		int64_t ns = 0, count = 0;
+		size_t kin = 0;
+
+		for (size_t j = i; j < n; j++) {
+			if (strcmp(words_of(k, k->names.v[j].id)->family,
+				   family))
+				continue;
+			nsx_add_to(&ns, k->names.v[j].ns);
+			count += k->names.v[j].count;
+			kin++;
+		}
+		if (ns > best_ns) {
+			best = family;
+			best_ns = ns;
+			best_count = count;
+			best_n = kin;
+		}
+	}
+	if ((double)best_ns < KERNEL_SHARE * k->length_ns)
+		return false;
+	const char *name = nsx_tell_name(l, best);
+	struct nsx_finding f = {
+		.id = NSX_ID_top_kernel, .subject = best,
+		.confidence = NSX_CONF_LOW, .device = k->d->facts->limiting,
+		.is_assumed = true,
+		.guess_ns = (double)best_ns * (1 - 1 / BETTER_CODE),
+		.title = nsx_tell(l, "the kernels of %s take %.1f%% of GPU "
+				  "%lld's time", name,
+				  100 * (double)best_ns / k->length_ns,
+				  k->device_id),
+		.evidence = {
+			nsx_tell(l, "%zu kernels of one family, %s in %lld "
+				 "calls", best_n,
+				 nsx_text_ns(l->arena, (double)best_ns),
+				 (long long)best_count),
+			ASSUMED_BETTER},
+		.recommendation = {
+			"profile them with ncu --set full -k regex:NAME -c 5: "
+			"it tells whether memory, compute or latency binds "
+			"them"},
+		.proof = {{.csv = "kernel_families", .column = "total_time_ms",
+			   .units = "ms",
+			   .at = {{"family", nsx_string(best)}}}},
+		.remedy = nsx_plan_of(k->d, (struct nsx_change){
+			.verb = NSX_FASTER, .op = NSX_ON_KERNELS,
+			.family = best, .amount = BETTER_CODE})};
+
+	nsx_found(l, &f);
+	return true;
+}
+
 /* One that another finding tells of already is not told again. */
 static void propose_top(struct kernels *k, const struct kernel *top)
 {
@@ -184,7 +252,14 @@ static void propose_top(struct kernels *k, const struct kernel *top)
 			.verb = NSX_FASTER, .op = NSX_ON_KERNELS, .name = full,
 			.amount = BETTER_CODE})};
 
+	/* It waits for its pages. */
+	for (size_t i = 0; i < l->n; i++)
+		if (l->v[i].id == NSX_ID_unified_memory &&
+		    3 * l->v[i].measured_ns >= (double)top->ns)
+			return;
 	if (share < KERNEL_SHARE) {
+		if (propose_family(k))
+			return;
 		nsx_fine(l, "No kernel dominates: the first on GPU %lld, %s, "
 			 "takes %.1f%% of the judged window", k->device_id,
 			 name, 100 * share);
@@ -197,9 +272,7 @@ static void propose_top(struct kernels *k, const struct kernel *top)
 		(double)top->ns / 1e6, (long long)top->count,
 		(double)top->ns / 1e3 / (double)top->count,
 		nsx_tell_name(l, full));
-	f.evidence[1] = nsx_tell(
-		l, "priced as if better code made it %.2f times as fast: an "
-		"assumption, not a measurement", BETTER_CODE);
+	f.evidence[1] = ASSUMED_BETTER;
 	if (advice)
 		f.recommendation[n++] = advice;
 	f.recommendation[n] = "profile it with ncu --set full -k regex:NAME -c 5: "

@@ -11,18 +11,26 @@
 #include <string.h>
 #include "base/stat.h"
 #include "detect/detect.h"
+#include "report/words.h"
+#include "schema/codes.h"
 #include "schema/viewscan.h"
 
 #define LEAST_SHARE 0.003 /* of the window */
 #define LOUD_SHARE 0.1 /* of the trace */
-enum { UVM_HTOD = 11, UVM_DTOD = 13 };
+enum { PAGE_BY_PAGE_NS = 10000000 }; /* migrations nearer than this belong
+				       together                              */
 
 struct unified {
 	struct nsx_detect *d;
 	uint32_t *rows; /* migrations in the judged window */
 	size_t nrows, cap_rows;
 	int64_t bytes, ns, faults;
-	double all_ns; /* over the whole trace, on the GPU with most of it */
+	double all_ns; /* over the whole trace, of the same as stalled       */
+	int64_t read_back_ns, read_back_bytes; /* by the host, page by page  */
+	struct managed {
+		int64_t at_ns, bytes; /* freed: below 0                      */
+	} *managed;
+	size_t nmanaged, cap_managed;
 	struct nsx_spans *busy; /* by device: migrating or handling faults */
 	size_t *cap;
 };
@@ -39,16 +47,36 @@ static int add_span(struct unified *u, uint32_t device, int64_t start_ns,
 	return 0;
 }
 
+/* A migration to the host soon after another: idle time of the GPU between them
+ * and the bytes of it.  *last_ns is the end of the one before.
+ */
+static void add_read_back(struct unified *u, size_t op, int64_t *last_ns)
+{
+	const struct nsx_trace *t = u->d->trace;
+	uint32_t device = t->stream[t->ops.stream[op]].device;
+	int64_t start_ns = nsx_op_start(&t->ops, op);
+
+	if (start_ns - *last_ns < PAGE_BY_PAGE_NS && start_ns > *last_ns) {
+		nsx_add_to(&u->read_back_ns,
+			   nsx_idle_within(&u->d->facts->idle[device], *last_ns,
+					   start_ns));
+		nsx_add_to(&u->read_back_bytes,
+			   NSX_MAX(0, t->copy[t->ops.detail[op]].bytes));
+	}
+	*last_ns = NSX_MAX(*last_ns, nsx_op_end(&t->ops, op));
+}
+
 static int collect_moves(struct unified *u, struct nsx_err *err)
 {
 	const struct nsx_trace *t = u->d->trace;
+	int64_t read_at = INT64_MIN / 2;
 
 	for (size_t i = 0; i < t->ops.n; i++) {
 		const struct nsx_copy *x = &t->copy[t->ops.detail[i]];
 		int64_t at_ns = nsx_op_start(&t->ops, i);
 
 		if (t->ops.kind[i] != NSX_OP_MEMCPY ||
-		    x->copy_kind < UVM_HTOD || x->copy_kind > UVM_DTOD)
+		    !nsx_copy_is_migration(x->copy_kind))
 			continue;
 		if (add_span(u, t->stream[t->ops.stream[i]].device, at_ns,
 			     nsx_op_end(&t->ops, i), err))
@@ -59,6 +87,8 @@ static int collect_moves(struct unified *u, struct nsx_err *err)
 		if (nsx_grow(&u->rows, &u->cap_rows, u->nrows + 1,
 			     sizeof(*u->rows), "migrations", err))
 			return err->rc;
+		if (x->copy_kind == NSX_COPY_UVM_DTOH)
+			add_read_back(u, i, &read_at);
 		u->rows[u->nrows++] = (uint32_t)i;
 		nsx_add_to(&u->bytes, NSX_MAX(0, x->bytes));
 		nsx_add_to(&u->ns, nsx_op_ns(&t->ops, i));
@@ -99,6 +129,7 @@ static int stalled_ns(struct unified *u, uint32_t *ret_device, double *ret,
 
 	*ret = 0;
 	for (uint32_t i = 0; i < t->ndevices; i++) {
+		const struct nsx_spans *compute = &u->d->facts->device[i].compute;
 		const struct nsx_gpu_info *gpu = nsx_device_gpu(t, i);
 		struct nsx_spans inside;
 		double ns;
@@ -107,10 +138,9 @@ static int stalled_ns(struct unified *u, uint32_t *ret_device, double *ret,
 		if (nsx_spans_intersect(u->d->scratch, &u->busy[i], &window,
 					&inside, err))
 			return err->rc;
-		u->all_ns = NSX_MAX(u->all_ns,
-				    (double)nsx_spans_total(&u->busy[i]));
-		ns = (double)nsx_spans_overlap(
-			&inside, &u->d->facts->device[i].compute);
+		u->all_ns = NSX_MAX(u->all_ns, (double)nsx_spans_overlap(
+						       &u->busy[i], compute));
+		ns = (double)nsx_spans_overlap(&inside, compute);
 		if (gpu && gpu->bandwidth_bytes_per_s > 0)
 			ns -= 1e9 * (double)u->bytes /
 			      (double)gpu->bandwidth_bytes_per_s;
@@ -122,18 +152,107 @@ static int stalled_ns(struct unified *u, uint32_t *ret_device, double *ret,
 	return 0;
 }
 
+/* Managed memory ----------------------------------------------------------------*/
+
+static int on_allocation(void *ctx, int64_t rid, const struct nsx_val *v,
+			 struct nsx_err *err)
+{
+	struct unified *u = ctx;
+
+	(void)rid;
+	if (!is_instant(&v[0]) || v[1].type != NSX_V_I64 || v[1].u.i < 0 ||
+	    v[1].u.i > NSX_TIME_MAX || v[2].type != NSX_V_I64 ||
+	    v[2].u.i != NSX_MEM_MANAGED || v[3].type != NSX_V_I64)
+		return 0;
+	if (nsx_grow(&u->managed, &u->cap_managed, u->nmanaged + 1,
+		     sizeof(*u->managed), "managed memory", err))
+		return err->rc;
+	u->managed[u->nmanaged++] = (struct managed){
+		v[0].u.i, v[3].u.i ? -v[1].u.i : v[1].u.i};
+	return 0;
+}
+
+static int cmp_managed(const void *a, const void *b)
+{
+	const struct managed *x = a, *y = b;
+
+	if (x->at_ns != y->at_ns)
+		return x->at_ns < y->at_ns ? -1 : 1;
+	return (x->bytes > y->bytes) - (x->bytes < y->bytes);
+}
+
+/* The most managed memory there was at once; 0: not known. */
+static int find_managed(struct unified *u, int64_t *ret, struct nsx_err *err)
+{
+	static const enum nsx_field fields[] = {
+		NSX_F_memory_event_start_ns, NSX_F_memory_event_bytes,
+		NSX_F_memory_event_mem_kind, NSX_F_memory_event_operation};
+	int64_t now = 0;
+
+	*ret = 0;
+	if (nsx_view_scan(u->d->trace->schema, NSX_VIEW_memory_event, fields,
+			  ARRAY_LEN(fields), 1, on_allocation, u, 0, err))
+		return err->rc;
+	if (u->nmanaged)
+		qsort(u->managed, u->nmanaged, sizeof(*u->managed),
+		      cmp_managed);
+	for (size_t i = 0; i < u->nmanaged; i++) {
+		nsx_add_to(&now, u->managed[i].bytes);
+		*ret = NSX_MAX(*ret, now);
+	}
+	return 0;
+}
+
+/* Findings ----------------------------------------------------------------------*/
+
+/* Most of it may lie outside the judged window: faults end once memory has
+ * settled, and what is judged is the loop after that.
+ */
+static void tell_whole(struct unified *u, struct nsx_finding *f)
+{
+	const struct nsx_window *full = &u->d->trace->window;
+	struct nsx_findings *l = u->d->found;
+	double length = (double)(full->end_ns - full->start_ns);
+
+	if (u->all_ns < LOUD_SHARE * length ||
+	    NSX_MAX(f->measured_ns, (double)u->ns) >=
+		    LOUD_SHARE * (double)(u->d->w.end_ns - u->d->w.start_ns))
+		return;
+	f->severity = NSX_SEV_HIGH;
+	f->is_set = true;
+	f->title = nsx_tell(l, "unified memory: kernels run for %s of the "
+			    "whole trace (%s) while page faults are handled or "
+			    "pages are moved",
+			    nsx_text_ns(l->arena, u->all_ns),
+			    nsx_text_share(l->arena, u->all_ns, length));
+}
+
+static const char *say_size(struct unified *u, int64_t managed)
+{
+	const struct nsx_gpu_info *gpu = u->d->trace->ndevices ?
+		nsx_device_gpu(u->d->trace, 0) : NULL;
+
+	if (!gpu || gpu->memory_bytes <= 0 || managed <= gpu->memory_bytes)
+		return NULL;
+	return nsx_tell(u->d->found, "%s of managed memory on a GPU with %s: "
+			"what does not fit moves back and forth",
+			nsx_tell_bytes(u->d->found, managed),
+			nsx_tell_bytes(u->d->found, gpu->memory_bytes));
+}
+
 static int propose(struct unified *u, struct nsx_err *err)
 {
 	struct nsx_detect *d = u->d;
 	struct nsx_findings *l = d->found;
 	uint32_t *rows = nsx_arena_try_array(l->arena, u->nrows, sizeof(*rows),
 					     "migrations", err);
-	const struct nsx_window *full = &d->trace->window;
 	uint32_t device = NSX_NONE;
 	double stalled = 0;
+	int64_t managed;
 	size_t n = 0;
 
-	if (!rows || stalled_ns(u, &device, &stalled, err))
+	if (!rows || stalled_ns(u, &device, &stalled, err) ||
+	    find_managed(u, &managed, err))
 		return err->rc;
 	if (u->nrows)
 		memcpy(rows, u->rows, u->nrows * sizeof(*rows));
@@ -149,27 +268,34 @@ static int propose(struct unified *u, struct nsx_err *err)
 			"advise (cudaMemAdvise), or copy explicitly",
 			"if more is managed than the GPU has memory: use less "
 			"at a time"},
+		.evidence = {say_size(u, managed)},
 		.proof = {{.csv = "memcpy_summary", .column = "busy_ms",
 			   .units = "ms",
 			   .at = {{"direction", nsx_string("UVM HtoD")}}}}};
 
-	f.evidence[n++] = nsx_tell(l, "migrations take %.3f ms", (double)u->ns /
-								     1e6);
-	/* Once memory has settled the judged part may show little of it. */
-	if (u->all_ns > LOUD_SHARE * (double)(full->end_ns - full->start_ns)) {
-		f.severity = NSX_SEV_MEDIUM;
-		f.is_set = NSX_MAX(stalled, (double)u->ns) <
-			   LOUD_SHARE *
-				   (double)(d->w.end_ns - d->w.start_ns);
-		f.evidence[n++] = nsx_tell(
-			l, "over the whole trace pages are moved or faults "
-			"handled for %.3f ms", u->all_ns / 1e6);
+	tell_whole(u, &f);
+	n = f.evidence[0] != NULL;
+	if (f.evidence[0]) {
+		const char *fit = f.recommendation[1];
+
+		f.recommendation[1] = f.recommendation[0];
+		f.recommendation[0] = fit;
 	}
 	if (stalled > 0)
 		f.evidence[n++] = nsx_tell(
-			l, "kernels run for %.3f ms while pages are moved or "
-			"faults handled, beyond what the bytes take at the "
-			"memory's own rate", stalled / 1e6);
+			l, "kernels run for %s of the judged window while "
+			"pages are moved or faults handled, beyond what the "
+			"bytes take at the memory's own rate",
+			nsx_text_ns(l->arena, stalled));
+	if (u->read_back_ns > 0)
+		f.evidence[n++] = nsx_tell(
+			l, "the host fetches %s back page by page, for %s "
+			"while the GPU idles; how much of that is its own work "
+			"the trace does not tell",
+			nsx_tell_bytes(l, u->read_back_bytes),
+			nsx_text_ns(l->arena, (double)u->read_back_ns));
+	f.evidence[n++] = nsx_tell(l, "migrations take %s",
+				   nsx_text_ns(l->arena, (double)u->ns));
 	f.evidence[n] = u->faults ?
 		nsx_tell(l, "%" PRId64 " groups of page faults of the GPU were "
 			 "recorded", u->faults) :
@@ -209,6 +335,7 @@ int nsx_detect_memory(struct nsx_detect *d, struct nsx_err *err)
 
 	for (uint32_t i = 0; u.busy && i < d->trace->ndevices; i++)
 		free(u.busy[i].v);
+	free(u.managed);
 	free(u.rows);
 	return rc;
 }

@@ -111,7 +111,9 @@ void nsx_judge(const struct nsx_report *r, struct nsx_first_page *p)
 		p->verdict = is_lost(r->trace) ? NSX_V_LOST : NSX_V_NO_GPU;
 		if (r->found.n && p->verdict == NSX_V_NO_GPU &&
 		    nsx_finding_category(&r->found.v[0]) == NSX_CAT_HOST)
-			p->because = r->found.v[0].title;
+			p->because = nsx_arena_printf(
+				r->arena, "%c%s", *r->found.v[0].title | 0x20,
+				r->found.v[0].title + 1);
 		return;
 	}
 	if (is_found(&r->found, NSX_ID_paced)) {

@@ -49,10 +49,6 @@ static void cross_op(struct walk *w, struct place *p)
 				p->i = m->member[k];
 		o = &m->op[p->i];
 	}
-	if (o->flags & OP_NODE) {
-		p->i = o->group;
-		o = &m->op[p->i];
-	}
 	credit(w, class, o->start_ns, p->ns);
 	p->ns = NSX_MIN(p->ns, o->start_ns);
 }
@@ -64,8 +60,14 @@ static void leave_op(struct walk *w, struct place *p)
 	const struct model_op *o = &m->op[p->i];
 	enum nsx_path_class class = NSX_PATH_UNEXPLAINED;
 	struct place to = {AT_NOTHING, 0, w->from_ns};
-	int64_t latest = NEVER;
+	int64_t latest = NEVER, end;
 
+	if (o->flags & OP_NODE) {
+		end = model_op_end(&m->op[o->group]);
+		*p = (struct place){AT_OP, o->group, NSX_MIN(end, p->ns)};
+		credit(w, NSX_PATH_DISPATCH, p->ns, o->start_ns);
+		return;
+	}
 	credit(w, NSX_PATH_UNEXPLAINED, p->ns - o->residual_ns, p->ns);
 	p->ns -= o->residual_ns;
 	if (o->call != NSX_NONE) {
@@ -86,8 +88,8 @@ static void leave_op(struct walk *w, struct place *p)
 	}
 	for (uint32_t d = o->dep; d < o[1].dep; d++) {
 		const struct model_dep *x = &m->dep[d];
-		int64_t end = model_op_end(&m->op[x->op]);
 
+		end = model_op_end(&m->op[x->op]);
 		if (end + x->weight_ns <= latest)
 			continue;
 		to = (struct place){AT_OP, x->op, end};

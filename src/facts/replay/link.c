@@ -15,6 +15,7 @@
 #define SKEW_NS INT64_C(30000) /* how far they may be apart at the worst      */
 #define POLL_NS 50000	       /* a loop of queries lasts longer              */
 enum {
+	MOST_BRANCHES = 8, /* of a graph that run side by side, looked at     */
 	RECENT = 32,   /* streams that a wait for all looks at, latest first */
 	NEAR = 40, FAR = 1000, /* calls looked back at for a record that is
 				  not in the export                          */
@@ -678,9 +679,36 @@ static int link_null_streams(struct build *b, struct nsx_err *err)
 	return 0;
 }
 
-/* Graphs: nodes of one launch keep their offsets to the first. */
-static void group_nodes(struct nsx_model *m)
+/* Of the last nodes of its launch, the one that ended last before node i began;
+ * the launch's first where none did.
+ */
+static uint32_t node_before(const struct nsx_model *m, const uint32_t *before,
+			    uint32_t i)
 {
+	uint32_t first = m->call[m->op[i].call].op, best = NSX_NONE;
+	unsigned left = MOST_BRANCHES;
+
+	for (uint32_t k = before[i]; k != NSX_NONE && left--; k = before[k]) {
+		int64_t end = model_op_end(&m->op[k]);
+
+		if (end <= m->op[i].start_ns &&
+		    (best == NSX_NONE || end > model_op_end(&m->op[best])))
+			best = k;
+	}
+	return best == NSX_NONE ? first : best;
+}
+
+/* Graphs: the nodes of one launch follow each other as they did. */
+static int group_nodes(struct build *b, struct nsx_err *err)
+{
+	struct nsx_model *m = b->m;
+	uint32_t *last = nsx_arena_try_array(b->a, m->ncalls, 4, "graphs", err);
+	uint32_t *before = nsx_arena_try_array(b->a, m->nops, 4, "graphs",
+					       err);
+
+	if (!last || !before)
+		return err->rc;
+	memset(last, 0xff, (size_t)m->ncalls * 4);
 	for (uint32_t i = 0; i < m->nops; i++) {
 		struct model_op *o = &m->op[i];
 		const struct model_call *c;
@@ -688,12 +716,15 @@ static void group_nodes(struct nsx_model *m)
 		if (o->call == NSX_NONE)
 			continue;
 		c = &m->call[o->call];
+		before[i] = last[o->call];
+		last[o->call] = i;
 		if (!(c->flags & CALL_MANY) ||
 		    !(m->api[c->api].says & API_GRAPH) || c->op == i)
 			continue;
 		o->flags |= OP_NODE;
-		o->group = c->op;
+		o->group = node_before(m, before, i);
 	}
+	return 0;
 }
 
 int model_link(struct build *b, struct nsx_err *err)
@@ -710,8 +741,10 @@ int model_link(struct build *b, struct nsx_err *err)
 		return err->rc;
 	memset(b->link_head, 0xff, (size_t)m->nops * 4);
 	memset(s.query, 0xff, (size_t)m->ncalls * 4);
-	group_nodes(m);
-	rc = by_call(b, t->syncs.call, t->syncs.n, &s.sync_at, &s.sync, err);
+	rc = group_nodes(b, err);
+	if (!rc)
+		rc = by_call(b, t->syncs.call, t->syncs.n, &s.sync_at, &s.sync,
+			     err);
 	if (!rc)
 		rc = by_call(b, t->records.call, t->records.n, &s.record_at,
 			     &s.record, err);

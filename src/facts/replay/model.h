@@ -29,7 +29,8 @@ enum {
 	OP_ACTIVE = 2,	 /* begins in the window: may be changed             */
 	OP_MEASURED = 4, /* ends in the window                               */
 	OP_STREAM = 8,	 /* in the order of a stream; else a migration       */
-	OP_NODE = 16,	 /* of a graph launch: group is the launch's first op */
+	OP_NODE = 16,	 /* of a graph launch: group is the node it follows, or
+			    else the launch's first                       */
 	OP_MEMBER = 32,	 /* of a collective: group is its index              */
 	OP_COMM = 64,	 /* a communication kernel                           */
 };

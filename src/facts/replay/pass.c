@@ -336,6 +336,18 @@ static void end_op(struct player *p, uint32_t i, int64_t length)
 	}
 }
 
+/* As long after the end of the node it followed, or after the start of the
+ * launch's first, as it was.
+ */
+static int64_t start_node(const struct player *p, uint32_t i)
+{
+	const struct model_op *o = &p->m->op[i], *x = &p->m->op[o->group];
+
+	return model_op_end(x) <= o->start_ns && p->op_end[o->group] != NEVER ?
+		       p->op_end[o->group] + o->start_ns - model_op_end(x) :
+		       p->op_start[o->group] + o->start_ns - x->start_ns;
+}
+
 static int play_op(struct player *p, unsigned how,
 		   const struct typical *typical, uint32_t i,
 		   struct nsx_err *err)
@@ -349,8 +361,7 @@ static int play_op(struct player *p, unsigned how,
 	int64_t start;
 
 	if (o->flags & OP_NODE) {
-		start = p->op_start[o->group] + o->start_ns -
-			m->op[o->group].start_ns;
+		start = start_node(p, i);
 	} else {
 		start = ready_op(p, typical, i);
 		if (o->lane != NSX_NONE && !(how & PLAY_FREE) && !dropped &&

@@ -57,6 +57,23 @@ static void no_activity(struct nsx_quality *q, uint32_t p,
 		  nsx_recapture(q, line));
 }
 
+/* Calls that only ask CUDA something leave no GPU work. */
+static bool uses_gpu(const struct nsx_trace *t)
+{
+	for (size_t i = 0; i < t->calls.n; i++)
+		switch (t->calls.cls[i]) {
+		case NSX_CALL_LAUNCH:
+		case NSX_CALL_COPY:
+		case NSX_CALL_COPY_ASYNC:
+		case NSX_CALL_IMPLICIT_SYNC:
+			return true;
+		default:
+			if (t->calls.flags[i] & NSX_CALL_MALLOC)
+				return true;
+		}
+	return false;
+}
+
 static void check_activity(struct nsx_quality *q)
 {
 	const struct nsx_trace *t = q->t;
@@ -85,12 +102,12 @@ static void check_activity(struct nsx_quality *q)
 		nsx_check(q, "gpu_activity", MISSING, "GPU work", PROFILE APP,
 			  "no CUDA call and no GPU work was recorded%s",
 			  q->facts.has_settings ? ": CUDA was not traced" : "");
-	else if (!t->ops.n && t->calls.n)
+	else if (!t->ops.n && uses_gpu(t))
 		nsx_raise(q, NSX_ID_gpu_activity, NULL, "GPU activity may be lost",
 			  NSX_SEV_MEDIUM,
 			  nsx_check(q, "gpu_activity", MISSING, "GPU work",
 				    PROFILE APP,
-				    "the program called CUDA, but neither a "
+				    "the program used GPU memory, but neither a "
 				    "launch nor any GPU work was recorded: "
 				    "whether there was none, or it was lost, "
 				    "the trace does not tell"),
