@@ -5,6 +5,7 @@
 #define TELLING 0.1   /* of the window: a finding that names the verdict     */
 #define RIVAL 0.6     /* of the first finding's price: a second word         */
 #define MOSTLY 0.5
+#define WAIT_NS 1000000 /* a wait for nothing is shorter                     */
 #define ONE_SHOT 0.05 /* of the window busy: a start-up and little else      */
 
 static enum nsx_page_verdict word_of(const struct nsx_finding *f)
@@ -41,7 +42,7 @@ static bool is_told(const struct nsx_finding *f, enum nsx_price_kind least)
 }
 
 /* The dearest finding whose price is no guess, and the dearest of another word;
- * where none is proved the first of those that are assumed.  NULL: none.
+ * NULL: none.
  */
 static void dearest(const struct nsx_findings *l,
 		    const struct nsx_finding **ret_first,
@@ -58,9 +59,15 @@ static void dearest(const struct nsx_findings *l,
 		else if (!*ret_second && word_of(f) != word_of(*ret_first))
 			*ret_second = f;
 	}
-	for (size_t i = 0; i < l->n && !*ret_first; i++)
+}
+
+/* The first finding whose price is a guess; NULL: none. */
+static const struct nsx_finding *guessed(const struct nsx_findings *l)
+{
+	for (size_t i = 0; i < l->n; i++)
 		if (is_told(&l->v[i], NSX_PRICE_ASSUMED))
-			*ret_first = &l->v[i];
+			return &l->v[i];
+	return NULL;
 }
 
 static bool is_found(const struct nsx_findings *l, enum nsx_finding_id id)
@@ -71,12 +78,15 @@ static bool is_found(const struct nsx_findings *l, enum nsx_finding_id id)
 	return false;
 }
 
-/* Launches of which nothing ran. */
+/* Launches of which nothing ran, or waits for what must have run. */
 static bool is_lost(const struct nsx_trace *t)
 {
-	for (size_t i = 0; i < t->calls.n; i++)
-		if (t->calls.cls[i] == NSX_CALL_LAUNCH &&
-		    !(t->calls.flags[i] & NSX_CALL_FAILED))
+	const struct nsx_calls *c = &t->calls;
+
+	for (size_t i = 0; i < c->n; i++)
+		if ((c->cls[i] == NSX_CALL_LAUNCH &&
+		     !(c->flags[i] & NSX_CALL_FAILED)) ||
+		    (c->cls[i] == NSX_CALL_SYNC && nsx_call_ns(c, i) >= WAIT_NS))
 			return true;
 	return false;
 }
@@ -127,10 +137,15 @@ void nsx_judge(const struct nsx_report *r, struct nsx_first_page *p)
 	}
 	if (!first || first->headroom_ns < TELLING * length) {
 		by_shares(p);
-		if (!first)
-			p->because = p->verdict == NSX_V_COMPUTE ?
-				"nothing but the kernels costs time" :
-				"no cause was found";
+		second = guessed(&r->found);
+		if (!first && p->verdict == NSX_V_COMPUTE)
+			p->because = "nothing but the kernels costs time";
+		else if (!first && !second)
+			p->because = "no cause was found";
+		else if (!first && p->verdict == NSX_V_HOST &&
+			 second->headroom_ns >= MOSTLY * length *
+							p->share[NSX_USE_IDLE])
+			p->verdict = word_of(second);
 		return;
 	}
 	p->verdict = word_of(first);

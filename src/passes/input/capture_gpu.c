@@ -63,6 +63,7 @@ static bool uses_gpu(const struct nsx_trace *t)
 	for (size_t i = 0; i < t->calls.n; i++)
 		switch (t->calls.cls[i]) {
 		case NSX_CALL_LAUNCH:
+		case NSX_CALL_SYNC:
 		case NSX_CALL_COPY:
 		case NSX_CALL_COPY_ASYNC:
 		case NSX_CALL_IMPLICIT_SYNC:
@@ -107,7 +108,7 @@ static void check_activity(struct nsx_quality *q)
 			  NSX_SEV_MEDIUM,
 			  nsx_check(q, "gpu_activity", MISSING, "GPU work",
 				    PROFILE APP,
-				    "the program used GPU memory, but neither a "
+				    "the program used the GPU, but neither a "
 				    "launch nor any GPU work was recorded: "
 				    "whether there was none, or it was lost, "
 				    "the trace does not tell"),
