@@ -448,12 +448,19 @@ static void cap(struct pricing *p)
 	}
 }
 
-static bool is_paced(const struct pricing *p)
+static bool is_told(const struct pricing *p, enum nsx_finding_id id)
 {
 	for (size_t i = 0; i < p->n; i++)
-		if (!p->v[i].gone && p->v[i].f->id == NSX_ID_paced)
+		if (!p->v[i].gone && p->v[i].f->id == id)
 			return true;
 	return false;
+}
+
+/* Whether what a finding wins needs the GPU to be free when it is idle. */
+static bool needs_idle(const struct nsx_finding *f)
+{
+	return f->price >= NSX_PRICE_MEASURED &&
+	       nsx_finding_category(f) != NSX_CAT_COMPUTE;
 }
 
 /* What stands for the rest is told where it is more than all others win, and
@@ -500,7 +507,7 @@ static int rank(struct pricing *p, struct nsx_err *err)
 								   sizeof(*plans));
 	struct nsx_gain *gains = nsx_arena_get(p->scratch, (p->l->n + 1) *
 								   sizeof(*gains));
-	bool paced;
+	bool paced, shared;
 
 	p->v = nsx_arena_get(p->scratch, (p->l->n + 1) * sizeof(*p->v));
 	for (p->n = 0; p->n < p->l->n; p->n++) {
@@ -518,12 +525,16 @@ static int rank(struct pricing *p, struct nsx_err *err)
 	drop_harmless(p);
 	if (apply_all(p, plans, gains, err))
 		return err->rc;
-	paced = is_paced(p);
+	paced = is_told(p, NSX_ID_paced);
+	shared = is_told(p, NSX_ID_gpu_shared);
 	drop_rest(p, paced);
 	for (size_t i = 0; i < p->n; i++) {
 		struct nsx_finding *f = p->v[i].f;
 
-		f->severity = severity_of(p, f);
+		if (shared && needs_idle(f))
+			f->confidence = NSX_CONF_LOW;
+		f->severity = shared && needs_idle(f) ? NSX_SEV_LOW :
+							severity_of(p, f);
 		f->is_minor = f->price != NSX_PRICE_NONE && !f->is_set &&
 			      f->severity == NSX_SEV_LOW &&
 			      (worth(f) < MINOR_SHARE * p->length_ns ||

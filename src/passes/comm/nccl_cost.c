@@ -7,11 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/stat.h"
+#include "facts/metrics/metrics.h"
 #include "passes/comm/nccl.h"
 #include "passes/comm/nccl_tables.h"
 
 #define BLOCKING_NS 20000 /* from the end of communication to compute */
 #define LEAST_PCT 1.0	  /* of the window, to be worth a finding     */
+#define LINK_IDLE_PCT 2.0 /* of the peak, while it communicates     */
+#define LINK_BUSY_PCT 10.0
 enum { MANY = 100, TINY_NS = 50000 }; /* collectives that are all latency */
 
 /* Ends of the communication kernels of a device, in order. */
@@ -292,6 +295,45 @@ static int find_habits(const struct nsx_run *run, uint32_t device,
 	return 0;
 }
 
+/* The mean of the busiest counter of a link of the device while it communicates,
+ * in percent; < 0: there is none.
+ */
+static double link_pct(const struct nsx_run *run, uint32_t device,
+		       const char *const *names)
+{
+	const struct nsx_metrics *m = run->facts->metrics;
+	double most = -1;
+
+	for (size_t i = 0; m && i < m->n; i++) {
+		const struct nsx_metric_scope *s =
+			&m->v[i].scope[NSX_SCOPE_COMM];
+
+		for (size_t k = 0; names[k]; k++)
+			if (m->v[i].device == device && m->v[i].name &&
+			    s->weight_ns && s->mean <= 100 &&
+			    strcasestr(m->v[i].name, names[k]) &&
+			    strcasestr(m->v[i].name, "throughput"))
+				most = NSX_MAX(most, s->mean);
+	}
+	return most;
+}
+
+/* Whether it goes over PCIe although there is NVLink. */
+static bool say_link(struct nccl_costs *c, uint32_t device, const char **ret)
+{
+	static const char *const pcie[] = {"PCIe", NULL};
+	static const char *const nvlink[] = {"NVLink", "NVLRX", "NVLTX", NULL};
+	double slow = link_pct(c->run, device, pcie);
+	double fast = link_pct(c->run, device, nvlink);
+
+	if (fast < 0 || fast >= LINK_IDLE_PCT || slow < LINK_BUSY_PCT)
+		return false;
+	*ret = nsx_say(c->out, "While it communicates PCIe is at %.0f %% and "
+		       "NVLink at %.1f %%: the ranks do not reach each other "
+		       "over NVLink.", slow, fast);
+	return true;
+}
+
 /* Why it is exposed, as far as the trace shows; what to do about each. */
 static void say_why(struct nccl_costs *c, const struct nccl_cost *x,
 		    const struct habits *h, struct nsx_finding *f)
@@ -304,6 +346,13 @@ static void say_why(struct nccl_costs *c, const struct nccl_cost *x,
 			"ranks that come later: half of the time or more is no "
 			"transfer.", (double)x->waited_ns / 1e6);
 		f->recommendation[k++] = "Even out when the ranks arrive.";
+	}
+	if (say_link(c, f->device, &f->evidence[n])) {
+		n++;
+		f->recommendation[k++] =
+			"Let NCCL use NVLink: nvidia-smi topo -m shows the "
+			"links, NCCL_DEBUG=INFO why they are not taken "
+			"(NCCL_P2P_DISABLE, peer access, containers).";
 	}
 	if (h->n >= MANY && h->median_ns < TINY_NS) {
 		f->evidence[n++] = nsx_say(
