@@ -530,11 +530,14 @@ static int price(struct judge *j, struct nsx_err *err)
 		uint32_t *with = all + n;
 		double together;
 
+		if (nsx_fleet_replay(f, l.ranks, l.n, NULL, 0,
+				     &l.recoverable_ns, err))
+			return err->rc;
+		together = l.recoverable_ns;
 		memcpy(with, l.ranks, l.n * sizeof(*with));
 		qsort(all, n + l.n, sizeof(*all), cmp_u32);
-		if (nsx_fleet_replay(f, all, n + l.n, NULL, 0, &together, err) ||
-		    nsx_fleet_replay(f, l.ranks, l.n, NULL, 0,
-				     &l.recoverable_ns, err))
+		if (n && nsx_fleet_replay(f, all, n + l.n, NULL, 0, &together,
+					  err))
 			return err->rc;
 		if (together - f->all_recoverable_ns <
 		    (kept ? LEAST_ADDED : LEAST_SHARE) * f->step_ns) {

@@ -207,18 +207,26 @@ static void range_of(const struct channel *x, const struct channel *y,
 	*ret_to = middle + width;
 }
 
-/* The same for the operations alone, of more of them. */
+/* The same for the operations alone, of more of them; beyond `most` the count
+ * stops.
+ */
 static size_t count_differing(const struct channel *x, const struct channel *y,
-			      int64_t shift)
+			      int64_t shift, size_t most)
 {
 	int64_t from = NSX_MAX(0, shift);
 	int64_t to = NSX_MIN((int64_t)x->c->n, (int64_t)y->c->n + shift);
 	size_t n = 0;
 
 	to = NSX_MIN(to, from + MOST_COUNTED);
-	for (int64_t i = from; i < to; i++)
+	for (int64_t i = from; i < to && n <= most; i++)
 		n += op_at(x, i) != op_at(y, i - shift);
 	return n;
+}
+
+/* The k-th place around the middle: 0, -1, 1, -2, ... */
+static int64_t outwards(int64_t middle, int64_t k)
+{
+	return middle + (k & 1 ? -(k + 1) / 2 : k / 2);
 }
 
 /* Lays y on x: sets its shift and spread. False: it is no channel of this
@@ -231,7 +239,7 @@ static bool lay(const struct channel *x, struct channel *y, int64_t bound_ns,
 {
 	int64_t from, to, nplaces, middle;
 	double least = 1;
-	size_t fewest = SIZE_MAX;
+	size_t fewest = MOST_COUNTED;
 	bool found = false;
 
 	range_of(x, y, bound_ns, &from, &to);
@@ -244,19 +252,22 @@ static bool lay(const struct channel *x, struct channel *y, int64_t bound_ns,
 	}
 	if (least > 0.5)
 		return false;
-	for (int64_t i = 0; i < nplaces; i++) {
-		struct fit *f = &fits[i];
+	for (int64_t k = 0; k < 2 * nplaces; k++) {
+		int64_t shift = outwards(middle, k);
+		struct fit *f = &fits[shift - from];
 
+		if (shift < from || shift > to)
+			continue;
 		if (!f->ncommon || f->differs > least + 2.0 / SAMPLES)
 			f->ncommon = 0;
 		else
-			f->ndiffers = count_differing(x, y, from + i);
+			f->ndiffers = count_differing(x, y, shift,
+						      fewest + FEW);
 		if (f->ncommon)
 			fewest = NSX_MIN(fewest, f->ndiffers);
 	}
-	/* From the middle outwards. */
 	for (int64_t k = 0; k < 2 * nplaces; k++) {
-		int64_t shift = middle + (k & 1 ? -(k + 1) / 2 : k / 2);
+		int64_t shift = outwards(middle, k);
 		double spread;
 
 		if (shift < from || shift > to || !fits[shift - from].ncommon ||

@@ -33,7 +33,7 @@ struct place { /* a collective of a step */
 	uint32_t comm;
 	uint32_t need; /* index                                              */
 	size_t k;
-	size_t own; /* its members' in own                                   */
+	size_t visits; /* its members' in visit                              */
 };
 struct need { /* own work before the k-th of a family */
 	double sum, least;
@@ -53,16 +53,18 @@ struct channel_now { /* of a communicator's member */
 	double ahead_ns; /* of its last end                                  */
 	int64_t end_ns;	 /* INT64_MIN: none in this step                     */
 };
+struct visit { /* a member at a collective */
+	int64_t start_ns, end_ns, exposed_ns; /* start: INT64_MIN: no part   */
+	double own_ns, held_ns;		      /* the rank's when it began    */
+};
 struct replay {
 	const struct nsx_fleet *f;
 	const struct nsx_fslow_link *links;
 	size_t nlinks;
 	struct place *v;
 	size_t nplaces, cap;
-	struct before { /* by place, member: when it began                   */
-		double own_ns, held_ns;
-	} *own;
-	size_t nown, cap_own;
+	struct visit *visit; /* by place, member                             */
+	size_t nvisits, cap_visits;
 	struct need *need;
 	size_t cap_need;
 	struct nsx_groups needs; /* of (family, k)                           */
@@ -111,14 +113,47 @@ static bool place_of(const struct nsx_fleet *f, const struct nsx_fcomm *c,
 	return false;
 }
 
+/* Visits of a communicator's places, member by member: in memory a rank's
+ * collectives are neighbours, those of a collective are not.
+ */
+static int list_visits(struct replay *p, const struct nsx_fcomm *c,
+		       struct place *v, size_t n, size_t s,
+		       struct nsx_err *err)
+{
+	if (nsx_grow(&p->visit, &p->cap_visits, p->nvisits + n * c->n,
+		     sizeof(*p->visit), "collectives", err))
+		return err->rc;
+	for (uint32_t m = 0; m < c->n; m++) {
+		const struct nsx_dchannel *ch = nsx_channel_of(p->f, &c->m[m]);
+		bool is_there = *bounds(p->f, c->m[m].rank, s) != INT64_MIN;
+
+		for (size_t k = 0; k < n; k++) {
+			size_t i = nsx_member_at(&c->m[m], ch, v[k].k);
+			struct visit *x = &p->visit[p->nvisits + k * c->n + m];
+
+			*x = (struct visit){.start_ns = INT64_MIN};
+			if (i == SIZE_MAX || !is_there)
+				continue;
+			x->start_ns = nsx_coll_start(ch, i);
+			x->end_ns = x->start_ns + nsx_coll_ns(ch, i);
+			x->exposed_ns = nsx_coll_ns(ch, i) * ch->exposed[i] /
+					255;
+		}
+	}
+	for (size_t k = 0; k < n; k++, p->nvisits += c->n)
+		v[k].visits = p->nvisits;
+	return 0;
+}
+
 static int list_places(struct replay *p, size_t s, struct nsx_err *err)
 {
 	const struct nsx_fleet *f = p->f;
 
-	p->nplaces = 0;
+	p->nplaces = p->nvisits = 0;
 	for (uint32_t i = 0; i < f->ncomms; i++) {
 		const struct nsx_fcomm *c = &f->comm[i];
 		struct place x = {.comm = i};
+		size_t before = p->nplaces;
 		bool later = false;
 
 		if (c->n < 2)
@@ -135,6 +170,9 @@ static int list_places(struct replay *p, size_t s, struct nsx_err *err)
 				return err->rc;
 			p->v[p->nplaces++] = x;
 		}
+		if (list_visits(p, c, p->v + before, p->nplaces - before, s,
+				err))
+			return err->rc;
 	}
 	if (p->nplaces)
 		qsort(p->v, p->nplaces, sizeof(*p->v), cmp_place);
@@ -174,33 +212,11 @@ static void begin_step(struct replay *p, size_t s)
 			p->channel[i][m].end_ns = INT64_MIN;
 }
 
-/* A member at a collective; false: it has no part in it. */
-struct visit {
-	struct rank_now *r;
-	struct channel_now *now;
-	int64_t start_ns, end_ns, exposed_ns;
-};
-static bool visit(struct replay *p, const struct place *x, uint32_t m,
-		  struct visit *ret)
+static bool is_held_by_channel(const struct visit *v,
+			       const struct channel_now *now)
 {
-	const struct nsx_fmember *member = &p->f->comm[x->comm].m[m];
-	const struct nsx_dchannel *ch = nsx_channel_of(p->f, member);
-	size_t i = nsx_member_at(member, ch, x->k);
-
-	ret->r = &p->rank[member->rank];
-	if (i == SIZE_MAX || ret->r->since_ns == INT64_MIN)
-		return false;
-	ret->now = &p->channel[x->comm][m];
-	ret->start_ns = nsx_coll_start(ch, i);
-	ret->end_ns = ret->start_ns + nsx_coll_ns(ch, i);
-	ret->exposed_ns = nsx_coll_ns(ch, i) * ch->exposed[i] / 255;
-	return true;
-}
-
-static bool is_held_by_channel(const struct visit *v)
-{
-	return v->now->end_ns != INT64_MIN &&
-	       v->start_ns - v->now->end_ns <= AT_ONCE_NS;
+	return now->end_ns != INT64_MIN &&
+	       v->start_ns - now->end_ns <= AT_ONCE_NS;
 }
 
 /* The rank works on up to t, on its own clock. */
@@ -215,14 +231,13 @@ static void work(struct rank_now *r, int64_t t)
 }
 
 /* Own work goes on while a collective is hidden, then waits for its end. */
-static void pass_over(const struct visit *v)
+static void pass_over(const struct visit *v, struct rank_now *r)
 {
-	work(v->r, v->end_ns - v->exposed_ns);
-	if (v->exposed_ns > LEAST_EXPOSED_NS && v->r->since_ns < v->end_ns) {
-		v->r->held_ns += (double)(v->end_ns - v->r->since_ns);
-		v->r->since_ns = v->end_ns;
+	work(r, v->end_ns - v->exposed_ns);
+	if (v->exposed_ns > LEAST_EXPOSED_NS && r->since_ns < v->end_ns) {
+		r->held_ns += (double)(v->end_ns - r->since_ns);
+		r->since_ns = v->end_ns;
 	}
-	v->now->end_ns = v->end_ns;
 }
 
 /* First walk: own work of all ranks when each collective begins. */
@@ -230,32 +245,31 @@ static int measure(struct replay *p, struct place *x, struct nsx_err *err)
 {
 	const struct nsx_fcomm *c = &p->f->comm[x->comm];
 	struct need *need;
-	struct visit v;
 
-	x->own = p->nown;
 	if (nsx_group(&p->needs, c->family, x->k, &x->need, err) ||
 	    nsx_grow(&p->need, &p->cap_need, p->needs.n, sizeof(*p->need),
-		     "collectives", err) ||
-	    nsx_grow(&p->own, &p->cap_own, p->nown + c->n, sizeof(*p->own),
 		     "collectives", err))
 		return err->rc;
-	p->nown += c->n;
 	need = &p->need[x->need];
 	if (need->least == 0)
 		need->least = INFINITY;
 	for (uint32_t m = 0; m < c->n; m++) {
-		if (!visit(p, x, m, &v))
+		struct visit *v = &p->visit[x->visits + m];
+		struct rank_now *r = &p->rank[c->m[m].rank];
+		struct channel_now *now = &p->channel[x->comm][m];
+
+		if (v->start_ns == INT64_MIN)
 			continue;
-		work(v.r, v.start_ns);
-		p->own[x->own + m] = (struct before){v.r->own_ns,
-						     v.r->held_ns};
-		need->least = NSX_MIN(need->least,
-				      v.r->own_ns * (1 - v.r->cut));
-		if (!v.r->is_mended && !is_held_by_channel(&v)) {
-			need->sum += v.r->own_ns;
+		work(r, v->start_ns);
+		v->own_ns = r->own_ns;
+		v->held_ns = r->held_ns;
+		need->least = NSX_MIN(need->least, r->own_ns * (1 - r->cut));
+		if (!r->is_mended && !is_held_by_channel(v, now)) {
+			need->sum += r->own_ns;
 			need->n++;
 		}
-		pass_over(&v);
+		pass_over(v, r);
+		now->end_ns = v->end_ns;
 	}
 	return 0;
 }
@@ -277,25 +291,24 @@ static double faster(const struct replay *p, uint32_t comm)
 }
 
 /* By how much earlier a member's part could begin. */
-static double ahead_of(const struct replay *p, const struct place *x,
-		       uint32_t m, const struct visit *v)
+static double ahead_of(const struct visit *v, struct rank_now *r,
+		       const struct channel_now *now, double need)
 {
-	const struct before *b = &p->own[x->own + m];
-	double need = needed(p, x), own = b->own_ns;
 	double by_data, by_channel;
 
-	if (v->r->is_mended && !isinf(need)) {
-		double more = NSX_MAX(0, own - need);
+	if (r->is_mended && !isinf(need)) {
+		double more = NSX_MAX(0, v->own_ns - need);
 
-		v->r->ahead_ns += more - v->r->more_ns;
-		v->r->more_ns = more;
+		r->ahead_ns += more - r->more_ns;
+		r->more_ns = more;
 	}
-	by_data = v->r->ahead_ns;
-	if (v->now->end_ns == INT64_MIN)
+	by_data = r->ahead_ns;
+	if (now->end_ns == INT64_MIN)
 		return by_data;
-	by_channel = v->now->ahead_ns + (double)(v->start_ns - v->now->end_ns);
-	if (is_held_by_channel(v) && !v->r->is_mended)
-		by_data += own >= need ? own - need + b->held_ns : 0;
+	by_channel = now->ahead_ns + (double)(v->start_ns - now->end_ns);
+	if (is_held_by_channel(v, now) && !r->is_mended)
+		by_data += v->own_ns >= need ?
+				   v->own_ns - need + v->held_ns : 0;
 	return NSX_MIN(by_data, by_channel);
 }
 
@@ -303,29 +316,34 @@ static double ahead_of(const struct replay *p, const struct place *x,
 static double step_over(struct replay *p, const struct place *x)
 {
 	const struct nsx_fcomm *c = &p->f->comm[x->comm];
-	double least = INFINITY, was = INFINITY, ahead;
-	struct visit v;
+	double least = INFINITY, was = INFINITY, need = needed(p, x), ahead;
 
 	for (uint32_t m = 0; m < c->n; m++) {
+		const struct visit *v = &p->visit[x->visits + m];
 		double ns;
 
-		if (!visit(p, x, m, &v))
+		if (v->start_ns == INT64_MIN)
 			continue;
-		ns = (double)(v.end_ns - v.start_ns);
-		least = NSX_MIN(least, ns + ahead_of(p, x, m, &v));
+		ns = (double)(v->end_ns - v->start_ns);
+		least = NSX_MIN(least, ns + ahead_of(v,
+						     &p->rank[c->m[m].rank],
+						     &p->channel[x->comm][m],
+						     need));
 		was = NSX_MIN(was, ns);
 	}
 	if (isinf(was))
 		return NAN;
 	ahead = least - was + faster(p, x->comm);
 	for (uint32_t m = 0; m < c->n; m++) {
-		if (!visit(p, x, m, &v))
+		const struct visit *v = &p->visit[x->visits + m];
+		struct rank_now *r = &p->rank[c->m[m].rank];
+
+		if (v->start_ns == INT64_MIN)
 			continue;
-		if (v.exposed_ns > LEAST_EXPOSED_NS)
-			v.r->ahead_ns = NSX_MIN(ahead, v.r->ahead_ns +
-						       (double)v.exposed_ns);
-		v.now->ahead_ns = ahead;
-		v.now->end_ns = v.end_ns;
+		if (v->exposed_ns > LEAST_EXPOSED_NS)
+			r->ahead_ns = NSX_MIN(ahead, r->ahead_ns +
+						     (double)v->exposed_ns);
+		p->channel[x->comm][m] = (struct channel_now){ahead, v->end_ns};
 	}
 	return ahead;
 }
@@ -339,7 +357,6 @@ static int replay_step(struct replay *p, size_t s, double *scratch,
 	begin_step(p, s);
 	nsx_groups_done(&p->needs);
 	p->needs = (struct nsx_groups){0};
-	p->nown = 0;
 	if (p->need)
 		memset(p->need, 0, p->cap_need * sizeof(*p->need));
 	for (size_t i = 0; i < p->nplaces; i++)
@@ -378,7 +395,7 @@ int nsx_fleet_replay(const struct nsx_fleet *f, const uint32_t *ranks, size_t n,
 	for (size_t s = 0; s < f->nsteps && !rc; s++)
 		rc = replay_step(&p, s, scratch, err);
 	free(p.v);
-	free(p.own);
+	free(p.visit);
 	free(p.need);
 	nsx_groups_done(&p.needs);
 	nsx_arena_free(a);
