@@ -98,25 +98,25 @@ static int sum_parts(const struct nsx_diff *d, uint32_t lane,
 	return round_rows(s, part, NSX_NSHARES, &ret->total, ret->part, err);
 }
 
-/* Idle by cause -----------------------------------------------------------------*/
+/* Shares told apart ---------------------------------------------------------------*/
 
-struct cause {
-	struct nsx_cause_row row;
+struct part {
+	struct nsx_split_row row;
 	struct sums sums;
 };
 
-static int cmp_causes(const void *a, const void *b)
+static int cmp_parts(const void *a, const void *b)
 {
-	const struct cause *x = a, *y = b;
+	const struct part *x = a, *y = b;
 
 	if (x->row.cause != y->row.cause)
 		return x->row.cause < y->row.cause ? -1 : 1;
 	return strcmp(x->row.detail, y->row.detail);
 }
 
-static int cmp_cause_rows(const void *a, const void *b)
+static int cmp_split_rows(const void *a, const void *b)
 {
-	const struct nsx_cause_row *x = a, *y = b;
+	const struct nsx_split_row *x = a, *y = b;
 	int64_t dx = llabs(x->d.delta_ns), dy = llabs(y->d.delta_ns);
 
 	if (dx != dy)
@@ -127,31 +127,31 @@ static int cmp_cause_rows(const void *a, const void *b)
 }
 
 /* Uses of both sides, one row each, then equal ones merged. */
-static int list_causes(const struct nsx_diff *d, uint32_t lane,
-		       struct nsx_arena *a, struct cause **ret, size_t *ret_n,
-		       struct nsx_err *err)
+static int list_parts(const struct nsx_diff *d, uint32_t lane,
+		      enum nsx_split split, struct nsx_arena *a,
+		      struct part **ret, size_t *ret_n, struct nsx_err *err)
 {
-	size_t n = d->pool[0].lanes[lane].nidle + d->pool[1].lanes[lane].nidle;
-	struct cause *v = nsx_arena_try_array(a, n, sizeof(*v), "idle causes",
-					      err);
+	size_t n = d->pool[0].lanes[lane].split[split].n +
+		   d->pool[1].lanes[lane].split[split].n;
+	struct part *v = nsx_arena_try_array(a, n, sizeof(*v), "parts", err);
 	size_t at = 0, kept = 0;
 
 	if (!v)
 		return err->rc;
 	for (unsigned i = 0; i < 2; i++) {
-		const struct nsx_lane *l = &d->pool[i].lanes[lane];
+		const struct nsx_split_uses *l =
+			&d->pool[i].lanes[lane].split[split];
 
-		for (size_t k = 0; k < l->nidle; k++, at++) {
-			v[at].row.cause = l->idle[k].cause;
-			v[at].row.detail =
-				d->pool[i].details[l->idle[k].detail];
-			v[at].sums.ns[i] = l->idle[k].ns;
+		for (size_t k = 0; k < l->n; k++, at++) {
+			v[at].row.cause = l->v[k].cause;
+			v[at].row.detail = d->pool[i].details[l->v[k].detail];
+			v[at].sums.ns[i] = l->v[k].ns;
 		}
 	}
 	if (n)
-		qsort(v, n, sizeof(*v), cmp_causes);
+		qsort(v, n, sizeof(*v), cmp_parts);
 	for (size_t k = 0; k < n; k++)
-		if (kept && !cmp_causes(&v[kept - 1], &v[k])) {
+		if (kept && !cmp_parts(&v[kept - 1], &v[k])) {
 			v[kept - 1].sums.ns[0] += v[k].sums.ns[0];
 			v[kept - 1].sums.ns[1] += v[k].sums.ns[1];
 		} else {
@@ -162,34 +162,41 @@ static int list_causes(const struct nsx_diff *d, uint32_t lane,
 	return 0;
 }
 
-static int sum_causes(struct nsx_diff *d, uint32_t lane, const struct scale *s,
-		      struct nsx_arena *a, struct nsx_budget *ret,
-		      struct nsx_err *err)
+static const enum nsx_share share_of[NSX_NSPLITS] = {
+	[NSX_SPLIT_IDLE] = NSX_SHARE_IDLE,
+	[NSX_SPLIT_COPIES] = NSX_SHARE_COPY,
+	[NSX_SPLIT_RANGES] = NSX_SHARE_COMPUTE,
+};
+
+static int sum_split(struct nsx_diff *d, uint32_t lane, enum nsx_split split,
+		     const struct scale *s, struct nsx_arena *a,
+		     struct nsx_budget *b, struct nsx_err *err)
 {
-	struct cause *v = NULL;
+	struct nsx_split_rows *ret = &b->split[split];
+	struct part *v = NULL;
 	size_t n = 0;
 	struct sums *sums;
 	struct nsx_delta *deltas;
 
-	if (list_causes(d, lane, a, &v, &n, err))
+	if (list_parts(d, lane, split, a, &v, &n, err))
 		return err->rc;
-	sums = nsx_arena_try_array(a, n, sizeof(*sums), "idle causes", err);
-	deltas = nsx_arena_try_array(a, n, sizeof(*deltas), "idle causes", err);
-	ret->causes = nsx_arena_try_array(d->arena, n, sizeof(*ret->causes),
-					  "idle causes", err);
-	if (!sums || !deltas || !ret->causes)
+	sums = nsx_arena_try_array(a, n, sizeof(*sums), "parts", err);
+	deltas = nsx_arena_try_array(a, n, sizeof(*deltas), "parts", err);
+	ret->v = nsx_arena_try_array(d->arena, n, sizeof(*ret->v), "parts",
+				     err);
+	if (!sums || !deltas || !ret->v)
 		return err->rc;
 	for (size_t i = 0; i < n; i++)
 		sums[i] = v[i].sums;
-	if (round_rows(s, sums, n, &ret->part[NSX_SHARE_IDLE], deltas, err))
+	if (round_rows(s, sums, n, &b->part[share_of[split]], deltas, err))
 		return err->rc;
 	for (size_t i = 0; i < n; i++) {
-		ret->causes[i] = v[i].row;
-		ret->causes[i].d = deltas[i];
+		ret->v[i] = v[i].row;
+		ret->v[i].d = deltas[i];
 	}
-	ret->ncauses = n;
+	ret->n = n;
 	if (n)
-		qsort(ret->causes, n, sizeof(*ret->causes), cmp_cause_rows);
+		qsort(ret->v, n, sizeof(*ret->v), cmp_split_rows);
 	return 0;
 }
 
@@ -476,8 +483,8 @@ int nsx_budget_build(struct nsx_diff *d, uint32_t lane, struct nsx_budget *ret,
 
 	*ret = (struct nsx_budget){.rho = 1};
 	rc = sum_parts(d, lane, &s, ret, err);
-	if (!rc)
-		rc = sum_causes(d, lane, &s, a, ret, err);
+	for (enum nsx_split k = 0; !rc && k < NSX_NSPLITS; k++)
+		rc = sum_split(d, lane, k, &s, a, ret, err);
 	if (!rc)
 		rc = sum_rows(d, lane, a, &v, err);
 	for (unsigned i = 0; !rc && i < 2; i++)

@@ -34,7 +34,9 @@ struct nsx_step {
 	double shift_ns, rel;
 	struct nsx_interval ci_ns, blocks_ns; /* blocks: by bootstrap        */
 	struct nsx_rank_test test;
-	double floor, floor_ns; /* a change below either is none             */
+	double noise;		/* what the same code differs by             */
+	double floor, floor_ns; /* a change below either proves nothing: noise,
+				   and the drift of a capture                */
 	bool has_steady;
 	double steady_rel; /* of steady units alone                          */
 	double mean_rel;   /* of means: tail and all                         */
@@ -48,10 +50,14 @@ struct nsx_step {
 struct nsx_delta {
 	int64_t before_ns, delta_ns; /* after: before_ns + delta_ns          */
 };
-struct nsx_cause_row {
+struct nsx_split_row { /* see enum nsx_split                                 */
 	enum nsx_cause cause;
 	const char *detail; /* "" none                                       */
 	struct nsx_delta d;
+};
+struct nsx_split_rows { /* add up to their share; largest change first       */
+	struct nsx_split_row *v;
+	size_t n;
 };
 struct nsx_kernel_row {
 	uint32_t row; /* of nsx_kernel_rows                                  */
@@ -63,8 +69,7 @@ struct nsx_kernel_row {
 };
 struct nsx_budget {
 	struct nsx_delta total, part[NSX_NSHARES];
-	struct nsx_cause_row *causes; /* of idle; largest change first       */
-	size_t ncauses;
+	struct nsx_split_rows split[NSX_NSPLITS];
 	struct nsx_kernel_row *kernels; /* of compute; largest change first  */
 	size_t nkernels;
 	double rho;	/* duration of equal kernels, after / before: clocks */

@@ -9,7 +9,7 @@
 #include "report/words.h"
 
 enum {
-	CAUSE_ROWS = 10,
+	ROWS = 10,
 	COMMENT_BYTES = 59000, /* a comment of GitHub holds 65 536 characters */
 };
 
@@ -18,7 +18,7 @@ struct page {
 	struct nsx_arena *a;
 	struct nsx_buf b;
 	bool for_comment;
-	size_t kernel_rows;
+	size_t rows, kernel_rows;
 };
 
 /* Pieces ------------------------------------------------------------------------*/
@@ -335,18 +335,19 @@ static void add_kernels(struct page *p, uint32_t lane)
 
 static void add_causes(struct page *p, uint32_t lane)
 {
-	const struct nsx_budget *x = &p->d->lanes[lane].budget;
-	size_t n = NSX_MIN(x->ncauses, (size_t)CAUSE_ROWS);
+	const struct nsx_split_rows *x =
+		&p->d->lanes[lane].budget.split[NSX_SPLIT_IDLE];
+	size_t n = NSX_MIN(x->n, p->rows);
 
-	if (!n || !x->causes[0].d.delta_ns)
+	if (!n || !x->v[0].d.delta_ns)
 		return;
 	nsx_buf_printf(&p->b, "%sIdle by cause%s%s\n\n"
 			      "| cause | of | before | change |\n"
 			      "|---|---|---:|---:|\n",
 		       p->for_comment ? "" : "## ", of_lane(p, lane),
 		       p->for_comment ? ":" : "");
-	for (size_t i = 0; i < n && x->causes[i].d.delta_ns; i++) {
-		const struct nsx_cause_row *c = &x->causes[i];
+	for (size_t i = 0; i < n && x->v[i].d.delta_ns; i++) {
+		const struct nsx_split_row *c = &x->v[i];
 
 		nsx_buf_printf(&p->b, "| %s | ", nsx_cause_words[c->cause]);
 		if (*c->detail)
@@ -357,6 +358,32 @@ static void add_causes(struct page *p, uint32_t lane)
 		nsx_buf_adds(&p->b, " |\n");
 	}
 	nsx_buf_adds(&p->b, "\n");
+}
+
+/* A table of what a share consists of, unless nothing changed. */
+static void add_split(struct page *p, uint32_t lane, enum nsx_split split,
+		      const char *title, const char *of)
+{
+	const struct nsx_split_rows *x = &p->d->lanes[lane].budget.split[split];
+	size_t n = NSX_MIN(x->n, p->rows);
+
+	if (!n || (n == 1 && !*x->v[0].detail) || !x->v[0].d.delta_ns)
+		return;
+	nsx_buf_printf(&p->b, "## %s%s\n\n| %s | before | change |\n"
+			      "|---|---:|---:|\n", title, of_lane(p, lane), of);
+	for (size_t i = 0; i < n && x->v[i].d.delta_ns; i++) {
+		nsx_buf_adds(&p->b, "| ");
+		if (*x->v[i].detail)
+			add_name(&p->b, x->v[i].detail);
+		else
+			nsx_buf_adds(&p->b, "none");
+		nsx_buf_printf(&p->b, " | %s",
+			       nsx_text_ns(p->a, (double)x->v[i].d.before_ns));
+		add_delta(p, &x->v[i].d);
+		nsx_buf_adds(&p->b, " |\n");
+	}
+	nsx_buf_adds(&p->b, n < x->n ? "\nAll rows are in `tables/`.\n\n" :
+				       "\n");
 }
 
 static void add_findings(struct page *p)
@@ -451,7 +478,7 @@ int nsx_diff_emit_md(const struct nsx_diff *d, enum nsx_diff_md what, FILE *out,
 	bool for_comment = what == NSX_DIFF_COMMENT;
 	struct page p = {.d = d, .a = nsx_arena_new(),
 			 .for_comment = for_comment,
-			 .kernel_rows = for_comment ? 10 : 30};
+			 .rows = ROWS, .kernel_rows = for_comment ? 10 : 30};
 	uint32_t lane = shown_lane(d);
 
 	add_head(&p);
@@ -460,6 +487,11 @@ int nsx_diff_emit_md(const struct nsx_diff *d, enum nsx_diff_md what, FILE *out,
 		add_steps(&p);
 	add_budgets(&p);
 	add_causes(&p, lane);
+	if (!for_comment) {
+		add_split(&p, lane, NSX_SPLIT_COPIES, "Copies", "direction");
+		add_split(&p, lane, NSX_SPLIT_RANGES,
+			  "Compute by where it was launched", "NVTX range");
+	}
 	add_findings(&p);
 	if (for_comment)
 		nsx_buf_adds(&p.b, "<details><summary>Kernels, intervals, "

@@ -94,23 +94,30 @@ static int make_room(struct nsx_pool *p, size_t lane, struct nsx_arena *a,
 		     struct nsx_err *err)
 {
 	struct nsx_lane *to = &p->lanes[lane];
-	size_t units = 0, uses = 0, idle = 0;
+	size_t units = 0, uses = 0, split[NSX_NSPLITS] = {0};
 
 	for (size_t i = 0; i < p->nsides; i++) {
 		units += p->seen[i]->lanes[lane].nunits;
 		uses += p->seen[i]->lanes[lane].nuses;
-		idle += p->seen[i]->lanes[lane].nidle;
+		for (unsigned k = 0; k < NSX_NSPLITS; k++)
+			split[k] += p->seen[i]->lanes[lane].split[k].n;
 	}
 	*to = p->seen[0]->lanes[lane];
-	to->nunits = to->nuses = to->nidle = 0;
+	to->nunits = to->nuses = 0;
 	to->units = nsx_arena_try_array(a, units, sizeof(*to->units), "units",
 					err);
 	to->uses = nsx_arena_try_array(a, uses, sizeof(*to->uses), "kernels",
 				       err);
-	to->idle = nsx_arena_try_array(a, idle, sizeof(*to->idle), "causes",
-				       err);
+	for (unsigned k = 0; k < NSX_NSPLITS; k++) {
+		to->split[k] = (struct nsx_split_uses){
+			nsx_arena_try_array(a, split[k],
+					    sizeof(*to->split[k].v), "causes",
+					    err), 0};
+		if (!to->split[k].v)
+			return err->rc;
+	}
 	to->order = nsx_arena_try_array(a, to->norder, 4, "kernels", err);
-	return to->units && to->uses && to->idle && to->order ? 0 : err->rc;
+	return to->units && to->uses && to->order ? 0 : err->rc;
 }
 
 static void append(struct nsx_lane *to, const struct nsx_lane *from,
@@ -128,13 +135,14 @@ static void append(struct nsx_lane *to, const struct nsx_lane *from,
 		u.kernel = x->kernel[u.kernel];
 		to->uses[to->nuses++] = u;
 	}
-	for (size_t i = 0; i < from->nidle; i++) {
-		struct nsx_idle_use u = from->idle[i];
+	for (unsigned k = 0; k < NSX_NSPLITS; k++)
+		for (size_t i = 0; i < from->split[k].n; i++) {
+			struct nsx_split_use u = from->split[k].v[i];
 
-		u.unit += first;
-		u.detail = x->detail[u.detail];
-		to->idle[to->nidle++] = u;
-	}
+			u.unit += first;
+			u.detail = x->detail[u.detail];
+			to->split[k].v[to->split[k].n++] = u;
+		}
 }
 
 static int pool_lanes(struct nsx_pool *p, struct nsx_arena *a,

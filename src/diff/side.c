@@ -110,34 +110,70 @@ static double occupancy_of(const struct nsx_trace *t, const struct nsx_shape *x)
 	return nsx_occupancy(&sm, &b, &o) ? o.ratio : -1;
 }
 
-/* The path of the range around each kernel's first launch. */
-static void name_ranges(const struct nsx_sweep *s)
+/* The range's name behind that of the range around it. */
+static int number_path(struct nsx_sweep *s, uint32_t r, uint32_t *ret,
+		       struct nsx_err *err)
+{
+	const struct nsx_trace *t = s->t;
+	uint32_t around = s->f->nvtx.around[r];
+	struct nsx_buf b = {0};
+	int rc;
+
+	if (around != NSX_NONE) {
+		nsx_buf_add_masked(&b, nsx_text(t, t->nvtx.name[around]));
+		nsx_buf_adds(&b, " > ");
+	}
+	nsx_buf_add_masked(&b, nsx_text(t, t->nvtx.name[r]));
+	rc = nsx_number_detail(s, b.p ? b.p : "", b.n, ret, err);
+	nsx_buf_done(&b);
+	return rc;
+}
+
+/* The path of each range that launched something; equal names are masked once.
+ * A kernel's range is that of its first launch.
+ */
+static int name_ranges(struct nsx_sweep *s, struct nsx_arena *scratch,
+		       struct nsx_err *err)
 {
 	const struct nsx_trace *t = s->t;
 	const struct nsx_nvtx_facts *x = &s->f->nvtx;
+	struct nsx_groups names = {0};
+	uint32_t *of_name = NULL;
+	size_t cap = 0;
+	int rc = 0;
 
-	for (size_t op = 0; op < t->ops.n; op++) {
-		struct nsx_kernel *k;
-		struct nsx_buf b = {0};
-		uint32_t r = x->op_range ? x->op_range[op] : NSX_NONE;
+	s->range_of = nsx_arena_try_array(scratch, t->nvtx.n, 4, "ranges", err);
+	if (!s->range_of)
+		return err->rc;
+	for (size_t op = 0; !rc && x->op_range && op < t->ops.n; op++) {
+		uint32_t r = x->op_range[op], k;
+		struct nsx_kernel *kernel;
 
+		if (r == NSX_NONE)
+			continue;
+		rc = nsx_group(&names, t->nvtx.name[r],
+			       x->around[r] == NSX_NONE ? UINT64_MAX :
+				       t->nvtx.name[x->around[r]], &k, err);
+		if (!rc)
+			rc = nsx_grow(&of_name, &cap, names.n, 4, "ranges",
+				      err);
+		if (!rc && !of_name[k])
+			rc = number_path(s, r, &of_name[k], err);
+		if (rc)
+			break;
+		s->range_of[r] = of_name[k];
 		if (t->ops.kind[op] != NSX_OP_KERNEL)
 			continue;
-		k = &s->side->kernels[s->kernel_of[t->ops.detail[op]]];
-		if (k->range || r == NSX_NONE)
-			continue;
-		if (x->around[r] != NSX_NONE) {
-			nsx_buf_add_masked(&b, nsx_text(t, t->nvtx.name
-							       [x->around[r]]));
-			nsx_buf_adds(&b, " > ");
-		}
-		nsx_buf_add_masked(&b, nsx_text(t, t->nvtx.name[r]));
-		k->range = nsx_arena_strdup(s->side->arena, b.p ? b.p : "");
-		nsx_buf_done(&b);
+		kernel = &s->side->kernels[s->kernel_of[t->ops.detail[op]]];
+		if (!kernel->range)
+			kernel->range = s->side->details[of_name[k]];
 	}
+	free(of_name);
+	nsx_groups_done(&names);
 	for (uint32_t i = 0; i < s->side->nkernels; i++)
 		if (!s->side->kernels[i].range)
 			s->side->kernels[i].range = "";
+	return rc;
 }
 
 static int list_kernels(struct nsx_sweep *s, struct nsx_arena *scratch,
@@ -186,7 +222,6 @@ static int list_kernels(struct nsx_sweep *s, struct nsx_arena *scratch,
 		}
 		s->kernel_of[v[i].at] = side->nkernels - 1;
 	}
-	name_ranges(s);
 	return 0;
 }
 
@@ -237,7 +272,8 @@ static int add_lane(struct nsx_sweep *s, const struct nsx_iteration *v,
 	devices[view->nlanes++] = device;
 	if (nsx_sweep_kernels(s, device, lane, err))
 		return err->rc;
-	return nsx_sweep_idle(s, device, lane, err);
+	return nsx_sweep_idle(s, device, lane, err) ||
+	       nsx_sweep_copies(s, device, lane, err) ? err->rc : 0;
 }
 
 /* Of the rows of one process and device those to compare: complete ones, which
@@ -408,6 +444,8 @@ static int reduce(struct nsx_side *side, const struct nsx_report *r,
 	s.texts = nsx_strings_new();
 	if (!rc) /* text 0 is detail 0 */
 		rc = nsx_number_detail(&s, "", 0, &none, err);
+	if (!rc)
+		rc = name_ranges(&s, scratch, err);
 	if (!rc)
 		rc = add_views(&s, f, o, scratch, err);
 	if (!rc)

@@ -49,10 +49,21 @@ struct nsx_kernel_use { /* of a kernel in a unit; by unit, then kernel          
 		       the credits of a unit add up to its compute time      */
 	int64_t own_ns; /* whole durations of the launches                   */
 };
-struct nsx_idle_use { /* idle time of a unit by cause; by unit, cause, detail */
-	uint32_t unit, cause; /* enum nsx_cause                              */
+/* A share of a unit's time, told apart: by unit, cause, detail. */
+enum nsx_split {
+	NSX_SPLIT_IDLE,	  /* by cause; detail: call or range                 */
+	NSX_SPLIT_COPIES, /* by direction                                    */
+	NSX_SPLIT_RANGES, /* of compute, by the ranges around the launch     */
+	NSX_NSPLITS
+};
+struct nsx_split_use {
+	uint32_t unit, cause; /* enum nsx_cause; 0 but for idle time         */
 	uint32_t detail;      /* index of side->details                      */
-	int64_t ns;
+	int64_t ns; /* those of a unit add up to its share                   */
+};
+struct nsx_split_uses {
+	struct nsx_split_use *v;
+	size_t n;
 };
 struct nsx_lane {
 	int64_t device_id, pid; /* pid -1: not known                         */
@@ -62,8 +73,7 @@ struct nsx_lane {
 	size_t nunits;
 	struct nsx_kernel_use *uses;
 	size_t nuses;
-	struct nsx_idle_use *idle;
-	size_t nidle;
+	struct nsx_split_uses split[NSX_NSPLITS];
 	uint32_t *order; /* kernels of a typical unit, stream by stream in
 			    order of time                                    */
 	size_t norder;
@@ -143,6 +153,7 @@ struct nsx_sweep {
 				side->kernels                                */
 	uint32_t *detail_of; /* by text of the trace: index of side->details;
 				0 not asked for yet                          */
+	uint32_t *range_of; /* by NVTX range: the same of its path           */
 	struct nsx_strings *texts; /* of side->details ...                   */
 	struct nsx_groups numbers; /* ... and their indices                  */
 };
@@ -152,6 +163,12 @@ int nsx_sweep_kernels(const struct nsx_sweep *s, uint32_t device,
 int nsx_number_detail(struct nsx_sweep *s, const char *text, size_t len,
 		      uint32_t *ret, struct nsx_err *err) NSX_CHECKED;
 int nsx_sweep_idle(struct nsx_sweep *s, uint32_t device, struct nsx_lane *lane,
+		   struct nsx_err *err) NSX_CHECKED;
+int nsx_sweep_copies(struct nsx_sweep *s, uint32_t device,
+		     struct nsx_lane *lane, struct nsx_err *err) NSX_CHECKED;
+/* Collected uses as one split of a lane; frees v. */
+int nsx_keep_split(const struct nsx_sweep *s, struct nsx_lane *lane,
+		   enum nsx_split split, struct nsx_split_use *v, size_t n,
 		   struct nsx_err *err) NSX_CHECKED;
 /* Splits the exposed communication of the lanes of a view. devices: by lane. */
 int nsx_split_comm(const struct nsx_sweep *s, const uint32_t *devices,

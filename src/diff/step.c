@@ -3,8 +3,9 @@
  * Regression or improvement: larger than what noise, measured or assumed,
  * explains; every interval excludes 0; the rank test is significant; and the two
  * samples are apart (A12).  Neutral: the whole interval lies inside the noise,
- * and so does the change of the mean.  Anything else is inconclusive and says
- * what would settle it.
+ * and so does the change of the mean; that a capture drifts makes it harder to
+ * prove a change, not easier to rule one out.  Anything else is inconclusive and
+ * says what would settle it.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -115,7 +116,7 @@ static double settle_with(const struct nsx_step *c, bool captures)
 
 static void judge(struct nsx_step *c, double alpha, struct nsx_arena *a)
 {
-	double floor_ns = c->floor * c->side[0].median_ns;
+	double noise_ns = c->noise * c->side[0].median_ns;
 	bool captures = NSX_MIN(c->side[0].ncaptures, c->side[1].ncaptures) >=
 			MIN_CAPTURES;
 	bool apart = c->test.a12 > APART || c->test.a12 < 1 - APART;
@@ -135,14 +136,14 @@ static void judge(struct nsx_step *c, double alpha, struct nsx_arena *a)
 		   excludes_zero(&c->blocks_ns) && c->test.p < alpha && apart) {
 		c->verdict = c->shift_ns > 0 ? NSX_V_REGRESSION :
 					       NSX_V_IMPROVEMENT;
-	} else if (widest(c) > floor_ns) {
+	} else if (widest(c) > noise_ns) {
 		c->settle = settle_with(c, captures);
-		c->why = c->side[0].drifting || c->side[1].drifting ?
+		c->why = c->floor > c->noise ?
 				 "a capture drifts: its halves differ as much" :
 			 is_above_floor(c, c->rel) ?
 				 "units vary too much for their number" :
 				 "the interval reaches beyond the noise";
-	} else if (fabs(c->mean_rel) >= c->floor) {
+	} else if (fabs(c->mean_rel) >= c->noise) {
 		c->why = nsx_arena_printf(a, "typical units are alike, but slow "
 					  "ones change the mean by %s",
 					  nsx_text_ratio(a, c->mean_rel));
@@ -208,8 +209,9 @@ int nsx_step_measure(const struct nsx_diff *d, uint32_t lane,
 	const struct nsx_noise *noise = &d->opts->noise;
 	int rc;
 
-	*ret = (struct nsx_step){.floor = NSX_MAX(NOISE_FLOOR, noise->rel),
-				   .floor_ns = noise->abs_ns};
+	*ret = (struct nsx_step){.noise = NSX_MAX(NOISE_FLOOR, noise->rel),
+				 .floor_ns = noise->abs_ns};
+	ret->floor = ret->noise;
 	rc = measure(d, lane, a, ret, err);
 	if (!rc && ret->side[0].median_ns > 0) {
 		ret->rel = ret->shift_ns / ret->side[0].median_ns;

@@ -53,7 +53,7 @@ static int detail_of(struct nsx_sweep *s, const struct nsx_idle_piece *p,
 
 static int cmp_uses(const void *a, const void *b)
 {
-	const struct nsx_idle_use *x = a, *y = b;
+	const struct nsx_split_use *x = a, *y = b;
 
 	if (x->unit != y->unit)
 		return x->unit < y->unit ? -1 : 1;
@@ -62,11 +62,28 @@ static int cmp_uses(const void *a, const void *b)
 	return x->detail < y->detail ? -1 : x->detail > y->detail;
 }
 
+int nsx_keep_split(const struct nsx_sweep *s, struct nsx_lane *lane,
+		   enum nsx_split split, struct nsx_split_use *v, size_t n,
+		   struct nsx_err *err)
+{
+	struct nsx_split_uses *to = &lane->split[split];
+
+	to->v = nsx_arena_try_array(s->side->arena, n, sizeof(*v), "parts",
+				    err);
+	if (to->v && n) {
+		memcpy(to->v, v, n * sizeof(*v));
+		qsort(to->v, n, sizeof(*v), cmp_uses);
+		to->n = n;
+	}
+	free(v);
+	return to->v ? 0 : err->rc;
+}
+
 int nsx_sweep_idle(struct nsx_sweep *s, uint32_t device, struct nsx_lane *lane,
 		   struct nsx_err *err)
 {
 	const struct nsx_idle *idle = &s->f->idle[device];
-	struct nsx_idle_use *v = NULL;
+	struct nsx_split_use *v = NULL;
 	struct nsx_groups groups = {0};
 	size_t cap = 0, u = 0;
 	int rc = 0;
@@ -104,18 +121,10 @@ int nsx_sweep_idle(struct nsx_sweep *s, uint32_t device, struct nsx_lane *lane,
 			v[g].ns += to - from;
 		}
 	}
-	if (!rc) {
-		lane->idle = nsx_arena_try_array(s->side->arena, groups.n,
-						 sizeof(*v), "idle causes",
-						 err);
-		rc = lane->idle ? 0 : err->rc;
-	}
-	if (!rc && groups.n) {
-		memcpy(lane->idle, v, groups.n * sizeof(*v));
-		qsort(lane->idle, groups.n, sizeof(*v), cmp_uses);
-	}
-	lane->nidle = groups.n;
-	free(v);
+	if (rc)
+		free(v);
+	else
+		rc = nsx_keep_split(s, lane, NSX_SPLIT_IDLE, v, groups.n, err);
 	nsx_groups_done(&groups);
 	return rc;
 }

@@ -1,4 +1,5 @@
-/* sweep_kernels.c - how much of each unit each kernel took.
+/* sweep_kernels.c - how much of each unit each kernel took, and the kernels of
+ * each NVTX range.
  *
  * Where m kernels run together each gets 1/m of the time, so that what all get
  * is the time in which any ran.  One sweep over the device's work: v is the
@@ -28,7 +29,10 @@ struct tally { /* of a kernel in the unit at hand */
 };
 struct sweep {
 	const struct nsx_sweep *in;
-	struct nsx_lane *lane;
+	const struct nsx_lane *lane;
+	uint32_t (*key)(const struct nsx_sweep *in, size_t op);
+	struct nsx_kernel_use *uses; /* kernel: a key                        */
+	size_t nuses, cap;
 	struct running heap[MOST_TOGETHER];
 	size_t nrunning;
 	struct tally *tally; /* by kernel                                    */
@@ -36,7 +40,6 @@ struct sweep {
 	size_t nlisted;
 	nsx_wide v;
 	int64_t at_ns;
-	size_t cap; /* of lane->uses, on the heap until it is whole          */
 };
 
 /* Running kernels -------------------------------------------------------------*/
@@ -120,12 +123,11 @@ static int cmp_u32(const void *a, const void *b)
  */
 static int close_unit(struct sweep *s, uint32_t unit, struct nsx_err *err)
 {
-	struct nsx_lane *lane = s->lane;
-	size_t n = s->nlisted, from = lane->nuses, kept = 0;
+	size_t n = s->nlisted, kept = 0;
 	nsx_wide *share = nsx_try_alloc(n, sizeof(*share), "kernels", err);
 	int64_t *ns = nsx_try_alloc(n, sizeof(*ns), "kernels", err);
-	int rc = share && ns ? nsx_grow(&lane->uses, &s->cap, from + n,
-					sizeof(*lane->uses), "kernels", err) :
+	int rc = share && ns ? nsx_grow(&s->uses, &s->cap, s->nuses + n,
+					sizeof(*s->uses), "kernels", err) :
 			       err->rc;
 
 	if (!rc && n)
@@ -134,12 +136,12 @@ static int close_unit(struct sweep *s, uint32_t unit, struct nsx_err *err)
 		share[i] = count(s, s->listed[i])->credit;
 	if (!rc)
 		nsx_apportion(share, n, (nsx_wide)1 << FRACTION,
-			      lane->units[unit].ns[NSX_SHARE_COMPUTE], ns);
+			      s->lane->units[unit].ns[NSX_SHARE_COMPUTE], ns);
 	for (size_t i = 0; !rc && i < n; i++) {
 		struct tally *x = &s->tally[s->listed[i]];
 
 		if (ns[i] || x->launches)
-			lane->uses[lane->nuses++] = (struct nsx_kernel_use){
+			s->uses[s->nuses++] = (struct nsx_kernel_use){
 				unit, s->listed[i], x->launches, ns[i],
 				x->own_ns};
 		x->credit = 0;
@@ -171,12 +173,25 @@ static void open_unit(struct sweep *s)
 	s->nlisted = kept;
 }
 
+static uint32_t kernel_of(const struct nsx_sweep *in, size_t op)
+{
+	const struct nsx_trace *t = in->t;
+
+	return in->kernel_of[t->ops.kind[op] == NSX_OP_KERNEL ?
+				     t->ops.detail[op] : t->nshapes];
+}
+
+static uint32_t range_of(const struct nsx_sweep *in, size_t op)
+{
+	const uint32_t *r = in->f->nvtx.op_range;
+
+	return r && r[op] != NSX_NONE ? in->range_of[r[op]] : 0;
+}
+
 static void start(struct sweep *s, size_t op)
 {
 	const struct nsx_trace *t = s->in->t;
-	uint32_t kernel = s->in->kernel_of[t->ops.kind[op] == NSX_OP_KERNEL ?
-						   t->ops.detail[op] :
-						   t->nshapes];
+	uint32_t kernel = s->key(s->in, op);
 	struct tally *x = count(s, kernel);
 
 	if (!(t->ops.flags[op] & NSX_OP_CUT)) {
@@ -199,7 +214,7 @@ static int sweep_units(struct sweep *s, const struct nsx_device *d,
 	int rc = 0;
 
 	for (uint32_t u = 0; !rc && u < s->lane->nunits; u++) {
-		struct nsx_unit *unit = &s->lane->units[u];
+		const struct nsx_unit *unit = &s->lane->units[u];
 		int64_t end_ns = unit->start_ns + unit->wall_ns;
 
 		for (; op < end && nsx_op_start(o, op) < end_ns; op++) {
@@ -210,10 +225,6 @@ static int sweep_units(struct sweep *s, const struct nsx_device *d,
 				open_unit(s);
 			}
 			advance(s, at);
-			if (at >= unit->start_ns &&
-			    (o->kind[op] == NSX_OP_KERNEL ||
-			     o->kind[op] == NSX_OP_GRAPH))
-				unit->launches++;
 			if (o->cls[op] == NSX_C_COMPUTE)
 				start(s, op);
 		}
@@ -289,9 +300,7 @@ static int order_kernels(const struct nsx_sweep *in, const struct nsx_device *d,
 			break;
 		v[n++] = (struct placed){
 			t->ops.stream[op],
-			in->kernel_of[t->ops.kind[op] == NSX_OP_KERNEL ?
-					      t->ops.detail[op] : t->nshapes],
-			op};
+			kernel_of(in, op), op};
 	}
 	if (!rc) {
 		lane->order = nsx_arena_try_array(in->side->arena, n, 4,
@@ -306,32 +315,93 @@ static int order_kernels(const struct nsx_sweep *in, const struct nsx_device *d,
 	return rc;
 }
 
-int nsx_sweep_kernels(const struct nsx_sweep *in, uint32_t device,
-		      struct nsx_lane *lane, struct nsx_err *err)
+/* All launches, those that communicate as well. */
+static void count_launches(const struct nsx_trace *t, const struct nsx_device *d,
+			   struct nsx_lane *lane)
 {
-	const struct nsx_device *d = &in->t->device[device];
+	size_t u = 0;
+
+	for (size_t op = d->ops_at; op < d->ops_at + d->nops; op++) {
+		int64_t at = nsx_op_start(&t->ops, op);
+
+		if (t->ops.kind[op] != NSX_OP_KERNEL &&
+		    t->ops.kind[op] != NSX_OP_GRAPH)
+			continue;
+		while (u < lane->nunits && lane->units[u].start_ns +
+					   lane->units[u].wall_ns <= at)
+			u++;
+		if (u == lane->nunits)
+			return;
+		lane->units[u].launches += at >= lane->units[u].start_ns;
+	}
+}
+
+/* Credit by key; *ret is the caller's to free. */
+static int sweep(const struct nsx_sweep *in, uint32_t device,
+		 const struct nsx_lane *lane, size_t nkeys,
+		 uint32_t (*key)(const struct nsx_sweep *in, size_t op),
+		 struct nsx_kernel_use **ret, size_t *ret_n,
+		 struct nsx_err *err)
+{
 	struct nsx_arena *a = nsx_arena_new();
 	struct sweep *s = nsx_arena_get(a, sizeof(*s));
-	struct nsx_kernel_use *uses;
 	int rc;
 
 	s->in = in;
 	s->lane = lane;
+	s->key = key;
 	s->at_ns = INT64_MIN;
-	s->tally = nsx_arena_try_array(a, in->side->nkernels,
-				       sizeof(*s->tally), "kernels", err);
-	s->listed = nsx_arena_try_array(a, in->side->nkernels, 4, "kernels",
-					err);
-	rc = s->tally && s->listed ? sweep_units(s, d, err) : err->rc;
-	uses = lane->uses;
-	if (!rc) {
-		lane->uses = nsx_arena_try_array(in->side->arena, lane->nuses,
-						 sizeof(*uses), "kernels", err);
-		rc = lane->uses ? 0 : err->rc;
-	}
-	if (!rc && lane->nuses)
+	s->tally = nsx_arena_try_array(a, nkeys, sizeof(*s->tally), "kernels",
+				       err);
+	s->listed = nsx_arena_try_array(a, nkeys, 4, "kernels", err);
+	rc = s->tally && s->listed ?
+		     sweep_units(s, &in->t->device[device], err) : err->rc;
+	if (rc)
+		free(s->uses);
+	*ret = rc ? NULL : s->uses;
+	*ret_n = s->nuses;
+	nsx_arena_free(a);
+	return rc;
+}
+
+static int sweep_ranges(const struct nsx_sweep *in, uint32_t device,
+			struct nsx_lane *lane, struct nsx_err *err)
+{
+	struct nsx_kernel_use *uses;
+	struct nsx_split_use *v;
+	size_t n;
+	int rc = sweep(in, device, lane, in->side->ndetails, range_of, &uses,
+		       &n, err);
+
+	if (rc)
+		return rc;
+	v = nsx_try_alloc(n, sizeof(*v), "ranges", err);
+	for (size_t i = 0; v && i < n; i++)
+		v[i] = (struct nsx_split_use){uses[i].unit, 0, uses[i].kernel,
+					      uses[i].ns};
+	free(uses);
+	return v ? nsx_keep_split(in, lane, NSX_SPLIT_RANGES, v, n, err) :
+		   err->rc;
+}
+
+int nsx_sweep_kernels(const struct nsx_sweep *in, uint32_t device,
+		      struct nsx_lane *lane, struct nsx_err *err)
+{
+	const struct nsx_device *d = &in->t->device[device];
+	struct nsx_kernel_use *uses;
+	int rc = sweep(in, device, lane, in->side->nkernels, kernel_of, &uses,
+		       &lane->nuses, err);
+
+	if (rc)
+		return rc;
+	count_launches(in->t, d, lane);
+	lane->uses = nsx_arena_try_array(in->side->arena, lane->nuses,
+					 sizeof(*uses), "kernels", err);
+	if (lane->uses && lane->nuses)
 		memcpy(lane->uses, uses, lane->nuses * sizeof(*uses));
 	free(uses);
-	nsx_arena_free(a);
-	return rc ? rc : order_kernels(in, d, lane, err);
+	if (!lane->uses)
+		return err->rc;
+	return sweep_ranges(in, device, lane, err) ||
+	       order_kernels(in, d, lane, err) ? err->rc : 0;
 }

@@ -41,6 +41,17 @@ NSX_COLUMNS(budget_cols, BUDGET_COLUMNS);
 	  "launch shape, registers, shared memory, occupancy")                \
 	X(K_RANGE, "range", STR, "NVTX ranges around its first launch")
 NSX_COLUMNS(kernel_cols, KERNEL_COLUMNS);
+#define NVTX_COLUMNS(X)                                                       \
+	X(N_GPU, "gpu", I64, "CUDA ordinal")                                  \
+	X(N_RANGE, "range", STR,                                              \
+	  "NVTX ranges around the launch; null: launched in none")            \
+	X(N_BEFORE, "before_ns", I64,                                         \
+	  "compute time of what was launched there, mean of a unit")          \
+	X(N_AFTER, "after_ns", I64, "mean of a unit")                         \
+	X(N_DELTA, "delta_ns", I64,                                           \
+	  "after - before; those of a GPU add up to its compute time's")      \
+	X(N_MS, "delta_ms", F64, "after - before")
+NSX_COLUMNS(nvtx_cols, NVTX_COLUMNS);
 #define UNIT_COLUMNS(X)                                                       \
 	X(U_SIDE, "side", STR, "before or after")                             \
 	X(U_CAPTURE, "capture", I64,                                          \
@@ -92,6 +103,8 @@ static const struct nsx_layout layouts[NSX_NDT] = {
 	{.key = "budget", .csv = "diff_budget", NSX_COLS(budget_cols),
 	 .json_rows = 1000},
 	{.key = "kernels", .csv = "diff_kernels", NSX_COLS(kernel_cols),
+	 .json_rows = 200},
+	{.key = "nvtx", .csv = "diff_nvtx", NSX_COLS(nvtx_cols),
 	 .json_rows = 200},
 	{.key = "units", .csv = "diff_units", NSX_COLS(unit_cols),
 	 .json_rows = -2},
@@ -274,16 +287,44 @@ static int fill_budget(const struct nsx_diff *d, const struct nsx_diff_lane *l,
 	return 0;
 }
 
-static int fill_causes(const struct nsx_diff_lane *l, struct nsx_table *t,
+/* What idle time and copies consist of. */
+static int fill_splits(const struct nsx_diff_lane *l, struct nsx_table *t,
 		       struct nsx_err *err)
 {
-	for (size_t i = 0; i < l->budget.ncauses; i++) {
-		const struct nsx_cause_row *c = &l->budget.causes[i];
+	const struct nsx_split_rows *idle = &l->budget.split[NSX_SPLIT_IDLE];
+	const struct nsx_split_rows *copies =
+		&l->budget.split[NSX_SPLIT_COPIES];
 
-		if (add_budget_row(t, l->device_id, "idle",
-				   nsx_cause_names[c->cause], c->detail, &c->d,
+	for (size_t i = 0; i < copies->n; i++)
+		if (add_budget_row(t, l->device_id, "copies",
+				   copies->v[i].detail, "", &copies->v[i].d,
 				   err))
 			return err->rc;
+	for (size_t i = 0; i < idle->n; i++)
+		if (add_budget_row(t, l->device_id, "idle",
+				   nsx_cause_names[idle->v[i].cause],
+				   idle->v[i].detail, &idle->v[i].d, err))
+			return err->rc;
+	return 0;
+}
+
+static int fill_nvtx(const struct nsx_diff_lane *l, struct nsx_table *t,
+		     struct nsx_err *err)
+{
+	const struct nsx_split_rows *x = &l->budget.split[NSX_SPLIT_RANGES];
+
+	for (size_t i = 0; i < x->n; i++) {
+		struct nsx_cell *row = nsx_row(t, err);
+		const struct nsx_delta *d = &x->v[i].d;
+
+		if (!row)
+			return err->rc;
+		row[N_GPU] = nsx_int(l->device_id);
+		row[N_RANGE] = text_or_null(x->v[i].detail);
+		row[N_BEFORE] = nsx_int(d->before_ns);
+		row[N_AFTER] = nsx_int(d->before_ns + d->delta_ns);
+		row[N_DELTA] = nsx_int(d->delta_ns);
+		row[N_MS] = nsx_ms(d->delta_ns);
 	}
 	return 0;
 }
@@ -476,7 +517,8 @@ int nsx_diff_tabulate(struct nsx_diff *d, struct nsx_diff_tables *ret,
 		    fill_units(d, 1, l, &ret->t[NSX_DT_UNITS], err))
 			return err->rc;
 	for (uint32_t l = 0; l < d->nlanes; l++)
-		if (fill_causes(&d->lanes[l], &ret->t[NSX_DT_BUDGET], err))
+		if (fill_splits(&d->lanes[l], &ret->t[NSX_DT_BUDGET], err) ||
+		    fill_nvtx(&d->lanes[l], &ret->t[NSX_DT_NVTX], err))
 			return err->rc;
 	if (fill_kernels(d, &ret->t[NSX_DT_KERNELS], err) ||
 	    fill_findings(d, &ret->t[NSX_DT_FINDINGS], err) ||
