@@ -28,10 +28,15 @@ typedef void (*nsx_json_file_fn)(void *ctx, const char *path,
 enum nsx_files nsx_json_files(const char *json, size_t n, nsx_json_file_fn fn,
 			      void *ctx);
 
-/* The number of a key in an object of the file's root object.
- * Errors: NSX_E_USAGE naming the file and what is wrong with it.
+/* Gives each number of the lists of named objects in the file's root to fn, in
+ * file order: {"metrics": [{"name": "step", "rel": 0.02}]} is
+ * fn(ctx, "metrics", "step", "rel", 0.02).
+ * Errors: NSX_E_USAGE naming the file and what is wrong with it, or that of fn.
  */
-int nsx_json_number_of(const char *path, const char *object, const char *key,
-		       double *ret, struct nsx_err *err);
+typedef int (*nsx_json_number_fn)(void *ctx, const char *list,
+				  const char *name, const char *key,
+				  double number, struct nsx_err *err);
+int nsx_json_each_number(const char *path, nsx_json_number_fn fn, void *ctx,
+			 struct nsx_err *err);
 
 #endif

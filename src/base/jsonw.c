@@ -306,22 +306,40 @@ enum nsx_files nsx_json_files(const char *json, size_t n, nsx_json_file_fn fn,
 	return what;
 }
 
-int nsx_json_number_of(const char *path, const char *object, const char *key,
-		       double *ret, struct nsx_err *err)
+static int each_number(const json_t *object, const char *list,
+		       nsx_json_number_fn fn, void *ctx, struct nsx_err *err)
+{
+	const char *name = json_string_value(json_object_get(object, "name"));
+	const char *key;
+	json_t *value;
+	int rc = 0;
+
+	json_object_foreach((json_t *)object, key, value) {
+		if (!rc && name && json_is_number(value))
+			rc = fn(ctx, list, name, key, json_number_value(value),
+				err);
+	}
+	return rc;
+}
+
+int nsx_json_each_number(const char *path, nsx_json_number_fn fn, void *ctx,
+			 struct nsx_err *err)
 {
 	json_error_t e;
-	json_t *root = json_load_file(path, 0, &e);
-	const json_t *v = json_object_get(json_object_get(root, object), key);
-	bool found = json_is_number(v);
+	json_t *root = json_load_file(path, 0, &e), *list, *object;
+	const char *key;
+	size_t i;
+	int rc = 0;
 
-	if (found)
-		*ret = json_number_value(v);
-	json_decref(root);
 	if (!root)
 		return nsx_fail(err, NSX_E_USAGE, "cannot read '%s' as JSON: %s",
 				path, e.text);
-	if (!found)
-		return nsx_fail(err, NSX_E_USAGE, "cannot use '%s': it has no "
-				"number '%s' in '%s'", path, key, object);
-	return 0;
+	json_object_foreach(root, key, list) {
+		json_array_foreach(list, i, object) {
+			if (!rc)
+				rc = each_number(object, key, fn, ctx, err);
+		}
+	}
+	json_decref(root);
+	return rc;
 }

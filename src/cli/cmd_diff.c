@@ -11,7 +11,7 @@
 struct args {
 	const char *out, *unit, *steps, *noise;
 	struct nsx_opt_list before, after, gates;
-	int64_t gpu, seed, threads;
+	int64_t gpu, seed, threads, top;
 	double alpha;
 	bool json, md, strict, calibrate, quiet;
 };
@@ -42,6 +42,8 @@ static const struct nsx_opt opts[] = {
 	OPT(0, "calibrate", NULL, FLAG, calibrate,
 	    "measure that: all operands are runs of the same code; -o names "
 	    "the file"),
+	OPT(0, "top", "N", INT, top,
+	    "rows of each table for people (10; kernels on the page 30)"),
 	OPT(0, "alpha", "X", REAL, alpha,
 	    "how often chance may look like a change (0.05)"),
 	OPT(0, "seed", "N", INT, seed, "of the bootstrap's draws (1)"),
@@ -169,6 +171,9 @@ static int read_args(const struct args *a, struct nsx_diff_opts *o,
 	if (a->threads < 0 || a->threads > NSX_MAX_THREADS)
 		return nsx_fail(err, NSX_E_USAGE, "--threads must be 1 to %d",
 				NSX_MAX_THREADS);
+	if (a->top < 0)
+		return nsx_fail(err, NSX_E_USAGE, "--top must be 1 or more");
+	o->top = (size_t)a->top;
 	o->gates = a->gates.v;
 	o->ngates = a->gates.n;
 	o->alpha = a->alpha;
@@ -239,12 +244,28 @@ static int compare(const struct args *a, const struct nsx_diff_opts *o,
 	return rc;
 }
 
+static int write_noise(const struct nsx_noises *noise,
+		       const struct nsx_diff_opts *o, const char *path,
+		       struct nsx_err *err)
+{
+	FILE *f = fopen(path, "we");
+
+	if (!f)
+		return nsx_fail(err, NSX_E_IO, "cannot write '%s': %s", path,
+				strerror(errno));
+	if (nsx_noise_write(noise, o, f, err)) {
+		(void)fclose(f);
+		return err->rc;
+	}
+	return nsx_emit_close(f, path, err);
+}
+
 /* All operands are runs of the same code. */
 static int calibrate(const struct args *a, struct nsx_diff_opts *o, int n,
 		     char **argv, struct nsx_err *err)
 {
-	struct nsx_noise noise;
-	FILE *f;
+	const struct nsx_noise *step;
+	struct nsx_noises noise;
 	int rc;
 
 	o->before = (const char *const *)argv + 1;
@@ -258,22 +279,14 @@ static int calibrate(const struct args *a, struct nsx_diff_opts *o, int n,
 		return nsx_fail(err, NSX_E_USAGE, "--calibrate needs -o FILE "
 				"for what it measures");
 	rc = nsx_diff_calibrate(o, &noise, err);
-	if (rc)
-		return rc;
-	f = fopen(a->out, "we");
-	if (!f)
-		return nsx_fail(err, NSX_E_IO, "cannot write '%s': %s", a->out,
-				strerror(errno));
-	rc = nsx_noise_write(&noise, o, f, err);
-	if (rc) {
-		(void)fclose(f);
-		return rc;
-	}
-	rc = nsx_emit_close(f, a->out, err);
+	if (!rc)
+		rc = write_noise(&noise, o, a->out, err);
+	step = &noise.of[NSX_METRIC_STEP];
 	if (!rc && !a->quiet)
 		printf("%d runs of the same code differ by up to %.2f %% "
-		       "(%.3f ms)\nWrote noise to: %s\n", n, 100 * noise.rel,
-		       noise.abs_ns / 1e6, a->out);
+		       "(%.3f ms)\nWrote noise to: %s\n", n, 100 * step->rel,
+		       step->abs / 1e6, a->out);
+	nsx_noises_done(&noise);
 	return rc ? rc : nsx_flush_stdout(err);
 }
 
@@ -297,6 +310,7 @@ static int run(const struct nsx_cmd *cmd, int argc, char **argv)
 	if (!rc)
 		rc = a.calibrate ? calibrate(&a, &o, n, argv, &err) :
 				   compare(&a, &o, &err);
+	nsx_noises_done(&o.noise);
 	nsx_arena_free(arena);
 	return rc < 0 ? nsx_cmd_fail(&err, a.json) : rc;
 }

@@ -425,7 +425,7 @@ static int cmp_p(const void *a, const void *b)
 }
 
 /* Holm 1979: the least p times the number of tests, the next times one less. */
-static int correct(struct nsx_budget *b, size_t n, double alpha,
+static int correct(const struct nsx_diff *d, struct nsx_budget *b, size_t n,
 		   struct nsx_arena *a, struct nsx_err *err)
 {
 	struct nsx_kernel_row **order = nsx_arena_try_array(
@@ -439,9 +439,14 @@ static int correct(struct nsx_budget *b, size_t n, double alpha,
 	if (n)
 		qsort(order, n, sizeof(*order), cmp_p);
 	for (size_t i = 0; i < n; i++) {
-		most = NSX_MAX(most, NSX_MIN(1, order[i]->p * (double)(n - i)));
-		order[i]->p = most;
-		order[i]->significant = most <= alpha;
+		struct nsx_kernel_row *r = order[i];
+		double noise_ns = nsx_noise_of_kernel(
+			&d->opts->noise, nsx_row_kernel(d, r->row)->name);
+
+		most = NSX_MAX(most, NSX_MIN(1, r->p * (double)(n - i)));
+		r->p = most;
+		r->significant = most <= d->opts->alpha &&
+				 fabs((double)r->d.delta_ns) > noise_ns;
 	}
 	return 0;
 }
@@ -469,7 +474,7 @@ static int test_rows(const struct nsx_diff *d, uint32_t lane,
 		b->kernels[i].p =
 			nsx_rank_test(v[1], units[1], v[0], units[0]).p;
 	}
-	return correct(b, n, d->opts->alpha, a, err);
+	return correct(d, b, n, a, err);
 }
 
 int nsx_budget_build(struct nsx_diff *d, uint32_t lane, struct nsx_budget *ret,

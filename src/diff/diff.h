@@ -18,9 +18,28 @@ enum nsx_verdict { NSX_V_NEUTRAL, NSX_V_IMPROVEMENT, NSX_V_REGRESSION,
 		   NSX_V_INCONCLUSIVE };
 extern const char *const nsx_verdict_names[];
 
-struct nsx_noise { /* what the same code differs by, of a metric             */
-	double rel, abs_ns; /* 0: not calibrated                             */
+/* What runs of the same code differ by. --------------------------------------*/
+enum nsx_metric { /* of a unit; gates.c says what they are                   */
+	NSX_METRIC_STEP, NSX_METRIC_P95, NSX_METRIC_MEAN, NSX_METRIC_COMPUTE,
+	NSX_METRIC_COMM, NSX_METRIC_COPY, NSX_METRIC_IDLE, NSX_METRIC_LAUNCHES,
+	NSX_NMETRICS
 };
+extern const char *const nsx_metric_names[NSX_NMETRICS]; /* "step", ...      */
+struct nsx_noise { /* both must be exceeded; 0: not calibrated               */
+	double rel, abs; /* abs: ns, or a count                              */
+};
+struct nsx_kernel_noise {
+	const char *name; /* full                                            */
+	double abs_ns;	  /* mean of a unit                                  */
+};
+struct nsx_noises {
+	struct nsx_noise of[NSX_NMETRICS];
+	struct nsx_kernel_noise *kernels; /* by name                         */
+	size_t nkernels, cap_kernels;
+};
+/* 0 where it was not calibrated. */
+double nsx_noise_of_kernel(const struct nsx_noises *n, const char *name);
+void nsx_noises_done(struct nsx_noises *n);
 
 /* The length of a unit on both sides. Ratios are of the median before.------*/
 struct nsx_step {
@@ -65,7 +84,7 @@ struct nsx_kernel_row {
 	int64_t count_ns, clock_ns, own_ns; /* add up to d.delta_ns          */
 	double launches[2], each_ns[2]; /* in a unit; credit of a launch     */
 	double p; /* after Holm's correction; NAN not tested                 */
-	bool significant;
+	bool significant; /* by p, and larger than the kernel's noise        */
 };
 struct nsx_budget {
 	struct nsx_delta total, part[NSX_NSHARES];
@@ -114,9 +133,10 @@ struct nsx_diff_opts {
 	const char *const *before, *const *after; /* specs of side.h         */
 	size_t nbefore, nafter;
 	struct nsx_side_opts side;
-	struct nsx_noise noise; /* of a step                                 */
+	struct nsx_noises noise;
 	double alpha;
 	uint64_t seed;
+	size_t top; /* rows of tables for people; 0: as many as read well    */
 	const char *const *gates;
 	size_t ngates;
 };
@@ -155,16 +175,28 @@ int nsx_diff_run(const struct nsx_diff_opts *o, struct nsx_diff **ret,
 void nsx_diff_free(struct nsx_diff *d);
 
 /* What runs of the same code differ by: o->before are all of them, at least 3;
- * the largest shift over all pairs, of any GPU or of the job.
- * Errors: as of nsx_diff_run.
+ * the largest change over all pairs, of any GPU or of the job, metric by metric
+ * and kernel by kernel.  Owner: the caller, nsx_noises_done, also after a
+ * failure.  Errors: as of nsx_diff_run.
  */
-int nsx_diff_calibrate(const struct nsx_diff_opts *o, struct nsx_noise *ret,
+int nsx_diff_calibrate(const struct nsx_diff_opts *o, struct nsx_noises *ret,
 		       struct nsx_err *err) NSX_CHECKED;
-int nsx_noise_write(const struct nsx_noise *n, const struct nsx_diff_opts *o,
+int nsx_noise_write(const struct nsx_noises *n, const struct nsx_diff_opts *o,
 		    FILE *out, struct nsx_err *err) NSX_CHECKED;
-/* "1.5%", or a file that was written so. Errors: NSX_E_USAGE. */
-int nsx_noise_read(const char *text, struct nsx_noise *ret,
+/* "1.5%" of a step, or a file that was written so.  Owner: as above.
+ * Errors: NSX_E_USAGE.
+ */
+int nsx_noise_read(const char *text, struct nsx_noises *ret,
 		   struct nsx_err *err) NSX_CHECKED;
+
+/* The first kernel of a row, before if there is one. */
+static inline const struct nsx_kernel *nsx_row_kernel(const struct nsx_diff *d,
+						      uint32_t row)
+{
+	unsigned side = d->rows.first[0][row] == NSX_NONE;
+
+	return &d->pool[side].kernels[d->rows.first[side][row]];
+}
 
 /* The parts, by file ---------------------------------------------------------*/
 

@@ -478,7 +478,9 @@ int nsx_diff_emit_md(const struct nsx_diff *d, enum nsx_diff_md what, FILE *out,
 	bool for_comment = what == NSX_DIFF_COMMENT;
 	struct page p = {.d = d, .a = nsx_arena_new(),
 			 .for_comment = for_comment,
-			 .rows = ROWS, .kernel_rows = for_comment ? 10 : 30};
+			 .rows = d->opts->top ? d->opts->top : ROWS,
+			 .kernel_rows = d->opts->top ? d->opts->top :
+					for_comment  ? ROWS : 3 * ROWS};
 	uint32_t lane = shown_lane(d);
 
 	add_head(&p);

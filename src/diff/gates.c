@@ -20,20 +20,26 @@
 
 const char *const nsx_gate_names[] = {"pass", "undecided", "fail"};
 
-enum metric { STEP, STEP_P95, STEP_MEAN, COMPUTE, COMM, COPY, IDLE, KERNEL,
-	      LAUNCHES, MEM_PEAK };
-static const struct {
-	const char *name;
-	enum metric metric;
-	const char *units; /* that may follow the number; % always may       */
-} metrics[] = {
-	{"step", STEP, "ns us ms s"},	    {"step.p95", STEP_P95, "ns us ms s"},
-	{"step.mean", STEP_MEAN, "ns us ms s"},
-	{"compute", COMPUTE, "ns us ms s"}, {"comm", COMM, "ns us ms s"},
-	{"copy", COPY, "ns us ms s"},	    {"idle", IDLE, "ns us ms s"},
-	{"kernel", KERNEL, "ns us ms s"},   {"launches", LAUNCHES, ""},
-	{"mem_peak", MEM_PEAK, "B KB MB GB"},
+enum metric { /* enum nsx_metric, then those that no noise is known of       */
+	STEP = NSX_METRIC_STEP, STEP_P95 = NSX_METRIC_P95,
+	STEP_MEAN = NSX_METRIC_MEAN, COMPUTE = NSX_METRIC_COMPUTE,
+	COMM = NSX_METRIC_COMM, COPY = NSX_METRIC_COPY, IDLE = NSX_METRIC_IDLE,
+	LAUNCHES = NSX_METRIC_LAUNCHES, KERNEL, MEM_PEAK, NMETRICS
 };
+
+static const char *name_of(enum metric m)
+{
+	return m == KERNEL ? "kernel" : m == MEM_PEAK ? "mem_peak" :
+							nsx_metric_names[m];
+}
+
+/* Units that may follow the number; % always may. */
+static const char *units_of(enum metric m)
+{
+	return m == LAUNCHES ? "" : m == MEM_PEAK ? "B KB MB GB" :
+						    "ns us ms s";
+}
+
 static const struct {
 	const char *name;
 	double factor;
@@ -129,14 +135,13 @@ static int read_gate(const char *expr, struct gate *ret, struct nsx_err *err)
 	*ret = (struct gate){.metric = STEP};
 	if (!expr[n])
 		return fail(expr, "it has no limit, as in step:+3%", err);
-	for (size_t i = 0; i < ARRAY_LEN(metrics); i++) {
-		if (strlen(metrics[i].name) != n ||
-		    strncmp(metrics[i].name, expr, n) != 0)
+	for (enum metric m = STEP; m < NMETRICS; m++) {
+		if (strlen(name_of(m)) != n || strncmp(name_of(m), expr, n) != 0)
 			continue;
-		ret->metric = metrics[i].metric;
-		if (ret->metric == KERNEL && read_regex(expr, &s, ret, err))
+		ret->metric = m;
+		if (m == KERNEL && read_regex(expr, &s, ret, err))
 			return err->rc;
-		return read_limit(expr, s, metrics[i].units, ret, err);
+		return read_limit(expr, s, units_of(m), ret, err);
 	}
 	return fail(expr, "metrics are step, step.p95, step.mean, compute, "
 			  "comm, copy, idle, kernel:/REGEX/, launches and "
@@ -154,6 +159,7 @@ int nsx_gate_check(const char *expr, struct nsx_err *err)
 
 struct measured {
 	double before, change;
+	double floor; /* less than that proves nothing                       */
 	struct nsx_interval ci;
 	size_t n; /* units of the shorter side; a single figure: SIZE_MAX    */
 };
@@ -184,6 +190,13 @@ static int64_t listed(const struct nsx_lane *l, size_t unit, const void *ctx)
 	return ((const int64_t *)ctx)[unit];
 }
 
+/* A pattern that was compiled before, when the gate was read. */
+static void compile(regex_t *re, const char *regex)
+{
+	if (regcomp(re, regex, REG_EXTENDED | REG_NOSUB))
+		nsx_die_of_memory(strlen(regex));
+}
+
 /* Credit of the kernels that match, by unit. */
 static int match_kernels(const struct nsx_pool *p, const struct nsx_lane *l,
 			 const char *regex, struct nsx_arena *a, int64_t **ret,
@@ -195,8 +208,7 @@ static int match_kernels(const struct nsx_pool *p, const struct nsx_lane *l,
 	*ret = nsx_arena_try_array(a, l->nunits, sizeof(**ret), "units", err);
 	if (!matches || !*ret)
 		return err->rc;
-	if (regcomp(&re, regex, REG_EXTENDED | REG_NOSUB))
-		nsx_die_of_memory(strlen(regex)); /* it was compiled before */
+	compile(&re, regex);
 	for (uint32_t k = 0; k < p->nkernels; k++)
 		matches[k] = !regexec(&re, p->kernels[k].name, 0, NULL, 0);
 	regfree(&re);
@@ -219,6 +231,25 @@ static int sample_of(const struct nsx_diff *d, unsigned side, uint32_t lane,
 	if (match_kernels(p, &p->lanes[lane], g->regex, a, &v, err))
 		return err->rc;
 	return nsx_pool_figures(p, lane, listed, v, a, ret, err);
+}
+
+/* What runs of the same code differ by in this metric, where it was measured. */
+static double noise_of(const struct nsx_diff *d, const struct gate *g,
+		       double before)
+{
+	const struct nsx_noises *n = &d->opts->noise;
+	double sum = 0;
+	regex_t re;
+
+	if (g->metric != KERNEL)
+		return NSX_MAX(n->of[g->metric].abs,
+			       n->of[g->metric].rel * before);
+	compile(&re, g->regex);
+	for (size_t i = 0; i < n->nkernels; i++)
+		if (!regexec(&re, n->kernels[i].name, 0, NULL, 0))
+			sum += n->kernels[i].abs_ns;
+	regfree(&re);
+	return sum;
 }
 
 static int measure_figure(const struct nsx_diff *d, uint32_t lane,
@@ -244,6 +275,7 @@ static int measure_figure(const struct nsx_diff *d, uint32_t lane,
 	ret->n = NSX_MIN(s[0].n, s[1].n);
 	ret->before = figure(v[0], s[0].n, &nothing, 1);
 	ret->change = figure(v[1], s[1].n, v[0], s[0].n);
+	ret->floor = noise_of(d, g, ret->before);
 	return nsx_bootstrap(&s[1], &s[0], figure, d->opts->alpha,
 			     d->opts->seed, &ret->ci, err);
 }
@@ -252,6 +284,7 @@ static void measure_step(const struct nsx_step *c, struct measured *ret)
 {
 	*ret = (struct measured){
 		c->side[0].median_ns, c->shift_ns,
+		c->floor * c->side[0].median_ns,
 		{NSX_MIN(c->ci_ns.lo, c->blocks_ns.lo),
 		 NSX_MAX(c->ci_ns.hi, c->blocks_ns.hi)},
 		NSX_MIN(c->side[0].n, c->side[1].n)};
@@ -265,7 +298,7 @@ static bool measure_memory(const struct nsx_diff *d, struct measured *ret)
 	for (unsigned s = 0; s < 2; s++)
 		for (size_t i = 0; i < d->nsides[s]; i++)
 			peak[s] = NSX_MAX(peak[s], d->sides[s][i]->peak_bytes);
-	*ret = (struct measured){(double)peak[0], (double)(peak[1] - peak[0]),
+	*ret = (struct measured){(double)peak[0], (double)(peak[1] - peak[0]), 0,
 				 {(double)(peak[1] - peak[0]),
 				  (double)(peak[1] - peak[0])}, SIZE_MAX};
 	return peak[0] >= 0 && peak[1] >= 0;
@@ -282,8 +315,7 @@ static void undecided(struct nsx_gate_row *r, const char *text)
 }
 
 static void decide(const struct nsx_diff *d, const struct gate *g,
-		   const struct measured *m, double floor,
-		   struct nsx_gate_row *r)
+		   const struct measured *m, struct nsx_gate_row *r)
 {
 	double of = g->relative ? m->before : 1;
 	double shown = g->relative ? 100 : !strcmp(r->unit, "ms") ? 1e-6 : 1;
@@ -302,13 +334,13 @@ static void decide(const struct nsx_diff *d, const struct gate *g,
 		undecided(r, "no unit of work repeats on both sides");
 	} else if (m->n < MIN_UNITS) {
 		undecided(r, "fewer than 4 units on a side");
-	} else if (r->lo > r->limit && fabs(m->change) >= floor) {
+	} else if (r->lo > r->limit && fabs(m->change) > m->floor) {
 		r->result = NSX_GATE_FAIL;
 	} else if (r->hi < r->limit || (r->hi <= r->limit && r->lo == r->hi)) {
 		r->result = NSX_GATE_PASS;
 	} else {
 		undecided(r, r->lo > r->limit ?
-				     "smaller than the noise of so few captures" :
+				     "smaller than the noise" :
 				     "the limit lies in the interval: more units "
 				     "or captures would decide");
 		if (g->proven)
@@ -344,17 +376,14 @@ static int evaluate_lane(struct nsx_diff *d, uint32_t lane,
 						 &d->lanes[lane].change;
 	struct nsx_arena *a = nsx_arena_new();
 	struct measured m;
-	double floor = 0;
 	int rc = 0;
 
-	if (g->metric == STEP) {
+	if (g->metric == STEP)
 		measure_step(c, &m);
-		floor = c->floor * c->side[0].median_ns;
-	} else {
+	else
 		rc = measure_figure(d, lane, g, a, &m, err);
-	}
 	if (!rc)
-		decide(d, g, &m, floor, ret);
+		decide(d, g, &m, ret);
 	if (lane != NSX_NONE && d->nlanes > 1)
 		ret->subject = nsx_arena_printf(
 			d->arena, "GPU %lld",
@@ -375,7 +404,7 @@ static int evaluate(struct nsx_diff *d, const char *expr,
 	*ret = begin_row(&g, expr);
 	if (g.metric == MEM_PEAK) {
 		if (measure_memory(d, &m))
-			decide(d, &g, &m, 0, ret);
+			decide(d, &g, &m, ret);
 		else
 			undecided(ret, "memory usage was not traced on both "
 				       "sides");

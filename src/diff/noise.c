@@ -6,14 +6,118 @@
 #include "base/jsonw.h"
 #include "diff/diff.h"
 
-static void widen(struct nsx_noise *n, const struct nsx_step *s)
+const char *const nsx_metric_names[NSX_NMETRICS] = {
+	"step", "step.p95", "step.mean", "compute", "comm", "copy", "idle",
+	"launches",
+};
+
+static void widen(struct nsx_noise *n, double before, double change)
 {
-	n->rel = NSX_MAX(n->rel, fabs(s->rel));
-	n->abs_ns = NSX_MAX(n->abs_ns, fabs(s->shift_ns));
+	if (before > 0)
+		n->rel = NSX_MAX(n->rel, fabs(change) / before);
+	n->abs = NSX_MAX(n->abs, fabs(change));
+}
+
+/* Kernels -----------------------------------------------------------------------*/
+
+static size_t place_of(const struct nsx_noises *n, const char *name)
+{
+	size_t lo = 0, hi = n->nkernels;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (strcmp(n->kernels[mid].name, name) < 0)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+double nsx_noise_of_kernel(const struct nsx_noises *n, const char *name)
+{
+	size_t i = place_of(n, name);
+
+	return i < n->nkernels && !strcmp(n->kernels[i].name, name) ?
+		       n->kernels[i].abs_ns : 0;
+}
+
+static int widen_kernel(struct nsx_noises *n, const char *name, double abs_ns,
+			struct nsx_err *err)
+{
+	size_t i = place_of(n, name);
+	struct nsx_kernel_noise *k;
+
+	if (i == n->nkernels || strcmp(n->kernels[i].name, name) != 0) {
+		char *copy;
+
+		if (nsx_grow(&n->kernels, &n->cap_kernels, n->nkernels + 1,
+			     sizeof(*k), "kernels", err))
+			return err->rc;
+		copy = nsx_try_alloc(strlen(name) + 1, 1, "kernels", err);
+		if (!copy)
+			return err->rc;
+		strcpy(copy, name);
+		memmove(&n->kernels[i + 1], &n->kernels[i],
+			(n->nkernels++ - i) * sizeof(*k));
+		n->kernels[i] = (struct nsx_kernel_noise){copy, 0};
+	}
+	k = &n->kernels[i];
+	k->abs_ns = NSX_MAX(k->abs_ns, abs_ns);
+	return 0;
+}
+
+void nsx_noises_done(struct nsx_noises *n)
+{
+	for (size_t i = 0; i < n->nkernels; i++)
+		free((char *)n->kernels[i].name);
+	free(n->kernels);
+}
+
+/* Measuring ---------------------------------------------------------------------*/
+
+static void widen_step(struct nsx_noises *n, const struct nsx_step *s)
+{
+	widen(&n->of[NSX_METRIC_STEP], s->side[0].median_ns, s->shift_ns);
+	widen(&n->of[NSX_METRIC_P95], s->side[0].p95_ns,
+	      s->side[1].p95_ns - s->side[0].p95_ns);
+	widen(&n->of[NSX_METRIC_MEAN], s->side[0].mean_ns,
+	      s->side[1].mean_ns - s->side[0].mean_ns);
+}
+
+static int widen_budget(struct nsx_noises *n, struct nsx_diff *d, uint32_t lane,
+			struct nsx_err *err)
+{
+	static const enum nsx_metric metric_of[NSX_NSHARES] = {
+		[NSX_SHARE_COMPUTE] = NSX_METRIC_COMPUTE,
+		[NSX_SHARE_TRANSFER] = NSX_METRIC_COMM,
+		[NSX_SHARE_WAIT] = NSX_METRIC_COMM,
+		[NSX_SHARE_COPY] = NSX_METRIC_COPY,
+		[NSX_SHARE_IDLE] = NSX_METRIC_IDLE,
+	};
+	double before[NSX_NMETRICS] = {0}, change[NSX_NMETRICS] = {0};
+	struct nsx_budget b;
+	int rc = nsx_budget_build(d, lane, &b, err);
+
+	if (rc)
+		return rc;
+	for (unsigned k = 0; k < NSX_NSHARES; k++) {
+		before[metric_of[k]] += (double)b.part[k].before_ns;
+		change[metric_of[k]] += (double)b.part[k].delta_ns;
+	}
+	before[NSX_METRIC_LAUNCHES] = b.launches[0];
+	change[NSX_METRIC_LAUNCHES] = b.launches[1] - b.launches[0];
+	for (unsigned k = NSX_METRIC_COMPUTE; k < NSX_NMETRICS; k++)
+		widen(&n->of[k], before[k], change[k]);
+	for (size_t i = 0; !rc && i < b.nkernels; i++)
+		rc = widen_kernel(n, nsx_row_kernel(d, b.kernels[i].row)->name,
+				  fabs((double)b.kernels[i].d.delta_ns), err);
+	return rc;
 }
 
 static int measure_pair(const struct nsx_diff_opts *o, struct nsx_side *before,
-			struct nsx_side *after, struct nsx_noise *n,
+			struct nsx_side *after, struct nsx_noises *n,
 			struct nsx_err *err)
 {
 	struct nsx_side *sides[] = {before, after};
@@ -27,30 +131,35 @@ static int measure_pair(const struct nsx_diff_opts *o, struct nsx_side *before,
 		rc = nsx_fail(err, NSX_E_USAGE, "cannot calibrate with '%s' and "
 			      "'%s': no kind of unit is found in both",
 			      before->path, after->path);
+	if (!rc)
+		rc = nsx_match_kernels(&d.pool[0], &d.pool[1], d.arena, &d.rows,
+				       err);
 	if (!rc && d.pool[0].one_job && d.pool[1].one_job &&
 	    d.pool[0].nlanes == d.pool[1].nlanes) {
 		rc = nsx_step_measure(&d, NSX_NONE, &step, err);
 		if (!rc)
-			widen(n, &step);
+			widen_step(n, &step);
 	}
 	for (uint32_t l = 0; !rc && l < NSX_MIN(d.pool[0].nlanes,
 						d.pool[1].nlanes); l++) {
 		rc = nsx_step_measure(&d, l, &step, err);
 		if (!rc)
-			widen(n, &step);
+			widen_step(n, &step);
+		if (!rc)
+			rc = widen_budget(n, &d, l, err);
 	}
 	nsx_arena_free(d.arena);
 	return rc;
 }
 
-int nsx_diff_calibrate(const struct nsx_diff_opts *o, struct nsx_noise *ret,
+int nsx_diff_calibrate(const struct nsx_diff_opts *o, struct nsx_noises *ret,
 		       struct nsx_err *err)
 {
 	struct nsx_side **v = nsx_try_alloc(o->nbefore, sizeof(*v), "captures",
 					    err);
 	int rc = v ? 0 : err->rc;
 
-	*ret = (struct nsx_noise){0, 0};
+	*ret = (struct nsx_noises){.nkernels = 0};
 	for (size_t i = 0; !rc && i < o->nbefore; i++)
 		rc = nsx_side_load(o->before[i], &o->side, &v[i], err);
 	for (size_t i = 0; !rc && i < o->nbefore; i++)
@@ -62,40 +171,76 @@ int nsx_diff_calibrate(const struct nsx_diff_opts *o, struct nsx_noise *ret,
 	return rc;
 }
 
-int nsx_noise_write(const struct nsx_noise *n, const struct nsx_diff_opts *o,
+/* Files -------------------------------------------------------------------------*/
+
+int nsx_noise_write(const struct nsx_noises *n, const struct nsx_diff_opts *o,
 		    FILE *out, struct nsx_err *err)
 {
 	struct nsx_jsonw *w = nsx_jsonw_new();
 	int rc;
 
 	nsx_jsonw_object(w, NULL);
-	nsx_jsonw_int(w, "schema_version", 1);
+	nsx_jsonw_int(w, "schema_version", 2);
 	nsx_jsonw_str(w, "tool.name", "nsys-explain");
 	nsx_jsonw_str(w, "tool.version", NSX_VERSION);
 	nsx_jsonw_array(w, "runs");
 	for (size_t i = 0; i < o->nbefore; i++)
 		nsx_jsonw_str(w, NULL, o->before[i]);
 	nsx_jsonw_end(w);
-	nsx_jsonw_real(w, "step.rel", n->rel);
-	nsx_jsonw_real(w, "step.abs_ns", n->abs_ns);
+	nsx_jsonw_array(w, "metrics");
+	for (unsigned k = 0; k < NSX_NMETRICS; k++) {
+		nsx_jsonw_object(w, NULL);
+		nsx_jsonw_str(w, "name", nsx_metric_names[k]);
+		nsx_jsonw_real(w, "rel", n->of[k].rel);
+		nsx_jsonw_real(w, k == NSX_METRIC_LAUNCHES ? "abs" : "abs_ns",
+			       n->of[k].abs);
+		nsx_jsonw_end(w);
+	}
+	nsx_jsonw_end(w);
+	nsx_jsonw_array(w, "kernels");
+	for (size_t i = 0; i < n->nkernels; i++) {
+		nsx_jsonw_object(w, NULL);
+		nsx_jsonw_str(w, "name", n->kernels[i].name);
+		nsx_jsonw_real(w, "abs_ns", n->kernels[i].abs_ns);
+		nsx_jsonw_end(w);
+	}
+	nsx_jsonw_end(w);
 	nsx_jsonw_end(w);
 	rc = nsx_jsonw_write(w, out, err);
 	nsx_jsonw_free(w);
 	return rc;
 }
 
-int nsx_noise_read(const char *text, struct nsx_noise *ret,
+static int on_number(void *ctx, const char *list, const char *name,
+		     const char *key, double number, struct nsx_err *err)
+{
+	struct nsx_noises *n = ctx;
+
+	if (!strcmp(list, "kernels"))
+		return widen_kernel(n, name, number, err);
+	for (unsigned k = 0; k < NSX_NMETRICS; k++)
+		if (!strcmp(name, nsx_metric_names[k]))
+			*(strcmp(key, "rel") ? &n->of[k].abs : &n->of[k].rel) =
+				number;
+	return 0;
+}
+
+int nsx_noise_read(const char *text, struct nsx_noises *ret,
 		   struct nsx_err *err)
 {
 	char *end;
 	double percent = strtod(text, &end);
+	int rc;
 
-	*ret = (struct nsx_noise){percent / 100, 0};
+	*ret = (struct nsx_noises){.of[NSX_METRIC_STEP].rel = percent / 100};
 	if (end != text && !strcmp(end, "%"))
 		return percent >= 0 && percent < 100 ? 0 :
 			nsx_fail(err, NSX_E_USAGE, "--noise must be 0%% to "
 				 "100%%, not '%s'", text);
-	if (nsx_json_number_of(text, "step", "rel", &ret->rel, err))
-		return err->rc;
-	return nsx_json_number_of(text, "step", "abs_ns", &ret->abs_ns, err);
+	ret->of[NSX_METRIC_STEP].rel = -1;
+	rc = nsx_json_each_number(text, on_number, ret, err);
+	if (!rc && ret->of[NSX_METRIC_STEP].rel < 0)
+		rc = nsx_fail(err, NSX_E_USAGE, "cannot use '%s': it is no "
+			      "file of diff --calibrate", text);
+	return rc;
 }

@@ -206,11 +206,12 @@ int nsx_step_measure(const struct nsx_diff *d, uint32_t lane,
 		       struct nsx_step *ret, struct nsx_err *err)
 {
 	struct nsx_arena *a = nsx_arena_new();
-	const struct nsx_noise *noise = &d->opts->noise;
+	const struct nsx_noise *noise =
+		&d->opts->noise.of[NSX_METRIC_STEP];
 	int rc;
 
 	*ret = (struct nsx_step){.noise = NSX_MAX(NOISE_FLOOR, noise->rel),
-				 .floor_ns = noise->abs_ns};
+				 .floor_ns = noise->abs};
 	ret->floor = ret->noise;
 	rc = measure(d, lane, a, ret, err);
 	if (!rc && ret->side[0].median_ns > 0) {

@@ -334,7 +334,6 @@ static int add_kernel_row(struct nsx_diff *d, int64_t gpu,
 			  struct nsx_err *err)
 {
 	struct nsx_cell *row = nsx_row(t, err);
-	unsigned side = d->rows.first[0][k->row] == NSX_NONE;
 
 	if (!row)
 		return err->rc;
@@ -357,8 +356,7 @@ static int add_kernel_row(struct nsx_diff *d, int64_t gpu,
 	row[K_P] = nsx_real(k->p);
 	row[K_SIGNIFICANT] = nsx_bool(k->significant);
 	row[K_CHANGED] = text_or_null(nsx_row_changes(d, k->row, d->arena));
-	row[K_RANGE] = text_or_null(
-		d->pool[side].kernels[d->rows.first[side][k->row]].range);
+	row[K_RANGE] = text_or_null(nsx_row_kernel(d, k->row)->range);
 	return 0;
 }
 

@@ -21,6 +21,7 @@ PLANTED = {
     "sync": ({(0, "idle"): 50000, (0, "host_code"): 49000}, None),
     "late_rank": ({(0, "communication"): 30000, (0, "wait"): 30000, (1, "compute"): 30000},
                   ("optim", "exact", "own_ns", 30000)),
+    "unequal": ({}, None),  # 3 us in one of 17 units: 176 ns of communication
 }
 
 
@@ -52,6 +53,13 @@ def sums(doc):
             yield "the parts of a kernel's change do not add up: %s" % r
         for i, key in enumerate(("before_ns", "after_ns", "delta_ns")):
             kernels[r["gpu"]][i] += r[key]
+    ranges = collections.defaultdict(lambda: [0, 0, 0])
+    for r in doc["nvtx"]:
+        for i, key in enumerate(("before_ns", "after_ns", "delta_ns")):
+            ranges[r["gpu"]][i] += r[key]
+    for gpu, v in ranges.items():
+        if len(doc["nvtx"]) < 200 and rows[gpu, "compute"] != v:
+            yield "GPU %s: the ranges add up to %s, compute is %s" % (gpu, v, rows[gpu, "compute"])
     if len(doc["kernels"]) < 200:  # else cut
         for gpu, v in kernels.items():
             children[gpu, "compute"] = v

@@ -30,6 +30,12 @@ for name in slower one_more grid template renamed split_k clocks sync; do
 done
 "$prog" diff "$fix/diff_ranks.sqlite" "$fix/diff_late_rank.sqlite" --json >p.json
 try "planted late rank" $check planted p.json late_rank
+for way in 'diff_ranks diff_unequal' 'diff_unequal diff_ranks'; do
+	set -- $way
+	"$prog" diff "$fix/$1.sqlite" "$fix/$2.sqlite" --json >p.json || bad "$way: exit $?"
+	try "planted collective that one rank runs alone: $way" $check planted p.json unequal
+	try "sums of $way" $check sums p.json
+done
 
 # A capture against itself; next to it against the one before in the list.
 last=
@@ -99,6 +105,15 @@ P
 else
 	skip=$((skip + 1))
 fi
+
+# What three runs differ by, metric by metric and kernel by kernel: a change as small is not proven.
+"$prog" diff --calibrate "$fix/diff_before.sqlite" "$fix/diff_slower.sqlite" "$fix/diff_template.sqlite" -o noise.json -q
+for gate in 'compute:+0%' 'kernel:/attn/:+0%' 'step.mean:+0%'; do
+	"$prog" diff "$fix/diff_before.sqlite" "$fix/diff_slower.sqlite" --gate "$gate" -o g -q; rc=$?
+	if [ $rc = 1 ]; then ok; else bad "$gate: exit $rc, not 1"; fi
+	"$prog" diff "$fix/diff_before.sqlite" "$fix/diff_slower.sqlite" --gate "$gate" --noise noise.json -o g -q; rc=$?
+	if [ $rc = 0 ]; then ok; else bad "$gate, with noise: exit $rc, not 0"; fi
+done
 
 # The comment fits, and its first line is the bot's.
 "$prog" diff "$fix/diff_before.sqlite" "$fix/diff_clocks.sqlite" --md >c.md
