@@ -41,6 +41,30 @@ static const char *escape(struct nsx_capture *c, const char *path)
 	return to;
 }
 
+static bool sets_devices(const char *const *command)
+{
+	static const char name[] = "CUDA_VISIBLE_DEVICES=";
+
+	for (; *command; command++)
+		if (strstr(*command, name))
+			return true;
+	return false;
+}
+
+/* Who else has a GPU open: their work makes ours slower, and is not recorded. */
+static void warn_of_others(struct nsx_capture *c)
+{
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf names = {0};
+	const char *root = getenv("NSX_PROC"); /* for tests */
+	unsigned n = nsx_proc_gpu_users(root ? root : "/proc", &names);
+
+	if (n)
+		nsx_capture_warn(c, "%u other process%s a GPU: %s; what %s "
+				 "makes the command slower and is not in the "
+				 "capture", n, n > 1 ? "es use" : " uses",
+				 names.p, n > 1 ? "they do" : "it does");
+}
+
 int nsx_capture_equip(struct nsx_capture *c, struct nsx_err *err)
 {
 	const char *visible = getenv("CUDA_VISIBLE_DEVICES");
@@ -75,6 +99,10 @@ int nsx_capture_equip(struct nsx_capture *c, struct nsx_err *err)
 			"CUDA_VISIBLE_DEVICES was '%s'; --gpu-id makes "
 			"it '%s' for the command",
 			visible, gpu);
+	if (gpu && sets_devices(c->command))
+		nsx_capture_warn(c, "the command sets CUDA_VISIBLE_DEVICES "
+				 "itself, which --gpu-id does not change");
+	warn_of_others(c);
 	if (nsx_proc_count("/proc", "nsys"))
 		nsx_capture_warn(c, "another nsys is running: captures may "
 				    "disturb each other");

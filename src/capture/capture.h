@@ -12,10 +12,10 @@
 #include "capture/proc.h"
 
 struct nsx_capture_opts {
-	const char *out, *gpu_id, *preset, *extra, *nsys;
+	const char *out, *gpu_id, *preset, *extra, *nsys, *target;
 	double duration_s; /* 0: until the command ends                   */
 	double warmup_pct; /* of the capture's length; 0: none            */
-	bool keep_rep, compress_rep, delete_rep, no_explain;
+	bool keep_rep, compress_rep, delete_rep, no_explain, convert;
 };
 
 enum nsx_ended {		     /* why the recording came to its end */
@@ -52,7 +52,8 @@ struct nsx_capture {
 
 	struct nsx_product *products;
 	size_t nproducts;
-	int64_t steady_ns; /* -1: not asked for, or not known               */
+	int64_t steady_ns; /* where the steady part begins; -1: not known    */
+	bool is_again;	   /* the first recording was lost                   */
 };
 
 void nsx_capture_warn(struct nsx_capture *c, const char *fmt, ...)
@@ -67,7 +68,9 @@ int nsx_capture_equip(struct nsx_capture *c, struct nsx_err *err) NSX_CHECKED;
 /* Runs the command under nsys, whatever its end. Errors: IO. */
 int nsx_capture_record(struct nsx_capture *c, struct nsx_err *err) NSX_CHECKED;
 
-/* Finds the reports and says why if there is none. Errors: IO, DATA. */
+/* Finds the reports and says why if there is none; records once more where nsys
+ * itself failed: it lost its agent, or left an empty report.  Errors: IO, DATA.
+ */
 int nsx_capture_collect(struct nsx_capture *c, struct nsx_err *err) NSX_CHECKED;
 
 /* Exports, moves everything to dir, compresses or deletes the report. A report
@@ -81,6 +84,12 @@ int nsx_capture_export(struct nsx_capture *c, struct nsx_err *err) NSX_CHECKED;
 int nsx_nsys_export(const struct nsx_nsys *n, const char *rep, const char *to,
 		    struct nsx_arena *a, struct nsx_proc_end *ret_end,
 		    struct nsx_err *err) NSX_CHECKED;
+
+/* The same with the nsys that is there (its place, NULL: sought), asked first
+ * what it knows.  Errors: IO (no nsys: the line to export with is told), STOP.
+ */
+int nsx_export_report(const char *rep, const char *nsys_path, const char *to,
+		      struct nsx_arena *a, struct nsx_err *err) NSX_CHECKED;
 
 /* Writes nsys_capture.json; failed: why, NULL if all went well. Errors: IO. */
 int nsx_capture_write_record(const struct nsx_capture *c,

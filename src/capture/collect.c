@@ -200,6 +200,10 @@ static void warn_about_run(struct nsx_capture *c)
 	if (code > 0)
 		nsx_capture_warn(c, "the command ended with code %d%s", code,
 				 signal_name(code));
+	if (c->ended == NSX_ENDED_ALONE && c->target_s < c->opts->duration_s)
+		nsx_capture_warn(c, "the command ended after %.1f s, before the "
+				 "%g s of --duration were over", c->target_s,
+				 c->opts->duration_s);
 	if (c->target_s < 20)
 		nsx_capture_warn(
 			c,
@@ -218,12 +222,60 @@ static void warn_about_run(struct nsx_capture *c)
 						 1e6);
 }
 
+/* What nsys says when its agent died or could not be reached. */
+static const char *lost_agent(const struct nsx_capture *c)
+{
+	static const char *const words[] = {
+		"Agent launcher failed", "agent was terminated",
+		"lost connection to the agent", "Failed to start the agent",
+		"Unable to connect to the agent",
+	};
+
+	for (unsigned i = 0; i < ARRAY_LEN(words); i++)
+		if (said(c, words[i]))
+			return words[i];
+	return NULL;
+}
+
+/* Whether it is worth another recording: what went wrong is nsys's, nobody wants
+ * to end, and the disk is not the cause.
+ */
+static const char *fault_of_nsys(const struct nsx_capture *c)
+{
+	if (c->is_again || c->ended != NSX_ENDED_ALONE ||
+	    said(c, "No space left on device"))
+		return NULL;
+	for (size_t i = 0; i < c->nproducts; i++)
+		if (!c->products[i].rep_bytes)
+			return "nsys left an empty report";
+	return !c->nproducts && lost_agent(c) ? "nsys lost its agent" : NULL;
+}
+
+static int record_again(struct nsx_capture *c, const char *why,
+			struct nsx_err *err)
+{
+	nsx_capture_warn(c, "%s; recording once more", why);
+	for (size_t i = 0; i < c->nproducts; i++)
+		unlink(c->products[i].rep);
+	c->nproducts = 0;
+	c->raw = NULL;
+	c->is_again = true;
+	nsx_proc_end_done(&c->end);
+	return nsx_capture_record(c, err);
+}
+
 int nsx_capture_collect(struct nsx_capture *c, struct nsx_err *err)
 {
-	const char *raw;
+	const char *raw, *why;
 	int rc = 0;
 
 	find_reports(c);
+	why = fault_of_nsys(c);
+	if (why) {
+		if (record_again(c, why, err))
+			return err->rc;
+		find_reports(c);
+	}
 	for (size_t i = 0; i < c->nproducts; i++)
 		if (!c->products[i].rep_bytes)
 			return nsx_fail(err, NSX_E_DATA,

@@ -53,6 +53,28 @@ int nsx_nsys_export(const struct nsx_nsys *n, const char *rep, const char *to,
 			nsx_proc_words(ret_end, a));
 }
 
+int nsx_export_report(const char *rep, const char *nsys_path, const char *to,
+		      struct nsx_arena *arena, struct nsx_err *err)
+{
+	NSX_AT_EXIT(nsx_proc_end_done) struct nsx_proc_end end = {0};
+	struct nsx_nsys *nsys;
+	size_t n;
+	int rc;
+
+	nsys = nsx_nsys_list(arena, nsys_path, &n);
+	if (!n)
+		return nsx_fail(err, NSX_E_IO, "'%s' must be exported, but no "
+				"nsys was found; on a machine that has it run: "
+				"nsys export --type sqlite '%s'", rep, rep);
+	nsx_proc_guard();
+	rc = nsx_nsys_ask(nsys, arena, err);
+	if (!rc)
+		rc = nsx_nsys_export(nsys, rep, to, arena, &end, err);
+	nsx_proc_sweep(0.5, NULL);
+	nsx_proc_unguard();
+	return rc;
+}
+
 static int run_export(struct nsx_capture *c, const struct nsx_product *p,
 		      const char *to, struct nsx_err *err)
 {

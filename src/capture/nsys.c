@@ -22,6 +22,9 @@ static const char *const usual[] = {
 	"/opt/nvidia/nsight-systems*/*/bin/nsys",
 	"/opt/nvidia/nsight-systems*/*/target-linux-*/nsys",
 	"/opt/nvidia/hpc_sdk/*/*/profilers/Nsight_Systems/bin/nsys",
+	"/opt/cuda*/bin/nsys",
+	"/opt/cuda*/nsight_systems*/bin/nsys",
+	"/opt/cuda*/nsight-systems*/bin/nsys",
 	"/usr/lib/nsight-systems/target-linux-*/nsys",
 };
 static const char *const importers[] = {
@@ -133,6 +136,16 @@ static void add_path(struct list *l)
 	}
 }
 
+/* Of a CUDA toolkit that an environment variable names. */
+static void add_toolkit(struct list *l, const char *home)
+{
+	if (!home || !*home)
+		return;
+	add_matches(l, nsx_arena_printf(l->arena, "%s/bin/nsys", home));
+	add_matches(l, nsx_arena_printf(l->arena, "%s/nsight-systems*/bin/nsys",
+					home));
+}
+
 struct nsx_nsys *nsx_nsys_list(struct nsx_arena *a, const char *given,
 			       size_t *ret_n)
 {
@@ -146,6 +159,8 @@ struct nsx_nsys *nsx_nsys_list(struct nsx_arena *a, const char *given,
 		add_given(&l, given);
 	} else {
 		add_path(&l);
+		add_toolkit(&l, getenv("CUDA_HOME"));
+		add_toolkit(&l, getenv("CUDA_PATH"));
 		for (unsigned i = 0; i < ARRAY_LEN(usual); i++)
 			add_matches(&l, usual[i]);
 	}

@@ -59,6 +59,11 @@ void nsx_proc_sweep(double grace_s, struct nsx_buf *names);
 /* How many processes of that name run, in the /proc at proc_root. */
 unsigned nsx_proc_count(const char *proc_root, const char *name);
 
+/* How many processes but this one have a GPU's device file open; names gets
+ * "a (12), b (13)", at most eight.  Those of other users are not seen.
+ */
+unsigned nsx_proc_gpu_users(const char *proc_root, struct nsx_buf *names);
+
 double nsx_now(void); /* seconds, CLOCK_MONOTONIC */
 
 #endif

@@ -119,6 +119,45 @@ unsigned nsx_proc_count(const char *proc_root, const char *name)
 	return count;
 }
 
+/* /dev/nvidia0 and the like; nvidiactl is open in what only asks. */
+static bool has_gpu_open(const char *proc_root, pid_t pid)
+{
+	char path[512], to[64];
+	const struct dirent *e;
+	bool found = false;
+	DIR *d;
+
+	snprintf(path, sizeof(path), "%s/%d/fd", proc_root, (int)pid);
+	d = opendir(path);
+	while (d && !found && (e = readdir(d))) {
+		ssize_t n = readlinkat(dirfd(d), e->d_name, to, sizeof(to) - 1);
+
+		to[NSX_MAX(n, 0)] = '\0';
+		found = !strncmp(to, "/dev/nvidia", 11) && to[11] >= '0' &&
+			to[11] <= '9';
+	}
+	if (d)
+		closedir(d);
+	return found;
+}
+
+unsigned nsx_proc_gpu_users(const char *proc_root, struct nsx_buf *names)
+{
+	size_t n;
+	struct process *v = processes(proc_root, &n);
+	unsigned count = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (v[i].pid == getpid() || !has_gpu_open(proc_root, v[i].pid))
+			continue;
+		if (count++ < 8)
+			nsx_buf_printf(names, "%s%s (%d)", names->n ? ", " : "",
+				       v[i].name, (int)v[i].pid);
+	}
+	free(v);
+	return count;
+}
+
 static bool descends(const struct process *v, size_t n, pid_t pid, pid_t from)
 {
 	for (unsigned depth = 0; depth < 64 && pid > 1; depth++) {

@@ -5,42 +5,49 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/sysinfo.h>
+#include <unistd.h>
 #include "capture/capture.h"
+#include "cli/cmd_common.h"
 #include "cli/opt.h"
 #include "trace/trace.h"
 
-#define OPT(letter, name, arg, kind, field, help)                              \
+#define OPT(letter, name, alias, arg, kind, field, help)                       \
 	{                                                                      \
-		letter, name, NULL, arg, kind,                                 \
+		letter, name, alias, arg, kind,                                 \
 			offsetof(struct nsx_capture_opts, field), help         \
 	}
 
 static const struct nsx_opt opts[] = {
-	OPT('o', "out", "DIR", NSX_O_STR, out,
+	OPT('o', "out", "out-dir", "DIR", NSX_O_STR, out,
 	    "folder of the results; may hold %h, %p and %q{VARIABLE} (default "
 	    "capture-PROGRAM-TIME)"),
-	OPT(0, "duration", "S", NSX_O_REAL, duration_s,
+	OPT(0, "duration", "duration-s", "S", NSX_O_REAL, duration_s,
 	    "end the capture and the command after S seconds"),
-	OPT(0, "gpu-id", "LIST", NSX_O_STR, gpu_id,
+	OPT(0, "target-cmd", NULL, "COMMAND", NSX_O_STR, target,
+	    "the command in one argument, in the place of -- COMMAND; no shell "
+	    "reads it"),
+	OPT(0, "gpu-id", NULL, "LIST", NSX_O_STR, gpu_id,
 	    "GPUs the command may use: becomes its CUDA_VISIBLE_DEVICES"),
-	OPT(0, "preset", "NAME", NSX_O_STR, preset,
+	OPT(0, "preset", NULL, "NAME", NSX_O_STR, preset,
 	    "what to record: basic (default), nccl, nvlink, graphs, memory or "
 	    "full"),
-	OPT(0, "extra-nsys", "OPTIONS", NSX_O_STR, extra,
+	OPT(0, "extra-nsys", NULL, "OPTIONS", NSX_O_STR, extra,
 	    "more options for nsys profile, in one argument; one that we use, "
 	    "too, replaces ours"),
-	OPT(0, "warmup-skip", "PCT", NSX_O_REAL, warmup_pct,
+	OPT(0, "warmup-skip", NULL, "PCT", NSX_O_REAL, warmup_pct,
 	    "leave this share of the capture's beginning out of the "
 	    "explanation"),
-	OPT(0, "keep-rep", NULL, NSX_O_FLAG, keep_rep,
+	OPT(0, "keep-rep", NULL, NULL, NSX_O_FLAG, keep_rep,
 	    "keep the .nsys-rep as it is (the default)"),
-	OPT(0, "compress-rep", NULL, NSX_O_FLAG, compress_rep,
+	OPT(0, "compress-rep", NULL, NULL, NSX_O_FLAG, compress_rep,
 	    "compress the .nsys-rep to .zst once it is exported"),
-	OPT(0, "delete-rep", NULL, NSX_O_FLAG, delete_rep,
+	OPT(0, "delete-rep", NULL, NULL, NSX_O_FLAG, delete_rep,
 	    "delete the .nsys-rep once it is exported"),
-	OPT(0, "no-explain", NULL, NSX_O_FLAG, no_explain,
+	OPT(0, "convert", NULL, NULL, NSX_O_FLAG, convert,
+	    "write trace.pftrace for Perfetto as well"),
+	OPT(0, "no-explain", NULL, NULL, NSX_O_FLAG, no_explain,
 	    "stop after the export"),
-	OPT(0, "nsys", "FILE", NSX_O_STR, nsys,
+	OPT(0, "nsys", NULL, "FILE", NSX_O_STR, nsys,
 	    "the nsys to use (default: NSYS_PATH, else the newest of PATH and "
 	    "the usual folders)"),
 };
@@ -111,6 +118,33 @@ static const char *steady_window(struct nsx_capture *c)
 	return window;
 }
 
+/* Where the run's steady part begins, as its phases tell. */
+static void note_steady(struct nsx_capture *c)
+{
+	const struct nsx_opts o = {NSX_OPTS_DEFAULT, .only = "windows",
+				   .path = c->products[0].sqlite,
+				   .threads = nsx_threads(0)};
+	struct nsx_report *r;
+	struct nsx_err err;
+
+	if (nsx_report_open(&o, &r, &err))
+		return;
+	if (nsx_judged(r->facts).start_ns < nsx_judged(r->facts).end_ns)
+		c->steady_ns = nsx_judged(r->facts).start_ns;
+	nsx_report_free(r);
+}
+
+static int convert(struct nsx_capture *c, const struct nsx_product *p)
+{
+	const struct nsx_cmd *cmd = nsx_cmd_find("convert");
+	char *argv[] = {(char *)cmd->name, (char *)p->sqlite,
+			nsx_arena_printf(c->arena, "--output=%s/trace%s%s.pftrace",
+					 c->dir, c->rank, p->number),
+			"--quiet", NULL};
+
+	return cmd->run(cmd, (int)ARRAY_LEN(argv) - 1, argv);
+}
+
 static int explain(struct nsx_capture *c, const struct nsx_product *p,
 		   const char *window)
 {
@@ -144,6 +178,8 @@ static int finish(struct nsx_capture *c, const struct nsx_err *failed)
 
 	if (!failed && c->opts->warmup_pct > 0)
 		window = steady_window(c);
+	else if (!failed && !c->opts->no_explain)
+		note_steady(c);
 	if (c->dir && nsx_capture_write_record(c, failed, &err))
 		return say(failed ? failed : &err);
 	if (failed)
@@ -152,18 +188,40 @@ static int finish(struct nsx_capture *c, const struct nsx_err *failed)
 	(void)fflush(stdout);
 	if (c->ended == NSX_ENDED_SIGNAL)
 		code = 128 + SIGINT;
-	for (size_t i = 0; i < c->nproducts && !c->opts->no_explain; i++) {
-		one = explain(c, &c->products[i], i ? NULL : window);
+	for (size_t i = 0; i < c->nproducts; i++) {
+		one = c->opts->convert ? convert(c, &c->products[i]) : 0;
+		if (!one && !c->opts->no_explain)
+			one = explain(c, &c->products[i], i ? NULL : window);
 		if (code <= 0)
 			code = one;
 	}
 	return NSX_MAX(code, 0);
 }
 
+/* A line for a shell, given as the name of a program. */
+static bool is_shell_line(const char *const *command)
+{
+	return !command[1] && strpbrk(command[0], " \t\n;&|<>$`") &&
+	       access(command[0], F_OK);
+}
+
+static int check_command(const struct nsx_capture *c, struct nsx_err *err)
+{
+	if (is_shell_line(c->command))
+		return nsx_fail(err, NSX_E_USAGE, "there is no program '%s'; if "
+				"that is a line for a shell, run it with: "
+				"nsys-explain capture [OPTIONS] -- bash -c '%s'",
+				c->command[0], c->command[0]);
+	return 0;
+}
+
 static int check(const struct nsx_capture_opts *o, int noperands,
 		 struct nsx_err *err)
 {
-	if (!noperands)
+	if (noperands && o->target)
+		return nsx_fail(err, NSX_E_USAGE, "give the command once: with "
+				"--target-cmd, or behind --");
+	if (!noperands && !o->target)
 		return nsx_fail(err, NSX_E_USAGE,
 				"capture needs a command: nsys-explain capture "
 				"[OPTIONS] -- COMMAND [ARG...]");
@@ -186,6 +244,7 @@ static int run(const struct nsx_cmd *cmd, int argc, char **argv)
 	struct nsx_capture c = { .opts = &o,
 				 .steady_ns = -1,
 				 .arena = nsx_arena_new() };
+	NSX_AT_EXIT(nsx_args_done) struct nsx_args target = {0};
 	struct nsx_err err;
 	int n, rc;
 
@@ -196,6 +255,13 @@ static int run(const struct nsx_cmd *cmd, int argc, char **argv)
 		return say(&err);
 	argv[n + 1] = NULL;
 	c.command = (const char *const *)argv + 1;
+	if (o.target) {
+		if (nsx_args_split(&target, o.target, c.arena, &err))
+			return say(&err);
+		c.command = target.argv;
+	}
+	if (check_command(&c, &err))
+		return say(&err);
 	nsx_proc_guard();
 	rc = take_steps(&c, &err);
 	nsx_proc_sweep(0.5, NULL);

@@ -1,19 +1,17 @@
-/* cmd_convert.c - a trace as Chrome trace events, for Perfetto. */
-#include <stdio.h>
+/* cmd_convert.c - traces for viewers: Perfetto's packets, or Chrome trace events. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/sysinfo.h>
-#include <unistd.h>
-#include "capture/capture.h"
+#include <zlib.h>
 #include "cli/cmd_common.h"
-#include "convert/convert.h"
+#include "cli/exported.h"
 #include "cli/opt.h"
+#include "convert/job.h"
 
 struct args {
 	const char *input, *output, *step, *activity, *nvtx_prefix, *window,
-		*nsys;
-	bool no_metadata, no_compress, quiet;
+		*nsys, *gpu, *max_size, *keep_export;
+	bool no_metadata, no_compress, force, no_force, quiet;
 };
 #define OPT(letter, name, alias, arg, kind, field, help)                      \
 	{letter, name, alias, arg, kind, offsetof(struct args, field), help}
@@ -22,53 +20,69 @@ static const struct nsx_opt opts[] = {
 	OPT('i', "input", NULL, "FILE", NSX_O_STR, input,
 	    "the trace, where it is no operand"),
 	OPT('o', "output", NULL, "FILE", NSX_O_STR, output,
-	    "the result: .json, or .pftrace for Perfetto's typed GPU views; a "
-	    "name in .gz is compressed, '-' is JSON on stdout (default: the "
-	    "trace's name with .json)"),
-	OPT(0, "activity", NULL, "LIST", NSX_O_STR, activity,
-	    "what to convert, with commas: kernel, memcpy, memset, graph, "
-	    "nvtx, nvtx-kernel, cuda-api, osrt, sched, gpu-metrics, or all "
-	    "(default: all but nvtx-kernel)"),
+	    "the result: .pftrace for Perfetto's typed GPU views, .tar for "
+	    "several traces with a member each, or .json; a name in .gz is "
+	    "compressed, one without any of these becomes .json, '-' is JSON "
+	    "on stdout (default: the trace's name with .json)"),
+	OPT(0, "only", "activity", "LIST", NSX_O_STR, activity,
+	    "what to convert, with commas: kernels, copies (memcpy, memset), "
+	    "graph, nvtx, nvtx-kernel, api, osrt, sched, counters, findings, or "
+	    "all (default: all but nvtx-kernel, findings in packets only)"),
 	OPT(0, "nvtx-prefix", NULL, "TEXT", NSX_O_STR, nvtx_prefix,
 	    "only NVTX ranges and marks whose names begin so"),
 	OPT(0, "window", NULL, "A..B", NSX_O_STR, window,
 	    "only what overlaps it: seconds from the first event, or "
 	    "nanoseconds of the trace (5ns..9ns)"),
+	OPT(0, "gpu", NULL, "FORM", NSX_O_STR, gpu,
+	    "GPU work in packets: native (Perfetto 54 and later, the default), "
+	    "or tracks, slices that older versions show, too"),
+	OPT(0, "max-size", NULL, "SIZE", NSX_O_STR, max_size,
+	    "of the file, as 400M: what is too much is dropped, first OS "
+	    "runtime calls and scheduling, then CUDA calls that caused no GPU "
+	    "work, then NVTX marks"),
 	OPT(0, "no-metadata", NULL, NULL, NSX_O_FLAG, no_metadata,
 	    "no names of processes, threads and GPUs, and no start time"),
-	OPT(0, "step", NULL, "STEP", NSX_O_STR, step,
+	OPT('s', "step", NULL, "STEP", NSX_O_STR, step,
 	    "of a .nsys-rep: sqlite (export it, no more), chrome (convert an "
 	    "export), all (default)"),
+	OPT(0, "keep-export", NULL, "FILE", NSX_O_STR, keep_export,
+	    "keep the export of a .nsys-rep"),
 	OPT(0, "nsys", NULL, "FILE", NSX_O_STR, nsys,
 	    "the nsys that exports a .nsys-rep (default: NSYS_PATH, else the "
 	    "newest of PATH and the usual folders)"),
 	OPT(0, "no-compress", NULL, NULL, NSX_O_FLAG, no_compress,
 	    "leave the packets of a .pftrace as they are"),
+	OPT(0, "force", NULL, NULL, NSX_O_FLAG, force,
+	    "replace what is there, whoever wrote it"),
+	OPT(0, "no-force", NULL, NULL, NSX_O_FLAG, no_force,
+	    "replace nothing, not what this program wrote either"),
 	OPT('q', "quiet", NULL, NULL, NSX_O_FLAG, quiet,
 	    "print no summary"),
 };
 
 /* Arguments ---------------------------------------------------------------------*/
 
-static bool ends_in(const char *s, const char *suffix)
-{
-	size_t n = strlen(s), m = strlen(suffix);
-
-	return n >= m && !strcmp(s + n - m, suffix);
-}
-
-static bool is_report(const char *path)
-{
-	return ends_in(path, ".nsys-rep") || ends_in(path, ".qdrep");
-}
+#define BIT(a) (1U << NSX_A_##a)
+/* Words for several activities, or shorter ones. */
+static const struct {
+	const char *word;
+	unsigned activities;
+} words[] = {{"all", (1U << NSX_NACTIVITIES) - 1},
+	     {"kernels", BIT(KERNEL)},
+	     {"copies", BIT(MEMCPY) | BIT(MEMSET)},
+	     {"graphs", BIT(GRAPH)},
+	     {"api", BIT(API)},
+	     {"counters", BIT(METRIC)}};
 
 static int parse_activity(const char *name, size_t n, unsigned *ret,
 			  struct nsx_err *err)
 {
-	if (n == 3 && !strncmp(name, "all", n)) {
-		*ret |= (1U << NSX_NACTIVITIES) - 1;
-		return 0;
-	}
+	for (unsigned i = 0; i < ARRAY_LEN(words); i++)
+		if (strlen(words[i].word) == n &&
+		    !strncmp(name, words[i].word, n)) {
+			*ret |= words[i].activities;
+			return 0;
+		}
 	for (unsigned a = 0; a < NSX_NACTIVITIES; a++)
 		if (strlen(nsx_activity_names[a]) == n &&
 		    !strncmp(name, nsx_activity_names[a], n)) {
@@ -80,10 +94,11 @@ static int parse_activity(const char *name, size_t n, unsigned *ret,
 			(int)NSX_MIN(n, 64), name);
 }
 
-static int parse_activities(const char *list, unsigned *ret,
+static int parse_activities(const char *list, bool is_pftrace, unsigned *ret,
 			    struct nsx_err *err)
 {
-	*ret = list ? 0 : ((1U << NSX_NACTIVITIES) - 1) & ~(1U << NSX_A_NVTX_GPU);
+	*ret = list ? 0 : words[0].activities & ~BIT(NVTX_GPU) &
+			  ~(is_pftrace ? 0 : BIT(FINDING));
 	while (list && *list) {
 		size_t n = strcspn(list, ",");
 
@@ -91,31 +106,104 @@ static int parse_activities(const char *list, unsigned *ret,
 			return err->rc;
 		list += n + (list[n] == ',');
 	}
-	return *ret ? 0 : nsx_fail(err, NSX_E_USAGE, "--activity is empty");
+	return *ret ? 0 : nsx_fail(err, NSX_E_USAGE, "--only is empty");
 }
 
-static int check(struct args *a, int n, char **argv, struct nsx_err *err)
+/* "400M", decimal. */
+static int parse_size(const char *text, int64_t *ret, struct nsx_err *err)
+{
+	static const char units[] = "kMGT";
+	char *end = NULL;
+	double size = text ? strtod(text, &end) : 0;
+	const char *unit = end && *end ? strchr(units, *end) : NULL;
+
+	*ret = 0;
+	if (!text)
+		return 0;
+	for (const char *u = units; unit && u <= unit; u++)
+		size *= 1000;
+	if (unit)
+		end++;
+	if (*end == 'B')
+		end++;
+	if (end == text || *end || !(size >= 1) || size > 9e18)
+		return nsx_fail(err, NSX_E_USAGE, "--max-size must be a size as "
+				"400M, not '%s'", text);
+	*ret = (int64_t)size;
+	return 0;
+}
+
+static int check_step(const struct args *a, const char *input,
+		      struct nsx_err *err)
 {
 	const char *step = a->step ? a->step : "all";
 
-	if (n == 1 && !a->input)
-		a->input = argv[1];
-	else if (n || !a->input)
-		return nsx_fail(err, NSX_E_USAGE, "give one trace: nsys-explain "
-				"convert TRACE.sqlite -o OUT.json");
 	if (strcmp(step, "sqlite") && strcmp(step, "chrome") &&
 	    strcmp(step, "all"))
 		return nsx_fail(err, NSX_E_USAGE, "--step must be sqlite, "
 				"chrome or all, not '%s'", step);
-	if (!strcmp(step, "sqlite") && !is_report(a->input))
+	if (!strcmp(step, "sqlite") && !nsx_is_capture(input))
 		return nsx_fail(err, NSX_E_USAGE, "--step sqlite exports a "
-				".nsys-rep; '%s' is none", a->input);
-	if (!strcmp(step, "chrome") && is_report(a->input))
+				".nsys-rep; '%s' is none", input);
+	if (!strcmp(step, "chrome") && nsx_is_capture(input))
 		return nsx_fail(err, NSX_E_USAGE, "--step chrome converts an "
 				"export; '%s' is a report: leave --step out",
-				a->input);
+				input);
 	return 0;
 }
+
+static int check_several(const struct args *a, const struct nsx_convert_job *job,
+			 struct nsx_err *err)
+{
+	if (job->n == 1)
+		return 0;
+	if (a->step || a->keep_export)
+		return nsx_fail(err, NSX_E_USAGE, "--step and --keep-export are "
+				"for one trace");
+	if (!job->opts.pftrace)
+		return nsx_fail(err, NSX_E_USAGE, "several traces go into "
+				"packets: give -o OUT.pftrace or -o OUT.tar");
+	if (a->window)
+		return nsx_fail(err, NSX_E_USAGE, "--window counts on the clock "
+				"of one trace; leave it out for several");
+	if (job->n > NSX_MAX_PLACES)
+		return nsx_fail(err, NSX_E_USAGE, "%zu traces are more than one "
+				"output takes (%d)", job->n, NSX_MAX_PLACES);
+	return 0;
+}
+
+static int read_args(const struct args *a, struct nsx_convert_job *job,
+		     struct nsx_err *err)
+{
+	struct nsx_convert_opts *o = &job->opts;
+	bool is_tar = nsx_convert_is(job->to, ".tar");
+
+	o->pftrace = is_tar || nsx_convert_is(job->to, ".pftrace");
+	o->nvtx_prefix = a->nvtx_prefix;
+	o->window = a->window;
+	o->no_metadata = a->no_metadata;
+	o->no_compress = a->no_compress;
+	o->threads = nsx_threads(0);
+	if (a->gpu && strcmp(a->gpu, "native") && strcmp(a->gpu, "tracks"))
+		return nsx_fail(err, NSX_E_USAGE, "--gpu must be native or "
+				"tracks, not '%s'", a->gpu);
+	o->gpu_tracks = a->gpu && !strcmp(a->gpu, "tracks");
+	if (a->gpu && !o->pftrace)
+		return nsx_fail(err, NSX_E_USAGE, "--gpu is for packets: give "
+				"-o OUT.pftrace");
+	if (is_tar && job->to[strlen(job->to) - 1] != 'r')
+		return nsx_fail(err, NSX_E_USAGE, "the members of a .tar are "
+				"compressed already: leave .gz out");
+	if (a->max_size && !strcmp(job->to, "-"))
+		return nsx_fail(err, NSX_E_USAGE, "--max-size is for files: "
+				"what is on stdout cannot be taken back");
+	if (parse_activities(a->activity, o->pftrace, &o->activities, err) ||
+	    parse_size(a->max_size, &job->max_bytes, err))
+		return err->rc;
+	return check_several(a, job, err);
+}
+
+/* Names -------------------------------------------------------------------------*/
 
 /* "dir/run.sqlite" -> "dir/run" + suffix. Owner: the arena. */
 static const char *beside(const char *path, const char *suffix,
@@ -125,50 +213,105 @@ static const char *beside(const char *path, const char *suffix,
 	size_t n = strlen(path);
 
 	for (unsigned i = 0; i < ARRAY_LEN(known); i++)
-		if (ends_in(path, known[i])) {
+		if (n > strlen(known[i]) &&
+		    !strcmp(path + n - strlen(known[i]), known[i])) {
 			n -= strlen(known[i]);
 			break;
 		}
 	return nsx_arena_printf(a, "%.*s%s", (int)n, path, suffix);
 }
 
-/* Steps -------------------------------------------------------------------------*/
-
-static int export_report(const struct args *a, const char *to,
-			 struct nsx_arena *arena, struct nsx_err *err)
+/* The suffix says what is written: without one it is the usual. */
+static const char *output_name(const struct args *a, const char *input,
+			       struct nsx_arena *arena)
 {
-	NSX_AT_EXIT(nsx_proc_end_done) struct nsx_proc_end end = {0};
-	struct nsx_nsys *nsys;
-	size_t n;
-	int rc;
+	bool only_export = a->step && !strcmp(a->step, "sqlite");
+	const char *suffix = only_export ? ".sqlite" : ".json", *base;
+	struct stat there;
 
-	if (access(a->input, R_OK))
-		return nsx_fail(err, NSX_E_IO, "cannot read '%s'", a->input);
-	nsys = nsx_nsys_list(arena, a->nsys, &n);
-	if (!n)
-		return nsx_fail(err, NSX_E_IO, "'%s' must be exported, but no "
-				"nsys was found; on a machine that has it run: "
-				"nsys export --type sqlite '%s'", a->input,
-				a->input);
-	nsx_proc_guard();
-	rc = nsx_nsys_ask(nsys, arena, err);
-	if (!rc)
-		rc = nsx_nsys_export(nsys, a->input, to, arena, &end, err);
-	nsx_proc_sweep(0.5, NULL);
-	nsx_proc_unguard();
-	return rc;
+	if (!a->output)
+		return beside(input, suffix, arena);
+	base = strrchr(a->output, '/');
+	if (!strcmp(a->output, "-") ||
+	    strchr(base ? base + 1 : a->output, '.') ||
+	    (!stat(a->output, &there) && !S_ISREG(there.st_mode)))
+		return a->output;
+	return nsx_arena_printf(arena, "%s%s", a->output, suffix);
 }
 
-/* Says what was written, on stderr when the result is on stdout. */
-static void say(const struct args *a, const struct nsx_convert_counts *n,
-		const char *to)
+/* Whether this program wrote it: packets and archives say so in front, JSON at
+ * the end.
+ */
+static bool is_ours(const char *path)
 {
-	FILE *f = strcmp(to, "-") ? stdout : stderr;
+	static const char producer[] = "\"producer\":\"nsys-explain ";
+	char buf[2][4096] = {"", ""};
+	gzFile f = gzopen(path, "rbe");
+	unsigned at = 0;
+	bool found = false;
+	int n;
+
+	while (f && !found && (n = gzread(f, buf[1], sizeof(buf[1]))) > 0) {
+		found = memmem(buf, sizeof(buf[0]) + (size_t)n, producer,
+			       sizeof(producer) - 1) ||
+			(!at && memmem(buf[1], (size_t)NSX_MIN(n, 64),
+				       "nsys-explain", 12));
+		memcpy(buf[0], buf[1], sizeof(buf[0]));
+		at = 1;
+	}
+	if (f)
+		gzclose(f);
+	return found;
+}
+
+static int check_target(const struct args *a, const struct nsx_convert_job *job,
+			struct nsx_err *err)
+{
+	struct stat in, there;
+
+	if (!strcmp(job->to, "-") || stat(job->to, &there))
+		return 0;
+	for (size_t i = 0; i < job->n; i++)
+		if (!stat(job->traces[i], &in) && in.st_dev == there.st_dev &&
+		    in.st_ino == there.st_ino)
+			return nsx_fail(err, NSX_E_IO, "'%s' is the input "
+					"itself; give another name for the "
+					"result", job->to);
+	if (!S_ISREG(there.st_mode) && !nsx_convert_is(job->to, ".tar"))
+		return 0;
+	if (!S_ISREG(there.st_mode))
+		return nsx_fail(err, NSX_E_IO, "cannot write '%s': an archive "
+				"must be a plain file", job->to);
+	if (a->no_force)
+		return nsx_fail(err, NSX_E_IO, "cannot write '%s': it is there "
+				"already, and --no-force replaces nothing",
+				job->to);
+	/* An empty file, as of mktemp, is there to be filled. */
+	if (!a->force && there.st_size && !is_ours(job->to))
+		return nsx_fail(err, NSX_E_IO, "cannot write '%s': what is "
+				"there was not written by this program; move it "
+				"away, give another name with -o, or replace it "
+				"with --force", job->to);
+	return 0;
+}
+
+/* Summary -----------------------------------------------------------------------*/
+
+static const char *const shed_words[NSX_NSHEDS] = {
+	"OS runtime calls and scheduling", "CUDA calls that caused no GPU work",
+	"NVTX marks"};
+
+/* Says what was written, on stderr when the result is on stdout. */
+static void say(const struct args *a, const struct nsx_convert_job *job,
+		const struct nsx_converted *c)
+{
+	FILE *f = strcmp(job->to, "-") ? stdout : stderr;
+	const struct nsx_convert_counts *n = &c->counts;
 
 	if (a->quiet)
 		return;
 	if (f == stdout)
-		printf("Wrote trace to: %s\n", to);
+		printf("Wrote trace to: %s\n", job->to);
 	fprintf(f, "%lld slices, %lld start/end ranges, %lld marks, %lld "
 		"counter values, %lld arrows\n", (long long)n->slices,
 		(long long)n->asyncs, (long long)n->marks,
@@ -179,126 +322,105 @@ static void say(const struct args *a, const struct nsx_convert_counts *n,
 	if (n->left_out)
 		fprintf(f, "%lld rows have no valid times: left out\n",
 			(long long)n->left_out);
-	if (n->shift_ns)
+	for (unsigned i = 0; i < NSX_NSHEDS; i++)
+		if (c->shed >> i & 1)
+			fprintf(f, "%s dropped, to be no larger than %s\n",
+				shed_words[i], a->max_size);
+	if (job->n == 1 && n->shift_ns)
 		fprintf(f, "times are shifted by %lld ns\n",
 			(long long)n->shift_ns);
+	if (c->notes.n)
+		fprintf(f, "%s", c->notes.p);
 }
 
-static int convert(const struct args *a, const char *from, const char *to,
-		   const struct nsx_convert_opts *o, struct nsx_err *err)
-{
-	struct nsx_convert_counts counts;
-	struct nsx_buf warnings = {0};
-	struct nsx_schema schema;
-	struct nsx_out out;
-	int rc = nsx_schema_open(from, &schema, err);
+/* Steps -------------------------------------------------------------------------*/
 
-	if (rc)
-		return rc;
-	rc = nsx_out_open(to, &out, err);
-	if (!rc) {
-		rc = nsx_convert(&schema, o, &out, &counts, &warnings, err);
-		if (!rc && nsx_db_warning(schema.db))
-			nsx_buf_printf(&warnings, "%s\n",
-				       nsx_db_warning(schema.db));
-		if (!rc && nsx_db_has_changed(schema.db))
-			nsx_buf_adds(&warnings, NSX_CHANGED "\n");
-		if (!rc)
-			rc = nsx_out_commit(&out, err);
-		nsx_out_done(&out);
-	}
-	nsx_schema_close(&schema);
+static int convert(const struct args *a, const struct nsx_convert_job *job,
+		   struct nsx_err *err)
+{
+	struct nsx_converted done;
+	int rc = nsx_convert_run(job, &done, err);
+
 	if (!rc)
-		say(a, &counts, to);
-	if (!rc && warnings.n) {
-		fprintf(stderr, "nsys-explain: %s", warnings.p);
+		say(a, job, &done);
+	if (!rc && done.warnings.n) {
+		fprintf(stderr, "nsys-explain: %s", done.warnings.p);
 		rc = 1;
 	}
-	nsx_buf_done(&warnings);
+	nsx_converted_done(&done);
 	return rc;
 }
 
-/* The last words of our own JSON. A name that we chose takes nothing else's place. */
-static bool is_ours(const char *path)
+/* The traces themselves: what is a report is exported for as long as it takes. */
+static int convert_inputs(const struct args *a, struct nsx_convert_job *job,
+			  struct nsx_err *err)
 {
-	char tail[1025] = "";
-	FILE *f = fopen(path, "rbe");
-	bool found = f && (!fseek(f, -1024, SEEK_END) || !fseek(f, 0, SEEK_SET)) &&
-		     fread(tail, 1, sizeof(tail) - 1, f) &&
-		     strstr(tail, "\"producer\":\"nsys-explain ");
+	const struct nsx_export_opts x = {.nsys = a->nsys, .beside = job->to,
+					  .keep = a->keep_export};
+	struct nsx_exported *e = nsx_try_alloc(job->n, sizeof(*e), "inputs",
+					       err);
+	const char **traces = nsx_try_alloc(job->n, sizeof(*traces), "inputs",
+					    err);
+	int rc = e && traces ? 0 : err->rc;
 
-	if (f)
-		(void)fclose(f);
-	return found;
+	for (size_t i = 0; i < job->n && !rc; i++) {
+		rc = nsx_exported_open(job->traces[i], &x, &e[i], err);
+		traces[i] = e[i].path;
+	}
+	job->traces = traces;
+	if (!rc)
+		rc = convert(a, job, err);
+	for (size_t i = 0; i < job->n && e; i++)
+		nsx_exported_done(&e[i]);
+	free(e);
+	free(traces);
+	return rc;
 }
 
-static int check_target(const struct args *a, const char *to,
-			struct nsx_err *err)
+static int export_only(const struct args *a, const struct nsx_convert_job *job,
+		       struct nsx_err *err)
 {
-	struct stat in, there;
+	const struct nsx_export_opts x = {.nsys = a->nsys, .beside = job->to,
+					  .keep = job->to,
+					  .replace = true};
+	struct nsx_exported e = {.path = NULL};
+	int rc = nsx_exported_open(job->traces[0], &x, &e, err);
 
-	if (!strcmp(to, "-") || stat(to, &there))
-		return 0;
-	if (!stat(a->input, &in) && in.st_dev == there.st_dev &&
-	    in.st_ino == there.st_ino)
-		return nsx_fail(err, NSX_E_IO, "'%s' is the input itself; give "
-				"another name for the result", to);
-	if (!a->output && !is_ours(to))
-		return nsx_fail(err, NSX_E_IO, "cannot write '%s': what is "
-				"there was not written by this program; move it "
-				"away or give a name with -o", to);
-	return 0;
+	nsx_exported_done(&e);
+	if (!rc && !a->quiet)
+		printf("Wrote export to: %s\n", job->to);
+	return rc;
 }
 
-static int take_steps(const struct args *a, const struct nsx_convert_opts *o,
+static int take_steps(const struct args *a, struct nsx_convert_job *job,
 		      struct nsx_arena *arena, struct nsx_err *err)
 {
-	bool only_export = a->step && !strcmp(a->step, "sqlite");
-	const char *to = a->output ? a->output :
-			 beside(a->input, only_export ? ".sqlite" : ".json",
-				arena);
-	const char *made;
-	int rc;
-
-	if (check_target(a, to, err))
+	if (check_step(a, job->traces[0], err))
 		return err->rc;
-	if (!is_report(a->input))
-		return convert(a, a->input, to, o, err);
-	made = nsx_arena_printf(arena, "%s.unfinished-%ld.sqlite",
-				strcmp(to, "-") ? to : "nsys-explain",
-				(long)getpid());
-	rc = export_report(a, made, arena, err);
-	if (!rc && only_export)
-		rc = nsx_file_move(made, to, err);
-	else if (!rc)
-		rc = convert(a, made, to, o, err);
-	unlink(made);
-	if (!rc && only_export && !a->quiet)
-		printf("Wrote export to: %s\n", to);
-	return rc;
+	job->to = output_name(a, job->traces[0], arena);
+	if (read_args(a, job, err) || check_target(a, job, err))
+		return err->rc;
+	return a->step && !strcmp(a->step, "sqlite") ?
+		       export_only(a, job, err) :
+		       convert_inputs(a, job, err);
 }
 
 static int run(const struct nsx_cmd *cmd, int argc, char **argv)
 {
 	struct args a = {0};
-	struct nsx_convert_opts o = {0};
+	struct nsx_convert_job job = {.traces = (const char *const *)argv + 1};
 	struct nsx_arena *arena = nsx_arena_new();
 	struct nsx_err err;
 	int n, rc = nsx_opt_parse(cmd, argc, argv, &a, &n, &err);
 
+	job.n = (size_t)NSX_MAX(n, 1);
+	if (!rc && !n)
+		job.traces = &a.input;
+	if (!rc && (n ? a.input != NULL : !a.input))
+		rc = nsx_fail(&err, NSX_E_USAGE, "give the trace: nsys-explain "
+			      "convert TRACE.sqlite -o OUT.pftrace");
 	if (!rc)
-		rc = check(&a, n, argv, &err);
-	if (!rc)
-		rc = parse_activities(a.activity, &o.activities, &err);
-	o.nvtx_prefix = a.nvtx_prefix;
-	o.window = a.window;
-	o.no_metadata = a.no_metadata;
-	o.no_compress = a.no_compress;
-	o.pftrace = a.output && (ends_in(a.output, ".pftrace") ||
-				 ends_in(a.output, ".pftrace.gz"));
-	o.threads = (unsigned)get_nprocs();
-	if (!rc)
-		rc = take_steps(&a, &o, arena, &err);
+		rc = take_steps(&a, &job, arena, &err);
 	nsx_arena_free(arena);
 	if (rc > 0)
 		return 4; /* converted, but the trace is damaged */
@@ -309,14 +431,21 @@ static int run(const struct nsx_cmd *cmd, int argc, char **argv)
 
 const struct nsx_cmd nsx_cmd_convert = {
 	.name = "convert",
-	.usage = "TRACE.sqlite [-o OUT.json|OUT.pftrace[.gz]] [OPTIONS]",
+	.usage = "TRACE... [-o OUT.pftrace|OUT.json[.gz]|OUT.tar] [OPTIONS]",
 	.summary = "write a trace for Perfetto and chrome://tracing",
 	.doc = "A name in .pftrace gives Perfetto's own packets (its versions "
 	       "from 54 on): kernels, copies, memsets and graph replays are "
 	       "typed GPU work with launch dimensions, registers and shared "
 	       "memory, on the GPU's queues; counters are GPU counters; "
 	       "threads have a track each for calls, NVTX, OS runtime calls "
-	       "and scheduling; launches lead to what they caused.\n\n"
+	       "and scheduling; launches lead to what they caused. Run "
+	       "phases, iterations and a track for each finding, with a slice "
+	       "wherever it costs time, stand under 'nsys-explain'; the trace "
+	       "is loaded for them, which --only without 'findings' saves.\n\n"
+	       "Several traces, as the ranks of a job, go into one .pftrace or "
+	       "one .tar with a member each. Hosts are machines there. Times are "
+	       "on one clock: collectives that the ranks did together tie the "
+	       "hosts' clocks to each other, else the sessions' beginnings do.\n\n"
 	       "Any other name gives Chrome trace events. GPU work stands under a process "
 	       "of its own for each (process, GPU), one track for each stream "
 	       "and kind; calls, NVTX ranges, OS runtime calls and scheduling "
@@ -333,13 +462,16 @@ const struct nsx_cmd nsx_cmd_convert = {
 	       "to the last GPU operation launched in it; it needs the trace "
 	       "in memory, all else does not.\n\n"
 	       "A .nsys-rep is exported first, with nsys. The result appears "
-	       "when it is whole.",
+	       "when it is whole, and takes the place of what this program "
+	       "wrote earlier, of nothing else unless --force asks for it.",
 	.examples = "nsys-explain convert run.sqlite -o run.json.gz  # open it "
 		    "at ui.perfetto.dev\n"
 		    "nsys-explain convert run.sqlite -o run.pftrace  # the "
 		    "same, smaller, with typed GPU work\n"
 		    "nsys-explain convert run.sqlite -o part.json --window "
 		    "2..2.5 --activity kernel,nvtx  # half a second\n"
+		    "nsys-explain convert rank*.sqlite -o job.pftrace  # all "
+		    "ranks on one clock\n"
 		    "nsys-explain convert run.nsys-rep -o - | gzip > "
 		    "run.json.gz  # export and convert\n",
 	.opts = opts,

@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "cli/cmd_common.h"
+#include "cli/exported.h"
 #include "emit/emit.h"
 #include "facts/replay/spec.h"
 #include "cli/opt.h"
@@ -14,8 +15,8 @@
 #include "passes/nvtx/phase.h"
 
 struct args {
-	const char *out, *phase_map, *window, *iteration, *pass, *skip, *progress, *fail_on,
-		*explain;
+	const char *out, *phase_map, *window, *iteration, *pass, *skip, *progress,
+		*fail_on, *explain, *nsys, *keep_export;
 	struct nsx_opt_list what_if;
 	int64_t kernel_limit, threads, replay_ops;
 	double nvtx_warn;
@@ -74,6 +75,11 @@ static const struct nsx_opt opts[] = {
 	    "an analysis's definition and the SQL that gives its numbers"),
 	OPT(0, "threads", NULL, "N", INT, threads,
 	    "worker threads; default all processors"),
+	OPT(0, "nsys", NULL, "FILE", STR, nsys,
+	    "the nsys that exports a .nsys-rep (default: NSYS_PATH, else the "
+	    "newest of PATH and the usual folders)"),
+	OPT(0, "keep-export", NULL, "FILE", STR, keep_export,
+	    "keep the export of a .nsys-rep; else it is removed again"),
 	OPT(0, "progress", NULL, "WHEN", STR, progress,
 	    "auto, always or never; auto is when stderr is a terminal"),
 	OPT(0, "fail-on", NULL, "LEVEL", STR, fail_on,
@@ -283,8 +289,9 @@ static void default_out(const char *path, char *buf, size_t size)
 
 	base = base ? base + 1 : path;
 	n = strlen(base);
-	if (n > 7 && !strcmp(base + n - 7, ".sqlite"))
-		n -= 7;
+	if ((n > 7 && !strcmp(base + n - 7, ".sqlite")) ||
+	    nsx_is_capture(base))
+		n = (size_t)(strrchr(base, '.') - base);
 	snprintf(buf, size, "%.*s-report", (int)n, base);
 }
 
@@ -364,7 +371,9 @@ static int exit_code(const struct nsx_report *r, const struct args *a)
 	return r->trace->damaged || r->has_changed ? 4 : 0;
 }
 
-static int explain(const struct args *a, const char *path, struct nsx_err *err)
+/* shown: the trace as the report names it. */
+static int explain(const struct args *a, const char *path, const char *shown,
+		   struct nsx_err *err)
 {
 	struct nsx_opts o = {
 		.path = path,
@@ -396,13 +405,15 @@ static int explain(const struct args *a, const char *path, struct nsx_err *err)
 	}
 	if (!rc)
 		rc = nsx_report_open(&o, &r, err);
+	if (!rc)
+		r->path = shown;
 	if (!rc && a->print_schema)
 		nsx_print_tables(r->trace->schema);
 	nsx_progress_stage(&progress, "writing", 0);
 	if (a->out)
 		snprintf(dir, sizeof(dir), "%s", a->out);
 	else
-		default_out(path, dir, sizeof(dir));
+		default_out(shown, dir, sizeof(dir));
 	if (!rc)
 		rc = on_stdout(a) ? write_stdout(r, a, err) :
 				    nsx_emit_folder(r, dir, !a->no_html,
@@ -449,6 +460,7 @@ static int run(const struct nsx_cmd *cmd, int argc, char **argv)
 {
 	struct args a = {.nvtx_warn = 0.7};
 	struct ticker ticker = {.running = false};
+	struct nsx_exported trace;
 	struct nsx_err err;
 	int n, rc = nsx_opt_parse(cmd, argc, argv, &a, &n, &err);
 
@@ -460,19 +472,27 @@ static int run(const struct nsx_cmd *cmd, int argc, char **argv)
 	if (a.verbose)
 		progress.stage_done = say_stage;
 	start_ticker(&ticker, &a);
-	rc = a.explain ? define(&a, argv[1], &err) :
-			 explain(&a, argv[1], &err);
+	rc = nsx_exported_open(argv[1], &(struct nsx_export_opts){
+				       .nsys = a.nsys, .keep = a.keep_export},
+			       &trace, &err);
+	if (!rc)
+		rc = a.explain ? define(&a, trace.path, &err) :
+				 explain(&a, trace.path, argv[1], &err);
+	nsx_exported_done(&trace);
 	stop_ticker(&ticker);
 	return rc < 0 ? nsx_cmd_fail(&err, a.json || a.brief) : rc;
 }
 
 const struct nsx_cmd nsx_cmd_explain = {
 	.name = "explain",
-	.usage = "TRACE.sqlite [--out DIR] [OPTIONS]",
+	.usage = "TRACE.sqlite|REPORT.nsys-rep [--out DIR] [OPTIONS]",
 	.summary = "explain a trace: report.md, report.json and tables",
 	.doc = "Reads an Nsight Systems SQLite export, never changes it, and "
 	       "writes a report folder that says where the time went, what it "
 	       "costs and what to change, with evidence for each number.\n\n"
+	       "A report of nsys (.nsys-rep) is exported first, with the nsys "
+	       "that is there; the export is removed afterwards unless "
+	       "--keep-export says where it stays.\n\n"
 	       "Exit codes: 0 a report was written; 1 --fail-on found "
 	       "something; 2 misuse; 3 the input cannot be read or the output "
 	       "not be written; 4 written, but a table was damaged or a "

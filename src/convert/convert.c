@@ -109,6 +109,8 @@ static int scan(struct nsx_conv *c, enum nsx_activity a, struct nsx_err *err)
 		return nsx_convert_metrics(c, err);
 	if (a == NSX_A_NVTX_GPU)
 		return nsx_convert_nvtx_gpu(c, err);
+	if (a == NSX_A_FINDING)
+		return nsx_convert_findings(c, err);
 	if (!nsx_has_view(c->schema, d->view))
 		return 0;
 	c->lateness = (struct nsx_lateness){.n = 0};
@@ -215,6 +217,12 @@ static int survey(struct nsx_conv *c, struct nsx_err *err)
 		c->first_ns = c->last_ns = 0;
 	if (c->first_ns < 0 || c->last_ns > EXACT_NS)
 		c->counts->shift_ns = -c->first_ns;
+	if (c->opts->place.ntraces > 1 && c->counts->shift_ns)
+		return nsx_fail(err, NSX_E_DATA, "'%s' has times before its "
+				"session began, which cannot be put on one "
+				"clock with others: convert it alone",
+				c->opts->path);
+	c->counts->shift_ns += c->opts->place.offset_ns;
 	return 0;
 }
 
@@ -260,8 +268,9 @@ int nsx_convert(const struct nsx_schema *schema,
 		struct nsx_err *err)
 {
 	struct nsx_conv c = {.schema = schema, .opts = opts, .out = out,
-			     .writer = opts->pftrace ? &nsx_writer_pftrace :
-						       &nsx_writer_json,
+			     .writer = !opts->pftrace ? &nsx_writer_json :
+				       opts->gpu_tracks ? &nsx_writer_pftracks :
+							  &nsx_writer_pftrace,
 			     .counts = ret, .warnings = warnings,
 			     .first_ns = INT64_MAX, .last_ns = INT64_MIN};
 	int rc;
@@ -273,5 +282,6 @@ int nsx_convert(const struct nsx_schema *schema,
 	nsx_flows_done(&c.flows);
 	nsx_tracks_done(&c.tracks);
 	nsx_trace_free(c.trace);
+	nsx_findings_view_free(c.findings);
 	return out->error ? 0 : rc;
 }

@@ -1,6 +1,7 @@
 /* convert.h - a trace for viewers: Chrome trace events or Perfetto's own packets.
  *
- * Each table is read twice, and never held.  The survey finds what the writing
+ * Each table is read twice, and never held (for the findings the trace is
+ * loaded, explained and given back before anything is written).  The survey finds what the writing
  * has to know beforehand: the shift of time, which strings are used, which
  * (process, correlation id) have both a call and GPU work, and whether each
  * track's rows are in order of time.  A table of which they are not is written
@@ -22,17 +23,41 @@
 enum nsx_activity { /* in the order of the output: calls before GPU work */
 	NSX_A_NVTX, NSX_A_API, NSX_A_OSRT, NSX_A_SCHED, NSX_A_KERNEL,
 	NSX_A_MEMCPY, NSX_A_MEMSET, NSX_A_GRAPH, NSX_A_NVTX_GPU, NSX_A_METRIC,
+	NSX_A_FINDING, /* what the report says: findings, iterations, phases  */
 	NSX_NACTIVITIES
 };
 extern const char *const nsx_activity_names[NSX_NACTIVITIES];
 
+/* A trace among several in one output. Zeroed: the only one. */
+struct nsx_place {
+	uint32_t ntraces;
+	uint32_t trace;	    /* from 0 on, below NSX_MAX_PLACES              */
+	uint32_t machine;   /* from 1 on; 0: there is one                   */
+	bool names_no_gpus; /* another trace of the machine does            */
+	int64_t offset_ns;  /* from its clock to that of the output         */
+};
+enum { NSX_MAX_PLACES = 127 };
+
+/* What goes first where a file must not become too large, in this order. */
+enum nsx_shed {
+	NSX_SHED_OSRT,	/* OS runtime calls and scheduling                  */
+	NSX_SHED_CALLS, /* CUDA calls that caused no GPU work               */
+	NSX_SHED_MARKS, /* NVTX marks                                       */
+	NSX_NSHEDS
+};
+
 struct nsx_convert_opts {
 	unsigned activities;	 /* bits 1 << enum nsx_activity             */
+	unsigned shed;		 /* bits 1 << enum nsx_shed: is left out    */
+	struct nsx_place place;
+	const char *path;	 /* of the trace, for the report            */
 	const char *nvtx_prefix; /* NULL: all ranges                        */
 	const char *window;	 /* as typed, NULL: none                    */
 	unsigned threads;
 	bool no_metadata;	 /* no names of processes and threads       */
 	bool pftrace;		 /* Perfetto's packets, not JSON            */
+	bool gpu_tracks;	 /* GPU work as slices of tracks, for readers
+				    that know no typed GPU work             */
 	bool no_compress;	 /* packets stay plain                      */
 };
 
@@ -104,13 +129,15 @@ void nsx_flows_settle(struct nsx_flows *f);
 bool nsx_flows_start(struct nsx_flows *f, uint32_t process, uint32_t corr);
 /* Whether one has started. */
 bool nsx_flows_started(struct nsx_flows *f, uint32_t process, uint32_t corr);
+/* Whether both sides are there; after nsx_flows_settle. */
+bool nsx_flows_has(struct nsx_flows *f, uint32_t process, uint32_t corr);
 
 /* Tracks (tracks.c) ------------------------------------------------------------*/
 
 /* Viewers know processes and threads; each group of tracks is made one of their
  * processes, each lane one of their threads.
  */
-enum nsx_group_kind { NSX_G_CPU, NSX_G_GPU, NSX_G_METRIC };
+enum nsx_group_kind { NSX_G_CPU, NSX_G_GPU, NSX_G_METRIC, NSX_G_REPORT };
 struct nsx_group { /* of tracks */
 	uint32_t pid;
 };
@@ -157,6 +184,9 @@ int nsx_tracks_stream(struct nsx_tracks *t, enum nsx_activity a,
 		      uint64_t process, int64_t device, int64_t context,
 		      int64_t stream, uint32_t *ret,
 		      struct nsx_err *err) NSX_CHECKED;
+/* The n-th track of what the report says. */
+int nsx_tracks_report(struct nsx_tracks *t, uint64_t n, uint32_t *ret,
+		      struct nsx_err *err) NSX_CHECKED;
 /* The lane that [start, end) goes to; NULL and no error: there are too many
  * already.  Calls come in order of start.
  */
@@ -193,6 +223,7 @@ struct nsx_conv {
 	struct nsx_flows flows;
 	struct nsx_tracks tracks;
 	struct nsx_trace *trace; /* for projections only, else NULL */
+	struct nsx_findings_view *findings; /* findings.c; NULL: not wanted  */
 };
 
 enum nsx_slice_kind { NSX_SLICE, NSX_ASYNC, NSX_MARK };
@@ -204,6 +235,11 @@ struct nsx_slice {
 	struct nsx_val name;  /* an id of StringIds, or text                 */
 };
 
+static inline struct nsx_val nsx_text_val(const char *s)
+{
+	return (struct nsx_val){.type = NSX_V_TEXT, .len = (uint32_t)strlen(s),
+				.u.p = s};
+}
 /* Reads a span and tells whether it is converted; else counts it, if it is a
  * defect.
  */
@@ -257,7 +293,8 @@ struct nsx_writer { /* a format; c->lane and c->async are set for a slice */
 	void (*close)(struct nsx_conv *c, const struct nsx_val *utc_epoch_ns);
 	void (*done)(struct nsx_conv *c); /* lets go, also after a failure */
 };
-extern const struct nsx_writer nsx_writer_json, nsx_writer_pftrace;
+extern const struct nsx_writer nsx_writer_json, nsx_writer_pftrace,
+	nsx_writer_pftracks;
 
 /* Activities ---------------------------------------------------------------------*/
 
@@ -275,6 +312,10 @@ extern const struct nsx_activity_def nsx_def_nvtx, nsx_def_api, nsx_def_osrt,
 	nsx_def_graph;
 int nsx_convert_metrics(struct nsx_conv *c, struct nsx_err *err) NSX_CHECKED;
 int nsx_convert_nvtx_gpu(struct nsx_conv *c, struct nsx_err *err) NSX_CHECKED;
+int nsx_convert_findings(struct nsx_conv *c, struct nsx_err *err) NSX_CHECKED;
+/* The name of its n-th track. */
+const char *nsx_findings_track(const struct nsx_conv *c, uint64_t n);
+void nsx_findings_view_free(struct nsx_findings_view *v); /* NULL is fine */
 
 /* Names of groups and lanes, as events (meta.c). */
 int nsx_convert_names(struct nsx_conv *c, struct nsx_err *err) NSX_CHECKED;

@@ -106,6 +106,13 @@ bool nsx_flows_start(struct nsx_flows *f, uint32_t process, uint32_t corr)
 	return true;
 }
 
+bool nsx_flows_has(struct nsx_flows *f, uint32_t process, uint32_t corr)
+{
+	struct nsx_flow_page *p = find(f, process, corr);
+
+	return p && p->call >> corr % PAGE_BITS & 1;
+}
+
 bool nsx_flows_started(struct nsx_flows *f, uint32_t process, uint32_t corr)
 {
 	struct nsx_flow_page *p = find(f, process, corr);

@@ -38,12 +38,6 @@ static void int_if_known(struct nsx_conv *c, const char *key,
 		nsx_arg_int(c, key, v->u.i);
 }
 
-static struct nsx_val text_val(const char *s)
-{
-	return (struct nsx_val){.type = NSX_V_TEXT, .len = (uint32_t)strlen(s),
-				.u.p = s};
-}
-
 enum { NAME = OWN, SHORT_NAME, GRID, BLOCK = GRID + 3, NODE = BLOCK + 3,
        REGISTERS, STATIC_SHARED, DYNAMIC_SHARED };
 static const enum nsx_field kernel_fields[] = {
@@ -103,7 +97,7 @@ static int read_memcpy(void *ctx, int64_t rid, const struct nsx_val *v,
 	(void)rid;
 	snprintf(name, sizeof(name), "Memcpy %s",
 		 nsx_copy_direction(nsx_u8_or(&v[COPY_KIND], 0)));
-	s = (struct nsx_slice){.name = text_val(name)};
+	s = (struct nsx_slice){.name = nsx_text_val(name)};
 	rc = begin(c, v, &s, err);
 	if (rc <= 0)
 		return rc;
@@ -124,7 +118,7 @@ static int read_memset(void *ctx, int64_t rid, const struct nsx_val *v,
 		       struct nsx_err *err)
 {
 	struct nsx_conv *c = ctx;
-	struct nsx_slice s = {.name = text_val("Memset")};
+	struct nsx_slice s = {.name = nsx_text_val("Memset")};
 	int rc = begin(c, v, &s, err);
 
 	(void)rid;
@@ -155,7 +149,7 @@ static int read_graph(void *ctx, int64_t rid, const struct nsx_val *v,
 	if (v[GRAPH_ID].type == NSX_V_I64)
 		snprintf(name, sizeof(name), "Graph %lld",
 			 (long long)v[GRAPH_ID].u.i);
-	s = (struct nsx_slice){.name = text_val(name)};
+	s = (struct nsx_slice){.name = nsx_text_val(name)};
 	rc = begin(c, v, &s, err);
 	if (rc <= 0)
 		return rc;

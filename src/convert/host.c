@@ -28,6 +28,10 @@ static int read_call(void *ctx, int64_t rid, const struct nsx_val *v,
 	if (nsx_tracks_thread(&c->tracks, NSX_A_API, &v[C_TID], &v[C_PID],
 			      &v[C_PLAIN_TID], &s.track, err))
 		return err->rc;
+	if (c->writing && c->opts->shed >> NSX_SHED_CALLS & 1 &&
+	    !nsx_flows_has(&c->flows, c->tracks.tracks[s.track].process,
+			   s.corr))
+		return nsx_stopped(err);
 	rc = nsx_slice_begin(c, &s, err);
 	if (rc <= 0)
 		return rc;
@@ -89,6 +93,8 @@ static int read_nvtx(void *ctx, int64_t rid, const struct nsx_val *v,
 		c->counts->unsupported += c->writing;
 		return nsx_stopped(err);
 	}
+	if (kind == NSX_MARK && c->opts->shed >> NSX_SHED_MARKS & 1)
+		return nsx_stopped(err);
 	if (c->names.prefix && !nsx_names_matches(&c->names, &s.name))
 		return nsx_stopped(err);
 	s.kind = (uint8_t)kind;
@@ -169,8 +175,7 @@ static int put_on_cpu(struct nsx_conv *c, uint32_t track, int64_t end_ns,
 	int rc;
 
 	snprintf(name, sizeof(name), "CPU %lld", (long long)t->cpu);
-	s.name = (struct nsx_val){.type = NSX_V_TEXT,
-				  .len = (uint32_t)strlen(name), .u.p = name};
+	s.name = nsx_text_val(name);
 	if (!nsx_conv_in_window(c, s.start_ns, s.end_ns))
 		return 0;
 	rc = nsx_slice_begin(c, &s, err);

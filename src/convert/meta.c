@@ -176,7 +176,9 @@ static int name_group(struct meta *m, uint32_t g, size_t order,
 	uint32_t at, pid = (uint32_t)(key->w[1] >> 24 & 0xffffff);
 
 	nsx_buf_clear(&m->b);
-	if (key->w[0] == NSX_G_METRIC) {
+	if (key->w[0] == NSX_G_REPORT) {
+		nsx_buf_adds(&m->b, "nsys-explain");
+	} else if (key->w[0] == NSX_G_METRIC) {
 		nsx_buf_printf(&m->b, "GPU %d counters",
 			       (int)(key->w[1] & 0xff));
 	} else {
@@ -234,6 +236,14 @@ static const char *stream_label(struct meta *m, const struct nsx_key *key)
 	return what[key->w[0]];
 }
 
+static const char *report_label(struct meta *m, const struct nsx_key *key)
+{
+	const char *name = nsx_findings_track(m->c, key->w[4]);
+
+	nsx_names_text(&m->c->names, &m->b, name, strlen(name));
+	return NULL;
+}
+
 static void name_track(struct meta *m, uint32_t at, size_t *order)
 {
 	const struct nsx_track *t = &m->c->tracks.tracks[at];
@@ -241,8 +251,11 @@ static void name_track(struct meta *m, uint32_t at, size_t *order)
 	const char *what;
 
 	nsx_buf_clear(&m->b);
-	what = key.w[0] < NSX_A_KERNEL ? thread_label(m, &key) :
-					 stream_label(m, &key);
+	if (key.w[0] == NSX_A_FINDING)
+		what = report_label(m, &key);
+	else
+		what = key.w[0] < NSX_A_KERNEL ? thread_label(m, &key) :
+						 stream_label(m, &key);
 	for (size_t i = 0; i < t->nlanes; i++)
 		m->c->writer->name_lane(m->c, at, i, m->b.p, what, (*order)++);
 }

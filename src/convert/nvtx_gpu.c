@@ -46,11 +46,10 @@ static int put_projection(struct nsx_conv *c, const struct projection *p,
 	const struct nsx_trace *t = c->trace;
 	const struct nsx_thread *th = &t->thread[p->thread];
 	const char *name = nsx_text(t, t->nvtx.name[p->range]);
-	struct nsx_slice s = {.start_ns = p->start_ns, .end_ns = p->end_ns};
+	struct nsx_slice s = {.start_ns = p->start_ns, .end_ns = p->end_ns,
+			      .name = nsx_text_val(name)};
 	int rc;
 
-	s.name = (struct nsx_val){.type = NSX_V_TEXT,
-				  .len = (uint32_t)strlen(name), .u.p = name};
 	if (!nsx_conv_in_window(c, s.start_ns, s.end_ns) ||
 	    (c->names.prefix && !nsx_names_matches(&c->names, &s.name)))
 		return 0;

@@ -85,6 +85,11 @@ int nsx_out_open(const char *path, struct nsx_out *ret, struct nsx_err *err)
 	return rc;
 }
 
+static int64_t size_so_far(const struct nsx_out *o)
+{
+	return o->gz ? (int64_t)gzoffset(o->gz) : o->bytes;
+}
+
 void nsx_out_flush(struct nsx_out *o)
 {
 	const char *p = o->buf;
@@ -102,6 +107,8 @@ void nsx_out_flush(struct nsx_out *o)
 		else if (errno != EINTR)
 			o->error = errno ? errno : EIO;
 	}
+	if (!o->error && o->max_bytes && size_so_far(o) > o->max_bytes)
+		o->error = EFBIG;
 }
 
 static void close_fd(struct nsx_out *o)
@@ -121,8 +128,13 @@ static void close_fd(struct nsx_out *o)
 
 int nsx_out_commit(struct nsx_out *o, struct nsx_err *err)
 {
+	struct stat done;
+
 	nsx_out_flush(o);
 	close_fd(o);
+	if (!o->error && o->max_bytes && o->unfinished &&
+	    !stat(o->unfinished, &done) && done.st_size > o->max_bytes)
+		o->error = EFBIG; /* what the compressor still held */
 	if (!o->error && o->unfinished && rename(o->unfinished, o->path))
 		o->error = errno;
 	if (o->error)
@@ -145,6 +157,61 @@ void nsx_out_done(struct nsx_out *o)
 	free(o->path);
 	free(o->buf);
 	*o = (struct nsx_out){.fd = -1};
+}
+
+/* Archives --------------------------------------------------------------------*/
+
+enum { TAR_BLOCK = 512 };
+
+static void pad(struct nsx_out *o, size_t n)
+{
+	memset(nsx_out_room(o, n), 0, n);
+	o->n += n;
+}
+
+size_t nsx_tar_begin(struct nsx_out *o)
+{
+	size_t at = (size_t)o->bytes + o->n;
+
+	pad(o, TAR_BLOCK); /* its header is written when its size is known */
+	return at;
+}
+
+/* Fields of a header are octal digits; the check sum counts its own as blanks. */
+static void fill_header(char h[TAR_BLOCK], const char *name, size_t size)
+{
+	unsigned sum = 0;
+
+	memset(h, 0, TAR_BLOCK);
+	snprintf(h, 100, "%s", name);
+	memcpy(h + 100, "0000644\0000000000\0000000000", 24);
+	snprintf(h + 124, 12, "%011llo", (unsigned long long)size);
+	memcpy(h + 136, "00000000000", 12);
+	memcpy(h + 148, "        0", 9);
+	memcpy(h + 257, "ustar\00000", 8);
+	for (unsigned i = 0; i < TAR_BLOCK; i++)
+		sum += (unsigned char)h[i];
+	snprintf(h + 148, 8, "%06o", sum);
+}
+
+void nsx_tar_end(struct nsx_out *o, size_t at, const char *name)
+{
+	size_t size = (size_t)o->bytes + o->n - at - TAR_BLOCK;
+	char header[TAR_BLOCK];
+
+	pad(o, (TAR_BLOCK - size % TAR_BLOCK) % TAR_BLOCK);
+	nsx_out_flush(o);
+	if (size >> 33)
+		o->error = EFBIG; /* more than eleven digits */
+	fill_header(header, name, size);
+	if (!o->error && pwrite(o->fd, header, TAR_BLOCK, (off_t)at) !=
+				 TAR_BLOCK)
+		o->error = errno ? errno : EIO;
+}
+
+void nsx_tar_close(struct nsx_out *o)
+{
+	pad(o, 2 * TAR_BLOCK);
 }
 
 /* JSON ----------------------------------------------------------------------*/

@@ -15,6 +15,7 @@ struct nsx_out {
 	char *buf; /* NSX_OUT_BLOCK bytes */
 	size_t n;
 	int64_t bytes; /* written so far, before compression */
+	int64_t max_bytes; /* of the file: more is the error EFBIG; 0: any */
 	int error;     /* errno, 0: none */
 	int fd;
 	void *gz;	  /* of zlib; NULL: not compressed */
@@ -63,6 +64,13 @@ static inline void nsx_out_adds(struct nsx_out *o, const char *s)
 {
 	nsx_out_add(o, s, strlen(s));
 }
+
+/* A tar archive, of a plain file that is not compressed: a member is what is
+ * written between begin, which returns its place, and end.
+ */
+size_t nsx_tar_begin(struct nsx_out *o);
+void nsx_tar_end(struct nsx_out *o, size_t at, const char *name);
+void nsx_tar_close(struct nsx_out *o);
 
 /* Pieces of JSON. Each returns the end of what it wrote at p. */
 char *nsx_json_uint(char *p, uint64_t u);

@@ -7,7 +7,8 @@
 
 enum { /* fields of a packet, and of what several files write              */
 	NSX_PF_CLOCKS = 6, NSX_PF_TRACK_EVENT = 11, NSX_PF_GPU_COUNTERS = 52,
-	NSX_PF_GPU_WORK = 53, NSX_PF_TRACK = 60, NSX_PF_GPU_INFO = 128,
+	NSX_PF_GPU_WORK = 53, NSX_PF_TRACK = 60, NSX_PF_MACHINE = 98,
+	NSX_PF_GPU_INFO = 128,
 	NSX_PF_IID = 1, NSX_PF_IID_NAME = 2, /* of what is interned          */
 	NSX_PF_INTERNED_CATEGORY = 1, NSX_PF_INTERNED_CONTEXT = 23,
 };
@@ -21,6 +22,15 @@ struct nsx_pf {
 	struct nsx_buf packed;	 /* a block, compressed                      */
 	size_t packet, event, inner; /* marks of nsx_pb_begin; inner: launch */
 	bool is_begun; /* the sequence's first packet is out                 */
+	char head[32]; /* of every packet but the first: its sequence ...    */
+	size_t nhead;
+	struct nsx_pf_source { /* by track of GPU work; context 0: not met   */
+		uint64_t context, queue;
+		uint32_t gpu;
+	} *source;
+	size_t cap_source;
+	char stage[64];	 /* met last ...                                     */
+	uint64_t stage_iid; /* ... and its number                            */
 	uint64_t kernel_iid; /* of the open event; 0: none                   */
 	uint8_t *sent; /* by nsx_names_get's number                          */
 	size_t cap_sent;
@@ -31,8 +41,13 @@ struct nsx_pf {
 	const char *keys[2][NSX_PF_MAX_KEYS]; /* names of annotations, arguments    */
 	struct nsx_keymap queues; /* {process, context, stream}              */
 	struct nsx_keymap contexts; /* {process, context}                    */
+	struct nsx_keymap gpus; /* {pid, ordinal}: whose physical index is   */
+	int64_t *gpu;		/* by that                                   */
+	size_t cap_gpu;
 	struct nsx_strings *texts; /* stages; names that are no string ids   */
-	struct nsx_keycache *cache[2];
+	uint8_t *met;		   /* by text                                */
+	size_t cap_met;
+	struct nsx_keycache *cache[3];
 	uint64_t unnumbered; /* GPU work without a correlation id            */
 };
 
@@ -41,7 +56,7 @@ struct nsx_pf {
  */
 void nsx_pf_open_packet(struct nsx_conv *c, int64_t at_ns);
 void nsx_pf_close_packet(struct nsx_conv *c);
-void nsx_pf_flush(struct nsx_conv *c);
+void nsx_pf_flush(struct nsx_conv *c, bool compress);
 
 /* {iid, name} into the open packet; more may follow, until nsx_pb_end. */
 size_t nsx_pf_intern(struct nsx_pf *pf, unsigned field, uint64_t iid,
@@ -63,6 +78,15 @@ uint64_t nsx_pf_intern_key(struct nsx_pf *pf, bool is_gpu, const char *key);
 uint32_t nsx_pf_number(struct nsx_conv *c, struct nsx_keymap *m,
 		       struct nsx_keycache *cache, uint64_t process,
 		       uint64_t context, uint64_t stream, bool *ret_new);
+/* Whose each number is in a file of several traces. */
+static inline uint64_t nsx_pf_own(const struct nsx_conv *c, uint64_t uuid)
+{
+	return (uint64_t)c->opts->place.trace << 56 | uuid;
+}
+/* The GPU that an ordinal means in a process: its physical index where the trace
+ * tells, which its counters go by, else the ordinal.
+ */
+uint32_t nsx_pf_gpu(struct nsx_conv *c, uint64_t process, uint64_t ordinal);
 uint64_t nsx_pf_lane_uuid(const struct nsx_conv *c, const struct nsx_track *t,
 			  const struct nsx_lane *l);
 

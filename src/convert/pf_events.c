@@ -8,7 +8,7 @@ enum { /* fields, by message */
 	EVENT_TYPE = 9, EVENT_NAME_IID = 10, EVENT_TRACK = 11,
 	EVENT_GPU_CORRELATION = 3000,
 	ANNOTATION_INT = 4, ANNOTATION_TEXT = 6,
-	LEGACY_PHASE = 2, LEGACY_ID = 6,
+	LEGACY_PHASE = 2, LEGACY_ID = 6, LEGACY_FLOW_ID = 8, LEGACY_FLOW = 13,
 
 	WORK_ID = 1, WORK_DURATION = 2, WORK_CONTEXT = 5, WORK_GPU = 11,
 	WORK_QUEUE = 13, WORK_STAGE = 14, WORK_KERNEL = 19, WORK_NAME_IID = 20,
@@ -20,6 +20,7 @@ enum { /* fields, by message */
 };
 enum { TYPE_BEGIN = 1, TYPE_END = 2, TYPE_INSTANT = 3 };
 enum { API_CUDA = 4 };
+enum { FLOW_IN = 1, FLOW_OUT = 2 };
 
 /* GPU work --------------------------------------------------------------------*/
 
@@ -53,22 +54,49 @@ static uint64_t intern_queue(struct nsx_conv *c, const struct nsx_key *key)
 	return nsx_pf_intern_spec(c, UINT64_C(1) << 33 | at, name, is_new, false);
 }
 
+/* Where the work of a track is done. */
+static const struct nsx_pf_source *source_of(struct nsx_conv *c, uint32_t track)
+{
+	static const struct nsx_pf_source none;
+	const struct nsx_key *key = &c->tracks.track_keys.keys[track];
+	struct nsx_pf *pf = c->pf;
+	struct nsx_pf_source *s;
+	struct nsx_err err;
+
+	if (nsx_grow(&pf->source, &pf->cap_source, track + (size_t)1,
+		     sizeof(*pf->source), "streams", &err)) {
+		c->out->error = ENOMEM;
+		return &none;
+	}
+	s = &pf->source[track];
+	if (!s->context)
+		*s = (struct nsx_pf_source){
+			intern_context(c, key), intern_queue(c, key),
+			nsx_pf_gpu(c, key->w[1], key->w[2])};
+	return s;
+}
+
 static uint64_t intern_stage(struct nsx_conv *c, const char *name, size_t n,
 			     bool is_compute)
 {
-	char text[64];
+	struct nsx_pf *pf = c->pf;
 	bool is_new;
-	uint64_t iid;
 
-	snprintf(text, sizeof(text), "%.*s", (int)n, name);
-	iid = nsx_pf_text_iid(c, text, strlen(text), &is_new);
-	return nsx_pf_intern_spec(c, iid, text, is_new, is_compute);
+	if (pf->stage_iid && strlen(pf->stage) == n &&
+	    !memcmp(pf->stage, name, n))
+		return pf->stage_iid;
+	snprintf(pf->stage, sizeof(pf->stage), "%.*s", (int)n, name);
+	pf->stage_iid = nsx_pf_text_iid(c, pf->stage, strlen(pf->stage),
+					&is_new);
+	return nsx_pf_intern_spec(c, pf->stage_iid, pf->stage, is_new,
+				  is_compute);
 }
 
 /* What a call and the work that it caused are tied by. */
-static uint64_t work_id(uint32_t process, uint32_t corr)
+static uint64_t work_id(const struct nsx_conv *c, uint32_t process,
+			uint32_t corr)
 {
-	return ((uint64_t)process + 1) << 32 | corr;
+	return nsx_pf_own(c, ((uint64_t)process + 1) << 32 | corr);
 }
 
 static void begin_work(struct nsx_conv *c, const struct nsx_slice *s)
@@ -78,15 +106,16 @@ static void begin_work(struct nsx_conv *c, const struct nsx_slice *s)
 	struct nsx_pf *pf = c->pf;
 	struct nsx_buf *b = &pf->packets;
 	bool is_kernel = c->activity == NSX_A_KERNEL;
+	const struct nsx_pf_source *from = source_of(c, s->track);
 
 	nsx_pf_open_packet(c, s->start_ns);
 	pf->event = nsx_pb_begin(b, NSX_PF_GPU_WORK);
-	nsx_pb_uint(b, WORK_ID, s->corr ? work_id(process, s->corr) :
-					  UINT64_C(1) << 63 | ++pf->unnumbered);
+	nsx_pb_uint(b, WORK_ID, s->corr ? work_id(c, process, s->corr) :
+		    nsx_pf_own(c, UINT64_C(1) << 63 | ++pf->unnumbered));
 	nsx_pb_uint(b, WORK_DURATION, (uint64_t)(s->end_ns - s->start_ns));
-	nsx_pb_uint(b, WORK_CONTEXT, intern_context(c, key));
-	nsx_pb_uint(b, WORK_GPU, key->w[2] & 0x7fffffff);
-	nsx_pb_uint(b, WORK_QUEUE, intern_queue(c, key));
+	nsx_pb_uint(b, WORK_CONTEXT, from->context);
+	nsx_pb_uint(b, WORK_GPU, from->gpu);
+	nsx_pb_uint(b, WORK_QUEUE, from->queue);
 	nsx_pb_uint(b, WORK_STAGE,
 		    is_kernel ? intern_stage(c, "Kernel", 6, true) :
 				intern_stage(c, s->name.u.p, s->name.len,
@@ -119,7 +148,8 @@ static void end_work(struct nsx_conv *c, const struct nsx_slice *s)
 uint64_t nsx_pf_lane_uuid(const struct nsx_conv *c, const struct nsx_track *t,
 			  const struct nsx_lane *l)
 {
-	return (uint64_t)c->tracks.groups[t->group].pid << 32 | l->tid;
+	return nsx_pf_own(c, (uint64_t)c->tracks.groups[t->group].pid << 32 |
+				     l->tid);
 }
 
 static void open_event(struct nsx_conv *c, const struct nsx_slice *s,
@@ -142,7 +172,7 @@ static void put_async(struct nsx_conv *c, char phase)
 	size_t at = nsx_pb_begin(b, EVENT_LEGACY);
 
 	nsx_pb_uint(b, LEGACY_PHASE, (uint64_t)phase);
-	nsx_pb_uint(b, LEGACY_ID, c->next_async);
+	nsx_pb_uint(b, LEGACY_ID, nsx_pf_own(c, c->next_async));
 	nsx_pb_end(b, at);
 }
 
@@ -160,11 +190,33 @@ static void put_title(struct nsx_conv *c, const struct nsx_slice *s)
 	nsx_pb_uint(&pf->packets, EVENT_NAME_IID, nsx_pf_intern_name(c, &s->name));
 }
 
-static void begin_event(struct nsx_conv *c, const struct nsx_slice *s)
+/* Packets can say which GPU work a call caused; where that is a slice, too, an
+ * arrow goes out of the one and into the other.
+ */
+static void put_flow(struct nsx_conv *c, const struct nsx_slice *s)
 {
 	const struct nsx_track *t = &c->tracks.tracks[s->track];
 	struct nsx_buf *b = &c->pf->packets;
+	size_t at;
 
+	if (t->nests ? !nsx_flows_start(&c->flows, t->process, s->corr) :
+		       !nsx_flows_started(&c->flows, t->process, s->corr))
+		return;
+	if (c->writer->is_typed) {
+		at = nsx_pb_begin_small(b, EVENT_GPU_CORRELATION);
+		nsx_pb_uint(b, 1, work_id(c, t->process, s->corr));
+	} else {
+		at = nsx_pb_begin_small(b, EVENT_LEGACY);
+		nsx_pb_uint(b, LEGACY_FLOW_ID,
+			    work_id(c, t->process, s->corr));
+		nsx_pb_uint(b, LEGACY_FLOW, t->nests ? FLOW_OUT : FLOW_IN);
+	}
+	nsx_pb_end_small(b, at);
+	*(t->nests ? &c->counts->flow_starts : &c->counts->flow_ends) += 1;
+}
+
+static void begin_event(struct nsx_conv *c, const struct nsx_slice *s)
+{
 	open_event(c, s, s->start_ns, c->async		     ? 0 :
 				      s->kind == NSX_MARK ? TYPE_INSTANT :
 							    TYPE_BEGIN);
@@ -172,13 +224,8 @@ static void begin_event(struct nsx_conv *c, const struct nsx_slice *s)
 	if (c->async) {
 		c->next_async++;
 		put_async(c, 'b');
-	} else if (s->corr &&
-		   nsx_flows_start(&c->flows, t->process, s->corr)) {
-		size_t at = nsx_pb_begin(b, EVENT_GPU_CORRELATION);
-
-		nsx_pb_uint(b, 1, work_id(t->process, s->corr));
-		nsx_pb_end(b, at);
-		c->counts->flow_starts++;
+	} else if (s->corr) {
+		put_flow(c, s);
 	}
 }
 
@@ -203,7 +250,8 @@ static void end_event(struct nsx_conv *c, const struct nsx_slice *s)
 
 static bool on_gpu(const struct nsx_conv *c)
 {
-	return c->activity >= NSX_A_KERNEL && c->activity <= NSX_A_GRAPH;
+	return c->writer->is_typed && c->activity >= NSX_A_KERNEL &&
+	       c->activity <= NSX_A_GRAPH;
 }
 
 void nsx_pf_begin(struct nsx_conv *c, const struct nsx_slice *s)
@@ -235,11 +283,13 @@ static size_t open_arg(struct nsx_conv *c, const char *key)
 
 void nsx_pf_put_int(struct nsx_conv *c, const char *key, int64_t value)
 {
-	size_t at = open_arg(c, key);
+	struct nsx_buf *b = &c->pf->packets;
+	bool gpu = on_gpu(c);
+	size_t at = nsx_pb_begin_small(b, gpu ? LAUNCH_ARG : EVENT_ANNOTATION);
 
-	nsx_pb_uint(&c->pf->packets, on_gpu(c) ? ARG_INT : ANNOTATION_INT,
-		    (uint64_t)value);
-	nsx_pb_end(&c->pf->packets, at);
+	nsx_pb_uint(b, ARG_NAME_IID, nsx_pf_intern_key(c->pf, gpu, key));
+	nsx_pb_uint(b, gpu ? ARG_INT : ANNOTATION_INT, (uint64_t)value);
+	nsx_pb_end_small(b, at);
 }
 
 void nsx_pf_put_text(struct nsx_conv *c, const char *key,
@@ -264,12 +314,22 @@ void nsx_pf_put_dims(struct nsx_conv *c, const char *key,
 		     const struct nsx_val *v)
 {
 	struct nsx_buf *b = &c->pf->packets;
-	size_t at = nsx_pb_begin(b, strcmp(key, "grid") ? LAUNCH_BLOCK :
-							  LAUNCH_GRID);
+	size_t at;
 
+	if (!on_gpu(c)) {
+		char text[48];
+
+		snprintf(text, sizeof(text), "%ux%ux%u", nsx_u32_or(&v[0], 1),
+			 nsx_u32_or(&v[1], 1), nsx_u32_or(&v[2], 1));
+		at = open_arg(c, key);
+		nsx_pb_text(b, ANNOTATION_TEXT, text);
+		nsx_pb_end(b, at);
+		return;
+	}
+	at = nsx_pb_begin_small(b, *key == 'g' ? LAUNCH_GRID : LAUNCH_BLOCK);
 	for (unsigned i = 0; i < 3; i++)
 		nsx_pb_uint(b, i + 1, nsx_u32_or(&v[i], 1));
-	nsx_pb_end(b, at);
+	nsx_pb_end_small(b, at);
 }
 
 /* Counters --------------------------------------------------------------------*/

@@ -15,12 +15,26 @@ enum {
 	INTERNED_KERNEL = 1000, INTERNED_ARG = 1001,
 	SPEC_CATEGORY = 4, KERNEL_DEMANGLED = 3,
 };
-enum { SEQUENCE = 1, STATE_CLEARED = 1, NEEDS_STATE = 2 };
+enum { STATE_CLEARED = 1, NEEDS_STATE = 2 };
 enum { CATEGORY_COMPUTE = 2 };
 enum { BLOCK = 1 << 20 }; /* packets that are compressed together */
 enum { SENT_NAME = 1, SENT_KERNEL = 2 };
 
 /* Packets ---------------------------------------------------------------------*/
+
+static void put_head(const struct nsx_conv *c)
+{
+	struct nsx_pf *pf = c->pf;
+	struct nsx_buf b = {0};
+
+	nsx_pb_uint(&b, PACKET_SEQUENCE, c->opts->place.trace + 1);
+	if (c->opts->place.machine)
+		nsx_pb_uint(&b, NSX_PF_MACHINE, c->opts->place.machine);
+	nsx_pb_uint(&b, PACKET_FLAGS, NEEDS_STATE);
+	pf->nhead = NSX_MIN(b.n, sizeof(pf->head));
+	memcpy(pf->head, b.p, pf->nhead);
+	nsx_buf_done(&b);
+}
 
 void nsx_pf_open_packet(struct nsx_conv *c, int64_t at_ns)
 {
@@ -29,9 +43,12 @@ void nsx_pf_open_packet(struct nsx_conv *c, int64_t at_ns)
 	pf->packet = nsx_pb_begin(&pf->packets, TRACE_PACKET);
 	nsx_pb_uint(&pf->packets, PACKET_TIMESTAMP,
 		    (uint64_t)(at_ns + c->counts->shift_ns));
-	nsx_pb_uint(&pf->packets, PACKET_SEQUENCE, SEQUENCE);
-	nsx_pb_uint(&pf->packets, PACKET_FLAGS,
-		    NEEDS_STATE | (pf->is_begun ? 0 : STATE_CLEARED));
+	if (!pf->is_begun)
+		put_head(c);
+	nsx_buf_add(&pf->packets, pf->head, pf->nhead);
+	if (!pf->is_begun)
+		nsx_pb_uint(&pf->packets, PACKET_FLAGS,
+			    NEEDS_STATE | STATE_CLEARED);
 	pf->is_begun = true;
 }
 
@@ -56,13 +73,13 @@ static void compress_block(struct nsx_conv *c)
 	nsx_buf_done(&head);
 }
 
-void nsx_pf_flush(struct nsx_conv *c)
+void nsx_pf_flush(struct nsx_conv *c, bool compress)
 {
 	struct nsx_pf *pf = c->pf;
 
 	if (!pf->packets.n)
 		return;
-	if (c->opts->no_compress || c->out->gz)
+	if (!compress || c->opts->no_compress || c->out->gz)
 		nsx_out_add(c->out, pf->packets.p, pf->packets.n);
 	else
 		compress_block(c);
@@ -79,7 +96,7 @@ void nsx_pf_close_packet(struct nsx_conv *c)
 	nsx_buf_clear(&pf->interned);
 	nsx_pb_end(&pf->packets, pf->packet);
 	if (pf->packets.n >= BLOCK)
-		nsx_pf_flush(c);
+		nsx_pf_flush(c, true);
 }
 
 /* Interning -------------------------------------------------------------------*/
@@ -102,15 +119,17 @@ size_t nsx_pf_intern(struct nsx_pf *pf, unsigned field, uint64_t iid,
 uint64_t nsx_pf_text_iid(struct nsx_conv *c, const char *text, size_t n,
 			 bool *ret_new)
 {
-	size_t before = nsx_strings_bound(c->pf->texts);
+	struct nsx_pf *pf = c->pf;
 	struct nsx_err err;
 	nsx_str id;
 
-	if (nsx_strings_add(c->pf->texts, text, n, &id, &err)) {
+	if (nsx_strings_add(pf->texts, text, n, &id, &err) ||
+	    nsx_grow(&pf->met, &pf->cap_met, id + (size_t)1, 1, "names", &err)) {
 		c->out->error = ENOMEM;
 		return *ret_new = false;
 	}
-	*ret_new = nsx_strings_bound(c->pf->texts) > before;
+	*ret_new = !pf->met[id];
+	pf->met[id] = 1;
 	return UINT64_C(1) << 32 | id;
 }
 
@@ -201,8 +220,13 @@ uint64_t nsx_pf_intern_key(struct nsx_pf *pf, bool is_gpu, const char *key)
 {
 	unsigned i = 0;
 
-	while (i < NSX_PF_MAX_KEYS - 1 && pf->keys[is_gpu][i] &&
-	       strcmp(pf->keys[is_gpu][i], key))
+	while (i < NSX_PF_MAX_KEYS && pf->keys[is_gpu][i] != key)
+		i++;
+	if (i < NSX_PF_MAX_KEYS)
+		return i + 1;
+	/* The same word may stand at several places of the program. */
+	for (i = 0; i < NSX_PF_MAX_KEYS - 1 && pf->keys[is_gpu][i] &&
+		    strcmp(pf->keys[is_gpu][i], key);)
 		i++;
 	if (!pf->keys[is_gpu][i]) {
 		pf->keys[is_gpu][i] = key;

@@ -5,6 +5,7 @@
  * gpu_counter_event, as of v55.  The reader puts packets in order of
  * time, and what overlaps on a queue of the GPU on further tracks.
  */
+#include <errno.h>
 #include <stdlib.h>
 #include "convert/pf.h"
 #include "schema/viewscan.h"
@@ -16,6 +17,7 @@ enum { /* fields, by message */
 	THREAD_PID = 1, THREAD_TID = 2, THREAD_NAME = 5,
 };
 enum { WALL_CLOCK = 1, BOOT_CLOCK = 6 };
+enum { OUR_TRACK = 1 }; /* above those of the findings */
 
 /* Names ------------------------------------------------------------------------*/
 
@@ -43,7 +45,7 @@ static void close_track(struct nsx_conv *c)
 
 static uint64_t process_uuid(const struct nsx_conv *c, uint32_t group)
 {
-	return (uint64_t)c->tracks.groups[group].pid << 32;
+	return nsx_pf_own(c, (uint64_t)c->tracks.groups[group].pid << 32);
 }
 
 static void name_group(struct nsx_conv *c, uint32_t group, const char *name,
@@ -53,7 +55,8 @@ static void name_group(struct nsx_conv *c, uint32_t group, const char *name,
 	struct nsx_buf *b = &c->pf->packets;
 	size_t at;
 
-	if (key->w[0] != NSX_G_CPU)
+	if (key->w[0] == NSX_G_METRIC || key->w[0] == NSX_G_REPORT ||
+	    (key->w[0] == NSX_G_GPU && c->writer->is_typed))
 		return; /* the reader names GPUs and their counters itself */
 	open_track(c, process_uuid(c, group), 0, NULL, order);
 	at = nsx_pb_begin(b, TRACK_PROCESS);
@@ -89,15 +92,25 @@ static void name_lane(struct nsx_conv *c, uint32_t track, size_t lane,
 {
 	const struct nsx_key *key = &c->tracks.track_keys.keys[track];
 	const struct nsx_track *t = &c->tracks.tracks[track];
+	bool on_gpu = key->w[0] >= NSX_A_KERNEL && key->w[0] <= NSX_A_GRAPH;
 	uint64_t parent = 0;
+	struct nsx_buf name = {0};
 
-	if (key->w[0] >= NSX_A_KERNEL && key->w[0] <= NSX_A_GRAPH)
+	if (on_gpu && c->writer->is_typed)
 		return; /* a queue of the GPU */
-	if (what)
+	if (key->w[0] == NSX_A_FINDING)
+		parent = nsx_pf_own(c, OUR_TRACK);
+	else if (on_gpu)
+		parent = process_uuid(c, t->group);
+	else if (what)
 		parent = name_thread(c, t, key->w[4], owner, order);
-	open_track(c, nsx_pf_lane_uuid(c, t, &t->lanes[lane]), parent,
-		   what ? what : owner, order);
+	if (on_gpu)
+		nsx_buf_printf(&name, "%s: ", owner);
+	nsx_buf_adds(&name, what ? what : owner);
+	open_track(c, nsx_pf_lane_uuid(c, t, &t->lanes[lane]), parent, name.p,
+		   order);
 	close_track(c);
+	nsx_buf_done(&name);
 }
 
 /* The file ---------------------------------------------------------------------*/
@@ -154,7 +167,8 @@ static int put_gpus(struct nsx_conv *c, struct nsx_err *err)
 	static const enum nsx_field fields[] = {NSX_F_gpu_name, NSX_F_gpu_bus};
 	int rc;
 
-	if (c->opts->no_metadata || !nsx_has_view(c->schema, NSX_VIEW_gpu))
+	if (c->opts->no_metadata || c->opts->place.names_no_gpus ||
+	    !nsx_has_view(c->schema, NSX_VIEW_gpu))
 		return 0;
 	nsx_pf_open_packet(c, c->first_ns);
 	c->pf->event = nsx_pb_begin(&c->pf->packets, NSX_PF_GPU_INFO);
@@ -163,6 +177,56 @@ static int put_gpus(struct nsx_conv *c, struct nsx_err *err)
 	nsx_pb_end(&c->pf->packets, c->pf->event);
 	nsx_pf_close_packet(c);
 	return rc == NSX_E_DATA || rc == NSX_E_DB ? 0 : rc;
+}
+
+/* Physical indices --------------------------------------------------------------*/
+
+static int read_device(void *ctx, int64_t rid, const struct nsx_val *v,
+		       struct nsx_err *err)
+{
+	struct nsx_pf *pf = ctx;
+	uint32_t at;
+	bool is_known = v[0].type == NSX_V_I64 && v[1].type == NSX_V_I64 &&
+			v[2].type == NSX_V_I64 && v[2].u.i >= 0 &&
+			v[2].u.i < INT32_MAX;
+
+	(void)rid;
+	if (!is_known)
+		return 0;
+	if (nsx_keymap_add(&pf->gpus, pf->cache[2],
+			   &(struct nsx_key){{(uint64_t)v[0].u.i & 0xffffff,
+					      (uint64_t)v[1].u.i}},
+			   &at, err) ||
+	    nsx_grow(&pf->gpu, &pf->cap_gpu, at + (size_t)1, sizeof(*pf->gpu),
+		     "GPUs", err))
+		return err->rc;
+	pf->gpu[at] = v[2].u.i + 1;
+	return 0;
+}
+
+static int read_devices(struct nsx_conv *c, struct nsx_err *err)
+{
+	static const enum nsx_field fields[] = {NSX_F_cuda_device_pid,
+						NSX_F_cuda_device_cuda_id,
+						NSX_F_cuda_device_gpu_id};
+	int rc = nsx_view_scan(c->schema, NSX_VIEW_cuda_device, fields, 3, 1,
+			       read_device, c->pf, 0, err);
+
+	return rc == NSX_E_DATA || rc == NSX_E_DB ? 0 : rc;
+}
+
+uint32_t nsx_pf_gpu(struct nsx_conv *c, uint64_t process, uint64_t ordinal)
+{
+	struct nsx_pf *pf = c->pf;
+	struct nsx_key key = {{process >> 24 & 0xffffff, ordinal}};
+	struct nsx_err err;
+	uint32_t at;
+
+	if (nsx_keymap_add(&pf->gpus, pf->cache[2], &key, &at, &err))
+		c->out->error = ENOMEM;
+	else if (at < pf->cap_gpu && pf->gpu[at])
+		return (uint32_t)(pf->gpu[at] - 1);
+	return ordinal & 0x7fffffff;
 }
 
 static int open_file(struct nsx_conv *c, const struct nsx_val *utc_epoch_ns,
@@ -175,6 +239,7 @@ static int open_file(struct nsx_conv *c, const struct nsx_val *utc_epoch_ns,
 	c->pf = pf;
 	nsx_keymap_init(&pf->queues, "streams");
 	nsx_keymap_init(&pf->contexts, "contexts");
+	nsx_keymap_init(&pf->gpus, "GPUs");
 	pf->texts = nsx_strings_new();
 	for (unsigned i = 0; i < ARRAY_LEN(pf->cache); i++) {
 		pf->cache[i] = nsx_try_alloc(1, sizeof(*pf->cache[i]),
@@ -182,15 +247,19 @@ static int open_file(struct nsx_conv *c, const struct nsx_val *utc_epoch_ns,
 		if (!pf->cache[i])
 			return err->rc;
 	}
-	if (utc_epoch_ns->type == NSX_V_I64)
+	/* Alone and plain: a file of ours can be told by how it begins. */
+	open_track(c, nsx_pf_own(c, OUR_TRACK), 0, "nsys-explain", 0);
+	close_track(c);
+	nsx_pf_flush(c, false);
+	if (utc_epoch_ns->type == NSX_V_I64 && !c->opts->place.trace)
 		put_clocks(c, utc_epoch_ns->u.i);
-	return put_gpus(c, err);
+	return read_devices(c, err) ? err->rc : put_gpus(c, err);
 }
 
 static void close_file(struct nsx_conv *c, const struct nsx_val *utc_epoch_ns)
 {
 	(void)utc_epoch_ns;
-	nsx_pf_flush(c);
+	nsx_pf_flush(c, true);
 }
 
 static void done(struct nsx_conv *c)
@@ -205,15 +274,24 @@ static void done(struct nsx_conv *c)
 	nsx_buf_done(&pf->packed);
 	nsx_keymap_done(&pf->queues);
 	nsx_keymap_done(&pf->contexts);
+	nsx_keymap_done(&pf->gpus);
 	nsx_strings_free(pf->texts);
 	free(pf->cache[0]);
 	free(pf->cache[1]);
+	free(pf->cache[2]);
+	free(pf->source);
+	free(pf->gpu);
 	free(pf->sent);
+	free(pf->met);
 	free(pf->described);
 	free(pf);
 }
 
 const struct nsx_writer nsx_writer_pftrace = {
 	true, open_file, nsx_pf_begin, nsx_pf_put_int, nsx_pf_put_text,
+	nsx_pf_put_dims, nsx_pf_end, nsx_pf_sample, nsx_pf_counter,
+	nsx_pf_sample_end, name_group, name_lane, close_file, done};
+const struct nsx_writer nsx_writer_pftracks = {
+	false, open_file, nsx_pf_begin, nsx_pf_put_int, nsx_pf_put_text,
 	nsx_pf_put_dims, nsx_pf_end, nsx_pf_sample, nsx_pf_counter,
 	nsx_pf_sample_end, name_group, name_lane, close_file, done};

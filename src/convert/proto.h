@@ -1,7 +1,8 @@
 /* proto.h - protocol buffers, written field by field.
  *
  * A message inside a message gets a length of four bytes, which is filled in
- * when it ends: readers take a number that is longer than it need be.
+ * when it ends: readers take a number that is longer than it need be.  Small
+ * ones that are many get one byte.
  */
 #ifndef NSX_PROTO_H
 #define NSX_PROTO_H
@@ -59,6 +60,20 @@ static inline size_t nsx_pb_begin(struct nsx_buf *b, unsigned field)
 
 	b->n = (size_t)(p + 4 - b->p);
 	return b->n;
+}
+
+/* The same for one of less than 128 bytes. */
+static inline size_t nsx_pb_begin_small(struct nsx_buf *b, unsigned field)
+{
+	char *p = nsx_pb_put(nsx_buf_room(b, 20), field << 3 | NSX_PB_BYTES);
+
+	b->n = (size_t)(p + 1 - b->p);
+	return b->n;
+}
+
+static inline void nsx_pb_end_small(struct nsx_buf *b, size_t at)
+{
+	b->p[at - 1] = (char)(b->n - at);
 }
 
 static inline void nsx_pb_end(struct nsx_buf *b, size_t at)

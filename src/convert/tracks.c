@@ -130,7 +130,7 @@ static struct nsx_lane *add_lane(struct nsx_tracks *t, struct nsx_track *track,
 static int add_track(struct nsx_tracks *t, const struct nsx_key *key,
 		     uint32_t *ret, bool *ret_new, struct nsx_err *err)
 {
-	bool on_gpu = key->w[0] >= NSX_A_KERNEL;
+	bool on_gpu = key->w[0] >= NSX_A_KERNEL && key->w[0] < NSX_A_FINDING;
 	size_t before = t->track_keys.n;
 	struct nsx_track *track;
 
@@ -148,8 +148,11 @@ static int add_track(struct nsx_tracks *t, const struct nsx_key *key,
 	track->cpu = -1;
 	if (nsx_tracks_process(t, key->w[1], &track->process, err))
 		return err->rc;
-	return nsx_tracks_group(t, on_gpu ? NSX_G_GPU : NSX_G_CPU, key->w[1],
-				(int64_t)key->w[2], &track->group, err);
+	return nsx_tracks_group(t, on_gpu ? NSX_G_GPU :
+				   key->w[0] == NSX_A_FINDING ? NSX_G_REPORT :
+								NSX_G_CPU,
+				key->w[1], (int64_t)key->w[2], &track->group,
+				err);
 }
 
 int nsx_tracks_thread(struct nsx_tracks *t, enum nsx_activity a,
@@ -174,17 +177,33 @@ int nsx_tracks_thread(struct nsx_tracks *t, enum nsx_activity a,
 		       0 : err->rc;
 }
 
+/* A track that is no thread's. */
+static int add_numbered(struct nsx_tracks *t, const struct nsx_key *key,
+			uint32_t *ret, struct nsx_err *err)
+{
+	bool is_new;
+
+	if (add_track(t, key, ret, &is_new, err))
+		return err->rc;
+	return !is_new || add_lane(t, &t->tracks[*ret], 0, err) ? 0 : err->rc;
+}
+
 int nsx_tracks_stream(struct nsx_tracks *t, enum nsx_activity a,
 		      uint64_t process, int64_t device, int64_t context,
 		      int64_t stream, uint32_t *ret, struct nsx_err *err)
 {
 	struct nsx_key key = {{a, process, (uint64_t)device, (uint64_t)context,
 			       (uint64_t)stream}};
-	bool is_new;
 
-	if (add_track(t, &key, ret, &is_new, err))
-		return err->rc;
-	return !is_new || add_lane(t, &t->tracks[*ret], 0, err) ? 0 : err->rc;
+	return add_numbered(t, &key, ret, err);
+}
+
+int nsx_tracks_report(struct nsx_tracks *t, uint64_t n, uint32_t *ret,
+		      struct nsx_err *err)
+{
+	struct nsx_key key = {{NSX_A_FINDING, 0, 0, 0, n}};
+
+	return add_numbered(t, &key, ret, err);
 }
 
 /* Closes what has ended by then; whether [start, end) may begin. */

@@ -67,7 +67,15 @@ profile() {
 	done
 	out=${out//%%/%}
 	raw=$(mktemp -u "${TMPDIR:-/tmp}/nsys-report-XXXX").qdstrm
+	# Faults that the next recording has not.
+	if [ "${fake%_once}" != "$fake" ]; then
+		[ -e once ] && fake=ok || fake=${fake%_once}
+		: >once
+	fi
 	case $fake in
+	agent)
+		echo "Agent launcher failed." >&2
+		return 1 ;;
 	badoption)
 		echo "unrecognised option '--what'" >&2
 		return 1 ;;

@@ -168,6 +168,111 @@ case_empty_report() {
 	json '"ok": false'
 	files nsys_capture.json
 }
+case_an_empty_report_is_recorded_once_more() {
+	FAKE=zero_once capture --no-explain -- true
+	code 0
+	says 'nsys left an empty report; recording once more'
+	files nsys_capture.json trace.nsys-rep trace.sqlite
+}
+case_a_lost_agent_is_tried_once_more() {
+	FAKE=agent_once capture --no-explain -- true
+	code 0
+	says 'nsys lost its agent; recording once more'
+	json '"ok": true'
+}
+case_a_lost_agent_is_tried_no_third_time() {
+	FAKE=agent capture -- true
+	code 3
+	[ "$(grep -c 'once more' stderr)" = 1 ] || wrong 'not tried twice'
+	files nsys_capture.json
+}
+case_a_line_for_a_shell_is_told_to_use_one() {
+	capture -- 'echo a && sleep 1'
+	code 2
+	says "-- bash -c 'echo a && sleep 1'"
+	[ ! -e out ] || wrong 'a folder was made'
+}
+case_other_names_of_options() {
+	FAKE_LOG=log capture --no-explain --duration-s 60 --target-cmd "sh -c 'exit 4'"
+	code 4
+	args 'exit 4'
+	"$prog" capture --nsys "$fake" --out-dir out2 --no-explain -- true >stdout 2>stderr
+	rc=$?
+	code 0
+	[ -s out2/trace.sqlite ] || wrong '--out-dir is not obeyed'
+	"$prog" capture --nsys "$fake" --target-cmd true -- true >stdout 2>stderr
+	rc=$?
+	code 2
+}
+case_command_that_ends_before_the_duration() {
+	capture --no-explain --duration 60 -- true
+	code 0
+	says 'before the 60 s of --duration were over'
+}
+case_command_that_chooses_its_gpus() {
+	capture --no-explain --gpu-id 1 -- env CUDA_VISIBLE_DEVICES=0 true
+	code 0
+	says 'the command sets CUDA_VISIBLE_DEVICES itself'
+}
+case_nsys_of_the_cuda_toolkit() {
+	mkdir -p toolkit/nsight-systems-2098.3/bin
+	printf '#!/bin/sh\nFAKE_VERSION=2098.3.1 exec %s "$@"\n' "$fake" >toolkit/nsight-systems-2098.3/bin/nsys
+	chmod +x toolkit/nsight-systems-2098.3/bin/nsys
+	CUDA_HOME=$PWD/toolkit "$prog" capture -o out --no-explain -- true >stdout 2>stderr
+	rc=$?
+	code 0
+	json '"nsys_version": "2098.3.1"'
+}
+case_others_use_the_gpu() {
+	mkdir -p proc/77/fd proc/78/fd
+	echo '77 (trainer) S 1 77 77 0' >proc/77/stat
+	echo '78 (monitor) S 1 78 78 0' >proc/78/stat
+	ln -s /dev/nvidia3 proc/77/fd/5
+	ln -s /dev/nvidiactl proc/78/fd/5
+	NSX_PROC=$PWD/proc capture --no-explain -- true
+	code 0
+	says '1 other process uses a GPU: trainer (77)'
+}
+case_converted_as_well() {
+	capture --convert --no-explain -- true
+	code 0
+	files nsys_capture.json trace.nsys-rep trace.pftrace trace.sqlite
+	"$prog" convert out/trace.sqlite -q -o same.pftrace
+	cmp -s same.pftrace out/trace.pftrace || wrong 'it is another conversion'
+}
+case_where_the_steady_part_begins() {
+	capture -- true
+	code 0
+	steady=$("$prog" "$FAKE_SQLITE" --json | python3 -c "import json, sys; print((json.load(sys.stdin)['windows']['steady'] or {}).get('start_ns', 'null'))")
+	json "\"steady_state_start_ns\": $steady"
+	[ "$steady" != null ] || wrong 'the fixture has no steady part'
+}
+# A report of nsys given to explain.
+case_explain_exports_first() {
+	local write=run.nsys-rep
+	head -c 2000000 /dev/zero >$write
+	mkdir tmp
+	TMPDIR=$PWD/tmp "$prog" $write --nsys "$fake" --json >stdout 2>stderr
+	rc=$?
+	code 0
+	json '"path": "run.nsys-rep"' stdout
+	[ -z "$(ls -A tmp)" ] || wrong "left in TMPDIR: $(ls -A tmp)"
+	"$prog" $write --nsys "$fake" -q --keep-export kept.sqlite
+	cmp -s kept.sqlite "$FAKE_SQLITE" || wrong 'the export was not kept'
+	[ -s run-report/report.md ] || wrong 'no report run-report'
+	"$prog" $write --nsys "$fake" -q --keep-export kept.sqlite 2>stderr
+	rc=$?
+	code 3
+	says "cannot write 'kept.sqlite'"
+}
+case_explain_without_nsys() {
+	head -c 2000000 /dev/zero >run.nsys-rep
+	"$prog" run.nsys-rep --nsys /none >stdout 2>stderr
+	rc=$?
+	code 3
+	says "nsys export --type sqlite 'run.nsys-rep'"
+	[ ! -e run-report ] || wrong 'something was written'
+}
 case_raw_data_is_imported() {
 	mkdir -p n/target-linux-x64 n/host-linux-x64
 	cp "$fake" n/target-linux-x64/nsys

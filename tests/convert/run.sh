@@ -34,11 +34,15 @@ perfetto() { # OUT -> perfetto.txt
 }
 # The same trace as packets: what the reader finds there are the figures of the
 # JSON, which were held against the tables; GPU work, too, is of its typed kind.
+rows=kernels,copies,graphs,nvtx,api,osrt,sched,counters # all that tables have
 check_packets() { # TRACE
-	"$prog" convert "$1" -q -o check.pftrace || return
+	"$prog" convert "$1" -q -o check.pftrace --only $rows --force || return
 	perfetto check.pftrace || return
 	python3 "$here/check.py" "$1" check.json perfetto.txt || return
-	python3 "$here/check.py" --gpu "$1" perfetto.txt
+	python3 "$here/check.py" --gpu "$1" perfetto.txt || return
+	"$prog" convert "$1" -q -o check.pftrace --only $rows --gpu tracks || return
+	perfetto check.pftrace || return
+	python3 "$here/check.py" "$1" check.json perfetto.txt
 }
 check() { # TRACE [with]
 	"$prog" convert "$1" -q -o check.json || return
@@ -96,7 +100,8 @@ cp "$t" beside.sqlite; "$prog" convert beside.sqlite -q
 ok "default name" cmp beside.json plain.json
 "$prog" convert "$t" -q -o part.json --activity kernel
 ok "--activity" events part.json "{x['cat'] for x in e if x['ph'] == 'X'} == {'kernel'} and not [x for x in e if x['ph'] in 'sf']"
-ok "an unknown activity is refused" not "$prog" convert "$t" -o none.json --activity kernels
+ok "--only knows other words, too" sh -c '"$0" convert "$1" -q -o only.json --only kernels && cmp only.json part.json' "$prog" "$t"
+ok "an unknown activity is refused" not "$prog" convert "$t" -o none.json --activity kernel,colonels
 "$prog" convert "$t" -q -o part.json --no-metadata
 ok "--no-metadata" events part.json "not [x for x in e if x['ph'] == 'M'] and e"
 "$prog" convert "$fix/nvtx_domains.sqlite" -q -o all.json --activity nvtx
@@ -109,6 +114,100 @@ ok "--window leaves out what is outside" events part.json "not [x for x in e if 
 ok "--window keeps what is inside" events part.json "[x for x in e if x['ph'] == 'X']"
 "$prog" convert "$fix/nvtx_domains.sqlite" -q -o part.json --activity nvtx-kernel
 ok "nvtx-kernel" events part.json "{x['cat'] for x in e if x['ph'] == 'X'} == {'nvtx-kernel'}"
+
+# What the report says ------------------------------------------------------------
+python3 - "$prog" "$fix" <<'PY' >"$work/say" 2>&1
+import json, subprocess, sys
+prog, fix = sys.argv[1:]
+seen = set()
+for name in ("synthetic", "launch_bound"):
+    trace = f"{fix}/{name}.sqlite"
+    subprocess.run([prog, "convert", trace, "-q", "--force", "-o", "f.json", "--only", "findings"], check=True)
+    events = json.load(open("f.json"))["traceEvents"]
+    report = json.loads(subprocess.run([prog, trace, "--json"], check=True, capture_output=True).stdout)
+    tracks = {e["tid"]: e["args"]["name"] for e in events if e["ph"] == "M" and e["name"] == "thread_name"}
+    slices = [e for e in events if e["ph"] == "X"]
+    want = sum(1 for _ in report["metrics"]["iterations"].get("rows") or [])
+    got = [e for e in slices if tracks[e["tid"]].startswith("iterations")]
+    assert len(got) == want, (name, want, len(got))
+    assert [e for e in slices if tracks[e["tid"]] == "run phases"], name
+    told = {f["key"]: f for f in report["findings"]}
+    for e in slices:
+        if "finding" in e.get("args", {}):
+            f = told[e["args"]["finding"]]
+            seen.add(e["args"]["finding"])
+            assert e["args"]["severity"] == f["severity"], (e, f)
+            assert e["name"] == tracks[e["tid"]], e
+assert seen
+PY
+ok "run phases, iterations and findings stand where the report has them" test $? = 0
+if [ -n "$engine" ]; then
+	"$prog" convert "$t" -q -o told.pftrace
+	node "$shared/tools/tpquery.mjs" "$engine" told.pftrace "select count(*) from slice where name is null" \
+		"select count(*) > 0 from slice s join track t on s.track_id = t.id join track p on t.parent_id = p.id where p.name = 'nsys-explain'" \
+		2>/dev/null | grep -v '^#' | tr '\n' ' ' >told
+	ok "no slice of packets lacks its name, and the report's stand under it" grep -q '^count(\*) 0 count(\*) > 0 1 $' told
+fi
+
+# Size ----------------------------------------------------------------------------
+# launch_bound with OS calls, a CUDA call that caused nothing, and a mark: each
+# goes in its turn.
+f=all_sorts.sqlite
+cp "$fix/launch_bound.sqlite" $f
+sqlite3 $f "CREATE TABLE OSRT_API (start INTEGER, end INTEGER, globalTid INTEGER, nameId INTEGER);
+	INSERT INTO OSRT_API SELECT start, start + 1, globalTid, nameId FROM CUPTI_ACTIVITY_KIND_RUNTIME;
+	CREATE TABLE x AS SELECT * FROM CUPTI_ACTIVITY_KIND_RUNTIME LIMIT 5;
+	UPDATE x SET correlationId = correlationId + 1000000, start = (SELECT max(end) FROM CUPTI_ACTIVITY_KIND_RUNTIME) + 10 * rowid;
+	UPDATE x SET end = start + 5; INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME SELECT * FROM x; DROP TABLE x" 2>>"$work/say"
+"$prog" convert "$f" -q -o whole.json
+"$prog" convert "$f" -q -o no_osrt.json --only kernels,copies,graphs,nvtx,api,counters
+size=$(wc -c <whole.json)
+"$prog" convert "$f" -o less.json --max-size $((size - 1)) >told
+ok "--max-size drops what goes first, and says so" grep -q 'dropped, to be no larger than' told
+ok "it is OS calls first" cmp less.json no_osrt.json
+"$prog" convert "$f" -o less.json --max-size $(($(wc -c <no_osrt.json) - 1)) >told
+ok "then CUDA calls that caused nothing" grep -q '^CUDA calls that caused no GPU work dropped' told
+ok "--max-size keeps to it" test "$(wc -c <less.json)" -lt "$size"
+count() { python3 -c "import json, sys; print(sum(x['ph'] == 'X' and x['cat'] in ('kernel', 'memcpy', 'memset', 'nvtx') for x in json.load(open(sys.argv[1]))['traceEvents']))" "$1"; }
+ok "--max-size drops no GPU work and no range" test "$(count less.json)" = "$(count whole.json)"
+"$prog" convert "$f" -q -o same.json --max-size "${size}B"
+ok "--max-size leaves what fits" cmp same.json whole.json
+ok "--max-size that nothing fits is refused" not "$prog" convert "$f" -q -o tiny.json --max-size 1k
+ok "and leaves nothing" test ! -e tiny.json
+ok "--max-size must be a size" not "$prog" convert "$f" -q -o tiny.json --max-size many
+
+# Several traces ------------------------------------------------------------------
+# Two hosts with the same trace; the session of the second began 1 ms later.
+for i in 0 1; do
+	cp "$fix/launch_bound.sqlite" "job_rank$i.sqlite"
+	sqlite3 "job_rank$i.sqlite" "DROP TABLE IF EXISTS TARGET_INFO_SYSTEM_ENV; CREATE TABLE TARGET_INFO_SYSTEM_ENV (name TEXT, value TEXT);
+		INSERT INTO TARGET_INFO_SYSTEM_ENV VALUES ('Hostname', 'host$i');
+		DROP TABLE IF EXISTS TARGET_INFO_SESSION_START_TIME; CREATE TABLE TARGET_INFO_SESSION_START_TIME (utcEpochNs INTEGER, utcTime TEXT, localTime TEXT);
+		INSERT INTO TARGET_INFO_SESSION_START_TIME VALUES (1700000000000000000 + $i * 1000000, '', '')" 2>>"$work/say"
+done
+"$prog" convert job_rank0.sqlite job_rank1.sqlite -o job.pftrace --only $rows >told
+"$prog" convert job_rank0.sqlite job_rank1.sqlite -q -o job.tar --only $rows
+ok "a .tar has a manifest and a member a trace" test "$(tar tf job.tar | tr '\n' ' ')" = "perfetto_manifest.json 0-job_rank0.pftrace 1-job_rank1.pftrace "
+ok "the manifest is JSON and names the machines" python3 -c "
+import json, subprocess
+m = json.loads(subprocess.run(['tar', 'xOf', 'job.tar', 'perfetto_manifest.json'], capture_output=True, check=True).stdout)['perfetto_manifest']
+assert m['version'] == 1 and [f['path'] for f in m['files']] == ['0-job_rank0.pftrace', '1-job_rank1.pftrace']
+assert [f['machine']['name'] for f in m['files']] == ['host 0', 'host 1'] and m['files'][1]['clocks']['is']['file'] == m['files'][0]['path']"
+if [ -n "$engine" ]; then
+	"$prog" convert "$fix/launch_bound.sqlite" -q -o one.pftrace --only $rows
+	figures() { # FILE FACTOR: slices, sums, arrows; whether any is lost or backward; how far apart the two first kernels are
+		node "$shared/tools/tpquery.mjs" "$engine" "$1" "select count(*) * $2, sum(dur) * $2 from slice" \
+			"select count(*) * $2, sum(dur) * $2 from gpu_slice" "select count(*) * $2 from flow" \
+			"select count(*) from flow f join slice a on f.slice_out = a.id join slice b on f.slice_in = b.id where b.ts < a.ts" \
+			"select name, value from stats where value > 0 and severity != 'info'" 2>/dev/null | grep -v '^#'
+	}
+	figures one.pftrace 2 | sed 's/ \* [12]//g' >one; figures job.pftrace 1 | sed 's/ \* [12]//g' >two; figures job.tar 1 | sed 's/ \* [12]//g' >archive
+	ok "two traces in one file are twice one" cmp one two
+	ok "in an archive, too" cmp one archive
+	node "$shared/tools/tpquery.mjs" "$engine" job.pftrace "select max(t) - min(t), count(*) from (select min(ts) as t from gpu_slice s join track on s.track_id = track.id group by machine_id)" 2>/dev/null | tail -n1 >apart
+	ok "on one clock, each on its machine" test "$(cat apart)" = "1000000|2"
+fi
+ok "several traces are no JSON" not "$prog" convert job_rank0.sqlite job_rank1.sqlite -q -o job.json
 
 # Order: the same rows, shuffled, sorted by their end, or backwards ---------------
 for order in 'random()' 'end' 'start DESC'; do
@@ -135,6 +234,24 @@ ok "a chosen name takes nothing's place" not "$prog" convert same.sqlite
 ok "what was there stays" test "$(cat same.json)" = mine
 rm -f same.json; "$prog" convert same.sqlite -q
 ok "but that of our own output" "$prog" convert same.sqlite -q
+echo mine >named.json; echo mine >named.pftrace
+ok "nor does a name that was given" not "$prog" convert same.sqlite -q -o named.json
+ok "nor one of packets" not "$prog" convert same.sqlite -q -o named.pftrace
+ok "what was there stays" test "$(cat named.json named.pftrace)" = "mine
+mine"
+: >empty.json
+ok "an empty file is there to be filled" "$prog" convert same.sqlite -q -o empty.json
+rm -f empty.json
+ok "but with --force" "$prog" convert same.sqlite -q -o named.json --force
+ok "what is ours is replaced" "$prog" convert same.sqlite -q -o named.json
+for x in pftrace pftrace.gz json.gz tar; do
+	"$prog" convert same.sqlite -q -o "own.$x" && ok "what is ours is replaced, .$x" "$prog" convert same.sqlite -q -o "own.$x"
+done
+ok "but with --no-force" not "$prog" convert same.sqlite -q -o named.json --no-force
+rm -f named.* own.*
+ok "a name without suffix gets one" "$prog" convert same.sqlite -q -o plainname
+ok "it is .json" test "$(echo plainname*)" = plainname.json
+rm -f plainname*
 cp same.sqlite run.nsys-rep
 ok "a report is not overwritten by its export" not "$prog" convert run.nsys-rep --nsys "$here/../capture/fake-nsys.sh" \
 	--step sqlite -o run.nsys-rep
@@ -153,8 +270,12 @@ mkdir rep; head -c 2000000 /dev/zero >rep/run.nsys-rep
 export FAKE_SQLITE=$t
 ok "a .nsys-rep is exported first" "$prog" convert rep/run.nsys-rep -q --nsys ./nsys -o rep/run.json
 ok "and converted the same" cmp rep/run.json plain.json
-ok "--step sqlite" "$prog" convert rep/run.nsys-rep -q --nsys ./nsys --step sqlite
+ok "-s sqlite" "$prog" convert rep/run.nsys-rep -q --nsys ./nsys -s sqlite
 ok "keeps the export" cmp rep/run.sqlite "$t"
+rm -f rep/run.sqlite
+ok "--keep-export" "$prog" convert rep/run.nsys-rep -q --nsys ./nsys -o rep/run.json --keep-export rep/run.sqlite
+ok "keeps it" cmp rep/run.sqlite "$t"
+ok "--keep-export replaces nothing" not "$prog" convert rep/run.nsys-rep -q --nsys ./nsys -o rep/run.json --keep-export rep/run.sqlite
 ok "nothing else stays" test "$(echo rep/*)" = "rep/run.json rep/run.nsys-rep rep/run.sqlite"
 
 echo "convert: $pass passed, $fail failed, $skip skipped"

@@ -1,0 +1,86 @@
+/* exported.c - exports what is a report of nsys, in a folder of its own. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "capture/capture.h"
+#include "cli/exported.h"
+
+bool nsx_is_capture(const char *path)
+{
+	static const char *const suffixes[] = {".nsys-rep", ".qdrep"};
+
+	for (unsigned i = 0; i < ARRAY_LEN(suffixes); i++) {
+		size_t n = strlen(path), m = strlen(suffixes[i]);
+
+		if (n >= m && !strcmp(path + n - m, suffixes[i]))
+			return true;
+	}
+	return false;
+}
+
+static int make_dir(const char *beside, struct nsx_exported *ret,
+		    struct nsx_err *err)
+{
+	const char *slash = beside ? strrchr(beside, '/') : NULL;
+	const char *tmp = getenv("TMPDIR");
+	struct nsx_buf b = {0};
+
+	if (slash)
+		nsx_buf_add(&b, beside, (size_t)(slash - beside));
+	else if (beside && strcmp(beside, "-"))
+		nsx_buf_adds(&b, ".");
+	else
+		nsx_buf_adds(&b, tmp && *tmp ? tmp : "/tmp");
+	nsx_buf_adds(&b, "/.nsys-explain-export-XXXXXX");
+	if (mkdtemp(b.p)) {
+		ret->dir = b.p;
+		return 0;
+	}
+	(void)nsx_fail(err, NSX_E_IO, "cannot make a folder for the export, "
+		       "'%s': %s", b.p, strerror(errno));
+	nsx_buf_done(&b);
+	return err->rc;
+}
+
+int nsx_exported_open(const char *input, const struct nsx_export_opts *o,
+		      struct nsx_exported *ret, struct nsx_err *err)
+{
+	struct nsx_arena *arena;
+	struct nsx_buf b = {0};
+	int rc;
+
+	*ret = (struct nsx_exported){.path = NULL};
+	if (!nsx_is_capture(input)) {
+		ret->path = nsx_strdup(input);
+		return 0;
+	}
+	if (o->keep && !o->replace && !access(o->keep, F_OK))
+		return nsx_fail(err, NSX_E_IO, "cannot write '%s': it is there "
+				"already", o->keep);
+	if (access(input, R_OK))
+		return nsx_fail(err, NSX_E_IO, "cannot read '%s': %s", input,
+				strerror(errno));
+	if (make_dir(o->keep ? o->keep : o->beside, ret, err))
+		return err->rc;
+	nsx_buf_printf(&b, "%s/export.sqlite", ret->dir);
+	ret->path = b.p;
+	arena = nsx_arena_new();
+	rc = nsx_export_report(input, o->nsys, ret->path, arena, err);
+	nsx_arena_free(arena);
+	if (rc || !o->keep)
+		return rc;
+	rc = nsx_file_move(ret->path, o->keep, err);
+	free(ret->path);
+	ret->path = nsx_strdup(o->keep);
+	return rc;
+}
+
+void nsx_exported_done(struct nsx_exported *e)
+{
+	if (e->dir)
+		(void)nsx_file_remove_tree(e->dir);
+	free(e->dir);
+	free(e->path);
+	*e = (struct nsx_exported){.path = NULL};
+}

@@ -1,0 +1,241 @@
+/* findings.c - what the report says of a trace, beside what it says it of: run
+ * phases, iterations, and a track for each finding with a slice wherever it
+ * costs time.  A finding that is told for no times has no track.
+ *
+ * Times are those of the report: where GPU times contradict cause and effect it
+ * moves them (queries/README.md 3), and the GPU work in the same file is not
+ * moved.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include "convert/convert.h"
+#include "emit/emit.h"
+#include "passes/pass.h"
+#include "report/text.h"
+
+struct told { /* a slice */
+	int64_t start_ns, end_ns;
+	const char *name;
+};
+struct told_track {
+	const char *name;
+	struct told *v;
+	size_t n;
+	const struct nsx_finding *finding; /* its key, severity and price; NULL */
+};
+struct nsx_findings_view {
+	struct nsx_arena *arena;
+	struct told_track *tracks;
+	size_t n, cap;
+};
+
+void nsx_findings_view_free(struct nsx_findings_view *v)
+{
+	if (!v)
+		return;
+	nsx_arena_free(v->arena);
+	free(v->tracks);
+	free(v);
+}
+
+const char *nsx_findings_track(const struct nsx_conv *c, uint64_t n)
+{
+	return c->findings->tracks[n].name;
+}
+
+/* Collecting -----------------------------------------------------------------*/
+
+static struct told_track *add_track(struct nsx_findings_view *v,
+				    const char *name, size_t n,
+				    struct nsx_err *err)
+{
+	struct told_track *t;
+	struct told *room = nsx_arena_try_array(v->arena, n, sizeof(*room),
+						"slices of findings", err);
+
+	if (!room || nsx_grow(&v->tracks, &v->cap, v->n + 1, sizeof(*v->tracks),
+			      "tracks of findings", err))
+		return NULL;
+	t = &v->tracks[v->n++];
+	t->name = name;
+	t->v = room;
+	return t;
+}
+
+static int collect_phases(struct nsx_findings_view *v, const struct nsx_report *r,
+			  struct nsx_err *err)
+{
+	const struct nsx_facts *f = r->facts;
+	struct told_track *t;
+
+	if (!f->nrun_phases)
+		return 0;
+	t = add_track(v, "run phases", f->nrun_phases, err);
+	for (size_t i = 0; t && i < f->nrun_phases; i++) {
+		const struct nsx_run_phase *p = &f->run_phases[i];
+
+		t->v[t->n++] = (struct told){
+			p->window.start_ns, p->window.end_ns,
+			nsx_arena_strdup(v->arena,
+					 nsx_run_phase_name(r->trace, p))};
+	}
+	return t ? 0 : err->rc;
+}
+
+/* Those of a process and device, from the i-th on, which are a track. */
+static int collect_iterations(struct nsx_findings_view *v,
+			      const struct nsx_report *r, size_t *i,
+			      struct nsx_err *err)
+{
+	const struct nsx_iteration *all = r->facts->iterations, *x = &all[*i];
+	const struct nsx_trace *tr = r->trace;
+	size_t n = 0;
+	struct told_track *t;
+	struct nsx_buf name = {0};
+
+	while (*i + n < r->facts->niterations && x[n].process == x->process &&
+	       x[n].device == x->device)
+		n++;
+	nsx_buf_adds(&name, "iterations");
+	if (x->device != NSX_NONE)
+		nsx_buf_printf(&name, " on GPU %lld",
+			       (long long)tr->device[x->device].device_id);
+	if (x->process != NSX_NONE)
+		nsx_buf_printf(&name, " of process %lld",
+			       (long long)tr->process[x->process].pid);
+	t = add_track(v, nsx_arena_strdup(v->arena, name.p), n, err);
+	nsx_buf_done(&name);
+	for (size_t k = 0; t && k < n; k++)
+		t->v[t->n++] = (struct told){
+			x[k].start_ns, x[k].end_ns,
+			nsx_arena_printf(v->arena, "iteration %zu%s%s", k,
+					 x[k].steady ? "" : ", not steady",
+					 x[k].slow ? ", slow" : "")};
+	*i += n;
+	return t ? 0 : err->rc;
+}
+
+/* A copy of what is written of a finding: the report is given back. */
+static const struct nsx_finding *keep(struct nsx_arena *a,
+				      const struct nsx_finding *f)
+{
+	struct nsx_finding *kept = nsx_arena_get(a, sizeof(*kept));
+
+	kept->key = nsx_arena_strdup(a, f->key);
+	kept->severity = f->severity;
+	kept->price = f->price;
+	kept->headroom_ns = f->headroom_ns;
+	return kept;
+}
+
+static int collect_finding(struct nsx_findings_view *v,
+			   const struct nsx_finding *f, struct nsx_err *err)
+{
+	struct nsx_buf plain = {0};
+	const char *title;
+	struct told_track *t;
+
+	nsx_md_add_plain(&plain, f->title);
+	title = nsx_arena_strdup(v->arena, plain.p ? plain.p : "");
+	nsx_buf_done(&plain);
+	t = add_track(v, title, f->spans.n, err);
+	if (!t)
+		return err->rc;
+	t->finding = keep(v->arena, f);
+	for (size_t i = 0; i < f->spans.n; i++)
+		t->v[t->n++] = (struct told){f->spans.v[i].start_ns,
+					     f->spans.v[i].end_ns, title};
+	return 0;
+}
+
+static int collect(struct nsx_findings_view *v, const struct nsx_report *r,
+		   struct nsx_err *err)
+{
+	if (collect_phases(v, r, err))
+		return err->rc;
+	for (size_t i = 0; i < r->facts->niterations;)
+		if (collect_iterations(v, r, &i, err))
+			return err->rc;
+	for (size_t i = 0; i < r->found.n; i++)
+		if (!r->found.v[i].is_minor && r->found.v[i].spans.n &&
+		    collect_finding(v, &r->found.v[i], err))
+			return err->rc;
+	return 0;
+}
+
+/* Loads the trace and explains it, to keep what is written here. */
+static int explain(struct nsx_conv *c, struct nsx_err *err)
+{
+	const struct nsx_opts o = {NSX_OPTS_DEFAULT, .path = c->opts->path,
+				   .window = c->opts->window,
+				   .threads = c->opts->threads};
+	struct nsx_findings_view *v = nsx_try_alloc(1, sizeof(*v), "findings",
+						    err);
+	struct nsx_report *r;
+	int rc;
+
+	if (!v)
+		return err->rc;
+	c->findings = v;
+	v->arena = nsx_arena_new();
+	rc = nsx_report_make(c->schema, &o, &r, err);
+	if (rc)
+		return rc;
+	rc = collect(v, r, err);
+	nsx_report_free(r);
+	return rc;
+}
+
+/* Writing ----------------------------------------------------------------------*/
+
+static void put_args(struct nsx_conv *c, const struct nsx_finding *f)
+{
+	struct nsx_val key = nsx_text_val(f->key);
+	struct nsx_val severity = nsx_text_val(nsx_severity_names[f->severity]);
+
+	nsx_arg_name(c, "finding", &key);
+	nsx_arg_name(c, "severity", &severity);
+	if (f->price != NSX_PRICE_NONE) {
+		struct nsx_val price = nsx_text_val(nsx_price_names[f->price]);
+
+		nsx_arg_int(c, "headroom_ns", (int64_t)f->headroom_ns);
+		nsx_arg_name(c, "price", &price);
+	}
+}
+
+static int put_track(struct nsx_conv *c, size_t n, struct nsx_err *err)
+{
+	const struct told_track *t = &c->findings->tracks[n];
+	struct nsx_slice s = {.corr = 0};
+
+	if (t->n && nsx_tracks_report(&c->tracks, n, &s.track, err))
+		return err->rc;
+	for (size_t i = 0; i < t->n; i++) {
+		int rc;
+
+		s.start_ns = t->v[i].start_ns;
+		s.end_ns = t->v[i].end_ns;
+		s.name = nsx_text_val(t->v[i].name);
+		if (!nsx_conv_in_window(c, s.start_ns, s.end_ns))
+			continue;
+		rc = nsx_slice_begin(c, &s, err);
+		if (rc < 0)
+			return rc;
+		if (rc && t->finding)
+			put_args(c, t->finding);
+		if (rc)
+			nsx_slice_end(c, &s);
+	}
+	return 0;
+}
+
+int nsx_convert_findings(struct nsx_conv *c, struct nsx_err *err)
+{
+	/* The survey explains, the writing uses it again. */
+	if (!c->findings && explain(c, err))
+		return err->rc;
+	for (size_t i = 0; i < c->findings->n; i++)
+		if (put_track(c, i, err))
+			return err->rc;
+	return 0;
+}

@@ -1,0 +1,194 @@
+/* job.c - from traces to a file: one after the other, and again with less where
+ * the file became too large.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include "convert/several.h"
+#include "convert/job.h"
+#include "trace/trace.h"
+
+void nsx_converted_done(struct nsx_converted *c)
+{
+	nsx_buf_done(&c->notes);
+	nsx_buf_done(&c->warnings);
+}
+
+bool nsx_convert_is(const char *path, const char *suffix)
+{
+	size_t n = strlen(path), m = strlen(suffix);
+
+	if (n > 3 && !strcmp(path + n - 3, ".gz"))
+		n -= 3;
+	return n >= m && !strncmp(path + n - m, suffix, m);
+}
+
+static void add_counts(struct nsx_convert_counts *sum,
+		       const struct nsx_convert_counts *n)
+{
+	sum->slices += n->slices;
+	sum->asyncs += n->asyncs;
+	sum->marks += n->marks;
+	sum->samples += n->samples;
+	sum->flow_starts += n->flow_starts;
+	sum->flow_ends += n->flow_ends;
+	sum->in_lanes += n->in_lanes;
+	sum->left_out += n->left_out;
+	sum->unsupported += n->unsupported;
+	sum->shift_ns = n->shift_ns;
+}
+
+static int convert_trace(const char *path, const struct nsx_convert_opts *o,
+			 struct nsx_out *out, struct nsx_converted *ret,
+			 struct nsx_err *err)
+{
+	struct nsx_convert_counts counts;
+	struct nsx_schema s;
+	int rc = nsx_schema_open(path, &s, err);
+
+	if (rc)
+		return rc;
+	rc = nsx_convert(&s, o, out, &counts, &ret->warnings, err);
+	if (!rc && nsx_db_warning(s.db))
+		nsx_buf_printf(&ret->warnings, "%s\n", nsx_db_warning(s.db));
+	if (!rc && nsx_db_has_changed(s.db))
+		nsx_buf_adds(&ret->warnings, NSX_CHANGED "\n");
+	nsx_schema_close(&s);
+	if (!rc)
+		add_counts(&ret->counts, &counts);
+	return rc;
+}
+
+/* An archive -----------------------------------------------------------------*/
+
+static void member_name(const struct nsx_convert_job *job, size_t i,
+			struct nsx_buf *b)
+{
+	const char *base = strrchr(job->traces[i], '/');
+	size_t n;
+
+	base = base ? base + 1 : job->traces[i];
+	n = NSX_MIN(strcspn(base, "."), 64u);
+	nsx_buf_printf(b, "%zu-", i);
+	for (size_t k = 0; k < n; k++)
+		nsx_buf_add(b, (unsigned char)base[k] > ' ' &&
+			       (unsigned char)base[k] < 127 && base[k] != '"' &&
+			       base[k] != '\\' ? &base[k] : "_", 1);
+	nsx_buf_adds(b, ".pftrace");
+}
+
+/* Which machine each member is of; times are on one clock already, which readers
+ * that know no manifest take it for, too.
+ */
+static void put_manifest(const struct nsx_convert_job *job,
+			 const struct nsx_place *places, struct nsx_out *out)
+{
+	struct nsx_buf b = {0}, first = {0};
+	size_t at = nsx_tar_begin(out);
+
+	member_name(job, 0, &first);
+	nsx_buf_adds(&b, "{\"perfetto_manifest\":{\"version\":1,\"producer\":"
+			 "\"nsys-explain " NSX_VERSION "\",\"files\":[");
+	for (size_t i = 0; i < job->n; i++) {
+		nsx_buf_adds(&b, i ? ",\n{\"path\":\"" : "\n{\"path\":\"");
+		member_name(job, i, &b);
+		nsx_buf_printf(&b, "\",\"machine\":{\"name\":\"host %u\"}",
+			       places[i].machine - 1);
+		if (places[i].machine != places[0].machine)
+			nsx_buf_printf(&b, ",\"clocks\":{\"clock\":\"BOOTTIME\","
+				       "\"is\":{\"file\":\"%s\",\"clock\":"
+				       "\"BOOTTIME\"}}", first.p);
+		nsx_buf_adds(&b, "}");
+	}
+	nsx_buf_adds(&b, "\n]}}\n");
+	nsx_out_add(out, b.p, b.n);
+	nsx_tar_end(out, at, "perfetto_manifest.json");
+	nsx_buf_done(&b);
+	nsx_buf_done(&first);
+}
+
+/* Output ---------------------------------------------------------------------*/
+
+static int convert_all(const struct nsx_convert_job *job,
+		       const struct nsx_place *places,
+		       struct nsx_convert_opts *o, struct nsx_out *out,
+		       struct nsx_converted *ret, struct nsx_err *err)
+{
+	bool is_tar = nsx_convert_is(job->to, ".tar");
+	int rc = 0;
+
+	if (is_tar)
+		put_manifest(job, places, out);
+	for (size_t i = 0; i < job->n && !rc && !out->error; i++) {
+		struct nsx_buf name = {0};
+		size_t at = 0;
+
+		member_name(job, i, &name);
+		o->path = job->traces[i];
+		o->place = places[i];
+		if (is_tar) {
+			o->place.machine = 0; /* the manifest says it */
+			o->place.names_no_gpus = false;
+			at = nsx_tar_begin(out);
+		}
+		rc = convert_trace(job->traces[i], o, out, ret, err);
+		if (is_tar)
+			nsx_tar_end(out, at, name.p);
+		nsx_buf_done(&name);
+	}
+	if (is_tar)
+		nsx_tar_close(out);
+	return rc;
+}
+
+/* 1: it became too large. */
+static int attempt(const struct nsx_convert_job *job,
+		   const struct nsx_place *places, struct nsx_converted *ret,
+		   struct nsx_err *err)
+{
+	struct nsx_convert_opts o = job->opts;
+	struct nsx_out out;
+	bool is_too_large;
+	int rc = nsx_out_open(job->to, &out, err);
+
+	if (rc)
+		return rc;
+	out.max_bytes = job->max_bytes;
+	o.shed = ret->shed;
+	if (o.shed >> NSX_SHED_OSRT & 1)
+		o.activities &= ~(1U << NSX_A_OSRT | 1U << NSX_A_SCHED);
+	ret->counts = (struct nsx_convert_counts){0};
+	nsx_buf_clear(&ret->warnings);
+	rc = convert_all(job, places, &o, &out, ret, err);
+	if (!rc)
+		rc = nsx_out_commit(&out, err);
+	is_too_large = rc && job->max_bytes && out.error == EFBIG;
+	nsx_out_done(&out);
+	return is_too_large ? 1 : rc;
+}
+
+int nsx_convert_run(const struct nsx_convert_job *job,
+		    struct nsx_converted *ret, struct nsx_err *err)
+{
+	struct nsx_place *places = nsx_try_alloc(job->n, sizeof(*places),
+						 "traces", err);
+	int rc = 0;
+
+	*ret = (struct nsx_converted){.shed = 0};
+	if (!places)
+		return err->rc;
+	if (job->n > 1)
+		rc = nsx_place_traces(job->traces, job->n, job->opts.threads, places,
+			       &ret->notes, err);
+	if (!rc)
+		rc = attempt(job, places, ret, err);
+	for (unsigned i = 0; i < NSX_NSHEDS && rc == 1; i++) {
+		ret->shed |= 1U << i;
+		rc = attempt(job, places, ret, err);
+	}
+	free(places);
+	return rc == 1 ? nsx_fail(err, NSX_E_IO, "'%s' would be larger than "
+				  "%lld bytes even without what can go; choose "
+				  "less with --window or --only", job->to,
+				  (long long)job->max_bytes) : rc;
+}
