@@ -29,7 +29,7 @@ enum { MAX_QUALITY = 3, MAX_LINES = 12 };
 struct item {
 	struct nsx_finding *f;
 	size_t order; /* of appearance                                       */
-	double alone_ns, adds_ns; /* to what is applied so far               */
+	double adds_ns; /* to what is applied so far                         */
 	bool gone;    /* from the list                                       */
 	bool left;    /* to be applied                                       */
 };
@@ -106,12 +106,10 @@ static void take_gain(struct pricing *p, struct item *x,
 		return;
 	x->gone = !g->touched;
 	f->price = f->is_assumed ? NSX_PRICE_ASSUMED : NSX_PRICE_REPLAYED;
-	f->headroom_ns = x->alone_ns = (double)g->gain_ns;
+	f->headroom_ns = (double)g->gain_ns;
 	f->low_ns = (double)g->low_ns;
 	f->high_ns = (double)g->high_ns;
 	f->confidence = least(f->confidence, trust[g->confidence]);
-	if (g->is_small)
-		x->alone_ns = 0;
 	if (g->low_ns < g->gain_ns / 2 && f->confidence > NSX_CONF_LOW)
 		f->confidence--;
 	if (g->low_ns < g->gain_ns - g->gain_ns / 10)
@@ -122,14 +120,10 @@ static void take_gain(struct pricing *p, struct item *x,
 }
 
 /* The stronger remedy: its advice is the finding's last. */
-static void prefer_instead(struct item *x, const struct nsx_gain *g)
+static void prefer_instead(struct nsx_finding *f)
 {
-	struct nsx_finding *f = x->f;
 	const char **r = f->recommendation, *first = r[0];
 
-	if (g->confidence == NSX_ABSTAINS ||
-	    (double)g->gain_ns < INSTEAD * x->alone_ns)
-		return;
 	f->remedy = f->instead;
 	for (size_t i = 0; r[1] && i + 1 < ARRAY_LEN(f->recommendation); i++) {
 		r[i] = r[i + 1];
@@ -140,32 +134,47 @@ static void prefer_instead(struct item *x, const struct nsx_gain *g)
 	}
 }
 
-static int price_plans(struct pricing *p, const struct nsx_plan *plans,
-		       struct nsx_gain *gains, struct nsx_err *err)
+/* Gains of the remedies, or of what is to be done instead where that wins much
+ * more.
+ */
+static int price_best(struct pricing *p, struct nsx_plan *plans,
+		      struct nsx_gain *gains, struct nsx_err *err)
 {
-	return nsx_replay_prices(p->facts->model, plans, p->n, p->threads,
-				 gains, err);
+	struct nsx_gain *instead = nsx_arena_get(p->scratch,
+						 (p->n + 1) * sizeof(*instead));
+	size_t n = 0;
+
+	for (size_t i = 0; i < p->n; i++)
+		plans[i] = p->v[i].f->remedy;
+	if (nsx_replay_prices(p->facts->model, plans, p->n, p->threads, gains,
+			      err))
+		return err->rc;
+	for (size_t i = 0; i < p->n; i++)
+		if (p->v[i].f->instead.n)
+			plans[n++] = p->v[i].f->instead;
+	if (nsx_replay_prices(p->facts->model, plans, n, p->threads, instead,
+			      err))
+		return err->rc;
+	n = 0;
+	for (size_t i = 0; i < p->n; i++) {
+		const struct nsx_gain *g = &instead[n];
+
+		if (!p->v[i].f->instead.n)
+			continue;
+		n++;
+		if (g->confidence == NSX_ABSTAINS ||
+		    (double)g->gain_ns < INSTEAD * (double)gains[i].gain_ns)
+			continue;
+		prefer_instead(p->v[i].f);
+		gains[i] = *g;
+	}
+	return 0;
 }
 
 static int price_alone(struct pricing *p, struct nsx_plan *plans,
 		       struct nsx_gain *gains, struct nsx_err *err)
 {
-	for (size_t i = 0; i < p->n; i++)
-		plans[i] = p->v[i].f->remedy;
-	if (price_plans(p, plans, gains, err))
-		return err->rc;
-	for (size_t i = 0; i < p->n; i++)
-		p->v[i].alone_ns = (double)gains[i].gain_ns;
-	for (size_t i = 0; i < p->n; i++)
-		plans[i] = p->v[i].f->instead;
-	if (price_plans(p, plans, gains, err))
-		return err->rc;
-	for (size_t i = 0; i < p->n; i++) {
-		if (p->v[i].f->instead.n)
-			prefer_instead(&p->v[i], &gains[i]);
-		plans[i] = p->v[i].f->remedy;
-	}
-	if (price_plans(p, plans, gains, err))
+	if (price_best(p, plans, gains, err))
 		return err->rc;
 	for (size_t i = 0; i < p->n; i++) {
 		struct nsx_finding *f = p->v[i].f;
@@ -230,8 +239,8 @@ static int price_more(struct pricing *p, struct nsx_plan *plans,
 		memcpy(v + p->napplied, r->v, r->n * sizeof(*v));
 		plans[n++] = (struct nsx_plan){v, p->napplied + r->n};
 	}
-	rc = nsx_replay_prices(p->facts->model, plans, n, p->threads, gains,
-			       err);
+	rc = nsx_replay_gains(p->facts->model, plans, n, p->threads, gains,
+			      err);
 	n = 0;
 	for (size_t i = 0; !rc && i < p->n; i++) {
 		double ns;
@@ -293,42 +302,40 @@ static void join(struct pricing *p, struct item *lead, struct item *best,
 	}
 }
 
-/* Applies the best that is left, or what leads it; *ret NULL: none is worth
- * telling.
- */
-static int apply_next(struct pricing *p, struct nsx_plan *plans,
-		      struct nsx_gain *gains, double *applied_ns,
-		      struct item **ret, struct nsx_err *err)
+/* Applies the best that is left, or what leads it, and prices the others anew. */
+static int apply_next(struct pricing *p, struct item *best,
+		      struct nsx_plan *plans, struct nsx_gain *gains,
+		      double *applied_ns, struct nsx_err *err)
 {
 	double *before = nsx_arena_get(p->scratch, p->n * sizeof(*before));
 	double *after = nsx_arena_get(p->scratch, p->n * sizeof(*after));
 	size_t napplied = p->napplied;
-	struct item *best, *lead;
+	struct item *lead;
 
-	*ret = NULL;
-	if (price_more(p, plans, gains, *applied_ns, err))
-		return err->rc;
-	best = best_of(p);
-	if (!best || best->adds_ns < LEAST_SHARE * p->length_ns)
-		return 0;
 	for (size_t i = 0; i < p->n; i++)
 		before[i] = p->v[i].adds_ns;
 	apply(p, best->f);
+	best->left = false;
 	if (price_more(p, plans, gains, *applied_ns + best->adds_ns, err))
 		return err->rc;
+	best->left = true;
 	for (size_t i = 0; i < p->n; i++) {
 		after[i] = p->v[i].adds_ns;
 		p->v[i].adds_ns = before[i];
 	}
 	lead = leader(p, best, after);
 	join(p, lead, best, after);
-	p->napplied = napplied;
-	apply(p, lead->f);
 	lead->left = false;
 	lead->f->disjoint_ns = lead->adds_ns;
 	lead->f->has_disjoint = true;
 	*applied_ns += lead->adds_ns;
-	*ret = lead;
+	if (lead != best) {
+		p->napplied = napplied;
+		apply(p, lead->f);
+		return price_more(p, plans, gains, *applied_ns, err);
+	}
+	for (size_t i = 0; i < p->n; i++)
+		p->v[i].adds_ns = after[i];
 	return 0;
 }
 
@@ -336,16 +343,18 @@ static int apply_all(struct pricing *p, struct nsx_plan *plans,
 		     struct nsx_gain *gains, struct nsx_err *err)
 {
 	double applied_ns = 0;
-	struct item *x = NULL;
+	struct item *best;
 	size_t n = 1;
 
 	for (size_t i = 0; i < p->n; i++)
 		n += p->v[i].f->remedy.n;
 	p->applied = nsx_arena_get(p->scratch, n * sizeof(*p->applied));
-	do {
-		if (apply_next(p, plans, gains, &applied_ns, &x, err))
+	if (price_more(p, plans, gains, applied_ns, err))
+		return err->rc;
+	while ((best = best_of(p)) &&
+	       best->adds_ns >= LEAST_SHARE * p->length_ns)
+		if (apply_next(p, best, plans, gains, &applied_ns, err))
 			return err->rc;
-	} while (x);
 	/* What is left adds nothing. */
 	for (size_t i = 0; i < p->n; i++)
 		if (p->v[i].left)

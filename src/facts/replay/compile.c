@@ -18,6 +18,7 @@ struct select { /* a change, and what answers of its questions are kept     */
 	struct nsx_arena *a;
 	struct span_list ranges; /* where its range is open                  */
 	uint8_t *shape, *api; /* answers by shape and API: 0 not asked yet   */
+	uint8_t *rows;	/* a bit for each row from the first that it names   */
 	regex_t regex;
 	size_t *touched;
 };
@@ -59,21 +60,35 @@ static bool fits_shape(struct select *s, uint32_t i)
 	return s->shape[i] == ASKED_YES;
 }
 
-static bool fits_row(const struct nsx_change *c, uint32_t row)
+static bool fits_row(const struct select *s, uint32_t row)
 {
-	size_t lo = 0, hi = c->nrows;
+	const struct nsx_change *c = s->c;
 
 	if (!c->rows)
 		return true;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
+	if (!c->nrows || row < c->rows[0] || row > c->rows[c->nrows - 1])
+		return false;
+	row -= c->rows[0];
+	return s->rows[row / 8] >> row % 8 & 1;
+}
 
-		if (c->rows[mid] < row)
-			lo = mid + 1;
-		else
-			hi = mid;
+static int list_rows(struct select *s, struct nsx_err *err)
+{
+	const struct nsx_change *c = s->c;
+
+	if (!c->nrows)
+		return 0;
+	s->rows = nsx_arena_try_array(
+		s->a, (size_t)(c->rows[c->nrows - 1] - c->rows[0]) / 8 + 1, 1,
+		"rows of a change", err);
+	if (!s->rows)
+		return err->rc;
+	for (size_t i = 0; i < c->nrows; i++) {
+		uint32_t row = c->rows[i] - c->rows[0];
+
+		s->rows[row / 8] |= (uint8_t)(1 << row % 8);
 	}
-	return lo < c->nrows && c->rows[lo] == row;
+	return 0;
 }
 
 static bool fits_time(const struct nsx_change *c, int64_t at_ns)
@@ -84,7 +99,7 @@ static bool fits_time(const struct nsx_change *c, int64_t at_ns)
 
 /* Calls, gaps and operations --------------------------------------------------------*/
 
-/* Thread, process, range and time of a call; not its name. */
+/* Thread, process and time of a call; not its name. */
 static bool fits_place(const struct select *s, const struct model_call *call)
 {
 	const struct nsx_change *c = s->c;
@@ -94,8 +109,14 @@ static bool fits_place(const struct select *s, const struct model_call *call)
 	return fits_time(c, call->start_ns) &&
 	       (!(c->by & NSX_BY_THREAD) || c->thread == h) &&
 	       (!(c->by & NSX_BY_PROCESS) ||
-		c->process == t->thread[h].process) &&
-	       (!c->range || span_list_has(&s->ranges, h, call->start_ns));
+		c->process == t->thread[h].process);
+}
+
+static bool fits_range(const struct select *s, const struct model_call *call)
+{
+	return !s->c->range ||
+	       span_list_has(&s->ranges, nsx_call_thread(s->m->t, call->row),
+			     call->start_ns);
 }
 
 static bool fits_call(struct select *s, uint32_t i)
@@ -103,19 +124,17 @@ static bool fits_call(struct select *s, uint32_t i)
 	const struct model_call *call = &s->m->call[i];
 
 	return (call->flags & CALL_ACTIVE) && fits_api(s, call->api) &&
-	       fits_row(s->c, call->row) && fits_place(s, call);
+	       fits_row(s, call->row) && fits_place(s, call) &&
+	       fits_range(s, call);
 }
 
-static bool fits_gap(struct select *s, uint32_t i)
+/* Wherever it lies: of a gap the part in the change's range counts. */
+static bool fits_gap(const struct select *s, uint32_t i)
 {
 	const struct model_call *call = &s->m->call[i];
-	struct nsx_change c = *s->c;
-	struct select where = *s;
 
-	c.range = NULL; /* of a gap the part that lies in the range counts */
-	where.c = &c;
 	return (call->flags & CALL_ACTIVE) && call->before != NSX_NONE &&
-	       fits_row(s->c, call->row) && fits_place(&where, call);
+	       fits_row(s, call->row) && fits_place(s, call);
 }
 
 static bool fits_op(struct select *s, uint32_t i)
@@ -126,7 +145,7 @@ static bool fits_op(struct select *s, uint32_t i)
 	uint32_t row = t->ops.stream[o->row];
 	const struct nsx_stream *stream = &t->stream[row];
 
-	if (!(o->flags & OP_ACTIVE) || !fits_row(c, o->row) ||
+	if (!(o->flags & OP_ACTIVE) || !fits_row(s, o->row) ||
 	    !fits_time(c, o->start_ns) ||
 	    (c->op && !(c->op >> o->kind & 1)) ||
 	    (c->copy_kind && c->copy_kind != o->copy_kind) ||
@@ -144,10 +163,7 @@ static bool fits_op(struct select *s, uint32_t i)
 		return false;
 	return (!(c->by & NSX_BY_THREAD) ||
 		c->thread == nsx_call_thread(t, s->m->call[o->call].row)) &&
-	       (!c->range ||
-		span_list_has(&s->ranges,
-			      nsx_call_thread(t, s->m->call[o->call].row),
-			      s->m->call[o->call].start_ns));
+	       fits_range(s, &s->m->call[o->call]);
 }
 
 /* What is set once is counted once. */
@@ -426,45 +442,36 @@ static int hold_clock(struct select *s, struct nsx_err *err)
 /* Ranks ---------------------------------------------------------------------------*/
 
 struct measured { /* of the rank or of its peers */
-	uint64_t key;
+	uint64_t kind;
 	int64_t ns;
 	uint32_t at;
 	bool is_peer;
 };
 
-static int cmp_measured(const void *a, const void *b)
-{
-	const struct measured *x = a, *y = b;
-
-	if (x->key != y->key)
-		return x->key < y->key ? -1 : 1;
-	if (x->is_peer != y->is_peer)
-		return x->is_peer - y->is_peer;
-	if (x->ns != y->ns)
-		return x->ns < y->ns ? -1 : 1;
-	return (x->at > y->at) - (x->at < y->at);
-}
-
 /* The rank's figures take the distribution of its peers', kind by kind: its
- * longest becomes as long as their longest, and so on.
+ * longest becomes as long as their longest, and so on.  v is in order of kind,
+ * then of length.
  */
-static void level(struct select *s, struct measured *v, size_t n,
+static void level(struct select *s, const struct measured *v, size_t n,
 		  int64_t *values, bool lifts)
 {
-	qsort(v, n, sizeof(*v), cmp_measured);
-	for (size_t from = 0, mid, to; from < n; from = to) {
-		for (mid = from; mid < n && v[mid].key == v[from].key &&
-				 !v[mid].is_peer; mid++)
-			;
-		for (to = mid; to < n && v[to].key == v[from].key; to++)
-			;
-		for (size_t i = from; i < mid && mid < to; i++) {
-			size_t k = (2 * (i - from) + 1) * (to - mid) /
-				   (2 * (mid - from));
+	for (size_t from = 0, to; from < n; from = to) {
+		size_t npeers = 0, nown, own = 0, peer = 0, at = from;
 
-			if (v[mid + k].ns >= v[i].ns)
+		for (to = from; to < n && v[to].kind == v[from].kind; to++)
+			npeers += v[to].is_peer;
+		nown = to - from - npeers;
+		for (size_t i = from; i < to && npeers; i++) {
+			size_t k;
+
+			if (v[i].is_peer)
 				continue;
-			lower(s, &values[v[i].at], v[mid + k].ns);
+			k = (2 * own++ + 1) * npeers / (2 * nown);
+			while (!v[at].is_peer || peer < k)
+				peer += v[at++].is_peer;
+			if (v[at].ns >= v[i].ns)
+				continue;
+			lower(s, &values[v[i].at], v[at].ns);
 			if (lifts)
 				s->p->edit.call[v[i].at] |= EDIT_LIFTED;
 		}
@@ -475,68 +482,45 @@ static int even_kernels(struct select *s, struct nsx_err *err)
 {
 	const struct nsx_model *m = s->m;
 	const struct nsx_trace *t = m->t;
-	struct measured *v = nsx_arena_try_array(s->a, m->nops, sizeof(*v),
-						 "kernels", err);
-	size_t n = 0;
+	struct measured *v = nsx_arena_try_array(s->a, m->nalike_ops,
+						 sizeof(*v), "kernels", err);
 
 	if (!v)
 		return err->rc;
 	need_lengths(s->p);
-	for (uint32_t i = 0; i < m->nops; i++) {
-		const struct model_op *o = &m->op[i];
-		const struct nsx_stream *x = &t->stream[t->ops.stream[o->row]];
+	for (uint32_t k = 0; k < m->nalike_ops; k++) {
+		uint32_t i = m->alike_op[k], row = m->op[i].row;
+		const struct nsx_stream *x = &t->stream[t->ops.stream[row]];
 
-		if (!(o->flags & OP_ACTIVE) || (o->flags & OP_COMM) ||
-		    o->kind != NSX_OP_KERNEL)
-			continue;
-		v[n++] = (struct measured){
-			nsx_op_shape(t, o->row)->base_name, o->length_ns, i,
+		v[k] = (struct measured){
+			nsx_op_shape(t, row)->base_name, m->op[i].length_ns, i,
 			x->process != s->c->process ||
 				x->device != s->c->device};
 	}
-	level(s, v, n, s->p->edit.length_ns, false);
+	level(s, v, m->nalike_ops, s->p->edit.length_ns, false);
 	return 0;
 }
 
-/* A thread belongs to the device that it launches to first. */
 static int even_gaps(struct select *s, struct nsx_err *err)
 {
 	const struct nsx_model *m = s->m;
 	const struct nsx_trace *t = m->t;
-	struct measured *v = nsx_arena_try_array(s->a, m->ncalls, sizeof(*v),
-						 "gaps", err);
-	uint32_t *device = nsx_arena_try_array(s->a, t->nthreads, 4, "threads",
-					       err);
-	size_t n = 0;
+	struct measured *v = nsx_arena_try_array(s->a, m->nalike_calls,
+						 sizeof(*v), "gaps", err);
 
-	if (!v || !device)
+	if (!v)
 		return err->rc;
 	need_gaps(s->p);
-	memset(device, 0xff, (size_t)t->nthreads * 4);
-	for (uint32_t i = 0; i < m->nops; i++) {
-		const struct model_op *o = &m->op[i];
-		uint32_t h;
+	for (uint32_t k = 0; k < m->nalike_calls; k++) {
+		uint32_t i = m->alike_call[k];
+		uint32_t h = nsx_call_thread(t, m->call[i].row);
 
-		if (o->call == NSX_NONE)
-			continue;
-		h = nsx_call_thread(t, m->call[o->call].row);
-		if (device[h] == NSX_NONE)
-			device[h] = t->stream[t->ops.stream[o->row]].device;
-	}
-	for (uint32_t i = 0; i < m->ncalls; i++) {
-		const struct model_call *c = &m->call[i];
-		uint32_t h = nsx_call_thread(t, c->row);
-
-		if (!(c->flags & CALL_ACTIVE) || c->before == NSX_NONE ||
-		    device[h] == NSX_NONE)
-			continue;
-		v[n++] = (struct measured){
-			(uint64_t)m->call[c->before].api << 32 | c->api,
-			model_gap(m, i), i,
+		v[k] = (struct measured){
+			model_gap_kind(m, i), model_gap(m, i), i,
 			t->thread[h].process != s->c->process ||
-				device[h] != s->c->device};
+				m->thread_device[h] != s->c->device};
 	}
-	level(s, v, n, s->p->edit.gap_ns, true);
+	level(s, v, m->nalike_calls, s->p->edit.gap_ns, true);
 	return 0;
 }
 
@@ -643,7 +627,8 @@ static int compile_one(struct player *p, const struct nsx_change *c,
 	    regcomp(&s.regex, c->name, REG_EXTENDED | REG_NOSUB))
 		return nsx_fail(err, NSX_E_USAGE,
 				"'%s' is no regular expression", c->name);
-	if (c->range)
+	rc = list_rows(&s, err);
+	if (!rc && c->range)
 		rc = list_ranges(&s, err);
 	if (!rc)
 		rc = apply(&s, way, err);

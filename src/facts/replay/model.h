@@ -124,6 +124,13 @@ struct nsx_model {
 	uint32_t napis;
 	struct model_team *team;
 	uint32_t *member, nteams, nmembers;
+	/* Where there are several ranks: kernels but for communication, those
+	 * of one name together; calls that follow one, those of one pair of
+	 * APIs together; within these the shorter first.
+	 */
+	uint32_t *alike_op, nalike_ops, *alike_call, nalike_calls;
+	uint32_t *thread_device; /* by thread of the trace: of the first op it
+				    launches; NSX_NONE                       */
 	uint32_t nstreams, nlanes, nengines;
 	uint32_t *engine_process; /* by engine: of the trace; NSX_NONE       */
 	uint32_t *order, norder; /* op << 2 | STEP_OP, call << 2 | ...       */
@@ -191,6 +198,13 @@ static inline int64_t model_gap(const struct nsx_model *m, uint32_t call)
 	return c->before == NSX_NONE ?
 		       0 : c->start_ns - m->call[c->before].end_ns;
 }
+/* Gaps between the same two APIs are of one kind. */
+static inline uint64_t model_gap_kind(const struct nsx_model *m, uint32_t call)
+{
+	const struct model_call *c = &m->call[call];
+
+	return (uint64_t)m->call[c->before].api * m->napis + c->api;
+}
 /* Index of the device of an op. */
 static inline uint32_t model_device(const struct build *b, uint32_t op)
 {
@@ -214,6 +228,7 @@ int model_pick(struct build *b, size_t max_ops, struct nsx_err *err);
 int model_load(struct build *b, struct nsx_err *err);
 int model_link(struct build *b, struct nsx_err *err);
 int model_teams(struct build *b, struct nsx_err *err);
+int model_alike(struct build *b, struct nsx_err *err);
 int model_host(struct build *b, struct nsx_err *err);
 int model_learn(struct build *b, struct nsx_err *err);
 int model_order(struct build *b, bool *ret_settled, struct nsx_err *err);

@@ -83,6 +83,8 @@ static int build(struct build *b, size_t max_ops, struct nsx_err *err)
 		m->closure.reason = "recorded events contradict their order";
 		return 0;
 	}
+	if (model_alike(b, err))
+		return err->rc;
 	return model_close(b, err);
 }
 
@@ -220,26 +222,38 @@ static int64_t of_judged(const struct nsx_model *m, double share)
 			 0.5);
 }
 
-static int price_way(struct player *p, const struct nsx_change *v, size_t n,
-		     enum compile_way way, struct nsx_gain *ret,
-		     struct nsx_err *err)
+/* What can be won at all. */
+static int price_gain(struct player *p, const struct nsx_change *v, size_t n,
+		      enum compile_way way, struct nsx_gain *ret,
+		      struct nsx_err *err)
 {
-	const struct nsx_model *m = p->m;
-	double free_share;
-	bool crowded;
 	int64_t ns;
 
 	*ret = (struct nsx_gain){.held = held(n ? v[0].verb : NSX_NVERBS)};
 	player_reset(p);
 	if (compile(p, v, n, way, &ret->touched, err))
 		return err->rc;
+	if (!ret->touched)
+		return 0;
+	if (play(p, 0, NULL, &ns, err))
+		return err->rc;
+	ret->share = share_of(p->m, ns);
+	ret->gain_ns = of_judged(p->m, ret->share);
+	return 0;
+}
+
+/* How sure the gain is that was just found: played in other ways. */
+static int price_doubt(struct player *p, const struct nsx_change *v, size_t n,
+		       struct nsx_gain *ret, struct nsx_err *err)
+{
+	const struct nsx_model *m = p->m;
+	double free_share = ret->share;
+	bool crowded = p->was_crowded;
+	int64_t ns;
+
 	for (size_t i = 0; i < n; i++)
 		ret->is_bound |= is_bound(&v[i]);
-	if (ret->touched && play(p, 0, NULL, &ns, err))
-		return err->rc;
-	free_share = ret->share = ret->touched ? share_of(m, ns) : 0;
-	ret->gain_ns = ret->high_ns = ret->low_ns = of_judged(m, ret->share);
-	crowded = p->was_crowded;
+	ret->high_ns = ret->low_ns = ret->gain_ns;
 	if (ret->gain_ns && p->was_early) {
 		if (play(p, PLAY_FIXED, NULL, &ns, err))
 			return err->rc;
@@ -256,33 +270,45 @@ static int price_way(struct player *p, const struct nsx_change *v, size_t n,
 	return 0;
 }
 
-static int price(struct player *p, const struct nsx_change *v, size_t n,
-		 struct nsx_gain *ret, enum compile_way *ret_way,
-		 struct nsx_err *err)
-{
-	struct nsx_gain other;
-
-	*ret_way = COMPILE_KERNELS;
-	if (price_way(p, v, n, COMPILE_KERNELS, ret, err))
-		return err->rc;
-	if (!has_rank(v, n))
-		return 0;
-	if (price_way(p, v, n, COMPILE_GAPS, &other, err))
-		return err->rc;
-	if (other.gain_ns > ret->gain_ns) {
-		*ret = other;
-		*ret_way = COMPILE_GAPS;
-	}
-	return 0;
-}
-
 struct prices {
 	const struct nsx_model *m;
 	const struct nsx_plan *plans;
 	size_t n, nparts;
+	bool only_gains;
 	struct nsx_gain *gain;
-	enum compile_way *way;
+	enum compile_way *way; /* NULL: nobody asks                          */
 };
+
+static int price_way(const struct prices *x, struct player *p,
+		     const struct nsx_plan *plan, enum compile_way way,
+		     struct nsx_gain *ret, struct nsx_err *err)
+{
+	if (price_gain(p, plan->v, plan->n, way, ret, err))
+		return err->rc;
+	return x->only_gains ? 0 : price_doubt(p, plan->v, plan->n, ret, err);
+}
+
+static int price(const struct prices *x, struct player *p, size_t i,
+		 struct nsx_err *err)
+{
+	const struct nsx_plan *plan = &x->plans[i];
+	enum compile_way way = COMPILE_KERNELS;
+	struct nsx_gain other;
+
+	if (price_way(x, p, plan, way, &x->gain[i], err))
+		return err->rc;
+	if (has_rank(plan->v, plan->n)) {
+		if (price_way(x, p, plan, COMPILE_GAPS, &other, err))
+			return err->rc;
+		if (other.gain_ns > x->gain[i].gain_ns) {
+			x->gain[i] = other;
+			way = COMPILE_GAPS;
+		}
+	}
+	if (x->way)
+		x->way[i] = way;
+	return 0;
+}
 
 /* A player is expensive: one for a part of the plans. */
 static int price_part(void *ctx, size_t part, struct nsx_err *err)
@@ -295,38 +321,41 @@ static int price_part(void *ctx, size_t part, struct nsx_err *err)
 		return err->rc;
 	rc = 0;
 	for (size_t i = part; !rc && i < x->n; i += x->nparts)
-		rc = price(p, x->plans[i].v, x->plans[i].n, &x->gain[i],
-			   &x->way[i], err);
+		rc = price(x, p, i, err);
 	player_free(p);
 	return rc;
 }
 
-static int price_all(const struct nsx_model *m, const struct nsx_plan *plans,
-		     size_t n, unsigned threads, struct nsx_gain *gain,
-		     enum compile_way *way, struct nsx_err *err)
+static int price_all(struct prices *x, unsigned threads, struct nsx_err *err)
 {
-	struct prices x = {m, plans, n, NSX_MAX(1, NSX_MIN(threads, n)), gain,
-			   way};
-
-	if (m->closure.cls == NSX_ABSTAINS) {
-		for (size_t i = 0; i < n; i++)
-			gain[i] = (struct nsx_gain){
+	x->nparts = NSX_MAX(1, NSX_MIN(threads, x->n));
+	if (x->m->closure.cls == NSX_ABSTAINS) {
+		for (size_t i = 0; i < x->n; i++)
+			x->gain[i] = (struct nsx_gain){
 				.confidence = NSX_ABSTAINS,
-				.held = m->closure.reason};
+				.held = x->m->closure.reason};
 		return 0;
 	}
-	return nsx_par(threads, x.nparts, price_part, &x, err);
+	return nsx_par(threads, x->nparts, price_part, x, err);
 }
 
 int nsx_replay_prices(const struct nsx_model *m, const struct nsx_plan *plans,
 		      size_t n, unsigned threads, struct nsx_gain *ret,
 		      struct nsx_err *err)
 {
-	enum compile_way *way = nsx_try_alloc(n, sizeof(*way), "prices", err);
-	int rc = way ? price_all(m, plans, n, threads, ret, way, err) : err->rc;
+	struct prices x = {.m = m, .plans = plans, .n = n, .gain = ret};
 
-	free(way);
-	return rc;
+	return price_all(&x, threads, err);
+}
+
+int nsx_replay_gains(const struct nsx_model *m, const struct nsx_plan *plans,
+		     size_t n, unsigned threads, struct nsx_gain *ret,
+		     struct nsx_err *err)
+{
+	struct prices x = {.m = m, .plans = plans, .n = n, .gain = ret,
+			   .only_gains = true};
+
+	return price_all(&x, threads, err);
 }
 
 int nsx_replay_price(const struct nsx_model *m, const struct nsx_change *v,
@@ -436,6 +465,8 @@ int nsx_replay_waterfall(const struct nsx_model *m,
 	struct nsx_gain *gain = nsx_arena_try_array(a, n, sizeof(*gain),
 						    "prices", err);
 	struct waterfall w = {.plans = plans, .n = n, .falls = ret};
+	struct prices x = {.m = m, .plans = plans, .n = n, .gain = gain,
+			   .only_gains = true};
 	int rc = 0;
 
 	*ret_n = 0;
@@ -444,8 +475,9 @@ int nsx_replay_waterfall(const struct nsx_model *m,
 	w.tried = nsx_arena_try_array(a, n, sizeof(*w.tried), "prices", err);
 	if (!gain || !w.adds || !w.way || !w.tried)
 		rc = err->rc;
+	x.way = w.way;
 	if (!rc)
-		rc = price_all(m, plans, n, threads, gain, w.way, err);
+		rc = price_all(&x, threads, err);
 	if (!rc && m->closure.cls != NSX_ABSTAINS)
 		rc = player_new(m, &w.p, err);
 	for (size_t i = 0; !rc && i < n; i++)

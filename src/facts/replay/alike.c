@@ -1,0 +1,113 @@
+/* alike.c - what ranks do alike, in an order in which they can be compared: a
+ * rank that is made even takes the distribution of its peers'.
+ */
+#include <string.h>
+#include "facts/replay/model.h"
+
+/* Work of more than one process, or on more than one device. */
+static bool has_ranks(const struct build *b)
+{
+	const struct nsx_stream *all = b->m->t->stream;
+
+	for (uint32_t k = 1; k < b->m->nstreams; k++) {
+		const struct nsx_stream *x = &all[b->stream_row[k]];
+		const struct nsx_stream *first = &all[b->stream_row[0]];
+
+		if (x->process != first->process || x->device != first->device)
+			return true;
+	}
+	return false;
+}
+
+/* A thread belongs to the device that it launches to first. */
+static int find_devices(struct build *b, struct nsx_err *err)
+{
+	struct nsx_model *m = b->m;
+
+	m->thread_device = nsx_arena_try_array(m->arena, m->t->nthreads, 4,
+					       "threads", err);
+	if (!m->thread_device)
+		return err->rc;
+	memset(m->thread_device, 0xff, (size_t)m->t->nthreads * 4);
+	for (uint32_t i = 0; i < m->nops; i++) {
+		uint32_t *device;
+
+		if (m->op[i].call == NSX_NONE)
+			continue;
+		device = &m->thread_device[nsx_call_thread(
+			m->t, m->call[m->op[i].call].row)];
+		if (*device == NSX_NONE)
+			*device = model_device(b, i);
+	}
+	return 0;
+}
+
+static int copy_order(struct nsx_arena *a, const struct keyed *v, uint32_t n,
+		      uint32_t **ret, struct nsx_err *err)
+{
+	*ret = nsx_arena_try_array(a, n, sizeof(**ret), "ranks", err);
+	for (uint32_t k = 0; *ret && k < n; k++)
+		(*ret)[k] = v[k].at;
+	return *ret ? 0 : err->rc;
+}
+
+static int order_ops(struct nsx_model *m, struct keyed *v, struct keyed *tmp,
+		     struct nsx_err *err)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < m->nops; i++) {
+		const struct model_op *o = &m->op[i];
+
+		if ((o->flags & (OP_ACTIVE | OP_COMM)) == OP_ACTIVE &&
+		    o->kind == NSX_OP_KERNEL)
+			v[n++] = (struct keyed){o->length_ns, i};
+	}
+	keyed_sort(v, tmp, n);
+	for (uint32_t k = 0; k < n; k++)
+		v[k].key = nsx_op_shape(m->t, m->op[v[k].at].row)->base_name;
+	keyed_sort(v, tmp, n);
+	m->nalike_ops = n;
+	return copy_order(m->arena, v, n, &m->alike_op, err);
+}
+
+static int order_calls(struct nsx_model *m, struct keyed *v, struct keyed *tmp,
+		       struct nsx_err *err)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < m->ncalls; i++) {
+		const struct model_call *c = &m->call[i];
+
+		if ((c->flags & CALL_ACTIVE) && c->before != NSX_NONE &&
+		    m->thread_device[nsx_call_thread(m->t, c->row)] != NSX_NONE)
+			v[n++] = (struct keyed){model_gap(m, i), i};
+	}
+	keyed_sort(v, tmp, n);
+	for (uint32_t k = 0; k < n; k++)
+		v[k].key = (int64_t)model_gap_kind(m, v[k].at);
+	keyed_sort(v, tmp, n);
+	m->nalike_calls = n;
+	return copy_order(m->arena, v, n, &m->alike_call, err);
+}
+
+int model_alike(struct build *b, struct nsx_err *err)
+{
+	struct nsx_model *m = b->m;
+	size_t most = NSX_MAX(m->nops, m->ncalls);
+	struct keyed *v, *tmp;
+	int rc;
+
+	if (!has_ranks(b))
+		return 0;
+	v = nsx_arena_try_array(b->a, most, sizeof(*v), "ranks", err);
+	tmp = nsx_arena_try_array(b->a, most, sizeof(*tmp), "ranks", err);
+	rc = v && tmp ? find_devices(b, err) : err->rc;
+	if (!rc)
+		rc = order_ops(m, v, tmp, err);
+	if (!rc)
+		rc = order_calls(m, v, tmp, err);
+	nsx_arena_drop(b->a, tmp);
+	nsx_arena_drop(b->a, v);
+	return rc;
+}
