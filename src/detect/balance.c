@@ -195,8 +195,9 @@ static int find_idle(struct nsx_detect *d, struct nsx_err *err)
 	}
 	f.title = nsx_tell(l, "GPU %lld is idle for %.1f%% of the judged "
 			   "window", id, 100 * share);
-	f.evidence[0] = nsx_tell(l, "%.3f ms in %zu gaps, %s",
-				 f.guess_ns / 1e6, f.spans.n, say_causes(d));
+	f.evidence[0] = nsx_tell(l, "%.3f ms in %s, %s", f.guess_ns / 1e6,
+				 nsx_text_n(l->arena, f.spans.n, "gap", NULL),
+				 say_causes(d));
 	f.recommendation[0] = "look at the longest gaps in gpu_idle_gaps.csv";
 	nsx_found(l, &f);
 	return 0;

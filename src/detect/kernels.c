@@ -473,6 +473,39 @@ static int list_ops(struct kernels *k, const struct kernel *x,
 	return 0;
 }
 
+/* How the calls of a kernel share the GPU with each other: those of several
+ * streams could run side by side.
+ */
+static const char *say_streams(struct kernels *k, const struct nsx_change *c)
+{
+	const struct nsx_ops *o = &k->d->trace->ops;
+	uint8_t *seen = nsx_arena_get(k->d->scratch,
+				      (size_t)k->d->trace->nstreams + 1);
+	int64_t end_ns = INT64_MIN, beside_ns = 0;
+	size_t nstreams = 0;
+
+	for (size_t i = 0; i < c->nrows; i++) {
+		uint32_t op = c->rows[i];
+		int64_t start_ns = nsx_op_start(o, op);
+
+		nstreams += !seen[o->stream[op]]++;
+		seen[o->stream[op]] = 1;
+		if (end_ns > start_ns)
+			nsx_add_to(&beside_ns, NSX_MIN(end_ns,
+						       nsx_op_end(o, op)) -
+						       start_ns);
+		end_ns = NSX_MAX(end_ns, nsx_op_end(o, op));
+	}
+	if (c->nrows < 2 || beside_ns)
+		return NULL;
+	return nstreams == 1 ?
+		       "all its calls are on one stream, so they run one after "
+		       "the other" :
+		       nsx_tell(k->d->found, "its calls are spread over %zu "
+				"streams, yet they never run side by side",
+				nstreams);
+}
+
 /* Sets *told where the kernel that takes most is the first among them. */
 static int propose_grids(struct kernels *k, bool *told, struct nsx_err *err)
 {
@@ -481,7 +514,10 @@ static int propose_grids(struct kernels *k, bool *told, struct nsx_err *err)
 	const struct kernel *top = NULL;
 	struct nsx_change *v = nsx_arena_get(l->arena,
 					     MOST_SHAPES * sizeof(*v));
+	static const char bound[] = "at most: as if each were multiprocessors "
+				    "over blocks as fast, with a block on each";
 	const struct nsx_shape *s;
+	const char *streams;
 	double won_ns = 0;
 	int64_t ns = 0;
 	size_t n = 0;
@@ -503,6 +539,7 @@ static int propose_grids(struct kernels *k, bool *told, struct nsx_err *err)
 	}
 	if (!top || (double)ns < GRID_SHARE * k->length_ns)
 		return 0;
+	streams = say_streams(k, &v[0]);
 	s = &t->shape[top->id];
 	struct nsx_finding f = {
 		.id = NSX_ID_small_grids,
@@ -516,14 +553,16 @@ static int propose_grids(struct kernels *k, bool *told, struct nsx_err *err)
 		.weight = (double)top->ns / k->length_ns,
 		.evidence = {
 			nsx_tell(l, "%ux%ux%u blocks on %lld multiprocessors, "
-				 "%lld calls of %.2f us: %s", s->grid[0],
+				 "%s of %s: %s", s->grid[0],
 				 s->grid[1], s->grid[2],
 				 (long long)nsx_device_gpu(t, top->device)
-					 ->sm_count, (long long)top->count,
-				 (double)top->ns / 1e3 / (double)top->count,
+					 ->sm_count,
+				 nsx_text_n(l->arena, (size_t)top->count,
+					    "call", NULL),
+				 nsx_text_ns(l->arena, (double)top->ns /
+							       (double)top->count),
 				 nsx_tell_name(l, nsx_text(t, s->name))),
-			"at most: as if each were multiprocessors over blocks "
-			"as fast, with a block on each"},
+			bound},
 		.recommendation = {
 			"give each launch more work: larger batches, fused or "
 			"batched kernels, a split of the reduced dimension",
@@ -535,6 +574,10 @@ static int propose_grids(struct kernels *k, bool *told, struct nsx_err *err)
 				  {"is_small_grid", nsx_bool(true)}}}},
 		.remedy = {v, n}};
 
+	if (streams) {
+		f.evidence[1] = streams;
+		f.evidence[2] = bound;
+	}
 	nsx_found(l, &f);
 	*told |= s->name == k->names.v[0].id;
 	return 0;

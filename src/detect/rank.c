@@ -93,6 +93,13 @@ static enum nsx_confidence least(enum nsx_confidence a, enum nsx_confidence b)
 	return a < b ? a : b;
 }
 
+/* What is said of a window is no surer than that it is the right one. */
+static enum nsx_confidence of_window(const struct nsx_facts *f)
+{
+	return f->steady.confidence && !strcmp(f->steady.confidence, "low") ?
+		       NSX_CONF_MEDIUM : NSX_CONF_HIGH;
+}
+
 static void take_gain(struct pricing *p, struct item *x,
 		      const struct nsx_gain *g)
 {
@@ -542,6 +549,7 @@ static int rank(struct pricing *p, struct nsx_err *err)
 
 		if (shared && needs_idle(f))
 			f->confidence = NSX_CONF_LOW;
+		f->confidence = least(f->confidence, of_window(p->facts));
 		f->severity = shared && needs_idle(f) ? NSX_SEV_LOW :
 							severity_of(p, f);
 		f->is_minor = f->price != NSX_PRICE_NONE && !f->is_set &&
