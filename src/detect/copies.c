@@ -10,6 +10,7 @@
 #include <string.h>
 #include "base/stat.h"
 #include "detect/detect.h"
+#include "report/words.h"
 
 #define LEAST_SHARE 0.003 /* of the window, that copies take */
 enum {
@@ -356,7 +357,10 @@ static void propose_memsets(struct copies *c)
 	struct nsx_findings *l = c->d->found;
 	struct nsx_finding f = start(c, &c->memset, NSX_ID_memsets, 0);
 
-	f.title = nsx_tell(l, "%" PRId64 " memsets fill %s", c->memset.count,
+	f.title = nsx_tell(l, "%s fill%s %s",
+			   nsx_text_n(l->arena, (size_t)c->memset.count,
+				      "memset", NULL),
+			   c->memset.count == 1 ? "s" : "",
 			   nsx_tell_bytes(l, c->memset.bytes));
 	f.proof[0] = (struct nsx_evidence){.csv = NULL};
 	f.remedy = change_rows(c, &c->memset, NSX_DROP);

@@ -12,6 +12,7 @@
 #include "base/group.h"
 #include "base/stat.h"
 #include "detect/detect.h"
+#include "report/words.h"
 #include "trace/nvtx_walk.h"
 
 #define LEAST_SHARE 0.003 /* of the window, to be looked at */
@@ -44,8 +45,10 @@ static void propose_os_wait(struct nsx_detect *d, const char *name,
 				  "operating system: %s", shown),
 		.confidence = NSX_CONF_HIGH, .device = NSX_NONE,
 		.guess_ns = (double)NSX_MIN(x->ns, idle_ns),
-		.evidence = {nsx_tell(l, "%zu waits of %.3f ms in all, the "
-				      "longest %.3f ms", x->count,
+		.evidence = {nsx_tell(l, "%s of %.3f ms in all, the "
+				      "longest %.3f ms",
+				      nsx_text_n(l->arena, x->count, "wait",
+						 NULL),
 				      (double)x->ns / 1e6,
 				      (double)x->max_ns / 1e6)},
 		.recommendation = {

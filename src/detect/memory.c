@@ -259,8 +259,10 @@ static int propose(struct unified *u, struct nsx_err *err)
 	struct nsx_finding f = {
 		.id = NSX_ID_unified_memory, .device = device,
 		.title = nsx_tell(l, "unified memory moves to and from the "
-				  "GPU while it is used: %zu migrations, %s",
-				  u->nrows, nsx_tell_bytes(l, u->bytes)),
+				  "GPU while it is used: %s, %s",
+				  nsx_text_n(l->arena, u->nrows, "migration",
+					     NULL),
+				  nsx_tell_bytes(l, u->bytes)),
 		.confidence = NSX_CONF_MEDIUM,
 		.guess_ns = (double)u->ns, .measured_ns = stalled,
 		.recommendation = {

@@ -73,6 +73,15 @@ static const struct expected expected[] = {
 	{"event", {.verb = NSX_CUT, .op = NSX_ON_COPIES}, 1102, 414, 414, .5},
 	{"migrations", {.verb = NSX_DROP, .op = NSX_ON_COPIES}, 1274, 769.2,
 	 769.2, 6},
+	{"graph", {.verb = NSX_FASTER, .name = "a", .amount = 2}, 846, 200, 200,
+	 .15},
+	{"graph", {.verb = NSX_FASTER, .amount = 2}, 846, 400, 400, .15},
+	{"graph", {.verb = NSX_FASTER, .name = "c", .amount = 2}, 846, 0, 0, 0},
+	{"clock", {.verb = NSX_HOLD_CLOCK, .when = {1418000, 2000000}}, 974,
+	 160, 160, .15},
+	{"clock",
+	 {.verb = NSX_FASTER, .amount = 2, .rows = (const uint32_t[]){0, 1},
+	  .nrows = 2}, 974, 100, 100, .15},
 };
 
 static void test_prices_are_those_worked_out_by_hand(void **state NSX_UNUSED)

@@ -1,0 +1,1 @@
+explain @sched_states --out o

@@ -1,0 +1,1 @@
+explain @two_waits --out o
