@@ -7,6 +7,7 @@
 #include "cli/opt.h"
 #include "diff/emit.h"
 #include "emit/emit.h"
+#include "emit/target.h"
 
 struct args {
 	const char *out, *unit, *steps, *noise;
@@ -245,19 +246,22 @@ static int compare(const struct args *a, const struct nsx_diff_opts *o,
 }
 
 static int write_noise(const struct nsx_noises *noise,
-		       const struct nsx_diff_opts *o, const char *path,
+		       const struct nsx_diff_opts *o, struct nsx_target *to,
 		       struct nsx_err *err)
 {
-	FILE *f = fopen(path, "we");
+	char *text = NULL;
+	size_t n = 0;
+	FILE *f = open_memstream(&text, &n);
+	int rc;
 
 	if (!f)
-		return nsx_fail(err, NSX_E_IO, "cannot write '%s': %s", path,
-				strerror(errno));
-	if (nsx_noise_write(noise, o, f, err)) {
-		(void)fclose(f);
-		return err->rc;
-	}
-	return nsx_emit_close(f, path, err);
+		nsx_die_of_memory(sizeof(*f));
+	rc = nsx_noise_write(noise, o, f, err);
+	(void)fclose(f);
+	if (!rc)
+		rc = nsx_target_write(to, text, n, err);
+	free(text);
+	return rc;
 }
 
 /* All operands are runs of the same code. */
@@ -266,6 +270,7 @@ static int calibrate(const struct args *a, struct nsx_diff_opts *o, int n,
 {
 	const struct nsx_noise *step;
 	struct nsx_noises noise;
+	struct nsx_target to = {.path = a->out, .is_ours = nsx_noise_is};
 	int rc;
 
 	o->before = (const char *const *)argv + 1;
@@ -278,9 +283,11 @@ static int calibrate(const struct args *a, struct nsx_diff_opts *o, int n,
 	if (!a->out)
 		return nsx_fail(err, NSX_E_USAGE, "--calibrate needs -o FILE "
 				"for what it measures");
+	if (nsx_target_check(&to, err))
+		return err->rc;
 	rc = nsx_diff_calibrate(o, &noise, err);
 	if (!rc)
-		rc = write_noise(&noise, o, a->out, err);
+		rc = write_noise(&noise, o, &to, err);
 	step = &noise.of[NSX_METRIC_STEP];
 	if (!rc && !a->quiet)
 		printf("%d runs of the same code differ by up to %.2f %% "

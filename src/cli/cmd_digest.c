@@ -84,16 +84,21 @@ static int digest(const struct args *a, const char *path,
 {
 	struct nsx_digest **v = NULL;
 	struct nsx_buf out = {0};
+	struct nsx_target to;
 	size_t n = 0, bytes;
-	int rc = nsx_digest_read_trace(path, o, &v, &n, err);
 	bool is_partial = false;
+	int rc;
 
 	if (a->out)
 		nsx_buf_adds(&out, a->out);
 	else
 		default_out(path, &out);
+	to = nsx_digest_target(out.p, &path, 1);
+	rc = nsx_target_check(&to, err);
 	if (!rc)
-		rc = nsx_digest_write(out.p, v, n, &bytes, err);
+		rc = nsx_digest_read_trace(path, o, &v, &n, err);
+	if (!rc)
+		rc = nsx_digest_write(&to, v, n, &bytes, err);
 	if (!rc && !a->quiet)
 		say((const struct nsx_digest *const *)v, n, bytes, out.p);
 	for (size_t i = 0; i < n; i++) {

@@ -90,9 +90,10 @@ static int write_md(const struct nsx_out_file *f, FILE *out, struct nsx_err *err
 static int write_csv(const struct nsx_out_file *f, FILE *out,
 		     struct nsx_err *err)
 {
+	static const struct nsx_bound bound = {.max_rows = NSX_MAX_CSV_ROWS};
 	const struct nsx_table *t = f->subject;
 
-	return nsx_emit_csv(t->layout, t, NULL, out, err);
+	return nsx_emit_csv(t->layout, t, &bound, out, err);
 }
 
 static int write_json(const struct nsx_out_file *f, FILE *out,
@@ -165,8 +166,10 @@ static int report(struct nsx_fleet_run *run, const struct nsx_fleet *f,
 static int merge(const struct nsx_fleet_run *run, struct nsx_digest **v,
 		 size_t n, struct nsx_err *err)
 {
+	struct nsx_target to = nsx_digest_target(run->partial, run->inputs.path,
+						 run->inputs.n);
 	size_t kept = nsx_digest_unite(v, n), size = 0;
-	int rc = nsx_digest_write(run->partial, v, kept, &size, err);
+	int rc = nsx_digest_write(&to, v, kept, &size, err);
 
 	if (!rc && !run->quiet)
 		printf("Wrote digest of %zu ranks to: %s (%zu bytes)\n", kept,

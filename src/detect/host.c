@@ -208,13 +208,14 @@ static int walk_thread(struct launcher *x, uint32_t thread, uint32_t *below,
 {
 	const struct nsx_trace *t = x->d->trace;
 	const struct nsx_thread *th = &t->thread[thread];
-	int64_t last_ns = INT64_MAX;
+	int64_t last_ns = INT64_MAX; /* end of the call before; at first none */
 	struct nsx_nvtx_walk walk;
 
 	nsx_nvtx_walk_begin(&walk, t, thread, true, false, below);
 	for (size_t i = th->calls_at; i < th->calls_at + th->ncalls; i++) {
 		int64_t start_ns = nsx_call_start(&t->calls, i);
-		int64_t gap_ns = start_ns - last_ns;
+		int64_t gap_ns = last_ns == INT64_MAX ? 0 :
+							 start_ns - last_ns;
 
 		if (start_ns >= x->d->w.end_ns)
 			break;
@@ -229,7 +230,7 @@ static int walk_thread(struct launcher *x, uint32_t thread, uint32_t *below,
 			nsx_add_to(&x->launch_ns, nsx_call_ns(&t->calls, i));
 			x->replays |= t->calls.flags[i] & NSX_CALL_GRAPH;
 		}
-		if (last_ns != INT64_MAX && gap_ns >= LONG_NS) {
+		if (gap_ns >= LONG_NS) {
 			uint32_t range = nsx_range_of_gap(
 				x->d, nsx_nvtx_walk_to(&walk, last_ns +
 							      gap_ns / 2),
@@ -237,8 +238,7 @@ static int walk_thread(struct launcher *x, uint32_t thread, uint32_t *below,
 
 			if (add_code(x, range, i, gap_ns, err))
 				return err->rc;
-		} else if (last_ns != INT64_MAX && gap_ns > 0 &&
-			   add_row(&x->gaps, i, gap_ns, err)) {
+		} else if (gap_ns > 0 && add_row(&x->gaps, i, gap_ns, err)) {
 			return err->rc;
 		}
 		last_ns = nsx_call_end(&t->calls, i);

@@ -183,6 +183,8 @@ int nsx_diff_calibrate(const struct nsx_diff_opts *o, struct nsx_noises *ret,
 		       struct nsx_err *err) NSX_CHECKED;
 int nsx_noise_write(const struct nsx_noises *n, const struct nsx_diff_opts *o,
 		    FILE *out, struct nsx_err *err) NSX_CHECKED;
+/* Whether a file was written so. */
+bool nsx_noise_is(const char *path);
 /* "1.5%" of a step, or a file that was written so.  Owner: as above.
  * Errors: NSX_E_USAGE.
  */

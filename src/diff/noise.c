@@ -225,22 +225,39 @@ static int on_number(void *ctx, const char *list, const char *name,
 	return 0;
 }
 
+static int read_file(const char *path, struct nsx_noises *ret,
+		     struct nsx_err *err)
+{
+	int rc;
+
+	ret->of[NSX_METRIC_STEP].rel = -1;
+	rc = nsx_json_each_number(path, on_number, ret, err);
+	if (!rc && ret->of[NSX_METRIC_STEP].rel < 0)
+		rc = nsx_fail(err, NSX_E_USAGE, "cannot use '%s': it is no "
+			      "file of diff --calibrate", path);
+	return rc;
+}
+
 int nsx_noise_read(const char *text, struct nsx_noises *ret,
 		   struct nsx_err *err)
 {
 	char *end;
 	double percent = strtod(text, &end);
-	int rc;
 
 	*ret = (struct nsx_noises){.of[NSX_METRIC_STEP].rel = percent / 100};
 	if (end != text && !strcmp(end, "%"))
 		return percent >= 0 && percent < 100 ? 0 :
 			nsx_fail(err, NSX_E_USAGE, "--noise must be 0%% to "
 				 "100%%, not '%s'", text);
-	ret->of[NSX_METRIC_STEP].rel = -1;
-	rc = nsx_json_each_number(text, on_number, ret, err);
-	if (!rc && ret->of[NSX_METRIC_STEP].rel < 0)
-		rc = nsx_fail(err, NSX_E_USAGE, "cannot use '%s': it is no "
-			      "file of diff --calibrate", text);
-	return rc;
+	return read_file(text, ret, err);
+}
+
+bool nsx_noise_is(const char *path)
+{
+	struct nsx_noises n = {0};
+	struct nsx_err ignored;
+	bool is = !read_file(path, &n, &ignored);
+
+	nsx_noises_done(&n);
+	return is;
 }

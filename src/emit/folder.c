@@ -278,13 +278,16 @@ static int swap(const char *a, const char *b)
 	return -1;
 }
 
-/* a, which is there, becomes b, which is not. */
-static int appear(const char *a, const char *b)
+int nsx_file_appear(const char *a, const char *b)
 {
 	if (!renameat2(AT_FDCWD, a, AT_FDCWD, b, RENAME_NOREPLACE))
 		return 0;
-	if ((errno != EINVAL && errno != ENOSYS) || !access(b, F_OK))
+	if (errno != EINVAL && errno != ENOSYS)
 		return -1;
+	if (!faccessat(AT_FDCWD, b, F_OK, AT_SYMLINK_NOFOLLOW)) {
+		errno = EEXIST;
+		return -1;
+	}
 	return rename(a, b);
 }
 
@@ -302,7 +305,7 @@ static int place_file(const struct stage *s, const char *name,
 	    make_inner(s->folder->dir, name, &p->made_folder, err))
 		return err->rc;
 	p->replaced = !faccessat(AT_FDCWD, to, F_OK, AT_SYMLINK_NOFOLLOW);
-	p->done = !(p->replaced ? swap(from, to) : appear(from, to));
+	p->done = !(p->replaced ? swap(from, to) : nsx_file_appear(from, to));
 	if (p->done)
 		return 0;
 	return nsx_fail(err, NSX_E_IO, "cannot put '%s' into '%s': %s", name,
@@ -317,7 +320,7 @@ static void take_back(const struct stage *s, const char *name,
 
 	if (p->done && !make_path(from, sizeof(from), s->path, name, &ignored) &&
 	    !make_path(to, sizeof(to), s->folder->dir, name, &ignored))
-		(void)!(p->replaced ? swap(from, to) : appear(to, from));
+		(void)!(p->replaced ? swap(from, to) : nsx_file_appear(to, from));
 	inner_path(to, sizeof(to), s->folder->dir, name);
 	if (p->made_folder)
 		rmdir(to);
@@ -395,7 +398,7 @@ static int make_new(const struct nsx_folder *f, const char *parent,
 	rc = make_stage(parent, &s, err);
 	if (!rc) {
 		rc = fill_stage(&s, err);
-		if (!rc && appear(s.path, f->dir)) {
+		if (!rc && nsx_file_appear(s.path, f->dir)) {
 			*ret_again = errno == EEXIST;
 			rc = nsx_fail(err, NSX_E_IO, "cannot put the report at "
 				      "'%s': %s", f->dir, strerror(errno));

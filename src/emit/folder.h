@@ -40,6 +40,9 @@ struct nsx_folder {
 int nsx_folder_write(const struct nsx_folder *f, struct nsx_err *err)
 	NSX_CHECKED;
 
+/* Renames a to b, which is not there: -1 with EEXIST if it is. */
+int nsx_file_appear(const char *a, const char *b);
+
 /* Makes a folder and its parents. *ret_had: how much of the path was there
  * before, for nsx_unmake_dirs, which takes the rest away while it is empty.
  * Errors: IO.

@@ -13,6 +13,7 @@
 #ifndef NSX_FLEET_DIGEST_H
 #define NSX_FLEET_DIGEST_H
 
+#include "emit/target.h"
 #include "facts/facts.h"
 #include "fleet/column.h"
 
@@ -167,15 +168,17 @@ int nsx_digest_image(struct nsx_digest_writer *w, const void **ret,
 		     size_t *ret_n, struct nsx_err *err) NSX_CHECKED;
 void nsx_digest_writer_free(struct nsx_digest_writer *w);
 
-/* Puts bytes at path, whole or not at all; compressed where the name ends in
- * ".zst".  Errors: NSX_E_IO.
+/* A file for a digest, which may take the place of another; inputs: what this
+ * run reads.  Borrows both.
  */
-int nsx_digest_save(const char *path, const void *image, size_t n,
-		    struct nsx_err *err) NSX_CHECKED;
-
-/* Writes ranks as one file; ret_size may be NULL. */
-int nsx_digest_write(const char *path, struct nsx_digest *const *v, size_t n,
-		     size_t *ret_size, struct nsx_err *err) NSX_CHECKED;
+struct nsx_target nsx_digest_target(const char *path,
+				    const char *const *inputs, size_t ninputs);
+/* Writes ranks as one file, compressed where its name ends in ".zst"; ret_size
+ * may be NULL.  Errors: NSX_E_IO.
+ */
+int nsx_digest_write(struct nsx_target *to, struct nsx_digest *const *v,
+		     size_t n, size_t *ret_size, struct nsx_err *err)
+	NSX_CHECKED;
 
 /* Reads the ranks of an image; name for messages.  Owner: as nsx_digest_make.
  * Errors: NSX_E_SCHEMA (no digest, or of a later version), NSX_E_DATA.

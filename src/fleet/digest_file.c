@@ -569,41 +569,46 @@ void nsx_digest_writer_free(struct nsx_digest_writer *w)
 	free(w);
 }
 
-int nsx_digest_save(const char *path, const void *image, size_t n,
-		    struct nsx_err *err)
+/* A compressed file may be anybody's: it is read. */
+static bool is_digest(const char *path)
 {
-	struct nsx_buf small = {0}, tmp = {0};
-	size_t len = strlen(path);
-	FILE *f;
-	int rc = 0;
+	struct nsx_digest **v;
+	struct nsx_err ignored;
+	size_t n;
 
-	if (len > 4 && !strcmp(path + len - 4, ".zst")) {
-		rc = nsx_squeeze(image, n, &small, err);
+	if (!nsx_digest_is(path) || nsx_digest_read(path, &v, &n, &ignored))
+		return false;
+	while (n)
+		nsx_digest_free(v[--n]);
+	free(v);
+	return true;
+}
+
+struct nsx_target nsx_digest_target(const char *path,
+				    const char *const *inputs, size_t ninputs)
+{
+	return (struct nsx_target){.path = path, .inputs = inputs,
+				   .ninputs = ninputs, .is_ours = is_digest,
+				   .fd = -1};
+}
+
+static int save(struct nsx_target *to, const void *image, size_t n,
+		struct nsx_err *err)
+{
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf small = {0};
+	size_t len = strlen(to->path);
+
+	if (len > 4 && !strcmp(to->path + len - 4, ".zst")) {
+		if (nsx_squeeze(image, n, &small, err))
+			return err->rc;
 		image = small.p;
 		n = small.n;
 	}
-	nsx_buf_printf(&tmp, "%s.tmp-%ld", path, (long)getpid());
-	f = rc ? NULL : fopen(tmp.p, "wxe");
-	if (!rc && !f)
-		rc = nsx_fail(err, NSX_E_IO, "cannot write '%s': %s", tmp.p,
-			      strerror(errno));
-	if (f) {
-		errno = 0;
-		(void)fwrite(image, 1, n, f);
-		rc = nsx_emit_close(f, tmp.p, err);
-		if (!rc && rename(tmp.p, path))
-			rc = nsx_fail(err, NSX_E_IO, "cannot put a digest at "
-				      "'%s': %s", path, strerror(errno));
-		if (rc)
-			unlink(tmp.p);
-	}
-	nsx_buf_done(&small);
-	nsx_buf_done(&tmp);
-	return rc;
+	return nsx_target_write(to, image, n, err);
 }
 
-int nsx_digest_write(const char *path, struct nsx_digest *const *v, size_t n,
-		     size_t *ret_size, struct nsx_err *err)
+int nsx_digest_write(struct nsx_target *to, struct nsx_digest *const *v,
+		     size_t n, size_t *ret_size, struct nsx_err *err)
 {
 	struct nsx_digest_writer *w = NULL;
 	const void *image;
@@ -615,7 +620,7 @@ int nsx_digest_write(const char *path, struct nsx_digest *const *v, size_t n,
 	if (!rc)
 		rc = nsx_digest_image(w, &image, &size, err);
 	if (!rc)
-		rc = nsx_digest_save(path, image, size, err);
+		rc = save(to, image, size, err);
 	if (!rc && ret_size)
 		*ret_size = size;
 	nsx_digest_writer_free(w);

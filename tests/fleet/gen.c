@@ -598,6 +598,7 @@ static void write_digest(const char *path, const struct rank *v, int r)
 {
 	struct nsx_arena *a = nsx_arena_new();
 	struct nsx_digest *d = nsx_arena_get(a, sizeof(*d));
+	struct nsx_target to;
 	struct nsx_err err;
 
 	*d = (struct nsx_digest){
@@ -612,7 +613,8 @@ static void write_digest(const char *path, const struct rank *v, int r)
 	fill_family(d, v, r);
 	fill_channel(d, v, r, STREAM_DP);
 	fill_channel(d, v, r, STREAM_TP);
-	if (nsx_digest_seal(d, &err) || nsx_digest_write(path, &d, 1, NULL, &err)) {
+	to = nsx_digest_target(path, NULL, 0);
+	if (nsx_digest_seal(d, &err) || nsx_digest_write(&to, &d, 1, NULL, &err)) {
 		fprintf(stderr, "gen: %s\n", err.msg);
 		exit(1);
 	}

@@ -128,6 +128,49 @@ holds 'a report of 0.1.0' exits 0 "$other" --out v
 holds '... is replaced' is_of v "$other"
 holds '... the user'\''s table stays' grep -qx mine v/tables/mydata.csv
 
+# One file, named with -o: what is there and is not ours stays, and so do inputs.
+stays() { # FILE COMMAND...: refused, and the file as it was
+	kept=$1; shift
+	before=$(cksum <"$kept") && refused "'$kept'" "$@" && [ "$(cksum <"$kept")" = "$before" ] && tidy_file
+}
+tidy_file() { [ -z "$(find . -name '*.unfinished-*' -o -name '*.tmp-*')" ]; }
+for i in 1 2 3; do cp "$b/fixtures/diff_before.sqlite" "r$i.sqlite"; done
+cp "$trace" in1.sqlite; echo mine >mine.nsxd; zstd -q mine.nsxd -o mine.nsxd.zst 2>/dev/null || echo mine >mine.nsxd.zst
+echo '{"mine": 1}' >mine.json; ln -s nowhere dangling.nsxd; : >empty.nsxd
+holds 'digest over its input' stays in1.sqlite digest in1.sqlite -o in1.sqlite
+holds 'digest over a file of the user' stays mine.nsxd digest in1.sqlite -o mine.nsxd
+holds 'digest over a compressed one' stays mine.nsxd.zst digest in1.sqlite -o mine.nsxd.zst
+holds 'digest over a link to nothing' refused "'dangling.nsxd'" digest in1.sqlite -o dangling.nsxd
+holds '... which stays' [ -L dangling.nsxd ]
+cp mine.nsxd in1.nsxd
+holds 'digest under a name of its own choice' stays in1.nsxd digest in1.sqlite
+for name in new.nsxd new.nsxd new.nsxd.zst new.nsxd.zst empty.nsxd; do
+	holds "digest to $name" exits 0 digest in1.sqlite -o $name
+done
+holds 'merge over an input' stays new.nsxd fleet new.nsxd --partial new.nsxd
+holds 'merge over a trace' stays in1.sqlite fleet new.nsxd --partial in1.sqlite
+holds 'merge to a new name' exits 0 fleet new.nsxd --partial all.nsxd
+holds '... and again' exits 0 fleet new.nsxd --partial all.nsxd
+holds 'calibrate over a run' stays r1.sqlite diff --calibrate r1.sqlite r2.sqlite r3.sqlite -o r1.sqlite
+holds 'calibrate over JSON of the user' stays mine.json diff --calibrate r1.sqlite r2.sqlite r3.sqlite -o mine.json
+holds 'calibrate to a new name' exits 0 diff --calibrate r1.sqlite r2.sqlite r3.sqlite -o noise.json
+holds '... and again' exits 0 diff --calibrate r1.sqlite r2.sqlite r3.sqlite -o noise.json
+
+# The folders of the other commands, by the same rules.
+for folder in 'fleet new.nsxd' 'diff r1.sqlite r2.sqlite'; do
+	command=${folder%% *}; page=report.md; [ "$command" = diff ] && page=diff.md
+	rm -rf g; mkdir g; echo words >g/$page; echo 1 >g/mine.csv
+	# shellcheck disable=SC2086
+	{
+		holds "$command: a page of the user" refused "'g/$page'" $folder -o g
+		holds "$command: ... stays alone" [ "$(ls -A g | tr '\n' ' ')$(cat g/$page)" = "$(printf '%s\n' mine.csv $page | sort | tr '\n' ' ')words" ]
+		rm g/$page
+		holds "$command: beside a file of the user" exits 0 $folder -o g
+		holds "$command: again" exits 0 $folder -o g
+		holds "$command: ... which stays" grep -qx 1 g/mine.csv
+	}
+done
+
 # Folders that cannot be written.
 as='' user=$prog
 if [ "$(id -u)" -eq 0 ]; then
