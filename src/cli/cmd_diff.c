@@ -14,7 +14,7 @@ struct args {
 	struct nsx_opt_list before, after, gates;
 	int64_t gpu, seed, threads, top;
 	double alpha;
-	bool json, md, strict, calibrate, quiet;
+	bool json, md, strict, calibrate, quiet, all_rows;
 };
 
 #define OPT(c, n, ar, k, f, h)                                                \
@@ -51,6 +51,8 @@ static const struct nsx_opt opts[] = {
 	OPT(0, "json", NULL, FLAG, json, "diff.json on stdout, no files"),
 	OPT(0, "md", NULL, FLAG, md,
 	    "a comment for a pull request on stdout, no files"),
+	OPT(0, "all-rows", NULL, FLAG, all_rows,
+	    "all rows in tables/; else those beyond 100 000 are one row"),
 	OPT(0, "threads", "N", INT, threads,
 	    "worker threads; default all processors"),
 	OPT('q', "quiet", NULL, FLAG, quiet, "print no summary"),
@@ -226,6 +228,7 @@ static int compare(const struct args *a, const struct nsx_diff_opts *o,
 	if (rc)
 		return rc;
 	out.diff = d;
+	out.all_rows = a->all_rows;
 	rc = nsx_diff_tabulate(d, &out.tables, err);
 	if (!rc)
 		rc = a->json ? nsx_diff_emit_json(d, &out.tables, NULL, stdout,

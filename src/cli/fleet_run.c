@@ -24,6 +24,8 @@ const struct nsx_opt nsx_fleet_opts[NSX_NFLEET_OPTS] = {
 	    "fail with exit code 1 when fewer ranks are there"),
 	OPT(0, "json", NULL, FLAG, json, "report.json on stdout, no files"),
 	OPT(0, "md", NULL, FLAG, md, "report.md on stdout, no files"),
+	OPT(0, "all-rows", NULL, FLAG, all_rows,
+	    "all rows in tables/; else those beyond 100 000 are one row"),
 	OPT(0, "show-hosts", NULL, FLAG, show_hosts,
 	    "print the hash of each host's name, to be told apart"),
 	OPT('q', "quiet", NULL, FLAG, quiet, "print no first page"),
@@ -90,10 +92,9 @@ static int write_md(const struct nsx_out_file *f, FILE *out, struct nsx_err *err
 static int write_csv(const struct nsx_out_file *f, FILE *out,
 		     struct nsx_err *err)
 {
-	static const struct nsx_bound bound = {.max_rows = NSX_MAX_CSV_ROWS};
 	const struct nsx_table *t = f->subject;
 
-	return nsx_emit_csv(t->layout, t, &bound, out, err);
+	return nsx_emit_csv(t->layout, t, f->detail, out, err);
 }
 
 static int write_json(const struct nsx_out_file *f, FILE *out,
@@ -108,6 +109,8 @@ static int write_folder(const struct nsx_fleet_run *run,
 {
 	struct nsx_out_file files[NSX_NFTABLES + 2] = {
 		{"report.md", write_md, .subject = r}};
+	const struct nsx_bound bound = {
+		.max_rows = run->all_rows ? 0 : NSX_MAX_CSV_ROWS};
 	struct nsx_folder f = {.dir = dir, .files = files, .nfiles = 1,
 			       .inputs = run->inputs.path,
 			       .ninputs = run->inputs.n, .threads = run->jobs};
@@ -116,7 +119,8 @@ static int write_folder(const struct nsx_fleet_run *run,
 		struct nsx_out_file *x = &files[f.nfiles++];
 
 		*x = (struct nsx_out_file){.write = write_csv,
-					   .subject = &r->t[t]};
+					   .subject = &r->t[t],
+					   .detail = &bound};
 		snprintf(x->name, sizeof(x->name), "tables/%s.csv",
 			 r->t[t].layout->csv);
 	}

@@ -22,6 +22,7 @@ int nsx_diff_emit_json(const struct nsx_diff *d,
 struct nsx_diff_output {
 	const struct nsx_diff *diff;
 	struct nsx_diff_tables tables;
+	bool all_rows; /* of tables/, however many                           */
 };
 int nsx_diff_emit_folder(const struct nsx_diff_output *o, const char *dir,
 			 unsigned threads, struct nsx_err *err) NSX_CHECKED;

@@ -10,10 +10,9 @@ static int write_md(const struct nsx_out_file *f, FILE *out, struct nsx_err *err
 static int write_csv(const struct nsx_out_file *f, FILE *out,
 		     struct nsx_err *err)
 {
-	static const struct nsx_bound bound = {.max_rows = NSX_MAX_CSV_ROWS};
 	const struct nsx_table *t = f->subject;
 
-	return nsx_emit_csv(t->layout, t, &bound, out, err);
+	return nsx_emit_csv(t->layout, t, f->detail, out, err);
 }
 
 static int write_json(const struct nsx_out_file *f, FILE *out,
@@ -41,6 +40,8 @@ int nsx_diff_emit_folder(const struct nsx_diff_output *o, const char *dir,
 	const char **inputs = nsx_arena_get(a, ninputs * sizeof(*inputs));
 	struct nsx_out_file files[NSX_NDT + 2] = {
 		{"diff.md", write_md, .subject = d}};
+	const struct nsx_bound bound = {
+		.max_rows = o->all_rows ? 0 : NSX_MAX_CSV_ROWS};
 	struct nsx_folder f = {.dir = dir, .files = files, .nfiles = 1,
 			       .inputs = inputs, .ninputs = ninputs,
 			       .threads = threads};
@@ -51,7 +52,8 @@ int nsx_diff_emit_folder(const struct nsx_diff_output *o, const char *dir,
 		struct nsx_out_file *file = &files[f.nfiles++];
 
 		*file = (struct nsx_out_file){.write = write_csv,
-					      .subject = &o->tables.t[i]};
+					      .subject = &o->tables.t[i],
+					      .detail = &bound};
 		snprintf(file->name, sizeof(file->name), "tables/%s.csv",
 			 o->tables.t[i].layout->csv);
 	}

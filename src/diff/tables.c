@@ -24,15 +24,15 @@ NSX_COLUMNS(budget_cols, BUDGET_COLUMNS);
 	X(K_MATCH, "match", STR,                                              \
 	  "exact, shape, template, variant, range, removed or new")           \
 	X(K_BEFORE_NS, "before_ns", I64,                                      \
-	  "mean of a unit: 1/m of the time where m run together")             \
-	X(K_AFTER_NS, "after_ns", I64, "mean of a unit")                      \
-	X(K_DELTA, "delta_ns", I64, "after - before")                         \
-	X(K_COUNT, "count_ns", I64, "of it: more or fewer launches")          \
+	  "mean of a unit: 1/m of the time where m run together", .adds = true) \
+	X(K_AFTER_NS, "after_ns", I64, "mean of a unit", .adds = true)        \
+	X(K_DELTA, "delta_ns", I64, "after - before", .adds = true)           \
+	X(K_COUNT, "count_ns", I64, "of it: more or fewer launches", .adds = true) \
 	X(K_CLOCK, "clock_ns", I64,                                           \
-	  "of it: what all equal kernels changed by")                         \
-	X(K_OWN, "own_ns", I64, "of it: the rest")                            \
-	X(K_N_BEFORE, "launches_before", F64, "launches of a unit")           \
-	X(K_N_AFTER, "launches_after", F64, "launches of a unit")             \
+	  "of it: what all equal kernels changed by", .adds = true)           \
+	X(K_OWN, "own_ns", I64, "of it: the rest", .adds = true)              \
+	X(K_N_BEFORE, "launches_before", F64, "launches of a unit", .adds = true) \
+	X(K_N_AFTER, "launches_after", F64, "launches of a unit", .adds = true) \
 	X(K_EACH_BEFORE, "each_before_us", F64, "time of a launch")           \
 	X(K_EACH_AFTER, "each_after_us", F64, "time of a launch")             \
 	X(K_P, "p", F64, "rank test over units, corrected (Holm)")            \

@@ -59,8 +59,10 @@ static void write_cell(struct nsx_jsonw *w, const char *key,
 void nsx_json_add_table(struct nsx_jsonw *w, const char *key,
 			const struct nsx_table *t)
 {
-	int most = t && t->layout->json_rows ? t->layout->json_rows :
-					       NSX_MAX_JSON_ROWS;
+	int most = !t		       ? 0 :
+		   t->json_rows	       ? t->json_rows :
+		   t->layout->json_rows ? t->layout->json_rows :
+					  NSX_MAX_JSON_ROWS;
 	size_t n = !t ? 0 :
 		   most < 0 ? t->nrows :
 			      NSX_MIN(t->nrows, (size_t)most);

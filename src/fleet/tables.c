@@ -31,7 +31,7 @@ NSX_COLUMNS(rank_cols, RANK_COLUMNS);
 	X(C_OP, "op_name", STR, "operation")                                  \
 	X(C_BYTES, "bytes", I64, "size, where payloads say it")               \
 	X(C_RANKS, "ranks", STR, "that take part")                            \
-	X(C_COUNT, "count", I64, "matched collectives")                       \
+	X(C_COUNT, "count", I64, "matched collectives", .adds = true)         \
 	X(C_TRANSFER, "transfer_us", F64, "mean of the least length")         \
 	X(C_WAIT, "wait_us", F64, "mean wait of a rank")                      \
 	X(C_SHARE, "wait_pct", F64, "of the ranks' time in them")             \
@@ -42,14 +42,14 @@ NSX_COLUMNS(coll_cols, COLL_COLUMNS);
 #define FRONTIER_COLUMNS(X)                                                   \
 	X(F_STAGE, "stage", I64, "up to this collective of the step, from 0") \
 	X(F_RANK, "rank", I64, "that came last to it")                        \
-	X(F_TIMES, "times", I64, "steps in which it did")                     \
-	X(F_TOTAL, "total_ns", I64, "of the steps; all rows add up to them")  \
-	X(F_WORK, "work_ns", I64, "that the median rank needed too")          \
-	X(F_COMPUTE, "excess_compute_ns", I64, "beyond that: kernels")        \
-	X(F_COPY, "excess_copy_ns", I64, "copies")                            \
-	X(F_IDLE, "excess_idle_ns", I64, "idle")                              \
-	X(F_OTHER, "excess_other_ns", I64, "not told")                        \
-	X(F_TRANSFER, "transfer_ns", I64, "moving data, all ranks there")
+	X(F_TIMES, "times", I64, "steps in which it did", .adds = true)       \
+	X(F_TOTAL, "total_ns", I64, "of the steps; all rows add up to them", .adds = true) \
+	X(F_WORK, "work_ns", I64, "that the median rank needed too", .adds = true) \
+	X(F_COMPUTE, "excess_compute_ns", I64, "beyond that: kernels", .adds = true) \
+	X(F_COPY, "excess_copy_ns", I64, "copies", .adds = true)              \
+	X(F_IDLE, "excess_idle_ns", I64, "idle", .adds = true)                \
+	X(F_OTHER, "excess_other_ns", I64, "not told", .adds = true)          \
+	X(F_TRANSFER, "transfer_ns", I64, "moving data, all ranks there", .adds = true)
 NSX_COLUMNS(frontier_cols, FRONTIER_COLUMNS);
 #define CLOCK_COLUMNS(X)                                                      \
 	X(K_HOST, "host", I64, "whose clock; empty: of one capture")          \
@@ -63,7 +63,7 @@ NSX_COLUMNS(frontier_cols, FRONTIER_COLUMNS);
 NSX_COLUMNS(clock_cols, CLOCK_COLUMNS);
 #define STEP_COLUMNS(X)                                                       \
 	X(S_STEP, "step", I64, "from 0")                                      \
-	X(S_WALL, "wall_ms", F64, "from common end to common end")            \
+	X(S_WALL, "wall_ms", F64, "from common end to common end", .adds = true) \
 	X(S_RANKS, "ranks", I64, "that were recorded in it")                  \
 	X(S_LAST, "slowest_rank", I64, "with most own time")                  \
 	X(S_EXCESS, "excess_ms", F64, "of it, over the median rank")

@@ -79,6 +79,7 @@ struct nsx_table {
 	struct nsx_cell *cells; /* nrows x ncols, row by row                 */
 	size_t nrows, cap;
 	bool capped; /* holds the top rows only, by definition (gaps)        */
+	int json_rows; /* as the user asked; 0: as the layout says           */
 	int price; /* id of the column that says which rows are the dearest:
 		      1 + the first that was sorted in descending order; 0:
 		      the order itself says it                               */

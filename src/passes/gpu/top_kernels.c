@@ -300,6 +300,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	struct nsx_table *sums = nsx_add_table(out, &layouts[1]);
 	int rc = make_groups(run, &g, err);
 
+	kernels->json_rows = (int)run->opts->kernel_limit;
 	if (!rc)
 		rc = fill_kernels(run, &g, kernels, err);
 	if (!rc)
