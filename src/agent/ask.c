@@ -20,12 +20,27 @@ const struct nsx_question *nsx_question_find(const char *name)
 	return NULL;
 }
 
+struct nsx_answer *nsx_answer_new(const struct nsx_report *r, size_t limit)
+{
+	static const struct nsx_pass answer = {.id = "answer"};
+	struct nsx_arena *arena = nsx_arena_new();
+	struct nsx_answer *a = nsx_arena_get(arena, sizeof(*a));
+
+	a->r = r;
+	a->limit = limit ? limit : NSX_ASK_ROWS;
+	if (r)
+		a->window = nsx_judged(r->facts);
+	a->confidence = NSX_CONF_HIGH;
+	a->out = nsx_arena_get(arena, sizeof(*a->out));
+	a->out->pass = &answer;
+	a->out->arena = arena;
+	return a;
+}
+
 int nsx_ask(const struct nsx_report *r, const struct nsx_question *q,
 	    const char *argument, size_t limit, struct nsx_answer **ret,
 	    struct nsx_err *err)
 {
-	static const struct nsx_pass answer = {.id = "answer"};
-	struct nsx_arena *arena;
 	struct nsx_answer *a;
 	int rc;
 
@@ -36,16 +51,8 @@ int nsx_ask(const struct nsx_report *r, const struct nsx_question *q,
 	if (!q->argument && argument)
 		return nsx_fail(err, NSX_E_USAGE, "the question '%s' takes no "
 				"'%s'", q->name, argument);
-	arena = nsx_arena_new();
-	a = nsx_arena_get(arena, sizeof(*a));
-	a->r = r;
+	a = nsx_answer_new(r, limit);
 	a->argument = argument;
-	a->limit = limit ? limit : NSX_ASK_ROWS;
-	a->window = nsx_judged(r->facts);
-	a->confidence = NSX_CONF_HIGH;
-	a->out = nsx_arena_get(arena, sizeof(*a->out));
-	a->out->pass = &answer;
-	a->out->arena = arena;
 	rc = q->ask(a, err);
 	if (rc)
 		nsx_answer_free(a);

@@ -18,7 +18,7 @@ struct nsx_next { /* a question that would lead on */
 };
 
 struct nsx_answer {
-	const struct nsx_report *r;
+	const struct nsx_report *r; /* NULL: of several traces, or of none   */
 	const char *argument;	  /* as asked; NULL: none                    */
 	size_t limit;		  /* rows of a table                         */
 	struct nsx_section *out;  /* what was found                          */
@@ -46,6 +46,8 @@ const struct nsx_question *nsx_question_find(const char *name); /* NULL: none */
 int nsx_ask(const struct nsx_report *r, const struct nsx_question *q,
 	    const char *argument, size_t limit, struct nsx_answer **ret,
 	    struct nsx_err *err) NSX_CHECKED;
+/* One without findings or figures yet; r may be NULL. Owner: as of nsx_ask. */
+struct nsx_answer *nsx_answer_new(const struct nsx_report *r, size_t limit);
 void nsx_answer_free(struct nsx_answer *a); /* NULL is fine */
 
 /* For who answers --------------------------------------------------------------*/

@@ -1,4 +1,5 @@
 /* ask_report.c - questions about the report itself: findings, sections, changes. */
+#include <stdlib.h>
 #include <string.h>
 #include "agent/ask.h"
 #include "facts/replay/replay.h"
@@ -8,6 +9,7 @@
 /* findings ------------------------------------------------------------------------*/
 
 #define COLUMNS(X)                                                            \
+	X(NUMBER, "n", I64, "what to ask 'finding' for, too")                 \
 	X(KEY, "key", STR, "what to ask 'finding' for")                       \
 	X(SEVERITY, "severity", STR, "high, medium or low")                   \
 	X(GAIN, "headroom_ms", F64, "what its remedy would win")              \
@@ -15,6 +17,20 @@
 	X(TITLE, "title", STR, "what it is")
 NSX_COLUMNS(cols, COLUMNS);
 static const struct nsx_layout layout = {.key = "findings", NSX_COLS(cols)};
+
+/* Long keys are asked for by their number. */
+static void lead_to_findings(struct nsx_answer *a)
+{
+	enum { SHORT = 60 };
+	const struct nsx_findings *l = &a->r->found;
+
+	for (size_t i = 0; i < l->n && i < 2; i++)
+		nsx_answer_next(a, "finding",
+				strlen(l->v[i].key) <= SHORT ?
+					l->v[i].key :
+					nsx_say(a->out, "%zu", i + 1),
+				i ? "the next" : "its evidence and its windows");
+}
 
 int nsx_ask_findings(struct nsx_answer *a, struct nsx_err *err)
 {
@@ -27,6 +43,7 @@ int nsx_ask_findings(struct nsx_answer *a, struct nsx_err *err)
 
 		if (!row)
 			return err->rc;
+		row[NUMBER] = nsx_int((int64_t)i + 1);
 		row[KEY] = nsx_string(f->key);
 		row[SEVERITY] = nsx_string(nsx_severity_names[f->severity]);
 		if (f->price != NSX_PRICE_NONE)
@@ -37,10 +54,98 @@ int nsx_ask_findings(struct nsx_answer *a, struct nsx_err *err)
 	nsx_answer_show(a, t);
 	for (size_t i = 0; i < l->nfine; i++)
 		nsx_note(a->out, "checked and fine: %s", l->fine[i]);
-	for (size_t i = 0; i < l->n && i < 2; i++)
-		nsx_answer_next(a, "finding", l->v[i].key,
-				i ? "the next" : "its evidence and its windows");
+	lead_to_findings(a);
 	return 0;
+}
+
+/* verdict -------------------------------------------------------------------------*/
+
+#define VERDICT_COLUMNS(X)                                                    \
+	X(V_NUMBER, "n", I64, "what to ask 'finding' for")                    \
+	X(V_TITLE, "title", STR, "what it is")                                \
+	X(V_SEVERITY, "severity", STR, "high, medium or low")                 \
+	X(V_GAIN, "headroom_ms", F64,                                         \
+	  "what its remedy would win of the judged window")                   \
+	X(V_PRICE, "price", STR, "replayed, measured or assumed")             \
+	X(V_CONFIDENCE, "confidence", STR, "in cause and price")              \
+	X(V_EVIDENCE, "evidence", STR, "the first piece of it")               \
+	X(V_REMEDY, "remedy", STR, "the first thing to try")
+NSX_COLUMNS(verdict_cols, VERDICT_COLUMNS);
+static const struct nsx_layout verdict_layout = {.key = "findings",
+						 NSX_COLS(verdict_cols)};
+
+static int add_dearest(struct nsx_answer *a, struct nsx_err *err)
+{
+	const struct nsx_findings *l = &a->r->found;
+	struct nsx_table *t = nsx_add_table(a->out, &verdict_layout);
+
+	for (size_t i = 0; i < l->n && i < NSX_MAX_FINDINGS; i++) {
+		const struct nsx_finding *f = &l->v[i];
+		struct nsx_cell *row = nsx_row(t, err);
+
+		if (!row)
+			return err->rc;
+		row[V_NUMBER] = nsx_int((int64_t)i + 1);
+		row[V_TITLE] = nsx_string(f->title);
+		row[V_SEVERITY] = nsx_string(nsx_severity_names[f->severity]);
+		if (f->price != NSX_PRICE_NONE)
+			row[V_GAIN] = nsx_real(f->headroom_ns / 1e6);
+		row[V_PRICE] = nsx_string(nsx_price_names[f->price]);
+		row[V_CONFIDENCE] =
+			nsx_string(nsx_confidence_names[f->confidence]);
+		row[V_EVIDENCE] = nsx_string(f->evidence[0]);
+		row[V_REMEDY] = nsx_string(f->recommendation[0]);
+	}
+	nsx_md_table(a->out, t, a->limit, V_NUMBER, V_SEVERITY, V_GAIN, V_PRICE,
+		     V_TITLE);
+	return 0;
+}
+
+static void put_page(struct nsx_answer *a, const struct nsx_first_page *p)
+{
+	nsx_put(a->out, "verdict", nsx_string(nsx_verdict_words[p->verdict]));
+	if (p->verdict == NSX_V_MIXED) {
+		nsx_put(a->out, "first",
+			nsx_string(nsx_verdict_words[p->first]));
+		nsx_put(a->out, "second",
+			nsx_string(nsx_verdict_words[p->second]));
+	}
+	nsx_put(a->out, "because", nsx_string(p->because));
+	nsx_put(a->out, "gpus", nsx_string(p->gpus));
+	nsx_put(a->out, "repeats", nsx_string(p->unit));
+	nsx_put(a->out, "recorded_ms", nsx_ms(p->recorded_ns));
+	nsx_put(a->out, "judged_ms", nsx_ms(p->judged.end_ns -
+					    p->judged.start_ns));
+	for (unsigned i = 0; p->ngpus && i < NSX_NUSES; i++)
+		nsx_put(a->out, nsx_say(a->out, "pct_of_judged.%s",
+					nsx_use_words[i]),
+			nsx_real(100 * p->share[i]));
+	if (p->then_ns >= 0 && p->nfindings)
+		nsx_put(a->out, "judged_ms_with_all_remedies",
+			nsx_real(p->then_ns / 1e6));
+	nsx_put(a->out, "trust", nsx_list(p->trust));
+	nsx_put(a->out, "cannot_tell", nsx_list(p->missing));
+}
+
+int nsx_ask_verdict(struct nsx_answer *a, struct nsx_err *err)
+{
+	const struct nsx_first_page *p = a->r->page;
+
+	if (p) {
+		put_page(a, p);
+		nsx_md_bullet(a->out, "**%s**%s%s",
+			      nsx_verdict_words[p->verdict],
+			      p->because ? ": " : "",
+			      p->because ? p->because : "");
+	}
+	for (size_t i = 0; i < a->r->nwarnings; i++)
+		nsx_note(a->out, "%s", a->r->warnings[i]);
+	for (size_t i = 0; i < a->r->found.nfine; i++)
+		nsx_note(a->out, "checked and fine: %s", a->r->found.fine[i]);
+	lead_to_findings(a);
+	if (!a->nnext)
+		nsx_answer_next(a, "gaps", NULL, "the longest idle times");
+	return add_dearest(a, err);
 }
 
 /* finding -------------------------------------------------------------------------*/
@@ -105,10 +210,13 @@ int nsx_ask_finding(struct nsx_answer *a, struct nsx_err *err)
 {
 	const struct nsx_findings *l = &a->r->found;
 	struct nsx_buf b = {0};
+	char *end;
+	unsigned long n = strtoul(a->argument, &end, 10);
 	int rc;
 
 	for (size_t i = 0; i < l->n; i++)
-		if (!strcmp(l->v[i].key, a->argument)) {
+		if (!strcmp(l->v[i].key, a->argument) ||
+		    (!*end && n == i + 1)) {
 			a->confidence = l->v[i].confidence;
 			tell_finding(a, &l->v[i]);
 			return 0;

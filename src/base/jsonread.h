@@ -39,4 +39,27 @@ typedef int (*nsx_json_number_fn)(void *ctx, const char *list,
 int nsx_json_each_number(const char *path, nsx_json_number_fn fn, void *ctx,
 			 struct nsx_err *err);
 
+/* A document as it was sent, and the values in it; all are borrowed from it. */
+struct nsx_jsonr;
+enum nsx_jsonr_type { NSX_J_ABSENT, NSX_J_NULL, NSX_J_BOOL, NSX_J_INT, NSX_J_REAL,
+		     NSX_J_STR, NSX_J_ARRAY, NSX_J_OBJECT };
+
+/* Errors: NULL and NSX_E_USAGE. Owner: the caller, nsx_jsonr_free. */
+struct nsx_jsonr *nsx_jsonr_parse(const char *text, size_t n,
+				struct nsx_err *err) NSX_CHECKED;
+void nsx_jsonr_free(struct nsx_jsonr *j); /* NULL is fine */
+enum nsx_jsonr_type nsx_jsonr_type(const struct nsx_jsonr *j); /* of NULL: ABSENT */
+/* Of an object; NULL: it is none, or has no such member. */
+const struct nsx_jsonr *nsx_jsonr_get(const struct nsx_jsonr *j, const char *key);
+/* Of an array or an object; 0 of all else. */
+size_t nsx_jsonr_count(const struct nsx_jsonr *j);
+const struct nsx_jsonr *nsx_jsonr_at(const struct nsx_jsonr *array, size_t i);
+/* The first member of an object whose key is not wanted; NULL: all are. */
+const char *nsx_jsonr_find_key(const struct nsx_jsonr *object,
+			      bool (*is_wanted)(void *ctx, const char *key),
+			      void *ctx);
+const char *nsx_jsonr_str(const struct nsx_jsonr *j); /* NULL: not a string */
+bool nsx_jsonr_int(const struct nsx_jsonr *j, int64_t *ret);
+bool nsx_jsonr_equal(const struct nsx_jsonr *a, const struct nsx_jsonr *b);
+
 #endif

@@ -1,5 +1,5 @@
 /* jsonw.c - the only jansson user: values in, one document out; and reading of
- * phase maps.
+ * what users and programs hand us.
  *
  * A tree is built and printed at the end, so a failure never leaves half a
  * document.  Containers are attached to their parent at once; the stack only
@@ -184,6 +184,24 @@ void nsx_jsonw_null(struct nsx_jsonw *w, const char *key)
 	add(w, key, json_null());
 }
 
+void nsx_jsonw_value(struct nsx_jsonw *w, const char *key,
+		     const struct nsx_jsonr *v)
+{
+	if (v)
+		add(w, key, json_deep_copy((const json_t *)v));
+	else
+		nsx_jsonw_null(w, key);
+}
+
+void nsx_jsonw_part(struct nsx_jsonw *w, const char *key,
+		    const struct nsx_jsonw *part)
+{
+	assert(!part->depth);
+	if (part->err.rc && !w->err.rc)
+		w->err = part->err;
+	add(w, key, json_incref(part->root));
+}
+
 static int dump(const struct nsx_jsonw *w, FILE *out, size_t layout,
 		struct nsx_err *err)
 {
@@ -209,6 +227,29 @@ int nsx_jsonw_write_compact(const struct nsx_jsonw *w, FILE *out,
 			    struct nsx_err *err)
 {
 	return dump(w, out, JSON_COMPACT, err);
+}
+
+static int add_bytes(const char *p, size_t n, void *b)
+{
+	nsx_buf_add(b, p, n);
+	return 0;
+}
+
+int nsx_jsonw_add_to(const struct nsx_jsonw *w, struct nsx_buf *b,
+		     struct nsx_err *err)
+{
+	assert(!w->depth);
+	if (w->err.rc) {
+		*err = w->err;
+		return err->rc;
+	}
+	if (json_dump_callback(w->root, add_bytes, b,
+			       JSON_COMPACT | JSON_ENSURE_ASCII |
+				       JSON_ENCODE_ANY |
+				       JSON_REAL_PRECISION(15)))
+		return nsx_fail(err, NSX_E_NOMEM, "cannot print JSON: out of "
+				"memory");
+	return 0;
 }
 
 /* Reading ---------------------------------------------------------------------*/
@@ -342,4 +383,84 @@ int nsx_json_each_number(const char *path, nsx_json_number_fn fn, void *ctx,
 	}
 	json_decref(root);
 	return rc;
+}
+
+/* Values of a document: struct nsx_jsonr is a json_t under a name of ours. */
+
+static const json_t *value(const struct nsx_jsonr *j)
+{
+	return (const json_t *)j;
+}
+
+struct nsx_jsonr *nsx_jsonr_parse(const char *text, size_t n, struct nsx_err *err)
+{
+	json_error_t e;
+	json_t *root = json_loadb(text, n, JSON_DECODE_ANY, &e);
+
+	if (!root)
+		(void)nsx_fail(err, NSX_E_USAGE, "not JSON: column %d: %s",
+			       e.column, e.text);
+	return (struct nsx_jsonr *)root;
+}
+
+void nsx_jsonr_free(struct nsx_jsonr *j)
+{
+	json_decref((json_t *)j);
+}
+
+enum nsx_jsonr_type nsx_jsonr_type(const struct nsx_jsonr *j)
+{
+	static const enum nsx_jsonr_type types[] = {
+		[JSON_OBJECT] = NSX_J_OBJECT, [JSON_ARRAY] = NSX_J_ARRAY,
+		[JSON_STRING] = NSX_J_STR,    [JSON_INTEGER] = NSX_J_INT,
+		[JSON_REAL] = NSX_J_REAL,     [JSON_TRUE] = NSX_J_BOOL,
+		[JSON_FALSE] = NSX_J_BOOL,    [JSON_NULL] = NSX_J_NULL};
+
+	return j ? types[json_typeof(value(j))] : NSX_J_ABSENT;
+}
+
+const struct nsx_jsonr *nsx_jsonr_get(const struct nsx_jsonr *j, const char *key)
+{
+	return (struct nsx_jsonr *)json_object_get(value(j), key);
+}
+
+size_t nsx_jsonr_count(const struct nsx_jsonr *j)
+{
+	return json_array_size(value(j)) + json_object_size(value(j));
+}
+
+const struct nsx_jsonr *nsx_jsonr_at(const struct nsx_jsonr *array, size_t i)
+{
+	return (struct nsx_jsonr *)json_array_get(value(array), i);
+}
+
+const char *nsx_jsonr_find_key(const struct nsx_jsonr *object,
+			      bool (*is_wanted)(void *ctx, const char *key),
+			      void *ctx)
+{
+	const char *key;
+	json_t *v;
+
+	json_object_foreach((json_t *)object, key, v)
+		if (!is_wanted(ctx, key))
+			return key;
+	return NULL;
+}
+
+const char *nsx_jsonr_str(const struct nsx_jsonr *j)
+{
+	return json_string_value(value(j));
+}
+
+bool nsx_jsonr_int(const struct nsx_jsonr *j, int64_t *ret)
+{
+	if (!json_is_integer(value(j)))
+		return false;
+	*ret = json_integer_value(value(j));
+	return true;
+}
+
+bool nsx_jsonr_equal(const struct nsx_jsonr *a, const struct nsx_jsonr *b)
+{
+	return json_equal(value(a), value(b));
 }

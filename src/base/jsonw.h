@@ -36,6 +36,13 @@ void nsx_jsonw_int(struct nsx_jsonw *w, const char *key, int64_t v);
 void nsx_jsonw_real(struct nsx_jsonw *w, const char *key, double v);
 void nsx_jsonw_bool(struct nsx_jsonw *w, const char *key, bool v);
 void nsx_jsonw_null(struct nsx_jsonw *w, const char *key);
+/* A copy of what was read (jsonread.h); NULL becomes null. */
+struct nsx_jsonr;
+void nsx_jsonw_value(struct nsx_jsonw *w, const char *key,
+		     const struct nsx_jsonr *v);
+/* A finished document as a value of another; both go on. */
+void nsx_jsonw_part(struct nsx_jsonw *w, const char *key,
+		    const struct nsx_jsonw *part);
 
 /* Writes the finished document, indented by two, and a newline. Errors: the
  * first failure of any step, naming its key; NSX_E_IO when out cannot take it.
@@ -45,5 +52,9 @@ int nsx_jsonw_write(const struct nsx_jsonw *w, FILE *out,
 /* The same without blanks and line ends inside. */
 int nsx_jsonw_write_compact(const struct nsx_jsonw *w, FILE *out,
 			    struct nsx_err *err) NSX_CHECKED;
+/* Appends it to b: on one line, without an end of line. */
+struct nsx_buf;
+int nsx_jsonw_add_to(const struct nsx_jsonw *w, struct nsx_buf *b,
+		     struct nsx_err *err) NSX_CHECKED;
 
 #endif
