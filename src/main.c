@@ -13,6 +13,7 @@
  *   emit/       Markdown, JSON, CSV; the report folder
  *   diff/       two sides compared: verdict, budget, kernels, gates
  *   fleet/      digests of ranks, and many ranks as one answer
+ *   agent/      questions about a trace: for people, and for agents (MCP)
  *   api/        what include/nsx offers to other programs
  *   convert/ capture/ doctor/   programs of their own on the library
  *   cli/        option tables; one file a command, listed in commands.def

@@ -37,7 +37,7 @@ struct nsx_answer *nsx_answer_new(const struct nsx_report *r, size_t limit)
 	return a;
 }
 
-int nsx_ask(const struct nsx_report *r, const struct nsx_question *q,
+int nsx_ask(struct nsx_subject *s, const struct nsx_question *q,
 	    const char *argument, size_t limit, struct nsx_answer **ret,
 	    struct nsx_err *err)
 {
@@ -51,7 +51,8 @@ int nsx_ask(const struct nsx_report *r, const struct nsx_question *q,
 	if (!q->argument && argument)
 		return nsx_fail(err, NSX_E_USAGE, "the question '%s' takes no "
 				"'%s'", q->name, argument);
-	a = nsx_answer_new(r, limit);
+	a = nsx_answer_new(s->r, limit);
+	a->subject = s;
 	a->argument = argument;
 	rc = q->ask(a, err);
 	if (rc)
@@ -71,12 +72,18 @@ void nsx_answer_next(struct nsx_answer *a, const char *question,
 		  const char *argument, const char *why)
 {
 	if (a->nnext < NSX_MAX_NEXT)
-		a->next[a->nnext++] = (struct nsx_next){question, argument, why};
+		a->next[a->nnext++] = (struct nsx_next){question, argument, why,
+							  NULL};
 }
 
 const char *nsx_answer_at(struct nsx_answer *a, int64_t ns)
 {
 	return nsx_text_instant(a->out->arena, ns, 6);
+}
+
+const char *nsx_answer_exactly(struct nsx_answer *a, int64_t ns)
+{
+	return nsx_text_instant(a->out->arena, ns, 9);
 }
 
 int nsx_answer_instant(const struct nsx_answer *a, int64_t *ret,

@@ -15,10 +15,19 @@ enum { NSX_MAX_NEXT = 3, NSX_ASK_ROWS = 20 };
 struct nsx_next { /* a question that would lead on */
 	const char *question, *argument; /* argument: NULL, none             */
 	const char *why;
+	const char *trace; /* NULL: the one that was asked                   */
 };
 
+struct nsx_sql; /* a connection for SQL of others (ask_sql.c)           */
+void nsx_sql_free(struct nsx_sql *s); /* NULL is fine */
+
+struct nsx_subject { /* what is asked */
+	const struct nsx_report *r;
+	struct nsx_sql *sql; /* NULL until SQL is asked for; the caller's     */
+};
 struct nsx_answer {
 	const struct nsx_report *r; /* NULL: of several traces, or of none   */
+	struct nsx_subject *subject; /* NULL: as r                           */
 	const char *argument;	  /* as asked; NULL: none                    */
 	size_t limit;		  /* rows of a table                         */
 	struct nsx_section *out;  /* what was found                          */
@@ -40,10 +49,10 @@ extern const unsigned nsx_nquestions;
 const struct nsx_question *nsx_question_find(const char *name); /* NULL: none */
 
 /* Answers one question about a finished report.  Owner of *ret: the caller,
- * nsx_answer_free; it borrows r and the strings.  Errors: NSX_E_USAGE, with what
+ * nsx_answer_free; it borrows s and the strings.  Errors: NSX_E_USAGE, with what
  * to ask instead, where the argument names nothing of the trace.
  */
-int nsx_ask(const struct nsx_report *r, const struct nsx_question *q,
+int nsx_ask(struct nsx_subject *s, const struct nsx_question *q,
 	    const char *argument, size_t limit, struct nsx_answer **ret,
 	    struct nsx_err *err) NSX_CHECKED;
 /* One without findings or figures yet; r may be NULL. Owner: as of nsx_ask. */
@@ -67,6 +76,8 @@ int nsx_answer_window(const struct nsx_answer *a, struct nsx_window *ret,
 		   struct nsx_err *err) NSX_CHECKED;
 /* Text of an instant, as Nsight Systems shows it and --window takes it. */
 const char *nsx_answer_at(struct nsx_answer *a, int64_t ns);
+/* The same to the nanosecond, for another question. */
+const char *nsx_answer_exactly(struct nsx_answer *a, int64_t ns);
 /* What an operation is called: a kernel's label, "copy HtoD", ... */
 const char *nsx_answer_op(struct nsx_answer *a, size_t op);
 

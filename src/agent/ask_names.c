@@ -269,7 +269,7 @@ int nsx_ask_kernel(struct nsx_answer *a, struct nsx_err *err)
 	nsx_put(a->out, "total_ns", nsx_int(total));
 	if (show_shapes(a, ns, calls, err))
 		return err->rc;
-	nsx_answer_next(a, "at", nsx_answer_at(a, longest_at),
+	nsx_answer_next(a, "at", nsx_answer_exactly(a, longest_at),
 			"what ran beside the longest one");
 	nsx_answer_next(a, "what-if",
 			nsx_say(a->out, "kernel:/%s/:2x", a->argument),

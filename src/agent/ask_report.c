@@ -9,12 +9,12 @@
 /* findings ------------------------------------------------------------------------*/
 
 #define COLUMNS(X)                                                            \
-	X(NUMBER, "n", I64, "what to ask 'finding' for, too")                 \
 	X(KEY, "key", STR, "what to ask 'finding' for")                       \
+	X(NUMBER, "n", I64, "what to ask it for, too")                        \
 	X(SEVERITY, "severity", STR, "high, medium or low")                   \
 	X(GAIN, "headroom_ms", F64, "what its remedy would win")              \
 	X(PRICE, "price", STR, "replayed, measured or assumed")               \
-	X(TITLE, "title", STR, "what it is")
+	X(TITLE, "title", STR, "what it is", .is_prose = true)
 NSX_COLUMNS(cols, COLUMNS);
 static const struct nsx_layout layout = {.key = "findings", NSX_COLS(cols)};
 
@@ -62,14 +62,15 @@ int nsx_ask_findings(struct nsx_answer *a, struct nsx_err *err)
 
 #define VERDICT_COLUMNS(X)                                                    \
 	X(V_NUMBER, "n", I64, "what to ask 'finding' for")                    \
-	X(V_TITLE, "title", STR, "what it is")                                \
+	X(V_TITLE, "title", STR, "what it is", .is_prose = true)              \
 	X(V_SEVERITY, "severity", STR, "high, medium or low")                 \
 	X(V_GAIN, "headroom_ms", F64,                                         \
 	  "what its remedy would win of the judged window")                   \
 	X(V_PRICE, "price", STR, "replayed, measured or assumed")             \
 	X(V_CONFIDENCE, "confidence", STR, "in cause and price")              \
-	X(V_EVIDENCE, "evidence", STR, "the first piece of it")               \
-	X(V_REMEDY, "remedy", STR, "the first thing to try")
+	X(V_EVIDENCE, "evidence", STR, "the first piece of it",               \
+	  .is_prose = true)                                                   \
+	X(V_REMEDY, "remedy", STR, "the first thing to try", .is_prose = true)
 NSX_COLUMNS(verdict_cols, VERDICT_COLUMNS);
 static const struct nsx_layout verdict_layout = {.key = "findings",
 						 NSX_COLS(verdict_cols)};
@@ -123,7 +124,6 @@ static void put_page(struct nsx_answer *a, const struct nsx_first_page *p)
 	if (p->then_ns >= 0 && p->nfindings)
 		nsx_put(a->out, "judged_ms_with_all_remedies",
 			nsx_real(p->then_ns / 1e6));
-	nsx_put(a->out, "trust", nsx_list(p->trust));
 	nsx_put(a->out, "cannot_tell", nsx_list(p->missing));
 }
 
@@ -138,6 +138,8 @@ int nsx_ask_verdict(struct nsx_answer *a, struct nsx_err *err)
 			      p->because ? ": " : "",
 			      p->because ? p->because : "");
 	}
+	for (size_t i = 0; p && p->trust[i]; i++)
+		nsx_note(a->out, "trust: %s", p->trust[i]);
 	for (size_t i = 0; i < a->r->nwarnings; i++)
 		nsx_note(a->out, "%s", a->r->warnings[i]);
 	for (size_t i = 0; i < a->r->found.nfine; i++)
@@ -168,7 +170,7 @@ static void tell_spans(struct nsx_answer *a, const struct nsx_finding *f)
 		      nsx_text_window(a->out->arena, &w));
 	nsx_answer_next(a, "window", nsx_text_window(a->out->arena, &w),
 			"what ran in the longest of them");
-	nsx_answer_next(a, "why", nsx_answer_at(a, w.start_ns),
+	nsx_answer_next(a, "why", nsx_answer_exactly(a, w.start_ns),
 			"what the GPU waited for there");
 }
 

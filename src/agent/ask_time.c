@@ -138,7 +138,7 @@ int nsx_ask_at(struct nsx_answer *a, struct nsx_err *err)
 	around = (struct nsx_window){at - 1000000, at + 1000000};
 	nsx_answer_next(a, "window", window_text(a, &around),
 			"what ran in the millisecond before and after");
-	nsx_answer_next(a, "why", nsx_answer_at(a, at),
+	nsx_answer_next(a, "why", nsx_answer_exactly(a, at),
 			"what the GPU waited for");
 	return 0;
 }
@@ -349,7 +349,8 @@ int nsx_ask_gaps(struct nsx_answer *a, struct nsx_err *err)
 		nsx_answer_show(a, table);
 	}
 	if (!rc && n)
-		nsx_answer_next(a, "why", nsx_answer_at(a, v[0].gap.start_ns),
+		nsx_answer_next(a, "why",
+				nsx_answer_exactly(a, v[0].gap.start_ns),
 				"the events of the longest one");
 	free(v);
 	return rc;
@@ -437,7 +438,8 @@ int nsx_ask_why(struct nsx_answer *a, struct nsx_err *err)
 		tell_next_op(a, &gap);
 	}
 	nsx_answer_next(a, any ? "window" : "at",
-			any ? window_text(a, &a->window) : nsx_answer_at(a, at),
+			any ? window_text(a, &a->window) :
+			      nsx_answer_exactly(a, at),
 			"all that happened meanwhile");
 	return nsx_stopped(err);
 }

@@ -22,6 +22,9 @@ enum nsx_rc {
 	NSX_E_NOMEM = -5,  /* a data-sized allocation; message says size */
 	NSX_E_STOP = -6,   /* interrupted                                */
 	NSX_E_USAGE = -7,  /* an argument or an input file of the user's */
+	NSX_E_DENIED = -8, /* what is asked for is not to be read         */
+	NSX_E_NAME = -9,   /* SQL names a table or column that is not there */
+	NSX_E_SLOW = -10,  /* it took longer than it may                  */
 };
 
 struct nsx_err {

@@ -106,16 +106,19 @@ static int answer(const struct args *args, char **argv, int n,
 	const struct nsx_opts o = {NSX_OPTS_DEFAULT, .path = argv[1],
 				   .window = args->window,
 				   .threads = nsx_threads(args->threads)};
+	struct nsx_subject s = {NULL, NULL};
 	struct nsx_report *r = NULL;
 	struct nsx_answer *a = NULL;
 	int rc = nsx_report_open(&o, &r, err);
 
+	s.r = r;
 	if (!rc)
-		rc = nsx_ask(r, q, n > 2 ? argv[3] : NULL, (size_t)args->limit,
+		rc = nsx_ask(&s, q, n > 2 ? argv[3] : NULL, (size_t)args->limit,
 			     &a, err);
 	if (!rc)
 		rc = print(a, args, argv[1], err);
 	nsx_answer_free(a);
+	nsx_sql_free(s.sql);
 	nsx_report_free(r);
 	return rc;
 }

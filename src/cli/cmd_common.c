@@ -12,7 +12,9 @@ int nsx_cmd_fail(const struct nsx_err *err, bool json)
 	fprintf(stderr, "nsys-explain: %s\n", err->msg);
 	if (json)
 		(void)!nsx_emit_json_error(err, stdout, &ignored);
-	return err->rc == NSX_E_USAGE ? 2 : 3;
+	return err->rc == NSX_E_USAGE || err->rc == NSX_E_DENIED ||
+			       err->rc == NSX_E_NAME ?
+		       2 : 3;
 }
 
 int nsx_flush_stdout(struct nsx_err *err)

@@ -111,36 +111,6 @@ static int collect(const struct args *a, int noperands, char **argv,
 	return 0;
 }
 
-static int read_unit(const char *unit, struct nsx_side_opts *ret,
-		     struct nsx_err *err)
-{
-	static const struct {
-		const char *word;
-		enum nsx_side_unit unit;
-	} words[] = {{"auto", NSX_SIDE_AUTO}, {"launch", NSX_SIDE_LAUNCH},
-		     {"window", NSX_SIDE_WINDOW}};
-
-	if (!unit)
-		return 0;
-	for (size_t i = 0; i < ARRAY_LEN(words); i++)
-		if (!strcmp(unit, words[i].word)) {
-			ret->unit = words[i].unit;
-			return 0;
-		}
-	if (!strncmp(unit, "nvtx:", 5) && unit[5]) {
-		ret->unit = NSX_SIDE_NVTX;
-		ret->pattern = unit + 5;
-	} else if (!strncmp(unit, "kernel:", 7) && unit[7]) {
-		ret->unit = NSX_SIDE_KERNEL;
-		ret->pattern = unit + 7;
-	} else {
-		return nsx_fail(err, NSX_E_USAGE, "--unit must be auto, "
-				"nvtx:REGEX, kernel:REGEX, launch or window, "
-				"not '%s'", unit);
-	}
-	return 0;
-}
-
 static int read_steps(const char *steps, struct nsx_side_opts *ret,
 		      struct nsx_err *err)
 {
@@ -185,7 +155,7 @@ static int read_args(const struct args *a, struct nsx_diff_opts *o,
 	o->side.threads = nsx_threads(a->threads);
 	if (a->noise && nsx_noise_read(a->noise, &o->noise, err))
 		return err->rc;
-	if (read_unit(a->unit, &o->side, err))
+	if (nsx_side_unit_parse(a->unit, &o->side, err))
 		return err->rc;
 	return read_steps(a->steps, &o->side, err);
 }

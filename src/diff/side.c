@@ -499,6 +499,36 @@ int nsx_side_load(const char *text, const struct nsx_side_opts *o,
 	return rc;
 }
 
+int nsx_side_unit_parse(const char *unit, struct nsx_side_opts *ret,
+			struct nsx_err *err)
+{
+	static const struct {
+		const char *word;
+		enum nsx_side_unit unit;
+	} words[] = {{"auto", NSX_SIDE_AUTO}, {"launch", NSX_SIDE_LAUNCH},
+		     {"window", NSX_SIDE_WINDOW}};
+
+	if (!unit)
+		return 0;
+	for (size_t i = 0; i < ARRAY_LEN(words); i++)
+		if (!strcmp(unit, words[i].word)) {
+			ret->unit = words[i].unit;
+			return 0;
+		}
+	if (!strncmp(unit, "nvtx:", 5) && unit[5]) {
+		ret->unit = NSX_SIDE_NVTX;
+		ret->pattern = unit + 5;
+	} else if (!strncmp(unit, "kernel:", 7) && unit[7]) {
+		ret->unit = NSX_SIDE_KERNEL;
+		ret->pattern = unit + 7;
+	} else {
+		return nsx_fail(err, NSX_E_USAGE, "a unit is auto, "
+				"nvtx:REGEX, kernel:REGEX, launch or window, "
+				"not '%s'", unit);
+	}
+	return 0;
+}
+
 void nsx_side_free(struct nsx_side *s)
 {
 	if (!s)

@@ -129,6 +129,12 @@ struct nsx_side_opts {
 	struct nsx_progress *progress;
 };
 
+/* "auto", "nvtx:REGEX", "kernel:REGEX", "launch" or "window"; NULL: as it is.
+ * Errors: NSX_E_USAGE.
+ */
+int nsx_side_unit_parse(const char *unit, struct nsx_side_opts *ret,
+			struct nsx_err *err) NSX_CHECKED;
+
 /* spec is "[LABEL=]PATH[@STEPS or @WINDOW]".  Owner: the caller,
  * nsx_side_free.  Errors: those of opening and loading.
  */

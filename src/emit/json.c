@@ -253,7 +253,8 @@ int nsx_emit_json_error(const struct nsx_err *e, FILE *out,
 {
 	static const char *const codes[] = {"ok", "io", "db", "not_an_export",
 					    "damaged", "no_memory",
-					    "interrupted", "usage"};
+					    "interrupted", "usage", "denied",
+					    "no_such_name", "too_slow"};
 	struct nsx_jsonw *w = document();
 
 	nsx_jsonw_str(w, "error.code", codes[-e->rc]);

@@ -40,6 +40,7 @@ struct nsx_col {
 	enum nsx_type type;
 	const char *help; /* one sentence: what is counted, of what          */
 	const char *title; /* in Markdown; NULL: the key, after its last dot */
+	bool is_prose; /* Markdown of ours, in which names are quoted        */
 	bool adds; /* the sum over rows means something: the row that stands
 		      for the rest of a cut table has it                     */
 };

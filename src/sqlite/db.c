@@ -12,6 +12,7 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 #include "sqlite/db.h"
 #include "sqlite/page_file.h"
@@ -27,11 +28,19 @@ struct nsx_db {
 	bool is_lenient;
 	struct nsx_table_info *tables;
 	size_t ntables;
+	struct guard {
+		bool (*may_read)(void *ctx, const char *table,
+				 const char *column);
+		void *ctx;
+		struct timespec end;
+		bool is_late;
+	} guard;
 	struct nsx_pagefile *pages; /* opened by the first scan */
 	bool no_pages;
 };
 
 struct nsx_stmt {
+	const struct nsx_db *db;
 	sqlite3_stmt *handle;
 	char sql[]; /* for messages */
 };
@@ -107,6 +116,16 @@ void nsx_sql_name(struct nsx_buf *b, const char *name)
 	nsx_buf_adds(b, "\"");
 }
 
+/* SQLite has no code for names that it does not know, nor for functions that are
+ * not allowed.
+ */
+static enum nsx_rc rc_of(const char *message)
+{
+	return !strncmp(message, "no such ", 8) ? NSX_E_NAME :
+	       !strncmp(message, "not authorized", 14) ? NSX_E_DENIED :
+							NSX_E_DB;
+}
+
 /* SQLite's code as one of ours. */
 static int fail_db(struct nsx_err *err, sqlite3 *handle, const char *what,
 		   const char *subject)
@@ -125,8 +144,12 @@ static int fail_db(struct nsx_err *err, sqlite3 *handle, const char *what,
 	case SQLITE_NOMEM:
 		return nsx_fail(err, NSX_E_NOMEM, "%s '%s': out of memory",
 				what, subject);
+	case SQLITE_AUTH:
+		return nsx_fail(err, NSX_E_DENIED, "%s '%s': %s", what, subject,
+				sqlite3_errmsg(handle));
 	default:
-		return nsx_fail(err, NSX_E_DB, "%s '%s': %s", what, subject,
+		return nsx_fail(err, rc_of(sqlite3_errmsg(handle)),
+				"%s '%s': %s", what, subject,
 				sqlite3_errmsg(handle));
 	}
 }
@@ -551,10 +574,74 @@ int nsx_db_prepare(struct nsx_db *db, const char *sql, struct nsx_stmt **ret,
 		sqlite3_finalize(h);
 		return err->rc;
 	}
+	s->db = db;
 	s->handle = h;
 	memcpy(s->sql, sql, strlen(sql));
 	*ret = s;
 	return 0;
+}
+
+/* Guard --------------------------------------------------------------------*/
+
+/* Functions that compute a value from their arguments, and take no memory that
+ * these do not have.
+ */
+static bool is_harmless(const char *function)
+{
+	static const char *const list[] = {
+		"abs", "avg", "ceil", "ceiling", "char", "coalesce", "count",
+		"cume_dist", "dense_rank", "exp", "first_value", "floor",
+		"glob", "group_concat", "hex", "ifnull", "iif", "instr", "lag",
+		"last_value", "lead", "length", "like", "ln", "log", "log10",
+		"log2", "lower", "ltrim", "max", "min", "mod", "nth_value",
+		"ntile", "nullif", "percent_rank", "pow", "power", "quote",
+		"rank", "replace", "round", "row_number", "rtrim", "sign",
+		"sqrt", "substr", "substring", "sum", "total", "trim", "trunc",
+		"typeof", "unicode", "upper"};
+
+	for (size_t i = 0; i < ARRAY_LEN(list); i++)
+		if (!strcasecmp(list[i], function))
+			return true;
+	return false;
+}
+
+static int authorise(void *arg, int action, const char *table,
+		     const char *what, const char *schema, const char *view)
+{
+	const struct guard *g = arg;
+	bool may = action == SQLITE_SELECT || action == SQLITE_RECURSIVE ||
+		   (action == SQLITE_FUNCTION && is_harmless(what)) ||
+		   (action == SQLITE_READ && g->may_read(g->ctx, table, what));
+
+	(void)schema;
+	(void)view;
+	return may ? SQLITE_OK : SQLITE_DENY;
+}
+
+static int on_guarded_progress(void *arg)
+{
+	struct guard *g = arg;
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	g->is_late = now.tv_sec > g->end.tv_sec ||
+		     (now.tv_sec == g->end.tv_sec &&
+		      now.tv_nsec > g->end.tv_nsec);
+	return g->is_late || nsx_stop_flag;
+}
+
+void nsx_db_guard(struct nsx_db *db,
+		  bool (*may_read)(void *ctx, const char *table,
+				   const char *column),
+		  void *ctx, int64_t max_ms)
+{
+	struct guard *g = &db->guard;
+
+	*g = (struct guard){.may_read = may_read, .ctx = ctx};
+	(void)clock_gettime(CLOCK_MONOTONIC, &g->end);
+	g->end.tv_sec += max_ms / 1000;
+	sqlite3_set_authorizer(db->handle, authorise, g);
+	sqlite3_progress_handler(db->handle, 1000, on_guarded_progress, g);
 }
 
 void nsx_stmt_done(struct nsx_stmt **s)
@@ -574,6 +661,9 @@ int nsx_step(struct nsx_stmt *s, struct nsx_err *err)
 	case SQLITE_DONE:
 		return 0;
 	default:
+		if (s->db->guard.is_late)
+			return nsx_fail(err, NSX_E_SLOW, "cannot read '%s': it "
+					"took too long", s->sql);
 		return fail_db(err, sqlite3_db_handle(s->handle), "cannot read",
 			       s->sql);
 	}

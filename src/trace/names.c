@@ -40,7 +40,7 @@ static const char *skip_instance_part(const char *p, const char *end)
 }
 
 /* Appends text without its instance parts; false: there were none. */
-static bool normalise(const char *text, size_t n, struct nsx_buf *b)
+bool nsx_normalise(const char *text, size_t n, struct nsx_buf *b)
 {
 	const char *end = text + n, *from = text, *p = text, *rest;
 	bool changed = false;
@@ -89,7 +89,7 @@ int nsx_add_normalised(struct nsx_loader *l, const char *text, size_t n,
 	struct nsx_buf b = {0};
 	int rc;
 
-	if (!normalise(text, n, &b))
+	if (!nsx_normalise(text, n, &b))
 		return nsx_strings_add(l->strings, text, n, ret, err);
 	rc = nsx_strings_add(l->strings, b.p ? b.p : "", b.n, ret, err);
 	nsx_buf_done(&b);

@@ -339,6 +339,10 @@ static inline const char *nsx_text(const struct nsx_trace *t, nsx_str id)
 	return nsx_str_text(t->strings, id);
 }
 
+/* Appends text without what differs from one instance of an NVTX range to the next
+ * (queries/README.md 5); false: there is nothing of it, and nothing is appended.
+ */
+bool nsx_normalise(const char *text, size_t n, struct nsx_buf *b);
 /* One raw name that was normalised to id (the least by bytes), else id's own
  * text. */
 const char *nsx_raw_name(const struct nsx_trace *t, nsx_str id);

@@ -22,12 +22,20 @@ refuses() { # PATTERN TRACE QUESTION...: one line, exit 2
 	else bad "$* is not refused with '$pattern' ($rc)"; cat "$work/err"; fi
 }
 t=$fix/synthetic.sqlite
-says '^top_kernel|^sync|^[a-z_:]+ +(high|medium|low)' "$t" findings
+says '^[a-z_]+(:[A-Za-z]+)? +[0-9]+ +(high|medium|low)' "$t" findings
 says 'computeKernel' "$t" kernel compute
 says '^kernels|launched by +cudaLaunchKernel' "$t" kernel compute
 refuses "no kernel matches 'nothing'; some that there are: '" "$t" kernel nothing
 refuses "cannot read the expression '\('" "$t" kernel '('
 refuses "no finding 'x'; there are:" "$t" finding x
+says 'cannot tell|idle|bound' "$t" verdict
+says '^medium|^high|^low|recommendation|would win' "$t" finding 1
+says '^ *[0-9]+$' "$t" sql 'SELECT count(*) FROM kernel'
+refuses "only one SELECT" "$t" sql 'DELETE FROM kernel'
+refuses "only one SELECT" "$t" sql 'SELECT * FROM StringIds'
+refuses "only one SELECT" "$t" sql "SELECT load_extension('x')"
+refuses "only one SELECT" "$t" sql "ATTACH 'x' AS y"
+refuses "no column or table 'strt'; kernel has rid, start_ns" "$t" sql 'SELECT strt FROM kernel'
 refuses "no section 'x'" "$t" section x
 refuses "cannot read the instant 'soon'" "$t" at soon
 refuses "cannot read the window '5'" "$t" window 5
@@ -56,7 +64,7 @@ for name in mfu_2gpu_before graph_nodes_2021 nvtx_only; do files="$files $here/.
 for f in $files; do
 	[ -f "$f" ] || continue
 	key=$("$p" ask "$f" findings --csv --limit 1 2>/dev/null | sed -n '2s/,.*//p')
-	for q in findings "finding|${key:-none}" 'at|0.001' 'at|5ns' 'window|0..1000' gaps 'why|0.002' 'range|x' 'kernel|.' 'stream|7' 'thread|1' 'iteration|1' 'what-if|host:inf' 'section|partition' 'section|findings'; do
+	for q in findings "finding|${key:-none}" 'at|0.001' 'at|5ns' 'window|0..1000' gaps 'why|0.002' 'range|x' 'kernel|.' 'stream|7' 'thread|1' 'iteration|1' 'what-if|host:inf' 'section|partition' 'section|findings' verdict 'sql|SELECT count(*) FROM kernel'; do
 		question=${q%%|*}; set -- "$question"
 		[ "$question" = "$q" ] || set -- "$question" "${q#*|}"
 		"$p" ask "$f" "$@" --json >"$work/out" 2>"$work/err"; rc=$?

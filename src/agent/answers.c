@@ -1,0 +1,320 @@
+/* answers.c - answers that no single report holds: two sides, many ranks, and what
+ * to record next.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "agent/ask.h"
+#include "agent/tools.h"
+#include "diff/emit.h"
+#include "emit/emit.h"
+#include "fleet/input.h"
+#include "fleet/report.h"
+
+/* A copy of a table whose texts die with what made it. */
+static int copy_table(struct nsx_answer *a, const struct nsx_table *t,
+		      struct nsx_err *err)
+{
+	struct nsx_table *copy = nsx_add_table(a->out, t->layout);
+
+	for (size_t r = 0; r < t->nrows; r++) {
+		struct nsx_cell *row = nsx_row(copy, err);
+		const struct nsx_cell *from = nsx_row_at(t, r);
+
+		if (!row)
+			return err->rc;
+		for (unsigned c = 0; c < t->layout->ncols; c++) {
+			row[c] = from[c];
+			if (from[c].type == NSX_T_STR)
+				row[c].u.s = nsx_say(a->out, "%s", from[c].u.s);
+			else if (from[c].type > NSX_T_BOOL)
+				row[c] = nsx_null();
+		}
+	}
+	return 0;
+}
+
+/* diff ----------------------------------------------------------------------------*/
+
+#define STEP_COLUMNS(X)                                                       \
+	X(S_GPU, "gpu", STR, "GPU, or the whole job")                         \
+	X(S_BEFORE, "before_median_ms", F64, "length of a unit before")       \
+	X(S_AFTER, "after_median_ms", F64, "length of a unit after")          \
+	X(S_SHIFT, "shift_ms", F64, "median of all differences")              \
+	X(S_LOW, "shift_low_ms", F64, "lower end of its interval")            \
+	X(S_HIGH, "shift_high_ms", F64, "upper end of its interval")          \
+	X(S_REL, "shift_pct_of_before", F64, "shift of the median before")    \
+	X(S_P, "p", F64, "of an exact rank test")                             \
+	X(S_VERDICT, "verdict", STR,                                          \
+	  "regression, improvement, neutral or inconclusive")                 \
+	X(S_WHY, "why", STR, "where the verdict is not obvious")
+NSX_COLUMNS(step_cols, STEP_COLUMNS);
+static const struct nsx_layout step_layout = {.key = "steps",
+					      NSX_COLS(step_cols)};
+
+static int add_step(struct nsx_answer *a, struct nsx_table *t, const char *gpu,
+		    const struct nsx_step *s, struct nsx_err *err)
+{
+	struct nsx_cell *row = nsx_row(t, err);
+
+	if (!row)
+		return err->rc;
+	row[S_GPU] = nsx_string(gpu);
+	row[S_BEFORE] = nsx_real(s->side[0].median_ns / 1e6);
+	row[S_AFTER] = nsx_real(s->side[1].median_ns / 1e6);
+	row[S_SHIFT] = nsx_real(s->shift_ns / 1e6);
+	row[S_LOW] = nsx_real(s->ci_ns.lo / 1e6);
+	row[S_HIGH] = nsx_real(s->ci_ns.hi / 1e6);
+	row[S_REL] = nsx_real(100 * s->rel);
+	row[S_P] = nsx_real(s->test.p);
+	row[S_VERDICT] = nsx_string(nsx_verdict_names[s->verdict]);
+	row[S_WHY] = nsx_string(s->why ? nsx_say(a->out, "%s", s->why) : NULL);
+	return 0;
+}
+
+/* The side after is the one that can still be changed. */
+static void lead_to_sides(struct nsx_answer *a)
+{
+	nsx_answer_next(a, "verdict", NULL, "what costs time after the change");
+	nsx_answer_next(a, "verdict", NULL, "what did before");
+}
+
+static int tell_diff(struct nsx_answer *a, struct nsx_diff *d,
+		     const struct nsx_diff_tables *t, struct nsx_err *err)
+{
+	struct nsx_arena *arena = a->out->arena;
+	struct nsx_table *steps;
+	int rc = 0;
+
+	if (d->verdict == NSX_V_INCONCLUSIVE)
+		a->confidence = NSX_CONF_LOW;
+	nsx_put(a->out, "verdict", nsx_string(nsx_verdict_names[d->verdict]));
+	nsx_put(a->out, "unit", nsx_string(nsx_say(a->out, "%s %s", d->method,
+						   d->name)));
+	nsx_put(a->out, "is_same_capture", nsx_bool(d->same));
+	nsx_md_bullet(a->out, "%s", nsx_diff_headline(d, arena));
+	lead_to_sides(a);
+	steps = nsx_add_table(a->out, &step_layout);
+	if (d->has_job)
+		rc = add_step(a, steps, "job", &d->job, err);
+	for (uint32_t l = 0; l < d->nlanes && !rc && !d->whole; l++)
+		rc = add_step(a, steps, nsx_lane_name(d, l, arena),
+			      &d->lanes[l].change, err);
+	for (unsigned i = 0; i < NSX_NDT && !rc; i++)
+		if (i != NSX_DT_UNITS)
+			rc = copy_table(a, &t->t[i], err);
+	return rc;
+}
+
+int nsx_answer_diff(const char *const *before, size_t nbefore,
+		    const char *const *after, size_t nafter, const char *unit,
+		    unsigned threads, struct nsx_answer **ret,
+		    struct nsx_err *err)
+{
+	struct nsx_diff_opts o = {.before = before, .nbefore = nbefore,
+				  .after = after, .nafter = nafter,
+				  .alpha = 0.05, .seed = 1,
+				  .side = {.last = -1, .device = -1,
+					   .threads = threads}};
+	struct nsx_diff_tables t = {0};
+	struct nsx_answer *a;
+	struct nsx_diff *d;
+	int rc = nsx_side_unit_parse(unit, &o.side, err);
+
+	if (!rc)
+		rc = nsx_diff_run(&o, &d, err);
+	if (rc)
+		return rc;
+	a = nsx_answer_new(NULL, 0);
+	rc = nsx_diff_tabulate(d, &t, err);
+	if (!rc)
+		rc = tell_diff(a, d, &t, err);
+	nsx_diff_tables_done(&t);
+	nsx_diff_free(d);
+	if (rc)
+		nsx_answer_free(a);
+	else
+		*ret = a;
+	return rc;
+}
+
+/* fleet ---------------------------------------------------------------------------*/
+
+static void say_nothing(const char *message)
+{
+	(void)message;
+}
+
+/* The first page, a line each. */
+static void tell_page(struct nsx_answer *a, const struct nsx_freport *r)
+{
+	struct nsx_buf b = {0};
+
+	nsx_freport_page(r, true, &b);
+	for (char *line = b.p, *end; line && *line; line = end) {
+		end = line + strcspn(line, "\n");
+		if (*end)
+			*end++ = '\0';
+		if (*line && *line != '#')
+			nsx_md_text(a->out, "%s", line);
+	}
+	nsx_buf_done(&b);
+}
+
+static int tell_fleet(struct nsx_answer *a, struct nsx_fleet *f,
+		      size_t left_out, struct nsx_err *err)
+{
+	struct nsx_freport *r = NULL;
+	int rc = nsx_fleet_analyse(f, err);
+
+	if (!rc)
+		rc = nsx_freport_new(f, left_out, &r, err);
+	if (rc)
+		return rc;
+	nsx_put(a->out, "ranks", nsx_int(f->nranks));
+	nsx_put(a->out, "inputs_left_out", nsx_int((int64_t)left_out));
+	tell_page(a, r);
+	/* What is dear first: findings, then who costs a step what. */
+	rc = copy_table(a, &r->t[NSX_FT_FINDINGS], err);
+	if (!rc)
+		rc = copy_table(a, &r->t[NSX_FT_RANKS], err);
+	if (!rc)
+		rc = copy_table(a, &r->t[NSX_FT_FRONTIER], err);
+	if (!rc)
+		rc = copy_table(a, &r->t[NSX_FT_COLLECTIVES], err);
+	nsx_freport_free(r);
+	return rc;
+}
+
+int nsx_answer_fleet(char *const *paths, size_t n,
+		     bool (*is_allowed)(void *ctx, const char *path), void *ctx,
+		     unsigned threads, struct nsx_answer **ret,
+		     struct nsx_err *err)
+{
+	const struct nsx_digest_opts o = {.rank = -1, .threads = 1,
+					  .detail = NSX_DETAIL_COLLS};
+	struct nsx_fleet_inputs in = {0};
+	struct nsx_digest **v = NULL;
+	struct nsx_fleet *f = NULL;
+	struct nsx_answer *a;
+	size_t nv = 0, left_out = 0;
+	int rc = nsx_fleet_list(paths, (int)n, &in, err);
+
+	for (size_t i = 0; i < in.n && !rc; i++)
+		if (!is_allowed(ctx, in.path[i]))
+			rc = nsx_fail(err, NSX_E_DENIED, "'%s' is outside the "
+				      "folders that may be read", in.path[i]);
+	if (!rc)
+		rc = nsx_fleet_read(&in, &o, threads, say_nothing, &v, &nv,
+				    &left_out, err);
+	if (!rc && !nv)
+		rc = nsx_fail(err, NSX_E_DATA, "none of %zu inputs could be "
+			      "read", in.n);
+	if (!rc)
+		rc = nsx_fleet_new(v, nv, &f, err);
+	free(v);
+	nsx_arena_free(in.arena);
+	if (rc)
+		return rc;
+	a = nsx_answer_new(NULL, 0);
+	rc = tell_fleet(a, f, left_out, err);
+	nsx_fleet_free(f);
+	if (rc)
+		nsx_answer_free(a);
+	else
+		*ret = a;
+	return rc;
+}
+
+/* capture -------------------------------------------------------------------------*/
+
+static const struct topic {
+	const char *name;
+	enum nsx_view view;
+	const char *preset, *options, *shows;
+} topics[] = {
+#define NSX_TOPIC(id, v, preset, options, shows)                              \
+	{#id, NSX_VIEW_##v, preset, options, shows},
+#include "agent/capture.def"
+#undef NSX_TOPIC
+};
+
+#define TOPIC_COLUMNS(X)                                                      \
+	X(T_TOPIC, "topic", STR, "what to ask this for")                      \
+	X(T_HAS, "trace_has_it", BOOL, "whether the trace has rows of it")    \
+	X(T_SHOWS, "shows", STR, "what it would tell")                        \
+	X(T_COMMAND, "command", STR, "with this program")                     \
+	X(T_NSYS, "nsys_command", STR, "with nsys itself")
+NSX_COLUMNS(topic_cols, TOPIC_COLUMNS);
+static const struct nsx_layout topic_layout = {.key = "captures",
+					       NSX_COLS(topic_cols)};
+
+#define LACK_COLUMNS(X)                                                       \
+	X(L_SECTION, "section", STR, "an analysis of the report")             \
+	X(L_REASON, "reason", STR, "why this trace has no answer")
+NSX_COLUMNS(lack_cols, LACK_COLUMNS);
+static const struct nsx_layout lack_layout = {.key = "unanswered",
+					      NSX_COLS(lack_cols)};
+
+static int add_lacks(struct nsx_answer *a, struct nsx_err *err)
+{
+	struct nsx_table *t = nsx_add_table(a->out, &lack_layout);
+
+	for (size_t i = 0; i < a->r->nsections; i++) {
+		const struct nsx_section *s = &a->r->sections[i];
+		struct nsx_cell *row;
+
+		if (s->status != NSX_S_CANNOT)
+			continue;
+		row = nsx_row(t, err);
+		if (!row)
+			return err->rc;
+		row[L_SECTION] = nsx_string(s->pass->id);
+		row[L_REASON] = nsx_string(s->reason);
+	}
+	return 0;
+}
+
+static int add_topic(struct nsx_answer *a, struct nsx_table *t,
+		     const struct topic *x, struct nsx_err *err)
+{
+	struct nsx_cell *row = nsx_row(t, err);
+
+	if (!row)
+		return err->rc;
+	row[T_TOPIC] = nsx_string(x->name);
+	if (a->r)
+		row[T_HAS] = nsx_bool(nsx_has_view(a->r->trace->schema,
+						   x->view));
+	row[T_SHOWS] = nsx_string(x->shows);
+	row[T_COMMAND] = nsx_string(nsx_say(
+		a->out, "nsys-explain capture --preset %s -- PROGRAM",
+		x->preset));
+	row[T_NSYS] = nsx_string(nsx_say(
+		a->out, "nsys profile %s -o run PROGRAM; nsys export --type "
+		"sqlite run.nsys-rep", x->options));
+	return 0;
+}
+
+int nsx_answer_capture(const char *topic, const struct nsx_report *r,
+		       struct nsx_answer **ret, struct nsx_err *err)
+{
+	struct nsx_answer *a = nsx_answer_new(r, 0);
+	struct nsx_table *t = nsx_add_table(a->out, &topic_layout);
+	struct nsx_buf names = {0};
+	int rc = r ? add_lacks(a, err) : 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(topics) && !rc; i++) {
+		nsx_buf_printf(&names, "%s%s", i ? ", " : "", topics[i].name);
+		if (!topic || !strcmp(topic, topics[i].name))
+			rc = add_topic(a, t, &topics[i], err);
+	}
+	if (!rc && !t->nrows)
+		rc = nsx_fail(err, NSX_E_USAGE, "no topic '%s'; there are: %s",
+			      topic, names.p);
+	nsx_buf_done(&names);
+	if (rc)
+		nsx_answer_free(a);
+	else
+		*ret = a;
+	return rc;
+}

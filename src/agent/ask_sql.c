@@ -1,0 +1,393 @@
+/* ask_sql.c - a SELECT that somebody else wrote.
+ *
+ * It runs on a connection of its own, whose views are those of fields.def and of
+ * the private queries, without what may hold secrets: environment, commands,
+ * hosts, users, what the profiler says, and strings that no event refers to.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include "agent/ask.h"
+#include "schema/query.h"
+
+enum { MAX_MS = 5000 };
+
+struct nsx_sql {
+	struct nsx_db *db;
+	const struct nsx_schema *schema;
+};
+
+static const enum nsx_view open_views[] = {
+	NSX_VIEW_kernel, NSX_VIEW_memcpy, NSX_VIEW_memset, NSX_VIEW_graph,
+	NSX_VIEW_runtime, NSX_VIEW_sync, NSX_VIEW_cuda_event, NSX_VIEW_overhead,
+	NSX_VIEW_profiler_overhead, NSX_VIEW_nvtx, NSX_VIEW_osrt,
+	NSX_VIEW_sched, NSX_VIEW_gpu_metric, NSX_VIEW_gpu_metric_info,
+	NSX_VIEW_memory_event, NSX_VIEW_um_cpu_fault, NSX_VIEW_um_gpu_fault,
+	NSX_VIEW_graph_event, NSX_VIEW_gpu, NSX_VIEW_cuda_device,
+	NSX_VIEW_cuda_context, NSX_VIEW_cuda_stream, NSX_VIEW_process,
+	NSX_VIEW_thread_name, NSX_VIEW_mpi_rank, NSX_VIEW_mpi_coll,
+	NSX_VIEW_enum_memcpy, NSX_VIEW_enum_mem_kind,
+};
+
+void nsx_sql_free(struct nsx_sql *s)
+{
+	if (s)
+		nsx_db_close(s->db);
+	free(s);
+}
+
+/* What may be read ------------------------------------------------------------------*/
+
+static bool is_private_view(const char *name)
+{
+	for (unsigned i = 0; *name == '_' && i < nsx_nqueries; i++)
+		if (!strcmp(nsx_queries[i].name, name))
+			return true;
+	return false;
+}
+
+/* The names of processes are paths: they stay. */
+static bool may_read(void *ctx, const char *table, const char *column)
+{
+	const struct nsx_schema *s = ctx;
+	const char *process_name = s->column[NSX_F_process_name];
+
+	if (!*column) /* rows are counted, maybe of a WITH */
+		return true;
+	if (!strcmp(table, "string") || !strcmp(table, "_names") ||
+	    is_private_view(table))
+		return true;
+	for (size_t i = 0; i < ARRAY_LEN(open_views); i++) {
+		enum nsx_view v = open_views[i];
+		const struct nsx_table_info *t = s->table[v];
+
+		if (!strcmp(table, nsx_view_defs[v].name))
+			return true;
+		if (t && !strcasecmp(table, t->name))
+			return v != NSX_VIEW_process || !process_name ||
+			       strcasecmp(column, process_name) != 0;
+	}
+	return false;
+}
+
+static int create_views(const struct nsx_sql *s, struct nsx_err *err)
+{
+	bool *fields = calloc(NSX_NFIELDS, sizeof(*fields));
+	struct nsx_buf b = {0};
+	int rc = 0;
+
+	if (!fields)
+		nsx_die_of_memory(NSX_NFIELDS);
+	memset(fields, true, NSX_NFIELDS * sizeof(*fields));
+	fields[NSX_F_process_name] = false;
+	for (size_t i = 0; i < ARRAY_LEN(open_views) && !rc; i++) {
+		nsx_buf_clear(&b);
+		nsx_schema_view_sql(s->schema, open_views[i], fields, &b);
+		rc = nsx_db_exec(s->db, b.p, err);
+	}
+	for (unsigned i = 0; i < nsx_nqueries && !rc; i++) {
+		if (*nsx_queries[i].name != '_')
+			continue;
+		nsx_buf_clear(&b);
+		nsx_buf_printf(&b, "CREATE TEMP VIEW %s AS\n",
+			       nsx_queries[i].name);
+		nsx_buf_adds(&b, nsx_queries[i].text);
+		rc = nsx_db_exec(s->db, b.p, err);
+	}
+	nsx_buf_done(&b);
+	free(fields);
+	return rc;
+}
+
+/* Strings that events refer to -------------------------------------------------------*/
+
+static void use(uint8_t *used, const struct nsx_trace *t, nsx_str name)
+{
+	if (!strchr(nsx_text(t, name), '/'))
+		used[name] = 1;
+}
+
+static void note_used(const struct nsx_trace *t, uint8_t *used)
+{
+	for (uint32_t i = 0; i < t->nshapes; i++)
+		used[t->shape[i].name] = 1;
+	for (size_t i = 0; i < t->calls.n; i++)
+		used[t->calls.name[i]] = 1;
+	for (size_t i = 0; i < t->nvtx.n; i++)
+		used[t->nvtx.name[i]] = 1;
+	for (size_t i = 0; i < t->nosrt_sums; i++)
+		used[t->osrt_sum[i].name] = 1;
+	for (uint32_t i = 0; i < t->nthreads; i++)
+		use(used, t, t->thread[i].name);
+}
+
+/* Whether the text, or what it is normalised to, is used. */
+static int is_used(struct nsx_strings *texts, const uint8_t *used, size_t bound,
+		   const struct nsx_val *v, bool *ret, struct nsx_err *err)
+{
+	struct nsx_buf b = {0};
+	nsx_str id = 0;
+	bool is_other = nsx_normalise(v->u.p, v->len, &b);
+	int rc = nsx_strings_add(texts, is_other ? b.p : v->u.p,
+				 is_other ? b.n : v->len, &id, err);
+
+	*ret = !rc && id < bound && used[id];
+	nsx_buf_done(&b);
+	return rc;
+}
+
+static int copy_strings(const struct nsx_sql *s, const struct nsx_trace *t,
+			struct nsx_err *err)
+{
+	NSX_AT_EXIT(nsx_stmt_done) struct nsx_stmt *from = NULL, *into = NULL;
+	size_t bound = nsx_strings_bound(t->strings);
+	uint8_t *used = nsx_try_alloc(bound, 1, "names", err);
+	struct nsx_strings *texts;
+	int rc;
+
+	if (!used)
+		return err->rc;
+	note_used(t, used);
+	used[0] = 0;
+	texts = nsx_strings_over(t->strings);
+	rc = nsx_db_prepare(s->db, "SELECT rid, id, value FROM all_strings",
+			    &from, err);
+	if (!rc)
+		rc = nsx_db_prepare(s->db, "INSERT OR IGNORE INTO _names "
+				    "VALUES (?, ?, ?)", &into, err);
+	while (!rc && (rc = nsx_step(from, err)) == 1) {
+		struct nsx_val v[3];
+		bool wanted = false;
+
+		for (int i = 0; i < 3; i++)
+			nsx_read_val(from, i, &v[i]);
+		rc = v[2].type != NSX_V_TEXT ? 0 :
+		     is_used(texts, used, bound, &v[2], &wanted, err);
+		if (!rc && wanted)
+			rc = nsx_run_with(into, v, 3, err);
+	}
+	nsx_strings_free(texts);
+	free(used);
+	return rc;
+}
+
+/* The connection ---------------------------------------------------------------------*/
+
+static int set_up(const struct nsx_sql *s, const struct nsx_trace *t,
+		  struct nsx_err *err)
+{
+	const struct nsx_schema *schema = s->schema;
+	struct nsx_buf b = {0};
+	int rc;
+
+	nsx_buf_adds(&b, "CREATE TEMP VIEW all_strings AS SELECT ");
+	if (schema->table[NSX_VIEW_string] &&
+	    schema->column[NSX_F_string_id] &&
+	    schema->column[NSX_F_string_value]) {
+		nsx_buf_adds(&b, "NULL AS rid, ");
+		nsx_sql_name(&b, schema->column[NSX_F_string_id]);
+		nsx_buf_adds(&b, " AS id, ");
+		nsx_sql_name(&b, schema->column[NSX_F_string_value]);
+		nsx_buf_adds(&b, " AS value FROM main.");
+		nsx_sql_name(&b, schema->table[NSX_VIEW_string]->name);
+	} else {
+		nsx_buf_adds(&b, "NULL AS rid, NULL AS id, NULL AS value WHERE 0");
+	}
+	rc = nsx_db_exec(s->db, b.p, err);
+	nsx_buf_done(&b);
+	if (!rc)
+		rc = nsx_db_exec(s->db, "CREATE TEMP TABLE _names (rid, id "
+				 "INTEGER PRIMARY KEY, value TEXT);"
+				 "CREATE TEMP VIEW string AS SELECT rid, id, "
+				 "value FROM _names", err);
+	if (!rc)
+		rc = copy_strings(s, t, err);
+	return rc ? rc : create_views(s, err);
+}
+
+static int connect(struct nsx_subject *subject, struct nsx_err *err)
+{
+	const struct nsx_trace *t = subject->r->trace;
+	struct nsx_sql *s;
+
+	if (subject->sql)
+		return 0;
+	s = calloc(1, sizeof(*s));
+	if (!s)
+		nsx_die_of_memory(sizeof(*s));
+	s->schema = t->schema;
+	s->db = nsx_db_clone(t->schema->db);
+	if (set_up(s, t, err)) {
+		nsx_sql_free(s);
+		return err->rc;
+	}
+	subject->sql = s;
+	return 0;
+}
+
+/* Rows -------------------------------------------------------------------------------*/
+
+static struct nsx_cell cell_of(struct nsx_answer *a, const struct nsx_val *v)
+{
+	switch (v->type) {
+	case NSX_V_I64:
+		return nsx_int(v->u.i);
+	case NSX_V_F64:
+		return nsx_real(v->u.f);
+	case NSX_V_TEXT: {
+		struct nsx_buf b = {0};
+		const char *text;
+
+		nsx_buf_add_utf8(&b, v->u.p, NSX_MIN(v->len, NSX_MAX_TEXT));
+		text = nsx_say(a->out, "%s", b.n ? b.p : "");
+		nsx_buf_done(&b);
+		return nsx_string(text);
+	}
+	case NSX_V_BLOB:
+		return nsx_string(nsx_say(a->out, "%u bytes", v->len));
+	default:
+		return nsx_null();
+	}
+}
+
+static const struct nsx_layout *layout_of(struct nsx_answer *a,
+					  struct nsx_stmt *s)
+{
+	struct nsx_arena *arena = a->out->arena;
+	struct nsx_layout *l = nsx_arena_get(arena, sizeof(*l));
+	unsigned n = (unsigned)nsx_stmt_columns(s);
+	struct nsx_col *cols = nsx_arena_get(arena, n * sizeof(*cols));
+
+	for (unsigned i = 0; i < n; i++) {
+		struct nsx_buf b = {0};
+
+		for (const char *p = nsx_stmt_column_name(s, (int)i); *p; p++)
+			nsx_buf_printf(&b, strchr(".\\", *p) ? "\\%c" : "%c",
+				       *p);
+		for (unsigned k = 0; k < i; k++)
+			if (!strcmp(cols[k].key, b.p ? b.p : ""))
+				nsx_buf_printf(&b, "_%u", i + 1);
+		cols[i] = (struct nsx_col){
+			.key = nsx_say(a->out, "%s", b.n ? b.p : "?column?"),
+			.type = NSX_T_STR, .help = "as selected"};
+		nsx_buf_done(&b);
+	}
+	l->key = "rows";
+	l->cols = cols;
+	l->ncols = n;
+	l->json_rows = -1;
+	return l;
+}
+
+static int read_rows(struct nsx_answer *a, struct nsx_stmt *s,
+		     struct nsx_err *err)
+{
+	struct nsx_table *t = nsx_add_table(a->out, layout_of(a, s));
+	int rc;
+
+	while ((rc = nsx_step(s, err)) == 1 && t->nrows < a->limit) {
+		struct nsx_cell *row = nsx_row(t, err);
+
+		if (!row)
+			return err->rc;
+		for (unsigned i = 0; i < t->layout->ncols; i++) {
+			struct nsx_val v;
+
+			nsx_read_val(s, (int)i, &v);
+			row[i] = cell_of(a, &v);
+		}
+	}
+	if (rc == 1)
+		nsx_note(a->out, "there are more than these %zu rows: ask for "
+			 "fewer, or for sums", t->nrows);
+	if (rc >= 0)
+		nsx_answer_show(a, t);
+	return rc < 0 ? rc : 0;
+}
+
+/* Mending ----------------------------------------------------------------------------*/
+
+static bool is_named(const char *sql, const char *name)
+{
+	size_t n = strlen(name);
+
+	for (const char *p = sql; (p = strcasestr(p, name)); p += n)
+		if ((p == sql || !strchr("_.", p[-1])) &&
+		    !strchr("_abcdefghijklmnopqrstuvwxyz", p[n] | 0x20))
+			return true;
+	return false;
+}
+
+/* The columns of the tables that the SELECT names, else all tables. */
+static void mend(const char *sql, struct nsx_err *err)
+{
+	enum { MOST = 500 };
+	const char *colon = strrchr(err->msg, ':');
+	struct nsx_buf b = {0};
+	char word[60];
+
+	for (size_t i = 0; i < ARRAY_LEN(open_views); i++) {
+		enum nsx_view v = open_views[i];
+
+		if (!is_named(sql, nsx_view_defs[v].name) || b.n > MOST)
+			continue;
+		nsx_buf_printf(&b, "; %s has rid", nsx_view_defs[v].name);
+		for (unsigned k = 0; k < nsx_view_nfields(v) && b.n < MOST; k++)
+			nsx_buf_printf(&b, ", %s", nsx_field_defs[
+				nsx_view_defs[v].first + k].name);
+	}
+	if (!b.n) {
+		nsx_buf_adds(&b, "; the tables are string");
+		for (size_t i = 0; i < ARRAY_LEN(open_views); i++)
+			nsx_buf_printf(&b, ", %s",
+				       nsx_view_defs[open_views[i]].name);
+	}
+	snprintf(word, sizeof(word), "%s", colon ? colon + 2 : "");
+	(void)nsx_fail(err, NSX_E_NAME, "no column or table '%s'%s", word, b.p);
+	nsx_buf_done(&b);
+}
+
+static bool is_select(const char *sql)
+{
+	static const char *const words[] = {"select", "with", "values"};
+
+	sql += strspn(sql, " \t\r\n(");
+	for (size_t i = 0; i < ARRAY_LEN(words); i++)
+		if (!strncasecmp(sql, words[i], strlen(words[i])))
+			return true;
+	return false;
+}
+
+static int refuse(struct nsx_err *err)
+{
+	return nsx_fail(err, NSX_E_DENIED, "only one SELECT on event tables may "
+			"be run, with functions that compute; text is in "
+			"string, by id");
+}
+
+int nsx_ask_sql(struct nsx_answer *a, struct nsx_err *err)
+{
+	NSX_AT_EXIT(nsx_stmt_done) struct nsx_stmt *s = NULL;
+	struct nsx_db *db;
+	int rc = is_select(a->argument) ? connect(a->subject, err) :
+					  refuse(err);
+
+	if (rc)
+		return rc;
+	db = a->subject->sql->db;
+	a->window = a->r->trace->full;
+	nsx_db_guard(db, may_read, (void *)a->subject->sql->schema, MAX_MS);
+	rc = nsx_db_prepare(db, a->argument, &s, err);
+	if (rc == NSX_E_NAME)
+		mend(a->argument, err);
+	if (rc == NSX_E_DENIED)
+		rc = refuse(err);
+	if (rc)
+		return rc;
+	rc = read_rows(a, s, err);
+	return rc == NSX_E_SLOW ?
+		       nsx_fail(err, NSX_E_SLOW, "the SELECT took more than %d "
+				"s: sum over fewer rows, or ask 'window' or "
+				"'kernel'", MAX_MS / 1000) : rc;
+}

@@ -1,0 +1,180 @@
+/* loaded.c - the traces in memory, by the file they were read from. */
+#include <errno.h>
+#include <fcntl.h>
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "agent/loaded.h"
+
+enum { ENDS = 1 << 20, PIECE = 4096, PIECES = 256 };
+
+static int hash_piece(int fd, const char *path, off_t at, size_t n,
+		      uint64_t *hash, struct nsx_err *err)
+{
+	unsigned char bytes[PIECE];
+
+	while (n) {
+		ssize_t got = pread(fd, bytes, NSX_MIN(n, sizeof(bytes)), at);
+
+		if (got < 0)
+			return nsx_fail(err, NSX_E_IO, "cannot read '%s': %s",
+					path, strerror(errno));
+		if (!got)
+			break;
+		*hash = nsx_hash_u64(*hash ^ nsx_hash(bytes, (size_t)got));
+		at += got;
+		n -= (size_t)got;
+	}
+	return 0;
+}
+
+int nsx_trace_id(const char *path, char ret[NSX_TRACE_ID], struct nsx_err *err)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), rc;
+	struct stat st;
+	uint64_t hash;
+
+	if (fd < 0 || fstat(fd, &st)) {
+		rc = nsx_fail(err, NSX_E_IO, "cannot read '%s': %s", path,
+			      strerror(errno));
+		if (fd >= 0)
+			(void)close(fd);
+		return rc;
+	}
+	hash = (uint64_t)st.st_size;
+	rc = hash_piece(fd, path, 0, ENDS, &hash, err);
+	for (int i = 1; i < PIECES && !rc && st.st_size > 2 * ENDS; i++)
+		rc = hash_piece(fd, path, st.st_size / PIECES * i, PIECE, &hash,
+				err);
+	if (!rc && st.st_size > ENDS)
+		rc = hash_piece(fd, path, st.st_size - ENDS, ENDS, &hash, err);
+	(void)close(fd);
+	snprintf(ret, NSX_TRACE_ID, "%016llx", (unsigned long long)hash);
+	return rc;
+}
+
+static bool is_same_file(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino &&
+	       a->st_size == b->st_size &&
+	       a->st_mtim.tv_sec == b->st_mtim.tv_sec &&
+	       a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+}
+
+static void free_loaded(struct nsx_loaded *l)
+{
+	nsx_sql_free(l->subject.sql);
+	nsx_report_free(l->report);
+	free(l->path);
+	free(l);
+}
+
+static void drop(struct nsx_cache *c, size_t i)
+{
+	free_loaded(c->v[i]);
+	memmove(&c->v[i], &c->v[i + 1], (--c->n - i) * sizeof(*c->v));
+}
+
+/* Bytes of the heap in use: what a trace takes is the difference. */
+static size_t held(void)
+{
+	struct mallinfo2 m = mallinfo2();
+
+	return m.uordblks + m.hblkhd;
+}
+
+static int load(const struct nsx_cache *c, const char *path,
+		struct nsx_progress *progress, struct nsx_loaded **ret,
+		struct nsx_err *err)
+{
+	struct nsx_loaded *l = calloc(1, sizeof(*l));
+	size_t before = held();
+	int rc;
+
+	if (!l)
+		nsx_die_of_memory(sizeof(*l));
+	l->path = nsx_strdup(path);
+	rc = stat(path, &l->file) ?
+		     nsx_fail(err, NSX_E_IO, "cannot read '%s': %s", path,
+			      strerror(errno)) :
+		     nsx_trace_id(path, l->id, err);
+	if (!rc)
+		rc = nsx_report_open(&(struct nsx_opts){NSX_OPTS_DEFAULT,
+							.path = l->path,
+							.threads = c->threads,
+							.progress = progress},
+				     &l->report, err);
+	l->subject.r = l->report;
+	nsx_progress_stage(progress, NULL, 0);
+	if (rc) {
+		free_loaded(l);
+		return rc;
+	}
+	l->bytes = held() > before ? held() - before : 0;
+	*ret = l;
+	return 0;
+}
+
+/* The oldest go until the rest fit; v[keep] stays. */
+static void make_room(struct nsx_cache *c, const struct nsx_loaded *keep)
+{
+	size_t sum = 0;
+
+	for (size_t i = 0; i < c->n; i++)
+		sum += c->v[i]->bytes;
+	while (sum > c->most_bytes && c->n > 1) {
+		size_t oldest = c->v[0] == keep;
+
+		for (size_t i = 0; i < c->n; i++)
+			if (c->v[i] != keep &&
+			    c->v[i]->asked < c->v[oldest]->asked)
+				oldest = i;
+		sum -= c->v[oldest]->bytes;
+		drop(c, oldest);
+	}
+}
+
+int nsx_cache_get(struct nsx_cache *c, const char *path,
+		  struct nsx_progress *progress, struct nsx_loaded **ret,
+		  struct nsx_err *err)
+{
+	struct nsx_loaded *l = NULL;
+	struct stat now;
+
+	if (stat(path, &now))
+		return nsx_fail(err, NSX_E_IO, "cannot read '%s': %s", path,
+				strerror(errno));
+	for (size_t i = 0; i < c->n && !l; i++)
+		if (!strcmp(c->v[i]->path, path)) {
+			if (is_same_file(&c->v[i]->file, &now))
+				l = c->v[i];
+			else
+				drop(c, i);
+		}
+	if (!l) {
+		if (load(c, path, progress, &l, err))
+			return err->rc;
+		nsx_grow_or_die(&c->v, &c->cap, c->n + 1, sizeof(*c->v));
+		c->v[c->n++] = l;
+	}
+	l->asked = ++c->count;
+	make_room(c, l);
+	*ret = l;
+	return 0;
+}
+
+struct nsx_loaded *nsx_cache_find(const struct nsx_cache *c, const char *id)
+{
+	for (size_t i = 0; i < c->n; i++)
+		if (!strcmp(c->v[i]->id, id))
+			return c->v[i];
+	return NULL;
+}
+
+void nsx_cache_done(struct nsx_cache *c)
+{
+	while (c->n)
+		drop(c, c->n - 1);
+	free(c->v);
+}

@@ -1,0 +1,76 @@
+/* mcp.h - a server of the Model Context Protocol over a pair of pipes.
+ *
+ * Revisions 2024-11-05 to 2025-11-25 begin with initialize, which selects their
+ * rules for the rest of the process; from 2026-07-28 on each request says its
+ * revision by itself.  One message a line; nothing else is ever written.
+ *
+ * Calls of tools and reading of resources are done by a second thread, one after
+ * another; all else is answered at once, so that a long call can be cancelled.
+ */
+#ifndef NSX_MCP_H
+#define NSX_MCP_H
+
+#include "agent/tools.h"
+
+struct nsx_mcp_opts {
+	const char *const *roots; /* folders; none: the working folder       */
+	size_t nroots;
+	int64_t budget; /* tokens of an answer                               */
+	size_t cache_bytes;
+	bool text_is_json;
+	unsigned threads;
+	int in, out; /* file descriptors                                     */
+};
+/* Serves until the end of input, or until nsx_stop_flag is set.
+ * Errors: those of the roots; NSX_E_IO.
+ */
+int nsx_mcp_serve(const struct nsx_mcp_opts *o, struct nsx_err *err);
+
+/* How a client is told of this server: text for its settings. Errors:
+ * NSX_E_USAGE, a client that is not known.
+ */
+int nsx_mcp_config(const char *client, const char *program, struct nsx_buf *b,
+		   struct nsx_err *err) NSX_CHECKED;
+
+/* Protocol (mcp_protocol.c), for the server (mcp_server.c) ----------------------*/
+
+struct nsx_mcp { /* what one client is to the server */
+	struct nsx_toolbox box;
+	int version; /* index of the revision; -1: not said yet              */
+};
+enum nsx_mcp_kind {
+	NSX_MCP_NOTHING, /* there is nothing to answer                       */
+	NSX_MCP_ANSWERED,
+	NSX_MCP_CALL,	 /* the second thread is to do it: nsx_mcp_do        */
+	NSX_MCP_CANCEL,	 /* of the request *ret_id                           */
+};
+
+/* What a message asks for.  The answer, if there is one already, is appended to
+ * out as a line.  *ret_id is borrowed from the message.
+ */
+enum nsx_mcp_kind nsx_mcp_read(struct nsx_mcp *m, const struct nsx_jsonr *message,
+			       struct nsx_buf *out,
+			       const struct nsx_jsonr **ret_id);
+/* The answer to what is not JSON. */
+void nsx_mcp_not_json(const struct nsx_mcp *m, const char *why,
+		      struct nsx_buf *out);
+/* Does a call. Errors: NSX_E_STOP alone: there is no answer. */
+int nsx_mcp_do(struct nsx_mcp *m, const struct nsx_jsonr *message,
+	       struct nsx_buf *out, struct nsx_err *err) NSX_CHECKED;
+/* The token under which a request wants to hear of progress; NULL: none. */
+const struct nsx_jsonr *nsx_mcp_token(const struct nsx_jsonr *message);
+void nsx_mcp_progress(const struct nsx_mcp *m, const struct nsx_jsonr *token,
+		      double seconds, struct nsx_buf *out);
+
+/* Resources (mcp_resources.c): reports of loaded traces. -------------------------*/
+void nsx_mcp_list_resources(const struct nsx_cache *c, struct nsx_jsonw *w);
+void nsx_mcp_list_templates(struct nsx_jsonw *w);
+/* Adds "contents". Errors: NSX_E_USAGE, an address of nothing. */
+int nsx_mcp_read_resource(const struct nsx_cache *c, const char *uri,
+			  struct nsx_jsonw *w, struct nsx_err *err) NSX_CHECKED;
+/* Prompts (mcp_prompts.c). Errors: NSX_E_USAGE. */
+void nsx_mcp_list_prompts(struct nsx_jsonw *w);
+int nsx_mcp_get_prompt(const char *name, const struct nsx_jsonr *arguments,
+		       struct nsx_jsonw *w, struct nsx_err *err) NSX_CHECKED;
+
+#endif

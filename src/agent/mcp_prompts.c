@@ -1,0 +1,160 @@
+/* mcp_prompts.c - questions that a person asks often, as a first message; and what
+ * clients are to be told of this server.
+ */
+#include <string.h>
+#include "agent/mcp.h"
+#include "agent/reply.h"
+
+enum { MAX_ARGUMENTS = 2 };
+
+static const struct prompt {
+	const char *name, *title, *text;
+	struct {
+		const char *name, *help;
+	} arg[MAX_ARGUMENTS];
+	const char *ask; /* with %s for each argument's text                 */
+} prompts[] = {
+	{"why-slow", "Why is this run slow?",
+	 "Find what costs most in a trace, with the proof",
+	 {{"trace", "path of the .sqlite export"}},
+	 "Explain where the time of the trace `%s` goes. Call nsys_explain, then "
+	 "follow `next` until the dearest finding is proven or refuted. Give its "
+	 "cause, its cost with the window it is of, the evidence, and the change "
+	 "to make; say what the trace cannot tell."},
+	{"what-changed", "What changed between two captures?",
+	 "Compare captures before and after a change",
+	 {{"before", "path of the capture before"},
+	  {"after", "path of the capture after"}},
+	 "Compare `%s` (before) with `%s` (after) by nsys_diff. Say whether the "
+	 "change is proven, how large it is with its interval, and where it is; "
+	 "look into the traces with nsys_ask where the budget does not say why."},
+	{"who-is-late", "Which rank is late?",
+	 "Find the rank that the others of a job wait for",
+	 {{"traces", "folder of the ranks' traces or digests"}},
+	 "Find which ranks of the job in `%s` come late, by nsys_fleet. Say what "
+	 "it costs a step, why they are late, and how sure that is; look into the "
+	 "late rank's own trace with nsys_explain if it is there."},
+};
+
+void nsx_mcp_list_prompts(struct nsx_jsonw *w)
+{
+	nsx_jsonw_array(w, "prompts");
+	for (size_t i = 0; i < ARRAY_LEN(prompts); i++) {
+		const struct prompt *p = &prompts[i];
+
+		nsx_jsonw_object(w, NULL);
+		nsx_jsonw_str(w, "name", p->name);
+		nsx_jsonw_str(w, "title", p->title);
+		nsx_jsonw_str(w, "description", p->text);
+		nsx_jsonw_array(w, "arguments");
+		for (unsigned k = 0; k < MAX_ARGUMENTS && p->arg[k].name; k++) {
+			nsx_jsonw_object(w, NULL);
+			nsx_jsonw_str(w, "name", p->arg[k].name);
+			nsx_jsonw_str(w, "description", p->arg[k].help);
+			nsx_jsonw_bool(w, "required", true);
+			nsx_jsonw_end(w);
+		}
+		nsx_jsonw_end(w);
+		nsx_jsonw_end(w);
+	}
+	nsx_jsonw_end(w);
+}
+
+/* The message, with the arguments where they are named. */
+static int fill_in(const struct prompt *p, const struct nsx_jsonr *arguments,
+		   struct nsx_buf *b, struct nsx_err *err)
+{
+	const char *s = p->ask, *mark;
+
+	for (unsigned k = 0; (mark = strstr(s, "%s")); k++) {
+		const char *v = nsx_jsonr_str(
+			nsx_jsonr_get(arguments, p->arg[k].name));
+
+		if (!v)
+			return nsx_fail(err, NSX_E_USAGE, "the prompt %s needs "
+					"the argument %s", p->name,
+					p->arg[k].name);
+		nsx_buf_add(b, s, (size_t)(mark - s));
+		nsx_reply_text(b, v, NSX_REPLY_FULL_CELL);
+		s = mark + 2;
+	}
+	nsx_buf_adds(b, s);
+	return 0;
+}
+
+int nsx_mcp_get_prompt(const char *name, const struct nsx_jsonr *arguments,
+		       struct nsx_jsonw *w, struct nsx_err *err)
+{
+	const struct prompt *p = prompts;
+	struct nsx_buf b = {0};
+
+	while (p < prompts + ARRAY_LEN(prompts) && strcmp(p->name, name) != 0)
+		p++;
+	if (p == prompts + ARRAY_LEN(prompts))
+		return nsx_fail(err, NSX_E_USAGE, "there is no prompt of this "
+				"name");
+	if (fill_in(p, arguments, &b, err)) {
+		nsx_buf_done(&b);
+		return err->rc;
+	}
+	nsx_jsonw_str(w, "description", p->text);
+	nsx_jsonw_array(w, "messages");
+	nsx_jsonw_object(w, NULL);
+	nsx_jsonw_str(w, "role", "user");
+	nsx_jsonw_str(w, "content.type", "text");
+	nsx_jsonw_str(w, "content.text", b.p);
+	nsx_jsonw_end(w);
+	nsx_jsonw_end(w);
+	nsx_buf_done(&b);
+	return 0;
+}
+
+/* Settings of clients ---------------------------------------------------------------*/
+
+static const struct {
+	const char *client, *where, *before, *after;
+} clients[] = {
+	{"claude", "add to .mcp.json of the project, or ~/.claude.json",
+	 "{\"mcpServers\": {\"nsys-explain\": {\"type\": \"stdio\", "
+	 "\"command\": ", ", \"args\": [\"mcp\", \"--root\", \".\"]}}}"},
+	{"codex", "add to ~/.codex/config.toml",
+	 "[mcp_servers.nsys-explain]\ncommand = ",
+	 "\nargs = [\"mcp\", \"--root\", \".\"]"},
+	{"cursor", "add to .cursor/mcp.json of the project",
+	 "{\"mcpServers\": {\"nsys-explain\": {\"command\": ",
+	 ", \"args\": [\"mcp\", \"--root\", \"${workspaceFolder}\"]}}}"},
+	{"vscode", "add to .vscode/mcp.json of the workspace",
+	 "{\"servers\": {\"nsys-explain\": {\"type\": \"stdio\", \"command\": ",
+	 ", \"args\": [\"mcp\", \"--root\", \"${workspaceFolder}\"]}}}"},
+	{"gemini", "add to .gemini/settings.json of the project",
+	 "{\"mcpServers\": {\"nsys-explain\": {\"command\": ",
+	 ", \"args\": [\"mcp\", \"--root\", \".\"]}}}"},
+};
+
+int nsx_mcp_config(const char *client, const char *program, struct nsx_buf *b,
+		   struct nsx_err *err)
+{
+	struct nsx_buf names = {0};
+	int rc = 1;
+
+	for (size_t i = 0; i < ARRAY_LEN(clients); i++) {
+		struct nsx_jsonw *w;
+
+		nsx_buf_printf(&names, "%s%s", i ? ", " : "",
+			       clients[i].client);
+		if (strcmp(client, clients[i].client) != 0)
+			continue;
+		/* A string of JSON is one of TOML as well. */
+		w = nsx_jsonw_new();
+		nsx_jsonw_str(w, NULL, program);
+		nsx_buf_printf(b, "%s", clients[i].before);
+		rc = nsx_jsonw_add_to(w, b, err);
+		nsx_buf_printf(b, "%s\n", clients[i].after);
+		nsx_jsonw_free(w);
+	}
+	if (rc > 0)
+		rc = nsx_fail(err, NSX_E_USAGE, "no client '%s'; there are: %s",
+			      client, names.p);
+	nsx_buf_done(&names);
+	return rc;
+}

@@ -1,0 +1,373 @@
+/* mcp_server.c - lines in, lines out, and the thread that does the calls.
+ *
+ * The reading thread never waits for a call: it reads on, so that a cancellation
+ * is heard, and tells of progress five times a second.  A call is stopped by
+ * nsx_stop_flag, as an interrupt would; the flag is taken back when the call has
+ * ended.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include "agent/mcp.h"
+
+enum { MAX_LINE = 4 << 20, MAX_WAITING = 256, TICK_MS = 200, DONE_MS = 10 };
+
+struct job {
+	struct job *next;
+	struct nsx_jsonr *message;
+	const struct nsx_jsonr *id;
+};
+struct server {
+	struct nsx_mcp m;
+	int in, out;
+	struct nsx_buf line;
+	bool is_too_long; /* the rest of the line is left out                */
+	pthread_mutex_t lock; /* guards what follows                         */
+	pthread_cond_t change;
+	struct job *first, **last, *running;
+	size_t nwaiting;
+	bool is_cancelled; /* the running one                                */
+	bool is_over;	   /* no more jobs come                              */
+	bool is_gone;	   /* nobody reads what is written                   */
+	struct timespec began; /* the running one                            */
+	pthread_mutex_t writing;
+};
+
+/* Out -----------------------------------------------------------------------------*/
+
+static void write_all(struct server *s, struct nsx_buf *b)
+{
+	size_t at = 0;
+
+	pthread_mutex_lock(&s->writing);
+	while (at < b->n && !s->is_gone) {
+		ssize_t n = write(s->out, b->p + at, b->n - at);
+
+		if (n > 0)
+			at += (size_t)n;
+		else if (errno != EINTR && errno != EAGAIN)
+			s->is_gone = true;
+	}
+	pthread_mutex_unlock(&s->writing);
+	nsx_buf_done(b);
+	*b = (struct nsx_buf){0};
+}
+
+/* The second thread ----------------------------------------------------------------*/
+
+static void free_job(struct job *j)
+{
+	nsx_jsonr_free(j->message);
+	free(j);
+}
+
+/* The next job, which runs from now on; NULL: there will be none. */
+static struct job *take_job(struct server *s)
+{
+	struct job *j;
+
+	pthread_mutex_lock(&s->lock);
+	while (!s->first && !s->is_over)
+		pthread_cond_wait(&s->change, &s->lock);
+	j = s->first;
+	if (j) {
+		s->first = j->next;
+		if (!s->first)
+			s->last = &s->first;
+		s->nwaiting--;
+	}
+	s->running = j;
+	s->is_cancelled = false;
+	(void)clock_gettime(CLOCK_MONOTONIC, &s->began);
+	pthread_mutex_unlock(&s->lock);
+	return j;
+}
+
+/* Whether its answer is still wanted. */
+static bool end_job(struct server *s)
+{
+	bool is_wanted;
+
+	pthread_mutex_lock(&s->lock);
+	is_wanted = !s->is_cancelled;
+	if (s->is_cancelled)
+		nsx_stop_flag = 0;
+	s->running = NULL;
+	pthread_cond_broadcast(&s->change);
+	pthread_mutex_unlock(&s->lock);
+	return is_wanted;
+}
+
+static void *work(void *arg)
+{
+	struct server *s = arg;
+	struct nsx_err err;
+	struct job *j;
+
+	while ((j = take_job(s))) {
+		struct nsx_buf out = {0};
+		int rc = nsx_mcp_do(&s->m, j->message, &out, &err);
+
+		if (end_job(s) && !rc)
+			write_all(s, &out);
+		nsx_buf_done(&out);
+		free_job(j);
+	}
+	return NULL;
+}
+
+/* In ------------------------------------------------------------------------------*/
+
+static void add_job(struct server *s, struct nsx_jsonr *message,
+		    const struct nsx_jsonr *id)
+{
+	struct job *j = calloc(1, sizeof(*j));
+
+	if (!j)
+		nsx_die_of_memory(sizeof(*j));
+	j->message = message;
+	j->id = id;
+	pthread_mutex_lock(&s->lock);
+	*s->last = j;
+	s->last = &j->next;
+	s->nwaiting++;
+	pthread_cond_broadcast(&s->change);
+	pthread_mutex_unlock(&s->lock);
+}
+
+static void cancel(struct server *s, const struct nsx_jsonr *id)
+{
+	pthread_mutex_lock(&s->lock);
+	if (s->running && nsx_jsonr_equal(s->running->id, id)) {
+		s->is_cancelled = true;
+		nsx_stop_flag = 1;
+	}
+	for (struct job **p = &s->first; *p;) {
+		struct job *j = *p;
+
+		if (!nsx_jsonr_equal(j->id, id)) {
+			p = &j->next;
+			continue;
+		}
+		*p = j->next;
+		if (s->last == &j->next)
+			s->last = p;
+		s->nwaiting--;
+		free_job(j);
+	}
+	pthread_mutex_unlock(&s->lock);
+}
+
+/* Takes the message. */
+static void take_message(struct server *s, struct nsx_jsonr *message)
+{
+	const struct nsx_jsonr *id = NULL;
+	struct nsx_buf out = {0};
+
+	switch (nsx_mcp_read(&s->m, message, &out, &id)) {
+	case NSX_MCP_CALL:
+		add_job(s, message, id);
+		return;
+	case NSX_MCP_CANCEL:
+		cancel(s, id);
+		break;
+	case NSX_MCP_ANSWERED:
+		write_all(s, &out);
+		break;
+	default:
+		break;
+	}
+	nsx_buf_done(&out);
+	nsx_jsonr_free(message);
+}
+
+static void take_line(struct server *s, const char *line, size_t n)
+{
+	struct nsx_buf out = {0};
+	struct nsx_jsonr *message;
+	struct nsx_err err;
+
+	if (strspn(line, " \t\r") == n && !s->is_too_long)
+		return;
+	message = s->is_too_long ? NULL : nsx_jsonr_parse(line, n, &err);
+	if (message) {
+		take_message(s, message);
+		return;
+	}
+	nsx_mcp_not_json(&s->m, s->is_too_long ? "a line of more than 4 MiB" :
+						 err.msg, &out);
+	write_all(s, &out);
+}
+
+/* Complete lines of what was read so far. */
+static void take_lines(struct server *s)
+{
+	size_t at = 0;
+	char *end;
+
+	while ((end = memchr(s->line.p + at, '\n', s->line.n - at))) {
+		size_t n = (size_t)(end - (s->line.p + at));
+
+		*end = '\0';
+		take_line(s, s->line.p + at, n);
+		s->is_too_long = false;
+		at += n + 1;
+	}
+	s->line.n -= at;
+	memmove(s->line.p, s->line.p + at, s->line.n);
+	if (s->line.n > MAX_LINE) {
+		s->is_too_long = true;
+		s->line.n = 0;
+	}
+}
+
+static void tell_progress(struct server *s)
+{
+	const struct nsx_jsonr *token;
+	struct nsx_buf out = {0};
+	struct timespec now;
+
+	pthread_mutex_lock(&s->lock);
+	token = s->running && !s->is_cancelled ?
+			nsx_mcp_token(s->running->message) : NULL;
+	if (token) {
+		(void)clock_gettime(CLOCK_MONOTONIC, &now);
+		nsx_mcp_progress(&s->m, token,
+				 (double)(now.tv_sec - s->began.tv_sec) +
+					 (double)(now.tv_nsec -
+						  s->began.tv_nsec) / 1e9,
+				 &out);
+		write_all(s, &out); /* before the answer, thus inside the lock */
+	}
+	pthread_mutex_unlock(&s->lock);
+}
+
+static bool is_stopped(struct server *s)
+{
+	bool by_signal;
+
+	pthread_mutex_lock(&s->lock);
+	by_signal = nsx_stop_flag && !s->is_cancelled;
+	pthread_mutex_unlock(&s->lock);
+	return by_signal || s->is_gone;
+}
+
+static bool is_full(struct server *s)
+{
+	bool full;
+
+	pthread_mutex_lock(&s->lock);
+	full = s->nwaiting >= MAX_WAITING;
+	pthread_mutex_unlock(&s->lock);
+	return full;
+}
+
+/* Reads until the end of input. A client that sends too much waits. */
+static int read_all(struct server *s, struct nsx_err *err)
+{
+	enum { PIECE = 65536 };
+	struct pollfd p = {.fd = s->in, .events = POLLIN};
+	ssize_t n = 1;
+
+	while (n && !is_stopped(s)) {
+		bool wait = is_full(s);
+		int ready = poll(&p, !wait, wait ? DONE_MS : TICK_MS);
+
+		if (ready <= 0) {
+			tell_progress(s);
+			continue;
+		}
+		n = read(s->in, nsx_buf_room(&s->line, PIECE), PIECE);
+		if (n < 0 && errno != EINTR && errno != EAGAIN)
+			return nsx_fail(err, NSX_E_IO, "cannot read requests: "
+					"%s", strerror(errno));
+		if (n > 0) {
+			s->line.n += (size_t)n;
+			take_lines(s);
+		}
+		n = n < 0 ? 1 : n;
+	}
+	if (s->line.n && !is_stopped(s)) { /* a last line without its end */
+		nsx_buf_adds(&s->line, "\n");
+		take_lines(s);
+	}
+	return 0;
+}
+
+/* What was asked is answered, unless nobody is there to read it. */
+static void drain(struct server *s)
+{
+	struct pollfd p = {.fd = s->out};
+	bool is_busy = true;
+
+	while (is_busy) {
+		pthread_mutex_lock(&s->lock);
+		is_busy = s->first || s->running;
+		pthread_mutex_unlock(&s->lock);
+		if (is_busy && poll(&p, 1, DONE_MS) > 0 &&
+		    p.revents & (POLLERR | POLLNVAL))
+			s->is_gone = true;
+		if (is_busy && is_stopped(s)) {
+			nsx_stop_flag = 1;
+			break;
+		}
+	}
+	pthread_mutex_lock(&s->lock);
+	while (s->is_gone && s->first) {
+		struct job *j = s->first;
+
+		s->first = j->next;
+		free_job(j);
+	}
+	s->is_over = true;
+	pthread_cond_broadcast(&s->change);
+	pthread_mutex_unlock(&s->lock);
+}
+
+/* Signals are for the thread that reads: they end its poll. */
+static int start_worker(struct server *s, pthread_t *ret, struct nsx_err *err)
+{
+	sigset_t all, old;
+	int rc;
+
+	(void)sigfillset(&all);
+	(void)pthread_sigmask(SIG_BLOCK, &all, &old);
+	rc = pthread_create(ret, NULL, work, s);
+	(void)pthread_sigmask(SIG_SETMASK, &old, NULL);
+	return rc ? nsx_fail(err, NSX_E_NOMEM, "cannot start a thread: %s",
+			     strerror(rc)) : 0;
+}
+
+int nsx_mcp_serve(const struct nsx_mcp_opts *o, struct nsx_err *err)
+{
+	struct server s = {.in = o->in, .out = o->out,
+			   .lock = PTHREAD_MUTEX_INITIALIZER,
+			   .change = PTHREAD_COND_INITIALIZER,
+			   .writing = PTHREAD_MUTEX_INITIALIZER};
+	pthread_t worker;
+	int rc;
+
+	s.last = &s.first;
+	s.m = (struct nsx_mcp){.version = -1};
+	s.m.box = (struct nsx_toolbox){
+		.budget = o->budget, .text_is_json = o->text_is_json,
+		.cache = {.most_bytes = o->cache_bytes, .threads = o->threads}};
+	rc = nsx_roots_init(&s.m.box.roots, o->roots, o->nroots, err);
+	if (!rc)
+		rc = start_worker(&s, &worker, err);
+	if (!rc) {
+		rc = read_all(&s, err);
+		drain(&s);
+		(void)pthread_join(worker, NULL);
+	}
+	nsx_buf_done(&s.line);
+	nsx_cache_done(&s.m.box.cache);
+	nsx_roots_done(&s.m.box.roots);
+	return rc;
+}

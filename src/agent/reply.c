@@ -1,0 +1,689 @@
+/* reply.c - as much of an answer as the budget allows.
+ *
+ * How much that is, is found by trying: the document is written with k lines or k
+ * rows, and k halved between what fits and what does not.  A document is at most
+ * 45 000 bytes, so that a try takes less than a millisecond.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include "agent/reply.h"
+#include "report/text.h"
+#include "report/words.h"
+
+enum { MAX_PARTS = 16, NESTED_ROWS = 5, BYTES_A_TOKEN = 3,
+       LEAST_ROW = 20 }; /* bytes */
+
+struct part { /* a table of the answer: rows [from, from + shown) */
+	const char *key;
+	const struct nsx_table *t;
+	size_t from, shown;
+};
+struct page {
+	const struct nsx_answer *a;
+	const struct nsx_reply *r;
+	struct part part[MAX_PARTS];
+	unsigned nparts;
+	size_t lines;	   /* of running text that may be shown               */
+	size_t line;	   /* so many were written or left out                */
+	size_t bytes_left; /* for the price of what is left out               */
+};
+
+void nsx_reply_text(struct nsx_buf *b, const char *text, size_t n)
+{
+	struct nsx_buf whole = {0};
+	size_t length;
+
+	nsx_buf_add_utf8(&whole, text, strlen(text));
+	nsx_buf_adds(b, "");
+	for (const char *s = whole.p; s && *s; s += length) {
+		uint32_t c = nsx_code_point(s, &length);
+
+		if (!n--) {
+			nsx_buf_adds(b, "…");
+			break;
+		}
+		if (nsx_is_unsafe(c))
+			nsx_buf_printf(b, "<U+%04X>", c);
+		else
+			nsx_buf_add(b, s, length);
+	}
+	nsx_buf_done(&whole);
+}
+
+/* Which rows ----------------------------------------------------------------------*/
+
+static void add_part(struct page *p, const char *key, const struct nsx_table *t)
+{
+	if (p->nparts < MAX_PARTS && t->nrows)
+		p->part[p->nparts++] = (struct part){.key = key, .t = t};
+}
+
+static void find_parts(struct page *p)
+{
+	const struct nsx_section *s = p->a->out;
+
+	for (size_t i = 0; i < s->ntables; i++)
+		if (s->tables[i]->layout->key)
+			add_part(p, s->tables[i]->layout->key, s->tables[i]);
+	for (size_t i = 0; i < s->nvalues; i++)
+		if (s->values[i].cell.type == NSX_T_TABLE) {
+			const char *key = s->values[i].key;
+
+			if (!strncmp(key, "tables.", 7))
+				key += 7;
+			add_part(p, key, s->values[i].cell.u.table);
+		}
+}
+
+/* "12,0,3": a row of each table to begin with. */
+static int read_cursor(struct page *p, struct nsx_err *err)
+{
+	const char *s = p->r->cursor;
+
+	for (unsigned i = 0; s && i < p->nparts; i++) {
+		char *end;
+		unsigned long long n = strtoull(s, &end, 10);
+
+		if (end == s || n > p->part[i].t->nrows ||
+		    *end != (i + 1 < p->nparts ? ',' : '\0'))
+			return nsx_fail(err, NSX_E_USAGE, "the cursor '%s' is "
+					"not of this answer: leave it out, or "
+					"give that of the answer before",
+					p->r->cursor);
+		p->part[i].from = (size_t)n;
+		s = end + 1;
+	}
+	return 0;
+}
+
+/* k rows, from all tables in turn. */
+static void show_rows(struct page *p, size_t k)
+{
+	for (unsigned i = 0; i < p->nparts; i++)
+		p->part[i].shown = 0;
+	for (bool any = true; any && k;) {
+		any = false;
+		for (unsigned i = 0; i < p->nparts && k; i++) {
+			struct part *x = &p->part[i];
+
+			if (x->from + x->shown == x->t->nrows)
+				continue;
+			x->shown++;
+			k--;
+			any = true;
+		}
+	}
+}
+
+static size_t rows_left(const struct page *p)
+{
+	size_t n = 0;
+
+	for (unsigned i = 0; i < p->nparts; i++)
+		n += p->part[i].t->nrows - p->part[i].from - p->part[i].shown;
+	return n;
+}
+
+/* Structure -----------------------------------------------------------------------*/
+
+static double rounded(const struct page *p, double x)
+{
+	char text[40];
+
+	if (p->r->is_full)
+		return x;
+	snprintf(text, sizeof(text), "%.4g", x);
+	return strtod(text, NULL);
+}
+
+static void put_text(const struct page *p, struct nsx_jsonw *w, const char *key,
+		     const char *text, size_t n)
+{
+	struct nsx_buf b = {0};
+
+	nsx_reply_text(&b, text, NSX_MAX(n, p->r->is_full ?
+						    NSX_REPLY_FULL_CELL : 0u));
+	nsx_jsonw_strn(w, key, b.p, b.n);
+	nsx_buf_done(&b);
+}
+
+static bool has_line(struct page *p)
+{
+	return p->line++ < p->lines;
+}
+
+static void put_list(struct page *p, struct nsx_jsonw *w, const char *key,
+		     const char *const *list)
+{
+	if (!list || !*list || p->line >= p->lines) {
+		for (; list && *list; list++)
+			p->line++;
+		return;
+	}
+	nsx_jsonw_array(w, key);
+	for (; *list; list++)
+		if (has_line(p))
+			put_text(p, w, NULL, *list, NSX_REPLY_FULL_CELL);
+	nsx_jsonw_end(w);
+}
+
+static void put_row(struct page *p, struct nsx_jsonw *w,
+		    const struct nsx_table *t, size_t row);
+
+static void put_cell(struct page *p, struct nsx_jsonw *w, const char *key,
+		     const struct nsx_col *col, const struct nsx_cell *c)
+{
+	switch (c->type) {
+	case NSX_T_I64:
+		nsx_jsonw_int(w, key, c->u.i);
+		break;
+	case NSX_T_F64:
+		nsx_jsonw_real(w, key, rounded(p, c->u.f));
+		break;
+	case NSX_T_STR:
+		put_text(p, w, key, c->u.s, col && col->is_prose ?
+						    NSX_REPLY_FULL_CELL :
+						    NSX_REPLY_CELL);
+		break;
+	case NSX_T_BOOL:
+		nsx_jsonw_bool(w, key, c->u.b);
+		break;
+	case NSX_T_LIST:
+		put_list(p, w, key, c->u.list);
+		break;
+	case NSX_T_TABLE:
+		if (!c->u.table || !c->u.table->nrows)
+			break;
+		nsx_jsonw_array(w, key);
+		for (size_t i = 0; i < c->u.table->nrows && i < NESTED_ROWS; i++)
+			put_row(p, w, c->u.table, i);
+		nsx_jsonw_end(w);
+		break;
+	default: /* not known: left out */
+		break;
+	}
+}
+
+static void put_row(struct page *p, struct nsx_jsonw *w,
+		    const struct nsx_table *t, size_t row)
+{
+	const struct nsx_cell *c = nsx_row_at(t, row);
+
+	if (!strcmp(t->layout->cols[0].key, "*")) {
+		put_cell(p, w, NULL, NULL, c);
+		return;
+	}
+	nsx_jsonw_object(w, NULL);
+	for (unsigned i = 0; i < t->layout->ncols; i++)
+		put_cell(p, w, t->layout->cols[i].key, &t->layout->cols[i],
+			 &c[i]);
+	nsx_jsonw_end(w);
+}
+
+static bool is_said(const struct nsx_block *b)
+{
+	return (b->kind == NSX_B_BULLET || b->kind == NSX_B_TEXT) && b->text &&
+	       *b->text;
+}
+
+static void put_says(struct page *p, struct nsx_jsonw *w)
+{
+	const struct nsx_section *s = p->a->out;
+	bool any = false;
+
+	for (size_t i = 0; i < s->nblocks; i++) {
+		if (!is_said(&s->blocks[i]) || !has_line(p))
+			continue;
+		if (!any)
+			nsx_jsonw_array(w, "says");
+		any = true;
+		put_text(p, w, NULL, s->blocks[i].text, NSX_REPLY_FULL_CELL);
+	}
+	if (any)
+		nsx_jsonw_end(w);
+}
+
+static void put_notes(struct page *p, struct nsx_jsonw *w)
+{
+	const struct nsx_section *s = p->a->out;
+	bool any = false;
+
+	for (size_t i = 0; i < s->nnotes; i++) {
+		if (!has_line(p))
+			continue;
+		if (!any)
+			nsx_jsonw_array(w, "notes");
+		any = true;
+		put_text(p, w, NULL, s->notes[i], NSX_REPLY_FULL_CELL);
+	}
+	if (any)
+		nsx_jsonw_end(w);
+}
+
+static bool is_same(const struct nsx_window *a, const struct nsx_window *b)
+{
+	return a->start_ns == b->start_ns && a->end_ns == b->end_ns;
+}
+
+/* full: all of the trace; steady: what is judged; else what was asked about. */
+static const char *window_kind(const struct nsx_answer *a)
+{
+	struct nsx_window judged = nsx_judged(a->r->facts);
+
+	return is_same(&a->window, &a->r->trace->full) ? "full" :
+	       is_same(&a->window, &judged)	       ? "steady" : "asked";
+}
+
+static bool has_window(const struct nsx_answer *a)
+{
+	return a->r && a->window.start_ns < a->window.end_ns;
+}
+
+static void put_window(const struct nsx_answer *a, struct nsx_jsonw *w)
+{
+	if (!has_window(a))
+		return;
+	nsx_jsonw_str(w, "window.at",
+		      nsx_text_window(a->out->arena, &a->window));
+	nsx_jsonw_str(w, "window.kind", window_kind(a));
+	nsx_jsonw_int(w, "window.length_ns",
+		      a->window.end_ns - a->window.start_ns);
+}
+
+/* A question is asked with nsys_ask; the verdict and SQL have tools of their
+ * own.
+ */
+static const char *tool_of(const char *question)
+{
+	return !strcmp(question, "verdict") ? "nsys_explain" :
+	       !strcmp(question, "sql")	    ? "nsys_sql" :
+	       !strcmp(question, "capture") ? "nsys_capture" : "nsys_ask";
+}
+
+static void put_next(const struct page *p, struct nsx_jsonw *w, const char *key,
+		     const struct nsx_next *n)
+{
+	const char *tool = tool_of(n->question);
+
+	nsx_jsonw_object(w, key);
+	nsx_jsonw_str(w, "tool", tool);
+	if (n->trace || p->r->trace)
+		nsx_jsonw_str(w, "arguments.trace",
+			      n->trace ? n->trace : p->r->trace);
+	if (!strcmp(tool, "nsys_ask"))
+		nsx_jsonw_str(w, "arguments.question", n->question);
+	if (n->argument)
+		nsx_jsonw_str(w, !strcmp(tool, "nsys_sql") ?
+					 "arguments.sql" :
+				 !strcmp(tool, "nsys_capture") ?
+					 "arguments.topic" :
+					 "arguments.argument",
+			      n->argument);
+	nsx_jsonw_str(w, "why", n->why);
+	nsx_jsonw_end(w);
+}
+
+/* What leads on from every answer that leads nowhere by itself. */
+static const struct nsx_next others[] = {
+	{"verdict", NULL, "what costs most in all", NULL},
+	{"gaps", NULL, "the longest idle times", NULL},
+};
+
+static const struct nsx_next *next_of(const struct page *p, unsigned *n)
+{
+	*n = p->a->nnext;
+	if (*n || !p->r->trace)
+		return p->a->next;
+	*n = ARRAY_LEN(others);
+	return others;
+}
+
+static const char *cursor_after(const struct page *p)
+{
+	struct nsx_buf b = {0};
+	const char *text;
+
+	for (unsigned i = 0; i < p->nparts; i++)
+		nsx_buf_printf(&b, "%s%zu", i ? "," : "",
+			       p->part[i].from + p->part[i].shown);
+	text = nsx_say(p->a->out, "%s", b.p ? b.p : "");
+	nsx_buf_done(&b);
+	return text;
+}
+
+static void put_truncated(const struct page *p, struct nsx_jsonw *w)
+{
+	size_t shown = 0, total = 0;
+
+	for (unsigned i = 0; i < p->nparts; i++) {
+		shown += p->part[i].shown;
+		total += p->part[i].t->nrows;
+	}
+	if (p->line > p->lines)
+		nsx_jsonw_int(w, "truncated.lines_left_out",
+			      (int64_t)(p->line - p->lines));
+	if (!rows_left(p))
+		return;
+	nsx_jsonw_int(w, "truncated.shown", (int64_t)shown);
+	nsx_jsonw_int(w, "truncated.total", (int64_t)total);
+	nsx_jsonw_str(w, "truncated.cursor", cursor_after(p));
+	if (p->bytes_left)
+		nsx_jsonw_int(w, "truncated.cost_of_rest_tokens",
+			      (int64_t)(p->bytes_left / BYTES_A_TOKEN));
+}
+
+/* What the trace has no answer for. */
+static bool is_gap(const struct nsx_value *v)
+{
+	return v->cell.type == NSX_T_LIST && !strcmp(v->key, "cannot_tell");
+}
+
+/* Lists are told in sentences, tables row by row. */
+static bool is_figure(const struct nsx_value *v)
+{
+	return v->cell.type != NSX_T_NULL && v->cell.type < NSX_T_LIST;
+}
+
+static void put_values(struct page *p, struct nsx_jsonw *w)
+{
+	const struct nsx_section *s = p->a->out;
+	const char *const reason[] = {s->reason, NULL};
+
+	for (size_t i = 0; i < s->nvalues; i++) {
+		const struct nsx_value *v = &s->values[i];
+
+		if (is_gap(v))
+			put_list(p, w, v->key, v->cell.u.list);
+		else if (is_figure(v))
+			put_cell(p, w, nsx_say(p->a->out, "values.%s", v->key),
+				 NULL, &v->cell);
+	}
+	if (s->status == NSX_S_CANNOT)
+		put_list(p, w, "cannot_tell", reason);
+}
+
+static struct nsx_jsonw *document(struct page *p)
+{
+	struct nsx_jsonw *w = nsx_jsonw_new();
+	const struct nsx_next *next;
+	unsigned n;
+
+	p->line = 0;
+	nsx_jsonw_object(w, NULL);
+	if (p->r->trace) {
+		nsx_jsonw_str(w, "trace", p->r->trace);
+		nsx_jsonw_str(w, "trace_id", p->r->trace_id);
+	}
+	if (p->r->question)
+		nsx_jsonw_str(w, "question", p->r->question);
+	if (p->a->argument)
+		put_text(p, w, "argument", p->a->argument, NSX_REPLY_FULL_CELL);
+	put_window(p->a, w);
+	nsx_jsonw_str(w, "confidence", nsx_confidence_names[p->a->confidence]);
+	put_says(p, w);
+	put_values(p, w);
+	put_notes(p, w);
+	for (unsigned i = 0; i < p->nparts; i++) {
+		const struct part *x = &p->part[i];
+
+		if (!x->shown)
+			continue;
+		nsx_jsonw_array(w, nsx_say(p->a->out, "tables.%s", x->key));
+		for (size_t r = x->from; r < x->from + x->shown; r++)
+			put_row(p, w, x->t, r);
+		nsx_jsonw_end(w);
+	}
+	put_truncated(p, w);
+	nsx_jsonw_array(w, "next");
+	next = next_of(p, &n);
+	for (unsigned i = 0; i < n; i++)
+		put_next(p, w, NULL, &next[i]);
+	nsx_jsonw_end(w);
+	nsx_jsonw_end(w);
+	return w;
+}
+
+/* Bytes of the document as the page is now. */
+static int measure(struct page *p, size_t *ret, struct nsx_err *err)
+{
+	struct nsx_jsonw *w = document(p);
+	struct nsx_buf b = {0};
+	int rc = nsx_jsonw_add_to(w, &b, err);
+
+	*ret = b.n;
+	nsx_buf_done(&b);
+	nsx_jsonw_free(w);
+	return rc;
+}
+
+/* The most lines, or with rows the most rows, that fit in room bytes. */
+static int fit(struct page *p, bool rows, size_t most, size_t room,
+	       struct nsx_err *err)
+{
+	size_t lo = 0, hi = most + 1, bytes;
+
+	while (lo + 1 < hi) {
+		size_t k = lo + (hi - lo) / 2;
+
+		if (rows)
+			show_rows(p, k);
+		else
+			p->lines = k;
+		if (measure(p, &bytes, err))
+			return err->rc;
+		if (bytes <= room)
+			lo = k;
+		else
+			hi = k;
+	}
+	if (rows)
+		show_rows(p, lo);
+	else
+		p->lines = lo;
+	return 0;
+}
+
+/* Lines first, of half the room where rows want the rest. */
+static int fill(struct page *p, struct nsx_err *err)
+{
+	size_t room = NSX_MIN((size_t)p->r->budget * BYTES_A_TOKEN,
+			      (size_t)NSX_REPLY_MAX_BYTES);
+	size_t rows, base = 0, whole = 0, left;
+
+	p->lines = SIZE_MAX;
+	show_rows(p, 0);
+	p->bytes_left = room; /* as many digits as it may have */
+	if (measure(p, &base, err))
+		return err->rc;
+	if (base > (p->nparts ? room / 2 : room) &&
+	    fit(p, false, p->line, p->nparts ? room / 2 : room, err))
+		return err->rc;
+	rows = rows_left(p);
+	if (fit(p, true, NSX_MIN(rows, room / LEAST_ROW), room, err) ||
+	    measure(p, &whole, err))
+		return err->rc;
+	left = rows_left(p);
+	if (left && rows > left && whole > base)
+		p->bytes_left = (whole - base) / (rows - left) * left;
+	else if (!left || rows == left)
+		p->bytes_left = 0;
+	return 0;
+}
+
+/* Text ----------------------------------------------------------------------------*/
+
+static bool is_word(const char *s)
+{
+	return *s && strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTU"
+			       "VWXYZ0123456789_.:/%+-") == strlen(s);
+}
+
+static void add_quoted(struct nsx_buf *b, const char *text, size_t n)
+{
+	struct nsx_buf cut = {0};
+
+	nsx_reply_text(&cut, text, n);
+	if (is_word(cut.p)) {
+		nsx_buf_add(b, cut.p, cut.n);
+	} else if (*cut.p) {
+		nsx_buf_adds(b, "`");
+		nsx_md_add_code(b, cut.p, cut.n);
+		nsx_buf_adds(b, "`");
+	}
+	nsx_buf_done(&cut);
+}
+
+static void add_cell(const struct page *p, struct nsx_buf *b,
+		     const struct nsx_col *col, const struct nsx_cell *c)
+{
+	size_t chars = p->r->is_full ? NSX_REPLY_FULL_CELL : NSX_REPLY_CELL;
+
+	switch (c->type) {
+	case NSX_T_I64:
+		nsx_buf_printf(b, "%" PRId64, c->u.i);
+		break;
+	case NSX_T_F64:
+		nsx_buf_printf(b, "%.15g", rounded(p, c->u.f));
+		break;
+	case NSX_T_STR:
+		if (col && col->is_prose)
+			nsx_reply_text(b, c->u.s, NSX_REPLY_FULL_CELL);
+		else
+			add_quoted(b, c->u.s, chars);
+		break;
+	case NSX_T_BOOL:
+		nsx_buf_adds(b, c->u.b ? "yes" : "no");
+		break;
+	case NSX_T_LIST:
+		for (size_t i = 0; c->u.list && c->u.list[i]; i++) {
+			nsx_buf_adds(b, i ? ", " : "");
+			add_quoted(b, c->u.list[i], NSX_REPLY_FULL_CELL);
+		}
+		break;
+	case NSX_T_TABLE:
+		nsx_buf_printf(b, "%zu rows", c->u.table ? c->u.table->nrows : 0);
+		break;
+	default:
+		break;
+	}
+}
+
+static void add_table(const struct page *p, struct nsx_buf *b,
+		      const struct part *x)
+{
+	const struct nsx_layout *l = x->t->layout;
+
+	if (!x->shown)
+		return;
+	nsx_buf_printf(b, "\n%s:\n|", x->key);
+	for (unsigned c = 0; c < l->ncols; c++)
+		nsx_buf_printf(b, "%s|", l->cols[c].key);
+	nsx_buf_adds(b, "\n|");
+	for (unsigned c = 0; c < l->ncols; c++)
+		nsx_buf_adds(b, "-|");
+	nsx_buf_adds(b, "\n");
+	for (size_t r = x->from; r < x->from + x->shown; r++) {
+		nsx_buf_adds(b, "|");
+		for (unsigned c = 0; c < l->ncols; c++) {
+			add_cell(p, b, &l->cols[c], &nsx_row_at(x->t, r)[c]);
+			nsx_buf_adds(b, "|");
+		}
+		nsx_buf_adds(b, "\n");
+	}
+}
+
+/* Markdown of ours: names in it are quoted already. */
+static void add_line(struct page *p, struct nsx_buf *b, const char *mark,
+		     const char *text)
+{
+	if (!has_line(p))
+		return;
+	nsx_buf_adds(b, mark);
+	nsx_reply_text(b, text, NSX_REPLY_FULL_CELL);
+	nsx_buf_adds(b, "\n");
+}
+
+static void add_values(struct page *p, struct nsx_buf *b)
+{
+	const struct nsx_section *s = p->a->out;
+
+	for (size_t i = 0; i < s->nvalues; i++) {
+		const struct nsx_value *v = &s->values[i];
+
+		if (is_figure(v)) {
+			nsx_buf_printf(b, "%s: ", v->key);
+			add_cell(p, b, NULL, &v->cell);
+			nsx_buf_adds(b, "\n");
+		}
+		for (size_t k = 0; is_gap(v) && v->cell.u.list[k]; k++)
+			add_line(p, b, "cannot tell: ", v->cell.u.list[k]);
+	}
+	if (s->status == NSX_S_CANNOT)
+		add_line(p, b, "cannot tell: ", s->reason);
+}
+
+static int add_next(const struct page *p, struct nsx_buf *b,
+		    const struct nsx_next *n, struct nsx_err *err)
+{
+	struct nsx_jsonw *w = nsx_jsonw_new();
+	int rc;
+
+	put_next(p, w, NULL, n);
+	nsx_buf_adds(b, "next: ");
+	rc = nsx_jsonw_add_to(w, b, err);
+	nsx_buf_adds(b, "\n");
+	nsx_jsonw_free(w);
+	return rc;
+}
+
+static int add_text(struct page *p, struct nsx_buf *b, struct nsx_err *err)
+{
+	const struct nsx_answer *a = p->a;
+	const struct nsx_next *next;
+	unsigned n;
+	int rc = 0;
+
+	p->line = 0;
+	for (size_t i = 0; i < a->out->nblocks; i++)
+		if (is_said(&a->out->blocks[i]))
+			add_line(p, b, "- ", a->out->blocks[i].text);
+	add_values(p, b);
+	for (unsigned i = 0; i < p->nparts; i++)
+		add_table(p, b, &p->part[i]);
+	nsx_buf_adds(b, "\n");
+	for (size_t i = 0; i < a->out->nnotes; i++)
+		add_line(p, b, "note: ", a->out->notes[i]);
+	if (has_window(a))
+		nsx_buf_printf(b, "of %s (%s), ",
+			       nsx_text_window(a->out->arena, &a->window),
+			       window_kind(a));
+	nsx_buf_printf(b, "confidence %s\n",
+		       nsx_confidence_names[a->confidence]);
+	if (rows_left(p))
+		nsx_buf_printf(b, "%zu more rows, about %zu tokens: cursor "
+			       "\"%s\"\n", rows_left(p),
+			       p->bytes_left / BYTES_A_TOKEN, cursor_after(p));
+	next = next_of(p, &n);
+	for (unsigned i = 0; i < n && !rc; i++)
+		rc = add_next(p, b, &next[i], err);
+	return rc;
+}
+
+int nsx_reply_write(const struct nsx_answer *a, const struct nsx_reply *r,
+		    struct nsx_jsonw **ret, struct nsx_buf *b,
+		    struct nsx_err *err)
+{
+	struct page p = {.a = a, .r = r};
+	int rc;
+
+	find_parts(&p);
+	rc = read_cursor(&p, err);
+	if (!rc)
+		rc = fill(&p, err);
+	if (!rc)
+		rc = add_text(&p, b, err);
+	if (!rc)
+		*ret = document(&p);
+	return rc;
+}

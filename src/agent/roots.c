@@ -1,0 +1,128 @@
+/* roots.c - real paths, and whether they lie under a root. */
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include "agent/roots.h"
+
+enum { MAX_DEPTH = 3, MAX_LOOKED_AT = 10000 };
+
+int nsx_roots_init(struct nsx_roots *r, const char *const *dirs, size_t n,
+		   struct nsx_err *err)
+{
+	static const char *const here[] = {"."};
+	struct stat st;
+
+	if (!n) {
+		dirs = here;
+		n = 1;
+	}
+	*r = (struct nsx_roots){.v = calloc(n, sizeof(*r->v)), .n = n};
+	if (!r->v)
+		nsx_die_of_memory(n * sizeof(*r->v));
+	for (size_t i = 0; i < n; i++) {
+		if (!realpath(dirs[i], r->v[i]) || stat(r->v[i], &st))
+			return nsx_fail(err, NSX_E_IO, "cannot use the root "
+					"'%s': %s", dirs[i], strerror(errno));
+		if (!S_ISDIR(st.st_mode))
+			return nsx_fail(err, NSX_E_USAGE, "cannot use the root "
+					"'%s': not a folder", dirs[i]);
+	}
+	return 0;
+}
+
+void nsx_roots_done(struct nsx_roots *r)
+{
+	free(r->v);
+}
+
+static bool is_inside(const struct nsx_roots *r, const char *real)
+{
+	for (size_t i = 0; i < r->n; i++) {
+		size_t n = strlen(r->v[i]);
+
+		if (!strncmp(real, r->v[i], n) &&
+		    (!real[n] || real[n] == '/' || r->v[i][n - 1] == '/'))
+			return true;
+	}
+	return false;
+}
+
+enum nsx_place nsx_roots_find(const struct nsx_roots *r, const char *path,
+			      char ret[PATH_MAX])
+{
+	enum nsx_place place = NSX_PLACE_NONE;
+	char joined[2 * PATH_MAX];
+
+	for (size_t i = 0; i < r->n && place == NSX_PLACE_NONE; i++) {
+		if (*path == '/')
+			snprintf(joined, sizeof(joined), "%s", path);
+		else
+			snprintf(joined, sizeof(joined), "%s/%s", r->v[i],
+				 path);
+		if (*path && strlen(path) < PATH_MAX && realpath(joined, ret))
+			place = is_inside(r, ret) ? NSX_PLACE_INSIDE :
+						    NSX_PLACE_OUTSIDE;
+	}
+	return place;
+}
+
+/* What there is ------------------------------------------------------------------*/
+
+struct search {
+	const char **v;
+	size_t n, most, looked_at;
+	size_t root_length;
+	struct nsx_arena *a;
+};
+
+static bool is_trace_name(const char *name)
+{
+	size_t n = strlen(name);
+
+	return n > 7 && !strcmp(name + n - 7, ".sqlite");
+}
+
+static int cmp_entries(const struct dirent **a, const struct dirent **b)
+{
+	return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+static void look_into(struct search *s, const char *dir, unsigned depth)
+{
+	struct dirent **list;
+	int n = scandir(dir, &list, NULL, cmp_entries);
+
+	for (int i = 0; i < n; i++) {
+		const char *name = list[i]->d_name;
+		const char *path = nsx_arena_printf(s->a, "%s/%s", dir, name);
+		struct stat st;
+
+		if (*name != '.' && s->n < s->most &&
+		    s->looked_at++ < MAX_LOOKED_AT && !lstat(path, &st)) {
+			if (S_ISREG(st.st_mode) && is_trace_name(name))
+				s->v[s->n++] = path + s->root_length + 1;
+			else if (S_ISDIR(st.st_mode) && depth < MAX_DEPTH)
+				look_into(s, path, depth + 1);
+		}
+		free(list[i]);
+	}
+	if (n >= 0)
+		free(list);
+}
+
+const char **nsx_roots_traces(const struct nsx_roots *r, size_t most,
+			      struct nsx_arena *a, size_t *ret_n)
+{
+	struct search s = {.v = nsx_arena_get(a, most * sizeof(*s.v)),
+			   .most = most, .a = a};
+
+	for (size_t i = 0; i < r->n; i++) {
+		s.root_length = strcmp(r->v[i], "/") ? strlen(r->v[i]) : 0;
+		look_into(&s, r->v[i], 0);
+	}
+	*ret_n = s.n;
+	return s.v;
+}

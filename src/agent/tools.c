@@ -1,0 +1,488 @@
+/* tools.c - arguments of the tools, and a call from its arguments to its answer. */
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include "agent/ask.h"
+#include "agent/reply.h"
+#include "agent/tools.h"
+
+const struct nsx_tool nsx_tools[NSX_NTOOLS] = {
+#define NSX_TOOL(id, name, title, text) {name, title, text},
+#include "agent/tools.def"
+#undef NSX_TOOL
+};
+
+/* Arguments -----------------------------------------------------------------------*/
+
+enum arg_id { A_TRACE, A_QUESTION, A_ARGUMENT, A_BEFORE, A_AFTER, A_UNIT,
+	      A_TRACES, A_SQL, A_TOPIC, A_BUDGET, A_CURSOR, A_DETAIL, A_EXPECT,
+	      NARGS };
+enum arg_kind { K_STR, K_LIST, K_INT, K_QUESTION, K_DETAIL };
+#define OF(tool) (1u << NSX_TOOL_##tool)
+#define OF_TRACE (OF(explain) | OF(ask) | OF(sql))
+#define OF_ALL ((1u << NSX_NTOOLS) - 1)
+
+static const struct arg {
+	const char *name;
+	enum arg_kind kind;
+	unsigned tools, needed_by; /* OF() bits                              */
+	const char *help;
+} args[NARGS] = {
+	[A_TRACE] = {"trace", K_STR, OF_TRACE | OF(capture), OF_TRACE,
+		     "path of a .sqlite export of Nsight Systems, under a root"},
+	[A_QUESTION] = {"question", K_QUESTION, OF(ask), OF(ask),
+			"what to ask"},
+	[A_ARGUMENT] = {"argument", K_STR, OF(ask), 0,
+			"what the question is about: a finding's key or number; "
+			"A..B or an instant as reports print it (60.331s), in "
+			"seconds from the first event (1.5) or nanoseconds "
+			"(5ns); a name, regular expression, id or change "
+			"(no:cudaMalloc, kernel:/gemm/:2x, host:inf)"},
+	[A_BEFORE] = {"before", K_LIST, OF(diff), OF(diff),
+		      "captures before the change, of the same code"},
+	[A_AFTER] = {"after", K_LIST, OF(diff), OF(diff),
+		     "captures after the change"},
+	[A_UNIT] = {"unit", K_STR, OF(diff), 0,
+		    "what is compared: auto, nvtx:REGEX, kernel:REGEX, launch "
+		    "or window"},
+	[A_TRACES] = {"traces", K_LIST, OF(fleet), OF(fleet),
+		      "traces, digests (.nsxd), or folders of them"},
+	[A_SQL] = {"sql", K_STR, OF(sql), OF(sql), "one SELECT"},
+	[A_TOPIC] = {"topic", K_STR, OF(capture), 0,
+		     "what to record; left out: all topics"},
+	[A_BUDGET] = {"budget", K_INT, OF_ALL, 0,
+		      "tokens that the answer may take (500 to 16000)"},
+	[A_CURSOR] = {"cursor", K_STR, OF_ALL, 0,
+		      "of truncated.cursor: goes on where that answer ended"},
+	[A_DETAIL] = {"detail", K_DETAIL, OF_ALL, 0,
+		      "full: all digits and longer names"},
+	[A_EXPECT] = {"expect_trace_id", K_STR, OF_TRACE, 0,
+		      "refuse if the trace is not the one with this id"},
+};
+
+/* The verdict and SQL are tools of their own. */
+static bool is_asked_elsewhere(const struct nsx_question *q)
+{
+	return !strcmp(q->name, "verdict") || !strcmp(q->name, "sql");
+}
+
+static const char *const details[] = {"brief", "full"};
+
+static void put_arg_schema(struct nsx_jsonw *w, const struct arg *a)
+{
+	nsx_jsonw_object(w, a->name);
+	nsx_jsonw_str(w, "type", a->kind == K_LIST ? "array" :
+				 a->kind == K_INT  ? "integer" : "string");
+	nsx_jsonw_str(w, "description", a->help);
+	if (a->kind == K_LIST) {
+		nsx_jsonw_str(w, "items.type", "string");
+		nsx_jsonw_int(w, "minItems", 1);
+	} else if (a->kind == K_INT) {
+		nsx_jsonw_int(w, "minimum", NSX_REPLY_MIN_TOKENS);
+		nsx_jsonw_int(w, "maximum", NSX_REPLY_MAX_TOKENS);
+	} else if (a->kind != K_STR) {
+		nsx_jsonw_array(w, "enum");
+		for (unsigned i = 0; a->kind == K_DETAIL && i < 2; i++)
+			nsx_jsonw_str(w, NULL, details[i]);
+		for (unsigned i = 0; a->kind == K_QUESTION && i < nsx_nquestions;
+		     i++)
+			if (!is_asked_elsewhere(&nsx_questions[i]))
+				nsx_jsonw_str(w, NULL, nsx_questions[i].name);
+		nsx_jsonw_end(w);
+	}
+	nsx_jsonw_end(w);
+}
+
+void nsx_tool_input_schema(struct nsx_jsonw *w, const char *key,
+			   enum nsx_tool_id tool)
+{
+	nsx_jsonw_object(w, key);
+	nsx_jsonw_str(w, "$schema",
+		      "https://json-schema.org/draft/2020-12/schema");
+	nsx_jsonw_str(w, "type", "object");
+	nsx_jsonw_object(w, "properties");
+	for (unsigned i = 0; i < NARGS; i++)
+		if (args[i].tools >> tool & 1)
+			put_arg_schema(w, &args[i]);
+	nsx_jsonw_end(w);
+	nsx_jsonw_array(w, "required");
+	for (unsigned i = 0; i < NARGS; i++)
+		if (args[i].needed_by >> tool & 1)
+			nsx_jsonw_str(w, NULL, args[i].name);
+	nsx_jsonw_end(w);
+	nsx_jsonw_bool(w, "additionalProperties", false);
+	nsx_jsonw_end(w);
+}
+
+void nsx_tool_output_schema(struct nsx_jsonw *w, const char *key,
+			    enum nsx_tool_id tool)
+{
+	static const struct {
+		const char *name, *type, *help;
+	} members[] = {
+		{"trace", "string", "as asked for"},
+		{"trace_id", "string", "hash of its content"},
+		{"question", "string", "that was answered"},
+		{"argument", "string", "of the question"},
+		{"window", "object", "of which all is told: at, kind (full, steady, asked), length_ns"},
+		{"confidence", "string", "high, medium or low"},
+		{"says", "array", "the answer in sentences"},
+		{"notes", "array", "caveats, and what was checked and is fine"},
+		{"values", "object", "figures, with their unit at the end of the key"},
+		{"tables", "object", "rows, dearest first"},
+		{"cannot_tell", "array", "what this trace has no answer for"},
+		{"truncated", "object", "what was left out: shown, total, cursor, cost_of_rest_tokens"},
+		{"next", "array", "calls that would lead on: tool, arguments, why"},
+		{"error", "object", "why there is no answer: code, message, try"},
+	};
+
+	(void)tool;
+	nsx_jsonw_object(w, key);
+	nsx_jsonw_str(w, "$schema",
+		      "https://json-schema.org/draft/2020-12/schema");
+	nsx_jsonw_str(w, "type", "object");
+	nsx_jsonw_object(w, "properties");
+	for (unsigned i = 0; i < ARRAY_LEN(members); i++) {
+		nsx_jsonw_object(w, members[i].name);
+		nsx_jsonw_str(w, "type", members[i].type);
+		nsx_jsonw_str(w, "description", members[i].help);
+		nsx_jsonw_end(w);
+	}
+	nsx_jsonw_end(w);
+	nsx_jsonw_bool(w, "additionalProperties", false);
+	nsx_jsonw_end(w);
+}
+
+/* Calls ---------------------------------------------------------------------------*/
+
+struct list { /* of an argument; owner of v: the call's arena */
+	const char **v;
+	size_t n;
+};
+struct call {
+	struct nsx_toolbox *box;
+	enum nsx_tool_id tool;
+	const struct nsx_jsonr *in;
+	const char *str[NARGS];
+	struct list list[NARGS];
+	int64_t budget;
+	struct nsx_arena *arena;
+	struct nsx_loaded *trace;
+	const char *code; /* of a refusal; NULL: that of the error           */
+};
+
+static bool is_known(void *ctx, const char *key)
+{
+	const struct call *c = ctx;
+
+	for (unsigned i = 0; i < NARGS; i++)
+		if (args[i].tools >> c->tool & 1 && !strcmp(args[i].name, key))
+			return true;
+	return false;
+}
+
+static int read_list(struct call *c, unsigned i, const struct nsx_jsonr *v,
+		     struct nsx_err *err)
+{
+	struct list *l = &c->list[i];
+
+	l->n = nsx_jsonr_count(v);
+	l->v = nsx_arena_get(c->arena, (l->n + 1) * sizeof(*l->v));
+	for (size_t k = 0; k < l->n; k++) {
+		l->v[k] = nsx_jsonr_str(nsx_jsonr_at(v, k));
+		if (!l->v[k])
+			return nsx_fail(err, NSX_E_USAGE, "'%s' must be a list "
+					"of paths", args[i].name);
+	}
+	return 0;
+}
+
+static int read_arg(struct call *c, unsigned i, const struct nsx_jsonr *v,
+		    struct nsx_err *err)
+{
+	const struct arg *a = &args[i];
+
+	if (a->kind == K_INT)
+		return nsx_jsonr_int(v, &c->budget) &&
+				       c->budget >= NSX_REPLY_MIN_TOKENS &&
+				       c->budget <= NSX_REPLY_MAX_TOKENS ?
+			       0 :
+			       nsx_fail(err, NSX_E_USAGE, "'%s' must be a whole "
+					"number from %d to %d", a->name,
+					NSX_REPLY_MIN_TOKENS,
+					NSX_REPLY_MAX_TOKENS);
+	if (a->kind == K_LIST && nsx_jsonr_type(v) == NSX_J_ARRAY &&
+	    nsx_jsonr_count(v))
+		return read_list(c, i, v, err);
+	c->str[i] = nsx_jsonr_str(v);
+	if (a->kind == K_LIST || !c->str[i])
+		return nsx_fail(err, NSX_E_USAGE, "'%s' must be %s", a->name,
+				a->kind == K_LIST ? "a list of paths, not empty" :
+						    "a string");
+	if (a->kind == K_DETAIL && strcmp(c->str[i], details[0]) != 0 &&
+	    strcmp(c->str[i], details[1]) != 0)
+		return nsx_fail(err, NSX_E_USAGE, "'detail' must be brief or "
+				"full, not '%.80s'", c->str[i]);
+	return 0;
+}
+
+static int read_args(struct call *c, struct nsx_err *err)
+{
+	const char *unknown;
+
+	if (c->in && nsx_jsonr_type(c->in) != NSX_J_OBJECT)
+		return nsx_fail(err, NSX_E_USAGE, "the arguments of '%s' must "
+				"be an object", nsx_tools[c->tool].name);
+	unknown = c->in ? nsx_jsonr_find_key(c->in, is_known, c) : NULL;
+	if (unknown)
+		return nsx_fail(err, NSX_E_USAGE, "'%s' takes no argument "
+				"'%.80s'", nsx_tools[c->tool].name, unknown);
+	for (unsigned i = 0; i < NARGS; i++) {
+		const struct nsx_jsonr *v = nsx_jsonr_get(c->in, args[i].name);
+
+		if (v && read_arg(c, i, v, err))
+			return err->rc;
+		if (!v && args[i].needed_by >> c->tool & 1)
+			return nsx_fail(err, NSX_E_USAGE, "'%s' needs '%s': %s",
+					nsx_tools[c->tool].name, args[i].name,
+					args[i].help);
+	}
+	return 0;
+}
+
+/* The real path of what was named, on the call's arena. */
+static int find_file(struct call *c, const char *path, const char **ret,
+		     struct nsx_err *err)
+{
+	char real[PATH_MAX];
+
+	switch (nsx_roots_find(&c->box->roots, path, real)) {
+	case NSX_PLACE_INSIDE:
+		*ret = nsx_arena_strdup(c->arena, real);
+		return 0;
+	case NSX_PLACE_OUTSIDE:
+		c->code = "OUTSIDE_ROOTS";
+		return nsx_fail(err, NSX_E_DENIED, "'%.200s' lies outside the "
+				"folders that this server may read; start it "
+				"with --root to add one", path);
+	default:
+		c->code = "NO_SUCH_TRACE";
+		return nsx_fail(err, NSX_E_IO, "there is no file '%.200s' under "
+				"the folders that this server may read", path);
+	}
+}
+
+static int find_files(struct call *c, unsigned i, struct nsx_err *err)
+{
+	struct list *l = &c->list[i];
+
+	for (size_t k = 0; k < l->n; k++)
+		if (find_file(c, l->v[k], &l->v[k], err))
+			return err->rc;
+	return 0;
+}
+
+static bool is_allowed(void *ctx, const char *path)
+{
+	char real[PATH_MAX];
+
+	return nsx_roots_find(ctx, path, real) == NSX_PLACE_INSIDE;
+}
+
+static int load(struct call *c, struct nsx_err *err)
+{
+	struct nsx_loaded *l;
+	const char *path;
+
+	if (find_file(c, c->str[A_TRACE], &path, err) ||
+	    nsx_cache_get(&c->box->cache, path, &c->box->progress, &l, err))
+		return err->rc;
+	c->trace = l;
+	if (c->str[A_EXPECT] && strcmp(c->str[A_EXPECT], l->id) != 0) {
+		c->code = "TRACE_CHANGED";
+		return nsx_fail(err, NSX_E_USAGE, "'%.200s' is now another "
+				"trace, with the id %s; what was learned of the "
+				"one before may not hold", c->str[A_TRACE],
+				l->id);
+	}
+	return 0;
+}
+
+static const struct nsx_question *question_of(const struct call *c)
+{
+	return nsx_question_find(c->tool == NSX_TOOL_explain ? "verdict" :
+				 c->tool == NSX_TOOL_sql     ? "sql" :
+							       c->str[A_QUESTION]);
+}
+
+/* What leads on from it is asked of the traces as they were named. */
+static int compare(struct call *c, struct nsx_answer **ret, struct nsx_err *err)
+{
+	const struct list *before = &c->list[A_BEFORE], *after = &c->list[A_AFTER];
+	const char *named[] = {after->v[0], before->v[0]};
+	int rc;
+
+	if (find_files(c, A_BEFORE, err) || find_files(c, A_AFTER, err))
+		return err->rc;
+	rc = nsx_answer_diff(before->v, before->n, after->v, after->n,
+			     c->str[A_UNIT], c->box->cache.threads, ret, err);
+	for (unsigned i = 0; !rc && i < (*ret)->nnext; i++)
+		(*ret)->next[i].trace = named[i];
+	return rc;
+}
+
+static int answer(struct call *c, struct nsx_answer **ret, struct nsx_err *err)
+{
+	struct nsx_toolbox *box = c->box;
+	const struct nsx_question *q;
+
+	switch (c->tool) {
+	case NSX_TOOL_diff:
+		return compare(c, ret, err);
+	case NSX_TOOL_fleet:
+		if (find_files(c, A_TRACES, err))
+			return err->rc;
+		return nsx_answer_fleet((char *const *)c->list[A_TRACES].v,
+					c->list[A_TRACES].n, is_allowed,
+					&box->roots, box->cache.threads, ret,
+					err);
+	case NSX_TOOL_capture:
+		if (c->str[A_TRACE] && load(c, err))
+			return err->rc;
+		return nsx_answer_capture(c->str[A_TOPIC],
+					  c->trace ? c->trace->report : NULL,
+					  ret, err);
+	default:
+		q = question_of(c);
+		if (!q || (c->tool == NSX_TOOL_ask && is_asked_elsewhere(q)))
+			return nsx_fail(err, NSX_E_USAGE, "no question '%.80s'; "
+					"see the list of 'question'",
+					c->str[A_QUESTION]);
+		if (load(c, err))
+			return err->rc;
+		return nsx_ask(&c->trace->subject, q,
+			       c->tool == NSX_TOOL_sql ? c->str[A_SQL] :
+							 c->str[A_ARGUMENT],
+			       NSX_REPLY_ROWS, ret, err);
+	}
+}
+
+/* What a call comes to ------------------------------------------------------------*/
+
+static void put_content(const struct call *c, const struct nsx_jsonw *doc,
+			const struct nsx_buf *text, struct nsx_jsonw *w)
+{
+	struct nsx_buf copy = {0};
+	struct nsx_err ignored;
+
+	if (c->box->text_is_json)
+		(void)!nsx_jsonw_add_to(doc, &copy, &ignored);
+	else
+		nsx_buf_add(&copy, text->p, text->n);
+	nsx_jsonw_array(w, "content");
+	nsx_jsonw_object(w, NULL);
+	nsx_jsonw_str(w, "type", "text");
+	nsx_jsonw_strn(w, "text", copy.p, copy.n);
+	nsx_jsonw_end(w);
+	nsx_jsonw_end(w);
+	nsx_jsonw_part(w, "structuredContent", doc);
+	nsx_buf_done(&copy);
+}
+
+static int reply(struct call *c, struct nsx_jsonw *w, struct nsx_err *err)
+{
+	struct nsx_reply r = {
+		.trace = c->str[A_TRACE], .budget = c->budget,
+		.is_full = c->str[A_DETAIL] && !strcmp(c->str[A_DETAIL], "full"),
+		.cursor = c->str[A_CURSOR]};
+	struct nsx_answer *a = NULL;
+	struct nsx_jsonw *doc = NULL;
+	struct nsx_buf text = {0};
+	int rc = answer(c, &a, err);
+
+	if (!rc && (OF_TRACE >> c->tool & 1))
+		r.question = question_of(c)->name;
+	r.trace_id = c->trace ? c->trace->id : NULL;
+	if (!rc)
+		rc = nsx_reply_write(a, &r, &doc, &text, err);
+	if (!rc)
+		put_content(c, doc, &text, w);
+	nsx_jsonw_free(doc);
+	nsx_buf_done(&text);
+	nsx_answer_free(a);
+	return rc;
+}
+
+static const char *code_of(const struct nsx_err *err)
+{
+	static const char *const codes[] = {
+		[-NSX_E_IO] = "CANNOT_READ",	 [-NSX_E_DB] = "BAD_SQL",
+		[-NSX_E_SCHEMA] = "NOT_SQLITE",	 [-NSX_E_DATA] = "DAMAGED",
+		[-NSX_E_NOMEM] = "NO_MEMORY",	 [-NSX_E_USAGE] = "BAD_ARGUMENT",
+		[-NSX_E_DENIED] = "SQL_NOT_SELECT", [-NSX_E_NAME] = "BAD_COLUMN",
+		[-NSX_E_SLOW] = "TOO_SLOW"};
+
+	return codes[-err->rc];
+}
+
+/* What to do instead: traces that there are, for who named none. */
+static void put_tries(const struct call *c, struct nsx_jsonw *w)
+{
+	enum { MOST = 5 };
+	bool named_none = c->code && strcmp(c->code, "TRACE_CHANGED") != 0;
+	size_t n = 0;
+	const char **v = named_none ? nsx_roots_traces(&c->box->roots, MOST,
+						       c->arena, &n) : NULL;
+
+	nsx_jsonw_array(w, "try");
+	for (size_t i = 0; i < n; i++) {
+		struct nsx_buf b = {0};
+
+		nsx_reply_text(&b, v[i], NSX_REPLY_FULL_CELL / 2);
+		nsx_jsonw_strn(w, NULL, b.p, b.n);
+		nsx_buf_done(&b);
+	}
+	nsx_jsonw_end(w);
+}
+
+static void refuse(const struct call *c, const struct nsx_err *why,
+		   struct nsx_jsonw *w)
+{
+	enum { MESSAGE = 600 };
+	struct nsx_jsonw *doc = nsx_jsonw_new();
+	struct nsx_buf message = {0}, text = {0};
+	const char *code = c->code ? c->code : code_of(why);
+
+	nsx_reply_text(&message, why->msg, MESSAGE);
+	nsx_buf_printf(&text, "%s: %s", code, message.p);
+	nsx_jsonw_object(doc, NULL);
+	nsx_jsonw_str(doc, "error.code", code);
+	nsx_jsonw_strn(doc, "error.message", message.p, message.n);
+	nsx_jsonw_object(doc, "error");
+	put_tries(c, doc);
+	nsx_jsonw_end(doc);
+	nsx_jsonw_end(doc);
+	put_content(c, doc, &text, w);
+	nsx_jsonw_bool(w, "isError", true);
+	nsx_jsonw_free(doc);
+	nsx_buf_done(&message);
+	nsx_buf_done(&text);
+}
+
+int nsx_tool_call(struct nsx_toolbox *t, enum nsx_tool_id tool,
+		  const struct nsx_jsonr *arguments, struct nsx_jsonw *w,
+		  struct nsx_err *err)
+{
+	struct call c = {.box = t, .tool = tool, .in = arguments,
+			 .budget = t->budget, .arena = nsx_arena_new()};
+	int rc = read_args(&c, err);
+
+	if (!rc)
+		rc = reply(&c, w, err);
+	if (rc && rc != NSX_E_STOP) {
+		refuse(&c, err, w);
+		rc = 0;
+	}
+	nsx_arena_free(c.arena);
+	return rc;
+}

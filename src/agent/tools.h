@@ -1,0 +1,65 @@
+/* tools.h - the tools that agents call: their arguments, their answers, and what
+ * is said when a call cannot be answered.
+ *
+ * What a caller can mend is a result with is_error and {code, message, try}; only
+ * a tool that does not exist is an error of the protocol.
+ */
+#ifndef NSX_TOOLS_H
+#define NSX_TOOLS_H
+
+#include "agent/loaded.h"
+#include "agent/roots.h"
+#include "base/jsonread.h"
+#include "base/jsonw.h"
+
+#define NSX_TOOL(id, name, title, text) NSX_TOOL_##id,
+enum nsx_tool_id {
+#include "agent/tools.def"
+	NSX_NTOOLS
+};
+#undef NSX_TOOL
+struct nsx_tool {
+	const char *name, *title, *text;
+};
+extern const struct nsx_tool nsx_tools[NSX_NTOOLS];
+
+struct nsx_toolbox { /* what the calls of a server share */
+	struct nsx_roots roots;
+	struct nsx_cache cache;
+	struct nsx_progress progress;
+	int64_t budget; /* tokens of an answer that names none               */
+	bool text_is_json; /* the text is a copy of the structure            */
+};
+
+/* The schemas of a tool (JSON Schema 2020-12), as values of an open object. */
+void nsx_tool_input_schema(struct nsx_jsonw *w, const char *key,
+			   enum nsx_tool_id tool);
+void nsx_tool_output_schema(struct nsx_jsonw *w, const char *key,
+			    enum nsx_tool_id tool);
+
+/* Adds content, structuredContent and isError to the open object of w.
+ * arguments NULL: none.  Errors: NSX_E_STOP alone.
+ */
+int nsx_tool_call(struct nsx_toolbox *t, enum nsx_tool_id tool,
+		  const struct nsx_jsonr *arguments, struct nsx_jsonw *w,
+		  struct nsx_err *err) NSX_CHECKED;
+
+/* For tools.c, of the other files ----------------------------------------------*/
+
+struct nsx_answer;
+/* Answers of which no report is the source; paths are real. */
+int nsx_answer_diff(const char *const *before, size_t nbefore,
+		    const char *const *after, size_t nafter, const char *unit,
+		    unsigned threads, struct nsx_answer **ret,
+		    struct nsx_err *err) NSX_CHECKED;
+/* is_allowed: of each file that a folder names. */
+int nsx_answer_fleet(char *const *paths, size_t n,
+		     bool (*is_allowed)(void *ctx, const char *path), void *ctx,
+		     unsigned threads, struct nsx_answer **ret,
+		     struct nsx_err *err) NSX_CHECKED;
+/* topic NULL: all; r NULL: of no trace. */
+int nsx_answer_capture(const char *topic, const struct nsx_report *r,
+		       struct nsx_answer **ret,
+		       struct nsx_err *err) NSX_CHECKED;
+
+#endif

@@ -1,0 +1,114 @@
+/* cmd_mcp.c - the server that agents start. */
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+#include "agent/mcp.h"
+#include "agent/reply.h"
+#include "cli/cmd_common.h"
+#include "cli/opt.h"
+
+struct args {
+	struct nsx_opt_list roots;
+	const char *print_config, *text;
+	int64_t budget, cache_mb, threads;
+};
+
+#define OPT(n, ar, k, f, h)                                                   \
+	{.name = n, .arg = ar, .kind = NSX_O_##k,                             \
+	 .offset = offsetof(struct args, f), .help = h}
+static const struct nsx_opt opts[] = {
+	OPT("root", "DIR", LIST, roots,
+	    "a folder whose traces may be read; may be repeated; default the "
+	    "working folder"),
+	OPT("budget", "TOKENS", INT, budget,
+	    "what an answer may take where the call does not say (4000)"),
+	OPT("cache-mb", "N", INT, cache_mb,
+	    "memory for traces that are kept between calls (2048)"),
+	OPT("text", "WORD", STR, text,
+	    "text of an answer: md, a table, or json, a copy of the structure, "
+	    "for clients that read nothing else"),
+	OPT("threads", "N", INT, threads,
+	    "worker threads; default all processors"),
+	OPT("print-config", "CLIENT", STR, print_config,
+	    "print what the settings of claude, codex, cursor, vscode or gemini "
+	    "need, and end"),
+};
+
+static int check_args(const struct args *a, int n, struct nsx_err *err)
+{
+	if (n)
+		return nsx_fail(err, NSX_E_USAGE, "mcp takes no operand: the "
+				"agent names the traces");
+	if (a->budget < NSX_REPLY_MIN_TOKENS || a->budget > NSX_REPLY_MAX_TOKENS)
+		return nsx_fail(err, NSX_E_USAGE, "--budget must be %d to %d",
+				NSX_REPLY_MIN_TOKENS, NSX_REPLY_MAX_TOKENS);
+	if (a->cache_mb < 0 || a->cache_mb > 1 << 30)
+		return nsx_fail(err, NSX_E_USAGE, "--cache-mb must be 0 or "
+				"more");
+	if (a->threads < 0 || a->threads > NSX_MAX_THREADS)
+		return nsx_fail(err, NSX_E_USAGE, "--threads must be 1 to %d",
+				NSX_MAX_THREADS);
+	if (a->text && strcmp(a->text, "md") != 0 &&
+	    strcmp(a->text, "json") != 0)
+		return nsx_fail(err, NSX_E_USAGE, "--text must be md or json, "
+				"not '%s'", a->text);
+	return 0;
+}
+
+/* Clients start servers from folders of their own: the path is a whole one. */
+static int print_config(const char *client, struct nsx_err *err)
+{
+	char program[4096];
+	ssize_t n = readlink("/proc/self/exe", program, sizeof(program) - 1);
+	struct nsx_buf b = {0};
+	int rc;
+
+	program[n > 0 ? n : 0] = '\0';
+	rc = nsx_mcp_config(client, n > 0 ? program : "nsys-explain", &b, err);
+	if (!rc)
+		fwrite(b.p, 1, b.n, stdout);
+	nsx_buf_done(&b);
+	return rc ? rc : nsx_flush_stdout(err);
+}
+
+static int run(const struct nsx_cmd *cmd, int argc, char **argv)
+{
+	struct args a = {.budget = NSX_REPLY_TOKENS, .cache_mb = 2048};
+	struct nsx_mcp_opts o = {.in = 0, .out = 1};
+	struct nsx_err err;
+	int n, rc = nsx_opt_parse(cmd, argc, argv, &a, &n, &err);
+
+	if (!rc)
+		rc = check_args(&a, n, &err);
+	if (!rc && a.print_config) {
+		rc = print_config(a.print_config, &err);
+	} else if (!rc) {
+		o.roots = a.roots.v;
+		o.nroots = a.roots.n;
+		o.budget = a.budget;
+		o.cache_bytes = (size_t)a.cache_mb << 20;
+		o.text_is_json = a.text && !strcmp(a.text, "json");
+		o.threads = nsx_threads(a.threads);
+		rc = nsx_mcp_serve(&o, &err);
+	}
+	return rc ? nsx_cmd_fail(&err, false) : 0;
+}
+
+const struct nsx_cmd nsx_cmd_mcp = {
+	.name = "mcp",
+	.usage = "[--root DIR]... [OPTIONS]",
+	.summary = "answer an agent's questions (Model Context Protocol)",
+	.doc = "Serves the questions of 'ask', and diff, fleet and SQL, on stdin "
+	       "and stdout, to a client of the Model Context Protocol "
+	       "(2024-11-05 to 2026-07-28). Traces stay in memory between "
+	       "calls, and are read anew when they change. Answers fit a budget "
+	       "of tokens and say what was left out.\n\n"
+	       "Only files under the roots are read, wherever links lead; "
+	       "nothing is written, and there is no network. Names from a trace "
+	       "are quoted: they are data of the traced program.",
+	.examples = "nsys-explain mcp --print-config claude  # for .mcp.json\n"
+		    "nsys-explain mcp --root /data/traces --budget 2000",
+	.opts = opts,
+	.nopts = ARRAY_LEN(opts),
+	.run = run,
+};

@@ -1,0 +1,426 @@
+"""What an agent's client sees of `nsys-explain mcp`.
+usage: check.py BUILD SHARED WORK [MUTATIONS]"""
+import json
+import os
+import random
+import re
+import shutil
+import signal
+import sqlite3
+import sys
+import threading
+import time
+
+from client import (Client, LEGACY, META, MODERN, Schemas, content_of, jsonschema,
+                    text_of)
+
+build, shared, work = sys.argv[1:4]
+mutations = int(sys.argv[4]) if len(sys.argv) > 4 else 10000
+program = os.path.join(build, 'nsys-explain')
+fixtures = os.path.join(build, 'fixtures')
+traces = os.path.join(shared, 'traces')
+schemas = Schemas(os.path.join(shared, 'mcp'))
+counts = {'passed': 0, 'failed': 0, 'skipped': 0}
+
+
+def ok(what, holds, detail=''):
+    counts['passed' if holds else 'failed'] += 1
+    if not holds:
+        print('FAIL mcp: %s %s' % (what, str(detail)[:400]))
+
+
+def skip(what):
+    counts['skipped'] += 1
+    print('skipped: ' + what)
+
+
+def client(revision=MODERN, roots=(fixtures,), **k):
+    return Client(program, roots, revision, schemas, **k)
+
+
+CALLS = [
+    ('nsys_explain', {'trace': 'synthetic.sqlite'}),
+    ('nsys_ask', {'trace': 'synthetic.sqlite', 'question': 'findings'}),
+    ('nsys_ask', {'trace': 'synthetic.sqlite', 'question': 'finding', 'argument': '1'}),
+    ('nsys_ask', {'trace': 'synthetic.sqlite', 'question': 'gaps'}),
+    ('nsys_ask', {'trace': 'synthetic.sqlite', 'question': 'window', 'argument': '0..1'}),
+    ('nsys_ask', {'trace': 'synthetic.sqlite', 'question': 'at', 'argument': '5ns'}),
+    ('nsys_ask', {'trace': 'synthetic.sqlite', 'question': 'why', 'argument': '5ns'}),
+    ('nsys_ask', {'trace': 'synthetic.sqlite', 'question': 'kernel', 'argument': '.'}),
+    ('nsys_ask', {'trace': 'synthetic.sqlite', 'question': 'section', 'argument': 'top_kernels'}),
+    ('nsys_ask', {'trace': 'synthetic.sqlite', 'question': 'what-if', 'argument': 'host:2x'}),
+    ('nsys_diff', {'before': ['diff_before.sqlite'], 'after': ['diff_slower.sqlite']}),
+    ('nsys_fleet', {'traces': ['nccl_three_ranks.sqlite', 'two_rank_straggler.sqlite']}),
+    ('nsys_sql', {'trace': 'synthetic.sqlite', 'sql': 'SELECT count(*) AS n FROM kernel'}),
+    ('nsys_capture', {'trace': 'synthetic.sqlite'}),
+    ('nsys_capture', {'topic': 'counters'}),
+]
+
+
+def check_revision(revision):
+    c = client(revision)
+    names = c.learn_tools()
+    ok(revision + ': tools in order', names == [
+        'nsys_explain', 'nsys_ask', 'nsys_diff', 'nsys_fleet', 'nsys_sql', 'nsys_capture'], names)
+    if revision == MODERN:
+        found = c.ask('server/discover')['result']
+        ok('discover names the revision', MODERN in found['supportedVersions'])
+        ok('no ping', c.ask('ping').get('error', {}).get('code') == -32601)
+    else:
+        ok(revision + ': agreed', c.hello['result']['protocolVersion'] == revision)
+        ok(revision + ': ping', c.ask('ping')['result'] == {})
+        ok(revision + ': no discover', c.ask('server/discover').get('error', {}).get('code') == -32601)
+    for tool, arguments in CALLS:
+        r = c.call(tool, **arguments)
+        ok('%s %s %s' % (revision, tool, arguments), not r.get('isError') and text_of(r), r)
+        ok(revision + ': an answer leads on', tool == 'nsys_fleet' or tool == 'nsys_capture' or
+           content_of(r)['next'], r)
+    listed = c.ask('resources/list')['result']['resources']
+    ok(revision + ': resources of what is loaded', len(listed) >= 2)
+    for entry in listed[:2]:
+        r = c.ask('resources/read', {'uri': entry['uri']})
+        ok(revision + ': read ' + entry['name'], r['result']['contents'][0]['text'])
+    table = listed[0]['uri'].rsplit('/', 1)[0] + '/tables/cuda_gpu_kern_sum.csv'
+    ok(revision + ': a table', ',' in c.ask('resources/read', {'uri': table})['result']['contents'][0]['text'])
+    gone = c.ask('resources/read', {'uri': 'nsys://0000000000000000/report.md'})
+    ok(revision + ': unknown resource',
+       gone['error']['code'] == (-32602 if revision == MODERN else -32002), gone)
+    ok(revision + ': templates', len(c.ask('resources/templates/list')['result']['resourceTemplates']) == 3)
+    prompts = c.ask('prompts/list')['result']['prompts']
+    ok(revision + ': prompts', [p['name'] for p in prompts] == ['why-slow', 'what-changed', 'who-is-late'])
+    for p in prompts:
+        r = c.ask('prompts/get', {'name': p['name'],
+                                  'arguments': {a['name']: 'x.sqlite' for a in p['arguments']}})
+        ok(revision + ': ' + p['name'], 'x.sqlite' in r['result']['messages'][0]['content']['text'])
+    code, rest = c.close()
+    ok(revision + ': ends in silence', code == 0 and not rest and not c.noise, (code, rest, c.noise))
+
+
+def check_errors():
+    c = client()
+    c.learn_tools()
+
+    def error(params, method='tools/list', **extra):
+        c.send({'jsonrpc': '2.0', 'id': 'x', 'method': method, 'params': params, **extra})
+        return c.read()['error']
+
+    ok('no _meta', error({})['code'] == -32602)
+    old = error({'_meta': {META + 'protocolVersion': '1900-01-01', META + 'clientCapabilities': {}}})
+    ok('version', old['code'] == -32022 and MODERN in old['data']['supported'] and
+       old['data']['requested'] == '1900-01-01', old)
+    ok('no capabilities', error({'_meta': {META + 'protocolVersion': MODERN}})['code'] == -32602)
+    for bad, code in ((b'{', -32700), (b'[]', -32600), (b'1', -32600), (b'{"id":1}', -32600),
+                      (b'{"jsonrpc":"2.0","id":1.5,"method":"ping"}', -32600),
+                      (b'{"jsonrpc":"2.0","id":null,"method":"ping"}', -32600),
+                      (b'\xff\xfe', -32700), (b'{"jsonrpc":"1.0","id":1,"method":"x"}', -32600),
+                      (b'x' * (5 << 20), -32700)):
+        c.send(bad)
+        m = c.read()
+        ok('refused: %r' % bad[:40], m['error']['code'] == code, m)
+    ok('no such method', c.ask('tools/run')['error']['code'] == -32601)
+    ok('no such tool', c.ask('tools/call', {'name': 'rm', 'arguments': {}})['error']['code'] == -32602)
+
+    def refused(code, tool, **arguments):
+        result = c.ask('tools/call', {'name': tool, 'arguments': arguments})['result']
+        e = content_of(result)['error'] if result.get('isError') else {'code': 'none'}
+        ok('%s for %s %s' % (code, tool, arguments), e['code'] == code and
+           len(json.dumps(e)) <= 1000, result)
+        if jsonschema:
+            jsonschema.Draft202012Validator(c.tools[tool]['outputSchema']).validate(content_of(result))
+        return e
+
+    e = refused('NO_SUCH_TRACE', 'nsys_explain', trace='nothing.sqlite')
+    ok('traces to try', e['try'] and all(t.endswith('.sqlite') for t in e['try']))
+    refused('OUTSIDE_ROOTS', 'nsys_explain', trace='/etc/passwd')
+    refused('OUTSIDE_ROOTS', 'nsys_explain', trace='../nsys-explain')
+    refused('BAD_ARGUMENT', 'nsys_explain', trace=1)
+    refused('BAD_ARGUMENT', 'nsys_explain')
+    refused('BAD_ARGUMENT', 'nsys_explain', trace='synthetic.sqlite', colour='red')
+    refused('BAD_ARGUMENT', 'nsys_explain', trace='synthetic.sqlite', budget=10)
+    refused('BAD_ARGUMENT', 'nsys_explain', trace='synthetic.sqlite', detail='some')
+    refused('BAD_ARGUMENT', 'nsys_ask', trace='synthetic.sqlite', question='nonsense')
+    refused('BAD_ARGUMENT', 'nsys_ask', trace='synthetic.sqlite', question='range', argument='x')
+    refused('BAD_ARGUMENT', 'nsys_ask', trace='synthetic.sqlite', question='gaps', cursor='9999999')
+    refused('BAD_ARGUMENT', 'nsys_diff', before=[], after=['synthetic.sqlite'])
+    refused('BAD_ARGUMENT', 'nsys_diff', before=[1], after=['synthetic.sqlite'])
+    refused('OUTSIDE_ROOTS', 'nsys_diff', before=['/etc/passwd'], after=['synthetic.sqlite'])
+    refused('BAD_ARGUMENT', 'nsys_capture', topic='nonsense')
+    refused('TRACE_CHANGED', 'nsys_explain', trace='synthetic.sqlite', expect_trace_id='0')
+    c.close()
+
+
+def check_files():
+    """Roots, links, a file that changes, a file that is no trace."""
+    root = os.path.join(work, 'root')
+    os.makedirs(root)
+    a = os.path.join(root, 'a.sqlite')
+    shutil.copy(os.path.join(fixtures, 'synthetic.sqlite'), a)
+    os.chmod(a, 0o644)
+    os.symlink(os.path.join(fixtures, 'ties.sqlite'), os.path.join(root, 'out.sqlite'))
+    os.symlink('a.sqlite', os.path.join(root, 'in.sqlite'))
+    os.mkfifo(os.path.join(root, 'pipe.sqlite'))
+    with open(os.path.join(root, 'text.sqlite'), 'w') as f:
+        f.write('no trace\n' * 1000)
+    before = sorted((n, os.lstat(os.path.join(root, n)).st_mtime_ns) for n in os.listdir(root))
+    c = client(roots=[root])
+
+    def code(trace):
+        r = c.call('nsys_explain', trace=trace)
+        return content_of(r)['error']['code'] if r.get('isError') else content_of(r)['trace_id']
+
+    first = code('a.sqlite')
+    ok('the same file under another name', code('in.sqlite') == first and code(a) == first)
+    ok('a link that leads out', code('out.sqlite') == 'OUTSIDE_ROOTS')
+    ok('no trace', code('text.sqlite') == 'NOT_SQLITE', code('text.sqlite'))
+    ok('a pipe', code('pipe.sqlite') in ('NOT_SQLITE', 'CANNOT_READ'), code('pipe.sqlite'))
+    ok('a folder', code('.') in ('NOT_SQLITE', 'CANNOT_READ'), code('.'))
+    ok('nothing was written', before == sorted(
+        (n, os.lstat(os.path.join(root, n)).st_mtime_ns) for n in os.listdir(root)))
+    db = sqlite3.connect(a)
+    db.execute('UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET "end" = "end" + 1000')
+    db.commit()
+    db.close()
+    second = code('a.sqlite')
+    ok('a trace that changes is read anew', second != first and len(second) == len(first))
+    r = c.call('nsys_explain', trace='a.sqlite', expect_trace_id=first)
+    ok('what was expected is gone', content_of(r)['error']['code'] == 'TRACE_CHANGED')
+    os.remove(a)
+    ok('a trace that is gone', code('a.sqlite') == 'NO_SUCH_TRACE')
+    c.close()
+    # A cache that holds one trace at a time answers the same.
+    c = client(options=['--cache-mb', '0'])
+    seen = [text_of(c.call('nsys_explain', trace=t + '.sqlite')) for t in ('synthetic', 'ties') * 3]
+    ok('traces that were let go', len(set(seen)) == 2)
+    c.close()
+
+
+def check_budget():
+    c = client()
+    c.learn_tools()
+    rows, cursor, sizes = [], None, []
+    while True:
+        r = c.call('nsys_ask', trace='kernel_names.sqlite', question='kernel', argument='.', budget=500,
+                   **({'cursor': cursor} if cursor else {}))
+        d = content_of(r)
+        sizes.append(len(json.dumps(d, separators=(',', ':'))))
+        rows += d.get('tables', {}).get('shapes', [])
+        if 'cursor' not in d.get('truncated', {}):
+            break
+        ok('cost of the rest', d['truncated']['cost_of_rest_tokens'] > 0 and
+           'cursor "%s"' % d['truncated']['cursor'] in text_of(r))
+        cursor = d['truncated']['cursor']
+    whole = content_of(c.call('nsys_ask', trace='kernel_names.sqlite', question='kernel',
+                              argument='.', budget=16000))
+    ok('pages add up to the whole', rows == whole['tables']['shapes'], (len(rows), len(whole['tables']['shapes'])))
+    ok('within the budget', max(sizes) <= 1500, sizes)
+    for name in ('mfu_2gpu_before', 'a100_llm_nvtx'):
+        if not os.path.exists(os.path.join(traces, name + '.sqlite')):
+            skip('budgets on ' + name)
+            continue
+        d = client(roots=[traces])
+        for budget in (500, 1500, 16000):
+            for question in ('findings', 'gaps', 'section', 'window'):
+                k = {'section': {'argument': 'top_kernels'}, 'window': {'argument': '0..10'}}.get(question, {})
+                r = d.call('nsys_ask', trace=name + '.sqlite', question=question, budget=budget, **k)
+                size = len(json.dumps(content_of(r), separators=(',', ':')))
+                ok('%s within %d' % (question, budget), size <= min(3 * budget, 45000) and
+                   len(text_of(r)) <= 45000, size)
+        d.close()
+    c.close()
+
+
+def check_threads_of_talk():
+    """Cancelling, progress, two clients, clients that die."""
+    c = client()
+    a = c.post('tools/call', {'name': 'nsys_explain', 'arguments': {'trace': 'synthetic.sqlite'}})
+    b = c.post('tools/call', {'name': 'nsys_explain', 'arguments': {'trace': 'ties.sqlite'}})
+    c.tell('notifications/cancelled', {'requestId': b})
+    c.tell('notifications/cancelled', {'requestId': 'nothing'})
+    last = c.post('tools/list')
+    c.close()
+    ids = [json.loads(x).get('id') for x in c.log]
+    big = os.path.join(traces, 'h100_2gpu_1s.sqlite')
+    if os.path.exists(big):
+        c = client(roots=[traces])
+        slow = c.post('tools/call', {'name': 'nsys_explain',
+                                     'arguments': {'trace': 'h100_2gpu_1s.sqlite'}}, token='t')
+        time.sleep(0.25)
+        c.tell('notifications/cancelled', {'requestId': slow})
+        began = time.time()
+        after = c.call('nsys_explain', trace=os.path.join(traces, 'nvtx_only.sqlite'))
+        ok('cancelled soon', time.time() - began < 3, time.time() - began)
+        ok('an answer after that', not after.get('isError'), after)
+        ok('none to what was cancelled', slow not in [json.loads(x).get('id') for x in c.log])
+        again = c.call('nsys_explain', token=7, trace='h100_2gpu_1s.sqlite')
+        seen = [m['params']['progress'] for m in c.told]
+        ok('progress rises', seen == sorted(seen) and all(
+            m['params']['progressToken'] == 7 for m in c.told), c.told)
+        ok('not spoilt', not again.get('isError'))
+        began = time.time()
+        c.call('nsys_explain', trace='h100_2gpu_1s.sqlite')
+        ok('the second answer is quick', time.time() - began < 0.5, time.time() - began)
+        c.close()
+    else:
+        skip('cancelling and progress: no trace that takes long')
+    clients = [client(), client(LEGACY[-1])]
+    texts = []
+    threads = [threading.Thread(target=lambda x=x: texts.append(
+        [text_of(x.call('nsys_explain', trace='synthetic.sqlite')) for _ in range(20)]))
+        for x in clients]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    ok('two clients', len(texts) == 2 and texts[0] == texts[1])
+    for x in clients:
+        ok('both end', x.close()[0] == 0)
+    dead = client()
+    for _ in range(50):
+        dead.post('tools/call', {'name': 'nsys_explain', 'arguments': {'trace': 'synthetic.sqlite'}})
+    dead.p.stdout.close()
+    dead.p.stdin.close()
+    began = time.time()
+    code = dead.p.wait(timeout=60)
+    ok('a client that dies', code == 0 and time.time() - began < 10, code)
+    killed = client()
+    killed.ask('server/discover')
+    killed.p.send_signal(signal.SIGTERM)
+    ok('SIGTERM', killed.p.wait(timeout=10) == 0)
+
+
+def outside_code(text):
+    """Markdown without its code spans."""
+    return re.sub(r'`[^`\n]*`', '', text)
+
+
+def check_names():
+    c = client()
+    questions = [{'question': 'findings'}, {'question': 'gaps'}, {'question': 'window', 'argument': '0..1'},
+                 {'question': 'kernel', 'argument': '.'}, {'question': 'stream', 'argument': '7'},
+                 {'question': 'thread', 'argument': '111'}, {'question': 'at', 'argument': '1500000ns'},
+                 {'question': 'why', 'argument': '2500000ns'}, {'question': 'iteration', 'argument': '1'}]
+    questions += [{'question': 'finding', 'argument': str(i)} for i in range(1, 6)]
+    questions += [{'question': 'section', 'argument': s} for s in (
+        'top_kernels', 'nvtx', 'nvtx_kernel_time', 'gpu_idle', 'host_threads', 'by_pid', 'launches')]
+    seen = 0
+    for trace in ('instructions.sqlite', 'hostile_names.sqlite'):
+        results = [c.call('nsys_explain', trace=trace)]
+        results += [c.call('nsys_ask', trace=trace, **q) for q in questions]
+        results += [c.call('nsys_ask', trace=trace, question='range', argument='nothing of the kind')]
+        for r in results:
+            text = text_of(r)
+            seen += text.count('Ignore all previous')
+            if not r.get('isError'):
+                ok('instructions are quoted in ' + trace, 'Ignore all' not in outside_code(text), text)
+            whole = text + json.dumps(r['structuredContent'], ensure_ascii=False)
+            ok('no control characters', not re.search(
+                '[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]', whole), whole)
+    ok('instructions were seen', seen > 10, seen)
+    c.close()
+
+
+def check_secrets():
+    c = client()
+    out = []
+    for question in ({'question': 'findings'}, {'question': 'section', 'argument': 'input'},
+                     {'question': 'section', 'argument': 'capture_quality'}):
+        out.append(c.call('nsys_ask', trace='secrets.sqlite', **question))
+    out.append(c.call('nsys_explain', trace='secrets.sqlite', detail='full'))
+    out.append(c.call('nsys_capture', trace='secrets.sqlite'))
+    for table in ('TARGET_INFO_SYSTEM_ENV', 'META_DATA_CAPTURE', 'META_DATA_EXPORT', 'DIAGNOSTIC_EVENT',
+                  'ProcessStreams', 'ANALYSIS_FILE', 'StringIds', 'system_env', 'capture_meta',
+                  'export_meta', 'diagnostic', 'string', '_string', 'sqlite_master'):
+        for where in ('', 'main.', 'temp.'):
+            out.append(c.call('nsys_sql', trace='secrets.sqlite',
+                              sql='SELECT * FROM %s%s' % (where, table)))
+    for entry in c.ask('resources/list')['result']['resources']:
+        out.append(c.ask('resources/read', {'uri': entry['uri']}))
+    found = sorted(set(re.findall('SECRET_MARKER_[0-9]*', json.dumps(out))))
+    ok('no secrets', not found, found)
+    c.close()
+
+
+def mutate(rng, line):
+    b = bytearray(line)
+    for _ in range(rng.randint(1, 4)):
+        what, at = rng.randint(0, 6), rng.randrange(len(b) + 1)
+        if what == 0:
+            del b[at:at + rng.randint(1, 8)]
+        elif what == 1:
+            b[at:at] = bytes(rng.choice(b'{}[]",:\\0129eE+-.tfn \x00\x7f\xff') for _ in range(rng.randint(1, 3)))
+        elif what == 2 and b:
+            b[at % len(b)] = rng.randrange(256)
+        elif what == 3:
+            b[at:at] = b[at:at + rng.randint(1, 40)]
+        elif what == 4:
+            b = bytearray(bytes(b).replace(rng.choice([b'2.0', b'tools', b'trace', b'1']),
+                                           rng.choice([b'', b'null', b'{}', b'9' * 30, b'"'])))
+        elif what == 5:
+            b[at:at] = rng.choice([b'\\u0000', b'\\ud800', b'[' * 200, b'{"a":' * 100, b'1e999', b'-0'])
+        else:
+            b = b[:at] + bytearray(b[rng.randrange(len(b) + 1):])
+    return bytes(b).replace(b'\n', b' ')
+
+
+def check_mutations():
+    rng = random.Random(41)
+    meta = {META + 'protocolVersion': MODERN, META + 'clientCapabilities': {}, 'progressToken': 1}
+    seeds = [{'method': 'server/discover', 'params': {'_meta': meta}}]
+    seeds += [{'method': 'tools/call', 'params': {'name': t, 'arguments': dict(a, budget=500), '_meta': meta}}
+              for t, a in CALLS if t not in ('nsys_diff', 'nsys_fleet')]
+    seeds += [{'method': m, 'params': {'_meta': meta}} for m in ('resources/list', 'prompts/list')]
+    seeds += [{'method': 'resources/read', 'params': {'uri': 'nsys://0123456789abcdef/report.md', '_meta': meta}},
+              {'method': 'notifications/cancelled', 'params': {'requestId': 1}},
+              {'method': 'initialize', 'params': {'protocolVersion': '2025-06-18', 'capabilities': {}}}]
+    seeds = [json.dumps({'jsonrpc': '2.0', 'id': 1, **s}).encode() for s in seeds]
+    lines = [mutate(rng, rng.choice(seeds)) for _ in range(mutations)]
+    c = Client(program, [fixtures])
+    sent = threading.Thread(target=lambda: (c.p.stdin.write(b'\n'.join(lines) + b'\n'), c.p.stdin.close()))
+    sent.start()
+    out = c.p.stdout.read()
+    sent.join()
+    code = c.p.wait(timeout=600)
+    answers = out.split(b'\n')
+    stray = []
+    for a in answers[:-1]:
+        try:
+            m = json.loads(a)
+            if m.get('jsonrpc') != '2.0' or ('result' in m) + ('error' in m) + ('method' in m) != 1:
+                stray.append(a)
+        except ValueError:
+            stray.append(a)
+    replies = sum(b'"method"' not in a[:60] for a in answers[:-1])
+    ok('%d mutated lines' % mutations, code == 0 and not stray and answers[-1] == b'' and
+       replies <= mutations, (code, stray[:2], replies, c.noise[-5:]))
+    ok('some are answered', replies > mutations / 10, replies)
+
+
+def check_config():
+    import subprocess
+    for name in ('claude', 'codex', 'cursor', 'vscode', 'gemini'):
+        text = subprocess.run([program, 'mcp', '--print-config', name], capture_output=True, text=True).stdout
+        if name == 'codex':
+            import tomllib
+            server = tomllib.loads(text)['mcp_servers']['nsys-explain']
+        else:
+            whole = json.loads(text)
+            server = (whole.get('mcpServers') or whole.get('servers'))['nsys-explain']
+        ok('settings of ' + name, server['command'] == os.path.realpath(program) and server['args'][0] == 'mcp')
+
+
+if jsonschema is None:
+    skip('lines against the schemas: no jsonschema for Python')
+elif not os.path.isdir(schemas.folder):
+    skip("lines against the protocol's schemas: not here")
+for revision in LEGACY + [MODERN]:
+    check_revision(revision)
+for check in (check_errors, check_files, check_budget, check_threads_of_talk, check_names, check_secrets,
+              check_config, check_mutations):
+    try:
+        check()
+    except Exception as e:
+        import traceback
+        ok(check.__name__, False, traceback.format_exc()[-900:])
+print('%d lines and results were checked against schemas' % schemas.checked)
+print('mcp: %(passed)d passed, %(failed)d failed, %(skipped)d skipped' % counts)
+sys.exit(counts['failed'] > 0)
