@@ -12,7 +12,7 @@ STD  := -std=c11 -D_GNU_SOURCE -DNSX_VERSION='"$(VERSION)"' -Isrc -Iinclude
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla \
         -Wformat=2 -Wconversion -Wno-sign-conversion \
         $(if $(SAN),,-Wframe-larger-than=40960) $(if $(CI),-Werror)
-GCC12 := $(shell [ "$$($(CC) -dumpversion | cut -d. -f1)" -ge 12 ] && echo 1)
+GCC12 := $(shell v=$$($(CC) -dumpversion 2>/dev/null | cut -d. -f1); [ "$${v:-0}" -ge 12 ] && echo 1)
 HARD := -fstack-protector-strong -fPIC -fvisibility=hidden \
         $(if $(SAN),$(SAN),-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=$(if $(GCC12),3,2))
 LINK := -pie -Wl,-z,relro,-z,now $(SAN)
@@ -26,6 +26,12 @@ all: $B/$(PROG) $(if $(MPICC),$B/$(PROG)-mpi)
 $B/$(PROG): $B/src/main.o $B/libnsx.a
 	@echo "  link  $@"
 	$(Q)$(CC) $(CFLAGS) $(LINK) -o $@ $^ $(LDFLAGS) $(LIBS)
+
+## static: build/nsys-explain-static, one file for machines that have nothing of ours
+static: $B/$(PROG)-static
+$B/$(PROG)-static: $B/src/main.o $B/libnsx.a
+	@echo "  link  $@"
+	$(Q)$(CC) $(CFLAGS) -static -Wl,-z,relro,-z,now -s -o $@ $^ $(LDFLAGS) $(LIBS)
 
 # fleet over MPI, where there is one.
 $B/$(PROG)-mpi: src/main_mpi.c $B/libnsx.a
@@ -167,12 +173,14 @@ lint:
 TO  := $(DESTDIR)$(PREFIX)
 MAN := $(TO)/share/man/man1
 ## install: program, its alias nsys-llm-explain, manual, library and headers, under PREFIX
-install: all lib
-	install -D -m 755 $B/$(PROG) $(TO)/bin/$(PROG)
+install: install-program lib
 	install -D -m 644 -t $(TO)/include/nsx include/nsx/*.h
 	install -D -m 644 -t $(TO)/lib $B/libnsx.a
 	install -m 755 $B/$(SO) $(TO)/lib/$(SO) && ln -sf $(SO) $(TO)/lib/libnsx.so
 	install -D -m 644 -t $(TO)/lib/pkgconfig $B/libnsx.pc
+# The program alone, as packages of it take it.
+install-program: all
+	install -D -m 755 $B/$(PROG) $(TO)/bin/$(PROG)
 	ln -sf $(PROG) $(TO)/bin/nsys-llm-explain
 	$(if $(MPICC),install -m 755 $B/$(PROG)-mpi $(TO)/bin/$(PROG)-mpi)
 	mkdir -p $(MAN) && $B/$(PROG) --man > $(MAN)/$(PROG).1
@@ -185,11 +193,15 @@ uninstall:
 dist:
 	@mkdir -p $B
 	git archive --format=tar --prefix=$(PROG)-$(VERSION)/ HEAD | gzip -9n > $B/$(PROG)-$(VERSION).tar.gz
+## deb: a Debian package of the program in build/deb (needs dpkg-dev)
+deb:
+	@mkdir -p $B
+	src/package/deb.sh $(VERSION) $B
 clean:
 	rm -rf $B
 help:
 	@sed -n 's/^## /  make /p' $(MAKEFILE_LIST)
 
 -include $(patsubst %.c,$B/%.d,$(SRC)) $(UNIT:=.d)
-.PHONY: all lib demo check fuzz fuzz-programs fixtures test-programs golden unit asan tsan valgrind coverage bench bench-fleet warnings lint dist install uninstall clean help FORCE
+.PHONY: all lib static demo check fuzz fuzz-programs fixtures test-programs golden unit asan tsan valgrind coverage bench bench-fleet warnings lint dist deb install install-program uninstall clean help FORCE
 .DELETE_ON_ERROR:

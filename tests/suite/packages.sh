@@ -1,0 +1,63 @@
+#!/bin/bash
+# Packages: the static program where nothing else is; with DEB=1 (minutes, and
+# root) also the Debian package, installed into a system of its own by debootstrap
+# where that can be had, and removed again.
+# usage: packages.sh BUILD_DIR
+set -u
+b=$(cd "$1" && pwd)
+cd "$(dirname "$0")/../.." || exit 1
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+pass=0 fail=0 skip=0
+ok() { # WHAT COMMAND...
+	local what=$1
+	shift
+	if "$@" >"$work/say" 2>&1; then pass=$((pass + 1)); echo "ok $what"
+	else fail=$((fail + 1)); echo "FAIL $what"; tail -n 8 "$work/say"; fi
+}
+not() { ! "$@"; }
+report() { "$@" --json 2>&1 | sed 's/"generated_at": "[^"]*"//'; }
+version=$(sed -n 's/^VERSION := //p' Makefile)
+
+if [ -e /usr/lib/x86_64-linux-gnu/libsqlite3.a ] || "${CC:-cc}" -print-file-name=libsqlite3.a | grep -q /; then
+	if nm "$b/libnsx.a" 2>/dev/null | grep -qE '__(asan|tsan|gcov)_'; then
+		skip=$((skip + 1)); echo "skipped: a static program without sanitizers"
+	else
+		ok "make static" make -s static B="$b"
+		ok "it needs no library" not ldd "$b/nsys-explain-static"
+		mkdir "$work/bare"
+		cp "$b/nsys-explain-static" "$work/bare/nsys-explain"
+		cp "$b/fixtures/launch_bound.sqlite" "$work/bare/run.sqlite"
+		if [ "$(id -u)" = 0 ]; then bare() { chroot "$work/bare" /nsys-explain "$@"; }
+		else bare() { (cd "$work/bare" && env -i ./nsys-explain "$@"); }; fi
+		ok "it says its version" sh -c "'$b/nsys-explain-static' --version | grep -qF '$version'"
+		(cd "$work/bare" && report "$b/nsys-explain" run.sqlite) >"$work/want"
+		report bare run.sqlite >"$work/got"
+		ok "it explains a trace in a bare system, the same" cmp "$work/want" "$work/got"
+		ok "and writes the folder" bare run.sqlite -q --out report
+		ok "with its page" test -s "$work/bare/report/report.html"
+	fi
+else
+	skip=$((skip + 1)); echo "skipped: no static libraries here"
+fi
+
+if [ "${DEB:-}" = 1 ] && command -v dpkg-buildpackage >/dev/null; then
+	ok "make deb" make -s deb B="$b"
+	deb=$(echo "$b"/deb/nsys-explain_"$version"_*.deb)
+	ok "the package has its version" test "$(dpkg-deb -f "$deb" Version)" = "$version"
+	ok "a manual for both names" sh -c "dpkg-deb -c '$deb' | grep -c 'man1/nsys-.*explain.1.gz' | grep -qx 2"
+	command -v lintian >/dev/null && ok "lintian has nothing to say" sh -c "lintian --fail-on error,warning '$deb' && test -z \"\$(lintian '$deb')\""
+	if [ "$(id -u)" = 0 ] && command -v debootstrap >/dev/null &&
+		debootstrap --variant=minbase bookworm "$work/system" >"$work/say" 2>&1; then
+		cp "$deb" "$work/system/p.deb"
+		in_system() { chroot "$work/system" "$@"; }
+		ok "it installs" in_system sh -c 'apt-get update -qq && apt-get install -y -qq --no-install-recommends /p.deb'
+		ok "it runs" sh -c "chroot '$work/system' nsys-explain --version | grep -qF '$version'"
+		ok "it is removed" in_system apt-get purge -y -qq nsys-explain
+		ok "and leaves nothing" not in_system sh -c 'ls /usr/bin/nsys-* /usr/share/doc/nsys-explain /usr/share/man/man1/nsys-*'
+	else
+		skip=$((skip + 1)); echo "skipped: no bare system to install into"
+	fi
+fi
+echo "packages: $pass passed, $fail failed, $skip skipped"
+[ "$fail" -eq 0 ]
