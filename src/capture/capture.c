@@ -65,6 +65,18 @@ static void warn_of_others(struct nsx_capture *c)
 				 names.p, n > 1 ? "they do" : "it does");
 }
 
+/* What is recorded was said to nsys launch. */
+static void start_session(struct nsx_capture *c, const char *output)
+{
+	nsx_args_add(&c->argv, c->nsys->path);
+	nsx_args_add(&c->argv, "start");
+	nsx_args_add(&c->argv, nsx_arena_printf(c->arena, "--session=%s",
+						c->opts->session));
+	nsx_args_add(&c->argv, nsx_arena_printf(c->arena, "--output=%s", output));
+	for (size_t i = 0; i < c->extra.n; i++)
+		nsx_args_add(&c->argv, c->extra.argv[i]);
+}
+
 int nsx_capture_equip(struct nsx_capture *c, struct nsx_err *err)
 {
 	const char *visible = getenv("CUDA_VISIBLE_DEVICES");
@@ -93,6 +105,10 @@ int nsx_capture_equip(struct nsx_capture *c, struct nsx_err *err)
 	}
 	if (nsx_nsys_ask(c->nsys, c->arena, err))
 		return err->rc;
+	if (c->opts->session) {
+		start_session(c, want.output);
+		return 0;
+	}
 	if (gpu && visible && strcmp(gpu, visible))
 		nsx_capture_warn(
 			c,

@@ -13,6 +13,7 @@
 
 struct nsx_capture_opts {
 	const char *out, *gpu_id, *preset, *extra, *nsys, *target;
+	const char *session; /* of a service that runs under nsys launch; NULL */
 	double duration_s; /* 0: until the command ends                   */
 	double warmup_pct; /* of the capture's length; 0: none            */
 	bool keep_rep, compress_rep, delete_rep, no_explain, convert;
@@ -33,7 +34,7 @@ struct nsx_product { /* one report; nsys writes several for repeated ranges */
 
 struct nsx_capture {
 	const struct nsx_capture_opts *opts;
-	const char *const *command; /* ends with NULL                       */
+	const char *const *command; /* ends with NULL; empty: a session      */
 	struct nsx_arena *arena;    /* owns every string and array here     */
 	struct nsx_buf warnings;    /* a line each                          */
 
@@ -65,7 +66,9 @@ int nsx_capture_place(struct nsx_capture *c, struct nsx_err *err) NSX_CHECKED;
 /* Finds nsys and settles argv. Errors: IO, USAGE. */
 int nsx_capture_equip(struct nsx_capture *c, struct nsx_err *err) NSX_CHECKED;
 
-/* Runs the command under nsys, whatever its end. Errors: IO. */
+/* Runs the command under nsys, whatever its end; or records a service's session,
+ * until the duration is over or a signal comes.  Errors: IO.
+ */
 int nsx_capture_record(struct nsx_capture *c, struct nsx_err *err) NSX_CHECKED;
 
 /* Finds the reports and says why if there is none; records once more where nsys

@@ -93,14 +93,15 @@ static void note_time(struct nsx_capture *c)
 /* capture-PROGRAM-20260131-235959 */
 static const char *default_dir(const struct nsx_capture *c)
 {
-	const char *program = strrchr(c->command[0], '/');
+	const char *what = c->opts->session ? c->opts->session : c->command[0];
+	const char *slash = strrchr(what, '/');
 	char text[32];
 	struct tm tm;
 
 	strftime(text, sizeof(text), "%Y%m%d-%H%M%S",
 		 localtime_r(&c->began, &tm));
 	return nsx_arena_printf(c->arena, "capture-%s-%s",
-				program ? program + 1 : c->command[0], text);
+				slash ? slash + 1 : what, text);
 }
 
 /* Whether a capture of this rank may write a file of this name. */

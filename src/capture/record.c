@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "capture/capture.h"
 
 enum stage { RUNNING, ASKED, ASKED_AGAIN, KILLED };
@@ -100,6 +101,66 @@ int nsx_capture_target_code(const struct nsx_capture *c)
 	return c->end.code;
 }
 
+/* Sessions -------------------------------------------------------------------*/
+
+static int watch_stop(void *ctx, const struct nsx_proc_end *e)
+{
+	struct recording *r = ctx;
+
+	note_progress(r, e);
+	if (is_overdue(r, e))
+		r->c->ended = NSX_ENDED_HUNG;
+	return r->c->ended == NSX_ENDED_HUNG ||
+	       nsx_proc_signals() > r->signals + 1 ? SIGKILL : 0;
+}
+
+static int start(struct nsx_capture *c, struct nsx_err *err)
+{
+	const struct nsx_proc p = {.argv = c->argv.argv, .limit_s = 60};
+	NSX_AT_EXIT(nsx_proc_end_done) struct nsx_proc_end end = {0};
+
+	if (nsx_proc_run(&p, &end, err))
+		return err->rc;
+	if (!end.code)
+		return 0;
+	return nsx_fail(err, NSX_E_IO, "nsys cannot record session '%s': %s; "
+			"start the service with: nsys launch --session-new=%s "
+			"COMMAND", c->opts->session, nsx_proc_words(&end, c->arena),
+			c->opts->session);
+}
+
+/* The service goes on before, meanwhile and after. */
+static int record_session(struct nsx_capture *c, struct recording *r,
+			  struct nsx_err *err)
+{
+	const char *const argv[] = {
+		c->nsys->path, "stop",
+		nsx_arena_printf(c->arena, "--session=%s", c->opts->session),
+		NULL};
+	const struct nsx_proc p = {.argv = argv, .passthrough = true,
+				   .watch = watch_stop, .ctx = r};
+	double began;
+	int rc;
+
+	if (start(c, err))
+		return err->rc;
+	began = nsx_now();
+	while (nsx_proc_signals() == r->signals &&
+	       (c->opts->duration_s <= 0 ||
+		nsx_now() - began < c->opts->duration_s))
+		usleep(50000);
+	c->target_s = nsx_now() - began;
+	c->ended = nsx_proc_signals() > r->signals ? NSX_ENDED_SIGNAL :
+						     NSX_ENDED_DURATION;
+	c->has_run = true;
+	r->stage = ASKED;
+	r->since_s = nsx_now();
+	rc = nsx_proc_run(&p, &c->end, err);
+	if (!rc)
+		note_progress(r, &c->end);
+	return rc;
+}
+
 int nsx_capture_record(struct nsx_capture *c, struct nsx_err *err)
 {
 	struct recording r = {
@@ -123,6 +184,8 @@ int nsx_capture_record(struct nsx_capture *c, struct nsx_err *err)
 		sscanf(limits, "%lf,%lf,%lf", &r.first_s, &r.again_s,
 		       &r.silence_s);
 	r.signals = nsx_proc_signals();
+	if (c->opts->session)
+		return record_session(c, &r, err);
 	if (nsx_proc_run(&p, &c->end, err))
 		return err->rc;
 	c->has_run = true;

@@ -26,6 +26,9 @@ static const struct nsx_opt opts[] = {
 	OPT(0, "target-cmd", NULL, "COMMAND", NSX_O_STR, target,
 	    "the command in one argument, in the place of -- COMMAND; no shell "
 	    "reads it"),
+	OPT(0, "session", NULL, "NAME", NSX_O_STR, session,
+	    "record a service that was started with nsys launch "
+	    "--session-new=NAME, for --duration or until Ctrl-C; it goes on"),
 	OPT(0, "gpu-id", NULL, "LIST", NSX_O_STR, gpu_id,
 	    "GPUs the command may use: becomes its CUDA_VISIBLE_DEVICES"),
 	OPT(0, "preset", NULL, "NAME", NSX_O_STR, preset,
@@ -201,7 +204,7 @@ static int finish(struct nsx_capture *c, const struct nsx_err *failed)
 /* A line for a shell, given as the name of a program. */
 static bool is_shell_line(const char *const *command)
 {
-	return !command[1] && strpbrk(command[0], " \t\n;&|<>$`") &&
+	return command[0] && !command[1] && strpbrk(command[0], " \t\n;&|<>$`") &&
 	       access(command[0], F_OK);
 }
 
@@ -221,7 +224,11 @@ static int check(const struct nsx_capture_opts *o, int noperands,
 	if (noperands && o->target)
 		return nsx_fail(err, NSX_E_USAGE, "give the command once: with "
 				"--target-cmd, or behind --");
-	if (!noperands && !o->target)
+	if (o->session && (noperands || o->target || o->preset || o->gpu_id))
+		return nsx_fail(err, NSX_E_USAGE, "--session records what was "
+				"started already: leave the command, --preset and "
+				"--gpu-id out");
+	if (!noperands && !o->target && !o->session)
 		return nsx_fail(err, NSX_E_USAGE,
 				"capture needs a command: nsys-explain capture "
 				"[OPTIONS] -- COMMAND [ARG...]");
@@ -271,7 +278,7 @@ static int run(const struct nsx_cmd *cmd, int argc, char **argv)
 
 const struct nsx_cmd nsx_cmd_capture = {
 	.name = "capture",
-	.usage = "[OPTIONS] -- COMMAND [ARG...]",
+	.usage = "[OPTIONS] -- COMMAND [ARG...] | --session NAME [OPTIONS]",
 	.summary = "record a command with nsys, export and explain it at once",
 	.doc = "Runs the command under nsys profile with options that this "
 	       "version of nsys knows: CUDA, NVTX and OS runtime calls, memory "
@@ -284,6 +291,9 @@ const struct nsx_cmd nsx_cmd_capture = {
 	       "what went wrong. Under a launcher that numbers its ranks, the "
 	       "number is part of these names, so that ranks may share the "
 	       "folder.\n\n"
+	       "A service, as a server of a language model, is started once "
+	       "with nsys launch --session-new=NAME, and recorded with "
+	       "--session NAME whenever it is wanted, again and again.\n\n"
 	       "Ctrl-C ends the command and keeps what was recorded; a second "
 	       "one gives the recording up. When the capture is over, "
 	       "everything that it started is ended, too.\n\n"
@@ -294,6 +304,8 @@ const struct nsx_cmd nsx_cmd_capture = {
 		"and explain a run\n"
 		"nsys-explain capture --duration 60 --preset nccl -o run1 -- "
 		"torchrun train.py  # one minute of a long job\n"
+		"nsys-explain capture --session serve --duration 20  # of a "
+		"service under nsys launch\n"
 		"nsys-explain capture --extra-nsys '-c cudaProfilerApi' -- "
 		"./app  # only what the program marks\n",
 	.opts = opts,

@@ -134,7 +134,27 @@ export_report() {
 	cp "$FAKE_SQLITE" "$out"
 }
 
+# A session of `nsys launch` is the file session.NAME, which says where the report
+# goes once it is being recorded.
+session_of() {
+	local out=''
+	for a; do
+		case $a in
+		--session=*) session=session.${a#--session=} ;;
+		--output=*) out=${a#--output=} ;;
+		esac
+	done
+	[ -e "$session" ] || { echo "No such session" >&2; exit 1; }
+	[ -z "$out" ] || echo "$out" >"$session"
+}
+
 case "${1:-} ${2:-}" in
+"start "*)
+	session_of "$@" ;;
+"stop "*)
+	session_of "$@"
+	write_report "$(cat "$session").nsys-rep"
+	printf 'Generated:\n\t%s\n' "$(cat "$session").nsys-rep" ;;
 "--version "*)
 	echo "NVIDIA Nsight Systems version ${FAKE_VERSION:-2025.5.1.121-255136380782v0}" ;;
 "status -e")

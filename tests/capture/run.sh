@@ -233,6 +233,34 @@ case_others_use_the_gpu() {
 	code 0
 	says '1 other process uses a GPU: trainer (77)'
 }
+case_session_of_a_service() {
+	: >session.serve
+	capture --session serve --duration 1 --no-explain
+	code 0
+	json '"ended_by": "duration"'
+	json '"target_exit_code": null'
+	files nsys_capture.json trace.nsys-rep trace.sqlite
+}
+case_session_until_ctrl_c() {
+	local pid
+	: >session.serve
+	env --default-signal=INT "$prog" capture --nsys "$fake" -o out --session serve --no-explain >stdout 2>stderr &
+	pid=$!
+	sleep 1.5
+	kill -INT "$pid"
+	wait "$pid"
+	rc=$?
+	code 130
+	json '"ok": true'
+	files nsys_capture.json trace.nsys-rep trace.sqlite
+}
+case_session_that_is_not_there() {
+	capture --session serve --duration 1
+	code 3
+	says 'nsys launch --session-new=serve'
+	capture --session serve -- true
+	code 2
+}
 case_converted_as_well() {
 	capture --convert --no-explain -- true
 	code 0
@@ -739,6 +767,21 @@ case_real_nsys_duration() {
 	code 0
 	json '"ended_by": "duration"'
 	files nsys_capture.json report trace.nsys-rep trace.sqlite
+}
+case_real_nsys_session() {
+	local real
+	real_nsys || return
+	HOME=$PWD "$real" launch --session-new=serve$$ -t osrt sleep 20 >launch.log 2>&1 &
+	sleep 3
+	HOME=$PWD "$prog" capture --nsys "$real" -o out --session serve$$ --duration 2 >stdout 2>stderr
+	rc=$?
+	code 0
+	json '"ended_by": "duration"'
+	files nsys_capture.json report trace.nsys-rep trace.sqlite
+	HOME=$PWD "$real" shutdown --session=serve$$ --kill sigkill >>launch.log 2>&1
+	# What nsys leaves of a session that was shut down is not ours to judge.
+	grep -lzxF "NSX_CASE=$NSX_CASE" /proc/[0-9]*/environ 2>/dev/null | cut -d/ -f3 | xargs -r kill -KILL 2>/dev/null
+	wait
 }
 case_real_nsys_given_up() {
 	local real pid
