@@ -318,35 +318,80 @@ static double tensor_ratio(const struct nsx_gpu_info *gpu)
 	}
 }
 
-static struct nsx_plan faster_names(struct kernels *k,
-				    bool (*belongs)(const struct nsx_kernel_name *),
-				    double amount, size_t *ret_n,
-				    int64_t *ret_ns, uint32_t *ret_place)
-{
-	struct nsx_change *v = nsx_arena_get(
-		k->d->found->arena, (k->names.keys.n + 1) * sizeof(*v));
+typedef bool (*belongs_fn)(const struct nsx_kernel_name *);
 
-	*ret_n = 0;
-	*ret_ns = 0;
-	*ret_place = NSX_NONE;
+struct kin { /* kernels of the limiting GPU that belong together */
+	belongs_fn belongs;
+	const char *first; /* the one that takes most                        */
+	uint32_t place;	   /* of it                                          */
+	size_t n;
+	int64_t ns;
+};
+
+static struct kin find_kin(struct kernels *k, belongs_fn belongs)
+{
+	struct kin kin = {.belongs = belongs, .place = NSX_NONE};
+
 	for (size_t i = 0; i < k->names.keys.n; i++) {
 		const struct kernel *x = &k->names.v[i];
-		const char *name = nsx_text(k->d->trace, x->id);
 
 		if (!belongs(words_of(k, x->id)))
 			continue;
-		if (!*ret_n)
-			*ret_place = x->place; /* names are in order of time */
-		v[(*ret_n)++] = (struct nsx_change){
-			.verb = NSX_FASTER, .op = NSX_ON_KERNELS, .name = name,
-			.amount = amount};
-		nsx_add_to(ret_ns, x->ns);
+		if (!kin.n++) { /* names are in order of time */
+			kin.first = nsx_text(k->d->trace, x->id);
+			kin.place = x->place;
+		}
+		nsx_add_to(&kin.ns, x->ns);
 	}
-	return (struct nsx_plan){v, *ret_n};
+	return kin;
 }
 
-/* Whether the first kernel is among them. */
-static bool propose_f32(struct kernels *k)
+/* Their calls on all GPUs.  By rows, not by names: there may be as many names as
+ * calls.
+ */
+static int faster_kin(struct kernels *k, const struct kin *kin, double amount,
+		      struct nsx_plan *ret, struct nsx_err *err)
+{
+	const struct nsx_trace *t = k->d->trace;
+	uint8_t *fits = nsx_arena_try_array(k->d->scratch, t->nshapes, 1,
+					    "kernels", err);
+	uint32_t *rows = NULL;
+	size_t n = 0;
+
+	for (uint32_t i = 0; fits && i < t->nshapes; i++)
+		fits[i] = nsx_group_find(&k->names.keys, 0, t->shape[i].name) !=
+				  NSX_NONE &&
+			  kin->belongs(words_of(k, t->shape[i].name));
+	for (int fill = 0; fits && fill < 2; fill++) {
+		if (fill)
+			rows = nsx_arena_try_array(k->d->found->arena, n,
+						   sizeof(*rows), "kernels",
+						   err);
+		if (fill && !rows)
+			break;
+		n = 0;
+		for (size_t i = 0; i < t->ops.n; i++) {
+			int64_t at_ns = nsx_op_start(&t->ops, i);
+
+			if (t->ops.kind[i] != NSX_OP_KERNEL ||
+			    !fits[t->ops.detail[i]] ||
+			    at_ns < k->d->w.start_ns || at_ns >= k->d->w.end_ns)
+				continue;
+			if (fill)
+				rows[n] = (uint32_t)i;
+			n++;
+		}
+	}
+	if (!rows)
+		return err->rc;
+	*ret = nsx_plan_of(k->d, (struct nsx_change){
+		.verb = NSX_FASTER, .op = NSX_ON_KERNELS, .rows = rows,
+		.nrows = n, .amount = amount});
+	return 0;
+}
+
+/* Sets *told where the first kernel is among them. */
+static int propose_f32(struct kernels *k, bool *told, struct nsx_err *err)
 {
 	const struct nsx_gpu_info *gpu =
 		nsx_device_gpu(k->d->trace, k->d->facts->limiting);
@@ -355,28 +400,24 @@ static bool propose_f32(struct kernels *k)
 	struct nsx_finding f = {
 		.id = NSX_ID_f32_matrix, .confidence = NSX_CONF_MEDIUM,
 		.device = k->d->facts->limiting, .is_assumed = true};
-	uint32_t place;
-	double share;
-	int64_t ns;
-	size_t n;
+	struct kin kin = find_kin(k, is_f32_matrix);
+	double share = (double)kin.ns / k->length_ns;
 
-	if (!(ratio > 0))
-		return false;
-	f.remedy = faster_names(k, is_f32_matrix, amount, &n, &ns, &place);
-	share = (double)ns / k->length_ns;
-	if (share < FAMILY_SHARE)
-		return false;
+	if (!(ratio > 0) || share < FAMILY_SHARE)
+		return 0;
+	if (faster_kin(k, &kin, amount, &f.remedy, err))
+		return err->rc;
 	f.weight = is_f32_matrix(words_of(k, k->names.v[0].id)) ?
 			   (double)k->names.v[0].ns / k->length_ns : 0;
-	f.guess_ns = (double)ns * (1 - 1 / amount);
-	f.place = nsx_range_path(k->d, place);
+	f.guess_ns = (double)kin.ns * (1 - 1 / amount);
+	f.place = nsx_range_path(k->d, kin.place);
 	f.title = nsx_tell(l, "matrix products in f32 take %.1f%% of GPU "
 			   "%lld's time and use no tensor core",
 			   100 * share, k->device_id);
 	f.evidence[0] = nsx_tell(
-		l, "%zu kernel%s, %.3f ms, the first %s", n,
-		n == 1 ? "" : "s", (double)ns / 1e6,
-		nsx_tell_name(l, f.remedy.v[0].name));
+		l, "%zu kernel%s, %.3f ms, the first %s", kin.n,
+		kin.n == 1 ? "" : "s", (double)kin.ns / 1e6,
+		nsx_tell_name(l, kin.first));
 	f.evidence[1] = nsx_tell(
 		l, "tensor cores of this GPU (%lld.%lld) have %.0f times the "
 		"peak of f32 without them; priced at %.1f times as fast, an "
@@ -390,35 +431,34 @@ static bool propose_f32(struct kernels *k)
 	f.proof[0] = (struct nsx_evidence){
 		.csv = "critical_path", .column = "total_ms", .units = "ms",
 		.at = {{"kind", nsx_string("kernel")},
-		       {"name", nsx_string(f.remedy.v[0].name)}}};
+		       {"name", nsx_string(kin.first)}}};
 	nsx_found(l, &f);
-	return f.weight > 0;
+	*told = f.weight > 0;
+	return 0;
 }
 
-static void propose_elementwise(struct kernels *k)
+static int propose_elementwise(struct kernels *k, struct nsx_err *err)
 {
 	struct nsx_findings *l = k->d->found;
 	struct nsx_finding f = {
 		.id = NSX_ID_elementwise, .confidence = NSX_CONF_LOW,
 		.device = k->d->facts->limiting, .is_assumed = true};
-	uint32_t place;
-	double share;
-	int64_t ns;
-	size_t n;
+	struct kin kin = find_kin(k, is_elementwise);
+	double share = (double)kin.ns / k->length_ns;
 
-	f.remedy = faster_names(k, is_elementwise, FUSED, &n, &ns, &place);
-	share = (double)ns / k->length_ns;
-	if (share < FAMILY_SHARE || n < 2)
-		return;
-	f.guess_ns = (double)ns * (1 - 1 / FUSED);
-	f.place = nsx_range_path(k->d, place);
+	if (share < FAMILY_SHARE || kin.n < 2)
+		return 0;
+	if (faster_kin(k, &kin, FUSED, &f.remedy, err))
+		return err->rc;
+	f.guess_ns = (double)kin.ns * (1 - 1 / FUSED);
+	f.place = nsx_range_path(k->d, kin.place);
 	f.title = nsx_tell(l, "kernels that work element by element take "
 			   "%.1f%% of GPU %lld's time", 100 * share,
 			   k->device_id);
 	f.evidence[0] = nsx_tell(
-		l, "%zu kernel%s, %.3f ms, the first %s", n,
-		n == 1 ? "" : "s", (double)ns / 1e6,
-		nsx_tell_name(l, f.remedy.v[0].name));
+		l, "%zu kernel%s, %.3f ms, the first %s", kin.n,
+		kin.n == 1 ? "" : "s", (double)kin.ns / 1e6,
+		nsx_tell_name(l, kin.first));
 	f.evidence[1] = nsx_tell(
 		l, "priced as if fusion made them %.0f times as fast, an "
 		"assumption", FUSED);
@@ -429,8 +469,9 @@ static void propose_elementwise(struct kernels *k)
 	f.proof[0] = (struct nsx_evidence){
 		.csv = "critical_path", .column = "total_ms", .units = "ms",
 		.at = {{"kind", nsx_string("kernel")},
-		       {"name", nsx_string(f.remedy.v[0].name)}}};
+		       {"name", nsx_string(kin.first)}}};
 	nsx_found(l, &f);
+	return 0;
 }
 
 /* Small grids -----------------------------------------------------------------------*/
@@ -587,7 +628,7 @@ int nsx_detect_kernels(struct nsx_detect *d, struct nsx_err *err)
 {
 	struct kernels k = {
 		.d = d, .length_ns = (double)(d->w.end_ns - d->w.start_ns)};
-	bool told;
+	bool told = false;
 	int rc = 0;
 
 	if (d->facts->limiting == NSX_NONE)
@@ -600,10 +641,12 @@ int nsx_detect_kernels(struct nsx_detect *d, struct nsx_err *err)
 			cmp_kernels, &(struct order){d->trace, false});
 		qsort_r(k.shapes.v, k.shapes.keys.n, sizeof(*k.shapes.v),
 			cmp_kernels, &(struct order){d->trace, true});
-		told = propose_f32(&k);
-		rc = propose_grids(&k, &told, err);
-		propose_elementwise(&k);
-		if (!told)
+		rc = propose_f32(&k, &told, err);
+		if (!rc)
+			rc = propose_grids(&k, &told, err);
+		if (!rc)
+			rc = propose_elementwise(&k, err);
+		if (!rc && !told)
 			propose_top(&k, &k.names.v[0]);
 	}
 	nsx_groups_done(&k.names.keys);
