@@ -15,8 +15,11 @@ static bool is_word(char c)
 
 static bool begins(const char *p, const char *end, const char *text)
 {
-	size_t n = strlen(text);
+	size_t n;
 
+	if (p == end || *p != *text)
+		return false;
+	n = strlen(text);
 	return (size_t)(end - p) >= n && !memcmp(p, text, n);
 }
 
