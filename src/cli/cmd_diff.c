@@ -14,7 +14,7 @@ struct args {
 	struct nsx_opt_list before, after, gates;
 	int64_t gpu, seed, threads, top;
 	double alpha;
-	bool json, md, strict, calibrate, quiet, all_rows;
+	bool json, md, html, strict, calibrate, quiet, all_rows;
 };
 
 #define OPT(c, n, ar, k, f, h)                                                \
@@ -51,6 +51,7 @@ static const struct nsx_opt opts[] = {
 	OPT(0, "json", NULL, FLAG, json, "diff.json on stdout, no files"),
 	OPT(0, "md", NULL, FLAG, md,
 	    "a comment for a pull request on stdout, no files"),
+	OPT(0, "html", NULL, FLAG, html, "diff.html on stdout, no files"),
 	OPT(0, "all-rows", NULL, FLAG, all_rows,
 	    "all rows in tables/; else those beyond 100 000 are one row"),
 	OPT(0, "threads", "N", INT, threads,
@@ -135,9 +136,9 @@ static int read_steps(const char *steps, struct nsx_side_opts *ret,
 static int read_args(const struct args *a, struct nsx_diff_opts *o,
 		     struct nsx_err *err)
 {
-	if (a->json && a->md)
-		return nsx_fail(err, NSX_E_USAGE,
-				"--json and --md exclude each other");
+	if (a->json + a->md + a->html > 1)
+		return nsx_fail(err, NSX_E_USAGE, "--json, --md and --html "
+				"exclude each other");
 	if (!(a->alpha > 0 && a->alpha < 0.5))
 		return nsx_fail(err, NSX_E_USAGE,
 				"--alpha must lie between 0 and 0.5");
@@ -205,9 +206,10 @@ static int compare(const struct args *a, const struct nsx_diff_opts *o,
 						  err) :
 		     a->md   ? nsx_diff_emit_md(d, NSX_DIFF_COMMENT, stdout,
 						err) :
+		     a->html ? nsx_diff_emit_html(d, stdout, err) :
 			       nsx_diff_emit_folder(&out, dir, o->side.threads,
 						    err);
-	if (!rc && !a->json && !a->md && !a->quiet)
+	if (!rc && !a->json && !a->md && !a->html && !a->quiet)
 		print_summary(d, dir);
 	if (!rc)
 		rc = nsx_flush_stdout(err);

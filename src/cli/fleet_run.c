@@ -24,6 +24,7 @@ const struct nsx_opt nsx_fleet_opts[NSX_NFLEET_OPTS] = {
 	    "fail with exit code 1 when fewer ranks are there"),
 	OPT(0, "json", NULL, FLAG, json, "report.json on stdout, no files"),
 	OPT(0, "md", NULL, FLAG, md, "report.md on stdout, no files"),
+	OPT(0, "html", NULL, FLAG, html, "report.html on stdout, no files"),
 	OPT(0, "all-rows", NULL, FLAG, all_rows,
 	    "all rows in tables/; else those beyond 100 000 are one row"),
 	OPT(0, "show-hosts", NULL, FLAG, show_hosts,
@@ -64,9 +65,9 @@ int nsx_fleet_run_parse(struct nsx_fleet_run *r, const struct nsx_cmd *cmd,
 	if (!rc && (r->asked_jobs < 0 || r->asked_jobs > NSX_MAX_THREADS))
 		rc = nsx_fail(err, NSX_E_USAGE, "--jobs must be 1 to %d",
 			      NSX_MAX_THREADS);
-	if (!rc && r->json + r->md + (r->partial != NULL) > 1)
-		rc = nsx_fail(err, NSX_E_USAGE, "--json, --md and --partial "
-			      "exclude each other");
+	if (!rc && r->json + r->md + r->html + (r->partial != NULL) > 1)
+		rc = nsx_fail(err, NSX_E_USAGE, "--json, --md, --html and "
+			      "--partial exclude each other");
 	r->digest.rank_regex = r->rank_regex;
 	r->jobs = nsx_threads(r->asked_jobs);
 	return rc ? rc : nsx_fleet_list(argv + 1, n, &r->inputs, err);
@@ -89,6 +90,12 @@ static int write_md(const struct nsx_out_file *f, FILE *out, struct nsx_err *err
 	return nsx_freport_md(f->subject, out, err);
 }
 
+static int write_html(const struct nsx_out_file *f, FILE *out,
+		      struct nsx_err *err)
+{
+	return nsx_freport_html(f->subject, out, err);
+}
+
 static int write_csv(const struct nsx_out_file *f, FILE *out,
 		     struct nsx_err *err)
 {
@@ -107,11 +114,12 @@ static int write_folder(const struct nsx_fleet_run *run,
 			const struct nsx_freport *r, const char *dir,
 			struct nsx_err *err)
 {
-	struct nsx_out_file files[NSX_NFTABLES + 2] = {
-		{"report.md", write_md, .subject = r}};
+	struct nsx_out_file files[NSX_NFTABLES + 3] = {
+		{"report.md", write_md, .subject = r},
+		{"report.html", write_html, .subject = r}};
 	const struct nsx_bound bound = {
 		.max_rows = run->all_rows ? 0 : NSX_MAX_CSV_ROWS};
-	struct nsx_folder f = {.dir = dir, .files = files, .nfiles = 1,
+	struct nsx_folder f = {.dir = dir, .files = files, .nfiles = 2,
 			       .inputs = run->inputs.path,
 			       .ninputs = run->inputs.n, .threads = run->jobs};
 
@@ -159,8 +167,9 @@ static int report(struct nsx_fleet_run *run, const struct nsx_fleet *f,
 	if (!rc)
 		rc = run->json ? nsx_freport_json(r, NULL, stdout, err) :
 		     run->md ? nsx_freport_md(r, stdout, err) :
+		     run->html ? nsx_freport_html(r, stdout, err) :
 			       write_folder(run, r, dir, err);
-	if (!rc && !run->json && !run->md && !run->quiet)
+	if (!rc && !run->json && !run->md && !run->html && !run->quiet)
 		print_page(run, r, dir);
 	nsx_freport_free(r);
 	return rc;

@@ -10,14 +10,14 @@
 struct nsx_fleet_run {
 	const char *out, *partial, *detail, *rank_regex;
 	int64_t asked_jobs, min_ranks;
-	bool json, md, quiet, show_hosts, all_rows;
+	bool json, md, html, quiet, show_hosts, all_rows;
 	struct nsx_fleet_inputs inputs;
 	struct nsx_digest_opts digest;
 	unsigned jobs;
 	size_t left_out; /* inputs that could not be read */
 };
 extern const struct nsx_opt nsx_fleet_opts[];
-enum { NSX_NFLEET_OPTS = 11 };
+enum { NSX_NFLEET_OPTS = 12 };
 
 #define NSX_FLEET_COMMAND                                                     \
 	.name = "fleet", .usage = "INPUT... [-o DIR] [OPTIONS]",              \

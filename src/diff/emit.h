@@ -3,14 +3,21 @@
 #define NSX_DIFF_EMIT_H
 
 #include <stdio.h>
+#include "base/str.h"
 #include "diff/tables.h"
 
 /* For people: a page, or a comment for a pull request, below 60 000 characters,
  * with a first line by which a bot finds its own comment again.
  */
 enum nsx_diff_md { NSX_DIFF_PAGE, NSX_DIFF_COMMENT };
+/* Owner: the caller, nsx_buf_done. */
+void nsx_diff_md(const struct nsx_diff *d, enum nsx_diff_md what,
+		 struct nsx_buf *ret);
 int nsx_diff_emit_md(const struct nsx_diff *d, enum nsx_diff_md what, FILE *out,
 		     struct nsx_err *err) NSX_CHECKED;
+/* The same as a page with pictures, which needs no script. */
+int nsx_diff_emit_html(const struct nsx_diff *d, FILE *out,
+		       struct nsx_err *err) NSX_CHECKED;
 /* folder: whose other files are listed; NULL: none are written. */
 struct nsx_folder;
 int nsx_diff_emit_json(const struct nsx_diff *d,
@@ -18,7 +25,7 @@ int nsx_diff_emit_json(const struct nsx_diff *d,
 		       const struct nsx_folder *folder, FILE *out,
 		       struct nsx_err *err) NSX_CHECKED;
 
-/* The folder: diff.md, diff.json, tables/. */
+/* The folder: diff.md, diff.html, diff.json, tables/. */
 struct nsx_diff_output {
 	const struct nsx_diff *diff;
 	struct nsx_diff_tables tables;

@@ -472,8 +472,8 @@ static void add_checks(struct page *p)
 	nsx_buf_adds(&p->b, "\n");
 }
 
-int nsx_diff_emit_md(const struct nsx_diff *d, enum nsx_diff_md what, FILE *out,
-		     struct nsx_err *err)
+void nsx_diff_md(const struct nsx_diff *d, enum nsx_diff_md what,
+		 struct nsx_buf *ret)
 {
 	bool for_comment = what == NSX_DIFF_COMMENT;
 	struct page p = {.d = d, .a = nsx_arena_new(),
@@ -504,8 +504,17 @@ int nsx_diff_emit_md(const struct nsx_diff *d, enum nsx_diff_md what, FILE *out,
 	add_checks(&p);
 	if (for_comment)
 		nsx_buf_adds(&p.b, "</details>\n");
-	fwrite(p.b.p, 1, p.b.n, out);
-	nsx_buf_done(&p.b);
+	*ret = p.b;
 	nsx_arena_free(p.a);
+}
+
+int nsx_diff_emit_md(const struct nsx_diff *d, enum nsx_diff_md what, FILE *out,
+		     struct nsx_err *err)
+{
+	struct nsx_buf b;
+
+	nsx_diff_md(d, what, &b);
+	fwrite(b.p, 1, b.n, out);
+	nsx_buf_done(&b);
 	return nsx_stopped(err);
 }

@@ -1,10 +1,17 @@
-/* folder.c - the files of a comparison: diff.md, tables/, diff.json. */
+/* folder.c - the files of a comparison: diff.md, diff.html, tables/,
+ * diff.json. */
 #include "diff/emit.h"
 #include "emit/emit.h"
 
 static int write_md(const struct nsx_out_file *f, FILE *out, struct nsx_err *err)
 {
 	return nsx_diff_emit_md(f->subject, NSX_DIFF_PAGE, out, err);
+}
+
+static int write_html(const struct nsx_out_file *f, FILE *out,
+		      struct nsx_err *err)
+{
+	return nsx_diff_emit_html(f->subject, out, err);
 }
 
 static int write_csv(const struct nsx_out_file *f, FILE *out,
@@ -38,11 +45,12 @@ int nsx_diff_emit_folder(const struct nsx_diff_output *o, const char *dir,
 	struct nsx_arena *a = nsx_arena_new();
 	size_t ninputs = d->nsides[0] + d->nsides[1];
 	const char **inputs = nsx_arena_get(a, ninputs * sizeof(*inputs));
-	struct nsx_out_file files[NSX_NDT + 2] = {
-		{"diff.md", write_md, .subject = d}};
+	struct nsx_out_file files[NSX_NDT + 3] = {
+		{"diff.md", write_md, .subject = d},
+		{"diff.html", write_html, .subject = d}};
 	const struct nsx_bound bound = {
 		.max_rows = o->all_rows ? 0 : NSX_MAX_CSV_ROWS};
-	struct nsx_folder f = {.dir = dir, .files = files, .nfiles = 1,
+	struct nsx_folder f = {.dir = dir, .files = files, .nfiles = 2,
 			       .inputs = inputs, .ninputs = ninputs,
 			       .threads = threads};
 	int rc;

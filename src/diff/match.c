@@ -166,7 +166,7 @@ static int list_sequence(const struct work *w, unsigned side, size_t lane,
 	ret->anchor = ret->all + l->norder;
 	ret->at = ret->anchor + l->norder;
 	for (uint32_t i = 0; i < l->norder; i++) {
-		uint32_t k = l->order[i] + (side ? w->n[0] : 0);
+		uint32_t k = l->order[i].kernel + (side ? w->n[0] : 0);
 
 		ret->all[i] = k;
 		if (w->matched[k]) {

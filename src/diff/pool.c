@@ -116,7 +116,8 @@ static int make_room(struct nsx_pool *p, size_t lane, struct nsx_arena *a,
 		if (!to->split[k].v)
 			return err->rc;
 	}
-	to->order = nsx_arena_try_array(a, to->norder, 4, "kernels", err);
+	to->order = nsx_arena_try_array(a, to->norder, sizeof(*to->order),
+					"kernels", err);
 	return to->units && to->uses && to->order ? 0 : err->rc;
 }
 
@@ -174,8 +175,11 @@ static int pool_lanes(struct nsx_pool *p, struct nsx_arena *a,
 
 			append(to, from, &x);
 			p->end[l * p->nsides + i] = to->nunits;
-			for (size_t k = 0; !i && k < to->norder; k++)
-				to->order[k] = x.kernel[from->order[k]];
+			for (size_t k = 0; !i && k < to->norder; k++) {
+				to->order[k] = from->order[k];
+				to->order[k].kernel =
+					x.kernel[from->order[k].kernel];
+			}
 		}
 	}
 	return 0;

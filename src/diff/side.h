@@ -74,9 +74,13 @@ struct nsx_lane {
 	struct nsx_kernel_use *uses;
 	size_t nuses;
 	struct nsx_split_uses split[NSX_NSPLITS];
-	uint32_t *order; /* kernels of a typical unit, stream by stream in
-			    order of time                                    */
+	struct nsx_placed { /* kernels of a typical unit, stream by stream in
+			       order of time                                 */
+		uint32_t kernel;
+		int64_t at_ns, ns; /* from the unit's start                  */
+	} *order;
 	size_t norder;
+	int64_t typical_ns; /* length of that unit                           */
 };
 struct nsx_seen {
 	const char *method, *name;

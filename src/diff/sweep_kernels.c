@@ -303,14 +303,19 @@ static int order_kernels(const struct nsx_sweep *in, const struct nsx_device *d,
 			kernel_of(in, op), op};
 	}
 	if (!rc) {
-		lane->order = nsx_arena_try_array(in->side->arena, n, 4,
+		lane->order = nsx_arena_try_array(in->side->arena, n,
+						  sizeof(*lane->order),
 						  "kernels", err);
+		lane->typical_ns = unit->wall_ns;
 		rc = lane->order ? 0 : err->rc;
 	}
 	if (!rc && n)
 		qsort(v, n, sizeof(*v), cmp_placed);
 	for (size_t i = 0; !rc && i < n; i++)
-		lane->order[lane->norder++] = v[i].kernel;
+		lane->order[lane->norder++] = (struct nsx_placed){
+			v[i].kernel,
+			nsx_op_start(&t->ops, v[i].op) - unit->start_ns,
+			nsx_op_ns(&t->ops, v[i].op)};
 	free(v);
 	return rc;
 }

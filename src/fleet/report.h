@@ -49,7 +49,11 @@ int nsx_freport_tables(struct nsx_freport *r, struct nsx_err *err) NSX_CHECKED;
 int nsx_freport_findings(struct nsx_freport *r,
 			 struct nsx_err *err) NSX_CHECKED;
 
+/* report.md, and the same with a map of ranks and steps as a page. */
+void nsx_freport_text(const struct nsx_freport *r, struct nsx_buf *b);
 int nsx_freport_md(const struct nsx_freport *r, FILE *out, struct nsx_err *err);
+int nsx_freport_html(const struct nsx_freport *r, FILE *out,
+		     struct nsx_err *err) NSX_CHECKED;
 /* folder: whose other files are listed; NULL: none are written. */
 int nsx_freport_json(const struct nsx_freport *r,
 		     const struct nsx_folder *folder, FILE *out,

@@ -307,15 +307,20 @@ static void add_sections(const struct nsx_freport *r, struct nsx_buf *b)
 	}
 }
 
+void nsx_freport_text(const struct nsx_freport *r, struct nsx_buf *b)
+{
+	nsx_freport_page(r, true, b);
+	add_sections(r, b);
+	nsx_buf_printf(b, "\n---\nGenerated at (UTC): %s by nsys-explain "
+			  NSX_VERSION "\n", r->generated_at);
+}
+
 int nsx_freport_md(const struct nsx_freport *r, FILE *out, struct nsx_err *err)
 {
 	struct nsx_buf b = {0};
 
 	(void)err;
-	nsx_freport_page(r, true, &b);
-	add_sections(r, &b);
-	nsx_buf_printf(&b, "\n---\nGenerated at (UTC): %s by nsys-explain "
-			   NSX_VERSION "\n", r->generated_at);
+	nsx_freport_text(r, &b);
 	(void)fwrite(b.p, 1, b.n, out);
 	nsx_buf_done(&b);
 	return 0;

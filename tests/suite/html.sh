@@ -40,6 +40,17 @@ for f in $traces; do
 	holds "the same bytes again: $f" cmp "$work/first" "$work/again"
 	holds "8 MiB or less: $f" at_most 8388608 "$page"
 done
+# Pages of several captures need no script, and none may run.
+holds "page of a comparison" "$b/nsys-explain" diff "$b/fixtures/diff_before.sqlite" "$b/fixtures/hostile_names.sqlite" --unit window --html
+mv "$work/say" "$work/diff.html"
+holds "page of ranks" "$b/nsys-explain" fleet "$b/fixtures/two_rank_straggler.sqlite" "$b/fixtures/hostile_names.sqlite" --html
+mv "$work/say" "$work/fleet.html"
+for page in diff fleet; do
+	holds "no script in the page of $page" not grep -qiE "<script|<(img|iframe)|script-src" "$work/$page.html"
+	holds "a policy in the page of $page" grep -q "default-src 'none'" "$work/$page.html"
+	holds "a table in the page of $page" grep -q '<th scope="col"' "$work/$page.html"
+	mv "$work/$page.html" "$work/$page.page"
+done
 holds "a script in a name stays text" not grep -qiE '<(img|iframe)|<script>alert' "$work/hostile_names.html"
 
 browser() {

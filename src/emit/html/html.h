@@ -14,6 +14,14 @@
 extern const char nsx_page_css[], nsx_page_js[];
 extern const char nsx_page_css_sha256[], nsx_page_js_sha256[];
 
+/* Up to <body>; without a script none may run. */
+void nsx_html_head(struct nsx_buf *b, const char *title, bool has_script);
+/* A whole page of our own Markdown; pictures, which are HTML, stand before its
+ * first heading of the second level.
+ */
+void nsx_html_document(struct nsx_buf *b, const char *title,
+		       const char *pictures, const char *markdown);
+
 /* Text: nothing in it is markup; characters that hide or turn it are shown. */
 void nsx_html_text(struct nsx_buf *b, const char *s);
 void nsx_html_textn(struct nsx_buf *b, const char *s, size_t n);
@@ -41,6 +49,15 @@ void nsx_svg_waterfall(struct nsx_buf *b, const struct nsx_report *r);
 void nsx_svg_idle(struct nsx_buf *b, const struct nsx_report *r);
 void nsx_svg_iterations(struct nsx_buf *b, const struct nsx_report *r);
 void nsx_svg_ranks(struct nsx_buf *b, const struct nsx_report *r);
+
+/* Pieces of pictures: 1 000 units wide; colours are classes of page.css. */
+enum { NSX_SVG_WIDTH = 1000, NSX_SVG_LEFT = 110 };
+void nsx_svg_open(struct nsx_buf *b, int height, const char *title);
+void nsx_svg_rect(struct nsx_buf *b, const char *colour, double x, double y,
+		  double w, double h);
+void nsx_svg_label(struct nsx_buf *b, double x, double y, const char *text);
+void nsx_svg_legend(struct nsx_buf *b, const char *const *colours,
+		    const char *const *titles, size_t n);
 
 /* What the script reads (data.c): the inert JSON, and the events, packed. */
 int nsx_html_data(struct nsx_buf *b, const struct nsx_report *r,

@@ -9,15 +9,18 @@
  */
 enum { PAGE_REST = 3 << 20, EVENT_BYTES = 4 };
 
-static void add_head(struct nsx_buf *b, const char *title)
+void nsx_html_head(struct nsx_buf *b, const char *title, bool has_script)
 {
 	nsx_buf_adds(b, "<!doctype html>\n<html lang=\"en\">\n<head>\n"
 			"<meta charset=\"utf-8\">\n"
 			"<meta http-equiv=\"Content-Security-Policy\" "
 			"content=\"default-src 'none'; base-uri 'none'; "
 			"form-action 'none'; img-src data:; ");
-	nsx_buf_printf(b, "style-src 'sha256-%s'; script-src 'sha256-%s'\">\n",
-		       nsx_page_css_sha256, nsx_page_js_sha256);
+	nsx_buf_printf(b, "style-src 'sha256-%s'", nsx_page_css_sha256);
+	if (has_script)
+		nsx_buf_printf(b, "; script-src 'sha256-%s'",
+			       nsx_page_js_sha256);
+	nsx_buf_adds(b, "\">\n");
 	nsx_buf_adds(b, "<meta name=\"viewport\" content=\"width=device-width, "
 			"initial-scale=1\">\n<title>");
 	nsx_html_text(b, title);
@@ -161,7 +164,7 @@ int nsx_emit_html(const struct nsx_report *r, FILE *out, struct nsx_err *err)
 	if (rc)
 		return rc;
 	base = base ? base + 1 : r->path;
-	add_head(&b, base);
+	nsx_html_head(&b, base, true);
 	add_main(&b, r, t, base);
 	rc = nsx_html_data(&b, r, t, err);
 	nsx_buf_adds(&b, "<script>");

@@ -5,7 +5,7 @@
 #include <string.h>
 #include "emit/html/html.h"
 
-enum { WIDTH = 1000, LEFT = 110 };
+enum { WIDTH = NSX_SVG_WIDTH, LEFT = NSX_SVG_LEFT };
 
 static const struct part { /* classes of a partition, as they are drawn */
 	const char *colour, *title;
@@ -18,7 +18,7 @@ static const struct part { /* classes of a partition, as they are drawn */
 	[NSX_P_IDLE] = {"k7", "idle"},
 };
 
-static void open_svg(struct nsx_buf *b, int height, const char *title)
+void nsx_svg_open(struct nsx_buf *b, int height, const char *title)
 {
 	nsx_buf_printf(b, "<svg viewBox=\"0 0 %d %d\" role=\"img\" "
 			  "aria-label=\"", WIDTH, height);
@@ -26,19 +26,31 @@ static void open_svg(struct nsx_buf *b, int height, const char *title)
 	nsx_buf_adds(b, "\">");
 }
 
-static void rect(struct nsx_buf *b, const char *colour, double x, double y,
-		 double w, double h)
+void nsx_svg_rect(struct nsx_buf *b, const char *colour, double x, double y,
+		  double w, double h)
 {
 	nsx_buf_printf(b, "<rect class=\"%s\" x=\"%.1f\" y=\"%.1f\" "
 			  "width=\"%.1f\" height=\"%.1f\"/>", colour, x, y, w,
 		       h);
 }
 
-static void label(struct nsx_buf *b, double x, double y, const char *text)
+void nsx_svg_label(struct nsx_buf *b, double x, double y, const char *text)
 {
 	nsx_buf_printf(b, "<text x=\"%.1f\" y=\"%.1f\">", x, y);
 	nsx_html_text(b, text);
 	nsx_buf_adds(b, "</text>");
+}
+
+void nsx_svg_legend(struct nsx_buf *b, const char *const *colours,
+		    const char *const *titles, size_t n)
+{
+	nsx_buf_adds(b, "<ul class=\"legend\">");
+	for (size_t k = 0; k < n; k++)
+		nsx_buf_printf(b, "<li><svg viewBox=\"0 0 10 10\" "
+				  "aria-hidden=\"true\"><rect class=\"%s\" "
+				  "width=\"10\" height=\"10\"/></svg> %s</li>",
+			       colours[k], titles[k]);
+	nsx_buf_adds(b, "</ul>");
 }
 
 /* Three significant digits with the unit that fits. */
@@ -92,29 +104,29 @@ void nsx_svg_overview(struct nsx_buf *b, const struct nsx_report *r,
 		      const struct nsx_timeline *t)
 {
 	enum { MAX_STRIPS = 16 };
+	const char *colours[NSX_NPARTS], *titles[NSX_NPARTS];
 	uint32_t n = NSX_MIN(r->trace->ndevices, (uint32_t)MAX_STRIPS);
 
 	if (!n)
 		return;
-	open_svg(b, (int)n * (STRIP + 6), "share of the time of each GPU by "
+	nsx_svg_open(b, (int)n * (STRIP + 6), "share of the time of each GPU by "
 		 "class, from the first to the last operation");
 	for (uint32_t d = 0; d < n; d++) {
 		char text[48];
 
 		snprintf(text, sizeof(text), "GPU %lld",
 			 (long long)r->trace->device[d].device_id);
-		label(b, 0, d * (STRIP + 6) + 17, text);
+		nsx_svg_label(b, 0, d * (STRIP + 6) + 17, text);
 		draw_strip(b, t->overview + (size_t)d * NSX_OVERVIEW_BINS *
 						    NSX_NPARTS,
 			   d * (STRIP + 6));
 	}
-	nsx_buf_adds(b, "</svg><ul class=\"legend\">");
-	for (unsigned k = 0; k < NSX_NPARTS; k++)
-		nsx_buf_printf(b, "<li><svg viewBox=\"0 0 10 10\" "
-				  "aria-hidden=\"true\"><rect class=\"%s\" "
-				  "width=\"10\" height=\"10\"/></svg> %s</li>",
-			       parts[k].colour, parts[k].title);
-	nsx_buf_adds(b, "</ul>");
+	nsx_buf_adds(b, "</svg>");
+	for (unsigned k = 0; k < NSX_NPARTS; k++) {
+		colours[k] = parts[k].colour;
+		titles[k] = parts[k].title;
+	}
+	nsx_svg_legend(b, colours, titles, NSX_NPARTS);
 	if (n < r->trace->ndevices)
 		nsx_buf_printf(b, "<p class=\"soft\">%u more GPUs are not "
 				  "drawn.</p>", r->trace->ndevices - n);
@@ -137,11 +149,11 @@ void nsx_svg_waterfall(struct nsx_buf *b, const struct nsx_report *r)
 	if (!n || now <= 0)
 		return;
 	nsx_buf_adds(b, "<h2 id=\"waterfall\">If this were done</h2>");
-	open_svg(b, (int)(n + 1) * ROW,
+	nsx_svg_open(b, (int)(n + 1) * ROW,
 		 "the judged window, and what each remedy takes off it");
-	rect(b, "k3", LEFT, 4, WIDTH - LEFT, ROW - 8);
-	label(b, 0, 17, "now");
-	label(b, LEFT + 6, 17, say_time(ms, sizeof(ms), now));
+	nsx_svg_rect(b, "k3", LEFT, 4, WIDTH - LEFT, ROW - 8);
+	nsx_svg_label(b, 0, 17, "now");
+	nsx_svg_label(b, LEFT + 6, 17, say_time(ms, sizeof(ms), now));
 	for (size_t i = 0, k = 1; i < r->found.n && k <= n; i++) {
 		const struct nsx_finding *f = &r->found.v[i];
 		double x = LEFT + (WIDTH - LEFT) * (left - f->disjoint_ns) / now;
@@ -150,9 +162,9 @@ void nsx_svg_waterfall(struct nsx_buf *b, const struct nsx_report *r)
 		if (!f->has_disjoint || f->disjoint_ns <= 0)
 			continue;
 		snprintf(text, sizeof(text), "without %zu", k);
-		label(b, 0, y + 17, text);
-		rect(b, "k7", LEFT, y + 4, x - LEFT, ROW - 8);
-		rect(b, "k0", x, y + 4,
+		nsx_svg_label(b, 0, y + 17, text);
+		nsx_svg_rect(b, "k7", LEFT, y + 4, x - LEFT, ROW - 8);
+		nsx_svg_rect(b, "k0", x, y + 4,
 		     (WIDTH - LEFT) * f->disjoint_ns / now, ROW - 8);
 		left -= f->disjoint_ns;
 		nsx_buf_printf(b, "<text x=\"%d\" y=\"%.1f\">−%s: ", LEFT + 6,
@@ -203,19 +215,19 @@ void nsx_svg_idle(struct nsx_buf *b, const struct nsx_report *r)
 	if (!all)
 		return;
 	nsx_buf_adds(b, "<h2 id=\"gaps\">Idle time by length of the gap</h2>");
-	open_svg(b, 150, "idle time of all GPUs by the length of its gaps");
+	nsx_svg_open(b, 150, "idle time of all GPUs by the length of its gaps");
 	for (unsigned k = 0; k < DECADES; k++) {
 		double w = (double)WIDTH / DECADES;
 		double h = 90.0 * (double)ns[k] / (double)most;
 
-		rect(b, "k3", k * w + 8, 110 - h, w - 16, h);
-		label(b, k * w + 8, 126, decade_names[k]);
+		nsx_svg_rect(b, "k3", k * w + 8, 110 - h, w - 16, h);
+		nsx_svg_label(b, k * w + 8, 126, decade_names[k]);
 		if (!count[k])
 			continue;
 		snprintf(text, sizeof(text), "%zu × ", count[k]);
 		strncat(text, say_time(ms, sizeof(ms), (double)ns[k]),
 			sizeof(text) - strlen(text) - 1);
-		label(b, k * w + 8, 142, text);
+		nsx_svg_label(b, k * w + 8, 142, text);
 	}
 	nsx_buf_printf(b, "</svg><p class=\"soft\">The height is time: %s in "
 			  "all, the number of gaps and their sum stand below. "
@@ -241,19 +253,19 @@ void nsx_svg_iterations(struct nsx_buf *b, const struct nsx_report *r)
 		slow += f->iterations[i].slow;
 	}
 	nsx_buf_adds(b, "<h2 id=\"dots\">How long each repetition took</h2>");
-	open_svg(b, HEIGHT, "length of each repetition; slow ones stand out");
+	nsx_svg_open(b, HEIGHT, "length of each repetition; slow ones stand out");
 	for (size_t i = 0; i < n; i++) {
 		const struct nsx_iteration *it = &f->iterations[i];
 		double x = 60 + (WIDTH - 70) * (double)i / (double)n;
 		double y = HEIGHT - 20 - (HEIGHT - 40) *
 			   (double)(it->end_ns - it->start_ns) / (double)most;
 
-		rect(b, it->slow ? "k5" : it->steady ? "k3" : "k6", x, y, 4, 4);
+		nsx_svg_rect(b, it->slow ? "k5" : it->steady ? "k3" : "k6", x, y, 4, 4);
 	}
 	nsx_buf_printf(b, "<path class=\"axis\" d=\"M58 10V%dH%d\" "
 			  "fill=\"none\"/>", HEIGHT - 18, WIDTH);
-	label(b, 0, 20, say_time(ms, sizeof(ms), (double)most));
-	label(b, 0, HEIGHT - 16, "0");
+	nsx_svg_label(b, 0, 20, say_time(ms, sizeof(ms), (double)most));
+	nsx_svg_label(b, 0, HEIGHT - 16, "0");
 	nsx_buf_printf(b, "</svg><p class=\"soft\">%zu repetitions, %zu of them "
 			  "slow (red); grey ones are not judged.%s</p>", n,
 		       slow, n < f->niterations ? " The first ones are drawn." :
@@ -276,17 +288,17 @@ void nsx_svg_ranks(struct nsx_buf *b, const struct nsx_report *r)
 	if (n < 2 || most <= 0)
 		return;
 	nsx_buf_adds(b, "<h2 id=\"ranks\">Who makes the others wait</h2>");
-	open_svg(b, (int)n * ROW, "time that each rank made its peers wait");
+	nsx_svg_open(b, (int)n * ROW, "time that each rank made its peers wait");
 	for (size_t i = 0; i < n; i++) {
 		double v = nsx_table_number(t, i, "induced_ms");
 		struct nsx_buf text = {0};
 
-		rect(b, "k1", 2 * LEFT, (double)i * ROW + 3,
+		nsx_svg_rect(b, "k1", 2 * LEFT, (double)i * ROW + 3,
 		     (WIDTH - 3 * LEFT) * v / most, ROW - 6);
 		nsx_buf_printf(&text, "%s %s", nsx_table_text(t, i, "op_name"),
 			       nsx_table_text(t, i, "rank_label"));
-		label(b, 0, (double)i * ROW + 15, text.p);
-		label(b, 2 * LEFT + (WIDTH - 3 * LEFT) * v / most + 4,
+		nsx_svg_label(b, 0, (double)i * ROW + 15, text.p);
+		nsx_svg_label(b, 2 * LEFT + (WIDTH - 3 * LEFT) * v / most + 4,
 		      (double)i * ROW + 15, say_time(ms, sizeof(ms), v * 1e6));
 		nsx_buf_done(&text);
 	}

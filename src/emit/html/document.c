@@ -1,0 +1,143 @@
+/* document.c - our own Markdown as a page: headings, lists, tables, lines.
+ *
+ * What is drawn stands before it; nothing in such a page needs a script, and none
+ * may run.
+ */
+#include <string.h>
+#include "emit/html/html.h"
+
+/* Blocks ------------------------------------------------------------------------*/
+
+enum block { TEXT, LIST, TABLE };
+
+struct state {
+	enum block was;
+	size_t depth;	  /* of lists that are open                          */
+	const char *rule; /* the line of dashes below the head of the table at
+			     hand; NULL: it begins                           */
+};
+
+static void set_depth(struct nsx_buf *b, struct state *s, size_t depth)
+{
+	for (; s->depth < depth; s->depth++)
+		nsx_buf_adds(b, "<ul>");
+	for (; s->depth > depth; s->depth--)
+		nsx_buf_adds(b, "</ul>\n");
+}
+
+static void close_block(struct nsx_buf *b, struct state *s)
+{
+	set_depth(b, s, 0);
+	if (s->was == TABLE)
+		nsx_buf_adds(b, "</tbody></table></div>\n");
+	s->rule = NULL;
+}
+
+/* The end of a cell: a bar that is not escaped. */
+static char *cell_end(char *s)
+{
+	while (*s && *s != '|')
+		s += s[0] == '\\' && s[1] ? 2 : 1;
+	return s;
+}
+
+static void add_cells(struct nsx_buf *b, char *line, const char *rule,
+		      bool is_head)
+{
+	nsx_buf_adds(b, "<tr>");
+	for (char *s = line + 1, *end; *s; s = end + 1) {
+		bool right = rule && strncmp(rule + strcspn(rule, "-"), "---:",
+					     4) == 0;
+
+		end = cell_end(s);
+		if (!*end)
+			break;
+		*end = '\0';
+		while (*s == ' ')
+			s++;
+		for (char *last = end; last > s && last[-1] == ' ';)
+			*--last = '\0';
+		nsx_buf_adds(b, is_head ? "<th scope=\"col\"" : "<td");
+		nsx_buf_adds(b, right ? " class=\"r\">" : ">");
+		nsx_html_inline(b, s);
+		nsx_buf_adds(b, is_head ? "</th>" : "</td>");
+		if (rule) {
+			rule += strcspn(rule, "-");
+			rule += strcspn(rule, "|");
+		}
+	}
+	nsx_buf_adds(b, "</tr>\n");
+}
+
+static void add_line(struct nsx_buf *b, char *line, struct state *s,
+		     const char *next)
+{
+	size_t indent = strspn(line, " ");
+	enum block now = *line == '|' ? TABLE :
+			 !strncmp(line + indent, "- ", 2) ? LIST : TEXT;
+
+	if (now != s->was)
+		close_block(b, s);
+	s->was = now;
+	if (now == TABLE && !s->rule) {
+		s->rule = next;
+		nsx_buf_adds(b, "<div class=\"wide\" tabindex=\"0\" role=\"region\""
+				" aria-label=\"table\"><table><thead>");
+		add_cells(b, line, s->rule, true);
+		nsx_buf_adds(b, "</thead><tbody>");
+	} else if (now == TABLE) {
+		if (line[1] != '-')
+			add_cells(b, line, s->rule, false);
+	} else if (now == LIST) {
+		set_depth(b, s, 1 + indent / 2);
+		nsx_buf_adds(b, "<li>"); /* it ends where the next begins */
+		nsx_html_inline(b, line + indent + 2);
+		nsx_buf_adds(b, "\n");
+	} else if (*line == '#') {
+		size_t level = strspn(line, "#");
+
+		nsx_buf_printf(b, "<h%zu>", level);
+		nsx_html_inline(b, line + level + 1);
+		nsx_buf_printf(b, "</h%zu>\n", level);
+	} else if (!strcmp(line, "---")) {
+		nsx_buf_adds(b, "<hr>\n");
+	} else if (*line) {
+		nsx_buf_adds(b, "<p>");
+		nsx_html_inline(b, line);
+		nsx_buf_adds(b, "</p>\n");
+	}
+}
+
+static void add_markdown(struct nsx_buf *b, const char *markdown)
+{
+	struct nsx_buf text = {0};
+	struct state s = {TEXT, 0, NULL};
+
+	nsx_buf_adds(&text, markdown);
+	for (char *line = text.p, *next; line && *line; line = next) {
+		size_t n = strcspn(line, "\n");
+
+		next = line + n + (line[n] == '\n');
+		line[n] = '\0';
+		add_line(b, line, &s, next);
+	}
+	close_block(b, &s);
+	nsx_buf_done(&text);
+}
+
+void nsx_html_document(struct nsx_buf *b, const char *title,
+		       const char *pictures, const char *markdown)
+{
+	const char *rest = strstr(markdown, "\n## ");
+	struct nsx_buf first = {0};
+
+	nsx_html_head(b, title, false);
+	nsx_buf_adds(b, "<main>\n");
+	nsx_buf_add(&first, markdown, rest ? (size_t)(rest - markdown) :
+					     strlen(markdown));
+	add_markdown(b, first.p);
+	nsx_buf_adds(b, pictures);
+	add_markdown(b, rest ? rest : "");
+	nsx_buf_done(&first);
+	nsx_buf_adds(b, "</main>\n</body>\n</html>\n");
+}

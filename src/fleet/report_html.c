@@ -1,0 +1,166 @@
+/* report_html.c - the report of a fleet as a page: above its text a map of ranks
+ * and steps, in which a rank that is late is a line and a late step a column.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include "emit/html/html.h"
+#include "fleet/report.h"
+
+enum {
+	MOST_ROWS = 128,    /* ranks drawn: those of the greatest excess     */
+	MOST_COLUMNS = 445, /* of two units; of more steps the worst counts  */
+	ROW = 8,
+	NLEVELS = 5,
+};
+/* A cell's excess, from so much of the step on. */
+static const double levels[NLEVELS] = {0.01, 0.02, 0.05, 0.1, 0.2};
+static const char *const opacity[NLEVELS] = {".2", ".4", ".6", ".8", "1"};
+
+struct map {
+	const struct nsx_fleet *f;
+	const uint32_t *rank; /* by row */
+	size_t nrows, ncolumns;
+	double *excess; /* by column, row: own time over the step's median, of a
+			   step; the greatest of the column's steps          */
+};
+
+struct placed {
+	double excess_ns;
+	uint32_t rank;
+};
+
+static int cmp_placed(const void *a, const void *b)
+{
+	const struct placed *x = a, *y = b;
+
+	if (x->excess_ns != y->excess_ns)
+		return x->excess_ns > y->excess_ns ? -1 : 1;
+	return x->rank < y->rank ? -1 : x->rank > y->rank;
+}
+
+static int cmp_u32(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* The ranks to draw, in order of number. */
+static void choose_ranks(struct map *m, struct nsx_arena *a)
+{
+	const struct nsx_fleet *f = m->f;
+	struct placed *v = nsx_arena_get(a, f->nranks * sizeof(*v));
+	uint32_t *rank = nsx_arena_get(a, f->nranks * sizeof(*rank));
+
+	for (uint32_t r = 0; r < f->nranks; r++)
+		v[r] = (struct placed){f->rank[r].excess_ns, r};
+	qsort(v, f->nranks, sizeof(*v), cmp_placed);
+	m->nrows = NSX_MIN(f->nranks, (uint32_t)MOST_ROWS);
+	for (size_t i = 0; i < m->nrows; i++)
+		rank[i] = v[i].rank;
+	qsort(rank, m->nrows, sizeof(*rank), cmp_u32);
+	m->rank = rank;
+}
+
+static void fill(struct map *m, struct nsx_arena *a)
+{
+	const struct nsx_fleet *f = m->f;
+	double *scratch = nsx_arena_get(a, f->nranks * sizeof(*scratch));
+
+	m->ncolumns = NSX_MIN(f->nsteps, (size_t)MOST_COLUMNS);
+	m->excess = nsx_arena_get(a, m->ncolumns * m->nrows *
+					     sizeof(*m->excess));
+	for (size_t s = 0; s < f->nsteps; s++) {
+		const double *own = &f->own_ns[s * f->nranks];
+		size_t column = s * m->ncolumns / f->nsteps, n = 0;
+		double median;
+
+		for (uint32_t r = 0; r < f->nranks; r++)
+			if (!isnan(own[r]))
+				scratch[n++] = own[r];
+		median = nsx_median_of(scratch, n);
+		for (size_t i = 0; i < m->nrows; i++) {
+			double *x = &m->excess[column * m->nrows + i];
+			double ns = own[m->rank[i]];
+
+			if (!isnan(ns))
+				*x = NSX_MAX(*x, (ns - median) / f->step_ns);
+		}
+	}
+}
+
+/* A path for each level: what runs on for several steps is one piece of it. */
+static void draw(struct nsx_buf *b, const struct map *m)
+{
+	double w = (double)(NSX_SVG_WIDTH - NSX_SVG_LEFT) /
+		   (double)m->ncolumns;
+
+	for (unsigned k = 0; k < NLEVELS; k++) {
+		double most = k + 1 < NLEVELS ? levels[k + 1] : INFINITY;
+
+		nsx_buf_printf(b, "<path class=\"k5\" fill-opacity=\"%s\" "
+				  "d=\"", opacity[k]);
+		for (size_t i = 0; i < m->nrows; i++)
+			for (size_t c = 0, end; c < m->ncolumns; c = end + 1) {
+				for (end = c; end < m->ncolumns &&
+				     m->excess[end * m->nrows + i] >= levels[k] &&
+				     m->excess[end * m->nrows + i] < most;)
+					end++;
+				if (end > c)
+					nsx_buf_printf(b, "M%.1f %zuh%.1fv%d"
+							  "h%.1fz",
+						       NSX_SVG_LEFT + (double)c * w,
+						       i * ROW,
+						       (double)(end - c) * w,
+						       ROW - 1,
+						       -(double)(end - c) * w);
+			}
+		nsx_buf_adds(b, "\"/>");
+	}
+}
+
+static void draw_map(struct nsx_buf *b, const struct nsx_fleet *f)
+{
+	struct nsx_arena *a = nsx_arena_new();
+	struct map m = {.f = f};
+	size_t every;
+
+	choose_ranks(&m, a);
+	fill(&m, a);
+	nsx_buf_adds(b, "<h2>Ranks and steps</h2>\n");
+	nsx_svg_open(b, (int)m.nrows * ROW + 4, "own time of each rank in each "
+		     "step over the step's median");
+	nsx_svg_rect(b, "k7", NSX_SVG_LEFT, 0, NSX_SVG_WIDTH - NSX_SVG_LEFT,
+		     (double)m.nrows * ROW);
+	draw(b, &m);
+	every = m.nrows > 32 ? 8 : 2;
+	for (size_t i = 0; i < m.nrows; i += every)
+		nsx_svg_label(b, 0, (double)(i * ROW) + 10,
+			      nsx_arena_printf(a, "rank %lld", (long long)
+					       f->rank[m.rank[i]].number));
+	nsx_buf_printf(b, "</svg><p class=\"soft\">A row is a rank, from left to "
+			  "right go %zu steps. Red is own time over the median "
+			  "rank's in that step, from 1 %% of a step on, full "
+			  "from 20 %% on.%s</p>\n", f->nsteps,
+		       m.nrows < f->nranks ? " Of all ranks those of the "
+					     "greatest excess are drawn." : "");
+	nsx_arena_free(a);
+}
+
+int nsx_freport_html(const struct nsx_freport *r, FILE *out,
+		     struct nsx_err *err)
+{
+	struct nsx_buf pictures = {0}, markdown = {0}, page = {0};
+
+	if (r->f->nsteps && r->f->nranks && r->f->step_ns > 0)
+		draw_map(&pictures, r->f);
+	nsx_freport_text(r, &markdown);
+	nsx_html_document(&page, nsx_arena_printf(r->arena, "%u ranks",
+						  r->f->nranks),
+			  pictures.p ? pictures.p : "", markdown.p);
+	fwrite(page.p, 1, page.n, out);
+	nsx_buf_done(&pictures);
+	nsx_buf_done(&markdown);
+	nsx_buf_done(&page);
+	return nsx_stopped(err);
+}
