@@ -323,6 +323,20 @@ const char *nsx_str_text(const struct nsx_strings *s, nsx_str id)
 	return s->shard[id % SHARDS].entries[id / SHARDS - 1].text;
 }
 
+const char *nsx_strings_text(struct nsx_strings *s, nsx_str id)
+{
+	struct shard *sh;
+	const char *text;
+
+	if (id < s->first || !id)
+		return nsx_str_text(s, id);
+	sh = &s->shard[(id - s->first) % SHARDS];
+	pthread_mutex_lock(&sh->lock);
+	text = nsx_str_text(s, id);
+	pthread_mutex_unlock(&sh->lock);
+	return text;
+}
+
 size_t nsx_strings_bound(const struct nsx_strings *s)
 {
 	size_t most = 0;

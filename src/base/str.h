@@ -31,6 +31,9 @@ int nsx_strings_add(struct nsx_strings *s, const char *text, size_t len,
 /* NUL-terminated text; "" for id 0. Owner: the table. */
 const char *nsx_str_text(const struct nsx_strings *s, nsx_str id);
 
+/* The same while other threads still intern. */
+const char *nsx_strings_text(struct nsx_strings *s, nsx_str id);
+
 /* One more than the greatest id, for arrays indexed by id. */
 size_t nsx_strings_bound(const struct nsx_strings *s);
 

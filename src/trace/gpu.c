@@ -76,7 +76,7 @@ static int read_shape(struct nsx_part *p, const struct nsx_val *v,
 	int rc = nsx_read_name(p, &v[SHORT_NAME], &base, err);
 
 	if (!rc && !base) {
-		const char *full = nsx_str_text(p->l->t->strings, name);
+		const char *full = nsx_strings_text(p->l->strings, name);
 		size_t n;
 		const char *at = nsx_base_of(full, &n);
 

@@ -3,11 +3,12 @@
 #include "trace/load.h"
 
 enum { C_START, C_END, C_CLASS, C_TID, C_PID, C_PLAIN_TID, C_CORR, C_NAME,
-       C_RETURN };
+       C_RETURN, C_CHAIN };
 static const enum nsx_field call_fields[] = {
 	NSX_F_runtime_start_ns, NSX_F_runtime_end_ns, NSX_F_runtime_event_class,
 	NSX_F_runtime_global_tid, NSX_F_runtime_pid, NSX_F_runtime_tid,
 	NSX_F_runtime_corr, NSX_F_runtime_name, NSX_F_runtime_return_value,
+	NSX_F_runtime_callchain,
 };
 
 static int read_call(struct nsx_part *p, int64_t rid, const struct nsx_val *v,
@@ -19,6 +20,9 @@ static int read_call(struct nsx_part *p, int64_t rid, const struct nsx_val *v,
 	int rc;
 
 	(void)rid;
+	if (nsx_keep_backtrace(p, nsx_read_process_key(&v[C_TID], &v[C_PID]),
+			       &v[C_CORR], &v[C_CHAIN], err))
+		return err->rc;
 	if (nsx_i64_or(&v[C_CLASS], 0) == NSX_CLASS_BACKTRACE) {
 		p->defects.duplicate_calls++;
 		return 0;

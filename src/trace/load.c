@@ -162,6 +162,8 @@ static int load(struct nsx_loader *l, const struct nsx_load_opts *opts,
 	int rc = nsx_load_strings(l, err);
 
 	if (!rc)
+		rc = nsx_load_stacks(l, err);
+	if (!rc)
 		rc = load_rows(l, err);
 	nsx_progress_stage(l->progress, "order", 0);
 	if (!rc)
@@ -176,12 +178,18 @@ static int load(struct nsx_loader *l, const struct nsx_load_opts *opts,
 		rc = nsx_cut_window(l, opts->window, err);
 	if (!rc)
 		rc = nsx_derive(l, err);
+	if (!rc)
+		rc = nsx_tie_backtraces(l, err);
 	nsx_arena_free(l->index_arena);
 	l->index_arena = NULL;
 	if (!rc)
 		rc = publish(l, err);
 	if (!rc)
 		rc = nsx_load_osrt(l, err);
+	if (!rc)
+		rc = nsx_load_samples(l, err);
+	if (!rc)
+		rc = nsx_publish_stacks(l, err);
 	if (!rc)
 		rc = nsx_name_domains(l, err);
 	if (!rc)
@@ -200,6 +208,13 @@ static void init_maps(struct nsx_loader *l)
 	nsx_keymap_init(&l->shapes_map, "launch configurations");
 	nsx_keymap_init(&l->replays_map, "graphs");
 	nsx_keymap_init(&l->osrt_map, "OSRT names");
+	nsx_keymap_init(&l->frames_map, "frames");
+}
+
+static void free_stacks(struct nsx_stacks *s)
+{
+	free(s->id);
+	free(s->stack);
 }
 
 static void free_loader(struct nsx_loader *l)
@@ -211,6 +226,12 @@ static void free_loader(struct nsx_loader *l)
 	nsx_keymap_done(&l->shapes_map);
 	nsx_keymap_done(&l->replays_map);
 	nsx_keymap_done(&l->osrt_map);
+	nsx_keymap_done(&l->frames_map);
+	nsx_groups_done(&l->stacks);
+	free_stacks(&l->sample_stacks);
+	free_stacks(&l->cuda_stacks);
+	free_stacks(&l->osrt_stacks);
+	free(l->backtraces);
 	for (size_t i = 0; i < l->nraw; i++)
 		free(l->raw[i]);
 	free(l->raw);

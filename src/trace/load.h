@@ -65,6 +65,17 @@ struct nsx_call_index {
 	size_t n;
 };
 
+/* The recorded stacks of one table, ordered by id. */
+struct nsx_stacks {
+	size_t n;
+	int64_t *id;
+	uint32_t *stack; /* of the trace's                                   */
+};
+struct nsx_backtrace { /* of the call that has this correlation id           */
+	uint64_t process_key;
+	uint32_t corr, call, stack; /* call: NSX_NONE until it is known      */
+};
+
 struct nsx_loader {
 	struct nsx_trace *t;
 	struct nsx_strings *strings; /* the trace's, while they are added    */
@@ -136,6 +147,16 @@ struct nsx_loader {
 		int64_t *event_sync_id;
 		uint32_t *process, *call, *stream, *event;
 	} records;
+	struct nsx_keymap frames_map; /* {function, module, origin}            */
+	struct nsx_groups stacks;     /* (innermost frame, site)             */
+	struct nsx_stacks sample_stacks, cuda_stacks, osrt_stacks;
+	struct nsx_samples_rw {
+		int64_t *start_ns;
+		uint64_t *global_tid;
+		uint32_t *stack;
+	} samples;
+	struct nsx_backtrace *backtraces; /* guarded by lock                 */
+	size_t nbacktraces, cap_backtraces;
 	struct nsx_colset op_set, copy_set, call_set, nvtx_set, overhead_set,
 		sync_set, record_set;
 };
@@ -220,6 +241,19 @@ enum { NSX_NGPU_TABLES = 4, NSX_NHOST_TABLES = 5 };
 void nsx_bind_gpu(struct nsx_loader *l, struct nsx_tableload *list);
 void nsx_bind_host(struct nsx_loader *l, struct nsx_tableload *list);
 int nsx_load_osrt(struct nsx_loader *l, struct nsx_err *err);
+
+/* Stacks (sites.c): all of them first; then samples and the calls that have a
+ * backtrace, which are tied to calls once these are indexed.
+ */
+int nsx_load_stacks(struct nsx_loader *l, struct nsx_err *err);
+int nsx_load_samples(struct nsx_loader *l, struct nsx_err *err);
+int nsx_keep_backtrace(struct nsx_part *p, uint64_t process_key,
+		       const struct nsx_val *corr, const struct nsx_val *id,
+		       struct nsx_err *err);
+int nsx_tie_backtraces(struct nsx_loader *l, struct nsx_err *err);
+int nsx_publish_stacks(struct nsx_loader *l, struct nsx_err *err);
+/* Stack of that id in its table, NSX_NONE: there is none. O(log n). */
+uint32_t nsx_find_stack(const struct nsx_stacks *s, int64_t id);
 
 /* Order (trace_ids.c) and derivation (trace_derive.c) ---------*/
 int nsx_order_ids(struct nsx_loader *l, struct nsx_err *err);

@@ -7,16 +7,16 @@
 #include "base/stat.h"
 #include "trace/load.h"
 
-enum { START, END, TID, NAME, LEVEL };
+enum { START, END, TID, NAME, LEVEL, CHAIN };
 static const enum nsx_field fields[] = {
 	NSX_F_osrt_start_ns, NSX_F_osrt_end_ns, NSX_F_osrt_global_tid,
-	NSX_F_osrt_name, NSX_F_osrt_nesting_level,
+	NSX_F_osrt_name, NSX_F_osrt_nesting_level, NSX_F_osrt_callchain,
 };
 
 struct row {
 	int64_t start_ns, end_ns;
 	nsx_str name;
-	uint32_t thread;
+	uint32_t thread, stack;
 };
 
 struct own { /* of one part */
@@ -74,6 +74,11 @@ static int read_row(struct nsx_part *p, int64_t rid, const struct nsx_val *v,
 		return rc;
 	key.w[0] = (uint64_t)nsx_i64_or(&v[TID], 0);
 	key.w[1] = row.name;
+	row.stack = v[CHAIN].type == NSX_V_I64 ?
+			    nsx_find_stack(&p->l->osrt_stacks, v[CHAIN].u.i) :
+			    NSX_NONE;
+	key.w[2] = row.stack == NSX_NONE ? NSX_NONE :
+					   p->l->stacks.keys[row.stack].b;
 	rc = nsx_keymap_add(&p->l->osrt_map, p->cache[0], &key, &id, err);
 	sum = rc ? NULL : sum_of(own, id, err);
 	if (!sum)
@@ -106,7 +111,9 @@ static int cmp_sums(const void *a, const void *b, void *ctx)
 
 	if (x->global_tid != y->global_tid)
 		return x->global_tid < y->global_tid ? -1 : 1;
-	return nsx_str_cmp(t->strings, x->name, y->name);
+	if (x->name != y->name)
+		return nsx_str_cmp(t->strings, x->name, y->name);
+	return x->site < y->site ? -1 : x->site > y->site;
 }
 
 static int join_sums(struct nsx_loader *l, struct own *own, size_t n,
@@ -121,6 +128,7 @@ static int join_sums(struct nsx_loader *l, struct own *own, size_t n,
 	for (size_t id = 0; id < l->osrt_map.n; id++) {
 		sums[id].global_tid = l->osrt_map.keys[id].w[0];
 		sums[id].name = (nsx_str)l->osrt_map.keys[id].w[1];
+		sums[id].site = (uint32_t)l->osrt_map.keys[id].w[2];
 		for (size_t p = 0; p < n; p++) {
 			const struct nsx_osrt_sum *from;
 
@@ -147,7 +155,7 @@ static int join_rows(struct nsx_loader *l, struct own *own, size_t n,
 	size_t total = 0, cap = 0;
 	int64_t *start, *end;
 	nsx_str *name;
-	uint32_t *thread;
+	uint32_t *thread, *stack;
 
 	for (size_t p = 0; p < n; p++) {
 		if (nsx_grow(&all, &cap, total + own[p].n, sizeof(*all),
@@ -164,7 +172,10 @@ static int join_rows(struct nsx_loader *l, struct own *own, size_t n,
 	end = nsx_arena_try_array(t->arena, total, 8, "OSRT calls", err);
 	name = nsx_arena_try_array(t->arena, total, 4, "OSRT calls", err);
 	thread = nsx_arena_try_array(t->arena, total, 4, "OSRT calls", err);
-	for (size_t i = 0; start && end && name && thread && i < total; i++) {
+	stack = nsx_arena_try_array(t->arena, total, 4, "OSRT calls", err);
+	if (!start || !end || !name || !thread || !stack)
+		return free(all), err->rc;
+	for (size_t i = 0; i < total; i++) {
 		struct nsx_thread *th = &t->thread[all[i].thread];
 
 		if (!th->nosrt++)
@@ -173,10 +184,11 @@ static int join_rows(struct nsx_loader *l, struct own *own, size_t n,
 		end[i] = all[i].end_ns;
 		name[i] = all[i].name;
 		thread[i] = all[i].thread;
+		stack[i] = all[i].stack;
 	}
 	free(all);
-	t->osrt = (struct nsx_osrt){total, start, end, name, thread};
-	return start && end && name && thread ? 0 : err->rc;
+	t->osrt = (struct nsx_osrt){total, start, end, name, thread, stack};
+	return 0;
 }
 
 /* Without GPU work, calls and NVTX the OSRT rows are all the time there is. */

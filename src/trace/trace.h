@@ -213,12 +213,46 @@ struct nsx_osrt {
 	const int64_t *start_ns, *end_ns;
 	const nsx_str *name;
 	const uint32_t *thread;
+	const uint32_t *stack; /* NSX_NONE: not recorded                     */
 };
 /* All outermost OSRT calls, summed while they stream by. */
-struct nsx_osrt_sum { /* ordered by (global tid, name text) */
+struct nsx_osrt_sum { /* ordered by (global tid, name text); one a site */
 	uint64_t global_tid;
 	nsx_str name;
+	uint32_t site; /* frame, NSX_NONE: not recorded                      */
 	int64_t count, total_ns, max_ns;
+};
+/* Where in the code ------------------------------------------------------
+ * Of a recorded stack two frames are kept (queries/README.md 26): the innermost,
+ * and the site: the innermost one of the program's own code, else of a library.
+ */
+enum nsx_origin { /* whose code a frame is; a site is of the first two         */
+	NSX_ORIGIN_PROGRAM, NSX_ORIGIN_LIBRARY, NSX_ORIGIN_SYSTEM, NSX_ORIGIN_CUDA,
+	NSX_ORIGIN_PROFILER, NSX_NORIGINS
+};
+extern const char *const nsx_origin_names[NSX_NORIGINS]; /* "program", ...      */
+struct nsx_frame { /* distinct, in no order                                  */
+	nsx_str function; /* 0: no symbol                                    */
+	nsx_str module;	  /* file without its folder; 0: not told            */
+	enum nsx_origin origin;
+};
+struct nsx_stack { /* distinct, in no order: indices of frames               */
+	uint32_t leaf, site; /* site: NSX_NONE where there is none           */
+};
+/* Samples of threads that ran on a CPU, ordered by (global tid, start). */
+struct nsx_samples {
+	size_t n;
+	struct nsx_packed start;
+	const uint32_t *stack; /* NSX_NONE: not recorded                     */
+};
+struct nsx_sampled { /* a thread's slice of them, ordered by global tid      */
+	uint64_t global_tid;
+	nsx_str name;
+	size_t at, n;
+};
+struct nsx_backtraces { /* calls that have one, ascending                    */
+	size_t n;
+	const uint32_t *call, *stack;
 };
 /* CUDA's own overheads (queries/README.md 8), (thread, start). */
 struct nsx_overheads {
@@ -296,6 +330,12 @@ struct nsx_trace {
 	struct nsx_calls calls;
 	struct nsx_nvtx nvtx;
 	struct nsx_osrt osrt;
+	struct nsx_frame *frame;
+	struct nsx_stack *stack;
+	struct nsx_sampled *sampled;
+	uint32_t nframes, nstacks, nsampled;
+	struct nsx_samples samples;
+	struct nsx_backtraces backtraces;
 	struct nsx_overheads overheads;
 	struct nsx_syncs syncs;
 	struct nsx_records records;
@@ -432,6 +472,13 @@ static inline bool nsx_op_counts(const struct nsx_trace *t, size_t op)
  */
 uint32_t nsx_process_find(const struct nsx_trace *t, uint64_t key);
 uint32_t nsx_thread_find(const struct nsx_trace *t, uint64_t global_tid);
+/* Stack of a call's backtrace, NSX_NONE without one. O(log n). */
+uint32_t nsx_call_stack(const struct nsx_trace *t, uint32_t call);
+/* The site of a stack, NSX_NONE where it has none, or there is no stack. */
+static inline uint32_t nsx_site(const struct nsx_trace *t, uint32_t stack)
+{
+	return stack == NSX_NONE ? NSX_NONE : t->stack[stack].site;
+}
 /* API name without "_v1234", "_ptsz", "_ptds": for matching. Writes into buf. */
 const char *nsx_api_base(const char *name, char *buf, size_t size);
 enum nsx_call_class nsx_classify_call(const char *api, uint8_t *ret_flags);

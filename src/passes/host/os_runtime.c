@@ -32,6 +32,22 @@ static bool launches(const struct nsx_trace *t, uint64_t global_tid,
 	       t->thread[*cursor].launches;
 }
 
+/* The calls from all sites together; returns the first sum of what follows. */
+static size_t all_sites(const struct nsx_trace *t, size_t i,
+			struct nsx_osrt_sum *ret)
+{
+	const struct nsx_osrt_sum *s = &t->osrt_sum[i];
+
+	*ret = *s;
+	for (i++, s++; i < t->nosrt_sums && s->global_tid == ret->global_tid &&
+		       s->name == ret->name; i++, s++) {
+		ret->count += s->count;
+		nsx_add_to(&ret->total_ns, s->total_ns);
+		ret->max_ns = NSX_MAX(ret->max_ns, s->max_ns);
+	}
+	return i;
+}
+
 static int run(const struct nsx_run *run, struct nsx_section *out,
 	       struct nsx_err *err)
 {
@@ -40,11 +56,13 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	int64_t launch_ns = 0;
 	uint32_t cursor = 0;
 
-	for (size_t i = 0; i < t->nosrt_sums; i++) {
-		const struct nsx_osrt_sum *s = &t->osrt_sum[i];
-		bool on_launch = launches(t, s->global_tid, &cursor);
+	for (size_t i = 0; i < t->nosrt_sums;) {
+		struct nsx_osrt_sum sum, *s = &sum;
+		bool on_launch;
 		struct nsx_cell *row;
 
+		i = all_sites(t, i, s);
+		on_launch = launches(t, s->global_tid, &cursor);
 		if (!s->count && !s->total_ns)
 			continue; /* all of it outside the window */
 		row = nsx_row(table, err);

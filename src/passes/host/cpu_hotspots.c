@@ -1,0 +1,309 @@
+/* cpu_hotspots.c - what threads ran while the CPU was sampled, by innermost
+ * function and by the place in the program that it was called from.
+ */
+#include <stdlib.h>
+#include "base/group.h"
+#include "passes/pass.h"
+
+#define COLUMNS(X)                                                            \
+	X(PID, "pid", I64, "process")                                         \
+	X(TID, "tid", I64, "thread")                                          \
+	X(FUNCTION, "function", STR,                                          \
+	  "innermost function; null: its module has no symbols")              \
+	X(MODULE, "module", STR, "file it is in, without its folder")         \
+	X(ORIGIN, "origin", STR,                                              \
+	  "whose code it is: program, library, system, cuda, profiler")       \
+	X(SITE, "called_from", STR,                                           \
+	  "innermost function of the program itself, else of a library")      \
+	X(SITE_MODULE, "called_from_module", STR, "file that is in")          \
+	X(SAMPLES, "samples", I64, "how often it was seen there",             \
+	  .adds = true)                                                       \
+	X(PCT, "pct_of_samples", F64, "share of all samples", .adds = true)   \
+	X(IDLE, "gpu_idle_samples", I64,                                      \
+	  "of them, while the process had no work on a GPU, between its "     \
+	  "first and its last; null: it has none", .adds = true)              \
+	X(ON_LAUNCH, "on_launch_thread", BOOL,                                \
+	  "whether the thread launches GPU work")
+NSX_COLUMNS(cols, COLUMNS);
+#define THREAD_COLUMNS(X)                                                     \
+	X(T_PID, "pid", I64, "process")                                       \
+	X(T_TID, "tid", I64, "thread")                                        \
+	X(T_NAME, "thread_name", STR, "its name")                             \
+	X(T_SAMPLES, "samples", I64, "of this thread", .adds = true)          \
+	X(T_PCT, "pct_of_samples", F64, "share of all samples", .adds = true) \
+	X(T_IDLE, "gpu_idle_samples", I64,                                    \
+	  "of them, while the process had no work on a GPU", .adds = true)
+NSX_COLUMNS(thread_cols, THREAD_COLUMNS);
+static const struct nsx_layout layouts[] = {
+	{.key = "rows", .csv = "cpu_hotspots", NSX_COLS(cols)},
+	{.key = "threads", NSX_COLS(thread_cols)},
+};
+
+/* When a process has nothing on a GPU --------------------------------------------*/
+
+struct work { /* of the process of the threads at hand */
+	uint32_t process;
+	struct nsx_spans busy;
+	int64_t first_ns, last_ns;
+};
+
+static int read_work(const struct nsx_run *run, uint32_t process,
+		     struct work *w, struct nsx_err *err)
+{
+	const struct nsx_trace *t = run->trace;
+	size_t n = 0;
+
+	*w = (struct work){.process = process, .first_ns = INT64_MAX,
+			   .last_ns = INT64_MIN};
+	if (process == NSX_NONE)
+		return 0;
+	for (size_t i = 0; i < t->ops.n; i++)
+		n += nsx_op_process(t, i) == process;
+	w->busy.v = nsx_arena_try_array(run->scratch, n, sizeof(*w->busy.v),
+					"GPU work", err);
+	if (!w->busy.v)
+		return err->rc;
+	for (size_t i = 0; i < t->ops.n; i++) {
+		struct nsx_span s = {nsx_op_start(&t->ops, i),
+				     nsx_op_end(&t->ops, i)};
+
+		if (nsx_op_process(t, i) != process)
+			continue;
+		w->busy.v[w->busy.n++] = s;
+		w->first_ns = NSX_MIN(w->first_ns, s.start_ns);
+		w->last_ns = NSX_MAX(w->last_ns, s.end_ns);
+	}
+	nsx_spans_normalise(&w->busy);
+	return 0;
+}
+
+static bool is_idle(const struct work *w, int64_t at_ns)
+{
+	size_t i;
+
+	if (at_ns < w->first_ns || at_ns >= w->last_ns)
+		return false;
+	i = nsx_spans_find(&w->busy, at_ns);
+	return i == w->busy.n || w->busy.v[i].start_ns > at_ns;
+}
+
+/* Counting -----------------------------------------------------------------------*/
+
+struct count {
+	int64_t samples, idle;
+};
+struct tally {
+	struct nsx_groups keys; /* (sampled thread, stack)                    */
+	struct count *v;
+	size_t cap;
+	struct count *thread; /* by sampled thread                            */
+	int64_t samples, by_origin[NSX_NORIGINS];
+	bool has_work;
+};
+
+static int count_thread(const struct nsx_run *run, uint32_t thread,
+			const struct work *w, struct tally *y,
+			struct nsx_err *err)
+{
+	const struct nsx_trace *t = run->trace;
+	const struct nsx_sampled *s = &t->sampled[thread];
+
+	for (size_t i = s->at; i < s->at + s->n; i++) {
+		int64_t at_ns = nsx_unpack(&t->samples.start, i);
+		uint32_t g, stack = t->samples.stack[i];
+		bool idle = is_idle(w, at_ns);
+
+		if (!nsx_starts_inside(t, at_ns))
+			continue;
+		if (nsx_group(&y->keys, thread, stack, &g, err) ||
+		    nsx_grow(&y->v, &y->cap, y->keys.n, sizeof(*y->v),
+			     "hot functions", err))
+			return err->rc;
+		y->v[g].samples++;
+		y->v[g].idle += idle;
+		y->thread[thread].samples++;
+		y->thread[thread].idle += idle;
+		y->samples++;
+		if (stack != NSX_NONE)
+			y->by_origin[t->frame[t->stack[stack].leaf].origin]++;
+	}
+	return 0;
+}
+
+static int count_all(const struct nsx_run *run, struct tally *y,
+		     struct nsx_err *err)
+{
+	const struct nsx_trace *t = run->trace;
+	struct work w = {.process = NSX_NONE, .first_ns = INT64_MAX,
+			 .last_ns = INT64_MIN};
+
+	y->thread = nsx_arena_try_array(run->scratch, t->nsampled,
+					sizeof(*y->thread), "threads", err);
+	if (!y->thread)
+		return err->rc;
+	for (uint32_t i = 0; i < t->nsampled; i++) {
+		uint32_t process = nsx_process_find(
+			t, t->sampled[i].global_tid & ~UINT64_C(0xffffff));
+
+		if (process != w.process &&
+		    read_work(run, process, &w, err))
+			return err->rc;
+		y->has_work |= w.busy.n > 0;
+		if (count_thread(run, i, &w, y, err))
+			return err->rc;
+	}
+	return 0;
+}
+
+/* Tables ---------------------------------------------------------------------------*/
+
+static void put_frame(const struct nsx_trace *t, uint32_t frame,
+		      struct nsx_cell *function, struct nsx_cell *module)
+{
+	const struct nsx_frame *f = &t->frame[frame];
+
+	if (f->function)
+		*function = nsx_string(nsx_text(t, f->function));
+	if (f->module)
+		*module = nsx_string(nsx_text(t, f->module));
+}
+
+static bool launches(const struct nsx_trace *t, uint64_t global_tid)
+{
+	uint32_t thread = nsx_thread_find(t, global_tid);
+
+	return thread != NSX_NONE && t->thread[thread].launches;
+}
+
+static int fill_rows(const struct nsx_trace *t, const struct tally *y,
+		     struct nsx_table *table, struct nsx_err *err)
+{
+	for (size_t g = 0; g < y->keys.n; g++) {
+		const struct nsx_sampled *s = &t->sampled[y->keys.keys[g].a];
+		uint32_t stack = (uint32_t)y->keys.keys[g].b;
+		struct nsx_cell *row = nsx_row(table, err);
+
+		if (!row)
+			return err->rc;
+		row[PID] = nsx_int((int64_t)(s->global_tid >> 24 & 0xffffff));
+		row[TID] = nsx_int((int64_t)(s->global_tid & 0xffffff));
+		if (stack != NSX_NONE) {
+			const struct nsx_stack *k = &t->stack[stack];
+
+			put_frame(t, k->leaf, &row[FUNCTION], &row[MODULE]);
+			row[ORIGIN] = nsx_string(
+				nsx_origin_names[t->frame[k->leaf].origin]);
+			if (k->site != NSX_NONE)
+				put_frame(t, k->site, &row[SITE],
+					  &row[SITE_MODULE]);
+		}
+		row[SAMPLES] = nsx_int(y->v[g].samples);
+		row[PCT] = nsx_pct((double)y->v[g].samples,
+				   (double)y->samples);
+		row[IDLE] = nsx_int(y->v[g].idle);
+		row[ON_LAUNCH] = nsx_bool(launches(t, s->global_tid));
+	}
+	nsx_table_sort(table, NSX_DESC(SAMPLES), PID, TID, FUNCTION, MODULE,
+		       SITE, SITE_MODULE, ORIGIN);
+	return 0;
+}
+
+static int fill_threads(const struct nsx_trace *t, const struct tally *y,
+			struct nsx_table *table, struct nsx_err *err)
+{
+	for (uint32_t i = 0; i < t->nsampled; i++) {
+		const struct nsx_sampled *s = &t->sampled[i];
+		struct nsx_cell *row;
+
+		if (!y->thread[i].samples)
+			continue;
+		row = nsx_row(table, err);
+		if (!row)
+			return err->rc;
+		row[T_PID] = nsx_int((int64_t)(s->global_tid >> 24 & 0xffffff));
+		row[T_TID] = nsx_int((int64_t)(s->global_tid & 0xffffff));
+		if (s->name)
+			row[T_NAME] = nsx_string(nsx_text(t, s->name));
+		row[T_SAMPLES] = nsx_int(y->thread[i].samples);
+		row[T_PCT] = nsx_pct((double)y->thread[i].samples,
+				     (double)y->samples);
+		row[T_IDLE] = nsx_int(y->thread[i].idle);
+	}
+	nsx_table_sort(table, NSX_DESC(T_SAMPLES), T_PID, T_TID);
+	return 0;
+}
+
+static double share(const struct tally *y, enum nsx_origin origin)
+{
+	return y->samples ? 100 * (double)y->by_origin[origin] /
+				    (double)y->samples : 0;
+}
+
+static void summarise(const struct tally *y, const struct nsx_table *rows,
+		      const struct nsx_table *threads, struct nsx_section *out)
+{
+	nsx_put(out, "samples", nsx_int(y->samples));
+	for (unsigned i = 0; i < NSX_NORIGINS; i++)
+		nsx_put(out, nsx_say(out, "pct_%s", nsx_origin_names[i]),
+			nsx_pct((double)y->by_origin[i], (double)y->samples));
+	nsx_md_bullet(out, "Of %lld samples of threads that ran on a CPU, "
+			   "%.1f %% are in the program's own code, %.1f %% in "
+			   "libraries, %.1f %% in the operating system, "
+			   "%.1f %% in CUDA, %.1f %% in the profiler.",
+		      (long long)y->samples,
+		      share(y, NSX_ORIGIN_PROGRAM),
+		      share(y, NSX_ORIGIN_LIBRARY),
+		      share(y, NSX_ORIGIN_SYSTEM), share(y, NSX_ORIGIN_CUDA),
+		      share(y, NSX_ORIGIN_PROFILER));
+	if (y->has_work)
+		nsx_md_table(out, rows, 0, TID, FUNCTION, MODULE, SITE,
+			     SAMPLES, PCT, IDLE);
+	else
+		nsx_md_table(out, rows, 0, TID, FUNCTION, MODULE, SITE,
+			     SAMPLES, PCT);
+	if (threads->nrows > 1)
+		nsx_md_table(out, threads, 0, T_PID, T_TID, T_NAME, T_SAMPLES,
+			     T_PCT);
+}
+
+static int run(const struct nsx_run *run, struct nsx_section *out,
+	       struct nsx_err *err)
+{
+	const struct nsx_trace *t = run->trace;
+	struct nsx_table *rows = nsx_add_table(out, &layouts[0]);
+	struct nsx_table *threads = nsx_add_table(out, &layouts[1]);
+	struct tally y = {0};
+	int rc = count_all(run, &y, err);
+
+	if (!rc)
+		rc = fill_rows(t, &y, rows, err);
+	if (!rc)
+		rc = fill_threads(t, &y, threads, err);
+	if (!rc)
+		summarise(&y, rows, threads, out);
+	nsx_groups_done(&y.keys);
+	free(y.v);
+	return rc;
+}
+
+NSX_DEFINE_PASS(cpu_hotspots) {
+	.id = "cpu_hotspots",
+	.title = "CPU",
+	.summary = "sampled functions of the CPU and where they were called",
+	.doc = "Samples of running threads by thread, innermost function and "
+	       "site. The site is the innermost function of the stack in the "
+	       "program's own code; where the stack has none, in a library; "
+	       "code of the system, of CUDA and of the profiler is passed "
+	       "over. A sample is of the GPU's idle time when its process has "
+	       "nothing on a GPU then, between its first and its last work "
+	       "there. A thread that waits is not sampled, so shares are of "
+	       "time on a CPU, not of the wall.",
+	.derived_from = "CPU samples and their stacks",
+	.limitations = "a few samples prove little; functions that were "
+		       "inlined, and interpreted code (Python), are seen as "
+		       "what contains or runs them",
+	.needs = {NSX_NEED_VIEW(sample)},
+	.layouts = layouts,
+	.nlayouts = ARRAY_LEN(layouts),
+	.run = run,
+};

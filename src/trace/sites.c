@@ -1,0 +1,548 @@
+/* sites.c - stacks: of samples of the CPU, of CUDA calls and of OS calls.
+ *
+ * A stack is folded while its frames stream by, in whatever order they come: its
+ * innermost frame and its site are kept, the rest is not.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include "trace/load.h"
+
+/* Whose code a module is, by the beginning of its file's name; what is not here
+ * is the program's own.
+ */
+static const struct {
+	const char *prefix;
+	enum nsx_origin origin;
+} modules[] = {
+	{"libToolsInjection", NSX_ORIGIN_PROFILER},
+	{"libcupti", NSX_ORIGIN_PROFILER},
+	{"libcuda.", NSX_ORIGIN_CUDA}, {"libcudart", NSX_ORIGIN_CUDA},
+	{"libnvidia-", NSX_ORIGIN_CUDA}, {"nvcuda", NSX_ORIGIN_CUDA},
+	{"cudart64", NSX_ORIGIN_CUDA}, {"[nvidia", NSX_ORIGIN_CUDA},
+	{"[", NSX_ORIGIN_SYSTEM}, {"vmlinux", NSX_ORIGIN_SYSTEM},
+	{"libc.", NSX_ORIGIN_SYSTEM}, {"libc-", NSX_ORIGIN_SYSTEM},
+	{"libm.", NSX_ORIGIN_SYSTEM}, {"libm-", NSX_ORIGIN_SYSTEM},
+	{"libpthread", NSX_ORIGIN_SYSTEM}, {"libdl.", NSX_ORIGIN_SYSTEM},
+	{"libdl-", NSX_ORIGIN_SYSTEM}, {"librt.", NSX_ORIGIN_SYSTEM},
+	{"librt-", NSX_ORIGIN_SYSTEM}, {"ld-", NSX_ORIGIN_SYSTEM},
+	{"ld.", NSX_ORIGIN_SYSTEM}, {"libgcc_s", NSX_ORIGIN_SYSTEM},
+	{"libstdc++", NSX_ORIGIN_SYSTEM}, {"linux-vdso", NSX_ORIGIN_SYSTEM},
+	{"ntdll", NSX_ORIGIN_SYSTEM}, {"ntoskrnl", NSX_ORIGIN_SYSTEM},
+	{"kernel32", NSX_ORIGIN_SYSTEM}, {"kernelbase", NSX_ORIGIN_SYSTEM},
+	{"ucrtbase", NSX_ORIGIN_SYSTEM}, {"win32u", NSX_ORIGIN_SYSTEM},
+	{"libmpi", NSX_ORIGIN_LIBRARY}, {"libfabric", NSX_ORIGIN_LIBRARY},
+	{"libopen-", NSX_ORIGIN_LIBRARY}, {"libuc", NSX_ORIGIN_LIBRARY},
+	{"libnccl", NSX_ORIGIN_LIBRARY}, {"libcublas", NSX_ORIGIN_LIBRARY},
+	{"libcudnn", NSX_ORIGIN_LIBRARY}, {"libcufft", NSX_ORIGIN_LIBRARY},
+	{"libcusolver", NSX_ORIGIN_LIBRARY}, {"libcusparse", NSX_ORIGIN_LIBRARY},
+	{"libcurand", NSX_ORIGIN_LIBRARY}, {"libnvrtc", NSX_ORIGIN_LIBRARY},
+	{"libnvinfer", NSX_ORIGIN_LIBRARY}, {"libtorch", NSX_ORIGIN_LIBRARY},
+	{"libc10", NSX_ORIGIN_LIBRARY}, {"libgomp", NSX_ORIGIN_LIBRARY},
+	{"libiomp", NSX_ORIGIN_LIBRARY}, {"libomp", NSX_ORIGIN_LIBRARY},
+	{"libacc", NSX_ORIGIN_LIBRARY}, {"libpython", NSX_ORIGIN_LIBRARY},
+	{"python", NSX_ORIGIN_LIBRARY},
+};
+
+const char *const nsx_origin_names[NSX_NORIGINS] = {"program", "library", "system",
+						"cuda", "profiler"};
+
+struct frame { /* as it is in the file, and what became of it: remembered */
+	nsx_str symbol, path;
+	bool unresolved, known;
+	uint32_t id;   /* of the frames map                                  */
+	uint32_t rank; /* as a site, without its depth; NSX_NONE: is none    */
+};
+struct chain { /* a stack, folded */
+	int64_t id;
+	uint32_t leaf, leaf_depth;
+	uint32_t site, site_rank; /* NSX_NONE: none yet                      */
+};
+struct own { /* of one part */
+	struct chain *v;
+	size_t n, cap;
+	struct frame recent[1024];
+};
+/* Depths beyond are of broken stacks. */
+enum { RANK_BITS = 24, MOST_DEPTH = (1 << RANK_BITS) - 1 };
+
+static const char *file_name(const char *path)
+{
+	const char *name = path;
+
+	for (const char *p = path; *p; p++)
+		if (*p == '/' || *p == '\\')
+			name = p + 1;
+	return name;
+}
+
+static enum nsx_origin origin_of(const char *path)
+{
+	const char *name = file_name(path);
+
+	if (strcasestr(path, "nsight-systems") ||
+	    strcasestr(path, "nsight systems"))
+		return NSX_ORIGIN_PROFILER;
+	for (unsigned i = 0; i < ARRAY_LEN(modules); i++)
+		if (!strncasecmp(name, modules[i].prefix,
+				 strlen(modules[i].prefix)))
+			return modules[i].origin;
+	return NSX_ORIGIN_PROGRAM;
+}
+
+/* Templates and static copies of CUDA's own functions lie in the program. */
+static bool is_of_cuda(const char *function)
+{
+	return !strncmp(function, "cuda", 4) || strstr(function, "cudart") ||
+	       (!strncmp(function, "cu", 2) && function[2] >= 'A' &&
+		function[2] <= 'Z');
+}
+
+/* The program's own code comes before a library's as a site; of what has neither
+ * name nor module nothing can be said.
+ */
+static int learn_frame(struct nsx_part *p, struct frame *f,
+		       struct nsx_err *err)
+{
+	const char *path = nsx_strings_text(p->l->strings, f->path);
+	const char *symbol = nsx_strings_text(p->l->strings, f->symbol);
+	const char *file = strcmp(path, "[Unknown]") ? file_name(path) : "";
+	enum nsx_origin origin = origin_of(path);
+	bool has_name = *symbol && !f->unresolved && strncmp(symbol, "0x", 2);
+	struct nsx_key key = {{0}};
+	nsx_str module = 0;
+
+	if (*file && nsx_strings_add(p->l->strings, file, strlen(file),
+				     &module, err))
+		return err->rc;
+	if (origin == NSX_ORIGIN_PROGRAM && has_name && is_of_cuda(symbol))
+		origin = NSX_ORIGIN_CUDA;
+	key.w[0] = has_name ? f->symbol : 0;
+	key.w[1] = module;
+	key.w[2] = origin;
+	f->known = true;
+	f->rank = origin > NSX_ORIGIN_LIBRARY || (!has_name && !module) ?
+			  NSX_NONE : (uint32_t)origin << RANK_BITS;
+	return nsx_keymap_add(&p->l->frames_map, p->cache[0], &key, &f->id,
+			      err);
+}
+
+enum { ID, DEPTH, SYMBOL, MODULE, UNRESOLVED };
+
+static int find_frame(struct nsx_part *p, const struct nsx_val *v,
+		      const struct frame **ret, struct nsx_err *err)
+{
+	struct own *own = p->own;
+	struct frame f = {.unresolved = nsx_i64_or(&v[UNRESOLVED], 0) != 0};
+	struct frame *known;
+	int rc = nsx_read_name(p, &v[SYMBOL], &f.symbol, err);
+
+	if (!rc)
+		rc = nsx_read_name(p, &v[MODULE], &f.path, err);
+	if (rc)
+		return rc;
+	known = &own->recent[(f.symbol * 31 + f.path) %
+			     ARRAY_LEN(own->recent)];
+	*ret = known;
+	if (known->known && known->symbol == f.symbol &&
+	    known->path == f.path && known->unresolved == f.unresolved)
+		return 0;
+	*known = f;
+	return learn_frame(p, known, err);
+}
+
+static int read_frame(struct nsx_part *p, int64_t rid, const struct nsx_val *v,
+		      struct nsx_err *err)
+{
+	struct own *own = p->own;
+	int64_t depth = nsx_i64_or(&v[DEPTH], -1);
+	const struct frame *f;
+	struct chain *c;
+	uint32_t rank;
+	int rc;
+
+	(void)rid;
+	if (v[ID].type != NSX_V_I64 || depth < 0 || depth > MOST_DEPTH) {
+		p->defects.mistyped++;
+		return 0;
+	}
+	rc = find_frame(p, v, &f, err);
+	if (rc)
+		return rc;
+	rank = f->rank == NSX_NONE ? NSX_NONE : f->rank | (uint32_t)depth;
+	c = own->n ? &own->v[own->n - 1] : NULL;
+	/* Two frames of one depth: which is taken is seen when all are joined. */
+	if (!c || c->id != v[ID].u.i || c->leaf_depth == depth ||
+	    (c->site_rank == rank && rank != NSX_NONE)) {
+		if (nsx_grow(&own->v, &own->cap, own->n + 1, sizeof(*own->v),
+			     "stacks", err))
+			return err->rc;
+		c = &own->v[own->n++];
+		*c = (struct chain){v[ID].u.i, NSX_NONE, NSX_NONE, NSX_NONE,
+				    NSX_NONE};
+	}
+	if (depth < c->leaf_depth) {
+		c->leaf = f->id;
+		c->leaf_depth = (uint32_t)depth;
+	}
+	if (rank < c->site_rank) {
+		c->site = f->id;
+		c->site_rank = rank;
+	}
+	return 0;
+}
+
+/* Frames of the file's tables that became the same frame are the same here. */
+static int cmp_frames(const struct nsx_loader *l, uint32_t a, uint32_t b)
+{
+	const uint64_t *x = l->frames_map.keys[a].w;
+	const uint64_t *y = l->frames_map.keys[b].w;
+	int c = nsx_str_cmp(l->strings, (nsx_str)x[0], (nsx_str)y[0]);
+
+	if (!c)
+		c = nsx_str_cmp(l->strings, (nsx_str)x[1], (nsx_str)y[1]);
+	return c ? c : (x[2] > y[2]) - (x[2] < y[2]);
+}
+
+static int cmp_chains(const void *a, const void *b)
+{
+	const struct chain *x = a, *y = b;
+
+	return x->id < y->id ? -1 : x->id > y->id;
+}
+
+static void join_chain(const struct nsx_loader *l, struct chain *to,
+		       const struct chain *from)
+{
+	if (from->leaf_depth < to->leaf_depth ||
+	    (from->leaf_depth == to->leaf_depth &&
+	     cmp_frames(l, from->leaf, to->leaf) < 0)) {
+		to->leaf = from->leaf;
+		to->leaf_depth = from->leaf_depth;
+	}
+	if (from->site_rank < to->site_rank ||
+	    (from->site_rank == to->site_rank && to->site != NSX_NONE &&
+	     cmp_frames(l, from->site, to->site) < 0)) {
+		to->site = from->site;
+		to->site_rank = from->site_rank;
+	}
+}
+
+/* All stacks of a table in order of their ids, each once, with the number of its
+ * pair (innermost frame, site).
+ */
+static int join_chains(struct nsx_loader *l, const struct own *own,
+		       struct nsx_stacks *ret, struct nsx_err *err)
+{
+	struct chain *all = NULL;
+	size_t n = 0, cap = 0, kept = 0;
+	int rc = 0;
+
+	for (size_t p = 0; p < NSX_MAX_THREADS; p++)
+		n += own[p].n;
+	if (!n)
+		return 0;
+	if (nsx_grow(&all, &cap, n, sizeof(*all), "stacks", err))
+		return err->rc;
+	n = 0;
+	for (size_t p = 0; p < NSX_MAX_THREADS; p++) {
+		if (own[p].n)
+			memcpy(all + n, own[p].v, own[p].n * sizeof(*all));
+		n += own[p].n;
+	}
+	qsort(all, n, sizeof(*all), cmp_chains);
+	for (size_t i = 0; i < n; i++)
+		if (kept && all[kept - 1].id == all[i].id)
+			join_chain(l, &all[kept - 1], &all[i]);
+		else
+			all[kept++] = all[i];
+	ret->id = nsx_try_alloc(kept, sizeof(*ret->id), "stacks", err);
+	ret->stack = nsx_try_alloc(kept, sizeof(*ret->stack), "stacks", err);
+	rc = ret->id && ret->stack ? 0 : err->rc;
+	for (size_t i = 0; !rc && i < kept; i++) {
+		ret->id[i] = all[i].id;
+		rc = nsx_group(&l->stacks, all[i].leaf, all[i].site,
+			       &ret->stack[i], err);
+	}
+	ret->n = rc ? 0 : kept;
+	free(all);
+	return rc;
+}
+
+uint32_t nsx_find_stack(const struct nsx_stacks *s, int64_t id)
+{
+	size_t lo = 0, hi = s->n;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (s->id[mid] < id)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < s->n && s->id[lo] == id ? s->stack[lo] : NSX_NONE;
+}
+
+#define FRAME_FIELDS(view)                                                    \
+	{NSX_F_##view##_id, NSX_F_##view##_depth, NSX_F_##view##_symbol,      \
+	 NSX_F_##view##_module, NSX_F_##view##_unresolved}
+
+int nsx_load_stacks(struct nsx_loader *l, struct nsx_err *err)
+{
+	enum { NTABLES = 3, NFIELDS = UNRESOLVED + 1 };
+	static const enum nsx_field fields[NTABLES][NFIELDS] = {
+		FRAME_FIELDS(sample_frame), FRAME_FIELDS(cuda_frame),
+		FRAME_FIELDS(osrt_frame)};
+	static const enum nsx_view views[NTABLES] = {
+		NSX_VIEW_sample_frame, NSX_VIEW_cuda_frame,
+		NSX_VIEW_osrt_frame};
+	struct nsx_stacks *to[NTABLES] = {&l->sample_stacks, &l->cuda_stacks,
+					  &l->osrt_stacks};
+	int rc = 0;
+
+	for (unsigned i = 0; !rc && i < NTABLES; i++) {
+		struct nsx_tableload table = {.view = views[i],
+					      .fields = fields[i],
+					      .nfields = NFIELDS,
+					      .row = read_frame,
+					      .own_size = sizeof(struct own)};
+		struct own *own;
+
+		if (!nsx_has_view(l->schema, views[i]))
+			continue;
+		own = nsx_try_alloc(NSX_MAX_THREADS, sizeof(*own), "stacks",
+				    err);
+		if (!own)
+			return err->rc;
+		table.own = own;
+		rc = nsx_load_tables(l, &table, 1, "stacks", err);
+		if (!rc)
+			rc = join_chains(l, own, to[i], err);
+		for (size_t p = 0; p < NSX_MAX_THREADS; p++)
+			free(own[p].v);
+		free(own);
+	}
+	return rc;
+}
+
+/* Samples -----------------------------------------------------------------------*/
+
+enum { S_ID, S_START, S_TID, S_CYCLES };
+static const enum nsx_field sample_fields[] = {
+	NSX_F_sample_id, NSX_F_sample_start_ns, NSX_F_sample_global_tid,
+	NSX_F_sample_cycles};
+
+static int read_sample(struct nsx_part *p, int64_t rid, const struct nsx_val *v,
+		       struct nsx_err *err)
+{
+	struct nsx_samples_rw *s = &p->l->samples;
+	size_t at = p->at + p->n;
+
+	(void)rid, (void)err;
+	if (!nsx_read_instant(p, &v[S_START], &s->start_ns[at]) ||
+	    nsx_i64_or(&v[S_CYCLES], 1) == 0)
+		return 0;
+	s->global_tid[at] = (uint64_t)nsx_i64_or(&v[S_TID], 0);
+	s->stack[at] = v[S_ID].type == NSX_V_I64 ?
+			       nsx_find_stack(&p->l->sample_stacks,
+					      v[S_ID].u.i) : NSX_NONE;
+	p->n++;
+	return 0;
+}
+
+static int cmp_samples(const void *ctx, uint32_t a, uint32_t b)
+{
+	const struct nsx_samples_rw *s = ctx;
+
+	if (s->global_tid[a] != s->global_tid[b])
+		return s->global_tid[a] < s->global_tid[b] ? -1 : 1;
+	return s->start_ns[a] < s->start_ns[b] ? -1 :
+	       s->start_ns[a] > s->start_ns[b];
+}
+
+static int slice_samples(struct nsx_loader *l, size_t n, struct nsx_err *err)
+{
+	struct nsx_trace *t = l->t;
+	const struct nsx_samples_rw *s = &l->samples;
+	uint32_t nthreads = 0;
+
+	for (size_t i = 0; i < n; i++)
+		nthreads += !i || s->global_tid[i] != s->global_tid[i - 1];
+	t->sampled = nsx_arena_try_array(t->arena, nthreads,
+					 sizeof(*t->sampled), "threads", err);
+	if (!t->sampled)
+		return err->rc;
+	for (size_t i = 0; i < n; i++) {
+		if (!i || s->global_tid[i] != s->global_tid[i - 1])
+			t->sampled[t->nsampled++] = (struct nsx_sampled){
+				.global_tid = s->global_tid[i], .at = i};
+		t->sampled[t->nsampled - 1].n++;
+	}
+	return 0;
+}
+
+static int cmp_sampled(const void *a, const void *b)
+{
+	const struct nsx_sampled *x = a, *y = b;
+
+	return x->global_tid < y->global_tid ? -1 :
+	       x->global_tid > y->global_tid;
+}
+
+/* Several rows a thread are possible: the last one wins. */
+static void name_sampled(struct nsx_loader *l, const struct nsx_val *v)
+{
+	struct nsx_sampled want = {.global_tid =
+					   (uint64_t)nsx_i64_or(&v[0], 0)};
+	struct nsx_sampled *s = l->t->nsampled ?
+		bsearch(&want, l->t->sampled, l->t->nsampled, sizeof(want),
+			cmp_sampled) : NULL;
+	struct nsx_part p = {.l = l};
+	struct nsx_err err;
+
+	if (s && nsx_read_name(&p, &v[1], &s->name, &err))
+		nsx_load_lost(l, &err);
+}
+
+int nsx_load_samples(struct nsx_loader *l, struct nsx_err *err)
+{
+	struct nsx_trace *t = l->t;
+	struct nsx_samples_rw *s = &l->samples;
+	struct nsx_colset set = {
+		.what = "CPU samples",
+		.cols = {{(void **)&s->start_ns, 8},
+			 {(void **)&s->global_tid, 8},
+			 {(void **)&s->stack, 4}},
+		.ncols = 3,
+	};
+	struct nsx_tableload table = {.view = NSX_VIEW_sample,
+				      .fields = sample_fields,
+				      .nfields = ARRAY_LEN(sample_fields),
+				      .row = read_sample, .set = &set};
+
+	if (nsx_load_tables(l, &table, 1, "samples", err) ||
+	    nsx_colset_sort(&set, cmp_samples, s, err) ||
+	    slice_samples(l, set.n, err) ||
+	    nsx_pack_i64(t->arena, s->start_ns, set.n, set.what,
+			 &t->samples.start, err))
+		return err->rc;
+	nsx_arena_drop(t->arena, s->start_ns);
+	nsx_arena_drop(t->arena, s->global_tid);
+	nsx_load_rows(l, NSX_VIEW_thread_name, "global_tid, name", 2,
+		      name_sampled);
+	t->samples.n = set.n;
+	t->samples.stack = s->stack;
+	return 0;
+}
+
+/* Backtraces of calls --------------------------------------------------------------*/
+
+int nsx_keep_backtrace(struct nsx_part *p, uint64_t process_key,
+		       const struct nsx_val *corr, const struct nsx_val *id,
+		       struct nsx_err *err)
+{
+	struct nsx_loader *l = p->l;
+	struct nsx_backtrace b = {process_key, nsx_u32_or(corr, 0), NSX_NONE,
+				  NSX_NONE};
+	int rc;
+
+	if (id->type != NSX_V_I64 || !b.corr)
+		return 0;
+	b.stack = nsx_find_stack(&l->cuda_stacks, id->u.i);
+	if (b.stack == NSX_NONE)
+		return 0;
+	pthread_mutex_lock(&l->lock);
+	rc = nsx_grow(&l->backtraces, &l->cap_backtraces, l->nbacktraces + 1,
+		      sizeof(b), "backtraces", err);
+	if (!rc)
+		l->backtraces[l->nbacktraces++] = b;
+	pthread_mutex_unlock(&l->lock);
+	return rc;
+}
+
+/* A call with several backtraces has the one whose site comes first by text. */
+static int cmp_backtraces(const void *a, const void *b, void *ctx)
+{
+	const struct nsx_loader *l = ctx;
+	const struct nsx_backtrace *x = a, *y = b;
+	uint32_t s = (uint32_t)l->stacks.keys[x->stack].b;
+	uint32_t u = (uint32_t)l->stacks.keys[y->stack].b;
+
+	if (x->call != y->call)
+		return x->call < y->call ? -1 : 1;
+	if (s == NSX_NONE || u == NSX_NONE)
+		return (s == NSX_NONE) - (u == NSX_NONE);
+	return cmp_frames(l, s, u);
+}
+
+int nsx_tie_backtraces(struct nsx_loader *l, struct nsx_err *err)
+{
+	struct nsx_trace *t = l->t;
+	struct nsx_backtrace *b = l->backtraces;
+	uint32_t *call, *stack, process;
+	size_t n = l->nbacktraces, kept = 0;
+	bool multi;
+
+	for (size_t i = 0; i < n; i++) {
+		process = nsx_process_find(t, b[i].process_key);
+		if (process != NSX_NONE)
+			b[i].call = nsx_host_call(l, process, b[i].corr,
+						  &multi);
+	}
+	if (n)
+		qsort_r(b, n, sizeof(*b), cmp_backtraces, l);
+	call = nsx_arena_try_array(t->arena, n, 4, "backtraces", err);
+	stack = nsx_arena_try_array(t->arena, n, 4, "backtraces", err);
+	if (!call || !stack)
+		return err->rc;
+	for (size_t i = 0; i < n && b[i].call != NSX_NONE; i++)
+		if (!kept || call[kept - 1] != b[i].call) {
+			call[kept] = b[i].call;
+			stack[kept++] = b[i].stack;
+		}
+	t->backtraces = (struct nsx_backtraces){kept, call, stack};
+	return 0;
+}
+
+uint32_t nsx_call_stack(const struct nsx_trace *t, uint32_t call)
+{
+	const struct nsx_backtraces *b = &t->backtraces;
+	size_t lo = 0, hi = b->n;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (b->call[mid] < call)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < b->n && b->call[lo] == call ? b->stack[lo] : NSX_NONE;
+}
+
+/* Hands frames and stacks to the trace. */
+int nsx_publish_stacks(struct nsx_loader *l, struct nsx_err *err)
+{
+	struct nsx_trace *t = l->t;
+
+	t->frame = nsx_arena_try_array(t->arena, l->frames_map.n,
+				       sizeof(*t->frame), "frames", err);
+	t->stack = nsx_arena_try_array(t->arena, l->stacks.n,
+				       sizeof(*t->stack), "stacks", err);
+	if (!t->frame || !t->stack)
+		return err->rc;
+	for (size_t i = 0; i < l->frames_map.n; i++) {
+		const uint64_t *w = l->frames_map.keys[i].w;
+
+		t->frame[i] = (struct nsx_frame){(nsx_str)w[0], (nsx_str)w[1],
+						 (enum nsx_origin)w[2]};
+	}
+	for (size_t i = 0; i < l->stacks.n; i++)
+		t->stack[i] = (struct nsx_stack){
+			(uint32_t)l->stacks.keys[i].a,
+			(uint32_t)l->stacks.keys[i].b};
+	t->nframes = (uint32_t)l->frames_map.n;
+	t->nstacks = (uint32_t)l->stacks.n;
+	return 0;
+}

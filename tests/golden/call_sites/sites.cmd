@@ -1,0 +1,1 @@
+explain @sites --pass call_sites --json

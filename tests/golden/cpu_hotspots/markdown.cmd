@@ -1,0 +1,1 @@
+explain @sites --pass cpu_hotspots,call_sites --md
