@@ -10,6 +10,7 @@
 #include "base/stat.h"
 #include "detect/detect.h"
 #include "facts/replay/replay.h"
+#include "report/words.h"
 #include "schema/codes.h"
 #include "trace/nvtx_walk.h"
 
@@ -42,6 +43,7 @@ struct calls {
 	struct group *v;
 	size_t cap;
 	struct nsx_places places; /* by group                                 */
+	struct nsx_votes sites; /* by group, in time                         */
 	nsx_str *base;	/* by raw name: the first raw name of the same API   */
 	uint8_t *allocates; /* by raw name: 1 no, 2 yes                      */
 	uint32_t thread; /* being read                                       */
@@ -185,7 +187,9 @@ static int add_call(struct calls *c, size_t call, uint32_t range,
 		return 0;
 	}
 	if (group_of(c, kind, raw, &g, err) ||
-	    nsx_places_add(&c->places, t, g, range, ns, &c->v[g].place, err))
+	    nsx_places_add(&c->places, t, g, range, ns, &c->v[g].place, err) ||
+	    nsx_vote(&c->sites, g,
+		     nsx_site(t, nsx_call_stack(t, (uint32_t)call)), ns, err))
 		return err->rc;
 	c->v[g].count++;
 	nsx_add_to(&c->v[g].ns, ns);
@@ -431,6 +435,7 @@ static void propose(struct calls *c, const uint32_t *list, size_t n)
 	const struct words *say = &words[x->kind];
 	struct nsx_findings *l = c->d->found;
 	const char *names = say_names(c, list, n);
+	struct nsx_winner site = nsx_votes_won(&c->sites, list[0]);
 	struct nsx_finding f = {
 		.id = say->id, .subject = x->kind == ALLOCATE ||
 						  x->kind == LOAD ?
@@ -459,6 +464,15 @@ static void propose(struct calls *c, const uint32_t *list, size_t n)
 	if (f.place)
 		f.evidence[k++] = nsx_tell(l, "most of their time is in %s",
 					   f.place);
+	if (site.frame != NSX_NONE) {
+		const char *from = nsx_frame_words(c->d, site.frame);
+
+		f.evidence[k++] = nsx_tell(
+			l, "%s: %s of it called from %s", x->api,
+			nsx_text_ns(l->arena, (double)site.weight), from);
+		if (!f.place)
+			f.place = from;
+	}
 	k = 0;
 	if (!strncmp(x->api, "cudaMallocAsync", 15))
 		f.recommendation[k++] =
@@ -553,6 +567,7 @@ int nsx_detect_calls(struct nsx_detect *d, struct nsx_err *err)
 		free(c.v[g].rows);
 	nsx_groups_done(&c.keys);
 	nsx_places_done(&c.places);
+	nsx_votes_done(&c.sites);
 	free(c.v);
 	return rc;
 }

@@ -77,6 +77,32 @@ void nsx_places_done(struct nsx_places *p);
 
 /* Idle time of the limiting GPU in the judged window, by cause. */
 void nsx_idle_by_cause(const struct nsx_detect *d, int64_t ns[NSX_NCAUSES]);
+/* "`step` in solver": what a frame of the trace is called. */
+const char *nsx_frame_words(struct nsx_detect *d, uint32_t frame);
+
+/* Who has most of a group: frames, weighted by time or by samples. */
+struct nsx_votes {
+	struct nsx_groups keys; /* (group, frame)                            */
+	int64_t *weight;
+	size_t cap;
+};
+struct nsx_winner {
+	uint32_t frame; /* NSX_NONE: nobody voted                            */
+	int64_t weight, all;
+};
+/* A vote for NSX_NONE is counted, and wins nothing. */
+int nsx_vote(struct nsx_votes *v, uint32_t group, uint32_t frame,
+	     int64_t weight, struct nsx_err *err) NSX_CHECKED;
+struct nsx_winner nsx_votes_won(const struct nsx_votes *v, uint32_t group);
+void nsx_votes_done(struct nsx_votes *v);
+
+/* Lets the samples of a thread in [start, end) vote, each for its site, else for
+ * its innermost frame.  *cursor begins at 0; spans come in order of start.
+ */
+int nsx_vote_samples(struct nsx_detect *d, struct nsx_votes *v, uint32_t group,
+		     uint32_t thread, size_t *cursor, struct nsx_span in,
+		     struct nsx_err *err) NSX_CHECKED;
+
 /* A plan of one change, on the list's arena. */
 struct nsx_plan nsx_plan_of(struct nsx_detect *d, struct nsx_change change);
 

@@ -9,7 +9,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include "base/group.h"
 #include "base/stat.h"
 #include "detect/detect.h"
 #include "report/words.h"
@@ -35,7 +34,8 @@ struct os_wait {
 };
 
 static void propose_os_wait(struct nsx_detect *d, const char *name,
-			    const struct os_wait *x, int64_t idle_ns)
+			    const struct os_wait *x, struct nsx_winner site,
+			    int64_t idle_ns)
 {
 	struct nsx_findings *l = d->found;
 	const char *shown = nsx_tell_name(l, name);
@@ -62,6 +62,12 @@ static void propose_os_wait(struct nsx_detect *d, const char *name,
 		.remedy = nsx_plan_of(d, (struct nsx_change){
 			.verb = NSX_NO_OS_WAIT, .name = name})};
 
+	if (site.frame != NSX_NONE) {
+		f.place = nsx_frame_words(d, site.frame);
+		f.evidence[1] = nsx_tell(
+			l, "%s of it called from %s",
+			nsx_text_ns(l->arena, (double)site.weight), f.place);
+	}
 	nsx_found(l, &f);
 }
 
@@ -70,6 +76,7 @@ static int find_os_waits(struct nsx_detect *d, struct nsx_err *err)
 	const struct nsx_osrt *o = &d->trace->osrt;
 	double least_ns = LEAST_SHARE * (double)(d->w.end_ns - d->w.start_ns);
 	struct nsx_groups names = {0};
+	struct nsx_votes sites = {0};
 	struct os_wait *v = NULL;
 	int64_t idle_ns[NSX_NCAUSES];
 	size_t cap = 0;
@@ -85,7 +92,9 @@ static int find_os_waits(struct nsx_detect *d, struct nsx_err *err)
 		    o->end_ns[i] <= d->w.start_ns)
 			continue;
 		if (nsx_group(&names, 0, o->name[i], &g, err) ||
-		    nsx_grow(&v, &cap, names.n, sizeof(*v), "OS calls", err)) {
+		    nsx_grow(&v, &cap, names.n, sizeof(*v), "OS calls", err) ||
+		    nsx_vote(&sites, g, nsx_site(d->trace, o->stack[i]), ns,
+			     err)) {
 			rc = err->rc;
 			break;
 		}
@@ -97,7 +106,9 @@ static int find_os_waits(struct nsx_detect *d, struct nsx_err *err)
 		if ((double)v[i].ns >= least_ns)
 			propose_os_wait(d, nsx_text(d->trace, (nsx_str)
 						    names.keys[i].b), &v[i],
+					nsx_votes_won(&sites, (uint32_t)i),
 					idle_ns[NSX_CAUSE_OSRT]);
+	nsx_votes_done(&sites);
 	nsx_groups_done(&names);
 	free(v);
 	return rc;
@@ -161,11 +172,14 @@ struct launcher {
 	} *code;
 	size_t cap;
 	struct rows gaps; /* the short ones                                  */
+	struct nsx_votes hot; /* samples of all, by index of code or SHORT   */
 	size_t nlaunches;
 	int64_t launch_ns;
 	bool replays; /* CUDA graphs                                         */
 	int64_t idle_ns[NSX_NCAUSES]; /* of the limiting GPU, by cause       */
 };
+
+enum { SHORT = -2 };
 
 static int add_row(struct rows *r, size_t call, int64_t ns,
 		   struct nsx_err *err)
@@ -178,7 +192,7 @@ static int add_row(struct rows *r, size_t call, int64_t ns,
 }
 
 static int add_code(struct launcher *x, uint32_t range, size_t call,
-		    int64_t ns, struct nsx_err *err)
+		    int64_t ns, uint32_t *ret, struct nsx_err *err)
 {
 	size_t known = x->names.n;
 	uint32_t g;
@@ -190,6 +204,7 @@ static int add_code(struct launcher *x, uint32_t range, size_t call,
 		return err->rc;
 	if (g == known)
 		x->code[g].range = range;
+	*ret = g;
 	return add_row(&x->code[g].rows, call, ns, err);
 }
 
@@ -210,9 +225,11 @@ static int walk_thread(struct launcher *x, uint32_t thread, uint32_t *below,
 	const struct nsx_thread *th = &t->thread[thread];
 	int64_t last_ns = INT64_MAX; /* end of the call before; at first none */
 	struct nsx_nvtx_walk walk;
+	size_t sample = 0;
 
 	nsx_nvtx_walk_begin(&walk, t, thread, true, false, below);
 	for (size_t i = th->calls_at; i < th->calls_at + th->ncalls; i++) {
+		uint32_t code = (uint32_t)SHORT;
 		int64_t start_ns = nsx_call_start(&t->calls, i);
 		int64_t gap_ns = last_ns == INT64_MAX ? 0 :
 							 start_ns - last_ns;
@@ -236,11 +253,15 @@ static int walk_thread(struct launcher *x, uint32_t thread, uint32_t *below,
 							      gap_ns / 2),
 				last_ns, start_ns);
 
-			if (add_code(x, range, i, gap_ns, err))
+			if (add_code(x, range, i, gap_ns, &code, err))
 				return err->rc;
 		} else if (gap_ns > 0 && add_row(&x->gaps, i, gap_ns, err)) {
 			return err->rc;
 		}
+		if (gap_ns > 0 &&
+		    nsx_vote_samples(x->d, &x->hot, code, thread, &sample,
+				     (struct nsx_span){last_ns, start_ns}, err))
+			return err->rc;
 		last_ns = nsx_call_end(&t->calls, i);
 	}
 	return 0;
@@ -257,6 +278,15 @@ static const uint32_t *keep_rows(struct nsx_detect *d, const struct rows *r,
 	return v;
 }
 
+/* NULL: no sample says what ran. */
+static const char *say_hot(struct nsx_detect *d, const struct nsx_winner *hot)
+{
+	return hot->frame == NSX_NONE ? NULL :
+		nsx_tell(d->found, "%lld of the %lld CPU samples then are "
+			 "in %s", (long long)hot->weight, (long long)hot->all,
+			 nsx_frame_words(d, hot->frame));
+}
+
 static int propose_code(struct launcher *x, const struct code *c,
 			struct nsx_err *err)
 {
@@ -264,13 +294,20 @@ static int propose_code(struct launcher *x, const struct code *c,
 	struct nsx_findings *l = d->found;
 	const char *path = nsx_range_path(d, c->range);
 	const uint32_t *rows = keep_rows(d, &c->rows, err);
+	struct nsx_winner hot = nsx_votes_won(&x->hot,
+					      (uint32_t)(c - x->code));
+	const char *where = hot.frame == NSX_NONE ||
+			    d->trace->frame[hot.frame].origin >
+				    NSX_ORIGIN_LIBRARY ?
+			    NULL : nsx_frame_words(d, hot.frame);
+	const char *code = path ? path : where;
 	struct nsx_finding f = {
 		.id = NSX_ID_idle_by_host_code,
 		.subject = path,
 		.title = nsx_tell(l, "the launching thread runs the program's "
-				  "own code: %s", path ? path :
+				  "own code: %s", code ? code :
 				  "outside NVTX ranges"),
-		.place = path,
+		.place = code,
 		.confidence = NSX_CONF_HIGH, .device = NSX_NONE,
 		.guess_ns = (double)NSX_MIN(
 			c->rows.ns, x->idle_ns[NSX_CAUSE_HOST_CODE]),
@@ -278,13 +315,13 @@ static int propose_code(struct launcher *x, const struct code *c,
 				      "between two CUDA calls, %.3f ms in all",
 				      c->rows.n, (double)c->rows.ns / 1e6)},
 		.recommendation = {
-			path ? nsx_tell(l, "take %s off the launching thread, "
+			code ? nsx_tell(l, "take %s off the launching thread, "
 					"or prepare the next step while the "
-					"GPU works on this one", path) :
+					"GPU works on this one", code) :
 			       "take this code off the launching thread, or "
 			       "prepare the next step while the GPU works on "
 			       "this one",
-			path ? NULL :
+			code || hot.frame != NSX_NONE ? NULL :
 			       "to see what it is: capture with NVTX ranges, "
 			       "or sample the CPU (nsys profile "
 			       "--sample=process-tree)"},
@@ -297,6 +334,7 @@ static int propose_code(struct launcher *x, const struct code *c,
 
 	if (!rows)
 		return err->rc;
+	f.evidence[1] = say_hot(d, &hot);
 	if (d->facts->run_kind == NSX_RUN_START_UP)
 		f.recommendation[0] =
 			"this is start-up, which is paid once: keep what is "
@@ -311,6 +349,7 @@ static int propose_launches(struct launcher *x, struct nsx_err *err)
 	struct nsx_detect *d = x->d;
 	struct nsx_findings *l = d->found;
 	const uint32_t *rows = keep_rows(d, &x->gaps, err);
+	struct nsx_winner hot = nsx_votes_won(&x->hot, (uint32_t)SHORT);
 	struct nsx_change *v = nsx_arena_get(l->arena, 2 * sizeof(*v));
 	double us = (double)x->launch_ns / 1e3 / (double)x->nlaunches;
 	unsigned n = 0;
@@ -323,7 +362,8 @@ static int propose_launches(struct launcher *x, struct nsx_err *err)
 			nsx_tell(l, "%zu launches and copies queued, %.2f us "
 				 "each, and %.3f ms of host time in stretches "
 				 "below 1 ms between CUDA calls", x->nlaunches,
-				 us, (double)x->gaps.ns / 1e6)},
+				 us, (double)x->gaps.ns / 1e6),
+			say_hot(d, &hot)},
 		.proof = {{.csv = "launches", .column = "total_time_ms",
 			   .units = "ms"}},
 		.remedy = {v, 2}};
@@ -387,6 +427,7 @@ int nsx_detect_host(struct nsx_detect *d, struct nsx_err *err)
 	for (size_t g = 0; g < x.names.n; g++)
 		free(x.code[g].rows.v);
 	nsx_groups_done(&x.names);
+	nsx_votes_done(&x.hot);
 	free(x.code);
 	free(x.gaps.v);
 	return rc;

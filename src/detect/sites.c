@@ -1,0 +1,87 @@
+/* sites.c - which place of the program most of something comes from. */
+#include <stdlib.h>
+#include "base/stat.h"
+#include "detect/detect.h"
+
+const char *nsx_frame_words(struct nsx_detect *d, uint32_t frame)
+{
+	const struct nsx_trace *t = d->trace;
+	const struct nsx_frame *f = &t->frame[frame];
+	const char *module = f->module ?
+		nsx_tell_name(d->found, nsx_text(t, f->module)) : NULL;
+	const char *function = f->function ?
+		nsx_tell_name(d->found, nsx_text(t, f->function)) : NULL;
+
+	if (function && module)
+		return nsx_tell(d->found, "%s in %s", function, module);
+	return function ? function : module;
+}
+
+int nsx_vote(struct nsx_votes *v, uint32_t group, uint32_t frame,
+	     int64_t weight, struct nsx_err *err)
+{
+	uint32_t i;
+
+	if (nsx_group(&v->keys, group, frame, &i, err) ||
+	    nsx_grow(&v->weight, &v->cap, v->keys.n, sizeof(*v->weight),
+		     "call sites", err))
+		return err->rc;
+	nsx_add_to(&v->weight[i], weight);
+	return 0;
+}
+
+/* Of equals the first that voted. */
+struct nsx_winner nsx_votes_won(const struct nsx_votes *v, uint32_t group)
+{
+	struct nsx_winner w = {NSX_NONE, 0, 0};
+
+	for (size_t i = 0; i < v->keys.n; i++) {
+		if (v->keys.keys[i].a != group)
+			continue;
+		nsx_add_to(&w.all, v->weight[i]);
+		if (v->keys.keys[i].b == NSX_NONE || v->weight[i] <= w.weight)
+			continue;
+		w.frame = (uint32_t)v->keys.keys[i].b;
+		w.weight = v->weight[i];
+	}
+	return w;
+}
+
+void nsx_votes_done(struct nsx_votes *v)
+{
+	nsx_groups_done(&v->keys);
+	free(v->weight);
+}
+
+static int cmp_sampled(const void *a, const void *b)
+{
+	const struct nsx_sampled *x = a, *y = b;
+
+	return x->global_tid < y->global_tid ? -1 :
+	       x->global_tid > y->global_tid;
+}
+
+int nsx_vote_samples(struct nsx_detect *d, struct nsx_votes *v, uint32_t group,
+		     uint32_t thread, size_t *cursor, struct nsx_span in,
+		     struct nsx_err *err)
+{
+	const struct nsx_trace *t = d->trace;
+	struct nsx_sampled want = {.global_tid = t->thread[thread].global_tid};
+	const struct nsx_sampled *s = t->nsampled ?
+		bsearch(&want, t->sampled, t->nsampled, sizeof(want),
+			cmp_sampled) : NULL;
+
+	for (; s && *cursor < s->n; ++*cursor) {
+		int64_t at_ns = nsx_unpack(&t->samples.start, s->at + *cursor);
+		uint32_t stack = t->samples.stack[s->at + *cursor];
+		uint32_t frame = nsx_site(t, stack);
+
+		if (at_ns >= in.end_ns)
+			break;
+		if (frame == NSX_NONE && stack != NSX_NONE)
+			frame = t->stack[stack].leaf;
+		if (at_ns >= in.start_ns && nsx_vote(v, group, frame, 1, err))
+			return err->rc;
+	}
+	return 0;
+}

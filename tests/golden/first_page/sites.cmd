@@ -1,0 +1,1 @@
+explain @sites --out o
