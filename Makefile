@@ -7,7 +7,7 @@ CFLAGS  ?= -O2 -g
 
 SRC  := $(sort $(shell find src -name "*.c"))
 SQL  := $(sort $(wildcard queries/*.sql queries/*/*.sql))
-LIB  := $(patsubst %.c,$B/%.o,$(filter-out src/main.c src/main_mpi.c,$(SRC))) $B/gen/queries.o $B/gen/page.o
+LIB  := $(patsubst %.c,$B/%.o,$(filter-out src/main.c src/main_mpi.c,$(SRC))) $B/gen/queries.o $B/gen/page.o $B/gen/skill.o
 STD  := -std=c11 -D_GNU_SOURCE -DNSX_VERSION='"$(VERSION)"' -Isrc -Iinclude
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla \
         -Wformat=2 -Wconversion -Wno-sign-conversion \
@@ -67,6 +67,13 @@ $B/gen/queries.o: $B/gen/queries.c
 
 $B/gen/page.o: $B/gen/page.c
 	$(Q)$(CC) $(STD) $(CFLAGS) $(HARD) -c -o $@ $<
+SKILL := src/agent/skill/SKILL.md $(sort $(wildcard src/agent/skill/references/*.md))
+$B/gen/skill.o: $B/gen/skill.c
+	$(Q)$(CC) $(STD) $(CFLAGS) $(HARD) -c -o $@ $<
+$B/gen/skill.c: src/agent/skill/embed.awk $(SKILL)
+	@mkdir -p $(@D)
+	$(Q)awk -f src/agent/skill/embed.awk $(SKILL) > $@.tmp && mv $@.tmp $@
+
 HTML := src/emit/html/page.css src/emit/html/page.js
 $B/gen/page.c: src/emit/html/embed.sh $(HTML)
 	@mkdir -p $(@D)
@@ -172,6 +179,8 @@ lint:
 # Installing ----------------------------------------------------------------
 TO  := $(DESTDIR)$(PREFIX)
 MAN := $(TO)/share/man/man1
+COMPLETIONS := $(TO)/share/bash-completion/completions/$(PROG) \
+	$(TO)/share/zsh/site-functions/_$(PROG) $(TO)/share/fish/vendor_completions.d/$(PROG).fish
 ## install: program, its alias nsys-llm-explain, manual, library and headers, under PREFIX
 install: install-program lib
 	install -D -m 644 -t $(TO)/include/nsx include/nsx/*.h
@@ -184,9 +193,13 @@ install-program: all
 	ln -sf $(PROG) $(TO)/bin/nsys-llm-explain
 	$(if $(MPICC),install -m 755 $B/$(PROG)-mpi $(TO)/bin/$(PROG)-mpi)
 	mkdir -p $(MAN) && $B/$(PROG) --man > $(MAN)/$(PROG).1
+	mkdir -p $(dir $(COMPLETIONS))
+	$B/$(PROG) completion bash > $(word 1,$(COMPLETIONS))
+	$B/$(PROG) completion zsh > $(word 2,$(COMPLETIONS))
+	$B/$(PROG) completion fish > $(word 3,$(COMPLETIONS))
 ## uninstall: takes away what install put there
 uninstall:
-	rm -f $(TO)/bin/$(PROG) $(TO)/bin/nsys-llm-explain $(TO)/bin/$(PROG)-mpi $(MAN)/$(PROG).1
+	rm -f $(TO)/bin/$(PROG) $(TO)/bin/nsys-llm-explain $(TO)/bin/$(PROG)-mpi $(MAN)/$(PROG).1 $(COMPLETIONS)
 	rm -f $(TO)/lib/libnsx.a $(TO)/lib/libnsx.so $(TO)/lib/$(SO) $(TO)/lib/pkgconfig/libnsx.pc
 	rm -f $(patsubst %,$(TO)/%,$(wildcard include/nsx/*.h)) && { rmdir $(TO)/include/nsx || true; }
 ## dist: the source of this commit as a tarball, the same bytes every time

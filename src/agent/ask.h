@@ -87,6 +87,10 @@ void nsx_answer_show(struct nsx_answer *a, const struct nsx_table *t);
 /* Sums by name, dearest first: a table's rows (tally.c). */
 struct nsx_tally;
 struct nsx_tally *nsx_tally_new(struct nsx_answer *a);
+/* Adds to the row of a and b; false: there is none yet, and nsx_tally_add is to
+ * name it.  For millions of events, few of which need a name.
+ */
+bool nsx_tally_more(struct nsx_tally *t, uint64_t a, uint64_t b, int64_t ns);
 /* a, b: what tells one row from another; text is borrowed. */
 int nsx_tally_add(struct nsx_tally *t, uint64_t a, uint64_t b,
 		  const char *kind, const char *text, int64_t ns,

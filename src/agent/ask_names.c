@@ -81,7 +81,9 @@ static int sum_range(struct nsx_answer *a, nsx_str name, struct range_sum *s,
 			continue;
 		s->ops++;
 		s->gpu_ns += nsx_op_ns(&t->ops, i);
-		if (nsx_tally_add(tally, t->ops.kind[i], nsx_op_name(t, i),
+		if (!nsx_tally_more(tally, t->ops.kind[i], nsx_op_name(t, i),
+				    nsx_op_ns(&t->ops, i)) &&
+		    nsx_tally_add(tally, t->ops.kind[i], nsx_op_name(t, i),
 				  "operation", nsx_answer_op(a, i),
 				  nsx_op_ns(&t->ops, i), err)) {
 			nsx_tally_free(tally);
@@ -249,6 +251,12 @@ int nsx_ask_kernel(struct nsx_answer *a, struct nsx_err *err)
 			longest = nsx_op_ns(&t->ops, i);
 			longest_at = nsx_op_start(&t->ops, i);
 		}
+		if (nsx_tally_more(tally,
+				   call == NSX_NONE ?
+					   0 : 1 + nsx_call_thread(t, call),
+				   call == NSX_NONE ? 0 : t->calls.name[call],
+				   nsx_op_ns(&t->ops, i)))
+			continue;
 		rc = call == NSX_NONE ?
 			     nsx_tally_add(tally, 0, 0, "launched by",
 					   "a launch that was not recorded",
@@ -293,7 +301,10 @@ int nsx_ask_stream(struct nsx_answer *a, struct nsx_err *err)
 		if (s->stream_id != id || !nsx_op_counts(t, i))
 			continue;
 		any = true;
-		if (nsx_tally_add(tally, (uint64_t)s->device << 8 | t->ops.kind[i],
+		if (!nsx_tally_more(tally,
+				    (uint64_t)s->device << 8 | t->ops.kind[i],
+				    nsx_op_name(t, i), nsx_op_ns(&t->ops, i)) &&
+		    nsx_tally_add(tally, (uint64_t)s->device << 8 | t->ops.kind[i],
 				  nsx_op_name(t, i),
 				  nsx_say(a->out, "GPU %lld",
 					  (long long)t->device[s->device].device_id),
@@ -336,7 +347,10 @@ int nsx_ask_thread(struct nsx_answer *a, struct nsx_err *err)
 
 			if (t->calls.flags[i] & NSX_CALL_NESTED)
 				continue;
-			if (nsx_tally_add(tally, (uint64_t)k << 1 | waits,
+			if (!nsx_tally_more(tally, (uint64_t)k << 1 | waits,
+					    t->calls.name[i],
+					    nsx_call_ns(&t->calls, i)) &&
+			    nsx_tally_add(tally, (uint64_t)k << 1 | waits,
 					  t->calls.name[i],
 					  waits ? "wait" : "call",
 					  nsx_text_api(a->out->arena, nsx_text(t, t->calls.name[i])),

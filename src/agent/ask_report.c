@@ -4,7 +4,9 @@
 #include "agent/ask.h"
 #include "facts/replay/replay.h"
 #include "facts/replay/spec.h"
+#include "passes/pass.h"
 #include "report/words.h"
+#include "schema/script.h"
 
 /* findings ------------------------------------------------------------------------*/
 
@@ -174,6 +176,50 @@ static void tell_spans(struct nsx_answer *a, const struct nsx_finding *f)
 			"what the GPU waited for there");
 }
 
+/* The analysis whose table proves it; NULL: none does. */
+static const struct nsx_pass *proof_of(const struct nsx_report *r,
+				       const struct nsx_finding *f)
+{
+	for (size_t i = 0; f->proof[0].table && i < r->nsections; i++)
+		for (size_t k = 0; k < r->sections[i].ntables; k++)
+			if (r->sections[i].tables[k] == f->proof[0].table &&
+			    !r->sections[i].sql_differs)
+				return r->sections[i].pass;
+	return NULL;
+}
+
+/* The scripts of a list are long: for people there is a command that prints
+ * them.
+ */
+static void tell_sql(struct nsx_answer *a, const struct nsx_finding *f)
+{
+	const struct nsx_pass *pass = proof_of(a->r, f);
+	struct nsx_scripts *scripts = nsx_scripts_new(a->r->trace->schema);
+	const struct nsx_query *q;
+	const char **list;
+	unsigned n = 0;
+
+	while (pass && nsx_pass_query(pass, n))
+		n++;
+	list = nsx_arena_get(a->out->arena, (n + 1) * sizeof(*list));
+	for (unsigned i = 0; i < n; i++) {
+		struct nsx_buf b = {0};
+
+		q = nsx_pass_query(pass, i);
+		nsx_scripts_add(scripts, &q, 1, &b);
+		list[i] = nsx_arena_strdup(a->out->arena, b.p);
+		nsx_buf_done(&b);
+	}
+	nsx_scripts_free(scripts);
+	if (n) {
+		nsx_put(a->out, "sql", nsx_list(list));
+		nsx_md_bullet(a->out, "its SQL: `nsys-explain TRACE --explain "
+			      "%s`", pass->id);
+	}
+	if (pass)
+		nsx_answer_next(a, "section", pass->id, "all figures of it");
+}
+
 static void tell_finding(struct nsx_answer *a, const struct nsx_finding *f)
 {
 	nsx_put(a->out, "key", nsx_string(f->key));
@@ -206,6 +252,7 @@ static void tell_finding(struct nsx_answer *a, const struct nsx_finding *f)
 				      "`tables/%s.csv`", f->proof[i].row + 1,
 				      f->proof[i].column, f->proof[i].csv);
 	tell_spans(a, f);
+	tell_sql(a, f);
 }
 
 int nsx_ask_finding(struct nsx_answer *a, struct nsx_err *err)

@@ -186,7 +186,12 @@ static int tally_ops(struct nsx_answer *a, const struct nsx_window *w,
 	for (size_t i = 0; i < t->ops.n; i++) {
 		int64_t ns = overlap(w, nsx_op_start(&t->ops, i),
 				     nsx_op_end(&t->ops, i));
-		uint64_t name = t->ops.kind[i] == NSX_OP_KERNEL ?
+		uint64_t name;
+
+		if (nsx_op_start(&t->ops, i) >= w->end_ns ||
+		    nsx_op_end(&t->ops, i) < w->start_ns)
+			continue;
+		name = t->ops.kind[i] == NSX_OP_KERNEL ?
 					nsx_op_name(t, i) :
 				t->ops.kind[i] == NSX_OP_MEMCPY ?
 					t->copy[t->ops.detail[i]].copy_kind :
@@ -195,6 +200,7 @@ static int tally_ops(struct nsx_answer *a, const struct nsx_window *w,
 		if ((ns || (nsx_op_start(&t->ops, i) >= w->start_ns &&
 			    nsx_op_start(&t->ops, i) < w->end_ns)) &&
 		    !(t->ops.flags[i] & NSX_OP_PEER) &&
+		    !nsx_tally_more(tally, t->ops.kind[i], name, ns) &&
 		    nsx_tally_add(tally, t->ops.kind[i], name,
 				  kinds[t->ops.kind[i]], nsx_answer_op(a, i),
 				  ns, err)) {
@@ -219,7 +225,9 @@ static int tally_idle(struct nsx_answer *a, const struct nsx_window *w,
 			struct nsx_idle_piece p = nsx_idle_at(idle, i);
 			int64_t ns = overlap(w, p.start_ns, p.end_ns);
 
-			if (ns && nsx_tally_add(tally, p.cause, p.detail,
+			if (ns &&
+			    !nsx_tally_more(tally, p.cause, p.detail, ns) &&
+			    nsx_tally_add(tally, p.cause, p.detail,
 						nsx_cause_words[p.cause],
 						p.detail ? nsx_fact_text(a->r->facts, p.detail) :
 							   "",

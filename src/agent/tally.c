@@ -21,6 +21,8 @@ struct nsx_tally {
 	struct nsx_groups groups;
 	struct tally_row *rows;
 	size_t n, cap;
+	uint64_t last_a, last_b; /* mostly the next is of the same row      */
+	uint32_t last;
 };
 
 struct nsx_tally *nsx_tally_new(struct nsx_answer *a)
@@ -28,6 +30,7 @@ struct nsx_tally *nsx_tally_new(struct nsx_answer *a)
 	struct nsx_tally *t = nsx_arena_get(a->out->arena, sizeof(*t));
 
 	t->a = a;
+	t->last = NSX_NONE;
 	return t;
 }
 
@@ -36,6 +39,25 @@ void nsx_tally_free(struct nsx_tally *t)
 	nsx_groups_done(&t->groups);
 	free(t->rows);
 	t->rows = NULL;
+}
+
+static void count(struct tally_row *r, int64_t ns)
+{
+	r->count++;
+	r->total_ns += ns;
+}
+
+bool nsx_tally_more(struct nsx_tally *t, uint64_t a, uint64_t b, int64_t ns)
+{
+	if (t->last == NSX_NONE || t->last_a != a || t->last_b != b) {
+		t->last = nsx_group_find(&t->groups, a, b);
+		t->last_a = a;
+		t->last_b = b;
+	}
+	if (t->last == NSX_NONE)
+		return false;
+	count(&t->rows[t->last], ns);
+	return true;
 }
 
 int nsx_tally_add(struct nsx_tally *t, uint64_t a, uint64_t b,
@@ -52,8 +74,7 @@ int nsx_tally_add(struct nsx_tally *t, uint64_t a, uint64_t b,
 			return err->rc;
 		t->rows[t->n++] = (struct tally_row){kind, text, 0, 0};
 	}
-	t->rows[i].count++;
-	t->rows[i].total_ns += ns;
+	count(&t->rows[i], ns);
 	return 0;
 }
 

@@ -157,7 +157,7 @@ void nsx_opt_overview(FILE *out)
 	flow(out, about, strlen(about), 0, 0);
 	fputs("\ncommands:\n", out);
 	for (unsigned i = 0; i < nsx_ncommands; i++)
-		fprintf(out, "  %-9s %s\n", nsx_commands[i]->name,
+		fprintf(out, "  %-10s %s\n", nsx_commands[i]->name,
 			nsx_commands[i]->summary);
 	fputs("\nexit codes:\n", out);
 	for (unsigned i = 0; i < ARRAY_LEN(exit_codes); i++)

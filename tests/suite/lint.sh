@@ -76,6 +76,7 @@ for folder in $order; do
 	objects=$(find "$b/lint-gcc/src/$folder" -name '*.o' 2>/dev/null)
 	[ -n "$objects" ] || continue
 	[ "$folder" = emit ] && objects="$objects $b/lint-gcc/gen/page.o"
+	[ "$folder" = agent ] && objects="$objects $b/lint-gcc/gen/skill.o"
 	[ "$folder" = schema ] && objects="$objects $b/lint-gcc/gen/queries.o"
 	# shellcheck disable=SC2086
 	ar rcs "$b/layer/$folder.a" $objects

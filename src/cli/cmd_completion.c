@@ -1,0 +1,162 @@
+/* cmd_completion.c - completion of a shell, from the option tables. */
+#include <stdio.h>
+#include <string.h>
+#include "agent/ask.h"
+#include "cli/cmd_common.h"
+#include "cli/opt.h"
+
+static void print_names(const struct nsx_cmd *c)
+{
+	for (unsigned i = 0; i < c->nopts; i++) {
+		printf(" --%s", c->opts[i].name);
+		if (c->opts[i].letter)
+			printf(" -%c", c->opts[i].letter);
+	}
+	fputs(" --help", stdout);
+}
+
+static void print_questions(void)
+{
+	for (unsigned i = 0; i < nsx_nquestions; i++)
+		printf(" %s", nsx_questions[i].name);
+}
+
+static void print_bash(void)
+{
+	fputs("_nsys_explain()\n{\n\tlocal cur=${COMP_WORDS[COMP_CWORD]} "
+	      "cmd=${COMP_WORDS[1]} words=\n\tCOMPREPLY=()\n"
+	      "\tif [ \"$COMP_CWORD\" -eq 1 ]; then\n\t\twords=\"help", stdout);
+	for (unsigned i = 0; i < nsx_ncommands; i++)
+		printf(" %s", nsx_commands[i]->name);
+	fputs(" --version --man\"\n\tfi\n\tcase $cmd in\n", stdout);
+	for (unsigned i = 0; i < nsx_ncommands; i++) {
+		printf("\t%s) [[ $cur != -* ]] || words=\"",
+		       nsx_commands[i]->name);
+		print_names(nsx_commands[i]);
+		fputs("\" ;;\n", stdout);
+	}
+	fputs("\t*) [[ $cur != -* ]] || words=\"", stdout);
+	print_names(nsx_cmd_find("explain"));
+	fputs("\" ;;\n\tesac\n\tif [ \"$cmd\" = ask ] && [ \"$COMP_CWORD\" -eq 3 "
+	      "]; then\n\t\twords=\"", stdout);
+	print_questions();
+	fputs("\"\n\tfi\n\t[ -z \"$words\" ] || mapfile -t COMPREPLY < "
+	      "<(compgen -W \"$words\" -- \"$cur\")\n}\n"
+	      "complete -o default -F _nsys_explain nsys-explain\n", stdout);
+}
+
+/* Inside single quotes of a shell. */
+static void print_quoted(const char *s, const char *also)
+{
+	for (; *s; s++)
+		if (*s == '\'')
+			fputs("'\\''", stdout);
+		else if (strchr(also, *s))
+			printf("\\%c", *s);
+		else
+			putchar(*s);
+}
+
+static void print_zsh_options(const struct nsx_cmd *c)
+{
+	for (unsigned i = 0; i < c->nopts; i++) {
+		const struct nsx_opt *o = &c->opts[i];
+
+		printf(" \\\n\t\t\t'%s--%s%s[",
+		       o->kind == NSX_O_LIST || o->kind == NSX_O_COUNT ? "*" :
+									 "",
+		       o->name, o->arg ? "=" : "");
+		print_quoted(o->help, "[]:\\");
+		putchar(']');
+		if (o->arg) {
+			putchar(':');
+			print_quoted(o->arg, "[]:\\");
+			fputs(":_files", stdout);
+		}
+		putchar('\'');
+	}
+}
+
+static void print_zsh(void)
+{
+	fputs("#compdef nsys-explain\n_nsys_explain()\n{\n"
+	      "\tlocal -a commands questions\n\tcommands=(\n", stdout);
+	for (unsigned i = 0; i < nsx_ncommands; i++) {
+		printf("\t\t'%s:", nsx_commands[i]->name);
+		print_quoted(nsx_commands[i]->summary, "\\");
+		fputs("'\n", stdout);
+	}
+	fputs("\t)\n\tquestions=(", stdout);
+	print_questions();
+	fputs(" )\n\tif (( CURRENT == 2 )); then\n\t\t_describe command commands"
+	      "\n\t\t_files\n\t\treturn\n\tfi\n\tcase $words[2] in\n", stdout);
+	for (unsigned i = 0; i < nsx_ncommands; i++) {
+		printf("\t%s)\n", nsx_commands[i]->name);
+		if (!strcmp(nsx_commands[i]->name, "ask"))
+			fputs("\t\t(( CURRENT != 4 )) || _describe question "
+			      "questions\n", stdout);
+		fputs("\t\t_arguments", stdout);
+		print_zsh_options(nsx_commands[i]);
+		fputs(" \\\n\t\t\t'*:file:_files' ;;\n", stdout);
+	}
+	fputs("\t*) _files ;;\n\tesac\n}\n_nsys_explain \"$@\"\n", stdout);
+}
+
+static void print_fish(void)
+{
+	for (unsigned i = 0; i < nsx_ncommands; i++) {
+		const struct nsx_cmd *c = nsx_commands[i];
+
+		printf("complete -c nsys-explain -n __fish_use_subcommand -a %s "
+		       "-d '", c->name);
+		print_quoted(c->summary, "\\");
+		fputs("'\n", stdout);
+		for (unsigned k = 0; k < c->nopts; k++) {
+			const struct nsx_opt *o = &c->opts[k];
+
+			printf("complete -c nsys-explain -n "
+			       "'__fish_seen_subcommand_from %s' -l %s%s -d '",
+			       c->name, o->name, o->arg ? " -r" : "");
+			print_quoted(o->help, "\\");
+			fputs("'\n", stdout);
+		}
+	}
+	fputs("complete -c nsys-explain -n '__fish_seen_subcommand_from ask' -a "
+	      "'", stdout);
+	print_questions();
+	fputs("'\n", stdout);
+}
+
+static const struct {
+	const char *shell;
+	void (*print)(void);
+} shells[] = {{"bash", print_bash}, {"zsh", print_zsh}, {"fish", print_fish}};
+
+static int run(const struct nsx_cmd *cmd, int argc, char **argv)
+{
+	struct nsx_err err;
+	char none;
+	int n, rc = nsx_opt_parse(cmd, argc, argv, &none, &n, &err);
+
+	for (size_t i = 0; i < ARRAY_LEN(shells) && !rc && n == 1; i++)
+		if (!strcmp(argv[1], shells[i].shell)) {
+			shells[i].print();
+			return nsx_cmd_printed(0);
+		}
+	if (!rc)
+		(void)nsx_fail(&err, NSX_E_USAGE, "give one shell: bash, zsh or "
+			       "fish");
+	return nsx_cmd_fail(&err, false);
+}
+
+const struct nsx_cmd nsx_cmd_completion = {
+	.name = "completion",
+	.usage = "bash|zsh|fish",
+	.summary = "completion for a shell, to be read by it",
+	.doc = "Prints what a shell needs to complete commands, options and "
+	       "questions. 'make install' puts it where shells look.",
+	.examples = "source <(nsys-explain completion bash)\n"
+		    "nsys-explain completion fish > "
+		    "~/.config/fish/completions/nsys-explain.fish",
+	.run = run,
+};

@@ -1,0 +1,94 @@
+/* cmd_skill.c - the skill of this version, for agents that read such files. */
+#include <stdio.h>
+#include "agent/skill.h"
+#include "base/jsonw.h"
+#include "cli/cmd_common.h"
+#include "cli/opt.h"
+#include "emit/emit.h"
+
+struct args {
+	const char *out;
+};
+static const struct nsx_opt opts[] = {
+	{.letter = 'o', .name = "out", .arg = "DIR", .kind = NSX_O_STR,
+	 .offset = offsetof(struct args, out),
+	 .help = "write the files into this folder; without it SKILL.md is "
+		 "printed"},
+};
+
+static int write_file(const struct nsx_out_file *f, FILE *out,
+		      struct nsx_err *err)
+{
+	const struct nsx_skill_file *s = f->subject;
+
+	(void)err;
+	fputs(s->text, out);
+	return 0;
+}
+
+/* Of which version the files are, and which they are. */
+static int write_record(const struct nsx_out_file *f, FILE *out,
+			struct nsx_err *err)
+{
+	struct nsx_jsonw *w = nsx_jsonw_new();
+	int rc;
+
+	nsx_jsonw_object(w, NULL);
+	nsx_jsonw_str(w, "tool.name", "nsys-explain");
+	nsx_jsonw_str(w, "tool.version", NSX_VERSION);
+	nsx_json_add_files(w, f->detail);
+	nsx_jsonw_end(w);
+	rc = nsx_jsonw_write(w, out, err);
+	nsx_jsonw_free(w);
+	return rc;
+}
+
+static int write_folder(const char *dir, struct nsx_err *err)
+{
+	enum { MOST = 16 };
+	struct nsx_out_file files[MOST + 1];
+	struct nsx_folder f = {.dir = dir, .files = files, .threads = 1};
+
+	for (unsigned i = 0; i < nsx_nskill_files && i < MOST; i++) {
+		struct nsx_out_file *x = &files[f.nfiles++];
+
+		*x = (struct nsx_out_file){.write = write_file,
+					   .subject = &nsx_skill_files[i]};
+		snprintf(x->name, sizeof(x->name), "%s",
+			 nsx_skill_files[i].name);
+	}
+	files[f.nfiles++] = (struct nsx_out_file){"skill.json", write_record,
+						  .detail = &f};
+	return nsx_folder_write(&f, err);
+}
+
+static int run(const struct nsx_cmd *cmd, int argc, char **argv)
+{
+	struct args a = {NULL};
+	struct nsx_err err;
+	int n, rc = nsx_opt_parse(cmd, argc, argv, &a, &n, &err);
+
+	if (!rc && n)
+		rc = nsx_fail(&err, NSX_E_USAGE, "skill takes no operand: name "
+			      "the folder with -o DIR");
+	if (!rc && a.out)
+		rc = write_folder(a.out, &err);
+	if (!rc && a.out)
+		printf("Wrote skill to: %s/SKILL.md\n", a.out);
+	else if (!rc)
+		fputs(nsx_skill_files[0].text, stdout);
+	return rc ? nsx_cmd_fail(&err, false) : nsx_cmd_printed(0);
+}
+
+const struct nsx_cmd nsx_cmd_skill = {
+	.name = "skill",
+	.usage = "[-o DIR]",
+	.summary = "instructions for an agent that uses this command line",
+	.doc = "Writes SKILL.md and what it refers to, as agents read them: how "
+	       "to capture, explain, ask, change and compare with this version "
+	       "of the program. Nothing of yours is replaced.",
+	.examples = "nsys-explain skill -o .claude/skills/nsys-explain",
+	.opts = opts,
+	.nopts = ARRAY_LEN(opts),
+	.run = run,
+};
