@@ -45,8 +45,10 @@ static size_t range_names(struct nsx_answer *a, const nsx_str **ret)
 	uint8_t *seen = nsx_arena_get(a->out->arena, bound);
 
 	for (size_t i = 0; i < t->nvtx.n; i++)
-		if (!seen[t->nvtx.name[i]]++)
+		if (!seen[t->nvtx.name[i]]) {
+			seen[t->nvtx.name[i]] = 1;
 			v[n++] = t->nvtx.name[i];
+		}
 	*ret = v;
 	return n;
 }
