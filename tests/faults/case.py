@@ -26,6 +26,9 @@ def report(folder):
     return ret
 
 
+OLD = b'{"otherData":{"producer":"nsys-explain 0"}}'  # an earlier conversion
+
+
 class Case:
     """A command, run in a folder that holds t.sqlite and perhaps an old output: True,
     or "mixed", an old report beside the user's files.
@@ -54,8 +57,8 @@ class Case:
         if self.old and self.out == "o":
             shutil.copytree(self.before, where + "/o")
         elif self.old:
-            with open(f"{where}/{self.out}", "w") as f:
-                f.write("old")
+            with open(f"{where}/{self.out}", "wb") as f:
+                f.write(OLD)
         return where
 
     def output(self, where):
@@ -69,7 +72,7 @@ class Case:
     def is_old(self, got):
         if not self.old:
             return got is None
-        return got == (report(self.before) if self.out == "o" else b"old")
+        return got == (report(self.before) if self.out == "o" else OLD)
 
     def warned(self, where, errors):
         if self.out.startswith("c."):  # convert says it on stderr

@@ -112,7 +112,8 @@ static inline int fuzz_convert(const struct nsx_schema *schema,
 {
 	struct nsx_convert_opts opts = {
 		.activities = (1U << NSX_NACTIVITIES) - 1,
-		.window = run->window, .threads = run->threads};
+		.window = run->window, .threads = run->threads,
+		.path = "fuzz"};
 	struct nsx_convert_counts counts;
 	struct nsx_buf warnings = {0};
 	char path[80];
