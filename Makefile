@@ -122,6 +122,10 @@ $B/tests/%: tests/%.c $B/libnsx.a
 ## golden: golden cases; T=ID/CASE picks some (globs), UPDATE=1 writes them anew
 golden: $B/$(PROG) $(FIX)
 	$(Q)tests/golden.sh $B/$(PROG) $B/fixtures $(if $(UPDATE),--update) $(if $(T),'$(T)')
+## refresh: writes golden cases and examples anew, to be read with git diff
+refresh: $B/$(PROG) $(FIX)
+	$(Q)tests/golden.sh $B/$(PROG) $B/fixtures --update
+	$(Q)tests/suite/examples.sh $B --update
 ## unit: unit and property tests; T=pattern picks programs by name
 unit: fixtures $(UNIT)
 	$(Q)tests/unit.sh $B $(if $(T),'$(T)')
@@ -216,5 +220,5 @@ help:
 	@sed -n 's/^## /  make /p' $(MAKEFILE_LIST)
 
 -include $(patsubst %.c,$B/%.d,$(SRC)) $(UNIT:=.d)
-.PHONY: all lib static demo check fuzz fuzz-programs fixtures test-programs golden unit asan tsan valgrind coverage bench bench-fleet warnings lint dist deb install install-program uninstall clean help FORCE
+.PHONY: all lib static demo check fuzz fuzz-programs fixtures test-programs golden refresh unit asan tsan valgrind coverage bench bench-fleet warnings lint dist deb install install-program uninstall clean help FORCE
 .DELETE_ON_ERROR:

@@ -68,10 +68,53 @@ static void test_analysis_is_whole_or_says_why(void **state)
 	assert_int_equal(bad, 0);
 }
 
+/* The id in each name is that of an analysis; names that begin with "_" are no
+ * analyses.
+ */
+static int count_strays(const char *pattern, const char *suffix)
+{
+	int bad = 0;
+	glob_t g;
+
+	assert_int_equal(glob(pattern, 0, NULL, &g), 0);
+	for (size_t k = 0; k < g.gl_pathc; k++) {
+		const char *name = strrchr(g.gl_pathv[k], '/') + 1;
+		const char *part = strstr(name, "__");
+		size_t n = part ? (size_t)(part - name) :
+				  strlen(name) - strlen(suffix);
+		char id[128];
+
+		snprintf(id, sizeof(id), "%.*s", (int)n, name);
+		if (*id == '_' || nsx_pass_find(id))
+			continue;
+		if (!strcmp(suffix, ".c")) {
+			char *text = read_all(g.gl_pathv[k]);
+			bool is_pass = strstr(text, "\nNSX_DEFINE_PASS(");
+
+			free(text);
+			if (!is_pass)
+				continue;
+		}
+		print_error("%s: no analysis '%s' in registry.def\n",
+			    g.gl_pathv[k], id);
+		bad++;
+	}
+	globfree(&g);
+	return bad;
+}
+
+static void test_what_is_not_listed_is_no_analysis(void **state)
+{
+	(void)state;
+	assert_int_equal(count_strays("src/passes/*/*.c", ".c"), 0);
+	assert_int_equal(count_strays("queries/*/*.sql", ".sql"), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_analysis_is_whole_or_says_why),
+		cmocka_unit_test(test_what_is_not_listed_is_no_analysis),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
