@@ -309,14 +309,21 @@ static void fill_fine(const struct nsx_report *r, struct nsx_first_page *p)
 			p->fine[n++] = areas[i].area;
 }
 
+/* What the capture lacks or the profiler said, and how to have it all. */
 static void fill_trust(const struct nsx_report *r, struct nsx_first_page *p)
 {
+	const struct nsx_section *q = nsx_report_section(r, "capture_quality");
+	const struct nsx_cell *preset = q ? nsx_section_value(q, "preset") : NULL;
 	size_t n = 0;
 
-	p->trust = nsx_arena_get(r->arena, (MAX_TRUST + 1) * sizeof(char *));
+	p->trust = nsx_arena_get(r->arena, (MAX_TRUST + 2) * sizeof(char *));
 	for (size_t i = 0; i < r->found.n && n < MAX_TRUST; i++)
 		if (nsx_finding_category(&r->found.v[i]) == NSX_CAT_CAPTURE)
 			p->trust[n++] = r->found.v[i].title;
+	if (preset)
+		p->trust[n] = nsx_arena_printf(
+			r->arena, "`nsys-explain capture --preset %s -- COMMAND` "
+			"would tell more", preset->u.s);
 }
 
 /* Sections that name their subject and cannot tell anything of it. */

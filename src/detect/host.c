@@ -323,8 +323,7 @@ static int propose_code(struct launcher *x, const struct code *c,
 			       "this one",
 			code || hot.frame != NSX_NONE ? NULL :
 			       "to see what it is: capture with NVTX ranges, "
-			       "or sample the CPU (nsys profile "
-			       "--sample=process-tree)"},
+			       "or sample the CPU"},
 		.proof = {{.csv = "gpu_idle_by_cause", .column = "total_ms",
 			   .units = "ms",
 			   .at = {{"cause", nsx_string("host_code")}}}},

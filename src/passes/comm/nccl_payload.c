@@ -347,9 +347,8 @@ int nccl_fill_messages(const struct nsx_run *run, struct nsx_section *out,
 			  on_param, &exported, 0, err))
 		return err->rc;
 	if (!exported) {
-		nsx_note(out, "message sizes are not in this export: nsys export "
-			 "--include-json true --include-blobs true keeps what "
-			 "NCCL says of each call");
+		nsx_note(out, "message sizes are not in this export: one with "
+			 "payloads keeps what NCCL says of each call");
 		return 0;
 	}
 	rc = read_all(run, parts, nparts, err);

@@ -7,6 +7,7 @@
 #include "facts/metrics/metrics.h"
 #include "passes/pass.h"
 #include "base/stat.h"
+#include "schema/recapture.h"
 #include "schema/viewscan.h"
 
 #define SATURATED 80   /* percent of the peak, at the 95th percentile */
@@ -34,16 +35,6 @@
 NSX_COLUMNS(cols, COLUMNS);
 static const struct nsx_layout layouts[] = {
 	{.key = "rows", .csv = "nvlink_during_nccl", NSX_COLS(cols)},
-};
-
-static const char *const instructions[] = {
-	"nsys profile --gpu-metrics-devices=all --gpu-metrics-set=help  # lists "
-	"the metric sets that these GPUs support",
-	"nsys profile --trace=cuda,nvtx,osrt --gpu-metrics-devices=all "
-	"--gpu-metrics-set=<supported-set> --gpu-metrics-frequency=10000 "
-	"--cuda-graph-trace=node -o run COMMAND  # a set with NVLink counters",
-	"nsys export --type sqlite --lazy=false -o run.sqlite run.nsys-rep",
-	NULL,
 };
 
 static bool is_nvlink(const char *name)
@@ -80,18 +71,34 @@ static const char *lacks_nvlink(const struct nsx_schema *s, struct nsx_arena *a)
 	return names.found ? NULL : "NVLink counters";
 }
 
-static int say_missing(struct nsx_section *out, const struct nsx_metrics *m)
+static int say_missing(const struct nsx_run *run, struct nsx_section *out)
 {
+	static const unsigned steps[] = {
+		NSX_REC_SETS,
+		NSX_REC_COUNTERS | NSX_REC_NCCL | NSX_REC_GRAPHS | NSX_REC_SCHED,
+		NSX_REC_EXPORT | NSX_REC_PAYLOAD, NSX_REC_EXPORT};
+	unsigned version = nsx_nsys_version(run->trace->schema->product_version);
+	const char **lines = nsx_arena_get(out->arena, sizeof(*lines) *
+						       (ARRAY_LEN(steps) + 1));
+	size_t n = 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(steps) && n < 3; i++) {
+		lines[n] = nsx_recapture_line(out->arena, version, steps[i]);
+		n += lines[n] != NULL;
+	}
 	nsx_put(out, "missing_counters", nsx_bool(true));
-	nsx_put(out, "capture_instructions", nsx_list(instructions));
+	nsx_put(out, "capture_instructions", nsx_list(lines));
 	nsx_headline(out, "NVLink during NCCL: NVLink counters not found");
-	nsx_md_heading(out, "Capture quality");
-	nsx_md_bullet(out, "NVLink counters not found. To capture them: `%s`; "
-		      "`%s`; `%s`", instructions[0], instructions[1],
-		      instructions[2]);
+	if (run->facts->metrics && n == 3) {
+		nsx_md_heading(out, "Capture quality");
+		nsx_md_bullet(out, "NVLink counters not found among those that "
+			      "were sampled. To capture them: `%s`; `%s`; `%s`",
+			      lines[0], lines[1], lines[2]);
+	}
 	return nsx_cannot(out, "NVLink counters not found: %s",
-			  m ? "the GPU metrics that were sampled have none" :
-			      "the trace has no rows of GPU_METRICS");
+			  run->facts->metrics ?
+				  "the GPU metrics that were sampled have none" :
+				  "the trace has no rows of GPU_METRICS");
 }
 
 static int fill(struct nsx_section *out, const struct nsx_metrics *m,
@@ -256,7 +263,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	if (m && fill(out, m, rows, err))
 		return err->rc;
 	if (!rows->nrows)
-		return say_missing(out, m);
+		return say_missing(run, out);
 	if (judge_gpus(run, out, err))
 		return err->rc;
 	nsx_table_sort(rows, DEVICE, NAME, SOURCE);

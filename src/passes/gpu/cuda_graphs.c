@@ -303,8 +303,8 @@ static void advise(struct nsx_section *out, enum nsx_finding_id id, const char *
 		.id = id, .title = title,
 		.evidence = {evidence},
 		.recommendation = {
-			"capture a short stretch again with "
-			"--cuda-graph-trace=node: it records every node, and "
+			"capture a short stretch again with graphs traced node "
+			"by node (the line is under Capture quality): that "
 			"slows each launch (runs 30 to 60 % longer have been "
 			"reported), so take times from the capture without it",
 			remedy},
@@ -332,7 +332,7 @@ static void judge(const struct nsx_run *run, const struct graphs *g,
 		advise(out, NSX_ID_graph_coverage, "CUDA graph work is missing from "
 		       "the trace", text,
 		       "export with nsys 2024.6 or later, which keeps whole "
-		       "replays (--cuda-graph-trace=graph)");
+		       "replays");
 	}
 	if (hidden >= 20) {
 		nsx_md_bullet(out, "%.1f%% of the GPUs' busy time is inside "

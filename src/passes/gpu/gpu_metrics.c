@@ -527,8 +527,7 @@ NSX_DEFINE_PASS(gpu_metrics) {
 	       "room.",
 	.derived_from = "GPU_METRICS samples, with the unions of each GPU's "
 			"work",
-	.limitations = "there only if captured with --gpu-metrics-devices=all; "
-		       "device-wide; a sample says nothing of one kernel that "
+	.limitations = "there only if they were sampled; device-wide; a sample says nothing of one kernel that "
 		       "is shorter",
 	.needs = {NSX_NEED_VIEW(gpu_metric)},
 	.layouts = layouts,

@@ -202,7 +202,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 		      "began later only where there is neither");
 	if (!nsx_has_view(run->trace->schema, NSX_VIEW_osrt))
 		nsx_note(out, "no OS runtime calls in the trace: host_wait is "
-			      "not known (nsys profile --trace=osrt,cuda,nvtx)");
+			      "not known");
 	if (all->nrows)
 		nsx_headline(out, "Top barrier: %s [%s] (%.1f ms, %.0f events)",
 			     nsx_table_text(all, 0, "api_name"),

@@ -7,32 +7,32 @@ static void check_messages(struct nsx_quality *q)
 {
 	static const struct {
 		enum nsx_message kind;
-		const char *what, *line;
+		const char *what;
+		unsigned line;
 	} list[] = {
 	    {NSX_MSG_LOST, "events were dropped or may be missing",
-	     PROFILE " --duration=30 --kill=none" APP},
+	     NSX_REC_SHORT},
 	    {NSX_MSG_PARTIAL,
 	     "CUDA events may not all have been collected "
 	     "(let the program end by itself, or "
 	     "synchronise and call cudaProfilerStop)",
-	     PROFILE APP},
+	     NSX_REC_BASIC},
 	    {NSX_MSG_LIMIT,
 	     "the recording of a process ended at a size limit",
-	     PROFILE " --duration=30 --kill=none" APP},
+	     NSX_REC_SHORT},
 	    {NSX_MSG_ORDER, "events came in a wrong order (an old driver)",
-	     PROFILE " --cuda-graph-trace=node" APP},
+	     NSX_REC_GRAPHS},
 	    {NSX_MSG_DRIVER,
 	     "the driver is newer than this nsys: CUDA was "
 	     "traced the way of an older one (use a newer "
 	     "nsys)",
-	     PROFILE APP},
+	     NSX_REC_BASIC},
 	    {NSX_MSG_METRICS, "samples of GPU counters are missing",
-	     PROFILE " --gpu-metrics-devices=all "
-		     "--gpu-metrics-frequency=1000" APP},
+	     NSX_REC_SLOWER},
 	    {NSX_MSG_ERROR,
 	     "errors that are not known here (their text may "
 	     "hold paths, so it is not shown)",
-	     NULL},
+	     0},
 	};
 	const struct nsx_capture_facts *f = &q->facts;
 	size_t told = 0;
@@ -60,12 +60,12 @@ static void check_messages(struct nsx_quality *q)
 	}
 	if (!f->has_messages)
 		nsx_check(
-		    q, "diagnostics", OK, "DIAGNOSTIC_EVENT", NULL,
+		    q, "diagnostics", OK, "DIAGNOSTIC_EVENT", 0,
 		    "the file has no messages of the profiler (kept from nsys "
 		    "2024.2 on)");
 	else if (!told)
 		nsx_fine(&q->out->found, "Capture: %s.",
-		    nsx_check(q, "diagnostics", OK, "DIAGNOSTIC_EVENT", NULL,
+		    nsx_check(q, "diagnostics", OK, "DIAGNOSTIC_EVENT", 0,
 			      "no message of the profiler speaks of lost "
 			      "events"));
 }
@@ -73,11 +73,11 @@ static void check_messages(struct nsx_quality *q)
 static void check_export(struct nsx_quality *q)
 {
 	const struct nsx_capture_facts *f = &q->facts;
-	const char *line = EXPORT REPORT;
+	const unsigned line = NSX_REC_EXPORT;
 
 	if (!nsx_seen(q, NSX_VIEW_export_meta)) {
 		nsx_check(
-		    q, "export_options", OK, "export", NULL,
+		    q, "export_options", OK, "export", 0,
 		    "the file does not tell its options (kept from nsys 2021.5 "
 		    "on)");
 		return;
@@ -96,7 +96,7 @@ static void check_export(struct nsx_quality *q)
 	    f->without_blobs)
 		nsx_check(
 		    q, "export_options", WARN, "NVTX_PAYLOAD_SCHEMAS",
-		    EXPORT " --include-json=true --include-blobs=true" REPORT,
+		    NSX_REC_EXPORT | NSX_REC_PAYLOAD,
 		    "ranges were exported without their payload: sizes, peers "
 		    "and communicators of NCCL calls among them are not known");
 	if (f->shifted)
@@ -105,7 +105,7 @@ static void check_export(struct nsx_quality *q)
 		    "instants were shifted or are given since 1970: they do "
 		    "not fit those of another export");
 	if (!f->part_of_time && !f->part_of_tables && !f->shifted)
-		nsx_check(q, "export_options", OK, "export", NULL,
+		nsx_check(q, "export_options", OK, "export", 0,
 			  "whole time, all tables, instants as captured");
 }
 
@@ -149,16 +149,16 @@ static void check_defects(struct nsx_quality *q)
 			continue;
 		any = true;
 		nsx_check(q, "defects", normal ? OK : WARN, list[i].subject,
-			  NULL, "%zu %s", list[i].n, list[i].what);
+			  0, "%zu %s", list[i].n, list[i].what);
 	}
 	if (!any)
-		nsx_check(q, "defects", OK, "rows", NULL,
+		nsx_check(q, "defects", OK, "rows", 0,
 			  "no defect in any row");
 }
 
 static void check_damage(struct nsx_quality *q)
 {
-	static const char line[] = EXPORT REPORT;
+	const unsigned line = NSX_REC_EXPORT;
 	const struct nsx_schema *s = q->t->schema;
 	const char *detail;
 
@@ -176,7 +176,7 @@ static void check_damage(struct nsx_quality *q)
 	    "the file is damaged or cut off: figures count what could "
 	    "be read (the report's warnings say which tables)");
 	nsx_raise(q, NSX_ID_file, NULL, "The file is damaged", NSX_SEV_HIGH, detail,
-		  nsx_say(q->out, "Export again: `%s`.", line));
+		  nsx_recapture(q, line));
 }
 
 /* Two processes' device 0 may be two GPUs, or one. */
@@ -195,18 +195,18 @@ static void check_identity(struct nsx_quality *q)
 		return;
 	if (unknown && processes)
 		nsx_check(
-		    q, "gpu_identity", WARN, "TARGET_INFO_CUDA_DEVICE", NULL,
+		    q, "gpu_identity", WARN, "TARGET_INFO_CUDA_DEVICE", 0,
 		    "several processes used GPUs, which are told by their CUDA "
 		    "ordinal only: device 0 of two processes is taken to be "
 		    "one GPU (exports from nsys 2025.1 on tell)");
 	else if (unknown)
 		nsx_check(
-		    q, "gpu_identity", OK, "TARGET_INFO_CUDA_DEVICE", NULL,
+		    q, "gpu_identity", OK, "TARGET_INFO_CUDA_DEVICE", 0,
 		    "GPUs are told by their CUDA ordinal only, which is enough "
 		    "for one process");
 	else
 		nsx_check(q, "gpu_identity", OK, "TARGET_INFO_CUDA_DEVICE",
-			  NULL, "GPUs are told by uuid or index");
+			  0, "GPUs are told by uuid or index");
 }
 
 static void check_session(struct nsx_quality *q)
@@ -217,28 +217,27 @@ static void check_session(struct nsx_quality *q)
 
 	if (w->start_ns == w->end_ns)
 		nsx_check(
-		    q, "session", WARN, "window", NULL,
+		    q, "session", WARN, "window", 0,
 		    "the trace holds no GPU work, API call, NVTX range or "
 		    "operating-system call");
 	else if (ms < 100)
 		nsx_check(
 		    q, "session", WARN, "window",
-		    PROFILE " --delay=10 --duration=20 --kill=none" APP,
+		    NSX_REC_LATER,
 		    "%.3f ms long: too short to tell a steady state from a "
 		    "start",
 		    ms);
 	else
-		nsx_check(q, "session", OK, "window", NULL, "%.3f ms long", ms);
+		nsx_check(q, "session", OK, "window", 0, "%.3f ms long", ms);
 	if (pct >= 5)
 		nsx_check(
 		    q, "profiler_overhead", WARN, "PROFILER_OVERHEAD",
-		    "nsys profile --trace=cuda,nvtx --sample=none "
-		    "--cpuctxsw=none" APP,
+		    NSX_REC_LIGHT,
 		    "the profiler took up to %.1f%% of a thread's time inside "
 		    "the window",
 		    pct);
 	else if (pct >= 0)
-		nsx_check(q, "profiler_overhead", OK, "PROFILER_OVERHEAD", NULL,
+		nsx_check(q, "profiler_overhead", OK, "PROFILER_OVERHEAD", 0,
 			  "the profiler took at most %.1f%% of a thread's time "
 			  "inside the window",
 			  pct);

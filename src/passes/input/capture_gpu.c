@@ -41,7 +41,7 @@ static int count_activity(struct nsx_quality *q, struct activity **ret)
 static void no_activity(struct nsx_quality *q, uint32_t p,
 			const struct activity *x)
 {
-	static const char line[] = "nsys profile --trace=cuda-sw,nvtx,osrt" APP;
+	const unsigned line = NSX_REC_SOFTWARE;
 	const char *subject = nsx_process_label(q, p);
 	const char *detail = nsx_check(
 	    q, "gpu_activity", MISSING, subject, line,
@@ -94,31 +94,31 @@ static void check_activity(struct nsx_quality *q)
 			no_activity(q, p, x);
 	}
 	if (silent > SHOWN_PROCESSES)
-		nsx_check(q, "gpu_activity", MISSING, "other processes", NULL,
+		nsx_check(q, "gpu_activity", MISSING, "other processes", 0,
 			  "the same holds for %zu more",
 			  silent - SHOWN_PROCESSES);
 	if (silent)
 		return;
 	if (!t->ops.n && !t->calls.n && !q->facts.traced_cuda)
-		nsx_check(q, "gpu_activity", MISSING, "GPU work", PROFILE APP,
+		nsx_check(q, "gpu_activity", MISSING, "GPU work", NSX_REC_BASIC,
 			  "no CUDA call and no GPU work was recorded%s",
 			  q->facts.has_settings ? ": CUDA was not traced" : "");
 	else if (!t->ops.n && uses_gpu(t))
 		nsx_raise(q, NSX_ID_gpu_activity, NULL, "GPU activity may be lost",
 			  NSX_SEV_MEDIUM,
 			  nsx_check(q, "gpu_activity", MISSING, "GPU work",
-				    PROFILE APP,
+				    NSX_REC_BASIC,
 				    "the program used the GPU, but neither a "
 				    "launch nor any GPU work was recorded: "
 				    "whether there was none, or it was lost, "
 				    "the trace does not tell"),
-			  nsx_recapture(q, PROFILE APP));
+			  nsx_recapture(q, NSX_REC_BASIC));
 	else if (!t->ops.n)
 		nsx_check(
-		    q, "gpu_activity", OK, "GPU work", NULL,
+		    q, "gpu_activity", OK, "GPU work", 0,
 		    "none was recorded, and no recorded call launched any");
 	else
-		nsx_check(q, "gpu_activity", OK, "GPU work", NULL,
+		nsx_check(q, "gpu_activity", OK, "GPU work", 0,
 			  "recorded for %zu process%s", active,
 			  active == 1 ? "" : "es");
 }
@@ -148,14 +148,14 @@ static void check_lost_launches(struct nsx_quality *q)
 	if ((double)answered < 0.95 * (double)launches)
 		nsx_check(
 		    q, "launches_recorded", WARN, "kernel launches",
-		    PROFILE APP,
+		    NSX_REC_BASIC,
 		    "%zu of %zu launch calls left no GPU row: work was lost, "
 		    "still queued at the end (synchronise and call "
 		    "cudaProfilerStop before the program ends), or captured "
 		    "into a graph",
 		    launches - answered, launches);
 	else
-		nsx_check(q, "launches_recorded", OK, "kernel launches", NULL,
+		nsx_check(q, "launches_recorded", OK, "kernel launches", 0,
 			  "%zu of %zu launch calls have their GPU row",
 			  answered, launches);
 }
@@ -192,12 +192,10 @@ static const char *by_process(struct nsx_quality *q)
 
 static void check_calls(struct nsx_quality *q)
 {
-	static const char early[] = PROFILE
-	    " --capture-range=cudaProfilerApi --capture-range-end=stop" APP;
-	static const char all[] = PROFILE " --cuda-trace-all-apis=true" APP;
 	const struct nsx_matching *m = &q->t->matching;
 	size_t none = m->before_capture + m->no_call, n = m->matched + none;
-	const char *line = m->before_capture >= m->no_call ? early : all;
+	unsigned line = m->before_capture >= m->no_call ? NSX_REC_RANGE :
+							  NSX_REC_ALL_APIS;
 	const char *detail;
 	double pct;
 
@@ -206,14 +204,14 @@ static void check_calls(struct nsx_quality *q)
 	pct = 100 * (double)none / (double)n;
 	if (!nsx_seen(q, NSX_VIEW_runtime)) {
 		nsx_check(
-		    q, "kernel_calls", MISSING, "API calls", PROFILE APP,
+		    q, "kernel_calls", MISSING, "API calls", NSX_REC_BASIC,
 		    "no API call was recorded: what launched the %zu kernels, "
 		    "and what the CPU did, is not known",
 		    n);
 		return;
 	}
 	if (pct < 1) {
-		detail = nsx_check(q, "kernel_calls", OK, "kernels", NULL,
+		detail = nsx_check(q, "kernel_calls", OK, "kernels", 0,
 				   "%zu of %zu kernels have their launch call",
 				   m->matched, n);
 		nsx_fine(&q->out->found, "Capture: %s.", detail);
@@ -237,26 +235,25 @@ static void check_calls(struct nsx_quality *q)
 
 static void check_graphs(struct nsx_quality *q)
 {
-	static const char node[] = PROFILE " --cuda-graph-trace=node" APP;
 	const char *mode = nsx_text_of(q, "cuda_graphs", "mode");
 
 	if (!strcmp(mode, "opaque"))
 		nsx_check(
-		    q, "cuda_graphs", MISSING, "CUDA graphs", node,
+		    q, "cuda_graphs", MISSING, "CUDA graphs", NSX_REC_GRAPHS,
 		    "graphs were launched, but nothing of what they ran was "
 		    "recorded: busy time is a lower bound");
 	else if (!strcmp(mode, "graph"))
 		nsx_check(
-		    q, "cuda_graphs", WARN, "CUDA graphs", node,
+		    q, "cuda_graphs", WARN, "CUDA graphs", NSX_REC_GRAPHS,
 		    "replays were recorded as a whole: no kernel, "
 		    "communication "
 		    "or range inside them is known (node mode shows them, and "
 		    "slows launches)");
 	else if (*mode && strcmp(mode, "none"))
-		nsx_check(q, "cuda_graphs", OK, "CUDA graphs", NULL,
+		nsx_check(q, "cuda_graphs", OK, "CUDA graphs", 0,
 			  "recorded node by node, which slows launches");
 	else if (q->t->calls.n)
-		nsx_check(q, "cuda_graphs", OK, "CUDA graphs", NULL,
+		nsx_check(q, "cuda_graphs", OK, "CUDA graphs", 0,
 			  "no graph was launched");
 }
 
@@ -269,7 +266,7 @@ static void warn_clock(struct nsx_quality *q, const struct nsx_clock *c)
 	const char *detail;
 
 	if (c->shift_ns) {
-		nsx_check(q, "gpu_clocks", WARN, subject, NULL,
+		nsx_check(q, "gpu_clocks", WARN, subject, 0,
 			  "GPU times were recorded %.3f ms too %s: work began "
 			  "before its call or ended after what waited for it. "
 			  "All of them are moved by that; what may be left is "
@@ -282,13 +279,13 @@ static void warn_clock(struct nsx_quality *q, const struct nsx_clock *c)
 		return;
 	}
 	detail = nsx_check(
-	    q, "gpu_clocks", WARN, subject, PROFILE APP,
+	    q, "gpu_clocks", WARN, subject, NSX_REC_BASIC,
 	    "GPU times contradict the calls: work begins before its call or "
 	    "ends after what waited for it, and no one correction mends that. "
 	    "What compares them with the host or with other processes is wrong");
 	nsx_raise(q, NSX_ID_gpu_clocks, subject,
 		  "GPU times do not agree with the host's", NSX_SEV_MEDIUM,
-		  detail, nsx_recapture(q, PROFILE APP));
+		  detail, nsx_recapture(q, NSX_REC_BASIC));
 }
 
 /* Where there is one process nothing is compared that one would not see. */
@@ -306,10 +303,10 @@ static void check_clocks(struct nsx_quality *q)
 		most_ns = NSX_MAX(most_ns, c->within_ns);
 	}
 	if (off > SHOWN_PROCESSES)
-		nsx_check(q, "gpu_clocks", WARN, "other processes", NULL,
+		nsx_check(q, "gpu_clocks", WARN, "other processes", 0,
 			  "the same holds for %zu more", off - SHOWN_PROCESSES);
 	if (!off && t->nclocks > 1 && most_ns < INT64_MAX)
-		nsx_check(q, "gpu_clocks", OK, "GPU times", NULL,
+		nsx_check(q, "gpu_clocks", OK, "GPU times", 0,
 			  "no work begins before its call or ends after what "
 			  "waited for it: clocks agree to %.1f us",
 			  (double)most_ns / 1e3);

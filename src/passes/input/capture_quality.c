@@ -9,6 +9,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 #include "passes/input/capture_quality.h"
 
@@ -36,24 +37,38 @@ static const struct nsx_layout layouts[] = {
 
 const char *nsx_check(struct nsx_quality *q, const char *check,
 		      const char *status, const char *subject,
-		      const char *recapture, const char *fmt, ...)
+		      unsigned what, const char *fmt, ...)
 {
 	struct nsx_cell *row = nsx_row(q->table, q->err);
+	const char *line = what ? nsx_recapture_line(q->out->arena, q->version,
+						     what) : NULL;
 	const char *detail;
 	va_list ap;
 
 	va_start(ap, fmt);
 	detail = nsx_arena_vprintf(q->out->arena, fmt, ap);
 	va_end(ap);
+	if (what && !line)
+		detail = nsx_say(q->out, "%s (it takes nsys %u.%u or later)",
+				 detail, nsx_recapture_since(what) / 100,
+				 nsx_recapture_since(what) % 100);
+	else if (!(what & ~NSX_REC_ALL))
+		q->lacking |= what;
 	if (!row) {
 		q->failed = true;
 		return detail;
 	}
+	if (nsx_grow(&q->what, &q->cap_what, q->table->nrows,
+		     sizeof(*q->what), "checks", q->err)) {
+		q->failed = true;
+		return detail;
+	}
+	q->what[q->table->nrows - 1] = what;
 	row[CHECK] = nsx_string(check);
 	row[STATUS] = nsx_string(status);
 	row[SUBJECT] = nsx_string(subject);
 	row[DETAIL] = nsx_string(detail);
-	row[RECAPTURE] = nsx_string(recapture);
+	row[RECAPTURE] = nsx_string(line);
 	return detail;
 }
 
@@ -79,9 +94,14 @@ void nsx_raise(struct nsx_quality *q, enum nsx_finding_id id,
 	nsx_found(&q->out->found, &c);
 }
 
-const char *nsx_recapture(struct nsx_quality *q, const char *line)
+const char *nsx_recapture(struct nsx_quality *q, unsigned what)
 {
-	return nsx_say(q->out, "Capture again: `%s`.", line);
+	const char *line = nsx_recapture_line(q->out->arena, q->version, what);
+
+	return line ? nsx_say(q->out, "%s again: `%s`",
+			      what & NSX_REC_EXPORT ? "export" : "capture",
+			      line) :
+		      "capture again with a newer nsys";
 }
 
 const char *nsx_process_label(struct nsx_quality *q, uint32_t p)
@@ -124,26 +144,66 @@ static bool is_fine(const struct nsx_table *t, size_t row)
 	return fine;
 }
 
+/* One capture that records all that is missing. */
+static void print_recapture(struct nsx_quality *q)
+{
+	struct nsx_arena *a = q->out->arena;
+	unsigned what = q->lacking;
+	const char *line, *preset = nsx_recapture_preset(what), *sets = "";
+	const char *export = nsx_recapture_line(a, q->version, NSX_REC_EXPORT |
+							       NSX_REC_PAYLOAD);
+
+	if (!what)
+		return;
+	if (what & NSX_REC_COUNTERS) {
+		what |= NSX_REC_GRAPHS; /* or NVLink's use has no kernel */
+		sets = nsx_say(q->out, " (`%s` lists the sets of counters)",
+			       nsx_recapture_line(a, q->version, NSX_REC_SETS));
+	}
+	line = nsx_recapture_line(a, q->version, what);
+	nsx_put(q->out, "recapture", nsx_string(line));
+	nsx_put(q->out, "preset", nsx_string(preset));
+	nsx_md_bullet(q->out, "**All that is missing, in one capture**: `%s`%s, "
+		      "then `%s`; or `nsys-explain capture --preset %s -- "
+		      "COMMAND`", line, sets,
+		      export ? export : nsx_recapture_line(a, q->version,
+							   NSX_REC_EXPORT),
+		      preset);
+}
+
 static void print(struct nsx_quality *q)
 {
+	size_t nchecks = 0, nfine = 0;
 	const char *last = "";
 	struct nsx_buf fine = {0};
 
 	for (size_t r = 0; r < q->table->nrows; r++) {
-		const struct nsx_cell *row = nsx_row_at(q->table, r);
+		const char *check = nsx_row_at(q->table, r)[CHECK].u.s;
 
-		if (is_fine(q->table, r) && strcmp(row[CHECK].u.s, last))
-			nsx_buf_printf(&fine, "%s%s", fine.n ? ", " : "",
-				       row[CHECK].u.s);
-		last = row[CHECK].u.s;
+		if (!strcmp(check, last))
+			continue;
+		last = check;
+		nchecks++;
+		if (!is_fine(q->table, r))
+			continue;
+		nfine++;
+		nsx_buf_printf(&fine, "%s%s", fine.n ? ", " : "", check);
+	}
+	nsx_md_text(q->out, "%zu of %zu checks found something that is missing "
+		    "or limited.", nchecks - nfine, nchecks);
+	print_recapture(q);
+	for (size_t r = 0; r < q->table->nrows; r++) {
+		const struct nsx_cell *row = nsx_row_at(q->table, r);
+		bool shown = row[RECAPTURE].u.s && q->what[r] & ~NSX_REC_ALL;
+
 		if (!strcmp(row[STATUS].u.s, OK))
 			continue;
 		nsx_md_bullet(q->out, "**[%s] %s** (%s): %s.%s%s%s",
 			      row[STATUS].u.s, row[CHECK].u.s,
 			      nsx_md_name(q->out, row[SUBJECT].u.s),
-			      row[DETAIL].u.s, row[RECAPTURE].u.s ? " `" : "",
-			      row[RECAPTURE].u.s ? row[RECAPTURE].u.s : "",
-			      row[RECAPTURE].u.s ? "`" : "");
+			      row[DETAIL].u.s, shown ? " `" : "",
+			      shown ? row[RECAPTURE].u.s : "",
+			      shown ? "`" : "");
 	}
 	if (fine.n)
 		nsx_md_bullet(q->out, "Checked and fine: %s.", fine.p);
@@ -179,7 +239,8 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	       struct nsx_err *err)
 {
 	struct nsx_quality q = {
-	    .run = run, .t = run->trace, .out = out, .err = err};
+	    .run = run, .t = run->trace, .out = out, .err = err,
+	    .version = nsx_nsys_version(run->trace->schema->product_version)};
 
 	if (nsx_read_capture_facts(q.t, &q.facts, err))
 		return err->rc;
@@ -187,10 +248,12 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	nsx_check_gpu(&q);
 	nsx_check_file(&q);
 	nsx_check_tables(&q);
-	if (q.failed || list_clocks(q.t, out, err))
-		return err->rc;
-	print(&q);
-	return 0;
+	if (!q.failed && !list_clocks(q.t, out, err))
+		print(&q);
+	else
+		q.failed = true;
+	free(q.what);
+	return q.failed ? err->rc : 0;
 }
 
 NSX_DEFINE_PASS(capture_quality){

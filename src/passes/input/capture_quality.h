@@ -4,14 +4,11 @@
 
 #include "passes/input/capture_facts.h"
 #include "passes/process/pids.h"
+#include "schema/recapture.h"
 
 #define OK "ok"
 #define WARN "warn"	  /* there, but conclusions from it are limited */
 #define MISSING "missing" /* not there */
-#define PROFILE "nsys profile --trace=cuda,nvtx,osrt"
-#define APP " -o trace APP"
-#define EXPORT "nsys export --type sqlite --lazy=false"
-#define REPORT " -o trace.sqlite trace.nsys-rep"
 
 enum { SHOWN_PROCESSES = 5 };
 
@@ -22,16 +19,20 @@ struct nsx_quality {
 	struct nsx_section *out;
 	struct nsx_table *table;
 	struct nsx_err *err;
+	unsigned version; /* of nsys, as nsx_nsys_version                    */
+	unsigned lacking; /* bits of NSX_REC_ALL that found rows lack        */
+	unsigned *what;	  /* by row, as given to nsx_check                   */
+	size_t cap_what;
 	bool failed; /* out of memory; err is filled */
 };
 
-/* A row: check, status, which process or table, the command that gets what is
- * missing (NULL: none), what was found.  Returns the last, which is Markdown
+/* A row: check, status, which process or table, what a capture would have to
+ * record or an export to hold (enum nsx_record; 0: nothing), what was found.  Returns the last, which is Markdown
  * without names from the trace.
  */
 const char *nsx_check(struct nsx_quality *q, const char *check,
 		      const char *status, const char *subject,
-		      const char *recapture, const char *fmt, ...)
+		      unsigned what, const char *fmt, ...)
 	NSX_PRINTF(6, 7);
 /* What limits the conclusions of the report becomes a finding; subject: whose it
  * is, NULL where there is one of its kind.
@@ -40,7 +41,7 @@ void nsx_raise(struct nsx_quality *q, enum nsx_finding_id id,
 	       const char *subject, const char *title,
 	       enum nsx_severity severity, const char *evidence,
 	       const char *advice);
-const char *nsx_recapture(struct nsx_quality *q, const char *line);
+const char *nsx_recapture(struct nsx_quality *q, unsigned what);
 
 /* Whether the file has rows of the view. */
 static inline bool nsx_seen(const struct nsx_quality *q, enum nsx_view v)

@@ -4,24 +4,21 @@
 static void check_counters(struct nsx_quality *q)
 {
 	if (nsx_seen(q, NSX_VIEW_gpu_metric))
-		nsx_check(q, "gpu_metrics", OK, "GPU_METRICS", NULL,
+		nsx_check(q, "gpu_metrics", OK, "GPU_METRICS", 0,
 			  "counters were sampled");
 	else
 		nsx_check(
 		    q, "gpu_metrics", MISSING, "GPU_METRICS",
-		    PROFILE " --gpu-metrics-devices=all "
-			    "--gpu-metrics-set=<supported-set> "
-			    "--gpu-metrics-frequency=10000" APP,
-		    "no GPU counter was sampled: tensor, memory, PCIe and "
-		    "NVLink rates are not known (--gpu-metrics-set=help lists "
-		    "the sets; up to nsys 2024 it is --gpu-metrics-device)");
+		    NSX_REC_COUNTERS,
+		    "NVLink counters not found: no GPU counter was sampled; "
+		    "tensor, memory, PCIe and NVLink rates are not known");
 	if (nsx_seen(q, NSX_VIEW_memory_event))
 		nsx_check(q, "memory_usage", OK, "CUDA_GPU_MEMORY_USAGE_EVENTS",
-			  NULL, "allocations were recorded");
+			  0, "allocations were recorded");
 	else
 		nsx_check(
 		    q, "memory_usage", MISSING, "CUDA_GPU_MEMORY_USAGE_EVENTS",
-		    PROFILE " --cuda-memory-usage=true" APP,
+		    NSX_REC_MEMORY,
 		    "no allocation was recorded%s: peak and leaks are not "
 		    "known",
 		    q->facts.memory_usage_off ? " (it was not asked for)" : "");
@@ -38,8 +35,7 @@ static void check_migrations(struct nsx_quality *q)
 	    !nsx_seen(q, NSX_VIEW_um_gpu_fault))
 		nsx_check(
 		    q, "page_faults", MISSING, "unified memory",
-		    PROFILE " --cuda-um-cpu-page-faults=true "
-			    "--cuda-um-gpu-page-faults=true" APP,
+		    NSX_REC_FAULTS,
 		    "the page faults behind %zu migrations were not recorded",
 		    n);
 }
@@ -65,13 +61,13 @@ static void check_nvtx_by_process(struct nsx_quality *q, double least)
 		nsx_check(
 		    q, "nvtx", WARN,
 		    nsx_say(q->out, "pid %.0f", nsx_table_number(t, r, "pid")),
-		    PROFILE " --pytorch=autograd-nvtx" APP,
+		    NSX_REC_TORCH,
 		    "%.1f%% of the process's kernel time was launched inside "
 		    "NVTX ranges",
 		    pct);
 	}
 	if (low > SHOWN_PROCESSES)
-		nsx_check(q, "nvtx", WARN, "other processes", NULL,
+		nsx_check(q, "nvtx", WARN, "other processes", 0,
 			  "the same holds for %zu more", low - SHOWN_PROCESSES);
 }
 
@@ -87,20 +83,20 @@ static void check_nvtx(struct nsx_quality *q)
 	if (!q->t->nvtx.n && f->traced_nvtx)
 		nsx_check(
 		    q, "nvtx", MISSING, "NVTX_EVENTS",
-		    PROFILE " --pytorch=autograd-nvtx" APP,
+		    NSX_REC_TORCH,
 		    "NVTX was traced, but the program has no range: GPU time "
 		    "cannot be told by its phases (add ranges; for PyTorch "
 		    "this option does)");
 	else if (!q->t->nvtx.n)
 		nsx_check(
-		    q, "nvtx", MISSING, "NVTX_EVENTS", PROFILE APP,
+		    q, "nvtx", MISSING, "NVTX_EVENTS", NSX_REC_BASIC,
 		    "no NVTX range was recorded%s: GPU time cannot be told by "
 		    "phases of the program",
 		    f->has_settings ? " (NVTX was not traced)" : "");
 	else if (pct < least)
 		nsx_check(
 		    q, "nvtx", WARN, "NVTX_EVENTS",
-		    no_calls ? NULL : PROFILE " --pytorch=autograd-nvtx" APP,
+		    no_calls ? 0 : NSX_REC_TORCH,
 		    "%.1f%% of the kernel time was launched inside NVTX "
 		    "ranges, less than %.0f%%: figures by range do not stand "
 		    "for the whole (%s)",
@@ -108,12 +104,12 @@ static void check_nvtx(struct nsx_quality *q)
 		    no_calls ? "mostly because launch calls are missing"
 			     : "most of the rest was launched outside any");
 	else if (pct >= least)
-		nsx_check(q, "nvtx", OK, "NVTX_EVENTS", NULL,
+		nsx_check(q, "nvtx", OK, "NVTX_EVENTS", 0,
 			  "%.1f%% of the kernel time was launched inside NVTX "
 			  "ranges",
 			  pct);
 	else
-		nsx_check(q, "nvtx", OK, "NVTX_EVENTS", NULL,
+		nsx_check(q, "nvtx", OK, "NVTX_EVENTS", 0,
 			  "%zu ranges and marks", q->t->nvtx.n);
 	if (q->t->nvtx.n)
 		check_nvtx_by_process(q, least);
@@ -124,24 +120,24 @@ static void check_host(struct nsx_quality *q)
 	const struct nsx_capture_facts *f = &q->facts;
 
 	if (nsx_seen(q, NSX_VIEW_osrt))
-		nsx_check(q, "os_runtime", OK, "OSRT_API", NULL,
+		nsx_check(q, "os_runtime", OK, "OSRT_API", 0,
 			  "operating-system calls were recorded");
 	else
 		nsx_check(
-		    q, "os_runtime", MISSING, "OSRT_API", PROFILE APP,
+		    q, "os_runtime", MISSING, "OSRT_API", NSX_REC_BASIC,
 		    "no operating-system call was recorded%s: waits of the CPU "
 		    "outside CUDA are not known",
 		    f->has_settings && !f->traced_osrt
 			? " (they were not traced)"
 			: "");
 	if (nsx_seen(q, NSX_VIEW_sched) && !f->messages[NSX_MSG_SCHED])
-		nsx_check(q, "scheduling", OK, "SCHED_EVENTS", NULL,
+		nsx_check(q, "scheduling", OK, "SCHED_EVENTS", 0,
 			  "when threads ran was recorded");
 	else
 		nsx_check(q, "scheduling",
 			  nsx_seen(q, NSX_VIEW_sched) ? WARN : MISSING,
 			  "SCHED_EVENTS",
-			  PROFILE " --sample=none --cpuctxsw=process-tree" APP,
+			  NSX_REC_SCHED,
 			  "when threads ran was not%s recorded%s",
 			  nsx_seen(q, NSX_VIEW_sched) ? " completely" : "",
 			  f->messages[NSX_MSG_PERF]
@@ -152,7 +148,7 @@ static void check_host(struct nsx_quality *q)
 	if (!nsx_seen(q, NSX_VIEW_overhead) && nsx_seen(q, NSX_VIEW_runtime) &&
 	    nsx_seen(q, NSX_VIEW_kernel))
 		nsx_check(q, "launch_queue", MISSING,
-			  "CUPTI_ACTIVITY_KIND_OVERHEAD", NULL,
+			  "CUPTI_ACTIVITY_KIND_OVERHEAD", 0,
 			  "whether launches waited for a full queue is not "
 			  "recorded (nsys 2025.5 and later do): slow launch "
 			  "calls may be a CPU that is ahead");
@@ -172,13 +168,13 @@ static void check_nccl(struct nsx_quality *q)
 	if (!ranges)
 		nsx_check(
 		    q, "nccl", MISSING, "NCCL",
-		    "nsys profile --trace=cuda,nvtx,osrt,nccl" APP,
+		    NSX_REC_NCCL,
 		    "communication kernels ran, but NCCL's own ranges were "
 		    "not recorded: sizes, peers and communicators are not "
-		    "known (--trace=nccl needs nsys 2025.6; before, NVTX "
-		    "tracing records them)");
+		    "known (nsys 2025.6 and later have a trace of their own for "
+		    "them; before, NVTX tracing records them)");
 	else
-		nsx_check(q, "nccl", OK, "NCCL", NULL,
+		nsx_check(q, "nccl", OK, "NCCL", 0,
 			  "its ranges were recorded");
 }
 

@@ -1,0 +1,153 @@
+/* recapture.c - options of nsys by version.
+ *
+ * From the user guides and release notes of 2020.3 to 2026.5, and from the help
+ * of 2023.4.4; where these leave the first version open, a later one stands here.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/str.h"
+#include "schema/recapture.h"
+
+enum {
+	NO_VERSION_YET = 999999,
+	UNKNOWN = 202401, /* what a version that is not known is taken for  */
+};
+
+/* In the order in which a line has them. A row is for any of its bits; several
+ * rows of one bit stand side by side, or are one option under its names.
+ */
+static const struct option {
+	unsigned what;
+	unsigned from, until; /* versions: [from, until)                     */
+	const char *text;
+} options[] = {
+	{NSX_REC_COUNTERS | NSX_REC_SLOWER | NSX_REC_SETS, 202104, 202501,
+	 "--gpu-metrics-device=all"},
+	{NSX_REC_COUNTERS | NSX_REC_SLOWER | NSX_REC_SETS, 202501,
+	 NO_VERSION_YET, "--gpu-metrics-devices=all"},
+	{NSX_REC_SETS, 202104, NO_VERSION_YET, "--gpu-metrics-set=help"},
+	{NSX_REC_COUNTERS, 202104, NO_VERSION_YET,
+	 "--gpu-metrics-set=<supported-set>"},
+	{NSX_REC_COUNTERS, 202104, NO_VERSION_YET,
+	 "--gpu-metrics-frequency=10000"},
+	{NSX_REC_SLOWER, 202104, NO_VERSION_YET, "--gpu-metrics-frequency=1000"},
+	{NSX_REC_GRAPHS, 202201, NO_VERSION_YET, "--cuda-graph-trace=node"},
+	{NSX_REC_MEMORY, 202101, NO_VERSION_YET, "--cuda-memory-usage=true"},
+	{NSX_REC_FAULTS, 202101, NO_VERSION_YET,
+	 "--cuda-um-cpu-page-faults=true --cuda-um-gpu-page-faults=true"},
+	{NSX_REC_SCHED, 0, 202201, "--sample=cpu"},
+	{NSX_REC_SCHED, 202201, NO_VERSION_YET,
+	 "--sample=none --cpuctxsw=process-tree"},
+	{NSX_REC_LIGHT, 0, 202201, "--sample=none"},
+	{NSX_REC_LIGHT, 202201, NO_VERSION_YET, "--sample=none --cpuctxsw=none"},
+	{NSX_REC_TORCH, 202501, NO_VERSION_YET, "--pytorch=autograd-nvtx"},
+	{NSX_REC_ALL_APIS, 202501, NO_VERSION_YET, "--cuda-trace-all-apis=true"},
+	{NSX_REC_RANGE, 0, NO_VERSION_YET, "--capture-range=cudaProfilerApi"},
+	{NSX_REC_RANGE, 0, 202201, "--stop-on-range-end=true"},
+	{NSX_REC_RANGE, 202201, NO_VERSION_YET, "--capture-range-end=stop"},
+	{NSX_REC_SHORT, 0, NO_VERSION_YET, "--duration=30 --kill=none"},
+	{NSX_REC_LATER, 0, NO_VERSION_YET,
+	 "--delay=10 --duration=20 --kill=none"},
+	{NSX_REC_EXPORT, 202201, NO_VERSION_YET, "--lazy=false"},
+	{NSX_REC_PAYLOAD, 202501, NO_VERSION_YET,
+	 "--include-json=true --include-blobs=true"},
+};
+/* Of --trace: ranges of NCCL have been in NVTX before, and without the GPU's own
+ * tracing there was nothing else.
+ */
+enum { TRACES_NCCL = 202506, TRACES_SOFTWARE = 202506 };
+unsigned nsx_nsys_version(const char *product)
+{
+	const char *p = strpbrk(product, "0123456789");
+	unsigned year, minor;
+
+	if (!p || sscanf(p, "%4u.%2u", &year, &minor) != 2 || year < 2018 ||
+	    year > 2100)
+		return 0;
+	return 100 * year + minor;
+}
+
+unsigned nsx_recapture_since(unsigned what)
+{
+	unsigned since = 0;
+
+	what &= ~NSX_REC_EXPORT; /* which is whole without its option, too */
+	for (unsigned bit = 1; bit <= NSX_REC_PAYLOAD; bit <<= 1) {
+		unsigned first = NO_VERSION_YET;
+
+		for (size_t i = 0; i < ARRAY_LEN(options); i++)
+			if (options[i].what & what & bit)
+				first = NSX_MIN(first, options[i].from);
+		if (first != NO_VERSION_YET)
+			since = NSX_MAX(since, first);
+	}
+	return since;
+}
+
+static const char *traced(unsigned version, unsigned what)
+{
+	return what & NSX_REC_LIGHT ? "cuda,nvtx" :
+	       what & NSX_REC_SOFTWARE && version >= TRACES_SOFTWARE ?
+				      "cuda-sw,nvtx,osrt" :
+	       what & NSX_REC_NCCL && version >= TRACES_NCCL ?
+				      "cuda,nvtx,osrt,nccl" :
+				      "cuda,nvtx,osrt";
+}
+
+const char *nsx_recapture_line(struct nsx_arena *a, unsigned version,
+			       unsigned what)
+{
+	bool is_export = what & NSX_REC_EXPORT;
+	unsigned as = version ? version : UNKNOWN;
+	struct nsx_buf line = {0}, newer = {0};
+	const char *text;
+
+	if (version && version < nsx_recapture_since(what))
+		return NULL;
+	nsx_buf_adds(&line, is_export ? "nsys export --type sqlite" :
+					"nsys profile");
+	if (!is_export && what != NSX_REC_SETS)
+		nsx_buf_printf(&line, " --trace=%s", traced(as, what));
+	for (size_t i = 0; i < ARRAY_LEN(options); i++) {
+		const struct option *o = &options[i];
+
+		if (!(o->what & what))
+			continue;
+		if (as >= o->from && as < o->until)
+			nsx_buf_printf(&line, " %s", o->text);
+		else if (!version && as < o->from)
+			nsx_buf_printf(&newer, "%s%s",
+				       newer.n ? " " :
+						 "  # nsys 2025 and later: ", o->text);
+	}
+	nsx_buf_adds(&line, is_export		   ? " -o run.sqlite run.nsys-rep" :
+			    what == NSX_REC_SETS ? "" :
+						   " -o run COMMAND");
+	nsx_buf_adds(&line, newer.n ? newer.p : "");
+	text = nsx_arena_strdup(a, line.p);
+	nsx_buf_done(&line);
+	nsx_buf_done(&newer);
+	return text;
+}
+
+const char *nsx_recapture_preset(unsigned what)
+{
+	static const struct {
+		unsigned what;
+		const char *name;
+	} presets[] = {
+		{NSX_REC_BASIC | NSX_REC_MEMORY, "basic"},
+		{NSX_REC_BASIC | NSX_REC_MEMORY | NSX_REC_GRAPHS, "graphs"},
+		{NSX_REC_BASIC | NSX_REC_MEMORY | NSX_REC_GRAPHS | NSX_REC_NCCL,
+		 "nccl"},
+		{NSX_REC_BASIC | NSX_REC_MEMORY | NSX_REC_FAULTS, "memory"},
+		{NSX_REC_BASIC | NSX_REC_MEMORY | NSX_REC_GRAPHS | NSX_REC_NCCL |
+		 NSX_REC_COUNTERS, "nvlink"},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(presets); i++)
+		if (!(what & NSX_REC_ALL & ~(presets[i].what | NSX_REC_SCHED)))
+			return presets[i].name;
+	return "full";
+}

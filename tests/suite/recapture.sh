@@ -1,0 +1,71 @@
+#!/bin/sh
+# Every line for nsys that a report of a trace made by 2023.4.4 gives is one that
+# the real 2023.4.4 understands (where it can be had); README has only options
+# that the table has.
+# usage: recapture.sh BUILD_DIR
+set -u
+here=$(cd "$(dirname "$0")/../.." && pwd)
+b=$(cd "$1" && pwd)
+nsys_dir=$(realpath -m "${NSX_NSYS_DIR:-$b/nsys}")
+real=$nsys_dir/target-linux-x64/nsys
+get=$here/../shared/tools/get-nsys
+if ! [ -x "$real" ] && { ! [ -x "$get" ] || ! real=$("$get" "$nsys_dir" 2>/dev/null); }; then real=; fi
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+HOME=$work NSYS_TMPDIR=$work; export HOME NSYS_TMPDIR
+python3 - "$b" "$here" "$real" <<'P'
+import glob, json, re, shutil, sqlite3, subprocess, sys
+b, here, real = sys.argv[1:]
+passed = failed = skipped = 0
+
+def check(what, holds):
+    global passed, failed
+    passed += bool(holds)
+    failed += not holds
+    if not holds:
+        print(f"FAIL recapture: {what}")
+
+lines = set()
+for path in sorted(glob.glob(b + "/fixtures/*.sqlite")):
+    shutil.copy(path, "t.sqlite")
+    db = sqlite3.connect("t.sqlite")
+    try:
+        db.execute("UPDATE META_DATA_EXPORT SET value = '2023.4.4.54' WHERE name = 'EXPORT_PRODUCT_VERSION'")
+        db.commit()
+        if not db.execute("SELECT changes()").fetchone()[0]:
+            continue
+    except sqlite3.Error:
+        continue
+    finally:
+        db.close()
+    p = subprocess.run([b + "/nsys-explain", "t.sqlite", "--json"], capture_output=True)
+    if p.returncode not in (0, 4):
+        continue
+    r = json.loads(p.stdout)
+    lines.update(re.findall(r'nsys (?:profile|export) [^"`]*', json.dumps(r["metrics"]["capture_quality"]) + json.dumps(r["findings"]) +
+                            json.dumps(r["metrics"]["nvlink_during_nccl"].get("capture_instructions", []))))
+check("10 lines and more", len(lines) >= 10)
+seen = set() # each option is tried once: a run takes seconds
+for line in sorted(lines, key=lambda x: (-len(x), x)):
+    check(f"no comment where the version is known: {line}", "#" not in line)
+    new = set(line.split()) - seen
+    seen |= new
+    if not real:
+        skipped += 1
+    if not real or not new:
+        continue
+    # No GPU here: nothing is asked of one, nor of its sets of counters.
+    line = line.replace("device=all", "device=none").replace("=<supported-set>", "=help")
+    argv = [real] + line.replace("COMMAND", "true").split()[1:]
+    p = subprocess.run(argv, capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL)
+    said = p.stdout + p.stderr
+    check(f"nsys refuses '{line}': {said[:200]}", not re.search(r"unrecogni|ambiguous|illegal|invalid|not a valid|usage:", said, re.I))
+table = open(here + "/src/schema/recapture.c").read()
+readme = open(here + "/README.md").read().replace("\\\n", " ")
+for line in re.findall(r"^nsys (?:profile|export) .*", readme, re.M):
+    for option in re.findall(r"--[a-z-]+(?:=[^ ]+)?", line.split(" -- ")[0]):
+        check(f"README: {option} is not in the table", option in table or option == "--type" or option.startswith("--trace="))
+print(f"recapture: {passed} passed, {failed} failed, {skipped} skipped")
+sys.exit(failed != 0)
+P

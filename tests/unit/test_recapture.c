@@ -1,0 +1,103 @@
+/* test_recapture.c - lines for nsys, by version. */
+#include "schema/recapture.h"
+#include "../testlib.h"
+
+static struct nsx_arena *arena;
+
+static void is_line(const char *product, unsigned what, const char *want)
+{
+	const char *got = nsx_recapture_line(arena, nsx_nsys_version(product),
+					     what);
+
+	if (!want)
+		assert_null(got);
+	else
+		assert_string_equal(got, want);
+}
+
+static void test_recapture_version(void **state)
+{
+	(void)state;
+	assert_int_equal(nsx_nsys_version("NVIDIA Nsight Systems 2023.4.4.54"),
+			 202304);
+	assert_int_equal(nsx_nsys_version("2026.2.1.210"), 202602);
+	assert_int_equal(nsx_nsys_version("2025.10"), 202510);
+	assert_int_equal(nsx_nsys_version(""), 0);
+	assert_int_equal(nsx_nsys_version("3.25"), 0);
+	assert_int_equal(nsx_nsys_version("99999999999.1"), 0);
+}
+
+static void test_recapture_spelling(void **state)
+{
+	const unsigned nvlink = NSX_REC_COUNTERS | NSX_REC_GRAPHS |
+				NSX_REC_NCCL;
+
+	(void)state;
+	is_line("2026.2", nvlink,
+		"nsys profile --trace=cuda,nvtx,osrt,nccl "
+		"--gpu-metrics-devices=all --gpu-metrics-set=<supported-set> "
+		"--gpu-metrics-frequency=10000 --cuda-graph-trace=node -o run "
+		"COMMAND");
+	is_line("2024.6", nvlink,
+		"nsys profile --trace=cuda,nvtx,osrt --gpu-metrics-device=all "
+		"--gpu-metrics-set=<supported-set> "
+		"--gpu-metrics-frequency=10000 --cuda-graph-trace=node -o run "
+		"COMMAND");
+	is_line("", NSX_REC_SETS,
+		"nsys profile --gpu-metrics-device=all --gpu-metrics-set=help"
+		"  # nsys 2025 and later: --gpu-metrics-devices=all");
+	is_line("2021.5", NSX_REC_SCHED,
+		"nsys profile --trace=cuda,nvtx,osrt --sample=cpu -o run "
+		"COMMAND");
+	is_line("2021.5", NSX_REC_RANGE,
+		"nsys profile --trace=cuda,nvtx,osrt "
+		"--capture-range=cudaProfilerApi --stop-on-range-end=true -o "
+		"run COMMAND");
+	is_line("2023.4", NSX_REC_EXPORT,
+		"nsys export --type sqlite --lazy=false -o run.sqlite "
+		"run.nsys-rep");
+	is_line("2020.3", NSX_REC_EXPORT,
+		"nsys export --type sqlite -o run.sqlite run.nsys-rep");
+}
+
+/* What a version cannot record gets no line, rather than one that it refuses. */
+static void test_recapture_too_old(void **state)
+{
+	(void)state;
+	is_line("2020.3", NSX_REC_COUNTERS, NULL);
+	is_line("2021.5", NSX_REC_GRAPHS, NULL);
+	is_line("2023.4", NSX_REC_EXPORT | NSX_REC_PAYLOAD, NULL);
+	is_line("2024.6", NSX_REC_TORCH, NULL);
+	assert_int_equal(nsx_recapture_since(NSX_REC_TORCH), 202501);
+	assert_int_equal(nsx_recapture_since(NSX_REC_COUNTERS | NSX_REC_GRAPHS),
+			 202201);
+	assert_int_equal(nsx_recapture_since(NSX_REC_EXPORT), 0);
+	assert_int_equal(nsx_recapture_since(NSX_REC_SCHED), 0);
+}
+
+static void test_recapture_preset(void **state)
+{
+	(void)state;
+	assert_string_equal(nsx_recapture_preset(NSX_REC_SCHED), "basic");
+	assert_string_equal(nsx_recapture_preset(NSX_REC_GRAPHS), "graphs");
+	assert_string_equal(nsx_recapture_preset(NSX_REC_MEMORY |
+						 NSX_REC_COUNTERS), "nvlink");
+	assert_string_equal(nsx_recapture_preset(NSX_REC_FAULTS |
+						 NSX_REC_COUNTERS), "full");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_recapture_version),
+		cmocka_unit_test(test_recapture_spelling),
+		cmocka_unit_test(test_recapture_too_old),
+		cmocka_unit_test(test_recapture_preset),
+	};
+	int rc;
+
+	arena = nsx_arena_new();
+	rc = cmocka_run_group_tests(tests, NULL, NULL);
+	nsx_arena_free(arena);
+	return rc;
+}
