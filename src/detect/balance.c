@@ -83,8 +83,9 @@ static void propose_uneven(struct nsx_detect *d, unsigned n, double mean_ns,
 				  100 * (most_ns / mean_ns - 1), n),
 		.confidence = talk ? NSX_CONF_MEDIUM : NSX_CONF_LOW,
 		.evidence = {
-			nsx_tell(l, "%.3f ms of compute and copies, the mean "
-				 "is %.3f ms", most_ns / 1e6, mean_ns / 1e6),
+			nsx_tell(l, "%s of compute and copies, the mean is %s",
+				  nsx_text_ns(l->arena, most_ns),
+				  nsx_text_ns(l->arena, mean_ns)),
 			talk ? "the GPUs communicate, so the others wait for "
 			       "it" :
 			       "not all of them communicate: they may do "
@@ -137,16 +138,17 @@ static void find_uneven(struct nsx_detect *d)
 	if (most >= (1 + UNEVEN) * mean)
 		propose_uneven(d, n, mean, most, talk, did_same(d, counts));
 	else
-		nsx_fine(d->found, "Work is even over %u GPUs: GPU %lld "
-			 "computes and copies %.1f%% longer than their mean of "
-			 "%.3f ms", n,
+		nsx_fine(d->found,
+			 "Work is even over %u GPUs: GPU %lld computes and "
+			 "copies %.1f%% longer than their mean of %s", n,
 			 (long long)d->trace->device[f->limiting].device_id,
-			 100 * (most / mean - 1), mean / 1e6);
+			 100 * (most / mean - 1),
+			 nsx_text_ns(d->found->arena, mean));
 }
 
 /* Idle time -----------------------------------------------------------------------*/
 
-/* "host_code 12.000 ms, sync 3.000 ms" in the judged window. */
+/* "mostly host code (12 ms), the host waits (3 ms)" in the judged window. */
 static const char *say_causes(struct nsx_detect *d)
 {
 	int64_t ns[NSX_NCAUSES];
@@ -161,9 +163,9 @@ static const char *say_causes(struct nsx_detect *d)
 				top = c;
 		if (!ns[top])
 			break;
-		text = nsx_tell(d->found, "%s%s %s (%.3f ms)", text,
+		text = nsx_tell(d->found, "%s%s %s (%s)", text,
 				i ? "," : "", nsx_cause_words[top],
-				(double)ns[top] / 1e6);
+				nsx_text_ns(d->found->arena, (double)ns[top]));
 		ns[top] = 0;
 	}
 	return text;
@@ -195,7 +197,7 @@ static int find_idle(struct nsx_detect *d, struct nsx_err *err)
 	}
 	f.title = nsx_tell(l, "GPU %lld is idle for %.1f%% of the judged "
 			   "window", id, 100 * share);
-	f.evidence[0] = nsx_tell(l, "%.3f ms in %s, %s", f.guess_ns / 1e6,
+	f.evidence[0] = nsx_tell(l, "%s in %s, %s", nsx_text_ns(l->arena, f.guess_ns),
 				 nsx_text_n(l->arena, f.spans.n, "gap", NULL),
 				 say_causes(d));
 	f.recommendation[0] = "look at the longest gaps in gpu_idle_gaps.csv";

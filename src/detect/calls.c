@@ -13,6 +13,7 @@
 #include "report/words.h"
 #include "schema/codes.h"
 #include "trace/nvtx_walk.h"
+#include "report/words.h"
 
 #define LEAST_SHARE 0.003 /* of the window, that a group of calls takes */
 #define TOGETHER 1.1 /* times what each wins by itself */
@@ -455,12 +456,12 @@ static void propose(struct calls *c, const uint32_t *list, size_t n)
 	f.guess_ns = (double)(x->kind <= SMALL_COPY ? cost_ns :
 			      NSX_MIN(ns, c->idle_ns));
 	f.evidence[k++] = nsx_tell(
-		l, "%zu call%s in the judged window, %.3f ms in all", count,
-		count == 1 ? "" : "s", (double)ns / 1e6);
+		l, "%zu call%s in the judged window, %s in all", count,
+		count == 1 ? "" : "s", nsx_text_ns(l->arena, (double)ns));
 	if (cost_ns)
 		f.evidence[k++] = nsx_tell(
-			l, "the GPU idles for %.3f ms after them",
-			(double)cost_ns / 1e6);
+			l, "the GPU idles for %s after them",
+				 nsx_text_ns(l->arena, (double)cost_ns));
 	if (f.place)
 		f.evidence[k++] = nsx_tell(l, "most of their time is in %s",
 					   f.place);
@@ -491,8 +492,10 @@ static void propose(struct calls *c, const uint32_t *list, size_t n)
 			.units = "ms",
 			.at = {{"barrier_kind", nsx_string(say->barrier)}}};
 	f.harmless = x->kind > SMALL_COPY ? NULL : nsx_tell(
-		l, "The host waits %.3f ms in %s, but without that the window "
-		"would be no shorter", (double)ns / 1e6, names);
+		l,
+				   "The host waits %s in %s, but without that "
+				   "the window would be no shorter",
+				   nsx_text_ns(l->arena, (double)ns), names);
 	nsx_found(l, &f);
 }
 

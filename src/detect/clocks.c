@@ -8,6 +8,7 @@
 #include <string.h>
 #include "base/stat.h"
 #include "detect/detect.h"
+#include "report/words.h"
 
 enum { PARTS = 24, FEW = 4 };
 #define FAST 0.2     /* quantile of a launch's durations */
@@ -126,9 +127,10 @@ static void propose(struct clocks *c, double first, double last)
 				  "clocks fall", last / first),
 		.confidence = NSX_CONF_MEDIUM,
 		.evidence = {
-			nsx_tell(l, "from %.3f s on; launches of one kernel "
-				 "with one grid are compared, which do the "
-				 "same work", (double)from_ns / 1e9)},
+			nsx_tell(l,
+			"from %s on; launches of one kernel with one grid are "
+			"compared, which do the same work",
+			nsx_text_instant(l->arena, from_ns, 3))},
 		.recommendation = {
 			"look at heat and power: nvidia-smi -q -d CLOCK,POWER,"
 			"TEMPERATURE,PERFORMANCE tells why clocks are lowered",

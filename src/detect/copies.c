@@ -156,8 +156,9 @@ static struct nsx_finding start(struct copies *c, const struct group *g,
 		.guess_ns = exposed_ns(c, g),
 		.evidence = {nsx_tell(
 			l, "%" PRId64 " of them in the judged window: %s in "
-			"%.3f ms, %.2f GB/s", g->count,
-			nsx_tell_bytes(l, g->bytes), (double)g->ns / 1e6,
+			"%s, %.3g GB/s", g->count,
+			nsx_tell_bytes(l, g->bytes),
+			nsx_text_ns(l->arena, (double)g->ns),
 			(double)g->bytes / (double)NSX_MAX(1, g->ns))},
 		.proof = {{.csv = "memcpy_summary", .column = "exposed_ms",
 			   .units = "ms"}}};
@@ -341,8 +342,8 @@ static void propose_small(struct copies *c, const struct group *g)
 	struct nsx_findings *l = c->d->found;
 	struct nsx_finding f = start(c, g, NSX_ID_small_copies, 0);
 
-	f.title = nsx_tell(l, "%" PRId64 " copies below 64 KiB, one by one",
-			   g->count);
+	f.title = nsx_tell(l, "%s below 64 KiB, one by one",
+		nsx_text_n(l->arena, (size_t)g->count, "copy", "copies"));
 	f.remedy = change_rows(c, g, NSX_DROP);
 	f.recommendation[0] = "gather small pieces into one buffer and copy "
 			      "that once, or use cudaMemcpyBatchAsync";

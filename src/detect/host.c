@@ -45,12 +45,11 @@ static void propose_os_wait(struct nsx_detect *d, const char *name,
 				  "operating system: %s", shown),
 		.confidence = NSX_CONF_HIGH, .device = NSX_NONE,
 		.guess_ns = (double)NSX_MIN(x->ns, idle_ns),
-		.evidence = {nsx_tell(l, "%s of %.3f ms in all, the "
-				      "longest %.3f ms",
+		.evidence = {nsx_tell(l, "%s of %s in all, the longest %s",
 				      nsx_text_n(l->arena, x->count, "wait",
 						 NULL),
-				      (double)x->ns / 1e6,
-				      (double)x->max_ns / 1e6)},
+			nsx_text_ns(l->arena, (double)x->ns),
+			nsx_text_ns(l->arena, (double)x->max_ns))},
 		.recommendation = {
 			nsx_tell(l, "take %s off the thread that launches: "
 				 "hand I/O and locks to another through a "
@@ -311,9 +310,10 @@ static int propose_code(struct launcher *x, const struct code *c,
 		.confidence = NSX_CONF_HIGH, .device = NSX_NONE,
 		.guess_ns = (double)NSX_MIN(
 			c->rows.ns, x->idle_ns[NSX_CAUSE_HOST_CODE]),
-		.evidence = {nsx_tell(l, "%zu stretches of 1 ms or more "
-				      "between two CUDA calls, %.3f ms in all",
-				      c->rows.n, (double)c->rows.ns / 1e6)},
+		.evidence = {nsx_tell(l,
+			"%s of 1 ms or more between two CUDA calls, %s in all",
+			nsx_text_n(l->arena, c->rows.n, "stretch", "stretches"),
+			nsx_text_ns(l->arena, (double)c->rows.ns))},
 		.recommendation = {
 			code ? nsx_tell(l, "take %s off the launching thread, "
 					"or prepare the next step while the "
@@ -358,10 +358,11 @@ static int propose_launches(struct launcher *x, struct nsx_err *err)
 		.confidence = NSX_CONF_HIGH, .device = NSX_NONE,
 		.guess_ns = (double)x->idle_ns[NSX_CAUSE_LAUNCH_CALL],
 		.evidence = {
-			nsx_tell(l, "%zu launches and copies queued, %.2f us "
-				 "each, and %.3f ms of host time in stretches "
-				 "below 1 ms between CUDA calls", x->nlaunches,
-				 us, (double)x->gaps.ns / 1e6),
+			nsx_tell(l, "%zu launches and copies queued, %s each, "
+				 "and %s of host time in stretches below 1 ms "
+				 "between CUDA calls", x->nlaunches,
+				 nsx_text_ns(l->arena, us * 1e3),
+				 nsx_text_ns(l->arena, (double)x->gaps.ns)),
 			say_hot(d, &hot)},
 		.proof = {{.csv = "launches", .column = "total_time_ms",
 			   .units = "ms"}},

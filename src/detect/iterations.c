@@ -10,6 +10,7 @@
 #include "base/stat.h"
 #include "detect/detect.h"
 #include "trace/nvtx_walk.h"
+#include "report/words.h"
 
 #define LEAST_SHARE 0.01 /* of the window */
 #define PAUSE_SHARE 0.25 /* of what an iteration takes too long */
@@ -237,17 +238,20 @@ static int propose(struct slow *s, struct nsx_err *err)
 	for (unsigned k = 1; k < NSX_NPARTS; k++)
 		if (s->by_class[k] > s->by_class[most])
 			most = k;
-	f.title = nsx_tell(l, "%zu slow iteration%s cost%s %.3f ms, %.1f%% of "
-			   "the judged window%s%s", s->nslow,
+	f.title = nsx_tell(l,
+		"%zu slow iteration%s cost%s %s, %.1f%% of the judged "
+		"window%s%s", s->nslow,
 			   s->nslow == 1 ? "" : "s", s->nslow == 1 ? "s" : "",
-			   (double)s->excess_ns / 1e6, 100 * share,
+		nsx_text_ns(l->arena, (double)s->excess_ns), 100 * share,
 			   path ? ": " : "", path ? path : "");
-	f.evidence[0] = nsx_tell(l, "the median iteration takes %.3f ms; these "
-				 "take more than 1.25 x that",
-				 s->median_ns / 1e6);
-	f.evidence[1] = nsx_tell(l, "most of the difference is %s: %+.3f ms",
+	f.evidence[0] = nsx_tell(l,
+			 "the median iteration takes %s; these take more than "
+			 "1.25 x that",
+			 nsx_text_ns(l->arena, s->median_ns));
+	f.evidence[1] = nsx_tell(l, "most of the difference is %s: %s more",
 				 nsx_part_names[most],
-				 (double)s->by_class[most] / 1e6);
+				 nsx_text_ns(l->arena,
+					     (double)s->by_class[most]));
 	if (s->nrows)
 		f.evidence[2] = nsx_tell(l, "in them the launching threads "
 					 "pause %zu times between two CUDA "
@@ -280,9 +284,10 @@ int nsx_detect_iterations(struct nsx_detect *d, struct nsx_err *err)
 		return 0;
 	sum_excess(&s);
 	if (!s.nslow) {
-		nsx_fine(d->found, "Iterations are even: in the judged window "
-			 "none is above 1.25 x the median of %.3f ms",
-			 s.median_ns / 1e6);
+		nsx_fine(d->found,
+			 "Iterations are even: in the judged window none is "
+			 "above 1.25 x the median of %s",
+			 nsx_text_ns(d->found->arena, s.median_ns));
 		return 0;
 	}
 	below = nsx_arena_try_array(d->scratch, t->nvtx.n, sizeof(*below),

@@ -268,9 +268,10 @@ static void propose_top(struct kernels *k, const struct kernel *top)
 	f.title = nsx_tell(l, "kernel %s takes %.1f%% of GPU %lld's time",
 			   name, 100 * share, k->device_id);
 	f.evidence[0] = nsx_tell(
-		l, "%.3f ms in %lld calls, %.2f us a call: %s",
-		(double)top->ns / 1e6, (long long)top->count,
-		(double)top->ns / 1e3 / (double)top->count,
+		l, "%s in %s, %s a call: %s",
+		nsx_text_ns(l->arena, (double)top->ns),
+		nsx_text_n(l->arena, (size_t)top->count, "call", NULL),
+		nsx_text_ns(l->arena, (double)top->ns / (double)top->count),
 		nsx_tell_name(l, full));
 	f.evidence[1] = ASSUMED_BETTER;
 	if (advice)
@@ -415,8 +416,8 @@ static int propose_f32(struct kernels *k, bool *told, struct nsx_err *err)
 			   "%lld's time and use no tensor core",
 			   100 * share, k->device_id);
 	f.evidence[0] = nsx_tell(
-		l, "%zu kernel%s, %.3f ms, the first %s", kin.n,
-		kin.n == 1 ? "" : "s", (double)kin.ns / 1e6,
+		l, "%zu kernel%s, %s, the first %s", kin.n,
+		kin.n == 1 ? "" : "s", nsx_text_ns(l->arena, (double)kin.ns),
 		nsx_tell_name(l, kin.first));
 	f.evidence[1] = nsx_tell(
 		l, "tensor cores of this GPU (%lld.%lld) have %.0f times the "
@@ -456,8 +457,8 @@ static int propose_elementwise(struct kernels *k, struct nsx_err *err)
 			   "%.1f%% of GPU %lld's time", 100 * share,
 			   k->device_id);
 	f.evidence[0] = nsx_tell(
-		l, "%zu kernel%s, %.3f ms, the first %s", kin.n,
-		kin.n == 1 ? "" : "s", (double)kin.ns / 1e6,
+		l, "%zu kernel%s, %s, the first %s", kin.n,
+		kin.n == 1 ? "" : "s", nsx_text_ns(l->arena, (double)kin.ns),
 		nsx_tell_name(l, kin.first));
 	f.evidence[1] = nsx_tell(
 		l, "priced as if fusion made them %.0f times as fast, an "

@@ -7,6 +7,7 @@
 #include "base/stat.h"
 #include "detect/detect.h"
 #include "facts/replay/replay.h"
+#include "report/words.h"
 
 #define SPREAD 0.05 /* median difference from the median period */
 #define MUCH 0.1    /* of the window, that the host seems to cost */
@@ -79,15 +80,17 @@ int nsx_detect_pace(struct nsx_detect *d, struct nsx_err *err)
 		return 0;
 	struct nsx_finding f = {
 		.id = NSX_ID_paced, .device = d->facts->limiting,
-		.title = nsx_tell(l, "the program is paced from outside, every "
-				  "%.3f ms: there is little to win",
-				  period / 1e6),
+		.title = nsx_tell(l,
+			"the program is paced from outside, every %s: there is "
+			"little to win",
+			nsx_text_ns(l->arena, period)),
 		.confidence = NSX_CONF_MEDIUM,
 		.evidence = {nsx_tell(
-			l, "its threads wait outside CUDA in each period; if "
+			l,
+			"its threads wait outside CUDA in each period; if "
 			"these waits end when they did, a host that took no "
-			"time at all would win %.3f ms of the judged window",
-			(double)g.low_ns / 1e6)},
+			"time at all would win %s of the judged window",
+			nsx_text_ns(l->arena, (double)g.low_ns))},
 		.recommendation = {"look at what it waits for (a camera, a "
 				   "network, a timer); on this machine there "
 				   "is room for more work in each period"},

@@ -12,13 +12,15 @@
 #include <string.h>
 #include "detect/detect.h"
 #include "facts/replay/replay.h"
+#include "report/words.h"
 
 #define LEAST_SHARE 0.001  /* of the window; what wins less is not told     */
 #define MINOR_SHARE 0.005  /* ... is told among the minor ones              */
 #define HIGH_SHARE 0.1
 #define MEDIUM_SHARE 0.03
-#define KERNEL_SHARE 0.6   /* a single kernel that takes as much matters,
-			      whatever its price                            */
+#define KERNEL_SHARE                                                           \
+	0.6	    /* a single kernel that takes as much matters,             \
+		       whatever its price                            */
 #define SURE 0.1	   /* of a price, that must be won in any case      */
 #define INSTEAD 3.0	   /* times the remedy, from which another is taken */
 #define SAME 0.05	   /* what an alternative may add to the other      */
@@ -121,9 +123,11 @@ static void take_gain(struct pricing *p, struct item *x,
 		f->confidence--;
 	if (g->low_ns < g->gain_ns - g->gain_ns / 10)
 		add_line(f->evidence, ARRAY_LEN(f->evidence), nsx_tell(
-			p->l, "%.3f ms if waits outside CUDA end when they "
-			"did, %.3f ms if they last as long as they did",
-			(double)g->low_ns / 1e6, (double)g->gain_ns / 1e6));
+			p->l,
+				 "%s if waits outside CUDA end when they did, "
+				 "%s if they last as long as they did",
+				 nsx_text_ns(p->l->arena, (double)g->low_ns),
+				 nsx_text_ns(p->l->arena, (double)g->gain_ns)));
 }
 
 /* The stronger remedy: its advice is the finding's last. */
@@ -303,8 +307,10 @@ static void join(struct pricing *p, struct item *lead, struct item *best,
 		x->left = false;
 		x->gone = true;
 		add_line(lead->f->evidence, ARRAY_LEN(lead->f->evidence),
-			 nsx_tell(p->l, "the same time, or %.3f ms of it, is won "
-				  "another way: %s", x->f->headroom_ns / 1e6,
+			 nsx_tell(p->l,
+				  "the same time, or %s of it, is won another "
+				  "way: %s",
+				  nsx_text_ns(p->l->arena, x->f->headroom_ns),
 				  x->f->title));
 	}
 }

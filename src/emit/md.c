@@ -18,7 +18,7 @@ static const char *const headings[] = {
 	"Findings in full",
 	"Where the time went",
 	"What if",
-	"Phases",
+	"Run phases",
 	"Iterations",
 	"Critical path",
 	"Idle by cause",

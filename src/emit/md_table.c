@@ -50,7 +50,8 @@ static const char *label_of(const struct nsx_md_labels *l, const char *name)
 
 /* What a column holds, by its key -------------------------------------------*/
 
-enum holds { PLAIN, ID, INSTANT, NS, US, MS, S, BYTES, PERCENT, CAUSE };
+enum holds { PLAIN, ID, INSTANT, NS, US, MS, S, BYTES, PERCENT, CAUSE,
+	     BARRIER };
 
 static bool ends_in(const char *key, const char *end)
 {
@@ -70,7 +71,7 @@ static enum holds holds(const struct nsx_col *col)
 		{"_us", US}, {"_ms", MS}, {"_s", S}, {"bytes", BYTES},
 		{"_id", ID}, {"pid", ID}, {"tid", ID}, {"process", ID},
 		{"gpu", ID}, {"thread", ID}, {"device", ID},
-		{"cause", CAUSE}};
+		{"cause", CAUSE}, {"barrier_kind", BARRIER}};
 	const char *dot = strrchr(col->key, '.');
 	const char *key = dot ? dot + 1 : col->key;
 
@@ -146,12 +147,27 @@ static const char *cause_words(const char *cause)
 	return cause;
 }
 
+static const char *barrier_words(const char *kind)
+{
+	for (unsigned i = 0; i < NSX_NBARRIERS; i++)
+		if (!strcmp(kind, nsx_barrier_names[i]))
+			return nsx_barrier_words[i];
+	return kind;
+}
+
 static void add_text(struct nsx_buf *b, struct nsx_arena *a,
 		     const struct nsx_col *col, const char *s,
 		     const struct nsx_md_labels *labels)
 {
+	/* Time between two calls has none for a name. */
+	if (!strcmp(s, nsx_barrier_names[NSX_BARRIER_LAUNCHER_GAP])) {
+		nsx_buf_adds(b, strcmp(col->key, "api_name") ?
+					barrier_words(s) : "–");
+		return;
+	}
 	nsx_md_add_name(b, !strncmp(s, "cu", 2) ? nsx_text_api(a, s) :
-			   holds(col) == CAUSE	? cause_words(s) :
+			   holds(col) == CAUSE	 ? cause_words(s) :
+			   holds(col) == BARRIER ? barrier_words(s) :
 						  label_of(labels, s));
 }
 

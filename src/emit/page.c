@@ -268,7 +268,7 @@ static void add_finding(struct page *p, const struct nsx_first_page *x,
 		put(p, f->evidence[0] ? "; " : "");
 	}
 	for (unsigned k = 0; k < 2 && f->evidence[k]; k++) {
-		put(p, k ? "; " : "");
+		put(p, k ? ". " : "");
 		put_said(p, f->evidence[k]);
 	}
 	end_line(p, true);

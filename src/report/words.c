@@ -12,6 +12,11 @@ const char *const nsx_cause_words[NSX_NCAUSES] = {
 	"launch not recorded", "before the first or after the last operation",
 };
 
+const char *const nsx_barrier_words[NSX_NBARRIERS] = {
+	"wait for the GPU",	 "blocking copy",    "wait in passing",
+	"operating-system call", "between launches",
+};
+
 /* x with its three first digits, without zeros at the end. */
 static void put_digits(char *buf, size_t size, double x)
 {

@@ -27,6 +27,8 @@ const char *nsx_text_window(struct nsx_arena *a, const struct nsx_window *w);
 
 /* An API name without "_v7000". */
 const char *nsx_text_api(struct nsx_arena *a, const char *name);
+extern const char *const nsx_barrier_words[NSX_NBARRIERS]; /* "wait for the
+							      GPU", ...     */
 extern const char *const nsx_cause_words[NSX_NCAUSES]; /* "launch not
 							  recorded", ... */
 

@@ -1,9 +1,10 @@
 # What a person reads of each trace: see tests/suite/page.sh.
 # usage: check.py PROGRAM OUT TRACE...
-import json, os, subprocess, sys
+import json, os, re, statistics, subprocess, sys
 
 program, out, files = sys.argv[1], sys.argv[2], sys.argv[3:]
 passed = failed = 0
+lengths = []
 
 KEYS = {
     "": ["schema_version", "verdict", "header", "findings", "all_done_ms", "fine", "trust", "missing"],
@@ -31,6 +32,31 @@ def check_brief(text, report):
     yield "--brief: the judged window", not judged or [judged["start_ns"], judged["end_ns"]] == [steady["start_ns"], steady["end_ns"]]
 
 
+# "1 calls", but not "1 process", "GPU 1 waits", "1.1 calls".
+PLURAL = re.compile(r"(?<!GPU )(?<![\d.,:])\b1 (?!process|pass\b|less\b|access\b|was\b|is\b|has\b|this\b)(?!us\b|ms\b|ns\b|s\b)[a-z]+s\b")
+IDS = ["host_code", "unknown_unmatched", "other_api", "launch_to_start", "launch_call", "blocking_copy", "os_wait", "implicit_sync", "blocking_memcpy",
+       "cpu_launcher_gap", "sync_api", "_v3020", "_v7000"]
+
+
+def check_body(lines):
+    """Sentences and tables up to the appendix; the page's title is a file's name."""
+    body = lines[1:next((i for i, line in enumerate(lines) if line == "## Appendix"), len(lines))]
+    seen = set()
+    for i, line in enumerate(body):
+        name = line[:60]
+        yield f"plural: {PLURAL.findall(line)} in '{line[:120]}'", not PLURAL.search(line)
+        for word in IDS:
+            yield f"'{word}' in '{line[:120]}'", word not in line
+        if line.startswith("|"):
+            yield f"two rows read alike: {line}", line not in seen or line.startswith("|---") or line.startswith("|:")
+            seen.add(line)
+        else:
+            seen.clear()
+        if line.startswith("## "):
+            first = next((x for x in body[i + 1:] if x), "")
+            yield f"'{name}' begins with its answer", first and first[0] not in "|#"
+
+
 def check_page(page, stdout):
     yield "45 lines", len(page) <= 45
     yield "lines of 160 characters", all(len(line) <= 160 for line in stdout)
@@ -47,11 +73,18 @@ for path in files:
     with open(f"{out}/report.md", encoding="utf8") as f:
         lines = f.read().split("\n")
     page = lines[:next((i for i, line in enumerate(lines) if line.startswith("## ")), len(lines))]
-    for check in check_brief(brief.stdout, report), check_page(page, p.stdout.split("\n")):
+    lengths.append(len(lines))
+    for check in check_body(lines), check_brief(brief.stdout, report), check_page(page, p.stdout.split("\n")):
         for what, holds in check:
             passed += bool(holds)
             if not holds:
                 failed += 1
                 print(f"FAIL page: {os.path.basename(path)}: {what}")
+# Of all traces: half have 150 lines or fewer, none more than 400.
+for what, holds in ("150 lines", statistics.median(lengths) <= 150), ("400 lines", max(lengths) <= 400):
+    passed += holds
+    failed += not holds
+    if not holds:
+        print(f"FAIL page: {what}: {sorted(lengths)}")
 print(f"page: {passed} passed, {failed} failed")
 sys.exit(failed != 0)

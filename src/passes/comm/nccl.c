@@ -256,6 +256,9 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 		       NSX_DESC(NCCL_RANK_TOTAL), NCCL_RANK_LABEL);
 	nsx_table_sort(tables[L_PIDS], NSX_DESC(NCCL_PID_TOTAL), NCCL_PID);
 	say_top(out, tables[L_OPS]);
+	if (!run->trace->ndevices)
+		nsx_md_text(out, "Only the host's ranges of communication are "
+			    "in the trace, not its kernels.");
 	nsx_md_table(out, tables[L_OPS], 0, NCCL_OP, NCCL_SOURCE,
 		     NCCL_TOTAL, NCCL_MAX, NCCL_COUNT,
 		     NCCL_OVERLAP, NCCL_OVERLAP_PCT,

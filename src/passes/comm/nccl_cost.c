@@ -10,6 +10,7 @@
 #include "facts/metrics/metrics.h"
 #include "passes/comm/nccl.h"
 #include "passes/comm/nccl_tables.h"
+#include "report/words.h"
 
 #define BLOCKING_NS 20000 /* from the end of communication to compute */
 #define LEAST_PCT 1.0	  /* of the window, to be worth a finding     */
@@ -222,15 +223,19 @@ int nccl_add_straggler(struct nccl_costs *c, const char *op,
 			  late->label, nsx_md_name(c->out, op));
 	f.subject = nsx_say(c->out, "%s/%s", op, late->label);
 	f.evidence[0] = nsx_say(
-		c->out, "Last to arrive in %zu of the %zu judged instances in which "
-		"a rank is %.0f us late or more (p = %.2g).",
-		late->kept_last, m->nkept, (double)m->least_late_ns / 1e3,
+		c->out,
+			"Last to arrive in %zu of the %zu judged instances in "
+			"which a rank is %s late or more (p = %.2g).",
+		late->kept_last, m->nkept,
+			nsx_text_ns(c->out->arena, (double)m->least_late_ns),
 		m->p_value);
 	f.evidence[1] = nsx_say(
-		c->out, "The others wait %.3f ms for it in these (their median); "
-		"over the whole trace %.3f ms, and the transfers themselves "
-		"take %.3f ms.", late->kept_induced_ns / 1e6,
-		late->induced_ns / 1e6, (double)m->transfer_ns / 1e6);
+		c->out,
+		"The others wait %s for it in these (their median); over the "
+		"whole trace %s, and the transfers themselves take %s.",
+		nsx_text_ns(c->out->arena, late->kept_induced_ns),
+		nsx_text_ns(c->out->arena, late->induced_ns),
+		nsx_text_ns(c->out->arena, (double)m->transfer_ns));
 	f.evidence[2] = m->cause ?
 		nsx_say(c->out, "Cause: %s (%.0f %% of the lateness).", m->cause,
 			100 * m->cause_share) :
@@ -342,9 +347,10 @@ static void say_why(struct nccl_costs *c, const struct nccl_cost *x,
 
 	if (x->waited_ns * 2 > x->comm_ns) {
 		f->evidence[n++] = nsx_say(
-			c->out, "%.3f ms of its communication is waiting for "
-			"ranks that come later: half of the time or more is no "
-			"transfer.", (double)x->waited_ns / 1e6);
+			c->out,
+			"%s of its communication is waiting for ranks that "
+			"come later: half of the time or more is no transfer.",
+			nsx_text_ns(c->out->arena, (double)x->waited_ns));
 		f->recommendation[k++] = "Even out when the ranks arrive.";
 	}
 	if (say_link(c, f->device, &f->evidence[n])) {
@@ -356,10 +362,12 @@ static void say_why(struct nccl_costs *c, const struct nccl_cost *x,
 	}
 	if (h->n >= MANY && h->median_ns < TINY_NS) {
 		f->evidence[n++] = nsx_say(
-			c->out, "Many tiny ones: %zu collectives in the judged "
-			"window, the median takes %.1f us, so what each costs "
-			"to start counts for more than its bytes.", h->n,
-			h->median_ns / 1e3);
+			c->out,
+			"Many tiny ones: %zu collectives in the judged window, "
+			"the median takes %s, so what each costs to start "
+			"counts "
+			"for more than its bytes.", h->n, nsx_text_ns(c->out->arena,
+			h->median_ns));
 		f->recommendation[k++] = "Join small messages: larger buckets, "
 					 "one call for many tensors.";
 	}
@@ -398,10 +406,12 @@ static int add_blocking(struct nccl_costs *c, uint32_t device,
 	f.title = nsx_say(c->out, "Compute waits for communication on GPU %lld",
 			  (long long)c->run->trace->device[device].device_id);
 	f.evidence[0] = nsx_say(
-		c->out, "Of %.3f ms of communication %.3f ms are exposed; compute "
-		"starts right after %.3f ms of it, so it was waiting.",
-		(double)x->comm_ns / 1e6, (double)x->exposed_ns / 1e6,
-		(double)x->blocking_ns / 1e6);
+		c->out,
+			"Of %s of communication %s are exposed; compute starts "
+			"right after %s of it, so it was waiting.",
+			nsx_text_ns(c->out->arena, (double)x->comm_ns),
+			nsx_text_ns(c->out->arena, (double)x->exposed_ns),
+			nsx_text_ns(c->out->arena, (double)x->blocking_ns));
 	say_why(c, x, &h, &f);
 	nsx_found(&c->out->found, &f);
 	return 0;
@@ -429,18 +439,21 @@ int nccl_add_exposed(struct nccl_costs *c, struct nsx_err *err)
 	}
 	if (!worst)
 		return 0;
-	nsx_md_bullet(c->out, "GPU %lld communicates %.3f ms; compute hides %.1f "
-		      "%% of it, %.3f ms are exposed and %.3f ms block compute.",
+	nsx_md_bullet(c->out,
+		      "GPU %lld communicates %s; compute hides %.1f %% of it, "
+		      "%s are exposed and %s block compute.",
 		      (long long)c->run->trace->device[device].device_id,
-		      (double)worst->comm_ns / 1e6,
+		      nsx_text_ns(c->out->arena, (double)worst->comm_ns),
 		      100 - share(worst->exposed_ns, worst->comm_ns),
-		      (double)worst->exposed_ns / 1e6,
-		      (double)worst->blocking_ns / 1e6);
+		      nsx_text_ns(c->out->arena, (double)worst->exposed_ns),
+		      nsx_text_ns(c->out->arena, (double)worst->blocking_ns));
 	if (share(worst->exposed_ns, window_ns) < LEAST_PCT)
-		nsx_fine(&c->out->found, "Communication is hidden or short: of %.3f ms on "
-			    "GPU %lld compute covers %.1f %%, and what is exposed "
-			    "is %.2f %% of the window.",
-			    (double)worst->comm_ns / 1e6, (long long)
+		nsx_fine(&c->out->found,
+			 "Communication is hidden or short: of %s on GPU %lld "
+			 "compute covers %.1f %%, and what is exposed is %.2f "
+			 "%% of the window.",
+			 nsx_text_ns(c->out->found.arena,
+			    (double)worst->comm_ns), (long long)
 			    c->run->trace->device[device].device_id,
 			    100 - share(worst->exposed_ns, worst->comm_ns),
 			    share(worst->exposed_ns, window_ns));

@@ -3,6 +3,7 @@
 #include "base/stat.h"
 #include "passes/comm/nccl.h"
 #include "passes/comm/nccl_tables.h"
+#include "report/words.h"
 
 int nccl_fill_ranks(struct nccl_comm *c, const struct nccl_group *g,
 		      const struct nccl_match *m, struct nsx_table *table,
@@ -101,15 +102,16 @@ void nccl_say_match(struct nccl_comm *c, const struct nccl_group *g,
 		return;
 	}
 	late = &r[m->late];
-	nsx_md_bullet(c->out, "%s: %zu matched instances of %zu ranks; %s, on GPU "
-		      "%lld, comes last in %zu and induces %.3f ms of waiting; "
-		      "%s waits most, %.3f ms. Transfer after the last arrival: "
-		      "%.3f ms.", name, m->n, m->nranks, late->label,
+	nsx_md_bullet(c->out,
+		"%s: %zu matched instances of %zu ranks; %s, on GPU %lld, "
+		"comes last in %zu and induces %s of waiting; %s waits most, "
+		"%s. Transfer after the last arrival: %s.", name, m->n,
+		      m->nranks, late->label,
 		      (long long)c->run->trace->device[late->device].device_id,
-		      late->times_last, late->induced_ns / 1e6,
+		      late->times_last, nsx_text_ns(c->out->arena, late->induced_ns),
 		      r[m->waiting].label,
-		      (double)r[m->waiting].waited_ns / 1e6,
-		      (double)m->transfer_ns / 1e6);
+		nsx_text_ns(c->out->arena, (double)r[m->waiting].waited_ns),
+		nsx_text_ns(c->out->arena, (double)m->transfer_ns));
 	if (m->proved)
 		nsx_md_bullet(c->out, "**%s is a persistent straggler in %s** "
 			      "(last in %zu of %zu instances, p = %.2g): %s.",
@@ -124,14 +126,17 @@ void nccl_say_match(struct nccl_comm *c, const struct nccl_group *g,
 		nsx_note(c->out, "%s: the GPU clocks of its participants are not "
 			 "known well enough to tell who comes late", name);
 	else if (!m->nkept)
-		nsx_fine(&c->out->found, "No straggler in %s: its ranks arrive "
-			 "within %.0f us of each other in all %zu instances "
-			 "judged.", name, (double)m->least_late_ns / 1e3,
+		nsx_fine(&c->out->found,
+			 "No straggler in %s: its ranks arrive within %s of "
+			 "each other in all %zu instances judged.", name,
+			 nsx_text_ns(c->out->found.arena, (double)m->least_late_ns),
 			 m->njudged);
 	else
-		nsx_fine(&c->out->found, "No persistent straggler in %s: %s comes last "
-			    "in %zu of %zu instances (p = %.2g) and induces %.3f "
-			    "ms of waiting.", name, late->label,
+		nsx_fine(&c->out->found,
+			 "No persistent straggler in %s: %s comes last in %zu "
+			 "of %zu instances (p = %.2g) and induces %s of "
+			 "waiting.", name, late->label,
 			    late->kept_last, m->nkept, m->p_value,
-			    late->kept_induced_ns / 1e6);
+			 nsx_text_ns(c->out->found.arena,
+			    late->kept_induced_ns));
 }

@@ -9,6 +9,7 @@
 #include "base/stat.h"
 #include "schema/recapture.h"
 #include "schema/viewscan.h"
+#include "report/words.h"
 
 #define SATURATED 80   /* percent of the peak, at the 95th percentile */
 #define LOW 20	       /* percent, on average */
@@ -216,11 +217,13 @@ static int judge_gpus(const struct nsx_run *run, struct nsx_section *out,
 		if (median_comm(run, top->device, &median_ns, err))
 			return err->rc;
 		if (median_ns < 2 * (double)top->period_ns)
-			nsx_note(out, "GPU %lld: half of the collectives are "
-				 "shorter than two samples of %.1f us; means mix "
+			nsx_note(out,
+				 "GPU %lld: half of the collectives are "
+				 "shorter than two samples of %s; means mix "
 				 "them with what is around them",
 				 (long long)top->device_id,
-				 (double)top->period_ns / 1e3);
+				 nsx_text_ns(out->arena,
+				 (double)top->period_ns));
 		judge(run, out, top);
 	}
 	return 0;
@@ -272,6 +275,8 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	nsx_note(out, "counters are of the whole GPU, other processes included; "
 		 "inactive links can read as fully used; receive and transmit, "
 		 "requests and responses are never added up");
+	nsx_md_text(out, "%s of NVLink, during communication and outside it.",
+		    nsx_text_n(out->arena, rows->nrows, "counter", NULL));
 	nsx_md_table(out, rows, 0, DEVICE, NAME, SAMPLES, DURING_N, DURING,
 		     OUTSIDE, MAX, CORRELATION, COVERAGE);
 	say_top(out, rows);

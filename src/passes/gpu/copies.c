@@ -7,6 +7,7 @@
 #include "passes/gpu/copies.h"
 #include "base/stat.h"
 #include "schema/viewscan.h"
+#include "report/words.h"
 
 #define COLUMNS(X)                                                            \
 	X(DEVICE, "device_id", I64, "CUDA ordinal")                           \
@@ -384,16 +385,21 @@ static void show(const struct nsx_trace *t, const struct copy_groups *g,
 
 	for (size_t i = 0; i < NSX_MIN(dev->nrows, SHOWN_DEVICES); i++)
 		nsx_md_bullet(
-			out, "GPU %.0f: %.1f transfers a second between CPU "
-			     "and GPU (%s to the device, %s to the host); "
-			     "copies and memsets busy %.3f ms, %.3f ms of it "
-			     "without a kernel (%.1f%% of the window).",
+			out,
+			"GPU %.0f: %.1f transfers a second between CPU and GPU "
+			"(%s to the device, %s to the host); copies and "
+			"memsets busy %s, %s of it without a kernel (%.1f%% "
+			"of the window).",
 			nsx_table_number(dev, i, "device_id"),
 			nsx_table_number(dev, i, "transfers_per_s"),
 			nsx_say_bytes(out, nsx_row_at(dev, i)[4].u.i),
 			nsx_say_bytes(out, nsx_row_at(dev, i)[5].u.i),
-			nsx_table_number(dev, i, "copy_busy_ms"),
-			nsx_table_number(dev, i, "copy_exposed_ms"),
+			nsx_text_ns(out->arena,
+			nsx_table_number(dev, i, "copy_busy_ms") *
+					    1e6),
+			nsx_text_ns(out->arena,
+			nsx_table_number(dev, i, "copy_exposed_ms") *
+					1e6),
 			nsx_table_number(dev, i, "copy_exposed_pct"));
 	for (size_t i = 0; i < g->n; i++) {
 		const struct nsx_gpu_info *gpu =

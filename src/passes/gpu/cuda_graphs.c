@@ -10,6 +10,7 @@
 #include <string.h>
 #include "passes/pass.h"
 #include "base/stat.h"
+#include "report/words.h"
 
 #define COLUMNS(X)                                                            \
 	X(PID, "pid", I64, "process")                                         \
@@ -362,11 +363,13 @@ static void summarise(const struct nsx_run *run, const struct graphs *g,
 	nsx_put(out, "host_launch_ms", nsx_ms(g->host_ns));
 	nsx_put(out, "replay_ms", nsx_ms(g->replay_ns));
 	if (g->launches || g->nentries)
-		nsx_md_bullet(out, "Mode **%s**: %" PRId64 " launches (%.3f ms on the "
-			   "host, each charged once), %zu replays (%.3f ms on "
-			   "the GPU).", mode_of(g), g->launches,
-		      (double)g->host_ns / 1e6, g->nentries,
-		      (double)g->replay_ns / 1e6);
+		nsx_md_bullet(out, "Mode **%s**: %s (%s on the host, each "
+			"charged once), %s (%s on the GPU).", mode_of(g),
+			nsx_text_n(out->arena, (size_t)g->launches, "launch",
+				   "launches"),
+			nsx_text_ns(out->arena, (double)g->host_ns),
+			nsx_text_n(out->arena, g->nentries, "replay", NULL),
+			nsx_text_ns(out->arena, (double)g->replay_ns));
 	judge(run, g, coverage, out);
 	if (table->nrows)
 		nsx_md_table(out, table, 0, PID, DEVICE, GRAPH, EXEC, MODE,

@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <string.h>
 #include "passes/pass.h"
+#include "report/words.h"
 
 #define COLUMNS(X)                                                            \
 	X(MEASURE, "measure", STR, "what")                                    \
@@ -382,8 +383,9 @@ static const char *gpu_compute(struct dimensions *d)
 	if (is_opaque)
 		return nsx_say(d->out, "GPU %" PRId64 " computes for %.1f%% of "
 			       "the %s; CUDA graphs whose inside was not "
-			       "recorded take %.3f ms of the trace.",
-			       d->device_id, d->compute, d->window, hidden);
+			       "recorded take %s of the trace.",
+			       d->device_id, d->compute, d->window,
+			       nsx_text_ns(d->out->arena, hidden * 1e6));
 	if (!categories || !categories->nrows || !kernels || !kernels->nrows)
 		return nsx_say(d->out, "GPU %" PRId64 " computes for %.1f%% of "
 			       "the %s.", d->device_id, d->compute, d->window);

@@ -214,6 +214,26 @@ static void say_devices(struct nsx_section *out, const struct nsx_table *d)
 			    none, idle);
 }
 
+/* "GPU 0 is idle for 12 ms, 3 % of the window": of the idlest. */
+static void say_idle(struct nsx_section *out, const struct nsx_table *devices)
+{
+	size_t most = 0;
+
+	for (size_t r = 1; r < devices->nrows; r++)
+		if (nsx_table_number(devices, r, "idle_ms") >
+		    nsx_table_number(devices, most, "idle_ms"))
+			most = r;
+	nsx_md_text(
+		out, "GPU %.0f is idle for %s, %s of the whole window%s.",
+		nsx_table_number(devices, most, "device_id"),
+		nsx_text_ns(out->arena,
+			    1e6 * nsx_table_number(devices, most, "idle_ms")),
+		nsx_text_share(out->arena,
+			nsx_table_number(devices, most, "idle_pct_of_window"),
+			100),
+		devices->nrows > 1 ? "; no other GPU for longer" : "");
+}
+
 static void say_longest(struct nsx_section *out, const struct nsx_table *gaps)
 {
 	const struct nsx_cell *row = gaps->nrows ? nsx_row_at(gaps, 0) : NULL;
@@ -252,6 +272,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 		t->schema->table[NSX_VIEW_kernel] ?
 			t->schema->table[NSX_VIEW_kernel]->name : NULL));
 	say_devices(out, tables[0]);
+	say_idle(out, tables[0]);
 	nsx_md_table(out, tables[2], 5, C_DEVICE, C_CAUSE, C_DETAIL, C_COUNT,
 		     C_MS, C_PCT);
 	say_longest(out, tables[1]);

@@ -6,6 +6,7 @@
 #include <string.h>
 #include "facts/metrics/values.h"
 #include "passes/pass.h"
+#include "report/words.h"
 
 #define COLUMNS(X)                                                            \
 	X(DEVICE, "device_id", I64,                                           \
@@ -413,9 +414,10 @@ static void say_quality(const struct nsx_metrics *m, struct nsx_section *out)
 		 "percentages are stored whole, so a mean of small ones is too "
 		 "low; clocks are in Hz whatever their name says");
 	if (m->gaps)
-		nsx_note(out, "samples are missing in %zu places, %.3f ms in all: "
-			 "that is no data, not zero", m->gaps,
-			 (double)m->missing_ns / 1e6);
+		nsx_note(out,
+			"samples are missing in %zu places, %s in all: that is "
+			"no data, not zero", m->gaps,
+			nsx_text_ns(out->arena, (double)m->missing_ns));
 	if (!exact)
 		nsx_note(out, "a counter with more than %d values beyond 127 is "
 			 "counted in steps of 1.6 %%: its quantiles are that "
@@ -494,6 +496,9 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	if (fill(run, out, tables, err))
 		return err->rc;
 	say_quality(m, out);
+	if (tables[L_COUNTERS]->nrows)
+		nsx_md_text(out, "Means of the counters, over the window and "
+			    "while the GPU does one thing:");
 	nsx_md_table(out, tables[L_COUNTERS], 10, COUNTER_DEVICE_ID,
 		     COUNTER_METRIC_NAME, COUNTER_SAMPLES, COUNTER_WINDOW,
 		     COUNTER_COMPUTE, COUNTER_COMM, COUNTER_COPY, COUNTER_IDLE,

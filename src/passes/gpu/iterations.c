@@ -6,6 +6,7 @@
 #include <string.h>
 #include "passes/pass.h"
 #include "base/stat.h"
+#include "report/words.h"
 
 #define COLUMNS(X)                                                            \
 	X(PROCESS, "process", I64, "pid of the process")                      \
@@ -216,9 +217,10 @@ static void say(struct work *w)
 	nsx_put(w->out, "confidence", nsx_string(f->iteration_confidence));
 	nsx_put(w->out, "median_ms", nsx_real(w->median_ms));
 	nsx_put(w->out, "cv", nsx_real(w->cv));
-	nsx_md_bullet(w->out, "**Method**: %s, confidence %s; median %.3f ms, "
-		      "CV %.3f", f->iteration_method, f->iteration_confidence,
-		      w->median_ms, w->cv);
+	nsx_md_bullet(w->out,
+		      "**Method**: %s, confidence %s; median %s, CV %.3f",
+		      f->iteration_method, f->iteration_confidence,
+		      nsx_text_ns(w->out->arena, w->median_ms * 1e6), w->cv);
 	nsx_md_table(w->out, w->table[1], 0, G_PROCESS, G_DEVICE, G_N,
 		     G_MEDIAN, G_P90, G_CV, G_SLOW);
 }

@@ -3,6 +3,7 @@
 #include "base/group.h"
 #include "passes/pass.h"
 #include "base/stat.h"
+#include "report/words.h"
 
 #define COLUMNS(X)                                                            \
 	X(FAMILY, "family", STR, "kernels that one would replace as a whole") \
@@ -112,6 +113,18 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 				   (double)total_ns);
 	}
 	nsx_table_sort(t, NSX_DESC(TOTAL_NS), NSX_DESC(CALLS), FAMILY, CATEGORY);
+	if (t->nrows)
+		nsx_md_text(out, "%s takes %s of the kernel time, in %s; there "
+			    "%s.",
+			    nsx_md_name(out, nsx_table_text(t, 0, "family")),
+			    nsx_text_share(out->arena,
+					   nsx_row_at(t, 0)[PCT].u.f, 100),
+			    nsx_text_n(out->arena,
+				       (size_t)nsx_row_at(t, 0)[CALLS].u.i,
+				       "call", NULL),
+			    t->nrows == 1 ? "is no other family"
+					  : nsx_say(out, "are %zu families",
+						    t->nrows));
 	nsx_md_table(out, t, 5, FAMILY, NAMES, CALLS, TOTAL_MS, PCT);
 	return rc;
 }

@@ -11,6 +11,7 @@
 #include "facts/occupancy.h"
 #include "passes/pass.h"
 #include "base/stat.h"
+#include "report/words.h"
 
 #define COLUMNS(X)                                                            \
 	X(NAME, "kernel_name", STR, "full name of the kernel")                \
@@ -322,10 +323,11 @@ static void judge(const struct nsx_trace *t, uint32_t device,
 
 	if (l->sized_ns && pct < 10)
 		nsx_fine(&out->found, "Kernel shape: grids with fewer blocks "
-			 "than GPU %" PRId64 " has multiprocessors take %.3f ms "
+			 "than GPU %" PRId64 " has multiprocessors take %s "
 			 "(%.1f%% of its kernel time).",
 			 t->device[device].device_id,
-			 (double)l->small_ns / 1e6, pct);
+			 nsx_text_ns(out->found.arena,
+			 (double)l->small_ns), pct);
 }
 
 static int fill_devices(const struct shapes *s, struct nsx_table *table,

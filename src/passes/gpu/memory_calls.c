@@ -6,6 +6,7 @@
 #include "base/group.h"
 #include "base/stat.h"
 #include "schema/viewscan.h"
+#include "report/words.h"
 
 #define CHURN_COLUMNS(X)                                                      \
 	X(CHURN_PID, "pid", I64, "process")                                   \
@@ -201,8 +202,9 @@ static int fill_churn(struct churns *c, struct nsx_table *table,
 	nsx_md_table(out, table, 5, CHURN_PID, CHURN_API_NAME, CHURN_COUNT,
 		     CHURN_PER_ITERATION, CHURN_TOTAL_MS, CHURN_COST_MS);
 	nsx_note(out, "%" PRId64 " calls that allocate or free in steady "
-		 "iterations, %.1f each; %.3f ms of GPU idle follow from them",
-		 count, most_calls(c), (double)cost_ns / 1e6);
+		 "iterations, %.1f each; %s of GPU idle follow from them",
+		 count, most_calls(c),
+		 nsx_text_ns(out->arena, (double)cost_ns));
 	return 0;
 }
 

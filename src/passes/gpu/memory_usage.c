@@ -556,13 +556,15 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 			rc = fill(&m, t, out, err);
 	} else {
 		nsx_cannot(out, "allocations were not traced "
-				"(CUDA_GPU_MEMORY_USAGE_EVENTS); capture them "
-				"with --cuda-memory-usage=true");
+				"(CUDA_GPU_MEMORY_USAGE_EVENTS)");
 	}
 	if (!rc)
 		rc = mem_churn(run, t[5], out, err);
 	if (!rc)
 		rc = mem_faults(run, t[6], err);
+	if (!rc && t[6]->nrows)
+		nsx_md_text(out, "Page faults of unified memory, by process and "
+			    "side:");
 	if (!rc && t[6]->nrows)
 		nsx_md_table(out, t[6], 0, FAULT_PID, FAULT_DEVICE_ID,
 			     FAULT_SIDE, FAULT_GROUP_COUNT, FAULT_COUNT,

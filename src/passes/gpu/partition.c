@@ -72,6 +72,9 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	for (uint32_t d = 0; d < run->trace->ndevices; d++)
 		if (add_device(run, d, table, devices, err))
 			return err->rc;
+	nsx_md_text(out, "What each GPU did in the whole window, every moment "
+		    "once: `copy exposed` and `comm exposed` are without any "
+		    "compute beside them.");
 	nsx_md_table(out, devices, 0, DEVICE_ID, DEVICE_COMPUTE_ONLY_NS,
 		     DEVICE_COMPUTE_COPY_NS, DEVICE_COMPUTE_COMM_NS,
 		     DEVICE_COMM_EXPOSED_NS, DEVICE_COPY_EXPOSED_NS,

@@ -1,5 +1,6 @@
 /* run_phases.c - what the run did one after another, and which part is judged. */
 #include "passes/pass.h"
+#include "report/words.h"
 
 #define COLUMNS(X)                                                            \
 	X(NAME, "name", STR, "the NVTX range it is, else its kind")           \
@@ -50,6 +51,16 @@ static int add_row(const struct nsx_run *run, const struct nsx_run_phase *p,
 	return 0;
 }
 
+static const char *judged(const struct nsx_facts *f, const struct nsx_trace *t,
+			  struct nsx_section *out)
+{
+	for (size_t i = 0; i < f->nrun_phases; i++)
+		if (f->run_phases[i].judged)
+			return nsx_md_name(
+				out, nsx_run_phase_name(t, &f->run_phases[i]));
+	return "none of them";
+}
+
 static int run(const struct nsx_run *run, struct nsx_section *out,
 	       struct nsx_err *err)
 {
@@ -71,7 +82,12 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 			return err->rc;
 	if (f->run_kind < ARRAY_LEN(kinds) && kinds[f->run_kind])
 		nsx_md_text(out, "%s", kinds[f->run_kind]);
-	nsx_md_table(out, table, 0, NAME, KIND, JUDGED, WALL, PCT, COMPUTE_ONLY,
+	else if (table->nrows)
+		nsx_md_text(out, "%s, by NVTX ranges or by what the GPUs did; "
+			    "findings are judged on %s.",
+			    nsx_text_n(out->arena, table->nrows, "phase", NULL),
+			    judged(f, run->trace, out));
+	nsx_md_table(out, table, 0, NAME, START, WALL, JUDGED, PCT, COMPUTE_ONLY,
 		     COMPUTE_COPY, COMPUTE_COMM, COMM_EXPOSED, COPY_EXPOSED,
 		     IDLE);
 	return 0;

@@ -7,6 +7,7 @@
 #include <string.h>
 #include "passes/pass.h"
 #include "base/stat.h"
+#include "report/words.h"
 
 #define COLUMNS(X)                                                            \
 	X(NAME, "kernel_name", STR, "full name of the kernel")                \
@@ -311,6 +312,14 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	nsx_put(out, "table", nsx_string(run->trace->schema->table[
 						 NSX_VIEW_kernel]->name));
 	nsx_put(out, "total_kernel_time_ns", nsx_int(g.total_ns));
+	if (kernels->nrows)
+		nsx_md_text(out, "%s in all; of %s, told apart by name and GPU, "
+			    "the first takes %s of it.",
+			    nsx_text_ns(out->arena, (double)g.total_ns),
+			    nsx_text_n(out->arena, kernels->nrows, "kernel",
+				       NULL),
+			    nsx_text_share(out->arena, nsx_row_at(
+				kernels, 0)[PCT].u.f, 100));
 	nsx_md_table(out, kernels, run->opts->kernel_rows, LABEL, DEVICE,
 		     TOTAL_MS, CALLS, AVG, P50, P90, PCT);
 	if (kernels->nrows)

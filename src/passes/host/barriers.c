@@ -3,6 +3,7 @@
 #include "base/group.h"
 #include "passes/pass.h"
 #include "base/stat.h"
+#include "report/words.h"
 
 #define COLUMNS(X)                                                            \
 	X(KIND, "barrier_kind", STR, "class of the wait")                     \
@@ -181,6 +182,26 @@ static int fill_tables(const struct nsx_run *run, struct nsx_section *out,
 	return rc;
 }
 
+/* What all waits cost, and the one that costs most. */
+static void say_dearest(struct nsx_section *out, const struct nsx_table *all)
+{
+	double cost_ms = 0, total_ms = 0;
+
+	for (size_t r = 0; r < all->nrows; r++) {
+		cost_ms += nsx_table_number(all, r, "cost_ms");
+		total_ms += nsx_table_number(all, r, "total_time_ms");
+	}
+	if (cost_ms > 0)
+		nsx_md_text(out, "Waits take %s of the host's time in all and "
+			    "cost %s of GPU time, the dearest first.",
+			    nsx_text_ns(out->arena, total_ms * 1e6),
+			    nsx_text_ns(out->arena, cost_ms * 1e6));
+	else
+		nsx_md_text(out, "Waits take %s of the host's time in all; none "
+			    "costs GPU time.",
+			    nsx_text_ns(out->arena, total_ms * 1e6));
+}
+
 static int run(const struct nsx_run *run, struct nsx_section *out,
 	       struct nsx_err *err)
 {
@@ -190,6 +211,8 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 		return err->rc;
 	all = out->tables[0];
 	nsx_put(out, "launcher_gap_threshold_us", nsx_int(50));
+	if (all->nrows)
+		say_dearest(out, all);
 	nsx_md_table(out, all, 3, KIND, API, TOTAL_MS, COUNT, AVG, MAX, COST);
 	nsx_note(out, "rows are ranked by what they cost, not by how long the "
 		      "host waited; unlike in nsys-llm-explain async copies "

@@ -5,6 +5,7 @@
 #include "passes/host/cpu_sched.h"
 #include "report/words.h"
 #include "schema/viewscan.h"
+#include "report/words.h"
 
 #define BUSY_PCT 25.0 /* from which a thread is named */
 #define COLUMNS(X)                                                            \
@@ -294,6 +295,11 @@ static void summarise(const struct nsx_trace *t, const struct cpu_threads *all,
 		      const struct nsx_table *rows,
 		      const struct nsx_table *waiting, struct nsx_section *out)
 {
+	if (rows->nrows)
+		nsx_md_text(out, "%s ran; the busiest was on a CPU for %s.",
+			    nsx_text_n(out->arena, rows->nrows, "thread", NULL),
+			    nsx_text_ns(out->arena,
+					nsx_row_at(rows, 0)[ON_CPU].u.f * 1e6));
 	nsx_md_table(out, rows, 3, PID, TID, THREAD, PROCESS, ON_CPU,
 		     UTILISATION, SWITCHES, MIGRATIONS, API);
 	if (waiting->nrows)

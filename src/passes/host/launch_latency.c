@@ -7,6 +7,7 @@
 #include "passes/pass.h"
 #include "base/stat.h"
 #include "passes/host/launch_queue.h"
+#include "report/words.h"
 
 enum { TOP_ROWS = 100 };
 
@@ -198,10 +199,13 @@ static void put_summary(struct nsx_section *out, struct launched *l)
 	nsx_put(out, "summary.started_before_return_count", nsx_int(early));
 	nsx_put(out, "summary.p50_post_return_us",
 		nsx_us(nsx_quantile(l->ns, l->n, 0.5)));
-	nsx_md_bullet(out, "From launch call to kernel: median **%.2f us**, "
-		      "p95 %.2f, p99 %.2f, longest %.2f, over %zu kernels; "
-		      "%lld began before their call returned", q[0] / 1e3,
-		      q[1] / 1e3, q[2] / 1e3, (double)most / 1e3, l->n,
+	nsx_md_bullet(out,
+		"From launch call to kernel: median **%s**, p95 %s, p99 %s, "
+		"longest %s, over %s; %lld began before the call returned",
+		nsx_text_ns(out->arena, q[0]), nsx_text_ns(out->arena, q[1]),
+		nsx_text_ns(out->arena, q[2]),
+		nsx_text_ns(out->arena, (double)most),
+		nsx_text_n(out->arena, l->n, "kernel", NULL),
 		      (long long)early);
 }
 

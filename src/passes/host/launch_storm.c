@@ -7,6 +7,7 @@
 #include "base/stat.h"
 #include "passes/host/launching.h"
 #include "passes/host/storm.h"
+#include "report/words.h"
 
 enum { TINY_US = 5, TINY_ROWS = 20 };
 
@@ -126,9 +127,11 @@ static void judge(const struct nsx_run *run, struct nsx_section *out,
 
 	if (!k->figure[STORM_FLAG].u.b || bound_ns < 0 || share >= 0.05)
 		return;
-	nsx_fine(&out->found, "%.0f kernels a second of %.1f us are dense but "
-		 "fed: launches that came late cost %.1f%% of the window",
-		 k->figure[STORM_RATE].u.f, k->figure[STORM_P50].u.f,
+	nsx_fine(&out->found,
+		 "%.0f kernels a second of %s are dense but fed: launches "
+		 "that came late cost %.1f%% of the window",
+		 k->figure[STORM_RATE].u.f,
+		 nsx_text_ns(out->found.arena, k->figure[STORM_P50].u.f * 1e3),
 		 100 * share);
 }
 
@@ -140,10 +143,14 @@ static void say_kernels(struct nsx_section *out, const struct nsx_cell *f)
 	nsx_headline(out, "Launch storm: %lld launches over %.3fs = %.1f "
 		     "launches/s; median kernel %.2f us", n,
 		     f[STORM_WINDOW].u.f, per_s, f[STORM_P50].u.f);
-	nsx_md_bullet(out, "%lld kernels over %.3f s, %.1f a second; duration "
-		      "median %.2f us, p90 %.2f, p99 %.2f", n,
-		      f[STORM_WINDOW].u.f, per_s, f[STORM_P50].u.f,
-		      f[STORM_P90].u.f, f[STORM_P99].u.f);
+	nsx_md_bullet(out,
+		"%s over %s, %s a second; duration median %s, p90 %s, p99 %s",
+		nsx_text_n(out->arena, (size_t)n, "kernel", NULL),
+		nsx_text_ns(out->arena, f[STORM_WINDOW].u.f * 1e9),
+		nsx_text_count(out->arena, per_s),
+		nsx_text_ns(out->arena, f[STORM_P50].u.f * 1e3),
+		nsx_text_ns(out->arena, f[STORM_P90].u.f * 1e3),
+		nsx_text_ns(out->arena, f[STORM_P99].u.f * 1e3));
 	if (f[STORM_FLAG].u.b)
 		nsx_md_bullet(out, "A launch storm by rate and size");
 }
@@ -172,9 +179,11 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	judge(run, out, &k, bound_ns);
 	say_kernels(out, k.figure);
 	if (bound_ns >= 0)
-		nsx_md_bullet(out, "Launch-bound: **%.3f ms** of device idle "
-			      "time in gaps below 1 ms ended when a late "
-			      "launch returned", (double)bound_ns / 1e6);
+		nsx_md_bullet(out,
+			      "Launch-bound: **%s** of device idle time in "
+			      "gaps below 1 ms ended when a late launch "
+			      "returned",
+			      nsx_text_ns(out->arena, (double)bound_ns));
 	nsx_note(out, "the flag is computed as in nsys-llm-explain, over all "
 		      "processes and devices; it does not say that anything "
 		      "was lost: launch_bound_ms does");

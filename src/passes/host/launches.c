@@ -9,6 +9,7 @@
 #include "base/group.h"
 #include "passes/pass.h"
 #include "base/stat.h"
+#include "report/words.h"
 
 enum { LONG_LAUNCH_NS = 1000000, LONG_MEDIANS = 50 };
 
@@ -252,16 +253,20 @@ static void say_backpressure(const struct work *w, struct nsx_section *out)
 			 "not known; no launch is long enough to show it");
 	if (!w->is_measured && !inferred)
 		return;
-	nsx_md_bullet(out, "Launch calls take **%.3f ms** of host time, **%.3f "
-		      "ms** of it held back because the GPU's queue was full"
-		      "%s", (double)ns / 1e6, (double)held_ns / 1e6,
+	nsx_md_bullet(out,
+		      "Launch calls take **%s** of host time, **%s** of it "
+		      "held back because the GPU's queue was full%s",
+		      nsx_text_ns(out->arena, (double)ns),
+		      nsx_text_ns(out->arena, (double)held_ns),
 		      w->is_measured ? "" : " (inferred)");
 	if (held_ns * 2 > ns)
-		nsx_fine(&out->found, "Launch calls take %.1f ms of host time, but "
-			    "%.1f ms of it is back-pressure%s: the queue was "
-			    "full, so the host is ahead of the GPU and launch "
-			    "cost is not a problem", (double)ns / 1e6,
-			    (double)held_ns / 1e6, w->is_measured ? "" :
+		nsx_fine(&out->found,
+			 "Launch calls take %s of host time, but %s of it is "
+			 "back-pressure%s: the queue was full, so the host is "
+			 "ahead of the GPU and launch cost is not a problem",
+			 nsx_text_ns(out->found.arena, (double)ns),
+			 nsx_text_ns(out->found.arena,
+			    (double)held_ns), w->is_measured ? "" :
 			    " (inferred from calls far longer than the median "
 			    "while the stream still worked)");
 }

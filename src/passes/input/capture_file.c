@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <string.h>
 #include "passes/input/capture_quality.h"
+#include "report/words.h"
 
 static void check_messages(struct nsx_quality *q)
 {
@@ -224,11 +225,12 @@ static void check_session(struct nsx_quality *q)
 		nsx_check(
 		    q, "session", WARN, "window",
 		    NSX_REC_LATER,
-		    "%.3f ms long: too short to tell a steady state from a "
-		    "start",
-		    ms);
+			  "%s long: too short to tell a steady state from a "
+			  "start",
+			  nsx_text_ns(q->out->arena, ms * 1e6));
 	else
-		nsx_check(q, "session", OK, "window", 0, "%.3f ms long", ms);
+		nsx_check(q, "session", OK, "window", 0, "%s long",
+			  nsx_text_ns(q->out->arena, ms * 1e6));
 	if (pct >= 5)
 		nsx_check(
 		    q, "profiler_overhead", WARN, "PROFILER_OVERHEAD",

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "passes/input/capture_quality.h"
+#include "report/words.h"
 
 struct activity {		   /* of a process */
 	size_t launches, answered; /* launch calls; with GPU work of theirs  */
@@ -267,15 +268,13 @@ static void warn_clock(struct nsx_quality *q, const struct nsx_clock *c)
 
 	if (c->shift_ns) {
 		nsx_check(q, "gpu_clocks", WARN, subject, 0,
-			  "GPU times were recorded %.3f ms too %s: work began "
-			  "before its call or ended after what waited for it. "
-			  "All of them are moved by that; what may be left is "
-			  "%s",
-			  (double)llabs(c->shift_ns) / 1e6,
+			"GPU times were recorded %s too %s: work began before "
+			"its call or ended after what waited for it. All of "
+			"them are moved by that; what may be left is %s",
+			nsx_text_ns(q->out->arena, (double)llabs(c->shift_ns)),
 			  c->shift_ns > 0 ? "early" : "late",
 			  c->within_ns == INT64_MAX ? "not known" :
-			  nsx_say(q->out, "%.1f us",
-				  (double)c->within_ns / 1e3));
+			  nsx_text_ns(q->out->arena, (double)c->within_ns));
 		return;
 	}
 	detail = nsx_check(
@@ -308,8 +307,8 @@ static void check_clocks(struct nsx_quality *q)
 	if (!off && t->nclocks > 1 && most_ns < INT64_MAX)
 		nsx_check(q, "gpu_clocks", OK, "GPU times", 0,
 			  "no work begins before its call or ends after what "
-			  "waited for it: clocks agree to %.1f us",
-			  (double)most_ns / 1e3);
+			  "waited for it: clocks agree to %s",
+			  nsx_text_ns(q->out->arena, (double)most_ns));
 }
 
 void nsx_check_gpu(struct nsx_quality *q)

@@ -1,5 +1,6 @@
 /* capture_tables.c - counters, memory, ranges, the host: is it there? */
 #include "passes/input/capture_quality.h"
+#include "report/words.h"
 
 static void check_counters(struct nsx_quality *q)
 {
@@ -36,8 +37,8 @@ static void check_migrations(struct nsx_quality *q)
 		nsx_check(
 		    q, "page_faults", MISSING, "unified memory",
 		    NSX_REC_FAULTS,
-		    "the page faults behind %zu migrations were not recorded",
-		    n);
+			  "the page faults behind %s were not recorded",
+			  nsx_text_n(q->out->arena, n, "migration", NULL));
 }
 
 /* Processes whose kernels lie mostly outside ranges, where others' do not. */

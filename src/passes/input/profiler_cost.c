@@ -9,6 +9,7 @@
 #include "passes/pass.h"
 #include "base/stat.h"
 #include "schema/viewscan.h"
+#include "report/words.h"
 
 #define COLUMNS(X)                                                            \
 	X(SOURCE, "source", STR,                                              \
@@ -231,8 +232,10 @@ static void judge(const struct nsx_trace *t, int64_t lost_ns,
 	int64_t window_ns = t->window.end_ns - t->window.start_ns;
 	double pct = window_ns ? 100 * (double)lost_ns / (double)window_ns : 0;
 	const char *text = nsx_say(
-		out, "the profiler took at most %.3f ms of one thread inside "
-		     "the window (%.1f%%)", (double)lost_ns / 1e6, pct);
+		out,
+			"the profiler took at most %s of one thread inside the "
+			"window (%.1f%%)",
+			nsx_text_ns(out->arena, (double)lost_ns), pct);
 	nsx_put(out, "most_lost_ms", nsx_ms(lost_ns));
 	nsx_put(out, "most_lost_pct", nsx_real(pct));
 	if (pct < 5)

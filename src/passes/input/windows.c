@@ -1,6 +1,7 @@
 /* windows.c - which part of the trace the numbers are about. */
 #include <string.h>
 #include "passes/pass.h"
+#include "report/words.h"
 
 static void put_window(struct nsx_section *out, const char *key,
 		       const char *start_key, const char *end_key,
@@ -34,10 +35,10 @@ static void put_steady(struct nsx_section *out, const struct nsx_steady *s)
 static const char *describe(struct nsx_section *out, const struct nsx_trace *t,
 			    const struct nsx_window *w)
 {
-	return nsx_say(out, "%.3f ms, from %.6f s to %.6f s after the first "
-		       "event", (double)(w->end_ns - w->start_ns) / 1e6,
-		       (double)(w->start_ns - t->first_ns) / 1e9,
-		       (double)(w->end_ns - t->first_ns) / 1e9);
+	return nsx_say(out, "%s, from %s to %s after the first event",
+		nsx_text_ns(out->arena, (double)(w->end_ns - w->start_ns)),
+		nsx_text_ns(out->arena, (double)(w->start_ns - t->first_ns)),
+		nsx_text_ns(out->arena, (double)(w->end_ns - t->first_ns)));
 }
 
 static void say_steady(struct nsx_section *out, const struct nsx_trace *t,

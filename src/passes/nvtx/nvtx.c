@@ -10,6 +10,7 @@
 #include "trace/nvtx_walk.h"
 #include "passes/pass.h"
 #include "base/stat.h"
+#include "report/words.h"
 
 #define COLUMNS(X)                                                            \
 	X(NAME, "range_name", STR,                                            \
@@ -338,6 +339,11 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 						 name));
 	out->sql_differs = w.t->defects.crossing_ranges > 0;
 	add_notes(&w, reason, out);
+	if (ranges->nrows)
+		nsx_md_text(
+			out, "%s by name; the times are of the host%s.",
+			nsx_text_n(out->arena, ranges->nrows, "range", NULL),
+			reason ? "" : " but where a column says GPU");
 	if (reason)
 		nsx_md_table(out, ranges, 4, NAME, COUNT, TOTAL, AVG,
 			     EXCLUSIVE);

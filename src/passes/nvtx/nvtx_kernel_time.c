@@ -7,6 +7,7 @@
 #include "trace/nvtx_walk.h"
 #include "passes/pass.h"
 #include "base/stat.h"
+#include "report/words.h"
 
 #define COLUMNS(X)                                                            \
 	X(NAME, "range_name", STR, "normalised name")                         \
@@ -154,16 +155,16 @@ static const char *say_rest(const struct sums *s, struct nsx_section *out)
 	const char *no_call = "", *no_range = "";
 
 	if (s->no_call_ns)
-		no_call = nsx_say(out, "; %.3f ms have no API row: launched "
-				       "before the capture, or the call was "
-				       "not traced",
-				  (double)s->no_call_ns / 1e6);
+		no_call = nsx_say(out,
+			"; %s have no API row: launched before the capture, or "
+			"the call was not traced",
+			nsx_text_ns(out->arena, (double)s->no_call_ns));
 	if (s->no_range_ns)
-		no_range = nsx_say(out, "; %.3f ms were launched outside "
-					"every range, %.3f ms of it on threads "
-					"without any",
-				   (double)s->no_range_ns / 1e6,
-				   (double)s->no_stack_ns / 1e6);
+		no_range = nsx_say(out,
+			"; %s were launched outside every range, %s of it on "
+			"threads without any",
+			nsx_text_ns(out->arena, (double)s->no_range_ns),
+			nsx_text_ns(out->arena, (double)s->no_stack_ns));
 	return nsx_say(out, "%s%s", no_call, no_range);
 }
 
@@ -174,14 +175,16 @@ static void judge(const struct nsx_run *run, const struct sums *s,
 	double least = 100 * run->opts->nvtx_coverage_warn;
 	const char *rest = say_rest(s, out);
 
-	nsx_md_bullet(out, "Coverage: %.1f%% of kernel time = %.3f of %.3f ms, "
-			   "%lld kernels%s.", pct, (double)s->mapped_ns / 1e6,
-		      (double)s->total_ns / 1e6, (long long)s->mapped_count,
+	nsx_md_bullet(out, "Coverage: %.1f%% of kernel time = %s of %s, %s%s.", pct,
+		nsx_text_ns(out->arena, (double)s->mapped_ns),
+		nsx_text_ns(out->arena, (double)s->total_ns),
+		nsx_text_n(out->arena, (size_t)s->mapped_count, "kernel", NULL),
 		      rest);
 	if (s->opaque_ns)
-		nsx_md_bullet(out, "%.3f ms of graph replays, whose kernels "
-				   "were not recorded, stand beside it.",
-			      (double)s->opaque_ns / 1e6);
+		nsx_md_bullet(out,
+			"%s of graph replays, whose kernels were not recorded, "
+			"stand beside it.",
+			nsx_text_ns(out->arena, (double)s->opaque_ns));
 	if (pct < least)
 		nsx_warn(out, "NVTX coverage is %.1f%% of kernel time, below "
 			      "%.1f%%, so GPU time by range and phase is only "

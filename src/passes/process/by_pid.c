@@ -401,6 +401,9 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 		return rc;
 	nvtx_part(run, out);
 	if (processes->nrows > 1)
+		nsx_md_text(out, "%zu processes used the GPUs or called CUDA.",
+			    processes->nrows);
+	if (processes->nrows > 1)
 		nsx_md_table(out, processes, 0, P_PID, P_KERNEL_MS, P_KERNELS, P_NCCL,
 		     P_BARRIER, P_TOP_NCCL, P_TOP_BARRIER);
 	return 0;

@@ -86,13 +86,18 @@ static void say_window(const struct nsx_run *run, struct nsx_section *out)
 			      "GPU time to price.");
 		return;
 	}
-	nsx_md_bullet(out, "**Judged on** the steady window (%s, confidence "
-		      "%s): %.3f of %.3f ms; GPU %lld has the least idle time "
-		      "and waiting, so it sets the pace.", f->steady.method,
+	nsx_md_bullet(out,
+		"**Judged on** the steady window (%s, confidence %s): %s of "
+		"%s%s.", f->steady.method,
 		      f->steady.confidence,
-		      (double)(w.end_ns - w.start_ns) / 1e6,
-		      (double)(t->window.end_ns - t->window.start_ns) / 1e6,
-		      (long long)t->device[f->limiting].device_id);
+		nsx_text_ns(out->arena, (double)(w.end_ns - w.start_ns)),
+		nsx_text_ns(out->arena,
+		      (double)(t->window.end_ns - t->window.start_ns)),
+		t->ndevices < 2
+			? ""
+			: nsx_say(out, "; GPU %lld has the least idle time and "
+				  "waiting, so it sets the pace",
+		      (long long)t->device[f->limiting].device_id));
 }
 
 static int run(const struct nsx_run *run, struct nsx_section *out,

@@ -7,6 +7,7 @@
 #include "facts/replay/spec.h"
 #include "passes/pass.h"
 #include "report/text.h"
+#include "report/words.h"
 
 #define FALL_COLUMNS(X)                                                       \
 	X(FALL_STEP, "step", I64, "place in the waterfall, from 1")           \
@@ -193,8 +194,10 @@ static int put_waterfall(const struct nsx_run *run, struct nsx_section *out,
 	}
 	if (!t->nrows)
 		return 0;
-	nsx_md_text(out, "One remedy after the other, the dearest first; now "
-		    "the window takes %.3f ms:", window_ns / 1e6);
+	nsx_md_text(out,
+		    "One remedy after the other, the dearest first; now the "
+		    "window takes %s:",
+		    nsx_text_ns(out->arena, window_ns));
 	nsx_md_table(out, t, 0, FALL_TITLE, FALL_ADDS_MS, FALL_ADDS_PCT,
 		     FALL_LEFT_MS);
 	return 0;
