@@ -206,15 +206,16 @@ static void check_calls(struct nsx_quality *q)
 	if (!nsx_seen(q, NSX_VIEW_runtime)) {
 		nsx_check(
 		    q, "kernel_calls", MISSING, "API calls", NSX_REC_BASIC,
-		    "no API call was recorded: what launched the %zu kernels, "
+		    "no API call was recorded: what launched %s, "
 		    "and what the CPU did, is not known",
-		    n);
+		    nsx_text_n(q->out->arena, n, "kernel", NULL));
 		return;
 	}
 	if (pct < 1) {
 		detail = nsx_check(q, "kernel_calls", OK, "kernels", 0,
-				   "%zu of %zu kernels have their launch call",
-				   m->matched, n);
+				   "%zu of %s ha%s the launch call", m->matched,
+				   nsx_text_n(q->out->arena, n, "kernel", NULL),
+				   n == 1 ? "s" : "ve");
 		nsx_fine(&q->out->found, "Capture: %s.", detail);
 		return;
 	}
