@@ -358,9 +358,11 @@ static int propose_launches(struct launcher *x, struct nsx_err *err)
 		.confidence = NSX_CONF_HIGH, .device = NSX_NONE,
 		.guess_ns = (double)x->idle_ns[NSX_CAUSE_LAUNCH_CALL],
 		.evidence = {
-			nsx_tell(l, "%zu launches and copies queued, %s each, "
-				 "and %s of host time in stretches below 1 ms "
-				 "between CUDA calls", x->nlaunches,
+			nsx_tell(l, "%s queued, %s each, and %s of host time "
+				 "in stretches below 1 ms between CUDA calls",
+				 nsx_text_n(l->arena, x->nlaunches,
+					    "launch or copy",
+					    "launches and copies"),
 				 nsx_text_ns(l->arena, us * 1e3),
 				 nsx_text_ns(l->arena, (double)x->gaps.ns)),
 			say_hot(d, &hot)},
