@@ -9,6 +9,7 @@
 #include "cli/cmd_common.h"
 #include "cli/exported.h"
 #include "emit/emit.h"
+#include "emit/target.h"
 #include "facts/replay/spec.h"
 #include "cli/opt.h"
 #include "passes/pass.h"
@@ -16,11 +17,12 @@
 
 struct args {
 	const char *out, *phase_map, *window, *iteration, *pass, *skip, *progress,
-		*fail_on, *explain, *nsys, *keep_export;
+		*fail_on, *explain, *nsys, *keep_export, *html, *html_max,
+		*html_events;
 	struct nsx_opt_list what_if;
 	int64_t kernel_limit, threads, replay_ops;
 	double nvtx_warn;
-	bool no_percentiles, print_schema, no_nvtx_map, json, brief, md, html,
+	bool no_percentiles, print_schema, no_nvtx_map, json, brief, md,
 		no_html, open, force, quiet, all_rows;
 	int verbose;
 };
@@ -66,8 +68,13 @@ static const struct nsx_opt opts[] = {
 	OPT(0, "brief", NULL, NULL, FLAG, brief,
 	    "the first page as JSON of at most 5 KB on stdout, no files"),
 	OPT(0, "md", NULL, NULL, FLAG, md, "report.md on stdout, no files"),
-	OPT(0, "html", NULL, NULL, FLAG, html,
-	    "report.html on stdout, no files"),
+	OPT(0, "html", NULL, "FILE", STR, html,
+	    "report.html alone, as FILE; - is stdout"),
+	OPT(0, "html-max", NULL, "SIZE", STR, html_max,
+	    "bytes of report.html, as 500k or 20M (8M); what does not fit is "
+	    "shown where it matters"),
+	OPT(0, "html-events", NULL, "WHICH", STR, html_events,
+	    "auto, none or all of the events in report.html's timeline"),
 	OPT(0, "no-html", NULL, NULL, FLAG, no_html, "leave report.html out"),
 	OPT(0, "open", NULL, NULL, FLAG, open,
 	    "show report.html in the browser when it is written"),
@@ -209,7 +216,8 @@ static int check_ids(const char *list, struct nsx_err *err)
 /* One report on stdout, and no files. */
 static bool on_stdout(const struct args *a)
 {
-	return a->json || a->brief || a->md || a->html;
+	return a->json || a->brief || a->md ||
+	       (a->html && !strcmp(a->html, "-"));
 }
 
 /* Before a trace is read for long only to complain of a typing mistake. */
@@ -223,6 +231,41 @@ static int check_what_ifs(const struct args *a, struct nsx_err *err)
 		rc = nsx_spec_parse(a->what_if.v[i], scratch, &s, err);
 	nsx_arena_free(scratch);
 	return rc;
+}
+
+/* What the page may take; 0: as by default. */
+enum { HTML_MISTYPED = 1 };
+static size_t html_bytes(const struct args *a)
+{
+	const char *which = a->html_events ? a->html_events : "auto";
+	char *end = NULL;
+	double bytes = a->html_max ? strtod(a->html_max, &end) : 0;
+
+	if (!is_one_of(which, "auto", "none", "all"))
+		return HTML_MISTYPED;
+	if (a->html_max) {
+		bytes *= *end == 'k' ? 1 << 10 : *end == 'M' ? 1 << 20 : 1;
+		end += *end == 'k' || *end == 'M';
+		if (end == a->html_max || *end || !(bytes >= 2 && bytes <= 1e12))
+			return HTML_MISTYPED;
+	}
+	return !strcmp(which, "all") ? SIZE_MAX :
+	       !strcmp(which, "none") ? HTML_MISTYPED + 1 : (size_t)bytes;
+}
+
+static int check_page(const struct args *a, struct nsx_err *err)
+{
+	if (a->html && (a->out || a->no_html))
+		return nsx_fail(err, NSX_E_USAGE, "--html writes one file: leave "
+				"--out and --no-html out");
+	if (html_bytes(a) == HTML_MISTYPED)
+		return nsx_fail(err, NSX_E_USAGE, "--html-max must be a size as "
+				"500k or 20M, --html-events auto, none or all");
+	if (a->open && (on_stdout(a) || a->html || a->no_html))
+		return nsx_fail(err, NSX_E_USAGE, "--open shows report.html: "
+				"leave --no-html, --json, --brief, --md and "
+				"--html out");
+	return 0;
 }
 
 static int check_args(const struct args *a, int noperands, struct nsx_err *err)
@@ -249,7 +292,7 @@ static int check_args(const struct args *a, int noperands, struct nsx_err *err)
 	if (a->fail_on && !is_one_of(a->fail_on, "high", "medium", "medium"))
 		return nsx_fail(err, NSX_E_USAGE, "--fail-on must be high or "
 				"medium, not '%s'", a->fail_on);
-	if (a->json + a->brief + a->md + a->html > 1)
+	if (a->json + a->brief + a->md + (a->html != NULL) > 1)
 		return nsx_fail(err, NSX_E_USAGE, "--json, --brief, --md and "
 				"--html exclude each other");
 	if (a->brief && (a->pass || a->skip))
@@ -267,10 +310,8 @@ static int check_args(const struct args *a, int noperands, struct nsx_err *err)
 		return nsx_fail(err, NSX_E_USAGE, "--explain gives the SQL for "
 				"a whole trace: leave --window and --iteration "
 				"out");
-	if (a->open && (on_stdout(a) || a->no_html))
-		return nsx_fail(err, NSX_E_USAGE, "--open shows report.html: "
-				"leave --no-html, --json, --brief, --md and "
-				"--html out");
+	if (check_page(a, err))
+		return err->rc;
 	if (a->print_schema && on_stdout(a))
 		return nsx_fail(err, NSX_E_USAGE, "--print-schema prints before "
 				"the summary of a run: leave --json, --brief, "
@@ -306,6 +347,27 @@ static int write_stdout(const struct nsx_report *r, const struct args *a,
 			    nsx_emit_md(r, stdout, err);
 
 	return rc ? rc : nsx_flush_stdout(err);
+}
+
+static int write_html(const struct nsx_report *r, const char *path,
+		      struct nsx_err *err)
+{
+	struct nsx_target to = {.path = path, .inputs = &r->path, .ninputs = 1,
+				.is_ours = nsx_html_is};
+	char *text = NULL;
+	size_t n = 0;
+	FILE *f = open_memstream(&text, &n);
+	int rc;
+
+	if (!f)
+		nsx_die_of_memory(NSX_HTML_BYTES);
+	rc = nsx_emit_html(r, f, err);
+	if (fclose(f))
+		nsx_die_of_memory(n);
+	if (!rc)
+		rc = nsx_target_write(&to, text, n, err);
+	free(text);
+	return rc;
 }
 
 static bool is_terminal(void)
@@ -383,6 +445,7 @@ static int explain(const struct args *a, const char *path, const char *shown,
 		.nvtx_kernel_map = !a->no_nvtx_map,
 		.nvtx_coverage_warn = a->nvtx_warn,
 		.all_rows = a->all_rows,
+		.html_bytes = html_bytes(a),
 		.only = a->pass,
 		.skip = a->skip,
 		.what_ifs = a->what_if.v,
@@ -416,11 +479,12 @@ static int explain(const struct args *a, const char *path, const char *shown,
 		default_out(shown, dir, sizeof(dir));
 	if (!rc)
 		rc = on_stdout(a) ? write_stdout(r, a, err) :
+		     a->html	  ? write_html(r, a->html, err) :
 				    nsx_emit_folder(r, dir, !a->no_html,
 						    o.threads, err);
 	nsx_progress_stage(&progress, NULL, 0);
 	if (!rc) {
-		if (!a->quiet && !on_stdout(a))
+		if (!a->quiet && !on_stdout(a) && !a->html)
 			print_summary(r, dir, a->verbose ||
 				      !strcmp(program_invocation_short_name,
 					      "nsys-llm-explain"));

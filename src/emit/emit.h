@@ -14,9 +14,10 @@
 int nsx_emit_json(const struct nsx_report *r, const struct nsx_folder *folder,
 		  FILE *out, struct nsx_err *err);
 int nsx_emit_md(const struct nsx_report *r, FILE *out, struct nsx_err *err);
-/* One page, of about NSX_HTML_BYTES at most. */
+/* One page, of r->html_bytes at most, or of about NSX_HTML_BYTES. */
 enum { NSX_HTML_BYTES = 8 << 20 };
 int nsx_emit_html(const struct nsx_report *r, FILE *out, struct nsx_err *err);
+bool nsx_html_is(const char *path); /* whether a file is such a page */
 enum nsx_page_form { NSX_PAGE_MD, NSX_PAGE_PLAIN, NSX_PAGE_BOLD,
 		     NSX_PAGE_HTML };
 /* The first page: Markdown, or lines of at most 160 characters. */

@@ -200,6 +200,7 @@ static struct nsx_report *new_report(const struct nsx_trace *trace,
 	r->trace = trace;
 	r->path = nsx_arena_strdup(a, opts->path);
 	r->all_rows = opts->all_rows;
+	r->html_bytes = opts->html_bytes;
 	r->nsections = nsx_npasses;
 	r->sections = nsx_arena_get(a, nsx_npasses * sizeof(*r->sections));
 	for (unsigned i = 0; i < nsx_npasses; i++) {

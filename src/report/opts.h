@@ -15,6 +15,8 @@ struct nsx_opts {
 	bool nvtx_kernel_map; /* attribute kernels to NVTX ranges            */
 	double nvtx_coverage_warn; /* 0..1                                   */
 	bool all_rows; /* of tables/, however many                           */
+	size_t html_bytes; /* report.html, at most; 0: NSX_HTML_BYTES; SIZE_MAX:
+			      all events, however many                       */
 	const struct nsx_phase_map *phases; /* NULL: none                    */
 	const char *only, *skip; /* "id,id" or NULL                          */
 	const char *const *what_ifs; /* changes to price, as typed           */

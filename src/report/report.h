@@ -110,6 +110,7 @@ struct nsx_report {
 	const char *generated_at, *path; /* path: as the user gave it        */
 	bool has_changed; /* the trace, while it was read                    */
 	bool all_rows;	  /* tables/ has no bound                            */
+	size_t html_bytes; /* as of nsx_opts                                 */
 	struct nsx_trace *own_trace;   /* NULL: somebody else's              */
 	struct nsx_schema *own_schema; /* NULL: somebody else's              */
 	struct nsx_arena *arena;

@@ -33,9 +33,9 @@ fi
 SOURCE_DATE_EPOCH=1767225600; export SOURCE_DATE_EPOCH
 for f in $traces; do
 	page=$work/$(basename "$f" .sqlite).html
-	holds "page of $f" "$b/nsys-explain" "$f" --html
+	holds "page of $f" "$b/nsys-explain" "$f" --html -
 	mv "$work/say" "$page"
-	"$b/nsys-explain" "$f" --html --threads 1 | sed 's/generated [^ ]*//' >"$work/again"
+	"$b/nsys-explain" "$f" --html - --threads 1 | sed 's/generated [^ ]*//' >"$work/again"
 	sed 's/generated [^ ]*//' "$page" >"$work/first"
 	holds "the same bytes again: $f" cmp "$work/first" "$work/again"
 	holds "8 MiB or less: $f" at_most 8388608 "$page"

@@ -9,13 +9,27 @@
  */
 enum { PAGE_REST = 3 << 20, EVENT_BYTES = 4 };
 
+static const char begin[] =
+	"<!doctype html>\n<html lang=\"en\">\n<head>\n"
+	"<meta charset=\"utf-8\">\n"
+	"<meta http-equiv=\"Content-Security-Policy\" content=\"default-src "
+	"'none'; base-uri 'none'; form-action 'none'; img-src data:; ";
+
+bool nsx_html_is(const char *path)
+{
+	char head[sizeof(begin) - 1];
+	FILE *f = fopen(path, "re");
+	bool is = f && fread(head, 1, sizeof(head), f) == sizeof(head) &&
+		  !memcmp(head, begin, sizeof(head));
+
+	if (f)
+		(void)fclose(f);
+	return is;
+}
+
 void nsx_html_head(struct nsx_buf *b, const char *title, bool has_script)
 {
-	nsx_buf_adds(b, "<!doctype html>\n<html lang=\"en\">\n<head>\n"
-			"<meta charset=\"utf-8\">\n"
-			"<meta http-equiv=\"Content-Security-Policy\" "
-			"content=\"default-src 'none'; base-uri 'none'; "
-			"form-action 'none'; img-src data:; ");
+	nsx_buf_adds(b, begin);
 	nsx_buf_printf(b, "style-src 'sha256-%s'", nsx_page_css_sha256);
 	if (has_script)
 		nsx_buf_printf(b, "; script-src 'sha256-%s'",
@@ -158,8 +172,11 @@ int nsx_emit_html(const struct nsx_report *r, FILE *out, struct nsx_err *err)
 	const char *base = strrchr(r->path, '/');
 	struct nsx_timeline *t = NULL;
 	struct nsx_buf b = {0};
-	int rc = nsx_timeline_build(
-		r, (NSX_HTML_BYTES - PAGE_REST) / EVENT_BYTES, &t, err);
+	size_t most = r->html_bytes ? r->html_bytes : NSX_HTML_BYTES;
+	int rc = nsx_timeline_build(r, most == SIZE_MAX ? SIZE_MAX :
+				    most > PAGE_REST ?
+					    (most - PAGE_REST) / EVENT_BYTES : 0,
+				    &t, err);
 
 	if (rc)
 		return rc;

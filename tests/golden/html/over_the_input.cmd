@@ -1,0 +1,1 @@
+explain @one_kernel --html @one_kernel
