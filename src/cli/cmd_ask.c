@@ -65,6 +65,8 @@ static void print_text(const struct nsx_answer *a, const struct args *args,
 		nsx_emit_md_section(a->out, &b);
 	else
 		nsx_emit_plain_section(a->out, &b);
+	if (!b.n)
+		nsx_buf_adds(&b, "Nothing was found.\n");
 	if (a->window.start_ns < a->window.end_ns)
 		nsx_buf_printf(&b, "\nof %s, confidence %s\n",
 			       nsx_text_window(a->out->arena, &a->window),

@@ -24,6 +24,7 @@ refuses() { # PATTERN TRACE QUESTION...: one line, exit 2
 t=$fix/synthetic.sqlite
 says '^[a-z_]+(:[A-Za-z]+)? +[0-9]+ +(high|medium|low)' "$t" findings
 says 'computeKernel' "$t" kernel compute
+says '^Nothing was found' "$fix/empty_tables.sqlite" findings
 says '^kernels|launched by +cudaLaunchKernel' "$t" kernel compute
 refuses "no kernel matches 'nothing'; some that there are: '" "$t" kernel nothing
 refuses "cannot read the expression '\('" "$t" kernel '('
