@@ -11,7 +11,10 @@
 #include "base/stat.h"
 #include "report/words.h"
 
-enum { LONG_LAUNCH_NS = 1000000, LONG_MEDIANS = 50 };
+enum {
+	LONG_LAUNCH_NS = 1000000, LONG_MEDIANS = 50,
+	MANY_QUEUED = 200, HELD_NS = 20000, /* with so many before it        */
+};
 
 #define COLUMNS(X)                                                            \
 	X(PID, "pid", I64, "process")                                         \
@@ -163,16 +166,59 @@ static int spread_durations(struct work *w, struct nsx_err *err)
 	return 0;
 }
 
-/* queries/README.md 8, without an overhead table: a launch that takes 1 ms and 50 times
- * the median was held for as long as the op before it on its stream still ran.
+/* Starts of the operations of each stream, one stream after the other. */
+struct queue {
+	int64_t *start_ns;
+	size_t *at;   /* by stream: where its own begin                      */
+	size_t *next; /* by stream: after the one at hand                    */
+	size_t *begun; /* by stream: the first that had not begun            */
+};
+
+static int list_starts(struct work *w, struct queue *q, struct nsx_err *err)
+{
+	const struct nsx_trace *t = w->t;
+	size_t n = (size_t)t->nstreams + 1;
+
+	q->start_ns = nsx_arena_try_array(w->arena, t->ops.n, 8, "starts", err);
+	q->at = nsx_arena_try_array(w->arena, n, 8, "streams", err);
+	q->next = nsx_arena_try_array(w->arena, n, 8, "streams", err);
+	q->begun = nsx_arena_try_array(w->arena, n, 8, "streams", err);
+	if (!q->start_ns || !q->at || !q->next || !q->begun)
+		return err->rc;
+	for (size_t i = 0; i < t->ops.n; i++)
+		q->at[t->ops.stream[i] + 1]++;
+	for (size_t s = 1; s < n; s++)
+		q->at[s] += q->at[s - 1];
+	memcpy(q->next, q->at, n * sizeof(*q->at));
+	for (size_t i = 0; i < t->ops.n; i++)
+		q->start_ns[q->next[t->ops.stream[i]]++] =
+			nsx_op_start(&t->ops, i);
+	memcpy(q->next, q->at, n * sizeof(*q->at));
+	memcpy(q->begun, q->at, n * sizeof(*q->at));
+	return 0;
+}
+
+/* Operations of a stream, up to the one at hand, that had not begun. */
+static size_t queued_before(struct queue *q, uint32_t stream, int64_t at_ns)
+{
+	size_t *begun = &q->begun[stream], own = q->next[stream];
+
+	while (*begun < own && q->start_ns[*begun] <= at_ns)
+		++*begun;
+	return own - *begun;
+}
+
+/* queries/README.md 8, without an overhead table: for as long as the op before it on
+ * its stream still ran.
  */
 static int infer_held(struct work *w, struct nsx_err *err)
 {
 	const struct nsx_trace *t = w->t;
 	int64_t *until = nsx_arena_try_array(w->arena, t->nstreams,
 					     sizeof(*until), "streams", err);
+	struct queue q;
 
-	if (!until)
+	if (!until || list_starts(w, &q, err))
 		return err->rc;
 	for (uint32_t s = 0; s < t->nstreams; s++)
 		until[s] = INT64_MIN;
@@ -181,7 +227,9 @@ static int infer_held(struct work *w, struct nsx_err *err)
 		int64_t before = until[s];
 		struct launcher *x;
 		struct nsx_span held;
+		int64_t length;
 
+		q.next[s]++;
 		until[s] = NSX_MAX(before, nsx_op_end(&t->ops, i));
 		if (call == NSX_NONE || t->calls.op[call] != i ||
 		    t->calls.cls[call] != NSX_CALL_LAUNCH)
@@ -192,8 +240,10 @@ static int infer_held(struct work *w, struct nsx_err *err)
 		x = launcher_of(w, call, err);
 		if (!x)
 			return err->rc;
-		if (held.start_ns >= held.end_ns ||
-		    nsx_call_end(&t->calls, call) - held.start_ns < x->long_ns)
+		length = nsx_call_ns(&t->calls, call);
+		if (held.start_ns >= held.end_ns || length < HELD_NS ||
+		    (length < x->long_ns &&
+		     queued_before(&q, s, held.start_ns) < MANY_QUEUED))
 			continue;
 		nsx_add_to(&x->held_ns, in_window(t, held));
 		x->inferred++;
@@ -248,8 +298,8 @@ static void say_backpressure(const struct work *w, struct nsx_section *out)
 	if (!w->is_measured)
 		nsx_note(out, "the trace has no CUDA overhead rows: "
 			 "back-pressure is %s", inferred ?
-			 "inferred from launches of 1 ms and 50 medians during "
-			 "which the stream's previous work still ran" :
+			 "inferred from long launches during which the "
+			 "stream's previous work still ran" :
 			 "not known; no launch is long enough to show it");
 	if (!w->is_measured && !inferred)
 		return;
@@ -319,8 +369,9 @@ NSX_DEFINE_PASS(launches) {
 	       "is the part of a call inside rows of overhead type 8, command "
 	       "buffer full, of the same thread: the GPU's queue was full, so "
 	       "the host was ahead. launch_cpu is the rest. Without an "
-	       "overhead table a call of at least 1 ms and 50 medians counts "
-	       "as held while the previous op of its stream ran; "
+	       "overhead table a call of at least 1 ms and 50 medians, or of "
+	       "20 us behind 200 queued operations, counts as held while the "
+	       "previous op of its stream ran; "
 	       "backpressure_source then says inferred.",
 	.needs = {NSX_NEED_VIEW(runtime)},
 	.layouts = layouts,

@@ -1,0 +1,1 @@
+explain @queue_full --pass launches --json

@@ -1,0 +1,1 @@
+explain @memory_pairs --pass memory_usage --json
