@@ -62,7 +62,8 @@ static const struct nsx_opt opts[] = {
 	    "price a change by replay, as no:cudaMalloc, kernel:/gemm/:2x, "
 	    "host:inf or comm:hidden; each alone, and all together"),
 	OPT(0, "replay-ops", NULL, "N", INT, replay_ops,
-	    "replay at most so many operations (131072)"),
+	    "replay at most so many operations (an eighth of the trace, 16384 "
+	    "to 131072)"),
 	OPT(0, "json", NULL, NULL, FLAG, json,
 	    "report.json on stdout, no files"),
 	OPT(0, "brief", NULL, NULL, FLAG, brief,

@@ -217,7 +217,8 @@ static void drop_harmless(struct pricing *p)
 		if (x->f->harmless &&
 		    x->f->headroom_ns < MINOR_SHARE * p->length_ns)
 			nsx_fine(p->l, "%s", x->f->harmless);
-		x->left = !x->gone && x->f->price == NSX_PRICE_REPLAYED;
+		x->left = !x->gone && x->f->price == NSX_PRICE_REPLAYED &&
+			  x->f->headroom_ns >= MINOR_SHARE * p->length_ns;
 	}
 }
 

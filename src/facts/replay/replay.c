@@ -5,7 +5,10 @@
 #include "base/stat.h"
 #include "facts/replay/compile.h"
 
-enum { USUAL_OPS = 1 << 17, MOST_OPS = 1 << 27 };
+enum {
+	LEAST_OPS = 1 << 14, USUAL_OPS = 1 << 17, MOST_OPS = 1 << 27,
+	PART = 8, /* of the trace, that is replayed if it is that much       */
+};
 #define WORTH 0.003	 /* of the window: less is not told                  */
 #define MOST_TIME_NS (INT64_C(1) << 52) /* of all events together           */
 
@@ -88,6 +91,16 @@ static int build(struct build *b, size_t max_ops, struct nsx_err *err)
 	return model_close(b, err);
 }
 
+/* Some forty replays are to take a fraction of the time that the trace took to
+ * read.
+ */
+static size_t usual_ops(const struct nsx_trace *t)
+{
+	size_t n = t->ops.n / PART;
+
+	return NSX_MIN(NSX_MAX(n, (size_t)LEAST_OPS), (size_t)USUAL_OPS);
+}
+
 int nsx_model_build(const struct nsx_trace *t, const struct nsx_facts *f,
 		    size_t max_ops, struct nsx_model **ret, struct nsx_err *err)
 {
@@ -99,7 +112,8 @@ int nsx_model_build(const struct nsx_trace *t, const struct nsx_facts *f,
 	m->t = t;
 	m->arena = a;
 	m->f = f;
-	rc = build(&b, NSX_MIN(max_ops ? max_ops : USUAL_OPS, MOST_OPS), err);
+	rc = build(&b, max_ops ? NSX_MIN(max_ops, (size_t)MOST_OPS) :
+				 usual_ops(t), err);
 	nsx_groups_done(&b.api_groups);
 	free(b.link);
 	nsx_arena_free(b.a);
