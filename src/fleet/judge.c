@@ -153,53 +153,6 @@ static void test_ranks(struct judge *j, size_t block)
 		j->p[r] /= EXCHANGES + 1;
 }
 
-/* Steps in which one rank stood out ------------------------------------------------------*/
-
-static void find_events(struct judge *j, double *scratch)
-{
-	struct nsx_fleet *f = j->f;
-	uint32_t n = f->nranks, nwho = 0;
-	int64_t *times = nsx_arena_get(j->a, n * sizeof(*times)), most = 0;
-	bool *is_late = nsx_arena_get(j->a, n * sizeof(*is_late));
-
-	for (size_t i = 0; i < f->nlate; i++)
-		for (uint32_t k = 0; k < f->late[i].n; k++)
-			is_late[f->late[i].ranks[k]] = true;
-	for (size_t s = 0; s < f->nsteps; s++) {
-		const double *x = &j->excess[s * n];
-		double first = -INFINITY, second = -INFINITY, spread;
-		uint32_t who = 0;
-		size_t k = 0;
-
-		for (uint32_t r = 0; r < n; r++) {
-			if (isnan(f->own_ns[s * n + r]) || is_late[r])
-				continue;
-			scratch[k++] = fabs(x[r]);
-			if (x[r] > first) {
-				second = first;
-				first = x[r];
-				who = r;
-			} else {
-				second = NSX_MAX(second, x[r]);
-			}
-		}
-		spread = 1.4826 * nsx_median_of(scratch, k);
-		if (k < 2 || first < 0)
-			continue;
-		f->jitter_ns += (first - NSX_MAX(0, second)) /
-				(double)f->nsteps;
-		if (first < LEAST_SHARE * f->step_ns ||
-		    first < STANDS_OUT * spread || first < 2 * second)
-			continue;
-		f->nevents++;
-		nwho += !times[who]++;
-		most = NSX_MAX(most, times[who]);
-	}
-	f->is_rotating = f->nsteps >= LEAST_STEPS && nwho >= 3 &&
-			 f->nevents * 2 >= (int64_t)f->nsteps &&
-			 most * 2 <= f->nevents;
-}
-
 /* Who ---------------------------------------------------------------------------------*/
 
 static double excess_of(const struct judge *j, const struct nsx_late *l,
@@ -489,6 +442,72 @@ static void explain(const struct judge *j, struct nsx_late *l, double *scratch)
 	}
 }
 
+/* Steps in which one rank stood out ------------------------------------------------------*/
+
+/* Who is named as late is left out; where `all` is set, only who always is. */
+static void find_events(struct judge *j, bool all, double *scratch)
+{
+	struct nsx_fleet *f = j->f;
+	uint32_t n = f->nranks, nwho = 0;
+	int64_t *times = nsx_arena_get(j->a, n * sizeof(*times)), most = 0;
+	bool *is_late = nsx_arena_get(j->a, n * sizeof(*is_late));
+
+	f->jitter_ns = 0;
+	f->nevents = 0;
+	for (size_t i = 0; i < f->nlate; i++)
+		for (uint32_t k = 0; k < f->late[i].n; k++)
+			is_late[f->late[i].ranks[k]] =
+				!all || f->late[i].kind == NSX_LATE_STEADY;
+	for (size_t s = 0; s < f->nsteps; s++) {
+		const double *x = &j->excess[s * n];
+		double first = -INFINITY, second = -INFINITY, spread;
+		uint32_t who = 0;
+		size_t k = 0;
+
+		for (uint32_t r = 0; r < n; r++) {
+			if (isnan(f->own_ns[s * n + r]) || is_late[r])
+				continue;
+			scratch[k++] = fabs(x[r]);
+			if (x[r] > first) {
+				second = first;
+				first = x[r];
+				who = r;
+			} else {
+				second = NSX_MAX(second, x[r]);
+			}
+		}
+		spread = 1.4826 * nsx_median_of(scratch, k);
+		if (k < 2 || first < 0)
+			continue;
+		f->jitter_ns += (first - NSX_MAX(0, second)) /
+				(double)f->nsteps;
+		if (first < LEAST_SHARE * f->step_ns ||
+		    first < STANDS_OUT * spread || first < 2 * second)
+			continue;
+		f->nevents++;
+		nwho += !times[who]++;
+		most = NSX_MAX(most, times[who]);
+	}
+	f->is_rotating = f->nsteps >= LEAST_STEPS && nwho >= 3 &&
+			 f->nevents * 2 >= (int64_t)f->nsteps &&
+			 most * 2 <= f->nevents;
+}
+
+/* Where it is another rank at most steps, one that it was more often is not at
+ * fault.
+ */
+static void excuse_rotating(struct judge *j, double *scratch)
+{
+	struct nsx_fleet *f = j->f;
+	size_t kept = 0;
+
+	find_events(j, true, scratch);
+	for (size_t i = 0; i < f->nlate; i++)
+		if (!f->is_rotating || f->late[i].kind == NSX_LATE_STEADY)
+			f->late[kept++] = f->late[i];
+	f->nlate = kept;
+}
+
 /* What it costs --------------------------------------------------------------------------*/
 
 static int cmp_u32(const void *a, const void *b)
@@ -598,12 +617,16 @@ int nsx_fleet_judge(struct nsx_fleet *f, struct nsx_err *err)
 	if (!rc && f->nsteps) {
 		find_excess(&j, scratch);
 		test_ranks(&j, block_of(&j, scratch));
-		rc = name_late(&j, err) || price(&j, err) ? err->rc : 0;
+		rc = name_late(&j, err);
+		if (!rc) {
+			excuse_rotating(&j, scratch);
+			rc = price(&j, err);
+		}
 		for (size_t i = 0; i < f->nlate && !rc; i++)
 			explain(&j, &f->late[i], scratch);
 		if (!rc)
 			rc = add_links(&j, err);
-		find_events(&j, scratch);
+		find_events(&j, false, scratch);
 		if (f->nlate)
 			qsort(f->late, f->nlate, sizeof(*f->late), cmp_price);
 	}

@@ -33,6 +33,7 @@ planted few gpu_slow ranks=2 hosts=2
 planted seed host_slow ranks=12 hosts=3 colls=8 seed=5
 planted lost cpu_late lost=3
 planted calm none lost=3 seed=4
+planted often rotating ranks=12 hosts=3 seed=11
 planted tp_calm gpu_slow ranks=64 hosts=8 tp=2 steps=30 seed=3
 
 # One file with eight ranks says the same as eight files.
