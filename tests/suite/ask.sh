@@ -55,6 +55,11 @@ want=$(sqlite3 "$t" "SELECT count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL WHERE start
 got=$("$p" ask "$t" at 1000000ns --json | python3 -c 'import json, sys; print(sum(r["where"].startswith("GPU") for r in json.load(sys.stdin)["running"]))')
 if [ "$want" = "$got" ]; then ok; else bad "$want kernels run at 1 ms in SQL, $got in the answer"; fi
 
+# A name is listed once, however often its range occurs.
+cp "$fix/iterations_nvtx.sqlite" "$work/many.sqlite"; chmod u+w "$work/many.sqlite"
+for _ in 1 2 3 4 5 6; do sqlite3 "$work/many.sqlite" 'INSERT INTO NVTX_EVENTS SELECT * FROM NVTX_EVENTS'; done
+refuses "there are 'step', 'forward', 'backward'\$" "$work/many.sqlite" range nothing
+
 # Each question on files of all kinds; ALL=1 takes every fixture and trace.
 files=
 for name in synthetic hostile_names empty_tables no_tables_2021 case02_runtime_only two_rank_straggler iterations_nvtx zero_inverted_open; do
