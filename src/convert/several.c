@@ -51,6 +51,8 @@ static int read_trace(struct several *a, size_t i, unsigned threads,
 	size_t n = 0;
 	int rc = nsx_digest_read_trace(a->paths[i], &o, &v, &n, err);
 
+	if (rc && rc != NSX_E_STOP && rc != NSX_E_NOMEM)
+		rc = 0, n = 0; /* it has no rank, or cannot be opened again */
 	if (!rc)
 		rc = n ? nsx_grow(&a->ranks, &a->cap_ranks, a->nranks + n,
 				  sizeof(*a->ranks), "ranks", err) :

@@ -207,6 +207,11 @@ if [ -n "$engine" ]; then
 	node "$shared/tools/tpquery.mjs" "$engine" job.pftrace "select max(t) - min(t), count(*) from (select min(ts) as t from gpu_slice s join track on s.track_id = track.id group by machine_id)" 2>/dev/null | tail -n1 >apart
 	ok "on one clock, each on its machine" test "$(cat apart)" = "1000000|2"
 fi
+for f in "$fix"/*.sqlite; do # one without a rank
+	"$prog" digest "$f" -q -o none.nsxd 2>&1 | grep -q 'neither GPU work' && break
+done
+ok "a trace without GPU work is placed beside others ($(basename "$f"))" "$prog" convert job_rank0.sqlite "$f" -q -o mixed.pftrace
+ok "one that cannot be read is told" not "$prog" convert job_rank0.sqlite "$0" -q -o mixed.pftrace
 ok "several traces are no JSON" not "$prog" convert job_rank0.sqlite job_rank1.sqlite -q -o job.json
 
 # Order: the same rows, shuffled, sorted by their end, or backwards ---------------
