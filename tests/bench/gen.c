@@ -21,12 +21,23 @@ static const char *const worst_names[W_COUNT] = {
     [W_PROCESSES] = "processes",
 };
 
+static const char *const shape_names[SH_COUNT] = {
+    [SH_TRAINING] = "training",
+    [SH_SERVING] = "serving",
+    [SH_HPC] = "hpc",
+    [SH_METRICS] = "metrics",
+};
+
 static const char usage[] =
     "usage: gen --kernels N [--seed S] [--procs P] [--metrics HZ]\n"
-    "           [--worst KIND] OUT.sqlite\n"
+    "           [--shape SHAPE] [--worst KIND] OUT.sqlite\n"
     "  --procs P     processes, one GPU each (default 2)\n"
-    "  --metrics HZ  samples of the GPU metrics a second (default 10000),\n"
-    "                0: none\n"
+    "  --metrics HZ  samples of the GPU metrics a second (default 10000,\n"
+    "                with --shape metrics 3300), 0: none\n"
+    "  --shape SHAPE training (default); serving: short steps that each wait,\n"
+    "                no ranges but the step's; hpc: few kernels, copies that\n"
+    "                block; metrics: eight kernels a range, one call a kernel.\n"
+    "                All but the first with grids at random\n"
     "  --worst KIND  a worst case of about the same size:\n"
     "                nvtx_names streams nested one_name kernel_names\n"
     "                unsorted gaps processes\n";
@@ -47,12 +58,13 @@ static int64_t number(const char *s, int64_t min, int64_t max)
 	return n;
 }
 
-static enum worst worst_kind(const char *s)
+static int index_of(const char *s, const char *const *names, int n,
+		    const char *complaint)
 {
-	for (int i = 0; i < W_COUNT; i++)
-		if (!strcmp(s, worst_names[i]))
-			return (enum worst)i;
-	misuse("no such worst case:", s);
+	for (int i = 0; i < n; i++)
+		if (!strcmp(s, names[i]))
+			return i;
+	misuse(complaint, s);
 }
 
 static void parse(int argc, char **argv, struct opts *o)
@@ -63,6 +75,7 @@ static void parse(int argc, char **argv, struct opts *o)
 	    {"procs", required_argument, NULL, 'p'},
 	    {"metrics", required_argument, NULL, 'm'},
 	    {"worst", required_argument, NULL, 'w'},
+	    {"shape", required_argument, NULL, 'S'},
 	    {"help", no_argument, NULL, 'h'},
 	    {NULL, 0, NULL, 0}};
 	int c;
@@ -82,7 +95,13 @@ static void parse(int argc, char **argv, struct opts *o)
 			o->metrics_hz = (int)number(optarg, 0, 1000000);
 			break;
 		case 'w':
-			o->worst = worst_kind(optarg);
+			o->worst = (enum worst)index_of(optarg, worst_names,
+							W_COUNT,
+							"no such worst case:");
+			break;
+		case 'S':
+			o->shape = (enum shape)index_of(
+			    optarg, shape_names, SH_COUNT, "no such shape:");
 			break;
 		case 'h':
 			fputs(usage, stdout);
@@ -94,6 +113,8 @@ static void parse(int argc, char **argv, struct opts *o)
 	if (optind != argc - 1 || !o->kernels)
 		misuse("needed: --kernels N and one file,", "OUT.sqlite");
 	o->path = argv[optind];
+	if (o->metrics_hz < 0)
+		o->metrics_hz = o->shape == SH_METRICS ? 3300 : 10000;
 	if (!o->procs)
 		o->procs = o->worst == W_PROCESSES ? MANY_PROCESSES
 			   : o->worst == W_NESTED  ? 1
@@ -102,7 +123,7 @@ static void parse(int argc, char **argv, struct opts *o)
 
 int main(int argc, char **argv)
 {
-	struct opts opts = {.seed = 1, .metrics_hz = 10000};
+	struct opts opts = {.seed = 1, .metrics_hz = -1};
 	struct model model;
 	struct meter meter;
 	struct rows rows;

@@ -39,10 +39,19 @@ enum worst {
 	W_COUNT
 };
 
+enum shape { /* what the processes do, and so the proportions of the tables */
+	SH_TRAINING,
+	SH_SERVING,
+	SH_HPC,
+	SH_METRICS,
+	SH_COUNT
+};
+
 struct opts {
 	int64_t kernels;
 	uint64_t seed;
 	enum worst worst;
+	enum shape shape;
 	int procs;
 	int metrics_hz; /* 0: no GPU_METRICS */
 	const char *path;

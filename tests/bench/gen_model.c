@@ -1,4 +1,4 @@
-/* gen_model.c - what one training step is made of.
+/* gen_model.c - what one step is made of, of training above all.
  *
  * A step is a list of acts that every rank plays in the same order: load a
  * batch, forward through the layers with gathered weights, backward on the
@@ -129,7 +129,56 @@ static void optimizer(struct builder *b, int layers)
 	op(b, NM_ZERO, K_TINY, 2);
 }
 
-static void build_step(struct builder *b, int layers)
+/* Tokens of a batch: every step ends with a wait for what was sampled. */
+static void serving_step(struct builder *b, int layers)
+{
+	act(b, A_STEP, NM_STEP);
+	act(b, A_LOAD, 0);
+	for (int i = 0; i < layers; i++) {
+		kernels(b, K_NORM, 1);
+		kernels(b, K_GEMM, 1);
+		kernels(b, K_ELEM, 2);
+		kernels(b, K_ATTN, 1);
+		kernels(b, K_GEMM, 1);
+		kernels(b, K_NORM, 1);
+		kernels(b, K_GEMM, 2);
+		kernels(b, K_BIG, 1);
+	}
+	kernels(b, K_TINY, 5);
+	act(b, A_LOSS, 0);
+	act(b, A_END, 0);
+}
+
+/* A time step of a solver: sweeps, exchanged edges, a norm that is read back. */
+static void hpc_step(struct builder *b, int layers)
+{
+	act(b, A_STEP, NM_STEP);
+	for (int i = 0; i < layers; i++) {
+		for (int k = 0; k < 6; k++)
+			act(b, A_KERNEL, b->first[K_BIG] + k % 3);
+		act(b, A_COPY, 256);
+		act(b, A_MEMSET, 0);
+		act(b, A_KERNEL, b->first[K_RED]);
+		if (i % 4 == 3)
+			act(b, A_LOSS, 0);
+	}
+	act(b, A_LOSS, 0);
+	act(b, A_END, 0);
+}
+
+static void metrics_step(struct builder *b, int layers)
+{
+	act(b, A_STEP, NM_STEP);
+	act(b, A_LOAD, 0);
+	for (int i = 0; i < 4 * layers; i++) {
+		op(b, NM_MUL, K_ELEM, 8);
+		op(b, NM_ADD, K_BIG, 8);
+	}
+	act(b, A_LOSS, 0);
+	act(b, A_END, 0);
+}
+
+static void training_step(struct builder *b, int layers)
 {
 	act(b, A_STEP, NM_STEP);
 	act(b, A_LOAD, 0);
@@ -155,6 +204,12 @@ static void build_step(struct builder *b, int layers)
 
 void model_init(struct model *m, struct out *o, const struct opts *opts)
 {
+	static void (*const steps[SH_COUNT])(struct builder *, int) = {
+	    [SH_TRAINING] = training_step,
+	    [SH_SERVING] = serving_step,
+	    [SH_HPC] = hpc_step,
+	    [SH_METRICS] = metrics_step,
+	};
 	struct builder b = {.m = m, .o = o, .rng = {opts->seed ^ 0x6d6f64656c}};
 	int64_t layers =
 	    opts->kernels / opts->procs / WANTED_STEPS / KERNELS_PER_LAYER;
@@ -166,7 +221,7 @@ void model_init(struct model *m, struct out *o, const struct opts *opts)
 		layers = 1;
 	if (layers > MAX_LAYERS)
 		layers = MAX_LAYERS;
-	build_step(&b, (int)layers);
+	steps[opts->shape](&b, (int)layers);
 }
 
 void model_done(struct model *m)

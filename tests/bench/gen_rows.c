@@ -101,7 +101,9 @@ static void put_kernel(struct rows *r, const void *row)
 	const struct kernel_row *k = row;
 	const struct kernel_type *t = &r->model->kernels[k->type];
 	int64_t name = t->name_id, short_name = t->short_id;
-	int64_t grid = t->grid + (r->grid_id % 7) * 8;
+	int64_t grid = r->opts->shape == SH_TRAINING
+			   ? t->grid + (r->grid_id % 7) * 8
+			   : rng_in(&r->rng, 1, 4096);
 	bool comm = k->type >= r->model->first_nccl;
 	char text[512];
 
