@@ -148,8 +148,7 @@ static int fail_db(struct nsx_err *err, sqlite3 *handle, const char *what,
 		return nsx_fail(err, NSX_E_DENIED, "%s '%s': %s", what, subject,
 				sqlite3_errmsg(handle));
 	default:
-		return nsx_fail(err, rc_of(sqlite3_errmsg(handle)),
-				"%s '%s': %s", what, subject,
+		return nsx_fail(err, NSX_E_DB, "%s '%s': %s", what, subject,
 				sqlite3_errmsg(handle));
 	}
 }
@@ -553,6 +552,15 @@ int nsx_db_exec(struct nsx_db *db, const char *sql, struct nsx_err *err)
 	return 0;
 }
 
+/* Of the user's own SQL only, which the guard is for, a name can be wrong. */
+static int fail_prepare(struct nsx_db *db, const char *sql, struct nsx_err *err)
+{
+	fail_db(err, db->handle, "cannot prepare", sql);
+	if (err->rc == NSX_E_DB && db->guard.may_read)
+		err->rc = rc_of(sqlite3_errmsg(db->handle));
+	return err->rc;
+}
+
 int nsx_db_prepare(struct nsx_db *db, const char *sql, struct nsx_stmt **ret,
 		   struct nsx_err *err)
 {
@@ -563,7 +571,7 @@ int nsx_db_prepare(struct nsx_db *db, const char *sql, struct nsx_stmt **ret,
 	if (need_handle(db, err))
 		return err->rc;
 	if (sqlite3_prepare_v2(db->handle, sql, -1, &h, &rest))
-		return fail_db(err, db->handle, "cannot prepare", sql);
+		return fail_prepare(db, sql, err);
 	if (!h || rest[strspn(rest, " \t\n;")]) {
 		sqlite3_finalize(h);
 		return nsx_fail(err, NSX_E_DB,

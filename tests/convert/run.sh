@@ -100,6 +100,7 @@ cp "$t" beside.sqlite; "$prog" convert beside.sqlite -q
 ok "default name" cmp beside.json plain.json
 "$prog" convert "$t" -q -o part.json --activity kernel
 ok "--activity" events part.json "{x['cat'] for x in e if x['ph'] == 'X'} == {'kernel'} and not [x for x in e if x['ph'] in 'sf']"
+# shellcheck disable=SC2016
 ok "--only knows other words, too" sh -c '"$0" convert "$1" -q -o only.json --only kernels && cmp only.json part.json' "$prog" "$t"
 ok "an unknown activity is refused" not "$prog" convert "$t" -o none.json --activity kernel,colonels
 "$prog" convert "$t" -q -o part.json --no-metadata

@@ -18,7 +18,7 @@ schema="$prog schema $fix"
 # shellcheck disable=SC2086
 {
 ok '  CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, 2 rows: a kernel execution' $schema/variant_names.sqlite
-ok '      lacks: eventClass, globalTid, returnValue' $schema/variant_names.sqlite
+ok '      lacks: eventClass, globalTid, returnValue, callchainId' $schema/variant_names.sqlite
 ok '      not read: utcTime, localTime' $schema/variant_names.sqlite
 ok '  GPU_METRICS: a sample of a GPU counter' $schema/variant_names.sqlite
 ok '  top_kernels              no: the trace has no rows of CUPTI_ACTIVITY_KIND_KERNEL' $schema/case02_runtime_only.sqlite

@@ -163,7 +163,7 @@ for folder in 'fleet new.nsxd' 'diff r1.sqlite r2.sqlite'; do
 	# shellcheck disable=SC2086
 	{
 		holds "$command: a page of the user" refused "'g/$page'" $folder -o g
-		holds "$command: ... stays alone" [ "$(ls -A g | tr '\n' ' ')$(cat g/$page)" = "$(printf '%s\n' mine.csv $page | sort | tr '\n' ' ')words" ]
+		holds "$command: ... stays alone" [ "$(printf '%s ' g/*)$(cat g/$page)" = "$(printf 'g/%s\n' mine.csv $page | sort | tr '\n' ' ')words" ]
 		rm g/$page
 		holds "$command: beside a file of the user" exits 0 $folder -o g
 		holds "$command: again" exits 0 $folder -o g

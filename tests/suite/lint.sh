@@ -73,7 +73,7 @@ rm -rf "$b/layer"; mkdir -p "$b/layer"
 release gcc all >/dev/null 2>&1
 left=
 for folder in $order; do
-	objects=$(find "$b/lint-gcc/src/$folder" -name '*.o' 2>/dev/null)
+	objects=$(find "src/$folder" -name '*.c' 2>/dev/null | sed "s|^|$b/lint-gcc/|; s|c\$|o|")
 	[ -n "$objects" ] || continue
 	[ "$folder" = emit ] && objects="$objects $b/lint-gcc/gen/page.o"
 	[ "$folder" = agent ] && objects="$objects $b/lint-gcc/gen/skill.o"

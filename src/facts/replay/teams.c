@@ -31,7 +31,7 @@ static int list_ranks(struct build *b, struct ranks *r, struct nsx_err *err)
 
 	for (int fill = 0; !rc && fill < 2 && groups.n <= MAX_RANKS; fill++) {
 		r->n = groups.n;
-		for (size_t k = 0; k < r->n; k++) {
+		for (size_t k = 0; !rc && k < r->n; k++) {
 			r->v[k].op = nsx_arena_try_array(b->a, r->v[k].n, 4,
 							 "collectives", err);
 			rc = r->v[k].op ? 0 : err->rc;
