@@ -5,6 +5,7 @@
 #include "base/group.h"
 #include "base/stat.h"
 #include "passes/pass.h"
+#include "report/words.h"
 
 #define COLUMNS(X)                                                            \
 	X(PID, "pid", I64, "process")                                         \
@@ -176,6 +177,33 @@ static int fill(const struct sites *x, struct nsx_table *table,
 	return 0;
 }
 
+/* The first row is the dearest, by cost where there is one. */
+static void show(const struct nsx_table *table, struct nsx_section *out)
+{
+	const struct nsx_cell *first;
+	char call[128];
+	bool costs;
+
+	if (!table->nrows) {
+		nsx_note(out, "the backtraces name no code of the program: its "
+			      "modules are unknown, or only the profiler and "
+			      "the system made the calls");
+		return;
+	}
+	first = nsx_row_at(table, 0);
+	costs = first[COST].u.f > 0;
+	nsx_md_text(out, "Of the calls that have a backtrace, %s from %s %s %s.",
+		    nsx_api_base(first[API].u.s, call, sizeof(call)),
+		    first[SITE].type ? nsx_md_name(out, first[SITE].u.s) :
+				       "a module without symbols",
+		    costs ? "cost the GPU most, an idle time of" :
+			    "take the longest,",
+		    nsx_text_ns(out->arena,
+				1e6 * first[costs ? COST : TOTAL].u.f));
+	nsx_md_table(out, table, 0, TID, API, SITE, MODULE, COUNT, TOTAL, MAX,
+		     COST);
+}
+
 static int run(const struct nsx_run *run, struct nsx_section *out,
 	       struct nsx_err *err)
 {
@@ -196,16 +224,9 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	nsx_groups_done(&x.calls);
 	nsx_groups_done(&x.keys);
 	free(x.v);
-	if (rc)
-		return rc;
-	if (table->nrows)
-		nsx_md_table(out, table, 0, TID, API, SITE, MODULE, COUNT,
-			     TOTAL, MAX, COST);
-	else
-		nsx_note(out, "the backtraces name no code of the program: its "
-			      "modules are unknown, or only the profiler and "
-			      "the system made the calls");
-	return 0;
+	if (!rc)
+		show(table, out);
+	return rc;
 }
 
 NSX_DEFINE_PASS(call_sites) {
