@@ -426,7 +426,7 @@ int nsx_detect_host(struct nsx_detect *d, struct nsx_err *err)
 		find_profiler(d);
 		rc = find_code(&x, err);
 	}
-	for (size_t g = 0; g < x.names.n; g++)
+	for (size_t g = 0; g < x.cap; g++)
 		free(x.code[g].rows.v);
 	nsx_groups_done(&x.names);
 	nsx_votes_done(&x.hot);

@@ -14,7 +14,7 @@ import json, os, re, subprocess, sys
 program, files = sys.argv[1], sys.argv[2:]
 ROWS = re.compile(
     "nothing repeats|no kernel began in the window|no kernel in the window has an API call"
-    "|is a usable sample inside|NVTX ranges of NCCL")
+    "|is a usable sample inside|has no GPU work, or no API calls|NVTX ranges of NCCL")
 # Their tables hold rows, and none of them is sound.
 ALL_DEFECTS = {"edges_2_63", "edges_full_span", "hostile_types"}
 NESTED = {"nvtx_by_pid": "by_pid.nvtx", "nvtx_start_end": "nvtx.start_end",

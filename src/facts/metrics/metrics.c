@@ -552,7 +552,8 @@ int nsx_facts_metrics(struct nsx_facts *f, const struct nsx_trace *t,
 	}
 	for (unsigned p = 0; r.parts && p < r.nparts; p++) {
 		fold_done(&r.parts[p]);
-		free(r.damage[p]);
+		if (r.damage)
+			free(r.damage[p]);
 	}
 	free(r.parts);
 	free(r.damage);

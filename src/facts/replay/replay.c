@@ -71,8 +71,8 @@ static int build(struct build *b, size_t max_ops, struct nsx_err *err)
 	m->closure.nops = m->nops;
 	m->closure.ncalls = m->ncalls;
 	if (!m->nops || !m->ncalls) {
-		m->closure.reason = "the judged window has no GPU work, or no "
-				    "API calls";
+		m->closure.reason = "the part that is replayed has no GPU work, "
+				    "or no API calls";
 		return 0;
 	}
 	if (is_too_long(m)) {
