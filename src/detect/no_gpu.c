@@ -103,7 +103,7 @@ static const struct source {
 	{sum_ranges, NSX_ID_host_ranges, "the NVTX range ",
 	 ", without the ranges inside them",
 	 "look inside this range first: more ranges, or samples of the CPU "
-	 "(nsys profile --sample=process-tree), tell what it does",
+	 "(nsys's --sample), tell what it does",
 	 "nvtx_ranges", "exclusive_ms", "range_name"},
 	{sum_calls, NSX_ID_host_calls, "calls of ", "",
 	 "see whether it is the start of CUDA itself, which every program "

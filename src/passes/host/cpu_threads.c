@@ -277,9 +277,9 @@ static void tell_busiest(const struct nsx_trace *t,
 						  top[ON_CPU].u.f * 1e6),
 				      nsx_text_ns(l->arena, others_ms * 1e6))},
 		.recommendation = {
-			"see which functions it runs (samples of the CPU: nsys "
-			"profile --sample=process-tree); only what runs beside "
-			"it, on other cores or the GPU, is faster"},
+			"see which functions it runs (samples of the CPU, nsys's "
+			"--sample, tell); only what runs beside it, on other "
+			"cores or the GPU, is faster"},
 		.proof = {{.csv = "cpu_threads", .column = "on_cpu_ms",
 			   .units = "ms", .at = {{"tid", top[TID]}}}}};
 
