@@ -133,8 +133,8 @@ static const char *advice_for(const struct kernels *k,
 {
 	static const char *const advice[NSX_NKERNEL_CATEGORIES] = {
 		[NSX_K_GEMM] = "check its shapes (dimensions that are "
-			       "multiples of 16) and its precision (TF32, BF16 "
-			       "or FP8 where the program allows)",
+			       "multiples of 16) and its precision (the "
+			       "narrowest type that program and GPU allow)",
 		[NSX_K_ATTENTION] = "use a fused attention kernel "
 				    "(FlashAttention, cuDNN) for these shapes",
 		[NSX_K_NORM] = "fuse it with its neighbours",
@@ -391,6 +391,23 @@ static int faster_kin(struct kernels *k, const struct kin *kin, double amount,
 	return 0;
 }
 
+/* Tensor cores before 8.0 take neither TF32 nor BF16. */
+static const char *narrower_type(const struct kernels *k,
+				 const struct nsx_gpu_info *gpu)
+{
+	if (gpu->compute_major < 8)
+		return k->d->is_pytorch ?
+			"use FP16 (torch.autocast with dtype=torch.float16): "
+			"this GPU has no TF32 and no BF16" :
+			"use FP16 (CUBLAS_COMPUTE_32F_FAST_16F): this GPU has "
+			"no TF32 and no BF16";
+	return k->d->is_pytorch ?
+		"allow TF32 (torch.set_float32_matmul_precision(\"high\")), or "
+		"use BF16 (torch.autocast)" :
+		"allow TF32 (CUBLAS_COMPUTE_32F_FAST_TF32, "
+		"CUDNN_TENSOR_OP_MATH_ALLOW_CONVERSION), or use BF16 or FP16";
+}
+
 /* Sets *told where the first kernel is among them. */
 static int propose_f32(struct kernels *k, bool *told, struct nsx_err *err)
 {
@@ -424,11 +441,7 @@ static int propose_f32(struct kernels *k, bool *told, struct nsx_err *err)
 		"peak of f32 without them; priced at %.1f times as fast, an "
 		"assumption", (long long)gpu->compute_major,
 		(long long)gpu->compute_minor, ratio, amount);
-	f.recommendation[0] = k->d->is_pytorch ?
-		"allow TF32 (torch.set_float32_matmul_precision(\"high\")), or "
-		"use BF16 (torch.autocast)" :
-		"allow TF32 (CUBLAS_COMPUTE_32F_FAST_TF32, "
-		"CUDNN_TENSOR_OP_MATH_ALLOW_CONVERSION), or use BF16 or FP16";
+	f.recommendation[0] = narrower_type(k, gpu);
 	f.proof[0] = (struct nsx_evidence){
 		.csv = "critical_path", .column = "total_ms", .units = "ms",
 		.at = {{"kind", nsx_string("kernel")},

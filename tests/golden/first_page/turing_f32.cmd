@@ -1,0 +1,1 @@
+explain @turing_f32 --out o
