@@ -70,9 +70,10 @@ $B/gen/page.o: $B/gen/page.c
 SKILL := src/agent/skill/SKILL.md $(sort $(wildcard src/agent/skill/references/*.md))
 $B/gen/skill.o: $B/gen/skill.c
 	$(Q)$(CC) $(STD) $(CFLAGS) $(HARD) -c -o $@ $<
-$B/gen/skill.c: src/agent/skill/embed.awk $(SKILL)
+$B/gen/skill.c: src/base/embed.awk $(SKILL)
 	@mkdir -p $(@D)
-	$(Q)awk -f src/agent/skill/embed.awk $(SKILL) > $@.tmp && mv $@.tmp $@
+	$(Q)awk -v header=agent/skill.h -v type=nsx_skill_file -v table=nsx_skill_files -v count=nsx_nskill_files \
+		-v before='^.*/skill/' -v after='^$$' -f $< $(SKILL) > $@.tmp && mv $@.tmp $@
 
 HTML := src/emit/html/page.css src/emit/html/page.js
 $B/gen/page.c: src/emit/html/embed.sh $(HTML)
@@ -83,8 +84,9 @@ $B/gen/page.c: src/emit/html/embed.sh $(HTML)
 $B/gen/sql.list: FORCE
 	@mkdir -p $(@D)
 	@echo '$(SQL)' | cmp -s - $@ || echo '$(SQL)' > $@
-$B/gen/queries.c: src/schema/embed.awk $(SQL) $B/gen/sql.list
-	$(Q)awk -f src/schema/embed.awk $(SQL) > $@.tmp && mv $@.tmp $@
+$B/gen/queries.c: src/base/embed.awk $(SQL) $B/gen/sql.list
+	$(Q)awk -v header=schema/query.h -v type=nsx_query -v table=nsx_queries -v count=nsx_nqueries \
+		-v before='^.*/' -v after='[.]sql$$' -f $< $(SQL) > $@.tmp && mv $@.tmp $@
 
 ## demo: install what is missing, build, explain the synthetic example
 demo:

@@ -1,5 +1,5 @@
 /* skill.h - what an agent is to know of this program, as files: skill/, embedded
- * by embed.awk.  The first is SKILL.md.
+ * by base/embed.awk.  The first is SKILL.md.
  */
 #ifndef NSX_SKILL_H
 #define NSX_SKILL_H

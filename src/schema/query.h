@@ -1,4 +1,4 @@
-/* query.h - the SQL of queries/, embedded by embed.awk. */
+/* query.h - the SQL of queries/, embedded by base/embed.awk. */
 #ifndef NSX_QUERY_H
 #define NSX_QUERY_H
 
