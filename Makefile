@@ -98,7 +98,7 @@ demo:
 ## check: install what is missing for the tests, build, run them all
 check:
 	@tests/deps.sh test
-	@$(MAKE) --no-print-directory test-programs
+	@$(MAKE) --no-print-directory -j$$(nproc) test-programs
 	@tests/run.sh $B
 
 # Tests ---------------------------------------------------------------------

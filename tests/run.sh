@@ -1,33 +1,48 @@
 #!/bin/sh
-# All tests, suite by suite; each suite ends with "NAME: N passed, N failed
-# [, N skipped]". The last line is the sum.
+# All tests, suite by suite, as many side by side as there are processors; what a
+# suite prints is printed whole when it has ended. Each ends with "NAME: N passed,
+# N failed [, N skipped]", and the last line is the sum.
 # usage: run.sh BUILD_DIR
 set -u
-b=$1
+b=$1 one=${2:-}
 here=$(dirname "$0")
-pass=0 fail=0 skip=0
-suite() {
-	echo "== $*"
-	"$@" 2>&1 | tee "$b/suite.out"
-	line=$(grep -E '^([a-z_]+: )?[0-9]+ passed, [0-9]+ failed' "$b/suite.out" | tail -n1)
-	if [ -z "$line" ]; then
-		echo "FAIL: $* did not finish"; fail=$((fail + 1)); return
-	fi
-	# shellcheck disable=SC2046
-	set -- $(echo "$line" | sed 's/^[a-z_]*: //; s/[a-z,]//g')
-	pass=$((pass + $1)); fail=$((fail + $2)); skip=$((skip + ${3:-0}))
-}
-suite "$here/unit.sh" "$b"
-suite "$here/golden.sh" "$b/nsys-explain" "$b/fixtures"
-for s in "$here"/suite/*.sh; do
-	[ -f "$s" ] || continue
+out=$b/suites
+
+# The counts of a suite's last line that has them; none: it did not finish.
+count() { grep -E '^([a-z_]+: )?[0-9]+ passed, [0-9]+ failed' "$1" | tail -n1 | sed 's/^[a-z_]*: //; s/[a-z,]//g'; }
+
+if [ -n "$one" ]; then
+	log=$out/$(basename "$one" .sh).out
+	set -- "$b"
+	case $one in
+	*/golden.sh) set -- "$b/nsys-explain" "$b/fixtures" ;;
 	# What is killed, or may not write, would spoil gcov's counts of the others.
-	case $s in
 	*/signals.sh | */damage.sh | */replay.sh | */io_faults.sh) GCOV_PREFIX=$(realpath "$b")/killed; export GCOV_PREFIX ;;
-	*) unset GCOV_PREFIX ;;
 	esac
-	suite "$s" "$b"
-done
-suite "$here/traces.sh" "$b"
+	begun=$(date +%s)
+	"$one" "$@" >"$log" 2>&1
+	[ -n "$(count "$log")" ] || echo "FAIL: $one did not finish" >>"$log"
+	{ echo "== $one $* ($(($(date +%s) - begun)) s)"; cat "$log"; } >"$log.whole"
+	exec flock "$out" cat "$log.whole"
+fi
+
+rm -rf "$out" && mkdir -p "$out" || exit 1
+# Those that take minutes begin first.
+slow="lint traces limits html io_faults"
+for s in $slow; do
+	[ -f "$here/suite/$s.sh" ] && echo "$here/suite/$s.sh" || echo "$here/$s.sh"
+done >"$out/list"
+for s in "$here/unit.sh" "$here/golden.sh" "$here"/suite/*.sh; do
+	case " $slow " in *" $(basename "$s" .sh) "*) ;; *) echo "$s" ;; esac
+done >>"$out/list"
+xargs -P "$(nproc)" -I{} "$0" "$b" {} <"$out/list"
+
+pass=0 fail=0 skip=0
+while read -r s; do
+	line=$(count "$out/$(basename "$s" .sh).out")
+	# shellcheck disable=SC2086
+	set -- ${line:-0 1}
+	pass=$((pass + $1)); fail=$((fail + $2)); skip=$((skip + ${3:-0}))
+done <"$out/list"
 echo "$pass passed, $fail failed, $skip skipped"
 [ "$fail" -eq 0 ]
