@@ -17,6 +17,10 @@ const char *const nsx_barrier_names[NSX_NBARRIERS] = {
 	"cpu_launcher_gap",
 };
 
+const char *const nsx_graph_modes[] = {
+	"none", "opaque", "graph", "node", "mixed",
+};
+
 int nsx_facts_build(const struct nsx_trace *t, unsigned threads,
 		    struct nsx_progress *progress, struct nsx_facts **ret,
 		    struct nsx_err *err)
@@ -37,6 +41,8 @@ int nsx_facts_build(const struct nsx_trace *t, unsigned threads,
 		rc = nsx_facts_barriers(f, t, threads, err);
 	if (!rc)
 		rc = nsx_facts_idle(f, t, threads, err);
+	if (!rc)
+		rc = nsx_facts_graphs(f, t, err);
 	if (!rc)
 		rc = nsx_kernel_names_build(t, a, &f->kernels, err);
 	if (rc) {

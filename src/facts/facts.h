@@ -140,6 +140,26 @@ struct nsx_thread_barriers { /* a thread's slice of barriers */
 	uint32_t at, nwaits, n; /* nwaits: all but launcher gaps             */
 };
 
+/* CUDA graphs: what of their launches was recorded. ----------------------------*/
+enum nsx_graph_mode {
+	NSX_GRAPH_NONE,	  /* no launch and no replay                         */
+	NSX_GRAPH_OPAQUE, /* launch calls and nothing of their work          */
+	NSX_GRAPH_WHOLE,  /* replays as a whole                              */
+	NSX_GRAPH_NODES,  /* the nodes of replays                            */
+	NSX_GRAPH_MIXED,
+};
+extern const char *const nsx_graph_modes[]; /* "none", ...               */
+struct nsx_graph_facts {
+	enum nsx_graph_mode mode;
+	int64_t launches; /* calls that succeeded and began in the window    */
+	int64_t covered;  /* those that left a replay or nodes behind        */
+	int64_t host_ns;  /* in all of them                                  */
+	int64_t *missing; /* by process: launches that are not covered       */
+	size_t orphans;	  /* replays and nodes without a launch call         */
+	double hidden_pct; /* of the GPUs' busy time: replays as a whole,
+			     where no node is known                          */
+};
+
 /* NVTX: the innermost range open where each op's host call began: of the user's
  * domains, else of a library's. ------------------------------------------------*/
 struct nsx_nvtx_facts {
@@ -155,8 +175,17 @@ struct nsx_nvtx_facts {
 			       (all library domains for one of a library)    */
 };
 
+/* Kernel time by what is known of its launch. */
+struct nsx_coverage {
+	int64_t kernel_ns, nkernels; /* all                                  */
+	int64_t mapped_ns, nmapped;  /* launched in a range                  */
+	int64_t no_call_ns;	     /* without a call in the trace          */
+	int64_t no_range_ns;	     /* launched outside every range         */
+};
+
 struct nsx_metrics;
 struct nsx_model;
+struct nsx_profiler;
 struct nsx_facts {
 	struct nsx_kernel_names kernels;
 	struct nsx_strings *strings; /* over the trace's: names made here    */
@@ -165,6 +194,8 @@ struct nsx_facts {
 				   only, then given back: it is what is not
 				   idle                                      */
 	struct nsx_nvtx_facts nvtx;
+	struct nsx_coverage *coverage; /* by process; of all at nprocesses   */
+	struct nsx_graph_facts graphs;
 	struct nsx_iteration *iterations; /* by process, device, start       */
 	size_t niterations;
 	const char *iteration_method, *iteration_confidence; /* NULL: none   */
@@ -185,6 +216,8 @@ struct nsx_facts {
 				     launcher gaps, both in order of end     */
 	uint8_t *copy_blocks; /* by call, a bit: an async copy that blocked  */
 	struct nsx_metrics *metrics; /* metrics.h; NULL: none, or not asked for */
+	struct nsx_profiler *profiler; /* profiler.h; NULL: none, or not
+					  asked for                          */
 	struct nsx_model *model; /* replay/replay.h; NULL: not asked for     */
 	struct nsx_arena *arena;
 	struct nsx_arena **device_arena; /* by device, for work on threads   */
@@ -207,6 +240,8 @@ int nsx_facts_barriers(struct nsx_facts *f, const struct nsx_trace *t,
 		       unsigned threads, struct nsx_err *err);
 int nsx_facts_idle(struct nsx_facts *f, const struct nsx_trace *t,
 		   unsigned threads, struct nsx_err *err);
+int nsx_facts_graphs(struct nsx_facts *f, const struct nsx_trace *t,
+		     struct nsx_err *err);
 
 /* Text of a name made here or of the trace: details of idle pieces, marks of
  * iterations.

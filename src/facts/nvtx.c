@@ -9,6 +9,7 @@
 #include "facts/facts.h"
 #include "trace/nvtx_walk.h"
 #include "base/par.h"
+#include "base/stat.h"
 
 /* Stacks: parent and nested ------------------------------------------------*/
 
@@ -134,6 +135,43 @@ static int sweep_device(void *ctx, size_t i, struct nsx_err *err)
 	return nsx_stopped(err);
 }
 
+static void add_kernel(struct nsx_coverage *c, bool counts, bool has_call,
+		       bool is_mapped, int64_t ns)
+{
+	nsx_add_to(&c->kernel_ns, ns);
+	c->nkernels += counts;
+	c->nmapped += is_mapped && counts;
+	nsx_add_to(is_mapped ? &c->mapped_ns :
+		   has_call  ? &c->no_range_ns : &c->no_call_ns, ns);
+}
+
+static int cover(struct nsx_facts *f, const struct nsx_trace *t,
+		 struct nsx_err *err)
+{
+	const struct nsx_ops *o = &t->ops;
+
+	f->coverage = nsx_arena_try_array(f->arena, (size_t)t->nprocesses + 1,
+					  sizeof(*f->coverage), "processes",
+					  err);
+	if (!f->coverage)
+		return err->rc;
+	for (size_t i = 0; i < o->n; i++) {
+		uint32_t p = nsx_op_process(t, i);
+		bool counts = nsx_op_counts(t, i);
+		bool has_call = o->call[i] != NSX_NONE;
+		bool is_mapped = f->nvtx.op_range[i] != NSX_NONE;
+
+		if (o->kind[i] != NSX_OP_KERNEL)
+			continue;
+		add_kernel(&f->coverage[t->nprocesses], counts, has_call,
+			   is_mapped, nsx_op_ns(o, i));
+		if (p != NSX_NONE)
+			add_kernel(&f->coverage[p], counts, has_call,
+				   is_mapped, nsx_op_ns(o, i));
+	}
+	return nsx_stopped(err);
+}
+
 int nsx_facts_nvtx(struct nsx_facts *f, const struct nsx_trace *t,
 		   unsigned threads, struct nsx_err *err)
 {
@@ -159,5 +197,5 @@ int nsx_facts_nvtx(struct nsx_facts *f, const struct nsx_trace *t,
 	if (!rc)
 		rc = nsx_par(threads, t->ndevices, sweep_device, &job, err);
 	nsx_arena_drop(f->arena, job.call_range);
-	return rc;
+	return rc ? rc : cover(f, t, err);
 }

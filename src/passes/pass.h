@@ -7,8 +7,8 @@
  * src/passes/registry.def makes it exist.
  *
  * Passes run side by side: a pass reads the trace and the facts, both const,
- * and writes only its own section.  A late pass runs after all others, one at
- * a time in registry order, and may read their sections through run->report.
+ * and writes only its own section.  Summaries follow when all is found and
+ * ranked, one at a time in registry order, each after the sections it shows.
  */
 #ifndef NSX_PASS_H
 #define NSX_PASS_H
@@ -22,8 +22,7 @@ struct nsx_run {
 	const struct nsx_trace *trace;
 	const struct nsx_facts *facts;
 	const struct nsx_opts *opts;
-	const struct nsx_report *report; /* late passes: what was found      */
-	struct nsx_arena *scratch;	 /* freed after this pass            */
+	struct nsx_arena *scratch; /* freed after this pass                  */
 };
 
 #define NSX_NEED_VIEW(v) (1 + NSX_VIEW_##v)

@@ -1,4 +1,4 @@
-/* run.c - the registry, and a report: facts, passes side by side, late passes. */
+/* run.c - the registry, and a report: facts, passes side by side, summaries. */
 #include <stdlib.h>
 #include <string.h>
 #include "base/clock.h"
@@ -6,6 +6,7 @@
 #include "detect/detect.h"
 #include "detect/verdict.h"
 #include "facts/metrics/metrics.h"
+#include "facts/profiler.h"
 #include "facts/replay/replay.h"
 #include "passes/pass.h"
 
@@ -135,16 +136,18 @@ const struct nsx_query *nsx_pass_query(const struct nsx_pass *pass, unsigned i)
 static int run_pass(const struct run *run, struct nsx_section *out,
 		    struct nsx_err *err)
 {
-	struct nsx_run r = {run->trace, run->facts, run->opts, run->report,
-			    NULL};
+	struct nsx_run r = {run->trace, run->facts, run->opts,
+			    nsx_arena_new()};
 	const char *missing;
 	int rc;
 
 	missing = nsx_pass_missing(out->pass, run->trace->schema, out->arena);
 	if (missing)
-		return nsx_cannot(out, "the trace has no %s", missing);
-	r.scratch = nsx_arena_new();
-	rc = out->pass->run(&r, out, err);
+		rc = nsx_cannot(out, "the trace has no %s", missing);
+	else if (out->pass->run)
+		rc = out->pass->run(&r, out, err);
+	else
+		rc = out->pass->summarise(&r, run->report, out, err);
 	nsx_arena_free(r.scratch);
 	if (rc && rc != NSX_E_STOP) {
 		out->status = NSX_S_FAILED;
@@ -154,12 +157,11 @@ static int run_pass(const struct run *run, struct nsx_section *out,
 	return rc ? rc : nsx_stopped(err);
 }
 
-static int run_early(void *ctx, size_t i, struct nsx_err *err)
+static int run_analysis(void *ctx, size_t i, struct nsx_err *err)
 {
 	const struct run *run = ctx;
 	struct nsx_section *out = &run->report->sections[i];
-	int rc = out->pass->late || out->pass->reads_findings ?
-			 0 : run_pass(run, out, err);
+	int rc = out->pass->run ? run_pass(run, out, err) : 0;
 
 	nsx_progress_add(run->opts->progress, 1);
 	return rc;
@@ -252,15 +254,12 @@ static int run_all(const struct run *run, struct nsx_err *err)
 	int rc;
 
 	nsx_progress_stage(run->opts->progress, "analyses", nsx_npasses);
-	rc = nsx_par(run->opts->threads, nsx_npasses, run_early, (void *)run,
+	rc = nsx_par(run->opts->threads, nsx_npasses, run_analysis, (void *)run,
 		     err);
-	for (unsigned i = 0; !rc && i < nsx_npasses; i++)
-		if (nsx_passes[i]->late)
-			rc = run_pass(run, &r->sections[i], err);
 	if (!rc)
 		rc = find(run, err);
 	for (unsigned i = 0; !rc && i < nsx_npasses; i++)
-		if (nsx_passes[i]->reads_findings)
+		if (nsx_passes[i]->summarise)
 			rc = run_pass(run, &r->sections[i], err);
 	for (unsigned i = 0; i < nsx_npasses; i++)
 		if (!chosen(run->opts, nsx_passes[i]->id))
@@ -281,6 +280,8 @@ int nsx_run_passes(const struct nsx_trace *trace, const struct nsx_opts *opts,
 	/* whatever is shown: findings come from all */
 	rc = nsx_facts_metrics(facts, trace, opts->threads, opts->progress,
 			       err);
+	if (!rc)
+		rc = nsx_facts_profiler(facts, trace, err);
 	if (!rc)
 		rc = nsx_model_build(trace, facts, opts->replay_ops,
 				     &facts->model, err);

@@ -21,6 +21,7 @@ enum nsx_status {
 
 #define NSX_MAX_NEEDS 8
 struct nsx_facts;
+struct nsx_report;
 struct nsx_run;
 struct nsx_schema;
 struct nsx_section;
@@ -53,10 +54,16 @@ struct nsx_pass {
 	const char *(*lacks)(const struct nsx_schema *s, struct nsx_arena *a);
 	const struct nsx_layout *layouts; /* every table that has a CSV      */
 	unsigned nlayouts;
-	bool late;	     /* runs after those that are not */
-	bool reads_findings; /* runs last */
+	bool is_verdict; /* what was found: a page begins with it            */
+	/* An analysis reads the trace and the facts; a summary, which has no
+	 * `run`, also the report when all is found: no section decides by what
+	 * another one shows.
+	 */
 	int (*run)(const struct nsx_run *run, struct nsx_section *out,
 		   struct nsx_err *err);
+	int (*summarise)(const struct nsx_run *run,
+			 const struct nsx_report *report,
+			 struct nsx_section *out, struct nsx_err *err);
 };
 
 struct nsx_value { /* a named value of a section */
@@ -156,7 +163,7 @@ const char *nsx_md_name(struct nsx_section *s, const char *name);
 /* Finds the cells that the findings point at in the tables that are filled. */
 void nsx_prove_findings(struct nsx_report *r);
 
-/* Reading other sections (late passes, emitters) ------------------------------*/
+/* Reading sections (summaries, emitters) --------------------------------------*/
 const struct nsx_section *nsx_report_section(const struct nsx_report *r,
 					     const char *pass_id);
 const struct nsx_table *nsx_section_table(const struct nsx_section *s,

@@ -113,6 +113,6 @@ void nsx_html_sections(struct nsx_buf *b, const struct nsx_report *r)
 
 	for (size_t i = 0; i < r->nsections; i++)
 		if (r->sections[i].status == NSX_S_ANSWERED &&
-		    r->sections[i].nblocks && !r->sections[i].pass->reads_findings)
+		    r->sections[i].nblocks && !r->sections[i].pass->is_verdict)
 			add_section(b, &r->sections[i], &ntables);
 }

@@ -51,10 +51,7 @@ struct graphs {
 	size_t nnodes;
 	struct entry *entries;
 	size_t nentries;
-	uint8_t *seen;	/* by call: it left a replay behind */
-	size_t orphans; /* nodes and replays without a launch call */
-	int64_t launches, covered, host_ns, replay_ns;
-	bool has_replays, has_nodes;
+	int64_t replay_ns;
 };
 
 /* Entries ------------------------------------------------------------------*/
@@ -88,16 +85,8 @@ static void collect(struct graphs *g)
 					: NSX_NONE,
 				    nsx_op_start(&t->ops, i),
 				    nsx_op_end(&t->ops, i)};
-			else
-				continue;
-			if (call == NSX_NONE)
-				g->orphans++;
-			else
-				g->seen[call] = 1;
 		}
 	}
-	g->has_replays = g->nentries > 0;
-	g->has_nodes = g->nnodes > 0;
 }
 
 static int cmp_u32(uint32_t a, uint32_t b)
@@ -213,89 +202,32 @@ static int fill_recorded(struct graphs *g, struct nsx_table *table,
 	return 0;
 }
 
-static bool is_launch(const struct nsx_trace *t, size_t call)
-{
-	uint8_t f = t->calls.flags[call];
-
-	return (f & NSX_CALL_GRAPH) &&
-	       !(f & (NSX_CALL_FAILED | NSX_CALL_NESTED)) &&
-	       nsx_starts_inside(t, nsx_call_start(&t->calls, call));
-}
-
 /* Launches of a process that left nothing behind. With a window asked for they
  * are not told apart from those whose replay lies outside.
  */
-static int fill_opaque(struct graphs *g, struct nsx_table *table,
+static int fill_opaque(const struct nsx_run *run, struct nsx_table *table,
 		       struct nsx_err *err)
 {
-	const struct nsx_trace *t = g->t;
-	bool whole = t->user.start_ns == t->user.end_ns;
-	int64_t *missing = nsx_try_alloc(t->nprocesses, sizeof(*missing),
-					 "processes", err);
-	int rc = missing ? 0 : err->rc;
+	const struct nsx_trace *t = run->trace;
+	const int64_t *missing = run->facts->graphs.missing;
 
-	for (size_t i = 0; !rc && i < t->calls.n; i++) {
-		if (!is_launch(t, i))
-			continue;
-		g->launches++;
-		g->covered += g->seen[i];
-		nsx_add_to(&g->host_ns,
-			   nsx_in_window(t, nsx_call_start(&t->calls, i),
-					 nsx_call_end(&t->calls, i)));
-		missing[t->thread[nsx_call_thread(t, i)].process] += !g->seen[i];
-	}
-	for (uint32_t p = 0; !rc && whole && p < t->nprocesses; p++) {
-		struct nsx_cell *row = missing[p] ? nsx_row(table, err) : NULL;
+	for (uint32_t p = 0; p < t->nprocesses; p++) {
+		struct nsx_cell *row;
 
 		if (!missing[p])
 			continue;
-		if (!row) {
-			rc = err->rc;
-			break;
-		}
+		if (!(row = nsx_row(table, err)))
+			return err->rc;
 		row[PID] = nsx_int(t->process[p].pid);
 		row[MODE] = nsx_string("opaque");
 		row[LAUNCHES] = nsx_int(missing[p]);
 		row[REPLAYS] = nsx_int(0);
 		row[COVERAGE] = nsx_real(0);
 	}
-	free(missing);
-	return rc;
-}
-
-static const char *mode_of(const struct graphs *g)
-{
-	if (g->has_replays)
-		return g->has_nodes ? "mixed" : "graph";
-	return g->has_nodes ? "node" : g->launches ? "opaque" : "none";
+	return 0;
 }
 
 /* What it means ------------------------------------------------------------*/
-
-/* Share of the GPUs' busy time inside replays whose kernels are not known. */
-static double hidden_pct(const struct nsx_run *run)
-{
-	const struct nsx_trace *t = run->trace;
-	int64_t hidden = 0, busy = 0;
-
-	for (uint32_t d = 0; d < t->ndevices; d++) {
-		const struct nsx_device *dev = &t->device[d];
-		int64_t end = INT64_MIN;
-
-		nsx_add_to(&busy, t->window.end_ns - t->window.start_ns -
-					  nsx_idle_total(&run->facts->idle[d]));
-		for (size_t i = dev->ops_at; i < dev->ops_at + dev->nops; i++) {
-			if (t->ops.kind[i] != NSX_OP_GRAPH ||
-			    nsx_op_end(&t->ops, i) <= end)
-				continue;
-			nsx_add_to(&hidden,
-				   nsx_op_end(&t->ops, i) -
-				       NSX_MAX(end, nsx_op_start(&t->ops, i)));
-			end = nsx_op_end(&t->ops, i);
-		}
-	}
-	return busy ? 100 * (double)hidden / (double)busy : 0;
-}
 
 static void advise(struct nsx_section *out, enum nsx_finding_id id, const char *title,
 		   const char *evidence, const char *remedy)
@@ -317,11 +249,9 @@ static void advise(struct nsx_section *out, enum nsx_finding_id id, const char *
 	nsx_found(&out->found, &c);
 }
 
-static void judge(const struct nsx_run *run, const struct graphs *g,
-		  double coverage, struct nsx_section *out)
+static void judge(const struct nsx_graph_facts *g, double coverage,
+		  struct nsx_section *out)
 {
-	double hidden = g->has_replays && !g->has_nodes ? hidden_pct(run) : 0;
-
 	if (coverage < 95) {
 		const char *text = nsx_say(
 			out, "%" PRId64 " of %" PRId64 " graph launches left "
@@ -335,42 +265,44 @@ static void judge(const struct nsx_run *run, const struct graphs *g,
 		       "export with nsys 2024.6 or later, which keeps whole "
 		       "replays");
 	}
-	if (hidden >= 20) {
+	if (g->hidden_pct >= 20) {
 		nsx_md_bullet(out, "%.1f%% of the GPUs' busy time is inside "
 				   "replays recorded as a whole: it counts as "
 				   "compute, and nothing is said of kernels, "
-				   "communication or ranges inside.", hidden);
+				   "communication or ranges inside.", g->hidden_pct);
 		advise(out, NSX_ID_graph_inside, "The inside of CUDA graphs is not "
 		       "in the trace",
 		       nsx_say(out, "%.1f%% of the GPUs' busy time is replays "
-				    "recorded as a whole", hidden), NULL);
+				    "recorded as a whole", g->hidden_pct), NULL);
 	}
 }
 
-static void summarise(const struct nsx_run *run, const struct graphs *g,
-		      const struct nsx_table *table, struct nsx_section *out)
+static void say(const struct nsx_run *run, const struct graphs *replays,
+		const struct nsx_table *table, struct nsx_section *out)
 {
-	const struct nsx_trace *t = run->trace;
-	bool whole = t->user.start_ns == t->user.end_ns;
+	const struct nsx_graph_facts *g = &run->facts->graphs;
+	const char *mode = nsx_graph_modes[g->mode];
+	bool whole = run->trace->user.start_ns == run->trace->user.end_ns;
 	double coverage = whole && g->launches ?
 				  100 * (double)g->covered /
 					  (double)g->launches : NAN;
 
-	nsx_put(out, "mode", nsx_string(mode_of(g)));
+	nsx_put(out, "mode", nsx_string(mode));
 	nsx_put(out, "launches", nsx_int(g->launches));
-	nsx_put(out, "replays", nsx_int((int64_t)g->nentries));
+	nsx_put(out, "replays", nsx_int((int64_t)replays->nentries));
 	nsx_put(out, "coverage_pct", nsx_real(coverage));
 	nsx_put(out, "host_launch_ms", nsx_ms(g->host_ns));
-	nsx_put(out, "replay_ms", nsx_ms(g->replay_ns));
-	if (g->launches || g->nentries)
+	nsx_put(out, "replay_ms", nsx_ms(replays->replay_ns));
+	if (g->launches || replays->nentries)
 		nsx_md_bullet(out, "Mode **%s**: %s (%s on the host, each "
-			"charged once), %s (%s on the GPU).", mode_of(g),
+			"charged once), %s (%s on the GPU).", mode,
 			nsx_text_n(out->arena, (size_t)g->launches, "launch",
 				   "launches"),
 			nsx_text_ns(out->arena, (double)g->host_ns),
-			nsx_text_n(out->arena, g->nentries, "replay", NULL),
-			nsx_text_ns(out->arena, (double)g->replay_ns));
-	judge(run, g, coverage, out);
+			nsx_text_n(out->arena, replays->nentries, "replay",
+				   NULL),
+			nsx_text_ns(out->arena, (double)replays->replay_ns));
+	judge(g, coverage, out);
 	if (table->nrows)
 		nsx_md_table(out, table, 0, PID, DEVICE, GRAPH, EXEC, MODE,
 			     LAUNCHES, REPLAYS, COVERAGE, TOTAL, AVG);
@@ -397,21 +329,21 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	for (size_t i = 0; i < t->ops.n; i++)
 		n += t->ops.kind[i] == NSX_OP_GRAPH ||
 		     (t->ops.flags[i] & NSX_OP_NODE);
-	g.seen = nsx_arena_try_array(run->scratch, t->calls.n, 1,
-				     "graph launches", err);
 	g.nodes = nsx_arena_try_array(run->scratch, n, sizeof(*g.nodes),
 				      "graph nodes", err);
 	g.entries = nsx_arena_try_array(run->scratch, n, sizeof(*g.entries),
 					"graph replays", err);
-	if (!g.seen || !g.nodes || !g.entries)
+	if (!g.nodes || !g.entries)
 		return err->rc;
 	collect(&g);
 	fold_nodes(&g);
-	if (fill_recorded(&g, table, err) || fill_opaque(&g, table, err))
+	if (fill_recorded(&g, table, err) ||
+	    (t->user.start_ns == t->user.end_ns &&
+	     fill_opaque(run, table, err)))
 		return err->rc;
 	nsx_table_sort(table, NSX_DESC(TOTAL), NSX_DESC(LAUNCHES), PID, DEVICE,
 		       GRAPH, EXEC, MODE);
-	summarise(run, &g, table, out);
+	say(run, &g, table, out);
 	return 0;
 }
 

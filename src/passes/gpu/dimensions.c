@@ -1,7 +1,7 @@
 /* dimensions.c - the trace in four short tables, each with its verdict, so that
  * the report leads with what matters.
  *
- * Late: the figures are those of other sections, for the GPU that sets the
+ * A summary: the figures are those of other sections, for the GPU that sets the
  * pace; shares of time are its partition in the steady window.
  */
 #include <inttypes.h>
@@ -39,6 +39,7 @@ static const char *const verdict_keys[NDIMENSIONS] = {
 
 struct dimensions {
 	const struct nsx_run *run;
+	const struct nsx_report *report;
 	struct nsx_section *out;
 	struct nsx_table *table; /* being filled                             */
 	uint32_t device;	 /* that sets the pace                       */
@@ -54,7 +55,7 @@ struct dimensions {
 static const struct nsx_table *table_of(const struct dimensions *d,
 					const char *pass, const char *key)
 {
-	const struct nsx_section *s = nsx_report_section(d->run->report, pass);
+	const struct nsx_section *s = nsx_report_section(d->report, pass);
 
 	return s && (s->status == NSX_S_ANSWERED || !strcmp(key, "churn")) ?
 		       nsx_section_table(s, key) : NULL;
@@ -69,7 +70,7 @@ static double number_of(const struct nsx_cell *c)
 static double value_of(const struct dimensions *d, const char *pass,
 		       const char *key)
 {
-	const struct nsx_section *s = nsx_report_section(d->run->report, pass);
+	const struct nsx_section *s = nsx_report_section(d->report, pass);
 
 	return s && s->status == NSX_S_ANSWERED ?
 		       number_of(nsx_section_value(s, key)) : NAN;
@@ -363,10 +364,7 @@ static const char *gpu_compute(struct dimensions *d)
 	const struct nsx_table *kernels = table_of(d, "top_kernels", "kernels");
 	double hidden = value_of(d, "cuda_graphs", "replay_ms");
 	double tensor = counter(d, "Tensor Active");
-	const struct nsx_cell *mode = nsx_section_value(
-		nsx_report_section(d->run->report, "cuda_graphs"), "mode");
-	bool is_opaque = mode && mode->type == NSX_T_STR &&
-			 !strcmp(mode->u.s, "graph");
+	bool is_opaque = d->run->facts->graphs.mode == NSX_GRAPH_WHOLE;
 
 	add(d, "compute", d->compute,
 	    nsx_say(d->out, "%% of the %s", d->window), "partition");
@@ -466,12 +464,14 @@ static int show(struct dimensions *d, struct nsx_table **tables,
 	return 0;
 }
 
-static int run(const struct nsx_run *run, struct nsx_section *out,
-	       struct nsx_err *err)
+static int summarise(const struct nsx_run *run,
+		     const struct nsx_report *report,
+		     struct nsx_section *out, struct nsx_err *err)
 {
 	static const char *(*const fill[NDIMENSIONS])(struct dimensions *) = {
 		cpu, memory, interconnect, gpu_compute};
-	struct dimensions d = {.run = run, .out = out, .err = err};
+	struct dimensions d = {.run = run, .report = report, .out = out,
+			       .err = err};
 	struct nsx_table *tables[NDIMENSIONS];
 
 	for (unsigned i = 0; i < NDIMENSIONS; i++)
@@ -509,6 +509,5 @@ NSX_DEFINE_PASS(dimensions) {
 	.any_of = {NSX_GPU_WORK},
 	.layouts = layouts,
 	.nlayouts = ARRAY_LEN(layouts),
-	.late = true,
-	.run = run,
+	.summarise = summarise,
 };

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <string.h>
 #include "passes/input/capture_quality.h"
+#include "facts/profiler.h"
 #include "report/words.h"
 
 static void check_messages(struct nsx_quality *q)
@@ -214,7 +215,8 @@ static void check_session(struct nsx_quality *q)
 {
 	const struct nsx_window *w = &q->t->full;
 	double ms = (double)(w->end_ns - w->start_ns) / 1e6;
-	double pct = nsx_number_of(q, "profiler_cost", "most_lost_pct");
+	const struct nsx_profiler *p = q->run->facts->profiler;
+	double pct = p && !p->damage ? p->most_lost_pct : NAN;
 
 	if (w->start_ns == w->end_ns)
 		nsx_check(

@@ -237,21 +237,21 @@ static void check_calls(struct nsx_quality *q)
 
 static void check_graphs(struct nsx_quality *q)
 {
-	const char *mode = nsx_text_of(q, "cuda_graphs", "mode");
+	enum nsx_graph_mode mode = q->run->facts->graphs.mode;
 
-	if (!strcmp(mode, "opaque"))
+	if (mode == NSX_GRAPH_OPAQUE)
 		nsx_check(
 		    q, "cuda_graphs", MISSING, "CUDA graphs", NSX_REC_GRAPHS,
 		    "graphs were launched, but nothing of what they ran was "
 		    "recorded: busy time is a lower bound");
-	else if (!strcmp(mode, "graph"))
+	else if (mode == NSX_GRAPH_WHOLE)
 		nsx_check(
 		    q, "cuda_graphs", WARN, "CUDA graphs", NSX_REC_GRAPHS,
 		    "replays were recorded as a whole: no kernel, "
 		    "communication "
 		    "or range inside them is known (node mode shows them, and "
 		    "slows launches)");
-	else if (*mode && strcmp(mode, "none"))
+	else if (mode != NSX_GRAPH_NONE)
 		nsx_check(q, "cuda_graphs", OK, "CUDA graphs", 0,
 			  "recorded node by node, which slows launches");
 	else if (q->t->calls.n)

@@ -112,24 +112,6 @@ const char *nsx_process_label(struct nsx_quality *q, uint32_t p)
 		       name ? " (" : "", name ? name : "", name ? ")" : "");
 }
 
-const char *nsx_text_of(const struct nsx_quality *q, const char *section,
-			const char *key)
-{
-	const struct nsx_cell *c =
-	    nsx_section_value(nsx_report_section(q->run->report, section), key);
-
-	return c && c->type == NSX_T_STR ? c->u.s : "";
-}
-
-double nsx_number_of(const struct nsx_quality *q, const char *section,
-		     const char *key)
-{
-	const struct nsx_cell *c =
-	    nsx_section_value(nsx_report_section(q->run->report, section), key);
-
-	return c && c->type == NSX_T_F64 ? c->u.f : NAN;
-}
-
 /* Markdown ------------------------------------------------------------------*/
 
 /* Whether all rows of a row's check are ok (there are some 30 rows). */
@@ -278,6 +260,5 @@ NSX_DEFINE_PASS(capture_quality){
 		   "happen",
     .layouts = layouts,
     .nlayouts = ARRAY_LEN(layouts),
-    .late = true,
     .run = run,
 };

@@ -50,11 +50,6 @@ static inline bool nsx_seen(const struct nsx_quality *q, enum nsx_view v)
 }
 /* "pid 111 (python3)" */
 const char *nsx_process_label(struct nsx_quality *q, uint32_t process);
-/* What another section found; "" and NAN if it did not. */
-const char *nsx_text_of(const struct nsx_quality *q, const char *section,
-			const char *key);
-double nsx_number_of(const struct nsx_quality *q, const char *section,
-		     const char *key);
 
 /* The checks, by what they look at. */
 void nsx_check_gpu(struct nsx_quality *q);

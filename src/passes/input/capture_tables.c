@@ -1,4 +1,6 @@
 /* capture_tables.c - counters, memory, ranges, the host: is it there? */
+#include <inttypes.h>
+#include <stdlib.h>
 #include "passes/input/capture_quality.h"
 #include "report/words.h"
 
@@ -41,27 +43,57 @@ static void check_migrations(struct nsx_quality *q)
 			  nsx_text_n(q->out->arena, n, "migration", NULL));
 }
 
-/* Processes whose kernels lie mostly outside ranges, where others' do not. */
+static double coverage_pct(const struct nsx_coverage *c)
+{
+	return c->kernel_ns ? 100 * (double)c->mapped_ns /
+				      (double)c->kernel_ns : NAN;
+}
+
+static int cmp_coverage(const void *a, const void *b, void *ctx)
+{
+	const struct nsx_quality *q = ctx;
+	uint32_t i = *(const uint32_t *)a, j = *(const uint32_t *)b;
+	const struct nsx_coverage *x = &q->run->facts->coverage[i];
+	const struct nsx_coverage *y = &q->run->facts->coverage[j];
+
+	if (x->kernel_ns != y->kernel_ns)
+		return x->kernel_ns > y->kernel_ns ? -1 : 1;
+	if (x->nkernels != y->nkernels)
+		return x->nkernels > y->nkernels ? -1 : 1;
+	return i < j ? -1 : i > j;
+}
+
+/* Processes whose kernels lie mostly outside ranges, where others' do not; those
+ * with most kernel time first.
+ */
 static void check_nvtx_by_process(struct nsx_quality *q, double least)
 {
-	const struct nsx_table *t =
-	    nsx_section_table(nsx_report_section(q->run->report, "nvtx_by_pid"),
-			      "kernel_time_by_pid.pids");
+	const struct nsx_coverage *c = q->run->facts->coverage;
+	uint32_t *order = nsx_arena_try_array(q->run->scratch,
+					      q->t->nprocesses, 4, "processes",
+					      q->err);
+	size_t n = 0, low = 0;
 	bool any = false;
-	size_t low = 0;
 
-	for (size_t r = 0; t && r < t->nrows; r++)
-		any |= nsx_table_number(t, r, "pid_attribution_coverage_pct") >=
-		       least;
-	for (size_t r = 0; any && r < t->nrows; r++) {
-		double pct =
-		    nsx_table_number(t, r, "pid_attribution_coverage_pct");
+	q->failed |= !order;
+	for (uint32_t p = 0; order && p < q->t->nprocesses; p++) {
+		if (!c[p].kernel_ns)
+			continue;
+		any |= coverage_pct(&c[p]) >= least;
+		order[n++] = p;
+	}
+	if (!any)
+		return;
+	qsort_r(order, n, sizeof(*order), cmp_coverage, q);
+	for (size_t i = 0; i < n; i++) {
+		double pct = coverage_pct(&c[order[i]]);
 
 		if (pct >= least || low++ >= SHOWN_PROCESSES)
 			continue;
 		nsx_check(
 		    q, "nvtx", WARN,
-		    nsx_say(q->out, "pid %.0f", nsx_table_number(t, r, "pid")),
+		    nsx_say(q->out, "pid %" PRId64,
+			    q->t->process[order[i]].pid),
 		    NSX_REC_TORCH,
 		    "%.1f%% of the process's kernel time was launched inside "
 		    "NVTX ranges",
@@ -75,11 +107,14 @@ static void check_nvtx_by_process(struct nsx_quality *q, double least)
 static void check_nvtx(struct nsx_quality *q)
 {
 	const struct nsx_capture_facts *f = &q->facts;
-	double pct = nsx_number_of(q, "nvtx_kernel_time", "coverage_pct");
+	const struct nsx_coverage *all =
+		&q->run->facts->coverage[q->t->nprocesses];
+	bool is_known = q->run->opts->nvtx_kernel_map &&
+		!nsx_pass_missing(nsx_pass_find("nvtx_kernel_time"),
+				  q->t->schema, q->out->arena);
+	double pct = is_known ? coverage_pct(all) : NAN;
 	double least = 100 * q->run->opts->nvtx_coverage_warn;
-	bool no_calls =
-	    nsx_number_of(q, "nvtx_kernel_time", "unmapped.no_api_row_ms") >
-	    nsx_number_of(q, "nvtx_kernel_time", "unmapped.no_range_ms");
+	bool no_calls = is_known && all->no_call_ns > all->no_range_ns;
 
 	if (!q->t->nvtx.n && f->traced_nvtx)
 		nsx_check(
@@ -112,7 +147,7 @@ static void check_nvtx(struct nsx_quality *q)
 	else
 		nsx_check(q, "nvtx", OK, "NVTX_EVENTS", 0,
 			  "%zu ranges and marks", q->t->nvtx.n);
-	if (q->t->nvtx.n)
+	if (q->t->nvtx.n && is_known)
 		check_nvtx_by_process(q, least);
 }
 

@@ -49,10 +49,6 @@ static const struct nsx_layout layouts[] = {
 	{.key = "kernel_time_by_pid.ranges", NSX_COLS(range_cols)},
 };
 
-struct process {
-	int64_t range_ns; /* of all its rows                                 */
-	int64_t kernel_ns, kernels, mapped_ns;
-};
 struct row { /* (process, name) */
 	int64_t count, total_ns, kernel_ns, kernels;
 	uint32_t group;
@@ -62,7 +58,8 @@ struct work {
 	const struct nsx_trace *t;
 	struct nsx_nvtx_groups g;
 	struct row *v;
-	struct process *p;
+	int64_t *range_ns; /* by process: of all its rows                    */
+	const struct nsx_coverage *p; /* by process                          */
 	bool gpu; /* kernels could be attributed */
 };
 
@@ -85,10 +82,8 @@ static void add_ranges(struct work *w, const struct nsx_nvtx_facts *f)
 		row->attributes |= x->kind[i] == NSX_NVTX_STACK;
 	}
 	for (uint32_t k = 0; k < w->g.n; k++) {
-		int64_t *sum = &w->p[w->g.process[k]].range_ns;
-
 		w->v[k].group = k;
-		*sum = nsx_add_sat(*sum, w->v[k].total_ns);
+		nsx_add_to(&w->range_ns[w->g.process[k]], w->v[k].total_ns);
 	}
 }
 
@@ -97,22 +92,13 @@ static void add_kernels(struct work *w, const struct nsx_nvtx_facts *f)
 	const struct nsx_ops *o = &w->t->ops;
 
 	for (size_t i = 0; i < o->n; i++) {
-		int64_t ns = nsx_op_ns(o, i);
-		bool counts = nsx_op_counts(w->t, i);
-		struct process *p;
 		struct row *row;
 
-		if (o->kind[i] != NSX_OP_KERNEL)
+		if (o->kind[i] != NSX_OP_KERNEL || f->op_range[i] == NSX_NONE)
 			continue;
-		p = &w->p[nsx_op_process(w->t, i)];
-		p->kernel_ns = nsx_add_sat(p->kernel_ns, ns);
-		p->kernels += counts;
-		if (f->op_range[i] == NSX_NONE)
-			continue;
-		p->mapped_ns = nsx_add_sat(p->mapped_ns, ns);
 		row = &w->v[w->g.of[f->op_range[i]]];
-		row->kernel_ns = nsx_add_sat(row->kernel_ns, ns);
-		row->kernels += counts;
+		nsx_add_to(&row->kernel_ns, nsx_op_ns(o, i));
+		row->kernels += nsx_op_counts(w->t, i);
 	}
 }
 
@@ -125,9 +111,10 @@ static int sum_up(const struct nsx_run *run, struct work *w,
 		return rc;
 	w->v = nsx_arena_try_array(run->scratch, w->g.n, sizeof(*w->v),
 				   "range names", err);
-	w->p = nsx_arena_try_array(run->scratch, w->t->nprocesses,
-				   sizeof(*w->p), "processes", err);
-	if (!w->v || !w->p)
+	w->range_ns = nsx_arena_try_array(run->scratch, w->t->nprocesses,
+					  sizeof(*w->range_ns), "processes",
+					  err);
+	if (!w->v || !w->range_ns)
 		return err->rc;
 	add_ranges(w, &run->facts->nvtx);
 	if (w->gpu)
@@ -141,8 +128,8 @@ static int cmp_rows(const void *a, const void *b, void *ctx)
 	const struct row *x = a, *y = b;
 	uint32_t p = w->g.process[x->group], q = w->g.process[y->group];
 
-	if (w->p[p].range_ns != w->p[q].range_ns)
-		return w->p[p].range_ns < w->p[q].range_ns ? 1 : -1;
+	if (w->range_ns[p] != w->range_ns[q])
+		return w->range_ns[p] < w->range_ns[q] ? 1 : -1;
 	if (p != q)
 		return p < q ? -1 : 1;
 	if (x->total_ns != y->total_ns)
@@ -161,7 +148,7 @@ static int fill_ranges(struct work *w, struct nsx_table *table,
 	for (uint32_t k = 0; k < w->g.n; k++) {
 		const struct row *x = &w->v[k];
 		uint32_t process = w->g.process[x->group];
-		const struct process *p = &w->p[process];
+		const struct nsx_coverage *p = &w->p[process];
 		struct nsx_cell *row;
 
 		if (!x->count && !x->total_ns && !x->kernel_ns)
@@ -228,17 +215,17 @@ static int fill_pids(const struct work *w, struct nsx_table *table,
 		     struct nsx_err *err)
 {
 	for (uint32_t i = 0; i < w->t->nprocesses; i++) {
-		const struct process *p = &w->p[i];
+		const struct nsx_coverage *p = &w->p[i];
 		struct nsx_cell *row;
 
-		if (!p->kernels && !p->kernel_ns)
+		if (!p->nkernels && !p->kernel_ns)
 			continue;
 		row = nsx_row(table, err);
 		if (!row)
 			return err->rc;
 		row[P_PID] = nsx_int(w->t->process[i].pid);
 		row[P_TOTAL] = nsx_ms(p->kernel_ns);
-		row[P_KERNELS] = nsx_int(p->kernels);
+		row[P_KERNELS] = nsx_int(p->nkernels);
 		row[P_MAPPED] = nsx_ms(p->mapped_ns);
 		row[P_PCT] = nsx_pct((double)p->mapped_ns,
 				     (double)p->kernel_ns);
@@ -258,7 +245,7 @@ static void judge(const struct nsx_run *run, const struct work *w,
 	int64_t total_ns = 0, mapped_ns = 0, pid = 0;
 
 	for (uint32_t i = 0; i < w->t->nprocesses; i++) {
-		const struct process *p = &w->p[i];
+		const struct nsx_coverage *p = &w->p[i];
 		double share = p->kernel_ns ? (double)p->mapped_ns /
 						      (double)p->kernel_ns : 1;
 
@@ -282,6 +269,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 		nsx_pass_find("nvtx_kernel_time"), run->trace->schema,
 		out->arena);
 	struct work w = {.t = run->trace,
+			 .p = run->facts->coverage,
 			 .gpu = run->opts->nvtx_kernel_map && !missing};
 	struct nsx_table *ranges = nsx_add_table(out, &layouts[0]);
 	struct nsx_table *pids = nsx_add_table(out, &layouts[1]);

@@ -25,8 +25,8 @@ static const struct nsx_layout layouts[] = {
 
 struct sums {
 	int64_t *ns, *count; /* by group of ranges */
-	int64_t total_ns, mapped_ns, mapped_count;
-	int64_t no_call_ns, no_range_ns, no_stack_ns, opaque_ns;
+	struct nsx_coverage all;
+	int64_t no_stack_ns, opaque_ns;
 };
 
 /* Whether a thread has push/pop ranges: stack ranges come first. */
@@ -43,20 +43,13 @@ static void add_kernel(const struct nsx_run *run, size_t op,
 	const struct nsx_trace *t = run->trace;
 	uint32_t range = run->facts->nvtx.op_range[op], call = t->ops.call[op];
 	int64_t ns = nsx_op_ns(&t->ops, op);
-	bool counts = nsx_op_counts(t, op);
 
-	s->total_ns = nsx_add_sat(s->total_ns, ns);
 	if (range != NSX_NONE) {
-		s->ns[g->of[range]] = nsx_add_sat(s->ns[g->of[range]], ns);
-		s->count[g->of[range]] += counts;
-		s->mapped_ns = nsx_add_sat(s->mapped_ns, ns);
-		s->mapped_count += counts;
-	} else if (call == NSX_NONE) {
-		s->no_call_ns = nsx_add_sat(s->no_call_ns, ns);
-	} else {
-		s->no_range_ns = nsx_add_sat(s->no_range_ns, ns);
-		if (!has_stack(t, nsx_call_thread(t, call)))
-			s->no_stack_ns = nsx_add_sat(s->no_stack_ns, ns);
+		nsx_add_to(&s->ns[g->of[range]], ns);
+		s->count[g->of[range]] += nsx_op_counts(t, op);
+	} else if (call != NSX_NONE &&
+		   !has_stack(t, nsx_call_thread(t, call))) {
+		nsx_add_to(&s->no_stack_ns, ns);
 	}
 }
 
@@ -118,7 +111,7 @@ static int fill(const struct nsx_trace *t, const struct nsx_nvtx_groups *g,
 		if (s->count[k])
 			row[AVG] = nsx_us((double)s->ns[k] /
 					  (double)s->count[k]);
-		row[PCT] = nsx_pct((double)s->ns[k], (double)s->total_ns);
+		row[PCT] = nsx_pct((double)s->ns[k], (double)s->all.kernel_ns);
 	}
 	nsx_table_sort(table, NSX_DESC(TOTAL_NS), NSX_DESC(COUNT), NAME);
 	return 0;
@@ -133,17 +126,17 @@ static void put_values(const struct nsx_trace *t, const struct sums *s,
 	nsx_put(out, "runtime_table",
 		nsx_string(table[NSX_VIEW_runtime]->name));
 	nsx_put(out, "nvtx_table", nsx_string(table[NSX_VIEW_nvtx]->name));
-	nsx_put(out, "total_kernel_time_ns", nsx_int(s->total_ns));
-	nsx_put(out, "mapped_kernel_time_ns", nsx_int(s->mapped_ns));
-	nsx_put(out, "mapped_kernel_time_ms", nsx_ms(s->mapped_ns));
-	nsx_put(out, "mapped_kernel_count", nsx_int(s->mapped_count));
+	nsx_put(out, "total_kernel_time_ns", nsx_int(s->all.kernel_ns));
+	nsx_put(out, "mapped_kernel_time_ns", nsx_int(s->all.mapped_ns));
+	nsx_put(out, "mapped_kernel_time_ms", nsx_ms(s->all.mapped_ns));
+	nsx_put(out, "mapped_kernel_count", nsx_int(s->all.nmapped));
 	nsx_put(out, "coverage_fraction",
-		nsx_real(s->total_ns ? (double)s->mapped_ns /
-					       (double)s->total_ns : NAN));
+		nsx_real(s->all.kernel_ns ? (double)s->all.mapped_ns /
+					       (double)s->all.kernel_ns : NAN));
 	nsx_put(out, "coverage_pct",
-		nsx_pct((double)s->mapped_ns, (double)s->total_ns));
-	nsx_put(out, "unmapped.no_api_row_ms", nsx_ms(s->no_call_ns));
-	nsx_put(out, "unmapped.no_range_ms", nsx_ms(s->no_range_ns));
+		nsx_pct((double)s->all.mapped_ns, (double)s->all.kernel_ns));
+	nsx_put(out, "unmapped.no_api_row_ms", nsx_ms(s->all.no_call_ns));
+	nsx_put(out, "unmapped.no_range_ms", nsx_ms(s->all.no_range_ns));
 	nsx_put(out, "unmapped.graph_opaque_ms", nsx_ms(s->opaque_ns));
 	nsx_put(out, "unmapped.launch_thread_without_ranges_ms",
 		nsx_ms(s->no_stack_ns));
@@ -154,16 +147,16 @@ static const char *say_rest(const struct sums *s, struct nsx_section *out)
 {
 	const char *no_call = "", *no_range = "";
 
-	if (s->no_call_ns)
+	if (s->all.no_call_ns)
 		no_call = nsx_say(out,
 			"; %s have no API row: launched before the capture, or "
 			"the call was not traced",
-			nsx_text_ns(out->arena, (double)s->no_call_ns));
-	if (s->no_range_ns)
+			nsx_text_ns(out->arena, (double)s->all.no_call_ns));
+	if (s->all.no_range_ns)
 		no_range = nsx_say(out,
 			"; %s were launched outside every range, %s of it on "
 			"threads without any",
-			nsx_text_ns(out->arena, (double)s->no_range_ns),
+			nsx_text_ns(out->arena, (double)s->all.no_range_ns),
 			nsx_text_ns(out->arena, (double)s->no_stack_ns));
 	return nsx_say(out, "%s%s", no_call, no_range);
 }
@@ -171,14 +164,14 @@ static const char *say_rest(const struct sums *s, struct nsx_section *out)
 static void judge(const struct nsx_run *run, const struct sums *s,
 		  struct nsx_section *out)
 {
-	double pct = 100 * (double)s->mapped_ns / (double)s->total_ns;
+	double pct = 100 * (double)s->all.mapped_ns / (double)s->all.kernel_ns;
 	double least = 100 * run->opts->nvtx_coverage_warn;
 	const char *rest = say_rest(s, out);
 
 	nsx_md_bullet(out, "Coverage: %.1f%% of kernel time = %s of %s, %s%s.", pct,
-		nsx_text_ns(out->arena, (double)s->mapped_ns),
-		nsx_text_ns(out->arena, (double)s->total_ns),
-		nsx_text_n(out->arena, (size_t)s->mapped_count, "kernel", NULL),
+		nsx_text_ns(out->arena, (double)s->all.mapped_ns),
+		nsx_text_ns(out->arena, (double)s->all.kernel_ns),
+		nsx_text_n(out->arena, (size_t)s->all.nmapped, "kernel", NULL),
 		      rest);
 	if (s->opaque_ns)
 		nsx_md_bullet(out,
@@ -198,7 +191,8 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	       struct nsx_err *err)
 {
 	struct nsx_nvtx_groups g;
-	struct sums s = {0};
+	struct sums s = {
+		.all = run->facts->coverage[run->trace->nprocesses]};
 	struct nsx_table *table = nsx_add_table(out, &layouts[0]);
 	int rc;
 
@@ -218,7 +212,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 		      "nsys-llm-explain joins across processes and asks for "
 		      "the whole call to be enclosed.");
 	nsx_md_heading(out, "NVTX");
-	if (s.total_ns)
+	if (s.all.kernel_ns)
 		judge(run, &s, out);
 	return 0;
 }

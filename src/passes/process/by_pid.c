@@ -343,14 +343,14 @@ static int sync_part(const struct nsx_pids *pids, struct groups *g,
 }
 
 /* NVTX: what the sections of NVTX by process found. */
-static void nvtx_part(const struct nsx_run *run, struct nsx_section *out)
+static void nvtx_part(const struct nsx_report *report, struct nsx_section *out)
 {
 	static const char *const tables[] = {"ranges", "kernel_time_by_pid.pids",
 					     "kernel_time_by_pid.ranges"};
-	const struct nsx_section *s = nsx_report_section(run->report,
+	const struct nsx_section *s = nsx_report_section(report,
 							 "nvtx_by_pid");
 	const struct nsx_table *phases = nsx_section_table(
-		nsx_report_section(run->report, "nvtx_kernel_phases_by_pid"),
+		nsx_report_section(report, "nvtx_kernel_phases_by_pid"),
 		"*");
 	bool present = s && s->status == NSX_S_ANSWERED;
 
@@ -360,7 +360,7 @@ static void nvtx_part(const struct nsx_run *run, struct nsx_section *out)
 			nsx_string(s && s->reason ? s->reason :
 						    "the trace has no NVTX"));
 	nsx_put(out, "nvtx.pid_source",
-		nsx_string(run->trace->pid_source_nvtx));
+		nsx_string(report->trace->pid_source_nvtx));
 	for (size_t i = 0; i < ARRAY_LEN(tables); i++)
 		nsx_put(out, nsx_say(out, "nvtx.%s", tables[i]),
 			nsx_rows(nsx_section_table(s, tables[i])));
@@ -368,8 +368,9 @@ static void nvtx_part(const struct nsx_run *run, struct nsx_section *out)
 		phases ? nsx_rows(phases) : nsx_null());
 }
 
-static int run(const struct nsx_run *run, struct nsx_section *out,
-	       struct nsx_err *err)
+static int summarise(const struct nsx_run *run,
+		     const struct nsx_report *report,
+		     struct nsx_section *out, struct nsx_err *err)
 {
 	const struct nsx_trace *t = run->trace;
 	struct nsx_table *tables[NTABLES], *processes;
@@ -396,10 +397,11 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 		rc = sync_part(&pids, &g, tables, out, run->scratch, err);
 	free(g.v);
 	if (!rc)
-		rc = nsx_fill_processes(run, &pids, processes, out, err);
+		rc = nsx_fill_processes(run, report, &pids, processes, out,
+					err);
 	if (rc)
 		return rc;
-	nvtx_part(run, out);
+	nvtx_part(report, out);
 	if (processes->nrows > 1)
 		nsx_md_text(out, "%zu processes used the GPUs or called CUDA.",
 			    processes->nrows);
@@ -429,6 +431,5 @@ NSX_DEFINE_PASS(by_pid) {
 	.any_of = {NSX_GPU_WORK, NSX_NEED_VIEW(runtime)},
 	.layouts = layouts,
 	.nlayouts = ARRAY_LEN(layouts),
-	.late = true,
-	.run = run,
+	.summarise = summarise,
 };

@@ -160,17 +160,17 @@ static int add_process(const struct nsx_run *run, const struct nsx_pids *pids,
 		       storm_of(t, pids, p, row + STORM_LAUNCHES, err) : 0;
 }
 
-static int run(const struct nsx_run *run, struct nsx_section *out,
-	       struct nsx_err *err)
+static int summarise(const struct nsx_run *run,
+		     const struct nsx_report *report,
+		     struct nsx_section *out, struct nsx_err *err)
 {
 	const struct nsx_trace *t = run->trace;
-	const struct nsx_section *by_pid = nsx_report_section(run->report,
+	const struct nsx_section *by_pid = nsx_report_section(report,
 							      "by_pid");
 	struct sources from = {
 		nsx_section_table(by_pid, "kernels.kernels"),
 		nsx_section_table(by_pid, "sync.sync_calls"),
-		nsx_section_table(nsx_report_section(run->report,
-						     "nvtx_by_pid"), "ranges"),
+		nsx_section_table(nsx_report_section(report, "nvtx_by_pid"), "ranges"),
 	};
 	struct nsx_table *top, *table;
 	struct nsx_pids pids;
@@ -222,6 +222,5 @@ NSX_DEFINE_PASS(per_pid) {
 	.any_of = {NSX_GPU_WORK, NSX_NEED_VIEW(runtime)},
 	.layouts = layouts,
 	.nlayouts = ARRAY_LEN(layouts),
-	.late = true,
-	.run = run,
+	.summarise = summarise,
 };

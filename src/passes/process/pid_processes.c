@@ -88,18 +88,18 @@ static int cmp_rows(const void *a, const void *b, void *ctx)
 	return x < y ? -1 : x > y;
 }
 
-static int open_lookup(const struct nsx_run *run, const char *section,
-		       struct lookup *ret, struct nsx_err *err)
+static int open_lookup(const struct nsx_report *report, const char *section,
+		       struct nsx_arena *a, struct lookup *ret,
+		       struct nsx_err *err)
 {
 	ret->table = nsx_section_table(
-		nsx_report_section(run->report, section), "pids");
+		nsx_report_section(report, section), "pids");
 	ret->pid = ret->table ? nsx_table_col(ret->table, "pid") : -1;
 	if (ret->pid < 0) {
 		ret->table = NULL;
 		return 0;
 	}
-	ret->row = nsx_arena_try_array(run->scratch, ret->table->nrows, 4,
-				       "processes", err);
+	ret->row = nsx_arena_try_array(a, ret->table->nrows, 4, "processes", err);
 	if (!ret->row)
 		return err->rc;
 	for (uint32_t i = 0; i < ret->table->nrows; i++)
@@ -128,7 +128,9 @@ static struct nsx_cell look_up(const struct lookup *l, int64_t pid,
 		       nsx_row_at(l->table, l->row[lo])[c] : nsx_null();
 }
 
-int nsx_fill_processes(const struct nsx_run *run, const struct nsx_pids *pids,
+int nsx_fill_processes(const struct nsx_run *run,
+		       const struct nsx_report *report,
+		       const struct nsx_pids *pids,
 		       struct nsx_table *table, struct nsx_section *out,
 		       struct nsx_err *err)
 {
@@ -141,8 +143,8 @@ int nsx_fill_processes(const struct nsx_run *run, const struct nsx_pids *pids,
 
 	if (measure(t, run->scratch, &times, err) ||
 	    list_devices(t, out, run->scratch, &devices, err) ||
-	    open_lookup(run, "nccl", &nccl, err) ||
-	    open_lookup(run, "barriers", &barriers, err))
+	    open_lookup(report, "nccl", run->scratch, &nccl, err) ||
+	    open_lookup(report, "barriers", run->scratch, &barriers, err))
 		return err->rc;
 	for (uint32_t r = 0; r < t->nprocesses; r++) {
 		uint32_t p = pids->order[r];

@@ -50,7 +50,9 @@ const char *nsx_pids_unknown(const struct nsx_trace *t);
 	X(P_TOP_BARRIER, "top_barrier", STR, "barrier with the most time")
 NSX_COLUMNS(nsx_process_cols, NSX_PROCESS_COLUMNS);
 extern const struct nsx_layout nsx_process_layout;
-int nsx_fill_processes(const struct nsx_run *run, const struct nsx_pids *pids,
+int nsx_fill_processes(const struct nsx_run *run,
+		       const struct nsx_report *report,
+		       const struct nsx_pids *pids,
 		       struct nsx_table *table, struct nsx_section *out,
 		       struct nsx_err *err);
 

@@ -363,6 +363,5 @@ NSX_DEFINE_PASS(critical_path) {
 	.any_of = {NSX_GPU_WORK},
 	.layouts = layouts,
 	.nlayouts = ARRAY_LEN(layouts),
-	.late = true,
 	.run = run,
 };

@@ -100,13 +100,14 @@ static void say_window(const struct nsx_run *run, struct nsx_section *out)
 		      (long long)t->device[f->limiting].device_id));
 }
 
-static int run(const struct nsx_run *run, struct nsx_section *out,
-	       struct nsx_err *err)
+static int summarise(const struct nsx_run *run,
+		     const struct nsx_report *report,
+		     struct nsx_section *out, struct nsx_err *err)
 {
 	struct nsx_table *all, *csv = nsx_add_table(out, &layouts[0]);
 
 	say_window(run, out);
-	if (nsx_fill_findings(run, out, false, &all, err))
+	if (nsx_fill_findings(report, out, false, &all, err))
 		return err->rc;
 	for (size_t i = 0; i < all->nrows; i++) {
 		if (add_csv_row(all, i, csv, err))
@@ -147,6 +148,6 @@ NSX_DEFINE_PASS(findings) {
 		       "wait that is taken out must not be needed",
 	.layouts = layouts,
 	.nlayouts = ARRAY_LEN(layouts),
-	.reads_findings = true,
-	.run = run,
+	.is_verdict = true,
+	.summarise = summarise,
 };

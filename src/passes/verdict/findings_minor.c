@@ -1,12 +1,14 @@
 /* findings_minor.c - the findings beyond the first ten and below the noise. */
 #include "passes/verdict/findings_table.h"
 
-static int run(const struct nsx_run *run, struct nsx_section *out,
-	       struct nsx_err *err)
+static int summarise(const struct nsx_run *run,
+		     const struct nsx_report *report,
+		     struct nsx_section *out, struct nsx_err *err)
 {
 	struct nsx_table *t;
 
-	if (nsx_fill_findings(run, out, true, &t, err))
+	(void)run;
+	if (nsx_fill_findings(report, out, true, &t, err))
 		return err->rc;
 	if (t->nrows) {
 		nsx_md_heading(out, "Findings in full");
@@ -26,6 +28,6 @@ NSX_DEFINE_PASS(findings_minor) {
 	.doc = "Findings that are worth less than 0.5 % of the steady window, "
 	       "once those above them are taken out, and those beyond the "
 	       "first ten.",
-	.reads_findings = true,
-	.run = run,
+	.is_verdict = true,
+	.summarise = summarise,
 };

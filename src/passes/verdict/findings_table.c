@@ -16,7 +16,7 @@ const struct nsx_layout nsx_findings_layout = {.key = "*", NSX_COLS(nsx_finding_
 static const struct nsx_layout row_layout = {NSX_COLS(row_cols)};
 
 struct work {
-	const struct nsx_run *run;
+	const struct nsx_trace *trace;
 	struct nsx_section *out;
 	struct nsx_window w;
 };
@@ -58,7 +58,7 @@ static struct nsx_table *evidence_rows(struct work *k,
 		if (!e->table)
 			continue;
 		w = e->table->layout->is_judged ? &k->w :
-						  &k->run->trace->window;
+						  &k->trace->window;
 		row = nsx_row(t, err);
 		if (!row)
 			return NULL;
@@ -77,7 +77,7 @@ static struct nsx_table *evidence_rows(struct work *k,
 static int add_row(struct work *k, const struct nsx_finding *f,
 		   struct nsx_table *t, struct nsx_err *err)
 {
-	const struct nsx_window *full = &k->run->trace->full;
+	const struct nsx_window *full = &k->trace->full;
 	double length_ns = (double)(k->w.end_ns - k->w.start_ns);
 	struct nsx_table *rows = evidence_rows(k, f, err);
 	struct nsx_cell *row = rows ? nsx_row(t, err) : NULL;
@@ -114,11 +114,12 @@ static int add_row(struct work *k, const struct nsx_finding *f,
 	return 0;
 }
 
-int nsx_fill_findings(const struct nsx_run *run, struct nsx_section *out,
-		      bool minor, struct nsx_table **ret, struct nsx_err *err)
+int nsx_fill_findings(const struct nsx_report *report,
+		      struct nsx_section *out, bool minor,
+		      struct nsx_table **ret, struct nsx_err *err)
 {
-	const struct nsx_findings *l = &run->report->found;
-	struct work k = {run, out, nsx_judged(run->facts)};
+	const struct nsx_findings *l = &report->found;
+	struct work k = {report->trace, out, nsx_judged(report->facts)};
 
 	*ret = nsx_add_table(out, &nsx_findings_layout);
 	for (size_t i = 0; i < l->n; i++)

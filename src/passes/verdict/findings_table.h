@@ -34,8 +34,8 @@ NSX_COLUMNS(nsx_finding_cols, NSX_FINDING_COLUMNS);
 extern const struct nsx_layout nsx_findings_layout;
 
 /* The findings of the report that are minor, or those that are not. */
-int nsx_fill_findings(const struct nsx_run *run, struct nsx_section *out,
-		      bool minor, struct nsx_table **ret,
+int nsx_fill_findings(const struct nsx_report *report,
+		      struct nsx_section *out, bool minor, struct nsx_table **ret,
 		      struct nsx_err *err) NSX_CHECKED;
 
 #endif

@@ -2,14 +2,16 @@
 #include <string.h>
 #include "passes/pass.h"
 
-static int run(const struct nsx_run *run, struct nsx_section *out,
-	       struct nsx_err *err)
+static int summarise(const struct nsx_run *run,
+		     const struct nsx_report *report,
+		     struct nsx_section *out, struct nsx_err *err)
 {
-	const struct nsx_findings *l = &run->report->found;
+	const struct nsx_findings *l = &report->found;
 	const char **list = nsx_arena_get(out->arena,
 					  (l->nfine + 1) * sizeof(*list));
 	struct nsx_buf b = {0};
 
+	(void)run;
 	(void)err;
 	if (l->nfine)
 		memcpy(list, l->fine, l->nfine * sizeof(*list));
@@ -30,6 +32,6 @@ NSX_DEFINE_PASS(negative_results) {
 	.summary = "what was checked and costs nothing, with its number",
 	.doc = "Each analysis says here what it found to be harmless, and by "
 	       "which number.",
-	.reads_findings = true,
-	.run = run,
+	.is_verdict = true,
+	.summarise = summarise,
 };

@@ -167,11 +167,10 @@ static void say_asked(struct nsx_section *out, const struct nsx_table *t)
 
 /* The waterfall --------------------------------------------------------------------*/
 
-static int put_waterfall(const struct nsx_run *run, struct nsx_section *out,
+static int put_waterfall(const struct nsx_findings *l, struct nsx_section *out,
 			 struct nsx_table *t, double window_ns,
 			 struct nsx_err *err)
 {
-	const struct nsx_findings *l = &run->report->found;
 	double left_ns = window_ns;
 
 	for (size_t i = 0; i < l->n; i++) {
@@ -231,8 +230,9 @@ static void put_closure(struct nsx_section *out, const struct nsx_closure *c)
 			    "milliseconds are scaled to all of it.", c->nops);
 }
 
-static int run(const struct nsx_run *run, struct nsx_section *out,
-	       struct nsx_err *err)
+static int summarise(const struct nsx_run *run,
+		     const struct nsx_report *report,
+		     struct nsx_section *out, struct nsx_err *err)
 {
 	const struct nsx_closure *c = nsx_model_closure(run->facts->model);
 	struct nsx_window w = nsx_judged(run->facts);
@@ -243,7 +243,8 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	if (c->recorded_ns <= 0 && !run->opts->nwhat_ifs)
 		return nsx_cannot(out, "%s", c->reason);
 	put_closure(out, c);
-	if (put_waterfall(run, out, fall, (double)(w.end_ns - w.start_ns), err))
+	if (put_waterfall(&report->found, out, fall,
+			  (double)(w.end_ns - w.start_ns), err))
 		return err->rc;
 	if (c->cls != NSX_ABSTAINS && put_bounds(run, bound, err))
 		return err->rc;
@@ -295,6 +296,6 @@ NSX_DEFINE_PASS(what_if) {
 	.any_of = {NSX_GPU_WORK},
 	.layouts = layouts,
 	.nlayouts = ARRAY_LEN(layouts),
-	.reads_findings = true,
-	.run = run,
+	.is_verdict = true,
+	.summarise = summarise,
 };

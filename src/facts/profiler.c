@@ -1,0 +1,219 @@
+/* profiler.c - reads and names the rows, and adds up what a thread lost. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/stat.h"
+#include "facts/profiler.h"
+#include "schema/viewscan.h"
+
+struct rows {
+	struct nsx_profiler_row *v; /* malloc'd */
+	size_t n, cap, defects;
+	struct nsx_arena *a;
+	const struct nsx_trace *t;
+};
+
+static int64_t inside(const struct nsx_trace *t, int64_t start, int64_t end)
+{
+	int64_t a = NSX_MAX(start, t->window.start_ns);
+	int64_t b = NSX_MIN(end, t->window.end_ns);
+
+	return NSX_MAX(b - a, 0);
+}
+
+static int add_row(struct rows *p, const struct nsx_profiler_row *x,
+		     struct nsx_err *err)
+{
+	if (nsx_grow(&p->v, &p->cap, p->n + 1, sizeof(*p->v),
+		     "profiler overheads", err))
+		return err->rc;
+	p->v[p->n] = *x;
+	p->v[p->n++].in_window_ns = inside(p->t, x->start_ns, x->end_ns);
+	return 0;
+}
+
+static bool is_instant(const struct nsx_val *v)
+{
+	return v->type == NSX_V_I64 && v->u.i <= NSX_TIME_MAX &&
+	       v->u.i >= -NSX_TIME_MAX;
+}
+
+static int on_row(void *ctx, int64_t rid, const struct nsx_val *v,
+		  struct nsx_err *err)
+{
+	struct rows *p = ctx;
+	struct nsx_profiler_row x = {0};
+
+	(void)rid;
+	if (!is_instant(&v[0]) || !is_instant(&v[1]) || v[1].u.i < v[0].u.i) {
+		p->defects++;
+		return 0;
+	}
+	x.start_ns = v[0].u.i;
+	x.end_ns = v[1].u.i;
+	if (v[2].type == NSX_V_I64)
+		x.thread = (uint64_t)v[2].u.i;
+	if (v[3].type == NSX_V_I64 && v[3].u.i >= 0)
+		x.id = v[3].u.i;
+	else if (v[3].type == NSX_V_TEXT)
+		x.name = nsx_val_text(&v[3], p->a);
+	return add_row(p, &x, err);
+}
+
+/* The types of overhead that tools cause. */
+static const char *const tool_types[] = {
+	[NSX_OVERHEAD_FLUSH] = "CUPTI buffer flush",
+	[NSX_OVERHEAD_INSTRUMENTATION] = "CUPTI instrumentation",
+	[NSX_OVERHEAD_RESOURCE] = "CUPTI resources",
+};
+
+static int add_cupti(const struct nsx_trace *t, struct rows *p,
+		     struct nsx_err *err)
+{
+	for (size_t i = 0; i < t->overheads.n; i++) {
+		uint8_t type = t->overheads.type[i];
+		struct nsx_profiler_row x = {
+			.thread = t->thread[t->overheads.thread[i]].global_tid,
+			.start_ns = t->overheads.start_ns[i],
+			.end_ns = t->overheads.end_ns[i],
+			.id = -(int64_t)type};
+
+		if (type >= ARRAY_LEN(tool_types) || !tool_types[type])
+			continue;
+		x.name = tool_types[type];
+		if (add_row(p, &x, err))
+			return err->rc;
+	}
+	return 0;
+}
+
+static int resolve(const struct nsx_schema *s, struct rows *p,
+		   struct nsx_arena *scratch, struct nsx_err *err)
+{
+	int64_t *ids = nsx_arena_try_array(scratch, p->n, sizeof(*ids),
+					   "names", err);
+	const char **texts = nsx_arena_try_array(scratch, p->n,
+						 sizeof(*texts), "names", err);
+	size_t n = 0, unique = 0;
+
+	if (!ids || !texts)
+		return err->rc;
+	for (size_t i = 0; i < p->n; i++)
+		if (!p->v[i].name)
+			ids[n++] = p->v[i].id;
+	qsort(ids, n, sizeof(*ids), nsx_cmp_i64);
+	for (size_t i = 0; i < n; i++)
+		if (!unique || ids[unique - 1] != ids[i])
+			ids[unique++] = ids[i];
+	if (nsx_view_strings(s, ids, unique, texts, p->a, err))
+		return err->rc;
+	for (size_t i = 0; i < p->n; i++) {
+		struct nsx_profiler_row *x = &p->v[i];
+		const int64_t *at = x->name ? NULL :
+			bsearch(&x->id, ids, unique, sizeof(*ids), nsx_cmp_i64);
+
+		if (at)
+			x->name = texts[at - ids] ? texts[at - ids] :
+				nsx_arena_printf(p->a, "id:%" PRId64, x->id);
+	}
+	return 0;
+}
+
+static int cmp_by_name(const void *a, const void *b)
+{
+	const struct nsx_profiler_row *x = a, *y = b;
+	int c = (x->id < 0) - (y->id < 0);
+
+	return c ? c : strcmp(x->name, y->name);
+}
+
+static int cmp_by_thread(const void *a, const void *b)
+{
+	const struct nsx_profiler_row *x = a, *y = b;
+
+	if (x->thread != y->thread)
+		return x->thread < y->thread ? -1 : 1;
+	return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
+}
+
+/* The greatest time that one thread lost inside the window. */
+static int64_t most_lost(const struct nsx_trace *t, struct rows *p)
+{
+	int64_t most = 0, lost = 0, end = INT64_MIN;
+
+	if (p->n)
+		qsort(p->v, p->n, sizeof(*p->v), cmp_by_thread);
+	for (size_t i = 0; i < p->n; i++) {
+		const struct nsx_profiler_row *x = &p->v[i];
+
+		if (!i || x->thread != p->v[i - 1].thread)
+			lost = 0, end = INT64_MIN;
+		if (x->end_ns > end) {
+			lost += inside(t, NSX_MAX(x->start_ns, end),
+				       x->end_ns);
+			end = x->end_ns;
+		}
+		most = NSX_MAX(most, lost);
+	}
+	return most;
+}
+
+bool nsx_same_profiler_row(const struct nsx_profiler_row *x,
+			   const struct nsx_profiler_row *y)
+{
+	return !cmp_by_name(x, y);
+}
+
+static int read_rows(const struct nsx_trace *t, struct rows *p,
+		     struct nsx_err *err)
+{
+	static const enum nsx_field fields[] = {
+		NSX_F_profiler_overhead_start_ns,
+		NSX_F_profiler_overhead_end_ns,
+		NSX_F_profiler_overhead_global_tid,
+		NSX_F_profiler_overhead_name};
+	int rc = nsx_view_scan(t->schema, NSX_VIEW_profiler_overhead, fields,
+			       ARRAY_LEN(fields), 1, on_row, p, 0, err);
+
+	if (!rc) {
+		struct nsx_arena *scratch = nsx_arena_new();
+
+		rc = resolve(t->schema, p, scratch, err);
+		nsx_arena_free(scratch);
+	}
+	return rc ? rc : add_cupti(t, p, err);
+}
+
+int nsx_facts_profiler(struct nsx_facts *f, const struct nsx_trace *t,
+		       struct nsx_err *err)
+{
+	struct rows p = {.a = f->arena, .t = t};
+	int64_t window_ns = t->window.end_ns - t->window.start_ns;
+	struct nsx_profiler *x;
+	int rc;
+
+	if (!nsx_has_view(t->schema, NSX_VIEW_profiler_overhead) &&
+	    !nsx_has_view(t->schema, NSX_VIEW_overhead))
+		return 0;
+	f->profiler = x = nsx_arena_get(f->arena, sizeof(*x));
+	rc = read_rows(t, &p, err);
+	if (rc == NSX_E_DATA || rc == NSX_E_DB) {
+		x->damage = nsx_arena_strdup(f->arena, err->msg);
+		p.n = 0;
+		rc = 0;
+	}
+	x->most_lost_ns = most_lost(t, &p);
+	if (window_ns)
+		x->most_lost_pct = 100 * (double)x->most_lost_ns /
+				   (double)window_ns;
+	if (p.n)
+		qsort(p.v, p.n, sizeof(*p.v), cmp_by_name);
+	x->v = rc ? NULL : nsx_arena_try_array(f->arena, p.n, sizeof(*p.v),
+					       "profiler overheads", err);
+	if (x->v && p.n)
+		memcpy(x->v, p.v, p.n * sizeof(*p.v));
+	x->n = p.n;
+	x->defects = p.defects;
+	free(p.v);
+	return x->v ? 0 : err->rc;
+}
