@@ -213,6 +213,8 @@ static int make_stage(const char *in, struct stage *s, struct nsx_err *err)
 			return nsx_fail(err, NSX_E_IO, "cannot write in '%s': "
 					"%s", in, strerror(errno));
 		s->fd = open(s->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (s->fd < 0 && errno == ENOENT)
+			continue; /* taken for one just now */
 		if (s->fd < 0) {
 			nsx_fail(err, NSX_E_IO, "cannot open '%s': %s",
 				 s->path, strerror(errno));
@@ -220,7 +222,8 @@ static int make_stage(const char *in, struct stage *s, struct nsx_err *err)
 			return err->rc;
 		}
 		flock(s->fd, LOCK_EX); /* where there are no locks: as well */
-	} while (fstat(s->fd, &st) || !st.st_nlink ? !close(s->fd) : false);
+	} while (s->fd < 0 ||
+		 ((fstat(s->fd, &st) || !st.st_nlink) && !close(s->fd)));
 	/* mkdtemp makes private folders; ours is as readable as any new one. */
 	fchmod(s->fd, 0777 & ~mask);
 	return 0;

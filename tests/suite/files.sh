@@ -208,6 +208,15 @@ if strace -o /dev/null -e inject=write:error=EIO:when=9 true 2>/dev/null; then
 			done
 		done
 	done
+	# Another run tidies up between the making of a stage and its lock.
+	(sleep 0.4; "$prog" "$other" --out tidier -q) &
+	holds 'a stage that another run takes away' \
+		strace -f -o strace.log -e trace=mkdir,mkdirat \
+		-e inject=mkdir,mkdirat:delay_exit=1000000:when=2 \
+		"$prog" "$other" --threads 1 --out taken -q
+	wait
+	holds '... is made again' listed taken
+	holds '... tidy' tidy .
 else
 	echo "strace is not here, or may not trace"; skip=$((skip + 1))
 fi
