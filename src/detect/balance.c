@@ -78,9 +78,10 @@ static void propose_uneven(struct nsx_detect *d, unsigned n, double mean_ns,
 	struct nsx_findings *l = d->found;
 	struct nsx_finding f = {
 		.id = NSX_ID_uneven_gpus, .device = dev,
-		.title = nsx_tell(l, "GPU %lld works %.1f%% longer than the "
-				  "mean of %u GPUs", id,
-				  100 * (most_ns / mean_ns - 1), n),
+		.title = nsx_tell(l, "GPU %lld works %s longer than the mean "
+				  "of %u GPUs", id,
+				  nsx_text_share(l->arena, most_ns - mean_ns,
+						 mean_ns), n),
 		.confidence = talk ? NSX_CONF_MEDIUM : NSX_CONF_LOW,
 		.evidence = {
 			nsx_tell(l, "%s of compute and copies, the mean is %s",
@@ -140,9 +141,9 @@ static void find_uneven(struct nsx_detect *d)
 	else
 		nsx_fine(d->found,
 			 "Work is even over %u GPUs: GPU %lld computes and "
-			 "copies %.1f%% longer than their mean of %s", n,
+			 "copies %s longer than their mean of %s", n,
 			 (long long)d->trace->device[f->limiting].device_id,
-			 100 * (most / mean - 1),
+			 nsx_text_share(d->found->arena, most - mean, mean),
 			 nsx_text_ns(d->found->arena, mean));
 }
 
@@ -191,16 +192,16 @@ static int find_idle(struct nsx_detect *d, struct nsx_err *err)
 	f.guess_ns = (double)nsx_spans_total(&f.spans);
 	share = f.guess_ns / (double)(d->w.end_ns - d->w.start_ns);
 	if (share < IDLE_SHARE) {
-		nsx_fine(l, "GPU %lld is idle for %.2f%% of the judged window",
-			 id, 100 * share);
+		nsx_fine(l, "GPU %lld is idle for %s of the judged window", id,
+			 nsx_text_share(l->arena, share, 1));
 		return 0;
 	}
-	f.title = nsx_tell(l, "GPU %lld is idle for %.1f%% of the judged "
-			   "window", id, 100 * share);
+	f.title = nsx_tell(l, "GPU %lld is idle for %s of the judged window", id,
+			   nsx_text_share(l->arena, share, 1));
 	f.evidence[0] = nsx_tell(l, "%s in %s, %s", nsx_text_ns(l->arena, f.guess_ns),
 				 nsx_text_n(l->arena, f.spans.n, "gap", NULL),
 				 say_causes(d));
-	f.recommendation[0] = "look at the longest gaps in gpu_idle_gaps.csv";
+	f.recommendation[0] = "look at the longest gaps (tables/gpu_idle_gaps.csv)";
 	nsx_found(l, &f);
 	return 0;
 }

@@ -318,8 +318,9 @@ static const struct words {
 	[SMALL_COPY] = {
 		NSX_ID_idle_after_blocking_copy, NSX_NO_WAIT,
 		"the host waits for small copies in ", "blocking_memcpy",
-		"do not read single values back in the loop: collect what ",
-		" fetches and copy it later, asynchronously, to pinned memory",
+		"do not read single values back with ",
+		": collect them on the GPU and copy them later, asynchronously, "
+		"to pinned memory",
 		NULL,
 		"look for .item(), .cpu(), and tensors made from Python "
 		"numbers in the loop"},
@@ -331,24 +332,30 @@ static const struct words {
 	[LOAD] = {
 		NSX_ID_idle_by_module_load, NSX_NO_COST,
 		"code is loaded or compiled in ", NULL,
-		"warm up before the part that matters, so that ",
-		" has loaded what it needs; or load eagerly with "
-		"CUDA_MODULE_LOADING=EAGER",
+		"warm up before the part that matters, so that nothing is "
+		"loaded in ",
+		"; or load eagerly with CUDA_MODULE_LOADING=EAGER",
 		"build for this GPU's architecture, so that nothing is "
 		"compiled at run time", NULL},
 	[SLOW] = {
 		NSX_ID_idle_by_slow_call, NSX_NO_COST,
 		"time goes to calls of ", NULL, "call ",
 		" less often, or before the loop", NULL, NULL},
+}, allocates_once = { /* where nothing repeats */
+	NSX_ID_idle_by_allocation, NSX_NO_COST,
+	"memory is allocated or freed: ", "implicit_sync",
+	"call ", " less often: take what is needed in one piece, or use a pool",
+	NULL, NULL
 };
 
-/* "cudaMalloc, cudaFree": the groups that are one, the longest first. */
+/* "cudaMalloc and cudaFree": the groups that are one, the longest first. */
 static const char *say_names(struct calls *c, const uint32_t *list, size_t n)
 {
 	const char *names = "";
 
 	for (size_t i = 0; i < NSX_MIN(n, (size_t)MOST_NAMES); i++)
-		names = nsx_tell(c->d->found, "%s%s%s", names, i ? ", " : "",
+		names = nsx_tell(c->d->found, "%s%s%s", names,
+				 !i ? "" : i + 1 == n ? " and " : ", ",
 				 c->v[list[i]].api);
 	return n > MOST_NAMES ?
 		       nsx_tell(c->d->found, "%s and %zu more", names,
@@ -433,7 +440,9 @@ static int join_by_price(struct calls *c, struct nsx_err *err)
 static void propose(struct calls *c, const uint32_t *list, size_t n)
 {
 	const struct group *x = &c->v[list[0]];
-	const struct words *say = &words[x->kind];
+	const struct words *say = x->kind == ALLOCATE &&
+				  c->d->facts->run_kind != NSX_RUN_STEADY ?
+					  &allocates_once : &words[x->kind];
 	struct nsx_findings *l = c->d->found;
 	const char *names = say_names(c, list, n);
 	struct nsx_winner site = nsx_votes_won(&c->sites, list[0]);

@@ -156,10 +156,11 @@ static struct nsx_finding start(struct copies *c, const struct group *g,
 		.guess_ns = exposed_ns(c, g),
 		.evidence = {nsx_tell(
 			l, "%" PRId64 " of them in the judged window: %s in "
-			"%s, %.3g GB/s", g->count,
+			"%s, %s/s", g->count,
 			nsx_tell_bytes(l, g->bytes),
 			nsx_text_ns(l->arena, (double)g->ns),
-			(double)g->bytes / (double)NSX_MAX(1, g->ns))},
+			nsx_text_bytes(l->arena, 1e9 * (double)g->bytes /
+						 (double)NSX_MAX(1, g->ns)))},
 		.proof = {{.csv = "memcpy_summary", .column = "exposed_ms",
 			   .units = "ms"}}};
 
@@ -215,9 +216,9 @@ static void propose_plain(struct copies *c, unsigned kind)
 	if (computes(c, c->d->trace->ops.stream[g->rows[0]]))
 		add_evidence(&f, "they are on the stream that computes, so "
 				 "nothing can run beside them");
-	f.recommendation[0] = "overlap: copy on a stream of its own, from "
-			      "pinned memory, one batch ahead of the kernels "
-			      "that use it";
+	f.recommendation[0] = "copy on a stream of its own, from pinned "
+			      "memory, one batch ahead of the kernels that "
+			      "use it";
 	f.recommendation[1] = "move less: keep data where it is used, copy "
 			      "it once, or in a narrower type";
 	nsx_found(l, &f);
@@ -245,9 +246,10 @@ static void propose_pageable(struct copies *c, unsigned kind)
 	f.remedy = (struct nsx_plan){v, 2};
 	add_evidence(&f, fast > slow ?
 		nsx_tell(l, "copies of this direction from pinned memory reach "
-			 "%.2f GB/s in this trace", fast) :
-		"at most: no pinned copy of this direction is there to compare "
-		"with");
+			 "%s/s in this trace",
+			 nsx_text_bytes(l->arena, 1e9 * fast)) :
+		"at most: the trace has no pinned copy of this direction to "
+		"compare with");
 	f.recommendation[0] = c->d->is_pytorch ?
 		"allocate host buffers pinned (DataLoader(pin_memory=True)) "
 		"and copy them with non_blocking=True, ahead of their use" :

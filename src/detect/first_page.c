@@ -3,6 +3,7 @@
 #include "base/stat.h"
 #include "detect/verdict.h"
 #include "report/words.h"
+#include "schema/recapture.h"
 
 enum { MAX_NAMES = 4, MAX_TRUST = 4, MAX_AREAS = 8 };
 
@@ -248,9 +249,12 @@ static void fill_findings(const struct nsx_report *r, struct nsx_first_page *p)
 			p->nsmaller++;
 			continue;
 		}
-		p->finding[p->nfindings++] = f;
-		if (f->has_disjoint && f->price >= NSX_PRICE_MEASURED)
+		p->finding[p->nfindings] = f;
+		if (f->has_disjoint && f->price >= NSX_PRICE_MEASURED) {
+			p->counted[p->nfindings] = true;
 			won += f->disjoint_ns;
+		}
+		p->nfindings++;
 	}
 	p->then_ns = won > 0 ? NSX_MAX(p->now_ns - won, 0) : -1;
 }
@@ -309,24 +313,70 @@ static void fill_fine(const struct nsx_report *r, struct nsx_first_page *p)
 			p->fine[n++] = areas[i].area;
 }
 
-/* What the capture lacks or the profiler said, and how to have it all. */
+/* What another capture would settle of a finding; NULL: nothing. */
+static const char *say_capture(const struct nsx_report *r,
+			       const struct nsx_finding *f)
+{
+	static const struct {
+		enum nsx_finding_id id;
+		enum nsx_view lacks;
+		unsigned record;
+		const char *shows;
+	} list[] = {
+		{NSX_ID_top_kernel, NSX_VIEW_gpu_metric, NSX_REC_COUNTERS,
+		 "what binds the kernels"},
+		{NSX_ID_idle_by_host_code, NSX_VIEW_osrt, NSX_REC_BASIC,
+		 "what the host waits for"},
+		{NSX_ID_slow_iterations, NSX_VIEW_osrt, NSX_REC_BASIC,
+		 "what the host waits for"},
+		{NSX_ID_gpu_idle, NSX_VIEW_osrt, NSX_REC_BASIC,
+		 "what the host waits for"},
+		{NSX_ID_unified_memory, NSX_VIEW_um_gpu_fault, NSX_REC_FAULTS,
+		 "which page faults move it"},
+		{NSX_ID_gpu_activity, NSX_VIEW_kernel, NSX_REC_BASIC,
+		 "the GPU's work"},
+		{NSX_ID_graph_coverage, NSX_NVIEWS, NSX_REC_GRAPHS,
+		 "its kernels"},
+		{NSX_ID_graph_inside, NSX_NVIEWS, NSX_REC_GRAPHS,
+		 "the kernels inside"},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(list); i++)
+		if (list[i].id == f->id &&
+		    (list[i].lacks == NSX_NVIEWS ||
+		     !nsx_has_view(r->trace->schema, list[i].lacks)))
+			return nsx_arena_printf(
+				r->arena, "`nsys-explain capture --preset %s -- "
+				"COMMAND` shows %s", nsx_recapture_preset(
+				list[i].record, r->trace->ndevices > 1),
+				list[i].shows);
+	return NULL;
+}
+
+/* What the capture lacks or the profiler said, and what another would settle of
+ * that or of the first finding.
+ */
 static void fill_trust(const struct nsx_report *r, struct nsx_first_page *p)
 {
-	const struct nsx_section *q = nsx_report_section(r, "capture_quality");
-	const struct nsx_cell *preset = q ? nsx_section_value(q, "preset") : NULL;
+	const char *line = NULL;
 	size_t n = 0;
 
 	p->trust = nsx_arena_get(r->arena, (MAX_TRUST + 2) * sizeof(char *));
-	for (size_t i = 0; i < r->found.n && n < MAX_TRUST; i++)
-		if (nsx_finding_category(&r->found.v[i]) == NSX_CAT_CAPTURE)
-			p->trust[n++] = r->found.v[i].title;
-	if (preset)
-		p->trust[n] = nsx_arena_printf(
-			r->arena, "`nsys-explain capture --preset %s -- COMMAND` "
-			"would tell more", preset->u.s);
+	for (size_t i = 0; i < r->found.n && n < MAX_TRUST; i++) {
+		const struct nsx_finding *f = &r->found.v[i];
+
+		if (nsx_finding_category(f) != NSX_CAT_CAPTURE)
+			continue;
+		p->trust[n++] = f->title;
+		line = line ? line : say_capture(r, f);
+	}
+	p->trust[n] = line || !p->nfindings ? line :
+					      say_capture(r, p->finding[0]);
 }
 
-/* Sections that name their subject and cannot tell anything of it. */
+/* Sections that name their subject and cannot tell anything of it; a link
+ * between GPUs is missed by more than one of them only.
+ */
 static void fill_missing(const struct nsx_report *r, struct nsx_first_page *p)
 {
 	size_t n = 0;
@@ -335,7 +385,9 @@ static void fill_missing(const struct nsx_report *r, struct nsx_first_page *p)
 				   (r->nsections + 1) * sizeof(char *));
 	for (size_t i = 0; i < r->nsections; i++)
 		if (r->sections[i].pass->subject &&
-		    r->sections[i].status == NSX_S_CANNOT)
+		    r->sections[i].status == NSX_S_CANNOT &&
+		    (r->trace->ndevices > 1 ||
+		     strcmp(r->sections[i].pass->subject, "NVLink")))
 			p->missing[n++] = r->sections[i].pass->subject;
 }
 

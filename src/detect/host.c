@@ -45,12 +45,16 @@ static void propose_os_wait(struct nsx_detect *d, const char *name,
 				  "operating system: %s", shown),
 		.confidence = NSX_CONF_HIGH, .device = NSX_NONE,
 		.guess_ns = (double)NSX_MIN(x->ns, idle_ns),
-		.evidence = {nsx_tell(l, "%s of %s in all, the longest %s",
-				      nsx_text_n(l->arena, x->count, "wait",
-						 NULL),
-			nsx_text_ns(l->arena, (double)x->ns),
-			nsx_text_ns(l->arena, (double)x->max_ns))},
-		.recommendation = {
+		.evidence = {x->count == 1 ?
+			nsx_tell(l, "1 wait of %s",
+				 nsx_text_ns(l->arena, (double)x->ns)) :
+			nsx_tell(l, "%s of %s in all, the longest %s",
+				 nsx_text_n(l->arena, x->count, "wait", NULL),
+				 nsx_text_ns(l->arena, (double)x->ns),
+				 nsx_text_ns(l->arena, (double)x->max_ns))},
+		.recommendation = {strstr(name, "sleep") ?
+			nsx_tell(l, "wait for the event that %s is there for, "
+				 "not for a fixed time", shown) :
 			nsx_tell(l, "take %s off the thread that launches: "
 				 "hand I/O and locks to another through a "
 				 "queue that is kept filled", shown)},

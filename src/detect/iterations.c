@@ -239,14 +239,13 @@ static int propose(struct slow *s, struct nsx_err *err)
 		if (s->by_class[k] > s->by_class[most])
 			most = k;
 	f.title = nsx_tell(l,
-		"%zu slow iteration%s cost%s %s, %.1f%% of the judged "
-		"window%s%s", s->nslow,
+		"%zu slow iteration%s cost%s %s, %s of the judged window%s%s", s->nslow,
 			   s->nslow == 1 ? "" : "s", s->nslow == 1 ? "s" : "",
-		nsx_text_ns(l->arena, (double)s->excess_ns), 100 * share,
-			   path ? ": " : "", path ? path : "");
+		nsx_text_ns(l->arena, (double)s->excess_ns),
+		nsx_text_share(l->arena, share, 1), path ? ": " : "", path ? path : "");
 	f.evidence[0] = nsx_tell(l,
 			 "the median iteration takes %s; these take more than "
-			 "1.25 x that",
+			 "1.25 times that",
 			 nsx_text_ns(l->arena, s->median_ns));
 	f.evidence[1] = nsx_tell(l, "most of the difference is %s: %s more",
 				 nsx_part_names[most],
@@ -262,7 +261,8 @@ static int propose(struct slow *s, struct nsx_err *err)
 			"data loading, garbage collection; do it on another "
 			"thread, or less often" :
 		most == NSX_P_COMM_EXPOSED ?
-			"see nccl_rank_skew.csv: another rank came late" :
+			"look at when the ranks arrive "
+			"(tables/nccl_rank_skew.csv): another came late" :
 			"compare their kernels with those of a usual iteration "
 			"(--window START..END): other shapes, or lower clocks";
 	if (fill_remedy(s, &f, err))
@@ -286,7 +286,7 @@ int nsx_detect_iterations(struct nsx_detect *d, struct nsx_err *err)
 	if (!s.nslow) {
 		nsx_fine(d->found,
 			 "Iterations are even: in the judged window none is "
-			 "above 1.25 x the median of %s",
+			 "above 1.25 times the median of %s",
 			 nsx_text_ns(d->found->arena, s.median_ns));
 		return 0;
 	}

@@ -143,8 +143,8 @@ static const char *advice_for(const struct kernels *k,
 		[NSX_K_REDUCE] = "fuse it with what produces its input",
 		[NSX_K_MOE] = "check the balance of tokens over experts; use "
 			      "grouped GEMM",
-		[NSX_K_MEMORY] = "avoid the copy or fill it makes: layouts, "
-				 "zeroing of buffers",
+		[NSX_K_MEMORY] = "avoid the copies or fills it makes: see to "
+				 "layouts, and to what zeroes buffers",
 	};
 	const char *full = nsx_text(k->d->trace, name->name);
 	const struct nsx_gpu_info *gpu =
@@ -160,8 +160,8 @@ static const char *advice_for(const struct kernels *k,
 		return gpu && gpu->compute_major == 9 && !strstr(full, "sm90") ?
 			       "it is fused, but not written for this GPU: "
 			       "FlashAttention-3 or cuDNN use what Hopper has" :
-			       "it is fused already: packed sequences instead "
-			       "of padding, a causal or window mask";
+			       "it is fused already: pack sequences instead of "
+			       "padding them, use a causal or a window mask";
 	return advice[name->category];
 }
 
@@ -203,9 +203,10 @@ static bool propose_family(struct kernels *k)
 		.confidence = NSX_CONF_LOW, .device = k->d->facts->limiting,
 		.is_assumed = true,
 		.guess_ns = (double)best_ns * (1 - 1 / BETTER_CODE),
-		.title = nsx_tell(l, "the kernels of %s take %.1f%% of GPU "
-				  "%lld's time", name,
-				  100 * (double)best_ns / k->length_ns,
+		.title = nsx_tell(l, "the kernels of %s take %s of GPU %lld's "
+				  "time", name,
+				  nsx_text_share(l->arena, (double)best_ns,
+						 k->length_ns),
 				  k->device_id),
 		.evidence = {
 			nsx_tell(l, "%zu kernels of one family, %s in %lld "
@@ -261,12 +262,12 @@ static void propose_top(struct kernels *k, const struct kernel *top)
 		if (propose_family(k))
 			return;
 		nsx_fine(l, "No kernel dominates: the first on GPU %lld, %s, "
-			 "takes %.1f%% of the judged window", k->device_id,
-			 name, 100 * share);
+			 "takes %s of the judged window", k->device_id, name,
+			 nsx_text_share(l->arena, share, 1));
 		return;
 	}
-	f.title = nsx_tell(l, "kernel %s takes %.1f%% of GPU %lld's time",
-			   name, 100 * share, k->device_id);
+	f.title = nsx_tell(l, "kernel %s takes %s of GPU %lld's time", name,
+			   nsx_text_share(l->arena, share, 1), k->device_id);
 	f.evidence[0] = nsx_tell(
 		l, "%s in %s, %s a call: %s",
 		nsx_text_ns(l->arena, (double)top->ns),
@@ -429,16 +430,16 @@ static int propose_f32(struct kernels *k, bool *told, struct nsx_err *err)
 			   (double)k->names.v[0].ns / k->length_ns : 0;
 	f.guess_ns = (double)kin.ns * (1 - 1 / amount);
 	f.place = nsx_range_path(k->d, kin.place);
-	f.title = nsx_tell(l, "matrix products in f32 take %.1f%% of GPU "
-			   "%lld's time and use no tensor core",
-			   100 * share, k->device_id);
+	f.title = nsx_tell(l, "matrix products in f32 take %s of GPU %lld's time "
+			   "and use no tensor core",
+			   nsx_text_share(l->arena, share, 1), k->device_id);
 	f.evidence[0] = nsx_tell(
 		l, "%zu kernel%s, %s, the first %s", kin.n,
 		kin.n == 1 ? "" : "s", nsx_text_ns(l->arena, (double)kin.ns),
 		nsx_tell_name(l, kin.first));
 	f.evidence[1] = nsx_tell(
 		l, "tensor cores of this GPU (%lld.%lld) have %.0f times the "
-		"peak of f32 without them; priced at %.1f times as fast, an "
+		"peak of f32 without them; priced at %.3g times as fast, an "
 		"assumption", (long long)gpu->compute_major,
 		(long long)gpu->compute_minor, ratio, amount);
 	f.recommendation[0] = narrower_type(k, gpu);
@@ -467,8 +468,8 @@ static int propose_elementwise(struct kernels *k, struct nsx_err *err)
 	f.guess_ns = (double)kin.ns * (1 - 1 / FUSED);
 	f.place = nsx_range_path(k->d, kin.place);
 	f.title = nsx_tell(l, "kernels that work element by element take "
-			   "%.1f%% of GPU %lld's time", 100 * share,
-			   k->device_id);
+			   "%s of GPU %lld's time",
+			   nsx_text_share(l->arena, share, 1), k->device_id);
 	f.evidence[0] = nsx_tell(
 		l, "%zu kernel%s, %s, the first %s", kin.n,
 		kin.n == 1 ? "" : "s", nsx_text_ns(l->arena, (double)kin.ns),
@@ -569,8 +570,8 @@ static int propose_grids(struct kernels *k, bool *told, struct nsx_err *err)
 	const struct kernel *top = NULL;
 	struct nsx_change *v = nsx_arena_get(l->arena,
 					     MOST_SHAPES * sizeof(*v));
-	static const char bound[] = "at most: as if each were multiprocessors "
-				    "over blocks as fast, with a block on each";
+	static const char bound[] = "at most: as if each filled all multiprocessors "
+				    "and were faster by as much";
 	const struct nsx_shape *s;
 	const char *streams;
 	double won_ns = 0;

@@ -301,8 +301,8 @@ static int propose(struct unified *u, struct nsx_err *err)
 	f.evidence[n] = u->faults ?
 		nsx_tell(l, "%" PRId64 " groups of page faults of the GPU were "
 			 "recorded", u->faults) :
-		"page faults were not traced: the line that does is under "
-		"Capture quality";
+		"page faults were not traced: the line that records them is "
+		"under Capture quality";
 	if (u->nrows)
 		f.remedy = nsx_plan_of(d, (struct nsx_change){
 			.verb = NSX_DROP, .op = NSX_ON_COPIES, .rows = rows,

@@ -98,20 +98,21 @@ static const struct source {
 	int (*sum)(const struct nsx_detect *d, struct sums *s,
 		   struct nsx_err *err);
 	enum nsx_finding_id id;
-	const char *what, *own, *advice, *csv, *column, *key;
-} sources[] = {
+	const char *what, *own, *advice, *sampled, *csv, *column, *key;
+} sources[] = { /* sampled: the advice where OS calls have a backtrace */
 	{sum_ranges, NSX_ID_host_ranges, "the NVTX range ",
 	 ", without the ranges inside them",
 	 "look inside this range first: more ranges, or samples of the CPU "
 	 "(nsys's --sample), tell what it does",
-	 "nvtx_ranges", "exclusive_ms", "range_name"},
+	 NULL, "nvtx_ranges", "exclusive_ms", "range_name"},
 	{sum_calls, NSX_ID_host_calls, "calls of ", "",
 	 "see whether it is the start of CUDA itself, which every program "
-	 "pays once", NULL, NULL, NULL},
+	 "pays once", NULL, NULL, NULL, NULL},
 	{sum_os_calls, NSX_ID_host_os_calls, "the operating system's ",
 	 " on main threads",
 	 "find out what it waits for: backtraces of OS calls tell "
 	 "(nsys profile --trace=osrt --osrt-backtrace-threshold=100000)",
+	 "find out what it waits for: where it is called from stands under CPU",
 	 "os_runtime", "total_time_ms", "api_name"},
 };
 
@@ -134,7 +135,9 @@ static void propose(const struct nsx_detect *d, const struct source *x,
 				      nsx_text_ns(l->arena, (double)top->ns),
 				      nsx_text_n(l->arena, (size_t)top->count,
 						 "piece", NULL), x->own)},
-		.recommendation = {x->advice}};
+		.recommendation = {x->sampled &&
+				   nsx_has_view(t->schema, NSX_VIEW_osrt_frame) ?
+					   x->sampled : x->advice}};
 
 	for (size_t i = 1; i < s->keys.n && i <= FEW_NEXT; i++)
 		if ((double)s->v[i].ns >= MUCH * length)

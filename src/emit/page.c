@@ -4,6 +4,7 @@
  * Both are made of the same lines.  Plain lines are cut at NSX_PLAIN_CHARS;
  * `bold` puts the terminal's marks around what Markdown shows bold.
  */
+#include <math.h>
 #include <string.h>
 #include "emit/emit.h"
 #include "emit/html/html.h"
@@ -12,6 +13,7 @@
 
 enum { PLAIN_CHARS = 160 };
 #define ALIKE 0.05 /* no share differs more between GPUs */
+#define OVERLAPS 0.3 /* of what a remedy wins, that others change */
 
 struct page {
 	struct nsx_buf *b;
@@ -242,10 +244,24 @@ static void add_price(struct page *p, const struct nsx_first_page *x,
 {
 	if (f->price == NSX_PRICE_NONE)
 		return;
-	nsx_buf_printf(p->b, "−%s (%s, %s)  ",
+	nsx_buf_printf(p->b, "−%s (%s, %s",
 		       nsx_text_ns(p->a, f->headroom_ns),
 		       nsx_text_share(p->a, f->headroom_ns, x->now_ns),
 		       nsx_price_names[f->price]);
+	if (f->has_disjoint && fabs(f->disjoint_ns - f->headroom_ns) >
+				       OVERLAPS * f->headroom_ns)
+		nsx_buf_printf(p->b, "; %s after those above",
+			       f->disjoint_ns > 0 ?
+				       nsx_text_ns(p->a, f->disjoint_ns) :
+				       "nothing");
+	put(p, ")  ");
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+	size_t n = strlen(text), k = strlen(end);
+
+	return n >= k && !strcmp(text + n - k, end);
 }
 
 static void add_finding(struct page *p, const struct nsx_first_page *x,
@@ -267,8 +283,10 @@ static void add_finding(struct page *p, const struct nsx_first_page *x,
 		put_said(p, f->place);
 		put(p, f->evidence[0] ? "; " : "");
 	}
-	for (unsigned k = 0; k < 2 && f->evidence[k]; k++) {
-		put(p, k ? ". " : "");
+	for (unsigned k = 0, n = 0; n < 2 && f->evidence[k]; k++) {
+		if (f->place && ends_with(f->evidence[k], f->place))
+			continue; /* said already */
+		put(p, n++ ? ". " : "");
 		put_said(p, f->evidence[k]);
 	}
 	end_line(p, true);
@@ -294,16 +312,30 @@ static void add_list(struct page *p, const char *what,
 	end_line(p, true);
 }
 
+/* Of which findings the sum is: "all of this were", "1 and 3 were". */
+static const char *say_counted(struct page *p, const struct nsx_first_page *x)
+{
+	unsigned n = 0, k = 0;
+	const char *text = "";
+
+	for (unsigned i = 0; i < x->nfindings; i++)
+		n += x->counted[i];
+	if (n == x->nfindings)
+		return n == 1 ? "this were" : "all of this were";
+	for (unsigned i = 0; i < x->nfindings; i++)
+		if (x->counted[i])
+			text = nsx_arena_printf(p->a, "%s%s%u", text, !k++ ? "" :
+						k == n ? " and " : ", ", i + 1);
+	return nsx_arena_printf(p->a, "%s were", text);
+}
+
 static void add_sum(struct page *p, const struct nsx_first_page *x)
 {
 	if (x->then_ns >= 0) {
 		begin_line(p, "told");
-		nsx_buf_printf(p->b, "If %s done: %s → %s",
-			       x->nfindings == 1 ? "this were" :
-						   "all of this were",
+		nsx_buf_printf(p->b, "If %s done: %s → %s.", say_counted(p, x),
 			       nsx_text_ns(p->a, x->now_ns),
 			       nsx_text_ns(p->a, x->then_ns));
-		put(p, ".");
 		if (x->nsmaller)
 			nsx_buf_printf(p->b, " %s below.",
 				       nsx_text_n(p->a, x->nsmaller,

@@ -56,7 +56,8 @@ struct nsx_first_page {
 	const struct nsx_finding *finding[NSX_PAGE_FINDINGS]; /* by cost     */
 	unsigned nfindings;
 	size_t nsmaller;       /* findings below that are not among them     */
-	double now_ns, then_ns; /* then: with all of them; < 0: not known    */
+	bool counted[NSX_PAGE_FINDINGS]; /* in then_ns: what was measured    */
+	double now_ns, then_ns; /* then: with those; < 0: with none          */
 	const char **fine, **trust, **missing; /* NULL-terminated            */
 };
 

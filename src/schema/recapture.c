@@ -131,7 +131,7 @@ const char *nsx_recapture_line(struct nsx_arena *a, unsigned version,
 	return text;
 }
 
-const char *nsx_recapture_preset(unsigned what)
+const char *nsx_recapture_preset(unsigned what, bool links)
 {
 	static const struct {
 		unsigned what;
@@ -146,7 +146,7 @@ const char *nsx_recapture_preset(unsigned what)
 		 NSX_REC_COUNTERS, "nvlink"},
 	};
 
-	for (size_t i = 0; i < ARRAY_LEN(presets); i++)
+	for (size_t i = 0; i < ARRAY_LEN(presets) - !links; i++)
 		if (!(what & NSX_REC_ALL & ~(presets[i].what | NSX_REC_SCHED)))
 			return presets[i].name;
 	return "full";

@@ -40,7 +40,9 @@ const char *nsx_recapture_line(struct nsx_arena *a, unsigned version,
 			       unsigned what);
 /* The least version that can; 0: any. */
 unsigned nsx_recapture_since(unsigned what);
-/* What `nsys-explain capture` calls a capture of that. */
-const char *nsx_recapture_preset(unsigned what);
+/* What `nsys-explain capture` calls a capture of that; links: between GPUs, so
+ * that counters are for NVLink.
+ */
+const char *nsx_recapture_preset(unsigned what, bool links);
 
 #endif

@@ -78,12 +78,17 @@ static void test_recapture_too_old(void **state)
 static void test_recapture_preset(void **state)
 {
 	(void)state;
-	assert_string_equal(nsx_recapture_preset(NSX_REC_SCHED), "basic");
-	assert_string_equal(nsx_recapture_preset(NSX_REC_GRAPHS), "graphs");
+	assert_string_equal(nsx_recapture_preset(NSX_REC_SCHED, true), "basic");
+	assert_string_equal(nsx_recapture_preset(NSX_REC_GRAPHS, false), "graphs");
 	assert_string_equal(nsx_recapture_preset(NSX_REC_MEMORY |
-						 NSX_REC_COUNTERS), "nvlink");
+						 NSX_REC_COUNTERS, true),
+			    "nvlink");
+	assert_string_equal(nsx_recapture_preset(NSX_REC_MEMORY |
+						 NSX_REC_COUNTERS, false),
+			    "full");
 	assert_string_equal(nsx_recapture_preset(NSX_REC_FAULTS |
-						 NSX_REC_COUNTERS), "full");
+						 NSX_REC_COUNTERS, true),
+			    "full");
 }
 
 int main(void)

@@ -277,6 +277,9 @@ static void tell_busiest(const struct nsx_trace *t,
 						  top[ON_CPU].u.f * 1e6),
 				      nsx_text_ns(l->arena, others_ms * 1e6))},
 		.recommendation = {
+			t->samples.n ?
+			"look at the functions it runs (under CPU); only what "
+			"runs beside it, on other cores or the GPU, is faster" :
 			"see which functions it runs (samples of the CPU, nsys's "
 			"--sample, tell); only what runs beside it, on other "
 			"cores or the GPU, is faster"},

@@ -84,11 +84,13 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	nsx_table_sort(table, NSX_DESC(ON_LAUNCH), NSX_DESC(TOTAL),
 		       NSX_DESC(COUNT), PID, TID, API);
 	nsx_put(out, "launch_thread_ms", nsx_ms(launch_ns));
-	nsx_md_bullet(out,
-		      "Threads that launch GPU work spend %s in OS runtime "
-		      "calls; what of it the GPU waits for is under Waits of "
-		      "the host.",
-		      nsx_text_ns(out->arena, (double)launch_ns));
+	nsx_md_bullet(out, "%s", launch_ns ?
+		nsx_say(out, "Threads that launch GPU work spend %s in OS "
+			"runtime calls; what of it the GPU waits for is under "
+			"Waits of the host.",
+			nsx_text_ns(out->arena, (double)launch_ns)) :
+		"No thread that launches GPU work spends time in OS runtime "
+		"calls.");
 	nsx_md_table(out, table, 3, PID, TID, API, COUNT, TOTAL, AVG, MAX,
 		     ON_LAUNCH);
 	return 0;

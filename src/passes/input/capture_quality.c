@@ -131,7 +131,8 @@ static void print_recapture(struct nsx_quality *q)
 {
 	struct nsx_arena *a = q->out->arena;
 	unsigned what = q->lacking;
-	const char *line, *preset = nsx_recapture_preset(what), *sets = "";
+	const char *line, *sets = "";
+	const char *preset = nsx_recapture_preset(what, q->t->ndevices > 1);
 	const char *export = nsx_recapture_line(a, q->version, NSX_REC_EXPORT |
 							       NSX_REC_PAYLOAD);
 

@@ -145,7 +145,7 @@ static void put_values(const struct nsx_trace *t, const struct sums *s,
 /* "; 1.000 ms ..., 2.000 ms ..." for what is not mapped, or nothing. */
 static const char *say_rest(const struct sums *s, struct nsx_section *out)
 {
-	const char *no_call = "", *no_range = "";
+	const char *no_call = "", *no_range = "", *no_stack = "";
 
 	if (s->all.no_call_ns)
 		no_call = nsx_say(out,
@@ -153,12 +153,12 @@ static const char *say_rest(const struct sums *s, struct nsx_section *out)
 			"the call was not traced",
 			nsx_text_ns(out->arena, (double)s->all.no_call_ns));
 	if (s->all.no_range_ns)
-		no_range = nsx_say(out,
-			"; %s were launched outside every range, %s of it on "
-			"threads without any",
-			nsx_text_ns(out->arena, (double)s->all.no_range_ns),
+		no_range = nsx_say(out, "; %s were launched outside every range",
+			nsx_text_ns(out->arena, (double)s->all.no_range_ns));
+	if (s->no_stack_ns)
+		no_stack = nsx_say(out, ", %s of it on threads without any",
 			nsx_text_ns(out->arena, (double)s->no_stack_ns));
-	return nsx_say(out, "%s%s", no_call, no_range);
+	return nsx_say(out, "%s%s%s", no_call, no_range, no_stack);
 }
 
 static void judge(const struct nsx_run *run, const struct sums *s,

@@ -1,4 +1,5 @@
 /* findings.c - what to do next: the ranked findings as tables and in words. */
+#include <string.h>
 #include "passes/verdict/findings_table.h"
 #include "report/words.h"
 
@@ -59,13 +60,15 @@ static void say_finding(struct nsx_section *out, const struct nsx_cell *row)
 
 	nsx_buf_printf(&b, "**[%s] %s**", row[F_SEVERITY].u.s, row[F_TITLE].u.s);
 	if (row[F_HEADROOM].type) {
-		nsx_buf_printf(&b, ": %s", nsx_text_ns(
-			out->arena, row[F_HEADROOM].u.f * 1e6));
-		if (row[F_DISJOINT].type &&
-		    row[F_DISJOINT].u.f != row[F_HEADROOM].u.f)
+		const char *alone = nsx_text_ns(out->arena,
+						row[F_HEADROOM].u.f * 1e6);
+		const char *more = nsx_text_ns(out->arena,
+					       row[F_DISJOINT].u.f * 1e6);
+
+		nsx_buf_printf(&b, ": %s", alone);
+		if (row[F_DISJOINT].type && strcmp(more, alone))
 			nsx_buf_printf(&b, ", %s once those above are mended",
-				       nsx_text_ns(out->arena,
-						   row[F_DISJOINT].u.f * 1e6));
+				       more);
 		nsx_buf_printf(&b, " (%s, confidence %s)", row[F_PRICE].u.s,
 			       row[F_CONFIDENCE].u.s);
 	}
