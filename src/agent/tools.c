@@ -4,6 +4,7 @@
 #include <strings.h>
 #include "agent/ask.h"
 #include "agent/reply.h"
+#include "agent/shape.h"
 #include "agent/tools.h"
 
 const struct nsx_tool nsx_tools[NSX_NTOOLS] = {
@@ -117,40 +118,8 @@ void nsx_tool_input_schema(struct nsx_jsonw *w, const char *key,
 void nsx_tool_output_schema(struct nsx_jsonw *w, const char *key,
 			    enum nsx_tool_id tool)
 {
-	static const struct {
-		const char *name, *type, *help;
-	} members[] = {
-		{"trace", "string", "as asked for"},
-		{"trace_id", "string", "hash of its content"},
-		{"question", "string", "that was answered"},
-		{"argument", "string", "of the question"},
-		{"window", "object", "of which all is told: at, kind (full, steady, asked), length_ns"},
-		{"confidence", "string", "high, medium or low"},
-		{"says", "array", "the answer in sentences"},
-		{"notes", "array", "caveats, and what was checked and is fine"},
-		{"values", "object", "figures, with their unit at the end of the key"},
-		{"tables", "object", "rows, dearest first"},
-		{"cannot_tell", "array", "what this trace has no answer for"},
-		{"truncated", "object", "what was left out: shown, total, cursor, cost_of_rest_tokens"},
-		{"next", "array", "calls that would lead on: tool, arguments, why"},
-		{"error", "object", "why there is no answer: code, message, try"},
-	};
-
 	(void)tool;
-	nsx_jsonw_object(w, key);
-	nsx_jsonw_str(w, "$schema",
-		      "https://json-schema.org/draft/2020-12/schema");
-	nsx_jsonw_str(w, "type", "object");
-	nsx_jsonw_object(w, "properties");
-	for (unsigned i = 0; i < ARRAY_LEN(members); i++) {
-		nsx_jsonw_object(w, members[i].name);
-		nsx_jsonw_str(w, "type", members[i].type);
-		nsx_jsonw_str(w, "description", members[i].help);
-		nsx_jsonw_end(w);
-	}
-	nsx_jsonw_end(w);
-	nsx_jsonw_bool(w, "additionalProperties", false);
-	nsx_jsonw_end(w);
+	nsx_shape_put(w, key, "answer");
 }
 
 /* Calls ---------------------------------------------------------------------------*/

@@ -28,9 +28,9 @@ static void comment(const char *text)
 
 static void print_columns(const struct nsx_pass *pass)
 {
-	for (unsigned i = 0; i < pass->nlayouts; i++) {
-		const struct nsx_layout *l = &pass->layouts[i];
+	const struct nsx_layout *l;
 
+	for (unsigned i = 0; (l = nsx_pass_layout(pass, i)); i++) {
 		puts("--");
 		if (l->csv)
 			printf("-- tables/%s.csv", l->csv);

@@ -99,7 +99,7 @@ NSX_COLUMNS(check_cols, CHECK_COLUMNS);
 	X(G_UNIT, "unit", STR, "%, ms, bytes; null: a count")                 \
 	X(G_TEXT, "text", STR, "why it is undecided")
 NSX_COLUMNS(gate_cols, GATE_COLUMNS);
-static const struct nsx_layout layouts[NSX_NDT] = {
+const struct nsx_layout nsx_diff_layouts[NSX_NDT] = {
 	{.key = "budget", .csv = "diff_budget", NSX_COLS(budget_cols),
 	 .json_rows = 1000},
 	{.key = "kernels", .csv = "diff_kernels", NSX_COLS(kernel_cols),
@@ -508,7 +508,7 @@ int nsx_diff_tabulate(struct nsx_diff *d, struct nsx_diff_tables *ret,
 {
 	memset(ret, 0, sizeof(*ret));
 	for (unsigned i = 0; i < NSX_NDT; i++)
-		ret->t[i].layout = &layouts[i];
+		ret->t[i].layout = &nsx_diff_layouts[i];
 	for (uint32_t l = 0; l < d->nlanes; l++)
 		if (fill_budget(d, &d->lanes[l], &ret->t[NSX_DT_BUDGET], err) ||
 		    fill_units(d, 0, l, &ret->t[NSX_DT_UNITS], err) ||

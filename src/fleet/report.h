@@ -31,6 +31,7 @@ enum { /* tables, in order of their files */
 	NSX_FT_RANKS, NSX_FT_COLLECTIVES, NSX_FT_FRONTIER, NSX_FT_CLOCK,
 	NSX_FT_STEPS, NSX_FT_FINDINGS, NSX_FT_OUTLIERS, NSX_NFTABLES
 };
+extern const struct nsx_layout nsx_fleet_layouts[NSX_NFTABLES];
 struct nsx_freport {
 	const struct nsx_fleet *f;
 	struct nsx_ffinding *v; /* dearest first                             */

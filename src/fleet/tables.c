@@ -86,7 +86,7 @@ NSX_COLUMNS(finding_cols, FINDING_COLUMNS);
 	X(O_Z, "z", F64, "distance in median deviations")
 NSX_COLUMNS(outlier_cols, OUTLIER_COLUMNS);
 
-static const struct nsx_layout layouts[NSX_NFTABLES] = {
+const struct nsx_layout nsx_fleet_layouts[NSX_NFTABLES] = {
 	[NSX_FT_RANKS] = {.key = "ranks", .csv = "ranks", NSX_COLS(rank_cols),
 			  .json_rows = -1},
 	[NSX_FT_COLLECTIVES] = {.key = "collectives", .csv = "collectives",
@@ -482,7 +482,7 @@ int nsx_freport_tables(struct nsx_freport *r, struct nsx_err *err)
 	struct nsx_table *t = r->t;
 
 	for (unsigned i = 0; i < NSX_NFTABLES; i++)
-		t[i].layout = &layouts[i];
+		t[i].layout = &nsx_fleet_layouts[i];
 	for (uint32_t c = 0; c < r->f->ncomms; c++)
 		if (r->f->comm[c].n > 1 &&
 		    fill_comm(r, c, &t[NSX_FT_COLLECTIVES], err))

@@ -47,6 +47,9 @@ const char *nsx_pass_missing(const struct nsx_pass *pass,
  */
 const char *nsx_pass_lacks(const struct nsx_pass *pass,
 			   const struct nsx_schema *s, struct nsx_arena *a);
+/* What its i-th table looks like; NULL: no more. */
+const struct nsx_layout *nsx_pass_layout(const struct nsx_pass *pass,
+					 unsigned i);
 /* Its i-th query: queries/ID.sql, then queries/ID__PART.sql; NULL: no more. */
 const struct nsx_query *nsx_pass_query(const struct nsx_pass *pass,
 				       unsigned i);

@@ -119,6 +119,18 @@ const char *nsx_pass_lacks(const struct nsx_pass *pass,
 	return missing;
 }
 
+const struct nsx_layout *nsx_pass_layout(const struct nsx_pass *pass,
+					 unsigned i)
+{
+	const struct nsx_layout *const *more = pass->more;
+
+	if (i < pass->nlayouts)
+		return &pass->layouts[i];
+	for (i -= pass->nlayouts; i && more && *more; i--)
+		more++;
+	return more ? *more : NULL;
+}
+
 const struct nsx_query *nsx_pass_query(const struct nsx_pass *pass, unsigned i)
 {
 	size_t n = strlen(pass->id);

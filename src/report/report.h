@@ -52,8 +52,11 @@ struct nsx_pass {
 	const char *no_title, *no_query, *no_cannot;
 	/* What a look at a small table finds lacking; NULL: nothing.        */
 	const char *(*lacks)(const struct nsx_schema *s, struct nsx_arena *a);
-	const struct nsx_layout *layouts; /* every table that has a CSV      */
+	const struct nsx_layout *layouts; /* of its tables                   */
 	unsigned nlayouts;
+	const struct nsx_layout *const *more; /* of other files, NULL at the
+						 end; NULL: none             */
+	bool may_be_null;    /* NSX_S_NULL                    */
 	bool is_verdict; /* what was found: a page begins with it            */
 	/* An analysis reads the trace and the facts; a summary, which has no
 	 * `run`, also the report when all is found: no section decides by what

@@ -21,6 +21,7 @@ enum nsx_type {
 };
 
 struct nsx_table;
+struct nsx_layout;
 
 struct nsx_cell {
 	enum nsx_type type;
@@ -43,6 +44,7 @@ struct nsx_col {
 	bool is_prose; /* Markdown of ours, in which names are quoted        */
 	bool adds; /* the sum over rows means something: the row that stands
 		      for the rest of a cut table has it                     */
+	const struct nsx_layout *rows; /* of a TABLE                         */
 };
 
 /* A column is named once, in the list of its table:

@@ -602,5 +602,8 @@ NSX_DEFINE_PASS(memory_usage) {
 	.any_of = {NSX_NEED_VIEW(memory_event)},
 	.layouts = layouts,
 	.nlayouts = ARRAY_LEN(layouts),
+	.more = (const struct nsx_layout *const[]){
+		&mem_never_freed_layout, &mem_trend_layout, &mem_churn_layout,
+		&mem_faults_layout, NULL},
 	.run = run,
 };

@@ -26,13 +26,12 @@ NSX_COLUMNS(cols, COLUMNS);
 	X(CLOCK_SHIFT, "shift_ns", I64, "what was added to them")             \
 	X(CLOCK_WITHIN, "within_ns", I64, "what they may still be off by")
 NSX_COLUMNS(clock_cols, CLOCK_COLUMNS);
-static const struct nsx_layout clock_layout = {
-    .key = "clocks", NSX_COLS(clock_cols), .json_rows = -1};
 static const struct nsx_layout layouts[] = {
     {.key = "checks",
      .csv = "capture_quality",
      NSX_COLS(cols),
      .json_rows = -1},
+    {.key = "clocks", NSX_COLS(clock_cols), .json_rows = -1},
 };
 
 const char *nsx_check(struct nsx_quality *q, const char *check,
@@ -197,7 +196,7 @@ static void print(struct nsx_quality *q)
 static int list_clocks(const struct nsx_trace *t, struct nsx_section *out,
 		       struct nsx_err *err)
 {
-	struct nsx_table *table = nsx_add_table(out, &clock_layout);
+	struct nsx_table *table = nsx_add_table(out, &layouts[1]);
 
 	for (uint32_t i = 0; i < t->nclocks; i++) {
 		const struct nsx_clock *c = &t->clock[i];

@@ -64,5 +64,6 @@ NSX_DEFINE_PASS(nvtx_kernel_phases) {
 	.option = "--phase-map FILE",
 	.layouts = layouts,
 	.nlayouts = ARRAY_LEN(layouts),
+	.may_be_null = true,
 	.run = run,
 };

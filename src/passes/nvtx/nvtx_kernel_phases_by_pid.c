@@ -2,21 +2,22 @@
 #include "passes/nvtx/phase_table.h"
 #include "passes/pass.h"
 
-#define COLUMNS(X)                                                            \
-	X(PID, "pid", I64, "process")                                         \
-	X(PHASES, "phases", TABLE, "kernel time by phase")
-NSX_COLUMNS(cols, COLUMNS);
 #define PHASE_COLUMNS(X)                                                      \
 	X(PHASE, "phase", STR, "phase of the map; unmapped is the rest")      \
 	X(PHASE_MS, "total_kernel_time_ms", F64, "sum of its kernels")        \
 	X(PHASE_PCT, "pct_of_attributed_kernel_time", F64,                    \
 	  "share of the process's kernels that were launched in a range")
 NSX_COLUMN_ARRAY(phase_cols, PHASE_COLUMNS);
+static const struct nsx_layout phase_layout = {NSX_COLS(phase_cols),
+					       .json_rows = -1};
+#define COLUMNS(X)                                                            \
+	X(PID, "pid", I64, "process")                                         \
+	X(PHASES, "phases", TABLE, "kernel time by phase",                    \
+	  .rows = &phase_layout)
+NSX_COLUMNS(cols, COLUMNS);
 static const struct nsx_layout layouts[] = {
 	{.key = "*", NSX_COLS(cols)},
 };
-static const struct nsx_layout phase_layout = {NSX_COLS(phase_cols),
-					       .json_rows = -1};
 
 static int add_process(const struct nsx_run *run, uint32_t process,
 		       const int64_t *ns, struct nsx_section *out,
@@ -77,5 +78,6 @@ NSX_DEFINE_PASS(nvtx_kernel_phases_by_pid) {
 	.option = "--phase-map FILE",
 	.layouts = layouts,
 	.nlayouts = ARRAY_LEN(layouts),
+	.may_be_null = true,
 	.run = run,
 };

@@ -252,5 +252,6 @@ NSX_DEFINE_PASS(nvtx_start_end) {
 	       "is open in that process. No part of coverage.",
 	.layouts = layouts,
 	.nlayouts = ARRAY_LEN(layouts),
+	.may_be_null = true,
 	.run = run,
 };

@@ -431,5 +431,6 @@ NSX_DEFINE_PASS(by_pid) {
 	.any_of = {NSX_GPU_WORK, NSX_NEED_VIEW(runtime)},
 	.layouts = layouts,
 	.nlayouts = ARRAY_LEN(layouts),
+	.more = (const struct nsx_layout *const[]){&nsx_process_layout, NULL},
 	.summarise = summarise,
 };

@@ -13,18 +13,6 @@
 	  "kernels that began in the window")                                 \
 	X(T_PCT, "pct_of_total_kernel_time", F64, "share of all kernels")
 NSX_COLUMNS(top_cols, TOP_COLUMNS);
-#define PID_COLUMNS(X)                                                        \
-	X(PID, "pid", I64, "process")                                         \
-	NSX_STORM_COLUMNS(X, "launch_storm.")                                 \
-	X(KERNELS, "top_kernels.kernels", TABLE,                              \
-	  "its kernels with the most time")                                   \
-	X(SYNC, "sync.sync_calls", TABLE, "its synchronising calls")          \
-	X(NVTX, "nvtx.ranges", TABLE, "its NVTX ranges with the most time")
-NSX_COLUMNS(pid_cols, PID_COLUMNS);
-static const struct nsx_layout layouts[] = {
-	{.key = "top_pids", NSX_COLS(top_cols)},
-	{.key = "pids", NSX_COLS(pid_cols)},
-};
 
 /* Parts of other sections' tables, a process's rows each. ----------------------*/
 
@@ -55,6 +43,21 @@ static const struct nsx_layout parts[] = {
 	{NSX_COLS(kernel_cols)}, {NSX_COLS(sync_cols)}, {NSX_COLS(range_cols)},
 };
 enum { PART_KERNELS, PART_SYNC, PART_NVTX };
+
+#define PID_COLUMNS(X)                                                        \
+	X(PID, "pid", I64, "process")                                         \
+	NSX_STORM_COLUMNS(X, "launch_storm.")                                 \
+	X(KERNELS, "top_kernels.kernels", TABLE,                              \
+	  "its kernels with the most time", .rows = &parts[PART_KERNELS])     \
+	X(SYNC, "sync.sync_calls", TABLE, "its synchronising calls",          \
+	  .rows = &parts[PART_SYNC])                                          \
+	X(NVTX, "nvtx.ranges", TABLE, "its NVTX ranges with the most time",   \
+	  .rows = &parts[PART_NVTX])
+NSX_COLUMNS(pid_cols, PID_COLUMNS);
+static const struct nsx_layout layouts[] = {
+	{.key = "top_pids", NSX_COLS(top_cols)},
+	{.key = "pids", NSX_COLS(pid_cols)},
+};
 
 /* The rows of `from` whose pid is this one, in its order, at most `most`. The
  * columns are those of the same key, "nvtx_" in front or not.

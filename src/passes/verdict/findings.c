@@ -151,6 +151,7 @@ NSX_DEFINE_PASS(findings) {
 		       "wait that is taken out must not be needed",
 	.layouts = layouts,
 	.nlayouts = ARRAY_LEN(layouts),
+	.more = (const struct nsx_layout *const[]){&nsx_findings_layout, NULL},
 	.is_verdict = true,
 	.summarise = summarise,
 };

@@ -28,6 +28,7 @@ NSX_DEFINE_PASS(findings_minor) {
 	.doc = "Findings that are worth less than 0.5 % of the steady window, "
 	       "once those above them are taken out, and those beyond the "
 	       "first ten.",
+	.more = (const struct nsx_layout *const[]){&nsx_findings_layout, NULL},
 	.is_verdict = true,
 	.summarise = summarise,
 };

@@ -13,7 +13,7 @@
 NSX_COLUMNS(row_cols, ROW_COLUMNS);
 const struct nsx_layout nsx_findings_layout = {.key = "*", NSX_COLS(nsx_finding_cols),
 					       .json_rows = -1};
-static const struct nsx_layout row_layout = {NSX_COLS(row_cols)};
+const struct nsx_layout nsx_evidence_layout = {NSX_COLS(row_cols)};
 
 struct work {
 	const struct nsx_trace *trace;
@@ -48,7 +48,7 @@ static struct nsx_table *evidence_rows(struct work *k,
 				       const struct nsx_finding *f,
 				       struct nsx_err *err)
 {
-	struct nsx_table *t = nsx_add_table(k->out, &row_layout);
+	struct nsx_table *t = nsx_add_table(k->out, &nsx_evidence_layout);
 
 	for (size_t i = 0; i < ARRAY_LEN(f->proof); i++) {
 		const struct nsx_evidence *e = &f->proof[i];

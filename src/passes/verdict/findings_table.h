@@ -4,6 +4,7 @@
 
 #include "passes/pass.h"
 
+extern const struct nsx_layout nsx_findings_layout, nsx_evidence_layout;
 #define NSX_FINDING_COLUMNS(X)                                                \
 	X(F_ID, "id", STR, "what kind of finding")                            \
 	X(F_SEVERITY, "severity", STR,                                        \
@@ -21,7 +22,8 @@
 	  "window / (window - headroom); null unless replayed")               \
 	X(F_CONFIDENCE, "confidence", STR, "in cause and price")              \
 	X(F_WINDOW, "window", STR, "the window it is judged on")              \
-	X(F_ROWS, "evidence_rows", TABLE, "where the tables show it")         \
+	X(F_ROWS, "evidence_rows", TABLE, "where the tables show it",         \
+	  .rows = &nsx_evidence_layout)                                       \
 	X(F_KEY, "key", STR,                                                  \
 	  "id, with its subject where there may be several")                  \
 	X(F_PRICE, "price", STR, "replayed, measured or assumed")             \
@@ -31,7 +33,6 @@
 	  "most that headroom_ms may come to")                                \
 	X(F_PLACE, "place", STR, "where in the user's code")
 NSX_COLUMNS(nsx_finding_cols, NSX_FINDING_COLUMNS);
-extern const struct nsx_layout nsx_findings_layout;
 
 /* The findings of the report that are minor, or those that are not. */
 int nsx_fill_findings(const struct nsx_report *report,

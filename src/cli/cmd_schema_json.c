@@ -1,0 +1,51 @@
+/* cmd_schema_json.c - what our JSON looks like, for who validates it. */
+#include <stdio.h>
+#include "agent/shape.h"
+#include "cli/cmd_common.h"
+#include "cli/opt.h"
+
+static int print_schema(const char *name, struct nsx_err *err)
+{
+	struct nsx_jsonw *w = NULL;
+	int rc = nsx_shape_schema(name, &w, err);
+
+	if (!rc)
+		rc = nsx_jsonw_write(w, stdout, err);
+	nsx_jsonw_free(w);
+	return rc;
+}
+
+static int run(const struct nsx_cmd *cmd, int argc, char **argv)
+{
+	struct nsx_arena *a = nsx_arena_new();
+	struct nsx_err err;
+	const char *name;
+	char none;
+	int n, rc = nsx_opt_parse(cmd, argc, argv, &none, &n, &err);
+
+	if (!rc && n > 1)
+		rc = nsx_fail(&err, NSX_E_USAGE, "schema-json takes one name, "
+			      "not %d", n);
+	if (!rc && n)
+		rc = print_schema(argv[1], &err);
+	for (unsigned i = 0; !rc && !n && (name = nsx_shape_name(i, a)); i++)
+		puts(name);
+	nsx_arena_free(a);
+	return rc ? nsx_cmd_fail(&err, false) : nsx_cmd_printed(0);
+}
+
+const struct nsx_cmd nsx_cmd_schema_json = {
+	.name = "schema-json",
+	.usage = "[report|brief|diff|fleet|findings|tool:NAME]",
+	.summary = "JSON Schemas of what this program writes",
+	.doc = "Prints the JSON Schema (2020-12) of report.json, of the first "
+	       "page, of diff.json, of the report.json of a fleet, of the "
+	       "findings in a report, or of a call of a tool of 'mcp': its "
+	       "arguments and its structuredContent. Without a name it lists "
+	       "the names. 'make install' puts them under "
+	       "share/nsys-explain/schema.\n\n"
+	       "Later versions with the same schema_version only add keys.",
+	.examples = "nsys-explain schema-json report > report.schema.json\n"
+		    "nsys-explain schema-json tool:nsys_ask",
+	.run = run,
+};
