@@ -185,9 +185,11 @@ lint:
 # Installing ----------------------------------------------------------------
 TO  := $(DESTDIR)$(PREFIX)
 MAN := $(TO)/share/man/man1
+COMMANDS := $(subst _,-,$(shell sed -n 's/^NSX_COMMAND(\(.*\))/\1/p' src/cli/commands.def))
+SHARE := $(TO)/share/$(PROG)
 COMPLETIONS := $(TO)/share/bash-completion/completions/$(PROG) \
 	$(TO)/share/zsh/site-functions/_$(PROG) $(TO)/share/fish/vendor_completions.d/$(PROG).fish
-## install: program, its alias nsys-llm-explain, manual, library and headers, under PREFIX
+## install: program, its alias nsys-llm-explain, manuals, schemas, library and headers, under PREFIX
 install: install-program lib
 	install -D -m 644 -t $(TO)/include/nsx include/nsx/*.h
 	install -D -m 644 -t $(TO)/lib $B/libnsx.a
@@ -198,7 +200,9 @@ install-program: all
 	install -D -m 755 $B/$(PROG) $(TO)/bin/$(PROG)
 	ln -sf $(PROG) $(TO)/bin/nsys-llm-explain
 	$(if $(MPICC),install -m 755 $B/$(PROG)-mpi $(TO)/bin/$(PROG)-mpi)
-	mkdir -p $(MAN) && $B/$(PROG) --man > $(MAN)/$(PROG).1
+	mkdir -p $(MAN) $(SHARE)/schema && $B/$(PROG) --man > $(MAN)/$(PROG).1
+	for c in $(COMMANDS); do $B/$(PROG) --man $$c > $(MAN)/$(PROG)-$$c.1 || exit 1; done
+	for n in $$($B/$(PROG) schema-json); do $B/$(PROG) schema-json $$n > $(SHARE)/schema/$${n#tool:}.json || exit 1; done
 	mkdir -p $(dir $(COMPLETIONS))
 	$B/$(PROG) completion bash > $(word 1,$(COMPLETIONS))
 	$B/$(PROG) completion zsh > $(word 2,$(COMPLETIONS))
@@ -206,6 +210,7 @@ install-program: all
 ## uninstall: takes away what install put there
 uninstall:
 	rm -f $(TO)/bin/$(PROG) $(TO)/bin/nsys-llm-explain $(TO)/bin/$(PROG)-mpi $(MAN)/$(PROG).1 $(COMPLETIONS)
+	rm -rf $(COMMANDS:%=$(MAN)/$(PROG)-%.1) $(SHARE)
 	rm -f $(TO)/lib/libnsx.a $(TO)/lib/libnsx.so $(TO)/lib/$(SO) $(TO)/lib/pkgconfig/libnsx.pc
 	rm -f $(patsubst %,$(TO)/%,$(wildcard include/nsx/*.h)) && { rmdir $(TO)/include/nsx || true; }
 ## dist: the source of this commit as a tarball, the same bytes every time

@@ -94,17 +94,25 @@ static bool is_meant_as_command(int argc, char **argv)
 	       ((argc > 2 && argv[2][0] != '-') || nsx_cmd_nearest(argv[1]));
 }
 
-static int help(int argc, char **argv)
+/* Of one command, or of all. */
+static int print_text(int argc, char **argv,
+		      void (*of_one)(const struct nsx_cmd *cmd, FILE *out),
+		      void (*of_all)(FILE *out))
 {
 	const struct nsx_cmd *cmd = argc > 1 ? nsx_cmd_find(argv[1]) : NULL;
 
 	if (argc > 1 && !cmd)
 		return fail_unknown(argv[1]);
 	if (cmd)
-		nsx_opt_help(cmd, stdout);
+		of_one(cmd, stdout);
 	else
-		nsx_opt_overview(stdout);
+		of_all(stdout);
 	return nsx_cmd_printed(0);
+}
+
+static int help(int argc, char **argv)
+{
+	return print_text(argc, argv, nsx_opt_help, nsx_opt_overview);
 }
 
 int main(int argc, char **argv)
@@ -121,10 +129,9 @@ int main(int argc, char **argv)
 		puts("nsys-explain " NSX_VERSION);
 		return nsx_cmd_printed(0);
 	}
-	if (!strcmp(argv[1], "--man")) {
-		nsx_opt_manual(stdout);
-		return nsx_cmd_printed(0);
-	}
+	if (!strcmp(argv[1], "--man"))
+		return print_text(argc - 1, argv + 1, nsx_opt_page,
+				  nsx_opt_manual);
 	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))
 		return help(1, argv);
 	if (!strcmp(argv[1], "help"))

@@ -49,6 +49,8 @@ if [ "$what" = test ]; then
 	may 'pages without a browser' 'command -v node' nodejs nodejs nodejs
 	may 'packages of node' 'command -v npm' npm npm npm
 	may 'answers against JSON Schemas' 'python3 -c "import jsonschema"' python3-jsonschema python3-jsonschema python-jsonschema
+	may 'completion in zsh' 'command -v zsh' zsh zsh zsh
+	may 'completion in fish' 'command -v fish' fish fish fish
 	may 'a job of several ranks' 'command -v mpicc && command -v mpirun' 'libopenmpi-dev openmpi-bin' 'openmpi openmpi-devel' openmpi
 fi
 [ "$what" != coverage ] || need 'command -v gcovr' gcovr gcovr gcovr

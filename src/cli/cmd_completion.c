@@ -88,8 +88,8 @@ static void print_zsh(void)
 	}
 	fputs("\t)\n\tquestions=(", stdout);
 	print_questions();
-	fputs(" )\n\tif (( CURRENT == 2 )); then\n\t\t_describe command commands"
-	      "\n\t\t_files\n\t\treturn\n\tfi\n\tcase $words[2] in\n", stdout);
+	fputs(" )\n\tif (( CURRENT == 2 )) && [[ $words[2] != -* ]]; then\n"
+	      "\t\t_describe command commands\n\t\t_files\n\t\treturn\n\tfi\n\tcase $words[2] in\n", stdout);
 	for (unsigned i = 0; i < nsx_ncommands; i++) {
 		printf("\t%s)\n", nsx_commands[i]->name);
 		if (!strcmp(nsx_commands[i]->name, "ask"))
@@ -99,7 +99,22 @@ static void print_zsh(void)
 		print_zsh_options(nsx_commands[i]);
 		fputs(" \\\n\t\t\t'*:file:_files' ;;\n", stdout);
 	}
-	fputs("\t*) _files ;;\n\tesac\n}\n_nsys_explain \"$@\"\n", stdout);
+	fputs("\t*)\n\t\t_arguments", stdout);
+	print_zsh_options(nsx_cmd_find("explain"));
+	fputs(" \\\n\t\t\t'*:file:_files' ;;\n\tesac\n}\n_nsys_explain \"$@\"\n", stdout);
+}
+
+/* Where options of a command belong: those of explain, after no other. */
+static void print_fish_place(const struct nsx_cmd *c)
+{
+	bool is_default = c == nsx_cmd_find("explain");
+
+	fputs(is_default ? "'not __fish_seen_subcommand_from" :
+			   "'__fish_seen_subcommand_from", stdout);
+	for (unsigned i = 0; i < nsx_ncommands; i++)
+		if (is_default != (nsx_commands[i] == c))
+			printf(" %s", nsx_commands[i]->name);
+	putchar('\'');
 }
 
 static void print_fish(void)
@@ -114,9 +129,9 @@ static void print_fish(void)
 		for (unsigned k = 0; k < c->nopts; k++) {
 			const struct nsx_opt *o = &c->opts[k];
 
-			printf("complete -c nsys-explain -n "
-			       "'__fish_seen_subcommand_from %s' -l %s%s -d '",
-			       c->name, o->name, o->arg ? " -r" : "");
+			fputs("complete -c nsys-explain -n ", stdout);
+			print_fish_place(c);
+			printf(" -l %s%s -d '", o->name, o->arg ? " -r" : "");
 			print_quoted(o->help, "\\");
 			fputs("'\n", stdout);
 		}

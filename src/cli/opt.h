@@ -71,8 +71,11 @@ int nsx_opt_parse(const struct nsx_cmd *cmd, int argc, char **argv,
  */
 bool nsx_opt_wants_help(const struct nsx_cmd *cmd, int argc, char **argv);
 
-/* Help of one command; the overview of all; the manual page (roff, man(7)). */
+/* Help of one command; the overview of all; the manual page of the program, and
+ * that of one command (roff, man(7)).
+ */
 void nsx_opt_help(const struct nsx_cmd *cmd, FILE *out);
+void nsx_opt_page(const struct nsx_cmd *cmd, FILE *out);
 void nsx_opt_overview(FILE *out);
 void nsx_opt_manual(FILE *out);
 

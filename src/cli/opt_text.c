@@ -152,12 +152,12 @@ void nsx_opt_overview(FILE *out)
 		"usage: nsys-explain %s\n"
 		"       nsys-explain COMMAND [OPTIONS] [ARGUMENT...]\n"
 		"       nsys-explain help [COMMAND] | --help | --version | "
-		"--man\n\n",
+		"--man [COMMAND]\n\n",
 		synopsis);
 	flow(out, about, strlen(about), 0, 0);
 	fputs("\ncommands:\n", out);
 	for (unsigned i = 0; i < nsx_ncommands; i++)
-		fprintf(out, "  %-10s %s\n", nsx_commands[i]->name,
+		fprintf(out, "  %-12s %s\n", nsx_commands[i]->name,
 			nsx_commands[i]->summary);
 	fputs("\nexit codes:\n", out);
 	for (unsigned i = 0; i < ARRAY_LEN(exit_codes); i++)
@@ -232,22 +232,35 @@ static void roff_option(FILE *out, const struct nsx_opt *o)
 	roff_flow(out, o->help, strlen(o->help));
 }
 
-static void roff_command(FILE *out, const struct nsx_cmd *cmd)
+static void roff_synopsis(FILE *out, const struct nsx_cmd *cmd)
 {
-	const char *doc = cmd->doc ? cmd->doc : "", *p, *what;
-	size_t n;
-	int k, nwhat;
-
-	fprintf(out, ".SS %s\n\\fBnsys\\-explain %s\\fR%s", cmd->name,
-		cmd->name, *cmd->usage ? " " : "");
+	fprintf(out, "\\fBnsys\\-explain %s\\fR%s", cmd->name,
+		*cmd->usage ? " " : "");
 	roff_flow(out, cmd->usage, strlen(cmd->usage));
+}
+
+static void roff_doc(FILE *out, const struct nsx_cmd *cmd)
+{
+	const char *doc = cmd->doc ? cmd->doc : "", *p;
+	size_t n;
+
 	while ((n = paragraph(&doc, &p))) {
 		fputs(".PP\n", out);
 		roff_flow(out, p, n);
 	}
+}
+
+static void roff_options(FILE *out, const struct nsx_cmd *cmd)
+{
 	for (unsigned i = 0; i < cmd->nopts; i++)
 		roff_option(out, &cmd->opts[i]);
-	doc = cmd->examples ? cmd->examples : "";
+}
+
+static void roff_examples(FILE *out, const struct nsx_cmd *cmd)
+{
+	const char *doc = cmd->examples ? cmd->examples : "", *p, *what;
+	int k, nwhat;
+
 	while (example(&doc, &p, &k, &what, &nwhat)) {
 		fputs(".PP\n", out);
 		if (nwhat) {
@@ -258,6 +271,42 @@ static void roff_command(FILE *out, const struct nsx_cmd *cmd)
 		roff_text(out, p, (size_t)k, false);
 		fputs("\\fR\n", out);
 	}
+}
+
+static void roff_exit_codes(FILE *out)
+{
+	fputs(".SH EXIT STATUS\n", out);
+	for (unsigned i = 0; i < ARRAY_LEN(exit_codes); i++) {
+		fprintf(out, ".TP\n%d\n", exit_codes[i].code);
+		roff_flow(out, exit_codes[i].text, strlen(exit_codes[i].text));
+	}
+}
+
+void nsx_opt_page(const struct nsx_cmd *cmd, FILE *out)
+{
+	fputs(".TH \"NSYS\\-EXPLAIN\\-", out);
+	for (const char *s = cmd->name; *s; s++)
+		if (*s == '-')
+			fputs("\\-", out);
+		else
+			fputc(*s - 'a' + 'A', out);
+	fprintf(out, "\" 1 %s \"nsys\\-explain %s\" \"User Commands\"\n"
+		".SH NAME\nnsys\\-explain\\-", MANUAL_DATE, NSX_VERSION);
+	roff_text(out, cmd->name, strlen(cmd->name), false);
+	fputs(" \\- ", out);
+	roff_flow(out, cmd->summary, strlen(cmd->summary));
+	fputs(".SH SYNOPSIS\n", out);
+	roff_synopsis(out, cmd);
+	fputs(".SH DESCRIPTION\n", out);
+	roff_doc(out, cmd);
+	if (cmd->nopts)
+		fputs(".SH OPTIONS\n", out);
+	roff_options(out, cmd);
+	if (cmd->examples)
+		fputs(".SH EXAMPLES\n", out);
+	roff_examples(out, cmd);
+	roff_exit_codes(out);
+	fputs(".SH SEE ALSO\n.BR nsys\\-explain (1)\n", out);
 }
 
 void nsx_opt_manual(FILE *out)
@@ -271,7 +320,8 @@ void nsx_opt_manual(FILE *out)
 	roff_flow(out, synopsis, strlen(synopsis));
 	fputs(".br\n\\fBnsys\\-explain\\fR \\fICOMMAND\\fR [OPTIONS] "
 	      "[ARGUMENT...]\n.br\n\\fBnsys\\-explain\\fR help [COMMAND] | "
-	      "\\-\\-help | \\-\\-version | \\-\\-man\n.SH DESCRIPTION\n",
+	      "\\-\\-help | \\-\\-version | \\-\\-man [COMMAND]\n"
+	      ".SH DESCRIPTION\n",
 	      out);
 	roff_flow(out, about, strlen(about));
 	for (unsigned i = 0; i < nsx_ncommands; i++) {
@@ -280,11 +330,12 @@ void nsx_opt_manual(FILE *out)
 			  strlen(nsx_commands[i]->summary));
 	}
 	fputs(".SH COMMANDS\n", out);
-	for (unsigned i = 0; i < nsx_ncommands; i++)
-		roff_command(out, nsx_commands[i]);
-	fputs(".SH EXIT STATUS\n", out);
-	for (unsigned i = 0; i < ARRAY_LEN(exit_codes); i++) {
-		fprintf(out, ".TP\n%d\n", exit_codes[i].code);
-		roff_flow(out, exit_codes[i].text, strlen(exit_codes[i].text));
+	for (unsigned i = 0; i < nsx_ncommands; i++) {
+		fprintf(out, ".SS %s\n", nsx_commands[i]->name);
+		roff_synopsis(out, nsx_commands[i]);
+		roff_doc(out, nsx_commands[i]);
+		roff_options(out, nsx_commands[i]);
+		roff_examples(out, nsx_commands[i]);
 	}
+	roff_exit_codes(out);
 }

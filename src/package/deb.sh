@@ -62,7 +62,7 @@ binary-indep:
 binary-arch: build-arch
 	$(MAKE) MPICC= DESTDIR=$(to) PREFIX=/usr install-program
 	strip --remove-section=.comment --remove-section=.note $(to)/usr/bin/nsys-explain
-	gzip -9n $(to)/usr/share/man/man1/nsys-explain.1
+	gzip -9n $(to)/usr/share/man/man1/*.1
 	ln -sf nsys-explain.1.gz $(to)/usr/share/man/man1/nsys-llm-explain.1.gz
 	install -D -m 644 debian/copyright $(doc)/copyright
 	gzip -9nc debian/changelog > $(doc)/changelog.gz

@@ -38,7 +38,7 @@ for q in $(grep -oE 'ask run\.sqlite [a-z-]+' "$work/skill.md" | sed 's/.* //' |
 	check "the question $q of the skill" grep -qE "^  $q( |\$)" <("$p" ask 2>&1)
 done
 
-commands=$("$p" --help | sed -n '/^commands:/,/^exit/s/^  \([a-z]*\) .*/\1/p')
+commands=$("$p" --help | sed -n '/^commands:/,/^exit/s/^  \([a-z-]*\) .*/\1/p')
 for shell in bash zsh fish; do
 	"$p" completion $shell >"$work/$shell"
 	for c in $commands; do check "$shell knows $c" grep -qw -- "$c" "$work/$shell"; done
@@ -54,9 +54,49 @@ complete_bash() { # WANT WORD...
 check 'a command' complete_bash completion comp
 check 'an option' complete_bash --calibrate diff --ca
 check 'a question' complete_bash gaps ask x.sqlite ga
+# In zsh only a terminal completes.
+cp "$work/zsh" "$work/_nsys-explain"
+touch "$work/x.sqlite"
+complete_zsh() { # WANT LINE
+	(cd "$work" && python3 - "$1" "$2") <<'P'
+import os, pty, select, sys, time
+want, line = sys.argv[1:]
+pid, fd = pty.fork()
+if not pid:
+    os.environ.update(TERM="xterm", HOME=os.getcwd())
+    os.execvp("zsh", ["zsh", "-f", "-i"])
+def type_and_see(text, end):
+    os.write(fd, text.encode())
+    seen, until = b"", time.time() + 20
+    while end.encode() not in seen and time.time() < until:
+        if select.select([fd], [], [], 0.2)[0]:
+            seen += os.read(fd, 4096)
+    return end.encode() in seen
+ready = type_and_see("fpath=($PWD $fpath); autoload -Uz compinit; compinit -u -D; echo rea''dy\n", "ready")
+sys.exit(not (ready and type_and_see(line + "\t", want)))
+P
+}
+complete_fish() { # WANT LINE
+	fish --no-config -c "source $work/fish; complete -C '$2'" | grep -q -- "^$1"
+}
+for shell in zsh fish; do
+	command -v $shell >/dev/null || continue
+	whole() { if [ "$shell" = zsh ]; then complete_zsh "$2" "$3"; else complete_fish "$1" "$3"; fi; }
+	check "$shell: a command" whole completion etion 'nsys-explain compl'
+	check "$shell: an option" whole --calibrate brate 'nsys-explain diff --cali'
+	check "$shell: an option of the default command" whole --kernel-limit imit 'nsys-explain --kernel-l'
+	check "$shell: a question" whole gaps ps 'nsys-explain ask x.sqlite ga'
+done
 check 'no fourth shell' not "$p" completion tcsh
 "$p" --man >"$work/man"
-for c in $commands; do check "the manual has $c" grep -qx "\.SS $c" "$work/man"; done
-if command -v mandoc >/dev/null; then check 'the manual is well formed' mandoc -Tlint -W error "$work/man"; fi
+for c in $commands; do
+	check "the manual has $c" grep -qx "\.SS $c" "$work/man"
+	"$p" --man "$c" >"$work/man.$c"
+	check "a page for $c" grep -qx "nsys..explain..$(printf %s "$c" | sed 's/-/../') .*" "$work/man.$c"
+	for o in $("$p" help "$c" | grep -oE '^ +(-[a-zA-Z], )?--[a-z-]+' | grep -oE '[a-z-]+$'); do
+		check "the page for $c has $o" grep -qF -- "$(printf %s "$o" | sed 's/-/\\-/g')" "$work/man.$c"
+	done
+done
+if command -v mandoc >/dev/null; then check 'the manual is well formed' mandoc -Tlint -W error "$work"/man*; fi
 echo "agent_files: $pass passed, $fail failed, $skip skipped"
 [ $fail -eq 0 ]

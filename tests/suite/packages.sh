@@ -45,7 +45,7 @@ if [ "${DEB:-}" = 1 ] && command -v dpkg-buildpackage >/dev/null; then
 	ok "make deb" make -s deb B="$b"
 	deb=$(echo "$b"/deb/nsys-explain_"$version"_*.deb)
 	ok "the package has its version" test "$(dpkg-deb -f "$deb" Version)" = "$version"
-	ok "a manual for both names" sh -c "dpkg-deb -c '$deb' | grep -c 'man1/nsys-.*explain.1.gz' | grep -qx 2"
+	ok "a manual for both names" sh -c "dpkg-deb -c '$deb' | grep -c 'man1/nsys-\(llm-\)*explain.1.gz' | grep -qx 2"
 	command -v lintian >/dev/null && ok "lintian has nothing to say" sh -c "lintian --fail-on error,warning '$deb' && test -z \"\$(lintian '$deb')\""
 	if [ "$(id -u)" = 0 ] && command -v debootstrap >/dev/null &&
 		debootstrap --variant=minbase bookworm "$work/system" >"$work/say" 2>&1; then
