@@ -26,8 +26,8 @@ static const struct nsx_opt opts[] = {
 	    "on stdout (default: the trace's name with .json)"),
 	OPT(0, "only", "activity", "LIST", NSX_O_STR, activity,
 	    "what to convert, with commas: kernels, copies (memcpy, memset), "
-	    "graph, nvtx, nvtx-kernel, api, osrt, sched, counters, findings, or "
-	    "all (default: all but nvtx-kernel, findings in packets only)"),
+	    "graph, nvtx, nvtx-kernel, api, libraries (MPI, cuBLAS, ...), osrt, sched, "
+	    "counters, findings, or all (default: all but nvtx-kernel, findings in packets only)"),
 	OPT(0, "nvtx-prefix", NULL, "TEXT", NSX_O_STR, nvtx_prefix,
 	    "only NVTX ranges and marks whose names begin so"),
 	OPT(0, "window", NULL, "A..B", NSX_O_STR, window,

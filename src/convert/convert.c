@@ -6,6 +6,7 @@
 
 static const struct nsx_activity_def *const defs[NSX_NACTIVITIES] = {
 	[NSX_A_NVTX] = &nsx_def_nvtx,	  [NSX_A_API] = &nsx_def_api,
+	[NSX_A_LIBRARY] = &nsx_def_library,
 	[NSX_A_OSRT] = &nsx_def_osrt,	  [NSX_A_SCHED] = &nsx_def_sched,
 	[NSX_A_KERNEL] = &nsx_def_kernel, [NSX_A_MEMCPY] = &nsx_def_memcpy,
 	[NSX_A_MEMSET] = &nsx_def_memset, [NSX_A_GRAPH] = &nsx_def_graph,
@@ -14,31 +15,56 @@ static const struct nsx_activity_def *const defs[NSX_NACTIVITIES] = {
 /* Doubles, which readers take times for, hold less in nanoseconds. */
 #define EXACT_NS INT64_C(1000000000000000)
 
+/* Fields of a view by their distance from its first one. */
+static void select_sql(const struct nsx_schema *s, enum nsx_view view,
+		       const char *rid, const struct nsx_activity_def *d,
+		       struct nsx_buf *b)
+{
+	nsx_buf_printf(b, "SELECT %s AS rid", rid);
+	for (unsigned i = 0; i < d->nfields; i++) {
+		enum nsx_field f = nsx_view_defs[view].first + d->fields[i] -
+				   nsx_view_defs[d->view].first;
+
+		nsx_buf_adds(b, ", ");
+		if (s->column[f])
+			nsx_sql_name(b, s->column[f]);
+		else
+			nsx_buf_adds(b, "NULL");
+		nsx_buf_printf(b, " AS %s", nsx_field_defs[f].name);
+	}
+	nsx_buf_adds(b, " FROM main.");
+	nsx_sql_name(b, s->table[view]->name);
+}
+
 static void sorted_sql(const struct nsx_schema *s,
 		       const struct nsx_activity_def *d, struct nsx_buf *b)
 {
-	const struct nsx_table_info *t = s->table[d->view];
-
-	nsx_buf_printf(b, "SELECT %s AS rid",
-		       strcmp(t->what, "table without rowid") ? "rowid" : "0");
-	for (unsigned i = 0; i < d->nfields; i++) {
-		nsx_buf_adds(b, ", ");
-		if (s->column[d->fields[i]])
-			nsx_sql_name(b, s->column[d->fields[i]]);
-		else
-			nsx_buf_adds(b, "NULL");
-		nsx_buf_printf(b, " AS %s", nsx_field_defs[d->fields[i]].name);
-	}
-	nsx_buf_adds(b, " FROM main.");
-	nsx_sql_name(b, t->name);
+	select_sql(s, d->view,
+		   strcmp(s->table[d->view]->what, "table without rowid") ?
+			   "rowid" : "0", d, b);
 	nsx_buf_printf(b, " ORDER BY start_ns%s, rid",
 		       d->ends > 0 ? ", end_ns" :
 		       d->ends < 0 ? ", coalesce(end_ns, 9223372036854775807) "
 				     "DESC" : "");
 }
 
-/* The rows of a table in order of time, through SQLite's sort: it keeps to the
- * size of its cache and puts the rest into a file.
+/* The calls of all libraries, which share the tracks of their threads. One with
+ * several rows is one: the union drops what repeats.
+ */
+static void libraries_sql(const struct nsx_schema *s,
+			  const struct nsx_activity_def *d, struct nsx_buf *b)
+{
+	for (unsigned v = 0; v < NSX_NVIEWS; v++)
+		if (nsx_library_of[v] && nsx_has_view(s, v)) {
+			nsx_buf_adds(b, b->n ? " UNION " : "");
+			select_sql(s, v, "0", d, b);
+		}
+	if (b->n)
+		nsx_buf_adds(b, " ORDER BY start_ns, end_ns DESC, name");
+}
+
+/* Rows in order of time, through SQLite's sort: it keeps to the size of its cache
+ * and puts the rest into a file.
  */
 static int scan_sorted(struct nsx_conv *c, const struct nsx_activity_def *d,
 		       struct nsx_err *err)
@@ -46,10 +72,16 @@ static int scan_sorted(struct nsx_conv *c, const struct nsx_activity_def *d,
 	struct nsx_stmt *st = NULL;
 	struct nsx_val v[NSX_MAX_COLUMNS];
 	struct nsx_buf b = {0};
-	struct nsx_db *db = nsx_db_clone(c->schema->db);
+	struct nsx_db *db;
 	int rc;
 
-	sorted_sql(c->schema, d, &b);
+	if (c->activity == NSX_A_LIBRARY)
+		libraries_sql(c->schema, d, &b);
+	else
+		sorted_sql(c->schema, d, &b);
+	if (!b.n)
+		return nsx_buf_done(&b), 0;
+	db = nsx_db_clone(c->schema->db);
 	rc = nsx_db_exec(db, "PRAGMA temp_store=FILE;PRAGMA cache_size=-16384",
 			 err);
 	if (!rc)
@@ -111,6 +143,8 @@ static int scan(struct nsx_conv *c, enum nsx_activity a, struct nsx_err *err)
 		return nsx_convert_nvtx_gpu(c, err);
 	if (a == NSX_A_FINDING)
 		return nsx_convert_findings(c, err);
+	if (a == NSX_A_LIBRARY)
+		return scan_sorted(c, d, err);
 	if (!nsx_has_view(c->schema, d->view))
 		return 0;
 	c->lateness = (struct nsx_lateness){.n = 0};

@@ -21,8 +21,8 @@
 #include "schema/cells.h"
 
 enum nsx_activity { /* in the order of the output: calls before GPU work */
-	NSX_A_NVTX, NSX_A_API, NSX_A_OSRT, NSX_A_SCHED, NSX_A_KERNEL,
-	NSX_A_MEMCPY, NSX_A_MEMSET, NSX_A_GRAPH, NSX_A_NVTX_GPU, NSX_A_METRIC,
+	NSX_A_NVTX, NSX_A_API, NSX_A_LIBRARY, NSX_A_OSRT, NSX_A_SCHED,
+	NSX_A_KERNEL, NSX_A_MEMCPY, NSX_A_MEMSET, NSX_A_GRAPH, NSX_A_NVTX_GPU, NSX_A_METRIC,
 	NSX_A_FINDING, /* what the report says: findings, iterations, phases  */
 	NSX_NACTIVITIES
 };
@@ -307,7 +307,8 @@ struct nsx_activity_def {
 	nsx_row_fn row; /* ctx: struct nsx_conv; columns: start, end, ...    */
 	int (*finish)(struct nsx_conv *c, struct nsx_err *err); /* or NULL   */
 };
-extern const struct nsx_activity_def nsx_def_nvtx, nsx_def_api, nsx_def_osrt,
+extern const struct nsx_activity_def nsx_def_nvtx, nsx_def_api,
+	nsx_def_library, nsx_def_osrt,
 	nsx_def_sched, nsx_def_kernel, nsx_def_memcpy, nsx_def_memset,
 	nsx_def_graph;
 int nsx_convert_metrics(struct nsx_conv *c, struct nsx_err *err) NSX_CHECKED;

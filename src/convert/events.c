@@ -3,6 +3,7 @@
 
 const char *const nsx_activity_names[NSX_NACTIVITIES] = {
 	[NSX_A_NVTX] = "nvtx",	   [NSX_A_API] = "cuda-api",
+	[NSX_A_LIBRARY] = "libraries",
 	[NSX_A_OSRT] = "osrt",	   [NSX_A_SCHED] = "sched",
 	[NSX_A_KERNEL] = "kernel", [NSX_A_MEMCPY] = "memcpy",
 	[NSX_A_MEMSET] = "memset", [NSX_A_GRAPH] = "graph",

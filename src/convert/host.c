@@ -126,7 +126,7 @@ const struct nsx_activity_def nsx_def_nvtx = {
 	NSX_VIEW_nvtx, nvtx_fields, ARRAY_LEN(nvtx_fields), -1, read_nvtx,
 	NULL};
 
-/* OS runtime ------------------------------------------------------------------*/
+/* OS runtime, libraries ---------------------------------------------------------*/
 
 enum { O_START, O_END, O_TID, O_NAME };
 static const enum nsx_field osrt_fields[] = {
@@ -134,7 +134,12 @@ static const enum nsx_field osrt_fields[] = {
 	NSX_F_osrt_name,
 };
 
-static int read_osrt(void *ctx, int64_t rid, const struct nsx_val *v,
+static const enum nsx_field library_fields[] = {
+	NSX_F_mpi_coll_start_ns, NSX_F_mpi_coll_end_ns,
+	NSX_F_mpi_coll_global_tid, NSX_F_mpi_coll_name,
+};
+
+static int read_named(void *ctx, int64_t rid, const struct nsx_val *v,
 		     struct nsx_err *err)
 {
 	struct nsx_conv *c = ctx;
@@ -144,7 +149,7 @@ static int read_osrt(void *ctx, int64_t rid, const struct nsx_val *v,
 	(void)rid;
 	if (!nsx_conv_span(c, &v[O_START], &v[O_END], &s))
 		return nsx_stopped(err);
-	if (nsx_tracks_thread(&c->tracks, NSX_A_OSRT, &v[O_TID], &none, &none,
+	if (nsx_tracks_thread(&c->tracks, c->activity, &v[O_TID], &none, &none,
 			      &s.track, err))
 		return err->rc;
 	rc = nsx_slice_begin(c, &s, err);
@@ -154,8 +159,12 @@ static int read_osrt(void *ctx, int64_t rid, const struct nsx_val *v,
 }
 
 const struct nsx_activity_def nsx_def_osrt = {
-	NSX_VIEW_osrt, osrt_fields, ARRAY_LEN(osrt_fields), -1, read_osrt,
+	NSX_VIEW_osrt, osrt_fields, ARRAY_LEN(osrt_fields), -1, read_named,
 	NULL};
+/* The tables of all libraries begin with the same fields. */
+const struct nsx_activity_def nsx_def_library = {
+	NSX_VIEW_mpi_coll, library_fields, ARRAY_LEN(library_fields), -1,
+	read_named, NULL};
 
 /* Scheduling: on a CPU from a row that says so to the thread's next row. ------*/
 

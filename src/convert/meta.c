@@ -202,6 +202,7 @@ static const char *thread_label(struct meta *m, const struct nsx_key *key)
 {
 	static const char *const what[] = {
 		[NSX_A_NVTX] = "NVTX", [NSX_A_API] = "CUDA API",
+		[NSX_A_LIBRARY] = "libraries",
 		[NSX_A_OSRT] = "OS runtime", [NSX_A_SCHED] = "on CPU",
 	};
 	struct nsx_tracks *t = &m->c->tracks;

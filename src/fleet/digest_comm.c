@@ -10,39 +10,8 @@
 #include "base/group.h"
 #include "base/stat.h"
 #include "fleet/digest_make.h"
-#include "schema/viewscan.h"
 
 /* MPI ------------------------------------------------------------------------------*/
-
-static int on_mpi(void *ctx, int64_t rid, const struct nsx_val *v,
-		  struct nsx_err *err)
-{
-	struct nsx_maker *m = ctx;
-	struct nsx_mpi_coll c = {.comm = 0, .bytes = -1};
-
-	(void)rid;
-	if (v[0].type != NSX_V_I64 || v[1].type != NSX_V_I64 ||
-	    v[2].type != NSX_V_I64 || v[3].type != NSX_V_I64 ||
-	    v[1].u.i < v[0].u.i || v[0].u.i < -NSX_TIME_MAX ||
-	    v[1].u.i > NSX_TIME_MAX)
-		return 0;
-	c.start_ns = v[0].u.i;
-	c.end_ns = v[1].u.i;
-	c.name_id = v[3].u.i;
-	c.process = nsx_process_find(m->t, (uint64_t)v[2].u.i &
-						   ~UINT64_C(0xffffff));
-	if (v[4].type == NSX_V_I64)
-		c.comm = v[4].u.i;
-	if (v[5].type == NSX_V_I64 && v[5].u.i >= 0)
-		c.bytes = v[5].u.i;
-	if (c.process == NSX_NONE)
-		return 0;
-	if (nsx_grow(&m->mpi, &m->cap_mpi, m->nmpi + 1, sizeof(*m->mpi),
-		     "MPI collectives", err))
-		return err->rc;
-	m->mpi[m->nmpi++] = c;
-	return 0;
-}
 
 static int cmp_mpi(const void *a, const void *b)
 {
@@ -54,55 +23,36 @@ static int cmp_mpi(const void *a, const void *b)
 		return x->start_ns < y->start_ns ? -1 : 1;
 	if (x->end_ns != y->end_ns)
 		return x->end_ns < y->end_ns ? -1 : 1;
-	return x->name_id < y->name_id ? -1 : x->name_id > y->name_id;
-}
-
-static int name_mpi(struct nsx_maker *m, struct nsx_err *err)
-{
-	int64_t *ids = nsx_arena_try_array(m->a, m->nmpi, 8, "names", err);
-	const char **text = nsx_arena_try_array(m->a, m->nmpi, sizeof(*text),
-						"names", err);
-	size_t n = 0, kept = 0;
-
-	if (!ids || !text)
-		return err->rc;
-	for (size_t i = 0; i < m->nmpi; i++)
-		ids[i] = m->mpi[i].name_id;
-	qsort(ids, m->nmpi, 8, nsx_cmp_i64);
-	for (size_t i = 0; i < m->nmpi; i++)
-		if (!n || ids[i] != ids[n - 1])
-			ids[n++] = ids[i];
-	if (nsx_view_strings(m->t->schema, ids, n, text, m->a, err))
-		return err->rc;
-	for (size_t i = 0; i < m->nmpi; i++) {
-		int64_t *id = bsearch(&m->mpi[i].name_id, ids, n, 8,
-				      nsx_cmp_i64);
-
-		m->mpi[i].name = text[id - ids];
-	}
-	/* MPI_Ibarrier and the like return at once: their length is no wait. */
-	for (size_t i = 0; i < m->nmpi; i++)
-		if (m->mpi[i].name && strncasecmp(m->mpi[i].name, "MPI_I", 5))
-			m->mpi[kept++] = m->mpi[i];
-	m->nmpi = kept;
-	return 0;
+	return strcmp(x->name, y->name);
 }
 
 int nsx_maker_read_mpi(struct nsx_maker *m, struct nsx_err *err)
 {
-	static const enum nsx_field fields[] = {
-		NSX_F_mpi_coll_start_ns, NSX_F_mpi_coll_end_ns,
-		NSX_F_mpi_coll_global_tid, NSX_F_mpi_coll_name,
-		NSX_F_mpi_coll_comm, NSX_F_mpi_coll_bytes};
-	int rc = nsx_view_scan(m->t->schema, NSX_VIEW_mpi_coll, fields,
-			       ARRAY_LEN(fields), 1, on_mpi, m, 0, err);
+	const struct nsx_library_calls *x = &m->t->library;
 
-	if (rc == NSX_E_DATA || rc == NSX_E_DB)
-		rc = 0; /* damage: what was read counts */
-	if (rc || !m->nmpi)
-		return rc;
-	qsort(m->mpi, m->nmpi, sizeof(*m->mpi), cmp_mpi);
-	return name_mpi(m, err);
+	for (size_t i = 0; i < x->n; i++) {
+		const char *name = nsx_text(m->t, x->name[i]);
+		int64_t start_ns = nsx_unpack(&x->start, i);
+
+		/* MPI_Ibarrier and the like return at once: their length is no
+		 * wait.
+		 */
+		if (!x->is_coll[i] || !strncasecmp(name, "MPI_I", 5))
+			continue;
+		if (nsx_grow(&m->mpi, &m->cap_mpi, m->nmpi + 1,
+			     sizeof(*m->mpi), "MPI collectives", err))
+			return err->rc;
+		m->mpi[m->nmpi++] = (struct nsx_mpi_coll){
+			.start_ns = start_ns,
+			.end_ns = start_ns + nsx_unpack(&x->length, i),
+			.comm = nsx_unpack(&x->comm, i),
+			.bytes = nsx_unpack(&x->bytes, i),
+			.process = m->t->thread[x->thread[i]].process,
+			.name = name};
+	}
+	if (m->nmpi)
+		qsort(m->mpi, m->nmpi, sizeof(*m->mpi), cmp_mpi);
+	return 0;
 }
 
 /* Channels ---------------------------------------------------------------------------*/

@@ -20,7 +20,7 @@ struct nsx_member {
 	int64_t gpu_ns;
 };
 struct nsx_mpi_coll { /* a blocking MPI collective */
-	int64_t start_ns, end_ns, comm, name_id, bytes;
+	int64_t start_ns, end_ns, comm, bytes;
 	uint32_t process;
 	const char *name;
 };

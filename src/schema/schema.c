@@ -37,6 +37,18 @@ const struct nsx_view_def nsx_view_defs[NSX_NVIEWS] = {
 #undef NSX_FIELD
 };
 
+const char *const nsx_library_names[NSX_NLIBRARIES] = {
+	NULL, "cuBLAS", "cuDNN", "MPI", "OpenACC", "OpenMP", "UCX",
+};
+
+const uint8_t nsx_library_of[NSX_NVIEWS] = {
+	[NSX_VIEW_mpi_coll] = NSX_LIBRARY_MPI,
+#define NSX_LIBRARY(v, library, table, name, help)                            \
+	[NSX_VIEW_##v] = NSX_LIBRARY_##library,
+#include "schema/libraries.def"
+#undef NSX_LIBRARY
+};
+
 unsigned nsx_view_nfields(enum nsx_view v)
 {
 	unsigned next = v + 1 < NSX_NVIEWS ? nsx_view_defs[v + 1].first :

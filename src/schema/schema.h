@@ -39,6 +39,15 @@ struct nsx_field_def {
 extern const struct nsx_view_def nsx_view_defs[NSX_NVIEWS];
 extern const struct nsx_field_def nsx_field_defs[NSX_NFIELDS];
 
+/* Libraries whose calls have tables of their own, and whose a view's rows are. */
+enum nsx_library {
+	NSX_LIBRARY_NONE, NSX_LIBRARY_CUBLAS, NSX_LIBRARY_CUDNN,
+	NSX_LIBRARY_MPI, NSX_LIBRARY_OPENACC, NSX_LIBRARY_OPENMP,
+	NSX_LIBRARY_UCX, NSX_NLIBRARIES
+};
+extern const char *const nsx_library_names[NSX_NLIBRARIES]; /* "cuBLAS", ... */
+extern const uint8_t nsx_library_of[NSX_NVIEWS];
+
 /* What is added to the GPU times of a process on a device, by the loader and so
  * by the views of a query's script.
  */

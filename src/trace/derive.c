@@ -118,6 +118,8 @@ static int sort_group(void *ctx, size_t i, struct nsx_err *err)
 		return nsx_colset_sort(&l->call_set, cmp_calls, l, err);
 	case 2:
 		return nsx_colset_sort(&l->nvtx_set, cmp_nvtx, l, err);
+	case 3:
+		return nsx_order_libraries(l, err);
 	default:
 		return nsx_colset_sort(&l->overhead_set, cmp_overheads,
 				       &l->overheads, err);
@@ -218,7 +220,7 @@ static int settle_crossing(struct nsx_loader *l, struct nsx_err *err)
 
 int nsx_order_rows(struct nsx_loader *l, struct nsx_err *err)
 {
-	return nsx_par(l->threads, 4, sort_group, l, err);
+	return nsx_par(l->threads, 5, sort_group, l, err);
 }
 
 /* The window ------------------------------------------------------------------*/

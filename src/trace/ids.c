@@ -127,6 +127,7 @@ static int order_threads(struct nsx_loader *l, struct nsx_err *err)
 	nsx_remap(l->calls.thread, l->call_set.n, r.new_id);
 	nsx_remap(l->nvtx.thread, l->nvtx_set.n, r.new_id);
 	nsx_remap(l->overheads.thread, l->overhead_set.n, r.new_id);
+	nsx_remap(l->library.thread, l->library_set.n, r.new_id);
 	for (size_t i = 0; i < l->sync_set.n; i++)
 		l->syncs.process[i] =
 			t->thread[r.new_id[l->syncs.process[i]]].process;

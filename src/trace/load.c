@@ -27,10 +27,12 @@ static const char *pid_source(const struct nsx_schema *s, enum nsx_field global,
 
 static int load_rows(struct nsx_loader *l, struct nsx_err *err)
 {
-	struct nsx_tableload list[NSX_NGPU_TABLES + NSX_NHOST_TABLES];
+	struct nsx_tableload list[NSX_NGPU_TABLES + NSX_NHOST_TABLES +
+				  NSX_NLIBRARY_TABLES];
 
 	nsx_bind_gpu(l, list);
 	nsx_bind_host(l, list + NSX_NGPU_TABLES);
+	nsx_bind_libraries(l, list + NSX_NGPU_TABLES + NSX_NHOST_TABLES);
 	return nsx_load_tables(l, list, ARRAY_LEN(list), "events", err);
 }
 
@@ -51,6 +53,8 @@ static int pack_columns(struct nsx_loader *l, struct nsx_err *err)
 	     &t->calls.length},
 	    {l->nvtx.start_ns, l->nvtx.end_ns, &l->nvtx_set, &t->nvtx.start,
 	     &t->nvtx.length},
+	    {l->library.start_ns, l->library.end_ns, &l->library_set,
+	     &t->library.start, &t->library.length},
 	};
 
 	for (unsigned i = 0; i < ARRAY_LEN(list); i++) {
@@ -71,6 +75,13 @@ static int pack_columns(struct nsx_loader *l, struct nsx_err *err)
 			 l->call_set.what, &t->calls.corr, err))
 		return err->rc;
 	nsx_arena_drop(t->arena, l->calls.corr);
+	if (nsx_pack_i64(t->arena, l->library.comm, l->library_set.n,
+			 l->library_set.what, &t->library.comm, err) ||
+	    nsx_pack_i64(t->arena, l->library.bytes, l->library_set.n,
+			 l->library_set.what, &t->library.bytes, err))
+		return err->rc;
+	nsx_arena_drop(t->arena, l->library.comm);
+	nsx_arena_drop(t->arena, l->library.bytes);
 	return 0;
 }
 
@@ -96,6 +107,11 @@ static int publish(struct nsx_loader *l, struct nsx_err *err)
 	t->nvtx = (struct nsx_nvtx){
 	    l->nvtx_set.n, t->nvtx.start, t->nvtx.length, x->name,
 	    x->domain,	   x->kind,	  x->flags};
+	t->library.n = l->library_set.n;
+	t->library.thread = l->library.thread;
+	t->library.name = l->library.name;
+	t->library.library = l->library.library;
+	t->library.is_coll = l->library.is_coll;
 	t->overheads = (struct nsx_overheads){
 		l->overhead_set.n, l->overheads.start_ns, l->overheads.end_ns,
 		l->overheads.thread, l->overheads.type};

@@ -138,6 +138,12 @@ struct nsx_loader {
 		uint32_t *thread;
 		uint8_t *type;
 	} overheads;
+	struct nsx_library_rw {
+		int64_t *start_ns, *end_ns, *comm, *bytes;
+		uint32_t *thread;
+		nsx_str *name;
+		uint8_t *library, *is_coll;
+	} library;
 	struct nsx_syncs_rw {
 		int64_t *start_ns, *end_ns, *event_sync_id;
 		uint32_t *process, *call, *stream, *context, *event;
@@ -158,7 +164,7 @@ struct nsx_loader {
 	struct nsx_backtrace *backtraces; /* guarded by lock                 */
 	size_t nbacktraces, cap_backtraces;
 	struct nsx_colset op_set, copy_set, call_set, nvtx_set, overhead_set,
-		sync_set, record_set;
+		sync_set, record_set, library_set;
 };
 
 /* A warning for the report. Thread-safe. */
@@ -237,9 +243,18 @@ int nsx_add_normalised(struct nsx_loader *l, const char *text, size_t n,
 /* The tables ----------------------------------------------------------------*/
 
 /* Set up the column sets and describe the tables that fill them. */
-enum { NSX_NGPU_TABLES = 4, NSX_NHOST_TABLES = 5 };
+enum {
+	NSX_NGPU_TABLES = 4, NSX_NHOST_TABLES = 5,
+	NSX_NLIBRARY_TABLES = 1 /* MPI collectives */
+#define NSX_LIBRARY(v, library, table, name, help) + 1
+#include "schema/libraries.def"
+#undef NSX_LIBRARY
+};
 void nsx_bind_gpu(struct nsx_loader *l, struct nsx_tableload *list);
 void nsx_bind_host(struct nsx_loader *l, struct nsx_tableload *list);
+void nsx_bind_libraries(struct nsx_loader *l, struct nsx_tableload *list);
+/* Orders their rows and drops those that repeat a call. */
+int nsx_order_libraries(struct nsx_loader *l, struct nsx_err *err);
 int nsx_load_osrt(struct nsx_loader *l, struct nsx_err *err);
 
 /* Stacks (sites.c): all of them first; then samples and the calls that have a

@@ -254,6 +254,19 @@ struct nsx_backtraces { /* calls that have one, ascending                    */
 	size_t n;
 	const uint32_t *call, *stack;
 };
+/* Calls of libraries (nsx_library_of), ordered by (thread, start, end descending,
+ * library, name); one of several rows of a call.
+ */
+struct nsx_library_calls {
+	size_t n;
+	struct nsx_packed start, length;
+	struct nsx_packed comm, bytes; /* of MPI collectives: the handle, 0
+					  none; what is sent, -1 not told    */
+	const uint32_t *thread;
+	const nsx_str *name;
+	const uint8_t *library; /* enum nsx_library                          */
+	const uint8_t *is_coll; /* an MPI collective                         */
+};
 /* CUDA's own overheads (queries/README.md 8), (thread, start). */
 struct nsx_overheads {
 	size_t n;
@@ -336,6 +349,7 @@ struct nsx_trace {
 	uint32_t nframes, nstacks, nsampled;
 	struct nsx_samples samples;
 	struct nsx_backtraces backtraces;
+	struct nsx_library_calls library;
 	struct nsx_overheads overheads;
 	struct nsx_syncs syncs;
 	struct nsx_records records;

@@ -19,6 +19,7 @@ from collections import defaultdict
 MAX = 1 << 61
 GPU = {"kernel": "CUPTI_ACTIVITY_KIND_KERNEL", "memcpy": "CUPTI_ACTIVITY_KIND_MEMCPY",
        "memset": "CUPTI_ACTIVITY_KIND_MEMSET", "graph": "CUPTI_ACTIVITY_KIND_GRAPH_TRACE"}
+LIBRARIES = ("CUBLAS_EVENTS", "CUDNN_EVENTS", "MPI_", "UCP_", "OPENMP_EVENT_KIND_", "CUPTI_ACTIVITY_KIND_OPENACC_")
 HOST = {"cuda-api": "CUPTI_ACTIVITY_KIND_RUNTIME", "osrt": "OSRT_API"}
 failed = False
 
@@ -85,6 +86,11 @@ def expect(t):
         last += [r[1] for r in rows]
         if cat == "cuda-api":
             calls = {(process(r[2]), r[3]) for r in rows if r[3]}
+    # A call has several rows where it has several peers.
+    libraries = {r for n in t.names if n.startswith(LIBRARIES) and "start" in t.columns(n)
+                 for r in t.spans(n, ["globalTid", "nameId" if "nameId" in t.columns(n) else "textId"])}
+    e["libraries"] = [len(libraries), sum(r[1] - r[0] for r in libraries)]
+    last += [r[1] for r in libraries]
     for cat, table in GPU.items():
         rows = t.spans(table, ["globalPid", "correlationId"])
         e[cat] = [len(rows), sum(r[1] - r[0] for r in rows)]
@@ -199,7 +205,7 @@ def check_perfetto(path, got):
     stats, slices, flows, counters = (s[1:] for s in sections[:4])
     for s in stats:
         fail(f"Perfetto: {s[0]} = {s[1]}")
-    x = [got[c] for c in (*GPU, *HOST, "nvtx", "async", "sched")]
+    x = [got[c] for c in (*GPU, *HOST, "libraries", "nvtx", "async", "sched")]
     want = [str(sum(c[0] for c in x) + got["marks"]), str(sum(c[1] for c in x))]
     same("slices and their ns in Perfetto", want, [v.replace("null", "0") for v in slices[0]])
     backwards = int(sections[5][1][0]) if len(sections) > 5 else 0
@@ -215,7 +221,7 @@ def main(argv):
     text = open(argv[2], encoding="utf-8").read()
     out = json.loads(text, parse_float=str, parse_int=lambda s: s)
     got = measure(out["traceEvents"])
-    for key in (*GPU, *HOST, "nvtx", "async", "sched", "samples", "marks", "arrows"):
+    for key in (*GPU, *HOST, "libraries", "nvtx", "async", "sched", "samples", "marks", "arrows"):
         same(key, want[key], got[key])
     if len(argv) > 3:
         check_perfetto(argv[3], got)

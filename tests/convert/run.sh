@@ -34,7 +34,7 @@ perfetto() { # OUT -> perfetto.txt
 }
 # The same trace as packets: what the reader finds there are the figures of the
 # JSON, which were held against the tables; GPU work, too, is of its typed kind.
-rows=kernels,copies,graphs,nvtx,api,osrt,sched,counters # all that tables have
+rows=kernels,copies,graphs,nvtx,api,libraries,osrt,sched,counters # all that tables have
 check_packets() { # TRACE
 	"$prog" convert "$1" -q -o check.pftrace --only $rows --force || return
 	perfetto check.pftrace || return
@@ -60,7 +60,7 @@ for f in "$fix"/*.sqlite; do
 	name=$(basename "$f" .sqlite)
 	case $name in
 	variant_names) ok "$name" "$prog" convert "$f" -q -o check.json ;; # the check knows the usual names
-	hostile_names|zero_inverted_open|gpu_metrics|sched) ok "$name" check "$f" with ;;
+	hostile_names|libraries|zero_inverted_open|gpu_metrics|sched) ok "$name" check "$f" with ;;
 	*) ok "$name" check "$f" ;;
 	esac
 done

@@ -16,7 +16,7 @@ BUILD, WORK, FIELDS, LONG = sys.argv[1:5]
 PROGRAM = BUILD + "/nsys-explain"
 MOST_CPU_S = 20
 FIXTURES = ["synthetic", "graphs_trace", "um_faults", "gpu_metrics", "memory_usage", "nccl_payload", "sched_states",
-            "osrt", "profiler_cost", "stream_wait", "nvtx_domains", "backpressure"]
+            "osrt", "libraries", "profiler_cost", "stream_wait", "nvtx_domains", "backpressure"]
 VALUES = ["NULL", "'text'", "x'00ff'", "0.5", "9223372036854775807", "-9223372036854775808"]
 
 
@@ -100,8 +100,11 @@ def known_columns():
     tables, ret = {}, []
     for view, names in re.findall(r'NSX_VIEW\((\w+), "([^"]+)"', read(FIELDS).decode()):
         tables[view] = names.split("|")
+    libraries = read(FIELDS.replace("fields.def", "libraries.def")).decode()
+    for table, name in re.findall(r'NSX_LIBRARY\(\w+, \w+, "(\w+)", "(\w+)"', libraries):
+        ret += [(table, c) for c in ("start", "end", "globalTid", name)]
     for view, names in re.findall(r'NSX_FIELD\((\w+), \w+, "([^"]+)"', read(FIELDS).decode()):
-        ret += [(t, c) for t in tables[view] for c in names.split("|")]
+        ret += [(t, c) for t in tables.get(view, ()) for c in names.split("|")]
     return ret
 
 

@@ -1,0 +1,272 @@
+/* library_calls.c - calls of libraries by process and function, and how unevenly
+ * processes spend time in them.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include "base/group.h"
+#include "base/stat.h"
+#include "passes/pass.h"
+#include "report/words.h"
+
+#define COLUMNS(X)                                                            \
+	X(PID, "pid", I64, "process")                                         \
+	X(LIBRARY, "library", STR,                                            \
+	  "cuBLAS, cuDNN, MPI, OpenACC, OpenMP or UCX")                       \
+	X(FUNCTION, "function", STR, "the function called")                   \
+	X(COUNT, "count", I64, "calls", .adds = true)                         \
+	X(TOTAL, "total_time_ms", F64,                                        \
+	  "sum of their durations", .adds = true)                             \
+	X(P50, "p50_us", F64, "median")                                       \
+	X(P95, "p95_us", F64, "95th percentile")                              \
+	X(MAX, "max_us", F64, "longest")
+NSX_COLUMNS(cols, COLUMNS);
+#define SPREAD_COLUMNS(X)                                                     \
+	X(S_LIBRARY, "library", STR, "the library")                           \
+	X(S_FUNCTION, "function", STR, "the function")                        \
+	X(S_PROCESSES, "processes", I64, "that call it")                      \
+	X(S_LEAST, "least_ms", F64, "the least time a process spends in it")  \
+	X(S_LEAST_PID, "least_pid", I64, "that process")                      \
+	X(S_MOST, "most_ms", F64, "the most")                                 \
+	X(S_MOST_PID, "most_pid", I64, "that process")                        \
+	X(S_DIFFERENCE, "difference_ms", F64, "most less least")
+NSX_COLUMNS(spread_cols, SPREAD_COLUMNS);
+static const struct nsx_layout layouts[] = {
+	{.key = "rows", .csv = "library_calls", NSX_COLS(cols)},
+	{.key = "imbalance", NSX_COLS(spread_cols)},
+};
+
+struct sum { /* of a function in a process */
+	uint8_t library;
+	nsx_str name;
+	uint32_t process;
+	int64_t total_ns;
+	size_t n, at; /* calls counted; their durations                      */
+};
+struct sums {
+	const struct nsx_trace *t;
+	struct sum *v;
+	size_t n, cap;
+	int64_t *ns;
+};
+
+static int64_t ns_inside(const struct nsx_trace *t, size_t i, bool *counts)
+{
+	int64_t start_ns = nsx_unpack(&t->library.start, i);
+
+	*counts = nsx_starts_inside(t, start_ns);
+	return nsx_in_window(t, start_ns,
+			     start_ns + nsx_unpack(&t->library.length, i));
+}
+
+/* Sums first, so that durations can lie side by side. */
+static int sum_up(struct sums *s, uint32_t *of_call, struct nsx_groups *groups,
+		  struct nsx_err *err)
+{
+	const struct nsx_library_calls *x = &s->t->library;
+
+	for (size_t i = 0; i < x->n; i++) {
+		bool counts;
+		int64_t ns = ns_inside(s->t, i, &counts);
+		uint32_t process = s->t->thread[x->thread[i]].process, g;
+
+		of_call[i] = NSX_NONE;
+		if (!ns && !counts)
+			continue;
+		if (nsx_group(groups, (uint64_t)x->library[i] << 32 | x->name[i],
+			      process, &g, err) ||
+		    nsx_grow(&s->v, &s->cap, groups->n, sizeof(*s->v),
+			     "library calls", err))
+			return err->rc;
+		of_call[i] = g;
+		s->v[g].library = x->library[i];
+		s->v[g].name = x->name[i];
+		s->v[g].process = process;
+		s->v[g].n += counts;
+		nsx_add_to(&s->v[g].total_ns, ns);
+	}
+	s->n = groups->n;
+	return 0;
+}
+
+static void list_durations(struct sums *s, const uint32_t *of_call)
+{
+	size_t at = 0;
+
+	for (size_t g = 0; g < s->n; g++) {
+		s->v[g].at = at;
+		at += s->v[g].n;
+		s->v[g].n = 0;
+	}
+	for (size_t i = 0; i < s->t->library.n; i++) {
+		struct sum *x = of_call[i] == NSX_NONE ? NULL :
+							 &s->v[of_call[i]];
+		bool counts;
+		int64_t ns = ns_inside(s->t, i, &counts);
+
+		if (x && counts)
+			s->ns[x->at + x->n++] = ns;
+	}
+}
+
+/* By function, of each the process with the least time first. */
+static int cmp_sums(const void *a, const void *b)
+{
+	const struct sum *x = a, *y = b;
+
+	if (x->library != y->library)
+		return x->library < y->library ? -1 : 1;
+	if (x->name != y->name)
+		return x->name < y->name ? -1 : 1;
+	if (x->total_ns != y->total_ns)
+		return x->total_ns < y->total_ns ? -1 : 1;
+	return x->process < y->process ? -1 : 1;
+}
+
+static int fill_row(const struct sums *s, const struct sum *x,
+		    struct nsx_table *table, struct nsx_err *err)
+{
+	static const double qs[] = {0.5, 0.95, 1};
+	struct nsx_cell *row = nsx_row(table, err);
+	double q[3];
+
+	if (!row)
+		return err->rc;
+	row[PID] = nsx_int(s->t->process[x->process].pid);
+	row[LIBRARY] = nsx_string(nsx_library_names[x->library]);
+	row[FUNCTION] = nsx_string(nsx_text(s->t, x->name));
+	row[COUNT] = nsx_int((int64_t)x->n);
+	row[TOTAL] = nsx_ms(x->total_ns);
+	if (!x->n)
+		return 0;
+	nsx_quantiles(s->ns + x->at, x->n, qs, 3, q);
+	row[P50] = nsx_us(q[0]);
+	row[P95] = nsx_us(q[1]);
+	row[MAX] = nsx_us(q[2]);
+	return 0;
+}
+
+static int fill_spread(const struct sums *s, const struct sum *least, size_t n,
+		       struct nsx_table *table, struct nsx_err *err)
+{
+	const struct sum *most = least + n - 1;
+	struct nsx_cell *row = nsx_row(table, err);
+
+	if (!row)
+		return err->rc;
+	row[S_LIBRARY] = nsx_string(nsx_library_names[least->library]);
+	row[S_FUNCTION] = nsx_string(nsx_text(s->t, least->name));
+	row[S_PROCESSES] = nsx_int((int64_t)n);
+	row[S_LEAST] = nsx_ms(least->total_ns);
+	row[S_LEAST_PID] = nsx_int(s->t->process[least->process].pid);
+	row[S_MOST] = nsx_ms(most->total_ns);
+	row[S_MOST_PID] = nsx_int(s->t->process[most->process].pid);
+	row[S_DIFFERENCE] = nsx_ms(most->total_ns - least->total_ns);
+	return 0;
+}
+
+static int fill(struct sums *s, struct nsx_table *rows,
+		struct nsx_table *spread, struct nsx_err *err)
+{
+	size_t next;
+
+	qsort(s->v, s->n, sizeof(*s->v), cmp_sums);
+	for (size_t i = 0; i < s->n; i = next) {
+		const struct sum *x = &s->v[i];
+
+		for (next = i; next < s->n && s->v[next].name == x->name &&
+			       s->v[next].library == x->library; next++)
+			if (fill_row(s, &s->v[next], rows, err))
+				return err->rc;
+		if (next - i > 1 && fill_spread(s, x, next - i, spread, err))
+			return err->rc;
+	}
+	nsx_table_sort(rows, NSX_DESC(TOTAL), NSX_DESC(COUNT), PID, LIBRARY,
+		       FUNCTION);
+	nsx_table_sort(spread, NSX_DESC(S_DIFFERENCE), NSX_DESC(S_MOST),
+		       S_LIBRARY, S_FUNCTION);
+	return 0;
+}
+
+static void say(struct nsx_section *out, const struct nsx_table *rows,
+		const struct nsx_table *spread)
+{
+	const struct nsx_cell *x = nsx_row_at(rows, 0);
+
+	nsx_md_bullet(out, "Most time in a library is process %" PRId64 "'s in "
+		      "%s: %s in %s.", x[PID].u.i,
+		      nsx_md_name(out, x[FUNCTION].u.s),
+		      nsx_text_ns(out->arena, x[TOTAL].u.f * 1e6),
+		      nsx_text_n(out->arena, (size_t)x[COUNT].u.i, "call",
+				 NULL));
+	nsx_md_table(out, rows, 0, PID, LIBRARY, FUNCTION, COUNT, TOTAL, P50,
+		     P95, MAX);
+	if (!spread->nrows)
+		return;
+	x = nsx_row_at(spread, 0);
+	nsx_md_bullet(out, "Processes differ most in %s: %s in process %" PRId64
+		      ", %s in process %" PRId64 ". Where they wait for each "
+		      "other, the one with the least time is the one that "
+		      "comes last.", nsx_md_name(out, x[S_FUNCTION].u.s),
+		      nsx_text_ns(out->arena, x[S_LEAST].u.f * 1e6),
+		      x[S_LEAST_PID].u.i,
+		      nsx_text_ns(out->arena, x[S_MOST].u.f * 1e6),
+		      x[S_MOST_PID].u.i);
+	nsx_md_table(out, spread, 0, S_FUNCTION, S_PROCESSES, S_LEAST,
+		     S_LEAST_PID, S_MOST, S_MOST_PID, S_DIFFERENCE);
+}
+
+static const char *lacks(const struct nsx_schema *s, struct nsx_arena *a)
+{
+	(void)a;
+	for (unsigned v = 0; v < NSX_NVIEWS; v++)
+		if (nsx_library_of[v] && nsx_has_view(s, v))
+			return NULL;
+	return "calls of MPI, cuBLAS, cuDNN, OpenACC, OpenMP or UCX";
+}
+
+static int run(const struct nsx_run *run, struct nsx_section *out,
+	       struct nsx_err *err)
+{
+	struct nsx_table *rows = nsx_add_table(out, &layouts[0]);
+	struct nsx_table *spread = nsx_add_table(out, &layouts[1]);
+	struct sums s = {.t = run->trace};
+	struct nsx_groups groups = {0};
+	size_t n = s.t->library.n;
+	uint32_t *of_call = nsx_arena_try_array(run->scratch, n, 4,
+						"library calls", err);
+	int rc;
+
+	if (lacks(s.t->schema, run->scratch))
+		return nsx_cannot(out, "the trace has no %s",
+				  lacks(s.t->schema, run->scratch));
+	s.ns = nsx_arena_try_array(run->scratch, n, 8, "library calls", err);
+	rc = of_call && s.ns ? sum_up(&s, of_call, &groups, err) : err->rc;
+	if (!rc) {
+		list_durations(&s, of_call);
+		rc = fill(&s, rows, spread, err);
+	}
+	if (!rc && rows->nrows)
+		say(out, rows, spread);
+	nsx_groups_done(&groups);
+	free(s.v);
+	return rc;
+}
+
+NSX_DEFINE_PASS(library_calls) {
+	.id = "library_calls",
+	.title = "CPU",
+	.summary = "calls of cuBLAS, cuDNN, MPI, OpenACC, OpenMP and UCX",
+	.doc = "Calls of libraries that the export has tables of, by process, "
+	       "library and function. A call with several rows (MPI_Sendrecv "
+	       "has one for each peer) is one. Calls nest: what is inside "
+	       "another is in the time of both. The second table has the "
+	       "functions that several processes call, with the least and the "
+	       "most time that one of them spends there.",
+	.derived_from = "the libraries' own tables, by process",
+	.limitations = "what a library does on a GPU is under kernels, its "
+		       "NVTX ranges are under NVTX",
+	.lacks = lacks,
+	.layouts = layouts,
+	.nlayouts = ARRAY_LEN(layouts),
+	.run = run,
+};

@@ -1,0 +1,105 @@
+/* library.c - rows of the calls of libraries. */
+#include <string.h>
+#include "trace/load.h"
+
+enum { START, END, TID, NAME, COMM, BYTES };
+
+static int read_call(struct nsx_part *p, int64_t rid, const struct nsx_val *v,
+		     struct nsx_err *err)
+{
+	static const struct nsx_val none = {.type = NSX_V_NULL};
+	struct nsx_library_rw *c = &p->l->library;
+	bool is_coll = p->table->view == NSX_VIEW_mpi_coll;
+	size_t at = p->at + p->n;
+	int rc;
+
+	(void)rid;
+	if (!nsx_read_span(p, &v[START], &v[END], &c->start_ns[at],
+			   &c->end_ns[at]))
+		return 0;
+	rc = nsx_read_thread(p, &v[TID], &none, &none, &c->thread[at], err);
+	if (!rc)
+		rc = nsx_read_name(p, &v[NAME], &c->name[at], err);
+	if (rc)
+		return rc;
+	c->library[at] = nsx_library_of[p->table->view];
+	c->is_coll[at] = is_coll;
+	c->comm[at] = is_coll ? nsx_i64_or(&v[COMM], 0) : 0;
+	c->bytes[at] = is_coll ? NSX_MAX(-1, nsx_i64_or(&v[BYTES], -1)) : -1;
+	p->n++;
+	return 0;
+}
+
+#define TABLE(v, n, ...)                                                      \
+	{.view = NSX_VIEW_##v, .nfields = (n), .row = read_call,              \
+	 .fields = (const enum nsx_field[]){                                  \
+		 NSX_F_##v##_start_ns, NSX_F_##v##_end_ns,                    \
+		 NSX_F_##v##_global_tid, NSX_F_##v##_name, __VA_ARGS__}}
+#define NSX_LIBRARY(v, library, table, name, help) TABLE(v, COMM, 0),
+static const struct nsx_tableload tables[NSX_NLIBRARY_TABLES] = {
+	TABLE(mpi_coll, 6, NSX_F_mpi_coll_comm, NSX_F_mpi_coll_bytes),
+#include "schema/libraries.def"
+};
+#undef NSX_LIBRARY
+#undef TABLE
+
+void nsx_bind_libraries(struct nsx_loader *l, struct nsx_tableload *list)
+{
+	struct nsx_library_rw *c = &l->library;
+
+	l->library_set = (struct nsx_colset){
+		.what = "library calls",
+		.cols = {{(void **)&c->start_ns, 8}, {(void **)&c->end_ns, 8},
+			 {(void **)&c->comm, 8}, {(void **)&c->bytes, 8},
+			 {(void **)&c->thread, 4}, {(void **)&c->name, 4},
+			 {(void **)&c->library, 1}, {(void **)&c->is_coll, 1}},
+		.ncols = 8,
+	};
+	memcpy(list, tables, sizeof(tables));
+	for (unsigned i = 0; i < NSX_NLIBRARY_TABLES; i++)
+		list[i].set = &l->library_set;
+}
+
+#define COMPARE(a, b) (((a) > (b)) - ((a) < (b)))
+
+/* Rows that are equal here are of one call. */
+static int cmp_calls(const struct nsx_loader *l, uint32_t a, uint32_t b)
+{
+	const struct nsx_library_rw *c = &l->library;
+	int r = COMPARE(c->thread[a], c->thread[b]);
+
+	if (!r)
+		r = COMPARE(c->start_ns[a], c->start_ns[b]);
+	if (!r)
+		r = COMPARE(c->end_ns[b], c->end_ns[a]);
+	if (!r)
+		r = COMPARE(c->library[a], c->library[b]);
+	return r ? r : nsx_str_cmp(l->strings, c->name[a], c->name[b]);
+}
+
+static int cmp_rows(const void *ctx, uint32_t a, uint32_t b)
+{
+	const struct nsx_loader *l = ctx;
+	const struct nsx_library_rw *c = &l->library;
+	int r = cmp_calls(l, a, b);
+
+	if (!r)
+		r = COMPARE(c->is_coll[b], c->is_coll[a]);
+	if (!r)
+		r = COMPARE(c->comm[a], c->comm[b]);
+	return r ? r : COMPARE(c->bytes[a], c->bytes[b]);
+}
+
+int nsx_order_libraries(struct nsx_loader *l, struct nsx_err *err)
+{
+	struct nsx_colset *set = &l->library_set;
+	size_t n = 0;
+
+	if (nsx_colset_sort(set, cmp_rows, l, err))
+		return err->rc;
+	for (size_t i = 0; i < set->n; i++)
+		if (!n || cmp_calls(l, (uint32_t)n - 1, (uint32_t)i))
+			nsx_colset_move(set, n++, i, 1);
+	set->n = n;
+	return 0;
+}

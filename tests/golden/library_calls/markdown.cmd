@@ -1,0 +1,1 @@
+explain @libraries --pass library_calls --md
