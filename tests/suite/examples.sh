@@ -1,6 +1,7 @@
 #!/bin/sh
 # examples/ is what the program makes of its fixtures today: a synthetic step,
-# two ranks of which one is late, and a story of memory.  The published figures
+# two ranks of which one is late, a story of memory, and a program that was really
+# captured (examples/blocks.c), without a GPU.  The published figures
 # of the synthetic example come out.
 # usage: examples.sh BUILD_DIR [--update]
 set -u
@@ -28,6 +29,7 @@ done <<'L'
 synthetic synthetic
 late_rank two_rank_straggler
 memory alloc_stall
+blocks blocks
 L
 [ "${2:-}" = --update ] && exit 0
 while read -r line; do
@@ -43,5 +45,7 @@ P
 for f in "allreduce,.*pid:111" "broadcast,.*pid:222"; do
 	if grep -q "^$f" first/tables/nccl_ops.csv; then ok; else bad "nccl_ops.csv lacks $f"; fi
 done
+if ${CC:-cc} -std=gnu11 -O2 -Wall -Wextra -Werror -pthread -o blocks "$here/examples/blocks.c" -ldl && ./blocks | grep -q '^[0-9]*$'; then ok
+else bad "examples/blocks.c is no program"; fi
 echo "examples: $pass passed, $fail failed"
 [ $fail -eq 0 ]
