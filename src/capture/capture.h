@@ -48,7 +48,8 @@ struct nsx_capture {
 	bool has_run;
 	struct nsx_proc_end end; /* of nsys                                 */
 	enum nsx_ended ended;
-	double target_s; /* how long the command ran                    */
+	double target_s; /* how long the command ran; with the start of nsys
+			    where it was not seen (below 50 ms)          */
 	const char *raw; /* path of the raw data, as nsys said; or NULL */
 
 	struct nsx_product *products;

@@ -6,6 +6,7 @@
 #ifndef NSX_CAPTURE_PROC_H
 #define NSX_CAPTURE_PROC_H
 
+#include <sys/types.h>
 #include "base/str.h"
 
 struct nsx_proc_end {	    /* how it ended; while it runs, how far it is */
@@ -55,6 +56,9 @@ int nsx_proc_signals(void); /* how many came since guard */
  * then insists. Names of those it had to end go to *names, "a (12), b (13)".
  */
 void nsx_proc_sweep(double grace_s, struct nsx_buf *names);
+
+/* The descendant of this process that runs the program, by its file's name; 0. */
+pid_t nsx_proc_descendant(const char *program);
 
 /* How many processes of that name run, in the /proc at proc_root. */
 unsigned nsx_proc_count(const char *proc_root, const char *name);

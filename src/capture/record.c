@@ -21,6 +21,8 @@ struct recording {
 	enum stage stage;
 	double first_s, again_s, silence_s; /* limits                       */
 	double since_s;			    /* when this stage began        */
+	pid_t target;	    /* the command; 0: not seen                     */
+	double seen_s, gone_s; /* when it was there first, and no more; 0   */
 	double collected_s; /* when nsys began to write: c->raw is set then */
 	int signals;	    /* seen so far                                  */
 };
@@ -42,6 +44,29 @@ static void note_progress(struct recording *r, const struct nsx_proc_end *e)
 		r->collected_s = nsx_now();
 		r->c->raw = nsx_arena_strndup(r->c->arena, s, n - 1);
 	}
+}
+
+/* nsys takes seconds before it starts the command, and after its end. */
+static void note_target(struct recording *r, const struct nsx_proc_end *e)
+{
+	enum { LOOK_S = 30 };
+	double now = nsx_now();
+
+	if (r->target && !r->gone_s && kill(r->target, 0))
+		r->gone_s = now;
+	if (r->target || now - e->began_s > LOOK_S)
+		return;
+	r->target = nsx_proc_descendant(r->c->command[0]);
+	r->seen_s = now;
+}
+
+static double target_seconds(const struct recording *r,
+			     const struct nsx_proc_end *e)
+{
+	double end_s = r->c->raw ? r->collected_s : e->began_s + e->seconds;
+
+	return (r->gone_s ? r->gone_s : end_s) -
+	       (r->target ? r->seen_s : e->began_s);
 }
 
 /* Whether what this stage waits for has taken too long. */
@@ -72,6 +97,7 @@ static int watch(void *ctx, const struct nsx_proc_end *e)
 	bool asked = nsx_proc_signals() > r->signals;
 
 	note_progress(r, e);
+	note_target(r, e);
 	r->signals = nsx_proc_signals();
 	if (r->stage == KILLED)
 		return SIGKILL;
@@ -190,7 +216,7 @@ int nsx_capture_record(struct nsx_capture *c, struct nsx_err *err)
 		return err->rc;
 	c->has_run = true;
 	note_progress(&r, &c->end);
-	c->target_s = c->raw ? r.collected_s - c->end.began_s : c->end.seconds;
+	c->target_s = target_seconds(&r, &c->end);
 	nsx_proc_sweep(c->ended == NSX_ENDED_HUNG ? 0 : 2, &names);
 	if (names.n)
 		nsx_capture_warn(c, "ended what was still running: %s",

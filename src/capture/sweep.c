@@ -174,6 +174,22 @@ static bool descends(const struct process *v, size_t n, pid_t pid, pid_t from)
 	return false;
 }
 
+pid_t nsx_proc_descendant(const char *program)
+{
+	const char *slash = strrchr(program, '/'), *name = slash ? slash + 1 :
+								   program;
+	size_t n;
+	struct process *v = processes("/proc", &n);
+	pid_t pid = 0;
+
+	for (size_t i = 0; i < n && !pid; i++)
+		if (v[i].state != 'Z' && !strncmp(v[i].name, name, 15) &&
+		    descends(v, n, v[i].pid, getpid()))
+			pid = v[i].pid;
+	free(v);
+	return pid;
+}
+
 static void signal_descendants(int sig, struct nsx_buf *names)
 {
 	size_t n;

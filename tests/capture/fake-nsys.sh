@@ -89,6 +89,8 @@ profile() {
 		return $code ;;
 	deaf) # does not hear the first SIGINT
 		trap "trap 'kill \$target' INT" INT ;;
+	slow) # takes its time before it starts the command
+		sleep 3 ;;
 	hung) # hears none
 		trap '' INT TERM ;;
 	twice) # throws the report away when asked twice, as the real one does

@@ -241,6 +241,14 @@ case_session_of_a_service() {
 	json '"target_exit_code": null'
 	files nsys_capture.json trace.nsys-rep trace.sqlite
 }
+case_duration_is_the_commands() {
+	local s
+	cp "$(command -v sleep)" nap
+	FAKE=slow capture --no-explain -- ./nap 0.5
+	code 0
+	s=$(sed -n 's/.*"target_duration_s": \([0-9]*\).*/\1/p' out/nsys_capture.json)
+	[ "${s:-9}" -lt 3 ] || wrong "the command is said to have taken $s s"
+}
 case_session_until_ctrl_c() {
 	local pid
 	: >session.serve
