@@ -488,9 +488,11 @@ static void find_events(struct judge *j, bool all, double *scratch)
 		nwho += !times[who]++;
 		most = NSX_MAX(most, times[who]);
 	}
-	f->is_rotating = f->nsteps >= LEAST_STEPS && nwho >= 3 &&
+	/* Of few ranks one is it more often by chance alone. */
+	f->is_rotating = f->nsteps >= LEAST_STEPS && nwho >= NSX_MIN(3, n) &&
 			 f->nevents * 2 >= (int64_t)f->nsteps &&
-			 most * 2 <= f->nevents;
+			 (double)most <= NSX_MAX(1 / 2.0, 1 / 3.0 + 1.0 / n) *
+						 (double)f->nevents;
 }
 
 /* Where it is another rank at most steps, one that it was more often is not at

@@ -37,6 +37,7 @@ struct channel {
 	const struct nsx_dchannel *c;
 	int64_t utc_ns;	      /* of the clock, as far as it is known; -1       */
 	int64_t shift;	      /* in the family that is being made              */
+	double differs; /* share of the samples' operations that do          */
 	double spread;
 	uint64_t group; /* channels of one communicator have one */
 	bool is_taken;
@@ -54,7 +55,7 @@ struct matcher {
 	int64_t most_rank; /* greatest number of a rank */
 	struct channel **in; /* of the family that is being made */
 	size_t nin;
-	bool *has_clock; /* by rank: its clock was compared with the others' */
+	bool *has_clock; /* by host: its clock was compared with the others' */
 	struct fit *fits; /* room for MOST_PLACES + 3 */
 	struct nsx_arena *a, *scratch;
 };
@@ -243,19 +244,17 @@ static double distance(const struct channel *x, const struct channel *y,
 			   fabs((double)(shift - middle));
 }
 
-/* Lays y on x: sets its shift and spread. False: it is no channel of this
- * family.  First the samples choose places, then all operations; of those that
+/* Lays y on x within these places: sets its shift and spread. False: there is
+ * none.  First the samples choose places, then all operations; of those that
  * agree (but for a few: a rank may be out of sequence) that nearest by the
  * clocks, unless ends agree much better elsewhere, as those of one collective do.
  */
-static bool lay(const struct channel *x, struct channel *y, int64_t bound_ns,
-		struct fit *fits)
+static bool lay_within(const struct channel *x, struct channel *y, int64_t from,
+		       int64_t to, bool has_clock, struct fit *fits)
 {
-	int64_t from, to, nplaces;
+	int64_t nplaces, closest_shift = 0;
 	double least = 1, nearest_by = INFINITY, closest = INFINITY;
 	size_t fewest = MOST_COUNTED;
-	int64_t closest_shift = 0;
-	bool has_clock = range_of(x, y, bound_ns, &from, &to);
 
 	nplaces = to - from + 1;
 	for (int64_t i = 0; i < nplaces; i++) {
@@ -265,6 +264,7 @@ static bool lay(const struct channel *x, struct channel *y, int64_t bound_ns,
 	}
 	if (least > 0.5)
 		return false;
+	y->differs = least;
 	for (int64_t i = 0; i < nplaces; i++) {
 		struct fit *f = &fits[i];
 
@@ -298,6 +298,37 @@ static bool lay(const struct channel *x, struct channel *y, int64_t bound_ns,
 		y->spread = closest;
 	}
 	return !isinf(nearest_by);
+}
+
+/* Whether the operations agree better, else the ends. */
+static bool fits_better(const struct channel *a, const struct channel *b)
+{
+	return fabs(a->differs - b->differs) > 2.0 / SAMPLES ?
+		       a->differs < b->differs : a->spread < b->spread;
+}
+
+/* Lays y on x, where the clocks of the hosts say. A clock may be wrong by more
+ * than is thought of: then ends that agree lie far from there.  False: y is no
+ * channel of this family.
+ */
+static bool lay(const struct channel *x, struct channel *y, int64_t bound_ns,
+		struct fit *fits)
+{
+	struct channel far = *y;
+	int64_t from, to, half = (int64_t)NSX_MIN(x->c->n, y->c->n) / 2;
+	bool has_clock = range_of(x, y, bound_ns, &from, &to);
+	bool fits_near = lay_within(x, y, from, to, has_clock, fits);
+
+	if (!has_clock || bound_ns < CLOCK_BOUND_NS ||
+	    (fits_near && y->spread <= END_NOISE_NS) ||
+	    !lay_within(x, &far, NSX_MAX(half - (int64_t)y->c->n, -MOST_PLACES / 2),
+			NSX_MIN((int64_t)x->c->n - half, MOST_PLACES / 2), false,
+			fits) ||
+	    far.spread > TOGETHER_NS ||
+	    (fits_near && (far.spread > y->spread / 4 || fits_better(y, &far))))
+		return fits_near;
+	*y = far;
+	return true;
 }
 
 /* Communicators ------------------------------------------------------------------------*/
@@ -365,8 +396,9 @@ static int64_t group_of(const struct matcher *m, const struct channel *x,
 
 /* A collective's least length in a communicator is its transfer: always much the
  * same, and the same in most communicators of a family.  In a part of one it is
- * not, for the last rank may be elsewhere.  Returns by how much it is not: 0 for
- * all ranks in one.
+ * not, for the last rank may be elsewhere, as it may where half of them are
+ * not here: such groups do not count.  Returns by how much it is not: 0 for all ranks in
+ * one.
  */
 static double variation(struct matcher *m, struct channel *const *v, size_t n,
 			struct shape s, double *ret_transfer)
@@ -375,6 +407,7 @@ static double variation(struct matcher *m, struct channel *const *v, size_t n,
 	double *least = nsx_arena_get(m->scratch, groups * SAMPLES *
 							  sizeof(*least));
 	double *usual = nsx_arena_get(m->scratch, groups * sizeof(*usual));
+	int64_t *here = nsx_arena_get(m->scratch, groups * sizeof(*here));
 	double best[SAMPLES], diff[SAMPLES], sum = 0;
 	size_t length = (size_t)v[0]->shift + v[0]->c->n, ngroups = 0;
 
@@ -382,12 +415,14 @@ static double variation(struct matcher *m, struct channel *const *v, size_t n,
 		least[i] = INFINITY;
 	for (size_t k = 0; k < SAMPLES; k++)
 		best[k] = INFINITY;
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
+		size_t g = (size_t)group_of(m, v[i], s);
+
+		here[g]++;
 		for (size_t k = 0; k < SAMPLES; k++) {
 			int64_t at = (int64_t)(length * k / SAMPLES) -
 				     v[i]->shift;
-			double *x = &least[(size_t)group_of(m, v[i], s) *
-						   SAMPLES + k];
+			double *x = &least[g * SAMPLES + k];
 
 			if (at < 0 || at >= (int64_t)v[i]->c->n)
 				continue;
@@ -395,6 +430,7 @@ static double variation(struct matcher *m, struct channel *const *v, size_t n,
 							     (size_t)at));
 			best[k] = NSX_MIN(best[k], *x);
 		}
+	}
 	for (size_t g = 0; g < groups; g++) {
 		size_t there = 0;
 
@@ -402,7 +438,7 @@ static double variation(struct matcher *m, struct channel *const *v, size_t n,
 			if (!isinf(least[g * SAMPLES + k]))
 				diff[there++] = least[g * SAMPLES + k] -
 						best[k];
-		if (!there)
+		if (!there || 2 * here[g] <= s.size)
 			continue;
 		usual[ngroups++] = nsx_median_of(diff, there);
 		sum += diff[there - 1 - there / 10] - diff[there / 10];
@@ -448,8 +484,8 @@ static void next_shape(int64_t world, struct shape *s)
 }
 
 /* The largest groups whose ends agree as well as any.  That parts of one would
- * agree as well, where its clocks are not all the same, shows in transfers that
- * vary: then all are one.
+ * agree as well, where its clocks are not all the same and ends of all are near
+ * each other, shows in transfers that vary: then all are one.
  */
 static struct shape shape_of(struct matcher *m, struct channel *const *v,
 			     size_t n)
@@ -458,6 +494,7 @@ static struct shape shape_of(struct matcher *m, struct channel *const *v,
 	const struct shape all = {1, world};
 	struct shape s, best = all;
 	double least = INFINITY, found = INFINITY, transfer = INFINITY;
+	double of_all = apart(m, v, n, all);
 
 	if (n < 3)
 		return all;
@@ -475,7 +512,7 @@ static struct shape shape_of(struct matcher *m, struct channel *const *v,
 		found = x;
 		best = s;
 	}
-	if (best.size < world) {
+	if (best.size < world && of_all <= TOGETHER_NS) {
 		found = variation(m, v, n, best, &transfer);
 		nsx_arena_clear(m->scratch);
 		if (found > NSX_MIN(NOISE_NS, NOISE * transfer))
@@ -594,16 +631,20 @@ static int list_channels(struct matcher *m, struct nsx_err *err)
 	return rc;
 }
 
-/* Sets y's clock, of all its rank's channels, so that its ends agree with x's. */
+/* Sets the clock of y's host, of all channels there, so that y's ends agree with
+ * x's.
+ */
 static void set_clock(struct matcher *m, const struct channel *x,
 		      const struct channel *y)
 {
-	int64_t from = NSX_MAX(0, y->shift);
+	const struct nsx_frank *rank = m->f->rank;
+	int64_t from = NSX_MAX(0, y->shift), by_ns;
 	int64_t n = NSX_MIN((int64_t)x->c->n, (int64_t)y->c->n + y->shift) - from;
+	uint32_t host = rank[y->rank].host;
 	double diff[SAMPLES];
 	size_t k = 0;
 
-	if (m->has_clock[y->rank] || !x->c->has_times || !y->c->has_times ||
+	if (m->has_clock[host] || !x->c->has_times || !y->c->has_times ||
 	    x->utc_ns < 0 || y->utc_ns < 0)
 		return;
 	for (; k < SAMPLES && (int64_t)k < n; k++) {
@@ -612,10 +653,63 @@ static void set_clock(struct matcher *m, const struct channel *x,
 		diff[k] = (double)(x->utc_ns - y->utc_ns + end_of(x->c, i) -
 				   end_of(y->c, i - (size_t)y->shift));
 	}
-	m->has_clock[x->rank] = m->has_clock[y->rank] = true;
+	by_ns = (int64_t)nsx_median_of(diff, k);
+	m->has_clock[host] = true;
 	for (size_t i = 0; i < m->n; i++)
-		if (m->v[i].rank == y->rank && &m->v[i] != y)
-			m->v[i].utc_ns += (int64_t)nsx_median_of(diff, k);
+		if (rank[m->v[i].rank].host == host && m->v[i].utc_ns >= 0)
+			m->v[i].utc_ns += by_ns;
+}
+
+/* Of every rank without one the channel that is left and fits x best. */
+static void lay_all(struct matcher *m, const struct channel *x,
+		    struct channel **best)
+{
+	const struct nsx_frank *rank = m->f->rank;
+	bool *has_best = nsx_arena_get(m->scratch, m->f->nranks);
+
+	for (uint32_t r = 0; r < m->f->nranks; r++)
+		has_best[r] = best[r];
+	for (size_t i = 0; i < m->n; i++) {
+		struct channel *y = &m->v[i], **b = &best[y->rank];
+		bool is_known = m->has_clock[rank[x->rank].host] &&
+				m->has_clock[rank[y->rank].host];
+
+		if (!y->is_taken && !has_best[y->rank] &&
+		    y->c->is_mpi == x->c->is_mpi &&
+		    lay(x, y, is_known ? KNOWN_BOUND_NS : CLOCK_BOUND_NS,
+			m->fits) &&
+		    (!*b || fits_better(y, *b)))
+			*b = y;
+	}
+	nsx_arena_clear(m->scratch);
+}
+
+/* The clock of each host by its channel that agrees best with x; those that
+ * agree much worse are laid again, by that clock.
+ */
+static void settle_clocks(struct matcher *m, const struct channel *x,
+			  struct channel **best)
+{
+	const struct nsx_frank *rank = m->f->rank;
+	struct channel **of_host = nsx_arena_get(m->a, m->f->nhosts *
+							       sizeof(*of_host));
+
+	m->has_clock[rank[x->rank].host] = true;
+	of_host[rank[x->rank].host] = best[x->rank];
+	for (uint32_t r = 0; r < m->f->nranks; r++) {
+		struct channel **h = &of_host[rank[r].host];
+
+		if (best[r] && (!*h || best[r]->spread < (*h)->spread))
+			*h = best[r];
+	}
+	for (uint32_t h = 0; h < m->f->nhosts; h++)
+		if (of_host[h])
+			set_clock(m, x, of_host[h]);
+	for (uint32_t r = 0; r < m->f->nranks; r++)
+		if (best[r] && best[r]->spread > END_NOISE_NS &&
+		    best[r]->spread > 4 * of_host[rank[r].host]->spread)
+			best[r] = NULL;
+	lay_all(m, x, best);
 }
 
 /* A channel that is left, and of every other rank the one that fits it best. */
@@ -625,26 +719,15 @@ static void start_family(struct matcher *m, struct channel *x)
 							    sizeof(*best));
 
 	x->shift = 0;
+	x->spread = 0;
 	best[x->rank] = x;
-	for (size_t i = 0; i < m->n; i++) {
-		struct channel *y = &m->v[i], **b = &best[y->rank];
-
-		if (y->is_taken || y->rank == x->rank ||
-		    y->c->is_mpi != x->c->is_mpi ||
-		    !lay(x, y, m->has_clock[x->rank] && m->has_clock[y->rank] ?
-				       KNOWN_BOUND_NS : CLOCK_BOUND_NS,
-			 m->fits))
-			continue;
-		if (!*b || y->spread < (*b)->spread)
-			*b = y;
-	}
+	lay_all(m, x, best);
+	settle_clocks(m, x, best);
 	m->nin = 0;
 	for (uint32_t r = 0; r < m->f->nranks; r++)
 		if (best[r]) {
 			best[r]->is_taken = true;
 			m->in[m->nin++] = best[r];
-			if (best[r] != x)
-				set_clock(m, x, best[r]);
 		}
 }
 
@@ -901,7 +984,7 @@ int nsx_fleet_match(struct nsx_fleet *f, struct nsx_err *err)
 			    .scratch = nsx_arena_new()};
 	int rc = list_channels(&m, err);
 
-	m.has_clock = nsx_arena_get(m.a, f->nranks);
+	m.has_clock = nsx_arena_get(m.a, f->nhosts);
 	if (f->nranks)
 		m.most_rank = f->rank[f->nranks - 1].number;
 

@@ -13,6 +13,9 @@
  * it back: the mean of those ranks.  Where the channel held all of them, the one
  * that had done least is a bound, and so is the mended rank's own work less its
  * share of the step's excess.
+ *
+ * Where only one member of a communicator is here, nobody knows for whom it
+ * waited: its collectives come as much earlier as its family's others.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -71,6 +74,7 @@ struct replay {
 	struct rank_now *rank;
 	struct channel_now **channel; /* by comm, member                     */
 	size_t *at;		      /* by comm: the next collective        */
+	double *ahead_ns;	      /* by family: of its last collective   */
 	double saved_ns; /* up to the main family's last collective          */
 };
 
@@ -145,6 +149,11 @@ static int list_visits(struct replay *p, const struct nsx_fcomm *c,
 	return 0;
 }
 
+static bool is_lone(const struct nsx_fleet *f, const struct nsx_fcomm *c)
+{
+	return c->n == 1 && f->family[c->family].n > 1;
+}
+
 static int list_places(struct replay *p, size_t s, struct nsx_err *err)
 {
 	const struct nsx_fleet *f = p->f;
@@ -154,11 +163,11 @@ static int list_places(struct replay *p, size_t s, struct nsx_err *err)
 		const struct nsx_fcomm *c = &f->comm[i];
 		struct place x = {.comm = i};
 		size_t before = p->nplaces;
+		size_t end = is_lone(f, c) ? f->family[c->family].length :
+					     c->end;
 		bool later = false;
 
-		if (c->n < 2)
-			continue;
-		for (; p->at[i] < c->end; p->at[i]++) {
+		for (; p->at[i] < end; p->at[i]++) {
 			x.k = p->at[i];
 			if (!place_of(f, c, x.k, s, &x.at_ns, &later)) {
 				if (later)
@@ -333,7 +342,9 @@ static double step_over(struct replay *p, const struct place *x)
 	}
 	if (isinf(was))
 		return NAN;
-	ahead = least - was + faster(p, x->comm);
+	ahead = is_lone(p->f, c) ? NSX_MIN(least, p->ahead_ns[c->family]) :
+				   least - was + faster(p, x->comm);
+	p->ahead_ns[c->family] = ahead;
 	for (uint32_t m = 0; m < c->n; m++) {
 		const struct visit *v = &p->visit[x->visits + m];
 		struct rank_now *r = &p->rank[c->m[m].rank];
@@ -387,6 +398,7 @@ int nsx_fleet_replay(const struct nsx_fleet *f, const uint32_t *ranks, size_t n,
 		p.rank[ranks[i]].is_mended = true;
 	p.channel = nsx_arena_get(a, f->ncomms * sizeof(*p.channel));
 	p.at = nsx_arena_get(a, f->ncomms * sizeof(*p.at));
+	p.ahead_ns = nsx_arena_get(a, f->nfamilies * sizeof(*p.ahead_ns));
 	for (uint32_t i = 0; i < f->ncomms; i++) {
 		p.channel[i] = nsx_arena_get(a, f->comm[i].n *
 							sizeof(**p.channel));

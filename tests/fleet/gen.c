@@ -9,13 +9,13 @@
  *   compute  |fwd fwd ..|bwd bwd bwd ...|        |opt|
  *   comm                   |allreduce ...|...|rs|    |ag|
  *
- * Clocks of hosts are off by up to 5 ms and drift by up to 20 ppm, captures of
+ * Clocks of hosts are off by up to 5 ms (skew) and drift by up to 20 ppm, captures of
  * ranks begin at other instants, stamps have an error of up to 15 us.  The same
  * job is simulated without its fault, with the same dice: truth.json says what
  * the fault costs.
  *
  * usage: gen DIR FAULT [ranks=32 hosts=4 steps=20 colls=30 tp=1 seed=1 lost=0
- *        format=trace|digest one_file=0]
+ *        format=trace|digest one_file=0 strength=100 speeds=0 skew=5]
  */
 #include <errno.h>
 #include <math.h>
@@ -53,10 +53,14 @@ enum { STREAM_COMPUTE = 7, STREAM_DP = 20, STREAM_TP = 24 };
 
 static struct {
 	int ranks, hosts, steps, colls, tp, lost, one_file, culprit;
+	int strength; /* of the fault, percent                               */
+	int speeds;   /* of GPUs: the slowest takes this much longer, 0.1 %  */
+	int skew;     /* of the clocks of hosts: at most, ms                 */
 	uint64_t seed;
 	enum fault fault;
 	int is_digest;
-} job = {32, 4, 20, 30, 1, 0, 0, 0, 1, NONE, 0};
+} job = {.ranks = 32, .hosts = 4, .steps = 20, .colls = 30, .tp = 1,
+	 .strength = 100, .skew = 5, .seed = 1};
 
 struct event { /* true time */
 	int64_t start, end;
@@ -132,15 +136,23 @@ static void emit(struct rank *r, int64_t start, int64_t end, int name,
 
 /* Job -----------------------------------------------------------------------------*/
 
+static int64_t of_fault(double ns)
+{
+	return (int64_t)(ns * job.strength / 100);
+}
+
 static double factor(int r, int s, int i, int with_fault)
 {
 	double f = 1 + 0.004 * normal(r, s, 100 + 2 * i);
+
+	f *= 1 + 0.001 * job.speeds * uniform(r, -4, 1);
 
 	if (job.fault == JITTER)
 		f *= 1 + 0.02 * normal(r, s, 7);
 	if (with_fault && is_culprit(r) &&
 	    (job.fault == GPU_SLOW || job.fault == HOST_SLOW))
-		f *= job.fault == GPU_SLOW ? 1.07 : 1.05;
+		f *= 1 + (job.fault == GPU_SLOW ? 0.07 : 0.05) *
+			 job.strength / 100;
 	return f;
 }
 
@@ -149,12 +161,12 @@ static int64_t extra_host(int r, int s, int with_fault)
 	if (!with_fault)
 		return 0;
 	if (job.fault == CPU_LATE && r == job.culprit)
-		return 1500000;
+		return of_fault(1.5e6);
 	if (job.fault == ROTATING &&
 	    r == (int)(uniform(-1, s, 3) * job.ranks))
-		return 1500000;
+		return of_fault(1.5e6);
 	if (job.fault == TRANSIENT && r == job.culprit && s % 7 >= 5)
-		return 3 * MS;
+		return of_fault(3e6);
 	return 0;
 }
 
@@ -222,7 +234,7 @@ static void start_step(struct rank *v, int r, int s, int with_fault)
 	st->host = x->free_at + 100000;
 	st->data = st->host + 60000 + (int64_t)(20000 * uniform(r, s, 1));
 	if (with_fault && job.fault == DATA_LATE && r == job.culprit)
-		st->data += 1500000;
+		st->data += of_fault(1.5e6);
 	st->launch = st->data + 5000 + extra_host(r, s, with_fault);
 	st->gpu = x->compute = x->comm = st->launch + 10000;
 }
@@ -238,7 +250,8 @@ static void run_step(struct rank *v, int s, int with_fault, size_t *mark)
 			compute(v, r, s, i, MS, FWD, with_fault);
 		for (int g = 0; job.tp > 1 && g < job.ranks; g += job.tp) {
 			int64_t ns = with_fault && job.fault == SLOW_LINK &&
-				     is_culprit(g) ? 260000 : 80000;
+				     is_culprit(g) ?
+				     80000 + of_fault(180e3) : 80000;
 
 			collective(v, s, g, 1, g + job.tp, ALLREDUCE, STREAM_TP,
 				   ns, 0);
@@ -260,7 +273,8 @@ static void run_step(struct rank *v, int s, int with_fault, size_t *mark)
 	}
 	if (with_fault && job.fault == IMBALANCE)
 		for (int i = 0; i < 2; i++)
-			compute(v, job.culprit, s, 900 + i, 700000, BWD, 1);
+			compute(v, job.culprit, s, 900 + i, of_fault(7e5),
+				BWD, 1);
 	for (int r = 0; r < job.ranks; r++)
 		hide(&v[r], mark[r], v[r].compute, &v[r].step[s]);
 	for (int op = REDUCESCATTER; op <= ALLGATHER; op++) {
@@ -321,7 +335,7 @@ static double mean_step(const struct rank *v)
 
 static double offset_ns(int host)
 {
-	return 1e7 * (uniform(host, -2, 1) - 0.5);
+	return 2e6 * job.skew * (uniform(host, -2, 1) - 0.5);
 }
 
 static double drift(int host)
@@ -666,7 +680,8 @@ static int read_options(int argc, char **argv)
 	} ints[] = {{"ranks", &job.ranks}, {"hosts", &job.hosts},
 		    {"steps", &job.steps}, {"colls", &job.colls},
 		    {"tp", &job.tp}, {"lost", &job.lost},
-		    {"one_file", &job.one_file}};
+		    {"one_file", &job.one_file}, {"strength", &job.strength},
+		    {"speeds", &job.speeds}, {"skew", &job.skew}};
 
 	for (int i = 3; i < argc; i++) {
 		const char *value = strchr(argv[i], '=');
