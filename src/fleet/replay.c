@@ -14,8 +14,9 @@
  * that had done least is a bound, and so is the mended rank's own work less its
  * share of the step's excess.
  *
- * Where only one member of a communicator is here, nobody knows for whom it
- * waited: its collectives come as much earlier as its family's others.
+ * Where members of a communicator are not here, nobody knows whether the others
+ * waited for those: what they took longer than its family's others may go, if
+ * those come earlier.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -40,6 +41,7 @@ struct place { /* a collective of a step */
 };
 struct need { /* own work before the k-th of a family */
 	double sum, least;
+	double transfer; /* least time of one                                */
 	size_t n; /* ranks that only their data held back                    */
 };
 struct rank_now {
@@ -75,6 +77,7 @@ struct replay {
 	struct channel_now **channel; /* by comm, member                     */
 	size_t *at;		      /* by comm: the next collective        */
 	double *ahead_ns;	      /* by family: of its last collective   */
+	uint32_t *most; /* by family: members of its largest communicator    */
 	double saved_ns; /* up to the main family's last collective          */
 };
 
@@ -149,9 +152,10 @@ static int list_visits(struct replay *p, const struct nsx_fcomm *c,
 	return 0;
 }
 
-static bool is_lone(const struct nsx_fleet *f, const struct nsx_fcomm *c)
+/* Whether anybody else is there to wait for. */
+static bool is_of_many(const struct nsx_fleet *f, const struct nsx_fcomm *c)
 {
-	return c->n == 1 && f->family[c->family].n > 1;
+	return c->n > 1 || f->family[c->family].n > 1;
 }
 
 static int list_places(struct replay *p, size_t s, struct nsx_err *err)
@@ -163,11 +167,10 @@ static int list_places(struct replay *p, size_t s, struct nsx_err *err)
 		const struct nsx_fcomm *c = &f->comm[i];
 		struct place x = {.comm = i};
 		size_t before = p->nplaces;
-		size_t end = is_lone(f, c) ? f->family[c->family].length :
-					     c->end;
+		size_t end = c->n > 1 ? c->end : f->family[c->family].length;
 		bool later = false;
 
-		for (; p->at[i] < end; p->at[i]++) {
+		for (; is_of_many(f, c) && p->at[i] < end; p->at[i]++) {
 			x.k = p->at[i];
 			if (!place_of(f, c, x.k, s, &x.at_ns, &later)) {
 				if (later)
@@ -261,7 +264,7 @@ static int measure(struct replay *p, struct place *x, struct nsx_err *err)
 		return err->rc;
 	need = &p->need[x->need];
 	if (need->least == 0)
-		need->least = INFINITY;
+		need->least = need->transfer = INFINITY;
 	for (uint32_t m = 0; m < c->n; m++) {
 		struct visit *v = &p->visit[x->visits + m];
 		struct rank_now *r = &p->rank[c->m[m].rank];
@@ -273,6 +276,8 @@ static int measure(struct replay *p, struct place *x, struct nsx_err *err)
 		v->own_ns = r->own_ns;
 		v->held_ns = r->held_ns;
 		need->least = NSX_MIN(need->least, r->own_ns * (1 - r->cut));
+		need->transfer = NSX_MIN(need->transfer,
+					 (double)(v->end_ns - v->start_ns));
 		if (!r->is_mended && !is_held_by_channel(v, now)) {
 			need->sum += r->own_ns;
 			need->n++;
@@ -342,8 +347,10 @@ static double step_over(struct replay *p, const struct place *x)
 	}
 	if (isinf(was))
 		return NAN;
-	ahead = is_lone(p->f, c) ? NSX_MIN(least, p->ahead_ns[c->family]) :
-				   least - was + faster(p, x->comm);
+	ahead = least - was + faster(p, x->comm);
+	if (c->n < p->most[c->family])
+		ahead = NSX_MAX(ahead, NSX_MIN(p->ahead_ns[c->family], least -
+					       p->need[x->need].transfer));
 	p->ahead_ns[c->family] = ahead;
 	for (uint32_t m = 0; m < c->n; m++) {
 		const struct visit *v = &p->visit[x->visits + m];
@@ -399,10 +406,13 @@ int nsx_fleet_replay(const struct nsx_fleet *f, const uint32_t *ranks, size_t n,
 	p.channel = nsx_arena_get(a, f->ncomms * sizeof(*p.channel));
 	p.at = nsx_arena_get(a, f->ncomms * sizeof(*p.at));
 	p.ahead_ns = nsx_arena_get(a, f->nfamilies * sizeof(*p.ahead_ns));
+	p.most = nsx_arena_get(a, f->nfamilies * sizeof(*p.most));
 	for (uint32_t i = 0; i < f->ncomms; i++) {
 		p.channel[i] = nsx_arena_get(a, f->comm[i].n *
 							sizeof(**p.channel));
 		p.at[i] = f->comm[i].first;
+		p.most[f->comm[i].family] = NSX_MAX(
+			p.most[f->comm[i].family], f->comm[i].n);
 	}
 	for (size_t s = 0; s < f->nsteps && !rc; s++)
 		rc = replay_step(&p, s, scratch, err);
