@@ -1,7 +1,7 @@
 /* digest_comm.c - the collectives of a rank, channel by channel.
  *
- * A channel is a communicator where the trace says which; of NCCL without
- * payloads it is a stream, of MPI a handle.  What was exposed of a collective
+ * A channel is a communicator where the trace says which (NCCL in the payload of
+ * the range that the launch lies in); else it is a stream, of MPI a handle.  What was exposed of a collective
  * is the time in which no kernel of its rank computed; of an MPI call that in
  * which the GPU was idle.
  */
@@ -9,6 +9,7 @@
 #include <string.h>
 #include "base/group.h"
 #include "base/stat.h"
+#include "facts/nccl_calls.h"
 #include "fleet/digest_make.h"
 
 /* MPI ------------------------------------------------------------------------------*/
@@ -95,6 +96,83 @@ static int add_event(struct events *l, const struct event *e,
 	return 0;
 }
 
+static int cmp_call(const void *a, const void *b)
+{
+	const struct nsx_nccl_call *x = a, *y = b;
+
+	if (x->global_tid != y->global_tid)
+		return x->global_tid < y->global_tid ? -1 : 1;
+	return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
+}
+
+static bool is_call_of(const struct nsx_nccl_call *c, enum nsx_comm_op op)
+{
+	return c->op == op || (op == NSX_COMM_SENDRECV &&
+			       (c->op == NSX_NCCL_SEND || c->op == NSX_NCCL_RECV));
+}
+
+/* NCCL's call for a kernel: the last one of its operation that the launching
+ * thread had begun.  NULL: not known.
+ */
+static const struct nsx_nccl_call *call_of(const struct nsx_maker *m, size_t op)
+{
+	enum { MOST_BACK = 256 }; /* calls of a group */
+	const struct nsx_trace *t = m->t;
+	const struct nsx_nccl_calls *calls = &m->nccl;
+	size_t lo = 0, hi = calls->n, call = t->ops.call[op];
+	struct nsx_nccl_call key;
+
+	if (!calls->n || call == NSX_NONE)
+		return NULL;
+	key.global_tid = t->thread[nsx_call_thread(t, call)].global_tid;
+	key.start_ns = nsx_call_start(&t->calls, call);
+	while (lo < hi) { /* the first one that begins later */
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (cmp_call(&calls->v[mid], &key) <= 0)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	for (hi = lo; lo && hi - lo < MOST_BACK; lo--) {
+		const struct nsx_nccl_call *c = &calls->v[lo - 1];
+
+		if (c->global_tid != key.global_tid)
+			return NULL;
+		if (is_call_of(c, nsx_op_shape(t, op)->op))
+			return c;
+	}
+	return NULL;
+}
+
+/* What is not told of a stream's collectives is what its others say, if all of
+ * them say the same.
+ */
+static void fill_in_comms(struct events *l)
+{
+	for (size_t i = 0, next; i < l->n; i = next) {
+		uint64_t comm = 0;
+		bool is_one = true;
+
+		for (next = i; next < l->n && l->v[next].stream == l->v[i].stream;
+		     next++) {
+			uint64_t x = l->v[next].comm;
+
+			is_one = is_one && (!x || !comm || x == comm);
+			comm = x ? x : comm;
+		}
+		for (size_t k = i; is_one && k < next; k++)
+			l->v[k].comm = comm;
+	}
+}
+
+static int cmp_stream(const void *a, const void *b)
+{
+	const struct event *x = a, *y = b;
+
+	return x->stream < y->stream ? -1 : x->stream > y->stream;
+}
+
 static int add_nccl(struct nsx_maker *m, const struct nsx_member *x,
 		    struct events *l, struct nsx_err *err)
 {
@@ -104,6 +182,7 @@ static int add_nccl(struct nsx_maker *m, const struct nsx_member *x,
 	size_t at = 0;
 
 	for (size_t i = dev->ops_at; i < dev->ops_at + dev->nops; i++) {
+		const struct nsx_nccl_call *call;
 		const struct nsx_shape *shape;
 		struct event e = {nsx_op_start(&t->ops, i),
 				  nsx_op_ns(&t->ops, i), -1, 0, 0,
@@ -118,11 +197,20 @@ static int add_nccl(struct nsx_maker *m, const struct nsx_member *x,
 		e.name = shape->op == NSX_COMM_OTHER ?
 				 nsx_text(t, shape->base_name) :
 				 nsx_comm_op_name(shape->op);
+		call = call_of(m, i);
+		if (call) {
+			e.comm = call->communicator;
+			e.bytes = round_bytes(call->bytes);
+		}
 		hidden_ns = nsx_spans_covered(compute, &at, e.start_ns,
 					      e.start_ns + e.length_ns);
 		e.exposed = share_of(e.length_ns - hidden_ns, e.length_ns);
 		if (add_event(l, &e, err))
 			return err->rc;
+	}
+	if (l->n && m->nccl.n) {
+		qsort(l->v, l->n, sizeof(*l->v), cmp_stream);
+		fill_in_comms(l);
 	}
 	return 0;
 }
@@ -284,6 +372,15 @@ static void count_by_step(const struct events *l, struct nsx_digest *d)
 	for (size_t i = 0; i < d->nsteps; i++)
 		d->steps[i].mpi_ns = NSX_MIN(d->steps[i].mpi_ns,
 					     d->steps[i].part_ns[NSX_P_IDLE]);
+}
+
+int nsx_maker_read_nccl(struct nsx_maker *m, struct nsx_err *err)
+{
+	if (nsx_nccl_calls(m->t, m->o->threads, m->a, &m->nccl, err))
+		return err->rc;
+	if (m->nccl.n)
+		qsort(m->nccl.v, m->nccl.n, sizeof(*m->nccl.v), cmp_call);
+	return 0;
 }
 
 int nsx_maker_channels(struct nsx_maker *m, const struct nsx_member *x,

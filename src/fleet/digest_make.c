@@ -506,12 +506,15 @@ int nsx_digest_make(const struct nsx_trace *t, const struct nsx_facts *f,
 		    struct nsx_digest ***ret, size_t *ret_n,
 		    struct nsx_err *err)
 {
-	struct nsx_maker m = {t, f, path, o, NULL, 0, 0, nsx_arena_new()};
+	struct nsx_maker m = {.t = t, .f = f, .path = path, .o = o,
+			      .a = nsx_arena_new()};
 	struct nsx_member *x = NULL;
 	struct nsx_digest **v = NULL;
 	size_t n = 0;
 	int rc = nsx_maker_read_mpi(&m, err);
 
+	if (!rc)
+		rc = nsx_maker_read_nccl(&m, err);
 	if (!rc)
 		rc = list_members(&m, &x, &n, err);
 	if (!rc && !n)

@@ -2,6 +2,7 @@
 #ifndef NSX_FLEET_DIGEST_MAKE_H
 #define NSX_FLEET_DIGEST_MAKE_H
 
+#include "facts/nccl_calls.h"
 #include "fleet/digest.h"
 
 struct nsx_maker {
@@ -11,6 +12,7 @@ struct nsx_maker {
 	const struct nsx_digest_opts *o;
 	struct nsx_mpi_coll *mpi; /* by thread's process, start              */
 	size_t nmpi, cap_mpi;
+	struct nsx_nccl_calls nccl; /* by thread, start                      */
 	struct nsx_arena *a; /* scratch */
 };
 /* A rank to be: its process and device, as indices of the trace. */
@@ -27,6 +29,8 @@ struct nsx_mpi_coll { /* a blocking MPI collective */
 
 /* The MPI collectives of the trace, in order of process and start. */
 int nsx_maker_read_mpi(struct nsx_maker *m, struct nsx_err *err) NSX_CHECKED;
+/* What NCCL says of its calls. */
+int nsx_maker_read_nccl(struct nsx_maker *m, struct nsx_err *err) NSX_CHECKED;
 /* Fills d's channels, and its steps' mpi_ns and colls. */
 int nsx_maker_channels(struct nsx_maker *m, const struct nsx_member *x,
 		       struct nsx_digest *d, struct nsx_err *err) NSX_CHECKED;

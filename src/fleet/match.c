@@ -300,9 +300,16 @@ static bool lay_within(const struct channel *x, struct channel *y, int64_t from,
 	return !isinf(nearest_by);
 }
 
-/* Whether the operations agree better, else the ends. */
-static bool fits_better(const struct channel *a, const struct channel *b)
+/* Whether a fits x better than b: of one communicator, else by operations, else
+ * by ends.
+ */
+static bool fits_better(const struct channel *x, const struct channel *a,
+			const struct channel *b)
 {
+	bool is_same = x->c->comm && a->c->comm == x->c->comm;
+
+	if (x->c->comm && is_same != (b->c->comm == x->c->comm))
+		return is_same;
 	return fabs(a->differs - b->differs) > 2.0 / SAMPLES ?
 		       a->differs < b->differs : a->spread < b->spread;
 }
@@ -325,7 +332,7 @@ static bool lay(const struct channel *x, struct channel *y, int64_t bound_ns,
 			NSX_MIN((int64_t)x->c->n - half, MOST_PLACES / 2), false,
 			fits) ||
 	    far.spread > TOGETHER_NS ||
-	    (fits_near && (far.spread > y->spread / 4 || fits_better(y, &far))))
+	    (fits_near && (far.spread > y->spread / 4 || fits_better(x, y, &far))))
 		return fits_near;
 	*y = far;
 	return true;
@@ -678,7 +685,7 @@ static void lay_all(struct matcher *m, const struct channel *x,
 		    y->c->is_mpi == x->c->is_mpi &&
 		    lay(x, y, is_known ? KNOWN_BOUND_NS : CLOCK_BOUND_NS,
 			m->fits) &&
-		    (!*b || fits_better(y, *b)))
+		    (!*b || fits_better(x, y, *b)))
 			*b = y;
 	}
 	nsx_arena_clear(m->scratch);

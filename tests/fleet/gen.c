@@ -15,7 +15,8 @@
  * the fault costs.
  *
  * usage: gen DIR FAULT [ranks=32 hosts=4 steps=20 colls=30 tp=1 seed=1 lost=0
- *        format=trace|digest one_file=0 strength=100 speeds=0 skew=5]
+ *        format=trace|digest one_file=0 strength=100 speeds=0 skew=5
+ *        payload=0]
  */
 #include <errno.h>
 #include <math.h>
@@ -55,6 +56,7 @@ static struct {
 	int ranks, hosts, steps, colls, tp, lost, one_file, culprit;
 	int strength; /* of the fault, percent                               */
 	int speeds;   /* of GPUs: the slowest takes this much longer, 0.1 %  */
+	int payload;  /* NCCL says communicator and bytes of its calls       */
 	int skew;     /* of the clocks of hosts: at most, ms                 */
 	uint64_t seed;
 	enum fault fault;
@@ -383,7 +385,8 @@ static const char schema_sql[] =
 	"globalTid INTEGER, nameId INTEGER, returnValue INTEGER, nestingLevel "
 	"INTEGER);"
 	"CREATE TABLE NVTX_EVENTS (start INTEGER, end INTEGER, eventType "
-	"INTEGER, text TEXT, globalTid INTEGER, domainId INTEGER);"
+	"INTEGER, text TEXT, globalTid INTEGER, domainId INTEGER, jsonText "
+	"TEXT);"
 	"CREATE TABLE TARGET_INFO_SESSION_START_TIME (utcEpochNs INTEGER, "
 	"systemClockNs INTEGER);"
 	"CREATE TABLE TARGET_INFO_SYSTEM_ENV (name TEXT, value TEXT);"
@@ -431,6 +434,24 @@ static int64_t pid_of(int rank)
 	       rank % 10;
 }
 
+/* What NCCL says of a call that is launched at t. */
+static void add_call(sqlite3_stmt *st, const struct rank *v, int r,
+		     const struct event *e, int64_t t, int64_t gtid)
+{
+	static const char *const names[NOPS] = {
+		"ncclAllReduce", "ncclReduceScatter", "ncclAllGather"};
+	int group = e->stream == STREAM_DP ? r % job.tp : r / job.tp;
+	char json[128];
+
+	snprintf(json, sizeof(json), "{\"NCCL communicator ID\":%llu,\"Message "
+		 "size [bytes]\":%d}", (unsigned long long)mix((uint64_t)(
+			 1 + e->stream * 10000 + group)), 4 << 20);
+	sqlite3_bind_text(st, 3, names[e->name], -1, SQLITE_STATIC);
+	sqlite3_bind_int64(st, 4, gtid);
+	sqlite3_bind_text(st, 5, json, -1, SQLITE_STATIC);
+	insert(st, 2, (int64_t[]){local(v, r, t - 200), local(v, r, t + 3200)});
+}
+
 static void add_rank(sqlite3 *db, const struct rank *v, int r)
 {
 	const struct rank *x = &v[r];
@@ -443,7 +464,9 @@ static void add_rank(sqlite3 *db, const struct rank *v, int r)
 	sqlite3_stmt *osrt = prepare(db, "INSERT INTO OSRT_API VALUES "
 		"(?,?,27,?,?,0,0)");
 	sqlite3_stmt *nvtx = prepare(db, "INSERT INTO NVTX_EVENTS VALUES "
-		"(?,?,59,'step',?,0)");
+		"(?,?,59,'step',?,0,NULL)");
+	sqlite3_stmt *nccl = prepare(db, "INSERT INTO NVTX_EVENTS VALUES "
+		"(?,?,59,?,?,1,?)");
 	int64_t launch = 0;
 	int s = -1;
 
@@ -459,6 +482,8 @@ static void add_rank(sqlite3 *db, const struct rank *v, int r)
 			insert(call, 5, (int64_t[]){local(v, r, launch),
 				local(v, r, launch + 3000), gtid, corr,
 				S_LAUNCH});
+		if (job.payload && launch >= x->from && e->name < NOPS)
+			add_call(nccl, v, r, e, launch, gtid);
 		launch += 3500;
 		insert(kernel, 8, (int64_t[]){local(v, r, e->start),
 			local(v, r, e->end), dev, e->stream, corr, gpid,
@@ -480,9 +505,17 @@ static void add_rank(sqlite3 *db, const struct rank *v, int r)
 	sqlite3_finalize(call);
 	sqlite3_finalize(osrt);
 	sqlite3_finalize(nvtx);
+	sqlite3_finalize(nccl);
+	if (job.payload) {
+		char *sql = sqlite3_mprintf("INSERT INTO NVTX_EVENTS VALUES "
+			"(0,NULL,75,'NCCL',%lld,1,NULL)", (long long)gtid);
+
+		run_sql(db, sql);
+		sqlite3_free(sql);
+	}
 	if (job.one_file) {
 		char *sql = sqlite3_mprintf("INSERT INTO NVTX_EVENTS VALUES "
-			"(1000000,NULL,34,'rank %d of %d',%lld,0)", r, job.ranks,
+			"(1000000,NULL,34,'rank %d of %d',%lld,0,NULL)", r, job.ranks,
 			(long long)gtid);
 
 		run_sql(db, sql);
@@ -681,7 +714,8 @@ static int read_options(int argc, char **argv)
 		    {"steps", &job.steps}, {"colls", &job.colls},
 		    {"tp", &job.tp}, {"lost", &job.lost},
 		    {"one_file", &job.one_file}, {"strength", &job.strength},
-		    {"speeds", &job.speeds}, {"skew", &job.skew}};
+		    {"speeds", &job.speeds}, {"skew", &job.skew},
+		    {"payload", &job.payload}};
 
 	for (int i = 3; i < argc; i++) {
 		const char *value = strchr(argv[i], '=');

@@ -1,225 +1,23 @@
 /* nccl_payload.c - message sizes, from the payloads of NCCL's NVTX ranges.
  *
  * Most exports leave payloads out; only where the export says that it kept
- * them is the NVTX table read once more.  A payload is JSON text, or bytes: a
- * header of four 64-bit little-endian words (domain, schema, size, offset of
- * the rest), then communicator and message size, which all schemas of calls
- * that move data begin with.
+ * them is the NVTX table read once more.
  */
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <strings.h>
+#include "base/stat.h"
+#include "facts/nccl_calls.h"
 #include "passes/comm/nccl.h"
 #include "passes/comm/nccl_tables.h"
-#include "base/stat.h"
-#include "schema/viewscan.h"
-
-#define STATIC_SCHEMA (INT64_C(1) << 24)
-
-enum { START, TEXT, TEXT_ID, TID, PID, DOMAIN, JSON, JSON_ID, BINARY, NFIELDS };
-static const enum nsx_field fields[NFIELDS] = {
-	NSX_F_nvtx_start_ns, NSX_F_nvtx_text, NSX_F_nvtx_text_id,
-	NSX_F_nvtx_global_tid, NSX_F_nvtx_pid, NSX_F_nvtx_domain_id,
-	NSX_F_nvtx_json_text, NSX_F_nvtx_json_text_id, NSX_F_nvtx_binary,
-};
-
-enum { SEND = NSX_COMM_OTHER, RECV, NOPS }; /* after the collectives */
-
-struct message {
-	uint64_t communicator;
-	int64_t bytes;
-	int64_t name_id, json_id; /* still to be looked up; -1: known */
-	uint8_t op;
-};
-struct domain { /* of NCCL */
-	uint64_t process_key;
-	int64_t id;
-};
-struct part {
-	const struct nsx_trace *t;
-	const struct domain *domains; /* in order */
-	size_t ndomains;
-	struct message *v;
-	size_t n, cap;
-};
-
-/* Payloads ------------------------------------------------------------------*/
-
-static uint64_t word_at(const char *p)
-{
-	uint64_t x = 0;
-
-	for (unsigned i = 8; i--;)
-		x = x << 8 | (unsigned char)p[i];
-	return x;
-}
-
-static bool read_binary(const struct nsx_val *v, struct message *m)
-{
-	uint64_t schema, offset;
-
-	if ((v->type != NSX_V_BLOB && v->type != NSX_V_TEXT) || v->len < 48)
-		return false;
-	schema = word_at(v->u.p + 8);
-	offset = word_at(v->u.p + 24);
-	if (schema <= STATIC_SCHEMA || offset < 32 || offset > v->len - 16)
-		return false;
-	m->communicator = word_at(v->u.p + offset);
-	m->bytes = (int64_t)word_at(v->u.p + offset + 8);
-	return m->bytes >= 0;
-}
-
-/* The unsigned number behind a key. */
-static bool number_of(const char *json, size_t n, const char *key,
-		      uint64_t *ret)
-{
-	const char *p = memmem(json, n, key, strlen(key)), *end = json + n;
-
-	if (!p)
-		return false;
-	for (p += strlen(key); p < end && strchr("\": \t", *p); p++)
-		;
-	if (p == end || *p < '0' || *p > '9')
-		return false;
-	for (*ret = 0; p < end && *p >= '0' && *p <= '9'; p++)
-		*ret = *ret * 10 + (uint64_t)(*p - '0');
-	return true;
-}
-
-static bool read_json(const char *json, size_t n, struct message *m)
-{
-	uint64_t bytes;
-
-	if (!number_of(json, n, "Message size [bytes]", &bytes) ||
-	    bytes > INT64_MAX)
-		return false;
-	m->bytes = (int64_t)bytes;
-	number_of(json, n, "NCCL communicator ID", &m->communicator);
-	return true;
-}
-
-static uint8_t op_of(const char *name, size_t n)
-{
-	char text[64];
-	enum nsx_comm_op op;
-
-	snprintf(text, sizeof(text), "%.*s", (int)NSX_MIN(n, 60), name);
-	if (!strcasecmp(text, "ncclSend"))
-		return SEND;
-	if (!strcasecmp(text, "ncclRecv"))
-		return RECV;
-	op = nsx_classify_comm(text, text);
-	return op < NSX_COMM_OTHER ? (uint8_t)op : 0;
-}
 
 static const char *op_text(unsigned op)
 {
-	return op == SEND ? "send" : op == RECV ? "recv" :
+	return op == NSX_NCCL_SEND ? "send" : op == NSX_NCCL_RECV ? "recv" :
 	       nsx_comm_op_name((enum nsx_comm_op)op);
 }
 
-/* Rows -----------------------------------------------------------------------*/
-
-static int cmp_domain(const void *a, const void *b)
+static int cmp_call(const void *a, const void *b)
 {
-	const struct domain *x = a, *y = b;
-
-	if (x->process_key != y->process_key)
-		return x->process_key < y->process_key ? -1 : 1;
-	return x->id < y->id ? -1 : x->id > y->id;
-}
-
-static bool is_nccl(const struct part *p, const struct nsx_val *v)
-{
-	struct domain key = {0, v[DOMAIN].u.i};
-
-	if (v[DOMAIN].type != NSX_V_I64)
-		return false;
-	if (v[TID].type == NSX_V_I64)
-		key.process_key = (uint64_t)v[TID].u.i & ~UINT64_C(0xffffff);
-	else if (v[PID].type == NSX_V_I64)
-		key.process_key = (uint64_t)v[PID].u.i << 24;
-	return bsearch(&key, p->domains, p->ndomains, sizeof(key),
-		       cmp_domain) != NULL;
-}
-
-static int on_row(void *ctx, int64_t rid, const struct nsx_val *v,
-		  struct nsx_err *err)
-{
-	struct part *p = ctx;
-	struct message m = {.name_id = -1, .json_id = -1};
-
-	(void)rid;
-	if (v[JSON].type == NSX_V_NULL && v[JSON_ID].type == NSX_V_NULL &&
-	    v[BINARY].type == NSX_V_NULL)
-		return 0;
-	if (v[START].type != NSX_V_I64 || !nsx_starts_inside(p->t, v[START].u.i) ||
-	    !is_nccl(p, v))
-		return 0;
-	if (v[TEXT].type == NSX_V_TEXT)
-		m.op = op_of(v[TEXT].u.p, v[TEXT].len);
-	else if (v[TEXT_ID].type == NSX_V_I64)
-		m.name_id = v[TEXT_ID].u.i;
-	if (!(v[JSON].type == NSX_V_TEXT &&
-	      read_json(v[JSON].u.p, v[JSON].len, &m)) &&
-	    !read_binary(&v[BINARY], &m)) {
-		if (v[JSON_ID].type != NSX_V_I64)
-			return 0;
-		m.json_id = v[JSON_ID].u.i;
-	}
-	if (nsx_grow(&p->v, &p->cap, p->n + 1, sizeof(*p->v), "messages", err))
-		return err->rc;
-	p->v[p->n++] = m;
-	return 0;
-}
-
-/* Texts of the ids that rows named, looked up together. */
-static int resolve(const struct nsx_run *run, struct part *all,
-		   struct nsx_err *err)
-{
-	struct nsx_arena *a = run->scratch;
-	int64_t *ids = nsx_arena_try_array(a, 2 * all->n, sizeof(*ids), "names",
-					   err);
-	const char **text = nsx_arena_try_array(a, 2 * all->n, sizeof(*text),
-						"names", err);
-	size_t n = 0, kept = 0;
-
-	if (!ids || !text)
-		return err->rc;
-	for (size_t i = 0; i < all->n; i++) {
-		ids[n++] = all->v[i].name_id;
-		ids[n++] = all->v[i].json_id;
-	}
-	if (n)
-		qsort(ids, n, sizeof(*ids), nsx_cmp_i64);
-	for (size_t i = 0; i < n; i++)
-		if (ids[i] >= 0 && (!kept || ids[i] != ids[kept - 1]))
-			ids[kept++] = ids[i];
-	if (nsx_view_strings(run->trace->schema, ids, kept, text, a, err))
-		return err->rc;
-	for (size_t i = 0; i < all->n; i++) {
-		struct message *m = &all->v[i];
-		const int64_t *id = kept ? bsearch(&m->name_id, ids, kept, 8,
-						   nsx_cmp_i64) : NULL;
-
-		if (id && text[id - ids])
-			m->op = op_of(text[id - ids], strlen(text[id - ids]));
-		id = kept ? bsearch(&m->json_id, ids, kept, 8, nsx_cmp_i64) :
-			    NULL;
-		if (m->json_id >= 0 &&
-		    !(id && text[id - ids] &&
-		      read_json(text[id - ids], strlen(text[id - ids]), m)))
-			m->op = 0;
-	}
-	return 0;
-}
-
-/* Table ------------------------------------------------------------------------*/
-
-static int cmp_message(const void *a, const void *b)
-{
-	const struct message *x = a, *y = b;
+	const struct nsx_nccl_call *x = a, *y = b;
 
 	if (x->op != y->op)
 		return x->op < y->op ? -1 : 1;
@@ -228,7 +26,7 @@ static int cmp_message(const void *a, const void *b)
 	return x->bytes < y->bytes ? -1 : x->bytes > y->bytes;
 }
 
-static int add_op(const struct nsx_run *run, const struct message *m, size_t n,
+static int add_op(const struct nsx_run *run, const struct nsx_nccl_call *m, size_t n,
 		  struct nsx_table *table, struct nsx_err *err)
 {
 	struct nsx_cell *row = nsx_row(table, err);
@@ -254,116 +52,43 @@ static int add_op(const struct nsx_run *run, const struct message *m, size_t n,
 	return 0;
 }
 
-static int fill(const struct nsx_run *run, struct part *all,
-		struct nsx_table *table, struct nsx_err *err)
-{
-	if (resolve(run, all, err))
-		return err->rc;
-	if (all->n)
-		qsort(all->v, all->n, sizeof(*all->v), cmp_message);
-	for (size_t i = 0, next; i < all->n; i = next) {
-		for (next = i; next < all->n && all->v[next].op == all->v[i].op;)
-			next++;
-		if (all->v[i].op && add_op(run, &all->v[i], next - i, table,
-					   err))
-			return err->rc;
-	}
-	nsx_table_sort(table, NSX_DESC(NCCL_MESSAGE_BYTES),
-		       NCCL_MESSAGE_OP_NAME);
-	return 0;
-}
-
-static int on_param(void *ctx, int64_t rid, const struct nsx_val *v,
-		    struct nsx_err *err)
-{
-	static const char *const params[] = {"INCLUDE_JSON", "INCLUDE_BLOBS"};
-
-	(void)rid, (void)err;
-	for (unsigned i = 0; i < ARRAY_LEN(params); i++)
-		if (v[0].type == NSX_V_TEXT && v[1].type == NSX_V_TEXT &&
-		    memmem(v[0].u.p, v[0].len, params[i], strlen(params[i])) &&
-		    v[1].len == 4 && !strncasecmp(v[1].u.p, "true", 4))
-			*(bool *)ctx = true;
-	return 0;
-}
-
-static int list_domains(const struct nsx_run *run, struct part *p,
-			struct nsx_err *err)
-{
-	const struct nsx_trace *t = run->trace;
-	struct domain *v = nsx_arena_try_array(run->scratch, t->ndomains,
-					       sizeof(*v), "domains", err);
-
-	if (!v)
-		return err->rc;
-	for (uint32_t d = 0; d < t->ndomains; d++)
-		if (t->domain[d].is_nccl)
-			v[p->ndomains++] = (struct domain){
-				t->process[t->domain[d].process].key,
-				t->domain[d].domain_id};
-	if (p->ndomains)
-		qsort(v, p->ndomains, sizeof(*v), cmp_domain);
-	p->t = t;
-	p->domains = v;
-	return 0;
-}
-
-static int read_all(const struct nsx_run *run, struct part *parts,
-		    unsigned nparts, struct nsx_err *err)
-{
-	for (unsigned i = 1; i < nparts; i++)
-		parts[i] = parts[0];
-	if (nsx_view_scan(run->trace->schema, NSX_VIEW_nvtx, fields, NFIELDS,
-			  nparts, on_row, parts, sizeof(*parts), err))
-		return err->rc;
-	for (unsigned i = 1; i < nparts; i++) {
-		if (nsx_grow(&parts->v, &parts->cap, parts->n + parts[i].n,
-			     sizeof(*parts->v), "messages", err))
-			return err->rc;
-		if (parts[i].n)
-			memcpy(parts->v + parts->n, parts[i].v,
-			       parts[i].n * sizeof(*parts->v));
-		parts->n += parts[i].n;
-	}
-	return 0;
-}
-
 int nccl_fill_messages(const struct nsx_run *run, struct nsx_section *out,
 		       struct nsx_table *table, struct nsx_err *err)
 {
-	static const enum nsx_field params[] = {NSX_F_export_meta_name,
-						NSX_F_export_meta_value};
 	const struct nsx_trace *t = run->trace;
-	unsigned nparts = NSX_MAX(1, run->opts->threads);
-	struct part parts[NSX_MAX_THREADS] = {{0}};
-	bool exported = false;
-	int rc;
+	struct nsx_nccl_calls calls;
+	bool is_nccl = false, exported;
 
-	if (list_domains(run, &parts[0], err))
-		return err->rc;
-	if (!parts[0].ndomains)
+	for (uint32_t d = 0; d < t->ndomains; d++)
+		is_nccl = is_nccl || t->domain[d].is_nccl;
+	if (!is_nccl)
 		return 0;
-	if (nsx_view_scan(t->schema, NSX_VIEW_export_meta, params, 2, 1,
-			  on_param, &exported, 0, err))
+	if (nsx_nccl_payloads(t, &exported, err))
 		return err->rc;
 	if (!exported) {
 		nsx_note(out, "message sizes are not in this export: one with "
 			 "payloads keeps what NCCL says of each call");
 		return 0;
 	}
-	rc = read_all(run, parts, nparts, err);
-	if (rc == NSX_E_DATA || rc == NSX_E_DB) { /* the loader has warned */
+	if (nsx_nccl_calls(t, run->opts->threads, run->scratch, &calls, err))
+		return err->rc;
+	if (calls.is_partial)
 		nsx_note(out, "message sizes are of a part of the calls");
-		rc = 0;
+	if (calls.n)
+		qsort(calls.v, calls.n, sizeof(*calls.v), cmp_call);
+	for (size_t i = 0, next; i < calls.n; i = next) {
+		for (next = i; next < calls.n &&
+			       calls.v[next].op == calls.v[i].op;)
+			next++;
+		if (add_op(run, &calls.v[i], next - i, table, err))
+			return err->rc;
 	}
-	if (!rc)
-		rc = fill(run, &parts[0], table, err);
-	for (unsigned i = 0; i < nparts; i++)
-		free(parts[i].v);
-	if (!rc && table->nrows)
+	nsx_table_sort(table, NSX_DESC(NCCL_MESSAGE_BYTES),
+		       NCCL_MESSAGE_OP_NAME);
+	if (table->nrows)
 		nsx_md_table(out, table, 0, NCCL_MESSAGE_OP_NAME,
 			     NCCL_MESSAGE_CALLS, NCCL_MESSAGE_BYTES,
 			     NCCL_MESSAGE_P50_BYTES, NCCL_MESSAGE_MAX_BYTES,
 			     NCCL_MESSAGE_COMMUNICATORS);
-	return rc;
+	return 0;
 }

@@ -1,0 +1,310 @@
+/* nccl_calls.c - message sizes and communicators, from the payloads of NCCL's NVTX
+ * ranges.
+ *
+ * A payload is JSON text, or bytes: a header of four 64-bit little-endian words
+ * (domain, schema, size, offset of the rest), then communicator and message
+ * size, which all schemas of calls that move data begin with.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include "base/stat.h"
+#include "facts/nccl_calls.h"
+#include "schema/viewscan.h"
+
+#define STATIC_SCHEMA (INT64_C(1) << 24)
+
+enum { START, TEXT, TEXT_ID, TID, PID, DOMAIN, JSON, JSON_ID, BINARY, NFIELDS };
+static const enum nsx_field fields[NFIELDS] = {
+	NSX_F_nvtx_start_ns, NSX_F_nvtx_text, NSX_F_nvtx_text_id,
+	NSX_F_nvtx_global_tid, NSX_F_nvtx_pid, NSX_F_nvtx_domain_id,
+	NSX_F_nvtx_json_text, NSX_F_nvtx_json_text_id, NSX_F_nvtx_binary,
+};
+
+struct message {
+	struct nsx_nccl_call call;
+	int64_t name_id, json_id; /* still to be looked up; -1: known */
+};
+struct domain { /* of NCCL */
+	uint64_t process_key;
+	int64_t id;
+};
+struct part {
+	const struct nsx_trace *t;
+	const struct domain *domains; /* in order */
+	size_t ndomains;
+	struct message *v;
+	size_t n, cap;
+};
+
+/* Payloads ------------------------------------------------------------------*/
+
+static uint64_t word_at(const char *p)
+{
+	uint64_t x = 0;
+
+	for (unsigned i = 8; i--;)
+		x = x << 8 | (unsigned char)p[i];
+	return x;
+}
+
+static bool read_binary(const struct nsx_val *v, struct nsx_nccl_call *m)
+{
+	uint64_t schema, offset;
+
+	if ((v->type != NSX_V_BLOB && v->type != NSX_V_TEXT) || v->len < 48)
+		return false;
+	schema = word_at(v->u.p + 8);
+	offset = word_at(v->u.p + 24);
+	if (schema <= STATIC_SCHEMA || offset < 32 || offset > v->len - 16)
+		return false;
+	m->communicator = word_at(v->u.p + offset);
+	m->bytes = (int64_t)word_at(v->u.p + offset + 8);
+	return m->bytes >= 0;
+}
+
+/* The unsigned number behind a key. */
+static bool number_of(const char *json, size_t n, const char *key,
+		      uint64_t *ret)
+{
+	const char *p = memmem(json, n, key, strlen(key)), *end = json + n;
+
+	if (!p)
+		return false;
+	for (p += strlen(key); p < end && strchr("\": \t", *p); p++)
+		;
+	if (p == end || *p < '0' || *p > '9')
+		return false;
+	for (*ret = 0; p < end && *p >= '0' && *p <= '9'; p++)
+		*ret = *ret * 10 + (uint64_t)(*p - '0');
+	return true;
+}
+
+static bool read_json(const char *json, size_t n, struct nsx_nccl_call *m)
+{
+	uint64_t bytes;
+
+	if (!number_of(json, n, "Message size [bytes]", &bytes) ||
+	    bytes > INT64_MAX)
+		return false;
+	m->bytes = (int64_t)bytes;
+	number_of(json, n, "NCCL communicator ID", &m->communicator);
+	return true;
+}
+
+static uint8_t op_of(const char *name, size_t n)
+{
+	char text[64];
+	enum nsx_comm_op op;
+
+	snprintf(text, sizeof(text), "%.*s", (int)NSX_MIN(n, 60), name);
+	if (!strcasecmp(text, "ncclSend"))
+		return NSX_NCCL_SEND;
+	if (!strcasecmp(text, "ncclRecv"))
+		return NSX_NCCL_RECV;
+	op = nsx_classify_comm(text, text);
+	return op < NSX_COMM_OTHER ? (uint8_t)op : 0;
+}
+
+/* Rows -----------------------------------------------------------------------*/
+
+static int cmp_domain(const void *a, const void *b)
+{
+	const struct domain *x = a, *y = b;
+
+	if (x->process_key != y->process_key)
+		return x->process_key < y->process_key ? -1 : 1;
+	return x->id < y->id ? -1 : x->id > y->id;
+}
+
+static bool is_nccl(const struct part *p, const struct nsx_val *v)
+{
+	struct domain key = {0, v[DOMAIN].u.i};
+
+	if (v[DOMAIN].type != NSX_V_I64)
+		return false;
+	if (v[TID].type == NSX_V_I64)
+		key.process_key = (uint64_t)v[TID].u.i & ~UINT64_C(0xffffff);
+	else if (v[PID].type == NSX_V_I64)
+		key.process_key = (uint64_t)v[PID].u.i << 24;
+	return bsearch(&key, p->domains, p->ndomains, sizeof(key),
+		       cmp_domain) != NULL;
+}
+
+static int on_row(void *ctx, int64_t rid, const struct nsx_val *v,
+		  struct nsx_err *err)
+{
+	struct part *p = ctx;
+	struct message m = {.name_id = -1, .json_id = -1};
+
+	(void)rid;
+	if (v[JSON].type == NSX_V_NULL && v[JSON_ID].type == NSX_V_NULL &&
+	    v[BINARY].type == NSX_V_NULL)
+		return 0;
+	if (v[START].type != NSX_V_I64 || !nsx_starts_inside(p->t, v[START].u.i) ||
+	    !is_nccl(p, v))
+		return 0;
+	m.call.start_ns = v[START].u.i;
+	m.call.global_tid = v[TID].type == NSX_V_I64 ? (uint64_t)v[TID].u.i : 0;
+	if (v[TEXT].type == NSX_V_TEXT)
+		m.call.op = op_of(v[TEXT].u.p, v[TEXT].len);
+	else if (v[TEXT_ID].type == NSX_V_I64)
+		m.name_id = v[TEXT_ID].u.i;
+	if (!(v[JSON].type == NSX_V_TEXT &&
+	      read_json(v[JSON].u.p, v[JSON].len, &m.call)) &&
+	    !read_binary(&v[BINARY], &m.call)) {
+		if (v[JSON_ID].type != NSX_V_I64)
+			return 0;
+		m.json_id = v[JSON_ID].u.i;
+	}
+	if (nsx_grow(&p->v, &p->cap, p->n + 1, sizeof(*p->v), "messages", err))
+		return err->rc;
+	p->v[p->n++] = m;
+	return 0;
+}
+
+/* Texts of the ids that rows named, looked up together. */
+static int resolve(struct part *all, struct nsx_arena *a, struct nsx_err *err)
+{
+	int64_t *ids = nsx_arena_try_array(a, 2 * all->n, sizeof(*ids), "names",
+					   err);
+	const char **text = nsx_arena_try_array(a, 2 * all->n, sizeof(*text),
+						"names", err);
+	size_t n = 0, kept = 0;
+
+	if (!ids || !text)
+		return err->rc;
+	for (size_t i = 0; i < all->n; i++) {
+		ids[n++] = all->v[i].name_id;
+		ids[n++] = all->v[i].json_id;
+	}
+	if (n)
+		qsort(ids, n, sizeof(*ids), nsx_cmp_i64);
+	for (size_t i = 0; i < n; i++)
+		if (ids[i] >= 0 && (!kept || ids[i] != ids[kept - 1]))
+			ids[kept++] = ids[i];
+	if (nsx_view_strings(all->t->schema, ids, kept, text, a, err))
+		return err->rc;
+	for (size_t i = 0; i < all->n; i++) {
+		struct message *m = &all->v[i];
+		const int64_t *id = kept ? bsearch(&m->name_id, ids, kept, 8,
+						   nsx_cmp_i64) : NULL;
+
+		if (id && text[id - ids])
+			m->call.op = op_of(text[id - ids],
+					   strlen(text[id - ids]));
+		id = kept ? bsearch(&m->json_id, ids, kept, 8, nsx_cmp_i64) :
+			    NULL;
+		if (m->json_id >= 0 &&
+		    !(id && text[id - ids] &&
+		      read_json(text[id - ids], strlen(text[id - ids]),
+				&m->call)))
+			m->call.op = 0;
+	}
+	return 0;
+}
+
+/* All -----------------------------------------------------------------------*/
+
+static int on_param(void *ctx, int64_t rid, const struct nsx_val *v,
+		    struct nsx_err *err)
+{
+	static const char *const params[] = {"INCLUDE_JSON", "INCLUDE_BLOBS"};
+
+	(void)rid, (void)err;
+	for (unsigned i = 0; i < ARRAY_LEN(params); i++)
+		if (v[0].type == NSX_V_TEXT && v[1].type == NSX_V_TEXT &&
+		    memmem(v[0].u.p, v[0].len, params[i], strlen(params[i])) &&
+		    v[1].len == 4 && !strncasecmp(v[1].u.p, "true", 4))
+			*(bool *)ctx = true;
+	return 0;
+}
+
+int nsx_nccl_payloads(const struct nsx_trace *t, bool *ret, struct nsx_err *err)
+{
+	static const enum nsx_field params[] = {NSX_F_export_meta_name,
+						NSX_F_export_meta_value};
+
+	*ret = false;
+	return nsx_view_scan(t->schema, NSX_VIEW_export_meta, params, 2, 1,
+			     on_param, ret, 0, err);
+}
+
+static int list_domains(const struct nsx_trace *t, struct part *p,
+			struct nsx_arena *a, struct nsx_err *err)
+{
+	struct domain *v = nsx_arena_try_array(a, t->ndomains, sizeof(*v),
+					       "domains", err);
+
+	if (!v)
+		return err->rc;
+	for (uint32_t d = 0; d < t->ndomains; d++)
+		if (t->domain[d].is_nccl)
+			v[p->ndomains++] = (struct domain){
+				t->process[t->domain[d].process].key,
+				t->domain[d].domain_id};
+	if (p->ndomains)
+		qsort(v, p->ndomains, sizeof(*v), cmp_domain);
+	p->t = t;
+	p->domains = v;
+	return 0;
+}
+
+static int read_all(struct part *parts, unsigned nparts, struct nsx_err *err)
+{
+	for (unsigned i = 1; i < nparts; i++)
+		parts[i] = parts[0];
+	if (nsx_view_scan(parts->t->schema, NSX_VIEW_nvtx, fields, NFIELDS,
+			  nparts, on_row, parts, sizeof(*parts), err))
+		return err->rc;
+	for (unsigned i = 1; i < nparts; i++) {
+		if (nsx_grow(&parts->v, &parts->cap, parts->n + parts[i].n,
+			     sizeof(*parts->v), "messages", err))
+			return err->rc;
+		if (parts[i].n)
+			memcpy(parts->v + parts->n, parts[i].v,
+			       parts[i].n * sizeof(*parts->v));
+		parts->n += parts[i].n;
+	}
+	return 0;
+}
+
+/* Leaves the calls that move data. */
+static int keep(struct part *all, struct nsx_arena *a,
+		struct nsx_nccl_calls *ret, struct nsx_err *err)
+{
+	ret->v = nsx_arena_try_array(a, all->n, sizeof(*ret->v), "messages",
+				     err);
+	if (!ret->v || resolve(all, a, err))
+		return err->rc;
+	for (size_t i = 0; i < all->n; i++)
+		if (all->v[i].call.op)
+			ret->v[ret->n++] = all->v[i].call;
+	return 0;
+}
+
+int nsx_nccl_calls(const struct nsx_trace *t, unsigned threads,
+		   struct nsx_arena *a, struct nsx_nccl_calls *ret,
+		   struct nsx_err *err)
+{
+	unsigned nparts = NSX_MAX(1, threads);
+	struct part parts[NSX_MAX_THREADS] = {{0}};
+	int rc;
+
+	*ret = (struct nsx_nccl_calls){0};
+	if (list_domains(t, &parts[0], a, err))
+		return err->rc;
+	if (!parts[0].ndomains)
+		return 0;
+	rc = read_all(parts, nparts, err);
+	if (rc == NSX_E_DATA || rc == NSX_E_DB) { /* the loader has warned */
+		ret->is_partial = true;
+		rc = 0;
+	}
+	if (!rc)
+		rc = keep(&parts[0], a, ret, err);
+	for (unsigned i = 0; i < nparts; i++)
+		free(parts[i].v);
+	return rc;
+}
