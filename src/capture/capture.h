@@ -16,7 +16,7 @@ struct nsx_capture_opts {
 	const char *session; /* of a service that runs under nsys launch; NULL */
 	double duration_s; /* 0: until the command ends                   */
 	double warmup_pct; /* of the capture's length; 0: none            */
-	bool keep_rep, compress_rep, delete_rep, no_explain, convert;
+	bool keep_rep, compress_rep, delete_rep, no_explain, convert, digest;
 };
 
 enum nsx_ended {		     /* why the recording came to its end */

@@ -15,8 +15,11 @@
 #include "capture/capture.h"
 #include "emit/folder.h"
 
+/* The innermost launcher first: under srun all that one torchrun starts share
+ * a SLURM_PROCID.
+ */
 static const char *const rank_names[] = {
-	"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID", "RANK",
+	"RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID",
 };
 
 static const char *rank_suffix(struct nsx_arena *a)

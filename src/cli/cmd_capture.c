@@ -48,6 +48,9 @@ static const struct nsx_opt opts[] = {
 	    "delete the .nsys-rep once it is exported"),
 	OPT(0, "convert", NULL, NULL, NSX_O_FLAG, convert,
 	    "write trace.pftrace for Perfetto as well"),
+	OPT(0, "digest", NULL, NULL, NSX_O_FLAG, digest,
+	    "write trace.nsxd as well, for fleet: of many ranks only digests "
+	    "need to leave their hosts"),
 	OPT(0, "no-explain", NULL, NULL, NSX_O_FLAG, no_explain,
 	    "stop after the export"),
 	OPT(0, "nsys", NULL, "FILE", NSX_O_STR, nsys,
@@ -137,12 +140,14 @@ static void note_steady(struct nsx_capture *c)
 	nsx_report_free(r);
 }
 
-static int convert(struct nsx_capture *c, const struct nsx_product *p)
+/* The export in another form, beside it. */
+static int convert(struct nsx_capture *c, const struct nsx_product *p,
+		   const char *command, const char *suffix)
 {
-	const struct nsx_cmd *cmd = nsx_cmd_find("convert");
-	char *argv[] = {(char *)cmd->name, (char *)p->sqlite,
-			nsx_arena_printf(c->arena, "--output=%s/trace%s%s.pftrace",
-					 c->dir, c->rank, p->number),
+	const struct nsx_cmd *cmd = nsx_cmd_find(command);
+	char *argv[] = {(char *)cmd->name, (char *)p->sqlite, "-o",
+			nsx_arena_printf(c->arena, "%s/trace%s%s.%s", c->dir,
+					 c->rank, p->number, suffix),
 			"--quiet", NULL};
 
 	return cmd->run(cmd, (int)ARRAY_LEN(argv) - 1, argv);
@@ -192,7 +197,11 @@ static int finish(struct nsx_capture *c, const struct nsx_err *failed)
 	if (c->ended == NSX_ENDED_SIGNAL)
 		code = 128 + SIGINT;
 	for (size_t i = 0; i < c->nproducts; i++) {
-		one = c->opts->convert ? convert(c, &c->products[i]) : 0;
+		one = 0;
+		if (c->opts->convert)
+			one = convert(c, &c->products[i], "convert", "pftrace");
+		if (!one && c->opts->digest)
+			one = convert(c, &c->products[i], "digest", "nsxd");
 		if (!one && !c->opts->no_explain)
 			one = explain(c, &c->products[i], i ? NULL : window);
 		if (code <= 0)
@@ -290,7 +299,8 @@ const struct nsx_cmd nsx_cmd_capture = {
 	       "report and nsys_capture.json, which says what was done and "
 	       "what went wrong. Under a launcher that numbers its ranks, the "
 	       "number is part of these names, so that ranks may share the "
-	       "folder.\n\n"
+	       "folder; --digest makes of each what 'nsys-explain fleet' "
+	       "needs.\n\n"
 	       "A service, as a server of a language model, is started once "
 	       "with nsys launch --session-new=NAME, and recorded with "
 	       "--session NAME whenever it is wanted, again and again.\n\n"
@@ -304,6 +314,8 @@ const struct nsx_cmd nsx_cmd_capture = {
 		"and explain a run\n"
 		"nsys-explain capture --duration 60 --preset nccl -o run1 -- "
 		"torchrun train.py  # one minute of a long job\n"
+		"srun nsys-explain capture --digest --no-explain -o run1 -- "
+		"./app  # one file a rank, then: nsys-explain fleet run1/*.nsxd\n"
 		"nsys-explain capture --session serve --duration 20  # of a "
 		"service under nsys launch\n"
 		"nsys-explain capture --extra-nsys '-c cudaProfilerApi' -- "

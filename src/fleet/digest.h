@@ -16,8 +16,9 @@
 #include "emit/target.h"
 #include "facts/facts.h"
 #include "fleet/column.h"
+#include "report/report.h"
 
-enum { NSX_DIGEST_VERSION = 1, NSX_DIGEST_MAGIC = 0x4e535844 /* "NSXD" */ };
+enum { NSX_DIGEST_VERSION = 2, NSX_DIGEST_MAGIC = 0x4e535844 /* "NSXD" */ };
 
 enum nsx_detail { /* how much is kept of a rank */
 	NSX_DETAIL_STEPS, /* no times of single collectives                  */
@@ -64,6 +65,11 @@ struct nsx_dfamily { /* kernels of one base name, dearest first */
 	int64_t count, total_ns;
 	struct nsx_blob sketch; /* as nsx_sketch_put wrote it                */
 };
+struct nsx_dfinding { /* of the rank's whole trace, dearest first            */
+	const char *key; /* as in its report                                 */
+	unsigned severity, confidence; /* enum nsx_severity, nsx_confidence  */
+	int64_t share_ppm; /* headroom, of the judged window; -1: not priced */
+};
 /* Collectives of one communicator, or of one stream where that is not known, in
  * order of start.  Codes are indices of ops.
  */
@@ -106,6 +112,8 @@ struct nsx_digest {
 	size_t nidle;
 	struct nsx_dfamily *families;
 	size_t nfamilies;
+	struct nsx_dfinding *findings;
+	size_t nfindings;
 	struct nsx_dchannel *channels; /* by is_mpi, comm, stream            */
 	size_t nchannels;
 	struct nsx_arena *arena; /* owns all                                 */
@@ -138,11 +146,10 @@ struct nsx_digest_opts {
 };
 #define NSX_RANK_REGEX "rank[_-]?0*([0-9]+)"
 
-/* The ranks of a trace, in order; path is only looked at for its rank.  Owner:
- * the caller, nsx_digest_free each, free() the array.
+/* The ranks of a report's trace, in order; its path is only looked at for their
+ * number.  Owner: the caller, nsx_digest_free each, free() the array.
  */
-int nsx_digest_make(const struct nsx_trace *t, const struct nsx_facts *f,
-		    const char *path, const struct nsx_digest_opts *o,
+int nsx_digest_make(const struct nsx_report *r, const struct nsx_digest_opts *o,
 		    struct nsx_digest ***ret, size_t *ret_n,
 		    struct nsx_err *err) NSX_CHECKED;
 /* The same from a file: opens, loads, makes. */

@@ -110,6 +110,16 @@ static const struct column family_columns[] = {
 	COLUMN(nsx_dfamily, sketch, BLOB, "pairs (buckets further, count); "
 	       "bucket i begins at 1 us x 1.02^(i-1)", ),
 };
+#define WORDS(array, last) , .names = array, .n = last + 1
+static const struct column finding_columns[] = {
+	COLUMN(nsx_dfinding, key, TEXT, "what costs time, and where", ),
+	COLUMN(nsx_dfinding, severity, NAME, "how much it matters",
+	       WORDS(nsx_severity_names, NSX_SEV_HIGH)),
+	COLUMN(nsx_dfinding, confidence, NAME, "in cause and price",
+	       WORDS(nsx_confidence_names, NSX_CONF_HIGH)),
+	COLUMN(nsx_dfinding, share_ppm, INT, "that can be won, of the judged "
+	       "window; -1 not priced", LEAST(-1)),
+};
 #define CHANNEL(member, ...) COLUMN(channel_row, member, __VA_ARGS__)
 static const struct column channel_columns[] = {
 	CHANNEL(number, INT, "of the rank's, from 0", ),
@@ -129,7 +139,8 @@ static const struct column op_columns[] = {
 	       LEAST(-1)),
 };
 
-enum { T_RANK, T_STEP, T_IDLE, T_FAMILY, T_CHANNEL, T_OP, NTABLES };
+enum { T_RANK, T_STEP, T_IDLE, T_FAMILY, T_FINDING, T_CHANNEL, T_OP,
+       NTABLES };
 #define TABLE(t, type, help)                                                  \
 	{#t, help, t##_columns, ARRAY_LEN(t##_columns), sizeof(struct type)}
 static const struct table tables[NTABLES] = {
@@ -137,6 +148,7 @@ static const struct table tables[NTABLES] = {
 	TABLE(step, nsx_dstep, "an iteration"),
 	TABLE(idle, nsx_didle, "idle time by cause, dearest first"),
 	TABLE(family, nsx_dfamily, "kernels, dearest first"),
+	TABLE(finding, nsx_dfinding, "findings of its trace, dearest first"),
 	TABLE(channel, channel_row, "collectives of a communicator, or stream"),
 	TABLE(op, op_row, "operations of a channel"),
 };
@@ -461,6 +473,8 @@ static int put(struct nsx_digest_writer *w, const struct nsx_digest *d,
 		rc = put_rows(w, T_IDLE, d->idle, d->nidle, err);
 	if (!rc)
 		rc = put_rows(w, T_FAMILY, d->families, d->nfamilies, err);
+	if (!rc)
+		rc = put_rows(w, T_FINDING, d->findings, d->nfindings, err);
 	for (size_t i = 0; i < d->nchannels && !rc; i++)
 		rc = put_channel(w, &d->channels[i], (int64_t)i, err);
 	for (size_t i = 0; i < d->nchannels && !rc; i++)
@@ -724,10 +738,11 @@ static int add_row(struct reader *r, unsigned table, size_t rank, size_t *cap,
 	void **lists[NTABLES] = {
 		[T_STEP] = (void **)&d->steps, [T_IDLE] = (void **)&d->idle,
 		[T_FAMILY] = (void **)&d->families,
+		[T_FINDING] = (void **)&d->findings,
 	};
 	size_t *ns[NTABLES] = {
 		[T_STEP] = &d->nsteps, [T_IDLE] = &d->nidle,
-		[T_FAMILY] = &d->nfamilies,
+		[T_FAMILY] = &d->nfamilies, [T_FINDING] = &d->nfindings,
 	};
 	const struct table *t = &tables[table];
 	size_t n = *ns[table];

@@ -8,9 +8,11 @@
 #include "base/group.h"
 #include "base/stat.h"
 #include "fleet/digest_make.h"
+#include "passes/pass.h"
 #include "schema/viewscan.h"
 
-enum { MOST_FAMILIES = 512, MOST_IDLE = 32, MOST_NAME = 160 };
+enum { MOST_FAMILIES = 512, MOST_IDLE = 32, MOST_FINDINGS = 24,
+       MOST_NAME = 160 };
 
 /* Members ---------------------------------------------------------------------*/
 
@@ -482,6 +484,25 @@ static int fill(struct nsx_maker *m, const struct nsx_member *x,
 	return rc || nsx_maker_channels(m, x, d, err) ? err->rc : 0;
 }
 
+/* Each rank has those of its whole trace. */
+static void copy_findings(const struct nsx_report *r, struct nsx_digest *d)
+{
+	struct nsx_window w = nsx_judged(r->facts);
+	double window_ns = (double)(w.end_ns - w.start_ns);
+
+	d->nfindings = NSX_MIN(r->found.n, MOST_FINDINGS);
+	d->findings = nsx_arena_get(d->arena, d->nfindings *
+						      sizeof(*d->findings));
+	for (size_t i = 0; i < d->nfindings; i++) {
+		const struct nsx_finding *x = &r->found.v[i];
+
+		d->findings[i] = (struct nsx_dfinding){
+			cut_name(x->key, d->arena), x->severity, x->confidence,
+			x->price == NSX_PRICE_NONE || window_ns <= 0 ? -1 :
+				nsx_to_i64(1e6 * x->headroom_ns / window_ns)};
+	}
+}
+
 static int fill_all(struct nsx_maker *m, const struct nsx_member *x, size_t n,
 		    struct nsx_digest **v, struct nsx_err *err)
 {
@@ -492,6 +513,7 @@ static int fill_all(struct nsx_maker *m, const struct nsx_member *x, size_t n,
 
 		v[i] = nsx_arena_get(a, sizeof(**v));
 		v[i]->arena = a;
+		copy_findings(m->r, v[i]);
 		rc = fill(m, &x[i], v[i], err);
 	}
 	if (!rc)
@@ -501,13 +523,12 @@ static int fill_all(struct nsx_maker *m, const struct nsx_member *x, size_t n,
 	return rc;
 }
 
-int nsx_digest_make(const struct nsx_trace *t, const struct nsx_facts *f,
-		    const char *path, const struct nsx_digest_opts *o,
+int nsx_digest_make(const struct nsx_report *r, const struct nsx_digest_opts *o,
 		    struct nsx_digest ***ret, size_t *ret_n,
 		    struct nsx_err *err)
 {
-	struct nsx_maker m = {.t = t, .f = f, .path = path, .o = o,
-			      .a = nsx_arena_new()};
+	struct nsx_maker m = {.r = r, .t = r->trace, .f = r->facts,
+			      .path = r->path, .o = o, .a = nsx_arena_new()};
 	struct nsx_member *x = NULL;
 	struct nsx_digest **v = NULL;
 	size_t n = 0;
@@ -519,7 +540,7 @@ int nsx_digest_make(const struct nsx_trace *t, const struct nsx_facts *f,
 		rc = list_members(&m, &x, &n, err);
 	if (!rc && !n)
 		rc = nsx_fail(err, NSX_E_DATA, "cannot digest '%s': it has "
-			      "neither GPU work nor MPI collectives", path);
+			      "neither GPU work nor MPI collectives", m.path);
 	if (!rc) {
 		v = nsx_try_alloc(n, sizeof(*v), "ranks", err);
 		rc = v ? fill_all(&m, x, n, v, err) : err->rc;
@@ -542,21 +563,13 @@ int nsx_digest_read_trace(const char *path, const struct nsx_digest_opts *o,
 			  struct nsx_digest ***ret, size_t *ret_n,
 			  struct nsx_err *err)
 {
-	struct nsx_load_opts load = {o->threads, NULL, NULL};
-	struct nsx_schema schema;
-	struct nsx_trace *t = NULL;
-	struct nsx_facts *f = NULL;
-	int rc = nsx_schema_open(path, &schema, err);
+	const struct nsx_opts opts = {NSX_OPTS_DEFAULT, .path = path,
+				      .threads = o->threads};
+	struct nsx_report *r = NULL;
+	int rc = nsx_report_open(&opts, &r, err);
 
-	if (rc)
-		return rc;
-	rc = nsx_trace_load(&schema, &load, &t, err);
 	if (!rc)
-		rc = nsx_facts_build(t, o->threads, NULL, &f, err);
-	if (!rc)
-		rc = nsx_digest_make(t, f, path, o, ret, ret_n, err);
-	nsx_facts_free(f);
-	nsx_trace_free(t);
-	nsx_schema_close(&schema);
+		rc = nsx_digest_make(r, o, ret, ret_n, err);
+	nsx_report_free(r);
 	return rc;
 }

@@ -6,6 +6,7 @@
 #include "fleet/digest.h"
 
 struct nsx_maker {
+	const struct nsx_report *r;
 	const struct nsx_trace *t;
 	const struct nsx_facts *f;
 	const char *path;

@@ -275,6 +275,8 @@ static void add_sections(const struct nsx_freport *r, struct nsx_buf *b)
 		"offset_us", "drift_ppm", "residual_us", "n", NULL};
 	static const char *const outliers[] = {"rank", "host", "metric",
 		"value", "median", "z", NULL};
+	static const char *const shared[] = {"finding", "severity", "n_ranks",
+		"median_pct", "most_pct", "most_rank", NULL};
 
 	add_findings(r, b);
 	add_budget(r, b);
@@ -286,6 +288,13 @@ static void add_sections(const struct nsx_freport *r, struct nsx_buf *b)
 		add(b, "\nRanks that differ from all others (five median "
 		       "deviations and 3 %):\n\n");
 		add_table(r, NSX_FT_OUTLIERS, outliers, b);
+	}
+	if (r->t[NSX_FT_SHARED].nrows) {
+		add(b, "\n## What the ranks have in common\n\nFindings of the "
+		       "ranks' own reports, by how many ranks have them, with "
+		       "what can be won of a rank's time; nsys-explain of one "
+		       "of their traces tells more.\n\n");
+		add_table(r, NSX_FT_SHARED, shared, b);
 	}
 	if (r->t[NSX_FT_COLLECTIVES].nrows) {
 		add(b, "\n## Communication\n\nTransfer is the least length of a "

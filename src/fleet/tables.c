@@ -85,6 +85,15 @@ NSX_COLUMNS(finding_cols, FINDING_COLUMNS);
 	X(O_MEDIAN, "median", F64, "of all")                                  \
 	X(O_Z, "z", F64, "distance in median deviations")
 NSX_COLUMNS(outlier_cols, OUTLIER_COLUMNS);
+#define SHARED_COLUMNS(X)                                                     \
+	X(H_KEY, "finding", STR, "of the reports of single ranks")            \
+	X(H_SEVERITY, "severity", STR, "the highest: high, medium or low")    \
+	X(H_N, "n_ranks", I64, "that have it")                                \
+	X(H_RANKS, "ranks", STR, "which")                                     \
+	X(H_MEDIAN, "median_pct", F64, "that can be won, of a rank's judged window") \
+	X(H_MOST, "most_pct", F64, "the same of the rank with most")          \
+	X(H_WORST, "most_rank", I64, "which that is")
+NSX_COLUMNS(shared_cols, SHARED_COLUMNS);
 
 const struct nsx_layout nsx_fleet_layouts[NSX_NFTABLES] = {
 	[NSX_FT_RANKS] = {.key = "ranks", .csv = "ranks", NSX_COLS(rank_cols),
@@ -101,6 +110,8 @@ const struct nsx_layout nsx_fleet_layouts[NSX_NFTABLES] = {
 			     NSX_COLS(finding_cols)},
 	[NSX_FT_OUTLIERS] = {.key = "outliers", .csv = "outliers",
 			     NSX_COLS(outlier_cols)},
+	[NSX_FT_SHARED] = {.key = "rank_findings", .csv = "rank_findings",
+			   NSX_COLS(shared_cols)},
 };
 
 /* Ranks ----------------------------------------------------------------------------*/
@@ -477,6 +488,82 @@ static int fill_findings(struct nsx_freport *r, struct nsx_table *t,
 	return 0;
 }
 
+struct shared { /* a finding of a rank */
+	const struct nsx_dfinding *x;
+	uint32_t rank;
+};
+
+static int cmp_shared(const void *a, const void *b)
+{
+	const struct shared *x = a, *y = b;
+	int by_key = strcmp(x->x->key, y->x->key);
+
+	return by_key ? by_key : x->rank < y->rank ? -1 : x->rank > y->rank;
+}
+
+/* One finding of n ranks. */
+static int add_shared(struct nsx_freport *r, const struct shared *v, size_t n,
+		      struct nsx_table *t, struct nsx_err *err)
+{
+	double *pct = nsx_arena_get(r->arena, n * sizeof(*pct));
+	uint32_t *ranks = nsx_arena_get(r->arena, n * sizeof(*ranks));
+	struct nsx_cell *row = nsx_row(t, err);
+	const struct shared *most = v;
+	unsigned severity = 0;
+	size_t npriced = 0;
+
+	if (!row)
+		return err->rc;
+	for (size_t i = 0; i < n; i++) {
+		ranks[i] = v[i].rank;
+		severity = NSX_MAX(severity, v[i].x->severity);
+		if (v[i].x->share_ppm > most->x->share_ppm)
+			most = &v[i];
+		if (v[i].x->share_ppm >= 0)
+			pct[npriced++] = (double)v[i].x->share_ppm / 1e4;
+	}
+	row[H_KEY] = nsx_string(v->x->key);
+	row[H_SEVERITY] = nsx_string(nsx_severity_names[severity]);
+	row[H_N] = nsx_int((int64_t)n);
+	row[H_RANKS] = nsx_string(nsx_rank_list(r->f, ranks, n, r->arena));
+	if (!npriced)
+		return 0;
+	row[H_MOST] = nsx_real((double)most->x->share_ppm / 1e4);
+	row[H_WORST] = nsx_int(r->f->rank[most->rank].number);
+	row[H_MEDIAN] = nsx_real(nsx_median_of(pct, npriced));
+	return 0;
+}
+
+/* What the reports of single ranks find, by how many ranks have it. */
+static int fill_shared(struct nsx_freport *r, struct nsx_table *t,
+		       struct nsx_err *err)
+{
+	const struct nsx_fleet *f = r->f;
+	struct shared *v;
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < f->nranks; i++)
+		n += f->rank[i].d->nfindings;
+	v = nsx_arena_try_array(r->arena, n, sizeof(*v), "findings", err);
+	if (!v)
+		return err->rc;
+	n = 0;
+	for (uint32_t i = 0; i < f->nranks; i++)
+		for (size_t k = 0; k < f->rank[i].d->nfindings; k++)
+			v[n++] = (struct shared){&f->rank[i].d->findings[k], i};
+	if (n)
+		qsort(v, n, sizeof(*v), cmp_shared);
+	for (size_t i = 0, next; i < n; i = next) {
+		for (next = i + 1; next < n &&
+				   !strcmp(v[next].x->key, v[i].x->key);)
+			next++;
+		if (add_shared(r, &v[i], next - i, t, err))
+			return err->rc;
+	}
+	nsx_table_sort(t, NSX_DESC(H_N), NSX_DESC(H_MEDIAN), H_KEY);
+	return 0;
+}
+
 int nsx_freport_tables(struct nsx_freport *r, struct nsx_err *err)
 {
 	struct nsx_table *t = r->t;
@@ -492,5 +579,6 @@ int nsx_freport_tables(struct nsx_freport *r, struct nsx_err *err)
 	       fill_frontier(r, &t[NSX_FT_FRONTIER], err) ||
 	       fill_clocks(r, &t[NSX_FT_CLOCK], err) ||
 	       fill_steps(r, &t[NSX_FT_STEPS], err) ||
-	       fill_findings(r, &t[NSX_FT_FINDINGS], err) ? err->rc : 0;
+	       fill_findings(r, &t[NSX_FT_FINDINGS], err) ||
+	       fill_shared(r, &t[NSX_FT_SHARED], err) ? err->rc : 0;
 }

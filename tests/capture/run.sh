@@ -276,6 +276,13 @@ case_converted_as_well() {
 	"$prog" convert out/trace.sqlite -q -o same.pftrace
 	cmp -s same.pftrace out/trace.pftrace || wrong 'it is another conversion'
 }
+case_digested_as_well() {
+	RANK=3 SLURM_PROCID=0 capture --digest --no-explain -- true
+	code 0
+	files nsys_capture.rank3.json trace.rank3.nsxd trace.rank3.nsys-rep trace.rank3.sqlite
+	"$prog" digest out/trace.rank3.sqlite -q -o same.nsxd
+	cmp -s same.nsxd out/trace.rank3.nsxd || wrong 'it is another digest'
+}
 case_where_the_steady_part_begins() {
 	capture -- true
 	code 0
