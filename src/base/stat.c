@@ -93,6 +93,15 @@ double nsx_quantile(int64_t *v, size_t n, double q)
 	return ret;
 }
 
+double nsx_mean(const int64_t *v, size_t n)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < n; i++)
+		sum += (double)v[i];
+	return sum / (double)n;
+}
+
 double nsx_stddev(const int64_t *v, size_t n)
 {
 	double mean = 0, m2 = 0;

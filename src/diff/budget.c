@@ -404,14 +404,24 @@ static int fill_rows(struct nsx_diff *d, const struct scale *s,
 
 enum { MOST_TESTED = 500, MIN_SAMPLE = 2 };
 
-/* Credit of the row in each unit, ascending. */
+/* Credit of the row in each unit, ascending: zeros, then the others. */
 static void sample_row(const struct by_row *b, uint32_t row, int64_t *v,
 		       size_t nunits)
 {
-	memset(v, 0, nunits * sizeof(*v));
-	for (size_t k = b->at[row]; k < b->at[row + 1]; k++)
-		v[b->use[k]->unit] += b->use[k]->ns;
-	qsort(v, nunits, sizeof(*v), nsx_cmp_i64);
+	uint32_t unit = NSX_NONE;
+	size_t n = 0;
+
+	for (size_t k = b->at[row]; k < b->at[row + 1]; k++) {
+		const struct nsx_kernel_use *u = b->use[k];
+
+		if (u->unit != unit)
+			v[n++] = 0;
+		unit = u->unit;
+		v[n - 1] += u->ns;
+	}
+	memmove(v + nunits - n, v, n * sizeof(*v));
+	memset(v, 0, (nunits - n) * sizeof(*v));
+	qsort(v + nunits - n, n, sizeof(*v), nsx_cmp_i64);
 }
 
 static int cmp_p(const void *a, const void *b)

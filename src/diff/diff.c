@@ -8,30 +8,27 @@
 
 /* Loading -----------------------------------------------------------------------*/
 
-static void free_sides(struct nsx_diff *d)
-{
-	for (unsigned s = 0; s < 2; s++)
-		for (size_t i = 0; i < d->nsides[s]; i++)
-			nsx_side_free(d->sides[s][i]);
-	d->nsides[0] = d->nsides[1] = 0;
-}
-
+/* Of a side that is seen in launches already nothing more can be asked. */
 static int load_sides(struct nsx_diff *d, enum nsx_side_unit unit,
 		      struct nsx_err *err)
 {
 	const struct nsx_diff_opts *o = d->opts;
 	struct nsx_side_opts so = o->side;
 
-	free_sides(d);
 	so.unit = unit;
-	for (unsigned s = 0; s < 2; s++) {
-		const char *const *specs = s ? o->after : o->before;
-		size_t n = s ? o->nafter : o->nbefore;
+	for (unsigned s = 0; s < 2; s++)
+		for (size_t i = 0; i < d->nsides[s]; i++) {
+			struct nsx_side **side = &d->sides[s][i];
 
-		for (size_t i = 0; i < n; i++, d->nsides[s]++)
-			if (nsx_side_load(specs[i], &so, &d->sides[s][i], err))
+			if (*side && (*side)->nseen &&
+			    (*side)->seen[(*side)->nseen - 1].whole)
+				continue;
+			nsx_side_free(*side);
+			*side = NULL;
+			if (nsx_side_load((s ? o->after : o->before)[i], &so,
+					  side, err))
 				return err->rc;
-	}
+		}
 	return 0;
 }
 
@@ -267,8 +264,11 @@ int nsx_diff_run(const struct nsx_diff_opts *o, struct nsx_diff **ret,
 	d->arena = a;
 	d->opts = o;
 	nsx_utc_now(d->generated_at);
-	d->sides[0] = nsx_arena_get(a, o->nbefore * sizeof(*d->sides[0]));
-	d->sides[1] = nsx_arena_get(a, o->nafter * sizeof(*d->sides[1]));
+	d->nsides[0] = o->nbefore;
+	d->nsides[1] = o->nafter;
+	for (unsigned s = 0; s < 2; s++)
+		d->sides[s] = nsx_arena_get(a, d->nsides[s] *
+						       sizeof(*d->sides[s]));
 	for (size_t i = 0; !rc && i < o->ngates; i++)
 		rc = nsx_gate_check(o->gates[i], err);
 	if (!rc)
@@ -284,6 +284,8 @@ void nsx_diff_free(struct nsx_diff *d)
 {
 	if (!d)
 		return;
-	free_sides(d);
+	for (unsigned s = 0; s < 2; s++)
+		for (size_t i = 0; i < d->nsides[s]; i++)
+			nsx_side_free(d->sides[s][i]);
 	nsx_arena_free(d->arena);
 }

@@ -256,28 +256,29 @@ static int measure_figure(const struct nsx_diff *d, uint32_t lane,
 			  const struct gate *g, struct nsx_arena *a,
 			  struct measured *ret, struct nsx_err *err)
 {
-	nsx_figure_fn figure = g->metric == STEP_P95 ? nsx_p95_change :
-						       nsx_mean_change;
-	const int64_t nothing = 0;
+	bool p95 = g->metric == STEP_P95;
 	struct nsx_sample s[2];
-	int64_t *v[2];
+	double of[2];
 
 	for (unsigned i = 0; i < 2; i++) {
+		int64_t *v;
+
 		if (sample_of(d, i, lane, g, a, &s[i], err))
 			return err->rc;
-		v[i] = nsx_arena_try_array(a, s[i].n, sizeof(*v[i]), "units",
-					   err);
-		if (!v[i])
+		v = nsx_arena_try_array(a, s[i].n, sizeof(*v), "units", err);
+		if (!v)
 			return err->rc;
-		memcpy(v[i], s[i].v, s[i].n * sizeof(*v[i]));
-		qsort(v[i], s[i].n, sizeof(*v[i]), nsx_cmp_i64);
+		memcpy(v, s[i].v, s[i].n * sizeof(*v));
+		of[i] = p95 ? nsx_quantile(v, s[i].n, 0.95) :
+			      nsx_mean(v, s[i].n);
 	}
 	ret->n = NSX_MIN(s[0].n, s[1].n);
-	ret->before = figure(v[0], s[0].n, &nothing, 1);
-	ret->change = figure(v[1], s[1].n, v[0], s[0].n);
+	ret->before = of[0];
+	ret->change = of[1] - of[0];
 	ret->floor = noise_of(d, g, ret->before);
-	return nsx_bootstrap(&s[1], &s[0], figure, d->opts->alpha,
-			     d->opts->seed, &ret->ci, err);
+	return nsx_bootstrap(&s[1], &s[0],
+			     p95 ? NSX_FIGURE_P95 : NSX_FIGURE_MEAN,
+			     d->opts->alpha, d->opts->seed, &ret->ci, err);
 }
 
 static void measure_step(const struct nsx_step *c, struct measured *ret)

@@ -420,6 +420,12 @@ static int add_views(struct nsx_sweep *s, struct nsx_facts *f,
 	}
 	if (!rc && (o->unit == NSX_SIDE_LAUNCH || o->unit == NSX_SIDE_WINDOW))
 		rc = add_window(s, o, err);
+	if (!rc && o->unit == NSX_SIDE_AUTO && !s->side->nseen) {
+		struct nsx_side_opts launches = *o;
+
+		launches.unit = NSX_SIDE_LAUNCH;
+		rc = add_views(s, f, &launches, scratch, err);
+	}
 	return rc;
 }
 

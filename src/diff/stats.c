@@ -210,167 +210,16 @@ struct nsx_interval nsx_shift_interval(const int64_t *a, size_t na,
 		(double)nsx_kth_difference(a, na, b, nb, pairs - k)};
 }
 
-/* Bootstrap -------------------------------------------------------------------*/
-
-size_t nsx_block_length(const int64_t *v, size_t n)
-{
-	double mean = 0, square = 0;
-
-	for (size_t i = 0; i < n; i++)
-		mean += (double)v[i] / (double)n;
-	for (size_t i = 0; i < n; i++)
-		square += ((double)v[i] - mean) * ((double)v[i] - mean);
-	for (size_t lag = 1; lag < n / 2; lag++) {
-		double sum = 0;
-
-		for (size_t i = 0; i + lag < n; i++)
-			sum += ((double)v[i] - mean) *
-			       ((double)v[i + lag] - mean);
-		if (!(sum >= 0.2 * square))
-			return lag;
-	}
-	return NSX_MAX(n / 2, 1);
-}
-
-static uint64_t next_random(uint64_t *state) /* splitmix64 */
-{
-	uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
-
-	z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-	z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-	return z ^ z >> 31;
-}
-
-/* A sample thinned so that thousands of draws stay cheap, and a draw of it. */
-enum { MOST_DRAWN = 200 };
-
-struct drawn {
-	int64_t *v, *draw; /* n of each                                      */
-	size_t *end, *block; /* by capture                                   */
-	size_t n, ncaptures;
-};
-
-static int begin_drawing(const struct nsx_sample *s, struct nsx_arena *a,
-			 struct drawn *ret, struct nsx_err *err)
-{
-	size_t k = s->ncaptures, most = NSX_MAX(MOST_DRAWN / k, 1), at = 0;
-
-	ret->v = nsx_arena_try_array(a, NSX_MIN(s->n, most * k),
-				     2 * sizeof(*ret->v), "units", err);
-	ret->end = nsx_arena_try_array(a, k, 2 * sizeof(*ret->end), "captures",
-				       err);
-	if (!ret->v || !ret->end)
-		return err->rc;
-	ret->block = ret->end + k;
-	ret->ncaptures = k;
-	ret->n = 0;
-	for (size_t c = 0; c < k; at = s->end[c++]) {
-		size_t n = s->end[c] - at, kept = NSX_MIN(n, most);
-
-		for (size_t i = 0; i < kept; i++)
-			ret->v[ret->n + i] = s->v[at + i * n / kept];
-		ret->block[c] = nsx_block_length(ret->v + ret->n, kept);
-		ret->n += kept;
-		ret->end[c] = ret->n;
-	}
-	ret->draw = ret->v + ret->n;
-	return 0;
-}
-
-/* Captures with replacement, of each as many units as it has. Returns how many
- * were drawn: at most n, for captures may differ in length.
- */
-static size_t draw_once(struct drawn *d, uint64_t *state)
-{
-	size_t n = 0;
-
-	for (size_t k = 0; k < d->ncaptures; k++) {
-		size_t c = next_random(state) % d->ncaptures;
-		size_t from = c ? d->end[c - 1] : 0, len = d->end[c] - from;
-		size_t want = NSX_MIN(len, d->n - n);
-
-		for (size_t i = 0, at = 0; i < want; i++) {
-			if (i % d->block[c] == 0)
-				at = next_random(state) % len;
-			d->draw[n++] = d->v[from + at];
-			at = at + 1 == len ? 0 : at + 1;
-		}
-	}
-	qsort(d->draw, n, sizeof(*d->draw), nsx_cmp_i64);
-	return n;
-}
-
-static double mean_of(const int64_t *v, size_t n)
-{
-	double sum = 0;
-
-	for (size_t i = 0; i < n; i++)
-		sum += (double)v[i];
-	return sum / (double)n;
-}
-
-double nsx_mean_change(const int64_t *a, size_t na, const int64_t *b,
-		       size_t nb)
-{
-	return mean_of(a, na) - mean_of(b, nb);
-}
-
-static double p95_of(const int64_t *v, size_t n) /* ascending */
-{
-	double at = (double)(n - 1) * 0.95;
-	size_t k = (size_t)at;
-
-	return k + 1 < n ? (double)v[k] + (at - (double)k) *
-					  (double)(v[k + 1] - v[k]) :
-			   (double)v[k];
-}
-
-double nsx_p95_change(const int64_t *a, size_t na, const int64_t *b, size_t nb)
-{
-	return p95_of(a, na) - p95_of(b, nb);
-}
-
-int nsx_bootstrap(const struct nsx_sample *a, const struct nsx_sample *b,
-		  nsx_figure_fn figure, double alpha, uint64_t seed,
-		  struct nsx_interval *ret, struct nsx_err *err)
-{
-	struct nsx_arena *scratch = nsx_arena_new();
-	const double ends[] = {alpha / 2, 1 - alpha / 2};
-	int64_t drawn[NSX_DRAWS];
-	struct drawn x, y;
-	double lo_hi[2];
-	int rc = begin_drawing(a, scratch, &x, err);
-
-	if (!rc)
-		rc = begin_drawing(b, scratch, &y, err);
-	for (unsigned i = 0; !rc && i < NSX_DRAWS; i++) {
-		size_t na = draw_once(&x, &seed), nb = draw_once(&y, &seed);
-
-		drawn[i] = nsx_to_i64(figure(x.draw, na, y.draw, nb));
-	}
-	nsx_arena_free(scratch);
-	if (rc)
-		return rc;
-	nsx_quantiles(drawn, NSX_DRAWS, ends, 2, lo_hi);
-	*ret = (struct nsx_interval){lo_hi[0], lo_hi[1]};
-	return 0;
-}
-
 /* Slope -----------------------------------------------------------------------*/
 
 enum { MOST_SLOPED = 512 }; /* of longer samples every n-th unit */
 
-static int cmp_double(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return x < y ? -1 : x > y;
-}
-
 double nsx_slope(const int64_t *v, size_t n, struct nsx_err *err)
 {
+	const double fine = 0x1p20; /* slopes keep fractions of a nanosecond */
 	size_t step = (n + MOST_SLOPED - 1) / MOST_SLOPED, kept, m = 0;
-	double *slopes, ret;
+	int64_t *slopes;
+	double median;
 
 	if (n < 2)
 		return 0;
@@ -381,9 +230,9 @@ double nsx_slope(const int64_t *v, size_t n, struct nsx_err *err)
 		return NAN;
 	for (size_t j = step; j < n; j += step)
 		for (size_t i = 0; i < j; i += step)
-			slopes[m++] = (double)(v[j] - v[i]) / (double)(j - i);
-	qsort(slopes, m, sizeof(*slopes), cmp_double);
-	ret = (slopes[(m - 1) / 2] + slopes[m / 2]) / 2;
+			slopes[m++] = nsx_to_i64(fine * (double)(v[j] - v[i]) /
+						 (double)(j - i));
+	median = nsx_quantile(slopes, m, 0.5);
 	free(slopes);
-	return ret;
+	return median / fine;
 }

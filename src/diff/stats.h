@@ -52,12 +52,10 @@ struct nsx_interval nsx_shift_interval(const int64_t *a, size_t na,
 				       const int64_t *b, size_t nb,
 				       double alpha);
 
-/* What a bootstrap looks at, of two samples, each ascending and not empty. */
-typedef double (*nsx_figure_fn)(const int64_t *a, size_t na, const int64_t *b,
-				size_t nb);
-double nsx_mean_change(const int64_t *a, size_t na, const int64_t *b,
-		       size_t nb);
-double nsx_p95_change(const int64_t *a, size_t na, const int64_t *b, size_t nb);
+/* What a bootstrap looks at, of two samples: the shift as above, or the change of
+ * the mean or of the 95th percentile.
+ */
+enum nsx_figure { NSX_FIGURE_SHIFT, NSX_FIGURE_MEAN, NSX_FIGURE_P95 };
 
 /* The interval of a figure by a bootstrap that draws captures, and of each
  * blocks of units as long as neighbours resemble each other.  The same seed,
@@ -65,7 +63,7 @@ double nsx_p95_change(const int64_t *a, size_t na, const int64_t *b, size_t nb);
  */
 enum { NSX_DRAWS = 2000 };
 int nsx_bootstrap(const struct nsx_sample *a, const struct nsx_sample *b,
-		  nsx_figure_fn figure, double alpha, uint64_t seed,
+		  enum nsx_figure figure, double alpha, uint64_t seed,
 		  struct nsx_interval *ret, struct nsx_err *err) NSX_CHECKED;
 
 /* First lag at which the autocorrelation is below 0.2; at least 1. */

@@ -48,21 +48,23 @@ static double halves_of(const struct nsx_sample *s, int64_t *scratch)
 	return most;
 }
 
+/* sorted: as long as the sample; receives it in ascending order. */
 static int spread_of(const struct nsx_sample *s, int64_t *sorted,
 		     struct nsx_spread *ret, struct nsx_err *err)
 {
+	const double qs[] = {0.5, 0.95};
+	double q[2];
 	size_t from = 0;
 
 	ret->n = s->n;
 	ret->ncaptures = s->ncaptures;
 	ret->halves = halves_of(s, sorted);
 	memcpy(sorted, s->v, s->n * sizeof(*sorted));
+	nsx_quantiles(sorted, s->n, qs, 2, q);
 	qsort(sorted, s->n, sizeof(*sorted), nsx_cmp_i64);
-	ret->median_ns = nsx_quantile(sorted, s->n, 0.5);
-	ret->p95_ns = nsx_quantile(sorted, s->n, 0.95);
-	for (size_t i = 0; i < s->n; i++)
-		ret->mean_ns += (double)s->v[i];
-	ret->mean_ns /= (double)s->n;
+	ret->median_ns = q[0];
+	ret->p95_ns = q[1];
+	ret->mean_ns = nsx_mean(s->v, s->n);
 	ret->cv = s->n > 1 && ret->mean_ns > 0 ?
 			  nsx_stddev(s->v, s->n) / ret->mean_ns : 0;
 	for (size_t c = 0; c < s->ncaptures; from = s->end[c++]) {
@@ -188,12 +190,11 @@ static int measure(const struct nsx_diff *d, uint32_t lane,
 					   err);
 		if (!v[i] || spread_of(&s[i], v[i], &ret->side[i], err))
 			return err->rc;
-		qsort(v[i], s[i].n, sizeof(*v[i]), nsx_cmp_i64);
 	}
 	ret->shift_ns = nsx_shift_of(v[1], s[1].n, v[0], s[0].n);
 	ret->test = nsx_rank_test(v[1], s[1].n, v[0], s[0].n);
 	ret->ci_ns = nsx_shift_interval(v[1], s[1].n, v[0], s[0].n, o->alpha);
-	if (nsx_bootstrap(&s[1], &s[0], nsx_shift_of, o->alpha, o->seed,
+	if (nsx_bootstrap(&s[1], &s[0], NSX_FIGURE_SHIFT, o->alpha, o->seed,
 			  &ret->blocks_ns, err))
 		return err->rc;
 	/* With captures enough, what varies between them counts as well. */

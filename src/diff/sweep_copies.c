@@ -75,6 +75,8 @@ int nsx_sweep_copies(struct nsx_sweep *s, uint32_t device,
 		nsx_wide part[NDIRECTIONS], sum = 0;
 		int64_t ns[NDIRECTIONS], all = x->ns[NSX_SHARE_COPY];
 
+		if (!all)
+			continue;
 		for (unsigned k = 0; k < NDIRECTIONS; k++) {
 			part[k] = nsx_spans_covered(&alone[k], &cursor[k],
 						    x->start_ns, x->start_ns +

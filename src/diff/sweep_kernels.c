@@ -111,13 +111,6 @@ static void advance(struct sweep *s, int64_t to_ns)
 
 /* Units -----------------------------------------------------------------------*/
 
-static int cmp_u32(const void *a, const void *b)
-{
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
 /* Closes the unit: its kernels in order, credits that add up to its compute
  * time.  What still runs is listed again for the next.
  */
@@ -131,7 +124,7 @@ static int close_unit(struct sweep *s, uint32_t unit, struct nsx_err *err)
 			       err->rc;
 
 	if (!rc && n)
-		qsort(s->listed, n, sizeof(*s->listed), cmp_u32);
+		qsort(s->listed, n, sizeof(*s->listed), nsx_cmp_u32);
 	for (size_t i = 0; !rc && i < n; i++)
 		share[i] = count(s, s->listed[i])->credit;
 	if (!rc)

@@ -154,9 +154,9 @@ static void test_bootstrap_repeats_itself(void **state)
 		a[i] = 1000 + (int64_t)(rnd(&seed) % 100);
 		b[i] = 800 + (int64_t)(rnd(&seed) % 100);
 	}
-	assert_int_equal(nsx_bootstrap(&x, &y, nsx_shift_of, 0.05, 1, &one,
+	assert_int_equal(nsx_bootstrap(&x, &y, NSX_FIGURE_SHIFT, 0.05, 1, &one,
 				       &err), 0);
-	assert_int_equal(nsx_bootstrap(&x, &y, nsx_shift_of, 0.05, 1, &two,
+	assert_int_equal(nsx_bootstrap(&x, &y, NSX_FIGURE_SHIFT, 0.05, 1, &two,
 				       &err), 0);
 	assert_true(one.lo == two.lo && one.hi == two.hi);
 	assert_true(one.lo > 150 && one.lo < 200);
@@ -172,7 +172,7 @@ static void test_bootstrap_of_equal_units_is_a_point(void **state)
 	struct nsx_err err;
 
 	(void)state;
-	assert_int_equal(nsx_bootstrap(&s, &s, nsx_shift_of, 0.05, 9, &x, &err),
+	assert_int_equal(nsx_bootstrap(&s, &s, NSX_FIGURE_SHIFT, 0.05, 9, &x, &err),
 			 0);
 	assert_true(x.lo == 0 && x.hi == 0);
 }

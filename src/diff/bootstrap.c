@@ -1,0 +1,267 @@
+/* bootstrap.c - how far a figure of two samples moves when units are drawn again.
+ *
+ * A draw is kept as how often each unit was drawn, over values that were sorted
+ * once.  For the shift all differences of both samples are sorted once, too: the
+ * median of a draw lies near that of the samples, so a few steps from there find
+ * it, where sorting and searching each draw cost some twenty times as much.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/stat.h"
+#include "diff/stats.h"
+
+size_t nsx_block_length(const int64_t *v, size_t n)
+{
+	double mean = nsx_mean(v, n), square = 0;
+
+	for (size_t i = 0; i < n; i++)
+		square += ((double)v[i] - mean) * ((double)v[i] - mean);
+	for (size_t lag = 1; lag < n / 2; lag++) {
+		double sum = 0;
+
+		for (size_t i = 0; i + lag < n; i++)
+			sum += ((double)v[i] - mean) *
+			       ((double)v[i + lag] - mean);
+		if (!(sum >= 0.2 * square))
+			return lag;
+	}
+	return NSX_MAX(n / 2, 1);
+}
+
+/* A sample thinned so that thousands of draws stay cheap, and a draw of it. */
+enum { MOST_DRAWN = 200 };
+
+struct drawn {
+	int64_t *v;		/* ascending, n of them                      */
+	uint32_t *place;	/* of the units in order of time: where in v */
+	uint32_t *times;	/* how often each of v was drawn ...         */
+	size_t total;		/* ... and all together                      */
+	size_t *end, *block;	/* by capture                                */
+	size_t n, ncaptures;
+};
+
+struct placed {
+	int64_t v;
+	uint32_t at;
+};
+
+static int cmp_placed(const void *a, const void *b)
+{
+	const struct placed *x = a, *y = b;
+
+	if (x->v != y->v)
+		return x->v < y->v ? -1 : 1;
+	return x->at < y->at ? -1 : x->at > y->at;
+}
+
+static int sort_units(struct drawn *d, struct nsx_arena *a, struct nsx_err *err)
+{
+	struct placed *sorted = nsx_arena_try_array(a, d->n, sizeof(*sorted),
+						    "units", err);
+
+	d->place = nsx_arena_try_array(a, d->n, 4, "units", err);
+	d->times = nsx_arena_try_array(a, d->n, 4, "units", err);
+	if (!sorted || !d->place || !d->times)
+		return err->rc;
+	for (uint32_t i = 0; i < d->n; i++)
+		sorted[i] = (struct placed){d->v[i], i};
+	qsort(sorted, d->n, sizeof(*sorted), cmp_placed);
+	for (uint32_t i = 0; i < d->n; i++) {
+		d->v[i] = sorted[i].v;
+		d->place[sorted[i].at] = i;
+	}
+	return 0;
+}
+
+static int begin_drawing(const struct nsx_sample *s, struct nsx_arena *a,
+			 struct drawn *ret, struct nsx_err *err)
+{
+	size_t k = s->ncaptures, most = NSX_MAX(MOST_DRAWN / k, 1), at = 0;
+
+	*ret = (struct drawn){.ncaptures = k};
+	ret->v = nsx_arena_try_array(a, NSX_MIN(s->n, most * k),
+				     sizeof(*ret->v), "units", err);
+	ret->end = nsx_arena_try_array(a, k, 2 * sizeof(*ret->end), "captures",
+				       err);
+	if (!ret->v || !ret->end)
+		return err->rc;
+	ret->block = ret->end + k;
+	for (size_t c = 0; c < k; at = s->end[c++]) {
+		size_t n = s->end[c] - at, kept = NSX_MIN(n, most);
+
+		for (size_t i = 0; i < kept; i++)
+			ret->v[ret->n + i] = s->v[at + i * n / kept];
+		ret->block[c] = nsx_block_length(ret->v + ret->n, kept);
+		ret->n += kept;
+		ret->end[c] = ret->n;
+	}
+	return sort_units(ret, a, err);
+}
+
+static uint64_t next_random(uint64_t *state) /* splitmix64 */
+{
+	uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
+
+	z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+	z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+	return z ^ z >> 31;
+}
+
+/* Captures with replacement, of each as many units as it has, at most n
+ * together, for captures may differ in length.
+ */
+static void draw_once(struct drawn *d, uint64_t *state)
+{
+	memset(d->times, 0, d->n * sizeof(*d->times));
+	d->total = 0;
+	for (size_t k = 0; k < d->ncaptures; k++) {
+		size_t c = next_random(state) % d->ncaptures;
+		size_t from = c ? d->end[c - 1] : 0, len = d->end[c] - from;
+		size_t want = NSX_MIN(len, d->n - d->total);
+
+		for (size_t i = 0, at = 0; i < want; i++) {
+			if (i % d->block[c] == 0)
+				at = next_random(state) % len;
+			d->times[d->place[from + at]]++;
+			at = at + 1 == len ? 0 : at + 1;
+		}
+		d->total += want;
+	}
+}
+
+/* Figures of a draw -----------------------------------------------------------*/
+
+static double mean_of(const struct drawn *d)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < d->n; i++)
+		sum += (double)d->v[i] * d->times[i];
+	return sum / (double)d->total;
+}
+
+static int64_t kth_of(const struct drawn *d, size_t k)
+{
+	size_t i = 0;
+
+	while (k >= d->times[i])
+		k -= d->times[i++];
+	return d->v[i];
+}
+
+static double p95_of(const struct drawn *d)
+{
+	double at = (double)(d->total - 1) * 0.95;
+	size_t k = (size_t)at;
+	int64_t low = kth_of(d, k);
+	int64_t high = kth_of(d, NSX_MIN(k + 1, d->total - 1));
+
+	return (double)low + (at - (double)k) * (double)(high - low);
+}
+
+struct difference { /* x[i] - y[j] */
+	int64_t ns;
+	uint32_t i, j;
+};
+struct drawing {
+	struct drawn x, y;
+	struct difference *d; /* ascending */
+	size_t nd, middle; /* middle: the first that is as large as the median */
+};
+
+static int cmp_differences(const void *a, const void *b)
+{
+	const struct difference *x = a, *y = b;
+
+	return x->ns < y->ns ? -1 : x->ns > y->ns;
+}
+
+static int sort_differences(struct drawing *w, struct nsx_arena *a,
+			    struct nsx_err *err)
+{
+	w->d = nsx_arena_try_array(a, w->x.n * w->y.n, sizeof(*w->d), "units",
+				   err);
+	if (!w->d)
+		return err->rc;
+	for (uint32_t i = 0; i < w->x.n; i++)
+		for (uint32_t j = 0; j < w->y.n; j++)
+			w->d[w->nd++] = (struct difference){
+				nsx_sub_sat(w->x.v[i], w->y.v[j]), i, j};
+	qsort(w->d, w->nd, sizeof(*w->d), cmp_differences);
+	for (w->middle = w->nd / 2;
+	     w->middle && w->d[w->middle - 1].ns == w->d[w->middle].ns;)
+		w->middle--;
+	return 0;
+}
+
+/* Pairs drawn whose difference is less. */
+static uint64_t count_below(const struct drawing *w, int64_t ns)
+{
+	uint64_t n = 0, left = w->y.total;
+	size_t j = 0;
+
+	for (size_t i = 0; i < w->x.n; i++) {
+		while (j < w->y.n && nsx_sub_sat(w->x.v[i], w->y.v[j]) >= ns)
+			left -= w->y.times[j++];
+		n += left * w->x.times[i];
+	}
+	return n;
+}
+
+static uint64_t times_of(const struct drawing *w, size_t at)
+{
+	return (uint64_t)w->x.times[w->d[at].i] * w->y.times[w->d[at].j];
+}
+
+static double shift_of(const struct drawing *w)
+{
+	uint64_t pairs = (uint64_t)w->x.total * w->y.total;
+	uint64_t below = count_below(w, w->d[w->middle].ns);
+	size_t at = w->middle;
+	double low;
+
+	while (below > (pairs - 1) / 2)
+		below -= times_of(w, --at);
+	while (below + times_of(w, at) <= (pairs - 1) / 2)
+		below += times_of(w, at++);
+	low = (double)w->d[at].ns;
+	while (below + times_of(w, at) <= pairs / 2)
+		below += times_of(w, at++);
+	return low + ((double)w->d[at].ns - low) / 2;
+}
+
+static double figure_of(const struct drawing *w, enum nsx_figure figure)
+{
+	return figure == NSX_FIGURE_SHIFT ? shift_of(w) :
+	       figure == NSX_FIGURE_MEAN  ? mean_of(&w->x) - mean_of(&w->y) :
+					    p95_of(&w->x) - p95_of(&w->y);
+}
+
+int nsx_bootstrap(const struct nsx_sample *a, const struct nsx_sample *b,
+		  enum nsx_figure figure, double alpha, uint64_t seed,
+		  struct nsx_interval *ret, struct nsx_err *err)
+{
+	struct nsx_arena *scratch = nsx_arena_new();
+	const double ends[] = {alpha / 2, 1 - alpha / 2};
+	struct drawing w = {.nd = 0};
+	int64_t drawn[NSX_DRAWS];
+	double lo_hi[2];
+	int rc = begin_drawing(a, scratch, &w.x, err);
+
+	if (!rc)
+		rc = begin_drawing(b, scratch, &w.y, err);
+	if (!rc && figure == NSX_FIGURE_SHIFT)
+		rc = sort_differences(&w, scratch, err);
+	for (unsigned i = 0; !rc && i < NSX_DRAWS; i++) {
+		draw_once(&w.x, &seed);
+		draw_once(&w.y, &seed);
+		drawn[i] = nsx_to_i64(figure_of(&w, figure));
+	}
+	nsx_arena_free(scratch);
+	if (rc)
+		return rc;
+	nsx_quantiles(drawn, NSX_DRAWS, ends, 2, lo_hi);
+	*ret = (struct nsx_interval){lo_hi[0], lo_hi[1]};
+	return 0;
+}
