@@ -168,6 +168,8 @@ static void print_summary(const struct nsx_diff *d, const char *dir)
 	struct nsx_arena *a = nsx_arena_new();
 
 	nsx_print_line(nsx_diff_headline(d, a));
+	if (*nsx_diff_place(d, a))
+		nsx_print_line(nsx_diff_place(d, a));
 	for (size_t i = 0; i < d->ngates; i++)
 		nsx_print_line(nsx_gate_line(&d->gates[i], a));
 	printf("Wrote report to: %s/diff.md\n", dir);

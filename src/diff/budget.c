@@ -287,10 +287,33 @@ static double typical_ns(const struct by_row *b, uint32_t row, int64_t *scratch)
 }
 
 /* How equal kernels changed, as a clock would change all of them: the median of
- * their duration ratios, weighted by time before; used where there are enough.
+ * their duration ratios, weighted by time before.  Where few kernels take most of
+ * the time it is theirs alone; a clock shows in the median of all kernels, too.
  */
 enum { MIN_EQUAL = 10 };
 #define MIN_EQUAL_SHARE 0.5
+#define ALIKE 0.01
+
+static void judge_clock(const struct ratio *r, double weight,
+			struct nsx_budget *ret)
+{
+	size_t n = ret->nequal;
+	double sum = 0, rho = 1;
+
+	for (size_t i = 0; i < n && sum < weight / 2; i++) {
+		sum += r[i].weight;
+		rho = r[i].ratio;
+	}
+	if (n < MIN_EQUAL)
+		ret->no_rho = "fewer than 10 kernels are equal on both sides";
+	else if (ret->rho_share < MIN_EQUAL_SHARE)
+		ret->no_rho = "kernels that are equal on both sides took less "
+			      "than half of the compute time";
+	else if (fabs(r[n / 2].ratio - rho) > ALIKE)
+		ret->no_rho = "equal kernels do not change alike";
+	else
+		ret->rho = rho;
+}
 
 static int measure_clock(const struct nsx_diff *d,
 			 const struct kernel_sums *v, const struct by_row *uses,
@@ -303,7 +326,7 @@ static int measure_clock(const struct nsx_diff *d,
 				  uses[1].at[d->rows.nrows]);
 	int64_t *scratch = nsx_arena_try_array(a, most, sizeof(*scratch),
 					       "kernels", err);
-	double all = 0, equal = 0, sum = 0;
+	double all = 0, equal = 0;
 
 	if (!r || !scratch)
 		return err->rc;
@@ -318,17 +341,10 @@ static int measure_clock(const struct nsx_diff *d,
 						  (double)v[i].credit.ns[0]};
 		equal += (double)v[i].credit.ns[0];
 	}
-	ret->rho = 1;
 	ret->rho_share = all > 0 ? equal / all : 0;
-	ret->has_rho = ret->nequal >= MIN_EQUAL &&
-		       ret->rho_share >= MIN_EQUAL_SHARE;
-	if (!ret->has_rho)
-		return 0;
-	qsort(r, ret->nequal, sizeof(*r), cmp_ratios);
-	for (size_t i = 0; i < ret->nequal && sum < equal / 2; i++) {
-		sum += r[i].weight;
-		ret->rho = r[i].ratio;
-	}
+	if (ret->nequal)
+		qsort(r, ret->nequal, sizeof(*r), cmp_ratios);
+	judge_clock(r, equal, ret);
 	return 0;
 }
 

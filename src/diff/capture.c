@@ -6,6 +6,7 @@
 #include <string.h>
 #include "base/stat.h"
 #include "diff/side.h"
+#include "facts/metrics/metrics.h"
 #include "passes/pass.h"
 #include "schema/viewscan.h"
 
@@ -99,6 +100,33 @@ static int64_t count_ranks(const struct nsx_trace *t, struct nsx_arena *a)
 	return n;
 }
 
+static const char *say_cuda(const char *number, struct nsx_arena *a)
+{
+	long n = strtol(number, NULL, 10);
+
+	return n > 0 ? nsx_arena_printf(a, "%ld.%ld", n / 1000, n % 1000 / 10) :
+		       "";
+}
+
+/* The clock of the SMs by its counter, in Hz whatever its name says. */
+static double mean_mhz(const struct nsx_metrics *m)
+{
+	double sum = 0;
+	unsigned n = 0;
+
+	for (size_t i = 0; m && i < m->n; i++) {
+		const struct nsx_metric *x = &m->v[i];
+		double hz = x->scope[NSX_SCOPE_COMPUTE].mean;
+
+		if (!x->name || !strstr(x->name, "GPC Clock Frequency") ||
+		    !(hz > 0))
+			continue;
+		sum += hz > 1e5 ? hz / 1e6 : hz;
+		n++;
+	}
+	return n ? sum / n : NAN;
+}
+
 /* Keys of TARGET_INFO_SYSTEM_ENV; nothing else of it is looked at. */
 static int on_system(void *ctx, int64_t rid, const struct nsx_val *v,
 		     struct nsx_err *err)
@@ -108,8 +136,13 @@ static int on_system(void *ctx, int64_t rid, const struct nsx_val *v,
 
 	(void)rid;
 	(void)err;
-	if (!strcmp(key, "NvDriverVersion") && v[1].type == NSX_V_TEXT)
+	if (v[1].type != NSX_V_TEXT)
+		return 0;
+	if (!strcmp(key, "NvDriverVersion"))
 		s->driver_version = nsx_val_text(&v[1], s->arena);
+	if (!strcmp(key, "CudaDriverVersion")) /* 12080 is 12.8 */
+		s->cuda_version = say_cuda(nsx_val_text(&v[1], s->arena),
+					   s->arena);
 	return 0;
 }
 
@@ -160,7 +193,8 @@ int nsx_side_describe(struct nsx_side *s, const struct nsx_report *r,
 	s->window_ns = t->window.end_ns - t->window.start_ns;
 	s->graph_mode = graph_mode(t);
 	s->damaged = t->damaged || r->has_changed;
-	s->driver_version = "";
+	s->driver_version = s->cuda_version = "";
+	s->sm_mhz = mean_mhz(r->facts->metrics);
 	s->nranks = count_ranks(t, s->arena);
 	s->peak_bytes = peak_of(r);
 	name_gpus(s, t);

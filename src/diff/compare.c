@@ -14,7 +14,7 @@ const char *const nsx_check_names[] = {"pass", "warn", "fail"};
 #define PROFILER 0.02  /* overhead of the profiler, of the capture           */
 #define CLOCKS 0.02
 
-enum { MOST_CHECKS = 12 };
+enum { MOST_CHECKS = 16 };
 
 static struct nsx_check *add(struct nsx_diff *d, const char *id,
 			     const char *before, const char *after)
@@ -144,26 +144,50 @@ static void compare_steadiness(struct nsx_diff *d)
 
 static void compare_clocks(struct nsx_diff *d)
 {
-	const struct nsx_budget *b = d->nlanes ? &d->lanes[0].budget : NULL;
+	const struct nsx_budget *b = &d->lanes[0].budget;
 	struct nsx_check *c;
 
-	if (!b || !b->has_rho) {
+	if (b->no_rho) {
 		c = add(d, "clocks", "", "");
-		c->text = "fewer than 10 kernels are equal on both sides, or "
-			  "less than half of the compute time: clocks cannot "
-			  "be told from the kernels";
+		c->text = nsx_arena_printf(d->arena, "%s: clocks cannot be told "
+					   "from the kernels", b->no_rho);
 		c->status = NSX_CHECK_WARN;
 		return;
 	}
 	c = add(d, "clocks", "1",
 		nsx_arena_printf(d->arena, "%.4f", b->rho));
 	for (size_t l = 0; l < d->nlanes; l++)
-		if (d->lanes[l].budget.has_rho &&
-		    fabs(d->lanes[l].budget.rho - 1) > CLOCKS) {
+		if (fabs(d->lanes[l].budget.rho - 1) > CLOCKS) {
 			c->status = NSX_CHECK_WARN;
 			c->text = "equal kernels take another time: other "
 				  "clocks, or another GPU; lock the clocks";
 		}
+}
+
+/* The clock as counters saw it while kernels ran; a mean of the captures. */
+static double mhz_of(const struct nsx_diff *d, unsigned side)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < d->nsides[side]; i++)
+		sum += d->sides[side][i]->sm_mhz;
+	return sum / (double)d->nsides[side];
+}
+
+static void compare_mhz(struct nsx_diff *d)
+{
+	double before = mhz_of(d, 0), after = mhz_of(d, 1);
+	struct nsx_check *c;
+
+	if (isnan(before) || isnan(after))
+		return;
+	c = add(d, "measured_clock",
+		nsx_arena_printf(d->arena, "%.0f MHz", before),
+		nsx_arena_printf(d->arena, "%.0f MHz", after));
+	if (fabs(after / before - 1) > CLOCKS) {
+		c->status = NSX_CHECK_WARN;
+		c->text = "the GPU ran at another clock; lock the clocks";
+	}
 }
 
 int nsx_compare_captures(struct nsx_diff *d, struct nsx_err *err)
@@ -172,13 +196,15 @@ int nsx_compare_captures(struct nsx_diff *d, struct nsx_err *err)
 
 	d->checks = nsx_arena_get(d->arena, MOST_CHECKS * sizeof(*d->checks));
 	compare_text(d, "gpu", offsetof(struct nsx_side, gpu_names),
-		     NSX_CHECK_FAIL, "other GPUs");
+		     NSX_CHECK_FAIL, "the sides ran on different GPUs");
 	compare_count(d, "gpus_used", b->ngpus, a->ngpus,
-		      "another number of GPUs did something");
+		      "different numbers of GPUs did something");
 	compare_count(d, "processes", b->nranks, a->nranks,
-		      "another number of processes used a GPU");
+		      "different numbers of processes used a GPU");
 	compare_text(d, "driver", offsetof(struct nsx_side, driver_version),
 		     NSX_CHECK_WARN, "another driver");
+	compare_text(d, "cuda", offsetof(struct nsx_side, cuda_version),
+		     NSX_CHECK_WARN, "another version of CUDA");
 	compare_text(d, "nsys", offsetof(struct nsx_side, product_version),
 		     NSX_CHECK_WARN, "another version of nsys recorded it");
 	compare_text(d, "traced", offsetof(struct nsx_side, traced),
@@ -190,5 +216,6 @@ int nsx_compare_captures(struct nsx_diff *d, struct nsx_err *err)
 		return err->rc;
 	compare_steadiness(d);
 	compare_clocks(d);
+	compare_mhz(d);
 	return 0;
 }

@@ -157,14 +157,16 @@ static const char *find_failure(const struct nsx_diff *d)
 		if (d->checks[i].status == NSX_CHECK_FAIL)
 			return d->checks[i].text;
 	if (d->whole)
-		return "whole windows were set side by side: one figure a side "
-		       "has no spread";
+		return "whole windows were set side by side, and one figure a "
+		       "side has no spread; mark the unit of work with NVTX or "
+		       "name a kernel that begins it, as in --unit kernel:REGEX";
 	if (!strcmp(d->method, "launch") &&
 	    d->opts->side.unit == NSX_SIDE_AUTO)
-		return "no unit of work repeats on both sides: launches one by "
-		       "one prove nothing";
+		return "no unit of work repeats on both sides, and launches one "
+		       "by one prove nothing; mark the unit with NVTX or name a "
+		       "kernel that begins it, as in --unit kernel:REGEX";
 	if (d->pool[0].seen[0]->nlanes != d->pool[1].seen[0]->nlanes)
-		return "the sides use another number of GPUs";
+		return "the sides use different numbers of GPUs";
 	return NULL;
 }
 

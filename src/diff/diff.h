@@ -60,9 +60,10 @@ struct nsx_step {
 	double steady_rel; /* of steady units alone                          */
 	double mean_rel;   /* of means: tail and all                         */
 	enum nsx_verdict verdict;
-	const char *why; /* one clause; of a verdict that is not obvious     */
+	const char *why; /* of a verdict that is not obvious, and what would
+			    settle it                                        */
 	double settle;	 /* units or captures a side that would settle it;
-			    0: not said                                      */
+			    0: no number would                               */
 };
 
 /* A row: mean of a unit before, and what was added. ------------------------*/
@@ -94,7 +95,7 @@ struct nsx_budget {
 	double rho;	/* duration of equal kernels, after / before: clocks */
 	double rho_share; /* of compute time before in equal kernels         */
 	size_t nequal;
-	bool has_rho;	/* enough of them; else rho is 1                     */
+	const char *no_rho; /* why clocks cannot be told, rho is 1; NULL     */
 	double launches[2];
 };
 struct nsx_diff_lane {

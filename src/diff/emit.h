@@ -34,8 +34,11 @@ struct nsx_diff_output {
 int nsx_diff_emit_folder(const struct nsx_diff_output *o, const char *dir,
 			 unsigned threads, struct nsx_err *err) NSX_CHECKED;
 
-/* The verdict in a sentence, and a line on a gate, on arena a. */
+/* The verdict in a sentence; where the change of the mean is, "" where there is
+ * none (Markdown); and a line on a gate; on arena a.
+ */
 const char *nsx_diff_headline(const struct nsx_diff *d, struct nsx_arena *a);
+const char *nsx_diff_place(const struct nsx_diff *d, struct nsx_arena *a);
 const char *nsx_gate_line(const struct nsx_gate_row *g, struct nsx_arena *a);
 
 #endif

@@ -107,8 +107,6 @@ static void draw_units(struct nsx_buf *b, const struct nsx_diff *d,
 static void draw_waterfall(struct nsx_buf *b, const struct nsx_diff *d,
 			   uint32_t lane, struct nsx_arena *a)
 {
-	static const char *const names[NSX_NSHARES] = {
-		"compute", "transfer", "waiting", "copies", "idle"};
 	const struct nsx_budget *x = &d->lanes[lane].budget;
 	double at = (double)x->total.before_ns, most = NSX_MAX(at, 1), scale;
 
@@ -127,7 +125,7 @@ static void draw_waterfall(struct nsx_buf *b, const struct nsx_diff *d,
 		double delta = (double)x->part[k].delta_ns, y = (k + 1) * ROW;
 		double from = NSX_MIN(at, at + delta);
 
-		nsx_svg_label(b, 0, y + 14, names[k]);
+		nsx_svg_label(b, 0, y + 14, nsx_share_words[k]);
 		nsx_svg_rect(b, delta > 0 ? "k5" : "k0",
 			     NSX_SVG_LEFT + from * scale, y,
 			     NSX_MAX(fabs(delta) * scale, 1), ROW - 6);

@@ -131,7 +131,7 @@ static void add_lanes(struct nsx_jsonw *w, const struct nsx_diff *d)
 			      nsx_verdict_names[d->lanes[l].change.verdict]);
 		nsx_jsonw_str(w, "why", d->lanes[l].change.why);
 		nsx_jsonw_real(w, "clock.ratio", b->rho);
-		nsx_jsonw_bool(w, "clock.used", b->has_rho);
+		nsx_jsonw_bool(w, "clock.used", !b->no_rho);
 		nsx_jsonw_int(w, "clock.equal_kernels", (int64_t)b->nequal);
 		nsx_jsonw_real(w, "clock.share_of_compute", b->rho_share);
 		nsx_jsonw_real(w, "launches.before", b->launches[0]);

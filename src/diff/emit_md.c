@@ -101,6 +101,97 @@ const char *nsx_diff_headline(const struct nsx_diff *d, struct nsx_arena *a)
 	return ret;
 }
 
+/* The GPU whose rows are shown: that of the verdict, else where the mean changes
+ * most.
+ */
+static uint32_t shown_lane(const struct nsx_diff *d)
+{
+	uint32_t best = 0;
+
+	if (step_of(d, &best) != &d->job)
+		return best;
+	best = 0;
+	for (uint32_t l = 1; l < d->nlanes; l++)
+		if (llabs(d->lanes[l].budget.total.delta_ns) >
+		    llabs(d->lanes[best].budget.total.delta_ns))
+			best = l;
+	return best;
+}
+
+/* The largest row of a share, if it is told apart. */
+static void add_largest(struct nsx_buf *b, const struct nsx_diff *d,
+			const struct nsx_budget *x, enum nsx_share share,
+			struct nsx_arena *a)
+{
+	const struct nsx_split_rows *rows =
+		&x->split[share == NSX_SHARE_COPY ? NSX_SPLIT_COPIES :
+						    NSX_SPLIT_IDLE];
+	const struct nsx_split_row *r = rows->v;
+	bool is_idle = share == NSX_SHARE_IDLE;
+
+	if (share == NSX_SHARE_COMPUTE && x->nkernels) {
+		const struct nsx_kernel_row *k = x->kernels;
+		bool gone = d->rows.kind[k->row] == NSX_M_REMOVED;
+
+		nsx_buf_adds(b, "; the largest part of compute: ");
+		add_name(b, nsx_row_label(d, !gone, k->row, a));
+		nsx_buf_printf(b, ", %s",
+			       nsx_text_change(a, (double)k->d.delta_ns));
+	} else if ((is_idle || share == NSX_SHARE_COPY) && rows->n) {
+		nsx_buf_printf(b, "; the largest part of %s: %s%s",
+			       nsx_share_words[share],
+			       is_idle ? nsx_cause_words[r->cause] : "",
+			       is_idle && *r->detail ? " in " : "");
+		if (*r->detail)
+			add_name(b, r->detail);
+		nsx_buf_printf(b, ", %s",
+			       nsx_text_change(a, (double)r->d.delta_ns));
+	}
+}
+
+#define WORTH_A_WORD 0.1 /* of the largest share */
+
+const char *nsx_diff_place(const struct nsx_diff *d, struct nsx_arena *a)
+{
+	uint32_t lane = shown_lane(d);
+	const struct nsx_budget *x = &d->lanes[lane].budget;
+	enum nsx_share most = NSX_SHARE_COMPUTE;
+	struct nsx_buf b = {0};
+	const char *ret, *sep = ": ";
+
+	for (enum nsx_share k = 1; k < NSX_NSHARES; k++)
+		if (llabs(x->part[k].delta_ns) > llabs(x->part[most].delta_ns))
+			most = k;
+	if (d->same || !x->part[most].delta_ns)
+		return "";
+	nsx_buf_printf(&b, "The mean%s%s%s", d->whole ? " second" : "",
+		       d->nlanes > 1 ? " of " : "",
+		       d->nlanes > 1 ? nsx_lane_name(d, lane, a) : "");
+	if (!d->whole)
+		nsx_buf_printf(&b, " changes by %s", nsx_text_change(
+				       a, (double)x->total.delta_ns));
+	for (enum nsx_share k = 0; k < NSX_NSHARES; k++) {
+		double ns = (double)x->part[k].delta_ns;
+
+		if (fabs(ns) < WORTH_A_WORD *
+				       fabs((double)x->part[most].delta_ns))
+			continue;
+		nsx_buf_printf(&b, "%s%s %s", sep, nsx_share_words[k],
+			       nsx_text_change(a, ns));
+		sep = ", ";
+	}
+	add_largest(&b, d, x, most, a);
+	if (!x->no_rho)
+		nsx_buf_printf(&b, ". Equal kernels take %.4f times as long%s",
+			       x->rho, fabs(x->rho - 1) < 0.01 ?
+					       ": it is not the clock" :
+					       ": the clock is another");
+	nsx_buf_adds(&b, ".");
+	ret = nsx_arena_strdup(a, b.p);
+	nsx_buf_done(&b);
+	return ret;
+}
+
 const char *nsx_gate_line(const struct nsx_gate_row *g, struct nsx_arena *a)
 {
 	struct nsx_buf b = {0};
@@ -135,6 +226,14 @@ static void add_paths(struct page *p, unsigned side)
 	}
 }
 
+static void add_answer(struct page *p)
+{
+	const char *place = nsx_diff_place(p->d, p->a);
+
+	nsx_buf_printf(&p->b, "**%s**\n\n%s%s", nsx_diff_headline(p->d, p->a),
+		       place, *place ? "\n\n" : "");
+}
+
 static void add_head(struct page *p)
 {
 	const struct nsx_diff *d = p->d;
@@ -145,7 +244,7 @@ static void add_head(struct page *p)
 	else
 		nsx_buf_adds(&p->b, "# Before and after\n\n");
 	if (p->for_comment)
-		nsx_buf_printf(&p->b, "**%s**\n\n", nsx_diff_headline(p->d, p->a));
+		add_answer(p);
 	add_paths(p, 0);
 	nsx_buf_adds(&p->b, " → ");
 	add_paths(p, 1);
@@ -161,7 +260,7 @@ static void add_head(struct page *p)
 		       d->lanes[0].change.side[0].n,
 		       d->lanes[0].change.side[1].n);
 	if (!p->for_comment)
-		nsx_buf_printf(&p->b, "**%s**\n\n", nsx_diff_headline(p->d, p->a));
+		add_answer(p);
 }
 
 static void add_step_row(struct page *p, const char *what,
@@ -180,12 +279,6 @@ static void add_step_row(struct page *p, const char *what,
 		       c->test.a12, 100 * c->floor,
 		       nsx_verdict_names[c->verdict], c->why ? ": " : "",
 		       c->why ? c->why : "");
-	if (c->settle > 0)
-		nsx_buf_printf(b, "; about %.0f %s a side would settle it",
-			       c->settle,
-			       NSX_MIN(c->side[0].ncaptures,
-				       c->side[1].ncaptures) >= 3 ?
-				       "captures" : "units");
 	nsx_buf_adds(b, " |\n");
 }
 
@@ -246,23 +339,6 @@ static void add_budgets(struct page *p)
 	nsx_buf_adds(&p->b, "\n");
 }
 
-/* The GPU whose rows are shown: that of the verdict, else where the mean changes
- * most.
- */
-static uint32_t shown_lane(const struct nsx_diff *d)
-{
-	uint32_t best = 0;
-
-	if (step_of(d, &best) != &d->job)
-		return best;
-	best = 0;
-	for (uint32_t l = 1; l < d->nlanes; l++)
-		if (llabs(d->lanes[l].budget.total.delta_ns) >
-		    llabs(d->lanes[best].budget.total.delta_ns))
-			best = l;
-	return best;
-}
-
 static const char *of_lane(const struct page *p, uint32_t lane)
 {
 	return p->d->nlanes > 1 ?
@@ -272,16 +348,16 @@ static const char *of_lane(const struct page *p, uint32_t lane)
 
 static void add_clock(struct page *p, const struct nsx_budget *x)
 {
-	if (x->has_rho)
-		nsx_buf_printf(&p->b, "%zu kernels are equal on both sides "
-				      "(%.0f %% of the compute time before); "
-				      "they take %.4f times as long.\n\n",
-			       x->nequal, 100 * x->rho_share, x->rho);
+	nsx_buf_printf(&p->b, "%s on both sides (%.0f %% of the compute time "
+			      "before)",
+		       nsx_text_n(p->a, x->nequal, "kernel is equal",
+				  "kernels are equal"), 100 * x->rho_share);
+	if (x->no_rho)
+		nsx_buf_printf(&p->b, ". Clocks cannot be told from kernels: "
+				      "%s.\n\n", x->no_rho);
 	else
-		nsx_buf_printf(&p->b, "%zu kernels are equal on both sides "
-				      "(%.0f %% of the compute time before): "
-				      "too few to tell clocks from kernels.\n\n",
-			       x->nequal, 100 * x->rho_share);
+		nsx_buf_printf(&p->b, "; they take %.4f times as long.\n\n",
+			       x->rho);
 }
 
 static void add_kernel_row(struct page *p, const struct nsx_kernel_row *k)
@@ -290,8 +366,10 @@ static void add_kernel_row(struct page *p, const struct nsx_kernel_row *k)
 	struct nsx_buf *b = &p->b;
 	const char *before = nsx_row_label(d, 0, k->row, p->a);
 	const char *after = nsx_row_label(d, 1, k->row, p->a);
-	const char *changes = nsx_row_changes(d, k->row, p->a);
+	const char *shape = nsx_row_changes(d, k->row, p->a);
 
+	if (!*shape)
+		shape = nsx_row_shape(d, k->row, p->a);
 	nsx_buf_adds(b, "| ");
 	add_name(b, *before ? before : after);
 	if (*before && *after && strcmp(before, after) != 0) {
@@ -306,7 +384,7 @@ static void add_kernel_row(struct page *p, const struct nsx_kernel_row *k)
 		       nsx_text_change(p->a, (double)k->count_ns),
 		       nsx_text_change(p->a, (double)k->clock_ns),
 		       nsx_text_change(p->a, (double)k->own_ns),
-		       k->launches[0], k->launches[1], changes);
+		       k->launches[0], k->launches[1], shape);
 }
 
 static void add_kernels(struct page *p, uint32_t lane)
@@ -341,7 +419,7 @@ static void add_causes(struct page *p, uint32_t lane)
 
 	if (!n || !x->v[0].d.delta_ns)
 		return;
-	nsx_buf_printf(&p->b, "%sIdle by cause%s%s\n\n"
+	nsx_buf_printf(&p->b, "%sIdle time%s by cause%s\n\n"
 			      "| cause | of | before | change |\n"
 			      "|---|---|---:|---:|\n",
 		       p->for_comment ? "" : "## ", of_lane(p, lane),
@@ -369,8 +447,9 @@ static void add_split(struct page *p, uint32_t lane, enum nsx_split split,
 
 	if (!n || (n == 1 && !*x->v[0].detail) || !x->v[0].d.delta_ns)
 		return;
-	nsx_buf_printf(&p->b, "## %s%s\n\n| %s | before | change |\n"
-			      "|---|---:|---:|\n", title, of_lane(p, lane), of);
+	nsx_buf_printf(&p->b, "## %s%s by %s\n\n| %s | before | change |\n"
+			      "|---|---:|---:|\n", title, of_lane(p, lane), of,
+		       of);
 	for (size_t i = 0; i < n && x->v[i].d.delta_ns; i++) {
 		nsx_buf_adds(&p->b, "| ");
 		if (*x->v[i].detail)
@@ -429,42 +508,50 @@ static void add_gates(struct page *p)
 	nsx_buf_adds(&p->b, "\n");
 }
 
+/* An id as words. */
+static const char *say_id(struct page *p, const char *id)
+{
+	char *s = nsx_arena_strdup(p->a, id);
+
+	for (char *at = s; *at; at++)
+		if (*at == '_')
+			*at = ' ';
+	return s;
+}
+
 static void add_checks(struct page *p)
 {
 	const struct nsx_diff *d = p->d;
-	size_t passed = 0, unknown = 0;
+	const char *alike = "- alike: ", *unknown = "- not recorded: ";
+	struct nsx_buf list[2] = {{0}, {0}};
 
 	nsx_buf_printf(&p->b, "%sCan they be compared?\n\n",
 		       p->for_comment ? "" : "## ");
 	for (size_t i = 0; i < d->nchecks; i++) {
 		const struct nsx_check *c = &d->checks[i];
+		const char *id = say_id(p, c->id);
 
-		passed += c->status == NSX_CHECK_PASS;
-		if (c->status == NSX_CHECK_PASS)
-			continue;
-		nsx_buf_printf(&p->b, "- **%s** %s: %s",
-			       nsx_check_names[c->status], c->id, c->text);
-		if (*c->before || *c->after)
+		if (c->status != NSX_CHECK_PASS)
+			nsx_buf_printf(&p->b, "- **%s** %s: %s",
+				       nsx_check_names[c->status], id, c->text);
+		if (c->status != NSX_CHECK_PASS && (*c->before || *c->after))
 			nsx_buf_printf(&p->b, " (%s → %s)", c->before,
 				       c->after);
-		nsx_buf_adds(&p->b, "\n");
+		if (c->status != NSX_CHECK_PASS) {
+			nsx_buf_adds(&p->b, "\n");
+		} else if (*c->before || *c->after) {
+			nsx_buf_printf(&list[0], "%s%s %s", alike, id, c->after);
+			alike = ", ";
+		} else {
+			nsx_buf_printf(&list[1], "%s%s", unknown, id);
+			unknown = ", ";
+		}
 	}
-	if (passed)
-		nsx_buf_printf(&p->b, "- alike: ");
-	for (size_t i = 0, n = 0; i < d->nchecks; i++)
-		if (d->checks[i].status == NSX_CHECK_PASS &&
-		    (*d->checks[i].before || *d->checks[i].after))
-			nsx_buf_printf(&p->b, "%s%s%s%s", n++ ? ", " : "",
-				       d->checks[i].id,
-				       *d->checks[i].after ? " " : "",
-				       d->checks[i].after);
-	nsx_buf_adds(&p->b, passed ? "\n" : "");
-	for (size_t i = 0; i < d->nchecks; i++)
-		if (d->checks[i].status == NSX_CHECK_PASS &&
-		    !*d->checks[i].before && !*d->checks[i].after)
-			nsx_buf_printf(&p->b, "%s%s", unknown++ ? ", " :
-				       "- not recorded: ", d->checks[i].id);
-	nsx_buf_adds(&p->b, unknown ? "\n" : "");
+	for (unsigned i = 0; i < 2; i++) {
+		if (list[i].n)
+			nsx_buf_printf(&p->b, "%s\n", list[i].p);
+		nsx_buf_done(&list[i]);
+	}
 	if (NSX_MIN(d->nsides[0], d->nsides[1]) < 3)
 		nsx_buf_adds(&p->b, "- fewer than 3 captures a side: how much "
 				    "runs of the same code differ is not known "
@@ -491,8 +578,8 @@ void nsx_diff_md(const struct nsx_diff *d, enum nsx_diff_md what,
 	add_causes(&p, lane);
 	if (!for_comment) {
 		add_split(&p, lane, NSX_SPLIT_COPIES, "Copies", "direction");
-		add_split(&p, lane, NSX_SPLIT_RANGES,
-			  "Compute by where it was launched", "NVTX range");
+		add_split(&p, lane, NSX_SPLIT_RANGES, "Compute time",
+			  "NVTX range of the launch");
 	}
 	add_findings(&p);
 	if (for_comment)

@@ -225,22 +225,23 @@ static int join_blocks(struct work *w, const struct sequence *x,
 		if (!b->n[0] || !b->n[1] || b->n[0] > MOST_IN_BLOCK ||
 		    b->n[1] > MOST_IN_BLOCK)
 			continue;
+		/* As many before as after: each in its place. */
 		for (unsigned s = 0; s < 2; s++)
 			for (size_t k = 0; k < b->n[s]; k++)
-				join(w, b->v[0][0], b->v[s][k], NSX_M_VARIANT);
+				join(w, b->v[0][b->n[0] == b->n[1] ? k : 0],
+				     b->v[s][k], NSX_M_VARIANT);
 	}
 	return 0;
 }
 
-static int join_by_place(struct work *w, struct nsx_err *err)
+static int join_by_place(struct work *w, size_t lane, struct nsx_err *err)
 {
 	struct sequence x, y;
 	struct nsx_pair *pairs;
 	size_t n;
 
-	if (!w->pool[0]->nlanes || !w->pool[1]->nlanes)
-		return 0;
-	if (list_sequence(w, 0, 0, &x, err) || list_sequence(w, 1, 0, &y, err))
+	if (list_sequence(w, 0, lane, &x, err) ||
+	    list_sequence(w, 1, lane, &y, err))
 		return err->rc;
 	pairs = nsx_arena_try_array(w->a, NSX_MIN(x.nanchors, y.nanchors),
 				    sizeof(*pairs), "kernel sequence", err);
@@ -354,8 +355,9 @@ int nsx_match_kernels(const struct nsx_pool *before,
 	}
 	if (!rc)
 		rc = join_by(&w, base_name, NSX_M_TEMPLATE, err);
-	if (!rc)
-		rc = join_by_place(&w, err);
+	/* Stages of a pipeline run other kernels. */
+	for (size_t l = 0; !rc && l < NSX_MIN(before->nlanes, after->nlanes); l++)
+		rc = join_by_place(&w, l, err);
 	if (!rc)
 		rc = join_by_range(&w, err);
 	if (!rc)

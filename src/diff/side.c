@@ -176,6 +176,14 @@ static int name_ranges(struct nsx_sweep *s, struct nsx_arena *scratch,
 	return rc;
 }
 
+/* A label begins with the family. */
+static const char *variant_of(const struct nsx_kernel_name *k)
+{
+	const char *s = k->label + strlen(k->family);
+
+	return s + (*s == ' ');
+}
+
 static int list_kernels(struct nsx_sweep *s, struct nsx_arena *scratch,
 			struct nsx_err *err)
 {
@@ -193,11 +201,14 @@ static int list_kernels(struct nsx_sweep *s, struct nsx_arena *scratch,
 		return err->rc;
 	for (uint32_t i = 0; i < t->nshapes; i++) {
 		const struct nsx_shape *x = &t->shape[i];
+		const struct nsx_kernel_name *name =
+			nsx_kernel_name(&s->f->kernels, x->name);
 		struct nsx_kernel *k = &v[i].k;
 
 		k->name = nsx_text(t, x->name);
 		k->base = nsx_text(t, x->base_name);
-		k->label = nsx_kernel_name(&s->f->kernels, x->name)->label;
+		k->label = name->label;
+		k->variant = variant_of(name);
 		memcpy(k->grid, x->grid, sizeof(k->grid));
 		memcpy(k->block, x->block, sizeof(k->block));
 		k->registers = x->registers;
@@ -209,7 +220,7 @@ static int list_kernels(struct nsx_sweep *s, struct nsx_arena *scratch,
 	}
 	v[n - 1] = (struct listed){
 		{.name = "graph replay", .base = "graph replay",
-		 .label = "graph replay", .occupancy = -1}, t->nshapes};
+		 .label = "graph replay", .variant = "", .occupancy = -1}, t->nshapes};
 	qsort(v, n, sizeof(*v), cmp_listed);
 	for (size_t i = 0; i < n; i++) {
 		if (!i || cmp_listed(&v[i - 1], &v[i])) {
@@ -219,6 +230,7 @@ static int list_kernels(struct nsx_sweep *s, struct nsx_arena *scratch,
 			k->name = nsx_arena_strdup(side->arena, k->name);
 			k->base = nsx_arena_strdup(side->arena, k->base);
 			k->label = nsx_arena_strdup(side->arena, k->label);
+			k->variant = nsx_arena_strdup(side->arena, k->variant);
 		}
 		s->kernel_of[v[i].at] = side->nkernels - 1;
 	}

@@ -38,6 +38,8 @@ struct nsx_unit {
 struct nsx_kernel {
 	const char *name, *base; /* demangled; without template and signature */
 	const char *label; /* as a person calls it                           */
+	const char *variant; /* what its label says beyond the family: tile,
+				layout, number                               */
 	uint32_t grid[3], block[3], registers, shared_bytes;
 	bool known;	   /* shape is there                                 */
 	const char *range; /* NVTX path of its first launch, "" none         */
@@ -101,7 +103,9 @@ struct nsx_side {
 	const char *path, *part, *label; /* part: "" for the whole           */
 	int64_t size_bytes;
 	const char *gpu_names; /* "2 x H100", by name                        */
-	const char *product_version, *driver_version, *graph_mode, *traced;
+	const char *product_version, *driver_version, *cuda_version;
+	const char *graph_mode, *traced;
+	double sm_mhz; /* mean of GPUs while kernels ran; NAN: not sampled   */
 	int64_t ngpus, nranks; /* GPUs and processes that did something      */
 	int64_t overhead_ns, window_ns; /* of the profiler; of the capture   */
 	int64_t peak_bytes; /* of GPU memory; -1: not recorded               */

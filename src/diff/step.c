@@ -104,7 +104,8 @@ static bool is_above_floor(const struct nsx_step *c, double rel)
 /* How many more it takes for the interval to leave 0, or to fit the floor. */
 static double settle_with(const struct nsx_step *c, bool captures)
 {
-	double half = (c->ci_ns.hi - c->ci_ns.lo) / 2;
+	double half = (NSX_MAX(c->ci_ns.hi, c->blocks_ns.hi) -
+		       NSX_MIN(c->ci_ns.lo, c->blocks_ns.lo)) / 2;
 	double room = NSX_MAX(fabs(c->shift_ns),
 			      c->floor * c->side[0].median_ns);
 	size_t n = captures ?
@@ -116,6 +117,18 @@ static double settle_with(const struct nsx_step *c, bool captures)
 	return want > (double)n ? want : 0;
 }
 
+/* Why nothing can be said, and what would settle it. */
+static void leave_open(struct nsx_step *c, bool captures, const char *why,
+		       struct nsx_arena *a)
+{
+	c->settle = settle_with(c, captures);
+	c->why = c->settle > 0 ?
+		nsx_arena_printf(a, "%s; about %.0f %s a side would settle it",
+				 why, c->settle,
+				 captures ? "captures" : "units") :
+		nsx_arena_printf(a, "%s; more captures a side would tell", why);
+}
+
 static void judge(struct nsx_step *c, double alpha, struct nsx_arena *a)
 {
 	double noise_ns = c->noise * c->side[0].median_ns;
@@ -125,29 +138,34 @@ static void judge(struct nsx_step *c, double alpha, struct nsx_arena *a)
 
 	c->verdict = NSX_V_INCONCLUSIVE;
 	if (NSX_MIN(c->side[0].n, c->side[1].n) < MIN_UNITS) {
-		c->why = "fewer than 4 units on a side";
+		c->why = "fewer than 4 units on a side; longer captures would "
+			 "tell";
 		c->settle = MIN_UNITS;
 	} else if (c->has_steady &&
 		   (is_above_floor(c, c->rel) !=
 			    is_above_floor(c, c->steady_rel) ||
 		    (is_above_floor(c, c->rel) &&
 		     c->steady_rel * c->rel < 0))) {
-		c->why = nsx_arena_printf(a, "steady units alone change by %s",
+		c->why = nsx_arena_printf(a, "steady units alone change by %s; "
+					  "compare those, with --steps",
 					  nsx_text_ratio(a, c->steady_rel));
 	} else if (is_above_floor(c, c->rel) && excludes_zero(&c->ci_ns) &&
 		   excludes_zero(&c->blocks_ns) && c->test.p < alpha && apart) {
 		c->verdict = c->shift_ns > 0 ? NSX_V_REGRESSION :
 					       NSX_V_IMPROVEMENT;
 	} else if (widest(c) > noise_ns) {
-		c->settle = settle_with(c, captures);
-		c->why = c->floor > c->noise ?
-				 "a capture drifts: its halves differ as much" :
-			 is_above_floor(c, c->rel) ?
-				 "units vary too much for their number" :
-				 "the interval reaches beyond the noise";
+		if (c->floor > c->noise)
+			c->why = "a capture drifts, and its halves differ as "
+				 "much; compare steady parts, with --steps";
+		else
+			leave_open(c, captures, is_above_floor(c, c->rel) ?
+				   "units vary too much for their number" :
+				   "the interval reaches beyond the noise", a);
 	} else if (fabs(c->mean_rel) >= c->noise) {
 		c->why = nsx_arena_printf(a, "typical units are alike, but slow "
-					  "ones change the mean by %s",
+					  "ones change the mean by %s; more "
+					  "captures a side would tell whether "
+					  "by chance",
 					  nsx_text_ratio(a, c->mean_rel));
 	} else {
 		c->verdict = NSX_V_NEUTRAL;

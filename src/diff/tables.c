@@ -21,6 +21,9 @@ NSX_COLUMNS(budget_cols, BUDGET_COLUMNS);
 	X(K_AFTER, "kernel_after", STR, "its name after; null: it is gone")   \
 	X(K_LABEL_BEFORE, "label_before", STR, "the same in words")           \
 	X(K_LABEL_AFTER, "label_after", STR, "the same in words")             \
+	X(K_VARIANT_BEFORE, "variant_before", STR,                            \
+	  "what tells it from others of its family: tile, layout, number")    \
+	X(K_VARIANT_AFTER, "variant_after", STR, "the same after")            \
 	X(K_MATCH, "match", STR,                                              \
 	  "exact, shape, template, variant, range, removed or new")           \
 	X(K_BEFORE_NS, "before_ns", I64,                                      \
@@ -148,7 +151,7 @@ static const char *join_names(const struct nsx_diff *d, unsigned side,
 		const char *name = *(const char *const *)(
 			(const char *)&p->kernels[k] + offset);
 
-		if (d->rows.row[side][k] != row ||
+		if (d->rows.row[side][k] != row || !*name ||
 		    (last && !strcmp(last, name)))
 			continue;
 		last = name;
@@ -157,7 +160,7 @@ static const char *join_names(const struct nsx_diff *d, unsigned side,
 	}
 	if (n > MOST_NAMES)
 		nsx_buf_printf(&b, " + %zu more", n - MOST_NAMES);
-	ret = nsx_arena_strdup(a, b.p);
+	ret = nsx_arena_strdup(a, b.p ? b.p : "");
 	nsx_buf_done(&b);
 	return ret;
 }
@@ -181,6 +184,24 @@ static void add_shape(struct nsx_buf *b, const uint32_t v[3])
 		nsx_buf_printf(b, "×%u", v[1]);
 	if (v[2] > 1)
 		nsx_buf_printf(b, "×%u", v[2]);
+}
+
+const char *nsx_row_shape(const struct nsx_diff *d, uint32_t row,
+			  struct nsx_arena *a)
+{
+	const struct nsx_kernel *k = nsx_row_kernel(d, row);
+	struct nsx_buf b = {0};
+	const char *ret;
+
+	if (!k->known)
+		return "";
+	nsx_buf_adds(&b, "grid ");
+	add_shape(&b, k->grid);
+	nsx_buf_adds(&b, ", block ");
+	add_shape(&b, k->block);
+	ret = nsx_arena_strdup(a, b.p);
+	nsx_buf_done(&b);
+	return ret;
 }
 
 static void add_change(struct nsx_buf *b, const char *what, const uint32_t *x,
@@ -342,6 +363,12 @@ static int add_kernel_row(struct nsx_diff *d, int64_t gpu,
 	row[K_AFTER] = text_or_null(nsx_row_name(d, 1, k->row, d->arena));
 	row[K_LABEL_BEFORE] = text_or_null(nsx_row_label(d, 0, k->row, d->arena));
 	row[K_LABEL_AFTER] = text_or_null(nsx_row_label(d, 1, k->row, d->arena));
+	row[K_VARIANT_BEFORE] = text_or_null(
+		join_names(d, 0, k->row, offsetof(struct nsx_kernel, variant),
+			   d->arena));
+	row[K_VARIANT_AFTER] = text_or_null(
+		join_names(d, 1, k->row, offsetof(struct nsx_kernel, variant),
+			   d->arena));
 	row[K_MATCH] = nsx_string(nsx_match_names[d->rows.kind[k->row]]);
 	row[K_BEFORE_NS] = nsx_int(k->d.before_ns);
 	row[K_AFTER_NS] = nsx_int(k->d.before_ns + k->d.delta_ns);

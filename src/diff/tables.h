@@ -14,8 +14,8 @@ struct nsx_diff_tables {
 	struct nsx_table t[NSX_NDT];
 };
 
-/* Texts are on the arena of d, which must outlive them.  Owner: the caller, nsx_diff_tables_done, also
- * after a failure.  Errors: NSX_E_NOMEM.
+/* Texts are on the arena of d, which must outlive them.  Owner: the caller,
+ * nsx_diff_tables_done, also after a failure.  Errors: NSX_E_NOMEM.
  */
 int nsx_diff_tabulate(struct nsx_diff *d, struct nsx_diff_tables *ret,
 		      struct nsx_err *err) NSX_CHECKED;
@@ -32,6 +32,9 @@ const char *nsx_lane_name(const struct nsx_diff *d, uint32_t lane,
 const char *nsx_row_name(const struct nsx_diff *d, unsigned side, uint32_t row,
 			 struct nsx_arena *a);
 const char *nsx_row_label(const struct nsx_diff *d, unsigned side, uint32_t row,
+			  struct nsx_arena *a);
+/* "grid 80, block 128" of the first kernel, "" where it is not known. */
+const char *nsx_row_shape(const struct nsx_diff *d, uint32_t row,
 			  struct nsx_arena *a);
 /* "grid 80 → 160, registers 64 → 96", "" where launches are alike. */
 const char *nsx_row_changes(const struct nsx_diff *d, uint32_t row,

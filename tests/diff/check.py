@@ -17,6 +17,8 @@ PLANTED = {
     "template": ({(0, "compute"): 4000}, ("void gemm_tile<128>(float *)", "template", "own_ns", 4000)),
     "renamed": ({}, ("scale_add", "variant", "delta_ns", 0)),
     "split_k": ({(0, "compute"): -15000}, ("void gemm_nt<float>(float *)", "variant", "delta_ns", -15000)),
+    "neighbours": ({(0, "compute"): 10000}, ("gelu", "variant", "own_ns", 10000)),
+    "heavy": ({(0, "compute"): 84000}, None),
     "clocks": ({(0, "compute"): 86662}, None),
     "sync": ({(0, "idle"): 50000, (0, "host_code"): 49000}, None),
     "late_rank": ({(0, "communication"): 30000, (0, "wait"): 30000, (1, "compute"): 30000},
@@ -94,6 +96,11 @@ def planted(doc, name):
         for r in doc["kernels"]:
             if abs(r["clock_ns"] - r["delta_ns"]) > 10:
                 yield "not the clock's: %s" % r
+        return
+    if name == "heavy":
+        for r in doc["kernels"]:
+            if r["own_ns"] != (r["before_ns"] // 5 if r["before_ns"] >= 90000 else 0):
+                yield "not its own: %s" % r
         return
     for r in doc["kernels"]:
         mine = kernel and r["kernel_before"] == kernel[0] and abs(r["delta_ns"]) >= abs(kernel[3])

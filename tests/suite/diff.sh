@@ -21,7 +21,7 @@ try() { # NAME COMMAND...: succeeds
 	if "$@" >try.out 2>&1; then ok; else bad "$what"; head -n 6 try.out; fi
 }
 
-for name in slower one_more grid template renamed split_k clocks sync; do
+for name in slower one_more grid template renamed neighbours split_k heavy clocks sync; do
 	"$prog" diff "$fix/diff_before.sqlite" "$fix/diff_$name.sqlite" --json >p.json || bad "$name: exit $?"
 	try "planted $name" $check planted p.json $name
 	try "sums of $name" $check sums p.json
