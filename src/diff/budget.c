@@ -352,19 +352,23 @@ static int measure_clock(const struct nsx_diff *d,
  * n launches of a unit, e credit of one.
  */
 static void split_row(const struct scale *s, const struct kernel_sums *x,
-		      double rho, struct nsx_kernel_row *r)
+		      double rho, enum nsx_match kind, struct nsx_kernel_row *r)
 {
+	double n;
+
 	for (unsigned i = 0; i < 2; i++) {
 		r->launches[i] = x->launches[i] * (double)s->mul[i] /
 				 (double)s->div[i];
 		r->each_ns[i] = x->launches[i] > 0 ?
 			(double)x->credit.ns[i] / x->launches[i] : 0;
 	}
+	/* A launch of other kernels is another piece of work: they are not
+	 * counted against each other.
+	 */
+	n = r->launches[kind != NSX_M_VARIANT];
 	if (x->launches[0] > 0 && x->launches[1] > 0) {
-		r->count_ns = llround((r->launches[1] - r->launches[0]) *
-				      r->each_ns[0]);
-		r->clock_ns = llround(r->launches[1] * r->each_ns[0] *
-				      (rho - 1));
+		r->count_ns = llround((n - r->launches[0]) * r->each_ns[0]);
+		r->clock_ns = llround(n * r->each_ns[0] * (rho - 1));
 	} else {
 		r->count_ns = r->d.delta_ns;
 	}
@@ -407,7 +411,7 @@ static int fill_rows(struct nsx_diff *d, const struct scale *s,
 			continue; /* of other lanes */
 		*r = (struct nsx_kernel_row){.row = i, .d = deltas[i],
 					     .p = NAN};
-		split_row(s, &v[i], ret->rho, r);
+		split_row(s, &v[i], ret->rho, d->rows.kind[i], r);
 		ret->nkernels++;
 	}
 	if (ret->nkernels)

@@ -16,7 +16,7 @@ PLANTED = {
     "grid": ({(0, "compute"): -45000}, ("drop", "shape", "own_ns", -45000)),
     "template": ({(0, "compute"): 4000}, ("void gemm_tile<128>(float *)", "template", "own_ns", 4000)),
     "renamed": ({}, ("scale_add", "variant", "delta_ns", 0)),
-    "split_k": ({(0, "compute"): -15000}, ("void gemm_nt<float>(float *)", "variant", "delta_ns", -15000)),
+    "split_k": ({(0, "compute"): -15000}, ("void gemm_nt<float>(float *)", "variant", "own_ns", -15000)),
     "neighbours": ({(0, "compute"): 10000}, ("gelu", "variant", "own_ns", 10000)),
     "heavy": ({(0, "compute"): 84000}, None),
     "clocks": ({(0, "compute"): 86662}, None),
