@@ -21,7 +21,7 @@ enum { NSX_NFLEET_OPTS = 12 };
 
 #define NSX_FLEET_COMMAND                                                     \
 	.name = "fleet", .usage = "INPUT... [-o DIR] [OPTIONS]",              \
-	.summary = "explain many ranks: who comes late and why, from traces " \
+	.summary = "explain many ranks: who comes late and why; traces " \
 		   "or digests",                                              \
 	.doc = nsx_fleet_doc, .examples = nsx_fleet_examples,                 \
 	.opts = nsx_fleet_opts, .nopts = NSX_NFLEET_OPTS
