@@ -115,6 +115,8 @@ const char *nsx_pass_lacks(const struct nsx_pass *pass,
 	}
 	if (b.n)
 		missing = nsx_arena_strdup(a, b.p);
+	else if (pass->lacks)
+		missing = pass->lacks(s, a);
 	nsx_buf_done(&b);
 	return missing;
 }
