@@ -17,6 +17,20 @@
 #define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
 #define NSX_MIN(a, b) ((a) < (b) ? (a) : (b))
 #define NSX_MAX(a, b) ((a) > (b) ? (a) : (b))
+#define NSX_CMP(a, b) (((a) > (b)) - ((a) < (b))) /* as of strcmp */
+
+/* Bisection: lo becomes the first index of [lo, hi) for which comes_before, an
+ * expression of the index `mid`, is false.  All for which it is true come first.
+ */
+#define NSX_BISECT(lo, hi, mid, comes_before)                                 \
+	while (lo < hi) {                                                     \
+		__typeof__(lo) mid = lo + (hi - lo) / 2;                      \
+                                                                              \
+		if (comes_before)                                             \
+			lo = mid + 1;                                         \
+		else                                                          \
+			hi = mid;                                             \
+	}
 
 /* "No such index" in every index column of the trace. */
 #define NSX_NONE UINT32_MAX

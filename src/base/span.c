@@ -180,14 +180,7 @@ size_t nsx_spans_find(const struct nsx_spans *s, int64_t t)
 {
 	size_t lo = 0, hi = s->n;
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (s->v[mid].end_ns <= t)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	NSX_BISECT(lo, hi, mid, s->v[mid].end_ns <= t);
 	return lo;
 }
 

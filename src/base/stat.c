@@ -17,6 +17,13 @@ int nsx_cmp_u32(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
+int nsx_cmp_u64(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
 static void swap(int64_t *a, int64_t *b)
 {
 	int64_t t = *a;

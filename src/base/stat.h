@@ -19,6 +19,7 @@ double nsx_stddev(const int64_t *v, size_t n);
 
 int nsx_cmp_i64(const void *a, const void *b); /* for qsort */
 int nsx_cmp_u32(const void *a, const void *b);
+int nsx_cmp_u64(const void *a, const void *b);
 
 /* Sums that stop at the edge instead of wrapping. */
 static inline int64_t nsx_add_sat(int64_t a, int64_t b)

@@ -24,14 +24,7 @@ static size_t place_of(const struct nsx_noises *n, const char *name)
 {
 	size_t lo = 0, hi = n->nkernels;
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (strcmp(n->kernels[mid].name, name) < 0)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	NSX_BISECT(lo, hi, mid, strcmp(n->kernels[mid].name, name) < 0);
 	return lo;
 }
 

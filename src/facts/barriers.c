@@ -276,11 +276,6 @@ static int add_gaps(struct work *w, uint32_t thread, struct nsx_err *err)
 
 /* Order ---------------------------------------------------------------------*/
 
-static int cmp_i64(int64_t a, int64_t b)
-{
-	return a < b ? -1 : a > b;
-}
-
 static int cmp_rest(const struct nsx_trace *t, const struct nsx_barrier *x,
 		    const struct nsx_barrier *y)
 {
@@ -292,9 +287,9 @@ static int cmp_rest(const struct nsx_trace *t, const struct nsx_barrier *x,
 static int by_start(const void *a, const void *b, void *ctx)
 {
 	const struct nsx_barrier *x = a, *y = b;
-	int c = cmp_i64(x->start_ns, y->start_ns);
+	int c = NSX_CMP(x->start_ns, y->start_ns);
 
-	c = c ? c : cmp_i64(x->end_ns, y->end_ns);
+	c = c ? c : NSX_CMP(x->end_ns, y->end_ns);
 	return c ? c : cmp_rest(ctx, x, y);
 }
 
@@ -307,8 +302,8 @@ static int by_end(const void *a, const void *b, void *ctx)
 	bool gap_y = y->kind == NSX_BARRIER_LAUNCHER_GAP;
 	int c = gap_x - gap_y;
 
-	c = c ? c : cmp_i64(x->end_ns, y->end_ns);
-	c = c ? c : cmp_i64(x->start_ns, y->start_ns);
+	c = c ? c : NSX_CMP(x->end_ns, y->end_ns);
+	c = c ? c : NSX_CMP(x->start_ns, y->start_ns);
 	return c ? c : cmp_rest(w->t, x, y);
 }
 

@@ -102,14 +102,8 @@ static int64_t idle_before(const struct nsx_idle *x, int64_t at_ns)
 	size_t lo = 0, hi = x->n;
 	int64_t ns;
 
-	while (lo < hi) { /* the first piece that begins then or later */
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (x->start_ns[mid] < at_ns)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	/* the first piece that begins then or later */
+	NSX_BISECT(lo, hi, mid, x->start_ns[mid] < at_ns);
 	ns = x->before_ns[lo / SUM_STEP];
 	for (size_t i = lo / SUM_STEP * SUM_STEP; i < lo; i++)
 		ns += NSX_MIN(end_of(x, i), at_ns) - x->start_ns[i];
@@ -152,14 +146,7 @@ static size_t count_ended(const struct nsx_facts *f, const uint32_t *list,
 {
 	size_t lo = 0, hi = n;
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (f->barriers[list[mid]].end_ns < before)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	NSX_BISECT(lo, hi, mid, f->barriers[list[mid]].end_ns < before);
 	return lo;
 }
 

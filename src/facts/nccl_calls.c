@@ -171,35 +171,23 @@ static int resolve(struct part *all, struct nsx_arena *a, struct nsx_err *err)
 					   err);
 	const char **text = nsx_arena_try_array(a, 2 * all->n, sizeof(*text),
 						"names", err);
-	size_t n = 0, kept = 0;
 
 	if (!ids || !text)
 		return err->rc;
 	for (size_t i = 0; i < all->n; i++) {
-		ids[n++] = all->v[i].name_id;
-		ids[n++] = all->v[i].json_id;
+		ids[2 * i] = all->v[i].name_id;
+		ids[2 * i + 1] = all->v[i].json_id;
 	}
-	if (n)
-		qsort(ids, n, sizeof(*ids), nsx_cmp_i64);
-	for (size_t i = 0; i < n; i++)
-		if (ids[i] >= 0 && (!kept || ids[i] != ids[kept - 1]))
-			ids[kept++] = ids[i];
-	if (nsx_view_strings(all->t->schema, ids, kept, text, a, err))
+	if (nsx_view_strings(all->t->schema, ids, 2 * all->n, text, a, err))
 		return err->rc;
 	for (size_t i = 0; i < all->n; i++) {
 		struct message *m = &all->v[i];
-		const int64_t *id = kept ? bsearch(&m->name_id, ids, kept, 8,
-						   nsx_cmp_i64) : NULL;
+		const char *name = text[2 * i], *json = text[2 * i + 1];
 
-		if (id && text[id - ids])
-			m->call.op = op_of(text[id - ids],
-					   strlen(text[id - ids]));
-		id = kept ? bsearch(&m->json_id, ids, kept, 8, nsx_cmp_i64) :
-			    NULL;
+		if (name)
+			m->call.op = op_of(name, strlen(name));
 		if (m->json_id >= 0 &&
-		    !(id && text[id - ids] &&
-		      read_json(text[id - ids], strlen(text[id - ids]),
-				&m->call)))
+		    !(json && read_json(json, strlen(json), &m->call)))
 			m->call.op = 0;
 	}
 	return 0;

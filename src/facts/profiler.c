@@ -94,28 +94,17 @@ static int resolve(const struct nsx_schema *s, struct rows *p,
 					   "names", err);
 	const char **texts = nsx_arena_try_array(scratch, p->n,
 						 sizeof(*texts), "names", err);
-	size_t n = 0, unique = 0;
 
 	if (!ids || !texts)
 		return err->rc;
 	for (size_t i = 0; i < p->n; i++)
-		if (!p->v[i].name)
-			ids[n++] = p->v[i].id;
-	qsort(ids, n, sizeof(*ids), nsx_cmp_i64);
-	for (size_t i = 0; i < n; i++)
-		if (!unique || ids[unique - 1] != ids[i])
-			ids[unique++] = ids[i];
-	if (nsx_view_strings(s, ids, unique, texts, p->a, err))
+		ids[i] = p->v[i].name ? -1 : p->v[i].id;
+	if (nsx_view_strings(s, ids, p->n, texts, p->a, err))
 		return err->rc;
-	for (size_t i = 0; i < p->n; i++) {
-		struct nsx_profiler_row *x = &p->v[i];
-		const int64_t *at = x->name ? NULL :
-			bsearch(&x->id, ids, unique, sizeof(*ids), nsx_cmp_i64);
-
-		if (at)
-			x->name = texts[at - ids] ? texts[at - ids] :
-				nsx_arena_printf(p->a, "id:%" PRId64, x->id);
-	}
+	for (size_t i = 0; i < p->n; i++)
+		if (!p->v[i].name)
+			p->v[i].name = texts[i] ? texts[i] :
+				nsx_arena_printf(p->a, "id:%" PRId64, ids[i]);
 	return 0;
 }
 

@@ -14,11 +14,6 @@ static int64_t call_of(const struct nsx_trace *t, uint32_t call)
 	return call == NSX_NONE ? INT64_MIN : nsx_call_start(&t->calls, call);
 }
 
-static int cmp_i64(int64_t a, int64_t b)
-{
-	return a < b ? -1 : a > b;
-}
-
 static int by_stream(const void *a, const void *b, void *ctx)
 {
 	const struct nsx_trace *t = ctx;
@@ -26,7 +21,7 @@ static int by_stream(const void *a, const void *b, void *ctx)
 
 	if (t->syncs.stream[x] != t->syncs.stream[y])
 		return t->syncs.stream[x] < t->syncs.stream[y] ? -1 : 1;
-	return cmp_i64(call_of(t, t->syncs.call[x]),
+	return NSX_CMP(call_of(t, t->syncs.call[x]),
 		       call_of(t, t->syncs.call[y]));
 }
 
@@ -37,7 +32,7 @@ static int cmp_event(const struct nsx_trace *t, uint32_t record,
 
 	if (r->process[record] != process)
 		return r->process[record] < process ? -1 : 1;
-	return cmp_i64(r->event_sync_id[record], event);
+	return NSX_CMP(r->event_sync_id[record], event);
 }
 
 static int by_event(const void *a, const void *b, void *ctx)
@@ -47,7 +42,7 @@ static int by_event(const void *a, const void *b, void *ctx)
 	int c = cmp_event(t, x, t->records.process[y],
 			  t->records.event_sync_id[y]);
 
-	return c ? c : cmp_i64(call_of(t, t->records.call[x]),
+	return c ? c : NSX_CMP(call_of(t, t->records.call[x]),
 			       call_of(t, t->records.call[y]));
 }
 
@@ -191,14 +186,7 @@ static bool is_event_before(const struct probe *p, size_t k)
 static size_t first_not(bool (*holds)(const struct probe *p, size_t k),
 			const struct probe *p, size_t lo, size_t hi)
 {
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (holds(p, mid))
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	NSX_BISECT(lo, hi, mid, holds(p, mid));
 	return lo;
 }
 

@@ -134,14 +134,7 @@ static size_t first_from(const struct nsx_trace *t, const struct nsx_device *d,
 {
 	size_t lo = d->ops_at, hi = d->ops_at + d->nops;
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (nsx_op_start(&t->ops, mid) < at_ns)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	NSX_BISECT(lo, hi, mid, nsx_op_start(&t->ops, mid) < at_ns);
 	return lo;
 }
 

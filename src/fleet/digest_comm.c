@@ -354,14 +354,9 @@ static void count_by_step(const struct events *l, struct nsx_digest *d)
 	for (size_t i = 0; i < l->n; i++) {
 		size_t lo = 0, hi = d->nsteps;
 
-		while (lo < hi) { /* the first step that begins after it */
-			size_t mid = lo + (hi - lo) / 2;
-
-			if (d->steps[mid].start_ns <= l->v[i].start_ns)
-				lo = mid + 1;
-			else
-				hi = mid;
-		}
+		/* the first step that begins after it */
+		NSX_BISECT(lo, hi, mid,
+			   d->steps[mid].start_ns <= l->v[i].start_ns);
 		if (lo < d->nsteps)
 			d->steps[lo].colls++;
 		if (lo)

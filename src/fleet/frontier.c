@@ -11,6 +11,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include "base/group.h"
+#include "base/stat.h"
 #include "fleet/report.h"
 
 enum { COMPUTE, COPY, IDLE, NCLASSES };
@@ -82,13 +83,6 @@ static void share_out(const struct frontier *x, size_t s, uint32_t rank,
 	}
 }
 
-static int cmp_i64(const void *a, const void *b)
-{
-	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
 static int add_collective(struct frontier *x, const struct nsx_fcomm *c,
 			  size_t s, size_t k, struct nsx_err *err)
 {
@@ -120,7 +114,7 @@ static int add_collective(struct frontier *x, const struct nsx_fcomm *c,
 	if (nsx_group(&x->groups, k - f->step[s].first, last, &row, err) ||
 	    nsx_grow(&x->v, &x->cap, x->groups.n, sizeof(*x->v), "stages", err))
 		return err->rc;
-	qsort(x->order, n, sizeof(*x->order), cmp_i64);
+	qsort(x->order, n, sizeof(*x->order), nsx_cmp_i64);
 	median = x->order[n / 2];
 	transfer = NSX_MIN(least, passed);
 	late = NSX_MIN(median - least, passed - transfer);

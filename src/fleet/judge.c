@@ -512,13 +512,6 @@ static void excuse_rotating(struct judge *j, double *scratch)
 
 /* What it costs --------------------------------------------------------------------------*/
 
-static int cmp_u32(const void *a, const void *b)
-{
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
 static int cmp_price(const void *a, const void *b)
 {
 	const struct nsx_late *x = a, *y = b;
@@ -556,7 +549,7 @@ static int price(struct judge *j, struct nsx_err *err)
 			return err->rc;
 		together = l.recoverable_ns;
 		memcpy(with, l.ranks, l.n * sizeof(*with));
-		qsort(all, n + l.n, sizeof(*all), cmp_u32);
+		qsort(all, n + l.n, sizeof(*all), nsx_cmp_u32);
 		if (n && nsx_fleet_replay(f, all, n + l.n, NULL, 0, &together,
 					  err))
 			return err->rc;

@@ -170,14 +170,7 @@ static int64_t nearest(const struct channel *x, size_t i,
 	int64_t at = end_of(x->c, i) + (x->utc_ns - y->utc_ns);
 	size_t lo = 0, hi = y->c->n;
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (end_of(y->c, mid) < at)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	NSX_BISECT(lo, hi, mid, end_of(y->c, mid) < at);
 	if (lo && (lo == y->c->n || at - end_of(y->c, lo - 1) <
 					    end_of(y->c, lo) - at))
 		lo--;

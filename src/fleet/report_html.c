@@ -3,6 +3,7 @@
  */
 #include <math.h>
 #include <stdlib.h>
+#include "base/stat.h"
 #include "emit/html/html.h"
 #include "fleet/report.h"
 
@@ -38,13 +39,6 @@ static int cmp_placed(const void *a, const void *b)
 	return x->rank < y->rank ? -1 : x->rank > y->rank;
 }
 
-static int cmp_u32(const void *a, const void *b)
-{
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
 /* The ranks to draw, in order of number. */
 static void choose_ranks(struct map *m, struct nsx_arena *a)
 {
@@ -58,7 +52,7 @@ static void choose_ranks(struct map *m, struct nsx_arena *a)
 	m->nrows = NSX_MIN(f->nranks, (uint32_t)MOST_ROWS);
 	for (size_t i = 0; i < m->nrows; i++)
 		rank[i] = v[i].rank;
-	qsort(rank, m->nrows, sizeof(*rank), cmp_u32);
+	qsort(rank, m->nrows, sizeof(*rank), nsx_cmp_u32);
 	m->rank = rank;
 }
 

@@ -69,14 +69,7 @@ static size_t first_after(const struct nsx_fleet *f,
 	const struct nsx_dchannel *c = nsx_channel_of(f, m);
 	size_t lo = 0, hi = c->n;
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (nsx_coll_start(c, mid) < t)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	NSX_BISECT(lo, hi, mid, nsx_coll_start(c, mid) < t);
 	return lo == c->n ? SIZE_MAX : (size_t)((int64_t)lo + m->piece[0].shift);
 }
 

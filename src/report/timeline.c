@@ -399,14 +399,8 @@ static size_t ops_within(const struct nsx_trace *t, const struct nsx_window *w)
 			size_t lo = t->device[d].ops_at;
 			size_t hi = lo + t->device[d].nops;
 
-			while (lo < hi) {
-				size_t mid = lo + (hi - lo) / 2;
-
-				if (nsx_op_start(&t->ops, mid) < at)
-					lo = mid + 1;
-				else
-					hi = mid;
-			}
+			NSX_BISECT(lo, hi, mid,
+				   nsx_op_start(&t->ops, mid) < at);
 			edge[k] = lo;
 		}
 		n += edge[1] - edge[0];

@@ -1,5 +1,8 @@
 /* viewscan.c - a table read once, for one pass. */
+#include <stdlib.h>
+#include <string.h>
 #include "base/par.h"
+#include "base/stat.h"
 #include "schema/viewscan.h"
 
 struct job {
@@ -71,14 +74,7 @@ static int on_string(void *ctx, int64_t rid, const struct nsx_val *v,
 	(void)rid, (void)err;
 	if (v[0].type != NSX_V_I64)
 		return 0;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (w->ids[mid] < v[0].u.i)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	NSX_BISECT(lo, hi, mid, w->ids[mid] < v[0].u.i);
 	if (lo < w->n && w->ids[lo] == v[0].u.i && !w->text[lo])
 		w->text[lo] = nsx_val_text(&v[1], w->a);
 	return 0;
@@ -90,8 +86,29 @@ int nsx_view_strings(const struct nsx_schema *s, const int64_t *ids, size_t n,
 {
 	static const enum nsx_field fields[] = {NSX_F_string_id,
 						NSX_F_string_value};
-	struct wanted w = {ids, n, text, a};
+	int64_t *sorted = nsx_try_alloc(n, sizeof(*sorted), "names", err);
+	const char **found = nsx_try_alloc(n, sizeof(*found), "names", err);
+	struct wanted w = {sorted, 0, found, a};
+	int rc = sorted && found ? 0 : err->rc;
 
-	return n ? nsx_view_scan(s, NSX_VIEW_string, fields, 2, 1, on_string,
-				 &w, 0, err) : 0;
+	if (!rc && n) {
+		memcpy(sorted, ids, n * sizeof(*ids));
+		qsort(sorted, n, sizeof(*sorted), nsx_cmp_i64);
+		for (size_t i = 0; i < n; i++)
+			if (sorted[i] >= 0 &&
+			    (!w.n || sorted[i] != sorted[w.n - 1]))
+				sorted[w.n++] = sorted[i];
+	}
+	if (w.n)
+		rc = nsx_view_scan(s, NSX_VIEW_string, fields, 2, 1, on_string,
+				   &w, 0, err);
+	for (size_t i = 0; !rc && i < n; i++) {
+		const int64_t *at = !w.n ? NULL : bsearch(&ids[i], sorted, w.n,
+				sizeof(*ids), nsx_cmp_i64);
+
+		text[i] = at ? found[at - sorted] : NULL;
+	}
+	free(sorted);
+	free(found);
+	return rc;
 }

@@ -20,8 +20,8 @@ int nsx_view_scan(const struct nsx_schema *s, enum nsx_view v,
 		  unsigned nparts, nsx_row_fn fn, void *ctx, size_t ctx_size,
 		  struct nsx_err *err) NSX_CHECKED;
 
-/* The texts of string ids, which must ascend: text[i] of ids[i], NULL where
- * nothing defines it.  Valid UTF-8 on arena a.
+/* The texts of string ids in any order: text[i] of ids[i]; NULL where nothing
+ * defines it, and of a negative id.  Valid UTF-8 on arena a.
  */
 int nsx_view_strings(const struct nsx_schema *s, const int64_t *ids, size_t n,
 		     const char **text, struct nsx_arena *a,

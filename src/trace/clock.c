@@ -324,16 +324,9 @@ int64_t nsx_clock_doubt_ns(const struct nsx_trace *t, uint32_t process,
 
 	if (!t->has_clock_off)
 		return 0;
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-		const struct nsx_clock *c = &t->clock[mid];
-
-		if (c->device < device ||
-		    (c->device == device && c->process < process))
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	NSX_BISECT(lo, hi, mid,
+		   t->clock[mid].device < device ||
+		   (t->clock[mid].device == device && t->clock[mid].process < process));
 	return lo < t->nclocks && t->clock[lo].device == device &&
 			       t->clock[lo].process == process ?
 		       t->clock[lo].within_ns : INT64_MAX;

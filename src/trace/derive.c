@@ -7,29 +7,19 @@
 
 /* Order -------------------------------------------------------------------*/
 
-static int cmp_i64(int64_t a, int64_t b)
-{
-	return a < b ? -1 : a > b;
-}
-
-static int cmp_u32(uint32_t a, uint32_t b)
-{
-	return a < b ? -1 : a > b;
-}
-
 /* Ops of one kind at the same time on one device: by what they are, so that
  * the order of rows in the file never shows.
  */
 static int cmp_content(const struct nsx_loader *l, uint32_t a, uint32_t b)
 {
 	const struct nsx_ops_rw *o = &l->ops;
-	int c = cmp_u32(o->stream[a], o->stream[b]);
+	int c = NSX_CMP(o->stream[a], o->stream[b]);
 
 	if (!c && o->kind[a] == NSX_OP_KERNEL)
 		c = nsx_str_cmp(l->t->strings, l->t->shape[o->detail[a]].name,
 				l->t->shape[o->detail[b]].name);
 	if (!c)
-		c = cmp_u32(o->call[a], o->call[b]); /* correlation ids yet */
+		c = NSX_CMP(o->call[a], o->call[b]); /* correlation ids yet */
 	if (!c && (o->kind[a] == NSX_OP_MEMCPY || o->kind[a] == NSX_OP_MEMSET))
 		c = memcmp(&l->copies[o->detail[a]], &l->copies[o->detail[b]],
 			   offsetof(struct nsx_copy, src_device));
@@ -57,9 +47,9 @@ static int cmp_ops(const void *ctx, uint32_t a, uint32_t b)
 	}
 	if (da != db)
 		return da < db ? -1 : 1;
-	c = cmp_i64(o->start_ns[a], o->start_ns[b]);
+	c = NSX_CMP(o->start_ns[a], o->start_ns[b]);
 	if (!c)
-		c = cmp_i64(o->end_ns[a], o->end_ns[b]);
+		c = NSX_CMP(o->end_ns[a], o->end_ns[b]);
 	if (!c)
 		c = (int)o->kind[a] - o->kind[b];
 	return c ? c : cmp_content(l, a, b);
@@ -73,8 +63,8 @@ static int cmp_calls(const void *ctx, uint32_t a, uint32_t b)
 
 	if (r->thread[a] != r->thread[b])
 		return r->thread[a] < r->thread[b] ? -1 : 1;
-	c = cmp_i64(r->start_ns[a], r->start_ns[b]);
-	return c ? c : cmp_i64(r->end_ns[b], r->end_ns[a]);
+	c = NSX_CMP(r->start_ns[a], r->start_ns[b]);
+	return c ? c : NSX_CMP(r->end_ns[b], r->end_ns[a]);
 }
 
 /* Ranges of equal extent nest in the order of domain and name: the order of
@@ -90,11 +80,11 @@ static int cmp_nvtx(const void *ctx, uint32_t a, uint32_t b)
 		return r->thread[a] < r->thread[b] ? -1 : 1;
 	if (r->kind[a] != r->kind[b])
 		return (int)r->kind[a] - r->kind[b];
-	c = cmp_i64(r->start_ns[a], r->start_ns[b]);
+	c = NSX_CMP(r->start_ns[a], r->start_ns[b]);
 	if (!c)
-		c = cmp_i64(r->end_ns[b], r->end_ns[a]);
+		c = NSX_CMP(r->end_ns[b], r->end_ns[a]);
 	if (!c)
-		c = cmp_i64(r->domain[a], r->domain[b]);
+		c = NSX_CMP(r->domain[a], r->domain[b]);
 	return c ? c : nsx_str_cmp(l->t->strings, r->name[a], r->name[b]);
 }
 
@@ -104,7 +94,7 @@ static int cmp_overheads(const void *ctx, uint32_t a, uint32_t b)
 
 	if (r->thread[a] != r->thread[b])
 		return r->thread[a] < r->thread[b] ? -1 : 1;
-	return cmp_i64(r->start_ns[a], r->start_ns[b]);
+	return NSX_CMP(r->start_ns[a], r->start_ns[b]);
 }
 
 static int sort_group(void *ctx, size_t i, struct nsx_err *err)
@@ -567,14 +557,7 @@ static size_t find_corr(const struct nsx_call_index *x, uint32_t corr)
 {
 	size_t lo = 0, hi = x->n;
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (x->keys[mid] >> 32 < corr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	NSX_BISECT(lo, hi, mid, x->keys[mid] >> 32 < corr);
 	return lo;
 }
 

@@ -7,16 +7,10 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include "base/stat.h"
 #include "trace/load.h"
 
 /* Processes and threads ---------------------------------------------------*/
-
-static int cmp_u64(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return x < y ? -1 : x > y;
-}
 
 static int make_processes(struct nsx_loader *l, struct nsx_err *err)
 {
@@ -33,7 +27,7 @@ static int make_processes(struct nsx_loader *l, struct nsx_err *err)
 		keys[n++] = l->streams_map.keys[i].w[0];
 	for (size_t i = 0; i < l->domains_map.n; i++)
 		keys[n++] = l->domains_map.keys[i].w[0];
-	qsort(keys, n, sizeof(*keys), cmp_u64);
+	qsort(keys, n, sizeof(*keys), nsx_cmp_u64);
 	t->process = nsx_arena_try_array(t->arena, n, sizeof(*t->process),
 					 "processes", err);
 	for (size_t i = 0; t->process && i < n; i++)
@@ -50,14 +44,7 @@ uint32_t nsx_process_find(const struct nsx_trace *t, uint64_t key)
 {
 	uint32_t lo = 0, hi = t->nprocesses;
 
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-
-		if (t->process[mid].key < key)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	NSX_BISECT(lo, hi, mid, t->process[mid].key < key);
 	return lo < t->nprocesses && t->process[lo].key == key ? lo : NSX_NONE;
 }
 
@@ -74,14 +61,7 @@ uint32_t nsx_thread_find(const struct nsx_trace *t, uint64_t global_tid)
 {
 	uint32_t lo = 0, hi = t->nthreads;
 
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-
-		if (t->thread[mid].global_tid < global_tid)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	NSX_BISECT(lo, hi, mid, t->thread[mid].global_tid < global_tid);
 	return lo < t->nthreads && t->thread[lo].global_tid == global_tid ?
 		       lo : NSX_NONE;
 }
@@ -236,15 +216,9 @@ static struct nsx_domain *find_domain(struct nsx_trace *t, uint64_t key,
 {
 	uint32_t lo = 0, hi = t->ndomains;
 
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-		uint64_t k = t->process[t->domain[mid].process].key;
-
-		if (k < key || (k == key && t->domain[mid].domain_id < id))
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	NSX_BISECT(lo, hi, mid,
+		   t->process[t->domain[mid].process].key < key ||
+		   (t->process[t->domain[mid].process].key == key && t->domain[mid].domain_id < id));
 	return lo < t->ndomains && t->domain[lo].domain_id == id &&
 			       t->process[t->domain[lo].process].key == key ?
 		       &t->domain[lo] :

@@ -273,14 +273,7 @@ uint32_t nsx_find_stack(const struct nsx_stacks *s, int64_t id)
 {
 	size_t lo = 0, hi = s->n;
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (s->id[mid] < id)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	NSX_BISECT(lo, hi, mid, s->id[mid] < id);
 	return lo < s->n && s->id[lo] == id ? s->stack[lo] : NSX_NONE;
 }
 
@@ -510,14 +503,7 @@ uint32_t nsx_call_stack(const struct nsx_trace *t, uint32_t call)
 	const struct nsx_backtraces *b = &t->backtraces;
 	size_t lo = 0, hi = b->n;
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (b->call[mid] < call)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	NSX_BISECT(lo, hi, mid, b->call[mid] < call);
 	return lo < b->n && b->call[lo] == call ? b->stack[lo] : NSX_NONE;
 }
 

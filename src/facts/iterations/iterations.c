@@ -327,14 +327,7 @@ static size_t mark_of(const struct nsx_way *w, int64_t at)
 {
 	size_t lo = 0, hi = w->n;
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (w->marks[mid].start_ns <= at)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	NSX_BISECT(lo, hi, mid, w->marks[mid].start_ns <= at);
 	return lo && at < w->marks[lo - 1].end_ns ? lo - 1 : NSX_NONE;
 }
 

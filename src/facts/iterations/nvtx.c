@@ -140,14 +140,7 @@ static size_t find_further(const struct nvtx_finder *nf, size_t call)
 {
 	size_t lo = 0, hi = nf->nfurther;
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (nf->further[mid].call < call)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	NSX_BISECT(lo, hi, mid, nf->further[mid].call < call);
 	return lo;
 }
 
@@ -217,14 +210,7 @@ static int64_t launched_before(const struct launches *l, int64_t at)
 {
 	size_t lo = 0, hi = l->n;
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (l->v[mid].at_ns < at)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	NSX_BISECT(lo, hi, mid, l->v[mid].at_ns < at);
 	return l->v[lo].gpu_ns;
 }
 

@@ -132,14 +132,7 @@ static struct phase *range_at(struct level *l, int64_t at_ns)
 	const struct nsx_nvtx *x = &l->t->nvtx;
 	size_t lo = 0, hi = l->n;
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (nsx_range_start(x, l->v[mid].range) <= at_ns)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	NSX_BISECT(lo, hi, mid, nsx_range_start(x, l->v[mid].range) <= at_ns);
 	return lo && at_ns < nsx_range_end(x, l->v[lo - 1].range) ?
 		       &l->v[lo - 1] : NULL;
 }

@@ -85,15 +85,9 @@ static const struct info *find_info(const struct names *names, int64_t type,
 {
 	size_t lo = 0, hi = names->n;
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		const struct info *x = &names->v[mid];
-
-		if (x->type < type || (x->type == type && x->metric < metric))
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	NSX_BISECT(lo, hi, mid,
+		   names->v[mid].type < type ||
+		   (names->v[mid].type == type && names->v[mid].metric < metric));
 	return lo < names->n && names->v[lo].type == type ? &names->v[lo] :
 							    NULL;
 }
@@ -250,14 +244,7 @@ static int64_t period_of(const struct pieces *p, int64_t type)
 {
 	size_t lo = 0, hi = p->n;
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (p->v[mid].type < type)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	NSX_BISECT(lo, hi, mid, p->v[mid].type < type);
 	return p->v[lo].period_ns;
 }
 

@@ -71,14 +71,7 @@ static uint32_t ended_by(const struct build *b, const struct threads *x,
 {
 	uint32_t lo = x->at[thread], hi = x->at[thread + 1];
 
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-
-		if (b->m->call[x->call[mid]].end_ns <= at_ns)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	NSX_BISECT(lo, hi, mid, b->m->call[x->call[mid]].end_ns <= at_ns);
 	return lo - 1;
 }
 

@@ -481,16 +481,9 @@ static bool is_recorded_full(const struct learner *l, uint32_t call)
 	const struct model_call *c = &l->b->m->call[call];
 	uint32_t h = l->b->thread[call], lo = 0, hi = l->nfull, row;
 
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-
-		row = l->full[mid];
-		if (o->thread[row] < h || (o->thread[row] == h &&
-					   o->start_ns[row] < c->end_ns))
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	NSX_BISECT(lo, hi, mid,
+		   o->thread[l->full[mid]] < h ||
+		   (o->thread[l->full[mid]] == h && o->start_ns[l->full[mid]] < c->end_ns));
 	if (!lo)
 		return false;
 	row = l->full[lo - 1];
@@ -505,14 +498,7 @@ static uint32_t started_by(const struct build *b, uint32_t stream, int64_t at_ns
 {
 	uint32_t lo = b->stream_at[stream], hi = b->stream_at[stream + 1];
 
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-
-		if (b->m->op[b->stream_op[mid]].start_ns <= at_ns)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	NSX_BISECT(lo, hi, mid, b->m->op[b->stream_op[mid]].start_ns <= at_ns);
 	return lo;
 }
 
@@ -706,14 +692,8 @@ static uint32_t infer_cause(const struct build *b, const struct by_end *x,
 	const struct model_op *o = &m->op[op];
 	uint32_t d = model_device(b, op), lo = x->at[d], hi = x->at[d + 1];
 
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-
-		if (model_op_end(&m->op[x->op[mid]]) <= o->start_ns + 500)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	NSX_BISECT(lo, hi, mid,
+		   model_op_end(&m->op[x->op[mid]]) <= o->start_ns + 500);
 	for (unsigned n = 0; n < LOOK_BACK && lo-- > x->at[d]; n++) {
 		const struct model_op *y = &m->op[x->op[lo]];
 

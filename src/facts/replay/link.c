@@ -52,14 +52,7 @@ uint32_t queued_before(const struct build *b, uint32_t stream, int64_t at_ns)
 {
 	uint32_t lo = b->stream_at[stream], hi = b->stream_at[stream + 1];
 
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-
-		if (b->queued[mid] < at_ns)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	NSX_BISECT(lo, hi, mid, b->queued[mid] < at_ns);
 	return lo > b->stream_at[stream] ? b->stream_op[lo - 1] : NSX_NONE;
 }
 

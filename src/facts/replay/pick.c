@@ -16,14 +16,7 @@ uint32_t model_first_op(const struct nsx_trace *t, const struct nsx_device *d,
 {
 	uint32_t lo = d->ops_at, hi = lo + d->nops;
 
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-
-		if (nsx_op_start(&t->ops, mid) < at_ns)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	NSX_BISECT(lo, hi, mid, nsx_op_start(&t->ops, mid) < at_ns);
 	return lo;
 }
 
@@ -32,14 +25,7 @@ uint32_t model_first_call(const struct nsx_trace *t,
 {
 	uint32_t lo = h->calls_at, hi = lo + h->ncalls;
 
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-
-		if (nsx_call_start(&t->calls, mid) < at_ns)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	NSX_BISECT(lo, hi, mid, nsx_call_start(&t->calls, mid) < at_ns);
 	return lo;
 }
 

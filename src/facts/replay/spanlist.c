@@ -54,16 +54,9 @@ size_t span_list_find(const struct span_list *s, uint32_t thread,
 {
 	size_t lo = 0, hi = s->n;
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		const struct thread_span *x = &s->v[mid];
-
-		if (x->thread < thread ||
-		    (x->thread == thread && x->span.end_ns <= at_ns))
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	NSX_BISECT(lo, hi, mid,
+		   s->v[mid].thread < thread ||
+		   (s->v[mid].thread == thread && s->v[mid].span.end_ns <= at_ns));
 	return lo;
 }
 

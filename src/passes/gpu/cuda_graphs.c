@@ -89,17 +89,12 @@ static void collect(struct graphs *g)
 	}
 }
 
-static int cmp_u32(uint32_t a, uint32_t b)
-{
-	return a < b ? -1 : a > b;
-}
-
 static int cmp_nodes(const void *a, const void *b)
 {
 	const struct node *x = a, *y = b;
-	int c = cmp_u32(x->device, y->device);
+	int c = NSX_CMP(x->device, y->device);
 
-	return c ? c : cmp_u32(x->call, y->call);
+	return c ? c : NSX_CMP(x->call, y->call);
 }
 
 /* Nodes of one launch on one device make one replay. Copies and memsets do not
@@ -133,14 +128,14 @@ static void fold_nodes(struct graphs *g)
 
 static int cmp_group(const struct entry *x, const struct entry *y)
 {
-	int c = cmp_u32(x->process, y->process);
+	int c = NSX_CMP(x->process, y->process);
 
 	if (!c)
-		c = cmp_u32(x->device, y->device);
+		c = NSX_CMP(x->device, y->device);
 	if (!c)
-		c = cmp_u32(x->graph, y->graph);
+		c = NSX_CMP(x->graph, y->graph);
 	if (!c)
-		c = cmp_u32(x->exec, y->exec);
+		c = NSX_CMP(x->exec, y->exec);
 	return c ? c : (int)x->is_node - y->is_node;
 }
 
@@ -149,7 +144,7 @@ static int cmp_entries(const void *a, const void *b)
 	const struct entry *x = a, *y = b;
 	int c = cmp_group(x, y);
 
-	return c ? c : cmp_u32(x->call, y->call);
+	return c ? c : NSX_CMP(x->call, y->call);
 }
 
 /* Rows ---------------------------------------------------------------------*/

@@ -55,16 +55,9 @@ static size_t find_corr(const struct leaks *l, uint32_t process, uint32_t corr)
 {
 	size_t lo = 0, hi = l->n;
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		const struct kept *x = &l->v[mid];
-
-		if (x->process < process ||
-		    (x->process == process && x->e->corr < corr))
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	NSX_BISECT(lo, hi, mid,
+		   l->v[mid].process < process ||
+		   (l->v[mid].process == process && l->v[mid].e->corr < corr));
 	return lo;
 }
 

@@ -138,34 +138,24 @@ static int on_row(void *ctx, int64_t rid, const struct nsx_val *v,
 
 /* Matching -----------------------------------------------------------------*/
 
-static int cmp_u64(uint64_t a, uint64_t b)
-{
-	return a < b ? -1 : a > b;
-}
-
-static int cmp_i64(int64_t a, int64_t b)
-{
-	return a < b ? -1 : a > b;
-}
-
 static int cmp_events(const void *a, const void *b)
 {
 	const struct mem_event *x = a, *y = b;
-	int c = cmp_u64(x->process, y->process);
+	int c = NSX_CMP(x->process, y->process);
 
 	if (!c)
-		c = cmp_u64(x->address, y->address);
+		c = NSX_CMP(x->address, y->address);
 	if (!c)
-		c = cmp_i64(x->at_ns, y->at_ns);
+		c = NSX_CMP(x->at_ns, y->at_ns);
 	if (!c)
 		c = (int)y->is_free - x->is_free;
 	if (!c)
-		c = cmp_i64(x->bytes, y->bytes);
+		c = NSX_CMP(x->bytes, y->bytes);
 	if (!c)
-		c = cmp_i64(x->device_id, y->device_id);
+		c = NSX_CMP(x->device_id, y->device_id);
 	if (!c)
 		c = (int)x->kind - y->kind;
-	return c ? c : cmp_u64(x->corr, y->corr);
+	return c ? c : NSX_CMP(x->corr, y->corr);
 }
 
 static bool same_address(const struct mem_event *x, const struct mem_event *y)
@@ -215,10 +205,10 @@ static void match_row(struct mem_usage *m, size_t i)
 
 int mem_cmp_groups(const struct mem_step *x, const struct mem_step *y)
 {
-	int c = cmp_u64(x->process, y->process);
+	int c = NSX_CMP(x->process, y->process);
 
 	if (!c)
-		c = cmp_i64(x->device_id, y->device_id);
+		c = NSX_CMP(x->device_id, y->device_id);
 	return c ? c : (int)x->kind - y->kind;
 }
 
@@ -228,7 +218,7 @@ static int cmp_steps(const void *a, const void *b)
 	int c = mem_cmp_groups(x, y);
 
 	if (!c)
-		c = cmp_i64(x->at_ns, y->at_ns);
+		c = NSX_CMP(x->at_ns, y->at_ns);
 	return c ? c : (int)x->turn - y->turn;
 }
 
@@ -354,10 +344,10 @@ static int fill_rows(const struct mem_usage *m, struct nsx_table *table,
 static int cmp_by_device(const void *a, const void *b)
 {
 	const struct mem_step *x = a, *y = b;
-	int c = cmp_i64(x->device_id, y->device_id);
+	int c = NSX_CMP(x->device_id, y->device_id);
 
 	if (!c)
-		c = cmp_i64(x->at_ns, y->at_ns);
+		c = NSX_CMP(x->at_ns, y->at_ns);
 	return c ? c : (int)x->turn - y->turn;
 }
 
@@ -442,11 +432,11 @@ static int fill_devices(const struct mem_usage *m, struct nsx_table *table,
 static int cmp_pools(const void *a, const void *b)
 {
 	const struct mem_pool *x = a, *y = b;
-	int c = cmp_u64(x->process, y->process);
+	int c = NSX_CMP(x->process, y->process);
 
 	if (!c)
-		c = cmp_i64(x->device_id, y->device_id);
-	return c ? c : cmp_u64(x->address, y->address);
+		c = NSX_CMP(x->device_id, y->device_id);
+	return c ? c : NSX_CMP(x->address, y->address);
 }
 
 static int fill_pools(struct mem_usage *m, struct nsx_table *table,

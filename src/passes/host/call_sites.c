@@ -51,14 +51,7 @@ static int64_t cost_of(const struct sites *x, uint32_t thread, unsigned kind,
 	size_t end = lo + x->f->thread_barriers[thread].n, hi = end;
 	int64_t ns = 0;
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (b[mid].start_ns < start_ns)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	NSX_BISECT(lo, hi, mid, b[mid].start_ns < start_ns);
 	for (; lo < end && b[lo].start_ns == start_ns; lo++)
 		if (b[lo].kind != NSX_BARRIER_LAUNCHER_GAP &&
 		    (b[lo].kind == NSX_BARRIER_HOST_WAIT) == (kind == OS))

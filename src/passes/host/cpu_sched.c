@@ -211,13 +211,6 @@ static int join_threads(const struct nsx_trace *t, struct cpu_threads *all,
 	return 0;
 }
 
-static int cmp_u64(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
 static int on_row_again(void *ctx, int64_t rid, const struct nsx_val *v,
 			struct nsx_err *err)
 {
@@ -227,7 +220,7 @@ static int on_row_again(void *ctx, int64_t rid, const struct nsx_val *v,
 
 	(void)rid;
 	if (!read_event(p, v, &e) ||
-	    !bsearch(&thread, p->again, p->nagain, sizeof(thread), cmp_u64))
+	    !bsearch(&thread, p->again, p->nagain, sizeof(thread), nsx_cmp_u64))
 		return 0;
 	if (nsx_grow(&p->rows, &p->cap_rows, p->nrows + 1, sizeof(*p->rows),
 		     "scheduling rows", err))
@@ -295,14 +288,7 @@ size_t cpu_lower_bound(const struct cpu_threads *all, uint64_t thread)
 {
 	size_t lo = 0, hi = all->n;
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (all->v[mid].thread < thread)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	NSX_BISECT(lo, hi, mid, all->v[mid].thread < thread);
 	return lo;
 }
 

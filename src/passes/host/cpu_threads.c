@@ -87,45 +87,6 @@ static int on_process_name(void *ctx, int64_t rid, const struct nsx_val *v,
 	return 0;
 }
 
-static int cmp_i64(const void *a, const void *b)
-{
-	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
-/* Texts of the string ids that name threads. */
-static int resolve(const struct nsx_run *run, struct names *names,
-		   struct nsx_err *err)
-{
-	size_t n = names->all->n, unique = 0;
-	int64_t *ids = nsx_arena_try_array(run->scratch, n, sizeof(*ids),
-					   "thread names", err);
-	const char **texts = nsx_arena_try_array(run->scratch, n,
-						 sizeof(*texts),
-						 "thread names", err);
-
-	if (!ids || !texts)
-		return err->rc;
-	memcpy(ids, names->id, n * sizeof(*ids));
-	qsort(ids, n, sizeof(*ids), cmp_i64);
-	for (size_t i = 0; i < n; i++)
-		if (ids[i] >= 0 && (!unique || ids[unique - 1] != ids[i]))
-			ids[unique++] = ids[i];
-	if (nsx_view_strings(run->trace->schema, ids, unique, texts, names->a,
-			     err))
-		return err->rc;
-	for (size_t i = 0; i < n; i++) {
-		const int64_t *at = names->id[i] < 0 ? NULL :
-			bsearch(&names->id[i], ids, unique, sizeof(*ids),
-				cmp_i64);
-
-		if (at)
-			names->text[i] = texts[at - ids];
-	}
-	return 0;
-}
-
 static int find_names(const struct nsx_run *run, const struct cpu_threads *all,
 		      struct names *names, struct nsx_arena *a,
 		      struct nsx_err *err)
@@ -136,6 +97,7 @@ static int find_names(const struct nsx_run *run, const struct cpu_threads *all,
 		NSX_F_process_global_pid, NSX_F_process_pid,
 		NSX_F_process_name};
 	const struct nsx_schema *s = run->trace->schema;
+	const char **texts;
 
 	*names = (struct names){.all = all, .a = a};
 	names->id = nsx_arena_try_array(run->scratch, all->n, 8,
@@ -157,7 +119,14 @@ static int find_names(const struct nsx_run *run, const struct cpu_threads *all,
 	for (size_t i = 1; i < all->n; i++)
 		if (all->v[i].thread >> 24 == all->v[i - 1].thread >> 24)
 			names->process[i] = names->process[i - 1];
-	return resolve(run, names, err);
+	texts = nsx_arena_try_array(run->scratch, all->n, sizeof(*texts),
+				    "thread names", err);
+	if (!texts || nsx_view_strings(s, names->id, all->n, texts, a, err))
+		return err->rc;
+	for (size_t i = 0; i < all->n; i++)
+		if (names->id[i] >= 0)
+			names->text[i] = texts[i];
+	return 0;
 }
 
 /* Tables -------------------------------------------------------------------*/

@@ -115,19 +115,9 @@ static bool concerns(const struct nsx_trace *t, const struct nsx_val *pid)
 {
 	uint64_t key = pid->type == NSX_V_I64 ?
 			       (uint64_t)pid->u.i & ~UINT64_C(0xffffff) : 0;
-	uint32_t lo = 0, hi = t->nprocesses;
 
-	if (!(key >> 24 & 0xffffff))
-		return true; /* of the session */
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-
-		if (t->process[mid].key < key)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < t->nprocesses && t->process[lo].key == key;
+	return !(key >> 24 & 0xffffff) || /* of the session */
+	       nsx_process_find(t, key) != NSX_NONE;
 }
 
 static int on_message(void *ctx, int64_t rid, const struct nsx_val *v,

@@ -113,16 +113,9 @@ static size_t cut_after(const struct work *w, uint32_t process, int64_t at)
 {
 	size_t lo = 0, hi = w->ncuts;
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		const struct cut *c = &w->cuts[mid];
-
-		if (c->process < process ||
-		    (c->process == process && c->at <= at))
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	NSX_BISECT(lo, hi, mid,
+		   w->cuts[mid].process < process ||
+		   (w->cuts[mid].process == process && w->cuts[mid].at <= at));
 	return lo;
 }
 

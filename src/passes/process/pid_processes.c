@@ -116,14 +116,7 @@ static struct nsx_cell look_up(const struct lookup *l, int64_t pid,
 	size_t lo = 0, hi = l->table ? l->table->nrows : 0;
 	int c = l->table ? nsx_table_col(l->table, column) : -1;
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (pid_at(l, l->row[mid]) < pid)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	NSX_BISECT(lo, hi, mid, pid_at(l, l->row[mid]) < pid);
 	return c >= 0 && lo < l->table->nrows && pid_at(l, l->row[lo]) == pid ?
 		       nsx_row_at(l->table, l->row[lo])[c] : nsx_null();
 }
