@@ -285,11 +285,8 @@ static int cmp_gaps(const void *a, const void *b)
 	int64_t n = x->gap.end_ns - x->gap.start_ns;
 	int64_t m = y->gap.end_ns - y->gap.start_ns;
 
-	if (n != m)
-		return n > m ? -1 : 1;
-	if (x->gap.start_ns != y->gap.start_ns)
-		return x->gap.start_ns < y->gap.start_ns ? -1 : 1;
-	return x->device < y->device ? -1 : x->device > y->device;
+	return NSX_CMP(m, n) ?: NSX_CMP(x->gap.start_ns, y->gap.start_ns) ?:
+	       NSX_CMP(x->device, y->device);
 }
 
 /* The piece of a gap that most of it is charged to. */

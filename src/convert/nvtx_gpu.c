@@ -31,13 +31,9 @@ static int cmp_projections(const void *a, const void *b)
 {
 	const struct projection *x = a, *y = b;
 
-	if (x->thread != y->thread)
-		return x->thread < y->thread ? -1 : 1;
-	if (x->start_ns != y->start_ns)
-		return x->start_ns < y->start_ns ? -1 : 1;
-	if (x->end_ns != y->end_ns)
-		return x->end_ns > y->end_ns ? -1 : 1;
-	return x->range < y->range ? -1 : x->range > y->range;
+	return NSX_CMP(x->thread, y->thread) ?:
+	       NSX_CMP(x->start_ns, y->start_ns) ?:
+	       NSX_CMP(y->end_ns, x->end_ns) ?: NSX_CMP(x->range, y->range);
 }
 
 static int put_projection(struct nsx_conv *c, const struct projection *p,

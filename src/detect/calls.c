@@ -514,9 +514,7 @@ static int cmp_groups(const void *a, const void *b, void *ctx)
 	const struct group *x = &v[*(const uint32_t *)a];
 	const struct group *y = &v[*(const uint32_t *)b];
 
-	if (x->ns != y->ns)
-		return x->ns > y->ns ? -1 : 1;
-	return strcmp(x->api, y->api);
+	return NSX_CMP(y->ns, x->ns) ?: strcmp(x->api, y->api);
 }
 
 /* What shares a remedy: waits that are one, all allocation, all loading. */

@@ -176,9 +176,7 @@ static int cmp_managed(const void *a, const void *b)
 {
 	const struct managed *x = a, *y = b;
 
-	if (x->at_ns != y->at_ns)
-		return x->at_ns < y->at_ns ? -1 : 1;
-	return (x->bytes > y->bytes) - (x->bytes < y->bytes);
+	return NSX_CMP(x->at_ns, y->at_ns) ?: NSX_CMP(x->bytes, y->bytes);
 }
 
 /* The most managed memory there was at once; 0: not known. */

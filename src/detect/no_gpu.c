@@ -89,9 +89,8 @@ static int cmp_spent(const void *a, const void *b, void *ctx)
 {
 	const struct spent *x = a, *y = b;
 
-	if (x->ns != y->ns)
-		return x->ns > y->ns ? -1 : 1;
-	return strcmp(nsx_text(ctx, x->name), nsx_text(ctx, y->name));
+	return NSX_CMP(y->ns, x->ns) ?:
+	       strcmp(nsx_text(ctx, x->name), nsx_text(ctx, y->name));
 }
 
 static const struct source {

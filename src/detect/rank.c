@@ -446,13 +446,9 @@ static int cmp_rank(const void *a, const void *b)
 		return x->f->is_minor ? 1 : -1;
 	if (is_capture(x->f) != is_capture(y->f))
 		return is_capture(x->f) ? 1 : -1;
-	if (x->f->severity != y->f->severity)
-		return x->f->severity > y->f->severity ? -1 : 1;
-	if (kind_x != kind_y)
-		return kind_x > kind_y ? -1 : 1;
-	if (worth(x->f) != worth(y->f))
-		return worth(x->f) > worth(y->f) ? -1 : 1;
-	return (x->order > y->order) - (x->order < y->order);
+	return NSX_CMP(y->f->severity, x->f->severity) ?:
+	       NSX_CMP(kind_y, kind_x) ?: NSX_CMP(worth(y->f), worth(x->f)) ?:
+	       NSX_CMP(x->order, y->order);
 }
 
 /* At most ten, three of them on the capture; the others are minor. */

@@ -23,9 +23,7 @@ static int cmp_parts(const void *a, const void *b)
 {
 	const struct part *x = a, *y = b;
 
-	if (x->rest != y->rest)
-		return x->rest > y->rest ? -1 : 1;
-	return x->at < y->at ? -1 : x->at > y->at;
+	return NSX_CMP(y->rest, x->rest) ?: NSX_CMP(x->at, y->at);
 }
 
 void nsx_apportion(const nsx_wide *v, size_t n, nsx_wide den, int64_t total,

@@ -109,9 +109,8 @@ static int cmp_parts(const void *a, const void *b)
 {
 	const struct part *x = a, *y = b;
 
-	if (x->row.cause != y->row.cause)
-		return x->row.cause < y->row.cause ? -1 : 1;
-	return strcmp(x->row.detail, y->row.detail);
+	return NSX_CMP(x->row.cause, y->row.cause) ?:
+	       strcmp(x->row.detail, y->row.detail);
 }
 
 static int cmp_split_rows(const void *a, const void *b)
@@ -119,11 +118,8 @@ static int cmp_split_rows(const void *a, const void *b)
 	const struct nsx_split_row *x = a, *y = b;
 	int64_t dx = llabs(x->d.delta_ns), dy = llabs(y->d.delta_ns);
 
-	if (dx != dy)
-		return dx > dy ? -1 : 1;
-	if (x->cause != y->cause)
-		return x->cause < y->cause ? -1 : 1;
-	return strcmp(x->detail, y->detail);
+	return NSX_CMP(dy, dx) ?: NSX_CMP(x->cause, y->cause) ?:
+	       strcmp(x->detail, y->detail);
 }
 
 /* Uses of both sides, one row each, then equal ones merged. */
@@ -380,9 +376,7 @@ static int cmp_kernel_rows(const void *a, const void *b)
 	const struct nsx_kernel_row *x = a, *y = b;
 	int64_t dx = llabs(x->d.delta_ns), dy = llabs(y->d.delta_ns);
 
-	if (dx != dy)
-		return dx > dy ? -1 : 1;
-	return x->row < y->row ? -1 : x->row > y->row;
+	return NSX_CMP(dy, dx) ?: NSX_CMP(x->row, y->row);
 }
 
 static int fill_rows(struct nsx_diff *d, const struct scale *s,

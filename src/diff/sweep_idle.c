@@ -55,11 +55,8 @@ static int cmp_uses(const void *a, const void *b)
 {
 	const struct nsx_split_use *x = a, *y = b;
 
-	if (x->unit != y->unit)
-		return x->unit < y->unit ? -1 : 1;
-	if (x->cause != y->cause)
-		return x->cause < y->cause ? -1 : 1;
-	return x->detail < y->detail ? -1 : x->detail > y->detail;
+	return NSX_CMP(x->unit, y->unit) ?: NSX_CMP(x->cause, y->cause) ?:
+	       NSX_CMP(x->detail, y->detail);
 }
 
 int nsx_keep_split(const struct nsx_sweep *s, struct nsx_lane *lane,

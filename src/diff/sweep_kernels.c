@@ -246,9 +246,7 @@ static int cmp_placed(const void *a, const void *b)
 {
 	const struct placed *x = a, *y = b;
 
-	if (x->stream != y->stream)
-		return x->stream < y->stream ? -1 : 1;
-	return x->op < y->op ? -1 : x->op > y->op;
+	return NSX_CMP(x->stream, y->stream) ?: NSX_CMP(x->op, y->op);
 }
 
 static const struct nsx_unit *median_unit(const struct nsx_lane *lane,

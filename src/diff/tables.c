@@ -497,11 +497,8 @@ static int cmp_placed(const void *a, const void *b)
 	const struct placed *x = a, *y = b;
 	int64_t dx = llabs(x->k->d.delta_ns), dy = llabs(y->k->d.delta_ns);
 
-	if (dx != dy)
-		return dx > dy ? -1 : 1;
-	if (x->k->row != y->k->row)
-		return x->k->row < y->k->row ? -1 : 1;
-	return x->lane < y->lane ? -1 : x->lane > y->lane;
+	return NSX_CMP(dy, dx) ?: NSX_CMP(x->k->row, y->k->row) ?:
+	       NSX_CMP(x->lane, y->lane);
 }
 
 static int fill_kernels(struct nsx_diff *d, struct nsx_table *t,

@@ -120,9 +120,8 @@ static int cmp_by_thread(const void *a, const void *b)
 {
 	const struct nsx_profiler_row *x = a, *y = b;
 
-	if (x->thread != y->thread)
-		return x->thread < y->thread ? -1 : 1;
-	return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
+	return NSX_CMP(x->thread, y->thread) ?:
+	       NSX_CMP(x->start_ns, y->start_ns);
 }
 
 /* The greatest time that one thread lost inside the window. */

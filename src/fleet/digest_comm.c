@@ -18,13 +18,9 @@ static int cmp_mpi(const void *a, const void *b)
 {
 	const struct nsx_mpi_coll *x = a, *y = b;
 
-	if (x->process != y->process)
-		return x->process < y->process ? -1 : 1;
-	if (x->start_ns != y->start_ns)
-		return x->start_ns < y->start_ns ? -1 : 1;
-	if (x->end_ns != y->end_ns)
-		return x->end_ns < y->end_ns ? -1 : 1;
-	return strcmp(x->name, y->name);
+	return NSX_CMP(x->process, y->process) ?:
+	       NSX_CMP(x->start_ns, y->start_ns) ?:
+	       NSX_CMP(x->end_ns, y->end_ns) ?: strcmp(x->name, y->name);
 }
 
 int nsx_maker_read_mpi(struct nsx_maker *m, struct nsx_err *err)
@@ -246,11 +242,8 @@ static int cmp_event(const void *a, const void *b)
 		return x->comm < y->comm ? -1 : 1;
 	if (!x->comm && x->stream != y->stream)
 		return x->stream < y->stream ? -1 : 1;
-	if (x->start_ns != y->start_ns)
-		return x->start_ns < y->start_ns ? -1 : 1;
-	if (x->length_ns != y->length_ns)
-		return x->length_ns < y->length_ns ? -1 : 1;
-	return strcmp(x->name, y->name);
+	return NSX_CMP(x->start_ns, y->start_ns) ?:
+	       NSX_CMP(x->length_ns, y->length_ns) ?: strcmp(x->name, y->name);
 }
 
 static bool same_channel(const struct event *x, const struct event *y)

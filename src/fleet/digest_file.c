@@ -998,11 +998,6 @@ void nsx_digest_free(struct nsx_digest *d)
 
 int nsx_digest_cmp(const struct nsx_digest *a, const struct nsx_digest *b)
 {
-	if (a->rank != b->rank)
-		return a->rank < b->rank ? -1 : 1;
-	if (a->who != b->who)
-		return a->who < b->who ? -1 : 1;
-	if (a->detail != b->detail)
-		return a->detail > b->detail ? -1 : 1;
-	return a->content > b->content ? -1 : a->content < b->content;
+	return NSX_CMP(a->rank, b->rank) ?: NSX_CMP(a->who, b->who) ?:
+	       NSX_CMP(b->detail, a->detail) ?: NSX_CMP(b->content, a->content);
 }

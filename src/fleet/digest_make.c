@@ -32,9 +32,7 @@ static int cmp_member(const void *a, const void *b)
 {
 	const struct nsx_member *x = a, *y = b;
 
-	if (x->process != y->process)
-		return x->process < y->process ? -1 : 1;
-	return x->device < y->device ? -1 : x->device > y->device;
+	return NSX_CMP(x->process, y->process) ?: NSX_CMP(x->device, y->device);
 }
 
 /* An MPI process is one rank: on the device with which it communicates, else on
@@ -180,11 +178,8 @@ static int cmp_idle(const void *a, const void *b)
 {
 	const struct nsx_didle *x = a, *y = b;
 
-	if (x->ns != y->ns)
-		return x->ns > y->ns ? -1 : 1;
-	if (x->cause != y->cause)
-		return x->cause < y->cause ? -1 : 1;
-	return strcmp(x->detail, y->detail);
+	return NSX_CMP(y->ns, x->ns) ?: NSX_CMP(x->cause, y->cause) ?:
+	       strcmp(x->detail, y->detail);
 }
 
 static const char *cut_name(const char *s, struct nsx_arena *a)
@@ -247,9 +242,7 @@ static int cmp_family(const void *a, const void *b)
 {
 	const struct nsx_dfamily *x = a, *y = b;
 
-	if (x->total_ns != y->total_ns)
-		return x->total_ns > y->total_ns ? -1 : 1;
-	return strcmp(x->name, y->name);
+	return NSX_CMP(y->total_ns, x->total_ns) ?: strcmp(x->name, y->name);
 }
 
 static int keep_families(struct nsx_digest *d, const struct family *v, size_t n,
@@ -414,9 +407,7 @@ static int cmp_change(const void *a, const void *b)
 {
 	const struct change *x = a, *y = b;
 
-	if (x->at_ns != y->at_ns)
-		return x->at_ns < y->at_ns ? -1 : 1;
-	return x->bytes < y->bytes ? -1 : x->bytes > y->bytes;
+	return NSX_CMP(x->at_ns, y->at_ns) ?: NSX_CMP(x->bytes, y->bytes);
 }
 
 static int find_peak(const struct nsx_maker *m, const struct nsx_member *x,

@@ -396,9 +396,8 @@ static int cmp_finding(const void *a, const void *b)
 		return late_x ? 1 : -1;
 	if ((x->price == NULL) != (y->price == NULL))
 		return x->price ? 1 : -1; /* what breaks a job comes first */
-	if (x->headroom_ns != y->headroom_ns)
-		return x->headroom_ns > y->headroom_ns ? -1 : 1;
-	return strcmp(x->key, y->key);
+	return NSX_CMP(y->headroom_ns, x->headroom_ns) ?:
+	       strcmp(x->key, y->key);
 }
 
 int nsx_freport_findings(struct nsx_freport *r, struct nsx_err *err)

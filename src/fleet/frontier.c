@@ -131,9 +131,7 @@ static int cmp_stage(const void *a, const void *b)
 {
 	const struct nsx_stage *x = a, *y = b;
 
-	if (x->stage != y->stage)
-		return x->stage < y->stage ? -1 : 1;
-	return x->rank < y->rank ? -1 : x->rank > y->rank;
+	return NSX_CMP(x->stage, y->stage) ?: NSX_CMP(x->rank, y->rank);
 }
 
 int nsx_fleet_frontier(const struct nsx_fleet *f, struct nsx_stage **ret,

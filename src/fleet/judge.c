@@ -183,9 +183,8 @@ static int cmp_late(const void *a, const void *b)
 {
 	const struct nsx_late *x = a, *y = b;
 
-	if (x->excess_ns != y->excess_ns)
-		return x->excess_ns > y->excess_ns ? -1 : 1;
-	return x->ranks[0] < y->ranks[0] ? -1 : x->ranks[0] > y->ranks[0];
+	return NSX_CMP(y->excess_ns, x->excess_ns) ?:
+	       NSX_CMP(x->ranks[0], y->ranks[0]);
 }
 
 static struct nsx_late *add_late(struct judge *j, const uint32_t *ranks,
@@ -516,9 +515,8 @@ static int cmp_price(const void *a, const void *b)
 {
 	const struct nsx_late *x = a, *y = b;
 
-	if (x->recoverable_ns != y->recoverable_ns)
-		return x->recoverable_ns > y->recoverable_ns ? -1 : 1;
-	return x->ranks[0] < y->ranks[0] ? -1 : x->ranks[0] > y->ranks[0];
+	return NSX_CMP(y->recoverable_ns, x->recoverable_ns) ?:
+	       NSX_CMP(x->ranks[0], y->ranks[0]);
 }
 
 static void remove_ranks(uint32_t *all, uint32_t n, const struct nsx_late *l)

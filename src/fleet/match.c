@@ -376,9 +376,7 @@ static int cmp_comm_hash(const void *a, const void *b)
 	const struct channel *x = *(struct channel *const *)a;
 	const struct channel *y = *(struct channel *const *)b;
 
-	if (x->c->comm != y->c->comm)
-		return x->c->comm < y->c->comm ? -1 : 1;
-	return cmp_rank(a, b);
+	return NSX_CMP(x->c->comm, y->c->comm) ?: cmp_rank(a, b);
 }
 
 /* Ranks first + i x stride, i < size, of a job: the shapes that meshes have. */
@@ -526,9 +524,7 @@ static int cmp_group(const void *a, const void *b)
 	const struct channel *x = *(struct channel *const *)a;
 	const struct channel *y = *(struct channel *const *)b;
 
-	if (x->group != y->group)
-		return x->group < y->group ? -1 : 1;
-	return x->rank < y->rank ? -1 : x->rank > y->rank;
+	return NSX_CMP(x->group, y->group) ?: NSX_CMP(x->rank, y->rank);
 }
 
 /* Splits the family into communicators: by payload, else by the shape of a mesh
@@ -568,13 +564,8 @@ static int cmp_channel(const void *a, const void *b)
 {
 	const struct channel *x = a, *y = b;
 
-	if (x->c->nops != y->c->nops)
-		return x->c->nops > y->c->nops ? -1 : 1;
-	if (x->c->n != y->c->n)
-		return x->c->n > y->c->n ? -1 : 1;
-	if (x->rank != y->rank)
-		return x->rank < y->rank ? -1 : 1;
-	return x->channel < y->channel ? -1 : x->channel > y->channel;
+	return NSX_CMP(y->c->nops, x->c->nops) ?: NSX_CMP(y->c->n, x->c->n) ?:
+	       NSX_CMP(x->rank, y->rank) ?: NSX_CMP(x->channel, y->channel);
 }
 
 /* Makes equal names of operations one pointer. */

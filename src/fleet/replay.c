@@ -90,11 +90,8 @@ static int cmp_place(const void *a, const void *b)
 {
 	const struct place *x = a, *y = b;
 
-	if (x->at_ns != y->at_ns)
-		return x->at_ns < y->at_ns ? -1 : 1;
-	if (x->comm != y->comm)
-		return x->comm < y->comm ? -1 : 1;
-	return x->k < y->k ? -1 : x->k > y->k;
+	return NSX_CMP(x->at_ns, y->at_ns) ?: NSX_CMP(x->comm, y->comm) ?:
+	       NSX_CMP(x->k, y->k);
 }
 
 /* The first member that has both the step and the collective tells when; false:

@@ -34,9 +34,7 @@ static int cmp_placed(const void *a, const void *b)
 {
 	const struct placed *x = a, *y = b;
 
-	if (x->excess_ns != y->excess_ns)
-		return x->excess_ns > y->excess_ns ? -1 : 1;
-	return x->rank < y->rank ? -1 : x->rank > y->rank;
+	return NSX_CMP(y->excess_ns, x->excess_ns) ?: NSX_CMP(x->rank, y->rank);
 }
 
 /* The ranks to draw, in order of number. */

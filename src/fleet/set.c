@@ -61,15 +61,9 @@ static int cmp_place(const void *a, const void *b)
 	const struct nsx_digest *x = *(struct nsx_digest *const *)a;
 	const struct nsx_digest *y = *(struct nsx_digest *const *)b;
 
-	if (x->host != y->host)
-		return x->host < y->host ? -1 : 1;
-	if (x->utc_ns != y->utc_ns)
-		return x->utc_ns < y->utc_ns ? -1 : 1;
-	if (x->pid != y->pid)
-		return x->pid < y->pid ? -1 : 1;
-	if (x->device != y->device)
-		return x->device < y->device ? -1 : 1;
-	return nsx_digest_cmp(x, y);
+	return NSX_CMP(x->host, y->host) ?: NSX_CMP(x->utc_ns, y->utc_ns) ?:
+	       NSX_CMP(x->pid, y->pid) ?: NSX_CMP(x->device, y->device) ?:
+	       nsx_digest_cmp(x, y);
 }
 
 /* v: first those without a number. */

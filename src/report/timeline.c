@@ -171,9 +171,7 @@ static int cmp_busy(const void *a, const void *b)
 {
 	const struct busy_stream *x = a, *y = b;
 
-	if (x->nops != y->nops)
-		return x->nops > y->nops ? -1 : 1;
-	return x->stream < y->stream ? -1 : x->stream > y->stream;
+	return NSX_CMP(y->nops, x->nops) ?: NSX_CMP(x->stream, y->stream);
 }
 
 static int cmp_stream(const void *a, const void *b)
@@ -254,11 +252,8 @@ static int cmp_projections(const void *a, const void *b)
 {
 	const struct projection *x = a, *y = b;
 
-	if (x->start_ns != y->start_ns)
-		return x->start_ns < y->start_ns ? -1 : 1;
-	if (x->end_ns != y->end_ns)
-		return x->end_ns > y->end_ns ? -1 : 1;
-	return x->range < y->range ? -1 : x->range > y->range;
+	return NSX_CMP(x->start_ns, y->start_ns) ?:
+	       NSX_CMP(y->end_ns, x->end_ns) ?: NSX_CMP(x->range, y->range);
 }
 
 static void widen(struct projection *p, int64_t start, int64_t end)

@@ -120,9 +120,8 @@ static int cmp_devices(const void *a, const void *b, void *ctx)
 	const struct nsx_trace *t = ctx;
 	const struct nsx_device *x = a, *y = b;
 
-	if (x->device_id != y->device_id)
-		return x->device_id < y->device_id ? -1 : 1;
-	return nsx_str_cmp(t->strings, x->gpu, y->gpu);
+	return NSX_CMP(x->device_id, y->device_id) ?:
+	       nsx_str_cmp(t->strings, x->gpu, y->gpu);
 }
 
 /* Devices in order; the streams' device indices follow. */

@@ -97,11 +97,9 @@ static int cmp_rows(const void *a, const void *b)
 {
 	const struct row *x = a, *y = b;
 
-	if (x->thread != y->thread)
-		return x->thread < y->thread ? -1 : 1;
-	if (x->start_ns != y->start_ns)
-		return x->start_ns < y->start_ns ? -1 : 1;
-	return x->end_ns > y->end_ns ? -1 : x->end_ns < y->end_ns;
+	return NSX_CMP(x->thread, y->thread) ?:
+	       NSX_CMP(x->start_ns, y->start_ns) ?:
+	       NSX_CMP(y->end_ns, x->end_ns);
 }
 
 static int cmp_sums(const void *a, const void *b, void *ctx)

@@ -348,10 +348,8 @@ static int cmp_samples(const void *ctx, uint32_t a, uint32_t b)
 {
 	const struct nsx_samples_rw *s = ctx;
 
-	if (s->global_tid[a] != s->global_tid[b])
-		return s->global_tid[a] < s->global_tid[b] ? -1 : 1;
-	return s->start_ns[a] < s->start_ns[b] ? -1 :
-	       s->start_ns[a] > s->start_ns[b];
+	return NSX_CMP(s->global_tid[a], s->global_tid[b]) ?:
+	       NSX_CMP(s->start_ns[a], s->start_ns[b]);
 }
 
 static int slice_samples(struct nsx_loader *l, size_t n, struct nsx_err *err)

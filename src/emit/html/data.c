@@ -87,9 +87,7 @@ static int cmp_spans(const void *a, const void *b)
 	const struct nsx_span *x = a, *y = b;
 	int64_t n = x->end_ns - x->start_ns, m = y->end_ns - y->start_ns;
 
-	if (n != m)
-		return n > m ? -1 : 1;
-	return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
+	return NSX_CMP(m, n) ?: NSX_CMP(x->start_ns, y->start_ns);
 }
 
 /* Its spans, the longest first: that is where "show" leads. */

@@ -39,9 +39,7 @@ static int cmp_event(const void *a, const void *b)
 {
 	const struct event *x = a, *y = b;
 
-	if (x->key != y->key)
-		return x->key < y->key ? -1 : 1;
-	return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
+	return NSX_CMP(x->key, y->key) ?: NSX_CMP(x->start_ns, y->start_ns);
 }
 
 /* The events of one kind of a process on the device of its main stream. */

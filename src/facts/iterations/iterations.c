@@ -438,11 +438,9 @@ static int cmp_iterations(const void *a, const void *b)
 {
 	const struct nsx_iteration *x = a, *y = b;
 
-	if (x->process != y->process)
-		return x->process < y->process ? -1 : 1;
-	if (x->device != y->device)
-		return x->device < y->device ? -1 : 1;
-	return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
+	return NSX_CMP(x->process, y->process) ?:
+	       NSX_CMP(x->device, y->device) ?:
+	       NSX_CMP(x->start_ns, y->start_ns);
 }
 
 /* Sorted, on arena a. */

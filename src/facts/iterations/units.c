@@ -10,9 +10,7 @@ static int cmp_weights(const void *a, const void *b)
 {
 	const struct nsx_weighed_way *x = a, *y = b;
 
-	if (x->weight != y->weight)
-		return x->weight > y->weight ? -1 : 1;
-	return x->way < y->way ? -1 : x->way > y->way;
+	return NSX_CMP(y->weight, x->weight) ?: NSX_CMP(x->way, y->way);
 }
 
 static int keep(struct nsx_finder *fd, const struct nsx_way *way, double score,
@@ -75,9 +73,8 @@ static int cmp_marks(const void *a, const void *b)
 {
 	const struct nsx_span *x = a, *y = b;
 
-	if (x->start_ns != y->start_ns)
-		return x->start_ns < y->start_ns ? -1 : 1;
-	return x->end_ns < y->end_ns ? -1 : x->end_ns > y->end_ns;
+	return NSX_CMP(x->start_ns, y->start_ns) ?:
+	       NSX_CMP(x->end_ns, y->end_ns);
 }
 
 /* Ranges of all threads of a process, without those inside another. */

@@ -215,9 +215,7 @@ static int cmp_piece(const void *a, const void *b)
 {
 	const struct piece *x = a, *y = b;
 
-	if (x->type != y->type)
-		return x->type < y->type ? -1 : 1;
-	return x->part < y->part ? -1 : x->part > y->part;
+	return NSX_CMP(x->type, y->type) ?: NSX_CMP(x->part, y->part);
 }
 
 static int list_pieces(struct reading *r, struct pieces *ret,
@@ -393,22 +391,16 @@ static int cmp_metric(const void *a, const void *b)
 {
 	const struct nsx_metric *x = a, *y = b;
 
-	if (x->gpu != y->gpu)
-		return x->gpu < y->gpu ? -1 : 1;
-	if (x->metric_id != y->metric_id)
-		return x->metric_id < y->metric_id ? -1 : 1;
-	return x->type_id < y->type_id ? -1 : x->type_id > y->type_id;
+	return NSX_CMP(x->gpu, y->gpu) ?: NSX_CMP(x->metric_id, y->metric_id) ?:
+	       NSX_CMP(x->type_id, y->type_id);
 }
 
 static int cmp_loss(const void *a, const void *b)
 {
 	const struct nsx_metric_loss *x = a, *y = b;
 
-	if (x->gpu != y->gpu)
-		return x->gpu < y->gpu ? -1 : 1;
-	if (x->metric_id != y->metric_id)
-		return x->metric_id < y->metric_id ? -1 : 1;
-	return x->type_id < y->type_id ? -1 : x->type_id > y->type_id;
+	return NSX_CMP(x->gpu, y->gpu) ?: NSX_CMP(x->metric_id, y->metric_id) ?:
+	       NSX_CMP(x->type_id, y->type_id);
 }
 
 static int list_losses(const struct names *names, const struct fold *sum,

@@ -18,10 +18,8 @@ static int cmp_stretches(const void *a, const void *b)
 {
 	const struct thread_span *x = a, *y = b;
 
-	if (x->thread != y->thread)
-		return x->thread < y->thread ? -1 : 1;
-	return (x->span.start_ns > y->span.start_ns) -
-	       (x->span.start_ns < y->span.start_ns);
+	return NSX_CMP(x->thread, y->thread) ?:
+	       NSX_CMP(x->span.start_ns, y->span.start_ns);
 }
 
 void span_list_sort(struct span_list *s)

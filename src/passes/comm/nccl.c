@@ -150,9 +150,7 @@ static int cmp_group(const void *a, const void *b)
 {
 	const struct nccl_group *x = a, *y = b;
 
-	if (x->total_ns != y->total_ns)
-		return x->total_ns > y->total_ns ? -1 : 1;
-	return strcmp(x->name, y->name);
+	return NSX_CMP(y->total_ns, x->total_ns) ?: strcmp(x->name, y->name);
 }
 
 static int fill_groups(struct nccl_comm *c, struct nccl_costs *costs,

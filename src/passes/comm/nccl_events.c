@@ -97,13 +97,8 @@ static int cmp_event(const void *a, const void *b)
 {
 	const struct nccl_event *x = a, *y = b;
 
-	if (x->group != y->group)
-		return x->group < y->group ? -1 : 1;
-	if (x->process != y->process)
-		return x->process < y->process ? -1 : 1;
-	if (x->device != y->device)
-		return x->device < y->device ? -1 : 1;
-	return x->op < y->op ? -1 : x->op > y->op;
+	return NSX_CMP(x->group, y->group) ?: NSX_CMP(x->process, y->process) ?:
+	       NSX_CMP(x->device, y->device) ?: NSX_CMP(x->op, y->op);
 }
 
 static int collect_events(struct nccl_comm *c, struct nsx_err *err)

@@ -19,11 +19,9 @@ static int cmp_call(const void *a, const void *b)
 {
 	const struct nsx_nccl_call *x = a, *y = b;
 
-	if (x->op != y->op)
-		return x->op < y->op ? -1 : 1;
-	if (x->communicator != y->communicator)
-		return x->communicator < y->communicator ? -1 : 1;
-	return x->bytes < y->bytes ? -1 : x->bytes > y->bytes;
+	return NSX_CMP(x->op, y->op) ?:
+	       NSX_CMP(x->communicator, y->communicator) ?:
+	       NSX_CMP(x->bytes, y->bytes);
 }
 
 static int add_op(const struct nsx_run *run, const struct nsx_nccl_call *m, size_t n,

@@ -314,9 +314,7 @@ static int cmp_peers(const void *a, const void *b)
 {
 	const struct copy_peer *x = a, *y = b;
 
-	if (x->src != y->src)
-		return x->src < y->src ? -1 : 1;
-	return x->dst < y->dst ? -1 : x->dst > y->dst;
+	return NSX_CMP(x->src, y->src) ?: NSX_CMP(x->dst, y->dst);
 }
 
 static struct nsx_cell device_cell(const struct nsx_trace *t, uint32_t device)

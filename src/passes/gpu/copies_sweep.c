@@ -173,9 +173,7 @@ static int cmp_large(const void *a, const void *b)
 {
 	const struct large *x = a, *y = b;
 
-	if (x->group != y->group)
-		return x->group < y->group ? -1 : 1;
-	return x->gbps < y->gbps ? -1 : x->gbps > y->gbps;
+	return NSX_CMP(x->group, y->group) ?: NSX_CMP(x->gbps, y->gbps);
 }
 
 /* The least rate at which half of the bytes is reached. */

@@ -45,9 +45,8 @@ static int cmp_by_corr(const void *a, const void *b)
 {
 	const struct kept *x = a, *y = b;
 
-	if (x->process != y->process)
-		return x->process < y->process ? -1 : 1;
-	return x->e->corr < y->e->corr ? -1 : x->e->corr > y->e->corr;
+	return NSX_CMP(x->process, y->process) ?:
+	       NSX_CMP(x->e->corr, y->e->corr);
 }
 
 /* First of v with at least this (process, correlation id). */

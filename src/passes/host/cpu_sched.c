@@ -150,12 +150,9 @@ static int cmp_stretches(const void *a, const void *b)
 {
 	const struct cpu_stretch *x = a, *y = b;
 
-	if (x->thread != y->thread)
-		return x->thread < y->thread ? -1 : 1;
-	if (x->first.at_ns != y->first.at_ns)
-		return x->first.at_ns < y->first.at_ns ? -1 : 1;
-	return x->last.at_ns < y->last.at_ns ? -1 :
-					       x->last.at_ns > y->last.at_ns;
+	return NSX_CMP(x->thread, y->thread) ?:
+	       NSX_CMP(x->first.at_ns, y->first.at_ns) ?:
+	       NSX_CMP(x->last.at_ns, y->last.at_ns);
 }
 
 /* Adds b, which comes after a, to a. */

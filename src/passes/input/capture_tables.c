@@ -56,11 +56,8 @@ static int cmp_coverage(const void *a, const void *b, void *ctx)
 	const struct nsx_coverage *x = &q->run->facts->coverage[i];
 	const struct nsx_coverage *y = &q->run->facts->coverage[j];
 
-	if (x->kernel_ns != y->kernel_ns)
-		return x->kernel_ns > y->kernel_ns ? -1 : 1;
-	if (x->nkernels != y->nkernels)
-		return x->nkernels > y->nkernels ? -1 : 1;
-	return i < j ? -1 : i > j;
+	return NSX_CMP(y->kernel_ns, x->kernel_ns) ?:
+	       NSX_CMP(y->nkernels, x->nkernels) ?: NSX_CMP(i, j);
 }
 
 /* Processes whose kernels lie mostly outside ranges, where others' do not; those

@@ -128,15 +128,10 @@ static int cmp_rows(const void *a, const void *b, void *ctx)
 	const struct row *x = a, *y = b;
 	uint32_t p = w->g.process[x->group], q = w->g.process[y->group];
 
-	if (w->range_ns[p] != w->range_ns[q])
-		return w->range_ns[p] < w->range_ns[q] ? 1 : -1;
-	if (p != q)
-		return p < q ? -1 : 1;
-	if (x->total_ns != y->total_ns)
-		return x->total_ns < y->total_ns ? 1 : -1;
-	if (x->count != y->count)
-		return x->count < y->count ? 1 : -1;
-	return nsx_str_cmp(w->t->strings, w->g.name[x->group],
+	return NSX_CMP(w->range_ns[q], w->range_ns[p]) ?: NSX_CMP(p, q) ?:
+	       NSX_CMP(y->total_ns, x->total_ns) ?:
+	       NSX_CMP(y->count, x->count) ?:
+	       nsx_str_cmp(w->t->strings, w->g.name[x->group],
 			   w->g.name[y->group]);
 }
 
@@ -176,11 +171,8 @@ static int cmp_kernel_rows(const void *a, const void *b, void *ctx)
 {
 	const struct row *x = a, *y = b;
 
-	if (x->kernel_ns != y->kernel_ns)
-		return x->kernel_ns < y->kernel_ns ? 1 : -1;
-	if (x->kernels != y->kernels)
-		return x->kernels < y->kernels ? 1 : -1;
-	return cmp_rows(a, b, ctx);
+	return NSX_CMP(y->kernel_ns, x->kernel_ns) ?:
+	       NSX_CMP(y->kernels, x->kernels) ?: cmp_rows(a, b, ctx);
 }
 
 /* In no CSV: only the rows that are shown are made. */

@@ -54,9 +54,7 @@ static int cmp_cuts(const void *a, const void *b)
 {
 	const struct cut *x = a, *y = b;
 
-	if (x->process != y->process)
-		return x->process < y->process ? -1 : 1;
-	return x->at < y->at ? -1 : x->at > y->at;
+	return NSX_CMP(x->process, y->process) ?: NSX_CMP(x->at, y->at);
 }
 
 static int cmp_ranges(const void *a, const void *b, void *ctx)
@@ -67,11 +65,8 @@ static int cmp_ranges(const void *a, const void *b, void *ctx)
 	int64_t start_x = nsx_range_start(&w->t->nvtx, x);
 	int64_t start_y = nsx_range_start(&w->t->nvtx, y);
 
-	if (p != q)
-		return p < q ? -1 : 1;
-	if (w->g.of[x] != w->g.of[y])
-		return w->g.of[x] < w->g.of[y] ? -1 : 1;
-	return start_x < start_y ? -1 : start_x > start_y;
+	return NSX_CMP(p, q) ?: NSX_CMP(w->g.of[x], w->g.of[y]) ?:
+	       NSX_CMP(start_x, start_y);
 }
 
 static int find_ranges(struct work *w, struct nsx_arena *a,

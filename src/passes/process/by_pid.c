@@ -249,9 +249,7 @@ static int cmp_sync(const void *a, const void *b, void *ctx)
 	uint32_t p = *(const uint32_t *)a, q = *(const uint32_t *)b;
 	int64_t x = pids->total[p].sync_ns, y = pids->total[q].sync_ns;
 
-	if (x != y)
-		return x > y ? -1 : 1;
-	return p < q ? -1 : p > q;
+	return NSX_CMP(y, x) ?: NSX_CMP(p, q);
 }
 
 static size_t group_sync(const struct nsx_pids *pids, uint32_t p,

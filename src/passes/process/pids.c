@@ -29,13 +29,9 @@ static int cmp_processes(const void *a, const void *b, void *ctx)
 	const struct nsx_pid_totals *x = &o->total[p], *y = &o->total[q];
 	int64_t i = o->t->process[p].pid, j = o->t->process[q].pid;
 
-	if (x->kernel_ns != y->kernel_ns)
-		return x->kernel_ns > y->kernel_ns ? -1 : 1;
-	if (x->sync_ns != y->sync_ns)
-		return x->sync_ns > y->sync_ns ? -1 : 1;
-	if (i != j)
-		return i < j ? -1 : 1;
-	return p < q ? -1 : p > q;
+	return NSX_CMP(y->kernel_ns, x->kernel_ns) ?:
+	       NSX_CMP(y->sync_ns, x->sync_ns) ?: NSX_CMP(i, j) ?:
+	       NSX_CMP(p, q);
 }
 
 static void add_totals(const struct nsx_trace *t, struct nsx_pids *ret)
