@@ -231,12 +231,11 @@ static int64_t ready_op(const struct player *p, const struct typical *typical,
 		ready = (c->kind == CALL_BLOCK ? p->call_start[o->call] :
 						 p->call_end[o->call]) + ns;
 	}
-	if (side) {
-		if (p->engine_end[o->engine] != NEVER)
-			ready = NSX_MAX(ready, p->engine_end[o->engine] +
-						       SIDE_GAP_NS);
-	} else if ((o->flags & OP_STREAM) &&
-		   p->stream_end[o->stream] != NEVER) {
+	if (side && p->engine_end[o->engine] != NEVER)
+		ready = NSX_MAX(ready, p->engine_end[o->engine] + SIDE_GAP_NS);
+	/* What is copied from the GPU must have been computed. */
+	if ((!side || o->copy_kind != NSX_COPY_HTOD) &&
+	    (o->flags & OP_STREAM) && p->stream_end[o->stream] != NEVER) {
 		ns = typical ? typical->dispatch_ns[i] : o->dispatch_ns;
 		if (async)
 			ns = NSX_MIN(ns, ASYNC_GAP_NS);
