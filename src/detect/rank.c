@@ -26,6 +26,7 @@
 #define SAME 0.05	   /* what an alternative may add to the other      */
 #define OWN 0.3		   /* ... of what it wins alone                     */
 #define LEADS 0.8	   /* of the other's price, to name both            */
+#define STOPS 0.5	   /* ... to stand before it, for what stops a host */
 enum { MAX_QUALITY = 3, MAX_LINES = 12 };
 
 struct item {
@@ -204,14 +205,28 @@ static int price_alone(struct pricing *p, struct nsx_plan *plans,
 	return 0;
 }
 
-/* What wins nothing is dropped, or told to be harmless. */
+static bool is_told(const struct pricing *p, enum nsx_finding_id id)
+{
+	for (size_t i = 0; i < p->n; i++)
+		if (!p->v[i].gone && p->v[i].f->id == id)
+			return true;
+	return false;
+}
+
+/* What wins nothing is dropped, or told to be harmless; so are the waits of a
+ * program that is paced from outside: they end when what it waits for comes.
+ */
 static void drop_harmless(struct pricing *p)
 {
+	bool paced = is_told(p, NSX_ID_paced);
+
 	for (size_t i = 0; i < p->n; i++) {
 		struct item *x = &p->v[i];
 
 		if (x->f->price < NSX_PRICE_MEASURED)
 			continue;
+		if (paced && x->f->id == NSX_ID_idle_by_os_wait)
+			x->gone = true;
 		if (x->f->headroom_ns < LEAST_SHARE * p->length_ns)
 			x->gone = true;
 		if (x->f->harmless &&
@@ -276,6 +291,14 @@ static struct item *best_of(struct pricing *p)
 	return best;
 }
 
+/* A pause of the launching thread shows in the wait for the GPU that comes before
+ * or after it, which keeps what is its own.
+ */
+static bool stops_host(enum nsx_finding_id id)
+{
+	return id >= NSX_ID_slow_iterations && id <= NSX_ID_preempted_host;
+}
+
 /* Of best and the others, which add `after` once best is there: the cause
  * furthest up among those that win nearly as much.
  */
@@ -288,7 +311,8 @@ static struct item *leader(struct pricing *p, struct item *best,
 		struct item *x = &p->v[i];
 
 		if (x->left && x != best && after[i] <= SAME * best->adds_ns &&
-		    x->adds_ns >= LEADS * best->adds_ns &&
+		    x->adds_ns >= (stops_host(x->f->id) ? STOPS : LEADS) *
+					  best->adds_ns &&
 		    x->f->id < lead->f->id)
 			lead = x;
 	}
@@ -301,9 +325,8 @@ static void join(struct pricing *p, struct item *lead, struct item *best,
 	for (size_t i = 0; i < p->n; i++) {
 		struct item *x = &p->v[i];
 
-		if (!x->left || x == lead ||
-		    (x != best && (after[i] > SAME * best->adds_ns ||
-				   after[i] > OWN * x->adds_ns)))
+		if (!x->left || x == lead || after[i] > SAME * best->adds_ns ||
+		    after[i] > OWN * x->adds_ns)
 			continue;
 		x->left = false;
 		x->gone = true;
@@ -333,12 +356,14 @@ static int apply_next(struct pricing *p, struct item *best,
 	if (price_more(p, plans, gains, *applied_ns + best->adds_ns, err))
 		return err->rc;
 	best->left = true;
+	best->adds_ns = 0;
 	for (size_t i = 0; i < p->n; i++) {
 		after[i] = p->v[i].adds_ns;
 		p->v[i].adds_ns = before[i];
 	}
 	lead = leader(p, best, after);
-	join(p, lead, best, after);
+	if (lead->adds_ns >= LEADS * best->adds_ns)
+		join(p, lead, best, after);
 	lead->left = false;
 	lead->f->disjoint_ns = lead->adds_ns;
 	lead->f->has_disjoint = true;
@@ -465,14 +490,6 @@ static void cap(struct pricing *p)
 			f->is_minor |= nquality++ >= MAX_QUALITY;
 		f->is_minor |= !f->is_minor && n++ >= NSX_MAX_FINDINGS;
 	}
-}
-
-static bool is_told(const struct pricing *p, enum nsx_finding_id id)
-{
-	for (size_t i = 0; i < p->n; i++)
-		if (!p->v[i].gone && p->v[i].f->id == id)
-			return true;
-	return false;
 }
 
 /* Whether what a finding wins needs the GPU to be free when it is idle. */

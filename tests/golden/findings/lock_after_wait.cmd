@@ -1,0 +1,1 @@
+explain @lock_after_wait --pass findings --md
