@@ -12,36 +12,58 @@
 #define SPREAD 0.05 /* median difference from the median period */
 #define MUCH 0.1    /* of the window, that the host seems to cost */
 #define SURE 0.1    /* of that, which is won in any case */
+#define STEADIER 2  /* the period than the time idle: a clock keeps it */
 enum { FEWEST = 8 };
 
-/* Median length of the iterations of the limiting GPU in the judged window; 0:
- * they are few, or not of one length.
- */
-static int find_period(struct nsx_detect *d, double *ret, struct nsx_err *err)
+/* The iterations of the limiting GPU in the judged window. */
+struct rhythm {
+	double period_ns; /* median; 0: they are few, or not of one length   */
+	bool makes_up;	  /* the GPU idles as much longer as it worked less  */
+};
+
+/* Median distance from the median, which is returned. */
+static double spread(int64_t *ns, size_t n, double *ret_median)
+{
+	*ret_median = nsx_quantile(ns, n, 0.5);
+	for (size_t i = 0; i < n; i++)
+		ns[i] = llabs(ns[i] - nsx_to_i64(*ret_median));
+	return nsx_quantile(ns, n, 0.5);
+}
+
+static int find_rhythm(struct nsx_detect *d, struct rhythm *ret,
+		       struct nsx_err *err)
 {
 	const struct nsx_facts *f = d->facts;
 	int64_t *ns = nsx_arena_try_array(d->scratch, f->niterations,
 					  sizeof(*ns), "iterations", err);
-	double median;
+	int64_t *idle_ns = nsx_arena_try_array(d->scratch, f->niterations,
+					       sizeof(*idle_ns), "iterations",
+					       err);
+	double median, apart, idle;
 	size_t n = 0;
 
-	*ret = 0;
-	if (!ns)
+	*ret = (struct rhythm){0};
+	if (!ns || !idle_ns)
 		return err->rc;
 	for (size_t i = 0; i < f->niterations; i++) {
 		const struct nsx_iteration *x = &f->iterations[i];
+		struct nsx_partition part;
 
-		if (x->device == f->limiting &&
-		    x->start_ns >= d->w.start_ns && x->end_ns <= d->w.end_ns)
-			ns[n++] = x->end_ns - x->start_ns;
+		if (x->device != f->limiting ||
+		    x->start_ns < d->w.start_ns || x->end_ns > d->w.end_ns)
+			continue;
+		nsx_partition(&f->device[x->device], x->start_ns, x->end_ns,
+			      &part);
+		ns[n] = x->end_ns - x->start_ns;
+		idle_ns[n++] = part.ns[NSX_P_IDLE];
 	}
 	if (n < FEWEST)
 		return 0;
-	median = nsx_quantile(ns, n, 0.5);
-	for (size_t i = 0; i < n; i++)
-		ns[i] = llabs(ns[i] - nsx_to_i64(median));
-	if (nsx_quantile(ns, n, 0.5) <= SPREAD * median)
-		*ret = median;
+	apart = spread(ns, n, &median);
+	if (apart > SPREAD * median)
+		return 0;
+	ret->period_ns = median;
+	ret->makes_up = STEADIER * apart < spread(idle_ns, n, &idle);
 	return 0;
 }
 
@@ -65,32 +87,44 @@ static bool waits_inside(const struct nsx_detect *d)
 	return 2 * ns >= d->w.end_ns - d->w.start_ns;
 }
 
+/* What a host that took no time and had no waits outside CUDA would win is next to
+ * nothing if these waits end when they did.  Where the calls that wait can be
+ * named they may be the program's own, such as a slow loader's, unless a clock
+ * keeps the period.
+ */
 int nsx_detect_pace(struct nsx_detect *d, struct nsx_err *err)
 {
-	const struct nsx_change instant = {.verb = NSX_INSTANT_HOST};
+	const struct nsx_change v[] = {{.verb = NSX_INSTANT_HOST},
+				       {.verb = NSX_NO_OS_WAIT, .name = ".",
+					.is_pattern = true}};
+	enum { HOST, BOTH, OS, NPLANS };
+	const struct nsx_plan plans[NPLANS] = {
+		[HOST] = {v, 1}, [BOTH] = {v, 2}, [OS] = {v + 1, 1}};
 	struct nsx_findings *l = d->found;
-	struct nsx_gain g;
-	double period;
+	struct nsx_gain g[NPLANS];
+	struct rhythm r;
 
-	if (find_period(d, &period, err) ||
-	    nsx_replay_price(d->facts->model, &instant, 1, &g, err))
+	if (find_rhythm(d, &r, err) ||
+	    nsx_replay_prices(d->facts->model, plans, NPLANS, 1, g, err))
 		return err->rc;
-	if (!(period > 0) || waits_inside(d) || g.confidence == NSX_ABSTAINS || g.share < MUCH ||
-	    (double)g.low_ns >= SURE * (double)g.gain_ns)
+	if (!(r.period_ns > 0) || waits_inside(d) ||
+	    g[HOST].confidence == NSX_ABSTAINS || g[BOTH].share < MUCH ||
+	    (!r.makes_up && g[OS].share >= MUCH) ||
+	    (double)g[HOST].low_ns >= SURE * (double)g[BOTH].gain_ns)
 		return 0;
 	struct nsx_finding f = {
 		.id = NSX_ID_paced, .device = d->facts->limiting,
 		.title = nsx_tell(l,
 			"the program is paced from outside, every %s: there is "
 			"little to win",
-			nsx_text_ns(l->arena, period)),
+			nsx_text_ns(l->arena, r.period_ns)),
 		.confidence = NSX_CONF_MEDIUM,
 		.evidence = {nsx_tell(
 			l,
 			"its threads wait outside CUDA in each period; if "
 			"these waits end when they did, a host that took no "
 			"time at all would win %s of the judged window",
-			nsx_text_ns(l->arena, (double)g.low_ns))},
+			nsx_text_ns(l->arena, (double)g[HOST].low_ns))},
 		.recommendation = {"look at what it waits for (a camera, a "
 				   "network, a timer); on this machine there "
 				   "is room for more work in each period"},

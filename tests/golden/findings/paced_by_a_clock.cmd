@@ -1,0 +1,1 @@
+explain @paced_clock --pass findings,iterations --md
