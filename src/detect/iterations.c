@@ -1,8 +1,9 @@
 /* iterations.c - iterations that take longer than the others: what is in them
  * that is not in the usual one.
  *
- * A pause is a stretch of host time between two calls, or a range that only
- * slow iterations have (a checkpoint, an evaluation).
+ * A pause is a stretch of host time between two calls, a blocking copy that takes
+ * far longer than any in the others, or a range that only slow iterations have (a
+ * checkpoint, an evaluation).
  */
 #include <math.h>
 #include <stdlib.h>
@@ -14,7 +15,13 @@
 
 #define LEAST_SHARE 0.01 /* of the window */
 #define PAUSE_SHARE 0.25 /* of what an iteration takes too long */
-enum { LEAST_PAUSE_NS = 1000000, MOST_RANGES = 4 };
+enum { LEAST_PAUSE_NS = 1000000, LEAST_COPY_NS = 100000, MOST_RANGES = 4 };
+
+struct rows {
+	uint32_t *v;
+	size_t n, cap;
+};
+
 
 struct slow {
 	struct nsx_detect *d;
@@ -22,8 +29,10 @@ struct slow {
 	size_t n, nslow;
 	double median_ns;
 	int64_t excess_ns, by_class[NSX_NPARTS];
-	uint32_t *rows; /* calls that end a pause */
-	size_t nrows, cap_rows;
+	struct rows pauses; /* calls that end one */
+	struct rows copies, copied; /* calls, and their operations, that only
+				       slow iterations have */
+	int64_t usual_copy_ns; /* the longest blocking one in the others */
 	nsx_str range[MOST_RANGES];
 	uint32_t nranges, place;
 };
@@ -132,15 +141,21 @@ static bool is_rare(const struct slow *s, uint32_t range)
 	return n <= s->nslow && s->nslow * 2 < s->n;
 }
 
+static int add_row(struct rows *r, uint32_t row, struct nsx_err *err)
+{
+	if (nsx_grow(&r->v, &r->cap, r->n + 1, sizeof(*r->v), "pauses", err))
+		return err->rc;
+	r->v[r->n++] = row;
+	return 0;
+}
+
 static int add_pause(struct slow *s, size_t call, uint32_t range,
 		     struct nsx_err *err)
 {
 	nsx_str name = range == NSX_NONE ? 0 : s->d->trace->nvtx.name[range];
 
-	if (nsx_grow(&s->rows, &s->cap_rows, s->nrows + 1, sizeof(*s->rows),
-		     "pauses", err))
+	if (add_row(&s->pauses, (uint32_t)call, err))
 		return err->rc;
-	s->rows[s->nrows++] = (uint32_t)call;
 	if (!name || s->nranges == MOST_RANGES)
 		return 0;
 	for (uint32_t i = 0; i < s->nranges; i++)
@@ -154,6 +169,54 @@ static int add_pause(struct slow *s, size_t call, uint32_t range,
 	return 0;
 }
 
+/* The copy of a call that blocks, on the GPU; NSX_NONE: it is none. */
+static uint32_t blocking_copy(const struct slow *s, size_t call,
+			      struct nsx_span *ret)
+{
+	const struct nsx_trace *t = s->d->trace;
+	uint32_t op = t->calls.op[call];
+
+	if (op == NSX_NONE || !nsx_call_blocks(s->d->facts, t, call))
+		return NSX_NONE;
+	*ret = (struct nsx_span){nsx_op_start(&t->ops, op),
+				 nsx_op_start(&t->ops, op) +
+					 nsx_op_ns(&t->ops, op)};
+	return op;
+}
+
+static void find_usual_copy(struct slow *s, uint32_t thread)
+{
+	const struct nsx_thread *th = &s->d->trace->thread[thread];
+	struct nsx_span x;
+	size_t at = 0;
+
+	for (size_t i = th->calls_at; i < th->calls_at + th->ncalls; i++)
+		if (blocking_copy(s, i, &x) != NSX_NONE &&
+		    x.start_ns >= s->d->w.start_ns &&
+		    x.end_ns <= s->d->w.end_ns &&
+		    !pause_of(s, &at, x.start_ns, x.end_ns))
+			s->usual_copy_ns = NSX_MAX(s->usual_copy_ns,
+						   x.end_ns - x.start_ns);
+}
+
+static int find_copy(struct slow *s, size_t call, size_t *at,
+		     struct nsx_err *err)
+{
+	struct nsx_span x;
+	uint32_t op = blocking_copy(s, call, &x);
+	int64_t ns;
+
+	if (op == NSX_NONE)
+		return 0;
+	ns = x.end_ns - x.start_ns;
+	if (ns < LEAST_COPY_NS || ns / 2 < s->usual_copy_ns ||
+	    !pause_of(s, at, x.start_ns, x.end_ns))
+		return 0;
+	return add_row(&s->copies, (uint32_t)call, err) ||
+			       add_row(&s->copied, op, err) ?
+		       err->rc : 0;
+}
+
 static int find_pauses(struct slow *s, uint32_t thread, uint32_t *below,
 		       struct nsx_err *err)
 {
@@ -161,7 +224,7 @@ static int find_pauses(struct slow *s, uint32_t thread, uint32_t *below,
 	const struct nsx_thread *th = &t->thread[thread];
 	int64_t last_ns = INT64_MAX;
 	struct nsx_nvtx_walk walk;
-	size_t at = 0;
+	size_t at = 0, copy_at = 0;
 
 	nsx_nvtx_walk_begin(&walk, t, thread, true, false, below);
 	for (size_t i = th->calls_at; i < th->calls_at + th->ncalls; i++) {
@@ -182,6 +245,8 @@ static int find_pauses(struct slow *s, uint32_t thread, uint32_t *below,
 			    add_pause(s, i, range, err))
 				return err->rc;
 		}
+		if (find_copy(s, i, &copy_at, err))
+			return err->rc;
 		last_ns = nsx_call_end(&t->calls, i);
 	}
 	return 0;
@@ -189,27 +254,45 @@ static int find_pauses(struct slow *s, uint32_t thread, uint32_t *below,
 
 /* Findings -----------------------------------------------------------------------*/
 
+static const uint32_t *keep_rows(struct slow *s, struct rows *r,
+				 struct nsx_err *err)
+{
+	uint32_t *v = nsx_arena_try_array(s->d->found->arena, r->n, sizeof(*v),
+					  "pauses", err);
+
+	if (v && r->n) {
+		qsort(r->v, r->n, sizeof(*v), nsx_cmp_u32);
+		memcpy(v, r->v, r->n * sizeof(*v));
+	}
+	return v;
+}
+
 static int fill_remedy(struct slow *s, struct nsx_finding *f,
 		       struct nsx_err *err)
 {
-	struct nsx_findings *l = s->d->found;
-	struct nsx_change *v = nsx_arena_get(l->arena, (2 + MOST_RANGES) *
-							       sizeof(*v));
-	uint32_t *rows = nsx_arena_try_array(l->arena, s->nrows, sizeof(*rows),
-					     "pauses", err);
+	struct {
+		struct nsx_change change;
+		struct rows *rows;
+	} parts[] = {
+		{{.verb = NSX_FASTER_HOST, .amount = INFINITY}, &s->pauses},
+		{{.verb = NSX_NO_OS_WAIT, .name = ".", .is_pattern = true},
+		 &s->pauses},
+		{{.verb = NSX_NO_COST}, &s->copies},
+		{{.verb = NSX_DROP}, &s->copied},
+	};
+	struct nsx_change *v = nsx_arena_get(
+		s->d->found->arena,
+		(ARRAY_LEN(parts) + MOST_RANGES) * sizeof(*v));
 	size_t n = 0;
 
-	if (!rows)
-		return err->rc;
-	if (s->nrows) {
-		qsort(s->rows, s->nrows, sizeof(*s->rows), nsx_cmp_u32);
-		memcpy(rows, s->rows, s->nrows * sizeof(*rows));
-		v[n++] = (struct nsx_change){.verb = NSX_FASTER_HOST,
-					     .amount = INFINITY, .rows = rows,
-					     .nrows = s->nrows};
-		v[n++] = (struct nsx_change){.verb = NSX_NO_OS_WAIT,
-					     .name = ".", .is_pattern = true,
-					     .rows = rows, .nrows = s->nrows};
+	for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
+		if (!parts[i].rows->n)
+			continue;
+		v[n] = parts[i].change;
+		v[n].rows = keep_rows(s, parts[i].rows, err);
+		if (!v[n].rows)
+			return err->rc;
+		v[n++].nrows = parts[i].rows->n;
 	}
 	for (uint32_t i = 0; i < s->nranges; i++)
 		v[n++] = (struct nsx_change){
@@ -226,6 +309,7 @@ static int propose(struct slow *s, struct nsx_err *err)
 	double share = (double)s->excess_ns / length_ns;
 	const char *path = nsx_range_path(s->d, s->place);
 	unsigned most = 0;
+	size_t n = 2;
 	struct nsx_finding f = {
 		.id = NSX_ID_slow_iterations, .device = s->d->facts->limiting,
 		.confidence = NSX_CONF_MEDIUM, .place = path,
@@ -251,10 +335,16 @@ static int propose(struct slow *s, struct nsx_err *err)
 				 nsx_part_names[most],
 				 nsx_text_ns(l->arena,
 					     (double)s->by_class[most]));
-	if (s->nrows)
-		f.evidence[2] = nsx_tell(l, "in them the launching threads "
-					 "pause %zu times between two CUDA "
-					 "calls", s->nrows);
+	if (s->pauses.n)
+		f.evidence[n++] = nsx_tell(l, "in them the launching threads "
+					   "pause %s between two CUDA calls",
+					   nsx_text_n(l->arena, s->pauses.n,
+						      "time", "times"));
+	if (s->copies.n)
+		f.evidence[n++] = nsx_tell(l, "in them the host waits for %s "
+					   "far longer than any in the others",
+					   nsx_text_n(l->arena, s->copies.n,
+						      "copy", "copies"));
 	f.recommendation[0] =
 		most == NSX_P_IDLE ?
 			"see what the host does in them: checkpoints, logging, "
@@ -294,13 +384,21 @@ int nsx_detect_iterations(struct nsx_detect *d, struct nsx_err *err)
 				    "ranges", err);
 	if (!below)
 		return err->rc;
-	for (uint32_t i = 0; !rc && i < t->nthreads; i++)
-		if (t->thread[i].launches &&
-		    (s.v->process == NSX_NONE ||
-		     t->thread[i].process == s.v->process))
-			rc = find_pauses(&s, i, below, err);
+	for (int usual = 1; usual >= 0; usual--)
+		for (uint32_t i = 0; !rc && i < t->nthreads; i++) {
+			if (!t->thread[i].launches ||
+			    (s.v->process != NSX_NONE &&
+			     t->thread[i].process != s.v->process))
+				continue;
+			if (usual)
+				find_usual_copy(&s, i);
+			else
+				rc = find_pauses(&s, i, below, err);
+		}
 	if (!rc)
 		rc = propose(&s, err);
-	free(s.rows);
+	free(s.pauses.v);
+	free(s.copies.v);
+	free(s.copied.v);
 	return rc;
 }

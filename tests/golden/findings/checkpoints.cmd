@@ -1,0 +1,1 @@
+explain @checkpoints --pass findings,iterations --md
