@@ -147,9 +147,10 @@ static void find_profiler(struct nsx_detect *d)
 		.id = NSX_ID_profiler_overhead,
 		.title = "the profiler itself holds the launching thread up",
 		.confidence = NSX_CONF_HIGH, .device = NSX_NONE,
-		.evidence = {"its own records (PROFILER_OVERHEAD) lie between "
-			     "the calls of that thread; without the profiler "
-			     "this time is not lost"},
+		.evidence = {"its own records (PROFILER_OVERHEAD, and buffers "
+			     "flushed in CUPTI_ACTIVITY_KIND_OVERHEAD) lie "
+			     "between the calls of that thread; without the "
+			     "profiler this time is not lost"},
 		.recommendation = {
 			"trace less: leave out CPU sampling (--sample=none), "
 			"context switches (--cpuctxsw=none), backtraces and "
@@ -160,7 +161,8 @@ static void find_profiler(struct nsx_detect *d)
 		.remedy = nsx_plan_of(d, (struct nsx_change){
 			.verb = NSX_NO_PROFILER})};
 
-	if (nsx_has_view(d->trace->schema, NSX_VIEW_profiler_overhead))
+	if (nsx_has_view(d->trace->schema, NSX_VIEW_profiler_overhead) ||
+	    d->trace->overheads.n)
 		nsx_found(d->found, &f);
 }
 

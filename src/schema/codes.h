@@ -52,6 +52,13 @@ static inline int nsx_overhead_is_load(unsigned type)
 	return type == NSX_OVERHEAD_JIT || type == NSX_OVERHEAD_MODULE_LOAD ||
 	       type == NSX_OVERHEAD_LAZY_LOAD;
 }
+/* What the profiler itself took. */
+static inline int nsx_overhead_is_tool(unsigned type)
+{
+	return type == NSX_OVERHEAD_FLUSH ||
+	       type == NSX_OVERHEAD_INSTRUMENTATION ||
+	       type == NSX_OVERHEAD_RESOURCE;
+}
 static inline int nsx_copy_is_migration(unsigned kind)
 {
 	return kind >= NSX_COPY_UVM_HTOD && kind <= NSX_COPY_UVM_DTOD;

@@ -350,6 +350,11 @@ static int read_rows(struct build *b, const struct threads *x,
 		rc = nsx_view_scan(m->t->schema, NSX_VIEW_profiler_overhead,
 				   overheads, ARRAY_LEN(overheads), 1,
 				   on_overhead, &r, 0, err);
+	for (size_t i = 0; !rc && i < m->t->overheads.n; i++)
+		if (nsx_overhead_is_tool(m->t->overheads.type[i]))
+			rc = span_list_add(&r.spans, m->t->overheads.thread[i],
+					   m->t->overheads.start_ns[i],
+					   m->t->overheads.end_ns[i], err);
 	free(r.v);
 	m->profiled = r.spans;
 	span_list_sort(&m->profiled);

@@ -1,0 +1,1 @@
+explain @profiler_flush --pass findings --md
