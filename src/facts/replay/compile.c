@@ -446,22 +446,42 @@ struct measured { /* of the rank or of its peers */
 	int64_t ns;
 	uint32_t at;
 	bool is_peer;
+	bool counts; /* all ranks are at the same point of the program there */
 };
 
+/* How many there are of a kind in one of so many peers, over those of the rank;
+ * 1: no fewer, or it cannot be told.
+ */
+static double fewer(const struct measured *v, size_t n, size_t npeers)
+{
+	size_t own = 0, theirs = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		theirs += v[i].counts && v[i].is_peer;
+		own += v[i].counts && !v[i].is_peer;
+	}
+	return theirs && own * npeers > theirs ?
+		       (double)theirs / (double)(own * npeers) : 1;
+}
+
 /* The rank's figures take the distribution of its peers', kind by kind: its
- * longest becomes as long as their longest, and so on.  v is in order of kind,
- * then of length.
+ * longest becomes as long as their longest, and so on; where it has more of a
+ * kind than each of them they are as much shorter.  v is in order of kind, then
+ * of length.
  */
 static void level(struct select *s, const struct measured *v, size_t n,
-		  int64_t *values, bool lifts)
+		  size_t nranks, int64_t *values, bool lifts)
 {
 	for (size_t from = 0, to; from < n; from = to) {
 		size_t npeers = 0, nown, own = 0, peer = 0, at = from;
+		double part;
 
 		for (to = from; to < n && v[to].kind == v[from].kind; to++)
 			npeers += v[to].is_peer;
+		part = fewer(v + from, to - from, nranks);
 		nown = to - from - npeers;
 		for (size_t i = from; i < to && npeers; i++) {
+			int64_t ns;
 			size_t k;
 
 			if (v[i].is_peer)
@@ -469,13 +489,47 @@ static void level(struct select *s, const struct measured *v, size_t n,
 			k = (2 * own++ + 1) * npeers / (2 * nown);
 			while (!v[at].is_peer || peer < k)
 				peer += v[at++].is_peer;
-			if (v[at].ns >= v[i].ns)
+			ns = (int64_t)((double)NSX_MIN(v[at].ns, v[i].ns) *
+				       part);
+			if (ns >= v[i].ns)
 				continue;
-			lower(s, &values[v[i].at], v[at].ns);
+			lower(s, &values[v[i].at], ns);
 			if (lifts)
 				s->p->edit.call[v[i].at] |= EDIT_LIFTED;
 		}
 	}
+}
+
+/* Of each GPU, by engine of its kernels, from the first collective that begins in
+ * the window on all its ranks to the last; *ret_peers: how many others take part.
+ */
+static struct nsx_span *between_teams(struct select *s, size_t *ret_peers,
+				      struct nsx_err *err)
+{
+	const struct nsx_model *m = s->m;
+	struct nsx_span *v = nsx_arena_try_array(s->a, m->nengines, sizeof(*v),
+						 "ranks", err);
+
+	*ret_peers = 1;
+	for (uint32_t i = 0; v && i < m->nengines; i++)
+		v[i] = (struct nsx_span){INT64_MAX, INT64_MIN};
+	for (uint32_t k = 0; v && k < m->nteams; k++) {
+		const struct model_team *x = &m->team[k];
+		unsigned active = OP_ACTIVE;
+
+		for (uint32_t i = x->at; i < x->at + x->n; i++)
+			active &= m->op[m->member[i]].flags;
+		for (uint32_t i = x->at; active && i < x->at + x->n; i++) {
+			const struct model_op *o = &m->op[m->member[i]];
+			struct nsx_span *w = &v[o->engine];
+
+			w->start_ns = NSX_MIN(w->start_ns, o->start_ns);
+			w->end_ns = NSX_MAX(w->end_ns, o->start_ns);
+		}
+		if (active)
+			*ret_peers = NSX_MAX(*ret_peers, x->n - 1);
+	}
+	return v;
 }
 
 static int even_kernels(struct select *s, struct nsx_err *err)
@@ -484,20 +538,25 @@ static int even_kernels(struct select *s, struct nsx_err *err)
 	const struct nsx_trace *t = m->t;
 	struct measured *v = nsx_arena_try_array(s->a, m->nalike_ops,
 						 sizeof(*v), "kernels", err);
+	size_t npeers;
+	const struct nsx_span *alike = between_teams(s, &npeers, err);
 
-	if (!v)
+	if (!v || !alike)
 		return err->rc;
 	need_lengths(s->p);
 	for (uint32_t k = 0; k < m->nalike_ops; k++) {
-		uint32_t i = m->alike_op[k], row = m->op[i].row;
-		const struct nsx_stream *x = &t->stream[t->ops.stream[row]];
+		uint32_t i = m->alike_op[k];
+		const struct model_op *o = &m->op[i];
+		const struct nsx_stream *x = &t->stream[t->ops.stream[o->row]];
+		const struct nsx_span *w = &alike[o->engine];
 
 		v[k] = (struct measured){
-			nsx_op_shape(t, row)->base_name, m->op[i].length_ns, i,
+			nsx_op_shape(t, o->row)->base_name, o->length_ns, i,
 			x->process != s->c->process ||
-				x->device != s->c->device};
+				x->device != s->c->device,
+			o->start_ns >= w->start_ns && o->start_ns < w->end_ns};
 	}
-	level(s, v, m->nalike_ops, s->p->edit.length_ns, false);
+	level(s, v, m->nalike_ops, npeers, s->p->edit.length_ns, false);
 	return 0;
 }
 
@@ -518,9 +577,9 @@ static int even_gaps(struct select *s, struct nsx_err *err)
 		v[k] = (struct measured){
 			model_gap_kind(m, i), model_gap(m, i), i,
 			t->thread[h].process != s->c->process ||
-				m->thread_device[h] != s->c->device};
+				m->thread_device[h] != s->c->device, false};
 	}
-	level(s, v, m->nalike_calls, s->p->edit.gap_ns, true);
+	level(s, v, m->nalike_calls, 1, s->p->edit.gap_ns, true);
 	return 0;
 }
 
