@@ -309,11 +309,12 @@ static struct item *leader(struct pricing *p, struct item *best,
 
 	for (size_t i = 0; i < p->n; i++) {
 		struct item *x = &p->v[i];
+		bool stops = stops_host(x->f->id);
 
-		if (x->left && x != best && after[i] <= SAME * best->adds_ns &&
-		    x->adds_ns >= (stops_host(x->f->id) ? STOPS : LEADS) *
-					  best->adds_ns &&
-		    x->f->id < lead->f->id)
+		if (x->left && x != best && x->f->id < lead->f->id &&
+		    after[i] <= (stops ? OWN * x->adds_ns :
+					 SAME * best->adds_ns) &&
+		    x->adds_ns >= (stops ? STOPS : LEADS) * best->adds_ns)
 			lead = x;
 	}
 	return lead;
