@@ -335,7 +335,7 @@ static void add_rows_remedy(struct copies *c, const struct group *g,
 			"one array for all rows neither they nor what is done "
 			"for each row would be there");
 	f->recommendation[0] = "use one contiguous array instead of one "
-			       "allocation a row (float**), and copy it once";
+			       "allocation a row (`float**`), and copy it once";
 	f->recommendation[1] = NULL;
 }
 
@@ -350,7 +350,7 @@ static void propose_small(struct copies *c, const struct group *g)
 	f.recommendation[0] = "gather small pieces into one buffer and copy "
 			      "that once, or use cudaMemcpyBatchAsync";
 	f.recommendation[1] = "where each is a row of its own allocation "
-			      "(float**): one contiguous array";
+			      "(`float**`): one contiguous array";
 	add_rows_remedy(c, g, &f);
 	nsx_found(l, &f);
 }

@@ -97,7 +97,7 @@ static void draw_units(struct nsx_buf *b, const struct nsx_diff *d,
 			     ROW - 6);
 		draw_unit(b, d, l % 2, x, longest / COLUMNS, l * ROW);
 	}
-	nsx_buf_adds(b, "</svg>");
+	nsx_svg_close(b);
 	nsx_svg_legend(b, colours, standings, ARRAY_LEN(colours));
 	nsx_buf_printf(b, "<p class=\"soft\">The unit of median length; all of "
 			  "the width is %s.</p>\n", nsx_text_ns(a, longest));
@@ -138,7 +138,7 @@ static void draw_waterfall(struct nsx_buf *b, const struct nsx_diff *d,
 		     ROW - 6);
 	nsx_svg_label(b, NSX_SVG_LEFT + at * scale + 4,
 		      (NSX_NSHARES + 1) * ROW + 14, nsx_text_ns(a, at));
-	nsx_buf_adds(b, "</svg>\n");
+	nsx_svg_close(b);
 }
 
 int nsx_diff_emit_html(const struct nsx_diff *d, FILE *out, struct nsx_err *err)

@@ -14,6 +14,9 @@
 int nsx_emit_json(const struct nsx_report *r, const struct nsx_folder *folder,
 		  FILE *out, struct nsx_err *err);
 int nsx_emit_md(const struct nsx_report *r, FILE *out, struct nsx_err *err);
+/* Headings of a report in their order; some have nothing below them. */
+size_t nsx_md_headings(const struct nsx_report *r, struct nsx_arena *a,
+		       const char *const **ret);
 /* One page, of r->html_bytes at most, or of about NSX_HTML_BYTES. */
 enum { NSX_HTML_BYTES = 8 << 20 };
 int nsx_emit_html(const struct nsx_report *r, FILE *out, struct nsx_err *err);

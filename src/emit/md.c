@@ -45,6 +45,37 @@ static const char *const closing[] = {
 };
 static const char appendix[] = "Appendix";
 
+static bool is_known(const char *heading)
+{
+	for (size_t i = 0; i < ARRAY_LEN(headings); i++)
+		if (!strcmp(headings[i], heading))
+			return true;
+	for (size_t i = 0; i < ARRAY_LEN(closing); i++)
+		if (!strcmp(closing[i], heading))
+			return true;
+	return false;
+}
+
+size_t nsx_md_headings(const struct nsx_report *r, struct nsx_arena *a,
+		       const char *const **ret)
+{
+	const char **v = nsx_arena_get(a, (ARRAY_LEN(headings) +
+					   ARRAY_LEN(closing) + r->nsections) *
+						  sizeof(*v));
+	size_t n = 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(headings); i++)
+		v[n++] = headings[i];
+	for (size_t i = 0; i < r->nsections; i++)
+		if (r->sections[i].pass->title &&
+		    !is_known(r->sections[i].pass->title))
+			v[n++] = r->sections[i].pass->title;
+	for (size_t i = 0; i < ARRAY_LEN(closing); i++)
+		v[n++] = closing[i];
+	*ret = v;
+	return n;
+}
+
 struct md {
 	struct nsx_buf *b;
 	const struct nsx_report *r;
@@ -160,17 +191,6 @@ static void add_appendix(struct md *m)
 	nsx_buf_done(&sections);
 }
 
-static bool is_known(const char *heading)
-{
-	for (size_t i = 0; i < ARRAY_LEN(headings); i++)
-		if (!strcmp(headings[i], heading))
-			return true;
-	for (size_t i = 0; i < ARRAY_LEN(closing); i++)
-		if (!strcmp(closing[i], heading))
-			return true;
-	return false;
-}
-
 static void add_head(struct nsx_buf *b, const struct nsx_report *r)
 {
 	const char *slash = strrchr(r->path, '/');
@@ -209,17 +229,16 @@ int nsx_emit_md(const struct nsx_report *r, FILE *out, struct nsx_err *err)
 {
 	struct nsx_buf b = {0};
 	struct md m = {.b = &b, .r = r};
+	struct nsx_arena *a = nsx_arena_new();
+	const char *const *v;
+	size_t n;
 
 	nsx_md_labels(r, &m.labels);
 	add_head(&b, r);
-	for (size_t i = 0; i < ARRAY_LEN(headings); i++)
-		add_heading(&m, headings[i]);
-	for (size_t i = 0; i < r->nsections; i++)
-		if (r->sections[i].pass->title &&
-		    !is_known(r->sections[i].pass->title))
-			add_heading(&m, r->sections[i].pass->title);
-	for (size_t i = 0; i < ARRAY_LEN(closing); i++)
-		add_heading(&m, closing[i]);
+	n = nsx_md_headings(r, a, &v);
+	for (size_t i = 0; i < n; i++)
+		add_heading(&m, v[i]);
+	nsx_arena_free(a);
 	add_appendix(&m);
 	fwrite(b.p, 1, b.n, out);
 	nsx_buf_done(&b);

@@ -130,7 +130,8 @@ static void draw_map(struct nsx_buf *b, const struct nsx_fleet *f)
 		nsx_svg_label(b, 0, (double)(i * ROW) + 10,
 			      nsx_arena_printf(a, "rank %lld", (long long)
 					       f->rank[m.rank[i]].number));
-	nsx_buf_printf(b, "</svg><p class=\"soft\">A row is a rank, from left to "
+	nsx_svg_close(b);
+	nsx_buf_printf(b, "<p class=\"soft\">A row is a rank, from left to "
 			  "right go %zu steps. Red is own time over the median "
 			  "rank's in that step, from 1 %% of a step on, full "
 			  "from 20 %% on.%s</p>\n", f->nsteps,

@@ -158,6 +158,16 @@ const struct nsx_section *nsx_report_section(const struct nsx_report *r,
 	return NULL;
 }
 
+const struct nsx_section *nsx_section_of(const struct nsx_report *r,
+					 const struct nsx_table *t)
+{
+	for (size_t i = 0; i < r->nsections; i++)
+		for (size_t k = 0; k < r->sections[i].ntables; k++)
+			if (r->sections[i].tables[k] == t)
+				return &r->sections[i];
+	return NULL;
+}
+
 const struct nsx_table *nsx_section_table(const struct nsx_section *s,
 					  const char *key)
 {
@@ -243,8 +253,19 @@ void nsx_prove_findings(struct nsx_report *r)
 			prove(r, &r->found.v[i].proof[k]);
 }
 
+void nsx_add_curve(struct nsx_section *s, const struct nsx_curve *c)
+{
+	size_t size = NSX_CURVE_BINS * sizeof(*c->at);
+	float *at = nsx_arena_get(s->arena, size);
+
+	memcpy(at, c->at, size);
+	*APPEND(s, curves, ncurves, cap_curves) = (struct nsx_curve){
+		c->label, c->unit, c->device_id, c->full, at};
+}
+
 void nsx_section_done(struct nsx_section *s)
 {
+	free(s->curves);
 	for (size_t i = 0; i < s->ntables; i++)
 		free(s->tables[i]->cells);
 	free(s->values);

@@ -86,6 +86,13 @@ struct nsx_block { /* a piece of Markdown */
 	size_t max_rows;
 };
 
+struct nsx_curve { /* a quantity over the window, for pictures */
+	const char *label, *unit; /* "%"; "B": told in bytes                 */
+	int64_t device_id;
+	double full;	 /* what a whole bar stands for                      */
+	const float *at; /* NSX_CURVE_BINS; NAN: not known                   */
+};
+
 struct nsx_section {
 	const struct nsx_pass *pass;
 	enum nsx_status status;
@@ -101,6 +108,8 @@ struct nsx_section {
 	struct nsx_findings found; /* by what it measured                    */
 	const char **warnings; /* for the whole report                       */
 	size_t nwarnings, cap_warnings;
+	struct nsx_curve *curves;
+	size_t ncurves, cap_curves;
 	const char *headline; /* the line on stdout, or NULL                 */
 	bool sql_differs; /* its queries do not give its figures on this trace:
 			     they are not offered                            */
@@ -141,6 +150,8 @@ void nsx_note(struct nsx_section *s, const char *fmt, ...) NSX_PRINTF(2, 3);
 void nsx_warn(struct nsx_section *s, const char *fmt, ...) NSX_PRINTF(2, 3);
 void nsx_headline(struct nsx_section *s, const char *fmt, ...)
 	NSX_PRINTF(2, 3);
+/* Copies c and its NSX_CURVE_BINS values. */
+void nsx_add_curve(struct nsx_section *s, const struct nsx_curve *c);
 /* printf into the section's memory. */
 const char *nsx_say(struct nsx_section *s, const char *fmt, ...)
 	NSX_PRINTF(2, 3);
@@ -169,6 +180,9 @@ void nsx_prove_findings(struct nsx_report *r);
 /* Reading sections (summaries, emitters) --------------------------------------*/
 const struct nsx_section *nsx_report_section(const struct nsx_report *r,
 					     const char *pass_id);
+/* Whose table it is. */
+const struct nsx_section *nsx_section_of(const struct nsx_report *r,
+					 const struct nsx_table *t);
 const struct nsx_table *nsx_section_table(const struct nsx_section *s,
 					  const char *key); /* NULL: none */
 const struct nsx_cell *nsx_section_value(const struct nsx_section *s,

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "report/timeline.h"
+#include "report/words.h"
 
 const char *const nsx_event_class_names[NSX_NEV] = {
 	"compute", "communication", "copy", "range", "launch", "wait", "call"};
@@ -357,7 +358,8 @@ static int fill_thread(struct build *b, uint32_t thread, struct nsx_err *err)
 		    !is_wanted(b->tl, &cursor, start, end))
 			continue;
 		if (name_index(b, &b->calls[t->calls.name[i]],
-			       nsx_text(t, t->calls.name[i]), call_class(b, i),
+			       nsx_text_api(b->tl->arena, nsx_text(
+				       t, t->calls.name[i])), call_class(b, i),
 			       &name, err))
 			return err->rc;
 		add_event(b->tl, l, start, end, name);
@@ -457,21 +459,16 @@ static void want_iterations(struct build *b, size_t *room)
 static void want_findings(struct build *b, size_t *room)
 {
 	const struct nsx_findings *l = &b->r->found;
+	struct nsx_window w = nsx_judged(b->f);
+	struct nsx_span v[NSX_MAX_PLACES];
 
 	for (size_t i = 0; i < l->n; i++) {
-		struct nsx_span longest = {0, 0};
 		int64_t margin;
 
-		for (size_t k = 0; k < l->v[i].spans.n; k++) {
-			struct nsx_span s = l->v[i].spans.v[k];
-
-			if (s.end_ns - s.start_ns >
-			    longest.end_ns - longest.start_ns)
-				longest = s;
-		}
-		margin = (longest.end_ns - longest.start_ns) / 4;
-		want(b, longest.start_ns - margin, longest.end_ns + margin,
-		     room);
+		if (!nsx_finding_places(b->t, &l->v[i], &w, v))
+			continue;
+		margin = (v[0].end_ns - v[0].start_ns) / 4;
+		want(b, v[0].start_ns - margin, v[0].end_ns + margin, room);
 	}
 }
 

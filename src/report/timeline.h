@@ -19,8 +19,7 @@ enum nsx_event_class { /* what an event is drawn as */
 };
 extern const char *const nsx_event_class_names[NSX_NEV];
 
-enum nsx_lane_kind { NSX_LANE_STREAM, NSX_LANE_PROJECTED, NSX_LANE_CALLS,
-		     NSX_LANE_RANGES };
+enum nsx_lane_kind { NSX_LANE_STREAM, NSX_LANE_PROJECTED, NSX_LANE_CALLS };
 
 struct nsx_lane_events {
 	enum nsx_lane_kind kind;
@@ -50,6 +49,15 @@ struct nsx_timeline {
 	size_t nevents;
 	struct nsx_arena *arena;
 };
+
+/* When a finding costs, or else what its remedy would change: the longest spans
+ * inside w, the longest first; how many.
+ */
+enum { NSX_MAX_PLACES = 200 };
+size_t nsx_finding_places(const struct nsx_trace *t,
+			  const struct nsx_finding *f,
+			  const struct nsx_window *w,
+			  struct nsx_span ret[NSX_MAX_PLACES]);
 
 /* Events of the report's trace, at most max_events of them. Owner: the caller,
  * nsx_timeline_free. Errors: NSX_E_NOMEM, NSX_E_STOP.

@@ -314,6 +314,15 @@ struct nsx_window {
 	int64_t start_ns, end_ns; /* start == end: there is none */
 };
 
+/* Equal parts of a window, in each of which a curve has one value.          */
+enum { NSX_CURVE_BINS = 512 };
+/* The part that an instant inside the window is in. */
+static inline unsigned nsx_bin(const struct nsx_window *w, int64_t at_ns)
+{
+	return (unsigned)((__int128)(at_ns - w->start_ns) * NSX_CURVE_BINS /
+			  (w->end_ns - w->start_ns));
+}
+
 /* "1.5..2" in seconds after first_ns; "1.5s..2s", as reports print instants, and
  * "5ns..9ns" on the trace's clock.
  * Errors: NSX_E_USAGE.

@@ -50,7 +50,7 @@ async function use(page, file) {
   await page.locator('#lanes').focus();
   await page.keyboard.press('+');
   if ((await told()) === all) fault(file, '+ does not zoom in');
-  if (!/^#w=\d+\.\.\d+$/.test(await page.evaluate(() => location.hash))) fault(file, 'no link to the window');
+  await page.waitForFunction(() => /^#w=\d+\.\.\d+&r=\d+/.test(location.hash), {timeout: 2000}).catch(() => fault(file, 'no link to the window'));
   await page.keyboard.press('Home');
   if ((await told()) !== all) fault(file, 'Home does not show all');
   const events = await page.evaluate(() => JSON.parse(document.getElementById('meta').textContent).lanes.reduce((n, l) => n + l.n, 0));

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include "emit/emit.h"
 #include "emit/html/html.h"
 
 static bool is_number(enum nsx_type type)
@@ -34,7 +35,6 @@ static void add_cell(struct nsx_buf *b, const struct nsx_cell *c)
 	nsx_buf_adds(b, "</td>");
 }
 
-/* number: of the tables of the page; regions need names of their own. */
 static void add_table(struct nsx_buf *b, const struct nsx_block *block,
 		      unsigned number)
 {
@@ -44,9 +44,9 @@ static void add_table(struct nsx_buf *b, const struct nsx_block *block,
 
 	if (!n)
 		return;
-	nsx_buf_printf(b, "<div class=\"wide\" tabindex=\"0\" "
+	nsx_buf_printf(b, "<div class=\"wide\" tabindex=\"0\" id=\"t-%u\" "
 			  "role=\"region\" aria-label=\"table %u\"><table "
-			  "class=\"sorts\">", number);
+			  "class=\"sorts\">", number, number);
 	if (n < t->nrows)
 		nsx_buf_printf(b, "<caption>%zu of %zu rows</caption>", n,
 			       t->nrows);
@@ -92,27 +92,82 @@ static void add_block(struct nsx_buf *b, const struct nsx_block *block,
 	nsx_buf_printf(b, "</%s>\n", tags[block->kind]);
 }
 
-static void add_section(struct nsx_buf *b, const struct nsx_section *s,
-			unsigned *ntables)
+/* Calls on for each block below a heading, in order. */
+static void each_block(const struct nsx_report *r, const char *heading,
+		       void (*on)(void *ctx, const struct nsx_block *block),
+		       void *ctx)
 {
-	bool in_list = false;
+	for (size_t i = 0; i < r->nsections; i++) {
+		const struct nsx_section *s = &r->sections[i];
+		const char *current = s->pass->title;
 
-	nsx_buf_printf(b, "<details id=\"s-%s\"><summary>", s->pass->id);
-	nsx_html_text(b, s->pass->title ? s->pass->title : s->pass->summary);
-	nsx_buf_adds(b, "</summary>\n");
-	for (size_t i = 0; i < s->nblocks; i++)
-		add_block(b, &s->blocks[i], &in_list, ntables);
-	if (in_list)
-		nsx_buf_adds(b, "</ul>");
-	nsx_buf_adds(b, "</details>\n");
+		for (size_t k = 0; k < s->nblocks && !s->pass->is_verdict;
+		     k++)
+			if (s->blocks[k].kind == NSX_B_HEADING)
+				current = s->blocks[k].text;
+			else if (current && !strcmp(current, heading))
+				on(ctx, &s->blocks[k]);
+	}
+}
+
+struct body {
+	struct nsx_buf *b;
+	unsigned ntables; /* regions need names of their own                 */
+	bool begun, in_list;
+	const struct nsx_table *wanted;
+	unsigned found;
+};
+
+static void on_block(void *ctx, const struct nsx_block *block)
+{
+	struct body *x = ctx;
+
+	x->begun = true;
+	add_block(x->b, block, &x->in_list, &x->ntables);
+}
+
+static void on_table(void *ctx, const struct nsx_block *block)
+{
+	struct body *x = ctx;
+
+	x->ntables += block->kind == NSX_B_TABLE;
+	if (block->kind == NSX_B_TABLE && block->table == x->wanted &&
+	    block->table->nrows)
+		x->found = x->ntables;
+}
+
+unsigned nsx_html_table(const struct nsx_report *r, const struct nsx_table *t)
+{
+	struct nsx_arena *a = nsx_arena_new();
+	struct body x = {.wanted = t};
+	const char *const *v;
+	size_t n = nsx_md_headings(r, a, &v);
+
+	for (size_t i = 0; i < n; i++)
+		each_block(r, v[i], on_table, &x);
+	nsx_arena_free(a);
+	return x.found;
 }
 
 void nsx_html_sections(struct nsx_buf *b, const struct nsx_report *r)
 {
-	unsigned ntables = 0;
+	struct nsx_arena *a = nsx_arena_new();
+	struct body x = {.b = b};
+	const char *const *v;
+	size_t n = nsx_md_headings(r, a, &v);
 
-	for (size_t i = 0; i < r->nsections; i++)
-		if (r->sections[i].status == NSX_S_ANSWERED &&
-		    r->sections[i].nblocks && !r->sections[i].pass->is_verdict)
-			add_section(b, &r->sections[i], &ntables);
+	for (size_t i = 0; i < n; i++) {
+		size_t at = b->n;
+
+		nsx_buf_adds(b, "<details><summary>");
+		nsx_html_text(b, v[i]);
+		nsx_buf_adds(b, "</summary>\n");
+		x.begun = x.in_list = false;
+		each_block(r, v[i], on_block, &x);
+		nsx_buf_adds(b, x.in_list ? "</ul></details>\n" :
+					    "</details>\n");
+		if (!x.begun)
+			b->n = at; /* nothing to tell */
+	}
+	nsx_arena_free(a);
 }

@@ -1,11 +1,12 @@
 /* data.c - what the script of a page reads; nothing here can run. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <zlib.h>
 #include "base/jsonw.h"
 #include "emit/html/html.h"
 
-enum { MAX_WINDOWS = 200, MAX_ITERATIONS = 10000, BINS = NSX_OVERVIEW_BINS };
+enum { MAX_ITERATIONS = 10000, BINS = NSX_OVERVIEW_BINS };
 
 /* Base64 ----------------------------------------------------------------------*/
 
@@ -82,43 +83,28 @@ static void put_span(struct nsx_jsonw *w, const struct nsx_timeline *t,
 	nsx_jsonw_int(w, NULL, end_ns - t->origin_ns);
 }
 
-static int cmp_spans(const void *a, const void *b)
+/* The longest first: that is where "show" leads. */
+static void put_windows(struct nsx_jsonw *w, const struct nsx_report *r,
+			const struct nsx_timeline *t,
+			const struct nsx_finding *f)
 {
-	const struct nsx_span *x = a, *y = b;
-	int64_t n = x->end_ns - x->start_ns, m = y->end_ns - y->start_ns;
-
-	return NSX_CMP(m, n) ?: NSX_CMP(x->start_ns, y->start_ns);
-}
-
-/* Its spans, the longest first: that is where "show" leads. */
-static int put_windows(struct nsx_jsonw *w, const struct nsx_timeline *t,
-		       const struct nsx_finding *f, struct nsx_err *err)
-{
-	struct nsx_arena *a = nsx_arena_new();
-	struct nsx_span *v = nsx_arena_try_array(a, f->spans.n, sizeof(*v),
-						 "windows of findings", err);
+	struct nsx_window judged = nsx_judged(r->facts);
+	struct nsx_span v[NSX_MAX_PLACES];
+	size_t n = nsx_finding_places(r->trace, f, &judged, v);
 
 	nsx_jsonw_array(w, "windows");
-	for (size_t i = 0; v && i < f->spans.n; i++)
-		v[i] = f->spans.v[i];
-	if (v)
-		qsort(v, f->spans.n, sizeof(*v), cmp_spans);
-	for (size_t i = 0; v && i < f->spans.n && i < MAX_WINDOWS; i++) {
+	for (size_t i = 0; i < n; i++) {
 		put_span(w, t, v[i].start_ns, v[i].end_ns);
 		nsx_jsonw_end(w);
 	}
 	nsx_jsonw_end(w);
-	nsx_arena_free(a);
-	return v ? 0 : err->rc;
 }
 
-static int put_findings(struct nsx_jsonw *w, const struct nsx_report *r,
-			const struct nsx_timeline *t, struct nsx_err *err)
+static void put_findings(struct nsx_jsonw *w, const struct nsx_report *r,
+			 const struct nsx_timeline *t)
 {
-	int rc = 0;
-
 	nsx_jsonw_array(w, "findings");
-	for (size_t i = 0; i < r->found.n && !rc; i++) {
+	for (size_t i = 0; i < r->found.n; i++) {
 		const struct nsx_finding *f = &r->found.v[i];
 
 		nsx_jsonw_object(w, NULL);
@@ -130,11 +116,10 @@ static int put_findings(struct nsx_jsonw *w, const struct nsx_report *r,
 		else
 			nsx_jsonw_null(w, "headroom_ms");
 		nsx_jsonw_str(w, "price", nsx_price_names[f->price]);
-		rc = put_windows(w, t, f, err);
+		put_windows(w, r, t, f);
 		nsx_jsonw_end(w);
 	}
 	nsx_jsonw_end(w);
-	return rc;
 }
 
 static void put_iterations(struct nsx_jsonw *w, const struct nsx_report *r,
@@ -171,6 +156,41 @@ static void put_gpus(struct nsx_jsonw *w, const struct nsx_report *r,
 		nsx_jsonw_end(w);
 		nsx_buf_done(&b);
 	}
+	nsx_jsonw_end(w);
+}
+
+/* Values as bytes: 1 is nothing, 255 a whole bar, 0 not known. */
+static void put_curve(struct nsx_jsonw *w, const struct nsx_trace *t,
+		      const struct nsx_curve *c)
+{
+	uint8_t at[NSX_CURVE_BINS];
+	struct nsx_buf b = {0};
+	int64_t gpu = -1;
+
+	for (uint32_t d = t->ndevices; d-- > 0;)
+		gpu = t->device[d].device_id == c->device_id ? d : gpu;
+	for (unsigned i = 0; i < NSX_CURVE_BINS; i++) {
+		double x = (double)c->at[i] / c->full;
+
+		at[i] = isnan(x) ? 0 : (uint8_t)(1.5 + 254 * NSX_MIN(1, x));
+	}
+	put_base64(&b, at, sizeof(at));
+	nsx_jsonw_object(w, NULL);
+	nsx_jsonw_str(w, "label", c->label);
+	nsx_jsonw_str(w, "unit", c->unit);
+	nsx_jsonw_int(w, "gpu", gpu);
+	nsx_jsonw_real(w, "full", c->full);
+	nsx_jsonw_str(w, "at", b.p);
+	nsx_jsonw_end(w);
+	nsx_buf_done(&b);
+}
+
+static void put_curves(struct nsx_jsonw *w, const struct nsx_report *r)
+{
+	nsx_jsonw_array(w, "curves");
+	for (size_t i = 0; i < r->nsections; i++)
+		for (size_t k = 0; k < r->sections[i].ncurves; k++)
+			put_curve(w, r->trace, &r->sections[i].curves[k]);
 	nsx_jsonw_end(w);
 }
 
@@ -212,13 +232,12 @@ static void put_lanes(struct nsx_jsonw *w, const struct nsx_timeline *t)
 	nsx_jsonw_end(w);
 }
 
-static int fill(struct nsx_jsonw *w, const struct nsx_report *r,
-		const struct nsx_timeline *t, struct nsx_err *err)
+static void fill(struct nsx_jsonw *w, const struct nsx_report *r,
+		 const struct nsx_timeline *t)
 {
 	struct nsx_window judged = nsx_judged(r->facts);
 	const char *base = strrchr(r->path, '/');
 	struct nsx_buf b = {0};
-	int rc;
 
 	nsx_jsonw_object(w, NULL);
 	nsx_buf_printf(&b, "%lld", (long long)t->origin_ns);
@@ -247,11 +266,11 @@ static int fill(struct nsx_jsonw *w, const struct nsx_report *r,
 	}
 	nsx_jsonw_end(w);
 	put_gpus(w, r, t);
+	put_curves(w, r);
 	put_lanes(w, t);
 	put_iterations(w, r, t);
-	rc = put_findings(w, r, t, err);
+	put_findings(w, r, t);
 	nsx_jsonw_end(w);
-	return rc;
 }
 
 /* No "<", ">" or "&" is left, which only stand in strings: nothing can end the
@@ -273,10 +292,10 @@ int nsx_html_data(struct nsx_buf *b, const struct nsx_report *r,
 	char *text = NULL;
 	size_t n = 0;
 	FILE *f = open_memstream(&text, &n);
-	int rc = f ? fill(w, r, t, err) :
-		     nsx_fail(err, NSX_E_NOMEM, "not enough memory for the "
+	int rc = f ? 0 : nsx_fail(err, NSX_E_NOMEM, "not enough memory for the "
 			      "data of the page");
 
+	fill(w, r, t);
 	if (!rc)
 		rc = nsx_jsonw_write_compact(w, f, err);
 	nsx_jsonw_free(w);

@@ -39,7 +39,10 @@ void nsx_html_page_sum(struct nsx_buf *b, const struct nsx_first_page *x);
 void nsx_html_page_price(struct nsx_buf *b, const struct nsx_first_page *x,
 			 const struct nsx_finding *f);
 
-/* Sections and their tables (body.c). */
+/* Sections and their tables (body.c); the number of a table, whose place in the
+ * page is t-NUMBER; 0: it is not in the page.
+ */
+unsigned nsx_html_table(const struct nsx_report *r, const struct nsx_table *t);
 void nsx_html_sections(struct nsx_buf *b, const struct nsx_report *r);
 
 /* Pictures (svg.c): nothing where there is nothing to show. */
@@ -49,10 +52,12 @@ void nsx_svg_waterfall(struct nsx_buf *b, const struct nsx_report *r);
 void nsx_svg_idle(struct nsx_buf *b, const struct nsx_report *r);
 void nsx_svg_iterations(struct nsx_buf *b, const struct nsx_report *r);
 void nsx_svg_ranks(struct nsx_buf *b, const struct nsx_report *r);
+void nsx_svg_curves(struct nsx_buf *b, const struct nsx_report *r);
 
 /* Pieces of pictures: 1 000 units wide; colours are classes of page.css. */
 enum { NSX_SVG_WIDTH = 1000, NSX_SVG_LEFT = 110 };
 void nsx_svg_open(struct nsx_buf *b, int height, const char *title);
+void nsx_svg_close(struct nsx_buf *b);
 void nsx_svg_rect(struct nsx_buf *b, const char *colour, double x, double y,
 		  double w, double h);
 void nsx_svg_label(struct nsx_buf *b, double x, double y, const char *text);

@@ -40,26 +40,63 @@ void nsx_html_head(struct nsx_buf *b, const char *title, bool has_script)
 	nsx_html_text(b, title);
 	nsx_buf_adds(b, "</title>\n<style>");
 	nsx_buf_adds(b, nsx_page_css);
-	nsx_buf_adds(b, "</style>\n</head>\n<body>\n");
+	nsx_buf_adds(b, "</style>\n</head>\n<body>\n"
+			"<svg class=\"defs\" aria-hidden=\"true\"><defs>"
+			"<pattern id=\"p1\" width=\"6\" height=\"6\" "
+			"patternUnits=\"userSpaceOnUse\"><rect class=\"f1\" "
+			"width=\"6\" height=\"6\"/><path class=\"stripe\" "
+			"d=\"M0 6L6 0\"/></pattern>"
+			"<pattern id=\"p2\" width=\"4\" height=\"4\" "
+			"patternUnits=\"userSpaceOnUse\"><rect class=\"f2\" "
+			"width=\"4\" height=\"4\"/><path class=\"stripe\" "
+			"d=\"M1 0V4\"/></pattern></defs></svg>\n");
 }
 
-static void add_list(struct nsx_buf *b, const char *const *v, size_t most)
+static void add_items(struct nsx_buf *b, const char *const *v, size_t most)
 {
-	if (!v[0])
-		return;
-	nsx_buf_adds(b, "<ul>");
 	for (size_t i = 0; i < most && v[i]; i++) {
 		nsx_buf_adds(b, "<li>");
 		nsx_html_inline(b, v[i]);
 		nsx_buf_adds(b, "</li>");
 	}
-	nsx_buf_adds(b, "</ul>");
+}
+
+/* The cells that show it, and what gives the SQL of their table. */
+static void add_proof(struct nsx_buf *b, const struct nsx_report *r,
+		      const struct nsx_finding *f)
+{
+	struct nsx_arena *a = nsx_arena_new();
+	const char *slash = strrchr(r->path, '/');
+
+	for (size_t i = 0; i < ARRAY_LEN(f->proof) && f->proof[i].csv; i++) {
+		const struct nsx_evidence *e = &f->proof[i];
+		const struct nsx_section *s = e->table ?
+			nsx_section_of(r, e->table) : NULL;
+		unsigned number = s ? nsx_html_table(r, e->table) : 0;
+
+		if (!s)
+			continue;
+		nsx_buf_adds(b, "<li>");
+		if (number)
+			nsx_buf_printf(b, "<a href=\"#t-%u\">", number);
+		nsx_buf_printf(b, "tables/%s.csv%s: %s is ", e->csv,
+			       number ? "</a>" : "", e->column);
+		nsx_html_text(b, nsx_cell_text(a, &nsx_row_at(e->table,
+							e->row)[e->col]));
+		nsx_buf_printf(b, " %s; its SQL: <code>nsys-explain ",
+			       e->units ? e->units : "");
+		nsx_html_text(b, slash ? slash + 1 : r->path);
+		nsx_buf_printf(b, " --explain %s</code></li>", s->pass->id);
+	}
+	nsx_arena_free(a);
 }
 
 static void add_finding(struct nsx_buf *b, const struct nsx_report *r,
 			size_t index)
 {
 	const struct nsx_finding *f = &r->found.v[index];
+	struct nsx_window judged = nsx_judged(r->facts);
+	struct nsx_span places[NSX_MAX_PLACES];
 	const char *severity = nsx_severity_names[f->severity];
 
 	nsx_buf_printf(b, "<article class=\"finding %s\" id=\"f-", severity);
@@ -70,26 +107,52 @@ static void add_finding(struct nsx_buf *b, const struct nsx_report *r,
 		nsx_html_page_price(b, r->page, f);
 	nsx_html_inline(b, f->title);
 	nsx_buf_adds(b, "</h3>\n");
+	nsx_buf_adds(b, "<p>");
 	if (f->place) {
-		nsx_buf_adds(b, "<p>in ");
+		nsx_buf_adds(b, "from ");
 		nsx_html_inline(b, f->place);
-		nsx_buf_adds(b, "</p>");
+		nsx_buf_adds(b, f->evidence[0] ? "; " : "");
 	}
-	add_list(b, f->recommendation, ARRAY_LEN(f->recommendation));
-	nsx_buf_adds(b, "<details><summary>Evidence</summary>");
-	add_list(b, f->evidence, ARRAY_LEN(f->evidence));
-	nsx_buf_adds(b, "</details>\n<p class=\"needs-js\" hidden>");
-	if (f->spans.n)
-		nsx_buf_printf(b, "<button data-do=\"show\" "
-				  "data-finding=\"%zu\">Show in the timeline"
-				  "</button> ", index);
+	if (f->evidence[0])
+		nsx_html_inline(b, f->evidence[0]);
+	nsx_buf_adds(b, "</p>\n<ul class=\"todo\">");
+	add_items(b, f->recommendation, ARRAY_LEN(f->recommendation));
+	nsx_buf_adds(b, "</ul>\n<details><summary>Evidence</summary><ul>");
+	add_items(b, f->evidence, ARRAY_LEN(f->evidence));
+	add_proof(b, r, f);
+	nsx_buf_adds(b, "</ul></details>\n<p class=\"needs-js\" hidden>");
+	if (nsx_finding_places(r->trace, f, &judged, places))
+		nsx_buf_printf(b, "<button data-do=\"show\" data-finding="
+				  "\"%zu\">Show in the timeline</button> "
+				  "<button data-do=\"line\" data-finding="
+				  "\"%zu\">Command for its window</button> ",
+			       index, index);
 	nsx_buf_printf(b, "<button data-do=\"json\" data-finding=\"%zu\">Copy "
 			  "as JSON</button></p>\n</article>\n", index);
 }
 
+/* Those of the program, or of the capture. */
+static void add_findings(struct nsx_buf *b, const struct nsx_report *r,
+			 const char *heading, bool of_capture)
+{
+	bool begun = false;
+
+	for (size_t i = 0; i < r->found.n; i++) {
+		const struct nsx_finding *f = &r->found.v[i];
+
+		if (f->is_minor ||
+		    (nsx_finding_category(f) == NSX_CAT_CAPTURE) != of_capture)
+			continue;
+		if (!begun)
+			nsx_buf_printf(b, "<h2>%s</h2>\n", heading);
+		begun = true;
+		add_finding(b, r, i);
+	}
+}
+
 static void add_timeline(struct nsx_buf *b, const struct nsx_timeline *t)
 {
-	nsx_buf_adds(b, "<section id=\"timeline\" class=\"needs-js\" hidden "
+	nsx_buf_adds(b, "<section id=\"timeline\" hidden "
 			"aria-labelledby=\"timeline-title\">\n"
 			"<h2 id=\"timeline-title\">Timeline</h2>\n"
 			"<p id=\"detail\" class=\"soft\">");
@@ -138,6 +201,7 @@ static void add_main(struct nsx_buf *b, const struct nsx_report *r,
 		nsx_html_text(b, title);
 		nsx_buf_adds(b, "</h1>");
 	}
+	nsx_svg_overview(b, r, t);
 	nsx_buf_adds(b, "</header>\n<main>\n");
 	if (r->nwarnings) {
 		nsx_buf_adds(b, "<h2>Warnings</h2><ul>");
@@ -148,15 +212,13 @@ static void add_main(struct nsx_buf *b, const struct nsx_report *r,
 		}
 		nsx_buf_adds(b, "</ul>");
 	}
-	nsx_svg_overview(b, r, t);
-	nsx_buf_adds(b, "<h2 id=\"findings\">What to do</h2>\n");
-	for (size_t i = 0; i < r->found.n; i++)
-		if (!r->found.v[i].is_minor)
-			add_finding(b, r, i);
+	add_findings(b, r, "What to do", false);
 	if (r->page)
 		nsx_html_page_sum(b, r->page);
+	add_findings(b, r, "About the capture", true);
 	nsx_svg_waterfall(b, r);
 	add_timeline(b, t);
+	nsx_svg_curves(b, r);
 	nsx_svg_iterations(b, r);
 	nsx_svg_idle(b, r);
 	nsx_svg_ranks(b, r);

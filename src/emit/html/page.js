@@ -5,9 +5,11 @@ const $ = (id) => document.getElementById(id);
 const meta = JSON.parse($('meta').textContent);
 const canvas = $('lanes'), view = $('view'), told = $('told'), search = $('search');
 const ROW = 18, LEFT = 132, RULER = 22, CLASSES = meta.classes;
+/* A class is told by its letter and its stripes as well as by its colour. */
+const LETTERS = ['K', 'N', 'C', 'R', 'L', 'W', 'A'], STRIPED = [1, 2, 5];
 const style = getComputedStyle(document.documentElement);
 const colour = (name) => style.getPropertyValue(name).trim();
-let colours = {}, lanes = [], rows = [], width = 0, from = 0, to = meta.length, picked = null, selected = null, queued = false;
+let colours = {}, lanes = [], rows = [], width = 0, from = 0, to = meta.length, picked = null, selected = null, current = -1, queued = false;
 
 /* Numbers ------------------------------------------------------------------- */
 const three = (x) => (x >= 100 ? x.toFixed(0) : x >= 10 ? x.toFixed(1) : x.toFixed(2));
@@ -88,9 +90,14 @@ function makeRows() {
 	meta.gpus.forEach((gpu, i) => {
 		const over = bytes(gpu.overview);
 		rows.push({label: gpu.label, gpu: i, over, draw: drawOverview});
+		addCurves(i);
 		for (const lane of lanes) if (lane.gpu === i) rows.push({label: lane.label, lane, draw: drawLane});
 	});
 	for (const lane of lanes) if (lane.gpu < 0) rows.push({label: lane.label, lane, draw: drawLane});
+	addCurves(-1);
+}
+function addCurves(gpu) {
+	for (const curve of meta.curves) if (curve.gpu === gpu) rows.push({label: curve.label, curve: {...curve, at: bytes(curve.at)}, draw: drawCurve});
 }
 const x = (ns) => LEFT + (ns - from) * (width - LEFT) / (to - from);
 const at = (px) => from + (px - LEFT) * (to - from) / (width - LEFT);
@@ -133,6 +140,20 @@ function drawOverview(g, y, row) {
 		}
 	}
 }
+const part = (curve, ns) => Math.max(0, Math.min(curve.at.length - 1, Math.floor(ns / meta.length * curve.at.length)));
+function drawCurve(g, y, row) {
+	const {at: values} = row.curve;
+	g.fillStyle = colours.classes[3];
+	for (let px = LEFT; px < width; px++) {
+		let most = 0;
+		for (let i = part(row.curve, at(px)); i <= part(row.curve, at(px + 1)); i++) most = Math.max(most, values[i] - 1);
+		g.fillRect(px, y + ROW - 2, 1, -most / 254 * (ROW - 4));
+	}
+}
+function tellCurve(curve, ns) {
+	const v = curve.at[part(curve, ns)], x = (v - 1) / 254 * curve.full;
+	told.textContent = curve.label + ' at ' + instant(ns) + ': ' + (!v ? 'not sampled' : curve.unit === 'B' ? three(x / 1e9) + ' GB' : three(x) + ' ' + curve.unit) + '.';
+}
 function drawLane(g, y, row) {
 	const lane = row.lane, [first, last] = touching(lane, from, to);
 	if (last - first < 4000) {
@@ -149,7 +170,7 @@ function drawLane(g, y, row) {
 		const i = a - 1;
 		if (best < 0 && i >= 0 && lane.start[i] + lane.length[i] > at(px)) best = meta.names[lane.name[i]][1];
 		if (best < 0) continue;
-		g.fillStyle = colours.classes[best];
+		g.fillStyle = colours.fills[best];
 		g.fillRect(px, y + 2, 1, ROW - 4);
 	}
 }
@@ -158,14 +179,15 @@ function drawEvent(g, y, lane, i) {
 	const name = meta.names[lane.name[i]];
 	if (b < LEFT || a > width) return;
 	g.globalAlpha = search.value && !name[0].toLowerCase().includes(search.value.toLowerCase()) ? .2 : 1;
-	g.fillStyle = colours.classes[name[1]];
+	g.fillStyle = colours.fills[name[1]];
 	g.fillRect(a, y + 2, Math.max(1, b - a - (b - a > 3 ? 1 : 0)), ROW - 4);
 	g.globalAlpha = 1;
 	if (picked && picked.lane === lane && picked.i === i) {
 		g.strokeStyle = colours.ink;
 		g.strokeRect(a + .5, y + 1.5, Math.max(2, b - a - 1), ROW - 3);
 	}
-	if (b - a > 40) label(g, name[0], a, b, y);
+	if (b - a > 40) label(g, LETTERS[name[1]] + ' ' + name[0], a, b, y);
+	else if (b - a > 13) label(g, LETTERS[name[1]], a, b, y);
 }
 function label(g, text, a, b, y) {
 	g.save();
@@ -177,11 +199,11 @@ function label(g, text, a, b, y) {
 	g.restore();
 }
 function drawRuler(g) {
-	const step = 10 ** Math.floor(Math.log10((to - from) / 4));
+	const step = 10 ** Math.max(0, Math.floor(Math.log10((to - from) / 4))), skew = Number(BigInt(meta.origin) % BigInt(step));
 	g.fillStyle = colours.soft;
-	for (let t = Math.ceil(from / step) * step, n = 0; t < to && n < 60; t += step, n++) {
+	for (let t = Math.ceil((from + skew) / step) * step - skew, n = 0; t < to && n < 60; t += step, n++) {
 		g.fillRect(x(t), 0, 1, 5);
-		if (n % Math.ceil((to - from) / step / 5) === 0) g.fillText(instant(t), x(t) + 2, 16);
+		if (n % Math.ceil((to - from) / step / 5) === 0) g.fillText(instant(t).replace(/\.?0+s$/, 's'), x(t) + 2, 16);
 	}
 	g.fillStyle = colours.mark;
 	for (const w of meta.detail) {
@@ -222,10 +244,21 @@ function draw() {
 function redraw() {
 	if (!queued) { queued = true; requestAnimationFrame(draw); }
 }
+function striped(name, kind) {
+	const c = document.createElement('canvas'), g = c.getContext('2d');
+	c.width = c.height = 6;
+	g.fillStyle = name;
+	g.fillRect(0, 0, 6, 6);
+	g.fillStyle = colour('--paper');
+	g.globalAlpha = .45;
+	for (let i = 0; i < 6; i++) g.fillRect(kind === 2 ? 0 : i, kind === 1 ? 5 - i : i, 1, 1);
+	return canvas.getContext('2d').createPattern(c, 'repeat');
+}
 function readColours() {
 	colours = {
 		ink: colour('--ink'), soft: colour('--soft'), line: colour('--line'), paper: colour('--paper'), mark: colour('--mark'), idle: colour('--idle'),
 		classes: CLASSES.map((_, i) => colour('--c' + i)),
+		fills: CLASSES.map((_, i) => (STRIPED.includes(i) ? striped(colour('--c' + i), i) : colour('--c' + i))),
 		parts: [0, 3, 4, 1, 2].map((i) => colour('--c' + i)).concat(colour('--idle')),
 	};
 }
@@ -237,8 +270,14 @@ function show(a, b, silent) {
 	to = Math.max(from + least, Math.min(meta.length, from + n));
 	redraw();
 	if (!silent) tell();
-	const hash = '#w=' + Math.round(from) + '..' + Math.round(to);
-	history.replaceState(null, '', hash);
+	link();
+}
+/* What is seen, from which row on, and the finding that led here. */
+let waiting = 0;
+function link() {
+	clearTimeout(waiting);
+	waiting = setTimeout(() => history.replaceState(null, '', '#w=' + Math.round(from) + '..' + Math.round(to) + '&r=' + Math.floor(view.scrollTop / ROW) +
+		(current < 0 ? '' : '&f=' + encodeURIComponent(meta.findings[current].key))), 100);
 }
 function zoom(factor, centre) {
 	const c = centre === undefined ? (from + to) / 2 : centre;
@@ -299,7 +338,6 @@ function step(direction) {
 	if (a < from || a + lane.length[i] > to) show(a - n / 3, a - n / 3 + Math.max(n, lane.length[i] * 2), true);
 	pick(lane, i);
 }
-let current = -1;
 function showFinding(k) {
 	const f = meta.findings[k];
 	if (!f || !f.windows.length) return;
@@ -322,15 +360,29 @@ function hit(event) {
 	const box = canvas.getBoundingClientRect(), row = rows[Math.floor((event.clientY - box.top - RULER) / ROW)];
 	return [event.clientX - box.left, row];
 }
-let drag = null;
+let drag = null, pinch = null;
+const fingers = new Map();
+const spread = () => { const [a, b] = [...fingers.values()]; return [(a + b) / 2, Math.max(10, Math.abs(a - b))]; };
 canvas.addEventListener('pointerdown', (event) => {
 	const [px] = hit(event);
-	drag = {px, from, to, moved: false, select: event.shiftKey};
+	fingers.set(event.pointerId, px);
+	drag = fingers.size === 1 ? {px, from, to, moved: false, select: event.shiftKey} : null;
+	if (fingers.size === 2) { const [middle, apart] = spread(); pinch = {at: at(middle), apart, span: to - from}; }
 	canvas.setPointerCapture(event.pointerId);
 });
+function lift(event) {
+	fingers.delete(event.pointerId);
+	if (pinch && fingers.size < 2) { pinch = null; tell(); }
+}
+canvas.addEventListener('pointercancel', (event) => { lift(event); drag = null; });
 canvas.addEventListener('pointermove', (event) => {
-	if (!drag) return;
 	const [px] = hit(event);
+	if (fingers.has(event.pointerId)) fingers.set(event.pointerId, px);
+	if (pinch) {
+		const [middle, apart] = spread(), n = pinch.span * pinch.apart / apart, a = pinch.at - n * (middle - LEFT) / (width - LEFT);
+		show(a, a + n, true);
+	}
+	if (!drag) return;
 	if (Math.abs(px - drag.px) > 3) drag.moved = true;
 	if (!drag.moved) return;
 	if (drag.select) {
@@ -344,8 +396,10 @@ canvas.addEventListener('pointermove', (event) => {
 });
 canvas.addEventListener('pointerup', (event) => {
 	const [px, row] = hit(event), was = drag;
+	lift(event);
 	drag = null;
-	if (was && was.moved) { tell(); return; }
+	if (!was) return;
+	if (was.moved) { tell(); return; }
 	selected = null;
 	if (row && row.lane) {
 		const t = at(px), slack = (to - from) / (width - LEFT) * 2, [a, b] = touching(row.lane, t - slack, t + slack);
@@ -353,7 +407,8 @@ canvas.addEventListener('pointerup', (event) => {
 			if (row.lane.start[i] <= t + slack && row.lane.start[i] + row.lane.length[i] >= t - slack) return pick(row.lane, i);
 	}
 	picked = null;
-	tell();
+	if (row && row.curve) tellCurve(row.curve, at(px));
+	else tell();
 	redraw();
 });
 canvas.addEventListener('wheel', (event) => {
@@ -368,7 +423,7 @@ const keys = {
 	'+': () => zoom(.5), '=': () => zoom(.5), '-': () => zoom(2),
 	Home: () => show(0, meta.length), n: () => step(1), p: () => step(-1), f: nextFinding,
 	'/': () => search.focus(),
-	Escape: () => { selected = picked = null; search.value = ''; canvas.focus(); tell(); redraw(); },
+	Escape: () => { selected = picked = null; current = -1; search.value = ''; canvas.focus(); tell(); redraw(); },
 };
 document.addEventListener('keydown', (event) => {
 	const typing = event.target.matches('input, textarea, select'), key = keys[event.key];
@@ -379,7 +434,7 @@ document.addEventListener('keydown', (event) => {
 });
 search.addEventListener('input', redraw);
 search.addEventListener('keydown', (event) => { if (event.key === 'Enter') { step(1); event.preventDefault(); } });
-view.addEventListener('scroll', redraw);
+view.addEventListener('scroll', () => { redraw(); link(); });
 window.addEventListener('resize', redraw);
 window.matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => { readColours(); redraw(); });
 
@@ -389,11 +444,14 @@ const actions = {
 	judged: () => show(meta.judged[0], meta.judged[1]),
 	show: (button) => showFinding(+button.dataset.finding),
 	json: (button) => navigator.clipboard.writeText(JSON.stringify(meta.findings[+button.dataset.finding], null, 2)),
+	line: (button) => { const [a, b] = meta.findings[+button.dataset.finding].windows[0]; navigator.clipboard.writeText(command(a, b)); button.textContent = command(a, b); },
 	command: () => { const [a, b] = selected || [from, to]; told.textContent = command(a, b); },
 };
 document.addEventListener('click', (event) => {
 	const button = event.target.closest('button[data-do]');
 	if (button) actions[button.dataset.do](button);
+	const link = event.target.closest('a[href^="#t-"]');
+	if (link) $(link.hash.slice(1)).closest('details').open = true;
 });
 
 /* Tables: a click on a heading sorts, by number where all cells have one. */
@@ -416,16 +474,19 @@ for (const th of document.querySelectorAll('table.sorts th')) {
 }
 
 function fromHash() {
-	const w = /w=(\d+)\.\.(\d+)/.exec(location.hash), f = /f=([\w:%.-]+)/.exec(location.hash);
+	const field = (name) => (new RegExp('[#&]' + name + '=([^&]*)').exec(location.hash) || [])[1];
+	const w = /^(\d+)\.\.(\d+)$/.exec(field('w')), f = field('f'), r = +field('r');
+	if (f) showFinding(meta.findings.findIndex((g) => encodeURIComponent(g.key) === f));
 	if (w) show(+w[1], +w[2]);
-	else if (f) showFinding(meta.findings.findIndex((g) => g.key === decodeURIComponent(f[1])));
-	else show(meta.judged[0], meta.judged[1], true);
+	else if (!f) { [from, to] = meta.judged; redraw(); tell(); }
+	if (r > 0) view.scrollTop = r * ROW;
 }
 async function begin() {
 	readColours();
 	for (const e of document.querySelectorAll('.needs-js')) e.hidden = false;
 	if (!meta.gpus.length && !meta.lanes.length) return;
 	$('timeline').hidden = false;
+	$('detail').append(' Letters: ' + CLASSES.map((name, i) => LETTERS[i] + ' ' + name).join(', ') + '.');
 	await unpack();
 	makeRows();
 	draw();

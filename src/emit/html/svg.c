@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "emit/html/html.h"
+#include "report/words.h"
 
 enum { WIDTH = NSX_SVG_WIDTH, LEFT = NSX_SVG_LEFT };
 
@@ -20,10 +21,18 @@ static const struct part { /* classes of a partition, as they are drawn */
 
 void nsx_svg_open(struct nsx_buf *b, int height, const char *title)
 {
-	nsx_buf_printf(b, "<svg viewBox=\"0 0 %d %d\" role=\"img\" "
+	nsx_buf_adds(b, "<div class=\"pic\" tabindex=\"0\" role=\"group\" "
+			"aria-label=\"");
+	nsx_html_text(b, title);
+	nsx_buf_printf(b, "\"><svg viewBox=\"0 0 %d %d\" role=\"img\" "
 			  "aria-label=\"", WIDTH, height);
 	nsx_html_text(b, title);
 	nsx_buf_adds(b, "\">");
+}
+
+void nsx_svg_close(struct nsx_buf *b)
+{
+	nsx_buf_adds(b, "</svg></div>\n");
 }
 
 void nsx_svg_rect(struct nsx_buf *b, const char *colour, double x, double y,
@@ -51,6 +60,13 @@ void nsx_svg_legend(struct nsx_buf *b, const char *const *colours,
 				  "width=\"10\" height=\"10\"/></svg> %s</li>",
 			       colours[k], titles[k]);
 	nsx_buf_adds(b, "</ul>");
+}
+
+static const char *say_value(struct nsx_arena *a, const struct nsx_curve *c,
+				  double x)
+{
+	return *c->unit == 'B' ? nsx_text_bytes(a, x) :
+				 nsx_arena_printf(a, "%.3g %s", x, c->unit);
 }
 
 /* Three significant digits with the unit that fits. */
@@ -121,7 +137,7 @@ void nsx_svg_overview(struct nsx_buf *b, const struct nsx_report *r,
 						    NSX_NPARTS,
 			   d * (STRIP + 6));
 	}
-	nsx_buf_adds(b, "</svg>");
+	nsx_svg_close(b);
 	for (unsigned k = 0; k < NSX_NPARTS; k++) {
 		colours[k] = parts[k].colour;
 		titles[k] = parts[k].title;
@@ -134,46 +150,111 @@ void nsx_svg_overview(struct nsx_buf *b, const struct nsx_report *r,
 
 /* Waterfall -----------------------------------------------------------------------*/
 
-/* The judged window, and what is left of it after each finding's remedy. */
+/* The judged window, and what is left of it after each remedy of the first page. */
 void nsx_svg_waterfall(struct nsx_buf *b, const struct nsx_report *r)
 {
-	enum { ROW = 24, MAX_ROWS = 10 };
-	struct nsx_window w = nsx_judged(r->facts);
-	double now = (double)(w.end_ns - w.start_ns), left = now;
+	enum { ROW = 24 };
+	const struct nsx_first_page *p = r->page;
+	double left, scale;
 	unsigned n = 0;
 	char text[96], ms[32];
 
-	for (size_t i = 0; i < r->found.n; i++)
-		n += r->found.v[i].has_disjoint && r->found.v[i].disjoint_ns > 0;
-	n = NSX_MIN(n, (unsigned)MAX_ROWS);
-	if (!n || now <= 0)
+	for (unsigned i = 0; p && i < p->nfindings; i++)
+		n += p->counted[i] && p->finding[i]->disjoint_ns > 0;
+	if (!n || p->now_ns <= 0)
 		return;
+	left = p->now_ns;
+	scale = (WIDTH - LEFT) / p->now_ns;
 	nsx_buf_adds(b, "<h2 id=\"waterfall\">If this were done</h2>");
 	nsx_svg_open(b, (int)(n + 1) * ROW,
-		 "the judged window, and what each remedy takes off it");
-	nsx_svg_rect(b, "k3", LEFT, 4, WIDTH - LEFT, ROW - 8);
+		     "the judged window, and what each remedy takes off it");
+	nsx_svg_rect(b, "k7", LEFT, 4, WIDTH - LEFT, ROW - 8);
 	nsx_svg_label(b, 0, 17, "now");
-	nsx_svg_label(b, LEFT + 6, 17, say_time(ms, sizeof(ms), now));
-	for (size_t i = 0, k = 1; i < r->found.n && k <= n; i++) {
-		const struct nsx_finding *f = &r->found.v[i];
-		double x = LEFT + (WIDTH - LEFT) * (left - f->disjoint_ns) / now;
+	nsx_svg_label(b, LEFT + 6, 17, say_time(ms, sizeof(ms), left));
+	for (unsigned i = 0, k = 1; i < p->nfindings; i++) {
+		const struct nsx_finding *f = p->finding[i];
 		double y = (double)k * ROW;
 
-		if (!f->has_disjoint || f->disjoint_ns <= 0)
+		if (!p->counted[i] || f->disjoint_ns <= 0)
 			continue;
-		snprintf(text, sizeof(text), "without %zu", k);
-		nsx_svg_label(b, 0, y + 17, text);
-		nsx_svg_rect(b, "k7", LEFT, y + 4, x - LEFT, ROW - 8);
-		nsx_svg_rect(b, "k0", x, y + 4,
-		     (WIDTH - LEFT) * f->disjoint_ns / now, ROW - 8);
 		left -= f->disjoint_ns;
+		snprintf(text, sizeof(text), "without %u", i + 1);
+		nsx_svg_label(b, 0, y + 17, text);
+		nsx_svg_rect(b, "k7", LEFT, y + 4, left * scale, ROW - 8);
+		nsx_svg_rect(b, "won", LEFT + left * scale, y + 4,
+			     f->disjoint_ns * scale, ROW - 8);
 		nsx_buf_printf(b, "<text x=\"%d\" y=\"%.1f\">−%s: ", LEFT + 6,
 			       y + 17, say_time(ms, sizeof(ms), f->disjoint_ns));
 		nsx_html_plain(b, f->title);
 		nsx_buf_adds(b, "</text>");
 		k++;
 	}
-	nsx_buf_adds(b, "</svg>");
+	nsx_svg_close(b);
+}
+
+/* Memory and counters over the window ----------------------------------------------*/
+
+enum { CURVE_LEFT = 160 };
+
+static double most(const struct nsx_curve *c)
+{
+	double x = 0;
+
+	for (unsigned i = 0; i < NSX_CURVE_BINS; i++)
+		x = c->at[i] > x ? (double)c->at[i] : x; /* no NAN */
+	return x;
+}
+
+static void draw_curve(struct nsx_buf *b, const struct nsx_curve *c, double y,
+		       double height)
+{
+	double w = (double)(WIDTH - CURVE_LEFT) / NSX_CURVE_BINS;
+
+	nsx_buf_adds(b, "<path class=\"k3\" d=\"");
+	for (unsigned i = 0, next; i < NSX_CURVE_BINS; i = next) {
+		double h = height * NSX_MIN(1, (double)c->at[i] / c->full);
+
+		for (next = i + 1; next < NSX_CURVE_BINS &&
+				   c->at[next] == c->at[i]; next++)
+			;
+		if (h >= 0.05) /* not NAN */
+			nsx_buf_printf(b, "M%.1f %.1fv%.1fh%.1fv%.1fz",
+				       CURVE_LEFT + i * w, y + height, -h,
+				       (next - i) * w, h);
+	}
+	nsx_buf_adds(b, "\"/>");
+}
+
+void nsx_svg_curves(struct nsx_buf *b, const struct nsx_report *r)
+{
+	enum { ROW = 40, MAX_CURVES = 32 };
+	struct nsx_arena *a = nsx_arena_new();
+	const struct nsx_curve *v[MAX_CURVES];
+	unsigned n = 0;
+
+	for (size_t i = 0; i < r->nsections; i++)
+		for (size_t k = 0; k < r->sections[i].ncurves; k++)
+			if (n < MAX_CURVES && most(&r->sections[i].curves[k]) > 0)
+				v[n++] = &r->sections[i].curves[k];
+	if (n) {
+		nsx_buf_adds(b, "<h2 id=\"curves\">Over time</h2>");
+		nsx_svg_open(b, (int)n * ROW, "memory and counters from the "
+			     "first to the last operation");
+	}
+	for (unsigned i = 0; i < n; i++) {
+		double y = i * ROW;
+
+		nsx_svg_label(b, 0, y + 16, v[i]->label);
+		nsx_svg_label(b, 0, y + 30, nsx_arena_printf(
+			a, "GPU %lld, at most %s", (long long)v[i]->device_id,
+			say_value(a, v[i], most(v[i]))));
+		nsx_svg_rect(b, "k7", CURVE_LEFT, y + 2, WIDTH - CURVE_LEFT,
+			     ROW - 4);
+		draw_curve(b, v[i], y + 2, ROW - 4);
+	}
+	if (n)
+		nsx_svg_close(b);
+	nsx_arena_free(a);
 }
 
 /* Idle time by length of its gap, weighted by time --------------------------------*/
@@ -229,7 +310,8 @@ void nsx_svg_idle(struct nsx_buf *b, const struct nsx_report *r)
 			sizeof(text) - strlen(text) - 1);
 		nsx_svg_label(b, k * w + 8, 142, text);
 	}
-	nsx_buf_printf(b, "</svg><p class=\"soft\">The height is time: %s in "
+	nsx_svg_close(b);
+	nsx_buf_printf(b, "<p class=\"soft\">The height is time: %s in "
 			  "all, the number of gaps and their sum stand below. "
 			  "Each label is the least length of its bar.</p>",
 		       say_time(ms, sizeof(ms), (double)all));
@@ -266,7 +348,8 @@ void nsx_svg_iterations(struct nsx_buf *b, const struct nsx_report *r)
 			  "fill=\"none\"/>", HEIGHT - 18, WIDTH);
 	nsx_svg_label(b, 0, 20, say_time(ms, sizeof(ms), (double)most));
 	nsx_svg_label(b, 0, HEIGHT - 16, "0");
-	nsx_buf_printf(b, "</svg><p class=\"soft\">%zu repetitions, %zu of them "
+	nsx_svg_close(b);
+	nsx_buf_printf(b, "<p class=\"soft\">%zu repetitions, %zu of them "
 			  "slow (red); grey ones are not judged.%s</p>", n,
 		       slow, n < f->niterations ? " The first ones are drawn." :
 						   "");
@@ -302,5 +385,5 @@ void nsx_svg_ranks(struct nsx_buf *b, const struct nsx_report *r)
 		      (double)i * ROW + 15, say_time(ms, sizeof(ms), v * 1e6));
 		nsx_buf_done(&text);
 	}
-	nsx_buf_adds(b, "</svg>");
+	nsx_svg_close(b);
 }

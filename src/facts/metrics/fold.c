@@ -90,6 +90,7 @@ static void weigh(const struct fold *f, struct fold_source *s, int64_t at_ns)
 		in_ns[i] = before(&s->reach[i], &to, end_ns) - from;
 	}
 	s->at_ns = at_ns;
+	s->at = window_ns ? nsx_bin(&t->window, lo) : 0;
 	s->counts = window_ns || t->user.start_ns == t->user.end_ns;
 	b->w_ns[NSX_SCOPE_WINDOW] = (uint64_t)window_ns;
 	b->w_ns[NSX_SCOPE_COMPUTE] = (uint64_t)in_ns[0];
@@ -115,6 +116,10 @@ static int add_value(struct fold *f, struct fold_source *s, uint32_t series,
 		return 0;
 	comm_ns = s->share.w_ns[NSX_SCOPE_COMM];
 	x->comm_squares += (unsigned __int128)comm_ns * comm_ns;
+	if (s->share.n[NSX_SCOPE_WINDOW]) {
+		x->curve_sum[s->at] += (uint64_t)value;
+		x->curve_n[s->at]++;
+	}
 	return fold_add_value(&x->values, value, &s->share, err);
 }
 
@@ -439,6 +444,10 @@ int fold_merge(struct fold *f, struct fold *from, struct nsx_err *err)
 			continue;
 		f->series[series]->comm_squares += x->comm_squares;
 		f->series[series]->lost += x->lost;
+		for (unsigned k = 0; k < NSX_CURVE_BINS; k++) {
+			f->series[series]->curve_sum[k] += x->curve_sum[k];
+			f->series[series]->curve_n[k] += x->curve_n[k];
+		}
 		if (fold_merge_values(&f->series[series]->values, &x->values,
 				      err))
 			return err->rc;

@@ -13,6 +13,8 @@ struct fold_series {
 	int64_t lost; /* rows without a usable value */
 	unsigned __int128 comm_squares; /* of the time under communication */
 	struct fold_values values;
+	uint64_t curve_sum[NSX_CURVE_BINS]; /* of samples, by instant        */
+	uint32_t curve_n[NSX_CURVE_BINS];
 };
 
 /* Where |spans before x| is asked again and again, mostly forward. */
@@ -45,6 +47,7 @@ struct fold_source {
 	int64_t at_ns; /* of the sample being read                           */
 	bool counts;   /* it touches the window asked for                    */
 	struct fold_bin share; /* what it adds to the bin of its value */
+	unsigned at; /* part of the window, of the curve                     */
 	struct fold_cursor cursor[4];
 };
 
@@ -83,6 +86,9 @@ void fold_done(struct fold *f);
  */
 int fold_finish(const struct fold_series *x, const int64_t *scope_ns,
 		struct nsx_metric *m, struct nsx_err *err);
+/* ret: NSX_CURVE_BINS means; a sample stands for its period. */
+void fold_draw(const struct fold_series *x, const struct nsx_window *w,
+	       int64_t period_ns, float *ret);
 
 /* Median of the differences of ticks, or the round figure within 0.3 % of it;
  * 0: no two differ. Sorts ticks and drops repetitions.  Errors: negative.

@@ -455,6 +455,7 @@ static int finish_all(struct nsx_facts *f, const struct names *names,
 		return err->rc;
 	for (size_t i = 0; i < sum->nseries; i++) {
 		struct nsx_metric *x = &m->v[m->n];
+		float *curve;
 
 		x->period_ns = period_of(pieces, sum->series[i]->type);
 		if (!x->period_ns) {
@@ -465,6 +466,13 @@ static int finish_all(struct nsx_facts *f, const struct names *names,
 		measure_scopes(names, x->device, scope_ns);
 		if (fold_finish(sum->series[i], scope_ns, x, err))
 			return err->rc;
+		curve = nsx_arena_try_array(f->arena, NSX_CURVE_BINS,
+					    sizeof(*curve), "GPU metrics", err);
+		if (!curve)
+			return err->rc;
+		fold_draw(sum->series[i], &names->t->window, x->period_ns,
+			  curve);
+		x->curve = curve;
 		m->n += x->n > 0;
 	}
 	if (m->n)

@@ -43,6 +43,8 @@ struct nsx_metric { /* a counter of one GPU */
 	double comm_correlation;  /* of value and share under communication;
 				     NAN: fewer than 20 samples, or constant */
 	bool exact; /* quantiles; else within 2 %                            */
+	const float *curve; /* means of nsx_bin's parts of the window; NAN:
+			       no sample stands for that time                */
 };
 
 struct nsx_metric_loss { /* samples of a counter without a usable value */

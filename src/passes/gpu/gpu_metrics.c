@@ -377,6 +377,15 @@ static int say_gpu(struct answers *a)
 	return a->rc;
 }
 
+static void draw(const struct gpu *g, struct nsx_section *out)
+{
+	for (unsigned k = 0; k < NKNOWN; k++)
+		if (g->of[k])
+			nsx_add_curve(out, &(struct nsx_curve){
+				spellings[k][0], "%", g->of[k]->device_id, 100,
+				g->of[k]->curve});
+}
+
 /* The run -----------------------------------------------------------------------*/
 
 static void say_lost(const struct nsx_metrics *m, struct nsx_section *out)
@@ -465,6 +474,7 @@ static int fill(const struct nsx_run *run, struct nsx_section *out,
 			    fill_counter(x, name, tables[L_COUNTERS], err))
 				return err->rc;
 		}
+		draw(&g, out);
 		a.gpu = &g;
 		a.told = g.any->gpu == shown;
 		a.others = next - i < m->n;

@@ -367,6 +367,31 @@ static const struct nsx_gpu_info *gpu_of(const struct nsx_trace *t,
 	return gpu;
 }
 
+/* The most that is live in each part of the window, by steps in order. */
+static void draw(const struct mem_usage *m, const struct mem_step *s, size_t n,
+		 int64_t live, double peak, struct nsx_section *out)
+{
+	const struct nsx_window *w = &m->run->trace->window;
+	float at[NSX_CURVE_BINS];
+	size_t i = 0;
+
+	if (w->start_ns >= w->end_ns)
+		return;
+	for (; i < n && s[i].at_ns < w->start_ns; i++)
+		live = nsx_add_sat(live, s[i].delta);
+	for (unsigned k = 0; k < NSX_CURVE_BINS; k++) {
+		int64_t most = live;
+
+		for (; i < n && nsx_bin(w, s[i].at_ns) <= k; i++) {
+			live = nsx_add_sat(live, s[i].delta);
+			most = NSX_MAX(most, live);
+		}
+		at[k] = (float)most;
+	}
+	nsx_add_curve(out, &(struct nsx_curve){"memory", "B", s->device_id,
+					       peak, at});
+}
+
 static int add_device(const struct mem_usage *m, const struct mem_step *s,
 		      size_t n, struct nsx_table *table,
 		      struct nsx_section *out, struct nsx_err *err)
@@ -384,6 +409,7 @@ static int add_device(const struct mem_usage *m, const struct mem_step *s,
 			before = nsx_add_sat(before, -s[i].delta);
 	}
 	settle(m->run->trace, &l, before);
+	draw(m, s, n, before, (double)l.peak, out);
 	row[GPU_DEVICE_ID] = nsx_int(s->device_id);
 	row[GPU_PEAK_BYTES] = nsx_int(l.peak);
 	row[GPU_PEAK_TIME_NS] = nsx_int(l.peak_ns);

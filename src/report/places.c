@@ -1,0 +1,127 @@
+/* places.c - the places of a finding in time: what its remedy would change. */
+#include <stdlib.h>
+#include <string.h>
+#include "report/timeline.h"
+
+struct places {
+	const struct nsx_trace *t;
+	const struct nsx_window *w;
+	struct nsx_span *v; /* the longest so far, a heap: the shortest first */
+	size_t n;
+};
+
+static bool is_shorter(const struct nsx_span *x, const struct nsx_span *y)
+{
+	int64_t a = x->end_ns - x->start_ns, b = y->end_ns - y->start_ns;
+
+	return a != b ? a < b : x->start_ns > y->start_ns;
+}
+
+static void sink(struct places *p)
+{
+	for (size_t i = 0, k; (k = 2 * i + 1) < p->n; i = k) {
+		struct nsx_span x = p->v[i];
+
+		k += k + 1 < p->n && is_shorter(&p->v[k + 1], &p->v[k]);
+		if (!is_shorter(&p->v[k], &x))
+			break;
+		p->v[i] = p->v[k];
+		p->v[k] = x;
+	}
+}
+
+static void add(struct places *p, int64_t start_ns, int64_t end_ns)
+{
+	struct nsx_span x = {NSX_MAX(start_ns, p->w->start_ns),
+			     NSX_MIN(end_ns, p->w->end_ns)};
+
+	if (x.start_ns >= x.end_ns)
+		return;
+	if (p->n == NSX_MAX_PLACES) {
+		if (is_shorter(&x, &p->v[0]))
+			return;
+		p->v[0] = x;
+		sink(p);
+		return;
+	}
+	p->v[p->n++] = x;
+	for (size_t i = p->n - 1; i && is_shorter(&p->v[i], &p->v[(i - 1) / 2]);
+	     i = (i - 1) / 2) {
+		x = p->v[i];
+		p->v[i] = p->v[(i - 1) / 2];
+		p->v[(i - 1) / 2] = x;
+	}
+}
+
+/* The time of its thread before a call. */
+static void add_gap(struct places *p, size_t i)
+{
+	const struct nsx_calls *c = &p->t->calls;
+	size_t before = i;
+
+	for (uint32_t k = 0; k < p->t->nthreads; k++)
+		if (p->t->thread[k].calls_at == i)
+			return;
+	while (before && c->flags[--before] & NSX_CALL_NESTED)
+		;
+	add(p, nsx_call_end(c, before), nsx_call_start(c, i));
+}
+
+static void add_call(struct places *p, size_t i, enum nsx_change_verb verb)
+{
+	if (verb == NSX_FASTER_HOST)
+		add_gap(p, i);
+	else
+		add(p, nsx_call_start(&p->t->calls, i),
+		    nsx_call_end(&p->t->calls, i));
+}
+
+static void add_op(struct places *p, size_t i)
+{
+	add(p, nsx_op_start(&p->t->ops, i), nsx_op_end(&p->t->ops, i));
+}
+
+/* All calls of an API, all kernels of a name: what has no rows. */
+static void add_named(struct places *p, const struct nsx_change *c)
+{
+	const struct nsx_trace *t = p->t;
+	char buf[256];
+
+	for (size_t i = 0; !c->op && c->verb <= NSX_NO_COST && i < t->calls.n; i++)
+		if (!strcmp(nsx_api_base(nsx_text(t, t->calls.name[i]), buf,
+					 sizeof(buf)), c->name))
+			add_call(p, i, c->verb);
+	for (size_t i = 0; c->op == NSX_ON_KERNELS && i < t->ops.n; i++)
+		if (t->ops.kind[i] == NSX_OP_KERNEL &&
+		    !strcmp(nsx_text(t, nsx_op_shape(t, i)->name), c->name))
+			add_op(p, i);
+}
+
+static int cmp_length(const void *a, const void *b)
+{
+	return is_shorter(a, b) ? 1 : is_shorter(b, a) ? -1 : 0;
+}
+
+size_t nsx_finding_places(const struct nsx_trace *t,
+			  const struct nsx_finding *f,
+			  const struct nsx_window *w,
+			  struct nsx_span ret[NSX_MAX_PLACES])
+{
+	struct places p = {t, w->start_ns < w->end_ns ? w : &t->window, ret, 0};
+
+	for (size_t i = 0; i < f->spans.n; i++)
+		add(&p, f->spans.v[i].start_ns, f->spans.v[i].end_ns);
+	for (size_t i = 0; !f->spans.n && i < f->remedy.n; i++) {
+		const struct nsx_change *c = &f->remedy.v[i];
+
+		for (size_t k = 0; k < c->nrows; k++)
+			if (c->op)
+				add_op(&p, c->rows[k]);
+			else
+				add_call(&p, c->rows[k], c->verb);
+		if (!c->rows && c->name && !c->is_pattern)
+			add_named(&p, c);
+	}
+	qsort(ret, p.n, sizeof(*ret), cmp_length);
+	return p.n;
+}
