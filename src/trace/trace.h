@@ -316,11 +316,14 @@ struct nsx_window {
 
 /* Equal parts of a window, in each of which a curve has one value.          */
 enum { NSX_CURVE_BINS = 512 };
-/* The part that an instant inside the window is in. */
+/* The part that an instant is in, which the window does not begin after;
+ * NSX_CURVE_BINS: it is beyond the window.
+ */
 static inline unsigned nsx_bin(const struct nsx_window *w, int64_t at_ns)
 {
-	return (unsigned)((__int128)(at_ns - w->start_ns) * NSX_CURVE_BINS /
-			  (w->end_ns - w->start_ns));
+	return at_ns >= w->end_ns ? (unsigned)NSX_CURVE_BINS :
+		(unsigned)((__int128)(at_ns - w->start_ns) * NSX_CURVE_BINS /
+			   (w->end_ns - w->start_ns));
 }
 
 /* "1.5..2" in seconds after first_ns; "1.5s..2s", as reports print instants, and

@@ -40,6 +40,21 @@ for f in $traces; do
 	holds "the same bytes again: $f" cmp "$work/first" "$work/again"
 	holds "8 MiB or less: $f" at_most 8388608 "$page"
 done
+# Curves, by hand from the drawings of the fixtures: microseconds after the first
+# event and the byte there (1 is nothing, 255 the whole bar, 0 not sampled).
+curve() { # FIXTURE LABEL GPU US:BYTE...
+	"$b/nsys-explain" "$b/fixtures/$1.sqlite" --html - | python3 -c '
+import base64, json, re, sys
+label, gpu, want = sys.argv[1:]
+want = want.split()
+meta = json.loads(re.search(r"id=.meta.>(.*?)</script>", sys.stdin.read(), re.S).group(1))
+at, = [base64.b64decode(c["at"]) for c in meta["curves"] if (c["label"], c["gpu"]) == (label, int(gpu))]
+got = ["%s:%d" % (us, at[int(us) * 1000 * 512 // meta["length"]]) for us in (w.split(":")[0] for w in want)]
+sys.exit(" ".join(got) if got != want else 0)' "$2" "$3" "$4"
+}
+holds "a counter over time" curve gpu_metrics "SMs Active" 0 "0:204 990:204 1020:0 1390:0 1410:1 1990:1"
+holds "the same of another GPU" curve gpu_metrics "SMs Active" 1 "490:1 510:153 1990:153"
+holds "memory over time" curve alloc_stall memory 0 "0:1 580:1 610:255 850:255 870:1 7620:255"
 # Pages of several captures need no script, and none may run.
 holds "page of a comparison" "$b/nsys-explain" diff "$b/fixtures/diff_before.sqlite" "$b/fixtures/hostile_names.sqlite" --unit window --html
 mv "$work/say" "$work/diff.html"

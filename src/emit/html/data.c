@@ -174,12 +174,16 @@ static void put_curve(struct nsx_jsonw *w, const struct nsx_trace *t,
 
 		at[i] = isnan(x) ? 0 : (uint8_t)(1.5 + 254 * NSX_MIN(1, x));
 	}
-	put_base64(&b, at, sizeof(at));
 	nsx_jsonw_object(w, NULL);
-	nsx_jsonw_str(w, "label", c->label);
+	nsx_buf_printf(&b, "%s", c->label);
+	if (gpu < 0)
+		nsx_buf_printf(&b, ", GPU %lld", (long long)c->device_id);
+	nsx_jsonw_str(w, "label", b.p);
+	nsx_buf_clear(&b);
 	nsx_jsonw_str(w, "unit", c->unit);
 	nsx_jsonw_int(w, "gpu", gpu);
 	nsx_jsonw_real(w, "full", c->full);
+	put_base64(&b, at, sizeof(at));
 	nsx_jsonw_str(w, "at", b.p);
 	nsx_jsonw_end(w);
 	nsx_buf_done(&b);
