@@ -82,19 +82,40 @@ static void add_op(struct places *p, size_t i)
 }
 
 /* All calls of an API, all kernels of a name: what has no rows. */
-static void add_named(struct places *p, const struct nsx_change *c)
+static int add_named(struct places *p, const struct nsx_change *c,
+		     struct nsx_err *err)
 {
+	enum { UNSEEN, IS, IS_NOT };
 	const struct nsx_trace *t = p->t;
+	bool calls = !c->op && c->verb <= NSX_NO_COST;
+	uint8_t *named = nsx_try_alloc(nsx_strings_bound(t->strings), 1,
+				       "names", err);
 	char buf[256];
 
-	for (size_t i = 0; !c->op && c->verb <= NSX_NO_COST && i < t->calls.n; i++)
-		if (!strcmp(nsx_api_base(nsx_text(t, t->calls.name[i]), buf,
-					 sizeof(buf)), c->name))
+	if (!named)
+		return err->rc;
+	for (size_t i = 0; calls && i < t->calls.n; i++) {
+		uint8_t *is = &named[t->calls.name[i]];
+
+		if (*is == UNSEEN)
+			*is = strcmp(nsx_api_base(nsx_text(
+				t, t->calls.name[i]), buf, sizeof(buf)),
+				c->name) ? IS_NOT : IS;
+		if (*is == IS)
 			add_call(p, i, c->verb);
-	for (size_t i = 0; c->op == NSX_ON_KERNELS && i < t->ops.n; i++)
-		if (t->ops.kind[i] == NSX_OP_KERNEL &&
-		    !strcmp(nsx_text(t, nsx_op_shape(t, i)->name), c->name))
+	}
+	for (size_t i = 0; c->op == NSX_ON_KERNELS && i < t->ops.n; i++) {
+		nsx_str name = t->ops.kind[i] == NSX_OP_KERNEL ?
+				       nsx_op_shape(t, i)->name : 0;
+
+		if (name && named[name] == UNSEEN)
+			named[name] = strcmp(nsx_text(t, name), c->name) ?
+					      IS_NOT : IS;
+		if (name && named[name] == IS)
 			add_op(p, i);
+	}
+	free(named);
+	return 0;
 }
 
 static int cmp_length(const void *a, const void *b)
@@ -102,12 +123,12 @@ static int cmp_length(const void *a, const void *b)
 	return is_shorter(a, b) ? 1 : is_shorter(b, a) ? -1 : 0;
 }
 
-size_t nsx_finding_places(const struct nsx_trace *t,
-			  const struct nsx_finding *f,
-			  const struct nsx_window *w,
-			  struct nsx_span ret[NSX_MAX_PLACES])
+int nsx_finding_places(const struct nsx_trace *t, const struct nsx_finding *f,
+		       const struct nsx_window *w, struct nsx_arena *a,
+		       struct nsx_spans *ret, struct nsx_err *err)
 {
-	struct places p = {t, w->start_ns < w->end_ns ? w : &t->window, ret, 0};
+	struct places p = {t, w->start_ns < w->end_ns ? w : &t->window,
+			   nsx_arena_get(a, NSX_MAX_PLACES * sizeof(*p.v)), 0};
 
 	for (size_t i = 0; i < f->spans.n; i++)
 		add(&p, f->spans.v[i].start_ns, f->spans.v[i].end_ns);
@@ -119,9 +140,11 @@ size_t nsx_finding_places(const struct nsx_trace *t,
 				add_op(&p, c->rows[k]);
 			else
 				add_call(&p, c->rows[k], c->verb);
-		if (!c->rows && c->name && !c->is_pattern)
-			add_named(&p, c);
+		if (!c->rows && c->name && !c->is_pattern &&
+		    add_named(&p, c, err))
+			return err->rc;
 	}
-	qsort(ret, p.n, sizeof(*ret), cmp_length);
-	return p.n;
+	qsort(p.v, p.n, sizeof(*p.v), cmp_length);
+	*ret = (struct nsx_spans){p.v, p.n};
+	return 0;
 }

@@ -358,6 +358,7 @@ static int fill_thread(struct build *b, uint32_t thread, struct nsx_err *err)
 		    !is_wanted(b->tl, &cursor, start, end))
 			continue;
 		if (name_index(b, &b->calls[t->calls.name[i]],
+			       b->calls[t->calls.name[i]] ? NULL :
 			       nsx_text_api(b->tl->arena, nsx_text(
 				       t, t->calls.name[i])), call_class(b, i),
 			       &name, err))
@@ -458,17 +459,15 @@ static void want_iterations(struct build *b, size_t *room)
 /* Around the longest span of each finding. */
 static void want_findings(struct build *b, size_t *room)
 {
-	const struct nsx_findings *l = &b->r->found;
-	struct nsx_window w = nsx_judged(b->f);
-	struct nsx_span v[NSX_MAX_PLACES];
-
-	for (size_t i = 0; i < l->n; i++) {
+	for (size_t i = 0; i < b->r->found.n; i++) {
+		const struct nsx_spans *s = &b->tl->places[i];
 		int64_t margin;
 
-		if (!nsx_finding_places(b->t, &l->v[i], &w, v))
+		if (!s->n)
 			continue;
-		margin = (v[0].end_ns - v[0].start_ns) / 4;
-		want(b, v[0].start_ns - margin, v[0].end_ns + margin, room);
+		margin = (s->v[0].end_ns - s->v[0].start_ns) / 4;
+		want(b, s->v[0].start_ns - margin, s->v[0].end_ns + margin,
+		     room);
 	}
 }
 
@@ -504,6 +503,20 @@ static void choose_detail(struct build *b, size_t max_events)
 }
 
 /* All ---------------------------------------------------------------------------*/
+
+static int find_places(struct build *b, struct nsx_err *err)
+{
+	const struct nsx_findings *l = &b->r->found;
+	struct nsx_window w = nsx_judged(b->f);
+
+	b->tl->places = nsx_arena_get(b->tl->arena, (l->n + 1) *
+						sizeof(*b->tl->places));
+	for (size_t i = 0; i < l->n; i++)
+		if (nsx_finding_places(b->t, &l->v[i], &w, b->tl->arena,
+				       &b->tl->places[i], err))
+			return err->rc;
+	return 0;
+}
 
 static int fill_lanes(struct build *b, struct nsx_arena *scratch,
 		      struct nsx_err *err)
@@ -543,6 +556,8 @@ int nsx_timeline_build(const struct nsx_report *r, size_t max_events,
 	tl->end_ns = r->trace->window.end_ns;
 	tl->lanes = nsx_arena_get(a, NSX_MAX_LANES * sizeof(*tl->lanes));
 	rc = fill_overview(&b, err);
+	if (!rc)
+		rc = find_places(&b, err);
 	if (!rc) {
 		choose_detail(&b, max_events);
 		rc = fill_lanes(&b, scratch, err);

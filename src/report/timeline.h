@@ -47,17 +47,16 @@ struct nsx_timeline {
 	struct nsx_window *detail; /* ndetail 0: events of all the time      */
 	size_t ndetail;
 	size_t nevents;
+	struct nsx_spans *places; /* of each finding of the report           */
 	struct nsx_arena *arena;
 };
-
 /* When a finding costs, or else what its remedy would change: the longest spans
- * inside w, the longest first; how many.
+ * inside w, the longest first.  Errors: NSX_E_NOMEM.
  */
 enum { NSX_MAX_PLACES = 200 };
-size_t nsx_finding_places(const struct nsx_trace *t,
-			  const struct nsx_finding *f,
-			  const struct nsx_window *w,
-			  struct nsx_span ret[NSX_MAX_PLACES]);
+int nsx_finding_places(const struct nsx_trace *t, const struct nsx_finding *f,
+		       const struct nsx_window *w, struct nsx_arena *a,
+		       struct nsx_spans *ret, struct nsx_err *err) NSX_CHECKED;
 
 /* Events of the report's trace, at most max_events of them. Owner: the caller,
  * nsx_timeline_free. Errors: NSX_E_NOMEM, NSX_E_STOP.

@@ -83,23 +83,6 @@ static void put_span(struct nsx_jsonw *w, const struct nsx_timeline *t,
 	nsx_jsonw_int(w, NULL, end_ns - t->origin_ns);
 }
 
-/* The longest first: that is where "show" leads. */
-static void put_windows(struct nsx_jsonw *w, const struct nsx_report *r,
-			const struct nsx_timeline *t,
-			const struct nsx_finding *f)
-{
-	struct nsx_window judged = nsx_judged(r->facts);
-	struct nsx_span v[NSX_MAX_PLACES];
-	size_t n = nsx_finding_places(r->trace, f, &judged, v);
-
-	nsx_jsonw_array(w, "windows");
-	for (size_t i = 0; i < n; i++) {
-		put_span(w, t, v[i].start_ns, v[i].end_ns);
-		nsx_jsonw_end(w);
-	}
-	nsx_jsonw_end(w);
-}
-
 static void put_findings(struct nsx_jsonw *w, const struct nsx_report *r,
 			 const struct nsx_timeline *t)
 {
@@ -116,7 +99,13 @@ static void put_findings(struct nsx_jsonw *w, const struct nsx_report *r,
 		else
 			nsx_jsonw_null(w, "headroom_ms");
 		nsx_jsonw_str(w, "price", nsx_price_names[f->price]);
-		put_windows(w, r, t, f);
+		nsx_jsonw_array(w, "windows"); /* "show" leads to the first */
+		for (size_t k = 0; k < t->places[i].n; k++) {
+			put_span(w, t, t->places[i].v[k].start_ns,
+				 t->places[i].v[k].end_ns);
+			nsx_jsonw_end(w);
+		}
+		nsx_jsonw_end(w);
 		nsx_jsonw_end(w);
 	}
 	nsx_jsonw_end(w);

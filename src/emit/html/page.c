@@ -92,11 +92,9 @@ static void add_proof(struct nsx_buf *b, const struct nsx_report *r,
 }
 
 static void add_finding(struct nsx_buf *b, const struct nsx_report *r,
-			size_t index)
+			const struct nsx_timeline *t, size_t index)
 {
 	const struct nsx_finding *f = &r->found.v[index];
-	struct nsx_window judged = nsx_judged(r->facts);
-	struct nsx_span places[NSX_MAX_PLACES];
 	const char *severity = nsx_severity_names[f->severity];
 
 	nsx_buf_printf(b, "<article class=\"finding %s\" id=\"f-", severity);
@@ -121,7 +119,7 @@ static void add_finding(struct nsx_buf *b, const struct nsx_report *r,
 	add_items(b, f->evidence, ARRAY_LEN(f->evidence));
 	add_proof(b, r, f);
 	nsx_buf_adds(b, "</ul></details>\n<p class=\"needs-js\" hidden>");
-	if (nsx_finding_places(r->trace, f, &judged, places))
+	if (t->places[index].n)
 		nsx_buf_printf(b, "<button data-do=\"show\" data-finding="
 				  "\"%zu\">Show in the timeline</button> "
 				  "<button data-do=\"line\" data-finding="
@@ -133,7 +131,8 @@ static void add_finding(struct nsx_buf *b, const struct nsx_report *r,
 
 /* Those of the program, or of the capture. */
 static void add_findings(struct nsx_buf *b, const struct nsx_report *r,
-			 const char *heading, bool of_capture)
+			 const struct nsx_timeline *t, const char *heading,
+			 bool of_capture)
 {
 	bool begun = false;
 
@@ -146,7 +145,7 @@ static void add_findings(struct nsx_buf *b, const struct nsx_report *r,
 		if (!begun)
 			nsx_buf_printf(b, "<h2>%s</h2>\n", heading);
 		begun = true;
-		add_finding(b, r, i);
+		add_finding(b, r, t, i);
 	}
 }
 
@@ -212,10 +211,10 @@ static void add_main(struct nsx_buf *b, const struct nsx_report *r,
 		}
 		nsx_buf_adds(b, "</ul>");
 	}
-	add_findings(b, r, "What to do", false);
+	add_findings(b, r, t, "What to do", false);
 	if (r->page)
 		nsx_html_page_sum(b, r->page);
-	add_findings(b, r, "About the capture", true);
+	add_findings(b, r, t, "About the capture", true);
 	nsx_svg_waterfall(b, r);
 	add_timeline(b, t);
 	nsx_svg_curves(b, r);
