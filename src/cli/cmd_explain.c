@@ -435,6 +435,32 @@ static int exit_code(const struct nsx_report *r, const struct args *a)
 }
 
 /* shown: the trace as the report names it. */
+/* To where it was asked for: stdout, a page, or a folder. */
+static int write_report(const struct nsx_report *r, const struct args *a,
+			struct nsx_err *err)
+{
+	char dir[4096];
+	int rc;
+
+	nsx_progress_stage(&progress, "writing", 0);
+	if (a->out)
+		snprintf(dir, sizeof(dir), "%s", a->out);
+	else
+		default_out(r->path, dir, sizeof(dir));
+	rc = on_stdout(a) ? write_stdout(r, a, err) :
+	     a->html	  ? write_html(r, a->html, err) :
+			    nsx_emit_folder(r, dir, !a->no_html,
+					    (unsigned)a->threads, err);
+	nsx_progress_stage(&progress, NULL, 0);
+	if (!rc && !a->quiet && !on_stdout(a) && !a->html)
+		print_summary(r, dir, a->verbose ||
+				      !strcmp(program_invocation_short_name,
+					      "nsys-llm-explain"));
+	if (!rc)
+		rc = nsx_flush_stdout(err);
+	return rc || !a->open ? rc : open_page(dir, err);
+}
+
 static int explain(const struct args *a, const char *path, const char *shown,
 		   struct nsx_err *err)
 {
@@ -457,7 +483,7 @@ static int explain(const struct args *a, const char *path, const char *shown,
 	};
 	struct nsx_phase_map *phases = NULL;
 	struct nsx_report *r = NULL;
-	char dir[4096], iteration[64];
+	char iteration[64];
 	int rc = a->phase_map ? nsx_phase_map_read(a->phase_map, &phases, err) :
 				0;
 
@@ -473,26 +499,9 @@ static int explain(const struct args *a, const char *path, const char *shown,
 		r->path = shown;
 	if (!rc && a->print_schema)
 		nsx_print_tables(r->trace->schema);
-	nsx_progress_stage(&progress, "writing", 0);
-	if (a->out)
-		snprintf(dir, sizeof(dir), "%s", a->out);
-	else
-		default_out(shown, dir, sizeof(dir));
 	if (!rc)
-		rc = on_stdout(a) ? write_stdout(r, a, err) :
-		     a->html	  ? write_html(r, a->html, err) :
-				    nsx_emit_folder(r, dir, !a->no_html,
-						    o.threads, err);
+		rc = write_report(r, a, err);
 	nsx_progress_stage(&progress, NULL, 0);
-	if (!rc) {
-		if (!a->quiet && !on_stdout(a) && !a->html)
-			print_summary(r, dir, a->verbose ||
-				      !strcmp(program_invocation_short_name,
-					      "nsys-llm-explain"));
-		rc = nsx_flush_stdout(err);
-	}
-	if (!rc && a->open)
-		rc = open_page(dir, err);
 	if (!rc)
 		rc = exit_code(r, a);
 	nsx_report_free(r);
