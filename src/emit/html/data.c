@@ -87,7 +87,7 @@ static void put_findings(struct nsx_jsonw *w, const struct nsx_report *r,
 			 const struct nsx_timeline *t)
 {
 	nsx_jsonw_array(w, "findings");
-	for (size_t i = 0; i < r->found.n; i++) {
+	for (size_t i = 0; i < r->found.n && !r->found.v[i].is_minor; i++) {
 		const struct nsx_finding *f = &r->found.v[i];
 
 		nsx_jsonw_object(w, NULL);

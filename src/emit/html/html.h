@@ -45,14 +45,19 @@ void nsx_html_page_price(struct nsx_buf *b, const struct nsx_first_page *x,
 unsigned nsx_html_table(const struct nsx_report *r, const struct nsx_table *t);
 void nsx_html_sections(struct nsx_buf *b, const struct nsx_report *r);
 
-/* Pictures (svg.c): nothing where there is nothing to show. */
+/* Pictures (svg.c): nothing where there is nothing to show; a: scratch. */
 void nsx_svg_overview(struct nsx_buf *b, const struct nsx_report *r,
 		      const struct nsx_timeline *t);
-void nsx_svg_waterfall(struct nsx_buf *b, const struct nsx_report *r);
-void nsx_svg_idle(struct nsx_buf *b, const struct nsx_report *r);
-void nsx_svg_iterations(struct nsx_buf *b, const struct nsx_report *r);
-void nsx_svg_ranks(struct nsx_buf *b, const struct nsx_report *r);
-void nsx_svg_curves(struct nsx_buf *b, const struct nsx_report *r);
+void nsx_svg_waterfall(struct nsx_buf *b, const struct nsx_report *r,
+		       struct nsx_arena *a);
+void nsx_svg_idle(struct nsx_buf *b, const struct nsx_report *r,
+		  struct nsx_arena *a);
+void nsx_svg_iterations(struct nsx_buf *b, const struct nsx_report *r,
+			struct nsx_arena *a);
+void nsx_svg_ranks(struct nsx_buf *b, const struct nsx_report *r,
+		   struct nsx_arena *a);
+void nsx_svg_curves(struct nsx_buf *b, const struct nsx_report *r,
+		    struct nsx_arena *a);
 
 /* Pieces of pictures: 1 000 units wide; colours are classes of page.css. */
 enum { NSX_SVG_WIDTH = 1000, NSX_SVG_LEFT = 110 };

@@ -192,6 +192,8 @@ static void add_timeline(struct nsx_buf *b, const struct nsx_timeline *t)
 static void add_main(struct nsx_buf *b, const struct nsx_report *r,
 		     const struct nsx_timeline *t, const char *title)
 {
+	struct nsx_arena *a = nsx_arena_new();
+
 	nsx_buf_adds(b, "<header>");
 	if (r->page) {
 		nsx_html_page_head(b, r->page);
@@ -215,17 +217,18 @@ static void add_main(struct nsx_buf *b, const struct nsx_report *r,
 	if (r->page)
 		nsx_html_page_sum(b, r->page);
 	add_findings(b, r, t, "About the capture", true);
-	nsx_svg_waterfall(b, r);
+	nsx_svg_waterfall(b, r, a);
 	add_timeline(b, t);
-	nsx_svg_curves(b, r);
-	nsx_svg_iterations(b, r);
-	nsx_svg_idle(b, r);
-	nsx_svg_ranks(b, r);
+	nsx_svg_curves(b, r, a);
+	nsx_svg_iterations(b, r, a);
+	nsx_svg_idle(b, r, a);
+	nsx_svg_ranks(b, r, a);
 	nsx_buf_adds(b, "<h2 id=\"sections\">Details</h2>\n");
 	nsx_html_sections(b, r);
 	nsx_buf_printf(b, "</main>\n<footer class=\"soft\">generated %s by "
 			  "nsys-explain " NSX_VERSION "</footer>\n",
 		       r->generated_at);
+	nsx_arena_free(a);
 }
 
 int nsx_emit_html(const struct nsx_report *r, FILE *out, struct nsx_err *err)

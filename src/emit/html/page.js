@@ -12,7 +12,7 @@ const colour = (name) => style.getPropertyValue(name).trim();
 let colours = {}, lanes = [], rows = [], width = 0, from = 0, to = meta.length, picked = null, selected = null, current = -1, queued = false;
 
 /* Numbers ------------------------------------------------------------------- */
-const three = (x) => (x >= 100 ? x.toFixed(0) : x >= 10 ? x.toFixed(1) : x.toFixed(2));
+const three = (x) => String(+x.toPrecision(x >= 100 ? Math.floor(Math.log10(x)) + 1 : 3));
 function time(ns) {
 	const a = Math.abs(ns);
 	if (a < 1e3) return ns.toFixed(0) + ' ns';
@@ -104,12 +104,14 @@ const at = (px) => from + (px - LEFT) * (to - from) / (width - LEFT);
 
 function drawFindings(g, y) {
 	g.fillStyle = colours.mark;
-	meta.findings.forEach((f, i) => f.windows.forEach((w) => {
-		if (w[1] <= from || w[0] >= to) return;
+	for (let i = meta.findings.length; i-- > 0;) for (const w of meta.findings[i].windows) { /* the first is seen best */
+		if (w[1] <= from || w[0] >= to) continue;
 		const a = Math.max(LEFT, x(w[0])), b = Math.min(width, Math.max(a + 3, x(w[1])));
+		g.clearRect(a - 1, y + 3, b - a + 2, ROW - 6);
+		g.fillStyle = colours.mark;
 		g.fillRect(a, y + 3, b - a, ROW - 6);
-		if (b - a > 24) label(g, String(i + 1), a, b, y);
-	}));
+		if (b - a > 12) label(g, String(i + 1), a, b, y);
+	}
 }
 function drawIterations(g, y) {
 	meta.iterations.forEach((it, i) => {

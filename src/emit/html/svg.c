@@ -69,19 +69,6 @@ static const char *say_value(struct nsx_arena *a, const struct nsx_curve *c,
 				 nsx_arena_printf(a, "%.3g %s", x, c->unit);
 }
 
-/* Three significant digits with the unit that fits. */
-static const char *say_time(char *to, size_t size, double ns)
-{
-	static const char *const units[] = {"ns", "µs", "ms", "s"};
-	unsigned u = 0;
-
-	while (u < 3 && fabs(ns) >= 999.5)
-		ns /= 1000, u++;
-	snprintf(to, size, "%.*f %s", u && fabs(ns) < 99.95 ?
-		 (fabs(ns) < 9.995 ? 2 : 1) : 0, ns, units[u]);
-	return to;
-}
-
 /* Overview ------------------------------------------------------------------------*/
 
 enum { COLUMNS = 256, STRIP = 26 };
@@ -151,13 +138,13 @@ void nsx_svg_overview(struct nsx_buf *b, const struct nsx_report *r,
 /* Waterfall -----------------------------------------------------------------------*/
 
 /* The judged window, and what is left of it after each remedy of the first page. */
-void nsx_svg_waterfall(struct nsx_buf *b, const struct nsx_report *r)
+void nsx_svg_waterfall(struct nsx_buf *b, const struct nsx_report *r,
+		       struct nsx_arena *a)
 {
 	enum { ROW = 24 };
 	const struct nsx_first_page *p = r->page;
 	double left, scale;
 	unsigned n = 0;
-	char text[96], ms[32];
 
 	for (unsigned i = 0; p && i < p->nfindings; i++)
 		n += p->counted[i] && p->finding[i]->disjoint_ns > 0;
@@ -170,7 +157,7 @@ void nsx_svg_waterfall(struct nsx_buf *b, const struct nsx_report *r)
 		     "the judged window, and what each remedy takes off it");
 	nsx_svg_rect(b, "k7", LEFT, 4, WIDTH - LEFT, ROW - 8);
 	nsx_svg_label(b, 0, 17, "now");
-	nsx_svg_label(b, LEFT + 6, 17, say_time(ms, sizeof(ms), left));
+	nsx_svg_label(b, LEFT + 6, 17, nsx_text_ns(a, left));
 	for (unsigned i = 0, k = 1; i < p->nfindings; i++) {
 		const struct nsx_finding *f = p->finding[i];
 		double y = (double)k * ROW;
@@ -178,13 +165,13 @@ void nsx_svg_waterfall(struct nsx_buf *b, const struct nsx_report *r)
 		if (!p->counted[i] || f->disjoint_ns <= 0)
 			continue;
 		left -= f->disjoint_ns;
-		snprintf(text, sizeof(text), "without %u", i + 1);
-		nsx_svg_label(b, 0, y + 17, text);
+		nsx_svg_label(b, 0, y + 17,
+			      nsx_arena_printf(a, "without %u", i + 1));
 		nsx_svg_rect(b, "k7", LEFT, y + 4, left * scale, ROW - 8);
 		nsx_svg_rect(b, "won", LEFT + left * scale, y + 4,
 			     f->disjoint_ns * scale, ROW - 8);
 		nsx_buf_printf(b, "<text x=\"%d\" y=\"%.1f\">−%s: ", LEFT + 6,
-			       y + 17, say_time(ms, sizeof(ms), f->disjoint_ns));
+			       y + 17, nsx_text_ns(a, f->disjoint_ns));
 		nsx_html_plain(b, f->title);
 		nsx_buf_adds(b, "</text>");
 		k++;
@@ -225,10 +212,10 @@ static void draw_curve(struct nsx_buf *b, const struct nsx_curve *c, double y,
 	nsx_buf_adds(b, "\"/>");
 }
 
-void nsx_svg_curves(struct nsx_buf *b, const struct nsx_report *r)
+void nsx_svg_curves(struct nsx_buf *b, const struct nsx_report *r,
+		    struct nsx_arena *a)
 {
 	enum { ROW = 40, MAX_CURVES = 32 };
-	struct nsx_arena *a = nsx_arena_new();
 	const struct nsx_curve *v[MAX_CURVES];
 	unsigned n = 0;
 
@@ -254,7 +241,6 @@ void nsx_svg_curves(struct nsx_buf *b, const struct nsx_report *r)
 	}
 	if (n)
 		nsx_svg_close(b);
-	nsx_arena_free(a);
 }
 
 /* Idle time by length of its gap, weighted by time --------------------------------*/
@@ -272,11 +258,11 @@ static unsigned decade(int64_t ns)
 	return d;
 }
 
-void nsx_svg_idle(struct nsx_buf *b, const struct nsx_report *r)
+void nsx_svg_idle(struct nsx_buf *b, const struct nsx_report *r,
+		  struct nsx_arena *a)
 {
 	int64_t ns[DECADES] = {0}, most = 0, all = 0;
 	size_t count[DECADES] = {0};
-	char text[64], ms[32];
 
 	for (uint32_t d = 0; d < r->trace->ndevices; d++) {
 		struct nsx_gap gap;
@@ -305,27 +291,25 @@ void nsx_svg_idle(struct nsx_buf *b, const struct nsx_report *r)
 		nsx_svg_label(b, k * w + 8, 126, decade_names[k]);
 		if (!count[k])
 			continue;
-		snprintf(text, sizeof(text), "%zu × ", count[k]);
-		strncat(text, say_time(ms, sizeof(ms), (double)ns[k]),
-			sizeof(text) - strlen(text) - 1);
-		nsx_svg_label(b, k * w + 8, 142, text);
+		nsx_svg_label(b, k * w + 8, 142, nsx_arena_printf(
+			a, "%zu × %s", count[k], nsx_text_ns(a, (double)ns[k])));
 	}
 	nsx_svg_close(b);
 	nsx_buf_printf(b, "<p class=\"soft\">The height is time: %s in "
 			  "all, the number of gaps and their sum stand below. "
 			  "Each label is the least length of its bar.</p>",
-		       say_time(ms, sizeof(ms), (double)all));
+		       nsx_text_ns(a, (double)all));
 }
 
 /* Iterations ----------------------------------------------------------------------*/
 
-void nsx_svg_iterations(struct nsx_buf *b, const struct nsx_report *r)
+void nsx_svg_iterations(struct nsx_buf *b, const struct nsx_report *r,
+			struct nsx_arena *a)
 {
 	enum { MAX_DOTS = 4000, HEIGHT = 160 };
 	const struct nsx_facts *f = r->facts;
 	size_t n = NSX_MIN(f->niterations, (size_t)MAX_DOTS), slow = 0;
 	int64_t most = 1;
-	char ms[32];
 
 	if (n < 3)
 		return;
@@ -346,25 +330,25 @@ void nsx_svg_iterations(struct nsx_buf *b, const struct nsx_report *r)
 	}
 	nsx_buf_printf(b, "<path class=\"axis\" d=\"M58 10V%dH%d\" "
 			  "fill=\"none\"/>", HEIGHT - 18, WIDTH);
-	nsx_svg_label(b, 0, 20, say_time(ms, sizeof(ms), (double)most));
+	nsx_svg_label(b, 0, 20, nsx_text_ns(a, (double)most));
 	nsx_svg_label(b, 0, HEIGHT - 16, "0");
 	nsx_svg_close(b);
-	nsx_buf_printf(b, "<p class=\"soft\">%zu repetitions, %zu of them "
-			  "slow (red); grey ones are not judged.%s</p>", n,
-		       slow, n < f->niterations ? " The first ones are drawn." :
+	nsx_buf_printf(b, "<p class=\"soft\">%zu repetitions, %s of them slow "
+			  "(red); grey ones are not judged.%s</p>", n, slow ?
+			  nsx_text_count(a, (double)slow) : "none", n < f->niterations ? " The first ones are drawn." :
 						   "");
 }
 
 /* Ranks ---------------------------------------------------------------------------*/
 
-void nsx_svg_ranks(struct nsx_buf *b, const struct nsx_report *r)
+void nsx_svg_ranks(struct nsx_buf *b, const struct nsx_report *r,
+		   struct nsx_arena *a)
 {
 	enum { ROW = 20, MAX_ROWS = 32 };
 	const struct nsx_section *s = nsx_report_section(r, "nccl");
 	const struct nsx_table *t = nsx_section_table(s, "rank_rows");
 	size_t n = t ? NSX_MIN(t->nrows, (size_t)MAX_ROWS) : 0;
 	double most = 0;
-	char ms[32];
 
 	for (size_t i = 0; i < n; i++)
 		most = NSX_MAX(most, nsx_table_number(t, i, "induced_ms"));
@@ -374,16 +358,14 @@ void nsx_svg_ranks(struct nsx_buf *b, const struct nsx_report *r)
 	nsx_svg_open(b, (int)n * ROW, "time that each rank made its peers wait");
 	for (size_t i = 0; i < n; i++) {
 		double v = nsx_table_number(t, i, "induced_ms");
-		struct nsx_buf text = {0};
 
 		nsx_svg_rect(b, "k1", 2 * LEFT, (double)i * ROW + 3,
 		     (WIDTH - 3 * LEFT) * v / most, ROW - 6);
-		nsx_buf_printf(&text, "%s %s", nsx_table_text(t, i, "op_name"),
-			       nsx_table_text(t, i, "rank_label"));
-		nsx_svg_label(b, 0, (double)i * ROW + 15, text.p);
+		nsx_svg_label(b, 0, (double)i * ROW + 15, nsx_arena_printf(
+			a, "%s %s", nsx_table_text(t, i, "op_name"),
+			nsx_table_text(t, i, "rank_label")));
 		nsx_svg_label(b, 2 * LEFT + (WIDTH - 3 * LEFT) * v / most + 4,
-		      (double)i * ROW + 15, say_time(ms, sizeof(ms), v * 1e6));
-		nsx_buf_done(&text);
+		      (double)i * ROW + 15, nsx_text_ns(a, v * 1e6));
 	}
 	nsx_svg_close(b);
 }
