@@ -155,7 +155,7 @@ static struct nsx_finding start(struct copies *c, const struct group *g,
 		.confidence = NSX_CONF_HIGH, .device = NSX_NONE,
 		.guess_ns = exposed_ns(c, g),
 		.evidence = {nsx_tell(
-			l, "%" PRId64 " of them in the judged window: %s in "
+			l, "%" PRId64 " in the judged window: %s in "
 			"%s, %s/s", g->count,
 			nsx_tell_bytes(l, g->bytes),
 			nsx_text_ns(l->arena, (double)g->ns),

@@ -269,10 +269,11 @@ static void propose_top(struct kernels *k, const struct kernel *top)
 	f.title = nsx_tell(l, "kernel %s takes %s of GPU %lld's time", name,
 			   nsx_text_share(l->arena, share, 1), k->device_id);
 	f.evidence[0] = nsx_tell(
-		l, "%s in %s, %s a call: %s",
-		nsx_text_ns(l->arena, (double)top->ns),
+		l, "%s in %s%s: %s", nsx_text_ns(l->arena, (double)top->ns),
 		nsx_text_n(l->arena, (size_t)top->count, "call", NULL),
-		nsx_text_ns(l->arena, (double)top->ns / (double)top->count),
+		top->count == 1 ? "" :
+		nsx_tell(l, ", %s a call", nsx_text_ns(l->arena,
+				(double)top->ns / (double)top->count)),
 		nsx_tell_name(l, full));
 	f.evidence[1] = ASSUMED_BETTER;
 	if (advice)

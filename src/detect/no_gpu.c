@@ -100,7 +100,7 @@ static const struct source {
 	const char *what, *own, *advice, *sampled, *csv, *column, *key;
 } sources[] = { /* sampled: the advice where OS calls have a backtrace */
 	{sum_ranges, NSX_ID_host_ranges, "the NVTX range ",
-	 ", without the ranges inside them",
+	 ", without the ranges inside",
 	 "look inside this range first: more ranges, or samples of the CPU "
 	 "(nsys's --sample), tell what it does",
 	 NULL, "nvtx_ranges", "exclusive_ms", "range_name"},

@@ -19,7 +19,7 @@ const browser = await chromium.launch({
 
 async function read(file) {
   const url = 'file://' + path.resolve(file);
-  const context = await browser.newContext({viewport: {width: 1200, height: 900}});
+  const context = await browser.newContext({viewport: {width: 1200, height: 900}, hasTouch: true});
   const page = await context.newPage();
   page.on('console', (m) => { if (['error', 'warning'].includes(m.type())) fault(file, `console: ${m.text()}`); });
   page.on('pageerror', (e) => fault(file, `script: ${e.message}`));
@@ -61,6 +61,8 @@ async function use(page, file) {
     if (!(await page.locator('#seen tbody tr').count())) fault(file, 'no sums by name');
   }
   await page.keyboard.press('Escape');
+  await hands(page, file, told);
+  await page.keyboard.press('Escape');
   const shows = page.locator('button[data-do=show]');
   if (await shows.count()) {
     await shows.first().click();
@@ -74,6 +76,27 @@ async function use(page, file) {
     await sortable.click();
     if (!(await page.locator('th[aria-sort]').count())) fault(file, 'a heading does not sort');
   }
+}
+
+// Shift and drag selects; two fingers that part zoom in.
+async function hands(page, file, told) {
+  await page.locator('#lanes').scrollIntoViewIfNeeded();
+  const box = await page.locator('#lanes').boundingBox(), y = box.y + 30, at = (part) => Math.round(box.x + box.width * part);
+  await page.keyboard.down('Shift');
+  await page.mouse.move(at(.4), y);
+  await page.mouse.down();
+  await page.mouse.move(at(.6), y, {steps: 4});
+  await page.mouse.up();
+  await page.keyboard.up('Shift');
+  if (!/^Selected: /.test(await told())) fault(file, `a selection is told as '${await told()}'`);
+  await page.keyboard.press('Escape');
+  const before = await told(), client = await page.context().newCDPSession(page);
+  const touch = (type, ...x) => client.send('Input.dispatchTouchEvent', {type, touchPoints: x.map((part, id) => ({x: at(part), y, id}))});
+  await touch('touchStart', .45, .55);
+  await touch('touchMove', .4, .6);
+  await touch('touchMove', .3, .7);
+  await touch('touchEnd');
+  if ((await told()) === before) fault(file, 'two fingers do not zoom');
 }
 
 async function look(page, file) {
