@@ -54,13 +54,11 @@ static int ops_at(struct nsx_answer *a, uint32_t device, int64_t at,
 {
 	const struct nsx_trace *t = a->r->trace;
 	const struct nsx_device *d = &t->device[device];
-	size_t n = 0;
+	size_t n = 0, from = 0, i;
 
-	for (size_t i = d->ops_at; i < (size_t)d->ops_at + d->nops; i++) {
+	while (nsx_next_op(a->r->facts, t, device, &a->window, &from, &i)) {
 		const struct nsx_stream *s = &t->stream[t->ops.stream[i]];
 
-		if (nsx_op_start(&t->ops, i) > at)
-			break;
 		if (nsx_op_end(&t->ops, i) <= at)
 			continue;
 		n++;
@@ -76,6 +74,26 @@ static int ops_at(struct nsx_answer *a, uint32_t device, int64_t at,
 	return 0;
 }
 
+/* The outermost call of a thread at an instant; NSX_NONE: none. */
+static uint32_t outer_call_at(const struct nsx_trace *t,
+			      const struct nsx_thread *th, int64_t at)
+{
+	size_t lo = th->calls_at, hi = lo + th->ncalls;
+
+	while (lo < hi) { /* the first that begins later */
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (nsx_call_start(&t->calls, mid) <= at)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	while (lo > th->calls_at && t->calls.flags[lo - 1] & NSX_CALL_NESTED)
+		lo--;
+	return lo > th->calls_at && nsx_call_end(&t->calls, lo - 1) > at ?
+		       (uint32_t)(lo - 1) : NSX_NONE;
+}
+
 /* The outermost call of a thread then, and the ranges around it. */
 static int thread_at(struct nsx_answer *a, uint32_t thread, int64_t at,
 		     struct nsx_table *table, struct nsx_err *err)
@@ -83,7 +101,7 @@ static int thread_at(struct nsx_answer *a, uint32_t thread, int64_t at,
 	const struct nsx_trace *t = a->r->trace;
 	const struct nsx_thread *th = &t->thread[thread];
 	const char *where = nsx_say(a->out, "thread %lld", (long long)th->tid);
-	bool in_call = false;
+	uint32_t call;
 
 	for (size_t i = th->nvtx_at; i < (size_t)th->nvtx_at + th->nnvtx; i++)
 		if (t->nvtx.kind[i] == NSX_NVTX_STACK &&
@@ -95,22 +113,14 @@ static int thread_at(struct nsx_answer *a, uint32_t thread, int64_t at,
 			   nsx_range_start(&t->nvtx, i),
 			   nsx_range_ns(&t->nvtx, i), err))
 			return err->rc;
-	for (size_t i = th->calls_at; i < (size_t)th->calls_at + th->ncalls; i++) {
-		if (nsx_call_start(&t->calls, i) > at)
-			break;
-		if (nsx_call_end(&t->calls, i) <= at ||
-		    t->calls.flags[i] & NSX_CALL_NESTED)
-			continue;
-		in_call = true;
-		if (add_at(table, where,
-			   nsx_text_api(a->out->arena,
-					nsx_text(t, t->calls.name[i])),
-			   nsx_call_start(&t->calls, i),
-			   nsx_call_ns(&t->calls, i), err))
-			return err->rc;
-	}
-	if (!in_call)
-		nsx_md_bullet(a->out, "%s is in no CUDA call", where);
+	call = outer_call_at(t, th, at);
+	if (call != NSX_NONE)
+		return add_at(table, where,
+			      nsx_text_api(a->out->arena,
+					   nsx_text(t, t->calls.name[call])),
+			      nsx_call_start(&t->calls, call),
+			      nsx_call_ns(&t->calls, call), err);
+	nsx_md_bullet(a->out, "%s is in no CUDA call", where);
 	return 0;
 }
 
@@ -183,31 +193,23 @@ static int tally_ops(struct nsx_answer *a, const struct nsx_window *w,
 	const struct nsx_trace *t = a->r->trace;
 	struct nsx_tally *tally = nsx_tally_new(a);
 
-	for (size_t i = 0; i < t->ops.n; i++) {
-		int64_t ns = overlap(w, nsx_op_start(&t->ops, i),
-				     nsx_op_end(&t->ops, i));
-		uint64_t name;
+	for (uint32_t d = 0; d < t->ndevices; d++)
+		for (size_t at = 0, i; nsx_next_op(a->r->facts, t, d, w, &at, &i);) {
+			int64_t ns = overlap(w, nsx_op_start(&t->ops, i),
+					     nsx_op_end(&t->ops, i));
+			uint64_t name = t->ops.kind[i] == NSX_OP_MEMCPY ?
+				t->copy[t->ops.detail[i]].copy_kind :
+				nsx_op_name(t, i);
 
-		if (nsx_op_start(&t->ops, i) >= w->end_ns ||
-		    nsx_op_end(&t->ops, i) < w->start_ns)
-			continue;
-		name = t->ops.kind[i] == NSX_OP_KERNEL ?
-					nsx_op_name(t, i) :
-				t->ops.kind[i] == NSX_OP_MEMCPY ?
-					t->copy[t->ops.detail[i]].copy_kind :
-					0;
-
-		if ((ns || (nsx_op_start(&t->ops, i) >= w->start_ns &&
-			    nsx_op_start(&t->ops, i) < w->end_ns)) &&
-		    !(t->ops.flags[i] & NSX_OP_PEER) &&
-		    !nsx_tally_more(tally, t->ops.kind[i], name, ns) &&
-		    nsx_tally_add(tally, t->ops.kind[i], name,
-				  kinds[t->ops.kind[i]], nsx_answer_op(a, i),
-				  ns, err)) {
-			nsx_tally_free(tally);
-			return err->rc;
+			if (!(t->ops.flags[i] & NSX_OP_PEER) &&
+			    !nsx_tally_more(tally, t->ops.kind[i], name, ns) &&
+			    nsx_tally_add(tally, t->ops.kind[i], name,
+					  kinds[t->ops.kind[i]],
+					  nsx_answer_op(a, i), ns, err)) {
+				nsx_tally_free(tally);
+				return err->rc;
+			}
 		}
-	}
 	return nsx_tally_end(tally, "operations", w->end_ns - w->start_ns, err);
 }
 
@@ -221,7 +223,8 @@ static int tally_idle(struct nsx_answer *a, const struct nsx_window *w,
 	for (uint32_t d = 0; d < t->ndevices; d++) {
 		const struct nsx_idle *idle = &a->r->facts->idle[d];
 
-		for (size_t i = 0; i < idle->n; i++) {
+		for (size_t i = nsx_idle_from(idle, w->start_ns);
+		     i < idle->n && idle->start_ns[i] < w->end_ns; i++) {
 			struct nsx_idle_piece p = nsx_idle_at(idle, i);
 			int64_t ns = overlap(w, p.start_ns, p.end_ns);
 
@@ -324,41 +327,77 @@ static int add_gap(struct nsx_answer *a, struct nsx_table *table,
 	return 0;
 }
 
-int nsx_ask_gaps(struct nsx_answer *a, struct nsx_err *err)
+/* v[0 .. n) is a heap, the least important on top. */
+static void sift(struct found_gap *v, size_t n, size_t i)
 {
-	const struct nsx_trace *t = a->r->trace;
-	struct nsx_table *table;
-	struct found_gap *v = NULL;
-	size_t n = 0, cap = 0;
-	int rc = a->argument ? nsx_answer_window(a, &a->window, err) : 0;
+	for (size_t k; (k = 2 * i + 1) < n; i = k) {
+		struct found_gap low;
 
-	for (uint32_t d = 0; d < t->ndevices && !rc; d++) {
+		k += k + 1 < n && cmp_gaps(&v[k + 1], &v[k]) > 0;
+		if (cmp_gaps(&v[k], &v[i]) <= 0)
+			return;
+		low = v[i];
+		v[i] = v[k];
+		v[k] = low;
+	}
+}
+
+/* The longest `limit` of all gaps in the window, dearest first. */
+static size_t longest_gaps(const struct nsx_answer *a, struct found_gap *v,
+			   size_t *ret_all)
+{
+	const struct nsx_window *w = &a->window;
+	size_t n = 0;
+
+	for (uint32_t d = 0; d < a->r->trace->ndevices; d++) {
+		const struct nsx_idle *idle = &a->r->facts->idle[d];
 		struct found_gap g = {.device = d};
-		size_t at = 0;
+		size_t at = nsx_idle_from(idle, w->start_ns);
 
-		while (!rc && nsx_next_gap(&a->r->facts->idle[d], &at, &g.gap)) {
-			if (!overlap(&a->window, g.gap.start_ns, g.gap.end_ns))
+		while (nsx_next_gap(idle, &at, &g.gap) &&
+		       g.gap.start_ns < w->end_ns) {
+			if (!overlap(w, g.gap.start_ns, g.gap.end_ns))
 				continue;
-			rc = nsx_grow(&v, &cap, n + 1, sizeof(*v), "gaps", err);
-			if (!rc)
+			++*ret_all;
+			if (n < a->limit) {
 				v[n++] = g;
+				for (size_t i = n / 2; n == a->limit && i--;)
+					sift(v, n, i);
+			} else if (cmp_gaps(&g, &v[0]) < 0) {
+				v[0] = g;
+				sift(v, n, 0);
+			}
 		}
 	}
-	if (!rc) {
-		if (n)
-			qsort(v, n, sizeof(*v), cmp_gaps);
-		nsx_put(a->out, "gaps_in_all", nsx_int((int64_t)n));
-		table = nsx_add_table(a->out, &gap_layout);
-		for (size_t i = 0; i < n && i < a->limit && !rc; i++)
-			rc = add_gap(a, table, &v[i], err);
-		nsx_answer_show(a, table);
-	}
-	if (!rc && n)
+	if (n)
+		qsort(v, n, sizeof(*v), cmp_gaps);
+	return n;
+}
+
+int nsx_ask_gaps(struct nsx_answer *a, struct nsx_err *err)
+{
+	struct found_gap *v;
+	struct nsx_table *table;
+	size_t n, all = 0;
+
+	if (a->argument && nsx_answer_window(a, &a->window, err))
+		return err->rc;
+	v = nsx_arena_try_array(a->out->arena, a->limit, sizeof(*v), "gaps",
+				err);
+	if (!v)
+		return err->rc;
+	n = longest_gaps(a, v, &all);
+	nsx_put(a->out, "gaps_in_all", nsx_int((int64_t)all));
+	table = nsx_add_table(a->out, &gap_layout);
+	for (size_t i = 0; i < n; i++)
+		if (add_gap(a, table, &v[i], err))
+			return err->rc;
+	nsx_answer_show(a, table);
+	if (n)
 		nsx_answer_next(a, "why",
 				nsx_answer_exactly(a, v[0].gap.start_ns),
 				"the events of the longest one");
-	free(v);
-	return rc;
+	return 0;
 }
 
 /* why -----------------------------------------------------------------------------*/
@@ -421,13 +460,10 @@ int nsx_ask_why(struct nsx_answer *a, struct nsx_err *err)
 	for (uint32_t d = 0; d < t->ndevices; d++) {
 		struct nsx_window w;
 		struct nsx_gap gap;
-		size_t i = 0;
-		bool found = false;
+		size_t i = nsx_idle_from(&a->r->facts->idle[d], at);
 
-		while (!found && nsx_next_gap(&a->r->facts->idle[d], &i, &gap) &&
-		       gap.start_ns <= at)
-			found = gap.end_ns > at;
-		if (!found) {
+		if (!nsx_next_gap(&a->r->facts->idle[d], &i, &gap) ||
+		    gap.start_ns > at) {
 			nsx_md_bullet(a->out, "%s did not wait then",
 				      gpu_name(a, d));
 			continue;

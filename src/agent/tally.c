@@ -21,8 +21,10 @@ struct nsx_tally {
 	struct nsx_groups groups;
 	struct tally_row *rows;
 	size_t n, cap;
-	uint64_t last_a, last_b; /* mostly the next is of the same row      */
-	uint32_t last;
+	struct near { /* rows seen last: mostly the next is of one of them   */
+		uint64_t a, b;
+		uint32_t row;
+	} near[256];
 };
 
 struct nsx_tally *nsx_tally_new(struct nsx_answer *a)
@@ -30,7 +32,8 @@ struct nsx_tally *nsx_tally_new(struct nsx_answer *a)
 	struct nsx_tally *t = nsx_arena_get(a->out->arena, sizeof(*t));
 
 	t->a = a;
-	t->last = NSX_NONE;
+	for (size_t i = 0; i < ARRAY_LEN(t->near); i++)
+		t->near[i].row = NSX_NONE;
 	return t;
 }
 
@@ -49,14 +52,13 @@ static void count(struct tally_row *r, int64_t ns)
 
 bool nsx_tally_more(struct nsx_tally *t, uint64_t a, uint64_t b, int64_t ns)
 {
-	if (t->last == NSX_NONE || t->last_a != a || t->last_b != b) {
-		t->last = nsx_group_find(&t->groups, a, b);
-		t->last_a = a;
-		t->last_b = b;
-	}
-	if (t->last == NSX_NONE)
+	struct near *x = &t->near[(a * 61 + b) % ARRAY_LEN(t->near)];
+
+	if (x->row == NSX_NONE || x->a != a || x->b != b)
+		*x = (struct near){a, b, nsx_group_find(&t->groups, a, b)};
+	if (x->row == NSX_NONE)
 		return false;
-	count(&t->rows[t->last], ns);
+	count(&t->rows[x->row], ns);
 	return true;
 }
 

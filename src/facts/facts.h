@@ -10,14 +10,9 @@
 #include "facts/kernel_name.h"
 #include "trace/trace.h"
 
-/* What a device did in the window in force: unions, each clipped to it. ------*/
-struct nsx_device_facts {
-	struct nsx_spans compute; /* kernels that do not communicate, replays */
-	struct nsx_spans comm;	  /* communication kernels                   */
-	struct nsx_spans copy;	  /* copies and memsets                      */
-};
-
-/* Six disjoint classes that add up to the window (queries/README.md 12). */
+/* What a device did in the window in force: unions, each clipped to it; and six
+ * disjoint classes that add up to the window (queries/README.md 12).
+ */
 enum nsx_part_class {
 	NSX_P_COMPUTE_ONLY, NSX_P_COMPUTE_COPY, NSX_P_COMPUTE_COMM,
 	NSX_P_COMM_EXPOSED, NSX_P_COPY_EXPOSED, NSX_P_IDLE, NSX_NPARTS
@@ -26,6 +21,18 @@ extern const char *const nsx_part_names[NSX_NPARTS]; /* "compute_only", ... */
 struct nsx_partition {
 	int64_t ns[NSX_NPARTS];
 };
+struct nsx_device_facts {
+	struct nsx_spans compute; /* kernels that do not communicate, replays */
+	struct nsx_spans comm;	  /* communication kernels                   */
+	struct nsx_spans copy;	  /* copies and memsets                      */
+	struct nsx_part_mark {	  /* the partition up to some instants       */
+		int64_t at_ns;
+		struct nsx_partition before;
+	} *marks;
+	size_t nmarks;
+	int64_t *latest_ns; /* by NSX_OPS_BLOCK operations: their last end   */
+};
+enum { NSX_OPS_BLOCK = 1024 };
 
 /* Iterations and the steady window (queries/README.md 16, 17). ----------------*/
 struct nsx_iteration {
@@ -280,6 +287,12 @@ int nsx_load_named(const struct nsx_schema *schema,
 /* GPU work of a device that starts in [from_ns, to_ns). O(log n). */
 size_t nsx_ops_started(const struct nsx_trace *t, uint32_t device,
 		       int64_t from_ns, int64_t to_ns);
+/* The GPU work of a device that runs or begins in [start, end), one after the
+ * other: *at begins at 0.  What lies before is passed over in blocks.
+ */
+bool nsx_next_op(const struct nsx_facts *f, const struct nsx_trace *t,
+		 uint32_t device, const struct nsx_window *w, size_t *at,
+		 size_t *ret_op);
 
 /* Fills before_ns, for nsx_idle_total and nsx_idle_within. */
 int nsx_idle_sum(struct nsx_idle *idle, struct nsx_arena *a,
@@ -296,6 +309,10 @@ struct nsx_gap {
 };
 bool nsx_next_gap(const struct nsx_idle *idle, size_t *at,
 		  struct nsx_gap *ret);
+/* Where the first gap that ends after an instant begins among the pieces: to
+ * begin with in nsx_next_gap.
+ */
+size_t nsx_idle_from(const struct nsx_idle *idle, int64_t at_ns);
 struct nsx_idle_piece nsx_idle_at(const struct nsx_idle *idle, size_t i);
 
 /* Idle time of the device, all of it or in [start, end). O(log n). */
@@ -320,7 +337,7 @@ static inline bool nsx_call_blocks(const struct nsx_facts *f,
 }
 
 /* Time of each class on a device inside [start, end), which must lie inside
- * the window in force: exact, sums to end - start.
+ * the window in force: exact, sums to end - start. O(log n).
  */
 void nsx_partition(const struct nsx_device_facts *d, int64_t start_ns,
 		   int64_t end_ns, struct nsx_partition *ret);

@@ -96,14 +96,32 @@ int nsx_idle_sum(struct nsx_idle *x, struct nsx_arena *a, struct nsx_err *err)
 	return 0;
 }
 
+/* The first piece that begins at an instant or later. */
+static size_t piece_from(const struct nsx_idle *x, int64_t at_ns)
+{
+	size_t lo = 0, hi = x->n;
+
+	NSX_BISECT(lo, hi, mid, x->start_ns[mid] < at_ns);
+	return lo;
+}
+
+size_t nsx_idle_from(const struct nsx_idle *x, int64_t at_ns)
+{
+	size_t i = piece_from(x, at_ns);
+
+	if (i && end_of(x, i - 1) > at_ns)
+		i--;
+	while (i && i < x->n && !x->tag[i].first)
+		i--;
+	return i;
+}
+
 /* Idle time before an instant. */
 static int64_t idle_before(const struct nsx_idle *x, int64_t at_ns)
 {
-	size_t lo = 0, hi = x->n;
+	size_t lo = piece_from(x, at_ns);
 	int64_t ns;
 
-	/* the first piece that begins then or later */
-	NSX_BISECT(lo, hi, mid, x->start_ns[mid] < at_ns);
 	ns = x->before_ns[lo / SUM_STEP];
 	for (size_t i = lo / SUM_STEP * SUM_STEP; i < lo; i++)
 		ns += NSX_MIN(end_of(x, i), at_ns) - x->start_ns[i];

@@ -34,54 +34,6 @@ static void count_spans(const struct nsx_trace *t, const struct nsx_device *d,
 	}
 }
 
-static int sweep_device(void *ctx, size_t i, struct nsx_err *err)
-{
-	struct job *job = ctx;
-	const struct nsx_trace *t = job->t;
-	const struct nsx_device *d = &t->device[i];
-	struct nsx_device_facts *f = &job->f->device[i];
-	struct nsx_spans *busy = &job->f->busy[i];
-	struct nsx_spans *lists[] = {&f->compute, &f->comm, &f->copy, busy};
-	size_t n[NLISTS] = {0};
-
-	count_spans(t, d, n);
-	for (unsigned k = 0; k < NLISTS; k++) {
-		lists[k]->v = nsx_arena_try_array(job->arenas[i], n[k],
-						  sizeof(*lists[k]->v),
-						  "busy spans", err);
-		if (!lists[k]->v)
-			return err->rc;
-	}
-	for (size_t k = d->ops_at; k < d->ops_at + d->nops; k++) {
-		nsx_spans_push(busy, nsx_op_start(&t->ops, k),
-			       nsx_op_end(&t->ops, k));
-		nsx_spans_push(lists[t->ops.cls[k]], nsx_op_start(&t->ops, k),
-			       nsx_op_end(&t->ops, k));
-	}
-	return nsx_stopped(err);
-}
-
-int nsx_facts_unions(struct nsx_facts *f, const struct nsx_trace *t,
-		     unsigned threads, struct nsx_err *err)
-{
-	struct job job = {f, t, NULL};
-
-	f->device = nsx_arena_try_array(f->arena, t->ndevices,
-					sizeof(*f->device), "devices", err);
-	f->busy = nsx_arena_try_array(f->arena, t->ndevices, sizeof(*f->busy),
-				      "devices", err);
-	f->device_arena = nsx_arena_try_array(f->arena, t->ndevices,
-					      sizeof(*f->device_arena),
-					      "devices", err);
-	if (!f->device || !f->busy || !f->device_arena)
-		return err->rc;
-	job.arenas = f->device_arena;
-	for (uint32_t i = 0; i < t->ndevices; i++)
-		f->device_arena[i] = nsx_arena_new();
-	f->ndevices = t->ndevices;
-	return nsx_par(threads, t->ndevices, sweep_device, &job, err);
-}
-
 /* One step of the partition sweep: which lists cover instant at, and until
  * when that stays so.
  */
@@ -109,23 +61,143 @@ static enum nsx_part_class class_of(bool compute, bool comm, bool copy)
 	       copy ? NSX_P_COPY_EXPOSED : NSX_P_IDLE;
 }
 
+/* Adds what the device does from at_ns until that changes, or until end_ns.
+ * Returns that instant.  i: of nsx_spans_find in the three lists.
+ */
+static int64_t step(const struct nsx_device_facts *d, size_t i[3],
+		    int64_t at_ns, int64_t end_ns, struct nsx_partition *p)
+{
+	int64_t until = end_ns;
+	bool compute = covers(&d->compute, &i[0], at_ns, &until);
+	bool comm = covers(&d->comm, &i[1], at_ns, &until);
+	bool copy = covers(&d->copy, &i[2], at_ns, &until);
+
+	p->ns[class_of(compute, comm, copy)] += until - at_ns;
+	return until;
+}
+
+static void sweep(const struct nsx_device_facts *d, int64_t at_ns,
+		  int64_t end_ns, struct nsx_partition *p)
+{
+	size_t i[] = {nsx_spans_find(&d->compute, at_ns),
+		      nsx_spans_find(&d->comm, at_ns),
+		      nsx_spans_find(&d->copy, at_ns)};
+
+	while (at_ns < end_ns)
+		at_ns = step(d, i, at_ns, end_ns, p);
+}
+
+/* A mark each MARK_STEPS steps, from the first work to the last. */
+static int mark_parts(struct nsx_device_facts *d, const struct nsx_spans *busy,
+		      struct nsx_arena *a, struct nsx_err *err)
+{
+	enum { MARK_STEPS = 512 };
+	size_t most = 2 * (d->compute.n + d->comm.n + d->copy.n), n = 0;
+	int64_t end_ns = busy->n ? busy->v[busy->n - 1].end_ns : 0;
+	struct nsx_partition p = {{0}};
+	size_t i[3] = {0};
+
+	d->marks = nsx_arena_try_array(a, most / MARK_STEPS + 1,
+				       sizeof(*d->marks), "partition", err);
+	if (!d->marks)
+		return err->rc;
+	for (int64_t at = busy->n ? busy->v[0].start_ns : 0; at < end_ns; n++) {
+		if (n % MARK_STEPS == 0)
+			d->marks[d->nmarks++] = (struct nsx_part_mark){at, p};
+		at = step(d, i, at, end_ns, &p);
+	}
+	return 0;
+}
+
+/* How many marks are before an instant. */
+static size_t marks_before(const struct nsx_device_facts *d, int64_t at_ns)
+{
+	size_t lo = 0, hi = d->nmarks;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (d->marks[mid].at_ns < at_ns)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
 void nsx_partition(const struct nsx_device_facts *d, int64_t start_ns,
 		   int64_t end_ns, struct nsx_partition *ret)
 {
-	size_t i = nsx_spans_find(&d->compute, start_ns);
-	size_t j = nsx_spans_find(&d->comm, start_ns);
-	size_t k = nsx_spans_find(&d->copy, start_ns);
+	size_t from = marks_before(d, start_ns), to = marks_before(d, end_ns);
 
 	*ret = (struct nsx_partition){{0}};
-	for (int64_t at = start_ns, until; at < end_ns; at = until) {
-		bool compute, comm, copy;
-
-		until = end_ns;
-		compute = covers(&d->compute, &i, at, &until);
-		comm = covers(&d->comm, &j, at, &until);
-		copy = covers(&d->copy, &k, at, &until);
-		ret->ns[class_of(compute, comm, copy)] += until - at;
+	if (from == to) {
+		sweep(d, start_ns, end_ns, ret);
+		return;
 	}
+	sweep(d, start_ns, d->marks[from].at_ns, ret);
+	for (unsigned k = 0; k < NSX_NPARTS; k++)
+		ret->ns[k] += d->marks[to - 1].before.ns[k] -
+			      d->marks[from].before.ns[k];
+	sweep(d, d->marks[to - 1].at_ns, end_ns, ret);
+}
+
+static int sweep_device(void *ctx, size_t i, struct nsx_err *err)
+{
+	struct job *job = ctx;
+	const struct nsx_trace *t = job->t;
+	const struct nsx_device *d = &t->device[i];
+	struct nsx_device_facts *f = &job->f->device[i];
+	struct nsx_spans *busy = &job->f->busy[i];
+	struct nsx_spans *lists[] = {&f->compute, &f->comm, &f->copy, busy};
+	size_t n[NLISTS] = {0};
+
+	count_spans(t, d, n);
+	for (unsigned k = 0; k < NLISTS; k++) {
+		lists[k]->v = nsx_arena_try_array(job->arenas[i], n[k],
+						  sizeof(*lists[k]->v),
+						  "busy spans", err);
+		if (!lists[k]->v)
+			return err->rc;
+	}
+	f->latest_ns = nsx_arena_try_array(job->arenas[i],
+					   d->nops / NSX_OPS_BLOCK + 1,
+					   sizeof(*f->latest_ns), "ends", err);
+	if (!f->latest_ns)
+		return err->rc;
+	for (size_t k = 0; k < d->nops; k++) {
+		int64_t start_ns = nsx_op_start(&t->ops, d->ops_at + k);
+		int64_t end_ns = nsx_op_end(&t->ops, d->ops_at + k);
+		int64_t *latest = &f->latest_ns[k / NSX_OPS_BLOCK];
+
+		*latest = k % NSX_OPS_BLOCK ? NSX_MAX(*latest, end_ns) : end_ns;
+		nsx_spans_push(busy, start_ns, end_ns);
+		nsx_spans_push(lists[t->ops.cls[d->ops_at + k]], start_ns,
+			       end_ns);
+	}
+	return mark_parts(f, busy, job->arenas[i], err) ? err->rc :
+							  nsx_stopped(err);
+}
+
+int nsx_facts_unions(struct nsx_facts *f, const struct nsx_trace *t,
+		     unsigned threads, struct nsx_err *err)
+{
+	struct job job = {f, t, NULL};
+
+	f->device = nsx_arena_try_array(f->arena, t->ndevices,
+					sizeof(*f->device), "devices", err);
+	f->busy = nsx_arena_try_array(f->arena, t->ndevices, sizeof(*f->busy),
+				      "devices", err);
+	f->device_arena = nsx_arena_try_array(f->arena, t->ndevices,
+					      sizeof(*f->device_arena),
+					      "devices", err);
+	if (!f->device || !f->busy || !f->device_arena)
+		return err->rc;
+	job.arenas = f->device_arena;
+	for (uint32_t i = 0; i < t->ndevices; i++)
+		f->device_arena[i] = nsx_arena_new();
+	f->ndevices = t->ndevices;
+	return nsx_par(threads, t->ndevices, sweep_device, &job, err);
 }
 
 /* The first op of the device that starts at an instant or after it. */
@@ -145,4 +217,30 @@ size_t nsx_ops_started(const struct nsx_trace *t, uint32_t device,
 	size_t from = first_from(t, d, from_ns), to = first_from(t, d, to_ns);
 
 	return to > from ? to - from : 0;
+}
+
+bool nsx_next_op(const struct nsx_facts *f, const struct nsx_trace *t,
+		 uint32_t device, const struct nsx_window *w, size_t *at,
+		 size_t *ret_op)
+{
+	const struct nsx_device *d = &t->device[device];
+
+	while (*at < d->nops) {
+		size_t op = d->ops_at + *at;
+
+		if (*at % NSX_OPS_BLOCK == 0 &&
+		    f->device[device].latest_ns[*at / NSX_OPS_BLOCK] <
+			    w->start_ns) {
+			*at += NSX_OPS_BLOCK;
+			continue;
+		}
+		++*at;
+		*ret_op = op;
+		if (nsx_op_start(&t->ops, op) >= w->end_ns)
+			return false;
+		if (nsx_op_start(&t->ops, op) >= w->start_ns ||
+		    nsx_op_end(&t->ops, op) > w->start_ns)
+			return true;
+	}
+	return false;
 }
