@@ -33,6 +33,13 @@ static int copy_table(struct nsx_answer *a, const struct nsx_table *t,
 	return 0;
 }
 
+static struct nsx_report *find_loaded(void *ctx, const char *path)
+{
+	struct nsx_loaded *l = nsx_cache_at(ctx, path);
+
+	return l ? l->report : NULL;
+}
+
 /* diff ----------------------------------------------------------------------------*/
 
 #define STEP_COLUMNS(X)                                                       \
@@ -107,14 +114,16 @@ static int tell_diff(struct nsx_answer *a, struct nsx_diff *d,
 
 int nsx_answer_diff(const char *const *before, size_t nbefore,
 		    const char *const *after, size_t nafter, const char *unit,
-		    unsigned threads, struct nsx_answer **ret,
+		    const struct nsx_cache *loaded, struct nsx_answer **ret,
 		    struct nsx_err *err)
 {
+	const struct nsx_at_hand at_hand = {find_loaded, (void *)loaded};
 	struct nsx_diff_opts o = {.before = before, .nbefore = nbefore,
 				  .after = after, .nafter = nafter,
 				  .alpha = 0.05, .seed = 1,
 				  .side = {.last = -1, .device = -1,
-					   .threads = threads}};
+					   .threads = loaded->threads,
+					   .at_hand = &at_hand}};
 	struct nsx_diff_tables t = {0};
 	struct nsx_answer *a;
 	struct nsx_diff *d;
@@ -187,11 +196,13 @@ static int tell_fleet(struct nsx_answer *a, struct nsx_fleet *f,
 
 int nsx_answer_fleet(char *const *paths, size_t n,
 		     bool (*is_allowed)(void *ctx, const char *path), void *ctx,
-		     unsigned threads, struct nsx_answer **ret,
+		     const struct nsx_cache *loaded, struct nsx_answer **ret,
 		     struct nsx_err *err)
 {
+	const struct nsx_at_hand at_hand = {find_loaded, (void *)loaded};
 	const struct nsx_digest_opts o = {.rank = -1, .threads = 1,
-					  .detail = NSX_DETAIL_COLLS};
+					  .detail = NSX_DETAIL_COLLS,
+					  .at_hand = &at_hand};
 	struct nsx_fleet_inputs in = {0};
 	struct nsx_digest **v = NULL;
 	struct nsx_fleet *f = NULL;
@@ -204,7 +215,7 @@ int nsx_answer_fleet(char *const *paths, size_t n,
 			rc = nsx_fail(err, NSX_E_DENIED, "'%s' is outside the "
 				      "folders that may be read", in.path[i]);
 	if (!rc)
-		rc = nsx_fleet_read(&in, &o, threads, say_nothing, &v, &nv,
+		rc = nsx_fleet_read(&in, &o, loaded->threads, say_nothing, &v, &nv,
 				    &left_out, err);
 	if (!rc && !nv)
 		rc = nsx_fail(err, NSX_E_DATA, "none of %zu inputs could be "

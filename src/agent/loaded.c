@@ -135,23 +135,26 @@ static void make_room(struct nsx_cache *c, const struct nsx_loaded *keep)
 	}
 }
 
+struct nsx_loaded *nsx_cache_at(const struct nsx_cache *c, const char *path)
+{
+	struct stat now;
+
+	for (size_t i = 0; i < c->n; i++)
+		if (!strcmp(c->v[i]->path, path) && !stat(path, &now) &&
+		    is_same_file(&c->v[i]->file, &now))
+			return c->v[i];
+	return NULL;
+}
+
 int nsx_cache_get(struct nsx_cache *c, const char *path,
 		  struct nsx_progress *progress, struct nsx_loaded **ret,
 		  struct nsx_err *err)
 {
-	struct nsx_loaded *l = NULL;
-	struct stat now;
+	struct nsx_loaded *l = nsx_cache_at(c, path);
 
-	if (stat(path, &now))
-		return nsx_fail(err, NSX_E_IO, "cannot read '%s': %s", path,
-				strerror(errno));
 	for (size_t i = 0; i < c->n && !l; i++)
-		if (!strcmp(c->v[i]->path, path)) {
-			if (is_same_file(&c->v[i]->file, &now))
-				l = c->v[i];
-			else
-				drop(c, i);
-		}
+		if (!strcmp(c->v[i]->path, path))
+			drop(c, i--);
 	if (!l) {
 		if (load(c, path, progress, &l, err))
 			return err->rc;

@@ -33,6 +33,9 @@ struct nsx_cache {
 int nsx_cache_get(struct nsx_cache *c, const char *path,
 		  struct nsx_progress *progress, struct nsx_loaded **ret,
 		  struct nsx_err *err) NSX_CHECKED;
+/* The one of a real path, if it is loaded and has not changed; NULL: it is not.
+ */
+struct nsx_loaded *nsx_cache_at(const struct nsx_cache *c, const char *path);
 /* One that is loaded, by its id; NULL: it is not. */
 struct nsx_loaded *nsx_cache_find(const struct nsx_cache *c, const char *id);
 void nsx_cache_done(struct nsx_cache *c);

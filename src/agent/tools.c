@@ -294,7 +294,7 @@ static int compare(struct call *c, struct nsx_answer **ret, struct nsx_err *err)
 	if (find_files(c, A_BEFORE, err) || find_files(c, A_AFTER, err))
 		return err->rc;
 	rc = nsx_answer_diff(before->v, before->n, after->v, after->n,
-			     c->str[A_UNIT], c->box->cache.threads, ret, err);
+			     c->str[A_UNIT], &c->box->cache, ret, err);
 	for (unsigned i = 0; !rc && i < (*ret)->nnext; i++)
 		(*ret)->next[i].trace = named[i];
 	return rc;
@@ -313,7 +313,7 @@ static int answer(struct call *c, struct nsx_answer **ret, struct nsx_err *err)
 			return err->rc;
 		return nsx_answer_fleet((char *const *)c->list[A_TRACES].v,
 					c->list[A_TRACES].n, is_allowed,
-					&box->roots, box->cache.threads, ret,
+					&box->roots, &box->cache, ret,
 					err);
 	case NSX_TOOL_capture:
 		if (c->str[A_TRACE] && load(c, err))

@@ -50,12 +50,12 @@ struct nsx_answer;
 /* Answers of which no report is the source; paths are real. */
 int nsx_answer_diff(const char *const *before, size_t nbefore,
 		    const char *const *after, size_t nafter, const char *unit,
-		    unsigned threads, struct nsx_answer **ret,
+		    const struct nsx_cache *loaded, struct nsx_answer **ret,
 		    struct nsx_err *err) NSX_CHECKED;
 /* is_allowed: of each file that a folder names. */
 int nsx_answer_fleet(char *const *paths, size_t n,
 		     bool (*is_allowed)(void *ctx, const char *path), void *ctx,
-		     unsigned threads, struct nsx_answer **ret,
+		     const struct nsx_cache *loaded, struct nsx_answer **ret,
 		     struct nsx_err *err) NSX_CHECKED;
 /* topic NULL: all; r NULL: of no trace. */
 int nsx_answer_capture(const char *topic, const struct nsx_report *r,

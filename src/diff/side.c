@@ -487,6 +487,10 @@ static int load(struct nsx_side *side, const struct nsx_side_opts *o,
 	} else if (*side->part) {
 		run.window = side->part;
 	}
+	if (!run.window && o->at_hand)
+		r = o->at_hand->find(o->at_hand->ctx, side->path);
+	if (r)
+		return reduce(side, r, &opts, err);
 	rc = nsx_report_open(&run, &r, err);
 	if (!rc)
 		rc = reduce(side, r, &opts, err);

@@ -135,6 +135,7 @@ struct nsx_side_opts {
 	int64_t device;	       /* --gpu; -1: all                             */
 	unsigned threads;
 	struct nsx_progress *progress;
+	const struct nsx_at_hand *at_hand; /* NULL: none                     */
 };
 
 /* "auto", "nvtx:REGEX", "kernel:REGEX", "launch" or "window"; NULL: as it is.

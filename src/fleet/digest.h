@@ -143,6 +143,7 @@ struct nsx_digest_opts {
 	int64_t rank;		/* as the user says; -1                      */
 	const char *rank_regex; /* NULL: the default                         */
 	unsigned threads;
+	const struct nsx_at_hand *at_hand; /* NULL: none                     */
 };
 #define NSX_RANK_REGEX "rank[_-]?0*([0-9]+)"
 

@@ -556,11 +556,13 @@ int nsx_digest_read_trace(const char *path, const struct nsx_digest_opts *o,
 {
 	const struct nsx_opts opts = {NSX_OPTS_DEFAULT, .path = path,
 				      .threads = o->threads};
-	struct nsx_report *r = NULL;
-	int rc = nsx_report_open(&opts, &r, err);
+	const struct nsx_report *r =
+		o->at_hand ? o->at_hand->find(o->at_hand->ctx, path) : NULL;
+	struct nsx_report *own = NULL;
+	int rc = r ? 0 : nsx_report_open(&opts, &own, err);
 
 	if (!rc)
-		rc = nsx_digest_make(r, o, ret, ret_n, err);
-	nsx_report_free(r);
+		rc = nsx_digest_make(r ? r : own, o, ret, ret_n, err);
+	nsx_report_free(own);
 	return rc;
 }

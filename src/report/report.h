@@ -135,6 +135,14 @@ struct nsx_report {
 	struct nsx_arena *arena;
 };
 
+/* Reports that are in memory, of the whole of a trace as it is now; find returns
+ * NULL where there is none.  For one user at a time.
+ */
+struct nsx_at_hand {
+	struct nsx_report *(*find)(void *ctx, const char *path);
+	void *ctx;
+};
+
 /* Filling a section (all die when a small allocation fails) -----------------*/
 
 /* Says why it cannot be computed; returns 0, to be returned from run(). */

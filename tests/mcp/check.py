@@ -194,6 +194,22 @@ def check_files():
     c.close()
 
 
+def check_loaded():
+    """Traces that are in memory give the same comparison, and ranks, as their files."""
+    several = [('nsys_diff', {'before': ['diff_before.sqlite'], 'after': ['diff_slower.sqlite']}),
+               ('nsys_fleet', {'traces': ['nccl_three_ranks.sqlite']})]
+    fresh, warm = client(), client()
+    for trace in ('diff_before.sqlite', 'diff_slower.sqlite', 'nccl_three_ranks.sqlite'):
+        warm.call('nsys_explain', trace=trace)
+    for tool, k in several:
+        want = fresh.call(tool, **k)
+        ok(tool + ' of traces in memory', [warm.call(tool, **k), warm.call(tool, **k)] == [want, want])
+    ok('asked again, they are as they were', fresh.call('nsys_explain', trace='diff_slower.sqlite') ==
+       warm.call('nsys_explain', trace='diff_slower.sqlite'))
+    fresh.close()
+    warm.close()
+
+
 def check_budget():
     c = client()
     c.learn_tools()
@@ -415,7 +431,7 @@ elif not os.path.isdir(schemas.folder):
     skip("lines against the protocol's schemas: not here")
 for revision in LEGACY + [MODERN]:
     check_revision(revision)
-for check in (check_errors, check_files, check_budget, check_threads_of_talk, check_names, check_secrets,
+for check in (check_errors, check_files, check_loaded, check_budget, check_threads_of_talk, check_names, check_secrets,
               check_config, check_mutations):
     try:
         check()
