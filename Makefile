@@ -128,6 +128,7 @@ golden: $B/$(PROG) $(FIX)
 refresh: $B/$(PROG) $(FIX)
 	$(Q)tests/golden.sh $B/$(PROG) $B/fixtures --update
 	$(Q)tests/suite/examples.sh $B --update
+	$(Q)UPDATE=1 MUTATIONS=1 tests/suite/mcp.sh $B
 ## unit: unit and property tests; T=pattern picks programs by name
 unit: fixtures $(UNIT)
 	$(Q)tests/unit.sh $B $(if $(T),'$(T)')

@@ -314,6 +314,8 @@ int nsx_answer_capture(const char *topic, const struct nsx_report *r,
 	struct nsx_buf names = {0};
 	int rc = r ? add_lacks(a, err) : 0;
 
+	if (r)
+		nsx_answer_next(a, "verdict", NULL, "what costs most in all");
 	for (size_t i = 0; i < ARRAY_LEN(topics) && !rc; i++) {
 		nsx_buf_printf(&names, "%s%s", i ? ", " : "", topics[i].name);
 		if (!topic || !strcmp(topic, topics[i].name))

@@ -37,6 +37,15 @@ struct nsx_answer *nsx_answer_new(const struct nsx_report *r, size_t limit)
 	return a;
 }
 
+/* From every answer that leads nowhere by itself. */
+static void lead_on(struct nsx_answer *a, const struct nsx_question *q)
+{
+	if (q->ask != nsx_ask_verdict)
+		nsx_answer_next(a, "verdict", NULL, "what costs most in all");
+	if (q->ask != nsx_ask_gaps)
+		nsx_answer_next(a, "gaps", NULL, "the longest idle times");
+}
+
 int nsx_ask(struct nsx_subject *s, const struct nsx_question *q,
 	    const char *argument, size_t limit, struct nsx_answer **ret,
 	    struct nsx_err *err)
@@ -55,6 +64,8 @@ int nsx_ask(struct nsx_subject *s, const struct nsx_question *q,
 	a->subject = s;
 	a->argument = argument;
 	rc = q->ask(a, err);
+	if (!a->nnext)
+		lead_on(a, q);
 	if (rc)
 		nsx_answer_free(a);
 	else

@@ -20,17 +20,13 @@
 NSX_COLUMNS(cols, COLUMNS);
 static const struct nsx_layout layout = {.key = "findings", NSX_COLS(cols)};
 
-/* Long keys are asked for by their number. */
 static void lead_to_findings(struct nsx_answer *a)
 {
-	enum { SHORT = 60 };
 	const struct nsx_findings *l = &a->r->found;
 
 	for (size_t i = 0; i < l->n && i < 2; i++)
 		nsx_answer_next(a, "finding",
-				strlen(l->v[i].key) <= SHORT ?
-					l->v[i].key :
-					nsx_say(a->out, "%zu", i + 1),
+				nsx_finding_ref(l, i, a->out->arena),
 				i ? "the next" : "its evidence and its windows");
 }
 
@@ -147,8 +143,6 @@ int nsx_ask_verdict(struct nsx_answer *a, struct nsx_err *err)
 	for (size_t i = 0; i < a->r->found.nfine; i++)
 		nsx_note(a->out, "checked and fine: %s", a->r->found.fine[i]);
 	lead_to_findings(a);
-	if (!a->nnext)
-		nsx_answer_next(a, "gaps", NULL, "the longest idle times");
 	return add_dearest(a, err);
 }
 
@@ -280,6 +274,22 @@ int nsx_ask_finding(struct nsx_answer *a, struct nsx_err *err)
 
 /* section -------------------------------------------------------------------------*/
 
+/* A table that report.json has and report.md does not. */
+static void add_unseen(struct nsx_answer *a, const struct nsx_section *s,
+		       const struct nsx_table *t)
+{
+	bool is_seen = !t->nrows || !t->layout->key || *t->layout->key == '*' ||
+		       t->layout->json_rows == -2;
+
+	for (size_t i = 0; i < s->nblocks; i++)
+		is_seen |= s->blocks[i].table == t;
+	if (is_seen)
+		return;
+	nsx_put(a->out, nsx_say(a->out, "tables.%s", t->layout->key),
+		nsx_rows(t));
+	nsx_answer_show(a, t);
+}
+
 /* Its blocks and figures are those of the report: borrowed. */
 int nsx_ask_section(struct nsx_answer *a, struct nsx_err *err)
 {
@@ -314,6 +324,8 @@ int nsx_ask_section(struct nsx_answer *a, struct nsx_err *err)
 			nsx_md_text(a->out, "%s", b->text);
 		}
 	}
+	for (size_t i = 0; i < s->ntables; i++)
+		add_unseen(a, s, s->tables[i]);
 	return 0;
 }
 

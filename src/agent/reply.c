@@ -324,21 +324,6 @@ static void put_next(const struct page *p, struct nsx_jsonw *w, const char *key,
 	nsx_jsonw_end(w);
 }
 
-/* What leads on from every answer that leads nowhere by itself. */
-static const struct nsx_next others[] = {
-	{"verdict", NULL, "what costs most in all", NULL},
-	{"gaps", NULL, "the longest idle times", NULL},
-};
-
-static const struct nsx_next *next_of(const struct page *p, unsigned *n)
-{
-	*n = p->a->nnext;
-	if (*n || !p->r->trace)
-		return p->a->next;
-	*n = ARRAY_LEN(others);
-	return others;
-}
-
 static const char *cursor_after(const struct page *p)
 {
 	struct nsx_buf b = {0};
@@ -406,8 +391,6 @@ static void put_values(struct page *p, struct nsx_jsonw *w)
 static struct nsx_jsonw *document(struct page *p)
 {
 	struct nsx_jsonw *w = nsx_jsonw_new();
-	const struct nsx_next *next;
-	unsigned n;
 
 	p->line = 0;
 	nsx_jsonw_object(w, NULL);
@@ -436,9 +419,8 @@ static struct nsx_jsonw *document(struct page *p)
 	}
 	put_truncated(p, w);
 	nsx_jsonw_array(w, "next");
-	next = next_of(p, &n);
-	for (unsigned i = 0; i < n; i++)
-		put_next(p, w, NULL, &next[i]);
+	for (unsigned i = 0; i < p->a->nnext; i++)
+		put_next(p, w, NULL, &p->a->next[i]);
 	nsx_jsonw_end(w);
 	nsx_jsonw_end(w);
 	return w;
@@ -640,8 +622,6 @@ static int add_next(const struct page *p, struct nsx_buf *b,
 static int add_text(struct page *p, struct nsx_buf *b, struct nsx_err *err)
 {
 	const struct nsx_answer *a = p->a;
-	const struct nsx_next *next;
-	unsigned n;
 	int rc = 0;
 
 	p->line = 0;
@@ -664,9 +644,8 @@ static int add_text(struct page *p, struct nsx_buf *b, struct nsx_err *err)
 		nsx_buf_printf(b, "%zu more rows, about %zu tokens: cursor "
 			       "\"%s\"\n", rows_left(p),
 			       p->bytes_left / BYTES_A_TOKEN, cursor_after(p));
-	next = next_of(p, &n);
-	for (unsigned i = 0; i < n && !rc; i++)
-		rc = add_next(p, b, &next[i], err);
+	for (unsigned i = 0; i < a->nnext && !rc; i++)
+		rc = add_next(p, b, &a->next[i], err);
 	return rc;
 }
 

@@ -259,6 +259,18 @@ static void fill_findings(const struct nsx_report *r, struct nsx_first_page *p)
 	p->then_ns = won > 0 ? NSX_MAX(p->now_ns - won, 0) : -1;
 }
 
+/* The questions that the answer `verdict` leads to. */
+static void fill_ask(const struct nsx_report *r, struct nsx_first_page *p)
+{
+	for (size_t i = 0; i < r->found.n && i < 2; i++)
+		p->ask[i] = nsx_arena_printf(
+			r->arena, "`%sfinding %s`",
+			i ? "" : "nsys-explain ask TRACE ",
+			nsx_finding_ref(&r->found, i, r->arena));
+	if (!r->found.n)
+		p->ask[0] = "`nsys-explain ask TRACE gaps`";
+}
+
 static bool is_found(const struct nsx_report *r, unsigned categories)
 {
 	for (size_t i = 0; i < r->found.n; i++)
@@ -398,6 +410,7 @@ void nsx_first_page_build(struct nsx_report *r)
 	fill_header(r, p);
 	fill_shares(r, p);
 	fill_findings(r, p);
+	fill_ask(r, p);
 	fill_fine(r, p);
 	fill_trust(r, p);
 	fill_missing(r, p);

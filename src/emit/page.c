@@ -346,6 +346,7 @@ static void add_sum(struct page *p, const struct nsx_first_page *x)
 	add_list(p, "Fine: ", x->fine, ", ");
 	add_list(p, "Trust: ", x->trust, "; ");
 	add_list(p, "Not in this trace: ", x->missing, ", ");
+	add_list(p, "Ask next: ", x->ask, ", ");
 }
 
 void nsx_emit_page(const struct nsx_first_page *x, enum nsx_page_form form,

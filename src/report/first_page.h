@@ -59,6 +59,7 @@ struct nsx_first_page {
 	bool counted[NSX_PAGE_FINDINGS]; /* in then_ns: what was measured    */
 	double now_ns, then_ns; /* then: with those; < 0: with none          */
 	const char **fine, **trust, **missing; /* NULL-terminated            */
+	const char *ask[3]; /* what to ask next, as Markdown; NULL-terminated */
 };
 
 #endif

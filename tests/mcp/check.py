@@ -1,5 +1,6 @@
 """What an agent's client sees of `nsys-explain mcp`.
 usage: check.py BUILD SHARED WORK [MUTATIONS]"""
+import glob
 import json
 import os
 import random
@@ -208,6 +209,28 @@ def check_loaded():
        warm.call('nsys_explain', trace='diff_slower.sqlite'))
     fresh.close()
     warm.close()
+
+
+def check_transcripts():
+    """Whole sessions, word by word: a line sent, the line that came back (none: empty), and so on.
+    Ids of traces are hashes of files that another SQLite writes in other bytes."""
+    for path in sorted(glob.glob(os.path.join(os.path.dirname(__file__), '*.jsonl'))):
+        with open(path) as f:
+            lines = f.read().split('\n')[:-1]
+        c = Client(program, [fixtures])
+        for i in range(0, len(lines), 2):
+            c.send(lines[i].encode())
+            got = ''
+            if '"id"' in lines[i]:
+                got = re.sub('(trace_id[^0-9a-f]{1,8}|nsys://)[0-9a-f]{16}', r'\1-', c.p.stdout.readline().decode().rstrip('\n'))
+            if 'UPDATE' in os.environ:
+                lines[i + 1:i + 2] = [got]
+            else:
+                ok('%s, line %d' % (os.path.basename(path), i + 2), got == lines[i + 1], got)
+        c.close()
+        if 'UPDATE' in os.environ:
+            with open(path, 'w') as f:
+                f.write('\n'.join(lines) + '\n')
 
 
 def check_budget():
@@ -431,7 +454,7 @@ elif not os.path.isdir(schemas.folder):
     skip("lines against the protocol's schemas: not here")
 for revision in LEGACY + [MODERN]:
     check_revision(revision)
-for check in (check_errors, check_files, check_loaded, check_budget, check_threads_of_talk, check_names, check_secrets,
+for check in (check_errors, check_files, check_loaded, check_transcripts, check_budget, check_threads_of_talk, check_names, check_secrets,
               check_config, check_mutations):
     try:
         check()

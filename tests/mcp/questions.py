@@ -1,0 +1,115 @@
+"""Questions about real traces whose answers plain SQL, or the traces' own
+description, knows: a client that follows `next` has the answer within three calls
+and 8 000 tokens (of three bytes).  It knows nothing but the question: what to
+call first, and which kind of question to follow.
+usage: questions.py PROGRAM SHARED"""
+import json
+import os
+import re
+import sqlite3
+import sys
+
+from client import Client
+
+program, shared = sys.argv[1:3]
+CALLS, TOKENS = 3, 8000
+GAP = '''SELECT max(start - before) FROM (SELECT start, max("end") OVER (ORDER BY start, "end"
+    ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before FROM (%s))'''
+KERNELS = 'SELECT start, "end" FROM CUPTI_ACTIVITY_KIND_KERNEL'
+COPIES = 'SELECT start, "end" FROM CUPTI_ACTIVITY_KIND_MEMCPY'
+TOP_CALL = '''SELECT value FROM CUPTI_ACTIVITY_KIND_RUNTIME JOIN StringIds ON id = nameId
+    WHERE value LIKE 'cuda%' GROUP BY value ORDER BY sum("end" - start) DESC LIMIT 1'''
+
+
+def ask(question, argument=None):
+    return ('nsys_ask', {'question': question, **({'argument': argument} if argument else {})})
+
+
+EXPLAIN = ('nsys_explain', {})
+# Trace, question, first call, kinds of questions to follow, how the answer looks
+# (%s: what the SQL gives, one row, a column each), and the SQL.
+QUESTIONS = [
+    ('h100_2gpu_1s', 'What bounds this run?', EXPLAIN, [], 'copy-bound', None),
+    ('h100_2gpu_1s', 'Which way do the copies go that cost most?', EXPLAIN, ['finding'], '%s',
+     """SELECT CASE copyKind WHEN 1 THEN 'HtoD' WHEN 2 THEN 'DtoH' ELSE '?' END
+        FROM CUPTI_ACTIVITY_KIND_MEMCPY GROUP BY copyKind ORDER BY sum("end" - start) DESC LIMIT 1"""),
+    ('a100_llm_nvtx', 'How long do all kernels take?', ask('kernel', '.'), [], '"total_ns":%s',
+     'SELECT sum("end" - start) FROM CUPTI_ACTIVITY_KIND_KERNEL'),
+    ('a100_llm_nvtx', 'How long is the longest kernel?', ask('kernel', '.'), ['at'], '"duration_ns":%s',
+     'SELECT max("end" - start) FROM CUPTI_ACTIVITY_KIND_KERNEL'),
+    ('rtx3090_2023', 'How many kernels ran on stream 82?', ask('stream', '82'), [], '"count":%s',
+     '''SELECT count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL WHERE streamId = 82 GROUP BY demangledName
+        ORDER BY sum("end" - start) DESC LIMIT 1'''),
+    ('rtx3060_many_kernels', 'How many kernels are there?', ('nsys_sql', {'sql': 'SELECT count(*) AS n FROM kernel'}),
+     [], '"n":%s', 'SELECT count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL'),
+    ('cpu_only_sched', 'Was the GPU used?', EXPLAIN, [], 'no GPU work', None),
+    ('osrt_only', 'What do main threads wait for?', EXPLAIN, [], '%s takes',
+     '''SELECT value FROM OSRT_API JOIN StringIds ON id = nameId
+        WHERE globalTid % 0x1000000 = globalTid / 0x1000000 % 0x1000000
+        GROUP BY value ORDER BY sum("end" - start) DESC LIMIT 1'''),
+    ('api_without_kernels', 'Which CUDA call takes most time?', EXPLAIN, [], '%s', TOP_CALL),
+    ('a100_cuda_graphs', 'How often were graphs replayed?', ask('section', 'cuda_graphs'), [], '"replays":%s',
+     'SELECT count(*) FROM CUPTI_ACTIVITY_KIND_GRAPH_TRACE'),
+    ('a100_cuda_graphs', 'Can this trace tell what is slow inside a graph?', EXPLAIN, ['finding'],
+     'graphs traced node by node', None),
+    ('nothing_2021', 'What must be recorded to see memory?', ('nsys_capture', {'topic': 'memory'}), [],
+     'cuda-memory-usage=true', None),
+    ('t4_solver', 'How long was the GPU idle at most?', ask('gaps', '0..1000'), [], '"duration_ns":%s',
+     GAP % (KERNELS + ' UNION ALL ' + COPIES + ' UNION ALL SELECT start, "end" FROM CUPTI_ACTIVITY_KIND_MEMSET')),
+    ('t4_solver', 'Why was it?', ask('gaps', '0..1000'), ['why'], 'GPU 0 waited 47[.]8 ms', None),
+    ('a100_cloverleaf', 'How often does the host wait for the device?', ask('section', 'sync'), [],
+     '"api_name":"cudaDeviceSynchronize[^}]*"call_count":%s',
+     """SELECT count(*) FROM CUPTI_ACTIVITY_KIND_RUNTIME JOIN StringIds ON id = nameId
+        WHERE value LIKE 'cudaDeviceSynchronize%'"""),
+    ('unified_memory', 'How often did memory migrate to the GPU?', ask('section', 'copies'), [],
+     '"direction":"UVM HtoD"[^}]*"count":%s', 'SELECT count(*) FROM CUPTI_ACTIVITY_KIND_MEMCPY WHERE copyKind = 11'),
+    ('uvm_oversubscribed', 'How many page faults did the GPU have?', ask('section', 'memory_usage'), [],
+     '"fault_count":%s', 'SELECT sum(numberOfPageFaults) FROM CUDA_UM_GPU_PAGE_FAULT_EVENTS'),
+    ('rtx3070ti_training', 'Which kernel takes most time, and how often does it run?', ask('section', 'top_kernels'), [],
+     '"call_count":%s,"total_time_ns":%s,', '''SELECT count(*), sum("end" - start) FROM CUPTI_ACTIVITY_KIND_KERNEL
+        GROUP BY demangledName ORDER BY 2 DESC LIMIT 1'''),
+    (None, 'Did the step get slower, and by how much?',
+     ('nsys_diff', {'before': ['mfu_2gpu_before.sqlite'], 'after': ['mfu_2gpu_after.sqlite']}), [],
+     '"shift_pct_of_before":12\\.', None),
+    (None, 'How many ranks are in this job?', ('nsys_fleet', {'traces': ['job_rank0.sqlite', 'job_rank1.sqlite']}), [],
+     '"ranks":2', None),
+]
+
+
+def wanted(trace, pattern, sql):
+    if not sql:
+        return pattern
+    db = sqlite3.connect('file:%s?mode=ro' % os.path.join(shared, 'traces', trace + '.sqlite'), uri=True)
+    return pattern % tuple(re.escape(re.sub(r'_v\d+$', '', str(v))) for v in db.execute(sql).fetchone())
+
+
+def answer(client, trace, call, follow):
+    """What the client has seen when it stops, the calls and the tokens that took."""
+    seen, tokens, calls = '', 0, 0
+    tool, arguments = call
+    arguments = dict(arguments, **({'trace': trace + '.sqlite'} if trace else {}))
+    while True:
+        d = client.call(tool, **arguments)['structuredContent']
+        text = json.dumps(d, separators=(',', ':'), ensure_ascii=False)
+        calls, tokens, seen = calls + 1, tokens + len(text.encode()) // 3, seen + text
+        if calls > len(follow):
+            return seen, calls, tokens
+        step = next((n for n in d['next'] if n['arguments'].get('question') == follow[calls - 1]), None)
+        if not step:
+            return seen + ' no next question is ' + follow[calls - 1], calls, tokens
+        tool, arguments = step['tool'], step['arguments']
+
+
+passed = failed = 0
+c = Client(program, [os.path.join(shared, 'traces')])
+for trace, question, call, follow, pattern, sql in QUESTIONS:
+    want = wanted(trace, pattern, sql)
+    seen, calls, tokens = answer(c, trace, call, follow)
+    if re.search(want, seen) and calls <= CALLS and tokens <= TOKENS:
+        passed += 1
+    else:
+        failed += 1
+        print('FAIL questions: %s: %s wanted %s; %d calls, %d tokens: %s' % (trace, question, want, calls, tokens, seen[:int(os.environ.get('SHOW', 300))]))
+c.close()
+print('questions: %d passed, %d failed' % (passed, failed))
+sys.exit(failed > 0)
