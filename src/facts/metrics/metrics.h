@@ -67,6 +67,36 @@ struct nsx_metrics {
 	const char *damage;   /* the table could not be read to its end      */
 };
 
+/* Counters known by name, in all their spellings; percent of the peak only. */
+enum nsx_counter {
+	NSX_GR_ACTIVE, NSX_SM_ACTIVE, NSX_SM_ISSUE, NSX_TENSOR_ACTIVE,
+	NSX_WARPS_IN_FLIGHT, NSX_DRAM_READ, NSX_DRAM_WRITE, NSX_PCIE_RX,
+	NSX_PCIE_TX, NSX_NCOUNTERS
+};
+struct nsx_counters { /* of one GPU; NULL: not sampled                       */
+	const struct nsx_metric *of[NSX_NCOUNTERS];
+};
+void nsx_counters_add(struct nsx_counters *c, const struct nsx_metric *m);
+/* Those of a device. */
+struct nsx_counters nsx_counters_of(const struct nsx_metrics *m,
+				    uint32_t device);
+/* Mean in a scope, and of DRAM reads and writes together; NAN: not sampled. */
+double nsx_counter_mean(const struct nsx_counters *c, enum nsx_counter which,
+			enum nsx_scope scope);
+double nsx_dram_mean(const struct nsx_counters *c, enum nsx_scope scope);
+
+/* What holds kernels up, by thresholds of ours: memory from 80 % of DRAM's peak;
+ * compute from 60 % of the issue slots or tensor cycles; latency where at least
+ * 60 % of the SMs are active and less than 30 % of the slots issue; the SMs not
+ * filled below 60 %.
+ */
+enum nsx_bound {
+	NSX_BOUND_UNKNOWN, /* DRAM was not sampled */
+	NSX_BOUND_MEMORY, NSX_BOUND_COMPUTE, NSX_BOUND_LATENCY,
+	NSX_BOUND_UNFILLED, NSX_BOUND_NEITHER
+};
+enum nsx_bound nsx_bound_by(const struct nsx_counters *c, enum nsx_scope scope);
+
 /* Reads the samples once (twice where they are neither regular nor in order).
  * f->metrics stays NULL where the trace has none.
  */

@@ -6,6 +6,7 @@
  */
 #include <inttypes.h>
 #include <string.h>
+#include "facts/metrics/metrics.h"
 #include "passes/pass.h"
 #include "report/words.h"
 
@@ -327,24 +328,15 @@ static const char *interconnect(struct dimensions *d)
 			   "and GPU.";
 }
 
-/* Mean of a counter on this device while kernels ran; NAN: not sampled. */
-static double counter(const struct dimensions *d, const char *name)
+/* Mean of a counter while kernels compute, else over the window; NAN. */
+static double counter(const struct dimensions *d, enum nsx_counter which)
 {
-	const struct nsx_table *t = table_of(d, "gpu_metrics", "rows");
-	double any = NAN;
+	struct nsx_counters c = nsx_counters_of(d->run->facts->metrics,
+						d->device);
+	double mean = nsx_counter_mean(&c, which, NSX_SCOPE_COMPUTE);
 
-	for (size_t i = 0; t && i < t->nrows; i++) {
-		const char *metric = nsx_table_text(t, i, "metric_name");
-
-		if (cell_of(t, i, "device_id") != (double)d->device_id ||
-		    strncmp(metric, name, strlen(name)))
-			continue;
-		if (!strcmp(nsx_table_text(t, i, "scope"), "compute"))
-			return cell_of(t, i, "mean");
-		if (isnan(any))
-			any = cell_of(t, i, "mean");
-	}
-	return any;
+	return isnan(mean) ? nsx_counter_mean(&c, which, NSX_SCOPE_WINDOW) :
+			     mean;
 }
 
 static void add_shape(struct dimensions *d)
@@ -363,7 +355,7 @@ static const char *gpu_compute(struct dimensions *d)
 						      "categories");
 	const struct nsx_table *kernels = table_of(d, "top_kernels", "kernels");
 	double hidden = value_of(d, "cuda_graphs", "replay_ms");
-	double tensor = counter(d, "Tensor Active");
+	double tensor = counter(d, NSX_TENSOR_ACTIVE);
 	bool is_opaque = d->run->facts->graphs.mode == NSX_GRAPH_WHOLE;
 
 	add(d, "compute", d->compute,
@@ -375,9 +367,9 @@ static const char *gpu_compute(struct dimensions *d)
 	if (!isnan(tensor))
 		add(d, "tensor cores active while computing", tensor, "%",
 		    "gpu_metrics");
-	if (!isnan(counter(d, "SMs Active")))
+	if (!isnan(counter(d, NSX_SM_ACTIVE)))
 		add(d, "multiprocessors active while computing",
-		    counter(d, "SMs Active"), "%", "gpu_metrics");
+		    counter(d, NSX_SM_ACTIVE), "%", "gpu_metrics");
 	if (is_opaque)
 		return nsx_say(d->out, "GPU %" PRId64 " computes for %.1f%% of "
 			       "the %s; CUDA graphs whose inside was not "

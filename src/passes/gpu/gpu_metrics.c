@@ -72,51 +72,20 @@ static const struct nsx_layout layouts[] = {
 	[L_RATES] = {.key = "gbps", NSX_COLS(rate_cols)},
 };
 
-/* Counters we know by name, in all their spellings. ---------------------------*/
-enum known { GR, SM, ISSUE, TENSOR, WARPS, DRAM_READ, DRAM_WRITE, PCIE_RX,
-	     PCIE_TX, NKNOWN };
-static const char *const spellings[NKNOWN][3] = {
-	[GR] = {"GR Active"},
-	[SM] = {"SMs Active", "SM Active"},
-	[ISSUE] = {"SM Issue"},
-	[TENSOR] = {"Tensor Active"},
-	[WARPS] = {"Compute Warps in Flight"},
-	[DRAM_READ] = {"DRAM Read", "VRAM Read"},
-	[DRAM_WRITE] = {"DRAM Write", "VRAM Write"},
-	[PCIE_RX] = {"PCIe RX Throughput", "PCIe Read Throughput"},
-	[PCIE_TX] = {"PCIe TX Throughput", "PCIe Write Throughput"},
-};
-
-struct gpu { /* the percent counters of one GPU; NULL: not sampled */
-	const struct nsx_metric *of[NKNOWN];
-	const char *name[NKNOWN]; /* lives as long as the section */
+struct gpu {
+	struct nsx_counters known;
+	const char *name[NSX_NCOUNTERS]; /* lives as long as the section     */
 	const struct nsx_metric *any;
 };
-
-/* One quantity may be sampled in several units: only percent of the peak will
- * do, and only a name that says so or none at all.
- */
-static bool is_percent(const struct nsx_metric *m)
-{
-	const char *unit = strchr(m->name, '[');
-
-	return m->scope[NSX_SCOPE_WINDOW].max <= 100 &&
-	       (!unit || !strncmp(unit, "[Throughput %]", 14));
-}
 
 static void recognise(struct gpu *g, const struct nsx_metric *m,
 		      const char *name)
 {
 	g->any = m;
-	if (!name || !is_percent(m))
-		return;
-	for (unsigned k = 0; k < NKNOWN; k++)
-		for (unsigned i = 0; i < 3 && spellings[k][i]; i++)
-			if (!g->of[k] && !strncmp(name, spellings[k][i],
-						  strlen(spellings[k][i]))) {
-				g->of[k] = m;
-				g->name[k] = name;
-			}
+	nsx_counters_add(&g->known, m);
+	for (unsigned k = 0; k < NSX_NCOUNTERS; k++)
+		if (g->known.of[k] == m)
+			g->name[k] = name;
 }
 
 /* Tables -----------------------------------------------------------------------*/
@@ -177,9 +146,9 @@ static int fill_rates(const struct nsx_run *run, const struct gpu *g,
 			info = &run->trace->gpu[i];
 	if (!info || info->bandwidth_bytes_per_s <= 0)
 		return 0;
-	for (unsigned k = DRAM_READ; k <= DRAM_WRITE; k++)
-		for (unsigned i = 0; g->of[k] && i < NSX_NSCOPES; i++) {
-			const struct nsx_metric_scope *s = &g->of[k]->scope[i];
+	for (unsigned k = NSX_DRAM_READ; k <= NSX_DRAM_WRITE; k++)
+		for (unsigned i = 0; g->known.of[k] && i < NSX_NSCOPES; i++) {
+			const struct nsx_metric_scope *s = &g->known.of[k]->scope[i];
 			double peak = (double)info->bandwidth_bytes_per_s / 1e9;
 			struct nsx_cell *row;
 
@@ -214,13 +183,13 @@ struct answers {
 	int rc;
 };
 
-static double mean_of(const struct answers *a, enum known k,
+static double mean_of(const struct answers *a, enum nsx_counter k,
 		      enum nsx_scope scope)
 {
-	return a->gpu->of[k] ? a->gpu->of[k]->scope[scope].mean : NAN;
+	return nsx_counter_mean(&a->gpu->known, k, scope);
 }
 
-static void answer(struct answers *a, const char *question, enum known k,
+static void answer(struct answers *a, const char *question, enum nsx_counter k,
 		   enum nsx_scope scope, const char *text)
 {
 	struct nsx_cell *row = nsx_row(a->table, a->err);
@@ -241,7 +210,8 @@ static void answer(struct answers *a, const char *question, enum known k,
 
 static void say_idle(struct answers *a)
 {
-	enum known k = a->gpu->of[GR] ? GR : SM;
+	enum nsx_counter k = a->gpu->known.of[NSX_GR_ACTIVE] ? NSX_GR_ACTIVE :
+							       NSX_SM_ACTIVE;
 	double x = mean_of(a, k, NSX_SCOPE_WINDOW);
 	uint32_t d = a->gpu->any->device;
 	const char *text;
@@ -250,7 +220,7 @@ static void say_idle(struct answers *a)
 		return;
 	text = nsx_say(a->out, "%s: %s averages %.1f %% over the window",
 		       x >= 95 ? "no" : x >= 50 ? "partly" : "mostly",
-		       k == GR ? "GR Active" : "SMs Active", x);
+		       k == NSX_GR_ACTIVE ? "GR Active" : "SMs Active", x);
 	if (d != NSX_NONE)
 		text = nsx_say(a->out, "%s; by the trace %.1f %% of it has no GPU "
 			       "work.", text,
@@ -261,7 +231,8 @@ static void say_idle(struct answers *a)
 
 static void say_full(struct answers *a)
 {
-	double sm = mean_of(a, SM, a->busy), warps = mean_of(a, WARPS, a->busy);
+	double sm = mean_of(a, NSX_SM_ACTIVE, a->busy);
+	double warps = mean_of(a, NSX_WARPS_IN_FLIGHT, a->busy);
 	const char *text;
 
 	if (isnan(sm))
@@ -272,16 +243,16 @@ static void say_full(struct answers *a)
 	text = isnan(warps) ? nsx_say(a->out, "%s.", text) :
 	       nsx_say(a->out, "%s, with %.1f %% of the warp slots in use.", text,
 		       warps);
-	answer(a, "Is it full?", SM, a->busy, text);
+	answer(a, "Is it full?", NSX_SM_ACTIVE, a->busy, text);
 }
 
 static void say_tensor(struct answers *a)
 {
-	double x = mean_of(a, TENSOR, a->busy);
+	double x = mean_of(a, NSX_TENSOR_ACTIVE, a->busy);
 
 	if (isnan(x))
 		return;
-	answer(a, "Do the tensor cores run?", TENSOR, a->busy,
+	answer(a, "Do the tensor cores run?", NSX_TENSOR_ACTIVE, a->busy,
 	       nsx_say(a->out, "%s: active %.1f %% %s.",
 		       x >= 40 ? "yes" : x >= 5 ? "in part" :
 		       x > 0 ? "hardly" : "no", x, a->when));
@@ -289,49 +260,38 @@ static void say_tensor(struct answers *a)
 
 static void say_issue(struct answers *a)
 {
-	double x = mean_of(a, ISSUE, a->busy);
+	double x = mean_of(a, NSX_SM_ISSUE, a->busy);
 
 	if (isnan(x))
 		return;
-	answer(a, "Is the issue rate high?", ISSUE, a->busy,
+	answer(a, "Is the issue rate high?", NSX_SM_ISSUE, a->busy,
 	       nsx_say(a->out, "%s: %.1f %% of the issue slots are used %s.",
 		       x >= 60 ? "yes" : x >= 30 ? "middling" : "no", x,
 		       a->when));
 }
 
-/* Reads and writes share one bus: their percentages may be added, unless that
- * shows that on this GPU they do not.
- */
-static double dram_of(const struct answers *a)
-{
-	double in = mean_of(a, DRAM_READ, a->busy);
-	double out = mean_of(a, DRAM_WRITE, a->busy);
-
-	return in + out > 100 ? NSX_MAX(in, out) : in + out;
-}
-
 static void say_bound(struct answers *a)
 {
-	double dram = dram_of(a);
-	double sm = mean_of(a, SM, a->busy), issue = mean_of(a, ISSUE, a->busy);
-	double tensor = mean_of(a, TENSOR, a->busy);
-	const char *by;
+	static const char *const words[] = {
+		[NSX_BOUND_MEMORY] = "memory",
+		[NSX_BOUND_COMPUTE] =
+			"compute: memory has room, the pipes have not",
+		[NSX_BOUND_LATENCY] =
+			"latency or occupancy: the SMs hold work but issue "
+			"little, and memory has room",
+		[NSX_BOUND_UNFILLED] = "neither: the SMs are not filled",
+		[NSX_BOUND_NEITHER] =
+			"neither memory nor issue is near its limit",
+	};
+	double sm = mean_of(a, NSX_SM_ACTIVE, a->busy);
+	double issue = mean_of(a, NSX_SM_ISSUE, a->busy);
+	enum nsx_bound bound = nsx_bound_by(&a->gpu->known, a->busy);
 
-	if (isnan(dram))
+	if (bound == NSX_BOUND_UNKNOWN)
 		return;
-	if (dram >= 80)
-		by = "memory";
-	else if (issue >= 60 || tensor >= 60)
-		by = "compute: memory has room, the pipes have not";
-	else if (sm >= 60 && issue < 30)
-		by = "latency or occupancy: the SMs hold work but issue little, "
-		     "and memory has room";
-	else if (sm < 60)
-		by = "neither: the SMs are not filled";
-	else
-		by = "neither memory nor issue is near its limit";
-	answer(a, "Memory-bound or latency-bound?", DRAM_READ, a->busy,
-	       nsx_say(a->out, "%s (DRAM %.1f %% of its peak%s%s %s).", by, dram,
+	answer(a, "Memory-bound or latency-bound?", NSX_DRAM_READ, a->busy,
+	       nsx_say(a->out, "%s (DRAM %.1f %% of its peak%s%s %s).",
+		       words[bound], nsx_dram_mean(&a->gpu->known, a->busy),
 		       isnan(issue) ? "" : nsx_say(a->out, ", issue %.1f %%",
 						   issue),
 		       isnan(sm) ? "" : nsx_say(a->out, ", SMs active %.1f %%",
@@ -340,14 +300,14 @@ static void say_bound(struct answers *a)
 
 static void say_pcie(struct answers *a)
 {
-	for (unsigned k = PCIE_RX; k <= PCIE_TX; k++) {
-		const struct nsx_metric *m = a->gpu->of[k];
+	for (unsigned k = NSX_PCIE_RX; k <= NSX_PCIE_TX; k++) {
+		const struct nsx_metric *m = a->gpu->known.of[k];
 		const struct nsx_metric_scope *s =
 			m ? &m->scope[NSX_SCOPE_COPY] : NULL;
 
 		if (!s || !s->n)
 			continue;
-		answer(a, k == PCIE_RX ? "Do copies fill PCIe towards the GPU?" :
+		answer(a, k == NSX_PCIE_RX ? "Do copies fill PCIe towards the GPU?" :
 				  "Do copies fill PCIe from the GPU?",
 		       k, NSX_SCOPE_COPY,
 		       nsx_say(a->out, "%s: %.1f %% of the peak during copies, "
@@ -461,7 +421,7 @@ static int fill(const struct nsx_run *run, struct nsx_section *out,
 	int64_t shown = gpu_to_show(run);
 
 	for (size_t i = 0; i < m->n; i = next) {
-		struct gpu g = {{NULL}, {NULL}, NULL};
+		struct gpu g = {{{NULL}}, {NULL}, NULL};
 
 		for (next = i; next < m->n && m->v[next].gpu == m->v[i].gpu;
 		     next++) {

@@ -1,0 +1,83 @@
+/* known.c - counters known by name, and what they say together. */
+#include <math.h>
+#include <string.h>
+#include "facts/metrics/metrics.h"
+
+static const char *const spellings[NSX_NCOUNTERS][2] = {
+	[NSX_GR_ACTIVE] = {"GR Active"},
+	[NSX_SM_ACTIVE] = {"SMs Active", "SM Active"},
+	[NSX_SM_ISSUE] = {"SM Issue"},
+	[NSX_TENSOR_ACTIVE] = {"Tensor Active"},
+	[NSX_WARPS_IN_FLIGHT] = {"Compute Warps in Flight"},
+	[NSX_DRAM_READ] = {"DRAM Read", "VRAM Read"},
+	[NSX_DRAM_WRITE] = {"DRAM Write", "VRAM Write"},
+	[NSX_PCIE_RX] = {"PCIe RX Throughput", "PCIe Read Throughput"},
+	[NSX_PCIE_TX] = {"PCIe TX Throughput", "PCIe Write Throughput"},
+};
+
+/* One quantity may be sampled in several units: only percent of the peak will
+ * do, and only a name that says so or none at all.
+ */
+static bool is_percent(const struct nsx_metric *m)
+{
+	const char *unit = strchr(m->name, '[');
+
+	return m->scope[NSX_SCOPE_WINDOW].max <= 100 &&
+	       (!unit || !strncmp(unit, "[Throughput %]", 14));
+}
+
+void nsx_counters_add(struct nsx_counters *c, const struct nsx_metric *m)
+{
+	if (!m->name || !is_percent(m))
+		return;
+	for (unsigned k = 0; k < NSX_NCOUNTERS; k++)
+		for (unsigned i = 0; i < 2 && spellings[k][i]; i++)
+			if (!c->of[k] && !strncasecmp(m->name, spellings[k][i],
+						      strlen(spellings[k][i])))
+				c->of[k] = m;
+}
+
+struct nsx_counters nsx_counters_of(const struct nsx_metrics *m,
+				    uint32_t device)
+{
+	struct nsx_counters c = {{NULL}};
+
+	for (size_t i = 0; m && i < m->n; i++)
+		if (m->v[i].device == device)
+			nsx_counters_add(&c, &m->v[i]);
+	return c;
+}
+
+double nsx_counter_mean(const struct nsx_counters *c, enum nsx_counter which,
+			enum nsx_scope scope)
+{
+	return c->of[which] ? c->of[which]->scope[scope].mean : NAN;
+}
+
+/* Reads and writes share one bus: their percentages may be added, unless that
+ * shows that on this GPU they do not.
+ */
+double nsx_dram_mean(const struct nsx_counters *c, enum nsx_scope scope)
+{
+	double in = nsx_counter_mean(c, NSX_DRAM_READ, scope);
+	double out = nsx_counter_mean(c, NSX_DRAM_WRITE, scope);
+
+	return in + out > 100 ? NSX_MAX(in, out) : in + out;
+}
+
+enum nsx_bound nsx_bound_by(const struct nsx_counters *c, enum nsx_scope scope)
+{
+	double dram = nsx_dram_mean(c, scope);
+	double sm = nsx_counter_mean(c, NSX_SM_ACTIVE, scope);
+	double issue = nsx_counter_mean(c, NSX_SM_ISSUE, scope);
+
+	if (isnan(dram))
+		return NSX_BOUND_UNKNOWN;
+	if (dram >= 80)
+		return NSX_BOUND_MEMORY;
+	if (issue >= 60 || nsx_counter_mean(c, NSX_TENSOR_ACTIVE, scope) >= 60)
+		return NSX_BOUND_COMPUTE;
+	if (sm >= 60 && issue < 30)
+		return NSX_BOUND_LATENCY;
+	return sm < 60 ? NSX_BOUND_UNFILLED : NSX_BOUND_NEITHER;
+}

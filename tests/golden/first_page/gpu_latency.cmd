@@ -1,0 +1,1 @@
+explain @gpu_latency --out o
