@@ -463,6 +463,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	if (!rc) {
 		put_memsets(t, out);
 		show(t, &g, tables, out);
+		rc = copies_alike(run, out, err);
 	}
 	copies_done(&g);
 	return rc;

@@ -59,4 +59,7 @@ static inline double copy_gbps(const struct copy_group *g)
 int copies_measure(const struct nsx_run *run, struct copy_groups *g,
 		   struct nsx_err *err);
 void copies_done(struct copy_groups *g);
+/* Adds the table of copies of one size, and says what stands out. */
+int copies_alike(const struct nsx_run *run, struct nsx_section *out,
+		 struct nsx_err *err);
 #endif

@@ -1,0 +1,163 @@
+/* copies_alike.c - copies of one direction and size: how long one takes, and how
+ * often the same size goes again, or to several GPUs.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/group.h"
+#include "base/stat.h"
+#include "passes/gpu/copies.h"
+#include "report/words.h"
+
+#define COLUMNS(X)                                                            \
+	X(DIRECTION, "direction", STR, "HtoD, DtoH ...")                      \
+	X(SIZE, "bytes_each", I64, "size of one copy")                        \
+	X(COUNT, "count", I64, "copies of this size; five or more")           \
+	X(DEVICES, "devices", I64, "GPUs they are of")                        \
+	X(TOTAL, "total_ms", F64, "sum of durations")                         \
+	X(P50, "p50_us", F64, "median duration")                              \
+	X(P95, "p95_us", F64, "95th percentile")                              \
+	X(P99, "p99_us", F64, "99th percentile")
+NSX_COLUMNS(cols, COLUMNS);
+static const struct nsx_layout layout = {.key = "alike", NSX_COLS(cols),
+					 .json_rows = 100};
+enum { FEW = 5, NOTED_PCT = 1 /* of the window's length */ };
+
+struct alike {
+	size_t n, at;
+	int64_t total_ns;
+	uint32_t device, ndevices; /* last one met; ops come by device */
+};
+struct sweep {
+	const struct nsx_trace *t;
+	struct nsx_groups keys; /* (kind, bytes) */
+	struct alike *v;
+	size_t cap;
+	uint32_t *of_op; /* NSX_NONE: none of these */
+	int64_t *ns;
+};
+
+static int group_all(struct sweep *s, struct nsx_err *err)
+{
+	const struct nsx_ops *o = &s->t->ops;
+
+	for (size_t i = 0; i < o->n; i++) {
+		uint32_t device = s->t->stream[o->stream[i]].device;
+		const struct nsx_copy *c;
+		struct alike *x;
+
+		s->of_op[i] = NSX_NONE;
+		if (o->kind[i] != NSX_OP_MEMCPY || !nsx_op_counts(s->t, i))
+			continue;
+		c = &s->t->copy[o->detail[i]];
+		if (c->bytes < 0 || nsx_copy_is_migration(c->copy_kind))
+			continue;
+		if (nsx_group(&s->keys, c->copy_kind, (uint64_t)c->bytes,
+			      &s->of_op[i], err) ||
+		    nsx_grow(&s->v, &s->cap, s->keys.n, sizeof(*s->v),
+			     "copies of a size", err))
+			return err->rc;
+		x = &s->v[s->of_op[i]];
+		x->ndevices += !x->n++ || x->device != device;
+		x->device = device;
+		nsx_add_to(&x->total_ns, nsx_op_ns(o, i));
+	}
+	return 0;
+}
+
+static void list_durations(struct sweep *s)
+{
+	size_t at = 0;
+
+	for (size_t g = 0; g < s->keys.n; g++) {
+		s->v[g].at = at;
+		at += s->v[g].n;
+		s->v[g].n = 0;
+	}
+	for (size_t i = 0; i < s->t->ops.n; i++)
+		if (s->of_op[i] != NSX_NONE) {
+			struct alike *x = &s->v[s->of_op[i]];
+
+			s->ns[x->at + x->n++] = nsx_op_ns(&s->t->ops, i);
+		}
+}
+
+static int fill(struct sweep *s, struct nsx_table *table, struct nsx_err *err)
+{
+	static const double qs[] = {0.5, 0.95, 0.99};
+
+	for (size_t g = 0; g < s->keys.n; g++) {
+		const struct alike *x = &s->v[g];
+		struct nsx_cell *row;
+		double q[3];
+
+		if (x->n < FEW)
+			continue;
+		row = nsx_row(table, err);
+		if (!row)
+			return err->rc;
+		nsx_quantiles(s->ns + x->at, x->n, qs, 3, q);
+		row[DIRECTION] = nsx_string(nsx_copy_direction(
+			(unsigned)s->keys.keys[g].a));
+		row[SIZE] = nsx_int((int64_t)s->keys.keys[g].b);
+		row[COUNT] = nsx_int((int64_t)x->n);
+		row[DEVICES] = nsx_int(x->ndevices);
+		row[TOTAL] = nsx_ms(x->total_ns);
+		row[P50] = nsx_us(q[0]);
+		row[P95] = nsx_us(q[1]);
+		row[P99] = nsx_us(q[2]);
+	}
+	nsx_table_sort(table, NSX_DESC(TOTAL), NSX_DESC(COUNT), DIRECTION,
+		       SIZE);
+	return 0;
+}
+
+static void say(const struct nsx_trace *t, struct nsx_section *out,
+		const struct nsx_table *table)
+{
+	const struct nsx_cell *x = nsx_row_at(table, 0);
+	bool from_host = !strcmp(x[DIRECTION].u.s,
+				 nsx_copy_direction(NSX_COPY_HTOD));
+
+	if (x[TOTAL].u.f * 1e6 * 100 <
+	    NOTED_PCT * (double)(t->window.end_ns - t->window.start_ns))
+		return;
+	nsx_md_bullet(
+		out, "%" PRId64 " %s copies have one size, %s, and take %s in "
+		"all: the median is %s, the 99th percentile %s.%s%s",
+		x[COUNT].u.i, x[DIRECTION].u.s,
+		nsx_say_bytes(out, x[SIZE].u.i),
+		nsx_text_ns(out->arena, x[TOTAL].u.f * 1e6),
+		nsx_text_ns(out->arena, x[P50].u.f * 1e3),
+		nsx_text_ns(out->arena, x[P99].u.f * 1e3),
+		!from_host ? "" : " Whether it is the same data again the "
+				  "trace does not tell: what does not change "
+				  "is copied once and kept.",
+		!from_host || x[DEVICES].u.i < 2 ? "" :
+			nsx_say(out, " They go to %" PRId64 " GPUs: what all "
+				"of them need may be faster sent to one, and from "
+				"there to the others.", x[DEVICES].u.i));
+}
+
+int copies_alike(const struct nsx_run *run, struct nsx_section *out,
+		 struct nsx_err *err)
+{
+	struct sweep s = {.t = run->trace};
+	struct nsx_table *table = nsx_add_table(out, &layout);
+	size_t n = s.t->ops.n;
+	int rc;
+
+	s.of_op = nsx_arena_try_array(run->scratch, n, 4, "copies", err);
+	s.ns = nsx_arena_try_array(run->scratch, s.t->ncopies, 8, "copies",
+				   err);
+	rc = s.of_op && s.ns ? group_all(&s, err) : err->rc;
+	if (!rc) {
+		list_durations(&s);
+		rc = fill(&s, table, err);
+	}
+	if (!rc && table->nrows)
+		say(s.t, out, table);
+	nsx_groups_done(&s.keys);
+	free(s.v);
+	return rc;
+}
