@@ -1,6 +1,7 @@
 /* os_runtime.c - OS runtime calls by thread and function, summed by the loader
  * while the rows stream by.
  */
+#include <string.h>
 #include "passes/pass.h"
 #include "base/stat.h"
 #include "report/words.h"
@@ -17,9 +18,78 @@
 	X(ON_LAUNCH, "on_launch_thread", BOOL,                                \
 	  "whether the thread launches GPU work")
 NSX_COLUMNS(cols, COLUMNS);
+#define KIND_COLUMNS(X)                                                       \
+	X(K_KIND, "kind", STR, "what the calls are for, by their names")      \
+	X(K_COUNT, "count", I64, "outermost calls")                           \
+	X(K_TOTAL, "total_time_ms", F64, "sum of their durations")            \
+	X(K_LAUNCH, "launch_thread_ms", F64,                                  \
+	  "part of it on threads that launch GPU work")                       \
+	X(K_MAX, "max_us", F64, "longest")
+NSX_COLUMNS(kind_cols, KIND_COLUMNS);
 static const struct nsx_layout layouts[] = {
 	{.key = "rows", .csv = "os_runtime", NSX_COLS(cols)},
+	{.key = "kinds", NSX_COLS(kind_cols)},
 };
+
+/* What a call is for: the first kind whose word is in its name. What read and
+ * write go to, a file, a pipe or a socket, no name tells.
+ */
+static const struct kind {
+	const char *name, *words[22];
+} kinds[] = {
+	{"locks", {"mutex", "cond_", "sem_", "rwlock", "futex", "spin",
+		   "barrier"}},
+	{"threads and processes", {"pthread_", "wait4", "waitpid", "waitid",
+				   "fork", "exec", "clone", "system", "popen"}},
+	{"sleep", {"sleep"}},
+	{"events", {"poll", "select"}},
+	{"files", {"open", "creat", "pread", "pwrite", "fread", "fwrite",
+		   "sync", "fflush", "fclose", "fget", "fput", "getline",
+		   "stat", "seek", "readdir", "closedir", "unlink", "rename",
+		   "trunc", "falloc", "sendfile", "mkdir"}},
+	{"network", {"recv", "send", "connect", "accept", "socket", "addrinfo",
+		     "gethost", "listen", "bind"}},
+	{"files or sockets", {"read", "write", "close"}},
+	{"drivers", {"ioctl"}},
+	{"memory", {"mmap", "munmap", "mprotect", "madvise", "mlock", "brk"}},
+	{"other", {""}},
+};
+enum { NKINDS = ARRAY_LEN(kinds) };
+
+static unsigned kind_of(const char *name)
+{
+	for (unsigned k = 0; k < NKINDS - 1; k++)
+		for (unsigned i = 0; i < ARRAY_LEN(kinds[k].words) &&
+				     kinds[k].words[i]; i++)
+			if (strstr(name, kinds[k].words[i]))
+				return k;
+	return NKINDS - 1;
+}
+
+struct spent {
+	int64_t count, total_ns, launch_ns, max_ns;
+};
+
+static int fill_kinds(const struct spent *v, struct nsx_table *table,
+		      struct nsx_err *err)
+{
+	for (unsigned k = 0; k < NKINDS; k++) {
+		struct nsx_cell *row;
+
+		if (!v[k].total_ns && !v[k].count)
+			continue;
+		row = nsx_row(table, err);
+		if (!row)
+			return err->rc;
+		row[K_KIND] = nsx_string(kinds[k].name);
+		row[K_COUNT] = nsx_int(v[k].count);
+		row[K_TOTAL] = nsx_ms(v[k].total_ns);
+		row[K_LAUNCH] = nsx_ms(v[k].launch_ns);
+		row[K_MAX] = nsx_us((double)v[k].max_ns);
+	}
+	nsx_table_sort(table, NSX_DESC(K_LAUNCH), NSX_DESC(K_TOTAL), K_KIND);
+	return 0;
+}
 
 /* Sums and threads are both in order of the global thread id. */
 static bool launches(const struct nsx_trace *t, uint64_t global_tid,
@@ -54,6 +124,8 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 {
 	const struct nsx_trace *t = run->trace;
 	struct nsx_table *table = nsx_add_table(out, &layouts[0]);
+	struct nsx_table *by_kind = nsx_add_table(out, &layouts[1]);
+	struct spent spent[NKINDS] = {{0}}, *x;
 	int64_t launch_ns = 0;
 	uint32_t cursor = 0;
 
@@ -80,9 +152,16 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 		row[MAX] = nsx_us((double)s->max_ns);
 		row[ON_LAUNCH] = nsx_bool(on_launch);
 		nsx_add_to(&launch_ns, on_launch ? s->total_ns : 0);
+		x = &spent[kind_of(nsx_text(t, s->name))];
+		x->count += s->count;
+		nsx_add_to(&x->total_ns, s->total_ns);
+		nsx_add_to(&x->launch_ns, on_launch ? s->total_ns : 0);
+		x->max_ns = NSX_MAX(x->max_ns, s->max_ns);
 	}
 	nsx_table_sort(table, NSX_DESC(ON_LAUNCH), NSX_DESC(TOTAL),
 		       NSX_DESC(COUNT), PID, TID, API);
+	if (fill_kinds(spent, by_kind, err))
+		return err->rc;
 	nsx_put(out, "launch_thread_ms", nsx_ms(launch_ns));
 	nsx_md_bullet(out, "%s", launch_ns ?
 		nsx_say(out, "Threads that launch GPU work spend %s in OS "
@@ -93,6 +172,8 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 		"calls.");
 	nsx_md_table(out, table, 3, PID, TID, API, COUNT, TOTAL, AVG, MAX,
 		     ON_LAUNCH);
+	nsx_md_table(out, by_kind, 0, K_KIND, K_COUNT, K_TOTAL, K_LAUNCH,
+		     K_MAX);
 	return 0;
 }
 
@@ -105,7 +186,9 @@ NSX_DEFINE_PASS(os_runtime) {
 	       "function: count, sum, mean and longest. A call that waits is "
 	       "not a loss by itself: threads that launch no GPU work mostly "
 	       "wait. Rows without a nesting level are the profiler's own "
-	       "notices and no calls.",
+	       "notices and no calls. The second table has what calls are for, "
+	       "as their names tell: files and network where these say so; "
+	       "read, write and close work on both.",
 	.derived_from = "OS runtime calls, outermost only, by thread",
 	.limitations = "calls shorter than the capture's threshold (1 us by "
 		       "default) were not recorded",
