@@ -16,6 +16,7 @@
 
 static const char *const headings[] = {
 	"Findings in full",
+	"In five questions",
 	"Where the time went",
 	"What if",
 	"Run phases",
@@ -37,7 +38,6 @@ static const char *const headings[] = {
 	"NVTX",
 	"NVTX by process",
 	"Processes",
-	"Four dimensions",
 };
 static const char *const closing[] = {
 	"Checked and fine",

@@ -6,6 +6,7 @@
  */
 #include <inttypes.h>
 #include <string.h>
+#include "base/stat.h"
 #include "facts/metrics/metrics.h"
 #include "passes/pass.h"
 #include "report/words.h"
@@ -23,6 +24,12 @@ NSX_COLUMNS(cols, COLUMNS);
 	X(SHOWN_UNIT, "unit", STR, "of the value")
 NSX_COLUMNS(shown_cols, SHOWN_COLUMNS);
 static const struct nsx_layout shown_layout = {NSX_COLS(shown_cols)};
+#define ANSWER_COLUMNS(X)                                                     \
+	X(QUESTION, "question", STR, "of the GPU that sets the pace")         \
+	X(ANSWER, "answer", STR, "in words")
+NSX_COLUMNS(answer_cols, ANSWER_COLUMNS);
+static const struct nsx_layout answers_layout = {
+	.key = "answers", NSX_COLS(answer_cols), .json_rows = -1};
 enum { CPU, MEMORY, LINK, COMPUTE, NDIMENSIONS };
 static const struct nsx_layout layouts[NDIMENSIONS] = {
 	{.key = "cpu_overhead", NSX_COLS(cols), .json_rows = -1},
@@ -339,6 +346,11 @@ static double counter(const struct dimensions *d, enum nsx_counter which)
 			     mean;
 }
 
+static bool hides_kernels(const struct dimensions *d)
+{
+	return d->run->facts->graphs.mode == NSX_GRAPH_WHOLE;
+}
+
 static void add_shape(struct dimensions *d)
 {
 	add(d, "mean theoretical occupancy",
@@ -356,7 +368,7 @@ static const char *gpu_compute(struct dimensions *d)
 	const struct nsx_table *kernels = table_of(d, "top_kernels", "kernels");
 	double hidden = value_of(d, "cuda_graphs", "replay_ms");
 	double tensor = counter(d, NSX_TENSOR_ACTIVE);
-	bool is_opaque = d->run->facts->graphs.mode == NSX_GRAPH_WHOLE;
+	bool is_opaque = hides_kernels(d);
 
 	add(d, "compute", d->compute,
 	    nsx_say(d->out, "%% of the %s", d->window), "partition");
@@ -387,6 +399,144 @@ static const char *gpu_compute(struct dimensions *d)
 		       cell_of(kernels, 0, "pct_total_kernel_time"));
 }
 
+/* What takes most of the time. */
+static const char *leading(const struct dimensions *d)
+{
+	const struct {
+		const char *what;
+		double pct;
+	} list[] = {
+		{"GPU compute", d->compute},
+		{"GPU idle time", d->idle},
+		{"copies", d->exposed_copy},
+		{"communication", d->exposed_comm},
+	};
+	unsigned best = 0;
+
+	for (unsigned i = 1; i < ARRAY_LEN(list); i++)
+		if (list[i].pct > list[best].pct)
+			best = i;
+	return nsx_say(d->out, "%s, %.1f%% of the %s", list[best].what,
+		       list[best].pct, d->window);
+}
+
+/* Questions --------------------------------------------------------------------*/
+
+static void answer(struct dimensions *d, const char *question,
+		   const char *text)
+{
+	struct nsx_cell *row = d->failed ? NULL : nsx_row(d->table, d->err);
+
+	if (!row) {
+		d->failed = true;
+		return;
+	}
+	row[QUESTION] = nsx_string(question);
+	row[ANSWER] = nsx_string(text);
+}
+
+/* A figure of kernel_shape; NAN where CUDA graphs hide most kernels. */
+static double shape_of(const struct dimensions *d, const char *column)
+{
+	return hides_kernels(d) ? NAN :
+	       of_device(d, "kernel_shape", "devices", column);
+}
+
+static const char *say_full(const struct dimensions *d)
+{
+	double sm = counter(d, NSX_SM_ACTIVE);
+	double occupancy = shape_of(d, "occupancy_pct");
+
+	if (!isnan(sm))
+		return nsx_say(d->out, "%s: %.1f%% of its multiprocessors are "
+			       "active while it computes",
+			       sm >= 90 ? "yes" : sm >= 60 ? "mostly" : "no",
+			       sm);
+	return nsx_say(d->out, "not known, for no counter was sampled%s",
+		       isnan(occupancy) ? "" :
+		       nsx_say(d->out, "; its kernels could fill %.1f%% of the "
+			       "warps", occupancy));
+}
+
+static const char *say_grid(const struct dimensions *d, double small)
+{
+	if (isnan(small))
+		return hides_kernels(d) ?
+			       "not known: CUDA graphs hide the kernels" :
+			       "not known: the trace does not tell the launch "
+			       "dimensions, or how large the GPU is";
+	return nsx_say(d->out, "%s: %.1f%% of the kernel time is in grids "
+		       "with fewer blocks than multiprocessors",
+		       small < 5 ? "yes" : small < 30 ? "mostly" : "no", small);
+}
+
+/* Only kernels that leave room can gain from another stream. */
+static const char *say_streams(const struct dimensions *d, double small)
+{
+	const struct nsx_trace *t = d->run->trace;
+	const struct nsx_device *dev = &t->device[d->device];
+	uint8_t *seen = nsx_arena_get(d->run->scratch, (size_t)t->nstreams + 1);
+	int64_t sum_ns = 0, union_ns = nsx_spans_total(
+				    &d->run->facts->device[d->device].compute);
+	double beside;
+	size_t n = 0;
+
+	for (size_t i = dev->ops_at; i < dev->ops_at + dev->nops; i++) {
+		if (t->ops.cls[i] != NSX_C_COMPUTE)
+			continue;
+		n += !seen[t->ops.stream[i]];
+		seen[t->ops.stream[i]] = 1;
+		nsx_add_to(&sum_ns, nsx_op_ns(&t->ops, i));
+	}
+	if (!n)
+		return "no kernel ran";
+	beside = 100 * (1 - (double)union_ns / (double)NSX_MAX(sum_ns, 1));
+	return nsx_say(d->out, "%s: its kernels are on %s and overlap for "
+		       "%.1f%% of their time%s",
+		       isnan(small) ? "not known" :
+		       small >= 5 && beside < 5 ? "no" : "yes",
+		       nsx_text_n(d->out->arena, n, "stream", NULL), beside,
+		       small < 5 ? "; few of them leave room for another" : "");
+}
+
+static const char *say_bound(const struct dimensions *d)
+{
+	struct nsx_counters c = nsx_counters_of(d->run->facts->metrics,
+						d->device);
+
+	switch (nsx_bound_by(&c, NSX_SCOPE_COMPUTE)) {
+	case NSX_BOUND_MEMORY:
+		return "while it computes, memory";
+	case NSX_BOUND_COMPUTE:
+		return "while it computes, arithmetic";
+	case NSX_BOUND_LATENCY:
+		return "while it computes, latency";
+	default:
+		return leading(d);
+	}
+}
+
+static void answer_all(struct dimensions *d)
+{
+	double small = shape_of(d, "small_grid_pct");
+
+	d->table = nsx_add_table(d->out, &answers_layout);
+	answer(d, "Is it idle?",
+	       nsx_say(d->out, "%s: for %.1f%% of the %s",
+		       d->idle < 5 ? "no" : d->idle < 50 ? "partly" : "mostly",
+		       d->idle, d->window));
+	answer(d, "Is it full?", say_full(d));
+	answer(d, "Is the grid big enough?", say_grid(d, small));
+	answer(d, "Are there enough streams?", say_streams(d, small));
+	answer(d, "What bounds it?", say_bound(d));
+	nsx_md_text(d->out, "GPU %" PRId64 ", which sets the pace:",
+		    d->device_id);
+	for (size_t i = 0; i < d->table->nrows; i++)
+		nsx_md_bullet(d->out, "%s %s.",
+			      nsx_table_text(d->table, i, "question"),
+			      nsx_table_text(d->table, i, "answer"));
+}
+
 /* The section --------------------------------------------------------------*/
 
 static void measure(struct dimensions *d)
@@ -411,27 +561,6 @@ static void measure(struct dimensions *d)
 	d->compute = ((double)p.ns[NSX_P_COMPUTE_ONLY] +
 		      (double)p.ns[NSX_P_COMPUTE_COPY] +
 		      (double)p.ns[NSX_P_COMPUTE_COMM]) * percent;
-}
-
-/* What takes most of the time. */
-static const char *leading(const struct dimensions *d)
-{
-	const struct {
-		const char *what;
-		double pct;
-	} list[] = {
-		{"GPU compute", d->compute},
-		{"GPU idle time", d->idle},
-		{"copies", d->exposed_copy},
-		{"communication", d->exposed_comm},
-	};
-	unsigned best = 0;
-
-	for (unsigned i = 1; i < ARRAY_LEN(list); i++)
-		if (list[i].pct > list[best].pct)
-			best = i;
-	return nsx_say(d->out, "%s, %.1f%% of the %s", list[best].what,
-		       list[best].pct, d->window);
 }
 
 static int show(struct dimensions *d, struct nsx_table **tables,
@@ -481,12 +610,13 @@ static int summarise(const struct nsx_run *run,
 	nsx_put(out, "device_id", nsx_int(d.device_id));
 	nsx_put(out, "window", nsx_string(d.window));
 	nsx_put(out, "most", nsx_string(leading(&d)));
+	answer_all(&d);
 	return d.failed ? err->rc : show(&d, tables, err);
 }
 
 NSX_DEFINE_PASS(dimensions) {
 	.id = "dimensions",
-	.title = "Four dimensions",
+	.title = "In five questions",
 	.no_query = "figures of other sections",
 	.summary = "CPU overhead, memory overhead, interconnect, GPU compute: "
 		   "each with its verdict",
@@ -494,7 +624,12 @@ NSX_DEFINE_PASS(dimensions) {
 	       "partition (compute, copies alone, communication alone, idle) "
 	       "in the steady window, or in the whole window where none was "
 	       "found; the other figures are those of the sections named in "
-	       "`from`, for the whole window.",
+	       "`from`, for the whole window. The answers: idle below 5 % is no, "
+	       "below 50 % partly; full from 90 % of active multiprocessors, "
+	       "mostly from 60 %; grids are big enough where below 5 % of the "
+	       "kernel time is in smaller ones, mostly below 30 %; streams are "
+	       "too few where there are small grids and kernels overlap for "
+	       "less than 5 % of their time.",
 	.derived_from = "the other sections, for the GPU that sets the pace",
 	.limitations = "figures marked all GPUs are sums; the rest of the "
 		       "report has the other GPUs",
