@@ -519,6 +519,8 @@ static const char *say_bound(const struct dimensions *d)
 static void answer_all(struct dimensions *d)
 {
 	double small = shape_of(d, "small_grid_pct");
+	const char *text = nsx_say(d->out, "GPU %" PRId64 " sets the pace.",
+				   d->device_id);
 
 	d->table = nsx_add_table(d->out, &answers_layout);
 	answer(d, "Is it idle?",
@@ -529,12 +531,11 @@ static void answer_all(struct dimensions *d)
 	answer(d, "Is the grid big enough?", say_grid(d, small));
 	answer(d, "Are there enough streams?", say_streams(d, small));
 	answer(d, "What bounds it?", say_bound(d));
-	nsx_md_text(d->out, "GPU %" PRId64 ", which sets the pace:",
-		    d->device_id);
 	for (size_t i = 0; i < d->table->nrows; i++)
-		nsx_md_bullet(d->out, "%s %s.",
-			      nsx_table_text(d->table, i, "question"),
-			      nsx_table_text(d->table, i, "answer"));
+		text = nsx_say(d->out, "%s **%s** %s.", text,
+			       nsx_table_text(d->table, i, "question"),
+			       nsx_table_text(d->table, i, "answer"));
+	nsx_md_bullet(d->out, "%s", text);
 }
 
 /* The section --------------------------------------------------------------*/

@@ -87,7 +87,7 @@ static int fill_kinds(const struct spent *v, struct nsx_table *table,
 		row[K_LAUNCH] = nsx_ms(v[k].launch_ns);
 		row[K_MAX] = nsx_us((double)v[k].max_ns);
 	}
-	nsx_table_sort(table, NSX_DESC(K_LAUNCH), NSX_DESC(K_TOTAL), K_KIND);
+	nsx_table_sort(table, NSX_DESC(K_TOTAL), K_KIND);
 	return 0;
 }
 
@@ -117,6 +117,22 @@ static size_t all_sites(const struct nsx_trace *t, size_t i,
 		ret->max_ns = NSX_MAX(ret->max_ns, s->max_ns);
 	}
 	return i;
+}
+
+static void say_kinds(struct nsx_section *out, const struct nsx_table *table)
+{
+	const char *text = "";
+
+	for (size_t i = 0; i < table->nrows; i++) {
+		const struct nsx_cell *x = nsx_row_at(table, i);
+
+		text = nsx_say(out, "%s%s%s %s", text, i ? ", " : "",
+			       x[K_KIND].u.s,
+			       nsx_text_ns(out->arena, x[K_TOTAL].u.f * 1e6));
+	}
+	if (table->nrows)
+		nsx_md_bullet(out, "By what they are for, all threads together: "
+			      "%s.", text);
 }
 
 static int run(const struct nsx_run *run, struct nsx_section *out,
@@ -172,8 +188,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 		"calls.");
 	nsx_md_table(out, table, 3, PID, TID, API, COUNT, TOTAL, AVG, MAX,
 		     ON_LAUNCH);
-	nsx_md_table(out, by_kind, 0, K_KIND, K_COUNT, K_TOTAL, K_LAUNCH,
-		     K_MAX);
+	say_kinds(out, by_kind);
 	return 0;
 }
 
