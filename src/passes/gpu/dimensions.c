@@ -448,13 +448,13 @@ static const char *say_full(const struct dimensions *d)
 	double occupancy = shape_of(d, "occupancy_pct");
 
 	if (!isnan(sm))
-		return nsx_say(d->out, "%s: %.1f%% of its multiprocessors are "
+		return nsx_say(d->out, "%s: %.1f %% of its multiprocessors are "
 			       "active while it computes",
 			       sm >= 90 ? "yes" : sm >= 60 ? "mostly" : "no",
 			       sm);
 	return nsx_say(d->out, "not known, for no counter was sampled%s",
 		       isnan(occupancy) ? "" :
-		       nsx_say(d->out, "; its kernels could fill %.1f%% of the "
+		       nsx_say(d->out, "; its kernels could fill %.1f %% of the "
 			       "warps", occupancy));
 }
 
@@ -465,7 +465,7 @@ static const char *say_grid(const struct dimensions *d, double small)
 			       "not known: CUDA graphs hide the kernels" :
 			       "not known: the trace does not tell the launch "
 			       "dimensions, or how large the GPU is";
-	return nsx_say(d->out, "%s: %.1f%% of the kernel time is in grids "
+	return nsx_say(d->out, "%s: %.1f %% of the kernel time is in grids "
 		       "with fewer blocks than multiprocessors",
 		       small < 5 ? "yes" : small < 30 ? "mostly" : "no", small);
 }
@@ -492,7 +492,7 @@ static const char *say_streams(const struct dimensions *d, double small)
 		return "no kernel ran";
 	beside = 100 * (1 - (double)union_ns / (double)NSX_MAX(sum_ns, 1));
 	return nsx_say(d->out, "%s: its kernels are on %s and overlap for "
-		       "%.1f%% of their time%s",
+		       "%.1f %% of their time%s",
 		       isnan(small) ? "not known" :
 		       small >= 5 && beside < 5 ? "no" : "yes",
 		       nsx_text_n(d->out->arena, n, "stream", NULL), beside,
@@ -524,7 +524,7 @@ static void answer_all(struct dimensions *d)
 
 	d->table = nsx_add_table(d->out, &answers_layout);
 	answer(d, "Is it idle?",
-	       nsx_say(d->out, "%s: for %.1f%% of the %s",
+	       nsx_say(d->out, "%s: for %.1f %% of the %s",
 		       d->idle < 5 ? "no" : d->idle < 50 ? "partly" : "mostly",
 		       d->idle, d->window));
 	answer(d, "Is it full?", say_full(d));
