@@ -416,7 +416,7 @@ static const char *leading(const struct dimensions *d)
 	for (unsigned i = 1; i < ARRAY_LEN(list); i++)
 		if (list[i].pct > list[best].pct)
 			best = i;
-	return nsx_say(d->out, "%s, %.1f%% of the %s", list[best].what,
+	return nsx_say(d->out, "%s, %.1f %% of the %s", list[best].what,
 		       list[best].pct, d->window);
 }
 
