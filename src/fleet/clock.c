@@ -180,9 +180,13 @@ static int compare_all(struct clocks *c, const double *drift, double middle,
 		size_t all = m->end - m->first;
 		size_t most = NSX_MIN(all, MOST_COMPARED);
 
-		for (size_t s = 0; s < most && !rc && m->n > 1; s++)
-			rc = compare(c, m, m->first + all * s / most, drift,
-				     middle, v, there, err);
+		for (size_t s = 0; s < most && !rc && m->n > 1; s++) {
+			size_t k = m->first + all * s / most;
+
+			if (nsx_holds_all(f, m, k))
+				rc = compare(c, m, k, drift, middle, v, there,
+					     err);
+		}
 	}
 	return rc;
 }

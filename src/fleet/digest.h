@@ -76,6 +76,7 @@ struct nsx_dfinding { /* of the rank's whole trace, dearest first            */
 struct nsx_dop {
 	const char *name; /* "allreduce", "mpi_barrier", ...                 */
 	int64_t bytes;	  /* to three significant bits; -1: not known        */
+	bool is_rooted;	  /* of a fleet: not every rank waits for all others */
 };
 struct nsx_dchannel {
 	bool is_mpi;

@@ -275,14 +275,15 @@ static int code_ops(const struct event *v, struct nsx_dchannel *c,
 				      "operations", err);
 		if (rc)
 			break;
-		ops[k] = (struct nsx_dop){v[i].name, bytes};
+		ops[k] = (struct nsx_dop){.name = v[i].name, .bytes = bytes};
 		c->code[i] = (uint16_t)k;
 	}
 	c->nops = g.n;
 	c->ops = nsx_arena_get(a, g.n * sizeof(*ops));
 	for (size_t k = 0; k < g.n && !rc; k++)
-		c->ops[k] = (struct nsx_dop){nsx_arena_strdup(a, ops[k].name),
-					     ops[k].bytes};
+		c->ops[k] = (struct nsx_dop){
+			.name = nsx_arena_strdup(a, ops[k].name),
+			.bytes = ops[k].bytes};
 	nsx_groups_done(&g);
 	free(ops);
 	return rc;

@@ -61,6 +61,7 @@ struct nsx_family {
 	bool is_mpi;
 	uint32_t at, n; /* its slice of comms                                */
 	uint32_t nranks;
+	uint32_t most;	/* members of the largest of them                    */
 	size_t length; /* collectives, from k = 0                            */
 };
 
@@ -205,6 +206,21 @@ static inline const struct nsx_dchannel *
 nsx_channel_of(const struct nsx_fleet *f, const struct nsx_fmember *m)
 {
 	return &f->rank[m->rank].d->channels[m->channel];
+}
+
+/* What a communicator does at k, by the first member that is there; NULL: none. */
+const struct nsx_dop *nsx_op_at(const struct nsx_fleet *f,
+				const struct nsx_fcomm *c, size_t k);
+/* Whether all its members are held until the last one has come. Of a broadcast
+ * and the like only the root is waited for, or only it waits, and who that is no
+ * trace says; of a send and a receive the longer one has waited.
+ */
+static inline bool nsx_holds_all(const struct nsx_fleet *f,
+				 const struct nsx_fcomm *c, size_t k)
+{
+	const struct nsx_dop *op = nsx_op_at(f, c, k);
+
+	return op && (!op->is_rooted || c->n == 2);
 }
 
 #endif

@@ -117,7 +117,8 @@ static int add_collective(struct frontier *x, const struct nsx_fcomm *c,
 	qsort(x->order, n, sizeof(*x->order), nsx_cmp_i64);
 	median = x->order[n / 2];
 	transfer = NSX_MIN(least, passed);
-	late = NSX_MIN(median - least, passed - transfer);
+	late = nsx_holds_all(f, c, k) ?
+		       NSX_MIN(median - least, passed - transfer) : 0;
 	x->v[row].stage = k - f->step[s].first;
 	x->v[row].rank = last;
 	x->v[row].times++;

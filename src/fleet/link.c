@@ -30,7 +30,8 @@ static double transfer_at(const struct nsx_fleet *f, const struct nsx_fcomm *c,
 		n++;
 		least = NSX_MIN(least, nsx_coll_ns(ch, i));
 	}
-	return n == c->n && n > 1 ? (double)least : NAN;
+	return n == f->family[c->family].most && n > 1 &&
+	       nsx_holds_all(f, c, k) ? (double)least : NAN;
 }
 
 /* Sums over the family's collectives of each communicator's transfer over the

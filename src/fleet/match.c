@@ -11,6 +11,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include "base/group.h"
 #include "base/stat.h"
 #include "fleet/fleet.h"
@@ -72,6 +73,19 @@ size_t nsx_member_at(const struct nsx_fmember *m, const struct nsx_dchannel *c,
 		return SIZE_MAX;
 	i = (int64_t)k - m->piece[p - 1].shift;
 	return i >= 0 && i < (int64_t)c->n ? (size_t)i : SIZE_MAX;
+}
+
+const struct nsx_dop *nsx_op_at(const struct nsx_fleet *f,
+				const struct nsx_fcomm *c, size_t k)
+{
+	for (uint32_t m = 0; m < c->n; m++) {
+		const struct nsx_dchannel *ch = nsx_channel_of(f, &c->m[m]);
+		size_t i = nsx_member_at(&c->m[m], ch, k);
+
+		if (i != SIZE_MAX)
+			return &ch->ops[ch->code[i]];
+	}
+	return NULL;
 }
 
 static int64_t end_of(const struct nsx_dchannel *c, size_t i)
@@ -568,6 +582,20 @@ static int cmp_channel(const void *a, const void *b)
 	       NSX_CMP(x->rank, y->rank) ?: NSX_CMP(x->channel, y->channel);
 }
 
+/* By name, of NCCL or of MPI. */
+static bool is_rooted(const char *name)
+{
+	static const char *const names[] = {
+		"broadcast", "bcast", "reduce", "gather", "gatherv", "scatter",
+		"scatterv", "sendrecv", "send", "recv", "scan", "exscan"};
+
+	name += strncasecmp(name, "mpi_", 4) ? 0 : 4;
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		if (!strcasecmp(name, names[i]))
+			return true;
+	return false;
+}
+
 /* Makes equal names of operations one pointer. */
 static int name_ops(struct nsx_groups *g, const char ***names, size_t *cap,
 		    struct nsx_dchannel *c, struct nsx_err *err)
@@ -583,6 +611,7 @@ static int name_ops(struct nsx_groups *g, const char ***names, size_t *cap,
 		if (!(*names)[k])
 			(*names)[k] = s;
 		c->ops[i].name = (*names)[k];
+		c->ops[i].is_rooted = is_rooted(s);
 	}
 	return 0;
 }
@@ -959,6 +988,7 @@ static int make_family(struct matcher *m, struct channel *x,
 	for (uint32_t i = fam->at; i < f->ncomms && !rc; i++) {
 		struct nsx_fcomm *c = &f->comm[i];
 
+		fam->most = NSX_MAX(fam->most, c->n);
 		find_range(f, c);
 		if (c->end == c->first)
 			continue;

@@ -77,7 +77,6 @@ struct replay {
 	struct channel_now **channel; /* by comm, member                     */
 	size_t *at;		      /* by comm: the next collective        */
 	double *ahead_ns;	      /* by family: of its last collective   */
-	uint32_t *most; /* by family: members of its largest communicator    */
 	double saved_ns; /* up to the main family's last collective          */
 };
 
@@ -328,6 +327,7 @@ static double step_over(struct replay *p, const struct place *x)
 {
 	const struct nsx_fcomm *c = &p->f->comm[x->comm];
 	double least = INFINITY, was = INFINITY, need = needed(p, x), ahead;
+	bool holds_all = nsx_holds_all(p->f, c, x->k);
 
 	for (uint32_t m = 0; m < c->n; m++) {
 		const struct visit *v = &p->visit[x->visits + m];
@@ -345,7 +345,7 @@ static double step_over(struct replay *p, const struct place *x)
 	if (isinf(was))
 		return NAN;
 	ahead = least - was + faster(p, x->comm);
-	if (c->n < p->most[c->family])
+	if (c->n < p->f->family[c->family].most)
 		ahead = NSX_MAX(ahead, NSX_MIN(p->ahead_ns[c->family], least -
 					       p->need[x->need].transfer));
 	p->ahead_ns[c->family] = ahead;
@@ -353,12 +353,18 @@ static double step_over(struct replay *p, const struct place *x)
 		const struct visit *v = &p->visit[x->visits + m];
 		struct rank_now *r = &p->rank[c->m[m].rank];
 
+		double mine = ahead;
+
 		if (v->start_ns == INT64_MIN)
 			continue;
+		/* Of a broadcast who did not wait had to wait for nobody. */
+		if (!holds_all && (double)(v->end_ns - v->start_ns) - was <
+					  AT_ONCE_NS)
+			mine = r->ahead_ns;
 		if (v->exposed_ns > LEAST_EXPOSED_NS)
-			r->ahead_ns = NSX_MIN(ahead, r->ahead_ns +
-						     (double)v->exposed_ns);
-		p->channel[x->comm][m] = (struct channel_now){ahead, v->end_ns};
+			r->ahead_ns = NSX_MIN(mine, r->ahead_ns +
+						    (double)v->exposed_ns);
+		p->channel[x->comm][m] = (struct channel_now){mine, v->end_ns};
 	}
 	return ahead;
 }
@@ -403,13 +409,10 @@ int nsx_fleet_replay(const struct nsx_fleet *f, const uint32_t *ranks, size_t n,
 	p.channel = nsx_arena_get(a, f->ncomms * sizeof(*p.channel));
 	p.at = nsx_arena_get(a, f->ncomms * sizeof(*p.at));
 	p.ahead_ns = nsx_arena_get(a, f->nfamilies * sizeof(*p.ahead_ns));
-	p.most = nsx_arena_get(a, f->nfamilies * sizeof(*p.most));
 	for (uint32_t i = 0; i < f->ncomms; i++) {
 		p.channel[i] = nsx_arena_get(a, f->comm[i].n *
 							sizeof(**p.channel));
 		p.at[i] = f->comm[i].first;
-		p.most[f->comm[i].family] = NSX_MAX(
-			p.most[f->comm[i].family], f->comm[i].n);
 	}
 	for (size_t s = 0; s < f->nsteps && !rc; s++)
 		rc = replay_step(&p, s, scratch, err);

@@ -47,13 +47,25 @@ static void add_header(const struct nsx_freport *r, struct nsx_buf *b)
 	add(b, "\n\n");
 }
 
+static bool has_times(const struct nsx_fleet *f)
+{
+	for (uint32_t r = 0; r < f->nranks; r++)
+		for (size_t c = 0; c < f->rank[r].d->nchannels; c++)
+			if (f->rank[r].d->channels[c].has_times)
+				return true;
+	return false;
+}
+
 static void add_verdict(const struct nsx_freport *r, struct nsx_buf *b)
 {
 	const struct nsx_fleet *f = r->f;
 	const struct nsx_ffinding *x = r->n ? &r->v[0] : NULL;
 
 	if (!f->nsteps) {
-		add(b, "**Not told**: no collectives of two ranks were found to "
+		add(b, f->ncomms && !has_times(f) ?
+		       "**Not told**: digests made with --detail steps hold no "
+		       "times of collectives, so nobody can be compared.\n\n" :
+		       "**Not told**: no collectives of two ranks were found to "
 		       "be the same, so nobody can be compared.\n\n");
 		return;
 	}
@@ -273,7 +285,7 @@ static void add_sections(const struct nsx_freport *r, struct nsx_buf *b)
 		"late_rank", "late_times", NULL};
 	static const char *const clocks[] = {"host", "ranks", "lo_us", "hi_us",
 		"offset_us", "drift_ppm", "residual_us", "n", NULL};
-	static const char *const outliers[] = {"rank", "host", "metric",
+	static const char *const outliers[] = {"ranks", "host", "metric",
 		"value", "median", "z", NULL};
 	static const char *const shared[] = {"finding", "severity", "n_ranks",
 		"median_pct", "most_pct", "most_rank", NULL};
@@ -285,8 +297,9 @@ static void add_sections(const struct nsx_freport *r, struct nsx_buf *b)
 	       "over the median rank.\n\n");
 	add_table(r, NSX_FT_RANKS, ranks, b);
 	if (r->t[NSX_FT_OUTLIERS].nrows) {
-		add(b, "\nRanks that differ from all others (five median "
-		       "deviations and 3 %):\n\n");
+		add(b, "\nRanks, and hosts all of whose ranks do, that differ "
+		       "from the others (by five median deviations and "
+		       "3 %):\n\n");
 		add_table(r, NSX_FT_OUTLIERS, outliers, b);
 	}
 	if (r->t[NSX_FT_SHARED].nrows) {

@@ -402,6 +402,7 @@ static void sum_waits(struct nsx_fleet *f, const struct nsx_fcomm *c,
 {
 	for (size_t k = c->first + 1; k < c->end; k++) {
 		uint32_t last = NSX_NONE;
+		bool tells = nsx_holds_all(f, c, k);
 		size_t n = 0;
 
 		for (uint32_t m = 0; m < c->n; m++) {
@@ -410,7 +411,8 @@ static void sum_waits(struct nsx_fleet *f, const struct nsx_fcomm *c,
 			size_t i = ch->has_times ?
 				nsx_member_at(&c->m[m], ch, k) : SIZE_MAX;
 
-			ns[m] = i == SIZE_MAX ? -1 : nsx_coll_ns(ch, i);
+			ns[m] = i == SIZE_MAX || !tells ? -1 :
+							  nsx_coll_ns(ch, i);
 			if (ns[m] >= 0 && (last == NSX_NONE ||
 					   ns[m] < ns[last]))
 				last = m;

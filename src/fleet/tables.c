@@ -78,10 +78,10 @@ NSX_COLUMNS(step_cols, STEP_COLUMNS);
 	X(N_CONFIDENCE, "confidence", STR, "in cause and price")
 NSX_COLUMNS(finding_cols, FINDING_COLUMNS);
 #define OUTLIER_COLUMNS(X)                                                    \
-	X(O_RANK, "rank", I64, "number in the job")                           \
-	X(O_HOST, "host", I64, "its host")                                    \
+	X(O_RANKS, "ranks", STR, "one, or all of a host")                     \
+	X(O_HOST, "host", I64, "their host")                                  \
 	X(O_METRIC, "metric", STR, "column of ranks.csv")                     \
-	X(O_VALUE, "value", F64, "of the rank")                               \
+	X(O_VALUE, "value", F64, "of the rank; the mean of several")          \
 	X(O_MEDIAN, "median", F64, "of all")                                  \
 	X(O_Z, "z", F64, "distance in median deviations")
 NSX_COLUMNS(outlier_cols, OUTLIER_COLUMNS);
@@ -191,46 +191,89 @@ static int fill_ranks(struct nsx_freport *r, struct nsx_table *t,
 	return 0;
 }
 
-/* Ranks that differ from all others by five median deviations and 3 %. */
+/* Ranks that differ from all others in one metric by five median deviations and
+ * 3 %: by rank, by how many deviations; 0: none.  False: nothing to compare.
+ */
+static bool find_outliers(const struct nsx_table *ranks, unsigned metric,
+			  double *z, double *scratch, double *ret_median)
+{
+	double mad;
+	size_t n = 0;
+
+	for (size_t i = 0; i < ranks->nrows; i++) {
+		z[i] = NAN;
+		if (!nsx_row_at(ranks, i)[metric].type)
+			continue;
+		z[i] = nsx_table_number(ranks, i, rank_cols[metric].key);
+		scratch[n++] = z[i];
+	}
+	if (n < 4)
+		return false;
+	*ret_median = nsx_median_of(scratch, n);
+	for (size_t i = 0; i < n; i++)
+		scratch[i] = fabs(scratch[i] - *ret_median);
+	mad = NSX_MAX(1.4826 * nsx_median_of(scratch, n),
+		      fabs(*ret_median) * 1e-3);
+	for (size_t i = 0; i < ranks->nrows; i++) {
+		double over = z[i] - *ret_median;
+
+		z[i] = fabs(over) >= NSX_MAX(5 * mad, 0.03 * fabs(*ret_median)) ?
+			       over / mad : 0;
+	}
+	return true;
+}
+
+/* One rank, or all of a host: their mean. */
+static int add_outlier(const struct nsx_freport *r, const uint32_t *v, size_t n,
+		       unsigned metric, const double *z, double median,
+		       struct nsx_table *t, struct nsx_err *err)
+{
+	const char *key = rank_cols[metric].key;
+	struct nsx_cell *row = nsx_row(t, err);
+	double value = 0, mean_z = 0;
+
+	if (!row)
+		return err->rc;
+	for (size_t i = 0; i < n; i++) {
+		value += nsx_table_number(&r->t[NSX_FT_RANKS], v[i], key) /
+			 (double)n;
+		mean_z += z[v[i]] / (double)n;
+	}
+	row[O_RANKS] = nsx_string(nsx_rank_list(r->f, v, n, r->arena));
+	row[O_HOST] = nsx_int(r->f->rank[v[0]].host);
+	row[O_METRIC] = nsx_string(key);
+	row[O_VALUE] = nsx_real(value);
+	row[O_MEDIAN] = nsx_real(median);
+	row[O_Z] = nsx_real(mean_z);
+	return 0;
+}
+
+/* All of a host that differ the same way are one row. */
 static int fill_outliers(struct nsx_freport *r, const struct nsx_table *ranks,
 			 struct nsx_table *t, struct nsx_err *err)
 {
-	static const int metrics[] = {R_OWN, R_KERNELS, R_KERNEL_MS, R_IDLE,
-				      R_LAUNCH, R_GBPS, R_PEAK};
-	double *v = nsx_arena_get(r->arena, ranks->nrows * sizeof(*v));
+	static const unsigned metrics[] = {R_OWN, R_KERNELS, R_KERNEL_MS, R_IDLE,
+					   R_LAUNCH, R_GBPS, R_PEAK};
+	const struct nsx_fleet *f = r->f;
+	double *z = nsx_arena_get(r->arena, 2 * f->nranks * sizeof(*z)), median;
+	uint32_t *v = nsx_arena_get(r->arena, f->nranks * sizeof(*v));
 
 	for (size_t m = 0; m < ARRAY_LEN(metrics); m++) {
-		const char *key = rank_cols[metrics[m]].key;
-		double median, mad;
-		size_t n = 0;
-
-		for (size_t i = 0; i < ranks->nrows; i++)
-			if (nsx_row_at(ranks, i)[metrics[m]].type)
-				v[n++] = nsx_table_number(ranks, i, key);
-		if (n < 4)
+		if (!find_outliers(ranks, metrics[m], z, z + f->nranks, &median))
 			continue;
-		median = nsx_median_of(v, n);
-		for (size_t i = 0; i < n; i++)
-			v[i] = fabs(v[i] - median);
-		mad = NSX_MAX(1.4826 * nsx_median_of(v, n),
-			      fabs(median) * 1e-3);
-		for (size_t i = 0; i < ranks->nrows; i++) {
-			double x = nsx_table_number(ranks, i, key);
-			struct nsx_cell *row;
+		for (uint32_t i = 0; i < f->nranks; i++) {
+			uint32_t host = f->rank[i].host, n = 0;
 
-			if (!nsx_row_at(ranks, i)[metrics[m]].type ||
-			    fabs(x - median) < 5 * mad ||
-			    fabs(x - median) < 0.03 * fabs(median))
-				continue;
-			row = nsx_row(t, err);
-			if (!row)
+			for (uint32_t k = 0; k < f->nranks && z[i] != 0; k++)
+				if (f->rank[k].host == host && z[i] * z[k] > 0)
+					v[n++] = k;
+			if (n < 2 || n < f->host[host].nranks || f->nhosts < 2) {
+				v[0] = i;
+				n = z[i] != 0;
+			}
+			if (n && v[0] == i &&
+			    add_outlier(r, v, n, metrics[m], z, median, t, err))
 				return err->rc;
-			row[O_RANK] = nsx_int(r->f->rank[i].number);
-			row[O_HOST] = nsx_int(r->f->rank[i].host);
-			row[O_METRIC] = nsx_string(key);
-			row[O_VALUE] = nsx_real(x);
-			row[O_MEDIAN] = nsx_real(median);
-			row[O_Z] = nsx_real((x - median) / mad);
 		}
 	}
 	return 0;
@@ -240,22 +283,9 @@ static int fill_outliers(struct nsx_freport *r, const struct nsx_table *ranks,
 
 struct op_sum { /* of one operation of one communicator */
 	const struct nsx_dop *op;
+	bool tells; /* who comes last: its length does                       */
 	int64_t n, transfer_ns, wait_ns, all_ns, *last;
 };
-
-/* The operation of the first member that is there. */
-static const struct nsx_dop *op_at(const struct nsx_fleet *f,
-				   const struct nsx_fcomm *c, size_t k)
-{
-	for (uint32_t m = 0; m < c->n; m++) {
-		const struct nsx_dchannel *ch = nsx_channel_of(f, &c->m[m]);
-		size_t i = nsx_member_at(&c->m[m], ch, k);
-
-		if (i != SIZE_MAX)
-			return &ch->ops[ch->code[i]];
-	}
-	return NULL;
-}
 
 static void add_collective(const struct nsx_fleet *f, const struct nsx_fcomm *c,
 			   size_t k, struct op_sum *sum)
@@ -293,7 +323,7 @@ static const char *class_of(const struct op_sum *s)
 {
 	double share = (double)s->wait_ns / (double)NSX_MAX(1, s->all_ns);
 
-	if ((double)s->all_ns / (double)s->n * 0.2 < 30000)
+	if (!s->tells || (double)s->all_ns / (double)s->n * 0.2 < 30000)
 		return "inconclusive";
 	return share < 0.2 ? "transfer" : share > 0.8 ? "arrival" : "mixed";
 }
@@ -326,6 +356,8 @@ static int add_op(struct nsx_freport *r, uint32_t comm, const char *ranks,
 	row[C_WAIT] = nsx_us((double)s->wait_ns / (double)s->n);
 	row[C_SHARE] = nsx_pct((double)s->wait_ns, (double)s->all_ns);
 	row[C_CLASS] = nsx_string(class_of(s));
+	if (!s->tells)
+		return 0;
 	row[C_LAST] = nsx_int(r->f->rank[c->m[last].rank].number);
 	row[C_TIMES] = nsx_int(s->last[last]);
 	return 0;
@@ -345,7 +377,7 @@ static int fill_comm(struct nsx_freport *r, uint32_t comm, struct nsx_table *t,
 	int rc = 0;
 
 	for (size_t k = c->first + 1; k < c->end; k++) {
-		const struct nsx_dop *op = op_at(f, c, k);
+		const struct nsx_dop *op = nsx_op_at(f, c, k);
 		size_t i = 0;
 
 		while (op && i < n && (sum[i].op->name != op->name ||
@@ -355,7 +387,8 @@ static int fill_comm(struct nsx_freport *r, uint32_t comm, struct nsx_table *t,
 			continue;
 		if (i == n)
 			sum[n++] = (struct op_sum){
-				.op = op, .last = nsx_arena_get(a, c->n * 8)};
+				.op = op, .tells = nsx_holds_all(f, c, k),
+				.last = nsx_arena_get(a, c->n * 8)};
 		add_collective(f, c, k, &sum[i]);
 	}
 	for (uint32_t m = 0; m < c->n; m++)

@@ -16,7 +16,7 @@
  *
  * usage: gen DIR FAULT [ranks=32 hosts=4 steps=20 colls=30 tp=1 seed=1 lost=0
  *        format=trace|digest one_file=0 strength=100 speeds=0 skew=5
- *        payload=0]
+ *        payload=0 root=0]
  */
 #include <errno.h>
 #include <math.h>
@@ -41,13 +41,14 @@ static const char *const causes[NFAULTS] = {
 	"", "gpu_slow", "gpu_slow", "idle", "idle", "", "more_kernels",
 	"slow_link", "", "idle", ""};
 
-enum op { ALLREDUCE, REDUCESCATTER, ALLGATHER, NOPS };
+enum op { ALLREDUCE, REDUCESCATTER, ALLGATHER, BROADCAST, NOPS };
 static const char *const op_names[NOPS] = {"allreduce", "reducescatter",
-					   "allgather"};
+					   "allgather", "broadcast"};
 static const char *const kernel_names[] = {
 	"ncclDevKernel_AllReduce_Sum_bf16_RING_LL",
 	"ncclDevKernel_ReduceScatter_Sum_bf16_RING_LL",
-	"ncclDevKernel_AllGather_RING_LL", "gemm_forward", "gemm_backward",
+	"ncclDevKernel_AllGather_RING_LL", "ncclDevKernel_Broadcast_RING_LL",
+	"gemm_forward", "gemm_backward",
 	"adam_step"};
 enum { FWD = NOPS, BWD, OPT };
 enum { STREAM_COMPUTE = 7, STREAM_DP = 20, STREAM_TP = 24 };
@@ -56,6 +57,7 @@ static struct {
 	int ranks, hosts, steps, colls, tp, lost, one_file, culprit;
 	int strength; /* of the fault, percent                               */
 	int speeds;   /* of GPUs: the slowest takes this much longer, 0.1 %  */
+	int root;     /* a step begins with a broadcast                      */
 	int payload;  /* NCCL says communicator and bytes of its calls       */
 	int skew;     /* of the clocks of hosts: at most, ms                 */
 	uint64_t seed;
@@ -212,6 +214,24 @@ static void collective(struct rank *v, int s, int first, int by, int end, int op
 	}
 }
 
+/* From the first rank of each group to its others: it waits for none of them. */
+static void broadcast(struct rank *v, int s)
+{
+	for (int r = 0; r < job.ranks; r++) {
+		struct rank *x = &v[r], *root = &v[r % job.tp];
+		int64_t start = x->compute + 1200, data;
+
+		if (r == r % job.tp)
+			data = start + 90000;
+		else
+			data = root->comm > start ? root->comm : start;
+		data += 30000;
+		emit(x, start, data, BROADCAST, STREAM_DP, 0);
+		x->step[s].exposed_ns += data - start;
+		x->compute = x->comm = data;
+	}
+}
+
 static void hide(struct rank *x, size_t from, int64_t compute_end,
 		 struct step *step)
 {
@@ -247,6 +267,8 @@ static void run_step(struct rank *v, int s, int with_fault, size_t *mark)
 
 	for (int r = 0; r < job.ranks; r++)
 		start_step(v, r, s, with_fault);
+	if (job.root)
+		broadcast(v, s);
 	for (int i = 0; i < FORWARD; i++) {
 		for (int r = 0; r < job.ranks; r++)
 			compute(v, r, s, i, MS, FWD, with_fault);
@@ -398,7 +420,7 @@ static const char schema_sql[] =
 	"INSERT INTO META_DATA_EXPORT VALUES ('EXPORT_PRODUCT_NAME', 'NVIDIA "
 	"Nsight Systems'), ('EXPORT_PRODUCT_VERSION', '2025.6.3.343'), "
 	"('EXPORT_SCHEMA_VERSION', '3.24.8');";
-enum { S_LAUNCH = 10, S_SYNC, S_WAIT, NSTRINGS };
+enum { S_LAUNCH = 11, S_SYNC, S_WAIT, NSTRINGS };
 
 static void run_sql(sqlite3 *db, const char *sql)
 {
@@ -439,7 +461,8 @@ static void add_call(sqlite3_stmt *st, const struct rank *v, int r,
 		     const struct event *e, int64_t t, int64_t gtid)
 {
 	static const char *const names[NOPS] = {
-		"ncclAllReduce", "ncclReduceScatter", "ncclAllGather"};
+		"ncclAllReduce", "ncclReduceScatter", "ncclAllGather",
+		"ncclBroadcast"};
 	int group = e->stream == STREAM_DP ? r % job.tp : r / job.tp;
 	char json[128];
 
@@ -540,9 +563,9 @@ static void write_trace(const char *path, const struct rank *v, int first,
 		run_sql(db, sql);
 		sqlite3_free(sql);
 	}
-	run_sql(db, "INSERT INTO StringIds VALUES (10,'cudaLaunchKernel_v7000'),"
-		    "(11,'cudaStreamSynchronize_v3020'),"
-		    "(12,'pthread_cond_timedwait')");
+	run_sql(db, "INSERT INTO StringIds VALUES (11,'cudaLaunchKernel_v7000'),"
+		    "(12,'cudaStreamSynchronize_v3020'),"
+		    "(13,'pthread_cond_timedwait')");
 	sql = sqlite3_mprintf(
 		"INSERT INTO TARGET_INFO_SESSION_START_TIME VALUES (%lld,%lld);"
 		"INSERT INTO TARGET_INFO_SYSTEM_ENV VALUES ('Hostname',"
@@ -601,7 +624,7 @@ static void fill_channel(struct nsx_digest *d, const struct rank *v, int r,
 				   .nops = NOPS};
 	c->ops = nsx_arena_get(d->arena, NOPS * sizeof(*c->ops));
 	for (int i = 0; i < NOPS; i++)
-		c->ops[i] = (struct nsx_dop){op_names[i], -1};
+		c->ops[i] = (struct nsx_dop){.name = op_names[i], .bytes = -1};
 	c->code = nsx_arena_get(d->arena, (v[r].n + 1) * sizeof(*c->code));
 	c->exposed = nsx_arena_get(d->arena, v[r].n + 1);
 	for (size_t i = 0; i < v[r].n; i++) {
@@ -715,7 +738,7 @@ static int read_options(int argc, char **argv)
 		    {"tp", &job.tp}, {"lost", &job.lost},
 		    {"one_file", &job.one_file}, {"strength", &job.strength},
 		    {"speeds", &job.speeds}, {"skew", &job.skew},
-		    {"payload", &job.payload}};
+		    {"payload", &job.payload}, {"root", &job.root}};
 
 	for (int i = 3; i < argc; i++) {
 		const char *value = strchr(argv[i], '=');

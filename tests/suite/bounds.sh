@@ -1,7 +1,7 @@
 #!/bin/sh
 # No output without a bound: a trace whose 120 000 kernels all differ in their
 # grids has as many kernel shapes; the table holds the dearest of them and one row
-# for the rest, and all with --all-rows.
+# for the rest, and all with --all-rows. A job of 100 050 steps has as many rows.
 # usage: bounds.sh BUILD_DIR
 set -u
 b=$(cd "$1" && pwd)
@@ -24,12 +24,16 @@ db.executemany(f"INSERT INTO {t} ({','.join(row)}) VALUES ({','.join('?' * len(r
 db.commit()
 P
 "$b/nsys-explain" t.sqlite -q --out o && "$b/nsys-explain" t.sqlite -q --all-rows --out all || exit 1
+"$b/fleet-gen" job none ranks=2 hosts=1 steps=100050 colls=3 format=digest &&
+	"$b/nsys-explain" fleet job/traces -q -o fo && "$b/nsys-explain" fleet job/traces -q --all-rows -o fall || exit 1
 python3 - <<'P'
 import csv
-def read(d):
-    return list(csv.DictReader(open(f"{d}/tables/kernel_shapes.csv", newline="")))
+def read(d, table="kernel_shapes"):
+    return list(csv.DictReader(open(f"{d}/tables/{table}.csv", newline="")))
 cut, whole = read("o"), read("all")
 rest = cut.pop()
+steps, all_steps = read("fo", "steps"), read("fall", "steps")
+more = steps.pop()
 checks = {
     "all rows": len(whole) == 120000,
     "the bound": len(cut) == 100000,
@@ -38,6 +42,9 @@ checks = {
     "its calls": int(rest["call_count"]) == 20000,
     "its time": abs(float(rest["total_ms"]) - sum(100 + i for i in range(20000)) / 1e6) < 1e-6,
     "no mean of means": rest["occupancy_pct"] == "" and rest["grid"] == "",
+    "all steps": len(all_steps) > 100000,
+    "the bound of steps": steps == all_steps[:100000],
+    "their time": abs(float(more["wall_ms"]) - sum(float(x["wall_ms"]) for x in all_steps[100000:])) < 1e-6,
     "the page says so": "more in `tables/kernel_shapes.csv`" in open("o/report.md").read(),
 }
 for name, holds in checks.items():

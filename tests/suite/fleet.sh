@@ -35,6 +35,8 @@ planted lost cpu_late lost=3
 planted calm none lost=3 seed=4
 planted often rotating ranks=12 hosts=3 seed=11
 planted payload gpu_slow ranks=16 hosts=4 tp=2 payload=1
+planted root cpu_late ranks=12 hosts=3 root=1 seed=22
+planted root_tp none ranks=16 hosts=4 tp=2 root=1 lost=1
 planted tp4_lost imbalance ranks=64 hosts=8 tp=4 lost=6 strength=50 seed=31
 planted tp_lost imbalance ranks=32 hosts=4 tp=2 lost=3 seed=24
 planted skewed none ranks=16 hosts=4 tp=2 skew=3000 seed=22
