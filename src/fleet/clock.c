@@ -138,8 +138,7 @@ static int compare(struct clocks *c, const struct nsx_fcomm *m, size_t k,
 	for (uint32_t i = 0; i < m->n; i++) {
 		uint32_t r = m->m[i].rank, at = f->rank[r].clock;
 		const struct nsx_dchannel *ch = nsx_channel_of(f, &m->m[i]);
-		size_t j = ch->has_times ? nsx_member_at(&m->m[i], ch, k) :
-					   SIZE_MAX;
+		size_t j = nsx_timed_at(&m->m[i], ch, k);
 		double start, end;
 
 		if (j == SIZE_MAX)

@@ -68,6 +68,12 @@ struct nsx_family {
 /* Which of a member's own collectives is the family's k-th; SIZE_MAX: none. */
 size_t nsx_member_at(const struct nsx_fmember *m, const struct nsx_dchannel *c,
 		     size_t k);
+/* The same where the times of a channel's collectives are known. */
+static inline size_t nsx_timed_at(const struct nsx_fmember *m,
+				  const struct nsx_dchannel *c, size_t k)
+{
+	return c->has_times ? nsx_member_at(m, c, k) : SIZE_MAX;
+}
 
 enum nsx_desync_kind { NSX_DESYNC_OTHER, NSX_DESYNC_LEFT_OUT, NSX_DESYNC_EXTRA,
 		       NSX_DESYNC_NOT_ENTERED };

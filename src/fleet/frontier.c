@@ -93,8 +93,8 @@ static int add_collective(struct frontier *x, const struct nsx_fcomm *c,
 
 	for (uint32_t m = 0; m < c->n; m++) {
 		const struct nsx_dchannel *ch = nsx_channel_of(f, &c->m[m]);
-		size_t i = nsx_member_at(&c->m[m], ch, k);
-		size_t was = k ? nsx_member_at(&c->m[m], ch, k - 1) : SIZE_MAX;
+		size_t i = nsx_timed_at(&c->m[m], ch, k);
+		size_t was = k ? nsx_timed_at(&c->m[m], ch, k - 1) : SIZE_MAX;
 		int64_t ns;
 
 		if (i == SIZE_MAX)

@@ -22,8 +22,7 @@ static double transfer_at(const struct nsx_fleet *f, const struct nsx_fcomm *c,
 
 	for (uint32_t m = 0; m < c->n; m++) {
 		const struct nsx_dchannel *ch = nsx_channel_of(f, &c->m[m]);
-		size_t i = ch->has_times ? nsx_member_at(&c->m[m], ch, k) :
-					   SIZE_MAX;
+		size_t i = nsx_timed_at(&c->m[m], ch, k);
 
 		if (i == SIZE_MAX)
 			continue;

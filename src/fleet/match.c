@@ -430,8 +430,8 @@ static double variation(struct matcher *m, struct channel *const *v, size_t n,
 	for (size_t i = 0; i < n; i++) {
 		size_t g = (size_t)group_of(m, v[i], s);
 
-		here[g]++;
-		for (size_t k = 0; k < SAMPLES; k++) {
+		here[g] += v[i]->c->has_times;
+		for (size_t k = 0; v[i]->c->has_times && k < SAMPLES; k++) {
 			int64_t at = (int64_t)(length * k / SAMPLES) -
 				     v[i]->shift;
 			double *x = &least[g * SAMPLES + k];
@@ -935,8 +935,8 @@ static int find_missing(struct nsx_fleet *f, struct nsx_fcomm *c,
 	size_t n = 0;
 
 	for (size_t j = c->first; j < k && n < SAMPLES; j++) {
-		size_t i = nsx_member_at(&c->m[0], nsx_channel_of(f, &c->m[0]),
-					 j);
+		size_t i = nsx_timed_at(&c->m[0], nsx_channel_of(f, &c->m[0]),
+					j);
 
 		if (i != SIZE_MAX)
 			usual[n++] = (double)nsx_coll_ns(
@@ -945,7 +945,7 @@ static int find_missing(struct nsx_fleet *f, struct nsx_fcomm *c,
 	for (uint32_t x = 0; x < c->n; x++) {
 		const struct nsx_dchannel *ch = nsx_channel_of(f, &c->m[x]);
 		const struct nsx_digest *d = f->rank[c->m[x].rank].d;
-		size_t i = nsx_member_at(&c->m[x], ch, k);
+		size_t i = nsx_timed_at(&c->m[x], ch, k);
 
 		if (i == SIZE_MAX)
 			continue;

@@ -103,7 +103,7 @@ static bool place_of(const struct nsx_fleet *f, const struct nsx_fcomm *c,
 	for (uint32_t m = 0; m < c->n; m++) {
 		const struct nsx_dchannel *ch = nsx_channel_of(f, &c->m[m]);
 		const int64_t *b = bounds(f, c->m[m].rank, s);
-		size_t i = nsx_member_at(&c->m[m], ch, k);
+		size_t i = nsx_timed_at(&c->m[m], ch, k);
 		int64_t end_ns;
 
 		if (i == SIZE_MAX || b[0] == INT64_MIN || b[1] == INT64_MIN)
@@ -131,7 +131,7 @@ static int list_visits(struct replay *p, const struct nsx_fcomm *c,
 		bool is_there = *bounds(p->f, c->m[m].rank, s) != INT64_MIN;
 
 		for (size_t k = 0; k < n; k++) {
-			size_t i = nsx_member_at(&c->m[m], ch, v[k].k);
+			size_t i = nsx_timed_at(&c->m[m], ch, v[k].k);
 			struct visit *x = &p->visit[p->nvisits + k * c->n + m];
 
 			*x = (struct visit){.start_ns = INT64_MIN};

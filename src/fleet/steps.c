@@ -171,7 +171,7 @@ static int64_t end_at(const struct nsx_fleet *f, const struct nsx_fmember *m,
 		      size_t k)
 {
 	const struct nsx_dchannel *c = nsx_channel_of(f, m);
-	size_t i = c->has_times ? nsx_member_at(m, c, k) : SIZE_MAX;
+	size_t i = nsx_timed_at(m, c, k);
 
 	return i == SIZE_MAX ? INT64_MIN :
 			       nsx_coll_start(c, i) + nsx_coll_ns(c, i);
@@ -408,8 +408,7 @@ static void sum_waits(struct nsx_fleet *f, const struct nsx_fcomm *c,
 		for (uint32_t m = 0; m < c->n; m++) {
 			const struct nsx_dchannel *ch = nsx_channel_of(
 				f, &c->m[m]);
-			size_t i = ch->has_times ?
-				nsx_member_at(&c->m[m], ch, k) : SIZE_MAX;
+			size_t i = nsx_timed_at(&c->m[m], ch, k);
 
 			ns[m] = i == SIZE_MAX || !tells ? -1 :
 							  nsx_coll_ns(ch, i);

@@ -12,6 +12,7 @@
 #include "bases.h"
 #include "fuzz.h"
 #include "cli/opt.h"
+#include "fleet/digest.h"
 
 enum { MAX_SEED = 64 << 10 };
 static const char *out_dir;
@@ -144,6 +145,37 @@ static void pages(unsigned size, int reserved, unsigned shape)
 	sqlite3_close(db);
 }
 
+/* What ranks of a fixture did, behind the byte that says so to fuzz_digest; and
+ * numbers of which ranks are made.
+ */
+static void digests(const char *fixture)
+{
+	const struct nsx_digest_opts o = {.rank = -1, .threads = 1};
+	struct nsx_digest_writer *w;
+	struct nsx_digest **v;
+	unsigned char numbers[600];
+	struct nsx_err err;
+	const void *image;
+	size_t n, size;
+	FILE *f;
+
+	CHECK(!nsx_digest_read_trace(fixture, &o, &v, &n, &err));
+	CHECK(!nsx_digest_writer_new(&w, &err));
+	for (size_t i = 0; i < n; i++) {
+		CHECK(!nsx_digest_add(w, v[i], &err));
+		nsx_digest_free(v[i]);
+	}
+	free(v);
+	CHECK(!nsx_digest_image(w, &image, &size, &err));
+	f = create("fuzz_digest", "file");
+	fputc(1, f);
+	CHECK(fwrite(image, size, 1, f) && !fclose(f));
+	nsx_digest_writer_free(w);
+	for (unsigned i = 0; i < sizeof(numbers); i++)
+		numbers[i] = i ? (unsigned char)(i * 37 % 128) : 6;
+	seed("fuzz_digest", "four", numbers, sizeof(numbers));
+}
+
 /* Texts ---------------------------------------------------------------------*/
 
 static void arguments(void)
@@ -199,8 +231,11 @@ int main(int argc, char **argv)
 	CHECK(argc > 2);
 	out_dir = argv[1];
 	mkdir(out_dir, 0777);
-	for (int i = 2; i < argc; i++)
+	for (int i = 2; i < argc; i++) {
 		lean(argv[i]);
+		if (strstr(argv[i], "two_rank_straggler"))
+			digests(argv[i]);
+	}
 	for (unsigned size = 0; size < 4; size++)
 		for (unsigned shape = 0; shape < 3; shape++)
 			pages(size, size == 1 ? 16 : 0, shape);
