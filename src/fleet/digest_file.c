@@ -222,7 +222,8 @@ static bool take_cell(const struct column *c, const struct nsx_val *v,
 		if (v->type != NSX_V_BLOB)
 			return false;
 		*(struct nsx_blob *)p = (struct nsx_blob){
-			nsx_arena_strndup(a, v->u.p, v->len), v->len};
+			nsx_arena_strndup(a, v->len ? v->u.p : "", v->len),
+			v->len};
 		return true;
 	}
 	if (c->kind == TEXT || c->kind == NAME) {

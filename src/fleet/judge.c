@@ -2,10 +2,11 @@
  *
  * The unit is the step: collectives of a step are late together, so that
  * counting them one by one would accuse somebody in every job.  A rank's excess
- * is its own time of a step over the median of the ranks.  Under the hypothesis
- * that nobody is special the ranks of a step (of a block of steps, where steps
- * resemble each other) can change places: the greatest sum of excesses over
- * many such exchanges says how great one is by chance, for all ranks at once.
+ * is its own time of a step over the median of the other ranks.  Under the
+ * hypothesis that nobody is special the ranks of a step (of a block of steps,
+ * where steps resemble each other) can change places: the greatest sum of
+ * excesses over many such exchanges says how great one is by chance, for all
+ * ranks at once.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -30,15 +31,22 @@ struct judge {
 	struct nsx_arena *a;
 };
 
-static double median_of_step(const struct nsx_fleet *f, size_t s,
-			     double *scratch)
+/* The median of v without one x, which is in it; v is sorted. Alone: x. */
+static double median_without(const double *v, size_t n, double x)
 {
-	size_t n = 0;
+	size_t lo = 0, hi = n - 1, a = (n - 2) / 2, b = (n - 1) / 2;
 
-	for (uint32_t r = 0; r < f->nranks; r++)
-		if (!isnan(f->own_ns[s * f->nranks + r]))
-			scratch[n++] = f->own_ns[s * f->nranks + r];
-	return nsx_median_of(scratch, n);
+	if (n < 2)
+		return x;
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (v[mid] < x)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return (v[a + (a >= lo)] + v[b + (b >= lo)]) / 2;
 }
 
 static void find_excess(struct judge *j, double *scratch)
@@ -46,16 +54,22 @@ static void find_excess(struct judge *j, double *scratch)
 	struct nsx_fleet *f = j->f;
 
 	for (size_t s = 0; s < f->nsteps; s++) {
-		double median = median_of_step(f, s, scratch);
+		const double *own = &f->own_ns[s * f->nranks];
+		size_t n = 0;
 
+		for (uint32_t r = 0; r < f->nranks; r++)
+			if (!isnan(own[r]))
+				scratch[n++] = own[r];
+		nsx_median_of(scratch, n); /* sorts */
 		for (uint32_t r = 0; r < f->nranks; r++) {
-			double own = f->own_ns[s * f->nranks + r];
+			double over;
 
-			if (isnan(own))
+			if (isnan(own[r]))
 				continue;
-			j->excess[s * f->nranks + r] = own - median;
-			f->rank[r].own_ns += own;
-			f->rank[r].excess_ns += own - median;
+			over = own[r] - median_without(scratch, n, own[r]);
+			j->excess[s * f->nranks + r] = over;
+			f->rank[r].own_ns += own[r];
+			f->rank[r].excess_ns += over;
 			f->rank[r].nsteps++;
 		}
 	}

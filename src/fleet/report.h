@@ -30,7 +30,7 @@ struct nsx_ffinding {
 enum { /* tables, in order of their files */
 	NSX_FT_RANKS, NSX_FT_COLLECTIVES, NSX_FT_FRONTIER, NSX_FT_CLOCK,
 	NSX_FT_STEPS, NSX_FT_FINDINGS, NSX_FT_OUTLIERS, NSX_FT_SHARED,
-	NSX_NFTABLES
+	NSX_FT_KERNELS, NSX_NFTABLES
 };
 extern const struct nsx_layout nsx_fleet_layouts[NSX_NFTABLES];
 struct nsx_freport {

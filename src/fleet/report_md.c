@@ -294,7 +294,7 @@ static void add_sections(const struct nsx_freport *r, struct nsx_buf *b)
 	add_budget(r, b);
 	add(b, "\n## Ranks\n\nA rank's own time is what is left of its steps "
 	       "without the exposed part of collectives; its excess is that "
-	       "over the median rank.\n\n");
+	       "over the median of the other ranks.\n\n");
 	add_table(r, NSX_FT_RANKS, ranks, b);
 	if (r->t[NSX_FT_OUTLIERS].nrows) {
 		add(b, "\nRanks, and hosts all of whose ranks do, that differ "

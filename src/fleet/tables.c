@@ -12,7 +12,7 @@
 	X(R_GPU, "gpu_model", STR, "model of its GPU")                        \
 	X(R_STEPS, "steps", I64, "of the fleet's steps, that it took part in") \
 	X(R_OWN, "own_ms", F64, "of a step, not waiting for others")          \
-	X(R_EXCESS, "excess_ms", F64, "of it, over the median rank")          \
+	X(R_EXCESS, "excess_ms", F64, "of it, over the other ranks' median")   \
 	X(R_EXCESS_PCT, "excess_pct", F64, "the same of a step")              \
 	X(R_COLLS, "collectives", I64, "matched with other ranks")            \
 	X(R_LAST, "came_last", I64, "of them, to which it came last")         \
@@ -66,7 +66,7 @@ NSX_COLUMNS(clock_cols, CLOCK_COLUMNS);
 	X(S_WALL, "wall_ms", F64, "from common end to common end", .adds = true) \
 	X(S_RANKS, "ranks", I64, "that were recorded in it")                  \
 	X(S_LAST, "slowest_rank", I64, "with most own time")                  \
-	X(S_EXCESS, "excess_ms", F64, "of it, over the median rank")
+	X(S_EXCESS, "excess_ms", F64, "of it, over the other ranks' median")
 NSX_COLUMNS(step_cols, STEP_COLUMNS);
 #define FINDING_COLUMNS(X)                                                    \
 	X(N_RANK, "rank", I64, "from 1, dearest first")                       \
@@ -94,6 +94,16 @@ NSX_COLUMNS(outlier_cols, OUTLIER_COLUMNS);
 	X(H_MOST, "most_pct", F64, "the same of the rank with most")          \
 	X(H_WORST, "most_rank", I64, "which that is")
 NSX_COLUMNS(shared_cols, SHARED_COLUMNS);
+#define KERNEL_COLUMNS(X)                                                     \
+	X(Y_NAME, "kernel", STR, "base name")                                 \
+	X(Y_N, "n_ranks", I64, "that run it")                                 \
+	X(Y_COUNT, "count", I64, "executions", .adds = true)                  \
+	X(Y_TOTAL, "total_ms", F64, "sum of their lengths", .adds = true)     \
+	X(Y_P50, "p50_us", F64, "median length over all ranks, to 1 %")       \
+	X(Y_P95, "p95_us", F64, "95th percentile, to 1 %")                    \
+	X(Y_SLOWEST, "slowest_rank", I64, "where its mean length is greatest") \
+	X(Y_RATIO, "slowest_ratio", F64, "that over the median rank's")
+NSX_COLUMNS(kernel_cols, KERNEL_COLUMNS);
 
 const struct nsx_layout nsx_fleet_layouts[NSX_NFTABLES] = {
 	[NSX_FT_RANKS] = {.key = "ranks", .csv = "ranks", NSX_COLS(rank_cols),
@@ -112,6 +122,8 @@ const struct nsx_layout nsx_fleet_layouts[NSX_NFTABLES] = {
 			     NSX_COLS(outlier_cols)},
 	[NSX_FT_SHARED] = {.key = "rank_findings", .csv = "rank_findings",
 			   NSX_COLS(shared_cols)},
+	[NSX_FT_KERNELS] = {.key = "kernels", .csv = "kernels",
+			    NSX_COLS(kernel_cols)},
 };
 
 /* Ranks ----------------------------------------------------------------------------*/
@@ -488,10 +500,11 @@ static int fill_steps(struct nsx_freport *r, struct nsx_table *t,
 		row[S_STEP] = nsx_int((int64_t)s);
 		row[S_WALL] = nsx_ms(f->step[s].wall_ns);
 		row[S_RANKS] = nsx_int((int64_t)n);
-		if (most == NSX_NONE)
+		if (n < 2)
 			continue;
+		nsx_median_of(v, n); /* sorts; the last is the slowest's */
 		row[S_LAST] = nsx_int(f->rank[most].number);
-		row[S_EXCESS] = nsx_real((own[most] - nsx_median_of(v, n)) /
+		row[S_EXCESS] = nsx_real((own[most] - nsx_median_of(v, n - 1)) /
 					 1e6);
 	}
 	return 0;
@@ -520,48 +533,83 @@ static int fill_findings(struct nsx_freport *r, struct nsx_table *t,
 	return 0;
 }
 
-struct shared { /* a finding of a rank */
-	const struct nsx_dfinding *x;
+struct named { /* of a rank: a finding or a family of kernels */
+	const char *name;
+	const void *x;
 	uint32_t rank;
 };
 
-static int cmp_shared(const void *a, const void *b)
+static int cmp_named(const void *a, const void *b)
 {
-	const struct shared *x = a, *y = b;
-	int by_key = strcmp(x->x->key, y->x->key);
+	const struct named *x = a, *y = b;
+	int by_name = strcmp(x->name, y->name);
 
-	return by_key ? by_key : x->rank < y->rank ? -1 : x->rank > y->rank;
+	return by_name ? by_name : x->rank < y->rank ? -1 : x->rank > y->rank;
+}
+
+/* A row for each name that ranks have; frees v. */
+static int add_by_name(struct nsx_freport *r, struct named *v, size_t n,
+		       int (*add)(struct nsx_freport *r, const struct named *v,
+				  size_t n, struct nsx_table *t,
+				  struct nsx_err *err),
+		       struct nsx_table *t, struct nsx_err *err)
+{
+	int rc = v ? 0 : err->rc;
+
+	if (n && v)
+		qsort(v, n, sizeof(*v), cmp_named);
+	for (size_t i = 0, next; i < n && !rc; i = next) {
+		for (next = i + 1; next < n &&
+				   !strcmp(v[next].name, v[i].name);)
+			next++;
+		rc = add(r, &v[i], next - i, t, err);
+	}
+	free(v);
+	return rc;
+}
+
+static const char *ranks_of(const struct nsx_freport *r, const struct named *v,
+			    size_t n)
+{
+	uint32_t *ranks = nsx_arena_get(r->arena, n * sizeof(*ranks));
+
+	for (size_t i = 0; i < n; i++)
+		ranks[i] = v[i].rank;
+	return nsx_rank_list(r->f, ranks, n, r->arena);
 }
 
 /* One finding of n ranks. */
-static int add_shared(struct nsx_freport *r, const struct shared *v, size_t n,
+static int add_shared(struct nsx_freport *r, const struct named *v, size_t n,
 		      struct nsx_table *t, struct nsx_err *err)
 {
 	double *pct = nsx_arena_get(r->arena, n * sizeof(*pct));
-	uint32_t *ranks = nsx_arena_get(r->arena, n * sizeof(*ranks));
 	struct nsx_cell *row = nsx_row(t, err);
-	const struct shared *most = v;
 	unsigned severity = 0;
+	int64_t most_ppm = -1;
+	uint32_t most = 0;
 	size_t npriced = 0;
 
 	if (!row)
 		return err->rc;
 	for (size_t i = 0; i < n; i++) {
-		ranks[i] = v[i].rank;
-		severity = NSX_MAX(severity, v[i].x->severity);
-		if (v[i].x->share_ppm > most->x->share_ppm)
-			most = &v[i];
-		if (v[i].x->share_ppm >= 0)
-			pct[npriced++] = (double)v[i].x->share_ppm / 1e4;
+		const struct nsx_dfinding *x = v[i].x;
+
+		severity = NSX_MAX(severity, x->severity);
+		if (x->share_ppm > most_ppm) {
+			most_ppm = x->share_ppm;
+			most = v[i].rank;
+		}
+		if (x->share_ppm >= 0)
+			pct[npriced++] = (double)x->share_ppm / 1e4;
 	}
-	row[H_KEY] = nsx_string(v->x->key);
+	row[H_KEY] = nsx_string(v->name);
 	row[H_SEVERITY] = nsx_string(nsx_severity_names[severity]);
 	row[H_N] = nsx_int((int64_t)n);
-	row[H_RANKS] = nsx_string(nsx_rank_list(r->f, ranks, n, r->arena));
+	row[H_RANKS] = nsx_string(ranks_of(r, v, n));
 	if (!npriced)
 		return 0;
-	row[H_MOST] = nsx_real((double)most->x->share_ppm / 1e4);
-	row[H_WORST] = nsx_int(r->f->rank[most->rank].number);
+	row[H_MOST] = nsx_real((double)most_ppm / 1e4);
+	row[H_WORST] = nsx_int(r->f->rank[most].number);
 	row[H_MEDIAN] = nsx_real(nsx_median_of(pct, npriced));
 	return 0;
 }
@@ -571,28 +619,83 @@ static int fill_shared(struct nsx_freport *r, struct nsx_table *t,
 		       struct nsx_err *err)
 {
 	const struct nsx_fleet *f = r->f;
-	struct shared *v;
+	struct named *v;
 	size_t n = 0;
 
 	for (uint32_t i = 0; i < f->nranks; i++)
 		n += f->rank[i].d->nfindings;
-	v = nsx_arena_try_array(r->arena, n, sizeof(*v), "findings", err);
-	if (!v)
-		return err->rc;
+	v = nsx_try_alloc(n, sizeof(*v), "findings", err);
 	n = 0;
-	for (uint32_t i = 0; i < f->nranks; i++)
-		for (size_t k = 0; k < f->rank[i].d->nfindings; k++)
-			v[n++] = (struct shared){&f->rank[i].d->findings[k], i};
-	if (n)
-		qsort(v, n, sizeof(*v), cmp_shared);
-	for (size_t i = 0, next; i < n; i = next) {
-		for (next = i + 1; next < n &&
-				   !strcmp(v[next].x->key, v[i].x->key);)
-			next++;
-		if (add_shared(r, &v[i], next - i, t, err))
-			return err->rc;
+	for (uint32_t i = 0; i < f->nranks && v; i++) {
+		const struct nsx_digest *d = f->rank[i].d;
+
+		for (size_t k = 0; k < d->nfindings; k++)
+			v[n++] = (struct named){d->findings[k].key,
+						&d->findings[k], i};
 	}
+	if (add_by_name(r, v, n, add_shared, t, err))
+		return err->rc;
 	nsx_table_sort(t, NSX_DESC(H_N), NSX_DESC(H_MEDIAN), H_KEY);
+	return 0;
+}
+
+/* A family of kernels on n ranks; a sketch that is damaged counts nothing. */
+static int add_kernel(struct nsx_freport *r, const struct named *v, size_t n,
+		      struct nsx_table *t, struct nsx_err *err)
+{
+	double *mean = nsx_arena_get(r->arena, n * sizeof(*mean)), most = 0;
+	struct nsx_sketch s = {{0}};
+	struct nsx_cell *row = nsx_row(t, err);
+	int64_t count = 0, total_ns = 0;
+	uint32_t slowest = 0;
+
+	if (!row)
+		return err->rc;
+	for (size_t i = 0; i < n; i++) {
+		const struct nsx_dfamily *x = v[i].x;
+
+		nsx_add_to(&count, x->count);
+		nsx_add_to(&total_ns, x->total_ns);
+		(void)nsx_sketch_take(&s, x->sketch.p, x->sketch.n);
+		mean[i] = (double)x->total_ns / (double)NSX_MAX(1, x->count);
+		if (mean[i] >= most) {
+			most = mean[i];
+			slowest = v[i].rank;
+		}
+	}
+	row[Y_NAME] = nsx_string(v->name);
+	row[Y_N] = nsx_int((int64_t)n);
+	row[Y_COUNT] = nsx_int(count);
+	row[Y_TOTAL] = nsx_ms(total_ns);
+	row[Y_P50] = nsx_us(nsx_sketch_quantile(&s, 0.5));
+	row[Y_P95] = nsx_us(nsx_sketch_quantile(&s, 0.95));
+	row[Y_SLOWEST] = nsx_int(r->f->rank[slowest].number);
+	if (n > 1 && nsx_median_of(mean, n) > 0)
+		row[Y_RATIO] = nsx_real(most / nsx_median_of(mean, n));
+	return 0;
+}
+
+static int fill_kernels(struct nsx_freport *r, struct nsx_table *t,
+			struct nsx_err *err)
+{
+	const struct nsx_fleet *f = r->f;
+	struct named *v;
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < f->nranks; i++)
+		n += f->rank[i].d->nfamilies;
+	v = nsx_try_alloc(n, sizeof(*v), "kernels", err);
+	n = 0;
+	for (uint32_t i = 0; i < f->nranks && v; i++) {
+		const struct nsx_digest *d = f->rank[i].d;
+
+		for (size_t k = 0; k < d->nfamilies; k++)
+			v[n++] = (struct named){d->families[k].name,
+						&d->families[k], i};
+	}
+	if (add_by_name(r, v, n, add_kernel, t, err))
+		return err->rc;
+	nsx_table_sort(t, NSX_DESC(Y_TOTAL), Y_NAME);
 	return 0;
 }
 
@@ -612,5 +715,6 @@ int nsx_freport_tables(struct nsx_freport *r, struct nsx_err *err)
 	       fill_clocks(r, &t[NSX_FT_CLOCK], err) ||
 	       fill_steps(r, &t[NSX_FT_STEPS], err) ||
 	       fill_findings(r, &t[NSX_FT_FINDINGS], err) ||
-	       fill_shared(r, &t[NSX_FT_SHARED], err) ? err->rc : 0;
+	       fill_shared(r, &t[NSX_FT_SHARED], err) ||
+	       fill_kernels(r, &t[NSX_FT_KERNELS], err) ? err->rc : 0;
 }

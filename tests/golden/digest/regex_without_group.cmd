@@ -1,0 +1,1 @@
+digest @launch_bound --rank-regex rank -o d.nsxd

@@ -1,0 +1,1 @@
+digest @nccl_payload --rank 3 -o d.nsxd

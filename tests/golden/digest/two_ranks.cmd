@@ -1,0 +1,1 @@
+digest @nccl_payload --detail steps -o d.nsxd

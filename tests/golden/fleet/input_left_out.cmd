@@ -1,0 +1,1 @@
+fleet @two_rank_straggler no-such.nsxd --json

@@ -1,0 +1,1 @@
+fleet @nccl_host_only --json

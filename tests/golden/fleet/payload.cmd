@@ -1,0 +1,1 @@
+fleet @nccl_payload --json

@@ -1,0 +1,127 @@
+/* test_column.c - what digests are made of: numbers, columns and sketches. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include "fleet/column.h"
+
+static void test_numbers_come_back(void **state)
+{
+	static const int64_t v[] = {0, 1, -1, 63, 64, -64, -65, 127, 128, 16383,
+				    16384, INT32_MIN, INT64_MAX, INT64_MIN};
+	struct nsx_buf b = {0};
+	struct nsx_bytes left;
+	uint64_t x;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(v); i++)
+		nsx_put_number(&b, nsx_fold(v[i]));
+	left = (struct nsx_bytes){(unsigned char *)b.p, (unsigned char *)b.p + b.n};
+	for (size_t i = 0; i < ARRAY_LEN(v); i++) {
+		assert_true(nsx_get_number(&left, &x));
+		assert_true(nsx_unfold(x) == v[i]);
+	}
+	assert_false(nsx_get_number(&left, &x));
+	nsx_buf_done(&b);
+}
+
+static void test_cut_and_endless_numbers_are_none(void **state)
+{
+	static const unsigned char cut[] = {0x80, 0x80};
+	unsigned char endless[20];
+	struct nsx_bytes left = {cut, cut + sizeof(cut)};
+	uint64_t x;
+
+	(void)state;
+	assert_false(nsx_get_number(&left, &x));
+	memset(endless, 0xff, sizeof(endless));
+	left = (struct nsx_bytes){endless, endless + sizeof(endless)};
+	assert_false(nsx_get_number(&left, &x));
+}
+
+static void test_columns_come_back(void **state)
+{
+	char bytes[5000];
+	struct nsx_buf small = {0}, large = {0};
+	struct nsx_err err;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bytes); i++)
+		bytes[i] = (char)(i % 7);
+	assert_int_equal(nsx_squeeze(bytes, sizeof(bytes), &small, &err), 0);
+	assert_true(small.n < 200 && nsx_is_squeezed(small.p, small.n));
+	assert_int_equal(nsx_expand(small.p, small.n, sizeof(bytes), &large,
+				    &err), 0);
+	assert_int_equal(large.n, sizeof(bytes));
+	assert_memory_equal(large.p, bytes, sizeof(bytes));
+	nsx_buf_done(&large);
+	/* Longer than may be, cut short, and no column at all. */
+	assert_true(nsx_expand(small.p, small.n, sizeof(bytes) - 1, &large,
+			       &err) < 0);
+	assert_true(nsx_expand(small.p, small.n - 3, sizeof(bytes), &large,
+			       &err) < 0);
+	assert_true(nsx_expand("text", 4, sizeof(bytes), &large, &err) < 0);
+	nsx_buf_done(&small);
+}
+
+/* Any quantile of lengths from 1 us on is right to 1 %. */
+static void test_quantiles_of_a_sketch(void **state)
+{
+	static int64_t v[999];
+	struct nsx_sketch *s = calloc(1, sizeof(*s));
+
+	(void)state;
+	assert_non_null(s);
+	assert_true(nsx_sketch_quantile(s, 0.5) == 0);
+	for (size_t i = 0; i < ARRAY_LEN(v); i++) {
+		v[i] = 1000 + (int64_t)(i * i * i);
+		nsx_sketch_add(s, v[i], 1);
+	}
+	for (int q = 0; q <= 10; q++) {
+		double is = (double)v[q * 998 / 10];
+
+		assert_true(nsx_sketch_quantile(s, q / 10.0) > 0.99 * is);
+		assert_true(nsx_sketch_quantile(s, q / 10.0) < 1.0101 * is);
+	}
+	free(s);
+}
+
+/* Sketches of two parts, read one after the other, are that of the whole. */
+static void test_sketches_add_up(void **state)
+{
+	struct nsx_sketch *s = calloc(3, sizeof(*s));
+	struct nsx_buf b = {0};
+
+	(void)state;
+	assert_non_null(s);
+	for (int64_t i = 0; i < 400; i++) {
+		int64_t ns = i * i * i * i * 5; /* 0 to above 100 s */
+
+		nsx_sketch_add(&s[i % 2], ns, (uint64_t)i + 1);
+		nsx_sketch_add(&s[2], ns, (uint64_t)i + 1);
+	}
+	nsx_sketch_put(&s[0], &b);
+	assert_true(nsx_sketch_take(&s[1], b.p, b.n));
+	assert_memory_equal(&s[1], &s[2], sizeof(*s));
+	/* Beyond the last bucket, and a pair of which a half is there. */
+	assert_false(nsx_sketch_take(&s[1], "\xa4\x07\x01", 3));
+	assert_false(nsx_sketch_take(&s[1], "\x01", 1));
+	nsx_buf_done(&b);
+	free(s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_numbers_come_back),
+		cmocka_unit_test(test_cut_and_endless_numbers_are_none),
+		cmocka_unit_test(test_columns_come_back),
+		cmocka_unit_test(test_quantiles_of_a_sketch),
+		cmocka_unit_test(test_sketches_add_up),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
