@@ -11,7 +11,7 @@ trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
 run() { # NAME COMMAND...
 	name=$1; shift
-	/usr/bin/time -f "$name: %e s, %M kB" "$@" >out || [ $? = 4 ] || exit 1
+	/usr/bin/time -f "$name: %e s (%U s of processor time), %M kB" "$@" >out || [ $? = 4 ] || exit 1
 }
 "$b/fleet-gen" job gpu_slow ranks="$ranks" hosts=$((ranks / 8)) steps="$steps" colls="$colls" format=digest || exit 1
 echo "$ranks digests: $(du -sk job/traces | cut -f1) kB"
