@@ -73,8 +73,9 @@ for f in sorted(glob.glob(here + "/../examples/*/report.json")):
 for f in sorted(glob.glob(here + "/golden/*/*.out")):
     text = open(f).read()
     if text.startswith("{") and not text.startswith('{\n  "error"'):
+        d = json.loads(text.replace('"size_bytes": "-"', '"size_bytes": 0'))
         kind = "brief" if '"header"' in text else "diff" if '"same_capture"' in text else "report"
-        is_valid(kind, f, json.loads(text.replace('"size_bytes": "-"', '"size_bytes": 0')))
+        is_valid("fleet" if "fleet" in d.get("metrics", {}) else kind, f, d)
 for f, kind in (("part.report", "report"), ("synthetic.brief", "brief"), ("diff_slower.diff", "diff"),
                 ("two_rank_straggler.fleet", "fleet")):
     d = json.load(open(os.path.join(work, f)))
