@@ -269,7 +269,7 @@ static void add_step_row(struct page *p, const char *what,
 	struct nsx_buf *b = &p->b;
 
 	nsx_buf_printf(b, "| %s | %s | %s | %s | %s | %s to %s | %.3g | %.2f | "
-			  "%.1f %% | %s%s%s", what,
+			  "%.1f %% | %s |\n", what,
 		       nsx_text_ns(p->a, c->side[0].median_ns),
 		       nsx_text_ns(p->a, c->side[1].median_ns),
 		       nsx_text_change(p->a, c->shift_ns),
@@ -277,9 +277,14 @@ static void add_step_row(struct page *p, const char *what,
 		       nsx_text_change(p->a, c->ci_ns.lo),
 		       nsx_text_change(p->a, c->ci_ns.hi), c->test.p,
 		       c->test.a12, 100 * c->floor,
-		       nsx_verdict_names[c->verdict], c->why ? ": " : "",
-		       c->why ? c->why : "");
-	nsx_buf_adds(b, " |\n");
+		       nsx_verdict_names[c->verdict]);
+}
+
+/* What a verdict that is not obvious rests on. */
+static void add_why(struct page *p, const char *what, const struct nsx_step *c)
+{
+	if (c->why)
+		nsx_buf_printf(&p->b, "- %s: %s\n", what, c->why);
 }
 
 static void add_steps(struct page *p)
@@ -295,6 +300,13 @@ static void add_steps(struct page *p)
 		add_step_row(p, "job, slowest rank", &d->job);
 	for (uint32_t l = 0; l < d->nlanes; l++)
 		add_step_row(p, nsx_lane_name(d, l, p->a), &d->lanes[l].change);
+	nsx_buf_adds(&p->b, "\n");
+	if (d->why) /* of all, and said above */
+		return;
+	if (d->has_job)
+		add_why(p, "job", &d->job);
+	for (uint32_t l = 0; l < d->nlanes; l++)
+		add_why(p, nsx_lane_name(d, l, p->a), &d->lanes[l].change);
 	nsx_buf_adds(&p->b, "\n");
 }
 
@@ -559,6 +571,20 @@ static void add_checks(struct page *p)
 	nsx_buf_adds(&p->b, "\n");
 }
 
+/* What is too long for a comment ends with a line that is whole. */
+static void fit_comment(struct nsx_buf *b)
+{
+	if (b->n <= COMMENT_BYTES)
+		return;
+	for (b->n = COMMENT_BYTES; b->n && b->p[b->n - 1] != '\n';)
+		b->n--;
+	b->p[b->n] = '\0';
+	if (strstr(b->p, "<details>"))
+		nsx_buf_adds(b, "\n</details>\n");
+	nsx_buf_adds(b, "\nThe rest does not fit into a comment: without --md "
+			"all of it is in diff.md.\n");
+}
+
 void nsx_diff_md(const struct nsx_diff *d, enum nsx_diff_md what,
 		 struct nsx_buf *ret)
 {
@@ -591,6 +617,8 @@ void nsx_diff_md(const struct nsx_diff *d, enum nsx_diff_md what,
 	add_checks(&p);
 	if (for_comment)
 		nsx_buf_adds(&p.b, "</details>\n");
+	if (for_comment)
+		fit_comment(&p.b);
 	*ret = p.b;
 	nsx_arena_free(p.a);
 }

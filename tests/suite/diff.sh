@@ -115,9 +115,17 @@ for gate in 'compute:+0%' 'kernel:/attn/:+0%' 'step.mean:+0%'; do
 	if [ $rc = 0 ]; then ok; else bad "$gate, with noise: exit $rc, not 0"; fi
 done
 
-# The comment fits, and its first line is the bot's.
-"$prog" diff "$fix/diff_before.sqlite" "$fix/diff_clocks.sqlite" --md >c.md
-if [ "$(head -n 1 c.md)" = '<!-- nsys-explain diff -->' ] && [ "$(wc -m <c.md)" -lt 60000 ]; then ok; else bad "the comment"; fi
+# The comment fits, whatever is compared, and its first line is the bot's.
+ln -s "$here"/fixtures/_* . && cp "$here/diff/many_ranks.sql" . && "$b/mkfixture" many_ranks.sql many.sqlite
+for pair in "$fix/diff_before.sqlite $fix/diff_clocks.sqlite" "many.sqlite many.sqlite"; do
+	"$prog" diff $pair --md >c.md
+	chars=$(wc -m <c.md)
+	if [ "$(head -n 1 c.md)" = '<!-- nsys-explain diff -->' ] && [ "$chars" -gt 1000 ] && [ "$chars" -lt 60000 ]; then
+		ok
+	else
+		bad "the comment on $pair: $chars characters"
+	fi
+done
 
 echo "diff: $pass passed, $fail failed, $skip skipped"
 [ $fail -eq 0 ]
