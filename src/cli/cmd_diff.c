@@ -185,7 +185,7 @@ static int exit_code(const struct nsx_diff *d, bool strict)
 			return 1;
 	for (unsigned s = 0; s < 2; s++)
 		for (size_t i = 0; i < d->nsides[s]; i++)
-			if (d->sides[s][i]->damaged)
+			if (d->sides[s][i]->damage)
 				return 4;
 	return 0;
 }

@@ -192,7 +192,10 @@ int nsx_side_describe(struct nsx_side *s, const struct nsx_report *r,
 					      schema->product_version);
 	s->window_ns = t->window.end_ns - t->window.start_ns;
 	s->graph_mode = graph_mode(t);
-	s->damaged = t->damaged || r->has_changed;
+	if (t->damaged && r->nwarnings) /* damage is told of first */
+		s->damage = nsx_arena_strdup(s->arena, r->warnings[0]);
+	else if (t->damaged || r->has_changed)
+		s->damage = "the file changed while it was read";
 	s->driver_version = s->cuda_version = "";
 	s->sm_mhz = mean_mhz(r->facts->metrics);
 	s->nranks = count_ranks(t, s->arena);
@@ -201,11 +204,6 @@ int nsx_side_describe(struct nsx_side *s, const struct nsx_report *r,
 	name_traced(s, schema);
 	sum_overheads(s, t);
 	keep_findings(s, r);
-	s->warnings = nsx_arena_get(s->arena, (r->nwarnings + 1) *
-						      sizeof(*s->warnings));
-	for (size_t i = 0; i < r->nwarnings; i++)
-		s->warnings[s->nwarnings++] = nsx_arena_strdup(
-			s->arena, r->warnings[i]);
 	return nsx_view_scan(schema, NSX_VIEW_system_env, system, 2, 1, on_system,
 			     s, 0, err);
 }

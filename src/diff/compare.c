@@ -14,7 +14,7 @@ const char *const nsx_check_names[] = {"pass", "warn", "fail"};
 #define PROFILER 0.02  /* overhead of the profiler, of the capture           */
 #define CLOCKS 0.02
 
-enum { MOST_CHECKS = 16 };
+enum { MOST_DAMAGED = 4, MOST_CHECKS = 16 + MOST_DAMAGED };
 
 static struct nsx_check *add(struct nsx_diff *d, const char *id,
 			     const char *before, const char *after)
@@ -23,6 +23,23 @@ static struct nsx_check *add(struct nsx_diff *d, const char *id,
 
 	*c = (struct nsx_check){.id = id, .before = before, .after = after};
 	return c;
+}
+
+/* What could not be read may be what changed. */
+static void compare_damage(struct nsx_diff *d)
+{
+	for (unsigned s = 0; s < 2; s++)
+		for (size_t i = 0; i < d->nsides[s]; i++) {
+			const char *damage = d->sides[s][i]->damage;
+			struct nsx_check *c;
+
+			if (!damage || d->nchecks == MOST_DAMAGED)
+				continue;
+			c = add(d, "file", s ? "whole" : damage,
+				s ? damage : "whole");
+			c->status = NSX_CHECK_FAIL;
+			c->text = "a part of a capture could not be read";
+		}
 }
 
 /* A text that all captures of a side share, else all there are. */
@@ -195,6 +212,7 @@ int nsx_compare_captures(struct nsx_diff *d, struct nsx_err *err)
 	const struct nsx_side *b = d->sides[0][0], *a = d->sides[1][0];
 
 	d->checks = nsx_arena_get(d->arena, MOST_CHECKS * sizeof(*d->checks));
+	compare_damage(d);
 	compare_text(d, "gpu", offsetof(struct nsx_side, gpu_names),
 		     NSX_CHECK_FAIL, "the sides ran on different GPUs");
 	compare_count(d, "gpus_used", b->ngpus, a->ngpus,

@@ -107,12 +107,36 @@ int nsx_choose_way(struct nsx_diff *d, bool *ret_found, struct nsx_err *err)
 	return 0;
 }
 
+static int fail_empty(const struct nsx_diff *d, const struct nsx_side *side,
+		      struct nsx_err *err)
+{
+	const struct nsx_side_opts *o = &d->opts->side;
+	bool is_part = *side->part || o->last >= 0;
+	char gpu[32] = "";
+
+	if (side->damage)
+		return nsx_fail(err, NSX_E_DATA, "cannot compare '%s': %s",
+				side->path, side->damage);
+	if (o->device >= 0)
+		snprintf(gpu, sizeof(gpu), " on GPU %lld", (long long)o->device);
+	return nsx_fail(err, NSX_E_USAGE, "cannot compare '%s': it has no %s%s%s",
+			side->path,
+			o->unit != NSX_SIDE_AUTO ?
+				"complete unit of that kind" :
+			is_part ? "complete unit" : "GPU work",
+			gpu, is_part ? " in the part that was asked for" : "");
+}
+
 static int find_units(struct nsx_diff *d, struct nsx_err *err)
 {
 	enum nsx_side_unit unit = d->opts->side.unit;
 	bool found = false;
 	int rc = load_sides(d, unit, err);
 
+	for (unsigned s = 0; !rc && s < 2; s++)
+		for (size_t i = 0; !rc && i < d->nsides[s]; i++)
+			if (!d->sides[s][i]->nseen)
+				rc = fail_empty(d, d->sides[s][i], err);
 	if (!rc)
 		rc = nsx_choose_way(d, &found, err);
 	/* What repeats on one side only is no measure: launches, else the
@@ -125,16 +149,6 @@ static int find_units(struct nsx_diff *d, struct nsx_err *err)
 	}
 	if (rc || found)
 		return rc;
-	for (unsigned s = 0; s < 2; s++)
-		for (size_t i = 0; i < d->nsides[s]; i++)
-			if (!d->sides[s][i]->nseen)
-				return nsx_fail(err, NSX_E_USAGE,
-						"cannot compare '%s': it has "
-						"no %s", d->sides[s][i]->path,
-						unit == NSX_SIDE_AUTO ?
-							"GPU work" :
-							"units of that kind "
-							"that are complete");
 	return nsx_fail(err, NSX_E_USAGE, "cannot compare '%s' with '%s': no "
 			"kind of unit is found in both; try --unit window",
 			d->sides[0][0]->path, d->sides[1][0]->path);

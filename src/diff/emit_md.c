@@ -283,13 +283,14 @@ static void add_step_row(struct page *p, const char *what,
 /* What a verdict that is not obvious rests on. */
 static void add_why(struct page *p, const char *what, const struct nsx_step *c)
 {
-	if (c->why)
+	if (c->why && !p->d->why) /* of all is said above */
 		nsx_buf_printf(&p->b, "- %s: %s\n", what, c->why);
 }
 
 static void add_steps(struct page *p)
 {
 	const struct nsx_diff *d = p->d;
+	size_t before;
 
 	if (d->whole)
 		return;
@@ -301,13 +302,12 @@ static void add_steps(struct page *p)
 	for (uint32_t l = 0; l < d->nlanes; l++)
 		add_step_row(p, nsx_lane_name(d, l, p->a), &d->lanes[l].change);
 	nsx_buf_adds(&p->b, "\n");
-	if (d->why) /* of all, and said above */
-		return;
+	before = p->b.n;
 	if (d->has_job)
 		add_why(p, "job", &d->job);
 	for (uint32_t l = 0; l < d->nlanes; l++)
 		add_why(p, nsx_lane_name(d, l, p->a), &d->lanes[l].change);
-	nsx_buf_adds(&p->b, "\n");
+	nsx_buf_adds(&p->b, p->b.n > before ? "\n" : "");
 }
 
 static void add_delta(struct page *p, const struct nsx_delta *d)

@@ -430,7 +430,7 @@ static int add_views(struct nsx_sweep *s, struct nsx_facts *f,
 	}
 	if (!rc && (o->unit == NSX_SIDE_LAUNCH || o->unit == NSX_SIDE_WINDOW))
 		rc = add_window(s, o, err);
-	if (!rc && o->unit == NSX_SIDE_AUTO && !s->side->nseen) {
+	if (!rc && o->unit == NSX_SIDE_AUTO && o->last < 0 && !s->side->nseen) {
 		struct nsx_side_opts launches = *o;
 
 		launches.unit = NSX_SIDE_LAUNCH;

@@ -117,9 +117,7 @@ struct nsx_side {
 	size_t nseen;
 	struct nsx_side_finding *findings; /* by rank                        */
 	size_t nfindings;
-	const char **warnings;
-	size_t nwarnings;
-	bool damaged;
+	const char *damage; /* what could not be read; NULL: all was          */
 	struct nsx_arena *arena;
 };
 

@@ -115,6 +115,18 @@ for gate in 'compute:+0%' 'kernel:/attn/:+0%' 'step.mean:+0%'; do
 	if [ $rc = 0 ]; then ok; else bad "$gate, with noise: exit $rc, not 0"; fi
 done
 
+# A capture that is cut: no verdict on what is left, and the reason; nothing left: one line.
+whole=$fix/diff_before.sqlite
+for eighths in 2 7; do
+	head -c $(($(wc -c <"$whole") * eighths / 8)) "$whole" >cut.sqlite
+	"$prog" diff "$fix/diff_clocks.sqlite" cut.sqlite -o cut >out 2>err; rc=$?
+	case $eighths-$rc in
+	7-4) if grep -q '^Inconclusive.*could not be read' out && grep -q 'fail.*damaged' cut/diff.md; then ok; else bad "a cut capture: $(cat out)"; fi ;;
+	2-3) if [ "$(wc -l <err)" = 1 ] && grep -q "cannot" err; then ok; else bad "a cut capture: $(cat err)"; fi ;;
+	*) bad "a capture cut to $eighths eighths: exit $rc: $(cat err)" ;;
+	esac
+done
+
 # The comment fits, whatever is compared, and its first line is the bot's.
 ln -s "$here"/fixtures/_* . && cp "$here/diff/many_ranks.sql" . && "$b/mkfixture" many_ranks.sql many.sqlite
 for pair in "$fix/diff_before.sqlite $fix/diff_clocks.sqlite" "many.sqlite many.sqlite"; do
