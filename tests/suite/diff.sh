@@ -84,7 +84,10 @@ done
 
 # The pair that others call neutral: +12.2 % on GPU 0, inconclusive on GPU 1.
 if [ -f "$traces/mfu_2gpu_before.sqlite" ]; then
-	"$prog" diff "$traces/mfu_2gpu_before.sqlite" "$traces/mfu_2gpu_after.sqlite" --json >p.json
+	"$prog" diff "$traces/mfu_2gpu_before.sqlite" "$traces/mfu_2gpu_after.sqlite" -o real >real.out
+	cp real/diff.json p.json
+	sed -n '/^## Before and after/,/^## /{/^|/p;/^- /p;/^Regression/p;/^The mean of/p}' "$here/../README.md" >readme
+	if [ "$(wc -l <readme)" = 11 ] && ! cat real.out real/diff.md | grep -Fxvf - readme; then ok; else bad "README prints another pair"; fi
 	try "the real pair" python3 - <<'P'
 import json
 d = json.load(open("p.json"))
