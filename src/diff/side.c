@@ -100,13 +100,7 @@ static double occupancy_of(const struct nsx_trace *t, const struct nsx_shape *x)
 
 	if (!g || !x->known)
 		return -1;
-	sm = (struct nsx_sm){
-		.warps = g->max_warps_per_sm, .blocks = g->max_blocks_per_sm,
-		.registers = g->max_registers_per_sm,
-		.registers_per_block = g->max_registers_per_block,
-		.shared_bytes = g->max_shared_per_sm,
-		.threads_per_warp = g->threads_per_warp,
-		.major = g->compute_major, .minor = g->compute_minor};
+	sm = nsx_sm_of(g);
 	return nsx_occupancy(&sm, &b, &o) ? o.ratio : -1;
 }
 
@@ -430,7 +424,9 @@ static int add_views(struct nsx_sweep *s, struct nsx_facts *f,
 	}
 	if (!rc && (o->unit == NSX_SIDE_LAUNCH || o->unit == NSX_SIDE_WINDOW))
 		rc = add_window(s, o, err);
-	if (!rc && o->unit == NSX_SIDE_AUTO && o->last < 0 && !s->side->nseen) {
+	/* Where units are, asking for others than there are is a mistake. */
+	if (!rc && o->unit == NSX_SIDE_AUTO && !s->side->nseen &&
+	    (!n || o->last < 0)) {
 		struct nsx_side_opts launches = *o;
 
 		launches.unit = NSX_SIDE_LAUNCH;

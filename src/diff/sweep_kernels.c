@@ -111,12 +111,29 @@ static void advance(struct sweep *s, int64_t to_ns)
 
 /* Units -----------------------------------------------------------------------*/
 
+/* What was counted is forgotten; what still runs is listed again for the next. */
+static void forget(struct sweep *s)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < s->nlisted; i++) {
+		struct tally *x = count(s, s->listed[i]);
+
+		x->credit = 0;
+		x->own_ns = x->launches = 0;
+		x->listed = x->running > 0;
+		if (x->listed)
+			s->listed[kept++] = s->listed[i];
+	}
+	s->nlisted = kept;
+}
+
 /* Closes the unit: its kernels in order, credits that add up to its compute
- * time.  What still runs is listed again for the next.
+ * time.
  */
 static int close_unit(struct sweep *s, uint32_t unit, struct nsx_err *err)
 {
-	size_t n = s->nlisted, kept = 0;
+	size_t n = s->nlisted;
 	nsx_wide *share = nsx_try_alloc(n, sizeof(*share), "kernels", err);
 	int64_t *ns = nsx_try_alloc(n, sizeof(*ns), "kernels", err);
 	int rc = share && ns ? nsx_grow(&s->uses, &s->cap, s->nuses + n,
@@ -137,33 +154,12 @@ static int close_unit(struct sweep *s, uint32_t unit, struct nsx_err *err)
 			s->uses[s->nuses++] = (struct nsx_kernel_use){
 				unit, s->listed[i], x->launches, ns[i],
 				x->own_ns};
-		x->credit = 0;
-		x->own_ns = x->launches = 0;
-		x->listed = x->running > 0;
-		if (x->listed)
-			s->listed[kept++] = s->listed[i];
 	}
-	s->nlisted = kept;
+	if (!rc)
+		forget(s);
 	free(share);
 	free(ns);
 	return rc;
-}
-
-/* What happened outside of units is forgotten. */
-static void open_unit(struct sweep *s)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < s->nlisted; i++) {
-		struct tally *x = count(s, s->listed[i]);
-
-		x->credit = 0;
-		x->own_ns = x->launches = 0;
-		x->listed = x->running > 0;
-		if (x->listed)
-			s->listed[kept++] = s->listed[i];
-	}
-	s->nlisted = kept;
 }
 
 static uint32_t kernel_of(const struct nsx_sweep *in, size_t op)
@@ -215,7 +211,7 @@ static int sweep_units(struct sweep *s, const struct nsx_device *d,
 
 			if (at >= unit->start_ns && s->at_ns < unit->start_ns) {
 				advance(s, unit->start_ns);
-				open_unit(s);
+				forget(s);
 			}
 			advance(s, at);
 			if (o->cls[op] == NSX_C_COMPUTE)
@@ -223,7 +219,7 @@ static int sweep_units(struct sweep *s, const struct nsx_device *d,
 		}
 		if (s->at_ns < unit->start_ns) {
 			advance(s, unit->start_ns);
-			open_unit(s);
+			forget(s);
 		}
 		advance(s, end_ns);
 		rc = close_unit(s, u, err);

@@ -3,6 +3,18 @@
  * its functions stand at each rule.
  */
 #include "facts/occupancy.h"
+#include "trace/trace.h"
+
+struct nsx_sm nsx_sm_of(const struct nsx_gpu_info *g)
+{
+	return (struct nsx_sm){
+		.warps = g->max_warps_per_sm, .blocks = g->max_blocks_per_sm,
+		.registers = g->max_registers_per_sm,
+		.registers_per_block = g->max_registers_per_block,
+		.shared_bytes = g->max_shared_per_sm,
+		.threads_per_warp = g->threads_per_warp,
+		.major = g->compute_major, .minor = g->compute_minor};
+}
 
 static int64_t round_up(int64_t n, int64_t unit)
 {

@@ -1,6 +1,6 @@
 /* occupancy.h - how many blocks of a launch fit on a multiprocessor.
  *
- * NVIDIA's rules; pure function.  What it does not know: clusters, a carve-out
+ * NVIDIA's rules; pure functions.  What it does not know: clusters, a carve-out
  * that leaves less shared memory than the most, and other kernels resident at
  * the same time.
  */
@@ -14,6 +14,8 @@ struct nsx_sm { /* a multiprocessor; values not known are 0 or negative */
 		threads_per_warp; /* not known: 32                           */
 	int64_t major, minor;	  /* compute capability                      */
 };
+struct nsx_gpu_info;
+struct nsx_sm nsx_sm_of(const struct nsx_gpu_info *g);
 struct nsx_block_shape {
 	int64_t threads, registers, shared_bytes; /* static and dynamic      */
 };

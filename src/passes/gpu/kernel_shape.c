@@ -215,13 +215,7 @@ static struct fit fit_of(const struct shapes *all, const struct group *x)
 	if (!g || g->sm_count <= 0)
 		return f;
 	f.sms = g->sm_count;
-	const struct nsx_sm sm = {
-		.warps = g->max_warps_per_sm, .blocks = g->max_blocks_per_sm,
-		.registers = g->max_registers_per_sm,
-		.registers_per_block = g->max_registers_per_block,
-		.shared_bytes = g->max_shared_per_sm,
-		.threads_per_warp = g->threads_per_warp,
-		.major = g->compute_major, .minor = g->compute_minor};
+	const struct nsx_sm sm = nsx_sm_of(g);
 
 	f.known = nsx_occupancy(&sm, &b, &f.o);
 	if (f.known && f.o.blocks)
