@@ -47,7 +47,7 @@ static const struct nsx_opt opts[] = {
 	    "rows of each table for people (10; kernels on the page 30)"),
 	OPT(0, "alpha", "X", REAL, alpha,
 	    "how often chance may look like a change (0.05)"),
-	OPT(0, "seed", "N", INT, seed, "of the bootstrap's draws (1)"),
+	OPT(0, "seed", "N", INT, seed, "seed of the bootstrap's draws (1)"),
 	OPT(0, "json", NULL, FLAG, json, "diff.json on stdout, no files"),
 	OPT(0, "md", NULL, FLAG, md,
 	    "a comment for a pull request on stdout, no files"),
@@ -315,13 +315,13 @@ const struct nsx_cmd nsx_cmd_diff = {
 	       "after and before (Hodges-Lehmann), with its interval, an exact "
 	       "rank test and the effect size A12. It is called a regression "
 	       "or an improvement when it is larger than the noise (2 %, or "
-	       "what --noise says, or by how much the halves of a capture "
-	       "that drifts differ), its intervals exclude 0, the test is "
-	       "significant and A12 is above 0.71. It is neutral when the "
-	       "whole interval lies inside the noise. Anything else is "
-	       "inconclusive and says what would settle it. One or two "
-	       "captures a side know nothing of how much runs differ; three or "
-	       "more do.\n\n"
+	       "what --noise says, or, where a capture drifts, by how much its "
+	       "halves differ), its intervals exclude 0, the test is "
+	       "significant and A12 is above 0.71 or below 0.29. It is neutral "
+	       "when the whole interval and the change of the mean lie inside "
+	       "the noise. Anything else is inconclusive, and says why and what "
+	       "would settle it. One or two captures a side cannot tell how "
+	       "much runs of the same code differ; three or more can.\n\n"
 	       "The budget explains the change of the mean, to the "
 	       "nanosecond: compute by kernel (more launches, other clocks, "
 	       "its own time), communication (transfer, waiting for a rank), "
