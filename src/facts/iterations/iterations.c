@@ -558,6 +558,11 @@ static int find_some(void *ctx, size_t i, struct nsx_err *err)
 	return rc ? rc : nsx_find_cadence(part, process, err);
 }
 
+int nsx_group_work(struct nsx_finder *fd, struct nsx_err *err)
+{
+	return group_ops(fd, err) || find_main_streams(fd, err) ? err->rc : 0;
+}
+
 int nsx_find_ways(struct nsx_finder *fd, unsigned threads, struct nsx_err *err)
 {
 	size_t n = (size_t)fd->t->nprocesses + 2;
@@ -565,7 +570,7 @@ int nsx_find_ways(struct nsx_finder *fd, unsigned threads, struct nsx_err *err)
 		fd->a, n, sizeof(*part), "processes", err);
 	int rc;
 
-	if (!part || group_ops(fd, err) || find_main_streams(fd, err))
+	if (!part || nsx_group_work(fd, err))
 		return err->rc;
 	for (size_t i = 0; i < n; i++) {
 		part[i] = *fd;

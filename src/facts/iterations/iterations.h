@@ -88,9 +88,9 @@ int nsx_range_segments(const struct nsx_finder *fd, struct nsx_segment **ret,
  */
 int nsx_find_phases(struct nsx_finder *fd, struct nsx_err *err);
 
-/* Fills ops, ops_at, gpu_ns and main_stream, and v with every way, best first;
- * t, f and a are set.  Owner of v: the caller, free().
- */
+/* Fills ops, ops_at, gpu_ns and main_stream; t, f and a are set. */
+int nsx_group_work(struct nsx_finder *fd, struct nsx_err *err) NSX_CHECKED;
+/* The same, and v with every way, best first.  Owner of v: the caller, free(). */
 int nsx_find_ways(struct nsx_finder *fd, unsigned threads,
 		  struct nsx_err *err);
 extern const char *const nsx_way_methods[NSX_NWAYS]; /* "nvtx", ... */

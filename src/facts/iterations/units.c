@@ -215,12 +215,17 @@ int nsx_units_find(const struct nsx_trace *t, struct nsx_facts *f,
 		   unsigned threads, struct nsx_arena *a,
 		   struct nsx_units *ret, size_t *ret_n, struct nsx_err *err)
 {
-	struct nsx_finder fd = {.t = t, .f = f, .a = nsx_arena_new()};
-	int rc = fill_busy(t, f, fd.a, err);
+	struct nsx_finder fd = {.t = t, .f = f};
+	int rc;
 
 	*ret_n = 0;
+	if (kind == NSX_UNIT_AUTO && !f->iteration_method)
+		return 0; /* looked for before, and not found */
+	fd.a = nsx_arena_new();
+	rc = fill_busy(t, f, fd.a, err);
 	if (!rc)
-		rc = nsx_find_ways(&fd, threads, err);
+		rc = kind == NSX_UNIT_AUTO ? nsx_find_ways(&fd, threads, err) :
+					     nsx_group_work(&fd, err);
 	if (!rc)
 		rc = kind == NSX_UNIT_AUTO ?
 			     keep_best(&fd, a, ret, ret_n, err) :
