@@ -125,7 +125,7 @@ static void draw_waterfall(struct nsx_buf *b, const struct nsx_diff *d,
 		double delta = (double)x->part[k].delta_ns, y = (k + 1) * ROW;
 		double from = NSX_MIN(at, at + delta);
 
-		nsx_svg_label(b, 0, y + 14, nsx_share_words[k]);
+		nsx_svg_label(b, 0, y + 14, nsx_share_word(d, k));
 		nsx_svg_rect(b, delta > 0 ? "k5" : "k0",
 			     NSX_SVG_LEFT + from * scale, y,
 			     NSX_MAX(fabs(delta) * scale, 1), ROW - 6);

@@ -118,7 +118,7 @@ static uint32_t shown_lane(const struct nsx_diff *d)
 	return best;
 }
 
-/* The largest row of a share, if it is told apart. */
+/* The row of a share that changes most, if it is told apart. */
 static void add_largest(struct nsx_buf *b, const struct nsx_diff *d,
 			const struct nsx_budget *x, enum nsx_share share,
 			struct nsx_arena *a)
@@ -133,13 +133,13 @@ static void add_largest(struct nsx_buf *b, const struct nsx_diff *d,
 		const struct nsx_kernel_row *k = x->kernels;
 		bool gone = d->rows.kind[k->row] == NSX_M_REMOVED;
 
-		nsx_buf_adds(b, "; the largest part of compute: ");
+		nsx_buf_adds(b, "; the largest change in compute: ");
 		add_name(b, nsx_row_label(d, !gone, k->row, a));
 		nsx_buf_printf(b, ", %s",
 			       nsx_text_change(a, (double)k->d.delta_ns));
 	} else if ((is_idle || share == NSX_SHARE_COPY) && rows->n) {
-		nsx_buf_printf(b, "; the largest part of %s: %s%s",
-			       nsx_share_words[share],
+		nsx_buf_printf(b, "; the largest change in %s: %s%s",
+			       nsx_share_word(d, share),
 			       is_idle ? nsx_cause_words[r->cause] : "",
 			       is_idle && *r->detail ? " in " : "");
 		if (*r->detail)
@@ -164,7 +164,7 @@ const char *nsx_diff_place(const struct nsx_diff *d, struct nsx_arena *a)
 			most = k;
 	if (d->same || !x->part[most].delta_ns)
 		return "";
-	nsx_buf_printf(&b, "The mean%s%s%s", d->whole ? " second" : "",
+	nsx_buf_printf(&b, "%s%s%s", d->whole ? "In a second" : "The mean",
 		       d->nlanes > 1 ? " of " : "",
 		       d->nlanes > 1 ? nsx_lane_name(d, lane, a) : "");
 	if (!d->whole)
@@ -176,16 +176,17 @@ const char *nsx_diff_place(const struct nsx_diff *d, struct nsx_arena *a)
 		if (fabs(ns) < WORTH_A_WORD *
 				       fabs((double)x->part[most].delta_ns))
 			continue;
-		nsx_buf_printf(&b, "%s%s %s", sep, nsx_share_words[k],
+		nsx_buf_printf(&b, "%s%s %s", sep, nsx_share_word(d, k),
 			       nsx_text_change(a, ns));
 		sep = ", ";
 	}
 	add_largest(&b, d, x, most, a);
 	if (!x->no_rho)
 		nsx_buf_printf(&b, ". Equal kernels take %.4f times as long%s",
-			       x->rho, fabs(x->rho - 1) < 0.01 ?
-					       ": it is not the clock" :
-					       ": the clock is another");
+			       x->rho,
+			       fabs(x->rho - 1) < 0.01 ? ": it is not the clock" :
+			       fabs(x->rho - 1) > 0.02 ? ": the clocks differ" :
+							 "");
 	nsx_buf_adds(&b, ".");
 	ret = nsx_arena_strdup(a, b.p);
 	nsx_buf_done(&b);

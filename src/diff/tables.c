@@ -135,6 +135,16 @@ const char *nsx_lane_name(const struct nsx_diff *d, uint32_t lane,
 					  (long long)l->device_id);
 }
 
+const char *nsx_share_word(const struct nsx_diff *d, enum nsx_share share)
+{
+	static const char *const words[NSX_NSHARES] = {
+		"compute", "transfer", "waiting for a rank", "copies", "idle",
+	};
+
+	return share == NSX_SHARE_TRANSFER && !d->has_job ? "communication" :
+							    words[share];
+}
+
 enum { MOST_NAMES = 4 };
 
 static const char *join_names(const struct nsx_diff *d, unsigned side,

@@ -26,6 +26,8 @@ void nsx_diff_tables_done(struct nsx_diff_tables *t);
 /* What a lane is called: "GPU 0", with its number where a GPU has several. */
 const char *nsx_lane_name(const struct nsx_diff *d, uint32_t lane,
 			  struct nsx_arena *a);
+/* "compute", "transfer", ..., as columns are called. */
+const char *nsx_share_word(const struct nsx_diff *d, enum nsx_share share);
 /* The kernels of a row on one side, "a + b", by full name or as a person calls
  * them; "" where there is none.
  */

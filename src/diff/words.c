@@ -13,10 +13,6 @@ void nsx_buf_add_masked(struct nsx_buf *b, const char *s)
 			nsx_buf_adds(b, "#");
 }
 
-const char *const nsx_share_words[] = {
-	"compute", "transfer", "waiting for a rank", "copies", "idle",
-};
-
 static const char *sign_of(double x)
 {
 	return x < 0 ? "−" : "+";

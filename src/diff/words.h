@@ -9,8 +9,6 @@ void nsx_buf_add_masked(struct nsx_buf *b, const char *s);
 
 /* "+2.05 ms", "−380 µs", "0". */
 const char *nsx_text_change(struct nsx_arena *a, double ns);
-/* "compute", "transfer", ... as columns are called */
-extern const char *const nsx_share_words[];
 /* "+12.2 %", "±0.0 %" */
 const char *nsx_text_ratio(struct nsx_arena *a, double ratio);
 
