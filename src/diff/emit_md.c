@@ -616,10 +616,10 @@ void nsx_diff_md(const struct nsx_diff *d, enum nsx_diff_md what,
 	if (for_comment)
 		add_steps(&p);
 	add_checks(&p);
-	if (for_comment)
+	if (for_comment) {
 		nsx_buf_adds(&p.b, "</details>\n");
-	if (for_comment)
 		fit_comment(&p.b);
+	}
 	*ret = p.b;
 	nsx_arena_free(p.a);
 }
