@@ -13,8 +13,10 @@
 #include "facts/occupancy.h"
 #include "passes/pass.h"
 
-/* A longer lane keeps the middle: more tell nothing new. */
-enum { MOST_UNITS = 1 << 16 };
+/* A longer lane keeps the middle: more tell nothing new, of launches, of which a
+ * capture has as many as kernels, least of all.
+ */
+enum { MOST_UNITS = 1 << 16, MOST_LAUNCHES = 1 << 12 };
 
 /* What was asked for --------------------------------------------------------------*/
 
@@ -258,7 +260,8 @@ static int add_lane(struct nsx_sweep *s, const struct nsx_iteration *v,
 	const struct nsx_trace *t = s->t;
 	uint32_t device = v->device;
 	struct nsx_lane *lane = &view->lanes[view->nlanes];
-	size_t skip = n > MOST_UNITS ? (n - MOST_UNITS) / 2 : 0;
+	size_t most = strcmp(view->method, "launch") ? MOST_UNITS : MOST_LAUNCHES;
+	size_t skip = n > most ? (n - most) / 2 : 0;
 
 	*lane = (struct nsx_lane){
 		.device_id = t->device[device].device_id,
@@ -266,7 +269,7 @@ static int add_lane(struct nsx_sweep *s, const struct nsx_iteration *v,
 						t->process[v->process].pid,
 		.gpu = nsx_arena_strdup(s->side->arena,
 					nsx_text(t, t->device[device].gpu)),
-		.nunits = NSX_MIN(n, (size_t)MOST_UNITS)};
+		.nunits = NSX_MIN(n, most)};
 	for (size_t i = 0; i < view->nlanes; i++)
 		lane->nth += devices[i] == device;
 	lane->units = nsx_arena_try_array(s->side->arena, lane->nunits,
