@@ -256,6 +256,7 @@ static int measure_figure(const struct nsx_diff *d, uint32_t lane,
 			  const struct gate *g, struct nsx_arena *a,
 			  struct measured *ret, struct nsx_err *err)
 {
+	const struct nsx_step *c = &d->lanes[lane].change;
 	bool p95 = g->metric == STEP_P95;
 	struct nsx_sample s[2];
 	double of[2];
@@ -276,6 +277,9 @@ static int measure_figure(const struct nsx_diff *d, uint32_t lane,
 	ret->before = of[0];
 	ret->change = of[1] - of[0];
 	ret->floor = noise_of(d, g, ret->before);
+	/* A drift lengthens all of a step, its mean as its median. */
+	if ((p95 || g->metric == STEP_MEAN) && c->floor > c->noise)
+		ret->floor = NSX_MAX(ret->floor, c->floor * ret->before);
 	return nsx_bootstrap(&s[1], &s[0],
 			     p95 ? NSX_FIGURE_P95 : NSX_FIGURE_MEAN,
 			     d->opts->alpha, d->opts->seed, &ret->ci, err);
