@@ -1,0 +1,1 @@
+explain @nccl_over_pcie --pass findings --md

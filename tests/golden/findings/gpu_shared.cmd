@@ -1,0 +1,1 @@
+explain @gpu_shared --pass findings --md
