@@ -19,12 +19,12 @@ const char *const nsx_way_methods[NSX_NWAYS] = {
 
 /* Shared by the finders ------------------------------------------------------*/
 
-/* CV without the longest tenth: one slow iteration or a pause does not make a
- * cadence irregular.
+/* CV without the longest sixth: a slow iteration, or a pause that recurs after
+ * every eighth, does not make a cadence irregular.
  */
 static double trimmed_cv(int64_t *d, size_t n)
 {
-	size_t kept = n - NSX_MAX(n / 10, n > 2), used = 0;
+	size_t kept = n - NSX_MAX(n / 6, n > 2), used = 0;
 	double limit = nsx_quantile(d, n, n > 1 ? (double)(kept - 1) /
 							  (double)(n - 1) : 0);
 	double mean = 0;
