@@ -291,12 +291,12 @@ static struct item *best_of(struct pricing *p)
 	return best;
 }
 
-/* A pause of the launching thread shows in the wait for the GPU that comes before
- * or after it, which keeps what is its own.
+/* A pause of the launching thread, or a rank that comes late, shows in the wait for
+ * the GPU that comes before or after it, which keeps what is its own.
  */
 static bool stops_host(enum nsx_finding_id id)
 {
-	return id >= NSX_ID_slow_iterations && id <= NSX_ID_preempted_host;
+	return id <= NSX_ID_preempted_host;
 }
 
 /* Of best and the others, which add `after` once best is there: the cause
