@@ -795,7 +795,8 @@ static int add_op(struct reader *r, size_t rank, size_t *cap,
 	if (make_room(d->arena, (void **)&c->ops, c->nops, cap, &tables[T_OP],
 		      sizeof(*c->ops), err))
 		return err->rc;
-	c->ops[c->nops++] = (struct nsx_dop){.name = row.name, .bytes = row.bytes};
+	c->ops[c->nops++] = (struct nsx_dop){.name = row.name,
+					     .bytes = row.bytes};
 	return 0;
 }
 

@@ -214,7 +214,7 @@ nsx_channel_of(const struct nsx_fleet *f, const struct nsx_fmember *m)
 	return &f->rank[m->rank].d->channels[m->channel];
 }
 
-/* What a communicator does at k, by the first member that is there; NULL: none. */
+/* What a communicator does at k, by the first member there; NULL: none is. */
 const struct nsx_dop *nsx_op_at(const struct nsx_fleet *f,
 				const struct nsx_fcomm *c, size_t k);
 /* Whether all its members are held until the last one has come. Of a broadcast
