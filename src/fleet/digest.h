@@ -76,7 +76,7 @@ struct nsx_dfinding { /* of the rank's whole trace, dearest first            */
 struct nsx_dop {
 	const char *name; /* "allreduce", "mpi_barrier", ...                 */
 	int64_t bytes;	  /* to three significant bits; -1: not known        */
-	bool is_rooted;	  /* of a fleet: not every rank waits for all others */
+	uint32_t holds;	  /* of a fleet: members that can hold each other    */
 };
 struct nsx_dchannel {
 	bool is_mpi;

@@ -226,7 +226,7 @@ static inline bool nsx_holds_all(const struct nsx_fleet *f,
 {
 	const struct nsx_dop *op = nsx_op_at(f, c, k);
 
-	return op && (!op->is_rooted || c->n == 2);
+	return op && c->n <= op->holds;
 }
 
 #endif

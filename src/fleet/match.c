@@ -582,18 +582,20 @@ static int cmp_channel(const void *a, const void *b)
 	       NSX_CMP(x->rank, y->rank) ?: NSX_CMP(x->channel, y->channel);
 }
 
-/* By name, of NCCL or of MPI. */
-static bool is_rooted(const char *name)
+/* By name, of NCCL or of MPI: who sends and who receives hold each other, of
+ * rooted operations nobody is known to.
+ */
+static uint32_t holds(const char *name)
 {
 	static const char *const names[] = {
-		"broadcast", "bcast", "reduce", "gather", "gatherv", "scatter",
-		"scatterv", "sendrecv", "send", "recv", "scan", "exscan"};
+		"sendrecv", "send", "recv", "broadcast", "bcast", "reduce",
+		"gather", "gatherv", "scatter", "scatterv", "scan", "exscan"};
 
 	name += strncasecmp(name, "mpi_", 4) ? 0 : 4;
 	for (size_t i = 0; i < ARRAY_LEN(names); i++)
 		if (!strcasecmp(name, names[i]))
-			return true;
-	return false;
+			return i < 3 ? 2 : 1;
+	return UINT32_MAX;
 }
 
 /* Makes equal names of operations one pointer. */
@@ -611,7 +613,7 @@ static int name_ops(struct nsx_groups *g, const char ***names, size_t *cap,
 		if (!(*names)[k])
 			(*names)[k] = s;
 		c->ops[i].name = (*names)[k];
-		c->ops[i].is_rooted = is_rooted(s);
+		c->ops[i].holds = holds(s);
 	}
 	return 0;
 }

@@ -273,8 +273,8 @@ static int drop_edges(struct nsx_fleet *f, struct nsx_err *err)
 	while (end > first && (double)f->step[end - 1].wall_ns > LONG * usual)
 		end--;
 	if (first || end < n)
-		nsx_fleet_warn(f, "%zu steps at the beginning and the end took "
-			       "more than three times the median: they are not "
+		nsx_fleet_warn(f, "of the steps at the beginning and the end %zu "
+			       "took more than three times the median: not "
 			       "judged", first + n - end);
 	keep_steps(f, first, end);
 	free(wall);
