@@ -172,12 +172,13 @@ static int name_ranges(struct nsx_sweep *s, struct nsx_arena *scratch,
 	return rc;
 }
 
-/* A label begins with the family. */
 static const char *variant_of(const struct nsx_kernel_name *k)
 {
-	const char *s = k->label + strlen(k->family);
+	size_t n = strlen(k->family);
 
-	return s + (*s == ' ');
+	if (strncmp(k->label, k->family, n) != 0)
+		return "";
+	return k->label + n + (k->label[n] == ' ');
 }
 
 static int list_kernels(struct nsx_sweep *s, struct nsx_arena *scratch,
