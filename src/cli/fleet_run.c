@@ -96,14 +96,6 @@ static int write_html(const struct nsx_out_file *f, FILE *out,
 	return nsx_freport_html(f->subject, out, err);
 }
 
-static int write_csv(const struct nsx_out_file *f, FILE *out,
-		     struct nsx_err *err)
-{
-	const struct nsx_table *t = f->subject;
-
-	return nsx_emit_csv(t->layout, t, f->detail, out, err);
-}
-
 static int write_json(const struct nsx_out_file *f, FILE *out,
 		      struct nsx_err *err)
 {
@@ -123,15 +115,8 @@ static int write_folder(const struct nsx_fleet_run *run,
 			       .inputs = run->inputs.path,
 			       .ninputs = run->inputs.n, .threads = run->jobs};
 
-	for (unsigned t = 0; t < NSX_NFTABLES; t++) {
-		struct nsx_out_file *x = &files[f.nfiles++];
-
-		*x = (struct nsx_out_file){.write = write_csv,
-					   .subject = &r->t[t],
-					   .detail = &bound};
-		snprintf(x->name, sizeof(x->name), "tables/%s.csv",
-			 r->t[t].layout->csv);
-	}
+	for (unsigned t = 0; t < NSX_NFTABLES; t++)
+		nsx_folder_add_table(&f, &r->t[t], &bound);
 	files[f.nfiles++] = (struct nsx_out_file){
 		"report.json", write_json, .subject = r, .detail = &f};
 	return nsx_folder_write(&f, err);

@@ -14,14 +14,6 @@ static int write_html(const struct nsx_out_file *f, FILE *out,
 	return nsx_diff_emit_html(f->subject, out, err);
 }
 
-static int write_csv(const struct nsx_out_file *f, FILE *out,
-		     struct nsx_err *err)
-{
-	const struct nsx_table *t = f->subject;
-
-	return nsx_emit_csv(t->layout, t, f->detail, out, err);
-}
-
 static int write_json(const struct nsx_out_file *f, FILE *out,
 		      struct nsx_err *err)
 {
@@ -56,15 +48,8 @@ int nsx_diff_emit_folder(const struct nsx_diff_output *o, const char *dir,
 	int rc;
 
 	list_inputs(d, inputs);
-	for (unsigned i = 0; i < NSX_NDT; i++) {
-		struct nsx_out_file *file = &files[f.nfiles++];
-
-		*file = (struct nsx_out_file){.write = write_csv,
-					      .subject = &o->tables.t[i],
-					      .detail = &bound};
-		snprintf(file->name, sizeof(file->name), "tables/%s.csv",
-			 o->tables.t[i].layout->csv);
-	}
+	for (unsigned i = 0; i < NSX_NDT; i++)
+		nsx_folder_add_table(&f, &o->tables.t[i], &bound);
 	files[f.nfiles++] = (struct nsx_out_file){
 		"diff.json", write_json, .subject = o, .detail = &f};
 	rc = nsx_folder_write(&f, err);

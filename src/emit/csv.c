@@ -246,3 +246,22 @@ int nsx_emit_csv(const struct nsx_layout *layout, const struct nsx_table *t,
 	free(kept);
 	return 0;
 }
+
+static int write_table(const struct nsx_out_file *f, FILE *out,
+		       struct nsx_err *err)
+{
+	const struct nsx_table *t = f->subject;
+
+	return nsx_emit_csv(t->layout, t, f->detail, out, err);
+}
+
+void nsx_folder_add_table(struct nsx_folder *f, const struct nsx_table *t,
+			  const struct nsx_bound *bound)
+{
+	struct nsx_out_file *file = &f->files[f->nfiles++];
+
+	*file = (struct nsx_out_file){.write = write_table, .subject = t,
+				      .detail = bound};
+	snprintf(file->name, sizeof(file->name), "tables/%s.csv",
+		 t->layout->csv);
+}

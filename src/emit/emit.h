@@ -47,6 +47,9 @@ struct nsx_bound {
 };
 int nsx_emit_csv(const struct nsx_layout *layout, const struct nsx_table *t,
 		 const struct nsx_bound *bound, FILE *out, struct nsx_err *err);
+/* Lists tables/NAME.csv of the table among the files, which have room for it. */
+void nsx_folder_add_table(struct nsx_folder *f, const struct nsx_table *t,
+			  const struct nsx_bound *bound);
 /* The values and tables of one section, as an object. */
 int nsx_emit_json_section(const struct nsx_section *s, FILE *out,
 			  struct nsx_err *err);

@@ -695,36 +695,19 @@ static int bind(struct nsx_stmt *s, int i, const struct nsx_val *v)
 	}
 }
 
-static int start_with(struct nsx_stmt *s, const struct nsx_val *v, int n,
-		      struct nsx_err *err)
-{
-	int rc = 0;
-
-	sqlite3_reset(s->handle);
-	for (int i = 0; i < n && !rc; i++)
-		rc = bind(s, i + 1, &v[i]);
-	return rc ? fail_db(err, sqlite3_db_handle(s->handle), "cannot run",
-			    s->sql) : 0;
-}
-
 int nsx_run_with(struct nsx_stmt *s, const struct nsx_val *v, int n,
 		 struct nsx_err *err)
 {
-	int rc = start_with(s, v, n, err);
+	int rc = 0;
 
-	if (!rc && sqlite3_step(s->handle) != SQLITE_DONE)
+	for (int i = 0; i < n && !rc; i++)
+		rc = bind(s, i + 1, &v[i]);
+	if (rc || sqlite3_step(s->handle) != SQLITE_DONE)
 		rc = fail_db(err, sqlite3_db_handle(s->handle), "cannot run",
 			     s->sql);
 	sqlite3_reset(s->handle);
 	sqlite3_clear_bindings(s->handle);
 	return rc;
-}
-
-int nsx_restart(struct nsx_stmt *s, int64_t value, struct nsx_err *err)
-{
-	struct nsx_val v = nsx_val_int(value);
-
-	return start_with(s, &v, 1, err);
 }
 
 int nsx_stmt_columns(struct nsx_stmt *s)

@@ -136,9 +136,6 @@ void nsx_read_val(struct nsx_stmt *s, int col, struct nsx_val *ret);
  */
 int nsx_run_with(struct nsx_stmt *s, const struct nsx_val *v, int n,
 		 struct nsx_err *err) NSX_CHECKED;
-/* Begins a statement anew with one value for its only parameter. */
-int nsx_restart(struct nsx_stmt *s, int64_t value,
-		struct nsx_err *err) NSX_CHECKED;
 
 static inline struct nsx_val nsx_val_int(int64_t i)
 {

@@ -94,6 +94,7 @@ cited() {
 	! git grep -nE '\b(SEMANTICS|CONTRACT|HOUSE|REPLAY|NSYS_SCHEMA|SCHEMA_VARIATIONS|DIAGNOSES)(\.md| [0-9§])' -- src queries tests
 }
 holds 'definitions that are cited exist' cited
+have python3 && holds 'ids of one list index a row' python3 tests/columns.py src
 # Comments are /* */: // marks debugging.
 holds 'no // comments' not grep -rnE --include='*.[ch]' '(^|[^:"])//' src
 echo "lint: $pass passed, $fail failed, $skip skipped"
