@@ -15,6 +15,11 @@ static const char *const spellings[NSX_NCOUNTERS][2] = {
 	[NSX_PCIE_TX] = {"PCIe TX Throughput", "PCIe Write Throughput"},
 };
 
+const char *nsx_counter_name(enum nsx_counter k)
+{
+	return spellings[k][0];
+}
+
 /* One quantity may be sampled in several units: only percent of the peak will
  * do, and only a name that says so or none at all.
  */

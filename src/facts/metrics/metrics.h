@@ -76,6 +76,7 @@ enum nsx_counter {
 struct nsx_counters { /* of one GPU; NULL: not sampled                       */
 	const struct nsx_metric *of[NSX_NCOUNTERS];
 };
+const char *nsx_counter_name(enum nsx_counter k);
 void nsx_counters_add(struct nsx_counters *c, const struct nsx_metric *m);
 /* Those of a device. */
 struct nsx_counters nsx_counters_of(const struct nsx_metrics *m,

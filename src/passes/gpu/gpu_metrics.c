@@ -339,11 +339,14 @@ static int say_gpu(struct answers *a)
 
 static void draw(const struct gpu *g, struct nsx_section *out)
 {
-	for (unsigned k = 0; k < NKNOWN; k++)
-		if (g->of[k])
+	for (unsigned k = 0; k < NSX_NCOUNTERS; k++) {
+		const struct nsx_metric *m = g->known.of[k];
+
+		if (m)
 			nsx_add_curve(out, &(struct nsx_curve){
-				spellings[k][0], "%", g->of[k]->device_id, 100,
-				g->of[k]->curve});
+				nsx_counter_name(k), "%", m->device_id, 100,
+				m->curve});
+	}
 }
 
 /* The run -----------------------------------------------------------------------*/
