@@ -467,7 +467,7 @@ static int fit(struct page *p, bool rows, size_t most, size_t room,
 }
 
 /* Lines first, of half the room where rows want the rest. */
-static int fill(struct page *p, struct nsx_err *err)
+static int fill_page(struct page *p, struct nsx_err *err)
 {
 	size_t room = NSX_MIN((size_t)p->r->budget * BYTES_A_TOKEN,
 			      (size_t)NSX_REPLY_MAX_BYTES);
@@ -659,7 +659,7 @@ int nsx_reply_write(const struct nsx_answer *a, const struct nsx_reply *r,
 	find_parts(&p);
 	rc = read_cursor(&p, err);
 	if (!rc)
-		rc = fill(&p, err);
+		rc = fill_page(&p, err);
 	if (!rc)
 		rc = add_text(&p, b, err);
 	if (!rc)

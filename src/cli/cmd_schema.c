@@ -120,8 +120,8 @@ static bool is_known(const struct nsx_schema *s, const struct nsx_table_info *t)
 	return false;
 }
 
-static int fill(const struct nsx_schema *s, struct nsx_section *out,
-		struct nsx_err *err)
+static int fill_answers(const struct nsx_schema *s, struct nsx_section *out,
+			struct nsx_err *err)
 {
 	struct nsx_table *views = nsx_add_table(out, &layouts[0]);
 	struct nsx_table *others = nsx_add_table(out, &layouts[1]);
@@ -326,7 +326,7 @@ static int describe(const struct nsx_schema *s, bool json, struct nsx_err *err)
 
 	if (json)
 		nsx_describe_schema(s, &out);
-	rc = fill(s, &out, err);
+	rc = fill_answers(s, &out, err);
 	if (!rc && json)
 		rc = nsx_emit_json_section(&out, stdout, err);
 	else if (!rc)

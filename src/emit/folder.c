@@ -91,8 +91,8 @@ static int make_path(char *buf, size_t size, const char *dir, const char *name,
 	return 0;
 }
 
-static int fill(const struct nsx_out_file *file, FILE *f, const char *path,
-		struct nsx_err *err)
+static int fill_file(const struct nsx_out_file *file, FILE *f, const char *path,
+		     struct nsx_err *err)
 {
 	int rc;
 
@@ -126,7 +126,7 @@ static int write_file(void *ctx, size_t i, struct nsx_err *err)
 	    !(f = create(path, err)))
 		return err->rc;
 	setvbuf(f, buffer, _IOFBF, sizeof(buffer));
-	if (fill(file, f, path, err))
+	if (fill_file(file, f, path, err))
 		return err->rc;
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0 || nsx_sum(fd, &file->size_bytes, &file->crc32))
@@ -155,7 +155,7 @@ static int write_record(const struct stage *stage, struct nsx_err *err)
 	if (rc)
 		(void)fclose(f);
 	else
-		rc = fill(file, f, path, err);
+		rc = fill_file(file, f, path, err);
 	f = rc ? NULL : create(path, err);
 	if (f) {
 		n -= strlen("\n}\n");

@@ -439,8 +439,8 @@ static int find_peak(const struct nsx_maker *m, const struct nsx_member *x,
 
 /* All together ------------------------------------------------------------------------*/
 
-static int fill(struct nsx_maker *m, const struct nsx_member *x,
-		struct nsx_digest *d, struct nsx_err *err)
+static int fill_digest(struct nsx_maker *m, const struct nsx_member *x,
+		       struct nsx_digest *d, struct nsx_err *err)
 {
 	const struct nsx_trace *t = m->t;
 	const struct nsx_gpu_info *gpu = NULL;
@@ -505,7 +505,7 @@ static int fill_all(struct nsx_maker *m, const struct nsx_member *x, size_t n,
 		v[i] = nsx_arena_get(a, sizeof(**v));
 		v[i]->arena = a;
 		copy_findings(m->r, v[i]);
-		rc = fill(m, &x[i], v[i], err);
+		rc = fill_digest(m, &x[i], v[i], err);
 	}
 	if (!rc)
 		rc = nsx_maker_identify(m, x, v, n, err);

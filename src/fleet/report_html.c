@@ -54,7 +54,7 @@ static void choose_ranks(struct map *m, struct nsx_arena *a)
 	m->rank = rank;
 }
 
-static void fill(struct map *m, struct nsx_arena *a)
+static void fill_map(struct map *m, struct nsx_arena *a)
 {
 	const struct nsx_fleet *f = m->f;
 	double *scratch = nsx_arena_get(a, f->nranks * sizeof(*scratch));
@@ -118,7 +118,7 @@ static void draw_map(struct nsx_buf *b, const struct nsx_fleet *f)
 	size_t every;
 
 	choose_ranks(&m, a);
-	fill(&m, a);
+	fill_map(&m, a);
 	nsx_buf_adds(b, "<h2>Ranks and steps</h2>\n");
 	nsx_svg_open(b, (int)m.nrows * ROW + 4, "own time of each rank in each "
 		     "step over the step's median");

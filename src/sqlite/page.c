@@ -134,8 +134,8 @@ static void read_ahead(const struct nsx_pagescan *s, struct batch *b, size_t i,
 }
 
 /* Reads the pages from leaf i on that follow each other in the file. */
-static int fill(const struct nsx_pagescan *s, struct batch *b, size_t i,
-		size_t end, struct nsx_err *err)
+static int fill_batch(const struct nsx_pagescan *s, struct batch *b, size_t i,
+		      size_t end, struct nsx_err *err)
 {
 	const uint32_t *pages = s->leaves.pages;
 	size_t span = 1, leaf = i;
@@ -173,7 +173,7 @@ static const uint8_t *get_leaf(const struct nsx_pagescan *s, struct batch *b,
 {
 	uint32_t page = s->leaves.pages[i];
 
-	if (page - b->first >= b->n && fill(s, b, i, end, err))
+	if (page - b->first >= b->n && fill_batch(s, b, i, end, err))
 		return NULL;
 	return b->bytes + (page - b->first) * (size_t)s->f->page_size;
 }

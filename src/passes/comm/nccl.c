@@ -185,8 +185,8 @@ static int fill_groups(struct nccl_comm *c, struct nccl_costs *costs,
 	return 0;
 }
 
-static int fill(struct nccl_comm *c, struct nsx_table **tables,
-		struct nsx_err *err)
+static int fill_collectives(struct nccl_comm *c, struct nsx_table **tables,
+			    struct nsx_err *err)
 {
 	struct nccl_costs costs = {.run = c->run, .out = c->out};
 
@@ -242,7 +242,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 
 	for (unsigned i = 0; i < ARRAY_LEN(layouts); i++)
 		tables[i] = nsx_add_table(out, &layouts[i]);
-	rc = run->trace->ops.n ? fill(&c, tables, err) :
+	rc = run->trace->ops.n ? fill_collectives(&c, tables, err) :
 				 nccl_fill_host(run, out, tables[L_OPS],
 						tables[L_PIDS], err);
 	free(c.groups);

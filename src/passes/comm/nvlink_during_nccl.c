@@ -102,8 +102,8 @@ static int say_missing(const struct nsx_run *run, struct nsx_section *out)
 				  "the trace has no rows of GPU_METRICS");
 }
 
-static int fill(struct nsx_section *out, const struct nsx_metrics *m,
-		struct nsx_table *table, struct nsx_err *err)
+static int fill_links(struct nsx_section *out, const struct nsx_metrics *m,
+		      struct nsx_table *table, struct nsx_err *err)
 {
 	for (size_t i = 0; i < m->n; i++) {
 		const struct nsx_metric *x = &m->v[i];
@@ -263,7 +263,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	if (m && m->damage)
 		return nsx_fail(err, NSX_E_DATA, "table GPU_METRICS is damaged: "
 				"%s", m->damage);
-	if (m && fill(out, m, rows, err))
+	if (m && fill_links(out, m, rows, err))
 		return err->rc;
 	if (!rows->nrows)
 		return say_missing(run, out);

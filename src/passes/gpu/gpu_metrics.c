@@ -412,8 +412,8 @@ static int64_t gpu_to_show(const struct nsx_run *run)
 	return m->v[0].gpu;
 }
 
-static int fill(const struct nsx_run *run, struct nsx_section *out,
-		struct nsx_table **tables, struct nsx_err *err)
+static int fill_metrics(const struct nsx_run *run, struct nsx_section *out,
+			struct nsx_table **tables, struct nsx_err *err)
 {
 	const struct nsx_metrics *m = run->facts->metrics;
 	const struct nsx_window *w = &run->trace->window;
@@ -466,7 +466,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 		return nsx_cannot(out, "none of the %lld rows of GPU_METRICS is a "
 				  "usable sample inside the window",
 				  (long long)m->samples);
-	if (fill(run, out, tables, err))
+	if (fill_metrics(run, out, tables, err))
 		return err->rc;
 	say_quality(m, out);
 	if (tables[L_COUNTERS]->nrows)

@@ -518,8 +518,8 @@ static void put_rate(const struct mem_usage *m, const struct nsx_table *rows,
 					(double)(last - first)) : nsx_null());
 }
 
-static int fill(struct mem_usage *m, struct nsx_table **t,
-		struct nsx_section *out, struct nsx_err *err)
+static int fill_usage(struct mem_usage *m, struct nsx_table **t,
+		      struct nsx_section *out, struct nsx_err *err)
 {
 	if (match(m, err) || fill_rows(m, t[0], err) ||
 	    fill_devices(m, t[1], out, err) ||
@@ -569,7 +569,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 		rc = nsx_view_scan(s, NSX_VIEW_memory_event, fields,
 				   ARRAY_LEN(fields), 1, on_row, &m, 0, err);
 		if (!rc)
-			rc = fill(&m, t, out, err);
+			rc = fill_usage(&m, t, out, err);
 	} else {
 		nsx_cannot(out, "allocations were not traced "
 				"(CUDA_GPU_MEMORY_USAGE_EVENTS)");

@@ -83,8 +83,8 @@ static const char *name_of(const struct nsx_trace *t, const struct total *s)
 /* Rows of all processes together, or of each; those outside the window are
  * left out.
  */
-static int fill(const struct nsx_trace *t, const struct totals *x,
-		struct nsx_table *table, struct nsx_err *err)
+static int fill_barriers(const struct nsx_trace *t, const struct totals *x,
+			 struct nsx_table *table, struct nsx_err *err)
 {
 	for (size_t g = 0; g < x->groups.n; g++) {
 		const struct total *s = &x->v[g];
@@ -166,9 +166,9 @@ static int fill_tables(const struct nsx_run *run, struct nsx_section *out,
 				    err);
 	}
 	if (!rc)
-		rc = fill(t, &whole, all, err);
+		rc = fill_barriers(t, &whole, all, err);
 	if (!rc)
-		rc = fill(t, &each, by_pid, err);
+		rc = fill_barriers(t, &each, by_pid, err);
 	if (!rc)
 		rc = fill_processes(t, &each, pids, err);
 	nsx_table_sort(all, NSX_DESC(COST), NSX_DESC(TOTAL_MS), NSX_DESC(COUNT),

@@ -134,8 +134,8 @@ static int add_os_calls(struct sites *x, struct nsx_err *err)
 	return 0;
 }
 
-static int fill(const struct sites *x, struct nsx_table *table,
-		struct nsx_err *err)
+static int fill_sites(const struct sites *x, struct nsx_table *table,
+		      struct nsx_err *err)
 {
 	for (size_t g = 0; g < x->keys.n; g++) {
 		const struct nsx_group_key *call =
@@ -213,7 +213,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	if (!rc)
 		rc = add_os_calls(&x, err);
 	if (!rc)
-		rc = fill(&x, table, err);
+		rc = fill_sites(&x, table, err);
 	nsx_groups_done(&x.calls);
 	nsx_groups_done(&x.keys);
 	free(x.v);

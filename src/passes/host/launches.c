@@ -251,7 +251,8 @@ static int infer_held(struct work *w, struct nsx_err *err)
 	return 0;
 }
 
-static int fill(struct work *w, struct nsx_table *table, struct nsx_err *err)
+static int fill_launches(struct work *w, struct nsx_table *table,
+			 struct nsx_err *err)
 {
 	for (size_t g = 0; g < w->groups.n; g++) {
 		const struct launcher *x = &w->v[g];
@@ -351,7 +352,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	nsx_md_heading(out, "Launches");
 	rc = collect(&w, err);
 	if (!rc)
-		rc = fill(&w, table, err);
+		rc = fill_launches(&w, table, err);
 	if (!rc)
 		say_backpressure(&w, out);
 	nsx_groups_done(&w.groups);

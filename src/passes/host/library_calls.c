@@ -164,8 +164,8 @@ static int fill_spread(const struct sums *s, const struct sum *least, size_t n,
 	return 0;
 }
 
-static int fill(struct sums *s, struct nsx_table *rows,
-		struct nsx_table *spread, struct nsx_err *err)
+static int fill_calls(struct sums *s, struct nsx_table *rows,
+		      struct nsx_table *spread, struct nsx_err *err)
 {
 	size_t next;
 
@@ -243,7 +243,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	rc = of_call && s.ns ? sum_up(&s, of_call, &groups, err) : err->rc;
 	if (!rc) {
 		list_durations(&s, of_call);
-		rc = fill(&s, rows, spread, err);
+		rc = fill_calls(&s, rows, spread, err);
 	}
 	if (!rc && rows->nrows)
 		say(out, rows, spread);

@@ -40,8 +40,8 @@ static int add_call(const struct nsx_trace *t, struct totals *x, size_t i,
 	return 0;
 }
 
-static int fill(const struct nsx_trace *t, const struct totals *x,
-		struct nsx_table *table, struct nsx_err *err)
+static int fill_syncs(const struct nsx_trace *t, const struct totals *x,
+		      struct nsx_table *table, struct nsx_err *err)
 {
 	for (size_t g = 0; g < x->groups.n; g++) {
 		struct nsx_cell *row;
@@ -78,7 +78,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 		rc = add_call(t, &x, i, err);
 	}
 	if (!rc)
-		rc = fill(t, &x, table, err);
+		rc = fill_syncs(t, &x, table, err);
 	nsx_groups_done(&x.groups);
 	free(x.v);
 	if (rc)

@@ -18,8 +18,8 @@ static const struct nsx_layout layouts[] = {
 	{.key = "rows", NSX_COLS(cols)},
 };
 
-static int fill(const struct nsx_trace *t, const struct nsx_profiler *p,
-		struct nsx_table *table, struct nsx_err *err)
+static int fill_costs(const struct nsx_trace *t, const struct nsx_profiler *p,
+		      struct nsx_table *table, struct nsx_err *err)
 {
 	size_t next;
 
@@ -79,7 +79,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 				       "CUPTI_ACTIVITY_KIND_OVERHEAD");
 	if (p->damage)
 		return nsx_fail(err, NSX_E_DATA, "%s", p->damage);
-	if (fill(run->trace, p, table, err))
+	if (fill_costs(run->trace, p, table, err))
 		return err->rc;
 	judge(p, out);
 	if (p->defects)

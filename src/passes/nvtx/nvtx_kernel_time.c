@@ -92,9 +92,9 @@ static int sum_up(const struct nsx_run *run, struct nsx_nvtx_groups *g,
 	return add_opaque(run, s, err);
 }
 
-static int fill(const struct nsx_trace *t, const struct nsx_nvtx_groups *g,
-		const struct sums *s, struct nsx_table *table,
-		struct nsx_err *err)
+static int fill_ranges(const struct nsx_trace *t,
+		       const struct nsx_nvtx_groups *g, const struct sums *s,
+		       struct nsx_table *table, struct nsx_err *err)
 {
 	for (uint32_t k = 0; k < g->n; k++) {
 		struct nsx_cell *row;
@@ -200,7 +200,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 		return nsx_cannot(out, "left out by --no-nvtx-kernel-map");
 	rc = sum_up(run, &g, &s, err);
 	if (!rc)
-		rc = fill(run->trace, &g, &s, table, err);
+		rc = fill_ranges(run->trace, &g, &s, table, err);
 	if (rc)
 		return rc;
 	out->sql_differs = run->trace->defects.crossing_ranges > 0;

@@ -172,8 +172,8 @@ static void sum_ranges(const struct work *w, struct group *v)
 	}
 }
 
-static int fill(const struct work *w, const struct group *v,
-		struct nsx_table *table, struct nsx_err *err)
+static int fill_groups(const struct work *w, const struct group *v,
+		       struct nsx_table *table, struct nsx_err *err)
 {
 	for (uint32_t k = 0; k < w->g.n; k++) {
 		struct nsx_cell *row;
@@ -217,7 +217,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 		return err->rc;
 	add_kernels(&w);
 	sum_ranges(&w, v);
-	rc = fill(&w, v, table, err);
+	rc = fill_groups(&w, v, table, err);
 	if (rc)
 		return rc;
 	nsx_md_heading(out, "NVTX");

@@ -256,7 +256,8 @@ static void name_row(struct path *p, const struct nsx_group_key *key,
 	cells[NAME] = nsx_string(name);
 }
 
-static int fill(struct path *p, struct nsx_table *table, struct nsx_err *err)
+static int fill_suspects(struct path *p, struct nsx_table *table,
+			 struct nsx_err *err)
 {
 	double length = (double)(p->w.end_ns - p->w.start_ns);
 
@@ -308,7 +309,7 @@ static int compute(struct path *p, struct nsx_table *table,
 	if (!rc)
 		rc = credit_idle(p, err);
 	if (!rc)
-		rc = fill(p, table, err);
+		rc = fill_suspects(p, table, err);
 	if (rc)
 		return rc;
 	say(p);
