@@ -91,6 +91,23 @@ void nsx_sketch_add(struct nsx_sketch *s, int64_t ns, uint64_t count)
 					   NSX_SKETCH_BUCKETS - 1] += count;
 }
 
+double nsx_sketch_quantile(const struct nsx_sketch *s, double q)
+{
+	uint64_t n = 0, sum = 0, want;
+	size_t i = 0;
+
+	for (size_t k = 0; k < NSX_SKETCH_BUCKETS; k++)
+		n += s->n[k];
+	if (!n)
+		return 0;
+	want = (uint64_t)(q * (double)(n - 1));
+	while (sum + s->n[i] <= want)
+		sum += s->n[i++];
+	/* The middle of a bucket, by ratio. */
+	return i ? SKETCH_LEAST_NS * pow(SKETCH_GROWTH, (double)i - 0.5) :
+		   SKETCH_LEAST_NS / 2.0;
+}
+
 void nsx_sketch_put(const struct nsx_sketch *s, struct nsx_buf *b)
 {
 	size_t last = 0;
@@ -102,4 +119,19 @@ void nsx_sketch_put(const struct nsx_sketch *s, struct nsx_buf *b)
 		nsx_put_number(b, s->n[i]);
 		last = i;
 	}
+}
+
+bool nsx_sketch_take(struct nsx_sketch *s, const void *p, size_t n)
+{
+	struct nsx_bytes b = {p, (const unsigned char *)p + n};
+	uint64_t step, count, at = 0;
+
+	while (b.p < b.end) {
+		if (!nsx_get_number(&b, &step) || !nsx_get_number(&b, &count) ||
+		    step >= NSX_SKETCH_BUCKETS - at)
+			return false;
+		at += step;
+		s->n[at] += count;
+	}
+	return true;
 }

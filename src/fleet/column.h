@@ -42,6 +42,9 @@ struct nsx_sketch {
 	uint64_t n[NSX_SKETCH_BUCKETS];
 };
 void nsx_sketch_add(struct nsx_sketch *s, int64_t ns, uint64_t count);
+double nsx_sketch_quantile(const struct nsx_sketch *s, double q); /* ns; 0: empty */
 void nsx_sketch_put(const struct nsx_sketch *s, struct nsx_buf *b);
+/* Adds what was put. False: the bytes are none. */
+bool nsx_sketch_take(struct nsx_sketch *s, const void *p, size_t n);
 
 #endif

@@ -225,8 +225,8 @@ static void put_lanes(struct nsx_jsonw *w, const struct nsx_timeline *t)
 	nsx_jsonw_end(w);
 }
 
-static void fill(struct nsx_jsonw *w, const struct nsx_report *r,
-		 const struct nsx_timeline *t)
+static void put_timeline(struct nsx_jsonw *w, const struct nsx_report *r,
+			 const struct nsx_timeline *t)
 {
 	struct nsx_window judged = nsx_judged(r->facts);
 	const char *base = strrchr(r->path, '/');
@@ -288,7 +288,7 @@ int nsx_html_data(struct nsx_buf *b, const struct nsx_report *r,
 	int rc = f ? 0 : nsx_fail(err, NSX_E_NOMEM, "not enough memory for the "
 			      "data of the page");
 
-	fill(w, r, t);
+	put_timeline(w, r, t);
 	if (!rc)
 		rc = nsx_jsonw_write_compact(w, f, err);
 	nsx_jsonw_free(w);
