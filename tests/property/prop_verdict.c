@@ -111,7 +111,10 @@ static void check_findings(const struct nsx_report *r, int64_t length)
 {
 	double sum = 0;
 	size_t n = 0;
+	bool shared = false; /* what less waiting wins is then unsure: low */
 
+	for (size_t i = 0; i < r->found.n; i++)
+		shared = shared || r->found.v[i].id == NSX_ID_gpu_shared;
 	for (size_t i = 0; i < r->found.n; i++) {
 		const struct nsx_finding *f = &r->found.v[i];
 
@@ -128,6 +131,7 @@ static void check_findings(const struct nsx_report *r, int64_t length)
 		check(f->disjoint_ns < 0.1 * (double)length ||
 			      f->price < NSX_PRICE_MEASURED || f->is_set ||
 			      f->low_ns < 0.1 * f->headroom_ns ||
+			      (shared && f->confidence == NSX_CONF_LOW) ||
 			      f->severity == NSX_SEV_HIGH,
 		      "less than high with a tenth of the window",
 		      f->disjoint_ns, (double)length);
