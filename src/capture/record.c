@@ -52,7 +52,7 @@ static void note_target(struct recording *r, const struct nsx_proc_end *e)
 	enum { LOOK_S = 30 };
 	double now = nsx_now();
 
-	if (r->target && !r->gone_s && kill(r->target, 0))
+	if (r->target && r->gone_s <= 0 && kill(r->target, 0))
 		r->gone_s = now;
 	if (r->target || now - e->began_s > LOOK_S)
 		return;
@@ -65,7 +65,7 @@ static double target_seconds(const struct recording *r,
 {
 	double end_s = r->c->raw ? r->collected_s : e->began_s + e->seconds;
 
-	return (r->gone_s ? r->gone_s : end_s) -
+	return (r->gone_s > 0 ? r->gone_s : end_s) -
 	       (r->target ? r->seen_s : e->began_s);
 }
 

@@ -22,12 +22,19 @@ for i in range(120000):  # each takes longer than the one before
     rows.append(tuple(row.values()))
 db.executemany(f"INSERT INTO {t} ({','.join(row)}) VALUES ({','.join('?' * len(row))})", rows)
 db.commit()
+few = sqlite3.connect("names.sqlite")  # 2000 of them, each with a long name of its own
+db.backup(few)
+few.execute(f"DELETE FROM {t} WHERE gridX > 2000")
+few.executemany("INSERT INTO StringIds (id, value) VALUES (?, ?)", [(10**6 + i, f"{i}" + "k" * 100) for i in range(2001)])
+few.execute(f"UPDATE {t} SET shortName = 1000000 + gridX, demangledName = 1000000 + gridX")
+few.commit()
 P
+"$b/nsys-explain" names.sqlite -q --html whole.html && "$b/nsys-explain" names.sqlite -q --html cut.html --html-max 150k || exit 1
 "$b/nsys-explain" t.sqlite -q --out o && "$b/nsys-explain" t.sqlite -q --all-rows --out all || exit 1
 "$b/fleet-gen" job none ranks=2 hosts=1 steps=100050 colls=3 format=digest &&
 	"$b/nsys-explain" fleet job/traces -q -o fo && "$b/nsys-explain" fleet job/traces -q --all-rows -o fall || exit 1
 python3 - <<'P'
-import csv
+import csv, os
 def read(d, table="kernel_shapes"):
     return list(csv.DictReader(open(f"{d}/tables/{table}.csv", newline="")))
 cut, whole = read("o"), read("all")
@@ -45,7 +52,9 @@ checks = {
     "all steps": len(all_steps) > 100000,
     "the bound of steps": steps == all_steps[:100000],
     "their time": abs(float(more["wall_ms"]) - sum(float(x["wall_ms"]) for x in all_steps[100000:])) < 1e-6,
-    "the page says so": "more in `tables/kernel_shapes.csv`" in open("o/report.md").read(),
+    "a page of long names": os.path.getsize("whole.html") > 200000,
+    "a page within its bound": os.path.getsize("cut.html") <= 150000,
+    "the report says so": "more in `tables/kernel_shapes.csv`" in open("o/report.md").read(),
 }
 for name, holds in checks.items():
     if not holds:

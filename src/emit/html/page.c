@@ -231,29 +231,45 @@ static void add_main(struct nsx_buf *b, const struct nsx_report *r,
 	nsx_arena_free(a);
 }
 
-int nsx_emit_html(const struct nsx_report *r, FILE *out, struct nsx_err *err)
+/* The page with about so many events at most; *drawn: those it has. */
+static int add_page(struct nsx_buf *b, const struct nsx_report *r,
+		    size_t events, size_t *drawn, struct nsx_err *err)
 {
 	const char *base = strrchr(r->path, '/');
 	struct nsx_timeline *t = NULL;
-	struct nsx_buf b = {0};
-	size_t most = r->html_bytes ? r->html_bytes : NSX_HTML_BYTES;
-	int rc = nsx_timeline_build(r, most == SIZE_MAX ? SIZE_MAX :
-				    most > PAGE_REST ?
-					    (most - PAGE_REST) / EVENT_BYTES : 0,
-				    &t, err);
+	int rc = nsx_timeline_build(r, events, &t, err);
 
 	if (rc)
 		return rc;
+	*drawn = t->nevents;
 	base = base ? base + 1 : r->path;
-	nsx_html_head(&b, base, true);
-	add_main(&b, r, t, base);
-	rc = nsx_html_data(&b, r, t, err);
-	nsx_buf_adds(&b, "<script>");
-	nsx_buf_adds(&b, nsx_page_js);
-	nsx_buf_adds(&b, "</script>\n</body>\n</html>\n");
+	nsx_html_head(b, base, true);
+	add_main(b, r, t, base);
+	rc = nsx_html_data(b, r, t, err);
+	nsx_buf_adds(b, "<script>");
+	nsx_buf_adds(b, nsx_page_js);
+	nsx_buf_adds(b, "</script>\n</body>\n</html>\n");
+	nsx_timeline_free(t);
+	return rc;
+}
+
+int nsx_emit_html(const struct nsx_report *r, FILE *out, struct nsx_err *err)
+{
+	size_t most = r->html_bytes ? r->html_bytes : NSX_HTML_BYTES, drawn;
+	size_t events = most == SIZE_MAX ? SIZE_MAX :
+			most > 2 * PAGE_REST ? (most - PAGE_REST) / EVENT_BYTES :
+					       most / (2 * EVENT_BYTES);
+	struct nsx_buf b = {0};
+	int rc = add_page(&b, r, events, &drawn, err);
+
+	/* Names of their own make events dearer than most are. */
+	while (!rc && b.n > most && events) {
+		nsx_buf_clear(&b);
+		events = NSX_MIN(events, drawn) / 2;
+		rc = add_page(&b, r, events, &drawn, err);
+	}
 	if (!rc)
 		fwrite(b.p, 1, b.n, out);
 	nsx_buf_done(&b);
-	nsx_timeline_free(t);
 	return rc ? rc : nsx_stopped(err);
 }
