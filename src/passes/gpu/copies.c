@@ -491,5 +491,6 @@ NSX_DEFINE_PASS(copies) {
 	.any_of = {NSX_GPU_WORK},
 	.layouts = layouts,
 	.nlayouts = ARRAY_LEN(layouts),
+	.more = (const struct nsx_layout *const[]){&copies_alike_layout, NULL},
 	.run = run,
 };

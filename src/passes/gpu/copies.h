@@ -60,6 +60,7 @@ int copies_measure(const struct nsx_run *run, struct copy_groups *g,
 		   struct nsx_err *err);
 void copies_done(struct copy_groups *g);
 /* Adds the table of copies of one size, and says what stands out. */
+extern const struct nsx_layout copies_alike_layout;
 int copies_alike(const struct nsx_run *run, struct nsx_section *out,
 		 struct nsx_err *err);
 #endif

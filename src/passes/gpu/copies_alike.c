@@ -19,8 +19,8 @@
 	X(P95, "p95_us", F64, "95th percentile")                              \
 	X(P99, "p99_us", F64, "99th percentile")
 NSX_COLUMNS(cols, COLUMNS);
-static const struct nsx_layout layout = {.key = "alike", NSX_COLS(cols),
-					 .json_rows = 100};
+const struct nsx_layout copies_alike_layout = {.key = "alike", NSX_COLS(cols),
+					       .json_rows = 100};
 enum { FEW = 5, NOTED_PCT = 1 /* of the window's length */ };
 
 struct alike {
@@ -82,7 +82,8 @@ static void list_durations(struct sweep *s)
 		}
 }
 
-static int fill(struct sweep *s, struct nsx_table *table, struct nsx_err *err)
+static int fill_alike(struct sweep *s, struct nsx_table *table,
+		      struct nsx_err *err)
 {
 	static const double qs[] = {0.5, 0.95, 0.99};
 
@@ -143,7 +144,7 @@ int copies_alike(const struct nsx_run *run, struct nsx_section *out,
 		 struct nsx_err *err)
 {
 	struct sweep s = {.t = run->trace};
-	struct nsx_table *table = nsx_add_table(out, &layout);
+	struct nsx_table *table = nsx_add_table(out, &copies_alike_layout);
 	size_t n = s.t->ops.n;
 	int rc;
 
@@ -153,7 +154,7 @@ int copies_alike(const struct nsx_run *run, struct nsx_section *out,
 	rc = s.of_op && s.ns ? group_all(&s, err) : err->rc;
 	if (!rc) {
 		list_durations(&s);
-		rc = fill(&s, table, err);
+		rc = fill_alike(&s, table, err);
 	}
 	if (!rc && table->nrows)
 		say(s.t, out, table);

@@ -637,5 +637,6 @@ NSX_DEFINE_PASS(dimensions) {
 	.any_of = {NSX_GPU_WORK},
 	.layouts = layouts,
 	.nlayouts = ARRAY_LEN(layouts),
+	.more = (const struct nsx_layout *const[]){&answers_layout, NULL},
 	.summarise = summarise,
 };
