@@ -16,7 +16,6 @@
 
 static const char *const headings[] = {
 	"Findings in full",
-	"In five questions",
 	"Where the time went",
 	"What if",
 	"Run phases",

@@ -29,7 +29,7 @@ static void add_steps(struct nsx_digest *d, struct nsx_bytes *b)
 		for (unsigned p = 0; p < NSX_NPARTS; p++)
 			s->wall_ns += s->part_ns[p] = next(b, NSX_TIME_MAX / 512);
 		s->cause_ns[next(b, NSX_NCAUSES)] = s->part_ns[NSX_P_IDLE];
-		s->kernels = next(b, INT64_MAX);
+		s->kernels = next(b, NSX_TIME_MAX);
 		s->colls = colls += next(b, 5);
 		at += s->wall_ns + next(b, 3);
 	}
@@ -74,7 +74,7 @@ static struct nsx_digest *make(int64_t rank, struct nsx_bytes *b)
 		.detail = (unsigned)next(b, NSX_NDETAILS),
 		.who = (uint64_t)next(b, 4) + 8 * (uint64_t)rank,
 		.host = (uint64_t)next(b, 3), .gpu_model = "", .product = "",
-		.schema = "", .peak_bytes = next(b, INT64_MAX) - 1,
+		.schema = "", .peak_bytes = next(b, NSX_TIME_MAX) - 1,
 		.utc_ns = next(b, NSX_TIME_MAX) - 1,
 		.system_ns = next(b, NSX_TIME_MAX) - 1,
 		.last_ns = next(b, NSX_TIME_MAX), .is_partial = next(b, 2)};

@@ -617,7 +617,7 @@ static int summarise(const struct nsx_run *run,
 
 NSX_DEFINE_PASS(dimensions) {
 	.id = "dimensions",
-	.title = "In five questions",
+	.title = "Where the time went",
 	.no_query = "figures of other sections",
 	.summary = "CPU overhead, memory overhead, interconnect, GPU compute: "
 		   "each with its verdict",
