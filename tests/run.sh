@@ -28,7 +28,7 @@ fi
 
 rm -rf "$out" && mkdir -p "$out" || exit 1
 # Those that take minutes begin first.
-slow="lint traces limits html io_faults"
+slow="sql convert faults lint diff traces damage html hostile"
 for s in $slow; do
 	[ -f "$here/suite/$s.sh" ] && echo "$here/suite/$s.sh" || echo "$here/$s.sh"
 done >"$out/list"
