@@ -4,8 +4,16 @@
 #include "base/stat.h"
 #include "detect/detect.h"
 
-static int (*const detectors[])(struct nsx_detect *d, struct nsx_err *err) = {
-#define NSX_DETECTOR(name) nsx_detect_##name,
+enum when {
+	NSX_GPU_WINDOW,	 /* a window of GPU work is judged                   */
+	NSX_NO_GPU_WORK, /* there is none in the trace                       */
+	NSX_ALWAYS,
+};
+static const struct {
+	int (*run)(struct nsx_detect *d, struct nsx_err *err);
+	enum when when;
+} detectors[] = {
+#define NSX_DETECTOR(name, when) {nsx_detect_##name, when},
 #include "detect/detect.def"
 #undef NSX_DETECTOR
 };
@@ -25,20 +33,20 @@ static bool sees_pytorch(const struct nsx_trace *t)
 	return false;
 }
 
-int nsx_detect(const struct nsx_trace *t, const struct nsx_facts *f,
-	       struct nsx_findings *l, struct nsx_err *err)
+int nsx_detect(struct nsx_detect *d, struct nsx_err *err)
 {
-	struct nsx_detect d = {.trace = t, .facts = f, .found = l,
-			       .w = nsx_judged(f),
-			       .is_pytorch = sees_pytorch(t)};
 	int rc = 0;
 
-	if (d.w.start_ns >= d.w.end_ns)
-		return t->ops.n ? 0 : nsx_detect_without_gpu(&d, err);
+	d->w = nsx_judged(d->facts);
+	d->is_pytorch = sees_pytorch(d->trace);
 	for (size_t i = 0; !rc && i < ARRAY_LEN(detectors); i++) {
-		d.scratch = nsx_arena_new();
-		rc = detectors[i](&d, err);
-		nsx_arena_free(d.scratch);
+		if ((detectors[i].when == NSX_GPU_WINDOW &&
+		     d->w.start_ns >= d->w.end_ns) ||
+		    (detectors[i].when == NSX_NO_GPU_WORK && d->trace->ops.n))
+			continue;
+		d->scratch = nsx_arena_new();
+		rc = detectors[i].run(d, err);
+		nsx_arena_free(d->scratch);
 	}
 	return rc;
 }

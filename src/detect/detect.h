@@ -1,8 +1,8 @@
 /* detect.h - what costs time is looked for always, whatever sections are shown.
  *
- * A detector is a file of this folder for a family of findings, listed in
- * detect.def: nsx_detect_NAME reads the trace and the facts, both const, and
- * adds what it found, and what it checked and found fine, to a list of its own.
+ * A detector looks for a family of findings; all are listed in detect.def.
+ * nsx_detect_NAME reads the trace, the facts and what sections measured, all
+ * const, and adds what it found, and what it checked and found fine, to a list.
  * It proposes generously: for each thing that could be otherwise a remedy to
  * replay.  Then all are priced, what wins nothing is dropped, and the rest is
  * ranked.
@@ -11,6 +11,7 @@
 #define NSX_DETECT_H
 
 #include "base/group.h"
+#include "detect/measured.h"
 #include "facts/facts.h"
 #include "report/finding.h"
 #include "report/opts.h"
@@ -18,22 +19,22 @@
 struct nsx_detect {
 	const struct nsx_trace *trace;
 	const struct nsx_facts *facts;
+	const struct nsx_opts *opts;
+	const struct nsx_measured *measured;
 	struct nsx_findings *found;
+	/* nsx_detect fills these: */
 	struct nsx_window w;	   /* judged                                 */
 	bool is_pytorch;	   /* seen in the trace                      */
 	struct nsx_arena *scratch; /* freed after this detector              */
 };
 
-#define NSX_DETECTOR(name)                                                    \
+#define NSX_DETECTOR(name, when)                                              \
 	int nsx_detect_##name(struct nsx_detect *d, struct nsx_err *err);
 #include "detect/detect.def"
 #undef NSX_DETECTOR
-/* In their place, where the trace has no GPU work. */
-int nsx_detect_without_gpu(struct nsx_detect *d, struct nsx_err *err);
 
-/* Adds what all detectors find to l.  Errors: NSX_E_NOMEM, NSX_E_STOP. */
-int nsx_detect(const struct nsx_trace *t, const struct nsx_facts *f,
-	       struct nsx_findings *l, struct nsx_err *err) NSX_CHECKED;
+/* Adds what all detectors find to d->found.  Errors: NSX_E_NOMEM, NSX_E_STOP. */
+int nsx_detect(struct nsx_detect *d, struct nsx_err *err) NSX_CHECKED;
 
 /* Prices what was found on the judged window by replaying the remedies, joins
  * what wins the same time, and puts the list into the order of the report.

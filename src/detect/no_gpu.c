@@ -5,7 +5,8 @@
 #include "detect/detect.h"
 #include "report/words.h"
 
-#define MUCH 0.1 /* of the recording */
+#define MUCH 0.1      /* of the recording                        */
+#define BUSY_PCT 25.0 /* on a CPU: from which a thread is named */
 enum { FEW_NEXT = 2 };
 
 struct spent { /* by name */
@@ -171,4 +172,44 @@ int nsx_detect_without_gpu(struct nsx_detect *d, struct nsx_err *err)
 		free(s.v);
 	}
 	return rc;
+}
+
+/* The thread that is on a CPU most is where the time goes. */
+int nsx_detect_busiest(struct nsx_detect *d, struct nsx_err *err)
+{
+	struct nsx_findings *l = d->found;
+	const struct nsx_measured *m = d->measured;
+
+	(void)err;
+	if (!m->busiest.name || !(m->busiest.pct >= BUSY_PCT))
+		return 0;
+	struct nsx_finding f = {
+		.id = NSX_ID_host_threads, .device = NSX_NONE,
+		.confidence = NSX_CONF_HIGH,
+		.title = nsx_tell(l, "one thread is on a CPU for %.0f %% of "
+				  "the time: %s", m->busiest.pct,
+				  nsx_tell_name(l, m->busiest.name)),
+		.evidence = {nsx_tell(l, "%s; all other threads together %s",
+				      nsx_text_ns(l->arena,
+						  m->busiest.on_ms * 1e6),
+				      nsx_text_ns(l->arena,
+						  m->busiest.others_ms * 1e6))},
+		.recommendation = {
+			d->trace->samples.n ?
+			"look at the functions it runs (under CPU); only what "
+			"runs beside it, on other cores or the GPU, is faster" :
+			"see which functions it runs (samples of the CPU, nsys's "
+			"--sample, tell); only what runs beside it, on other "
+			"cores or the GPU, is faster"},
+		.proof = {{.csv = "cpu_threads", .column = "on_cpu_ms",
+			   .units = "ms",
+			   .at = {{"tid", nsx_int(m->busiest.tid)}}}}};
+
+	if (d->trace->ngpus)
+		f.evidence[1] = nsx_tell(l, "%s of the machine did nothing that "
+					 "was recorded",
+					 nsx_text_n(l->arena, d->trace->ngpus,
+						    "GPU", NULL));
+	nsx_found(l, &f);
+	return 0;
 }

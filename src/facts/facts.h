@@ -155,11 +155,17 @@ enum nsx_graph_mode {
 	NSX_GRAPH_NODES,  /* the nodes of replays                            */
 	NSX_GRAPH_MIXED,
 };
+enum {
+	NSX_GRAPHS_COVERED_PCT = 95, /* less: work is missing                */
+	NSX_GRAPHS_HIDDEN_PCT = 20,  /* more: the inside is worth seeing     */
+};
 extern const char *const nsx_graph_modes[]; /* "none", ...               */
 struct nsx_graph_facts {
 	enum nsx_graph_mode mode;
 	int64_t launches; /* calls that succeeded and began in the window    */
 	int64_t covered;  /* those that left a replay or nodes behind        */
+	double coverage_pct; /* NAN: no launch, or with a user's window, where
+				a replay may lie outside                     */
 	int64_t host_ns;  /* in all of them                                  */
 	int64_t *missing; /* by process: launches that are not covered       */
 	size_t orphans;	  /* replays and nodes without a launch call         */
@@ -256,6 +262,22 @@ int nsx_facts_graphs(struct nsx_facts *f, const struct nsx_trace *t,
 static inline const char *nsx_fact_text(const struct nsx_facts *f, nsx_str s)
 {
 	return nsx_str_text(f->strings, s);
+}
+
+/* Time in which a device ran kernels or graph replays. */
+static inline int64_t nsx_kernel_busy(const struct nsx_device_facts *d)
+{
+	return nsx_spans_total(&d->compute) +
+	       nsx_spans_minus_total(&d->comm, &d->compute);
+}
+
+/* Whether the file can tell in what range a kernel was launched. */
+static inline bool nsx_maps_kernels(const struct nsx_schema *s)
+{
+	return nsx_has_view(s, NSX_VIEW_nvtx) &&
+	       nsx_has_view(s, NSX_VIEW_kernel) &&
+	       nsx_has_view(s, NSX_VIEW_runtime) &&
+	       nsx_has(s, NSX_F_kernel_corr) && nsx_has(s, NSX_F_runtime_corr);
 }
 
 /* The window findings are priced on: the steady one, which with a user's window

@@ -1,4 +1,5 @@
 /* graphs.c - CUDA graphs: launch calls, and whether they left anything behind. */
+#include <math.h>
 #include "base/stat.h"
 #include "facts/facts.h"
 
@@ -79,6 +80,9 @@ int nsx_facts_graphs(struct nsx_facts *f, const struct nsx_trace *t,
 					 nsx_call_end(&t->calls, i)));
 		g->missing[t->thread[nsx_call_thread(t, i)].process] += !seen[i];
 	}
+	g->coverage_pct = g->launches && t->user.start_ns == t->user.end_ns ?
+				  100 * (double)g->covered /
+					  (double)g->launches : NAN;
 	if (g->mode == NSX_GRAPH_NONE && g->launches)
 		g->mode = NSX_GRAPH_OPAQUE;
 	if (g->mode == NSX_GRAPH_WHOLE)

@@ -7,12 +7,14 @@
  * src/passes/registry.def makes it exist.
  *
  * Passes run side by side: a pass reads the trace and the facts, both const,
- * and writes only its own section.  Summaries follow when all is found and
- * ranked, one at a time in registry order, each after the sections it shows.
+ * and writes only its own section, and for the detectors (src/detect), which
+ * follow, what it measured that decides a finding.  Summaries come when all is
+ * found and ranked, one at a time in registry order, each after the sections it shows.
  */
 #ifndef NSX_PASS_H
 #define NSX_PASS_H
 
+#include "detect/measured.h"
 #include "facts/facts.h"
 #include "report/opts.h"
 #include "schema/query.h"
@@ -22,6 +24,8 @@ struct nsx_run {
 	const struct nsx_trace *trace;
 	const struct nsx_facts *facts;
 	const struct nsx_opts *opts;
+	struct nsx_measured *measured; /* for detectors: a pass writes only
+					  what is its own                    */
 	struct nsx_arena *scratch; /* freed after this pass                  */
 };
 

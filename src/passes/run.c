@@ -33,6 +33,7 @@ struct run {
 	const struct nsx_trace *trace;
 	const struct nsx_facts *facts;
 	const struct nsx_opts *opts;
+	struct nsx_measured *measured;
 	struct nsx_report *report;
 };
 
@@ -150,7 +151,7 @@ const struct nsx_query *nsx_pass_query(const struct nsx_pass *pass, unsigned i)
 static int run_pass(const struct run *run, struct nsx_section *out,
 		    struct nsx_err *err)
 {
-	struct nsx_run r = {run->trace, run->facts, run->opts,
+	struct nsx_run r = {run->trace, run->facts, run->opts, run->measured,
 			    nsx_arena_new()};
 	const char *missing;
 	int rc;
@@ -222,7 +223,6 @@ static struct nsx_report *new_report(const struct nsx_trace *trace,
 	for (unsigned i = 0; i < nsx_npasses; i++) {
 		r->sections[i].pass = nsx_passes[i];
 		r->sections[i].arena = nsx_arena_new();
-		r->sections[i].found.arena = r->sections[i].arena;
 	}
 	nsx_utc_now(text);
 	r->generated_at = nsx_arena_strdup(a, text);
@@ -233,18 +233,13 @@ static struct nsx_report *new_report(const struct nsx_trace *trace,
 static int find(const struct run *run, struct nsx_err *err)
 {
 	struct nsx_report *r = run->report;
+	struct nsx_detect d = {.trace = run->trace, .facts = run->facts,
+			       .opts = run->opts, .measured = run->measured,
+			       .found = &r->found};
 
 	r->found.arena = r->arena;
-	if (nsx_detect(run->trace, run->facts, &r->found, err))
+	if (nsx_detect(&d, err))
 		return err->rc;
-	for (size_t i = 0; i < r->nsections; i++) {
-		const struct nsx_findings *l = &r->sections[i].found;
-
-		for (size_t k = 0; k < l->n; k++)
-			nsx_found(&r->found, &l->v[k]);
-		for (size_t k = 0; k < l->nfine; k++)
-			nsx_fine(&r->found, "%s", l->fine[k]);
-	}
 	if (nsx_rank_findings(run->facts, run->opts->threads, &r->found,
 			      err))
 		return err->rc;
@@ -285,7 +280,8 @@ int nsx_run_passes(const struct nsx_trace *trace, const struct nsx_opts *opts,
 		   struct nsx_report **ret, struct nsx_err *err)
 {
 	struct nsx_facts *facts;
-	struct run run = {.trace = trace, .opts = opts};
+	struct nsx_measured measured = {0};
+	struct run run = {.trace = trace, .opts = opts, .measured = &measured};
 	int rc = nsx_facts_build(trace, opts->threads, opts->progress, &facts,
 				 err);
 

@@ -272,7 +272,6 @@ void nsx_section_done(struct nsx_section *s)
 	free(s->tables);
 	free(s->notes);
 	free(s->blocks);
-	nsx_findings_done(&s->found);
 	free(s->warnings);
 	nsx_arena_free(s->arena);
 }

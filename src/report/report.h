@@ -105,7 +105,6 @@ struct nsx_section {
 	size_t nnotes, cap_notes;
 	struct nsx_block *blocks;
 	size_t nblocks, cap_blocks;
-	struct nsx_findings found; /* by what it measured                    */
 	const char **warnings; /* for the whole report                       */
 	size_t nwarnings, cap_warnings;
 	struct nsx_curve *curves;

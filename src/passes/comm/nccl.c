@@ -162,6 +162,7 @@ static int fill_groups(struct nccl_comm *c, struct nccl_costs *costs,
 		const struct nccl_group *g = &c->groups[i];
 		struct nccl_rank *r = c->ranks + g->rank_at;
 		struct nccl_match m;
+		bool is_judged;
 
 		if (nccl_match(c->run, c->events, r, g->nranks,
 			       g->op == NSX_COMM_SENDRECV, &m, err))
@@ -176,10 +177,9 @@ static int fill_groups(struct nccl_comm *c, struct nccl_costs *costs,
 		    (m.n &&
 		     nccl_fill_match(c, g, &m, tables[L_MATCHES], err)))
 			return err->rc;
-		if (i < MAX_TOLD)
-			nccl_say_match(c, g, &m);
-		if (m.proved && nccl_add_straggler(costs, g->name, c->events, r,
-						   &m, err))
+		is_judged = i < MAX_TOLD && nccl_say_match(c, g, &m);
+		if ((is_judged || m.proved) &&
+		    nccl_tell_arrivals(costs, g->name, c->events, r, &m, err))
 			return err->rc;
 	}
 	return 0;
@@ -188,7 +188,8 @@ static int fill_groups(struct nccl_comm *c, struct nccl_costs *costs,
 static int fill_collectives(struct nccl_comm *c, struct nsx_table **tables,
 			    struct nsx_err *err)
 {
-	struct nccl_costs costs = {.run = c->run, .out = c->out};
+	struct nccl_costs costs = {.run = c->run, .out = c->out,
+				   .end = &c->run->measured->arrivals};
 
 	if (nccl_collect(c, err))
 		return err->rc;
@@ -202,7 +203,7 @@ static int fill_collectives(struct nccl_comm *c, struct nsx_table **tables,
 			    err) ||
 	    fill_groups(c, &costs, tables, err) ||
 	    fill_pids(c, tables[L_PIDS], err) ||
-	    nccl_add_exposed(&costs, err))
+	    nccl_tell_costs(&costs, err))
 		return err->rc;
 	nsx_put(c->out, "same_stream_comm_ms", nsx_ms(c->same_stream_ns));
 	nsx_note(c->out, "the column straggler names the rank that comes last; "

@@ -106,10 +106,11 @@ int nccl_fill_ranks(struct nccl_comm *c, const struct nccl_group *g,
 int nccl_fill_match(struct nccl_comm *c, const struct nccl_group *g,
 		    const struct nccl_match *m, struct nsx_table *table,
 		    struct nsx_err *err);
-void nccl_say_match(struct nccl_comm *c, const struct nccl_group *g,
+/* Returns whether it can be judged who comes late. */
+bool nccl_say_match(struct nccl_comm *c, const struct nccl_group *g,
 		    const struct nccl_match *m);
 
-/* What communication costs each device, and the findings about it. */
+/* What communication costs each device. */
 struct nccl_cost {
 	int64_t comm_ns, exposed_ns, blocking_ns;
 	int64_t waited_ns; /* for ranks that came later, exposed or not */
@@ -120,14 +121,16 @@ struct nccl_costs {
 	const struct nsx_run *run;
 	struct nsx_section *out;
 	struct nccl_cost *v; /* by device */
+	struct nsx_arrivals **end; /* of the list of those measured */
 };
 int nccl_fill_costs(struct nccl_costs *c, struct nsx_table *devices,
 		    struct nsx_table *windows, struct nsx_err *err);
-int nccl_add_straggler(struct nccl_costs *c, const char *op,
+/* For the detectors: how ranks arrive, what devices wait. */
+int nccl_tell_arrivals(struct nccl_costs *c, const char *op,
 		       const struct nccl_event *events,
 		       const struct nccl_rank *ranks,
 		       const struct nccl_match *m, struct nsx_err *err);
-int nccl_add_exposed(struct nccl_costs *c, struct nsx_err *err);
+int nccl_tell_costs(struct nccl_costs *c, struct nsx_err *err);
 
 /* For traces without GPU work: NCCL's own ranges on the host. */
 int nccl_fill_host(const struct nsx_run *run, struct nsx_section *out,

@@ -75,7 +75,7 @@ int nccl_fill_match(struct nccl_comm *c, const struct nccl_group *g,
 	return 0;
 }
 
-void nccl_say_match(struct nccl_comm *c, const struct nccl_group *g,
+bool nccl_say_match(struct nccl_comm *c, const struct nccl_group *g,
 		      const struct nccl_match *m)
 {
 	const struct nccl_rank *r = c->ranks + g->rank_at, *late;
@@ -84,13 +84,13 @@ void nccl_say_match(struct nccl_comm *c, const struct nccl_group *g,
 	if (g->nranks == 1) {
 		nsx_note(c->out, "%s has one participant: nobody can be late, "
 			 "the column straggler names the only rank", name);
-		return;
+		return false;
 	}
 	if (!m->n) {
 		nsx_note(c->out, "%s: no instance could be matched among its "
 			 "%zu participants, so who comes late is not known",
 			 name, g->nranks);
-		return;
+		return false;
 	}
 	if (m->nranks < g->nranks)
 		nsx_note(c->out, "%s: %zu of %zu participants have too few "
@@ -99,7 +99,7 @@ void nccl_say_match(struct nccl_comm *c, const struct nccl_group *g,
 	if (m->late == NSX_NONE) {
 		nsx_md_bullet(c->out, "%s: %zu matched instances of %zu ranks, "
 			      "all arrive together.", name, m->n, m->nranks);
-		return;
+		return false;
 	}
 	late = &r[m->late];
 	nsx_md_bullet(c->out,
@@ -125,18 +125,7 @@ void nccl_say_match(struct nccl_comm *c, const struct nccl_group *g,
 	else if (m->least_late_ns == INT64_MAX)
 		nsx_note(c->out, "%s: the GPU clocks of its participants are not "
 			 "known well enough to tell who comes late", name);
-	else if (!m->nkept)
-		nsx_fine(&c->out->found,
-			 "No straggler in %s: its ranks arrive within %s of "
-			 "each other in all %zu instances judged.", name,
-			 nsx_text_ns(c->out->found.arena, (double)m->least_late_ns),
-			 m->njudged);
 	else
-		nsx_fine(&c->out->found,
-			 "No persistent straggler in %s: %s comes last in %zu "
-			 "of %zu instances (p = %.2g) and induces %s of "
-			 "waiting.", name, late->label,
-			    late->kept_last, m->nkept, m->p_value,
-			 nsx_text_ns(c->out->found.arena,
-			    late->kept_induced_ns));
+		return true;
+	return m->proved;
 }

@@ -162,6 +162,7 @@ static void judge(const struct nsx_run *run, struct nsx_section *out,
 	const struct nsx_metric_scope *comm = &x->scope[NSX_SCOPE_COMM];
 	const struct nsx_window *w = &run->trace->window;
 	const char *name = nsx_md_name(out, x->name);
+	struct nsx_measured *m = run->measured;
 	long long gpu = x->device_id;
 	double exposed = (double)nsx_spans_minus_total(&f->comm, &f->compute) /
 			 (double)(w->end_ns - w->start_ns);
@@ -176,9 +177,8 @@ static void judge(const struct nsx_run *run, struct nsx_section *out,
 			      "late ranks or for latency, not for the link.",
 			      gpu, name, comm->mean, 100 * exposed);
 	else
-		nsx_fine(&out->found, "NVLink of GPU %lld is not the limit: %s averages "
-			    "%.1f %% during communication, 95th percentile %.0f %%.",
-			    gpu, name, comm->mean, comm->p95);
+		m->links[m->nlinks++] = (struct nsx_link){gpu, name, comm->mean,
+							  comm->p95};
 }
 
 /* The counter of [i, end) that is highest under communication; NULL: none. */
@@ -205,6 +205,8 @@ static int judge_gpus(const struct nsx_run *run, struct nsx_section *out,
 {
 	const struct nsx_metrics *m = run->facts->metrics;
 
+	run->measured->links = nsx_arena_get(
+		out->arena, m->n * sizeof(*run->measured->links));
 	for (size_t i = 0, next; i < m->n; i = next) {
 		const struct nsx_metric *top;
 		double median_ns = 0;

@@ -6,6 +6,7 @@
  * entry names left nothing behind.
  */
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include "passes/pass.h"
@@ -224,68 +225,16 @@ static int fill_opaque(const struct nsx_run *run, struct nsx_table *table,
 
 /* What it means ------------------------------------------------------------*/
 
-static void advise(struct nsx_section *out, enum nsx_finding_id id, const char *title,
-		   const char *evidence, const char *remedy)
-{
-	struct nsx_finding c = {
-		.id = id, .title = title,
-		.evidence = {evidence},
-		.recommendation = {
-			"capture a short stretch again with graphs traced node "
-			"by node (the line is under Capture quality): that "
-			"slows each launch (runs 30 to 60 % longer have been "
-			"reported), so take times from the capture without it",
-			remedy},
-		.device = NSX_NONE, .confidence = NSX_CONF_HIGH,
-		.is_set = true,
-		.proof = {{.csv = "cuda_graphs", .column = "coverage_pct", .units = "%"}},
-	};
-
-	nsx_found(&out->found, &c);
-}
-
-static void judge(const struct nsx_graph_facts *g, double coverage,
-		  struct nsx_section *out)
-{
-	if (coverage < 95) {
-		const char *text = nsx_say(
-			out, "%" PRId64 " of %" PRId64 " graph launches left "
-			     "no replay: busy time is a lower bound, idle time "
-			     "an upper bound",
-			g->launches - g->covered, g->launches);
-
-		nsx_warn(out, "CUDA graphs: %s", text);
-		advise(out, NSX_ID_graph_coverage, "CUDA graph work is missing from "
-		       "the trace", text,
-		       "export with nsys 2024.6 or later, which keeps whole "
-		       "replays");
-	}
-	if (g->hidden_pct >= 20) {
-		nsx_md_bullet(out, "%.1f%% of the GPUs' busy time is inside "
-				   "replays recorded as a whole: it counts as "
-				   "compute, and nothing is said of kernels, "
-				   "communication or ranges inside.", g->hidden_pct);
-		advise(out, NSX_ID_graph_inside, "The inside of CUDA graphs is not "
-		       "in the trace",
-		       nsx_say(out, "%.1f%% of the GPUs' busy time is replays "
-				    "recorded as a whole", g->hidden_pct), NULL);
-	}
-}
-
 static void say(const struct nsx_run *run, const struct graphs *replays,
 		const struct nsx_table *table, struct nsx_section *out)
 {
 	const struct nsx_graph_facts *g = &run->facts->graphs;
 	const char *mode = nsx_graph_modes[g->mode];
-	bool whole = run->trace->user.start_ns == run->trace->user.end_ns;
-	double coverage = whole && g->launches ?
-				  100 * (double)g->covered /
-					  (double)g->launches : NAN;
 
 	nsx_put(out, "mode", nsx_string(mode));
 	nsx_put(out, "launches", nsx_int(g->launches));
 	nsx_put(out, "replays", nsx_int((int64_t)replays->nentries));
-	nsx_put(out, "coverage_pct", nsx_real(coverage));
+	nsx_put(out, "coverage_pct", nsx_real(g->coverage_pct));
 	nsx_put(out, "host_launch_ms", nsx_ms(g->host_ns));
 	nsx_put(out, "replay_ms", nsx_ms(replays->replay_ns));
 	if (g->launches || replays->nentries)
@@ -297,11 +246,21 @@ static void say(const struct nsx_run *run, const struct graphs *replays,
 			nsx_text_n(out->arena, replays->nentries, "replay",
 				   NULL),
 			nsx_text_ns(out->arena, (double)replays->replay_ns));
-	judge(g, coverage, out);
+	if (g->coverage_pct < NSX_GRAPHS_COVERED_PCT)
+		nsx_warn(out, "CUDA graphs: %" PRId64 " of %" PRId64 " graph "
+			      "launches left no replay: busy time is a lower "
+			      "bound, idle time an upper bound",
+			 g->launches - g->covered, g->launches);
+	if (g->hidden_pct >= NSX_GRAPHS_HIDDEN_PCT)
+		nsx_md_bullet(out, "%.1f%% of the GPUs' busy time is inside "
+				   "replays recorded as a whole: it counts as "
+				   "compute, and nothing is said of kernels, "
+				   "communication or ranges inside.",
+			      g->hidden_pct);
 	if (table->nrows)
 		nsx_md_table(out, table, 0, PID, DEVICE, GRAPH, EXEC, MODE,
 			     LAUNCHES, REPLAYS, COVERAGE, TOTAL, AVG);
-	if (!whole && g->launches)
+	if (isnan(g->coverage_pct) && g->launches)
 		nsx_note(out, "with a window the replay of a launch may lie "
 			      "outside: no coverage");
 	if (g->orphans)

@@ -52,8 +52,7 @@ static int add_device(const struct nsx_run *run, uint32_t d,
 	const struct nsx_window *w = &run->trace->window;
 	int64_t window_ns = w->end_ns - w->start_ns, edge_ns = 0;
 	int64_t busy_ns = window_ns - nsx_idle_total(idle);
-	int64_t kernel_ns = nsx_spans_total(&f->compute) +
-			    nsx_spans_minus_total(&f->comm, &f->compute);
+	int64_t kernel_ns = nsx_kernel_busy(f);
 	struct nsx_cell *row = nsx_row(table, err);
 	struct nsx_gap gap;
 
@@ -207,11 +206,6 @@ static void say_devices(struct nsx_section *out, const struct nsx_table *d)
 		     nsx_table_number(d, most, "device_id"), idle,
 		     nsx_table_number(d, most, "idle_ms"),
 		     nsx_table_number(d, most, "window_ms"), tail);
-	if (none - idle > 1)
-		nsx_fine(&out->found, "GPU %.0f runs no kernel for %.1f%% of the "
-			    "window, but it is idle for %.1f%% only: the rest "
-			    "is copies", nsx_table_number(d, most, "device_id"),
-			    none, idle);
 }
 
 /* "GPU 0 is idle for 12 ms, 3 % of the window": of the idlest. */

@@ -309,23 +309,8 @@ static void add_load(struct load *l, const struct fit *f, int64_t ns)
 	}
 }
 
-static void judge(const struct nsx_trace *t, uint32_t device,
-		  const struct load *l, struct nsx_section *out)
-{
-	double pct = l->sized_ns ? 100 * (double)l->small_ns /
-					   (double)l->sized_ns : 0;
-
-	if (l->sized_ns && pct < 10)
-		nsx_fine(&out->found, "Kernel shape: grids with fewer blocks "
-			 "than GPU %" PRId64 " has multiprocessors take %s "
-			 "(%.1f%% of its kernel time).",
-			 t->device[device].device_id,
-			 nsx_text_ns(out->found.arena,
-			 (double)l->small_ns), pct);
-}
-
 static int fill_devices(const struct shapes *s, struct nsx_table *table,
-			struct nsx_section *out, struct nsx_err *err)
+			struct nsx_err *err)
 {
 	const struct nsx_trace *t = s->run->trace;
 	struct load *loads = nsx_arena_try_array(s->run->scratch, t->ndevices,
@@ -369,8 +354,11 @@ static int fill_devices(const struct shapes *s, struct nsx_table *table,
 		if (l->small_ns > loads[worst].small_ns)
 			worst = d;
 	}
-	if (t->ndevices)
-		judge(t, worst, &loads[worst], out);
+	if (t->ndevices) {
+		s->run->measured->grids.device = worst;
+		s->run->measured->grids.ns = loads[worst].sized_ns;
+		s->run->measured->grids.small_ns = loads[worst].small_ns;
+	}
 	return 0;
 }
 
@@ -521,7 +509,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	if (!rc)
 		rc = fill_shapes(&s, tables[0], out, err);
 	if (!rc)
-		rc = fill_devices(&s, tables[1], out, err);
+		rc = fill_devices(&s, tables[1], err);
 	if (!rc)
 		rc = fill_categories(&s, tables[2], tables[3], err);
 	if (!rc)

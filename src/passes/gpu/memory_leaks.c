@@ -296,97 +296,79 @@ static int sample(const struct mem_usage *m, size_t at, size_t end,
 	return 0;
 }
 
-static void suspect(const struct mem_step *s, const struct series *x,
-		    double slope, double grows,
-		    const struct nsx_table *never_freed,
-		    struct nsx_section *out)
-{
-	int64_t pid = (int64_t)(s->process >> 24 & 0xffffff);
-	struct nsx_finding c = {
-		.id = NSX_ID_memory_leak,
-		.title = nsx_say(out, "Device memory of process %" PRId64
-				 " grows with every iteration", pid),
-		.recommendation = {
-			"look at what the listed ranges allocate and keep: "
-			"lists that grow, results that are never dropped"},
-		.device = NSX_NONE, .confidence = NSX_CONF_MEDIUM,
-		.severity = NSX_SEV_MEDIUM, .is_set = true,
-		.subject = nsx_say(out, "pid:%" PRId64, pid),
-		.proof = {{.csv = "memory_usage", .column = "end_live_bytes", .units = "bytes",
-			   .at = {{"pid", nsx_int(pid)},
-			    {"kind", nsx_string("device")}}}},
-	};
-	unsigned n = 0;
+struct trend {
+	const struct mem_usage *m;
+	const struct nsx_table *never_freed;
+	struct nsx_table *table;
+	struct nsx_section *out;
+	struct nsx_growth **end; /* of the list of what was measured         */
+};
 
-	c.evidence[n++] =
-	    nsx_say(out,
-		    "the least live memory of %zu steady iterations: %s to "
-		    "%s, %s an iteration (Theil-Sen), more in %.0f%% of them",
-		    x->n, nsx_say_bytes(out, x->live[0]),
-		    nsx_say_bytes(out, x->live[x->n - 1]),
-		    nsx_say_bytes(out, nsx_to_i64(slope)), grows);
-	for (size_t i = 0; i < NSX_MIN(never_freed->nrows, MOST_ROWS) && n < 4;
-	     i++)
-		if ((int64_t)nsx_table_number(never_freed, i, "pid") == pid &&
-		    nsx_table_number(never_freed, i, "count") > 1)
-			c.evidence[n++] = nsx_say(
-			    out, "never freed: %.0f times %s under %s",
-			    nsx_table_number(never_freed, i, "count"),
-			    nsx_say_bytes(out, nsx_to_i64(nsx_table_number(
-						   never_freed, i, "bytes"))),
-			    nsx_md_name(out, nsx_table_text(never_freed, i,
-							    "nvtx_path")));
-	nsx_found(&out->found, &c);
+/* What was made again and again and never freed. */
+static void list_kept(const struct trend *t, struct nsx_growth *x)
+{
+	const struct nsx_table *all = t->never_freed;
+
+	for (size_t i = 0; i < NSX_MIN(all->nrows, MOST_ROWS) &&
+			   x->nkept < ARRAY_LEN(x->kept); i++) {
+		const struct nsx_cell *row = nsx_row_at(all, i);
+
+		if (row[KEPT_PID].u.i == x->pid && row[KEPT_COUNT].u.i > 1)
+			x->kept[x->nkept++] = (struct nsx_kept){
+				row[KEPT_BYTES].u.i, row[KEPT_COUNT].u.i,
+				row[KEPT_NVTX_PATH].u.s};
+	}
 }
 
-static int judge_group(const struct mem_usage *m, size_t at, size_t end,
-		       size_t first, size_t last,
-		       const struct nsx_table *never_freed,
-		       struct nsx_table *table, struct nsx_section *out,
-		       struct nsx_err *err)
+static int add_growth(struct trend *t, const struct nsx_growth *x,
+		      int64_t device_id, struct nsx_err *err)
 {
-	const struct mem_step *s = &m->steps[at];
-	struct nsx_cell *row;
-	struct series x;
-	double slope = 0, grows;
-	size_t more = 0, less = 0;
-	bool suspected;
+	struct nsx_cell *row = nsx_row(t->table, err);
 
-	if (sample(m, at, end, first, last, &x, err))
-		return err->rc;
-	if (x.n < MIN_ITERATIONS)
-		return 0;
-	if (theil_sen(&x, m->run->scratch, &slope, err))
-		return err->rc;
-	for (size_t i = 1; i < x.n; i++) {
-		more += x.live[i] > x.live[i - 1];
-		less += x.live[i] < x.live[i - 1];
-	}
-	grows = 100 * (double)more / (double)(x.n - 1);
-	/* A host that is ahead allocates for several iterations at once. */
-	suspected = 3 * more >= x.n - 1 && 20 * less <= x.n - 1 &&
-		    slope >= MIN_SLOPE;
-	row = nsx_row(table, err);
 	if (!row)
 		return err->rc;
-	row[TREND_PID] = nsx_int((int64_t)(s->process >> 24 & 0xffffff));
-	row[TREND_DEVICE_ID] = nsx_int(s->device_id);
-	row[TREND_ITERATIONS] = nsx_int((int64_t)x.n);
-	row[TREND_FIRST_LIVE_BYTES] = nsx_int(x.live[0]);
-	row[TREND_LAST_LIVE_BYTES] = nsx_int(x.live[x.n - 1]);
-	row[TREND_SLOPE_BYTES] = nsx_real(slope);
-	row[TREND_GROWS_PCT] = nsx_real(grows);
-	row[TREND_IS_SUSPECTED] = nsx_bool(suspected);
-	if (suspected)
-		suspect(s, &x, slope, grows, never_freed, out);
-	else
-		nsx_fine(&out->found, "Memory: process %" PRId64 " passes its %zu "
-				 "steady iterations with %s to %s of device "
-				 "memory at least: no steady growth.",
-			    row[TREND_PID].u.i, x.n,
-			    nsx_say_bytes(out, x.live[0]),
-			    nsx_say_bytes(out, x.live[x.n - 1]));
+	row[TREND_PID] = nsx_int(x->pid);
+	row[TREND_DEVICE_ID] = nsx_int(device_id);
+	row[TREND_ITERATIONS] = nsx_int((int64_t)x->n);
+	row[TREND_FIRST_LIVE_BYTES] = nsx_int(x->first_bytes);
+	row[TREND_LAST_LIVE_BYTES] = nsx_int(x->last_bytes);
+	row[TREND_SLOPE_BYTES] = nsx_real(x->slope_bytes);
+	row[TREND_GROWS_PCT] = nsx_real(x->grows_pct);
+	row[TREND_IS_SUSPECTED] = nsx_bool(x->is_suspected);
+	*t->end = nsx_arena_get(t->out->arena, sizeof(*x));
+	**t->end = *x;
+	t->end = &(*t->end)->next;
 	return 0;
+}
+
+/* The steps [at, end) in the iterations [first, last). */
+static int judge_group(struct trend *t, size_t at, size_t end, size_t first,
+		       size_t last, struct nsx_err *err)
+{
+	const struct mem_step *s = &t->m->steps[at];
+	struct nsx_growth x = {.pid = (int64_t)(s->process >> 24 & 0xffffff)};
+	struct series live;
+	size_t more = 0, less = 0;
+
+	if (sample(t->m, at, end, first, last, &live, err))
+		return err->rc;
+	x.n = live.n;
+	if (x.n < MIN_ITERATIONS)
+		return 0;
+	if (theil_sen(&live, t->m->run->scratch, &x.slope_bytes, err))
+		return err->rc;
+	for (size_t i = 1; i < x.n; i++) {
+		more += live.live[i] > live.live[i - 1];
+		less += live.live[i] < live.live[i - 1];
+	}
+	x.first_bytes = live.live[0];
+	x.last_bytes = live.live[x.n - 1];
+	x.grows_pct = 100 * (double)more / (double)(x.n - 1);
+	/* A host that is ahead allocates for several iterations at once. */
+	x.is_suspected = 3 * more >= x.n - 1 && 20 * less <= x.n - 1 &&
+			 x.slope_bytes >= MIN_SLOPE;
+	list_kept(t, &x);
+	return add_growth(t, &x, s->device_id, err);
 }
 
 int mem_trend(const struct mem_usage *m, const struct nsx_table *never_freed,
@@ -395,6 +377,8 @@ int mem_trend(const struct mem_usage *m, const struct nsx_table *never_freed,
 {
 	const struct nsx_trace *t = m->run->trace;
 	const struct nsx_facts *f = m->run->facts;
+	struct trend trend = {m, never_freed, table, out,
+			      &m->run->measured->growth};
 	size_t at = 0, last;
 
 	/* Iterations and groups of steps both ascend by process and device,
@@ -417,8 +401,7 @@ int mem_trend(const struct mem_usage *m, const struct nsx_table *never_freed,
 			end = mem_group_end(m, i);
 			if (m->steps[i].kind == MEM_DEVICE &&
 			    m->steps[i].device_id == t->device[d].device_id &&
-			    judge_group(m, i, end, first, last, never_freed,
-					table, out, err))
+			    judge_group(&trend, i, end, first, last, err))
 				return err->rc;
 		}
 	}

@@ -1,13 +1,12 @@
 /* cpu_threads.c - time on a CPU by thread, with names and time in CUDA. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/stat.h"
 #include "passes/host/cpu_sched.h"
-#include "report/words.h"
 #include "schema/viewscan.h"
 #include "report/words.h"
 
-#define BUSY_PCT 25.0 /* from which a thread is named */
 #define COLUMNS(X)                                                            \
 	X(PID, "pid", I64, "process")                                         \
 	X(TID, "tid", I64, "thread")                                          \
@@ -220,47 +219,18 @@ static int fill_waiting(const struct cpu_threads *all,
 	return 0;
 }
 
-/* Without GPU work the thread that is on a CPU most is where the time goes. */
-static void tell_busiest(const struct nsx_trace *t,
-			 const struct nsx_table *rows, struct nsx_section *out)
+static void measure_busiest(const struct nsx_table *rows,
+			    struct nsx_measured *m)
 {
-	struct nsx_findings *l = &out->found;
 	const struct nsx_cell *top = nsx_row_at(rows, 0);
-	double others_ms = 0;
 
 	for (size_t i = 1; i < rows->nrows; i++)
-		others_ms += nsx_row_at(rows, i)[ON_CPU].u.f;
-	if (top[UTILISATION].type != NSX_T_F64 ||
-	    top[UTILISATION].u.f < BUSY_PCT)
-		return;
-	struct nsx_finding f = {
-		.id = NSX_ID_host_threads, .device = NSX_NONE,
-		.confidence = NSX_CONF_HIGH,
-		.title = nsx_tell(l, "one thread is on a CPU for %.0f %% of "
-				  "the time: %s", top[UTILISATION].u.f,
-				  nsx_tell_name(l, top[THREAD].u.s ?
-						   top[THREAD].u.s :
-						   "without a name")),
-		.evidence = {nsx_tell(l, "%s; all other threads together %s",
-				      nsx_text_ns(l->arena,
-						  top[ON_CPU].u.f * 1e6),
-				      nsx_text_ns(l->arena, others_ms * 1e6))},
-		.recommendation = {
-			t->samples.n ?
-			"look at the functions it runs (under CPU); only what "
-			"runs beside it, on other cores or the GPU, is faster" :
-			"see which functions it runs (samples of the CPU, nsys's "
-			"--sample, tell); only what runs beside it, on other "
-			"cores or the GPU, is faster"},
-		.proof = {{.csv = "cpu_threads", .column = "on_cpu_ms",
-			   .units = "ms", .at = {{"tid", top[TID]}}}}};
-
-	if (t->ngpus)
-		f.evidence[1] = nsx_tell(l, "%s of the machine did nothing that "
-					 "was recorded",
-					 nsx_text_n(l->arena, t->ngpus, "GPU",
-						    NULL));
-	nsx_found(l, &f);
+		m->busiest.others_ms += nsx_row_at(rows, i)[ON_CPU].u.f;
+	m->busiest.name = top[THREAD].u.s ? top[THREAD].u.s : "without a name";
+	m->busiest.tid = top[TID].u.i;
+	m->busiest.on_ms = top[ON_CPU].u.f;
+	m->busiest.pct = top[UTILISATION].type == NSX_T_F64 ?
+				 top[UTILISATION].u.f : NAN;
 }
 
 static void summarise(const struct nsx_trace *t, const struct cpu_threads *all,
@@ -312,8 +282,8 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 		rc = fill_waiting(&all, &names, waiting, err);
 	if (!rc)
 		summarise(run->trace, &all, rows, waiting, out);
-	if (!rc && rows->nrows && !run->trace->ops.n)
-		tell_busiest(run->trace, rows, out);
+	if (!rc && rows->nrows)
+		measure_busiest(rows, run->measured);
 	cpu_threads_done(&all);
 	return rc;
 }

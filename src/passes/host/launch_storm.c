@@ -117,24 +117,6 @@ static int fill_tiny(const struct nsx_trace *t, struct nsx_groups *groups,
 	return 0;
 }
 
-/* Verdict ---------------------------------------------------------------------*/
-
-static void judge(const struct nsx_run *run, struct nsx_section *out,
-		  const struct kernels *k, int64_t bound_ns)
-{
-	const struct nsx_window *w = &run->trace->window;
-	double share = (double)bound_ns / (double)(w->end_ns - w->start_ns);
-
-	if (!k->figure[STORM_FLAG].u.b || bound_ns < 0 || share >= 0.05)
-		return;
-	nsx_fine(&out->found,
-		 "%.0f kernels a second of %s are dense but fed: launches "
-		 "that came late cost %.1f%% of the window",
-		 k->figure[STORM_RATE].u.f,
-		 nsx_text_ns(out->found.arena, k->figure[STORM_P50].u.f * 1e3),
-		 100 * share);
-}
-
 static void say_kernels(struct nsx_section *out, const struct nsx_cell *f)
 {
 	long long n = f[STORM_LAUNCHES].u.i;
@@ -176,7 +158,10 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	free(names);
 	if (rc || nsx_put_launching(run, out, launchers, &bound_ns, err))
 		return err->rc;
-	judge(run, out, &k, bound_ns);
+	run->measured->storm.is_storm = k.figure[STORM_FLAG].u.b;
+	run->measured->storm.per_s = k.figure[STORM_RATE].u.f;
+	run->measured->storm.median_ns = k.figure[STORM_P50].u.f * 1e3;
+	run->measured->storm.bound_ns = bound_ns;
 	say_kernels(out, k.figure);
 	if (bound_ns >= 0)
 		nsx_md_bullet(out,

@@ -283,7 +283,8 @@ static int fill_launches(struct work *w, struct nsx_table *table,
 	return 0;
 }
 
-static void say_backpressure(const struct work *w, struct nsx_section *out)
+static void say_backpressure(const struct work *w, struct nsx_section *out,
+			     struct nsx_measured *m)
 {
 	int64_t ns = 0, held_ns = 0;
 	size_t inferred = 0;
@@ -310,16 +311,9 @@ static void say_backpressure(const struct work *w, struct nsx_section *out)
 		      nsx_text_ns(out->arena, (double)ns),
 		      nsx_text_ns(out->arena, (double)held_ns),
 		      w->is_measured ? "" : " (inferred)");
-	if (held_ns * 2 > ns)
-		nsx_fine(&out->found,
-			 "Launch calls take %s of host time, but %s of it is "
-			 "back-pressure%s: the queue was full, so the host is "
-			 "ahead of the GPU and launch cost is not a problem",
-			 nsx_text_ns(out->found.arena, (double)ns),
-			 nsx_text_ns(out->found.arena,
-			    (double)held_ns), w->is_measured ? "" :
-			    " (inferred from calls far longer than the median "
-			    "while the stream still worked)");
+	m->launches.ns = ns;
+	m->launches.held_ns = held_ns;
+	m->launches.is_inferred = !w->is_measured;
 }
 
 static int collect(struct work *w, struct nsx_err *err)
@@ -354,7 +348,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	if (!rc)
 		rc = fill_launches(&w, table, err);
 	if (!rc)
-		say_backpressure(&w, out);
+		say_backpressure(&w, out, run->measured);
 	nsx_groups_done(&w.groups);
 	free(w.v);
 	return rc;

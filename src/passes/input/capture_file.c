@@ -66,10 +66,11 @@ static void check_messages(struct nsx_quality *q)
 		    "the file has no messages of the profiler (kept from nsys "
 		    "2024.2 on)");
 	else if (!told)
-		nsx_fine(&q->out->found, "Capture: %s.",
-		    nsx_check(q, "diagnostics", OK, "DIAGNOSTIC_EVENT", 0,
-			      "no message of the profiler speaks of lost "
-			      "events"));
+		nsx_tell_check(q, (struct nsx_capture_check){
+			.detail = nsx_check(q, "diagnostics", OK,
+					    "DIAGNOSTIC_EVENT", 0,
+					    "no message of the profiler speaks "
+					    "of lost events")});
 }
 
 static void check_export(struct nsx_quality *q)

@@ -216,7 +216,8 @@ static void check_calls(struct nsx_quality *q)
 				   "%zu of %s ha%s the launch call", m->matched,
 				   nsx_text_n(q->out->arena, n, "kernel", NULL),
 				   n == 1 ? "s" : "ve");
-		nsx_fine(&q->out->found, "Capture: %s.", detail);
+		nsx_tell_check(q, (struct nsx_capture_check){
+				   .detail = detail});
 		return;
 	}
 	detail = nsx_check(

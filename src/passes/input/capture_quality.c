@@ -71,26 +71,21 @@ const char *nsx_check(struct nsx_quality *q, const char *check,
 	return detail;
 }
 
+void nsx_tell_check(struct nsx_quality *q, struct nsx_capture_check check)
+{
+	*q->end = nsx_arena_get(q->out->arena, sizeof(check));
+	**q->end = check;
+	q->end = &(*q->end)->next;
+}
+
 void nsx_raise(struct nsx_quality *q, enum nsx_finding_id id,
 	       const char *subject, const char *title,
-	       enum nsx_severity severity, const char *evidence,
+	       enum nsx_severity severity, const char *detail,
 	       const char *advice)
 {
-	struct nsx_finding c = {
-	    .id = id,
-	    .subject = subject,
-	    .title = title,
-	    .evidence = {evidence},
-	    .recommendation = {advice},
-	    .device = NSX_NONE,
-	    .confidence = NSX_CONF_HIGH,
-	    .severity = severity,
-	    .is_set = true,
-	    .proof = {{.csv = "capture_quality", .column = "detail", .units = NULL,
-			   .at = {{"detail", nsx_string(evidence)}}}},
-	};
-
-	nsx_found(&q->out->found, &c);
+	nsx_tell_check(q, (struct nsx_capture_check){
+		.detail = detail, .title = title, .id = id,
+		.severity = severity, .subject = subject, .advice = advice});
 }
 
 const char *nsx_recapture(struct nsx_quality *q, unsigned what)
@@ -222,6 +217,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 {
 	struct nsx_quality q = {
 	    .run = run, .t = run->trace, .out = out, .err = err,
+	    .end = &run->measured->capture,
 	    .version = nsx_nsys_version(run->trace->schema->product_version)};
 
 	if (nsx_read_capture_facts(q.t, &q.facts, err))

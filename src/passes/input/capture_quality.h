@@ -23,6 +23,7 @@ struct nsx_quality {
 	unsigned lacking; /* bits of NSX_REC_ALL that found rows lack        */
 	unsigned *what;	  /* by row, as given to nsx_check                   */
 	size_t cap_what;
+	struct nsx_capture_check **end; /* of the list for the detector      */
 	bool failed; /* out of memory; err is filled */
 };
 
@@ -39,8 +40,9 @@ const char *nsx_check(struct nsx_quality *q, const char *check,
  */
 void nsx_raise(struct nsx_quality *q, enum nsx_finding_id id,
 	       const char *subject, const char *title,
-	       enum nsx_severity severity, const char *evidence,
+	       enum nsx_severity severity, const char *detail,
 	       const char *advice);
+void nsx_tell_check(struct nsx_quality *q, struct nsx_capture_check check);
 const char *nsx_recapture(struct nsx_quality *q, unsigned what);
 
 /* Whether the file has rows of the view. */

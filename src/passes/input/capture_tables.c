@@ -107,8 +107,7 @@ static void check_nvtx(struct nsx_quality *q)
 	const struct nsx_coverage *all =
 		&q->run->facts->coverage[q->t->nprocesses];
 	bool is_known = q->run->opts->nvtx_kernel_map &&
-		!nsx_pass_missing(nsx_pass_find("nvtx_kernel_time"),
-				  q->t->schema, q->out->arena);
+			nsx_maps_kernels(q->t->schema);
 	double pct = is_known ? coverage_pct(all) : NAN;
 	double least = 100 * q->run->opts->nvtx_coverage_warn;
 	bool no_calls = is_known && all->no_call_ns > all->no_range_ns;

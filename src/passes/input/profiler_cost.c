@@ -55,18 +55,6 @@ static int fill_costs(const struct nsx_trace *t, const struct nsx_profiler *p,
 	return 0;
 }
 
-static void judge(const struct nsx_profiler *p, struct nsx_section *out)
-{
-	nsx_put(out, "most_lost_ms", nsx_ms(p->most_lost_ns));
-	nsx_put(out, "most_lost_pct", nsx_real(p->most_lost_pct));
-	if (p->most_lost_pct < 5)
-		nsx_fine(&out->found,
-			 "Profiler overhead: the profiler took at most %s of "
-			 "one thread inside the window (%.1f%%).",
-			 nsx_text_ns(out->arena, (double)p->most_lost_ns),
-			 p->most_lost_pct);
-}
-
 static int run(const struct nsx_run *run, struct nsx_section *out,
 	       struct nsx_err *err)
 {
@@ -81,7 +69,8 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 		return nsx_fail(err, NSX_E_DATA, "%s", p->damage);
 	if (fill_costs(run->trace, p, table, err))
 		return err->rc;
-	judge(p, out);
+	nsx_put(out, "most_lost_ms", nsx_ms(p->most_lost_ns));
+	nsx_put(out, "most_lost_pct", nsx_real(p->most_lost_pct));
 	if (p->defects)
 		nsx_note(out, "%zu rows of overhead have no sound start and "
 			      "end; left out", p->defects);

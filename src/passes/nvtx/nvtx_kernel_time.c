@@ -182,9 +182,6 @@ static void judge(const struct nsx_run *run, const struct sums *s,
 		nsx_warn(out, "NVTX coverage is %.1f%% of kernel time, below "
 			      "%.1f%%, so GPU time by range and phase is only "
 			      "a part%s.", pct, least, rest);
-	else
-		nsx_fine(&out->found, "NVTX coverage: %.1f%% of kernel time was "
-				 "launched inside ranges.", pct);
 }
 
 static int run(const struct nsx_run *run, struct nsx_section *out,

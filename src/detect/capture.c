@@ -1,0 +1,26 @@
+/* capture.c - what limits the conclusions of a report becomes a finding. */
+#include "detect/detect.h"
+
+int nsx_detect_capture(struct nsx_detect *d, struct nsx_err *err)
+{
+	(void)err;
+	for (const struct nsx_capture_check *x = d->measured->capture; x;
+	     x = x->next) {
+		const struct nsx_finding f = {
+			.id = x->id, .subject = x->subject, .title = x->title,
+			.evidence = {x->detail},
+			.recommendation = {x->advice}, .device = NSX_NONE,
+			.confidence = NSX_CONF_HIGH, .severity = x->severity,
+			.is_set = true,
+			.proof = {{.csv = "capture_quality",
+				   .column = "detail",
+				   .at = {{"detail", nsx_string(x->detail)}}}},
+		};
+
+		if (x->title)
+			nsx_found(d->found, &f);
+		else
+			nsx_fine(d->found, "Capture: %s.", x->detail);
+	}
+	return 0;
+}

@@ -1,0 +1,115 @@
+/* checked.c - what looks bad in a figure and is not: said under "checked and
+ * fine", so that nobody looks for it again.
+ */
+#include "base/stat.h"
+#include "detect/detect.h"
+#include "facts/profiler.h"
+#include "report/words.h"
+
+#define SMALL_GRIDS_PCT 10
+#define PROFILER_PCT 5
+#define BOUND_SHARE 0.05
+
+int nsx_detect_grids(struct nsx_detect *d, struct nsx_err *err)
+{
+	int64_t ns = d->measured->grids.ns;
+	int64_t small_ns = d->measured->grids.small_ns;
+	double pct = ns ? 100 * (double)small_ns / (double)ns : 100;
+
+	(void)err;
+	if (pct < SMALL_GRIDS_PCT)
+		nsx_fine(d->found,
+			 "Kernel shape: grids with fewer blocks than GPU %lld "
+			 "has multiprocessors take %s (%.1f%% of its kernel "
+			 "time).",
+			 (long long)d->trace->device[d->measured->grids.device]
+				 .device_id,
+			 nsx_text_ns(d->found->arena, (double)small_ns), pct);
+	return 0;
+}
+
+int nsx_detect_launching(struct nsx_detect *d, struct nsx_err *err)
+{
+	const struct nsx_measured *m = d->measured;
+	const struct nsx_window *w = &d->trace->window;
+	double share = (double)m->storm.bound_ns /
+		       (double)(w->end_ns - w->start_ns);
+
+	(void)err;
+	if (m->storm.is_storm && share >= 0 && share < BOUND_SHARE)
+		nsx_fine(d->found,
+			 "%.0f kernels a second of %s are dense but fed: "
+			 "launches that came late cost %.1f%% of the window",
+			 m->storm.per_s,
+			 nsx_text_ns(d->found->arena, m->storm.median_ns),
+			 100 * share);
+	if (m->launches.held_ns * 2 > m->launches.ns)
+		nsx_fine(d->found,
+			 "Launch calls take %s of host time, but %s of it is "
+			 "back-pressure%s: the queue was full, so the host is "
+			 "ahead of the GPU and launch cost is not a problem",
+			 nsx_text_ns(d->found->arena, (double)m->launches.ns),
+			 nsx_text_ns(d->found->arena,
+				     (double)m->launches.held_ns),
+			 m->launches.is_inferred ?
+				 " (inferred from calls far longer than the "
+				 "median while the stream still worked)" : "");
+	return 0;
+}
+
+/* Of the idlest GPU: what looks idle among kernels may be copies. */
+int nsx_detect_copies_only(struct nsx_detect *d, struct nsx_err *err)
+{
+	const struct nsx_window *w = &d->trace->window;
+	double all = (double)(w->end_ns - w->start_ns);
+	double most = -1, no_kernel = 0;
+	uint32_t device = 0;
+
+	(void)err;
+	for (uint32_t i = 0; i < d->trace->ndevices; i++) {
+		const struct nsx_device_facts *f = &d->facts->device[i];
+		double pct = 100 * (double)nsx_idle_total(&d->facts->idle[i]) /
+			     all;
+
+		if (pct <= most)
+			continue;
+		most = pct;
+		device = i;
+		no_kernel = 100 * (all - (double)nsx_kernel_busy(f)) / all;
+	}
+	if (no_kernel - most > 1)
+		nsx_fine(d->found,
+			 "GPU %lld runs no kernel for %.1f%% of the window, "
+			 "but it is idle for %.1f%% only: the rest is copies",
+			 (long long)d->trace->device[device].device_id,
+			 no_kernel, most);
+	return 0;
+}
+
+int nsx_detect_profiler(struct nsx_detect *d, struct nsx_err *err)
+{
+	const struct nsx_profiler *p = d->facts->profiler;
+
+	(void)err;
+	if (p && !p->damage && p->most_lost_pct < PROFILER_PCT)
+		nsx_fine(d->found,
+			 "Profiler overhead: the profiler took at most %s of "
+			 "one thread inside the window (%.1f%%).",
+			 nsx_text_ns(d->found->arena, (double)p->most_lost_ns),
+			 p->most_lost_pct);
+	return 0;
+}
+
+int nsx_detect_coverage(struct nsx_detect *d, struct nsx_err *err)
+{
+	const struct nsx_coverage *all =
+		&d->facts->coverage[d->trace->nprocesses];
+	double pct = 100 * (double)all->mapped_ns / (double)all->kernel_ns;
+
+	(void)err;
+	if (d->opts->nvtx_kernel_map && nsx_maps_kernels(d->trace->schema) &&
+	    all->kernel_ns && pct >= 100 * d->opts->nvtx_coverage_warn)
+		nsx_fine(d->found, "NVTX coverage: %.1f%% of kernel time was "
+				   "launched inside ranges.", pct);
+	return 0;
+}

@@ -1,0 +1,282 @@
+/* comm.c - communication: compute that waits for it, ranks that come late to it,
+ * links that are not its limit.
+ *
+ * Waiting for a proved straggler is priced there and taken off the time that
+ * compute waits, for overlapping more would not give it back.
+ */
+#include <string.h>
+#include "base/stat.h"
+#include "detect/detect.h"
+#include "facts/metrics/metrics.h"
+#include "report/words.h"
+
+#define LEAST_PCT 1.0	  /* of the window, to be worth a finding   */
+#define LINK_IDLE_PCT 2.0 /* of the peak, while it communicates     */
+#define LINK_BUSY_PCT 10.0
+enum { MANY = 100, TINY_NS = 50000 }; /* collectives that are all latency */
+
+static double share(int64_t part_ns, int64_t whole_ns)
+{
+	return whole_ns ? 100 * (double)part_ns / (double)whole_ns : 0;
+}
+
+/* The communication of a device in the judged window. */
+struct habits {
+	size_t n;
+	double median_ns;
+	bool computes_beside; /* on the same stream, all of it */
+};
+
+static int find_habits(const struct nsx_detect *d, uint32_t device,
+		       struct habits *ret, struct nsx_err *err)
+{
+	const struct nsx_trace *t = d->trace;
+	const struct nsx_device *dev = &t->device[device];
+	uint8_t *computes = nsx_arena_try_array(d->scratch, t->nstreams, 1,
+						"streams", err);
+	int64_t *v = nsx_arena_try_array(d->scratch, dev->nops, sizeof(*v),
+					 "communication kernels", err);
+
+	*ret = (struct habits){.computes_beside = true};
+	if (!computes || !v)
+		return err->rc;
+	for (size_t i = dev->ops_at; i < dev->ops_at + dev->nops; i++)
+		if (t->ops.cls[i] == NSX_C_COMPUTE)
+			computes[t->ops.stream[i]] = 1;
+	for (size_t i = dev->ops_at; i < dev->ops_at + dev->nops; i++) {
+		int64_t at_ns = nsx_op_start(&t->ops, i);
+
+		if (t->ops.cls[i] != NSX_C_COMM || at_ns < d->w.start_ns ||
+		    at_ns >= d->w.end_ns)
+			continue;
+		v[ret->n++] = nsx_op_ns(&t->ops, i);
+		ret->computes_beside &= computes[t->ops.stream[i]];
+	}
+	if (ret->n)
+		ret->median_ns = nsx_quantile(v, ret->n, 0.5);
+	nsx_arena_drop(d->scratch, v);
+	return 0;
+}
+
+/* The mean of the busiest counter of a link of the device while it communicates,
+ * in percent; < 0: there is none.
+ */
+static double link_pct(const struct nsx_detect *d, uint32_t device,
+		       const char *const *names)
+{
+	const struct nsx_metrics *m = d->facts->metrics;
+	double most = -1;
+
+	for (size_t i = 0; m && i < m->n; i++) {
+		const struct nsx_metric_scope *s =
+			&m->v[i].scope[NSX_SCOPE_COMM];
+
+		for (size_t k = 0; names[k]; k++)
+			if (m->v[i].device == device && m->v[i].name &&
+			    s->weight_ns && s->mean <= 100 &&
+			    strcasestr(m->v[i].name, names[k]) &&
+			    strcasestr(m->v[i].name, "throughput"))
+				most = NSX_MAX(most, s->mean);
+	}
+	return most;
+}
+
+/* Whether it goes over PCIe although there is NVLink. */
+static bool say_link(struct nsx_detect *d, uint32_t device, const char **ret)
+{
+	static const char *const pcie[] = {"PCIe", NULL};
+	static const char *const nvlink[] = {"NVLink", "NVLRX", "NVLTX", NULL};
+	double slow = link_pct(d, device, pcie);
+	double fast = link_pct(d, device, nvlink);
+
+	if (fast < 0 || fast >= LINK_IDLE_PCT || slow < LINK_BUSY_PCT)
+		return false;
+	*ret = nsx_tell(d->found, "While it communicates PCIe is at %.0f %% and "
+		       "NVLink at %.1f %%: the ranks do not reach each other "
+		       "over NVLink.", slow, fast);
+	return true;
+}
+
+/* Why it is exposed, as far as the trace shows; what to do about each. */
+static void say_why(struct nsx_detect *d, const struct nsx_comm_cost *x,
+		    const struct habits *h, struct nsx_finding *f)
+{
+	unsigned n = 1, k = 0; /* one evidence stands already */
+
+	if (x->waited_ns * 2 > x->comm_ns) {
+		f->evidence[n++] = nsx_tell(
+			d->found,
+			"%s of its communication is waiting for ranks that "
+			"come later: half of the time or more is no transfer.",
+			nsx_text_ns(d->found->arena, (double)x->waited_ns));
+		f->recommendation[k++] = "Even out when the ranks arrive.";
+	}
+	if (say_link(d, f->device, &f->evidence[n])) {
+		n++;
+		f->recommendation[k++] =
+			"Let NCCL use NVLink: nvidia-smi topo -m shows the "
+			"links, NCCL_DEBUG=INFO why they are not taken "
+			"(NCCL_P2P_DISABLE, peer access, containers).";
+	}
+	if (h->n >= MANY && h->median_ns < TINY_NS) {
+		f->evidence[n++] = nsx_tell(
+			d->found,
+			"Many tiny ones: %zu collectives in the judged window, "
+			"the median takes %s, so what each costs to start "
+			"counts "
+			"for more than its bytes.", h->n, nsx_text_ns(d->found->arena,
+			h->median_ns));
+		f->recommendation[k++] = "Join small messages: larger buckets, "
+					 "one call for many tensors.";
+	}
+	if (h->n && h->computes_beside) {
+		f->evidence[n++] = "All of it runs on streams that compute as "
+				   "well: it cannot overlap.";
+		f->recommendation[k++] = "Give collectives a stream of their "
+					 "own.";
+	} else if (x->exposed_ns * 20 > x->comm_ns * 19) {
+		f->evidence[n++] = "It has a stream of its own, yet next to "
+				   "nothing of it runs beside compute: it is "
+				   "started when its result is needed.";
+	}
+	f->recommendation[k++] = "Start collectives as soon as their input is "
+				 "there, in buckets, while the rest is still "
+				 "computed.";
+}
+
+static int propose_overlap(struct nsx_detect *d, uint32_t device,
+			   struct nsx_err *err)
+{
+	const struct nsx_comm_cost *x = &d->measured->comm[device];
+	struct nsx_finding f = {
+		.id = NSX_ID_nccl_exposed,
+		.remedy = nsx_plan_of(d, (struct nsx_change){
+						 .verb = NSX_HIDE_COMM}),
+		.device = device, .spans = x->blocking,
+		.confidence = NSX_CONF_MEDIUM,
+		.proof = {{.csv = "nccl_ops", .column = "exposed_ms",
+			   .units = "ms"}},
+	};
+	struct habits h;
+
+	if (find_habits(d, device, &h, err))
+		return err->rc;
+	f.title = nsx_tell(d->found,
+			   "Compute waits for communication on GPU %lld",
+			   (long long)d->trace->device[device].device_id);
+	f.evidence[0] = nsx_tell(
+		d->found,
+		"Of %s of communication %s are exposed; compute starts right "
+		"after %s of it, so it was waiting.",
+		nsx_text_ns(d->found->arena, (double)x->comm_ns),
+		nsx_text_ns(d->found->arena, (double)x->exposed_ns),
+		nsx_text_ns(d->found->arena, (double)x->blocking_ns));
+	say_why(d, x, &h, &f);
+	nsx_found(d->found, &f);
+	return 0;
+}
+
+static void say_hidden(struct nsx_detect *d, int64_t window_ns)
+{
+	const struct nsx_comm_cost *x = d->measured->worst_comm;
+
+	if (x && share(x->exposed_ns, window_ns) < LEAST_PCT)
+		nsx_fine(d->found,
+			 "Communication is hidden or short: of %s on GPU %lld "
+			 "compute covers %.1f %%, and what is exposed is %.2f "
+			 "%% of the window.",
+			 nsx_text_ns(d->found->arena, (double)x->comm_ns),
+			 (long long)d->trace->device[x - d->measured->comm]
+				 .device_id,
+			 100 - share(x->exposed_ns, x->comm_ns),
+			 share(x->exposed_ns, window_ns));
+}
+
+/* Ranks that come late ------------------------------------------------------*/
+
+static void propose_even(struct nsx_detect *d, const struct nsx_arrivals *x)
+{
+	struct nsx_findings *l = d->found;
+	struct nsx_finding f = {
+		.id = NSX_ID_nccl_straggler,
+		.remedy = nsx_plan_of(d, (struct nsx_change){
+			.verb = NSX_EVEN_RANK,
+			.by = NSX_BY_PROCESS | NSX_BY_DEVICE,
+			.process = x->process, .device = x->device}),
+		.confidence = NSX_CONF_HIGH,
+		.subject = nsx_tell(l, "%s/%s", x->op, x->late),
+		.title = nsx_tell(l, "%s comes late to %s, and the others wait",
+				  x->late, nsx_tell_name(l, x->op)),
+		.proof = {{.csv = "nccl_rank_skew", .column = "induced_ms",
+			   .units = "ms",
+			   .at = {{"op_name", nsx_string(x->op)},
+				  {"rank_label", nsx_string(x->late)}}}},
+	};
+
+	f.evidence[0] = nsx_tell(
+		l, "Last to arrive in %zu of the %zu judged instances in which "
+		   "a rank is %s late or more (p = %.2g).",
+		x->nlast, x->nlate,
+		nsx_text_ns(l->arena, (double)x->least_late_ns), x->p_value);
+	f.evidence[1] = nsx_tell(
+		l, "The others wait %s for it in these (their median); over "
+		   "the whole trace %s, and the transfers themselves take %s.",
+		nsx_text_ns(l->arena, x->wait_ns),
+		nsx_text_ns(l->arena, x->all_wait_ns),
+		nsx_text_ns(l->arena, (double)x->transfer_ns));
+	f.evidence[2] = x->cause ?
+		nsx_tell(l, "Cause: %s (%.0f %% of the lateness).", x->cause,
+			 100 * x->cause_share) :
+		"Cause: unattributed, no single one explains 80 % of the "
+		"lateness.";
+	f.recommendation[0] = nsx_tell(
+		l, "Look at %s before its collectives, not at the network: "
+		   "uneven work, a slower GPU, or its input pipeline.",
+		x->late);
+	for (size_t i = 0; i < x->nwaits; i++) {
+		f.device = x->waits[i].device;
+		f.spans = x->waits[i].spans;
+		nsx_found(l, &f);
+	}
+}
+
+static void judge_arrivals(struct nsx_detect *d, const struct nsx_arrivals *x)
+{
+	struct nsx_findings *l = d->found;
+	const char *name = nsx_tell_name(l, x->op);
+
+	if (x->is_proved)
+		propose_even(d, x);
+	else if (!x->nlate)
+		nsx_fine(l, "No straggler in %s: its ranks arrive within %s of "
+			    "each other in all %zu instances judged.", name,
+			 nsx_text_ns(l->arena, (double)x->least_late_ns),
+			 x->njudged);
+	else
+		nsx_fine(l, "No persistent straggler in %s: %s comes last in "
+			    "%zu of %zu instances (p = %.2g) and induces %s of "
+			    "waiting.", name, x->late, x->nlast, x->nlate,
+			 x->p_value, nsx_text_ns(l->arena, x->wait_ns));
+}
+
+int nsx_detect_comm(struct nsx_detect *d, struct nsx_err *err)
+{
+	const struct nsx_measured *m = d->measured;
+	const struct nsx_window *w = &d->trace->window;
+	int64_t window_ns = w->end_ns - w->start_ns;
+
+	for (const struct nsx_arrivals *x = m->arrivals; x; x = x->next)
+		judge_arrivals(d, x);
+	for (uint32_t i = 0; m->comm && i < d->facts->ndevices; i++)
+		if (share(m->comm[i].blocking_ns, window_ns) >= LEAST_PCT &&
+		    propose_overlap(d, i, err))
+			return err->rc;
+	say_hidden(d, window_ns);
+	for (size_t i = 0; i < m->nlinks; i++)
+		nsx_fine(d->found,
+			 "NVLink of GPU %lld is not the limit: %s averages "
+			 "%.1f %% during communication, 95th percentile %.0f "
+			 "%%.", (long long)m->links[i].device_id,
+			 m->links[i].name, m->links[i].mean, m->links[i].p95);
+	return 0;
+}

@@ -1,0 +1,56 @@
+/* growth.c - memory that grows with every iteration. */
+#include <inttypes.h>
+#include "base/stat.h"
+#include "detect/detect.h"
+#include "report/words.h"
+
+static void suspect(struct nsx_findings *l, const struct nsx_growth *x)
+{
+	struct nsx_finding f = {
+		.id = NSX_ID_memory_leak,
+		.title = nsx_tell(l, "Device memory of process %" PRId64
+				  " grows with every iteration", x->pid),
+		.recommendation = {
+			"look at what the listed ranges allocate and keep: "
+			"lists that grow, results that are never dropped"},
+		.device = NSX_NONE, .confidence = NSX_CONF_MEDIUM,
+		.severity = NSX_SEV_MEDIUM, .is_set = true,
+		.subject = nsx_tell(l, "pid:%" PRId64, x->pid),
+		.proof = {{.csv = "memory_usage", .column = "end_live_bytes",
+			   .units = "bytes",
+			   .at = {{"pid", nsx_int(x->pid)},
+				  {"kind", nsx_string("device")}}}},
+	};
+
+	f.evidence[0] = nsx_tell(
+		l, "the least live memory of %zu steady iterations: %s to %s, "
+		   "%s an iteration (Theil-Sen), more in %.0f%% of them",
+		x->n, nsx_tell_bytes(l, x->first_bytes),
+		nsx_tell_bytes(l, x->last_bytes),
+		nsx_tell_bytes(l, nsx_to_i64(x->slope_bytes)), x->grows_pct);
+	for (unsigned i = 0; i < x->nkept; i++)
+		f.evidence[i + 1] = nsx_tell(
+			l, "never freed: %" PRId64 " times %s under %s",
+			x->kept[i].count, nsx_tell_bytes(l, x->kept[i].bytes),
+			nsx_tell_name(l, x->kept[i].nvtx_path ?: ""));
+	nsx_found(l, &f);
+}
+
+int nsx_detect_growth(struct nsx_detect *d, struct nsx_err *err)
+{
+	struct nsx_findings *l = d->found;
+
+	(void)err;
+	for (const struct nsx_growth *x = d->measured->growth; x; x = x->next) {
+		if (x->is_suspected)
+			suspect(l, x);
+		else
+			nsx_fine(l, "Memory: process %" PRId64 " passes its "
+				    "%zu steady iterations with %s to %s of "
+				    "device memory at least: no steady growth.",
+				 x->pid, x->n,
+				 nsx_tell_bytes(l, x->first_bytes),
+				 nsx_tell_bytes(l, x->last_bytes));
+	}
+	return 0;
+}
