@@ -48,15 +48,43 @@ void nsx_colset_move(struct nsx_colset *c, size_t to, size_t from, size_t n)
 	}
 }
 
-/* Ends of the ascending runs of 0..n-1; *ret_n of them. */
-static int find_runs(size_t n, nsx_row_cmp cmp, const void *ctx,
-		     uint32_t **ret, size_t *ret_n, struct nsx_err *err)
+static bool is_sorted(size_t n, nsx_row_cmp cmp, const void *ctx)
+{
+	for (size_t i = 1; i < n; i++)
+		if (cmp(ctx, (uint32_t)i - 1, (uint32_t)i) > 0)
+			return false;
+	return true;
+}
+
+/* Rows group by group, in each in their order. */
+static int deal(uint32_t *order, size_t n, const uint32_t *group,
+		size_t ngroups, struct nsx_err *err)
+{
+	uint32_t *at = nsx_try_alloc(ngroups + 1, sizeof(*at), "a row order",
+				     err);
+
+	if (!at)
+		return err->rc;
+	for (size_t i = 0; i < n && group; i++)
+		at[group[i] + 1]++;
+	for (size_t k = 0; k < ngroups; k++)
+		at[k + 1] += at[k];
+	for (size_t i = 0; i < n; i++)
+		order[group ? at[group[i]]++ : i] = (uint32_t)i;
+	free(at);
+	return 0;
+}
+
+/* Ends of the ascending runs of order; *ret_n of them. */
+static int find_runs(const uint32_t *order, size_t n, nsx_row_cmp cmp,
+		     const void *ctx, uint32_t **ret, size_t *ret_n,
+		     struct nsx_err *err)
 {
 	uint32_t *ends = NULL;
 	size_t nruns = 0, cap = 0;
 
 	for (size_t i = 1; i <= n; i++) {
-		if (i < n && cmp(ctx, (uint32_t)i - 1, (uint32_t)i) <= 0)
+		if (i < n && cmp(ctx, order[i - 1], order[i]) <= 0)
 			continue;
 		if (nsx_grow(&ends, &cap, nruns + 1, sizeof(*ends), "runs",
 			     err)) {
@@ -141,21 +169,26 @@ static int permute(struct nsx_colset *c, const uint32_t *order,
 	return 0;
 }
 
-int nsx_colset_sort(struct nsx_colset *c, nsx_row_cmp cmp, const void *ctx,
-		    struct nsx_err *err)
+int nsx_colset_sort(struct nsx_colset *c, const uint32_t *group, size_t ngroups,
+		    nsx_row_cmp cmp, const void *ctx, struct nsx_err *err)
 {
-	uint32_t *ends = NULL, *order = NULL, *other = NULL;
+	uint32_t *ends = NULL, *order, *other = NULL;
 	size_t nruns = 0;
-	int rc = find_runs(c->n, cmp, ctx, &ends, &nruns, err);
+	int rc;
 
+	if (is_sorted(c->n, cmp, ctx))
+		return 0;
+	order = nsx_try_alloc(c->n, sizeof(*order), "a row order", err);
+	if (!order)
+		return err->rc;
+	rc = deal(order, c->n, group, ngroups, err);
+	if (!rc)
+		rc = find_runs(order, c->n, cmp, ctx, &ends, &nruns, err);
 	if (!rc && nruns > 1) {
-		order = nsx_try_alloc(c->n, sizeof(*order), "a row order", err);
 		other = nsx_try_alloc(c->n, sizeof(*other), "a row order", err);
-		rc = order && other ? 0 : err->rc;
+		rc = other ? 0 : err->rc;
 	}
-	if (!rc && nruns > 1) {
-		for (size_t i = 0; i < c->n; i++)
-			order[i] = (uint32_t)i;
+	if (!rc) {
 		merge_runs(&order, &other, ends, nruns, cmp, ctx);
 		free(other);
 		other = NULL;

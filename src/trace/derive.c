@@ -26,25 +26,26 @@ static int cmp_content(const struct nsx_loader *l, uint32_t a, uint32_t b)
 	return c;
 }
 
+/* The second entry of a peer copy lies on the other device. */
+static uint32_t device_of_op(const struct nsx_loader *l, size_t i)
+{
+	uint32_t d = l->t->stream[l->ops.stream[i]].device;
+
+	if (l->ops.flags[i] & NSX_OP_PEER) {
+		const struct nsx_copy *c = &l->copies[l->ops.detail[i]];
+
+		return c->src_device == d ? c->dst_device : c->src_device;
+	}
+	return d;
+}
+
 static int cmp_ops(const void *ctx, uint32_t a, uint32_t b)
 {
 	const struct nsx_loader *l = ctx;
 	const struct nsx_ops_rw *o = &l->ops;
-	const struct nsx_copy *ca, *cb;
-	uint32_t da, db;
+	uint32_t da = device_of_op(l, a), db = device_of_op(l, b);
 	int c;
 
-	da = l->t->stream[o->stream[a]].device;
-	db = l->t->stream[o->stream[b]].device;
-	/* The second entry of a peer copy lies on the other device. */
-	if (o->flags[a] & NSX_OP_PEER) {
-		ca = &l->copies[o->detail[a]];
-		da = ca->src_device == da ? ca->dst_device : ca->src_device;
-	}
-	if (o->flags[b] & NSX_OP_PEER) {
-		cb = &l->copies[o->detail[b]];
-		db = cb->src_device == db ? cb->dst_device : cb->src_device;
-	}
 	if (da != db)
 		return da < db ? -1 : 1;
 	c = NSX_CMP(o->start_ns[a], o->start_ns[b]);
@@ -53,6 +54,22 @@ static int cmp_ops(const void *ctx, uint32_t a, uint32_t b)
 	if (!c)
 		c = (int)o->kind[a] - o->kind[b];
 	return c ? c : cmp_content(l, a, b);
+}
+
+static int sort_ops(struct nsx_loader *l, struct nsx_err *err)
+{
+	size_t n = l->op_set.n;
+	uint32_t *device = nsx_try_alloc(n, 4, l->op_set.what, err);
+	int rc;
+
+	if (!device)
+		return err->rc;
+	for (size_t i = 0; i < n; i++)
+		device[i] = device_of_op(l, i);
+	rc = nsx_colset_sort(&l->op_set, device, l->t->ndevices, cmp_ops, l,
+			     err);
+	free(device);
+	return rc;
 }
 
 static int cmp_calls(const void *ctx, uint32_t a, uint32_t b)
@@ -88,6 +105,12 @@ static int cmp_nvtx(const void *ctx, uint32_t a, uint32_t b)
 	return c ? c : nsx_str_cmp(l->t->strings, r->name[a], r->name[b]);
 }
 
+static int sort_ranges(struct nsx_loader *l, struct nsx_err *err)
+{
+	return nsx_colset_sort(&l->nvtx_set, l->nvtx.thread, l->t->nthreads,
+			       cmp_nvtx, l, err);
+}
+
 static int cmp_overheads(const void *ctx, uint32_t a, uint32_t b)
 {
 	const struct nsx_overheads_rw *r = ctx;
@@ -103,15 +126,17 @@ static int sort_group(void *ctx, size_t i, struct nsx_err *err)
 
 	switch (i) {
 	case 0:
-		return nsx_colset_sort(&l->op_set, cmp_ops, l, err);
+		return sort_ops(l, err);
 	case 1:
-		return nsx_colset_sort(&l->call_set, cmp_calls, l, err);
+		return nsx_colset_sort(&l->call_set, l->calls.thread,
+				       l->t->nthreads, cmp_calls, l, err);
 	case 2:
-		return nsx_colset_sort(&l->nvtx_set, cmp_nvtx, l, err);
+		return sort_ranges(l, err);
 	case 3:
 		return nsx_order_libraries(l, err);
 	default:
-		return nsx_colset_sort(&l->overhead_set, cmp_overheads,
+		return nsx_colset_sort(&l->overhead_set, l->overheads.thread,
+				       l->t->nthreads, cmp_overheads,
 				       &l->overheads, err);
 	}
 }
@@ -204,7 +229,7 @@ static int settle_crossing(struct nsx_loader *l, struct nsx_err *err)
 		l->t->defects.crossing_ranges = demote_crossing(l, parent, top);
 	nsx_arena_free(a);
 	if (!rc && l->t->defects.crossing_ranges)
-		rc = nsx_colset_sort(&l->nvtx_set, cmp_nvtx, l, err);
+		rc = sort_ranges(l, err);
 	return rc;
 }
 
@@ -370,9 +395,9 @@ int nsx_cut_window(struct nsx_loader *l, const char *window,
 	}
 	/* What changed moves among its equals. */
 	if (window || l->schema->shifts->n)
-		rc = nsx_colset_sort(&l->op_set, cmp_ops, l, err);
+		rc = sort_ops(l, err);
 	if (!rc && t->defects.open_ranges)
-		rc = nsx_colset_sort(&l->nvtx_set, cmp_nvtx, l, err);
+		rc = sort_ranges(l, err);
 	return rc ? rc : settle_crossing(l, err);
 }
 
@@ -417,18 +442,6 @@ static int slice_threads(struct nsx_loader *l, struct nsx_err *err)
 			  err))
 		return err->rc;
 	return 0;
-}
-
-static uint32_t device_of_op(const struct nsx_loader *l, size_t i)
-{
-	uint32_t d = l->t->stream[l->ops.stream[i]].device;
-
-	if (l->ops.flags[i] & NSX_OP_PEER) {
-		const struct nsx_copy *c = &l->copies[l->ops.detail[i]];
-
-		return c->src_device == d ? c->dst_device : c->src_device;
-	}
-	return d;
 }
 
 static void slice_devices(struct nsx_loader *l)
@@ -515,7 +528,7 @@ int nsx_sort_keys(uint64_t *keys, size_t n, const char *what,
 {
 	struct nsx_colset set = {what, {{(void **)&keys, 8}}, 1, n};
 
-	return nsx_colset_sort(&set, cmp_key, &keys, err);
+	return nsx_colset_sort(&set, NULL, 0, cmp_key, &keys, err);
 }
 
 static int build_indices(struct nsx_loader *l, struct nsx_err *err)
@@ -552,19 +565,31 @@ static int build_indices(struct nsx_loader *l, struct nsx_err *err)
 	return 0;
 }
 
-/* First entry with an id >= corr. */
-static size_t find_corr(const struct nsx_call_index *x, uint32_t corr)
+/* First entry with an id >= corr.  Operations come nearly in the order of their
+ * calls: it is looked for in ever larger steps from where the last one was.
+ */
+static size_t find_corr(struct nsx_call_index *x, uint32_t corr)
 {
-	size_t lo = 0, hi = x->n;
+	size_t lo = x->at, hi = x->at, step = 1;
 
+	while (hi < x->n && x->keys[hi] >> 32 < corr) {
+		lo = hi + 1;
+		hi = NSX_MIN(hi + step, x->n);
+		step *= 2;
+	}
+	while (lo && x->keys[lo - 1] >> 32 >= corr) {
+		hi = lo - 1;
+		lo -= NSX_MIN(step, lo);
+		step *= 2;
+	}
 	NSX_BISECT(lo, hi, mid, x->keys[mid] >> 32 < corr);
-	return lo;
+	return x->at = lo;
 }
 
 uint32_t nsx_host_call(const struct nsx_loader *l, uint32_t process,
 		       uint32_t corr, bool *ret_multi)
 {
-	const struct nsx_call_index *x = &l->index[process];
+	struct nsx_call_index *x = &l->index[process];
 	const struct nsx_calls_rw *c = &l->calls;
 	uint32_t best = NSX_NONE;
 

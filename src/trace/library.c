@@ -95,7 +95,8 @@ int nsx_order_libraries(struct nsx_loader *l, struct nsx_err *err)
 	struct nsx_colset *set = &l->library_set;
 	size_t n = 0;
 
-	if (nsx_colset_sort(set, cmp_rows, l, err))
+	if (nsx_colset_sort(set, l->library.thread, l->t->nthreads, cmp_rows, l,
+			    err))
 		return err->rc;
 	for (size_t i = 0; i < set->n; i++)
 		if (!n || cmp_calls(l, (uint32_t)n - 1, (uint32_t)i))

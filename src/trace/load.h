@@ -34,11 +34,14 @@ int nsx_colset_grow(struct nsx_colset *c, struct nsx_arena *a, size_t more,
 		    struct nsx_err *err) NSX_CHECKED;
 /* Moves rows [from, from + n) to `to`. */
 void nsx_colset_move(struct nsx_colset *c, size_t to, size_t from, size_t n);
-/* Sorts by cmp (stable). Finds ascending runs and merges them: linear for
- * what is sorted already, which most tables are.
+/* Sorts by cmp (stable).  Rows are dealt into their groups (indices below ngroups,
+ * by row; NULL: all in one), which stand in the order of cmp; in each, ascending runs are found and
+ * merged: linear where a table is in order of time, which most are, though threads
+ * or devices take turns in it.
  */
 typedef int (*nsx_row_cmp)(const void *ctx, uint32_t a, uint32_t b);
-int nsx_colset_sort(struct nsx_colset *c, nsx_row_cmp cmp, const void *ctx,
+int nsx_colset_sort(struct nsx_colset *c, const uint32_t *group, size_t ngroups,
+		    nsx_row_cmp cmp, const void *ctx,
 		    struct nsx_err *err) NSX_CHECKED;
 
 /* The loader --------------------------------------------------------------*/
@@ -62,7 +65,7 @@ struct nsx_created { /* an NVTX domain's creation row */
 /* The calls of one process that carry a correlation id, ordered by it. */
 struct nsx_call_index {
 	uint64_t *keys; /* id << 32 | call */
-	size_t n;
+	size_t n, at;	/* at: where the last was found                      */
 };
 
 /* The recorded stacks of one table, ordered by id. */
@@ -282,7 +285,8 @@ int nsx_order_rows(struct nsx_loader *l, struct nsx_err *err);
 /* Classes of calls, slices of threads, and the index that nsx_host_call reads. */
 int nsx_index_calls(struct nsx_loader *l, struct nsx_err *err);
 /* The outermost call of the process with this correlation id: least start, then
- * greatest end, then first. NSX_NONE if there is none.
+ * greatest end, then first. NSX_NONE if there is none.  One thread at a time: the
+ * index remembers where it was, as the next is mostly near.
  */
 uint32_t nsx_host_call(const struct nsx_loader *l, uint32_t process,
 		       uint32_t corr, bool *ret_multi);

@@ -413,7 +413,7 @@ int nsx_load_samples(struct nsx_loader *l, struct nsx_err *err)
 				      .row = read_sample, .set = &set};
 
 	if (nsx_load_tables(l, &table, 1, "samples", err) ||
-	    nsx_colset_sort(&set, cmp_samples, s, err) ||
+	    nsx_colset_sort(&set, NULL, 0, cmp_samples, s, err) ||
 	    slice_samples(l, set.n, err) ||
 	    nsx_pack_i64(t->arena, s->start_ns, set.n, set.what,
 			 &t->samples.start, err))
