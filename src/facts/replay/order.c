@@ -396,9 +396,14 @@ static int fix_state(struct nsx_model *m, struct nsx_err *err)
 /* What is measured: from the last end of work before the window to the last in
  * it; without work before, from the first start.
  */
-static void measure_recorded(struct nsx_model *m)
+static int measure_recorded(struct nsx_model *m, struct nsx_err *err)
 {
 	int64_t from = NEVER, to = NEVER, first = INT64_MAX;
+
+	m->measured = nsx_arena_try_array(m->arena, m->nops, 4, "replay order",
+					  err);
+	if (!m->measured)
+		return err->rc;
 
 	for (uint32_t i = 0; i < m->nops; i++) {
 		const struct model_op *o = &m->op[i];
@@ -407,12 +412,15 @@ static void measure_recorded(struct nsx_model *m)
 		if (end <= m->closure.window.start_ns)
 			from = NSX_MAX(from, end);
 		first = NSX_MIN(first, o->start_ns);
-		if (o->flags & OP_MEASURED)
-			to = NSX_MAX(to, end);
+		if (!(o->flags & OP_MEASURED))
+			continue;
+		to = NSX_MAX(to, end);
+		m->measured[m->nmeasured++] = i;
 	}
 	m->from_ns = from;
 	m->closure.recorded_ns =
 		to == NEVER ? 0 : to - (from == NEVER ? first : from);
+	return 0;
 }
 
 int model_order(struct build *b, bool *ret_settled, struct nsx_err *err)
@@ -431,8 +439,8 @@ int model_order(struct build *b, bool *ret_settled, struct nsx_err *err)
 		return err->rc;
 	flag_calls(m, effect);
 	flag_ops(m);
-	measure_recorded(m);
-	if (sort_steps(b, &k, err) || fix_state(m, err))
+	if (measure_recorded(m, err) || sort_steps(b, &k, err) ||
+	    fix_state(m, err))
 		return err->rc;
 	return 0;
 }

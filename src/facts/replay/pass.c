@@ -113,6 +113,14 @@ int player_new(const struct nsx_model *m, struct player **ret,
 		}
 	}
 	p->edit.transfer = 1;
+	for (uint32_t i = 0; i < m->ncalls; i++) {
+		p->call_start[i] = m->call[i].start_ns;
+		p->call_end[i] = m->call[i].end_ns;
+	}
+	for (uint32_t i = 0; i < m->nops; i++) {
+		p->op_start[i] = m->op[i].start_ns;
+		p->op_end[i] = model_op_end(&m->op[i]);
+	}
 	*ret = p;
 	return 0;
 }
@@ -382,19 +390,14 @@ static int play_op(struct player *p, unsigned how,
 	return 0;
 }
 
-/* The state in which the window begins. */
+/* The state in which the window begins.  A replay writes the times of all that it
+ * plays before they are read, and of nothing else but the members of collectives
+ * that began before the window.
+ */
 static int rewind_all(struct player *p, struct nsx_err *err)
 {
 	const struct nsx_model *m = p->m;
 
-	for (uint32_t i = 0; i < m->ncalls; i++) {
-		p->call_start[i] = m->call[i].start_ns;
-		p->call_end[i] = m->call[i].end_ns;
-	}
-	for (uint32_t i = 0; i < m->nops; i++) {
-		p->op_start[i] = m->op[i].start_ns;
-		p->op_end[i] = model_op_end(&m->op[i]);
-	}
 	memcpy(p->stream_end, m->stream_end, (size_t)m->nstreams * 8);
 	memcpy(p->engine_end, m->engine_end, (size_t)m->nengines * 8);
 	for (uint32_t k = 0; p->edit.has_side && k <= m->t->nprocesses; k++)
@@ -403,9 +406,14 @@ static int rewind_all(struct player *p, struct nsx_err *err)
 		const struct model_team *t = &m->team[k];
 
 		p->missing[k] = 0;
-		for (uint32_t i = t->at; i < t->at + t->n; i++)
-			p->missing[k] += !(m->op[m->member[i]].flags &
-					   OP_FIXED);
+		for (uint32_t i = t->at; i < t->at + t->n; i++) {
+			const struct model_op *o = &m->op[m->member[i]];
+
+			if (o->flags & OP_FIXED)
+				p->op_end[m->member[i]] = model_op_end(o);
+			else
+				p->missing[k]++;
+		}
 	}
 	return copy_lanes(p, err);
 }
@@ -415,13 +423,11 @@ static int64_t measure(const struct player *p)
 	const struct nsx_model *m = p->m;
 	int64_t from = m->from_ns, to = NEVER, first = INT64_MAX;
 
-	for (uint32_t i = 0; i < m->nops; i++) {
-		if (p->op_end[i] == NEVER)
-			continue;
-		first = NSX_MIN(first, p->op_start[i]);
-		if (m->op[i].flags & OP_MEASURED)
-			to = NSX_MAX(to, p->op_end[i]);
-	}
+	for (uint32_t i = 0; i < m->nmeasured; i++)
+		to = NSX_MAX(to, p->op_end[m->measured[i]]);
+	for (uint32_t i = 0; from == NEVER && i < m->nops; i++)
+		if (p->op_end[i] != NEVER)
+			first = NSX_MIN(first, p->op_start[i]);
 	if (from == NEVER)
 		from = first;
 	return to == NEVER ? 0 : NSX_MAX(to - from, 0);
