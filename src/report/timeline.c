@@ -263,9 +263,11 @@ static void widen(struct projection *p, int64_t start, int64_t end)
 	p->end_ns = NSX_MAX(p->end_ns, end);
 }
 
-/* What of each range ran on a device; a parent stands before its children. */
+/* What of each range ran on a device, as far as it is drawn; a parent stands before
+ * its children.  has[]: whether there is any of a depth, drawn or not.
+ */
 static size_t project(const struct build *b, uint32_t device,
-		      struct projection *p)
+		      struct projection *p, bool has[MAX_DEPTH])
 {
 	const struct nsx_nvtx_facts *x = &b->f->nvtx;
 	const struct nsx_device *d = &b->t->device[device];
@@ -283,9 +285,15 @@ static size_t project(const struct build *b, uint32_t device,
 	for (size_t i = 0; i < n; i++)
 		if (x->parent[i] != NSX_NONE)
 			p[i].depth = p[x->parent[i]].depth + 1;
-	for (size_t i = 0; i < n; i++)
-		if (p[i].start_ns <= p[i].end_ns && p[i].depth < MAX_DEPTH)
+	for (size_t i = 0; i < n; i++) {
+		size_t first = 0;
+
+		if (p[i].start_ns > p[i].end_ns || p[i].depth >= MAX_DEPTH)
+			continue;
+		has[p[i].depth] = true;
+		if (is_wanted(b->tl, &first, p[i].start_ns, p[i].end_ns))
 			p[kept++] = p[i];
+	}
 	qsort(p, kept, sizeof(*p), cmp_projections);
 	return kept;
 }
@@ -293,25 +301,19 @@ static size_t project(const struct build *b, uint32_t device,
 static int fill_projected(struct build *b, uint32_t device,
 			  struct projection *p, struct nsx_err *err)
 {
-	size_t n = project(b, device, p), lane[MAX_DEPTH] = {0};
-	size_t cursor[MAX_DEPTH] = {0};
+	bool has[MAX_DEPTH] = {false};
+	size_t n = project(b, device, p, has), lane[MAX_DEPTH] = {0};
 
-	for (unsigned k = 0; k < MAX_DEPTH; k++) {
-		bool any = false;
-
-		for (size_t i = 0; i < n && !any; i++)
-			any = p[i].depth == k;
-		if (any && add_lane(b, NSX_LANE_PROJECTED, device,
-				    k ? "" : "NVTX"))
+	for (unsigned k = 0; k < MAX_DEPTH; k++)
+		if (has[k] && add_lane(b, NSX_LANE_PROJECTED, device,
+				       k ? "" : "NVTX"))
 			lane[k] = b->tl->nlanes;
-	}
 	for (size_t i = 0; i < n; i++) {
 		unsigned k = p[i].depth;
 		uint32_t name;
 		nsx_str range;
 
-		if (!lane[k] || !is_wanted(b->tl, &cursor[k], p[i].start_ns,
-					   p[i].end_ns))
+		if (!lane[k])
 			continue;
 		range = b->t->nvtx.name[p[i].range];
 		if (name_index(b, &b->ranges[range], nsx_text(b->t, range),

@@ -205,12 +205,21 @@ static int list_launches(struct nvtx_finder *nf, uint32_t from, uint32_t to,
 	return 0;
 }
 
-/* GPU time launched before instant at. */
-static int64_t launched_before(const struct launches *l, int64_t at)
+/* GPU time launched before instant at; *from: the answer lies there or after it,
+ * and mostly near.
+ */
+static int64_t launched_before(const struct launches *l, size_t *from,
+			       int64_t at)
 {
-	size_t lo = 0, hi = l->n;
+	size_t lo = *from, hi = lo, step = 1;
 
+	while (hi < l->n && l->v[hi].at_ns < at) {
+		lo = hi + 1;
+		hi = NSX_MIN(hi + step, l->n);
+		step *= 2;
+	}
 	NSX_BISECT(lo, hi, mid, l->v[mid].at_ns < at);
+	*from = lo;
 	return l->v[lo].gpu_ns;
 }
 
@@ -278,15 +287,18 @@ static int keep_group(struct nvtx_finder *nf, uint32_t process,
 			    .name = g->name, .marks = marks, .n = g->n};
 	double trust = is_step_name(nsx_fact_text(nf->fd->f, g->name)) ? 1.1 : 1;
 	int64_t covered = 0;
+	size_t at = 0;
 
 	/* What cannot win need not be listed. */
 	if (nsx_measure_way(&w, err))
 		return err->rc;
 	if (!(w.regularity * trust >= MIN_LISTED))
 		return 0;
-	for (size_t i = 0; i < w.n; i++)
-		covered += launched_before(l, marks[i].end_ns) -
-			   launched_before(l, marks[i].start_ns);
+	for (size_t i = 0; i < w.n; i++) {
+		int64_t before = launched_before(l, &at, marks[i].start_ns);
+
+		covered += launched_before(l, &at, marks[i].end_ns) - before;
+	}
 	w.coverage = l->v[l->n].gpu_ns ?
 			     (double)covered / (double)l->v[l->n].gpu_ns : 0;
 	return w.coverage * w.regularity < MIN_LISTED ? 0 :

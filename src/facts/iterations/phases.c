@@ -38,26 +38,20 @@ struct cutter {
 
 /* The run as a whole ----------------------------------------------------------*/
 
-/* The union of lists, n of them. */
+/* The union of lists, n of them; of one it is that list itself. */
 static int unite(struct cutter *c, const struct nsx_spans *const *lists,
 		 size_t n, struct nsx_spans *ret, struct nsx_err *err)
 {
-	size_t room = 0;
+	struct nsx_spans x, y;
 
-	for (size_t i = 0; i < n; i++)
-		room += lists[i]->n;
-	ret->v = nsx_arena_try_array(c->a, room, sizeof(*ret->v), "busy spans",
-				     err);
-	if (!ret->v)
-		return err->rc;
-	for (size_t i = 0; i < n; i++) {
-		if (lists[i]->n)
-			memcpy(ret->v + ret->n, lists[i]->v,
-			       lists[i]->n * sizeof(*ret->v));
-		ret->n += lists[i]->n;
+	if (n < 2) {
+		*ret = *lists[0];
+		return 0;
 	}
-	nsx_spans_normalise(ret);
-	return 0;
+	if (unite(c, lists, n / 2, &x, err) ||
+	    unite(c, lists + n / 2, n - n / 2, &y, err))
+		return err->rc;
+	return nsx_spans_union(c->a, &x, &y, ret, err);
 }
 
 /* When any device is busy, and when any runs kernels. */
