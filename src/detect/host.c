@@ -1,5 +1,5 @@
 /* host.c - time of the threads that launch, outside CUDA: waits in the operating
- * system, a CPU that was taken away, the profiler, the program's own code, and
+ * system and for other ranks, a CPU that was taken away, the profiler, the program's own code, and
  * the launches themselves.
  *
  * Between two calls of a thread there is host time.  A long stretch of it has a
@@ -11,13 +11,14 @@
 #include <string.h>
 #include "base/stat.h"
 #include "detect/detect.h"
+#include "facts/outside.h"
 #include "report/words.h"
 #include "trace/nvtx_walk.h"
 
 #define LEAST_SHARE 0.003 /* of the window, to be looked at */
 enum {
 	LONG_NS = 1000000, /* host time between two calls that has a name    */
-	OS_WAIT_NS = 50000, /* an OS call this long waits                    */
+	WAIT_NS = 50000,   /* a call of the OS or of MPI this long waits     */
 };
 
 struct rows { /* calls that end a stretch of host time */
@@ -26,23 +27,59 @@ struct rows { /* calls that end a stretch of host time */
 	int64_t ns;
 };
 
-/* Waits in the operating system ------------------------------------------------*/
+/* Waits outside CUDA ------------------------------------------------------*/
 
-struct os_wait {
+struct outside { /* calls of one name */
 	int64_t ns, max_ns;
 	size_t count;
+	bool is_mpi;
+	nsx_str name;
 };
 
-static void propose_os_wait(struct nsx_detect *d, const char *name,
-			    const struct os_wait *x, struct nsx_winner site,
-			    int64_t idle_ns)
+static void advise_mpi(struct nsx_finding *f, const char *name)
+{
+	f->recommendation[0] =
+		"post receives early, compute what needs no neighbour first, "
+		"and wait where the data is needed";
+	f->recommendation[1] =
+		"exchange from GPU memory (CUDA-aware MPI, NCCL), so that the "
+		"host need not wait for the GPU before it sends";
+	f->proof[0] = (struct nsx_evidence){
+		.csv = "library_calls", .column = "total_time_ms",
+		.units = "ms",
+		.at = {{"library", nsx_string("MPI")},
+		       {"function", nsx_string(name)}}};
+}
+
+static void advise_os(struct nsx_detect *d, struct nsx_finding *f,
+		      const char *name)
+{
+	const char *shown = nsx_tell_name(d->found, name);
+
+	f->recommendation[0] = strstr(name, "sleep") ?
+		nsx_tell(d->found, "wait for the event that %s is there for, "
+			 "not for a fixed time", shown) :
+		nsx_tell(d->found, "take %s off the thread that launches: hand "
+			 "I/O and locks to another through a queue that is "
+			 "kept filled", shown);
+	f->proof[0] = (struct nsx_evidence){
+		.csv = "os_runtime", .column = "total_time_ms", .units = "ms",
+		.at = {{"api_name", nsx_string(name)},
+		       {"on_launch_thread", nsx_bool(true)}}};
+}
+
+static void propose_outside(struct nsx_detect *d, const struct outside *x,
+			    struct nsx_winner site, int64_t idle_ns)
 {
 	struct nsx_findings *l = d->found;
-	const char *shown = nsx_tell_name(l, name);
+	const char *name = nsx_text(d->trace, x->name);
 	struct nsx_finding f = {
 		.id = NSX_ID_idle_by_os_wait, .subject = name,
-		.title = nsx_tell(l, "the launching thread waits in the "
-				  "operating system: %s", shown),
+		.title = nsx_tell(l, x->is_mpi ?
+				  "the launching thread waits for other ranks: "
+				  "%s" :
+				  "the launching thread waits in the operating "
+				  "system: %s", nsx_tell_name(l, name)),
 		.confidence = NSX_CONF_HIGH, .device = NSX_NONE,
 		.guess_ns = (double)NSX_MIN(x->ns, idle_ns),
 		.evidence = {x->count == 1 ?
@@ -52,16 +89,6 @@ static void propose_os_wait(struct nsx_detect *d, const char *name,
 				 nsx_text_n(l->arena, x->count, "wait", NULL),
 				 nsx_text_ns(l->arena, (double)x->ns),
 				 nsx_text_ns(l->arena, (double)x->max_ns))},
-		.recommendation = {strstr(name, "sleep") ?
-			nsx_tell(l, "wait for the event that %s is there for, "
-				 "not for a fixed time", shown) :
-			nsx_tell(l, "take %s off the thread that launches: "
-				 "hand I/O and locks to another through a "
-				 "queue that is kept filled", shown)},
-		.proof = {{.csv = "os_runtime", .column = "total_time_ms",
-			   .units = "ms",
-			   .at = {{"api_name", nsx_string(name)},
-				  {"on_launch_thread", nsx_bool(true)}}}},
 		.remedy = nsx_plan_of(d, (struct nsx_change){
 			.verb = NSX_NO_OS_WAIT, .name = name})};
 
@@ -71,46 +98,50 @@ static void propose_os_wait(struct nsx_detect *d, const char *name,
 			l, "%s of it called from %s",
 			nsx_text_ns(l->arena, (double)site.weight), f.place);
 	}
+	if (x->is_mpi)
+		advise_mpi(&f, name);
+	else
+		advise_os(d, &f, name);
 	nsx_found(l, &f);
 }
 
-static int find_os_waits(struct nsx_detect *d, struct nsx_err *err)
+static int find_outside(struct nsx_detect *d, struct nsx_err *err)
 {
-	const struct nsx_osrt *o = &d->trace->osrt;
 	double least_ns = LEAST_SHARE * (double)(d->w.end_ns - d->w.start_ns);
+	int64_t idle_ns[NSX_NCAUSES];
 	struct nsx_groups names = {0};
 	struct nsx_votes sites = {0};
-	struct os_wait *v = NULL;
-	int64_t idle_ns[NSX_NCAUSES];
+	struct outside *v = NULL;
+	struct nsx_outside o;
 	size_t cap = 0;
 	uint32_t g;
 	int rc = 0;
 
 	nsx_idle_by_cause(d, idle_ns);
+	for (size_t at = 0; !rc && nsx_outside_next(d->trace, &at, &o);) {
+		int64_t ns = o.end_ns - o.start_ns;
 
-	for (size_t i = 0; !rc && i < o->n; i++) {
-		int64_t ns = o->end_ns[i] - o->start_ns[i];
-
-		if (ns < OS_WAIT_NS || o->start_ns[i] >= d->w.end_ns ||
-		    o->end_ns[i] <= d->w.start_ns)
+		if (ns < WAIT_NS || o.start_ns >= d->w.end_ns ||
+		    o.end_ns <= d->w.start_ns)
 			continue;
-		if (nsx_group(&names, 0, o->name[i], &g, err) ||
+		if (nsx_group(&names, o.is_mpi, o.name, &g, err) ||
 		    nsx_grow(&v, &cap, names.n, sizeof(*v), "OS calls", err) ||
-		    nsx_vote(&sites, g, nsx_site(d->trace, o->stack[i]), ns,
-			     err)) {
+		    nsx_vote(&sites, g, nsx_site(d->trace, o.stack), ns, err)) {
 			rc = err->rc;
 			break;
 		}
+		v[g].is_mpi = o.is_mpi;
+		v[g].name = o.name;
 		nsx_add_to(&v[g].ns, ns);
 		v[g].max_ns = NSX_MAX(v[g].max_ns, ns);
 		v[g].count++;
 	}
-	for (size_t i = 0; !rc && i < names.n; i++)
+	for (uint32_t i = 0; !rc && i < names.n; i++)
 		if ((double)v[i].ns >= least_ns)
-			propose_os_wait(d, nsx_text(d->trace, (nsx_str)
-						    names.keys[i].b), &v[i],
-					nsx_votes_won(&sites, (uint32_t)i),
-					idle_ns[NSX_CAUSE_OSRT]);
+			propose_outside(d, &v[i], nsx_votes_won(&sites, i),
+					idle_ns[v[i].is_mpi ?
+						NSX_CAUSE_HOST_CODE :
+						NSX_CAUSE_OSRT]);
 	nsx_votes_done(&sites);
 	nsx_groups_done(&names);
 	free(v);
@@ -425,7 +456,7 @@ static int find_code(struct launcher *x, struct nsx_err *err)
 int nsx_detect_host(struct nsx_detect *d, struct nsx_err *err)
 {
 	struct launcher x = {.d = d};
-	int rc = find_os_waits(d, err);
+	int rc = find_outside(d, err);
 
 	if (!rc) {
 		find_preemption(d);

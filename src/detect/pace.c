@@ -6,6 +6,7 @@
 #include <string.h>
 #include "base/stat.h"
 #include "detect/detect.h"
+#include "facts/outside.h"
 #include "facts/replay/replay.h"
 #include "report/words.h"
 
@@ -67,22 +68,21 @@ static int find_rhythm(struct nsx_detect *d, struct rhythm *ret,
 	return 0;
 }
 
-/* Whether launching threads wait most of the time for other threads of their
- * program: what those do is then the cause.
+/* Whether launching threads wait most of the time for other threads, or ranks, of
+ * their program: what those do is then the cause.
  */
 static bool waits_inside(const struct nsx_detect *d)
 {
-	const struct nsx_osrt *o = &d->trace->osrt;
+	struct nsx_outside o;
 	int64_t ns = 0;
 
-	for (size_t i = 0; i < o->n; i++) {
-		const char *name = nsx_text(d->trace, o->name[i]);
+	for (size_t at = 0; nsx_outside_next(d->trace, &at, &o);) {
+		const char *name = nsx_text(d->trace, o.name);
 
-		if (o->start_ns[i] >= d->w.start_ns &&
-		    o->start_ns[i] < d->w.end_ns &&
-		    (!strncmp(name, "pthread_", 8) ||
+		if (o.start_ns >= d->w.start_ns && o.start_ns < d->w.end_ns &&
+		    (o.is_mpi || !strncmp(name, "pthread_", 8) ||
 		     !strncmp(name, "sem_", 4) || !strcmp(name, "futex")))
-			nsx_add_to(&ns, o->end_ns[i] - o->start_ns[i]);
+			nsx_add_to(&ns, o.end_ns - o.start_ns);
 	}
 	return 2 * ns >= d->w.end_ns - d->w.start_ns;
 }

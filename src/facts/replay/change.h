@@ -27,7 +27,7 @@ enum nsx_change_verb {
 	 * that ends the gap), process, thread. */
 	NSX_FASTER_HOST,   /* what it computes, `amount` times as fast; waits
 			      outside CUDA stay                              */
-	NSX_NO_OS_WAIT,	   /* calls of the operating system in `name`        */
+	NSX_NO_OS_WAIT,	   /* calls of the operating system or of MPI in `name` */
 	NSX_NO_PREEMPTION, /* off its CPU although it could have run         */
 	NSX_NO_PROFILER,   /* what the profiler took                         */
 	NSX_INSTANT_HOST,  /* no waits, no costs, no time between calls: the

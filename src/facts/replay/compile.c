@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/stat.h"
+#include "facts/outside.h"
 #include "facts/replay/compile.h"
 
 /* No change makes anything more than this times slower. */
@@ -321,13 +322,13 @@ static int no_os_wait(struct select *s, struct nsx_err *err)
 {
 	const struct nsx_trace *t = s->m->t;
 	struct span_list list = {0};
+	struct nsx_outside o;
 	int rc = 0;
 
-	for (size_t i = 0; !rc && i < t->osrt.n; i++)
-		if (fits_name(s, nsx_text(t, t->osrt.name[i])))
-			rc = span_list_add(&list, t->osrt.thread[i],
-					   t->osrt.start_ns[i],
-					   t->osrt.end_ns[i], err);
+	for (size_t at = 0; !rc && nsx_outside_next(t, &at, &o);)
+		if (fits_name(s, nsx_text(t, o.name)))
+			rc = span_list_add(&list, o.thread, o.start_ns,
+					   o.end_ns, err);
 	span_list_sort(&list);
 	if (!rc)
 		cut_gaps(s, &list, true);

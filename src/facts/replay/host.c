@@ -2,13 +2,14 @@
  *
  * Threads of a process that launch in turns (PyTorch's forward and backward
  * threads) hand over to each other: the end of one's call is then what the
- * other's follows.  Inside a gap, calls of the operating system that block and
- * time off the CPU are waits; one that lasts is for something that the trace
+ * other's follows.  Inside a gap, calls of the operating system that block,
+ * calls of MPI and time off the CPU are waits; one that lasts is for something that the trace
  * does not show.
  */
 #include <stdlib.h>
 #include <string.h>
 #include "base/stat.h"
+#include "facts/outside.h"
 #include "facts/replay/model.h"
 #include "schema/viewscan.h"
 
@@ -161,21 +162,19 @@ static bool is_blocking_os(const char *name)
 	return !strncmp(name, "poll", 4);
 }
 
-static int add_os_waits(const struct build *b, const struct threads *x,
-			struct span_list *waits, struct nsx_err *err)
+/* All of MPI waits for other ranks. */
+static int add_waits(const struct build *b, const struct threads *x,
+		     struct span_list *waits, struct nsx_err *err)
 {
 	const struct nsx_trace *t = b->m->t;
+	struct nsx_outside o;
 
-	for (size_t i = 0; i < t->osrt.n; i++) {
-		uint32_t h = t->osrt.thread[i];
-
-		if (x->at[h] == x->at[h + 1] ||
-		    t->osrt.end_ns[i] - t->osrt.start_ns[i] < GAP_NS ||
-		    t->osrt.start_ns[i] > b->to_ns ||
-		    !is_blocking_os(nsx_text(t, t->osrt.name[i])))
+	for (size_t at = 0; nsx_outside_next(t, &at, &o);) {
+		if (x->at[o.thread] == x->at[o.thread + 1] ||
+		    o.end_ns - o.start_ns < GAP_NS || o.start_ns > b->to_ns ||
+		    (!o.is_mpi && !is_blocking_os(nsx_text(t, o.name))))
 			continue;
-		if (span_list_add(waits, h, t->osrt.start_ns[i], t->osrt.end_ns[i],
-			     err))
+		if (span_list_add(waits, o.thread, o.start_ns, o.end_ns, err))
 			return err->rc;
 	}
 	return 0;
@@ -395,7 +394,7 @@ int model_host(struct build *b, struct nsx_err *err)
 	if (!rc)
 		rc = link_threads(b, &x, err);
 	if (!rc)
-		rc = add_os_waits(b, &x, &waits, err);
+		rc = add_waits(b, &x, &waits, err);
 	if (!rc)
 		rc = read_rows(b, &x, &waits, err);
 	if (!rc)

@@ -1,0 +1,1 @@
+explain @mpi_wait --pass findings --md
