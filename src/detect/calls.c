@@ -1,10 +1,12 @@
 /* calls.c - CUDA calls that wait, allocate, load code or are slow.
  *
  * Calls that reach into the judged window are grouped by API.  A copy of a few
- * bytes that keeps the host waiting is a wait like any other.  Waits that follow
+ * bytes that keeps the host waiting is a wait like any other, and so is a loop that
+ * asks whether the GPU is done.  Waits that follow
  * directly on each other, as a small copy and the synchronisation after it, are
  * one: without the first alone the second would wait as long.
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/stat.h"
@@ -13,7 +15,6 @@
 #include "report/words.h"
 #include "schema/codes.h"
 #include "trace/nvtx_walk.h"
-#include "report/words.h"
 
 #define LEAST_SHARE 0.003 /* of the window, that a group of calls takes */
 #define TOGETHER 1.1 /* times what each wins by itself */
@@ -24,7 +25,8 @@ enum {
 	MOST_NAMES = 4,	    /* told in a title                               */
 };
 
-enum kind { WAIT, SMALL_COPY, ALLOCATE, LOAD, SLOW, NONE };
+enum kind { WAIT, POLL, SMALL_COPY, ALLOCATE, LOAD, SLOW, NONE };
+enum { OTHER = 1, ALLOCATES, QUERIES }; /* what an API is known to do        */
 
 struct group { /* calls of one API that do one thing */
 	const char *api;
@@ -34,7 +36,8 @@ struct group { /* calls of one API that do one thing */
 	uint32_t lead;	     /* of the waits that are one with it            */
 	int64_t ns, cost_ns;
 	struct nsx_place place; /* with most of its time                     */
-	uint32_t *rows;	     /* LOAD: the calls                              */
+	uint32_t *rows; /* LOAD: the calls; POLL: those after another        */
+	size_t nrows;
 	size_t cap_rows;
 };
 
@@ -46,7 +49,7 @@ struct calls {
 	struct nsx_places places; /* by group                                 */
 	struct nsx_votes sites; /* by group, in time                         */
 	nsx_str *base;	/* by raw name: the first raw name of the same API   */
-	uint8_t *allocates; /* by raw name: 1 no, 2 yes                      */
+	uint8_t *does;	/* by raw name; 0 not looked at yet                  */
 	uint32_t thread; /* being read                                       */
 	size_t overhead; /* first of its overheads that may matter           */
 	int64_t idle_ns; /* of the limiting GPU, while the host is busy      */
@@ -68,6 +71,12 @@ static bool is_allocation(const char *api)
 	       !strncmp(s, "MemHostUnregister", 17) ||
 	       !strncmp(s, "MemMap", 6) || !strncmp(s, "MemUnmap", 8) ||
 	       !strncmp(s, "MemCreate", 9) || !strncmp(s, "MemRelease", 10);
+}
+
+/* A loop of these waits as a synchronisation does. */
+static bool is_query(const char *api)
+{
+	return strstr(api, "EventQuery") || strstr(api, "StreamQuery");
 }
 
 /* Whether CUDA says that most of a call is compiling, or loading code: JIT,
@@ -112,8 +121,10 @@ static enum kind kind_of(struct calls *c, size_t call)
 	const struct nsx_trace *t = c->d->trace;
 	uint32_t op = t->calls.op[call];
 
-	if (c->allocates[t->calls.name[call]] == 2)
+	if (c->does[t->calls.name[call]] == ALLOCATES)
 		return ALLOCATE;
+	if (c->does[t->calls.name[call]] == QUERIES)
+		return POLL;
 	switch (t->calls.cls[call]) {
 	case NSX_CALL_SYNC:
 		return WAIT;
@@ -143,7 +154,8 @@ static int learn_name(struct calls *c, nsx_str raw, struct nsx_err *err)
 				       sizeof(buf));
 
 	(void)err;
-	c->allocates[raw] = is_allocation(api) ? 2 : 1;
+	c->does[raw] = is_allocation(api) ? ALLOCATES :
+		       is_query(api)	  ? QUERIES : OTHER;
 	c->base[raw] = raw;
 	for (size_t g = 0; g < c->keys.n; g++)
 		if (!strcmp(c->v[g].api, api))
@@ -180,7 +192,7 @@ static int add_call(struct calls *c, size_t call, uint32_t range,
 	enum kind kind;
 	uint32_t g;
 
-	if (!c->allocates[raw] && learn_name(c, raw, err))
+	if (!c->does[raw] && learn_name(c, raw, err))
 		return err->rc;
 	kind = kind_of(c, call);
 	if (kind == NONE) {
@@ -194,11 +206,12 @@ static int add_call(struct calls *c, size_t call, uint32_t range,
 		return err->rc;
 	c->v[g].count++;
 	nsx_add_to(&c->v[g].ns, ns);
-	if (kind == LOAD) {
-		if (nsx_grow(&c->v[g].rows, &c->v[g].cap_rows, c->v[g].count,
-			     sizeof(*c->v[g].rows), "calls", err))
+	if (kind == LOAD || (kind == POLL && *last_wait == g)) {
+		if (nsx_grow(&c->v[g].rows, &c->v[g].cap_rows,
+			     c->v[g].nrows + 1, sizeof(*c->v[g].rows), "calls",
+			     err))
 			return err->rc;
-		c->v[g].rows[c->v[g].count - 1] = (uint32_t)call;
+		c->v[g].rows[c->v[g].nrows++] = (uint32_t)call;
 	}
 	if (kind > SMALL_COPY) {
 		*last_wait = NSX_NONE;
@@ -249,7 +262,7 @@ static void add_costs(struct calls *c)
 		if (!b->name || !b->cost_ns ||
 		    b->start_ns < c->d->w.start_ns ||
 		    b->start_ns >= c->d->w.end_ns ||
-		    !c->allocates[b->name])
+		    !c->does[b->name])
 			continue;
 		for (unsigned kind = WAIT; kind <= LOAD; kind++) {
 			uint32_t g = nsx_group_find(&c->keys, kind,
@@ -273,9 +286,9 @@ static int collect(struct calls *c, struct nsx_err *err)
 
 	c->base = nsx_arena_try_array(c->d->scratch, n, sizeof(*c->base),
 				      "API names", err);
-	c->allocates = nsx_arena_try_array(c->d->scratch, n, 1, "API names",
+	c->does = nsx_arena_try_array(c->d->scratch, n, 1, "API names",
 					   err);
-	if (!below || !c->base || !c->allocates)
+	if (!below || !c->base || !c->does)
 		return err->rc;
 	for (c->thread = 0; c->thread < t->nthreads; c->thread++)
 		if (collect_thread(c, c->thread, below, err))
@@ -315,6 +328,12 @@ static const struct words {
 		NULL,
 		"look for .item(), .cpu(), print of a tensor and "
 		"torch.cuda.synchronize() in the loop"},
+	[POLL] = {
+		NSX_ID_idle_after_sync, NSX_NO_COST,
+		"the host waits for the GPU in a loop around ", NULL,
+		"launch the next work before asking with ",
+		", and ask where the host first reads a result",
+		NULL, NULL},
 	[SMALL_COPY] = {
 		NSX_ID_idle_after_blocking_copy, NSX_NO_WAIT,
 		"the host waits for small copies in ", "blocking_memcpy",
@@ -362,27 +381,39 @@ static const char *say_names(struct calls *c, const uint32_t *list, size_t n)
 				n - MOST_NAMES) : names;
 }
 
+static void keep_rows(struct calls *c, const struct group *x,
+		      struct nsx_change *ret)
+{
+	uint32_t *rows = nsx_arena_get(c->d->found->arena,
+				       x->nrows * sizeof(*rows));
+
+	memcpy(rows, x->rows, x->nrows * sizeof(*rows));
+	ret->rows = rows;
+	ret->nrows = x->nrows;
+}
+
+/* Of a loop that polls the time between its calls goes as well. */
 static struct nsx_plan plan_of(struct calls *c, const uint32_t *list, size_t n)
 {
 	struct nsx_change *v = nsx_arena_get(c->d->found->arena,
-					     n * sizeof(*v));
+					     2 * n * sizeof(*v));
+	size_t k = 0;
 
 	for (size_t i = 0; i < n; i++) {
 		const struct group *x = &c->v[list[i]];
 
-		v[i] = (struct nsx_change){.verb = words[x->kind].verb,
+		v[k] = (struct nsx_change){.verb = words[x->kind].verb,
 					   .name = x->api};
-		if (x->kind == LOAD && x->count) {
-			uint32_t *rows = nsx_arena_get(
-				c->d->found->arena,
-				x->count * sizeof(*rows));
-
-			memcpy(rows, x->rows, x->count * sizeof(*rows));
-			v[i].rows = rows;
-			v[i].nrows = x->count;
-		}
+		if (x->kind == LOAD && x->nrows)
+			keep_rows(c, x, &v[k]);
+		k++;
+		if (x->kind != POLL || !x->nrows)
+			continue;
+		v[k] = (struct nsx_change){.verb = NSX_FASTER_HOST,
+					   .amount = INFINITY};
+		keep_rows(c, x, &v[k++]);
 	}
-	return (struct nsx_plan){v, n};
+	return (struct nsx_plan){v, k};
 }
 
 /* The waits with this lead; NSX_NONE: all waits. */
@@ -426,13 +457,14 @@ static int join_by_price(struct calls *c, struct nsx_err *err)
 	}
 	if (leads < 2)
 		return 0;
-	struct nsx_plan all = plan_of(c, list, list_waits(c, NSX_NONE, list));
+	size_t nall = list_waits(c, NSX_NONE, list);
+	struct nsx_plan all = plan_of(c, list, nall);
 
 	if (nsx_replay_price(m, all.v, all.n, &g, err))
 		return err->rc;
 	if ((double)g.gain_ns < NSX_MAX(TOGETHER * sum, least))
 		return 0;
-	for (size_t i = 0; i < all.n; i++)
+	for (size_t i = 0; i < nall; i++)
 		c->v[list[i]].lead = list[0];
 	return 0;
 }

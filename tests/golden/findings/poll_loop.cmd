@@ -1,0 +1,1 @@
+explain @poll_loop --pass findings --md

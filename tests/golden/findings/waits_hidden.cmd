@@ -1,0 +1,1 @@
+explain @waits_hidden --pass findings --md
