@@ -11,7 +11,7 @@
  * For the same reason an iteration within a quarter of the median does not end
  * a run, nor does one farther off where a tenth of them are, or where such ones
  * return three times or more: a checkpoint or a collection of garbage is part of
- * the loop.
+ * the loop, and so is code that is loaded again and again, as for new shapes.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -122,7 +122,36 @@ struct judge {
 			how the loop is                                      */
 	const struct nsx_spans *loads;
 	size_t cursor;
+	bool loads_on; /* code is loaded again and again: that is the loop   */
 };
+
+/* Nanoseconds of loading, if they matter; iterations come in order. */
+static int64_t loads_ns(struct judge *j, const struct nsx_iteration *it)
+{
+	int64_t ns = nsx_spans_covered(j->loads, &j->cursor, it->start_ns,
+				       it->end_ns);
+
+	return 100 * ns > it->end_ns - it->start_ns ? ns : 0;
+}
+
+/* Whether code is loaded in several places, one of them in the second half: then
+ * it is not only what warms up.
+ */
+static void judge_loads(struct judge *j, const struct group *g)
+{
+	size_t ntimes = 0, last = 0;
+	bool before = false;
+
+	for (size_t i = 0; i < g->n; i++) {
+		bool now = loads_ns(j, &g->v[i]);
+
+		ntimes += now && !before;
+		last = now ? i : last;
+		before = now;
+	}
+	j->cursor = 0;
+	j->loads_on = ntimes >= RECURS && 2 * last >= g->n;
+}
 
 static bool is_far(const struct judge *j, const struct nsx_iteration *it)
 {
@@ -139,8 +168,7 @@ static enum likeness judge(struct judge *j, const struct group *g, size_t i,
 {
 	const struct nsx_iteration *it = &g->v[i];
 	double wall = (double)(it->end_ns - it->start_ns);
-	int64_t load_ns = nsx_spans_covered(j->loads, &j->cursor, it->start_ns,
-					    it->end_ns);
+	int64_t load_ns = loads_ns(j, it);
 
 	if (!i)
 		*ret_why = nsx_arena_printf(a, "iteration %zu: the first, it "
@@ -148,7 +176,7 @@ static enum likeness judge(struct judge *j, const struct group *g, size_t i,
 	else if (i + 1 == g->n)
 		*ret_why = nsx_arena_printf(a, "iteration %zu: the last, no "
 					    "next start ends it", g->at + i);
-	else if ((double)load_ns > 0.01 * wall)
+	else if (load_ns && !j->loads_on)
 		*ret_why = nsx_arena_printf(a, "iteration %zu: %.3f ms of "
 					    "module loading or compiling",
 					    g->at + i,
@@ -253,6 +281,7 @@ static int try_iterations(const struct nsx_facts *f, const struct nsx_trace *t,
 	if (list_loads(t, g.v->process, scratch, &loads, err) ||
 	    judge_lengths(g.v, g.n, &j, err))
 		return err->rc;
+	judge_loads(&j, &g);
 	best = longest_run(ret, &j, &g, f->arena, scratch);
 	if (best.nlike < MIN_RUN) {
 		ret->nexcluded = 0;

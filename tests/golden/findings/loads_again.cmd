@@ -1,0 +1,1 @@
+explain @loads_again --pass findings --md
