@@ -10,7 +10,10 @@
 #include "base/stat.h"
 #include "facts/replay/pass.h"
 
-enum { MAX_ROUNDS = 40, LOOK_AHEAD = 4096 };
+enum {
+	MAX_ROUNDS = 40, LOOK_AHEAD = 4096,
+	PAUSE = 100, /* in the window: a pause of less is none               */
+};
 
 struct keys {
 	int64_t *start, *end, *op; /* of calls and ops */
@@ -150,23 +153,31 @@ static int find_effects(struct build *b, int64_t *effect, struct nsx_err *err)
 }
 
 /* A window that begins with the first work does not reach back into what led to
- * it: calls before the launch of that work stay as recorded.
+ * it, nor one that begins after a pause such as none ends it: that was before the
+ * loop.  Calls before the launch of its first work stay as recorded.
  */
 static int64_t first_launch(const struct nsx_model *m)
 {
-	int64_t start_ns = m->closure.window.start_ns;
-	int64_t launch_ns = NEVER;
+	struct nsx_window w = m->closure.window;
+	int64_t before_ns = NEVER, last_ns = w.start_ns, launch_ns = NEVER;
 
 	for (uint32_t i = 0; i < m->nops; i++) {
 		const struct model_op *o = &m->op[i];
+		int64_t end = model_op_end(o);
 
-		if (model_op_end(o) <= start_ns)
-			return NEVER;
-		if (launch_ns == NEVER && o->start_ns >= start_ns &&
+		if (end <= w.start_ns)
+			before_ns = NSX_MAX(before_ns, end);
+		else if (end <= w.end_ns)
+			last_ns = NSX_MAX(last_ns, end);
+		if (launch_ns == NEVER && o->start_ns >= w.start_ns &&
 		    o->call != NSX_NONE)
 			launch_ns = m->call[o->call].start_ns;
 	}
-	return launch_ns;
+	return before_ns != NEVER &&
+			       w.start_ns - before_ns <=
+				       NSX_MAX(2 * (w.end_ns - last_ns),
+					       (w.end_ns - w.start_ns) / PAUSE) ?
+		       NEVER : launch_ns;
 }
 
 static void flag_calls(struct nsx_model *m, const int64_t *effect)

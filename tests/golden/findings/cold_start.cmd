@@ -1,0 +1,1 @@
+explain @cold_start --pass findings --md
