@@ -10,6 +10,7 @@
 #include <string.h>
 #include "base/stat.h"
 #include "detect/detect.h"
+#include "facts/replay/replay.h"
 #include "report/words.h"
 
 #define LEAST_SHARE 0.003 /* of the window, that copies take */
@@ -19,6 +20,7 @@ enum {
 	PAGEABLE = 0,
 	SMALL_BYTES = 64 << 10, /* below, a copy's time is its fixed cost    */
 	MANY = 100,
+	WAITED = 2, /* times their own length won: what they wait for is it  */
 };
 
 enum trouble { PLAIN, FROM_PAGEABLE, SMALL, NTROUBLES };
@@ -224,7 +226,32 @@ static void propose_plain(struct copies *c, unsigned kind)
 	nsx_found(l, &f);
 }
 
-static void propose_pageable(struct copies *c, unsigned kind)
+/* The host waits for results, and then works on them: pinned memory mends little. */
+static void tell_wait(struct copies *c, const struct group *g,
+		      struct nsx_finding *f)
+{
+	const struct nsx_trace *t = c->d->trace;
+	struct nsx_findings *l = c->d->found;
+	uint32_t call = t->ops.call[g->rows[0]];
+	char buf[256];
+
+	f->id = NSX_ID_idle_after_blocking_copy;
+	f->title = nsx_tell(l, "the host waits for copies %s%s%s, and the GPU "
+			    "for what it does with them", direction(DTOH),
+			    call == NSX_NONE ? "" : " in ",
+			    call == NSX_NONE ? "" :
+			    nsx_api_base(nsx_text(t, t->calls.name[call]), buf,
+					 sizeof(buf)));
+	f->evidence[0] = nsx_tell(l, "%s; most of what is won is not theirs",
+				  f->evidence[0]);
+	f->recommendation[0] = "do on the GPU what the host does with them "
+			       "(sampling, checks, sums), and copy what is left "
+			       "asynchronously, to pinned memory";
+	f->recommendation[1] = "launch the next work before waiting for them";
+}
+
+static int propose_pageable(struct copies *c, unsigned kind,
+			    struct nsx_err *err)
 {
 	const struct group *g = &c->v[FROM_PAGEABLE][kind];
 	struct nsx_findings *l = c->d->found;
@@ -255,7 +282,16 @@ static void propose_pageable(struct copies *c, unsigned kind)
 		"and copy them with non_blocking=True, ahead of their use" :
 		"allocate host buffers pinned (cudaHostAlloc, "
 		"cudaHostRegister) and copy asynchronously, ahead of their use";
+	if (kind == DTOH) {
+		struct nsx_gain won;
+
+		if (nsx_replay_price(c->d->facts->model, v, 2, &won, err))
+			return err->rc;
+		if (won.gain_ns > WAITED * g->ns)
+			tell_wait(c, g, &f);
+	}
 	nsx_found(l, &f);
+	return 0;
 }
 
 /* Small copies of all directions, in order. */
@@ -410,8 +446,8 @@ static int propose_all(struct copies *c, struct nsx_err *err)
 
 		if ((double)ns[0] >= least_ns)
 			propose_plain(c, k);
-		if ((double)ns[1] >= least_ns)
-			propose_pageable(c, k);
+		if ((double)ns[1] >= least_ns && propose_pageable(c, k, err))
+			return err->rc;
 		if ((double)NSX_MAX(ns[0], ns[1]) >= least_ns)
 			propose_cut(c, k);
 	}

@@ -1,0 +1,1 @@
+explain @results_used --pass findings --md
