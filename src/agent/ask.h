@@ -8,6 +8,7 @@
 #ifndef NSX_ASK_H
 #define NSX_ASK_H
 
+#include "agent/census.h"
 #include "report/report.h"
 
 enum { NSX_MAX_NEXT = 3, NSX_ASK_ROWS = 20 };
@@ -24,6 +25,7 @@ void nsx_sql_free(struct nsx_sql *s); /* NULL is fine */
 struct nsx_subject { /* what is asked */
 	const struct nsx_report *r;
 	struct nsx_sql *sql; /* NULL until SQL is asked for; the caller's     */
+	struct nsx_census *census; /* NULL until sums are; the caller's      */
 };
 struct nsx_answer {
 	const struct nsx_report *r; /* NULL: of several traces, or of none   */
@@ -84,17 +86,24 @@ const char *nsx_answer_op(struct nsx_answer *a, size_t op);
 /* A table of the answer, in Markdown too: all its columns, limit rows. */
 void nsx_answer_show(struct nsx_answer *a, const struct nsx_table *t);
 
+/* The subject's census. Errors: NULL, NSX_E_NOMEM. */
+const struct nsx_census *nsx_answer_census(struct nsx_answer *a,
+					   struct nsx_err *err) NSX_CHECKED;
+
 /* Sums by name, dearest first: a table's rows (tally.c). */
 struct nsx_tally;
 struct nsx_tally *nsx_tally_new(struct nsx_answer *a);
-/* Adds to the row of a and b; false: there is none yet, and nsx_tally_add is to
- * name it.  For millions of events, few of which need a name.
- */
-bool nsx_tally_more(struct nsx_tally *t, uint64_t a, uint64_t b, int64_t ns);
 /* a, b: what tells one row from another; text is borrowed. */
 int nsx_tally_add(struct nsx_tally *t, uint64_t a, uint64_t b,
-		  const char *kind, const char *text, int64_t ns,
+		  const char *kind, const char *text,
+		  const struct nsx_count *count,
 		  struct nsx_err *err) NSX_CHECKED;
+/* The same for what one operation stands for: one row a kernel, or a direction of
+ * copies, in each of `of`.
+ */
+int nsx_tally_op(struct nsx_tally *t, uint64_t of, size_t op,
+		 const char *kind, const struct nsx_count *count,
+		 struct nsx_err *err) NSX_CHECKED;
 /* As a table `key` of the answer: kind, name, count, total, mean, share of
  * whole_ns.  Lets the tally go.
  */

@@ -4,7 +4,6 @@
 #include <string.h>
 #include <strings.h>
 #include "agent/ask.h"
-#include "base/group.h"
 #include "report/words.h"
 
 enum { NEAREST = 5 };
@@ -31,78 +30,101 @@ static const char *nearest(struct nsx_answer *a, const nsx_str *names, size_t n)
 
 /* range ---------------------------------------------------------------------------*/
 
-struct range_sum {
-	int64_t host_ns, gpu_ns, longest_ns, longest_at;
-	size_t n, ops;
-};
-
-/* Names of ranges, each once. Owner: the answer's arena. */
-static size_t range_names(struct nsx_answer *a, const nsx_str **ret)
+/* Names of ranges, each once, by the first range of it. Owner: the answer's arena. */
+static size_t range_names(struct nsx_answer *a, const struct nsx_census *c,
+			  const nsx_str **ret)
 {
-	const struct nsx_trace *t = a->r->trace;
-	size_t bound = nsx_strings_bound(t->strings), n = 0;
-	nsx_str *v = nsx_arena_get(a->out->arena, bound * sizeof(*v));
-	uint8_t *seen = nsx_arena_get(a->out->arena, bound);
+	nsx_str *v = nsx_arena_get(a->out->arena, c->paths.n * sizeof(*v));
+	uint8_t *seen = nsx_arena_get(
+		a->out->arena, nsx_strings_bound(a->r->trace->strings));
+	size_t n = 0;
 
-	for (size_t i = 0; i < t->nvtx.n; i++)
-		if (!seen[t->nvtx.name[i]]) {
-			seen[t->nvtx.name[i]] = 1;
-			v[n++] = t->nvtx.name[i];
-		}
+	for (size_t i = 0; i < c->paths.n; i++) {
+		nsx_str name = (nsx_str)c->paths.keys[i].b;
+
+		if (!seen[name])
+			v[n++] = name;
+		seen[name] = 1;
+	}
 	*ret = v;
 	return n;
 }
 
-static int sum_range(struct nsx_answer *a, nsx_str name, struct range_sum *s,
-		     struct nsx_err *err)
+/* Ranges of the name; those in another of it are part of that one.  inside: which
+ * paths are of it or lead through it.
+ */
+static void sum_ranges(const struct nsx_census *c, nsx_str name,
+		       uint8_t *inside, struct nsx_path *s)
 {
-	const struct nsx_trace *t = a->r->trace;
-	const struct nsx_nvtx_facts *x = &a->r->facts->nvtx;
-	struct nsx_tally *tally = nsx_tally_new(a);
-	uint8_t *inside = nsx_arena_get(a->out->arena, t->nvtx.n + 1);
+	for (size_t i = 0; i < c->paths.n; i++) {
+		const struct nsx_path *p = &c->path[i];
+		uint64_t around = c->paths.keys[i].a;
 
-	for (size_t i = 0; i < t->nvtx.n; i++) {
-		int64_t ns = nsx_range_ns(&t->nvtx, i);
-
-		/* A parent stands before its children. */
-		inside[i] = t->nvtx.name[i] == name ||
-			    (x->parent[i] != NSX_NONE && inside[x->parent[i]]);
-		if (t->nvtx.name[i] != name || x->nested[i])
+		/* A path stands after the one around it. */
+		inside[i] = around && inside[around - 1];
+		if (c->paths.keys[i].b != name || inside[i])
 			continue;
-		s->n++;
-		s->host_ns += ns;
-		if (ns > s->longest_ns) {
-			s->longest_ns = ns;
-			s->longest_at = nsx_range_start(&t->nvtx, i);
+		inside[i] = 1;
+		if (!s->count.n || p->longest_ns > s->longest_ns ||
+		    (p->longest_ns == s->longest_ns &&
+		     p->longest_at < s->longest_at)) {
+			s->longest_ns = p->longest_ns;
+			s->longest_at = p->longest_at;
 		}
+		s->count.n += p->count.n;
+		s->count.ns += p->count.ns;
 	}
-	for (size_t i = 0; i < t->ops.n; i++) {
-		uint32_t range = x->op_range[i];
+}
 
-		if (range == NSX_NONE || !inside[range] || !nsx_op_counts(t, i))
+/* GPU work launched in them. */
+static int sum_work(struct nsx_answer *a, const struct nsx_census *c,
+		    const uint8_t *inside, int64_t host_ns,
+		    struct nsx_count *ret, struct nsx_err *err)
+{
+	struct nsx_tally *tally = nsx_tally_new(a);
+
+	for (size_t i = 0; i < c->places.n; i++) {
+		const struct nsx_launched *p = &c->place[i];
+
+		if (!inside[c->places.keys[i].a])
 			continue;
-		s->ops++;
-		s->gpu_ns += nsx_op_ns(&t->ops, i);
-		if (!nsx_tally_more(tally, t->ops.kind[i], nsx_op_name(t, i),
-				    nsx_op_ns(&t->ops, i)) &&
-		    nsx_tally_add(tally, t->ops.kind[i], nsx_op_name(t, i),
-				  "operation", nsx_answer_op(a, i),
-				  nsx_op_ns(&t->ops, i), err)) {
+		ret->n += p->count.n;
+		ret->ns += p->count.ns;
+		if (nsx_tally_op(tally, 0, p->op, "operation", &p->count, err)) {
 			nsx_tally_free(tally);
 			return err->rc;
 		}
 	}
-	return nsx_tally_end(tally, "operations", s->host_ns, err);
+	return nsx_tally_end(tally, "operations", host_ns, err);
+}
+
+/* A mark has an instant and no length. */
+static void lead_to_longest(struct nsx_answer *a, const struct nsx_path *s)
+{
+	struct nsx_window w = {s->longest_at, s->longest_at + s->longest_ns};
+
+	if (s->longest_ns)
+		nsx_answer_next(a, "window",
+				nsx_text_window(a->out->arena, &w),
+				"what ran in the longest one");
+	else
+		nsx_answer_next(a, "at", nsx_answer_exactly(a, w.start_ns),
+				"what ran then");
 }
 
 int nsx_ask_range(struct nsx_answer *a, struct nsx_err *err)
 {
 	const struct nsx_trace *t = a->r->trace;
-	struct range_sum s = {0};
-	struct nsx_window w;
+	const struct nsx_census *c = nsx_answer_census(a, err);
+	struct nsx_path s = {.longest_ns = 0};
+	struct nsx_count gpu = {0};
 	const nsx_str *names;
-	size_t n = range_names(a, &names), i = 0;
+	uint8_t *inside;
+	size_t n, i = 0;
 
+	if (!c)
+		return err->rc;
+	n = range_names(a, c, &names);
 	while (i < n && strcmp(nsx_text(t, names[i]), a->argument))
 		i++;
 	if (i == n)
@@ -110,26 +132,24 @@ int nsx_ask_range(struct nsx_answer *a, struct nsx_err *err)
 				"trace; there are %s", a->argument,
 				nearest(a, names, n));
 	a->window = t->window;
-	if (sum_range(a, names[i], &s, err))
+	inside = nsx_arena_get(a->out->arena, c->paths.n);
+	sum_ranges(c, names[i], inside, &s);
+	if (sum_work(a, c, inside, s.count.ns, &gpu, err))
 		return err->rc;
-	nsx_put(a->out, "count", nsx_int((int64_t)s.n));
-	nsx_put(a->out, "host_ns", nsx_int(s.host_ns));
-	nsx_put(a->out, "operations_launched", nsx_int((int64_t)s.ops));
-	nsx_put(a->out, "gpu_ns", nsx_int(s.gpu_ns));
+	nsx_put(a->out, "count", nsx_int(s.count.n));
+	nsx_put(a->out, "host_ns", nsx_int(s.count.ns));
+	nsx_put(a->out, "operations_launched", nsx_int(gpu.n));
+	nsx_put(a->out, "gpu_ns", nsx_int(gpu.ns));
 	nsx_md_bullet(a->out, "%s of host time; %s of GPU time launched inside, "
 		      "in %s",
-		      nsx_text_ns(a->out->arena, (double)s.host_ns),
-		      nsx_text_ns(a->out->arena, (double)s.gpu_ns),
-		      nsx_text_n(a->out->arena, s.ops, "operation", NULL));
-	if (!s.n)
-		return 0;
-	w = (struct nsx_window){s.longest_at, s.longest_at + s.longest_ns};
+		      nsx_text_ns(a->out->arena, (double)s.count.ns),
+		      nsx_text_ns(a->out->arena, (double)gpu.ns),
+		      nsx_text_n(a->out->arena, (size_t)gpu.n, "operation", NULL));
 	nsx_md_bullet(a->out, "it was open %s; the longest time, %s, from %s",
-		      nsx_text_n(a->out->arena, s.n, "time", NULL),
+		      nsx_text_n(a->out->arena, (size_t)s.count.n, "time", NULL),
 		      nsx_text_ns(a->out->arena, (double)s.longest_ns),
-		      nsx_answer_at(a, w.start_ns));
-	nsx_answer_next(a, "window", nsx_text_window(a->out->arena, &w),
-			"what ran in the longest one");
+		      nsx_answer_at(a, s.longest_at));
+	lead_to_longest(a, &s);
 	return 0;
 }
 
@@ -153,25 +173,25 @@ static const char *dims(struct nsx_answer *a, const uint32_t *v)
 	return nsx_say(a->out, "%u×%u×%u", v[0], v[1], v[2]);
 }
 
-static int show_shapes(struct nsx_answer *a, const int64_t *ns,
-		       const int64_t *calls, struct nsx_err *err)
+static int show_shapes(struct nsx_answer *a, const struct nsx_count *v,
+		       struct nsx_err *err)
 {
 	const struct nsx_trace *t = a->r->trace;
 	struct nsx_table *table = nsx_add_table(a->out, &shape_layout);
 
 	for (uint32_t i = 0; i < t->nshapes; i++) {
 		const struct nsx_shape *s = &t->shape[i];
-		struct nsx_cell *row = calls[i] ? nsx_row(table, err) : NULL;
+		struct nsx_cell *row = v[i].n ? nsx_row(table, err) : NULL;
 
-		if (!calls[i])
+		if (!v[i].n)
 			continue;
 		if (!row)
 			return err->rc;
 		row[K_NAME] = nsx_string(
 			nsx_kernel_name(&a->r->facts->kernels, s->name)->label);
-		row[K_CALLS] = nsx_int(calls[i]);
-		row[K_TOTAL] = nsx_int(ns[i]);
-		row[K_MEAN] = nsx_real((double)ns[i] / (double)calls[i]);
+		row[K_CALLS] = nsx_int(v[i].n);
+		row[K_TOTAL] = nsx_int(v[i].ns);
+		row[K_MEAN] = nsx_real((double)v[i].ns / (double)v[i].n);
 		if (!s->known)
 			continue;
 		row[K_GRID] = nsx_string(dims(a, s->grid));
@@ -223,68 +243,95 @@ static const char *some_labels(struct nsx_answer *a)
 	return text;
 }
 
+struct kernels { /* those that were asked for                                */
+	struct nsx_count *by_shape, *by_launcher, all;
+	size_t longest; /* op                                                */
+};
+
+/* The first of several. */
+static bool is_longer(const struct nsx_trace *t, size_t op, size_t other)
+{
+	int64_t a = nsx_op_ns(&t->ops, op), b = nsx_op_ns(&t->ops, other);
+
+	return a > b || (a == b && op < other);
+}
+
+static void sum_kernels(const struct nsx_trace *t, const struct nsx_census *c,
+			const uint8_t *wanted, struct kernels *k)
+{
+	for (size_t i = 0; i < c->works.n; i++) {
+		const struct nsx_work *w = &c->work[i];
+		struct nsx_count *sums[] = {&k->by_shape[t->ops.detail[w->op]],
+					    &k->by_launcher[w->launcher],
+					    &k->all};
+
+		if (t->ops.kind[w->op] != NSX_OP_KERNEL ||
+		    !nsx_op_counts(t, w->op) || !wanted[nsx_op_name(t, w->op)])
+			continue;
+		if (!k->all.n || is_longer(t, w->op, k->longest))
+			k->longest = w->op;
+		for (unsigned s = 0; s < ARRAY_LEN(sums); s++) {
+			sums[s]->n += w->count.n;
+			sums[s]->ns += w->count.ns;
+		}
+	}
+}
+
+static int show_launchers(struct nsx_answer *a, const struct nsx_census *c,
+			  const struct kernels *k, struct nsx_err *err)
+{
+	const struct nsx_trace *t = a->r->trace;
+	struct nsx_tally *tally = nsx_tally_new(a);
+	int rc = 0;
+
+	for (size_t i = 0; i < c->launchers.n && !rc; i++) {
+		const struct nsx_group_key *by = &c->launchers.keys[i];
+
+		rc = nsx_tally_add(
+			tally, by->a, by->b, "launched by",
+			!by->a ? "a launch that was not recorded" :
+			nsx_say(a->out, "%s of thread %lld",
+				nsx_text_api(a->out->arena,
+					     nsx_text(t, (nsx_str)by->b)),
+				(long long)t->thread[by->a - 1].tid),
+			&k->by_launcher[i], err);
+	}
+	if (rc)
+		nsx_tally_free(tally);
+	return rc ? rc : nsx_tally_end(tally, "launchers", k->all.ns, err);
+}
+
 int nsx_ask_kernel(struct nsx_answer *a, struct nsx_err *err)
 {
 	const struct nsx_trace *t = a->r->trace;
+	const struct nsx_census *c = nsx_answer_census(a, err);
 	struct nsx_arena *arena = a->out->arena;
 	uint8_t *wanted = nsx_arena_get(arena, nsx_strings_bound(t->strings));
-	int64_t *ns = nsx_arena_get(arena, (t->nshapes + 1) * sizeof(*ns));
-	int64_t *calls = nsx_arena_get(arena, (t->nshapes + 1) * sizeof(*ns));
-	struct nsx_tally *tally = nsx_tally_new(a);
-	int64_t total = 0, longest = -1, longest_at = 0;
+	struct kernels k = {0};
 	size_t n = 0;
-	int rc = match_kernels(a, wanted, &n, err);
 
-	if (!rc && !n)
-		rc = nsx_fail(err, NSX_E_USAGE, "no kernel matches '%s'; some "
-			      "that there are: %s", a->argument,
-			      some_labels(a));
-	a->window = t->window;
-	for (size_t i = 0; i < t->ops.n && !rc; i++) {
-		uint32_t call = t->ops.call[i], shape = t->ops.detail[i];
-
-		if (t->ops.kind[i] != NSX_OP_KERNEL || !nsx_op_counts(t, i) ||
-		    !wanted[t->shape[shape].name])
-			continue;
-		ns[shape] += nsx_op_ns(&t->ops, i);
-		calls[shape]++;
-		total += nsx_op_ns(&t->ops, i);
-		if (nsx_op_ns(&t->ops, i) > longest) {
-			longest = nsx_op_ns(&t->ops, i);
-			longest_at = nsx_op_start(&t->ops, i);
-		}
-		if (nsx_tally_more(tally,
-				   call == NSX_NONE ?
-					   0 : 1 + nsx_call_thread(t, call),
-				   call == NSX_NONE ? 0 : t->calls.name[call],
-				   nsx_op_ns(&t->ops, i)))
-			continue;
-		rc = call == NSX_NONE ?
-			     nsx_tally_add(tally, 0, 0, "launched by",
-					   "a launch that was not recorded",
-					   nsx_op_ns(&t->ops, i), err) :
-			     nsx_tally_add(
-				     tally, 1 + nsx_call_thread(t, call),
-				     t->calls.name[call], "launched by",
-				     nsx_say(a->out, "%s of thread %lld",
-					     nsx_text_api(arena, nsx_text(t, t->calls.name[call])),
-					     (long long)t->thread[nsx_call_thread(t, call)].tid),
-				     nsx_op_ns(&t->ops, i), err);
-	}
-	if (rc) {
-		nsx_tally_free(tally);
-		return rc;
-	}
-	nsx_put(a->out, "kernels", nsx_int((int64_t)n));
-	nsx_put(a->out, "total_ns", nsx_int(total));
-	if (show_shapes(a, ns, calls, err))
+	if (!c || match_kernels(a, wanted, &n, err))
 		return err->rc;
-	nsx_answer_next(a, "at", nsx_answer_exactly(a, longest_at),
+	if (!n)
+		return nsx_fail(err, NSX_E_USAGE, "no kernel matches '%s'; some "
+				"that there are: %s", a->argument,
+				some_labels(a));
+	a->window = t->window;
+	k.by_shape = nsx_arena_get(arena, (t->nshapes + 1) * sizeof(*k.by_shape));
+	k.by_launcher = nsx_arena_get(arena,
+				      c->launchers.n * sizeof(*k.by_launcher));
+	sum_kernels(t, c, wanted, &k);
+	nsx_put(a->out, "kernels", nsx_int((int64_t)n));
+	nsx_put(a->out, "total_ns", nsx_int(k.all.ns));
+	if (show_shapes(a, k.by_shape, err))
+		return err->rc;
+	nsx_answer_next(a, "at",
+			nsx_answer_exactly(a, nsx_op_start(&t->ops, k.longest)),
 			"what ran beside the longest one");
 	nsx_answer_next(a, "what-if",
 			nsx_say(a->out, "kernel:/%s/:2x", a->argument),
 			"what twice as fast would win");
-	return nsx_tally_end(tally, "launchers", total, err);
+	return show_launchers(a, c, &k, err);
 }
 
 /* stream --------------------------------------------------------------------------*/
@@ -292,38 +339,35 @@ int nsx_ask_kernel(struct nsx_answer *a, struct nsx_err *err)
 int nsx_ask_stream(struct nsx_answer *a, struct nsx_err *err)
 {
 	const struct nsx_trace *t = a->r->trace;
+	const struct nsx_census *c = nsx_answer_census(a, err);
 	struct nsx_tally *tally = nsx_tally_new(a);
 	long long id = strtoll(a->argument, NULL, 10);
 	bool any = false;
+	int rc = c ? 0 : err->rc;
 
 	a->window = t->window;
-	for (size_t i = 0; i < t->ops.n; i++) {
-		const struct nsx_stream *s = &t->stream[t->ops.stream[i]];
+	for (size_t i = 0; !rc && i < c->works.n; i++) {
+		const struct nsx_work *w = &c->work[i];
+		const struct nsx_stream *s = &t->stream[t->ops.stream[w->op]];
 
-		if (s->stream_id != id || !nsx_op_counts(t, i))
+		if (s->stream_id != id || !nsx_op_counts(t, w->op))
 			continue;
 		any = true;
-		if (!nsx_tally_more(tally,
-				    (uint64_t)s->device << 8 | t->ops.kind[i],
-				    nsx_op_name(t, i), nsx_op_ns(&t->ops, i)) &&
-		    nsx_tally_add(tally, (uint64_t)s->device << 8 | t->ops.kind[i],
-				  nsx_op_name(t, i),
-				  nsx_say(a->out, "GPU %lld",
-					  (long long)t->device[s->device].device_id),
-				  nsx_answer_op(a, i), nsx_op_ns(&t->ops, i),
-				  err)) {
-			nsx_tally_free(tally);
-			return err->rc;
-		}
+		rc = nsx_tally_op(
+			tally, s->device, w->op,
+			nsx_say(a->out, "GPU %lld",
+				(long long)t->device[s->device].device_id),
+			&w->count, err);
 	}
-	if (!any) {
+	if (!rc && !any)
+		rc = nsx_fail(err, NSX_E_USAGE, "no work on a stream '%s'; "
+			      "'nsys-explain convert' shows all streams",
+			      a->argument);
+	if (rc)
 		nsx_tally_free(tally);
-		return nsx_fail(err, NSX_E_USAGE, "no work on a stream '%s'; "
-				"'nsys-explain convert' shows all streams",
-				a->argument);
-	}
-	return nsx_tally_end(tally, "operations",
-			     t->window.end_ns - t->window.start_ns, err);
+	return rc ? rc : nsx_tally_end(tally, "operations",
+				       t->window.end_ns - t->window.start_ns,
+				       err);
 }
 
 /* thread --------------------------------------------------------------------------*/
@@ -331,42 +375,31 @@ int nsx_ask_stream(struct nsx_answer *a, struct nsx_err *err)
 int nsx_ask_thread(struct nsx_answer *a, struct nsx_err *err)
 {
 	const struct nsx_trace *t = a->r->trace;
+	const struct nsx_census *c = nsx_answer_census(a, err);
 	struct nsx_tally *tally = nsx_tally_new(a);
 	long long tid = strtoll(a->argument, NULL, 10);
 	bool any = false;
+	int rc = c ? 0 : err->rc;
 
 	a->window = t->window;
-	for (uint32_t k = 0; k < t->nthreads; k++) {
-		const struct nsx_thread *th = &t->thread[k];
+	for (uint32_t k = 0; k < t->nthreads; k++)
+		any |= t->thread[k].tid == tid;
+	if (!rc && !any)
+		rc = nsx_fail(err, NSX_E_USAGE, "no thread '%s' made CUDA "
+			      "calls or ranges in this trace", a->argument);
+	for (size_t i = 0; !rc && i < c->calls.n; i++) {
+		const struct nsx_group_key *k = &c->calls.keys[i];
 
-		if (th->tid != tid)
-			continue;
-		any = true;
-		for (size_t i = th->calls_at;
-		     i < (size_t)th->calls_at + th->ncalls; i++) {
-			bool waits = t->calls.cls[i] == NSX_CALL_SYNC ||
-				     nsx_call_blocks(a->r->facts, t, i);
-
-			if (t->calls.flags[i] & NSX_CALL_NESTED)
-				continue;
-			if (!nsx_tally_more(tally, (uint64_t)k << 1 | waits,
-					    t->calls.name[i],
-					    nsx_call_ns(&t->calls, i)) &&
-			    nsx_tally_add(tally, (uint64_t)k << 1 | waits,
-					  t->calls.name[i],
-					  waits ? "wait" : "call",
-					  nsx_text_api(a->out->arena, nsx_text(t, t->calls.name[i])),
-					  nsx_call_ns(&t->calls, i), err)) {
-				nsx_tally_free(tally);
-				return err->rc;
-			}
-		}
+		if (t->thread[k->a >> 1].tid == tid)
+			rc = nsx_tally_add(
+				tally, k->a, k->b, k->a & 1 ? "wait" : "call",
+				nsx_text_api(a->out->arena,
+					     nsx_text(t, (nsx_str)k->b)),
+				&c->call[i], err);
 	}
-	if (!any) {
+	if (rc)
 		nsx_tally_free(tally);
-		return nsx_fail(err, NSX_E_USAGE, "no thread '%s' made CUDA "
-				"calls or ranges in this trace", a->argument);
-	}
-	return nsx_tally_end(tally, "calls",
-			     t->window.end_ns - t->window.start_ns, err);
+	return rc ? rc : nsx_tally_end(tally, "calls",
+				       t->window.end_ns - t->window.start_ns,
+				       err);
 }

@@ -185,72 +185,66 @@ static void tell_classes(struct nsx_answer *a, const struct nsx_window *w)
 	}
 }
 
-static int tally_ops(struct nsx_answer *a, const struct nsx_window *w,
-		     struct nsx_err *err)
+static int tally_ops(struct nsx_answer *a, const struct nsx_census *c,
+		     const struct nsx_window *w, struct nsx_err *err)
 {
 	static const char *const kinds[] = {"kernel", "copy", "memset",
 					    "graph replay"};
 	const struct nsx_trace *t = a->r->trace;
 	struct nsx_tally *tally = nsx_tally_new(a);
+	struct nsx_count *sums = nsx_arena_try_array(
+		a->out->arena, c->works.n, sizeof(*sums), "sums", err);
+	int rc = sums ? 0 : err->rc;
 
-	for (uint32_t d = 0; d < t->ndevices; d++)
-		for (size_t at = 0, i; nsx_next_op(a->r->facts, t, d, w, &at, &i);) {
-			int64_t ns = overlap(w, nsx_op_start(&t->ops, i),
-					     nsx_op_end(&t->ops, i));
-			uint64_t name = t->ops.kind[i] == NSX_OP_MEMCPY ?
-				t->copy[t->ops.detail[i]].copy_kind :
-				nsx_op_name(t, i);
-
-			if (!(t->ops.flags[i] & NSX_OP_PEER) &&
-			    !nsx_tally_more(tally, t->ops.kind[i], name, ns) &&
-			    nsx_tally_add(tally, t->ops.kind[i], name,
-					  kinds[t->ops.kind[i]],
-					  nsx_answer_op(a, i), ns, err)) {
-				nsx_tally_free(tally);
-				return err->rc;
-			}
-		}
-	return nsx_tally_end(tally, "operations", w->end_ns - w->start_ns, err);
+	if (!rc)
+		nsx_census_work(c, t, a->r->facts, w, sums);
+	for (size_t i = 0; i < c->works.n && !rc; i++)
+		rc = nsx_tally_op(tally, 0, c->work[i].op,
+				  kinds[t->ops.kind[c->work[i].op]], &sums[i],
+				  err);
+	if (rc)
+		nsx_tally_free(tally);
+	return rc ? rc : nsx_tally_end(tally, "operations",
+				       w->end_ns - w->start_ns, err);
 }
 
 /* Idle time of all GPUs in the window by cause. */
-static int tally_idle(struct nsx_answer *a, const struct nsx_window *w,
-		      struct nsx_err *err)
+static int tally_idle(struct nsx_answer *a, const struct nsx_census *c,
+		      const struct nsx_window *w, struct nsx_err *err)
 {
-	const struct nsx_trace *t = a->r->trace;
 	struct nsx_tally *tally = nsx_tally_new(a);
+	struct nsx_count *sums = nsx_arena_try_array(
+		a->out->arena, c->causes.n, sizeof(*sums), "sums", err);
+	int rc = sums ? 0 : err->rc;
 
-	for (uint32_t d = 0; d < t->ndevices; d++) {
-		const struct nsx_idle *idle = &a->r->facts->idle[d];
+	if (!rc)
+		nsx_census_idle(c, a->r->facts, w, sums);
+	for (size_t i = 0; i < c->causes.n && !rc; i++) {
+		const struct nsx_group_key *k = &c->causes.keys[i];
 
-		for (size_t i = nsx_idle_from(idle, w->start_ns);
-		     i < idle->n && idle->start_ns[i] < w->end_ns; i++) {
-			struct nsx_idle_piece p = nsx_idle_at(idle, i);
-			int64_t ns = overlap(w, p.start_ns, p.end_ns);
-
-			if (ns &&
-			    !nsx_tally_more(tally, p.cause, p.detail, ns) &&
-			    nsx_tally_add(tally, p.cause, p.detail,
-						nsx_cause_words[p.cause],
-						p.detail ? nsx_fact_text(a->r->facts, p.detail) :
-							   "",
-						ns, err)) {
-				nsx_tally_free(tally);
-				return err->rc;
-			}
-		}
+		rc = nsx_tally_add(tally, k->a, k->b, nsx_cause_words[k->a],
+				   k->b ? nsx_fact_text(a->r->facts,
+							(nsx_str)k->b) : "",
+				   &sums[i], err);
 	}
 	nsx_md_text(a->out, "Idle time by cause:");
-	return nsx_tally_end(tally, "idle", w->end_ns - w->start_ns, err);
+	if (rc)
+		nsx_tally_free(tally);
+	return rc ? rc : nsx_tally_end(tally, "idle", w->end_ns - w->start_ns,
+				       err);
 }
 
 static int tell_window(struct nsx_answer *a, struct nsx_err *err)
 {
+	const struct nsx_census *c = nsx_answer_census(a, err);
+
+	if (!c)
+		return err->rc;
 	nsx_put(a->out, "window.start_ns", nsx_int(a->window.start_ns));
 	nsx_put(a->out, "window.end_ns", nsx_int(a->window.end_ns));
 	tell_classes(a, &a->window);
-	return tally_ops(a, &a->window, err) ||
-			       tally_idle(a, &a->window, err) ?
+	return tally_ops(a, c, &a->window, err) ||
+			       tally_idle(a, c, &a->window, err) ?
 		       err->rc : 0;
 }
 
@@ -342,60 +336,117 @@ static void sift(struct found_gap *v, size_t n, size_t i)
 	}
 }
 
-/* The longest `limit` of all gaps in the window, dearest first. */
-static size_t longest_gaps(const struct nsx_answer *a, struct found_gap *v,
-			   size_t *ret_all)
+struct longest { /* up to `limit`; a heap once it is full                    */
+	struct found_gap *v;
+	size_t n, limit;
+};
+
+static void offer(struct longest *l, const struct found_gap *g)
 {
+	if (l->n < l->limit) {
+		l->v[l->n++] = *g;
+		for (size_t i = l->n / 2; l->n == l->limit && i--;)
+			sift(l->v, l->n, i);
+	} else if (cmp_gaps(g, &l->v[0]) < 0) {
+		l->v[0] = *g;
+		sift(l->v, l->n, 0);
+	}
+}
+
+/* Those that begin in one block of pieces, in the window. Returns how many. */
+static size_t offer_block(const struct nsx_answer *a, uint32_t device,
+			  size_t block, struct longest *l)
+{
+	const struct nsx_idle *idle = &a->r->facts->idle[device];
+	struct found_gap g = {.device = device};
+	size_t i = block * NSX_IDLE_BLOCK, n = 0;
+	size_t end = NSX_MIN(i + NSX_IDLE_BLOCK, idle->n);
+
+	while (i < end && !idle->tag[i].first)
+		i++;
+	while (i < end && nsx_next_gap(idle, &i, &g.gap))
+		if (overlap(&a->window, g.gap.start_ns, g.gap.end_ns)) {
+			n++;
+			offer(l, &g);
+		}
+	return n;
+}
+
+/* Offers the longest gap of each block that lies in the window, and all gaps of the
+ * two it may be cut in.  Returns how many gaps there are.
+ */
+static size_t offer_longest(const struct nsx_answer *a,
+			    const struct nsx_census *c, uint32_t device,
+			    struct longest *blocks, struct longest *gaps)
+{
+	const struct nsx_idle *idle = &a->r->facts->idle[device];
 	const struct nsx_window *w = &a->window;
-	size_t n = 0;
+	size_t first = nsx_idle_from(idle, w->start_ns) / NSX_IDLE_BLOCK, all = 0;
 
-	for (uint32_t d = 0; d < a->r->trace->ndevices; d++) {
-		const struct nsx_idle *idle = &a->r->facts->idle[d];
-		struct found_gap g = {.device = d};
-		size_t at = nsx_idle_from(idle, w->start_ns);
+	for (size_t k = first; k * NSX_IDLE_BLOCK < idle->n &&
+	     idle->start_ns[k * NSX_IDLE_BLOCK] < w->end_ns; k++) {
+		const struct nsx_block_gaps *b = &c->device[device].gaps[k];
+		size_t next = (k + 1) * NSX_IDLE_BLOCK, at = b->longest;
+		struct found_gap g = {.device = device};
 
-		while (nsx_next_gap(idle, &at, &g.gap) &&
-		       g.gap.start_ns < w->end_ns) {
-			if (!overlap(w, g.gap.start_ns, g.gap.end_ns))
-				continue;
-			++*ret_all;
-			if (n < a->limit) {
-				v[n++] = g;
-				for (size_t i = n / 2; n == a->limit && i--;)
-					sift(v, n, i);
-			} else if (cmp_gaps(&g, &v[0]) < 0) {
-				v[0] = g;
-				sift(v, n, 0);
-			}
+		if (k == first || next >= idle->n ||
+		    idle->start_ns[next] >= w->end_ns) {
+			all += offer_block(a, device, k, gaps);
+		} else if (b->n && nsx_next_gap(idle, &at, &g.gap)) {
+			all += b->n;
+			offer(blocks, &g);
 		}
 	}
-	if (n)
-		qsort(v, n, sizeof(*v), cmp_gaps);
-	return n;
+	return all;
+}
+
+/* The longest `limit` of all gaps in the window, dearest first: they are in the
+ * blocks whose longest are the longest.
+ */
+static int longest_gaps(struct nsx_answer *a, struct longest *ret,
+			size_t *ret_all, struct nsx_err *err)
+{
+	const struct nsx_census *c = nsx_answer_census(a, err);
+	struct longest blocks = {.limit = a->limit};
+	const char *what = "gaps";
+
+	if (!c)
+		return err->rc;
+	*ret = blocks;
+	ret->v = nsx_arena_try_array(a->out->arena, a->limit, sizeof(*ret->v),
+				     what, err);
+	blocks.v = nsx_arena_try_array(a->out->arena, a->limit,
+				       sizeof(*blocks.v), what, err);
+	if (!ret->v || !blocks.v)
+		return err->rc;
+	for (uint32_t d = 0; d < a->r->trace->ndevices; d++)
+		*ret_all += offer_longest(a, c, d, &blocks, ret);
+	for (size_t i = 0; i < blocks.n; i++)
+		offer_block(a, blocks.v[i].device,
+			    blocks.v[i].gap.at / NSX_IDLE_BLOCK, ret);
+	if (ret->n)
+		qsort(ret->v, ret->n, sizeof(*ret->v), cmp_gaps);
+	return 0;
 }
 
 int nsx_ask_gaps(struct nsx_answer *a, struct nsx_err *err)
 {
-	struct found_gap *v;
+	struct longest l;
 	struct nsx_table *table;
-	size_t n, all = 0;
+	size_t all = 0;
 
-	if (a->argument && nsx_answer_window(a, &a->window, err))
+	if ((a->argument && nsx_answer_window(a, &a->window, err)) ||
+	    longest_gaps(a, &l, &all, err))
 		return err->rc;
-	v = nsx_arena_try_array(a->out->arena, a->limit, sizeof(*v), "gaps",
-				err);
-	if (!v)
-		return err->rc;
-	n = longest_gaps(a, v, &all);
 	nsx_put(a->out, "gaps_in_all", nsx_int((int64_t)all));
 	table = nsx_add_table(a->out, &gap_layout);
-	for (size_t i = 0; i < n; i++)
-		if (add_gap(a, table, &v[i], err))
+	for (size_t i = 0; i < l.n; i++)
+		if (add_gap(a, table, &l.v[i], err))
 			return err->rc;
 	nsx_answer_show(a, table);
-	if (n)
+	if (l.n)
 		nsx_answer_next(a, "why",
-				nsx_answer_exactly(a, v[0].gap.start_ns),
+				nsx_answer_exactly(a, l.v[0].gap.start_ns),
 				"the events of the longest one");
 	return 0;
 }

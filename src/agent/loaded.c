@@ -65,6 +65,7 @@ static bool is_same_file(const struct stat *a, const struct stat *b)
 static void free_loaded(struct nsx_loaded *l)
 {
 	nsx_sql_free(l->subject.sql);
+	nsx_census_free(l->subject.census);
 	nsx_report_free(l->report);
 	free(l->path);
 	free(l);
@@ -106,6 +107,9 @@ static int load(const struct nsx_cache *c, const char *path,
 							.progress = progress},
 				     &l->report, err);
 	l->subject.r = l->report;
+	if (!rc)
+		rc = nsx_census_new(l->report->trace, l->report->facts,
+				    &l->subject.census, err);
 	nsx_progress_stage(progress, NULL, 0);
 	if (rc) {
 		free_loaded(l);

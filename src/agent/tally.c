@@ -14,17 +14,13 @@ NSX_COLUMNS(cols, COLUMNS);
 
 struct tally_row {
 	const char *kind, *name;
-	int64_t count, total_ns;
+	struct nsx_count count;
 };
 struct nsx_tally {
 	struct nsx_answer *a;
 	struct nsx_groups groups;
 	struct tally_row *rows;
 	size_t n, cap;
-	struct near { /* rows seen last: mostly the next is of one of them   */
-		uint64_t a, b;
-		uint32_t row;
-	} near[256];
 };
 
 struct nsx_tally *nsx_tally_new(struct nsx_answer *a)
@@ -32,8 +28,6 @@ struct nsx_tally *nsx_tally_new(struct nsx_answer *a)
 	struct nsx_tally *t = nsx_arena_get(a->out->arena, sizeof(*t));
 
 	t->a = a;
-	for (size_t i = 0; i < ARRAY_LEN(t->near); i++)
-		t->near[i].row = NSX_NONE;
 	return t;
 }
 
@@ -44,40 +38,39 @@ void nsx_tally_free(struct nsx_tally *t)
 	t->rows = NULL;
 }
 
-static void count(struct tally_row *r, int64_t ns)
-{
-	r->count++;
-	r->total_ns += ns;
-}
-
-bool nsx_tally_more(struct nsx_tally *t, uint64_t a, uint64_t b, int64_t ns)
-{
-	struct near *x = &t->near[(a * 61 + b) % ARRAY_LEN(t->near)];
-
-	if (x->row == NSX_NONE || x->a != a || x->b != b)
-		*x = (struct near){a, b, nsx_group_find(&t->groups, a, b)};
-	if (x->row == NSX_NONE)
-		return false;
-	count(&t->rows[x->row], ns);
-	return true;
-}
-
 int nsx_tally_add(struct nsx_tally *t, uint64_t a, uint64_t b,
-		  const char *kind, const char *text, int64_t ns,
-		  struct nsx_err *err)
+		  const char *kind, const char *text,
+		  const struct nsx_count *count, struct nsx_err *err)
 {
 	uint32_t i;
 
+	if (!count->n)
+		return 0;
 	if (nsx_group(&t->groups, a, b, &i, err))
 		return err->rc;
 	if (i == t->n) {
 		if (nsx_grow(&t->rows, &t->cap, t->n + 1, sizeof(*t->rows),
 			     "sums", err))
 			return err->rc;
-		t->rows[t->n++] = (struct tally_row){kind, text, 0, 0};
+		t->rows[t->n++] = (struct tally_row){.kind = kind, .name = text};
 	}
-	count(&t->rows[i], ns);
+	t->rows[i].count.n += count->n;
+	t->rows[i].count.ns += count->ns;
 	return 0;
+}
+
+int nsx_tally_op(struct nsx_tally *t, uint64_t of, size_t op,
+		 const char *kind, const struct nsx_count *count,
+		 struct nsx_err *err)
+{
+	const struct nsx_trace *trace = t->a->r->trace;
+	const struct nsx_ops *o = &trace->ops;
+	uint64_t name = o->kind[op] == NSX_OP_MEMCPY ?
+				trace->copy[o->detail[op]].copy_kind :
+				nsx_op_name(trace, op);
+
+	return nsx_tally_add(t, of << 2 | o->kind[op], name, kind,
+			     nsx_answer_op(t->a, op), count, err);
 }
 
 int nsx_tally_end(struct nsx_tally *t, const char *key, int64_t whole_ns,
@@ -102,10 +95,10 @@ int nsx_tally_end(struct nsx_tally *t, const char *key, int64_t whole_ns,
 		}
 		row[KIND] = nsx_string(r->kind);
 		row[NAME] = nsx_string(r->name);
-		row[COUNT] = nsx_int(r->count);
-		row[TOTAL] = nsx_int(r->total_ns);
-		row[MEAN] = nsx_real((double)r->total_ns / (double)r->count);
-		row[SHARE] = nsx_pct((double)r->total_ns, (double)whole_ns);
+		row[COUNT] = nsx_int(r->count.n);
+		row[TOTAL] = nsx_int(r->count.ns);
+		row[MEAN] = nsx_real((double)r->count.ns / (double)r->count.n);
+		row[SHARE] = nsx_pct((double)r->count.ns, (double)whole_ns);
 	}
 	nsx_table_sort(table, NSX_DESC(TOTAL), NSX_DESC(COUNT), KIND, NAME);
 	if (!rc && table->nrows)

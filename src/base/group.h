@@ -24,6 +24,29 @@ struct nsx_groups {
 
 int nsx_group(struct nsx_groups *g, uint64_t a, uint64_t b, uint32_t *ret,
 	      struct nsx_err *err) NSX_CHECKED;
+/* The same for millions of rows, most of whose keys are among those met last: these
+ * stay in `near`, which begins as {0}.
+ */
+struct nsx_near {
+	struct nsx_near_key {
+		uint64_t a, b;
+		uint32_t place; /* index + 1, 0 free                         */
+	} v[256];
+};
+static inline int nsx_group_near(struct nsx_groups *g, struct nsx_near *near,
+				 uint64_t a, uint64_t b, uint32_t *ret,
+				 struct nsx_err *err)
+{
+	struct nsx_near_key *x = &near->v[(a * 61 + b + (b >> 32) * 7) % 256];
+
+	if (!x->place || x->a != a || x->b != b) {
+		if (nsx_group(g, a, b, ret, err))
+			return err->rc;
+		*x = (struct nsx_near_key){a, b, *ret + 1};
+	}
+	*ret = x->place - 1;
+	return 0;
+}
 /* The index of a key that was seen; NSX_NONE: it was not. */
 uint32_t nsx_group_find(const struct nsx_groups *g, uint64_t a, uint64_t b);
 void nsx_groups_done(struct nsx_groups *g);

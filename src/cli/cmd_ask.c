@@ -108,7 +108,7 @@ static int answer(const struct args *args, char **argv, int n,
 	const struct nsx_opts o = {NSX_OPTS_DEFAULT, .path = argv[1],
 				   .window = args->window,
 				   .threads = nsx_threads(args->threads)};
-	struct nsx_subject s = {NULL, NULL};
+	struct nsx_subject s = {0};
 	struct nsx_report *r = NULL;
 	struct nsx_answer *a = NULL;
 	int rc = nsx_report_open(&o, &r, err);
@@ -121,6 +121,7 @@ static int answer(const struct args *args, char **argv, int n,
 		rc = print(a, args, argv[1], err);
 	nsx_answer_free(a);
 	nsx_sql_free(s.sql);
+	nsx_census_free(s.census);
 	nsx_report_free(r);
 	return rc;
 }
