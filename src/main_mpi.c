@@ -145,7 +145,7 @@ static void send_set(struct set *s, int to)
 	*s = (struct set){0};
 }
 
-static void receive_set(struct set *s, int from)
+static void receive_set(struct set *s, int from, unsigned keep)
 {
 	struct nsx_digest **v, **all;
 	struct nsx_err err;
@@ -162,8 +162,8 @@ static void receive_set(struct set *s, int from)
 		MPI_Recv(image + at, (int)NSX_MIN(size - at, MOST_AT_ONCE),
 			 MPI_BYTE, from, TAG, MPI_COMM_WORLD,
 			 MPI_STATUS_IGNORE);
-	if (nsx_digest_parse(image, size, "a digest of another rank", &v, &n,
-			     &err))
+	if (nsx_digest_parse(image, size, "a digest of another rank", keep, &v,
+			     &n, &err))
 		give_up(&err);
 	free(image);
 	all = nsx_try_alloc(s->n + n, sizeof(*all), "ranks", &err);
@@ -179,7 +179,7 @@ static void receive_set(struct set *s, int from)
 }
 
 /* A binomial tree: in round b the ranks whose bit b is set send and are done. */
-static void reduce(struct set *s)
+static void reduce(struct set *s, unsigned keep)
 {
 	for (int bit = 1; bit < nprocesses; bit <<= 1) {
 		if (me & bit) {
@@ -187,7 +187,7 @@ static void reduce(struct set *s)
 			return;
 		}
 		if (me + bit < nprocesses)
-			receive_set(s, me + bit);
+			receive_set(s, me + bit, keep);
 	}
 }
 
@@ -209,6 +209,8 @@ static int run(const struct nsx_cmd *cmd, int argc, char **argv)
 		nsx_arena_free(a);
 		return rc == NSX_E_USAGE ? 2 : 3;
 	}
+	if (me) /* to send them on, not to look at them */
+		r.digest.keep = NSX_KEEP_BYTES;
 	mine = split_lines(scatter(&r.inputs, a), a);
 	if (nsx_fleet_read(&mine, &r.digest, r.jobs, nsx_fleet_run_say, &s.v,
 			   &s.n, &r.left_out, &err))
@@ -216,7 +218,7 @@ static int run(const struct nsx_cmd *cmd, int argc, char **argv)
 	left_out = r.left_out;
 	MPI_Reduce(&left_out, &all_left_out, 1, MPI_UINT64_T, MPI_SUM, 0,
 		   MPI_COMM_WORLD);
-	reduce(&s);
+	reduce(&s, r.digest.keep);
 	if (!me) {
 		r.left_out = all_left_out;
 		rc = nsx_fleet_run_finish(&r, s.v, s.n, &err);

@@ -69,6 +69,7 @@ int nsx_fleet_run_parse(struct nsx_fleet_run *r, const struct nsx_cmd *cmd,
 		rc = nsx_fail(err, NSX_E_USAGE, "--json, --md, --html and "
 			      "--partial exclude each other");
 	r->digest.rank_regex = r->rank_regex;
+	r->digest.keep = r->partial ? NSX_KEEP_BYTES : NSX_KEEP_COLUMNS;
 	r->jobs = nsx_threads(r->asked_jobs);
 	return rc ? rc : nsx_fleet_list(argv + 1, n, &r->inputs, err);
 }

@@ -10,68 +10,50 @@
 
 void nsx_put_number(struct nsx_buf *b, uint64_t x)
 {
-	char bytes[10];
-	size_t n = 0;
+	char *p = nsx_buf_room(b, 10);
 
 	for (; x >= 128; x >>= 7)
-		bytes[n++] = (char)(x | 128);
-	bytes[n++] = (char)x;
-	nsx_buf_add(b, bytes, n);
-}
-
-bool nsx_get_number(struct nsx_bytes *b, uint64_t *ret)
-{
-	uint64_t x = 0;
-
-	for (unsigned bits = 0; b->p < b->end && bits < 64; bits += 7) {
-		unsigned char c = *b->p++;
-
-		x |= (uint64_t)(c & 127) << bits;
-		if (c < 128) {
-			*ret = x;
-			return true;
-		}
-	}
-	return false;
+		*p++ = (char)(x | 128);
+	*p++ = (char)x;
+	b->n = (size_t)(p - b->p);
 }
 
 int nsx_squeeze(const void *p, size_t n, struct nsx_buf *ret,
 		struct nsx_err *err)
 {
 	size_t room = ZSTD_compressBound(n);
-	char *bytes = nsx_try_alloc(room, 1, "a compressed column", err);
+	char *bytes = nsx_try_alloc(room + 1, 1, "a compressed column", err);
 
 	if (!bytes)
 		return err->rc;
 	n = ZSTD_compress(bytes, room, p, n, 3);
-	if (!ZSTD_isError(n))
-		nsx_buf_add(ret, bytes, n);
-	free(bytes);
-	return ZSTD_isError(n) ? nsx_fail(err, NSX_E_NOMEM, "cannot compress a "
-					  "column: %s", ZSTD_getErrorName(n)) :
-				 0;
+	if (ZSTD_isError(n)) {
+		free(bytes);
+		return nsx_fail(err, NSX_E_NOMEM, "cannot compress a column: %s",
+				ZSTD_getErrorName(n));
+	}
+	*ret = (struct nsx_buf){bytes, n, room + 1};
+	return 0;
 }
 
 int nsx_expand(const void *p, size_t n, size_t most, struct nsx_buf *ret,
 	       struct nsx_err *err)
 {
 	unsigned long long size = ZSTD_getFrameContentSize(p, n);
-	char *bytes;
-	size_t got;
+	bool is_sound = size != ZSTD_CONTENTSIZE_ERROR &&
+			size != ZSTD_CONTENTSIZE_UNKNOWN && size <= most;
+	char *bytes = is_sound ? nsx_try_alloc(size + 1, 1, "a column", err) :
+				 NULL;
 
-	if (size == ZSTD_CONTENTSIZE_ERROR || size == ZSTD_CONTENTSIZE_UNKNOWN ||
-	    size > most)
+	if (is_sound && !bytes)
+		return err->rc;
+	if (!is_sound || ZSTD_decompress(bytes, size, p, n) != size) {
+		free(bytes);
 		return nsx_fail(err, NSX_E_DATA, "a compressed column is "
 				"damaged");
-	bytes = nsx_try_alloc(size + 1, 1, "a column", err);
-	if (!bytes)
-		return err->rc;
-	got = ZSTD_decompress(bytes, size, p, n);
-	if (got == size)
-		nsx_buf_add(ret, bytes, got);
-	free(bytes);
-	return got == size ? 0 : nsx_fail(err, NSX_E_DATA, "a compressed "
-					  "column is damaged");
+	}
+	*ret = (struct nsx_buf){bytes, size, size + 1};
+	return 0;
 }
 
 bool nsx_is_squeezed(const void *p, size_t n)

@@ -22,9 +22,23 @@ struct nsx_bytes { /* what is left to read */
 	const unsigned char *p, *end;
 };
 /* False: the bytes end inside a number. */
-bool nsx_get_number(struct nsx_bytes *b, uint64_t *ret);
+static inline bool nsx_get_number(struct nsx_bytes *b, uint64_t *ret)
+{
+	uint64_t x = 0;
 
-/* Appends bytes, compressed, to ret. Errors: NSX_E_NOMEM. */
+	for (unsigned bits = 0; b->p < b->end && bits < 64; bits += 7) {
+		unsigned char c = *b->p++;
+
+		x |= (uint64_t)(c & 127) << bits;
+		if (c < 128) {
+			*ret = x;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Bytes, compressed. Owner: the caller, nsx_buf_done. Errors: NSX_E_NOMEM. */
 int nsx_squeeze(const void *p, size_t n, struct nsx_buf *ret,
 		struct nsx_err *err) NSX_CHECKED;
 /* The reverse; what would be longer than most is refused.  Errors: NSX_E_DATA,

@@ -70,6 +70,10 @@ struct nsx_dfinding { /* of the rank's whole trace, dearest first            */
 	unsigned severity, confidence; /* enum nsx_severity, nsx_confidence  */
 	int64_t share_ppm; /* headroom, of the judged window; -1: not priced */
 };
+/* The columns of a channel as a file has them: numbers (column.h), compressed. */
+struct nsx_dcolumns {
+	struct nsx_blob code, start, length, exposed;
+};
 /* Collectives of one communicator, or of one stream where that is not known, in
  * order of start.  Codes are indices of ops.
  */
@@ -90,6 +94,8 @@ struct nsx_dchannel {
 			     rank computed                                   */
 	struct nsx_dop *ops;
 	size_t nops;
+	unsigned ncodes; /* as read: the greatest code, and one              */
+	struct nsx_dcolumns bytes; /* what is written: of nsx_digest_seal    */
 };
 struct nsx_digest {
 	uint64_t who;	  /* hash of host, session, process and device       */
@@ -144,6 +150,7 @@ struct nsx_digest_opts {
 	int64_t rank;		/* as the user says; -1                      */
 	const char *rank_regex; /* NULL: the default                         */
 	unsigned threads;
+	unsigned keep; /* of digests that are read in the place of traces    */
 	const struct nsx_at_hand *at_hand; /* NULL: none                     */
 };
 #define NSX_RANK_REGEX "rank[_-]?0*([0-9]+)"
@@ -159,13 +166,15 @@ int nsx_digest_read_trace(const char *path, const struct nsx_digest_opts *o,
 			  struct nsx_digest ***ret, size_t *ret_n,
 			  struct nsx_err *err) NSX_CHECKED;
 
-/* Fills content; who makes or changes a digest calls it last. */
+/* Fills content and the channels' bytes; who makes or changes a digest calls it
+ * last.
+ */
 int nsx_digest_seal(struct nsx_digest *d, struct nsx_err *err) NSX_CHECKED;
 
 /* Files ---------------------------------------------------------------------------*/
 
-/* A digest file in memory: add ranks in order (nsx_digest_cmp), then take its
- * bytes.  Owner: the caller.
+/* A digest file in memory: add ranks in order (nsx_digest_cmp), sealed or read
+ * with their bytes, then take its bytes.  Owner: the caller.
  */
 struct nsx_digest_writer;
 int nsx_digest_writer_new(struct nsx_digest_writer **ret,
@@ -189,14 +198,25 @@ int nsx_digest_write(struct nsx_target *to, struct nsx_digest *const *v,
 		     size_t n, size_t *ret_size, struct nsx_err *err)
 	NSX_CHECKED;
 
+/* What is kept of the channels that are read: columns to look at, bytes to write
+ * again.  All is checked whatever is kept.
+ */
+enum { NSX_KEEP_COLUMNS = 1, NSX_KEEP_BYTES = 2 };
+
 /* Reads the ranks of an image; name for messages.  Owner: as nsx_digest_make.
  * Errors: NSX_E_SCHEMA (no digest, or of a later version), NSX_E_DATA.
  */
 int nsx_digest_parse(const void *image, size_t n, const char *name,
-		     struct nsx_digest ***ret, size_t *ret_n,
+		     unsigned keep, struct nsx_digest ***ret, size_t *ret_n,
 		     struct nsx_err *err) NSX_CHECKED;
-int nsx_digest_read(const char *path, struct nsx_digest ***ret, size_t *ret_n,
-		    struct nsx_err *err) NSX_CHECKED;
+int nsx_digest_load(const char *path, unsigned keep, struct nsx_digest ***ret,
+		    size_t *ret_n, struct nsx_err *err) NSX_CHECKED;
+/* To look at. */
+static inline int nsx_digest_read(const char *path, struct nsx_digest ***ret,
+				  size_t *ret_n, struct nsx_err *err)
+{
+	return nsx_digest_load(path, NSX_KEEP_COLUMNS, ret, ret_n, err);
+}
 /* Whether a file is a digest, by its first bytes. */
 bool nsx_digest_is(const char *path);
 

@@ -41,7 +41,7 @@ struct channel_row {
 	int64_t number, stream, n;
 	bool is_mpi;
 	uint64_t comm;
-	struct nsx_blob code, start, length, exposed;
+	struct nsx_dcolumns bytes;
 };
 struct op_row {
 	int64_t channel, bytes;
@@ -121,16 +121,19 @@ static const struct column finding_columns[] = {
 	       "window; -1 not priced", LEAST(-1)),
 };
 #define CHANNEL(member, ...) COLUMN(channel_row, member, __VA_ARGS__)
+#define BYTES(member, help_)                                                  \
+	{.name = #member, .kind = BLOB, .help = help_,                        \
+	 .offset = offsetof(struct channel_row, bytes.member)}
 static const struct column channel_columns[] = {
 	CHANNEL(number, INT, "of the rank's, from 0", ),
 	CHANNEL(is_mpi, BOOL, "MPI, else NCCL", ),
 	CHANNEL(comm, HASH, "hash of the communicator, 0 not known", ),
 	CHANNEL(stream, INT, "CUDA stream, -1 none", LEAST(-1)),
 	CHANNEL(n, INT, "collectives", ),
-	CHANNEL(code, BLOB, "op of each; this and what follows is zstd", ),
-	CHANNEL(start, BLOB, "start of each after the end of the last, ns", ),
-	CHANNEL(length, BLOB, "ns", ),
-	CHANNEL(exposed, BLOB, "255ths of it without a kernel that computes", ),
+	BYTES(code, "op of each; this and what follows is zstd"),
+	BYTES(start, "start of each after the end of the last, ns"),
+	BYTES(length, "ns"),
+	BYTES(exposed, "255ths of it without a kernel that computes"),
 };
 static const struct column op_columns[] = {
 	COLUMN(op_row, channel, INT, "channel.number", ),
@@ -256,52 +259,46 @@ static bool take_cell(const struct column *c, const struct nsx_val *v,
 
 /* Channels as columns of bytes ----------------------------------------------------*/
 
-struct packed { /* the four columns of a channel */
-	struct nsx_buf code, start, length, exposed;
-};
-
-static void packed_done(struct packed *p)
-{
-	nsx_buf_done(&p->code);
-	nsx_buf_done(&p->start);
-	nsx_buf_done(&p->length);
-	nsx_buf_done(&p->exposed);
-}
-
-static int squeeze(struct nsx_buf *b, struct nsx_blob *ret, struct nsx_err *err)
+static int squeeze(const struct nsx_buf *b, struct nsx_arena *a,
+		   struct nsx_blob *ret, struct nsx_err *err)
 {
 	struct nsx_buf out = {0};
 	int rc = nsx_squeeze(b->p ? b->p : "", b->n, &out, err);
 
-	nsx_buf_done(b);
-	*b = out;
-	*ret = (struct nsx_blob){out.p, out.n};
+	if (!rc)
+		*ret = (struct nsx_blob){nsx_arena_strndup(a, out.p, out.n),
+					 out.n};
+	nsx_buf_done(&out);
 	return rc;
 }
 
-/* The row points into p. */
-static int pack_channel(const struct nsx_dchannel *c, struct packed *p,
-			struct channel_row *row, struct nsx_err *err)
+static int pack_channel(struct nsx_dchannel *c, struct nsx_arena *a,
+			struct nsx_err *err)
 {
+	struct nsx_buf code = {0}, start = {0}, length = {0}, exposed = {0};
 	int64_t end_ns = 0;
+	int rc;
 
 	for (size_t i = 0; i < c->n; i++) {
-		nsx_put_number(&p->code, c->code[i]);
+		nsx_put_number(&code, c->code[i]);
 		if (!c->has_times)
 			continue;
-		nsx_put_number(&p->start,
-			       nsx_fold(nsx_coll_start(c, i) - end_ns));
-		nsx_put_number(&p->length, (uint64_t)nsx_coll_ns(c, i));
+		nsx_put_number(&start, nsx_fold(nsx_coll_start(c, i) - end_ns));
+		nsx_put_number(&length, (uint64_t)nsx_coll_ns(c, i));
 		end_ns = nsx_coll_start(c, i) + nsx_coll_ns(c, i);
 	}
 	if (c->has_times)
-		nsx_buf_add(&p->exposed, (const char *)c->exposed, c->n);
-	if (squeeze(&p->code, &row->code, err))
-		return err->rc;
-	return c->has_times && (squeeze(&p->start, &row->start, err) ||
-				squeeze(&p->length, &row->length, err) ||
-				squeeze(&p->exposed, &row->exposed, err)) ?
-		       err->rc : 0;
+		nsx_buf_add(&exposed, (const char *)c->exposed, c->n);
+	rc = squeeze(&code, a, &c->bytes.code, err);
+	if (!rc && c->has_times)
+		rc = squeeze(&start, a, &c->bytes.start, err) ||
+		     squeeze(&length, a, &c->bytes.length, err) ||
+		     squeeze(&exposed, a, &c->bytes.exposed, err) ? err->rc : 0;
+	nsx_buf_done(&code);
+	nsx_buf_done(&start);
+	nsx_buf_done(&length);
+	nsx_buf_done(&exposed);
+	return rc;
 }
 
 static int fail_column(const char *what, struct nsx_err *err)
@@ -328,6 +325,7 @@ static int unpack(const struct nsx_blob *b, size_t n, const char *what,
 	return rc;
 }
 
+/* a NULL: only checks. */
 static int unpack_times(const struct channel_row *row, struct nsx_dchannel *c,
 			uint64_t *scratch, struct nsx_arena *a,
 			struct nsx_err *err)
@@ -335,11 +333,11 @@ static int unpack_times(const struct channel_row *row, struct nsx_dchannel *c,
 	int64_t *start = nsx_try_alloc(c->n, 8, "collectives", err);
 	int64_t *length = (int64_t *)scratch, end_ns = 0;
 	struct nsx_buf raw = {0};
-	int rc = start ? unpack(&row->start, c->n, "start", (uint64_t *)start,
-				err) : err->rc;
+	int rc = start ? unpack(&row->bytes.start, c->n, "start",
+				(uint64_t *)start, err) : err->rc;
 
 	if (!rc)
-		rc = unpack(&row->length, c->n, "length", scratch, err);
+		rc = unpack(&row->bytes.length, c->n, "length", scratch, err);
 	for (size_t i = 0; i < c->n && !rc; i++) {
 		start[i] = nsx_add_sat(end_ns, nsx_unfold((uint64_t)start[i]));
 		if (length[i] < 0 || length[i] > NSX_TIME_MAX / 2 ||
@@ -349,16 +347,18 @@ static int unpack_times(const struct channel_row *row, struct nsx_dchannel *c,
 			end_ns = start[i] + length[i];
 	}
 	if (!rc)
-		rc = nsx_expand(row->exposed.p, row->exposed.n, c->n, &raw, err);
+		rc = nsx_expand(row->bytes.exposed.p, row->bytes.exposed.n,
+				c->n, &raw, err);
 	if (!rc && raw.n != c->n)
 		rc = fail_column("exposed", err);
-	if (!rc)
+	if (!rc && a) {
 		c->exposed = (uint8_t *)nsx_arena_strndup(a, raw.p ? raw.p : "",
 							  raw.n);
-	if (!rc)
+		c->has_times = true;
 		rc = nsx_pack_i64(a, start, c->n, "collectives", &c->start,
 				  err);
-	if (!rc)
+	}
+	if (!rc && a)
 		rc = nsx_pack_i64(a, length, c->n, "collectives", &c->length,
 				  err);
 	nsx_buf_done(&raw);
@@ -372,21 +372,25 @@ static int unpack_channel(const struct channel_row *row, struct nsx_arena *a,
 	uint64_t *scratch;
 	int rc;
 
-	*c = (struct nsx_dchannel){row->is_mpi, row->comm, row->stream,
-				   (size_t)row->n, .has_times = row->start.n};
+	*c = (struct nsx_dchannel){.is_mpi = row->is_mpi, .comm = row->comm,
+				   .stream = row->stream, .n = (size_t)row->n};
 	if (row->n > MOST_ROWS)
 		return fail_column("n", err);
 	scratch = nsx_try_alloc(c->n, 8, "collectives", err);
-	c->code = nsx_arena_try_array(a, c->n, sizeof(*c->code), "collectives",
-				      err);
-	rc = scratch && c->code ?
-		     unpack(&row->code, c->n, "code", scratch, err) : err->rc;
+	if (a)
+		c->code = nsx_arena_try_array(a, c->n, sizeof(*c->code),
+					      "collectives", err);
+	rc = scratch && (c->code || !a) ?
+		     unpack(&row->bytes.code, c->n, "code", scratch, err) :
+		     err->rc;
 	for (size_t i = 0; i < c->n && !rc; i++) {
 		if (scratch[i] > UINT16_MAX)
 			rc = fail_column("code", err);
-		c->code[i] = (uint16_t)scratch[i];
+		c->ncodes = NSX_MAX(c->ncodes, (uint16_t)scratch[i] + 1U);
+		if (a)
+			c->code[i] = (uint16_t)scratch[i];
 	}
-	if (!rc && c->has_times)
+	if (!rc && row->bytes.start.n)
 		rc = unpack_times(row, c, scratch, a, err);
 	free(scratch);
 	return rc;
@@ -440,14 +444,9 @@ static int put_channel(struct nsx_digest_writer *w,
 		       struct nsx_err *err)
 {
 	struct channel_row row = {number, c->stream, (int64_t)c->n, c->is_mpi,
-				  c->comm, {0}, {0}, {0}, {0}};
-	struct packed p = {{0}, {0}, {0}, {0}};
-	int rc = pack_channel(c, &p, &row, err);
+				  c->comm, c->bytes};
 
-	if (!rc)
-		rc = put_row(w, T_CHANNEL, &row, err);
-	packed_done(&p);
-	return rc;
+	return put_row(w, T_CHANNEL, &row, err);
 }
 
 static int put_ops(struct nsx_digest_writer *w, const struct nsx_dchannel *c,
@@ -486,10 +485,13 @@ static int put(struct nsx_digest_writer *w, const struct nsx_digest *d,
 int nsx_digest_seal(struct nsx_digest *d, struct nsx_err *err)
 {
 	struct nsx_digest_writer w = {0};
-	int rc;
+	int rc = 0;
 
 	d->content = 0;
-	rc = put(&w, d, err);
+	for (size_t i = 0; i < d->nchannels && !rc; i++)
+		rc = pack_channel(&d->channels[i], d->arena, err);
+	if (!rc)
+		rc = put(&w, d, err);
 	d->content = w.hash;
 	return rc;
 }
@@ -591,7 +593,7 @@ static bool is_digest(const char *path)
 	struct nsx_err ignored;
 	size_t n;
 
-	if (!nsx_digest_is(path) || nsx_digest_read(path, &v, &n, &ignored))
+	if (!nsx_digest_is(path) || nsx_digest_load(path, 0, &v, &n, &ignored))
 		return false;
 	while (n)
 		nsx_digest_free(v[--n]);
@@ -647,6 +649,7 @@ int nsx_digest_write(struct nsx_target *to, struct nsx_digest *const *v,
 struct reader {
 	struct nsx_db *db;
 	const char *name;
+	unsigned keep;
 	struct nsx_digest **v;
 	size_t n, cap;
 	uint64_t *hash; /* by rank: of its rows so far                       */
@@ -756,26 +759,31 @@ static int add_row(struct reader *r, unsigned table, size_t rank, size_t *cap,
 }
 
 static int add_channel(struct reader *r, size_t rank, size_t *cap,
-		       struct nsx_stmt *s, struct nsx_err *err)
+		       struct nsx_stmt *s, struct nsx_arena *scratch,
+		       struct nsx_err *err)
 {
 	struct nsx_digest *d = r->v[rank];
 	struct channel_row row;
-	struct nsx_arena *scratch = nsx_arena_new();
-	int rc = take_row(r, s, &tables[T_CHANNEL], &row, scratch,
-			  &r->hash[rank], err);
+	struct nsx_dchannel *c;
 
-	if (!rc && row.number != (int64_t)d->nchannels)
-		rc = refuse(r, "channel", "number", err);
-	if (!rc)
-		rc = make_room(d->arena, (void **)&d->channels, d->nchannels,
-			       cap, &tables[T_CHANNEL], sizeof(*d->channels),
-			       err);
-	if (!rc && unpack_channel(&row, d->arena, &d->channels[d->nchannels++],
-				  err))
-		rc = err->rc == NSX_E_NOMEM ? err->rc :
-		     refuse(r, "channel", "columns", err);
-	nsx_arena_free(scratch);
-	return rc;
+	if (take_row(r, s, &tables[T_CHANNEL], &row,
+		     r->keep & NSX_KEEP_BYTES ? d->arena : scratch,
+		     &r->hash[rank], err))
+		return err->rc;
+	if (row.number != (int64_t)d->nchannels)
+		return refuse(r, "channel", "number", err);
+	if (make_room(d->arena, (void **)&d->channels, d->nchannels, cap,
+		      &tables[T_CHANNEL], sizeof(*d->channels), err))
+		return err->rc;
+	c = &d->channels[d->nchannels++];
+	if (unpack_channel(&row, r->keep & NSX_KEEP_COLUMNS ? d->arena : NULL,
+			   c, err))
+		return err->rc == NSX_E_NOMEM ? err->rc :
+		       refuse(r, "channel", "columns", err);
+	if (r->keep & NSX_KEEP_BYTES)
+		c->bytes = row.bytes;
+	nsx_arena_clear(scratch);
+	return 0;
 }
 
 static int add_op(struct reader *r, size_t rank, size_t *cap,
@@ -804,6 +812,7 @@ static int add_op(struct reader *r, size_t rank, size_t *cap,
 static int read_table(struct reader *r, unsigned table, struct nsx_err *err)
 {
 	NSX_AT_EXIT(nsx_stmt_done) struct nsx_stmt *s = NULL;
+	struct nsx_arena *scratch = nsx_arena_new();
 	struct nsx_buf sql = {0};
 	int64_t rank = 0;
 	size_t cap = 0;
@@ -822,17 +831,21 @@ static int read_table(struct reader *r, unsigned table, struct nsx_err *err)
 			continue;
 		}
 		if (id.type != NSX_V_I64 || id.u.i < rank || id.u.i < 1 ||
-		    id.u.i > (int64_t)r->n)
-			return refuse(r, tables[table].name, "rank_id", err);
+		    id.u.i > (int64_t)r->n) {
+			rc = refuse(r, tables[table].name, "rank_id", err);
+			break;
+		}
 		cap = id.u.i == rank ? cap : 0;
 		rank = id.u.i;
 		rc = table == T_CHANNEL ?
-			     add_channel(r, (size_t)rank - 1, &cap, s, err) :
+			     add_channel(r, (size_t)rank - 1, &cap, s, scratch,
+					 err) :
 		     table == T_OP ?
 			     add_op(r, (size_t)rank - 1, &cap, s, err) :
 			     add_row(r, table, (size_t)rank - 1, &cap, s,
 				     err);
 	}
+	nsx_arena_free(scratch);
 	return rc;
 }
 
@@ -841,9 +854,8 @@ static int check(const struct reader *r, const struct nsx_digest *d,
 		 struct nsx_err *err)
 {
 	for (size_t c = 0; c < d->nchannels; c++)
-		for (size_t i = 0; i < d->channels[c].n; i++)
-			if (d->channels[c].code[i] >= d->channels[c].nops)
-				return refuse(r, "channel", "code", err);
+		if (d->channels[c].ncodes > d->channels[c].nops)
+			return refuse(r, "channel", "code", err);
 	for (size_t i = 0; i < d->nsteps; i++) {
 		const struct nsx_dstep *s = &d->steps[i];
 		int64_t sum = 0;
@@ -900,10 +912,10 @@ static int check_kind(const struct reader *r, struct nsx_err *err)
 }
 
 int nsx_digest_parse(const void *image, size_t n, const char *name,
-		     struct nsx_digest ***ret, size_t *ret_n,
+		     unsigned keep, struct nsx_digest ***ret, size_t *ret_n,
 		     struct nsx_err *err)
 {
-	struct reader r = {.name = name};
+	struct reader r = {.name = name, .keep = keep};
 	int rc = nsx_db_open_image(image, n, name, &r.db, err);
 
 	if (!rc)
@@ -958,8 +970,8 @@ static int read_file(const char *path, struct nsx_buf *ret, struct nsx_err *err)
 	return rc;
 }
 
-int nsx_digest_read(const char *path, struct nsx_digest ***ret, size_t *ret_n,
-		    struct nsx_err *err)
+int nsx_digest_load(const char *path, unsigned keep, struct nsx_digest ***ret,
+		    size_t *ret_n, struct nsx_err *err)
 {
 	struct nsx_buf raw = {0}, image = {0};
 	int rc = read_file(path, &raw, err);
@@ -972,7 +984,8 @@ int nsx_digest_read(const char *path, struct nsx_digest ***ret, size_t *ret_n,
 		raw = image;
 	}
 	if (!rc)
-		rc = nsx_digest_parse(raw.p, raw.n, path, ret, ret_n, err);
+		rc = nsx_digest_parse(raw.p, raw.n, path, keep, ret, ret_n,
+				      err);
 	nsx_buf_done(&raw);
 	return rc;
 }

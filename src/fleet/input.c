@@ -145,7 +145,8 @@ static int read_one(void *ctx, size_t i, struct nsx_err *err)
 	const char *path = r->in->path[i];
 	struct result *x = &r->results[i];
 	int rc = nsx_digest_is(path) ?
-			 nsx_digest_read(path, &x->v, &x->n, &x->err) :
+			 nsx_digest_load(path, r->o->keep, &x->v, &x->n,
+					 &x->err) :
 			 nsx_digest_read_trace(path, r->o, &x->v, &x->n,
 					       &x->err);
 

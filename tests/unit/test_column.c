@@ -14,7 +14,7 @@ static void test_numbers_come_back(void **state)
 				    16384, INT32_MIN, INT64_MAX, INT64_MIN};
 	struct nsx_buf b = {0};
 	struct nsx_bytes left;
-	uint64_t x;
+	uint64_t x = 0;
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(v); i++)
