@@ -143,12 +143,14 @@ struct nsx_fleet {
 	uint32_t main; /* family the steps are counted in; NSX_NONE          */
 	struct nsx_fstep *step;
 	size_t nsteps;
+	bool by_totals; /* the main family has no times of collectives       */
 	bool steps_are_colls; /* no iterations known: the period of the
 				 operations                                  */
 	double step_ns;	 /* mean                                             */
 	double *own_ns;	 /* by step, rank: own time; NAN: not there          */
 	int64_t *bound_ns; /* by rank, step and one more: the common ends on
-			      the rank's clock; INT64_MIN: not there         */
+			      the rank's clock, by_totals: where iterations
+			      begin; INT64_MIN: not there                    */
 	struct nsx_dstep **part; /* by step, rank: its iteration; NULL       */
 	struct nsx_desync *desync;
 	size_t ndesyncs, cap_desyncs;

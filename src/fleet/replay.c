@@ -394,6 +394,24 @@ static int replay_step(struct replay *p, size_t s, double *scratch,
 	return 0;
 }
 
+/* Where collectives have no times a step lasts as long as its slowest rank. */
+static void replay_totals(struct replay *p, double *scratch)
+{
+	for (size_t s = 0; s < p->f->nsteps; s++) {
+		const double *own = &p->f->own_ns[s * p->f->nranks];
+		double was = 0, is = 0;
+
+		find_cuts(p, s, scratch);
+		for (uint32_t r = 0; r < p->f->nranks; r++) {
+			if (isnan(own[r]))
+				continue;
+			was = NSX_MAX(was, own[r]);
+			is = NSX_MAX(is, own[r] * (1 - p->rank[r].cut));
+		}
+		p->saved_ns += was - is;
+	}
+}
+
 int nsx_fleet_replay(const struct nsx_fleet *f, const uint32_t *ranks, size_t n,
 		     const struct nsx_fslow_link *links, size_t nlinks,
 		     double *ret_ns, struct nsx_err *err)
@@ -414,7 +432,9 @@ int nsx_fleet_replay(const struct nsx_fleet *f, const uint32_t *ranks, size_t n,
 							sizeof(**p.channel));
 		p.at[i] = f->comm[i].first;
 	}
-	for (size_t s = 0; s < f->nsteps && !rc; s++)
+	if (f->by_totals)
+		replay_totals(&p, scratch);
+	for (size_t s = 0; s < f->nsteps && !f->by_totals && !rc; s++)
 		rc = replay_step(&p, s, scratch, err);
 	free(p.v);
 	free(p.visit);

@@ -47,24 +47,17 @@ static void add_header(const struct nsx_freport *r, struct nsx_buf *b)
 	add(b, "\n\n");
 }
 
-static bool has_times(const struct nsx_fleet *f)
-{
-	for (uint32_t r = 0; r < f->nranks; r++)
-		for (size_t c = 0; c < f->rank[r].d->nchannels; c++)
-			if (f->rank[r].d->channels[c].has_times)
-				return true;
-	return false;
-}
-
 static void add_verdict(const struct nsx_freport *r, struct nsx_buf *b)
 {
 	const struct nsx_fleet *f = r->f;
 	const struct nsx_ffinding *x = r->n ? &r->v[0] : NULL;
 
 	if (!f->nsteps) {
-		add(b, f->ncomms && !has_times(f) ?
+		add(b, f->by_totals ?
 		       "**Not told**: digests made with --detail steps hold no "
-		       "times of collectives, so nobody can be compared.\n\n" :
+		       "times of collectives, and no iterations of two ranks "
+		       "were found to be the same, so nobody can be "
+		       "compared.\n\n" :
 		       "**Not told**: no collectives of two ranks were found to "
 		       "be the same, so nobody can be compared.\n\n");
 		return;

@@ -3,7 +3,10 @@
  * A rank's iterations begin before some collective of the main family; where
  * most ranks agree on the collective a step of the fleet begins.  From there on
  * time is measured between common ends, on each rank's own clock: own time is
- * what is left of a step without the collectives' exposed part.
+ * what is left of a step without the collectives' exposed part.  Digests without
+ * times of collectives have no common ends: then a step is from where a rank's
+ * iteration begins to where the next one does, and what was exposed of
+ * collectives in it is that of the iteration.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -60,6 +63,14 @@ static const struct nsx_fmember **list_members(struct nsx_fleet *f,
 	return of;
 }
 
+static bool has_times(const struct nsx_fleet *f, const struct nsx_fmember **of)
+{
+	for (uint32_t r = 0; r < f->nranks; r++)
+		if (of[r] && nsx_channel_of(f, of[r])->has_times)
+			return true;
+	return false;
+}
+
 /* Boundaries ---------------------------------------------------------------------------*/
 
 /* k of the first collective that begins at or after t; SIZE_MAX: none. */
@@ -73,8 +84,8 @@ static size_t first_after(const struct nsx_fleet *f,
 	return lo == c->n ? SIZE_MAX : (size_t)((int64_t)lo + m->piece[0].shift);
 }
 
-/* By k: how many ranks have a step that begins there. Without times of single
- * collectives the count before each step says it.
+/* By k: how many ranks have a step that begins there. Of a rank without times of
+ * single collectives the count before each step says it.
  */
 static uint32_t vote(const struct nsx_fleet *f, const struct nsx_fmember **of,
 		     size_t *const *at, uint32_t *votes)
@@ -177,11 +188,20 @@ static int64_t end_at(const struct nsx_fleet *f, const struct nsx_fmember *m,
 			       nsx_coll_start(c, i) + nsx_coll_ns(c, i);
 }
 
+/* Where the rank's iteration that begins at collective k does. */
+static int64_t start_at(const struct nsx_digest *d, const size_t *at, size_t k)
+{
+	size_t lo = 0, hi = d->nsteps;
+
+	NSX_BISECT(lo, hi, mid, at[mid] < k);
+	return lo < d->nsteps && at[lo] == k ? d->steps[lo].start_ns : INT64_MIN;
+}
+
 /* Step s of rank r is [bound[s], bound[s + 1]): the ends of the collectives
  * before it and at its end.
  */
 static int find_bounds(struct nsx_fleet *f, const struct nsx_fmember **of,
-		       struct nsx_err *err)
+		       size_t *const *at, struct nsx_err *err)
 {
 	size_t n = f->nsteps + 1;
 
@@ -195,8 +215,9 @@ static int find_bounds(struct nsx_fleet *f, const struct nsx_fmember **of,
 				   s < f->nsteps ? f->step[s].first :
 						   f->step[s - 1].end;
 
-			f->bound_ns[r * n + s] = of[r] && k ?
-				end_at(f, of[r], k - 1) : INT64_MIN;
+			f->bound_ns[r * n + s] = !of[r] ? INT64_MIN :
+				f->by_totals ? start_at(f->rank[r].d, at[r], k) :
+				k ? end_at(f, of[r], k - 1) : INT64_MIN;
 		}
 	return 0;
 }
@@ -325,9 +346,13 @@ static int find_own(struct nsx_fleet *f, struct nsx_err *err)
 
 		for (size_t s = 0; s < f->nsteps; s++) {
 			const int64_t *b = &f->bound_ns[r * (f->nsteps + 1) + s];
+			const struct nsx_dstep *x = f->part[s * f->nranks + r];
+			double *own = &f->own_ns[s * f->nranks + r];
 
-			f->own_ns[s * f->nranks + r] = has_step(f, r, s) ?
-				(double)(b[1] - b[0]) : NAN;
+			*own = has_step(f, r, s) ? (double)(b[1] - b[0]) : NAN;
+			if (f->by_totals)
+				*own -= x ? (double)(x->mpi_ns +
+					x->part_ns[NSX_P_COMM_EXPOSED]) : NAN;
 		}
 		for (size_t c = 0; c < rank->d->nchannels; c++)
 			subtract_exposed(f, r, &rank->d->channels[c]);
@@ -369,6 +394,46 @@ static int find_parts(struct nsx_fleet *f, size_t *const *at,
 	return 0;
 }
 
+/* The iteration of x that begins nearest to where y's middle one does, by the
+ * clocks, less that one's index; 0 where there are none.
+ */
+static int64_t shift_by_clock(const struct nsx_digest *x,
+			      const struct nsx_digest *y)
+{
+	size_t i = y->nsteps / 2, lo = 0, hi = x->nsteps;
+	int64_t at;
+
+	if (x->utc_ns < 0 || y->utc_ns < 0 || !x->nsteps || !y->nsteps)
+		return 0;
+	at = y->steps[i].start_ns + (y->utc_ns - x->utc_ns);
+	NSX_BISECT(lo, hi, mid, x->steps[mid].start_ns < at);
+	if (lo && (lo == x->nsteps || at - x->steps[lo - 1].start_ns <
+					      x->steps[lo].start_ns - at))
+		lo--;
+	return (int64_t)lo - (int64_t)i;
+}
+
+/* Without times of collectives iterations are laid together by the clocks: half
+ * of one is enough. From there on k counts iterations.
+ */
+static void place_by_clock(const struct nsx_fleet *f,
+			   const struct nsx_fmember **of, size_t **at)
+{
+	const struct nsx_digest *first = NULL;
+	int64_t least = 0;
+
+	for (uint32_t r = 0; r < f->nranks; r++)
+		if (of[r] && f->rank[r].d->nsteps) {
+			first = first ? first : f->rank[r].d;
+			least = NSX_MIN(least, shift_by_clock(first,
+							      f->rank[r].d));
+		}
+	for (uint32_t r = 0; r < f->nranks && first; r++)
+		for (size_t i = 0; of[r] && i < f->rank[r].d->nsteps; i++)
+			at[r][i] = i + (size_t)(shift_by_clock(
+				first, f->rank[r].d) - least);
+}
+
 /* By rank and iteration: the collective that it begins at. */
 static int place_iterations(struct nsx_fleet *f, const struct nsx_fmember **of,
 			    size_t **at, struct nsx_arena *a,
@@ -389,6 +454,8 @@ static int place_iterations(struct nsx_fleet *f, const struct nsx_fmember **of,
 				(size_t)(d->steps[i].colls +
 					 of[r]->piece[0].shift);
 	}
+	if (f->by_totals)
+		place_by_clock(f, of, at);
 	return 0;
 }
 
@@ -455,11 +522,17 @@ int nsx_fleet_steps(struct nsx_fleet *f, struct nsx_err *err)
 	choose_main(f);
 	if (!rc && f->main != NSX_NONE) {
 		of = list_members(f, a);
+		f->by_totals = !has_times(f, of);
 		rc = place_iterations(f, of, at, a, err) ||
-		     find_steps(f, of, at, a, err) || find_bounds(f, of, err) ||
-		     drop_edges(f, err) ||
-		     find_own(f, err) || find_parts(f, at, err) ? err->rc : 0;
+		     find_steps(f, of, at, a, err) ||
+		     find_bounds(f, of, at, err) || drop_edges(f, err) ||
+		     find_parts(f, at, err) || find_own(f, err) ? err->rc : 0;
 	}
+	if (f->by_totals && f->nsteps)
+		nsx_fleet_warn(f, "no times of collectives are in these digests "
+			       "(--detail steps): own time is that of whole "
+			       "iterations without exposed communication, and "
+			       "what can be won is a bound");
 	nsx_arena_free(a);
 	return rc;
 }

@@ -187,10 +187,12 @@ static int fill_ranks(struct nsx_freport *r, struct nsx_table *t,
 							      kernel_ms_of));
 			row[R_IDLE] = nsx_real(mean_part(f, i, idle_ms_of));
 		}
-		row[R_COLLS] = nsx_int(x->ncolls);
-		row[R_LAST] = nsx_int(x->came_last);
-		row[R_INDUCED] = nsx_real(x->induced_ns / 1e6);
-		row[R_WAITED] = nsx_ms(x->waited_ns);
+		if (!f->by_totals) {
+			row[R_COLLS] = nsx_int(x->ncolls);
+			row[R_LAST] = nsx_int(x->came_last);
+			row[R_INDUCED] = nsx_real(x->induced_ns / 1e6);
+			row[R_WAITED] = nsx_ms(x->waited_ns);
+		}
 		if (d->launches)
 			row[R_LAUNCH] = nsx_us((double)d->launch_ns /
 					       (double)d->launches);
