@@ -118,6 +118,11 @@ struct nsx_late { /* ranks that hold the others up */
 	unsigned idle_cause; /* of NSX_WHY_IDLE; NSX_NCAUSES: several        */
 	const char *detail;  /* call or range; NULL                          */
 };
+struct nsx_suspect { /* who took most over the others, and is not named       */
+	uint32_t rank;	 /* index                                            */
+	int64_t nsteps;	 /* in which it was late; 0: nobody                  */
+	double excess_ns, p;
+};
 struct nsx_fslow_link { /* a communicator whose transfers take longer */
 	uint32_t comm;
 	double excess_ns, typical_ns, z; /* of a collective                  */
@@ -158,6 +163,7 @@ struct nsx_fleet {
 	size_t nlate;
 	double all_recoverable_ns; /* of a step, of all late ones together   */
 	bool is_rotating;
+	struct nsx_suspect suspect;
 	double jitter_ns;	/* of a step: by whoever came last, without
 				   the late ones above                       */
 	int64_t nevents;	/* steps in which one rank stood out         */

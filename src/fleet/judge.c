@@ -22,7 +22,7 @@
 #define STEADY_SHARE 0.6   /* of the steps                                    */
 #define STANDS_OUT 5	   /* median deviations of the step's ranks           */
 
-enum { EXCHANGES = 499, LEAST_STEPS = 10, MOST_LATE = 8 };
+enum { EXCHANGES = 499, LEAST_STEPS = 10, MOST_LATE = 8, FEW = 4 };
 
 struct judge {
 	struct nsx_fleet *f;
@@ -457,6 +457,29 @@ static void explain(const struct judge *j, struct nsx_late *l, double *scratch)
 
 /* Steps in which one rank stood out ------------------------------------------------------*/
 
+/* Of few ranks half may be late in a step, so that their spread says nothing: how
+ * much the fastest rank's own time varies over the steps does.
+ */
+static double spread_of_few(const struct nsx_fleet *f, double *scratch)
+{
+	size_t n = 0;
+	double middle;
+
+	for (size_t s = 0; s < f->nsteps; s++) {
+		double least = INFINITY;
+
+		for (uint32_t r = 0; r < f->nranks; r++)
+			if (f->own_ns[s * f->nranks + r] < least)
+				least = f->own_ns[s * f->nranks + r];
+		if (!isinf(least))
+			scratch[n++] = least;
+	}
+	middle = nsx_median_of(scratch, n);
+	for (size_t i = 0; i < n; i++)
+		scratch[i] = fabs(scratch[i] - middle);
+	return 1.4826 * nsx_median_of(scratch, n);
+}
+
 /* Who is named as late is left out; where `all` is set, only who always is. */
 static void find_events(struct judge *j, bool all, double *scratch)
 {
@@ -464,6 +487,7 @@ static void find_events(struct judge *j, bool all, double *scratch)
 	uint32_t n = f->nranks, nwho = 0;
 	int64_t *times = nsx_arena_get(j->a, n * sizeof(*times)), most = 0;
 	bool *is_late = nsx_arena_get(j->a, n * sizeof(*is_late));
+	double of_few = spread_of_few(f, scratch);
 
 	f->jitter_ns = 0;
 	f->nevents = 0;
@@ -489,7 +513,7 @@ static void find_events(struct judge *j, bool all, double *scratch)
 				second = NSX_MAX(second, x[r]);
 			}
 		}
-		spread = 1.4826 * nsx_median_of(scratch, k);
+		spread = k < FEW ? of_few : 1.4826 * nsx_median_of(scratch, k);
 		if (k < 2 || first < 0)
 			continue;
 		f->jitter_ns += (first - NSX_MAX(0, second)) /
@@ -521,6 +545,28 @@ static void excuse_rotating(struct judge *j, double *scratch)
 		if (!f->is_rotating || f->late[i].kind == NSX_LATE_STEADY)
 			f->late[kept++] = f->late[i];
 	f->nlate = kept;
+}
+
+/* Where nobody is named: who took most over the others, and how often chance does
+ * that.  Few ranks or few steps prove little.
+ */
+static void find_suspect(const struct judge *j)
+{
+	struct nsx_fleet *f = j->f;
+	struct nsx_suspect *x = &f->suspect;
+
+	for (uint32_t r = 0; r < f->nranks; r++)
+		if (f->rank[r].excess_ns > x->excess_ns) {
+			x->excess_ns = f->rank[r].excess_ns;
+			x->rank = r;
+			x->p = j->p[r];
+		}
+	for (size_t s = 0; s < f->nsteps; s++)
+		x->nsteps += j->excess[s * f->nranks + x->rank] >=
+			     LEAST_SHARE * f->step_ns;
+	if (f->nlate || f->is_rotating || x->p < LEAST_P || x->nsteps < 2 ||
+	    x->excess_ns < LEAST_SHARE * f->step_ns)
+		x->nsteps = 0;
 }
 
 /* What it costs --------------------------------------------------------------------------*/
@@ -634,6 +680,7 @@ int nsx_fleet_judge(struct nsx_fleet *f, struct nsx_err *err)
 		if (!rc)
 			rc = add_links(&j, err);
 		find_events(&j, false, scratch);
+		find_suspect(&j);
 		if (f->nlate)
 			qsort(f->late, f->nlate, sizeof(*f->late), cmp_price);
 	}

@@ -98,6 +98,18 @@ static void add_late(struct nsx_jsonw *w, const struct nsx_fleet *f,
 	nsx_jsonw_end(w);
 }
 
+static void add_suspect(struct nsx_jsonw *w, const struct nsx_fleet *f)
+{
+	const struct nsx_suspect *x = &f->suspect;
+
+	nsx_jsonw_object(w, NULL);
+	nsx_jsonw_int(w, "rank", f->rank[x->rank].number);
+	nsx_jsonw_real(w, "p", x->p);
+	nsx_jsonw_int(w, "late_in", x->nsteps);
+	nsx_jsonw_real(w, "excess_ms", x->excess_ns / 1e6);
+	nsx_jsonw_end(w);
+}
+
 static void add_desync(struct nsx_jsonw *w, const struct nsx_fleet *f,
 		       const struct nsx_desync *d)
 {
@@ -152,6 +164,10 @@ static void add_fleet(struct nsx_jsonw *w, const struct nsx_freport *r)
 	nsx_jsonw_array(w, "stragglers");
 	for (size_t i = 0; i < f->nlate; i++)
 		add_late(w, f, &f->late[i]);
+	nsx_jsonw_end(w);
+	nsx_jsonw_array(w, "not_proven");
+	if (f->suspect.nsteps)
+		add_suspect(w, f);
 	nsx_jsonw_end(w);
 	nsx_jsonw_array(w, "desync");
 	for (size_t i = 0; i < f->ndesyncs; i++)

@@ -79,7 +79,17 @@ static void add_verdict(const struct nsx_freport *r, struct nsx_buf *b)
 		       nsx_say_ns(f->jitter_ns, r->arena),
 		       100 * f->jitter_ns / f->step_ns,
 		       f->is_rotating ? "and it is another one each time" :
-					"by chance");
+		       f->suspect.nsteps ? "which is not proven to be one rank's "
+					   "fault" : "by chance");
+	if (f->suspect.nsteps)
+		nsx_buf_printf(b, "Rank %lld took %s a step more than the others, "
+			       "in %lld of %zu steps; among %u ranks chance "
+			       "does that with p = %.3f, so it is not named. A "
+			       "longer capture would tell.\n\n",
+			       (long long)f->rank[f->suspect.rank].number,
+			       nsx_say_ns(f->suspect.excess_ns, r->arena),
+			       (long long)f->suspect.nsteps, f->nsteps,
+			       f->nranks, f->suspect.p);
 }
 
 static void add_short(const struct nsx_freport *r, size_t i, struct nsx_buf *b)
