@@ -16,6 +16,9 @@ const struct nsx_opt nsx_fleet_opts[NSX_NFLEET_OPTS] = {
 	    "merge the inputs into one digest, no report"),
 	OPT(0, "rank-regex", "RE", STR, rank_regex,
 	    "finds the rank in a trace's name (" NSX_RANK_REGEX ")"),
+	OPT(0, "mesh", "FILE", STR, mesh,
+	    "names the axes of the job: lines of a name and a size, the fastest "
+	    "axis first"),
 	OPT(0, "detail", "WORD", STR, detail,
 	    "of digests that are made: steps, colls (default) or full"),
 	OPT(0, "jobs", "N", INT, asked_jobs,
@@ -41,6 +44,10 @@ const char nsx_fleet_doc[] =
 	"no clock of one host is compared with another's. A straggler is named "
 	"only when chance is ruled out and at least 1 % of a step can be won, "
 	"its cause only where it explains four fifths.\n\n"
+	"--mesh names communicators and ranks by the axes of the job, and says of "
+	"a whole pipeline stage that it is late: a file with a line for each "
+	"axis, such as 'tp 2', 'dp 8' and 'pp 4', that on which neighbouring "
+	"ranks lie first.\n\n"
 	"--partial merges digests into one. Merging is a union of ranks: any "
 	"tree of merges gives the same bytes, and a report of the merged "
 	"digest is the report of the traces.\n\n"
@@ -68,10 +75,17 @@ int nsx_fleet_run_parse(struct nsx_fleet_run *r, const struct nsx_cmd *cmd,
 	if (!rc && r->json + r->md + r->html + (r->partial != NULL) > 1)
 		rc = nsx_fail(err, NSX_E_USAGE, "--json, --md, --html and "
 			      "--partial exclude each other");
+	if (!rc && r->mesh && r->partial)
+		rc = nsx_fail(err, NSX_E_USAGE, "--mesh is for the report: a "
+			      "digest has none, leave it out with --partial");
 	r->digest.rank_regex = r->rank_regex;
 	r->digest.keep = r->partial ? NSX_KEEP_BYTES : NSX_KEEP_COLUMNS;
 	r->jobs = nsx_threads(r->asked_jobs);
-	return rc ? rc : nsx_fleet_list(argv + 1, n, &r->inputs, err);
+	if (!rc)
+		rc = nsx_fleet_list(argv + 1, n, &r->inputs, err);
+	if (!rc && r->mesh)
+		rc = nsx_mesh_read(r->mesh, r->inputs.arena, &r->axes, err);
+	return rc;
 }
 
 void nsx_fleet_run_done(struct nsx_fleet_run *r)
@@ -195,7 +209,10 @@ int nsx_fleet_run_finish(struct nsx_fleet_run *r, struct nsx_digest **v,
 	free(v);
 	if (f) {
 		too_few = f->nranks < r->min_ranks;
-		rc = nsx_fleet_analyse(f, err);
+		if (r->mesh)
+			rc = nsx_fleet_set_mesh(f, &r->axes, err);
+		if (!rc)
+			rc = nsx_fleet_analyse(f, err);
 		if (!rc)
 			rc = report(r, f, err);
 	}

@@ -6,18 +6,20 @@
 
 #include "cli/opt.h"
 #include "fleet/input.h"
+#include "fleet/mesh.h"
 
 struct nsx_fleet_run {
-	const char *out, *partial, *detail, *rank_regex;
+	const char *out, *partial, *detail, *rank_regex, *mesh;
 	int64_t asked_jobs, min_ranks;
 	bool json, md, html, quiet, show_hosts, all_rows;
 	struct nsx_fleet_inputs inputs;
+	struct nsx_mesh axes; /* of mesh */
 	struct nsx_digest_opts digest;
 	unsigned jobs;
 	size_t left_out; /* inputs that could not be read */
 };
 extern const struct nsx_opt nsx_fleet_opts[];
-enum { NSX_NFLEET_OPTS = 12 };
+enum { NSX_NFLEET_OPTS = 13 };
 
 #define NSX_FLEET_COMMAND                                                     \
 	.name = "fleet", .usage = "INPUT... [-o DIR] [OPTIONS]",              \

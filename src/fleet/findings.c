@@ -35,6 +35,28 @@ const char *nsx_rank_list(const struct nsx_fleet *f, const uint32_t *v,
 	return text;
 }
 
+const char *nsx_axis_of(const struct nsx_fleet *f, const struct nsx_fcomm *c,
+			struct nsx_arena *a)
+{
+	struct nsx_buf b = {0};
+	const char *text;
+
+	for (unsigned i = 0; i < f->mesh.n; i++) {
+		const struct nsx_axis *x = &f->mesh.axis[i];
+		bool varies = false;
+
+		for (uint32_t m = 1; m < c->n; m++)
+			varies = varies ||
+				 nsx_mesh_at(x, f->rank[c->m[m].rank].number) !=
+				 nsx_mesh_at(x, f->rank[c->m[0].rank].number);
+		if (varies)
+			nsx_buf_printf(&b, "%s%s", b.n ? ", " : "", x->name);
+	}
+	text = b.n ? nsx_arena_strdup(a, b.p) : NULL;
+	nsx_buf_done(&b);
+	return text;
+}
+
 static int digits_of(double x)
 {
 	return x >= 99.95 ? 0 : x >= 9.995 ? 1 : 2;
@@ -104,6 +126,17 @@ static void advise(struct nsx_ffinding *x, const char *text)
 
 /* Late ranks -------------------------------------------------------------------------*/
 
+/* "pp 3" */
+static const char *place_on_axis(const struct nsx_freport *r,
+				 const struct nsx_late *l)
+{
+	const struct nsx_axis *x = &r->f->mesh.axis[l->axis];
+
+	return nsx_arena_printf(r->arena, "%s %lld", x->name,
+				(long long)nsx_mesh_at(x,
+					r->f->rank[l->ranks[0]].number));
+}
+
 static const char *who(const struct nsx_freport *r, const struct nsx_late *l)
 {
 	const char *list = nsx_rank_list(r->f, l->ranks, l->n, r->arena);
@@ -111,6 +144,9 @@ static const char *who(const struct nsx_freport *r, const struct nsx_late *l)
 	if (l->host != NSX_NONE)
 		return nsx_arena_printf(r->arena, "Host %u (ranks %s)", l->host,
 					list);
+	if (l->axis != NSX_NONE)
+		return nsx_arena_printf(r->arena, "All of %s (ranks %s)",
+					place_on_axis(r, l), list);
 	return nsx_arena_printf(r->arena, l->n > 1 ? "Ranks %s" : "Rank %s",
 				list);
 }
@@ -215,6 +251,34 @@ static void advise_late(struct nsx_freport *r, const struct nsx_late *l,
 	}
 }
 
+/* "ranks 4, 5 wait for rank 5 (tp), then ranks 0, 2, 4 for rank 4 (dp)" */
+static const char *say_way(const struct nsx_freport *r, const struct nsx_late *l)
+{
+	const struct nsx_fleet *f = r->f;
+	struct nsx_buf b = {0};
+	const char *text;
+
+	for (unsigned i = 0; i < l->nhops; i++) {
+		const struct nsx_fcomm *c = &f->comm[l->hop[i].comm];
+		uint32_t *v = nsx_arena_get(r->arena, c->n * sizeof(*v)), n = 0;
+		const char *axis = nsx_axis_of(f, c, r->arena);
+
+		for (uint32_t m = 0; m < c->n; m++)
+			if (c->m[m].rank != l->hop[i].rank)
+				v[n++] = c->m[m].rank;
+		nsx_buf_printf(&b, "%srank%s %s%s for rank %lld",
+			       i ? ", then " : "", n == 1 ? "" : "s",
+			       nsx_rank_list(f, v, n, r->arena),
+			       i ? "" : n == 1 ? " waits" : " wait",
+			       (long long)f->rank[l->hop[i].rank].number);
+		if (axis)
+			nsx_buf_printf(&b, " (%s)", axis);
+	}
+	text = nsx_arena_strdup(r->arena, b.p ? b.p : "");
+	nsx_buf_done(&b);
+	return text;
+}
+
 static void say_late(struct nsx_freport *r, const struct nsx_late *l)
 {
 	struct nsx_arena *a = r->arena;
@@ -264,6 +328,11 @@ static void say_late(struct nsx_freport *r, const struct nsx_late *l)
 	prove(x, nsx_arena_printf(a, "recoverable: %s a step, %s",
 				  nsx_say_ns(l->recoverable_ns, a),
 				  say_pct(r, l->recoverable_ns)));
+	if (l->nhops > 1)
+		prove(x, nsx_arena_printf(a, "of the ranks' time together it "
+			"costs %s a step directly and %s passed on: %s",
+			nsx_say_ns(l->direct_ns, a),
+			nsx_say_ns(l->passed_on_ns, a), say_way(r, l)));
 	advise_late(r, l, x);
 }
 

@@ -14,6 +14,7 @@
 #define NSX_FLEET_FLEET_H
 
 #include "fleet/digest.h"
+#include "fleet/mesh.h"
 
 /* Ranks ----------------------------------------------------------------------------*/
 
@@ -103,9 +104,14 @@ enum nsx_late_cause {
 	NSX_WHY_IDLE,	 /* idle: detail says in what                        */
 	NSX_WHY_LINK,	 /* its transfers take longer                        */
 };
+struct nsx_hop { /* the members of a communicator wait for one of them */
+	uint32_t comm, rank; /* indices                                      */
+};
 struct nsx_late { /* ranks that hold the others up */
 	uint32_t *ranks, n; /* indices, ascending                            */
 	uint32_t host;	    /* index where they are all of a host; NSX_NONE  */
+	uint32_t axis;	    /* of the mesh, where they are all at one place
+			       on it; NSX_NONE                               */
 	enum nsx_late_kind kind;
 	double p;
 	int64_t nsteps; /* in which they were late                           */
@@ -117,6 +123,13 @@ struct nsx_late { /* ranks that hold the others up */
 	double more;	  /* kernels a step over the others'                 */
 	unsigned idle_cause; /* of NSX_WHY_IDLE; NSX_NCAUSES: several        */
 	const char *detail;  /* call or range; NULL                          */
+	/* What the others wait for it, all together, of a step: where it came
+	 * last, and where somebody did who had waited for it.
+	 */
+	double direct_ns, passed_on_ns;
+	struct nsx_hop *hop; /* how most of that is passed on, from the late
+				rank on                                      */
+	unsigned nhops;
 };
 struct nsx_suspect { /* who took most over the others, and is not named       */
 	uint32_t rank;	 /* index                                            */
@@ -139,6 +152,7 @@ struct nsx_fleet {
 	struct nsx_frank *rank;
 	uint32_t nranks;
 	int64_t expected; /* ranks of the job; -1: not known                 */
+	struct nsx_mesh mesh;
 	struct nsx_fhost *host;
 	uint32_t nhosts;
 	struct nsx_family *family;
@@ -183,6 +197,9 @@ struct nsx_fleet {
  */
 int nsx_fleet_new(struct nsx_digest **v, size_t n, struct nsx_fleet **ret,
 		  struct nsx_err *err) NSX_CHECKED;
+/* Before what follows. Errors: NSX_E_USAGE (not the job's number of ranks). */
+int nsx_fleet_set_mesh(struct nsx_fleet *f, const struct nsx_mesh *m,
+		       struct nsx_err *err) NSX_CHECKED;
 int nsx_fleet_match(struct nsx_fleet *f, struct nsx_err *err) NSX_CHECKED;
 int nsx_fleet_steps(struct nsx_fleet *f, struct nsx_err *err) NSX_CHECKED;
 int nsx_fleet_clocks(struct nsx_fleet *f, struct nsx_err *err) NSX_CHECKED;
@@ -192,12 +209,20 @@ int nsx_fleet_judge(struct nsx_fleet *f, struct nsx_err *err) NSX_CHECKED;
 int nsx_fleet_analyse(struct nsx_fleet *f, struct nsx_err *err) NSX_CHECKED;
 void nsx_fleet_free(struct nsx_fleet *f); /* NULL is fine */
 
+/* By communicator and member: how much less it would wait, and how much less the
+ * others would for it where it came last, of all steps.
+ */
+struct nsx_passed {
+	double **wait_ns, **held_ns;
+};
+
 /* What a step would save on average if these ranks' own time were the others'
- * median, and if the transfers of these links were.
+ * median, and if the transfers of these links were.  Adds to passed; NULL: none.
  */
 int nsx_fleet_replay(const struct nsx_fleet *f, const uint32_t *ranks, size_t n,
 		     const struct nsx_fslow_link *links, size_t nlinks,
-		     double *ret_ns, struct nsx_err *err) NSX_CHECKED;
+		     const struct nsx_passed *passed, double *ret_ns,
+		     struct nsx_err *err) NSX_CHECKED;
 
 void nsx_fleet_warn(struct nsx_fleet *f, const char *fmt, ...) NSX_PRINTF(2, 3);
 

@@ -22,7 +22,8 @@
 #define STEADY_SHARE 0.6   /* of the steps                                    */
 #define STANDS_OUT 5	   /* median deviations of the step's ranks           */
 
-enum { EXCHANGES = 499, LEAST_STEPS = 10, MOST_LATE = 8, FEW = 4 };
+enum { EXCHANGES = 499, LEAST_STEPS = 10, MOST_LATE = 8, FEW = 4,
+       MOST_HOPS = 8 };
 
 struct judge {
 	struct nsx_fleet *f;
@@ -202,12 +203,13 @@ static int cmp_late(const void *a, const void *b)
 }
 
 static struct nsx_late *add_late(struct judge *j, const uint32_t *ranks,
-				 uint32_t n, uint32_t host)
+				 uint32_t n)
 {
 	struct nsx_fleet *f = j->f;
 	struct nsx_late *l = &f->late[f->nlate++];
 
-	*l = (struct nsx_late){.host = host, .n = n, .p = 0};
+	*l = (struct nsx_late){.host = NSX_NONE, .axis = NSX_NONE, .n = n,
+			       .p = 0};
 	l->ranks = nsx_arena_get(f->arena, n * sizeof(*l->ranks));
 	memcpy(l->ranks, ranks, n * sizeof(*ranks));
 	for (uint32_t i = 0; i < n; i++) {
@@ -221,42 +223,64 @@ static struct nsx_late *add_late(struct judge *j, const uint32_t *ranks,
 	return l;
 }
 
-/* Ranks that pass the test; all of a host that do are one. */
+/* Which group of ranks one belongs to: its host, or its place on an axis. */
+static int64_t group_of(const struct nsx_fleet *f, uint32_t rank, uint32_t axis)
+{
+	return axis == NSX_NONE ? f->rank[rank].host :
+		       nsx_mesh_at(&f->mesh.axis[axis], f->rank[rank].number);
+}
+
+/* Where all ranks of a group are late they are one, and none of them any more. */
+static void name_groups(struct judge *j, uint32_t axis, bool *is_late)
+{
+	struct nsx_fleet *f = j->f;
+	uint32_t *v = nsx_arena_get(j->a, f->nranks * sizeof(*v));
+
+	for (uint32_t r = 0; r < f->nranks; r++) {
+		uint32_t n = 0, late = 0;
+		struct nsx_late *l;
+
+		for (uint32_t i = 0; is_late[r] && i < f->nranks; i++)
+			if (group_of(f, i, axis) == group_of(f, r, axis)) {
+				late += is_late[i];
+				v[n++] = i;
+			}
+		if (n < 2 || late < n || n == f->nranks)
+			continue;
+		l = add_late(j, v, n);
+		l->axis = axis;
+		if (axis == NSX_NONE)
+			l->host = f->rank[r].host;
+		for (uint32_t i = 0; i < n; i++)
+			is_late[v[i]] = false;
+	}
+}
+
+/* Ranks that pass the test; all of a host, or of a place on an axis, that do are
+ * one.
+ */
 static int name_late(struct judge *j, struct nsx_err *err)
 {
 	struct nsx_fleet *f = j->f;
-	uint32_t n = f->nranks, *v = nsx_arena_get(j->a, n * 4);
-	uint32_t *of_host = nsx_arena_get(j->a, f->nhosts * 4);
+	uint32_t n = f->nranks;
 	bool *is_late = nsx_arena_get(j->a, n * sizeof(*is_late));
 
 	f->late = nsx_arena_try_array(f->arena, n + f->nlinks,
 				      sizeof(*f->late), "late ranks", err);
 	if (!f->late)
 		return err->rc;
-	for (uint32_t r = 0; r < n; r++) {
+	for (uint32_t r = 0; r < n; r++)
 		is_late[r] = j->p[r] < LEAST_P &&
 			     f->rank[r].nsteps >= LEAST_STEPS &&
 			     f->rank[r].excess_ns >= LEAST_SHARE * f->step_ns &&
 			     without_dearest(j, r) >=
 				     LEAST_SHARE * f->step_ns / 2;
-		of_host[f->rank[r].host] += is_late[r];
-	}
-	for (uint32_t h = 0; h < f->nhosts; h++) {
-		uint32_t k = 0;
-
-		if (f->nhosts < 2 || of_host[h] < 2 ||
-		    of_host[h] < f->host[h].nranks)
-			continue;
-		for (uint32_t r = 0; r < n; r++)
-			if (f->rank[r].host == h) {
-				v[k++] = r;
-				is_late[r] = false;
-			}
-		add_late(j, v, k, h);
-	}
+	name_groups(j, NSX_NONE, is_late);
+	for (uint32_t i = f->mesh.n; i--;)
+		name_groups(j, i, is_late);
 	for (uint32_t r = 0; r < n; r++)
 		if (is_late[r])
-			add_late(j, &r, 1, NSX_NONE);
+			add_late(j, &r, 1);
 	if (f->nlate)
 		qsort(f->late, f->nlate, sizeof(*f->late), cmp_late);
 	return 0;
@@ -588,6 +612,91 @@ static void remove_ranks(uint32_t *all, uint32_t n, const struct nsx_late *l)
 			all[kept++] = all[i];
 }
 
+static struct nsx_passed new_passed(const struct judge *j)
+{
+	const struct nsx_fleet *f = j->f;
+	struct nsx_passed s = {
+		nsx_arena_get(j->a, f->ncomms * sizeof(*s.wait_ns)),
+		nsx_arena_get(j->a, f->ncomms * sizeof(*s.held_ns))};
+
+	for (uint32_t c = 0; c < f->ncomms; c++) {
+		s.wait_ns[c] = nsx_arena_get(j->a, f->comm[c].n * 8);
+		s.held_ns[c] = nsx_arena_get(j->a, f->comm[c].n * 8);
+	}
+	return s;
+}
+
+/* The member that most waits for in a communicator. */
+static uint32_t holder_in(const struct nsx_fleet *f, const struct nsx_passed *s,
+			  uint32_t comm)
+{
+	uint32_t most = 0;
+
+	for (uint32_t m = 1; m < f->comm[comm].n; m++)
+		if (s->held_ns[comm][m] > s->held_ns[comm][most])
+			most = m;
+	return f->comm[comm].m[most].rank;
+}
+
+/* The communicator in which a rank waits most, but one; NSX_NONE: in none. */
+static uint32_t waits_in(const struct nsx_fleet *f, const struct nsx_passed *s,
+			 uint32_t rank, uint32_t but)
+{
+	uint32_t most = NSX_NONE;
+	double most_ns = 0;
+
+	for (uint32_t c = 0; c < f->ncomms; c++)
+		for (uint32_t m = 0; c != but && m < f->comm[c].n; m++)
+			if (f->comm[c].m[m].rank == rank &&
+			    s->wait_ns[c][m] > most_ns) {
+				most_ns = s->wait_ns[c][m];
+				most = c;
+			}
+	return most;
+}
+
+/* What is waited for the late one itself and for those that wait for it, and the
+ * way from it to where most of the latter is.
+ */
+static void follow(const struct judge *j, const struct nsx_passed *s,
+		   struct nsx_late *l)
+{
+	const struct nsx_fleet *f = j->f;
+	struct nsx_hop way[MOST_HOPS];
+	uint32_t comm = NSX_NONE, rank = NSX_NONE;
+	unsigned n = 0;
+	double most_ns = 0;
+
+	for (uint32_t c = 0; c < f->ncomms; c++)
+		for (uint32_t m = 0; m < f->comm[c].n; m++) {
+			double ns = s->held_ns[c][m] / (double)f->nsteps;
+			uint32_t r = f->comm[c].m[m].rank;
+
+			if (is_one_of(l, r)) {
+				l->direct_ns += ns;
+				continue;
+			}
+			l->passed_on_ns += ns;
+			if (ns > most_ns) {
+				most_ns = ns;
+				comm = c;
+				rank = r;
+			}
+		}
+	while (comm != NSX_NONE && n < MOST_HOPS) {
+		way[n++] = (struct nsx_hop){comm, rank};
+		if (is_one_of(l, rank))
+			break;
+		comm = waits_in(f, s, rank, comm);
+		rank = comm == NSX_NONE ? NSX_NONE : holder_in(f, s, comm);
+	}
+	if (!n || !is_one_of(l, way[n - 1].rank))
+		return;
+	l->hop = nsx_arena_get(f->arena, n * sizeof(*way));
+	for (l->nhops = 0; l->nhops < n; l->nhops++)
+		l->hop[l->nhops] = way[n - 1 - l->nhops];
+}
+
 /* Prices the late ones alone, and together in order; who adds next to nothing
  * to the ones before it is not held against anybody.
  */
@@ -598,18 +707,20 @@ static int price(struct judge *j, struct nsx_err *err)
 	size_t kept = 0, tried = NSX_MIN(f->nlate, MOST_LATE);
 
 	for (size_t i = 0; i < tried; i++) {
+		struct nsx_passed passed = new_passed(j);
 		struct nsx_late l = f->late[i];
 		uint32_t *with = all + n;
 		double together;
 
-		if (nsx_fleet_replay(f, l.ranks, l.n, NULL, 0,
+		if (nsx_fleet_replay(f, l.ranks, l.n, NULL, 0, &passed,
 				     &l.recoverable_ns, err))
 			return err->rc;
+		follow(j, &passed, &l);
 		together = l.recoverable_ns;
 		memcpy(with, l.ranks, l.n * sizeof(*with));
 		qsort(all, n + l.n, sizeof(*all), nsx_cmp_u32);
-		if (n && nsx_fleet_replay(f, all, n + l.n, NULL, 0, &together,
-					  err))
+		if (n && nsx_fleet_replay(f, all, n + l.n, NULL, 0, NULL,
+					  &together, err))
 			return err->rc;
 		if (together - f->all_recoverable_ns <
 		    (kept ? LEAST_ADDED : LEAST_SHARE) * f->step_ns) {
@@ -637,11 +748,12 @@ static int add_links(struct judge *j, struct nsx_err *err)
 
 		for (uint32_t m = 0; m < c->n; m++)
 			v[m] = c->m[m].rank;
-		if (nsx_fleet_replay(f, NULL, 0, &f->link[i], 1, &gain, err))
+		if (nsx_fleet_replay(f, NULL, 0, &f->link[i], 1, NULL, &gain,
+				     err))
 			return err->rc;
 		if (gain < LEAST_SHARE * f->step_ns)
 			continue;
-		l = add_late(j, v, c->n, NSX_NONE);
+		l = add_late(j, v, c->n);
 		l->cause = NSX_WHY_LINK;
 		l->explained = 1;
 		l->kind = NSX_LATE_STEADY;

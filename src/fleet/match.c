@@ -484,15 +484,20 @@ static double apart(struct matcher *m, struct channel *const *v, size_t n,
 	return k ? spread[k * 4 / 5] : INFINITY;
 }
 
-/* Shapes of a job in order, the largest groups first; the last has groups of 1. */
-static void next_shape(int64_t world, struct shape *s)
+/* Shapes of a job in order, the largest groups first; the last has groups of 1.
+ * Where the mesh is known they are those of its axes.
+ */
+static void next_shape(const struct nsx_mesh *mesh, int64_t world,
+		       struct shape *s)
 {
 	do {
 		if (++s->stride * s->size > world) {
 			s->size--;
 			s->stride = 1;
 		}
-	} while (s->size > 1 && world % (s->stride * s->size));
+	} while (s->size > 1 && (world % (s->stride * s->size) ||
+				 (mesh->n && !nsx_mesh_has(mesh, s->stride,
+							   s->size))));
 }
 
 /* The largest groups whose ends agree as well as any.  That parts of one would
@@ -510,12 +515,12 @@ static struct shape shape_of(struct matcher *m, struct channel *const *v,
 
 	if (n < 3)
 		return all;
-	for (s = all; s.size > 1; next_shape(world, &s)) {
+	for (s = all; s.size > 1; next_shape(&m->f->mesh, world, &s)) {
 		least = NSX_MIN(least, apart(m, v, n, s));
 		nsx_arena_clear(m->scratch);
 	}
 	for (s = all; s.size >= best.size || isinf(found);
-	     next_shape(world, &s)) {
+	     next_shape(&m->f->mesh, world, &s)) {
 		double x = apart(m, v, n, s);
 
 		nsx_arena_clear(m->scratch);

@@ -76,7 +76,9 @@ struct replay {
 	struct rank_now *rank;
 	struct channel_now **channel; /* by comm, member                     */
 	size_t *at;		      /* by comm: the next collective        */
+	uint32_t *holder; /* by comm: the member last waited for             */
 	double *ahead_ns;	      /* by family: of its last collective   */
+	const struct nsx_passed *passed; /* NULL: not asked for              */
 	double saved_ns; /* up to the main family's last collective          */
 };
 
@@ -322,6 +324,39 @@ static double ahead_of(const struct visit *v, struct rank_now *r,
 	return NSX_MIN(by_data, by_channel);
 }
 
+/* The member that a collective had to wait for: the one that came last, or, where
+ * its channel held that one back, the same as before.
+ */
+static void find_holder(struct replay *p, const struct place *x)
+{
+	const struct visit *v = &p->visit[x->visits];
+	uint32_t n = p->f->comm[x->comm].n, last = NSX_NONE;
+
+	for (uint32_t m = 0; m < n; m++)
+		if (v[m].start_ns != INT64_MIN &&
+		    (last == NSX_NONE || v[m].end_ns - v[m].start_ns <
+						 v[last].end_ns - v[last].start_ns))
+			last = m;
+	if (!is_held_by_channel(&v[last], &p->channel[x->comm][last]))
+		p->holder[x->comm] = last;
+}
+
+/* A member that was held goes on `ahead` of its old self: so much less than until
+ * now it has waited, for the holder.
+ */
+static void go_on(struct replay *p, const struct place *x, uint32_t m,
+		  double ahead)
+{
+	struct rank_now *r = &p->rank[p->f->comm[x->comm].m[m].rank];
+	double less = ahead - r->ahead_ns;
+
+	r->ahead_ns = ahead;
+	if (!p->passed || less <= 0 || r->is_mended)
+		return;
+	p->passed->wait_ns[x->comm][m] += less;
+	p->passed->held_ns[x->comm][p->holder[x->comm]] += less;
+}
+
 /* Second walk. Returns how much earlier the collective ends; NAN: of nobody. */
 static double step_over(struct replay *p, const struct place *x)
 {
@@ -349,6 +384,8 @@ static double step_over(struct replay *p, const struct place *x)
 		ahead = NSX_MAX(ahead, NSX_MIN(p->ahead_ns[c->family], least -
 					       p->need[x->need].transfer));
 	p->ahead_ns[c->family] = ahead;
+	if (p->passed)
+		find_holder(p, x);
 	for (uint32_t m = 0; m < c->n; m++) {
 		const struct visit *v = &p->visit[x->visits + m];
 		struct rank_now *r = &p->rank[c->m[m].rank];
@@ -362,8 +399,8 @@ static double step_over(struct replay *p, const struct place *x)
 					  AT_ONCE_NS)
 			mine = r->ahead_ns;
 		if (v->exposed_ns > LEAST_EXPOSED_NS)
-			r->ahead_ns = NSX_MIN(mine, r->ahead_ns +
-						    (double)v->exposed_ns);
+			go_on(p, x, m, NSX_MIN(mine, r->ahead_ns +
+						     (double)v->exposed_ns));
 		p->channel[x->comm][m] = (struct channel_now){mine, v->end_ns};
 	}
 	return ahead;
@@ -414,10 +451,12 @@ static void replay_totals(struct replay *p, double *scratch)
 
 int nsx_fleet_replay(const struct nsx_fleet *f, const uint32_t *ranks, size_t n,
 		     const struct nsx_fslow_link *links, size_t nlinks,
-		     double *ret_ns, struct nsx_err *err)
+		     const struct nsx_passed *passed, double *ret_ns,
+		     struct nsx_err *err)
 {
 	struct nsx_arena *a = nsx_arena_new();
-	struct replay p = {.f = f, .links = links, .nlinks = nlinks};
+	struct replay p = {.f = f, .links = links, .nlinks = nlinks,
+			   .passed = passed};
 	double *scratch = nsx_arena_get(a, f->nranks * sizeof(*scratch));
 	int rc = 0;
 
@@ -426,6 +465,7 @@ int nsx_fleet_replay(const struct nsx_fleet *f, const uint32_t *ranks, size_t n,
 		p.rank[ranks[i]].is_mended = true;
 	p.channel = nsx_arena_get(a, f->ncomms * sizeof(*p.channel));
 	p.at = nsx_arena_get(a, f->ncomms * sizeof(*p.at));
+	p.holder = nsx_arena_get(a, f->ncomms * sizeof(*p.holder));
 	p.ahead_ns = nsx_arena_get(a, f->nfamilies * sizeof(*p.ahead_ns));
 	for (uint32_t i = 0; i < f->ncomms; i++) {
 		p.channel[i] = nsx_arena_get(a, f->comm[i].n *

@@ -20,7 +20,7 @@ int nsx_fleet_frontier(const struct nsx_fleet *f, struct nsx_stage **ret,
 
 struct nsx_ffinding {
 	const char *id, *key, *title, *category, *severity, *confidence;
-	const char *evidence[6], *recommendation[4]; /* NULL-terminated      */
+	const char *evidence[8], *recommendation[4]; /* NULL-terminated      */
 	double headroom_ns; /* of a step; 0: not priced                      */
 	const char *price;  /* "replayed", "measured"; NULL                  */
 	const uint32_t *ranks;
@@ -67,6 +67,11 @@ void nsx_freport_page(const struct nsx_freport *r, bool is_md,
 /* "0-3, 7" of indices of ranks, ascending. Owner: the arena. */
 const char *nsx_rank_list(const struct nsx_fleet *f, const uint32_t *v,
 			  size_t n, struct nsx_arena *a);
+/* The axes of the mesh along which a communicator lies: "tp", "dp, pp".  NULL: no
+ * mesh is known.
+ */
+const char *nsx_axis_of(const struct nsx_fleet *f, const struct nsx_fcomm *c,
+			struct nsx_arena *a);
 /* Three significant digits: "1.20 ms". */
 const char *nsx_say_ns(double ns, struct nsx_arena *a);
 

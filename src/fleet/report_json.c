@@ -79,6 +79,8 @@ static void add_late(struct nsx_jsonw *w, const struct nsx_fleet *f,
 	add_ranks(w, f, l->ranks, l->n);
 	if (l->host != NSX_NONE)
 		nsx_jsonw_int(w, "host", l->host);
+	if (l->axis != NSX_NONE)
+		nsx_jsonw_str(w, "axis", f->mesh.axis[l->axis].name);
 	nsx_jsonw_str(w, "kind", l->kind == NSX_LATE_STEADY ? "steady" :
 							      "transient");
 	nsx_jsonw_real(w, "p", l->p);
@@ -89,6 +91,8 @@ static void add_late(struct nsx_jsonw *w, const struct nsx_fleet *f,
 		       pct_of_step(f, l->recoverable_ns));
 	add_number(w, "speedup_ceiling", l->recoverable_ns < f->step_ns,
 		   f->step_ns / (f->step_ns - l->recoverable_ns));
+	nsx_jsonw_real(w, "direct_wait_ms", l->direct_ns / 1e6);
+	nsx_jsonw_real(w, "passed_on_wait_ms", l->passed_on_ns / 1e6);
 	nsx_jsonw_str(w, "cause", cause_names[l->cause]);
 	if (l->cause == NSX_WHY_IDLE && l->idle_cause < NSX_NCAUSES)
 		nsx_jsonw_str(w, "idle_cause", nsx_cause_names[l->idle_cause]);

@@ -283,7 +283,7 @@ static void add_sections(const struct nsx_freport *r, struct nsx_buf *b)
 	static const char *const ranks[] = {"rank", "host", "own_ms",
 		"excess_ms", "excess_pct", "came_last", "collectives",
 		"waited_ms", NULL};
-	static const char *const colls[] = {"communicator", "op_name", "ranks",
+	static const char *const colls[] = {"axis", "communicator", "op_name", "ranks",
 		"count", "transfer_us", "wait_us", "wait_pct", "class",
 		"late_rank", "late_times", NULL};
 	static const char *const clocks[] = {"host", "ranks", "lo_us", "hi_us",
@@ -316,7 +316,8 @@ static void add_sections(const struct nsx_freport *r, struct nsx_buf *b)
 		add(b, "\n## Communication\n\nTransfer is the least length of a "
 		       "collective over its ranks; what others took longer they "
 		       "waited. No clock is needed for that.\n\n");
-		add_table(r, NSX_FT_COLLECTIVES, colls, b);
+		add_table(r, NSX_FT_COLLECTIVES,
+			  r->f->mesh.n ? colls : colls + 1, b);
 	}
 	if (r->t[NSX_FT_CLOCK].nrows > 1) {
 		add(b, "\n## Clocks\n\nHow far each clock is ahead of the first "

@@ -192,6 +192,22 @@ int nsx_fleet_new(struct nsx_digest **v, size_t n, struct nsx_fleet **ret,
 	return rc;
 }
 
+int nsx_fleet_set_mesh(struct nsx_fleet *f, const struct nsx_mesh *m,
+		       struct nsx_err *err)
+{
+	int64_t n = nsx_mesh_ranks(m), most = f->nranks ?
+			f->rank[f->nranks - 1].number + 1 : 0;
+
+	if (n < most || (f->expected >= 0 && n != f->expected))
+		return nsx_fail(err, NSX_E_USAGE, "the mesh has %lld ranks, the "
+				"job %lld: give the size of every axis",
+				(long long)n,
+				(long long)NSX_MAX(most, f->expected));
+	f->expected = n;
+	f->mesh = *m;
+	return 0;
+}
+
 int nsx_fleet_analyse(struct nsx_fleet *f, struct nsx_err *err)
 {
 	return nsx_fleet_match(f, err) || nsx_fleet_steps(f, err) ||

@@ -8,6 +8,7 @@
 #define RANK_COLUMNS(X)                                                       \
 	X(R_RANK, "rank", I64, "number in the job")                           \
 	X(R_HOST, "host", I64, "host, numbered by hash")                      \
+	X(R_MESH, "mesh", STR, "where it lies on the axes of --mesh")         \
 	X(R_FROM, "rank_from", STR, "how the number is known")                \
 	X(R_GPU, "gpu_model", STR, "model of its GPU")                        \
 	X(R_STEPS, "steps", I64, "of the fleet's steps, that it took part in") \
@@ -30,6 +31,7 @@ NSX_COLUMNS(rank_cols, RANK_COLUMNS);
 	X(C_KIND, "kind", STR, "nccl or mpi")                                 \
 	X(C_OP, "op_name", STR, "operation")                                  \
 	X(C_BYTES, "bytes", I64, "size, where payloads say it")               \
+	X(C_AXIS, "axis", STR, "of --mesh, that they lie along")              \
 	X(C_RANKS, "ranks", STR, "that take part")                            \
 	X(C_COUNT, "count", I64, "matched collectives", .adds = true)         \
 	X(C_TRANSFER, "transfer_us", F64, "mean of the least length")         \
@@ -175,6 +177,9 @@ static int fill_ranks(struct nsx_freport *r, struct nsx_table *t,
 			return err->rc;
 		row[R_RANK] = nsx_int(x->number);
 		row[R_HOST] = nsx_int(x->host);
+		if (f->mesh.n)
+			row[R_MESH] = nsx_string(nsx_mesh_place(
+				&f->mesh, x->number, r->arena));
 		row[R_FROM] = nsx_string(nsx_rank_from_names[d->rank_from]);
 		row[R_GPU] = nsx_string(*d->gpu_model ? d->gpu_model : NULL);
 		row[R_STEPS] = nsx_int(x->nsteps);
@@ -205,18 +210,32 @@ static int fill_ranks(struct nsx_freport *r, struct nsx_table *t,
 	return 0;
 }
 
-/* Ranks that differ from all others in one metric by five median deviations and
- * 3 %: by rank, by how many deviations; 0: none.  False: nothing to compare.
+/* Stages of a pipeline do different work: a rank is compared within its own. */
+static int64_t stage_of(const struct nsx_fleet *f, uint32_t rank)
+{
+	for (unsigned i = 0; i < f->mesh.n; i++)
+		if (!strcmp(f->mesh.axis[i].name, "pp"))
+			return nsx_mesh_at(&f->mesh.axis[i],
+					   f->rank[rank].number);
+	return 0;
+}
+
+/* Ranks of a stage that differ from its others in one metric by five median
+ * deviations and 3 %: by rank, by how many deviations; 0: none.  False: nothing
+ * to compare.
  */
-static bool find_outliers(const struct nsx_table *ranks, unsigned metric,
-			  double *z, double *scratch, double *ret_median)
+static bool find_outliers(const struct nsx_fleet *f,
+			  const struct nsx_table *ranks, unsigned metric,
+			  int64_t stage, double *z, double *scratch,
+			  double *ret_median)
 {
 	double mad;
 	size_t n = 0;
 
-	for (size_t i = 0; i < ranks->nrows; i++) {
+	for (uint32_t i = 0; i < ranks->nrows; i++) {
 		z[i] = NAN;
-		if (!nsx_row_at(ranks, i)[metric].type)
+		if (!nsx_row_at(ranks, i)[metric].type ||
+		    stage_of(f, i) != stage)
 			continue;
 		z[i] = nsx_table_number(ranks, i, rank_cols[metric].key);
 		scratch[n++] = z[i];
@@ -263,33 +282,49 @@ static int add_outlier(const struct nsx_freport *r, const uint32_t *v, size_t n,
 }
 
 /* All of a host that differ the same way are one row. */
-static int fill_outliers(struct nsx_freport *r, const struct nsx_table *ranks,
-			 struct nsx_table *t, struct nsx_err *err)
+static int add_outliers(struct nsx_freport *r, unsigned metric, int64_t stage,
+			double *z, uint32_t *v, struct nsx_table *t,
+			struct nsx_err *err)
+{
+	const struct nsx_fleet *f = r->f;
+	double median;
+
+	if (!find_outliers(f, &r->t[NSX_FT_RANKS], metric, stage, z,
+			   z + f->nranks, &median))
+		return 0;
+	for (uint32_t i = 0; i < f->nranks; i++) {
+		uint32_t host = f->rank[i].host, n = 0;
+
+		for (uint32_t k = 0; k < f->nranks && z[i] != 0; k++)
+			if (f->rank[k].host == host && z[i] * z[k] > 0)
+				v[n++] = k;
+		if (n < 2 || n < f->host[host].nranks || f->nhosts < 2) {
+			v[0] = i;
+			n = z[i] != 0;
+		}
+		if (n && v[0] == i &&
+		    add_outlier(r, v, n, metric, z, median, t, err))
+			return err->rc;
+	}
+	return 0;
+}
+
+static int fill_outliers(struct nsx_freport *r, struct nsx_table *t,
+			 struct nsx_err *err)
 {
 	static const unsigned metrics[] = {R_OWN, R_KERNELS, R_KERNEL_MS, R_IDLE,
 					   R_LAUNCH, R_GBPS, R_PEAK};
 	const struct nsx_fleet *f = r->f;
-	double *z = nsx_arena_get(r->arena, 2 * f->nranks * sizeof(*z)), median;
+	double *z = nsx_arena_get(r->arena, 2 * f->nranks * sizeof(*z));
 	uint32_t *v = nsx_arena_get(r->arena, f->nranks * sizeof(*v));
+	int64_t nstages = 1;
 
-	for (size_t m = 0; m < ARRAY_LEN(metrics); m++) {
-		if (!find_outliers(ranks, metrics[m], z, z + f->nranks, &median))
-			continue;
-		for (uint32_t i = 0; i < f->nranks; i++) {
-			uint32_t host = f->rank[i].host, n = 0;
-
-			for (uint32_t k = 0; k < f->nranks && z[i] != 0; k++)
-				if (f->rank[k].host == host && z[i] * z[k] > 0)
-					v[n++] = k;
-			if (n < 2 || n < f->host[host].nranks || f->nhosts < 2) {
-				v[0] = i;
-				n = z[i] != 0;
-			}
-			if (n && v[0] == i &&
-			    add_outlier(r, v, n, metrics[m], z, median, t, err))
+	for (uint32_t i = 0; i < f->nranks; i++)
+		nstages = NSX_MAX(nstages, stage_of(f, i) + 1);
+	for (size_t m = 0; m < ARRAY_LEN(metrics); m++)
+		for (int64_t s = 0; s < nstages; s++)
+			if (add_outliers(r, metrics[m], s, z, v, t, err))
 				return err->rc;
-		}
-	}
 	return 0;
 }
 
@@ -363,6 +398,7 @@ static int add_op(struct nsx_freport *r, uint32_t comm, const char *ranks,
 	row[C_OP] = nsx_string(s->op->name);
 	if (s->op->bytes >= 0)
 		row[C_BYTES] = nsx_int(s->op->bytes);
+	row[C_AXIS] = nsx_string(nsx_axis_of(r->f, c, r->arena));
 	row[C_RANKS] = nsx_string(ranks);
 	row[C_COUNT] = nsx_int(s->n);
 	row[C_TRANSFER] = nsx_us((double)s->transfer_ns / (double)s->n);
@@ -712,7 +748,7 @@ int nsx_freport_tables(struct nsx_freport *r, struct nsx_err *err)
 		    fill_comm(r, c, &t[NSX_FT_COLLECTIVES], err))
 			return err->rc;
 	return fill_ranks(r, &t[NSX_FT_RANKS], err) ||
-	       fill_outliers(r, &t[NSX_FT_RANKS], &t[NSX_FT_OUTLIERS], err) ||
+	       fill_outliers(r, &t[NSX_FT_OUTLIERS], err) ||
 	       fill_frontier(r, &t[NSX_FT_FRONTIER], err) ||
 	       fill_clocks(r, &t[NSX_FT_CLOCK], err) ||
 	       fill_steps(r, &t[NSX_FT_STEPS], err) ||

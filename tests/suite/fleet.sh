@@ -74,6 +74,26 @@ ok 'no secrets' [ -z "$(cat all.nsxd job/report.json | grep -aoE 'never-print-me
 ok 'readable' [ "$(sqlite3 all.nsxd 'SELECT count(*) FROM rank')" = 12 ]
 ok 'small' [ "$(wc -c <d0.nsxd)" -lt 150000 ]
 
+# The axes of the job, by name.
+printf 'tp 3 # neighbours\n\ndp 4\n' >mesh
+"$prog" fleet d*.nsxd --mesh mesh -q -o meshed
+ok 'place on the mesh' grep -q '^5,.,"tp 2, dp 1",' meshed/tables/ranks.csv
+ok 'axes of a communicator' grep -q ',"tp, dp",0-11,' meshed/tables/collectives.csv
+printf 'tp 3\ndp 5\n' >mesh
+"$prog" fleet d*.nsxd --mesh mesh -q -o meshed 2>err
+ok 'a mesh of another size' [ "$? $(grep -c 'has 15 ranks, the job 12' err)" = '2 1' ]
+"$prog" fleet d*.nsxd --mesh err -q -o meshed 2>out
+ok 'no mesh' [ $? = 2 ]
+
+# Without times of collectives iterations tell the same.
+i=0
+for f in job/traces/*.sqlite; do
+	"$prog" digest "$f" -q --detail steps -o "s$i.nsxd" || fail=$((fail + 1)); i=$((i + 1))
+done
+"$prog" fleet s*.nsxd --json >steps.json
+ok 'digests of steps' python3 "$here/fleet/check.py" job steps.json
+ok 'smaller' [ "$(wc -c <s0.nsxd)" -lt "$(wc -c <d0.nsxd)" ]
+
 # What cannot be read is named and left out: exit code 4.
 head -c 20000 d3.nsxd >d3cut.nsxd
 { head -c 12000 d4.nsxd; head -c 12000 /dev/zero; tail -c +24001 d4.nsxd; } >d4bad.nsxd
