@@ -3,8 +3,11 @@
  *
  * A payload is JSON text, or bytes: a header of four 64-bit little-endian words
  * (domain, schema, size, offset of the rest), then communicator and message
- * size, which all schemas of calls that move data begin with.
+ * size, which all schemas of calls that move data begin with.  Of a call that
+ * makes a communicator it is communicator, ranks, rank and device; before NCCL
+ * 2.26 without the communicator, and rank first.
  */
+#include <endian.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +27,9 @@ static const enum nsx_field fields[NFIELDS] = {
 
 struct message {
 	struct nsx_nccl_call call;
+	struct nsx_nccl_init init; /* nranks 0: it is none                   */
 	int64_t name_id, json_id; /* still to be looked up; -1: known */
+	bool makes; /* a communicator, by its name */
 };
 struct domain { /* of NCCL */
 	uint64_t process_key;
@@ -93,6 +98,58 @@ static bool read_json(const char *json, size_t n, struct nsx_nccl_call *m)
 	return true;
 }
 
+static int64_t int_at(const char *p)
+{
+	int32_t x;
+
+	memcpy(&x, p, sizeof(x));
+	return (int32_t)le32toh((uint32_t)x);
+}
+
+static bool is_init(const struct nsx_nccl_init *x)
+{
+	return x->nranks > 0 && x->rank >= 0 && x->rank < x->nranks &&
+	       x->nranks <= INT32_MAX;
+}
+
+static bool read_init_binary(const struct nsx_val *v, struct nsx_nccl_init *x)
+{
+	uint64_t size, offset;
+	const char *p;
+
+	if ((v->type != NSX_V_BLOB && v->type != NSX_V_TEXT) || v->len < 44)
+		return false;
+	size = word_at(v->u.p + 16);
+	offset = word_at(v->u.p + 24);
+	if (offset < 32 || offset > v->len || size > v->len - offset ||
+	    (size != 12 && size < 20))
+		return false;
+	p = v->u.p + offset;
+	x->rank = int_at(size == 12 ? p : p + 12);
+	x->nranks = int_at(size == 12 ? p + 4 : p + 8);
+	x->device = int_at(size == 12 ? p + 8 : p + 16);
+	return is_init(x);
+}
+
+static bool read_init_json(const char *json, size_t n, struct nsx_nccl_init *x)
+{
+	uint64_t rank, nranks, device;
+
+	if (!number_of(json, n, "\"Rank\"", &rank) ||
+	    !number_of(json, n, "\"No. of ranks\"", &nranks) ||
+	    !number_of(json, n, "\"CUDA device\"", &device))
+		return false;
+	x->rank = (int64_t)NSX_MIN(rank, INT64_MAX);
+	x->nranks = (int64_t)NSX_MIN(nranks, INT64_MAX);
+	x->device = (int64_t)NSX_MIN(device, INT64_MAX);
+	return is_init(x);
+}
+
+static bool makes_communicator(const char *name, size_t n)
+{
+	return n >= 16 && !strncasecmp(name, "ncclCommInitRank", 16);
+}
+
 static uint8_t op_of(const char *name, size_t n)
 {
 	char text[64];
@@ -132,6 +189,27 @@ static bool is_nccl(const struct part *p, const struct nsx_val *v)
 		       cmp_domain) != NULL;
 }
 
+static void name_it(struct message *m, const char *name, size_t n)
+{
+	m->call.op = op_of(name, n);
+	m->makes = makes_communicator(name, n);
+}
+
+/* What it says depends on a name that may not be known yet. */
+static bool read_text(struct message *m, const char *json, size_t n)
+{
+	bool inits = read_init_json(json, n, &m->init);
+
+	return read_json(json, n, &m->call) || inits;
+}
+
+static bool read_bytes(struct message *m, const struct nsx_val *v)
+{
+	bool inits = read_init_binary(v, &m->init);
+
+	return read_binary(v, &m->call) || inits;
+}
+
 static int on_row(void *ctx, int64_t rid, const struct nsx_val *v,
 		  struct nsx_err *err)
 {
@@ -148,12 +226,12 @@ static int on_row(void *ctx, int64_t rid, const struct nsx_val *v,
 	m.call.start_ns = v[START].u.i;
 	m.call.global_tid = v[TID].type == NSX_V_I64 ? (uint64_t)v[TID].u.i : 0;
 	if (v[TEXT].type == NSX_V_TEXT)
-		m.call.op = op_of(v[TEXT].u.p, v[TEXT].len);
+		name_it(&m, v[TEXT].u.p, v[TEXT].len);
 	else if (v[TEXT_ID].type == NSX_V_I64)
 		m.name_id = v[TEXT_ID].u.i;
 	if (!(v[JSON].type == NSX_V_TEXT &&
-	      read_json(v[JSON].u.p, v[JSON].len, &m.call)) &&
-	    !read_binary(&v[BINARY], &m.call)) {
+	      read_text(&m, v[JSON].u.p, v[JSON].len)) &&
+	    !read_bytes(&m, &v[BINARY])) {
 		if (v[JSON_ID].type != NSX_V_I64)
 			return 0;
 		m.json_id = v[JSON_ID].u.i;
@@ -185,9 +263,9 @@ static int resolve(struct part *all, struct nsx_arena *a, struct nsx_err *err)
 		const char *name = text[2 * i], *json = text[2 * i + 1];
 
 		if (name)
-			m->call.op = op_of(name, strlen(name));
+			name_it(m, name, strlen(name));
 		if (m->json_id >= 0 &&
-		    !(json && read_json(json, strlen(json), &m->call)))
+		    !(json && read_text(m, json, strlen(json))))
 			m->call.op = 0;
 	}
 	return 0;
@@ -258,17 +336,26 @@ static int read_all(struct part *parts, unsigned nparts, struct nsx_err *err)
 	return 0;
 }
 
-/* Leaves the calls that move data. */
+/* Leaves the calls that move data, and those that make communicators. */
 static int keep(struct part *all, struct nsx_arena *a,
 		struct nsx_nccl_calls *ret, struct nsx_err *err)
 {
 	ret->v = nsx_arena_try_array(a, all->n, sizeof(*ret->v), "messages",
 				     err);
-	if (!ret->v || resolve(all, a, err))
+	ret->init = nsx_arena_try_array(a, all->n, sizeof(*ret->init),
+					"communicators", err);
+	if (!ret->v || !ret->init || resolve(all, a, err))
 		return err->rc;
-	for (size_t i = 0; i < all->n; i++)
-		if (all->v[i].call.op)
-			ret->v[ret->n++] = all->v[i].call;
+	for (size_t i = 0; i < all->n; i++) {
+		struct message *m = &all->v[i];
+
+		if (m->makes && is_init(&m->init)) {
+			m->init.global_tid = m->call.global_tid;
+			ret->init[ret->ninits++] = m->init;
+		} else if (m->call.op) {
+			ret->v[ret->n++] = m->call;
+		}
+	}
 	return 0;
 }
 

@@ -16,9 +16,15 @@ struct nsx_nccl_call { /* that moves data; began in the window               */
 	int64_t start_ns, bytes;
 	uint8_t op; /* enum nsx_comm_op, NSX_NCCL_SEND or NSX_NCCL_RECV      */
 };
+struct nsx_nccl_init { /* a process joins a communicator                    */
+	uint64_t global_tid; /* 0: not known                                 */
+	int64_t rank, nranks, device; /* in it; device: CUDA ordinal          */
+};
 struct nsx_nccl_calls { /* in no order */
 	struct nsx_nccl_call *v;
 	size_t n;
+	struct nsx_nccl_init *init;
+	size_t ninits;
 	bool is_partial; /* the table is damaged */
 };
 

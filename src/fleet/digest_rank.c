@@ -191,6 +191,30 @@ static void rank_in_marks(const struct nsx_trace *t, uint32_t process,
 	}
 }
 
+/* The process's rank in the communicator of most ranks that it joins with the
+ * device, if that is the job's: of `world` ranks, -1 where that is not known.
+ */
+static void rank_in_nccl(const struct nsx_maker *m, const struct nsx_member *x,
+			 bool is_alone, int64_t world, struct nsx_digest *d)
+{
+	const struct nsx_nccl_init *best = NULL;
+
+	for (size_t i = 0; i < m->nccl.ninits; i++) {
+		const struct nsx_nccl_init *c = &m->nccl.init[i];
+
+		if (nsx_process_find(m->t, c->global_tid & ~UINT64_C(0xffffff)) ==
+			    x->process &&
+		    (is_alone || c->device == d->device) &&
+		    (!best || c->nranks > best->nranks))
+			best = c;
+	}
+	if (!best || (world >= 0 && best->nranks != world))
+		return;
+	d->rank = best->rank;
+	d->world = best->nranks;
+	d->rank_from = NSX_RANK_PAYLOAD;
+}
+
 struct mpi_ranks {
 	const struct nsx_trace *t;
 	const struct nsx_member *x;
@@ -264,14 +288,19 @@ int nsx_maker_identify(struct nsx_maker *m, const struct nsx_member *x,
 		who = nsx_hash_u64(who ^ (uint64_t)c.utc_ns);
 		who = nsx_hash_u64(who ^ m->t->process[x[i].process].key);
 		d[i]->who = nsx_hash_u64(who ^ (uint64_t)d[i]->device);
+		if (d[i]->rank < 0 && c.world >= 0)
+			rank_in_nccl(m, &x[i], is_alone(x, n, i), c.world,
+				     d[i]);
 	}
 	if (!rc)
 		rc = nsx_view_scan(m->t->schema, NSX_VIEW_mpi_rank, ranks, 2, 1,
 				   on_mpi_rank, &mpi, 0, err);
 	for (size_t i = 0; i < n && !rc; i++) {
-		if (n > 1 && !is_alone(x, n, i))
+		if (!is_alone(x, n, i) && d[i]->rank_from != NSX_RANK_PAYLOAD)
 			d[i]->rank = -1;
-		else if (d[i]->rank < 0 && n > 1)
+		if (d[i]->rank < 0 && c.world < 0 && (n > 1 || c.rank < 0))
+			rank_in_nccl(m, &x[i], is_alone(x, n, i), -1, d[i]);
+		if (d[i]->rank < 0 && n > 1 && is_alone(x, n, i))
 			rank_in_marks(m->t, x[i].process, d[i]);
 		if (n == 1)
 			rc = find_rank(m, &c, d[i], err);

@@ -101,6 +101,21 @@ static void number(struct nsx_fleet *f, struct nsx_digest **v, size_t n)
 	}
 }
 
+/* A communicator of fewer ranks than are here is not the job's: its ranks number
+ * nobody.
+ */
+static void doubt_payloads(struct nsx_digest **v, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (v[i]->rank_from == NSX_RANK_PAYLOAD &&
+		    v[i]->world < (int64_t)n) {
+			v[i]->rank = v[i]->world = -1;
+			v[i]->rank_from = NSX_RANK_ORDER;
+		}
+	if (n)
+		qsort(v, n, sizeof(*v), cmp_digest);
+}
+
 static int cmp_rank(const void *a, const void *b)
 {
 	const struct nsx_frank *x = a, *y = b;
@@ -169,6 +184,7 @@ int nsx_fleet_new(struct nsx_digest **v, size_t n, struct nsx_fleet **ret,
 	f->expected = -1;
 	f->main = NSX_NONE;
 	n = nsx_digest_unite(v, n);
+	doubt_payloads(v, n);
 	f->rank = nsx_arena_try_array(a, n, sizeof(*f->rank), "ranks", err);
 	if (!f->rank) {
 		nsx_arena_free(a);

@@ -58,7 +58,7 @@ static struct {
 	int strength; /* of the fault, percent                               */
 	int speeds;   /* of GPUs: the slowest takes this much longer, 0.1 %  */
 	int root;     /* a step begins with a broadcast                      */
-	int payload;  /* NCCL says communicator and bytes of its calls       */
+	int payload;  /* NCCL says communicator and bytes of its calls; 2: ranks */
 	int skew;     /* of the clocks of hosts: at most, ms                 */
 	uint64_t seed;
 	enum fault fault;
@@ -536,7 +536,16 @@ static void add_rank(sqlite3 *db, const struct rank *v, int r)
 		run_sql(db, sql);
 		sqlite3_free(sql);
 	}
-	if (job.one_file) {
+	if (job.payload > 1) {
+		char *sql = sqlite3_mprintf("INSERT INTO NVTX_EVENTS VALUES "
+			"(1000000,1050000,59,'ncclCommInitRankConfig',%lld,1,"
+			"'{\"NCCL communicator ID\":7,\"No. of ranks\":%d,"
+			"\"Rank\":%d,\"CUDA device\":%d}')",
+			(long long)gtid, job.ranks, r, (int)dev);
+
+		run_sql(db, sql);
+		sqlite3_free(sql);
+	} else if (job.one_file) {
 		char *sql = sqlite3_mprintf("INSERT INTO NVTX_EVENTS VALUES "
 			"(1000000,NULL,34,'rank %d of %d',%lld,0,NULL)", r, job.ranks,
 			(long long)gtid);

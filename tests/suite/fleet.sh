@@ -47,10 +47,12 @@ planted tp_calm gpu_slow ranks=64 hosts=8 tp=2 steps=30 seed=3
 keep=1
 planted one gpu_slow one_file=1 ranks=8 hosts=1
 planted many gpu_slow ranks=8 hosts=1
+planted named gpu_slow one_file=1 ranks=8 hosts=1 payload=2
 of() { python3 -c "
 import json, sys
 f = json.load(open(sys.argv[1]))['metrics']['fleet']
 print([(s['ranks'], s['cause'], round(s['recoverable_ms'], 1)) for s in f['stragglers']], f['ranks_seen'])" "$1"; }
+ok 'ranks by payloads' [ "$(of one/report.json) payload" = "$(of named/report.json) $(python3 -c "import json; print(*{r['rank_from'] for r in json.load(open('named/report.json'))['metrics']['fleet']['ranks']})")" ]
 ok 'one file as many' [ "$(of one/report.json)" = "$(of many/report.json)" ]
 
 # The same bytes from shuffled inputs, digests, and two trees of merges.
