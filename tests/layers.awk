@@ -3,7 +3,7 @@
 # usage: find src -name '*.[ch]' | xargs awk -f layers.awk
 BEGIN {
 	n = split("base sqlite schema trace facts report detect passes emit " \
-		"api diff fleet agent convert capture doctor cli", order)
+		"api fleet diff agent convert capture doctor cli", order)
 	for (i = 1; i <= n; i++)
 		rank[order[i]] = i
 }

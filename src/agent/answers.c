@@ -121,7 +121,8 @@ int nsx_answer_diff(const char *const *before, size_t nbefore,
 	struct nsx_diff_opts o = {.before = before, .nbefore = nbefore,
 				  .after = after, .nafter = nafter,
 				  .alpha = 0.05, .seed = 1,
-				  .side = {.last = -1, .device = -1,
+				  .side = {.last = -1, .device = -1, .pid = -1,
+					   .rank = -1,
 					   .threads = loaded->threads,
 					   .at_hand = &at_hand}};
 	struct nsx_diff_tables t = {0};

@@ -12,7 +12,7 @@
 struct args {
 	const char *out, *unit, *steps, *noise;
 	struct nsx_opt_list before, after, gates;
-	int64_t gpu, seed, threads, top;
+	int64_t gpu, rank, seed, threads, top;
 	double alpha;
 	bool json, md, html, strict, calibrate, quiet, all_rows;
 };
@@ -33,6 +33,7 @@ static const struct nsx_opt opts[] = {
 	OPT(0, "steps", "A..B", STR, steps,
 	    "only these units of each capture, both included, from 0"),
 	OPT(0, "gpu", "N", INT, gpu, "only this GPU"),
+	OPT(0, "rank", "R", INT, rank, "only this rank of a job"),
 	OPT(0, "gate", "EXPR", LIST, gates,
 	    "exit 1 when a limit is broken, as in step:+3%; may be repeated"),
 	OPT(0, "strict", NULL, FLAG, strict,
@@ -153,6 +154,8 @@ static int read_args(const struct args *a, struct nsx_diff_opts *o,
 	o->alpha = a->alpha;
 	o->seed = (uint64_t)a->seed;
 	o->side.device = a->gpu;
+	o->side.rank = a->rank;
+	o->side.pid = -1;
 	o->side.threads = nsx_threads(a->threads);
 	if (a->noise && nsx_noise_read(a->noise, &o->noise, err))
 		return err->rc;
@@ -276,7 +279,7 @@ static int calibrate(const struct args *a, struct nsx_diff_opts *o, int n,
 
 static int run(const struct nsx_cmd *cmd, int argc, char **argv)
 {
-	struct args a = {.gpu = -1, .seed = 1, .alpha = 0.05};
+	struct args a = {.gpu = -1, .rank = -1, .seed = 1, .alpha = 0.05};
 	struct specs side[2] = {{{NULL}, 0}, {{NULL}, 0}};
 	struct nsx_diff_opts o = {.side = {.last = -1}};
 	struct nsx_arena *arena = nsx_arena_new();
@@ -311,6 +314,11 @@ const struct nsx_cmd nsx_cmd_diff = {
 	       "[LABEL=]FILE[@A..B], A..B being units, or a window as for "
 	       "explain. The first and the last unit of a capture are left "
 	       "out.\n\n"
+	       "A side may be a digest (nsys-explain digest): a trace on the "
+	       "other side is digested too, so that both are measured alike. "
+	       "Ranks stand side by side by their number, and --rank picks "
+	       "one, of traces as well. A digest tells where the time of a step "
+	       "went and why the GPU was idle, not which kernels changed.\n\n"
 	       "The shift is the median of all differences between units "
 	       "after and before (Hodges-Lehmann), with its interval, an exact "
 	       "rank test and the effect size A12. It is called a regression "

@@ -520,6 +520,8 @@ int nsx_budget_build(struct nsx_diff *d, uint32_t lane, struct nsx_budget *ret,
 		rc = group_by_row(d, i, lane, a, &uses[i], err);
 	if (!rc)
 		rc = measure_clock(d, v, uses, a, ret, err);
+	if (d->digested)
+		ret->no_rho = nsx_no_kernels;
 	if (!rc)
 		rc = fill_rows(d, &s, v, a, ret, err);
 	if (!rc)

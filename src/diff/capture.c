@@ -15,12 +15,29 @@ static int cmp_text(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* "2 × NVIDIA H100", "" where not known: the GPUs that did something. */
+const char *nsx_count_names(const char **names, size_t n, struct nsx_arena *a)
+{
+	struct nsx_buf b = {0};
+	const char *ret;
+
+	if (n)
+		qsort(names, n, sizeof(*names), cmp_text);
+	for (size_t i = 0, next; i < n; i = next) {
+		for (next = i + 1; next < n && !strcmp(names[i], names[next]);)
+			next++;
+		nsx_buf_printf(&b, "%s%zu × %s", i ? ", " : "", next - i,
+			       names[i]);
+	}
+	ret = nsx_arena_strdup(a, b.p ? b.p : "");
+	nsx_buf_done(&b);
+	return ret;
+}
+
+/* The GPUs that did something. */
 static void name_gpus(struct nsx_side *s, const struct nsx_trace *t)
 {
 	const char **names = nsx_arena_get(s->arena, (t->ndevices + 1) *
 							     sizeof(*names));
-	struct nsx_buf b = {0};
 	size_t n = 0;
 
 	for (uint32_t d = 0; d < t->ndevices; d++) {
@@ -30,15 +47,7 @@ static void name_gpus(struct nsx_side *s, const struct nsx_trace *t)
 			names[n++] = nsx_text(t, g->name);
 		s->ngpus += t->device[d].nops > 0;
 	}
-	qsort(names, n, sizeof(*names), cmp_text);
-	for (size_t i = 0, next; i < n; i = next) {
-		for (next = i + 1; next < n && !strcmp(names[i], names[next]);)
-			next++;
-		nsx_buf_printf(&b, "%s%zu × %s", i ? ", " : "", next - i,
-			       names[i]);
-	}
-	s->gpu_names = nsx_arena_strdup(s->arena, b.p ? b.p : "");
-	nsx_buf_done(&b);
+	s->gpu_names = nsx_count_names(names, n, s->arena);
 }
 
 /* What was traced, by the tables that have rows. */

@@ -8,14 +8,34 @@
 
 /* Loading -----------------------------------------------------------------------*/
 
+const char nsx_no_kernels[] = "digests do not tell the kernels of a step apart";
+
+static bool any_digest(const char *const *specs, size_t n)
+{
+	while (n)
+		if (nsx_side_is_digest(specs[--n]))
+			return true;
+	return false;
+}
+
+struct nsx_side_opts nsx_side_opts_of(const struct nsx_diff_opts *o)
+{
+	struct nsx_side_opts ret = o->side;
+
+	ret.digested = any_digest(o->before, o->nbefore) ||
+		       any_digest(o->after, o->nafter);
+	return ret;
+}
+
 /* Of a side that is seen in launches already nothing more can be asked. */
 static int load_sides(struct nsx_diff *d, enum nsx_side_unit unit,
 		      struct nsx_err *err)
 {
 	const struct nsx_diff_opts *o = d->opts;
-	struct nsx_side_opts so = o->side;
+	struct nsx_side_opts so = nsx_side_opts_of(o);
 
 	so.unit = unit;
+	d->digested = so.digested;
 	for (unsigned s = 0; s < 2; s++)
 		for (size_t i = 0; i < d->nsides[s]; i++) {
 			struct nsx_side **side = &d->sides[s][i];
@@ -34,17 +54,11 @@ static int load_sides(struct nsx_diff *d, enum nsx_side_unit unit,
 
 /* Choosing the unit -------------------------------------------------------------*/
 
-static bool is_same_way(const struct nsx_seen *x, const struct nsx_seen *y)
-{
-	return !strcmp(x->method, y->method) &&
-	       (strcmp(x->method, "nvtx") != 0 || !strcmp(x->name, y->name));
-}
-
 static const struct nsx_seen *find_way(const struct nsx_side *s,
 				       const struct nsx_seen *way)
 {
 	for (size_t i = 0; i < s->nseen; i++)
-		if (is_same_way(&s->seen[i], way))
+		if (nsx_is_same_way(&s->seen[i], way))
 			return &s->seen[i];
 	return NULL;
 }
@@ -67,6 +81,44 @@ static bool see_all(const struct nsx_diff *d, const struct nsx_seen *way,
 	return true;
 }
 
+static bool has_rank(const struct nsx_seen *seen, int64_t rank)
+{
+	for (size_t l = 0; l < seen->nlanes; l++)
+		if (seen->lanes[l].rank == rank)
+			return true;
+	return false;
+}
+
+/* Leaves the ranks that are in another capture, too. */
+static void keep_ranks(struct nsx_seen *seen, const struct nsx_seen *other)
+{
+	size_t n = 0;
+
+	for (size_t l = 0; l < seen->nlanes; l++)
+		if (has_rank(other, seen->lanes[l].rank))
+			seen->lanes[n++] = seen->lanes[l];
+	seen->nlanes = n;
+}
+
+/* Ranks stand side by side by their number, where several have one. */
+static void pair_ranks(struct nsx_diff *d, const struct nsx_seen **seen[2])
+{
+	size_t n = d->nsides[0] + d->nsides[1];
+	struct nsx_seen **v = nsx_arena_get(d->arena, n * sizeof(struct nsx_seen *));
+	bool several = false;
+
+	for (size_t i = 0; i < n; i++) {
+		v[i] = (struct nsx_seen *)(i < d->nsides[0] ?
+			seen[0][i] : seen[1][i - d->nsides[0]]);
+		several |= v[i]->nlanes > 1;
+		if (has_rank(v[i], -1))
+			return;
+	}
+	for (size_t i = 0; several && i < n; i++)
+		for (size_t k = 0; k < n; k++)
+			keep_ranks(v[i], v[k]);
+}
+
 /* A launch is like another only where both sides launch the same kernels. */
 #define SAME_KERNELS 0.9
 
@@ -85,6 +137,10 @@ int nsx_choose_way(struct nsx_diff *d, bool *ret_found, struct nsx_err *err)
 			seen[s] = nsx_arena_get(d->arena, d->nsides[s] *
 								  sizeof(way));
 		if (!see_all(d, way, seen, &score))
+			continue;
+		if (d->digested)
+			pair_ranks(d, seen);
+		if (!way->nlanes)
 			continue;
 		for (unsigned s = 0; s < 2; s++)
 			if (nsx_pool_build((const struct nsx_side *const *)
@@ -114,6 +170,11 @@ static int fail_empty(const struct nsx_diff *d, const struct nsx_side *side,
 	bool is_part = *side->part || o->last >= 0;
 	char gpu[32] = "";
 
+	if (d->digested && !is_part)
+		return nsx_fail(err, NSX_E_USAGE, "cannot compare '%s': nothing "
+				"repeats in it, and a digest keeps no more than "
+				"steps; compare the traces", side->path);
+
 	if (side->damage)
 		return nsx_fail(err, NSX_E_DATA, "cannot compare '%s': %s",
 				side->path, side->damage);
@@ -142,7 +203,7 @@ static int find_units(struct nsx_diff *d, struct nsx_err *err)
 	/* What repeats on one side only is no measure: launches, else the
 	 * window.
 	 */
-	if (!rc && !found && unit == NSX_SIDE_AUTO) {
+	if (!rc && !found && unit == NSX_SIDE_AUTO && !d->digested) {
 		rc = load_sides(d, NSX_SIDE_LAUNCH, err);
 		if (!rc)
 			rc = nsx_choose_way(d, &found, err);
@@ -150,8 +211,11 @@ static int find_units(struct nsx_diff *d, struct nsx_err *err)
 	if (rc || found)
 		return rc;
 	return nsx_fail(err, NSX_E_USAGE, "cannot compare '%s' with '%s': no "
-			"kind of unit is found in both; try --unit window",
-			d->sides[0][0]->path, d->sides[1][0]->path);
+			"%s", d->sides[0][0]->path, d->sides[1][0]->path,
+			d->digested ? "rank has steps on both sides that were "
+				      "found the same way; compare the traces" :
+				      "kind of unit is found in both; try "
+				      "--unit window");
 }
 
 /* Verdict -----------------------------------------------------------------------*/
@@ -181,6 +245,9 @@ static const char *find_failure(const struct nsx_diff *d)
 		       "kernel that begins it, as in --unit kernel:REGEX";
 	if (d->pool[0].seen[0]->nlanes != d->pool[1].seen[0]->nlanes)
 		return "the sides use different numbers of GPUs";
+	if (d->digested && d->opts->side.rank < 0 &&
+	    d->sides[0][0]->nranks != d->sides[1][0]->nranks)
+		return "the sides have different numbers of ranks";
 	return NULL;
 }
 
@@ -247,6 +314,7 @@ static int compare_lanes(struct nsx_diff *d, struct nsx_err *err)
 		struct nsx_diff_lane *x = &d->lanes[l];
 
 		x->device_id = d->pool[0].lanes[l].device_id;
+		x->rank = d->pool[0].lanes[l].rank;
 		x->nth = d->pool[0].lanes[l].nth;
 		if (nsx_step_measure(d, l, &x->change, err) ||
 		    nsx_budget_build(d, l, &x->budget, err))
@@ -254,6 +322,7 @@ static int compare_lanes(struct nsx_diff *d, struct nsx_err *err)
 	}
 	d->has_job = d->pool[0].one_job && d->pool[1].one_job &&
 		     d->pool[0].nlanes == d->pool[1].nlanes;
+	d->splits_comm = d->has_job && !d->digested;
 	return d->has_job ? nsx_step_measure(d, NSX_NONE, &d->job, err) : 0;
 }
 

@@ -99,7 +99,7 @@ struct nsx_budget {
 	double launches[2];
 };
 struct nsx_diff_lane {
-	int64_t device_id;
+	int64_t device_id, rank; /* as of struct nsx_lane                    */
 	uint32_t nth;
 	struct nsx_step change;
 	struct nsx_budget budget;
@@ -148,6 +148,7 @@ struct nsx_diff {
 	struct nsx_pool pool[2];
 	const char *method, *name;
 	bool same; /* nothing was rerun                                      */
+	bool digested; /* both sides are seen through digests                */
 	bool whole; /* no units: a second of the window stands for one       */
 	struct nsx_kernel_rows rows;
 	struct nsx_diff_lane *lanes;
@@ -155,6 +156,7 @@ struct nsx_diff {
 	bool has_job; /* lanes are ranks of one job: a step is as long as the
 			 longest of them                                     */
 	struct nsx_step job;
+	bool splits_comm; /* communication is told apart: transfer, wait     */
 	enum nsx_verdict verdict;
 	const char *why;
 	struct nsx_check *checks;
@@ -201,8 +203,15 @@ static inline const struct nsx_kernel *nsx_row_kernel(const struct nsx_diff *d,
 	return &d->pool[side].kernels[d->rows.first[side][row]];
 }
 
+/* Why a digest does not tell which kernels changed. */
+extern const char nsx_no_kernels[];
+
 /* The parts, by file ---------------------------------------------------------*/
 
+/* What the specs of either side name, through digests where one of them is one:
+ * both sides then have one method.
+ */
+struct nsx_side_opts nsx_side_opts_of(const struct nsx_diff_opts *o);
 /* Pools both sides by the way of seeing units that suits all captures best; of
  * repetition, which has no name, as far as both sides repeat the same.
  * *ret_found: whether there is one.

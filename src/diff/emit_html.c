@@ -109,6 +109,7 @@ static void draw_waterfall(struct nsx_buf *b, const struct nsx_diff *d,
 {
 	const struct nsx_budget *x = &d->lanes[lane].budget;
 	double at = (double)x->total.before_ns, most = NSX_MAX(at, 1), scale;
+	int y = ROW;
 
 	for (unsigned k = 0; k < NSX_NSHARES; k++) {
 		at += (double)x->part[k].delta_ns;
@@ -116,15 +117,17 @@ static void draw_waterfall(struct nsx_buf *b, const struct nsx_diff *d,
 	}
 	at = (double)x->total.before_ns;
 	scale = (COLUMNS - 120) / most; /* room for the last figure */
-	nsx_svg_open(b, (NSX_NSHARES + 2) * ROW, "mean of a unit before, what "
+	nsx_svg_open(b, (NSX_NSHARES + 1 + d->splits_comm) * ROW, "mean of a unit before, what "
 		     "was added and taken, and after");
 	nsx_svg_label(b, 0, 14, "before");
 	nsx_svg_rect(b, "k3", NSX_SVG_LEFT, 0, at * scale, ROW - 6);
 	nsx_svg_label(b, NSX_SVG_LEFT + at * scale + 4, 14, nsx_text_ns(a, at));
 	for (unsigned k = 0; k < NSX_NSHARES; k++) {
-		double delta = (double)x->part[k].delta_ns, y = (k + 1) * ROW;
+		double delta = (double)x->part[k].delta_ns;
 		double from = NSX_MIN(at, at + delta);
 
+		if (k == NSX_SHARE_WAIT && !d->splits_comm)
+			continue;
 		nsx_svg_label(b, 0, y + 14, nsx_share_word(d, k));
 		nsx_svg_rect(b, delta > 0 ? "k5" : "k0",
 			     NSX_SVG_LEFT + from * scale, y,
@@ -132,12 +135,12 @@ static void draw_waterfall(struct nsx_buf *b, const struct nsx_diff *d,
 		nsx_svg_label(b, NSX_SVG_LEFT + (from + fabs(delta)) * scale + 4,
 			      y + 14, nsx_text_change(a, delta));
 		at += delta;
+		y += ROW;
 	}
-	nsx_svg_label(b, 0, (NSX_NSHARES + 1) * ROW + 14, "after");
-	nsx_svg_rect(b, "k3", NSX_SVG_LEFT, (NSX_NSHARES + 1) * ROW, at * scale,
-		     ROW - 6);
-	nsx_svg_label(b, NSX_SVG_LEFT + at * scale + 4,
-		      (NSX_NSHARES + 1) * ROW + 14, nsx_text_ns(a, at));
+	nsx_svg_label(b, 0, y + 14, "after");
+	nsx_svg_rect(b, "k3", NSX_SVG_LEFT, y, at * scale, ROW - 6);
+	nsx_svg_label(b, NSX_SVG_LEFT + at * scale + 4, y + 14,
+		      nsx_text_ns(a, at));
 	nsx_svg_close(b);
 }
 
@@ -147,7 +150,8 @@ int nsx_diff_emit_html(const struct nsx_diff *d, FILE *out, struct nsx_err *err)
 	struct nsx_arena *a = nsx_arena_new();
 	size_t n = NSX_MIN(d->nlanes, (size_t)MOST_LANES);
 
-	draw_units(&pictures, d, a);
+	if (!d->digested)
+		draw_units(&pictures, d, a);
 	for (uint32_t l = 0; l < n; l++) {
 		nsx_buf_adds(&pictures, "<h2>From mean to mean: ");
 		nsx_html_text(&pictures, nsx_lane_name(d, l, a));
@@ -155,7 +159,7 @@ int nsx_diff_emit_html(const struct nsx_diff *d, FILE *out, struct nsx_err *err)
 		draw_waterfall(&pictures, d, l, a);
 	}
 	if (n < d->nlanes)
-		nsx_buf_printf(&pictures, "<p class=\"soft\">%zu more GPUs are "
+		nsx_buf_printf(&pictures, "<p class=\"soft\">%zu more are "
 					  "not drawn.</p>\n", d->nlanes - n);
 	nsx_diff_md(d, NSX_DIFF_PAGE, &markdown);
 	nsx_html_document(&page, "Before and after", pictures.p, markdown.p);

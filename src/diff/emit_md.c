@@ -10,6 +10,7 @@
 
 enum {
 	ROWS = 10,
+	MOST_LANES = 32,
 	COMMENT_BYTES = 59000, /* a comment of GitHub holds 65 536 characters */
 };
 
@@ -19,6 +20,8 @@ struct page {
 	struct nsx_buf b;
 	bool for_comment;
 	size_t rows, kernel_rows;
+	uint32_t *lanes; /* in order; of too many those that change most     */
+	size_t nlanes;
 };
 
 /* Pieces ------------------------------------------------------------------------*/
@@ -101,8 +104,21 @@ const char *nsx_diff_headline(const struct nsx_diff *d, struct nsx_arena *a)
 	return ret;
 }
 
-/* The GPU whose rows are shown: that of the verdict, else where the mean changes
- * most.
+/* By how much a lane itself changes: ranks of a job wait for each other, so that
+ * all of them change alike.
+ */
+static int64_t own_change(const struct nsx_diff *d, uint32_t lane)
+{
+	const struct nsx_budget *x = &d->lanes[lane].budget;
+	int64_t waits_ns = x->part[NSX_SHARE_WAIT].delta_ns;
+
+	if (d->digested) /* does not tell waiting from transfer */
+		waits_ns = x->part[NSX_SHARE_TRANSFER].delta_ns;
+	return llabs(x->total.delta_ns - waits_ns);
+}
+
+/* The GPU whose rows are shown: that of the verdict, of a job the one that changes
+ * most by itself.
  */
 static uint32_t shown_lane(const struct nsx_diff *d)
 {
@@ -112,8 +128,7 @@ static uint32_t shown_lane(const struct nsx_diff *d)
 		return best;
 	best = 0;
 	for (uint32_t l = 1; l < d->nlanes; l++)
-		if (llabs(d->lanes[l].budget.total.delta_ns) >
-		    llabs(d->lanes[best].budget.total.delta_ns))
+		if (own_change(d, l) > own_change(d, best))
 			best = l;
 	return best;
 }
@@ -300,14 +315,19 @@ static void add_steps(struct page *p)
 			    "---:|---:|---:|---:|---|\n");
 	if (d->has_job)
 		add_step_row(p, "job, slowest rank", &d->job);
-	for (uint32_t l = 0; l < d->nlanes; l++)
-		add_step_row(p, nsx_lane_name(d, l, p->a), &d->lanes[l].change);
+	for (size_t i = 0; i < p->nlanes; i++)
+		add_step_row(p, nsx_lane_name(d, p->lanes[i], p->a),
+			     &d->lanes[p->lanes[i]].change);
+	if (p->nlanes < d->nlanes)
+		nsx_buf_printf(&p->b, "| %zu more | | | | | | | | | |\n",
+			       d->nlanes - p->nlanes);
 	nsx_buf_adds(&p->b, "\n");
 	before = p->b.n;
 	if (d->has_job)
 		add_why(p, "job", &d->job);
-	for (uint32_t l = 0; l < d->nlanes; l++)
-		add_why(p, nsx_lane_name(d, l, p->a), &d->lanes[l].change);
+	for (size_t i = 0; i < p->nlanes; i++)
+		add_why(p, nsx_lane_name(d, p->lanes[i], p->a),
+			&d->lanes[p->lanes[i]].change);
 	nsx_buf_adds(&p->b, p->b.n > before ? "\n" : "");
 }
 
@@ -327,23 +347,23 @@ static void add_budgets(struct page *p)
 			      "|---|---:|---:|---:|---:|---:|%s---:|---:|\n",
 		       p->for_comment ? "" : "## ",
 		       p->for_comment ? ":" : "",
-		       d->has_job ? "transfer | waiting for a rank | " :
+		       d->splits_comm ? "transfer | waiting for a rank | " :
 				    "communication | ",
-		       d->has_job ? "---:|" : "");
-	for (uint32_t l = 0; l < d->nlanes; l++) {
-		const struct nsx_budget *x = &d->lanes[l].budget;
+		       d->splits_comm ? "---:|" : "");
+	for (size_t i = 0; i < p->nlanes; i++) {
+		const struct nsx_budget *x = &d->lanes[p->lanes[i]].budget;
 		struct nsx_delta comm = {0, x->part[NSX_SHARE_TRANSFER].delta_ns +
 						    x->part[NSX_SHARE_WAIT].delta_ns};
 
 		nsx_buf_printf(&p->b, "| %s | %s | %s",
-			       nsx_lane_name(d, l, p->a),
+			       nsx_lane_name(d, p->lanes[i], p->a),
 			       nsx_text_ns(p->a, (double)x->total.before_ns),
 			       nsx_text_ns(p->a, (double)(x->total.before_ns +
 							  x->total.delta_ns)));
 		add_delta(p, &x->total);
 		add_delta(p, &x->part[NSX_SHARE_COMPUTE]);
-		add_delta(p, d->has_job ? &x->part[NSX_SHARE_TRANSFER] : &comm);
-		if (d->has_job)
+		add_delta(p, d->splits_comm ? &x->part[NSX_SHARE_TRANSFER] : &comm);
+		if (d->splits_comm)
 			add_delta(p, &x->part[NSX_SHARE_WAIT]);
 		add_delta(p, &x->part[NSX_SHARE_COPY]);
 		add_delta(p, &x->part[NSX_SHARE_IDLE]);
@@ -361,6 +381,13 @@ static const char *of_lane(const struct page *p, uint32_t lane)
 
 static void add_clock(struct page *p, const struct nsx_budget *x)
 {
+	if (p->d->digested) {
+		nsx_buf_adds(&p->b, "Digests do not tell the kernels of a step "
+				    "apart: which of them changed, copies by "
+				    "direction and compute time by range stand "
+				    "in a comparison of the traces.\n\n");
+		return;
+	}
 	nsx_buf_printf(&p->b, "%s on both sides (%.0f %% of the compute time "
 			      "before)",
 		       nsx_text_n(p->a, x->nequal, "kernel is equal",
@@ -586,6 +613,33 @@ static void fit_comment(struct nsx_buf *b)
 			"all of it is in diff.md.\n");
 }
 
+/* Moves the lane that changes most of those from `from` on to that place. */
+static void bring_forward(const struct nsx_diff *d, uint32_t *lanes,
+			  size_t from)
+{
+	size_t best = from;
+	uint32_t lane;
+
+	for (size_t l = from + 1; l < d->nlanes; l++)
+		if (own_change(d, lanes[l]) > own_change(d, lanes[best]))
+			best = l;
+	lane = lanes[best];
+	lanes[best] = lanes[from];
+	lanes[from] = lane;
+}
+
+static void choose_lanes(struct page *p)
+{
+	const struct nsx_diff *d = p->d;
+
+	p->nlanes = NSX_MIN(d->nlanes, (size_t)MOST_LANES);
+	p->lanes = nsx_arena_get(p->a, d->nlanes * sizeof(*p->lanes));
+	for (uint32_t l = 0; l < d->nlanes; l++)
+		p->lanes[l] = l;
+	for (size_t i = 0; i < p->nlanes && p->nlanes < d->nlanes; i++)
+		bring_forward(d, p->lanes, i);
+}
+
 void nsx_diff_md(const struct nsx_diff *d, enum nsx_diff_md what,
 		 struct nsx_buf *ret)
 {
@@ -597,6 +651,7 @@ void nsx_diff_md(const struct nsx_diff *d, enum nsx_diff_md what,
 					for_comment  ? ROWS : 3 * ROWS};
 	uint32_t lane = shown_lane(d);
 
+	choose_lanes(&p);
 	add_head(&p);
 	add_gates(&p);
 	if (!for_comment)

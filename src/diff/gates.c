@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/stat.h"
-#include "diff/diff.h"
+#include "diff/tables.h"
 
 const char *const nsx_gate_names[] = {"pass", "undecided", "fail"};
 
@@ -390,9 +390,7 @@ static int evaluate_lane(struct nsx_diff *d, uint32_t lane,
 	if (!rc)
 		decide(d, g, &m, ret);
 	if (lane != NSX_NONE && d->nlanes > 1)
-		ret->subject = nsx_arena_printf(
-			d->arena, "GPU %lld",
-			(long long)d->lanes[lane].device_id);
+		ret->subject = nsx_lane_name(d, lane, d->arena);
 	nsx_arena_free(a);
 	return rc;
 }
@@ -413,6 +411,10 @@ static int evaluate(struct nsx_diff *d, const char *expr,
 		else
 			undecided(ret, "memory usage was not traced on both "
 				       "sides");
+		return 0;
+	}
+	if (g.metric == KERNEL && d->digested) {
+		undecided(ret, nsx_no_kernels);
 		return 0;
 	}
 	if (g.metric == STEP && d->has_job)

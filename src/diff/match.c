@@ -55,8 +55,10 @@ static int count_launches(struct work *w, struct nsx_err *err)
 	w->matched = nsx_arena_try_array(w->a, w->all, 1, "kernels", err);
 	if (!w->leader || !w->kind || !w->launches || !w->used || !w->matched)
 		return err->rc;
-	for (uint32_t i = 0; i < w->all; i++)
+	for (uint32_t i = 0; i < w->all; i++) {
 		w->leader[i] = i;
+		w->launches[i] = kernel(w, i)->launches;
+	}
 	for (unsigned s = 0; s < 2; s++)
 		for (size_t l = 0; l < w->pool[s]->nlanes; l++) {
 			const struct nsx_lane *x = &w->pool[s]->lanes[l];

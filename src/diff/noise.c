@@ -115,7 +115,8 @@ static int measure_pair(const struct nsx_diff_opts *o, struct nsx_side *before,
 {
 	struct nsx_side *sides[] = {before, after};
 	struct nsx_diff d = {.opts = o, .sides = {&sides[0], &sides[1]},
-			     .nsides = {1, 1}, .arena = nsx_arena_new()};
+			     .nsides = {1, 1}, .digested = before->digested,
+			     .arena = nsx_arena_new()};
 	struct nsx_step step;
 	bool found;
 	int rc = nsx_choose_way(&d, &found, err);
@@ -150,11 +151,12 @@ int nsx_diff_calibrate(const struct nsx_diff_opts *o, struct nsx_noises *ret,
 {
 	struct nsx_side **v = nsx_try_alloc(o->nbefore, sizeof(*v), "captures",
 					    err);
+	const struct nsx_side_opts side = nsx_side_opts_of(o);
 	int rc = v ? 0 : err->rc;
 
 	*ret = (struct nsx_noises){.nkernels = 0};
 	for (size_t i = 0; !rc && i < o->nbefore; i++)
-		rc = nsx_side_load(o->before[i], &o->side, &v[i], err);
+		rc = nsx_side_load(o->before[i], &side, &v[i], err);
 	for (size_t i = 0; !rc && i < o->nbefore; i++)
 		for (size_t k = i + 1; !rc && k < o->nbefore; k++)
 			rc = measure_pair(o, v[i], v[k], ret, err);

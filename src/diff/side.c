@@ -11,6 +11,7 @@
 #include "diff/side.h"
 #include "diff/words.h"
 #include "facts/occupancy.h"
+#include "fleet/digest.h"
 #include "passes/pass.h"
 
 /* A longer lane keeps the middle: more tell nothing new, of launches, of which a
@@ -236,6 +237,18 @@ static int list_kernels(struct nsx_sweep *s, struct nsx_arena *scratch,
 
 /* Lanes ---------------------------------------------------------------------------*/
 
+void nsx_fill_shares(const int64_t part_ns[NSX_NPARTS],
+		     int64_t ret[NSX_NSHARES])
+{
+	ret[NSX_SHARE_COMPUTE] = part_ns[NSX_P_COMPUTE_ONLY] +
+				 part_ns[NSX_P_COMPUTE_COPY] +
+				 part_ns[NSX_P_COMPUTE_COMM];
+	ret[NSX_SHARE_TRANSFER] = part_ns[NSX_P_COMM_EXPOSED];
+	ret[NSX_SHARE_WAIT] = 0;
+	ret[NSX_SHARE_COPY] = part_ns[NSX_P_COPY_EXPOSED];
+	ret[NSX_SHARE_IDLE] = part_ns[NSX_P_IDLE];
+}
+
 static void fill_unit(const struct nsx_sweep *s, uint32_t device,
 		      const struct nsx_iteration *v, struct nsx_unit *ret)
 {
@@ -245,12 +258,7 @@ static void fill_unit(const struct nsx_sweep *s, uint32_t device,
 	*ret = (struct nsx_unit){
 		.start_ns = v->start_ns, .wall_ns = v->end_ns - v->start_ns,
 		.steady = v->steady};
-	ret->ns[NSX_SHARE_COMPUTE] = p.ns[NSX_P_COMPUTE_ONLY] +
-				 p.ns[NSX_P_COMPUTE_COPY] +
-				 p.ns[NSX_P_COMPUTE_COMM];
-	ret->ns[NSX_SHARE_TRANSFER] = p.ns[NSX_P_COMM_EXPOSED];
-	ret->ns[NSX_SHARE_COPY] = p.ns[NSX_P_COPY_EXPOSED];
-	ret->ns[NSX_SHARE_IDLE] = p.ns[NSX_P_IDLE];
+	nsx_fill_shares(p.ns, ret->ns);
 }
 
 /* Units [v, v + n) of one process and device as a lane. */
@@ -286,26 +294,16 @@ static int add_lane(struct nsx_sweep *s, const struct nsx_iteration *v,
 	       nsx_sweep_copies(s, device, lane, err) ? err->rc : 0;
 }
 
-/* Of the rows of one process and device those to compare: complete ones, which
- * a next start ends, without the first, which warms up; or the steps asked for.
- */
-static void choose_units(const struct nsx_side_opts *o, bool whole, size_t *from,
-			 size_t *to)
+size_t nsx_choose_units(const struct nsx_side_opts *o, size_t n, size_t *from)
 {
-	size_t n = *to - *from;
+	size_t first = n > 1, end = n ? n - 1 : 0;
 
-	if (whole)
-		return;
 	if (o->last >= 0) {
-		size_t first = NSX_MIN((size_t)o->first, n - 1);
-
-		*to = *from + NSX_MIN((size_t)o->last + 1, n - 1);
-		*from += first;
-		*to = NSX_MAX(*to, *from);
-	} else if (n) {
-		*to -= 1;
-		*from += n > 1;
+		first = (size_t)o->first;
+		end = NSX_MIN((size_t)o->last + 1, end);
 	}
+	*from = first;
+	return end > first ? end - first : 0;
 }
 
 static int cmp_by_device(const void *a, const void *b)
@@ -317,8 +315,16 @@ static int cmp_by_device(const void *a, const void *b)
 	       NSX_CMP(x->start_ns, y->start_ns);
 }
 
-/* Ranks run the same steps: the same number of units each, which overlap. */
-static bool is_one_job(const struct nsx_seen *view)
+static bool overlap(const struct nsx_lane *a, const struct nsx_lane *b, size_t u)
+{
+	int64_t ahead_ns = a->zero_ns + a->units[u].start_ns -
+			   (b->zero_ns + b->units[u].start_ns);
+
+	return ahead_ns < b->units[u].wall_ns && -ahead_ns < a->units[u].wall_ns;
+}
+
+/* The same number of units each, which overlap. */
+bool nsx_is_one_job(const struct nsx_seen *view)
 {
 	const struct nsx_lane *a = view->lanes;
 
@@ -328,10 +334,7 @@ static bool is_one_job(const struct nsx_seen *view)
 		if (a->nunits != b->nunits)
 			return false;
 		for (size_t u = 0; u < a->nunits; u++)
-			if (a->units[u].start_ns >= b->units[u].start_ns +
-						    b->units[u].wall_ns ||
-			    b->units[u].start_ns >= a->units[u].start_ns +
-						    a->units[u].wall_ns)
+			if (!overlap(a, b, u))
 				return false;
 	}
 	return view->nlanes > 1;
@@ -357,21 +360,24 @@ static int add_view(struct nsx_sweep *s, const struct nsx_side_opts *o,
 		qsort(units->v, units->n, sizeof(*units->v), cmp_by_device);
 	for (size_t i = 0, next; !rc && i < units->n; i = next) {
 		const struct nsx_iteration *v = units->v;
-		size_t from = i, to;
+		const struct nsx_device *d = &s->t->device[v[i].device];
+		size_t from = 0, kept;
 
 		for (next = i + 1; next < units->n &&
 		     v[next].process == v[i].process &&
 		     v[next].device == v[i].device;)
 			next++;
-		to = next;
-		choose_units(o, whole, &from, &to);
-		if (from < to && (o->device < 0 ||
-				  o->device == s->t->device[v[i].device]
-						       .device_id))
-			rc = add_lane(s, v + from, to - from, view, devices,
+		kept = whole ? next - i :
+			       nsx_choose_units(o, next - i, &from);
+		if (kept && (o->device < 0 || o->device == d->device_id) &&
+		    (o->pid < 0 || v[i].process == NSX_NONE ||
+		     o->pid == s->t->process[v[i].process].pid))
+			rc = add_lane(s, v + i + from, kept, view, devices,
 				      err);
 	}
-	view->one_job = !rc && is_one_job(view);
+	for (size_t l = 0; l < view->nlanes; l++)
+		view->lanes[l].rank = o->rank;
+	view->one_job = !rc && nsx_is_one_job(view);
 	if (view->one_job)
 		rc = nsx_split_comm(s, devices, view, err);
 	nsx_arena_free(a);
@@ -441,8 +447,8 @@ static int add_views(struct nsx_sweep *s, struct nsx_facts *f,
 
 /* The side ------------------------------------------------------------------------*/
 
-static int reduce(struct nsx_side *side, const struct nsx_report *r,
-		  const struct nsx_side_opts *o, struct nsx_err *err)
+static int sweep(struct nsx_side *side, const struct nsx_report *r,
+		 const struct nsx_side_opts *o, struct nsx_err *err)
 {
 	const struct nsx_trace *t = r->trace;
 	struct nsx_facts *f = r->facts;
@@ -472,6 +478,16 @@ static int reduce(struct nsx_side *side, const struct nsx_report *r,
 	return rc;
 }
 
+static int reduce(struct nsx_side *side, const struct nsx_report *r,
+		  struct nsx_side_opts *o, struct nsx_err *err)
+{
+	if (o->digested)
+		return nsx_side_digest(side, r, o, err);
+	if (o->rank >= 0 && nsx_side_find_rank(r, o, err))
+		return err->rc;
+	return sweep(side, r, o, err);
+}
+
 static int load(struct nsx_side *side, const struct nsx_side_opts *o,
 		struct nsx_err *err)
 {
@@ -487,6 +503,8 @@ static int load(struct nsx_side *side, const struct nsx_side_opts *o,
 	} else if (*side->part) {
 		run.window = side->part;
 	}
+	if (nsx_digest_is(side->path))
+		return nsx_side_read_digest(side, &opts, err);
 	if (!run.window && o->at_hand)
 		r = o->at_hand->find(o->at_hand->ctx, side->path);
 	if (r)
@@ -517,6 +535,24 @@ int nsx_side_load(const char *text, const struct nsx_side_opts *o,
 	else
 		*ret = side;
 	return rc;
+}
+
+bool nsx_side_is_digest(const char *text)
+{
+	struct nsx_arena *a = nsx_arena_new();
+	struct spec spec;
+	bool is;
+
+	parse_spec(text, a, &spec);
+	is = nsx_digest_is(spec.path);
+	nsx_arena_free(a);
+	return is;
+}
+
+bool nsx_is_same_way(const struct nsx_seen *x, const struct nsx_seen *y)
+{
+	return !strcmp(x->method, y->method) &&
+	       (strcmp(x->method, "nvtx") != 0 || !strcmp(x->name, y->name));
 }
 
 int nsx_side_unit_parse(const char *unit, struct nsx_side_opts *ret,
@@ -577,7 +613,11 @@ bool nsx_side_is_same(const struct nsx_side *a, const struct nsx_side *b)
 	FILE *x, *y;
 	bool same = false;
 
-	if (a->size_bytes != b->size_bytes || strcmp(a->part, b->part))
+	if (strcmp(a->part, b->part) != 0)
+		return false;
+	if (a->digested)
+		return a->content == b->content;
+	if (a->size_bytes != b->size_bytes)
 		return false;
 	x = fopen(a->path, "rbe");
 	y = fopen(b->path, "rbe");

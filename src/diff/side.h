@@ -44,6 +44,7 @@ struct nsx_kernel {
 	bool known;	   /* shape is there                                 */
 	const char *range; /* NVTX path of its first launch, "" none         */
 	double occupancy;  /* theoretical, 0..1; negative: not known         */
+	double launches;   /* of a unit, where a lane has no uses: a digest  */
 };
 struct nsx_kernel_use { /* of a kernel in a unit; by unit, then kernel             */
 	uint32_t unit, kernel, launches; /* launches: begun in it            */
@@ -69,6 +70,8 @@ struct nsx_split_uses {
 };
 struct nsx_lane {
 	int64_t device_id, pid; /* pid -1: not known                         */
+	int64_t rank;	   /* in its job; -1: not known, or not asked for    */
+	int64_t zero_ns;   /* its clock's zero, on the clock of all lanes    */
 	uint32_t nth; /* of the lanes of this GPU                            */
 	const char *gpu; /* tells GPUs of one ordinal apart                  */
 	struct nsx_unit *units; /* complete ones, in order of time           */
@@ -101,10 +104,13 @@ struct nsx_side_finding {
 };
 struct nsx_side {
 	const char *path, *part, *label; /* part: "" for the whole           */
+	bool digested;	   /* no lane has uses, nor splits but of idle time  */
+	uint64_t content;  /* of a digest: of whom, and what they did        */
 	int64_t size_bytes;
 	const char *gpu_names; /* "2 x H100", by name                        */
 	const char *product_version, *driver_version, *cuda_version;
 	const char *graph_mode, *traced;
+	const char *ranks; /* of a digest: "rank 3", "8 ranks, 0 to 7"       */
 	double sm_mhz; /* mean of GPUs while kernels ran; NAN: not sampled   */
 	int64_t ngpus, nranks; /* GPUs and processes that did something      */
 	int64_t overhead_ns, window_ns; /* of the profiler; of the capture   */
@@ -130,7 +136,9 @@ struct nsx_side_opts {
 	enum nsx_side_unit unit;
 	const char *pattern;   /* of NVTX and KERNEL                         */
 	int64_t first, last;   /* --steps, both included; last -1: all       */
-	int64_t device;	       /* --gpu; -1: all                             */
+	int64_t device, pid;   /* --gpu, and the process of a rank; -1: all  */
+	int64_t rank;	       /* --rank; -1: all                            */
+	bool digested;	       /* traces become digests first                */
 	unsigned threads;
 	struct nsx_progress *progress;
 	const struct nsx_at_hand *at_hand; /* NULL: none                     */
@@ -152,10 +160,42 @@ void nsx_side_free(struct nsx_side *s); /* NULL is fine */
 /* Whether two sides are the same part of the same bytes. */
 bool nsx_side_is_same(const struct nsx_side *a, const struct nsx_side *b);
 
-/* What the capture is of: versions, machine, findings. */
+/* Whether two ways of seeing are one: method, and for ranges their name. */
+bool nsx_is_same_way(const struct nsx_seen *x, const struct nsx_seen *y);
+/* Whether what a side names is a digest. */
+bool nsx_side_is_digest(const char *text);
+
+/* Of n units of a lane, in order, those to compare are [*from, *from + the
+ * result): complete ones, which a next start ends, without the first, which warms
+ * up; or the steps asked for.
+ */
+size_t nsx_choose_units(const struct nsx_side_opts *o, size_t n, size_t *from);
+/* The shares of a unit, from the parts of facts.h. */
+void nsx_fill_shares(const int64_t part_ns[NSX_NPARTS],
+		     int64_t ret[NSX_NSHARES]);
+/* Whether lanes run the same steps at the same time. */
+bool nsx_is_one_job(const struct nsx_seen *view);
+
+/* Through digests, by file (side_digest.c). ------------------------------------*/
+
 struct nsx_report;
+/* From the digest that the side's path names, or of the report's trace. */
+int nsx_side_read_digest(struct nsx_side *side, const struct nsx_side_opts *o,
+			 struct nsx_err *err) NSX_CHECKED;
+int nsx_side_digest(struct nsx_side *side, const struct nsx_report *r,
+		    const struct nsx_side_opts *o,
+		    struct nsx_err *err) NSX_CHECKED;
+/* Device and process of o->rank in a trace.  Errors: NSX_E_USAGE where it does
+ * not hold that rank.
+ */
+int nsx_side_find_rank(const struct nsx_report *r, struct nsx_side_opts *o,
+		       struct nsx_err *err) NSX_CHECKED;
+
+/* What the capture is of: versions, machine, findings. */
 int nsx_side_describe(struct nsx_side *s, const struct nsx_report *r,
 		      struct nsx_err *err) NSX_CHECKED;
+/* Sorts names: "2 × NVIDIA H100, 1 × Tesla T4"; "" of none. */
+const char *nsx_count_names(const char **names, size_t n, struct nsx_arena *a);
 
 /* The sweeps, by file: fill part of a lane whose units are there. -------------*/
 struct nsx_sweep {

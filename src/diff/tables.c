@@ -66,7 +66,7 @@ NSX_COLUMNS(nvtx_cols, NVTX_COLUMNS);
 	X(U_COMPUTE, "compute_ns", I64, "a kernel or replay runs")            \
 	X(U_TRANSFER, "transfer_ns", I64,                                     \
 	  "communication alone, all ranks there")                             \
-	X(U_WAIT, "wait_ns", I64, "communication alone, a rank is missing")   \
+	X(U_WAIT, "wait_ns", I64, "communication alone, a rank is missing; null: part of transfer")   \
 	X(U_COPIES, "copies_ns", I64, "copies alone")                         \
 	X(U_IDLE, "idle_ns", I64, "nothing runs")                             \
 	X(U_LAUNCHES, "launches", I64, "kernels and replays that began")      \
@@ -127,6 +127,8 @@ const char *nsx_lane_name(const struct nsx_diff *d, uint32_t lane,
 	const struct nsx_diff_lane *l = &d->lanes[lane];
 	bool several = l->nth > 0;
 
+	if (l->rank >= 0)
+		return nsx_arena_printf(a, "rank %lld", (long long)l->rank);
 	for (uint32_t i = lane + 1; i < d->nlanes && !several; i++)
 		several = d->lanes[i].device_id == l->device_id;
 	return several ? nsx_arena_printf(a, "GPU %lld, process %u",
@@ -141,7 +143,7 @@ const char *nsx_share_word(const struct nsx_diff *d, enum nsx_share share)
 		"compute", "transfer", "waiting for a rank", "copies", "idle",
 	};
 
-	return share == NSX_SHARE_TRANSFER && !d->has_job ? "communication" :
+	return share == NSX_SHARE_TRANSFER && !d->splits_comm ? "communication" :
 							    words[share];
 }
 
@@ -304,7 +306,7 @@ static int fill_budget(const struct nsx_diff *d, const struct nsx_diff_lane *l,
 			   &b->part[NSX_SHARE_COMPUTE], err) ||
 	    add_budget_row(t, gpu, NULL, "communication", "", &comm, err))
 		return err->rc;
-	if (d->has_job &&
+	if (d->splits_comm &&
 	    (add_budget_row(t, gpu, "communication", "transfer", "",
 			    &b->part[NSX_SHARE_TRANSFER], err) ||
 	     add_budget_row(t, gpu, "communication", "wait", "",
@@ -420,7 +422,8 @@ static int fill_units(const struct nsx_diff *d, unsigned side, uint32_t lane,
 		row[U_START] = nsx_int(x->start_ns);
 		row[U_WALL] = nsx_int(x->wall_ns);
 		for (unsigned k = 0; k < NSX_NSHARES; k++)
-			row[U_COMPUTE + k] = nsx_int(x->ns[k]);
+			if (k != NSX_SHARE_WAIT || d->splits_comm)
+				row[U_COMPUTE + k] = nsx_int(x->ns[k]);
 		row[U_LAUNCHES] = nsx_int(x->launches);
 		row[U_STEADY] = nsx_bool(x->steady);
 	}

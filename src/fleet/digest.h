@@ -18,7 +18,7 @@
 #include "fleet/column.h"
 #include "report/report.h"
 
-enum { NSX_DIGEST_VERSION = 2, NSX_DIGEST_MAGIC = 0x4e535844 /* "NSXD" */ };
+enum { NSX_DIGEST_VERSION = 3, NSX_DIGEST_MAGIC = 0x4e535844 /* "NSXD" */ };
 
 enum nsx_detail { /* how much is kept of a rank */
 	NSX_DETAIL_STEPS, /* no times of single collectives                  */
@@ -50,6 +50,7 @@ struct nsx_dstep { /* an iteration, in order of time */
 	int64_t kernel_ns;		/* the sum of their lengths          */
 	int64_t mpi_ns;			/* idle inside an MPI collective     */
 	int64_t colls;			/* collectives that began before it  */
+	bool steady;			/* lies in the steady window         */
 };
 struct nsx_blob {
 	const void *p;
@@ -106,6 +107,8 @@ struct nsx_digest {
 	unsigned detail;  /* enum nsx_detail                                 */
 	uint64_t host, gpu; /* hashes of names; 0: not known                 */
 	const char *gpu_model, *product, *schema; /* "": not known           */
+	const char *method, *unit; /* how steps were found, and the range or
+				      kernel that begins one; ""             */
 	int64_t pid, device;
 	int64_t utc_ns;	   /* of the clock's zero; -1: not known             */
 	int64_t system_ns; /* the same on the host's steady clock; -1        */
@@ -149,6 +152,7 @@ struct nsx_digest_opts {
 	enum nsx_detail detail;
 	int64_t rank;		/* as the user says; -1                      */
 	const char *rank_regex; /* NULL: the default                         */
+	bool only_names; /* who the ranks are, nothing of what they did      */
 	unsigned threads;
 	unsigned keep; /* of digests that are read in the place of traces    */
 	const struct nsx_at_hand *at_hand; /* NULL: none                     */

@@ -66,6 +66,8 @@ static const struct column rank_columns[] = {
 	RANK(gpu_model, TEXT, "model of the GPU", ),
 	RANK(product, TEXT, "version of nsys", ),
 	RANK(schema, TEXT, "version of its export", ),
+	RANK(method, TEXT, "how the steps were found, empty: there are none", ),
+	RANK(unit, TEXT, "range or kernel that begins a step", ),
 	RANK(pid, INT, "process", LEAST(-NSX_TIME_MAX)),
 	RANK(device, INT, "CUDA ordinal, -1 none", LEAST(-1)),
 	RANK(utc_ns, INT, "UTC at the zero of the times, -1 not known",
@@ -95,6 +97,7 @@ static const struct column step_columns[] = {
 	STEP(kernel_ns, "sum of their lengths", ),
 	STEP(mpi_ns, "idle inside MPI collectives", ),
 	STEP(colls, "collectives that began before it", ),
+	COLUMN(nsx_dstep, steady, BOOL, "lies in the steady window", ),
 };
 static const struct column idle_columns[] = {
 	COLUMN(nsx_didle, cause, NAME, "why the GPU had nothing to do",

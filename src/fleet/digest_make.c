@@ -138,10 +138,39 @@ static int list_steps(struct nsx_maker *m, const struct nsx_member *x,
 		s->start_ns = from_ns;
 		s->wall_ns = to_ns - from_ns;
 		memcpy(s->part_ns, part.ns, sizeof(part.ns));
+		s->steady = it->steady;
 		end_ns = to_ns;
 		d->nsteps++;
 	}
 	return 0;
+}
+
+static const char *cut_name(const char *s, struct nsx_arena *a)
+{
+	size_t n = strlen(s);
+
+	if (n > MOST_NAME)
+		for (n = MOST_NAME; n && (s[n] & 0xc0) == 0x80;)
+			n--; /* not inside a character */
+	return nsx_arena_strndup(a, s, n);
+}
+
+static void name_steps(const struct nsx_maker *m, const struct nsx_member *x,
+		       struct nsx_digest *d)
+{
+	const struct nsx_facts *f = m->f;
+
+	d->method = d->unit = "";
+	if (!d->nsteps)
+		return;
+	d->method = f->iteration_method;
+	for (size_t i = 0; i < f->ncadences; i++) {
+		const struct nsx_cadence *c = &f->cadences[i];
+
+		if (c->chosen &&
+		    (c->process == x->process || c->process == NSX_NONE))
+			d->unit = cut_name(nsx_fact_text(f, c->name), d->arena);
+	}
 }
 
 /* The first step at or after *at that ends after t. */
@@ -180,16 +209,6 @@ static int cmp_idle(const void *a, const void *b)
 
 	return NSX_CMP(y->ns, x->ns) ?: NSX_CMP(x->cause, y->cause) ?:
 	       strcmp(x->detail, y->detail);
-}
-
-static const char *cut_name(const char *s, struct nsx_arena *a)
-{
-	size_t n = strlen(s);
-
-	if (n > MOST_NAME)
-		for (n = MOST_NAME; n && (s[n] & 0xc0) == 0x80;)
-			n--; /* not inside a character */
-	return nsx_arena_strndup(a, s, n);
 }
 
 static int sum_idle(struct nsx_maker *m, const struct nsx_member *x,
@@ -446,18 +465,14 @@ static int fill_digest(struct nsx_maker *m, const struct nsx_member *x,
 	const struct nsx_gpu_info *gpu = NULL;
 	int rc = 0;
 
-	d->detail = m->o->detail;
 	d->product = nsx_arena_strdup(d->arena, t->schema->product_version);
 	d->schema = nsx_arena_strdup(d->arena, t->schema->schema_version);
-	d->pid = t->process[x->process].pid;
-	d->device = -1;
 	d->gpu_model = "";
 	d->peak_bytes = -1;
 	d->is_partial = t->damaged;
 	d->first_ns = t->first_ns;
 	d->last_ns = t->last_ns;
 	if (x->device != NSX_NONE) {
-		d->device = t->device[x->device].device_id;
 		gpu = nsx_device_gpu(t, x->device);
 		d->first_ns = INT64_MAX;
 		d->last_ns = INT64_MIN;
@@ -471,6 +486,7 @@ static int fill_digest(struct nsx_maker *m, const struct nsx_member *x,
 	if (x->device != NSX_NONE)
 		rc = list_steps(m, x, d, err) || sum_idle(m, x, d, err) ||
 		     sum_ops(m, x, d, err) || find_peak(m, x, d, err);
+	name_steps(m, x, d);
 	sum_calls(m, x, d);
 	return rc || nsx_maker_channels(m, x, d, err) ? err->rc : 0;
 }
@@ -504,12 +520,18 @@ static int fill_all(struct nsx_maker *m, const struct nsx_member *x, size_t n,
 
 		v[i] = nsx_arena_get(a, sizeof(**v));
 		v[i]->arena = a;
+		v[i]->detail = m->o->detail;
+		v[i]->pid = m->t->process[x[i].process].pid;
+		v[i]->device = x[i].device == NSX_NONE ? -1 :
+			       m->t->device[x[i].device].device_id;
+		if (m->o->only_names)
+			continue;
 		copy_findings(m->r, v[i]);
 		rc = fill_digest(m, &x[i], v[i], err);
 	}
 	if (!rc)
 		rc = nsx_maker_identify(m, x, v, n, err);
-	for (size_t i = 0; i < n && !rc; i++)
+	for (size_t i = 0; i < n && !rc && !m->o->only_names; i++)
 		rc = nsx_digest_seal(v[i], err);
 	return rc;
 }

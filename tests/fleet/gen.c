@@ -684,7 +684,8 @@ static void write_digest(const char *path, const struct rank *v, int r)
 		.arena = a, .rank = r, .rank_from = NSX_RANK_ENV,
 		.world = job.ranks, .detail = NSX_DETAIL_COLLS,
 		.who = mix((uint64_t)r + 1), .host = mix((uint64_t)host_of(r) + 1),
-		.gpu_model = "", .product = "", .schema = "", .peak_bytes = -1,
+		.gpu_model = "", .product = "", .schema = "", .method = "nvtx",
+		.unit = "step", .peak_bytes = -1,
 		.pid = pid_of(r), .utc_ns = stamp(v, r), .system_ns = steady(v, r),
 		.first_ns = 0, .last_ns = local(v, r, v[r].comm)};
 	d->channels = nsx_arena_get(a, 2 * sizeof(*d->channels));

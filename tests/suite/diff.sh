@@ -120,6 +120,31 @@ for gate in 'compute:+0%' 'kernel:/attn/:+0%' 'step.mean:+0%'; do
 	if [ $rc = 0 ]; then ok; else bad "$gate, with noise: exit $rc, not 0"; fi
 done
 
+# Through digests: the same steps, the same shift; a trace beside a digest is one too.
+for name in ranks late_rank; do "$prog" digest "$fix/diff_$name.sqlite" -o "$name.nsxd" -q; done
+"$prog" diff "$fix/diff_ranks.sqlite" "$fix/diff_late_rank.sqlite" --json >traces.json
+for pair in "ranks.nsxd late_rank.nsxd" "ranks.nsxd $fix/diff_late_rank.sqlite" "$fix/diff_ranks.sqlite late_rank.nsxd"; do
+	"$prog" diff $pair --json >p.json || bad "$pair: exit $?"
+	try "sums of $pair" $check sums p.json
+	try "$pair as the traces" python3 - <<'P'
+import json
+d, t = json.load(open("p.json")), json.load(open("traces.json"))
+assert d["shift"] == t["shift"] and d["verdict"] == t["verdict"], (d["shift"], t["shift"])
+parts = lambda x: [(r["gpu"], r["class"], r["delta_ns"]) for r in x["budget"] if not r["parent"]]
+assert parts(d) == parts(t) and not d["kernels"], parts(d)
+assert len(d["gpus"]) == 2
+P
+done
+"$prog" diff ranks.nsxd "$fix/diff_ranks.sqlite" --json >p.json
+try "a digest of the same capture" $check zero p.json
+"$prog" diff ranks.nsxd late_rank.nsxd --gate 'kernel:/optim/:+0%' --gate 'compute:+1%' -o g >out; rc=$?
+if [ $rc = 1 ] && grep -q 'kernel.*undecided; digests do not' out; then ok; else bad "gates of digests: exit $rc: $(cat out)"; fi
+for wrong in "ranks.nsxd late_rank.nsxd --unit window" "ranks.nsxd@1s..2s late_rank.nsxd" "ranks.nsxd late_rank.nsxd --rank 5" \
+	"$fix/diff_ranks.sqlite $fix/diff_late_rank.sqlite --rank 0"; do
+	"$prog" diff $wrong >out 2>err; rc=$?
+	if [ $rc = 2 ] && [ "$(wc -l <err)" = 1 ] && grep -q 'cannot compare' err; then ok; else bad "$wrong: exit $rc: $(cat err)"; fi
+done
+
 # A capture that is cut: no verdict on what is left, and the reason; nothing left: one line.
 whole=$fix/diff_before.sqlite
 for eighths in 2 7; do

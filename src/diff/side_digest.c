@@ -1,0 +1,391 @@
+/* side_digest.c - a side as digests tell it, and which rank a process is.
+ *
+ * A digest keeps of each step its length, where its time went and why the GPU was
+ * idle.  Kernels stand in it as families of the whole capture, findings by their
+ * keys: which kernels changed, copies by direction and time by range are not told.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include "diff/side.h"
+#include "fleet/digest.h"
+#include "report/text.h"
+
+/* A lane ------------------------------------------------------------------------*/
+
+static int fill_idle(const struct nsx_dstep *steps, struct nsx_lane *lane,
+		     struct nsx_arena *a, struct nsx_err *err)
+{
+	struct nsx_split_uses *idle = &lane->split[NSX_SPLIT_IDLE];
+
+	idle->v = nsx_arena_try_array(a, lane->nunits * NSX_NCAUSES,
+				      sizeof(*idle->v), "idle causes", err);
+	if (!idle->v)
+		return err->rc;
+	for (uint32_t u = 0; u < lane->nunits; u++)
+		for (uint32_t c = 0; c < NSX_NCAUSES; c++)
+			if (steps[u].cause_ns[c])
+				idle->v[idle->n++] = (struct nsx_split_use){
+					.unit = u, .cause = c,
+					.ns = steps[u].cause_ns[c]};
+	return 0;
+}
+
+static int fill_lane(const struct nsx_digest *d, const struct nsx_side_opts *o,
+		     struct nsx_arena *a, struct nsx_lane *ret,
+		     struct nsx_err *err)
+{
+	size_t from, n = nsx_choose_units(o, d->nsteps, &from);
+	const struct nsx_dstep *steps = d->steps + from;
+
+	*ret = (struct nsx_lane){
+		.device_id = d->device, .pid = d->pid, .rank = d->rank,
+		.zero_ns = d->utc_ns, .nunits = n,
+		.gpu = nsx_arena_strdup(a, d->gpu_model)};
+	ret->units = nsx_arena_try_array(a, n, sizeof(*ret->units), "steps",
+					 err);
+	if (!ret->units)
+		return err->rc;
+	for (size_t i = 0; i < n; i++) {
+		const struct nsx_dstep *s = &steps[i];
+
+		ret->units[i] = (struct nsx_unit){
+			.start_ns = s->start_ns, .wall_ns = s->wall_ns,
+			.launches = (uint32_t)NSX_MIN(s->kernels, UINT32_MAX),
+			.steady = s->steady};
+		nsx_fill_shares(s->part_ns, ret->units[i].ns);
+	}
+	return fill_idle(steps, ret, a, err);
+}
+
+static bool is_asked_for(const struct nsx_digest *d,
+			 const struct nsx_side_opts *o)
+{
+	return (o->device < 0 || o->device == d->device) &&
+	       (o->rank < 0 || o->rank == d->rank);
+}
+
+/* Ranks whose steps were found the same way are seen together. */
+static int add_lanes(struct nsx_side *side, struct nsx_digest *const *v,
+		     size_t n, const struct nsx_side_opts *o,
+		     struct nsx_err *err)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct nsx_seen way = {.method = v[i]->method,
+				       .name = v[i]->unit}, *view;
+		size_t at = 0, from;
+
+		if (!is_asked_for(v[i], o) ||
+		    !nsx_choose_units(o, v[i]->nsteps, &from))
+			continue;
+		while (at < side->nseen &&
+		       !nsx_is_same_way(&side->seen[at], &way))
+			at++;
+		if (at == ARRAY_LEN(side->seen))
+			continue;
+		view = &side->seen[at];
+		if (at == side->nseen) {
+			side->nseen++;
+			view->method = nsx_arena_strdup(side->arena, way.method);
+			view->name = nsx_arena_strdup(side->arena, way.name);
+			view->lanes = nsx_arena_try_array(
+				side->arena, n, sizeof(*view->lanes), "ranks",
+				err);
+			if (!view->lanes)
+				return err->rc;
+		}
+		for (size_t l = 0; l < view->nlanes; l++)
+			view->lanes[view->nlanes].nth +=
+				view->lanes[l].device_id == v[i]->device;
+		view->score += 1.0 / (double)n;
+		if (fill_lane(v[i], o, side->arena,
+			      &view->lanes[view->nlanes++], err))
+			return err->rc;
+	}
+	for (size_t i = 0; i < side->nseen; i++)
+		side->seen[i].one_job = nsx_is_one_job(&side->seen[i]);
+	return 0;
+}
+
+/* What the side is of ----------------------------------------------------------*/
+
+static int cmp_kernels(const void *a, const void *b)
+{
+	return nsx_kernel_cmp(a, b);
+}
+
+/* Families of all ranks, each once; launches: of a step, mean of the ranks. */
+static int list_families(struct nsx_side *side, struct nsx_digest *const *v,
+			 size_t n, struct nsx_err *err)
+{
+	size_t all = 0;
+	uint32_t kept = 0;
+
+	for (size_t i = 0; i < n; i++)
+		all += v[i]->nfamilies;
+	side->kernels = nsx_arena_try_array(side->arena, all,
+					    sizeof(*side->kernels), "kernels",
+					    err);
+	if (!side->kernels)
+		return err->rc;
+	for (size_t i = 0; i < n; i++)
+		for (size_t k = 0; k < v[i]->nfamilies; k++) {
+			const struct nsx_dfamily *f = &v[i]->families[k];
+			const char *name = nsx_arena_strdup(side->arena,
+							    f->name);
+
+			side->kernels[side->nkernels++] = (struct nsx_kernel){
+				.name = name, .base = name, .label = name,
+				.variant = "", .range = "", .occupancy = -1,
+				.launches = (double)f->count /
+					    (double)NSX_MAX(v[i]->nsteps, 1) /
+					    (double)n};
+		}
+	if (all)
+		qsort(side->kernels, all, sizeof(*side->kernels), cmp_kernels);
+	for (size_t i = 0; i < all; i++)
+		if (kept && !cmp_kernels(&side->kernels[kept - 1],
+					 &side->kernels[i]))
+			side->kernels[kept - 1].launches +=
+				side->kernels[i].launches;
+		else
+			side->kernels[kept++] = side->kernels[i];
+	side->nkernels = kept;
+	return 0;
+}
+
+static int cmp_findings(const void *a, const void *b)
+{
+	const struct nsx_side_finding *x = a, *y = b;
+
+	return strcmp(x->key, y->key);
+}
+
+static const char *code_of(struct nsx_arena *a, const char *key)
+{
+	struct nsx_buf b = {0};
+	const char *ret;
+
+	nsx_buf_adds(&b, "`");
+	nsx_md_add_code(&b, key, strlen(key));
+	nsx_buf_adds(&b, "`");
+	ret = nsx_arena_strdup(a, b.p);
+	nsx_buf_done(&b);
+	return ret;
+}
+
+/* Findings of all ranks, each as it is worst. */
+static void list_findings(struct nsx_side *side, struct nsx_digest *const *v,
+			  size_t n)
+{
+	struct nsx_side_finding *f;
+	size_t all = 0, kept = 0;
+
+	for (size_t i = 0; i < n; i++)
+		all += v[i]->nfindings;
+	side->findings = f = nsx_arena_get(side->arena, (all + 1) * sizeof(*f));
+	for (size_t i = 0, at = 0; i < n; i++)
+		for (size_t k = 0; k < v[i]->nfindings; k++) {
+			const struct nsx_dfinding *x = &v[i]->findings[k];
+
+			f[at++] = (struct nsx_side_finding){
+				.key = nsx_arena_strdup(side->arena, x->key),
+				.title = code_of(side->arena, x->key),
+				.severity = x->severity,
+				.share = x->share_ppm < 0 ? NAN :
+					 (double)x->share_ppm / 1e6};
+		}
+	if (all)
+		qsort(f, all, sizeof(*f), cmp_findings);
+	for (size_t i = 0; i < all; i++) {
+		if (!kept || cmp_findings(&f[kept - 1], &f[i])) {
+			f[kept++] = f[i];
+			continue;
+		}
+		f[kept - 1].severity = NSX_MAX(f[kept - 1].severity,
+					       f[i].severity);
+		f[kept - 1].share = fmax(f[kept - 1].share, f[i].share);
+	}
+	side->nfindings = kept;
+}
+
+static const char *say_ranks(struct nsx_digest *const *v, size_t n,
+			     struct nsx_arena *a)
+{
+	int64_t first = v[0]->rank, last = v[n - 1]->rank; /* in order       */
+
+	return first < 0 ? nsx_arena_printf(a, "%zu without a number", n) :
+	       n == 1	 ? nsx_arena_printf(a, "rank %lld", (long long)first) :
+			   nsx_arena_printf(a, "%zu ranks, %lld to %lld", n,
+					    (long long)first, (long long)last);
+}
+
+static void describe(struct nsx_side *side, struct nsx_digest *const *v,
+		     size_t n)
+{
+	const char **models = nsx_arena_get(side->arena,
+					    (n + 1) * sizeof(*models));
+	size_t nmodels = 0;
+	struct stat st;
+
+	side->size_bytes = stat(side->path, &st) ? 0 : st.st_size;
+	side->product_version = nsx_arena_strdup(side->arena, v[0]->product);
+	side->driver_version = side->cuda_version = side->graph_mode =
+		side->traced = "";
+	side->sm_mhz = NAN;
+	side->nranks = (int64_t)n;
+	side->peak_bytes = -1;
+	for (size_t i = 0; i < n; i++) {
+		if (*v[i]->gpu_model)
+			models[nmodels++] = v[i]->gpu_model;
+		side->peak_bytes = NSX_MAX(side->peak_bytes, v[i]->peak_bytes);
+		if (v[i]->is_partial)
+			side->damage = "its trace had lost rows when it was "
+				       "digested";
+	}
+	side->gpu_names = nsx_count_names(models, nmodels, side->arena);
+	side->ranks = say_ranks(v, n, side->arena);
+}
+
+/* Of the ranks and what they did: the same whatever detail was kept. */
+static uint64_t hash_of(struct nsx_digest *const *v, size_t n)
+{
+	uint64_t h = n;
+
+	for (size_t i = 0; i < n; i++) {
+		h = nsx_hash_u64(h ^ v[i]->who);
+		for (size_t s = 0; s < v[i]->nsteps; s++) {
+			const struct nsx_dstep *x = &v[i]->steps[s];
+
+			h = nsx_hash_u64(h ^ (uint64_t)x->start_ns);
+			h = nsx_hash_u64(h ^ (uint64_t)x->wall_ns);
+			h = nsx_hash_u64(h ^ (uint64_t)x->kernel_ns);
+		}
+	}
+	return h;
+}
+
+/* Which rank --------------------------------------------------------------------*/
+
+static int fail_rank(const char *path, int64_t rank,
+		     struct nsx_digest *const *v, size_t n, struct nsx_err *err)
+{
+	enum { SHOWN = 16 };
+	struct nsx_buf b = {0};
+	size_t known = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (v[i]->rank >= 0 && known++ < SHOWN)
+			nsx_buf_printf(&b, "%s%lld", known > 1 ? ", " : "",
+				       (long long)v[i]->rank);
+	nsx_fail(err, NSX_E_USAGE, "cannot compare rank %lld of '%s': %s%s%s",
+		 (long long)rank, path,
+		 known ? "it holds rank " :
+			 "it does not tell ranks; 'nsys-explain digest --rank' "
+			 "can say which rank a trace is",
+		 known ? b.p : "", known > SHOWN ? ", ..." : "");
+	nsx_buf_done(&b);
+	return err->rc;
+}
+
+static const struct nsx_digest *find_rank(struct nsx_digest *const *v, size_t n,
+					  int64_t rank)
+{
+	for (size_t i = 0; i < n; i++)
+		if (v[i]->rank == rank)
+			return v[i];
+	return NULL;
+}
+
+static void free_all(struct nsx_digest **v, size_t n)
+{
+	while (n)
+		nsx_digest_free(v[--n]);
+	free(v);
+}
+
+int nsx_side_find_rank(const struct nsx_report *r, struct nsx_side_opts *o,
+		       struct nsx_err *err)
+{
+	const struct nsx_digest_opts names = {.rank = -1, .threads = o->threads,
+					      .only_names = true};
+	struct nsx_digest **v = NULL;
+	const struct nsx_digest *d;
+	size_t n = 0;
+	int rc = nsx_digest_make(r, &names, &v, &n, err);
+
+	if (rc)
+		return rc;
+	d = find_rank(v, n, o->rank);
+	if (d) {
+		o->device = d->device;
+		o->pid = d->pid;
+	} else {
+		rc = fail_rank(r->path, o->rank, v, n, err);
+	}
+	free_all(v, n);
+	return rc;
+}
+
+/* The side ----------------------------------------------------------------------*/
+
+/* Frees the digests. */
+static int take(struct nsx_side *side, struct nsx_digest **v, size_t n,
+		const struct nsx_side_opts *o, struct nsx_err *err)
+{
+	int rc = 0;
+
+	side->digested = true;
+	if (!n)
+		return nsx_fail(err, NSX_E_DATA, "cannot compare '%s': it holds "
+				"no rank", side->path);
+	if (o->unit != NSX_SIDE_AUTO)
+		rc = nsx_fail(err, NSX_E_USAGE, "cannot compare '%s' by another "
+			      "--unit: the steps of a digest were found when it "
+			      "was made", side->path);
+	else if (o->rank >= 0 && !find_rank(v, n, o->rank))
+		rc = fail_rank(side->path, o->rank, v, n, err);
+	if (!rc)
+		rc = nsx_grow(&side->details, &side->cap_details, 1,
+			      sizeof(*side->details), "causes", err);
+	if (!rc) {
+		side->details[side->ndetails++] = "";
+		rc = add_lanes(side, v, n, o, err);
+	}
+	if (!rc)
+		rc = list_families(side, v, n, err);
+	if (!rc) {
+		list_findings(side, v, n);
+		describe(side, v, n);
+		side->content = hash_of(v, n);
+	}
+	free_all(v, n);
+	return rc;
+}
+
+int nsx_side_read_digest(struct nsx_side *side, const struct nsx_side_opts *o,
+			 struct nsx_err *err)
+{
+	struct nsx_digest **v = NULL;
+	size_t n = 0;
+
+	if (*side->part && o->last < 0)
+		return nsx_fail(err, NSX_E_USAGE, "cannot compare '%s' at %s: a "
+				"digest has no window, only steps, as in @2..8",
+				side->path, side->part);
+	return nsx_digest_read(side->path, &v, &n, err) ||
+	       take(side, v, n, o, err) ? err->rc : 0;
+}
+
+int nsx_side_digest(struct nsx_side *side, const struct nsx_report *r,
+		    const struct nsx_side_opts *o, struct nsx_err *err)
+{
+	const struct nsx_digest_opts steps = {.rank = -1, .threads = o->threads,
+					      .detail = NSX_DETAIL_STEPS};
+	struct nsx_digest **v = NULL;
+	size_t n = 0;
+
+	return nsx_digest_make(r, &steps, &v, &n, err) ||
+	       take(side, v, n, o, err) ? err->rc : 0;
+}
