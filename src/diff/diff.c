@@ -229,6 +229,15 @@ static bool is_same(const struct nsx_diff *d)
 	return true;
 }
 
+/* A job of another size does other work: its ranks stand side by side, and prove
+ * nothing.
+ */
+static bool lacks_ranks(const struct nsx_diff *d)
+{
+	return d->digested && d->opts->side.rank < 0 &&
+	       d->sides[0][0]->nranks != d->sides[1][0]->nranks;
+}
+
 static const char *find_failure(const struct nsx_diff *d)
 {
 	for (size_t i = 0; i < d->nchecks; i++)
@@ -245,9 +254,9 @@ static const char *find_failure(const struct nsx_diff *d)
 		       "kernel that begins it, as in --unit kernel:REGEX";
 	if (d->pool[0].seen[0]->nlanes != d->pool[1].seen[0]->nlanes)
 		return "the sides use different numbers of GPUs";
-	if (d->digested && d->opts->side.rank < 0 &&
-	    d->sides[0][0]->nranks != d->sides[1][0]->nranks)
-		return "the sides have different numbers of ranks";
+	if (lacks_ranks(d))
+		return "the sides have different numbers of ranks; --rank "
+		       "compares one of them";
 	return NULL;
 }
 
@@ -320,7 +329,8 @@ static int compare_lanes(struct nsx_diff *d, struct nsx_err *err)
 		    nsx_budget_build(d, l, &x->budget, err))
 			return err->rc;
 	}
-	d->has_job = d->pool[0].one_job && d->pool[1].one_job &&
+	d->has_job = !lacks_ranks(d) && d->pool[0].one_job &&
+		     d->pool[1].one_job &&
 		     d->pool[0].nlanes == d->pool[1].nlanes;
 	d->splits_comm = d->has_job && !d->digested;
 	return d->has_job ? nsx_step_measure(d, NSX_NONE, &d->job, err) : 0;

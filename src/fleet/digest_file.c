@@ -589,14 +589,39 @@ void nsx_digest_writer_free(struct nsx_digest_writer *w)
 	free(w);
 }
 
-/* A compressed file may be anybody's: it is read. */
+/* By its first bytes. */
+enum looks { LOOKS_OTHER, LOOKS_PLAIN, LOOKS_SQUEEZED };
+
+static enum looks look_at(const char *path)
+{
+	unsigned char head[100] = {0};
+	FILE *f = fopen(path, "re");
+	size_t n = f ? fread(head, 1, sizeof(head), f) : 0;
+	uint32_t id;
+
+	if (f)
+		(void)fclose(f);
+	memcpy(&id, head + 68, 4);
+	if (nsx_is_squeezed(head, n))
+		return LOOKS_SQUEEZED;
+	return n == sizeof(head) && !memcmp(head, "SQLite format 3", 16) &&
+			       be32toh(id) == NSX_DIGEST_MAGIC ?
+		       LOOKS_PLAIN : LOOKS_OTHER;
+}
+
+/* One of another version is one, too.  A compressed file may be anybody's: it is
+ * read.
+ */
 static bool is_digest(const char *path)
 {
+	enum looks looks = look_at(path);
 	struct nsx_digest **v;
 	struct nsx_err ignored;
 	size_t n;
 
-	if (!nsx_digest_is(path) || nsx_digest_load(path, 0, &v, &n, &ignored))
+	if (looks != LOOKS_SQUEEZED)
+		return looks == LOOKS_PLAIN;
+	if (nsx_digest_load(path, 0, &v, &n, &ignored))
 		return false;
 	while (n)
 		nsx_digest_free(v[--n]);
@@ -995,17 +1020,7 @@ int nsx_digest_load(const char *path, unsigned keep, struct nsx_digest ***ret,
 
 bool nsx_digest_is(const char *path)
 {
-	unsigned char head[100] = {0};
-	FILE *f = fopen(path, "re");
-	size_t n = f ? fread(head, 1, sizeof(head), f) : 0;
-	uint32_t id;
-
-	if (f)
-		(void)fclose(f);
-	memcpy(&id, head + 68, 4);
-	return nsx_is_squeezed(head, n) ||
-	       (n == sizeof(head) && !memcmp(head, "SQLite format 3", 16) &&
-		be32toh(id) == NSX_DIGEST_MAGIC);
+	return look_at(path) != LOOKS_OTHER;
 }
 
 void nsx_digest_free(struct nsx_digest *d)

@@ -617,6 +617,7 @@ static void fill_steps(struct nsx_digest *d, const struct rank *v, int r)
 						   (st->data - st->host);
 		x->kernels = st->kernels;
 		x->kernel_ns = st->kernel_ns;
+		x->steady = true;
 		x->colls = 0;
 		d->nsteps++;
 	}

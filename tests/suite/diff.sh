@@ -145,6 +145,19 @@ for wrong in "ranks.nsxd late_rank.nsxd --unit window" "ranks.nsxd@1s..2s late_r
 	if [ $rc = 2 ] && [ "$(wc -l <err)" = 1 ] && grep -q 'cannot compare' err; then ok; else bad "$wrong: exit $rc: $(cat err)"; fi
 done
 
+# Jobs: ranks by number, the one that changes by itself first; one is lost: no job.
+for job in 'calm none' 'slow gpu_slow' 'lost gpu_slow lost=1'; do
+	"$b/fleet-gen" $job ranks=3 hosts=2 steps=12 colls=6 format=digest
+	"$prog" fleet "${job%% *}/traces" --partial "${job%% *}.nsxd" -q
+done
+late=$(sed -n 's/.*"culprits": \[\([0-9]*\).*/\1/p' slow/truth.json)
+"$prog" diff calm.nsxd slow.nsxd -o job >out
+if grep -q '^Regression: a range' out && grep -q "^The mean of rank $late .*: compute +" out; then ok; else bad "a job: $(cat out)"; fi
+"$prog" diff calm.nsxd slow.nsxd --rank "$late" -o job >out
+if grep -q '^Regression: a range' out && grep -q '^The mean changes .*: compute +' out; then ok; else bad "a rank: $(cat out)"; fi
+"$prog" diff calm.nsxd lost.nsxd -o job >out
+if grep -q '^Inconclusive.*different numbers of ranks' out && [ "$(grep -c '^| rank ' job/diff.md)" = 4 ] && ! grep -q '^| job' job/diff.md; then ok; else bad "a lost rank: $(cat out)"; fi
+
 # A capture that is cut: no verdict on what is left, and the reason; nothing left: one line.
 whole=$fix/diff_before.sqlite
 for eighths in 2 7; do
