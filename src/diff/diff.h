@@ -41,6 +41,10 @@ struct nsx_noises {
 double nsx_noise_of_kernel(const struct nsx_noises *n, const char *name);
 void nsx_noises_done(struct nsx_noises *n);
 
+#define NSX_NOISE 0.02 /* a ratio, where nothing was calibrated: the least   */
+enum { NSX_MIN_CAPTURES = 3 }; /* from here on intervals hold what captures of
+				  one side differ by                         */
+
 /* The length of a unit on both sides. Ratios are of the median before.------*/
 struct nsx_step {
 	struct nsx_spread { /* of one side                                   */
@@ -48,6 +52,7 @@ struct nsx_step {
 		double median_ns, mean_ns, p95_ns, cv;
 		double drift;  /* over the capture, by Theil-Sen: a ratio    */
 		double halves; /* second half against the first              */
+		double captures; /* slowest capture against the fastest      */
 		bool drifting; /* more than 1 %                              */
 	} side[2];
 	double shift_ns, rel;
@@ -55,7 +60,9 @@ struct nsx_step {
 	struct nsx_rank_test test;
 	double noise;		/* what the same code differs by             */
 	double floor, floor_ns; /* a change below either proves nothing: noise,
-				   and the drift of a capture                */
+				   the drift of a capture, and what two
+				   captures of one side differ by            */
+	const char *noise_is;	/* why the floor is what it is               */
 	bool has_steady;
 	double steady_rel; /* of steady units alone                          */
 	double mean_rel;   /* of means: tail and all                         */

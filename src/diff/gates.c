@@ -8,8 +8,9 @@
  *
  * A limit is +N% of what it was before, or +N with ns, us, ms, s, B, KB, MB, GB
  * or nothing (a count).  It fails when the change is proven to be larger: the
- * interval lies above it.  With "<" it passes only when the change is proven to
- * be smaller.  What is not proven is undecided.
+ * interval lies above it, and it is larger than noise: what runs of the same code
+ * are known to differ by, never less than NSX_NOISE.  With "<" it passes only
+ * when the change is proven to be smaller.  What is not proven is undecided.
  */
 #include <math.h>
 #include <regex.h>
@@ -159,7 +160,8 @@ int nsx_gate_check(const char *expr, struct nsx_err *err)
 
 struct measured {
 	double before, change;
-	double floor; /* less than that proves nothing                       */
+	double floor; /* less than that proves nothing ...                   */
+	const char *because; /* ... why                                      */
 	struct nsx_interval ci;
 	size_t n; /* units of the shorter side; a single figure: SIZE_MAX    */
 };
@@ -252,6 +254,62 @@ static double noise_of(const struct nsx_diff *d, const struct gate *g,
 	return sum;
 }
 
+static void raise_floor(struct measured *m, double floor, const char *because)
+{
+	if (floor <= m->floor)
+		return;
+	m->floor = floor;
+	m->because = because;
+}
+
+/* What one side differs by in itself, by means.  From 3 captures on the interval
+ * holds it.
+ */
+static void compare_within(const struct nsx_sample *s, bool halves,
+			   struct measured *m)
+{
+	double least = INFINITY, most = -INFINITY;
+	size_t from = 0;
+
+	for (size_t c = 0; c < s->ncaptures; from = s->end[c++]) {
+		size_t n = s->end[c] - from;
+		double mean;
+
+		if (!n)
+			continue;
+		mean = nsx_mean(s->v + from, n);
+		least = NSX_MIN(least, mean);
+		most = NSX_MAX(most, mean);
+		if (halves && n > 1)
+			raise_floor(m, fabs(nsx_mean(s->v + from, n / 2) -
+					    nsx_mean(s->v + from + n / 2,
+						     n - n / 2)),
+				    "the halves of a capture differ as much");
+	}
+	if (most > least)
+		raise_floor(m, most - least,
+			    "captures of one side differ as much");
+}
+
+static void find_floor(const struct nsx_diff *d, const struct nsx_step *c,
+		       const struct gate *g, const struct nsx_sample s[2],
+		       struct measured *m)
+{
+	bool p95 = g->metric == STEP_P95;
+
+	if (g->metric != LAUNCHES)
+		raise_floor(m, NSX_NOISE * m->before, "below 2 % runs of the same "
+			    "code may differ; --calibrate measures by how much");
+	raise_floor(m, noise_of(d, g, m->before),
+		    "runs of the same code differ as much");
+	if (p95 && c->floor > c->noise)
+		raise_floor(m, c->floor * m->before,
+			    "the halves of a capture differ as much");
+	for (unsigned i = 0; i < 2 && NSX_MIN(s[0].ncaptures, s[1].ncaptures) <
+					      NSX_MIN_CAPTURES; i++)
+		compare_within(&s[i], !p95, m);
+}
+
 static int measure_figure(const struct nsx_diff *d, uint32_t lane,
 			  const struct gate *g, struct nsx_arena *a,
 			  struct measured *ret, struct nsx_err *err)
@@ -276,10 +334,8 @@ static int measure_figure(const struct nsx_diff *d, uint32_t lane,
 	ret->n = NSX_MIN(s[0].n, s[1].n);
 	ret->before = of[0];
 	ret->change = of[1] - of[0];
-	ret->floor = noise_of(d, g, ret->before);
-	/* A drift lengthens all of a step, its mean as its median. */
-	if ((p95 || g->metric == STEP_MEAN) && c->floor > c->noise)
-		ret->floor = NSX_MAX(ret->floor, c->floor * ret->before);
+	ret->floor = 0;
+	find_floor(d, c, g, s, ret);
 	return nsx_bootstrap(&s[1], &s[0],
 			     p95 ? NSX_FIGURE_P95 : NSX_FIGURE_MEAN,
 			     d->opts->alpha, d->opts->seed, &ret->ci, err);
@@ -289,7 +345,8 @@ static void measure_step(const struct nsx_step *c, struct measured *ret)
 {
 	*ret = (struct measured){
 		c->side[0].median_ns, c->shift_ns,
-		c->floor * c->side[0].median_ns,
+		NSX_MAX(c->floor * c->side[0].median_ns, c->floor_ns),
+		c->noise_is,
 		{NSX_MIN(c->ci_ns.lo, c->blocks_ns.lo),
 		 NSX_MAX(c->ci_ns.hi, c->blocks_ns.hi)},
 		NSX_MIN(c->side[0].n, c->side[1].n)};
@@ -304,7 +361,7 @@ static bool measure_memory(const struct nsx_diff *d, struct measured *ret)
 		for (size_t i = 0; i < d->nsides[s]; i++)
 			peak[s] = NSX_MAX(peak[s], d->sides[s][i]->peak_bytes);
 	*ret = (struct measured){(double)peak[0], (double)(peak[1] - peak[0]), 0,
-				 {(double)(peak[1] - peak[0]),
+				 NULL, {(double)(peak[1] - peak[0]),
 				  (double)(peak[1] - peak[0])}, SIZE_MAX};
 	return peak[0] >= 0 && peak[1] >= 0;
 }
@@ -345,7 +402,8 @@ static void decide(const struct nsx_diff *d, const struct gate *g,
 		r->result = NSX_GATE_PASS;
 	} else {
 		undecided(r, r->lo > r->limit ?
-				     "smaller than the noise" :
+				     nsx_arena_printf(d->arena, "not larger than "
+						      "noise: %s", m->because) :
 				     "the limit lies in the interval: more units "
 				     "or captures would decide");
 		if (g->proven)

@@ -17,11 +17,9 @@
 const char *const nsx_verdict_names[] = {"neutral", "improvement",
 					 "regression", "inconclusive"};
 
-#define NOISE_FLOOR 0.02 /* where nothing was calibrated                     */
 #define DRIFT 0.01
 #define APART 0.71 /* A12: a large effect (Vargha and Delaney)               */
-enum { MIN_UNITS = 4, /* with 3 against 3 no p is below 0.1                  */
-       MIN_CAPTURES = 3 }; /* from here on noise between captures is seen    */
+enum { MIN_UNITS = 4 }; /* with 3 against 3 no p is below 0.1                */
 
 /* One side ----------------------------------------------------------------------*/
 
@@ -48,6 +46,24 @@ static double halves_of(const struct nsx_sample *s, int64_t *scratch)
 	return most;
 }
 
+/* The longest capture against the shortest, by medians. */
+static double captures_of(const struct nsx_sample *s, int64_t *scratch)
+{
+	double least = INFINITY, most = 0;
+	size_t from = 0;
+
+	for (size_t c = 0; c < s->ncaptures; from = s->end[c++]) {
+		size_t n = s->end[c] - from;
+		double median;
+
+		memcpy(scratch, s->v + from, n * sizeof(*scratch));
+		median = nsx_quantile(scratch, n, 0.5);
+		least = NSX_MIN(least, median);
+		most = NSX_MAX(most, median);
+	}
+	return least > 0 && most > 0 ? most / least - 1 : 0;
+}
+
 /* sorted: as long as the sample; receives it in ascending order. */
 static int spread_of(const struct nsx_sample *s, int64_t *sorted,
 		     struct nsx_spread *ret, struct nsx_err *err)
@@ -59,6 +75,7 @@ static int spread_of(const struct nsx_sample *s, int64_t *sorted,
 	ret->n = s->n;
 	ret->ncaptures = s->ncaptures;
 	ret->halves = halves_of(s, sorted);
+	ret->captures = captures_of(s, sorted);
 	memcpy(sorted, s->v, s->n * sizeof(*sorted));
 	nsx_quantiles(sorted, s->n, qs, 2, q);
 	qsort(sorted, s->n, sizeof(*sorted), nsx_cmp_i64);
@@ -133,7 +150,7 @@ static void judge(struct nsx_step *c, double alpha, struct nsx_arena *a)
 {
 	double noise_ns = c->noise * c->side[0].median_ns;
 	bool captures = NSX_MIN(c->side[0].ncaptures, c->side[1].ncaptures) >=
-			MIN_CAPTURES;
+			NSX_MIN_CAPTURES;
 	bool apart = c->test.a12 > APART || c->test.a12 < 1 - APART;
 
 	c->verdict = NSX_V_INCONCLUSIVE;
@@ -154,9 +171,8 @@ static void judge(struct nsx_step *c, double alpha, struct nsx_arena *a)
 		c->verdict = c->shift_ns > 0 ? NSX_V_REGRESSION :
 					       NSX_V_IMPROVEMENT;
 	} else if (widest(c) > noise_ns) {
-		if (c->floor > c->noise)
-			c->why = "a capture drifts, and its halves differ as "
-				 "much; compare steady parts, with --steps";
+		if (c->floor > c->noise && !is_above_floor(c, c->rel))
+			c->why = c->noise_is;
 		else
 			leave_open(c, captures, is_above_floor(c, c->rel) ?
 				   "units vary too much for their number" :
@@ -216,9 +232,17 @@ static int measure(const struct nsx_diff *d, uint32_t lane,
 			  &ret->blocks_ns, err))
 		return err->rc;
 	/* With captures enough, what varies between them counts as well. */
-	if (NSX_MIN(s[0].ncaptures, s[1].ncaptures) >= MIN_CAPTURES)
+	if (NSX_MIN(s[0].ncaptures, s[1].ncaptures) >= NSX_MIN_CAPTURES)
 		ret->ci_ns = ret->blocks_ns;
 	return 0;
+}
+
+static void raise_floor(struct nsx_step *c, double floor, const char *noise_is)
+{
+	if (floor <= c->floor)
+		return;
+	c->floor = floor;
+	c->noise_is = noise_is;
 }
 
 int nsx_step_measure(const struct nsx_diff *d, uint32_t lane,
@@ -229,9 +253,13 @@ int nsx_step_measure(const struct nsx_diff *d, uint32_t lane,
 		&d->opts->noise.of[NSX_METRIC_STEP];
 	int rc;
 
-	*ret = (struct nsx_step){.noise = NSX_MAX(NOISE_FLOOR, noise->rel),
+	*ret = (struct nsx_step){.noise = NSX_MAX(NSX_NOISE, noise->rel),
 				 .floor_ns = noise->abs};
 	ret->floor = ret->noise;
+	ret->noise_is = noise->rel > NSX_NOISE || noise->abs > 0 ?
+		"runs of the same code differ as much" :
+		"below 2 % runs of the same code may differ; --calibrate "
+		"measures by how much";
 	rc = measure(d, lane, a, ret, err);
 	if (!rc && ret->side[0].median_ns > 0) {
 		ret->rel = ret->shift_ns / ret->side[0].median_ns;
@@ -239,10 +267,17 @@ int nsx_step_measure(const struct nsx_diff *d, uint32_t lane,
 				ret->side[0].mean_ns;
 		rc = measure_steady(d, lane, a, ret, err);
 	}
-	if (!rc && (ret->side[0].drifting || ret->side[1].drifting))
-		for (unsigned i = 0; i < 2; i++)
-			ret->floor = NSX_MAX(ret->floor,
-					     fabs(ret->side[i].halves));
+	for (unsigned i = 0; !rc && i < 2; i++) {
+		if (ret->side[0].drifting || ret->side[1].drifting)
+			raise_floor(ret, fabs(ret->side[i].halves),
+				    "a capture drifts, and its halves differ as "
+				    "much; compare steady parts, with --steps");
+		if (NSX_MIN(ret->side[0].ncaptures, ret->side[1].ncaptures) <
+		    NSX_MIN_CAPTURES)
+			raise_floor(ret, ret->side[i].captures,
+				    "captures of one side differ as much; 3 or "
+				    "more a side would tell");
+	}
 	if (!rc)
 		judge(ret, d->opts->alpha, d->arena);
 	nsx_arena_free(a);
