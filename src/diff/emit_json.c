@@ -17,7 +17,7 @@ static void add_shift(struct nsx_jsonw *w, const struct nsx_diff *d,
 		      const struct nsx_step *c)
 {
 	bool captures = NSX_MIN(c->side[0].ncaptures, c->side[1].ncaptures) >=
-			3;
+			NSX_MIN_CAPTURES;
 	double mean_ns = c->side[1].mean_ns - c->side[0].mean_ns;
 
 	if (d->whole) { /* lengths of captures say nothing */
@@ -38,6 +38,7 @@ static void add_shift(struct nsx_jsonw *w, const struct nsx_diff *d,
 	nsx_jsonw_real(w, "a12", c->test.a12);
 	nsx_jsonw_real(w, "floor", c->floor);
 	nsx_jsonw_real(w, "floor_ms", c->floor_ns / 1e6);
+	nsx_jsonw_str(w, "floor_is", c->noise_is);
 	nsx_jsonw_real(w, "before_median_ms", c->side[0].median_ns / 1e6);
 	nsx_jsonw_real(w, "after_median_ms", c->side[1].median_ns / 1e6);
 	nsx_jsonw_real(w, "of_means_ms", mean_ns / 1e6);
@@ -53,15 +54,26 @@ static void add_shift(struct nsx_jsonw *w, const struct nsx_diff *d,
 	nsx_jsonw_end(w);
 }
 
+/* gpu and rank of a lane; NSX_NONE: of all. */
+static void add_lane(struct nsx_jsonw *w, const struct nsx_diff *d,
+		     uint32_t lane)
+{
+	if (lane == NSX_NONE)
+		nsx_jsonw_null(w, "gpu");
+	else
+		nsx_jsonw_int(w, "gpu", d->lanes[lane].device_id);
+	if (lane == NSX_NONE || d->lanes[lane].rank < 0)
+		nsx_jsonw_null(w, "rank");
+	else
+		nsx_jsonw_int(w, "rank", d->lanes[lane].rank);
+}
+
 static void add_spread(struct nsx_jsonw *w, const struct nsx_diff *d,
 		       unsigned side, uint32_t lane,
 		       const struct nsx_spread *s)
 {
 	nsx_jsonw_object(w, NULL);
-	if (lane == NSX_NONE)
-		nsx_jsonw_null(w, "gpu");
-	else
-		nsx_jsonw_int(w, "gpu", d->lanes[lane].device_id);
+	add_lane(w, d, lane);
 	nsx_jsonw_int(w, "captures", (int64_t)d->nsides[side]);
 	nsx_jsonw_int(w, "units", (int64_t)s->n);
 	nsx_jsonw_real(w, "median_ms", s->median_ns / 1e6);
@@ -124,7 +136,7 @@ static void add_lanes(struct nsx_jsonw *w, const struct nsx_diff *d)
 		const struct nsx_budget *b = &d->lanes[l].budget;
 
 		nsx_jsonw_object(w, NULL);
-		nsx_jsonw_int(w, "gpu", d->lanes[l].device_id);
+		add_lane(w, d, l);
 		nsx_jsonw_str(w, "name", nsx_lane_name(d, l, a));
 		add_shift(w, d, &d->lanes[l].change);
 		nsx_jsonw_str(w, "verdict",
@@ -181,6 +193,7 @@ int nsx_diff_emit_json(const struct nsx_diff *d,
 	nsx_jsonw_str(w, "verdict", nsx_verdict_names[d->verdict]);
 	nsx_jsonw_str(w, "why", d->why);
 	nsx_jsonw_bool(w, "same_capture", d->same);
+	nsx_jsonw_bool(w, "through_digests", d->digested);
 	nsx_jsonw_str(w, "unit.method", d->method);
 	nsx_jsonw_str(w, "unit.name", *d->name ? d->name : NULL);
 	nsx_jsonw_bool(w, "unit.is_job_step", d->has_job);

@@ -284,10 +284,11 @@ static void add_step_row(struct page *p, const char *what,
 {
 	struct nsx_buf *b = &p->b;
 
-	nsx_buf_printf(b, "| %s | %s | %s | %s | %s | %s to %s | %.3g | %.2f | "
-			  "%.1f %% | %s |\n", what,
+	nsx_buf_printf(b, "| %s | %s | %s | %.1f → %.1f %% | %s | %s | %s to %s "
+			  "| %.3g | %.2f | %.1f %% | %s |\n", what,
 		       nsx_text_ns(p->a, c->side[0].median_ns),
 		       nsx_text_ns(p->a, c->side[1].median_ns),
+		       100 * c->side[0].cv, 100 * c->side[1].cv,
 		       nsx_text_change(p->a, c->shift_ns),
 		       nsx_text_ratio(p->a, c->rel),
 		       nsx_text_change(p->a, c->ci_ns.lo),
@@ -310,16 +311,16 @@ static void add_steps(struct page *p)
 
 	if (d->whole)
 		return;
-	nsx_buf_adds(&p->b, "| | median before | after | shift | | 95 % | p | "
-			    "A12 | noise | verdict |\n|---|---:|---:|---:|---:|"
-			    "---:|---:|---:|---:|---|\n");
+	nsx_buf_adds(&p->b, "| | median before | after | CV | shift | | 95 % | "
+			    "p | A12 | noise | verdict |\n|---|---:|---:|---:|"
+			    "---:|---:|---:|---:|---:|---:|---|\n");
 	if (d->has_job)
 		add_step_row(p, "job, slowest rank", &d->job);
 	for (size_t i = 0; i < p->nlanes; i++)
 		add_step_row(p, nsx_lane_name(d, p->lanes[i], p->a),
 			     &d->lanes[p->lanes[i]].change);
 	if (p->nlanes < d->nlanes)
-		nsx_buf_printf(&p->b, "| %zu more | | | | | | | | | |\n",
+		nsx_buf_printf(&p->b, "| %zu more | | | | | | | | | | |\n",
 			       d->nlanes - p->nlanes);
 	nsx_buf_adds(&p->b, "\n");
 	before = p->b.n;
@@ -342,9 +343,10 @@ static void add_budgets(struct page *p)
 	const struct nsx_diff *d = p->d;
 
 	nsx_buf_printf(&p->b, "%sWhere the change of the mean is%s\n\n"
-			      "| | mean before | after | change | compute | "
+			      "| | mean before | after | change | tail | compute | "
 			      "%scopies | idle |\n"
-			      "|---|---:|---:|---:|---:|---:|%s---:|---:|\n",
+			      "|---|---:|---:|---:|---:|---:|---:|%s---:|---:|"
+			      "\n",
 		       p->for_comment ? "" : "## ",
 		       p->for_comment ? ":" : "",
 		       d->splits_comm ? "transfer | waiting for a rank | " :
@@ -352,6 +354,7 @@ static void add_budgets(struct page *p)
 		       d->splits_comm ? "---:|" : "");
 	for (size_t i = 0; i < p->nlanes; i++) {
 		const struct nsx_budget *x = &d->lanes[p->lanes[i]].budget;
+		const struct nsx_step *c = &d->lanes[p->lanes[i]].change;
 		struct nsx_delta comm = {0, x->part[NSX_SHARE_TRANSFER].delta_ns +
 						    x->part[NSX_SHARE_WAIT].delta_ns};
 
@@ -361,6 +364,8 @@ static void add_budgets(struct page *p)
 			       nsx_text_ns(p->a, (double)(x->total.before_ns +
 							  x->total.delta_ns)));
 		add_delta(p, &x->total);
+		nsx_buf_printf(&p->b, " | %s", nsx_text_change(
+			p->a, (double)x->total.delta_ns - c->shift_ns));
 		add_delta(p, &x->part[NSX_SHARE_COMPUTE]);
 		add_delta(p, d->splits_comm ? &x->part[NSX_SHARE_TRANSFER] : &comm);
 		if (d->splits_comm)
@@ -369,7 +374,9 @@ static void add_budgets(struct page *p)
 		add_delta(p, &x->part[NSX_SHARE_IDLE]);
 		nsx_buf_adds(&p->b, " |\n");
 	}
-	nsx_buf_adds(&p->b, "\n");
+	nsx_buf_adds(&p->b, p->for_comment ? "\n" :
+		     "\nTail: what the change of the mean exceeds that of a "
+		     "typical unit by; the others add up to the change.\n\n");
 }
 
 static const char *of_lane(const struct page *p, uint32_t lane)

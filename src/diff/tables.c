@@ -5,6 +5,8 @@
 
 #define BUDGET_COLUMNS(X)                                                     \
 	X(B_GPU, "gpu", I64, "CUDA ordinal")                                  \
+	X(B_RANK, "rank", I64,                                                \
+	  "in its job; null: not known, or not asked for")                    \
 	X(B_PARENT, "parent", STR, "class it is part of; null: of the total") \
 	X(B_CLASS, "class", STR,                                              \
 	  "total; compute, communication, copies, idle, which add "           \
@@ -17,6 +19,8 @@
 NSX_COLUMNS(budget_cols, BUDGET_COLUMNS);
 #define KERNEL_COLUMNS(X)                                                     \
 	X(K_GPU, "gpu", I64, "CUDA ordinal")                                  \
+	X(K_RANK, "rank", I64,                                                \
+	  "in its job; null: not known, or not asked for")                    \
 	X(K_BEFORE, "kernel_before", STR, "its name before; null: it is new") \
 	X(K_AFTER, "kernel_after", STR, "its name after; null: it is gone")   \
 	X(K_LABEL_BEFORE, "label_before", STR, "the same in words")           \
@@ -46,6 +50,8 @@ NSX_COLUMNS(budget_cols, BUDGET_COLUMNS);
 NSX_COLUMNS(kernel_cols, KERNEL_COLUMNS);
 #define NVTX_COLUMNS(X)                                                       \
 	X(N_GPU, "gpu", I64, "CUDA ordinal")                                  \
+	X(N_RANK, "rank", I64,                                                \
+	  "in its job; null: not known, or not asked for")                    \
 	X(N_RANGE, "range", STR,                                              \
 	  "NVTX ranges around the launch; null: launched in none")            \
 	X(N_BEFORE, "before_ns", I64,                                         \
@@ -60,6 +66,8 @@ NSX_COLUMNS(nvtx_cols, NVTX_COLUMNS);
 	X(U_CAPTURE, "capture", I64,                                          \
 	  "number of the capture on its side, from 0")                        \
 	X(U_GPU, "gpu", I64, "CUDA ordinal")                                  \
+	X(U_RANK, "rank", I64,                                                \
+	  "in its job; null: not known, or not asked for")                    \
 	X(U_INDEX, "index", I64, "number of the unit in its capture, from 0") \
 	X(U_START, "start_ns", I64, "on the clock of its trace")              \
 	X(U_WALL, "wall_ns", I64, "from start to next start")                 \
@@ -268,15 +276,22 @@ static struct nsx_cell text_or_null(const char *s)
 
 /* Rows --------------------------------------------------------------------------*/
 
-static int add_budget_row(struct nsx_table *t, int64_t gpu, const char *parent,
-			  const char *class, const char *detail,
-			  const struct nsx_delta *d, struct nsx_err *err)
+static struct nsx_cell rank_of(const struct nsx_diff_lane *l)
+{
+	return l->rank < 0 ? nsx_null() : nsx_int(l->rank);
+}
+
+static int add_budget_row(struct nsx_table *t, const struct nsx_diff_lane *l,
+			  const char *parent, const char *class,
+			  const char *detail, const struct nsx_delta *d,
+			  struct nsx_err *err)
 {
 	struct nsx_cell *row = nsx_row(t, err);
 
 	if (!row)
 		return err->rc;
-	row[B_GPU] = nsx_int(gpu);
+	row[B_GPU] = nsx_int(l->device_id);
+	row[B_RANK] = rank_of(l);
 	row[B_PARENT] = nsx_string(parent);
 	row[B_CLASS] = nsx_string(class);
 	row[B_DETAIL] = text_or_null(detail);
@@ -299,22 +314,21 @@ static int fill_budget(const struct nsx_diff *d, const struct nsx_diff_lane *l,
 	const struct nsx_budget *b = &l->budget;
 	struct nsx_delta comm = sum(&b->part[NSX_SHARE_TRANSFER],
 				    &b->part[NSX_SHARE_WAIT]);
-	int64_t gpu = l->device_id;
 
-	if (add_budget_row(t, gpu, NULL, "total", "", &b->total, err) ||
-	    add_budget_row(t, gpu, NULL, "compute", "",
+	if (add_budget_row(t, l, NULL, "total", "", &b->total, err) ||
+	    add_budget_row(t, l, NULL, "compute", "",
 			   &b->part[NSX_SHARE_COMPUTE], err) ||
-	    add_budget_row(t, gpu, NULL, "communication", "", &comm, err))
+	    add_budget_row(t, l, NULL, "communication", "", &comm, err))
 		return err->rc;
 	if (d->splits_comm &&
-	    (add_budget_row(t, gpu, "communication", "transfer", "",
+	    (add_budget_row(t, l, "communication", "transfer", "",
 			    &b->part[NSX_SHARE_TRANSFER], err) ||
-	     add_budget_row(t, gpu, "communication", "wait", "",
+	     add_budget_row(t, l, "communication", "wait", "",
 			    &b->part[NSX_SHARE_WAIT], err)))
 		return err->rc;
-	if (add_budget_row(t, gpu, NULL, "copies", "", &b->part[NSX_SHARE_COPY],
+	if (add_budget_row(t, l, NULL, "copies", "", &b->part[NSX_SHARE_COPY],
 			   err) ||
-	    add_budget_row(t, gpu, NULL, "idle", "", &b->part[NSX_SHARE_IDLE],
+	    add_budget_row(t, l, NULL, "idle", "", &b->part[NSX_SHARE_IDLE],
 			   err))
 		return err->rc;
 	return 0;
@@ -329,12 +343,12 @@ static int fill_splits(const struct nsx_diff_lane *l, struct nsx_table *t,
 		&l->budget.split[NSX_SPLIT_COPIES];
 
 	for (size_t i = 0; i < copies->n; i++)
-		if (add_budget_row(t, l->device_id, "copies",
+		if (add_budget_row(t, l, "copies",
 				   copies->v[i].detail, "", &copies->v[i].d,
 				   err))
 			return err->rc;
 	for (size_t i = 0; i < idle->n; i++)
-		if (add_budget_row(t, l->device_id, "idle",
+		if (add_budget_row(t, l, "idle",
 				   nsx_cause_names[idle->v[i].cause],
 				   idle->v[i].detail, &idle->v[i].d, err))
 			return err->rc;
@@ -353,6 +367,7 @@ static int fill_nvtx(const struct nsx_diff_lane *l, struct nsx_table *t,
 		if (!row)
 			return err->rc;
 		row[N_GPU] = nsx_int(l->device_id);
+		row[N_RANK] = rank_of(l);
 		row[N_RANGE] = text_or_null(x->v[i].detail);
 		row[N_BEFORE] = nsx_int(d->before_ns);
 		row[N_AFTER] = nsx_int(d->before_ns + d->delta_ns);
@@ -362,7 +377,7 @@ static int fill_nvtx(const struct nsx_diff_lane *l, struct nsx_table *t,
 	return 0;
 }
 
-static int add_kernel_row(struct nsx_diff *d, int64_t gpu,
+static int add_kernel_row(struct nsx_diff *d, uint32_t lane,
 			  const struct nsx_kernel_row *k, struct nsx_table *t,
 			  struct nsx_err *err)
 {
@@ -370,7 +385,8 @@ static int add_kernel_row(struct nsx_diff *d, int64_t gpu,
 
 	if (!row)
 		return err->rc;
-	row[K_GPU] = nsx_int(gpu);
+	row[K_GPU] = nsx_int(d->lanes[lane].device_id);
+	row[K_RANK] = rank_of(&d->lanes[lane]);
 	row[K_BEFORE] = text_or_null(nsx_row_name(d, 0, k->row, d->arena));
 	row[K_AFTER] = text_or_null(nsx_row_name(d, 1, k->row, d->arena));
 	row[K_LABEL_BEFORE] = text_or_null(nsx_row_label(d, 0, k->row, d->arena));
@@ -418,12 +434,14 @@ static int fill_units(const struct nsx_diff *d, unsigned side, uint32_t lane,
 		row[U_SIDE] = nsx_string(side ? "after" : "before");
 		row[U_CAPTURE] = nsx_int((int64_t)capture);
 		row[U_GPU] = nsx_int(d->lanes[lane].device_id);
+		row[U_RANK] = rank_of(&d->lanes[lane]);
 		row[U_INDEX] = nsx_int((int64_t)(u - from));
 		row[U_START] = nsx_int(x->start_ns);
 		row[U_WALL] = nsx_int(x->wall_ns);
 		for (unsigned k = 0; k < NSX_NSHARES; k++)
-			if (k != NSX_SHARE_WAIT || d->splits_comm)
-				row[U_COMPUTE + k] = nsx_int(x->ns[k]);
+			row[U_COMPUTE + k] =
+				k == NSX_SHARE_WAIT && !d->splits_comm ?
+					nsx_null() : nsx_int(x->ns[k]);
 		row[U_LAUNCHES] = nsx_int(x->launches);
 		row[U_STEADY] = nsx_bool(x->steady);
 	}
@@ -501,7 +519,6 @@ static int fill_gates(const struct nsx_diff *d, struct nsx_table *t,
 /* Rows of all GPUs, the largest change first. */
 struct placed {
 	const struct nsx_kernel_row *k;
-	int64_t gpu;
 	uint32_t lane;
 };
 
@@ -530,12 +547,11 @@ static int fill_kernels(struct nsx_diff *d, struct nsx_table *t,
 	for (uint32_t l = 0; l < d->nlanes; l++)
 		for (size_t i = 0; i < d->lanes[l].budget.nkernels; i++)
 			v[n++] = (struct placed){
-				&d->lanes[l].budget.kernels[i],
-				d->lanes[l].device_id, l};
+				&d->lanes[l].budget.kernels[i], l};
 	if (n)
 		qsort(v, n, sizeof(*v), cmp_placed);
 	for (size_t i = 0; !rc && i < n; i++)
-		rc = add_kernel_row(d, v[i].gpu, v[i].k, t, err);
+		rc = add_kernel_row(d, v[i].lane, v[i].k, t, err);
 	free(v);
 	return rc;
 }
