@@ -201,7 +201,7 @@ static int find_idle(struct nsx_detect *d, struct nsx_err *err)
 	f.evidence[0] = nsx_tell(l, "%s in %s, %s", nsx_text_ns(l->arena, f.guess_ns),
 				 nsx_text_n(l->arena, f.spans.n, "gap", NULL),
 				 say_causes(d));
-	f.recommendation[0] = "look at the longest gaps (tables/gpu_idle_gaps.csv)";
+	f.recommendation[0] = "look at the longest gaps, under Idle by cause";
 	nsx_found(l, &f);
 	return 0;
 }

@@ -337,9 +337,8 @@ static const struct words {
 	[SMALL_COPY] = {
 		NSX_ID_idle_after_blocking_copy, NSX_NO_WAIT,
 		"the host waits for small copies in ", "blocking_memcpy",
-		"do not read single values back with ",
-		": collect them on the GPU and copy them later, asynchronously, "
-		"to pinned memory",
+		"do not read back single values with ",
+		": collect them on the GPU and copy them once, asynchronously",
 		NULL,
 		"look for .item(), .cpu(), and tensors made from Python "
 		"numbers in the loop"},
@@ -497,8 +496,9 @@ static void propose(struct calls *c, const uint32_t *list, size_t n)
 	f.guess_ns = (double)(x->kind <= SMALL_COPY ? cost_ns :
 			      NSX_MIN(ns, c->idle_ns));
 	f.evidence[k++] = nsx_tell(
-		l, "%zu call%s in the judged window, %s in all", count,
-		count == 1 ? "" : "s", nsx_text_ns(l->arena, (double)ns));
+		l, "%s, %s in all",
+		nsx_text_n(l->arena, count, "call", NULL),
+		nsx_text_ns(l->arena, (double)ns));
 	if (cost_ns)
 		f.evidence[k++] = nsx_tell(
 			l, "the GPU idles for %s after them",

@@ -106,8 +106,8 @@ static void say_why(struct nsx_detect *d, const struct nsx_comm_cost *x,
 	if (x->waited_ns * 2 > x->comm_ns) {
 		f->evidence[n++] = nsx_tell(
 			d->found,
-			"%s of its communication is waiting for ranks that "
-			"come later: half of the time or more is no transfer.",
+			"%s of its communication is no transfer, but waiting "
+			"for ranks that come later.",
 			nsx_text_ns(d->found->arena, (double)x->waited_ns));
 		f->recommendation[k++] = "Even out when the ranks arrive.";
 	}
@@ -121,11 +121,9 @@ static void say_why(struct nsx_detect *d, const struct nsx_comm_cost *x,
 	if (h->n >= MANY && h->median_ns < TINY_NS) {
 		f->evidence[n++] = nsx_tell(
 			d->found,
-			"Many tiny ones: %zu collectives in the judged window, "
-			"the median takes %s, so what each costs to start "
-			"counts "
-			"for more than its bytes.", h->n, nsx_text_ns(d->found->arena,
-			h->median_ns));
+			"They are many and tiny: %zu collectives, the median "
+			"takes %s, so their start costs more than their bytes.",
+			h->n, nsx_text_ns(d->found->arena, h->median_ns));
 		f->recommendation[k++] = "Join small messages: larger buckets, "
 					 "one call for many tensors.";
 	}
@@ -135,13 +133,26 @@ static void say_why(struct nsx_detect *d, const struct nsx_comm_cost *x,
 		f->recommendation[k++] = "Give collectives a stream of their "
 					 "own.";
 	} else if (x->exposed_ns * 20 > x->comm_ns * 19) {
-		f->evidence[n++] = "It has a stream of its own, yet next to "
-				   "nothing of it runs beside compute: it is "
-				   "started when its result is needed.";
+		f->evidence[n++] = "It has a stream of its own, but is started "
+				   "only when its result is needed.";
 	}
 	f->recommendation[k++] = "Start collectives as soon as their input is "
 				 "there, in buckets, while the rest is still "
 				 "computed.";
+}
+
+static const char *say_exposed(struct nsx_detect *d,
+			       const struct nsx_comm_cost *x)
+{
+	const char *all = nsx_text_ns(d->found->arena, (double)x->comm_ns);
+	const char *part = nsx_text_ns(d->found->arena, (double)x->exposed_ns);
+
+	return strcmp(all, part) ?
+		       nsx_tell(d->found,
+				"%s of %s of communication is exposed", part,
+				all) :
+		       nsx_tell(d->found, "All %s of communication is exposed",
+				all);
 }
 
 static int propose_overlap(struct nsx_detect *d, uint32_t device,
@@ -166,10 +177,8 @@ static int propose_overlap(struct nsx_detect *d, uint32_t device,
 			   (long long)d->trace->device[device].device_id);
 	f.evidence[0] = nsx_tell(
 		d->found,
-		"Of %s of communication %s are exposed; compute starts right "
-		"after %s of it, so it was waiting.",
-		nsx_text_ns(d->found->arena, (double)x->comm_ns),
-		nsx_text_ns(d->found->arena, (double)x->exposed_ns),
+		"%s; compute waits for %s of it and begins right after.",
+		say_exposed(d, x),
 		nsx_text_ns(d->found->arena, (double)x->blocking_ns));
 	say_why(d, x, &h, &f);
 	nsx_found(d->found, &f);
@@ -214,17 +223,20 @@ static void propose_even(struct nsx_detect *d, const struct nsx_arrivals *x)
 	};
 
 	f.evidence[0] = nsx_tell(
-		l, "Last to arrive in %zu of the %zu judged instances in which "
-		   "a rank is %s late or more (p = %.2g).",
+		l, "Last to arrive in %zu of the %zu collectives in which a "
+		   "rank is %s late or more.",
 		x->nlast, x->nlate,
-		nsx_text_ns(l->arena, (double)x->least_late_ns), x->p_value);
+		nsx_text_ns(l->arena, (double)x->least_late_ns));
 	f.evidence[1] = nsx_tell(
-		l, "The others wait %s for it in these (their median); over "
-		   "the whole trace %s, and the transfers themselves take %s.",
-		nsx_text_ns(l->arena, x->wait_ns),
+		l, "The others, by their median, wait %s for it.",
+		nsx_text_ns(l->arena, x->wait_ns));
+	f.evidence[2] = nsx_tell(
+		l, "In the whole trace they wait %s, and the transfers "
+		   "themselves take %s; chance alone would make it last so "
+		   "often with p = %.2g.",
 		nsx_text_ns(l->arena, x->all_wait_ns),
-		nsx_text_ns(l->arena, (double)x->transfer_ns));
-	f.evidence[2] = x->cause ?
+		nsx_text_ns(l->arena, (double)x->transfer_ns), x->p_value);
+	f.evidence[3] = x->cause ?
 		nsx_tell(l, "Cause: %s (%.0f %% of the lateness).", x->cause,
 			 100 * x->cause_share) :
 		"Cause: unattributed, no single one explains 80 % of the "

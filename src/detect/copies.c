@@ -146,6 +146,22 @@ static double exposed_ns(const struct copies *c, const struct group *g)
 	return sum;
 }
 
+/* Times of several GPUs add up, beyond the window's length. */
+static const char *say_gpus(const struct copies *c, const struct group *g)
+{
+	const struct nsx_trace *t = c->d->trace;
+	bool *seen = nsx_arena_get(c->d->scratch, t->ndevices);
+	unsigned n = 0;
+
+	for (int64_t i = 0; i < g->count; i++) {
+		bool *is = &seen[t->stream[t->ops.stream[g->rows[i]]].device];
+
+		n += !*is;
+		*is = true;
+	}
+	return n > 1 ? nsx_tell(c->d->found, " on %u GPUs", n) : "";
+}
+
 /* What all these findings have in common. */
 static struct nsx_finding start(struct copies *c, const struct group *g,
 				enum nsx_finding_id id, unsigned kind)
@@ -157,10 +173,12 @@ static struct nsx_finding start(struct copies *c, const struct group *g,
 		.confidence = NSX_CONF_HIGH, .device = NSX_NONE,
 		.guess_ns = exposed_ns(c, g),
 		.evidence = {nsx_tell(
-			l, "%" PRId64 " in the judged window: %s in "
-			"%s, %s/s", g->count,
+			l, "%s%s in %s%s, %s/s", kind ? nsx_tell(l, "%s, ",
+				nsx_text_n(l->arena, (size_t)g->count, "copy",
+					   "copies")) : "", /* else in the title */
 			nsx_tell_bytes(l, g->bytes),
 			nsx_text_ns(l->arena, (double)g->ns),
+			say_gpus(c, g),
 			nsx_text_bytes(l->arena, 1e9 * (double)g->bytes /
 						 (double)NSX_MAX(1, g->ns)))},
 		.proof = {{.csv = "memcpy_summary", .column = "exposed_ms",
@@ -275,8 +293,8 @@ static int propose_pageable(struct copies *c, unsigned kind,
 		nsx_tell(l, "copies of this direction from pinned memory reach "
 			 "%s/s in this trace",
 			 nsx_text_bytes(l->arena, 1e9 * fast)) :
-		"at most: the trace has no pinned copy of this direction to "
-		"compare with");
+		"an upper bound: no pinned copy of this direction is in the "
+		"trace to compare with");
 	f.recommendation[0] = c->d->is_pytorch ?
 		"allocate host buffers pinned (DataLoader(pin_memory=True)) "
 		"and copy them with non_blocking=True, ahead of their use" :

@@ -45,12 +45,15 @@ static void say_latency(struct nsx_findings *l, const struct nsx_counters *c,
 			    "memory nor arithmetic is near its limit",
 			    device_id);
 	f->evidence[0] = nsx_tell(
-		l, "while kernels compute, %.1f %% of the SMs are active (60 "
-		"%% or more), but %.1f %% of the issue slots are used (below "
-		"30 %%), and DRAM runs at %.1f %% of its peak (below 80 %%)",
+		l, "while kernels compute, %.1f %% of the SMs are active, but "
+		"%.1f %% of the issue slots are used, and DRAM runs at %.1f %% "
+		"of its peak",
 		nsx_counter_mean(c, NSX_SM_ACTIVE, NSX_SCOPE_COMPUTE),
 		nsx_counter_mean(c, NSX_SM_ISSUE, NSX_SCOPE_COMPUTE),
 		nsx_dram_mean(c, NSX_SCOPE_COMPUTE));
+	f->evidence[1] = "latency is named where SMs are active for 60 % or "
+			 "more, fewer than 30 % of the issue slots are used, and "
+			 "DRAM is below 80 %";
 	f->recommendation[0] =
 		"keep more loads in flight: more independent work a thread "
 		"(unrolling, wide loads, asynchronous copies to shared memory)";

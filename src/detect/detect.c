@@ -105,6 +105,25 @@ uint64_t nsx_range_kind(const struct nsx_trace *t, uint32_t range)
 	return h;
 }
 
+/* PyProf writes a call and its arguments as a dictionary, inside another range
+ * with the files that led there: "{'mod': 'torch', 'op': 'add', 'args': ...}" is
+ * torch.add; NULL: the files.
+ */
+static const char *without_arguments(struct nsx_arena *a, const char *s)
+{
+	static const char begin[] = "{'mod': '", between[] = "', 'op': '";
+	const char *mod = s + strlen(begin), *op, *end;
+
+	if (!strncmp(s, "{'traceMarker': ", strlen("{'traceMarker': ")))
+		return NULL;
+	if (strncmp(s, begin, strlen(begin)) || !(op = strstr(mod, between)))
+		return s;
+	end = strchr(op + strlen(between), '\'');
+	return end ? nsx_arena_printf(a, "%.*s.%.*s", (int)(op - mod), mod,
+				      (int)(end - op - (ptrdiff_t)strlen(between)),
+				      op + strlen(between)) : s;
+}
+
 /* Whether both are of one library: "aten::to", "aten::copy_". */
 static bool share_prefix(const struct nsx_trace *t, uint32_t x, uint32_t y)
 {
@@ -132,13 +151,17 @@ const char *nsx_range_path(struct nsx_detect *d, uint32_t range)
 	enum { DEPTH = 3 };
 	const char *path = NULL;
 
-	for (unsigned i = 0; i < DEPTH && range != NSX_NONE; i++) {
-		const char *name = without_counters(
+	for (unsigned i = 0; i < DEPTH && range != NSX_NONE;
+	     range = step_out(d, range)) {
+		const char *name = without_arguments(
 			d->found->arena,
 			nsx_text(d->trace, d->trace->nvtx.name[range]));
 
+		if (!name)
+			continue;
+		name = without_counters(d->found->arena, name);
 		path = path ? nsx_tell(d->found, "%s > %s", name, path) : name;
-		range = step_out(d, range);
+		i++;
 	}
 	return path ? nsx_tell_name(d->found, path) : NULL;
 }

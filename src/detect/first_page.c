@@ -267,7 +267,7 @@ static void fill_ask(const struct nsx_report *r, struct nsx_first_page *p)
 			r->arena, "`%sfinding %s`",
 			i ? "" : "nsys-explain ask TRACE ",
 			nsx_finding_ref(&r->found, i, r->arena));
-	if (!r->found.n)
+	if (!r->found.n && r->trace->ops.n)
 		p->ask[0] = "`nsys-explain ask TRACE gaps`";
 }
 
@@ -329,28 +329,31 @@ static void fill_fine(const struct nsx_report *r, struct nsx_first_page *p)
 static const char *say_capture(const struct nsx_report *r,
 			       const struct nsx_finding *f)
 {
+	static const char no_osrt[] = "calls of the operating system were not "
+				      "traced";
+	static const char host_waits[] = "what the host waits for";
 	static const struct {
 		enum nsx_finding_id id;
 		enum nsx_view lacks;
 		unsigned record;
-		const char *shows;
+		const char *without, *shows; /* without: NULL, the title says */
 	} list[] = {
 		{NSX_ID_top_kernel, NSX_VIEW_gpu_metric, NSX_REC_COUNTERS,
-		 "what binds the kernels"},
+		 "no GPU counter was sampled", "what binds the kernels"},
 		{NSX_ID_idle_by_host_code, NSX_VIEW_osrt, NSX_REC_BASIC,
-		 "what the host waits for"},
+		 no_osrt, host_waits},
 		{NSX_ID_slow_iterations, NSX_VIEW_osrt, NSX_REC_BASIC,
-		 "what the host waits for"},
+		 no_osrt, host_waits},
 		{NSX_ID_gpu_idle, NSX_VIEW_osrt, NSX_REC_BASIC,
-		 "what the host waits for"},
+		 no_osrt, host_waits},
 		{NSX_ID_unified_memory, NSX_VIEW_um_gpu_fault, NSX_REC_FAULTS,
-		 "which page faults move it"},
+		 "page faults were not traced", "which of them move pages"},
 		{NSX_ID_gpu_activity, NSX_VIEW_kernel, NSX_REC_BASIC,
-		 "the GPU's work"},
+		 NULL, "the GPU's work"},
 		{NSX_ID_graph_coverage, NSX_NVIEWS, NSX_REC_GRAPHS,
-		 "its kernels"},
+		 NULL, "its kernels"},
 		{NSX_ID_graph_inside, NSX_NVIEWS, NSX_REC_GRAPHS,
-		 "the kernels inside"},
+		 NULL, "the kernels inside"},
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(list); i++)
@@ -358,8 +361,10 @@ static const char *say_capture(const struct nsx_report *r,
 		    (list[i].lacks == NSX_NVIEWS ||
 		     !nsx_has_view(r->trace->schema, list[i].lacks)))
 			return nsx_arena_printf(
-				r->arena, "`nsys-explain capture --preset %s -- "
-				"COMMAND` shows %s", nsx_recapture_preset(
+				r->arena, "%s%s`nsys-explain capture --preset %s "
+				"-- COMMAND` shows %s",
+				list[i].without ? list[i].without : "",
+				list[i].without ? "; " : "", nsx_recapture_preset(
 				list[i].record, r->trace->ndevices > 1),
 				list[i].shows);
 	return NULL;
@@ -382,8 +387,12 @@ static void fill_trust(const struct nsx_report *r, struct nsx_first_page *p)
 		p->trust[n++] = f->title;
 		line = line ? line : say_capture(r, f);
 	}
-	p->trust[n] = line || !p->nfindings ? line :
-					      say_capture(r, p->finding[0]);
+	if (!line && p->nfindings)
+		line = say_capture(r, p->finding[0]);
+	if (!line && !r->found.n && !r->trace->ops.n)
+		line = "`nsys-explain capture --preset basic -- COMMAND` "
+		       "records the GPU's work";
+	p->trust[n] = line;
 }
 
 /* Sections that name their subject and cannot tell anything of it; a link

@@ -36,6 +36,12 @@ struct outside { /* calls of one name */
 	nsx_str name;
 };
 
+static bool waits_for_thread(const char *name)
+{
+	return strstr(name, "cond_") || strstr(name, "sem_") ||
+	       strstr(name, "futex") || strstr(name, "_join");
+}
+
 static void advise_mpi(struct nsx_finding *f, const char *name)
 {
 	f->recommendation[0] =
@@ -59,9 +65,13 @@ static void advise_os(struct nsx_detect *d, struct nsx_finding *f,
 	f->recommendation[0] = strstr(name, "sleep") ?
 		nsx_tell(d->found, "wait for the event that %s is there for, "
 			 "not for a fixed time", shown) :
-		nsx_tell(d->found, "take %s off the thread that launches: hand "
-			 "I/O and locks to another through a queue that is "
-			 "kept filled", shown);
+		waits_for_thread(name) ?
+		nsx_tell(d->found, "see which thread %s waits for, and have its "
+			 "results ready before they are needed%s", shown,
+			 d->is_pytorch ? " (DataLoader: num_workers, "
+					 "prefetch_factor)" : "") :
+		nsx_tell(d->found, "move %s off the thread that launches: hand "
+			 "the work to another through a queue", shown);
 	f->proof[0] = (struct nsx_evidence){
 		.csv = "os_runtime", .column = "total_time_ms", .units = "ms",
 		.at = {{"api_name", nsx_string(name)},
@@ -178,10 +188,11 @@ static void find_profiler(struct nsx_detect *d)
 		.id = NSX_ID_profiler_overhead,
 		.title = "the profiler itself holds the launching thread up",
 		.confidence = NSX_CONF_HIGH, .device = NSX_NONE,
-		.evidence = {"its own records (PROFILER_OVERHEAD, and buffers "
-			     "flushed in CUPTI_ACTIVITY_KIND_OVERHEAD) lie "
-			     "between the calls of that thread; without the "
-			     "profiler this time is not lost"},
+		.evidence = {"its own records lie between the calls of that "
+			     "thread; without the profiler this time is not "
+			     "lost",
+			     "they are PROFILER_OVERHEAD, and buffers flushed "
+			     "in CUPTI_ACTIVITY_KIND_OVERHEAD"},
 		.recommendation = {
 			"trace less: leave out CPU sampling (--sample=none), "
 			"context switches (--cpuctxsw=none), backtraces and "
@@ -340,15 +351,19 @@ static int propose_code(struct launcher *x, const struct code *c,
 	struct nsx_finding f = {
 		.id = NSX_ID_idle_by_host_code,
 		.subject = path,
-		.title = nsx_tell(l, "the launching thread runs the program's "
-				  "own code: %s", code ? code :
-				  "outside NVTX ranges"),
+		.title = code ? nsx_tell(l, "host code between CUDA calls: %s",
+					 code) :
+			 d->trace->nvtx.n ?
+				"host code between CUDA calls, outside NVTX "
+				"ranges" :
+				"host code between CUDA calls",
 		.place = code,
 		.confidence = NSX_CONF_HIGH, .device = NSX_NONE,
 		.guess_ns = (double)NSX_MIN(
 			c->rows.ns, x->idle_ns[NSX_CAUSE_HOST_CODE]),
 		.evidence = {nsx_tell(l,
-			"%s of 1 ms or more between two CUDA calls, %s in all",
+			"%s of 1 ms or more in which the launching thread "
+			"makes no CUDA call, %s in all",
 			nsx_text_n(l->arena, c->rows.n, "stretch", "stretches"),
 			nsx_text_ns(l->arena, (double)c->rows.ns))},
 		.recommendation = {
@@ -395,8 +410,8 @@ static int propose_launches(struct launcher *x, struct nsx_err *err)
 		.confidence = NSX_CONF_HIGH, .device = NSX_NONE,
 		.guess_ns = (double)x->idle_ns[NSX_CAUSE_LAUNCH_CALL],
 		.evidence = {
-			nsx_tell(l, "%s queued, %s each, and %s of host time "
-				 "in stretches below 1 ms between CUDA calls",
+			nsx_tell(l, "%s take %s each to queue, and %s go by "
+				 "between the calls",
 				 nsx_text_n(l->arena, x->nlaunches,
 					    "launch or copy",
 					    "launches and copies"),

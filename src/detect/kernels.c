@@ -19,9 +19,7 @@
 #define GRID_SHARE 0.01
 #define LEAST_ROOM 1.25 /* multiprocessors over blocks */
 #define BETTER_CODE 1.25 /* times as fast: assumed */
-#define ASSUMED_BETTER \
-	"priced as if better code made it 1.25 times as fast: an assumption, " \
-	"not a measurement"
+#define ASSUMED_BETTER "priced as if better code made it 1.25 times as fast"
 #define FUSED 2.0
 enum {
 	MOST_NAMES = 256,   /* looked at for a family                        */
@@ -229,6 +227,16 @@ static bool propose_family(struct kernels *k)
 	return true;
 }
 
+/* NULL: the label is all of it. */
+static const char *full_name(struct nsx_findings *l,
+			     const struct nsx_kernel_name *words,
+			     const char *full)
+{
+	return strcmp(words->label, full) ?
+		       nsx_tell(l, "in full: %s", nsx_tell_name(l, full)) :
+		       NULL;
+}
+
 /* One that another finding tells of already is not told again. */
 static void propose_top(struct kernels *k, const struct kernel *top)
 {
@@ -269,13 +277,13 @@ static void propose_top(struct kernels *k, const struct kernel *top)
 	f.title = nsx_tell(l, "kernel %s takes %s of GPU %lld's time", name,
 			   nsx_text_share(l->arena, share, 1), k->device_id);
 	f.evidence[0] = nsx_tell(
-		l, "%s in %s%s: %s", nsx_text_ns(l->arena, (double)top->ns),
+		l, "%s in %s%s", nsx_text_ns(l->arena, (double)top->ns),
 		nsx_text_n(l->arena, (size_t)top->count, "call", NULL),
 		top->count == 1 ? "" :
 		nsx_tell(l, ", %s a call", nsx_text_ns(l->arena,
-				(double)top->ns / (double)top->count)),
-		nsx_tell_name(l, full));
+				(double)top->ns / (double)top->count)));
 	f.evidence[1] = ASSUMED_BETTER;
+	f.evidence[2] = full_name(l, words, full);
 	if (advice)
 		f.recommendation[n++] = advice;
 	f.recommendation[n] = "profile it with ncu --set full -k regex:NAME -c 5: "
@@ -325,7 +333,7 @@ typedef bool (*belongs_fn)(const struct nsx_kernel_name *);
 
 struct kin { /* kernels of the limiting GPU that belong together */
 	belongs_fn belongs;
-	const char *first; /* the one that takes most                        */
+	const char *first, *label; /* the one that takes most                */
 	uint32_t place;	   /* of it                                          */
 	size_t n;
 	int64_t ns;
@@ -342,6 +350,7 @@ static struct kin find_kin(struct kernels *k, belongs_fn belongs)
 			continue;
 		if (!kin.n++) { /* names are in order of time */
 			kin.first = nsx_text(k->d->trace, x->id);
+			kin.label = words_of(k, x->id)->label;
 			kin.place = x->place;
 		}
 		nsx_add_to(&kin.ns, x->ns);
@@ -435,14 +444,15 @@ static int propose_f32(struct kernels *k, bool *told, struct nsx_err *err)
 			   "and use no tensor core",
 			   nsx_text_share(l->arena, share, 1), k->device_id);
 	f.evidence[0] = nsx_tell(
-		l, "%zu kernel%s, %s, the first %s", kin.n,
-		kin.n == 1 ? "" : "s", nsx_text_ns(l->arena, (double)kin.ns),
-		nsx_tell_name(l, kin.first));
+		l, "%s, %s, the first %s", nsx_text_n(l->arena, kin.n, "kernel",
+						     NULL),
+		nsx_text_ns(l->arena, (double)kin.ns),
+		nsx_tell_name(l, kin.label));
 	f.evidence[1] = nsx_tell(
-		l, "tensor cores of this GPU (%lld.%lld) have %.0f times the "
-		"peak of f32 without them; priced at %.3g times as fast, an "
-		"assumption", (long long)gpu->compute_major,
-		(long long)gpu->compute_minor, ratio, amount);
+		l, "priced as if tensor cores made them %.3g times as fast: "
+		"those of this GPU (%lld.%lld) have %.0f times the peak of "
+		"f32 without them", amount, (long long)gpu->compute_major,
+		(long long)gpu->compute_minor, ratio);
 	f.recommendation[0] = narrower_type(k, gpu);
 	f.proof[0] = (struct nsx_evidence){
 		.csv = "critical_path", .column = "total_ms", .units = "ms",
@@ -472,12 +482,12 @@ static int propose_elementwise(struct kernels *k, struct nsx_err *err)
 			   "%s of GPU %lld's time",
 			   nsx_text_share(l->arena, share, 1), k->device_id);
 	f.evidence[0] = nsx_tell(
-		l, "%zu kernel%s, %s, the first %s", kin.n,
-		kin.n == 1 ? "" : "s", nsx_text_ns(l->arena, (double)kin.ns),
-		nsx_tell_name(l, kin.first));
+		l, "%s, %s, the first %s", nsx_text_n(l->arena, kin.n, "kernel",
+						     NULL),
+		nsx_text_ns(l->arena, (double)kin.ns),
+		nsx_tell_name(l, kin.label));
 	f.evidence[1] = nsx_tell(
-		l, "priced as if fusion made them %.0f times as fast, an "
-		"assumption", FUSED);
+		l, "priced as if fusion made them %.0f times as fast", FUSED);
 	f.recommendation[0] = k->d->is_pytorch ?
 		"fuse them: torch.compile, fused optimisers and norms; keep "
 		"one type instead of casting back and forth" :
@@ -492,6 +502,12 @@ static int propose_elementwise(struct kernels *k, struct nsx_err *err)
 
 /* Small grids -----------------------------------------------------------------------*/
 
+static double blocks(const struct nsx_shape *s)
+{
+	return (double)s->grid[0] * NSX_MAX(s->grid[1], 1) *
+	       NSX_MAX(s->grid[2], 1);
+}
+
 /* Multiprocessors over blocks, as far as the kernel's start leaves; 1: it is not
  * small, or not known.
  */
@@ -499,13 +515,11 @@ static double fuller(const struct nsx_trace *t, const struct kernel *x)
 {
 	const struct nsx_shape *s = &t->shape[x->id];
 	const struct nsx_gpu_info *gpu = nsx_device_gpu(t, x->device);
-	double blocks = (double)s->grid[0] * NSX_MAX(s->grid[1], 1) *
-			NSX_MAX(s->grid[2], 1);
 
-	if (!s->known || !gpu || gpu->sm_count <= 0 || blocks < 1 ||
+	if (!s->known || !gpu || gpu->sm_count <= 0 || blocks(s) < 1 ||
 	    x->ns / x->count < LONG_NS)
 		return 1;
-	return NSX_MAX(1, (double)gpu->sm_count / blocks);
+	return NSX_MAX(1, (double)gpu->sm_count / blocks(s));
 }
 
 /* The ops of one shape on its device in the judged window. */
@@ -571,8 +585,8 @@ static int propose_grids(struct kernels *k, bool *told, struct nsx_err *err)
 	const struct kernel *top = NULL;
 	struct nsx_change *v = nsx_arena_get(l->arena,
 					     MOST_SHAPES * sizeof(*v));
-	static const char bound[] = "at most: as if each filled all multiprocessors "
-				    "and were faster by as much";
+	static const char bound[] = "an upper bound: as if each filled all "
+				    "multiprocessors and were faster by as much";
 	const struct nsx_shape *s;
 	const char *streams;
 	double won_ns = 0;
@@ -609,17 +623,15 @@ static int propose_grids(struct kernels *k, bool *told, struct nsx_err *err)
 		.is_rule = true,
 		.weight = (double)top->ns / k->length_ns,
 		.evidence = {
-			nsx_tell(l, "%ux%ux%u blocks on %lld multiprocessors, "
-				 "%s of %s: %s", s->grid[0],
-				 s->grid[1], s->grid[2],
+			nsx_tell(l, "%s on %lld multiprocessors, %s of %s",
+				 nsx_text_n(l->arena, (size_t)blocks(s),
+					    "block", NULL),
 				 (long long)nsx_device_gpu(t, top->device)
 					 ->sm_count,
 				 nsx_text_n(l->arena, (size_t)top->count,
 					    "call", NULL),
 				 nsx_text_ns(l->arena, (double)top->ns /
-							       (double)top->count),
-				 nsx_tell_name(l, nsx_text(t, s->name))),
-			bound},
+							       (double)top->count))},
 		.recommendation = {
 			"give each launch more work: larger batches, fused or "
 			"batched kernels, a split of the reduced dimension",
@@ -631,10 +643,12 @@ static int propose_grids(struct kernels *k, bool *told, struct nsx_err *err)
 				  {"is_small_grid", nsx_bool(true)}}}},
 		.remedy = {v, n}};
 
-	if (streams) {
-		f.evidence[1] = streams;
-		f.evidence[2] = bound;
-	}
+	n = 1;
+	if (streams)
+		f.evidence[n++] = streams;
+	f.evidence[n++] = bound;
+	f.evidence[n] = full_name(l, words_of(k, s->name),
+				  nsx_text(t, s->name));
 	nsx_found(l, &f);
 	*told |= s->name == k->names.v[0].id;
 	return 0;

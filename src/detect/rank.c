@@ -124,11 +124,12 @@ static void take_gain(struct pricing *p, struct item *x,
 		f->confidence--;
 	if (g->low_ns < g->gain_ns - g->gain_ns / 10)
 		add_line(f->evidence, ARRAY_LEN(f->evidence), nsx_tell(
-			p->l, "It wins %s if waits outside CUDA still end when "
-			"they did, and %s if they still last as long",
+			p->l, "It wins %s if waits outside CUDA last as long "
+			"as they did, and %s if they end when they did",
+			nsx_text_ns(p->l->arena, (double)g->gain_ns),
 			g->low_ns ? nsx_text_ns(p->l->arena,
-						(double)g->low_ns) : "nothing",
-			nsx_text_ns(p->l->arena, (double)g->gain_ns)));
+						(double)g->low_ns) :
+				    "nothing"));
 }
 
 /* The stronger remedy: its advice is the finding's last. */
@@ -333,8 +334,7 @@ static void join(struct pricing *p, struct item *lead, struct item *best,
 		x->gone = true;
 		add_line(lead->f->evidence, ARRAY_LEN(lead->f->evidence),
 			 nsx_tell(p->l,
-				  "The same time, or %s of it, is won another "
-				  "way: %s",
+				  "The same time can be won another way (%s): %s",
 				  nsx_text_ns(p->l->arena, x->f->headroom_ns),
 				  x->f->title));
 	}

@@ -149,10 +149,15 @@ void nsx_judge(const struct nsx_report *r, struct nsx_first_page *p)
 		return;
 	}
 	p->verdict = word_of(first);
+	/* What many small ones cost is their launches, not their bytes. */
+	if ((first->id == NSX_ID_small_copies || first->id == NSX_ID_memsets) &&
+	    p->share[NSX_USE_COPY] < p->share[NSX_USE_IDLE])
+		p->verdict = NSX_V_LAUNCH;
 	if (!second || second->disjoint_ns < TELLING * length ||
 	    second->disjoint_ns < RIVAL * first->headroom_ns)
 		return;
 	p->first = p->verdict;
 	p->second = word_of(second);
-	p->verdict = NSX_V_MIXED;
+	if (p->second != p->first)
+		p->verdict = NSX_V_MIXED;
 }

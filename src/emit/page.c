@@ -250,7 +250,9 @@ static void add_price(struct page *p, const struct nsx_first_page *x,
 		       nsx_price_names[f->price]);
 	if (f->has_disjoint && fabs(f->disjoint_ns - f->headroom_ns) >
 				       OVERLAPS * f->headroom_ns)
-		nsx_buf_printf(p->b, "; %s after those above",
+		nsx_buf_printf(p->b, f->disjoint_ns > f->headroom_ns ?
+					     "; %s with the others" :
+					     "; %s after the others",
 			       f->disjoint_ns > 0 ?
 				       nsx_text_ns(p->a, f->disjoint_ns) :
 				       "nothing");
@@ -262,6 +264,44 @@ static bool ends_with(const char *text, const char *end)
 	size_t n = strlen(text), k = strlen(end);
 
 	return n >= k && !strcmp(text + n - k, end);
+}
+
+static size_t plain_chars(const char *markdown)
+{
+	struct nsx_buf b = {0};
+	size_t n = 0;
+
+	nsx_md_add_plain(&b, markdown);
+	for (size_t i = 0; i < b.n; i++)
+		n += ((unsigned char)b.p[i] & 0xc0) != 0x80;
+	nsx_buf_done(&b);
+	return n;
+}
+
+/* Where it is, unless the title says so, and what proves it: the first line, and
+ * one more if it need not be cut.
+ */
+static void add_proof(struct page *p, const struct nsx_finding *f)
+{
+	size_t left = PLAIN_CHARS - strlen("   "), n;
+	bool any = f->place && !strstr(f->title, f->place);
+
+	if (any) {
+		put(p, "from ");
+		put_said(p, f->place);
+		left -= NSX_MIN(left, strlen("from ") + plain_chars(f->place));
+	}
+	for (unsigned k = 0, told = 0; told < 2 && f->evidence[k]; k++) {
+		if (f->place && ends_with(f->evidence[k], f->place))
+			continue; /* said already */
+		n = strlen("; ") + plain_chars(f->evidence[k]);
+		if (told && n > left)
+			continue;
+		put(p, told ? ". " : any ? "; " : "");
+		put_said(p, f->evidence[k]);
+		left -= NSX_MIN(left, n);
+		told++;
+	}
 }
 
 static void add_finding(struct page *p, const struct nsx_first_page *x,
@@ -278,17 +318,7 @@ static void add_finding(struct page *p, const struct nsx_first_page *x,
 	mark(p, false);
 	end_line(p, true);
 	put(p, "   ");
-	if (f->place) {
-		put(p, "from ");
-		put_said(p, f->place);
-		put(p, f->evidence[0] ? "; " : "");
-	}
-	for (unsigned k = 0, n = 0; n < 2 && f->evidence[k]; k++) {
-		if (f->place && ends_with(f->evidence[k], f->place))
-			continue; /* said already */
-		put(p, n++ ? ". " : "");
-		put_said(p, f->evidence[k]);
-	}
+	add_proof(p, f);
 	end_line(p, true);
 	if (f->recommendation[0]) {
 		put(p, "   → ");
@@ -300,13 +330,24 @@ static void add_finding(struct page *p, const struct nsx_first_page *x,
 static void add_list(struct page *p, const char *what,
 		     const char *const *texts, const char *separator)
 {
+	size_t chars = strlen(what);
+
 	if (!*texts)
 		return;
 	begin_line(p, "told");
 	put(p, what);
 	for (size_t i = 0; texts[i]; i++) {
+		size_t n = plain_chars(texts[i]) + strlen("; ");
+
 		put(p, i ? separator : "");
+		if (i && is_plain(p) && chars + n > PLAIN_CHARS) {
+			p->b->n--; /* the separator's space */
+			end_line(p, true);
+			nsx_buf_printf(p->b, "%*s", (int)strlen(what), "");
+			chars = strlen(what);
+		}
 		put_said(p, texts[i]);
+		chars += n;
 	}
 	put(p, ".");
 	end_line(p, true);
@@ -383,6 +424,14 @@ void nsx_html_page_price(struct nsx_buf *b, const struct nsx_first_page *x,
 	struct page p = {.b = b, .form = NSX_PAGE_HTML, .a = nsx_arena_new()};
 
 	add_price(&p, x, f);
+	nsx_arena_free(p.a);
+}
+
+void nsx_html_page_proof(struct nsx_buf *b, const struct nsx_finding *f)
+{
+	struct page p = {.b = b, .form = NSX_PAGE_HTML, .a = nsx_arena_new()};
+
+	add_proof(&p, f);
 	nsx_arena_free(p.a);
 }
 

@@ -62,6 +62,11 @@ def check_body(lines):
 def check_page(page, stdout):
     yield "45 lines", len(page) <= 45
     yield "lines of 160 characters", all(len(line) <= 160 for line in stdout)
+    cut = [line for line in stdout if line.endswith("…")]
+    yield f"no sentence is cut: {cut}", not cut
+    for a, b, c in zip(page, page[1:], page[2:]):
+        place = re.match(r"   from `([^`]*)`", b)
+        yield f"a place is said once: {a}", not place or place[1] not in a
 
 
 for path in files:

@@ -32,12 +32,13 @@ void nsx_html_plain(struct nsx_buf *b, const char *markdown);
 
 /* The first page's lines (emit/page.c): title, header and verdict; what all
  * remedies win together, what is fine, trust, what is missing; the price of one
- * finding.
+ * finding, and where it is with what proves it.
  */
 void nsx_html_page_head(struct nsx_buf *b, const struct nsx_first_page *x);
 void nsx_html_page_sum(struct nsx_buf *b, const struct nsx_first_page *x);
 void nsx_html_page_price(struct nsx_buf *b, const struct nsx_first_page *x,
 			 const struct nsx_finding *f);
+void nsx_html_page_proof(struct nsx_buf *b, const struct nsx_finding *f);
 
 /* Sections and their tables (body.c); the number of a table, whose place in the
  * page is t-NUMBER; 0: it is not in the page.

@@ -106,13 +106,7 @@ static void add_finding(struct nsx_buf *b, const struct nsx_report *r,
 	nsx_html_inline(b, f->title);
 	nsx_buf_adds(b, "</h3>\n");
 	nsx_buf_adds(b, "<p>");
-	if (f->place) {
-		nsx_buf_adds(b, "from ");
-		nsx_html_inline(b, f->place);
-		nsx_buf_adds(b, f->evidence[0] ? "; " : "");
-	}
-	if (f->evidence[0])
-		nsx_html_inline(b, f->evidence[0]);
+	nsx_html_page_proof(b, f);
 	nsx_buf_adds(b, "</p>\n<ul class=\"todo\">");
 	add_items(b, f->recommendation, ARRAY_LEN(f->recommendation));
 	nsx_buf_adds(b, "</ul>\n<details><summary>Evidence</summary><ul>");

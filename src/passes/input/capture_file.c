@@ -5,6 +5,18 @@
 #include "facts/profiler.h"
 #include "report/words.h"
 
+/* Those that are counted are CUPTI's: calls of CUDA and GPU work. */
+static const char *say_lost(struct nsx_quality *q, enum nsx_message kind)
+{
+	if (kind == NSX_MSG_LIMIT)
+		return "The recording of a process ended at a size limit";
+	if (!q->facts.lost)
+		return "The profiler may have lost events of CUDA";
+	return nsx_say(q->out, "The profiler lost %s of CUDA",
+		       nsx_text_n(q->out->arena, (size_t)q->facts.lost, "event",
+				  NULL));
+}
+
 static void check_messages(struct nsx_quality *q)
 {
 	static const struct {
@@ -50,13 +62,13 @@ static void check_messages(struct nsx_quality *q)
 		    q, "diagnostics", WARN, "DIAGNOSTIC_EVENT", list[i].line,
 		    "the profiler says in %zu message%s: %s%s",
 		    n, n == 1 ? "" : "s", list[i].what,
-		    list[i].kind == NSX_MSG_LOST && f->lost
-			? nsx_say(q->out, " (%" PRId64 " events)", f->lost)
-			: "");
+		    list[i].kind == NSX_MSG_LOST && f->lost ?
+			    nsx_say(q->out, " (%" PRId64 " events)", f->lost) :
+			    "");
 		if (list[i].kind == NSX_MSG_LOST ||
 		    list[i].kind == NSX_MSG_LIMIT)
 			nsx_raise(q, NSX_ID_lost_events, NULL,
-				  "The profiler lost events",
+				  say_lost(q, list[i].kind),
 				  NSX_SEV_MEDIUM, detail,
 				  nsx_recapture(q, list[i].line));
 	}

@@ -54,7 +54,10 @@ static void no_activity(struct nsx_quality *q, uint32_t p,
 	    x->launches);
 
 	nsx_raise(q, NSX_ID_gpu_activity, subject,
-		  "GPU activity was lost", NSX_SEV_HIGH, detail,
+		  nsx_say(q->out, "GPU activity was lost: %s of %s left no trace",
+			  nsx_text_n(q->out->arena, x->launches, "launch",
+				     "launches"), subject),
+		  NSX_SEV_HIGH, detail,
 		  nsx_recapture(q, line));
 }
 
@@ -231,8 +234,13 @@ static void check_calls(struct nsx_quality *q)
 	    none, n, pct, m->before_capture, m->no_call, by_process(q));
 	if (pct >= 20)
 		nsx_raise(q, NSX_ID_kernel_calls, NULL,
-			  "Many kernels have no launch "
-			  "call in the trace",
+			  nsx_say(q->out, m->before_capture >= m->no_call ?
+				  "%s of the kernels were queued before the "
+				  "capture began" :
+				  "%s of the kernels have no launch call in the "
+				  "trace",
+				  nsx_text_share(q->out->arena, (double)none,
+						 (double)n)),
 			  NSX_SEV_LOW, detail, nsx_recapture(q, line));
 }
 
