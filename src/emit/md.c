@@ -18,18 +18,14 @@ static const char *const headings[] = {
 	"Findings in full",
 	"Where the time went",
 	"What if",
-	"Run phases",
-	"Iterations",
+	"Phases and iterations",
 	"Critical path",
 	"Idle by cause",
-	"Kernel families",
 	"Kernels",
 	"Communication",
 	"NVLink",
 	"Copies",
-	"Launches",
-	"Waits of the host",
-	"Synchronising calls",
+	"Waits and launches",
 	"Memory usage",
 	"CUDA graphs",
 	"GPU metrics",
@@ -175,11 +171,10 @@ static void add_appendix(struct md *m)
 	if (sections.n)
 		nsx_buf_printf(&body, "- %s\n", sections.p);
 	if (r->page) {
-		nsx_buf_printf(&body, "- Generated at (UTC): %s\n- Trace: `",
-			       r->generated_at);
+		nsx_buf_printf(&body, "- Generated at %s (UTC) by nsys-explain "
+			       NSX_VERSION " from `", r->generated_at);
 		nsx_md_add_code(&body, r->path, strlen(r->path));
-		nsx_buf_adds(&body, "`\n- Tool: nsys-explain " NSX_VERSION
-				    "\n");
+		nsx_buf_adds(&body, "`\n");
 	}
 	if (body.n)
 		nsx_buf_printf(m->b, "\n## %s\n\n<details><summary>What figures "

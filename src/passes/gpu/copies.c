@@ -415,7 +415,7 @@ static void show(const struct nsx_trace *t, const struct copy_groups *g,
 				2 * gbps,
 				(double)gpu->bandwidth_bytes_per_s / 1e9);
 	}
-	nsx_md_table(out, tables[0], 0, DEVICE, DIRECTION, SRC_KIND, DST_KIND,
+	nsx_md_table(out, tables[0], 3, DEVICE, DIRECTION, SRC_KIND, DST_KIND,
 		     COUNT, BYTES, BUSY, GBPS, P50, SMALL, EXPOSED);
 	if (tables[3]->nrows)
 		nsx_md_table(out, tables[3], 0, CAUSE_DEVICE_ID,

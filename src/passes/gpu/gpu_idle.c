@@ -267,7 +267,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 			t->schema->table[NSX_VIEW_kernel]->name : NULL));
 	say_devices(out, tables[0]);
 	say_idle(out, tables[0]);
-	nsx_md_table(out, tables[2], 5, C_DEVICE, C_CAUSE, C_DETAIL, C_COUNT,
+	nsx_md_table(out, tables[2], 4, C_DEVICE, C_CAUSE, C_DETAIL, C_COUNT,
 		     C_MS, C_PCT);
 	say_longest(out, tables[1]);
 	nsx_note(out, "idle_ms is time without any GPU work, edges included; "

@@ -1,6 +1,7 @@
 /* iterations.c - the repetition the program consists of, and what sets its slow
  * iterations apart: the partition of each against that of the median one.
  */
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -209,6 +210,19 @@ static int add_candidates(struct work *w, struct nsx_err *err)
 	return 0;
 }
 
+static const char *method_words(const char *method)
+{
+	static const char *const words[][2] = {
+		{"nvtx", "NVTX range"}, {"sequence", "sequence of kernels"},
+		{"graph_replay", "graph replays"}, {"collective", "collectives"},
+		{"gaps", "pauses between bursts"}};
+
+	for (size_t i = 0; i < ARRAY_LEN(words); i++)
+		if (!strcmp(words[i][0], method))
+			return words[i][1];
+	return method;
+}
+
 static void say(struct work *w)
 {
 	const struct nsx_facts *f = w->run->facts;
@@ -217,9 +231,28 @@ static void say(struct work *w)
 	nsx_put(w->out, "confidence", nsx_string(f->iteration_confidence));
 	nsx_put(w->out, "median_ms", nsx_real(w->median_ms));
 	nsx_put(w->out, "cv", nsx_real(w->cv));
+	if (w->table[1]->nrows == 1) {
+		const struct nsx_cell *row = nsx_row_at(w->table[1], 0);
+
+		nsx_md_text(w->out, "%s, told by their %s (confidence %s): "
+			    "the median takes %s, 90 %% take %s or less, %s; "
+			    "CV %.3f.",
+			    nsx_text_n(w->out->arena, (size_t)row[G_N].u.i,
+				       "repetition", NULL),
+			    method_words(f->iteration_method),
+			    f->iteration_confidence,
+			    nsx_text_ns(w->out->arena, w->median_ms * 1e6),
+			    nsx_text_ns(w->out->arena, row[G_P90].u.f * 1e6),
+			    !row[G_SLOW].u.i ? "none is slow" :
+			    row[G_SLOW].u.i == 1 ? "1 is slow" :
+			    nsx_say(w->out, "%" PRId64 " are slow",
+				    row[G_SLOW].u.i), w->cv);
+		return;
+	}
 	nsx_md_bullet(w->out,
-		      "**Method**: %s, confidence %s; median %s, CV %.3f",
-		      f->iteration_method, f->iteration_confidence,
+		      "Repetitions are told by their %s, confidence %s; median "
+		      "%s, CV %.3f", method_words(f->iteration_method),
+		      f->iteration_confidence,
 		      nsx_text_ns(w->out->arena, w->median_ms * 1e6), w->cv);
 	nsx_md_table(w->out, w->table[1], 0, G_PROCESS, G_DEVICE, G_N,
 		     G_MEDIAN, G_P90, G_CV, G_SLOW);
@@ -257,7 +290,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 
 NSX_DEFINE_PASS(iterations) {
 	.id = "iterations",
-	.title = "Iterations",
+	.title = "Phases and iterations",
 	.no_query = "ways are scored against each other",
 	.summary = "the repetition the program consists of, and its slow ones",
 	.doc = "Ways to see iterations, scored by coverage x min(1, n/8) / "

@@ -125,13 +125,13 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 			    t->nrows == 1 ? "is no other family"
 					  : nsx_say(out, "are %zu families",
 						    t->nrows));
-	nsx_md_table(out, t, 5, FAMILY, NAMES, CALLS, TOTAL_MS, PCT);
+	nsx_md_table(out, t, 3, FAMILY, NAMES, CALLS, TOTAL_MS, PCT);
 	return rc;
 }
 
 NSX_DEFINE_PASS(kernel_families) {
 	.id = "kernel_families",
-	.title = "Kernel families",
+	.title = "Kernels",
 	.no_query = "names are taken apart by a parser",
 	.summary = "kernels added up by what one would replace as a whole",
 	.doc = "Kernels whose own function is the same but for tile sizes, "

@@ -95,7 +95,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 
 NSX_DEFINE_PASS(run_phases) {
 	.id = "run_phases",
-	.title = "Run phases",
+	.title = "Phases and iterations",
 	.no_query = "phases are told apart by scores",
 	.summary = "what the run did one after another, and what is judged",
 	.doc = "Phases are disjoint and add up to the window. Where NVTX "

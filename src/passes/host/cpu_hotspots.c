@@ -240,7 +240,8 @@ static double share(const struct tally *y, enum nsx_origin origin)
 }
 
 static void summarise(const struct tally *y, const struct nsx_table *rows,
-		      const struct nsx_table *threads, struct nsx_section *out)
+		      const struct nsx_table *threads, bool is_scheduled,
+		      struct nsx_section *out)
 {
 	nsx_put(out, "samples", nsx_int(y->samples));
 	for (unsigned i = 0; i < NSX_NORIGINS; i++)
@@ -256,13 +257,13 @@ static void summarise(const struct tally *y, const struct nsx_table *rows,
 		      share(y, NSX_ORIGIN_SYSTEM), share(y, NSX_ORIGIN_CUDA),
 		      share(y, NSX_ORIGIN_PROFILER));
 	if (y->has_work)
-		nsx_md_table(out, rows, 0, TID, FUNCTION, MODULE, SITE,
+		nsx_md_table(out, rows, 3, TID, FUNCTION, MODULE, SITE,
 			     SAMPLES, PCT, IDLE);
 	else
 		nsx_md_table(out, rows, 0, TID, FUNCTION, MODULE, SITE,
 			     SAMPLES, PCT);
-	if (threads->nrows > 1)
-		nsx_md_table(out, threads, 0, T_PID, T_TID, T_NAME, T_SAMPLES,
+	if (threads->nrows > 1 && !is_scheduled)
+		nsx_md_table(out, threads, 3, T_PID, T_TID, T_NAME, T_SAMPLES,
 			     T_PCT);
 }
 
@@ -280,7 +281,8 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	if (!rc)
 		rc = fill_threads(t, &y, threads, err);
 	if (!rc)
-		summarise(&y, rows, threads, out);
+		summarise(&y, rows, threads,
+			  nsx_has_view(t->schema, NSX_VIEW_sched), out);
 	nsx_groups_done(&y.keys);
 	free(y.v);
 	return rc;

@@ -263,7 +263,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	for (uint32_t i = 0; i < run->trace->ops.n; i++)
 		if (is_launched(&l, i))
 			offer(&l, i);
-	nsx_md_heading(out, "Launches");
+	nsx_md_heading(out, "Waits and launches");
 	if (fill_histogram(&l, bins, err))
 		return err->rc;
 	put_summary(out, &l);

@@ -177,7 +177,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 
 NSX_DEFINE_PASS(launch_storm) {
 	.id = "launch_storm",
-	.title = "Launches",
+	.title = "Waits and launches",
 	.summary = "rate and size of kernels; time lost to late launches",
 	.doc = "rate = kernels / (last kernel end - first kernel start). "
 	       "is_launch_storm: rate >= 50000/s and median <= 10 us, or rate "

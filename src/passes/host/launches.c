@@ -343,7 +343,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 				 NSX_VIEW_overhead] != NULL};
 	int rc;
 
-	nsx_md_heading(out, "Launches");
+	nsx_md_heading(out, "Waits and launches");
 	rc = collect(&w, err);
 	if (!rc)
 		rc = fill_launches(&w, table, err);

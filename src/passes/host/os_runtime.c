@@ -182,7 +182,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	nsx_md_bullet(out, "%s", launch_ns ?
 		nsx_say(out, "Threads that launch GPU work spend %s in OS "
 			"runtime calls; what of it the GPU waits for is under "
-			"Waits of the host.",
+			"Waits and launches.",
 			nsx_text_ns(out->arena, (double)launch_ns)) :
 		"No thread that launches GPU work spends time in OS runtime "
 		"calls.");

@@ -96,7 +96,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 
 NSX_DEFINE_PASS(sync) {
 	.id = "sync",
-	.title = "Synchronising calls",
+	.title = "Waits and launches",
 	.summary = "calls that wait for the GPU, by API name",
 	.doc = "Runtime and driver calls named Stream-, Device-, Ctx-, Event- "
 	       "or ThreadSynchronize (suffixes like _v3020 and _ptsz aside), "

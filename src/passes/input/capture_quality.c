@@ -152,7 +152,7 @@ static void print(struct nsx_quality *q)
 {
 	size_t nchecks = 0, nfine = 0;
 	const char *last = "";
-	struct nsx_buf fine = {0};
+	struct nsx_buf fine = {0}, missing = {0};
 
 	for (size_t r = 0; r < q->table->nrows; r++) {
 		const char *check = nsx_row_at(q->table, r)[CHECK].u.s;
@@ -175,6 +175,12 @@ static void print(struct nsx_quality *q)
 
 		if (!strcmp(row[STATUS].u.s, OK))
 			continue;
+		if (!shown && !strcmp(row[STATUS].u.s, MISSING)) {
+			nsx_buf_printf(&missing, "%s%s (%s)",
+				       missing.n ? "; " : "", row[DETAIL].u.s,
+				       row[CHECK].u.s);
+			continue;
+		}
 		nsx_md_bullet(q->out, "**[%s] %s** (%s): %s.%s%s%s",
 			      row[STATUS].u.s, row[CHECK].u.s,
 			      nsx_md_name(q->out, row[SUBJECT].u.s),
@@ -182,8 +188,11 @@ static void print(struct nsx_quality *q)
 			      shown ? row[RECAPTURE].u.s : "",
 			      shown ? "`" : "");
 	}
+	if (missing.n)
+		nsx_md_bullet(q->out, "**Missing**: %s.", missing.p);
 	if (fine.n)
 		nsx_md_bullet(q->out, "Checked and fine: %s.", fine.p);
+	nsx_buf_done(&missing);
 	nsx_buf_done(&fine);
 }
 

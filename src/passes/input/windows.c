@@ -55,16 +55,14 @@ static void say_steady(struct nsx_section *out, const struct nsx_trace *t,
 	};
 	struct nsx_buf b = {0};
 
+	for (size_t i = 0; i < s->nexcluded; i++)
+		nsx_buf_printf(&b, "; left out: %s", s->excluded[i]);
 	for (size_t i = 0; s->method && i < ARRAY_LEN(how); i++)
 		if (!strcmp(how[i][0], s->method))
 			nsx_md_bullet(out, "**Steady window**, on which "
 				      "findings are judged: %s; %s (confidence "
-				      "%s)", describe(out, t, &s->window),
-				      how[i][1], s->confidence);
-	for (size_t i = 0; i < s->nexcluded; i++)
-		nsx_buf_printf(&b, "%s%s", i ? "; " : "", s->excluded[i]);
-	if (b.n)
-		nsx_md_bullet(out, "Left out: %s", b.p);
+				      "%s)%s", describe(out, t, &s->window),
+				      how[i][1], s->confidence, b.n ? b.p : "");
 	nsx_buf_done(&b);
 }
 

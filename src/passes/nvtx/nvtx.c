@@ -345,10 +345,10 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 			nsx_text_n(out->arena, ranges->nrows, "range", NULL),
 			reason ? "" : " but where a column says GPU");
 	if (reason)
-		nsx_md_table(out, ranges, 4, NAME, COUNT, TOTAL, AVG,
+		nsx_md_table(out, ranges, 3, NAME, COUNT, TOTAL, AVG,
 			     EXCLUSIVE);
 	else
-		nsx_md_table(out, ranges, 4, NAME, COUNT, TOTAL, AVG,
+		nsx_md_table(out, ranges, 3, NAME, COUNT, TOTAL, AVG,
 			     EXCLUSIVE, GPU_IN, GPU_EX, GPU_BUSY);
 	return 0;
 }

@@ -67,8 +67,10 @@ static void say_finding(struct nsx_section *out, const struct nsx_cell *row)
 
 		nsx_buf_printf(&b, ": %s", alone);
 		if (row[F_DISJOINT].type && strcmp(more, alone))
-			nsx_buf_printf(&b, ", %s once those above are mended",
-				       more);
+			nsx_buf_printf(&b, ", %s %s the others", more,
+				       row[F_DISJOINT].u.f >
+						       row[F_HEADROOM].u.f ?
+					       "with" : "after");
 		nsx_buf_printf(&b, " (%s, confidence %s)", row[F_PRICE].u.s,
 			       row[F_CONFIDENCE].u.s);
 	}

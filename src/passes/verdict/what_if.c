@@ -50,6 +50,8 @@ static const struct nsx_layout layouts[] = {
 	 .is_judged = true},
 };
 
+enum { TELLING_PCT = 1 }; /* of the window: a smaller bound is not listed */
+
 /* Bounds and questions -------------------------------------------------------------*/
 
 static const struct {
@@ -103,6 +105,7 @@ static int put_bounds(const struct nsx_run *run, struct nsx_table *t,
 		if (gains[i].touched &&
 		    add_gain(t, bounds[i].name, &gains[i], NULL, err))
 			return err->rc;
+	nsx_table_sort(t, NSX_DESC(GAIN_MS), GAIN_OF);
 	return 0;
 }
 
@@ -167,9 +170,8 @@ static void say_asked(struct nsx_section *out, const struct nsx_table *t)
 
 /* The waterfall --------------------------------------------------------------------*/
 
-static int put_waterfall(const struct nsx_findings *l, struct nsx_section *out,
-			 struct nsx_table *t, double window_ns,
-			 struct nsx_err *err)
+static int fill_waterfall(const struct nsx_findings *l, struct nsx_table *t,
+			  double window_ns, struct nsx_err *err)
 {
 	double left_ns = window_ns;
 
@@ -191,15 +193,21 @@ static int put_waterfall(const struct nsx_findings *l, struct nsx_section *out,
 		row[FALL_ADDS_PCT] = nsx_pct(f->disjoint_ns, window_ns);
 		row[FALL_LEFT_MS] = nsx_real(left_ns / 1e6);
 	}
-	if (!t->nrows)
-		return 0;
+	return 0;
+}
+
+/* One row is the first page's sum. */
+static void say_waterfall(struct nsx_section *out, const struct nsx_table *t,
+			  double window_ns)
+{
+	if (t->nrows < 2)
+		return;
 	nsx_md_text(out,
 		    "One remedy after the other, the dearest first; now the "
 		    "window takes %s:",
 		    nsx_text_ns(out->arena, window_ns));
 	nsx_md_table(out, t, 0, FALL_TITLE, FALL_ADDS_MS, FALL_ADDS_PCT,
 		     FALL_LEFT_MS);
-	return 0;
 }
 
 /* The section ----------------------------------------------------------------------*/
@@ -239,21 +247,30 @@ static int summarise(const struct nsx_run *run,
 	struct nsx_table *fall = nsx_add_table(out, &layouts[0]);
 	struct nsx_table *bound = nsx_add_table(out, &layouts[1]);
 	struct nsx_table *asked = nsx_add_table(out, &layouts[2]);
+	double window_ns = (double)(w.end_ns - w.start_ns);
+	size_t telling = 0;
 
 	if (c->recorded_ns <= 0 && !run->opts->nwhat_ifs)
 		return nsx_cannot(out, "%s", c->reason);
 	put_closure(out, c);
-	if (put_waterfall(&report->found, out, fall,
-			  (double)(w.end_ns - w.start_ns), err))
+	if (fill_waterfall(&report->found, fall, window_ns, err))
 		return err->rc;
+	say_waterfall(out, fall, window_ns);
 	if (c->cls != NSX_ABSTAINS && put_bounds(run, bound, err))
 		return err->rc;
 	if (put_asked(run, out, asked, err))
 		return err->rc;
-	if (bound->nrows) {
+	while (telling < bound->nrows &&
+	       nsx_row_at(bound, telling)[GAIN_PCT].u.f >= TELLING_PCT)
+		telling++;
+	if (telling) {
 		nsx_md_text(out, "At most, with everything else as recorded:");
-		nsx_md_table(out, bound, 0, GAIN_OF, GAIN_MS, GAIN_PCT,
-			     GAIN_LOW_MS, GAIN_CONFIDENCE);
+		nsx_md_table(out, bound, NSX_MIN(telling, NSX_MAX_MD_ROWS),
+			     GAIN_OF, GAIN_MS, GAIN_PCT, GAIN_LOW_MS,
+			     GAIN_CONFIDENCE);
+	} else if (bound->nrows) {
+		nsx_md_text(out, "No ideal host, wait, copy or link by itself "
+			    "would win %d %% of the window.", TELLING_PCT);
 	}
 	if (asked->nrows)
 		say_asked(out, asked);
