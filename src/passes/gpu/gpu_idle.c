@@ -209,37 +209,37 @@ static void say_devices(struct nsx_section *out, const struct nsx_table *d)
 }
 
 /* "GPU 0 is idle for 12 ms, 3 % of the window": of the idlest. */
-static void say_idle(struct nsx_section *out, const struct nsx_table *devices)
+static void say_idle(struct nsx_section *out, const struct nsx_table *devices,
+		     const struct nsx_table *gaps)
 {
+	const struct nsx_cell *gap = gaps->nrows ? nsx_row_at(gaps, 0) : NULL;
+	const char *longest = "";
 	size_t most = 0;
 
 	for (size_t r = 1; r < devices->nrows; r++)
 		if (nsx_table_number(devices, r, "idle_ms") >
 		    nsx_table_number(devices, most, "idle_ms"))
 			most = r;
+	if (gap) {
+		struct nsx_window w = {gap[GAP_START].u.i, gap[GAP_END].u.i};
+
+		longest = nsx_say(out, " The longest gap: %s on GPU %lld, "
+				  "`--window %s`.",
+				  nsx_text_ns(out->arena,
+					      (double)(w.end_ns - w.start_ns)),
+				  (long long)gap[GAP_DEVICE].u.i,
+				  nsx_text_window(out->arena, &w));
+	}
 	nsx_md_text(
-		out, "GPU %.0f is idle for %s, %s of the whole window%s.",
+		out, "GPU %.0f is idle for %s, %s of the whole window%s.%s",
 		nsx_table_number(devices, most, "device_id"),
 		nsx_text_ns(out->arena,
 			    1e6 * nsx_table_number(devices, most, "idle_ms")),
 		nsx_text_share(out->arena,
 			nsx_table_number(devices, most, "idle_pct_of_window"),
 			100),
-		devices->nrows > 1 ? "; no other GPU for longer" : "");
-}
-
-static void say_longest(struct nsx_section *out, const struct nsx_table *gaps)
-{
-	const struct nsx_cell *row = gaps->nrows ? nsx_row_at(gaps, 0) : NULL;
-	struct nsx_window w;
-
-	if (!row)
-		return;
-	w = (struct nsx_window){row[GAP_START].u.i, row[GAP_END].u.i};
-	nsx_md_bullet(out, "The longest gap: %s on GPU %lld, `--window %s`",
-		      nsx_text_ns(out->arena, (double)(w.end_ns - w.start_ns)),
-		      (long long)row[GAP_DEVICE].u.i,
-		      nsx_text_window(out->arena, &w));
+		devices->nrows > 1 ? "; no other GPU for longer" : "",
+		longest);
 }
 
 static int run(const struct nsx_run *run, struct nsx_section *out,
@@ -266,10 +266,9 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 		t->schema->table[NSX_VIEW_kernel] ?
 			t->schema->table[NSX_VIEW_kernel]->name : NULL));
 	say_devices(out, tables[0]);
-	say_idle(out, tables[0]);
-	nsx_md_table(out, tables[2], 4, C_DEVICE, C_CAUSE, C_DETAIL, C_COUNT,
+	say_idle(out, tables[0], tables[1]);
+	nsx_md_table(out, tables[2], 3, C_DEVICE, C_CAUSE, C_DETAIL, C_COUNT,
 		     C_MS, C_PCT);
-	say_longest(out, tables[1]);
 	nsx_note(out, "idle_ms is time without any GPU work, edges included; "
 		      "nsys-llm-explain counts kernels only: that is "
 		      "kernel_idle_ms");

@@ -234,7 +234,7 @@ static void say(struct work *w)
 	if (w->table[1]->nrows == 1) {
 		const struct nsx_cell *row = nsx_row_at(w->table[1], 0);
 
-		nsx_md_text(w->out, "%s, told by their %s (confidence %s): "
+		nsx_md_bullet(w->out, "%s, told by their %s (confidence %s): "
 			    "the median takes %s, 90 %% take %s or less, %s; "
 			    "CV %.3f.",
 			    nsx_text_n(w->out->arena, (size_t)row[G_N].u.i,

@@ -73,6 +73,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	};
 	const struct nsx_facts *f = run->facts;
 	struct nsx_table *table = nsx_add_table(out, &layouts[0]);
+	struct nsx_window w = nsx_judged(f);
 
 	nsx_put(out, "run", nsx_string(nsx_run_kind_names[f->run_kind]));
 	if (f->run_kind == NSX_RUN_NO_GPU)
@@ -84,9 +85,10 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 		nsx_md_text(out, "%s", kinds[f->run_kind]);
 	else if (table->nrows)
 		nsx_md_text(out, "%s, by NVTX ranges or by what the GPUs did; "
-			    "findings are judged on %s.",
+			    "findings are judged on %s, %s.",
 			    nsx_text_n(out->arena, table->nrows, "phase", NULL),
-			    judged(f, run->trace, out));
+			    judged(f, run->trace, out),
+			    nsx_text_window(out->arena, &w));
 	nsx_md_table(out, table, 0, NAME, START, WALL, JUDGED, PCT, COMPUTE_ONLY,
 		     COMPUTE_COPY, COMPUTE_COMM, COMM_EXPOSED, COPY_EXPOSED,
 		     IDLE);

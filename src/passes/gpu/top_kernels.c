@@ -313,7 +313,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 						 NSX_VIEW_kernel]->name));
 	nsx_put(out, "total_kernel_time_ns", nsx_int(g.total_ns));
 	if (kernels->nrows)
-		nsx_md_text(out, "%s in all; of %s, told apart by name and GPU, "
+		nsx_md_bullet(out, "%s in all; of %s, told apart by name and GPU, "
 			    "the first takes %s of it.",
 			    nsx_text_ns(out->arena, (double)g.total_ns),
 			    nsx_text_n(out->arena, kernels->nrows, "kernel",

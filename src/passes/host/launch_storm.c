@@ -117,7 +117,8 @@ static int fill_tiny(const struct nsx_trace *t, struct nsx_groups *groups,
 	return 0;
 }
 
-static void say_kernels(struct nsx_section *out, const struct nsx_cell *f)
+static void say_kernels(struct nsx_section *out, const struct nsx_cell *f,
+			int64_t bound_ns)
 {
 	long long n = f[STORM_LAUNCHES].u.i;
 	double per_s = f[STORM_RATE].type ? f[STORM_RATE].u.f : 0;
@@ -126,13 +127,17 @@ static void say_kernels(struct nsx_section *out, const struct nsx_cell *f)
 		     "launches/s; median kernel %.2f us", n,
 		     f[STORM_WINDOW].u.f, per_s, f[STORM_P50].u.f);
 	nsx_md_bullet(out,
-		"%s over %s, %s a second; duration median %s, p90 %s, p99 %s",
+		"%s over %s, %s a second; duration median %s, p90 %s, p99 %s%s",
 		nsx_text_n(out->arena, (size_t)n, "kernel", NULL),
 		nsx_text_ns(out->arena, f[STORM_WINDOW].u.f * 1e9),
 		nsx_text_count(out->arena, per_s),
 		nsx_text_ns(out->arena, f[STORM_P50].u.f * 1e3),
 		nsx_text_ns(out->arena, f[STORM_P90].u.f * 1e3),
-		nsx_text_ns(out->arena, f[STORM_P99].u.f * 1e3));
+		nsx_text_ns(out->arena, f[STORM_P99].u.f * 1e3),
+		bound_ns < 0 ? "" :
+		nsx_say(out, "; launch-bound: **%s** of device idle time in gaps "
+			"below 1 ms ended when a late launch returned",
+			nsx_text_ns(out->arena, (double)bound_ns)));
 	if (f[STORM_FLAG].u.b)
 		nsx_md_bullet(out, "A launch storm by rate and size");
 }
@@ -162,13 +167,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	run->measured->storm.per_s = k.figure[STORM_RATE].u.f;
 	run->measured->storm.median_ns = k.figure[STORM_P50].u.f * 1e3;
 	run->measured->storm.bound_ns = bound_ns;
-	say_kernels(out, k.figure);
-	if (bound_ns >= 0)
-		nsx_md_bullet(out,
-			      "Launch-bound: **%s** of device idle time in "
-			      "gaps below 1 ms ended when a late launch "
-			      "returned",
-			      nsx_text_ns(out->arena, (double)bound_ns));
+	say_kernels(out, k.figure, bound_ns);
 	nsx_note(out, "the flag is computed as in nsys-llm-explain, over all "
 		      "processes and devices; it does not say that anything "
 		      "was lost: launch_bound_ms does");

@@ -306,11 +306,12 @@ static void say_backpressure(const struct work *w, struct nsx_section *out,
 	if (!w->is_measured && !inferred)
 		return;
 	nsx_md_bullet(out,
-		      "Launch calls take **%s** of host time, **%s** of it "
-		      "held back because the GPU's queue was full%s",
-		      nsx_text_ns(out->arena, (double)ns),
-		      nsx_text_ns(out->arena, (double)held_ns),
-		      w->is_measured ? "" : " (inferred)");
+		      "Launch calls take **%s** of host time%s",
+		      nsx_text_ns(out->arena, (double)ns), !held_ns ? "" :
+		      nsx_say(out, ", **%s** of it held back because the GPU's "
+			      "queue was full%s",
+			      nsx_text_ns(out->arena, (double)held_ns),
+			      w->is_measured ? "" : " (inferred)"));
 	m->launches.ns = ns;
 	m->launches.held_ns = held_ns;
 	m->launches.is_inferred = !w->is_measured;

@@ -66,6 +66,9 @@ static unsigned kind_of(const char *name)
 	return NKINDS - 1;
 }
 
+enum { MOST_SHOWN = 3 }; /* rows in Markdown ...                            */
+#define SLIGHT 0.01	 /* ... but for those that take less of the first   */
+
 struct spent {
 	int64_t count, total_ns, launch_ns, max_ns;
 };
@@ -119,20 +122,26 @@ static size_t all_sites(const struct nsx_trace *t, size_t i,
 	return i;
 }
 
-static void say_kinds(struct nsx_section *out, const struct nsx_table *table)
+static void say_spent(struct nsx_section *out, int64_t launch_ns,
+		      const struct nsx_table *by_kind)
 {
 	const char *text = "";
 
-	for (size_t i = 0; i < table->nrows; i++) {
-		const struct nsx_cell *x = nsx_row_at(table, i);
+	for (size_t i = 0; i < by_kind->nrows; i++) {
+		const struct nsx_cell *x = nsx_row_at(by_kind, i);
 
-		text = nsx_say(out, "%s%s%s %s", text, i ? ", " : "",
+		text = nsx_say(out, "%s%s%s %s", text, i ? ", " :
+			       " By what they are for, all threads together: ",
 			       x[K_KIND].u.s,
 			       nsx_text_ns(out->arena, x[K_TOTAL].u.f * 1e6));
 	}
-	if (table->nrows)
-		nsx_md_bullet(out, "By what they are for, all threads together: "
-			      "%s.", text);
+	nsx_md_bullet(out, "%s%s%s", launch_ns ?
+		nsx_say(out, "Threads that launch GPU work spend %s in OS "
+			"runtime calls; what of it the GPU waits for is under "
+			"Waits and launches.",
+			nsx_text_ns(out->arena, (double)launch_ns)) :
+		"No thread that launches GPU work spends time in OS runtime "
+		"calls.", text, *text ? "." : "");
 }
 
 static int run(const struct nsx_run *run, struct nsx_section *out,
@@ -144,6 +153,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	struct spent spent[NKINDS] = {{0}}, *x;
 	int64_t launch_ns = 0;
 	uint32_t cursor = 0;
+	size_t shown = 0;
 
 	for (size_t i = 0; i < t->nosrt_sums;) {
 		struct nsx_osrt_sum sum, *s = &sum;
@@ -179,16 +189,14 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	if (fill_kinds(spent, by_kind, err))
 		return err->rc;
 	nsx_put(out, "launch_thread_ms", nsx_ms(launch_ns));
-	nsx_md_bullet(out, "%s", launch_ns ?
-		nsx_say(out, "Threads that launch GPU work spend %s in OS "
-			"runtime calls; what of it the GPU waits for is under "
-			"Waits and launches.",
-			nsx_text_ns(out->arena, (double)launch_ns)) :
-		"No thread that launches GPU work spends time in OS runtime "
-		"calls.");
-	nsx_md_table(out, table, 3, PID, TID, API, COUNT, TOTAL, AVG, MAX,
-		     ON_LAUNCH);
-	say_kinds(out, by_kind);
+	say_spent(out, launch_ns, by_kind);
+	while (shown < MOST_SHOWN && shown < table->nrows &&
+	       nsx_row_at(table, shown)[TOTAL].u.f >=
+		       SLIGHT * nsx_row_at(table, 0)[TOTAL].u.f)
+		shown++;
+	if (shown)
+		nsx_md_table(out, table, shown, PID, TID, API, COUNT, TOTAL,
+			     AVG, MAX, ON_LAUNCH);
 	return 0;
 }
 

@@ -68,7 +68,7 @@ static void say_steady(struct nsx_section *out, const struct nsx_trace *t,
 
 static void say_rules(struct nsx_section *out)
 {
-	nsx_md_bullet(out, "Times are integer nanoseconds of the trace's own "
+	nsx_note(out, "times are integer nanoseconds of the trace's own "
 		      "clock; spans are half-open; ms, us and s are decimal, "
 		      "GB is 10^9 bytes. An event that begins before a window counts with "
 		      "its part inside, and is not counted as an event. A device is busy while any kernel, copy, memset or "

@@ -75,7 +75,7 @@ static void say_finding(struct nsx_section *out, const struct nsx_cell *row)
 			       row[F_CONFIDENCE].u.s);
 	}
 	add_lines(&b, "\n  - ", &row[F_EVIDENCE]);
-	add_lines(&b, "\n  - → ", &row[F_RECOMMENDATION]);
+	add_lines(&b, " → ", &row[F_RECOMMENDATION]);
 	nsx_md_bullet(out, "%s", b.p);
 	nsx_buf_done(&b);
 }

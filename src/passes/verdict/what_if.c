@@ -23,7 +23,7 @@
 NSX_COLUMNS(fall_cols, FALL_COLUMNS);
 
 #define GAIN_COLUMNS(X)                                                       \
-	X(GAIN_OF, "change", STR, "what is different")                        \
+	X(GAIN_OF, "change", STR, "what is different", .title = "if")         \
 	X(GAIN_MS, "gain_ms", F64,                                            \
 	  "by how much the judged window would be shorter; null: not priced") \
 	X(GAIN_PCT, "gain_pct", F64, "the same, of the judged window",        \
@@ -264,7 +264,8 @@ static int summarise(const struct nsx_run *run,
 	       nsx_row_at(bound, telling)[GAIN_PCT].u.f >= TELLING_PCT)
 		telling++;
 	if (telling) {
-		nsx_md_text(out, "At most, with everything else as recorded:");
+		if (fall->nrows > 1)
+			nsx_md_text(out, "At most, with all else as recorded:");
 		nsx_md_table(out, bound, NSX_MIN(telling, NSX_MAX_MD_ROWS),
 			     GAIN_OF, GAIN_MS, GAIN_PCT, GAIN_LOW_MS,
 			     GAIN_CONFIDENCE);
