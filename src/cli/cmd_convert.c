@@ -267,31 +267,24 @@ static bool is_ours(const char *path)
 static int check_target(const struct args *a, const struct nsx_convert_job *job,
 			struct nsx_err *err)
 {
-	struct stat in, there;
+	const struct nsx_target to = {
+		.path = job->to, .inputs = job->traces, .ninputs = job->n,
+		.is_ours = a->force || a->no_force ? NULL : is_ours,
+		.way_out = "move it away, give another name with -o, or "
+			   "replace it with --force"};
+	struct stat there;
 
 	if (!strcmp(job->to, "-") || stat(job->to, &there))
 		return 0;
-	for (size_t i = 0; i < job->n; i++)
-		if (!stat(job->traces[i], &in) && in.st_dev == there.st_dev &&
-		    in.st_ino == there.st_ino)
-			return nsx_fail(err, NSX_E_IO, "'%s' is the input "
-					"itself; give another name for the "
-					"result", job->to);
-	if (!S_ISREG(there.st_mode) && !nsx_convert_is(job->to, ".tar"))
-		return 0;
-	if (!S_ISREG(there.st_mode))
+	if (nsx_target_check(&to, err))
+		return err->rc;
+	if (!S_ISREG(there.st_mode) && nsx_convert_is(job->to, ".tar"))
 		return nsx_fail(err, NSX_E_IO, "cannot write '%s': an archive "
 				"must be a plain file", job->to);
-	if (a->no_force)
+	if (S_ISREG(there.st_mode) && a->no_force)
 		return nsx_fail(err, NSX_E_IO, "cannot write '%s': it is there "
 				"already, and --no-force replaces nothing",
 				job->to);
-	/* An empty file, as of mktemp, is there to be filled. */
-	if (!a->force && there.st_size && !is_ours(job->to))
-		return nsx_fail(err, NSX_E_IO, "cannot write '%s': what is "
-				"there was not written by this program; move it "
-				"away, give another name with -o, or replace it "
-				"with --force", job->to);
 	return 0;
 }
 

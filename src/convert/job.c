@@ -149,7 +149,9 @@ static int attempt(const struct nsx_convert_job *job,
 	struct nsx_convert_opts o = job->opts;
 	struct nsx_out out;
 	bool is_too_large;
-	int rc = nsx_out_open(job->to, &out, err);
+	const struct nsx_target to = {.path = job->to, .inputs = job->traces,
+				      .ninputs = job->n};
+	int rc = nsx_out_open(&to, &out, err);
 
 	if (rc)
 		return rc;

@@ -1,6 +1,5 @@
 /* out.c - blocks to a file that gets its name at the end. */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -18,61 +17,23 @@ static bool ends_in(const char *s, const char *suffix)
 	return n >= m && !strcmp(s + n - m, suffix);
 }
 
-static int refuse(const char *path, struct nsx_err *err)
+int nsx_out_open(const struct nsx_target *to, struct nsx_out *ret,
+		 struct nsx_err *err)
 {
-	return nsx_fail(err, NSX_E_IO, "cannot write '%s': %s", path,
-			strerror(errno));
-}
+	struct nsx_out o = {.to = *to};
+	int rc = 0;
 
-static void remove_file(void *path)
-{
-	unlink(path);
-}
-
-/* A plain file, new or not: made beside its place under another name. */
-static int open_beside(const char *path, struct nsx_out *o,
-		       struct nsx_err *err)
-{
-	struct nsx_buf b = {0};
-
-	o->path = realpath(path, NULL); /* a link stays one */
-	if (!o->path)
-		o->path = nsx_strdup(path);
-	nsx_buf_printf(&b, "%s.unfinished-%ld", o->path, (long)getpid());
-	o->unfinished = b.p;
-	o->fd = open(o->unfinished, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
-		     0666);
-	if (o->fd >= 0) {
-		nsx_at_death(remove_file, o->unfinished);
-		return 0;
-	}
-	free(o->unfinished);
-	o->unfinished = NULL;
-	return refuse(path, err);
-}
-
-static int open_target(const char *path, struct nsx_out *o,
-		       struct nsx_err *err)
-{
-	struct stat there;
-
-	if (stat(path, &there) || S_ISREG(there.st_mode))
-		return open_beside(path, o, err);
-	o->fd = open(path, O_WRONLY | O_CLOEXEC);
-	return o->fd < 0 ? refuse(path, err) : 0;
-}
-
-int nsx_out_open(const char *path, struct nsx_out *ret, struct nsx_err *err)
-{
-	struct nsx_out o = {.fd = STDOUT_FILENO};
-	int rc = strcmp(path, "-") ? open_target(path, &o, err) : 0;
+	if (strcmp(to->path, "-"))
+		rc = nsx_target_open(&o.to, err);
+	else
+		o.to.fd = STDOUT_FILENO;
 
 	if (!rc) {
 		o.buf = nsx_try_alloc(1, NSX_OUT_BLOCK, "an output block", err);
 		rc = o.buf ? 0 : err->rc;
 	}
-	if (!rc && ends_in(path, ".gz")) {
-		o.gz = gzdopen(o.fd, GZ_MODE);
+	if (!rc && ends_in(to->path, ".gz")) {
+		o.gz = gzdopen(o.to.fd, GZ_MODE);
 		if (!o.gz)
 			rc = nsx_fail(err, NSX_E_NOMEM,
 				      "not enough memory to compress");
@@ -100,7 +61,7 @@ void nsx_out_flush(struct nsx_out *o)
 	errno = 0;
 	while (left && !o->error) {
 		ssize_t n = o->gz ? gzwrite(o->gz, p, (unsigned)left) :
-				    write(o->fd, p, left);
+				    write(o->to.fd, p, left);
 
 		if (n > 0)
 			p += n, left -= (size_t)n;
@@ -118,12 +79,12 @@ static void close_fd(struct nsx_out *o)
 	errno = 0;
 	if (o->gz)
 		bad = gzclose(o->gz) != Z_OK; /* closes fd */
-	else if (o->fd > STDOUT_FILENO)
-		bad = close(o->fd);
+	else if (o->to.fd > STDOUT_FILENO)
+		bad = close(o->to.fd);
 	if (bad && !o->error)
 		o->error = errno ? errno : EIO;
 	o->gz = NULL;
-	o->fd = -1;
+	o->to.fd = -1;
 }
 
 int nsx_out_commit(struct nsx_out *o, struct nsx_err *err)
@@ -132,31 +93,22 @@ int nsx_out_commit(struct nsx_out *o, struct nsx_err *err)
 
 	nsx_out_flush(o);
 	close_fd(o);
-	if (!o->error && o->max_bytes && o->unfinished &&
-	    !stat(o->unfinished, &done) && done.st_size > o->max_bytes)
+	if (!o->error && o->max_bytes && o->to.unfinished &&
+	    !stat(o->to.unfinished, &done) && done.st_size > o->max_bytes)
 		o->error = EFBIG; /* what the compressor still held */
-	if (!o->error && o->unfinished && rename(o->unfinished, o->path))
-		o->error = errno;
 	if (o->error)
 		return nsx_fail(err, NSX_E_IO, "cannot write '%s': %s",
-				o->path ? o->path : "the output",
+				o->to.place ? o->to.place : "the output",
 				strerror(o->error));
-	nsx_at_death(NULL, NULL);
-	free(o->unfinished);
-	o->unfinished = NULL;
-	return 0;
+	return nsx_target_commit(&o->to, err);
 }
 
 void nsx_out_done(struct nsx_out *o)
 {
 	close_fd(o);
-	if (o->unfinished)
-		unlink(o->unfinished);
-	nsx_at_death(NULL, NULL);
-	free(o->unfinished);
-	free(o->path);
+	nsx_target_done(&o->to);
 	free(o->buf);
-	*o = (struct nsx_out){.fd = -1};
+	*o = (struct nsx_out){.to.fd = -1};
 }
 
 /* Archives --------------------------------------------------------------------*/
@@ -204,7 +156,7 @@ void nsx_tar_end(struct nsx_out *o, size_t at, const char *name)
 	if (size >> 33)
 		o->error = EFBIG; /* more than eleven digits */
 	fill_header(header, name, size);
-	if (!o->error && pwrite(o->fd, header, TAR_BLOCK, (off_t)at) !=
+	if (!o->error && pwrite(o->to.fd, header, TAR_BLOCK, (off_t)at) !=
 				 TAR_BLOCK)
 		o->error = errno ? errno : EIO;
 }

@@ -8,6 +8,7 @@
 
 #include <string.h>
 #include "base/str.h"
+#include "emit/target.h"
 
 enum { NSX_OUT_BLOCK = 1 << 18 };
 
@@ -17,17 +18,14 @@ struct nsx_out {
 	int64_t bytes; /* written so far, before compression */
 	int64_t max_bytes; /* of the file: more is the error EFBIG; 0: any */
 	int error;     /* errno, 0: none */
-	int fd;
-	void *gz;	  /* of zlib; NULL: not compressed */
-	char *path;	  /* where it will be; NULL: it is there already */
-	char *unfinished; /* where it is until then; NULL: not a plain file */
+	struct nsx_target to;
+	void *gz; /* of zlib, which owns to.fd; NULL: not compressed */
 };
 
-/* path "-" is stdout; a name that ends in .gz is compressed. What is there and
- * is no plain file (a pipe, /dev/null) is written to directly.
- * Errors: NSX_E_IO when nothing can be written there.
+/* The path "-" is stdout; a name that ends in .gz is compressed.  Errors: those
+ * of nsx_target_open.
  */
-int nsx_out_open(const char *path, struct nsx_out *ret,
+int nsx_out_open(const struct nsx_target *to, struct nsx_out *ret,
 		 struct nsx_err *err) NSX_CHECKED;
 /* Writes the rest and puts the file in its place. Errors: NSX_E_IO. */
 int nsx_out_commit(struct nsx_out *o, struct nsx_err *err) NSX_CHECKED;

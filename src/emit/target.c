@@ -30,10 +30,12 @@ int nsx_target_check(const struct nsx_target *t, struct nsx_err *err)
 			return nsx_fail(err, NSX_E_IO, "'%s' is the input "
 					"itself; give another name for the "
 					"result", t->path);
-	if (S_ISREG(there.st_mode) && there.st_size && !t->is_ours(t->path))
+	if (S_ISREG(there.st_mode) && there.st_size && t->is_ours &&
+	    !t->is_ours(t->path))
 		return nsx_fail(err, NSX_E_IO, "cannot write '%s': what is "
-				"there was not written by this program; move it "
-				"away or give another name", t->path);
+				"there was not written by this program; %s",
+				t->path, t->way_out ? t->way_out :
+				"move it away or give another name");
 	return 0;
 }
 

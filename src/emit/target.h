@@ -13,7 +13,11 @@ struct nsx_target {
 	const char *path;
 	const char *const *inputs; /* what this run reads                    */
 	size_t ninputs;
-	bool (*is_ours)(const char *path); /* by what is in it               */
+	bool (*is_ours)(const char *path); /* by what is in it; NULL: what is
+					      there was judged before, or may
+					      be replaced whatever it is     */
+	const char *way_out; /* told where it is not; NULL: "move it away or
+				give another name"                           */
 	int fd;		  /* to be written to                                */
 	char *place;	  /* where it will be; NULL: it is there already     */
 	char *unfinished; /* where it is until then                          */
