@@ -2,14 +2,7 @@
 # Each evidence row of a finding names a cell: its table has a row of that key
 # whose column holds the value, to the digit. On every fixture and real trace.
 # usage: evidence.sh BUILD_DIR
-set -u
-here=$(cd "$(dirname "$0")/.." && pwd)
-b=$(cd "$1" && pwd)
-traces=${NSX_TRACES:-$here/../../shared/traces}
-set -- "$b"/fixtures/*.sqlite
-[ -d "$traces" ] && set -- "$@" "$traces"/*.sqlite
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
+. "$(dirname "$0")/../inputs.sh"
 python3 - "$b/nsys-explain" "$work/out" "$@" <<'P'
 import csv, json, os, re, shutil, subprocess, sys
 program, out, files = sys.argv[1], sys.argv[2], sys.argv[3:]

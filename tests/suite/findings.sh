@@ -4,14 +4,7 @@
 # not exceed the judged window, what is not replayed has none and no ceiling, and
 # the gate of --fail-on does not depend on the sections shown.
 # usage: findings.sh BUILD_DIR
-set -u
-here=$(cd "$(dirname "$0")/.." && pwd)
-b=$(cd "$1" && pwd)
-traces=${NSX_TRACES:-$here/../../shared/traces}
-set -- "$b"/fixtures/*.sqlite
-[ -d "$traces" ] && set -- "$@" "$traces"/*.sqlite
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
+. "$(dirname "$0")/../inputs.sh"
 python3 - "$b/nsys-explain" "$work/out" "$@" <<'P'
 import csv, json, os, subprocess, sys
 program, out, files = sys.argv[1], sys.argv[2], sys.argv[3:]

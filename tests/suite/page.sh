@@ -4,12 +4,5 @@
 # begin with a sentence, no two rows of a table read alike, plurals are right, no
 # name of ours for a class stands in a text, and reports are short.
 # usage: page.sh BUILD_DIR
-set -u
-here=$(cd "$(dirname "$0")/.." && pwd)
-b=$(cd "$1" && pwd)
-traces=${NSX_TRACES:-$here/../../shared/traces}
-set -- "$b"/fixtures/*.sqlite
-[ -d "$traces" ] && set -- "$@" "$traces"/*.sqlite
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
+. "$(dirname "$0")/../inputs.sh"
 python3 "$here/page/check.py" "$b/nsys-explain" "$work/out" "$@"

@@ -3,12 +3,7 @@
 # fixture and real trace: no means no result; yes means a result, unless the
 # report blames what the rows hold, which `schema` does not read.
 # usage: schema.sh BUILD_DIR
-set -u
-here=$(cd "$(dirname "$0")/.." && pwd)
-b=$(cd "$1" && pwd)
-traces=${NSX_TRACES:-$here/../../shared/traces}
-set -- "$b"/fixtures/*.sqlite
-[ -d "$traces" ] && set -- "$@" "$traces"/*.sqlite
+. "$(dirname "$0")/../inputs.sh"
 python3 - "$b/nsys-explain" "$@" <<'P'
 import json, os, re, subprocess, sys
 program, files = sys.argv[1], sys.argv[2:]
