@@ -56,6 +56,7 @@ struct nsx_fcomm { /* a communicator */
 	struct nsx_fmember *m;
 	uint32_t n;
 	size_t first, end; /* collectives [first, end) that two members have */
+	bool is_sure; /* who belongs to it is known, not inferred            */
 };
 /* Communicators that run the same sequence of operations, k for k. */
 struct nsx_family {
@@ -252,14 +253,15 @@ const struct nsx_dop *nsx_op_at(const struct nsx_fleet *f,
 				const struct nsx_fcomm *c, size_t k);
 /* Whether all its members are held until the last one has come. Of a broadcast
  * and the like only the root is waited for, or only it waits, and who that is no
- * trace says; of a send and a receive the longer one has waited.
+ * trace says; of a send and a receive the longer one has waited, where it is sure
+ * that they belong together.
  */
 static inline bool nsx_holds_all(const struct nsx_fleet *f,
 				 const struct nsx_fcomm *c, size_t k)
 {
 	const struct nsx_dop *op = nsx_op_at(f, c, k);
 
-	return op && c->n <= op->holds;
+	return op && c->n <= op->holds && (c->is_sure || op->holds > 2);
 }
 
 #endif

@@ -18,6 +18,7 @@
 
 #define CLOCK_BOUND_NS INT64_C(100000000) /* how far clocks may be apart       */
 #define KNOWN_BOUND_NS INT64_C(500000)	  /* ... once they were compared       */
+#define SAME_PACE 1.5 /* collectives in a time: of one family they differ by less */
 #define TOGETHER_NS 200000.0 /* spread beyond it: no common collective         */
 #define END_NOISE_NS 1000.0  /* ends of one collective that agree ...           */
 #define NOISE_NS 10000.0 /* transfers that vary by less are the same ...      */
@@ -321,17 +322,34 @@ static bool fits_better(const struct channel *x, const struct channel *a,
 		       a->differs < b->differs : a->spread < b->spread;
 }
 
+/* Mean time from one collective's end to the next, in the middle half: captures
+ * begin and end where they like, and a job may hang.  0: not told.
+ */
+static double pace_of(const struct nsx_dchannel *c)
+{
+	size_t from = c->n / 4, to = c->n - 1 - c->n / 4;
+
+	return !c->has_times || c->n < 8 ? 0 :
+		       (double)(end_of(c, to) - end_of(c, from)) /
+			       (double)(to - from);
+}
+
 /* Lays y on x, where the clocks of the hosts say. A clock may be wrong by more
  * than is thought of: then ends that agree lie far from there.  False: y is no
- * channel of this family.
+ * channel of this family, as where it goes at another pace.
  */
 static bool lay(const struct channel *x, struct channel *y, int64_t bound_ns,
 		struct fit *fits)
 {
 	struct channel far = *y;
 	int64_t from, to, half = (int64_t)NSX_MIN(x->c->n, y->c->n) / 2;
-	bool has_clock = range_of(x, y, bound_ns, &from, &to);
-	bool fits_near = lay_within(x, y, from, to, has_clock, fits);
+	double xs = pace_of(x->c), ys = pace_of(y->c);
+	bool has_clock, fits_near;
+
+	if (xs > 0 && ys > 0 && (xs > SAME_PACE * ys || ys > SAME_PACE * xs))
+		return false;
+	has_clock = range_of(x, y, bound_ns, &from, &to);
+	fits_near = lay_within(x, y, from, to, has_clock, fits);
 
 	if (!has_clock || bound_ns < CLOCK_BOUND_NS ||
 	    (fits_near && y->spread <= END_NOISE_NS) ||
@@ -348,7 +366,7 @@ static bool lay(const struct channel *x, struct channel *y, int64_t bound_ns,
 /* Communicators ------------------------------------------------------------------------*/
 
 static int new_comm(struct matcher *m, struct channel *const *v, size_t n,
-		    struct nsx_err *err)
+		    bool is_sure, struct nsx_err *err)
 {
 	struct nsx_fleet *f = m->f;
 	struct nsx_fcomm *c;
@@ -366,7 +384,8 @@ static int new_comm(struct matcher *m, struct channel *const *v, size_t n,
 		m->cap_comms = cap;
 	}
 	c = &f->comm[f->ncomms];
-	*c = (struct nsx_fcomm){.family = f->nfamilies, .n = (uint32_t)n};
+	*c = (struct nsx_fcomm){.family = f->nfamilies, .n = (uint32_t)n,
+				.is_sure = is_sure};
 	c->m = nsx_arena_try_array(f->arena, n, sizeof(*c->m), "members", err);
 	if (!c->m)
 		return err->rc;
@@ -553,6 +572,7 @@ static int split(struct matcher *m, struct nsx_err *err)
 {
 	struct channel **v = m->in;
 	size_t n = m->nin, nknown = 0, k;
+	int64_t world = NSX_MAX(m->most_rank + 1, m->f->expected);
 	struct shape s;
 
 	qsort(v, n, sizeof(*v), cmp_comm_hash); /* unknown ones first */
@@ -568,7 +588,7 @@ static int split(struct matcher *m, struct nsx_err *err)
 	for (size_t at = 0; at < n; at += k) {
 		for (k = 1; at + k < n && v[at + k]->group == v[at]->group; k++)
 			;
-		if (new_comm(m, v + at, k, err))
+		if (new_comm(m, v + at, k, v[at]->c->comm || world == 2, err))
 			return err->rc;
 	}
 	return 0;
@@ -739,8 +759,47 @@ static void settle_clocks(struct matcher *m, const struct channel *x,
 	lay_all(m, x, best);
 }
 
+/* A communicator whose members are known is of one family: where another channel
+ * fits one of its members better, none of them belongs here.
+ */
+static int keep_whole(struct matcher *m, const struct channel *x,
+		      struct channel **best, struct nsx_err *err)
+{
+	struct nsx_groups g = {0};
+	size_t cap = 0;
+	int64_t *missing = NULL;
+	uint32_t k;
+	int rc = 0;
+
+	for (size_t i = 0; i < m->n && !rc; i++) {
+		const struct channel *y = &m->v[i];
+
+		if (y->is_taken || !y->c->comm || y->c->is_mpi != x->c->is_mpi)
+			continue;
+		rc = nsx_group(&g, y->c->comm, 0, &k, err);
+		if (!rc)
+			rc = nsx_grow(&missing, &cap, g.n, sizeof(*missing),
+				      "communicators", err);
+		if (!rc)
+			missing[k] += best[y->rank] != y;
+	}
+	for (uint32_t r = 0; r < m->f->nranks && !rc; r++) {
+		const struct channel *y = best[r];
+
+		if (!y || !y->c->comm || y->c->comm == x->c->comm)
+			continue;
+		rc = nsx_group(&g, y->c->comm, 0, &k, err);
+		if (!rc && missing[k])
+			best[r] = NULL;
+	}
+	nsx_groups_done(&g);
+	free(missing);
+	return rc;
+}
+
 /* A channel that is left, and of every other rank the one that fits it best. */
-static void start_family(struct matcher *m, struct channel *x)
+static int start_family(struct matcher *m, struct channel *x,
+			struct nsx_err *err)
 {
 	struct channel **best = nsx_arena_get(m->a, m->f->nranks *
 							    sizeof(*best));
@@ -750,12 +809,15 @@ static void start_family(struct matcher *m, struct channel *x)
 	best[x->rank] = x;
 	lay_all(m, x, best);
 	settle_clocks(m, x, best);
+	if (keep_whole(m, x, best, err))
+		return err->rc;
 	m->nin = 0;
 	for (uint32_t r = 0; r < m->f->nranks; r++)
 		if (best[r]) {
 			best[r]->is_taken = true;
 			m->in[m->nin++] = best[r];
 		}
+	return 0;
 }
 
 /* k counts from the family's first collective. */
@@ -985,7 +1047,8 @@ static int make_family(struct matcher *m, struct channel *x,
 	struct nsx_family *fam = &f->family[f->nfamilies];
 	int rc;
 
-	start_family(m, x);
+	if (start_family(m, x, err))
+		return err->rc;
 	fam->is_mpi = x->c->is_mpi;
 	fam->at = f->ncomms;
 	renumber(m, fam);

@@ -35,11 +35,11 @@
 struct place { /* a collective of a step */
 	double at_ns; /* its end, on the common clock                        */
 	uint32_t comm;
-	uint32_t need; /* index                                              */
-	size_t k;
+	uint32_t need[2]; /* indices, of even members and odd ones           */
+	size_t k, nth; /* of the family; of its communicator's in the step   */
 	size_t visits; /* its members' in visit                              */
 };
-struct need { /* own work before the k-th of a family */
+struct need { /* own work before the n-th of a step, of equals */
 	double sum, least;
 	double transfer; /* least time of one                                */
 	size_t n; /* ranks that only their data held back                    */
@@ -72,7 +72,7 @@ struct replay {
 	size_t nvisits, cap_visits;
 	struct need *need;
 	size_t cap_need;
-	struct nsx_groups needs; /* of (family, k)                           */
+	struct nsx_groups needs; /* of (family and side, nth)                */
 	struct rank_now *rank;
 	struct channel_now **channel; /* by comm, member                     */
 	size_t *at;		      /* by comm: the next collective        */
@@ -170,6 +170,7 @@ static int list_places(struct replay *p, size_t s, struct nsx_err *err)
 
 		for (; is_of_many(f, c) && p->at[i] < end; p->at[i]++) {
 			x.k = p->at[i];
+			x.nth = p->nplaces - before;
 			if (!place_of(f, c, x.k, s, &x.at_ns, &later)) {
 				if (later)
 					break;
@@ -254,19 +255,27 @@ static void pass_over(const struct visit *v, struct rank_now *r)
 static int measure(struct replay *p, struct place *x, struct nsx_err *err)
 {
 	const struct nsx_fcomm *c = &p->f->comm[x->comm];
-	struct need *need;
+	/* Two that send and receive are at different places of their work. */
+	bool is_pair = c->n == 2 && nsx_holds_all(p->f, c, x->k) &&
+		       nsx_op_at(p->f, c, x->k)->holds == 2;
 
-	if (nsx_group(&p->needs, c->family, x->k, &x->need, err) ||
-	    nsx_grow(&p->need, &p->cap_need, p->needs.n, sizeof(*p->need),
-		     "collectives", err))
-		return err->rc;
-	need = &p->need[x->need];
-	if (need->least == 0)
-		need->least = need->transfer = INFINITY;
+	for (uint64_t side = 0; side < 2; side++)
+		if (nsx_group(&p->needs, 2ULL * c->family + (is_pair && side),
+			      x->nth, &x->need[side], err) ||
+		    nsx_grow(&p->need, &p->cap_need, p->needs.n,
+			     sizeof(*p->need), "collectives", err))
+			return err->rc;
+	for (unsigned side = 0; side < 2; side++) {
+		struct need *need = &p->need[x->need[side]];
+
+		if (need->least == 0)
+			need->least = need->transfer = INFINITY;
+	}
 	for (uint32_t m = 0; m < c->n; m++) {
 		struct visit *v = &p->visit[x->visits + m];
 		struct rank_now *r = &p->rank[c->m[m].rank];
 		struct channel_now *now = &p->channel[x->comm][m];
+		struct need *need = &p->need[x->need[m & 1]];
 
 		if (v->start_ns == INT64_MIN)
 			continue;
@@ -286,9 +295,9 @@ static int measure(struct replay *p, struct place *x, struct nsx_err *err)
 	return 0;
 }
 
-static double needed(const struct replay *p, const struct place *x)
+static double needed(const struct replay *p, const struct place *x, uint32_t m)
 {
-	const struct need *n = &p->need[x->need];
+	const struct need *n = &p->need[x->need[m & 1]];
 
 	return n->n ? n->sum / (double)n->n : n->least;
 }
@@ -361,7 +370,7 @@ static void go_on(struct replay *p, const struct place *x, uint32_t m,
 static double step_over(struct replay *p, const struct place *x)
 {
 	const struct nsx_fcomm *c = &p->f->comm[x->comm];
-	double least = INFINITY, was = INFINITY, need = needed(p, x), ahead;
+	double least = INFINITY, was = INFINITY, ahead;
 	bool holds_all = nsx_holds_all(p->f, c, x->k);
 
 	for (uint32_t m = 0; m < c->n; m++) {
@@ -374,7 +383,7 @@ static double step_over(struct replay *p, const struct place *x)
 		least = NSX_MIN(least, ns + ahead_of(v,
 						     &p->rank[c->m[m].rank],
 						     &p->channel[x->comm][m],
-						     need));
+						     needed(p, x, m)));
 		was = NSX_MIN(was, ns);
 	}
 	if (isinf(was))
@@ -382,7 +391,7 @@ static double step_over(struct replay *p, const struct place *x)
 	ahead = least - was + faster(p, x->comm);
 	if (c->n < p->f->family[c->family].most)
 		ahead = NSX_MAX(ahead, NSX_MIN(p->ahead_ns[c->family], least -
-					       p->need[x->need].transfer));
+					       p->need[x->need[0]].transfer));
 	p->ahead_ns[c->family] = ahead;
 	if (p->passed)
 		find_holder(p, x);

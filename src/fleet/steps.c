@@ -18,11 +18,13 @@
 
 /* The main family ------------------------------------------------------------------*/
 
-/* The one of most ranks, then of most time. */
+/* The one with the communicator of most ranks, then of most ranks in all, then of
+ * most time.
+ */
 static void choose_main(struct nsx_fleet *f)
 {
+	const struct nsx_family *best = NULL;
 	double most = -1;
-	uint32_t nranks = 1;
 
 	for (uint32_t i = 0; i < f->nfamilies; i++) {
 		const struct nsx_family *fam = &f->family[i];
@@ -36,10 +38,12 @@ static void choose_main(struct nsx_fleet *f)
 				for (size_t k = 0; ch->has_times && k < ch->n; k++)
 					sum += (double)nsx_coll_ns(ch, k);
 			}
-		if (fam->nranks < nranks ||
-		    (fam->nranks == nranks && sum <= most) || fam->nranks < 2)
+		if (fam->most < 2 ||
+		    (best && (NSX_CMP(fam->most, best->most) ?:
+			      NSX_CMP(fam->nranks, best->nranks) ?:
+			      NSX_CMP(sum, most)) <= 0))
 			continue;
-		nranks = fam->nranks;
+		best = fam;
 		most = sum;
 		f->main = i;
 	}
