@@ -132,7 +132,9 @@ struct nsx_late { /* ranks that hold the others up */
 				rank on                                      */
 	unsigned nhops;
 };
+enum nsx_not_named { NSX_NOT_PROVEN, NSX_NOT_WAITED_FOR, NSX_PAIRS_UNKNOWN };
 struct nsx_suspect { /* who took most over the others, and is not named       */
+	enum nsx_not_named why;
 	uint32_t rank;	 /* index                                            */
 	int64_t nsteps;	 /* in which it was late; 0: nobody                  */
 	double excess_ns, p;

@@ -571,8 +571,24 @@ static void excuse_rotating(struct judge *j, double *scratch)
 	f->nlate = kept;
 }
 
-/* Where nobody is named: who took most over the others, and how often chance does
- * that.  Few ranks or few steps prove little.
+/* Whether there are sends and receives of which it is not known who waits for
+ * whom.
+ */
+static bool has_unknown_pairs(const struct nsx_fleet *f)
+{
+	for (uint32_t i = 0; i < f->ncomms; i++) {
+		const struct nsx_fcomm *c = &f->comm[i];
+		const struct nsx_dop *op = nsx_op_at(f, c, c->first);
+
+		if (op && op->holds == 2 && (!c->is_sure || c->n != 2))
+			return true;
+	}
+	return false;
+}
+
+/* Where nobody is named: who took most over the others, and why that is no
+ * verdict.  Few ranks or few steps prove little; what is proven may cost nobody
+ * anything.
  */
 static void find_suspect(const struct judge *j)
 {
@@ -588,7 +604,9 @@ static void find_suspect(const struct judge *j)
 	for (size_t s = 0; s < f->nsteps; s++)
 		x->nsteps += j->excess[s * f->nranks + x->rank] >=
 			     LEAST_SHARE * f->step_ns;
-	if (f->nlate || f->is_rotating || x->p < LEAST_P || x->nsteps < 2 ||
+	x->why = x->p >= LEAST_P ? NSX_NOT_PROVEN :
+		 has_unknown_pairs(f) ? NSX_PAIRS_UNKNOWN : NSX_NOT_WAITED_FOR;
+	if (f->nlate || f->is_rotating || x->nsteps < 2 ||
 	    x->excess_ns < LEAST_SHARE * f->step_ns)
 		x->nsteps = 0;
 }

@@ -8,6 +8,8 @@
 static const char *const cause_names[] = {
 	"unattributed", "gpu_slow", "uneven_kernels", "more_kernels", "copies",
 	"idle", "slow_link"};
+static const char *const not_named[] = {"not_proven", "not_waited_for",
+					"pairs_unknown"};
 static const char *const desync_names[] = {"other_operation", "left_out",
 					   "extra", "not_entered"};
 
@@ -108,6 +110,7 @@ static void add_suspect(struct nsx_jsonw *w, const struct nsx_fleet *f)
 
 	nsx_jsonw_object(w, NULL);
 	nsx_jsonw_int(w, "rank", f->rank[x->rank].number);
+	nsx_jsonw_str(w, "why", not_named[x->why]);
 	nsx_jsonw_real(w, "p", x->p);
 	nsx_jsonw_int(w, "late_in", x->nsteps);
 	nsx_jsonw_real(w, "excess_ms", x->excess_ns / 1e6);
@@ -169,7 +172,7 @@ static void add_fleet(struct nsx_jsonw *w, const struct nsx_freport *r)
 	for (size_t i = 0; i < f->nlate; i++)
 		add_late(w, f, &f->late[i]);
 	nsx_jsonw_end(w);
-	nsx_jsonw_array(w, "not_proven");
+	nsx_jsonw_array(w, "not_named");
 	if (f->suspect.nsteps)
 		add_suspect(w, f);
 	nsx_jsonw_end(w);

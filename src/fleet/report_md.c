@@ -47,6 +47,38 @@ static void add_header(const struct nsx_freport *r, struct nsx_buf *b)
 	add(b, "\n\n");
 }
 
+/* Why who took most is not named. */
+static void add_suspect(const struct nsx_freport *r, struct nsx_buf *b)
+{
+	const struct nsx_suspect *x = &r->f->suspect;
+	const char *took = nsx_arena_printf(
+		r->arena, "rank %lld takes %s a step (%.1f %%) more than the "
+		"others, in %lld of %zu steps",
+		(long long)r->f->rank[x->rank].number,
+		nsx_say_ns(x->excess_ns, r->arena),
+		100 * x->excess_ns / r->f->step_ns, (long long)x->nsteps,
+		r->f->nsteps);
+
+	switch (x->why) {
+	case NSX_NOT_PROVEN:
+		nsx_buf_printf(b, "**No persistent straggler** is proven: %s, "
+			       "but among %u ranks chance does that with p = "
+			       "%.3f. A longer capture would tell.\n\n", took,
+			       r->f->nranks, x->p);
+		break;
+	case NSX_PAIRS_UNKNOWN:
+		nsx_buf_printf(b, "**Not told** who holds the others up: %s; "
+			       "whether they wait for it is not known, for no "
+			       "payload says who sends to whom. An export with "
+			       "them tells: nsys export --include-json true."
+			       "\n\n", took);
+		break;
+	default:
+		nsx_buf_printf(b, "**No persistent straggler**: %s, but the "
+			       "others do not wait for it.\n\n", took);
+	}
+}
+
 static void add_verdict(const struct nsx_freport *r, struct nsx_buf *b)
 {
 	const struct nsx_fleet *f = r->f;
@@ -74,22 +106,16 @@ static void add_verdict(const struct nsx_freport *r, struct nsx_buf *b)
 		add(b, ".\n\n");
 		return;
 	}
+	if (f->suspect.nsteps) {
+		add_suspect(r, b);
+		return;
+	}
 	nsx_buf_printf(b, "**No persistent straggler**: the slowest rank of a "
 			  "step costs %s (%.1f %%) beyond the second, %s.\n\n",
 		       nsx_say_ns(f->jitter_ns, r->arena),
 		       100 * f->jitter_ns / f->step_ns,
 		       f->is_rotating ? "and it is another one each time" :
-		       f->suspect.nsteps ? "which is not proven to be one rank's "
-					   "fault" : "by chance");
-	if (f->suspect.nsteps)
-		nsx_buf_printf(b, "Rank %lld took %s a step more than the others, "
-			       "in %lld of %zu steps; among %u ranks chance "
-			       "does that with p = %.3f, so it is not named. A "
-			       "longer capture would tell.\n\n",
-			       (long long)f->rank[f->suspect.rank].number,
-			       nsx_say_ns(f->suspect.excess_ns, r->arena),
-			       (long long)f->suspect.nsteps, f->nsteps,
-			       f->nranks, f->suspect.p);
+					"by chance");
 }
 
 static void add_short(const struct nsx_freport *r, size_t i, struct nsx_buf *b)
