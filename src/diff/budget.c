@@ -262,6 +262,7 @@ static int group_by_row(const struct nsx_diff *d, unsigned side, uint32_t lane,
 
 struct ratio {
 	double ratio, weight;
+	const char *base; /* name of the kernel                              */
 };
 
 static int cmp_ratios(const void *a, const void *b)
@@ -269,6 +270,13 @@ static int cmp_ratios(const void *a, const void *b)
 	const struct ratio *x = a, *y = b;
 
 	return x->ratio < y->ratio ? -1 : x->ratio > y->ratio;
+}
+
+static int cmp_names(const void *a, const void *b)
+{
+	const struct ratio *x = a, *y = b;
+
+	return strcmp(x->base, y->base) ?: cmp_ratios(a, b);
 }
 
 /* Median over the units of what a launch of the row takes; 0: none began. */
@@ -284,28 +292,50 @@ static double typical_ns(const struct by_row *b, uint32_t row, int64_t *scratch)
 
 /* How equal kernels changed, as a clock would change all of them: the median of
  * their duration ratios, weighted by time before.  Where few kernels take most of
- * the time it is theirs alone; a clock shows in the median of all kernels, too.
+ * the time it is theirs alone; a clock shows in the median of all kernels, too,
+ * each name counted once: launches of another size are of the same code.
  */
-enum { MIN_EQUAL = 10 };
+enum { MIN_EQUAL = 10, MIN_NAMES = 5 };
 #define MIN_EQUAL_SHARE 0.5
 #define ALIKE 0.01
 
-static void judge_clock(const struct ratio *r, double weight,
-			struct nsx_budget *ret)
+/* Orders r by ratio again; keeps one for each name, its median. */
+static size_t keep_names(struct ratio *r, size_t n)
 {
-	size_t n = ret->nequal;
+	size_t kept = 0;
+
+	if (n)
+		qsort(r, n, sizeof(*r), cmp_names);
+	for (size_t i = 0, next; i < n; i = next) {
+		for (next = i + 1; next < n && !strcmp(r[i].base, r[next].base);)
+			next++;
+		r[kept++] = r[(i + next) / 2];
+	}
+	if (kept)
+		qsort(r, kept, sizeof(*r), cmp_ratios);
+	return kept;
+}
+
+/* r: ascending; is overwritten. */
+static void judge_clock(struct ratio *r, double weight, struct nsx_budget *ret)
+{
+	size_t n = ret->nequal, names;
 	double sum = 0, rho = 1;
 
 	for (size_t i = 0; i < n && sum < weight / 2; i++) {
 		sum += r[i].weight;
 		rho = r[i].ratio;
 	}
+	names = keep_names(r, n);
 	if (n < MIN_EQUAL)
 		ret->no_rho = "fewer than 10 kernels are equal on both sides";
+	else if (names < MIN_NAMES)
+		ret->no_rho = "fewer than 5 kernels of different names are "
+			      "equal on both sides";
 	else if (ret->rho_share < MIN_EQUAL_SHARE)
 		ret->no_rho = "kernels that are equal on both sides took less "
 			      "than half of the compute time";
-	else if (fabs(r[n / 2].ratio - rho) > ALIKE)
+	else if (fabs(r[names / 2].ratio - rho) > ALIKE)
 		ret->no_rho = "equal kernels do not change alike";
 	else
 		ret->rho = rho;
@@ -333,8 +363,9 @@ static int measure_clock(const struct nsx_diff *d,
 		all += (double)v[i].credit.ns[0];
 		if (d->rows.kind[i] != NSX_M_EXACT || before <= 0 || after <= 0)
 			continue;
-		r[ret->nequal++] = (struct ratio){after / before,
-						  (double)v[i].credit.ns[0]};
+		r[ret->nequal++] = (struct ratio){
+			after / before, (double)v[i].credit.ns[0],
+			nsx_row_kernel(d, i)->base};
 		equal += (double)v[i].credit.ns[0];
 	}
 	ret->rho_share = all > 0 ? equal / all : 0;

@@ -133,6 +133,20 @@ static uint32_t shown_lane(const struct nsx_diff *d)
 	return best;
 }
 
+/* What a row is called, and what it became. */
+static void add_labels(struct nsx_buf *b, const struct nsx_diff *d,
+		       uint32_t row, struct nsx_arena *a)
+{
+	const char *before = nsx_row_label(d, 0, row, a);
+	const char *after = nsx_row_label(d, 1, row, a);
+
+	add_name(b, *before ? before : after);
+	if (*before && *after && strcmp(before, after) != 0) {
+		nsx_buf_adds(b, " → ");
+		add_name(b, after);
+	}
+}
+
 /* The row of a share that changes most, if it is told apart. */
 static void add_largest(struct nsx_buf *b, const struct nsx_diff *d,
 			const struct nsx_budget *x, enum nsx_share share,
@@ -146,10 +160,12 @@ static void add_largest(struct nsx_buf *b, const struct nsx_diff *d,
 
 	if (share == NSX_SHARE_COMPUTE && x->nkernels) {
 		const struct nsx_kernel_row *k = x->kernels;
-		bool gone = d->rows.kind[k->row] == NSX_M_REMOVED;
+		enum nsx_match kind = d->rows.kind[k->row];
 
 		nsx_buf_adds(b, "; the largest change in compute: ");
-		add_name(b, nsx_row_label(d, !gone, k->row, a));
+		add_labels(b, d, k->row, a);
+		if (kind == NSX_M_REMOVED || kind == NSX_M_NEW)
+			nsx_buf_printf(b, " (%s)", nsx_match_names[kind]);
 		nsx_buf_printf(b, ", %s",
 			       nsx_text_change(a, (double)k->d.delta_ns));
 	} else if ((is_idle || share == NSX_SHARE_COPY) && rows->n) {
@@ -162,6 +178,22 @@ static void add_largest(struct nsx_buf *b, const struct nsx_diff *d,
 		nsx_buf_printf(b, ", %s",
 			       nsx_text_change(a, (double)r->d.delta_ns));
 	}
+}
+
+/* What equal kernels say of the clock, and what it explains. */
+static void add_rho(struct nsx_buf *b, const struct nsx_budget *x,
+		    struct nsx_arena *a)
+{
+	double clock_ns = 0;
+
+	for (size_t i = 0; i < x->nkernels; i++)
+		clock_ns += (double)x->kernels[i].clock_ns;
+	nsx_buf_printf(b, ". Equal kernels take %.4f times as long", x->rho);
+	if (fabs(x->rho - 1) < 0.01)
+		nsx_buf_adds(b, ": it is not the clock");
+	else if (fabs(x->rho - 1) > 0.02)
+		nsx_buf_printf(b, ": the clocks differ, which explains %s",
+			       nsx_text_change(a, clock_ns));
 }
 
 #define WORTH_A_WORD 0.1 /* of the largest share */
@@ -197,11 +229,7 @@ const char *nsx_diff_place(const struct nsx_diff *d, struct nsx_arena *a)
 	}
 	add_largest(&b, d, x, most, a);
 	if (!x->no_rho)
-		nsx_buf_printf(&b, ". Equal kernels take %.4f times as long%s",
-			       x->rho,
-			       fabs(x->rho - 1) < 0.01 ? ": it is not the clock" :
-			       fabs(x->rho - 1) > 0.02 ? ": the clocks differ" :
-							 "");
+		add_rho(&b, x, a);
 	nsx_buf_adds(&b, ".");
 	ret = nsx_arena_strdup(a, b.p);
 	nsx_buf_done(&b);
@@ -411,18 +439,12 @@ static void add_kernel_row(struct page *p, const struct nsx_kernel_row *k)
 {
 	const struct nsx_diff *d = p->d;
 	struct nsx_buf *b = &p->b;
-	const char *before = nsx_row_label(d, 0, k->row, p->a);
-	const char *after = nsx_row_label(d, 1, k->row, p->a);
 	const char *shape = nsx_row_changes(d, k->row, p->a);
 
 	if (!*shape)
 		shape = nsx_row_shape(d, k->row, p->a);
 	nsx_buf_adds(b, "| ");
-	add_name(b, *before ? before : after);
-	if (*before && *after && strcmp(before, after) != 0) {
-		nsx_buf_adds(b, " → ");
-		add_name(b, after);
-	}
+	add_labels(b, d, k->row, p->a);
 	nsx_buf_printf(b, " | %s | %s | %s%s | %s | %s | %s | %.4g → %.4g | %s "
 			  "|\n", nsx_match_names[d->rows.kind[k->row]],
 		       nsx_text_ns(p->a, (double)k->d.before_ns),

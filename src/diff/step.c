@@ -118,20 +118,24 @@ static bool is_above_floor(const struct nsx_step *c, double rel)
 	       fabs(rel) * c->side[0].median_ns >= c->floor_ns;
 }
 
-/* How many more it takes for the interval to leave 0, or to fit the floor. */
+/* How many it takes for the interval to leave 0 or, of a change within the noise,
+ * to lie inside it, as its width shrinks with their root; 0: too many to name.
+ */
+enum { MOST_TIMES = 100 };
+
 static double settle_with(const struct nsx_step *c, bool captures)
 {
 	double half = (NSX_MAX(c->ci_ns.hi, c->blocks_ns.hi) -
 		       NSX_MIN(c->ci_ns.lo, c->blocks_ns.lo)) / 2;
-	double room = NSX_MAX(fabs(c->shift_ns),
-			      c->floor * c->side[0].median_ns);
+	double room = is_above_floor(c, c->rel) ? fabs(c->shift_ns) :
+		      c->noise * c->side[0].median_ns - fabs(c->shift_ns);
 	size_t n = captures ?
 		NSX_MAX(c->side[0].ncaptures, c->side[1].ncaptures) :
 		NSX_MAX(c->side[0].n, c->side[1].n);
 	double want = room > 0 ? ceil((double)n * (half / room) *
 				      (half / room)) : 0;
 
-	return want > (double)n ? want : 0;
+	return want > (double)n && want <= MOST_TIMES * (double)n ? want : 0;
 }
 
 /* Why nothing can be said, and what would settle it. */

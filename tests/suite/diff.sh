@@ -71,6 +71,21 @@ for t in "$fix"/iterations_*.sqlite "$fix"/diff_*.sqlite "$traces"/*.sqlite; do
 done
 if [ $((alarms * 20)) -le $halves ]; then ok; else bad "$alarms of $halves captures regress against themselves"; fi
 
+# One kernel launched in many sizes is one piece of code: that all of them change alike is not the clock.
+ln -s "$here"/fixtures/_* .
+for len in len 'len * 6 / 5'; do
+	sed "s|^-- @include _diff/loop.sql|UPDATE op SET name = 'solve', grid = k, len = $len WHERE k > 1;\n&|" "$here/fixtures/diff_before.sql" >sizes.sql
+	"$b/mkfixture" sizes.sql "sizes_${len##* }.sqlite"
+done
+"$prog" diff sizes_len.sqlite sizes_5.sqlite --json >p.json
+try "one kernel in many sizes" python3 - <<'P'
+import json
+d = json.load(open("p.json"))
+assert d["verdict"] == "regression" and len(d["kernels"]) >= 11, d["why"]
+assert not d["gpus"][0]["clock"]["used"], d["gpus"][0]["clock"]
+assert sum(r["own_ns"] for r in d["kernels"]) == sum(r["delta_ns"] for r in d["kernels"]) > 100000
+P
+
 # The same bytes for rows in another order, and for any number of threads.
 for name in late_rank split_k sync; do
 	cp "$fix/diff_ranks.sqlite" x.sqlite; cp "$fix/diff_$name.sqlite" y.sqlite
@@ -180,7 +195,7 @@ for eighths in 2 7; do
 done
 
 # The comment fits, whatever is compared, and its first line is the bot's.
-ln -s "$here"/fixtures/_* . && cp "$here/diff/many_ranks.sql" . && "$b/mkfixture" many_ranks.sql many.sqlite
+cp "$here/diff/many_ranks.sql" . && "$b/mkfixture" many_ranks.sql many.sqlite
 for pair in "$fix/diff_before.sqlite $fix/diff_clocks.sqlite" "many.sqlite many.sqlite"; do
 	"$prog" diff $pair --md >c.md
 	chars=$(wc -m <c.md)
