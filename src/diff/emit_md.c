@@ -392,7 +392,7 @@ static void add_budgets(struct page *p)
 			       nsx_text_ns(p->a, (double)(x->total.before_ns +
 							  x->total.delta_ns)));
 		add_delta(p, &x->total);
-		nsx_buf_printf(&p->b, " | %s", nsx_text_change(
+		nsx_buf_printf(&p->b, " | %s", d->whole ? "" : nsx_text_change(
 			p->a, (double)x->total.delta_ns - c->shift_ns));
 		add_delta(p, &x->part[NSX_SHARE_COMPUTE]);
 		add_delta(p, d->splits_comm ? &x->part[NSX_SHARE_TRANSFER] : &comm);
