@@ -402,9 +402,9 @@ static void add_budgets(struct page *p)
 		add_delta(p, &x->part[NSX_SHARE_IDLE]);
 		nsx_buf_adds(&p->b, " |\n");
 	}
-	nsx_buf_adds(&p->b, p->for_comment ? "\n" :
-		     "\nTail: what the change of the mean exceeds that of a "
-		     "typical unit by; the others add up to the change.\n\n");
+	nsx_buf_adds(&p->b, "\nTail: by how much the change of the mean exceeds "
+			    "that of a typical unit; the columns behind it add "
+			    "up to the change.\n\n");
 }
 
 static const char *of_lane(const struct page *p, uint32_t lane)
