@@ -14,10 +14,7 @@
 #include "fleet/digest.h"
 #include "passes/pass.h"
 
-/* A longer lane keeps the middle: more tell nothing new, of launches, of which a
- * capture has as many as kernels, least of all.
- */
-enum { MOST_UNITS = 1 << 16, MOST_LAUNCHES = 1 << 12 };
+enum { MOST_LAUNCHES = 1 << 12 }; /* a capture has as many as kernels        */
 
 /* What was asked for --------------------------------------------------------------*/
 
@@ -269,7 +266,7 @@ static int add_lane(struct nsx_sweep *s, const struct nsx_iteration *v,
 	const struct nsx_trace *t = s->t;
 	uint32_t device = v->device;
 	struct nsx_lane *lane = &view->lanes[view->nlanes];
-	size_t most = strcmp(view->method, "launch") ? MOST_UNITS : MOST_LAUNCHES;
+	size_t most = strcmp(view->method, "launch") ? NSX_MOST_UNITS : MOST_LAUNCHES;
 	size_t skip = n > most ? (n - most) / 2 : 0;
 
 	*lane = (struct nsx_lane){

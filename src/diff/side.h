@@ -165,6 +165,8 @@ bool nsx_is_same_way(const struct nsx_seen *x, const struct nsx_seen *y);
 /* Whether what a side names is a digest. */
 bool nsx_side_is_digest(const char *text);
 
+/* A longer lane keeps the middle: more tell nothing new. */
+enum { NSX_MOST_UNITS = 1 << 16 };
 /* Of n units of a lane, in order, those to compare are [*from, *from + the
  * result): complete ones, which a next start ends, without the first, which warms
  * up; or the steps asked for.

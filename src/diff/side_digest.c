@@ -37,8 +37,13 @@ static int fill_lane(const struct nsx_digest *d, const struct nsx_side_opts *o,
 		     struct nsx_err *err)
 {
 	size_t from, n = nsx_choose_units(o, d->nsteps, &from);
-	const struct nsx_dstep *steps = d->steps + from;
+	const struct nsx_dstep *steps;
 
+	if (n > NSX_MOST_UNITS) {
+		from += (n - NSX_MOST_UNITS) / 2;
+		n = NSX_MOST_UNITS;
+	}
+	steps = d->steps + from;
 	*ret = (struct nsx_lane){
 		.device_id = d->device, .pid = d->pid, .rank = d->rank,
 		.zero_ns = d->utc_ns, .nunits = n,
@@ -298,6 +303,16 @@ static const struct nsx_digest *find_rank(struct nsx_digest *const *v, size_t n,
 	return NULL;
 }
 
+/* Ranks without a number by GPU: on both sides alike. */
+static int cmp_ranks(const void *a, const void *b)
+{
+	const struct nsx_digest *x = *(struct nsx_digest *const *)a;
+	const struct nsx_digest *y = *(struct nsx_digest *const *)b;
+
+	return NSX_CMP(x->rank, y->rank) ?: NSX_CMP(x->device, y->device) ?:
+	       NSX_CMP(x->pid, y->pid) ?: nsx_digest_cmp(x, y);
+}
+
 static void free_all(struct nsx_digest **v, size_t n)
 {
 	while (n)
@@ -340,6 +355,7 @@ static int take(struct nsx_side *side, struct nsx_digest **v, size_t n,
 	if (!n)
 		return nsx_fail(err, NSX_E_DATA, "cannot compare '%s': it holds "
 				"no rank", side->path);
+	qsort(v, n, sizeof(struct nsx_digest *), cmp_ranks);
 	if (o->unit != NSX_SIDE_AUTO)
 		rc = nsx_fail(err, NSX_E_USAGE, "cannot compare '%s' by another "
 			      "--unit: the steps of a digest were found when it "
