@@ -14,12 +14,14 @@
 #define MUCH 0.1    /* of the window, that the host seems to cost */
 #define SURE 0.1    /* of that, which is won in any case */
 #define STEADIER 2  /* the period than the time idle: a clock keeps it */
+#define CLOCK 0.005 /* median difference from the median, of a clock */
 enum { FEWEST = 8 };
 
 /* The iterations of the limiting GPU in the judged window. */
 struct rhythm {
 	double period_ns; /* median; 0: they are few, or not of one length   */
 	bool makes_up;	  /* the GPU idles as much longer as it worked less  */
+	bool is_clock;	  /* ... even where nobody says what is waited for   */
 };
 
 /* Median distance from the median, which is returned. */
@@ -40,7 +42,7 @@ static int find_rhythm(struct nsx_detect *d, struct rhythm *ret,
 	int64_t *idle_ns = nsx_arena_try_array(d->scratch, f->niterations,
 					       sizeof(*idle_ns), "iterations",
 					       err);
-	double median, apart, idle;
+	double median, apart, idle, idle_apart;
 	size_t n = 0;
 
 	*ret = (struct rhythm){0};
@@ -64,7 +66,12 @@ static int find_rhythm(struct nsx_detect *d, struct rhythm *ret,
 	if (apart > SPREAD * median)
 		return 0;
 	ret->period_ns = median;
-	ret->makes_up = STEADIER * apart < spread(idle_ns, n, &idle);
+	idle_apart = spread(idle_ns, n, &idle);
+	ret->makes_up = STEADIER * apart < idle_apart;
+	/* Other ranks keep a period as well. */
+	ret->is_clock = apart <= CLOCK * median &&
+			STEADIER * STEADIER * apart < idle_apart &&
+			!f->device[f->limiting].comm.n;
 	return 0;
 }
 
@@ -90,7 +97,7 @@ static bool waits_inside(const struct nsx_detect *d)
 /* What a host that took no time and had no waits outside CUDA would win is next to
  * nothing if these waits end when they did.  Where the calls that wait can be
  * named they may be the program's own, such as a slow loader's, unless a clock
- * keeps the period.
+ * keeps the period.  Where no wait was recorded only a clock can be told.
  */
 int nsx_detect_pace(struct nsx_detect *d, struct nsx_err *err)
 {
@@ -100,6 +107,8 @@ int nsx_detect_pace(struct nsx_detect *d, struct nsx_err *err)
 	enum { HOST, BOTH, OS, NPLANS };
 	const struct nsx_plan plans[NPLANS] = {
 		[HOST] = {v, 1}, [BOTH] = {v, 2}, [OS] = {v + 1, 1}};
+	bool sees_waits = nsx_has_view(d->trace->schema, NSX_VIEW_osrt) ||
+			  nsx_has_view(d->trace->schema, NSX_VIEW_sched);
 	struct nsx_findings *l = d->found;
 	struct nsx_gain g[NPLANS];
 	struct rhythm r;
@@ -108,9 +117,12 @@ int nsx_detect_pace(struct nsx_detect *d, struct nsx_err *err)
 	    nsx_replay_prices(d->facts->model, plans, NPLANS, 1, g, err))
 		return err->rc;
 	if (!(r.period_ns > 0) || waits_inside(d) ||
-	    g[HOST].confidence == NSX_ABSTAINS || g[BOTH].share < MUCH ||
-	    (!r.makes_up && g[OS].share >= MUCH) ||
-	    (double)g[HOST].low_ns >= SURE * (double)g[BOTH].gain_ns)
+	    g[HOST].confidence == NSX_ABSTAINS || g[BOTH].share < MUCH)
+		return 0;
+	if (sees_waits ? (!r.makes_up && g[OS].share >= MUCH) ||
+			 (double)g[HOST].low_ns >=
+				 SURE * (double)g[BOTH].gain_ns :
+			 !r.is_clock)
 		return 0;
 	struct nsx_finding f = {
 		.id = NSX_ID_paced, .device = d->facts->limiting,
@@ -118,13 +130,17 @@ int nsx_detect_pace(struct nsx_detect *d, struct nsx_err *err)
 			"the program is paced from outside, every %s: there is "
 			"little to win",
 			nsx_text_ns(l->arena, r.period_ns)),
-		.confidence = NSX_CONF_MEDIUM,
-		.evidence = {nsx_tell(
-			l,
-			"its threads wait outside CUDA in each period; if "
-			"these waits end when they did, a host that took no "
-			"time at all would win %s of the judged window",
-			nsx_text_ns(l->arena, (double)g[HOST].low_ns))},
+		.confidence = sees_waits ? NSX_CONF_MEDIUM : NSX_CONF_LOW,
+		.evidence = {!sees_waits ?
+			"its period stays the same while the GPU's work in it "
+			"differs, as if a clock kept it; waits of the host were "
+			"not recorded" :
+			nsx_tell(l, "its threads wait outside CUDA in each "
+				 "period; if these waits end when they did, a "
+				 "host that took no time at all would win %s "
+				 "of the judged window",
+				 nsx_text_ns(l->arena,
+					     (double)g[HOST].low_ns))},
 		.recommendation = {"look at what it waits for (a camera, a "
 				   "network, a timer); on this machine there "
 				   "is room for more work in each period"},

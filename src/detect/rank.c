@@ -206,12 +206,13 @@ static int price_alone(struct pricing *p, struct nsx_plan *plans,
 	return 0;
 }
 
-static bool is_told(const struct pricing *p, enum nsx_finding_id id)
+static const struct nsx_finding *told(const struct pricing *p,
+				      enum nsx_finding_id id)
 {
 	for (size_t i = 0; i < p->n; i++)
 		if (!p->v[i].gone && p->v[i].f->id == id)
-			return true;
-	return false;
+			return p->v[i].f;
+	return NULL;
 }
 
 /* What wins nothing is dropped, or told to be harmless; so are the waits of a
@@ -219,7 +220,7 @@ static bool is_told(const struct pricing *p, enum nsx_finding_id id)
  */
 static void drop_harmless(struct pricing *p)
 {
-	bool paced = is_told(p, NSX_ID_paced);
+	bool paced = told(p, NSX_ID_paced);
 
 	for (size_t i = 0; i < p->n; i++) {
 		struct item *x = &p->v[i];
@@ -544,7 +545,8 @@ static int rank(struct pricing *p, struct nsx_err *err)
 								   sizeof(*plans));
 	struct nsx_gain *gains = nsx_arena_get(p->scratch, (p->l->n + 1) *
 								   sizeof(*gains));
-	bool paced, shared;
+	const struct nsx_finding *paced;
+	bool shared;
 
 	p->v = nsx_arena_get(p->scratch, (p->l->n + 1) * sizeof(*p->v));
 	for (p->n = 0; p->n < p->l->n; p->n++) {
@@ -562,14 +564,16 @@ static int rank(struct pricing *p, struct nsx_err *err)
 	drop_harmless(p);
 	if (apply_all(p, plans, gains, err))
 		return err->rc;
-	paced = is_told(p, NSX_ID_paced);
-	shared = is_told(p, NSX_ID_gpu_shared);
+	paced = told(p, NSX_ID_paced);
+	shared = told(p, NSX_ID_gpu_shared);
 	drop_rest(p, paced);
 	for (size_t i = 0; i < p->n; i++) {
 		struct nsx_finding *f = p->v[i].f;
 
 		if (shared && needs_idle(f))
 			f->confidence = NSX_CONF_LOW;
+		if (paced && paced->confidence == NSX_CONF_LOW && needs_idle(f))
+			f->low_ns = 0; /* it waits for what was not recorded */
 		f->confidence = least(f->confidence, of_window(p->facts));
 		f->severity = shared && needs_idle(f) ? NSX_SEV_LOW :
 							severity_of(p, f);

@@ -1,0 +1,1 @@
+explain @host_unseen --pass findings --md

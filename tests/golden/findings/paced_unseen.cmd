@@ -1,0 +1,1 @@
+explain @paced_unseen --pass findings --md
