@@ -293,12 +293,13 @@ static struct item *best_of(struct pricing *p)
 	return best;
 }
 
-/* A pause of the launching thread, or a rank that comes late, shows in the wait for
- * the GPU that comes before or after it, which keeps what is its own.
+/* A pause of the launching thread, a call that takes long, or a rank that comes late
+ * shows in the wait for the GPU that comes before or after it, which keeps what is
+ * its own.
  */
 static bool stops_host(enum nsx_finding_id id)
 {
-	return id <= NSX_ID_preempted_host;
+	return id <= NSX_ID_idle_by_allocation;
 }
 
 /* Of best and the others, which add `after` once best is there: the cause
@@ -436,9 +437,11 @@ static void merge_kin(struct pricing *p)
 
 /* Ranking ------------------------------------------------------------------------*/
 
+/* What it adds to what is dearer; of what it wins only then, it is not the cause. */
 static double worth(const struct nsx_finding *f)
 {
-	return f->has_disjoint ? f->disjoint_ns : f->headroom_ns;
+	return f->has_disjoint ? NSX_MIN(f->disjoint_ns, f->headroom_ns) :
+				 f->headroom_ns;
 }
 
 /* What is assumed raises no alarm, but for a kernel that is most of the work. */

@@ -128,7 +128,8 @@ static void check_findings(const struct nsx_report *r, int64_t length)
 		sum += f->disjoint_ns;
 		check(f->low_ns <= f->high_ns && f->headroom_ns >= 0,
 		      "range of a price", f->low_ns, f->high_ns);
-		check(f->disjoint_ns < 0.1 * (double)length ||
+		check(fmin(f->disjoint_ns, f->headroom_ns) <
+				      0.1 * (double)length ||
 			      f->price < NSX_PRICE_MEASURED || f->is_set ||
 			      f->low_ns < 0.1 * f->headroom_ns ||
 			      (shared && f->confidence == NSX_CONF_LOW) ||

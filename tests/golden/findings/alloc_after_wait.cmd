@@ -1,0 +1,1 @@
+explain @alloc_after_wait --pass findings --md
