@@ -18,6 +18,7 @@
 
 #define LEAST_SHARE 0.003 /* of the window, that a group of calls takes */
 #define TOGETHER 1.1 /* times what each wins by itself */
+#define OWN_SHARE 0.01 /* of the window, that what frees wins without any wait */
 enum {
 	SMALL_BYTES = 64 << 10, /* a copy of less is waited for, not moved   */
 	LOAD_NS = 50000000, /* a launch this long, while the GPU idles, loads
@@ -34,6 +35,7 @@ struct group { /* calls of one API that do one thing */
 	size_t count, after; /* after: directly after a wait of `behind`      */
 	uint32_t behind;     /* index of a group                             */
 	uint32_t lead;	     /* of the waits that are one with it            */
+	bool frees;	     /* which waits for the GPU first                */
 	int64_t ns, cost_ns;
 	struct nsx_place place; /* with most of its time                     */
 	uint32_t *rows; /* LOAD: the calls; POLL: those after another        */
@@ -205,6 +207,8 @@ static int add_call(struct calls *c, size_t call, uint32_t range,
 		     nsx_site(t, nsx_call_stack(t, (uint32_t)call)), ns, err))
 		return err->rc;
 	c->v[g].count++;
+	c->v[g].frees |= t->calls.cls[call] == NSX_CALL_IMPLICIT_SYNC &&
+			 !(t->calls.flags[call] & NSX_CALL_MALLOC);
 	nsx_add_to(&c->v[g].ns, ns);
 	if (kind == LOAD || (kind == POLL && *last_wait == g)) {
 		if (nsx_grow(&c->v[g].rows, &c->v[g].cap_rows,
@@ -415,20 +419,26 @@ static struct nsx_plan plan_of(struct calls *c, const uint32_t *list, size_t n)
 	return (struct nsx_plan){v, k};
 }
 
-/* The waits with this lead; NSX_NONE: all waits. */
+static bool is_wait(const struct group *x)
+{
+	return x->kind <= SMALL_COPY;
+}
+
+/* The waits with this lead, and what frees; NSX_NONE: with any. */
 static size_t list_waits(const struct calls *c, uint32_t lead, uint32_t *ret)
 {
 	size_t n = 0;
 
 	for (uint32_t g = 0; g < c->keys.n; g++)
-		if (c->v[g].kind <= SMALL_COPY &&
+		if ((is_wait(&c->v[g]) || c->v[g].frees) &&
 		    (lead == NSX_NONE || c->v[g].lead == lead))
 			ret[n++] = g;
 	return n;
 }
 
 /* While one of two waits of a loop stays it may wait for what the other would
- * have waited for: waits that win more together than each by itself are one.
+ * have waited for: waits that win more together than each by itself are one.  So
+ * are they and what frees memory, if that wins next to nothing by itself.
  */
 static int join_by_price(struct calls *c, struct nsx_err *err)
 {
@@ -436,14 +446,14 @@ static int join_by_price(struct calls *c, struct nsx_err *err)
 	uint32_t n = (uint32_t)c->keys.n;
 	uint32_t *list = nsx_arena_try_array(c->d->scratch, n, sizeof(*list),
 					     "kinds of call", err);
-	double sum = 0, least = LEAST_SHARE *
-				(double)(c->d->w.end_ns - c->d->w.start_ns);
+	double sum = 0, length_ns = (double)(c->d->w.end_ns - c->d->w.start_ns);
+	uint32_t first = NSX_NONE;
 	struct nsx_gain g;
 	size_t leads = 0;
 
 	if (!list)
 		return err->rc;
-	for (uint32_t lead = 0; lead < n; lead++) {
+	for (uint32_t lead = n; lead-- > 0;) {
 		size_t k = list_waits(c, lead, list);
 		struct nsx_plan p = plan_of(c, list, k);
 
@@ -451,35 +461,42 @@ static int join_by_price(struct calls *c, struct nsx_err *err)
 			continue;
 		if (nsx_replay_price(m, p.v, p.n, &g, err))
 			return err->rc;
+		if (is_wait(&c->v[lead])) {
+			first = lead;
+		} else if ((double)g.gain_ns >= OWN_SHARE * length_ns) {
+			c->v[lead].frees = false;
+			continue;
+		}
 		sum += (double)g.gain_ns;
 		leads++;
 	}
-	if (leads < 2)
+	if (leads < 2 || first == NSX_NONE)
 		return 0;
 	size_t nall = list_waits(c, NSX_NONE, list);
 	struct nsx_plan all = plan_of(c, list, nall);
 
 	if (nsx_replay_price(m, all.v, all.n, &g, err))
 		return err->rc;
-	if ((double)g.gain_ns < NSX_MAX(TOGETHER * sum, least))
+	if ((double)g.gain_ns <
+	    NSX_MAX(TOGETHER * sum, LEAST_SHARE * length_ns))
 		return 0;
 	for (size_t i = 0; i < nall; i++)
-		c->v[list[i]].lead = list[0];
+		c->v[list[i]].lead = first;
 	return 0;
 }
 
 static void propose(struct calls *c, const uint32_t *list, size_t n)
 {
 	const struct group *x = &c->v[list[0]];
-	const struct words *say = x->kind == ALLOCATE &&
+	enum kind kind = is_wait(x) ? x->kind : c->v[x->lead].kind;
+	const struct words *say = kind == ALLOCATE &&
 				  c->d->facts->run_kind != NSX_RUN_STEADY ?
-					  &allocates_once : &words[x->kind];
+					  &allocates_once : &words[kind];
 	struct nsx_findings *l = c->d->found;
 	const char *names = say_names(c, list, n);
 	struct nsx_winner site = nsx_votes_won(&c->sites, list[0]);
 	struct nsx_finding f = {
-		.id = say->id, .subject = x->kind == ALLOCATE ||
-						  x->kind == LOAD ?
+		.id = say->id, .subject = kind == ALLOCATE || kind == LOAD ?
 						  NULL : x->api,
 		.title = nsx_tell(l, "%s%s", say->title, names),
 		.place = nsx_range_path(c->d, x->place.range),
@@ -493,7 +510,7 @@ static void propose(struct calls *c, const uint32_t *list, size_t n)
 		nsx_add_to(&cost_ns, c->v[list[i]].cost_ns);
 		count += c->v[list[i]].count;
 	}
-	f.guess_ns = (double)(x->kind <= SMALL_COPY ? cost_ns :
+	f.guess_ns = (double)(kind <= SMALL_COPY ? cost_ns :
 			      NSX_MIN(ns, c->idle_ns));
 	f.evidence[k++] = nsx_tell(
 		l, "%s, %s in all",
@@ -532,7 +549,7 @@ static void propose(struct calls *c, const uint32_t *list, size_t n)
 			.csv = "barriers", .column = "total_time_ms",
 			.units = "ms",
 			.at = {{"barrier_kind", nsx_string(say->barrier)}}};
-	f.harmless = x->kind > SMALL_COPY ? NULL : nsx_tell(
+	f.harmless = kind > SMALL_COPY ? NULL : nsx_tell(
 		l,
 				   "The host waits %s in %s, but without that "
 				   "the window would be no shorter",
@@ -554,8 +571,8 @@ static bool belong_together(const struct calls *c, uint32_t g, uint32_t h)
 {
 	const struct group *x = &c->v[g], *y = &c->v[h];
 
-	if (x->kind <= SMALL_COPY)
-		return y->kind <= SMALL_COPY && x->lead == y->lead;
+	if (is_wait(&c->v[x->lead]) || is_wait(&c->v[y->lead]))
+		return x->lead == y->lead;
 	return x->kind == y->kind && (g == h || x->kind != SLOW);
 }
 

@@ -1,0 +1,1 @@
+explain @free_after_wait --pass findings --md
