@@ -100,14 +100,12 @@ int model_alike(struct build *b, struct nsx_err *err)
 
 	if (!has_ranks(b))
 		return 0;
-	v = nsx_arena_try_array(b->a, most, sizeof(*v), "ranks", err);
-	tmp = nsx_arena_try_array(b->a, most, sizeof(*tmp), "ranks", err);
+	v = nsx_arena_try_array(b->step, most, sizeof(*v), "ranks", err);
+	tmp = nsx_arena_try_array(b->step, most, sizeof(*tmp), "ranks", err);
 	rc = v && tmp ? find_devices(b, err) : err->rc;
 	if (!rc)
 		rc = order_ops(m, v, tmp, err);
 	if (!rc)
 		rc = order_calls(m, v, tmp, err);
-	nsx_arena_drop(b->a, tmp);
-	nsx_arena_drop(b->a, v);
 	return rc;
 }

@@ -32,14 +32,14 @@ static int list_threads(struct build *b, struct threads *x,
 	const struct nsx_trace *t = m->t;
 	uint32_t *to;
 
-	x->at = nsx_arena_try_array(b->a, (size_t)t->nthreads + 2, 4, "threads",
-				    err);
-	x->call = nsx_arena_try_array(b->a, m->ncalls, 4, "calls to replay",
+	x->at = nsx_arena_try_array(b->step, (size_t)t->nthreads + 2, 4,
+				    "threads", err);
+	x->call = nsx_arena_try_array(b->step, m->ncalls, 4, "calls to replay",
 				      err);
-	x->launcher = nsx_arena_try_array(b->a, t->nprocesses,
+	x->launcher = nsx_arena_try_array(b->step, t->nprocesses,
 					  sizeof(*x->launcher), "processes",
 					  err);
-	x->nlaunchers = nsx_arena_try_array(b->a, t->nprocesses, 1,
+	x->nlaunchers = nsx_arena_try_array(b->step, t->nprocesses, 1,
 					    "processes", err);
 	if (!x->at || !x->call || !x->launcher || !x->nlaunchers)
 		return err->rc;
@@ -124,7 +124,7 @@ static int link_threads(struct build *b, struct threads *x,
 			struct nsx_err *err)
 {
 	struct nsx_model *m = b->m;
-	uint32_t *from = nsx_arena_try_array(b->a, m->ncalls, 4,
+	uint32_t *from = nsx_arena_try_array(b->step, m->ncalls, 4,
 					     "calls to replay", err);
 
 	if (!from)

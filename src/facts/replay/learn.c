@@ -278,10 +278,10 @@ static int fit_launches(struct learner *l, struct nsx_err *err)
 {
 	struct samples *s = &l->from_start, *e = &l->from_end;
 
-	if (sort_samples(s, l->b->a, err) || sort_samples(e, l->b->a, err))
+	if (sort_samples(s, l->b->step, err) || sort_samples(e, l->b->step, err))
 		return err->rc;
-	l->launch = nsx_arena_try_array(l->b->a, s->keys.n, sizeof(*l->launch),
-					"latencies", err);
+	l->launch = nsx_arena_try_array(l->b->step, s->keys.n,
+					sizeof(*l->launch), "latencies", err);
 	for (size_t k = 0; l->launch && k < s->keys.n; k++) {
 		size_t n = s->at[k + 1] - s->at[k];
 		int64_t *from_start = s->values + s->at[k];
@@ -345,11 +345,11 @@ static int fit_gaps(struct learner *l, struct nsx_err *err)
 {
 	struct samples *s = &l->gap, *d = &l->drained;
 
-	if (sort_samples(s, l->b->a, err) || sort_samples(d, l->b->a, err))
+	if (sort_samples(s, l->b->step, err) || sort_samples(d, l->b->step, err))
 		return err->rc;
-	l->typical_gap = nsx_arena_try_array(l->b->a, s->keys.n, 8,
+	l->typical_gap = nsx_arena_try_array(l->b->step, s->keys.n, 8,
 					     "latencies", err);
-	l->least_gap = nsx_arena_try_array(l->b->a, d->keys.n, 8, "latencies",
+	l->least_gap = nsx_arena_try_array(l->b->step, d->keys.n, 8, "latencies",
 					   err);
 	if (!l->typical_gap || !l->least_gap)
 		return err->rc;
@@ -390,9 +390,9 @@ static int fit_wakes(struct learner *l, struct nsx_err *err)
 {
 	struct samples *s = &l->wake;
 
-	if (sort_samples(s, l->b->a, err))
+	if (sort_samples(s, l->b->step, err))
 		return err->rc;
-	l->typical_wake = nsx_arena_try_array(l->b->a, s->keys.n, 8,
+	l->typical_wake = nsx_arena_try_array(l->b->step, s->keys.n, 8,
 					      "latencies", err);
 	for (size_t k = 0; l->typical_wake && k < s->keys.n; k++) {
 		size_t n = s->at[k + 1] - s->at[k];
@@ -423,7 +423,7 @@ static int fit_costs(struct learner *l, struct nsx_err *err)
 	struct nsx_model *m = l->b->m;
 	struct samples *s = &l->own;
 
-	if (sort_samples(s, l->b->a, err))
+	if (sort_samples(s, l->b->step, err))
 		return err->rc;
 	for (size_t k = 0; k < s->keys.n; k++) {
 		struct model_api *api = &m->api[s->keys.keys[k].b];
@@ -467,7 +467,7 @@ static int list_full(struct learner *l, struct nsx_err *err)
 {
 	const struct nsx_overheads *o = &l->b->m->t->overheads;
 
-	l->full = nsx_arena_try_array(l->b->a, o->n, 4, "overheads", err);
+	l->full = nsx_arena_try_array(l->b->step, o->n, 4, "overheads", err);
 	for (uint32_t i = 0; l->full && i < o->n; i++)
 		if (o->type[i] == COMMAND_BUFFER_FULL)
 			l->full[l->nfull++] = i;
@@ -513,11 +513,11 @@ static int learn_depth(struct learner *l, struct nsx_err *err)
 {
 	const struct build *b = l->b;
 	const struct nsx_model *m = b->m;
-	int64_t *depth = nsx_arena_try_array(b->a, m->ncalls, 8, "launches",
+	int64_t *depth = nsx_arena_try_array(b->step, m->ncalls, 8, "launches",
 					     err);
 	size_t n = 0;
 
-	l->is_full = nsx_arena_try_array(b->a, m->ncalls, 1, "launches", err);
+	l->is_full = nsx_arena_try_array(b->step, m->ncalls, 1, "launches", err);
 	if (!depth || !l->is_full)
 		return err->rc;
 	for (uint32_t i = 0; i < m->ncalls; i++) {
@@ -655,15 +655,15 @@ static int list_by_end(struct build *b, struct by_end *x, struct nsx_err *err)
 {
 	const struct nsx_model *m = b->m;
 	const struct nsx_trace *t = m->t;
-	struct keyed *v = nsx_arena_try_array(b->a, m->nops, sizeof(*v),
+	struct keyed *v = nsx_arena_try_array(b->step, m->nops, sizeof(*v),
 					      "operations to replay", err);
-	struct keyed *tmp = nsx_arena_try_array(b->a, m->nops, sizeof(*tmp),
+	struct keyed *tmp = nsx_arena_try_array(b->step, m->nops, sizeof(*tmp),
 						"operations to replay", err);
 	uint32_t *to;
 
-	x->at = nsx_arena_try_array(b->a, (size_t)t->ndevices + 2, 4, "devices",
-				    err);
-	x->op = nsx_arena_try_array(b->a, m->nops, 4, "operations to replay",
+	x->at = nsx_arena_try_array(b->step, (size_t)t->ndevices + 2, 4,
+				    "devices", err);
+	x->op = nsx_arena_try_array(b->step, m->nops, 4, "operations to replay",
 				    err);
 	if (!v || !tmp || !x->at || !x->op)
 		return err->rc;
@@ -677,8 +677,8 @@ static int list_by_end(struct build *b, struct by_end *x, struct nsx_err *err)
 	to = x->at + 1;
 	for (uint32_t i = 0; i < m->nops; i++)
 		x->op[to[model_device(b, v[i].at)]++] = v[i].at;
-	nsx_arena_drop(b->a, v);
-	nsx_arena_drop(b->a, tmp);
+	nsx_arena_drop(b->step, v);
+	nsx_arena_drop(b->step, tmp);
 	return 0;
 }
 

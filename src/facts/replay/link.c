@@ -78,7 +78,7 @@ static int by_call(struct build *b, const uint32_t *call, size_t n,
 		   uint32_t **ret_at, uint32_t **ret_rows, struct nsx_err *err)
 {
 	uint32_t ncalls = b->m->ncalls;
-	uint32_t *at = nsx_arena_try_array(b->a, (size_t)ncalls + 2, 4,
+	uint32_t *at = nsx_arena_try_array(b->step, (size_t)ncalls + 2, 4,
 					   "waits", err);
 	uint32_t *rows, *to;
 
@@ -92,7 +92,7 @@ static int by_call(struct build *b, const uint32_t *call, size_t n,
 	}
 	for (uint32_t c = 0; c < ncalls; c++)
 		at[c + 2] += at[c + 1];
-	rows = nsx_arena_try_array(b->a, at[ncalls + 1], 4, "waits", err);
+	rows = nsx_arena_try_array(b->step, at[ncalls + 1], 4, "waits", err);
 	if (!rows)
 		return err->rc;
 	to = at + 1;
@@ -112,11 +112,12 @@ static int find_owners(struct sweep *s, struct nsx_err *err)
 	struct build *b = s->b;
 	const struct nsx_trace *t = b->m->t;
 
-	s->owner = nsx_arena_try_array(b->a, (size_t)t->nprocesses + 1, 4,
+	s->owner = nsx_arena_try_array(b->step, (size_t)t->nprocesses + 1, 4,
 				       "processes", err);
-	s->owner_of = nsx_arena_try_array(b->a, b->m->nstreams, 4, "streams",
+	s->owner_of = nsx_arena_try_array(b->step, b->m->nstreams, 4, "streams",
 					  err);
-	s->last = nsx_arena_try_array(b->a, b->m->nstreams, 4, "streams", err);
+	s->last = nsx_arena_try_array(b->step, b->m->nstreams, 4, "streams",
+				      err);
 	if (!s->owner || !s->owner_of || !s->last)
 		return err->rc;
 	memset(s->owner, 0xff, ((size_t)t->nprocesses + 1) * 4);
@@ -129,7 +130,7 @@ static int find_owners(struct sweep *s, struct nsx_err *err)
 			s->owner[p] = s->nowners++;
 		s->owner_of[k] = s->owner[p];
 	}
-	s->recent = nsx_arena_try_array(b->a, s->nowners, sizeof(*s->recent),
+	s->recent = nsx_arena_try_array(b->step, s->nowners, sizeof(*s->recent),
 					"processes", err);
 	return s->recent ? 0 : err->rc;
 }
@@ -137,10 +138,10 @@ static int find_owners(struct sweep *s, struct nsx_err *err)
 static int list_queue(struct sweep *s, struct nsx_err *err)
 {
 	struct build *b = s->b;
-	struct keyed *tmp = nsx_arena_try_array(b->a, b->m->nops, sizeof(*tmp),
+	struct keyed *tmp = nsx_arena_try_array(b->step, b->m->nops, sizeof(*tmp),
 						"operations to replay", err);
 
-	s->queue = nsx_arena_try_array(b->a, b->m->nops, sizeof(*s->queue),
+	s->queue = nsx_arena_try_array(b->step, b->m->nops, sizeof(*s->queue),
 				       "operations to replay", err);
 	if (!tmp || !s->queue)
 		return err->rc;
@@ -149,7 +150,7 @@ static int list_queue(struct sweep *s, struct nsx_err *err)
 			s->queue[s->nqueue++] =
 				(struct keyed){b->queued[b->place[i]], i};
 	keyed_sort(s->queue, tmp, s->nqueue);
-	nsx_arena_drop(b->a, tmp);
+	nsx_arena_drop(b->step, tmp);
 	return 0;
 }
 
@@ -695,8 +696,9 @@ static uint32_t node_before(const struct nsx_model *m, const uint32_t *before,
 static int group_nodes(struct build *b, struct nsx_err *err)
 {
 	struct nsx_model *m = b->m;
-	uint32_t *last = nsx_arena_try_array(b->a, m->ncalls, 4, "graphs", err);
-	uint32_t *before = nsx_arena_try_array(b->a, m->nops, 4, "graphs",
+	uint32_t *last = nsx_arena_try_array(b->step, m->ncalls, 4, "graphs",
+					     err);
+	uint32_t *before = nsx_arena_try_array(b->step, m->nops, 4, "graphs",
 					       err);
 
 	if (!last || !before)
@@ -729,7 +731,7 @@ int model_link(struct build *b, struct nsx_err *err)
 
 	b->link_head = nsx_arena_try_array(b->a, m->nops, 4, "dependencies",
 					   err);
-	s.query = nsx_arena_try_array(b->a, m->ncalls, 4, "queries", err);
+	s.query = nsx_arena_try_array(b->step, m->ncalls, 4, "queries", err);
 	if (!b->link_head || !s.query)
 		return err->rc;
 	memset(b->link_head, 0xff, (size_t)m->nops * 4);
@@ -751,6 +753,5 @@ int model_link(struct build *b, struct nsx_err *err)
 		rc = link_null_streams(b, err);
 	nsx_groups_done(&s.events);
 	free(s.event);
-	nsx_arena_drop(b->a, s.queue);
 	return rc;
 }

@@ -164,7 +164,7 @@ struct model_slice { /* of a thread's calls: rows [from, to) are at `at`  */
 };
 struct build {
 	struct nsx_model *m;
-	struct nsx_arena *a;
+	struct nsx_arena *a, *step; /* step: of the step at hand alone       */
 	int64_t from_ns, to_ns; /* ops that begin here are in the model      */
 	struct nsx_groups api_groups;
 	size_t cap_apis;
@@ -232,7 +232,7 @@ int model_teams(struct build *b, struct nsx_err *err);
 int model_alike(struct build *b, struct nsx_err *err);
 int model_host(struct build *b, struct nsx_err *err);
 int model_learn(struct build *b, struct nsx_err *err);
-int model_order(struct build *b, bool *ret_settled, struct nsx_err *err);
+int model_order(struct build *b, struct nsx_err *err);
 int model_close(struct build *b, struct nsx_err *err);
 
 #endif

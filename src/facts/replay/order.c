@@ -84,9 +84,10 @@ static int make_keys(struct build *b, struct keys *k, bool *ret_settled,
 {
 	const struct nsx_model *m = b->m;
 
-	k->start = nsx_arena_try_array(b->a, m->ncalls, 8, "replay order", err);
-	k->end = nsx_arena_try_array(b->a, m->ncalls, 8, "replay order", err);
-	k->op = nsx_arena_try_array(b->a, m->nops, 8, "replay order", err);
+	k->start = nsx_arena_try_array(b->step, m->ncalls, 8, "replay order",
+				       err);
+	k->end = nsx_arena_try_array(b->step, m->ncalls, 8, "replay order", err);
+	k->op = nsx_arena_try_array(b->step, m->nops, 8, "replay order", err);
 	if (!k->start || !k->end || !k->op)
 		return err->rc;
 	for (uint32_t i = 0; i < m->ncalls; i++) {
@@ -120,7 +121,7 @@ static int find_effects(struct build *b, int64_t *effect, struct nsx_err *err)
 {
 	const struct nsx_model *m = b->m;
 	const struct nsx_trace *t = m->t;
-	int64_t *next = nsx_arena_try_array(b->a, t->nthreads, 8, "threads",
+	int64_t *next = nsx_arena_try_array(b->step, t->nthreads, 8, "threads",
 					    err);
 
 	if (!next)
@@ -226,13 +227,15 @@ static int sort_steps(struct build *b, const struct keys *k,
 		      struct nsx_err *err)
 {
 	struct nsx_model *m = b->m;
-	size_t most = (size_t)m->nops + 2 * (size_t)m->ncalls, n = 0;
-	struct keyed *v = nsx_arena_try_array(b->a, most, sizeof(*v),
-					      "replay order", err);
-	struct keyed *tmp = nsx_arena_try_array(b->a, most, sizeof(*tmp),
-						"replay order", err);
+	size_t most = (size_t)m->nops + m->ncalls, n = 0;
+	struct keyed *v, *tmp;
 	uint32_t last = 0;
 
+	for (uint32_t i = 0; i < m->ncalls; i++)
+		most += has_end(m, i);
+	v = nsx_arena_try_array(b->step, most, sizeof(*v), "replay order", err);
+	tmp = nsx_arena_try_array(b->step, most, sizeof(*tmp), "replay order",
+				  err);
 	if (!v || !tmp)
 		return err->rc;
 	for (uint32_t i = 0; i < m->ncalls; i++)
@@ -311,7 +314,7 @@ static int make_lanes(struct build *b, struct nsx_err *err)
 	struct nsx_model *m = b->m;
 	struct nsx_groups groups = {0};
 	struct lane_use *use = NULL;
-	uint8_t *beside = nsx_arena_try_array(b->a, m->nops, 1, "lanes", err);
+	uint8_t *beside = nsx_arena_try_array(b->step, m->nops, 1, "lanes", err);
 	size_t cap = 0;
 	int rc = beside ? 0 : err->rc;
 
@@ -434,18 +437,21 @@ static int measure_recorded(struct nsx_model *m, struct nsx_err *err)
 	return 0;
 }
 
-int model_order(struct build *b, bool *ret_settled, struct nsx_err *err)
+int model_order(struct build *b, struct nsx_err *err)
 {
 	struct nsx_model *m = b->m;
 	struct keys k;
-	int64_t *effect = nsx_arena_try_array(b->a, m->ncalls, 8,
+	bool settled = false;
+	int64_t *effect = nsx_arena_try_array(b->step, m->ncalls, 8,
 					      "calls to replay", err);
 
 	if (!effect || pack_deps(b, err) || make_lanes(b, err) ||
-	    make_keys(b, &k, ret_settled, err))
+	    make_keys(b, &k, &settled, err))
 		return err->rc;
-	if (!*ret_settled)
+	if (!settled) {
+		m->closure.reason = "recorded events contradict their order";
 		return 0;
+	}
 	if (find_effects(b, effect, err))
 		return err->rc;
 	flag_calls(m, effect);

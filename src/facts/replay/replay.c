@@ -38,10 +38,10 @@ static bool is_too_long(const struct nsx_model *m)
 }
 
 /* Several processes with work of their own on one device. */
-static int find_shared(const struct build *b, struct nsx_err *err)
+static int find_shared(struct build *b, struct nsx_err *err)
 {
 	const struct nsx_trace *t = b->m->t;
-	uint32_t *process = nsx_arena_try_array(b->a, t->ndevices, 4,
+	uint32_t *process = nsx_arena_try_array(b->step, t->ndevices, 4,
 						"devices", err);
 
 	if (!process)
@@ -56,39 +56,39 @@ static int find_shared(const struct build *b, struct nsx_err *err)
 	return 0;
 }
 
-static int build(struct build *b, size_t max_ops, struct nsx_err *err)
+static int load(struct build *b, struct nsx_err *err)
 {
 	struct nsx_model *m = b->m;
-	bool settled;
 
-	m->closure.cls = NSX_ABSTAINS;
-	if (model_pick(b, max_ops, err))
-		return err->rc;
-	if (m->closure.reason)
-		return 0;
 	if (model_load(b, err))
 		return err->rc;
 	m->closure.nops = m->nops;
 	m->closure.ncalls = m->ncalls;
-	if (!m->nops || !m->ncalls) {
+	if (!m->nops || !m->ncalls)
 		m->closure.reason = "the part that is replayed has no GPU work, "
 				    "or no API calls";
-		return 0;
-	}
-	if (is_too_long(m)) {
+	else if (is_too_long(m))
 		m->closure.reason = "its events lie too far apart in time";
-		return 0;
+	return 0;
+}
+
+/* Up to the first step that finds a reason to abstain. */
+static int build(struct build *b, size_t max_ops, struct nsx_err *err)
+{
+	static int (*const steps[])(struct build *b, struct nsx_err *err) = {
+		load, find_shared, model_link, model_teams, model_host,
+		model_learn, model_order, model_alike, model_close};
+	int rc;
+
+	b->m->closure.cls = NSX_ABSTAINS;
+	rc = model_pick(b, max_ops, err);
+	for (size_t i = 0; !rc && !b->m->closure.reason &&
+	     i < ARRAY_LEN(steps); i++) {
+		b->step = nsx_arena_new();
+		rc = steps[i](b, err);
+		nsx_arena_free(b->step);
 	}
-	if (find_shared(b, err) || model_link(b, err) || model_teams(b, err) || model_host(b, err) ||
-	    model_learn(b, err) || model_order(b, &settled, err))
-		return err->rc;
-	if (!settled) {
-		m->closure.reason = "recorded events contradict their order";
-		return 0;
-	}
-	if (model_alike(b, err))
-		return err->rc;
-	return model_close(b, err);
+	return rc;
 }
 
 /* Some forty replays are to take a fraction of the time that the trace took to

@@ -32,7 +32,7 @@ static int list_ranks(struct build *b, struct ranks *r, struct nsx_err *err)
 	for (int fill = 0; !rc && fill < 2 && groups.n <= MAX_RANKS; fill++) {
 		r->n = groups.n;
 		for (size_t k = 0; !rc && k < r->n; k++) {
-			r->v[k].op = nsx_arena_try_array(b->a, r->v[k].n, 4,
+			r->v[k].op = nsx_arena_try_array(b->step, r->v[k].n, 4,
 							 "collectives", err);
 			rc = r->v[k].op ? 0 : err->rc;
 			r->v[k].n = 0;
@@ -128,7 +128,7 @@ static void add_team(struct nsx_model *m, struct ranks *r, struct rank *first)
 int model_teams(struct build *b, struct nsx_err *err)
 {
 	struct nsx_model *m = b->m;
-	struct ranks *r = nsx_arena_get(b->a, sizeof(*r));
+	struct ranks *r = nsx_arena_get(b->step, sizeof(*r));
 	struct rank *first;
 	size_t most = 0;
 
