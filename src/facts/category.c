@@ -63,15 +63,42 @@ static const struct {
 	{"tabulate", NSX_K_ELEMENTWISE}, {"cupy_", NSX_K_ELEMENTWISE},
 };
 
+/* A bit for each pair of neighbouring letters, whatever their case, that a text
+ * has: most patterns are ruled out by their first letters.
+ */
+enum { PAIR_BITS = 1024 };
+struct pairs {
+	uint64_t bits[PAIR_BITS / 64];
+};
+
+static unsigned pair_at(const char *p)
+{
+	return (p[0] & 31u) << 5 | (p[1] & 31u);
+}
+
+static bool has_pair(const struct pairs *x, const char *p)
+{
+	return x->bits[pair_at(p) / 64] >> pair_at(p) % 64 & 1;
+}
+
 enum nsx_kernel_category nsx_category_of(const char *p, size_t n,
 					 const char **ret_pattern)
 {
-	for (unsigned i = 0; i < ARRAY_LEN(patterns); i++)
-		if (memmem(p, n, patterns[i].pattern,
-			   strlen(patterns[i].pattern))) {
-			if (ret_pattern)
-				*ret_pattern = patterns[i].pattern;
-			return patterns[i].category;
-		}
+	struct pairs pairs = {{0}};
+
+	for (size_t i = 0; i + 1 < n; i++)
+		pairs.bits[pair_at(p + i) / 64] |= UINT64_C(1)
+						   << pair_at(p + i) % 64;
+	for (unsigned i = 0; i < ARRAY_LEN(patterns); i++) {
+		const char *pattern = patterns[i].pattern;
+
+		if (!has_pair(&pairs, pattern) ||
+		    !has_pair(&pairs, pattern + 1) ||
+		    !memmem(p, n, pattern, strlen(pattern)))
+			continue;
+		if (ret_pattern)
+			*ret_pattern = pattern;
+		return patterns[i].category;
+	}
 	return NSX_K_OTHER;
 }

@@ -220,40 +220,74 @@ static void number(struct nsx_kernel_name **k, size_t n, struct nsx_arena *a)
 					       k[i]->label, i + 1, n);
 }
 
-static int cmp_label(const void *a, const void *b, void *ctx)
+static int cmp_full(const void *a, const void *b, void *ctx)
 {
 	const struct nsx_kernel_name *x = *(struct nsx_kernel_name *const *)a;
 	const struct nsx_kernel_name *y = *(struct nsx_kernel_name *const *)b;
 	const struct nsx_trace *t = ctx;
-	int c = strcmp(x->label, y->label);
 
-	return c ? c : nsx_str_cmp(t->strings, x->name, y->name);
+	return nsx_str_cmp(t->strings, x->name, y->name);
 }
 
+/* Puts the kernels of a label together into v; *ret_at: where those of each of the
+ * *ret_n labels begin, and the end.
+ */
+static int deal_labels(const struct nsx_kernel_names *k, struct nsx_arena *a,
+		       struct nsx_kernel_name **v, uint32_t **ret_at,
+		       size_t *ret_n, struct nsx_err *err)
+{
+	struct nsx_groups g = {0};
+	uint32_t *at = NULL;
+	uint32_t *of = nsx_arena_try_array(a, k->n, 4, "kernel names", err);
+	int rc = of ? 0 : err->rc;
+
+	for (size_t i = 0; !rc && i < k->n; i++)
+		rc = nsx_group(&g, nsx_hash(k->v[i].label,
+					    strlen(k->v[i].label)), 0,
+			       &of[i], err);
+	if (!rc)
+		at = nsx_arena_try_array(a, g.n + 2, 4, "kernel names", err);
+	*ret_n = g.n;
+	*ret_at = at;
+	nsx_groups_done(&g);
+	if (!at)
+		return err->rc;
+	for (size_t i = 0; i < k->n; i++)
+		at[of[i] + 2]++;
+	for (size_t i = 0; i < *ret_n; i++)
+		at[i + 2] += at[i + 1];
+	for (size_t i = 0; i < k->n; i++)
+		v[at[of[i] + 1]++] = &k->v[i];
+	return 0;
+}
+
+/* Twice: what could not be told apart is numbered, in order of the full names. */
 static int make_unique(const struct nsx_trace *t, struct nsx_kernel_names *k,
 		       struct nsx_arena *a, struct nsx_err *err)
 {
-	struct nsx_kernel_name **v = nsx_try_alloc(k->n, sizeof(*v),
-						   "kernel names", err);
+	struct nsx_arena *scratch = nsx_arena_new();
+	struct nsx_kernel_name **v = nsx_arena_try_array(
+		scratch, k->n, sizeof(*v), "kernel names", err);
 	int rc = v ? 0 : err->rc;
 
-	for (size_t i = 0; !rc && i < k->n; i++)
-		v[i] = &k->v[i];
-	for (int last = 0; !rc && k->n && last < 2; last++) {
-		size_t next;
+	for (int last = 0; !rc && last < 2; last++) {
+		uint32_t *at;
+		size_t n;
 
-		qsort_r(v, k->n, sizeof(*v), cmp_label, (void *)t);
-		for (size_t i = 0; !rc && i < k->n; i = next) {
-			for (next = i + 1; next < k->n &&
-			     !strcmp(v[next]->label, v[i]->label); next++)
-				;
-			if (next - i > 1 && last)
-				number(v + i, next - i, a);
-			else if (next - i > 1)
-				rc = tell_apart(t, v + i, next - i, a, err);
+		rc = deal_labels(k, scratch, v, &at, &n, err);
+		for (size_t i = 0; !rc && i < n; i++) {
+			struct nsx_kernel_name **alike = v + at[i];
+			size_t nalike = at[i + 1] - at[i];
+
+			if (nalike > 1 && !last)
+				rc = tell_apart(t, alike, nalike, a, err);
+			if (nalike < 2 || !last)
+				continue;
+			qsort_r(alike, nalike, sizeof(*v), cmp_full, (void *)t);
+			number(alike, nalike, a);
 		}
 	}
-	free(v);
+	nsx_arena_free(scratch);
 	return rc;
 }
 
