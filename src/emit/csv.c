@@ -87,15 +87,11 @@ static bool put_millionths(FILE *out, double x)
 
 static void put_real(FILE *out, double x)
 {
-	char text[40];
+	char text[NSX_REAL_SIZE];
 
 	if (put_millionths(out, x))
 		return;
-	for (int digits = 15; digits <= 17; digits++) {
-		snprintf(text, sizeof(text), "%.*g", digits, x);
-		if (strtod(text, NULL) == x)
-			break;
-	}
+	nsx_real_text(text, x);
 	fputs(text, out);
 	if (!strpbrk(text, ".eE"))
 		fputs(".0", out);

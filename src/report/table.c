@@ -1,5 +1,7 @@
 /* table.c - rows, lookup, and sorting by a list of keys. */
+#include <float.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,19 +37,48 @@ unsigned nsx_table_need(const struct nsx_table *t, const char *key)
 	return (unsigned)col;
 }
 
+/* The fewest digits, of 15 to 17, that may tell x: a number of so many digits is
+ * no farther from it than another double would be.
+ */
+static int least_digits(double x)
+{
+	int exponent, digits;
+
+	/* In these bounds the powers of ten are exact in a long double. */
+	if (LDBL_MANT_DIG < 64 || !(fabs(x) >= 1e-9 && fabs(x) < 1e15))
+		return 15;
+	/* one too low at worst, which rules out less */
+	exponent = (int)floor(log10(fabs(x)) - 1e-9);
+	for (digits = 15; digits < 17; digits++) {
+		long double scaled = fabsl(x), rest;
+
+		for (int i = digits - 1 - exponent; i > 0; i--)
+			scaled *= 10;
+		rest = fabsl(scaled - roundl(scaled));
+		if (rest <= scaled * 0x1p-53L + 0.01L)
+			break;
+	}
+	return digits;
+}
+
+void nsx_real_text(char text[NSX_REAL_SIZE], double x)
+{
+	for (int digits = least_digits(x); digits <= 17; digits++) {
+		snprintf(text, NSX_REAL_SIZE, "%.*g", digits, x);
+		if (digits == 17 || strtod(text, NULL) == x)
+			break;
+	}
+}
+
 const char *nsx_cell_text(struct nsx_arena *a, const struct nsx_cell *c)
 {
-	char text[40];
+	char text[NSX_REAL_SIZE];
 
 	switch (c->type) {
 	case NSX_T_I64:
 		return nsx_arena_printf(a, "%" PRId64, c->u.i);
 	case NSX_T_F64:
-		for (int digits = 15; digits <= 17; digits++) {
-			snprintf(text, sizeof(text), "%.*g", digits, c->u.f);
-			if (strtod(text, NULL) == c->u.f)
-				break;
-		}
+		nsx_real_text(text, c->u.f);
 		return nsx_arena_strdup(a, text);
 	case NSX_T_BOOL:
 		return c->u.b ? "True" : "False";
