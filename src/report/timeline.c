@@ -1,6 +1,7 @@
 /* timeline.c - overview and lanes of events, packed for a page. */
 #include <stdlib.h>
 #include <string.h>
+#include "base/stat.h"
 #include "report/timeline.h"
 #include "report/words.h"
 
@@ -109,9 +110,8 @@ static int op_name(struct build *b, size_t op, uint32_t *ret,
 
 /* Lanes -----------------------------------------------------------------------*/
 
-static struct nsx_lane_events *add_lane(struct build *b,
-					enum nsx_lane_kind kind,
-					uint32_t device, const char *label)
+static struct nsx_lane_events *add_lane(struct build *b, uint32_t device,
+					const char *label)
 {
 	struct nsx_timeline *tl = b->tl;
 
@@ -120,8 +120,7 @@ static struct nsx_lane_events *add_lane(struct build *b,
 		return NULL;
 	}
 	tl->lanes[tl->nlanes] = (struct nsx_lane_events){
-		.kind = kind, .device = device, .label = label,
-		.last_ns = tl->origin_ns};
+		.device = device, .label = label, .last_ns = tl->origin_ns};
 	return &tl->lanes[tl->nlanes++];
 }
 
@@ -224,8 +223,7 @@ static int fill_streams(struct build *b, uint32_t device,
 
 	for (size_t i = 0; i < n; i++)
 		if (t->stream[v[i].stream].device == device &&
-		    add_lane(b, NSX_LANE_STREAM, device,
-			     stream_label(b, v[i].stream)))
+		    add_lane(b, device, stream_label(b, v[i].stream)))
 			lane_of[v[i].stream] = (uint32_t)b->tl->nlanes;
 	for (size_t i = d->ops_at; i < (size_t)d->ops_at + d->nops; i++) {
 		uint32_t lane = lane_of[t->ops.stream[i]], name = 0;
@@ -305,8 +303,7 @@ static int fill_projected(struct build *b, uint32_t device,
 	size_t n = project(b, device, p, has), lane[MAX_DEPTH] = {0};
 
 	for (unsigned k = 0; k < MAX_DEPTH; k++)
-		if (has[k] && add_lane(b, NSX_LANE_PROJECTED, device,
-				       k ? "" : "NVTX"))
+		if (has[k] && add_lane(b, device, k ? "" : "NVTX"))
 			lane[k] = b->tl->nlanes;
 	for (size_t i = 0; i < n; i++) {
 		unsigned k = p[i].depth;
@@ -325,7 +322,53 @@ static int fill_projected(struct build *b, uint32_t device,
 	return nsx_stopped(err);
 }
 
-/* Threads that launch: their outermost calls -------------------------------------*/
+/* Threads: their ranges where no GPU shows them, and their outermost calls ------*/
+
+static const char *thread_label(const struct build *b,
+				const struct nsx_thread *th)
+{
+	return nsx_arena_printf(b->tl->arena, "%s %lld",
+				th->name ? nsx_text(b->t, th->name) : "thread",
+				(long long)th->tid);
+}
+
+/* A range stands in the first lane that is free when it begins: in the lane of its
+ * depth, where ranges nest.
+ */
+static int fill_ranges(struct build *b, const struct nsx_thread *th,
+		       struct nsx_err *err)
+{
+	const struct nsx_nvtx *x = &b->t->nvtx;
+	struct nsx_lane_events *lane[MAX_DEPTH];
+	int64_t end_ns[MAX_DEPTH];
+	size_t cursor = 0, n = 0;
+
+	for (size_t i = th->nvtx_at; i < (size_t)th->nvtx_at + th->nnvtx; i++) {
+		int64_t start = nsx_range_start(x, i);
+		int64_t end = nsx_range_end(x, i);
+		uint32_t name;
+		size_t k = 0;
+
+		if (i > th->nvtx_at && x->kind[i] != x->kind[i - 1])
+			cursor = n = 0; /* what is on no stack */
+		while (k < n && end_ns[k] > start)
+			k++;
+		if (k == MAX_DEPTH || x->kind[i] == NSX_NVTX_MARK ||
+		    !is_wanted(b->tl, &cursor, start, end))
+			continue;
+		if (k == n &&
+		    !(lane[n++] = add_lane(b, NSX_NONE,
+					   k ? "" : thread_label(b, th))))
+			break;
+		if (name_index(b, &b->ranges[x->name[i]],
+			       nsx_text(b->t, x->name[i]), NSX_EV_RANGE, &name,
+			       err))
+			return err->rc;
+		end_ns[k] = end;
+		add_event(b->tl, lane[k], start, end, name);
+	}
+	return nsx_stopped(err);
+}
 
 static enum nsx_event_class call_class(const struct build *b, size_t call)
 {
@@ -344,11 +387,7 @@ static int fill_thread(struct build *b, uint32_t thread, struct nsx_err *err)
 {
 	const struct nsx_trace *t = b->t;
 	const struct nsx_thread *th = &t->thread[thread];
-	struct nsx_lane_events *l = add_lane(
-		b, NSX_LANE_CALLS, NSX_NONE,
-		nsx_arena_printf(b->tl->arena, "%s %lld",
-				 th->name ? nsx_text(t, th->name) : "thread",
-				 (long long)th->tid));
+	struct nsx_lane_events *l = add_lane(b, NSX_NONE, thread_label(b, th));
 	size_t cursor = 0;
 
 	for (size_t i = th->calls_at; l && i < (size_t)th->calls_at + th->ncalls; i++) {
@@ -372,14 +411,18 @@ static int fill_thread(struct build *b, uint32_t thread, struct nsx_err *err)
 
 static int fill_threads(struct build *b, struct nsx_err *err)
 {
+	bool has_gpu = b->t->ndevices > 0;
 	unsigned n = 0;
 
 	for (uint32_t i = 0; i < b->t->nthreads; i++) {
-		if (!b->t->thread[i].launches)
+		const struct nsx_thread *th = &b->t->thread[i];
+
+		if (has_gpu ? !th->launches : !th->ncalls && !th->nnvtx)
 			continue;
 		if (n++ >= MAX_THREADS)
 			b->tl->hidden++;
-		else if (fill_thread(b, i, err))
+		else if ((!has_gpu && fill_ranges(b, th, err)) ||
+			 (th->ncalls && fill_thread(b, i, err)))
 			return err->rc;
 	}
 	return 0;
@@ -483,14 +526,22 @@ static int cmp_windows(const void *a, const void *b)
 static void choose_detail(struct build *b, size_t max_events)
 {
 	struct nsx_timeline *tl = b->tl;
+	size_t events = b->t->ops.n + b->t->calls.n + b->t->nvtx.n;
 	size_t room = max_events, n = 0;
 
 	tl->detail = nsx_arena_get(tl->arena,
 				   (MAX_DETAIL + 1) * sizeof(*tl->detail));
-	if (b->t->ops.n + b->t->calls.n + b->t->nvtx.n <= max_events)
+	if (events <= max_events)
 		return;
 	want_iterations(b, &room);
 	want_findings(b, &room);
+	if (!b->t->ops.n) { /* as much from the beginning as there is room for */
+		double share = (double)max_events / (double)(events + 1);
+
+		tl->detail[tl->ndetail++] = (struct nsx_window){
+			tl->origin_ns, tl->origin_ns + nsx_to_i64(
+				share * (double)(tl->end_ns - tl->origin_ns))};
+	}
 	if (!tl->ndetail) /* nothing fits: no event is drawn */
 		tl->detail[tl->ndetail++] = (struct nsx_window){
 			tl->origin_ns, tl->origin_ns};
@@ -511,6 +562,8 @@ static int find_places(struct build *b, struct nsx_err *err)
 	const struct nsx_findings *l = &b->r->found;
 	struct nsx_window w = nsx_judged(b->f);
 
+	if (w.start_ns == w.end_ns)
+		w = b->t->window;
 	b->tl->places = nsx_arena_get(b->tl->arena, (l->n + 1) *
 						sizeof(*b->tl->places));
 	for (size_t i = 0; i < l->n; i++)

@@ -19,10 +19,7 @@ enum nsx_event_class { /* what an event is drawn as */
 };
 extern const char *const nsx_event_class_names[NSX_NEV];
 
-enum nsx_lane_kind { NSX_LANE_STREAM, NSX_LANE_PROJECTED, NSX_LANE_CALLS };
-
 struct nsx_lane_events {
-	enum nsx_lane_kind kind;
 	uint32_t device; /* index; NSX_NONE for a thread's                   */
 	const char *label;
 	size_t n;	 /* events                                           */

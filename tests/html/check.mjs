@@ -26,8 +26,8 @@ async function read(file) {
   page.on('request', (r) => { if (r.url().split('#')[0] !== url) fault(file, `request: ${r.url()}`); });
   page.on('dialog', (d) => { fault(file, `a name opened a dialog: ${d.message()}`); d.dismiss(); });
   await page.goto(url);
-  const lanes = await page.evaluate(() => JSON.parse(document.getElementById('meta').textContent).gpus.length);
-  if (lanes) await use(page, file);
+  const [gpus, lanes] = await page.evaluate(() => { const m = JSON.parse(document.getElementById('meta').textContent); return [m.gpus.length, m.lanes.length]; });
+  if (gpus + lanes) await use(page, file);
   await look(page, file);
   await context.close();
 
@@ -36,7 +36,7 @@ async function read(file) {
   const still = await plain.newPage();
   await still.goto(url);
   if (!(await still.locator('h1').innerText()).trim()) fault(file, 'no heading without the script');
-  if (lanes && !(await still.locator('svg').count())) fault(file, 'no picture without the script');
+  if (gpus && !(await still.locator('svg').count())) fault(file, 'no picture without the script');
   if (await still.locator('#timeline').isVisible()) fault(file, 'an empty timeline is shown without the script');
   await plain.close();
 }

@@ -85,7 +85,7 @@ function touching(lane, a, b) {
 /* Rows ---------------------------------------------------------------------- */
 function makeRows() {
 	rows = [];
-	if (meta.findings.length) rows.push({label: 'findings', draw: drawFindings});
+	if (meta.findings.some((f) => f.windows.length)) rows.push({label: 'findings', draw: drawFindings});
 	if (meta.iterations.length) rows.push({label: 'iterations', draw: drawIterations});
 	meta.gpus.forEach((gpu, i) => {
 		const over = bytes(gpu.overview);
