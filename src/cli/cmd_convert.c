@@ -10,7 +10,7 @@
 
 struct args {
 	const char *input, *output, *step, *activity, *nvtx_prefix, *window,
-		*nsys, *gpu, *max_size, *keep_export;
+		*iteration, *nsys, *gpu, *max_size, *keep_export;
 	bool no_metadata, no_compress, force, no_force, quiet;
 };
 #define OPT(letter, name, alias, arg, kind, field, help)                      \
@@ -31,8 +31,12 @@ static const struct nsx_opt opts[] = {
 	OPT(0, "nvtx-prefix", NULL, "TEXT", NSX_O_STR, nvtx_prefix,
 	    "only NVTX ranges and marks whose names begin so"),
 	OPT(0, "window", NULL, "A..B", NSX_O_STR, window,
-	    "only what overlaps it: seconds from the first event, or "
-	    "nanoseconds of the trace (5ns..9ns)"),
+	    "only what overlaps it: seconds from the first event; 1.5s..2s or "
+	    "5ns..9ns on the trace's clock, as reports print it; nvtx:NAME or "
+	    "phase:NAME, for which the trace is loaded"),
+	OPT(0, "iteration", NULL, "N", NSX_O_STR, iteration,
+	    "only this one, by its number in tables/iterations.csv, of the GPU "
+	    "that sets the pace"),
 	OPT(0, "gpu", NULL, "FORM", NSX_O_STR, gpu,
 	    "GPU work in packets: native (Perfetto 54 and later, the default), "
 	    "or tracks, slices that older versions show, too"),
@@ -163,9 +167,9 @@ static int check_several(const struct args *a, const struct nsx_convert_job *job
 	if (!job->opts.pftrace)
 		return nsx_fail(err, NSX_E_USAGE, "several traces go into "
 				"packets: give -o OUT.pftrace or -o OUT.tar");
-	if (a->window)
-		return nsx_fail(err, NSX_E_USAGE, "--window counts on the clock "
-				"of one trace; leave it out for several");
+	if (a->window || a->iteration)
+		return nsx_fail(err, NSX_E_USAGE, "--window and --iteration are "
+				"of one trace; leave them out for several");
 	if (job->n > NSX_MAX_PLACES)
 		return nsx_fail(err, NSX_E_USAGE, "%zu traces are more than one "
 				"output takes (%d)", job->n, NSX_MAX_PLACES);
@@ -173,17 +177,21 @@ static int check_several(const struct args *a, const struct nsx_convert_job *job
 }
 
 static int read_args(const struct args *a, struct nsx_convert_job *job,
-		     struct nsx_err *err)
+		     struct nsx_arena *arena, struct nsx_err *err)
 {
 	struct nsx_convert_opts *o = &job->opts;
 	bool is_tar = nsx_convert_is(job->to, ".tar");
 
 	o->pftrace = is_tar || nsx_convert_is(job->to, ".pftrace");
 	o->nvtx_prefix = a->nvtx_prefix;
-	o->window = a->window;
+	o->window = a->iteration ? nsx_arena_printf(arena, "iteration:%s",
+						    a->iteration) : a->window;
 	o->no_metadata = a->no_metadata;
 	o->no_compress = a->no_compress;
 	o->threads = nsx_threads(0);
+	if (a->iteration && a->window)
+		return nsx_fail(err, NSX_E_USAGE, "--iteration and --window "
+				"both say what to convert: leave one out");
 	if (a->gpu && strcmp(a->gpu, "native") && strcmp(a->gpu, "tracks"))
 		return nsx_fail(err, NSX_E_USAGE, "--gpu must be native or "
 				"tracks, not '%s'", a->gpu);
@@ -391,7 +399,7 @@ static int take_steps(const struct args *a, struct nsx_convert_job *job,
 	if (check_step(a, job->traces[0], err))
 		return err->rc;
 	job->to = output_name(a, job->traces[0], arena);
-	if (read_args(a, job, err) || check_target(a, job, err))
+	if (read_args(a, job, arena, err) || check_target(a, job, err))
 		return err->rc;
 	return a->step && !strcmp(a->step, "sqlite") ?
 		       export_only(a, job, err) :
@@ -463,6 +471,8 @@ const struct nsx_cmd nsx_cmd_convert = {
 		    "same, smaller, with typed GPU work\n"
 		    "nsys-explain convert run.sqlite -o part.json --window "
 		    "2..2.5 --activity kernel,nvtx  # half a second\n"
+		    "nsys-explain convert run.sqlite -o one.pftrace "
+		    "--iteration 7  # one of those that a report lists\n"
 		    "nsys-explain convert rank*.sqlite -o job.pftrace  # all "
 		    "ranks on one clock\n"
 		    "nsys-explain convert run.nsys-rep -o - | gzip > "

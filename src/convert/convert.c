@@ -1,7 +1,9 @@
 /* convert.c - the survey, then the writing, table by table. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include "convert/convert.h"
+#include "facts/facts.h"
 #include "schema/viewscan.h"
 
 static const struct nsx_activity_def *const defs[NSX_NACTIVITIES] = {
@@ -220,6 +222,20 @@ static int first_event(struct nsx_conv *c, int64_t *ret, struct nsx_err *err)
 	return 0;
 }
 
+/* What has a name, only the loaded trace knows. */
+static int named_window(struct nsx_conv *c, struct nsx_err *err)
+{
+	const struct nsx_load_opts o = {.threads = c->opts->threads,
+					.window = c->opts->window};
+	struct nsx_trace *t;
+
+	if (nsx_load_named(c->schema, &o, &t, err))
+		return err->rc;
+	c->window = t->user;
+	nsx_trace_free(t);
+	return 0;
+}
+
 static int open_all(struct nsx_conv *c, struct nsx_err *err)
 {
 	int64_t first;
@@ -230,6 +246,8 @@ static int open_all(struct nsx_conv *c, struct nsx_err *err)
 		return err->rc;
 	if (!c->opts->window)
 		return 0;
+	if (strchr(c->opts->window, ':'))
+		return named_window(c, err);
 	return first_event(c, &first, err) ||
 			       nsx_window_parse(c->opts->window, first,
 						&c->window, err) ?

@@ -113,6 +113,18 @@ ok "--nvtx-prefix" events part.json "[x for x in e if x['ph'] == 'X'] == [x for 
 ok "--window leaves out what is outside" events part.json "not [x for x in e if x['ph'] == 'X']"
 "$prog" convert "$fix/one_kernel.sqlite" -q -o part.json --window 0..1000
 ok "--window keeps what is inside" events part.json "[x for x in e if x['ph'] == 'X']"
+# Names and numbers of a report, as windows of their own instants.
+"$prog" "$fix/iterations_nvtx.sqlite" -q -o windows --no-html
+same_window() { # A..B OPTION...
+	at=$1; shift
+	"$prog" convert "$fix/iterations_nvtx.sqlite" -q -o named.json "$@" &&
+		"$prog" convert "$fix/iterations_nvtx.sqlite" -q -o timed.json --window "$at" &&
+		cmp named.json timed.json && events named.json "[x for x in e if x['ph'] == 'X']"
+}
+ok "--window phase:NAME" same_window "$(sed -n 's/^steady,[^,]*,[^,]*,\([0-9]*\),\([0-9]*\),.*/\1ns..\2ns/p' windows/tables/run_phases.csv)" --window phase:steady
+ok "--iteration N" same_window "$(sed -n 's/^[^,]*,[^,]*,2,\([0-9]*\),\([0-9]*\),.*/\1ns..\2ns/p' windows/tables/iterations.csv)" --iteration 2
+ok "a phase that is not there is refused" not "$prog" convert "$fix/iterations_nvtx.sqlite" -q -o none.json --window phase:none
+ok "--iteration or --window" not "$prog" convert "$fix/iterations_nvtx.sqlite" -q -o none.json --window 0..1 --iteration 2
 "$prog" convert "$fix/nvtx_domains.sqlite" -q -o part.json --activity nvtx-kernel
 ok "nvtx-kernel" events part.json "{x['cat'] for x in e if x['ph'] == 'X'} == {'nvtx-kernel'}"
 
