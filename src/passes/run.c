@@ -288,8 +288,8 @@ int nsx_run_passes(const struct nsx_trace *trace, const struct nsx_opts *opts,
 	if (rc)
 		return rc;
 	/* whatever is shown: findings come from all */
-	rc = nsx_facts_metrics(facts, trace, opts->threads, opts->progress,
-			       err);
+	rc = nsx_facts_metrics(facts, trace, opts->draws, opts->threads,
+			       opts->progress, err);
 	if (!rc)
 		rc = nsx_facts_profiler(facts, trace, err);
 	if (!rc)

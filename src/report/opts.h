@@ -15,6 +15,7 @@ struct nsx_opts {
 	bool nvtx_kernel_map; /* attribute kernels to NVTX ranges            */
 	double nvtx_coverage_warn; /* 0..1                                   */
 	bool all_rows; /* of tables/, however many                           */
+	bool draws; /* curves are kept, for a page                           */
 	size_t html_bytes; /* report.html, at most; 0: NSX_HTML_BYTES; SIZE_MAX:
 			      all events, however many                       */
 	const struct nsx_phase_map *phases; /* NULL: none                    */

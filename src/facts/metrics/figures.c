@@ -161,16 +161,15 @@ int fold_finish(const struct fold_series *x, const int64_t *scope_ns,
 	return 0;
 }
 
-void fold_draw(const struct fold_series *x, const struct nsx_window *w,
+void fold_draw(const struct fold_curve *x, const struct nsx_window *w,
 	       int64_t period_ns, float *ret)
 {
 	int64_t bin_ns = (w->end_ns - w->start_ns) / NSX_CURVE_BINS + 1;
 	int64_t holds = period_ns / bin_ns + 1, since = holds;
 
 	for (unsigned i = 0; i < NSX_CURVE_BINS; i++) {
-		since = x->curve_n[i] ? 0 : NSX_MIN(since + 1, holds + 1);
-		ret[i] = x->curve_n[i] ? (float)((double)x->curve_sum[i] /
-						 x->curve_n[i]) :
+		since = x->n[i] ? 0 : NSX_MIN(since + 1, holds + 1);
+		ret[i] = x->n[i] ? (float)((double)x->sum[i] / x->n[i]) :
 			 since <= holds && i ? ret[i - 1] : NAN;
 	}
 }

@@ -116,9 +116,9 @@ static int add_value(struct fold *f, struct fold_source *s, uint32_t series,
 		return 0;
 	comm_ns = s->share.w_ns[NSX_SCOPE_COMM];
 	x->comm_squares += (unsigned __int128)comm_ns * comm_ns;
-	if (s->share.n[NSX_SCOPE_WINDOW]) {
-		x->curve_sum[s->at] += (uint64_t)value;
-		x->curve_n[s->at]++;
+	if (x->curve && s->share.n[NSX_SCOPE_WINDOW]) {
+		x->curve->sum[s->at] += (uint64_t)value;
+		x->curve->n[s->at]++;
 	}
 	return fold_add_value(&x->values, value, &s->share, err);
 }
@@ -157,6 +157,10 @@ static int add_series(struct fold *f, int64_t type, int64_t metric,
 	x->type = type;
 	x->metric = metric;
 	f->series[f->nseries++] = x;
+	if (f->ctx->with_curves &&
+	    !(x->curve = nsx_try_alloc(1, sizeof(*x->curve), "a GPU metric",
+				       err)))
+		return err->rc;
 	*slot = (uint32_t)f->nseries;
 	return find_source(f, type, &x->source, err);
 }
@@ -410,8 +414,10 @@ static void clear_series(struct fold_series *x)
 {
 	struct fold_series keep = {.type = x->type, .metric = x->metric,
 				   .source = x->source, .next = x->next,
-				   .lost = x->lost};
+				   .lost = x->lost, .curve = x->curve};
 
+	if (x->curve)
+		*x->curve = (struct fold_curve){0};
 	fold_values_done(&x->values);
 	*x = keep;
 }
@@ -444,9 +450,9 @@ int fold_merge(struct fold *f, struct fold *from, struct nsx_err *err)
 			continue;
 		f->series[series]->comm_squares += x->comm_squares;
 		f->series[series]->lost += x->lost;
-		for (unsigned k = 0; k < NSX_CURVE_BINS; k++) {
-			f->series[series]->curve_sum[k] += x->curve_sum[k];
-			f->series[series]->curve_n[k] += x->curve_n[k];
+		for (unsigned k = 0; x->curve && k < NSX_CURVE_BINS; k++) {
+			f->series[series]->curve->sum[k] += x->curve->sum[k];
+			f->series[series]->curve->n[k] += x->curve->n[k];
 		}
 		if (fold_merge_values(&f->series[series]->values, &x->values,
 				      err))
@@ -459,6 +465,7 @@ void fold_done(struct fold *f)
 {
 	for (size_t i = 0; i < f->nseries; i++) {
 		clear_series(f->series[i]);
+		free(f->series[i]->curve);
 		free(f->series[i]);
 	}
 	for (size_t i = 0; i < f->nsources; i++) {

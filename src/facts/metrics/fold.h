@@ -13,8 +13,10 @@ struct fold_series {
 	int64_t lost; /* rows without a usable value */
 	unsigned __int128 comm_squares; /* of the time under communication */
 	struct fold_values values;
-	uint64_t curve_sum[NSX_CURVE_BINS]; /* of samples, by instant        */
-	uint32_t curve_n[NSX_CURVE_BINS];
+	struct fold_curve { /* samples by instant; NULL: not asked for       */
+		uint64_t sum[NSX_CURVE_BINS];
+		uint32_t n[NSX_CURVE_BINS];
+	} *curve;
 };
 
 /* Where |spans before x| is asked again and again, mostly forward. */
@@ -56,6 +58,7 @@ struct fold_ctx { /* shared by all parts, const */
 	struct nsx_progress *progress;
 	const struct fold_reach *(*reach_of)(const void *arg, int64_t type);
 	const void *arg;
+	bool with_curves;
 };
 
 struct fold {
@@ -87,7 +90,7 @@ void fold_done(struct fold *f);
 int fold_finish(const struct fold_series *x, const int64_t *scope_ns,
 		struct nsx_metric *m, struct nsx_err *err);
 /* ret: NSX_CURVE_BINS means; a sample stands for its period. */
-void fold_draw(const struct fold_series *x, const struct nsx_window *w,
+void fold_draw(const struct fold_curve *x, const struct nsx_window *w,
 	       int64_t period_ns, float *ret);
 
 /* Median of the differences of ticks, or the round figure within 0.3 % of it;

@@ -30,6 +30,7 @@ struct names {
 	struct info *v;
 	size_t n, cap;
 	struct fold_reach (*reach)[4]; /* by device */
+	bool with_curves;
 };
 
 static int on_info(void *ctx, int64_t rid, const struct nsx_val *v,
@@ -466,14 +467,16 @@ static int finish_all(struct nsx_facts *f, const struct names *names,
 		measure_scopes(names, x->device, scope_ns);
 		if (fold_finish(sum->series[i], scope_ns, x, err))
 			return err->rc;
+		m->n += x->n > 0;
+		if (!sum->series[i]->curve)
+			continue;
 		curve = nsx_arena_try_array(f->arena, NSX_CURVE_BINS,
 					    sizeof(*curve), "GPU metrics", err);
 		if (!curve)
 			return err->rc;
-		fold_draw(sum->series[i], &names->t->window, x->period_ns,
-			  curve);
+		fold_draw(sum->series[i]->curve, &names->t->window,
+			  x->period_ns, curve);
 		x->curve = curve;
-		m->n += x->n > 0;
 	}
 	if (m->n)
 		qsort(m->v, m->n, sizeof(*m->v), cmp_metric);
@@ -489,7 +492,8 @@ static int build(struct nsx_facts *f, struct names *names, struct reading *r,
 		NSX_F_gpu_metric_timestamp_ns, NSX_F_gpu_metric_type_id,
 		NSX_F_gpu_metric_metric_id, NSX_F_gpu_metric_value};
 	const struct nsx_schema *s = names->t->schema;
-	const struct fold_ctx ctx = {names->t, progress, reach_of, names};
+	const struct fold_ctx ctx = {names->t, progress, reach_of, names,
+				     names->with_curves};
 	const char *columns[ARRAY_LEN(fields)];
 	struct pieces pieces = {NULL, 0};
 	int64_t rows = 0;
@@ -517,10 +521,11 @@ static int build(struct nsx_facts *f, struct names *names, struct reading *r,
 }
 
 int nsx_facts_metrics(struct nsx_facts *f, const struct nsx_trace *t,
-		      unsigned threads, struct nsx_progress *progress,
-		      struct nsx_err *err)
+		      bool with_curves, unsigned threads,
+		      struct nsx_progress *progress, struct nsx_err *err)
 {
-	struct names names = {.t = t, .a = f->arena};
+	struct names names = {.t = t, .a = f->arena,
+			      .with_curves = with_curves};
 	struct reading r = {.a = f->arena};
 	int rc;
 

@@ -44,7 +44,8 @@ struct nsx_metric { /* a counter of one GPU */
 				     NAN: fewer than 20 samples, or constant */
 	bool exact; /* quantiles; else within 2 %                            */
 	const float *curve; /* means of nsx_bin's parts of the window; NAN:
-			       no sample stands for that time                */
+			       no sample stands for that time; NULL: not
+			       asked for                                     */
 };
 
 struct nsx_metric_loss { /* samples of a counter without a usable value */
@@ -99,10 +100,11 @@ enum nsx_bound {
 enum nsx_bound nsx_bound_by(const struct nsx_counters *c, enum nsx_scope scope);
 
 /* Reads the samples once (twice where they are neither regular nor in order).
+ * Without with_curves no metric has a curve.
  * f->metrics stays NULL where the trace has none.
  */
 int nsx_facts_metrics(struct nsx_facts *f, const struct nsx_trace *t,
-		      unsigned threads, struct nsx_progress *progress,
-		      struct nsx_err *err);
+		      bool with_curves, unsigned threads,
+		      struct nsx_progress *progress, struct nsx_err *err);
 
 #endif

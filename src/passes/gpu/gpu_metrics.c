@@ -342,7 +342,7 @@ static void draw(const struct gpu *g, struct nsx_section *out)
 	for (unsigned k = 0; k < NSX_NCOUNTERS; k++) {
 		const struct nsx_metric *m = g->known.of[k];
 
-		if (m)
+		if (m && m->curve)
 			nsx_add_curve(out, &(struct nsx_curve){
 				nsx_counter_name(k), "%", m->device_id, 100,
 				m->curve});

@@ -375,7 +375,7 @@ static void draw(const struct mem_usage *m, const struct mem_step *s, size_t n,
 	float at[NSX_CURVE_BINS];
 	size_t i = 0;
 
-	if (w->start_ns >= w->end_ns)
+	if (!m->run->opts->draws || w->start_ns >= w->end_ns)
 		return;
 	for (; i < n && s[i].at_ns < w->start_ns; i++)
 		live = nsx_add_sat(live, s[i].delta);
