@@ -55,7 +55,7 @@ static struct nsx_report *find_loaded(void *ctx, const char *path)
 	  "regression, improvement, neutral or inconclusive")                 \
 	X(S_WHY, "why", STR, "where the verdict is not obvious")
 NSX_COLUMNS(step_cols, STEP_COLUMNS);
-static const struct nsx_layout step_layout = {.key = "steps",
+const struct nsx_layout nsx_step_layout = {.key = "steps",
 					      NSX_COLS(step_cols)};
 
 static int add_step(struct nsx_answer *a, struct nsx_table *t, const char *gpu,
@@ -100,7 +100,7 @@ static int tell_diff(struct nsx_answer *a, struct nsx_diff *d,
 	nsx_put(a->out, "is_same_capture", nsx_bool(d->same));
 	nsx_md_bullet(a->out, "%s", nsx_diff_headline(d, arena));
 	lead_to_sides(a);
-	steps = nsx_add_table(a->out, &step_layout);
+	steps = nsx_add_table(a->out, &nsx_step_layout);
 	if (d->has_job)
 		rc = add_step(a, steps, "job", &d->job, err);
 	for (uint32_t l = 0; l < d->nlanes && !rc && !d->whole; l++)
@@ -257,19 +257,19 @@ static const struct topic {
 	X(T_COMMAND, "command", STR, "with this program")                     \
 	X(T_NSYS, "nsys_command", STR, "with nsys itself")
 NSX_COLUMNS(topic_cols, TOPIC_COLUMNS);
-static const struct nsx_layout topic_layout = {.key = "captures",
+const struct nsx_layout nsx_topic_layout = {.key = "captures",
 					       NSX_COLS(topic_cols)};
 
 #define LACK_COLUMNS(X)                                                       \
 	X(L_SECTION, "section", STR, "an analysis of the report")             \
 	X(L_REASON, "reason", STR, "why this trace has no answer")
 NSX_COLUMNS(lack_cols, LACK_COLUMNS);
-static const struct nsx_layout lack_layout = {.key = "unanswered",
+const struct nsx_layout nsx_lack_layout = {.key = "unanswered",
 					      NSX_COLS(lack_cols)};
 
 static int add_lacks(struct nsx_answer *a, struct nsx_err *err)
 {
-	struct nsx_table *t = nsx_add_table(a->out, &lack_layout);
+	struct nsx_table *t = nsx_add_table(a->out, &nsx_lack_layout);
 
 	for (size_t i = 0; i < a->r->nsections; i++) {
 		const struct nsx_section *s = &a->r->sections[i];
@@ -311,7 +311,7 @@ int nsx_answer_capture(const char *topic, const struct nsx_report *r,
 		       struct nsx_answer **ret, struct nsx_err *err)
 {
 	struct nsx_answer *a = nsx_answer_new(r, 0);
-	struct nsx_table *t = nsx_add_table(a->out, &topic_layout);
+	struct nsx_table *t = nsx_add_table(a->out, &nsx_topic_layout);
 	struct nsx_buf names = {0};
 	int rc = r ? add_lacks(a, err) : 0;
 

@@ -83,6 +83,11 @@ const char *nsx_answer_exactly(struct nsx_answer *a, int64_t ns);
 /* What an operation is called: a kernel's label, "copy HtoD", ... */
 const char *nsx_answer_op(struct nsx_answer *a, size_t op);
 
+/* Tables of answers.  Sums stand under several keys. */
+extern const struct nsx_layout nsx_verdict_layout, nsx_asked_findings_layout,
+	nsx_at_layout, nsx_gap_layout, nsx_kernel_shape_layout, nsx_sums_layout,
+	nsx_step_layout, nsx_topic_layout, nsx_lack_layout;
+
 /* A table of the answer, in Markdown too: all its columns, limit rows. */
 void nsx_answer_show(struct nsx_answer *a, const struct nsx_table *t);
 

@@ -165,7 +165,7 @@ int nsx_ask_range(struct nsx_answer *a, struct nsx_err *err)
 	X(K_TOTAL, "total_ns", I64, "time in all")                            \
 	X(K_MEAN, "mean_ns", F64, "total / calls")
 NSX_COLUMNS(shape_cols, SHAPE_COLUMNS);
-static const struct nsx_layout shape_layout = {.key = "shapes",
+const struct nsx_layout nsx_kernel_shape_layout = {.key = "shapes",
 					       NSX_COLS(shape_cols)};
 
 static const char *dims(struct nsx_answer *a, const uint32_t *v)
@@ -177,7 +177,7 @@ static int show_shapes(struct nsx_answer *a, const struct nsx_count *v,
 		       struct nsx_err *err)
 {
 	const struct nsx_trace *t = a->r->trace;
-	struct nsx_table *table = nsx_add_table(a->out, &shape_layout);
+	struct nsx_table *table = nsx_add_table(a->out, &nsx_kernel_shape_layout);
 
 	for (uint32_t i = 0; i < t->nshapes; i++) {
 		const struct nsx_shape *s = &t->shape[i];

@@ -18,7 +18,7 @@
 	X(PRICE, "price", STR, "replayed, measured or assumed")               \
 	X(TITLE, "title", STR, "what it is", .is_prose = true)
 NSX_COLUMNS(cols, COLUMNS);
-static const struct nsx_layout layout = {.key = "findings", NSX_COLS(cols)};
+const struct nsx_layout nsx_asked_findings_layout = {.key = "findings", NSX_COLS(cols)};
 
 static void lead_to_findings(struct nsx_answer *a)
 {
@@ -33,7 +33,7 @@ static void lead_to_findings(struct nsx_answer *a)
 int nsx_ask_findings(struct nsx_answer *a, struct nsx_err *err)
 {
 	const struct nsx_findings *l = &a->r->found;
-	struct nsx_table *t = nsx_add_table(a->out, &layout);
+	struct nsx_table *t = nsx_add_table(a->out, &nsx_asked_findings_layout);
 
 	for (size_t i = 0; i < l->n; i++) {
 		const struct nsx_finding *f = &l->v[i];
@@ -70,13 +70,13 @@ int nsx_ask_findings(struct nsx_answer *a, struct nsx_err *err)
 	  .is_prose = true)                                                   \
 	X(V_REMEDY, "remedy", STR, "the first thing to try", .is_prose = true)
 NSX_COLUMNS(verdict_cols, VERDICT_COLUMNS);
-static const struct nsx_layout verdict_layout = {.key = "findings",
+const struct nsx_layout nsx_verdict_layout = {.key = "findings",
 						 NSX_COLS(verdict_cols)};
 
 static int add_dearest(struct nsx_answer *a, struct nsx_err *err)
 {
 	const struct nsx_findings *l = &a->r->found;
-	struct nsx_table *t = nsx_add_table(a->out, &verdict_layout);
+	struct nsx_table *t = nsx_add_table(a->out, &nsx_verdict_layout);
 
 	for (size_t i = 0; i < l->n && i < NSX_MAX_FINDINGS; i++) {
 		const struct nsx_finding *f = &l->v[i];

@@ -32,7 +32,7 @@ static const char *window_text(struct nsx_answer *a, const struct nsx_window *w)
 	X(AT_SINCE, "start_ns", I64, "on the trace's clock")                  \
 	X(AT_FOR, "duration_ns", I64, "whole length")
 NSX_COLUMNS(at_cols, AT_COLUMNS);
-static const struct nsx_layout at_layout = {.key = "running",
+const struct nsx_layout nsx_at_layout = {.key = "running",
 					    NSX_COLS(at_cols)};
 
 static int add_at(struct nsx_table *t, const char *where, const char *what,
@@ -134,7 +134,7 @@ int nsx_ask_at(struct nsx_answer *a, struct nsx_err *err)
 
 	if (nsx_answer_instant(a, &at, err))
 		return err->rc;
-	table = nsx_add_table(a->out, &at_layout);
+	table = nsx_add_table(a->out, &nsx_at_layout);
 	a->window = (struct nsx_window){at, at + 1};
 	nsx_put(a->out, "at_ns", nsx_int(at));
 	for (uint32_t d = 0; d < t->ndevices; d++)
@@ -268,7 +268,7 @@ int nsx_ask_window(struct nsx_answer *a, struct nsx_err *err)
 	X(GAP_DETAIL, "detail", STR, "call, range or operation")              \
 	X(GAP_NEXT, "next_op", STR, "the operation that ends it")
 NSX_COLUMNS(gap_cols, GAP_COLUMNS);
-static const struct nsx_layout gap_layout = {.key = "gaps",
+const struct nsx_layout nsx_gap_layout = {.key = "gaps",
 					     NSX_COLS(gap_cols)};
 
 struct found_gap {
@@ -439,7 +439,7 @@ int nsx_ask_gaps(struct nsx_answer *a, struct nsx_err *err)
 	    longest_gaps(a, &l, &all, err))
 		return err->rc;
 	nsx_put(a->out, "gaps_in_all", nsx_int((int64_t)all));
-	table = nsx_add_table(a->out, &gap_layout);
+	table = nsx_add_table(a->out, &nsx_gap_layout);
 	for (size_t i = 0; i < l.n; i++)
 		if (add_gap(a, table, &l.v[i], err))
 			return err->rc;

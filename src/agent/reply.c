@@ -55,8 +55,9 @@ void nsx_reply_text(struct nsx_buf *b, const char *text, size_t n)
 
 static void add_part(struct page *p, const char *key, const struct nsx_table *t)
 {
-	if (p->nparts < MAX_PARTS && t->nrows)
-		p->part[p->nparts++] = (struct part){.key = key, .t = t};
+	if (p->nparts < MAX_PARTS && t && t->nrows)
+		p->part[p->nparts++] = (struct part){
+			.key = strcmp(key, "*") ? key : "rows", .t = t};
 }
 
 static void find_parts(struct page *p)
@@ -370,6 +371,12 @@ static bool is_figure(const struct nsx_value *v)
 	return v->cell.type != NSX_T_NULL && v->cell.type < NSX_T_LIST;
 }
 
+/* A section may be a value by itself. */
+static const char *value_key(const struct nsx_value *v)
+{
+	return strcmp(v->key, "*") ? v->key : "value";
+}
+
 static void put_values(struct page *p, struct nsx_jsonw *w)
 {
 	const struct nsx_section *s = p->a->out;
@@ -381,8 +388,8 @@ static void put_values(struct page *p, struct nsx_jsonw *w)
 		if (is_gap(v))
 			put_list(p, w, v->key, v->cell.u.list);
 		else if (is_figure(v))
-			put_cell(p, w, nsx_say(p->a->out, "values.%s", v->key),
-				 NULL, &v->cell);
+			put_cell(p, w, nsx_say(p->a->out, "values.%s",
+					       value_key(v)), NULL, &v->cell);
 	}
 	if (s->status == NSX_S_CANNOT)
 		put_list(p, w, "cannot_tell", reason);
@@ -594,7 +601,7 @@ static void add_values(struct page *p, struct nsx_buf *b)
 		const struct nsx_value *v = &s->values[i];
 
 		if (is_figure(v)) {
-			nsx_buf_printf(b, "%s: ", v->key);
+			nsx_buf_printf(b, "%s: ", value_key(v));
 			add_cell(p, b, NULL, &v->cell);
 			nsx_buf_adds(b, "\n");
 		}

@@ -1,12 +1,17 @@
 /* shape.c - a document as a list of paths, and the list as a JSON Schema. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "agent/ask.h"
 #include "agent/shape.h"
 #include "diff/tables.h"
+#include "facts/replay/replay.h"
 #include "fleet/report.h"
 #include "passes/pass.h"
+#include "report/first_page.h"
 
 struct key {
+	const char *of; /* lines of keys.def, or a table's key               */
 	const char *path;
 	enum nsx_type type;
 	const char *help;
@@ -17,8 +22,9 @@ static const struct listed {
 	const char *of;
 	struct key key;
 } listed[] = {
-#define NSX_KEY(of, name, kind, ...)                                          \
-	{of, {.path = name, .type = NSX_T_##kind, .help = __VA_ARGS__}},
+#define NSX_KEY(in, name, kind, ...)                                          \
+	{in, {.of = in, .path = name, .type = NSX_T_##kind,                   \
+	      .help = __VA_ARGS__}},
 #include "agent/keys.def"
 #undef NSX_KEY
 };
@@ -26,8 +32,125 @@ static const struct listed {
 struct shape {
 	struct key *v;
 	size_t n, cap;
+	bool is_reply; /* to an agent: what is not known is left out         */
+	bool is_several; /* of several traces: any may lack a figure         */
 	struct nsx_arena *arena;
 };
+
+/* Words -----------------------------------------------------------------------*/
+
+#define NSX_FINDING(id, category) #id,
+static const char *const finding_ids[] = {
+#include "report/finding.def"
+};
+#undef NSX_FINDING
+#define NSX_QUESTION(id, text, ...) text,
+static const char *const questions[] = {
+#include "agent/questions.def"
+};
+#undef NSX_QUESTION
+#define NSX_TOOL(id, name, title, text) name,
+static const char *const tools[] = {
+#include "agent/tools.def"
+};
+#undef NSX_TOOL
+static const char *const iteration_ways[] = {"nvtx", "sequence", "graph_replay",
+					     "collective", "gaps"};
+static const char *const steady_ways[] = {"iterations", "activity", "phase",
+					  "trimmed", "user"};
+static const char *const window_kinds[] = {"full", "steady", "asked"};
+static const char *const shares[] = {"high", "medium", "low"};
+
+/* Texts that are one of a few words, by the key they stand at. */
+static const struct closed {
+	const char *of; /* NULL: wherever it stands                          */
+	const char *key;
+	const char *const *words;
+	unsigned n;
+} closed[] = {
+	{NULL, "severity", nsx_severity_names, NSX_SEV_HIGH + 1},
+	{NULL, "confidence", shares, ARRAY_LEN(shares)},
+	{NULL, "price", nsx_price_names, NSX_PRICE_REPLAYED + 1},
+	{NULL, "barrier_kind", nsx_barrier_names, NSX_NBARRIERS},
+	{NULL, "top_barrier_kind", nsx_barrier_names, NSX_NBARRIERS},
+	{"*", "id", finding_ids, NSX_NFINDING_IDS},
+	{"*", "category", nsx_category_names, NSX_CAT_CAPTURE + 1},
+	{"run_phases", "run", nsx_run_kind_names, NSX_RUN_NO_GPU + 1},
+	{"cuda_graphs", "mode", nsx_graph_modes, NSX_GRAPH_MIXED + 1},
+	{"what_if", "class", nsx_closure_names, NSX_ABSTAINS + 1},
+	{"iterations", "method", iteration_ways, ARRAY_LEN(iteration_ways)},
+	{"windows", "method", steady_ways, ARRAY_LEN(steady_ways)},
+	{"brief", "word", nsx_verdict_words, NSX_NVERDICTS},
+	{"diff", "verdict", nsx_verdict_names, NSX_V_INCONCLUSIVE + 1},
+	{"diff gpu", "verdict", nsx_verdict_names, NSX_V_INCONCLUSIVE + 1},
+	{"nsys_explain", "verdict", nsx_verdict_words, NSX_NVERDICTS},
+	{"nsys_explain", "first", nsx_verdict_words, NSX_NVERDICTS},
+	{"nsys_explain", "second", nsx_verdict_words, NSX_NVERDICTS},
+	{"nsys_diff", "verdict", nsx_verdict_names, NSX_V_INCONCLUSIVE + 1},
+	{"answer", "kind", window_kinds, ARRAY_LEN(window_kinds)},
+	{"answer", "question", questions, ARRAY_LEN(questions)},
+	{"answer", "code", nsx_tool_codes, NSX_NTOOL_CODES},
+	{"call", "tool", tools, ARRAY_LEN(tools)},
+};
+
+/* What a trace may have nothing for. */
+static const char nullable[] =
+#define NSX_NULLABLE(why, names) " " names " "
+#include "agent/nullable.def"
+#undef NSX_NULLABLE
+	;
+
+/* The last part of a path, without its mark. */
+static const char *name_of(const struct key *k, size_t *n)
+{
+	const char *dot = strrchr(k->path, '.');
+	const char *name = dot ? dot + 1 : k->path;
+
+	*n = strcspn(name, "?&");
+	return name;
+}
+
+static bool is_named(const struct key *k, const char *name)
+{
+	size_t n;
+	const char *text = name_of(k, &n);
+
+	return n == strlen(name) && !memcmp(text, name, n);
+}
+
+static const struct closed *closed_of(const struct key *k)
+{
+	for (unsigned i = 0; i < ARRAY_LEN(closed) && k->type == NSX_T_STR; i++)
+		if (is_named(k, closed[i].key) &&
+		    (!closed[i].of || (k->of && !strcmp(k->of, closed[i].of))))
+			return &closed[i];
+	return NULL;
+}
+
+/* Shares, rates and means are of something that may not be there; times are not. */
+static bool is_share(const struct key *k)
+{
+	size_t n;
+	const char *name = name_of(k, &n);
+
+	return k->type == NSX_T_F64 &&
+	       (n < 3 || (memcmp(name + n - 3, "_ms", 3) != 0 &&
+			  memcmp(name + n - 3, "_us", 3) != 0));
+}
+
+static bool may_be_null(const struct shape *s, const struct key *k)
+{
+	char word[64], scoped[128];
+	size_t n;
+	const char *name = name_of(k, &n);
+
+	snprintf(word, sizeof(word), " %.*s ", (int)n, name);
+	snprintf(scoped, sizeof(scoped), " %s.%.*s ", k->of ? k->of : "",
+		 (int)n, name);
+	return !s->is_reply && k->type < NSX_T_LIST &&
+	       (is_share(k) || (s->is_several && k->type == NSX_T_F64) ||
+		strstr(nullable, word) || strstr(nullable, scoped));
+}
 
 /* Lists of paths ------------------------------------------------------------------*/
 
@@ -38,8 +161,9 @@ static void add(struct shape *s, const char *path, const struct key *k)
 	s->v[s->n++].path = path;
 }
 
-/* base.a?.b? for a.b; "*" is the base itself. */
-static const char *optional(struct shape *s, const char *base, const char *path)
+/* base.a&.b& for a.b, with the mark; "*" is the base itself. */
+static const char *marked(struct shape *s, const char *base, const char *path,
+			  char mark)
 {
 	struct nsx_buf b = {0};
 	const char *ret;
@@ -48,8 +172,9 @@ static const char *optional(struct shape *s, const char *base, const char *path)
 	for (size_t n; *path && strcmp(path, "*") != 0; path += n) {
 		path += *path == '.';
 		n = strcspn(path, ".");
-		nsx_buf_printf(&b, "%s%.*s%s", b.n ? "." : "", (int)n, path,
-			       *path == '*' ? "" : "?");
+		nsx_buf_printf(&b, "%s%.*s", b.n ? "." : "", (int)n, path);
+		if (*path != '*' && path[n - 1] != '?')
+			nsx_buf_add(&b, &mark, 1);
 	}
 	ret = nsx_arena_strdup(s->arena, b.p ? b.p : "");
 	nsx_buf_done(&b);
@@ -82,28 +207,38 @@ static void add_columns(struct shape *s, const struct nsx_layout *l)
 	for (unsigned i = 0; i < l->ncols; i++) {
 		const struct nsx_col *c = &l->cols[i];
 
-		add(s, c->key, &(struct key){.type = c->type, .help = c->help,
+		add(s, s->is_reply && *c->key != '*' ?
+			       marked(s, "", c->key, '?') : c->key,
+		    &(struct key){.of = l->key, .type = c->type,
+					     .help = c->help,
 					     .layout = c->rows});
 	}
 }
 
-/* A section: an object, or by itself a value or a table. */
+/* A section: an object, or by itself a value or a table.  What is in it is there
+ * where the section says that it is present, or says nothing of that kind.
+ */
 static void add_pass(struct shape *s, const struct nsx_pass *p, const char *in,
 		     bool is_whole)
 {
-	const char *base = optional(s, in, p->json ? p->json : p->id);
+	const char *name = p->json ? p->json : p->id, *inner = strchr(name, '.');
+	size_t n = inner ? (size_t)(inner - name) : strlen(name);
+	const char *base = nsx_arena_printf(s->arena, "%s%s%.*s?", in,
+					    *in ? "." : "", (int)n, name);
 	const struct nsx_layout *l;
 	bool is_bare = false;
 
+	if (inner)
+		base = marked(s, base, inner + 1, '&');
 	for (size_t i = 0; i < ARRAY_LEN(listed); i++)
 		if (!strcmp(listed[i].of, p->id)) {
-			add(s, optional(s, base, listed[i].key.path),
+			add(s, marked(s, base, listed[i].key.path, '&'),
 			    &listed[i].key);
 			is_bare |= *listed[i].key.path == '*';
 		}
 	for (unsigned i = 0; (l = nsx_pass_layout(p, i)); i++)
 		if (l->key && l->json_rows != -2) {
-			add_layout(s, optional(s, base, l->key), l);
+			add_layout(s, marked(s, base, l->key, '&'), l);
 			is_bare |= *l->key == '*';
 		}
 	if (is_whole && !is_bare)
@@ -133,6 +268,7 @@ static void add_report(struct shape *s)
 
 static void add_diff(struct shape *s)
 {
+	s->is_several = true;
 	add_listed(s, "diff", "");
 	for (unsigned i = 0; i < NSX_NDT; i++) {
 		const struct nsx_layout *l = &nsx_diff_layouts[i];
@@ -149,6 +285,7 @@ static void add_diff(struct shape *s)
 
 static void add_fleet(struct shape *s)
 {
+	s->is_several = true;
 	add_listed(s, "fleet", "");
 	for (unsigned i = 0; i < NSX_NFTABLES; i++)
 		if (nsx_fleet_layouts[i].key)
@@ -174,20 +311,29 @@ static void put_type(struct nsx_jsonw *w, const char *type, bool or_null)
 	nsx_jsonw_end(w);
 }
 
-static void put_leaf(struct nsx_jsonw *w, const struct key *k, bool or_null);
+static void put_leaf(struct nsx_jsonw *w, const struct shape *s,
+		     const struct key *k, bool or_null);
 
-static void put_row(struct nsx_jsonw *w, const char *rows,
-		    const struct nsx_layout *l)
+/* of: where the key stands. */
+static void put_row(struct nsx_jsonw *w, const struct shape *of,
+		    const struct key *k)
 {
-	struct shape s = {.arena = nsx_arena_new()};
+	struct shape s = {.is_reply = of->is_reply,
+			  .is_several = of->is_several,
+			  .arena = nsx_arena_new()};
 
-	if (rows)
-		add_listed(&s, rows, "");
+	if (k->rows)
+		add_listed(&s, k->rows, "");
 	else
-		add_columns(&s, l);
+		add_columns(&s, k->layout);
+	/* In a reply several tables may share a key. */
+	for (size_t i = 0; of->is_reply && i < of->n; i++)
+		if (&of->v[i] != k && of->v[i].layout &&
+		    !strcmp(of->v[i].path, k->path))
+			add_columns(&s, of->v[i].layout);
 	nsx_jsonw_object(w, "items");
 	if (*s.v[0].path == '*')
-		put_leaf(w, &s.v[0], false);
+		put_leaf(w, &s, &s.v[0], false);
 	else
 		put_object(w, &s, "", false);
 	nsx_jsonw_end(w);
@@ -195,31 +341,47 @@ static void put_row(struct nsx_jsonw *w, const char *rows,
 	nsx_arena_free(s.arena);
 }
 
-static void put_leaf(struct nsx_jsonw *w, const struct key *k, bool or_null)
+static void put_words(struct nsx_jsonw *w, const struct closed *c, bool or_null)
+{
+	nsx_jsonw_array(w, "enum");
+	for (unsigned i = 0; i < c->n; i++)
+		if (c->words[i])
+			nsx_jsonw_str(w, NULL, c->words[i]);
+	if (or_null)
+		nsx_jsonw_null(w, NULL);
+	nsx_jsonw_end(w);
+}
+
+static void put_leaf(struct nsx_jsonw *w, const struct shape *s,
+		     const struct key *k, bool or_null)
 {
 	static const char *const types[] = {
 		[NSX_T_I64] = "integer", [NSX_T_F64] = "number",
 		[NSX_T_STR] = "string", [NSX_T_BOOL] = "boolean",
 		[NSX_T_LIST] = "array", [NSX_T_TABLE] = "array"};
+	const struct closed *c = closed_of(k);
 
+	or_null |= may_be_null(s, k);
 	if (k->type != NSX_T_NULL)
-		put_type(w, types[k->type], or_null || k->type < NSX_T_LIST);
+		put_type(w, types[k->type], or_null);
+	if (c)
+		put_words(w, c, or_null);
 	if (k->help)
 		nsx_jsonw_str(w, "description", k->help);
 	if (k->type == NSX_T_LIST)
 		nsx_jsonw_str(w, "items.type", "string");
 	else if (k->rows || k->layout)
-		put_row(w, k->rows, k->layout);
+		put_row(w, s, k);
 }
 
-/* The part of a path after `in`, and its length without "?"; NULL: none. */
+/* The part of a path after `in`, and its length without a mark; NULL: none. */
 static const char *part_of(const char *path, const char *in, size_t *n)
 {
 	size_t k = strlen(in);
 
 	if (strncmp(path, in, k) != 0)
 		return NULL;
-	*n = strcspn(path + k, "?.");
+	*n = strcspn(path + k, "?&.");
 	return path + k;
 }
 
@@ -250,7 +412,8 @@ static void put_part(struct nsx_jsonw *w, const struct shape *s, size_t i,
 
 		if (strncmp(path, s->v[i].path, end) != 0)
 			continue;
-		path += end + (path[end] == '?');
+		path += end;
+		path += *path == '?' || *path == '&';
 		or_null |= !*path && s->v[k].type == NSX_T_NULL;
 		if (*path == '.' && !in)
 			in = nsx_arena_printf(s->arena, "%.*s",
@@ -258,11 +421,61 @@ static void put_part(struct nsx_jsonw *w, const struct shape *s, size_t i,
 		else if (!*path && (!leaf || leaf->type == NSX_T_NULL))
 			leaf = &s->v[k];
 	}
-	if (in) {
+	if (in && leaf && leaf->type != NSX_T_NULL) {
+		nsx_jsonw_array(w, "anyOf");
+		nsx_jsonw_object(w, NULL);
+		put_leaf(w, s, leaf, or_null);
+		nsx_jsonw_end(w);
+		nsx_jsonw_object(w, NULL);
+		put_object(w, s, in, or_null);
+		nsx_jsonw_end(w);
+		nsx_jsonw_end(w);
+	} else if (in) {
 		put_object(w, s, in, or_null);
 	} else if (leaf) {
-		put_leaf(w, leaf, or_null);
+		put_leaf(w, s, leaf, or_null);
 	}
+}
+
+/* The parts that must be there: those with the mark, '.' for those without one. */
+static void put_required(struct nsx_jsonw *w, const struct shape *s,
+			 const char *in, char mark)
+{
+	nsx_jsonw_array(w, "required");
+	for (size_t i = 0; i < s->n; i++) {
+		size_t n = 0;
+		const char *part = part_of(s->v[i].path, in, &n);
+
+		if (!is_first(s, in, i) || *part == '*')
+			continue;
+		if ((part[n] == '?' || part[n] == '&' ? part[n] : '.') == mark)
+			nsx_jsonw_strn(w, NULL, part, n);
+	}
+	nsx_jsonw_end(w);
+}
+
+/* A section that is present has all its parts. */
+static void put_if_present(struct nsx_jsonw *w, const struct shape *s,
+			   const char *in)
+{
+	bool has_parts = false, has_present = false;
+
+	for (size_t i = 0; i < s->n; i++) {
+		size_t n = 0;
+		const char *part = part_of(s->v[i].path, in, &n);
+
+		has_parts |= part && part[n] == '&';
+		has_present |= part && n == 7 && !memcmp(part, "present", n);
+	}
+	if (!has_parts || !has_present)
+		return;
+	nsx_jsonw_bool(w, "if.properties.present.const", true);
+	nsx_jsonw_array(w, "if.required");
+	nsx_jsonw_str(w, NULL, "present");
+	nsx_jsonw_end(w);
+	nsx_jsonw_object(w, "then");
+	put_required(w, s, in, '&');
+	nsx_jsonw_end(w);
 }
 
 /* The object of all paths that begin with in. */
@@ -285,14 +498,8 @@ static void put_object(struct nsx_jsonw *w, const struct shape *s,
 		nsx_jsonw_end(w);
 	}
 	nsx_jsonw_end(w);
-	nsx_jsonw_array(w, "required");
-	for (size_t i = 0; i < s->n; i++) {
-		const char *part = part_of(s->v[i].path, in, &n);
-
-		if (is_first(s, in, i) && *part != '*' && part[n] != '?')
-			nsx_jsonw_strn(w, NULL, part, n);
-	}
-	nsx_jsonw_end(w);
+	put_required(w, s, in, '.');
+	put_if_present(w, s, in);
 	for (size_t i = 0; i < s->n; i++) {
 		const char *part = part_of(s->v[i].path, in, &n);
 
@@ -309,9 +516,10 @@ static void put_object(struct nsx_jsonw *w, const struct shape *s,
 
 void nsx_shape_put(struct nsx_jsonw *w, const char *key, const char *of)
 {
-	struct shape s = {.arena = nsx_arena_new()};
+	struct shape s = {.is_reply = true, .arena = nsx_arena_new()};
 
 	add_listed(&s, of, "");
+	add_listed(&s, "open answer", "");
 	nsx_jsonw_object(w, key);
 	put_object(w, &s, "", false);
 	nsx_jsonw_end(w);
@@ -357,22 +565,116 @@ static void put_document(struct nsx_jsonw *w, unsigned i)
 		put_object(w, &s, "", false);
 	} else {
 		put_type(w, "array", false);
-		put_row(w, NULL, nsx_pass_layout(
-			nsx_pass_find("findings_minor"), 0));
+		put_row(w, &s, &(struct key){.layout = nsx_pass_layout(
+			nsx_pass_find("findings_minor"), 0)});
 	}
 	free(s.v);
 	nsx_arena_free(s.arena);
 }
 
+static void add_reply_table(struct shape *s, const char *in, const char *key,
+			    const struct nsx_layout *l)
+{
+	bool has_key = key && strcmp(key, "*") != 0;
+
+	add_layout(s, marked(s, marked(s, "tables?", in, '?'),
+			     has_key ? key : "rows", '?'), l);
+}
+
+/* in: the section that it is asked for with. */
+static void add_section(struct shape *s, const struct nsx_pass *p,
+			const char *in)
+{
+	const struct nsx_layout *l;
+
+	for (size_t k = 0; k < ARRAY_LEN(listed); k++) {
+		const char *path = listed[k].key.path;
+
+		if (!strcmp(listed[k].of, p->id) &&
+		    (strchr(path, '*') || listed[k].key.type) &&
+		    listed[k].key.type < NSX_T_LIST)
+			add(s, marked(s, marked(s, "values?", in, '?'),
+				      strcmp(path, "*") ? path : "value", '?'),
+			    &listed[k].key);
+	}
+	for (unsigned k = 0; (l = nsx_pass_layout(p, k)); k++)
+		if (l->json_rows != -2)
+			add_reply_table(s, in, l->key, l);
+}
+
+/* Figures and tables of sections, which an answer may be of: one by itself, or with
+ * those that it holds.
+ */
+static void add_sections(struct shape *s)
+{
+	for (unsigned i = 0; i < nsx_npasses; i++) {
+		const char *in = nsx_passes[i]->json;
+
+		add_section(s, nsx_passes[i], "");
+		while (in && (in = strchr(in, '.')))
+			add_section(s, nsx_passes[i], ++in);
+	}
+}
+
+/* What stands in the tables and values of a tool's answers: rows of a SELECT alone
+ * have any columns.
+ */
+static void add_reply(struct shape *s, enum nsx_tool_id tool)
+{
+	static const struct {
+		enum nsx_tool_id tool;
+		const char *key; /* NULL: the layout's                       */
+		const struct nsx_layout *layout;
+	} tables[] = {
+		{NSX_TOOL_explain, NULL, &nsx_verdict_layout},
+		{NSX_TOOL_ask, NULL, &nsx_asked_findings_layout},
+		{NSX_TOOL_ask, NULL, &nsx_at_layout},
+		{NSX_TOOL_ask, NULL, &nsx_gap_layout},
+		{NSX_TOOL_ask, NULL, &nsx_kernel_shape_layout},
+		{NSX_TOOL_ask, "operations", &nsx_sums_layout},
+		{NSX_TOOL_ask, "idle", &nsx_sums_layout},
+		{NSX_TOOL_ask, "launchers", &nsx_sums_layout},
+		{NSX_TOOL_ask, "calls", &nsx_sums_layout},
+		{NSX_TOOL_diff, NULL, &nsx_step_layout},
+		{NSX_TOOL_capture, NULL, &nsx_topic_layout},
+		{NSX_TOOL_capture, NULL, &nsx_lack_layout},
+	};
+
+	add_listed(s, "answer", "");
+	add_listed(s, nsx_tools[tool].name, "values?.");
+	for (unsigned i = 0; i < ARRAY_LEN(tables); i++)
+		if (tables[i].tool == tool)
+			add_reply_table(s, "", tables[i].key ? tables[i].key :
+						       tables[i].layout->key,
+					tables[i].layout);
+	for (unsigned i = 0; tool == NSX_TOOL_diff && i < NSX_NDT; i++)
+		add_reply_table(s, "", nsx_diff_layouts[i].key,
+				&nsx_diff_layouts[i]);
+	for (unsigned i = 0; tool == NSX_TOOL_fleet && i < NSX_NFTABLES; i++)
+		add_reply_table(s, "", nsx_fleet_layouts[i].key,
+				&nsx_fleet_layouts[i]);
+	if (tool == NSX_TOOL_ask)
+		add_sections(s);
+	if (tool == NSX_TOOL_sql)
+		add_listed(s, "answer of SQL", "");
+}
+
 /* A call: what a tool takes, and what it gives. */
 static void put_tool(struct nsx_jsonw *w, enum nsx_tool_id tool)
 {
+	struct shape s = {.is_reply = true, .arena = nsx_arena_new()};
+
 	nsx_jsonw_str(w, "title", nsx_tools[tool].title);
 	nsx_jsonw_str(w, "description", nsx_tools[tool].text);
 	put_type(w, "object", false);
 	nsx_tool_input_schema(w, "properties.arguments", tool);
-	nsx_tool_output_schema(w, "properties.structuredContent", tool);
+	add_reply(&s, tool);
+	nsx_jsonw_object(w, "properties.structuredContent");
+	put_object(w, &s, "", false);
+	nsx_jsonw_end(w);
 	nsx_jsonw_bool(w, "additionalProperties", false);
+	free(s.v);
+	nsx_arena_free(s.arena);
 }
 
 int nsx_shape_schema(const char *name, struct nsx_jsonw **ret,

@@ -11,6 +11,7 @@
 	X(MEAN, "mean_ns", F64, "total / count")                              \
 	X(SHARE, "pct_of_window", F64, "total of the window's length")
 NSX_COLUMNS(cols, COLUMNS);
+const struct nsx_layout nsx_sums_layout = {NSX_COLS(cols)};
 
 struct tally_row {
 	const char *kind, *name;
@@ -81,9 +82,9 @@ int nsx_tally_end(struct nsx_tally *t, const char *key, int64_t whole_ns,
 	struct nsx_table *table;
 	int rc = 0;
 
-	*layout = (struct nsx_layout){.key = key, NSX_COLS(cols),
-				      .json_rows = (int)NSX_MIN(t->a->limit,
-								10000u)};
+	*layout = nsx_sums_layout;
+	layout->key = key;
+	layout->json_rows = (int)NSX_MIN(t->a->limit, 10000u);
 	table = nsx_add_table(t->a->out, layout);
 	for (size_t i = 0; i < t->n && !rc; i++) {
 		const struct tally_row *r = &t->rows[i];

@@ -137,7 +137,8 @@ struct call {
 	int64_t budget;
 	struct nsx_arena *arena;
 	struct nsx_loaded *trace;
-	const char *code; /* of a refusal; NULL: that of the error           */
+	enum nsx_tool_code code; /* of a refusal; NSX_NTOOL_CODES: that of
+				    the error                                */
 };
 
 static bool is_known(void *ctx, const char *key)
@@ -230,12 +231,12 @@ static int find_file(struct call *c, const char *path, const char **ret,
 		*ret = nsx_arena_strdup(c->arena, real);
 		return 0;
 	case NSX_PLACE_OUTSIDE:
-		c->code = "OUTSIDE_ROOTS";
+		c->code = NSX_OUTSIDE_ROOTS;
 		return nsx_fail(err, NSX_E_DENIED, "'%.200s' lies outside the "
 				"folders that this server may read; start it "
 				"with --root to add one", path);
 	default:
-		c->code = "NO_SUCH_TRACE";
+		c->code = NSX_NO_SUCH_TRACE;
 		return nsx_fail(err, NSX_E_IO, "there is no file '%.200s' under "
 				"the folders that this server may read", path);
 	}
@@ -268,7 +269,7 @@ static int load(struct call *c, struct nsx_err *err)
 		return err->rc;
 	c->trace = l;
 	if (c->str[A_EXPECT] && strcmp(c->str[A_EXPECT], l->id) != 0) {
-		c->code = "TRACE_CHANGED";
+		c->code = NSX_TRACE_CHANGED;
 		return nsx_fail(err, NSX_E_USAGE, "'%.200s' is now another "
 				"trace, with the id %s; what was learned of the "
 				"one before may not hold", c->str[A_TRACE],
@@ -382,14 +383,19 @@ static int reply(struct call *c, struct nsx_jsonw *w, struct nsx_err *err)
 	return rc;
 }
 
-static const char *code_of(const struct nsx_err *err)
+#define CODE(code) #code,
+const char *const nsx_tool_codes[NSX_NTOOL_CODES] = {NSX_TOOL_CODES(CODE)};
+#undef CODE
+
+static enum nsx_tool_code code_of(const struct nsx_err *err)
 {
-	static const char *const codes[] = {
-		[-NSX_E_IO] = "CANNOT_READ",	 [-NSX_E_DB] = "BAD_SQL",
-		[-NSX_E_SCHEMA] = "NOT_SQLITE",	 [-NSX_E_DATA] = "DAMAGED",
-		[-NSX_E_NOMEM] = "NO_MEMORY",	 [-NSX_E_USAGE] = "BAD_ARGUMENT",
-		[-NSX_E_DENIED] = "SQL_NOT_SELECT", [-NSX_E_NAME] = "BAD_COLUMN",
-		[-NSX_E_SLOW] = "TOO_SLOW"};
+	static const enum nsx_tool_code codes[] = {
+		[-NSX_E_IO] = NSX_CANNOT_READ, [-NSX_E_DB] = NSX_BAD_SQL,
+		[-NSX_E_SCHEMA] = NSX_NOT_SQLITE, [-NSX_E_DATA] = NSX_DAMAGED,
+		[-NSX_E_NOMEM] = NSX_NO_MEMORY,
+		[-NSX_E_USAGE] = NSX_BAD_ARGUMENT,
+		[-NSX_E_DENIED] = NSX_SQL_NOT_SELECT,
+		[-NSX_E_NAME] = NSX_BAD_COLUMN, [-NSX_E_SLOW] = NSX_TOO_SLOW};
 
 	return codes[-err->rc];
 }
@@ -398,7 +404,8 @@ static const char *code_of(const struct nsx_err *err)
 static void put_tries(const struct call *c, struct nsx_jsonw *w)
 {
 	enum { MOST = 5 };
-	bool named_none = c->code && strcmp(c->code, "TRACE_CHANGED") != 0;
+	bool named_none = c->code == NSX_OUTSIDE_ROOTS ||
+			  c->code == NSX_NO_SUCH_TRACE;
 	size_t n = 0;
 	const char **v = named_none ? nsx_roots_traces(&c->box->roots, MOST,
 						       c->arena, &n) : NULL;
@@ -420,7 +427,8 @@ static void refuse(const struct call *c, const struct nsx_err *why,
 	enum { MESSAGE = 600 };
 	struct nsx_jsonw *doc = nsx_jsonw_new();
 	struct nsx_buf message = {0}, text = {0};
-	const char *code = c->code ? c->code : code_of(why);
+	const char *code = nsx_tool_codes[c->code != NSX_NTOOL_CODES ?
+						  c->code : code_of(why)];
 
 	nsx_reply_text(&message, why->msg, MESSAGE);
 	nsx_buf_printf(&text, "%s: %s", code, message.p);
@@ -443,7 +451,8 @@ int nsx_tool_call(struct nsx_toolbox *t, enum nsx_tool_id tool,
 		  struct nsx_err *err)
 {
 	struct call c = {.box = t, .tool = tool, .in = arguments,
-			 .budget = t->budget, .arena = nsx_arena_new()};
+			 .budget = t->budget, .arena = nsx_arena_new(),
+			 .code = NSX_NTOOL_CODES};
 	int rc = read_args(&c, err);
 
 	if (!rc)

@@ -31,6 +31,16 @@ struct nsx_toolbox { /* what the calls of a server share */
 	bool text_is_json; /* the text is a copy of the structure            */
 };
 
+/* Why a call is refused. */
+#define NSX_TOOL_CODES(X)                                                     \
+	X(CANNOT_READ) X(BAD_SQL) X(NOT_SQLITE) X(DAMAGED) X(NO_MEMORY)        \
+	X(BAD_ARGUMENT) X(SQL_NOT_SELECT) X(BAD_COLUMN) X(TOO_SLOW)            \
+	X(OUTSIDE_ROOTS) X(NO_SUCH_TRACE) X(TRACE_CHANGED)
+#define NSX_TOOL_CODE(code) NSX_##code,
+enum nsx_tool_code { NSX_TOOL_CODES(NSX_TOOL_CODE) NSX_NTOOL_CODES };
+#undef NSX_TOOL_CODE
+extern const char *const nsx_tool_codes[NSX_NTOOL_CODES];
+
 /* The schemas of a tool (JSON Schema 2020-12), as values of an open object. */
 void nsx_tool_input_schema(struct nsx_jsonw *w, const char *key,
 			   enum nsx_tool_id tool);

@@ -332,6 +332,20 @@ def check_threads_of_talk():
     ok('SIGTERM', killed.p.wait(timeout=10) == 0)
 
 
+def check_sections():
+    """Each section by itself, as the program's own schemas have it."""
+    import subprocess
+    c = client()
+    c.learn_tools()
+    lines = subprocess.run([program, 'passes'], capture_output=True, text=True).stdout.splitlines()
+    sections = [x.split()[0] for x in lines if x[:1].isalpha()]
+    ok('sections', len(sections) > 40, sections)
+    for trace in ('two_rank_straggler.sqlite', 'diff_renamed.sqlite', 'um_faults.sqlite'):
+        answers = [c.call('nsys_ask', trace=trace, question='section', argument=s) for s in sections]
+        ok('sections of ' + trace, not any(a.get('isError') for a in answers))
+    c.close()
+
+
 def outside_code(text):
     """Markdown without its code spans."""
     return re.sub(r'`[^`\n]*`', '', text)
@@ -458,7 +472,7 @@ elif not os.path.isdir(schemas.folder):
     skip("lines against the protocol's schemas: not here")
 for revision in LEGACY + [MODERN]:
     check_revision(revision)
-for check in (check_errors, check_files, check_loaded, check_transcripts, check_budget, check_threads_of_talk, check_names, check_secrets,
+for check in (check_errors, check_files, check_loaded, check_transcripts, check_budget, check_threads_of_talk, check_sections, check_names, check_secrets,
               check_config, check_mutations):
     try:
         check()

@@ -75,6 +75,8 @@ class Client:
         self.n = 0
         self.log = []
         self.tools = {}
+        self.checks = {}
+        self.program = program
         self.noise = []
         self.reader = threading.Thread(target=self._drain, daemon=True)
         self.reader.start()
@@ -135,16 +137,20 @@ class Client:
     def learn_tools(self):
         for tool in self.ask('tools/list')['result']['tools']:
             self.tools[tool['name']] = tool
+            if jsonschema:
+                whole = json.loads(subprocess.run([self.program, 'schema-json', 'tool:' + tool['name']],
+                                                  capture_output=True).stdout)
+                self.checks[tool['name']] = [jsonschema.Draft202012Validator(x) for x in (
+                    tool['inputSchema'], tool.get('outputSchema', {}), whole['properties']['structuredContent'])]
         return list(self.tools)
 
     def call(self, tool, token=None, **arguments):
-        """The result of a tool, checked against the schemas that it gave."""
-        if jsonschema and tool in self.tools:
-            jsonschema.Draft202012Validator(self.tools[tool]['inputSchema']).validate(arguments)
+        """The result of a tool, checked against the schemas that it gave, and those that the program prints."""
+        if tool in self.checks:
+            self.checks[tool][0].validate(arguments)
         result = self.ask('tools/call', {'name': tool, 'arguments': arguments}, token)['result']
-        if jsonschema and 'outputSchema' in self.tools.get(tool, {}):
-            jsonschema.Draft202012Validator(self.tools[tool]['outputSchema']).validate(
-                result['structuredContent'])
+        for output in self.checks.get(tool, [])[1:]:
+            output.validate(result['structuredContent'])
         return result
 
     def follow(self, step):

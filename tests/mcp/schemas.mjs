@@ -1,0 +1,83 @@
+// Documents against the schemas that the program prints, by ajv.
+// usage: node schemas.mjs NODE_MODULES PROGRAM FOLDER
+// FOLDER has documents NAME.KIND, one JSON value each; of those named MUTATE-* every
+// member is spoilt in turn, which the schema has to refuse.
+import { execFileSync } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+
+const [modules, program, folder] = process.argv.slice(2);
+const Ajv = createRequire(modules + '/')('ajv/dist/2020').default;
+let passed = 0, failed = 0;
+
+function check(what, good) {
+	if (good) passed++; else { failed++; console.log('FAIL json_schema:', what); }
+}
+
+const NEVER_NULL = ['severity', 'title', 'key', 'evidence', 'recommendation', 'is_part', 'count', 'calls'];
+const OPTIONAL = ['notes', 'sql', 'reason', 'per_iteration', 'exposed_ms', 'blocking_ms', 'same_stream_comm_ms'];
+const print = (...a) => execFileSync(program, ['schema-json', ...a], { encoding: 'utf8', maxBuffer: 1 << 26 });
+const schemas = {}, valid = {};
+for (const name of print().trim().split('\n')) {
+	schemas[name] = JSON.parse(print(name));
+	valid[name] = new Ajv({ strict: true, strictRequired: false, strictTypes: false, allErrors: false }).compile(schemas[name]);
+}
+
+/** The schema of a member, if it is one of a few words: those that the key allows. */
+function words(schema, path) {
+	for (const k of path)
+		schema = typeof k === 'number' ? schema?.items : schema?.properties?.[k] ?? schema?.additionalProperties;
+	return schema?.enum;
+}
+
+function* members(x, path = []) { // of all objects, and of the first row of each list
+	for (const k of Array.isArray(x) ? [0].filter(() => x.length) : Object.keys(x)) {
+		yield [x, k, [...path, k]];
+		if (x[k] && typeof x[k] === 'object' && !['sql', 'capabilities', 'tables'].includes(k))
+			yield* members(x[k], [...path, k]);
+	}
+}
+
+function mutate(file, kind, d) {
+	const refused = what => check(`${file}: ${what}`, !valid[kind](d));
+	for (const [x, k, path] of [...members(d)]) {
+		const was = x[k], where = path.join('.');
+		x[k] = [[]];
+		refused(`${where} may not be a list of lists`);
+		if (typeof was === 'string' && words(schemas[kind], path)) {
+			x[k] = 'no such word';
+			refused(`${where} may not be another word`);
+		}
+		if (NEVER_NULL.includes(k)) {
+			x[k] = null;
+			refused(`${where} may not be null`);
+		}
+		x[k] = was;
+	}
+	for (const x of [d, ...[...members(d)].map(([y, k]) => y[k])].filter(x => x?.constructor === Object)) {
+		x['no such key'] = 1;
+		refused(`no such key in {${Object.keys(x).slice(0, 4)}}`);
+		delete x['no such key'];
+	}
+	for (const [x, k, path] of [...members(d)].filter(([x]) => !Array.isArray(x))) {
+		const was = x[k];
+		delete x[k];
+		if (x.present === true && !OPTIONAL.includes(k) || typeof path.at(-2) === 'number')
+			refused(`${path.join('.')} may not be missing`);
+		x[k] = was;
+	}
+}
+
+for (const file of readdirSync(folder).sort()) {
+	const kind = file.split('.').pop();
+	if (!(kind in valid)) continue;
+	const text = readFileSync(`${folder}/${file}`, 'utf8');
+	if (!text || text.startsWith('{\n  "error"')) continue;
+	const d = JSON.parse(text);
+	const good = valid[kind](d), e = valid[kind].errors?.[0];
+	check(`${file}: ${e?.message} ${JSON.stringify(e?.params)} at ${e?.instancePath}`, good);
+	if (kind === 'report') check(`${file}: findings`, valid.findings(d.findings ?? []));
+	if (file.startsWith('MUTATE-') && good) mutate(file, kind, d);
+}
+console.log(`json_schema: ${passed} passed, ${failed} failed`);
+process.exit(failed ? 1 : 0);
