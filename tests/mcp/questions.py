@@ -21,13 +21,59 @@ TOP_CALL = '''SELECT value FROM CUPTI_ACTIVITY_KIND_RUNTIME JOIN StringIds ON id
     WHERE value LIKE 'cuda%' GROUP BY value ORDER BY sum("end" - start) DESC LIMIT 1'''
 
 
+def idle(db):
+    """Time of the GPU's hull of kernels in which neither kernel nor copy nor memset ran."""
+    spans = [r for t in ('KERNEL', 'MEMCPY', 'MEMSET') if db.execute(
+        "SELECT count(*) FROM sqlite_master WHERE name = 'CUPTI_ACTIVITY_KIND_' || ?", (t,)).fetchone()[0]
+        for r in db.execute('SELECT start, "end" FROM CUPTI_ACTIVITY_KIND_' + t)]
+    at, until = db.execute('SELECT min(start), max("end") FROM CUPTI_ACTIVITY_KIND_KERNEL').fetchone()
+    free = 0
+    for start, end in sorted(spans):
+        free += max(0, min(start, until) - at)
+        at = max(at, min(end, until))
+    return (free,)
+
+
+def outermost(db):
+    """How often the range of RANGE was open, not counting it inside itself, and how long."""
+    name = db.execute(RANGE).fetchone()[0]
+    count = total = 0
+    last = {}
+    for thread, start, end in db.execute("""SELECT globalTid, start, "end" FROM NVTX_EVENTS LEFT JOIN StringIds ON id = textId
+            WHERE coalesce(text, value) = ? AND "end" IS NOT NULL AND eventType = 59 ORDER BY 1, 2, 3 DESC""", (name,)):
+        if start >= last.get(thread, start):
+            count, total, last[thread] = count + 1, total + end - start, end
+    return count, total
+
+
+def launcher(db):
+    """The call that launched what ends the GPU's longest idle time."""
+    work = sorted(r for t in ('KERNEL', 'MEMCPY', 'MEMSET') for r in db.execute(
+        'SELECT start, "end", correlationId FROM CUPTI_ACTIVITY_KIND_' + t))
+    latest, best = work[0][1], (0, None)
+    for start, end, correlation in work[1:]:
+        best = max(best, (start - latest, correlation))
+        latest = max(latest, end)
+    return db.execute("""SELECT value FROM CUPTI_ACTIVITY_KIND_RUNTIME JOIN StringIds ON id = nameId
+        WHERE correlationId = ?""", best[1:]).fetchone()
+
+
+RANGE = """SELECT coalesce(text, value) AS name FROM NVTX_EVENTS LEFT JOIN StringIds ON id = textId
+    WHERE "end" IS NOT NULL AND eventType = 59 AND name NOT GLOB '*[0-9]*' GROUP BY 1 ORDER BY sum("end" - start) DESC LIMIT 1"""
+MAIN_THREAD = """SELECT globalTid % 16777216 FROM CUPTI_ACTIVITY_KIND_RUNTIME GROUP BY 1 ORDER BY count(*) DESC LIMIT 1"""
+LONGEST_AT = """SELECT ((start + "end") / 2) || 'ns' FROM CUPTI_ACTIVITY_KIND_KERNEL ORDER BY "end" - start DESC, start LIMIT 1"""
+LONGEST = 'SELECT start, "end" - start FROM CUPTI_ACTIVITY_KIND_KERNEL ORDER BY 2 DESC, 1 LIMIT 1'
+HULL = """SELECT min(start) || 'ns..' || max("end") || 'ns' FROM CUPTI_ACTIVITY_KIND_KERNEL"""
+
+
 def ask(question, argument=None):
     return ('nsys_ask', {'question': question, **({'argument': argument} if argument else {})})
 
 
 EXPLAIN = ('nsys_explain', {})
 # Trace, question, first call, kinds of questions to follow, how the answer looks
-# (%s: what the SQL gives, one row, a column each), and the SQL.
+# (%s: what the SQL, or the function of the database, gives, one row, a column each).
+# An argument that is a SELECT stands for its one value.
 QUESTIONS = [
     ('h100_2gpu_1s', 'What bounds this run?', EXPLAIN, [], 'copy-bound', None),
     ('h100_2gpu_1s', 'Which way do the copies go that cost most?', EXPLAIN, ['finding'], '%s',
@@ -73,20 +119,55 @@ QUESTIONS = [
      '"shift_pct_of_before":12\\.', None),
     (None, 'How many ranks are in this job?', ('nsys_fleet', {'traces': ['job_rank0.sqlite', 'job_rank1.sqlite']}), [],
      '"ranks":2', None),
+    # These were worked out before anything was asked.
+    ('a100_video', 'Which is the longest kernel?', ask('kernel', '.'), ['at'], '"start_ns":%s,"duration_ns":%s', LONGEST),
+    ('jetson_orin', 'How many bytes went to the GPU?', ask('section', 'copies'), [], '"direction":"HtoD"[^}]*"bytes":%s',
+     'SELECT sum(bytes) FROM CUPTI_ACTIVITY_KIND_MEMCPY WHERE copyKind = 1'),
+    ('mpi_p2p_4gpu', 'Which MPI call takes most time?', ask('section', 'library_calls'), [], '"rows":\\[{[^}]*"%s"',
+     """SELECT value FROM (SELECT textId, start, "end" FROM MPI_P2P_EVENTS UNION ALL SELECT textId, start, "end" FROM MPI_OTHER_EVENTS
+        UNION ALL SELECT textId, start, "end" FROM MPI_COLLECTIVES_EVENTS UNION ALL SELECT textId, start, "end" FROM MPI_START_WAIT_EVENTS)
+        JOIN StringIds ON id = textId GROUP BY 1 ORDER BY sum("end" - start) DESC LIMIT 1"""),
+    ('nsys2020_openacc', 'How long did the GPU idle between its first kernel and its last?', ask('window', HULL), [],
+     '"GPU 0":{[^}]*"idle_ns":%s', idle),
+    ('graph_nodes_2021', 'How often is the graph launched?', ask('section', 'cuda_graphs'), [], '"launches":%s',
+     """SELECT count(*) FROM CUPTI_ACTIVITY_KIND_RUNTIME JOIN StringIds ON id = nameId WHERE value LIKE 'cudaGraphLaunch%'"""),
+    ('cutlass_callchains', 'What does the launching thread spend its time in?', ask('thread', MAIN_THREAD), [],
+     '"calls":\\[{[^}]*"name":"%s","count":%s,"total_ns":%s', """SELECT value, count(*), sum("end" - start)
+        FROM CUPTI_ACTIVITY_KIND_RUNTIME JOIN StringIds ON id = nameId GROUP BY 1 ORDER BY 3 DESC LIMIT 1"""),
+    ('nccl_2proc_skewed', 'How long do sends and receives take?', ask('kernel', 'SendRecv'), [], '"total_ns":%s',
+     """SELECT sum("end" - start) FROM CUPTI_ACTIVITY_KIND_KERNEL JOIN StringIds ON id = shortName
+        WHERE value LIKE '%SendRecv%'"""),
+    ('windows_2026', 'What runs in the middle of the longest kernel?', ask('at', LONGEST_AT), [],
+     '"start_ns":%s,"duration_ns":%s', LONGEST),
+    ('mfu_2gpu_before', 'How often, and how long, is the range open that takes most time?', ask('range', RANGE), [],
+     '"count":%s,"host_ns":%s', outermost),
+    ('a100_gpu_metrics', 'What is the most that was sent over PCIe?', ask('section', 'gpu_metrics'), [],
+     '"metric_name":"PCIe TX Throughput[^}]*"max":%s',
+     """SELECT max(value) FROM GPU_METRICS JOIN TARGET_INFO_GPU_METRICS USING (typeId, metricId)
+        WHERE metricName LIKE 'PCIe TX%' AND timestamp BETWEEN (SELECT min(start) FROM CUPTI_ACTIVITY_KIND_KERNEL)
+        AND (SELECT max("end") FROM CUPTI_ACTIVITY_KIND_KERNEL)"""),
+    ('nsys2020_cudf', 'Which call launched what ended the longest idle time?', ask('gaps', HULL), ['why'],
+     'launched by `?%s', launcher),
 ]
 
 
-def wanted(trace, pattern, sql):
-    if not sql:
+def database(trace):
+    return sqlite3.connect('file:%s?mode=ro' % os.path.join(shared, 'traces', trace + '.sqlite'), uri=True)
+
+
+def wanted(trace, pattern, source):
+    if not source:
         return pattern
-    db = sqlite3.connect('file:%s?mode=ro' % os.path.join(shared, 'traces', trace + '.sqlite'), uri=True)
-    return pattern % tuple(re.escape(re.sub(r'_v\d+$', '', str(v))) for v in db.execute(sql).fetchone())
+    row = source(database(trace)) if callable(source) else database(trace).execute(source).fetchone()
+    return pattern % tuple(re.escape(re.sub(r'_v\d+$', '', str(v))) for v in row)
 
 
 def answer(client, trace, call, follow):
     """What the client has seen when it stops, the calls and the tokens that took."""
     seen, tokens, calls = '', 0, 0
     tool, arguments = call
+    if str(arguments.get('argument')).startswith('SELECT '):
+        arguments = dict(arguments, argument=str(database(trace).execute(arguments['argument']).fetchone()[0]))
     arguments = dict(arguments, **({'trace': trace + '.sqlite'} if trace else {}))
     while True:
         d = client.call(tool, **arguments)['structuredContent']
