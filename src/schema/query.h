@@ -4,7 +4,7 @@
 
 struct nsx_query {
 	const char *name; /* of the file, without .sql; a leading '_' marks a
-			     private view that other queries build on */
+			     private table that other queries build on */
 	const char *text;
 };
 

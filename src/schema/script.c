@@ -4,7 +4,9 @@
 
 struct reads {
 	bool view[NSX_NVIEWS], field[NSX_NFIELDS];
-	bool *query; /* by nsx_queries: the private views */
+	bool *query;	 /* by nsx_queries: the private tables     */
+	unsigned *order; /* the same, each after those that it reads */
+	unsigned norder;
 };
 
 struct nsx_scripts {
@@ -70,7 +72,7 @@ static void note_names(const char *text, struct reads *r)
 				note_fields(v, p, n, r);
 }
 
-/* Adds what the query reads, by itself or through private views. */
+/* Adds what the query reads, by itself or through private tables. */
 static void add_reads(const struct nsx_scripts *x, size_t query,
 		      struct reads *all)
 {
@@ -84,6 +86,7 @@ static void add_reads(const struct nsx_scripts *x, size_t query,
 		if (r->query[i] && !all->query[i]) {
 			all->query[i] = true;
 			add_reads(x, i, all);
+			all->order[all->norder++] = i;
 		}
 }
 
@@ -113,7 +116,10 @@ void nsx_scripts_add(const struct nsx_scripts *x,
 		     struct nsx_buf *b)
 {
 	struct nsx_arena *a = nsx_arena_new();
-	struct reads all = {.query = nsx_arena_get(a, nsx_nqueries)};
+	struct reads all = {
+		.query = nsx_arena_get(a, nsx_nqueries),
+		.order = nsx_arena_get(a, nsx_nqueries * sizeof(*all.order)),
+	};
 
 	for (size_t i = 0; i < n; i++)
 		add_reads(x, (size_t)(queries[i] - nsx_queries), &all);
@@ -122,13 +128,14 @@ void nsx_scripts_add(const struct nsx_scripts *x,
 			nsx_schema_view_sql(x->schema, v, all.field, b);
 			nsx_buf_adds(b, ";\n");
 		}
-	for (unsigned i = 0; i < nsx_nqueries; i++)
-		if (all.query[i]) {
-			nsx_buf_printf(b, "CREATE TEMP VIEW %s AS\n",
-				       nsx_queries[i].name);
-			nsx_buf_adds(b, nsx_queries[i].text);
-			nsx_buf_adds(b, ";\n");
-		}
+	/* Tables: as a view, what several places read is computed in each. */
+	for (unsigned i = 0; i < all.norder; i++) {
+		const struct nsx_query *q = &nsx_queries[all.order[i]];
+
+		nsx_buf_printf(b, "CREATE TEMP TABLE %s AS\n", q->name);
+		nsx_buf_adds(b, q->text);
+		nsx_buf_adds(b, ";\n");
+	}
 	for (size_t i = 0; i < n; i++) {
 		nsx_buf_adds(b, i ? "\n" : "");
 		nsx_buf_adds(b, queries[i]->text);

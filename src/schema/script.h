@@ -1,7 +1,8 @@
 /* script.h - queries as scripts that run without this program.
  *
  * A script creates the TEMP views that its queries read, as they are for this
- * file and with the columns that are named; then come the queries.  What is
+ * file and with the columns that are named, and TEMP tables of the private
+ * queries that they build on; then come the queries.  What is
  * read is found by the words of the texts.  So a text names each column that it
  * reads of a view of fields.def ("*" would give it none), and a column may be
  * there without need where something else in the text has its name.

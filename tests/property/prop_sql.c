@@ -3,10 +3,10 @@
  * usage: prop_sql TRACE...
  *
  * Each trace is explained, then each query whose head names a table
- * ("-- @table KEY") is run as the script that users get, on a connection that
- * has nothing of ours.  Its rows and the table's must be the same multiset on
- * the columns both have: integers and text exactly, reals to 1e-9.  Queries of
- * analyses that could not be computed must still prepare.
+ * ("-- @table KEY") is run on a connection that has nothing of ours but what
+ * one script of all queries makes for them.  Its rows and the table's must be
+ * the same multiset on the columns both have: integers and text exactly, reals
+ * to 1e-9.  Queries of analyses that could not be computed must still prepare.
  */
 #include <math.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@
 #include "passes/pass.h"
 #include "schema/script.h"
 
-enum { MAX_COLUMNS = 64, SHOWN = 3, SLOW_S = 5 };
+enum { MAX_COLUMNS = 64, MAX_QUERIES = 64, SHOWN = 3, SLOW_S = 5 };
 #define TOLERANCE 1e-9
 
 static int failures, compared, prepared;
@@ -299,33 +299,6 @@ static int run_query(struct nsx_db *db, const struct nsx_query *q,
 	return rc;
 }
 
-/* The script's views on a connection of its own, then its query. */
-static void check_query(const struct nsx_schema *s,
-			const struct nsx_scripts *scripts,
-			const struct nsx_query *q, const struct nsx_table *t)
-{
-	struct timespec t0, t1;
-	struct nsx_buf b = {0};
-	struct nsx_db *db = nsx_db_clone(s->db);
-	struct nsx_err err;
-	int rc;
-
-	nsx_scripts_add(scripts, &q, 1, &b);
-	clock_gettime(CLOCK_MONOTONIC, &t0);
-	b.p[b.n - strlen(q->text) - strlen(";\n")] = '\0';
-	rc = nsx_db_exec(db, b.p, &err);
-	if (!rc)
-		rc = run_query(db, q, t, &err);
-	if (rc)
-		fail(q->name, "fails", err.msg);
-	clock_gettime(CLOCK_MONOTONIC, &t1);
-	if (t1.tv_sec - t0.tv_sec >= SLOW_S)
-		printf("%s: %s: took %ld s\n", trace_name, q->name,
-		       (long)(t1.tv_sec - t0.tv_sec));
-	nsx_db_close(db);
-	nsx_buf_done(&b);
-}
-
 static const struct nsx_table *find_table(const struct nsx_section *s,
 					  const char *key)
 {
@@ -339,21 +312,56 @@ static const struct nsx_table *find_table(const struct nsx_section *s,
 	return NULL;
 }
 
-static void check_section(const struct nsx_report *r,
-			  const struct nsx_section *s,
-			  const struct nsx_scripts *scripts)
+/* A connection with what the queries of all sections read, made by one script:
+ * tables that several of them read are computed once. NULL: failed.
+ */
+static struct nsx_db *open_script(const struct nsx_report *r)
+{
+	struct nsx_scripts *scripts = nsx_scripts_new(r->trace->schema);
+	struct nsx_db *db = nsx_db_clone(r->trace->schema->db);
+	const struct nsx_query *queries[MAX_QUERIES], *q;
+	struct nsx_buf b = {0};
+	struct nsx_err err;
+	size_t n = 0;
+
+	for (size_t s = 0; s < r->nsections; s++) {
+		const struct nsx_pass *pass = r->sections[s].pass;
+
+		for (unsigned i = 0; (q = nsx_pass_query(pass, i)); i++)
+			if (n < MAX_QUERIES)
+				queries[n++] = q;
+	}
+	nsx_scripts_add(scripts, queries, n, &b);
+	*strstr(b.p, queries[0]->text) = '\0';
+	if (nsx_db_exec(db, b.p, &err)) {
+		fail("the script", "fails", err.msg);
+		nsx_db_close(db);
+		db = NULL;
+	}
+	nsx_buf_done(&b);
+	nsx_scripts_free(scripts);
+	return db;
+}
+
+static void check_section(struct nsx_db *db, const struct nsx_section *s)
 {
 	const struct nsx_query *q;
 	char key[64];
 
 	for (unsigned i = 0; (q = nsx_pass_query(s->pass, i)); i++) {
 		const struct nsx_table *t = NULL;
+		time_t begun = time(NULL);
+		struct nsx_err err;
 
 		if (s->status == NSX_S_ANSWERED && !s->sql_differs &&
 		    table_of(q->text, key, sizeof(key)) &&
 		    !(t = find_table(s, key)))
 			fail(q->name, "its analysis has no table", key);
-		check_query(r->trace->schema, scripts, q, t);
+		if (run_query(db, q, t, &err))
+			fail(q->name, "fails", err.msg);
+		if (time(NULL) - begun >= SLOW_S)
+			printf("%s: %s: took %ld s\n", trace_name, q->name,
+			       (long)(time(NULL) - begun));
 	}
 }
 
@@ -361,15 +369,15 @@ static int check_trace(const char *path, struct nsx_err *err)
 {
 	struct nsx_opts o = {NSX_OPTS_DEFAULT, .path = path, .threads = 2};
 	struct nsx_report *r;
-	struct nsx_scripts *scripts;
+	struct nsx_db *db;
 	int rc = nsx_report_open(&o, &r, err);
 
 	if (rc)
 		return rc;
-	scripts = nsx_scripts_new(r->trace->schema);
-	for (size_t i = 0; i < r->nsections; i++)
-		check_section(r, &r->sections[i], scripts);
-	nsx_scripts_free(scripts);
+	db = open_script(r);
+	for (size_t i = 0; db && i < r->nsections; i++)
+		check_section(db, &r->sections[i]);
+	nsx_db_close(db);
 	nsx_report_free(r);
 	return 0;
 }
