@@ -1,7 +1,8 @@
 #!/bin/sh
-# All tests, suite by suite, as many side by side as there are processors; what a
-# suite prints is printed whole when it has ended. Each ends with "NAME: N passed,
-# N failed [, N skipped]", and the last line is the sum.
+# All tests, suite by suite, side by side: one more than there are processors, as
+# some wait. What a suite prints is printed whole when it has ended. Each ends with
+# "NAME: N passed, N failed [, N skipped]", and the last line is the sum; before it
+# stand the five that took longest.
 # usage: run.sh BUILD_DIR
 set -u
 b=$1 one=${2:-}
@@ -21,8 +22,10 @@ if [ -n "$one" ]; then
 	esac
 	begun=$(date +%s)
 	"$one" "$@" >"$log" 2>&1
+	took=$(($(date +%s) - begun))
 	[ -n "$(count "$log")" ] || echo "FAIL: $one did not finish" >>"$log"
-	{ echo "== $one $* ($(($(date +%s) - begun)) s)"; cat "$log"; } >"$log.whole"
+	echo "$took $(basename "$one" .sh)" >>"$out/seconds"
+	{ echo "== $one $* ($took s)"; cat "$log"; } >"$log.whole"
 	exec flock "$out" cat "$log.whole"
 fi
 
@@ -35,7 +38,7 @@ done >"$out/list"
 for s in "$here/unit.sh" "$here/golden.sh" "$here"/suite/*.sh; do
 	case " $slow " in *" $(basename "$s" .sh) "*) ;; *) echo "$s" ;; esac
 done >>"$out/list"
-xargs -P "$(nproc)" -I{} "$0" "$b" {} <"$out/list"
+xargs -P $(($(nproc) + 1)) -I{} "$0" "$b" {} <"$out/list"
 
 pass=0 fail=0 skip=0
 while read -r s; do
@@ -44,5 +47,6 @@ while read -r s; do
 	set -- ${line:-0 1}
 	pass=$((pass + $1)); fail=$((fail + $2)); skip=$((skip + ${3:-0}))
 done <"$out/list"
+sort -rn "$out/seconds" | head -n 5 | awk '{ printf "%s %s %d s", (NR > 1 ? "," : "longest:"), $2, $1 } END { print "" }'
 echo "$pass passed, $fail failed, $skip skipped"
 [ "$fail" -eq 0 ]
