@@ -1,6 +1,7 @@
 // Opens pages of reports in headless Chromium and uses them as a reader would.
 // usage: node check.mjs NODE_MODULES PAGE...
-// Prints a line for each fault; exit status 1 if there is one.
+// Prints a line for each fault, and 'ok PAGE' where there is none; exit status 1 if
+// there is one.
 import {createRequire} from 'node:module';
 import fs from 'node:fs';
 import path from 'node:path';
@@ -115,6 +116,10 @@ async function look(page, file) {
   const over = await page.evaluate(() => document.documentElement.scrollWidth - 360);
   if (over > 0) fault(file, `${over} pixels too wide for 360`);
 }
-for (const file of pages) await read(file).catch((e) => fault(file, e.message.split('\n')[0]));
+for (const file of pages) {
+  const before = bad;
+  await read(file).catch((e) => fault(file, e.message.split('\n')[0]));
+  if (bad === before) console.log(`ok ${path.basename(file)}`);
+}
 await browser.close();
 process.exit(bad ? 1 : 0);
