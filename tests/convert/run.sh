@@ -22,15 +22,21 @@ engine=
 if command -v node >/dev/null && command -v npm >/dev/null && [ -x "$shared/tools/get-trace-processor" ]; then
 	engine=$("$shared/tools/get-trace-processor" "$b/trace-processor" 2>/dev/null) || engine=
 fi
+# Each run compiles the engine anew: quickly, where node can, as traces are small.
+node=(node --liftoff-only)
+"${node[@]}" -e 0 2>/dev/null || node=(node)
+query() { # OUT SQL...
+	"${node[@]}" "$shared/tools/tpquery.mjs" "$engine" "$@" 2>/dev/null
+}
 perfetto() { # OUT -> perfetto.txt
-	node "$shared/tools/tpquery.mjs" "$engine" "$1" \
+	query "$1" \
 		"select name, value from stats where value > 0 and severity != 'info'" \
 		"select count(*), sum(dur) from slice" \
 		"select count(*) from flow" \
 		"select count(*) from counter" \
 		"select count(*), sum(dur) from gpu_slice" \
 		"select count(*) from flow f join slice a on f.slice_out = a.id join slice b on f.slice_in = b.id where b.ts < a.ts" \
-		2>/dev/null >perfetto.txt
+		>perfetto.txt
 }
 # The same trace as packets: what the reader finds there are the figures of the
 # JSON, which were held against the tables; GPU work, too, is of its typed kind.
@@ -156,9 +162,9 @@ PY
 ok "run phases, iterations and findings stand where the report has them" test $? = 0
 if [ -n "$engine" ]; then
 	"$prog" convert "$t" -q -o told.pftrace
-	node "$shared/tools/tpquery.mjs" "$engine" told.pftrace "select count(*) from slice where name is null" \
-		"select count(*) > 0 from slice s join track t on s.track_id = t.id join track p on t.parent_id = p.id where p.name = 'nsys-explain'" \
-		2>/dev/null | grep -v '^#' | tr '\n' ' ' >told
+	query told.pftrace "select count(*) from slice where name is null" \
+		"select count(*) > 0 from slice s join track t on s.track_id = t.id join track p on t.parent_id = p.id where p.name = 'nsys-explain'" |
+		grep -v '^#' | tr '\n' ' ' >told
 	ok "no slice of packets lacks its name, and the report's stand under it" grep -q '^count(\*) 0 count(\*) > 0 1 $' told
 fi
 
@@ -209,15 +215,15 @@ assert [f['machine']['name'] for f in m['files']] == ['host 0', 'host 1'] and m[
 if [ -n "$engine" ]; then
 	"$prog" convert "$fix/launch_bound.sqlite" -q -o one.pftrace --only $rows
 	figures() { # FILE FACTOR: slices, sums, arrows; whether any is lost or backward; how far apart the two first kernels are
-		node "$shared/tools/tpquery.mjs" "$engine" "$1" "select count(*) * $2, sum(dur) * $2 from slice" \
+		query "$1" "select count(*) * $2, sum(dur) * $2 from slice" \
 			"select count(*) * $2, sum(dur) * $2 from gpu_slice" "select count(*) * $2 from flow" \
 			"select count(*) from flow f join slice a on f.slice_out = a.id join slice b on f.slice_in = b.id where b.ts < a.ts" \
-			"select name, value from stats where value > 0 and severity != 'info'" 2>/dev/null | grep -v '^#'
+			"select name, value from stats where value > 0 and severity != 'info'" | grep -v '^#'
 	}
 	figures one.pftrace 2 | sed 's/ \* [12]//g' >one; figures job.pftrace 1 | sed 's/ \* [12]//g' >two; figures job.tar 1 | sed 's/ \* [12]//g' >archive
 	ok "two traces in one file are twice one" cmp one two
 	ok "in an archive, too" cmp one archive
-	node "$shared/tools/tpquery.mjs" "$engine" job.pftrace "select max(t) - min(t), count(*) from (select min(ts) as t from gpu_slice s join track on s.track_id = track.id group by machine_id)" 2>/dev/null | tail -n1 >apart
+	query job.pftrace "select max(t) - min(t), count(*) from (select min(ts) as t from gpu_slice s join track on s.track_id = track.id group by machine_id)" | tail -n1 >apart
 	ok "on one clock, each on its machine" test "$(cat apart)" = "1000000|2"
 fi
 for f in "$fix"/*.sqlite; do # one without a rank
