@@ -51,7 +51,7 @@ $B/$(SO): $(filter-out $B/src/cli/%,$(LIB))
 	$(Q)$(CC) $(CFLAGS) -shared -Wl,-soname,$(SO) -Wl,--no-undefined -Wl,-z,relro,-z,now $(SAN) \
 	  -o $@ $^ $(LDFLAGS) $(LIBS)
 	$(Q)ln -sf $(SO) $B/libnsx.so
-$B/libnsx.pc: Makefile
+$B/libnsx.pc: FORCE # PREFIX may be another
 	@mkdir -p $(@D)
 	$(Q)printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$${prefix}/lib' 'includedir=$${prefix}/include' '' \
 	  'Name: libnsx' 'Description: explains NVIDIA Nsight Systems exports' 'Version: $(VERSION)' \
@@ -106,7 +106,11 @@ FIX  := $(patsubst tests/fixtures/%.sql,$B/fixtures/%.sqlite,$(sort $(wildcard t
 UNIT := $(patsubst tests/%.c,$B/tests/%,$(sort $(wildcard tests/unit/test_*.c tests/property/prop_*.c)))
 FUZZ := $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 fixtures: $(FIX)
-test-programs: all fixtures $B/fleet-gen $(UNIT) $(FUZZ:%=$B/replay/%)
+test-programs: all fixtures $B/$(PROG)-faults $B/fleet-gen $(UNIT) $(FUZZ:%=$B/replay/%)
+
+# The program with allocations that can be made to fail.
+$B/$(PROG)-faults: src/base/arena.c $B/src/main.o $B/libnsx.a
+	$(Q)$(CC) $(STD) $(WARN) $(HARD) $(CFLAGS) -DNSX_FAULTS $(LINK) -o $@ $^ $(LDFLAGS) $(LIBS)
 
 $B/mkfixture: tests/mkfixture.c
 	@mkdir -p $(@D)
@@ -147,7 +151,7 @@ valgrind: all fixtures
 coverage:
 	@tests/deps.sh coverage
 	rm -rf $B/coverage
-	GCOV_ERROR_FILE=/dev/null NSX_FAULT_CFLAGS='-O0 -g --coverage' $(MAKE) check B=$B/coverage \
+	GCOV_ERROR_FILE=/dev/null $(MAKE) check B=$B/coverage \
 	  CFLAGS='-O0 -g --coverage' SAN=-fprofile-update=atomic
 	tests/coverage.sh $B/coverage
 # Fuzzing --------------------------------------------------------------------

@@ -1,19 +1,18 @@
 #!/bin/sh
 # Every allocation sized by data fails in turn: one line that says so, no crash,
-# nothing left behind. A build with -DNSX_FAULTS counts them. STEP=1 tries each.
+# nothing left behind. `make test-programs` links a program that counts them.
+# STEP=1 tries each.
 # usage: faults.sh BUILD_DIR
 set -u
 b=$(cd "$1" && pwd)
-here=$(cd "$(dirname "$0")/../.." && pwd)
-make -s -C "$here" CI= B="$b/faults" CFLAGS="${NSX_FAULT_CFLAGS:--O1 -g} -DNSX_FAULTS" all >/dev/null 2>&1 || { echo "FAIL: the injection build does not build"; exit 1; }
-prog=$b/faults/nsys-explain
+prog=$b/nsys-explain-faults
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
 pass=0 fail=0
 SOURCE_DATE_EPOCH=1767225600; export SOURCE_DATE_EPOCH # else a report lists sums of files that tell the time
 for f in synthetic nccl_payload memory_usage gpu_metrics graphs_node; do
-	NSX_FAULT_COUNT=count "$prog" "$b/fixtures/$f.sqlite" --threads 1 --out sound -q || exit 1
+	NSX_FAULT_COUNT=count "$prog" "$b/fixtures/$f.sqlite" --threads 1 --out sound -q && [ -s count ] || exit 1
 	mv sound/report.json sound.json
 	for n in $(seq 1 "${STEP:-7}" "$(cat count)"); do
 		NSX_FAULT_ALLOC=$n "$prog" "$b/fixtures/$f.sqlite" --threads 1 --out o -q >out 2>err; rc=$?
