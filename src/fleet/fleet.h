@@ -132,7 +132,8 @@ struct nsx_late { /* ranks that hold the others up */
 				rank on                                      */
 	unsigned nhops;
 };
-enum nsx_not_named { NSX_NOT_PROVEN, NSX_NOT_WAITED_FOR, NSX_PAIRS_UNKNOWN };
+enum nsx_not_named { NSX_NOT_PROVEN, NSX_NOT_WAITED_FOR, NSX_PAIRS_UNKNOWN,
+		     NSX_ORDER_UNKNOWN /* clocks contradict each other */ };
 struct nsx_suspect { /* who took most over the others, and is not named       */
 	enum nsx_not_named why;
 	uint32_t rank;	 /* index                                            */

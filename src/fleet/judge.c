@@ -82,6 +82,28 @@ static void find_excess(struct judge *j, double *scratch)
 	}
 }
 
+/* Who was not recorded for nine tenths of the steps is compared in fewer. */
+static void warn_of_short(struct nsx_fleet *f)
+{
+	const struct nsx_frank *first = NULL;
+	uint32_t n = 0;
+
+	for (uint32_t r = 0; r < f->nranks; r++)
+		if (f->rank[r].nsteps * 10 < (int64_t)f->nsteps * 9) {
+			first = first ? first : &f->rank[r];
+			n++;
+		}
+	if (n == 1)
+		nsx_fleet_warn(f, "rank %lld was recorded in %lld of %zu steps "
+			       "only", (long long)first->number,
+			       (long long)first->nsteps, f->nsteps);
+	else if (n)
+		nsx_fleet_warn(f, "%u ranks, the first is rank %lld, were "
+			       "recorded in fewer than nine tenths of the "
+			       "steps: ranks.csv has how many", n,
+			       (long long)first->number);
+}
+
 /* Chance ------------------------------------------------------------------------------*/
 
 static uint64_t next_random(uint64_t *state)
@@ -586,6 +608,14 @@ static bool has_unknown_pairs(const struct nsx_fleet *f)
 	return false;
 }
 
+static bool has_unknown_order(const struct nsx_fleet *f)
+{
+	for (uint32_t i = 0; i < f->nclocks; i++)
+		if (f->clock[i].component)
+			return true;
+	return false;
+}
+
 /* Where nobody is named: who took most over the others, and why that is no
  * verdict.  Few ranks or few steps prove little; what is proven may cost nobody
  * anything.
@@ -605,7 +635,8 @@ static void find_suspect(const struct judge *j)
 		x->nsteps += j->excess[s * f->nranks + x->rank] >=
 			     LEAST_SHARE * f->step_ns;
 	x->why = x->p >= LEAST_P ? NSX_NOT_PROVEN :
-		 has_unknown_pairs(f) ? NSX_PAIRS_UNKNOWN : NSX_NOT_WAITED_FOR;
+		 has_unknown_pairs(f) ? NSX_PAIRS_UNKNOWN :
+		 has_unknown_order(f) ? NSX_ORDER_UNKNOWN : NSX_NOT_WAITED_FOR;
 	if (f->nlate || f->is_rotating || x->nsteps < 2 ||
 	    x->excess_ns < LEAST_SHARE * f->step_ns)
 		x->nsteps = 0;
@@ -715,6 +746,32 @@ static void follow(const struct judge *j, const struct nsx_passed *s,
 		l->hop[l->nhops] = way[n - 1 - l->nhops];
 }
 
+/* Of several that are as late as each other each costs nothing alone, for the rest
+ * are still there: what they cost together, beyond those that are priced.
+ */
+static int price_group(struct judge *j, const uint32_t *v, uint32_t n,
+		       uint32_t *all, uint32_t nall, struct nsx_err *err)
+{
+	struct nsx_fleet *f = j->f;
+	struct nsx_passed passed = new_passed(j);
+	struct nsx_late *l;
+	double together;
+
+	memcpy(all + nall, v, n * sizeof(*v));
+	qsort(all, nall + n, sizeof(*all), nsx_cmp_u32);
+	if (nsx_fleet_replay(f, all, nall + n, NULL, 0, &passed, &together,
+			     err))
+		return err->rc;
+	if (together - f->all_recoverable_ns < LEAST_SHARE * f->step_ns)
+		return 0;
+	l = add_late(j, v, n);
+	qsort(l->ranks, n, sizeof(*l->ranks), nsx_cmp_u32);
+	l->recoverable_ns = together - f->all_recoverable_ns;
+	f->all_recoverable_ns = together;
+	follow(j, &passed, l);
+	return 0;
+}
+
 /* Prices the late ones alone, and together in order; who adds next to nothing
  * to the ones before it is not held against anybody.
  */
@@ -722,8 +779,12 @@ static int price(struct judge *j, struct nsx_err *err)
 {
 	struct nsx_fleet *f = j->f;
 	uint32_t *all = nsx_arena_get(j->a, f->nranks * 4), n = 0;
+	uint32_t *rest = nsx_arena_get(j->a, f->nranks * 4), nrest = 0;
 	size_t kept = 0, tried = NSX_MIN(f->nlate, MOST_LATE);
 
+	for (size_t i = tried; i < f->nlate; i++)
+		for (uint32_t k = 0; k < f->late[i].n; k++)
+			rest[nrest++] = f->late[i].ranks[k];
 	for (size_t i = 0; i < tried; i++) {
 		struct nsx_passed passed = new_passed(j);
 		struct nsx_late l = f->late[i];
@@ -743,6 +804,8 @@ static int price(struct judge *j, struct nsx_err *err)
 		if (together - f->all_recoverable_ns <
 		    (kept ? LEAST_ADDED : LEAST_SHARE) * f->step_ns) {
 			remove_ranks(all, n + l.n, &l);
+			memcpy(rest + nrest, l.ranks, l.n * sizeof(*rest));
+			nrest += l.n;
 			continue;
 		}
 		f->all_recoverable_ns = together;
@@ -750,7 +813,7 @@ static int price(struct judge *j, struct nsx_err *err)
 		f->late[kept++] = l;
 	}
 	f->nlate = kept;
-	return 0;
+	return nrest > 1 ? price_group(j, rest, nrest, all, n, err) : 0;
 }
 
 /* Slow links are late ranks of their own: their members. */
@@ -799,6 +862,7 @@ int nsx_fleet_judge(struct nsx_fleet *f, struct nsx_err *err)
 		rc = err->rc;
 	if (!rc && f->nsteps) {
 		find_excess(&j, scratch);
+		warn_of_short(f);
 		test_ranks(&j, block_of(&j, scratch));
 		rc = name_late(&j, err);
 		if (!rc) {

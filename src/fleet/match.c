@@ -161,11 +161,27 @@ static struct fit try_place(const struct channel *x, const struct channel *y,
 	return (struct fit){o.n ? (double)differs / (double)o.n : 1, o.ncommon, 0};
 }
 
+/* By how much differences that follow each other differ, but for two of them.  If
+ * it is next to nothing where they are far apart, a clock was set in between: at
+ * a wrong place every step's jitter shows.
+ */
+static double change_of(const double *diff, size_t n)
+{
+	double change[SAMPLES];
+
+	if (n < 8)
+		return INFINITY;
+	for (size_t i = 1; i < n; i++)
+		change[i - 1] = fabs(diff[i] - diff[i - 1]);
+	nsx_median_of(change, n - 1); /* sorts */
+	return change[n - 4];
+}
+
 static double spread_at(const struct channel *x, const struct channel *y,
 			int64_t shift)
 {
 	struct overlap o = overlap_of(x, y, shift);
-	double diff[SAMPLES];
+	double diff[SAMPLES], change, spread;
 	size_t n = 0;
 
 	for (size_t s = 0; s < o.n && x->c->has_times && y->c->has_times; s++) {
@@ -175,7 +191,9 @@ static double spread_at(const struct channel *x, const struct channel *y,
 			diff[n++] = (double)(end_of(x->c, (size_t)i) -
 				end_of(y->c, (size_t)(i - shift)));
 	}
-	return spread_of(diff, n);
+	change = change_of(diff, n);
+	spread = spread_of(diff, n);
+	return spread > TOGETHER_NS && change <= END_NOISE_NS ? change : spread;
 }
 
 /* y's collective that ends nearest to x's i-th by the clocks of the hosts. */
@@ -350,6 +368,12 @@ static bool lay(const struct channel *x, struct channel *y, int64_t bound_ns,
 		return false;
 	has_clock = range_of(x, y, bound_ns, &from, &to);
 	fits_near = lay_within(x, y, from, to, has_clock, fits);
+	if (bound_ns < CLOCK_BOUND_NS &&
+	    (!fits_near || y->differs > 2.0 / SAMPLES)) {
+		/* A clock that was set meanwhile is not known so well. */
+		has_clock = range_of(x, y, CLOCK_BOUND_NS, &from, &to);
+		fits_near = lay_within(x, y, from, to, has_clock, fits);
+	}
 
 	if (!has_clock || bound_ns < CLOCK_BOUND_NS ||
 	    (fits_near && y->spread <= END_NOISE_NS) ||

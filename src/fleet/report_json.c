@@ -9,7 +9,7 @@ static const char *const cause_names[] = {
 	"unattributed", "gpu_slow", "uneven_kernels", "more_kernels", "copies",
 	"idle", "slow_link"};
 static const char *const not_named[] = {"not_proven", "not_waited_for",
-					"pairs_unknown"};
+					"pairs_unknown", "order_unknown"};
 static const char *const desync_names[] = {"other_operation", "left_out",
 					   "extra", "not_entered"};
 

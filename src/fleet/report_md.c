@@ -73,6 +73,11 @@ static void add_suspect(const struct nsx_freport *r, struct nsx_buf *b)
 			       "them tells: nsys export --include-json true."
 			       "\n\n", took);
 		break;
+	case NSX_ORDER_UNKNOWN:
+		nsx_buf_printf(b, "**Not told** who holds the others up: %s; "
+			       "whether they wait for it is not known, for "
+			       "clocks contradict each other.\n\n", took);
+		break;
 	default:
 		nsx_buf_printf(b, "**No persistent straggler**: %s, but the "
 			       "others do not wait for it.\n\n", took);
