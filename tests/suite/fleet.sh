@@ -93,8 +93,7 @@ for f in job/traces/*.sqlite; do
 	"$prog" digest "$f" -q --detail steps -o "s$i.nsxd" || fail=$((fail + 1)); i=$((i + 1))
 done
 "$prog" fleet s*.nsxd --json >steps.json
-ok 'digests of steps' python3 "$here/fleet/check.py" job steps.json
-ok 'smaller' [ "$(wc -c <s0.nsxd)" -lt "$(wc -c <d0.nsxd)" ]
+ok 'digests of steps' python3 "$here/fleet/check.py" job steps.json steps
 
 # What cannot be read is named and left out: exit code 4.
 head -c 20000 d3.nsxd >d3cut.nsxd
