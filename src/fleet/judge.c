@@ -593,19 +593,27 @@ static void excuse_rotating(struct judge *j, double *scratch)
 	f->nlate = kept;
 }
 
-/* Whether there are sends and receives of which it is not known who waits for
- * whom.
+/* Whether of more than a tenth of the sends and receives it is not known who waits
+ * for whom; the first ones of a capture may have been launched before it.
  */
 static bool has_unknown_pairs(const struct nsx_fleet *f)
 {
+	size_t all = 0, unknown = 0;
+
 	for (uint32_t i = 0; i < f->ncomms; i++) {
 		const struct nsx_fcomm *c = &f->comm[i];
-		const struct nsx_dop *op = nsx_op_at(f, c, c->first);
 
-		if (op && op->holds == 2 && (!c->is_sure || c->n != 2))
-			return true;
+		for (uint32_t m = 0; m < c->n; m++) {
+			const struct nsx_dchannel *ch = nsx_channel_of(
+				f, &c->m[m]);
+
+			if (!ch->n || ch->ops[ch->code[0]].holds != 2)
+				continue;
+			all += ch->n;
+			unknown += c->is_sure && c->n == 2 ? 0 : ch->n;
+		}
 	}
-	return false;
+	return unknown * 10 > all;
 }
 
 static bool has_unknown_order(const struct nsx_fleet *f)

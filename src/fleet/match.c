@@ -620,6 +620,12 @@ static int split(struct matcher *m, struct nsx_err *err)
 
 /* Families -----------------------------------------------------------------------------*/
 
+/* Of sends and receives the k-th of one rank need not be the k-th of another. */
+static bool is_of_pairs(const struct channel *x)
+{
+	return x->c->ops[0].holds == 2;
+}
+
 /* What tells most comes first: the more kinds of operations, the fewer places
  * fit, and what was laid well shows how far the clocks are apart.
  */
@@ -627,7 +633,8 @@ static int cmp_channel(const void *a, const void *b)
 {
 	const struct channel *x = a, *y = b;
 
-	return NSX_CMP(y->c->nops, x->c->nops) ?: NSX_CMP(y->c->n, x->c->n) ?:
+	return NSX_CMP(is_of_pairs(x), is_of_pairs(y)) ?:
+	       NSX_CMP(y->c->nops, x->c->nops) ?: NSX_CMP(y->c->n, x->c->n) ?:
 	       NSX_CMP(x->rank, y->rank) ?: NSX_CMP(x->channel, y->channel);
 }
 
@@ -755,8 +762,14 @@ static void lay_all(struct matcher *m, const struct channel *x,
 	nsx_arena_clear(m->scratch);
 }
 
-/* The clock of each host by its channel that agrees best with x; those that
- * agree much worse are laid again, by that clock.
+static bool may_differ(const struct channel *x, const struct channel *y)
+{
+	return x->c->comm && y->c->comm != x->c->comm;
+}
+
+/* The clock of each host by its channel that agrees best with x, of x's
+ * communicator where that is known; those that agree much worse are laid again, by
+ * that clock.
  */
 static void settle_clocks(struct matcher *m, const struct channel *x,
 			  struct channel **best)
@@ -770,11 +783,14 @@ static void settle_clocks(struct matcher *m, const struct channel *x,
 	for (uint32_t r = 0; r < m->f->nranks; r++) {
 		struct channel **h = &of_host[rank[r].host];
 
-		if (best[r] && (!*h || best[r]->spread < (*h)->spread))
+		if (best[r] && (!*h || NSX_CMP(may_differ(x, best[r]),
+					       may_differ(x, *h)) < 0 ||
+				(may_differ(x, best[r]) == may_differ(x, *h) &&
+				 best[r]->spread < (*h)->spread)))
 			*h = best[r];
 	}
 	for (uint32_t h = 0; h < m->f->nhosts; h++)
-		if (of_host[h])
+		if (of_host[h] && !may_differ(x, of_host[h]))
 			set_clock(m, x, of_host[h]);
 	for (uint32_t r = 0; r < m->f->nranks; r++)
 		if (best[r] && best[r]->spread > END_NOISE_NS &&

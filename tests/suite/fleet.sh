@@ -30,7 +30,6 @@ done
 planted tp_link slow_link tp=2 ranks=16
 planted tp_slow gpu_slow tp=2 ranks=16
 planted few gpu_slow ranks=2 hosts=2
-planted seed host_slow ranks=12 hosts=3 colls=8 seed=5
 planted lost cpu_late lost=3
 planted calm none lost=3 seed=4
 planted often rotating ranks=12 hosts=3 seed=11
@@ -42,6 +41,29 @@ planted tp_lost imbalance ranks=32 hosts=4 tp=2 lost=3 seed=24
 planted skewed none ranks=16 hosts=4 tp=2 skew=3000 seed=22
 planted weak cpu_late ranks=12 hosts=3 strength=45 speeds=5 seed=23
 planted tp_calm gpu_slow ranks=64 hosts=8 tp=2 steps=30 seed=3
+
+# A pipeline: a slow rank, one that nobody waits for, a slow stage, and what cannot
+# be told without the names of communicators.
+printf 'tp 2\ndp 2\npp 4\n' >mesh
+piped() { # FAULT...: reads it into pipe.json
+	rm -rf pipe; python3 "$here/fleet/pipe.py" pipe "$@"
+	"$prog" fleet pipe/traces --mesh mesh --json >pipe.json 2>err
+	ok "pipeline: $*" python3 "$here/fleet/check.py" pipe pipe.json
+}
+is() { python3 -c "
+import json, sys
+f = json.load(open('pipe.json'))['metrics']['fleet']
+sys.exit(not ($1))"; }
+piped gpu_slow 5 payload
+ok 'its wait is passed on' is "abs(sum(f['stragglers'][0][k] for k in ('direct_wait_ms', 'passed_on_wait_ms')) / 15 / f['all_recoverable_ms'] - 1) < .1"
+piped stage 1 payload
+ok 'named as a stage' is "f['stragglers'][0]['axis'] == 'pp'"
+piped late 9 payload
+ok 'late, not waited for' is "[(x['rank'], x['why']) for x in f['not_named']] == [(9, 'not_waited_for')]"
+piped none
+rm -rf pipe; python3 "$here/fleet/pipe.py" pipe gpu_slow 5
+"$prog" fleet pipe/traces --json >pipe.json 2>err
+ok 'pairs are not known' is "not f['stragglers'] and [(x['rank'], x['why']) for x in f['not_named']] == [(5, 'pairs_unknown')]"
 
 # One file with eight ranks says the same as eight files.
 keep=1
