@@ -251,6 +251,15 @@ nsx_channel_of(const struct nsx_fleet *f, const struct nsx_fmember *m)
 	return &f->rank[m->rank].d->channels[m->channel];
 }
 
+/* Lengths of collectives k, k + 1, ... of a communicator, n of them, at most
+ * NSX_LENGTHS: ret[i * members + m], -1 where the member or its times are not
+ * there.  In memory a rank's collectives are neighbours, those of a collective are
+ * not: so several at a time.
+ */
+enum { NSX_LENGTHS = 16 };
+void nsx_lengths_of(const struct nsx_fleet *f, const struct nsx_fcomm *c,
+		    size_t k, size_t n, int64_t *ret);
+
 /* What a communicator does at k, by the first member there; NULL: none is. */
 const struct nsx_dop *nsx_op_at(const struct nsx_fleet *f,
 				const struct nsx_fcomm *c, size_t k);

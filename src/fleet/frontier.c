@@ -22,7 +22,7 @@ struct frontier {
 	struct nsx_stage *v;
 	size_t cap;
 	double *usual; /* by step, class: the median rank's                  */
-	int64_t *order; /* lengths of a collective, by size */
+	int64_t *order; /* lengths of a collective */
 };
 
 static double class_ns(const struct nsx_dstep *s, unsigned class)
@@ -83,8 +83,25 @@ static void share_out(const struct frontier *x, size_t s, uint32_t rank,
 	}
 }
 
+/* From the end of the collective before k to k's, on a member's clock; -1: it has
+ * not both.
+ */
+static int64_t time_since(const struct nsx_fleet *f, const struct nsx_fmember *m,
+			  size_t k)
+{
+	const struct nsx_dchannel *ch = nsx_channel_of(f, m);
+	size_t i = nsx_timed_at(m, ch, k);
+	size_t was = k ? nsx_timed_at(m, ch, k - 1) : SIZE_MAX;
+
+	return i == SIZE_MAX || was == SIZE_MAX ? -1 :
+		       nsx_coll_start(ch, i) + nsx_coll_ns(ch, i) -
+			       nsx_coll_start(ch, was) - nsx_coll_ns(ch, was);
+}
+
+/* ns: lengths, by member */
 static int add_collective(struct frontier *x, const struct nsx_fcomm *c,
-			  size_t s, size_t k, struct nsx_err *err)
+			  size_t s, size_t k, const int64_t *ns,
+			  struct nsx_err *err)
 {
 	const struct nsx_fleet *f = x->f;
 	int64_t passed = -1, least = INT64_MAX, transfer, median, late;
@@ -92,20 +109,13 @@ static int add_collective(struct frontier *x, const struct nsx_fcomm *c,
 	size_t n = 0;
 
 	for (uint32_t m = 0; m < c->n; m++) {
-		const struct nsx_dchannel *ch = nsx_channel_of(f, &c->m[m]);
-		size_t i = nsx_timed_at(&c->m[m], ch, k);
-		size_t was = k ? nsx_timed_at(&c->m[m], ch, k - 1) : SIZE_MAX;
-		int64_t ns;
-
-		if (i == SIZE_MAX)
+		if (ns[m] < 0)
 			continue;
-		ns = nsx_coll_ns(ch, i);
-		if (passed < 0 && was != SIZE_MAX)
-			passed = nsx_coll_start(ch, i) + ns -
-				 nsx_coll_start(ch, was) - nsx_coll_ns(ch, was);
-		x->order[n++] = ns;
-		if (ns < least) {
-			least = ns;
+		if (passed < 0)
+			passed = time_since(f, &c->m[m], k);
+		x->order[n++] = ns[m];
+		if (ns[m] < least) {
+			least = ns[m];
 			last = c->m[m].rank;
 		}
 	}
@@ -114,8 +124,7 @@ static int add_collective(struct frontier *x, const struct nsx_fcomm *c,
 	if (nsx_group(&x->groups, k - f->step[s].first, last, &row, err) ||
 	    nsx_grow(&x->v, &x->cap, x->groups.n, sizeof(*x->v), "stages", err))
 		return err->rc;
-	qsort(x->order, n, sizeof(*x->order), nsx_cmp_i64);
-	median = x->order[n / 2];
+	median = (int64_t)nsx_quantile(x->order, n, 0.5);
 	transfer = NSX_MIN(least, passed);
 	late = nsx_holds_all(f, c, k) ?
 		       NSX_MIN(median - least, passed - transfer) : 0;
@@ -141,6 +150,8 @@ int nsx_fleet_frontier(const struct nsx_fleet *f, struct nsx_stage **ret,
 	struct frontier x = {.f = f};
 	struct nsx_arena *a = nsx_arena_new();
 	const struct nsx_fcomm *c = NULL;
+	int64_t *ns = nsx_arena_get(a, NSX_LENGTHS * f->nranks * sizeof(*ns));
+	size_t n;
 	int rc = 0;
 
 	for (uint32_t i = 0; f->main != NSX_NONE && i < f->family[f->main].n;
@@ -155,8 +166,13 @@ int nsx_fleet_frontier(const struct nsx_fleet *f, struct nsx_stage **ret,
 	if (f->nsteps)
 		find_usual(&x, nsx_arena_get(a, f->nranks * sizeof(double)));
 	for (size_t s = 0; c && s < f->nsteps; s++)
-		for (size_t k = f->step[s].first; k < f->step[s].end && !rc; k++)
-			rc = add_collective(&x, c, s, k, err);
+		for (size_t k = f->step[s].first; k < f->step[s].end; k += n) {
+			n = NSX_MIN(f->step[s].end - k, NSX_LENGTHS);
+			nsx_lengths_of(f, c, k, n, ns);
+			for (size_t j = 0; j < n && !rc; j++)
+				rc = add_collective(&x, c, s, k + j,
+						    ns + j * c->n, err);
+		}
 	if (x.groups.n)
 		qsort(x.v, x.groups.n, sizeof(*x.v), cmp_stage);
 	*ret = x.v;

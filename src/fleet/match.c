@@ -89,6 +89,21 @@ const struct nsx_dop *nsx_op_at(const struct nsx_fleet *f,
 	return NULL;
 }
 
+void nsx_lengths_of(const struct nsx_fleet *f, const struct nsx_fcomm *c,
+		    size_t k, size_t n, int64_t *ret)
+{
+	for (uint32_t m = 0; m < c->n; m++) {
+		const struct nsx_dchannel *ch = nsx_channel_of(f, &c->m[m]);
+
+		for (size_t j = 0; j < n; j++) {
+			size_t i = nsx_timed_at(&c->m[m], ch, k + j);
+
+			ret[j * c->n + m] = i == SIZE_MAX ? -1 :
+							    nsx_coll_ns(ch, i);
+		}
+	}
+}
+
 static int64_t end_of(const struct nsx_dchannel *c, size_t i)
 {
 	return nsx_coll_start(c, i) + nsx_coll_ns(c, i);
@@ -738,7 +753,14 @@ static void set_clock(struct matcher *m, const struct channel *x,
 			m->v[i].utc_ns += by_ns;
 }
 
-/* Of every rank without one the channel that is left and fits x best. */
+static bool may_differ(const struct channel *x, const struct channel *y)
+{
+	return x->c->comm && y->c->comm != x->c->comm;
+}
+
+/* Of every rank without one the channel that is left and fits x best.  One that
+ * agrees with x sets the clock of its host for those that follow.
+ */
 static void lay_all(struct matcher *m, const struct channel *x,
 		    struct channel **best)
 {
@@ -756,15 +778,13 @@ static void lay_all(struct matcher *m, const struct channel *x,
 		    y->c->is_mpi == x->c->is_mpi &&
 		    lay(x, y, is_known ? KNOWN_BOUND_NS : CLOCK_BOUND_NS,
 			m->fits) &&
-		    (!*b || fits_better(x, y, *b)))
+		    (!*b || fits_better(x, y, *b))) {
 			*b = y;
+			if (y->spread <= END_NOISE_NS && !may_differ(x, y))
+				set_clock(m, x, y);
+		}
 	}
 	nsx_arena_clear(m->scratch);
-}
-
-static bool may_differ(const struct channel *x, const struct channel *y)
-{
-	return x->c->comm && y->c->comm != x->c->comm;
 }
 
 /* The clock of each host by its channel that agrees best with x, of x's
@@ -847,6 +867,8 @@ static int start_family(struct matcher *m, struct channel *x,
 	x->shift = 0;
 	x->spread = 0;
 	best[x->rank] = x;
+	if (!m->f->nfamilies)
+		m->has_clock[m->f->rank[x->rank].host] = true;
 	lay_all(m, x, best);
 	settle_clocks(m, x, best);
 	if (keep_whole(m, x, best, err))

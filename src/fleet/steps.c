@@ -18,33 +18,37 @@
 
 /* The main family ------------------------------------------------------------------*/
 
+static double time_of(const struct nsx_fleet *f, const struct nsx_family *fam)
+{
+	double sum = 0;
+
+	for (uint32_t c = fam->at; c < fam->at + fam->n; c++)
+		for (uint32_t m = 0; m < f->comm[c].n; m++) {
+			const struct nsx_dchannel *ch = nsx_channel_of(
+				f, &f->comm[c].m[m]);
+
+			for (size_t k = 0; ch->has_times && k < ch->n; k++)
+				sum += (double)nsx_coll_ns(ch, k);
+		}
+	return sum;
+}
+
 /* The one with the communicator of most ranks, then of most ranks in all, then of
  * most time.
  */
 static void choose_main(struct nsx_fleet *f)
 {
 	const struct nsx_family *best = NULL;
-	double most = -1;
 
 	for (uint32_t i = 0; i < f->nfamilies; i++) {
 		const struct nsx_family *fam = &f->family[i];
-		double sum = 0;
+		int by_size = !best ? 1 : NSX_CMP(fam->most, best->most) ?:
+				      NSX_CMP(fam->nranks, best->nranks);
 
-		for (uint32_t c = fam->at; c < fam->at + fam->n; c++)
-			for (uint32_t m = 0; m < f->comm[c].n; m++) {
-				const struct nsx_dchannel *ch = nsx_channel_of(
-					f, &f->comm[c].m[m]);
-
-				for (size_t k = 0; ch->has_times && k < ch->n; k++)
-					sum += (double)nsx_coll_ns(ch, k);
-			}
-		if (fam->most < 2 ||
-		    (best && (NSX_CMP(fam->most, best->most) ?:
-			      NSX_CMP(fam->nranks, best->nranks) ?:
-			      NSX_CMP(sum, most)) <= 0))
+		if (fam->most < 2 || by_size < 0 ||
+		    (!by_size && time_of(f, fam) <= time_of(f, best)))
 			continue;
 		best = fam;
-		most = sum;
 		f->main = i;
 	}
 }
@@ -465,53 +469,53 @@ static int place_iterations(struct nsx_fleet *f, const struct nsx_fmember **of,
 
 /* Waiting ---------------------------------------------------------------------------------*/
 
-/* Who waited for whom, collective by collective; a communicator's first one is
- * the start of the captures.  ns and scratch: room for all ranks.
+/* Who waited for whom in a collective of these lengths. scratch: room for all
+ * ranks.
  */
-static void sum_waits(struct nsx_fleet *f, const struct nsx_fcomm *c,
-		      int64_t *ns, int64_t *scratch)
+static void add_waits(struct nsx_fleet *f, const struct nsx_fcomm *c,
+		      const int64_t *ns, int64_t *scratch)
 {
-	for (size_t k = c->first + 1; k < c->end; k++) {
-		uint32_t last = NSX_NONE;
-		bool tells = nsx_holds_all(f, c, k);
-		size_t n = 0;
+	uint32_t last = NSX_NONE;
+	size_t n = 0;
 
-		for (uint32_t m = 0; m < c->n; m++) {
-			const struct nsx_dchannel *ch = nsx_channel_of(
-				f, &c->m[m]);
-			size_t i = nsx_timed_at(&c->m[m], ch, k);
+	for (uint32_t m = 0; m < c->n; m++)
+		if (ns[m] >= 0 && (last == NSX_NONE || ns[m] < ns[last]))
+			last = m;
+	for (uint32_t m = 0; m < c->n; m++) {
+		struct nsx_frank *r = &f->rank[c->m[m].rank];
 
-			ns[m] = i == SIZE_MAX || !tells ? -1 :
-							  nsx_coll_ns(ch, i);
-			if (ns[m] >= 0 && (last == NSX_NONE ||
-					   ns[m] < ns[last]))
-				last = m;
-		}
-		for (uint32_t m = 0; m < c->n; m++) {
-			struct nsx_frank *r = &f->rank[c->m[m].rank];
-
-			if (ns[m] < 0)
-				continue;
-			r->ncolls++;
-			nsx_add_to(&r->waited_ns, ns[m] - ns[last]);
-			if (m != last)
-				scratch[n++] = ns[m];
-		}
-		if (!n)
+		if (ns[m] < 0)
 			continue;
-		f->rank[c->m[last].rank].came_last++;
-		f->rank[c->m[last].rank].induced_ns +=
-			nsx_quantile(scratch, n, 0.5) - (double)ns[last];
+		r->ncolls++;
+		nsx_add_to(&r->waited_ns, ns[m] - ns[last]);
+		if (m != last)
+			scratch[n++] = ns[m];
 	}
+	if (!n)
+		return;
+	f->rank[c->m[last].rank].came_last++;
+	f->rank[c->m[last].rank].induced_ns += nsx_quantile(scratch, n, 0.5) -
+					       (double)ns[last];
 }
 
+/* A communicator's first collective is the start of the captures. */
 static int find_waits(struct nsx_fleet *f, struct nsx_err *err)
 {
-	int64_t *ns = nsx_try_alloc(2 * (size_t)f->nranks, 8, "ranks", err);
+	size_t room = (size_t)f->nranks * (NSX_LENGTHS + 1), n;
+	int64_t *ns = nsx_try_alloc(room, sizeof(*ns), "ranks", err);
 
-	for (uint32_t c = 0; ns && c < f->ncomms; c++)
-		if (f->comm[c].n > 1)
-			sum_waits(f, &f->comm[c], ns, ns + f->nranks);
+	for (uint32_t i = 0; ns && i < f->ncomms; i++) {
+		const struct nsx_fcomm *c = &f->comm[i];
+
+		for (size_t k = c->first + 1; k < c->end && c->n > 1; k += n) {
+			n = NSX_MIN(c->end - k, NSX_LENGTHS);
+			nsx_lengths_of(f, c, k, n, ns);
+			for (size_t j = 0; j < n; j++)
+				if (nsx_holds_all(f, c, k + j))
+					add_waits(f, c, ns + j * c->n,
+						  ns + room - f->nranks);
+		}
+	}
 	free(ns);
 	return ns ? 0 : err->rc;
 }

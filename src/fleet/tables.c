@@ -336,24 +336,19 @@ struct op_sum { /* of one operation of one communicator */
 	int64_t n, transfer_ns, wait_ns, all_ns, *last;
 };
 
-static void add_collective(const struct nsx_fleet *f, const struct nsx_fcomm *c,
-			   size_t k, struct op_sum *sum)
+static void add_collective(const struct nsx_fcomm *c, const int64_t *ns,
+			   struct op_sum *sum)
 {
 	int64_t least = INT64_MAX, all = 0, n = 0;
 	uint32_t last = 0;
 
 	for (uint32_t m = 0; m < c->n; m++) {
-		const struct nsx_dchannel *ch = nsx_channel_of(f, &c->m[m]);
-		size_t i = nsx_timed_at(&c->m[m], ch, k);
-		int64_t ns;
-
-		if (i == SIZE_MAX)
+		if (ns[m] < 0)
 			continue;
-		ns = nsx_coll_ns(ch, i);
 		n++;
-		nsx_add_to(&all, ns);
-		if (ns < least) {
-			least = ns;
+		nsx_add_to(&all, ns[m]);
+		if (ns[m] < least) {
+			least = ns[m];
 			last = m;
 		}
 	}
@@ -422,12 +417,17 @@ static int fill_comm(struct nsx_freport *r, uint32_t comm, struct nsx_table *t,
 	struct nsx_arena *a = nsx_arena_new();
 	struct op_sum sum[MOST_OPS];
 	uint32_t *ranks = nsx_arena_get(a, c->n * 4);
+	int64_t *ns = nsx_arena_get(a, NSX_LENGTHS * c->n * sizeof(*ns));
 	size_t n = 0;
 	int rc = 0;
 
 	for (size_t k = c->first + 1; k < c->end; k++) {
 		const struct nsx_dop *op = nsx_op_at(f, c, k);
-		size_t i = 0;
+		size_t i = 0, at = (k - c->first - 1) % NSX_LENGTHS;
+
+		if (!at)
+			nsx_lengths_of(f, c, k, NSX_MIN(c->end - k, NSX_LENGTHS),
+				       ns);
 
 		while (op && i < n && (sum[i].op->name != op->name ||
 				       sum[i].op->bytes != op->bytes))
@@ -438,7 +438,7 @@ static int fill_comm(struct nsx_freport *r, uint32_t comm, struct nsx_table *t,
 			sum[n++] = (struct op_sum){
 				.op = op, .tells = nsx_holds_all(f, c, k),
 				.last = nsx_arena_get(a, c->n * 8)};
-		add_collective(f, c, k, &sum[i]);
+		add_collective(c, ns + at * c->n, &sum[i]);
 	}
 	for (uint32_t m = 0; m < c->n; m++)
 		ranks[m] = c->m[m].rank;
