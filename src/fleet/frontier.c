@@ -3,9 +3,9 @@
  * The collectives of the communicator that spans most ranks cut a step into
  * stages.  Between two of their ends passes the same time for everybody: first
  * until its last rank has come, which is charged to that rank, then until the
- * data have moved.  What is charged to a rank is work as far as the median rank
- * needed it too, excess beyond, and the excess goes to what the rank did more
- * of in that step than the median rank.  All adds up to the steps, to the
+ * data have moved.  What is charged to a rank is work as far as the median of the
+ * other ranks needed it too, excess beyond, and the excess goes to what the rank
+ * did more of in that step than the median rank.  All adds up to the steps, to the
  * nanosecond.
  */
 #include <math.h>
@@ -22,7 +22,7 @@ struct frontier {
 	struct nsx_stage *v;
 	size_t cap;
 	double *usual; /* by step, class: the median rank's                  */
-	int64_t *order; /* lengths of a collective */
+	int64_t *order; /* lengths of a collective, of the other ranks */
 };
 
 static double class_ns(const struct nsx_dstep *s, unsigned class)
@@ -113,7 +113,6 @@ static int add_collective(struct frontier *x, const struct nsx_fcomm *c,
 			continue;
 		if (passed < 0)
 			passed = time_since(f, &c->m[m], k);
-		x->order[n++] = ns[m];
 		if (ns[m] < least) {
 			least = ns[m];
 			last = c->m[m].rank;
@@ -124,7 +123,10 @@ static int add_collective(struct frontier *x, const struct nsx_fcomm *c,
 	if (nsx_group(&x->groups, k - f->step[s].first, last, &row, err) ||
 	    nsx_grow(&x->v, &x->cap, x->groups.n, sizeof(*x->v), "stages", err))
 		return err->rc;
-	median = (int64_t)nsx_quantile(x->order, n, 0.5);
+	for (uint32_t m = 0; m < c->n; m++)
+		if (ns[m] >= 0 && c->m[m].rank != last)
+			x->order[n++] = ns[m];
+	median = n ? (int64_t)nsx_quantile(x->order, n, 0.5) : least;
 	transfer = NSX_MIN(least, passed);
 	late = nsx_holds_all(f, c, k) ?
 		       NSX_MIN(median - least, passed - transfer) : 0;
