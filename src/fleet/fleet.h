@@ -57,6 +57,8 @@ struct nsx_fcomm { /* a communicator */
 	uint32_t n;
 	size_t first, end; /* collectives [first, end) that two members have */
 	bool is_sure; /* who belongs to it is known, not inferred            */
+	bool is_of_one; /* session: its ranks have one clock, and begin and
+			   end together                                      */
 };
 /* Communicators that run the same sequence of operations, k for k. */
 struct nsx_family {
@@ -253,8 +255,10 @@ nsx_channel_of(const struct nsx_fleet *f, const struct nsx_fmember *m)
 
 /* Lengths of collectives k, k + 1, ... of a communicator, n of them, at most
  * NSX_LENGTHS: ret[i * members + m], -1 where the member or its times are not
- * there.  In memory a rank's collectives are neighbours, those of a collective are
- * not: so several at a time.
+ * there.  Of ranks of one session each is what the shortest took and what it came
+ * before the last one: starts on one clock say more than ends do.  In memory a
+ * rank's collectives are neighbours, those of a collective are not: so several at
+ * a time.
  */
 enum { NSX_LENGTHS = 16 };
 void nsx_lengths_of(const struct nsx_fleet *f, const struct nsx_fcomm *c,

@@ -89,6 +89,29 @@ const struct nsx_dop *nsx_op_at(const struct nsx_fleet *f,
 	return NULL;
 }
 
+static int64_t start_of(const struct nsx_fleet *f, const struct nsx_fmember *m,
+			size_t k)
+{
+	const struct nsx_dchannel *c = nsx_channel_of(f, m);
+
+	return nsx_coll_start(c, nsx_member_at(m, c, k));
+}
+
+static void by_starts(const struct nsx_fleet *f, const struct nsx_fcomm *c,
+		      size_t k, int64_t *ns)
+{
+	int64_t least = INT64_MAX, last = INT64_MIN;
+
+	for (uint32_t m = 0; m < c->n; m++)
+		if (ns[m] >= 0) {
+			least = NSX_MIN(least, ns[m]);
+			last = NSX_MAX(last, start_of(f, &c->m[m], k));
+		}
+	for (uint32_t m = 0; m < c->n; m++)
+		if (ns[m] >= 0)
+			ns[m] = least + last - start_of(f, &c->m[m], k);
+}
+
 void nsx_lengths_of(const struct nsx_fleet *f, const struct nsx_fcomm *c,
 		    size_t k, size_t n, int64_t *ret)
 {
@@ -102,6 +125,9 @@ void nsx_lengths_of(const struct nsx_fleet *f, const struct nsx_fcomm *c,
 							    nsx_coll_ns(ch, i);
 		}
 	}
+
+	for (size_t j = 0; j < n && c->is_of_one; j++)
+		by_starts(f, c, k + j, ret + j * c->n);
 }
 
 static int64_t end_of(const struct nsx_dchannel *c, size_t i)
@@ -424,13 +450,20 @@ static int new_comm(struct matcher *m, struct channel *const *v, size_t n,
 	}
 	c = &f->comm[f->ncomms];
 	*c = (struct nsx_fcomm){.family = f->nfamilies, .n = (uint32_t)n,
-				.is_sure = is_sure};
+				.is_sure = is_sure, .is_of_one = true};
 	c->m = nsx_arena_try_array(f->arena, n, sizeof(*c->m), "members", err);
 	if (!c->m)
 		return err->rc;
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
+		const struct nsx_digest *x = f->rank[v[i]->rank].d;
+		const struct nsx_digest *y = f->rank[v[0]->rank].d;
+
 		c->m[i] = (struct nsx_fmember){v[i]->rank, v[i]->channel,
 					       {{0, v[i]->shift}}, 1};
+		c->is_of_one = c->is_of_one && x->utc_ns >= 0 &&
+			       x->host == y->host && x->utc_ns == y->utc_ns &&
+			       x->system_ns == y->system_ns;
+	}
 	f->ncomms++;
 	return 0;
 }

@@ -498,7 +498,9 @@ static void add_waits(struct nsx_fleet *f, const struct nsx_fcomm *c,
 					       (double)ns[last];
 }
 
-/* A communicator's first collective is the start of the captures. */
+/* A communicator's first collective is the start of the captures, unless they are
+ * one.
+ */
 static int find_waits(struct nsx_fleet *f, struct nsx_err *err)
 {
 	size_t room = (size_t)f->nranks * (NSX_LENGTHS + 1), n;
@@ -507,7 +509,8 @@ static int find_waits(struct nsx_fleet *f, struct nsx_err *err)
 	for (uint32_t i = 0; ns && i < f->ncomms; i++) {
 		const struct nsx_fcomm *c = &f->comm[i];
 
-		for (size_t k = c->first + 1; k < c->end && c->n > 1; k += n) {
+		for (size_t k = c->first + !c->is_of_one;
+		     k < c->end && c->n > 1; k += n) {
 			n = NSX_MIN(c->end - k, NSX_LENGTHS);
 			nsx_lengths_of(f, c, k, n, ns);
 			for (size_t j = 0; j < n; j++)

@@ -418,12 +418,12 @@ static int fill_comm(struct nsx_freport *r, uint32_t comm, struct nsx_table *t,
 	struct op_sum sum[MOST_OPS];
 	uint32_t *ranks = nsx_arena_get(a, c->n * 4);
 	int64_t *ns = nsx_arena_get(a, NSX_LENGTHS * c->n * sizeof(*ns));
-	size_t n = 0;
+	size_t n = 0, first = c->first + !c->is_of_one;
 	int rc = 0;
 
-	for (size_t k = c->first + 1; k < c->end; k++) {
+	for (size_t k = first; k < c->end; k++) {
 		const struct nsx_dop *op = nsx_op_at(f, c, k);
-		size_t i = 0, at = (k - c->first - 1) % NSX_LENGTHS;
+		size_t i = 0, at = (k - first) % NSX_LENGTHS;
 
 		if (!at)
 			nsx_lengths_of(f, c, k, NSX_MIN(c->end - k, NSX_LENGTHS),
