@@ -31,7 +31,7 @@ const struct nsx_opt nsx_fleet_opts[NSX_NFLEET_OPTS] = {
 	OPT(0, "all-rows", NULL, FLAG, all_rows,
 	    "all rows in tables/; else those beyond 100 000 are one row"),
 	OPT(0, "show-hosts", NULL, FLAG, show_hosts,
-	    "print the hash of each host's name, to be told apart"),
+	    "print each host's name, of digests its hash"),
 	OPT('q', "quiet", NULL, FLAG, quiet, "print no first page"),
 };
 
@@ -137,6 +137,24 @@ static int write_folder(const struct nsx_fleet_run *run,
 	return nsx_folder_write(&f, err);
 }
 
+/* Names are known of traces only: a digest has none. */
+static void print_hosts(const struct nsx_freport *r)
+{
+	const struct nsx_fleet *f = r->f;
+
+	for (uint32_t h = 0; h < f->nhosts; h++) {
+		const char *name = NULL;
+
+		for (uint32_t i = 0; i < f->nranks && !name; i++)
+			if (f->rank[i].host == h)
+				name = f->rank[i].d->host_name;
+		nsx_print_line(name ?
+			nsx_arena_printf(r->arena, "Host %u: %s", h, name) :
+			nsx_arena_printf(r->arena, "Host %u: %016llx", h,
+				(unsigned long long)f->host[h].hash));
+	}
+}
+
 static void print_page(const struct nsx_fleet_run *run,
 		       const struct nsx_freport *r, const char *dir)
 {
@@ -151,9 +169,8 @@ static void print_page(const struct nsx_fleet_run *run,
 		line += n + (line[n] == '\n');
 	}
 	nsx_buf_done(&b);
-	for (uint32_t h = 0; run->show_hosts && h < r->f->nhosts; h++)
-		printf("Host %u: %016llx\n", h,
-		       (unsigned long long)r->f->host[h].hash);
+	if (run->show_hosts)
+		print_hosts(r);
 	printf("\nWrote report to: %s/report.md\n", dir);
 }
 

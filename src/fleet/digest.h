@@ -106,6 +106,8 @@ struct nsx_digest {
 	int64_t world;	  /* ranks of the job; -1: not known                 */
 	unsigned detail;  /* enum nsx_detail                                 */
 	uint64_t host, gpu; /* hashes of names; 0: not known                 */
+	const char *host_name; /* of a trace that was just read; never written,
+				  NULL of a file                             */
 	const char *gpu_model, *product, *schema; /* "": not known           */
 	const char *method, *unit; /* how steps were found, and the range or
 				      kernel that begins one; ""             */

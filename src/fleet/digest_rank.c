@@ -16,6 +16,8 @@ struct facts_of_capture {
 	unsigned rank_trust; /* of the variable it came from: less is better */
 	int64_t utc_ns, system_ns;
 	uint64_t host;
+	const char *host_name;
+	struct nsx_arena *a;
 };
 
 static const char *const rank_names[] = {
@@ -85,8 +87,10 @@ static int on_system(void *ctx, int64_t rid, const struct nsx_val *v,
 
 	(void)rid, (void)err;
 	if (v[0].type == NSX_V_TEXT && v[1].type == NSX_V_TEXT && v[1].len &&
-	    v[0].len == 8 && !memcmp(v[0].u.p, "Hostname", 8))
+	    v[0].len == 8 && !memcmp(v[0].u.p, "Hostname", 8)) {
 		c->host = nsx_hash(v[1].u.p, v[1].len);
+		c->host_name = nsx_val_text(&v[1], c->a);
+	}
 	return 0;
 }
 
@@ -269,7 +273,7 @@ int nsx_maker_identify(struct nsx_maker *m, const struct nsx_member *x,
 {
 	static const enum nsx_field ranks[] = {NSX_F_mpi_rank_global_tid,
 					       NSX_F_mpi_rank_rank};
-	struct facts_of_capture c = {-1, -1, 0, -1, -1, 0};
+	struct facts_of_capture c = {-1, -1, 0, -1, -1, 0, NULL, m->a};
 	struct mpi_ranks mpi = {m->t, x, d, n};
 	int rc = read_capture(m->t->schema, &c, err);
 
@@ -282,6 +286,8 @@ int nsx_maker_identify(struct nsx_maker *m, const struct nsx_member *x,
 		d[i]->rank = n == 1 ? m->o->rank : -1;
 		d[i]->rank_from = NSX_RANK_ENV;
 		d[i]->host = c.host;
+		d[i]->host_name = c.host_name ?
+			nsx_arena_strdup(d[i]->arena, c.host_name) : NULL;
 		d[i]->world = c.world;
 		d[i]->utc_ns = c.utc_ns;
 		d[i]->system_ns = c.system_ns;

@@ -361,12 +361,22 @@ static void add_collective(const struct nsx_fcomm *c, const int64_t *ns,
 	nsx_add_to(&sum->wait_ns, all / n - least);
 }
 
-/* Ends agree to 30 us at best where clocks differ; lengths to as much. */
-static const char *class_of(const struct op_sum *s)
+/* Ends agree to 30 us at best, as far as clocks show: lengths to as much. */
+static double precision_ns(const struct nsx_fleet *f, const struct nsx_fcomm *c)
+{
+	double eps_ns = 30000;
+
+	for (uint32_t m = 0; m < c->n; m++)
+		eps_ns = NSX_MAX(eps_ns, 3 * f->clock[f->rank[c->m[m].rank].clock]
+						       .residual_ns);
+	return eps_ns;
+}
+
+static const char *class_of(const struct op_sum *s, double eps_ns)
 {
 	double share = (double)s->wait_ns / (double)NSX_MAX(1, s->all_ns);
 
-	if (!s->tells || (double)s->all_ns / (double)s->n * 0.2 < 30000)
+	if (!s->tells || (double)s->all_ns / (double)s->n * 0.2 < eps_ns)
 		return "inconclusive";
 	return share < 0.2 ? "transfer" : share > 0.8 ? "arrival" : "mixed";
 }
@@ -399,7 +409,7 @@ static int add_op(struct nsx_freport *r, uint32_t comm, const char *ranks,
 	row[C_TRANSFER] = nsx_us((double)s->transfer_ns / (double)s->n);
 	row[C_WAIT] = nsx_us((double)s->wait_ns / (double)s->n);
 	row[C_SHARE] = nsx_pct((double)s->wait_ns, (double)s->all_ns);
-	row[C_CLASS] = nsx_string(class_of(s));
+	row[C_CLASS] = nsx_string(class_of(s, precision_ns(r->f, c)));
 	if (!s->tells)
 		return 0;
 	row[C_LAST] = nsx_int(r->f->rank[c->m[last].rank].number);
