@@ -82,18 +82,46 @@ int nsx_keep_split(const struct nsx_sweep *s, struct nsx_lane *lane,
 	return to->v ? 0 : err->rc;
 }
 
+/* Uses of idle time while they are collected, unit after unit. */
+struct collected {
+	struct nsx_split_use *v;
+	size_t n, cap;
+	uint32_t *last; /* by detail and cause: where its last use stands    */
+	size_t cap_last;
+};
+
+static int collect(struct collected *c, uint32_t unit, uint32_t cause,
+		   uint32_t detail, int64_t ns, struct nsx_err *err)
+{
+	size_t k = (size_t)detail * NSX_NCAUSES + cause;
+	struct nsx_split_use *x;
+
+	if (nsx_grow(&c->last, &c->cap_last, k + 1, 4, "idle causes", err) ||
+	    nsx_grow(&c->v, &c->cap, c->n + 1, sizeof(*c->v), "idle causes",
+		     err))
+		return err->rc;
+	x = &c->v[c->last[k]];
+	if (c->last[k] >= c->n || x->unit != unit || x->cause != cause ||
+	    x->detail != detail) {
+		c->last[k] = (uint32_t)c->n;
+		x = &c->v[c->n++];
+		*x = (struct nsx_split_use){unit, cause, detail, 0};
+	}
+	x->ns += ns;
+	return 0;
+}
+
 int nsx_sweep_idle(struct nsx_sweep *s, uint32_t device, struct nsx_lane *lane,
 		   struct nsx_err *err)
 {
 	const struct nsx_idle *idle = &s->f->idle[device];
-	struct nsx_split_use *v = NULL;
-	struct nsx_groups groups = {0};
-	size_t cap = 0, u = 0;
+	struct collected c = {0};
+	size_t u = 0;
 	int rc = 0;
 
 	for (size_t i = 0; !rc && i < idle->n; i++) {
 		struct nsx_idle_piece p = nsx_idle_at(idle, i);
-		uint32_t detail, g;
+		uint32_t detail;
 
 		while (u < lane->nunits &&
 		       lane->units[u].start_ns + lane->units[u].wall_ns <=
@@ -110,25 +138,15 @@ int nsx_sweep_idle(struct nsx_sweep *s, uint32_t device, struct nsx_lane *lane,
 				continue;
 			rc = detail_of(s, &p, &detail, err);
 			if (!rc)
-				rc = nsx_group(&groups, (uint64_t)k << 8 |
-							p.cause,
-					       detail, &g, err);
-			if (!rc)
-				rc = nsx_grow(&v, &cap, groups.n, sizeof(*v),
-					      "idle causes", err);
-			if (rc)
-				break;
-			v[g].unit = (uint32_t)k;
-			v[g].cause = p.cause;
-			v[g].detail = detail;
-			v[g].ns += to - from;
+				rc = collect(&c, (uint32_t)k, p.cause, detail,
+					     to - from, err);
 		}
 	}
 	if (rc)
-		free(v);
+		free(c.v);
 	else
-		rc = nsx_keep_split(s, lane, NSX_SPLIT_IDLE, v, groups.n, err);
-	nsx_groups_done(&groups);
+		rc = nsx_keep_split(s, lane, NSX_SPLIT_IDLE, c.v, c.n, err);
+	free(c.last);
 	return rc;
 }
 
