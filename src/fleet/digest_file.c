@@ -197,6 +197,9 @@ static struct nsx_val cell_of(const struct column *c, const char *row)
 		return nsx_val_str(c->names[*(const unsigned *)p]);
 	case BLOB:
 		return nsx_val_blob(blob->p ? blob->p : "", blob->n);
+	case INT: /* a sum of hostile figures may lie beyond what is read */
+		return nsx_val_int(NSX_MAX(c->least, NSX_MIN(
+			*(const int64_t *)p, NSX_TIME_MAX)));
 	default:
 		return nsx_val_int(*(const int64_t *)p);
 	}

@@ -161,6 +161,11 @@ P
 done
 "$prog" diff ranks.nsxd "$fix/diff_ranks.sqlite" --json >p.json
 try "a digest of the same capture" $check zero p.json
+for t in "$fix"/hostile_*.sqlite "$fix"/edges_*.sqlite; do # a digest that is made can be read
+	"$prog" digest "$t" -o hostile.nsxd -q 2>/dev/null || continue
+	"$prog" diff hostile.nsxd "$t" -o h >out 2>&1; rc=$?
+	if [ $rc = 0 ] || grep -q 'nothing repeats' out; then ok; else bad "digest of $t: exit $rc: $(cat out)"; fi
+done
 "$prog" diff ranks.nsxd late_rank.nsxd --gate 'kernel:/optim/:+0%' --gate 'compute:+1%' -o g >out; rc=$?
 if [ $rc = 1 ] && grep -q 'kernel.*undecided; digests do not' out; then ok; else bad "gates of digests: exit $rc: $(cat out)"; fi
 for wrong in "ranks.nsxd late_rank.nsxd --unit window" "ranks.nsxd@1s..2s late_rank.nsxd" "ranks.nsxd late_rank.nsxd --rank 5" \
