@@ -135,8 +135,8 @@ const struct nsx_cmd nsx_cmd_digest = {
 	.doc = "Writes a SQLite file of a few hundred kB for each rank: its "
 	       "steps and where their time went, idle causes, kernel families "
 	       "with their quantiles, every collective, totals. 'nsys-explain "
-	       "fleet' reads such files in the place of traces, so that traces "
-	       "can stay where they were made.\n\n"
+	       "fleet' and 'nsys-explain diff' read such files in the place of "
+	       "traces, so that traces can stay where they were made.\n\n"
 	       "A digest holds no host name (only its hash), no path, no "
 	       "environment and no command line.",
 	.examples = "nsys-explain digest job_rank3.sqlite -o rank3.nsxd  # its "

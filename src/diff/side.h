@@ -2,11 +2,11 @@
  *
  * A trace is loaded, swept and freed before the next one: of each unit of work
  * its length and what it consists of, of each kernel how much of the units it
- * took.  Units are seen in several ways, since which way the other side can be
- * seen in is not known yet.
+ * took.  Of a digest its steps are the units.  Units are seen in several ways,
+ * since which way the other side can be seen in is not known yet.
  *
  * A lane is a GPU with the units of one process on it; lanes are in order of
- * GPU, then process.
+ * GPU, then process; those of a digest are ranks, in order of their number.
  */
 #ifndef NSX_DIFF_SIDE_H
 #define NSX_DIFF_SIDE_H
