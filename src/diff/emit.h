@@ -40,5 +40,10 @@ int nsx_diff_emit_folder(const struct nsx_diff_output *o, const char *dir,
 const char *nsx_diff_headline(const struct nsx_diff *d, struct nsx_arena *a);
 const char *nsx_diff_place(const struct nsx_diff *d, struct nsx_arena *a);
 const char *nsx_gate_line(const struct nsx_gate_row *g, struct nsx_arena *a);
+/* Lanes to show: all of them in order; of more than most those that change most
+ * by themselves.  Returns how many.
+ */
+size_t nsx_diff_lanes(const struct nsx_diff *d, size_t most,
+		      struct nsx_arena *a, uint32_t **ret);
 
 #endif

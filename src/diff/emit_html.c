@@ -73,24 +73,23 @@ static void draw_unit(struct nsx_buf *b, const struct nsx_diff *d,
 }
 
 static void draw_units(struct nsx_buf *b, const struct nsx_diff *d,
-		       struct nsx_arena *a)
+		       const uint32_t *lanes, size_t n, struct nsx_arena *a)
 {
-	size_t n = NSX_MIN(d->nlanes, (size_t)MOST_LANES);
 	double longest = 1;
 
 	for (size_t l = 0; l < n; l++)
 		for (unsigned s = 0; s < 2; s++)
 			longest = NSX_MAX(longest, (double)
-				d->pool[s].lanes[l].typical_ns);
+				d->pool[s].lanes[lanes[l]].typical_ns);
 	nsx_buf_adds(b, "<h2>A typical unit before and after</h2>\n");
 	nsx_svg_open(b, (int)(2 * n * ROW), "kernels of a typical unit of each "
 		     "GPU, before and after");
 	for (uint32_t l = 0; l < 2 * n; l++) {
-		const struct nsx_lane *x = &d->pool[l % 2].lanes[l / 2];
+		const struct nsx_lane *x = &d->pool[l % 2].lanes[lanes[l / 2]];
 
 		nsx_svg_label(b, 0, l * ROW + 14,
 			      nsx_arena_printf(a, "%s %s",
-					       nsx_lane_name(d, l / 2, a),
+					       nsx_lane_name(d, lanes[l / 2], a),
 					       l % 2 ? "after" : "before"));
 		nsx_svg_rect(b, "k7", NSX_SVG_LEFT, l * ROW,
 			     COLUMNS * (double)x->typical_ns / longest,
@@ -148,15 +147,16 @@ int nsx_diff_emit_html(const struct nsx_diff *d, FILE *out, struct nsx_err *err)
 {
 	struct nsx_buf pictures = {0}, markdown = {0}, page = {0};
 	struct nsx_arena *a = nsx_arena_new();
-	size_t n = NSX_MIN(d->nlanes, (size_t)MOST_LANES);
+	uint32_t *lanes;
+	size_t n = nsx_diff_lanes(d, MOST_LANES, a, &lanes);
 
 	if (!d->digested)
-		draw_units(&pictures, d, a);
-	for (uint32_t l = 0; l < n; l++) {
+		draw_units(&pictures, d, lanes, n, a);
+	for (size_t i = 0; i < n; i++) {
 		nsx_buf_adds(&pictures, "<h2>From mean to mean: ");
-		nsx_html_text(&pictures, nsx_lane_name(d, l, a));
+		nsx_html_text(&pictures, nsx_lane_name(d, lanes[i], a));
 		nsx_buf_adds(&pictures, "</h2>\n");
-		draw_waterfall(&pictures, d, l, a);
+		draw_waterfall(&pictures, d, lanes[i], a);
 	}
 	if (n < d->nlanes)
 		nsx_buf_printf(&pictures, "<p class=\"soft\">%zu more are "

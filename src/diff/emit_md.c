@@ -657,16 +657,17 @@ static void bring_forward(const struct nsx_diff *d, uint32_t *lanes,
 	lanes[from] = lane;
 }
 
-static void choose_lanes(struct page *p)
+size_t nsx_diff_lanes(const struct nsx_diff *d, size_t most,
+		      struct nsx_arena *a, uint32_t **ret)
 {
-	const struct nsx_diff *d = p->d;
+	uint32_t *lanes = nsx_arena_get(a, d->nlanes * sizeof(*lanes));
 
-	p->nlanes = NSX_MIN(d->nlanes, (size_t)MOST_LANES);
-	p->lanes = nsx_arena_get(p->a, d->nlanes * sizeof(*p->lanes));
 	for (uint32_t l = 0; l < d->nlanes; l++)
-		p->lanes[l] = l;
-	for (size_t i = 0; i < p->nlanes && p->nlanes < d->nlanes; i++)
-		bring_forward(d, p->lanes, i);
+		lanes[l] = l;
+	for (size_t i = 0; i < most && most < d->nlanes; i++)
+		bring_forward(d, lanes, i);
+	*ret = lanes;
+	return NSX_MIN(d->nlanes, most);
 }
 
 void nsx_diff_md(const struct nsx_diff *d, enum nsx_diff_md what,
@@ -680,7 +681,7 @@ void nsx_diff_md(const struct nsx_diff *d, enum nsx_diff_md what,
 					for_comment  ? ROWS : 3 * ROWS};
 	uint32_t lane = shown_lane(d);
 
-	choose_lanes(&p);
+	p.nlanes = nsx_diff_lanes(d, MOST_LANES, p.a, &p.lanes);
 	add_head(&p);
 	add_gates(&p);
 	if (!for_comment)
