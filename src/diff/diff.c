@@ -170,11 +170,10 @@ static int fail_empty(const struct nsx_diff *d, const struct nsx_side *side,
 	bool is_part = *side->part || o->last >= 0;
 	char gpu[32] = "";
 
-	if (d->digested && !is_part)
+	if (d->digested && !is_part && o->device < 0)
 		return nsx_fail(err, NSX_E_USAGE, "cannot compare '%s': nothing "
 				"repeats in it, and a digest keeps no more than "
 				"steps; compare the traces", side->path);
-
 	if (side->damage)
 		return nsx_fail(err, NSX_E_DATA, "cannot compare '%s': %s",
 				side->path, side->damage);

@@ -137,6 +137,8 @@ done
 # Without a file: below 2 %, or what captures of one side differ by, nothing is proven.
 "$prog" diff "$fix/diff_before.sqlite" "$fix/diff_slower.sqlite" --gate 'kernel:/attn/:+0%' --gate 'compute:+0%' -o g >out; rc=$?
 if [ $rc = 1 ] && grep -q 'compute.*undecided.*not larger than noise: below 2 %' out; then ok; else bad "noise of a part: exit $rc: $(cat out)"; fi
+"$prog" diff "$fix/diff_before.sqlite" "$fix/diff_slower.sqlite" --gate launches:-1 --gate compute:-5% -o g >out; rc=$?
+if [ $rc = 1 ] && [ "$(grep -c ': fail' out)" = 2 ]; then ok; else bad "an improvement that is asked for: exit $rc: $(cat out)"; fi
 "$prog" diff "$fix/diff_before.sqlite,$fix/diff_clocks.sqlite" "$fix/diff_clocks.sqlite" --gate 'compute:-1%' -o g >out; rc=$?
 if [ $rc = 0 ] && grep -q 'undecided.*captures of one side differ as much' out && grep -q '^Inconclusive.*captures of one side' out; then
 	ok
