@@ -14,7 +14,7 @@ const char *const nsx_check_names[] = {"pass", "warn", "fail"};
 #define PROFILER 0.02  /* overhead of the profiler, of the capture           */
 #define CLOCKS 0.02
 
-enum { MOST_DAMAGED = 4, MOST_CHECKS = 16 + MOST_DAMAGED };
+enum { MOST_DAMAGED = 4, MOST_CHECKS = 17 + MOST_DAMAGED };
 
 static struct nsx_check *add(struct nsx_diff *d, const char *id,
 			     const char *before, const char *after)
@@ -40,6 +40,26 @@ static void compare_damage(struct nsx_diff *d)
 			c->status = NSX_CHECK_FAIL;
 			c->text = "a part of a capture could not be read";
 		}
+}
+
+/* One run that is given twice looks like two that do not differ. */
+static void compare_repeats(struct nsx_diff *d)
+{
+	for (unsigned s = 0; s < 2; s++)
+		for (size_t i = 0; i < d->nsides[s]; i++)
+			for (size_t k = 0; k < i; k++) {
+				struct nsx_check *c;
+
+				if (!nsx_side_is_same(d->sides[s][k],
+						      d->sides[s][i]))
+					continue;
+				c = add(d, "captures", s ? "" : "repeated",
+					s ? "repeated" : "");
+				c->status = NSX_CHECK_FAIL;
+				c->text = "a capture is given twice on one "
+					  "side: it is one run";
+				return;
+			}
 }
 
 /* A text that all captures of a side share, else all there are. */
@@ -214,6 +234,7 @@ int nsx_compare_captures(struct nsx_diff *d, struct nsx_err *err)
 
 	d->checks = nsx_arena_get(d->arena, MOST_CHECKS * sizeof(*d->checks));
 	compare_damage(d);
+	compare_repeats(d);
 	compare_text(d, "gpu", offsetof(struct nsx_side, gpu_names),
 		     NSX_CHECK_FAIL, "the sides ran on different GPUs");
 	if (d->digested) {

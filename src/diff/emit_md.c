@@ -51,11 +51,17 @@ static const char *unit_word(const struct nsx_diff *d)
 	       !strcmp(d->method, "kernel") ? "period" : "step";
 }
 
-static const char *say_change(struct nsx_arena *a, const struct nsx_step *c)
+static double level_of(const struct nsx_diff *d)
 {
-	return nsx_arena_printf(a, "%s (%s; 95 %% %s to %s)",
+	return 100 * (1 - d->opts->alpha);
+}
+
+static const char *say_change(const struct nsx_diff *d, struct nsx_arena *a,
+			      const struct nsx_step *c)
+{
+	return nsx_arena_printf(a, "%s (%s; %.4g %% %s to %s)",
 				nsx_text_change(a, c->shift_ns),
-				nsx_text_ratio(a, c->rel),
+				nsx_text_ratio(a, c->rel), level_of(d),
 				nsx_text_change(a, c->ci_ns.lo),
 				nsx_text_change(a, c->ci_ns.hi));
 }
@@ -95,7 +101,7 @@ const char *nsx_diff_headline(const struct nsx_diff *d, struct nsx_arena *a)
 			       unit_word(d),
 			       nsx_text_ns(a, c->side[1].median_ns),
 			       nsx_text_ns(a, c->side[0].median_ns),
-			       say_change(a, c));
+			       say_change(d, a, c));
 		if (d->why)
 			nsx_buf_printf(&b, "; %s", d->why);
 	}
@@ -339,9 +345,10 @@ static void add_steps(struct page *p)
 
 	if (d->whole)
 		return;
-	nsx_buf_adds(&p->b, "| | median before | after | CV | shift | | 95 % | "
-			    "p | A12 | noise | verdict |\n|---|---:|---:|---:|"
-			    "---:|---:|---:|---:|---:|---:|---|\n");
+	nsx_buf_printf(&p->b, "| | median before | after | CV | shift | | %.4g %% "
+			      "| p | A12 | noise | verdict |\n|---|---:|---:|"
+			      "---:|---:|---:|---:|---:|---:|---:|---|\n",
+		       level_of(d));
 	if (d->has_job)
 		add_step_row(p, "job, slowest rank", &d->job);
 	for (size_t i = 0; i < p->nlanes; i++)

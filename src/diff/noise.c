@@ -121,6 +121,10 @@ static int measure_pair(const struct nsx_diff_opts *o, struct nsx_side *before,
 	bool found;
 	int rc = nsx_choose_way(&d, &found, err);
 
+	if (!rc && nsx_side_is_same(before, after))
+		rc = nsx_fail(err, NSX_E_USAGE, "cannot calibrate with '%s' and "
+			      "'%s': they are one run", before->path,
+			      after->path);
 	if (!rc && !found)
 		rc = nsx_fail(err, NSX_E_USAGE, "cannot calibrate with '%s' and "
 			      "'%s': no kind of unit is found in both",
