@@ -53,8 +53,8 @@ static void compare_repeats(struct nsx_diff *d)
 				if (!nsx_side_is_same(d->sides[s][k],
 						      d->sides[s][i]))
 					continue;
-				c = add(d, "captures", s ? "" : "repeated",
-					s ? "repeated" : "");
+				c = add(d, "captures", s ? "distinct" : "repeated",
+					s ? "repeated" : "distinct");
 				c->status = NSX_CHECK_FAIL;
 				c->text = "a capture is given twice on one "
 					  "side: it is one run";
