@@ -134,7 +134,7 @@ stays() { # FILE COMMAND...: refused, and the file as it was
 	before=$(cksum <"$kept") && refused "'$kept'" "$@" && [ "$(cksum <"$kept")" = "$before" ] && tidy_file
 }
 tidy_file() { [ -z "$(find . -name '*.unfinished-*' -o -name '*.tmp-*')" ]; }
-for i in 1 2 3; do cp "$b/fixtures/diff_before.sqlite" "r$i.sqlite"; done
+i=0; for name in before slower template; do i=$((i + 1)); cp "$b/fixtures/diff_$name.sqlite" "r$i.sqlite"; done
 cp "$trace" in1.sqlite; echo mine >mine.nsxd; zstd -q mine.nsxd -o mine.nsxd.zst 2>/dev/null || echo mine >mine.nsxd.zst
 echo '{"mine": 1}' >mine.json; ln -s nowhere dangling.nsxd; : >empty.nsxd
 holds 'digest over its input' stays in1.sqlite digest in1.sqlite -o in1.sqlite
