@@ -60,6 +60,7 @@ struct nsx_table *nsx_add_table(struct nsx_section *s,
 	struct nsx_table *t = nsx_arena_get(s->arena, sizeof(*t));
 
 	t->layout = layout;
+	nsx_grow_or_die(&t->cells, &t->cap, layout->ncols, sizeof(*t->cells));
 	*APPEND(s, tables, ntables, cap_tables) = t;
 	return t;
 }

@@ -17,6 +17,20 @@ struct nsx_cell *nsx_row(struct nsx_table *t, struct nsx_err *err)
 	return t->cells + t->nrows++ * n;
 }
 
+struct nsx_cell *nsx_add_row(struct nsx_table *t)
+{
+	struct nsx_err err;
+	struct nsx_cell *row = nsx_row(t, &err);
+
+	if (row)
+		return row;
+	t->is_short = true;
+	t->nrows = NSX_MAX(t->nrows, 1); /* nsx_add_table made room for it */
+	row = t->cells + (t->nrows - 1) * t->layout->ncols;
+	memset(row, 0, t->layout->ncols * sizeof(*row));
+	return row;
+}
+
 int nsx_table_col(const struct nsx_table *t, const char *key)
 {
 	for (unsigned i = 0; i < t->layout->ncols; i++)

@@ -82,6 +82,7 @@ struct nsx_table {
 	struct nsx_cell *cells; /* nrows x ncols, row by row                 */
 	size_t nrows, cap;
 	bool capped; /* holds the top rows only, by definition (gaps)        */
+	bool is_short; /* rows were lost for want of memory: nsx_add_row     */
 	int json_rows; /* as the user asked; 0: as the layout says           */
 	int price; /* id of the column that says which rows are the dearest:
 		      1 + the first that was sorted in descending order; 0:
@@ -92,6 +93,10 @@ struct nsx_table {
  * Valid until the next row. Errors: NULL, NSX_E_NOMEM.
  */
 struct nsx_cell *nsx_row(struct nsx_table *t, struct nsx_err *err) NSX_CHECKED;
+/* The same for tables of a section, never NULL: where memory runs out the last
+ * row is given again, and whoever runs the analysis sees is_short.
+ */
+struct nsx_cell *nsx_add_row(struct nsx_table *t);
 
 static inline const struct nsx_cell *nsx_row_at(const struct nsx_table *t,
 						size_t row)

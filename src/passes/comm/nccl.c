@@ -60,10 +60,10 @@ static int fill_op(struct nccl_comm *c, const struct nccl_group *g,
 		   struct nsx_err *err)
 {
 	const struct nccl_rank *r = c->ranks + g->rank_at, *late = NULL;
-	struct nsx_cell *row = nsx_row(table, err);
+	struct nsx_cell *row = nsx_add_row(table);
 	const char *devices = NULL;
 
-	if (!row || list_devices(c, g, &devices, err))
+	if (list_devices(c, g, &devices, err))
 		return err->rc;
 	if (g->nranks == 1)
 		late = r;
@@ -132,9 +132,7 @@ static int fill_pids(struct nccl_comm *c, struct nsx_table *table,
 
 		if (!v[i].top)
 			continue;
-		row = nsx_row(table, err);
-		if (!row)
-			return err->rc;
+		row = nsx_add_row(table);
 		row[NCCL_PID] = nsx_int(t->process[i].pid);
 		row[NCCL_PID_TOTAL] = nsx_ms(v[i].total_ns);
 		row[NCCL_PID_COUNT] = nsx_int((int64_t)v[i].count);
@@ -173,10 +171,10 @@ static int fill_groups(struct nccl_comm *c, struct nccl_costs *costs,
 		if (m.proved)
 			nccl_find_cause(c->run, c->events, r, &m);
 		if (fill_op(c, g, &m, tables[L_OPS], err) ||
-		    nccl_fill_ranks(c, g, &m, tables[L_RANKS], err) ||
-		    (m.n &&
-		     nccl_fill_match(c, g, &m, tables[L_MATCHES], err)))
+		    nccl_fill_ranks(c, g, &m, tables[L_RANKS], err))
 			return err->rc;
+		if (m.n)
+			nccl_fill_match(c, g, &m, tables[L_MATCHES]);
 		is_judged = i < MAX_TOLD && nccl_say_match(c, g, &m);
 		if ((is_judged || m.proved) &&
 		    nccl_tell_arrivals(costs, g->name, c->events, r, &m, err))

@@ -103,9 +103,8 @@ void nccl_find_cause(const struct nsx_run *run,
 int nccl_fill_ranks(struct nccl_comm *c, const struct nccl_group *g,
 		    const struct nccl_match *m, struct nsx_table *table,
 		    struct nsx_err *err);
-int nccl_fill_match(struct nccl_comm *c, const struct nccl_group *g,
-		    const struct nccl_match *m, struct nsx_table *table,
-		    struct nsx_err *err);
+void nccl_fill_match(struct nccl_comm *c, const struct nccl_group *g,
+		     const struct nccl_match *m, struct nsx_table *table);
 /* Returns whether it can be judged who comes late. */
 bool nccl_say_match(struct nccl_comm *c, const struct nccl_group *g,
 		    const struct nccl_match *m);

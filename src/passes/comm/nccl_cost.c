@@ -83,9 +83,7 @@ static int fill_device(struct nccl_costs *c, uint32_t device,
 	if (nsx_spans_minus(a, &f->comm, &f->compute, &x->exposed, err) ||
 	    find_blocking(c->run, device, &x->exposed, a, &x->blocking, err))
 		return err->rc;
-	row = nsx_row(table, err);
-	if (!row)
-		return err->rc;
+	row = nsx_add_row(table);
 	x->comm_ns = nsx_spans_total(&f->comm);
 	x->exposed_ns = nsx_spans_total(&x->exposed);
 	x->blocking_ns = nsx_spans_total(&x->blocking);
@@ -123,10 +121,8 @@ static int fill_windows(struct nccl_costs *c, struct nsx_table *table,
 	}
 	nsx_spans_normalise(&all);
 	for (size_t i = 0; i < NSX_MIN(all.n, NCCL_MAX_WINDOWS); i++) {
-		struct nsx_cell *row = nsx_row(table, err);
+		struct nsx_cell *row = nsx_add_row(table);
 
-		if (!row)
-			return err->rc;
 		row[NCCL_WINDOW_START_NS] = nsx_int(all.v[i].start_ns);
 		row[NCCL_WINDOW_END_NS] = nsx_int(all.v[i].end_ns);
 	}

@@ -44,8 +44,8 @@ static void add(struct sum *s, int64_t ns, bool counts)
 	s->count += counts;
 }
 
-static int fill_ops(const struct nsx_trace *t, const struct sum *sums,
-		    struct nsx_table *ops, struct nsx_err *err)
+static void fill_ops(const struct nsx_trace *t, const struct sum *sums,
+		     struct nsx_table *ops)
 {
 	for (unsigned op = 1; op < NSX_COMM_OTHER; op++) {
 		const struct sum *s = &sums[op];
@@ -53,9 +53,7 @@ static int fill_ops(const struct nsx_trace *t, const struct sum *sums,
 
 		if (!s->count && !s->total_ns)
 			continue;
-		row = nsx_row(ops, err);
-		if (!row)
-			return err->rc;
+		row = nsx_add_row(ops);
 		row[NCCL_OP] = nsx_string(nsx_comm_op_name(op));
 		row[NCCL_RAW] = nsx_string(nsx_text(t, s->raw));
 		row[NCCL_SOURCE] = nsx_string("nvtx");
@@ -66,12 +64,11 @@ static int fill_ops(const struct nsx_trace *t, const struct sum *sums,
 			row[NCCL_AVG] = nsx_us((double)s->total_ns /
 					       (double)s->count);
 	}
-	return 0;
 }
 
 /* sums: by process, then operation. */
-static int fill_pids(const struct nsx_trace *t, const struct sum *sums,
-		     struct nsx_table *pids, struct nsx_err *err)
+static void fill_pids(const struct nsx_trace *t, const struct sum *sums,
+		      struct nsx_table *pids)
 {
 	for (uint32_t p = 0; p < t->nprocesses; p++) {
 		const struct sum *s = sums + (size_t)p * NSX_COMM_OTHER;
@@ -88,16 +85,13 @@ static int fill_pids(const struct nsx_trace *t, const struct sum *sums,
 		}
 		if (!top)
 			continue;
-		row = nsx_row(pids, err);
-		if (!row)
-			return err->rc;
+		row = nsx_add_row(pids);
 		row[NCCL_PID] = nsx_int(t->process[p].pid);
 		row[NCCL_PID_TOTAL] = nsx_ms(all.total_ns);
 		row[NCCL_PID_COUNT] = nsx_int((int64_t)all.count);
 		row[NCCL_PID_MAX] = nsx_ms(all.max_ns);
 		row[NCCL_PID_TOP] = nsx_string(nsx_comm_op_name(top));
 	}
-	return 0;
 }
 
 int nccl_fill_host(const struct nsx_run *run, struct nsx_section *out,
@@ -128,8 +122,8 @@ int nccl_fill_host(const struct nsx_run *run, struct nsx_section *out,
 						 sums[op].raw) < 0)
 			sums[op].raw = t->nvtx.name[i];
 	}
-	if (fill_ops(t, sums, ops, err) || fill_pids(t, by_process, pids, err))
-		return err->rc;
+	fill_ops(t, sums, ops);
+	fill_pids(t, by_process, pids);
 	if (!ops->nrows)
 		return nsx_cannot(out, "the trace has neither GPU work nor NVTX "
 				  "ranges of NCCL");

@@ -20,10 +20,8 @@ int nccl_fill_ranks(struct nccl_comm *c, const struct nccl_group *g,
 		totals[i] = r[i].total_ns;
 	median = nsx_quantile(totals, g->nranks, 0.5);
 	for (size_t i = 0; i < g->nranks; i++) {
-		struct nsx_cell *row = nsx_row(table, err);
+		struct nsx_cell *row = nsx_add_row(table);
 
-		if (!row)
-			return err->rc;
 		row[NCCL_RANK_OP] = nsx_string(g->name);
 		row[NCCL_RANK_LABEL] = nsx_string(r[i].label);
 		row[NCCL_RANK_TOTAL] = nsx_ms(r[i].total_ns);
@@ -39,15 +37,12 @@ int nccl_fill_ranks(struct nccl_comm *c, const struct nccl_group *g,
 	return 0;
 }
 
-int nccl_fill_match(struct nccl_comm *c, const struct nccl_group *g,
-		      const struct nccl_match *m, struct nsx_table *table,
-		    struct nsx_err *err)
+void nccl_fill_match(struct nccl_comm *c, const struct nccl_group *g,
+		     const struct nccl_match *m, struct nsx_table *table)
 {
 	const struct nccl_rank *r = c->ranks + g->rank_at;
-	struct nsx_cell *row = nsx_row(table, err);
+	struct nsx_cell *row = nsx_add_row(table);
 
-	if (!row)
-		return err->rc;
 	row[NCCL_MATCH_OP_NAME] = nsx_string(g->name);
 	row[NCCL_MATCH_RANKS] = nsx_int((int64_t)m->nranks);
 	row[NCCL_MATCH_INSTANCES] = nsx_int((int64_t)m->n);
@@ -72,7 +67,6 @@ int nccl_fill_match(struct nccl_comm *c, const struct nccl_group *g,
 	row[NCCL_MATCH_P_VALUE] = nsx_real(m->p_value);
 	row[NCCL_MATCH_PERSISTENT] = nsx_bool(m->proved);
 	row[NCCL_MATCH_CAUSE] = nsx_string(m->cause);
-	return 0;
 }
 
 bool nccl_say_match(struct nccl_comm *c, const struct nccl_group *g,

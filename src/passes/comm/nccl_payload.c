@@ -27,12 +27,12 @@ static int cmp_call(const void *a, const void *b)
 static int add_op(const struct nsx_run *run, const struct nsx_nccl_call *m, size_t n,
 		  struct nsx_table *table, struct nsx_err *err)
 {
-	struct nsx_cell *row = nsx_row(table, err);
+	struct nsx_cell *row = nsx_add_row(table);
 	int64_t *bytes = nsx_arena_try_array(run->scratch, n, sizeof(*bytes),
 					     "messages", err);
 	int64_t sum = 0, most = 0, communicators = 0;
 
-	if (!row || !bytes)
+	if (!bytes)
 		return err->rc;
 	for (size_t i = 0; i < n; i++) {
 		bytes[i] = m[i].bytes;

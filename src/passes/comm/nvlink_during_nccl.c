@@ -102,8 +102,8 @@ static int say_missing(const struct nsx_run *run, struct nsx_section *out)
 				  "the trace has no rows of GPU_METRICS");
 }
 
-static int fill_links(struct nsx_section *out, const struct nsx_metrics *m,
-		      struct nsx_table *table, struct nsx_err *err)
+static void fill_links(struct nsx_section *out, const struct nsx_metrics *m,
+		       struct nsx_table *table)
 {
 	for (size_t i = 0; i < m->n; i++) {
 		const struct nsx_metric *x = &m->v[i];
@@ -112,9 +112,7 @@ static int fill_links(struct nsx_section *out, const struct nsx_metrics *m,
 
 		if (!is_nvlink(x->name))
 			continue;
-		row = nsx_row(table, err);
-		if (!row)
-			return err->rc;
+		row = nsx_add_row(table);
 		row[SOURCE] = nsx_int(x->source_id);
 		row[NAME] = nsx_string(nsx_say(out, "%s", x->name));
 		row[SAMPLES] = nsx_int((int64_t)x->n);
@@ -131,7 +129,6 @@ static int fill_links(struct nsx_section *out, const struct nsx_metrics *m,
 		row[COVERAGE] = nsx_real(
 			100 * x->scope[NSX_SCOPE_WINDOW].coverage);
 	}
-	return 0;
 }
 
 /* Median length of the communication kernels of a device; 0: there are none. */
@@ -265,8 +262,8 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	if (m && m->damage)
 		return nsx_fail(err, NSX_E_DATA, "table GPU_METRICS is damaged: "
 				"%s", m->damage);
-	if (m && fill_links(out, m, rows, err))
-		return err->rc;
+	if (m)
+		fill_links(out, m, rows);
 	if (!rows->nrows)
 		return say_missing(run, out);
 	if (judge_gpus(run, out, err))

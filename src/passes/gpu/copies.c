@@ -151,15 +151,13 @@ static int read_labels(const struct nsx_run *run, struct copy_groups *g,
 
 /* Tables -------------------------------------------------------------------*/
 
-static int fill_rows(const struct nsx_trace *t, const struct copy_groups *g,
-		     struct nsx_table *table, struct nsx_err *err)
+static void fill_rows(const struct nsx_trace *t, const struct copy_groups *g,
+		      struct nsx_table *table)
 {
 	for (size_t i = 0; i < g->n; i++) {
 		const struct copy_group *x = &g->v[i];
-		struct nsx_cell *row = nsx_row(table, err);
+		struct nsx_cell *row = nsx_add_row(table);
 
-		if (!row)
-			return err->rc;
 		row[DEVICE] = nsx_int(t->device[x->device].device_id);
 		row[DIRECTION] = nsx_string(g->direction[x->kind]);
 		row[COPY_KIND] = nsx_string(g->copy_label[x->kind]);
@@ -176,11 +174,10 @@ static int fill_rows(const struct nsx_trace *t, const struct copy_groups *g,
 	}
 	nsx_table_sort(table, NSX_DESC(TOTAL_NS), NSX_DESC(BYTES), DEVICE,
 		       DIRECTION, SRC_KIND, DST_KIND);
-	return 0;
 }
 
-static int fill_devices(const struct nsx_run *run, const struct copy_groups *g,
-			struct nsx_table *table, struct nsx_err *err)
+static void fill_devices(const struct nsx_run *run, const struct copy_groups *g,
+			 struct nsx_table *table)
 {
 	const struct nsx_trace *t = run->trace;
 	int64_t window_ns = t->window.end_ns - t->window.start_ns;
@@ -190,10 +187,8 @@ static int fill_devices(const struct nsx_run *run, const struct copy_groups *g,
 		const struct nsx_spans *copy = &run->facts->device[d].copy;
 		int64_t exposed = nsx_spans_minus_total(copy, &g->kernels[d]);
 		int64_t n[2] = {0}, bytes[2] = {0}, pageable = 0;
-		struct nsx_cell *row = nsx_row(table, err);
+		struct nsx_cell *row = nsx_add_row(table);
 
-		if (!row)
-			return err->rc;
 		for (; i < g->n && g->v[i].device == d; i++) {
 			const struct copy_group *x = &g->v[i];
 
@@ -220,7 +215,6 @@ static int fill_devices(const struct nsx_run *run, const struct copy_groups *g,
 		row[DEVICE_GPU] = nsx_string(nsx_text(t, t->device[d].gpu));
 		row[DEVICE_PAGEABLE_EXPOSED] = nsx_ms(pageable);
 	}
-	return 0;
 }
 
 /* Null where the window may have cut the time of what was moved whole. */
@@ -232,19 +226,17 @@ static struct nsx_cell rate_cell(const struct nsx_trace *t, int64_t bytes,
 }
 
 /* Sizes of one device's copies, by direction. */
-static int add_sizes(const struct nsx_trace *t, const struct copy_groups *g,
-		     uint32_t device,
-		     struct copy_size (*by_kind)[NSIZES],
-		     struct nsx_table *table, struct nsx_err *err)
+static void add_sizes(const struct nsx_trace *t, const struct copy_groups *g,
+		      uint32_t device, struct copy_size (*by_kind)[NSIZES],
+		      struct nsx_table *table)
 {
 	for (unsigned i = 0; i < 256 * NSIZES; i++) {
 		const struct copy_size *z = &by_kind[i / NSIZES][i % NSIZES];
-		struct nsx_cell *row = z->count ? nsx_row(table, err) : NULL;
+		struct nsx_cell *row;
 
 		if (!z->count)
 			continue;
-		if (!row)
-			return err->rc;
+		row = nsx_add_row(table);
 		row[SIZE_DEVICE_ID] = nsx_int(t->device[device].device_id);
 		row[SIZE_DIRECTION] = nsx_string(g->direction[i / NSIZES]);
 		row[SIZE] = nsx_string(size_names[i % NSIZES]);
@@ -253,11 +245,10 @@ static int add_sizes(const struct nsx_trace *t, const struct copy_groups *g,
 		row[SIZE_TOTAL_MS] = nsx_ms(z->total_ns);
 		row[SIZE_GBPS] = rate_cell(t, z->bytes, z->total_ns);
 	}
-	return 0;
 }
 
-static int fill_sizes(const struct nsx_trace *t, const struct copy_groups *g,
-		      struct nsx_table *table, struct nsx_err *err)
+static void fill_sizes(const struct nsx_trace *t, const struct copy_groups *g,
+		       struct nsx_table *table)
 {
 	struct copy_size by_kind[256][NSIZES];
 	size_t next;
@@ -277,26 +268,23 @@ static int fill_sizes(const struct nsx_trace *t, const struct copy_groups *g,
 				nsx_add_to(&z->total_ns,
 					   g->v[next].size[k].total_ns);
 			}
-		if (add_sizes(t, g, d, by_kind, table, err))
-			return err->rc;
+		add_sizes(t, g, d, by_kind, table);
 	}
 	nsx_table_sort(table, NSX_DESC(SIZE_TOTAL_MS), NSX_DESC(SIZE_BYTES),
 		       SIZE_DEVICE_ID, SIZE_DIRECTION, SIZE);
-	return 0;
 }
 
-static int fill_causes(const struct nsx_trace *t, const struct copy_groups *g,
-		       struct nsx_table *table, struct nsx_err *err)
+static void fill_causes(const struct nsx_trace *t, const struct copy_groups *g,
+			struct nsx_table *table)
 {
 	for (size_t i = 0; i < (size_t)t->ndevices * 3 * NSX_NMIGRATE_CAUSES; i++) {
 		size_t d = i / NSX_NMIGRATE_CAUSES / 3, kind = i / NSX_NMIGRATE_CAUSES % 3;
 		const struct copy_moves *x = &g->causes[d][kind][i % NSX_NMIGRATE_CAUSES];
-		struct nsx_cell *row = x->count ? nsx_row(table, err) : NULL;
+		struct nsx_cell *row;
 
 		if (!x->count)
 			continue;
-		if (!row)
-			return err->rc;
+		row = nsx_add_row(table);
 		row[CAUSE_DEVICE_ID] = nsx_int(t->device[d].device_id);
 		row[CAUSE_DIRECTION] =
 			nsx_string(g->direction[NSX_COPY_UVM_HTOD + kind]);
@@ -307,7 +295,6 @@ static int fill_causes(const struct nsx_trace *t, const struct copy_groups *g,
 	}
 	nsx_table_sort(table, NSX_DESC(CAUSE_TOTAL_MS), CAUSE_DEVICE_ID,
 		       CAUSE_DIRECTION, CAUSE);
-	return 0;
 }
 
 static int cmp_peers(const void *a, const void *b)
@@ -323,19 +310,17 @@ static struct nsx_cell device_cell(const struct nsx_trace *t, uint32_t device)
 				    nsx_int(t->device[device].device_id);
 }
 
-static int fill_peers(const struct nsx_trace *t, struct copy_groups *g,
-		      struct nsx_table *table, struct nsx_err *err)
+static void fill_peers(const struct nsx_trace *t, struct copy_groups *g,
+		       struct nsx_table *table)
 {
 	size_t next;
 
 	if (g->npeers)
 		qsort(g->peers, g->npeers, sizeof(*g->peers), cmp_peers);
 	for (size_t i = 0; i < g->npeers; i = next) {
-		struct nsx_cell *row = nsx_row(table, err);
+		struct nsx_cell *row = nsx_add_row(table);
 		int64_t bytes = 0, ns = 0;
 
-		if (!row)
-			return err->rc;
 		for (next = i; next < g->npeers &&
 			       !cmp_peers(&g->peers[i], &g->peers[next]);
 		     next++) {
@@ -349,7 +334,6 @@ static int fill_peers(const struct nsx_trace *t, struct copy_groups *g,
 		row[PEER_TOTAL_MS] = nsx_ms(ns);
 		row[PEER_GBPS] = rate_cell(t, bytes, ns);
 	}
-	return 0;
 }
 
 static void put_memsets(const struct nsx_trace *t, struct nsx_section *out)
@@ -450,17 +434,12 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	rc = read_labels(run, &g, out, err);
 	if (!rc)
 		rc = copies_measure(run, &g, err);
-	if (!rc)
-		rc = fill_rows(t, &g, tables[0], err);
-	if (!rc)
-		rc = fill_devices(run, &g, tables[1], err);
-	if (!rc)
-		rc = fill_sizes(t, &g, tables[2], err);
-	if (!rc)
-		rc = fill_causes(t, &g, tables[3], err);
-	if (!rc)
-		rc = fill_peers(t, &g, tables[4], err);
 	if (!rc) {
+		fill_rows(t, &g, tables[0]);
+		fill_devices(run, &g, tables[1]);
+		fill_sizes(t, &g, tables[2]);
+		fill_causes(t, &g, tables[3]);
+		fill_peers(t, &g, tables[4]);
 		put_memsets(t, out);
 		show(t, &g, tables, out);
 		rc = copies_alike(run, out, err);

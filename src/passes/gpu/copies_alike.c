@@ -82,8 +82,7 @@ static void list_durations(struct sweep *s)
 		}
 }
 
-static int fill_alike(struct sweep *s, struct nsx_table *table,
-		      struct nsx_err *err)
+static void fill_alike(struct sweep *s, struct nsx_table *table)
 {
 	static const double qs[] = {0.5, 0.95, 0.99};
 
@@ -94,9 +93,7 @@ static int fill_alike(struct sweep *s, struct nsx_table *table,
 
 		if (x->n < FEW)
 			continue;
-		row = nsx_row(table, err);
-		if (!row)
-			return err->rc;
+		row = nsx_add_row(table);
 		nsx_quantiles(s->ns + x->at, x->n, qs, 3, q);
 		row[DIRECTION] = nsx_string(nsx_copy_direction(
 			(unsigned)s->keys.keys[g].a));
@@ -110,7 +107,6 @@ static int fill_alike(struct sweep *s, struct nsx_table *table,
 	}
 	nsx_table_sort(table, NSX_DESC(TOTAL), NSX_DESC(COUNT), DIRECTION,
 		       SIZE);
-	return 0;
 }
 
 static void say(const struct nsx_trace *t, struct nsx_section *out,
@@ -154,7 +150,7 @@ int copies_alike(const struct nsx_run *run, struct nsx_section *out,
 	rc = s.of_op && s.ns ? group_all(&s, err) : err->rc;
 	if (!rc) {
 		list_durations(&s);
-		rc = fill_alike(&s, table, err);
+		fill_alike(&s, table);
 	}
 	if (!rc && table->nrows)
 		say(s.t, out, table);

@@ -160,8 +160,7 @@ static int64_t pid_of(const struct nsx_trace *t, uint32_t process)
 	return process == NSX_NONE ? 0 : t->process[process].pid;
 }
 
-static int fill_recorded(struct graphs *g, struct nsx_table *table,
-			 struct nsx_err *err)
+static void fill_recorded(struct graphs *g, struct nsx_table *table)
 {
 	size_t next;
 
@@ -170,11 +169,9 @@ static int fill_recorded(struct graphs *g, struct nsx_table *table,
 		      cmp_entries);
 	for (size_t i = 0; i < g->nentries; i = next) {
 		const struct entry *x = &g->entries[i];
-		struct nsx_cell *row = nsx_row(table, err);
+		struct nsx_cell *row = nsx_add_row(table);
 		int64_t launches = 0, ns = 0;
 
-		if (!row)
-			return err->rc;
 		for (next = i; next < g->nentries &&
 			       !cmp_group(x, &g->entries[next]); next++) {
 			const struct entry *y = &g->entries[next];
@@ -195,14 +192,12 @@ static int fill_recorded(struct graphs *g, struct nsx_table *table,
 		row[AVG] = nsx_us((double)ns / (double)(next - i));
 		nsx_add_to(&g->replay_ns, ns);
 	}
-	return 0;
 }
 
 /* Launches of a process that left nothing behind. With a window asked for they
  * are not told apart from those whose replay lies outside.
  */
-static int fill_opaque(const struct nsx_run *run, struct nsx_table *table,
-		       struct nsx_err *err)
+static void fill_opaque(const struct nsx_run *run, struct nsx_table *table)
 {
 	const struct nsx_trace *t = run->trace;
 	const int64_t *missing = run->facts->graphs.missing;
@@ -212,15 +207,13 @@ static int fill_opaque(const struct nsx_run *run, struct nsx_table *table,
 
 		if (!missing[p])
 			continue;
-		if (!(row = nsx_row(table, err)))
-			return err->rc;
+		row = nsx_add_row(table);
 		row[PID] = nsx_int(t->process[p].pid);
 		row[MODE] = nsx_string("opaque");
 		row[LAUNCHES] = nsx_int(missing[p]);
 		row[REPLAYS] = nsx_int(0);
 		row[COVERAGE] = nsx_real(0);
 	}
-	return 0;
 }
 
 /* What it means ------------------------------------------------------------*/
@@ -291,10 +284,9 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 		return err->rc;
 	collect(&g);
 	fold_nodes(&g);
-	if (fill_recorded(&g, table, err) ||
-	    (t->user.start_ns == t->user.end_ns &&
-	     fill_opaque(run, table, err)))
-		return err->rc;
+	fill_recorded(&g, table);
+	if (t->user.start_ns == t->user.end_ns)
+		fill_opaque(run, table);
 	nsx_table_sort(table, NSX_DESC(TOTAL), NSX_DESC(LAUNCHES), PID, DEVICE,
 		       GRAPH, EXEC, MODE);
 	say(run, &g, table, out);

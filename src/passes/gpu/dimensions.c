@@ -54,8 +54,6 @@ struct dimensions {
 	int64_t device_id;
 	const char *window; /* "steady window" or "window"                   */
 	double compute, exposed_copy, exposed_comm, idle; /* % of the window */
-	struct nsx_err *err;
-	bool failed;
 };
 
 /* Other sections -----------------------------------------------------------*/
@@ -140,12 +138,8 @@ static double of_device(const struct dimensions *d, const char *pass,
 static void add(struct dimensions *d, const char *measure, double value,
 		const char *unit, const char *from)
 {
-	struct nsx_cell *row = d->failed ? NULL : nsx_row(d->table, d->err);
+	struct nsx_cell *row = nsx_add_row(d->table);
 
-	if (!row) {
-		d->failed = true;
-		return;
-	}
 	row[MEASURE] = nsx_string(measure);
 	row[VALUE] = nsx_real(value);
 	row[UNIT] = nsx_string(unit);
@@ -425,12 +419,8 @@ static const char *leading(const struct dimensions *d)
 static void answer(struct dimensions *d, const char *question,
 		   const char *text)
 {
-	struct nsx_cell *row = d->failed ? NULL : nsx_row(d->table, d->err);
+	struct nsx_cell *row = nsx_add_row(d->table);
 
-	if (!row) {
-		d->failed = true;
-		return;
-	}
 	row[QUESTION] = nsx_string(question);
 	row[ANSWER] = nsx_string(text);
 }
@@ -564,8 +554,7 @@ static void measure(struct dimensions *d)
 		      (double)p.ns[NSX_P_COMPUTE_COMM]) * percent;
 }
 
-static int show(struct dimensions *d, struct nsx_table **tables,
-		struct nsx_err *err)
+static void show(struct dimensions *d, struct nsx_table **tables)
 {
 	struct nsx_table *shown = nsx_add_table(d->out, &shown_layout);
 
@@ -577,13 +566,10 @@ static int show(struct dimensions *d, struct nsx_table **tables,
 			if (from[1].type == NSX_T_NULL ||
 			    (r && fabs(from[1].u.f) < 0.005))
 				continue;
-			row = nsx_row(shown, err);
-			if (!row)
-				return err->rc;
+			row = nsx_add_row(shown);
 			row[SHOWN_DIMENSION] = nsx_string(titles[i]);
 			memcpy(row + 1, from, 3 * sizeof(*row));
 		}
-	return 0;
 }
 
 static int summarise(const struct nsx_run *run,
@@ -592,10 +578,10 @@ static int summarise(const struct nsx_run *run,
 {
 	static const char *(*const fill[NDIMENSIONS])(struct dimensions *) = {
 		cpu, memory, interconnect, gpu_compute};
-	struct dimensions d = {.run = run, .report = report, .out = out,
-			       .err = err};
+	struct dimensions d = {.run = run, .report = report, .out = out};
 	struct nsx_table *tables[NDIMENSIONS];
 
+	(void)err;
 	for (unsigned i = 0; i < NDIMENSIONS; i++)
 		tables[i] = nsx_add_table(out, &layouts[i]);
 	if (!run->trace->ndevices)
@@ -612,7 +598,8 @@ static int summarise(const struct nsx_run *run,
 	nsx_put(out, "window", nsx_string(d.window));
 	nsx_put(out, "most", nsx_string(leading(&d)));
 	answer_all(&d);
-	return d.failed ? err->rc : show(&d, tables, err);
+	show(&d, tables);
+	return 0;
 }
 
 NSX_DEFINE_PASS(dimensions) {

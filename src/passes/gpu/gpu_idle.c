@@ -44,8 +44,8 @@ static const struct nsx_layout by_cause_layout = {NSX_COLS(cause_cols)};
 
 /* Devices ---------------------------------------------------------------------*/
 
-static int add_device(const struct nsx_run *run, uint32_t d,
-		      struct nsx_table *table, struct nsx_err *err)
+static void add_device(const struct nsx_run *run, uint32_t d,
+		       struct nsx_table *table)
 {
 	const struct nsx_device_facts *f = &run->facts->device[d];
 	const struct nsx_idle *idle = &run->facts->idle[d];
@@ -53,11 +53,9 @@ static int add_device(const struct nsx_run *run, uint32_t d,
 	int64_t window_ns = w->end_ns - w->start_ns, edge_ns = 0;
 	int64_t busy_ns = window_ns - nsx_idle_total(idle);
 	int64_t kernel_ns = nsx_kernel_busy(f);
-	struct nsx_cell *row = nsx_row(table, err);
+	struct nsx_cell *row = nsx_add_row(table);
 	struct nsx_gap gap;
 
-	if (!row)
-		return err->rc;
 	for (size_t at = 0; nsx_next_gap(idle, &at, &gap);)
 		nsx_add_to(&edge_ns, gap.is_edge ? gap.end_ns - gap.start_ns : 0);
 	row[DEVICE] = nsx_int(run->trace->device[d].device_id);
@@ -72,7 +70,6 @@ static int add_device(const struct nsx_run *run, uint32_t d,
 	row[K_PCT] = nsx_pct((double)(window_ns - kernel_ns),
 			     (double)window_ns);
 	row[GPU] = nsx_string(nsx_text(run->trace, run->trace->device[d].gpu));
-	return 0;
 }
 
 /* Causes ----------------------------------------------------------------------*/
@@ -108,44 +105,37 @@ static int group_causes(const struct nsx_run *run, uint32_t d,
 	return 0;
 }
 
-static int add_cause(const struct nsx_trace *t, uint32_t d, uint64_t cause,
-		     const struct total *x, struct nsx_table *table,
-		     struct nsx_cell **ret, struct nsx_err *err)
+static void add_cause(const struct nsx_trace *t, uint32_t d, uint64_t cause,
+		      const struct total *x, struct nsx_table *table,
+		      struct nsx_cell **ret)
 {
 	int64_t window_ns = t->window.end_ns - t->window.start_ns;
-	struct nsx_cell *row = nsx_row(table, err);
+	struct nsx_cell *row = nsx_add_row(table);
 
-	if (!row)
-		return err->rc;
 	row[C_DEVICE] = nsx_int(t->device[d].device_id);
 	row[C_CAUSE] = nsx_string(nsx_cause_names[cause]);
 	row[C_COUNT] = nsx_int(x->n);
 	row[C_MS] = nsx_ms(x->ns);
 	row[C_PCT] = nsx_pct((double)x->ns, (double)window_ns);
 	*ret = row;
-	return 0;
 }
 
-static int fill_device_causes(const struct nsx_run *run, uint32_t d,
-			      const struct nsx_groups *groups,
-			      const struct total *v, struct nsx_table *table,
-			      struct nsx_err *err)
+static void fill_device_causes(const struct nsx_run *run, uint32_t d,
+			       const struct nsx_groups *groups,
+			       const struct total *v, struct nsx_table *table)
 {
 	struct nsx_cell *row;
 
 	for (size_t i = 0; i < groups->n; i++) {
-		if (add_cause(run->trace, d, groups->keys[i].a, &v[i], table,
-			      &row, err))
-			return err->rc;
+		add_cause(run->trace, d, groups->keys[i].a, &v[i], table, &row);
 		row[C_DETAIL] = text_or_null(run->facts,
 					     (nsx_str)groups->keys[i].b);
 	}
-	return 0;
 }
 
-static int sum_causes(const struct nsx_run *run, uint32_t d,
-		      const struct nsx_groups *groups, const struct total *v,
-		      struct nsx_table *table, struct nsx_err *err)
+static void sum_causes(const struct nsx_run *run, uint32_t d,
+		       const struct nsx_groups *groups, const struct total *v,
+		       struct nsx_table *table)
 {
 	struct total sum[NSX_NCAUSES] = {{0}};
 	struct nsx_cell *row;
@@ -155,10 +145,8 @@ static int sum_causes(const struct nsx_run *run, uint32_t d,
 		nsx_add_to(&sum[groups->keys[i].a].ns, v[i].ns);
 	}
 	for (unsigned c = 0; c < NSX_NCAUSES; c++)
-		if (sum[c].n && add_cause(run->trace, d, c, &sum[c], table,
-					  &row, err))
-			return err->rc;
-	return 0;
+		if (sum[c].n)
+			add_cause(run->trace, d, c, &sum[c], table, &row);
 }
 
 static int fill_causes(const struct nsx_run *run, struct nsx_table *table,
@@ -172,9 +160,9 @@ static int fill_causes(const struct nsx_run *run, struct nsx_table *table,
 
 		rc = group_causes(run, d, &groups, &v, err);
 		if (!rc)
-			rc = fill_device_causes(run, d, &groups, v, table, err);
+			fill_device_causes(run, d, &groups, v, table);
 		if (!rc)
-			rc = sum_causes(run, d, &groups, v, by_cause, err);
+			sum_causes(run, d, &groups, v, by_cause);
 		nsx_groups_done(&groups);
 		free(v);
 	}
@@ -257,10 +245,9 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 		return nsx_cannot(out, "the trace has no GPU work");
 	}
 	for (uint32_t d = 0; d < t->ndevices; d++)
-		if (add_device(run, d, tables[0], err))
-			return err->rc;
-	if (nsx_fill_gaps(run, tables[1], tables[3], err) ||
-	    fill_causes(run, tables[2], by_cause, err))
+		add_device(run, d, tables[0]);
+	nsx_fill_gaps(run, tables[1], tables[3]);
+	if (fill_causes(run, tables[2], by_cause, err))
 		return err->rc;
 	nsx_put(out, "table", nsx_string(
 		t->schema->table[NSX_VIEW_kernel] ?

@@ -90,8 +90,8 @@ static void recognise(struct gpu *g, const struct nsx_metric *m,
 
 /* Tables -----------------------------------------------------------------------*/
 
-static int fill_metric(const struct nsx_metric *m, const char *name,
-		       struct nsx_table *rows, struct nsx_err *err)
+static void fill_metric(const struct nsx_metric *m, const char *name,
+			struct nsx_table *rows)
 {
 	for (unsigned i = 0; i < NSX_NSCOPES; i++) {
 		const struct nsx_metric_scope *s = &m->scope[i];
@@ -99,9 +99,7 @@ static int fill_metric(const struct nsx_metric *m, const char *name,
 
 		if (!s->weight_ns)
 			continue;
-		row = nsx_row(rows, err);
-		if (!row)
-			return err->rc;
+		row = nsx_add_row(rows);
 		if (m->device_id >= 0)
 			row[DEVICE] = nsx_int(m->device_id);
 		row[METRIC] = nsx_int(m->metric_id);
@@ -115,16 +113,13 @@ static int fill_metric(const struct nsx_metric *m, const char *name,
 		row[PERIOD] = nsx_us((double)m->period_ns);
 		row[COVERAGE] = nsx_real(100 * s->coverage);
 	}
-	return 0;
 }
 
-static int fill_counter(const struct nsx_metric *m, const char *name,
-			struct nsx_table *counters, struct nsx_err *err)
+static void fill_counter(const struct nsx_metric *m, const char *name,
+			 struct nsx_table *counters)
 {
-	struct nsx_cell *row = nsx_row(counters, err);
+	struct nsx_cell *row = nsx_add_row(counters);
 
-	if (!row)
-		return err->rc;
 	if (m->device_id >= 0)
 		row[C_DEVICE] = nsx_int(m->device_id);
 	row[C_METRIC] = nsx_int(m->metric_id);
@@ -133,11 +128,10 @@ static int fill_counter(const struct nsx_metric *m, const char *name,
 	row[C_MAX] = nsx_real(m->scope[NSX_SCOPE_WINDOW].max);
 	for (unsigned i = 0; i < NSX_NSCOPES; i++)
 		row[C_MEANS + i] = nsx_real(m->scope[i].mean);
-	return 0;
 }
 
-static int fill_rates(const struct nsx_run *run, const struct gpu *g,
-		      struct nsx_table *rates, struct nsx_err *err)
+static void fill_rates(const struct nsx_run *run, const struct gpu *g,
+		       struct nsx_table *rates)
 {
 	const struct nsx_gpu_info *info = NULL;
 
@@ -145,7 +139,7 @@ static int fill_rates(const struct nsx_run *run, const struct gpu *g,
 		if (run->trace->gpu[i].id == g->any->gpu)
 			info = &run->trace->gpu[i];
 	if (!info || info->bandwidth_bytes_per_s <= 0)
-		return 0;
+		return;
 	for (unsigned k = NSX_DRAM_READ; k <= NSX_DRAM_WRITE; k++)
 		for (unsigned i = 0; g->known.of[k] && i < NSX_NSCOPES; i++) {
 			const struct nsx_metric_scope *s = &g->known.of[k]->scope[i];
@@ -154,9 +148,7 @@ static int fill_rates(const struct nsx_run *run, const struct gpu *g,
 
 			if (!s->weight_ns)
 				continue;
-			row = nsx_row(rates, err);
-			if (!row)
-				return err->rc;
+			row = nsx_add_row(rates);
 			row[RATE_DEVICE_ID] = nsx_int(g->any->device_id);
 			row[RATE_METRIC_NAME] = nsx_string(g->name[k]);
 			row[RATE_SCOPE] = nsx_string(nsx_scope_names[i]);
@@ -164,7 +156,6 @@ static int fill_rates(const struct nsx_run *run, const struct gpu *g,
 			row[RATE_P95_GBPS] = nsx_real(s->p95 / 100 * peak);
 			row[RATE_PEAK_GBPS] = nsx_real(peak);
 		}
-	return 0;
 }
 
 /* Answers ------------------------------------------------------------------------*/
@@ -179,8 +170,6 @@ struct answers {
 	const char *when;
 	bool others; /* there are more GPUs */
 	bool told; /* in Markdown too: the GPU that sets the pace */
-	struct nsx_err *err;
-	int rc;
 };
 
 static double mean_of(const struct answers *a, enum nsx_counter k,
@@ -192,12 +181,8 @@ static double mean_of(const struct answers *a, enum nsx_counter k,
 static void answer(struct answers *a, const char *question, enum nsx_counter k,
 		   enum nsx_scope scope, const char *text)
 {
-	struct nsx_cell *row = nsx_row(a->table, a->err);
+	struct nsx_cell *row = nsx_add_row(a->table);
 
-	if (!row) {
-		a->rc = a->err->rc;
-		return;
-	}
 	row[ANSWER_DEVICE_ID] = nsx_int(a->gpu->any->device_id);
 	row[ANSWER_QUESTION] = nsx_string(question);
 	row[ANSWER] = nsx_string(text);
@@ -316,7 +301,7 @@ static void say_pcie(struct answers *a)
 	}
 }
 
-static int say_gpu(struct answers *a)
+static void say_gpu(struct answers *a)
 {
 	const struct nsx_metric *any = a->gpu->any;
 	bool computes = any->scope[NSX_SCOPE_COMPUTE].weight_ns > 0;
@@ -334,7 +319,6 @@ static int say_gpu(struct answers *a)
 	say_issue(a);
 	say_bound(a);
 	say_pcie(a);
-	return a->rc;
 }
 
 static void draw(const struct gpu *g, struct nsx_section *out)
@@ -412,13 +396,13 @@ static int64_t gpu_to_show(const struct nsx_run *run)
 	return m->v[0].gpu;
 }
 
-static int fill_metrics(const struct nsx_run *run, struct nsx_section *out,
-			struct nsx_table **tables, struct nsx_err *err)
+static void fill_metrics(const struct nsx_run *run, struct nsx_section *out,
+			 struct nsx_table **tables)
 {
 	const struct nsx_metrics *m = run->facts->metrics;
 	const struct nsx_window *w = &run->trace->window;
 	struct answers a = {.out = out, .table = tables[L_ANSWERS],
-			    .facts = run->facts, .err = err,
+			    .facts = run->facts,
 			    .window_ns = w->end_ns - w->start_ns};
 	size_t next;
 	int64_t shown = gpu_to_show(run);
@@ -433,19 +417,18 @@ static int fill_metrics(const struct nsx_run *run, struct nsx_section *out,
 				nsx_say(out, "%s", x->name) : NULL;
 
 			recognise(&g, x, name);
-			if (fill_metric(x, name, tables[L_ROWS], err) ||
-			    fill_counter(x, name, tables[L_COUNTERS], err))
-				return err->rc;
+			fill_metric(x, name, tables[L_ROWS]);
+			fill_counter(x, name, tables[L_COUNTERS]);
 		}
 		draw(&g, out);
 		a.gpu = &g;
 		a.told = g.any->gpu == shown;
 		a.others = next - i < m->n;
-		if (g.any->gpu >= 0 &&
-		    (fill_rates(run, &g, tables[L_RATES], err) || say_gpu(&a)))
-			return err->rc;
+		if (g.any->gpu < 0)
+			continue;
+		fill_rates(run, &g, tables[L_RATES]);
+		say_gpu(&a);
 	}
-	return 0;
 }
 
 static int run(const struct nsx_run *run, struct nsx_section *out,
@@ -466,8 +449,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 		return nsx_cannot(out, "none of the %lld rows of GPU_METRICS is a "
 				  "usable sample inside the window",
 				  (long long)m->samples);
-	if (fill_metrics(run, out, tables, err))
-		return err->rc;
+	fill_metrics(run, out, tables);
 	say_quality(m, out);
 	if (tables[L_COUNTERS]->nrows)
 		nsx_md_text(out, "Means of the counters, over the window and "

@@ -68,16 +68,14 @@ static struct nsx_cell text_or_null(const struct nsx_facts *f, nsx_str s)
 	return s ? nsx_string(nsx_fact_text(f, s)) : nsx_null();
 }
 
-static int add_gap(const struct nsx_run *run, const struct long_gap *g,
-		   struct nsx_table *table, struct nsx_err *err)
+static void add_gap(const struct nsx_run *run, const struct long_gap *g,
+		    struct nsx_table *table)
 {
 	const struct nsx_trace *t = run->trace;
 	struct nsx_idle_piece p = main_piece(&g->gap);
-	struct nsx_cell *row = nsx_row(table, err);
+	struct nsx_cell *row = nsx_add_row(table);
 	uint32_t process;
 
-	if (!row)
-		return err->rc;
 	row[GAP_DEVICE] = nsx_int(t->device[g->device].device_id);
 	row[GAP_START] = nsx_int(g->gap.start_ns);
 	row[GAP_END] = nsx_int(g->gap.end_ns);
@@ -85,35 +83,30 @@ static int add_gap(const struct nsx_run *run, const struct long_gap *g,
 	row[GAP_CAUSE] = nsx_string(nsx_cause_names[p.cause]);
 	row[GAP_DETAIL] = text_or_null(run->facts, p.detail);
 	if (g->gap.op == NSX_NONE)
-		return 0;
+		return;
 	row[GAP_OP] = nsx_string(name_of_op(t, g->gap.op));
 	process = nsx_op_process(t, g->gap.op);
 	if (process != NSX_NONE)
 		row[GAP_PID] = nsx_int(t->process[process].pid);
-	return 0;
 }
 
-static int add_lengths(const struct nsx_trace *t, uint32_t d,
-		       const int64_t (*sum)[2], struct nsx_table *table,
-		       struct nsx_err *err)
+static void add_lengths(const struct nsx_trace *t, uint32_t d,
+			const int64_t (*sum)[2], struct nsx_table *table)
 {
 	static const char *const names[] = {"<10us", "10us-1ms", ">=1ms"};
 
 	for (unsigned i = 0; i < ARRAY_LEN(names); i++) {
-		struct nsx_cell *row = nsx_row(table, err);
+		struct nsx_cell *row = nsx_add_row(table);
 
-		if (!row)
-			return err->rc;
 		row[GAPS_DEVICE] = nsx_int(t->device[d].device_id);
 		row[GAPS_LENGTH] = nsx_string(names[i]);
 		row[GAPS_COUNT] = nsx_int(sum[i][0]);
 		row[GAPS_MS] = nsx_ms(sum[i][1]);
 	}
-	return 0;
 }
 
-int nsx_fill_gaps(const struct nsx_run *run, struct nsx_table *table,
-		  struct nsx_table *lengths, struct nsx_err *err)
+void nsx_fill_gaps(const struct nsx_run *run, struct nsx_table *table,
+		   struct nsx_table *lengths)
 {
 	const struct nsx_trace *t = run->trace;
 	struct top top = {.n = 0};
@@ -135,12 +128,9 @@ int nsx_fill_gaps(const struct nsx_run *run, struct nsx_table *table,
 			sum[i][0]++;
 			nsx_add_to(&sum[i][1], ns);
 		}
-		if (add_lengths(t, d, (const int64_t (*)[2])sum, lengths, err))
-			return err->rc;
+		add_lengths(t, d, (const int64_t (*)[2])sum, lengths);
 	}
 	for (size_t i = 0; i < top.n; i++)
-		if (add_gap(run, &top.v[i], table, err))
-			return err->rc;
+		add_gap(run, &top.v[i], table);
 	table->capped = all > top.n;
-	return 0;
 }

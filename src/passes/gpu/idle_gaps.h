@@ -21,7 +21,7 @@ NSX_COLUMNS(nsx_gap_cols, NSX_GAP_COLUMNS);
 	X(GAPS_MS, "total_ms", F64, "their sum")
 NSX_COLUMNS(nsx_gap_length_cols, NSX_GAP_LENGTH_COLUMNS);
 
-int nsx_fill_gaps(const struct nsx_run *run, struct nsx_table *table,
-		  struct nsx_table *lengths, struct nsx_err *err) NSX_CHECKED;
+void nsx_fill_gaps(const struct nsx_run *run, struct nsx_table *table,
+		   struct nsx_table *lengths);
 
 #endif

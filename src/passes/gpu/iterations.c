@@ -89,14 +89,11 @@ static int64_t wall_ns(const struct nsx_iteration *v)
 	return v->end_ns - v->start_ns;
 }
 
-static int add_row(struct work *w, const struct nsx_iteration *v, size_t index,
-		   struct nsx_err *err)
+static void add_row(struct work *w, const struct nsx_iteration *v, size_t index)
 {
 	const struct nsx_trace *t = w->run->trace;
-	struct nsx_cell *row = nsx_row(w->table[0], err);
+	struct nsx_cell *row = nsx_add_row(w->table[0]);
 
-	if (!row)
-		return err->rc;
 	row[PROCESS] = pid_cell(t, v->process);
 	row[DEVICE] = nsx_int(t->device[v->device].device_id);
 	row[INDEX] = nsx_int((int64_t)index);
@@ -105,20 +102,17 @@ static int add_row(struct work *w, const struct nsx_iteration *v, size_t index,
 	row[WALL] = nsx_ms(wall_ns(v));
 	row[STEADY] = nsx_bool(v->steady);
 	row[SLOW] = nsx_bool(v->slow);
-	return 0;
 }
 
 /* What a slow iteration spends more than the one nearest to the median. */
-static int add_slow(struct work *w, const struct nsx_iteration *v, size_t index,
-		    const struct nsx_iteration *typical, struct nsx_err *err)
+static void add_slow(struct work *w, const struct nsx_iteration *v,
+		     size_t index, const struct nsx_iteration *typical)
 {
 	const struct nsx_trace *t = w->run->trace;
 	const struct nsx_device_facts *d = &w->run->facts->device[v->device];
-	struct nsx_cell *row = nsx_row(w->table[2], err);
+	struct nsx_cell *row = nsx_add_row(w->table[2]);
 	struct nsx_partition slow, usual;
 
-	if (!row)
-		return err->rc;
 	nsx_partition(d, v->start_ns, v->end_ns, &slow);
 	nsx_partition(d, typical->start_ns, typical->end_ns, &usual);
 	row[S_PROCESS] = pid_cell(t, v->process);
@@ -128,7 +122,6 @@ static int add_slow(struct work *w, const struct nsx_iteration *v, size_t index,
 	row[S_EXCESS] = nsx_ms(wall_ns(v) - wall_ns(typical));
 	for (unsigned c = 0; c < NSX_NPARTS; c++)
 		row[S_FIRST + c] = nsx_ms(slow.ns[c] - usual.ns[c]);
-	return 0;
 }
 
 static const struct nsx_iteration *nearest(const struct nsx_iteration *v,
@@ -149,13 +142,13 @@ static int add_group(struct work *w, const struct nsx_iteration *v, size_t n,
 {
 	static const double qs[] = {0.5, 0.9};
 	const struct nsx_iteration *typical;
-	struct nsx_cell *row = nsx_row(w->table[1], err);
+	struct nsx_cell *row = nsx_add_row(w->table[1]);
 	int64_t *d = nsx_arena_try_array(w->run->scratch, n, sizeof(*d),
 					 "iteration lengths", err);
 	double q[2], mean = 0, cv;
 	int64_t nslow = 0;
 
-	if (!row || !d)
+	if (!d)
 		return err->rc;
 	row[G_PROCESS] = pid_cell(w->run->trace, v->process);
 	row[G_DEVICE] = nsx_int(w->run->trace->device[v->device].device_id);
@@ -174,8 +167,8 @@ static int add_group(struct work *w, const struct nsx_iteration *v, size_t n,
 	typical = nearest(v, n - 1, q[0]);
 	for (size_t i = 0; i < n; i++) {
 		nslow += v[i].slow;
-		if (v[i].slow && add_slow(w, &v[i], i, typical, err))
-			return err->rc;
+		if (v[i].slow)
+			add_slow(w, &v[i], i, typical);
 	}
 	row[G_SLOW] = nsx_int(nslow);
 	if (w->from_limiting ||
@@ -187,16 +180,14 @@ static int add_group(struct work *w, const struct nsx_iteration *v, size_t n,
 	return 0;
 }
 
-static int add_candidates(struct work *w, struct nsx_err *err)
+static void add_candidates(struct work *w)
 {
 	const struct nsx_facts *f = w->run->facts;
 
 	for (size_t i = 0; i < f->ncadences; i++) {
 		const struct nsx_cadence *c = &f->cadences[i];
-		struct nsx_cell *row = nsx_row(w->table[3], err);
+		struct nsx_cell *row = nsx_add_row(w->table[3]);
 
-		if (!row)
-			return err->rc;
 		row[C_METHOD] = nsx_string(c->method);
 		if (c->name)
 			row[C_NAME] = nsx_string(nsx_fact_text(f, c->name));
@@ -207,7 +198,6 @@ static int add_candidates(struct work *w, struct nsx_err *err)
 		row[C_SCORE] = nsx_real(c->score);
 		row[C_CHOSEN] = nsx_bool(c->chosen);
 	}
-	return 0;
 }
 
 static const char *method_words(const char *method)
@@ -267,8 +257,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 
 	for (size_t i = 0; i < ARRAY_LEN(layouts); i++)
 		w.table[i] = nsx_add_table(out, &layouts[i]);
-	if (add_candidates(&w, err))
-		return err->rc;
+	add_candidates(&w);
 	if (!run->trace->ndevices)
 		return nsx_cannot(out, "the trace has no GPU work");
 	if (!f->niterations)
@@ -279,8 +268,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 		for (next = i; next < f->niterations &&
 		     v[next].process == v[i].process &&
 		     v[next].device == v[i].device; next++)
-			if (add_row(&w, &v[next], next - i, err))
-				return err->rc;
+			add_row(&w, &v[next], next - i);
 		if (add_group(&w, v + i, next - i, err))
 			return err->rc;
 	}

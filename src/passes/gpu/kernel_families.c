@@ -75,9 +75,7 @@ static int add_name(struct nsx_table *t, struct nsx_groups *families,
 		      k->category, &i, err))
 		return err->rc;
 	if (i == t->nrows) {
-		row = nsx_row(t, err);
-		if (!row)
-			return err->rc;
+		row = nsx_add_row(t);
 		row[FAMILY] = nsx_string(k->family);
 		row[CATEGORY] = nsx_string(nsx_kernel_category_names[k->category]);
 		row[DTYPE] = nsx_string(k->dtype ? nsx_dtype_names[k->dtype] :

@@ -244,8 +244,8 @@ static const char *const limit_texts[16] = {
 	"warps, blocks, registers, shared memory",
 };
 
-static int fill_shapes(const struct shapes *s, struct nsx_table *table,
-		       struct nsx_section *out, struct nsx_err *err)
+static void fill_shapes(const struct shapes *s, struct nsx_table *table,
+			struct nsx_section *out)
 {
 	const struct nsx_trace *t = s->run->trace;
 
@@ -253,10 +253,8 @@ static int fill_shapes(const struct shapes *s, struct nsx_table *table,
 		const struct group *x = &s->v[i];
 		const struct nsx_shape *h = &t->shape[x->shape];
 		struct fit f = fit_of(s, x);
-		struct nsx_cell *row = nsx_row(table, err);
+		struct nsx_cell *row = nsx_add_row(table);
 
-		if (!row)
-			return err->rc;
 		row[NAME] = nsx_string(nsx_text(t, x->name));
 		row[DEVICE] = nsx_int(t->device[x->device].device_id);
 		row[CALLS] = nsx_int(x->n);
@@ -284,7 +282,6 @@ static int fill_shapes(const struct shapes *s, struct nsx_table *table,
 	}
 	nsx_table_sort(table, NSX_DESC(TOTAL), NSX_DESC(CALLS), NAME, DEVICE,
 		       GRID, BLOCK, REGISTERS, DYNAMIC);
-	return 0;
 }
 
 /* Devices ------------------------------------------------------------------*/
@@ -329,10 +326,8 @@ static int fill_devices(const struct shapes *s, struct nsx_table *table,
 	}
 	for (uint32_t d = 0; d < t->ndevices; d++) {
 		const struct load *l = &loads[d];
-		struct nsx_cell *row = nsx_row(table, err);
+		struct nsx_cell *row = nsx_add_row(table);
 
-		if (!row)
-			return err->rc;
 		row[DEVICE_ID] = nsx_int(t->device[d].device_id);
 		row[DEVICE_KERNEL_MS] = nsx_ms(l->total_ns);
 		row[DEVICE_GPU] = nsx_string(nsx_text(t, t->device[d].gpu));
@@ -383,17 +378,14 @@ static int cmp_told(const void *a, const void *b)
 			       (x->last_name < y->last_name);
 }
 
-static int fill_patterns(struct told *v, size_t n, struct nsx_table *table,
-			 struct nsx_err *err)
+static void fill_patterns(struct told *v, size_t n, struct nsx_table *table)
 {
 	size_t next;
 
 	for (size_t i = 0; i < n; i = next) {
-		struct nsx_cell *row = nsx_row(table, err);
+		struct nsx_cell *row = nsx_add_row(table);
 		int64_t names = 0, count = 0, ns = 0;
 
-		if (!row)
-			return err->rc;
 		for (next = i; next < n && v[next].category == v[i].category &&
 			       v[next].pattern == v[i].pattern; next++) {
 			names += next == i ||
@@ -410,7 +402,6 @@ static int fill_patterns(struct told *v, size_t n, struct nsx_table *table,
 	nsx_table_sort(table, NSX_DESC(PATTERN_TOTAL_MS),
 		       NSX_DESC(PATTERN_CALL_COUNT), PATTERN_CATEGORY,
 		       PATTERN);
-	return 0;
 }
 
 static int fill_categories(const struct shapes *s, struct nsx_table *categories,
@@ -435,11 +426,9 @@ static int fill_categories(const struct shapes *s, struct nsx_table *categories,
 	if (s->keys.n)
 		qsort(v, s->keys.n, sizeof(*v), cmp_told);
 	for (size_t i = 0; i < s->keys.n; i = next) {
-		struct nsx_cell *row = nsx_row(categories, err);
+		struct nsx_cell *row = nsx_add_row(categories);
 		int64_t count = 0, ns = 0;
 
-		if (!row)
-			return err->rc;
 		for (next = i; next < s->keys.n &&
 			       !strcmp(v[next].category, v[i].category);
 		     next++) {
@@ -454,7 +443,8 @@ static int fill_categories(const struct shapes *s, struct nsx_table *categories,
 	}
 	nsx_table_sort(categories, NSX_DESC(CATEGORY_TOTAL_MS),
 		       NSX_DESC(CATEGORY_CALL_COUNT), CATEGORY);
-	return fill_patterns(v, s->keys.n, patterns, err);
+	fill_patterns(v, s->keys.n, patterns);
+	return 0;
 }
 
 /* The section --------------------------------------------------------------*/
@@ -506,10 +496,10 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	for (unsigned i = 0; i < ARRAY_LEN(layouts); i++)
 		tables[i] = nsx_add_table(out, &layouts[i]);
 	rc = make_groups(&s, err);
-	if (!rc)
-		rc = fill_shapes(&s, tables[0], out, err);
-	if (!rc)
+	if (!rc) {
+		fill_shapes(&s, tables[0], out);
 		rc = fill_devices(&s, tables[1], err);
+	}
 	if (!rc)
 		rc = fill_categories(&s, tables[2], tables[3], err);
 	if (!rc)

@@ -169,20 +169,18 @@ static double most_calls(const struct churns *c)
 	return most;
 }
 
-static int fill_churn(struct churns *c, struct nsx_table *table,
-		      struct nsx_section *out, struct nsx_err *err)
+static void fill_churn(struct churns *c, struct nsx_table *table,
+		       struct nsx_section *out)
 {
 	const struct nsx_trace *t = c->run->trace;
 	int64_t count = 0, cost_ns = 0;
 
 	for (size_t i = 0; i < c->keys.n; i++) {
 		uint32_t p = (uint32_t)c->keys.keys[i].a;
-		struct nsx_cell *row = nsx_row(table, err);
+		struct nsx_cell *row = nsx_add_row(table);
 		double n = (double)c->v[i].count /
 			   (double)NSX_MAX(c->iterations[p], 1);
 
-		if (!row)
-			return err->rc;
 		row[CHURN_PID] = nsx_int(t->process[p].pid);
 		row[CHURN_API_NAME] =
 			nsx_string(nsx_text(t, (nsx_str)c->keys.keys[i].b));
@@ -197,7 +195,7 @@ static int fill_churn(struct churns *c, struct nsx_table *table,
 		       NSX_DESC(CHURN_TOTAL_MS), NSX_DESC(CHURN_COUNT),
 		       CHURN_PID, CHURN_API_NAME);
 	if (!table->nrows)
-		return 0;
+		return;
 	nsx_md_text(out, "Allocating inside steady iterations:");
 	nsx_md_table(out, table, 5, CHURN_PID, CHURN_API_NAME, CHURN_COUNT,
 		     CHURN_PER_ITERATION, CHURN_TOTAL_MS, CHURN_COST_MS);
@@ -205,7 +203,6 @@ static int fill_churn(struct churns *c, struct nsx_table *table,
 		 "iterations, %.1f each; %s of GPU idle follow from them",
 		 count, most_calls(c),
 		 nsx_text_ns(out->arena, (double)cost_ns));
-	return 0;
 }
 
 int mem_churn(const struct nsx_run *run, struct nsx_table *table,
@@ -217,7 +214,7 @@ int mem_churn(const struct nsx_run *run, struct nsx_table *table,
 	if (!rc)
 		rc = count_calls(&c, err);
 	if (!rc)
-		rc = fill_churn(&c, table, out, err);
+		fill_churn(&c, table, out);
 	nsx_groups_done(&c.keys);
 	free(c.v);
 	return rc;
@@ -282,8 +279,7 @@ static int on_cpu_fault(void *ctx, int64_t rid, const struct nsx_val *v,
 					     v[0].u.i, 1, err) : 0;
 }
 
-static int fill_faults(const struct faults *f, struct nsx_table *table,
-		       struct nsx_err *err)
+static void fill_faults(const struct faults *f, struct nsx_table *table)
 {
 	for (size_t i = 0; i < f->keys.n; i++) {
 		bool cpu = f->keys.keys[i].b == OF_CPU;
@@ -291,9 +287,7 @@ static int fill_faults(const struct faults *f, struct nsx_table *table,
 
 		if (!f->v[i].groups && !f->v[i].ns)
 			continue;
-		row = nsx_row(table, err);
-		if (!row)
-			return err->rc;
+		row = nsx_add_row(table);
 		row[FAULT_PID] =
 			nsx_int((int64_t)(f->keys.keys[i].a >> 24 & 0xffffff));
 		if (!cpu)
@@ -307,7 +301,6 @@ static int fill_faults(const struct faults *f, struct nsx_table *table,
 	}
 	nsx_table_sort(table, NSX_DESC(FAULT_COUNT), FAULT_PID, FAULT_SIDE,
 		       FAULT_DEVICE_ID);
-	return 0;
 }
 
 int mem_faults(const struct nsx_run *run, struct nsx_table *table,
@@ -328,7 +321,7 @@ int mem_faults(const struct nsx_run *run, struct nsx_table *table,
 		rc = nsx_view_scan(s, NSX_VIEW_um_cpu_fault, cpu,
 				   ARRAY_LEN(cpu), 1, on_cpu_fault, &f, 0, err);
 	if (!rc)
-		rc = fill_faults(&f, table, err);
+		fill_faults(&f, table);
 	nsx_groups_done(&f.keys);
 	free(f.v);
 	return rc;

@@ -165,8 +165,8 @@ static int cmp_kept(const void *a, const void *b, void *ctx)
 	return x->e->bytes < y->e->bytes ? -1 : x->e->bytes > y->e->bytes;
 }
 
-static int fold(struct leaks *l, struct nsx_table *table,
-		struct nsx_section *out, struct nsx_err *err)
+static void fold(struct leaks *l, struct nsx_table *table,
+		 struct nsx_section *out)
 {
 	size_t next;
 
@@ -174,11 +174,9 @@ static int fold(struct leaks *l, struct nsx_table *table,
 		qsort_r(l->v, l->n, sizeof(*l->v), cmp_kept, l);
 	for (size_t i = 0; i < l->n; i = next) {
 		const struct mem_event *e = l->v[i].e;
-		struct nsx_cell *row = nsx_row(table, err);
+		struct nsx_cell *row = nsx_add_row(table);
 		int64_t total = 0;
 
-		if (!row)
-			return err->rc;
 		for (next = i; next < l->n &&
 			       !cmp_kept(&l->v[i], &l->v[next], l); next++)
 			total = nsx_add_sat(total, e->bytes);
@@ -195,7 +193,6 @@ static int fold(struct leaks *l, struct nsx_table *table,
 	}
 	nsx_table_sort(table, NSX_DESC(KEPT_TOTAL_BYTES), NSX_DESC(KEPT_BYTES),
 		       KEPT_PID, KEPT_DEVICE_ID, KEPT_KIND, KEPT_NVTX_PATH);
-	return 0;
 }
 
 int mem_never_freed(const struct mem_usage *m, struct nsx_table *table,
@@ -222,7 +219,7 @@ int mem_never_freed(const struct mem_usage *m, struct nsx_table *table,
 	find_calls(&l);
 	rc = find_paths(&l, err);
 	if (!rc)
-		rc = fold(&l, table, out, err);
+		fold(&l, table, out);
 	nsx_strings_free(l.paths);
 	return rc;
 }
@@ -320,13 +317,11 @@ static void list_kept(const struct trend *t, struct nsx_growth *x)
 	}
 }
 
-static int add_growth(struct trend *t, const struct nsx_growth *x,
-		      int64_t device_id, struct nsx_err *err)
+static void add_growth(struct trend *t, const struct nsx_growth *x,
+		       int64_t device_id)
 {
-	struct nsx_cell *row = nsx_row(t->table, err);
+	struct nsx_cell *row = nsx_add_row(t->table);
 
-	if (!row)
-		return err->rc;
 	row[TREND_PID] = nsx_int(x->pid);
 	row[TREND_DEVICE_ID] = nsx_int(device_id);
 	row[TREND_ITERATIONS] = nsx_int((int64_t)x->n);
@@ -338,7 +333,6 @@ static int add_growth(struct trend *t, const struct nsx_growth *x,
 	*t->end = nsx_arena_get(t->out->arena, sizeof(*x));
 	**t->end = *x;
 	t->end = &(*t->end)->next;
-	return 0;
 }
 
 /* The steps [at, end) in the iterations [first, last). */
@@ -368,7 +362,8 @@ static int judge_group(struct trend *t, size_t at, size_t end, size_t first,
 	x.is_suspected = 3 * more >= x.n - 1 && 20 * less <= x.n - 1 &&
 			 x.slope_bytes >= MIN_SLOPE;
 	list_kept(t, &x);
-	return add_growth(t, &x, s->device_id, err);
+	add_growth(t, &x, s->device_id);
+	return 0;
 }
 
 int mem_trend(const struct mem_usage *m, const struct nsx_table *never_freed,

@@ -309,19 +309,16 @@ static int64_t baseline(const struct mem_usage *m, size_t at, size_t end)
 	return bytes;
 }
 
-static int fill_rows(const struct mem_usage *m, struct nsx_table *table,
-		     struct nsx_err *err)
+static void fill_rows(const struct mem_usage *m, struct nsx_table *table)
 {
 	size_t end;
 
 	for (size_t i = 0; i < m->nsteps; i = end) {
 		const struct mem_step *s = &m->steps[i];
-		struct nsx_cell *row = nsx_row(table, err);
+		struct nsx_cell *row = nsx_add_row(table);
 		struct level l = {0};
 		int64_t before;
 
-		if (!row)
-			return err->rc;
 		end = mem_group_end(m, i);
 		before = baseline(m, i, end);
 		for (size_t k = i; k < end; k++)
@@ -338,7 +335,6 @@ static int fill_rows(const struct mem_usage *m, struct nsx_table *table,
 		row[UNMATCHED] = nsx_int(before);
 	}
 	nsx_table_sort(table, NSX_DESC(PEAK), PID, DEVICE, KIND);
-	return 0;
 }
 
 static int cmp_by_device(const void *a, const void *b)
@@ -392,17 +388,15 @@ static void draw(const struct mem_usage *m, const struct mem_step *s, size_t n,
 					       peak, at});
 }
 
-static int add_device(const struct mem_usage *m, const struct mem_step *s,
-		      size_t n, struct nsx_table *table,
-		      struct nsx_section *out, struct nsx_err *err)
+static void add_device(const struct mem_usage *m, const struct mem_step *s,
+		       size_t n, struct nsx_table *table,
+		       struct nsx_section *out)
 {
 	const struct nsx_gpu_info *gpu = gpu_of(m->run->trace, s->device_id);
-	struct nsx_cell *row = nsx_row(table, err);
+	struct nsx_cell *row = nsx_add_row(table);
 	struct level l = {0};
 	int64_t before = 0;
 
-	if (!row)
-		return err->rc;
 	for (size_t i = 0; i < n; i++) {
 		sweep(m->run->trace, &l, &s[i]);
 		if (s[i].counts & STEP_UNMATCHED)
@@ -414,7 +408,7 @@ static int add_device(const struct mem_usage *m, const struct mem_step *s,
 	row[GPU_PEAK_BYTES] = nsx_int(l.peak);
 	row[GPU_PEAK_TIME_NS] = nsx_int(l.peak_ns);
 	if (!gpu || gpu->memory_bytes <= 0)
-		return 0;
+		return;
 	row[GPU_MEMORY_BYTES] = nsx_int(gpu->memory_bytes);
 	row[GPU_PCT_OF_MEMORY] =
 		nsx_pct((double)l.peak, (double)gpu->memory_bytes);
@@ -426,7 +420,6 @@ static int add_device(const struct mem_usage *m, const struct mem_step *s,
 	if (row[GPU_PCT_OF_MEMORY].u.f >= 95)
 		nsx_note(out, "GPU %" PRId64 " came within 5%% of its memory: "
 			      "running out is near", s->device_id);
-	return 0;
 }
 
 /* Device memory of all processes on one GPU together. */
@@ -449,8 +442,7 @@ static int fill_devices(const struct mem_usage *m, struct nsx_table *table,
 		for (next = i; next < n && v[next].device_id == v[i].device_id;
 		     next++)
 			;
-		if (add_device(m, v + i, next - i, table, out, err))
-			return err->rc;
+		add_device(m, v + i, next - i, table, out);
 	}
 	return 0;
 }
@@ -465,8 +457,8 @@ static int cmp_pools(const void *a, const void *b)
 	return c ? c : NSX_CMP(x->address, y->address);
 }
 
-static int fill_pools(struct mem_usage *m, struct nsx_table *table,
-		      struct nsx_section *out, struct nsx_err *err)
+static void fill_pools(struct mem_usage *m, struct nsx_table *table,
+		       struct nsx_section *out)
 {
 	size_t next;
 
@@ -474,11 +466,9 @@ static int fill_pools(struct mem_usage *m, struct nsx_table *table,
 		qsort(m->pools, m->npools, sizeof(*m->pools), cmp_pools);
 	for (size_t i = 0; i < m->npools; i = next) {
 		const struct mem_pool *x = &m->pools[i];
-		struct nsx_cell *row = nsx_row(table, err);
+		struct nsx_cell *row = nsx_add_row(table);
 		int64_t bytes = 0, used = 0;
 
-		if (!row)
-			return err->rc;
 		for (next = i; next < m->npools &&
 			       !cmp_pools(x, &m->pools[next]); next++) {
 			bytes = NSX_MAX(bytes, m->pools[next].bytes);
@@ -495,7 +485,6 @@ static int fill_pools(struct mem_usage *m, struct nsx_table *table,
 	nsx_table_sort(table, NSX_DESC(POOL_PEAK_BYTES),
 		       NSX_DESC(POOL_PEAK_USED_BYTES), POOL_PID,
 		       POOL_DEVICE_ID, POOL_ADDRESS);
-	return 0;
 }
 
 /* The section --------------------------------------------------------------*/
@@ -521,10 +510,13 @@ static void put_rate(const struct mem_usage *m, const struct nsx_table *rows,
 static int fill_usage(struct mem_usage *m, struct nsx_table **t,
 		      struct nsx_section *out, struct nsx_err *err)
 {
-	if (match(m, err) || fill_rows(m, t[0], err) ||
-	    fill_devices(m, t[1], out, err) ||
-	    fill_pools(m, t[2], out, err) ||
-	    mem_never_freed(m, t[3], out, err) ||
+	if (match(m, err))
+		return err->rc;
+	fill_rows(m, t[0]);
+	if (fill_devices(m, t[1], out, err))
+		return err->rc;
+	fill_pools(m, t[2], out);
+	if (mem_never_freed(m, t[3], out, err) ||
 	    mem_trend(m, t[3], t[4], out, err))
 		return err->rc;
 	put_rate(m, t[0], out);

@@ -30,27 +30,22 @@ static const struct nsx_layout layouts[] = {
 	{.key = "devices", NSX_COLS(device_cols), .json_rows = -1},
 };
 
-static int add_device(const struct nsx_run *run, uint32_t d,
-		      struct nsx_table *table, struct nsx_table *devices,
-		      struct nsx_err *err)
+static void add_device(const struct nsx_run *run, uint32_t d,
+		       struct nsx_table *table, struct nsx_table *devices)
 {
 	const struct nsx_trace *t = run->trace;
 	const struct nsx_window *w = &t->window;
 	int64_t window_ns = w->end_ns - w->start_ns;
-	struct nsx_cell *dev = nsx_row(devices, err);
+	struct nsx_cell *dev = nsx_add_row(devices);
 	struct nsx_partition p;
 
-	if (!dev)
-		return err->rc;
 	nsx_partition(&run->facts->device[d], w->start_ns, w->end_ns, &p);
 	dev[0] = nsx_int(t->device[d].device_id);
 	dev[1] = nsx_int(window_ns);
 	dev[8] = nsx_string(nsx_text(t, t->device[d].gpu));
 	for (unsigned c = 0; c < NSX_NPARTS; c++) {
-		struct nsx_cell *row = nsx_row(table, err);
+		struct nsx_cell *row = nsx_add_row(table);
 
-		if (!row)
-			return err->rc;
 		dev[2 + c] = nsx_int(p.ns[c]);
 		row[DEVICE] = dev[0];
 		row[CLASS] = nsx_string(nsx_part_names[c]);
@@ -58,7 +53,6 @@ static int add_device(const struct nsx_run *run, uint32_t d,
 		row[TOTAL_MS] = nsx_ms(p.ns[c]);
 		row[PCT] = nsx_pct((double)p.ns[c], (double)window_ns);
 	}
-	return 0;
 }
 
 static int run(const struct nsx_run *run, struct nsx_section *out,
@@ -67,11 +61,11 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	struct nsx_table *table = nsx_add_table(out, &layouts[0]);
 	struct nsx_table *devices = nsx_add_table(out, &layouts[1]);
 
+	(void)err;
 	if (!run->trace->ndevices)
 		return nsx_cannot(out, "the trace has no GPU work");
 	for (uint32_t d = 0; d < run->trace->ndevices; d++)
-		if (add_device(run, d, table, devices, err))
-			return err->rc;
+		add_device(run, d, table, devices);
 	nsx_md_text(out, "What each GPU did in the whole window, every moment "
 		    "once: `copy exposed` and `comm exposed` are without any "
 		    "compute beside them.");

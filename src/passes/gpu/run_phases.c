@@ -26,16 +26,14 @@ static const struct nsx_layout layouts[] = {
 	{.key = "rows", .csv = "run_phases", NSX_COLS(cols)},
 };
 
-static int add_row(const struct nsx_run *run, const struct nsx_run_phase *p,
-		   struct nsx_table *table, struct nsx_err *err)
+static void add_row(const struct nsx_run *run, const struct nsx_run_phase *p,
+		    struct nsx_table *table)
 {
 	const struct nsx_facts *f = run->facts;
 	const struct nsx_window *all = &run->trace->window, *w = &p->window;
-	struct nsx_cell *row = nsx_row(table, err);
+	struct nsx_cell *row = nsx_add_row(table);
 	struct nsx_partition part;
 
-	if (!row)
-		return err->rc;
 	nsx_partition(&f->device[f->limiting], w->start_ns, w->end_ns, &part);
 	row[NAME] = nsx_string(nsx_run_phase_name(run->trace, p));
 	row[KIND] = nsx_string(nsx_phase_names[p->kind]);
@@ -48,7 +46,6 @@ static int add_row(const struct nsx_run *run, const struct nsx_run_phase *p,
 	row[DEVICE] = nsx_int(run->trace->device[f->limiting].device_id);
 	for (unsigned c = 0; c < NSX_NPARTS; c++)
 		row[COMPUTE_ONLY + c] = nsx_ms(part.ns[c]);
-	return 0;
 }
 
 static const char *judged(const struct nsx_facts *f, const struct nsx_trace *t,
@@ -75,12 +72,12 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	struct nsx_table *table = nsx_add_table(out, &layouts[0]);
 	struct nsx_window w = nsx_judged(f);
 
+	(void)err;
 	nsx_put(out, "run", nsx_string(nsx_run_kind_names[f->run_kind]));
 	if (f->run_kind == NSX_RUN_NO_GPU)
 		return nsx_cannot(out, "the trace has no GPU work");
 	for (size_t i = 0; i < f->nrun_phases; i++)
-		if (add_row(run, &f->run_phases[i], table, err))
-			return err->rc;
+		add_row(run, &f->run_phases[i], table);
 	if (f->run_kind < ARRAY_LEN(kinds) && kinds[f->run_kind])
 		nsx_md_text(out, "%s", kinds[f->run_kind]);
 	else if (table->nrows)

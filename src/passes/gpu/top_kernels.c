@@ -206,19 +206,17 @@ static void quantile_cells(struct nsx_cell *row, int64_t *v, size_t n)
 	row[P99] = nsx_us(q[2]);
 }
 
-static int fill_kernels(const struct nsx_run *run, const struct groups *g,
-			struct nsx_table *table, struct nsx_err *err)
+static void fill_kernels(const struct nsx_run *run, const struct groups *g,
+			 struct nsx_table *table)
 {
 	const struct nsx_trace *t = run->trace;
 
 	for (size_t k = 0; k < g->n; k++) {
 		const struct group *x = &g->v[k];
-		struct nsx_cell *row = nsx_row(table, err);
+		struct nsx_cell *row = nsx_add_row(table);
 		const struct nsx_kernel_name *words = nsx_kernel_name(
 			&run->facts->kernels, x->name);
 
-		if (!row)
-			return err->rc;
 		row[NAME] = nsx_string(nsx_text(t, x->name));
 		row[DEVICE] = nsx_int(t->device[x->device].device_id);
 		row[CALLS] = nsx_int((int64_t)x->n);
@@ -236,7 +234,6 @@ static int fill_kernels(const struct nsx_run *run, const struct groups *g,
 	}
 	nsx_table_sort(table, NSX_DESC(TOTAL_NS), NSX_DESC(CALLS), NAME,
 		       DEVICE);
-	return 0;
 }
 
 static double tenths(double x)
@@ -244,16 +241,14 @@ static double tenths(double x)
 	return round(x * 10) / 10;
 }
 
-static int add_sum_row(const struct nsx_trace *t, nsx_str name, int64_t *v,
-		       size_t n, const struct groups *g,
-		       struct nsx_table *table, struct nsx_err *err)
+static void add_sum_row(const struct nsx_trace *t, nsx_str name, int64_t *v,
+			size_t n, const struct groups *g,
+			struct nsx_table *table)
 {
-	struct nsx_cell *row = nsx_row(table, err);
+	struct nsx_cell *row = nsx_add_row(table);
 	int64_t total = 0, lo = INT64_MAX, hi = 0;
 	double dev = nsx_stddev(v, n);
 
-	if (!row)
-		return err->rc;
 	for (size_t i = 0; i < n; i++) {
 		nsx_add_to(&total, v[i]);
 		lo = NSX_MIN(lo, v[i]);
@@ -269,12 +264,11 @@ static int add_sum_row(const struct nsx_trace *t, nsx_str name, int64_t *v,
 	row[SUM_MAX_NS] = nsx_int(hi);
 	row[SUM_STDDEV_NS] = nsx_real(tenths(isnan(dev) ? 0 : dev));
 	row[SUM_NAME] = nsx_string(nsx_text(t, name));
-	return 0;
 }
 
 /* The same by name over all devices, as nsys stats prints it. */
-static int fill_sums(const struct nsx_trace *t, const struct groups *g,
-		     struct nsx_table *table, struct nsx_err *err)
+static void fill_sums(const struct nsx_trace *t, const struct groups *g,
+		      struct nsx_table *table)
 {
 	size_t next;
 
@@ -285,12 +279,11 @@ static int fill_sums(const struct nsx_trace *t, const struct groups *g,
 		for (next = k;
 		     next < g->n && g->named[next]->name == x->name; next++)
 			n += g->named[next]->n;
-		if (n && add_sum_row(t, x->name, g->durations + x->at, n, g,
-				     table, err))
-			return err->rc;
+		if (n)
+			add_sum_row(t, x->name, g->durations + x->at, n, g,
+				    table);
 	}
 	nsx_table_sort(table, NSX_DESC(SUM_TOTAL_TIME_NS), SUM_NAME);
-	return 0;
 }
 
 static int run(const struct nsx_run *run, struct nsx_section *out,
@@ -302,10 +295,10 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	int rc = make_groups(run, &g, err);
 
 	kernels->json_rows = (int)run->opts->kernel_limit;
-	if (!rc)
-		rc = fill_kernels(run, &g, kernels, err);
-	if (!rc)
-		rc = fill_sums(run->trace, &g, sums, err);
+	if (!rc) {
+		fill_kernels(run, &g, kernels);
+		fill_sums(run->trace, &g, sums);
+	}
 	free(g.v);
 	if (rc)
 		return rc;

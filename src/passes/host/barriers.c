@@ -83,8 +83,8 @@ static const char *name_of(const struct nsx_trace *t, const struct total *s)
 /* Rows of all processes together, or of each; those outside the window are
  * left out.
  */
-static int fill_barriers(const struct nsx_trace *t, const struct totals *x,
-			 struct nsx_table *table, struct nsx_err *err)
+static void fill_barriers(const struct nsx_trace *t, const struct totals *x,
+			  struct nsx_table *table)
 {
 	for (size_t g = 0; g < x->groups.n; g++) {
 		const struct total *s = &x->v[g];
@@ -92,9 +92,7 @@ static int fill_barriers(const struct nsx_trace *t, const struct totals *x,
 
 		if (!s->n && !s->ns && !s->cost_ns)
 			continue;
-		row = nsx_row(table, err);
-		if (!row)
-			return err->rc;
+		row = nsx_add_row(table);
 		row[KIND] = nsx_string(nsx_barrier_names[s->kind]);
 		row[API] = nsx_string(name_of(t, s));
 		row[COUNT] = nsx_int(s->n);
@@ -110,12 +108,11 @@ static int fill_barriers(const struct nsx_trace *t, const struct totals *x,
 		if (s->process != NSX_NONE)
 			row[PID] = nsx_int(t->process[s->process].pid);
 	}
-	return 0;
 }
 
 /* Groups of a process follow each other: barriers are ordered by thread. */
-static int fill_processes(const struct nsx_trace *t, const struct totals *x,
-			  struct nsx_table *table, struct nsx_err *err)
+static void fill_processes(const struct nsx_trace *t, const struct totals *x,
+			   struct nsx_table *table)
 {
 	for (size_t g = 0, next; g < x->groups.n; g = next) {
 		const struct total *top = &x->v[g];
@@ -134,9 +131,7 @@ static int fill_processes(const struct nsx_trace *t, const struct totals *x,
 		}
 		if (!n && !ns)
 			continue;
-		row = nsx_row(table, err);
-		if (!row)
-			return err->rc;
+		row = nsx_add_row(table);
 		row[P_PID] = nsx_int(t->process[x->v[g].process].pid);
 		row[P_TOTAL] = nsx_ms(ns);
 		row[P_COUNT] = nsx_int(n);
@@ -144,7 +139,6 @@ static int fill_processes(const struct nsx_trace *t, const struct totals *x,
 		row[P_KIND] = nsx_string(nsx_barrier_names[top->kind]);
 	}
 	nsx_table_sort(table, NSX_DESC(P_TOTAL), P_PID, P_TOP);
-	return 0;
 }
 
 static int fill_tables(const struct nsx_run *run, struct nsx_section *out,
@@ -165,12 +159,11 @@ static int fill_tables(const struct nsx_run *run, struct nsx_section *out,
 			rc = add_to(&each, t, t->thread[b->thread].process, b,
 				    err);
 	}
-	if (!rc)
-		rc = fill_barriers(t, &whole, all, err);
-	if (!rc)
-		rc = fill_barriers(t, &each, by_pid, err);
-	if (!rc)
-		rc = fill_processes(t, &each, pids, err);
+	if (!rc) {
+		fill_barriers(t, &whole, all);
+		fill_barriers(t, &each, by_pid);
+		fill_processes(t, &each, pids);
+	}
 	nsx_table_sort(all, NSX_DESC(COST), NSX_DESC(TOTAL_MS), NSX_DESC(COUNT),
 		       API, KIND);
 	nsx_table_sort(by_pid, PID, NSX_DESC(COST), NSX_DESC(TOTAL_MS),

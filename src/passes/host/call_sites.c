@@ -134,8 +134,7 @@ static int add_os_calls(struct sites *x, struct nsx_err *err)
 	return 0;
 }
 
-static int fill_sites(const struct sites *x, struct nsx_table *table,
-		      struct nsx_err *err)
+static void fill_sites(const struct sites *x, struct nsx_table *table)
 {
 	for (size_t g = 0; g < x->keys.n; g++) {
 		const struct nsx_group_key *call =
@@ -146,9 +145,7 @@ static int fill_sites(const struct sites *x, struct nsx_table *table,
 
 		if (!s->count && !s->total_ns)
 			continue; /* all of it outside the window */
-		row = nsx_row(table, err);
-		if (!row)
-			return err->rc;
+		row = nsx_add_row(table);
 		row[PID] = nsx_int((int64_t)(call->a >> 24 & 0xffffff));
 		row[TID] = nsx_int((int64_t)(call->a & 0xffffff));
 		row[KIND] = nsx_string(call->b >> 32 == OS ? "os" : "cuda");
@@ -167,7 +164,6 @@ static int fill_sites(const struct sites *x, struct nsx_table *table,
 	}
 	nsx_table_sort(table, NSX_DESC(COST), NSX_DESC(TOTAL), NSX_DESC(COUNT),
 		       PID, TID, KIND, API, SITE, MODULE);
-	return 0;
 }
 
 /* The first row is the dearest, by cost where there is one. */
@@ -213,7 +209,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	if (!rc)
 		rc = add_os_calls(&x, err);
 	if (!rc)
-		rc = fill_sites(&x, table, err);
+		fill_sites(&x, table);
 	nsx_groups_done(&x.calls);
 	nsx_groups_done(&x.keys);
 	free(x.v);

@@ -175,16 +175,14 @@ static bool launches(const struct nsx_trace *t, uint64_t global_tid)
 	return thread != NSX_NONE && t->thread[thread].launches;
 }
 
-static int fill_rows(const struct nsx_trace *t, const struct tally *y,
-		     struct nsx_table *table, struct nsx_err *err)
+static void fill_rows(const struct nsx_trace *t, const struct tally *y,
+		      struct nsx_table *table)
 {
 	for (size_t g = 0; g < y->keys.n; g++) {
 		const struct nsx_sampled *s = &t->sampled[y->keys.keys[g].a];
 		uint32_t stack = (uint32_t)y->keys.keys[g].b;
-		struct nsx_cell *row = nsx_row(table, err);
+		struct nsx_cell *row = nsx_add_row(table);
 
-		if (!row)
-			return err->rc;
 		row[PID] = nsx_int((int64_t)(s->global_tid >> 24 & 0xffffff));
 		row[TID] = nsx_int((int64_t)(s->global_tid & 0xffffff));
 		if (stack != NSX_NONE) {
@@ -205,11 +203,10 @@ static int fill_rows(const struct nsx_trace *t, const struct tally *y,
 	}
 	nsx_table_sort(table, NSX_DESC(SAMPLES), PID, TID, FUNCTION, MODULE,
 		       SITE, SITE_MODULE, ORIGIN);
-	return 0;
 }
 
-static int fill_threads(const struct nsx_trace *t, const struct tally *y,
-			struct nsx_table *table, struct nsx_err *err)
+static void fill_threads(const struct nsx_trace *t, const struct tally *y,
+			 struct nsx_table *table)
 {
 	for (uint32_t i = 0; i < t->nsampled; i++) {
 		const struct nsx_sampled *s = &t->sampled[i];
@@ -217,9 +214,7 @@ static int fill_threads(const struct nsx_trace *t, const struct tally *y,
 
 		if (!y->thread[i].samples)
 			continue;
-		row = nsx_row(table, err);
-		if (!row)
-			return err->rc;
+		row = nsx_add_row(table);
 		row[T_PID] = nsx_int((int64_t)(s->global_tid >> 24 & 0xffffff));
 		row[T_TID] = nsx_int((int64_t)(s->global_tid & 0xffffff));
 		if (s->name)
@@ -230,7 +225,6 @@ static int fill_threads(const struct nsx_trace *t, const struct tally *y,
 		row[T_IDLE] = nsx_int(y->thread[i].idle);
 	}
 	nsx_table_sort(table, NSX_DESC(T_SAMPLES), T_PID, T_TID);
-	return 0;
 }
 
 static double share(const struct tally *y, enum nsx_origin origin)
@@ -276,13 +270,12 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	struct tally y = {0};
 	int rc = count_all(run, &y, err);
 
-	if (!rc)
-		rc = fill_rows(t, &y, rows, err);
-	if (!rc)
-		rc = fill_threads(t, &y, threads, err);
-	if (!rc)
+	if (!rc) {
+		fill_rows(t, &y, rows);
+		fill_threads(t, &y, threads);
 		summarise(&y, rows, threads,
 			  nsx_has_view(t->schema, NSX_VIEW_sched), out);
+	}
 	nsx_groups_done(&y.keys);
 	free(y.v);
 	return rc;

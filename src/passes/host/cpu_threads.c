@@ -165,9 +165,8 @@ static int64_t traced_ns(const struct nsx_trace *t,
 	return a < b ? nsx_in_window(t, a, b) : 0;
 }
 
-static int fill_rows(const struct nsx_run *run, const struct cpu_threads *all,
-		     const struct names *names, struct nsx_table *table,
-		     struct nsx_err *err)
+static void fill_rows(const struct nsx_run *run, const struct cpu_threads *all,
+		      const struct names *names, struct nsx_table *table)
 {
 	const struct nsx_trace *t = run->trace;
 	int64_t window_ns = traced_ns(t, all);
@@ -175,10 +174,8 @@ static int fill_rows(const struct nsx_run *run, const struct cpu_threads *all,
 
 	for (size_t i = 0; i < all->n; i++) {
 		const struct cpu_stretch *s = &all->v[i];
-		struct nsx_cell *row = nsx_row(table, err);
+		struct nsx_cell *row = nsx_add_row(table);
 
-		if (!row)
-			return err->rc;
 		row[PID] = nsx_int((int64_t)(s->thread >> 24 & 0xffffff));
 		row[TID] = nsx_int((int64_t)(s->thread & 0xffffff));
 		row[THREAD] = nsx_string(names->text[i]);
@@ -192,12 +189,10 @@ static int fill_rows(const struct nsx_run *run, const struct cpu_threads *all,
 			row[API] = nsx_ms(api_ns(t, s->thread, &cursor));
 	}
 	nsx_table_sort(table, NSX_DESC(ON_CPU), NSX_DESC(SWITCHES), PID, TID);
-	return 0;
 }
 
-static int fill_waiting(const struct cpu_threads *all,
-			const struct names *names, struct nsx_table *table,
-			struct nsx_err *err)
+static void fill_waiting(const struct cpu_threads *all,
+			 const struct names *names, struct nsx_table *table)
 {
 	for (size_t i = 0; i < all->n; i++) {
 		const struct cpu_stretch *s = &all->v[i];
@@ -205,9 +200,7 @@ static int fill_waiting(const struct cpu_threads *all,
 
 		if (!s->sums.preemptions)
 			continue;
-		row = nsx_row(table, err);
-		if (!row)
-			return err->rc;
+		row = nsx_add_row(table);
 		row[WAIT_PID] = nsx_int((int64_t)(s->thread >> 24 & 0xffffff));
 		row[WAIT_TID] = nsx_int((int64_t)(s->thread & 0xffffff));
 		row[WAIT_THREAD_NAME] = nsx_string(names->text[i]);
@@ -216,7 +209,6 @@ static int fill_waiting(const struct cpu_threads *all,
 	}
 	nsx_table_sort(table, NSX_DESC(WAIT_RUNNABLE_MS),
 		       NSX_DESC(WAIT_PREEMPTIONS), WAIT_PID, WAIT_TID);
-	return 0;
 }
 
 static void measure_busiest(const struct nsx_table *rows,
@@ -276,12 +268,11 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	rc = cpu_threads_read(run, &all, err);
 	if (!rc)
 		rc = find_names(run, &all, &names, out->arena, err);
-	if (!rc)
-		rc = fill_rows(run, &all, &names, rows, err);
-	if (!rc)
-		rc = fill_waiting(&all, &names, waiting, err);
-	if (!rc)
+	if (!rc) {
+		fill_rows(run, &all, &names, rows);
+		fill_waiting(&all, &names, waiting);
 		summarise(run->trace, &all, rows, waiting, out);
+	}
 	if (!rc && rows->nrows)
 		measure_busiest(rows, run->measured);
 	cpu_threads_done(&all);

@@ -120,15 +120,13 @@ static void offer(struct launched *l, uint32_t op)
 	l->top[i] = op;
 }
 
-static int add_row(const struct nsx_trace *t, uint32_t op, uint32_t device,
-		   struct nsx_table *table, struct nsx_err *err)
+static void add_row(const struct nsx_trace *t, uint32_t op, uint32_t device,
+		    struct nsx_table *table)
 {
 	uint32_t call = t->ops.call[op];
 	const struct nsx_thread *th = &t->thread[nsx_call_thread(t, call)];
-	struct nsx_cell *row = nsx_row(table, err);
+	struct nsx_cell *row = nsx_add_row(table);
 
-	if (!row)
-		return err->rc;
 	row[KERNEL] = nsx_string(nsx_text(t, nsx_op_name(t, op)));
 	row[DEVICE] = nsx_int(t->device[device].device_id);
 	row[PID] = nsx_int(t->process[th->process].pid);
@@ -140,21 +138,16 @@ static int add_row(const struct nsx_trace *t, uint32_t op, uint32_t device,
 	row[DELAY] = nsx_us((double)delay_of(t, op));
 	row[AFTER] = nsx_us((double)(nsx_op_start(&t->ops, op) -
 				     nsx_call_end(&t->calls, call)));
-	return 0;
 }
 
-static int fill_rows(const struct launched *l, struct nsx_table *table,
-		     struct nsx_err *err)
+static void fill_rows(const struct launched *l, struct nsx_table *table)
 {
 	const struct nsx_trace *t = l->t;
 
 	for (size_t i = 0; i < l->ntop; i++)
-		if (add_row(t, l->top[i],
-			    t->stream[t->ops.stream[l->top[i]]].device, table,
-			    err))
-			return err->rc;
+		add_row(t, l->top[i],
+			t->stream[t->ops.stream[l->top[i]]].device, table);
 	table->capped = l->n > l->ntop;
-	return 0;
 }
 
 /* Figures of all ---------------------------------------------------------------*/
@@ -210,8 +203,7 @@ static void put_summary(struct nsx_section *out, struct launched *l)
 }
 
 /* Bounds 1, 2, 5, 10, ... us; one bin below 0 and one from 0 to 1 us. */
-static int fill_histogram(const struct launched *l, struct nsx_table *table,
-			  struct nsx_err *err)
+static void fill_histogram(const struct launched *l, struct nsx_table *table)
 {
 	static const int64_t bounds[] = {
 		0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000,
@@ -231,17 +223,14 @@ static int fill_histogram(const struct launched *l, struct nsx_table *table,
 		last = NSX_MAX(last, b);
 	}
 	for (size_t b = first; b <= last; b++) {
-		struct nsx_cell *row = nsx_row(table, err);
+		struct nsx_cell *row = nsx_add_row(table);
 
-		if (!row)
-			return err->rc;
 		if (b)
 			row[B_START] = nsx_real((double)bounds[b - 1]);
 		if (b < ARRAY_LEN(bounds))
 			row[B_END] = nsx_real((double)bounds[b]);
 		row[B_COUNT] = nsx_int(count[b]);
 	}
-	return 0;
 }
 
 static int run(const struct nsx_run *run, struct nsx_section *out,
@@ -264,11 +253,11 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 		if (is_launched(&l, i))
 			offer(&l, i);
 	nsx_md_heading(out, "Waits and launches");
-	if (fill_histogram(&l, bins, err))
-		return err->rc;
+	fill_histogram(&l, bins);
 	put_summary(out, &l);
 	nsx_arena_drop(run->scratch, l.ns);
-	if (fill_rows(&l, rows, err) || nsx_fill_launch_queue(run, queue, err))
+	fill_rows(&l, rows);
+	if (nsx_fill_launch_queue(run, queue, err))
 		return err->rc;
 	nsx_note(out, "measured from the begin of the call: nsys-llm-explain "
 		      "measures from its return and clips at 0. A long delay "

@@ -127,10 +127,10 @@ static int add_stream(const struct nsx_run *run, struct queues *q,
 	int64_t all = nsx_op_start(&run->trace->ops, q->op[first + n - 1]) -
 		      q->called[first];
 	int64_t sum, starved = 0;
-	struct nsx_cell *row = nsx_row(table, err);
+	struct nsx_cell *row = nsx_add_row(table);
 
-	if (!row || sweep(q, run->trace, first, n,
-			  &run->facts->idle[s->device], &most, &starved, err))
+	if (sweep(q, run->trace, first, n, &run->facts->idle[s->device], &most,
+		  &starved, err))
 		return err->rc;
 	for (sum = q->time_at[0]; median < most && sum <= all / 2;)
 		sum += q->time_at[++median];

@@ -105,9 +105,7 @@ static int fill_tiny(const struct nsx_trace *t, struct nsx_groups *groups,
 
 		if (x->ns > x->n * TINY_US * 1000)
 			continue;
-		row = nsx_row(table, err);
-		if (!row)
-			return err->rc;
+		row = nsx_add_row(table);
 		row[TINY_KERNEL_NAME] = nsx_string(nsx_text(t, x->name));
 		row[TINY_CALL_COUNT] = nsx_int(x->n);
 		row[TINY_AVG_DURATION_US] =

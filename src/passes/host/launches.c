@@ -251,8 +251,7 @@ static int infer_held(struct work *w, struct nsx_err *err)
 	return 0;
 }
 
-static int fill_launches(struct work *w, struct nsx_table *table,
-			 struct nsx_err *err)
+static void fill_launches(struct work *w, struct nsx_table *table)
 {
 	for (size_t g = 0; g < w->groups.n; g++) {
 		const struct launcher *x = &w->v[g];
@@ -261,9 +260,7 @@ static int fill_launches(struct work *w, struct nsx_table *table,
 
 		if (!x->n && !x->ns)
 			continue;
-		row = nsx_row(table, err);
-		if (!row)
-			return err->rc;
+		row = nsx_add_row(table);
 		row[PID] = nsx_int(w->t->process[th->process].pid);
 		row[TID] = nsx_int(th->tid);
 		row[API] = nsx_string(nsx_text(w->t, x->name));
@@ -280,7 +277,6 @@ static int fill_launches(struct work *w, struct nsx_table *table,
 	}
 	nsx_table_sort(table, NSX_DESC(TOTAL_MS), NSX_DESC(COUNT), PID, TID,
 		       API);
-	return 0;
 }
 
 static void say_backpressure(const struct work *w, struct nsx_section *out,
@@ -346,10 +342,10 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 
 	nsx_md_heading(out, "Waits and launches");
 	rc = collect(&w, err);
-	if (!rc)
-		rc = fill_launches(&w, table, err);
-	if (!rc)
+	if (!rc) {
+		fill_launches(&w, table);
 		say_backpressure(&w, out, run->measured);
+	}
 	nsx_groups_done(&w.groups);
 	free(w.v);
 	return rc;

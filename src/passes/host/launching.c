@@ -95,10 +95,8 @@ static int fill_launchers(const struct nsx_run *run, struct launchers *l,
 	for (size_t g = 0; g < l->groups.n; g++) {
 		const struct launcher *x = &l->v[g];
 		const struct nsx_thread *th = &t->thread[x->thread];
-		struct nsx_cell *row = nsx_row(table, err);
+		struct nsx_cell *row = nsx_add_row(table);
 
-		if (!row)
-			return err->rc;
 		row[LAUNCHER_PID] = nsx_int(t->process[th->process].pid);
 		row[LAUNCHER_TID] = nsx_int(th->tid);
 		row[LAUNCHER_DEVICE] = nsx_int(t->device[x->device].device_id);

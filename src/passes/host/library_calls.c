@@ -122,37 +122,32 @@ static int cmp_sums(const void *a, const void *b)
 	return x->process < y->process ? -1 : 1;
 }
 
-static int fill_row(const struct sums *s, const struct sum *x,
-		    struct nsx_table *table, struct nsx_err *err)
+static void fill_row(const struct sums *s, const struct sum *x,
+		     struct nsx_table *table)
 {
 	static const double qs[] = {0.5, 0.95, 1};
-	struct nsx_cell *row = nsx_row(table, err);
+	struct nsx_cell *row = nsx_add_row(table);
 	double q[3];
 
-	if (!row)
-		return err->rc;
 	row[PID] = nsx_int(s->t->process[x->process].pid);
 	row[LIBRARY] = nsx_string(nsx_library_names[x->library]);
 	row[FUNCTION] = nsx_string(nsx_text(s->t, x->name));
 	row[COUNT] = nsx_int((int64_t)x->n);
 	row[TOTAL] = nsx_ms(x->total_ns);
 	if (!x->n)
-		return 0;
+		return;
 	nsx_quantiles(s->ns + x->at, x->n, qs, 3, q);
 	row[P50] = nsx_us(q[0]);
 	row[P95] = nsx_us(q[1]);
 	row[MAX] = nsx_us(q[2]);
-	return 0;
 }
 
-static int fill_spread(const struct sums *s, const struct sum *least, size_t n,
-		       struct nsx_table *table, struct nsx_err *err)
+static void fill_spread(const struct sums *s, const struct sum *least, size_t n,
+			struct nsx_table *table)
 {
 	const struct sum *most = least + n - 1;
-	struct nsx_cell *row = nsx_row(table, err);
+	struct nsx_cell *row = nsx_add_row(table);
 
-	if (!row)
-		return err->rc;
 	row[S_LIBRARY] = nsx_string(nsx_library_names[least->library]);
 	row[S_FUNCTION] = nsx_string(nsx_text(s->t, least->name));
 	row[S_PROCESSES] = nsx_int((int64_t)n);
@@ -161,11 +156,10 @@ static int fill_spread(const struct sums *s, const struct sum *least, size_t n,
 	row[S_MOST] = nsx_ms(most->total_ns);
 	row[S_MOST_PID] = nsx_int(s->t->process[most->process].pid);
 	row[S_DIFFERENCE] = nsx_ms(most->total_ns - least->total_ns);
-	return 0;
 }
 
-static int fill_calls(struct sums *s, struct nsx_table *rows,
-		      struct nsx_table *spread, struct nsx_err *err)
+static void fill_calls(struct sums *s, struct nsx_table *rows,
+		       struct nsx_table *spread)
 {
 	size_t next;
 
@@ -175,16 +169,14 @@ static int fill_calls(struct sums *s, struct nsx_table *rows,
 
 		for (next = i; next < s->n && s->v[next].name == x->name &&
 			       s->v[next].library == x->library; next++)
-			if (fill_row(s, &s->v[next], rows, err))
-				return err->rc;
-		if (next - i > 1 && fill_spread(s, x, next - i, spread, err))
-			return err->rc;
+			fill_row(s, &s->v[next], rows);
+		if (next - i > 1)
+			fill_spread(s, x, next - i, spread);
 	}
 	nsx_table_sort(rows, NSX_DESC(TOTAL), NSX_DESC(COUNT), PID, LIBRARY,
 		       FUNCTION);
 	nsx_table_sort(spread, NSX_DESC(S_DIFFERENCE), NSX_DESC(S_MOST),
 		       S_LIBRARY, S_FUNCTION);
-	return 0;
 }
 
 static void say(struct nsx_section *out, const struct nsx_table *rows,
@@ -243,7 +235,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	rc = of_call && s.ns ? sum_up(&s, of_call, &groups, err) : err->rc;
 	if (!rc) {
 		list_durations(&s, of_call);
-		rc = fill_calls(&s, rows, spread, err);
+		fill_calls(&s, rows, spread);
 	}
 	if (!rc && rows->nrows)
 		say(out, rows, spread);

@@ -73,17 +73,14 @@ struct spent {
 	int64_t count, total_ns, launch_ns, max_ns;
 };
 
-static int fill_kinds(const struct spent *v, struct nsx_table *table,
-		      struct nsx_err *err)
+static void fill_kinds(const struct spent *v, struct nsx_table *table)
 {
 	for (unsigned k = 0; k < NKINDS; k++) {
 		struct nsx_cell *row;
 
 		if (!v[k].total_ns && !v[k].count)
 			continue;
-		row = nsx_row(table, err);
-		if (!row)
-			return err->rc;
+		row = nsx_add_row(table);
 		row[K_KIND] = nsx_string(kinds[k].name);
 		row[K_COUNT] = nsx_int(v[k].count);
 		row[K_TOTAL] = nsx_ms(v[k].total_ns);
@@ -91,7 +88,6 @@ static int fill_kinds(const struct spent *v, struct nsx_table *table,
 		row[K_MAX] = nsx_us((double)v[k].max_ns);
 	}
 	nsx_table_sort(table, NSX_DESC(K_TOTAL), K_KIND);
-	return 0;
 }
 
 /* Sums and threads are both in order of the global thread id. */
@@ -155,6 +151,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	uint32_t cursor = 0;
 	size_t shown = 0;
 
+	(void)err;
 	for (size_t i = 0; i < t->nosrt_sums;) {
 		struct nsx_osrt_sum sum, *s = &sum;
 		bool on_launch;
@@ -164,9 +161,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 		on_launch = launches(t, s->global_tid, &cursor);
 		if (!s->count && !s->total_ns)
 			continue; /* all of it outside the window */
-		row = nsx_row(table, err);
-		if (!row)
-			return err->rc;
+		row = nsx_add_row(table);
 		row[PID] = nsx_int((int64_t)(s->global_tid >> 24 & 0xffffff));
 		row[TID] = nsx_int((int64_t)(s->global_tid & 0xffffff));
 		row[API] = nsx_string(nsx_text(t, s->name));
@@ -186,8 +181,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	}
 	nsx_table_sort(table, NSX_DESC(ON_LAUNCH), NSX_DESC(TOTAL),
 		       NSX_DESC(COUNT), PID, TID, API);
-	if (fill_kinds(spent, by_kind, err))
-		return err->rc;
+	fill_kinds(spent, by_kind);
 	nsx_put(out, "launch_thread_ms", nsx_ms(launch_ns));
 	say_spent(out, launch_ns, by_kind);
 	while (shown < MOST_SHOWN && shown < table->nrows &&

@@ -40,17 +40,15 @@ static int add_call(const struct nsx_trace *t, struct totals *x, size_t i,
 	return 0;
 }
 
-static int fill_syncs(const struct nsx_trace *t, const struct totals *x,
-		      struct nsx_table *table, struct nsx_err *err)
+static void fill_syncs(const struct nsx_trace *t, const struct totals *x,
+		       struct nsx_table *table)
 {
 	for (size_t g = 0; g < x->groups.n; g++) {
 		struct nsx_cell *row;
 
 		if (!x->v[g].n && !x->v[g].ns)
 			continue; /* all outside the window */
-		row = nsx_row(table, err);
-		if (!row)
-			return err->rc;
+		row = nsx_add_row(table);
 		row[API] = nsx_string(nsx_text(t, x->v[g].name));
 		row[CALLS] = nsx_int(x->v[g].n);
 		row[TOTAL_MS] = nsx_ms(x->v[g].ns);
@@ -59,7 +57,6 @@ static int fill_syncs(const struct nsx_trace *t, const struct totals *x,
 					  (double)x->v[g].n);
 	}
 	nsx_table_sort(table, NSX_DESC(TOTAL_MS), NSX_DESC(CALLS), API);
-	return 0;
 }
 
 static int run(const struct nsx_run *run, struct nsx_section *out,
@@ -78,7 +75,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 		rc = add_call(t, &x, i, err);
 	}
 	if (!rc)
-		rc = fill_syncs(t, &x, table, err);
+		fill_syncs(t, &x, table);
 	nsx_groups_done(&x.groups);
 	free(x.v);
 	if (rc)

@@ -37,17 +37,14 @@ static struct nsx_cell text(const struct nsx_trace *t, nsx_str s)
 	return nsx_string(s ? nsx_text(t, s) : NULL);
 }
 
-static int add_gpus(const struct nsx_trace *t, struct nsx_section *out,
-		    struct nsx_err *err)
+static void add_gpus(const struct nsx_trace *t, struct nsx_section *out)
 {
 	struct nsx_table *table = nsx_add_table(out, &layouts[0]);
 
 	for (uint32_t i = 0; i < t->ngpus; i++) {
 		const struct nsx_gpu_info *g = &t->gpu[i];
-		struct nsx_cell *row = nsx_row(table, err);
+		struct nsx_cell *row = nsx_add_row(table);
 
-		if (!row)
-			return err->rc;
 		row[GPU_ID] = known(g->id);
 		row[GPU_NAME] = text(t, g->name);
 		row[GPU_UUID] = text(t, g->uuid);
@@ -62,11 +59,9 @@ static int add_gpus(const struct nsx_trace *t, struct nsx_section *out,
 			known(g->bandwidth_bytes_per_s);
 	}
 	nsx_table_sort(table, GPU_ID, GPU_UUID);
-	return 0;
 }
 
-static int add_processes(const struct nsx_trace *t, struct nsx_section *out,
-			 struct nsx_err *err)
+static void add_processes(const struct nsx_trace *t, struct nsx_section *out)
 {
 	struct nsx_table *table = nsx_add_table(out, &layouts[1]);
 
@@ -76,14 +71,11 @@ static int add_processes(const struct nsx_trace *t, struct nsx_section *out,
 		/* Key 0 also stands for "not told". */
 		if (!t->process[i].key && !t->pid_source_kernel)
 			continue;
-		row = nsx_row(table, err);
-		if (!row)
-			return err->rc;
+		row = nsx_add_row(table);
 		row[PROCESS_PID] = nsx_int(t->process[i].pid);
 		row[PROCESS_NAME] = nsx_string(nsx_process_name(t, i));
 	}
 	nsx_table_sort(table, PROCESS_PID, PROCESS_NAME);
-	return 0;
 }
 
 static int run(const struct nsx_run *run, struct nsx_section *out,
@@ -93,6 +85,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	const struct nsx_schema *s = t->schema;
 	bool any;
 
+	(void)err;
 	nsx_put(out, "size_bytes", nsx_int(nsx_db_size(s->db)));
 	nsx_put(out, "product_version", nsx_string(*s->product_version ?
 							   s->product_version :
@@ -100,8 +93,8 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	nsx_put(out, "schema_version", nsx_string(*s->schema_version ?
 							  s->schema_version :
 							  NULL));
-	if (add_gpus(t, out, err) || add_processes(t, out, err))
-		return err->rc;
+	add_gpus(t, out);
+	add_processes(t, out);
 	any = t->ops.n || t->calls.n || t->nvtx.n || t->nosrt_sums;
 	nsx_put(out, "first_ns", any ? nsx_int(t->first_ns) : nsx_null());
 	nsx_put(out, "last_ns", any ? nsx_int(t->last_ns) : nsx_null());

@@ -18,8 +18,8 @@ static const struct nsx_layout layouts[] = {
 	{.key = "rows", NSX_COLS(cols)},
 };
 
-static int fill_costs(const struct nsx_trace *t, const struct nsx_profiler *p,
-		      struct nsx_table *table, struct nsx_err *err)
+static void fill_costs(const struct nsx_trace *t, const struct nsx_profiler *p,
+		       struct nsx_table *table)
 {
 	size_t next;
 
@@ -40,9 +40,7 @@ static int fill_costs(const struct nsx_trace *t, const struct nsx_profiler *p,
 		}
 		if (!n && !total)
 			continue;
-		row = nsx_row(table, err);
-		if (!row)
-			return err->rc;
+		row = nsx_add_row(table);
 		row[SOURCE] = nsx_string(p->v[i].id < 0 ? "cupti" : "nsys");
 		row[NAME] = nsx_string(p->v[i].name);
 		row[COUNT] = nsx_int(n);
@@ -52,7 +50,6 @@ static int fill_costs(const struct nsx_trace *t, const struct nsx_profiler *p,
 	}
 	nsx_table_sort(table, NSX_DESC(IN_WINDOW), NSX_DESC(TOTAL), SOURCE,
 		       NAME);
-	return 0;
 }
 
 static int run(const struct nsx_run *run, struct nsx_section *out,
@@ -67,8 +64,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 				       "CUPTI_ACTIVITY_KIND_OVERHEAD");
 	if (p->damage)
 		return nsx_fail(err, NSX_E_DATA, "%s", p->damage);
-	if (fill_costs(run->trace, p, table, err))
-		return err->rc;
+	fill_costs(run->trace, p, table);
 	nsx_put(out, "most_lost_ms", nsx_ms(p->most_lost_ns));
 	nsx_put(out, "most_lost_pct", nsx_real(p->most_lost_pct));
 	if (p->defects)

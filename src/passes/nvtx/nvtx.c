@@ -190,8 +190,7 @@ static int make_groups(const struct nsx_run *run, struct work *w, bool gpu,
 
 /* Tables ------------------------------------------------------------------*/
 
-static int fill_ranges(const struct work *w, bool gpu, struct nsx_table *table,
-		       struct nsx_err *err)
+static void fill_ranges(const struct work *w, bool gpu, struct nsx_table *table)
 {
 	for (uint32_t k = 0; k < w->g.n; k++) {
 		const struct group *g = &w->v[k];
@@ -199,9 +198,7 @@ static int fill_ranges(const struct work *w, bool gpu, struct nsx_table *table,
 
 		if (!g->count && !g->all_ns)
 			continue; /* outside the window */
-		row = nsx_row(table, err);
-		if (!row)
-			return err->rc;
+		row = nsx_add_row(table);
 		row[NAME] = nsx_string(nsx_text(w->t, w->g.name[k]));
 		row[COUNT] = nsx_int(g->count);
 		row[TOTAL] = nsx_ms(g->total_ns);
@@ -218,7 +215,6 @@ static int fill_ranges(const struct work *w, bool gpu, struct nsx_table *table,
 		row[GPU_BUSY] = nsx_ms(g->busy_ns);
 	}
 	nsx_table_sort(table, NSX_DESC(TOTAL), NSX_DESC(COUNT), NAME);
-	return 0;
 }
 
 /* Longest first; equal ones by what can be seen of them. */
@@ -234,8 +230,7 @@ static bool comes_before(const struct nsx_trace *t, uint32_t a, uint32_t b)
 	return a < b; /* thread, kind, domain, name */
 }
 
-static int fill_instances(const struct nsx_trace *t, struct nsx_table *table,
-			  struct nsx_err *err)
+static void fill_instances(const struct nsx_trace *t, struct nsx_table *table)
 {
 	uint32_t top[MAX_INSTANCES + 1];
 	unsigned n = 0;
@@ -252,10 +247,8 @@ static int fill_instances(const struct nsx_trace *t, struct nsx_table *table,
 	}
 	for (unsigned k = 0; k < n; k++) {
 		const struct nsx_thread *th = &t->thread[nsx_nvtx_thread(t, top[k])];
-		struct nsx_cell *row = nsx_row(table, err);
+		struct nsx_cell *row = nsx_add_row(table);
 
-		if (!row)
-			return err->rc;
 		row[I_NAME] = nsx_string(nsx_text(t, t->nvtx.name[top[k]]));
 		row[I_START] = nsx_int(nsx_range_start(&t->nvtx, top[k]));
 		row[I_END] = nsx_int(nsx_range_end(&t->nvtx, top[k]));
@@ -263,7 +256,6 @@ static int fill_instances(const struct nsx_trace *t, struct nsx_table *table,
 		row[I_PID] = nsx_int(t->process[th->process].pid);
 		row[I_TID] = nsx_int(th->tid);
 	}
-	return 0;
 }
 
 /* Why there are no GPU figures; NULL: there are. */
@@ -329,10 +321,10 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	const char *reason = no_gpu_reason(run);
 	int rc = make_groups(run, &w, !reason, err);
 
-	if (!rc)
-		rc = fill_ranges(&w, !reason, ranges, err);
-	if (!rc)
-		rc = fill_instances(w.t, instances, err);
+	if (!rc) {
+		fill_ranges(&w, !reason, ranges);
+		fill_instances(w.t, instances);
+	}
 	if (rc)
 		return rc;
 	nsx_put(out, "table", nsx_string(w.t->schema->table[NSX_VIEW_nvtx]->

@@ -135,8 +135,7 @@ static int cmp_rows(const void *a, const void *b, void *ctx)
 			   w->g.name[y->group]);
 }
 
-static int fill_ranges(struct work *w, struct nsx_table *table,
-		       struct nsx_err *err)
+static void fill_ranges(struct work *w, struct nsx_table *table)
 {
 	if (w->g.n)
 		qsort_r(w->v, w->g.n, sizeof(*w->v), cmp_rows, w);
@@ -148,9 +147,7 @@ static int fill_ranges(struct work *w, struct nsx_table *table,
 
 		if (!x->count && !x->total_ns && !x->kernel_ns)
 			continue; /* outside the window */
-		row = nsx_row(table, err);
-		if (!row)
-			return err->rc;
+		row = nsx_add_row(table);
 		row[PID] = nsx_int(w->t->process[process].pid);
 		row[NAME] = nsx_string(nsx_text(w->t, w->g.name[x->group]));
 		row[COUNT] = nsx_int(x->count);
@@ -164,7 +161,6 @@ static int fill_ranges(struct work *w, struct nsx_table *table,
 		row[GPU] = nsx_ms(x->kernel_ns);
 		row[KERNELS] = nsx_int(x->kernels);
 	}
-	return 0;
 }
 
 static int cmp_kernel_rows(const void *a, const void *b, void *ctx)
@@ -176,8 +172,7 @@ static int cmp_kernel_rows(const void *a, const void *b, void *ctx)
 }
 
 /* In no CSV: only the rows that are shown are made. */
-static int fill_kernel_ranges(struct work *w, struct nsx_table *table,
-			      struct nsx_err *err)
+static void fill_kernel_ranges(struct work *w, struct nsx_table *table)
 {
 	if (w->g.n)
 		qsort_r(w->v, w->g.n, sizeof(*w->v), cmp_kernel_rows, w);
@@ -187,9 +182,7 @@ static int fill_kernel_ranges(struct work *w, struct nsx_table *table,
 
 		if (!x->kernels && !x->kernel_ns)
 			break;
-		row = nsx_row(table, err);
-		if (!row)
-			return err->rc;
+		row = nsx_add_row(table);
 		row[R_PID] = nsx_int(w->t->process[w->g.process[x->group]].pid);
 		row[R_NAME] = nsx_string(nsx_text(w->t, w->g.name[x->group]));
 		row[R_COUNT] = nsx_int(x->kernels);
@@ -200,11 +193,9 @@ static int fill_kernel_ranges(struct work *w, struct nsx_table *table,
 					    (double)x->kernels);
 	}
 	table->capped = w->g.n > NSX_MAX_JSON_ROWS;
-	return 0;
 }
 
-static int fill_pids(const struct work *w, struct nsx_table *table,
-		     struct nsx_err *err)
+static void fill_pids(const struct work *w, struct nsx_table *table)
 {
 	for (uint32_t i = 0; i < w->t->nprocesses; i++) {
 		const struct nsx_coverage *p = &w->p[i];
@@ -212,9 +203,7 @@ static int fill_pids(const struct work *w, struct nsx_table *table,
 
 		if (!p->nkernels && !p->kernel_ns)
 			continue;
-		row = nsx_row(table, err);
-		if (!row)
-			return err->rc;
+		row = nsx_add_row(table);
 		row[P_PID] = nsx_int(w->t->process[i].pid);
 		row[P_TOTAL] = nsx_ms(p->kernel_ns);
 		row[P_KERNELS] = nsx_int(p->nkernels);
@@ -226,7 +215,6 @@ static int fill_pids(const struct work *w, struct nsx_table *table,
 						   (double)p->kernel_ns);
 	}
 	nsx_table_sort(table, NSX_DESC(P_TOTAL), NSX_DESC(P_KERNELS), P_PID);
-	return 0;
 }
 
 /* One process may lack ranges while all together are covered well enough. */
@@ -269,11 +257,11 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	int rc = sum_up(run, &w, err);
 
 	if (!rc)
-		rc = fill_ranges(&w, ranges, err);
+		fill_ranges(&w, ranges);
 	if (!rc && w.gpu)
-		rc = fill_pids(&w, pids, err);
+		fill_pids(&w, pids);
 	if (!rc && w.gpu)
-		rc = fill_kernel_ranges(&w, kernels, err);
+		fill_kernel_ranges(&w, kernels);
 	if (rc)
 		return rc;
 	out->sql_differs = w.t->defects.crossing_ranges > 0;

@@ -40,7 +40,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	for (size_t i = 0; !rc && i < run->trace->nprocesses * nplaces; i++)
 		sum[i % nplaces] = nsx_add_sat(sum[i % nplaces], ns[i]);
 	if (!rc)
-		rc = nsx_nvtx_phase_rows(m, sum, table, &total_ns, err);
+		nsx_nvtx_phase_rows(m, sum, table, &total_ns);
 	if (rc)
 		return rc;
 	nsx_put(out, "attributed_kernel_time_ms", nsx_ms(total_ns));

@@ -19,27 +19,22 @@ static const struct nsx_layout layouts[] = {
 	{.key = "*", NSX_COLS(cols)},
 };
 
-static int add_process(const struct nsx_run *run, uint32_t process,
-		       const int64_t *ns, struct nsx_section *out,
-		       struct nsx_err *err)
+static void add_process(const struct nsx_run *run, uint32_t process,
+			const int64_t *ns, struct nsx_section *out)
 {
 	int64_t pid = run->trace->process[process].pid, total_ns;
 	struct nsx_table *phases = nsx_add_table(out, &phase_layout);
 	struct nsx_cell *row;
 
-	if (nsx_nvtx_phase_rows(run->opts->phases, ns, phases, &total_ns, err))
-		return err->rc;
+	nsx_nvtx_phase_rows(run->opts->phases, ns, phases, &total_ns);
 	if (!total_ns)
-		return 0;
-	row = nsx_row(out->tables[0], err);
-	if (!row)
-		return err->rc;
+		return;
+	row = nsx_add_row(out->tables[0]);
 	row[PID] = nsx_int(pid);
 	row[PHASES] = nsx_rows(phases);
 	nsx_md_subsubheading(out, nsx_say(out, "PID `%lld`", (long long)pid));
 	nsx_md_table(out, phases, 0, PHASE, PHASE_MS,
 		     PHASE_PCT);
-	return 0;
 }
 
 static int run(const struct nsx_run *run, struct nsx_section *out,
@@ -60,9 +55,8 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	nsx_md_subheading(out, "NVTX phases per PID (mapped, GPU kernel time)");
 	rc = nsx_nvtx_phase_kernels(run->trace, m, run->scratch, &ns, err);
 	for (uint32_t i = 0; !rc && i < run->trace->nprocesses; i++)
-		rc = add_process(run, i,
-				 ns + i * (nsx_phase_count(m) + (size_t)1), out,
-				 err);
+		add_process(run, i, ns + i * (nsx_phase_count(m) + (size_t)1),
+			    out);
 	return rc;
 }
 

@@ -92,18 +92,16 @@ static int sum_up(const struct nsx_run *run, struct nsx_nvtx_groups *g,
 	return add_opaque(run, s, err);
 }
 
-static int fill_ranges(const struct nsx_trace *t,
-		       const struct nsx_nvtx_groups *g, const struct sums *s,
-		       struct nsx_table *table, struct nsx_err *err)
+static void fill_ranges(const struct nsx_trace *t,
+			const struct nsx_nvtx_groups *g, const struct sums *s,
+			struct nsx_table *table)
 {
 	for (uint32_t k = 0; k < g->n; k++) {
 		struct nsx_cell *row;
 
 		if (!s->count[k] && !s->ns[k])
 			continue;
-		row = nsx_row(table, err);
-		if (!row)
-			return err->rc;
+		row = nsx_add_row(table);
 		row[NAME] = nsx_string(nsx_text(t, g->name[k]));
 		row[COUNT] = nsx_int(s->count[k]);
 		row[TOTAL_NS] = nsx_int(s->ns[k]);
@@ -114,7 +112,6 @@ static int fill_ranges(const struct nsx_trace *t,
 		row[PCT] = nsx_pct((double)s->ns[k], (double)s->all.kernel_ns);
 	}
 	nsx_table_sort(table, NSX_DESC(TOTAL_NS), NSX_DESC(COUNT), NAME);
-	return 0;
 }
 
 static void put_values(const struct nsx_trace *t, const struct sums *s,
@@ -197,7 +194,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 		return nsx_cannot(out, "left out by --no-nvtx-kernel-map");
 	rc = sum_up(run, &g, &s, err);
 	if (!rc)
-		rc = fill_ranges(run->trace, &g, &s, table, err);
+		fill_ranges(run->trace, &g, &s, table);
 	if (rc)
 		return rc;
 	out->sql_differs = run->trace->defects.crossing_ranges > 0;

@@ -172,17 +172,15 @@ static void sum_ranges(const struct work *w, struct group *v)
 	}
 }
 
-static int fill_groups(const struct work *w, const struct group *v,
-		       struct nsx_table *table, struct nsx_err *err)
+static void fill_groups(const struct work *w, const struct group *v,
+			struct nsx_table *table)
 {
 	for (uint32_t k = 0; k < w->g.n; k++) {
 		struct nsx_cell *row;
 
 		if (!v[k].count && !v[k].total_ns)
 			continue; /* none, or outside the window */
-		row = nsx_row(table, err);
-		if (!row)
-			return err->rc;
+		row = nsx_add_row(table);
 		row[NAME] = nsx_string(nsx_text(w->t, w->g.name[k]));
 		row[COUNT] = nsx_int(v[k].count);
 		row[TOTAL] = nsx_ms(v[k].total_ns);
@@ -191,7 +189,6 @@ static int fill_groups(const struct work *w, const struct group *v,
 	}
 	nsx_table_sort(table, NSX_DESC(TIME), NSX_DESC(TOTAL), NSX_DESC(COUNT),
 		       NAME);
-	return 0;
 }
 
 static int run(const struct nsx_run *run, struct nsx_section *out,
@@ -217,7 +214,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 		return err->rc;
 	add_kernels(&w);
 	sum_ranges(&w, v);
-	rc = fill_groups(&w, v, table, err);
+	fill_groups(&w, v, table);
 	if (rc)
 		return rc;
 	nsx_md_heading(out, "NVTX");

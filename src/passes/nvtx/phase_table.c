@@ -105,22 +105,18 @@ int nsx_nvtx_phase_kernels(const struct nsx_trace *t,
 	return 0;
 }
 
-static int add_row(const char *phase, int64_t ns, int64_t total_ns,
-		   struct nsx_table *table, struct nsx_err *err)
+static void add_row(const char *phase, int64_t ns, int64_t total_ns,
+		    struct nsx_table *table)
 {
-	struct nsx_cell *row = nsx_row(table, err);
+	struct nsx_cell *row = nsx_add_row(table);
 
-	if (!row)
-		return err->rc;
 	row[PHASE] = nsx_string(phase);
 	row[PHASE_MS] = nsx_ms(ns);
 	row[PHASE_PCT] = nsx_pct((double)ns, (double)total_ns);
-	return 0;
 }
 
-int nsx_nvtx_phase_rows(const struct nsx_phase_map *m, const int64_t *ns,
-			struct nsx_table *table, int64_t *ret_total_ns,
-			struct nsx_err *err)
+void nsx_nvtx_phase_rows(const struct nsx_phase_map *m, const int64_t *ns,
+			 struct nsx_table *table, int64_t *ret_total_ns)
 {
 	unsigned n = nsx_phase_count(m);
 	int64_t rest_ns = ns[n], total_ns = 0;
@@ -133,9 +129,9 @@ int nsx_nvtx_phase_rows(const struct nsx_phase_map *m, const int64_t *ns,
 
 		if (!strcmp(phase, "unmapped"))
 			nsx_add_to(&rest_ns, ns[i]);
-		else if (add_row(phase, ns[i], total_ns, table, err))
-			return err->rc;
+		else
+			add_row(phase, ns[i], total_ns, table);
 	}
 	nsx_table_sort(table, NSX_DESC(PHASE_MS), PHASE);
-	return add_row("unmapped", rest_ns, total_ns, table, err);
+	add_row("unmapped", rest_ns, total_ns, table);
 }

@@ -28,8 +28,7 @@ int nsx_nvtx_phase_kernels(const struct nsx_trace *t,
  * by total, "unmapped" last. ns has one more place than there are phases.
  */
 enum { PHASE, PHASE_MS, PHASE_PCT };
-int nsx_nvtx_phase_rows(const struct nsx_phase_map *m, const int64_t *ns,
-			struct nsx_table *table, int64_t *ret_total_ns,
-			struct nsx_err *err);
+void nsx_nvtx_phase_rows(const struct nsx_phase_map *m, const int64_t *ns,
+			 struct nsx_table *table, int64_t *ret_total_ns);
 
 #endif

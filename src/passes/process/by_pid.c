@@ -173,8 +173,9 @@ static int add_kernels(const struct nsx_pids *pids, struct groups *g,
 		if (pids->at[p] == pids->at[p + 1])
 			continue;
 		n = group_kernels(pids, p, g, err);
-		if (n == SIZE_MAX || !(row = nsx_row(sums, err)))
+		if (n == SIZE_MAX)
 			return err->rc;
+		row = nsx_add_row(sums);
 		row[PID] = nsx_int(t->process[p].pid);
 		row[PID_TOTAL_KERNEL_TIME_NS] = nsx_int(x->kernel_ns);
 		row[PID_TOTAL_KERNEL_TIME_MS] = nsx_ms(x->kernel_ns);
@@ -182,14 +183,12 @@ static int add_kernels(const struct nsx_pids *pids, struct groups *g,
 		row[PID_PCT_OF_TOTAL_KERNEL_TIME] =
 			nsx_pct((double)x->kernel_ns, (double)pids->kernel_ns);
 		for (size_t k = 0; k < n; k++) {
-			if (!(row = nsx_row(all, err)))
-				return err->rc;
+			row = nsx_add_row(all);
 			fill_kernel(t, pids, p, &g->v[k], row);
 			if (sums->nrows > NSX_PIDS_SHOWN ||
 			    k >= NSX_KERNELS_PER_PID)
 				continue;
-			if (!(row = nsx_row(top, err)))
-				return err->rc;
+			row = nsx_add_row(top);
 			fill_kernel(t, pids, p, &g->v[k], row);
 		}
 	}
@@ -275,17 +274,15 @@ static size_t group_sync(const struct nsx_pids *pids, uint32_t p,
 	return n;
 }
 
-static int add_sync(const struct nsx_trace *t, uint32_t p,
-		    const struct group *v, size_t n, struct nsx_table *calls,
-		    struct nsx_err *err)
+static void add_sync(const struct nsx_trace *t, uint32_t p,
+		     const struct group *v, size_t n, struct nsx_table *calls)
 {
 	for (size_t k = 0; k < n; k++) {
 		struct nsx_cell *row;
 
 		if (!v[k].n && !v[k].total_ns)
 			continue; /* all outside the user's window */
-		if (!(row = nsx_row(calls, err)))
-			return err->rc;
+		row = nsx_add_row(calls);
 		row[S_PID] = nsx_int(t->process[p].pid);
 		row[S_NAME] = nsx_string(nsx_text(t, v[k].name));
 		row[S_COUNT] = nsx_int((int64_t)v[k].n);
@@ -294,7 +291,6 @@ static int add_sync(const struct nsx_trace *t, uint32_t p,
 			row[S_AVG] = nsx_us((double)v[k].total_ns /
 					    (double)v[k].n);
 	}
-	return 0;
 }
 
 static int sync_part(const struct nsx_pids *pids, struct groups *g,
@@ -329,13 +325,11 @@ static int sync_part(const struct nsx_pids *pids, struct groups *g,
 			return err->rc;
 		if (!pids->total[p].nsyncs && !pids->total[p].sync_ns)
 			continue;
-		if (!(row = nsx_row(tables[SYNC_PIDS], err)))
-			return err->rc;
+		row = nsx_add_row(tables[SYNC_PIDS]);
 		row[SYNC_PID_PID] = nsx_int(t->process[p].pid);
 		row[SYNC_PID_SYNC_TOTAL_TIME_MS] =
 			nsx_ms(pids->total[p].sync_ns);
-		if (add_sync(t, p, g->v, n, tables[SYNC_CSV], err))
-			return err->rc;
+		add_sync(t, p, g->v, n, tables[SYNC_CSV]);
 	}
 	return 0;
 }

@@ -62,16 +62,16 @@ static const struct nsx_layout layouts[] = {
 /* The rows of `from` whose pid is this one, in its order, at most `most`. The
  * columns are those of the same key, "nvtx_" in front or not.
  */
-static int copy_part(struct nsx_section *out, const struct nsx_table *from,
-		     unsigned part, int64_t pid, size_t most,
-		     struct nsx_table **ret, struct nsx_err *err)
+static void copy_part(struct nsx_section *out, const struct nsx_table *from,
+		      unsigned part, int64_t pid, size_t most,
+		      struct nsx_table **ret)
 {
 	const struct nsx_layout *l = &parts[part];
 	int col[8] = {0}, at_pid;
 
 	*ret = nsx_add_table(out, l);
 	if (!from)
-		return 0;
+		return;
 	at_pid = nsx_table_col(from, "pid");
 	for (unsigned c = 0; c < l->ncols; c++) {
 		col[c] = nsx_table_col(from, l->cols[c].key);
@@ -85,8 +85,7 @@ static int copy_part(struct nsx_section *out, const struct nsx_table *from,
 
 		if (at_pid < 0 || cells[at_pid].u.i != pid)
 			continue;
-		if (!(row = nsx_row(*ret, err)))
-			return err->rc;
+		row = nsx_add_row(*ret);
 		for (unsigned c = 0; c < l->ncols; c++)
 			if (col[c] >= 0)
 				row[c] = cells[col[c]];
@@ -95,7 +94,6 @@ static int copy_part(struct nsx_section *out, const struct nsx_table *from,
 				nsx_real(1e3 * row[RANGE_TOTAL_TIME_MS].u.f /
 					 (double)row[RANGE_COUNT].u.i);
 	}
-	return 0;
 }
 
 /* One process ------------------------------------------------------------------*/
@@ -137,16 +135,12 @@ static int add_process(const struct nsx_run *run, const struct nsx_pids *pids,
 	struct nsx_cell *row;
 	struct nsx_table *part[3];
 
-	if (copy_part(out, from->kernels, PART_KERNELS, pid,
-		      NSX_KERNELS_PER_PID, &part[0], err) ||
-	    copy_part(out, from->sync, PART_SYNC, pid, NSX_MAX_JSON_ROWS,
-		      &part[1], err) ||
-	    copy_part(out, from->nvtx, PART_NVTX, pid, NSX_MAX_JSON_ROWS,
-		      &part[2], err))
-		return err->rc;
+	copy_part(out, from->kernels, PART_KERNELS, pid, NSX_KERNELS_PER_PID,
+		  &part[0]);
+	copy_part(out, from->sync, PART_SYNC, pid, NSX_MAX_JSON_ROWS, &part[1]);
+	copy_part(out, from->nvtx, PART_NVTX, pid, NSX_MAX_JSON_ROWS, &part[2]);
 	if (x->nkernels || x->kernel_ns) {
-		if (!(row = nsx_row(top, err)))
-			return err->rc;
+		row = nsx_add_row(top);
 		row[T_PID] = nsx_int(pid);
 		row[T_NS] = nsx_int(x->kernel_ns);
 		row[T_MS] = nsx_ms(x->kernel_ns);
@@ -154,8 +148,7 @@ static int add_process(const struct nsx_run *run, const struct nsx_pids *pids,
 		row[T_PCT] = nsx_pct((double)x->kernel_ns,
 				     (double)pids->kernel_ns);
 	}
-	if (!(row = nsx_row(table, err)))
-		return err->rc;
+	row = nsx_add_row(table);
 	row[PID] = nsx_int(pid);
 	for (unsigned i = 0; i < ARRAY_LEN(part); i++)
 		row[KERNELS + i] = nsx_rows(part[i]);

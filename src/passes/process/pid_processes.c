@@ -148,8 +148,7 @@ int nsx_fill_processes(const struct nsx_run *run,
 
 		if (!devices[p] && pids->call_at[p] == pids->call_at[p + 1])
 			continue;
-		if (!(row = nsx_row(table, err)))
-			return err->rc;
+		row = nsx_add_row(table);
 		if (t->process[p].key || t->pid_source_kernel)
 			row[P_PID] = nsx_int(pid);
 		row[P_NAME] = nsx_string(nsx_process_name(t, p));

@@ -256,8 +256,7 @@ static void name_row(struct path *p, const struct nsx_group_key *key,
 	cells[NAME] = nsx_string(name);
 }
 
-static int fill_suspects(struct path *p, struct nsx_table *table,
-			 struct nsx_err *err)
+static void fill_suspects(struct path *p, struct nsx_table *table)
 {
 	double length = (double)(p->w.end_ns - p->w.start_ns);
 
@@ -268,9 +267,7 @@ static int fill_suspects(struct path *p, struct nsx_table *table,
 
 		if (!r->ns)
 			continue;
-		cells = nsx_row(table, err);
-		if (!cells)
-			return err->rc;
+		cells = nsx_add_row(table);
 		name_row(p, &p->groups.keys[i], cells, &meaning);
 		cells[TOTAL] = nsx_ms(r->ns);
 		cells[COUNT] = nsx_int(r->count);
@@ -280,7 +277,6 @@ static int fill_suspects(struct path *p, struct nsx_table *table,
 			meaning));
 	}
 	nsx_table_sort(table, NSX_DESC(TOTAL), KIND, NAME, NSX_DESC(COUNT));
-	return 0;
 }
 
 static void say(struct path *p)
@@ -309,7 +305,7 @@ static int compute(struct path *p, struct nsx_table *table,
 	if (!rc)
 		rc = credit_idle(p, err);
 	if (!rc)
-		rc = fill_suspects(p, table, err);
+		fill_suspects(p, table);
 	if (rc)
 		return rc;
 	say(p);
@@ -332,7 +328,9 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	rc = compute(&p, table, err);
 	nsx_groups_done(&p.groups);
 	free(p.rows);
-	return rc ? rc : path_walk(run, out, walk, err);
+	if (!rc)
+		path_walk(run, out, walk);
+	return rc;
 }
 
 NSX_DEFINE_PASS(critical_path) {

@@ -14,7 +14,7 @@
 	X(WALK_PCT_OF_PATH, "pct_of_path", F64, "share of the path")
 NSX_COLUMNS(walk_cols, WALK_COLUMNS);
 /* Walks the judged window backwards (critical_walk.c). */
-int path_walk(const struct nsx_run *run, struct nsx_section *out,
-	      struct nsx_table *table, struct nsx_err *err);
+void path_walk(const struct nsx_run *run, struct nsx_section *out,
+	       struct nsx_table *table);
 
 #endif

@@ -14,30 +14,28 @@ static const char *const class_names[NSX_NPATHS] = {
 	[NSX_PATH_UNEXPLAINED] = "unexplained",
 };
 
-int path_walk(const struct nsx_run *run, struct nsx_section *out,
-	      struct nsx_table *table, struct nsx_err *err)
+void path_walk(const struct nsx_run *run, struct nsx_section *out,
+	       struct nsx_table *table)
 {
 	const struct nsx_closure *c = nsx_model_closure(run->facts->model);
 	int64_t ns[NSX_NPATHS], all_ns = 0;
 
 	if (c->cls == NSX_ABSTAINS) {
 		nsx_note(out, "nothing was walked backwards: %s", c->reason);
-		return 0;
+		return;
 	}
 	nsx_model_path(run->facts->model, c->window, ns);
 	for (unsigned k = 0; k < NSX_NPATHS; k++)
 		nsx_add_to(&all_ns, ns[k]);
 	for (unsigned k = 0; k < NSX_NPATHS; k++) {
-		struct nsx_cell *row = ns[k] ? nsx_row(table, err) : NULL;
+		struct nsx_cell *row;
 
 		if (!ns[k])
 			continue;
-		if (!row)
-			return err->rc;
+		row = nsx_add_row(table);
 		row[WALK_CLASS] = nsx_string(class_names[k]);
 		row[WALK_TOTAL_MS] = nsx_ms(ns[k]);
 		row[WALK_PCT_OF_PATH] = nsx_pct((double)ns[k], (double)all_ns);
 	}
 	nsx_table_sort(table, NSX_DESC(WALK_TOTAL_MS), WALK_CLASS);
-	return 0;
 }

@@ -27,21 +27,18 @@ static const struct nsx_layout layouts[] = {
 	{.csv = "findings", NSX_COLS(csv_cols)},
 };
 
-static int add_csv_row(const struct nsx_table *from, size_t i,
-		       struct nsx_table *t, struct nsx_err *err)
+static void add_csv_row(const struct nsx_table *from, size_t i,
+			struct nsx_table *t)
 {
 	static const int source[] = {-1, F_SEVERITY, F_CATEGORY, F_TITLE, F_HEADROOM,
 				     F_DISJOINT, F_CONFIDENCE, F_KEY, F_PRICE, F_LOW,
 				     F_HIGH, F_PLACE};
 	const struct nsx_cell *finding = nsx_row_at(from, i);
-	struct nsx_cell *row = nsx_row(t, err);
+	struct nsx_cell *row = nsx_add_row(t);
 
-	if (!row)
-		return err->rc;
 	row[CSV_RANK] = nsx_int((int64_t)i + 1);
 	for (size_t k = 1; k < ARRAY_LEN(source); k++)
 		row[k] = finding[source[k]];
-	return 0;
 }
 
 /* Its lines one behind the other. */
@@ -109,14 +106,13 @@ static int summarise(const struct nsx_run *run,
 		     const struct nsx_report *report,
 		     struct nsx_section *out, struct nsx_err *err)
 {
-	struct nsx_table *all, *csv = nsx_add_table(out, &layouts[0]);
+	struct nsx_table *csv = nsx_add_table(out, &layouts[0]);
+	const struct nsx_table *all = nsx_findings_table(report, out, false);
 
+	(void)err;
 	say_window(run, out);
-	if (nsx_fill_findings(report, out, false, &all, err))
-		return err->rc;
 	for (size_t i = 0; i < all->nrows; i++) {
-		if (add_csv_row(all, i, csv, err))
-			return err->rc;
+		add_csv_row(all, i, csv);
 		say_finding(out, nsx_row_at(all, i));
 	}
 	if (run->facts->limiting != NSX_NONE && !all->nrows)

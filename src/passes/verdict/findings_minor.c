@@ -5,11 +5,9 @@ static int summarise(const struct nsx_run *run,
 		     const struct nsx_report *report,
 		     struct nsx_section *out, struct nsx_err *err)
 {
-	struct nsx_table *t;
+	const struct nsx_table *t = nsx_findings_table(report, out, true);
 
-	(void)run;
-	if (nsx_fill_findings(report, out, true, &t, err))
-		return err->rc;
+	(void)run, (void)err;
 	if (t->nrows) {
 		nsx_md_heading(out, "Findings in full");
 		nsx_md_bullet(out, "%zu more, of little worth, %s in "

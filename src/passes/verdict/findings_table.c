@@ -45,8 +45,7 @@ static const char *say_row(struct work *k, const struct nsx_evidence *e)
 }
 
 static struct nsx_table *evidence_rows(struct work *k,
-				       const struct nsx_finding *f,
-				       struct nsx_err *err)
+				       const struct nsx_finding *f)
 {
 	struct nsx_table *t = nsx_add_table(k->out, &nsx_evidence_layout);
 
@@ -59,9 +58,7 @@ static struct nsx_table *evidence_rows(struct work *k,
 			continue;
 		w = e->table->layout->is_judged ? &k->w :
 						  &k->trace->window;
-		row = nsx_row(t, err);
-		if (!row)
-			return NULL;
+		row = nsx_add_row(t);
 		row[ROW_TABLE] = nsx_string(nsx_say(k->out, "%s.csv", e->csv));
 		row[ROW_KEY] = nsx_string(say_row(k, e));
 		row[ROW_COLUMN] = nsx_string(e->column);
@@ -74,16 +71,14 @@ static struct nsx_table *evidence_rows(struct work *k,
 	return t;
 }
 
-static int add_row(struct work *k, const struct nsx_finding *f,
-		   struct nsx_table *t, struct nsx_err *err)
+static void add_row(struct work *k, const struct nsx_finding *f,
+		    struct nsx_table *t)
 {
 	const struct nsx_window *full = &k->trace->full;
 	double length_ns = (double)(k->w.end_ns - k->w.start_ns);
-	struct nsx_table *rows = evidence_rows(k, f, err);
-	struct nsx_cell *row = rows ? nsx_row(t, err) : NULL;
+	struct nsx_table *rows = evidence_rows(k, f);
+	struct nsx_cell *row = nsx_add_row(t);
 
-	if (!row)
-		return err->rc;
 	row[F_ID] = nsx_string(nsx_finding_name(f));
 	row[F_SEVERITY] = nsx_string(nsx_severity_names[f->severity]);
 	row[F_TITLE] = nsx_string(f->title);
@@ -102,7 +97,7 @@ static int add_row(struct work *k, const struct nsx_finding *f,
 	row[F_PRICE] = nsx_string(nsx_price_names[f->price]);
 	row[F_PLACE] = nsx_string(f->place);
 	if (f->price == NSX_PRICE_NONE)
-		return 0;
+		return;
 	row[F_HEADROOM] = nsx_real(f->headroom_ns / 1e6);
 	row[F_LOW] = nsx_real(f->low_ns / 1e6);
 	row[F_HIGH] = nsx_real(f->high_ns / 1e6);
@@ -111,20 +106,17 @@ static int add_row(struct work *k, const struct nsx_finding *f,
 					(length_ns - f->headroom_ns));
 	if (f->has_disjoint)
 		row[F_DISJOINT] = nsx_real(f->disjoint_ns / 1e6);
-	return 0;
 }
 
-int nsx_fill_findings(const struct nsx_report *report,
-		      struct nsx_section *out, bool minor,
-		      struct nsx_table **ret, struct nsx_err *err)
+struct nsx_table *nsx_findings_table(const struct nsx_report *report,
+				     struct nsx_section *out, bool minor)
 {
 	const struct nsx_findings *l = &report->found;
 	struct work k = {report->trace, out, nsx_judged(report->facts)};
+	struct nsx_table *t = nsx_add_table(out, &nsx_findings_layout);
 
-	*ret = nsx_add_table(out, &nsx_findings_layout);
 	for (size_t i = 0; i < l->n; i++)
-		if (l->v[i].is_minor == minor &&
-		    add_row(&k, &l->v[i], *ret, err))
-			return err->rc;
-	return 0;
+		if (l->v[i].is_minor == minor)
+			add_row(&k, &l->v[i], t);
+	return t;
 }

@@ -35,8 +35,7 @@ extern const struct nsx_layout nsx_findings_layout, nsx_evidence_layout;
 NSX_COLUMNS(nsx_finding_cols, NSX_FINDING_COLUMNS);
 
 /* The findings of the report that are minor, or those that are not. */
-int nsx_fill_findings(const struct nsx_report *report,
-		      struct nsx_section *out, bool minor, struct nsx_table **ret,
-		      struct nsx_err *err) NSX_CHECKED;
+struct nsx_table *nsx_findings_table(const struct nsx_report *report,
+				     struct nsx_section *out, bool minor);
 
 #endif

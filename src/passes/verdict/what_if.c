@@ -66,18 +66,15 @@ static const struct {
 	{"all copies are hidden", {.verb = NSX_DROP, .op = NSX_ON_COPIES}},
 };
 
-static int add_gain(struct nsx_table *t, const char *name,
-		    const struct nsx_gain *g, const char *note,
-		    struct nsx_err *err)
+static void add_gain(struct nsx_table *t, const char *name,
+		     const struct nsx_gain *g, const char *note)
 {
-	struct nsx_cell *row = nsx_row(t, err);
+	struct nsx_cell *row = nsx_add_row(t);
 
-	if (!row)
-		return err->rc;
 	row[GAIN_OF] = nsx_string(name);
 	row[GAIN_NOTE] = nsx_string(note);
 	if (note)
-		return 0;
+		return;
 	row[GAIN_CONFIDENCE] = nsx_string(nsx_closure_names[g->confidence]);
 	row[GAIN_MS] = nsx_ms(g->gain_ns);
 	row[GAIN_PCT] = nsx_real(100 * g->share);
@@ -86,7 +83,6 @@ static int add_gain(struct nsx_table *t, const char *name,
 	row[GAIN_BOUND] = nsx_bool(g->is_bound);
 	row[GAIN_TOUCHED] = nsx_int((int64_t)g->touched);
 	row[GAIN_HELD] = nsx_string(g->held);
-	return 0;
 }
 
 /* Bounds that nothing in the trace could win are left out. */
@@ -102,9 +98,8 @@ static int put_bounds(const struct nsx_run *run, struct nsx_table *t,
 			      run->opts->threads, gains, err))
 		return err->rc;
 	for (size_t i = 0; i < ARRAY_LEN(bounds); i++)
-		if (gains[i].touched &&
-		    add_gain(t, bounds[i].name, &gains[i], NULL, err))
-			return err->rc;
+		if (gains[i].touched)
+			add_gain(t, bounds[i].name, &gains[i], NULL);
 	nsx_table_sort(t, NSX_DESC(GAIN_MS), GAIN_OF);
 	return 0;
 }
@@ -133,17 +128,16 @@ static int put_asked(const struct nsx_run *run, struct nsx_section *out,
 			note = g.held;
 		else if (!note && !g.touched)
 			note = "nothing in the judged window is what it names";
-		if (add_gain(t, o->what_ifs[i], &g, note, err))
-			return err->rc;
+		add_gain(t, o->what_ifs[i], &g, note);
 		if (!note)
 			all[n++] = s.change;
 	}
 	if (n > 1) {
 		struct nsx_gain g;
 
-		if (nsx_replay_price(run->facts->model, all, n, &g, err) ||
-		    add_gain(t, "all together", &g, NULL, err))
+		if (nsx_replay_price(run->facts->model, all, n, &g, err))
 			return err->rc;
+		add_gain(t, "all together", &g, NULL);
 	}
 	return 0;
 }
@@ -170,8 +164,8 @@ static void say_asked(struct nsx_section *out, const struct nsx_table *t)
 
 /* The waterfall --------------------------------------------------------------------*/
 
-static int fill_waterfall(const struct nsx_findings *l, struct nsx_table *t,
-			  double window_ns, struct nsx_err *err)
+static void fill_waterfall(const struct nsx_findings *l, struct nsx_table *t,
+			   double window_ns)
 {
 	double left_ns = window_ns;
 
@@ -182,9 +176,7 @@ static int fill_waterfall(const struct nsx_findings *l, struct nsx_table *t,
 		if (f->price != NSX_PRICE_REPLAYED || !f->has_disjoint ||
 		    f->disjoint_ns <= 0)
 			continue;
-		row = nsx_row(t, err);
-		if (!row)
-			return err->rc;
+		row = nsx_add_row(t);
 		left_ns -= f->disjoint_ns;
 		row[FALL_STEP] = nsx_int((int64_t)t->nrows);
 		row[FALL_KEY] = nsx_string(f->key);
@@ -193,7 +185,6 @@ static int fill_waterfall(const struct nsx_findings *l, struct nsx_table *t,
 		row[FALL_ADDS_PCT] = nsx_pct(f->disjoint_ns, window_ns);
 		row[FALL_LEFT_MS] = nsx_real(left_ns / 1e6);
 	}
-	return 0;
 }
 
 /* One row is the first page's sum. */
@@ -253,8 +244,7 @@ static int summarise(const struct nsx_run *run,
 	if (c->recorded_ns <= 0 && !run->opts->nwhat_ifs)
 		return nsx_cannot(out, "%s", c->reason);
 	put_closure(out, c);
-	if (fill_waterfall(&report->found, fall, window_ns, err))
-		return err->rc;
+	fill_waterfall(&report->found, fall, window_ns);
 	say_waterfall(out, fall, window_ns);
 	if (c->cls != NSX_ABSTAINS && put_bounds(run, bound, err))
 		return err->rc;
