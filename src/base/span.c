@@ -159,7 +159,7 @@ static int cmp_start(const void *a, const void *b)
 {
 	const struct nsx_span *x = a, *y = b;
 
-	return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
+	return NSX_CMP(x->start_ns, y->start_ns);
 }
 
 void nsx_spans_normalise(struct nsx_spans *s)

@@ -7,21 +7,21 @@ int nsx_cmp_i64(const void *a, const void *b)
 {
 	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
 
-	return x < y ? -1 : x > y;
+	return NSX_CMP(x, y);
 }
 
 int nsx_cmp_u32(const void *a, const void *b)
 {
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
 
-	return x < y ? -1 : x > y;
+	return NSX_CMP(x, y);
 }
 
 int nsx_cmp_u64(const void *a, const void *b)
 {
 	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
 
-	return x < y ? -1 : x > y;
+	return NSX_CMP(x, y);
 }
 
 static void swap(int64_t *a, int64_t *b)

@@ -78,7 +78,7 @@ static int cmp_words(const void *a, const void *b)
 	for (size_t i = 0; i < x->n && i < y->n; i++)
 		if (x->hash[i] != y->hash[i])
 			return x->hash[i] < y->hash[i] ? -1 : 1;
-	return x->n < y->n ? -1 : x->n > y->n;
+	return NSX_CMP(x->n, y->n);
 }
 
 /* v in order of words, the same up to `at`: each gets the word at which it parts
@@ -295,7 +295,7 @@ static int cmp_name(const void *a, const void *b)
 {
 	const struct nsx_kernel_name *x = a, *y = b;
 
-	return x->name < y->name ? -1 : x->name > y->name;
+	return NSX_CMP(x->name, y->name);
 }
 
 int nsx_kernel_names_build(const struct nsx_trace *t, struct nsx_arena *a,

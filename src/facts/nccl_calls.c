@@ -170,9 +170,8 @@ static int cmp_domain(const void *a, const void *b)
 {
 	const struct domain *x = a, *y = b;
 
-	if (x->process_key != y->process_key)
-		return x->process_key < y->process_key ? -1 : 1;
-	return x->id < y->id ? -1 : x->id > y->id;
+	return NSX_CMP(x->process_key, y->process_key) ?:
+	       NSX_CMP(x->id, y->id);
 }
 
 static bool is_nccl(const struct part *p, const struct nsx_val *v)

@@ -111,9 +111,9 @@ static int resolve(const struct nsx_schema *s, struct rows *p,
 static int cmp_by_name(const void *a, const void *b)
 {
 	const struct nsx_profiler_row *x = a, *y = b;
-	int c = (x->id < 0) - (y->id < 0);
 
-	return c ? c : strcmp(x->name, y->name);
+	return (x->id < 0) - (y->id < 0) ?:
+	       strcmp(x->name, y->name);
 }
 
 static int cmp_by_thread(const void *a, const void *b)

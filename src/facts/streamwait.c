@@ -30,9 +30,8 @@ static int cmp_event(const struct nsx_trace *t, uint32_t record,
 {
 	const struct nsx_records *r = &t->records;
 
-	if (r->process[record] != process)
-		return r->process[record] < process ? -1 : 1;
-	return NSX_CMP(r->event_sync_id[record], event);
+	return NSX_CMP(r->process[record], process) ?:
+	       NSX_CMP(r->event_sync_id[record], event);
 }
 
 static int by_event(const void *a, const void *b, void *ctx)

@@ -35,6 +35,7 @@ struct nsx_run {
 	NSX_NEED_VIEW(kernel), NSX_NEED_VIEW(memcpy), NSX_NEED_VIEW(memset),  \
 		NSX_NEED_VIEW(graph)
 
+#define NSX_LAYOUTS(a) .layouts = a, .nlayouts = ARRAY_LEN(a)
 #define NSX_DEFINE_PASS(name)                                                 \
 	extern const struct nsx_pass nsx_pass_##name;                         \
 	const struct nsx_pass nsx_pass_##name =

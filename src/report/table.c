@@ -136,9 +136,9 @@ static int cmp_cell(const struct nsx_cell *a, const struct nsx_cell *b)
 		return a->type ? -2 : 2; /* nulls last, whatever the direction */
 	switch (a->type) {
 	case NSX_T_I64:
-		return a->u.i < b->u.i ? -1 : a->u.i > b->u.i;
+		return NSX_CMP(a->u.i, b->u.i);
 	case NSX_T_F64:
-		return a->u.f < b->u.f ? -1 : a->u.f > b->u.f;
+		return NSX_CMP(a->u.f, b->u.f);
 	case NSX_T_STR:
 		order = strcmp(a->u.s, b->u.s);
 		return (order > 0) - (order < 0);

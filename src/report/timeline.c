@@ -178,7 +178,7 @@ static int cmp_stream(const void *a, const void *b)
 {
 	const struct busy_stream *x = a, *y = b;
 
-	return x->stream < y->stream ? -1 : x->stream > y->stream;
+	return NSX_CMP(x->stream, y->stream);
 }
 
 /* The streams with most operations, in the order of the trace: by device. */
@@ -520,7 +520,7 @@ static int cmp_windows(const void *a, const void *b)
 {
 	const struct nsx_window *x = a, *y = b;
 
-	return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
+	return NSX_CMP(x->start_ns, y->start_ns);
 }
 
 static void choose_detail(struct build *b, size_t max_events)

@@ -115,9 +115,8 @@ static int cmp_overheads(const void *ctx, uint32_t a, uint32_t b)
 {
 	const struct nsx_overheads_rw *r = ctx;
 
-	if (r->thread[a] != r->thread[b])
-		return r->thread[a] < r->thread[b] ? -1 : 1;
-	return NSX_CMP(r->start_ns[a], r->start_ns[b]);
+	return NSX_CMP(r->thread[a], r->thread[b]) ?:
+	       NSX_CMP(r->start_ns[a], r->start_ns[b]);
 }
 
 static int sort_group(void *ctx, size_t i, struct nsx_err *err)

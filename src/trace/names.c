@@ -148,7 +148,7 @@ static int cmp_sparse(const void *a, const void *b)
 {
 	const struct nsx_sparse_id *x = a, *y = b;
 
-	return x->id < y->id ? -1 : x->id > y->id;
+	return NSX_CMP(x->id, y->id);
 }
 
 int nsx_load_strings(struct nsx_loader *l, struct nsx_err *err)

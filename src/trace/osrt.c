@@ -111,7 +111,7 @@ static int cmp_sums(const void *a, const void *b, void *ctx)
 		return x->global_tid < y->global_tid ? -1 : 1;
 	if (x->name != y->name)
 		return nsx_str_cmp(t->strings, x->name, y->name);
-	return x->site < y->site ? -1 : x->site > y->site;
+	return NSX_CMP(x->site, y->site);
 }
 
 static int join_sums(struct nsx_loader *l, struct own *own, size_t n,

@@ -197,18 +197,17 @@ static int cmp_frames(const struct nsx_loader *l, uint32_t a, uint32_t b)
 {
 	const uint64_t *x = l->frames_map.keys[a].w;
 	const uint64_t *y = l->frames_map.keys[b].w;
-	int c = nsx_str_cmp(l->strings, (nsx_str)x[0], (nsx_str)y[0]);
 
-	if (!c)
-		c = nsx_str_cmp(l->strings, (nsx_str)x[1], (nsx_str)y[1]);
-	return c ? c : (x[2] > y[2]) - (x[2] < y[2]);
+	return nsx_str_cmp(l->strings, (nsx_str)x[0], (nsx_str)y[0]) ?:
+	       nsx_str_cmp(l->strings, (nsx_str)x[1], (nsx_str)y[1]) ?:
+	       NSX_CMP(x[2], y[2]);
 }
 
 static int cmp_chains(const void *a, const void *b)
 {
 	const struct chain *x = a, *y = b;
 
-	return x->id < y->id ? -1 : x->id > y->id;
+	return NSX_CMP(x->id, y->id);
 }
 
 static void join_chain(const struct nsx_loader *l, struct chain *to,

@@ -218,17 +218,12 @@ static int cmp_ways(const void *a, const void *b, void *ctx)
 {
 	const struct nsx_way *x = a, *y = b;
 	const struct nsx_facts *f = ctx;
-	int c;
 
-	if (x->score != y->score)
-		return x->score > y->score ? -1 : 1;
-	if (x->method != y->method)
-		return x->method < y->method ? -1 : 1;
-	c = nsx_str_cmp(f->strings, x->name, y->name);
-	if (!c)
-		c = (x->process > y->process) - (x->process < y->process);
-	return c ? c : (x->marks->start_ns > y->marks->start_ns) -
-			       (x->marks->start_ns < y->marks->start_ns);
+	return NSX_CMP(y->score, x->score) ?:
+	       NSX_CMP(x->method, y->method) ?:
+	       nsx_str_cmp(f->strings, x->name, y->name) ?:
+	       NSX_CMP(x->process, y->process) ?:
+	       NSX_CMP(x->marks->start_ns, y->marks->start_ns);
 }
 
 /* Ranges and replays are the same way in two processes if they share a name;

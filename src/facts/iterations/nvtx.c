@@ -112,7 +112,7 @@ static int cmp_further(const void *a, const void *b)
 {
 	const struct further *x = a, *y = b;
 
-	return x->call < y->call ? -1 : x->call > y->call;
+	return NSX_CMP(x->call, y->call);
 }
 
 static int list_further(struct nvtx_finder *nf, struct nsx_err *err)
@@ -165,7 +165,7 @@ static int cmp_launch(const void *a, const void *b)
 {
 	const struct launch *x = a, *y = b;
 
-	return x->at_ns < y->at_ns ? -1 : x->at_ns > y->at_ns;
+	return NSX_CMP(x->at_ns, y->at_ns);
 }
 
 /* Threads [from, to) are those of one process. */

@@ -302,7 +302,7 @@ static int cmp_double(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
 
-	return x < y ? -1 : x > y;
+	return NSX_CMP(x, y);
 }
 
 static void fill_bins(const struct nsx_facts *f, const struct nsx_window *w,

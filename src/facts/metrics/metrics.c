@@ -54,14 +54,11 @@ static int on_info(void *ctx, int64_t rid, const struct nsx_val *v,
 static int cmp_info(const void *a, const void *b)
 {
 	const struct info *x = a, *y = b;
-	int c;
 
-	if (x->type != y->type)
-		return x->type < y->type ? -1 : 1;
-	if (x->metric != y->metric)
-		return x->metric < y->metric ? -1 : 1;
-	c = strcmp(x->name, y->name);
-	return c ? c : strcmp(x->type_name, y->type_name);
+	return NSX_CMP(x->type, y->type) ?:
+	       NSX_CMP(x->metric, y->metric) ?:
+	       strcmp(x->name, y->name) ?:
+	       strcmp(x->type_name, y->type_name);
 }
 
 static int read_names(struct names *names, struct nsx_err *err)

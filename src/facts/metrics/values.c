@@ -170,7 +170,7 @@ static int cmp_wide(const void *a, const void *b)
 {
 	const struct fold_wide *x = a, *y = b;
 
-	return x->lo < y->lo ? -1 : x->lo > y->lo;
+	return NSX_CMP(x->lo, y->lo);
 }
 
 int fold_list_values(const struct fold_values *v, struct fold_wide **ret,

@@ -200,11 +200,10 @@ static int cmp_switches(const void *a, const void *b)
 {
 	const struct thread_switch *x = a, *y = b;
 
-	if (x->thread != y->thread)
-		return x->thread < y->thread ? -1 : 1;
-	if (x->at_ns != y->at_ns)
-		return x->at_ns < y->at_ns ? -1 : 1;
-	return x->in != y->in ? x->in - y->in : x->ready - y->ready;
+	return NSX_CMP(x->thread, y->thread) ?:
+	       NSX_CMP(x->at_ns, y->at_ns) ?:
+	       x->in - y->in ?:
+	       x->ready - y->ready;
 }
 
 static bool is_instant(const struct nsx_val *v)

@@ -30,7 +30,7 @@ static int cmp_device(const void *a, const void *b)
 {
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
 
-	return x < y ? -1 : x > y;
+	return NSX_CMP(x, y);
 }
 
 /* "0,1": the ordinals on which a group ran. */
@@ -300,7 +300,6 @@ NSX_DEFINE_PASS(nccl) {
 		       "inside CUDA graphs traced as a whole are not seen; "
 		       "instances are matched by time, not by communicator",
 	.any_of = {NSX_GPU_WORK, NSX_NEED_VIEW(nvtx)},
-	.layouts = layouts,
-	.nlayouts = ARRAY_LEN(layouts),
+	NSX_LAYOUTS(layouts),
 	.run = run,
 };

@@ -301,7 +301,6 @@ NSX_DEFINE_PASS(nvlink_during_nccl) {
 		       "trace; collectives shorter than a sample blur",
 	.any_of = {NSX_NEED_VIEW(gpu_metric)},
 	.lacks = lacks_nvlink,
-	.layouts = layouts,
-	.nlayouts = ARRAY_LEN(layouts),
+	NSX_LAYOUTS(layouts),
 	.run = run,
 };

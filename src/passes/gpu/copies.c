@@ -468,8 +468,7 @@ NSX_DEFINE_PASS(copies) {
 		       "copies inside CUDA graphs traced as a whole are not "
 		       "listed",
 	.any_of = {NSX_GPU_WORK},
-	.layouts = layouts,
-	.nlayouts = ARRAY_LEN(layouts),
+	NSX_LAYOUTS(layouts),
 	.more = (const struct nsx_layout *const[]){&copies_alike_layout, NULL},
 	.run = run,
 };

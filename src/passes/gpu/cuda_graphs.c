@@ -93,9 +93,9 @@ static void collect(struct graphs *g)
 static int cmp_nodes(const void *a, const void *b)
 {
 	const struct node *x = a, *y = b;
-	int c = NSX_CMP(x->device, y->device);
 
-	return c ? c : NSX_CMP(x->call, y->call);
+	return NSX_CMP(x->device, y->device) ?:
+	       NSX_CMP(x->call, y->call);
 }
 
 /* Nodes of one launch on one device make one replay. Copies and memsets do not
@@ -129,23 +129,19 @@ static void fold_nodes(struct graphs *g)
 
 static int cmp_group(const struct entry *x, const struct entry *y)
 {
-	int c = NSX_CMP(x->process, y->process);
-
-	if (!c)
-		c = NSX_CMP(x->device, y->device);
-	if (!c)
-		c = NSX_CMP(x->graph, y->graph);
-	if (!c)
-		c = NSX_CMP(x->exec, y->exec);
-	return c ? c : (int)x->is_node - y->is_node;
+	return NSX_CMP(x->process, y->process) ?:
+	       NSX_CMP(x->device, y->device) ?:
+	       NSX_CMP(x->graph, y->graph) ?:
+	       NSX_CMP(x->exec, y->exec) ?:
+	       (int)x->is_node - y->is_node;
 }
 
 static int cmp_entries(const void *a, const void *b)
 {
 	const struct entry *x = a, *y = b;
-	int c = cmp_group(x, y);
 
-	return c ? c : NSX_CMP(x->call, y->call);
+	return cmp_group(x, y) ?:
+	       NSX_CMP(x->call, y->call);
 }
 
 /* Rows ---------------------------------------------------------------------*/
@@ -313,7 +309,6 @@ NSX_DEFINE_PASS(cuda_graphs) {
 	.limitations = "a replay recorded as a whole says nothing of its "
 		       "inside; its stream is that of the launch",
 	.any_of = {NSX_GPU_WORK, NSX_NEED_VIEW(runtime)},
-	.layouts = layouts,
-	.nlayouts = ARRAY_LEN(layouts),
+	NSX_LAYOUTS(layouts),
 	.run = run,
 };

@@ -622,8 +622,7 @@ NSX_DEFINE_PASS(dimensions) {
 	.limitations = "figures marked all GPUs are sums; the rest of the "
 		       "report has the other GPUs",
 	.any_of = {NSX_GPU_WORK},
-	.layouts = layouts,
-	.nlayouts = ARRAY_LEN(layouts),
+	NSX_LAYOUTS(layouts),
 	.more = (const struct nsx_layout *const[]){&answers_layout, NULL},
 	.summarise = summarise,
 };

@@ -283,7 +283,6 @@ NSX_DEFINE_PASS(gpu_idle) {
 	.limitations = "work of processes that were not profiled is not seen; "
 		       "a cause is what the launching thread did, not why",
 	.any_of = {NSX_GPU_WORK},
-	.layouts = layouts,
-	.nlayouts = ARRAY_LEN(layouts),
+	NSX_LAYOUTS(layouts),
 	.run = run,
 };

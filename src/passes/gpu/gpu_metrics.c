@@ -490,7 +490,6 @@ NSX_DEFINE_PASS(gpu_metrics) {
 	.limitations = "there only if they were sampled; device-wide; a sample says nothing of one kernel that "
 		       "is shorter",
 	.needs = {NSX_NEED_VIEW(gpu_metric)},
-	.layouts = layouts,
-	.nlayouts = ARRAY_LEN(layouts),
+	NSX_LAYOUTS(layouts),
 	.run = run,
 };

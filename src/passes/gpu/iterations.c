@@ -311,7 +311,6 @@ NSX_DEFINE_PASS(iterations) {
 		       "looked at for a sequence; a loop of one kernel alone "
 		       "is not told from a burst",
 	.any_of = {NSX_GPU_WORK},
-	.layouts = layouts,
-	.nlayouts = ARRAY_LEN(layouts),
+	NSX_LAYOUTS(layouts),
 	.run = run,
 };

@@ -142,7 +142,6 @@ NSX_DEFINE_PASS(kernel_families) {
 	.limitations = "sums over concurrent streams; a library whose names "
 		       "are not known gives a family a function",
 	.needs = {NSX_NEED_VIEW(kernel)},
-	.layouts = layouts,
-	.nlayouts = ARRAY_LEN(layouts),
+	NSX_LAYOUTS(layouts),
 	.run = run,
 };

@@ -100,19 +100,14 @@ static int cmp_shapes(const void *a, const void *b, void *ctx)
 	const struct nsx_shape *all = ctx;
 	const struct nsx_shape *x = &all[*(const uint32_t *)a];
 	const struct nsx_shape *y = &all[*(const uint32_t *)b];
-	int c = memcmp(x->grid, y->grid, sizeof(x->grid));
 
-	if (!c)
-		c = memcmp(x->block, y->block, sizeof(x->block));
-	if (!c && x->registers != y->registers)
-		c = x->registers < y->registers ? -1 : 1;
-	if (!c && x->static_shared_bytes != y->static_shared_bytes)
-		c = x->static_shared_bytes < y->static_shared_bytes ? -1 : 1;
-	if (!c && x->dynamic_shared_bytes != y->dynamic_shared_bytes)
-		c = x->dynamic_shared_bytes < y->dynamic_shared_bytes ? -1 : 1;
-	if (!c && x->op != y->op)
-		c = (int)x->op - y->op;
-	return c ? c : (int)x->known - y->known;
+	return memcmp(x->grid, y->grid, sizeof(x->grid)) ?:
+	       memcmp(x->block, y->block, sizeof(x->block)) ?:
+	       NSX_CMP(x->registers, y->registers) ?:
+	       NSX_CMP(x->static_shared_bytes, y->static_shared_bytes) ?:
+	       NSX_CMP(x->dynamic_shared_bytes, y->dynamic_shared_bytes) ?:
+	       (int)x->op - y->op ?:
+	       (int)x->known - y->known;
 }
 
 static int match_shapes(struct shapes *s, struct nsx_err *err)
@@ -368,14 +363,10 @@ struct told { /* kernels that one pattern told, or none of a category */
 static int cmp_told(const void *a, const void *b)
 {
 	const struct told *x = a, *y = b;
-	int c = strcmp(x->category, y->category);
 
-	if (!c)
-		c = !x->pattern || !y->pattern ?
-			    !!x->pattern - !!y->pattern :
-			    strcmp(x->pattern, y->pattern);
-	return c ? c : (x->last_name > y->last_name) -
-			       (x->last_name < y->last_name);
+	return strcmp(x->category, y->category) ?:
+	       strcmp(x->pattern ?: "", y->pattern ?: "") ?:
+	       NSX_CMP(x->last_name, y->last_name);
 }
 
 static void fill_patterns(struct told *v, size_t n, struct nsx_table *table)
@@ -536,7 +527,6 @@ NSX_DEFINE_PASS(kernel_shape) {
 		       "and smaller shared-memory carve-outs are not "
 		       "considered",
 	.needs = {NSX_NEED_VIEW(kernel)},
-	.layouts = layouts,
-	.nlayouts = ARRAY_LEN(layouts),
+	NSX_LAYOUTS(layouts),
 	.run = run,
 };

@@ -114,7 +114,7 @@ static int cmp_by_call(const void *a, const void *b)
 {
 	const struct kept *x = a, *y = b;
 
-	return x->call < y->call ? -1 : x->call > y->call;
+	return NSX_CMP(x->call, y->call);
 }
 
 /* Calls are in order of (thread, start): one walk a thread. */
@@ -151,18 +151,12 @@ static int cmp_kept(const void *a, const void *b, void *ctx)
 {
 	const struct kept *x = a, *y = b;
 	const struct leaks *l = ctx;
-	int c;
 
-	if (x->e->process != y->e->process)
-		return x->e->process < y->e->process ? -1 : 1;
-	if (x->e->device_id != y->e->device_id)
-		return x->e->device_id < y->e->device_id ? -1 : 1;
-	if (x->e->kind != y->e->kind)
-		return (int)x->e->kind - y->e->kind;
-	c = nsx_str_cmp(l->paths, x->path, y->path);
-	if (c)
-		return c;
-	return x->e->bytes < y->e->bytes ? -1 : x->e->bytes > y->e->bytes;
+	return NSX_CMP(x->e->process, y->e->process) ?:
+	       NSX_CMP(x->e->device_id, y->e->device_id) ?:
+	       (int)x->e->kind - y->e->kind ?:
+	       nsx_str_cmp(l->paths, x->path, y->path) ?:
+	       NSX_CMP(x->e->bytes, y->e->bytes);
 }
 
 static void fold(struct leaks *l, struct nsx_table *table,

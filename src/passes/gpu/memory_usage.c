@@ -141,21 +141,15 @@ static int on_row(void *ctx, int64_t rid, const struct nsx_val *v,
 static int cmp_events(const void *a, const void *b)
 {
 	const struct mem_event *x = a, *y = b;
-	int c = NSX_CMP(x->process, y->process);
 
-	if (!c)
-		c = NSX_CMP(x->address, y->address);
-	if (!c)
-		c = NSX_CMP(x->at_ns, y->at_ns);
-	if (!c)
-		c = (int)y->is_free - x->is_free;
-	if (!c)
-		c = NSX_CMP(x->bytes, y->bytes);
-	if (!c)
-		c = NSX_CMP(x->device_id, y->device_id);
-	if (!c)
-		c = (int)x->kind - y->kind;
-	return c ? c : NSX_CMP(x->corr, y->corr);
+	return NSX_CMP(x->process, y->process) ?:
+	       NSX_CMP(x->address, y->address) ?:
+	       NSX_CMP(x->at_ns, y->at_ns) ?:
+	       (int)y->is_free - x->is_free ?:
+	       NSX_CMP(x->bytes, y->bytes) ?:
+	       NSX_CMP(x->device_id, y->device_id) ?:
+	       (int)x->kind - y->kind ?:
+	       NSX_CMP(x->corr, y->corr);
 }
 
 static bool same_address(const struct mem_event *x, const struct mem_event *y)
@@ -205,21 +199,18 @@ static void match_row(struct mem_usage *m, size_t i)
 
 int mem_cmp_groups(const struct mem_step *x, const struct mem_step *y)
 {
-	int c = NSX_CMP(x->process, y->process);
-
-	if (!c)
-		c = NSX_CMP(x->device_id, y->device_id);
-	return c ? c : (int)x->kind - y->kind;
+	return NSX_CMP(x->process, y->process) ?:
+	       NSX_CMP(x->device_id, y->device_id) ?:
+	       (int)x->kind - y->kind;
 }
 
 static int cmp_steps(const void *a, const void *b)
 {
 	const struct mem_step *x = a, *y = b;
-	int c = mem_cmp_groups(x, y);
 
-	if (!c)
-		c = NSX_CMP(x->at_ns, y->at_ns);
-	return c ? c : (int)x->turn - y->turn;
+	return mem_cmp_groups(x, y) ?:
+	       NSX_CMP(x->at_ns, y->at_ns) ?:
+	       (int)x->turn - y->turn;
 }
 
 size_t mem_group_end(const struct mem_usage *m, size_t at)
@@ -340,11 +331,10 @@ static void fill_rows(const struct mem_usage *m, struct nsx_table *table)
 static int cmp_by_device(const void *a, const void *b)
 {
 	const struct mem_step *x = a, *y = b;
-	int c = NSX_CMP(x->device_id, y->device_id);
 
-	if (!c)
-		c = NSX_CMP(x->at_ns, y->at_ns);
-	return c ? c : (int)x->turn - y->turn;
+	return NSX_CMP(x->device_id, y->device_id) ?:
+	       NSX_CMP(x->at_ns, y->at_ns) ?:
+	       (int)x->turn - y->turn;
 }
 
 /* The GPU that the trace's ordinal means, when all its processes agree. */
@@ -450,11 +440,10 @@ static int fill_devices(const struct mem_usage *m, struct nsx_table *table,
 static int cmp_pools(const void *a, const void *b)
 {
 	const struct mem_pool *x = a, *y = b;
-	int c = NSX_CMP(x->process, y->process);
 
-	if (!c)
-		c = NSX_CMP(x->device_id, y->device_id);
-	return c ? c : NSX_CMP(x->address, y->address);
+	return NSX_CMP(x->process, y->process) ?:
+	       NSX_CMP(x->device_id, y->device_id) ?:
+	       NSX_CMP(x->address, y->address);
 }
 
 static void fill_pools(struct mem_usage *m, struct nsx_table *table,
@@ -608,8 +597,7 @@ NSX_DEFINE_PASS(memory_usage) {
 		       "freed in it, and what the driver takes itself, are "
 		       "not seen",
 	.any_of = {NSX_NEED_VIEW(memory_event)},
-	.layouts = layouts,
-	.nlayouts = ARRAY_LEN(layouts),
+	NSX_LAYOUTS(layouts),
 	.more = (const struct nsx_layout *const[]){
 		&mem_never_freed_layout, &mem_trend_layout, &mem_churn_layout,
 		&mem_faults_layout, NULL},

@@ -92,7 +92,6 @@ NSX_DEFINE_PASS(partition) {
 	.limitations = "work of processes that were not profiled is not seen; "
 		       "a graph traced as a whole counts as compute",
 	.any_of = {NSX_GPU_WORK},
-	.layouts = layouts,
-	.nlayouts = ARRAY_LEN(layouts),
+	NSX_LAYOUTS(layouts),
 	.run = run,
 };

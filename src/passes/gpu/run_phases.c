@@ -116,7 +116,6 @@ NSX_DEFINE_PASS(run_phases) {
 	.derived_from = "NVTX ranges, and when GPUs work and pause",
 	.limitations = "ranges of other threads name no phase",
 	.any_of = {NSX_GPU_WORK},
-	.layouts = layouts,
-	.nlayouts = ARRAY_LEN(layouts),
+	NSX_LAYOUTS(layouts),
 	.run = run,
 };

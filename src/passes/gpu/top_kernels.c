@@ -113,10 +113,9 @@ static int cmp_name(const void *a, const void *b, void *ctx)
 {
 	const struct group *const *x = a, *const *y = b;
 	const struct nsx_trace *t = ctx;
-	int c = nsx_str_cmp(t->strings, (*x)->name, (*y)->name);
 
-	return c ? c : ((*x)->device > (*y)->device) -
-			       ((*x)->device < (*y)->device);
+	return nsx_str_cmp(t->strings, (*x)->name, (*y)->name) ?:
+	       NSX_CMP((*x)->device, (*y)->device);
 }
 
 /* Durations of counted kernels, group by group, those of a name together. */
@@ -342,7 +341,6 @@ NSX_DEFINE_PASS(top_kernels) {
 	.limitations = "sums over concurrent streams; kernels inside CUDA "
 		       "graphs traced as a whole are not listed",
 	.needs = {NSX_NEED_VIEW(kernel)},
-	.layouts = layouts,
-	.nlayouts = ARRAY_LEN(layouts),
+	NSX_LAYOUTS(layouts),
 	.run = run,
 };

@@ -262,7 +262,6 @@ NSX_DEFINE_PASS(barriers) {
 	.limitations = "cost names the wait before a late launch, which need "
 		       "not be all of its cause",
 	.needs = {NSX_NEED_VIEW(runtime)},
-	.layouts = layouts,
-	.nlayouts = ARRAY_LEN(layouts),
+	NSX_LAYOUTS(layouts),
 	.run = run,
 };

@@ -233,7 +233,6 @@ NSX_DEFINE_PASS(call_sites) {
 	.limitations = "only calls that the capture took backtraces of: by "
 		       "default OS calls of 80 us or more, and no CUDA calls",
 	.any_of = {NSX_NEED_VIEW(cuda_frame), NSX_NEED_VIEW(osrt_frame)},
-	.layouts = layouts,
-	.nlayouts = ARRAY_LEN(layouts),
+	NSX_LAYOUTS(layouts),
 	.run = run,
 };

@@ -298,7 +298,6 @@ NSX_DEFINE_PASS(cpu_hotspots) {
 		       "inlined, and interpreted code (Python), are seen as "
 		       "what contains or runs them",
 	.needs = {NSX_NEED_VIEW(sample)},
-	.layouts = layouts,
-	.nlayouts = ARRAY_LEN(layouts),
+	NSX_LAYOUTS(layouts),
 	.run = run,
 };

@@ -230,15 +230,11 @@ static int cmp_rows(const void *a, const void *b)
 {
 	const struct row *x = a, *y = b;
 
-	if (x->thread != y->thread)
-		return x->thread < y->thread ? -1 : 1;
-	if (x->e.at_ns != y->e.at_ns)
-		return x->e.at_ns < y->e.at_ns ? -1 : 1;
-	if (x->e.in != y->e.in)
-		return (int)x->e.in - y->e.in;
-	if (x->e.cpu != y->e.cpu)
-		return x->e.cpu < y->e.cpu ? -1 : 1;
-	return (int)x->e.runnable - y->e.runnable;
+	return NSX_CMP(x->thread, y->thread) ?:
+	       NSX_CMP(x->e.at_ns, y->e.at_ns) ?:
+	       (int)x->e.in - y->e.in ?:
+	       NSX_CMP(x->e.cpu, y->e.cpu) ?:
+	       (int)x->e.runnable - y->e.runnable;
 }
 
 /* Rows of one instant, switches out first: of a thread that is off a CPU the

@@ -299,7 +299,6 @@ NSX_DEFINE_PASS(cpu_threads) {
 	.limitations = "only threads of the traced process tree; what another "
 		       "process did on the CPU is not seen",
 	.any_of = {NSX_NEED_VIEW(sched)},
-	.layouts = layouts,
-	.nlayouts = ARRAY_LEN(layouts),
+	NSX_LAYOUTS(layouts),
 	.run = run,
 };

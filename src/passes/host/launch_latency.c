@@ -277,7 +277,6 @@ NSX_DEFINE_PASS(launch_latency) {
 	       "idles is starved, a long delay while it works is a healthy "
 	       "lead.",
 	.needs = {NSX_NEED_VIEW(kernel), NSX_NEED_VIEW(runtime)},
-	.layouts = layouts,
-	.nlayouts = ARRAY_LEN(layouts),
+	NSX_LAYOUTS(layouts),
 	.run = run,
 };

@@ -188,7 +188,6 @@ NSX_DEFINE_PASS(launch_storm) {
 	.limitations = "kernels inside a graph launch are counted one by one "
 		       "though one call launched them",
 	.needs = {NSX_NEED_VIEW(kernel)},
-	.layouts = layouts,
-	.nlayouts = ARRAY_LEN(layouts),
+	NSX_LAYOUTS(layouts),
 	.run = run,
 };

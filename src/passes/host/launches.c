@@ -366,7 +366,6 @@ NSX_DEFINE_PASS(launches) {
 	       "previous op of its stream ran; "
 	       "backpressure_source then says inferred.",
 	.needs = {NSX_NEED_VIEW(runtime)},
-	.layouts = layouts,
-	.nlayouts = ARRAY_LEN(layouts),
+	NSX_LAYOUTS(layouts),
 	.run = run,
 };

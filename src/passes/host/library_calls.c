@@ -113,13 +113,10 @@ static int cmp_sums(const void *a, const void *b)
 {
 	const struct sum *x = a, *y = b;
 
-	if (x->library != y->library)
-		return x->library < y->library ? -1 : 1;
-	if (x->name != y->name)
-		return x->name < y->name ? -1 : 1;
-	if (x->total_ns != y->total_ns)
-		return x->total_ns < y->total_ns ? -1 : 1;
-	return x->process < y->process ? -1 : 1;
+	return NSX_CMP(x->library, y->library) ?:
+	       NSX_CMP(x->name, y->name) ?:
+	       NSX_CMP(x->total_ns, y->total_ns) ?:
+	       NSX_CMP(x->process, y->process);
 }
 
 static void fill_row(const struct sums *s, const struct sum *x,
@@ -258,7 +255,6 @@ NSX_DEFINE_PASS(library_calls) {
 	.limitations = "what a library does on a GPU is under kernels, its "
 		       "NVTX ranges are under NVTX",
 	.lacks = lacks,
-	.layouts = layouts,
-	.nlayouts = ARRAY_LEN(layouts),
+	NSX_LAYOUTS(layouts),
 	.run = run,
 };

@@ -210,7 +210,6 @@ NSX_DEFINE_PASS(os_runtime) {
 	.limitations = "calls shorter than the capture's threshold (1 us by "
 		       "default) were not recorded",
 	.needs = {NSX_NEED_VIEW(osrt)},
-	.layouts = layouts,
-	.nlayouts = ARRAY_LEN(layouts),
+	NSX_LAYOUTS(layouts),
 	.run = run,
 };

@@ -105,7 +105,6 @@ NSX_DEFINE_PASS(sync) {
 	.limitations = "waiting is not losing: a wait while the GPU works "
 		       "costs nothing (see the barriers)",
 	.needs = {NSX_NEED_VIEW(runtime)},
-	.layouts = layouts,
-	.nlayouts = ARRAY_LEN(layouts),
+	NSX_LAYOUTS(layouts),
 	.run = run,
 };

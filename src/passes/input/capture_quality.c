@@ -254,7 +254,6 @@ NSX_DEFINE_PASS(capture_quality){
     .limitations = "an export leaves empty tables out: that something was "
 		   "not traced cannot always be told from that it did not "
 		   "happen",
-    .layouts = layouts,
-    .nlayouts = ARRAY_LEN(layouts),
+    NSX_LAYOUTS(layouts),
     .run = run,
 };

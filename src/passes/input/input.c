@@ -111,7 +111,6 @@ NSX_DEFINE_PASS(input) {
 	       "processes that have events, the first and last instant of any "
 	       "event. Command lines, environment, user and host names in the "
 	       "file are never read.",
-	.layouts = layouts,
-	.nlayouts = ARRAY_LEN(layouts),
+	NSX_LAYOUTS(layouts),
 	.run = run,
 };

@@ -88,7 +88,6 @@ NSX_DEFINE_PASS(profiler_cost) {
 	.limitations = "slower calls and launches under tracing leave no rows "
 		       "of their own",
 	.any_of = {NSX_NEED_VIEW(profiler_overhead), NSX_NEED_VIEW(overhead)},
-	.layouts = layouts,
-	.nlayouts = ARRAY_LEN(layouts),
+	NSX_LAYOUTS(layouts),
 	.run = run,
 };

@@ -371,7 +371,6 @@ NSX_DEFINE_PASS(nvtx) {
 		       "in it; ranges seen while a graph was captured say "
 		       "nothing about its replays",
 	.needs = {NSX_NEED_VIEW(nvtx)},
-	.layouts = layouts,
-	.nlayouts = ARRAY_LEN(layouts),
+	NSX_LAYOUTS(layouts),
 	.run = run,
 };

@@ -290,7 +290,6 @@ NSX_DEFINE_PASS(nvtx_by_pid) {
 		       "time by innermost range, as far as API calls were "
 		       "traced",
 	.needs = {NSX_NEED_VIEW(nvtx)},
-	.layouts = layouts,
-	.nlayouts = ARRAY_LEN(layouts),
+	NSX_LAYOUTS(layouts),
 	.run = run,
 };

@@ -62,8 +62,7 @@ NSX_DEFINE_PASS(nvtx_kernel_phases) {
 	       "launched in a range, so that it equals mapped_kernel_time_ms "
 	       "of nvtx_kernel_time.",
 	.option = "--phase-map FILE",
-	.layouts = layouts,
-	.nlayouts = ARRAY_LEN(layouts),
+	NSX_LAYOUTS(layouts),
 	.may_be_null = true,
 	.run = run,
 };

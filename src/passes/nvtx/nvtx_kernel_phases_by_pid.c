@@ -70,8 +70,7 @@ NSX_DEFINE_PASS(nvtx_kernel_phases_by_pid) {
 	.doc = "As nvtx_kernel_phases, for each process that has kernels "
 	       "launched in a range.",
 	.option = "--phase-map FILE",
-	.layouts = layouts,
-	.nlayouts = ARRAY_LEN(layouts),
+	NSX_LAYOUTS(layouts),
 	.may_be_null = true,
 	.run = run,
 };

@@ -228,7 +228,6 @@ NSX_DEFINE_PASS(nvtx_kernel_time) {
 	.needs = {NSX_NEED_VIEW(nvtx), NSX_NEED_VIEW(kernel),
 		  NSX_NEED_VIEW(runtime), NSX_NEED(kernel_corr),
 		  NSX_NEED(runtime_corr)},
-	.layouts = layouts,
-	.nlayouts = ARRAY_LEN(layouts),
+	NSX_LAYOUTS(layouts),
 	.run = run,
 };

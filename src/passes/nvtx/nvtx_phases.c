@@ -114,8 +114,7 @@ NSX_DEFINE_PASS(nvtx_phases) {
 	       "phase their name matches and count in whole. unmapped is the "
 	       "rest; the total is the time in any range.",
 	.option = "--phase-map FILE",
-	.layouts = layouts,
-	.nlayouts = ARRAY_LEN(layouts),
+	NSX_LAYOUTS(layouts),
 	.may_be_null = true,
 	.run = run,
 };

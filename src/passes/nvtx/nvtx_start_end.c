@@ -235,8 +235,7 @@ NSX_DEFINE_PASS(nvtx_start_end) {
 	.doc = "For each name: kernels whose host call, on any thread of the "
 	       "process, begins while at least one start/end range of the name "
 	       "is open in that process. No part of coverage.",
-	.layouts = layouts,
-	.nlayouts = ARRAY_LEN(layouts),
+	NSX_LAYOUTS(layouts),
 	.may_be_null = true,
 	.run = run,
 };

@@ -421,8 +421,7 @@ NSX_DEFINE_PASS(by_pid) {
 	.limitations = "only as good as the process column of the export; "
 		       "work of processes that were not profiled is not seen",
 	.any_of = {NSX_GPU_WORK, NSX_NEED_VIEW(runtime)},
-	.layouts = layouts,
-	.nlayouts = ARRAY_LEN(layouts),
+	NSX_LAYOUTS(layouts),
 	.more = (const struct nsx_layout *const[]){&nsx_process_layout, NULL},
 	.summarise = summarise,
 };

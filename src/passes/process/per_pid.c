@@ -216,7 +216,6 @@ NSX_DEFINE_PASS(per_pid) {
 		       "never runs empty: see the global section; kernels "
 		       "inside CUDA graphs traced as a whole are not counted",
 	.any_of = {NSX_GPU_WORK, NSX_NEED_VIEW(runtime)},
-	.layouts = layouts,
-	.nlayouts = ARRAY_LEN(layouts),
+	NSX_LAYOUTS(layouts),
 	.summarise = summarise,
 };

@@ -153,7 +153,6 @@ NSX_DEFINE_PASS(pid_attribution) {
 	       "warning is raised when all or 80 % of the kernels name "
 	       "process 0, when one is 10 000 000 or more, and when all "
 	       "kernels name one process while several made API calls.",
-	.layouts = layouts,
-	.nlayouts = ARRAY_LEN(layouts),
+	NSX_LAYOUTS(layouts),
 	.run = run,
 };

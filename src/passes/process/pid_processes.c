@@ -85,7 +85,7 @@ static int cmp_rows(const void *a, const void *b, void *ctx)
 	int64_t x = pid_at(ctx, *(const uint32_t *)a);
 	int64_t y = pid_at(ctx, *(const uint32_t *)b);
 
-	return x < y ? -1 : x > y;
+	return NSX_CMP(x, y);
 }
 
 static int open_lookup(const struct nsx_report *report, const char *section,

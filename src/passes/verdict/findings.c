@@ -147,8 +147,7 @@ NSX_DEFINE_PASS(findings) {
 			"priced by replay on the judged window",
 	.limitations = "durations of kernels and copies stay as recorded; a "
 		       "wait that is taken out must not be needed",
-	.layouts = layouts,
-	.nlayouts = ARRAY_LEN(layouts),
+	NSX_LAYOUTS(layouts),
 	.more = (const struct nsx_layout *const[]){&nsx_findings_layout, NULL},
 	.is_verdict = true,
 	.summarise = summarise,

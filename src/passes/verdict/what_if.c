@@ -302,8 +302,7 @@ NSX_DEFINE_PASS(what_if) {
 		       "outside CUDA are not followed",
 	.needs = {NSX_NEED_VIEW(runtime)},
 	.any_of = {NSX_GPU_WORK},
-	.layouts = layouts,
-	.nlayouts = ARRAY_LEN(layouts),
+	NSX_LAYOUTS(layouts),
 	.is_verdict = true,
 	.summarise = summarise,
 };
