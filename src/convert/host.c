@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include "convert/convert.h"
 #include "schema/codes.h"
+#include "schema/nvtx_row.h"
 
 static const struct nsx_val none = {.type = NSX_V_NULL};
 
@@ -49,73 +50,44 @@ const struct nsx_activity_def nsx_def_api = {
 
 /* NVTX ----------------------------------------------------------------------*/
 
-enum { N_START, N_END, N_TYPE, N_TEXT, N_TEXT_ID, N_TID, N_PID, N_PLAIN_TID,
-       N_DOMAIN };
-static const enum nsx_field nvtx_fields[] = {
-	NSX_F_nvtx_start_ns, NSX_F_nvtx_end_ns, NSX_F_nvtx_event_type,
-	NSX_F_nvtx_text, NSX_F_nvtx_text_id, NSX_F_nvtx_global_tid,
-	NSX_F_nvtx_pid, NSX_F_nvtx_tid, NSX_F_nvtx_domain_id,
-};
-
-/* What an eventType is here; -1: neither range nor mark. Exports without the
- * column (cut-down ones) hold push/pop ranges.
- */
-static int nvtx_kind(const struct nsx_val *type)
-{
-	if (type->type != NSX_V_I64 && type->type != NSX_V_NULL)
-		return -1;
-	switch (nsx_i64_or(type, NSX_EVENT_PUSH_POP)) {
-	case NSX_EVENT_PUSH_POP:
-	case NSX_EVENT_PUSH_POP_IMPORTED:
-		return NSX_SLICE;
-	case NSX_EVENT_START_END:
-	case NSX_EVENT_START_END_IMPORTED:
-		return NSX_ASYNC;
-	case NSX_EVENT_MARK:
-	case NSX_EVENT_MARK_IMPORTED:
-		return NSX_MARK;
-	default:
-		return -1;
-	}
-}
-
 static int read_nvtx(void *ctx, int64_t rid, const struct nsx_val *v,
 		     struct nsx_err *err)
 {
 	struct nsx_conv *c = ctx;
-	int rc, kind = nvtx_kind(&v[N_TYPE]);
-	struct nsx_slice s = {.name = v[v[N_TEXT].type == NSX_V_TEXT ?
-					N_TEXT : N_TEXT_ID]};
-	struct nsx_val end = v[N_END];
+	int rc, kind = nsx_nvtx_row_kind(v);
+	struct nsx_slice s = {.name = *nsx_nvtx_row_name(v)};
+	struct nsx_val end = v[NSX_N_END];
 
 	(void)rid;
 	if (kind < 0) {
 		c->counts->unsupported += c->writing;
 		return nsx_stopped(err);
 	}
-	if (kind == NSX_MARK && c->opts->shed >> NSX_SHED_MARKS & 1)
+	if (kind == NSX_NVTX_MARK && c->opts->shed >> NSX_SHED_MARKS & 1)
 		return nsx_stopped(err);
 	if (c->names.prefix && !nsx_names_matches(&c->names, &s.name))
 		return nsx_stopped(err);
-	s.kind = (uint8_t)kind;
-	s.open = kind != NSX_MARK && end.type == NSX_V_NULL;
+	s.kind = kind == NSX_NVTX_STACK ? NSX_SLICE :
+		 kind == NSX_NVTX_ASYNC ? NSX_ASYNC : NSX_MARK;
+	s.open = kind != NSX_NVTX_MARK && end.type == NSX_V_NULL;
 	/* To the end of what is converted, which the survey finds. */
 	if (s.open)
 		end = (struct nsx_val){.type = NSX_V_I64,
 				       .u.i = c->writing ? c->last_ns :
 							   NSX_TIME_MAX};
-	else if (kind == NSX_MARK)
-		end = v[N_START];
-	if (!nsx_conv_span(c, &v[N_START], &end, &s))
+	else if (kind == NSX_NVTX_MARK)
+		end = v[NSX_N_START];
+	if (!nsx_conv_span(c, &v[NSX_N_START], &end, &s))
 		return nsx_stopped(err);
-	if (nsx_tracks_thread(&c->tracks, NSX_A_NVTX, &v[N_TID], &v[N_PID],
-			      &v[N_PLAIN_TID], &s.track, err))
+	if (nsx_tracks_thread(&c->tracks, NSX_A_NVTX, &v[NSX_N_TID],
+			      &v[NSX_N_PID], &v[NSX_N_PLAIN_TID], &s.track,
+			      err))
 		return err->rc;
 	rc = nsx_slice_begin(c, &s, err);
 	if (rc <= 0)
 		return rc;
-	if (nsx_i64_or(&v[N_DOMAIN], 0))
-		nsx_arg_int(c, "domain", v[N_DOMAIN].u.i);
+	if (nsx_i64_or(&v[NSX_N_DOMAIN], 0))
+		nsx_arg_int(c, "domain", v[NSX_N_DOMAIN].u.i);
 	if (s.open)
 		nsx_arg_int(c, "never_closed", 1);
 	nsx_slice_end(c, &s);
@@ -123,7 +95,7 @@ static int read_nvtx(void *ctx, int64_t rid, const struct nsx_val *v,
 }
 
 const struct nsx_activity_def nsx_def_nvtx = {
-	NSX_VIEW_nvtx, nvtx_fields, ARRAY_LEN(nvtx_fields), -1, read_nvtx,
+	NSX_VIEW_nvtx, nsx_nvtx_row, NSX_N_CELLS, -1, read_nvtx,
 	NULL};
 
 /* OS runtime, libraries ---------------------------------------------------------*/

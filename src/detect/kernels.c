@@ -419,6 +419,24 @@ static const char *narrower_type(const struct kernels *k,
 		"CUDNN_TENSOR_OP_MATH_ALLOW_CONVERSION), or use BF16 or FP16";
 }
 
+/* Who they are and where. */
+static void tell_kin(struct kernels *k, const struct kin *kin,
+		     struct nsx_finding *f)
+{
+	struct nsx_findings *l = k->d->found;
+
+	f->place = nsx_range_path(k->d, kin->place);
+	f->evidence[0] = nsx_tell(
+		l, "%s, %s, the first %s",
+		nsx_text_n(l->arena, kin->n, "kernel", NULL),
+		nsx_text_ns(l->arena, (double)kin->ns),
+		nsx_tell_name(l, kin->label));
+	f->proof[0] = (struct nsx_evidence){
+		.csv = "critical_path", .column = "total_ms", .units = "ms",
+		.at = {{"kind", nsx_string("kernel")},
+		       {"name", nsx_string(kin->first)}}};
+}
+
 /* Sets *told where the first kernel is among them. */
 static int propose_f32(struct kernels *k, bool *told, struct nsx_err *err)
 {
@@ -439,25 +457,16 @@ static int propose_f32(struct kernels *k, bool *told, struct nsx_err *err)
 	f.weight = is_f32_matrix(words_of(k, k->names.v[0].id)) ?
 			   (double)k->names.v[0].ns / k->length_ns : 0;
 	f.guess_ns = (double)kin.ns * (1 - 1 / amount);
-	f.place = nsx_range_path(k->d, kin.place);
 	f.title = nsx_tell(l, "matrix products in f32 take %s of GPU %lld's time "
 			   "and use no tensor core",
 			   nsx_text_share(l->arena, share, 1), k->device_id);
-	f.evidence[0] = nsx_tell(
-		l, "%s, %s, the first %s", nsx_text_n(l->arena, kin.n, "kernel",
-						     NULL),
-		nsx_text_ns(l->arena, (double)kin.ns),
-		nsx_tell_name(l, kin.label));
+	tell_kin(k, &kin, &f);
 	f.evidence[1] = nsx_tell(
 		l, "priced as if tensor cores made them %.3g times as fast: "
 		"those of this GPU (%lld.%lld) have %.0f times the peak of "
 		"f32 without them", amount, (long long)gpu->compute_major,
 		(long long)gpu->compute_minor, ratio);
 	f.recommendation[0] = narrower_type(k, gpu);
-	f.proof[0] = (struct nsx_evidence){
-		.csv = "critical_path", .column = "total_ms", .units = "ms",
-		.at = {{"kind", nsx_string("kernel")},
-		       {"name", nsx_string(kin.first)}}};
 	nsx_found(l, &f);
 	*told = f.weight > 0;
 	return 0;
@@ -477,25 +486,16 @@ static int propose_elementwise(struct kernels *k, struct nsx_err *err)
 	if (faster_kin(k, &kin, FUSED, &f.remedy, err))
 		return err->rc;
 	f.guess_ns = (double)kin.ns * (1 - 1 / FUSED);
-	f.place = nsx_range_path(k->d, kin.place);
 	f.title = nsx_tell(l, "kernels that work element by element take "
 			   "%s of GPU %lld's time",
 			   nsx_text_share(l->arena, share, 1), k->device_id);
-	f.evidence[0] = nsx_tell(
-		l, "%s, %s, the first %s", nsx_text_n(l->arena, kin.n, "kernel",
-						     NULL),
-		nsx_text_ns(l->arena, (double)kin.ns),
-		nsx_tell_name(l, kin.label));
+	tell_kin(k, &kin, &f);
 	f.evidence[1] = nsx_tell(
 		l, "priced as if fusion made them %.0f times as fast", FUSED);
 	f.recommendation[0] = k->d->is_pytorch ?
 		"fuse them: torch.compile, fused optimisers and norms; keep "
 		"one type instead of casting back and forth" :
 		"fuse them into what produces or consumes their data";
-	f.proof[0] = (struct nsx_evidence){
-		.csv = "critical_path", .column = "total_ms", .units = "ms",
-		.at = {{"kind", nsx_string("kernel")},
-		       {"name", nsx_string(kin.first)}}};
 	nsx_found(l, &f);
 	return 0;
 }

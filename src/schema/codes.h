@@ -64,4 +64,7 @@ static inline int nsx_copy_is_migration(unsigned kind)
 	return kind >= NSX_COPY_UVM_HTOD && kind <= NSX_COPY_UVM_DTOD;
 }
 
+/* What event types come to. */
+enum nsx_nvtx_kind { NSX_NVTX_STACK, NSX_NVTX_ASYNC, NSX_NVTX_MARK };
+
 #endif

@@ -1,5 +1,6 @@
 /* trace_host.c - rows of API calls, NVTX, waits, event records, overheads. */
 #include <string.h>
+#include "schema/nvtx_row.h"
 #include "trace/load.h"
 
 enum { C_START, C_END, C_CLASS, C_TID, C_PID, C_PLAIN_TID, C_CORR, C_NAME,
@@ -43,45 +44,15 @@ static int read_call(struct nsx_part *p, int64_t rid, const struct nsx_val *v,
 	return 0;
 }
 
-enum { N_START, N_END, N_TYPE, N_TEXT, N_TEXT_ID, N_TID, N_PID, N_PLAIN_TID,
-       N_DOMAIN };
-static const enum nsx_field nvtx_fields[] = {
-	NSX_F_nvtx_start_ns, NSX_F_nvtx_end_ns, NSX_F_nvtx_event_type,
-	NSX_F_nvtx_text, NSX_F_nvtx_text_id, NSX_F_nvtx_global_tid,
-	NSX_F_nvtx_pid, NSX_F_nvtx_tid, NSX_F_nvtx_domain_id,
-};
-
-/* What an eventType is here; -1: not a range or mark. Exports without the
- * column (cut-down ones) hold push/pop ranges.
- */
-static int nvtx_kind(const struct nsx_val *type)
-{
-	switch (nsx_i64_or(type, NSX_EVENT_PUSH_POP)) {
-	case NSX_EVENT_PUSH_POP:
-	case NSX_EVENT_PUSH_POP_IMPORTED:
-		return NSX_NVTX_STACK;
-	case NSX_EVENT_START_END:
-	case NSX_EVENT_START_END_IMPORTED:
-		return NSX_NVTX_ASYNC;
-	case NSX_EVENT_MARK:
-	case NSX_EVENT_MARK_IMPORTED:
-		return NSX_NVTX_MARK;
-	default:
-		return -1;
-	}
-}
-
-
 static int read_domain(struct nsx_part *p, const struct nsx_val *v,
 		       struct nsx_err *err)
 {
 	struct nsx_loader *l = p->l;
 	struct nsx_created c = {
-		.process_key = nsx_read_process_key(&v[N_TID], &v[N_PID]),
-		.domain_id = nsx_i64_or(&v[N_DOMAIN], 0)};
-	int rc = nsx_read_name(p, v[N_TEXT].type == NSX_V_TEXT ?
-					  &v[N_TEXT] : &v[N_TEXT_ID],
-			       &c.name, err);
+		.process_key = nsx_read_process_key(&v[NSX_N_TID],
+						    &v[NSX_N_PID]),
+		.domain_id = nsx_i64_or(&v[NSX_N_DOMAIN], 0)};
+	int rc = nsx_read_name(p, nsx_nvtx_row_name(v), &c.name, err);
 
 	if (rc)
 		return rc;
@@ -99,39 +70,38 @@ static int read_nvtx(struct nsx_part *p, int64_t rid, const struct nsx_val *v,
 {
 	struct nsx_nvtx_rw *x = &p->l->nvtx;
 	size_t at = p->at + p->n;
-	int kind = nvtx_kind(&v[N_TYPE]);
+	int kind = nsx_nvtx_row_kind(v);
 	struct nsx_key key = {{0}};
 	int rc;
 
 	(void)rid;
-	if (v[N_TYPE].type != NSX_V_I64 && v[N_TYPE].type != NSX_V_NULL) {
+	if (v[NSX_N_TYPE].type != NSX_V_I64 &&
+	    v[NSX_N_TYPE].type != NSX_V_NULL) {
 		p->defects.mistyped++;
 		return 0;
 	}
 	if (kind < 0)
-		return nsx_i64_or(&v[N_TYPE], 0) == NSX_EVENT_DOMAIN_CREATE ?
+		return nsx_i64_or(&v[NSX_N_TYPE], 0) == NSX_EVENT_DOMAIN_CREATE ?
 			       read_domain(p, v, err) : 0;
 	x->flags[at] = 0;
-	if (v[N_END].type == NSX_V_NULL || kind == NSX_NVTX_MARK) {
-		if (!nsx_read_instant(p, &v[N_START], &x->start_ns[at]))
+	if (v[NSX_N_END].type == NSX_V_NULL || kind == NSX_NVTX_MARK) {
+		if (!nsx_read_instant(p, &v[NSX_N_START], &x->start_ns[at]))
 			return 0;
 		x->end_ns[at] = x->start_ns[at];
 		x->flags[at] = kind == NSX_NVTX_MARK ? 0 : NSX_NVTX_OPEN;
-	} else if (!nsx_read_span(p, &v[N_START], &v[N_END], &x->start_ns[at],
-				  &x->end_ns[at])) {
+	} else if (!nsx_read_span(p, &v[NSX_N_START], &v[NSX_N_END],
+				  &x->start_ns[at], &x->end_ns[at])) {
 		return 0;
 	}
-	rc = nsx_read_thread(p, &v[N_TID], &v[N_PID], &v[N_PLAIN_TID],
-			     &x->thread[at], err);
+	rc = nsx_read_thread(p, &v[NSX_N_TID], &v[NSX_N_PID],
+			     &v[NSX_N_PLAIN_TID], &x->thread[at], err);
 	if (!rc)
-		rc = nsx_read_name(p, v[N_TEXT].type == NSX_V_TEXT ?
-					      &v[N_TEXT] : &v[N_TEXT_ID],
-				   &x->name[at], err);
+		rc = nsx_read_name(p, nsx_nvtx_row_name(v), &x->name[at], err);
 	if (!rc && !x->name[at])
 		rc = nsx_strings_add(p->l->strings, "(unnamed)", 9,
 				     &x->name[at], err);
-	key.w[0] = nsx_read_process_key(&v[N_TID], &v[N_PID]);
-	key.w[1] = (uint64_t)nsx_i64_or(&v[N_DOMAIN], 0);
+	key.w[0] = nsx_read_process_key(&v[NSX_N_TID], &v[NSX_N_PID]);
+	key.w[1] = (uint64_t)nsx_i64_or(&v[NSX_N_DOMAIN], 0);
 	if (!rc)
 		rc = nsx_keymap_add(&p->l->domains_map, p->cache[1], &key,
 				    &x->domain[at], err);
@@ -327,7 +297,7 @@ void nsx_bind_host(struct nsx_loader *l, struct nsx_tableload *list)
 	 .row = fn, .set = &l->s}
 	const struct nsx_tableload tables[NSX_NHOST_TABLES] = {
 		TABLE(runtime, call_fields, read_call, call_set),
-		TABLE(nvtx, nvtx_fields, read_nvtx, nvtx_set),
+		TABLE(nvtx, nsx_nvtx_row, read_nvtx, nvtx_set),
 		TABLE(overhead, overhead_fields, read_overhead, overhead_set),
 		TABLE(sync, sync_fields, read_sync, sync_set),
 		TABLE(cuda_event, record_fields, read_record, record_set),

@@ -148,7 +148,6 @@ struct nsx_calls {
 	const uint8_t *cls, *flags;
 };
 /* Ordered by (thread, async after stack, start, end descending, domain, name). */
-enum nsx_nvtx_kind { NSX_NVTX_STACK, NSX_NVTX_ASYNC, NSX_NVTX_MARK };
 enum {
 	NSX_NVTX_OPEN = 1,     /* never closed                               */
 	NSX_NVTX_CROSSING = 2, /* push/pop, but ends after the range it began

@@ -231,28 +231,30 @@ static void say_full(struct answers *a)
 	answer(a, "Is it full?", NSX_SM_ACTIVE, a->busy, text);
 }
 
-static void say_tensor(struct answers *a)
+/* A question of one counter; from what percentage on which word answers it. */
+static const struct question {
+	const char *text, *before, *after; /* around the mean                */
+	enum nsx_counter counter;
+	double from[2];
+	const char *word[4]; /* the last: for 0                              */
+} questions[] = {
+	{"Do the tensor cores run?", "active ", "", NSX_TENSOR_ACTIVE,
+	 {40, 5}, {"yes", "in part", "hardly", "no"}},
+	{"Is the issue rate high?", "", " of the issue slots are used",
+	 NSX_SM_ISSUE, {60, 30}, {"yes", "middling", "no", "no"}},
+};
+
+static void say_question(struct answers *a, const struct question *q)
 {
-	double x = mean_of(a, NSX_TENSOR_ACTIVE, a->busy);
+	double x = mean_of(a, q->counter, a->busy);
 
 	if (isnan(x))
 		return;
-	answer(a, "Do the tensor cores run?", NSX_TENSOR_ACTIVE, a->busy,
-	       nsx_say(a->out, "%s: active %.1f %% %s.",
-		       x >= 40 ? "yes" : x >= 5 ? "in part" :
-		       x > 0 ? "hardly" : "no", x, a->when));
-}
-
-static void say_issue(struct answers *a)
-{
-	double x = mean_of(a, NSX_SM_ISSUE, a->busy);
-
-	if (isnan(x))
-		return;
-	answer(a, "Is the issue rate high?", NSX_SM_ISSUE, a->busy,
-	       nsx_say(a->out, "%s: %.1f %% of the issue slots are used %s.",
-		       x >= 60 ? "yes" : x >= 30 ? "middling" : "no", x,
-		       a->when));
+	answer(a, q->text, q->counter, a->busy,
+	       nsx_say(a->out, "%s: %s%.1f %%%s %s.",
+		       q->word[x >= q->from[0] ? 0 : x >= q->from[1] ? 1 :
+			       x > 0 ? 2 : 3],
+		       q->before, x, q->after, a->when));
 }
 
 static void say_bound(struct answers *a)
@@ -315,8 +317,8 @@ static void say_gpu(struct answers *a)
 			      "`metrics.gpu_metrics.answers`)" : "");
 	say_idle(a);
 	say_full(a);
-	say_tensor(a);
-	say_issue(a);
+	for (size_t i = 0; i < ARRAY_LEN(questions); i++)
+		say_question(a, &questions[i]);
 	say_bound(a);
 	say_pcie(a);
 }
