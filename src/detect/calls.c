@@ -622,7 +622,7 @@ int nsx_detect_calls(struct nsx_detect *d, struct nsx_err *err)
 	}
 	if (!rc)
 		rc = propose_all(&c, err);
-	for (size_t g = 0; g < c.keys.n; g++)
+	for (size_t g = 0; g < c.cap; g++) /* the keys may be one ahead */
 		free(c.v[g].rows);
 	nsx_groups_done(&c.keys);
 	nsx_places_done(&c.places);
