@@ -1,6 +1,7 @@
 /* Tables: columns are described, orders hold, and a wrong id passes in no build. */
 #include "../testlib.h"
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -116,12 +117,37 @@ static void test_a_wrong_column_aborts(void **state)
 	assert_aborts(read_wrong_key);
 }
 
+/* As if 15, 16 and 17 digits were all tried. */
+static void test_reals_have_the_fewest_digits(void **state)
+{
+	static const double v[] = {0, 0.1, 0.3, 1.0 / 3, 100.0 / 7, 1e-9, 1e15,
+				   0.099999999999999992, 0.999999999999999,
+				   9.9999999999999995e-07, 123456.789012345,
+				   1e-300, 5e-324, 1.7976931348623157e308};
+	char text[NSX_REAL_SIZE], want[NSX_REAL_SIZE];
+
+	(void)state;
+	for (size_t i = 0; i < 3000 + ARRAY_LEN(v); i++) {
+		double x = i < ARRAY_LEN(v) ? v[i] :
+			   i % 2 ? -100 * (double)i / 3001 : (double)i / 1e6;
+
+		for (int digits = 15; digits <= 17; digits++) {
+			snprintf(want, sizeof(want), "%.*g", digits, x);
+			if (strtod(want, NULL) == x)
+				break;
+		}
+		nsx_real_text(text, x);
+		assert_string_equal(text, want);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_every_column_is_described_once),
 		cmocka_unit_test(test_orders_hold_and_nulls_come_last),
 		cmocka_unit_test(test_a_wrong_column_aborts),
+		cmocka_unit_test(test_reals_have_the_fewest_digits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
