@@ -1,5 +1,6 @@
 /* replay.c - the model, and the prices of plans. */
 #include <math.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include "base/par.h"
 #include "base/stat.h"
@@ -287,7 +288,8 @@ static int price_doubt(struct player *p, const struct nsx_change *v, size_t n,
 struct prices {
 	const struct nsx_model *m;
 	const struct nsx_plan *plans;
-	size_t n, nparts;
+	size_t n;
+	atomic_size_t next; /* plan that no thread has taken                 */
 	bool only_gains;
 	struct nsx_gain *gain;
 	enum compile_way *way; /* NULL: nobody asks                          */
@@ -324,17 +326,18 @@ static int price(const struct prices *x, struct player *p, size_t i,
 	return 0;
 }
 
-/* A player is expensive: one for a part of the plans. */
-static int price_part(void *ctx, size_t part, struct nsx_err *err)
+/* A player is expensive: one a thread, which takes plan after plan. */
+static int price_some(void *ctx, size_t thread, struct nsx_err *err)
 {
-	const struct prices *x = ctx;
+	struct prices *x = ctx;
 	struct player *p;
-	int rc;
+	int rc = 0;
+	size_t i;
 
+	(void)thread;
 	if (player_new(x->m, &p, err))
 		return err->rc;
-	rc = 0;
-	for (size_t i = part; !rc && i < x->n; i += x->nparts)
+	while (!rc && (i = atomic_fetch_add(&x->next, 1)) < x->n)
 		rc = price(x, p, i, err);
 	player_free(p);
 	return rc;
@@ -342,7 +345,6 @@ static int price_part(void *ctx, size_t part, struct nsx_err *err)
 
 static int price_all(struct prices *x, unsigned threads, struct nsx_err *err)
 {
-	x->nparts = NSX_MAX(1, NSX_MIN(threads, x->n));
 	if (x->m->closure.cls == NSX_ABSTAINS) {
 		for (size_t i = 0; i < x->n; i++)
 			x->gain[i] = (struct nsx_gain){
@@ -350,7 +352,8 @@ static int price_all(struct prices *x, unsigned threads, struct nsx_err *err)
 				.held = x->m->closure.reason};
 		return 0;
 	}
-	return nsx_par(threads, x->nparts, price_part, x, err);
+	return nsx_par(threads, NSX_MIN(NSX_MAX(1, threads), x->n), price_some, x,
+		       err);
 }
 
 int nsx_replay_prices(const struct nsx_model *m, const struct nsx_plan *plans,
