@@ -1,5 +1,42 @@
-/* outside.c - reads two tables as one. */
+/* outside.c - reads three tables as one. */
+#include <string.h>
 #include "facts/outside.h"
+
+/* Where there is no table of MPI's calls they are ranges of a domain. */
+static bool is_mpi(const struct nsx_trace *t, uint32_t domain)
+{
+	return !strcmp(nsx_text(t, t->domain[domain].name), "MPI");
+}
+
+static bool has_mpi_ranges(const struct nsx_trace *t)
+{
+	for (uint32_t d = 0; d < t->ndomains; d++)
+		if (is_mpi(t, d))
+			return !t->library.n;
+	return false;
+}
+
+static bool next_range(const struct nsx_trace *t, size_t *at, size_t first,
+		       struct nsx_outside *ret)
+{
+	const struct nsx_nvtx *x = &t->nvtx;
+
+	if (*at == first && !has_mpi_ranges(t))
+		return false;
+	while (*at < first + x->n) {
+		size_t i = (*at)++ - first;
+
+		if (x->kind[i] != NSX_NVTX_STACK || !is_mpi(t, x->domain[i]))
+			continue;
+		*ret = (struct nsx_outside){nsx_nvtx_thread(t, i), x->name[i],
+					    NSX_NONE, true,
+					    nsx_range_start(x, i),
+					    nsx_range_end(x, i)};
+		if (t->thread[ret->thread].launches)
+			return true;
+	}
+	return false;
+}
 
 bool nsx_outside_next(const struct nsx_trace *t, size_t *at,
 		      struct nsx_outside *ret)
@@ -15,16 +52,16 @@ bool nsx_outside_next(const struct nsx_trace *t, size_t *at,
 					    o->end_ns[i]};
 		return true;
 	}
-	for (i -= o->n; i < c->n; i++)
-		if (c->library[i] == NSX_LIBRARY_MPI &&
-		    t->thread[c->thread[i]].launches)
-			break;
-	*at = o->n + i + 1;
-	if (i >= c->n)
-		return false;
-	*ret = (struct nsx_outside){
-		c->thread[i], c->name[i], NSX_NONE, true,
-		nsx_unpack(&c->start, i),
-		nsx_unpack(&c->start, i) + nsx_unpack(&c->length, i)};
-	return true;
+	while (*at < o->n + c->n) {
+		i = (*at)++ - o->n;
+		if (c->library[i] != NSX_LIBRARY_MPI ||
+		    !t->thread[c->thread[i]].launches)
+			continue;
+		*ret = (struct nsx_outside){
+			c->thread[i], c->name[i], NSX_NONE, true,
+			nsx_unpack(&c->start, i),
+			nsx_unpack(&c->start, i) + nsx_unpack(&c->length, i)};
+		return true;
+	}
+	return next_range(t, at, o->n + c->n, ret);
 }

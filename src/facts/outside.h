@@ -14,8 +14,8 @@ struct nsx_outside {
 	int64_t start_ns, end_ns;
 };
 
-/* Of threads that launch, the OS calls and then those of MPI, from *at on, which is
- * advanced; false: there are no more.
+/* Of threads that launch, the OS calls and then those of MPI, which older exports
+ * have as NVTX ranges, from *at on, which is advanced; false: there are no more.
  */
 bool nsx_outside_next(const struct nsx_trace *t, size_t *at,
 		      struct nsx_outside *ret);

@@ -1,0 +1,1 @@
+explain @mpi_ranges --pass findings --md
