@@ -212,8 +212,10 @@ static void need_gaps(struct player *p)
 	if (p->edit.has_gap)
 		return;
 	p->edit.has_gap = true;
-	for (uint32_t i = 0; i < m->ncalls; i++)
-		p->edit.gap_ns[i] = model_gap(m, i);
+	for (uint32_t i = 0; i < m->ncalls; i++) {
+		p->edit.wait_ns[i] = m->call[i].wait_ns;
+		p->edit.gap_ns[i] = model_gap(m, i) - m->call[i].wait_ns;
+	}
 }
 
 /* Verbs on calls -------------------------------------------------------------------*/
@@ -242,8 +244,7 @@ static void instant_host(struct select *s, uint32_t i)
 	else if (c->kind == CALL_LAUNCH)
 		lower(s, &e->own_ns[i], 0);
 	if (c->before != NSX_NONE)
-		lower(s, &e->gap_ns[i],
-		      NSX_MIN(e->gap_ns[i], c->wait_ns));
+		lower(s, &e->gap_ns[i], 0);
 }
 
 static void change_calls(struct select *s)
@@ -271,7 +272,9 @@ static void change_calls(struct select *s)
 
 /* Verbs on gaps --------------------------------------------------------------------*/
 
-/* What lies in the spans is cut out of the gaps of their threads. */
+/* What lies in the spans is cut out of the gaps of their threads: of waits, and of
+ * what the host does itself.
+ */
 static void cut_gaps(struct select *s, const struct span_list *spans,
 		     bool lifts)
 {
@@ -280,16 +283,22 @@ static void cut_gaps(struct select *s, const struct span_list *spans,
 	need_gaps(s->p);
 	for (uint32_t i = 0; i < s->m->ncalls; i++) {
 		const struct model_call *c = &s->m->call[i];
-		int64_t ns, from;
+		int64_t ns, wait_ns, gap = model_gap(s->m, i);
+		struct nsx_span in;
+		uint32_t h;
 
-		if (!fits_gap(s, i) || model_gap(s->m, i) <= SHORT_NS)
+		if (!fits_gap(s, i) || gap <= SHORT_NS)
 			continue;
-		from = s->m->call[c->before].end_ns;
-		ns = span_list_within(spans, nsx_call_thread(s->m->t, c->row),
-				      (struct nsx_span){from, c->start_ns});
+		in = (struct nsx_span){s->m->call[c->before].end_ns,
+				       c->start_ns};
+		h = nsx_call_thread(s->m->t, c->row);
+		ns = span_list_within(spans, h, in);
 		if (!ns)
 			continue;
-		lower(s, &e->gap_ns[i], model_gap(s->m, i) - ns);
+		wait_ns = c->wait_ns ? span_list_common(spans, &s->m->waits, h,
+							in) : 0;
+		lower(s, &e->wait_ns[i], c->wait_ns - wait_ns);
+		lower(s, &e->gap_ns[i], gap - c->wait_ns - (ns - wait_ns));
 		if (lifts)
 			e->call[i] |= EDIT_LIFTED;
 	}
@@ -313,8 +322,8 @@ static void faster_host(struct select *s)
 				(struct nsx_span){c->start_ns - gap,
 						  c->start_ns});
 		part = NSX_MAX(part - c->wait_ns, 0);
-		lower(s, &e->gap_ns[i],
-		      gap - part + divided(part, s->c->amount));
+		lower(s, &e->gap_ns[i], gap - c->wait_ns - part +
+						divided(part, s->c->amount));
 	}
 }
 
@@ -495,8 +504,11 @@ static void level(struct select *s, const struct measured *v, size_t n,
 			if (ns >= v[i].ns)
 				continue;
 			lower(s, &values[v[i].at], ns);
-			if (lifts)
-				s->p->edit.call[v[i].at] |= EDIT_LIFTED;
+			if (!lifts)
+				continue;
+			lower(s, &s->p->edit.wait_ns[v[i].at],
+			      ns - values[v[i].at]);
+			s->p->edit.call[v[i].at] |= EDIT_LIFTED;
 		}
 	}
 }

@@ -175,8 +175,9 @@ static int add_waits(const struct build *b, const struct threads *x,
 		    o.end_ns - o.start_ns < GAP_NS || o.start_ns > b->to_ns ||
 		    (!o.is_mpi && !is_blocking_os(nsx_text(t, o.name))))
 			continue;
-		if (span_list_add(o.is_mpi ? ranks : waits, o.thread,
-				  o.start_ns, o.end_ns, err))
+		if (span_list_add(waits, o.thread, o.start_ns, o.end_ns, err) ||
+		    (o.is_mpi && span_list_add(ranks, o.thread, o.start_ns,
+					       o.end_ns, err)))
 			return err->rc;
 	}
 	return 0;
@@ -365,9 +366,11 @@ static int read_rows(struct build *b, const struct threads *x,
  * these come, which nothing outside decides.
  */
 static void charge_waits(struct nsx_model *m, const struct build *b,
-			 struct span_list *w, struct span_list *ranks)
+			 struct span_list *ranks)
 {
-	span_list_sort(w);
+	const struct span_list *w = &m->waits;
+
+	span_list_sort(&m->waits);
 	span_list_sort(ranks);
 	for (uint32_t i = 0; i < m->ncalls; i++) {
 		struct model_call *c = &m->call[i];
@@ -377,18 +380,17 @@ static void charge_waits(struct nsx_model *m, const struct build *b,
 		if (gap < GAP_NS)
 			continue;
 		c->wait_ns = span_list_within(
-			ranks, h, (struct nsx_span){from, c->start_ns});
+			w, h, (struct nsx_span){from, c->start_ns});
 		for (size_t k = span_list_find(w, h, from);
 		     k < w->n && w->v[k].thread == h &&
 		     w->v[k].span.start_ns < c->start_ns; k++) {
-			int64_t start_ns = NSX_MAX(w->v[k].span.start_ns, from);
-			int64_t ns = NSX_MIN(w->v[k].span.end_ns, c->start_ns) -
-				     start_ns;
+			struct nsx_span in = {
+				NSX_MAX(w->v[k].span.start_ns, from),
+				NSX_MIN(w->v[k].span.end_ns, c->start_ns)};
 
-			if (span_list_has(ranks, h, start_ns))
-				continue;
-			c->wait_ns += ns;
-			if (ns >= OUTSIDE_NS)
+			if (in.end_ns - in.start_ns -
+				    span_list_within(ranks, h, in) >=
+			    OUTSIDE_NS)
 				c->flags |= CALL_OUTSIDE;
 		}
 	}
@@ -396,19 +398,18 @@ static void charge_waits(struct nsx_model *m, const struct build *b,
 
 int model_host(struct build *b, struct nsx_err *err)
 {
-	struct span_list waits = {0}, ranks = {0};
+	struct span_list ranks = {0};
 	struct threads x = {0};
 	int rc = list_threads(b, &x, err);
 
 	if (!rc)
 		rc = link_threads(b, &x, err);
 	if (!rc)
-		rc = add_waits(b, &x, &waits, &ranks, err);
+		rc = add_waits(b, &x, &b->m->waits, &ranks, err);
 	if (!rc)
-		rc = read_rows(b, &x, &waits, err);
+		rc = read_rows(b, &x, &b->m->waits, err);
 	if (!rc)
-		charge_waits(b->m, b, &waits, &ranks);
-	span_list_done(&waits);
+		charge_waits(b->m, b, &ranks);
 	span_list_done(&ranks);
 	return rc;
 }

@@ -135,7 +135,7 @@ struct nsx_model {
 	uint32_t *engine_process; /* by engine: of the trace; NSX_NONE       */
 	uint32_t *order, norder; /* op << 2 | STEP_OP, call << 2 | ...       */
 	uint32_t *measured, nmeasured; /* ops that end in the window         */
-	struct span_list preempted, profiled;
+	struct span_list waits, preempted, profiled;
 	int64_t *stream_end; /* by stream: where the work before the window
 				ends; NEVER                                  */
 	int64_t *engine_end;

@@ -89,6 +89,7 @@ int player_new(const struct nsx_model *m, struct player **ret,
 		{(void **)&p->edit.length_ns, m->nops, 8},
 		{(void **)&p->edit.own_ns, m->ncalls, 8},
 		{(void **)&p->edit.gap_ns, m->ncalls, 8},
+		{(void **)&p->edit.wait_ns, m->ncalls, 8},
 		{(void **)&p->call_start, m->ncalls, 8},
 		{(void **)&p->call_end, m->ncalls, 8},
 		{(void **)&p->op_start, m->nops, 8},
@@ -164,7 +165,7 @@ static void start_call(struct player *p, unsigned how, uint32_t i)
 		return;
 	if (c->before != NSX_NONE) {
 		gap = p->edit.has_gap && (c->flags & CALL_ACTIVE) ?
-			      p->edit.gap_ns[i] :
+			      p->edit.gap_ns[i] + p->edit.wait_ns[i] :
 			      c->start_ns - m->call[c->before].end_ns;
 		start = p->call_end[c->before] + gap;
 		if (start < c->start_ns && (c->flags & CALL_OUTSIDE) &&

@@ -135,6 +135,7 @@ void nsx_model_free(struct nsx_model *m)
 	free(m->api);
 	free(m->wait);
 	free(m->engine_process);
+	span_list_done(&m->waits);
 	span_list_done(&m->preempted);
 	span_list_done(&m->profiled);
 	nsx_arena_free(m->arena);

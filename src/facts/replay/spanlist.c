@@ -78,3 +78,19 @@ int64_t span_list_within(const struct span_list *s, uint32_t thread,
 		      NSX_MAX(s->v[i].span.start_ns, span.start_ns);
 	return ns;
 }
+
+int64_t span_list_common(const struct span_list *s, const struct span_list *t,
+			 uint32_t thread, struct nsx_span span)
+{
+	int64_t ns = 0;
+
+	for (size_t i = span_list_find(s, thread, span.start_ns);
+	     i < s->n && s->v[i].thread == thread &&
+	     s->v[i].span.start_ns < span.end_ns; i++)
+		ns += span_list_within(
+			t, thread,
+			(struct nsx_span){
+				NSX_MAX(s->v[i].span.start_ns, span.start_ns),
+				NSX_MIN(s->v[i].span.end_ns, span.end_ns)});
+	return ns;
+}

@@ -26,5 +26,8 @@ size_t span_list_find(const struct span_list *s, uint32_t thread,
 /* How much of a span of a thread the list covers. */
 int64_t span_list_within(const struct span_list *s, uint32_t thread,
 			 struct nsx_span span);
+/* ... and how much both lists do. */
+int64_t span_list_common(const struct span_list *s, const struct span_list *t,
+			 uint32_t thread, struct nsx_span span);
 
 #endif
