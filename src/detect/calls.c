@@ -2,9 +2,9 @@
  *
  * Calls that reach into the judged window are grouped by API.  A copy of a few
  * bytes that keeps the host waiting is a wait like any other, and so is a loop that
- * asks whether the GPU is done.  Waits that follow
- * directly on each other, as a small copy and the synchronisation after it, are
- * one: without the first alone the second would wait as long.
+ * asks whether the GPU is done.  Waits that follow directly on each other, as a
+ * small copy and the synchronisation after it, are one: without the first alone the
+ * second would wait as long.
  */
 #include <math.h>
 #include <stdlib.h>

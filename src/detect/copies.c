@@ -305,7 +305,7 @@ static int propose_pageable(struct copies *c, unsigned kind,
 
 		if (nsx_replay_price(c->d->facts->model, v, 2, &won, err))
 			return err->rc;
-		if (won.gain_ns > WAITED * g->ns)
+		if (won.gain_ns / WAITED > g->ns)
 			tell_wait(c, g, &f);
 	}
 	nsx_found(l, &f);

@@ -131,7 +131,7 @@ static int64_t loads_ns(struct judge *j, const struct nsx_iteration *it)
 	int64_t ns = nsx_spans_covered(j->loads, &j->cursor, it->start_ns,
 				       it->end_ns);
 
-	return 100 * ns > it->end_ns - it->start_ns ? ns : 0;
+	return ns > (it->end_ns - it->start_ns) / 100 ? ns : 0;
 }
 
 /* Whether code is loaded in several places, one of them in the second half: then

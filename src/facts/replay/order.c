@@ -161,6 +161,7 @@ static int64_t first_launch(const struct nsx_model *m)
 {
 	struct nsx_window w = m->closure.window;
 	int64_t before_ns = NEVER, last_ns = w.start_ns, launch_ns = NEVER;
+	int64_t pause_ns;
 
 	for (uint32_t i = 0; i < m->nops; i++) {
 		const struct model_op *o = &m->op[i];
@@ -174,10 +175,11 @@ static int64_t first_launch(const struct nsx_model *m)
 		    o->call != NSX_NONE)
 			launch_ns = m->call[o->call].start_ns;
 	}
-	return before_ns != NEVER &&
-			       w.start_ns - before_ns <=
-				       NSX_MAX(2 * (w.end_ns - last_ns),
-					       (w.end_ns - w.start_ns) / PAUSE) ?
+	if (before_ns == NEVER)
+		return launch_ns;
+	pause_ns = w.start_ns - before_ns;
+	return pause_ns / 2 <= w.end_ns - last_ns ||
+			       pause_ns <= (w.end_ns - w.start_ns) / PAUSE ?
 		       NEVER : launch_ns;
 }
 
