@@ -1,4 +1,4 @@
-/* host.c - time of the threads that launch, outside CUDA: waits in the operating
+/* host.c - time of the threads that launch or copy, outside CUDA: waits in the operating
  * system and for other ranks, a CPU that was taken away, the profiler, the program's own code, and
  * the launches themselves.
  *
@@ -212,10 +212,11 @@ static void find_profiler(struct nsx_detect *d)
 
 struct launcher {
 	struct nsx_detect *d;
-	struct nsx_groups names; /* (outside, kind of range)                 */
+	struct nsx_groups names; /* (outside, or whose; kind of range)       */
 	struct code {
 		struct rows rows;
 		uint32_t range; /* the first                                 */
+		uint32_t helper; /* thread that only copies; NSX_NONE        */
 	} *code;
 	size_t cap;
 	struct rows gaps; /* the short ones                                  */
@@ -238,19 +239,22 @@ static int add_row(struct rows *r, size_t call, int64_t ns,
 	return 0;
 }
 
-static int add_code(struct launcher *x, uint32_t range, size_t call,
-		    int64_t ns, uint32_t *ret, struct nsx_err *err)
+static int add_code(struct launcher *x, uint32_t range, uint32_t helper,
+		    size_t call, int64_t ns, uint32_t *ret,
+		    struct nsx_err *err)
 {
+	uint64_t whose = helper == NSX_NONE ? range == NSX_NONE :
+					      UINT64_C(2) + helper;
 	size_t known = x->names.n;
 	uint32_t g;
 
-	if (nsx_group(&x->names, range == NSX_NONE,
-		      nsx_range_kind(x->d->trace, range), &g, err) ||
+	if (nsx_group(&x->names, whose, nsx_range_kind(x->d->trace, range), &g,
+		      err) ||
 	    nsx_grow(&x->code, &x->cap, x->names.n, sizeof(*x->code),
 		     "host code", err))
 		return err->rc;
 	if (g == known)
-		x->code[g].range = range;
+		x->code[g] = (struct code){.range = range, .helper = helper};
 	*ret = g;
 	return add_row(&x->code[g].rows, call, ns, err);
 }
@@ -265,11 +269,21 @@ static bool queues_work(const struct nsx_detect *d, size_t call)
 		!nsx_call_blocks(d->facts, d->trace, call));
 }
 
+/* Whether a thread that launches nothing copies: a launching one may wait for it. */
+static bool only_copies(const struct nsx_trace *t, const struct nsx_thread *th)
+{
+	for (size_t i = th->calls_at; i < th->calls_at + th->ncalls; i++)
+		if (t->calls.op[i] != NSX_NONE)
+			return !th->launches;
+	return false;
+}
+
 static int walk_thread(struct launcher *x, uint32_t thread, uint32_t *below,
 		       struct nsx_err *err)
 {
 	const struct nsx_trace *t = x->d->trace;
 	const struct nsx_thread *th = &t->thread[thread];
+	uint32_t helper = th->launches ? NSX_NONE : thread;
 	int64_t last_ns = INT64_MAX; /* end of the call before; at first none */
 	struct nsx_nvtx_walk walk;
 	size_t sample = 0;
@@ -289,7 +303,7 @@ static int walk_thread(struct launcher *x, uint32_t thread, uint32_t *below,
 			last_ns = nsx_call_end(&t->calls, i);
 			continue;
 		}
-		if (queues_work(x->d, i)) {
+		if (helper == NSX_NONE && queues_work(x->d, i)) {
 			x->nlaunches++;
 			nsx_add_to(&x->launch_ns, nsx_call_ns(&t->calls, i));
 			x->replays |= t->calls.flags[i] & NSX_CALL_GRAPH;
@@ -300,9 +314,10 @@ static int walk_thread(struct launcher *x, uint32_t thread, uint32_t *below,
 							      gap_ns / 2),
 				last_ns, start_ns);
 
-			if (add_code(x, range, i, gap_ns, &code, err))
+			if (add_code(x, range, helper, i, gap_ns, &code, err))
 				return err->rc;
-		} else if (gap_ns > 0 && add_row(&x->gaps, i, gap_ns, err)) {
+		} else if (gap_ns > 0 && helper == NSX_NONE &&
+			   add_row(&x->gaps, i, gap_ns, err)) {
 			return err->rc;
 		}
 		if (gap_ns > 0 &&
@@ -348,23 +363,31 @@ static int propose_code(struct launcher *x, const struct code *c,
 				    NSX_ORIGIN_LIBRARY ?
 			    NULL : nsx_frame_words(d, hot.frame);
 	const char *code = path ? path : where;
+	const struct nsx_thread *th = c->helper == NSX_NONE ?
+					NULL : &d->trace->thread[c->helper];
+	const char *helper = !th ? NULL : th->name ?
+		nsx_text(d->trace, th->name) :
+		nsx_tell(l, "thread %lld", (long long)th->tid);
 	struct nsx_finding f = {
 		.id = NSX_ID_idle_by_host_code,
-		.subject = path,
-		.title = code ? nsx_tell(l, "host code between CUDA calls: %s",
-					 code) :
-			 d->trace->nvtx.n ?
-				"host code between CUDA calls, outside NVTX "
-				"ranges" :
-				"host code between CUDA calls",
+		.subject = helper ? helper : path,
+		.title = nsx_tell(
+			l, helper ? "host code of %s, for which the launching "
+				    "thread waits%s%s" :
+				    "%shost code between CUDA calls%s%s",
+			helper ? nsx_tell_name(l, helper) : "",
+			code ? ": " : d->trace->nvtx.n ? ", " : "",
+			code ? code : d->trace->nvtx.n ?
+				"outside NVTX ranges" : ""),
 		.place = code,
 		.confidence = NSX_CONF_HIGH, .device = NSX_NONE,
 		.guess_ns = (double)NSX_MIN(
 			c->rows.ns, x->idle_ns[NSX_CAUSE_HOST_CODE]),
 		.evidence = {nsx_tell(l,
-			"%s of 1 ms or more in which the launching thread "
-			"makes no CUDA call, %s in all",
+			"%s of 1 ms or more in which %s thread makes no CUDA "
+			"call, %s in all",
 			nsx_text_n(l->arena, c->rows.n, "stretch", "stretches"),
+			helper ? "that" : "the launching",
 			nsx_text_ns(l->arena, (double)c->rows.ns))},
 		.recommendation = {
 			code ? nsx_tell(l, "take %s off the launching thread, "
@@ -386,6 +409,9 @@ static int propose_code(struct launcher *x, const struct code *c,
 	if (!rows)
 		return err->rc;
 	f.evidence[1] = say_hot(d, &hot);
+	if (helper)
+		f.recommendation[0] = "prepare more than one step ahead, on "
+				      "several such threads, or make it faster";
 	if (d->facts->run_kind == NSX_RUN_START_UP)
 		f.recommendation[0] =
 			"this is start-up, which is paid once: keep what is "
@@ -458,7 +484,8 @@ static int find_code(struct launcher *x, struct nsx_err *err)
 		return err->rc;
 	nsx_idle_by_cause(x->d, x->idle_ns);
 	for (uint32_t i = 0; i < t->nthreads; i++)
-		if (t->thread[i].launches && walk_thread(x, i, below, err))
+		if ((t->thread[i].launches || only_copies(t, &t->thread[i])) &&
+		    walk_thread(x, i, below, err))
 			return err->rc;
 	for (size_t g = 0; g < x->names.n; g++)
 		if ((double)x->code[g].rows.ns >= least_ns &&

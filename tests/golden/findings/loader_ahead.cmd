@@ -1,0 +1,1 @@
+explain @loader_ahead --pass findings --md

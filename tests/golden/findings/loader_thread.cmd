@@ -1,0 +1,1 @@
+explain @loader_thread --pass findings --md
