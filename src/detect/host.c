@@ -1,10 +1,10 @@
-/* host.c - time of the threads that launch or copy, outside CUDA: waits in the operating
- * system and for other ranks, a CPU that was taken away, the profiler, the program's own code, and
- * the launches themselves.
+/* host.c - time of the threads that launch or copy, outside CUDA: waits in the
+ * operating system and for other ranks, a CPU that was taken away, the profiler, the
+ * program's own code, and the launches themselves.
  *
  * Between two calls of a thread there is host time.  A long stretch of it has a
- * name, the NVTX range around its middle that covers half of it; many short ones between launches are
- * the cost of launching one by one.
+ * name, the NVTX range around its middle that covers half of it; many short ones
+ * between launches are the cost of launching one by one.
  */
 #include <math.h>
 #include <stdlib.h>
