@@ -84,7 +84,7 @@ static enum holds holds(const struct nsx_col *col)
 }
 
 /* "total_time_ms" is "total time": the cells have the unit. */
-static void add_title(struct nsx_buf *b, const struct nsx_col *col)
+void nsx_md_add_title(struct nsx_buf *b, const struct nsx_col *col)
 {
 	static const char *const units[] = {"_ns", "_us", "_ms", "_s", "_bytes"};
 	const char *title = nsx_col_title(col);
@@ -171,7 +171,7 @@ static void add_text(struct nsx_buf *b, struct nsx_arena *a,
 						  label_of(labels, s));
 }
 
-static void add_cell(struct nsx_buf *b, struct nsx_arena *a,
+void nsx_md_add_cell(struct nsx_buf *b, struct nsx_arena *a,
 		     const struct nsx_col *col, const struct nsx_cell *c,
 		     const struct nsx_md_labels *labels)
 {
@@ -274,8 +274,8 @@ static void add_ids(struct nsx_buf *b, struct nsx_arena *a,
 	for (size_t i = 0; i < n; i++) {
 		struct nsx_buf one = {0};
 
-		add_cell(&one, a, col, &nsx_row_at(t, row->member[i])[c],
-			 labels);
+		nsx_md_add_cell(&one, a, col,
+				&nsx_row_at(t, row->member[i])[c], labels);
 		if (one.p && (!last.p || strcmp(one.p, last.p))) {
 			nsx_buf_adds(b, b->n > begin ? ", " : "");
 			nsx_buf_adds(b, one.p);
@@ -318,7 +318,7 @@ void nsx_md_add_table(struct nsx_buf *b, const struct nsx_block *block,
 	nsx_buf_adds(b, n ? "\n|" : "");
 	for (size_t i = 0; n && i < block->ncolumns; i++) {
 		nsx_buf_adds(b, " ");
-		add_title(b, &cols[block->columns[i]]);
+		nsx_md_add_title(b, &cols[block->columns[i]]);
 		nsx_buf_adds(b, " |");
 	}
 	nsx_buf_adds(b, n ? "\n|" : "");
@@ -336,7 +336,7 @@ void nsx_md_add_table(struct nsx_buf *b, const struct nsx_block *block,
 			if (holds(&cols[c]) == ID)
 				add_ids(b, a, t, &rows[r], c, labels);
 			else
-				add_cell(b, a, &cols[c], &cell, labels);
+				nsx_md_add_cell(b, a, &cols[c], &cell, labels);
 			nsx_buf_adds(b, " |");
 		}
 		nsx_buf_adds(b, "\n");

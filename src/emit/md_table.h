@@ -19,4 +19,12 @@ void nsx_md_labels_done(struct nsx_md_labels *l);
 void nsx_md_add_table(struct nsx_buf *b, const struct nsx_block *block,
 		      const struct nsx_md_labels *labels);
 
+/* A column's heading without its unit, which its cells have; a cell as a person
+ * reads it.  a: scratch.
+ */
+void nsx_md_add_title(struct nsx_buf *b, const struct nsx_col *col);
+void nsx_md_add_cell(struct nsx_buf *b, struct nsx_arena *a,
+		     const struct nsx_col *col, const struct nsx_cell *c,
+		     const struct nsx_md_labels *labels);
+
 #endif

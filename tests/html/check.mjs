@@ -28,6 +28,15 @@ async function read(file) {
   page.on('dialog', (d) => { fault(file, `a name opened a dialog: ${d.message()}`); d.dismiss(); });
   await page.goto(url);
   const [gpus, lanes] = await page.evaluate(() => { const m = JSON.parse(document.getElementById('meta').textContent); return [m.gpus.length, m.lanes.length]; });
+  const dead = await page.evaluate(() => [...document.querySelectorAll('a[href^="#"]')].map((a) => a.hash.slice(1)).filter((id) => !document.getElementById(id)));
+  if (dead.length) fault(file, `links to nothing: ${dead}`);
+  const evidence = page.locator('a[href^="#e-"]').first();
+  if (await evidence.count()) {
+    await page.locator('details', {has: evidence}).first().evaluate((d) => { d.open = true; });
+    const cell = page.locator(await evidence.getAttribute('href'));
+    await evidence.click();
+    if (!(await cell.isVisible())) fault(file, 'an evidence link leads to nothing that is seen');
+  }
   if (gpus + lanes) await use(page, file);
   await look(page, file);
   await context.close();

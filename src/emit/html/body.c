@@ -4,75 +4,181 @@
 #include <string.h>
 #include "emit/emit.h"
 #include "emit/html/html.h"
+#include "emit/md_table.h"
 
 static bool is_number(enum nsx_type type)
 {
 	return type == NSX_T_I64 || type == NSX_T_F64;
 }
 
-/* Numbers as in Markdown; what they are sorted by is exact. */
-static void add_cell(struct nsx_buf *b, const struct nsx_cell *c)
+enum { MAX_ROWS = 25, MAX_COLUMNS = 40, MAX_CHARS = 1000 };
+
+struct body {
+	struct nsx_buf *b;
+	const struct nsx_report *r;
+	struct nsx_arena *a;
+	struct nsx_md_labels labels;
+	bool in_list;
+};
+
+/* Tables --------------------------------------------------------------------------*/
+
+/* What is cut at MAX_CHARS is cut between two characters. */
+static void add_text(struct nsx_buf *b, const char *s)
 {
-	switch (c->type) {
-	case NSX_T_I64:
-		nsx_buf_printf(b, "<td class=\"r\" data-v=\"%" PRId64 "\">%"
-				  PRId64, c->u.i, c->u.i);
-		break;
-	case NSX_T_F64:
-		nsx_buf_printf(b, "<td class=\"r\" data-v=\"%.17g\">%.4g",
-			       c->u.f, c->u.f);
-		break;
-	case NSX_T_BOOL:
-		nsx_buf_printf(b, "<td>%s", c->u.b ? "yes" : "no");
-		break;
-	case NSX_T_STR:
-		nsx_buf_adds(b, "<td>");
-		nsx_html_textn(b, c->u.s, strnlen(c->u.s, NSX_MAX_TEXT));
-		break;
-	default:
-		nsx_buf_adds(b, "<td>–");
-	}
-	nsx_buf_adds(b, "</td>");
+	size_t n = strnlen(s, MAX_CHARS);
+
+	while (n && s[n] && ((unsigned char)s[n] & 0xc0) == 0x80)
+		n--;
+	nsx_html_textn(b, s, n);
+	nsx_buf_adds(b, s[n] ? "…" : "");
 }
 
-static void add_table(struct nsx_buf *b, const struct nsx_block *block,
-		      unsigned number)
+/* The proof that a cell is, whose place in the page is e-FINDING-PROOF. */
+static const struct nsx_evidence *proof_at(const struct nsx_report *r,
+					   const struct nsx_table *t,
+					   size_t row, int col,
+					   size_t *ret_finding, size_t *ret_proof)
 {
-	const struct nsx_table *t = block->table;
+	for (size_t i = 0; i < r->found.n; i++)
+		for (size_t k = 0; k < ARRAY_LEN(r->found.v[i].proof); k++) {
+			const struct nsx_evidence *e = &r->found.v[i].proof[k];
+
+			if (!e->csv)
+				break;
+			if (e->table != t || e->row != row ||
+			    (col >= 0 && e->col != (unsigned)col))
+				continue;
+			*ret_finding = i;
+			*ret_proof = k;
+			return e;
+		}
+	return NULL;
+}
+
+/* As in Markdown; what it is sorted by is exact, and a name that was made short
+ * stands in full behind it.
+ */
+static void add_cell(struct body *x, const struct nsx_col *col,
+		     const struct nsx_cell *c)
+{
+	struct nsx_buf said = {0};
+
+	nsx_md_add_cell(&said, x->a, col, c, &x->labels);
+	if (c->type == NSX_T_I64) {
+		nsx_buf_printf(x->b, " class=\"r\" data-v=\"%" PRId64 "\"",
+			       c->u.i);
+	} else if (c->type == NSX_T_F64) {
+		nsx_buf_printf(x->b, " class=\"r\" data-v=\"%.17g\"", c->u.f);
+	} else if (c->type == NSX_T_STR && said.p && strcmp(said.p, c->u.s)) {
+		nsx_buf_adds(x->b, " title=\"");
+		add_text(x->b, c->u.s);
+		nsx_buf_adds(x->b, "\"");
+	}
+	nsx_buf_adds(x->b, ">");
+	nsx_html_inline(x->b, said.p ? said.p : "");
+	nsx_buf_done(&said);
+}
+
+static void add_row(struct body *x, const struct nsx_table *t, size_t row,
+		    const int *columns, size_t ncolumns)
+{
+	size_t finding, proof;
+
+	nsx_buf_adds(x->b, "<tr>");
+	for (size_t i = 0; i < ncolumns; i++) {
+		nsx_buf_adds(x->b, "<td");
+		if (proof_at(x->r, t, row, columns[i], &finding, &proof))
+			nsx_buf_printf(x->b, " id=\"e-%zu-%zu\"", finding,
+				       proof);
+		add_cell(x, &t->layout->cols[columns[i]],
+			 &nsx_row_at(t, row)[columns[i]]);
+		nsx_buf_adds(x->b, "</td>");
+	}
+	nsx_buf_adds(x->b, "</tr>\n");
+}
+
+/* The first rows, and any further one that proves something. */
+static void add_table(struct body *x, const struct nsx_table *t,
+		      const int *columns, size_t ncolumns)
+{
+	const struct nsx_report *r = x->r;
+	struct nsx_buf *b = x->b;
+	size_t n = NSX_MIN(t->nrows, (size_t)MAX_ROWS), finding, proof;
 	const struct nsx_col *cols = t->layout->cols;
-	size_t n = NSX_MIN(t->nrows, block->max_rows);
+	unsigned number = nsx_html_table(r, t);
 
 	if (!n)
 		return;
 	nsx_buf_printf(b, "<div class=\"wide\" tabindex=\"0\" id=\"t-%u\" "
 			  "role=\"region\" aria-label=\"table %u\"><table "
 			  "class=\"sorts\">", number, number);
-	if (n < t->nrows)
-		nsx_buf_printf(b, "<caption>%zu of %zu rows</caption>", n,
-			       t->nrows);
+	if (n < t->nrows && t->layout->csv)
+		nsx_buf_printf(b, "<caption>%zu of %zu rows of tables/%s.csv"
+				  "</caption>", n, t->nrows, t->layout->csv);
 	nsx_buf_adds(b, "<thead><tr>");
-	for (size_t i = 0; i < block->ncolumns; i++) {
-		const struct nsx_col *c = &cols[block->columns[i]];
+	for (size_t i = 0; i < ncolumns; i++) {
+		const struct nsx_col *c = &cols[columns[i]];
 
 		nsx_buf_printf(b, "<th scope=\"col\"%s title=\"",
 			       is_number(c->type) ? " class=\"r\"" : "");
 		nsx_html_text(b, c->help ? c->help : "");
 		nsx_buf_adds(b, "\">");
-		nsx_html_text(b, nsx_col_title(c));
+		nsx_md_add_title(b, c);
 		nsx_buf_adds(b, "</th>");
 	}
 	nsx_buf_adds(b, "</tr></thead><tbody>");
-	for (size_t r = 0; r < n; r++) {
-		nsx_buf_adds(b, "<tr>");
-		for (size_t i = 0; i < block->ncolumns; i++)
-			add_cell(b, &nsx_row_at(t, r)[block->columns[i]]);
-		nsx_buf_adds(b, "</tr>\n");
-	}
+	for (size_t row = 0; row < n; row++)
+		add_row(x, t, row, columns, ncolumns);
+	for (size_t i = 0; i < r->found.n; i++)
+		for (size_t k = 0; k < ARRAY_LEN(r->found.v[i].proof) &&
+				   r->found.v[i].proof[k].csv; k++) {
+			const struct nsx_evidence *e = &r->found.v[i].proof[k];
+
+			if (e->table == t && e->row >= n &&
+			    e == proof_at(r, t, e->row, -1, &finding, &proof))
+				add_row(x, t, e->row, columns, ncolumns);
+		}
 	nsx_buf_adds(b, "</tbody></table></div>");
 }
 
-static void add_block(struct nsx_buf *b, const struct nsx_block *block,
-		      bool *in_list, unsigned *ntables)
+/* A table's block; NULL: none shows it. */
+static const struct nsx_block *block_of(const struct nsx_section *s,
+					const struct nsx_table *t)
+{
+	for (size_t i = 0; i < s->nblocks && !s->pass->is_verdict; i++)
+		if (s->blocks[i].kind == NSX_B_TABLE && s->blocks[i].table == t)
+			return &s->blocks[i];
+	return NULL;
+}
+
+unsigned nsx_html_table(const struct nsx_report *r, const struct nsx_table *t)
+{
+	unsigned n = 0;
+
+	for (size_t i = 0; i < r->nsections; i++)
+		for (size_t k = 0; k < r->sections[i].ntables; k++, n++)
+			if (r->sections[i].tables[k] == t)
+				return n;
+	return 0;
+}
+
+bool nsx_html_has_cell(const struct nsx_report *r, const struct nsx_evidence *e,
+		       size_t *ret_finding, size_t *ret_proof)
+{
+	const struct nsx_section *s = nsx_section_of(r, e->table);
+	const struct nsx_block *block = block_of(s, e->table);
+
+	proof_at(r, e->table, e->row, (int)e->col, ret_finding, ret_proof);
+	for (size_t i = 0; block && i < block->ncolumns; i++)
+		if (block->columns[i] == (int)e->col)
+			return true;
+	return !block && !s->pass->is_verdict;
+}
+
+/* Sections ------------------------------------------------------------------------*/
+
+static void add_block(struct body *x, const struct nsx_block *block)
 {
 	static const char *const tags[] = {
 		[NSX_B_HEADING] = "h3", [NSX_B_SUBHEADING] = "h3",
@@ -80,94 +186,81 @@ static void add_block(struct nsx_buf *b, const struct nsx_block *block,
 		[NSX_B_TEXT] = "p"};
 	bool bullet = block->kind == NSX_B_BULLET;
 
-	if (bullet != *in_list)
-		nsx_buf_adds(b, bullet ? "<ul>" : "</ul>");
-	*in_list = bullet;
+	if (bullet != x->in_list)
+		nsx_buf_adds(x->b, bullet ? "<ul>" : "</ul>");
+	x->in_list = bullet;
 	if (block->kind == NSX_B_TABLE) {
-		add_table(b, block, ++*ntables);
+		add_table(x, block->table, block->columns, block->ncolumns);
 		return;
 	}
-	nsx_buf_printf(b, "<%s>", tags[block->kind]);
-	nsx_html_inline(b, block->text);
-	nsx_buf_printf(b, "</%s>\n", tags[block->kind]);
+	nsx_buf_printf(x->b, "<%s>", tags[block->kind]);
+	nsx_html_inline(x->b, block->text);
+	nsx_buf_printf(x->b, "</%s>\n", tags[block->kind]);
 }
 
-/* Calls on for each block below a heading, in order. */
-static void each_block(const struct nsx_report *r, const char *heading,
-		       void (*on)(void *ctx, const struct nsx_block *block),
-		       void *ctx)
+static void add_heading(struct body *x, const char *heading)
 {
-	for (size_t i = 0; i < r->nsections; i++) {
-		const struct nsx_section *s = &r->sections[i];
+	size_t at = x->b->n, begun;
+
+	nsx_buf_adds(x->b, "<details><summary>");
+	nsx_html_text(x->b, heading);
+	nsx_buf_adds(x->b, "</summary>\n");
+	begun = x->b->n;
+	x->in_list = false;
+	for (size_t i = 0; i < x->r->nsections; i++) {
+		const struct nsx_section *s = &x->r->sections[i];
 		const char *current = s->pass->title;
 
-		for (size_t k = 0; k < s->nblocks && !s->pass->is_verdict;
-		     k++)
+		for (size_t k = 0; k < s->nblocks && !s->pass->is_verdict; k++)
 			if (s->blocks[k].kind == NSX_B_HEADING)
 				current = s->blocks[k].text;
 			else if (current && !strcmp(current, heading))
-				on(ctx, &s->blocks[k]);
+				add_block(x, &s->blocks[k]);
 	}
+	if (x->b->n == begun) { /* nothing to tell */
+		x->b->n = at;
+		return;
+	}
+	nsx_buf_adds(x->b, x->in_list ? "</ul></details>\n" : "</details>\n");
 }
 
-struct body {
-	struct nsx_buf *b;
-	unsigned ntables; /* regions need names of their own                 */
-	bool begun, in_list;
-	const struct nsx_table *wanted;
-	unsigned found;
-};
-
-static void on_block(void *ctx, const struct nsx_block *block)
+/* What the folder has, and no section shows. */
+static void add_others(struct body *x)
 {
-	struct body *x = ctx;
+	int columns[MAX_COLUMNS];
 
-	x->begun = true;
-	add_block(x->b, block, &x->in_list, &x->ntables);
-}
+	for (int i = 0; i < MAX_COLUMNS; i++)
+		columns[i] = i;
+	nsx_buf_adds(x->b, "<details><summary>Further tables</summary>\n");
+	for (size_t i = 0; i < x->r->nsections; i++) {
+		const struct nsx_section *s = &x->r->sections[i];
 
-static void on_table(void *ctx, const struct nsx_block *block)
-{
-	struct body *x = ctx;
+		for (size_t k = 0; k < s->ntables && !s->pass->is_verdict; k++) {
+			const struct nsx_table *t = s->tables[k];
 
-	x->ntables += block->kind == NSX_B_TABLE;
-	if (block->kind == NSX_B_TABLE && block->table == x->wanted &&
-	    block->table->nrows)
-		x->found = x->ntables;
-}
-
-unsigned nsx_html_table(const struct nsx_report *r, const struct nsx_table *t)
-{
-	struct nsx_arena *a = nsx_arena_new();
-	struct body x = {.wanted = t};
-	const char *const *v;
-	size_t n = nsx_md_headings(r, a, &v);
-
-	for (size_t i = 0; i < n; i++)
-		each_block(r, v[i], on_table, &x);
-	nsx_arena_free(a);
-	return x.found;
+			if (!t->layout->csv || !t->nrows || block_of(s, t))
+				continue;
+			nsx_buf_printf(x->b, "<details><summary>tables/%s.csv"
+					     "</summary>\n", t->layout->csv);
+			add_table(x, t, columns,
+				  NSX_MIN(t->layout->ncols, MAX_COLUMNS));
+			nsx_buf_adds(x->b, "</details>\n");
+		}
+	}
+	nsx_buf_adds(x->b, "</details>\n");
 }
 
 void nsx_html_sections(struct nsx_buf *b, const struct nsx_report *r)
 {
 	struct nsx_arena *a = nsx_arena_new();
-	struct body x = {.b = b};
+	struct body x = {.b = b, .r = r, .a = a};
 	const char *const *v;
 	size_t n = nsx_md_headings(r, a, &v);
 
-	for (size_t i = 0; i < n; i++) {
-		size_t at = b->n;
-
-		nsx_buf_adds(b, "<details><summary>");
-		nsx_html_text(b, v[i]);
-		nsx_buf_adds(b, "</summary>\n");
-		x.begun = x.in_list = false;
-		each_block(r, v[i], on_block, &x);
-		nsx_buf_adds(b, x.in_list ? "</ul></details>\n" :
-					    "</details>\n");
-		if (!x.begun)
-			b->n = at; /* nothing to tell */
-	}
+	nsx_md_labels(r, &x.labels);
+	for (size_t i = 0; i < n; i++)
+		add_heading(&x, v[i]);
+	add_others(&x);
+	nsx_md_labels_done(&x.labels);
 	nsx_arena_free(a);
 }

@@ -41,9 +41,12 @@ void nsx_html_page_price(struct nsx_buf *b, const struct nsx_first_page *x,
 void nsx_html_page_proof(struct nsx_buf *b, const struct nsx_finding *f);
 
 /* Sections and their tables (body.c); the number of a table, whose place in the
- * page is t-NUMBER; 0: it is not in the page.
+ * page is t-NUMBER; whether a proof's cell is in the page, as e-FINDING-PROOF of
+ * the first that it proves.
  */
 unsigned nsx_html_table(const struct nsx_report *r, const struct nsx_table *t);
+bool nsx_html_has_cell(const struct nsx_report *r, const struct nsx_evidence *e,
+		       size_t *ret_finding, size_t *ret_proof);
 void nsx_html_sections(struct nsx_buf *b, const struct nsx_report *r);
 
 /* Pictures (svg.c): nothing where there is nothing to show; a: scratch. */

@@ -73,15 +73,17 @@ static void add_proof(struct nsx_buf *b, const struct nsx_report *r,
 		const struct nsx_evidence *e = &f->proof[i];
 		const struct nsx_section *s = e->table ?
 			nsx_section_of(r, e->table) : NULL;
-		unsigned number = s ? nsx_html_table(r, e->table) : 0;
+		size_t finding, proof;
 
 		if (!s)
 			continue;
-		nsx_buf_adds(b, "<li>");
-		if (number)
-			nsx_buf_printf(b, "<a href=\"#t-%u\">", number);
-		nsx_buf_printf(b, "tables/%s.csv%s: %s is ", e->csv,
-			       number ? "</a>" : "", e->column);
+		if (nsx_html_has_cell(r, e, &finding, &proof))
+			nsx_buf_printf(b, "<li><a href=\"#e-%zu-%zu\">",
+				       finding, proof);
+		else
+			nsx_buf_printf(b, "<li><a href=\"#t-%u\">",
+				       nsx_html_table(r, e->table));
+		nsx_buf_printf(b, "tables/%s.csv</a>: %s is ", e->csv, e->column);
 		nsx_html_text(b, nsx_cell_text(a, &nsx_row_at(e->table,
 							e->row)[e->col]));
 		nsx_buf_printf(b, " %s; its SQL: <code>nsys-explain ",

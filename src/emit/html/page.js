@@ -452,8 +452,8 @@ const actions = {
 document.addEventListener('click', (event) => {
 	const button = event.target.closest('button[data-do]');
 	if (button) actions[button.dataset.do](button);
-	const link = event.target.closest('a[href^="#t-"]');
-	if (link) $(link.hash.slice(1)).closest('details').open = true;
+	const link = event.target.closest('a[href^="#"]');
+	for (let e = link && $(link.hash.slice(1)); e; e = e.parentElement) if (e.tagName === 'DETAILS') e.open = true;
 });
 
 /* Tables: a click on a heading sorts, by number where all cells have one. */

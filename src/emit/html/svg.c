@@ -107,12 +107,14 @@ void nsx_svg_overview(struct nsx_buf *b, const struct nsx_report *r,
 		      const struct nsx_timeline *t)
 {
 	enum { MAX_STRIPS = 16 };
-	const char *colours[NSX_NPARTS], *titles[NSX_NPARTS];
+	const char *colours[NSX_NPARTS + 1], *titles[NSX_NPARTS + 1];
+	struct nsx_window w = nsx_judged(r->facts);
+	double scale = (WIDTH - LEFT) / (double)(t->end_ns - t->origin_ns);
 	uint32_t n = NSX_MIN(r->trace->ndevices, (uint32_t)MAX_STRIPS);
 
 	if (!n)
 		return;
-	nsx_svg_open(b, (int)n * (STRIP + 6), "share of the time of each GPU by "
+	nsx_svg_open(b, (int)n * (STRIP + 6) + 4, "share of the time of each GPU by "
 		 "class, from the first to the last operation");
 	for (uint32_t d = 0; d < n; d++) {
 		char text[48];
@@ -124,12 +126,17 @@ void nsx_svg_overview(struct nsx_buf *b, const struct nsx_report *r,
 						    NSX_NPARTS,
 			   d * (STRIP + 6));
 	}
+	nsx_svg_rect(b, "judged", LEFT + (double)(w.start_ns - t->origin_ns) *
+				       scale, n * (STRIP + 6.0) - 2,
+		     (double)(w.end_ns - w.start_ns) * scale, 4);
 	nsx_svg_close(b);
 	for (unsigned k = 0; k < NSX_NPARTS; k++) {
 		colours[k] = parts[k].colour;
 		titles[k] = parts[k].title;
 	}
-	nsx_svg_legend(b, colours, titles, NSX_NPARTS);
+	colours[NSX_NPARTS] = "judged";
+	titles[NSX_NPARTS] = "the window that was judged";
+	nsx_svg_legend(b, colours, titles, NSX_NPARTS + 1);
 	if (n < r->trace->ndevices)
 		nsx_buf_printf(b, "<p class=\"soft\">%u more GPUs are not "
 				  "drawn.</p>", r->trace->ndevices - n);

@@ -32,6 +32,5 @@ NSX_DEFINE_PASS(negative_results) {
 	.summary = "what was checked and costs nothing, with its number",
 	.doc = "Each analysis says here what it found to be harmless, and by "
 	       "which number.",
-	.is_verdict = true,
 	.summarise = summarise,
 };

@@ -303,6 +303,5 @@ NSX_DEFINE_PASS(what_if) {
 	.needs = {NSX_NEED_VIEW(runtime)},
 	.any_of = {NSX_GPU_WORK},
 	NSX_LAYOUTS(layouts),
-	.is_verdict = true,
 	.summarise = summarise,
 };
