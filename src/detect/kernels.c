@@ -427,9 +427,10 @@ static void tell_kin(struct kernels *k, const struct kin *kin,
 
 	f->place = nsx_range_path(k->d, kin->place);
 	f->evidence[0] = nsx_tell(
-		l, "%s, %s, the first %s",
+		l, "%s, %s, %s%s",
 		nsx_text_n(l->arena, kin->n, "kernel", NULL),
 		nsx_text_ns(l->arena, (double)kin->ns),
+		kin->n == 1 ? "" : "the first ",
 		nsx_tell_name(l, kin->label));
 	f->proof[0] = (struct nsx_evidence){
 		.csv = "critical_path", .column = "total_ms", .units = "ms",
