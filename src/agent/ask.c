@@ -42,7 +42,7 @@ static void lead_on(struct nsx_answer *a, const struct nsx_question *q)
 {
 	if (q->ask != nsx_ask_verdict)
 		nsx_answer_next(a, "verdict", NULL, "what costs most in all");
-	if (q->ask != nsx_ask_gaps)
+	if (q->ask != nsx_ask_gaps && a->r->trace->ndevices)
 		nsx_answer_next(a, "gaps", NULL, "the longest idle times");
 }
 
@@ -101,6 +101,19 @@ const struct nsx_census *nsx_answer_census(struct nsx_answer *a,
 const char *nsx_answer_at(struct nsx_answer *a, int64_t ns)
 {
 	return nsx_text_instant(a->out->arena, ns, 6);
+}
+
+const char *nsx_answer_when(const struct nsx_answer *a)
+{
+	const struct nsx_window *w = &a->window;
+
+	if (w->start_ns >= w->end_ns)
+		return NULL;
+	return w->end_ns - w->start_ns == 1 ?
+		       nsx_say(a->out, "at %s",
+			       nsx_text_instant(a->out->arena, w->start_ns, 9)) :
+		       nsx_say(a->out, "of %s",
+			       nsx_text_window(a->out->arena, w));
 }
 
 const char *nsx_answer_exactly(struct nsx_answer *a, int64_t ns)

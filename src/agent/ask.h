@@ -82,10 +82,13 @@ const char *nsx_answer_at(struct nsx_answer *a, int64_t ns);
 const char *nsx_answer_exactly(struct nsx_answer *a, int64_t ns);
 /* What an operation is called: a kernel's label, "copy HtoD", ... */
 const char *nsx_answer_op(struct nsx_answer *a, size_t op);
+/* Of when it is: "of A..B", "at A". NULL: of no time. */
+const char *nsx_answer_when(const struct nsx_answer *a);
 
 /* Tables of answers.  Sums stand under several keys. */
 extern const struct nsx_layout nsx_verdict_layout, nsx_asked_findings_layout,
 	nsx_at_layout, nsx_gap_layout, nsx_kernel_shape_layout, nsx_sums_layout,
+	nsx_shares_layout, /* what its last column may be, too               */
 	nsx_step_layout, nsx_topic_layout, nsx_lack_layout;
 
 /* A table of the answer, in Markdown too: all its columns, limit rows. */
@@ -110,10 +113,11 @@ int nsx_tally_op(struct nsx_tally *t, uint64_t of, size_t op,
 		 const char *kind, const struct nsx_count *count,
 		 struct nsx_err *err) NSX_CHECKED;
 /* As a table `key` of the answer: kind, name, count, total, mean, share of
- * whole_ns.  Lets the tally go.
+ * whole_ns, which is that of the window, of kernels or of a range.  Lets the tally go.
  */
+enum nsx_sum_share { NSX_OF_WINDOW, NSX_OF_KERNELS, NSX_OF_RANGE };
 int nsx_tally_end(struct nsx_tally *t, const char *key, int64_t whole_ns,
-		  struct nsx_err *err) NSX_CHECKED;
+		  enum nsx_sum_share share, struct nsx_err *err) NSX_CHECKED;
 void nsx_tally_free(struct nsx_tally *t);
 
 #endif

@@ -95,7 +95,7 @@ static int sum_work(struct nsx_answer *a, const struct nsx_census *c,
 			return err->rc;
 		}
 	}
-	return nsx_tally_end(tally, "operations", host_ns, err);
+	return nsx_tally_end(tally, "operations", host_ns, NSX_OF_RANGE, err);
 }
 
 /* A mark has an instant and no length. */
@@ -163,7 +163,7 @@ int nsx_ask_range(struct nsx_answer *a, struct nsx_err *err)
 	X(K_SHARED, "shared_bytes", I64, "of a block")                        \
 	X(K_CALLS, "calls", I64, "executions")                                \
 	X(K_TOTAL, "total_ns", I64, "time in all")                            \
-	X(K_MEAN, "mean_ns", F64, "total / calls")
+	X(K_MEAN, "mean_ns", I64, "total / calls")
 NSX_COLUMNS(shape_cols, SHAPE_COLUMNS);
 const struct nsx_layout nsx_kernel_shape_layout = {.key = "shapes",
 					       NSX_COLS(shape_cols)};
@@ -191,7 +191,7 @@ static int show_shapes(struct nsx_answer *a, const struct nsx_count *v,
 			nsx_kernel_name(&a->r->facts->kernels, s->name)->label);
 		row[K_CALLS] = nsx_int(v[i].n);
 		row[K_TOTAL] = nsx_int(v[i].ns);
-		row[K_MEAN] = nsx_real((double)v[i].ns / (double)v[i].n);
+		row[K_MEAN] = nsx_int(v[i].ns / v[i].n);
 		if (!s->known)
 			continue;
 		row[K_GRID] = nsx_string(dims(a, s->grid));
@@ -238,7 +238,7 @@ static const char *some_labels(struct nsx_answer *a)
 
 	for (size_t i = 0; i < k->n && i < NEAREST; i++)
 		nsx_buf_printf(&b, "%s'%s'", i ? ", " : "", k->v[i].label);
-	text = nsx_say(a->out, "%s", b.p ? b.p : "none");
+	text = nsx_say(a->out, "%s", b.p ? b.p : "");
 	nsx_buf_done(&b);
 	return text;
 }
@@ -298,7 +298,8 @@ static int show_launchers(struct nsx_answer *a, const struct nsx_census *c,
 	}
 	if (rc)
 		nsx_tally_free(tally);
-	return rc ? rc : nsx_tally_end(tally, "launchers", k->all.ns, err);
+	return rc ? rc : nsx_tally_end(tally, "launchers", k->all.ns,
+				       NSX_OF_KERNELS, err);
 }
 
 int nsx_ask_kernel(struct nsx_answer *a, struct nsx_err *err)
@@ -313,8 +314,9 @@ int nsx_ask_kernel(struct nsx_answer *a, struct nsx_err *err)
 	if (!c || match_kernels(a, wanted, &n, err))
 		return err->rc;
 	if (!n)
-		return nsx_fail(err, NSX_E_USAGE, "no kernel matches '%s'; some "
-				"that there are: %s", a->argument,
+		return nsx_fail(err, NSX_E_USAGE, "no kernel matches '%s'; %s%s",
+				a->argument, a->r->facts->kernels.n ?
+				"some that there are: " : "this trace has none",
 				some_labels(a));
 	a->window = t->window;
 	k.by_shape = nsx_arena_get(arena, (t->nshapes + 1) * sizeof(*k.by_shape));
@@ -334,7 +336,39 @@ int nsx_ask_kernel(struct nsx_answer *a, struct nsx_err *err)
 	return show_launchers(a, c, &k, err);
 }
 
+/* Numbers, each once, for who named one that is not there. */
+static const char *first_few(struct nsx_answer *a, const int64_t *v, size_t n)
+{
+	struct nsx_buf b = {0};
+	unsigned found = 0;
+	const char *text;
+
+	for (size_t i = 0; i < n && found < 2 * NEAREST; i++) {
+		size_t k = 0;
+
+		while (k < i && v[k] != v[i])
+			k++;
+		if (k == i)
+			nsx_buf_printf(&b, "%s%lld", found++ ? ", " : "",
+				       (long long)v[i]);
+	}
+	text = nsx_say(a->out, "%s", b.p ? b.p : "none");
+	nsx_buf_done(&b);
+	return text;
+}
+
 /* stream --------------------------------------------------------------------------*/
+
+static const char *some_streams(struct nsx_answer *a)
+{
+	const struct nsx_trace *t = a->r->trace;
+	size_t n = NSX_MIN(t->nstreams, 64u);
+	int64_t ids[64];
+
+	for (size_t i = 0; i < n; i++)
+		ids[i] = t->stream[i].stream_id;
+	return first_few(a, ids, n);
+}
 
 int nsx_ask_stream(struct nsx_answer *a, struct nsx_err *err)
 {
@@ -360,17 +394,31 @@ int nsx_ask_stream(struct nsx_answer *a, struct nsx_err *err)
 			&w->count, err);
 	}
 	if (!rc && !any)
-		rc = nsx_fail(err, NSX_E_USAGE, "no work on a stream '%s'; "
-			      "'nsys-explain convert' shows all streams",
-			      a->argument);
+		rc = nsx_fail(err, NSX_E_USAGE, "no work on a stream '%s'; some "
+			      "that there are: %s", a->argument,
+			      some_streams(a));
 	if (rc)
 		nsx_tally_free(tally);
 	return rc ? rc : nsx_tally_end(tally, "operations",
 				       t->window.end_ns - t->window.start_ns,
-				       err);
+				       NSX_OF_WINDOW, err);
 }
 
 /* thread --------------------------------------------------------------------------*/
+
+/* Those that launch first. */
+static const char *some_threads(struct nsx_answer *a)
+{
+	const struct nsx_trace *t = a->r->trace;
+	int64_t ids[64];
+	size_t n = 0;
+
+	for (unsigned launches = 2; launches--;)
+		for (uint32_t i = 0; i < t->nthreads && n < ARRAY_LEN(ids); i++)
+			if (t->thread[i].launches == launches)
+				ids[n++] = t->thread[i].tid;
+	return first_few(a, ids, n);
+}
 
 int nsx_ask_thread(struct nsx_answer *a, struct nsx_err *err)
 {
@@ -386,7 +434,8 @@ int nsx_ask_thread(struct nsx_answer *a, struct nsx_err *err)
 		any |= t->thread[k].tid == tid;
 	if (!rc && !any)
 		rc = nsx_fail(err, NSX_E_USAGE, "no thread '%s' made CUDA "
-			      "calls or ranges in this trace", a->argument);
+			      "calls or ranges in this trace; some that did: %s",
+			      a->argument, some_threads(a));
 	for (size_t i = 0; !rc && i < c->calls.n; i++) {
 		const struct nsx_group_key *k = &c->calls.keys[i];
 
@@ -401,5 +450,5 @@ int nsx_ask_thread(struct nsx_answer *a, struct nsx_err *err)
 		nsx_tally_free(tally);
 	return rc ? rc : nsx_tally_end(tally, "calls",
 				       t->window.end_ns - t->window.start_ns,
-				       err);
+				       NSX_OF_WINDOW, err);
 }

@@ -25,8 +25,7 @@ static void lead_to_findings(struct nsx_answer *a)
 	const struct nsx_findings *l = &a->r->found;
 
 	for (size_t i = 0; i < l->n && i < 2; i++)
-		nsx_answer_next(a, "finding",
-				nsx_finding_ref(l, i, a->out->arena),
+		nsx_answer_next(a, "finding", nsx_say(a->out, "%zu", i + 1),
 				i ? "the next" : "its evidence and its windows");
 }
 
@@ -359,7 +358,7 @@ int nsx_ask_what_if(struct nsx_answer *a, struct nsx_err *err)
 	nsx_put(a->out, "gain_high_ms", nsx_ms(g.high_ns));
 	nsx_put(a->out, "gain_pct_of_window", nsx_real(100 * g.share));
 	nsx_put(a->out, "is_bound", nsx_bool(g.is_bound));
-	nsx_md_bullet(a->out, "%s%s of the judged window (%.3g %%)%s",
+	nsx_md_bullet(a->out, "would win %s%s of the judged window (%.3g %%)%s",
 		      g.is_bound ? "at most " : "",
 		      nsx_text_ns(arena, (double)g.gain_ns), 100 * g.share,
 		      g.is_small ? ": less than this trace can resolve" : "");
@@ -369,7 +368,7 @@ int nsx_ask_what_if(struct nsx_answer *a, struct nsx_err *err)
 			      nsx_text_ns(arena, (double)g.low_ns));
 	if (g.held)
 		nsx_md_bullet(a->out, "held fixed: %s", g.held);
-	nsx_md_bullet(a->out, "%s of the trace differ",
+	nsx_md_bullet(a->out, "it changes %s of the trace",
 		      nsx_text_n(arena, g.touched, "event", NULL));
 	return 0;
 }

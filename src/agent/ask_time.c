@@ -24,6 +24,20 @@ static const char *window_text(struct nsx_answer *a, const struct nsx_window *w)
 	return nsx_text_window(a->out->arena, w);
 }
 
+/* To who asks about a time without GPU work. */
+static void tell_when(struct nsx_answer *a)
+{
+	const struct nsx_window *w = &a->r->trace->window;
+
+	nsx_md_bullet(a->out, "all GPU work is in %s", window_text(a, w));
+	nsx_answer_next(a, "window", window_text(a, w), "what ran in it");
+}
+
+static bool has_gpu_work(const struct nsx_answer *a)
+{
+	return a->r->trace->ndevices > 0;
+}
+
 /* at ------------------------------------------------------------------------------*/
 
 #define AT_COLUMNS(X)                                                         \
@@ -157,10 +171,19 @@ int nsx_ask_at(struct nsx_answer *a, struct nsx_err *err)
 
 static void tell_classes(struct nsx_answer *a, const struct nsx_window *w)
 {
+	static const char *const words[NSX_NPARTS] = {
+		[NSX_P_COMPUTE_ONLY] = "compute alone",
+		[NSX_P_COMPUTE_COPY] = "compute beside copies",
+		[NSX_P_COMPUTE_COMM] = "compute beside communication",
+		[NSX_P_COMM_EXPOSED] = "communication without compute",
+		[NSX_P_COPY_EXPOSED] = "copies without compute",
+		[NSX_P_IDLE] = "idle"};
 	const struct nsx_trace *t = a->r->trace;
 	struct nsx_window in = {NSX_MAX(w->start_ns, t->window.start_ns),
 				NSX_MIN(w->end_ns, t->window.end_ns)};
 
+	if (in.start_ns >= in.end_ns)
+		tell_when(a);
 	for (uint32_t d = 0; d < t->ndevices && in.start_ns < in.end_ns; d++) {
 		struct nsx_buf b = {0};
 		struct nsx_partition p;
@@ -170,8 +193,7 @@ static void tell_classes(struct nsx_answer *a, const struct nsx_window *w)
 		for (unsigned k = 0; k < NSX_NPARTS; k++) {
 			if (!p.ns[k])
 				continue;
-			nsx_buf_printf(&b, "%s%s %s", b.n ? ", " : "",
-				       nsx_part_names[k],
+			nsx_buf_printf(&b, "%s%s %s", b.n ? ", " : "", words[k],
 				       nsx_text_ns(a->out->arena,
 						   (double)p.ns[k]));
 			nsx_put(a->out,
@@ -183,6 +205,11 @@ static void tell_classes(struct nsx_answer *a, const struct nsx_window *w)
 			      b.n ? b.p : "nothing");
 		nsx_buf_done(&b);
 	}
+}
+
+static int64_t gpu_time(const struct nsx_trace *t, const struct nsx_window *w)
+{
+	return (w->end_ns - w->start_ns) * (int64_t)t->ndevices;
 }
 
 static int tally_ops(struct nsx_answer *a, const struct nsx_census *c,
@@ -204,8 +231,26 @@ static int tally_ops(struct nsx_answer *a, const struct nsx_census *c,
 				  err);
 	if (rc)
 		nsx_tally_free(tally);
-	return rc ? rc : nsx_tally_end(tally, "operations",
-				       w->end_ns - w->start_ns, err);
+	return rc ? rc : nsx_tally_end(tally, "operations", gpu_time(t, w),
+				       NSX_OF_WINDOW, err);
+}
+
+/* What a piece of idle time is about: a call or a kernel by its short name, a range
+ * as it is.
+ */
+static const char *detail_text(struct nsx_answer *a, unsigned cause,
+			       nsx_str detail)
+{
+	const char *text = nsx_fact_text(a->r->facts, detail);
+
+	switch (cause) {
+	case NSX_CAUSE_HOST_CODE:
+		return text;
+	case NSX_CAUSE_STREAM_WAIT:
+		return nsx_kernel_name(&a->r->facts->kernels, detail)->label;
+	default:
+		return nsx_text_api(a->out->arena, text);
+	}
 }
 
 /* Idle time of all GPUs in the window by cause. */
@@ -216,22 +261,25 @@ static int tally_idle(struct nsx_answer *a, const struct nsx_census *c,
 	struct nsx_count *sums = nsx_arena_try_array(
 		a->out->arena, c->causes.n, sizeof(*sums), "sums", err);
 	int rc = sums ? 0 : err->rc;
+	bool any = false;
 
 	if (!rc)
 		nsx_census_idle(c, a->r->facts, w, sums);
 	for (size_t i = 0; i < c->causes.n && !rc; i++) {
 		const struct nsx_group_key *k = &c->causes.keys[i];
 
+		if (sums[i].n && !any)
+			nsx_md_text(a->out, "Idle time by cause:");
+		any |= sums[i].n > 0;
 		rc = nsx_tally_add(tally, k->a, k->b, nsx_cause_words[k->a],
-				   k->b ? nsx_fact_text(a->r->facts,
-							(nsx_str)k->b) : "",
+				   k->b ? detail_text(a, (unsigned)k->a,
+						      (nsx_str)k->b) : "",
 				   &sums[i], err);
 	}
-	nsx_md_text(a->out, "Idle time by cause:");
 	if (rc)
 		nsx_tally_free(tally);
-	return rc ? rc : nsx_tally_end(tally, "idle", w->end_ns - w->start_ns,
-				       err);
+	return rc ? rc : nsx_tally_end(tally, "idle", gpu_time(a->r->trace, w),
+				       NSX_OF_WINDOW, err);
 }
 
 static int tell_window(struct nsx_answer *a, struct nsx_err *err)
@@ -248,9 +296,25 @@ static int tell_window(struct nsx_answer *a, struct nsx_err *err)
 		       err->rc : 0;
 }
 
+/* Shares are of what was recorded. */
+static void cut_to_recording(struct nsx_answer *a)
+{
+	const struct nsx_trace *t = a->r->trace;
+	struct nsx_window w = {NSX_MAX(a->window.start_ns, t->first_ns),
+			       NSX_MIN(a->window.end_ns, t->last_ns)};
+
+	if (w.start_ns < w.end_ns)
+		a->window = w;
+}
+
 int nsx_ask_window(struct nsx_answer *a, struct nsx_err *err)
 {
-	if (nsx_answer_window(a, &a->window, err) || tell_window(a, err))
+	if (nsx_answer_window(a, &a->window, err))
+		return err->rc;
+	if (!has_gpu_work(a))
+		return nsx_cannot(a->out, "the trace has no GPU work");
+	cut_to_recording(a);
+	if (tell_window(a, err))
 		return err->rc;
 	nsx_answer_next(a, "gaps", window_text(a, &a->window),
 			"the longest gaps in it");
@@ -315,7 +379,7 @@ static int add_gap(struct nsx_answer *a, struct nsx_table *table,
 	row[GAP_NS] = nsx_int(w.end_ns - w.start_ns);
 	row[GAP_CAUSE] = nsx_string(nsx_cause_words[p.cause]);
 	row[GAP_DETAIL] = nsx_string(
-		p.detail ? nsx_fact_text(a->r->facts, p.detail) : NULL);
+		p.detail ? detail_text(a, p.cause, p.detail) : NULL);
 	row[GAP_NEXT] = nsx_string(
 		g->gap.op == NSX_NONE ? NULL : nsx_answer_op(a, g->gap.op));
 	return 0;
@@ -435,8 +499,11 @@ int nsx_ask_gaps(struct nsx_answer *a, struct nsx_err *err)
 	struct nsx_table *table;
 	size_t all = 0;
 
-	if ((a->argument && nsx_answer_window(a, &a->window, err)) ||
-	    longest_gaps(a, &l, &all, err))
+	if (a->argument && nsx_answer_window(a, &a->window, err))
+		return err->rc;
+	if (!has_gpu_work(a))
+		return nsx_cannot(a->out, "the trace has no GPU work");
+	if (longest_gaps(a, &l, &all, err))
 		return err->rc;
 	nsx_put(a->out, "gaps_in_all", nsx_int((int64_t)all));
 	table = nsx_add_table(a->out, &nsx_gap_layout);
@@ -480,22 +547,60 @@ static void tell_next_op(struct nsx_answer *a, const struct nsx_gap *gap)
 		nsx_answer_at(a, nsx_call_end(&t->calls, call)));
 }
 
+static int64_t piece_ns(const struct nsx_gap *gap, size_t i)
+{
+	struct nsx_idle_piece p = nsx_idle_at(gap->idle, gap->at + i);
+
+	return p.end_ns - p.start_ns;
+}
+
+/* The shortest of the pieces that are told of: the SHOWN longest. */
+static int64_t least_told(const struct nsx_gap *gap, size_t shown)
+{
+	int64_t least = INT64_MAX;
+
+	for (size_t told = 0; told < shown && told < gap->npieces;) {
+		int64_t next = -1;
+
+		for (size_t i = 0; i < gap->npieces; i++)
+			if (piece_ns(gap, i) < least)
+				next = NSX_MAX(next, piece_ns(gap, i));
+		for (size_t i = 0; i < gap->npieces; i++)
+			told += piece_ns(gap, i) == next;
+		least = next;
+	}
+	return least;
+}
+
+/* The longest pieces in order of time, and what the others add up to. */
 static void tell_pieces(struct nsx_answer *a, const struct nsx_gap *gap)
 {
-	for (size_t i = gap->at; i < gap->at + gap->npieces && i < gap->at + 8;
-	     i++) {
-		struct nsx_idle_piece p = nsx_idle_at(gap->idle, i);
+	enum { SHOWN = 8 };
+	int64_t least = least_told(gap, SHOWN), rest_ns = 0;
+	size_t told = 0, rest = 0;
 
+	for (size_t i = 0; i < gap->npieces; i++) {
+		struct nsx_idle_piece p = nsx_idle_at(gap->idle, gap->at + i);
+
+		if (piece_ns(gap, i) < least || told == SHOWN) {
+			rest++;
+			rest_ns += piece_ns(gap, i);
+			continue;
+		}
+		told++;
 		nsx_md_bullet(a->out, "%s from %s: %s%s%s",
 			      nsx_text_ns(a->out->arena,
 					  (double)(p.end_ns - p.start_ns)),
 			      nsx_answer_at(a, p.start_ns),
 			      nsx_cause_words[p.cause], p.detail ? ", " : "",
 			      p.detail ? nsx_md_name(a->out,
-						     nsx_fact_text(a->r->facts,
-								   p.detail)) :
-					 "");
+						     detail_text(a, p.cause,
+								 p.detail)) : "");
 	}
+	if (rest)
+		nsx_md_bullet(a->out, "%s in all: %s",
+			      nsx_text_ns(a->out->arena, (double)rest_ns),
+			      nsx_text_n(a->out->arena, rest, "other piece", NULL));
 }
 
 int nsx_ask_why(struct nsx_answer *a, struct nsx_err *err)
@@ -506,8 +611,14 @@ int nsx_ask_why(struct nsx_answer *a, struct nsx_err *err)
 
 	if (nsx_answer_instant(a, &at, err))
 		return err->rc;
+	if (!has_gpu_work(a))
+		return nsx_cannot(a->out, "the trace has no GPU work");
 	nsx_put(a->out, "at_ns", nsx_int(at));
 	a->window = (struct nsx_window){at, at + 1};
+	if (at < t->window.start_ns || at >= t->window.end_ns) {
+		tell_when(a);
+		return 0;
+	}
 	for (uint32_t d = 0; d < t->ndevices; d++) {
 		struct nsx_window w;
 		struct nsx_gap gap;
@@ -515,8 +626,7 @@ int nsx_ask_why(struct nsx_answer *a, struct nsx_err *err)
 
 		if (!nsx_next_gap(&a->r->facts->idle[d], &i, &gap) ||
 		    gap.start_ns > at) {
-			nsx_md_bullet(a->out, "%s did not wait then",
-				      gpu_name(a, d));
+			nsx_md_bullet(a->out, "%s was at work", gpu_name(a, d));
 			continue;
 		}
 		any = true;

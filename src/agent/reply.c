@@ -642,8 +642,7 @@ static int add_text(struct page *p, struct nsx_buf *b, struct nsx_err *err)
 	for (size_t i = 0; i < a->out->nnotes; i++)
 		add_line(p, b, "note: ", a->out->notes[i]);
 	if (has_window(a))
-		nsx_buf_printf(b, "of %s (%s), ",
-			       nsx_text_window(a->out->arena, &a->window),
+		nsx_buf_printf(b, "%s (%s), ", nsx_answer_when(a),
 			       window_kind(a));
 	nsx_buf_printf(b, "confidence %s\n",
 		       nsx_confidence_names[a->confidence]);

@@ -1,5 +1,6 @@
 /* tally.c - sums by name, as a table. */
 #include <stdlib.h>
+#include <string.h>
 #include "agent/ask.h"
 #include "base/group.h"
 
@@ -8,9 +9,18 @@
 	X(NAME, "name", STR, "its name")                                      \
 	X(COUNT, "count", I64, "how often")                                   \
 	X(TOTAL, "total_ns", I64, "time in all, inside what was asked for")   \
-	X(MEAN, "mean_ns", F64, "total / count")                              \
-	X(SHARE, "pct_of_window", F64, "total of the window's length")
+	X(MEAN, "mean_ns", I64, "total / count")                              \
+	X(SHARE, "pct_of_window", F64, "total of what whole_ns is")
 NSX_COLUMNS(cols, COLUMNS);
+
+/* What the last column is a share of. */
+#define SHARE_COLUMNS(X)                                                      \
+	X(OF_WINDOW, "pct_of_window", F64,                                    \
+	  "of the window's length, of all GPUs together where it is of several") \
+	X(OF_KERNELS, "pct_of_kernel_time", F64, "of all these kernels' time") \
+	X(OF_RANGE, "pct_of_host_time", F64, "of the time in the range")
+NSX_COLUMNS(share_cols, SHARE_COLUMNS);
+const struct nsx_layout nsx_shares_layout = {NSX_COLS(share_cols)};
 const struct nsx_layout nsx_sums_layout = {NSX_COLS(cols)};
 
 struct tally_row {
@@ -75,14 +85,18 @@ int nsx_tally_op(struct nsx_tally *t, uint64_t of, size_t op,
 }
 
 int nsx_tally_end(struct nsx_tally *t, const char *key, int64_t whole_ns,
-		  struct nsx_err *err)
+		  enum nsx_sum_share share, struct nsx_err *err)
 {
-	struct nsx_layout *layout = nsx_arena_get(t->a->out->arena,
-						  sizeof(*layout));
+	struct nsx_arena *arena = t->a->out->arena;
+	struct nsx_layout *layout = nsx_arena_get(arena, sizeof(*layout));
+	struct nsx_col *columns = nsx_arena_get(arena, sizeof(cols));
 	struct nsx_table *table;
 	int rc = 0;
 
+	memcpy(columns, cols, sizeof(cols));
+	columns[SHARE] = share_cols[share];
 	*layout = nsx_sums_layout;
+	layout->cols = columns;
 	layout->key = key;
 	layout->json_rows = (int)NSX_MIN(t->a->limit, 10000u);
 	table = nsx_add_table(t->a->out, layout);
@@ -98,7 +112,7 @@ int nsx_tally_end(struct nsx_tally *t, const char *key, int64_t whole_ns,
 		row[NAME] = nsx_string(r->name);
 		row[COUNT] = nsx_int(r->count.n);
 		row[TOTAL] = nsx_int(r->count.ns);
-		row[MEAN] = nsx_real((double)r->count.ns / (double)r->count.n);
+		row[MEAN] = nsx_int(r->count.ns / r->count.n);
 		row[SHARE] = nsx_pct((double)r->count.ns, (double)whole_ns);
 	}
 	nsx_table_sort(table, NSX_DESC(TOTAL), NSX_DESC(COUNT), KIND, NAME);

@@ -56,6 +56,26 @@ static int add_frame(struct nsx_answer *a, struct nsx_err *err)
 	return 0;
 }
 
+/* As a shell takes it for one word. */
+static void add_word(struct nsx_buf *b, const char *word)
+{
+	size_t plain = strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOP"
+				    "QRSTUVWXYZ0123456789_./:+,-");
+
+	nsx_buf_adds(b, " ");
+	if (*word && !word[plain]) {
+		nsx_buf_adds(b, word);
+		return;
+	}
+	nsx_buf_adds(b, "'");
+	for (; *word; word++)
+		if (*word == '\'')
+			nsx_buf_adds(b, "'\\''");
+		else
+			nsx_buf_add(b, word, 1);
+	nsx_buf_adds(b, "'");
+}
+
 static void print_text(const struct nsx_answer *a, const struct args *args,
 		       const char *path)
 {
@@ -67,16 +87,21 @@ static void print_text(const struct nsx_answer *a, const struct args *args,
 		nsx_emit_plain_section(a->out, &b);
 	if (!b.n)
 		nsx_buf_adds(&b, "Nothing was found.\n");
-	if (a->window.start_ns < a->window.end_ns)
-		nsx_buf_printf(&b, "\nof %s, confidence %s\n",
-			       nsx_text_window(a->out->arena, &a->window),
+	if (nsx_answer_when(a))
+		nsx_buf_printf(&b, "\n%s, confidence %s\n", nsx_answer_when(a),
 			       nsx_confidence_names[a->confidence]);
-	for (unsigned i = 0; i < a->nnext; i++)
-		nsx_buf_printf(&b, "next: nsys-explain ask %s %s%s%s%s  # %s\n",
-			       path, a->next[i].question,
-			       a->next[i].argument ? " '" : "",
-			       a->next[i].argument ? a->next[i].argument : "",
-			       a->next[i].argument ? "'" : "", a->next[i].why);
+	for (unsigned i = 0; i < a->nnext; i++) {
+		nsx_buf_adds(&b, "next: nsys-explain ask");
+		add_word(&b, path);
+		add_word(&b, a->next[i].question);
+		if (a->next[i].argument)
+			add_word(&b, a->next[i].argument);
+		if (args->window) {
+			nsx_buf_adds(&b, " --window");
+			add_word(&b, args->window);
+		}
+		nsx_buf_printf(&b, "  # %s\n", a->next[i].why);
+	}
 	fwrite(b.p, 1, b.n, stdout);
 	nsx_buf_done(&b);
 }

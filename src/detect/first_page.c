@@ -264,9 +264,8 @@ static void fill_ask(const struct nsx_report *r, struct nsx_first_page *p)
 {
 	for (size_t i = 0; i < r->found.n && i < 2; i++)
 		p->ask[i] = nsx_arena_printf(
-			r->arena, "`%sfinding %s`",
-			i ? "" : "nsys-explain ask TRACE ",
-			nsx_finding_ref(&r->found, i, r->arena));
+			r->arena, "`%sfinding %zu`",
+			i ? "" : "nsys-explain ask TRACE ", i + 1);
 	if (!r->found.n && r->trace->ops.n)
 		p->ask[0] = "`nsys-explain ask TRACE gaps`";
 }

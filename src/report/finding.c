@@ -49,17 +49,6 @@ void nsx_found(struct nsx_findings *l, const struct nsx_finding *f)
 		copy->recommendation[i] = tidy(l, f->recommendation[i]);
 }
 
-const char *nsx_finding_ref(const struct nsx_findings *l, size_t i,
-			    struct nsx_arena *a)
-{
-	enum { SHORT = 48 };
-	const char *key = l->v[i].key;
-	size_t n = strspn(key, "abcdefghijklmnopqrstuvwxyz"
-			       "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_:.-");
-
-	return !key[n] && n <= SHORT ? key : nsx_arena_printf(a, "%zu", i + 1);
-}
-
 void nsx_fine(struct nsx_findings *l, const char *fmt, ...)
 {
 	va_list ap;

@@ -114,11 +114,6 @@ struct nsx_findings {
  */
 void nsx_found(struct nsx_findings *l, const struct nsx_finding *f);
 void nsx_fine(struct nsx_findings *l, const char *fmt, ...) NSX_PRINTF(2, 3);
-/* What the question `finding` calls the i-th of a ranked list: its key, or where
- * that is no short plain word its number, from 1.  Owner: arena a.
- */
-const char *nsx_finding_ref(const struct nsx_findings *l, size_t i,
-			    struct nsx_arena *a);
 /* printf into the list's memory. */
 const char *nsx_tell(struct nsx_findings *l, const char *fmt, ...)
 	NSX_PRINTF(2, 3);

@@ -61,6 +61,23 @@ want=$(sqlite3 "$f" "SELECT group_concat(n || ' ' || ns) FROM (SELECT count(*) A
 got=$("$p" ask "$f" stream 14 --json | python3 -c 'import json, sys; print(",".join("%d %d" % (r["count"], r["total_ns"]) for r in json.load(sys.stdin)["operations"] if r["name"].startswith("copy")))')
 if [ "$want" = "$got" ]; then ok; else bad "copies of a stream: $want in SQL, $got in the answer"; fi
 
+# Shares of a window are of all GPUs in it; a question that follows keeps the window
+# that was asked about, and is one word a shell can take.
+f=$fix/two_rank_straggler.sqlite
+"$p" ask "$f" window 0..1000 --json >"$work/out"
+if python3 - "$work/out" <<'P'; then ok; else bad "shares of a window of two GPUs"; fi
+import json, sys
+d = json.load(open(sys.argv[1]))
+whole = 2 * (d["window"]["end_ns"] - d["window"]["start_ns"])
+assert d["operations"] and all(abs(r["pct_of_window"] - 100 * r["total_ns"] / whole) < 1e-6 for r in d["operations"])
+P
+cp "$f" "$work/it's a trace.sqlite"
+says "^next: nsys-explain ask '[^ ]*/it'.''s a trace.sqlite' what-if 'kernel:/\(a\|\.\)/:2x' --window 0..1 " "$work/it's a trace.sqlite" kernel '(a|.)' --window 0..1
+says 'all GPU work is in .*s\.\..*s$' "$f" why 1000
+says "cannot tell: the trace has no GPU work" "$fix/case02_runtime_only.sqlite" gaps
+refuses "no work on a stream '987'; some that there are: [0-9]" "$t" stream 987
+refuses "no thread '5'.*; some that did: [0-9]" "$t" thread 5
+
 # A name is listed once, however often its range occurs.
 cp "$fix/iterations_nvtx.sqlite" "$work/many.sqlite"; chmod u+w "$work/many.sqlite"
 for _ in 1 2 3 4 5 6; do sqlite3 "$work/many.sqlite" 'INSERT INTO NVTX_EVENTS SELECT * FROM NVTX_EVENTS'; done
