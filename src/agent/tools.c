@@ -301,21 +301,42 @@ static int compare(struct call *c, struct nsx_answer **ret, struct nsx_err *err)
 	return rc;
 }
 
+/* What is asked of one rank needs its trace: those that were named. */
+static int compare_ranks(struct call *c, struct nsx_answer **ret,
+			 struct nsx_err *err)
+{
+	const struct list *l = &c->list[A_TRACES];
+	const char *named[NSX_MAX_NEXT];
+	unsigned n = 0;
+	int rc;
+
+	for (size_t i = 0; i < l->n && n < ARRAY_LEN(named); i++) {
+		const char *dot = strrchr(l->v[i], '.');
+
+		if (dot && !strcmp(dot, ".sqlite"))
+			named[n++] = l->v[i];
+	}
+	if (find_files(c, A_TRACES, err))
+		return err->rc;
+	rc = nsx_answer_fleet((char *const *)l->v, l->n, is_allowed,
+			      &c->box->roots, &c->box->cache, ret, err);
+	for (unsigned i = 0; !rc && i < n; i++) {
+		nsx_answer_next(*ret, "verdict", NULL,
+				"what costs time on this rank");
+		(*ret)->next[i].trace = named[i];
+	}
+	return rc;
+}
+
 static int answer(struct call *c, struct nsx_answer **ret, struct nsx_err *err)
 {
-	struct nsx_toolbox *box = c->box;
 	const struct nsx_question *q;
 
 	switch (c->tool) {
 	case NSX_TOOL_diff:
 		return compare(c, ret, err);
 	case NSX_TOOL_fleet:
-		if (find_files(c, A_TRACES, err))
-			return err->rc;
-		return nsx_answer_fleet((char *const *)c->list[A_TRACES].v,
-					c->list[A_TRACES].n, is_allowed,
-					&box->roots, &box->cache, ret,
-					err);
+		return compare_ranks(c, ret, err);
 	case NSX_TOOL_capture:
 		if (c->str[A_TRACE] && load(c, err))
 			return err->rc;

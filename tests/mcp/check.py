@@ -205,6 +205,8 @@ def check_loaded():
     for tool, k in several:
         want = fresh.call(tool, **k)
         ok(tool + ' of traces in memory', [warm.call(tool, **k), warm.call(tool, **k)] == [want, want])
+        ok(tool + ' leads to its traces', [n['arguments']['trace'] for n in content_of(want)['next']] ==
+           [*k.get('after', []), *k.get('before', []), *k.get('traces', [])], content_of(want)['next'])
     ok('asked again, they are as they were', fresh.call('nsys_explain', trace='diff_slower.sqlite') ==
        warm.call('nsys_explain', trace='diff_slower.sqlite'))
     fresh.close()
