@@ -59,7 +59,6 @@ static const char *const iteration_ways[] = {"nvtx", "sequence", "graph_replay",
 static const char *const steady_ways[] = {"iterations", "activity", "phase",
 					  "trimmed", "user"};
 static const char *const window_kinds[] = {"full", "steady", "asked"};
-static const char *const shares[] = {"high", "medium", "low"};
 
 /* Texts that are one of a few words, by the key they stand at. */
 static const struct closed {
@@ -69,7 +68,7 @@ static const struct closed {
 	unsigned n;
 } closed[] = {
 	{NULL, "severity", nsx_severity_names, NSX_SEV_HIGH + 1},
-	{NULL, "confidence", shares, ARRAY_LEN(shares)},
+	{NULL, "confidence", nsx_confidence_names, NSX_CONF_HIGH + 1},
 	{NULL, "price", nsx_price_names, NSX_PRICE_REPLAYED + 1},
 	{NULL, "barrier_kind", nsx_barrier_names, NSX_NBARRIERS},
 	{NULL, "top_barrier_kind", nsx_barrier_names, NSX_NBARRIERS},
@@ -608,11 +607,12 @@ static void add_section(struct shape *s, const struct nsx_pass *p,
 static void add_sections(struct shape *s)
 {
 	for (unsigned i = 0; i < nsx_npasses; i++) {
-		const char *in = nsx_passes[i]->json;
+		const struct nsx_pass *p = nsx_passes[i];
+		const char *dot = p->json ? strchr(p->json, '.') : NULL;
 
-		add_section(s, nsx_passes[i], "");
-		while (in && (in = strchr(in, '.')))
-			add_section(s, nsx_passes[i], ++in);
+		add_section(s, p, "");
+		for (; dot; dot = strchr(dot + 1, '.'))
+			add_section(s, p, dot + 1);
 	}
 }
 

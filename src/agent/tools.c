@@ -261,8 +261,8 @@ static bool is_allowed(void *ctx, const char *path)
 
 static int load(struct call *c, struct nsx_err *err)
 {
+	const char *path = NULL;
 	struct nsx_loaded *l;
-	const char *path;
 
 	if (find_file(c, c->str[A_TRACE], &path, err) ||
 	    nsx_cache_get(&c->box->cache, path, &c->box->progress, &l, err))
