@@ -79,7 +79,7 @@ class Trace:
 
     def change(self, *statements):
         db = sqlite3.connect(self.path, isolation_level=None)
-        db.execute("PRAGMA ignore_check_constraints = 1")
+        db.executescript("PRAGMA ignore_check_constraints = 1; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF")
         for sql in statements:
             db.executescript(sql) if isinstance(sql, str) else sql(db)
         db.close()
