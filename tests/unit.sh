@@ -5,7 +5,7 @@ set -u
 b=$1; pattern=${2:-*}
 pass=0 fail=0
 for t in "$b"/tests/unit/$pattern "$b"/tests/property/$pattern; do
-	case $t in *.d | *.gcno | *.gcda) continue ;; esac
+	case $t in *.d | *.o | *.gcno | *.gcda) continue ;; esac
 	[ -f "$t" ] || continue
 	case $t in */prop_sql) continue ;; esac # needs traces: sql.sh
 	if "$t" "$b/fixtures" >"$b/unit.out" 2>&1; then
