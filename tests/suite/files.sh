@@ -136,12 +136,13 @@ stays() { # FILE COMMAND...: refused, and the file as it was
 tidy_file() { [ -z "$(find . -name '*.unfinished-*' -o -name '*.tmp-*')" ]; }
 i=0; for name in before slower template; do i=$((i + 1)); cp "$b/fixtures/diff_$name.sqlite" "r$i.sqlite"; done
 cp "$trace" in1.sqlite; echo mine >mine.nsxd; zstd -q mine.nsxd -o mine.nsxd.zst 2>/dev/null || echo mine >mine.nsxd.zst
-echo '{"mine": 1}' >mine.json; ln -s nowhere dangling.nsxd; : >empty.nsxd
+echo '{"mine": 1}' >mine.json; ln -s nowhere dangling.nsxd; ln -s nowhere dangling.json; : >empty.nsxd
 holds 'digest over its input' stays in1.sqlite digest in1.sqlite -o in1.sqlite
 holds 'digest over a file of the user' stays mine.nsxd digest in1.sqlite -o mine.nsxd
 holds 'digest over a compressed one' stays mine.nsxd.zst digest in1.sqlite -o mine.nsxd.zst
 holds 'digest over a link to nothing' refused "'dangling.nsxd'" digest in1.sqlite -o dangling.nsxd
 holds '... which stays' [ -L dangling.nsxd ]
+holds 'conversion over a link to nothing' refused "'dangling.json'" convert in1.sqlite -o dangling.json
 cp mine.nsxd in1.nsxd
 holds 'digest under a name of its own choice' stays in1.nsxd digest in1.sqlite
 for name in new.nsxd new.nsxd new.nsxd.zst new.nsxd.zst empty.nsxd; do
