@@ -8,7 +8,7 @@ import pathlib, re, sys
 
 src = pathlib.Path(sys.argv[1])
 LIST = re.compile(r"#define (\w+)\(X[^)]*\)((?:[^\n]*\\\n)*[^\n]*)")
-TAKEN = re.compile(r"\b(\w+)\s*=\s*nsx_row(?:_at)?\(")
+TAKEN = re.compile(r"\b(\w+)\s*=\s*nsx_(?:add_)?row(?:_at)?\(")
 INDEX = re.compile(r"\b(\w+)\[([A-Z][A-Z0-9_]+)\]")
 CALL = re.compile(r"\bnsx_(?:md_table|table_sort)\(([^;]*)\);")
 
