@@ -152,7 +152,7 @@ int nsx_fleet_frontier(const struct nsx_fleet *f, struct nsx_stage **ret,
 	struct frontier x = {.f = f};
 	struct nsx_arena *a = nsx_arena_new();
 	const struct nsx_fcomm *c = NULL;
-	int64_t *ns = nsx_arena_get(a, NSX_LENGTHS * f->nranks * sizeof(*ns));
+	int64_t *ns = nsx_arena_get(a, sizeof(*ns) * NSX_LENGTHS * f->nranks);
 	size_t n;
 	int rc = 0;
 

@@ -151,7 +151,7 @@ static size_t block_of(const struct judge *j, double *scratch)
 static void test_ranks(struct judge *j, size_t block)
 {
 	const struct nsx_fleet *f = j->f;
-	uint32_t n = f->nranks, *order = nsx_arena_get(j->a, n * 4);
+	uint32_t n = f->nranks, *order = nsx_arena_get(j->a, n * sizeof(*order));
 	size_t nblocks = (f->nsteps + block - 1) / block;
 	double *sum = nsx_arena_get(j->a, nblocks * n * sizeof(*sum));
 	double *total = nsx_arena_get(j->a, n * sizeof(*total));
@@ -677,8 +677,8 @@ static struct nsx_passed new_passed(const struct judge *j)
 		nsx_arena_get(j->a, f->ncomms * sizeof(*s.held_ns))};
 
 	for (uint32_t c = 0; c < f->ncomms; c++) {
-		s.wait_ns[c] = nsx_arena_get(j->a, f->comm[c].n * 8);
-		s.held_ns[c] = nsx_arena_get(j->a, f->comm[c].n * 8);
+		s.wait_ns[c] = nsx_arena_get(j->a, f->comm[c].n * sizeof(double));
+		s.held_ns[c] = nsx_arena_get(j->a, f->comm[c].n * sizeof(double));
 	}
 	return s;
 }
@@ -786,8 +786,8 @@ static int price_group(struct judge *j, const uint32_t *v, uint32_t n,
 static int price(struct judge *j, struct nsx_err *err)
 {
 	struct nsx_fleet *f = j->f;
-	uint32_t *all = nsx_arena_get(j->a, f->nranks * 4), n = 0;
-	uint32_t *rest = nsx_arena_get(j->a, f->nranks * 4), nrest = 0;
+	uint32_t *all = nsx_arena_get(j->a, f->nranks * sizeof(uint32_t)), n = 0;
+	uint32_t *rest = nsx_arena_get(j->a, f->nranks * sizeof(uint32_t)), nrest = 0;
 	size_t kept = 0, tried = NSX_MIN(f->nlate, MOST_LATE);
 
 	for (size_t i = tried; i < f->nlate; i++)
@@ -831,7 +831,7 @@ static int add_links(struct judge *j, struct nsx_err *err)
 
 	for (size_t i = 0; i < f->nlinks; i++) {
 		const struct nsx_fcomm *c = &f->comm[f->link[i].comm];
-		uint32_t *v = nsx_arena_get(j->a, c->n * 4);
+		uint32_t *v = nsx_arena_get(j->a, c->n * sizeof(*v));
 		double gain;
 		struct nsx_late *l;
 

@@ -427,7 +427,7 @@ static int fill_comm(struct nsx_freport *r, uint32_t comm, struct nsx_table *t,
 	struct nsx_arena *a = nsx_arena_new();
 	struct op_sum sum[MOST_OPS];
 	uint32_t *ranks = nsx_arena_get(a, c->n * 4);
-	int64_t *ns = nsx_arena_get(a, NSX_LENGTHS * c->n * sizeof(*ns));
+	int64_t *ns = nsx_arena_get(a, sizeof(*ns) * NSX_LENGTHS * c->n);
 	size_t n = 0, first = c->first + !c->is_of_one;
 	int rc = 0;
 
