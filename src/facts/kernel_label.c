@@ -199,7 +199,7 @@ static int tell_apart(const struct nsx_trace *t, struct nsx_kernel_name **k,
 	int rc = v ? 0 : err->rc;
 
 	for (size_t i = 0; !rc && i < n; i++) {
-		v[i].kernel = k[i];
+		v[i] = (struct member){.kernel = k[i]};
 		rc = read_words(t, &v[i], scratch, err);
 	}
 	if (!rc) {
