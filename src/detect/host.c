@@ -367,12 +367,12 @@ static int propose_code(struct launcher *x, const struct code *c,
 					NULL : &d->trace->thread[c->helper];
 	const char *helper = !th ? NULL : th->name ?
 		nsx_text(d->trace, th->name) :
-		nsx_tell(l, "thread %lld", (long long)th->tid);
+		nsx_tell(l, "%lld", (long long)th->tid);
 	struct nsx_finding f = {
 		.id = NSX_ID_idle_by_host_code,
 		.subject = helper ? helper : path,
 		.title = nsx_tell(
-			l, helper ? "host code of %s, for which the launching "
+			l, helper ? "host code of thread %s, for which the launching "
 				    "thread waits%s%s" :
 				    "%shost code between CUDA calls%s%s",
 			helper ? nsx_tell_name(l, helper) : "",
