@@ -29,7 +29,8 @@ few.executemany("INSERT INTO StringIds (id, value) VALUES (?, ?)", [(10**6 + i, 
 few.execute(f"UPDATE {t} SET shortName = 1000000 + gridX, demangledName = 1000000 + gridX")
 few.commit()
 P
-"$b/nsys-explain" names.sqlite -q --html whole.html && "$b/nsys-explain" names.sqlite -q --html cut.html --html-max 150k || exit 1
+"$b/nsys-explain" names.sqlite -q --html whole.html && "$b/nsys-explain" names.sqlite -q --html cut.html --html-max 250k || exit 1
+"$b/nsys-explain" names.sqlite -q --html small.html --html-max 50k 2>small.txt; echo $? >small.rc
 "$b/nsys-explain" t.sqlite -q --out o && "$b/nsys-explain" t.sqlite -q --all-rows --out all || exit 1
 "$b/fleet-gen" job none ranks=2 hosts=1 steps=100050 colls=3 format=digest &&
 	"$b/nsys-explain" fleet job/traces -q -o fo && "$b/nsys-explain" fleet job/traces -q --all-rows -o fall || exit 1
@@ -52,8 +53,10 @@ checks = {
     "all steps": len(all_steps) > 100000,
     "the bound of steps": steps == all_steps[:100000],
     "their time": abs(float(more["wall_ms"]) - sum(float(x["wall_ms"]) for x in all_steps[100000:])) < 1e-6,
-    "a page of long names": os.path.getsize("whole.html") > 200000,
-    "a page within its bound": os.path.getsize("cut.html") <= 150000,
+    "a page of long names": os.path.getsize("whole.html") > 300000,
+    "a page within its bound": os.path.getsize("cut.html") <= 250000,
+    "no page within 50 KB": open("small.rc").read() == "2\n" and "without its timeline it takes" in open("small.txt").read()
+                            and not os.path.exists("small.html"),
     "the report says so": "more in `tables/kernel_shapes.csv`" in open("o/report.md").read(),
 }
 for name, holds in checks.items():

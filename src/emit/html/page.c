@@ -265,6 +265,10 @@ int nsx_emit_html(const struct nsx_report *r, FILE *out, struct nsx_err *err)
 		events = NSX_MIN(events, drawn) / 2;
 		rc = add_page(&b, r, events, &drawn, err);
 	}
+	if (!rc && b.n > most)
+		rc = nsx_fail(err, NSX_E_USAGE, "cannot make a page of %zu bytes: "
+			      "without its timeline it takes %zu; give "
+			      "--html-max as much", most, b.n);
 	if (!rc)
 		fwrite(b.p, 1, b.n, out);
 	nsx_buf_done(&b);
