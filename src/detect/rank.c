@@ -444,7 +444,9 @@ static double worth(const struct nsx_finding *f)
 				 f->headroom_ns;
 }
 
-/* What is assumed raises no alarm, but for a kernel that is most of the work. */
+/* What is assumed raises no alarm, but for a kernel that is most of the work; nor
+ * does anything of a start-up, which is paid once.
+ */
 static enum nsx_severity severity_of(const struct pricing *p,
 				     const struct nsx_finding *f)
 {
@@ -452,6 +454,8 @@ static enum nsx_severity severity_of(const struct pricing *p,
 
 	if (f->is_set)
 		return f->severity;
+	if (p->facts->run_kind == NSX_RUN_START_UP)
+		return NSX_SEV_LOW;
 	if (f->price < NSX_PRICE_MEASURED)
 		return f->weight >= KERNEL_SHARE ? NSX_SEV_MEDIUM :
 						   NSX_SEV_LOW;

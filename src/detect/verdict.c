@@ -6,7 +6,6 @@
 #define RIVAL 0.6     /* of the first finding's price: a second word         */
 #define MOSTLY 0.5
 #define WAIT_NS 1000000 /* a wait for nothing is shorter                     */
-#define ONE_SHOT 0.05 /* of the window busy: a start-up and little else      */
 
 static enum nsx_page_verdict word_of(const struct nsx_finding *f)
 {
@@ -131,8 +130,9 @@ void nsx_judge(const struct nsx_report *r, struct nsx_first_page *p)
 		return;
 	}
 	dearest(&r->found, &first, &second);
-	if (!r->facts->niterations && p->share[NSX_USE_IDLE] > 1 - ONE_SHOT) {
+	if (r->facts->run_kind == NSX_RUN_START_UP) {
 		p->verdict = NSX_V_STARTUP;
+		p->because = "it is paid once, so no price raises an alarm";
 		return;
 	}
 	if (!first || first->headroom_ns < TELLING * length) {

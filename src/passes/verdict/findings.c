@@ -139,8 +139,9 @@ NSX_DEFINE_PASS(findings) {
 	       "a guess that the evidence states. severity: high from 10 % of "
 	       "the judged window, medium from 3 %, of headroom_disjoint; "
 	       "what is assumed is low, but for a single kernel with 60 % of "
-	       "it. headroom_low and headroom_high: where waits outside CUDA "
-	       "end when they did, or last as long as they did. At most ten; "
+	       "it, and so is all of a start-up. headroom_low and "
+	       "headroom_high: where waits outside CUDA end when they did, or "
+	       "last as long as they did. At most ten; "
 	       "what is worth less than 0.5 % is among the minor ones, and "
 	       "what concerns the capture stands last.",
 	.derived_from = "the trace and the facts, whatever sections are shown; "

@@ -1,0 +1,1 @@
+explain @start_up --pass findings --md
