@@ -12,6 +12,7 @@
 #include "base/stat.h"
 #include "detect/detect.h"
 #include "facts/outside.h"
+#include "facts/replay/replay.h"
 #include "report/words.h"
 #include "trace/nvtx_walk.h"
 
@@ -162,13 +163,21 @@ static int find_outside(struct nsx_detect *d, struct nsx_err *err)
 
 static void find_preemption(struct nsx_detect *d)
 {
+	struct nsx_preempted lost = nsx_model_preempted(d->facts->model);
+	struct nsx_findings *l = d->found;
 	struct nsx_finding f = {
 		.id = NSX_ID_preempted_host,
 		.title = "the launching thread is off its CPU though it could "
 			 "run",
 		.confidence = NSX_CONF_HIGH, .device = NSX_NONE,
-		.evidence = {"the scheduler's records show when it was "
-			     "preempted between its calls"},
+		.evidence = {nsx_tell(
+			l, "it lost its CPU %s between its calls, for %s in "
+			"all%s",
+			nsx_text_n(l->arena, lost.n, "time", NULL),
+			nsx_text_ns(l->arena, (double)lost.ns),
+			nsx_model_closure(d->facts->model)->is_part ?
+				", in the part of the window that was replayed" :
+				"")},
 		.recommendation = {
 			"give it a core of its own: pin it (taskset, "
 			"numactl), and leave cores free of workers "
@@ -178,8 +187,8 @@ static void find_preemption(struct nsx_detect *d)
 		.remedy = nsx_plan_of(d, (struct nsx_change){
 			.verb = NSX_NO_PREEMPTION})};
 
-	if (nsx_has_view(d->trace->schema, NSX_VIEW_sched))
-		nsx_found(d->found, &f);
+	if (lost.n)
+		nsx_found(l, &f);
 }
 
 static void find_profiler(struct nsx_detect *d)

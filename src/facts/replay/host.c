@@ -413,3 +413,26 @@ int model_host(struct build *b, struct nsx_err *err)
 	span_list_done(&ranks);
 	return rc;
 }
+
+struct nsx_preempted nsx_model_preempted(const struct nsx_model *m)
+{
+	const struct span_list *s = &m->preempted;
+	struct nsx_preempted ret = {0};
+
+	for (uint32_t i = 0; i < m->ncalls; i++) {
+		const struct model_call *c = &m->call[i];
+		int64_t gap_ns = model_gap(m, i), from_ns = c->start_ns - gap_ns;
+		uint32_t h = nsx_call_thread(m->t, c->row);
+
+		if (!(c->flags & CALL_ACTIVE) || gap_ns <= 0)
+			continue;
+		for (size_t k = span_list_find(s, h, from_ns);
+		     k < s->n && s->v[k].thread == h &&
+		     s->v[k].span.start_ns < c->start_ns; k++) {
+			ret.n++;
+			ret.ns += NSX_MIN(s->v[k].span.end_ns, c->start_ns) -
+				  NSX_MAX(s->v[k].span.start_ns, from_ns);
+		}
+	}
+	return ret;
+}

@@ -48,6 +48,15 @@ int nsx_model_build(const struct nsx_trace *t, const struct nsx_facts *f,
 void nsx_model_free(struct nsx_model *m);
 const struct nsx_closure *nsx_model_closure(const struct nsx_model *m);
 
+/* How often, and for how long in all, threads were off their CPU between calls
+ * though they could run, in what is replayed; 0 where the model abstains.
+ */
+struct nsx_preempted {
+	size_t n;
+	int64_t ns;
+};
+struct nsx_preempted nsx_model_preempted(const struct nsx_model *m);
+
 /* What the last work of a window waited for, step by step backwards through
  * what bound it: classes add up to the window where the chain reaches back to
  * its start.  It explains; it is no price: what is on the chain may have a

@@ -1,0 +1,1 @@
+explain @preempted --pass findings --md
