@@ -13,9 +13,10 @@
 #define PAUSE_SHARE 0.5	 /* of the shorter side, to cut                   */
 #define LEAST_SHARE 0.01 /* of the window, to be told apart               */
 #define IDLE_SHARE 0.98	 /* of a run that is all start-up                 */
+#define IDLE_ENOUGH 0.5	 /* ... where there is hardly any work            */
 enum {
 	RECURS = 3, /* pauses half as long or longer so often belong to the loop */
-	MIN_WORK_NS = 100000, /* of all GPUs, to be a run                    */
+	MIN_WORK_NS = 100000, /* of any GPU, to be more than hardly any      */
 	REPEATS = 4, /* runs of a kernel, to be more than once               */
 };
 
@@ -95,16 +96,17 @@ static int find_repeats(const struct nsx_trace *t, bool *ret,
 static int find_run_kind(struct cutter *c, struct nsx_err *err)
 {
 	const struct nsx_window *w = &c->t->window;
-	int64_t idle_ns = w->end_ns - w->start_ns - nsx_spans_total(&c->busy);
+	int64_t busy_ns = nsx_spans_total(&c->busy);
+	int64_t idle_ns = w->end_ns - w->start_ns - busy_ns;
 	bool repeats = false;
 
 	if (c->f->niterations)
 		return 0;
 	if (find_repeats(c->t, &repeats, err))
 		return err->rc;
-	if (nsx_spans_total(&c->busy) < MIN_WORK_NS ||
-	    (double)idle_ns >=
-		    IDLE_SHARE * (double)(w->end_ns - w->start_ns))
+	if ((double)idle_ns >=
+	    (busy_ns < MIN_WORK_NS ? IDLE_ENOUGH : IDLE_SHARE) *
+		    (double)(w->end_ns - w->start_ns))
 		c->f->run_kind = NSX_RUN_START_UP;
 	else if (!repeats)
 		c->f->run_kind = NSX_RUN_ONCE;
@@ -406,10 +408,12 @@ static int find(struct cutter *c, struct nsx_err *err)
 	const struct nsx_window *w = &c->t->window;
 	size_t judged;
 
-	if (unite_devices(c, err) || find_run_kind(c, err))
+	if (unite_devices(c, err))
 		return err->rc;
 	if (c->t->user.start_ns < c->t->user.end_ns)
 		return take_window(c, err);
+	if (find_run_kind(c, err))
+		return err->rc;
 	if (w->start_ns == w->end_ns) {
 		c->f->steady.window = *w;
 		c->f->steady.method = "trimmed";
