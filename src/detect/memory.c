@@ -204,7 +204,8 @@ static int find_managed(struct unified *u, int64_t *ret, struct nsx_err *err)
 /* Findings ----------------------------------------------------------------------*/
 
 /* Most of it may lie outside the judged window: faults end once memory has
- * settled, and what is judged is the loop after that.
+ * settled, and what is judged is the loop after that. It is told, but as paid once:
+ * its severity is that of its price in the window.
  */
 static void tell_whole(struct unified *u, struct nsx_finding *f)
 {
@@ -216,8 +217,8 @@ static void tell_whole(struct unified *u, struct nsx_finding *f)
 	    NSX_MAX(f->measured_ns, (double)u->ns) >=
 		    LOUD_SHARE * (double)(u->d->w.end_ns - u->d->w.start_ns))
 		return;
-	f->severity = NSX_SEV_HIGH;
-	f->is_set = true;
+	f->severity = NSX_SEV_LOW;
+	f->is_set = true; /* else it would be a minor one */
 	f->title = nsx_tell(l, "unified memory: kernels run for %s of the "
 			    "whole trace (%s) while page faults are handled or "
 			    "pages are moved",

@@ -1,0 +1,1 @@
+explain @um_settles --pass findings --md
