@@ -106,7 +106,7 @@ FIX  := $(patsubst tests/fixtures/%.sql,$B/fixtures/%.sqlite,$(sort $(wildcard t
 UNIT := $(patsubst tests/%.c,$B/tests/%,$(sort $(wildcard tests/unit/test_*.c tests/property/prop_*.c)))
 FUZZ := $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 fixtures: $(FIX)
-test-programs: all fixtures $B/$(PROG)-faults $B/fleet-gen $(UNIT) $(FUZZ:%=$B/replay/%)
+test-programs: all fixtures $B/$(PROG)-faults $B/fleet-gen $B/fleet-same $(UNIT) $(FUZZ:%=$B/replay/%)
 
 # The program with allocations that can be made to fail.
 $B/$(PROG)-faults: src/base/arena.c $B/src/main.o $B/libnsx.a
@@ -118,7 +118,7 @@ $B/mkfixture: tests/mkfixture.c
 $B/fixtures/%.sqlite: tests/fixtures/%.sql $B/mkfixture $(wildcard tests/fixtures/_schema/*.sql)
 	@mkdir -p $(@D)
 	$(Q)$B/mkfixture $< $@
-$B/fleet-gen: tests/fleet/gen.c $B/libnsx.a
+$B/fleet-%: tests/fleet/%.c $B/libnsx.a
 	$(Q)$(CC) $(STD) $(WARN) $(CFLAGS) $(LINK) -o $@ $< $B/libnsx.a $(LIBS)
 $B/tests/%: $B/tests/%.o $B/libnsx.a
 	@echo "  test  $@"
@@ -189,7 +189,7 @@ pgo:
 	rm $(PGO)/libnsx.a $(PGO)/$(PROG)
 	$(MAKE) $(PGO)/$(PROG) B=$(PGO) CFLAGS='$(CFLAGS) -fprofile-use -fprofile-partial-training -Wno-missing-profile'
 ## bench-fleet: merging and explaining the digests of 1 024 ranks
-bench-fleet: all $B/fleet-gen
+bench-fleet: all $B/fleet-gen $B/fleet-same
 	tests/bench/fleet.sh $B
 # All C there is, that of the tests and benches too.
 warnings: all $(patsubst %.c,$B/%.o,tests/mkfixture.c $(wildcard tests/*/*.c))

@@ -1,6 +1,7 @@
 #!/bin/sh
-# A job of 1 024 ranks, 200 steps and 300 collectives a step, as digests: what
-# merging and the report cost, and whether the planted fault is found.
+# A job of 1 024 ranks, 200 steps and 300 collectives a step, as digests, of which
+# 16 are cut from traces: whether they agree with those made directly, what merging
+# and the report cost, and whether the planted fault is found.
 # usage: fleet.sh BUILD_DIR [RANKS STEPS COLLECTIVES]
 set -u
 b=$(realpath "$1")
@@ -13,7 +14,14 @@ run() { # NAME COMMAND...
 	name=$1; shift
 	/usr/bin/time -f "$name: %e s (%U s of processor time), %M kB" "$@" >out || [ $? = 4 ] || exit 1
 }
-"$b/fleet-gen" job gpu_slow ranks="$ranks" hosts=$((ranks / 8)) steps="$steps" colls="$colls" format=digest || exit 1
+"$b/fleet-gen" job gpu_slow ranks="$ranks" hosts=$((ranks / 8)) steps="$steps" colls="$colls" format=digest traces=16 || exit 1
+for trace in job/traces/*.sqlite; do
+	digest=${trace%.sqlite}.nsxd
+	run "digest of $(du -k "$trace" | cut -f1) kB" "$b/nsys-explain" digest "$trace" -q -o "$digest"
+	"$b/fleet-same" "$digest" "job/direct/${digest##*/}" || exit 1
+	rm "$trace"
+done
+echo 'digests of traces: as made directly'
 echo "$ranks digests: $(du -sk job/traces | cut -f1) kB"
 run merge "$b/nsys-explain" fleet job/traces -q --partial all.nsxd
 run report "$b/nsys-explain" fleet all.nsxd --json

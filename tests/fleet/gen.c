@@ -15,8 +15,10 @@
  * the fault costs.
  *
  * usage: gen DIR FAULT [ranks=32 hosts=4 steps=20 colls=30 tp=1 seed=1 lost=0
- *        format=trace|digest one_file=0 strength=100 speeds=0 skew=5
+ *        format=trace|digest traces=0 one_file=0 strength=100 speeds=0 skew=5
  *        payload=0 root=0]
+ * traces: of a job in digests so many ranks, evenly spread, are traces instead, and
+ * their digests lie in DIR/direct
  */
 #include <errno.h>
 #include <math.h>
@@ -29,6 +31,7 @@
 
 #define FORWARD 6
 #define MS INT64_C(1000000)
+#define HOST_NAME "node%03d"
 #define UTC INT64_C(1757000000000000000)
 #define SYSTEM INT64_C(812345000000000)
 
@@ -54,7 +57,7 @@ enum { FWD = NOPS, BWD, OPT };
 enum { STREAM_COMPUTE = 7, STREAM_DP = 20, STREAM_TP = 24 };
 
 static struct {
-	int ranks, hosts, steps, colls, tp, lost, one_file, culprit;
+	int ranks, hosts, steps, colls, tp, lost, traces, one_file, culprit;
 	int strength; /* of the fault, percent                               */
 	int speeds;   /* of GPUs: the slowest takes this much longer, 0.1 %  */
 	int root;     /* a step begins with a broadcast                      */
@@ -83,6 +86,9 @@ struct rank {
 	int64_t free_at; /* host */
 	int64_t compute, comm;
 	int64_t from; /* capture begins */
+	int is_traced; /* kernels that compute are wanted, too */
+	struct span { int64_t start, end; } *busy; /* kernels of the step */
+	size_t nbusy;
 };
 
 static uint64_t mix(uint64_t x)
@@ -120,10 +126,16 @@ static int is_culprit(int rank)
 					rank == job.culprit;
 }
 
-static void emit(struct rank *r, int64_t start, int64_t end, int name,
-		 int stream, int64_t hidden_until)
+static int is_traced(int rank)
 {
-	if (job.is_digest && stream == STREAM_COMPUTE)
+	return !job.is_digest ||
+	       (job.traces && rank % (job.ranks / job.traces) == 0);
+}
+
+static void emit(struct rank *r, int64_t start, int64_t end, int name,
+		 int stream)
+{
+	if (!r->is_traced && stream == STREAM_COMPUTE)
 		return;
 	if (r->n == r->cap) {
 		r->cap = r->cap ? 2 * r->cap : 1024;
@@ -131,11 +143,8 @@ static void emit(struct rank *r, int64_t start, int64_t end, int name,
 		if (!r->v)
 			abort();
 	}
-	r->v[r->n++] = (struct event){
-		start, end, (uint8_t)name, (uint8_t)stream,
-		(uint8_t)(255 * (end - (hidden_until > start ?
-			hidden_until < end ? hidden_until : end : start)) /
-			(end - start))};
+	r->v[r->n++] = (struct event){start, end, (uint8_t)name,
+				      (uint8_t)stream, 255};
 }
 
 /* Job -----------------------------------------------------------------------------*/
@@ -181,7 +190,8 @@ static void compute(struct rank *v, int r, int s, int i, int64_t ns, int name,
 	int64_t start = x->compute + 1000;
 
 	x->compute = start + (int64_t)((double)ns * factor(r, s, i, with_fault));
-	emit(x, start, x->compute, name, STREAM_COMPUTE, 0);
+	emit(x, start, x->compute, name, STREAM_COMPUTE);
+	x->busy[x->nbusy++] = (struct span){start, x->compute};
 	x->step[s].kernels++;
 	x->step[s].kernel_ns += x->compute - start;
 }
@@ -205,7 +215,7 @@ static void collective(struct rank *v, int s, int first, int by, int end, int op
 		if (start < v[r].comm + 1100)
 			start = v[r].comm + 1100;
 		/* The backward pass runs on beside it: see hide(). */
-		emit(&v[r], start, last + transfer, op, stream, 0);
+		emit(&v[r], start, last + transfer, op, stream);
 		v[r].comm = last + transfer;
 		if (!async) {
 			v[r].compute = v[r].comm;
@@ -226,23 +236,31 @@ static void broadcast(struct rank *v, int s)
 		else
 			data = root->comm > start ? root->comm : start;
 		data += 30000;
-		emit(x, start, data, BROADCAST, STREAM_DP, 0);
+		emit(x, start, data, BROADCAST, STREAM_DP);
 		x->step[s].exposed_ns += data - start;
 		x->compute = x->comm = data;
 	}
 }
 
-static void hide(struct rank *x, size_t from, int64_t compute_end,
-		 struct step *step)
+/* What runs beside the backward pass is exposed where no kernel of it runs. */
+static void hide(struct rank *x, size_t from, struct step *step)
 {
+	size_t first = 0;
+
 	for (size_t i = from; i < x->n; i++) {
 		struct event *e = &x->v[i];
-		int64_t shown;
+		int64_t shown = e->end - e->start;
 
 		if (e->stream != STREAM_DP)
 			continue;
-		shown = e->end - (compute_end > e->start ?
-			compute_end < e->end ? compute_end : e->end : e->start);
+		while (first < x->nbusy && x->busy[first].end <= e->start)
+			first++;
+		for (size_t k = first; k < x->nbusy &&
+				       x->busy[k].start < e->end; k++)
+			shown -= (x->busy[k].end < e->end ? x->busy[k].end :
+							    e->end) -
+				 (x->busy[k].start > e->start ?
+					  x->busy[k].start : e->start);
 		e->exposed = (uint8_t)(255 * shown / (e->end - e->start));
 		step->exposed_ns += shown;
 	}
@@ -259,6 +277,7 @@ static void start_step(struct rank *v, int r, int s, int with_fault)
 		st->data += of_fault(1.5e6);
 	st->launch = st->data + 5000 + extra_host(r, s, with_fault);
 	st->gpu = x->compute = x->comm = st->launch + 10000;
+	x->nbusy = 0;
 }
 
 static void run_step(struct rank *v, int s, int with_fault, size_t *mark)
@@ -300,7 +319,7 @@ static void run_step(struct rank *v, int s, int with_fault, size_t *mark)
 			compute(v, job.culprit, s, 900 + i, of_fault(7e5),
 				BWD, 1);
 	for (int r = 0; r < job.ranks; r++)
-		hide(&v[r], mark[r], v[r].compute, &v[r].step[s]);
+		hide(&v[r], mark[r], &v[r].step[s]);
 	for (int op = REDUCESCATTER; op <= ALLGATHER; op++) {
 		for (int g = 0; g < job.tp; g++)
 			collective(v, s, g, job.tp, job.ranks, op, STREAM_DP,
@@ -309,10 +328,6 @@ static void run_step(struct rank *v, int s, int with_fault, size_t *mark)
 			compute(v, r, s, 950, 800000, OPT, with_fault);
 	}
 	for (int r = 0; r < job.ranks; r++) {
-		for (size_t i = v[r].n; i-- > mark[r] && v[r].v[i].name != BWD;)
-			if (v[r].v[i].stream == STREAM_DP &&
-			    v[r].v[i].name != ALLREDUCE)
-				v[r].v[i].exposed = 255;
 		v[r].step[s].end = v[r].comm;
 		v[r].free_at = v[r].comm + 8000;
 	}
@@ -327,8 +342,11 @@ static struct rank *simulate(int with_fault)
 		abort();
 	for (int r = 0; r < job.ranks; r++) {
 		v[r].step = calloc((size_t)job.steps, sizeof(*v[r].step));
+		v[r].busy = calloc((size_t)job.colls + FORWARD + 8,
+				   sizeof(*v[r].busy));
 		v[r].from = (int64_t)(30e6 * uniform(r, -1, 5));
 		v[r].free_at = 40 * MS;
+		v[r].is_traced = with_fault && is_traced(r);
 	}
 	for (int s = 0; s < job.steps; s++) {
 		run_step(v, s, with_fault, mark);
@@ -345,6 +363,7 @@ static void free_job(struct rank *v)
 	for (int r = 0; r < job.ranks; r++) {
 		free(v[r].v);
 		free(v[r].step);
+		free(v[r].busy);
 	}
 	free(v);
 }
@@ -578,7 +597,7 @@ static void write_trace(const char *path, const struct rank *v, int first,
 	sql = sqlite3_mprintf(
 		"INSERT INTO TARGET_INFO_SESSION_START_TIME VALUES (%lld,%lld);"
 		"INSERT INTO TARGET_INFO_SYSTEM_ENV VALUES ('Hostname',"
-		"'node%03d');"
+		"'" HOST_NAME "');"
 		"INSERT INTO META_DATA_CAPTURE VALUES ('ENVIRONMENT_VARIABLE',"
 		"'WORLD_SIZE=%d'),('ENVIRONMENT_VARIABLE','RANK=%d'),"
 		"('ENVIRONMENT_VARIABLE','TOKEN=never-print-me')",
@@ -594,6 +613,12 @@ static void write_trace(const char *path, const struct rank *v, int first,
 
 /* Digests --------------------------------------------------------------------------*/
 
+/* A step begins with its first kernel. */
+static int64_t begin(const struct rank *v, int r, int s)
+{
+	return local(v, r, v[r].step[s].gpu + (job.root ? 1200 : 1000));
+}
+
 static void fill_steps(struct nsx_digest *d, const struct rank *v, int r)
 {
 	d->steps = nsx_arena_get(d->arena, (size_t)job.steps *
@@ -601,13 +626,12 @@ static void fill_steps(struct nsx_digest *d, const struct rank *v, int r)
 	for (int s = 0; s < job.steps; s++) {
 		const struct step *st = &v[r].step[s];
 		struct nsx_dstep *x = &d->steps[d->nsteps];
-		int64_t end = s + 1 < job.steps ? v[r].step[s + 1].host :
-						  st->end + 100000;
 
 		if (st->host < v[r].from)
 			continue;
-		x->start_ns = local(v, r, st->host);
-		x->wall_ns = local(v, r, end) - x->start_ns;
+		x->start_ns = begin(v, r, s);
+		x->wall_ns = (s + 1 < job.steps ? begin(v, r, s + 1) :
+			local(v, r, st->end + 100000)) - x->start_ns;
 		x->part_ns[NSX_P_COMPUTE_ONLY] = st->kernel_ns;
 		x->part_ns[NSX_P_COMM_EXPOSED] = st->exposed_ns;
 		x->part_ns[NSX_P_IDLE] = x->wall_ns - st->kernel_ns -
@@ -680,11 +704,13 @@ static void write_digest(const char *path, const struct rank *v, int r)
 	struct nsx_digest *d = nsx_arena_get(a, sizeof(*d));
 	struct nsx_target to;
 	struct nsx_err err;
+	char host[16];
 
+	snprintf(host, sizeof(host), HOST_NAME, host_of(r));
 	*d = (struct nsx_digest){
 		.arena = a, .rank = r, .rank_from = NSX_RANK_ENV,
 		.world = job.ranks, .detail = NSX_DETAIL_COLLS,
-		.who = mix((uint64_t)r + 1), .host = mix((uint64_t)host_of(r) + 1),
+		.who = mix((uint64_t)r + 1), .host = nsx_hash(host, strlen(host)),
 		.gpu_model = "", .product = "", .schema = "", .method = "nvtx",
 		.unit = "step", .peak_bytes = -1,
 		.pid = pid_of(r), .utc_ns = stamp(v, r), .system_ns = steady(v, r),
@@ -747,6 +773,7 @@ static int read_options(int argc, char **argv)
 	} ints[] = {{"ranks", &job.ranks}, {"hosts", &job.hosts},
 		    {"steps", &job.steps}, {"colls", &job.colls},
 		    {"tp", &job.tp}, {"lost", &job.lost},
+		    {"traces", &job.traces},
 		    {"one_file", &job.one_file}, {"strength", &job.strength},
 		    {"speeds", &job.speeds}, {"skew", &job.skew},
 		    {"payload", &job.payload}, {"root", &job.root}};
@@ -773,9 +800,19 @@ static int read_options(int argc, char **argv)
 	for (int k = 0; k < NFAULTS; k++)
 		if (!strcmp(argv[2], faults[k])) {
 			job.fault = (enum fault)k;
-			return job.ranks % job.tp || job.colls < 3 ? -1 : 0;
+			return job.ranks % job.tp || job.colls < 3 ||
+			       job.traces > job.ranks ? -1 : 0;
 		}
 	return -1;
+}
+
+static void make_folder(const char *dir, const char *name)
+{
+	char path[4096];
+
+	snprintf(path, sizeof(path), "%s%s", dir, name);
+	if (mkdir(path, 0777) && errno != EEXIST)
+		exit(1);
 }
 
 int main(int argc, char **argv)
@@ -788,11 +825,10 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	job.culprit = (int)(mix(job.seed) % (uint64_t)job.ranks);
-	if (mkdir(argv[1], 0777) && errno != EEXIST)
-		return 1;
-	snprintf(path, sizeof(path), "%s/traces", argv[1]);
-	if (mkdir(path, 0777) && errno != EEXIST)
-		return 1;
+	make_folder(argv[1], "");
+	make_folder(argv[1], "/traces");
+	if (job.traces)
+		make_folder(argv[1], "/direct");
 	without = simulate(0);
 	with = simulate(1);
 	write_truth(argv[1], with, without);
@@ -804,12 +840,14 @@ int main(int argc, char **argv)
 			continue;
 		}
 		snprintf(path, sizeof(path), "%s/traces/rank%04d.%s", argv[1], r,
-			 job.is_digest ? "nsxd" : "sqlite");
-		if (job.is_digest)
-			write_digest(path, with, r);
-		else
+			 is_traced(r) ? "sqlite" : "nsxd");
+		if (is_traced(r))
 			write_trace(path, with, r,
 				    job.one_file ? job.ranks : r + 1);
+		snprintf(path, sizeof(path), "%s/%s/rank%04d.nsxd", argv[1],
+			 is_traced(r) ? "direct" : "traces", r);
+		if (job.is_digest)
+			write_digest(path, with, r);
 	}
 	free_job(with);
 	return 0;

@@ -40,6 +40,12 @@ planted tp4_lost imbalance ranks=64 hosts=8 tp=4 lost=6 strength=50 seed=31
 planted tp_lost imbalance ranks=32 hosts=4 tp=2 lost=3 seed=24
 planted skewed none ranks=16 hosts=4 tp=2 skew=3000 seed=22
 planted weak cpu_late ranks=12 hosts=3 strength=45 speeds=5 seed=23
+keep=1; planted mixed data_late ranks=8 hosts=2 format=digest traces=2 colls=100; keep=
+for f in mixed/traces/*.sqlite; do
+	"$prog" digest "$f" -q -o cut.nsxd
+	f=${f##*/}; ok "digest of $f as made directly" "$b/fleet-same" cut.nsxd "mixed/direct/${f%.sqlite}.nsxd"
+done
+rm -rf mixed
 planted tp_calm gpu_slow ranks=64 hosts=8 tp=2 steps=30 seed=3
 
 # A pipeline: a slow rank, one that nobody waits for, a slow stage, and what cannot

@@ -1,0 +1,109 @@
+/* same.c - whether two digests of a rank agree: one that was cut from its trace,
+ * and the one that gen.c made of the same job.
+ *
+ * Who and where the rank is, its steps and every collective agree to the nanosecond.
+ * What was exposed of a collective is kept in 255ths of its length: it may differ
+ * by one of them.  Sums over a step are of true time in gen.c: clocks drift by up
+ * to 20 ppm, and each event is rounded.  The last step is left out, which no next
+ * one ends.
+ *
+ * usage: same CUT.nsxd DIRECT.nsxd  prints what differs; exit 1 if anything does
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "fleet/digest.h"
+
+static const char *path;
+static int wrong;
+
+static void expect(const char *what, size_t i, int64_t cut, int64_t direct,
+		   int64_t within)
+{
+	enum { MOST_SHOWN = 10 };
+
+	if (llabs(cut - direct) <= within || wrong++ > MOST_SHOWN)
+		return;
+	printf("%s: %s %zu: %" PRId64 ", not %" PRId64 "\n", path, what, i, cut,
+	       direct);
+}
+
+static void compare_steps(const struct nsx_digest *a, const struct nsx_digest *b)
+{
+	expect("number of steps", 0, (int64_t)a->nsteps, (int64_t)b->nsteps, 0);
+	for (size_t i = 0; i + 1 < a->nsteps && i + 1 < b->nsteps; i++) {
+		const struct nsx_dstep *x = &a->steps[i], *y = &b->steps[i];
+		int64_t within_ns = y->wall_ns / 50000 + 2 * y->kernels;
+
+		expect("start of step", i, x->start_ns, y->start_ns, 0);
+		expect("length of step", i, x->wall_ns, y->wall_ns, 0);
+		expect("kernels of step", i, x->kernels, y->kernels, 0);
+		expect("kernel time of step", i, x->kernel_ns, y->kernel_ns,
+		       within_ns);
+		expect("exposed communication of step", i,
+		       x->part_ns[NSX_P_COMM_EXPOSED],
+		       y->part_ns[NSX_P_COMM_EXPOSED], within_ns);
+	}
+}
+
+static void compare_channels(const struct nsx_dchannel *a,
+			     const struct nsx_dchannel *b)
+{
+	expect("stream", 0, a->stream, b->stream, 0);
+	expect("number of collectives", 0, (int64_t)a->n, (int64_t)b->n, 0);
+	for (size_t i = 0; i < a->n && i < b->n; i++) {
+		expect("kind of collective", i,
+		       strcmp(a->ops[a->code[i]].name, b->ops[b->code[i]].name),
+		       0, 0);
+		expect("start of collective", i, nsx_coll_start(a, i),
+		       nsx_coll_start(b, i), 0);
+		expect("length of collective", i, nsx_coll_ns(a, i),
+		       nsx_coll_ns(b, i), 0);
+		expect("exposed part of collective", i, a->exposed[i],
+		       b->exposed[i], 1);
+	}
+}
+
+static struct nsx_digest *read_one(const char *name)
+{
+	struct nsx_digest **v, *ret;
+	struct nsx_err err;
+	size_t n;
+
+	if (nsx_digest_read(name, &v, &n, &err)) {
+		fprintf(stderr, "same: %s\n", err.msg);
+		exit(1);
+	}
+	ret = v[0];
+	while (n > 1)
+		nsx_digest_free(v[--n]);
+	free(v);
+	return ret;
+}
+
+int main(int argc, char **argv)
+{
+	struct nsx_digest *a, *b;
+
+	if (argc != 3) {
+		fprintf(stderr, "usage: same CUT.nsxd DIRECT.nsxd\n");
+		return 2;
+	}
+	path = argv[1];
+	a = read_one(argv[1]);
+	b = read_one(argv[2]);
+	expect("rank", 0, a->rank, b->rank, 0);
+	expect("ranks of the job", 0, a->world, b->world, 0);
+	expect("host", 0, a->host != b->host, 0, 0);
+	expect("zero of the clock", 0, a->utc_ns, b->utc_ns, 0);
+	expect("zero of the steady clock", 0, a->system_ns, b->system_ns, 0);
+	compare_steps(a, b);
+	expect("number of channels", 0, (int64_t)a->nchannels,
+	       (int64_t)b->nchannels, 0);
+	for (size_t i = 0; i < a->nchannels && i < b->nchannels; i++)
+		compare_channels(&a->channels[i], &b->channels[i]);
+	nsx_digest_free(a);
+	nsx_digest_free(b);
+	return wrong > 0;
+}
