@@ -7,7 +7,7 @@
 #include "fleet/report.h"
 #include "report/text.h"
 
-enum { MOST_FINDINGS = 40, MOST_DESYNCS = 8, MOST_NAMED = 64 };
+enum { MOST_FINDINGS = 40, MOST_DESYNCS = 8, MOST_NAMED_BYTES = 512 };
 
 const char *nsx_rank_list(const struct nsx_fleet *f, const uint32_t *v,
 			  size_t n, struct nsx_arena *a)
@@ -18,7 +18,7 @@ const char *nsx_rank_list(const struct nsx_fleet *f, const uint32_t *v,
 	for (size_t i = 0, next; i < n; i = next) {
 		long long first = f->rank[v[i]].number, last = first;
 
-		if (b.n > 8 * MOST_NAMED) {
+		if (b.n > MOST_NAMED_BYTES) {
 			nsx_buf_printf(&b, " and %zu more", n - i);
 			break;
 		}
@@ -369,7 +369,7 @@ static void say_desync(struct nsx_freport *r, const struct nsx_desync *d)
 	long long rank = (long long)r->f->rank[d->rank].number;
 	struct nsx_ffinding *x = add(r, "desync", "communication");
 	const struct nsx_fcomm *c = &r->f->comm[d->comm];
-	uint32_t *v = nsx_arena_get(a, c->n * 4);
+	uint32_t *v = nsx_arena_get(a, c->n * sizeof(*v));
 
 	x->ranks = &d->rank;
 	x->n = 1;
@@ -428,7 +428,7 @@ static const char *missing_list(const struct nsx_freport *r, int64_t *ret_n)
 			at++;
 		if (at < f->nranks && f->rank[at].number == i)
 			continue;
-		if (b.n < 8 * MOST_NAMED)
+		if (b.n < MOST_NAMED_BYTES)
 			nsx_buf_printf(&b, "%s%lld", b.n ? ", " : "",
 				       (long long)i);
 		++*ret_n;
