@@ -428,6 +428,15 @@ static void add_clock(struct page *p, const struct nsx_budget *x)
 				    "apart: which of them changed, copies by "
 				    "direction and compute time by range stand "
 				    "in a comparison of the traces.\n\n");
+		if (p->d->has_job)
+			nsx_buf_adds(&p->b, "Nor do they tell which part of a "
+					    "collective was exposed, so that "
+					    "communication is not split into "
+					    "transfer and waiting for a rank: a "
+					    "comparison of the traces does that; "
+					    "`nsys-explain fleet`, on the digests "
+					    "of one side, tells which rank the "
+					    "others wait for.\n\n");
 		return;
 	}
 	nsx_buf_printf(&p->b, "%s on both sides (%.0f %% of the compute time "
