@@ -41,7 +41,7 @@ static bool is_tied(const struct nsx_frank *r)
 static int list_clocks(struct clocks *c, struct nsx_err *err)
 {
 	struct nsx_fleet *f = c->f;
-	uint32_t *of_host = nsx_arena_get(c->a, f->nhosts * 4);
+	uint32_t *of_host = nsx_arena_get(c->a, f->nhosts * sizeof(*of_host));
 	double *v = nsx_arena_get(c->a, f->nranks * sizeof(*v));
 
 	f->clock = nsx_arena_try_array(f->arena, f->nranks, sizeof(*f->clock),

@@ -5,6 +5,7 @@
  * is the time in which no kernel of its rank computed; of an MPI call that in
  * which the GPU was idle.
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/group.h"
@@ -79,7 +80,7 @@ static int64_t round_bytes(int64_t bytes)
 static uint8_t share_of(int64_t part_ns, int64_t whole_ns)
 {
 	return whole_ns <= 0 ? 0 :
-	       (uint8_t)(255 * (double)part_ns / (double)whole_ns + 0.5);
+	       (uint8_t)lround(255 * (double)part_ns / (double)whole_ns);
 }
 
 static int add_event(struct events *l, const struct event *e,

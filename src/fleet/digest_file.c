@@ -22,12 +22,12 @@ enum kind { INT, HASH, TEXT, BOOL, NAME, BLOB };
 
 struct column {
 	const char *name;
-	enum kind kind;
-	size_t offset;
 	const char *help;
-	int64_t least;		  /* INT                                     */
+	enum kind kind;
+	unsigned n;		  /* of names                                */
 	const char *const *names; /* NAME: the words; INT: one column each   */
-	unsigned n;
+	size_t offset;
+	int64_t least;		  /* INT                                     */
 };
 struct table {
 	const char *name, *help;
@@ -659,7 +659,7 @@ int nsx_digest_write(struct nsx_target *to, struct nsx_digest *const *v,
 		     size_t n, size_t *ret_size, struct nsx_err *err)
 {
 	struct nsx_digest_writer *w = NULL;
-	const void *image;
+	const void *image = NULL;
 	size_t size = 0;
 	int rc = nsx_digest_writer_new(&w, err);
 

@@ -75,13 +75,12 @@ static int add_lines(struct list *l, const char *path, struct nsx_err *err)
 	FILE *f = fopen(path, "re");
 	char *line = NULL;
 	size_t cap = 0;
-	ssize_t n;
 	int rc = 0;
 
 	if (!f)
 		return nsx_fail(err, NSX_E_IO, "cannot read the list '%s': %s",
 				path, strerror(errno));
-	while (!rc && (n = getline(&line, &cap, f)) > 0) {
+	while (!rc && getline(&line, &cap, f) > 0) {
 		line[strcspn(line, "\r\n")] = '\0';
 		if (*line)
 			rc = add_any(l, line, err);

@@ -96,7 +96,7 @@ static void judge(struct nsx_fleet *f, const struct nsx_family *fam,
 int nsx_fleet_links(struct nsx_fleet *f, struct nsx_err *err)
 {
 	struct nsx_arena *a = nsx_arena_new();
-	double *v = nsx_arena_get(a, 3 * (f->ncomms + 1) * sizeof(*v));
+	double *v = nsx_arena_get(a, ((size_t)f->ncomms + 1) * 3 * sizeof(*v));
 
 	f->link = nsx_arena_try_array(f->arena, f->ncomms, sizeof(*f->link),
 				      "links", err);

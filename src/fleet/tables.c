@@ -426,7 +426,7 @@ static int fill_comm(struct nsx_freport *r, uint32_t comm, struct nsx_table *t,
 	const struct nsx_fcomm *c = &f->comm[comm];
 	struct nsx_arena *a = nsx_arena_new();
 	struct op_sum sum[MOST_OPS];
-	uint32_t *ranks = nsx_arena_get(a, c->n * 4);
+	uint32_t *ranks = nsx_arena_get(a, c->n * sizeof(*ranks));
 	int64_t *ns = nsx_arena_get(a, sizeof(*ns) * NSX_LENGTHS * c->n);
 	size_t n = 0, first = c->first + !c->is_of_one;
 	int rc = 0;
@@ -497,7 +497,7 @@ static int fill_clocks(struct nsx_freport *r, struct nsx_table *t,
 		       struct nsx_err *err)
 {
 	const struct nsx_fleet *f = r->f;
-	uint32_t *on = nsx_arena_get(r->arena, f->nranks * 4);
+	uint32_t *on = nsx_arena_get(r->arena, f->nranks * sizeof(*on));
 
 	for (uint32_t k = 0; k < f->nclocks; k++) {
 		const struct nsx_fclock *c = &f->clock[k];
