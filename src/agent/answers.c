@@ -55,8 +55,7 @@ static struct nsx_report *find_loaded(void *ctx, const char *path)
 	  "regression, improvement, neutral or inconclusive")                 \
 	X(S_WHY, "why", STR, "where the verdict is not obvious")
 NSX_COLUMNS(step_cols, STEP_COLUMNS);
-const struct nsx_layout nsx_step_layout = {.key = "steps",
-					      NSX_COLS(step_cols)};
+const struct nsx_layout nsx_step_layout = {.key = "steps", NSX_COLS(step_cols)};
 
 static int add_step(struct nsx_answer *a, struct nsx_table *t, const char *gpu,
 		    const struct nsx_step *s, struct nsx_err *err)
@@ -258,14 +257,14 @@ static const struct topic {
 	X(T_NSYS, "nsys_command", STR, "with nsys itself")
 NSX_COLUMNS(topic_cols, TOPIC_COLUMNS);
 const struct nsx_layout nsx_topic_layout = {.key = "captures",
-					       NSX_COLS(topic_cols)};
+					    NSX_COLS(topic_cols)};
 
 #define LACK_COLUMNS(X)                                                       \
 	X(L_SECTION, "section", STR, "an analysis of the report")             \
 	X(L_REASON, "reason", STR, "why this trace has no answer")
 NSX_COLUMNS(lack_cols, LACK_COLUMNS);
 const struct nsx_layout nsx_lack_layout = {.key = "unanswered",
-					      NSX_COLS(lack_cols)};
+					   NSX_COLS(lack_cols)};
 
 static int add_lacks(struct nsx_answer *a, struct nsx_err *err)
 {

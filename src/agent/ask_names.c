@@ -71,8 +71,7 @@ static void sum_ranges(const struct nsx_census *c, nsx_str name,
 			s->longest_ns = p->longest_ns;
 			s->longest_at = p->longest_at;
 		}
-		s->count.n += p->count.n;
-		s->count.ns += p->count.ns;
+		nsx_count_add(&s->count, p->count.n, p->count.ns);
 	}
 }
 
@@ -88,8 +87,7 @@ static int sum_work(struct nsx_answer *a, const struct nsx_census *c,
 
 		if (!inside[c->places.keys[i].a])
 			continue;
-		ret->n += p->count.n;
-		ret->ns += p->count.ns;
+		nsx_count_add(ret, p->count.n, p->count.ns);
 		if (nsx_tally_op(tally, 0, p->op, "operation", &p->count, err)) {
 			nsx_tally_free(tally);
 			return err->rc;
@@ -166,7 +164,7 @@ int nsx_ask_range(struct nsx_answer *a, struct nsx_err *err)
 	X(K_MEAN, "mean_ns", I64, "total / calls")
 NSX_COLUMNS(shape_cols, SHAPE_COLUMNS);
 const struct nsx_layout nsx_kernel_shape_layout = {.key = "shapes",
-					       NSX_COLS(shape_cols)};
+						   NSX_COLS(shape_cols)};
 
 static const char *dims(struct nsx_answer *a, const uint32_t *v)
 {
@@ -270,10 +268,8 @@ static void sum_kernels(const struct nsx_trace *t, const struct nsx_census *c,
 			continue;
 		if (!k->all.n || is_longer(t, w->op, k->longest))
 			k->longest = w->op;
-		for (unsigned s = 0; s < ARRAY_LEN(sums); s++) {
-			sums[s]->n += w->count.n;
-			sums[s]->ns += w->count.ns;
-		}
+		for (unsigned s = 0; s < ARRAY_LEN(sums); s++)
+			nsx_count_add(sums[s], w->count.n, w->count.ns);
 	}
 }
 

@@ -18,7 +18,8 @@
 	X(PRICE, "price", STR, "replayed, measured or assumed")               \
 	X(TITLE, "title", STR, "what it is", .is_prose = true)
 NSX_COLUMNS(cols, COLUMNS);
-const struct nsx_layout nsx_asked_findings_layout = {.key = "findings", NSX_COLS(cols)};
+const struct nsx_layout nsx_asked_findings_layout = {.key = "findings",
+						     NSX_COLS(cols)};
 
 static void lead_to_findings(struct nsx_answer *a)
 {
@@ -70,7 +71,7 @@ int nsx_ask_findings(struct nsx_answer *a, struct nsx_err *err)
 	X(V_REMEDY, "remedy", STR, "the first thing to try", .is_prose = true)
 NSX_COLUMNS(verdict_cols, VERDICT_COLUMNS);
 const struct nsx_layout nsx_verdict_layout = {.key = "findings",
-						 NSX_COLS(verdict_cols)};
+					      NSX_COLS(verdict_cols)};
 
 static int add_dearest(struct nsx_answer *a, struct nsx_err *err)
 {

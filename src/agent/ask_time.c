@@ -46,8 +46,7 @@ static bool has_gpu_work(const struct nsx_answer *a)
 	X(AT_SINCE, "start_ns", I64, "on the trace's clock")                  \
 	X(AT_FOR, "duration_ns", I64, "whole length")
 NSX_COLUMNS(at_cols, AT_COLUMNS);
-const struct nsx_layout nsx_at_layout = {.key = "running",
-					    NSX_COLS(at_cols)};
+const struct nsx_layout nsx_at_layout = {.key = "running", NSX_COLS(at_cols)};
 
 static int add_at(struct nsx_table *t, const char *where, const char *what,
 		  int64_t start_ns, int64_t length_ns, struct nsx_err *err)
@@ -209,7 +208,11 @@ static void tell_classes(struct nsx_answer *a, const struct nsx_window *w)
 
 static int64_t gpu_time(const struct nsx_trace *t, const struct nsx_window *w)
 {
-	return (w->end_ns - w->start_ns) * (int64_t)t->ndevices;
+	int64_t sum_ns = 0;
+
+	for (uint32_t d = 0; d < t->ndevices; d++)
+		nsx_add_to(&sum_ns, w->end_ns - w->start_ns);
+	return sum_ns;
 }
 
 static int tally_ops(struct nsx_answer *a, const struct nsx_census *c,
@@ -332,8 +335,7 @@ int nsx_ask_window(struct nsx_answer *a, struct nsx_err *err)
 	X(GAP_DETAIL, "detail", STR, "call, range or operation")              \
 	X(GAP_NEXT, "next_op", STR, "the operation that ends it")
 NSX_COLUMNS(gap_cols, GAP_COLUMNS);
-const struct nsx_layout nsx_gap_layout = {.key = "gaps",
-					     NSX_COLS(gap_cols)};
+const struct nsx_layout nsx_gap_layout = {.key = "gaps", NSX_COLS(gap_cols)};
 
 struct found_gap {
 	struct nsx_gap gap;

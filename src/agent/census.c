@@ -15,12 +15,6 @@ struct builder {
 	size_t last_cap;
 };
 
-static void count(struct nsx_count *c, int64_t ns)
-{
-	c->n++;
-	c->ns += ns;
-}
-
 /* Blocks --------------------------------------------------------------------------*/
 
 /* Adds to the row of a group in the block that begins at row `from`. */
@@ -41,7 +35,7 @@ static int count_row(struct builder *b, struct nsx_blocks *x, size_t from,
 	}
 	row = &x->row[b->last[group] - 1];
 	row->n++;
-	row->ns += ns;
+	nsx_add_to(&row->ns, ns);
 	return 0;
 }
 
@@ -59,10 +53,9 @@ static int begin_blocks(struct builder *b, struct nsx_blocks *x, size_t n,
 static void add_block(const struct nsx_blocks *x, size_t block,
 		      struct nsx_count *sums)
 {
-	for (size_t i = x->at[block]; i < x->at[block + 1]; i++) {
-		sums[x->row[i].group].n += x->row[i].n;
-		sums[x->row[i].group].ns += x->row[i].ns;
-	}
+	for (size_t i = x->at[block]; i < x->at[block + 1]; i++)
+		nsx_count_add(&sums[x->row[i].group], x->row[i].n,
+			      x->row[i].ns);
 }
 
 /* GPU work ------------------------------------------------------------------------*/
@@ -115,7 +108,7 @@ static int count_place(struct builder *b, size_t op, int64_t ns,
 		     "sums", err))
 		return err->rc;
 	c->place[i].op = (uint32_t)op;
-	count(&c->place[i].count, ns);
+	nsx_count_add(&c->place[i].count, 1, ns);
 	return 0;
 }
 
@@ -140,7 +133,7 @@ static int count_op(struct builder *b, struct nsx_blocks *x, size_t from,
 	if (!work->count.n || ns > nsx_op_ns(&b->t->ops, work->op))
 		work->op = (uint32_t)op;
 	work->launcher = launcher;
-	count(&work->count, ns);
+	nsx_count_add(&work->count, 1, ns);
 	return count_row(b, x, from, i, ns, err) || count_place(b, op, ns, err) ?
 		       err->rc : 0;
 }
@@ -190,8 +183,9 @@ static void add_ops(const struct nsx_census *c, const struct nsx_trace *t,
 		    (start < w->start_ns && end <= w->start_ns))
 			continue;
 		key = work_key(t, i, nsx_group_find(&c->launchers, key.a, key.b));
-		count(&by_work[nsx_group_find(&c->works, key.a, key.b)],
-		      NSX_MIN(end, w->end_ns) - NSX_MAX(start, w->start_ns));
+		nsx_count_add(&by_work[nsx_group_find(&c->works, key.a, key.b)],
+			      1, NSX_MIN(end, w->end_ns) -
+					 NSX_MAX(start, w->start_ns));
 	}
 }
 
@@ -277,8 +271,8 @@ static void add_pieces(const struct nsx_census *c, const struct nsx_idle *idle,
 			     NSX_MAX(p.start_ns, w->start_ns);
 
 		if (ns > 0)
-			count(&by_cause[nsx_group_find(&c->causes, p.cause,
-						       p.detail)], ns);
+			nsx_count_add(&by_cause[nsx_group_find(&c->causes, p.cause,
+						       p.detail)], 1, ns);
 	}
 }
 
@@ -325,7 +319,7 @@ static int count_calls(struct builder *b, uint32_t thread, struct nsx_err *err)
 		    nsx_grow(&c->call, &b->calls_cap, c->calls.n,
 			     sizeof(*c->call), "sums", err))
 			return err->rc;
-		count(&c->call[k], nsx_call_ns(calls, i));
+		nsx_count_add(&c->call[k], 1, nsx_call_ns(calls, i));
 	}
 	return nsx_stopped(err);
 }
@@ -356,7 +350,7 @@ static int count_ranges(struct builder *b, struct nsx_err *err)
 			c->path[k].longest_ns = ns;
 			c->path[k].longest_at = nsx_range_start(x, i);
 		}
-		count(&c->path[k].count, ns);
+		nsx_count_add(&c->path[k].count, 1, ns);
 	}
 	return nsx_stopped(err);
 }

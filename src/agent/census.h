@@ -9,11 +9,18 @@
 #define NSX_CENSUS_H
 
 #include "base/group.h"
+#include "base/stat.h"
 #include "facts/facts.h"
 
 struct nsx_count {
 	int64_t n, ns;
 };
+/* Lengths of a damaged file may add up to more than there is room for. */
+static inline void nsx_count_add(struct nsx_count *sum, int64_t n, int64_t ns)
+{
+	sum->n += n;
+	nsx_add_to(&sum->ns, ns);
+}
 struct nsx_work { /* operations of one stream, kind and shape, launched alike */
 	struct nsx_count count;
 	uint32_t launcher;

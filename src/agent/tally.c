@@ -65,8 +65,7 @@ int nsx_tally_add(struct nsx_tally *t, uint64_t a, uint64_t b,
 			return err->rc;
 		t->rows[t->n++] = (struct tally_row){.kind = kind, .name = text};
 	}
-	t->rows[i].count.n += count->n;
-	t->rows[i].count.ns += count->ns;
+	nsx_count_add(&t->rows[i].count, count->n, count->ns);
 	return 0;
 }
 

@@ -83,6 +83,13 @@ cp "$fix/iterations_nvtx.sqlite" "$work/many.sqlite"; chmod u+w "$work/many.sqli
 for _ in 1 2 3 4 5 6; do sqlite3 "$work/many.sqlite" 'INSERT INTO NVTX_EVENTS SELECT * FROM NVTX_EVENTS'; done
 refuses "there are 'step', 'forward', 'backward'\$" "$work/many.sqlite" range nothing
 
+# Lengths that add up to more than 2^63 - 1 ns are cut there, never wrapped.
+cp "$fix/synthetic.sqlite" "$work/long.sqlite"; chmod u+w "$work/long.sqlite"
+sqlite3 "$work/long.sqlite" 'UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET end = 1 << 61; INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL SELECT * FROM CUPTI_ACTIVITY_KIND_KERNEL'
+says ' 9223372036854775807 ' "$work/long.sqlite" kernel .
+says ' 9223372036854775807 ' "$work/long.sqlite" stream "$(sqlite3 "$work/long.sqlite" 'SELECT streamId FROM CUPTI_ACTIVITY_KIND_KERNEL LIMIT 1')"
+says ' 9223372036854775807 ' "$work/long.sqlite" window 1ns..2305843009213693951ns
+
 # Each question on files of all kinds; ALL=1 takes every fixture and trace.
 files=
 for name in synthetic hostile_names empty_tables no_tables_2021 case02_runtime_only two_rank_straggler iterations_nvtx zero_inverted_open; do
