@@ -485,6 +485,25 @@ static int join_by_price(struct calls *c, struct nsx_err *err)
 	return 0;
 }
 
+static void advise(const struct calls *c, const struct group *x,
+		   const struct words *say, const char *names,
+		   struct nsx_finding *f)
+{
+	size_t k = 0;
+
+	if (!strncmp(x->api, "cudaMallocAsync", 15))
+		f->recommendation[k++] =
+			"raise the pool's release threshold "
+			"(cudaMemPoolAttrReleaseThreshold): without it each "
+			"synchronisation gives the pool's memory back";
+	f->recommendation[k++] = nsx_tell(c->d->found, "%s%s%s", say->act,
+					  names, say->rest);
+	if (say->advice)
+		f->recommendation[k++] = say->advice;
+	if (say->pytorch && c->d->is_pytorch)
+		f->recommendation[k++] = say->pytorch;
+}
+
 static void propose(struct calls *c, const uint32_t *list, size_t n)
 {
 	const struct group *x = &c->v[list[0]];
@@ -519,7 +538,7 @@ static void propose(struct calls *c, const uint32_t *list, size_t n)
 	if (cost_ns)
 		f.evidence[k++] = nsx_tell(
 			l, "the GPU idles for %s after them",
-				 nsx_text_ns(l->arena, (double)cost_ns));
+			nsx_text_ns(l->arena, (double)cost_ns));
 	if (f.place)
 		f.evidence[k++] = nsx_tell(l, "most of their time is in %s",
 					   f.place);
@@ -532,28 +551,15 @@ static void propose(struct calls *c, const uint32_t *list, size_t n)
 		if (!f.place)
 			f.place = from;
 	}
-	k = 0;
-	if (!strncmp(x->api, "cudaMallocAsync", 15))
-		f.recommendation[k++] =
-			"raise the pool's release threshold "
-			"(cudaMemPoolAttrReleaseThreshold): without it each "
-			"synchronisation gives the pool's memory back";
-	f.recommendation[k++] = nsx_tell(l, "%s%s%s", say->act, names,
-					 say->rest);
-	if (say->advice)
-		f.recommendation[k++] = say->advice;
-	if (say->pytorch && c->d->is_pytorch)
-		f.recommendation[k++] = say->pytorch;
+	advise(c, x, say, names, &f);
 	if (say->barrier)
 		f.proof[0] = (struct nsx_evidence){
 			.csv = "barriers", .column = "total_time_ms",
 			.units = "ms",
 			.at = {{"barrier_kind", nsx_string(say->barrier)}}};
 	f.harmless = kind > SMALL_COPY ? NULL : nsx_tell(
-		l,
-				   "The host waits %s in %s, but without that "
-				   "the window would be no shorter",
-				   nsx_text_ns(l->arena, (double)ns), names);
+		l, "The host waits %s in %s, but without that the window would "
+		   "be no shorter", nsx_text_ns(l->arena, (double)ns), names);
 	nsx_found(l, &f);
 }
 

@@ -358,6 +358,26 @@ static const char *say_hot(struct nsx_detect *d, const struct nsx_winner *hot)
 			 nsx_frame_words(d, hot->frame));
 }
 
+static void advise_code(const struct nsx_detect *d, const char *code,
+			bool is_seen, bool of_helper, struct nsx_finding *f)
+{
+	f->recommendation[0] =
+		d->facts->run_kind == NSX_RUN_START_UP ?
+		"this is start-up, which is paid once: keep what is compiled or "
+		"read (a cache on disk), or leave it out of what is measured" :
+		of_helper ?
+		"prepare more than one step ahead, on several such threads, or "
+		"make it faster" :
+		code ?
+		nsx_tell(d->found, "take %s off the launching thread, or prepare "
+			 "the next step while the GPU works on this one", code) :
+		"take this code off the launching thread, or prepare the next "
+		"step while the GPU works on this one";
+	if (!is_seen)
+		f->recommendation[1] = "to see what it is: capture with NVTX "
+				       "ranges, or sample the CPU";
+}
+
 static int propose_code(struct launcher *x, const struct code *c,
 			struct nsx_err *err)
 {
@@ -398,16 +418,6 @@ static int propose_code(struct launcher *x, const struct code *c,
 			nsx_text_n(l->arena, c->rows.n, "stretch", "stretches"),
 			helper ? "that" : "the launching",
 			nsx_text_ns(l->arena, (double)c->rows.ns))},
-		.recommendation = {
-			code ? nsx_tell(l, "take %s off the launching thread, "
-					"or prepare the next step while the "
-					"GPU works on this one", code) :
-			       "take this code off the launching thread, or "
-			       "prepare the next step while the GPU works on "
-			       "this one",
-			code || hot.frame != NSX_NONE ? NULL :
-			       "to see what it is: capture with NVTX ranges, "
-			       "or sample the CPU"},
 		.proof = {{.csv = "gpu_idle_by_cause", .column = "total_ms",
 			   .units = "ms",
 			   .at = {{"cause", nsx_string("host_code")}}}},
@@ -418,14 +428,7 @@ static int propose_code(struct launcher *x, const struct code *c,
 	if (!rows)
 		return err->rc;
 	f.evidence[1] = say_hot(d, &hot);
-	if (helper)
-		f.recommendation[0] = "prepare more than one step ahead, on "
-				      "several such threads, or make it faster";
-	if (d->facts->run_kind == NSX_RUN_START_UP)
-		f.recommendation[0] =
-			"this is start-up, which is paid once: keep what is "
-			"compiled or read (a cache on disk), or leave it out "
-			"of what is measured";
+	advise_code(d, code, code || hot.frame != NSX_NONE, helper, &f);
 	nsx_found(l, &f);
 	return 0;
 }

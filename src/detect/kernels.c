@@ -578,40 +578,57 @@ static const char *say_streams(struct kernels *k, const struct nsx_change *c)
 				nstreams);
 }
 
+struct small_grids {
+	const struct kernel *top; /* that takes most; NULL: there are none   */
+	struct nsx_change *v;
+	size_t n;
+	int64_t ns;
+	double won_ns; /* at most                                            */
+};
+
+static int list_grids(struct kernels *k, struct small_grids *ret,
+		      struct nsx_err *err)
+{
+	*ret = (struct small_grids){
+		.v = nsx_arena_get(k->d->found->arena,
+				   MOST_SHAPES * sizeof(*ret->v))};
+	for (size_t i = 0; i < k->shapes.keys.n && ret->n < MOST_SHAPES; i++) {
+		const struct kernel *x = &k->shapes.v[i];
+		double amount = fuller(k->d->trace, x);
+
+		if (amount < LEAST_ROOM)
+			continue;
+		ret->top = ret->top ? ret->top : x;
+		nsx_add_to(&ret->ns, x->ns);
+		ret->won_ns += (double)x->ns * (1 - 1 / amount);
+		ret->v[ret->n] = (struct nsx_change){.verb = NSX_FASTER,
+						     .op = NSX_ON_KERNELS,
+						     .amount = amount};
+		if (list_ops(k, x, &ret->v[ret->n++], err))
+			return err->rc;
+	}
+	return 0;
+}
+
 /* Sets *told where the kernel that takes most is the first among them. */
 static int propose_grids(struct kernels *k, bool *told, struct nsx_err *err)
 {
 	const struct nsx_trace *t = k->d->trace;
 	struct nsx_findings *l = k->d->found;
-	const struct kernel *top = NULL;
-	struct nsx_change *v = nsx_arena_get(l->arena,
-					     MOST_SHAPES * sizeof(*v));
 	static const char bound[] = "an upper bound: as if each filled all "
 				    "multiprocessors and were faster by as much";
+	const struct kernel *top;
 	const struct nsx_shape *s;
+	struct small_grids small;
 	const char *streams;
-	double won_ns = 0;
-	int64_t ns = 0;
-	size_t n = 0;
+	size_t n = 1;
 
-	for (size_t i = 0; i < k->shapes.keys.n && n < MOST_SHAPES; i++) {
-		const struct kernel *x = &k->shapes.v[i];
-		double amount = fuller(t, x);
-
-		if (amount < LEAST_ROOM)
-			continue;
-		top = top ? top : x;
-		nsx_add_to(&ns, x->ns);
-		won_ns += (double)x->ns * (1 - 1 / amount);
-		v[n] = (struct nsx_change){.verb = NSX_FASTER,
-					   .op = NSX_ON_KERNELS,
-					   .amount = amount};
-		if (list_ops(k, x, &v[n++], err))
-			return err->rc;
-	}
-	if (!top || (double)ns < GRID_SHARE * k->length_ns)
+	if (list_grids(k, &small, err))
+		return err->rc;
+	top = small.top;
+	if (!top || (double)small.ns < GRID_SHARE * k->length_ns)
 		return 0;
-	streams = say_streams(k, &v[0]);
+	streams = say_streams(k, &small.v[0]);
 	s = &t->shape[top->id];
 	struct nsx_finding f = {
 		.id = NSX_ID_small_grids,
@@ -620,7 +637,7 @@ static int propose_grids(struct kernels *k, bool *told, struct nsx_err *err)
 				  nsx_tell_name(l, words_of(k, s->name)->label)),
 		.place = nsx_range_path(k->d, top->place),
 		.confidence = NSX_CONF_MEDIUM, .device = top->device,
-		.guess_ns = won_ns,
+		.guess_ns = small.won_ns,
 		.is_rule = true,
 		.weight = (double)top->ns / k->length_ns,
 		.evidence = {
@@ -642,9 +659,8 @@ static int propose_grids(struct kernels *k, bool *told, struct nsx_err *err)
 			   .at = {{"kernel_name",
 				   nsx_string(nsx_text(t, s->name))},
 				  {"is_small_grid", nsx_bool(true)}}}},
-		.remedy = {v, n}};
+		.remedy = {small.v, small.n}};
 
-	n = 1;
 	if (streams)
 		f.evidence[n++] = streams;
 	f.evidence[n++] = bound;

@@ -116,8 +116,9 @@ static void draw_waterfall(struct nsx_buf *b, const struct nsx_diff *d,
 	}
 	at = (double)x->total.before_ns;
 	scale = (COLUMNS - 120) / most; /* room for the last figure */
-	nsx_svg_open(b, (NSX_NSHARES + 1 + d->splits_comm) * ROW, "mean of a unit before, what "
-		     "was added and taken, and after");
+	nsx_svg_open(b, (NSX_NSHARES + 1 + d->splits_comm) * ROW,
+		     "mean of a unit before, what was added and taken, and "
+		     "after");
 	nsx_svg_label(b, 0, 14, "before");
 	nsx_svg_rect(b, "k3", NSX_SVG_LEFT, 0, at * scale, ROW - 6);
 	nsx_svg_label(b, NSX_SVG_LEFT + at * scale + 4, 14, nsx_text_ns(a, at));

@@ -2,9 +2,9 @@
  *
  * Threads of a process that launch in turns (PyTorch's forward and backward
  * threads) hand over to each other: the end of one's call is then what the
- * other's follows.  Inside a gap, calls of the operating system that block,
- * calls of MPI and time off the CPU are waits; one that lasts is for something that the trace
- * does not show.
+ * other's follows.  Inside a gap, calls of the operating system that block, calls
+ * of MPI and time off the CPU are waits; one that lasts is for something that the
+ * trace does not show.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -17,60 +17,62 @@ static const char *say_lost(struct nsx_quality *q, enum nsx_message kind)
 				  NULL));
 }
 
+static const struct {
+	enum nsx_message kind;
+	const char *what;
+	unsigned line;
+} messages[] = {
+    {NSX_MSG_LOST, "events were dropped or may be missing",
+     NSX_REC_SHORT},
+    {NSX_MSG_PARTIAL,
+     "CUDA events may not all have been collected "
+     "(let the program end by itself, or "
+     "synchronise and call cudaProfilerStop)",
+     NSX_REC_BASIC},
+    {NSX_MSG_LIMIT,
+     "the recording of a process ended at a size limit",
+     NSX_REC_SHORT},
+    {NSX_MSG_ORDER, "events came in a wrong order (an old driver)",
+     NSX_REC_GRAPHS},
+    {NSX_MSG_DRIVER,
+     "the driver is newer than this nsys: CUDA was "
+     "traced the way of an older one (use a newer "
+     "nsys)",
+     NSX_REC_BASIC},
+    {NSX_MSG_METRICS, "samples of GPU counters are missing",
+     NSX_REC_SLOWER},
+    {NSX_MSG_ERROR,
+     "errors that are not known here (their text may "
+     "hold paths, so it is not shown)",
+     0},
+};
+
 static void check_messages(struct nsx_quality *q)
 {
-	static const struct {
-		enum nsx_message kind;
-		const char *what;
-		unsigned line;
-	} list[] = {
-	    {NSX_MSG_LOST, "events were dropped or may be missing",
-	     NSX_REC_SHORT},
-	    {NSX_MSG_PARTIAL,
-	     "CUDA events may not all have been collected "
-	     "(let the program end by itself, or "
-	     "synchronise and call cudaProfilerStop)",
-	     NSX_REC_BASIC},
-	    {NSX_MSG_LIMIT,
-	     "the recording of a process ended at a size limit",
-	     NSX_REC_SHORT},
-	    {NSX_MSG_ORDER, "events came in a wrong order (an old driver)",
-	     NSX_REC_GRAPHS},
-	    {NSX_MSG_DRIVER,
-	     "the driver is newer than this nsys: CUDA was "
-	     "traced the way of an older one (use a newer "
-	     "nsys)",
-	     NSX_REC_BASIC},
-	    {NSX_MSG_METRICS, "samples of GPU counters are missing",
-	     NSX_REC_SLOWER},
-	    {NSX_MSG_ERROR,
-	     "errors that are not known here (their text may "
-	     "hold paths, so it is not shown)",
-	     0},
-	};
 	const struct nsx_capture_facts *f = &q->facts;
 	size_t told = 0;
 
-	for (size_t i = 0; i < ARRAY_LEN(list); i++) {
-		size_t n = f->messages[list[i].kind];
+	for (size_t i = 0; i < ARRAY_LEN(messages); i++) {
+		size_t n = f->messages[messages[i].kind];
 		const char *detail;
 
 		told += n;
 		if (!n)
 			continue;
 		detail = nsx_check(
-		    q, "diagnostics", WARN, "DIAGNOSTIC_EVENT", list[i].line,
+		    q, "diagnostics", WARN, "DIAGNOSTIC_EVENT",
+		    messages[i].line,
 		    "the profiler says in %zu message%s: %s%s",
-		    n, n == 1 ? "" : "s", list[i].what,
-		    list[i].kind == NSX_MSG_LOST && f->lost ?
+		    n, n == 1 ? "" : "s", messages[i].what,
+		    messages[i].kind == NSX_MSG_LOST && f->lost ?
 			    nsx_say(q->out, " (%" PRId64 " events)", f->lost) :
 			    "");
-		if (list[i].kind == NSX_MSG_LOST ||
-		    list[i].kind == NSX_MSG_LIMIT)
+		if (messages[i].kind == NSX_MSG_LOST ||
+		    messages[i].kind == NSX_MSG_LIMIT)
 			nsx_raise(q, NSX_ID_lost_events, NULL,
-				  say_lost(q, list[i].kind),
+				  say_lost(q, messages[i].kind),
 				  NSX_SEV_MEDIUM, detail,
-				  nsx_recapture(q, list[i].line));
+				  nsx_recapture(q, messages[i].line));
 	}
 	if (!f->has_messages)
 		nsx_check(
