@@ -34,15 +34,16 @@ int nsx_mesh_read(const char *path, struct nsx_arena *a, struct nsx_mesh *ret,
 		  struct nsx_err *err)
 {
 	FILE *f = fopen(path, "re");
-	char line[256];
 	unsigned number = 0;
+	char *line = NULL;
+	size_t room = 0;
 	int rc = 0;
 
 	*ret = (struct nsx_mesh){.n = 0};
 	if (!f)
 		return nsx_fail(err, NSX_E_IO, "cannot read the mesh '%s': %s",
 				path, strerror(errno));
-	while (!rc && fgets(line, sizeof(line), f)) {
+	while (!rc && getline(&line, &room, f) > 0) {
 		number++;
 		line[strcspn(line, "#\r\n")] = '\0';
 		if (line[strspn(line, " \t")] && !add_axis(ret, line, a))
@@ -52,7 +53,11 @@ int nsx_mesh_read(const char *path, struct nsx_arena *a, struct nsx_mesh *ret,
 				      "to %d of them", path, number,
 				      NSX_MOST_AXES);
 	}
+	if (!rc && ferror(f))
+		rc = nsx_fail(err, NSX_E_IO, "cannot read the mesh '%s': %s",
+			      path, strerror(errno));
 	(void)fclose(f);
+	free(line);
 	if (!rc && !ret->n)
 		rc = nsx_fail(err, NSX_E_USAGE, "the mesh '%s' has no axes; "
 			      "write one a line: its name and its size", path);

@@ -105,7 +105,7 @@ ok 'readable' [ "$(sqlite3 all.nsxd 'SELECT count(*) FROM rank')" = 12 ]
 ok 'small' [ "$(wc -c <d0.nsxd)" -lt 150000 ]
 
 # The axes of the job, by name.
-printf 'tp 3 # neighbours\n\ndp 4\n' >mesh
+printf '# %0300d\ntp 3 # neighbours\n\ndp 4\n' 8 >mesh
 "$prog" fleet d*.nsxd --mesh mesh -q -o meshed
 ok 'place on the mesh' grep -q '^5,.,"tp 2, dp 1",' meshed/tables/ranks.csv
 ok 'axes of a communicator' grep -q ',"tp, dp",0-11,' meshed/tables/collectives.csv
@@ -114,6 +114,8 @@ printf 'tp 3\ndp 5\n' >mesh
 ok 'a mesh of another size' [ "$? $(grep -c 'has 15 ranks, the job 12' err)" = '2 1' ]
 "$prog" fleet d*.nsxd --mesh err -q -o meshed 2>out
 ok 'no mesh' [ $? = 2 ]
+"$prog" fleet d*.nsxd --mesh . -q -o meshed 2>out
+ok 'a folder is no mesh' [ "$? $(grep -c "cannot read the mesh '.': Is a directory" out)" = '3 1' ]
 
 # Without times of collectives iterations tell the same.
 i=0
