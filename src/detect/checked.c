@@ -62,7 +62,7 @@ int nsx_detect_copies_only(struct nsx_detect *d, struct nsx_err *err)
 {
 	const struct nsx_window *w = &d->trace->window;
 	double all = (double)(w->end_ns - w->start_ns);
-	double most = -1, no_kernel = 0;
+	double most = -1, no_kernel = -1; /* without a GPU nothing is told  */
 	uint32_t device = 0;
 
 	(void)err;

@@ -81,12 +81,13 @@ static bool see_all(const struct nsx_diff *d, const struct nsx_seen *way,
 	return true;
 }
 
+/* Lanes of digests are in order of their rank. */
 static bool has_rank(const struct nsx_seen *seen, int64_t rank)
 {
-	for (size_t l = 0; l < seen->nlanes; l++)
-		if (seen->lanes[l].rank == rank)
-			return true;
-	return false;
+	size_t lo = 0, hi = seen->nlanes;
+
+	NSX_BISECT(lo, hi, mid, seen->lanes[mid].rank < rank);
+	return lo < seen->nlanes && seen->lanes[lo].rank == rank;
 }
 
 /* Leaves the ranks that are in another capture, too. */

@@ -74,7 +74,8 @@ NSX_COLUMNS(nvtx_cols, NVTX_COLUMNS);
 	X(U_COMPUTE, "compute_ns", I64, "a kernel or replay runs")            \
 	X(U_TRANSFER, "transfer_ns", I64,                                     \
 	  "communication alone, all ranks there")                             \
-	X(U_WAIT, "wait_ns", I64, "communication alone, a rank is missing; null: part of transfer")   \
+	X(U_WAIT, "wait_ns", I64,                                             \
+	  "communication alone, a rank is missing; null: part of transfer")   \
 	X(U_COPIES, "copies_ns", I64, "copies alone")                         \
 	X(U_IDLE, "idle_ns", I64, "nothing runs")                             \
 	X(U_LAUNCHES, "launches", I64, "kernels and replays that began")      \

@@ -879,10 +879,8 @@ static int keep_whole(struct matcher *m, const struct channel *x,
 	for (uint32_t r = 0; r < m->f->nranks && !rc; r++) {
 		const struct channel *y = best[r];
 
-		if (!y || !y->c->comm || y->c->comm == x->c->comm)
-			continue;
-		rc = nsx_group(&g, y->c->comm, 0, &k, err);
-		if (!rc && missing[k])
+		if (y && y->c->comm && y->c->comm != x->c->comm &&
+		    missing[nsx_group_find(&g, y->c->comm, 0)])
 			best[r] = NULL;
 	}
 	nsx_groups_done(&g);
