@@ -436,10 +436,13 @@ static void place_by_clock(const struct nsx_fleet *f,
 			least = NSX_MIN(least, shift_by_clock(first,
 							      f->rank[r].d));
 		}
-	for (uint32_t r = 0; r < f->nranks && first; r++)
-		for (size_t i = 0; of[r] && i < f->rank[r].d->nsteps; i++)
-			at[r][i] = i + (size_t)(shift_by_clock(
-				first, f->rank[r].d) - least);
+	for (uint32_t r = 0; r < f->nranks && first; r++) {
+		const struct nsx_digest *d = f->rank[r].d;
+		size_t from = (size_t)(shift_by_clock(first, d) - least);
+
+		for (size_t i = 0; of[r] && i < d->nsteps; i++)
+			at[r][i] = from + i;
+	}
 }
 
 /* By rank and iteration: the collective that it begins at. */
