@@ -67,12 +67,27 @@ static int add_locked(struct nsx_keymap *m, const struct nsx_key *key,
 	return 0;
 }
 
+/* Where a cache keeps a key. Nearly all keys are found there, so this must be
+ * quick: the products do not wait for each other, as the steps of a hash do.
+ */
+static size_t cache_place(const struct nsx_key *key)
+{
+	static const uint64_t odd[NSX_KEY_WORDS] = {
+		UINT64_C(0x9e3779b97f4a7c15), UINT64_C(0xff51afd7ed558ccd),
+		UINT64_C(0xc4ceb9fe1a85ec53), UINT64_C(0xbf58476d1ce4e5b9),
+		UINT64_C(0x94d049bb133111eb), UINT64_C(0xd6e8feb86659fd93)};
+	uint64_t sum = 0;
+
+	for (unsigned i = 0; i < NSX_KEY_WORDS; i++)
+		sum += (key->w[i] ^ key->w[i] >> 32) * odd[i];
+	return sum >> 56;
+}
+
 int nsx_keymap_add(struct nsx_keymap *m, struct nsx_keycache *c,
 		   const struct nsx_key *key, uint32_t *ret,
 		   struct nsx_err *err)
 {
-	uint64_t hash = nsx_hash(key, sizeof(*key));
-	size_t at = hash >> 56;
+	size_t at = cache_place(key);
 	int rc;
 
 	if (c->ids[at] && !memcmp(&c->keys[at], key, sizeof(*key))) {
@@ -80,7 +95,7 @@ int nsx_keymap_add(struct nsx_keymap *m, struct nsx_keycache *c,
 		return 0;
 	}
 	pthread_mutex_lock(&m->lock);
-	rc = add_locked(m, key, hash, ret, err);
+	rc = add_locked(m, key, nsx_hash(key, sizeof(*key)), ret, err);
 	pthread_mutex_unlock(&m->lock);
 	if (rc)
 		return rc;

@@ -355,15 +355,12 @@ int nsx_str_cmp(const struct nsx_strings *s, nsx_str a, nsx_str b)
 	return strcmp(nsx_str_text(s, a), nsx_str_text(s, b));
 }
 
-char *nsx_buf_room(struct nsx_buf *b, size_t n)
+void nsx_buf_grow(struct nsx_buf *b, size_t n)
 {
-	if (b->cap - b->n <= n) {
-		b->cap = NSX_MAX(b->cap * 2, b->n + n + 64);
-		b->p = realloc(b->p, b->cap);
-		if (!b->p)
-			nsx_die_of_memory(b->cap);
-	}
-	return b->p + b->n;
+	b->cap = NSX_MAX(b->cap * 2, b->n + n + 64);
+	b->p = realloc(b->p, b->cap);
+	if (!b->p)
+		nsx_die_of_memory(b->cap);
 }
 
 void nsx_buf_add(struct nsx_buf *b, const char *p, size_t n)

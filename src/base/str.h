@@ -49,8 +49,16 @@ struct nsx_buf {
 };
 void nsx_buf_add(struct nsx_buf *b, const char *p, size_t n);
 void nsx_buf_adds(struct nsx_buf *b, const char *s);
-/* Room for n bytes and a NUL behind b->n, for who writes there by himself. */
-char *nsx_buf_room(struct nsx_buf *b, size_t n);
+/* Room for n bytes and a NUL behind b->n, for who writes there by himself;
+ * nsx_buf_grow is for when there is none.
+ */
+void nsx_buf_grow(struct nsx_buf *b, size_t n);
+static inline char *nsx_buf_room(struct nsx_buf *b, size_t n)
+{
+	if (b->cap - b->n <= n)
+		nsx_buf_grow(b, n);
+	return b->p + b->n;
+}
 void nsx_buf_printf(struct nsx_buf *b, const char *fmt, ...) NSX_PRINTF(2, 3);
 void nsx_buf_clear(struct nsx_buf *b);
 void nsx_buf_done(struct nsx_buf *b);
