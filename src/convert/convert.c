@@ -155,8 +155,9 @@ static int scan(struct nsx_conv *c, enum nsx_activity a, struct nsx_err *err)
 	else if (c->writing && c->late >> a & 1)
 		rc = scan_nearly_sorted(c, d, err);
 	else
-		rc = nsx_view_scan(c->schema, d->view, d->fields, d->nfields,
-				   1, read_row, c, 0, err);
+		rc = nsx_view_scan(c->schema, d->view, d->fields,
+				   c->writing ? d->nfields : d->nsurveyed, 1,
+				   read_row, c, 0, err);
 	if (c->late >> a & 1 && c->lateness.is_far)
 		c->far |= 1U << a;
 	if (!rc && c->writing && d->finish)

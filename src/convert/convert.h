@@ -118,7 +118,7 @@ struct nsx_flows {
 	struct nsx_flow_page *pages;
 	size_t n, cap, nslots;
 	uint32_t *slots; /* page + 1, 0 free */
-	uint32_t last;	 /* page last met */
+	uint32_t recent[256]; /* pages met lately, by a few bits of their keys */
 };
 void nsx_flows_done(struct nsx_flows *f);
 int nsx_flows_note(struct nsx_flows *f, uint32_t process, uint32_t corr,
@@ -302,6 +302,7 @@ struct nsx_activity_def {
 	enum nsx_view view;
 	const enum nsx_field *fields;
 	unsigned nfields;
+	unsigned nsurveyed; /* the first so many are read by the survey      */
 	int ends; /* order of slices that start together: > 0 by end, < 0 the
 		     longest first, 0 no matter                              */
 	nsx_row_fn row; /* ctx: struct nsx_conv; columns: start, end, ...    */

@@ -16,9 +16,18 @@ void nsx_flows_done(struct nsx_flows *f)
 	free(f->slots);
 }
 
+/* Rows of several processes alternate, and each has but few pages at a time. */
+static uint32_t *recent_of(struct nsx_flows *f, uint64_t key)
+{
+	return &f->recent[(key ^ key >> 29) % ARRAY_LEN(f->recent)];
+}
+
+/* Pages that follow each other are met one after the other: sixteen of them
+ * share a cache line of slots.
+ */
 static size_t find_slot(const struct nsx_flows *f, uint64_t key)
 {
-	size_t i = nsx_hash_u64(key) & (f->nslots - 1);
+	size_t i = (nsx_hash_u64(key / 16) * 16 + key % 16) & (f->nslots - 1);
 
 	while (f->slots[i] && f->pages[f->slots[i] - 1].key != key)
 		i = (i + 1) & (f->nslots - 1);
@@ -45,15 +54,15 @@ static struct nsx_flow_page *find(struct nsx_flows *f, uint32_t process,
 				  uint32_t corr)
 {
 	uint64_t key = (uint64_t)process << 32 | corr / PAGE_BITS;
-	uint32_t slot;
+	uint32_t *recent = recent_of(f, key), slot;
 
-	if (f->last < f->n && f->pages[f->last].key == key)
-		return &f->pages[f->last];
+	if (*recent < f->n && f->pages[*recent].key == key)
+		return &f->pages[*recent];
 	slot = f->nslots ? f->slots[find_slot(f, key)] : 0;
 	if (!slot)
 		return NULL;
-	f->last = slot - 1;
-	return &f->pages[f->last];
+	*recent = slot - 1;
+	return &f->pages[*recent];
 }
 
 static struct nsx_flow_page *add(struct nsx_flows *f, uint32_t process,
@@ -70,7 +79,7 @@ static struct nsx_flow_page *add(struct nsx_flows *f, uint32_t process,
 	page = &f->pages[f->n];
 	page->key = (uint64_t)process << 32 | corr / PAGE_BITS;
 	f->slots[find_slot(f, page->key)] = (uint32_t)++f->n;
-	f->last = (uint32_t)f->n - 1;
+	*recent_of(f, page->key) = (uint32_t)f->n - 1;
 	return page;
 }
 

@@ -79,7 +79,7 @@ static int read_kernel(void *ctx, int64_t rid, const struct nsx_val *v,
 }
 
 const struct nsx_activity_def nsx_def_kernel = {
-	NSX_VIEW_kernel, kernel_fields, ARRAY_LEN(kernel_fields), 1,
+	NSX_VIEW_kernel, kernel_fields, ARRAY_LEN(kernel_fields), GRID, 1,
 	read_kernel, NULL};
 
 enum { COPY_KIND = OWN, BYTES };
@@ -107,7 +107,7 @@ static int read_memcpy(void *ctx, int64_t rid, const struct nsx_val *v,
 }
 
 const struct nsx_activity_def nsx_def_memcpy = {
-	NSX_VIEW_memcpy, memcpy_fields, ARRAY_LEN(memcpy_fields), 1,
+	NSX_VIEW_memcpy, memcpy_fields, ARRAY_LEN(memcpy_fields), BYTES, 1,
 	read_memcpy, NULL};
 
 enum { SET_BYTES = OWN };
@@ -130,7 +130,7 @@ static int read_memset(void *ctx, int64_t rid, const struct nsx_val *v,
 }
 
 const struct nsx_activity_def nsx_def_memset = {
-	NSX_VIEW_memset, memset_fields, ARRAY_LEN(memset_fields), 1,
+	NSX_VIEW_memset, memset_fields, ARRAY_LEN(memset_fields), OWN, 1,
 	read_memset, NULL};
 
 enum { GRAPH_ID = OWN, EXEC_ID };
@@ -159,5 +159,5 @@ static int read_graph(void *ctx, int64_t rid, const struct nsx_val *v,
 }
 
 const struct nsx_activity_def nsx_def_graph = {
-	NSX_VIEW_graph, graph_fields, ARRAY_LEN(graph_fields), 1,
+	NSX_VIEW_graph, graph_fields, ARRAY_LEN(graph_fields), EXEC_ID, 1,
 	read_graph, NULL};

@@ -45,8 +45,8 @@ static int read_call(void *ctx, int64_t rid, const struct nsx_val *v,
 }
 
 const struct nsx_activity_def nsx_def_api = {
-	NSX_VIEW_runtime, call_fields, ARRAY_LEN(call_fields), -1, read_call,
-	NULL};
+	NSX_VIEW_runtime, call_fields, ARRAY_LEN(call_fields), C_RETURN, -1,
+	read_call, NULL};
 
 /* NVTX ----------------------------------------------------------------------*/
 
@@ -95,7 +95,7 @@ static int read_nvtx(void *ctx, int64_t rid, const struct nsx_val *v,
 }
 
 const struct nsx_activity_def nsx_def_nvtx = {
-	NSX_VIEW_nvtx, nsx_nvtx_row, NSX_N_CELLS, -1, read_nvtx,
+	NSX_VIEW_nvtx, nsx_nvtx_row, NSX_N_CELLS, NSX_N_CELLS, -1, read_nvtx,
 	NULL};
 
 /* OS runtime, libraries ---------------------------------------------------------*/
@@ -131,12 +131,12 @@ static int read_named(void *ctx, int64_t rid, const struct nsx_val *v,
 }
 
 const struct nsx_activity_def nsx_def_osrt = {
-	NSX_VIEW_osrt, osrt_fields, ARRAY_LEN(osrt_fields), -1, read_named,
-	NULL};
+	NSX_VIEW_osrt, osrt_fields, ARRAY_LEN(osrt_fields), ARRAY_LEN(osrt_fields),
+	-1, read_named, NULL};
 /* The tables of all libraries begin with the same fields. */
 const struct nsx_activity_def nsx_def_library = {
-	NSX_VIEW_mpi_coll, library_fields, ARRAY_LEN(library_fields), -1,
-	read_named, NULL};
+	NSX_VIEW_mpi_coll, library_fields, ARRAY_LEN(library_fields),
+	ARRAY_LEN(library_fields), -1, read_named, NULL};
 
 /* Scheduling: on a CPU from a row that says so to the thread's next row. ------*/
 
@@ -209,5 +209,5 @@ static int end_sched(struct nsx_conv *c, struct nsx_err *err)
 }
 
 const struct nsx_activity_def nsx_def_sched = {
-	NSX_VIEW_sched, sched_fields, ARRAY_LEN(sched_fields), 0,
-	read_sched, end_sched};
+	NSX_VIEW_sched, sched_fields, ARRAY_LEN(sched_fields),
+	ARRAY_LEN(sched_fields), 0, read_sched, end_sched};
