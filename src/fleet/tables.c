@@ -315,7 +315,7 @@ static int fill_outliers(struct nsx_freport *r, struct nsx_table *t,
 	static const unsigned metrics[] = {R_OWN, R_KERNELS, R_KERNEL_MS, R_IDLE,
 					   R_LAUNCH, R_GBPS, R_PEAK};
 	const struct nsx_fleet *f = r->f;
-	double *z = nsx_arena_get(r->arena, 2 * f->nranks * sizeof(*z));
+	double *z = nsx_arena_get(r->arena, f->nranks * sizeof(*z) * 2);
 	uint32_t *v = nsx_arena_get(r->arena, f->nranks * sizeof(*v));
 	int64_t nstages = 1;
 
@@ -447,7 +447,7 @@ static int fill_comm(struct nsx_freport *r, uint32_t comm, struct nsx_table *t,
 		if (i == n)
 			sum[n++] = (struct op_sum){
 				.op = op, .tells = nsx_holds_all(f, c, k),
-				.last = nsx_arena_get(a, c->n * 8)};
+				.last = nsx_arena_get(a, c->n * sizeof(int64_t))};
 		add_collective(c, ns + at * c->n, &sum[i]);
 	}
 	for (uint32_t m = 0; m < c->n; m++)
