@@ -107,11 +107,31 @@ static void check_path(const struct nsx_report *r, int64_t length)
 	      "rows of the path and window", (double)sum, (double)length);
 }
 
+/* A start-up is paid once; what less waiting wins is unsure beside another program. */
+static void check_severity(const struct nsx_report *r,
+			   const struct nsx_finding *f, bool shared,
+			   double length)
+{
+	if (f->is_set)
+		return;
+	if (r->facts->run_kind == NSX_RUN_START_UP)
+		check(f->severity == NSX_SEV_LOW, "an alarm over a start-up",
+		      f->severity, 0);
+	else
+		check(fmin(f->disjoint_ns, f->headroom_ns) < 0.1 * length ||
+			      f->price < NSX_PRICE_MEASURED ||
+			      f->low_ns < 0.1 * f->headroom_ns ||
+			      (shared && f->confidence == NSX_CONF_LOW) ||
+			      f->severity == NSX_SEV_HIGH,
+		      "less than high with a tenth of the window",
+		      f->disjoint_ns, length);
+}
+
 static void check_findings(const struct nsx_report *r, int64_t length)
 {
 	double sum = 0;
 	size_t n = 0;
-	bool shared = false; /* what less waiting wins is then unsure: low */
+	bool shared = false;
 
 	for (size_t i = 0; i < r->found.n; i++)
 		shared = shared || r->found.v[i].id == NSX_ID_gpu_shared;
@@ -128,14 +148,7 @@ static void check_findings(const struct nsx_report *r, int64_t length)
 		sum += f->disjoint_ns;
 		check(f->low_ns <= f->high_ns && f->headroom_ns >= 0,
 		      "range of a price", f->low_ns, f->high_ns);
-		check(fmin(f->disjoint_ns, f->headroom_ns) <
-				      0.1 * (double)length ||
-			      f->price < NSX_PRICE_MEASURED || f->is_set ||
-			      f->low_ns < 0.1 * f->headroom_ns ||
-			      (shared && f->confidence == NSX_CONF_LOW) ||
-			      f->severity == NSX_SEV_HIGH,
-		      "less than high with a tenth of the window",
-		      f->disjoint_ns, (double)length);
+		check_severity(r, f, shared, (double)length);
 		check(i == 0 || f[-1].severity >= f->severity ||
 			      nsx_finding_category(f) == NSX_CAT_CAPTURE,
 		      "order of severity", (double)i, 0);
