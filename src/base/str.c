@@ -60,7 +60,8 @@ uint64_t nsx_hash(const void *p, size_t n)
 		h ^= h >> 32;
 	}
 	w = 0;
-	memcpy(&w, s, n);
+	if (n) /* a list of nothing has no address */
+		memcpy(&w, s, n);
 	return nsx_hash_u64(h ^ w);
 }
 
