@@ -96,7 +96,7 @@ static size_t first_after(const struct nsx_fleet *f,
  * single collectives the count before each step says it.
  */
 static uint32_t vote(const struct nsx_fleet *f, const struct nsx_fmember **of,
-		     size_t *const *at, uint32_t *votes)
+		     size_t *const *at, uint32_t *votes, size_t length)
 {
 	uint32_t voters = 0;
 
@@ -107,7 +107,7 @@ static uint32_t vote(const struct nsx_fleet *f, const struct nsx_fmember **of,
 			continue;
 		voters += d->nsteps > 1;
 		for (size_t i = 0; i < d->nsteps; i++)
-			if (at[r][i] < f->family[f->main].length &&
+			if (at[r][i] < length &&
 			    (!i || at[r][i] != at[r][i - 1]))
 				votes[at[r][i]]++;
 	}
@@ -154,12 +154,31 @@ static int add_step(struct nsx_fleet *f, size_t *cap, size_t first,
 	return 0;
 }
 
+/* The k that there are: of collectives, by_totals of iterations.  Clocks that are far
+ * off do not make them more than all ranks have.
+ */
+static size_t count_places(const struct nsx_fleet *f,
+			   const struct nsx_fmember **of, size_t *const *at)
+{
+	size_t most = 0, all = 0;
+
+	if (!f->by_totals)
+		return f->family[f->main].length;
+	for (uint32_t r = 0; r < f->nranks; r++) {
+		size_t n = of[r] ? f->rank[r].d->nsteps : 0;
+
+		all += n;
+		most = n ? NSX_MAX(most, at[r][n - 1] + 1) : most;
+	}
+	return NSX_MIN(most, all);
+}
+
 /* A step begins at every k that half of the ranks with steps agree on. */
 static int find_steps(struct nsx_fleet *f, const struct nsx_fmember **of,
 		      size_t *const *at, struct nsx_arena *a,
 		      struct nsx_err *err)
 {
-	size_t length = f->family[f->main].length, cap = 0;
+	size_t length = count_places(f, of, at), cap = 0;
 	uint32_t *votes = nsx_arena_try_array(a, length + 1, sizeof(*votes),
 					      "collectives", err);
 	uint32_t voters;
@@ -167,11 +186,11 @@ static int find_steps(struct nsx_fleet *f, const struct nsx_fmember **of,
 
 	if (!votes)
 		return err->rc;
-	voters = vote(f, of, at, votes);
+	voters = vote(f, of, at, votes, length);
 	for (size_t k = 0; voters && k < length && !rc; k++)
 		if (votes[k] * 2 > voters)
 			rc = add_step(f, &cap, k, err);
-	if (!rc && f->nsteps < 3) {
+	if (!rc && f->nsteps < 3 && !f->by_totals) {
 		size_t period = period_of(f, of);
 
 		f->nsteps = 0;
