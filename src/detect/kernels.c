@@ -126,6 +126,56 @@ static const struct nsx_kernel_name *words_of(const struct kernels *k,
 	return nsx_kernel_name(&k->d->facts->kernels, name);
 }
 
+/* The compute capability of the limiting GPU.  Where the trace does not hold it,
+ * the least that its kernels need: one made for 9.0 runs on nothing older, and
+ * cuBLAS has nvjet from there on (seen on H200).
+ */
+struct arch {
+	int64_t major, minor; /* 0: not known */
+	bool is_least;
+};
+
+static struct arch arch_of(const struct kernels *k)
+{
+	static const struct {
+		const char *word;
+		int major;
+	} needs[] = {{"sm80_", 8}, {"ampere_", 8}, {"cutlass_80_", 8},
+		     {"sm90_", 9}, {"nvjet_", 9},  {"cutlass_90_", 9}};
+	const struct nsx_gpu_info *gpu =
+		nsx_device_gpu(k->d->trace, k->d->facts->limiting);
+	struct arch least = {.is_least = true};
+
+	if (gpu && gpu->compute_major > 0)
+		return (struct arch){gpu->compute_major, gpu->compute_minor,
+				     false};
+	for (size_t i = 0; i < k->names.keys.n && i < MOST_NAMES; i++) {
+		const char *full = nsx_text(k->d->trace, k->names.v[i].id);
+
+		for (size_t j = 0; j < ARRAY_LEN(needs); j++)
+			if (!strncmp(full, needs[j].word,
+				     strlen(needs[j].word)))
+				least.major = NSX_MAX(least.major,
+						      needs[j].major);
+	}
+	return least;
+}
+
+static const char *advice_for_fused(const struct kernels *k, const char *full)
+{
+	struct arch gpu = arch_of(k);
+
+	if (gpu.major != 9 || strstr(full, "sm90"))
+		return "it is fused already: pack sequences instead of padding "
+		       "them, use a causal or a window mask";
+	return gpu.is_least ?
+		       "it is fused, but written for older GPUs than this one, "
+		       "whose other kernels need Hopper or newer: "
+		       "FlashAttention-3 or cuDNN use what Hopper has" :
+		       "it is fused, but not written for this GPU: "
+		       "FlashAttention-3 or cuDNN use what Hopper has";
+}
+
 static const char *advice_for(const struct kernels *k,
 			      const struct nsx_kernel_name *name)
 {
@@ -145,8 +195,6 @@ static const char *advice_for(const struct kernels *k,
 				 "layouts, and to what zeroes buffers",
 	};
 	const char *full = nsx_text(k->d->trace, name->name);
-	const struct nsx_gpu_info *gpu =
-		nsx_device_gpu(k->d->trace, k->d->facts->limiting);
 
 	if (name->category == NSX_K_GEMM &&
 	    (name->dtype == NSX_D_F16 || name->dtype == NSX_D_BF16))
@@ -155,11 +203,7 @@ static const char *advice_for(const struct kernels *k,
 				"multiples of 16): it multiplies in %s already",
 				nsx_dtype_names[name->dtype]);
 	if (strcasestr(full, "flash") || strcasestr(full, "fmha"))
-		return gpu && gpu->compute_major == 9 && !strstr(full, "sm90") ?
-			       "it is fused, but not written for this GPU: "
-			       "FlashAttention-3 or cuDNN use what Hopper has" :
-			       "it is fused already: pack sequences instead of "
-			       "padding them, use a causal or a window mask";
+		return advice_for_fused(k, full);
 	return advice[name->category];
 }
 
@@ -309,18 +353,19 @@ static bool is_elementwise(const struct nsx_kernel_name *x)
 }
 
 /* Peak of the tensor cores in the best type that replaces f32 over that of f32
- * without them, of dense products; 0: none, or not known.
+ * without them, of dense products; 0: none, or not known.  Of GPUs known only to
+ * be new enough the least.
  */
-static double tensor_ratio(const struct nsx_gpu_info *gpu)
+static double tensor_ratio(struct arch gpu)
 {
-	if (!gpu)
-		return 0;
-	switch (gpu->compute_major) {
+	if (gpu.is_least && gpu.major)
+		return 2;
+	switch (gpu.major) {
 	case 7:
 		return 8; /* f16: V100, T4 */
 	case 8:
-		return gpu->compute_minor ? 2 /* bf16: GA10x, AD10x */ :
-					    8 /* TF32: A100 */;
+		return gpu.minor ? 2 /* bf16: GA10x, AD10x */ :
+				   8 /* TF32: A100 */;
 	case 9:
 	case 10:
 		return 7; /* TF32: H100, B200 */
@@ -403,10 +448,9 @@ static int faster_kin(struct kernels *k, const struct kin *kin, double amount,
 }
 
 /* Tensor cores before 8.0 take neither TF32 nor BF16. */
-static const char *narrower_type(const struct kernels *k,
-				 const struct nsx_gpu_info *gpu)
+static const char *narrower_type(const struct kernels *k, struct arch gpu)
 {
-	if (gpu->compute_major < 8)
+	if (gpu.major < 8)
 		return k->d->is_pytorch ?
 			"use FP16 (torch.autocast with dtype=torch.float16): "
 			"this GPU has no TF32 and no BF16" :
@@ -441,8 +485,7 @@ static void tell_kin(struct kernels *k, const struct kin *kin,
 /* Sets *told where the first kernel is among them. */
 static int propose_f32(struct kernels *k, bool *told, struct nsx_err *err)
 {
-	const struct nsx_gpu_info *gpu =
-		nsx_device_gpu(k->d->trace, k->d->facts->limiting);
+	struct arch gpu = arch_of(k);
 	double ratio = tensor_ratio(gpu), amount = NSX_MAX(1.5, ratio / 2);
 	struct nsx_findings *l = k->d->found;
 	struct nsx_finding f = {
@@ -464,9 +507,12 @@ static int propose_f32(struct kernels *k, bool *told, struct nsx_err *err)
 	tell_kin(k, &kin, &f);
 	f.evidence[1] = nsx_tell(
 		l, "priced as if tensor cores made them %.3g times as fast: "
-		"those of this GPU (%lld.%lld) have %.0f times the peak of "
-		"f32 without them", amount, (long long)gpu->compute_major,
-		(long long)gpu->compute_minor, ratio);
+		"those of %s (%lld.%lld%s) have %s%.0f times the peak of f32 "
+		"without them", amount,
+		gpu.is_least ? "a GPU that runs its kernels" : "this GPU",
+		(long long)gpu.major, (long long)gpu.minor,
+		gpu.is_least ? " or newer" : "", gpu.is_least ? "at least " : "",
+		ratio);
 	f.recommendation[0] = narrower_type(k, gpu);
 	nsx_found(l, &f);
 	*told = f.weight > 0;

@@ -1,0 +1,1 @@
+explain @kernels_tell_gpu --out o
