@@ -160,7 +160,8 @@ static void fill_calls(struct sums *s, struct nsx_table *rows,
 {
 	size_t next;
 
-	qsort(s->v, s->n, sizeof(*s->v), cmp_sums);
+	if (s->n)
+		qsort(s->v, s->n, sizeof(*s->v), cmp_sums);
 	for (size_t i = 0; i < s->n; i = next) {
 		const struct sum *x = &s->v[i];
 
