@@ -265,7 +265,8 @@ static int64_t measure(struct reading *r, const struct piece *v, size_t n,
 	for (size_t i = 0; i < n; i++) {
 		struct fold_source *s = source_of(r, &v[i]);
 
-		memcpy(ticks + at, s->ticks, s->nticks * sizeof(*ticks));
+		if (s->nticks)
+			memcpy(ticks + at, s->ticks, s->nticks * sizeof(*ticks));
 		at += s->nticks;
 	}
 	period_ns = fold_period(ticks, &nticks, err);
