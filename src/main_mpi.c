@@ -32,14 +32,7 @@ struct sized {
 	int64_t size;
 };
 
-static int cmp_size(const void *a, const void *b)
-{
-	const struct sized *x = a, *y = b;
-
-	if (x->size != y->size)
-		return x->size > y->size ? -1 : 1;
-	return strcmp(x->path, y->path);
-}
+NSX_ORDER(cmp_size, struct sized, DOWN(size), TEXT(path));
 
 /* The greatest first, each to who has least; names end with a newline. */
 static void deal(const struct nsx_fleet_inputs *in, struct nsx_buf *shares,

@@ -1,6 +1,7 @@
 /* ask_time.c - questions about an instant, a window, or a repetition. */
 #include <stdlib.h>
 #include <string.h>
+#include "base/stat.h"
 #include "agent/ask.h"
 #include "report/words.h"
 
@@ -650,13 +651,6 @@ int nsx_ask_why(struct nsx_answer *a, struct nsx_err *err)
 
 /* iteration -----------------------------------------------------------------------*/
 
-static int cmp_ns(const void *a, const void *b)
-{
-	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
 int nsx_ask_iteration(struct nsx_answer *a, struct nsx_err *err)
 {
 	const struct nsx_facts *f = a->r->facts;
@@ -677,7 +671,7 @@ int nsx_ask_iteration(struct nsx_answer *a, struct nsx_err *err)
 	ns = nsx_arena_get(a->out->arena, f->niterations * sizeof(*ns));
 	for (size_t i = 0; i < f->niterations; i++)
 		ns[i] = f->iterations[i].end_ns - f->iterations[i].start_ns;
-	qsort(ns, f->niterations, sizeof(*ns), cmp_ns);
+	qsort(ns, f->niterations, sizeof(*ns), nsx_cmp_i64);
 	a->window = (struct nsx_window){it->start_ns, it->end_ns};
 	nsx_md_bullet(a->out, "it took %s; the median of %zu is %s%s",
 		      nsx_text_ns(a->out->arena,

@@ -19,6 +19,44 @@
 #define NSX_MAX(a, b) ((a) > (b) ? (a) : (b))
 #define NSX_CMP(a, b) (((a) > (b)) - ((a) < (b))) /* as of strcmp */
 
+/* A function for qsort() that orders elements of a type by one to eight keys,
+ * the first that differs deciding:
+ *
+ *   NSX_ORDER(cmp_rows, struct row, UP(thread), UP(start_ns), DOWN(end_ns));
+ *
+ * UP and DOWN take a member, or the way to one; TEXT a member that is a string;
+ * BY a function that compares two elements.
+ */
+#define NSX_BY_UP(m) NSX_CMP(x_->m, y_->m)
+#define NSX_BY_DOWN(m) NSX_CMP(y_->m, x_->m)
+#define NSX_BY_TEXT(m) strcmp(x_->m, y_->m)
+#define NSX_BY_BY(f) f(x_, y_)
+#define NSX_KEYS_1(k) NSX_BY_##k
+#define NSX_KEYS_2(k, ...) NSX_BY_##k ?: NSX_KEYS_1(__VA_ARGS__)
+#define NSX_KEYS_3(k, ...) NSX_BY_##k ?: NSX_KEYS_2(__VA_ARGS__)
+#define NSX_KEYS_4(k, ...) NSX_BY_##k ?: NSX_KEYS_3(__VA_ARGS__)
+#define NSX_KEYS_5(k, ...) NSX_BY_##k ?: NSX_KEYS_4(__VA_ARGS__)
+#define NSX_KEYS_6(k, ...) NSX_BY_##k ?: NSX_KEYS_5(__VA_ARGS__)
+#define NSX_KEYS_7(k, ...) NSX_BY_##k ?: NSX_KEYS_6(__VA_ARGS__)
+#define NSX_KEYS_8(k, ...) NSX_BY_##k ?: NSX_KEYS_7(__VA_ARGS__)
+#define NSX_KEYS_N(a, b, c, d, e, f, g, h, n, ...) NSX_KEYS_##n
+#define NSX_KEYS(...)                                                         \
+	NSX_KEYS_N(__VA_ARGS__, 8, 7, 6, 5, 4, 3, 2, 1, 0)(__VA_ARGS__)
+#define NSX_ORDER_OF(name, type, element, ...)                                \
+	static int name(const void *a_, const void *b_)                       \
+	{                                                                     \
+		const type *x_ = element(type, a_), *y_ = element(type, b_);  \
+                                                                              \
+		return NSX_KEYS(__VA_ARGS__);                                 \
+	}                                                                     \
+	_Static_assert(sizeof(type), "an order of elements")
+#define NSX_ITSELF(type, p) (p)
+#define NSX_POINTED_TO(type, p) (*(const type *const *)(p))
+#define NSX_ORDER(name, type, ...)                                            \
+	NSX_ORDER_OF(name, type, NSX_ITSELF, __VA_ARGS__)
+#define NSX_POINTER_ORDER(name, type, ...) /* of pointers to elements */      \
+	NSX_ORDER_OF(name, type, NSX_POINTED_TO, __VA_ARGS__)
+
 /* Bisection: lo becomes the first index of [lo, hi) for which comes_before, an
  * expression of the index `mid`, is false.  All for which it is true come first.
  */

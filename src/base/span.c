@@ -155,12 +155,7 @@ int nsx_spans_gaps(struct nsx_arena *a, const struct nsx_spans *s,
 	return nsx_spans_minus(a, &x, s, ret, err);
 }
 
-static int cmp_start(const void *a, const void *b)
-{
-	const struct nsx_span *x = a, *y = b;
-
-	return NSX_CMP(x->start_ns, y->start_ns);
-}
+NSX_ORDER(cmp_start, struct nsx_span, UP(start_ns));
 
 void nsx_spans_normalise(struct nsx_spans *s)
 {

@@ -1,6 +1,7 @@
 /* stat.c - quantiles by selection. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 #include "base/stat.h"
 
 int nsx_cmp_i64(const void *a, const void *b)
@@ -22,6 +23,18 @@ int nsx_cmp_u64(const void *a, const void *b)
 	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
 
 	return NSX_CMP(x, y);
+}
+
+int nsx_cmp_double(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return NSX_CMP(x, y);
+}
+
+int nsx_cmp_text(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
 static void swap(int64_t *a, int64_t *b)

@@ -17,9 +17,12 @@ double nsx_mean(const int64_t *v, size_t n); /* n must be > 0 */
 /* Sample standard deviation (n - 1), as nsys stats prints it; NAN if n < 2. */
 double nsx_stddev(const int64_t *v, size_t n);
 
-int nsx_cmp_i64(const void *a, const void *b); /* for qsort */
+/* For qsort(); _text: of char pointers. */
+int nsx_cmp_i64(const void *a, const void *b);
 int nsx_cmp_u32(const void *a, const void *b);
 int nsx_cmp_u64(const void *a, const void *b);
+int nsx_cmp_double(const void *a, const void *b);
+int nsx_cmp_text(const void *a, const void *b);
 
 /* Sums that stop at the edge instead of wrapping. */
 static inline int64_t nsx_add_sat(int64_t a, int64_t b)

@@ -27,14 +27,8 @@ static void widen(struct hull *h, int64_t start_ns, int64_t end_ns)
 /* By thread, then as slices must come: by start, the longest first; parents
  * stand before what they enclose in the trace.
  */
-static int cmp_projections(const void *a, const void *b)
-{
-	const struct projection *x = a, *y = b;
-
-	return NSX_CMP(x->thread, y->thread) ?:
-	       NSX_CMP(x->start_ns, y->start_ns) ?:
-	       NSX_CMP(y->end_ns, x->end_ns) ?: NSX_CMP(x->range, y->range);
-}
+NSX_ORDER(cmp_projections, struct projection, UP(thread), UP(start_ns),
+	  DOWN(end_ns), UP(range));
 
 static int put_projection(struct nsx_conv *c, const struct projection *p,
 			  int64_t device, struct nsx_err *err)

@@ -172,12 +172,7 @@ static int on_allocation(void *ctx, int64_t rid, const struct nsx_val *v,
 	return 0;
 }
 
-static int cmp_managed(const void *a, const void *b)
-{
-	const struct managed *x = a, *y = b;
-
-	return NSX_CMP(x->at_ns, y->at_ns) ?: NSX_CMP(x->bytes, y->bytes);
-}
+NSX_ORDER(cmp_managed, struct managed, UP(at_ns), UP(bytes));
 
 /* The most managed memory there was at once; 0: not known. */
 static int find_managed(struct unified *u, int64_t *ret, struct nsx_err *err)

@@ -53,13 +53,7 @@ void nsx_votes_done(struct nsx_votes *v)
 	free(v->weight);
 }
 
-static int cmp_sampled(const void *a, const void *b)
-{
-	const struct nsx_sampled *x = a, *y = b;
-
-	return x->global_tid < y->global_tid ? -1 :
-	       x->global_tid > y->global_tid;
-}
+NSX_ORDER(cmp_sampled, struct nsx_sampled, UP(global_tid));
 
 int nsx_vote_samples(struct nsx_detect *d, struct nsx_votes *v, uint32_t group,
 		     uint32_t thread, size_t *cursor, struct nsx_span in,

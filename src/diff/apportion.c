@@ -19,12 +19,7 @@ struct part {
 	size_t at;
 };
 
-static int cmp_parts(const void *a, const void *b)
-{
-	const struct part *x = a, *y = b;
-
-	return NSX_CMP(y->rest, x->rest) ?: NSX_CMP(x->at, y->at);
-}
+NSX_ORDER(cmp_parts, struct part, DOWN(rest), UP(at));
 
 void nsx_apportion(const nsx_wide *v, size_t n, nsx_wide den, int64_t total,
 		   int64_t *ret)

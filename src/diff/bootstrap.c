@@ -46,14 +46,7 @@ struct placed {
 	uint32_t at;
 };
 
-static int cmp_placed(const void *a, const void *b)
-{
-	const struct placed *x = a, *y = b;
-
-	if (x->v != y->v)
-		return x->v < y->v ? -1 : 1;
-	return x->at < y->at ? -1 : x->at > y->at;
-}
+NSX_ORDER(cmp_placed, struct placed, UP(v), UP(at));
 
 static int sort_units(struct drawn *d, struct nsx_arena *a, struct nsx_err *err)
 {
@@ -170,12 +163,7 @@ struct drawing {
 	size_t nd, middle; /* middle: the first that is as large as the median */
 };
 
-static int cmp_differences(const void *a, const void *b)
-{
-	const struct difference *x = a, *y = b;
-
-	return x->ns < y->ns ? -1 : x->ns > y->ns;
-}
+NSX_ORDER(cmp_differences, struct difference, UP(ns));
 
 static int sort_differences(struct drawing *w, struct nsx_arena *a,
 			    struct nsx_err *err)

@@ -105,13 +105,7 @@ struct part {
 	struct sums sums;
 };
 
-static int cmp_parts(const void *a, const void *b)
-{
-	const struct part *x = a, *y = b;
-
-	return NSX_CMP(x->row.cause, y->row.cause) ?:
-	       strcmp(x->row.detail, y->row.detail);
-}
+NSX_ORDER(cmp_parts, struct part, UP(row.cause), TEXT(row.detail));
 
 static int cmp_split_rows(const void *a, const void *b)
 {
@@ -265,12 +259,7 @@ struct ratio {
 	const char *base; /* name of the kernel                              */
 };
 
-static int cmp_ratios(const void *a, const void *b)
-{
-	const struct ratio *x = a, *y = b;
-
-	return x->ratio < y->ratio ? -1 : x->ratio > y->ratio;
-}
+NSX_ORDER(cmp_ratios, struct ratio, UP(ratio));
 
 static int cmp_names(const void *a, const void *b)
 {

@@ -10,18 +10,13 @@
 #include "passes/pass.h"
 #include "schema/viewscan.h"
 
-static int cmp_text(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 const char *nsx_count_names(const char **names, size_t n, struct nsx_arena *a)
 {
 	struct nsx_buf b = {0};
 	const char *ret;
 
 	if (n)
-		qsort(names, n, sizeof(*names), cmp_text);
+		qsort(names, n, sizeof(*names), nsx_cmp_text);
 	for (size_t i = 0, next; i < n; i = next) {
 		for (next = i + 1; next < n && !strcmp(names[i], names[next]);)
 			next++;

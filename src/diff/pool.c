@@ -1,6 +1,7 @@
 /* pool.c - numbers that mean the same in all captures of a side. */
 #include <stdlib.h>
 #include <string.h>
+#include "base/stat.h"
 #include "diff/pool.h"
 
 /* Kernels and details ---------------------------------------------------------*/
@@ -37,11 +38,6 @@ static int pool_kernels(struct nsx_pool *p, struct nsx_arena *a,
 	return 0;
 }
 
-static int cmp_texts(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 static int pool_details(struct nsx_pool *p, struct nsx_arena *a,
 			struct nsx_err *err)
 {
@@ -56,7 +52,7 @@ static int pool_details(struct nsx_pool *p, struct nsx_arena *a,
 	for (size_t i = 0; i < p->nsides; at += p->sides[i++]->ndetails)
 		memcpy(p->details + at, p->sides[i]->details,
 		       p->sides[i]->ndetails * sizeof(*p->details));
-	qsort(p->details, n, sizeof(*p->details), cmp_texts);
+	qsort(p->details, n, sizeof(*p->details), nsx_cmp_text);
 	for (size_t i = 0; i < n; i++)
 		if (!kept || strcmp(p->details[kept - 1], p->details[i]))
 			p->details[kept++] = p->details[i];
@@ -86,7 +82,7 @@ static int number(const struct nsx_pool *p, const struct nsx_side *s,
 	for (size_t i = 0; i < s->ndetails; i++)
 		ret->detail[i] = (uint32_t)((const char **)bsearch(
 			&s->details[i], p->details, p->ndetails,
-			sizeof(*s->details), cmp_texts) - p->details);
+			sizeof(*s->details), nsx_cmp_text) - p->details);
 	return 0;
 }
 

@@ -303,14 +303,8 @@ size_t nsx_choose_units(const struct nsx_side_opts *o, size_t n, size_t *from)
 	return end > first ? end - first : 0;
 }
 
-static int cmp_by_device(const void *a, const void *b)
-{
-	const struct nsx_iteration *x = a, *y = b;
-
-	return NSX_CMP(x->device, y->device) ?:
-	       NSX_CMP(x->process, y->process) ?:
-	       NSX_CMP(x->start_ns, y->start_ns);
-}
+NSX_ORDER(cmp_by_device, struct nsx_iteration, UP(device), UP(process),
+	  UP(start_ns));
 
 static bool overlap(const struct nsx_lane *a, const struct nsx_lane *b, size_t u)
 {

@@ -160,12 +160,7 @@ static int list_families(struct nsx_side *side, struct nsx_digest *const *v,
 	return 0;
 }
 
-static int cmp_findings(const void *a, const void *b)
-{
-	const struct nsx_side_finding *x = a, *y = b;
-
-	return strcmp(x->key, y->key);
-}
+NSX_ORDER(cmp_findings, struct nsx_side_finding, TEXT(key));
 
 static const char *code_of(struct nsx_arena *a, const char *key)
 {
@@ -304,14 +299,8 @@ static const struct nsx_digest *find_rank(struct nsx_digest *const *v, size_t n,
 }
 
 /* Ranks without a number by GPU: on both sides alike. */
-static int cmp_ranks(const void *a, const void *b)
-{
-	const struct nsx_digest *x = *(struct nsx_digest *const *)a;
-	const struct nsx_digest *y = *(struct nsx_digest *const *)b;
-
-	return NSX_CMP(x->rank, y->rank) ?: NSX_CMP(x->device, y->device) ?:
-	       NSX_CMP(x->pid, y->pid) ?: nsx_digest_cmp(x, y);
-}
+NSX_POINTER_ORDER(cmp_ranks, struct nsx_digest, UP(rank), UP(device), UP(pid),
+	  BY(nsx_digest_cmp));
 
 static void free_all(struct nsx_digest **v, size_t n)
 {

@@ -51,13 +51,7 @@ static int detail_of(struct nsx_sweep *s, const struct nsx_idle_piece *p,
 	return rc;
 }
 
-static int cmp_uses(const void *a, const void *b)
-{
-	const struct nsx_split_use *x = a, *y = b;
-
-	return NSX_CMP(x->unit, y->unit) ?: NSX_CMP(x->cause, y->cause) ?:
-	       NSX_CMP(x->detail, y->detail);
-}
+NSX_ORDER(cmp_uses, struct nsx_split_use, UP(unit), UP(cause), UP(detail));
 
 int nsx_keep_split(const struct nsx_sweep *s, struct nsx_lane *lane,
 		   enum nsx_split split, struct nsx_split_use *v, size_t n,

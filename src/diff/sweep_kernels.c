@@ -238,12 +238,7 @@ struct placed {
 	size_t op;
 };
 
-static int cmp_placed(const void *a, const void *b)
-{
-	const struct placed *x = a, *y = b;
-
-	return NSX_CMP(x->stream, y->stream) ?: NSX_CMP(x->op, y->op);
-}
+NSX_ORDER(cmp_placed, struct placed, UP(stream), UP(op));
 
 static const struct nsx_unit *median_unit(const struct nsx_lane *lane,
 					  struct nsx_err *err)

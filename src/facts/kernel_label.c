@@ -291,12 +291,7 @@ static int make_unique(const struct nsx_trace *t, struct nsx_kernel_names *k,
 	return rc;
 }
 
-static int cmp_name(const void *a, const void *b)
-{
-	const struct nsx_kernel_name *x = a, *y = b;
-
-	return NSX_CMP(x->name, y->name);
-}
+NSX_ORDER(cmp_name, struct nsx_kernel_name, UP(name));
 
 int nsx_kernel_names_build(const struct nsx_trace *t, struct nsx_arena *a,
 			   struct nsx_kernel_names *ret, struct nsx_err *err)

@@ -166,13 +166,7 @@ static uint8_t op_of(const char *name, size_t n)
 
 /* Rows -----------------------------------------------------------------------*/
 
-static int cmp_domain(const void *a, const void *b)
-{
-	const struct domain *x = a, *y = b;
-
-	return NSX_CMP(x->process_key, y->process_key) ?:
-	       NSX_CMP(x->id, y->id);
-}
+NSX_ORDER(cmp_domain, struct domain, UP(process_key), UP(id));
 
 static bool is_nccl(const struct part *p, const struct nsx_val *v)
 {

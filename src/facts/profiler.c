@@ -116,13 +116,7 @@ static int cmp_by_name(const void *a, const void *b)
 	       strcmp(x->name, y->name);
 }
 
-static int cmp_by_thread(const void *a, const void *b)
-{
-	const struct nsx_profiler_row *x = a, *y = b;
-
-	return NSX_CMP(x->thread, y->thread) ?:
-	       NSX_CMP(x->start_ns, y->start_ns);
-}
+NSX_ORDER(cmp_by_thread, struct nsx_profiler_row, UP(thread), UP(start_ns));
 
 /* The greatest time that one thread lost inside the window. */
 static int64_t most_lost(const struct nsx_trace *t, struct rows *p)

@@ -15,14 +15,8 @@
 
 /* MPI ------------------------------------------------------------------------------*/
 
-static int cmp_mpi(const void *a, const void *b)
-{
-	const struct nsx_mpi_coll *x = a, *y = b;
-
-	return NSX_CMP(x->process, y->process) ?:
-	       NSX_CMP(x->start_ns, y->start_ns) ?:
-	       NSX_CMP(x->end_ns, y->end_ns) ?: strcmp(x->name, y->name);
-}
+NSX_ORDER(cmp_mpi, struct nsx_mpi_coll, UP(process), UP(start_ns), UP(end_ns),
+	  TEXT(name));
 
 int nsx_maker_read_mpi(struct nsx_maker *m, struct nsx_err *err)
 {
@@ -93,14 +87,7 @@ static int add_event(struct events *l, const struct event *e,
 	return 0;
 }
 
-static int cmp_call(const void *a, const void *b)
-{
-	const struct nsx_nccl_call *x = a, *y = b;
-
-	if (x->global_tid != y->global_tid)
-		return x->global_tid < y->global_tid ? -1 : 1;
-	return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
-}
+NSX_ORDER(cmp_call, struct nsx_nccl_call, UP(global_tid), UP(start_ns));
 
 static bool is_call_of(const struct nsx_nccl_call *c, enum nsx_comm_op op)
 {
@@ -163,12 +150,7 @@ static void fill_in_comms(struct events *l)
 	}
 }
 
-static int cmp_stream(const void *a, const void *b)
-{
-	const struct event *x = a, *y = b;
-
-	return x->stream < y->stream ? -1 : x->stream > y->stream;
-}
+NSX_ORDER(cmp_stream, struct event, UP(stream));
 
 static int add_nccl(struct nsx_maker *m, const struct nsx_member *x,
 		    struct events *l, struct nsx_err *err)

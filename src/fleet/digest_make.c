@@ -28,12 +28,7 @@ static int add_member(struct nsx_groups *g, struct nsx_member **v, size_t *cap,
 	return 0;
 }
 
-static int cmp_member(const void *a, const void *b)
-{
-	const struct nsx_member *x = a, *y = b;
-
-	return NSX_CMP(x->process, y->process) ?: NSX_CMP(x->device, y->device);
-}
+NSX_ORDER(cmp_member, struct nsx_member, UP(process), UP(device));
 
 /* An MPI process is one rank: on the device with which it communicates, else on
  * its busiest, else on none.
@@ -203,13 +198,7 @@ static void charge_piece(struct nsx_digest *d, size_t *at,
 	}
 }
 
-static int cmp_idle(const void *a, const void *b)
-{
-	const struct nsx_didle *x = a, *y = b;
-
-	return NSX_CMP(y->ns, x->ns) ?: NSX_CMP(x->cause, y->cause) ?:
-	       strcmp(x->detail, y->detail);
-}
+NSX_ORDER(cmp_idle, struct nsx_didle, DOWN(ns), UP(cause), TEXT(detail));
 
 static int sum_idle(struct nsx_maker *m, const struct nsx_member *x,
 		    struct nsx_digest *d, struct nsx_err *err)
@@ -257,12 +246,7 @@ struct family {
 	struct nsx_sketch *sketch;
 };
 
-static int cmp_family(const void *a, const void *b)
-{
-	const struct nsx_dfamily *x = a, *y = b;
-
-	return NSX_CMP(y->total_ns, x->total_ns) ?: strcmp(x->name, y->name);
-}
+NSX_ORDER(cmp_family, struct nsx_dfamily, DOWN(total_ns), TEXT(name));
 
 static int keep_families(struct nsx_digest *d, const struct family *v, size_t n,
 			 struct nsx_err *err)
@@ -422,12 +406,7 @@ static int on_memory(void *ctx, int64_t rid, const struct nsx_val *v,
 	return 0;
 }
 
-static int cmp_change(const void *a, const void *b)
-{
-	const struct change *x = a, *y = b;
-
-	return NSX_CMP(x->at_ns, y->at_ns) ?: NSX_CMP(x->bytes, y->bytes);
-}
+NSX_ORDER(cmp_change, struct change, UP(at_ns), UP(bytes));
 
 static int find_peak(const struct nsx_maker *m, const struct nsx_member *x,
 		     struct nsx_digest *d, struct nsx_err *err)

@@ -139,12 +139,7 @@ static int add_collective(struct frontier *x, const struct nsx_fcomm *c,
 	return 0;
 }
 
-static int cmp_stage(const void *a, const void *b)
-{
-	const struct nsx_stage *x = a, *y = b;
-
-	return NSX_CMP(x->stage, y->stage) ?: NSX_CMP(x->rank, y->rank);
-}
+NSX_ORDER(cmp_stage, struct nsx_stage, UP(stage), UP(rank));
 
 int nsx_fleet_frontier(const struct nsx_fleet *f, struct nsx_stage **ret,
 		       size_t *ret_n, struct nsx_err *err)

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include "base/par.h"
+#include "base/stat.h"
 #include "fleet/input.h"
 
 struct list {
@@ -90,11 +91,6 @@ static int add_lines(struct list *l, const char *path, struct nsx_err *err)
 	return rc;
 }
 
-static int cmp_path(const void *a, const void *b)
-{
-	return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 int nsx_fleet_list(char *const *operands, int n, struct nsx_fleet_inputs *ret,
 		   struct nsx_err *err)
 {
@@ -109,7 +105,7 @@ int nsx_fleet_list(char *const *operands, int n, struct nsx_fleet_inputs *ret,
 		rc = nsx_fail(err, NSX_E_USAGE, "give traces, digests, folders "
 			      "of them or @LIST: nsys-explain fleet INPUT...");
 	if (!rc)
-		qsort(l.v, l.n, sizeof(*l.v), cmp_path);
+		qsort(l.v, l.n, sizeof(*l.v), nsx_cmp_text);
 	for (size_t i = 0; i < l.n; i++)
 		if (!kept || strcmp(l.v[i], l.v[kept - 1]) != 0)
 			l.v[kept++] = l.v[i];

@@ -216,13 +216,7 @@ static double without_dearest(const struct judge *j, uint32_t r)
 	       dearest / NSX_MAX(1, (double)f->rank[r].nsteps);
 }
 
-static int cmp_late(const void *a, const void *b)
-{
-	const struct nsx_late *x = a, *y = b;
-
-	return NSX_CMP(y->excess_ns, x->excess_ns) ?:
-	       NSX_CMP(x->ranks[0], y->ranks[0]);
-}
+NSX_ORDER(cmp_late, struct nsx_late, DOWN(excess_ns), UP(ranks[0]));
 
 static struct nsx_late *add_late(struct judge *j, const uint32_t *ranks,
 				 uint32_t n)
@@ -652,13 +646,7 @@ static void find_suspect(const struct judge *j)
 
 /* What it costs --------------------------------------------------------------------------*/
 
-static int cmp_price(const void *a, const void *b)
-{
-	const struct nsx_late *x = a, *y = b;
-
-	return NSX_CMP(y->recoverable_ns, x->recoverable_ns) ?:
-	       NSX_CMP(x->ranks[0], y->ranks[0]);
-}
+NSX_ORDER(cmp_price, struct nsx_late, DOWN(recoverable_ns), UP(ranks[0]));
 
 static void remove_ranks(uint32_t *all, uint32_t n, const struct nsx_late *l)
 {

@@ -468,21 +468,7 @@ static int new_comm(struct matcher *m, struct channel *const *v, size_t n,
 	return 0;
 }
 
-static int cmp_rank(const void *a, const void *b)
-{
-	const struct channel *x = *(struct channel *const *)a;
-	const struct channel *y = *(struct channel *const *)b;
-
-	return x->rank < y->rank ? -1 : x->rank > y->rank;
-}
-
-static int cmp_comm_hash(const void *a, const void *b)
-{
-	const struct channel *x = *(struct channel *const *)a;
-	const struct channel *y = *(struct channel *const *)b;
-
-	return NSX_CMP(x->c->comm, y->c->comm) ?: cmp_rank(a, b);
-}
+NSX_POINTER_ORDER(cmp_comm_hash, struct channel, UP(c->comm), UP(rank));
 
 /* Ranks first + i x stride, i < size, of a job: the shapes that meshes have. */
 struct shape {
@@ -629,13 +615,7 @@ static struct shape shape_of(struct matcher *m, struct channel *const *v,
 	return best;
 }
 
-static int cmp_group(const void *a, const void *b)
-{
-	const struct channel *x = *(struct channel *const *)a;
-	const struct channel *y = *(struct channel *const *)b;
-
-	return NSX_CMP(x->group, y->group) ?: NSX_CMP(x->rank, y->rank);
-}
+NSX_POINTER_ORDER(cmp_group, struct channel, UP(group), UP(rank));
 
 /* Splits the family into communicators: by payload, else by the shape of a mesh
  * that fits their transfers.

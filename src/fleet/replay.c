@@ -87,13 +87,7 @@ static const int64_t *bounds(const struct nsx_fleet *f, uint32_t r, size_t s)
 	return &f->bound_ns[r * (f->nsteps + 1) + s];
 }
 
-static int cmp_place(const void *a, const void *b)
-{
-	const struct place *x = a, *y = b;
-
-	return NSX_CMP(x->at_ns, y->at_ns) ?: NSX_CMP(x->comm, y->comm) ?:
-	       NSX_CMP(x->k, y->k);
-}
+NSX_ORDER(cmp_place, struct place, UP(at_ns), UP(comm), UP(k));
 
 /* The first member that has both the step and the collective tells when; false:
  * none has, or it is not yet of this step (*ret_later) .

@@ -30,12 +30,7 @@ struct placed {
 	uint32_t rank;
 };
 
-static int cmp_placed(const void *a, const void *b)
-{
-	const struct placed *x = a, *y = b;
-
-	return NSX_CMP(y->excess_ns, x->excess_ns) ?: NSX_CMP(x->rank, y->rank);
-}
+NSX_ORDER(cmp_placed, struct placed, DOWN(excess_ns), UP(rank));
 
 /* The ranks to draw, in order of number. */
 static void choose_ranks(struct map *m, struct nsx_arena *a)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/group.h"
+#include "base/stat.h"
 #include "fleet/fleet.h"
 
 void nsx_fleet_warn(struct nsx_fleet *f, const char *fmt, ...)
@@ -19,18 +20,11 @@ void nsx_fleet_warn(struct nsx_fleet *f, const char *fmt, ...)
 	va_end(ap);
 }
 
-static int cmp_double(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return x < y ? -1 : x > y;
-}
-
 double nsx_median_of(double *v, size_t n)
 {
 	if (!n)
 		return 0;
-	qsort(v, n, sizeof(*v), cmp_double);
+	qsort(v, n, sizeof(*v), nsx_cmp_double);
 	return (v[(n - 1) / 2] + v[n / 2]) / 2;
 }
 
@@ -56,15 +50,8 @@ size_t nsx_digest_unite(struct nsx_digest **v, size_t n)
 }
 
 /* Of ranks that nothing numbers: host, session and process. */
-static int cmp_place(const void *a, const void *b)
-{
-	const struct nsx_digest *x = *(struct nsx_digest *const *)a;
-	const struct nsx_digest *y = *(struct nsx_digest *const *)b;
-
-	return NSX_CMP(x->host, y->host) ?: NSX_CMP(x->utc_ns, y->utc_ns) ?:
-	       NSX_CMP(x->pid, y->pid) ?: NSX_CMP(x->device, y->device) ?:
-	       nsx_digest_cmp(x, y);
-}
+NSX_POINTER_ORDER(cmp_place, struct nsx_digest, UP(host), UP(utc_ns), UP(pid),
+	  UP(device), BY(nsx_digest_cmp));
 
 /* v: first those without a number. */
 static void number(struct nsx_fleet *f, struct nsx_digest **v, size_t n)
@@ -116,19 +103,9 @@ static void doubt_payloads(struct nsx_digest **v, size_t n)
 		qsort(v, n, sizeof(*v), cmp_digest);
 }
 
-static int cmp_rank(const void *a, const void *b)
-{
-	const struct nsx_frank *x = a, *y = b;
+NSX_ORDER(cmp_rank, struct nsx_frank, UP(number));
 
-	return x->number < y->number ? -1 : x->number > y->number;
-}
-
-static int cmp_host(const void *a, const void *b)
-{
-	const struct nsx_fhost *x = a, *y = b;
-
-	return x->hash < y->hash ? -1 : x->hash > y->hash;
-}
+NSX_ORDER(cmp_host, struct nsx_fhost, UP(hash));
 
 /* Hosts by sorted hash; where it is not known each trace is a host of its own,
  * after the others.

@@ -587,13 +587,7 @@ struct named { /* of a rank: a finding or a family of kernels */
 	uint32_t rank;
 };
 
-static int cmp_named(const void *a, const void *b)
-{
-	const struct named *x = a, *y = b;
-	int by_name = strcmp(x->name, y->name);
-
-	return by_name ? by_name : x->rank < y->rank ? -1 : x->rank > y->rank;
-}
+NSX_ORDER(cmp_named, struct named, TEXT(name), UP(rank));
 
 /* A row for each name that ranks have; frees v. */
 static int add_by_name(struct nsx_freport *r, struct named *v, size_t n,

@@ -167,19 +167,9 @@ struct busy_stream {
 	uint32_t stream, nops;
 };
 
-static int cmp_busy(const void *a, const void *b)
-{
-	const struct busy_stream *x = a, *y = b;
+NSX_ORDER(cmp_busy, struct busy_stream, DOWN(nops), UP(stream));
 
-	return NSX_CMP(y->nops, x->nops) ?: NSX_CMP(x->stream, y->stream);
-}
-
-static int cmp_stream(const void *a, const void *b)
-{
-	const struct busy_stream *x = a, *y = b;
-
-	return NSX_CMP(x->stream, y->stream);
-}
+NSX_ORDER(cmp_stream, struct busy_stream, UP(stream));
 
 /* The streams with most operations, in the order of the trace: by device. */
 static size_t pick_streams(struct build *b, struct busy_stream *v)
@@ -247,13 +237,8 @@ struct projection {
 	uint32_t range, depth;
 };
 
-static int cmp_projections(const void *a, const void *b)
-{
-	const struct projection *x = a, *y = b;
-
-	return NSX_CMP(x->start_ns, y->start_ns) ?:
-	       NSX_CMP(y->end_ns, x->end_ns) ?: NSX_CMP(x->range, y->range);
-}
+NSX_ORDER(cmp_projections, struct projection, UP(start_ns), DOWN(end_ns),
+	  UP(range));
 
 static void widen(struct projection *p, int64_t start, int64_t end)
 {
@@ -516,12 +501,7 @@ static void want_findings(struct build *b, size_t *room)
 	}
 }
 
-static int cmp_windows(const void *a, const void *b)
-{
-	const struct nsx_window *x = a, *y = b;
-
-	return NSX_CMP(x->start_ns, y->start_ns);
-}
+NSX_ORDER(cmp_windows, struct nsx_window, UP(start_ns));
 
 static void choose_detail(struct build *b, size_t max_events)
 {

@@ -80,13 +80,7 @@ static bool plan_default(const char *text, enum affinity aff,
 	       text_default(text, aff, a, ret);
 }
 
-static int by_column(const void *a, const void *b)
-{
-	const struct nsx_want *x = a, *y = b;
-
-	return x->column != y->column ? x->column - y->column
-				      : x->slot - y->slot;
-}
+NSX_ORDER(by_column, struct nsx_want, UP(column), UP(slot));
 
 bool nsx_wants_plan(const struct nsx_table_info *t, const char *const *columns,
 		    unsigned ncolumns, struct nsx_arena *a,

@@ -2,6 +2,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/stat.h"
 #include "trace/load.h"
 
 void nsx_load_warn(struct nsx_loader *l, const char *fmt, ...)
@@ -142,11 +143,6 @@ static int publish_raw_names(struct nsx_loader *l, struct nsx_err *err)
 	return t->raw_name ? 0 : err->rc;
 }
 
-static int cmp_text(const void *a, const void *b)
-{
-	return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 /* Damage is met in the order of threads; told in order of text. */
 static void publish_warnings(struct nsx_loader *l)
 {
@@ -163,7 +159,7 @@ static void publish_warnings(struct nsx_loader *l)
 				      s->refused[v]);
 	if (l->nwarnings)
 		qsort(l->warnings, l->nwarnings, sizeof(*l->warnings),
-		      cmp_text);
+		      nsx_cmp_text);
 	l->t->warnings = nsx_arena_get(l->t->arena, (l->nwarnings + 1) *
 							    sizeof(char *));
 	if (l->nwarnings)

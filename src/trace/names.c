@@ -144,12 +144,7 @@ static int read_string(struct nsx_part *p, int64_t rid,
 	return rc;
 }
 
-static int cmp_sparse(const void *a, const void *b)
-{
-	const struct nsx_sparse_id *x = a, *y = b;
-
-	return NSX_CMP(x->id, y->id);
-}
+NSX_ORDER(cmp_sparse, struct nsx_sparse_id, UP(id));
 
 int nsx_load_strings(struct nsx_loader *l, struct nsx_err *err)
 {

@@ -93,14 +93,7 @@ static int read_row(struct nsx_part *p, int64_t rid, const struct nsx_val *v,
 	return keep_row(own, &row, err);
 }
 
-static int cmp_rows(const void *a, const void *b)
-{
-	const struct row *x = a, *y = b;
-
-	return NSX_CMP(x->thread, y->thread) ?:
-	       NSX_CMP(x->start_ns, y->start_ns) ?:
-	       NSX_CMP(y->end_ns, x->end_ns);
-}
+NSX_ORDER(cmp_rows, struct row, UP(thread), UP(start_ns), DOWN(end_ns));
 
 static int cmp_sums(const void *a, const void *b, void *ctx)
 {

@@ -203,12 +203,7 @@ static int cmp_frames(const struct nsx_loader *l, uint32_t a, uint32_t b)
 	       NSX_CMP(x[2], y[2]);
 }
 
-static int cmp_chains(const void *a, const void *b)
-{
-	const struct chain *x = a, *y = b;
-
-	return NSX_CMP(x->id, y->id);
-}
+NSX_ORDER(cmp_chains, struct chain, UP(id));
 
 static void join_chain(const struct nsx_loader *l, struct chain *to,
 		       const struct chain *from)
@@ -372,13 +367,7 @@ static int slice_samples(struct nsx_loader *l, size_t n, struct nsx_err *err)
 	return 0;
 }
 
-static int cmp_sampled(const void *a, const void *b)
-{
-	const struct nsx_sampled *x = a, *y = b;
-
-	return x->global_tid < y->global_tid ? -1 :
-	       x->global_tid > y->global_tid;
-}
+NSX_ORDER(cmp_sampled, struct nsx_sampled, UP(global_tid));
 
 /* Several rows a thread are possible: the last one wins. */
 static void name_sampled(struct nsx_loader *l, const struct nsx_val *v)

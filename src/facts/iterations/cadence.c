@@ -35,12 +35,7 @@ struct event {
 	uint32_t op, key; /* key: replay or name                             */
 };
 
-static int cmp_event(const void *a, const void *b)
-{
-	const struct event *x = a, *y = b;
-
-	return NSX_CMP(x->key, y->key) ?: NSX_CMP(x->start_ns, y->start_ns);
-}
+NSX_ORDER(cmp_event, struct event, UP(key), UP(start_ns));
 
 /* The events of one kind of a process on the device of its main stream. */
 static size_t list_events(const struct nsx_finder *fd, uint32_t process,

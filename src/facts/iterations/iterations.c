@@ -429,14 +429,8 @@ static int mark_slow(struct nsx_iteration *v, size_t n, struct nsx_err *err)
 	return 0;
 }
 
-static int cmp_iterations(const void *a, const void *b)
-{
-	const struct nsx_iteration *x = a, *y = b;
-
-	return NSX_CMP(x->process, y->process) ?:
-	       NSX_CMP(x->device, y->device) ?:
-	       NSX_CMP(x->start_ns, y->start_ns);
-}
+NSX_ORDER(cmp_iterations, struct nsx_iteration, UP(process), UP(device),
+	  UP(start_ns));
 
 /* Sorted, on arena a. */
 static int keep_rows(const struct rows *rows, struct nsx_arena *a,

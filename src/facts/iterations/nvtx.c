@@ -108,12 +108,7 @@ static bool is_further(const struct nsx_trace *t, uint32_t op)
 	return call != NSX_NONE && t->calls.op[call] != op;
 }
 
-static int cmp_further(const void *a, const void *b)
-{
-	const struct further *x = a, *y = b;
-
-	return NSX_CMP(x->call, y->call);
-}
+NSX_ORDER(cmp_further, struct further, UP(call));
 
 static int list_further(struct nvtx_finder *nf, struct nsx_err *err)
 {
@@ -161,12 +156,7 @@ static int64_t gpu_ns(const struct nvtx_finder *nf, uint32_t call, size_t *at)
 	return ns;
 }
 
-static int cmp_launch(const void *a, const void *b)
-{
-	const struct launch *x = a, *y = b;
-
-	return NSX_CMP(x->at_ns, y->at_ns);
-}
+NSX_ORDER(cmp_launch, struct launch, UP(at_ns));
 
 /* Threads [from, to) are those of one process. */
 static int list_launches(struct nvtx_finder *nf, uint32_t from, uint32_t to,

@@ -155,12 +155,7 @@ static int add_stretch(struct cutter *c, int64_t from_ns, int64_t to_ns,
 	return first_ns < to_ns ? add_segment(c, &rest, err) : 0;
 }
 
-static int cmp_starts(const void *a, const void *b)
-{
-	const struct nsx_span *x = a, *y = b;
-
-	return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
-}
+NSX_ORDER(cmp_starts, struct nsx_span, UP(start_ns));
 
 static int64_t length(const struct nsx_span *s)
 {

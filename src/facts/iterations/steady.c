@@ -298,13 +298,6 @@ static int try_iterations(const struct nsx_facts *f, const struct nsx_trace *t,
 
 /* Activity ----------------------------------------------------------------------*/
 
-static int cmp_double(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return NSX_CMP(x, y);
-}
-
 static void fill_bins(const struct nsx_facts *f, const struct nsx_window *w,
 		      double *share)
 {
@@ -332,7 +325,7 @@ static void try_activity(const struct nsx_facts *f, const struct nsx_window *w,
 		return;
 	fill_bins(f, w, share);
 	memcpy(sorted, share, sizeof(sorted));
-	qsort(sorted, NBINS, sizeof(*sorted), cmp_double);
+	qsort(sorted, NBINS, sizeof(*sorted), nsx_cmp_double);
 	limit = sorted[NBINS * 8 / 10] / 2;
 	if (limit <= 0)
 		return;

@@ -6,12 +6,7 @@
 
 /* All ways ----------------------------------------------------------------------*/
 
-static int cmp_weights(const void *a, const void *b)
-{
-	const struct nsx_weighed_way *x = a, *y = b;
-
-	return NSX_CMP(y->weight, x->weight) ?: NSX_CMP(x->way, y->way);
-}
+NSX_ORDER(cmp_weights, struct nsx_weighed_way, DOWN(weight), UP(way));
 
 static int keep(struct nsx_finder *fd, const struct nsx_way *way, double score,
 		struct nsx_arena *a, struct nsx_units *ret,
@@ -69,13 +64,7 @@ static bool is_match(struct named *m, nsx_str text)
 	return *known == 2;
 }
 
-static int cmp_marks(const void *a, const void *b)
-{
-	const struct nsx_span *x = a, *y = b;
-
-	return NSX_CMP(x->start_ns, y->start_ns) ?:
-	       NSX_CMP(x->end_ns, y->end_ns);
-}
+NSX_ORDER(cmp_marks, struct nsx_span, UP(start_ns), UP(end_ns));
 
 /* Ranges of all threads of a process, without those inside another. */
 static size_t mark_ranges(struct named *m, uint32_t process,

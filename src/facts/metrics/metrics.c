@@ -51,15 +51,8 @@ static int on_info(void *ctx, int64_t rid, const struct nsx_val *v,
 	return 0;
 }
 
-static int cmp_info(const void *a, const void *b)
-{
-	const struct info *x = a, *y = b;
-
-	return NSX_CMP(x->type, y->type) ?:
-	       NSX_CMP(x->metric, y->metric) ?:
-	       strcmp(x->name, y->name) ?:
-	       strcmp(x->type_name, y->type_name);
-}
+NSX_ORDER(cmp_info, struct info, UP(type), UP(metric), TEXT(name),
+	  TEXT(type_name));
 
 static int read_names(struct names *names, struct nsx_err *err)
 {
@@ -209,12 +202,7 @@ struct pieces {
 	size_t n;
 };
 
-static int cmp_piece(const void *a, const void *b)
-{
-	const struct piece *x = a, *y = b;
-
-	return NSX_CMP(x->type, y->type) ?: NSX_CMP(x->part, y->part);
-}
+NSX_ORDER(cmp_piece, struct piece, UP(type), UP(part));
 
 static int list_pieces(struct reading *r, struct pieces *ret,
 		       struct nsx_err *err)
@@ -386,21 +374,10 @@ static void identify(const struct names *names, const struct fold_series *x,
 	m->name = name_of(names, x);
 }
 
-static int cmp_metric(const void *a, const void *b)
-{
-	const struct nsx_metric *x = a, *y = b;
+NSX_ORDER(cmp_metric, struct nsx_metric, UP(gpu), UP(metric_id), UP(type_id));
 
-	return NSX_CMP(x->gpu, y->gpu) ?: NSX_CMP(x->metric_id, y->metric_id) ?:
-	       NSX_CMP(x->type_id, y->type_id);
-}
-
-static int cmp_loss(const void *a, const void *b)
-{
-	const struct nsx_metric_loss *x = a, *y = b;
-
-	return NSX_CMP(x->gpu, y->gpu) ?: NSX_CMP(x->metric_id, y->metric_id) ?:
-	       NSX_CMP(x->type_id, y->type_id);
-}
+NSX_ORDER(cmp_loss, struct nsx_metric_loss, UP(gpu), UP(metric_id),
+	  UP(type_id));
 
 static int list_losses(const struct names *names, const struct fold *sum,
 		       struct nsx_metrics *m, struct nsx_err *err)

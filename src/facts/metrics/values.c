@@ -166,12 +166,7 @@ void fold_values_done(struct fold_values *v)
 	free(v->known);
 }
 
-static int cmp_wide(const void *a, const void *b)
-{
-	const struct fold_wide *x = a, *y = b;
-
-	return NSX_CMP(x->lo, y->lo);
-}
+NSX_ORDER(cmp_wide, struct fold_wide, UP(lo));
 
 int fold_list_values(const struct fold_values *v, struct fold_wide **ret,
 		     size_t *ret_n, struct nsx_err *err)

@@ -199,15 +199,8 @@ struct reader { /* of one table; kept is what threads with calls did then */
 	struct span_list spans;
 };
 
-static int cmp_switches(const void *a, const void *b)
-{
-	const struct thread_switch *x = a, *y = b;
-
-	return NSX_CMP(x->thread, y->thread) ?:
-	       NSX_CMP(x->at_ns, y->at_ns) ?:
-	       x->in - y->in ?:
-	       x->ready - y->ready;
-}
+NSX_ORDER(cmp_switches, struct thread_switch, UP(thread), UP(at_ns), UP(in),
+	  UP(ready));
 
 static bool is_instant(const struct nsx_val *v)
 {

@@ -14,13 +14,7 @@ int span_list_add(struct span_list *s, uint32_t thread, int64_t start_ns,
 	return 0;
 }
 
-static int cmp_stretches(const void *a, const void *b)
-{
-	const struct thread_span *x = a, *y = b;
-
-	return NSX_CMP(x->thread, y->thread) ?:
-	       NSX_CMP(x->span.start_ns, y->span.start_ns);
-}
+NSX_ORDER(cmp_stretches, struct thread_span, UP(thread), UP(span.start_ns));
 
 void span_list_sort(struct span_list *s)
 {

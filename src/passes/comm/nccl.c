@@ -26,13 +26,6 @@ static const struct nsx_layout layouts[] = {
 
 /* Operations -------------------------------------------------------------*/
 
-static int cmp_device(const void *a, const void *b)
-{
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-	return NSX_CMP(x, y);
-}
-
 /* "0,1": the ordinals on which a group ran. */
 static int list_devices(struct nccl_comm *c, const struct nccl_group *g,
 			const char **ret, struct nsx_err *err)
@@ -45,7 +38,7 @@ static int list_devices(struct nccl_comm *c, const struct nccl_group *g,
 		return err->rc;
 	for (size_t i = 0; i < g->nranks; i++)
 		v[i] = c->ranks[g->rank_at + i].device;
-	qsort(v, g->nranks, sizeof(*v), cmp_device);
+	qsort(v, g->nranks, sizeof(*v), nsx_cmp_u32);
 	for (size_t i = 0; i < g->nranks; i++)
 		if (!i || v[i] != v[i - 1])
 			nsx_buf_printf(&b, "%s%lld", i ? "," : "", (long long)
@@ -144,12 +137,7 @@ static int fill_pids(struct nccl_comm *c, struct nsx_table *table,
 
 /* The run ----------------------------------------------------------------*/
 
-static int cmp_group(const void *a, const void *b)
-{
-	const struct nccl_group *x = a, *y = b;
-
-	return NSX_CMP(y->total_ns, x->total_ns) ?: strcmp(x->name, y->name);
-}
+NSX_ORDER(cmp_group, struct nccl_group, DOWN(total_ns), TEXT(name));
 
 static int fill_groups(struct nccl_comm *c, struct nccl_costs *costs,
 		       struct nsx_table **tables, struct nsx_err *err)

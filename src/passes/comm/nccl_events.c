@@ -93,13 +93,8 @@ static int collect_device(struct nccl_comm *c, uint32_t device, uint32_t *slots,
 	return 0;
 }
 
-static int cmp_event(const void *a, const void *b)
-{
-	const struct nccl_event *x = a, *y = b;
-
-	return NSX_CMP(x->group, y->group) ?: NSX_CMP(x->process, y->process) ?:
-	       NSX_CMP(x->device, y->device) ?: NSX_CMP(x->op, y->op);
-}
+NSX_ORDER(cmp_event, struct nccl_event, UP(group), UP(process), UP(device),
+	  UP(op));
 
 static int collect_events(struct nccl_comm *c, struct nsx_err *err)
 {

@@ -15,14 +15,7 @@ static const char *op_text(unsigned op)
 	       nsx_comm_op_name((enum nsx_comm_op)op);
 }
 
-static int cmp_call(const void *a, const void *b)
-{
-	const struct nsx_nccl_call *x = a, *y = b;
-
-	return NSX_CMP(x->op, y->op) ?:
-	       NSX_CMP(x->communicator, y->communicator) ?:
-	       NSX_CMP(x->bytes, y->bytes);
-}
+NSX_ORDER(cmp_call, struct nsx_nccl_call, UP(op), UP(communicator), UP(bytes));
 
 static int add_op(const struct nsx_run *run, const struct nsx_nccl_call *m, size_t n,
 		  struct nsx_table *table, struct nsx_err *err)

@@ -297,12 +297,7 @@ static void fill_causes(const struct nsx_trace *t, const struct copy_groups *g,
 		       CAUSE_DIRECTION, CAUSE);
 }
 
-static int cmp_peers(const void *a, const void *b)
-{
-	const struct copy_peer *x = a, *y = b;
-
-	return NSX_CMP(x->src, y->src) ?: NSX_CMP(x->dst, y->dst);
-}
+NSX_ORDER(cmp_peers, struct copy_peer, UP(src), UP(dst));
 
 static struct nsx_cell device_cell(const struct nsx_trace *t, uint32_t device)
 {

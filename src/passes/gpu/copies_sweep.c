@@ -169,12 +169,7 @@ static int sweep_device(struct sweep *s, uint32_t device, struct nsx_err *err)
 	return 0;
 }
 
-static int cmp_large(const void *a, const void *b)
-{
-	const struct large *x = a, *y = b;
-
-	return NSX_CMP(x->group, y->group) ?: NSX_CMP(x->gbps, y->gbps);
-}
+NSX_ORDER(cmp_large, struct large, UP(group), UP(gbps));
 
 /* The least rate at which half of the bytes is reached. */
 static void find_medians(struct sweep *s)

@@ -90,13 +90,7 @@ static void collect(struct graphs *g)
 	}
 }
 
-static int cmp_nodes(const void *a, const void *b)
-{
-	const struct node *x = a, *y = b;
-
-	return NSX_CMP(x->device, y->device) ?:
-	       NSX_CMP(x->call, y->call);
-}
+NSX_ORDER(cmp_nodes, struct node, UP(device), UP(call));
 
 /* Nodes of one launch on one device make one replay. Copies and memsets do not
  * say their graph: that of the launch's kernels is theirs.
@@ -136,13 +130,7 @@ static int cmp_group(const struct entry *x, const struct entry *y)
 	       (int)x->is_node - y->is_node;
 }
 
-static int cmp_entries(const void *a, const void *b)
-{
-	const struct entry *x = a, *y = b;
-
-	return cmp_group(x, y) ?:
-	       NSX_CMP(x->call, y->call);
-}
+NSX_ORDER(cmp_entries, struct entry, BY(cmp_group), UP(call));
 
 /* Rows ---------------------------------------------------------------------*/
 

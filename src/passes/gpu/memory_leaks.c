@@ -41,13 +41,7 @@ struct leaks {
 	struct nsx_strings *paths;
 };
 
-static int cmp_by_corr(const void *a, const void *b)
-{
-	const struct kept *x = a, *y = b;
-
-	return NSX_CMP(x->process, y->process) ?:
-	       NSX_CMP(x->e->corr, y->e->corr);
-}
+NSX_ORDER(cmp_by_corr, struct kept, UP(process), UP(e->corr));
 
 /* First of v with at least this (process, correlation id). */
 static size_t find_corr(const struct leaks *l, uint32_t process, uint32_t corr)
@@ -110,12 +104,7 @@ static int add_path(struct leaks *l, uint32_t range, nsx_str *ret,
 	return rc;
 }
 
-static int cmp_by_call(const void *a, const void *b)
-{
-	const struct kept *x = a, *y = b;
-
-	return NSX_CMP(x->call, y->call);
-}
+NSX_ORDER(cmp_by_call, struct kept, UP(call));
 
 /* Calls are in order of (thread, start): one walk a thread. */
 static int find_paths(struct leaks *l, struct nsx_err *err)

@@ -138,19 +138,8 @@ static int on_row(void *ctx, int64_t rid, const struct nsx_val *v,
 
 /* Matching -----------------------------------------------------------------*/
 
-static int cmp_events(const void *a, const void *b)
-{
-	const struct mem_event *x = a, *y = b;
-
-	return NSX_CMP(x->process, y->process) ?:
-	       NSX_CMP(x->address, y->address) ?:
-	       NSX_CMP(x->at_ns, y->at_ns) ?:
-	       (int)y->is_free - x->is_free ?:
-	       NSX_CMP(x->bytes, y->bytes) ?:
-	       NSX_CMP(x->device_id, y->device_id) ?:
-	       (int)x->kind - y->kind ?:
-	       NSX_CMP(x->corr, y->corr);
-}
+NSX_ORDER(cmp_events, struct mem_event, UP(process), UP(address), UP(at_ns),
+	  DOWN(is_free), UP(bytes), UP(device_id), UP(kind), UP(corr));
 
 static bool same_address(const struct mem_event *x, const struct mem_event *y)
 {
@@ -204,14 +193,7 @@ int mem_cmp_groups(const struct mem_step *x, const struct mem_step *y)
 	       (int)x->kind - y->kind;
 }
 
-static int cmp_steps(const void *a, const void *b)
-{
-	const struct mem_step *x = a, *y = b;
-
-	return mem_cmp_groups(x, y) ?:
-	       NSX_CMP(x->at_ns, y->at_ns) ?:
-	       (int)x->turn - y->turn;
-}
+NSX_ORDER(cmp_steps, struct mem_step, BY(mem_cmp_groups), UP(at_ns), UP(turn));
 
 size_t mem_group_end(const struct mem_usage *m, size_t at)
 {
@@ -328,14 +310,7 @@ static void fill_rows(const struct mem_usage *m, struct nsx_table *table)
 	nsx_table_sort(table, NSX_DESC(PEAK), PID, DEVICE, KIND);
 }
 
-static int cmp_by_device(const void *a, const void *b)
-{
-	const struct mem_step *x = a, *y = b;
-
-	return NSX_CMP(x->device_id, y->device_id) ?:
-	       NSX_CMP(x->at_ns, y->at_ns) ?:
-	       (int)x->turn - y->turn;
-}
+NSX_ORDER(cmp_by_device, struct mem_step, UP(device_id), UP(at_ns), UP(turn));
 
 /* The GPU that the trace's ordinal means, when all its processes agree. */
 static const struct nsx_gpu_info *gpu_of(const struct nsx_trace *t,
@@ -437,14 +412,7 @@ static int fill_devices(const struct mem_usage *m, struct nsx_table *table,
 	return 0;
 }
 
-static int cmp_pools(const void *a, const void *b)
-{
-	const struct mem_pool *x = a, *y = b;
-
-	return NSX_CMP(x->process, y->process) ?:
-	       NSX_CMP(x->device_id, y->device_id) ?:
-	       NSX_CMP(x->address, y->address);
-}
+NSX_ORDER(cmp_pools, struct mem_pool, UP(process), UP(device_id), UP(address));
 
 static void fill_pools(struct mem_usage *m, struct nsx_table *table,
 		       struct nsx_section *out)

@@ -146,14 +146,8 @@ static int on_row(void *ctx, int64_t rid, const struct nsx_val *v,
 
 /* Joining ------------------------------------------------------------------*/
 
-static int cmp_stretches(const void *a, const void *b)
-{
-	const struct cpu_stretch *x = a, *y = b;
-
-	return NSX_CMP(x->thread, y->thread) ?:
-	       NSX_CMP(x->first.at_ns, y->first.at_ns) ?:
-	       NSX_CMP(x->last.at_ns, y->last.at_ns);
-}
+NSX_ORDER(cmp_stretches, struct cpu_stretch, UP(thread), UP(first.at_ns),
+	  UP(last.at_ns));
 
 /* Adds b, which comes after a, to a. */
 static void join(const struct nsx_trace *t, struct cpu_stretch *a,
@@ -226,16 +220,8 @@ static int on_row_again(void *ctx, int64_t rid, const struct nsx_val *v,
 	return 0;
 }
 
-static int cmp_rows(const void *a, const void *b)
-{
-	const struct row *x = a, *y = b;
-
-	return NSX_CMP(x->thread, y->thread) ?:
-	       NSX_CMP(x->e.at_ns, y->e.at_ns) ?:
-	       (int)x->e.in - y->e.in ?:
-	       NSX_CMP(x->e.cpu, y->e.cpu) ?:
-	       (int)x->e.runnable - y->e.runnable;
-}
+NSX_ORDER(cmp_rows, struct row, UP(thread), UP(e.at_ns), UP(e.in), UP(e.cpu),
+	  UP(e.runnable));
 
 /* Rows of one instant, switches out first: of a thread that is off a CPU the
  * switch in must have come before them.

@@ -109,15 +109,8 @@ static void list_durations(struct sums *s, const uint32_t *of_call)
 }
 
 /* By function, of each the process with the least time first. */
-static int cmp_sums(const void *a, const void *b)
-{
-	const struct sum *x = a, *y = b;
-
-	return NSX_CMP(x->library, y->library) ?:
-	       NSX_CMP(x->name, y->name) ?:
-	       NSX_CMP(x->total_ns, y->total_ns) ?:
-	       NSX_CMP(x->process, y->process);
-}
+NSX_ORDER(cmp_sums, struct sum, UP(library), UP(name), UP(total_ns),
+	  UP(process));
 
 static void fill_row(const struct sums *s, const struct sum *x,
 		     struct nsx_table *table)

@@ -131,13 +131,7 @@ static void put_table(const struct nsx_table_info *t, struct nsx_section *out)
 			nsx_string(t->columns[i].type));
 }
 
-static int cmp_tables(const void *a, const void *b)
-{
-	const struct nsx_table_info *x = *(const struct nsx_table_info *const *)a;
-	const struct nsx_table_info *y = *(const struct nsx_table_info *const *)b;
-
-	return strcmp(x->name, y->name);
-}
+NSX_POINTER_ORDER(cmp_tables, struct nsx_table_info, TEXT(name));
 
 const struct nsx_table_info **nsx_sorted_tables(const struct nsx_schema *s,
 						struct nsx_arena *a,

@@ -50,12 +50,7 @@ static uint32_t process_of(const struct nsx_trace *t, uint32_t range)
 	return t->thread[nsx_nvtx_thread(t, range)].process;
 }
 
-static int cmp_cuts(const void *a, const void *b)
-{
-	const struct cut *x = a, *y = b;
-
-	return NSX_CMP(x->process, y->process) ?: NSX_CMP(x->at, y->at);
-}
+NSX_ORDER(cmp_cuts, struct cut, UP(process), UP(at));
 
 static int cmp_ranges(const void *a, const void *b, void *ctx)
 {
