@@ -162,7 +162,12 @@ ok 'too few ranks' [ $? = 1 ]
 if [ -x "$prog-mpi" ] && command -v mpirun >/dev/null; then
 	OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_plm_rsh_agent=/bin/false
 	export OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM OMPI_MCA_plm_rsh_agent
-	mpi() { n=$1; shift; mpirun -n "$n" --oversubscribe "$prog-mpi" fleet "$@" 2>err; }
+	# Open MPI's own plug-ins leak, and are unloaded when a build that looks
+	# for leaks looks: they cannot be told by name, so it does not look.
+	mpi() {
+		n=$1; shift
+		ASAN_OPTIONS=detect_leaks=0 mpirun -n "$n" --oversubscribe "$prog-mpi" fleet "$@" 2>err
+	}
 	for n in 1 3 4; do
 		mpi $n job/traces --json >mpi.json
 		ok "mpi, $n processes" cmp -s mpi.json job/report.json
