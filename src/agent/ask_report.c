@@ -201,8 +201,7 @@ static void tell_sql(struct nsx_answer *a, const struct nsx_finding *f)
 
 		q = nsx_pass_query(pass, i);
 		nsx_scripts_add(scripts, &q, 1, &b);
-		list[i] = nsx_arena_strdup(a->out->arena, b.p);
-		nsx_buf_done(&b);
+		list[i] = nsx_buf_keep(&b, a->out->arena);
 	}
 	nsx_scripts_free(scripts);
 	if (n) {

@@ -165,7 +165,6 @@ static const char *marked(struct shape *s, const char *base, const char *path,
 			  char mark)
 {
 	struct nsx_buf b = {0};
-	const char *ret;
 
 	nsx_buf_adds(&b, base);
 	for (size_t n; *path && strcmp(path, "*") != 0; path += n) {
@@ -175,9 +174,7 @@ static const char *marked(struct shape *s, const char *base, const char *path,
 		if (*path != '*' && path[n - 1] != '?')
 			nsx_buf_add(&b, &mark, 1);
 	}
-	ret = nsx_arena_strdup(s->arena, b.p ? b.p : "");
-	nsx_buf_done(&b);
-	return ret;
+	return nsx_buf_keep(&b, s->arena);
 }
 
 static void add_listed(struct shape *s, const char *of, const char *base)

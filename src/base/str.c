@@ -414,6 +414,14 @@ void nsx_buf_done(struct nsx_buf *b)
 	*b = (struct nsx_buf){0};
 }
 
+char *nsx_buf_keep(struct nsx_buf *b, struct nsx_arena *a)
+{
+	char *text = nsx_arena_strdup(a, b->p ? b->p : "");
+
+	nsx_buf_done(b);
+	return text;
+}
+
 size_t nsx_edits(const char *a, size_t na, const char *b)
 {
 	size_t row[64], nb = strlen(b);

@@ -62,6 +62,8 @@ static inline char *nsx_buf_room(struct nsx_buf *b, size_t n)
 void nsx_buf_printf(struct nsx_buf *b, const char *fmt, ...) NSX_PRINTF(2, 3);
 void nsx_buf_clear(struct nsx_buf *b);
 void nsx_buf_done(struct nsx_buf *b);
+/* Its text, "" where there is none, in an arena; the buffer is done with. */
+char *nsx_buf_keep(struct nsx_buf *b, struct nsx_arena *a);
 
 /* Appends p as valid UTF-8 without NUL. Returns whether a byte was replaced. */
 bool nsx_buf_add_utf8(struct nsx_buf *b, const char *p, size_t n);

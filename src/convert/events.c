@@ -23,16 +23,10 @@ bool nsx_conv_in_window(const struct nsx_conv *c, int64_t start_ns,
 		(end_ns > w->start_ns || start_ns >= w->start_ns));
 }
 
-static bool is_instant(const struct nsx_val *v)
-{
-	return v->type == NSX_V_I64 && v->u.i <= NSX_TIME_MAX &&
-	       v->u.i >= -NSX_TIME_MAX;
-}
-
 bool nsx_conv_span(struct nsx_conv *c, const struct nsx_val *start,
 		   const struct nsx_val *end, struct nsx_slice *ret)
 {
-	if (!is_instant(start) || !is_instant(end) || end->u.i < start->u.i) {
+	if (!nsx_is_instant(start) || !nsx_is_instant(end) || end->u.i < start->u.i) {
 		c->counts->left_out += c->writing;
 		return false;
 	}

@@ -136,8 +136,7 @@ static int collect_finding(struct nsx_findings_view *v,
 	struct told_track *t;
 
 	nsx_md_add_plain(&plain, f->title);
-	title = nsx_arena_strdup(v->arena, plain.p ? plain.p : "");
-	nsx_buf_done(&plain);
+	title = nsx_buf_keep(&plain, v->arena);
 	t = add_track(v, title, f->spans.n, err);
 	if (!t)
 		return err->rc;

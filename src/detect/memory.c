@@ -13,6 +13,7 @@
 #include "detect/detect.h"
 #include "report/words.h"
 #include "schema/codes.h"
+#include "schema/cells.h"
 #include "schema/viewscan.h"
 
 #define LEAST_SHARE 0.003 /* of the window */
@@ -96,19 +97,13 @@ static int collect_moves(struct unified *u, struct nsx_err *err)
 	return 0;
 }
 
-static bool is_instant(const struct nsx_val *v)
-{
-	return v->type == NSX_V_I64 && v->u.i <= NSX_TIME_MAX &&
-	       v->u.i >= -NSX_TIME_MAX;
-}
-
 static int on_fault(void *ctx, int64_t rid, const struct nsx_val *v,
 		    struct nsx_err *err)
 {
 	struct unified *u = ctx;
 
 	(void)rid;
-	if (!is_instant(&v[0]) || !is_instant(&v[1]) || v[1].u.i < v[0].u.i)
+	if (!nsx_is_instant(&v[0]) || !nsx_is_instant(&v[1]) || v[1].u.i < v[0].u.i)
 		return 0;
 	for (uint32_t i = 0; i < u->d->trace->ndevices; i++)
 		if (v[2].type == NSX_V_I64 &&
@@ -160,7 +155,7 @@ static int on_allocation(void *ctx, int64_t rid, const struct nsx_val *v,
 	struct unified *u = ctx;
 
 	(void)rid;
-	if (!is_instant(&v[0]) || v[1].type != NSX_V_I64 || v[1].u.i < 0 ||
+	if (!nsx_is_instant(&v[0]) || v[1].type != NSX_V_I64 || v[1].u.i < 0 ||
 	    v[1].u.i > NSX_TIME_MAX || v[2].type != NSX_V_I64 ||
 	    v[2].u.i != NSX_MEM_MANAGED || v[3].type != NSX_V_I64)
 		return 0;

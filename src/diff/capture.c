@@ -13,7 +13,6 @@
 const char *nsx_count_names(const char **names, size_t n, struct nsx_arena *a)
 {
 	struct nsx_buf b = {0};
-	const char *ret;
 
 	if (n)
 		qsort(names, n, sizeof(*names), nsx_cmp_text);
@@ -23,9 +22,7 @@ const char *nsx_count_names(const char **names, size_t n, struct nsx_arena *a)
 		nsx_buf_printf(&b, "%s%zu × %s", i ? ", " : "", next - i,
 			       names[i]);
 	}
-	ret = nsx_arena_strdup(a, b.p ? b.p : "");
-	nsx_buf_done(&b);
-	return ret;
+	return nsx_buf_keep(&b, a);
 }
 
 /* The GPUs that did something. */
@@ -65,8 +62,7 @@ static void name_traced(struct nsx_side *s, const struct nsx_schema *schema)
 		if (nsx_has_view(schema, switches[i].view))
 			nsx_buf_printf(&b, "%s%s", b.n ? ", " : "",
 				       switches[i].word);
-	s->traced = nsx_arena_strdup(s->arena, b.p ? b.p : "");
-	nsx_buf_done(&b);
+	s->traced = nsx_buf_keep(&b, s->arena);
 }
 
 static const char *graph_mode(const struct nsx_trace *t)

@@ -66,7 +66,6 @@ static void compare_repeats(struct nsx_diff *d)
 static const char *text_of(struct nsx_diff *d, unsigned side, size_t offset)
 {
 	struct nsx_buf b = {0};
-	const char *ret;
 
 	for (size_t i = 0; i < d->nsides[side]; i++) {
 		const char *s = *(const char *const *)(
@@ -77,9 +76,7 @@ static const char *text_of(struct nsx_diff *d, unsigned side, size_t offset)
 		else if (strcmp(b.p, s))
 			nsx_buf_printf(&b, "; %s", s);
 	}
-	ret = nsx_arena_strdup(d->arena, b.p ? b.p : "");
-	nsx_buf_done(&b);
-	return ret;
+	return nsx_buf_keep(&b, d->arena);
 }
 
 static void compare_text(struct nsx_diff *d, const char *id, size_t offset,

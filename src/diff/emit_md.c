@@ -89,7 +89,6 @@ const char *nsx_diff_headline(const struct nsx_diff *d, struct nsx_arena *a)
 	struct nsx_buf b = {0};
 	uint32_t lane;
 	const struct nsx_step *c = step_of(d, &lane);
-	const char *ret;
 
 	nsx_buf_adds(&b, words[d->verdict]);
 	if (lane != NSX_NONE && d->nlanes > 1)
@@ -105,9 +104,7 @@ const char *nsx_diff_headline(const struct nsx_diff *d, struct nsx_arena *a)
 		if (d->why)
 			nsx_buf_printf(&b, "; %s", d->why);
 	}
-	ret = nsx_arena_strdup(a, b.p);
-	nsx_buf_done(&b);
-	return ret;
+	return nsx_buf_keep(&b, a);
 }
 
 /* By how much a lane itself changes: ranks of a job wait for each other, so that
@@ -210,7 +207,7 @@ const char *nsx_diff_place(const struct nsx_diff *d, struct nsx_arena *a)
 	const struct nsx_budget *x = &d->lanes[lane].budget;
 	enum nsx_share most = NSX_SHARE_COMPUTE;
 	struct nsx_buf b = {0};
-	const char *ret, *sep = ": ";
+	const char *sep = ": ";
 
 	for (enum nsx_share k = 1; k < NSX_NSHARES; k++)
 		if (llabs(x->part[k].delta_ns) > llabs(x->part[most].delta_ns))
@@ -237,15 +234,12 @@ const char *nsx_diff_place(const struct nsx_diff *d, struct nsx_arena *a)
 	if (!x->no_rho)
 		add_rho(&b, x, a);
 	nsx_buf_adds(&b, ".");
-	ret = nsx_arena_strdup(a, b.p);
-	nsx_buf_done(&b);
-	return ret;
+	return nsx_buf_keep(&b, a);
 }
 
 const char *nsx_gate_line(const struct nsx_gate_row *g, struct nsx_arena *a)
 {
 	struct nsx_buf b = {0};
-	const char *ret;
 
 	nsx_buf_printf(&b, "gate %s: %s", g->expr, nsx_gate_names[g->result]);
 	if (!isnan(g->change)) {
@@ -255,9 +249,7 @@ const char *nsx_gate_line(const struct nsx_gate_row *g, struct nsx_arena *a)
 	}
 	if (g->text)
 		nsx_buf_printf(&b, "; %s", g->text);
-	ret = nsx_arena_strdup(a, b.p);
-	nsx_buf_done(&b);
-	return ret;
+	return nsx_buf_keep(&b, a);
 }
 
 /* Sections ----------------------------------------------------------------------*/

@@ -165,14 +165,11 @@ NSX_ORDER(cmp_findings, struct nsx_side_finding, TEXT(key));
 static const char *code_of(struct nsx_arena *a, const char *key)
 {
 	struct nsx_buf b = {0};
-	const char *ret;
 
 	nsx_buf_adds(&b, "`");
 	nsx_md_add_code(&b, key, strlen(key));
 	nsx_buf_adds(&b, "`");
-	ret = nsx_arena_strdup(a, b.p);
-	nsx_buf_done(&b);
-	return ret;
+	return nsx_buf_keep(&b, a);
 }
 
 /* Findings of all ranks, each as it is worst. */

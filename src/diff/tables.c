@@ -163,7 +163,7 @@ static const char *join_names(const struct nsx_diff *d, unsigned side,
 {
 	const struct nsx_pool *p = &d->pool[side];
 	struct nsx_buf b = {0};
-	const char *last = NULL, *ret;
+	const char *last = NULL;
 	size_t n = 0;
 
 	if (d->rows.first[side][row] == NSX_NONE)
@@ -181,9 +181,7 @@ static const char *join_names(const struct nsx_diff *d, unsigned side,
 	}
 	if (n > MOST_NAMES)
 		nsx_buf_printf(&b, " + %zu more", n - MOST_NAMES);
-	ret = nsx_arena_strdup(a, b.p ? b.p : "");
-	nsx_buf_done(&b);
-	return ret;
+	return nsx_buf_keep(&b, a);
 }
 
 const char *nsx_row_name(const struct nsx_diff *d, unsigned side, uint32_t row,
@@ -212,7 +210,6 @@ const char *nsx_row_shape(const struct nsx_diff *d, uint32_t row,
 {
 	const struct nsx_kernel *k = nsx_row_kernel(d, row);
 	struct nsx_buf b = {0};
-	const char *ret;
 
 	if (!k->known)
 		return "";
@@ -220,9 +217,7 @@ const char *nsx_row_shape(const struct nsx_diff *d, uint32_t row,
 	add_shape(&b, k->grid);
 	nsx_buf_adds(&b, ", block ");
 	add_shape(&b, k->block);
-	ret = nsx_arena_strdup(a, b.p);
-	nsx_buf_done(&b);
-	return ret;
+	return nsx_buf_keep(&b, a);
 }
 
 static void add_change(struct nsx_buf *b, const char *what, const uint32_t *x,
@@ -245,7 +240,6 @@ const char *nsx_row_changes(const struct nsx_diff *d, uint32_t row,
 {
 	const struct nsx_kernel *x, *y;
 	struct nsx_buf b = {0};
-	const char *ret;
 
 	if (d->rows.kind[row] == NSX_M_EXACT ||
 	    d->rows.first[0][row] == NSX_NONE ||
@@ -265,9 +259,7 @@ const char *nsx_row_changes(const struct nsx_diff *d, uint32_t row,
 		nsx_buf_printf(&b, "%soccupancy %.0f %% → %.0f %%",
 			       b.n ? ", " : "", 100 * x->occupancy,
 			       100 * y->occupancy);
-	ret = nsx_arena_strdup(a, b.p ? b.p : "");
-	nsx_buf_done(&b);
-	return ret;
+	return nsx_buf_keep(&b, a);
 }
 
 static struct nsx_cell text_or_null(const char *s)

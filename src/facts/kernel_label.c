@@ -185,8 +185,7 @@ static void add_told(const struct member *m, struct nsx_arena *a)
 	}
 	if (b.n > nlabel)
 		nsx_buf_adds(&b, plain ? ">" : "]");
-	m->kernel->label = nsx_arena_strdup(a, b.p);
-	nsx_buf_done(&b);
+	m->kernel->label = nsx_buf_keep(&b, a);
 }
 
 /* Kernels of one label, n of them. */

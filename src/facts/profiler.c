@@ -4,6 +4,7 @@
 #include <string.h>
 #include "base/stat.h"
 #include "facts/profiler.h"
+#include "schema/cells.h"
 #include "schema/viewscan.h"
 
 struct rows {
@@ -32,12 +33,6 @@ static int add_row(struct rows *p, const struct nsx_profiler_row *x,
 	return 0;
 }
 
-static bool is_instant(const struct nsx_val *v)
-{
-	return v->type == NSX_V_I64 && v->u.i <= NSX_TIME_MAX &&
-	       v->u.i >= -NSX_TIME_MAX;
-}
-
 static int on_row(void *ctx, int64_t rid, const struct nsx_val *v,
 		  struct nsx_err *err)
 {
@@ -45,7 +40,7 @@ static int on_row(void *ctx, int64_t rid, const struct nsx_val *v,
 	struct nsx_profiler_row x = {0};
 
 	(void)rid;
-	if (!is_instant(&v[0]) || !is_instant(&v[1]) || v[1].u.i < v[0].u.i) {
+	if (!nsx_is_instant(&v[0]) || !nsx_is_instant(&v[1]) || v[1].u.i < v[0].u.i) {
 		p->defects++;
 		return 0;
 	}

@@ -13,7 +13,6 @@ const char *nsx_rank_list(const struct nsx_fleet *f, const uint32_t *v,
 			  size_t n, struct nsx_arena *a)
 {
 	struct nsx_buf b = {0};
-	const char *text;
 
 	for (size_t i = 0, next; i < n; i = next) {
 		long long first = f->rank[v[i]].number, last = first;
@@ -30,9 +29,7 @@ const char *nsx_rank_list(const struct nsx_fleet *f, const uint32_t *v,
 			nsx_buf_printf(&b, "%s%lld", last > first + 1 ? "-" :
 							     ", ", last);
 	}
-	text = nsx_arena_strdup(a, b.p ? b.p : "");
-	nsx_buf_done(&b);
-	return text;
+	return nsx_buf_keep(&b, a);
 }
 
 const char *nsx_axis_of(const struct nsx_fleet *f, const struct nsx_fcomm *c,
@@ -256,7 +253,6 @@ static const char *say_way(const struct nsx_freport *r, const struct nsx_late *l
 {
 	const struct nsx_fleet *f = r->f;
 	struct nsx_buf b = {0};
-	const char *text;
 
 	for (unsigned i = 0; i < l->nhops; i++) {
 		const struct nsx_fcomm *c = &f->comm[l->hop[i].comm];
@@ -274,9 +270,7 @@ static const char *say_way(const struct nsx_freport *r, const struct nsx_late *l
 		if (axis)
 			nsx_buf_printf(&b, " (%s)", axis);
 	}
-	text = nsx_arena_strdup(r->arena, b.p ? b.p : "");
-	nsx_buf_done(&b);
-	return text;
+	return nsx_buf_keep(&b, r->arena);
 }
 
 static void say_late(struct nsx_freport *r, const struct nsx_late *l)
@@ -419,7 +413,6 @@ static const char *missing_list(const struct nsx_freport *r, int64_t *ret_n)
 {
 	const struct nsx_fleet *f = r->f;
 	struct nsx_buf b = {0};
-	const char *text;
 	uint32_t at = 0;
 
 	*ret_n = 0;
@@ -433,9 +426,7 @@ static const char *missing_list(const struct nsx_freport *r, int64_t *ret_n)
 				       (long long)i);
 		++*ret_n;
 	}
-	text = nsx_arena_strdup(r->arena, b.p ? b.p : "");
-	nsx_buf_done(&b);
-	return text;
+	return nsx_buf_keep(&b, r->arena);
 }
 
 static void say_missing(struct nsx_freport *r)

@@ -68,14 +68,11 @@ const char *nsx_mesh_place(const struct nsx_mesh *m, int64_t rank,
 			   struct nsx_arena *a)
 {
 	struct nsx_buf b = {0};
-	const char *text;
 
 	for (unsigned i = 0; i < m->n; i++)
 		nsx_buf_printf(&b, "%s%s %lld", i ? ", " : "", m->axis[i].name,
 			       (long long)nsx_mesh_at(&m->axis[i], rank));
-	text = nsx_arena_strdup(a, b.p ? b.p : "");
-	nsx_buf_done(&b);
-	return text;
+	return nsx_buf_keep(&b, a);
 }
 
 bool nsx_mesh_has(const struct nsx_mesh *m, int64_t stride, int64_t size)

@@ -191,13 +191,10 @@ void nsx_md_add_name(struct nsx_buf *b, const char *name)
 const char *nsx_text_name(struct nsx_arena *a, const char *name)
 {
 	struct nsx_buf b = {0};
-	const char *p;
 
 	if (is_plain(name) && strchr(name, ' '))
 		nsx_buf_printf(&b, "`%s`", name);
 	else
 		nsx_md_add_name(&b, name);
-	p = nsx_arena_strdup(a, b.p ? b.p : "");
-	nsx_buf_done(&b);
-	return p;
+	return nsx_buf_keep(&b, a);
 }

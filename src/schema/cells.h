@@ -24,6 +24,11 @@ static inline uint8_t nsx_u8_or(const struct nsx_val *v, uint8_t absent)
 		       (uint8_t)v->u.i :
 		       absent;
 }
+static inline bool nsx_is_instant(const struct nsx_val *v)
+{
+	return v->type == NSX_V_I64 && v->u.i <= NSX_TIME_MAX &&
+	       v->u.i >= -NSX_TIME_MAX;
+}
 /* Process key of a row: globalPid or globalTid, else plain pid << 24. */
 static inline uint64_t nsx_read_process_key(const struct nsx_val *global,
 					    const struct nsx_val *pid)

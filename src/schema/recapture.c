@@ -125,8 +125,7 @@ const char *nsx_recapture_line(struct nsx_arena *a, unsigned version,
 			    what == NSX_REC_SETS ? "" :
 						   " -o run COMMAND");
 	nsx_buf_adds(&line, newer.n ? newer.p : "");
-	text = nsx_arena_strdup(a, line.p);
-	nsx_buf_done(&line);
+	text = nsx_buf_keep(&line, a);
 	nsx_buf_done(&newer);
 	return text;
 }

@@ -11,6 +11,7 @@
 #include "base/stat.h"
 #include "facts/outside.h"
 #include "facts/replay/model.h"
+#include "schema/cells.h"
 #include "schema/viewscan.h"
 
 #define GAP_NS 50000	   /* a hand-over, or a wait, takes longer           */
@@ -202,12 +203,6 @@ struct reader { /* of one table; kept is what threads with calls did then */
 NSX_ORDER(cmp_switches, struct thread_switch, UP(thread), UP(at_ns), UP(in),
 	  UP(ready));
 
-static bool is_instant(const struct nsx_val *v)
-{
-	return v->type == NSX_V_I64 && v->u.i <= NSX_TIME_MAX &&
-	       v->u.i >= -NSX_TIME_MAX;
-}
-
 static uint32_t thread_of(const struct reader *r, const struct nsx_val *v)
 {
 	uint32_t h = v->type == NSX_V_I64 ?
@@ -235,7 +230,7 @@ static int on_switch(void *ctx, int64_t rid, const struct nsx_val *v,
 	uint32_t h;
 
 	(void)rid;
-	if (!is_instant(&v[0]) || v[1].type != NSX_V_I64)
+	if (!nsx_is_instant(&v[0]) || v[1].type != NSX_V_I64)
 		return 0;
 	/* Terminated (5) is told even where nothing else is. */
 	r->knows_states |= !v[1].u.i && ((state && state != 5) || reason > 1);
@@ -259,7 +254,7 @@ static int on_overhead(void *ctx, int64_t rid, const struct nsx_val *v,
 	uint32_t h;
 
 	(void)rid;
-	if (!is_instant(&v[0]) || !is_instant(&v[1]) ||
+	if (!nsx_is_instant(&v[0]) || !nsx_is_instant(&v[1]) ||
 	    v[1].u.i < r->from_ns || v[0].u.i > r->to_ns)
 		return 0;
 	h = thread_of(r, &v[2]);

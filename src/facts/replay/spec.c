@@ -395,7 +395,6 @@ static const char *tell(const struct nearest *x, const char *what,
 			struct nsx_arena *a)
 {
 	struct nsx_buf b = {0};
-	const char *text;
 
 	if (x->found)
 		return NULL;
@@ -403,9 +402,7 @@ static const char *tell(const struct nearest *x, const char *what,
 	for (unsigned k = 0; k < x->n; k++)
 		nsx_buf_printf(&b, "%s'%s'", k ? ", " : "; the nearest: ",
 			       x->name[k]);
-	text = nsx_arena_strdup(a, b.p);
-	nsx_buf_done(&b);
-	return text;
+	return nsx_buf_keep(&b, a);
 }
 
 static const char *find_range(const char *range, const struct nsx_trace *t,

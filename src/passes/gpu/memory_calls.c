@@ -5,6 +5,7 @@
 #include "passes/gpu/memory_usage.h"
 #include "base/group.h"
 #include "base/stat.h"
+#include "schema/cells.h"
 #include "schema/viewscan.h"
 #include "report/words.h"
 
@@ -252,19 +253,13 @@ static int add_fault(struct faults *f, const struct nsx_val *pid,
 	return 0;
 }
 
-static bool is_instant(const struct nsx_val *v)
-{
-	return v->type == NSX_V_I64 && v->u.i <= NSX_TIME_MAX &&
-	       v->u.i >= -NSX_TIME_MAX;
-}
-
 static int on_gpu_fault(void *ctx, int64_t rid, const struct nsx_val *v,
 			struct nsx_err *err)
 {
 	int64_t n = v[4].type == NSX_V_I64 && v[4].u.i > 0 ? v[4].u.i : 0;
 
 	(void)rid;
-	if (!is_instant(&v[0]) || !is_instant(&v[1]) || v[1].u.i < v[0].u.i)
+	if (!nsx_is_instant(&v[0]) || !nsx_is_instant(&v[1]) || v[1].u.i < v[0].u.i)
 		return 0;
 	return add_fault(ctx, &v[2],
 			 v[3].type == NSX_V_I64 ? (uint64_t)v[3].u.i : 0,
@@ -275,7 +270,7 @@ static int on_cpu_fault(void *ctx, int64_t rid, const struct nsx_val *v,
 			struct nsx_err *err)
 {
 	(void)rid;
-	return is_instant(&v[0]) ? add_fault(ctx, &v[1], OF_CPU, v[0].u.i,
+	return nsx_is_instant(&v[0]) ? add_fault(ctx, &v[1], OF_CPU, v[0].u.i,
 					     v[0].u.i, 1, err) : 0;
 }
 
