@@ -3,12 +3,16 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include "base/arena.h"
 #include "base/str.h"
 #include "emit/folder.h"
+#include "emit/ours.h"
 #include "emit/target.h"
+
+#define UNFINISHED ".unfinished-"
 
 static int refuse(const struct nsx_target *t, struct nsx_err *err)
 {
@@ -44,6 +48,22 @@ static void remove_file(void *path)
 	unlink(path);
 }
 
+/* A run that works holds the lock of its file: drop_leftover may have met the
+ * file before it was locked, and have removed it. -1: errno.
+ */
+static int create_locked(const char *path)
+{
+	int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	struct stat st;
+
+	if (fd < 0 || flock(fd, LOCK_EX) || fstat(fd, &st) || st.st_nlink)
+		return fd;
+	close(fd);
+	errno = EEXIST;
+	return -1;
+}
+
+/* A run of the same number may have been killed: in a container each has 1. */
 static int open_beside(struct nsx_target *t, struct nsx_err *err)
 {
 	struct nsx_buf b = {0};
@@ -51,16 +71,57 @@ static int open_beside(struct nsx_target *t, struct nsx_err *err)
 	t->place = realpath(t->path, NULL); /* a link stays one */
 	if (!t->place)
 		t->place = nsx_strdup(t->path);
-	nsx_buf_printf(&b, "%s.unfinished-%ld", t->place, (long)getpid());
-	t->fd = open(b.p, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-	if (t->fd < 0) {
-		refuse(t, err);
-		nsx_buf_done(&b);
-		return err->rc;
+	for (unsigned i = 0; t->fd < 0; i++) {
+		nsx_buf_clear(&b);
+		nsx_buf_printf(&b, "%s" UNFINISHED "%ld-%u", t->place,
+			       (long)getpid(), i);
+		t->fd = create_locked(b.p);
+		if (t->fd < 0 && errno != EEXIST) {
+			refuse(t, err);
+			nsx_buf_done(&b);
+			return err->rc;
+		}
 	}
 	t->unfinished = b.p;
 	nsx_at_death(remove_file, t->unfinished);
+	t->lock = fcntl(t->fd, F_DUPFD_CLOEXEC, 0);
+	return t->lock < 0 ? refuse(t, err) : 0;
+}
+
+/* What a killed run left: locked by nobody, and begun like this file. */
+static int drop_leftover(int dir, const char *name, void *ctx)
+{
+	const struct nsx_target *t = ctx;
+	const char *slash = strrchr(t->place, '/');
+	const char *base = slash ? slash + 1 : t->place;
+	char begin[2][16];
+	ssize_t n;
+	int fd;
+
+	if (strncmp(name, base, strlen(base)) != 0 ||
+	    strncmp(name + strlen(base), UNFINISHED, strlen(UNFINISHED)) != 0)
+		return 0;
+	fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	n = pread(fd, begin[0], sizeof(begin[0]), 0);
+	if (n >= 0 && pread(t->lock, begin[1], (size_t)n, 0) == n &&
+	    !memcmp(begin[0], begin[1], (size_t)n) &&
+	    !flock(fd, LOCK_EX | LOCK_NB))
+		unlinkat(dir, name, 0);
+	close(fd);
 	return 0;
+}
+
+static void drop_leftovers(struct nsx_target *t)
+{
+	const char *slash = strrchr(t->place, '/');
+	char *dir = slash ? strndup(t->place, (size_t)(slash - t->place) + 1) :
+			    nsx_strdup(".");
+
+	if (dir)
+		nsx_each_entry(AT_FDCWD, dir, drop_leftover, t);
+	free(dir);
 }
 
 int nsx_target_open(struct nsx_target *t, struct nsx_err *err)
@@ -96,11 +157,14 @@ int nsx_target_commit(struct nsx_target *t, struct nsx_err *err)
 	int rc = t->fd >= 0 && close(t->fd) ? refuse(t, err) : 0;
 
 	t->fd = -1;
+	if (t->unfinished)
+		drop_leftovers(t);
 	if (!rc && t->unfinished)
 		rc = put_in_place(t, err);
 	if (rc || !t->unfinished)
 		return rc;
 	nsx_at_death(NULL, NULL);
+	close(t->lock);
 	free(t->unfinished);
 	t->unfinished = NULL;
 	return 0;
@@ -114,6 +178,7 @@ void nsx_target_done(struct nsx_target *t)
 	if (t->unfinished) {
 		unlink(t->unfinished);
 		nsx_at_death(NULL, NULL);
+		close(t->lock);
 	}
 	free(t->unfinished);
 	free(t->place);

@@ -2,7 +2,8 @@
  *
  * What is at its name is replaced only where it is ours, or empty; anything else
  * is the user's, and so are the inputs of this run whatever is in them.  What is
- * no plain file (a pipe, /dev/null) is written to directly.
+ * no plain file (a pipe, /dev/null) is written to directly.  What a killed run
+ * left beside it goes with the next that is finished.
  */
 #ifndef NSX_EMIT_TARGET_H
 #define NSX_EMIT_TARGET_H
@@ -20,7 +21,9 @@ struct nsx_target {
 				give another name"                           */
 	int fd;		  /* to be written to                                */
 	char *place;	  /* where it will be; NULL: it is there already     */
-	char *unfinished; /* where it is until then                          */
+	char *unfinished; /* where it is until then; NULL: in its place      */
+	int lock; /* while it is there: fd again, which keeps it locked, so that
+		     other runs do not take it for what a killed one left    */
 };
 
 /* Whether it may be written, which is best asked before the work. Errors: IO. */

@@ -143,6 +143,22 @@ holds 'digest over a compressed one' stays mine.nsxd.zst digest in1.sqlite -o mi
 holds 'digest over a link to nothing' refused "'dangling.nsxd'" digest in1.sqlite -o dangling.nsxd
 holds '... which stays' [ -L dangling.nsxd ]
 holds 'conversion over a link to nothing' refused "'dangling.json'" convert in1.sqlite -o dangling.json
+# What a killed run left beside its file goes, but nothing of the user's and of
+# nobody who still works; in a container the next run has the same number.
+same_number() { sh -c 'echo mine >l.json.unfinished-$$; exec "$@"' sh "$prog" convert "$trace" -q -o l.json; }
+holds 'conversion' exits 0 convert "$trace" -o l.json
+for n in 1 2-0; do head -c 300 l.json >l.json.unfinished-$n; done
+: >l.json.unfinished-3
+holds '... with the number of one that was killed' same_number
+ls l.json.* >left
+holds '... leaves what is not its own' [ "$(wc -l <left) $(cat "$(cat left)")" = '1 mine' ]
+rm l.json.*; head -c 300 l.json >l.json.unfinished-4
+exec 8<l.json.unfinished-4
+flock 8
+holds '... and what is locked' exits 0 convert "$trace" -o l.json
+holds '... which is there' [ -s l.json.unfinished-4 ]
+exec 8<&-
+rm l.json.*
 cp mine.nsxd in1.nsxd
 holds 'digest under a name of its own choice' stays in1.nsxd digest in1.sqlite
 for name in new.nsxd new.nsxd new.nsxd.zst new.nsxd.zst empty.nsxd; do
