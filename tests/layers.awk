@@ -1,5 +1,6 @@
 # The order of the folders of src/: each may include what stands left of it, and
-# itself; a file names the folder of all that it includes.
+# itself; a file names the folder of all that it includes; no header includes
+# itself through others; and no function has more than 60 lines.
 # usage: find src -name '*.[ch]' | xargs awk -f layers.awk
 BEGIN {
 	n = split("base sqlite schema trace facts report detect passes emit " \
@@ -22,9 +23,37 @@ FNR == 1 {
 		complain("the folder '" folder "' is not in the order")
 	else if (rank[folder] > mine)
 		complain("includes '" quoted[2] "', which stands above it")
+	else if (FILENAME ~ /h$/)
+		includes[FILENAME] = includes[FILENAME] " src/" quoted[2]
+}
+/^\{/ { opened = FNR }
+/^\}/ {
+	if (opened && FNR - opened - 1 > 60)
+		complain("a function of " FNR - opened - 1 " lines")
+	opened = 0
 }
 function complain(what) {
 	printf "%s:%d: %s\n", FILENAME, FNR, what
 	bad = 1
 }
-END { exit bad }
+# Headers that include none of those left go, until no more do: a circle stays,
+# and what includes it.
+END {
+	do {
+		gone = 0
+		for (header in includes) {
+			m = split(includes[header], of, " ")
+			for (i = 1; i <= m && !(of[i] in includes); i++)
+				;
+			if (i > m) {
+				delete includes[header]
+				gone = 1
+			}
+		}
+	} while (gone)
+	for (header in includes) {
+		printf "%s: is in a circle of headers, or above one\n", header
+		bad = 1
+	}
+	exit bad
+}

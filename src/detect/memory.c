@@ -229,6 +229,41 @@ static const char *say_size(struct unified *u, int64_t managed)
 			nsx_tell_bytes(u->d->found, gpu->memory_bytes));
 }
 
+/* The first line, where there is one, is say_size's. */
+static void tell_stalls(struct unified *u, double stalled,
+			struct nsx_finding *f)
+{
+	struct nsx_findings *l = u->d->found;
+	size_t n = f->evidence[0] != NULL;
+
+	if (n) {
+		const char *fit = f->recommendation[1];
+
+		f->recommendation[1] = f->recommendation[0];
+		f->recommendation[0] = fit;
+	}
+	if (stalled > 0)
+		f->evidence[n++] = nsx_tell(
+			l, "kernels run for %s of the judged window while "
+			"pages are moved or faults handled, beyond what the "
+			"bytes take at the memory's own rate",
+			nsx_text_ns(l->arena, stalled));
+	if (u->read_back_ns > 0)
+		f->evidence[n++] = nsx_tell(
+			l, "the host fetches %s back page by page, for %s "
+			"while the GPU idles; how much of that is its own work "
+			"the trace does not tell",
+			nsx_tell_bytes(l, u->read_back_bytes),
+			nsx_text_ns(l->arena, (double)u->read_back_ns));
+	f->evidence[n++] = nsx_tell(l, "migrations take %s",
+				   nsx_text_ns(l->arena, (double)u->ns));
+	f->evidence[n] = u->faults ?
+		nsx_tell(l, "%" PRId64 " groups of page faults of the GPU were "
+			 "recorded", u->faults) :
+		"page faults were not traced: the line that records them is "
+		"under Capture quality";
+}
+
 static int propose(struct unified *u, struct nsx_err *err)
 {
 	struct nsx_detect *d = u->d;
@@ -238,7 +273,6 @@ static int propose(struct unified *u, struct nsx_err *err)
 	uint32_t device = NSX_NONE;
 	double stalled = 0;
 	int64_t managed;
-	size_t n = 0;
 
 	if (!rows || stalled_ns(u, &device, &stalled, err) ||
 	    find_managed(u, &managed, err))
@@ -265,33 +299,7 @@ static int propose(struct unified *u, struct nsx_err *err)
 			   .at = {{"direction", nsx_string("UVM HtoD")}}}}};
 
 	tell_whole(u, &f);
-	n = f.evidence[0] != NULL;
-	if (f.evidence[0]) {
-		const char *fit = f.recommendation[1];
-
-		f.recommendation[1] = f.recommendation[0];
-		f.recommendation[0] = fit;
-	}
-	if (stalled > 0)
-		f.evidence[n++] = nsx_tell(
-			l, "kernels run for %s of the judged window while "
-			"pages are moved or faults handled, beyond what the "
-			"bytes take at the memory's own rate",
-			nsx_text_ns(l->arena, stalled));
-	if (u->read_back_ns > 0)
-		f.evidence[n++] = nsx_tell(
-			l, "the host fetches %s back page by page, for %s "
-			"while the GPU idles; how much of that is its own work "
-			"the trace does not tell",
-			nsx_tell_bytes(l, u->read_back_bytes),
-			nsx_text_ns(l->arena, (double)u->read_back_ns));
-	f.evidence[n++] = nsx_tell(l, "migrations take %s",
-				   nsx_text_ns(l->arena, (double)u->ns));
-	f.evidence[n] = u->faults ?
-		nsx_tell(l, "%" PRId64 " groups of page faults of the GPU were "
-			 "recorded", u->faults) :
-		"page faults were not traced: the line that records them is "
-		"under Capture quality";
+	tell_stalls(u, stalled, &f);
 	if (u->nrows)
 		f.remedy = nsx_plan_of(d, (struct nsx_change){
 			.verb = NSX_DROP, .op = NSX_ON_COPIES, .rows = rows,
