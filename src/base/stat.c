@@ -1,4 +1,5 @@
 /* stat.c - quantiles by selection. */
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -135,4 +136,18 @@ double nsx_stddev(const int64_t *v, size_t n)
 		m2 += d * ((double)v[i] - mean);
 	}
 	return sqrt(m2 / (double)(n - 1));
+}
+
+/* By logarithms of the terms. */
+double nsx_binomial_tail(size_t n, size_t k, double q)
+{
+	double sum = 0, terms = (double)n, x;
+
+	for (size_t i = k; i <= n; i++) {
+		x = (double)i;
+		sum += exp(lgamma(terms + 1) - lgamma(x + 1) -
+			   lgamma(terms - x + 1) + x * log(q) +
+			   (terms - x) * log1p(-q));
+	}
+	return NSX_MAX(DBL_MIN, NSX_MIN(sum, 1.0));
 }

@@ -1,4 +1,5 @@
 /* facts.c - builds the parts in order; names of their vocabularies. */
+#include "facts/meet.h"
 #include "facts/replay/replay.h"
 
 const char *const nsx_part_names[NSX_NPARTS] = {
@@ -31,6 +32,7 @@ int nsx_facts_build(const struct nsx_trace *t, unsigned threads,
 
 	f->arena = a;
 	f->strings = nsx_strings_over(t->strings);
+	f->meets = nsx_arena_get(a, sizeof(*f->meets));
 	nsx_progress_stage(progress, "facts", 0);
 	rc = nsx_facts_unions(f, t, threads, err);
 	if (!rc)
@@ -45,6 +47,8 @@ int nsx_facts_build(const struct nsx_trace *t, unsigned threads,
 		rc = nsx_facts_graphs(f, t, err);
 	if (!rc)
 		rc = nsx_kernel_names_build(t, a, &f->kernels, err);
+	if (!rc)
+		rc = nsx_meets_build(t, a, f->meets, err);
 	if (rc) {
 		nsx_facts_free(f);
 		return rc;

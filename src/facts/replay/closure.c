@@ -101,6 +101,26 @@ static void leave_op(struct walk *w, struct place *p)
 	*p = to;
 }
 
+/* To the start of the call that came last, or of its own. */
+static void cross_mpi(struct walk *w, struct place *p)
+{
+	const struct nsx_model *m = w->m;
+	const struct model_call *c = &m->call[p->i];
+	struct place to = {AT_CALL_START, p->i, c->start_ns};
+
+	for (uint32_t k = c->wait; k < c[1].wait; k++) {
+		const struct model_meet *x = &m->meet[m->wait[k]];
+
+		if (x->last_ns > to.ns)
+			to = (struct place){x->last == NSX_NONE ? AT_NOTHING :
+								  AT_CALL_START,
+					    x->last, x->last_ns};
+	}
+	to.ns = NSX_MIN(to.ns, p->ns);
+	credit(w, NSX_PATH_OUTSIDE, to.ns, p->ns);
+	*p = to;
+}
+
 static void cross_call(struct walk *w, struct place *p)
 {
 	const struct nsx_model *m = w->m;
@@ -108,6 +128,10 @@ static void cross_call(struct walk *w, struct place *p)
 	uint32_t last = NSX_NONE;
 	int64_t end = NEVER;
 
+	if (c->kind == CALL_MPI) {
+		cross_mpi(w, p);
+		return;
+	}
 	credit(w, NSX_PATH_UNEXPLAINED, p->ns - c->residual_ns, p->ns);
 	p->ns -= c->residual_ns;
 	for (uint32_t k = c->wait; k < c[1].wait; k++)

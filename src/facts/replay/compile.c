@@ -125,6 +125,7 @@ static bool fits_call(struct select *s, uint32_t i)
 	const struct model_call *call = &s->m->call[i];
 
 	return (call->flags & CALL_ACTIVE) && fits_api(s, call->api) &&
+	       (call->kind != CALL_MPI || !s->c->rows) &&
 	       fits_row(s, call->row) && fits_place(s, call) &&
 	       fits_range(s, call);
 }
@@ -341,6 +342,10 @@ static int no_os_wait(struct select *s, struct nsx_err *err)
 	span_list_sort(&list);
 	if (!rc)
 		cut_gaps(s, &list, true);
+	for (uint32_t i = 0; !rc && i < s->m->ncalls; i++)
+		if (s->m->call[i].kind == CALL_MPI &&
+		    fits_api(s, s->m->call[i].api) && fits_gap(s, i))
+			mark(s, &s->p->edit.call[i], EDIT_GONE);
 	span_list_done(&list);
 	return rc;
 }

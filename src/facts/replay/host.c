@@ -15,7 +15,6 @@
 #include "schema/viewscan.h"
 
 #define GAP_NS 50000	   /* a hand-over, or a wait, takes longer           */
-#define OUTSIDE_NS 1000000 /* a wait for something outside CUDA              */
 enum { MAX_LAUNCHERS = 16 }; /* threads of a process that may hand over     */
 
 /* Hand-overs ------------------------------------------------------------------*/

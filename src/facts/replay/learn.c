@@ -246,14 +246,32 @@ static int64_t waited_until(const struct nsx_model *m, uint32_t call)
 	return ns;
 }
 
+/* From when the last has come that a call of MPI waits for, to its end. */
+static int64_t transfer_ns(const struct nsx_model *m, uint32_t call)
+{
+	const struct model_call *c = &m->call[call];
+	int64_t last = c->start_ns;
+
+	for (uint32_t k = c->wait; k < c[1].wait; k++)
+		last = NSX_MAX(last, m->meet[m->wait[k]].last_ns);
+	return c->end_ns - last;
+}
+
 static int learn_calls(struct learner *l, struct nsx_err *err)
 {
 	const struct nsx_model *m = l->b->m;
 
 	for (uint32_t i = 0; i < m->ncalls; i++) {
 		const struct model_call *c = &m->call[i];
-		int64_t until = waited_until(m, i);
+		int64_t until;
 
+		if (c->kind == CALL_MPI) {
+			if (add_sample(&l->own, 0, c->api, transfer_ns(m, i),
+				       err))
+				return err->rc;
+			continue;
+		}
+		until = waited_until(m, i);
 		if (until != NEVER && until > c->start_ns + 1000) {
 			uint32_t kind = wake_kind(m, c);
 
@@ -625,10 +643,16 @@ static void weigh_calls(struct learner *l)
 
 	for (uint32_t i = 0; i < m->ncalls; i++) {
 		struct model_call *c = &m->call[i];
-		int64_t until = waited_until(m, i);
-		int64_t ns = c->end_ns - c->start_ns;
+		int64_t ns = c->end_ns - c->start_ns, until;
 		int64_t least = m->api[c->api].least_ns;
 
+		if (c->kind == CALL_MPI) {
+			c->own_ns = transfer_ns(m, i);
+			if (c->own_ns >= m->api[c->api].median_ns + OUTSIDE_NS)
+				c->flags |= CALL_LONG;
+			continue;
+		}
+		until = waited_until(m, i);
 		c->own_ns = ns;
 		least = least <= 0 ? 5000 : least;
 		if (until != NEVER) {

@@ -539,6 +539,9 @@ static int meet_call(struct sweep *s, uint32_t call, struct nsx_err *err)
 	unsigned says = b->m->api[c->api].says;
 	bool waits = says & API_SYNC;
 
+	if (c->kind == CALL_MPI)
+		return add_wait(b, b->m->f->meets->call[b->mpi[call]].waits,
+				err);
 	for (uint32_t k = s->sync_at[call]; k < s->sync_at[call + 1]; k++)
 		waits |= b->m->t->syncs.type[s->sync[k]] !=
 			 NSX_SYNC_STREAM_WAIT;

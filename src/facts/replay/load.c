@@ -2,6 +2,8 @@
  *
  * Nested calls fold into the outermost one, whose children and correlation ids
  * become its own.  A call that crosses the one before begins where that ends.
+ * Calls of MPI in which ranks wait for each other stand among those of CUDA; the
+ * others are time between calls.
  */
 #include <string.h>
 #include "base/stat.h"
@@ -115,9 +117,8 @@ static uint32_t slice_calls(struct build *b)
 	return n;
 }
 
-/* Lists the outermost calls of all threads, in order of start. */
-static uint32_t list_outermost(struct build *b, struct keyed *list,
-			       struct keyed *tmp)
+/* Lists the outermost calls of all threads. */
+static uint32_t list_outermost(struct build *b, struct keyed *list)
 {
 	const struct nsx_trace *t = b->m->t;
 	uint32_t n = 0;
@@ -140,7 +141,33 @@ static uint32_t list_outermost(struct build *b, struct keyed *list,
 			end_ns = end;
 		}
 	}
-	keyed_sort(list, tmp, n);
+	return n;
+}
+
+/* Calls of MPI between calls of CUDA of their thread are numbered after the rows of
+ * the trace.  The others, and what lies outside the part that is replayed, stay as
+ * they were.
+ */
+static uint32_t list_mpi(const struct build *b, struct keyed *list)
+{
+	const struct nsx_trace *t = b->m->t;
+	const struct nsx_meets *x = b->m->f->meets;
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < x->ncalls; i++) {
+		const struct nsx_mpi_call *c = &x->call[i];
+		const struct model_slice *s = &b->slice[c->thread];
+		uint32_t row = model_first_call(t, &t->thread[c->thread],
+						c->start_ns);
+
+		int64_t *fixed_ns = &b->m->meet[c->comes].fixed_ns;
+
+		if (row > s->from && row < s->to)
+			list[n++] = (struct keyed){
+				c->start_ns, (uint32_t)t->calls.n + i};
+		else
+			*fixed_ns = NSX_MAX(*fixed_ns, c->start_ns);
+	}
 	return n;
 }
 
@@ -167,6 +194,32 @@ uint32_t model_call_of(const struct build *b, uint32_t row)
 					       NSX_NONE;
 }
 
+static struct model_call read_call(const struct build *b,
+				   const struct keyed *x)
+{
+	const struct nsx_trace *t = b->m->t;
+
+	return (struct model_call){
+		.start_ns = x->key, .end_ns = nsx_call_end(&t->calls, x->at),
+		.op = NSX_NONE, .room = NSX_NONE, .row = x->at};
+}
+
+static struct model_call read_mpi(struct build *b, uint32_t call, uint32_t i)
+{
+	const struct nsx_trace *t = b->m->t;
+	const struct nsx_mpi_call *x = &b->m->f->meets->call[i];
+	struct model_meet *meet = &b->m->meet[x->comes];
+
+	b->mpi[call] = i;
+	if (x->start_ns == meet->last_ns)
+		meet->last = call;
+	return (struct model_call){
+		.start_ns = x->start_ns, .end_ns = x->end_ns, .op = NSX_NONE,
+		.room = x->comes, .kind = CALL_MPI,
+		.row = model_first_call(t, &t->thread[x->thread],
+					x->start_ns)};
+}
+
 static int fill_calls(struct build *b, const struct keyed *list, uint32_t n,
 		      struct nsx_err *err)
 {
@@ -189,18 +242,23 @@ static int fill_calls(struct build *b, const struct keyed *list, uint32_t n,
 	m->ncalls = n;
 	for (uint32_t i = 0; i < n; i++) {
 		struct model_call *c = &m->call[i];
-		uint32_t h = nsx_call_thread(t, list[i].at);
+		bool is_mpi = list[i].at >= t->calls.n;
+		nsx_str name;
+		uint32_t h;
 
-		*c = (struct model_call){
-			.start_ns = list[i].key,
-			.end_ns = nsx_call_end(&t->calls, list[i].at),
-			.before = last[h], .op = NSX_NONE, .room = NSX_NONE,
-			.row = list[i].at};
-		if (api_of(b, t->calls.name[c->row], by_name, &c->api, err))
+		*c = is_mpi ? read_mpi(b, i, list[i].at - (uint32_t)t->calls.n) :
+			      read_call(b, &list[i]);
+		h = nsx_call_thread(t, c->row);
+		name = is_mpi ? m->f->meets->call[b->mpi[i]].name :
+				t->calls.name[c->row];
+		if (api_of(b, name, by_name, &c->api, err))
 			return err->rc;
+		c->before = last[h];
 		if (last[h] != NSX_NONE)
 			b->next[last[h]] = i;
-		b->outer[b->slice[h].at + c->row - b->slice[h].from] = i;
+		if (!is_mpi)
+			b->outer[b->slice[h].at + c->row - b->slice[h].from] =
+				i;
 		b->next[i] = NSX_NONE;
 		b->thread[i] = h;
 		last[h] = i;
@@ -208,10 +266,28 @@ static int fill_calls(struct build *b, const struct keyed *list, uint32_t n,
 	return 0;
 }
 
+static int load_meets(struct build *b, uint32_t most, struct nsx_err *err)
+{
+	struct nsx_model *m = b->m;
+	const struct nsx_meets *x = m->f->meets;
+
+	m->nmeets = x->nmeets;
+	m->meet = nsx_arena_try_array(m->arena, x->nmeets, sizeof(*m->meet),
+				      "MPI calls", err);
+	b->mpi = nsx_arena_try_array(b->a, x->nmeets ? most : 0, 4, "MPI calls",
+				     err);
+	if (!m->meet || !b->mpi)
+		return err->rc;
+	for (uint32_t k = 0; k < x->nmeets; k++)
+		m->meet[k] = (struct model_meet){x->last_ns[k], NEVER,
+						 NSX_NONE};
+	return 0;
+}
+
 static int load_calls(struct build *b, struct nsx_err *err)
 {
 	struct keyed *list, *tmp;
-	uint32_t most;
+	uint32_t most, n;
 
 	b->slice = nsx_arena_try_array(b->a, b->m->t->nthreads,
 				       sizeof(*b->slice), "threads", err);
@@ -219,12 +295,17 @@ static int load_calls(struct build *b, struct nsx_err *err)
 		return err->rc;
 	most = slice_calls(b);
 	b->outer = nsx_arena_try_array(b->a, most, 4, "calls to replay", err);
+	most += b->m->f->meets->ncalls;
 	list = nsx_arena_try_array(b->a, most, sizeof(*list),
 				   "calls to replay", err);
 	tmp = nsx_arena_try_array(b->a, most, sizeof(*tmp), "calls to replay",
 				  err);
-	if (!b->outer || !list || !tmp ||
-	    fill_calls(b, list, list_outermost(b, list, tmp), err))
+	if (!b->outer || !list || !tmp || load_meets(b, most, err))
+		return err->rc;
+	n = list_outermost(b, list);
+	n += list_mpi(b, list + n);
+	keyed_sort(list, tmp, n);
+	if (fill_calls(b, list, n, err))
 		return err->rc;
 	nsx_arena_drop(b->a, list);
 	nsx_arena_drop(b->a, tmp);

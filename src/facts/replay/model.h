@@ -5,7 +5,9 @@
  *	call start	end of the thread's call before + time between them
  *	call end	start + own cost; end of each operation waited for +
  *			lambda; where the queue is full, the start of the
- *			operation that made room + lambda
+ *			operation that made room + lambda; of MPI that waits
+ *			for other ranks, the last of their calls to begin +
+ *			the transfer
  *	op start	its call + latency of the launch; end of the stream's
  *			op before + dispatch; each dependency + its weight;
  *			then the first hole of its lane
@@ -19,10 +21,12 @@
 #define NSX_REPLAY_MODEL_H
 
 #include "base/group.h"
+#include "facts/meet.h"
 #include "facts/replay/replay.h"
 #include "facts/replay/spanlist.h"
 
 #define NEVER INT64_MIN
+#define OUTSIDE_NS 1000000 /* a wait for something outside CUDA              */
 
 enum {
 	OP_FIXED = 1,	 /* began before the window: as recorded, always      */
@@ -61,6 +65,7 @@ enum call_kind {
 	CALL_IMPLICIT,	/* waits for all, as frees do                        */
 	CALL_POLL_END,	/* the last query of a polling loop                  */
 	CALL_QUERY, CALL_RECORD,
+	CALL_MPI,	/* has a part in a meeting of ranks                  */
 };
 enum {
 	CALL_FIXED_START = 1, CALL_FIXED_END = 2, /* as recorded, always     */
@@ -71,19 +76,23 @@ enum {
 	CALL_WIDE = 32,	   /* waits for all of a context or process          */
 	CALL_MANY = 64,	   /* queued more than one op                        */
 	CALL_COMPUTES = 128, /* queued a kernel or a graph                   */
+	CALL_LONG = 256,   /* of MPI: ended so long after the last had come
+			      that the trace does not show why                */
 };
 struct model_call { /* in order of start */
 	int64_t start_ns, end_ns, own_ns, residual_ns;
 	int64_t wait_ns; /* of the gap before it: waits outside CUDA         */
 	int32_t lambda_ns;
-	uint32_t wait;	/* its first op waited for; they end where the next's
-			   begin                                             */
-	uint32_t room;	/* op whose start made room in the queue; NSX_NONE   */
+	uint32_t wait;	/* its first op waited for, of MPI the meeting; they
+			   end where the next's begin                        */
+	uint32_t room;	/* op whose start made room in the queue, of MPI the
+			   meeting that it comes to; NSX_NONE                */
 	uint32_t before; /* call that it follows; NSX_NONE                   */
 	uint32_t op;	/* first op it queued; NSX_NONE                      */
 	uint32_t api;	/* index of apis                                     */
-	uint32_t row;	/* of trace.calls                                    */
-	uint8_t kind, flags;
+	uint32_t row;	/* of trace.calls; of MPI the thread's next          */
+	uint16_t flags;
+	uint8_t kind;
 };
 
 enum { /* what an API's name says */
@@ -100,6 +109,12 @@ struct model_api {
 struct model_team { /* a collective: its members, and when the last came */
 	uint32_t at, n;
 	int64_t last_ns;
+};
+
+struct model_meet { /* ranks that come to a call of MPI */
+	int64_t last_ns;  /* when the last of them came                      */
+	int64_t fixed_ns; /* the last of those that no replay moves; NEVER   */
+	uint32_t last;	  /* its call; NSX_NONE: it is not in the model      */
 };
 
 struct lane { /* busy stretches, in order; what lies far back is all busy */
@@ -119,11 +134,13 @@ struct nsx_model {
 	struct model_dep *dep;
 	struct model_call *call; /* one more than there are, as an end       */
 	uint32_t ncalls;
-	uint32_t *wait; /* ops waited for */
+	uint32_t *wait; /* ops and meetings waited for */
 	struct model_api *api;
 	uint32_t napis;
 	struct model_team *team;
 	uint32_t *member, nteams, nmembers;
+	struct model_meet *meet;
+	uint32_t nmeets;
 	/* Where there are several ranks: kernels but for communication, those
 	 * of one name together; calls that follow one, those of one pair of
 	 * APIs together; within these the shorter first.
@@ -170,6 +187,7 @@ struct build {
 	size_t cap_apis;
 	struct model_slice *slice; /* by thread of the trace                 */
 	uint32_t *outer;	/* by row of the slices: call of the model   */
+	uint32_t *mpi;		/* by call, of CALL_MPI: of the facts        */
 	uint32_t *thread;	/* by call: of the trace                     */
 	uint32_t *next;		/* by call: the next of its thread; NSX_NONE */
 	uint32_t *last_op;	/* by call: the op that ends last            */

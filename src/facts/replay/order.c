@@ -16,7 +16,7 @@ enum {
 };
 
 struct keys {
-	int64_t *start, *end, *op; /* of calls and ops */
+	int64_t *start, *end, *op, *meet; /* of calls, ops, the last to meet */
 };
 
 /* Whether a call's end depends on more than its start. */
@@ -37,16 +37,21 @@ static size_t move_calls(const struct nsx_model *m, struct keys *k)
 {
 	size_t moved = 0;
 
+	for (uint32_t i = 0; m->nmeets && i < m->ncalls; i++)
+		if (m->call[i].kind == CALL_MPI)
+			k->meet[m->call[i].room] = NSX_MAX(
+				k->meet[m->call[i].room], k->start[i]);
 	for (uint32_t i = 0; i < m->ncalls; i++) {
 		const struct model_call *c = &m->call[i];
+		const int64_t *waited = c->kind == CALL_MPI ? k->meet : k->op;
 		int64_t start = k->start[i], end = k->end[i];
 
 		if (c->before != NSX_NONE)
 			start = after(start, k->end[c->before]);
 		end = after(end, start);
 		for (uint32_t w = c->wait; w < m->call[i + 1].wait; w++)
-			end = after(end, k->op[m->wait[w]]);
-		if (c->room != NSX_NONE)
+			end = after(end, waited[m->wait[w]]);
+		if (c->room != NSX_NONE && c->kind != CALL_MPI)
 			end = after(end, k->op[c->room]);
 		moved += start != k->start[i] || end != k->end[i];
 		k->start[i] = start;
@@ -88,8 +93,12 @@ static int make_keys(struct build *b, struct keys *k, bool *ret_settled,
 				       err);
 	k->end = nsx_arena_try_array(b->step, m->ncalls, 8, "replay order", err);
 	k->op = nsx_arena_try_array(b->step, m->nops, 8, "replay order", err);
-	if (!k->start || !k->end || !k->op)
+	k->meet = nsx_arena_try_array(b->step, m->nmeets, 8, "replay order",
+				      err);
+	if (!k->start || !k->end || !k->op || !k->meet)
 		return err->rc;
+	for (uint32_t i = 0; i < m->nmeets; i++)
+		k->meet[i] = NEVER;
 	for (uint32_t i = 0; i < m->ncalls; i++) {
 		const struct model_call *c = &m->call[i];
 
@@ -192,8 +201,8 @@ static void flag_calls(struct nsx_model *m, const int64_t *effect)
 		struct model_call *c = &m->call[i];
 		bool early = effect[i] < w.start_ns;
 
-		c->flags &= (uint8_t)~(CALL_FIXED_START | CALL_FIXED_END |
-				       CALL_ACTIVE);
+		c->flags &= (uint16_t)~(CALL_FIXED_START | CALL_FIXED_END |
+					CALL_ACTIVE);
 		if (early || c->start_ns <= launch_ns)
 			c->flags |= CALL_FIXED_START;
 		if (early || c->start_ns < launch_ns)
@@ -374,7 +383,7 @@ static int pack_deps(struct build *b, struct nsx_err *err)
 	return 0;
 }
 
-/* Where work before the window leaves streams, engines and lanes. */
+/* Where what was before the window leaves meetings, streams, engines, lanes. */
 static int fix_state(struct nsx_model *m, struct nsx_err *err)
 {
 	struct nsx_arena *a = m->arena;
@@ -391,6 +400,15 @@ static int fix_state(struct nsx_model *m, struct nsx_err *err)
 		m->engine_end[e] = NEVER;
 	for (uint32_t k = 0; k < m->nlanes; k++)
 		m->lane[k].floor_ns = NEVER;
+	for (uint32_t i = 0; i < m->ncalls; i++) {
+		const struct model_call *c = &m->call[i];
+		struct model_meet *meet;
+
+		if (c->kind != CALL_MPI || !(c->flags & CALL_FIXED_START))
+			continue;
+		meet = &m->meet[c->room];
+		meet->fixed_ns = NSX_MAX(meet->fixed_ns, c->start_ns);
+	}
 	for (uint32_t i = 0; i < m->nops; i++) {
 		const struct model_op *o = &m->op[i];
 		int64_t end = model_op_end(o);

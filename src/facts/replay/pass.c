@@ -98,6 +98,7 @@ int player_new(const struct nsx_model *m, struct player **ret,
 		{(void **)&p->engine_end, m->nengines, 8},
 		{(void **)&p->side_end, (size_t)m->t->nprocesses + 1, 8},
 		{(void **)&p->missing, m->nteams, 4},
+		{(void **)&p->met_ns, m->nmeets, 8},
 		{(void **)&p->lane, m->nlanes, sizeof(*p->lane)},
 	};
 
@@ -155,6 +156,14 @@ static uint32_t process_of(const struct nsx_model *m, const struct model_call *c
 	return NSX_MIN(m->t->thread[h].process, m->t->nprocesses);
 }
 
+/* What waited for something outside may end no earlier than it did. */
+static int64_t hold(struct player *p, unsigned how, int64_t ns,
+		    int64_t recorded_ns)
+{
+	p->was_early |= ns < recorded_ns;
+	return how & PLAY_FIXED ? NSX_MAX(ns, recorded_ns) : ns;
+}
+
 static void start_call(struct player *p, unsigned how, uint32_t i)
 {
 	const struct nsx_model *m = p->m;
@@ -168,18 +177,29 @@ static void start_call(struct player *p, unsigned how, uint32_t i)
 			      p->edit.gap_ns[i] + p->edit.wait_ns[i] :
 			      c->start_ns - m->call[c->before].end_ns;
 		start = p->call_end[c->before] + gap;
-		if (start < c->start_ns && (c->flags & CALL_OUTSIDE) &&
-		    !(p->edit.call[i] & EDIT_LIFTED)) {
-			p->was_early = true;
-			if (how & PLAY_FIXED)
-				start = c->start_ns;
-		}
+		if ((c->flags & CALL_OUTSIDE) &&
+		    !(p->edit.call[i] & EDIT_LIFTED))
+			start = hold(p, how, start, c->start_ns);
 	}
 	p->call_start[i] = start;
+	if (c->kind == CALL_MPI && c->room != NSX_NONE)
+		p->met_ns[c->room] = NSX_MAX(p->met_ns[c->room], start);
 }
 
-static void end_call(struct player *p, const struct typical *typical,
-		     uint32_t i)
+/* When all have come that it waits for, and what is left is done. */
+static int64_t end_mpi(struct player *p, unsigned how, uint32_t i)
+{
+	const struct model_call *c = &p->m->call[i];
+	int64_t last = p->call_start[i];
+
+	for (uint32_t w = c->wait; w < c[1].wait; w++)
+		last = NSX_MAX(last, p->met_ns[p->m->wait[w]]);
+	last += c->own_ns;
+	return c->flags & CALL_LONG ? hold(p, how, last, c->end_ns) : last;
+}
+
+static void end_call(struct player *p, unsigned how,
+		     const struct typical *typical, uint32_t i)
 {
 	const struct nsx_model *m = p->m;
 	const struct model_call *c = &m->call[i];
@@ -196,6 +216,10 @@ static void end_call(struct player *p, const struct typical *typical,
 	if (active && (p->edit.call[i] & EDIT_ASYNC)) {
 		p->call_end[i] = start + NSX_MIN(ASYNC_CALL_NS,
 						 c->end_ns - c->start_ns);
+		return;
+	}
+	if (c->kind == CALL_MPI) {
+		p->call_end[i] = end_mpi(p, how, i);
 		return;
 	}
 	end = start +
@@ -401,6 +425,8 @@ static int rewind_all(struct player *p, struct nsx_err *err)
 
 	memcpy(p->stream_end, m->stream_end, (size_t)m->nstreams * 8);
 	memcpy(p->engine_end, m->engine_end, (size_t)m->nengines * 8);
+	for (uint32_t k = 0; k < m->nmeets; k++)
+		p->met_ns[k] = m->meet[k].fixed_ns;
 	for (uint32_t k = 0; p->edit.has_side && k <= m->t->nprocesses; k++)
 		p->side_end[k] = NEVER;
 	for (uint32_t k = 0; k < m->nteams; k++) {
@@ -452,10 +478,10 @@ int play(struct player *p, unsigned how, const struct typical *typical,
 			start_call(p, how, i);
 			if (c->wait == c[1].wait && c->room == NSX_NONE &&
 			    !(c->flags & CALL_WIDE))
-				end_call(p, typical, i);
+				end_call(p, how, typical, i);
 			break;
 		case STEP_END:
-			end_call(p, typical, i);
+			end_call(p, how, typical, i);
 			break;
 		default:
 			if (play_op(p, how, typical, i, err))

@@ -28,6 +28,7 @@ struct player {
 	int64_t *stream_end, *engine_end;
 	int64_t *side_end; /* by process of the trace: of what was moved aside */
 	uint32_t *missing; /* by collective: members that have not started   */
+	int64_t *met_ns; /* by meeting: when the last call to it began       */
 	struct lane *lane;
 	/* Of the last replay: a full lane delayed an op, or a call began earlier
 	 * than it did though what it waited for is outside: only then another

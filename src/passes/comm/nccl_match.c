@@ -11,7 +11,6 @@
  * half as many kernels as the busiest is taken for a stranger, and groups of
  * ranks that each talk among themselves match only by accident, thus hardly.
  */
-#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include "base/stat.h"
@@ -194,20 +193,6 @@ static void charge(struct nccl_match *m, size_t i, struct nccl_rank *ranks)
 	}
 }
 
-/* P(X >= k) for n trials of chance q, by logarithms of the terms; never 0. */
-static double binomial_tail(size_t n, size_t k, double q)
-{
-	double sum = 0, terms = (double)n, x;
-
-	for (size_t i = k; i <= n; i++) {
-		x = (double)i;
-		sum += exp(lgamma(terms + 1) - lgamma(x + 1) -
-			   lgamma(terms - x + 1) + x * log(q) +
-			   (terms - x) * log1p(-q));
-	}
-	return NSX_MAX(DBL_MIN, NSX_MIN(sum, 1.0));
-}
-
 /* By what is evidence; without any, by all instances. */
 static bool is_later(const struct nccl_rank *a, const struct nccl_rank *b)
 {
@@ -237,7 +222,7 @@ static void judge(const struct nsx_run *run, struct nccl_match *m,
 	if (m->late == NSX_NONE || !m->nkept)
 		return;
 	late = &ranks[m->late];
-	m->p_value = binomial_tail(m->nkept, late->kept_last,
+	m->p_value = nsx_binomial_tail(m->nkept, late->kept_last,
 				   1.0 / (double)m->nranks);
 	m->proved = m->nkept >= NCCL_LEAST_INSTANCES && m->p_value < LEAST_P &&
 		    late->kept_induced_ns >=

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include "base/group.h"
 #include "base/stat.h"
+#include "facts/meet.h"
 #include "passes/pass.h"
 #include "report/words.h"
 
@@ -228,6 +229,10 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 		list_durations(&s, of_call);
 		fill_calls(&s, rows, spread);
 	}
+	if (run->facts->meets->unknown)
+		nsx_note(out, "which collectives of MPI in different processes "
+			 "are one, and so who comes late to them, is not known: "
+			 "%s", run->facts->meets->unknown);
 	if (!rc && rows->nrows)
 		say(out, rows, spread);
 	nsx_groups_done(&groups);

@@ -1,0 +1,1 @@
+explain @mpi_early_end --pass findings,negative_results --md

@@ -1,0 +1,1 @@
+explain @mpi_halo --pass findings,negative_results --md

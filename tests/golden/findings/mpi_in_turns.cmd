@@ -1,0 +1,1 @@
+explain @mpi_in_turns --pass findings,negative_results --md

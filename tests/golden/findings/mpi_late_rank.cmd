@@ -1,0 +1,1 @@
+explain @mpi_late_rank --pass findings,negative_results --md

@@ -1,0 +1,1 @@
+explain @mpi_other_order --pass findings,negative_results --md

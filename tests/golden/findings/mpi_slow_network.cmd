@@ -1,0 +1,1 @@
+explain @mpi_slow_network --pass findings,negative_results --md
