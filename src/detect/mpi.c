@@ -10,7 +10,6 @@
 #include "facts/meet.h"
 #include "facts/outside.h"
 #include "report/words.h"
-#include "schema/viewscan.h"
 
 #define LEAST_LATE_NS 20000
 #define LEAST_P 0.01
@@ -24,7 +23,6 @@ enum place { IN_MPI, FOR_GPU, IN_CUDA, IN_OS, ITS_OWN, NPLACES };
 
 struct rank {
 	uint32_t process, thread, device;
-	int64_t number; /* in the world; -1 not known                        */
 	size_t nlast;
 	double induced_ns;
 	int64_t waited_ns; /* for whoever came last                          */
@@ -38,10 +36,11 @@ struct ranks {
 	const struct nsx_meets *m;
 	struct rank *v;
 	uint32_t n, *by_thread; /* rank; NSX_NONE                            */
-	uint32_t *at, *member;	/* calls of each meeting                     */
+	uint32_t *at, *member;	/* calls of each meeting, in order           */
 	uint32_t first;		/* meeting: ranks start one after another    */
 	size_t njudged, nlate;
-	struct nsx_votes functions; /* (rank, name): induced                 */
+	struct nsx_votes functions; /* (rank, name of who waits): induced    */
+	double chance; /* of each to be the last of those that meet          */
 	double p_value;
 };
 
@@ -57,25 +56,8 @@ static uint32_t first_device(const struct nsx_trace *t, uint32_t thread)
 	return NSX_NONE;
 }
 
-static int on_rank(void *ctx, int64_t rid, const struct nsx_val *v,
-		   struct nsx_err *err)
-{
-	struct ranks *x = ctx;
-
-	(void)rid, (void)err;
-	if (v[0].type != NSX_V_I64 || v[1].type != NSX_V_I64 || v[1].u.i < 0)
-		return 0;
-	for (uint32_t i = 0; i < x->n; i++)
-		if (x->d->trace->process[x->v[i].process].key ==
-		    ((uint64_t)v[0].u.i & ~UINT64_C(0xffffff)))
-			x->v[i].number = v[1].u.i;
-	return 0;
-}
-
 static int list_ranks(struct ranks *x, struct nsx_err *err)
 {
-	static const enum nsx_field fields[] = {NSX_F_mpi_rank_global_tid,
-						NSX_F_mpi_rank_rank};
 	const struct nsx_trace *t = x->d->trace;
 	struct nsx_arena *a = x->d->scratch;
 
@@ -91,13 +73,20 @@ static int list_ranks(struct ranks *x, struct nsx_err *err)
 
 		if (!x->n || x->v[x->n - 1].process != p)
 			x->v[x->n++] = (struct rank){
-				.process = p, .thread = h, .number = -1,
+				.process = p, .thread = h,
 				.device = first_device(t, h),
 				.between = {INT64_MAX, INT64_MIN}};
 		x->by_thread[h] = x->n - 1;
 	}
-	return nsx_view_scan(t->schema, NSX_VIEW_mpi_rank, fields, 2, 1, on_rank,
-			     x, 0, err);
+	return 0;
+}
+
+/* That it comes to, and that it waits for if that is another. */
+static uint32_t meeting_of(const struct nsx_meets *m, uint32_t call, bool waits)
+{
+	const struct nsx_mpi_call *c = &m->call[call];
+
+	return !waits ? c->comes : c->waits == c->comes ? NSX_NONE : c->waits;
 }
 
 static int list_members(struct ranks *x, struct nsx_err *err)
@@ -107,17 +96,21 @@ static int list_members(struct ranks *x, struct nsx_err *err)
 
 	x->at = nsx_arena_try_array(x->d->scratch, (size_t)m->nmeets + 2, 4,
 				    "MPI calls", err);
-	x->member = nsx_arena_try_array(x->d->scratch, m->ncalls, 4,
+	x->member = nsx_arena_try_array(x->d->scratch, 2 * (size_t)m->ncalls, 4,
 					"MPI calls", err);
 	if (!x->at || !x->member)
 		return err->rc;
 	for (uint32_t i = 0; i < m->ncalls; i++)
-		x->at[m->call[i].comes + 2]++;
+		for (unsigned w = 0; w < 2; w++)
+			if (meeting_of(m, i, w) != NSX_NONE)
+				x->at[meeting_of(m, i, w) + 2]++;
 	for (uint32_t k = 0; k < m->nmeets; k++)
 		x->at[k + 2] += x->at[k + 1];
 	to = x->at + 1;
 	for (uint32_t i = 0; i < m->ncalls; i++)
-		x->member[to[m->call[i].comes]++] = i;
+		for (unsigned w = 0; w < 2; w++)
+			if (meeting_of(m, i, w) != NSX_NONE)
+				x->member[to[meeting_of(m, i, w)]++] = i;
 	for (uint32_t k = 1; k < m->nmeets; k++)
 		if (m->last_ns[k] < m->last_ns[x->first])
 			x->first = k;
@@ -132,6 +125,7 @@ static int judge_meeting(struct ranks *x, uint32_t k, int64_t *scratch,
 {
 	int64_t last_ns = x->m->last_ns[k];
 	uint32_t last = NSX_NONE;
+	nsx_str name = 0;
 	double late_ns;
 	size_t n = 0;
 
@@ -141,21 +135,25 @@ static int judge_meeting(struct ranks *x, uint32_t k, int64_t *scratch,
 
 		r->between.start_ns = NSX_MIN(r->between.start_ns, c->end_ns);
 		r->between.end_ns = NSX_MAX(r->between.end_ns, c->start_ns);
-		nsx_add_to(&r->waited_ns, last_ns - c->start_ns);
-		if (last == NSX_NONE && c->start_ns == last_ns)
+		if (last == NSX_NONE && c->comes == k && c->start_ns == last_ns)
 			last = x->member[i];
-		else
+		else if (c->waits == k)
 			scratch[n++] = c->start_ns;
+		if (c->waits == k && c->start_ns < last_ns) {
+			nsx_add_to(&r->waited_ns, last_ns - c->start_ns);
+			name = c->name;
+		}
 	}
 	x->njudged++;
-	late_ns = (double)last_ns - nsx_quantile(scratch, n, 0.5);
+	late_ns = n ? (double)last_ns - nsx_quantile(scratch, n, 0.5) : 0;
 	if (late_ns < LEAST_LATE_NS)
 		return 0;
 	x->nlate++;
+	x->chance = NSX_MAX(x->chance, 1.0 / (x->at[k + 1] - x->at[k]));
 	x->v[x->by_thread[x->m->call[last].thread]].nlast++;
 	x->v[x->by_thread[x->m->call[last].thread]].induced_ns += late_ns;
 	return nsx_vote(&x->functions, x->by_thread[x->m->call[last].thread],
-			x->m->call[last].name, (int64_t)late_ns, err);
+			name, (int64_t)late_ns, err);
 }
 
 static int judge(struct ranks *x, struct nsx_err *err)
@@ -336,8 +334,9 @@ static int find_waits(const struct ranks *x, const struct rank *late,
 			const struct nsx_mpi_call *c = &m->call[x->member[i]];
 			const struct rank *r = &x->v[x->by_thread[c->thread]];
 
-			is_late |= r == late && c->start_ns == m->last_ns[k];
-			if (r == who)
+			is_late |= r == late && c->comes == k &&
+				   c->start_ns == m->last_ns[k];
+			if (r == who && c->waits == k)
 				from_ns = c->start_ns;
 		}
 		if (!is_late || k == x->first || m->last_ns[k] < w->start_ns ||
@@ -360,16 +359,16 @@ static int propose(struct ranks *x, const struct rank *late,
 	long long pid = (long long)t->process[late->process].pid;
 	const char *function = nsx_text(t, nsx_votes_won(
 		&x->functions, (uint32_t)(late - x->v)).frame);
-	const char *who = late->number < 0 ?
-		nsx_tell(l, "pid:%lld", pid) :
-		nsx_tell(l, "rank %lld", (long long)late->number);
+	int32_t number = x->m->rank[late->process];
+	const char *who = number < 0 ? nsx_tell(l, "pid:%lld", pid) :
+				       nsx_tell(l, "rank %d", number);
 	const char *name = nsx_tell_name(l, function);
 	bool is_seen;
 	struct nsx_finding f = {
 		.id = NSX_ID_mpi_straggler, .device = waits->device,
 		.subject = nsx_tell(l, "%s/%s", function, who),
-		.title = nsx_tell(l, "%s comes late to %s, and the others wait",
-				  who, name),
+		.title = nsx_tell(l, "%s comes late, and the others wait for "
+				  "it in %s", who, name),
 		.remedy = nsx_plan_of(d, (struct nsx_change){
 			.verb = NSX_EVEN_RANK,
 			.by = NSX_BY_PROCESS | NSX_BY_DEVICE,
@@ -420,7 +419,7 @@ static int tell(struct ranks *x, struct nsx_err *err)
 			 nsx_text_ns(l->arena, LEAST_LATE_NS), x->njudged);
 		return 0;
 	}
-	x->p_value = nsx_binomial_tail(x->nlate, late->nlast, 1.0 / x->n);
+	x->p_value = nsx_binomial_tail(x->nlate, late->nlast, x->chance);
 	if (x->nlate >= LEAST_LATE && x->p_value < LEAST_P &&
 	    late->induced_ns >= LEAST_SHARE * w)
 		return split(x, err) ? err->rc : propose(x, late, err);

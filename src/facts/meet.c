@@ -1,13 +1,17 @@
 /* meet.c - matches calls of MPI by their order in each process.
  *
  * The k-th collective of one process is the k-th of every other, where all make
- * the same in the same order: communicators are not looked at, for most exports
- * do not tell them.  One call that ends before all have begun refutes that.  The
- * clock is the host's, which processes of one host share.
+ * the same in the same order, and the k-th message with a tag that a process sends
+ * to another is the k-th that it receives: communicators are not looked at, for most
+ * exports do not tell them.  One call that ends before what it waits for has begun
+ * refutes that.  The clock is the host's, which processes of one host share.
  */
+#include <stdlib.h>
 #include <string.h>
+#include "base/group.h"
 #include "facts/meet.h"
 #include "facts/outside.h"
+#include "schema/viewscan.h"
 
 #define LATE_NS 50000	  /* who comes so late is waited for                 */
 #define TOGETHER_NS 20000 /* waits that one event ends are over so soon after
@@ -21,8 +25,10 @@ enum {
 enum kind {
 	OTHER,
 	ALL,	/* a collective that all wait in for all                     */
-	ORDERED, /* one in which some wait for some                          */
-	WAIT,	/* waits for messages, from whom is not told                 */
+	FROM_ROOT, TO_ROOT, /* who waits for whom is in the words            */
+	IN_LINE, /* each for those of lower rank                             */
+	SEND, ISEND, RECV, IRECV,
+	WAIT,	/* for what was sent or received without waiting             */
 };
 static const struct {
 	const char *name;
@@ -31,13 +37,17 @@ static const struct {
 	{"MPI_Barrier", ALL}, {"MPI_Allreduce", ALL}, {"MPI_Allgather", ALL},
 	{"MPI_Allgatherv", ALL}, {"MPI_Alltoall", ALL}, {"MPI_Alltoallv", ALL},
 	{"MPI_Alltoallw", ALL}, {"MPI_Reduce_scatter", ALL},
-	{"MPI_Reduce_scatter_block", ALL}, {"MPI_Bcast", ORDERED},
-	{"MPI_Scatter", ORDERED}, {"MPI_Scatterv", ORDERED},
-	{"MPI_Reduce", ORDERED}, {"MPI_Gather", ORDERED},
-	{"MPI_Gatherv", ORDERED}, {"MPI_Scan", ORDERED},
-	{"MPI_Exscan", ORDERED}, {"MPI_Wait", WAIT}, {"MPI_Waitall", WAIT},
-	{"MPI_Sendrecv", WAIT}, {"MPI_Sendrecv_replace", WAIT}};
+	{"MPI_Reduce_scatter_block", ALL}, {"MPI_Bcast", FROM_ROOT},
+	{"MPI_Scatter", FROM_ROOT}, {"MPI_Scatterv", FROM_ROOT},
+	{"MPI_Reduce", TO_ROOT}, {"MPI_Gather", TO_ROOT},
+	{"MPI_Gatherv", TO_ROOT}, {"MPI_Scan", IN_LINE},
+	{"MPI_Exscan", IN_LINE}, {"MPI_Send", SEND}, {"MPI_Ssend", SEND},
+	{"MPI_Bsend", SEND}, {"MPI_Rsend", SEND}, {"MPI_Isend", ISEND},
+	{"MPI_Issend", ISEND}, {"MPI_Recv", RECV}, {"MPI_Irecv", IRECV},
+	{"MPI_Wait", WAIT}, {"MPI_Waitall", WAIT}, {"MPI_Sendrecv", WAIT},
+	{"MPI_Sendrecv_replace", WAIT}};
 #define UNKNOWN UINT8_MAX
+enum { COLLECTIVES = 17, ONE_WAIT = 25 }; /* of known, before these          */
 
 struct matching {
 	const struct nsx_trace *t;
@@ -45,6 +55,7 @@ struct matching {
 	struct nsx_meets *r;
 	uint8_t *what; /* by call of r: index of known                       */
 	bool *busy;    /* ... whether it makes calls of CUDA itself          */
+	int32_t *peer, *tag; /* ... as in the trace                          */
 	/* What is matched at a time: calls of each process, in order. */
 	uint32_t *picked, *side_at;
 	uint32_t nsides, n; /* n: of the process with fewest                 */
@@ -91,10 +102,12 @@ static int collect(struct matching *x, struct nsx_err *err)
 				      err);
 	x->what = nsx_arena_try_array(x->a, n, 1, "MPI calls", err);
 	x->busy = nsx_arena_try_array(x->a, n, 1, "MPI calls", err);
+	x->peer = nsx_arena_try_array(x->a, n, 4, "MPI calls", err);
+	x->tag = nsx_arena_try_array(x->a, n, 4, "MPI calls", err);
 	x->picked = nsx_arena_try_array(x->a, n, 4, "MPI calls", err);
 	x->side_at = nsx_arena_try_array(x->a, n + 1, 4, "MPI calls", err);
-	if (!memo || !r->call || !x->what || !x->busy || !x->picked ||
-	    !x->side_at)
+	if (!memo || !r->call || !x->what || !x->busy || !x->peer || !x->tag ||
+	    !x->picked || !x->side_at)
 		return err->rc;
 	at = 0;
 	while (next_call(t, &at, &o)) {
@@ -106,11 +119,44 @@ static int collect(struct matching *x, struct nsx_err *err)
 					o.start_ns < last->end_ns))
 			continue;
 		x->what[r->ncalls] = what;
+		x->peer[r->ncalls] = o.peer;
+		x->tag[r->ncalls] = o.tag;
 		r->call[r->ncalls++] = (struct nsx_mpi_call){
 			o.start_ns, o.end_ns, o.thread, o.name, NSX_NONE,
 			NSX_NONE, false};
 	}
 	return nsx_stopped(err);
+}
+
+static int on_rank(void *ctx, int64_t rid, const struct nsx_val *v,
+		   struct nsx_err *err)
+{
+	struct matching *x = ctx;
+	uint32_t p;
+
+	(void)rid, (void)err;
+	if (v[0].type != NSX_V_I64 || v[1].type != NSX_V_I64 || v[1].u.i < 0 ||
+	    v[1].u.i > INT32_MAX)
+		return 0;
+	p = nsx_process_find(x->t, (uint64_t)v[0].u.i & ~UINT64_C(0xffffff));
+	if (p != NSX_NONE)
+		x->r->rank[p] = (int32_t)v[1].u.i;
+	return 0;
+}
+
+static int read_ranks(struct matching *x, struct nsx_arena *a,
+		      struct nsx_err *err)
+{
+	static const enum nsx_field fields[] = {NSX_F_mpi_rank_global_tid,
+						NSX_F_mpi_rank_rank};
+	uint32_t n = x->t->nprocesses;
+
+	x->r->rank = nsx_arena_try_array(a, n, 4, "ranks", err);
+	if (!x->r->rank)
+		return err->rc;
+	memset(x->r->rank, 0xff, (size_t)n * 4);
+	return nsx_view_scan(x->t->schema, NSX_VIEW_mpi_rank, fields, 2, 1,
+			     on_rank, x, 0, err);
 }
 
 /* Those around calls of CUDA: when they wait is not known. */
@@ -179,7 +225,29 @@ static uint32_t member(const struct matching *x, uint32_t side, uint32_t k)
 	return x->picked[x->side_at[side] + k];
 }
 
-struct instance {
+/* Whether others wait for it in a collective, and whether it waits for them. */
+static bool comes(const struct matching *x, uint32_t i)
+{
+	enum kind kind = kind_of(x, i);
+	int32_t rank = x->r->rank[x->t->thread[x->r->call[i].thread].process];
+	bool is_known = rank >= 0 && x->peer[i] >= 0;
+
+	return kind == ALL || kind == WAIT ||
+	       (kind == FROM_ROOT && is_known && rank == x->peer[i]) ||
+	       (kind == TO_ROOT && is_known && rank != x->peer[i]);
+}
+static bool waits(const struct matching *x, uint32_t i)
+{
+	enum kind kind = kind_of(x, i);
+	int32_t rank = x->r->rank[x->t->thread[x->r->call[i].thread].process];
+	bool is_known = rank >= 0 && x->peer[i] >= 0;
+
+	return kind == ALL || kind == WAIT ||
+	       (kind == FROM_ROOT && is_known && rank != x->peer[i]) ||
+	       (kind == TO_ROOT && is_known && rank == x->peer[i]);
+}
+
+struct instance { /* of calls that come, and of calls that wait */
 	int64_t first_start_ns, last_start_ns, first_end_ns, last_end_ns;
 	bool is_alike; /* all call the same                                  */
 	bool is_busy;
@@ -191,14 +259,20 @@ static struct instance see(const struct matching *x, uint32_t k)
 			     false};
 
 	for (uint32_t s = 0; s < x->nsides; s++) {
-		uint32_t i = member(x, s, k);
+		uint32_t i = member(x, s, k), first = member(x, 0, k);
 		const struct nsx_mpi_call *c = &x->r->call[i];
 
-		r.first_start_ns = NSX_MIN(r.first_start_ns, c->start_ns);
-		r.last_start_ns = NSX_MAX(r.last_start_ns, c->start_ns);
-		r.first_end_ns = NSX_MIN(r.first_end_ns, c->end_ns);
-		r.last_end_ns = NSX_MAX(r.last_end_ns, c->end_ns);
-		r.is_alike &= x->what[i] == x->what[member(x, 0, k)];
+		if (comes(x, i)) {
+			r.first_start_ns = NSX_MIN(r.first_start_ns,
+						   c->start_ns);
+			r.last_start_ns = NSX_MAX(r.last_start_ns, c->start_ns);
+		}
+		if (waits(x, i)) {
+			r.first_end_ns = NSX_MIN(r.first_end_ns, c->end_ns);
+			r.last_end_ns = NSX_MAX(r.last_end_ns, c->end_ns);
+		}
+		r.is_alike &= x->what[i] == x->what[first] &&
+			      x->peer[i] == x->peer[first];
 		r.is_busy |= x->busy[i];
 	}
 	return r;
@@ -209,7 +283,7 @@ static bool meets(const struct instance *i)
 	return i->last_start_ns <= i->first_end_ns;
 }
 
-static void add_meetings(struct matching *x, bool waits)
+static void add_meetings(struct matching *x, bool is_seen)
 {
 	struct nsx_meets *r = x->r;
 
@@ -217,14 +291,17 @@ static void add_meetings(struct matching *x, bool waits)
 		struct instance at = see(x, k);
 
 		if (at.is_busy || !meets(&at) ||
-		    (!waits && kind_of(x, member(x, 0, k)) != ALL))
+		    at.last_start_ns == INT64_MIN ||
+		    at.first_end_ns == INT64_MAX)
 			continue;
 		r->last_ns[r->nmeets] = at.last_start_ns;
 		for (uint32_t s = 0; s < x->nsides; s++) {
-			struct nsx_mpi_call *c = &r->call[member(x, s, k)];
+			uint32_t i = member(x, s, k);
+			struct nsx_mpi_call *c = &r->call[i];
 
-			c->comes = c->waits = r->nmeets;
-			c->is_seen = waits;
+			c->comes = comes(x, i) ? r->nmeets : NSX_NONE;
+			c->waits = waits(x, i) ? r->nmeets : NSX_NONE;
+			c->is_seen = is_seen;
 		}
 		r->nmeets++;
 	}
@@ -239,7 +316,7 @@ static bool are_collectives(struct matching *x)
 		if (!at.is_alike)
 			x->why = "not all processes make the same in the same "
 				 "order";
-		else if (kind_of(x, member(x, 0, k)) == ALL && !meets(&at))
+		else if (!meets(&at))
 			x->why = "one ends in a process before another process "
 				 "comes to it";
 		else
@@ -271,19 +348,214 @@ static bool end_together(const struct matching *x)
 	return seen >= LEAST_SEEN && stray * STRAY <= seen;
 }
 
-static void match_all(struct matching *x)
-{
-	uint8_t waits = 0;
+/* Messages ----------------------------------------------------------------------*/
 
-	while (known[waits].kind != WAIT)
-		waits++;
-	if (pick(x, 0, waits - 1) && are_collectives(x))
+struct messages { /* with one tag, from one process to another */
+	struct nsx_groups keys;
+	struct channel {
+		uint32_t nsent, nreceived;
+		bool is_refuted;
+	} *v;
+	size_t cap;
+	uint32_t *of;	  /* by call: its channel; NSX_NONE                  */
+	uint32_t *waiter; /* by call that receives: the one that waits       */
+	uint32_t *sender; /* by place in the channels: the call              */
+	uint32_t *at;	  /* by channel: its first place                     */
+	bool *bad;	  /* by call that waits: not all that it waits for is
+			     known                                           */
+};
+
+static uint32_t process_of(const struct matching *x, uint32_t call)
+{
+	return x->t->thread[x->r->call[call].thread].process;
+}
+
+static uint32_t process_of_rank(const struct matching *x, int32_t rank)
+{
+	for (uint32_t p = 0; rank >= 0 && p < x->t->nprocesses; p++)
+		if (x->r->rank[p] == rank)
+			return p;
+	return NSX_NONE;
+}
+
+static bool sends(enum kind kind)
+{
+	return kind == SEND || kind == ISEND;
+}
+
+static bool receives(enum kind kind)
+{
+	return kind == RECV || kind == IRECV;
+}
+
+/* The channel of each call that sends or receives. */
+static int list_channels(struct matching *x, struct messages *m,
+			 struct nsx_err *err)
+{
+	for (uint32_t i = 0; i < x->r->ncalls; i++) {
+		enum kind kind = kind_of(x, i);
+		uint32_t own = process_of(x, i), other, g;
+
+		m->of[i] = NSX_NONE;
+		if (!sends(kind) && !receives(kind))
+			continue;
+		other = process_of_rank(x, x->peer[i]);
+		if (other == NSX_NONE || x->tag[i] < 0)
+			continue;
+		if (nsx_group(&m->keys,
+			      sends(kind) ? (uint64_t)own << 32 | other :
+					    (uint64_t)other << 32 | own,
+			      (uint64_t)x->tag[i], &g, err) ||
+		    nsx_grow(&m->v, &m->cap, m->keys.n, sizeof(*m->v),
+			     "messages", err))
+			return err->rc;
+		m->of[i] = g;
+		m->v[g].nsent += sends(kind);
+		m->v[g].nreceived += receives(kind);
+	}
+	return 0;
+}
+
+/* Which call waits for what is received: MPI_Recv itself, or the next that waits for
+ * all, or for one if there is but one.
+ */
+static void find_waiters(const struct matching *x, struct messages *m)
+{
+	uint32_t waiter = NSX_NONE, thread = NSX_NONE, open = 0;
+
+	for (uint32_t i = x->r->ncalls; i-- > 0;) {
+		enum kind kind = kind_of(x, i);
+
+		if (x->r->call[i].thread != thread) {
+			waiter = NSX_NONE;
+			thread = x->r->call[i].thread;
+		}
+		if (kind == WAIT && x->what[i] <= ONE_WAIT + 1) {
+			waiter = i;
+			open = 0;
+		} else if (kind == ISEND || kind == IRECV) {
+			open++;
+			if (waiter != NSX_NONE && open > 1 &&
+			    x->what[waiter] == ONE_WAIT)
+				m->bad[waiter] = true;
+		}
+		m->waiter[i] = kind == RECV ? i :
+			       kind == IRECV ? waiter : NSX_NONE;
+		if (m->waiter[i] != NSX_NONE && m->of[i] == NSX_NONE)
+			m->bad[m->waiter[i]] = true; /* from anyone          */
+	}
+}
+
+/* The k-th sent is the k-th received. */
+static int match_messages(struct matching *x, struct messages *m,
+			  struct nsx_err *err)
+{
+	struct nsx_meets *r = x->r;
+	uint32_t n = 0;
+
+	m->at = nsx_arena_try_array(x->a, 2 * m->keys.n + 2, 4, "messages",
+				    err);
+	if (!m->at)
+		return err->rc;
+	for (size_t g = 0; g < m->keys.n; g++) {
+		uint32_t sent = m->v[g].nsent, got = m->v[g].nreceived;
+
+		m->at[2 * g] = m->at[2 * g + 1] = n;
+		m->v[g].is_refuted = sent > got + CUT || got > sent;
+		n += sent;
+	}
+	for (uint32_t i = 0; i < r->ncalls; i++)
+		if (m->of[i] != NSX_NONE && sends(kind_of(x, i)))
+			m->sender[m->at[2 * m->of[i]]++] = i;
+	for (uint32_t i = 0; i < r->ncalls; i++) {
+		uint32_t w = m->waiter[i], g = m->of[i], s;
+
+		if (w == NSX_NONE || g == NSX_NONE)
+			continue;
+		if (m->v[g].is_refuted) {
+			m->bad[w] = true;
+			continue;
+		}
+		s = m->sender[m->at[2 * g + 1]++];
+		m->v[g].is_refuted = r->call[w].end_ns < r->call[s].start_ns;
+		m->bad[w] |= m->v[g].is_refuted || x->busy[s] || x->busy[w];
+		r->call[s].comes = w; /* until meetings have numbers         */
+	}
+	return nsx_stopped(err);
+}
+
+/* A meeting for each call that waits, where all that it waits for is known. */
+static void number_meetings(struct matching *x, struct messages *m)
+{
+	struct nsx_meets *r = x->r;
+
+	for (uint32_t i = 0; i < r->ncalls; i++)
+		if (m->waiter[i] != NSX_NONE && m->of[i] != NSX_NONE &&
+		    m->v[m->of[i]].is_refuted)
+			m->bad[m->waiter[i]] = true;
+	for (uint32_t i = 0; i < r->ncalls; i++) {
+		uint32_t w = r->call[i].comes;
+
+		if (m->of[i] == NSX_NONE || w == NSX_NONE)
+			continue;
+		r->call[i].comes = NSX_NONE;
+		if (m->bad[w])
+			continue;
+		if (r->call[w].waits == NSX_NONE) {
+			r->call[w].waits = r->nmeets;
+			r->last_ns[r->nmeets++] = INT64_MIN;
+		}
+		r->call[i].comes = r->call[w].waits;
+		r->last_ns[r->call[i].comes] =
+			NSX_MAX(r->last_ns[r->call[i].comes],
+				r->call[i].start_ns);
+	}
+}
+
+static int add_messages(struct matching *x, struct nsx_err *err)
+{
+	struct messages m = {0};
+	uint32_t n = x->r->ncalls;
+	int rc;
+
+	m.of = nsx_arena_try_array(x->a, n, 4, "messages", err);
+	m.waiter = nsx_arena_try_array(x->a, n, 4, "messages", err);
+	m.sender = nsx_arena_try_array(x->a, n, 4, "messages", err);
+	m.bad = nsx_arena_try_array(x->a, n, sizeof(*m.bad), "messages", err);
+	rc = m.of && m.waiter && m.sender && m.bad ?
+		     list_channels(x, &m, err) : err->rc;
+	if (!rc) {
+		find_waiters(x, &m);
+		rc = match_messages(x, &m, err);
+	}
+	if (!rc)
+		number_meetings(x, &m);
+	nsx_groups_done(&m.keys);
+	free(m.v);
+	return rc;
+}
+
+/* Whether it is known of some calls of a function what they wait for. */
+static bool is_matched(const struct matching *x, uint8_t what)
+{
+	for (uint32_t i = 0; i < x->r->ncalls; i++)
+		if (x->what[i] == what && x->r->call[i].waits != NSX_NONE)
+			return true;
+	return false;
+}
+
+static int match_all(struct matching *x, struct nsx_err *err)
+{
+	if (pick(x, 0, COLLECTIVES - 1) && are_collectives(x))
 		add_meetings(x, false);
 	else if (x->nsides > 1)
 		x->r->unknown = x->why;
-	for (uint8_t w = waits; w < ARRAY_LEN(known); w++)
-		if (pick(x, w, w) && end_together(x))
+	if (add_messages(x, err))
+		return err->rc;
+	for (uint8_t w = ONE_WAIT; w < ARRAY_LEN(known); w++)
+		if (!is_matched(x, w) && pick(x, w, w) && end_together(x))
 			add_meetings(x, true);
+	return 0;
 }
 
 /* Keeps the calls that have a part in a meeting. */
@@ -294,7 +566,7 @@ static int keep(struct matching *x, struct nsx_arena *a, struct nsx_err *err)
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < r->ncalls; i++)
-		if (all[i].comes != NSX_NONE)
+		if (all[i].comes != NSX_NONE || all[i].waits != NSX_NONE)
 			all[n++] = all[i];
 	r->ncalls = n;
 	r->call = nsx_arena_try_array(a, n, sizeof(*r->call), "MPI calls", err);
@@ -312,13 +584,13 @@ int nsx_meets_build(const struct nsx_trace *t, struct nsx_arena *a,
 	*ret = (struct nsx_meets){0};
 	rc = collect(&x, err);
 	if (!rc && ret->ncalls) {
-		ret->last_ns = nsx_arena_try_array(a, ret->ncalls / 2 + 1, 8,
+		ret->last_ns = nsx_arena_try_array(a, ret->ncalls, 8,
 						   "MPI calls", err);
-		rc = ret->last_ns ? 0 : err->rc;
+		rc = ret->last_ns ? read_ranks(&x, a, err) : err->rc;
 	}
 	if (!rc && ret->ncalls) {
 		find_busy(&x);
-		match_all(&x);
+		rc = match_all(&x, err);
 	}
 	if (!rc)
 		rc = keep(&x, a, err);

@@ -31,7 +31,7 @@ static bool next_range(const struct nsx_trace *t, size_t *at, size_t first,
 		*ret = (struct nsx_outside){nsx_nvtx_thread(t, i), x->name[i],
 					    NSX_NONE, true,
 					    nsx_range_start(x, i),
-					    nsx_range_end(x, i)};
+					    nsx_range_end(x, i), -1, -1};
 		if (t->thread[ret->thread].launches)
 			return true;
 	}
@@ -49,7 +49,7 @@ bool nsx_outside_next(const struct nsx_trace *t, size_t *at,
 		++*at;
 		*ret = (struct nsx_outside){o->thread[i], o->name[i],
 					    o->stack[i], false, o->start_ns[i],
-					    o->end_ns[i]};
+					    o->end_ns[i], -1, -1};
 		return true;
 	}
 	while (*at < o->n + c->n) {
@@ -60,7 +60,8 @@ bool nsx_outside_next(const struct nsx_trace *t, size_t *at,
 		*ret = (struct nsx_outside){
 			c->thread[i], c->name[i], NSX_NONE, true,
 			nsx_unpack(&c->start, i),
-			nsx_unpack(&c->start, i) + nsx_unpack(&c->length, i)};
+			nsx_unpack(&c->start, i) + nsx_unpack(&c->length, i),
+			c->peer[i], c->tag[i]};
 		return true;
 	}
 	return next_range(t, at, o->n + c->n, ret);

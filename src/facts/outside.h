@@ -12,6 +12,7 @@ struct nsx_outside {
 	uint32_t stack; /* NSX_NONE: not recorded                            */
 	bool is_mpi;
 	int64_t start_ns, end_ns;
+	int32_t peer, tag; /* of MPI, as in the trace; -1                    */
 };
 
 /* Of threads that launch, the OS calls and then those of MPI, which older exports

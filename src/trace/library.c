@@ -2,7 +2,14 @@
 #include <string.h>
 #include "trace/load.h"
 
-enum { START, END, TID, NAME, COMM, BYTES };
+enum { START, END, TID, NAME, PEER, TAG_OR_COMM, BYTES };
+
+static int32_t rank_or_none(const struct nsx_val *v)
+{
+	int64_t i = nsx_i64_or(v, -1);
+
+	return i >= 0 && i <= INT32_MAX ? (int32_t)i : -1;
+}
 
 static int read_call(struct nsx_part *p, int64_t rid, const struct nsx_val *v,
 		     struct nsx_err *err)
@@ -10,6 +17,7 @@ static int read_call(struct nsx_part *p, int64_t rid, const struct nsx_val *v,
 	static const struct nsx_val none = {.type = NSX_V_NULL};
 	struct nsx_library_rw *c = &p->l->library;
 	bool is_coll = p->table->view == NSX_VIEW_mpi_coll;
+	bool is_p2p = p->table->view == NSX_VIEW_mpi_p2p;
 	size_t at = p->at + p->n;
 	int rc;
 
@@ -24,7 +32,9 @@ static int read_call(struct nsx_part *p, int64_t rid, const struct nsx_val *v,
 		return rc;
 	c->library[at] = nsx_library_of[p->table->view];
 	c->is_coll[at] = is_coll;
-	c->comm[at] = is_coll ? nsx_i64_or(&v[COMM], 0) : 0;
+	c->peer[at] = is_coll || is_p2p ? rank_or_none(&v[PEER]) : -1;
+	c->tag[at] = is_p2p ? rank_or_none(&v[TAG_OR_COMM]) : -1;
+	c->comm[at] = is_coll ? nsx_i64_or(&v[TAG_OR_COMM], 0) : 0;
 	c->bytes[at] = is_coll ? NSX_MAX(-1, nsx_i64_or(&v[BYTES], -1)) : -1;
 	p->n++;
 	return 0;
@@ -35,9 +45,11 @@ static int read_call(struct nsx_part *p, int64_t rid, const struct nsx_val *v,
 	 .fields = (const enum nsx_field[]){                                  \
 		 NSX_F_##v##_start_ns, NSX_F_##v##_end_ns,                    \
 		 NSX_F_##v##_global_tid, NSX_F_##v##_name, __VA_ARGS__}}
-#define NSX_LIBRARY(v, library, table, name, help) TABLE(v, COMM, 0),
+#define NSX_LIBRARY(v, library, table, name, help) TABLE(v, PEER, 0),
 static const struct nsx_tableload tables[NSX_NLIBRARY_TABLES] = {
-	TABLE(mpi_coll, 6, NSX_F_mpi_coll_comm, NSX_F_mpi_coll_bytes),
+	TABLE(mpi_coll, 7, NSX_F_mpi_coll_root, NSX_F_mpi_coll_comm,
+	      NSX_F_mpi_coll_bytes),
+	TABLE(mpi_p2p, 6, NSX_F_mpi_p2p_peer, NSX_F_mpi_p2p_tag),
 #include "schema/libraries.def"
 };
 #undef NSX_LIBRARY
@@ -52,8 +64,9 @@ void nsx_bind_libraries(struct nsx_loader *l, struct nsx_tableload *list)
 		.cols = {{(void **)&c->start_ns, 8}, {(void **)&c->end_ns, 8},
 			 {(void **)&c->comm, 8}, {(void **)&c->bytes, 8},
 			 {(void **)&c->thread, 4}, {(void **)&c->name, 4},
+			 {(void **)&c->peer, 4}, {(void **)&c->tag, 4},
 			 {(void **)&c->library, 1}, {(void **)&c->is_coll, 1}},
-		.ncols = 8,
+		.ncols = 10,
 	};
 	memcpy(list, tables, sizeof(tables));
 	for (unsigned i = 0; i < NSX_NLIBRARY_TABLES; i++)
@@ -101,6 +114,8 @@ int nsx_order_libraries(struct nsx_loader *l, struct nsx_err *err)
 	for (size_t i = 0; i < set->n; i++)
 		if (!n || cmp_calls(l, (uint32_t)n - 1, (uint32_t)i))
 			nsx_colset_move(set, n++, i, 1);
+		else if (l->library.peer[n - 1] != l->library.peer[i])
+			l->library.peer[n - 1] = -1;
 	set->n = n;
 	return 0;
 }

@@ -111,6 +111,8 @@ static int publish(struct nsx_loader *l, struct nsx_err *err)
 	t->library.n = l->library_set.n;
 	t->library.thread = l->library.thread;
 	t->library.name = l->library.name;
+	t->library.peer = l->library.peer;
+	t->library.tag = l->library.tag;
 	t->library.library = l->library.library;
 	t->library.is_coll = l->library.is_coll;
 	t->overheads = (struct nsx_overheads){

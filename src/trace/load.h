@@ -145,6 +145,7 @@ struct nsx_loader {
 		int64_t *start_ns, *end_ns, *comm, *bytes;
 		uint32_t *thread;
 		nsx_str *name;
+		int32_t *peer, *tag;
 		uint8_t *library, *is_coll;
 	} library;
 	struct nsx_syncs_rw {
@@ -248,7 +249,7 @@ int nsx_add_normalised(struct nsx_loader *l, const char *text, size_t n,
 /* Set up the column sets and describe the tables that fill them. */
 enum {
 	NSX_NGPU_TABLES = 4, NSX_NHOST_TABLES = 5,
-	NSX_NLIBRARY_TABLES = 1 /* MPI collectives */
+	NSX_NLIBRARY_TABLES = 2 /* of MPI: collectives, messages */
 #define NSX_LIBRARY(v, library, table, name, help) + 1
 #include "schema/libraries.def"
 #undef NSX_LIBRARY

@@ -263,6 +263,9 @@ struct nsx_library_calls {
 					  none; what is sent, -1 not told    */
 	const uint32_t *thread;
 	const nsx_str *name;
+	const int32_t *peer; /* of MPI: rank of the root, or of the other side of
+				a message; -1: not told, any, or several      */
+	const int32_t *tag;  /* of messages; -1                              */
 	const uint8_t *library; /* enum nsx_library                          */
 	const uint8_t *is_coll; /* an MPI collective                         */
 };

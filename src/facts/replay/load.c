@@ -160,13 +160,11 @@ static uint32_t list_mpi(const struct build *b, struct keyed *list)
 		uint32_t row = model_first_call(t, &t->thread[c->thread],
 						c->start_ns);
 
-		int64_t *fixed_ns = &b->m->meet[c->comes].fixed_ns;
-
 		if (row > s->from && row < s->to)
 			list[n++] = (struct keyed){
 				c->start_ns, (uint32_t)t->calls.n + i};
-		else
-			*fixed_ns = NSX_MAX(*fixed_ns, c->start_ns);
+		else if (c->comes != NSX_NONE)
+			model_fix_meet(b->m, c->comes, c->start_ns);
 	}
 	return n;
 }
@@ -208,11 +206,11 @@ static struct model_call read_mpi(struct build *b, uint32_t call, uint32_t i)
 {
 	const struct nsx_trace *t = b->m->t;
 	const struct nsx_mpi_call *x = &b->m->f->meets->call[i];
-	struct model_meet *meet = &b->m->meet[x->comes];
 
 	b->mpi[call] = i;
-	if (x->start_ns == meet->last_ns)
-		meet->last = call;
+	if (x->comes != NSX_NONE &&
+	    x->start_ns == b->m->meet[x->comes].last_ns)
+		b->m->meet[x->comes].last = call;
 	return (struct model_call){
 		.start_ns = x->start_ns, .end_ns = x->end_ns, .op = NSX_NONE,
 		.room = x->comes, .kind = CALL_MPI,

@@ -217,6 +217,12 @@ static inline int64_t model_gap(const struct nsx_model *m, uint32_t call)
 	return c->before == NSX_NONE ?
 		       0 : c->start_ns - m->call[c->before].end_ns;
 }
+/* A call that no replay moves comes to a meeting. */
+static inline void model_fix_meet(struct nsx_model *m, uint32_t meet,
+				  int64_t start_ns)
+{
+	m->meet[meet].fixed_ns = NSX_MAX(m->meet[meet].fixed_ns, start_ns);
+}
 /* Gaps between the same two APIs are of one kind. */
 static inline uint64_t model_gap_kind(const struct nsx_model *m, uint32_t call)
 {

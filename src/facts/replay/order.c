@@ -38,7 +38,7 @@ static size_t move_calls(const struct nsx_model *m, struct keys *k)
 	size_t moved = 0;
 
 	for (uint32_t i = 0; m->nmeets && i < m->ncalls; i++)
-		if (m->call[i].kind == CALL_MPI)
+		if (m->call[i].kind == CALL_MPI && m->call[i].room != NSX_NONE)
 			k->meet[m->call[i].room] = NSX_MAX(
 				k->meet[m->call[i].room], k->start[i]);
 	for (uint32_t i = 0; i < m->ncalls; i++) {
@@ -402,12 +402,10 @@ static int fix_state(struct nsx_model *m, struct nsx_err *err)
 		m->lane[k].floor_ns = NEVER;
 	for (uint32_t i = 0; i < m->ncalls; i++) {
 		const struct model_call *c = &m->call[i];
-		struct model_meet *meet;
 
-		if (c->kind != CALL_MPI || !(c->flags & CALL_FIXED_START))
-			continue;
-		meet = &m->meet[c->room];
-		meet->fixed_ns = NSX_MAX(meet->fixed_ns, c->start_ns);
+		if (c->kind == CALL_MPI && c->room != NSX_NONE &&
+		    (c->flags & CALL_FIXED_START))
+			model_fix_meet(m, c->room, c->start_ns);
 	}
 	for (uint32_t i = 0; i < m->nops; i++) {
 		const struct model_op *o = &m->op[i];

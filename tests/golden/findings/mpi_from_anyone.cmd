@@ -1,0 +1,1 @@
+explain @mpi_from_anyone --pass findings,negative_results --md

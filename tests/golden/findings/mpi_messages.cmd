@@ -1,0 +1,1 @@
+explain @mpi_messages --pass findings,negative_results --md

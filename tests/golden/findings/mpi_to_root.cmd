@@ -1,0 +1,1 @@
+explain @mpi_to_root --pass findings,negative_results --md
