@@ -299,7 +299,7 @@ static struct item *best_of(struct pricing *p)
  */
 static bool stops_host(enum nsx_finding_id id)
 {
-	return id <= NSX_ID_idle_by_allocation;
+	return id <= NSX_ID_idle_by_slow_call;
 }
 
 /* Of best and the others, which add `after` once best is there: the cause

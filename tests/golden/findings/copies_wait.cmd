@@ -1,0 +1,1 @@
+explain @copies_wait --pass findings --md
