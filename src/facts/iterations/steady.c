@@ -11,7 +11,8 @@
  * For the same reason an iteration within a quarter of the median does not end
  * a run, nor does one farther off where a tenth of them are, or where such ones
  * return three times or more: a checkpoint or a collection of garbage is part of
- * the loop, and so is code that is loaded again and again, as for new shapes.
+ * the loop, and so is code that is loaded again and again, as for new shapes.  A run
+ * may end with three or more such ones: a loop that slows down.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -234,7 +235,8 @@ static int judge_lengths(const struct nsx_iteration *v, size_t n,
 }
 
 struct run {
-	size_t from, to, nlike; /* from and to are like the others            */
+	size_t from, to; /* like the others, but what RECURS or more end with */
+	size_t nlike, nmild; /* nmild: after the last like one                */
 };
 
 /* The run with the most iterations. */
@@ -255,14 +257,17 @@ static struct run longest_run(struct nsx_steady *s, struct judge *j,
 			break;
 		case LIKE:
 			run.from = run.nlike ? run.from : i;
-			run.to = i + 1;
 			run.nlike++;
-			if (run.to - run.from > best.to - best.from)
-				best = run;
+			run.nmild = 0;
 			break;
 		default:
+			run.nmild++;
 			break;
 		}
+		if (run.nlike && (!run.nmild || run.nmild >= RECURS))
+			run.to = i + 1;
+		if (run.nlike && run.to - run.from > best.to - best.from)
+			best = run;
 	}
 	return best;
 }

@@ -1,0 +1,1 @@
+explain @slows_down --pass findings --md

@@ -1,0 +1,1 @@
+explain @two_kinds --pass findings --md
