@@ -19,6 +19,8 @@
 #define LEAST_SHARE 0.003 /* of the window, to be looked at */
 enum {
 	LONG_NS = 1000000, /* host time between two calls that has a name    */
+	SHORT_NS = 100000, /* ... never so, how short iterations ever are    */
+	LONG_PART = 10,	   /* ... but so when it is as much of an iteration  */
 	WAIT_NS = 50000,   /* a call of the OS or of MPI this long waits     */
 };
 
@@ -231,7 +233,7 @@ struct launcher {
 	struct rows gaps; /* the short ones                                  */
 	struct nsx_votes hot; /* samples of all, by index of code or SHORT   */
 	size_t nlaunches;
-	int64_t launch_ns;
+	int64_t launch_ns, long_ns;
 	bool replays; /* CUDA graphs                                         */
 	int64_t idle_ns[NSX_NCAUSES]; /* of the limiting GPU, by cause       */
 };
@@ -317,7 +319,7 @@ static int walk_thread(struct launcher *x, uint32_t thread, uint32_t *below,
 			nsx_add_to(&x->launch_ns, nsx_call_ns(&t->calls, i));
 			x->replays |= t->calls.flags[i] & NSX_CALL_GRAPH;
 		}
-		if (gap_ns >= LONG_NS) {
+		if (gap_ns >= x->long_ns) {
 			uint32_t range = nsx_range_of_gap(
 				x->d, nsx_nvtx_walk_to(&walk, last_ns +
 							      gap_ns / 2),
@@ -397,12 +399,15 @@ static int propose_code(struct launcher *x, const struct code *c,
 	const char *helper = !th ? NULL : th->name ?
 		nsx_text(d->trace, th->name) :
 		nsx_tell(l, "%lld", (long long)th->tid);
+	/* Beside its copies, it is what makes the launching thread wait. */
+	bool is_waited = helper && c->rows.ns > (d->w.end_ns - d->w.start_ns) / 2;
 	struct nsx_finding f = {
-		.id = NSX_ID_idle_by_host_code,
+		.id = is_waited ? NSX_ID_idle_by_os_wait :
+				  NSX_ID_idle_by_host_code,
 		.subject = helper ? helper : path,
 		.title = nsx_tell(
-			l, helper ? "host code of thread %s, for which the launching "
-				    "thread waits%s%s" :
+			l, helper ? "the launching thread waits for host code of "
+				    "thread %s%s%s" :
 				    "%shost code between CUDA calls%s%s",
 			helper ? nsx_tell_name(l, helper) : "",
 			code ? ": " : d->trace->nvtx.n ? ", " : "",
@@ -413,9 +418,10 @@ static int propose_code(struct launcher *x, const struct code *c,
 		.guess_ns = (double)NSX_MIN(
 			c->rows.ns, x->idle_ns[NSX_CAUSE_HOST_CODE]),
 		.evidence = {nsx_tell(l,
-			"%s of 1 ms or more in which %s thread makes no CUDA "
+			"%s of %s or more in which %s thread makes no CUDA "
 			"call, %s in all",
 			nsx_text_n(l->arena, c->rows.n, "stretch", "stretches"),
+			nsx_text_ns(l->arena, (double)x->long_ns),
 			helper ? "that" : "the launching",
 			nsx_text_ns(l->arena, (double)c->rows.ns))},
 		.proof = {{.csv = "gpu_idle_by_cause", .column = "total_ms",
@@ -484,6 +490,23 @@ static int propose_launches(struct launcher *x, struct nsx_err *err)
 	return 0;
 }
 
+/* How long host time between two calls must be to have a name, which depends on the
+ * length of an iteration.
+ */
+static int64_t find_long_ns(const struct nsx_detect *d)
+{
+	const struct nsx_facts *f = d->facts;
+	int64_t n = 0, part_ns;
+
+	for (size_t i = 0; i < f->niterations; i++)
+		n += f->iterations[i].device == f->limiting &&
+		     f->iterations[i].steady;
+	if (!n)
+		return LONG_NS;
+	part_ns = (d->w.end_ns - d->w.start_ns) / n / LONG_PART;
+	return NSX_MIN(NSX_MAX(part_ns, SHORT_NS), LONG_NS);
+}
+
 static int find_code(struct launcher *x, struct nsx_err *err)
 {
 	const struct nsx_trace *t = x->d->trace;
@@ -495,6 +518,7 @@ static int find_code(struct launcher *x, struct nsx_err *err)
 	if (!below)
 		return err->rc;
 	nsx_idle_by_cause(x->d, x->idle_ns);
+	x->long_ns = find_long_ns(x->d);
 	for (uint32_t i = 0; i < t->nthreads; i++)
 		if ((t->thread[i].launches || only_copies(t, &t->thread[i])) &&
 		    walk_thread(x, i, below, err))

@@ -1,0 +1,1 @@
+explain @loader_close --pass findings --md

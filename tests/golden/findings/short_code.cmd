@@ -1,0 +1,1 @@
+explain @short_code --pass findings --md
