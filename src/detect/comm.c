@@ -274,8 +274,7 @@ static void judge_arrivals(struct nsx_detect *d, const struct nsx_arrivals *x)
 int nsx_detect_comm(struct nsx_detect *d, struct nsx_err *err)
 {
 	const struct nsx_measured *m = d->measured;
-	const struct nsx_window *w = &d->trace->window;
-	int64_t window_ns = w->end_ns - w->start_ns;
+	int64_t window_ns = d->w.end_ns - d->w.start_ns;
 
 	for (const struct nsx_arrivals *x = m->arrivals; x; x = x->next)
 		judge_arrivals(d, x);

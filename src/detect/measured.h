@@ -26,12 +26,13 @@ struct nsx_growth {
 	struct nsx_growth *next;
 };
 
-/* Communication of a device. */
+/* Communication of a device in the judged window. */
 struct nsx_comm_cost {
 	int64_t comm_ns, exposed_ns;
 	int64_t blocking_ns; /* compute waited for it                        */
 	int64_t waited_ns;   /* for ranks that came later, exposed or not    */
-	struct nsx_spans blocking; /* without waits for a proved straggler   */
+	struct nsx_spans blocking; /* of the whole trace, without waits for a
+				      proved straggler                       */
 };
 /* How the ranks arrive at the collectives of one operation. */
 struct nsx_arrivals {

@@ -154,8 +154,8 @@ static int fill_groups(struct nccl_comm *c, struct nccl_costs *costs,
 			       g->op == NSX_COMM_SENDRECV, &m, err))
 			return err->rc;
 		for (size_t k = 0; k < g->nranks; k++)
-			nsx_add_to(&costs->v[r[k].device].waited_ns,
-				   r[k].waited_ns);
+			nsx_add_to(&costs->v[r[k].device].judged_waited_ns,
+				   r[k].judged_waited_ns);
 		if (m.proved)
 			nccl_find_cause(c->run, c->events, r, &m);
 		if (fill_op(c, g, &m, tables[L_OPS], err) ||

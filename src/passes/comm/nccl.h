@@ -43,6 +43,7 @@ struct nccl_rank {
 	size_t times_last;
 	int64_t waited_ns; /* until the last one arrived           */
 	double induced_ns; /* by coming last: the median wait      */
+	int64_t judged_waited_ns; /* of waited_ns, in the judged window */
 	/* Over those that count for the verdict: */
 	size_t kept_last;
 	double kept_induced_ns;
@@ -111,8 +112,8 @@ bool nccl_say_match(struct nccl_comm *c, const struct nccl_group *g,
 
 /* What communication costs each device. */
 struct nccl_cost {
-	int64_t comm_ns, exposed_ns, blocking_ns;
-	int64_t waited_ns; /* for ranks that came later, exposed or not */
+	int64_t comm_ns, exposed_ns, blocking_ns; /* of the whole trace     */
+	int64_t judged_waited_ns; /* for ranks that came later, exposed or not */
 	struct nsx_spans exposed, blocking; /* on run->scratch */
 	struct nsx_spans waits; /* for a proved straggler      */
 };

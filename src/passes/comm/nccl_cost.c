@@ -224,33 +224,46 @@ int nccl_tell_arrivals(struct nccl_costs *c, const char *op,
 	return m->proved ? list_waits(c, events, ranks, m, x, err) : 0;
 }
 
+static int64_t judged_ns(const struct nsx_facts *f, const struct nsx_spans *s)
+{
+	const struct nsx_window w = nsx_judged(f);
+	size_t cursor = nsx_spans_find(s, w.start_ns);
+
+	return nsx_spans_covered(s, &cursor, w.start_ns, w.end_ns);
+}
+
 int nccl_tell_costs(struct nccl_costs *c, struct nsx_err *err)
 {
-	uint32_t n = c->run->facts->ndevices;
-	struct nsx_comm_cost *v = nsx_arena_get(c->out->arena, n * sizeof(*v));
-	const struct nsx_comm_cost *worst = NULL;
+	const struct nsx_facts *f = c->run->facts;
+	struct nsx_comm_cost *v = nsx_arena_get(c->out->arena,
+						f->ndevices * sizeof(*v));
+	const struct nsx_comm_cost *judged = NULL;
+	const struct nccl_cost *worst = NULL;
 
-	for (uint32_t d = 0; d < n; d++) {
+	for (uint32_t d = 0; d < f->ndevices; d++) {
 		const struct nccl_cost *x = &c->v[d];
 
-		v[d].comm_ns = x->comm_ns;
-		v[d].exposed_ns = x->exposed_ns;
-		v[d].blocking_ns = x->blocking_ns;
-		v[d].waited_ns = x->waited_ns;
+		v[d].comm_ns = judged_ns(f, &f->device[d].comm);
+		v[d].exposed_ns = judged_ns(f, &x->exposed);
+		v[d].blocking_ns = judged_ns(f, &x->blocking);
+		v[d].waited_ns = x->judged_waited_ns;
 		if (nsx_spans_minus(c->out->arena, &x->blocking, &x->waits,
 				    &v[d].blocking, err))
 			return err->rc;
+		if (v[d].comm_ns &&
+		    (!judged || v[d].exposed_ns > judged->exposed_ns))
+			judged = &v[d];
 		if (x->comm_ns && (!worst || x->exposed_ns > worst->exposed_ns))
-			worst = &v[d];
+			worst = x;
 	}
 	c->run->measured->comm = v;
-	c->run->measured->worst_comm = worst;
+	c->run->measured->worst_comm = judged;
 	if (worst)
 		nsx_md_bullet(
 			c->out,
 			"GPU %lld communicates %s; compute hides %.1f %% of "
 			"it, %s are exposed and %s block compute.",
-			(long long)c->run->trace->device[worst - v].device_id,
+			(long long)c->run->trace->device[worst - c->v].device_id,
 			nsx_text_ns(c->out->arena, (double)worst->comm_ns),
 			100 - 100 * (double)worst->exposed_ns /
 				      (double)worst->comm_ns,

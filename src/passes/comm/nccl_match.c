@@ -159,16 +159,19 @@ static void weigh(struct nccl_match *m, size_t i,
 		end_ns = NSX_MAX(end_ns, e->end_ns);
 		min_ns = NSX_MIN(min_ns, e->end_ns - e->start_ns);
 	}
+	x->judged = i > 0 && x->last_ns >= w->start_ns && x->last_ns < w->end_ns;
 	for (size_t k = 0; k < m->nranks; k++) {
 		const struct nccl_event *e = &events[member[k]];
+		struct nccl_rank *r = &ranks[m->rank[k]];
 
-		nsx_add_to(&ranks[m->rank[k]].waited_ns,
-			   x->last_ns - e->start_ns);
+		nsx_add_to(&r->waited_ns, x->last_ns - e->start_ns);
+		if (x->judged)
+			nsx_add_to(&r->judged_waited_ns,
+				   x->last_ns - e->start_ns);
 		if (k != x->last)
 			scratch[n++] = e->start_ns;
 	}
 	x->others_ns = nsx_quantile(scratch, n, 0.5);
-	x->judged = i > 0 && x->last_ns >= w->start_ns && x->last_ns < w->end_ns;
 	x->kept = x->judged &&
 		  (double)x->last_ns - x->others_ns >= (double)m->least_late_ns;
 	nsx_add_to(&m->transfer_ns, end_ns - x->last_ns);
