@@ -1,0 +1,1 @@
+explain @comm_exposed --pass findings --md
