@@ -26,8 +26,8 @@ enum {
 	MOST_NAMES = 4,	    /* told in a title                               */
 };
 
-enum kind { WAIT, POLL, SMALL_COPY, ALLOCATE, LOAD, SLOW, NONE };
-enum { OTHER = 1, ALLOCATES, QUERIES }; /* what an API is known to do        */
+enum kind { WAIT, POLL, SMALL_COPY, ALLOCATE, LOAD, SLOW, HOST_FUNC, NONE };
+enum { OTHER = 1, ALLOCATES, QUERIES, CALLS_BACK }; /* what an API is known to do */
 
 struct group { /* calls of one API that do one thing */
 	const char *api;
@@ -127,6 +127,8 @@ static enum kind kind_of(struct calls *c, size_t call)
 		return ALLOCATE;
 	if (c->does[t->calls.name[call]] == QUERIES)
 		return POLL;
+	if (c->does[t->calls.name[call]] == CALLS_BACK)
+		return HOST_FUNC;
 	switch (t->calls.cls[call]) {
 	case NSX_CALL_SYNC:
 		return WAIT;
@@ -157,7 +159,8 @@ static int learn_name(struct calls *c, nsx_str raw, struct nsx_err *err)
 
 	(void)err;
 	c->does[raw] = is_allocation(api) ? ALLOCATES :
-		       is_query(api)	  ? QUERIES : OTHER;
+		       is_query(api)	  ? QUERIES :
+		       nsx_api_is_host_func(api) ? CALLS_BACK : OTHER;
 	c->base[raw] = raw;
 	for (size_t g = 0; g < c->keys.n; g++)
 		if (!strcmp(c->v[g].api, api))
@@ -363,6 +366,13 @@ static const struct words {
 		NSX_ID_idle_by_slow_call, NSX_NO_COST,
 		"time goes to calls of ", NULL, "call ",
 		" less often, or before the loop", NULL, NULL},
+	[HOST_FUNC] = {
+		NSX_ID_idle_by_host_code, NSX_NO_COST,
+		"the GPU waits for functions of the host in its streams: ", NULL,
+		"give ", " a stream of its own, where nothing that it does is "
+		"needed by what follows",
+		"let a thread wait for an event and do that work, while the "
+		"stream goes on", NULL},
 }, allocates_once = { /* where nothing repeats */
 	NSX_ID_idle_by_allocation, NSX_NO_COST,
 	"memory is allocated or freed: ", "implicit_sync",
@@ -519,8 +529,9 @@ static void propose(struct calls *c, const uint32_t *list, size_t n)
 						  NULL : x->api,
 		.title = nsx_tell(l, "%s%s", say->title, names),
 		.place = nsx_range_path(c->d, x->place.range),
-		.confidence = NSX_CONF_HIGH, .device = NSX_NONE,
-		.remedy = plan_of(c, list, n)};
+		.confidence = kind == HOST_FUNC ? NSX_CONF_MEDIUM :
+						  NSX_CONF_HIGH,
+		.device = NSX_NONE, .remedy = plan_of(c, list, n)};
 	int64_t ns = 0, cost_ns = 0;
 	size_t count = 0, k = 0;
 
@@ -535,6 +546,10 @@ static void propose(struct calls *c, const uint32_t *list, size_t n)
 		l, "%s, %s in all",
 		nsx_text_n(l->arena, count, "call", NULL),
 		nsx_text_ns(l->arena, (double)ns));
+	if (kind == HOST_FUNC)
+		f.evidence[k++] =
+			"the functions leave no row in the trace: what is "
+			"queued right after them starts late";
 	if (cost_ns)
 		f.evidence[k++] = nsx_tell(
 			l, "the GPU idles for %s after them",
@@ -611,7 +626,8 @@ static int propose_all(struct calls *c, struct nsx_err *err)
 			}
 		for (size_t j = 0; j < k; j++)
 			done[list[j]] = true;
-		if (k && (double)ns >= LEAST_SHARE * length_ns)
+		if (k && ((double)ns >= LEAST_SHARE * length_ns ||
+			  c->v[order[i]].kind == HOST_FUNC))
 			propose(c, list, k);
 	}
 	return 0;

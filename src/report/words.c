@@ -8,7 +8,7 @@ const char *const nsx_cause_words[NSX_NCAUSES] = {
 	"memory is allocated or freed", "code is loaded", "the operating system",
 	"another CUDA call", "host code", "the launch call",
 	"between launch and start", "a stream waits for another",
-	"between queued operations", "an operation of another stream",
+	"between queued operations", "queued work that is held up",
 	"launch not recorded", "before the first or after the last operation",
 };
 

@@ -509,6 +509,11 @@ static inline uint32_t nsx_site(const struct nsx_trace *t, uint32_t stack)
 }
 /* API name without "_v1234", "_ptsz", "_ptds": for matching. Writes into buf. */
 const char *nsx_api_base(const char *name, char *buf, size_t size);
+/* Whether it queues a function of the host in a stream. */
+static inline bool nsx_api_is_host_func(const char *api)
+{
+	return strstr(api, "LaunchHostFunc") || strstr(api, "StreamAddCallback");
+}
 enum nsx_call_class nsx_classify_call(const char *api, uint8_t *ret_flags);
 
 /* A process's program, without its folder, which often carries a user's name;

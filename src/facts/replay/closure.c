@@ -68,7 +68,9 @@ static void leave_op(struct walk *w, struct place *p)
 		credit(w, NSX_PATH_DISPATCH, p->ns, o->start_ns);
 		return;
 	}
-	credit(w, NSX_PATH_UNEXPLAINED, p->ns - o->residual_ns, p->ns);
+	credit(w, model_host_func(m, p->i) == NSX_NONE ? NSX_PATH_UNEXPLAINED :
+							 NSX_PATH_HOST,
+	       p->ns - o->residual_ns, p->ns);
 	p->ns -= o->residual_ns;
 	if (o->call != NSX_NONE) {
 		const struct model_call *c = &m->call[o->call];

@@ -49,6 +49,8 @@ static unsigned read_api(const char *name)
 		says |= API_GRAPH;
 	if (strstr(s, "Launch") || strstr(s, "Memcpy") || strstr(s, "Memset"))
 		says |= API_WORK;
+	if (nsx_api_is_host_func(name))
+		says |= API_HOST_FUNC;
 	if (strstr(s, "EventRecord"))
 		says |= API_RECORD;
 	if (strstr(s, "Stream"))

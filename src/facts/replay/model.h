@@ -99,6 +99,7 @@ enum { /* what an API's name says */
 	API_SYNC = 1, API_IMPLICIT = 2, API_QUERY = 4, API_COPY = 8,
 	API_GRAPH = 16, API_WORK = 32, /* launches, copies and sets          */
 	API_STREAM = 64, API_EVENT = 128, API_WIDE = 256, API_RECORD = 512,
+	API_HOST_FUNC = 1024, /* queues a function of the host               */
 };
 struct model_api {
 	const char *name; /* without its version */
@@ -208,6 +209,22 @@ struct build {
 static inline int64_t model_op_end(const struct model_op *o)
 {
 	return o->start_ns + o->length_ns;
+}
+/* The call that queued a function of the host right before the operation was queued;
+ * NSX_NONE.  The function leaves no row: it is what the operation's residual is.
+ */
+static inline uint32_t model_host_func(const struct nsx_model *m, uint32_t op)
+{
+	uint32_t call = m->op[op].call;
+
+	if (!m->op[op].residual_ns || call == NSX_NONE || m->call[call].op != op)
+		return NSX_NONE;
+	do
+		call = m->call[call].before;
+	while (call != NSX_NONE && m->call[call].op == NSX_NONE &&
+	       !(m->api[m->call[call].api].says & API_HOST_FUNC));
+	return call != NSX_NONE && m->call[call].op == NSX_NONE ? call :
+								  NSX_NONE;
 }
 /* Time of a thread between the call that a call follows, and the call. */
 static inline int64_t model_gap(const struct nsx_model *m, uint32_t call)

@@ -250,6 +250,7 @@ static int64_t ready_op(const struct player *p, const struct typical *typical,
 	bool active = o->flags & OP_ACTIVE;
 	bool side = active && (e->op[i] & EDIT_SIDE);
 	int64_t ready = NEVER, ns;
+	uint32_t host_func;
 	bool async = false;
 
 	if (o->call != NSX_NONE) {
@@ -286,7 +287,11 @@ static int64_t ready_op(const struct player *p, const struct typical *typical,
 	}
 	if (ready == NEVER)
 		ready = o->start_ns;
-	return side ? ready : ready + o->residual_ns;
+	host_func = active ? model_host_func(m, i) : NSX_NONE;
+	if (side || (host_func != NSX_NONE &&
+		     (e->call[host_func] & EDIT_GONE)))
+		return ready;
+	return ready + o->residual_ns;
 }
 
 /* Once the last member has started all ends are known.  Where only those from

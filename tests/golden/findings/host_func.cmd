@@ -1,0 +1,1 @@
+explain @host_func --pass findings --md
