@@ -38,24 +38,28 @@ void nsx_order_done(struct nsx_order *o)
 	free(o->slots);
 }
 
+static bool has_bytes(const struct nsx_val *v)
+{
+	return v->type == NSX_V_TEXT || v->type == NSX_V_BLOB;
+}
+
 /* The slot's own copy of a row, text included. */
 static void keep(struct nsx_order_slot *s, int64_t rid,
 		 const struct nsx_val *v, unsigned n)
 {
 	size_t at = 0;
 
-	nsx_buf_clear(&s->text);
-	for (unsigned i = 0; i < n; i++) {
-		s->v[i] = v[i];
-		if (v[i].type == NSX_V_TEXT || v[i].type == NSX_V_BLOB)
+	s->rid = rid;
+	s->text.n = 0;
+	memcpy(s->v, v, n * sizeof(*v));
+	for (unsigned i = 0; i < n; i++)
+		if (has_bytes(&v[i]))
 			nsx_buf_add(&s->text, v[i].u.p, v[i].len);
-	}
-	for (unsigned i = 0; i < n && s->text.n; i++)
-		if (v[i].type == NSX_V_TEXT || v[i].type == NSX_V_BLOB) {
+	for (unsigned i = 0; s->text.n && i < n; i++)
+		if (has_bytes(&v[i])) {
 			s->v[i].u.p = s->text.p + at;
 			at += v[i].len;
 		}
-	s->rid = rid;
 }
 
 /* Ties stay as they come. */
@@ -67,14 +71,21 @@ static bool is_before(const struct nsx_order *o, const struct nsx_order_slot *a,
 	return o->ends < 0 ? a->end > b->end : a->end < b->end;
 }
 
+/* The n-th in order of those that are held. */
+static uint8_t *place(struct nsx_order *o, unsigned n)
+{
+	return &o->sorted[(o->first + n) % NSX_ORDER_WINDOW];
+}
+
 /* Hands the first one on; its slot is free then. */
 static int shift(struct nsx_order *o, uint8_t *ret_slot, struct nsx_err *err)
 {
-	struct nsx_order_slot *s = &o->slots[o->sorted[0]];
+	const struct nsx_order_slot *s;
 
-	*ret_slot = o->sorted[0];
+	*ret_slot = *place(o, 0);
+	s = &o->slots[*ret_slot];
+	o->first++;
 	o->n--;
-	memmove(o->sorted, o->sorted + 1, o->n);
 	return o->fn(o->ctx, s->rid, s->v, err);
 }
 
@@ -94,10 +105,9 @@ int nsx_order_row(void *order, int64_t rid, const struct nsx_val *v,
 	keep(s, rid, v, o->ncolumns);
 	s->start = v[0].u.i;
 	s->end = v[1].type == NSX_V_I64 ? v[1].u.i : INT64_MAX;
-	for (at = o->n; at && is_before(o, s, &o->slots[o->sorted[at - 1]]);)
-		at--;
-	memmove(o->sorted + at + 1, o->sorted + at, o->n - at);
-	o->sorted[at] = slot;
+	for (at = o->n; at && is_before(o, s, &o->slots[*place(o, at - 1)]); at--)
+		*place(o, at) = *place(o, at - 1);
+	*place(o, at) = slot;
 	o->n++;
 	return 0;
 }

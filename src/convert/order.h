@@ -28,7 +28,8 @@ struct nsx_order {
 	unsigned ncolumns;
 	int ends;
 	unsigned n;
-	uint8_t sorted[NSX_ORDER_WINDOW]; /* slots */
+	uint8_t sorted[NSX_ORDER_WINDOW]; /* slots, as a ring from `first` on */
+	uint8_t first;
 	struct nsx_order_slot *slots;
 };
 int nsx_order_open(struct nsx_order *o, struct nsx_err *err) NSX_CHECKED;

@@ -51,13 +51,9 @@ static int64_t size_so_far(const struct nsx_out *o)
 	return o->gz ? (int64_t)gzoffset(o->gz) : o->bytes;
 }
 
-void nsx_out_flush(struct nsx_out *o)
+static void write_all(struct nsx_out *o, const char *p, size_t left)
 {
-	const char *p = o->buf;
-	size_t left = o->n;
-
-	o->bytes += (int64_t)o->n;
-	o->n = 0;
+	o->bytes += (int64_t)left;
 	errno = 0;
 	while (left && !o->error) {
 		ssize_t n = o->gz ? gzwrite(o->gz, p, (unsigned)left) :
@@ -70,6 +66,20 @@ void nsx_out_flush(struct nsx_out *o)
 	}
 	if (!o->error && o->max_bytes && size_so_far(o) > o->max_bytes)
 		o->error = EFBIG;
+}
+
+void nsx_out_flush(struct nsx_out *o)
+{
+	size_t n = o->n;
+
+	o->n = 0;
+	write_all(o, o->buf, n);
+}
+
+void nsx_out_add_large(struct nsx_out *o, const char *p, size_t n)
+{
+	nsx_out_flush(o);
+	write_all(o, p, n);
 }
 
 static void close_fd(struct nsx_out *o)

@@ -33,6 +33,7 @@ int nsx_out_commit(struct nsx_out *o, struct nsx_err *err) NSX_CHECKED;
 void nsx_out_done(struct nsx_out *o);
 
 void nsx_out_flush(struct nsx_out *o);
+void nsx_out_add_large(struct nsx_out *o, const char *p, size_t n);
 
 /* Room for n bytes, n <= NSX_OUT_BLOCK; what is written there is taken with
  * nsx_out_take, up to its end.
@@ -49,11 +50,9 @@ static inline void nsx_out_take(struct nsx_out *o, const char *end)
 }
 static inline void nsx_out_add(struct nsx_out *o, const char *p, size_t n)
 {
-	while (n > NSX_OUT_BLOCK) {
-		memcpy(nsx_out_room(o, NSX_OUT_BLOCK), p, NSX_OUT_BLOCK);
-		o->n += NSX_OUT_BLOCK;
-		p += NSX_OUT_BLOCK;
-		n -= NSX_OUT_BLOCK;
+	if (n > NSX_OUT_BLOCK) {
+		nsx_out_add_large(o, p, n);
+		return;
 	}
 	memcpy(nsx_out_room(o, n), p, n);
 	o->n += n;

@@ -47,6 +47,7 @@ struct nsx_pf {
 	struct nsx_strings *texts; /* stages; names that are no string ids   */
 	uint8_t *met;		   /* by text                                */
 	size_t cap_met;
+	uint32_t met_once[1 << 16]; /* marks of names that are text, by hash */
 	struct nsx_keycache *cache[3];
 	uint64_t unnumbered; /* GPU work without a correlation id            */
 };
@@ -64,7 +65,11 @@ size_t nsx_pf_intern(struct nsx_pf *pf, unsigned field, uint64_t iid,
 /* Text of a name cell, and a number of its own. */
 uint64_t nsx_pf_name_of(struct nsx_conv *c, const struct nsx_val *v,
 			const char **ret, size_t *ret_n, uint8_t **ret_sent);
-uint64_t nsx_pf_intern_name(struct nsx_conv *c, const struct nsx_val *v);
+/* A name into the open packet: its number in field iid or, if it is a text that
+ * may stand nowhere else, itself in field name.
+ */
+void nsx_pf_put_name(struct nsx_conv *c, const struct nsx_val *v, unsigned iid,
+		     unsigned name);
 uint64_t nsx_pf_intern_kernel(struct nsx_conv *c, const struct nsx_val *v);
 /* A number for our own text; *ret_new: it was not met before. */
 uint64_t nsx_pf_text_iid(struct nsx_conv *c, const char *text, size_t n,

@@ -5,13 +5,14 @@
 
 enum { /* fields, by message */
 	EVENT_CATEGORY = 3, EVENT_ANNOTATION = 4, EVENT_LEGACY = 6,
-	EVENT_TYPE = 9, EVENT_NAME_IID = 10, EVENT_TRACK = 11,
+	EVENT_TYPE = 9, EVENT_NAME_IID = 10, EVENT_TRACK = 11, EVENT_NAME = 23,
 	EVENT_GPU_CORRELATION = 3000,
 	ANNOTATION_INT = 4, ANNOTATION_TEXT = 6,
 	LEGACY_PHASE = 2, LEGACY_ID = 6, LEGACY_FLOW_ID = 8, LEGACY_FLOW = 13,
 
 	WORK_ID = 1, WORK_DURATION = 2, WORK_CONTEXT = 5, WORK_GPU = 11,
-	WORK_QUEUE = 13, WORK_STAGE = 14, WORK_KERNEL = 19, WORK_NAME_IID = 20,
+	WORK_QUEUE = 13, WORK_STAGE = 14, WORK_NAME = 17, WORK_KERNEL = 19,
+	WORK_NAME_IID = 20,
 	WORK_LAUNCH = 21,
 	LAUNCH_GRID = 1, LAUNCH_BLOCK = 2, LAUNCH_ARG = 3,
 	ARG_NAME_IID = 1, ARG_INT = 3, ARG_TEXT = 6, /* annotations': the first
@@ -107,22 +108,24 @@ static void begin_work(struct nsx_conv *c, const struct nsx_slice *s)
 	struct nsx_buf *b = &pf->packets;
 	bool is_kernel = c->activity == NSX_A_KERNEL;
 	const struct nsx_pf_source *from = source_of(c, s->track);
+	uint64_t stage = is_kernel ? intern_stage(c, "Kernel", 6, true) :
+				     intern_stage(c, s->name.u.p, s->name.len,
+						  c->activity == NSX_A_GRAPH);
+	char *p;
 
 	nsx_pf_open_packet(c, s->start_ns);
 	pf->event = nsx_pb_begin(b, NSX_PF_GPU_WORK);
-	nsx_pb_uint(b, WORK_ID, s->corr ? work_id(c, process, s->corr) :
-		    nsx_pf_own(c, UINT64_C(1) << 63 | ++pf->unnumbered));
-	nsx_pb_uint(b, WORK_DURATION, (uint64_t)(s->end_ns - s->start_ns));
-	nsx_pb_uint(b, WORK_CONTEXT, from->context);
-	nsx_pb_uint(b, WORK_GPU, from->gpu);
-	nsx_pb_uint(b, WORK_QUEUE, from->queue);
-	nsx_pb_uint(b, WORK_STAGE,
-		    is_kernel ? intern_stage(c, "Kernel", 6, true) :
-				intern_stage(c, s->name.u.p, s->name.len,
-					     c->activity == NSX_A_GRAPH));
+	p = nsx_buf_room(b, 6 * NSX_PB_MAX_UINT);
+	p = nsx_pb_put_uint(p, WORK_ID, s->corr ? work_id(c, process, s->corr) :
+			    nsx_pf_own(c, UINT64_C(1) << 63 | ++pf->unnumbered));
+	p = nsx_pb_put_uint(p, WORK_DURATION, (uint64_t)(s->end_ns - s->start_ns));
+	p = nsx_pb_put_uint(p, WORK_CONTEXT, from->context);
+	p = nsx_pb_put_uint(p, WORK_GPU, from->gpu);
+	p = nsx_pb_put_uint(p, WORK_QUEUE, from->queue);
+	nsx_pb_take(b, nsx_pb_put_uint(p, WORK_STAGE, stage));
 	pf->kernel_iid = 0;
 	if (is_kernel)
-		nsx_pb_uint(b, WORK_NAME_IID, nsx_pf_intern_name(c, &s->name));
+		nsx_pf_put_name(c, &s->name, WORK_NAME_IID, WORK_NAME);
 	pf->inner = nsx_pb_begin(b, WORK_LAUNCH);
 	nsx_pf_put_int(c, "device", (int64_t)key->w[2]);
 	nsx_pf_put_int(c, "stream", (int64_t)key->w[4]);
@@ -156,13 +159,16 @@ static void open_event(struct nsx_conv *c, const struct nsx_slice *s,
 		       int64_t at_ns, unsigned type)
 {
 	struct nsx_pf *pf = c->pf;
+	char *p;
 
 	nsx_pf_open_packet(c, at_ns);
 	pf->event = nsx_pb_begin(&pf->packets, NSX_PF_TRACK_EVENT);
-	nsx_pb_uint(&pf->packets, EVENT_TRACK,
-		    nsx_pf_lane_uuid(c, &c->tracks.tracks[s->track], c->lane));
+	p = nsx_buf_room(&pf->packets, 2 * NSX_PB_MAX_UINT);
+	p = nsx_pb_put_uint(p, EVENT_TRACK, nsx_pf_lane_uuid(
+		c, &c->tracks.tracks[s->track], c->lane));
 	if (type)
-		nsx_pb_uint(&pf->packets, EVENT_TYPE, type);
+		p = nsx_pb_put_uint(p, EVENT_TYPE, type);
+	nsx_pb_take(&pf->packets, p);
 }
 
 /* Ranges that may overlap: as Chrome's asynchronous events, of a phase and id. */
@@ -187,7 +193,7 @@ static void put_title(struct nsx_conv *c, const struct nsx_slice *s)
 				  category, strlen(category)));
 	pf->categories |= 1U << c->activity;
 	nsx_pb_uint(&pf->packets, EVENT_CATEGORY, c->activity + 1u);
-	nsx_pb_uint(&pf->packets, EVENT_NAME_IID, nsx_pf_intern_name(c, &s->name));
+	nsx_pf_put_name(c, &s->name, EVENT_NAME_IID, EVENT_NAME);
 }
 
 /* Packets can say which GPU work a call caused; where that is a slice, too, an
@@ -286,9 +292,11 @@ void nsx_pf_put_int(struct nsx_conv *c, const char *key, int64_t value)
 	struct nsx_buf *b = &c->pf->packets;
 	bool gpu = on_gpu(c);
 	size_t at = nsx_pb_begin_small(b, gpu ? LAUNCH_ARG : EVENT_ANNOTATION);
+	char *p = nsx_buf_room(b, 2 * NSX_PB_MAX_UINT);
 
-	nsx_pb_uint(b, ARG_NAME_IID, nsx_pf_intern_key(c->pf, gpu, key));
-	nsx_pb_uint(b, gpu ? ARG_INT : ANNOTATION_INT, (uint64_t)value);
+	p = nsx_pb_put_uint(p, ARG_NAME_IID, nsx_pf_intern_key(c->pf, gpu, key));
+	p = nsx_pb_put_uint(p, gpu ? ARG_INT : ANNOTATION_INT, (uint64_t)value);
+	nsx_pb_take(b, p);
 	nsx_pb_end_small(b, at);
 }
 

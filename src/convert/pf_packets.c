@@ -39,13 +39,16 @@ static void put_head(const struct nsx_conv *c)
 void nsx_pf_open_packet(struct nsx_conv *c, int64_t at_ns)
 {
 	struct nsx_pf *pf = c->pf;
+	char *p;
 
-	pf->packet = nsx_pb_begin(&pf->packets, TRACE_PACKET);
-	nsx_pb_uint(&pf->packets, PACKET_TIMESTAMP,
-		    (uint64_t)(at_ns + c->counts->shift_ns));
 	if (!pf->is_begun)
 		put_head(c);
-	nsx_buf_add(&pf->packets, pf->head, pf->nhead);
+	pf->packet = nsx_pb_begin(&pf->packets, TRACE_PACKET);
+	p = nsx_buf_room(&pf->packets, NSX_PB_MAX_UINT + sizeof(pf->head));
+	p = nsx_pb_put_uint(p, PACKET_TIMESTAMP,
+			    (uint64_t)(at_ns + c->counts->shift_ns));
+	memcpy(p, pf->head, sizeof(pf->head));
+	nsx_pb_take(&pf->packets, p + pf->nhead);
 	if (!pf->is_begun)
 		nsx_pb_uint(&pf->packets, PACKET_FLAGS,
 			    NEEDS_STATE | STATE_CLEARED);
@@ -170,19 +173,43 @@ uint64_t nsx_pf_name_of(struct nsx_conv *c, const struct nsx_val *v,
 	return iid;
 }
 
-uint64_t nsx_pf_intern_name(struct nsx_conv *c, const struct nsx_val *v)
+/* Whether a text was met, or another of the same place since. */
+static bool was_met(struct nsx_pf *pf, const struct nsx_val *v)
 {
-	const char *name;
-	uint8_t *sent;
-	size_t n;
-	uint64_t iid = nsx_pf_name_of(c, v, &name, &n, &sent);
+	uint64_t hash = nsx_hash(v->u.p, v->len);
+	uint32_t *place = &pf->met_once[hash % ARRAY_LEN(pf->met_once)];
+	uint32_t mark = (uint32_t)(hash >> 32) | 1;
+	bool ret = *place == mark;
 
+	*place = mark;
+	return ret;
+}
+
+void nsx_pf_put_name(struct nsx_conv *c, const struct nsx_val *v, unsigned iid,
+		     unsigned name)
+{
+	struct nsx_pf *pf = c->pf;
+	const char *text;
+	uint8_t *sent;
+	uint64_t number;
+	size_t n;
+
+	/* Texts are often of their own: numbering them fills our tables and the
+	 * reader's.
+	 */
+	if (v->type == NSX_V_TEXT && !was_met(pf, v)) {
+		n = nsx_pb_begin(&pf->packets, name);
+		nsx_buf_add_utf8(&pf->packets, v->u.p, NSX_MIN(v->len, 4096u));
+		nsx_pb_end(&pf->packets, n);
+		return;
+	}
+	number = nsx_pf_name_of(c, v, &text, &n, &sent);
 	if (sent && !(*sent & SENT_NAME)) {
 		*sent |= SENT_NAME;
-		nsx_pb_end(&c->pf->interned,
-			   nsx_pf_intern(c->pf, INTERNED_NAME, iid, name, n));
+		nsx_pb_end(&pf->interned, nsx_pf_intern(pf, INTERNED_NAME,
+							number, text, n));
 	}
-	return iid;
+	nsx_pb_uint(&pf->packets, iid, number);
 }
 
 uint64_t nsx_pf_intern_kernel(struct nsx_conv *c, const struct nsx_val *v)

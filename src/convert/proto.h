@@ -20,12 +20,24 @@ static inline char *nsx_pb_put(char *p, uint64_t u)
 	return p;
 }
 
+/* A field at p, which has room for it: many in a row ask for room once. */
+enum { NSX_PB_MAX_UINT = 15 };
+static inline char *nsx_pb_put_uint(char *p, unsigned field, uint64_t u)
+{
+	return nsx_pb_put(nsx_pb_put(p, field << 3 | NSX_PB_VARINT), u);
+}
+
+/* Says that b reaches to there. */
+static inline void nsx_pb_take(struct nsx_buf *b, const char *end)
+{
+	b->n = (size_t)(end - b->p);
+}
+
 static inline void nsx_pb_uint(struct nsx_buf *b, unsigned field, uint64_t u)
 {
-	char *p = nsx_buf_room(b, 20);
+	char *p = nsx_buf_room(b, NSX_PB_MAX_UINT);
 
-	p = nsx_pb_put(p, field << 3 | NSX_PB_VARINT);
-	b->n = (size_t)(nsx_pb_put(p, u) - b->p);
+	nsx_pb_take(b, nsx_pb_put_uint(p, field, u));
 }
 
 static inline void nsx_pb_real(struct nsx_buf *b, unsigned field, double d)
