@@ -151,7 +151,7 @@ static int attempt(const struct nsx_convert_job *job,
 	bool is_too_large;
 	const struct nsx_target to = {.path = job->to, .inputs = job->traces,
 				      .ninputs = job->n};
-	int rc = nsx_out_open(&to, &out, err);
+	int rc = nsx_out_open(&to, o.threads, &out, err);
 
 	if (rc)
 		return rc;

@@ -2,13 +2,9 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 #include "convert/out.h"
-
-/* zlib's fastest: JSON of a trace shrinks ninefold even so. */
-#define GZ_MODE "wb1"
 
 static bool ends_in(const char *s, const char *suffix)
 {
@@ -17,55 +13,93 @@ static bool ends_in(const char *s, const char *suffix)
 	return n >= m && !strcmp(s + n - m, suffix);
 }
 
-int nsx_out_open(const struct nsx_target *to, struct nsx_out *ret,
-		 struct nsx_err *err)
-{
-	struct nsx_out o = {.to = *to};
-	int rc = 0;
-
-	if (strcmp(to->path, "-"))
-		rc = nsx_target_open(&o.to, err);
-	else
-		o.to.fd = STDOUT_FILENO;
-
-	if (!rc) {
-		o.buf = nsx_try_alloc(1, NSX_OUT_BLOCK, "an output block", err);
-		rc = o.buf ? 0 : err->rc;
-	}
-	if (!rc && ends_in(to->path, ".gz")) {
-		o.gz = gzdopen(o.to.fd, GZ_MODE);
-		if (!o.gz)
-			rc = nsx_fail(err, NSX_E_NOMEM,
-				      "not enough memory to compress");
-		else
-			gzbuffer(o.gz, NSX_OUT_BLOCK);
-	}
-	*ret = o;
-	if (rc)
-		nsx_out_done(ret);
-	return rc;
-}
-
-static int64_t size_so_far(const struct nsx_out *o)
-{
-	return o->gz ? (int64_t)gzoffset(o->gz) : o->bytes;
-}
-
 static void write_all(struct nsx_out *o, const char *p, size_t left)
 {
 	o->bytes += (int64_t)left;
 	errno = 0;
 	while (left && !o->error) {
-		ssize_t n = o->gz ? gzwrite(o->gz, p, (unsigned)left) :
-				    write(o->to.fd, p, left);
+		ssize_t n = write(o->to.fd, p, left);
 
 		if (n > 0)
 			p += n, left -= (size_t)n;
 		else if (errno != EINTR)
 			o->error = errno ? errno : EIO;
 	}
-	if (!o->error && o->max_bytes && size_so_far(o) > o->max_bytes)
+	if (!o->error && o->max_bytes && o->bytes > o->max_bytes)
 		o->error = EFBIG;
+}
+
+/* Gzip: one stream of deflate, to which all blocks add a part. */
+
+static void write_part(void *ctx, const struct nsx_deflated *part)
+{
+	struct nsx_out *o = ctx;
+
+	if (!part->p) {
+		o->error = ENOMEM;
+		return;
+	}
+	o->crc = (uint32_t)crc32_combine(o->crc, part->crc,
+					 (z_off_t)part->plain);
+	o->plain += (uint32_t)part->plain;
+	write_all(o, part->p, part->n);
+}
+
+static int open_gzip(struct nsx_out *o, unsigned threads, struct nsx_err *err)
+{
+	static const char head[] = "\x1f\x8b\x08\0\0\0\0\0\x04\x03";
+
+	o->gz = nsx_deflate_open(NSX_DEFLATE_PART, threads, write_part, o, err);
+	if (!o->gz)
+		return err->rc;
+	write_all(o, head, sizeof(head) - 1);
+	return 0;
+}
+
+/* An empty last block, then sum and length, the lowest bytes first. */
+static void close_gzip(struct nsx_out *o)
+{
+	char tail[10] = {3, 0};
+
+	nsx_deflate_drain(o->gz);
+	for (unsigned i = 0; i < 4; i++) {
+		tail[2 + i] = (char)(o->crc >> 8 * i);
+		tail[6 + i] = (char)(o->plain >> 8 * i);
+	}
+	write_all(o, tail, sizeof(tail));
+}
+
+int nsx_out_open(const struct nsx_target *to, unsigned threads,
+		 struct nsx_out *ret, struct nsx_err *err)
+{
+	int rc = 0;
+
+	*ret = (struct nsx_out){.to = *to};
+	if (strcmp(to->path, "-"))
+		rc = nsx_target_open(&ret->to, err);
+	else
+		ret->to.fd = STDOUT_FILENO;
+
+	if (!rc) {
+		ret->buf = nsx_try_alloc(1, NSX_OUT_BLOCK, "an output block",
+					 err);
+		rc = ret->buf ? 0 : err->rc;
+	}
+	if (!rc && ends_in(to->path, ".gz"))
+		rc = open_gzip(ret, threads, err);
+	if (rc)
+		nsx_out_done(ret);
+	return rc;
+}
+
+void nsx_out_add_large(struct nsx_out *o, const char *p, size_t n)
+{
+	if (o->n)
+		nsx_out_flush(o);
+	if (o->gz)
+		nsx_deflate_put(o->gz, p, n);
+	else
+		write_all(o, p, n);
 }
 
 void nsx_out_flush(struct nsx_out *o)
@@ -73,39 +107,24 @@ void nsx_out_flush(struct nsx_out *o)
 	size_t n = o->n;
 
 	o->n = 0;
-	write_all(o, o->buf, n);
-}
-
-void nsx_out_add_large(struct nsx_out *o, const char *p, size_t n)
-{
-	nsx_out_flush(o);
-	write_all(o, p, n);
+	if (n)
+		nsx_out_add_large(o, o->buf, n);
 }
 
 static void close_fd(struct nsx_out *o)
 {
-	int bad = 0;
-
 	errno = 0;
-	if (o->gz)
-		bad = gzclose(o->gz) != Z_OK; /* closes fd */
-	else if (o->to.fd > STDOUT_FILENO)
-		bad = close(o->to.fd);
-	if (bad && !o->error)
+	if (o->to.fd > STDOUT_FILENO && close(o->to.fd) && !o->error)
 		o->error = errno ? errno : EIO;
-	o->gz = NULL;
 	o->to.fd = -1;
 }
 
 int nsx_out_commit(struct nsx_out *o, struct nsx_err *err)
 {
-	struct stat done;
-
 	nsx_out_flush(o);
+	if (o->gz)
+		close_gzip(o);
 	close_fd(o);
-	if (!o->error && o->max_bytes && o->to.unfinished &&
-	    !stat(o->to.unfinished, &done) && done.st_size > o->max_bytes)
-		o->error = EFBIG; /* what the compressor still held */
 	if (o->error)
 		return nsx_fail(err, NSX_E_IO, "cannot write '%s': %s",
 				o->to.place ? o->to.place : "the output",
@@ -115,6 +134,7 @@ int nsx_out_commit(struct nsx_out *o, struct nsx_err *err)
 
 void nsx_out_done(struct nsx_out *o)
 {
+	nsx_deflate_free(o->gz);
 	close_fd(o);
 	nsx_target_done(&o->to);
 	free(o->buf);

@@ -7,7 +7,7 @@
 #define NSX_CONVERT_OUT_H
 
 #include <string.h>
-#include "base/str.h"
+#include "convert/deflate.h"
 #include "emit/target.h"
 
 enum { NSX_OUT_BLOCK = 1 << 18 };
@@ -15,18 +15,19 @@ enum { NSX_OUT_BLOCK = 1 << 18 };
 struct nsx_out {
 	char *buf; /* NSX_OUT_BLOCK bytes */
 	size_t n;
-	int64_t bytes; /* written so far, before compression */
-	int64_t max_bytes; /* of the file: more is the error EFBIG; 0: any */
+	int64_t bytes; /* of the file, so far */
+	int64_t max_bytes; /* more is the error EFBIG; 0: any */
 	int error;     /* errno, 0: none */
 	struct nsx_target to;
-	void *gz; /* of zlib, which owns to.fd; NULL: not compressed */
+	struct nsx_deflate *gz; /* NULL: not compressed                      */
+	uint32_t crc, plain;	/* of what was: CRC-32; bytes, as gzip counts */
 };
 
-/* The path "-" is stdout; a name that ends in .gz is compressed.  Errors: those
- * of nsx_target_open.
+/* The path "-" is stdout; a name that ends in .gz is compressed, on so many
+ * threads.  *ret must stay where it is.  Errors: those of nsx_target_open.
  */
-int nsx_out_open(const struct nsx_target *to, struct nsx_out *ret,
-		 struct nsx_err *err) NSX_CHECKED;
+int nsx_out_open(const struct nsx_target *to, unsigned threads,
+		 struct nsx_out *ret, struct nsx_err *err) NSX_CHECKED;
 /* Writes the rest and puts the file in its place. Errors: NSX_E_IO. */
 int nsx_out_commit(struct nsx_out *o, struct nsx_err *err) NSX_CHECKED;
 /* Lets go; without commit before, nothing stays. Zeroed is fine. */

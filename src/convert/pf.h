@@ -19,7 +19,7 @@ struct nsx_pf {
 	struct nsx_buf interned; /* of the open packet                       */
 	struct nsx_buf specs;	 /* counters met in the open sample for the
 				    first time                               */
-	struct nsx_buf packed;	 /* a block, compressed                      */
+	struct nsx_deflate *blocks; /* NULL: packets stay plain              */
 	size_t packet, event, inner; /* marks of nsx_pb_begin; inner: launch */
 	bool is_begun; /* the sequence's first packet is out                 */
 	char head[32]; /* of every packet but the first: its sequence ...    */
@@ -57,7 +57,9 @@ struct nsx_pf {
  */
 void nsx_pf_open_packet(struct nsx_conv *c, int64_t at_ns);
 void nsx_pf_close_packet(struct nsx_conv *c);
-void nsx_pf_flush(struct nsx_conv *c, bool compress);
+/* Hands on the packets that are there: compressed once pf->blocks is open. */
+void nsx_pf_flush(struct nsx_conv *c);
+void nsx_pf_put_block(void *conv, const struct nsx_deflated *block);
 
 /* {iid, name} into the open packet; more may follow, until nsx_pb_end. */
 size_t nsx_pf_intern(struct nsx_pf *pf, unsigned field, uint64_t iid,

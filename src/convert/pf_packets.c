@@ -4,7 +4,6 @@
  */
 #include <errno.h>
 #include <stdio.h>
-#include <zlib.h>
 #include "convert/pf.h"
 
 enum {
@@ -55,37 +54,32 @@ void nsx_pf_open_packet(struct nsx_conv *c, int64_t at_ns)
 	pf->is_begun = true;
 }
 
-static void compress_block(struct nsx_conv *c)
+/* A packet that holds a block of them. */
+void nsx_pf_put_block(void *conv, const struct nsx_deflated *block)
 {
-	struct nsx_pf *pf = c->pf;
-	uLongf n = compressBound(pf->packets.n);
-	struct nsx_buf head = {0};
+	const struct nsx_conv *c = conv;
+	struct nsx_buf b = {0};
 	size_t at;
 
-	nsx_buf_clear(&pf->packed);
-	if (compress2((Bytef *)nsx_buf_room(&pf->packed, n), &n,
-		      (const Bytef *)pf->packets.p, pf->packets.n,
-		      Z_BEST_SPEED) != Z_OK) {
+	if (!block->p) {
 		c->out->error = ENOMEM;
 		return;
 	}
-	at = nsx_pb_begin(&head, TRACE_PACKET);
-	nsx_pb_bytes(&head, PACKET_COMPRESSED, pf->packed.p, n);
-	nsx_pb_end(&head, at);
-	nsx_out_add(c->out, head.p, head.n);
-	nsx_buf_done(&head);
+	at = nsx_pb_begin(&b, TRACE_PACKET);
+	nsx_pb_bytes(&b, PACKET_COMPRESSED, block->p, block->n);
+	nsx_pb_end(&b, at);
+	nsx_out_add(c->out, b.p, b.n);
+	nsx_buf_done(&b);
 }
 
-void nsx_pf_flush(struct nsx_conv *c, bool compress)
+void nsx_pf_flush(struct nsx_conv *c)
 {
 	struct nsx_pf *pf = c->pf;
 
-	if (!pf->packets.n)
-		return;
-	if (!compress || c->opts->no_compress || c->out->gz)
-		nsx_out_add(c->out, pf->packets.p, pf->packets.n);
+	if (pf->blocks && pf->packets.n)
+		nsx_deflate_put(pf->blocks, pf->packets.p, pf->packets.n);
 	else
-		compress_block(c);
+		nsx_out_add(c->out, pf->packets.p, pf->packets.n);
 	nsx_buf_clear(&pf->packets);
 }
 
@@ -99,7 +93,7 @@ void nsx_pf_close_packet(struct nsx_conv *c)
 	nsx_buf_clear(&pf->interned);
 	nsx_pb_end(&pf->packets, pf->packet);
 	if (pf->packets.n >= BLOCK)
-		nsx_pf_flush(c, true);
+		nsx_pf_flush(c);
 }
 
 /* Interning -------------------------------------------------------------------*/

@@ -250,7 +250,13 @@ static int open_file(struct nsx_conv *c, const struct nsx_val *utc_epoch_ns,
 	/* Alone and plain: a file of ours can be told by how it begins. */
 	open_track(c, nsx_pf_own(c, OUR_TRACK), 0, "nsys-explain", 0);
 	close_track(c);
-	nsx_pf_flush(c, false);
+	nsx_pf_flush(c);
+	if (!c->opts->no_compress && !c->out->gz) {
+		pf->blocks = nsx_deflate_open(NSX_DEFLATE_ZLIB, c->opts->threads,
+					      nsx_pf_put_block, c, err);
+		if (!pf->blocks)
+			return err->rc;
+	}
 	if (utc_epoch_ns->type == NSX_V_I64 && !c->opts->place.trace)
 		put_clocks(c, utc_epoch_ns->u.i);
 	return read_devices(c, err) ? err->rc : put_gpus(c, err);
@@ -259,7 +265,9 @@ static int open_file(struct nsx_conv *c, const struct nsx_val *utc_epoch_ns,
 static void close_file(struct nsx_conv *c, const struct nsx_val *utc_epoch_ns)
 {
 	(void)utc_epoch_ns;
-	nsx_pf_flush(c, true);
+	nsx_pf_flush(c);
+	if (c->pf->blocks)
+		nsx_deflate_drain(c->pf->blocks);
 }
 
 static void done(struct nsx_conv *c)
@@ -271,7 +279,7 @@ static void done(struct nsx_conv *c)
 	nsx_buf_done(&pf->packets);
 	nsx_buf_done(&pf->interned);
 	nsx_buf_done(&pf->specs);
-	nsx_buf_done(&pf->packed);
+	nsx_deflate_free(pf->blocks);
 	nsx_keymap_done(&pf->queues);
 	nsx_keymap_done(&pf->contexts);
 	nsx_keymap_done(&pf->gpus);

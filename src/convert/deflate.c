@@ -1,0 +1,162 @@
+/* deflate.c - a ring of blocks between one thread that fills them, and those that
+ * compress them: that one, too, while it would only wait.
+ */
+#include <pthread.h>
+#include <stdlib.h>
+#include <zlib.h>
+#include "convert/deflate.h"
+
+/* More would only hold memory: one thread cannot fill blocks that fast. */
+enum { MAX_WORKERS = 8, NBLOCKS = 2 * MAX_WORKERS };
+
+struct block {
+	struct nsx_buf plain, packed;
+	uint32_t crc;
+	bool is_done, has_failed;
+};
+
+struct nsx_deflate {
+	enum nsx_deflate_kind kind;
+	nsx_deflated_fn fn;
+	void *ctx;
+	struct block block[NBLOCKS]; /* a ring, by number                    */
+	uint64_t nput, ntaken, nhanded;
+	bool is_ending;
+	pthread_mutex_t lock; /* of what is above, but for the blocks' bytes */
+	pthread_cond_t is_put, is_packed;
+	pthread_t worker[MAX_WORKERS];
+	unsigned nworkers;
+};
+
+/* zlib's fastest level: what a trace becomes is small even so. */
+static bool pack(enum nsx_deflate_kind kind, struct block *b)
+{
+	z_stream z = {.next_in = (Bytef *)b->plain.p,
+		      .avail_in = (uInt)b->plain.n};
+	bool is_part = kind == NSX_DEFLATE_PART, ok;
+
+	if (deflateInit2(&z, Z_BEST_SPEED, Z_DEFLATED,
+			 is_part ? -MAX_WBITS : MAX_WBITS, 8,
+			 Z_DEFAULT_STRATEGY) != Z_OK)
+		return false;
+	nsx_buf_clear(&b->packed);
+	/* A flush ends with an empty block. */
+	z.avail_out = (uInt)deflateBound(&z, b->plain.n) + 16;
+	z.next_out = (Bytef *)nsx_buf_room(&b->packed, z.avail_out);
+	ok = deflate(&z, is_part ? Z_SYNC_FLUSH : Z_FINISH) ==
+	     (is_part ? Z_OK : Z_STREAM_END);
+	b->packed.n = z.total_out;
+	deflateEnd(&z);
+	if (is_part)
+		b->crc = (uint32_t)crc32(0, (const Bytef *)b->plain.p,
+					 (uInt)b->plain.n);
+	return ok;
+}
+
+/* The next one that nobody has; called with the lock held. */
+static void pack_next(struct nsx_deflate *d)
+{
+	struct block *b = &d->block[d->ntaken++ % NBLOCKS];
+	bool ok;
+
+	pthread_mutex_unlock(&d->lock);
+	ok = pack(d->kind, b);
+	pthread_mutex_lock(&d->lock);
+	b->has_failed = !ok;
+	b->is_done = true;
+	pthread_cond_signal(&d->is_packed);
+}
+
+static void *work(void *ctx)
+{
+	struct nsx_deflate *d = ctx;
+
+	pthread_mutex_lock(&d->lock);
+	while (!d->is_ending)
+		if (d->ntaken < d->nput)
+			pack_next(d);
+		else
+			pthread_cond_wait(&d->is_put, &d->lock);
+	pthread_mutex_unlock(&d->lock);
+	return NULL;
+}
+
+struct nsx_deflate *nsx_deflate_open(enum nsx_deflate_kind kind,
+				     unsigned threads, nsx_deflated_fn fn,
+				     void *ctx, struct nsx_err *err)
+{
+	struct nsx_deflate *d = nsx_try_alloc(1, sizeof(*d), "a compressor",
+					      err);
+
+	if (!d)
+		return NULL;
+	d->kind = kind;
+	d->fn = fn;
+	d->ctx = ctx;
+	pthread_mutex_init(&d->lock, NULL);
+	pthread_cond_init(&d->is_put, NULL);
+	pthread_cond_init(&d->is_packed, NULL);
+	/* Fewer than wanted will do. */
+	while (d->nworkers + 1 < threads && d->nworkers < MAX_WORKERS &&
+	       !pthread_create(&d->worker[d->nworkers], NULL, work, d))
+		d->nworkers++;
+	return d;
+}
+
+static void hand_on(struct nsx_deflate *d)
+{
+	struct block *b = &d->block[d->nhanded % NBLOCKS];
+
+	pthread_mutex_lock(&d->lock);
+	while (!b->is_done)
+		if (d->ntaken < d->nput)
+			pack_next(d);
+		else
+			pthread_cond_wait(&d->is_packed, &d->lock);
+	pthread_mutex_unlock(&d->lock);
+	d->fn(d->ctx, &(struct nsx_deflated){
+			      b->has_failed ? NULL : b->packed.p, b->packed.n,
+			      b->plain.n, b->crc});
+	d->nhanded++;
+}
+
+void nsx_deflate_put(struct nsx_deflate *d, const char *p, size_t n)
+{
+	struct block *b = &d->block[d->nput % NBLOCKS];
+
+	if (d->nput - d->nhanded == (d->nworkers ? 2 * d->nworkers : 1))
+		hand_on(d);
+	nsx_buf_clear(&b->plain);
+	nsx_buf_add(&b->plain, p, n);
+	b->is_done = false;
+	pthread_mutex_lock(&d->lock);
+	d->nput++;
+	pthread_cond_signal(&d->is_put);
+	pthread_mutex_unlock(&d->lock);
+}
+
+void nsx_deflate_drain(struct nsx_deflate *d)
+{
+	while (d->nhanded < d->nput)
+		hand_on(d);
+}
+
+void nsx_deflate_free(struct nsx_deflate *d)
+{
+	if (!d)
+		return;
+	pthread_mutex_lock(&d->lock);
+	d->is_ending = true;
+	pthread_cond_broadcast(&d->is_put);
+	pthread_mutex_unlock(&d->lock);
+	for (unsigned i = 0; i < d->nworkers; i++)
+		pthread_join(d->worker[i], NULL);
+	for (unsigned i = 0; i < NBLOCKS; i++) {
+		nsx_buf_done(&d->block[i].plain);
+		nsx_buf_done(&d->block[i].packed);
+	}
+	pthread_mutex_destroy(&d->lock);
+	pthread_cond_destroy(&d->is_put);
+	pthread_cond_destroy(&d->is_packed);
+	free(d);
+}
