@@ -72,7 +72,8 @@ struct nsx_gpu_info { /* a row of TARGET_INFO_GPU; -1 where not known */
 	int64_t compute_major, compute_minor, max_warps_per_sm,
 		max_blocks_per_sm, max_shared_per_block,
 		max_shared_per_block_optin, max_shared_per_sm,
-		max_registers_per_sm, max_registers_per_block, threads_per_warp;
+		max_registers_per_sm, max_registers_per_block, threads_per_warp,
+		numa_node;
 	nsx_str name, uuid, bus;
 };
 

@@ -123,7 +123,7 @@ static inline int fuzz_convert(const struct nsx_schema *schema,
 
 	snprintf(path, sizeof(path), "%s.json", fuzz_path());
 	unlink(path);
-	CHECK(!nsx_out_open(&(struct nsx_target){.path = path}, &out, err));
+	CHECK(!nsx_out_open(&(struct nsx_target){.path = path}, 2, &out, err));
 	rc = nsx_convert(schema, &opts, &out, &counts, &warnings, err);
 	if (!rc) {
 		CHECK(!nsx_out_commit(&out, err));

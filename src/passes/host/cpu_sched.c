@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include "passes/host/cpu_sched.h"
-#include "base/group.h"
 #include "base/stat.h"
 #include "schema/viewscan.h"
 
@@ -23,7 +22,8 @@ static const enum nsx_field fields[] = {
 
 struct part {
 	const struct nsx_trace *t;
-	struct nsx_groups threads;
+	struct nsx_groups threads, cpus;
+	struct nsx_near near;
 	size_t *current; /* by thread of this part: its last stretch         */
 	size_t cap_current;
 	struct cpu_stretch *v;
@@ -125,6 +125,10 @@ static int on_row(void *ctx, int64_t rid, const struct nsx_val *v,
 	(void)rid;
 	if (!read_event(p, v, &e))
 		return 0;
+	if (e.cpu != NO_CPU && nsx_starts_inside(p->t, e.at_ns) &&
+	    nsx_group_near(&p->cpus, &p->near, (uint64_t)v[TID_FIELD].u.i,
+			   (uint32_t)e.cpu, &i, err))
+		return err->rc;
 	if (nsx_group(&p->threads, (uint64_t)v[TID_FIELD].u.i, 0, &i, err) ||
 	    nsx_grow(&p->current, &p->cap_current, p->threads.n,
 		     sizeof(*p->current), "threads", err))
@@ -312,6 +316,13 @@ static int read_all(const struct nsx_run *run, struct part *parts,
 			memcpy(all->v + all->n, parts[i].v,
 			       parts[i].n * sizeof(*all->v));
 		all->n += parts[i].n;
+		for (size_t k = 0; k < parts[i].cpus.n; k++) {
+			const struct nsx_group_key *key = &parts[i].cpus.keys[k];
+			uint32_t ignored;
+
+			if (nsx_group(&all->cpus, key->a, key->b, &ignored, err))
+				return err->rc;
+		}
 		all->defects += parts[i].defects;
 		all->knows_states |= parts[i].knows_states;
 	}
@@ -329,6 +340,7 @@ int cpu_threads_read(const struct nsx_run *run, struct cpu_threads *ret,
 
 	for (unsigned i = 0; i < NSX_MAX_THREADS; i++) {
 		nsx_groups_done(&parts[i].threads);
+		nsx_groups_done(&parts[i].cpus);
 		free(parts[i].current);
 		free(parts[i].v);
 	}
@@ -337,6 +349,7 @@ int cpu_threads_read(const struct nsx_run *run, struct cpu_threads *ret,
 
 void cpu_threads_done(struct cpu_threads *all)
 {
+	nsx_groups_done(&all->cpus);
 	free(all->v);
 	free(all->again);
 }

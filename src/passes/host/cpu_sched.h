@@ -2,6 +2,7 @@
 #ifndef NSX_PASSES_CPU_SCHED_H
 #define NSX_PASSES_CPU_SCHED_H
 
+#include "base/group.h"
 #include "passes/pass.h"
 
 enum { NO_CPU = INT32_MIN };
@@ -25,6 +26,7 @@ struct cpu_threads {
 	size_t n, cap;
 	uint64_t *again; /* threads whose stretches overlap, ascending */
 	size_t nagain, cap_again;
+	struct nsx_groups cpus; /* {thread, CPU that a row of the window names} */
 	size_t defects; /* rows without time, thread or direction */
 	bool knows_states; /* some row says why a thread went off */
 };
@@ -32,6 +34,14 @@ struct cpu_threads {
 int cpu_threads_read(const struct nsx_run *run, struct cpu_threads *ret,
 		     struct nsx_err *err);
 void cpu_threads_done(struct cpu_threads *all);
+
+/* Where the threads ran that launched GPU work (cpu_launching.c): a table, and what
+ * is shown of it. names: by thread of all, whose cpus are sorted.
+ */
+extern const struct nsx_layout cpu_launching_layout;
+int cpu_launching_fill(const struct nsx_run *run, struct cpu_threads *all,
+		       const char *const *names, struct nsx_section *out,
+		       struct nsx_err *err) NSX_CHECKED;
 
 /* Index of the first thread whose id is at least this. */
 size_t cpu_lower_bound(const struct cpu_threads *all, uint64_t thread);

@@ -272,6 +272,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 		fill_rows(run, &all, &names, rows);
 		fill_waiting(&all, &names, waiting);
 		summarise(run->trace, &all, rows, waiting, out);
+		rc = cpu_launching_fill(run, &all, names.text, out, err);
 	}
 	if (!rc && rows->nrows)
 		measure_busiest(rows, run->measured);
@@ -293,12 +294,16 @@ NSX_DEFINE_PASS(cpu_threads) {
 	       "switch in on another CPU than the one before. Runnable but "
 	       "waiting is the time from a switch out in a state that could "
 	       "run to the next switch in, where the trace tells states. "
-	       "cuda_api_ms is time inside outermost CUDA calls.",
+	       "cuda_api_ms is time inside outermost CUDA calls. Of the "
+	       "threads that launched GPU work, the CPUs that their rows in "
+	       "the window name, and where the GPU is.",
 	.derived_from = "scheduling rows by thread, in order of time; CUDA "
 			"calls",
 	.limitations = "only threads of the traced process tree; what another "
-		       "process did on the CPU is not seen",
+		       "process did on the CPU is not seen; which NUMA node a "
+		       "CPU is of is in no export",
 	.any_of = {NSX_NEED_VIEW(sched)},
 	NSX_LAYOUTS(layouts),
+	.more = (const struct nsx_layout *const[]){&cpu_launching_layout, NULL},
 	.run = run,
 };

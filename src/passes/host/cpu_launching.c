@@ -1,0 +1,167 @@
+/* cpu_launching.c - on which CPUs the threads ran that launched work, and where the
+ * GPU is that they launched it on.
+ */
+#include <stdlib.h>
+#include "passes/host/cpu_sched.h"
+
+#define COLUMNS(X)                                                            \
+	X(PID, "pid", I64, "process")                                         \
+	X(TID, "tid", I64, "thread")                                          \
+	X(NAME, "thread_name", STR, "its name")                               \
+	X(DEVICE, "device_id", I64, "CUDA ordinal that it launched work on")  \
+	X(GPU, "gpu", STR, "tells GPUs of one ordinal apart")                 \
+	X(PCI, "pci_address", STR, "of that GPU")                             \
+	X(NUMA, "numa_node", I64, "that the GPU is next to")                  \
+	X(OPS, "gpu_ops", I64, "GPU work that it launched")                   \
+	X(NCPUS, "cpus", I64, "CPUs that it ran on")                          \
+	X(CPUS, "cpu_list", STR, "their numbers")
+NSX_COLUMNS(cols, COLUMNS);
+const struct nsx_layout cpu_launching_layout = {.key = "launching",
+						NSX_COLS(cols)};
+
+enum { MAX_RUNS = 32 }; /* of numbers, in a list */
+
+static int cmp_pairs(const void *a, const void *b)
+{
+	const struct nsx_group_key *x = a, *y = b;
+
+	return NSX_CMP(x->a, y->a) ?: NSX_CMP((int32_t)x->b, (int32_t)y->b);
+}
+
+/* "0-3, 8" */
+static const char *list_of(const struct nsx_group_key *v, size_t n,
+			   struct nsx_arena *a)
+{
+	struct nsx_buf b = {0};
+	unsigned nruns = 0;
+	const char *ret;
+	size_t next;
+
+	for (size_t i = 0; i < n; i = next) {
+		for (next = i + 1; next < n && v[next].b == v[next - 1].b + 1;)
+			next++;
+		if (nruns++ == MAX_RUNS) {
+			nsx_buf_adds(&b, ", ...");
+			break;
+		}
+		nsx_buf_printf(&b, "%s%d", i ? ", " : "", (int32_t)v[i].b);
+		if (next > i + 1)
+			nsx_buf_printf(&b, "-%d", (int32_t)v[next - 1].b);
+	}
+	ret = nsx_arena_strndup(a, b.p ? b.p : "", b.n);
+	nsx_buf_done(&b);
+	return ret;
+}
+
+/* GPU work by {thread, device}. */
+struct launched {
+	struct nsx_groups groups;
+	int64_t *ops;
+	size_t cap;
+};
+
+static int count_ops(const struct nsx_trace *t, struct launched *l,
+		     struct nsx_err *err)
+{
+	struct nsx_near near = {0};
+	uint32_t g;
+
+	for (uint32_t d = 0; d < t->ndevices; d++)
+		for (uint32_t op = t->device[d].ops_at;
+		     op < t->device[d].ops_at + t->device[d].nops; op++) {
+			if (t->ops.call[op] == NSX_NONE || !nsx_op_counts(t, op))
+				continue;
+			if (nsx_group_near(&l->groups, &near,
+					   nsx_call_thread(t, t->ops.call[op]),
+					   d, &g, err) ||
+			    nsx_grow(&l->ops, &l->cap, l->groups.n,
+				     sizeof(*l->ops), "threads", err))
+				return err->rc;
+			l->ops[g]++;
+		}
+	return 0;
+}
+
+static void put_gpu(const struct nsx_trace *t, uint32_t device,
+		    struct nsx_cell *row)
+{
+	const struct nsx_gpu_info *gpu = nsx_device_gpu(t, device);
+
+	row[DEVICE] = nsx_int(t->device[device].device_id);
+	row[GPU] = nsx_string(nsx_text(t, t->device[device].gpu));
+	if (gpu && gpu->bus)
+		row[PCI] = nsx_string(nsx_text(t, gpu->bus));
+	if (gpu && gpu->numa_node >= 0)
+		row[NUMA] = nsx_int(gpu->numa_node);
+}
+
+/* What its scheduling rows name; nothing where there are none. */
+static void put_cpus(const struct nsx_groups *cpus, uint64_t thread,
+		     struct nsx_arena *a, struct nsx_cell *row)
+{
+	size_t from = 0, end = cpus->n, to;
+
+	NSX_BISECT(from, end, mid, cpus->keys[mid].a < thread);
+	for (to = from; to < cpus->n && cpus->keys[to].a == thread;)
+		to++;
+	if (to == from)
+		return;
+	row[NCPUS] = nsx_int((int64_t)(to - from));
+	row[CPUS] = nsx_string(list_of(cpus->keys + from, to - from, a));
+}
+
+static void fill(const struct nsx_trace *t, const struct cpu_threads *all,
+		 const char *const *names, const struct launched *l,
+		 struct nsx_arena *a, struct nsx_table *table)
+{
+	for (size_t g = 0; g < l->groups.n; g++) {
+		const struct nsx_thread *th = &t->thread[l->groups.keys[g].a];
+		size_t at = cpu_lower_bound(all, th->global_tid);
+		struct nsx_cell *row = nsx_add_row(table);
+
+		row[PID] = nsx_int(t->process[th->process].pid);
+		row[TID] = nsx_int(th->tid);
+		if (at < all->n && all->v[at].thread == th->global_tid)
+			row[NAME] = nsx_string(names[at]);
+		put_gpu(t, (uint32_t)l->groups.keys[g].b, row);
+		row[OPS] = nsx_int(l->ops[g]);
+		put_cpus(&all->cpus, th->global_tid, a, row);
+	}
+	nsx_table_sort(table, NSX_DESC(OPS), PID, TID, DEVICE, GPU);
+}
+
+static void show(const struct nsx_table *table, struct nsx_section *out)
+{
+	bool knows_nodes = false;
+
+	if (!table->nrows)
+		return;
+	for (size_t i = 0; i < table->nrows; i++)
+		knows_nodes |= nsx_row_at(table, i)[NUMA].type == NSX_T_I64;
+	nsx_md_text(out, "The CPUs of the threads that launched GPU work. Which "
+			 "NUMA node a CPU is of is in no trace%s: `nvidia-smi "
+			 "topo -m` on that machine tells%s.",
+		    knows_nodes ? "" : ", and that of the GPU is not in this one",
+		    knows_nodes ? "" : " both");
+	nsx_md_table(out, table, 3, PID, TID, NAME, DEVICE, PCI, NUMA, OPS, CPUS);
+}
+
+int cpu_launching_fill(const struct nsx_run *run, struct cpu_threads *all,
+		       const char *const *names, struct nsx_section *out,
+		       struct nsx_err *err)
+{
+	struct nsx_table *table = nsx_add_table(out, &cpu_launching_layout);
+	struct launched l = {0};
+	int rc = count_ops(run->trace, &l, err);
+
+	if (!rc) {
+		if (all->cpus.n)
+			qsort(all->cpus.keys, all->cpus.n,
+			      sizeof(*all->cpus.keys), cmp_pairs);
+		fill(run->trace, all, names, &l, out->arena, table);
+		show(table, out);
+	}
+	nsx_groups_done(&l.groups);
+	free(l.ops);
+	return rc;
+}
