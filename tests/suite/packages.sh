@@ -1,7 +1,8 @@
 #!/bin/bash
 # Packages: the static program where nothing else is; with DEB=1 (minutes, and
 # root) also the Debian package, installed into a system of its own by debootstrap
-# where that can be had, and removed again.
+# where that can be had, and removed again; with CONTAINER=1 (the same) the container
+# image, by buildah, on a base made by debootstrap where none can be fetched.
 # usage: packages.sh BUILD_DIR
 set -u
 b=$(cd "$1" && pwd)
@@ -57,6 +58,27 @@ if [ "${DEB:-}" = 1 ] && command -v dpkg-buildpackage >/dev/null; then
 		ok "and leaves nothing" not in_system sh -c 'ls /usr/bin/nsys-* /usr/share/doc/nsys-explain /usr/share/man/man1/nsys-*'
 	else
 		skip=$((skip + 1)); echo "skipped: no bare system to install into"
+	fi
+fi
+if [ "${CONTAINER:-}" = 1 ] && command -v buildah >/dev/null && [ "$(id -u)" = 0 ]; then
+	builder() { buildah --root "$work/images" --runroot "$work/running" --storage-driver vfs "$@"; }
+	base=docker.io/library/debian:bookworm-slim
+	if ! builder pull -q "$base" >/dev/null 2>&1 && debootstrap --variant=minbase bookworm "$work/base" >"$work/say" 2>&1; then
+		at=$(builder from scratch)
+		builder add -q "$at" "$work/base" / >/dev/null && builder commit -q "$at" "$base" >/dev/null
+	fi
+	if builder inspect --type image "$base" >/dev/null 2>&1; then
+		mkdir "$work/source" "$work/traces"
+		git ls-files -z | tar --null -T - -c | tar -x -C "$work/source"
+		cp "$b/fixtures/launch_bound.sqlite" "$work/traces/run.sqlite"
+		ok "the container image is built" builder bud -q --isolation chroot --pull-never -f src/package/Containerfile -t nsys-explain "$work/source"
+		at=$(builder from --pull-never localhost/nsys-explain)
+		contained() { builder run --isolation chroot -v "$work/traces:/work" "$at" -- /bin/nsys-explain "$@"; }
+		(cd "$work/traces" && report "$b/nsys-explain" run.sqlite) >"$work/want"
+		report contained run.sqlite >"$work/got"
+		ok "it explains a trace of the folder that it is given, the same" cmp "$work/want" "$work/got"
+	else
+		skip=$((skip + 1)); echo "skipped: no base for the container image"
 	fi
 fi
 echo "packages: $pass passed, $fail failed, $skip skipped"
