@@ -40,11 +40,11 @@ static bool pack(enum nsx_deflate_kind kind, struct block *b)
 			 Z_DEFAULT_STRATEGY) != Z_OK)
 		return false;
 	nsx_buf_clear(&b->packed);
-	/* A flush ends with an empty block. */
+	/* A flush ends with an empty block, which the bound does not count. */
 	z.avail_out = (uInt)deflateBound(&z, b->plain.n) + 16;
 	z.next_out = (Bytef *)nsx_buf_room(&b->packed, z.avail_out);
 	ok = deflate(&z, is_part ? Z_SYNC_FLUSH : Z_FINISH) ==
-	     (is_part ? Z_OK : Z_STREAM_END);
+	     (is_part ? Z_OK : Z_STREAM_END) && z.avail_out;
 	b->packed.n = z.total_out;
 	deflateEnd(&z);
 	if (is_part)

@@ -95,6 +95,11 @@ ok "gzip by suffix" sh -c 'gzip -dc packed.json.gz | cmp - plain.json'
 "$prog" convert "$t" -q -o plain.pftrace --no-compress
 "$prog" convert "$t" -q -o packed.pftrace.gz
 ok "packets, gzip by suffix" sh -c 'gzip -dc packed.pftrace.gz | cmp - plain.pftrace'
+"$prog" convert "$fix/gpu_metrics_odd.sqlite" -q -o many.json # nine blocks
+"$prog" convert "$fix/gpu_metrics_odd.sqlite" -q -o many.json.gz
+taskset -c "$(taskset -cp $$ | sed 's/.*: //; s/[,-].*//')" "$prog" convert "$fix/gpu_metrics_odd.sqlite" -q -o alone.json.gz
+ok "many blocks are one stream" sh -c 'gzip -dc many.json.gz | cmp - many.json'
+ok "the same from one thread and from several" cmp many.json.gz alone.json.gz
 "$prog" convert "$t" -q -o blocks.pftrace
 ok "packets are compressed without it, too" test "$(wc -c <blocks.pftrace)" -lt "$(wc -c <plain.pftrace)"
 "$prog" convert "$t" -o - >stdout.json 2>summary
