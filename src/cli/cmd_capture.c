@@ -127,7 +127,8 @@ static const char *steady_window(struct nsx_capture *c)
 /* Where the run's steady part begins, as its phases tell. */
 static void note_steady(struct nsx_capture *c)
 {
-	const struct nsx_opts o = {NSX_OPTS_DEFAULT, .only = "windows",
+	const struct nsx_opts o = {NSX_OPTS_DEFAULT,
+				   .only = "", .wants_findings = true,
 				   .path = c->products[0].sqlite,
 				   .threads = nsx_threads(0)};
 	struct nsx_report *r;

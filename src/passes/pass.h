@@ -25,7 +25,8 @@ struct nsx_run {
 	const struct nsx_facts *facts;
 	const struct nsx_opts *opts;
 	struct nsx_measured *measured; /* for detectors: a pass writes only
-					  what is its own                    */
+					  what is its own; NULL but for those
+					  that say that they measure         */
 	struct nsx_arena *scratch; /* freed after this pass                  */
 };
 

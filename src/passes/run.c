@@ -59,6 +59,11 @@ static bool chosen(const struct nsx_opts *o, const char *id)
 	return !o->skip || !listed(o->skip, id);
 }
 
+static bool is_wanted(const struct nsx_opts *o, const struct nsx_pass *pass)
+{
+	return !o->wants_findings || pass->measures || chosen(o, pass->id);
+}
+
 const char *nsx_pass_missing(const struct nsx_pass *pass,
 			     const struct nsx_schema *s, struct nsx_arena *a)
 {
@@ -160,7 +165,8 @@ static int whole(const struct nsx_section *s, struct nsx_err *err)
 static int run_pass(const struct run *run, struct nsx_section *out,
 		    struct nsx_err *err)
 {
-	struct nsx_run r = {run->trace, run->facts, run->opts, run->measured,
+	struct nsx_run r = {run->trace, run->facts, run->opts,
+			    out->pass->measures ? run->measured : NULL,
 			    nsx_arena_new()};
 	const char *missing;
 	int rc;
@@ -187,7 +193,8 @@ static int run_analysis(void *ctx, size_t i, struct nsx_err *err)
 {
 	const struct run *run = ctx;
 	struct nsx_section *out = &run->report->sections[i];
-	int rc = out->pass->run ? run_pass(run, out, err) : 0;
+	int rc = out->pass->run && is_wanted(run->opts, out->pass) ?
+			 run_pass(run, out, err) : 0;
 
 	nsx_progress_add(run->opts->progress, 1);
 	return rc;
@@ -267,7 +274,8 @@ static void hide(struct nsx_section *s)
 	s->nvalues = s->nnotes = s->nblocks = s->nwarnings = 0;
 }
 
-/* All sections are computed, whatever is shown: findings come from all. */
+/* All sections are computed, whatever is shown: findings point at tables of all.
+ */
 static int run_all(const struct run *run, struct nsx_err *err)
 {
 	struct nsx_report *r = run->report;
@@ -279,7 +287,8 @@ static int run_all(const struct run *run, struct nsx_err *err)
 	if (!rc)
 		rc = find(run, err);
 	for (unsigned i = 0; !rc && i < nsx_npasses; i++)
-		if (nsx_passes[i]->summarise)
+		if (nsx_passes[i]->summarise &&
+		    is_wanted(run->opts, nsx_passes[i]))
 			rc = run_pass(run, &r->sections[i], err);
 	for (unsigned i = 0; i < nsx_npasses; i++)
 		if (!chosen(run->opts, nsx_passes[i]->id))

@@ -20,6 +20,8 @@ struct nsx_opts {
 			      all events, however many                       */
 	const struct nsx_phase_map *phases; /* NULL: none                    */
 	const char *only, *skip; /* "id,id" or NULL                          */
+	bool wants_findings; /* ... and no more: of what is not in `only`,
+				sections that decide none are not computed  */
 	const char *const *what_ifs; /* changes to price, as typed           */
 	size_t nwhat_ifs;
 	size_t replay_ops; /* at most so many are replayed; 0: as usual       */

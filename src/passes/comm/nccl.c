@@ -289,5 +289,6 @@ NSX_DEFINE_PASS(nccl) {
 		       "instances are matched by time, not by communicator",
 	.any_of = {NSX_GPU_WORK, NSX_NEED_VIEW(nvtx)},
 	NSX_LAYOUTS(layouts),
+	.measures = true,
 	.run = run,
 };

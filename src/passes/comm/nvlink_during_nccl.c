@@ -302,5 +302,6 @@ NSX_DEFINE_PASS(nvlink_during_nccl) {
 	.any_of = {NSX_NEED_VIEW(gpu_metric)},
 	.lacks = lacks_nvlink,
 	NSX_LAYOUTS(layouts),
+	.measures = true,
 	.run = run,
 };

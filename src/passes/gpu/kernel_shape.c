@@ -528,5 +528,6 @@ NSX_DEFINE_PASS(kernel_shape) {
 		       "considered",
 	.needs = {NSX_NEED_VIEW(kernel)},
 	NSX_LAYOUTS(layouts),
+	.measures = true,
 	.run = run,
 };

@@ -569,5 +569,6 @@ NSX_DEFINE_PASS(memory_usage) {
 	.more = (const struct nsx_layout *const[]){
 		&mem_never_freed_layout, &mem_trend_layout, &mem_churn_layout,
 		&mem_faults_layout, NULL},
+	.measures = true,
 	.run = run,
 };

@@ -305,5 +305,6 @@ NSX_DEFINE_PASS(cpu_threads) {
 	.any_of = {NSX_NEED_VIEW(sched)},
 	NSX_LAYOUTS(layouts),
 	.more = (const struct nsx_layout *const[]){&cpu_launching_layout, NULL},
+	.measures = true,
 	.run = run,
 };

@@ -189,5 +189,6 @@ NSX_DEFINE_PASS(launch_storm) {
 		       "though one call launched them",
 	.needs = {NSX_NEED_VIEW(kernel)},
 	NSX_LAYOUTS(layouts),
+	.measures = true,
 	.run = run,
 };

@@ -367,5 +367,6 @@ NSX_DEFINE_PASS(launches) {
 	       "backpressure_source then says inferred.",
 	.needs = {NSX_NEED_VIEW(runtime)},
 	NSX_LAYOUTS(layouts),
+	.measures = true,
 	.run = run,
 };

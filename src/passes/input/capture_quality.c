@@ -255,5 +255,6 @@ NSX_DEFINE_PASS(capture_quality){
 		   "not traced cannot always be told from that it did not "
 		   "happen",
     NSX_LAYOUTS(layouts),
+    .measures = true,
     .run = run,
 };
