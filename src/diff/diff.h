@@ -19,7 +19,7 @@ enum nsx_verdict { NSX_V_NEUTRAL, NSX_V_IMPROVEMENT, NSX_V_REGRESSION,
 extern const char *const nsx_verdict_names[];
 
 /* What runs of the same code differ by. --------------------------------------*/
-enum nsx_metric { /* of a unit; gates.c says what they are                   */
+enum nsx_noise_metric { /* of a unit; gates.c says what they are           */
 	NSX_METRIC_STEP, NSX_METRIC_P95, NSX_METRIC_MEAN, NSX_METRIC_COMPUTE,
 	NSX_METRIC_COMM, NSX_METRIC_COPY, NSX_METRIC_IDLE, NSX_METRIC_LAUNCHES,
 	NSX_NMETRICS
@@ -45,13 +45,27 @@ void nsx_noises_done(struct nsx_noises *n);
 enum { NSX_MIN_CAPTURES = 3 }; /* from here on intervals hold what captures of
 				  one side differ by                         */
 
+/* The largest of several kinds of noise, and which it is. */
+struct nsx_floor {
+	double at;
+	const char *is;
+};
+static inline void nsx_raise_floor(struct nsx_floor *f, double at,
+				   const char *is)
+{
+	if (at > f->at)
+		*f = (struct nsx_floor){at, is};
+}
+
 /* The length of a unit on both sides. Ratios are of the median before.------*/
 struct nsx_step {
 	struct nsx_spread { /* of one side                                   */
 		size_t n, ncaptures;
 		double median_ns, mean_ns, p95_ns, cv;
 		double drift;  /* over the capture, by Theil-Sen: a ratio    */
-		double halves; /* second half against the first              */
+		double halves; /* second half against the first: the capture
+				  in which they differ most                  */
+		struct nsx_interval all_halves; /* over its captures         */
 		double captures; /* slowest capture against the fastest      */
 		bool drifting; /* more than 1 %                              */
 	} side[2];
@@ -59,10 +73,9 @@ struct nsx_step {
 	struct nsx_interval ci_ns, blocks_ns; /* blocks: by bootstrap        */
 	struct nsx_rank_test test;
 	double noise;		/* what the same code differs by             */
-	double floor, floor_ns; /* a change below either proves nothing: noise,
-				   the drift of a capture, and what two
-				   captures of one side differ by            */
-	const char *noise_is;	/* why the floor is what it is               */
+	struct nsx_floor floor; /* a change below either proves nothing:     */
+	double floor_ns;	/* noise, the drift of a capture, and what
+				   two captures of one side differ by        */
 	bool has_steady;
 	double steady_rel; /* of steady units alone                          */
 	double mean_rel;   /* of means: tail and all                         */

@@ -36,9 +36,9 @@ static void add_shift(struct nsx_jsonw *w, const struct nsx_diff *d,
 	nsx_jsonw_bool(w, "p_exact", c->test.exact);
 	nsx_jsonw_real(w, "u", c->test.u);
 	nsx_jsonw_real(w, "a12", c->test.a12);
-	nsx_jsonw_real(w, "floor", c->floor);
+	nsx_jsonw_real(w, "floor", c->floor.at);
 	nsx_jsonw_real(w, "floor_ms", c->floor_ns / 1e6);
-	nsx_jsonw_str(w, "floor_is", c->noise_is);
+	nsx_jsonw_str(w, "floor_is", c->floor.is);
 	nsx_jsonw_real(w, "before_median_ms", c->side[0].median_ns / 1e6);
 	nsx_jsonw_real(w, "after_median_ms", c->side[1].median_ns / 1e6);
 	nsx_jsonw_real(w, "of_means_ms", mean_ns / 1e6);

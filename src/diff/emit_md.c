@@ -319,7 +319,7 @@ static void add_step_row(struct page *p, const char *what,
 		       nsx_text_ratio(p->a, c->rel),
 		       nsx_text_change(p->a, c->ci_ns.lo),
 		       nsx_text_change(p->a, c->ci_ns.hi), c->test.p,
-		       c->test.a12, 100 * c->floor,
+		       c->test.a12, 100 * c->floor.at,
 		       nsx_verdict_names[c->verdict]);
 }
 

@@ -21,7 +21,7 @@
 
 const char *const nsx_gate_names[] = {"pass", "undecided", "fail"};
 
-enum metric { /* enum nsx_metric, then those that no noise is known of       */
+enum metric { /* enum nsx_noise_metric, then those of no known noise         */
 	STEP = NSX_METRIC_STEP, STEP_P95 = NSX_METRIC_P95,
 	STEP_MEAN = NSX_METRIC_MEAN, COMPUTE = NSX_METRIC_COMPUTE,
 	COMM = NSX_METRIC_COMM, COPY = NSX_METRIC_COPY, IDLE = NSX_METRIC_IDLE,
@@ -160,8 +160,7 @@ int nsx_gate_check(const char *expr, struct nsx_err *err)
 
 struct measured {
 	double before, change;
-	double floor; /* less than that proves nothing ...                   */
-	const char *because; /* ... why                                      */
+	struct nsx_floor floor; /* less than that proves nothing             */
 	struct nsx_interval ci;
 	size_t n; /* units of the shorter side; a single figure: SIZE_MAX    */
 };
@@ -254,14 +253,6 @@ static double noise_of(const struct nsx_diff *d, const struct gate *g,
 	return sum;
 }
 
-static void raise_floor(struct measured *m, double floor, const char *because)
-{
-	if (floor <= m->floor)
-		return;
-	m->floor = floor;
-	m->because = because;
-}
-
 /* What one side differs by in itself, by means.  From 3 captures on the interval
  * holds it.
  */
@@ -281,14 +272,15 @@ static void compare_within(const struct nsx_sample *s, bool halves,
 		least = NSX_MIN(least, mean);
 		most = NSX_MAX(most, mean);
 		if (halves && n > 1)
-			raise_floor(m, fabs(nsx_mean(s->v + from, n / 2) -
-					    nsx_mean(s->v + from + n / 2,
-						     n - n / 2)),
-				    "the halves of a capture differ as much");
+			nsx_raise_floor(&m->floor,
+					fabs(nsx_mean(s->v + from, n / 2) -
+					     nsx_mean(s->v + from + n / 2,
+						      n - n / 2)),
+					"the halves of a capture differ as much");
 	}
 	if (most > least)
-		raise_floor(m, most - least,
-			    "captures of one side differ as much");
+		nsx_raise_floor(&m->floor, most - least,
+				"captures of one side differ as much");
 }
 
 static void find_floor(const struct nsx_diff *d, const struct nsx_step *c,
@@ -298,13 +290,14 @@ static void find_floor(const struct nsx_diff *d, const struct nsx_step *c,
 	bool p95 = g->metric == STEP_P95;
 
 	if (g->metric != LAUNCHES)
-		raise_floor(m, NSX_NOISE * m->before, "below 2 % runs of the same "
-			    "code may differ; --calibrate measures by how much");
-	raise_floor(m, noise_of(d, g, m->before),
-		    "runs of the same code differ as much");
+		nsx_raise_floor(&m->floor, NSX_NOISE * m->before, "below 2 % runs "
+				"of the same code may differ; --calibrate "
+				"measures by how much");
+	nsx_raise_floor(&m->floor, noise_of(d, g, m->before),
+			"runs of the same code differ as much");
 	/* A drift lengthens all of a step, its mean as its median. */
-	if ((p95 || g->metric == STEP_MEAN) && c->floor > c->noise)
-		raise_floor(m, c->floor * m->before, c->noise_is);
+	if ((p95 || g->metric == STEP_MEAN) && c->floor.at > c->noise)
+		nsx_raise_floor(&m->floor, c->floor.at * m->before, c->floor.is);
 	for (unsigned i = 0; i < 2 && NSX_MIN(s[0].ncaptures, s[1].ncaptures) <
 					      NSX_MIN_CAPTURES; i++)
 		compare_within(&s[i], !p95, m);
@@ -334,8 +327,7 @@ static int measure_figure(const struct nsx_diff *d, uint32_t lane,
 	ret->n = NSX_MIN(s[0].n, s[1].n);
 	ret->before = of[0];
 	ret->change = of[1] - of[0];
-	ret->floor = 0;
-	ret->because = "it is none";
+	ret->floor = (struct nsx_floor){0, "it is none"};
 	find_floor(d, c, g, s, ret);
 	return nsx_bootstrap(&s[1], &s[0],
 			     p95 ? NSX_FIGURE_P95 : NSX_FIGURE_MEAN,
@@ -346,8 +338,8 @@ static void measure_step(const struct nsx_step *c, struct measured *ret)
 {
 	*ret = (struct measured){
 		c->side[0].median_ns, c->shift_ns,
-		NSX_MAX(c->floor * c->side[0].median_ns, c->floor_ns),
-		c->noise_is,
+		{NSX_MAX(c->floor.at * c->side[0].median_ns, c->floor_ns),
+		 c->floor.is},
 		{NSX_MIN(c->ci_ns.lo, c->blocks_ns.lo),
 		 NSX_MAX(c->ci_ns.hi, c->blocks_ns.hi)},
 		NSX_MIN(c->side[0].n, c->side[1].n)};
@@ -361,8 +353,9 @@ static bool measure_memory(const struct nsx_diff *d, struct measured *ret)
 	for (unsigned s = 0; s < 2; s++)
 		for (size_t i = 0; i < d->nsides[s]; i++)
 			peak[s] = NSX_MAX(peak[s], d->sides[s][i]->peak_bytes);
-	*ret = (struct measured){(double)peak[0], (double)(peak[1] - peak[0]), 0,
-				 "it is none", {(double)(peak[1] - peak[0]),
+	*ret = (struct measured){(double)peak[0], (double)(peak[1] - peak[0]),
+				 {0, "it is none"},
+				 {(double)(peak[1] - peak[0]),
 				  (double)(peak[1] - peak[0])}, SIZE_MAX};
 	return peak[0] >= 0 && peak[1] >= 0;
 }
@@ -401,14 +394,14 @@ static void decide(const struct nsx_diff *d, const struct gate *g,
 	} else if (m->n < MIN_UNITS) {
 		undecided(r, "fewer than 4 units on a side");
 	} else if (r->lo > r->limit &&
-		   m->change - NSX_MIN(g->limit * of, 0) > m->floor) {
+		   m->change - NSX_MIN(g->limit * of, 0) > m->floor.at) {
 		r->result = NSX_GATE_FAIL;
 	} else if (r->hi < r->limit || (r->hi <= r->limit && r->lo == r->hi)) {
 		r->result = NSX_GATE_PASS;
 	} else {
 		undecided(r, r->lo > r->limit ?
 				     nsx_arena_printf(d->arena, "not larger than "
-						      "noise: %s", m->because) :
+						      "noise: %s", m->floor.is) :
 				     "the limit lies in the interval: more units "
 				     "or captures would decide");
 		if (g->proven)

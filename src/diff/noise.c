@@ -82,7 +82,7 @@ static void widen_step(struct nsx_noises *n, const struct nsx_step *s)
 static int widen_budget(struct nsx_noises *n, struct nsx_diff *d, uint32_t lane,
 			struct nsx_err *err)
 {
-	static const enum nsx_metric metric_of[NSX_NSHARES] = {
+	static const enum nsx_noise_metric metric_of[NSX_NSHARES] = {
 		[NSX_SHARE_COMPUTE] = NSX_METRIC_COMPUTE,
 		[NSX_SHARE_TRANSFER] = NSX_METRIC_COMM,
 		[NSX_SHARE_WAIT] = NSX_METRIC_COMM,

@@ -23,27 +23,30 @@ enum { MIN_UNITS = 4 }; /* with 3 against 3 no p is below 0.1                */
 
 /* One side ----------------------------------------------------------------------*/
 
-/* The second half of the units of a capture against the first, by medians: the
- * capture in which they differ most.
+/* The second half of the units of a capture against the first, by medians: from
+ * the capture in which it is shortest to the one in which it is longest.
  */
-static double halves_of(const struct nsx_sample *s, int64_t *scratch)
+static struct nsx_interval halves_of(const struct nsx_sample *s,
+				     int64_t *scratch)
 {
-	double most = 0;
+	struct nsx_interval ret = {INFINITY, -INFINITY};
 	size_t from = 0;
 
 	for (size_t c = 0; c < s->ncaptures; from = s->end[c++]) {
 		size_t n = s->end[c] - from, half = n / 2;
-		double first, second;
+		double first, second, longer = 0;
 
 		if (n < 2)
 			continue;
 		memcpy(scratch, s->v + from, n * sizeof(*scratch));
 		first = nsx_quantile(scratch, half, 0.5);
 		second = nsx_quantile(scratch + half, n - half, 0.5);
-		if (first > 0 && fabs(second / first - 1) > fabs(most))
-			most = second / first - 1;
+		if (first > 0)
+			longer = second / first - 1;
+		ret.lo = NSX_MIN(ret.lo, longer);
+		ret.hi = NSX_MAX(ret.hi, longer);
 	}
-	return most;
+	return ret.lo <= ret.hi ? ret : (struct nsx_interval){0, 0};
 }
 
 /* The longest capture against the shortest, by medians. */
@@ -74,7 +77,9 @@ static int spread_of(const struct nsx_sample *s, int64_t *sorted,
 
 	ret->n = s->n;
 	ret->ncaptures = s->ncaptures;
-	ret->halves = halves_of(s, sorted);
+	ret->all_halves = halves_of(s, sorted);
+	ret->halves = -ret->all_halves.lo > ret->all_halves.hi ?
+			      ret->all_halves.lo : ret->all_halves.hi;
 	ret->captures = captures_of(s, sorted);
 	memcpy(sorted, s->v, s->n * sizeof(*sorted));
 	nsx_quantiles(sorted, s->n, qs, 2, q);
@@ -114,7 +119,7 @@ static bool excludes_zero(const struct nsx_interval *x)
 
 static bool is_above_floor(const struct nsx_step *c, double rel)
 {
-	return fabs(rel) >= c->floor &&
+	return fabs(rel) >= c->floor.at &&
 	       fabs(rel) * c->side[0].median_ns >= c->floor_ns;
 }
 
@@ -175,8 +180,8 @@ static void judge(struct nsx_step *c, double alpha, struct nsx_arena *a)
 		c->verdict = c->shift_ns > 0 ? NSX_V_REGRESSION :
 					       NSX_V_IMPROVEMENT;
 	} else if (widest(c) > noise_ns) {
-		if (c->floor > c->noise && !is_above_floor(c, c->rel))
-			c->why = c->noise_is;
+		if (c->floor.at > c->noise && !is_above_floor(c, c->rel))
+			c->why = c->floor.is;
 		else
 			leave_open(c, captures, is_above_floor(c, c->rel) ?
 				   "units vary too much for their number" :
@@ -241,12 +246,34 @@ static int measure(const struct nsx_diff *d, uint32_t lane,
 	return 0;
 }
 
-static void raise_floor(struct nsx_step *c, double floor, const char *noise_is)
+/* What the captures differ by in themselves and, while they are too few for the
+ * interval to hold it, from each other.  A drift that all captures share is the
+ * same on both sides: enough of them show by how much it differs.
+ */
+static void raise_floors(struct nsx_step *c)
 {
-	if (floor <= c->floor)
-		return;
-	c->floor = floor;
-	c->noise_is = noise_is;
+	const struct nsx_spread *x = &c->side[0], *y = &c->side[1];
+	bool enough = NSX_MIN(x->ncaptures, y->ncaptures) >= NSX_MIN_CAPTURES;
+
+	if (x->drifting || y->drifting)
+		nsx_raise_floor(&c->floor,
+				enough ? NSX_MAX(x->all_halves.hi,
+						 y->all_halves.hi) -
+					 NSX_MIN(x->all_halves.lo,
+						 y->all_halves.lo) :
+					 NSX_MAX(fabs(x->halves),
+						 fabs(y->halves)),
+				enough ? "captures drift, and not all of them "
+					 "as much; compare steady parts, with "
+					 "--steps" :
+					 "a capture drifts, and its halves "
+					 "differ as much; compare steady parts, "
+					 "with --steps");
+	if (!enough)
+		nsx_raise_floor(&c->floor,
+				NSX_MAX(x->captures, y->captures),
+				"captures of one side differ as much; 3 or "
+				"more a side would tell");
 }
 
 int nsx_step_measure(const struct nsx_diff *d, uint32_t lane,
@@ -259,11 +286,11 @@ int nsx_step_measure(const struct nsx_diff *d, uint32_t lane,
 
 	*ret = (struct nsx_step){.noise = NSX_MAX(NSX_NOISE, noise->rel),
 				 .floor_ns = noise->abs};
-	ret->floor = ret->noise;
-	ret->noise_is = noise->rel > NSX_NOISE || noise->abs > 0 ?
+	ret->floor = (struct nsx_floor){
+		ret->noise, noise->rel > NSX_NOISE || noise->abs > 0 ?
 		"runs of the same code differ as much" :
 		"below 2 % runs of the same code may differ; --calibrate "
-		"measures by how much";
+		"measures by how much"};
 	rc = measure(d, lane, a, ret, err);
 	if (!rc && ret->side[0].median_ns > 0) {
 		ret->rel = ret->shift_ns / ret->side[0].median_ns;
@@ -271,19 +298,10 @@ int nsx_step_measure(const struct nsx_diff *d, uint32_t lane,
 				ret->side[0].mean_ns;
 		rc = measure_steady(d, lane, a, ret, err);
 	}
-	for (unsigned i = 0; !rc && i < 2; i++) {
-		if (ret->side[0].drifting || ret->side[1].drifting)
-			raise_floor(ret, fabs(ret->side[i].halves),
-				    "a capture drifts, and its halves differ as "
-				    "much; compare steady parts, with --steps");
-		if (NSX_MIN(ret->side[0].ncaptures, ret->side[1].ncaptures) <
-		    NSX_MIN_CAPTURES)
-			raise_floor(ret, ret->side[i].captures,
-				    "captures of one side differ as much; 3 or "
-				    "more a side would tell");
-	}
-	if (!rc)
+	if (!rc) {
+		raise_floors(ret);
 		judge(ret, d->opts->alpha, d->arena);
+	}
 	nsx_arena_free(a);
 	return rc;
 }

@@ -86,6 +86,25 @@ assert not d["gpus"][0]["clock"]["used"], d["gpus"][0]["clock"]
 assert sum(r["own_ns"] for r in d["kernels"]) == sum(r["delta_ns"] for r in d["kernels"]) > 100000
 P
 
+# Captures that drift, all alike: 3 a side tell a change.  That one side drifts and the other does not is none.
+drifting() { # NAME NS LEN: each unit NS longer than the one before
+	sed "s|8000 + 1000|8000 + $2 * i + 1000|" "$here/fixtures/_diff/loop.sql" >"$1_loop.sql"
+	sed "s|^-- @include _diff/loop.sql|UPDATE op SET len = $3;\n-- @include $1_loop.sql|" "$here/fixtures/diff_before.sql" >"$1.sql"
+	"$b/mkfixture" "$1.sql" "$1.sqlite"
+}
+for ns in 15900 16000 16100; do
+	drifting "b$ns" $ns len
+	drifting "a$ns" $ns 'len * 6 / 5'
+	drifting "s$ns" $((ns - 15900)) len
+done
+verdict() { "$prog" diff "$1" "$2" --json >p.json; $check verdict p.json; }
+before=b15900.sqlite,b16000.sqlite,b16100.sqlite
+for pair in "a15900.sqlite,a16000.sqlite,a16100.sqlite regression" "a15900.sqlite inconclusive" \
+	"s15900.sqlite,s16000.sqlite,s16100.sqlite inconclusive"; do
+	v=$(verdict "$before" "${pair% *}")
+	if [ "$v" = "${pair#* }" ]; then ok; else bad "captures that drift, $pair: $v"; fi
+done
+
 # The same bytes for rows in another order, and for any number of threads.
 for name in late_rank split_k sync; do
 	cp "$fix/diff_ranks.sqlite" x.sqlite; cp "$fix/diff_$name.sqlite" y.sqlite
