@@ -341,7 +341,7 @@ static int measure_clock(const struct nsx_diff *d,
 				  uses[1].at[d->rows.nrows]);
 	int64_t *scratch = nsx_arena_try_array(a, most, sizeof(*scratch),
 					       "kernels", err);
-	double all = 0, equal = 0;
+	double all = 0, equal = 0, reshaped = 0;
 
 	if (!r || !scratch)
 		return err->rc;
@@ -350,6 +350,8 @@ static int measure_clock(const struct nsx_diff *d,
 		double after = typical_ns(&uses[1], i, scratch);
 
 		all += (double)v[i].credit.ns[0];
+		if (d->rows.kind[i] == NSX_M_SHAPE)
+			reshaped += (double)v[i].credit.ns[0];
 		if (d->rows.kind[i] != NSX_M_EXACT || before <= 0 || after <= 0)
 			continue;
 		r[ret->nequal++] = (struct ratio){
@@ -358,6 +360,7 @@ static int measure_clock(const struct nsx_diff *d,
 		equal += (double)v[i].credit.ns[0];
 	}
 	ret->rho_share = all > 0 ? equal / all : 0;
+	ret->reshaped = all > 0 ? reshaped / all : 0;
 	if (ret->nequal)
 		qsort(r, ret->nequal, sizeof(*r), cmp_ratios);
 	judge_clock(r, equal, ret);

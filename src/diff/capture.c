@@ -87,6 +87,24 @@ static void sum_overheads(struct nsx_side *s, const struct nsx_trace *t)
 						    t->overheads.start_ns[i]);
 }
 
+/* Launches into a graph under construction have no work, either, and a window
+ * cuts it off.
+ */
+static double answered_share(const struct nsx_trace *t)
+{
+	size_t launches = 0, answered = 0;
+
+	for (size_t i = 0; i < t->calls.n; i++)
+		if (t->calls.cls[i] == NSX_CALL_LAUNCH &&
+		    !(t->calls.flags[i] &
+		      (NSX_CALL_FAILED | NSX_CALL_NESTED | NSX_CALL_GRAPH))) {
+			launches++;
+			answered += t->calls.op[i] != NSX_NONE;
+		}
+	return answered && t->user.start_ns == t->user.end_ns ?
+		       (double)answered / (double)launches : NAN;
+}
+
 /* Processes that used a GPU. */
 static int64_t count_ranks(const struct nsx_trace *t, struct nsx_arena *a)
 {
@@ -104,8 +122,8 @@ static const char *say_cuda(const char *number, struct nsx_arena *a)
 {
 	long n = strtol(number, NULL, 10);
 
-	return n > 0 ? nsx_arena_printf(a, "%ld.%ld", n / 1000, n % 1000 / 10) :
-		       "";
+	return n >= 1000 ? nsx_arena_printf(a, "%ld.%ld", n / 1000,
+					    n % 1000 / 10) : number;
 }
 
 /* The clock of the SMs by its counter, in Hz whatever its name says. */
@@ -199,6 +217,7 @@ int nsx_side_describe(struct nsx_side *s, const struct nsx_report *r,
 	s->driver_version = s->cuda_version = "";
 	s->sm_mhz = mean_mhz(r->facts->metrics);
 	s->nranks = count_ranks(t, s->arena);
+	s->answered = answered_share(t);
 	s->peak_bytes = peak_of(r);
 	name_gpus(s, t);
 	name_traced(s, schema);

@@ -8,13 +8,17 @@
 #include "diff/diff.h"
 
 const char *const nsx_check_names[] = {"pass", "warn", "fail"};
+const char nsx_other_shapes[] =
+	"most of the compute time is in kernels of another launch shape: a step "
+	"may be other work (another batch size, another sequence length)";
 
 #define ALIKE 0.9      /* launches that both sides share: below, a warning   */
 #define UNLIKE 0.2     /* below, another program                             */
 #define PROFILER 0.02  /* overhead of the profiler, of the capture           */
 #define CLOCKS 0.02
+#define LOST 0.01      /* of the launches                                    */
 
-enum { MOST_DAMAGED = 4, MOST_CHECKS = 17 + MOST_DAMAGED };
+enum { MOST_DAMAGED = 4, MOST_CHECKS = 20 + MOST_DAMAGED };
 
 static struct nsx_check *add(struct nsx_diff *d, const char *id,
 			     const char *before, const char *after)
@@ -133,6 +137,88 @@ static int compare_work(struct nsx_diff *d, struct nsx_err *err)
 	return 0;
 }
 
+/* How many units of one side it takes for the launches of one of the other; 1:
+ * they are alike, or just different.  *ret_side: the one with the longer units.
+ */
+static double count_periods(const struct nsx_budget *b, unsigned *ret_side)
+{
+	double ratio = b->launches[1] / b->launches[0], shared = 0, all = 0;
+	double times;
+
+	*ret_side = ratio > 1;
+	times = round(*ret_side ? ratio : 1 / ratio);
+	for (size_t i = 0; i < b->nkernels; i++) {
+		double less = times * b->kernels[i].launches[!*ret_side];
+		double more = b->kernels[i].launches[*ret_side];
+
+		shared += NSX_MIN(less, more);
+		all += NSX_MAX(less, more);
+	}
+	return shared >= ALIKE * all ? times : 1;
+}
+
+/* What repeats has no name: it may be one step on one side and two on the other,
+ * where every second step is another.
+ */
+static void compare_periods(struct nsx_diff *d)
+{
+	double times = 1;
+	unsigned side = 0;
+	struct nsx_check *c;
+
+	if (d->digested || d->whole || !strcmp(d->method, "nvtx") ||
+	    !strcmp(d->method, "kernel"))
+		return;
+	for (size_t l = 0; l < d->nlanes && !(times >= 2); l++)
+		times = count_periods(&d->lanes[l].budget, &side);
+	if (!(times >= 2))
+		return;
+	c = add(d, "unit", side ? "1" : nsx_arena_printf(d->arena, "%.0f", times),
+		side ? nsx_arena_printf(d->arena, "%.0f", times) : "1");
+	c->status = NSX_CHECK_FAIL;
+	c->text = "a unit of one side is several of the other; --unit can name "
+		  "one that both have";
+}
+
+/* Kernels that were lost look like idle time. */
+static void compare_losses(struct nsx_diff *d)
+{
+	double share[2] = {1, 1};
+	struct nsx_check *c;
+
+	for (unsigned s = 0; s < 2; s++)
+		for (size_t i = 0; i < d->nsides[s]; i++) {
+			double x = d->sides[s][i]->answered;
+
+			if (isnan(x) || x < share[s])
+				share[s] = x;
+		}
+	if (isnan(share[0] + share[1]))
+		share[0] = share[1] = NAN;
+	c = add(d, "launches_recorded", say_share(d, share[0]),
+		say_share(d, share[1]));
+	if (fabs(share[1] - share[0]) > LOST) {
+		c->status = NSX_CHECK_WARN;
+		c->text = "launches of one side left no GPU work: what was "
+			  "lost, or captured into a graph, looks like idle time";
+	}
+}
+
+static void compare_shapes(struct nsx_diff *d)
+{
+	double most = 0;
+	struct nsx_check *c;
+
+	for (size_t l = 0; l < d->nlanes; l++)
+		most = NSX_MAX(most, d->lanes[l].budget.reshaped);
+	if (most < NSX_RESHAPED)
+		return;
+	c = add(d, "launch_shapes", "the same",
+		nsx_arena_printf(d->arena, "%.1f %% others", 100 * most));
+	c->status = NSX_CHECK_WARN;
+	c->text = nsx_other_shapes;
+}
+
 static double steady_share(const struct nsx_pool *p)
 {
 	size_t n = 0, all = 0;
@@ -177,11 +263,15 @@ static void compare_steadiness(struct nsx_diff *d)
 	}
 }
 
+/* Of the lane whose clock changed most. */
 static void compare_clocks(struct nsx_diff *d)
 {
 	const struct nsx_budget *b = &d->lanes[0].budget;
 	struct nsx_check *c;
 
+	for (size_t l = 1; l < d->nlanes; l++)
+		if (fabs(d->lanes[l].budget.rho - 1) > fabs(b->rho - 1))
+			b = &d->lanes[l].budget;
 	if (b->no_rho) {
 		c = add(d, "clocks", "", "");
 		c->text = nsx_arena_printf(d->arena, "%s: clocks cannot be told "
@@ -191,12 +281,11 @@ static void compare_clocks(struct nsx_diff *d)
 	}
 	c = add(d, "clocks", "1",
 		nsx_arena_printf(d->arena, "%.4f", b->rho));
-	for (size_t l = 0; l < d->nlanes; l++)
-		if (fabs(d->lanes[l].budget.rho - 1) > CLOCKS) {
-			c->status = NSX_CHECK_WARN;
-			c->text = "equal kernels take another time: other "
-				  "clocks, or another GPU; lock the clocks";
-		}
+	if (fabs(b->rho - 1) > CLOCKS) {
+		c->status = NSX_CHECK_WARN;
+		c->text = "equal kernels take another time: other clocks, or "
+			  "another GPU; lock the clocks";
+	}
 }
 
 /* The clock as counters saw it while kernels ran; a mean of the captures. */
@@ -256,6 +345,11 @@ int nsx_compare_captures(struct nsx_diff *d, struct nsx_err *err)
 		     NSX_CHECK_WARN, "graphs are used, or traced, otherwise");
 	if (compare_work(d, err))
 		return err->rc;
+	if (!d->digested) {
+		compare_losses(d);
+		compare_shapes(d);
+	}
+	compare_periods(d);
 	compare_steadiness(d);
 	compare_clocks(d);
 	compare_mhz(d);

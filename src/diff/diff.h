@@ -114,6 +114,7 @@ struct nsx_budget {
 	size_t nkernels;
 	double rho;	/* duration of equal kernels, after / before: clocks */
 	double rho_share; /* of compute time before in equal kernels         */
+	double reshaped; /* ... in kernels whose launch shape is another     */
 	size_t nequal;
 	const char *no_rho; /* why clocks cannot be told, rho is 1; NULL     */
 	double launches[2];
@@ -223,6 +224,9 @@ static inline const struct nsx_kernel *nsx_row_kernel(const struct nsx_diff *d,
 	return &d->pool[side].kernels[d->rows.first[side][row]];
 }
 
+/* What a change of most launch shapes says. */
+#define NSX_RESHAPED 0.5
+extern const char nsx_other_shapes[];
 /* Why a digest does not tell which kernels changed. */
 extern const char nsx_no_kernels[];
 

@@ -233,6 +233,8 @@ const char *nsx_diff_place(const struct nsx_diff *d, struct nsx_arena *a)
 	add_largest(&b, d, x, most, a);
 	if (!x->no_rho)
 		add_rho(&b, x, a);
+	if (x->reshaped >= NSX_RESHAPED)
+		nsx_buf_printf(&b, "; %s", nsx_other_shapes);
 	nsx_buf_adds(&b, ".");
 	return nsx_buf_keep(&b, a);
 }

@@ -114,6 +114,8 @@ struct nsx_side {
 	double sm_mhz; /* mean of GPUs while kernels ran; NAN: not sampled   */
 	int64_t ngpus, nranks; /* GPUs and processes that did something      */
 	int64_t overhead_ns, window_ns; /* of the profiler; of the capture   */
+	double answered; /* share of launch calls whose GPU work is recorded;
+			    NAN: not known                                   */
 	int64_t peak_bytes; /* of GPU memory; -1: not recorded               */
 	struct nsx_kernel *kernels;
 	uint32_t nkernels;
