@@ -45,5 +45,17 @@ const char *nsx_gate_line(const struct nsx_gate_row *g, struct nsx_arena *a);
  */
 size_t nsx_diff_lanes(const struct nsx_diff *d, size_t most,
 		      struct nsx_arena *a, uint32_t **ret);
+/* The one whose rows are shown: that of the verdict, of a job the one that changes
+ * most by itself.
+ */
+uint32_t nsx_shown_lane(const struct nsx_diff *d);
+
+/* Always in a code span: no mention, no link, no markup. */
+void nsx_add_name(struct nsx_buf *b, const char *name);
+/* What a row of kernels is called, and what it became. */
+void nsx_add_labels(struct nsx_buf *b, const struct nsx_diff *d, uint32_t row,
+		    struct nsx_arena *a);
+const char *nsx_unit_word(const struct nsx_diff *d); /* "range", ...         */
+double nsx_level_of(const struct nsx_diff *d); /* of intervals, in percent   */
 
 #endif

@@ -24,236 +24,6 @@ struct page {
 	size_t nlanes;
 };
 
-/* Pieces ------------------------------------------------------------------------*/
-
-/* Always in a code span: no mention, no link, no markup. */
-static void add_name(struct nsx_buf *b, const char *name)
-{
-	enum { SHOWN = 100 };
-	size_t n = strlen(name), head = n;
-
-	if (n > SHOWN + 10)
-		for (head = SHOWN; head && ((unsigned char)name[head] & 0xc0) ==
-						   0x80;)
-			head--;
-	nsx_buf_adds(b, "`");
-	nsx_md_add_code(b, name, head);
-	nsx_buf_adds(b, head < n ? "…`" : "`");
-}
-
-static const char *unit_word(const struct nsx_diff *d)
-{
-	return !strcmp(d->method, "nvtx") ? "range" :
-	       !strcmp(d->method, "sequence") ? "block of kernels" :
-	       !strcmp(d->method, "graph_replay") ? "graph replay" :
-	       !strcmp(d->method, "launch") ? "launch" :
-	       !strcmp(d->method, "window") ? "second of the window" :
-	       !strcmp(d->method, "kernel") ? "period" : "step";
-}
-
-static double level_of(const struct nsx_diff *d)
-{
-	return 100 * (1 - d->opts->alpha);
-}
-
-static const char *say_change(const struct nsx_diff *d, struct nsx_arena *a,
-			      const struct nsx_step *c)
-{
-	return nsx_arena_printf(a, "%s (%s; %.4g %% %s to %s)",
-				nsx_text_change(a, c->shift_ns),
-				nsx_text_ratio(a, c->rel), level_of(d),
-				nsx_text_change(a, c->ci_ns.lo),
-				nsx_text_change(a, c->ci_ns.hi));
-}
-
-/* The step the verdict is about. */
-static const struct nsx_step *step_of(const struct nsx_diff *d, uint32_t *lane)
-{
-	*lane = NSX_NONE;
-	if (d->has_job && d->job.verdict == d->verdict)
-		return &d->job;
-	for (uint32_t l = 0; l < d->nlanes; l++)
-		if (d->lanes[l].change.verdict == d->verdict) {
-			*lane = l;
-			return &d->lanes[l].change;
-		}
-	*lane = d->has_job ? NSX_NONE : 0;
-	return d->has_job ? &d->job : &d->lanes[0].change;
-}
-
-static const char *const words[] = {"No change", "Improvement", "Regression",
-				    "Inconclusive"};
-
-const char *nsx_diff_headline(const struct nsx_diff *d, struct nsx_arena *a)
-{
-	struct nsx_buf b = {0};
-	uint32_t lane;
-	const struct nsx_step *c = step_of(d, &lane);
-
-	nsx_buf_adds(&b, words[d->verdict]);
-	if (lane != NSX_NONE && d->nlanes > 1)
-		nsx_buf_printf(&b, " on %s", nsx_lane_name(d, lane, a));
-	if (d->same || d->whole) {
-		nsx_buf_printf(&b, ": %s", d->why);
-	} else {
-		nsx_buf_printf(&b, ": a %s takes %s instead of %s, %s",
-			       unit_word(d),
-			       nsx_text_ns(a, c->side[1].median_ns),
-			       nsx_text_ns(a, c->side[0].median_ns),
-			       say_change(d, a, c));
-		if (d->why)
-			nsx_buf_printf(&b, "; %s", d->why);
-	}
-	return nsx_buf_keep(&b, a);
-}
-
-/* By how much a lane itself changes: ranks of a job wait for each other, so that
- * all of them change alike.
- */
-static int64_t own_change(const struct nsx_diff *d, uint32_t lane)
-{
-	const struct nsx_budget *x = &d->lanes[lane].budget;
-	int64_t waits_ns = x->part[NSX_SHARE_WAIT].delta_ns;
-
-	if (d->digested) /* does not tell waiting from transfer */
-		waits_ns = x->part[NSX_SHARE_TRANSFER].delta_ns;
-	return llabs(x->total.delta_ns - waits_ns);
-}
-
-/* The GPU whose rows are shown: that of the verdict, of a job the one that changes
- * most by itself.
- */
-static uint32_t shown_lane(const struct nsx_diff *d)
-{
-	uint32_t best = 0;
-
-	if (step_of(d, &best) != &d->job)
-		return best;
-	best = 0;
-	for (uint32_t l = 1; l < d->nlanes; l++)
-		if (own_change(d, l) > own_change(d, best))
-			best = l;
-	return best;
-}
-
-/* What a row is called, and what it became. */
-static void add_labels(struct nsx_buf *b, const struct nsx_diff *d,
-		       uint32_t row, struct nsx_arena *a)
-{
-	const char *before = nsx_row_label(d, 0, row, a);
-	const char *after = nsx_row_label(d, 1, row, a);
-
-	add_name(b, *before ? before : after);
-	if (*before && *after && strcmp(before, after) != 0) {
-		nsx_buf_adds(b, " → ");
-		add_name(b, after);
-	}
-}
-
-/* The row of a share that changes most, if it is told apart. */
-static void add_largest(struct nsx_buf *b, const struct nsx_diff *d,
-			const struct nsx_budget *x, enum nsx_share share,
-			struct nsx_arena *a)
-{
-	const struct nsx_split_rows *rows =
-		&x->split[share == NSX_SHARE_COPY ? NSX_SPLIT_COPIES :
-						    NSX_SPLIT_IDLE];
-	const struct nsx_split_row *r = rows->v;
-	bool is_idle = share == NSX_SHARE_IDLE;
-
-	if (share == NSX_SHARE_COMPUTE && x->nkernels) {
-		const struct nsx_kernel_row *k = x->kernels;
-		enum nsx_match kind = d->rows.kind[k->row];
-
-		nsx_buf_adds(b, "; the largest change in compute: ");
-		add_labels(b, d, k->row, a);
-		if (kind == NSX_M_REMOVED || kind == NSX_M_NEW)
-			nsx_buf_printf(b, " (%s)", nsx_match_names[kind]);
-		nsx_buf_printf(b, ", %s",
-			       nsx_text_change(a, (double)k->d.delta_ns));
-	} else if ((is_idle || share == NSX_SHARE_COPY) && rows->n) {
-		nsx_buf_printf(b, "; the largest change in %s: %s%s",
-			       nsx_share_word(d, share),
-			       is_idle ? nsx_cause_words[r->cause] : "",
-			       is_idle && *r->detail ? " in " : "");
-		if (*r->detail)
-			add_name(b, r->detail);
-		nsx_buf_printf(b, ", %s",
-			       nsx_text_change(a, (double)r->d.delta_ns));
-	}
-}
-
-/* What equal kernels say of the clock, and what it explains. */
-static void add_rho(struct nsx_buf *b, const struct nsx_budget *x,
-		    struct nsx_arena *a)
-{
-	double clock_ns = 0;
-
-	for (size_t i = 0; i < x->nkernels; i++)
-		clock_ns += (double)x->kernels[i].clock_ns;
-	nsx_buf_printf(b, ". Equal kernels take %.4f times as long", x->rho);
-	if (fabs(x->rho - 1) < 0.01)
-		nsx_buf_adds(b, ": it is not the clock");
-	else if (fabs(x->rho - 1) > 0.02)
-		nsx_buf_printf(b, ": the clocks differ, which explains %s",
-			       nsx_text_change(a, clock_ns));
-}
-
-#define WORTH_A_WORD 0.1 /* of the largest share */
-
-const char *nsx_diff_place(const struct nsx_diff *d, struct nsx_arena *a)
-{
-	uint32_t lane = shown_lane(d);
-	const struct nsx_budget *x = &d->lanes[lane].budget;
-	enum nsx_share most = NSX_SHARE_COMPUTE;
-	struct nsx_buf b = {0};
-	const char *sep = ": ";
-
-	for (enum nsx_share k = 1; k < NSX_NSHARES; k++)
-		if (llabs(x->part[k].delta_ns) > llabs(x->part[most].delta_ns))
-			most = k;
-	if (d->same || !x->part[most].delta_ns)
-		return "";
-	nsx_buf_printf(&b, "%s%s%s", d->whole ? "In a second" : "The mean",
-		       d->nlanes > 1 ? " of " : "",
-		       d->nlanes > 1 ? nsx_lane_name(d, lane, a) : "");
-	if (!d->whole)
-		nsx_buf_printf(&b, " changes by %s", nsx_text_change(
-				       a, (double)x->total.delta_ns));
-	for (enum nsx_share k = 0; k < NSX_NSHARES; k++) {
-		double ns = (double)x->part[k].delta_ns;
-
-		if (fabs(ns) < WORTH_A_WORD *
-				       fabs((double)x->part[most].delta_ns))
-			continue;
-		nsx_buf_printf(&b, "%s%s %s", sep, nsx_share_word(d, k),
-			       nsx_text_change(a, ns));
-		sep = ", ";
-	}
-	add_largest(&b, d, x, most, a);
-	if (!x->no_rho)
-		add_rho(&b, x, a);
-	if (x->reshaped >= NSX_RESHAPED)
-		nsx_buf_printf(&b, "; %s", nsx_other_shapes);
-	nsx_buf_adds(&b, ".");
-	return nsx_buf_keep(&b, a);
-}
-
-const char *nsx_gate_line(const struct nsx_gate_row *g, struct nsx_arena *a)
-{
-	struct nsx_buf b = {0};
-
-	nsx_buf_printf(&b, "gate %s: %s", g->expr, nsx_gate_names[g->result]);
-	if (!isnan(g->change)) {
-		nsx_buf_printf(&b, " (%s%s%+.3g%s%s, interval %+.3g to %+.3g)",
-			       g->subject, *g->subject ? " " : "", g->change,
-			       *g->unit ? " " : "", g->unit, g->lo, g->hi);
-	}
-	if (g->text)
-		nsx_buf_printf(&b, "; %s", g->text);
-	return nsx_buf_keep(&b, a);
-}
-
 /* Sections ----------------------------------------------------------------------*/
 
 static void add_paths(struct page *p, unsigned side)
@@ -264,7 +34,7 @@ static void add_paths(struct page *p, unsigned side)
 		const struct nsx_side *s = d->sides[side][i];
 
 		nsx_buf_adds(&p->b, i ? ", " : "");
-		add_name(&p->b, *s->label ? s->label : s->path);
+		nsx_add_name(&p->b, *s->label ? s->label : s->path);
 		if (*s->part)
 			nsx_buf_printf(&p->b, " at %s", s->part);
 	}
@@ -294,11 +64,11 @@ static void add_head(struct page *p)
 	add_paths(p, 1);
 	if (*s->gpu_names)
 		nsx_buf_printf(&p->b, " · %s", s->gpu_names);
-	nsx_buf_printf(&p->b, " · unit: %s", unit_word(d));
+	nsx_buf_printf(&p->b, " · unit: %s", nsx_unit_word(d));
 	if (*d->name) {
 		nsx_buf_adds(&p->b, strcmp(d->method, "sequence") ? " " :
 							   " from ");
-		add_name(&p->b, d->name);
+		nsx_add_name(&p->b, d->name);
 	}
 	nsx_buf_printf(&p->b, ", %zu before, %zu after\n\n",
 		       d->lanes[0].change.side[0].n,
@@ -342,7 +112,7 @@ static void add_steps(struct page *p)
 	nsx_buf_printf(&p->b, "| | median before | after | CV | shift | | %.4g %% "
 			      "| p | A12 | noise | verdict |\n|---|---:|---:|"
 			      "---:|---:|---:|---:|---:|---:|---:|---|\n",
-		       level_of(d));
+		       nsx_level_of(d));
 	if (d->has_job)
 		add_step_row(p, "job, slowest rank", &d->job);
 	for (size_t i = 0; i < p->nlanes; i++)
@@ -454,7 +224,7 @@ static void add_kernel_row(struct page *p, const struct nsx_kernel_row *k)
 	if (!*shape)
 		shape = nsx_row_shape(d, k->row, p->a);
 	nsx_buf_adds(b, "| ");
-	add_labels(b, d, k->row, p->a);
+	nsx_add_labels(b, d, k->row, p->a);
 	nsx_buf_printf(b, " | %s | %s | %s%s | %s | %s | %s | %.4g → %.4g | %s "
 			  "|\n", nsx_match_names[d->rows.kind[k->row]],
 		       nsx_text_ns(p->a, (double)k->d.before_ns),
@@ -508,7 +278,7 @@ static void add_causes(struct page *p, uint32_t lane)
 
 		nsx_buf_printf(&p->b, "| %s | ", nsx_cause_words[c->cause]);
 		if (*c->detail)
-			add_name(&p->b, c->detail);
+			nsx_add_name(&p->b, c->detail);
 		nsx_buf_printf(&p->b, " | %s",
 			       nsx_text_ns(p->a, (double)c->d.before_ns));
 		add_delta(p, &c->d);
@@ -532,7 +302,7 @@ static void add_split(struct page *p, uint32_t lane, enum nsx_split split,
 	for (size_t i = 0; i < n && x->v[i].d.delta_ns; i++) {
 		nsx_buf_adds(&p->b, "| ");
 		if (*x->v[i].detail)
-			add_name(&p->b, x->v[i].detail);
+			nsx_add_name(&p->b, x->v[i].detail);
 		else
 			nsx_buf_adds(&p->b, "none");
 		nsx_buf_printf(&p->b, " | %s",
@@ -652,34 +422,6 @@ static void fit_comment(struct nsx_buf *b)
 			"all of it is in diff.md.\n");
 }
 
-/* Moves the lane that changes most of those from `from` on to that place. */
-static void bring_forward(const struct nsx_diff *d, uint32_t *lanes,
-			  size_t from)
-{
-	size_t best = from;
-	uint32_t lane;
-
-	for (size_t l = from + 1; l < d->nlanes; l++)
-		if (own_change(d, lanes[l]) > own_change(d, lanes[best]))
-			best = l;
-	lane = lanes[best];
-	lanes[best] = lanes[from];
-	lanes[from] = lane;
-}
-
-size_t nsx_diff_lanes(const struct nsx_diff *d, size_t most,
-		      struct nsx_arena *a, uint32_t **ret)
-{
-	uint32_t *lanes = nsx_arena_get(a, d->nlanes * sizeof(*lanes));
-
-	for (uint32_t l = 0; l < d->nlanes; l++)
-		lanes[l] = l;
-	for (size_t i = 0; i < most && most < d->nlanes; i++)
-		bring_forward(d, lanes, i);
-	*ret = lanes;
-	return NSX_MIN(d->nlanes, most);
-}
-
 void nsx_diff_md(const struct nsx_diff *d, enum nsx_diff_md what,
 		 struct nsx_buf *ret)
 {
@@ -689,7 +431,7 @@ void nsx_diff_md(const struct nsx_diff *d, enum nsx_diff_md what,
 			 .rows = d->opts->top ? d->opts->top : ROWS,
 			 .kernel_rows = d->opts->top ? d->opts->top :
 					for_comment  ? ROWS : 3 * ROWS};
-	uint32_t lane = shown_lane(d);
+	uint32_t lane = nsx_shown_lane(d);
 
 	p.nlanes = nsx_diff_lanes(d, MOST_LANES, p.a, &p.lanes);
 	add_head(&p);
