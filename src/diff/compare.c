@@ -17,6 +17,7 @@ const char nsx_other_shapes[] =
 #define PROFILER 0.02  /* overhead of the profiler, of the capture           */
 #define CLOCKS 0.02
 #define LOST 0.01      /* of the launches                                    */
+#define PERIODS 1.25   /* times the launches of a unit                       */
 
 enum { MOST_DAMAGED = 4, MOST_CHECKS = 20 + MOST_DAMAGED };
 
@@ -137,22 +138,19 @@ static int compare_work(struct nsx_diff *d, struct nsx_err *err)
 	return 0;
 }
 
-/* How many units of one side it takes for the launches of one of the other; 1:
- * they are alike, or just different.  *ret_side: the one with the longer units.
+/* How many times as often all kernels are launched in a unit; 1: not all of them,
+ * or as often.
  */
-static double count_periods(const struct nsx_budget *b, unsigned *ret_side)
+static double count_periods(const struct nsx_budget *b)
 {
-	double ratio = b->launches[1] / b->launches[0], shared = 0, all = 0;
-	double times;
+	double times = b->launches[1] / b->launches[0], shared = 0, all = 0;
 
-	*ret_side = ratio > 1;
-	times = round(*ret_side ? ratio : 1 / ratio);
 	for (size_t i = 0; i < b->nkernels; i++) {
-		double less = times * b->kernels[i].launches[!*ret_side];
-		double more = b->kernels[i].launches[*ret_side];
+		double before = times * b->kernels[i].launches[0];
+		double after = b->kernels[i].launches[1];
 
-		shared += NSX_MIN(less, more);
-		all += NSX_MAX(less, more);
+		shared += NSX_MIN(before, after);
+		all += NSX_MAX(before, after);
 	}
 	return shared >= ALIKE * all ? times : 1;
 }
@@ -163,21 +161,23 @@ static double count_periods(const struct nsx_budget *b, unsigned *ret_side)
 static void compare_periods(struct nsx_diff *d)
 {
 	double times = 1;
-	unsigned side = 0;
 	struct nsx_check *c;
 
 	if (d->digested || d->whole || !strcmp(d->method, "nvtx") ||
 	    !strcmp(d->method, "kernel"))
 		return;
-	for (size_t l = 0; l < d->nlanes && !(times >= 2); l++)
-		times = count_periods(&d->lanes[l].budget, &side);
-	if (!(times >= 2))
+	for (size_t l = 0; l < d->nlanes; l++) {
+		double x = count_periods(&d->lanes[l].budget);
+
+		if (fabs(log(x)) > fabs(log(times)))
+			times = x;
+	}
+	if (fabs(log(times)) < log(PERIODS))
 		return;
-	c = add(d, "unit", side ? "1" : nsx_arena_printf(d->arena, "%.0f", times),
-		side ? nsx_arena_printf(d->arena, "%.0f", times) : "1");
+	c = add(d, "unit", "1", nsx_arena_printf(d->arena, "%.3g", times));
 	c->status = NSX_CHECK_FAIL;
-	c->text = "a unit of one side is several of the other; --unit can name "
-		  "one that both have";
+	c->text = "a unit of one side does the work of more than one of the "
+		  "other; --unit can name one that both have";
 }
 
 /* Kernels that were lost look like idle time. */

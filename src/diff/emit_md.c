@@ -1,7 +1,5 @@
 /* emit_md.c - a comparison for people: the answer first, then where it is. */
-#include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include "diff/emit.h"
 #include "diff/words.h"
