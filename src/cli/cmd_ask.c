@@ -131,7 +131,7 @@ static int answer(const struct args *args, char **argv, int n,
 {
 	const struct nsx_question *q = nsx_question_find(argv[2]);
 	const struct nsx_opts o = {NSX_OPTS_DEFAULT, .path = argv[1],
-				   .window = args->window,
+				   .window = args->window, .is_asked = true,
 				   .threads = nsx_threads(args->threads)};
 	struct nsx_subject s = {0};
 	struct nsx_report *r = NULL;

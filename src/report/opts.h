@@ -25,6 +25,7 @@ struct nsx_opts {
 	const char *const *what_ifs; /* changes to price, as typed           */
 	size_t nwhat_ifs;
 	size_t replay_ops; /* at most so many are replayed; 0: as usual       */
+	bool is_asked; /* what changes win, once it is made: its model stays  */
 	unsigned threads;
 	struct nsx_progress *progress;
 };

@@ -232,77 +232,112 @@ static int fill_streams(struct build *b, uint32_t device,
 /* NVTX ranges as the GPU saw them: from the first to the last operation that was
  * launched inside -----------------------------------------------------------*/
 
-struct projection {
+struct reach { /* of a range: its first op, and the one that ends last        */
+	uint32_t first, last; /* first NSX_NONE: none of the device          */
+};
+struct projection { /* what is drawn of a range                               */
 	int64_t start_ns, end_ns;
 	uint32_t range, depth;
+};
+struct projections {
+	struct reach *reach; /* by range */
+	uint8_t *depth;	     /* by range; MAX_DEPTH: that, or more           */
+	struct projection *v;
+	size_t n, cap;
+	bool has[MAX_DEPTH]; /* whether there is any of a depth, drawn or not */
 };
 
 NSX_ORDER(cmp_projections, struct projection, UP(start_ns), DOWN(end_ns),
 	  UP(range));
 
-static void widen(struct projection *p, int64_t start, int64_t end)
+/* Operations of a device are in order of start. */
+static void widen(const struct nsx_ops *o, struct reach *r, struct reach by)
 {
-	p->start_ns = NSX_MIN(p->start_ns, start);
-	p->end_ns = NSX_MAX(p->end_ns, end);
+	if (r->first == NSX_NONE) {
+		*r = by;
+		return;
+	}
+	r->first = NSX_MIN(r->first, by.first);
+	if (nsx_op_end(o, by.last) > nsx_op_end(o, r->last))
+		r->last = by.last;
 }
 
-/* What of each range ran on a device, as far as it is drawn; a parent stands before
- * its children.  has[]: whether there is any of a depth, drawn or not.
- */
-static size_t project(const struct build *b, uint32_t device,
-		      struct projection *p, bool has[MAX_DEPTH])
+static void find_reach(const struct build *b, uint32_t device,
+		       struct projections *p)
 {
 	const struct nsx_nvtx_facts *x = &b->f->nvtx;
 	const struct nsx_device *d = &b->t->device[device];
-	size_t n = b->t->nvtx.n, kept = 0;
+	size_t n = b->t->nvtx.n;
 
-	for (uint32_t i = 0; i < n; i++)
-		p[i] = (struct projection){INT64_MAX, INT64_MIN, i, 0};
-	for (size_t i = d->ops_at; i < (size_t)d->ops_at + d->nops; i++)
-		if (x->op_range[i] != NSX_NONE)
-			widen(&p[x->op_range[i]], nsx_op_start(&b->t->ops, i),
-			      nsx_op_end(&b->t->ops, i));
-	for (size_t i = n; i-- > 0;)
-		if (x->parent[i] != NSX_NONE && p[i].start_ns <= p[i].end_ns)
-			widen(&p[x->parent[i]], p[i].start_ns, p[i].end_ns);
 	for (size_t i = 0; i < n; i++)
-		if (x->parent[i] != NSX_NONE)
-			p[i].depth = p[x->parent[i]].depth + 1;
-	for (size_t i = 0; i < n; i++) {
+		p->reach[i].first = NSX_NONE;
+	for (uint32_t i = d->ops_at; i < d->ops_at + d->nops; i++)
+		if (x->op_range[i] != NSX_NONE)
+			widen(&b->t->ops, &p->reach[x->op_range[i]],
+			      (struct reach){i, i});
+	for (size_t i = n; i-- > 0;) /* a parent stands before its children */
+		if (x->parent[i] != NSX_NONE && p->reach[i].first != NSX_NONE)
+			widen(&b->t->ops, &p->reach[x->parent[i]], p->reach[i]);
+}
+
+/* What of each range ran on a device, as far as it is drawn. */
+static int project(const struct build *b, uint32_t device,
+		   struct projections *p, struct nsx_err *err)
+{
+	const struct nsx_ops *o = &b->t->ops;
+
+	find_reach(b, device, p);
+	p->n = 0;
+	memset(p->has, 0, sizeof(p->has));
+	for (uint32_t i = 0; i < b->t->nvtx.n; i++) {
+		uint32_t parent = b->f->nvtx.parent[i];
+		struct projection v = {.range = i};
 		size_t first = 0;
 
-		if (p[i].start_ns > p[i].end_ns || p[i].depth >= MAX_DEPTH)
+		if (parent != NSX_NONE)
+			p->depth[i] = (uint8_t)NSX_MIN(p->depth[parent] + 1,
+						       MAX_DEPTH);
+		if (p->reach[i].first == NSX_NONE || p->depth[i] == MAX_DEPTH)
 			continue;
-		has[p[i].depth] = true;
-		if (is_wanted(b->tl, &first, p[i].start_ns, p[i].end_ns))
-			p[kept++] = p[i];
+		v.depth = p->depth[i];
+		v.start_ns = nsx_op_start(o, p->reach[i].first);
+		v.end_ns = nsx_op_end(o, p->reach[i].last);
+		p->has[v.depth] = true;
+		if (!is_wanted(b->tl, &first, v.start_ns, v.end_ns))
+			continue;
+		if (nsx_grow(&p->v, &p->cap, p->n + 1, sizeof(*p->v),
+			     "NVTX ranges", err))
+			return err->rc;
+		p->v[p->n++] = v;
 	}
-	qsort(p, kept, sizeof(*p), cmp_projections);
-	return kept;
+	if (p->n)
+		qsort(p->v, p->n, sizeof(*p->v), cmp_projections);
+	return 0;
 }
 
 static int fill_projected(struct build *b, uint32_t device,
-			  struct projection *p, struct nsx_err *err)
+			  struct projections *p, struct nsx_err *err)
 {
-	bool has[MAX_DEPTH] = {false};
-	size_t n = project(b, device, p, has), lane[MAX_DEPTH] = {0};
+	size_t lane[MAX_DEPTH] = {0};
 
+	if (project(b, device, p, err))
+		return err->rc;
 	for (unsigned k = 0; k < MAX_DEPTH; k++)
-		if (has[k] && add_lane(b, device, k ? "" : "NVTX"))
+		if (p->has[k] && add_lane(b, device, k ? "" : "NVTX"))
 			lane[k] = b->tl->nlanes;
-	for (size_t i = 0; i < n; i++) {
-		unsigned k = p[i].depth;
+	for (size_t i = 0; i < p->n; i++) {
+		const struct projection *v = &p->v[i];
 		uint32_t name;
 		nsx_str range;
 
-		if (!lane[k])
+		if (!lane[v->depth])
 			continue;
-		range = b->t->nvtx.name[p[i].range];
+		range = b->t->nvtx.name[v->range];
 		if (name_index(b, &b->ranges[range], nsx_text(b->t, range),
 			       NSX_EV_RANGE, &name, err))
 			return err->rc;
-		add_event(b->tl, &b->tl->lanes[lane[k] - 1], p[i].start_ns,
-			  p[i].end_ns, name);
+		add_event(b->tl, &b->tl->lanes[lane[v->depth] - 1],
+			  v->start_ns, v->end_ns, name);
 	}
 	return nsx_stopped(err);
 }
@@ -378,16 +413,15 @@ static int fill_thread(struct build *b, uint32_t thread, struct nsx_err *err)
 	for (size_t i = th->calls_at; l && i < (size_t)th->calls_at + th->ncalls; i++) {
 		int64_t start = nsx_call_start(&t->calls, i);
 		int64_t end = nsx_call_end(&t->calls, i);
+		nsx_str raw = nsx_call_name(&t->calls, i);
 		uint32_t name;
 
 		if (t->calls.flags[i] & NSX_CALL_NESTED ||
 		    !is_wanted(b->tl, &cursor, start, end))
 			continue;
-		if (name_index(b, &b->calls[t->calls.name[i]],
-			       b->calls[t->calls.name[i]] ? NULL :
-			       nsx_text_api(b->tl->arena, nsx_text(
-				       t, t->calls.name[i])), call_class(b, i),
-			       &name, err))
+		if (name_index(b, &b->calls[raw], b->calls[raw] ? NULL :
+			       nsx_text_api(b->tl->arena, nsx_text(t, raw)),
+			       call_class(b, i), &name, err))
 			return err->rc;
 		add_event(b->tl, l, start, end, name);
 	}
@@ -553,29 +587,45 @@ static int find_places(struct build *b, struct nsx_err *err)
 	return 0;
 }
 
-static int fill_lanes(struct build *b, struct nsx_arena *scratch,
-		      struct nsx_err *err)
+static int fill_devices(struct build *b, struct projections *p,
+			struct nsx_arena *scratch, struct nsx_err *err)
 {
 	const struct nsx_trace *t = b->t;
-	size_t bound = nsx_strings_bound(t->strings), n;
 	struct busy_stream *v = nsx_arena_try_array(
 		scratch, t->nstreams, sizeof(*v), "streams", err);
 	uint32_t *lane_of = nsx_arena_try_array(scratch, t->nstreams, 4,
 						"streams", err);
-	struct projection *p = nsx_arena_try_array(
-		scratch, t->nvtx.n, sizeof(*p), "NVTX ranges", err);
+	size_t n;
 
-	b->kernels = nsx_arena_try_array(scratch, bound, 4, "names", err);
-	b->ranges = nsx_arena_try_array(scratch, bound, 4, "names", err);
-	b->calls = nsx_arena_try_array(scratch, bound, 4, "names", err);
-	if (!v || !lane_of || !p || !b->kernels || !b->ranges || !b->calls)
+	p->reach = nsx_arena_try_array(scratch, t->nvtx.n, sizeof(*p->reach),
+				       "NVTX ranges", err);
+	p->depth = nsx_arena_try_array(scratch, t->nvtx.n, 1, "NVTX ranges",
+				       err);
+	if (!v || !lane_of || !p->reach || !p->depth)
 		return err->rc;
 	n = pick_streams(b, v);
 	for (uint32_t d = 0; d < t->ndevices; d++)
 		if (fill_projected(b, d, p, err) ||
 		    fill_streams(b, d, v, n, lane_of, err))
 			return err->rc;
-	return fill_threads(b, err);
+	return 0;
+}
+
+static int fill_lanes(struct build *b, struct nsx_arena *scratch,
+		      struct nsx_err *err)
+{
+	size_t bound = nsx_strings_bound(b->t->strings);
+	struct projections p = {0};
+	int rc;
+
+	b->kernels = nsx_arena_try_array(scratch, bound, 4, "names", err);
+	b->ranges = nsx_arena_try_array(scratch, bound, 4, "names", err);
+	b->calls = nsx_arena_try_array(scratch, bound, 4, "names", err);
+	if (!b->kernels || !b->ranges || !b->calls)
+		return err->rc;
+	rc = fill_devices(b, &p, scratch, err);
+	free(p.v);
+	return rc ? rc : fill_threads(b, err);
 }
 
 int nsx_timeline_build(const struct nsx_report *r, size_t max_events,
