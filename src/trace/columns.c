@@ -135,36 +135,35 @@ static void merge_runs(uint32_t **from, uint32_t **to, uint32_t *ends,
 	}
 }
 
-/* In place, following cycles with a bit per row would jump about in memory;
- * one column-sized copy reads at random but writes in order.
+/* In place, following cycles with a bit per row would jump about in memory; a
+ * copy reads at random but writes in order.  Four bytes of a value at a time, so
+ * that it takes no more memory than the merging did.
  */
 static int permute(struct nsx_colset *c, const uint32_t *order,
 		   struct nsx_err *err)
 {
-	uint64_t *tmp = nsx_try_alloc(c->n, sizeof(*tmp), "a sorted column",
-				      err);
+	char *tmp = nsx_try_alloc(c->n, 4, "a sorted column", err);
 
 	if (!tmp)
 		return err->rc;
-	for (unsigned k = 0; k < c->ncols; k++) {
-		void *col = *c->cols[k].at;
-
-#define GATHER(type)                                                          \
+#define GATHER(bytes)                                                         \
 	do {                                                                  \
-		type *to = (type *)tmp;                                       \
-		const type *from = col;                                       \
 		for (size_t i = 0; i < c->n; i++)                             \
-			to[i] = from[order[i]];                               \
+			memcpy(tmp + i * (bytes), at + order[i] * size, bytes);   \
+		for (size_t i = 0; i < c->n; i++)                             \
+			memcpy(at + i * size, tmp + i * (bytes), bytes);          \
 	} while (0)
-		if (c->cols[k].size == 8)
-			GATHER(uint64_t);
-		else if (c->cols[k].size == 4)
-			GATHER(uint32_t);
+	for (unsigned k = 0; k < c->ncols; k++) {
+		size_t size = c->cols[k].size;
+		char *at = *c->cols[k].at, *end = at + size;
+
+		if (size == 1)
+			GATHER(1);
 		else
-			GATHER(uint8_t);
-#undef GATHER
-		memcpy(col, tmp, c->n * c->cols[k].size);
+			for (; at < end; at += 4)
+				GATHER(4);
 	}
+#undef GATHER
 	free(tmp);
 	return 0;
 }
