@@ -1,11 +1,13 @@
 /* detect.c - runs the detectors. */
 #include <stdlib.h>
 #include <string.h>
+#include "base/par.h"
 #include "base/stat.h"
 #include "detect/detect.h"
 
 enum when {
 	NSX_GPU_WINDOW,	 /* a window of GPU work is judged                   */
+	NSX_GPU_WINDOW_NEXT, /* ..., after the one above, which it sees      */
 	NSX_NO_GPU_WORK, /* there is none in the trace                       */
 	NSX_ALWAYS,
 };
@@ -33,21 +35,53 @@ static bool sees_pytorch(const struct nsx_trace *t)
 	return false;
 }
 
+struct search {
+	const struct nsx_detect *d;
+	struct nsx_findings found[ARRAY_LEN(detectors)]; /* by each          */
+};
+
+static bool applies(const struct nsx_detect *d, enum when when)
+{
+	if (when == NSX_NO_GPU_WORK)
+		return !d->trace->ops.n;
+	return when == NSX_ALWAYS || d->w.start_ns < d->w.end_ns;
+}
+
+/* A detector and those that see what it found, on a list of their own. */
+static int run_detector(void *ctx, size_t i, struct nsx_err *err)
+{
+	struct search *s = ctx;
+	struct nsx_detect d = *s->d;
+	size_t k = i;
+	int rc = 0;
+
+	d.found = &s->found[i];
+	if (detectors[i].when == NSX_GPU_WINDOW_NEXT)
+		return 0;
+	do {
+		d.scratch = nsx_arena_new();
+		if (applies(&d, detectors[k].when))
+			rc = detectors[k].run(&d, err);
+		nsx_arena_free(d.scratch);
+		k++;
+	} while (!rc && k < ARRAY_LEN(detectors) &&
+		 detectors[k].when == NSX_GPU_WINDOW_NEXT);
+	return rc;
+}
+
 int nsx_detect(struct nsx_detect *d, struct nsx_err *err)
 {
-	int rc = 0;
+	struct search s = {.d = d};
+	int rc;
 
 	d->w = nsx_judged(d->facts);
 	d->is_pytorch = sees_pytorch(d->trace);
-	for (size_t i = 0; !rc && i < ARRAY_LEN(detectors); i++) {
-		if ((detectors[i].when == NSX_GPU_WINDOW &&
-		     d->w.start_ns >= d->w.end_ns) ||
-		    (detectors[i].when == NSX_NO_GPU_WORK && d->trace->ops.n))
-			continue;
-		d->scratch = nsx_arena_new();
-		rc = detectors[i].run(d, err);
-		nsx_arena_free(d->scratch);
-	}
+	for (size_t i = 0; i < ARRAY_LEN(detectors); i++)
+		s.found[i].arena = nsx_arena_new();
+	rc = nsx_par(d->opts->threads, ARRAY_LEN(detectors), run_detector, &s,
+		     err);
+	for (size_t i = 0; i < ARRAY_LEN(detectors); i++)
+		nsx_findings_take(d->found, &s.found[i]);
 	return rc;
 }
 

@@ -81,6 +81,19 @@ const char *nsx_tell_name(struct nsx_findings *l, const char *name)
 	return nsx_text_name(l->arena, name);
 }
 
+void nsx_findings_take(struct nsx_findings *l, struct nsx_findings *from)
+{
+	nsx_grow_or_die(&l->v, &l->cap, l->n + from->n, sizeof(*l->v));
+	nsx_grow_or_die(&l->fine, &l->cap_fine, l->nfine + from->nfine,
+			sizeof(*l->fine));
+	for (size_t i = 0; i < from->n; i++)
+		l->v[l->n++] = from->v[i];
+	for (size_t i = 0; i < from->nfine; i++)
+		l->fine[l->nfine++] = from->fine[i];
+	nsx_arena_adopt(l->arena, from->arena);
+	nsx_findings_done(from);
+}
+
 void nsx_findings_done(struct nsx_findings *l)
 {
 	free(l->v);

@@ -119,6 +119,8 @@ const char *nsx_tell(struct nsx_findings *l, const char *fmt, ...)
 	NSX_PRINTF(2, 3);
 const char *nsx_tell_bytes(struct nsx_findings *l, int64_t bytes);
 const char *nsx_tell_name(struct nsx_findings *l, const char *name);
+/* What another list holds goes to the end of this one; that is gone. */
+void nsx_findings_take(struct nsx_findings *l, struct nsx_findings *from);
 void nsx_findings_done(struct nsx_findings *l); /* all but the arena */
 
 static inline const char *nsx_finding_name(const struct nsx_finding *f)
