@@ -113,7 +113,7 @@ static void note_used(const struct nsx_trace *t, uint8_t *used)
 	for (uint32_t i = 0; i < t->nshapes; i++)
 		used[t->shape[i].name] = 1;
 	for (size_t i = 0; i < t->calls.n; i++)
-		used[t->calls.name[i]] = 1;
+		used[nsx_call_name(&t->calls, i)] = 1;
 	for (size_t i = 0; i < t->nvtx.n; i++)
 		used[t->nvtx.name[i]] = 1;
 	for (size_t i = 0; i < t->nosrt_sums; i++)

@@ -131,7 +131,7 @@ static int thread_at(struct nsx_answer *a, uint32_t thread, int64_t at,
 	if (call != NSX_NONE)
 		return add_at(table, where,
 			      nsx_text_api(a->out->arena,
-					   nsx_text(t, t->calls.name[call])),
+					   nsx_call_text(t, call)),
 			      nsx_call_start(&t->calls, call),
 			      nsx_call_ns(&t->calls, call), err);
 	nsx_md_bullet(a->out, "%s is in no CUDA call", where);
@@ -451,13 +451,13 @@ static size_t offer_longest(const struct nsx_answer *a,
 	size_t first = nsx_idle_from(idle, w->start_ns) / NSX_IDLE_BLOCK, all = 0;
 
 	for (size_t k = first; k * NSX_IDLE_BLOCK < idle->n &&
-	     idle->start_ns[k * NSX_IDLE_BLOCK] < w->end_ns; k++) {
+	     nsx_idle_start(idle, k * NSX_IDLE_BLOCK) < w->end_ns; k++) {
 		const struct nsx_block_gaps *b = &c->device[device].gaps[k];
 		size_t next = (k + 1) * NSX_IDLE_BLOCK, at = b->longest;
 		struct found_gap g = {.device = device};
 
 		if (k == first || next >= idle->n ||
-		    idle->start_ns[next] >= w->end_ns) {
+		    nsx_idle_start(idle, next) >= w->end_ns) {
 			all += offer_block(a, device, k, gaps);
 		} else if (b->n && nsx_next_gap(idle, &at, &g.gap)) {
 			all += b->n;
@@ -544,7 +544,7 @@ static void tell_next_op(struct nsx_answer *a, const struct nsx_gap *gap)
 	nsx_md_bullet(
 		a->out, "that was launched by %s of thread %lld, from %s to %s",
 		nsx_md_name(a->out, nsx_text_api(a->out->arena,
-						 nsx_text(t, t->calls.name[call]))),
+						 nsx_call_text(t, call))),
 		(long long)t->thread[nsx_call_thread(t, call)].tid,
 		nsx_answer_at(a, nsx_call_start(&t->calls, call)),
 		nsx_answer_at(a, nsx_call_end(&t->calls, call)));

@@ -80,7 +80,7 @@ static struct nsx_group_key launcher_key(const struct nsx_trace *t, size_t op)
 	return call == NSX_NONE ?
 		       (struct nsx_group_key){0, 0} :
 		       (struct nsx_group_key){1 + nsx_call_thread(t, call),
-					      t->calls.name[call]};
+					      nsx_call_name(&t->calls, call)};
 }
 
 static struct nsx_group_key work_key(const struct nsx_trace *t, size_t op,
@@ -284,11 +284,11 @@ void nsx_census_idle(const struct nsx_census *c, const struct nsx_facts *f,
 
 		for (size_t i = nsx_idle_from(idle, w->start_ns) /
 				NSX_IDLE_BLOCK * NSX_IDLE_BLOCK;
-		     i < idle->n && idle->start_ns[i] < w->end_ns;
+		     i < idle->n && nsx_idle_start(idle, i) < w->end_ns;
 		     i += NSX_IDLE_BLOCK) {
 			size_t end = NSX_MIN(i + NSX_IDLE_BLOCK, idle->n);
 
-			if (idle->start_ns[i] >= w->start_ns &&
+			if (nsx_idle_start(idle, i) >= w->start_ns &&
 			    nsx_idle_at(idle, end - 1).end_ns <= w->end_ns)
 				add_block(&c->device[d].idle,
 					  i / NSX_IDLE_BLOCK, by_cause);
@@ -315,7 +315,7 @@ static int count_calls(struct builder *b, uint32_t thread, struct nsx_err *err)
 			continue;
 		if (nsx_group_near(&c->calls, &b->calls,
 				   (uint64_t)thread << 1 | waits,
-				   calls->name[i], &k, err) ||
+				   nsx_call_name(calls, i), &k, err) ||
 		    nsx_grow(&c->call, &b->calls_cap, c->calls.n,
 			     sizeof(*c->call), "sums", err))
 			return err->rc;

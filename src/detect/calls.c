@@ -123,11 +123,11 @@ static enum kind kind_of(struct calls *c, size_t call)
 	const struct nsx_trace *t = c->d->trace;
 	uint32_t op = t->calls.op[call];
 
-	if (c->does[t->calls.name[call]] == ALLOCATES)
+	if (c->does[nsx_call_name(&t->calls, call)] == ALLOCATES)
 		return ALLOCATE;
-	if (c->does[t->calls.name[call]] == QUERIES)
+	if (c->does[nsx_call_name(&t->calls, call)] == QUERIES)
 		return POLL;
-	if (c->does[t->calls.name[call]] == CALLS_BACK)
+	if (c->does[nsx_call_name(&t->calls, call)] == CALLS_BACK)
 		return HOST_FUNC;
 	switch (t->calls.cls[call]) {
 	case NSX_CALL_SYNC:
@@ -192,7 +192,7 @@ static int add_call(struct calls *c, size_t call, uint32_t range,
 		    uint32_t *last_wait, struct nsx_err *err)
 {
 	const struct nsx_trace *t = c->d->trace;
-	nsx_str raw = t->calls.name[call];
+	nsx_str raw = nsx_call_name(&t->calls, call);
 	int64_t ns = nsx_call_ns(&t->calls, call);
 	enum kind kind;
 	uint32_t g;

@@ -258,7 +258,7 @@ static void tell_wait(struct copies *c, const struct group *g,
 			    "for what it does with them", direction(DTOH),
 			    call == NSX_NONE ? "" : " in ",
 			    call == NSX_NONE ? "" :
-			    nsx_api_base(nsx_text(t, t->calls.name[call]), buf,
+			    nsx_api_base(nsx_call_text(t, call), buf,
 					 sizeof(buf)));
 	f->evidence[0] = nsx_tell(l, "%s; most of what is won is not theirs",
 				  f->evidence[0]);

@@ -64,7 +64,7 @@ static int sum_calls(const struct nsx_detect *d, struct sums *s,
 	for (size_t i = 0; i < c->n; i++)
 		if (!(c->flags[i] & NSX_CALL_NESTED) &&
 		    c->cls[i] != NSX_CALL_SYNC &&
-		    add(s, c->name[i], 1, nsx_call_ns(c, i), err))
+		    add(s, nsx_call_name(c, i), 1, nsx_call_ns(c, i), err))
 			return err->rc;
 	return 0;
 }

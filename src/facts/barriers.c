@@ -104,7 +104,7 @@ static int keep_span(struct nsx_spans *list, size_t *cap, int64_t start_ns,
 static int kind_of_call(const struct work *w, size_t call)
 {
 	const struct nsx_calls *c = &w->t->calls;
-	const char *name = nsx_text(w->t, c->name[call]);
+	const char *name = nsx_call_text(w->t, call);
 
 	switch (c->cls[call]) {
 	case NSX_CALL_SYNC:
@@ -143,7 +143,7 @@ static int add_calls(struct work *w, uint32_t thread, struct nsx_err *err)
 		until = span.end_ns;
 		add_piece(w, &s, span.start_ns, span.end_ns);
 		if (add_event(w, thread, (enum nsx_barrier_kind)kind,
-			      c->name[i], span, &s, err) ||
+			      nsx_call_name(c, i), span, &s, err) ||
 		    keep_span(&w->api, &w->cap_api, span.start_ns, span.end_ns,
 			      err))
 			return err->rc;

@@ -116,8 +116,9 @@ struct nsx_idle_piece {
 struct nsx_idle { /* one device: pieces in order of time, packed */
 	const struct nsx_trace *trace;
 	size_t n;
-	int64_t *start_ns; /* ends follow: of the next piece, or of the gap  */
-	uint32_t *op;
+	struct nsx_packed start; /* nsx_idle_start; ends follow: of the next
+				    piece, or of the gap                     */
+	struct nsx_packed op;	 /* that ends the gap; NSX_NONE              */
 	uint32_t *about; /* by cause a call, a text, or the op waited for    */
 	struct nsx_idle_tag {
 		uint8_t cause : 4, wait : 3, first : 1;
@@ -336,6 +337,10 @@ bool nsx_next_gap(const struct nsx_idle *idle, size_t *at,
  * begin with in nsx_next_gap.
  */
 size_t nsx_idle_from(const struct nsx_idle *idle, int64_t at_ns);
+static inline int64_t nsx_idle_start(const struct nsx_idle *idle, size_t i)
+{
+	return nsx_unpack(&idle->start, i);
+}
 struct nsx_idle_piece nsx_idle_at(const struct nsx_idle *idle, size_t i);
 
 /* Idle time of the device, all of it or in [start, end). O(log n). */

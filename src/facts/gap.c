@@ -17,23 +17,31 @@
 
 enum { NEAR_NS = 5000 };
 
+static uint32_t op_of(const struct nsx_idle *x, size_t i)
+{
+	return (uint32_t)nsx_unpack(&x->op, i);
+}
+
 /* Where a piece ends: where the next of its gap begins, or the op that ends the
  * gap.
  */
 static int64_t end_of(const struct nsx_idle *x, size_t i)
 {
+	uint32_t op;
+
 	if (i + 1 < x->n && !x->tag[i + 1].first)
-		return x->start_ns[i + 1];
-	return x->op[i] == NSX_NONE ? x->trace->window.end_ns
-				    : nsx_op_start(&x->trace->ops, x->op[i]);
+		return nsx_idle_start(x, i + 1);
+	op = op_of(x, i);
+	return op == NSX_NONE ? x->trace->window.end_ns :
+				nsx_op_start(&x->trace->ops, op);
 }
 
 struct nsx_idle_piece nsx_idle_at(const struct nsx_idle *x, size_t i)
 {
 	const struct nsx_trace *t = x->trace;
-	uint32_t op = x->op[i], about = x->about[i];
+	uint32_t op = op_of(x, i), about = x->about[i];
 	struct nsx_idle_piece p = {
-		x->start_ns[i], end_of(x, i), op, NSX_NONE, 0,
+		nsx_idle_start(x, i), end_of(x, i), op, NSX_NONE, 0,
 		x->tag[i].cause, x->tag[i].wait, x->tag[i].first};
 
 	switch (p.cause) {
@@ -52,7 +60,7 @@ struct nsx_idle_piece nsx_idle_at(const struct nsx_idle *x, size_t i)
 		p.call = op == NSX_NONE ? NSX_NONE : t->ops.call[op];
 		break;
 	default:
-		p.detail = t->calls.name[about];
+		p.detail = nsx_call_name(&t->calls, about);
 		p.call = about;
 	}
 	return p;
@@ -68,8 +76,9 @@ bool nsx_next_gap(const struct nsx_idle *x, size_t *at, struct nsx_gap *ret)
 		n++;
 	*at += n;
 	*ret = (struct nsx_gap){
-		.start_ns = x->start_ns[first], .end_ns = end_of(x, *at - 1),
-		.idle = x, .at = first, .npieces = n, .op = x->op[first],
+		.start_ns = nsx_idle_start(x, first),
+		.end_ns = end_of(x, *at - 1),
+		.idle = x, .at = first, .npieces = n, .op = op_of(x, first),
 		.wait = x->tag[first].wait,
 		.is_edge = x->tag[first].cause == NSX_CAUSE_EDGE};
 	return true;
@@ -89,7 +98,7 @@ int nsx_idle_sum(struct nsx_idle *x, struct nsx_arena *a, struct nsx_err *err)
 	for (size_t i = 0; i < x->n; i++) {
 		if (i % SUM_STEP == 0)
 			x->before_ns[i / SUM_STEP] = ns;
-		ns += end_of(x, i) - x->start_ns[i];
+		ns += end_of(x, i) - nsx_idle_start(x, i);
 	}
 	if (x->n % SUM_STEP == 0)
 		x->before_ns[x->n / SUM_STEP] = ns;
@@ -101,7 +110,7 @@ static size_t piece_from(const struct nsx_idle *x, int64_t at_ns)
 {
 	size_t lo = 0, hi = x->n;
 
-	NSX_BISECT(lo, hi, mid, x->start_ns[mid] < at_ns);
+	NSX_BISECT(lo, hi, mid, nsx_idle_start(x, mid) < at_ns);
 	return lo;
 }
 
@@ -124,7 +133,7 @@ static int64_t idle_before(const struct nsx_idle *x, int64_t at_ns)
 
 	ns = x->before_ns[lo / SUM_STEP];
 	for (size_t i = lo / SUM_STEP * SUM_STEP; i < lo; i++)
-		ns += NSX_MIN(end_of(x, i), at_ns) - x->start_ns[i];
+		ns += NSX_MIN(end_of(x, i), at_ns) - nsx_idle_start(x, i);
 	return ns;
 }
 

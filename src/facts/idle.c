@@ -8,6 +8,7 @@
  * rows: gaps come in order of time, so the parts of one thread do too. The
  * sweep runs twice, first to count, for there may be as many pieces as ops.
  */
+#include <stdlib.h>
 #include <string.h>
 #include "facts/streamwait.h"
 #include "trace/nvtx_walk.h"
@@ -22,12 +23,14 @@ struct cursor { /* into the rows of a thread */
 };
 
 struct sweep { /* over one device */
-	const struct nsx_facts *f;
+	struct nsx_facts *f;
 	const struct nsx_trace *t;
 	const struct nsx_stream_waits *waits; /* NULL: none to follow       */
 	struct cursor *cursors; /* by thread                                */
 	uint32_t number;
 	struct nsx_idle *fill; /* NULL: count only                          */
+	int64_t *start_ns; /* of its pieces, and the ops that end their gaps */
+	uint32_t *ops;
 	size_t n;
 	uint32_t op; /* that ends the gap                                   */
 	bool begins; /* the next piece is the first of its gap              */
@@ -42,8 +45,8 @@ static void emit(struct sweep *s, int64_t start_ns, int64_t end_ns,
 	if (start_ns >= end_ns)
 		return;
 	if (x) {
-		x->start_ns[s->n] = start_ns;
-		x->op[s->n] = s->op;
+		s->start_ns[s->n] = start_ns;
+		s->ops[s->n] = s->op;
 		x->about[s->n] = about;
 		x->tag[s->n] = (struct nsx_idle_tag){
 			.cause = 15 & (unsigned)cause, .first = s->begins};
@@ -79,7 +82,7 @@ static uint32_t range_over(struct sweep *s, uint32_t thread, int64_t start_ns,
 	       x->kind[c->nvtx] == NSX_NVTX_STACK &&
 	       nsx_range_start(x, c->nvtx) <= start_ns;
 	     c->nvtx++)
-		if (!s->t->domain[x->domain[c->nvtx]].is_library)
+		if (!s->t->domain[nsx_range_domain(x, c->nvtx)].is_library)
 			c->open = c->nvtx;
 	while (c->open != NSX_NONE && !nsx_nvtx_is_open(x, c->open, start_ns))
 		c->open = around[c->open];
@@ -294,17 +297,44 @@ struct job {
 	uint32_t ntasks;
 };
 
-static int alloc_pieces(struct nsx_idle *x, size_t n, struct nsx_arena *a,
+static const char pieces[] = "idle pieces";
+
+static int alloc_pieces(struct sweep *s, struct nsx_idle *x, struct nsx_arena *a,
 			struct nsx_err *err)
 {
-	static const char what[] = "idle pieces";
+	x->n = s->n;
+	s->start_ns = nsx_try_alloc(x->n, sizeof(*s->start_ns), pieces, err);
+	s->ops = nsx_try_alloc(x->n, sizeof(*s->ops), pieces, err);
+	x->about = nsx_arena_try_array(a, x->n, sizeof(*x->about), pieces, err);
+	x->tag = nsx_arena_try_array(a, x->n, sizeof(*x->tag), pieces, err);
+	return s->start_ns && s->ops && x->about && x->tag ? 0 : err->rc;
+}
 
-	x->n = n;
-	x->start_ns = nsx_arena_try_array(a, n, sizeof(*x->start_ns), what, err);
-	x->op = nsx_arena_try_array(a, n, sizeof(*x->op), what, err);
-	x->about = nsx_arena_try_array(a, n, sizeof(*x->about), what, err);
-	x->tag = nsx_arena_try_array(a, n, sizeof(*x->tag), what, err);
-	return x->start_ns && x->op && x->about && x->tag ? 0 : err->rc;
+/* Once to count the pieces, once to fill them in. */
+static int fill_device(struct sweep *s, uint32_t device, struct nsx_err *err)
+{
+	struct nsx_idle *x = &s->f->idle[device];
+	struct nsx_arena *a = s->f->device_arena[device];
+	int rc;
+
+	s->fill = NULL;
+	s->n = 0;
+	s->number++;
+	sweep_device(s, device);
+	x->trace = s->t;
+	rc = alloc_pieces(s, x, a, err);
+	if (!rc) {
+		s->fill = x;
+		s->n = 0;
+		s->number++;
+		sweep_device(s, device);
+		rc = nsx_pack_i64(a, s->start_ns, x->n, pieces, &x->start, err);
+	}
+	if (!rc)
+		rc = nsx_pack_u32(a, s->ops, x->n, pieces, &x->op, err);
+	free(s->start_ns);
+	free(s->ops);
+	return rc;
 }
 
 /* Devices task, task + ntasks, ... with one set of cursors. */
@@ -323,18 +353,9 @@ static int sweep_some(void *ctx, size_t task, struct nsx_err *err)
 	     d += job->ntasks) {
 		struct nsx_idle *idle = &job->f->idle[d];
 
-		s.fill = NULL;
-		s.n = 0;
-		s.number++;
-		sweep_device(&s, d);
-		idle->trace = job->t;
-		rc = alloc_pieces(idle, s.n, job->f->device_arena[d], err);
+		rc = fill_device(&s, d, err);
 		if (rc)
 			break;
-		s.fill = idle;
-		s.n = 0;
-		s.number++;
-		sweep_device(&s, d);
 		charge_barriers(job->f, job->t, idle);
 		rc = nsx_idle_sum(idle, job->f->device_arena[d], err);
 		if (!rc)

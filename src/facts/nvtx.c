@@ -21,7 +21,7 @@ static size_t order_by_domain(const struct nsx_trace *t, uint32_t *at,
 	uint32_t sum = 0;
 
 	for (size_t i = 0; i < x->n; i++)
-		at[x->domain[i]] += x->kind[i] == NSX_NVTX_STACK;
+		at[nsx_range_domain(x, i)] += x->kind[i] == NSX_NVTX_STACK;
 	for (uint32_t d = 0; d < t->ndomains; d++) {
 		uint32_t n = at[d];
 
@@ -30,7 +30,7 @@ static size_t order_by_domain(const struct nsx_trace *t, uint32_t *at,
 	}
 	for (uint32_t i = 0; i < x->n; i++)
 		if (x->kind[i] == NSX_NVTX_STACK)
-			order[at[x->domain[i]]++] = i;
+			order[at[nsx_range_domain(x, i)]++] = i;
 	return sum;
 }
 
@@ -49,7 +49,7 @@ static void sweep_stacks(const struct nsx_trace *t, const uint32_t *order,
 		uint32_t i = order[k], before = k ? order[k - 1] : i;
 		struct latest *l = &latest[x->name[i]];
 
-		if (!k || x->domain[i] != x->domain[before] ||
+		if (!k || nsx_range_domain(x, i) != nsx_range_domain(x, before) ||
 		    nsx_nvtx_thread(t, i) != nsx_nvtx_thread(t, before)) {
 			stack++;
 			top = NSX_NONE;

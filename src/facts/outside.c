@@ -26,7 +26,7 @@ static bool next_range(const struct nsx_trace *t, size_t *at, size_t first,
 	while (*at < first + x->n) {
 		size_t i = (*at)++ - first;
 
-		if (x->kind[i] != NSX_NVTX_STACK || !is_mpi(t, x->domain[i]))
+		if (x->kind[i] != NSX_NVTX_STACK || !is_mpi(t, nsx_range_domain(x, i)))
 			continue;
 		*ret = (struct nsx_outside){nsx_nvtx_thread(t, i), x->name[i],
 					    NSX_NONE, true,

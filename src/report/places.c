@@ -95,12 +95,12 @@ static int add_named(struct places *p, const struct nsx_change *c,
 	if (!named)
 		return err->rc;
 	for (size_t i = 0; calls && i < t->calls.n; i++) {
-		uint8_t *is = &named[t->calls.name[i]];
+		uint8_t *is = &named[nsx_call_name(&t->calls, i)];
 
 		if (*is == UNSEEN)
-			*is = strcmp(nsx_api_base(nsx_text(
-				t, t->calls.name[i]), buf, sizeof(buf)),
-				c->name) ? IS_NOT : IS;
+			*is = strcmp(nsx_api_base(nsx_call_text(t, i), buf,
+						  sizeof(buf)),
+				     c->name) ? IS_NOT : IS;
 		if (*is == IS)
 			add_call(p, i, c->verb);
 	}

@@ -237,7 +237,7 @@ static int guess_nccl(struct nsx_loader *l, struct nsx_err *err)
 		return err->rc;
 	for (size_t i = 0; i < t->nvtx.n; i++)
 		if (strncmp(nsx_text(t, t->nvtx.name[i]), "nccl", 4))
-			other[t->nvtx.domain[i]] = 1;
+			other[nsx_range_domain(&t->nvtx, i)] = 1;
 	for (uint32_t i = 0; i < t->ndomains; i++)
 		if (!t->domain[i].name && t->domain[i].domain_id && !other[i])
 			t->domain[i].is_nccl = t->domain[i].is_library = true;

@@ -76,6 +76,14 @@ static int pack_columns(struct nsx_loader *l, struct nsx_err *err)
 			 l->call_set.what, &t->calls.corr, err))
 		return err->rc;
 	nsx_arena_drop(t->arena, l->calls.corr);
+	if (nsx_pack_u32(t->arena, l->calls.name, l->call_set.n,
+			 l->call_set.what, &t->calls.name, err))
+		return err->rc;
+	nsx_arena_drop(t->arena, l->calls.name);
+	if (nsx_pack_u32(t->arena, l->nvtx.domain, l->nvtx_set.n,
+			 l->nvtx_set.what, &t->nvtx.domain, err))
+		return err->rc;
+	nsx_arena_drop(t->arena, l->nvtx.domain);
 	if (nsx_pack_i64(t->arena, l->library.comm, l->library_set.n,
 			 l->library_set.what, &t->library.comm, err) ||
 	    nsx_pack_i64(t->arena, l->library.bytes, l->library_set.n,
@@ -103,11 +111,11 @@ static int publish(struct nsx_loader *l, struct nsx_err *err)
 				  o->call,     o->stream,    o->detail,
 				  o->kind,     o->cls,	     o->flags};
 	t->calls = (struct nsx_calls){
-	    l->call_set.n, t->calls.start, t->calls.length, c->name,
+	    l->call_set.n, t->calls.start, t->calls.length, t->calls.name,
 	    t->calls.corr, c->op,	   c->cls,	    c->flags};
 	t->nvtx = (struct nsx_nvtx){
 	    l->nvtx_set.n, t->nvtx.start, t->nvtx.length, x->name,
-	    x->domain,	   x->kind,	  x->flags};
+	    t->nvtx.domain, x->kind,	  x->flags};
 	t->library.n = l->library_set.n;
 	t->library.thread = l->library.thread;
 	t->library.name = l->library.name;

@@ -36,7 +36,7 @@ uint32_t nsx_nvtx_walk_to(struct nsx_nvtx_walk *w, int64_t at)
 	     w->next++) {
 		uint32_t i = w->next;
 
-		if (!(w->t->domain[x->domain[i]].is_library ? w->library :
+		if (!(w->t->domain[nsx_range_domain(x, i)].is_library ? w->library :
 							      w->user))
 			continue;
 		drop_closed(w, nsx_range_start(x, i));

@@ -143,7 +143,7 @@ enum {
 struct nsx_calls {
 	size_t n;
 	struct nsx_packed start, length; /* of time: nsx_call_start, ...     */
-	const nsx_str *name;	/* raw, with its suffix                      */
+	struct nsx_packed name;	/* raw, with its suffix: nsx_call_name       */
 	struct nsx_packed corr; /* 0: none                                   */
 	const uint32_t *op;	/* first GPU op it caused, NSX_NONE          */
 	const uint8_t *cls, *flags;
@@ -158,7 +158,7 @@ struct nsx_nvtx {
 	size_t n;
 	struct nsx_packed start, length;  /* of time: nsx_range_start, ...    */
 	const nsx_str *name;		  /* normalised                      */
-	const uint32_t *domain;		  /* index of domains                */
+	struct nsx_packed domain;	  /* index of domains: nsx_range_domain */
 	const uint8_t *kind, *flags;
 };
 /* When a row began, how long it took, when it ended. Open ranges end with the
@@ -188,6 +188,10 @@ static inline int64_t nsx_call_end(const struct nsx_calls *c, size_t i)
 {
 	return nsx_call_start(c, i) + nsx_call_ns(c, i);
 }
+static inline nsx_str nsx_call_name(const struct nsx_calls *c, size_t i)
+{
+	return (nsx_str)nsx_unpack(&c->name, i);
+}
 static inline int64_t nsx_range_start(const struct nsx_nvtx *x, size_t i)
 {
 	return nsx_unpack(&x->start, i);
@@ -199,6 +203,10 @@ static inline int64_t nsx_range_ns(const struct nsx_nvtx *x, size_t i)
 static inline int64_t nsx_range_end(const struct nsx_nvtx *x, size_t i)
 {
 	return nsx_range_start(x, i) + nsx_range_ns(x, i);
+}
+static inline uint32_t nsx_range_domain(const struct nsx_nvtx *x, size_t i)
+{
+	return (uint32_t)nsx_unpack(&x->domain, i);
 }
 struct nsx_domain { /* (process, domain id) */
 	uint32_t process;
@@ -459,6 +467,11 @@ static inline const struct nsx_shape *nsx_op_shape(const struct nsx_trace *t,
 static inline nsx_str nsx_op_name(const struct nsx_trace *t, size_t op)
 {
 	return t->ops.kind[op] == NSX_OP_KERNEL ? nsx_op_shape(t, op)->name : 0;
+}
+
+static inline const char *nsx_call_text(const struct nsx_trace *t, size_t call)
+{
+	return nsx_text(t, nsx_call_name(&t->calls, call));
 }
 
 /* The thread of a host row follows from the threads' slices.  Rows of a block

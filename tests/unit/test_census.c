@@ -75,8 +75,11 @@ static int set_up(void **state)
 	x->t.ndevices = 1;
 	assert_int_equal(nsx_facts_unions(&x->f, &x->t, 1, &err), 0);
 	x->idle = (struct nsx_idle){.trace = &x->t, .n = x->idle.n,
-				    .start_ns = x->gap_at, .op = x->gap_op,
 				    .about = x->about, .tag = x->tag};
+	assert_int_equal(nsx_pack_i64(x->f.arena, x->gap_at, x->idle.n, "gaps",
+				      &x->idle.start, &err), 0);
+	assert_int_equal(nsx_pack_u32(x->f.arena, x->gap_op, x->idle.n, "gaps",
+				      &x->idle.op, &err), 0);
 	x->f.idle = &x->idle;
 	x->f.nvtx.op_range = x->range;
 	x->t.strings = x->f.strings = nsx_strings_new();

@@ -218,7 +218,7 @@ static int64_t launched_before(const struct launches *l, size_t *from,
 static bool is_user_range(const struct nsx_trace *t, size_t i)
 {
 	return t->nvtx.kind[i] != NSX_NVTX_MARK &&
-	       !t->domain[t->nvtx.domain[i]].is_library;
+	       !t->domain[nsx_range_domain(&t->nvtx, i)].is_library;
 }
 
 /* Two passes over ranges [from, to), all of one kind: first by full name; what

@@ -75,7 +75,7 @@ static bool list_level(struct level *l, uint32_t thread, uint32_t outside)
 	l->n = 0;
 	for (uint32_t i = th->nvtx_at; i < th->nvtx_at + th->nnvtx; i++) {
 		if (x->kind[i] != NSX_NVTX_STACK || i == outside ||
-		    t->domain[x->domain[i]].is_library ||
+		    t->domain[nsx_range_domain(x, i)].is_library ||
 		    nsx_range_start(x, i) < from_ns ||
 		    nsx_range_end(x, i) > to_ns)
 			continue;

@@ -250,7 +250,7 @@ static int fill_calls(struct build *b, const struct keyed *list, uint32_t n,
 			      read_call(b, &list[i]);
 		h = nsx_call_thread(t, c->row);
 		name = is_mpi ? m->f->meets->call[b->mpi[i]].name :
-				t->calls.name[c->row];
+				nsx_call_name(&t->calls, c->row);
 		if (api_of(b, name, by_name, &c->api, err))
 			return err->rc;
 		c->before = last[h];

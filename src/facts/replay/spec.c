@@ -369,25 +369,35 @@ static void consider(struct nearest *x, const char *name)
 		x->n++;
 }
 
-/* Each distinct string of a column once. */
-static void consider_column(struct nearest *x, const struct nsx_trace *t,
-			    const nsx_str *name, size_t n, bool is_api,
-			    struct nsx_arena *a)
+/* Each distinct API name once. */
+static void consider_calls(struct nearest *x, const struct nsx_trace *t,
+			   struct nsx_arena *a)
 {
-	uint8_t *seen = nsx_arena_get(a, nsx_strings_bound(t->strings));
+	bool *seen = nsx_arena_get(a, nsx_strings_bound(t->strings));
 	char buf[256];
 
-	for (size_t i = 0; i < n; i++) {
-		const char *text;
+	for (size_t i = 0; i < t->calls.n; i++) {
+		nsx_str name = nsx_call_name(&t->calls, i);
 
-		if (seen[name[i]]++)
-			continue;
-		seen[name[i]] = 1;
-		text = nsx_text(t, name[i]);
-		consider(x, is_api ? nsx_arena_strdup(
-					     a, nsx_api_base(text, buf,
-							     sizeof(buf))) :
-				     text);
+		if (!seen[name])
+			consider(x, nsx_arena_strdup(
+				a, nsx_api_base(nsx_text(t, name), buf,
+						sizeof(buf))));
+		seen[name] = true;
+	}
+}
+
+static void consider_ranges(struct nearest *x, const struct nsx_trace *t,
+			    struct nsx_arena *a)
+{
+	bool *seen = nsx_arena_get(a, nsx_strings_bound(t->strings));
+
+	for (size_t i = 0; i < t->nvtx.n; i++) {
+		nsx_str name = t->nvtx.name[i];
+
+		if (!seen[name])
+			consider(x, nsx_text(t, name));
+		seen[name] = true;
 	}
 }
 
@@ -410,7 +420,7 @@ static const char *find_range(const char *range, const struct nsx_trace *t,
 {
 	struct nearest x = {.asked = range};
 
-	consider_column(&x, t, t->nvtx.name, t->nvtx.n, false, a);
+	consider_ranges(&x, t, a);
 	return tell(&x, "NVTX range", a);
 }
 
@@ -454,7 +464,7 @@ const char *nsx_spec_resolve(struct nsx_spec *s, const struct nsx_trace *t,
 		return NULL;
 	switch (s->kind) {
 	case NSX_SPEC_API:
-		consider_column(&x, t, t->calls.name, t->calls.n, true, a);
+		consider_calls(&x, t, a);
 		return tell(&x, "call", a);
 	case NSX_SPEC_KERNEL:
 		for (uint32_t i = 0; i < t->nshapes; i++) {

@@ -28,7 +28,7 @@ static enum nsx_comm_op op_of(const struct nsx_trace *t, size_t range)
 		return NSX_COMM_NONE;
 	if (strncasecmp(name, "nccl", 4) && strncasecmp(name, "rccl", 4)) {
 		/* Advanced NCCL traces leave the prefix out. */
-		if (!t->domain[t->nvtx.domain[range]].is_nccl)
+		if (!t->domain[nsx_range_domain(&t->nvtx, range)].is_nccl)
 			return NSX_COMM_NONE;
 		snprintf(with_prefix, sizeof(with_prefix), "nccl%s", name);
 		name = with_prefix;

@@ -120,7 +120,7 @@ static int count_calls(struct churns *c, struct nsx_err *err)
 		return err->rc;
 	for (size_t i = 0; i < t->calls.n; i++) {
 		uint32_t p = t->thread[nsx_call_thread(t, i)].process;
-		nsx_str name = t->calls.name[i];
+		nsx_str name = nsx_call_name(&t->calls, i);
 		struct churn *x;
 
 		if (!known[name])

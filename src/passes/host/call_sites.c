@@ -90,7 +90,7 @@ static int add_calls(struct sites *x, struct nsx_err *err)
 		    (!ns && !nsx_starts_inside(t, start_ns)))
 			continue;
 		s = sum_of(x, CUDA, t->thread[thread].global_tid,
-			   t->calls.name[b->call[i]], site, err);
+			   nsx_call_name(&t->calls, b->call[i]), site, err);
 		if (!s)
 			return err->rc;
 		s->count += nsx_starts_inside(t, start_ns);

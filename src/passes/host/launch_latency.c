@@ -131,7 +131,7 @@ static void add_row(const struct nsx_trace *t, uint32_t op, uint32_t device,
 	row[DEVICE] = nsx_int(t->device[device].device_id);
 	row[PID] = nsx_int(t->process[th->process].pid);
 	row[TID] = nsx_int(th->tid);
-	row[API] = nsx_string(nsx_text(t, t->calls.name[call]));
+	row[API] = nsx_string(nsx_call_text(t, call));
 	row[CALLED] = nsx_int(nsx_call_start(&t->calls, call));
 	row[RETURNED] = nsx_int(nsx_call_end(&t->calls, call));
 	row[BEGAN] = nsx_int(nsx_op_start(&t->ops, op));

@@ -59,12 +59,12 @@ static struct launcher *launcher_of(struct work *w, size_t call,
 	uint32_t g;
 
 	if (nsx_group(&w->groups, nsx_call_thread(w->t, call),
-		      w->t->calls.name[call], &g, err) ||
+		      nsx_call_name(&w->t->calls, call), &g, err) ||
 	    nsx_grow(&w->v, &w->cap, w->groups.n, sizeof(*w->v), "launchers",
 		     err))
 		return NULL;
 	w->v[g].thread = nsx_call_thread(w->t, call);
-	w->v[g].name = w->t->calls.name[call];
+	w->v[g].name = nsx_call_name(&w->t->calls, call);
 	return &w->v[g];
 }
 

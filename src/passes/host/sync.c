@@ -29,11 +29,11 @@ static int add_call(const struct nsx_trace *t, struct totals *x, size_t i,
 {
 	uint32_t g;
 
-	if (nsx_group(&x->groups, t->calls.name[i], 0, &g, err) ||
+	if (nsx_group(&x->groups, nsx_call_name(&t->calls, i), 0, &g, err) ||
 	    nsx_grow(&x->v, &x->cap, x->groups.n, sizeof(*x->v), "sync calls",
 		     err))
 		return err->rc;
-	x->v[g].name = t->calls.name[i];
+	x->v[g].name = nsx_call_name(&t->calls, i);
 	x->v[g].n += nsx_starts_inside(t, nsx_call_start(&t->calls, i));
 	nsx_add_to(&x->v[g].ns, nsx_in_window(t, nsx_call_start(&t->calls, i),
 				    nsx_call_end(&t->calls, i)));

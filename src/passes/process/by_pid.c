@@ -262,7 +262,7 @@ static size_t group_sync(const struct nsx_pids *pids, uint32_t p,
 
 		if (t->calls.cls[i] != NSX_CALL_SYNC)
 			continue;
-		x = group_of(g, 0, t->calls.name[i], err);
+		x = group_of(g, 0, nsx_call_name(&t->calls, i), err);
 		if (!x)
 			return SIZE_MAX;
 		x->n += nsx_starts_inside(t, nsx_call_start(&t->calls, i));
