@@ -25,13 +25,10 @@ static uint32_t op_of(const struct nsx_idle *x, size_t i)
 /* Where a piece ends: where the next of its gap begins, or the op that ends the
  * gap.
  */
-static int64_t end_of(const struct nsx_idle *x, size_t i)
+static int64_t end_of(const struct nsx_idle *x, size_t i, uint32_t op)
 {
-	uint32_t op;
-
 	if (i + 1 < x->n && !x->tag[i + 1].first)
 		return nsx_idle_start(x, i + 1);
-	op = op_of(x, i);
 	return op == NSX_NONE ? x->trace->window.end_ns :
 				nsx_op_start(&x->trace->ops, op);
 }
@@ -41,7 +38,7 @@ struct nsx_idle_piece nsx_idle_at(const struct nsx_idle *x, size_t i)
 	const struct nsx_trace *t = x->trace;
 	uint32_t op = op_of(x, i), about = x->about[i];
 	struct nsx_idle_piece p = {
-		nsx_idle_start(x, i), end_of(x, i), op, NSX_NONE, 0,
+		nsx_idle_start(x, i), end_of(x, i, op), op, NSX_NONE, 0,
 		x->tag[i].cause, x->tag[i].wait, x->tag[i].first};
 
 	switch (p.cause) {
@@ -69,16 +66,18 @@ struct nsx_idle_piece nsx_idle_at(const struct nsx_idle *x, size_t i)
 bool nsx_next_gap(const struct nsx_idle *x, size_t *at, struct nsx_gap *ret)
 {
 	size_t first = *at, n = 1;
+	uint32_t op;
 
 	if (first >= x->n)
 		return false;
+	op = op_of(x, first);
 	while (first + n < x->n && !x->tag[first + n].first)
 		n++;
 	*at += n;
 	*ret = (struct nsx_gap){
 		.start_ns = nsx_idle_start(x, first),
-		.end_ns = end_of(x, *at - 1),
-		.idle = x, .at = first, .npieces = n, .op = op_of(x, first),
+		.end_ns = end_of(x, *at - 1, op),
+		.idle = x, .at = first, .npieces = n, .op = op,
 		.wait = x->tag[first].wait,
 		.is_edge = x->tag[first].cause == NSX_CAUSE_EDGE};
 	return true;
@@ -98,7 +97,7 @@ int nsx_idle_sum(struct nsx_idle *x, struct nsx_arena *a, struct nsx_err *err)
 	for (size_t i = 0; i < x->n; i++) {
 		if (i % SUM_STEP == 0)
 			x->before_ns[i / SUM_STEP] = ns;
-		ns += end_of(x, i) - nsx_idle_start(x, i);
+		ns += end_of(x, i, op_of(x, i)) - nsx_idle_start(x, i);
 	}
 	if (x->n % SUM_STEP == 0)
 		x->before_ns[x->n / SUM_STEP] = ns;
@@ -118,7 +117,7 @@ size_t nsx_idle_from(const struct nsx_idle *x, int64_t at_ns)
 {
 	size_t i = piece_from(x, at_ns);
 
-	if (i && end_of(x, i - 1) > at_ns)
+	if (i && end_of(x, i - 1, op_of(x, i - 1)) > at_ns)
 		i--;
 	while (i && i < x->n && !x->tag[i].first)
 		i--;
@@ -133,7 +132,8 @@ static int64_t idle_before(const struct nsx_idle *x, int64_t at_ns)
 
 	ns = x->before_ns[lo / SUM_STEP];
 	for (size_t i = lo / SUM_STEP * SUM_STEP; i < lo; i++)
-		ns += NSX_MIN(end_of(x, i), at_ns) - nsx_idle_start(x, i);
+		ns += NSX_MIN(end_of(x, i, op_of(x, i)), at_ns) -
+		      nsx_idle_start(x, i);
 	return ns;
 }
 
