@@ -69,6 +69,7 @@ async function use(page, file) {
     if (!/ at -?\d+\.\d{6}s, /.test(await told())) fault(file, `n tells '${await told()}'`);
     await page.locator('button[data-do=table]').click();
     if (!(await page.locator('#seen tbody tr').count())) fault(file, 'no sums by name');
+    await sums(page, file, all);
   }
   await page.keyboard.press('Escape');
   await hands(page, file, told);
@@ -85,6 +86,17 @@ async function use(page, file) {
     await page.evaluate(() => document.querySelectorAll('details').forEach((d) => { d.open = true; }));
     await sortable.click();
     if (!(await page.locator('th[aria-sort]').count())) fault(file, 'a heading does not sort');
+  }
+}
+
+// The sums by class are those of the names, which are counted one event at a time.
+async function sums(page, file, all) {
+  const ns = (text) => { const [, n, unit] = /([\d.]+) (ns|µs|ms|s)$/.exec(text); return n * {ns: 1, µs: 1e3, ms: 1e6, s: 1e9}[unit]; };
+  const rows = await page.locator('#seen tbody tr').evaluateAll((trs) => trs.map((tr) => [...tr.cells].map((td) => td.textContent)));
+  if (rows.length === 30) return;
+  for (const [, cls, told] of all.matchAll(/[.,] ([a-z]+) ([\d.]+ [nµm]?s)(?=[,.])/g)) {
+    const sum = rows.filter((row) => row[1] === cls).reduce((n, row) => n + ns(row[3]), 0);
+    if (Math.abs(sum - ns(told)) > .01 * sum) fault(file, `${cls} is told as ${told}; by name it is ${sum} ns`);
   }
 }
 

@@ -55,15 +55,17 @@ sys.exit(" ".join(got) if got != want else 0)' "$2" "$3" "$4"
 holds "a counter over time" curve gpu_metrics "SMs Active" 0 "0:204 990:204 1020:0 1390:0 1410:1 1990:1"
 holds "the same of another GPU" curve gpu_metrics "SMs Active" 1 "490:1 510:153 1990:153"
 holds "memory over time" curve alloc_stall memory 0 "0:1 580:1 610:255 850:255 870:1 7620:255"
-# Without GPU work the threads have their ranges, a lane for each depth.
-lanes() { # FIXTURE LABEL=EVENTS...
+# Rows of events: without GPU work the threads have their ranges, a lane for each
+# depth; iterations have a row for each process and GPU.
+drawn() { # FIXTURE lanes|iterations LABEL=EVENTS...
 	"$b/nsys-explain" "$b/fixtures/$1.sqlite" --html - | python3 -c '
 import json, re, sys
 meta = json.loads(re.search(r"id=.meta.>(.*?)</script>", sys.stdin.read(), re.S).group(1))
-got = ["%s=%d" % (l["label"], l["n"]) for l in meta["lanes"]]
-sys.exit(" ".join(got) if got != sys.argv[2:] else 0)' "$@"
+got = ["%s=%d" % (l["label"], l.get("n", len(l["at"]))) for l in meta[sys.argv[2]]]
+sys.exit(" ".join(got) if got != sys.argv[3:] else 0)' "$@"
 }
-holds "ranges of threads" lanes nccl_host_only "python3 111=1" "=2" "python3 222=3"
+holds "ranges of threads" drawn nccl_host_only lanes "python3 111=1" "=2" "python3 222=3"
+holds "iterations of two ranks" drawn two_rank_straggler iterations iterations=16 iterations=16
 # Pages of several captures need no script, and none may run.
 holds "page of a comparison" "$b/nsys-explain" diff "$b/fixtures/diff_before.sqlite" "$b/fixtures/hostile_names.sqlite" --unit window --html
 mv "$work/say" "$work/diff.html"

@@ -111,20 +111,33 @@ static void put_findings(struct nsx_jsonw *w, const struct nsx_report *r,
 	nsx_jsonw_end(w);
 }
 
-static void put_iterations(struct nsx_jsonw *w, const struct nsx_report *r,
-			   const struct nsx_timeline *t)
+/* A row for those of a process and device; from the i-th on, to the next row. */
+static size_t put_iterations(struct nsx_jsonw *w, const struct nsx_report *r,
+			     const struct nsx_timeline *t, size_t i)
 {
-	const struct nsx_facts *f = r->facts;
+	const struct nsx_iteration *all = r->facts->iterations, *x = &all[i];
+	size_t n = NSX_MIN(r->facts->niterations, (size_t)MAX_ITERATIONS);
+	struct nsx_buf label = {0};
 
-	nsx_jsonw_array(w, "iterations");
-	for (size_t i = 0; i < f->niterations && i < MAX_ITERATIONS; i++) {
-		put_span(w, t, f->iterations[i].start_ns,
-			 f->iterations[i].end_ns);
-		nsx_jsonw_int(w, NULL, f->iterations[i].steady);
-		nsx_jsonw_int(w, NULL, f->iterations[i].slow);
+	nsx_buf_adds(&label, "iterations");
+	if (x->process != NSX_NONE && r->trace->nprocesses > r->trace->ndevices)
+		nsx_buf_printf(&label, " of %lld",
+			       (long long)r->trace->process[x->process].pid);
+	nsx_jsonw_object(w, NULL);
+	nsx_jsonw_str(w, "label", label.p);
+	nsx_buf_done(&label);
+	nsx_jsonw_int(w, "gpu", x->device == NSX_NONE ? -1 : (int64_t)x->device);
+	nsx_jsonw_array(w, "at");
+	for (; i < n && all[i].process == x->process &&
+	       all[i].device == x->device; i++) {
+		put_span(w, t, all[i].start_ns, all[i].end_ns);
+		nsx_jsonw_int(w, NULL, all[i].steady);
+		nsx_jsonw_int(w, NULL, all[i].slow);
 		nsx_jsonw_end(w);
 	}
 	nsx_jsonw_end(w);
+	nsx_jsonw_end(w);
+	return i;
 }
 
 static void put_gpus(struct nsx_jsonw *w, const struct nsx_report *r,
@@ -261,7 +274,10 @@ static void put_timeline(struct nsx_jsonw *w, const struct nsx_report *r,
 	put_gpus(w, r, t);
 	put_curves(w, r);
 	put_lanes(w, t);
-	put_iterations(w, r, t);
+	nsx_jsonw_array(w, "iterations");
+	for (size_t i = 0; i < NSX_MIN(r->facts->niterations, (size_t)MAX_ITERATIONS);)
+		i = put_iterations(w, r, t, i);
+	nsx_jsonw_end(w);
 	put_findings(w, r, t);
 	nsx_jsonw_end(w);
 }

@@ -174,7 +174,7 @@ static void add_timeline(struct nsx_buf *b, const struct nsx_timeline *t)
 			"role=\"region\" aria-label=\"lanes of events\">"
 			"<canvas id=\"lanes\" tabindex=\"0\" role=\"img\" "
 			"aria-label=\"timeline; the sums below say what is "
-			"shown\"></canvas></div>\n"
+			"shown\"></canvas><div id=\"below\"></div></div>\n"
 			"<p id=\"told\" aria-live=\"polite\"></p>\n"
 			"<div class=\"wide\" tabindex=\"0\" role=\"region\" "
 			"aria-label=\"sums by name\"><table id=\"seen\" hidden><caption>"

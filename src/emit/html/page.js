@@ -4,12 +4,17 @@
 const $ = (id) => document.getElementById(id);
 const meta = JSON.parse($('meta').textContent);
 const canvas = $('lanes'), view = $('view'), told = $('told'), search = $('search');
+const paint = canvas.getContext('2d', {alpha: false});
 const ROW = 18, LEFT = 132, RULER = 22, CLASSES = meta.classes;
 /* A class is told by its letter and its stripes as well as by its colour. */
 const LETTERS = ['K', 'N', 'C', 'R', 'L', 'W', 'A'], STRIPED = [1, 2, 5];
 const style = getComputedStyle(document.documentElement);
 const colour = (name) => style.getPropertyValue(name).trim();
-let colours = {}, lanes = [], rows = [], width = 0, from = 0, to = meta.length, picked = null, selected = null, current = -1, queued = false;
+const STEADY = 3, SLOW = 5, IDLE = CLASSES.length;
+const texts = meta.names.map((name) => name[0]), classes = meta.names.map((name) => name[1]);
+const colours = {};
+let lanes = [], rows = [], width = 0, height = 0, scale = 1, from = 0, to = meta.length;
+let picked = null, selected = null, current = -1, queued = false, untold = false, found = null;
 
 /* Numbers ------------------------------------------------------------------- */
 const three = (x) => String(+x.toPrecision(x >= 100 ? Math.floor(Math.log10(x)) + 1 : 3));
@@ -41,18 +46,25 @@ function numbers(data, at, n) {
 	}
 	return out;
 }
-function unpackLane(data, lane) {
-	const start = numbers(data, lane.at[0], lane.n), length = numbers(data, lane.at[1], lane.n);
-	const name = Uint32Array.from(numbers(data, lane.at[2], lane.n)), sums = {};
-	for (let i = 1; i < lane.n; i++) start[i] += start[i - 1];
-	for (let i = 0; i < lane.n; i++) {
-		const cls = meta.names[name[i]][1];
-		if (!sums[cls]) sums[cls] = new Float64Array(lane.n + 1);
+/* Events in order of their start.  sums: by class, the time of those before each;
+ * until: the last end of those up to each, where events overlap. */
+function makeLane(lane, start, length, name) {
+	const n = start.length, sums = [];
+	let until = null;
+	for (let i = 0; i < n; i++) {
+		const cls = classes[name[i]], end = start[i] + length[i];
+		if (!sums[cls]) sums[cls] = new Float64Array(n + 1);
+		sums[cls][i + 1] = length[i];
+		if (i && !until && start[i] < start[i - 1] + length[i - 1]) until = start.map((t, k) => t + length[k]);
+		if (until && i) until[i] = Math.max(until[i - 1], end);
 	}
-	for (const cls of Object.keys(sums))
-		for (let i = 0; i < lane.n; i++)
-			sums[cls][i + 1] = sums[cls][i] + (meta.names[name[i]][1] === +cls ? length[i] : 0);
-	return {...lane, start, length, name, sums};
+	for (const sum of sums) for (let i = 0; sum && i < n; i++) sum[i + 1] += sum[i];
+	return {...lane, n, start, length, name, sums, until};
+}
+function unpackLane(data, lane) {
+	const [start, length, name] = lane.at.map((at) => numbers(data, at, lane.n));
+	for (let i = 1; i < lane.n; i++) start[i] += start[i - 1];
+	return makeLane(lane, start, length, Uint32Array.from(name));
 }
 async function unpack() {
 	const text = $('events').textContent.trim();
@@ -66,146 +78,169 @@ async function unpack() {
 	lanes = meta.lanes.map((lane) => unpackLane(data, lane));
 }
 
-/* First index whose value is at least x. */
-function lower(values, x) {
-	let lo = 0, hi = values.length;
+/* First index from lo on whose value is at least x. */
+function lower(values, x, lo = 0, hi = values.length) {
 	while (lo < hi) {
 		const mid = (lo + hi) >> 1;
 		if (values[mid] < x) lo = mid + 1; else hi = mid;
 	}
 	return lo;
 }
-/* Events of a lane that touch [a, b): one that began earlier may reach in. */
+const endOf = (lane, i) => lane.start[i] + lane.length[i];
+const lastEnd = (lane, i) => (lane.until ? lane.until[i] : endOf(lane, i));
+/* Events of a lane from the first that reaches into [a, b) on; not all reach so far where events overlap. */
 function touching(lane, a, b) {
 	let i = lower(lane.start, a);
-	for (let k = 0; k < 16 && i > 0 && lane.start[i - 1] + lane.length[i - 1] > a; k++) i--;
+	while (i > 0 && lastEnd(lane, i - 1) > a) i--;
 	return [i, lower(lane.start, b)];
 }
 
 /* Rows ---------------------------------------------------------------------- */
 function makeRows() {
-	rows = [];
+	const steps = meta.iterations.map(iterationLane);
 	if (meta.findings.some((f) => f.windows.length)) rows.push({label: 'findings', draw: drawFindings});
-	if (meta.iterations.length) rows.push({label: 'iterations', draw: drawIterations});
-	meta.gpus.forEach((gpu, i) => {
-		const over = bytes(gpu.overview);
-		rows.push({label: gpu.label, gpu: i, over, draw: drawOverview});
-		addCurves(i);
-		for (const lane of lanes) if (lane.gpu === i) rows.push({label: lane.label, lane, draw: drawLane});
+	[...meta.gpus, null].forEach((gpu, i) => {
+		const bins = gpu && bytes(gpu.overview), mine = (v) => v.gpu === (gpu ? i : -1);
+		if (gpu) rows.push({label: gpu.label, draw: drawStrip, n: meta.bins, paint: (g) => paintShares(g, bins)});
+		for (const lane of steps.filter(mine)) rows.push({label: lane.label, draw: drawLane, lane});
+		for (const c of meta.curves.filter(mine)) {
+			const curve = {...c, at: bytes(c.at)};
+			rows.push({label: c.label, draw: drawStrip, n: curve.at.length, paint: (g) => paintCurve(g, curve), curve});
+		}
+		for (const lane of lanes.filter(mine)) rows.push({label: lane.label, draw: drawLane, lane});
 	});
-	for (const lane of lanes) if (lane.gpu < 0) rows.push({label: lane.label, lane, draw: drawLane});
-	addCurves(-1);
 }
-function addCurves(gpu) {
-	for (const curve of meta.curves) if (curve.gpu === gpu) rows.push({label: curve.label, curve: {...curve, at: bytes(curve.at)}, draw: drawCurve});
+function iterationLane(its) {
+	const name = its.at.map((it, i) => classes.push(it[3] ? SLOW : it[2] ? STEADY : IDLE) && texts.push(String(i)) - 1);
+	return makeLane({...its, plain: true}, its.at.map((it) => it[0]), its.at.map((it) => it[1] - it[0]), name);
 }
 const x = (ns) => LEFT + (ns - from) * (width - LEFT) / (to - from);
 const at = (px) => from + (px - LEFT) * (to - from) / (width - LEFT);
 
-function drawFindings(g, y) {
-	g.fillStyle = colours.mark;
+/* As much of a text as has room; characters are measured once. */
+const widths = new Map();
+function write(text, a, room, y) {
+	let n = 0;
+	for (const c of text) {
+		if (!widths.has(c)) widths.set(c, paint.measureText(c).width);
+		if ((room -= widths.get(c)) < 0) break;
+		n += c.length;
+	}
+	paint.fillText(text.slice(0, n), a, y + 13);
+}
+function drawFindings(y) {
 	for (let i = meta.findings.length; i-- > 0;) for (const w of meta.findings[i].windows) { /* the first is seen best */
 		if (w[1] <= from || w[0] >= to) continue;
 		const a = Math.max(LEFT, x(w[0])), b = Math.min(width, Math.max(a + 3, x(w[1])));
-		g.clearRect(a - 1, y + 3, b - a + 2, ROW - 6);
-		g.fillStyle = colours.mark;
-		g.fillRect(a, y + 3, b - a, ROW - 6);
-		if (b - a > 12) label(g, String(i + 1), a, b, y);
+		paint.fillStyle = colours.paper;
+		paint.fillRect(a - 1, y + 3, b - a + 2, ROW - 6);
+		paint.fillStyle = colours.mark;
+		paint.fillRect(a, y + 3, b - a, ROW - 6);
+		paint.fillStyle = colours.paper;
+		if (b - a > 12) write(String(i + 1), a + 3, b - a, y);
 	}
 }
-function drawIterations(g, y) {
-	meta.iterations.forEach((it, i) => {
-		if (it[1] <= from || it[0] >= to) return;
-		const a = Math.max(LEFT, x(it[0])), b = Math.min(width, x(it[1]));
-		g.fillStyle = it[3] ? colours.classes[5] : it[2] ? colours.classes[3] : colours.idle;
-		g.fillRect(a, y + 4, Math.max(1, b - a - 1), ROW - 8);
-		if (b - a > 40) label(g, String(i), a, b, y);
-	});
+/* What fills the pixel of events [i, n): the class with most of their time. */
+function kindOf(lane, i, n) {
+	let best = classes[lane.name[i]], most = 0;
+	if (n > i + 1) lane.sums.forEach((sum, cls) => { if (sum[n] - sum[i] > most) { most = sum[n] - sum[i]; best = cls; } });
+	return 2 * best + (lane.found && lane.found[n] === lane.found[i] ? 1 : 0);
+}
+/* An event that fills a pixel is drawn by itself, shorter ones together with all that begin in their pixel;
+ * neighbours of a kind are one box. */
+function drawLane(y, {lane}) {
+	const [first, last] = touching(lane, from, to), snap = (ns) => Math.round(x(ns) * scale) / scale, pixel = 1 / scale;
+	let kind = -1, left = 0, right = 0;
+	const box = () => {
+		paint.fillStyle = colours.fills[kind >> 1];
+		paint.globalAlpha = kind & 1 ? .2 : 1;
+		if (kind >= 0) paint.fillRect(left, y + 2, right - left, ROW - 4);
+		paint.globalAlpha = 1;
+		kind = -1;
+	};
+	for (let i = first, n; i < last; i = n) {
+		const end = endOf(lane, i), a = Math.max(LEFT, snap(lane.start[i]));
+		let b = Math.min(width, snap(end)), room = 0;
+		n = i + 1;
+		if (end <= from && lane.start[i] < from) continue;
+		if (b - a < pixel) {
+			b = a + pixel;
+			n = lower(lane.start, at(b - pixel / 2), n, last);
+			if (n > i + 1 && snap(endOf(lane, n - 1)) > b) n--;
+		} else if (b - a > 3) {
+			room = (n < last ? Math.min(b, x(lane.start[n])) : b) - a;
+			b--;
+		}
+		const k = kindOf(lane, i, n), text = texts[lane.name[i]], short = lane.plain ? text : LETTERS[k >> 1];
+		if (k !== kind || a > right) { box(); kind = k; left = a; right = b; }
+		right = Math.max(right, b);
+		if (room > 13) {
+			box();
+			paint.fillStyle = colours.paper;
+			write(room > 40 && !lane.plain ? short + ' ' + text : short, a + 3, room - 5, y);
+		}
+	}
+	box();
+	if (!picked || picked.lane !== lane) return;
+	const a = Math.max(LEFT, x(lane.start[picked.i])), b = Math.min(width, x(endOf(lane, picked.i)));
+	paint.strokeStyle = colours.ink;
+	if (b >= LEFT && a <= width) paint.strokeRect(a + .5, y + 1.5, Math.max(2, b - a - 1), ROW - 3);
+}
+/* A row of bins is a picture, made once, at its width and at halves of it. */
+function drawStrip(y, row) {
+	if (!row.levels) {
+		const levels = row.levels = [sheet(row.n, ROW)];
+		row.paint(levels[0].getContext('2d'));
+		for (let n = row.n / 2; n > 100; n /= 2) {
+			const half = sheet(n, ROW);
+			half.getContext('2d').drawImage(levels.at(-1), 0, 0, n, ROW);
+			levels.push(half);
+		}
+	}
+	const part = (to - from) / meta.length, level = row.levels.find((c) => c.width * part <= (width - LEFT) * scale) || row.levels.at(-1);
+	const n = Math.max(1 / 64, level.width * part), a = Math.min(level.width - n, level.width * from / meta.length);
+	paint.drawImage(level, a, 0, n, ROW, LEFT, y, width - LEFT, ROW);
+}
+function sheet(w, h) {
+	const c = document.createElement('canvas');
+	c.width = w;
+	c.height = h;
+	return c;
 }
 /* Shares of the time by class, stacked; the last class is idle. */
-function drawOverview(g, y, row) {
-	const bins = meta.bins, n = meta.parts;
-	for (let px = LEFT; px < width; px++) {
-		const a = Math.max(0, Math.floor(at(px) / meta.length * bins)), b = Math.min(bins - 1, Math.floor(at(px + 1) / meta.length * bins));
-		const sum = new Array(n).fill(0);
-		for (let i = a; i <= b; i++) for (let k = 0; k < n; k++) sum[k] += row.over[i * n + k];
-		let base = y + ROW - 2, all = sum.reduce((p, q) => p + q, 0);
-		for (let k = 0; k < n && all; k++) {
-			const h = sum[k] / all * (ROW - 3);
+function paintShares(g, shares) {
+	const n = meta.parts;
+	for (let i = 0; i < meta.bins; i++) {
+		const bin = shares.subarray(i * n, i * n + n), all = bin.reduce((p, q) => p + q, 0);
+		let base = ROW - 2;
+		bin.forEach((share, k) => {
+			const h = share / all * (ROW - 3);
 			g.fillStyle = colours.parts[k];
-			g.fillRect(px, base - h, 1, h);
+			if (share) g.fillRect(i, base - h, 1, h);
 			base -= h;
-		}
-		if (sum[n - 1] && sum[n - 1] * 50 < all) { /* a gap too short to be seen is a tick */
+		});
+		if (bin[n - 1] && bin[n - 1] * 50 < all) { /* a gap too short to be seen is a tick */
 			g.fillStyle = colours.ink;
-			g.fillRect(px, y, 1, 2);
+			g.fillRect(i, 0, 1, 2);
 		}
 	}
 }
-const part = (curve, ns) => Math.max(0, Math.min(curve.at.length - 1, Math.floor(ns / meta.length * curve.at.length)));
-function drawCurve(g, y, row) {
-	const {at: values} = row.curve;
-	g.fillStyle = colours.classes[3];
-	for (let px = LEFT; px < width; px++) {
-		let most = 0;
-		for (let i = part(row.curve, at(px)); i <= part(row.curve, at(px + 1)); i++) most = Math.max(most, values[i] - 1);
-		g.fillRect(px, y + ROW - 2, 1, -most / 254 * (ROW - 4));
-	}
+function paintCurve(g, curve) {
+	g.fillStyle = colours.fills[3];
+	curve.at.forEach((v, i) => g.fillRect(i, ROW - 2, 1, -(Math.max(1, v) - 1) / 254 * (ROW - 4)));
 }
 function tellCurve(curve, ns) {
-	const v = curve.at[part(curve, ns)], x = (v - 1) / 254 * curve.full;
+	const n = curve.at.length, v = curve.at[Math.max(0, Math.min(n - 1, Math.floor(ns / meta.length * n)))], x = (v - 1) / 254 * curve.full;
 	told.textContent = curve.label + ' at ' + instant(ns) + ': ' + (!v ? 'not sampled' : curve.unit === 'B' ? three(x / 1e9) + ' GB' : three(x) + ' ' + curve.unit) + '.';
-}
-function drawLane(g, y, row) {
-	const lane = row.lane, [first, last] = touching(lane, from, to);
-	if (last - first < 4000) {
-		for (let i = first; i < last; i++) drawEvent(g, y, lane, i);
-		return;
-	}
-	for (let px = LEFT; px < width; px++) { /* the class with most time in the column */
-		const a = lower(lane.start, at(px)), b = lower(lane.start, at(px + 1));
-		let best = -1, most = 0;
-		for (const cls of Object.keys(lane.sums)) {
-			const sum = lane.sums[cls][b] - lane.sums[cls][a];
-			if (sum > most) { most = sum; best = +cls; }
-		}
-		const i = a - 1;
-		if (best < 0 && i >= 0 && lane.start[i] + lane.length[i] > at(px)) best = meta.names[lane.name[i]][1];
-		if (best < 0) continue;
-		g.fillStyle = colours.fills[best];
-		g.fillRect(px, y + 2, 1, ROW - 4);
-	}
-}
-function drawEvent(g, y, lane, i) {
-	const a = Math.max(LEFT, x(lane.start[i])), b = Math.min(width, x(lane.start[i] + lane.length[i]));
-	const name = meta.names[lane.name[i]];
-	if (b < LEFT || a > width) return;
-	g.globalAlpha = search.value && !name[0].toLowerCase().includes(search.value.toLowerCase()) ? .2 : 1;
-	g.fillStyle = colours.fills[name[1]];
-	g.fillRect(a, y + 2, Math.max(1, b - a - (b - a > 3 ? 1 : 0)), ROW - 4);
-	g.globalAlpha = 1;
-	if (picked && picked.lane === lane && picked.i === i) {
-		g.strokeStyle = colours.ink;
-		g.strokeRect(a + .5, y + 1.5, Math.max(2, b - a - 1), ROW - 3);
-	}
-	if (b - a > 40) label(g, LETTERS[name[1]] + ' ' + name[0], a, b, y);
-	else if (b - a > 13) label(g, LETTERS[name[1]], a, b, y);
-}
-function label(g, text, a, b, y) {
-	g.save();
-	g.beginPath();
-	g.rect(a, y, b - a - 2, ROW);
-	g.clip();
-	g.fillStyle = colours.paper;
-	g.fillText(text, a + 3, y + 13);
-	g.restore();
 }
 function drawRuler(g) {
 	const step = 10 ** Math.max(0, Math.floor(Math.log10((to - from) / 4))), skew = Number(BigInt(meta.origin) % BigInt(step));
+	g.fillStyle = colours.paper;
+	g.fillRect(0, 0, width, RULER);
 	g.fillStyle = colours.soft;
 	for (let t = Math.ceil((from + skew) / step) * step - skew, n = 0; t < to && n < 60; t += step, n++) {
 		g.fillRect(x(t), 0, 1, 5);
-		if (n % Math.ceil((to - from) / step / 5) === 0) g.fillText(instant(t).replace(/\.?0+s$/, 's'), x(t) + 2, 16);
+		if (n % Math.ceil((to - from) / step / 5) === 0 && x(t) < width - 40) g.fillText(instant(t).replace(/\.?0+s$/, 's'), x(t) + 2, 16);
 	}
 	g.fillStyle = colours.mark;
 	for (const w of meta.detail) {
@@ -213,32 +248,40 @@ function drawRuler(g) {
 		if (b > a) g.fillRect(a, RULER - 3, b - a, 2);
 	}
 }
-function draw() {
-	queued = false;
-	const scale = window.devicePixelRatio || 1, height = RULER + rows.length * ROW + 2;
+/* The canvas is as large as what is seen of it; what stands below it makes the view scroll. */
+function resize() {
+	const all = RULER + rows.length * ROW + 2;
 	width = view.clientWidth;
-	canvas.width = width * scale;
-	canvas.height = height * scale;
-	canvas.style.setProperty('height', height + 'px');
-	const g = canvas.getContext('2d');
-	g.scale(scale, scale);
+	scale = window.devicePixelRatio || 1;
+	height = Math.min(all, parseFloat(getComputedStyle(view).maxHeight));
+	canvas.width = Math.round(width * scale);
+	canvas.height = Math.round(height * scale);
+	canvas.style.height = height + 'px';
+	$('below').style.height = all - height + 'px';
+	redraw();
+}
+function draw() {
+	const g = paint, top = RULER - view.scrollTop;
+	queued = false;
+	g.setTransform(scale, 0, 0, scale, 0, 0);
 	g.font = '12px system-ui, sans-serif';
-	const top = view.scrollTop - ROW, bottom = view.scrollTop + view.clientHeight;
+	g.imageSmoothingEnabled = false;
+	g.fillStyle = colours.paper;
+	g.fillRect(0, 0, width, height);
 	rows.forEach((row, i) => {
-		const y = RULER + i * ROW;
-		if (y < top || y > bottom) return;
+		const y = top + i * ROW;
+		if (y <= RULER - ROW || y > height) return;
 		g.fillStyle = colours.line;
 		g.fillRect(0, y + ROW - 1, width, 1);
-		row.draw(g, y, row);
+		row.draw(y, row);
+		g.fillStyle = colours.ink;
+		g.fillText(row.label, 2, y + 13, LEFT - 8);
 	});
-	g.fillStyle = colours.paper;
-	g.fillRect(0, 0, LEFT - 2, height);
-	g.fillStyle = colours.ink;
-	rows.forEach((row, i) => g.fillText(row.label, 2, RULER + i * ROW + 13, LEFT - 8));
 	if (selected) {
+		const a = Math.max(LEFT, x(selected[0]));
 		g.globalAlpha = .2;
 		g.fillStyle = colours.mark;
-		g.fillRect(x(selected[0]), 0, x(selected[1]) - x(selected[0]), height);
+		g.fillRect(a, 0, Math.max(0, x(selected[1]) - a), height);
 		g.globalAlpha = 1;
 	}
 	drawRuler(g);
@@ -247,22 +290,19 @@ function redraw() {
 	if (!queued) { queued = true; requestAnimationFrame(draw); }
 }
 function striped(name, kind) {
-	const c = document.createElement('canvas'), g = c.getContext('2d');
-	c.width = c.height = 6;
+	const c = sheet(6, 6), g = c.getContext('2d');
 	g.fillStyle = name;
 	g.fillRect(0, 0, 6, 6);
 	g.fillStyle = colour('--paper');
 	g.globalAlpha = .45;
 	for (let i = 0; i < 6; i++) g.fillRect(kind === 2 ? 0 : i, kind === 1 ? 5 - i : i, 1, 1);
-	return canvas.getContext('2d').createPattern(c, 'repeat');
+	return paint.createPattern(c, 'repeat');
 }
 function readColours() {
-	colours = {
-		ink: colour('--ink'), soft: colour('--soft'), line: colour('--line'), paper: colour('--paper'), mark: colour('--mark'), idle: colour('--idle'),
-		classes: CLASSES.map((_, i) => colour('--c' + i)),
-		fills: CLASSES.map((_, i) => (STRIPED.includes(i) ? striped(colour('--c' + i), i) : colour('--c' + i))),
-		parts: [0, 3, 4, 1, 2].map((i) => colour('--c' + i)).concat(colour('--idle')),
-	};
+	colours.fills = CLASSES.map((_, i) => (STRIPED.includes(i) ? striped(colour('--c' + i), i) : colour('--c' + i))).concat(colour('--idle'));
+	colours.parts = [0, 3, 4, 1, 2].map((i) => colour('--c' + i)).concat(colour('--idle'));
+	for (const name of ['ink', 'soft', 'line', 'paper', 'mark']) colours[name] = colour('--' + name);
+	for (const row of rows) row.levels = null;
 }
 
 /* Moving -------------------------------------------------------------------- */
@@ -271,51 +311,56 @@ function show(a, b, silent) {
 	from = Math.max(0, Math.min(meta.length - n, a));
 	to = Math.max(from + least, Math.min(meta.length, from + n));
 	redraw();
+	untold = silent;
 	if (!silent) tell();
 	link();
 }
-/* What is seen, from which row on, and the finding that led here. */
+/* At rest: what is seen, from which row on, and the finding that led here. */
 let waiting = 0;
 function link() {
 	clearTimeout(waiting);
-	waiting = setTimeout(() => history.replaceState(null, '', '#w=' + Math.round(from) + '..' + Math.round(to) + '&r=' + Math.floor(view.scrollTop / ROW) +
-		(current < 0 ? '' : '&f=' + encodeURIComponent(meta.findings[current].key))), 100);
+	waiting = setTimeout(() => {
+		history.replaceState(null, '', '#w=' + Math.round(from) + '..' + Math.round(to) + '&r=' + Math.floor(view.scrollTop / ROW) +
+			(current < 0 ? '' : '&f=' + encodeURIComponent(meta.findings[current].key)));
+		if (untold) tell();
+	}, 100);
 }
-function zoom(factor, centre) {
-	const c = centre === undefined ? (from + to) / 2 : centre;
-	show(c - (c - from) * factor, c + (to - c) * factor);
+const range = () => selected || [from, to];
+const move = (part, silent) => show(from + (to - from) * part, to + (to - from) * part, silent);
+function zoom(factor, centre = (from + to) / 2, silent = false) {
+	show(centre - (centre - from) * factor, centre + (to - centre) * factor, silent);
 }
-/* Sums by class and by name of what is selected, else of what is seen. */
+/* Time by class of what is selected, else of what is seen: whole events, less what stands out of it. */
 function sums() {
-	const [a, b] = selected || [from, to], byClass = new Map(), byName = new Map();
+	const [a, b] = range(), sum = new Float64Array(CLASSES.length);
 	for (const lane of lanes) {
 		const [first, last] = touching(lane, a, b);
-		for (let i = first; i < last; i++) {
-			const d = Math.min(b, lane.start[i] + lane.length[i]) - Math.max(a, lane.start[i]), name = meta.names[lane.name[i]];
-			if (d < 0) continue;
-			const cls = CLASSES[name[1]], n = byName.get(lane.name[i]) || [0, 0];
-			byClass.set(cls, (byClass.get(cls) || 0) + d);
-			byName.set(lane.name[i], [n[0] + d, n[1] + 1]);
-		}
+		lane.sums.forEach((before, cls) => { sum[cls] += before[last] - before[first]; });
+		for (let i = first; i < last && lane.start[i] < a; i++) sum[classes[lane.name[i]]] -= Math.min(lane.length[i], a - lane.start[i]);
+		for (let i = last; i-- > first && lastEnd(lane, i) > b;) sum[classes[lane.name[i]]] -= Math.max(0, endOf(lane, i) - b);
 	}
-	return [a, b, byClass, byName];
+	return sum;
 }
 function tell() {
-	const [a, b, byClass] = sums();
-	const parts = [...byClass].sort((p, q) => q[1] - p[1]).map(([cls, ns]) => cls + ' ' + time(ns));
+	const [a, b] = range(), sum = sums(), seen = CLASSES.map((_, i) => i).filter((i) => sum[i] >= .5).sort((i, k) => sum[k] - sum[i]);
+	untold = false;
 	told.textContent = (selected ? 'Selected: ' : 'Shown: ') + instant(a) + ' to ' + instant(b) + ', ' + time(b - a) +
-		(parts.length ? '. ' + parts.join(', ') + '.' : '.') +
+		(seen.length ? '. ' + seen.map((i) => CLASSES[i] + ' ' + time(sum[i])).join(', ') : '') + '.' +
 		(meta.detail.length && !meta.detail.some((w) => w[0] < b && w[1] > a) ? ' Events of this part are not in the page; for them: ' + command(a, b) : '');
 }
 function command(a, b) {
 	return meta.command + ' --window ' + instant(a) + '..' + instant(b + 1000);
 }
 function table() {
-	const [a, b, , byName] = sums(), body = $('seen').tBodies[0];
+	const [a, b] = range(), byName = new Map(), body = $('seen').tBodies[0];
+	for (const lane of lanes) for (let [i, last] = touching(lane, a, b); i < last; i++) {
+		const d = Math.min(b, endOf(lane, i)) - Math.max(a, lane.start[i]), n = byName.get(lane.name[i]) || [0, 0];
+		if (d >= 0) byName.set(lane.name[i], [n[0] + d, n[1] + 1]);
+	}
 	body.replaceChildren();
 	[...byName].sort((p, q) => q[1][0] - p[1][0]).slice(0, 30).forEach(([i, [ns, n]]) => {
 		const tr = body.insertRow();
-		[meta.names[i][0], CLASSES[meta.names[i][1]], String(n), time(ns), ((ns / (b - a)) * 100).toFixed(1) + ' %'].forEach((text, k) => {
+		[texts[i], CLASSES[classes[i]], String(n), time(ns), ((ns / (b - a)) * 100).toFixed(1) + ' %'].forEach((text, k) => {
 			const td = tr.insertCell();
 			td.textContent = text;
 			if (k > 1) td.className = 'r';
@@ -324,17 +369,27 @@ function table() {
 	$('seen').hidden = false;
 }
 function pick(lane, i) {
+	const name = lane.name[i], what = lane.plain ? 'Iteration ' + texts[name] : texts[name] + ' (' + CLASSES[classes[name]] + ')';
 	picked = {lane, i};
-	const name = meta.names[lane.name[i]];
-	told.textContent = name[0] + ' (' + CLASSES[name[1]] + '): ' + time(lane.length[i]) + ' at ' + instant(lane.start[i]) + ', ' + lane.label + '.';
+	untold = false;
+	told.textContent = what + ': ' + time(lane.length[i]) + ' at ' + instant(lane.start[i]) + ', ' + lane.label + '.';
+	redraw();
+}
+/* The names that the search asks for, and by lane how many events before each have one. */
+function seek() {
+	const wanted = search.value.toLowerCase();
+	found = wanted ? texts.map((text) => text.toLowerCase().includes(wanted)) : null;
+	for (const lane of lanes) {
+		lane.found = found && new Uint32Array(lane.n + 1);
+		for (let i = 0; found && i < lane.n; i++) lane.found[i + 1] = lane.found[i] + found[lane.name[i]];
+	}
 	redraw();
 }
 function step(direction) {
 	const lane = picked ? picked.lane : lanes.find((l) => l.n);
 	if (!lane) return;
-	const wanted = search.value.toLowerCase();
 	let i = picked ? picked.i + direction : lower(lane.start, from);
-	while (i >= 0 && i < lane.n && wanted && !meta.names[lane.name[i]][0].toLowerCase().includes(wanted)) i += direction;
+	while (i >= 0 && i < lane.n && found && !found[lane.name[i]]) i += direction;
 	if (i < 0 || i >= lane.n) return;
 	const a = lane.start[i], n = to - from;
 	if (a < from || a + lane.length[i] > to) show(a - n / 3, a - n / 3 + Math.max(n, lane.length[i] * 2), true);
@@ -359,8 +414,8 @@ function nextFinding() {
 
 /* Hands --------------------------------------------------------------------- */
 function hit(event) {
-	const box = canvas.getBoundingClientRect(), row = rows[Math.floor((event.clientY - box.top - RULER) / ROW)];
-	return [event.clientX - box.left, row];
+	const box = canvas.getBoundingClientRect(), y = event.clientY - box.top - RULER;
+	return [event.clientX - box.left, y < 0 ? null : rows[Math.floor((y + view.scrollTop) / ROW)]];
 }
 let drag = null, pinch = null;
 const fingers = new Map();
@@ -406,7 +461,7 @@ canvas.addEventListener('pointerup', (event) => {
 	if (row && row.lane) {
 		const t = at(px), slack = (to - from) / (width - LEFT) * 2, [a, b] = touching(row.lane, t - slack, t + slack);
 		for (let i = b - 1; i >= a; i--)
-			if (row.lane.start[i] <= t + slack && row.lane.start[i] + row.lane.length[i] >= t - slack) return pick(row.lane, i);
+			if (row.lane.start[i] <= t + slack && endOf(row.lane, i) >= t - slack) return pick(row.lane, i);
 	}
 	picked = null;
 	if (row && row.curve) tellCurve(row.curve, at(px));
@@ -414,18 +469,19 @@ canvas.addEventListener('pointerup', (event) => {
 	redraw();
 });
 canvas.addEventListener('wheel', (event) => {
-	if (!event.ctrlKey && !event.metaKey && Math.abs(event.deltaX) <= Math.abs(event.deltaY) && !event.altKey) return;
+	const zooms = event.ctrlKey || event.metaKey || event.altKey;
+	if (!zooms && Math.abs(event.deltaX) <= Math.abs(event.deltaY)) return;
 	event.preventDefault();
-	if (event.ctrlKey || event.metaKey || event.altKey) zoom(event.deltaY > 0 ? 1.25 : .8, at(hit(event)[0]));
-	else show(from + event.deltaX * (to - from) / width, to + event.deltaX * (to - from) / width);
+	if (zooms) zoom(event.deltaY > 0 ? 1.25 : .8, at(hit(event)[0]), true);
+	else move(event.deltaX / width, true);
 }, {passive: false});
 const keys = {
-	ArrowLeft: () => show(from - (to - from) / 5, to - (to - from) / 5),
-	ArrowRight: () => show(from + (to - from) / 5, to + (to - from) / 5),
+	ArrowLeft: () => move(-.2),
+	ArrowRight: () => move(.2),
 	'+': () => zoom(.5), '=': () => zoom(.5), '-': () => zoom(2),
 	Home: () => show(0, meta.length), n: () => step(1), p: () => step(-1), f: nextFinding,
 	'/': () => search.focus(),
-	Escape: () => { selected = picked = null; current = -1; search.value = ''; canvas.focus(); tell(); redraw(); },
+	Escape: () => { selected = picked = null; current = -1; search.value = ''; seek(); canvas.focus(); tell(); },
 };
 document.addEventListener('keydown', (event) => {
 	const typing = event.target.matches('input, textarea, select'), key = keys[event.key];
@@ -434,10 +490,10 @@ document.addEventListener('keydown', (event) => {
 	event.preventDefault();
 	key();
 });
-search.addEventListener('input', redraw);
+search.addEventListener('input', seek);
 search.addEventListener('keydown', (event) => { if (event.key === 'Enter') { step(1); event.preventDefault(); } });
 view.addEventListener('scroll', () => { redraw(); link(); });
-window.addEventListener('resize', redraw);
+window.addEventListener('resize', resize);
 window.matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => { readColours(); redraw(); });
 
 /* Buttons ------------------------------------------------------------------- */
@@ -446,8 +502,8 @@ const actions = {
 	judged: () => show(meta.judged[0], meta.judged[1]),
 	show: (button) => showFinding(+button.dataset.finding),
 	json: (button) => navigator.clipboard.writeText(JSON.stringify(meta.findings[+button.dataset.finding], null, 2)),
-	line: (button) => { const [a, b] = meta.findings[+button.dataset.finding].windows[0]; navigator.clipboard.writeText(command(a, b)); button.textContent = command(a, b); },
-	command: () => { const [a, b] = selected || [from, to]; told.textContent = command(a, b); },
+	line: (button) => { button.textContent = command(...meta.findings[+button.dataset.finding].windows[0]); navigator.clipboard.writeText(button.textContent); },
+	command: () => { told.textContent = command(...range()); },
 };
 document.addEventListener('click', (event) => {
 	const button = event.target.closest('button[data-do]');
@@ -491,6 +547,7 @@ async function begin() {
 	$('detail').append(' Letters: ' + CLASSES.map((name, i) => LETTERS[i] + ' ' + name).join(', ') + '.');
 	await unpack();
 	makeRows();
+	resize();
 	draw();
 	fromHash();
 	canvas.dataset.ready = 'yes';
