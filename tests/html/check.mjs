@@ -37,6 +37,8 @@ async function read(file) {
     await evidence.click();
     if (!(await cell.isVisible())) fault(file, 'an evidence link leads to nothing that is seen');
   }
+  const [, sheets] = /\/Count (\d+)/.exec(await page.pdf({format: 'A4'}));
+  if (sheets > 6) fault(file, `${sheets} pages when printed`);
   if (gpus + lanes) await use(page, file);
   await look(page, file);
   await context.close();
@@ -133,6 +135,11 @@ async function look(page, file) {
     }, axe).catch((e) => [`axe: ${e.message.slice(0, 200)}`]);
     for (const f of faults) fault(file, `${scheme}: ${f}`);
   }
+  await page.emulateMedia({media: 'print'});
+  if (await page.locator('#timeline').isVisible()) fault(file, 'an empty timeline is printed');
+  const headless = await page.locator('table:visible').evaluateAll((tables) => tables.filter((t) => !t.tHead.innerText.trim()).length);
+  if (headless) fault(file, `${headless} tables are printed without their headings`);
+  await page.emulateMedia({media: 'screen'});
   await page.setViewportSize({width: 360, height: 700});
   const over = await page.evaluate(() => document.documentElement.scrollWidth - 360);
   if (over > 0) fault(file, `${over} pixels too wide for 360`);

@@ -333,7 +333,10 @@ void nsx_svg_iterations(struct nsx_buf *b, const struct nsx_report *r,
 		double y = HEIGHT - 20 - (HEIGHT - 40) *
 			   (double)(it->end_ns - it->start_ns) / (double)most;
 
-		nsx_svg_rect(b, it->slow ? "k5" : it->steady ? "k3" : "k6", x, y, 4, 4);
+		double size = it->slow ? 7 : it->steady ? 4 : 2;
+
+		nsx_svg_rect(b, it->slow ? "k5" : it->steady ? "k3" : "k6",
+			     x - size / 2, y - size / 2, size, size);
 	}
 	nsx_buf_printf(b, "<path class=\"axis\" d=\"M58 10V%dH%d\" "
 			  "fill=\"none\"/>", HEIGHT - 18, WIDTH);
@@ -341,7 +344,7 @@ void nsx_svg_iterations(struct nsx_buf *b, const struct nsx_report *r,
 	nsx_svg_label(b, 0, HEIGHT - 16, "0");
 	nsx_svg_close(b);
 	nsx_buf_printf(b, "<p class=\"soft\">%zu repetitions, %s of them slow "
-			  "(red); grey ones are not judged.%s</p>", n, slow ?
+			  "(large, red); small grey ones are not judged.%s</p>", n, slow ?
 			  nsx_text_count(a, (double)slow) : "none", n < f->niterations ? " The first ones are drawn." :
 						   "");
 }
