@@ -126,7 +126,8 @@ static void propose(const struct nsx_detect *d, const struct source *x,
 	const char *raw = nsx_text(t, top->name);
 	const char *name = nsx_tell_name(l, nsx_text_api(l->arena, raw));
 	struct nsx_finding f = {
-		.id = x->id, .device = NSX_NONE, .confidence = NSX_CONF_HIGH,
+		.id = x->id, .device = NSX_NONE, .host = top->name,
+		.confidence = NSX_CONF_HIGH,
 		.title = nsx_tell(l, "%s%s take%s %s of the recording", x->what,
 				  name, x->id == NSX_ID_host_calls ? "" : "s",
 				  nsx_text_share(l->arena, (double)top->ns,

@@ -73,6 +73,8 @@ struct nsx_finding {
 
 	uint32_t device; /* index; NSX_NONE: of none, or of several          */
 	struct nsx_spans spans; /* when it costs; empty: not told            */
+	nsx_str host; /* the NVTX range or the call that takes the host's time,
+			 told by the id; 0: none */
 	struct nsx_plan remedy; /* what would be different; n == 0: nothing to
 				   replay                                    */
 	struct nsx_plan instead; /* a stronger remedy, taken where it wins far

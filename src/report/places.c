@@ -118,6 +118,20 @@ static int add_named(struct places *p, const struct nsx_change *c,
 	return 0;
 }
 
+/* What takes the host's time where there is no GPU work. */
+static void add_host(struct places *p, const struct nsx_finding *f)
+{
+	const struct nsx_nvtx *x = &p->t->nvtx;
+	const struct nsx_calls *c = &p->t->calls;
+
+	for (size_t i = 0; f->id == NSX_ID_host_ranges && i < x->n; i++)
+		if (x->name[i] == f->host && x->kind[i] == NSX_NVTX_STACK)
+			add(p, nsx_range_start(x, i), nsx_range_end(x, i));
+	for (size_t i = 0; f->id == NSX_ID_host_calls && i < c->n; i++)
+		if (c->name[i] == f->host && !(c->flags[i] & NSX_CALL_NESTED))
+			add(p, nsx_call_start(c, i), nsx_call_end(c, i));
+}
+
 static int cmp_length(const void *a, const void *b)
 {
 	return is_shorter(a, b) ? 1 : is_shorter(b, a) ? -1 : 0;
@@ -144,6 +158,8 @@ int nsx_finding_places(const struct nsx_trace *t, const struct nsx_finding *f,
 		    add_named(&p, c, err))
 			return err->rc;
 	}
+	if (f->host)
+		add_host(&p, f);
 	qsort(p.v, p.n, sizeof(*p.v), cmp_length);
 	*ret = (struct nsx_spans){p.v, p.n};
 	return 0;

@@ -345,11 +345,11 @@ static int fill_projected(struct build *b, uint32_t device,
 /* Threads: their ranges where no GPU shows them, and their outermost calls ------*/
 
 static const char *thread_label(const struct build *b,
-				const struct nsx_thread *th)
+				const struct nsx_thread *th, const char *what)
 {
-	return nsx_arena_printf(b->tl->arena, "%s %lld",
+	return nsx_arena_printf(b->tl->arena, "%s %lld%s",
 				th->name ? nsx_text(b->t, th->name) : "thread",
-				(long long)th->tid);
+				(long long)th->tid, what);
 }
 
 /* A range stands in the first lane that is free when it begins: in the lane of its
@@ -377,8 +377,9 @@ static int fill_ranges(struct build *b, const struct nsx_thread *th,
 		    !is_wanted(b->tl, &cursor, start, end))
 			continue;
 		if (k == n &&
-		    !(lane[n++] = add_lane(b, NSX_NONE,
-					   k ? "" : thread_label(b, th))))
+		    !(lane[n++] = add_lane(b, NSX_NONE, k ? "" : thread_label(
+				b, th, x->kind[i] == NSX_NVTX_STACK ? "" :
+					", start/end"))))
 			break;
 		if (name_index(b, &b->ranges[x->name[i]],
 			       nsx_text(b->t, x->name[i]), NSX_EV_RANGE, &name,
@@ -407,7 +408,9 @@ static int fill_thread(struct build *b, uint32_t thread, struct nsx_err *err)
 {
 	const struct nsx_trace *t = b->t;
 	const struct nsx_thread *th = &t->thread[thread];
-	struct nsx_lane_events *l = add_lane(b, NSX_NONE, thread_label(b, th));
+	bool has_ranges = !t->ndevices && th->nnvtx;
+	struct nsx_lane_events *l = add_lane(b, NSX_NONE, thread_label(
+			b, th, has_ranges ? ", calls" : ""));
 	size_t cursor = 0;
 
 	for (size_t i = th->calls_at; l && i < (size_t)th->calls_at + th->ncalls; i++) {

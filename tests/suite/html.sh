@@ -23,7 +23,7 @@ holds "no inline style or handler" not grep -nE '[ "](style|on[a-z]+)=' "$src"/*
 
 traces=$*
 if [ -z "$traces" ]; then
-	for name in synthetic hostile_names empty_tables case02_runtime_only two_rank_straggler iterations_nvtx nvtx_domains zero_inverted_open edges_full_span; do
+	for name in synthetic hostile_names empty_tables nested_ranges two_rank_straggler iterations_nvtx nvtx_domains zero_inverted_open edges_full_span; do
 		traces="$traces $b/fixtures/$name.sqlite"
 	done
 	for name in mfu_2gpu_before a100_gpu_metrics uvm_oversubscribed nvtx_only; do
@@ -57,14 +57,16 @@ holds "the same of another GPU" curve gpu_metrics "SMs Active" 1 "490:1 510:153 
 holds "memory over time" curve alloc_stall memory 0 "0:1 580:1 610:255 850:255 870:1 7620:255"
 # Rows of events: without GPU work the threads have their ranges, a lane for each
 # depth; iterations have a row for each process and GPU.
-drawn() { # FIXTURE lanes|iterations LABEL=EVENTS...
+drawn() { # FIXTURE lanes|iterations|findings LABEL=EVENTS...
 	"$b/nsys-explain" "$b/fixtures/$1.sqlite" --html - | python3 -c '
 import json, re, sys
 meta = json.loads(re.search(r"id=.meta.>(.*?)</script>", sys.stdin.read(), re.S).group(1))
-got = ["%s=%d" % (l["label"], l.get("n", len(l["at"]))) for l in meta[sys.argv[2]]]
+got = ["%s=%d" % (l.get("label", l.get("title")), l.get("n", len(l.get("at", l.get("windows"))))) for l in meta[sys.argv[2]]]
 sys.exit(" ".join(got) if got != sys.argv[3:] else 0)' "$@"
 }
 holds "ranges of threads" drawn nccl_host_only lanes "python3 111=1" "=2" "python3 222=3"
+holds "rows of one thread" drawn nested_ranges lanes "python3 111=1" "=1" "=1" "=1" "=1" "=1" "python3 111, start/end=1" "python3 111, calls=1"
+holds "marks of a range without GPU work" drawn nested_ranges findings "The NVTX range work takes 92 % of the recording=1"
 holds "iterations of two ranks" drawn two_rank_straggler iterations iterations=16 iterations=16
 # Pages of several captures need no script, and none may run.
 holds "page of a comparison" "$b/nsys-explain" diff "$b/fixtures/diff_before.sqlite" "$b/fixtures/hostile_names.sqlite" --unit window --html
