@@ -129,18 +129,21 @@ static void add_header(struct page *p, const struct nsx_first_page *x)
 {
 	const char *parts[] = {x->gpus, x->processes, x->product};
 
+	size_t begun;
+
 	add_title(p, x);
 	begin_line(p, "soft");
+	begun = p->b->n;
 	if (x->recorded_ns)
 		nsx_buf_printf(p->b, "%s recorded",
 			       nsx_text_ns(p->a, (double)x->recorded_ns));
 	for (size_t i = 0; i < ARRAY_LEN(parts); i++)
 		if (parts[i]) {
-			put(p, p->b->n > p->line ? " · " : "");
+			put(p, p->b->n > begun ? " · " : "");
 			put_name(p, parts[i]);
 		}
 	if (x->judged.start_ns < x->judged.end_ns) {
-		put(p, " · judged on ");
+		put(p, p->b->n > begun ? " · judged on " : "judged on ");
 		put(p, nsx_text_window(p->a, &x->judged));
 		put(p, x->unit ? ": " : "");
 		put_name(p, x->unit ? x->unit : "");

@@ -10,7 +10,7 @@
 enum {
 	MOST_ROWS = 128,    /* ranks drawn: those of the greatest excess     */
 	MOST_COLUMNS = 445, /* of two units; of more steps the worst counts  */
-	ROW = 8,
+	FEW = 32, /* rows that have a name each */
 	NLEVELS = 5,
 };
 /* A cell's excess, from so much of the step on. */
@@ -21,6 +21,7 @@ struct map {
 	const struct nsx_fleet *f;
 	const uint32_t *rank; /* by row */
 	size_t nrows, ncolumns;
+	int height; /* of a row */
 	double *excess; /* by column, row: own time over the step's median, of a
 			   step; the greatest of the column's steps          */
 };
@@ -94,12 +95,12 @@ static void draw(struct nsx_buf *b, const struct map *m)
 				     m->excess[end * m->nrows + i] < most;)
 					end++;
 				if (end > c)
-					nsx_buf_printf(b, "M%.1f %zuh%.1fv%d"
+					nsx_buf_printf(b, "M%.1f %dh%.1fv%d"
 							  "h%.1fz",
 						       NSX_SVG_LEFT + (double)c * w,
-						       i * ROW,
+						       (int)i * m->height,
 						       (double)(end - c) * w,
-						       ROW - 1,
+						       m->height - 1,
 						       -(double)(end - c) * w);
 			}
 		nsx_buf_adds(b, "\"/>");
@@ -115,14 +116,15 @@ static void draw_map(struct nsx_buf *b, const struct nsx_fleet *f)
 	choose_ranks(&m, a);
 	fill_map(&m, a);
 	nsx_buf_adds(b, "<h2>Ranks and steps</h2>\n");
-	nsx_svg_open(b, (int)m.nrows * ROW + 4, "own time of each rank in each "
+	m.height = m.nrows > FEW ? 8 : 16;
+	nsx_svg_open(b, (int)m.nrows * m.height + 4, "own time of each rank in each "
 		     "step over the step's median");
 	nsx_svg_rect(b, "k7", NSX_SVG_LEFT, 0, NSX_SVG_WIDTH - NSX_SVG_LEFT,
-		     (double)m.nrows * ROW);
+		     (double)m.nrows * m.height);
 	draw(b, &m);
-	every = m.nrows > 32 ? 8 : 2;
+	every = m.nrows > FEW ? 8 : 1;
 	for (size_t i = 0; i < m.nrows; i += every)
-		nsx_svg_label(b, 0, (double)(i * ROW) + 10,
+		nsx_svg_label(b, 0, (double)i * m.height + 12,
 			      nsx_arena_printf(a, "rank %lld", (long long)
 					       f->rank[m.rank[i]].number));
 	nsx_svg_close(b);

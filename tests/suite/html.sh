@@ -39,6 +39,7 @@ for f in $traces; do
 	sed 's/generated [^ ]*//' "$page" >"$work/first"
 	holds "the same bytes again: $f" cmp "$work/first" "$work/again"
 	holds "8 MiB or less: $f" at_most 8388608 "$page"
+	holds "no line begins with a separator: $f" not grep -q '<p class="soft"> ·' "$page"
 done
 # Curves, by hand from the drawings of the fixtures: microseconds after the first
 # event and the byte there (1 is nothing, 255 the whole bar, 0 not sampled).
@@ -73,6 +74,7 @@ holds "page of a comparison" "$b/nsys-explain" diff "$b/fixtures/diff_before.sql
 mv "$work/say" "$work/diff.html"
 holds "page of ranks" "$b/nsys-explain" fleet "$b/fixtures/two_rank_straggler.sqlite" "$b/fixtures/hostile_names.sqlite" --html
 mv "$work/say" "$work/fleet.html"
+holds "a name for each rank" grep -q '>rank 1<' "$work/fleet.html"
 for page in diff fleet; do
 	holds "no script in the page of $page" not grep -qiE "<script|<(img|iframe)|script-src" "$work/$page.html"
 	holds "a policy in the page of $page" grep -q "default-src 'none'" "$work/$page.html"
