@@ -27,7 +27,8 @@ enum {
 };
 
 enum kind { WAIT, POLL, SMALL_COPY, ALLOCATE, LOAD, SLOW, HOST_FUNC, NONE };
-enum { OTHER = 1, ALLOCATES, QUERIES, CALLS_BACK }; /* what an API is known to do */
+/* What an API is known to do. */
+enum { OTHER = 1, ALLOCATES, QUERIES, CALLS_BACK };
 
 struct group { /* calls of one API that do one thing */
 	const char *api;

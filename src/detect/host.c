@@ -19,8 +19,8 @@
 #define LEAST_SHARE 0.003 /* of the window, to be looked at */
 enum {
 	LONG_NS = 1000000, /* host time between two calls that has a name    */
-	SHORT_NS = 100000, /* ... never so, how short iterations ever are    */
-	LONG_PART = 10,	   /* ... but so when it is as much of an iteration  */
+	LONG_PART = 10,	   /* of iterations, if it is less: so does that     */
+	SHORT_NS = 100000, /* what is shorter never does                     */
 	WAIT_NS = 50000,   /* a call of the OS or of MPI this long waits     */
 };
 

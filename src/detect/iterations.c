@@ -3,8 +3,8 @@
  *
  * A pause is a stretch of host time between two calls, a blocking copy that takes
  * far longer than any in the others, or a range that only slow iterations have (a
- * checkpoint, an evaluation).  Where more than a third are slow, here and there, they are
- * of two kinds, and what one of them has more is left to the other findings.
+ * checkpoint, an evaluation).  Where more than a third are slow, here and there, the
+ * iterations are of two kinds, and what one of them has more is for other findings.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -18,7 +18,8 @@
 #define PAUSE_SHARE 0.25 /* of what an iteration takes too long */
 enum {
 	LEAST_PAUSE_NS = 100000, LEAST_COPY_NS = 100000, MOST_RANGES = 4,
-	KINDS = 3, /* so often a slow one, and one of as many: of two kinds  */
+	KINDS = 3, /* slow so many times, and more than one of as many: they
+		      are of two kinds                                       */
 };
 
 struct rows {
