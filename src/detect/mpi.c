@@ -167,6 +167,12 @@ static int judge(struct ranks *x, struct nsx_err *err)
 		if (k != x->first && x->m->last_ns[k] >= w->start_ns &&
 		    x->m->last_ns[k] < w->end_ns)
 			rc = judge_meeting(x, k, scratch, err);
+	for (uint32_t k = 0; k < x->n; k++) {
+		struct nsx_window *b = &x->v[k].between;
+
+		b->start_ns = NSX_MAX(b->start_ns, w->start_ns);
+		b->end_ns = NSX_MIN(b->end_ns, w->end_ns);
+	}
 	return rc;
 }
 
@@ -200,11 +206,13 @@ static void walk(struct ranks *x, bool fills)
 	const struct nsx_trace *t = x->d->trace;
 	struct nsx_outside o;
 
-	for (size_t at = 0; nsx_outside_next(t, &at, &o);)
-		if (x->by_thread[o.thread] != NSX_NONE)
-			add_span(&x->v[x->by_thread[o.thread]],
-				 o.is_mpi ? IN_MPI : IN_OS, o.start_ns,
-				 o.end_ns, fills);
+	for (size_t at = 0; nsx_outside_next(t, &at, &o);) {
+		uint32_t k = x->by_thread[o.thread];
+
+		if (k != NSX_NONE && x->v[k].thread == o.thread)
+			add_span(&x->v[k], o.is_mpi ? IN_MPI : IN_OS,
+				 o.start_ns, o.end_ns, fills);
+	}
 	for (uint32_t k = 0; k < x->n; k++) {
 		const struct nsx_thread *h = &t->thread[x->v[k].thread];
 
@@ -222,6 +230,8 @@ static int add_up(struct ranks *x, struct rank *r, struct nsx_err *err)
 {
 	struct nsx_spans used = {0}, more;
 
+	if (r->between.start_ns >= r->between.end_ns)
+		return 0;
 	for (unsigned p = 0; p < ITS_OWN; p++) {
 		r->ns[p] = nsx_spans_minus_total(&r->in[p], &used);
 		if (nsx_spans_union(x->d->scratch, &used, &r->in[p], &more, err))

@@ -354,6 +354,7 @@ struct messages { /* with one tag, from one process to another */
 	struct nsx_groups keys;
 	struct channel {
 		uint32_t nsent, nreceived;
+		uint32_t from, to; /* thread; of two there is no order       */
 		bool is_refuted;
 	} *v;
 	size_t cap;
@@ -394,13 +395,14 @@ static int list_channels(struct matching *x, struct messages *m,
 {
 	for (uint32_t i = 0; i < x->r->ncalls; i++) {
 		enum kind kind = kind_of(x, i);
-		uint32_t own = process_of(x, i), other, g;
+		uint32_t own = process_of(x, i), other, g, *thread;
+		struct channel *v;
 
 		m->of[i] = NSX_NONE;
 		if (!sends(kind) && !receives(kind))
 			continue;
 		other = process_of_rank(x, x->peer[i]);
-		if (other == NSX_NONE || x->tag[i] < 0)
+		if (other == NSX_NONE || other == own || x->tag[i] < 0)
 			continue;
 		if (nsx_group(&m->keys,
 			      sends(kind) ? (uint64_t)own << 32 | other :
@@ -410,8 +412,11 @@ static int list_channels(struct matching *x, struct messages *m,
 			     "messages", err))
 			return err->rc;
 		m->of[i] = g;
-		m->v[g].nsent += sends(kind);
-		m->v[g].nreceived += receives(kind);
+		v = &m->v[g];
+		thread = sends(kind) ? &v->from : &v->to;
+		if (!(sends(kind) ? v->nsent++ : v->nreceived++))
+			*thread = x->r->call[i].thread;
+		v->is_refuted |= *thread != x->r->call[i].thread;
 	}
 	return 0;
 }
@@ -461,7 +466,7 @@ static int match_messages(struct matching *x, struct messages *m,
 		uint32_t sent = m->v[g].nsent, got = m->v[g].nreceived;
 
 		m->at[2 * g] = m->at[2 * g + 1] = n;
-		m->v[g].is_refuted = sent > got + CUT || got > sent;
+		m->v[g].is_refuted |= sent > got + CUT || got > sent;
 		n += sent;
 	}
 	for (uint32_t i = 0; i < r->ncalls; i++)
