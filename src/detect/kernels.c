@@ -592,15 +592,17 @@ static int list_ops(struct kernels *k, const struct kernel *x,
 }
 
 /* How the calls of a kernel share the GPU with each other: those of several
- * streams could run side by side.
+ * streams could run side by side, and so could those of one stream that do not need
+ * each other's results, which no trace tells.
  */
 static const char *say_streams(struct kernels *k, const struct nsx_change *c)
 {
-	const struct nsx_ops *o = &k->d->trace->ops;
+	const struct nsx_trace *t = k->d->trace;
+	const struct nsx_ops *o = &t->ops;
 	uint8_t *seen = nsx_arena_get(k->d->scratch,
-				      (size_t)k->d->trace->nstreams + 1);
+				      (size_t)t->nstreams + 1);
 	int64_t end_ns = INT64_MIN, beside_ns = 0;
-	size_t nstreams = 0;
+	size_t nstreams = 0, queued = 0;
 
 	for (size_t i = 0; i < c->nrows; i++) {
 		uint32_t op = c->rows[i];
@@ -608,6 +610,10 @@ static const char *say_streams(struct kernels *k, const struct nsx_change *c)
 
 		nstreams += !seen[o->stream[op]]++;
 		seen[o->stream[op]] = 1;
+		queued += i && op == c->rows[i - 1] + 1 &&
+			  o->call[op] != NSX_NONE &&
+			  nsx_call_end(&t->calls, o->call[op]) <=
+				  nsx_op_end(o, op - 1);
 		if (end_ns > start_ns)
 			nsx_add_to(&beside_ns, NSX_MIN(end_ns,
 						       nsx_op_end(o, op)) -
@@ -616,12 +622,18 @@ static const char *say_streams(struct kernels *k, const struct nsx_change *c)
 	}
 	if (c->nrows < 2 || beside_ns)
 		return NULL;
-	return nstreams == 1 ?
-		       "all its calls are on one stream, so they run one after "
-		       "the other" :
-		       nsx_tell(k->d->found, "its calls are spread over %zu "
+	if (nstreams > 1)
+		return nsx_tell(k->d->found, "its calls are spread over %zu "
 				"streams, yet they never run side by side",
 				nstreams);
+	return nsx_tell(
+		k->d->found, "all its calls are on one stream, so they run one "
+		"after the other%s; whether one needs another's result is not "
+		"in the trace",
+		2 * queued < c->nrows ? "" :
+		nsx_tell(k->d->found, "; %zu of %zu stand right behind one of "
+			 "the same size, as parts of a batch do", queued,
+			 c->nrows));
 }
 
 struct small_grids {
@@ -699,7 +711,8 @@ static int propose_grids(struct kernels *k, bool *told, struct nsx_err *err)
 		.recommendation = {
 			"give each launch more work: larger batches, fused or "
 			"batched kernels, a split of the reduced dimension",
-			"or run such kernels side by side on several streams"},
+			"or run those that do not need each other's results "
+			"side by side on several streams"},
 		.proof = {{.csv = "kernel_shapes", .column = "total_ms",
 			   .units = "ms",
 			   .at = {{"kernel_name",

@@ -1,0 +1,1 @@
+explain @small_batch --pass findings --md

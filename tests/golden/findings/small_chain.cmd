@@ -1,0 +1,1 @@
+explain @small_chain --pass findings --md
