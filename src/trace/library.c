@@ -114,8 +114,9 @@ int nsx_order_libraries(struct nsx_loader *l, struct nsx_err *err)
 	for (size_t i = 0; i < set->n; i++)
 		if (!n || cmp_calls(l, (uint32_t)n - 1, (uint32_t)i))
 			nsx_colset_move(set, n++, i, 1);
-		else if (l->library.peer[n - 1] != l->library.peer[i])
-			l->library.peer[n - 1] = -1;
+		else if (l->library.peer[n - 1] != l->library.peer[i] ||
+			 l->library.tag[n - 1] != l->library.tag[i])
+			l->library.peer[n - 1] = l->library.tag[n - 1] = -1;
 	set->n = n;
 	return 0;
 }
