@@ -171,6 +171,14 @@ if [ -n "$engine" ]; then
 		"select count(*) > 0 from slice s join track t on s.track_id = t.id join track p on t.parent_id = p.id where p.name = 'nsys-explain'" |
 		grep -v '^#' | tr '\n' ' ' >told
 	ok "no slice of packets lacks its name, and the report's stand under it" grep -q '^count(\*) 0 count(\*) > 0 1 $' told
+	"$prog" convert "$fix/hostile_names.sqlite" -q -o odd.json --only nvtx,api,osrt
+	"$prog" convert "$fix/hostile_names.sqlite" -q -o odd.pftrace --only nvtx,api,osrt
+	query odd.pftrace "select hex(name), count(*) from slice group by 1 order by 1" | grep '^[0-9A-F]*|' >odd.names
+	ok "packets have the names of the JSON, up to 4 KiB" python3 -c "
+import collections, json
+names = collections.Counter(e['name'].encode()[:4096].hex().upper() for e in json.load(open('odd.json'))['traceEvents'] if e['ph'] in 'Xbi')
+assert len(names) > 20
+assert open('odd.names').read() == ''.join(f'{n}|{names[n]}\\n' for n in sorted(names))"
 fi
 
 # Size ----------------------------------------------------------------------------
