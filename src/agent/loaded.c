@@ -29,7 +29,11 @@ static int hash_piece(int fd, const char *path, off_t at, size_t n,
 	return 0;
 }
 
-int nsx_trace_id(const char *path, char ret[NSX_TRACE_ID], struct nsx_err *err)
+/* A hash of the size, of both ends and of pages spread over the file, the first
+ * of which holds SQLite's count of changes.
+ */
+static int trace_id(const char *path, char ret[NSX_TRACE_ID],
+		    struct nsx_err *err)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), rc;
 	struct stat st;
@@ -99,7 +103,7 @@ static int load(const struct nsx_cache *c, const char *path,
 	rc = stat(path, &l->file) ?
 		     nsx_fail(err, NSX_E_IO, "cannot read '%s': %s", path,
 			      strerror(errno)) :
-		     nsx_trace_id(path, l->id, err);
+		     trace_id(path, l->id, err);
 	if (!rc)
 		rc = nsx_report_open(&(struct nsx_opts){NSX_OPTS_DEFAULT,
 							.path = l->path,

@@ -40,10 +40,4 @@ struct nsx_loaded *nsx_cache_at(const struct nsx_cache *c, const char *path);
 struct nsx_loaded *nsx_cache_find(const struct nsx_cache *c, const char *id);
 void nsx_cache_done(struct nsx_cache *c);
 
-/* A hash of the size, of both ends and of pages spread over the file, the first
- * of which holds SQLite's count of changes.  Errors: NSX_E_IO.
- */
-int nsx_trace_id(const char *path, char ret[NSX_TRACE_ID],
-		 struct nsx_err *err) NSX_CHECKED;
-
 #endif

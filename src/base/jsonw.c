@@ -223,6 +223,14 @@ int nsx_jsonw_write(const struct nsx_jsonw *w, FILE *out, struct nsx_err *err)
 	return dump(w, out, JSON_INDENT(2), err);
 }
 
+int nsx_jsonw_finish(struct nsx_jsonw *w, FILE *out, struct nsx_err *err)
+{
+	int rc = nsx_jsonw_write(w, out, err);
+
+	nsx_jsonw_free(w);
+	return rc;
+}
+
 int nsx_jsonw_write_compact(const struct nsx_jsonw *w, FILE *out,
 			    struct nsx_err *err)
 {

@@ -49,7 +49,10 @@ void nsx_jsonw_part(struct nsx_jsonw *w, const char *key,
  */
 int nsx_jsonw_write(const struct nsx_jsonw *w, FILE *out,
 		    struct nsx_err *err) NSX_CHECKED;
-/* The same without blanks and line ends inside. */
+/* The same, and frees it. */
+int nsx_jsonw_finish(struct nsx_jsonw *w, FILE *out,
+		     struct nsx_err *err) NSX_CHECKED;
+/* As nsx_jsonw_write, without blanks and line ends inside. */
 int nsx_jsonw_write_compact(const struct nsx_jsonw *w, FILE *out,
 			    struct nsx_err *err) NSX_CHECKED;
 /* Appends it to b: on one line, without an end of line. */

@@ -25,7 +25,7 @@ int nsx_cmp_i64(const void *a, const void *b);
 int nsx_cmp_u32(const void *a, const void *b);
 int nsx_cmp_u64(const void *a, const void *b);
 int nsx_cmp_double(const void *a, const void *b);
-int nsx_cmp_text(const void *a, const void *b);
+int nsx_cmp_text(const void *a, const void *b); /* of char pointers */
 
 /* Sums that stop at the edge instead of wrapping. */
 static inline int64_t nsx_add_sat(int64_t a, int64_t b)

@@ -422,6 +422,13 @@ char *nsx_buf_keep(struct nsx_buf *b, struct nsx_arena *a)
 	return text;
 }
 
+bool nsx_ends_with(const char *text, const char *end)
+{
+	size_t n = strlen(text), m = strlen(end);
+
+	return n >= m && !strcmp(text + n - m, end);
+}
+
 size_t nsx_edits(const char *a, size_t na, const char *b)
 {
 	size_t row[64], nb = strlen(b);

@@ -68,6 +68,8 @@ char *nsx_buf_keep(struct nsx_buf *b, struct nsx_arena *a);
 /* Appends p as valid UTF-8 without NUL. Returns whether a byte was replaced. */
 bool nsx_buf_add_utf8(struct nsx_buf *b, const char *p, size_t n);
 
+bool nsx_ends_with(const char *text, const char *end);
+
 /* 64-bit hash of bytes (FNV-1a variant, mixed); not for security. */
 uint64_t nsx_hash(const void *p, size_t n);
 uint64_t nsx_hash_u64(uint64_t x);

@@ -129,8 +129,7 @@ int nsx_capture_write_record(const struct nsx_capture *c,
 		return nsx_fail(err, NSX_E_IO, "cannot write '%s': %s", path,
 				strerror(errno));
 	w = document(c, failed);
-	rc = nsx_jsonw_write(w, f, err);
-	nsx_jsonw_free(w);
+	rc = nsx_jsonw_finish(w, f, err);
 	if (fclose(f) && !rc)
 		rc = nsx_fail(err, NSX_E_IO, "%s", strerror(errno));
 	if (rc)

@@ -63,7 +63,6 @@ static int print_json(const struct nsx_doctor *d, struct nsx_err *err)
 {
 	struct nsx_jsonw *w = nsx_jsonw_new();
 	struct ability can[NABILITIES];
-	int rc;
 
 	nsx_jsonw_object(w, NULL);
 	nsx_jsonw_int(w, "schema_version", 1);
@@ -85,9 +84,7 @@ static int print_json(const struct nsx_doctor *d, struct nsx_err *err)
 	}
 	nsx_jsonw_end(w);
 	nsx_jsonw_end(w);
-	rc = nsx_jsonw_write(w, stdout, err);
-	nsx_jsonw_free(w);
-	return rc;
+	return nsx_jsonw_finish(w, stdout, err);
 }
 
 static int diagnose(bool json)

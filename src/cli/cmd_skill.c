@@ -31,16 +31,13 @@ static int write_record(const struct nsx_out_file *f, FILE *out,
 			struct nsx_err *err)
 {
 	struct nsx_jsonw *w = nsx_jsonw_new();
-	int rc;
 
 	nsx_jsonw_object(w, NULL);
 	nsx_jsonw_str(w, "tool.name", "nsys-explain");
 	nsx_jsonw_str(w, "tool.version", NSX_VERSION);
 	nsx_json_add_files(w, f->detail);
 	nsx_jsonw_end(w);
-	rc = nsx_jsonw_write(w, out, err);
-	nsx_jsonw_free(w);
-	return rc;
+	return nsx_jsonw_finish(w, out, err);
 }
 
 static int write_folder(const char *dir, struct nsx_err *err)

@@ -176,7 +176,6 @@ int nsx_noise_write(const struct nsx_noises *n, const struct nsx_diff_opts *o,
 		    FILE *out, struct nsx_err *err)
 {
 	struct nsx_jsonw *w = nsx_jsonw_new();
-	int rc;
 
 	nsx_jsonw_object(w, NULL);
 	nsx_jsonw_int(w, "schema_version", 2);
@@ -205,9 +204,7 @@ int nsx_noise_write(const struct nsx_noises *n, const struct nsx_diff_opts *o,
 	}
 	nsx_jsonw_end(w);
 	nsx_jsonw_end(w);
-	rc = nsx_jsonw_write(w, out, err);
-	nsx_jsonw_free(w);
-	return rc;
+	return nsx_jsonw_finish(w, out, err);
 }
 
 static int on_number(void *ctx, const char *list, const char *name,

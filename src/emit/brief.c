@@ -160,8 +160,7 @@ static int write_page(const struct nsx_first_page *p, size_t most, FILE *out,
 	add_list(&b, "trust", p->trust, SIZE_MAX);
 	add_list(&b, "missing", p->missing, SIZE_MAX);
 	nsx_jsonw_end(w);
-	rc = nsx_jsonw_write(w, out, err);
-	nsx_jsonw_free(w);
+	rc = nsx_jsonw_finish(w, out, err);
 	nsx_arena_free(b.a);
 	return rc;
 }

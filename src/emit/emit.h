@@ -1,7 +1,7 @@
 /* emit.h - writes a finished report. Emitters see the report only.
  *
- * Errors: NSX_E_IO (a full disk is met when the stream is flushed: the caller
- * checks nsx_emit_close).
+ * Errors: NSX_E_IO; whoever opened the stream learns of a full disk when it is
+ * flushed.
  */
 #ifndef NSX_EMIT_H
 #define NSX_EMIT_H
@@ -73,8 +73,5 @@ int nsx_emit_json_error(const struct nsx_err *e, FILE *out,
  */
 int nsx_emit_folder(const struct nsx_report *r, const char *dir, bool html,
 		    unsigned threads, struct nsx_err *err);
-
-/* Flushes, checks and closes. Errors: NSX_E_IO naming path. */
-int nsx_emit_close(FILE *f, const char *path, struct nsx_err *err);
 
 #endif

@@ -68,7 +68,8 @@ struct stage {
 	int fd; /* holds the lock */
 };
 
-int nsx_emit_close(FILE *f, const char *path, struct nsx_err *err)
+/* Flushes, checks and closes. */
+static int close_file(FILE *f, const char *path, struct nsx_err *err)
 {
 	int bad = ferror(f), error = errno;
 
@@ -99,7 +100,7 @@ static int fill_file(const struct nsx_out_file *file, FILE *f, const char *path,
 	errno = 0;
 	rc = file->write(file, f, err);
 	if (!rc)
-		return nsx_emit_close(f, path, err);
+		return close_file(f, path, err);
 	(void)fclose(f);
 	return rc;
 }
@@ -161,7 +162,7 @@ static int write_record(const struct stage *stage, struct nsx_err *err)
 		n -= strlen("\n}\n");
 		fwrite(text, 1, n, f);
 		fwrite(seal, 1, nsx_seal(text, n, seal, sizeof(seal)), f);
-		rc = nsx_emit_close(f, path, err);
+		rc = close_file(f, path, err);
 	} else {
 		rc = err->rc;
 	}

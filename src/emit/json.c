@@ -186,12 +186,8 @@ static void write_sections(struct nsx_jsonw *w, const struct nsx_report *r,
 
 static int finish(struct nsx_jsonw *w, FILE *out, struct nsx_err *err)
 {
-	int rc;
-
 	nsx_jsonw_end(w);
-	rc = nsx_jsonw_write(w, out, err);
-	nsx_jsonw_free(w);
-	return rc;
+	return nsx_jsonw_finish(w, out, err);
 }
 
 static struct nsx_jsonw *document(void)

@@ -53,13 +53,6 @@ static const char *label_of(const struct nsx_md_labels *l, const char *name)
 enum holds { PLAIN, ID, INSTANT, NS, US, MS, S, BYTES, PERCENT, CAUSE,
 	     BARRIER };
 
-static bool ends_in(const char *key, const char *end)
-{
-	size_t n = strlen(key), m = strlen(end);
-
-	return n >= m && !strcmp(key + n - m, end);
-}
-
 static enum holds holds(const struct nsx_col *col)
 {
 	static const struct {
@@ -78,7 +71,7 @@ static enum holds holds(const struct nsx_col *col)
 	if (strstr(key, "pct"))
 		return PERCENT;
 	for (size_t i = 0; i < ARRAY_LEN(ends); i++)
-		if (ends_in(key, ends[i].end))
+		if (nsx_ends_with(key, ends[i].end))
 			return ends[i].holds;
 	return PLAIN;
 }
@@ -93,7 +86,7 @@ void nsx_md_add_title(struct nsx_buf *b, const struct nsx_col *col)
 
 	for (size_t i = 0; i < ARRAY_LEN(units) && h >= INSTANT && h <= BYTES;
 	     i++)
-		if (ends_in(title, units[i]) && n > strlen(units[i])) {
+		if (nsx_ends_with(title, units[i]) && n > strlen(units[i])) {
 			n -= strlen(units[i]);
 			break;
 		}

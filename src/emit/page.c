@@ -262,13 +262,6 @@ static void add_price(struct page *p, const struct nsx_first_page *x,
 	put(p, ")  ");
 }
 
-static bool ends_with(const char *text, const char *end)
-{
-	size_t n = strlen(text), k = strlen(end);
-
-	return n >= k && !strcmp(text + n - k, end);
-}
-
 static size_t plain_chars(const char *markdown)
 {
 	struct nsx_buf b = {0};
@@ -295,7 +288,7 @@ static void add_proof(struct page *p, const struct nsx_finding *f)
 		left -= NSX_MIN(left, strlen("from ") + plain_chars(f->place));
 	}
 	for (unsigned k = 0, told = 0; told < 2 && f->evidence[k]; k++) {
-		if (f->place && ends_with(f->evidence[k], f->place))
+		if (f->place && nsx_ends_with(f->evidence[k], f->place))
 			continue; /* said already */
 		n = strlen("; ") + plain_chars(f->evidence[k]);
 		if (told && n > left)

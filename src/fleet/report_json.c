@@ -191,7 +191,6 @@ int nsx_freport_json(const struct nsx_freport *r,
 		     struct nsx_err *err)
 {
 	struct nsx_jsonw *w = nsx_jsonw_new();
-	int rc;
 
 	nsx_jsonw_object(w, NULL);
 	nsx_jsonw_int(w, "schema_version", 1);
@@ -213,7 +212,5 @@ int nsx_freport_json(const struct nsx_freport *r,
 	if (folder)
 		nsx_json_add_files(w, folder);
 	nsx_jsonw_end(w);
-	rc = nsx_jsonw_write(w, out, err);
-	nsx_jsonw_free(w);
-	return rc;
+	return nsx_jsonw_finish(w, out, err);
 }

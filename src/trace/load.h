@@ -240,9 +240,6 @@ int nsx_load_strings(struct nsx_loader *l, struct nsx_err *err);
 /* A name cell: id or text; "id:<n>" when dangling (counted); 0 when NULL. */
 int nsx_read_name(struct nsx_part *p, const struct nsx_val *v, nsx_str *ret,
 		  struct nsx_err *err) NSX_CHECKED;
-/* Interns an NVTX name normalised, remembering the least raw text. */
-int nsx_add_normalised(struct nsx_loader *l, const char *text, size_t n,
-		       nsx_str *ret, struct nsx_err *err) NSX_CHECKED;
 
 /* The tables ----------------------------------------------------------------*/
 

@@ -83,8 +83,9 @@ static int remember_raw(struct nsx_loader *l, nsx_str id, const char *text,
 	return rc;
 }
 
-int nsx_add_normalised(struct nsx_loader *l, const char *text, size_t n,
-		       nsx_str *ret, struct nsx_err *err)
+/* Interns an NVTX name normalised, remembering the least raw text. */
+static int add_normalised(struct nsx_loader *l, const char *text, size_t n,
+			  nsx_str *ret, struct nsx_err *err)
 {
 	struct nsx_buf b = {0};
 	int rc;
@@ -127,7 +128,7 @@ static int read_string(struct nsx_part *p, int64_t rid,
 		p->defects.mistyped++;
 		return 0;
 	}
-	rc = nsx_add_normalised(l, v[1].u.p, v[1].len, &str, err);
+	rc = add_normalised(l, v[1].u.p, v[1].len, &str, err);
 	if (rc)
 		return rc;
 	if (v[0].u.i >= 0 && (size_t)v[0].u.i < l->nby_id) {
@@ -191,7 +192,7 @@ int nsx_read_name(struct nsx_part *p, const struct nsx_val *v, nsx_str *ret,
 
 	*ret = 0;
 	if (v->type == NSX_V_TEXT)
-		return nsx_add_normalised(p->l, v->u.p, v->len, ret, err);
+		return add_normalised(p->l, v->u.p, v->len, ret, err);
 	if (v->type != NSX_V_I64)
 		return 0;
 	*ret = string_by_id(p->l, v->u.i);

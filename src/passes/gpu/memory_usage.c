@@ -186,21 +186,21 @@ static void match_row(struct mem_usage *m, size_t i)
 	}
 }
 
-int mem_cmp_groups(const struct mem_step *x, const struct mem_step *y)
+static int cmp_groups(const struct mem_step *x, const struct mem_step *y)
 {
 	return NSX_CMP(x->process, y->process) ?:
 	       NSX_CMP(x->device_id, y->device_id) ?:
 	       (int)x->kind - y->kind;
 }
 
-NSX_ORDER(cmp_steps, struct mem_step, BY(mem_cmp_groups), UP(at_ns), UP(turn));
+NSX_ORDER(cmp_steps, struct mem_step, BY(cmp_groups), UP(at_ns), UP(turn));
 
 size_t mem_group_end(const struct mem_usage *m, size_t at)
 {
 	size_t end = at + 1;
 
 	while (end < m->nsteps &&
-	       !mem_cmp_groups(&m->steps[at], &m->steps[end]))
+	       !cmp_groups(&m->steps[at], &m->steps[end]))
 		end++;
 	return end;
 }

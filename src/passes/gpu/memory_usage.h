@@ -43,7 +43,6 @@ struct mem_usage {
 
 /* Steps [at, end) of one (process, device, kind). */
 size_t mem_group_end(const struct mem_usage *m, size_t at);
-int mem_cmp_groups(const struct mem_step *x, const struct mem_step *y);
 
 /* memory_leaks.c: what was kept, by NVTX path and size; whether it grows. */
 int mem_never_freed(const struct mem_usage *m, struct nsx_table *table,

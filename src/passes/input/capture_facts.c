@@ -16,13 +16,6 @@ static const char *text(const struct nsx_val *v, char *buf, size_t size)
 	return buf;
 }
 
-static bool ends_in(const char *s, const char *end)
-{
-	size_t n = strlen(s), m = strlen(end);
-
-	return n >= m && !strcmp(s + n - m, end);
-}
-
 /* Keys of the capture's settings have a "PROCESS_0:" in front in some
  * versions: the end counts.
  */
@@ -42,9 +35,9 @@ static int on_capture(void *ctx, int64_t rid, const struct nsx_val *v,
 		f->traced_nvtx |= !strcasecmp(value, "NvtxEvents");
 		f->traced_osrt |= !strcasecmp(value, "OSRuntime");
 	}
-	if (ends_in(name, "COLLECT_GPU_MEMORY_USAGE"))
+	if (nsx_ends_with(name, "COLLECT_GPU_MEMORY_USAGE"))
 		f->memory_usage_off |= !strcasecmp(value, "false");
-	if (ends_in(name, "CUDA_SKIP_SOME_API_CALLS"))
+	if (nsx_ends_with(name, "CUDA_SKIP_SOME_API_CALLS"))
 		f->skips_calls |= !strcasecmp(value, "true");
 	return 0;
 }
@@ -59,17 +52,17 @@ static int on_export(void *ctx, int64_t rid, const struct nsx_val *v,
 	(void)err;
 	text(&v[0], name, sizeof(name));
 	text(&v[1], value, sizeof(value));
-	if (ends_in(name, "TIMES_TO_EXPORT"))
+	if (nsx_ends_with(name, "TIMES_TO_EXPORT"))
 		f->part_of_time |= *value != '\0';
-	if (ends_in(name, "TABLES_TO_EXPORT"))
+	if (nsx_ends_with(name, "TABLES_TO_EXPORT"))
 		f->part_of_tables |= *value != '\0';
-	if (ends_in(name, "TIME_NORMALIZE"))
+	if (nsx_ends_with(name, "TIME_NORMALIZE"))
 		f->shifted |= !strcasecmp(value, "true");
-	if (ends_in(name, "TIME_SHIFT"))
+	if (nsx_ends_with(name, "TIME_SHIFT"))
 		f->shifted |= *value && strcmp(value, "0");
-	if (ends_in(name, "INCLUDE_JSON"))
+	if (nsx_ends_with(name, "INCLUDE_JSON"))
 		f->without_json |= !strcasecmp(value, "false");
-	if (ends_in(name, "INCLUDE_BLOBS"))
+	if (nsx_ends_with(name, "INCLUDE_BLOBS"))
 		f->without_blobs |= !strcasecmp(value, "false");
 	return 0;
 }

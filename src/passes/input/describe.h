@@ -12,7 +12,4 @@ const struct nsx_table_info **nsx_sorted_tables(const struct nsx_schema *s,
 						struct nsx_arena *a,
 						size_t *ret_n);
 
-/* A name from the file as a part of a JSON key: its dots are no separators. */
-const char *nsx_key_part(struct nsx_section *s, const char *name);
-
 #endif

@@ -10,7 +10,8 @@
 /* Tables listed at most: a real export has 250. */
 enum { MAX_TABLES = 2000 };
 
-const char *nsx_key_part(struct nsx_section *s, const char *name)
+/* A name from the file as a part of a JSON key: its dots are no separators. */
+static const char *key_part(struct nsx_section *s, const char *name)
 {
 	struct nsx_buf escaped = {0}, b = {0};
 	const char *key;
@@ -118,7 +119,7 @@ static void put_capabilities(const struct nsx_schema *s,
 
 static void put_table(const struct nsx_table_info *t, struct nsx_section *out)
 {
-	const char *key = nsx_say(out, "tables.%s", nsx_key_part(out, t->name));
+	const char *key = nsx_say(out, "tables.%s", key_part(out, t->name));
 	const char **names = nsx_arena_get(out->arena, (t->ncolumns + 1) *
 							       sizeof(*names));
 
@@ -127,7 +128,7 @@ static void put_table(const struct nsx_table_info *t, struct nsx_section *out)
 	nsx_put(out, nsx_say(out, "%s.columns", key), nsx_list(names));
 	for (unsigned i = 0; i < t->ncolumns; i++)
 		nsx_put(out, nsx_say(out, "%s.types.%s", key,
-				     nsx_key_part(out, names[i])),
+				     key_part(out, names[i])),
 			nsx_string(t->columns[i].type));
 }
 
