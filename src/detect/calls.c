@@ -50,7 +50,6 @@ struct calls {
 	struct group *v;
 	size_t cap;
 	struct nsx_places places; /* by group                                 */
-	struct nsx_votes sites; /* by group, in time                         */
 	nsx_str *base;	/* by raw name: the first raw name of the same API   */
 	uint8_t *does;	/* by raw name; 0 not looked at yet                  */
 	uint32_t thread; /* being read                                       */
@@ -59,22 +58,6 @@ struct calls {
 };
 
 /* Grouping --------------------------------------------------------------------*/
-
-static bool is_allocation(const char *api)
-{
-	const char *s = api + (!strncmp(api, "cuda", 4) ? 4 :
-			       !strncmp(api, "cu", 2) ? 2 : 0);
-
-	return !strncmp(s, "Malloc", 6) || !strncmp(s, "MemAlloc", 8) ||
-	       !strncmp(s, "Free", 4) || !strncmp(s, "MemFree", 7) ||
-	       !strncmp(s, "HostAlloc", 9) || !strncmp(s, "HostRegister", 12) ||
-	       !strncmp(s, "HostUnregister", 14) ||
-	       !strncmp(s, "MemHostAlloc", 12) ||
-	       !strncmp(s, "MemHostRegister", 15) ||
-	       !strncmp(s, "MemHostUnregister", 17) ||
-	       !strncmp(s, "MemMap", 6) || !strncmp(s, "MemUnmap", 8) ||
-	       !strncmp(s, "MemCreate", 9) || !strncmp(s, "MemRelease", 10);
-}
 
 /* A loop of these waits as a synchronisation does. */
 static bool is_query(const char *api)
@@ -159,7 +142,7 @@ static int learn_name(struct calls *c, nsx_str raw, struct nsx_err *err)
 				       sizeof(buf));
 
 	(void)err;
-	c->does[raw] = is_allocation(api) ? ALLOCATES :
+	c->does[raw] = nsx_api_allocates(api) ? ALLOCATES :
 		       is_query(api)	  ? QUERIES :
 		       nsx_api_is_host_func(api) ? CALLS_BACK : OTHER;
 	c->base[raw] = raw;
@@ -206,9 +189,8 @@ static int add_call(struct calls *c, size_t call, uint32_t range,
 		return 0;
 	}
 	if (group_of(c, kind, raw, &g, err) ||
-	    nsx_places_add(&c->places, t, g, range, ns, &c->v[g].place, err) ||
-	    nsx_vote(&c->sites, g,
-		     nsx_site(t, nsx_call_stack(t, (uint32_t)call)), ns, err))
+	    nsx_places_add(&c->places, t, g, range, (uint32_t)call, ns,
+			   &c->v[g].place, err))
 		return err->rc;
 	c->v[g].count++;
 	c->v[g].frees |= t->calls.cls[call] == NSX_CALL_IMPLICIT_SYNC &&
@@ -524,12 +506,10 @@ static void propose(struct calls *c, const uint32_t *list, size_t n)
 					  &allocates_once : &words[kind];
 	struct nsx_findings *l = c->d->found;
 	const char *names = say_names(c, list, n);
-	struct nsx_winner site = nsx_votes_won(&c->sites, list[0]);
 	struct nsx_finding f = {
 		.id = say->id, .subject = kind == ALLOCATE || kind == LOAD ?
 						  NULL : x->api,
 		.title = nsx_tell(l, "%s%s", say->title, names),
-		.place = nsx_range_path(c->d, x->place.range),
 		.confidence = kind == HOST_FUNC ? NSX_CONF_MEDIUM :
 						  NSX_CONF_HIGH,
 		.device = NSX_NONE, .remedy = plan_of(c, list, n)};
@@ -552,21 +532,10 @@ static void propose(struct calls *c, const uint32_t *list, size_t n)
 			"the functions leave no row in the trace: what is "
 			"queued right after them starts late";
 	if (cost_ns)
-		f.evidence[k++] = nsx_tell(
+		f.evidence[k] = nsx_tell(
 			l, "the GPU idles for %s after them",
 			nsx_text_ns(l->arena, (double)cost_ns));
-	if (f.place)
-		f.evidence[k++] = nsx_tell(l, "most of their time is in %s",
-					   f.place);
-	if (site.frame != NSX_NONE) {
-		const char *from = nsx_frame_words(c->d, site.frame);
-
-		f.evidence[k++] = nsx_tell(
-			l, "%s: %s of it called from %s", x->api,
-			nsx_text_ns(l->arena, (double)site.weight), from);
-		if (!f.place)
-			f.place = from;
-	}
+	nsx_places_tell(c->d, &c->places, list[0], &x->place, &f);
 	advise(c, x, say, names, &f);
 	if (say->barrier)
 		f.proof[0] = (struct nsx_evidence){
@@ -649,7 +618,6 @@ int nsx_detect_calls(struct nsx_detect *d, struct nsx_err *err)
 		free(c.v[g].rows);
 	nsx_groups_done(&c.keys);
 	nsx_places_done(&c.places);
-	nsx_votes_done(&c.sites);
 	free(c.v);
 	return rc;
 }

@@ -12,12 +12,11 @@
 #include "detect/detect.h"
 #include "facts/replay/replay.h"
 #include "report/words.h"
+#include "schema/codes.h"
 
 #define LEAST_SHARE 0.003 /* of the window, that copies take */
 enum {
-	HTOD = 1, DTOH = 2,
 	NKINDS = 11, /* beyond are migrations of unified memory */
-	PAGEABLE = 0,
 	SMALL_BYTES = 64 << 10, /* below, a copy's time is its fixed cost    */
 	MANY = 100,
 	WAITED = 2, /* times their own length won: what they wait for is it  */
@@ -45,8 +44,7 @@ static enum trouble trouble_of(const struct nsx_copy *x)
 {
 	if (x->bytes >= 0 && x->bytes < SMALL_BYTES)
 		return SMALL;
-	return (x->copy_kind == HTOD && x->src_kind == PAGEABLE) ||
-			       (x->copy_kind == DTOH && x->dst_kind == PAGEABLE) ?
+	return nsx_copy_is_pageable(x->copy_kind, x->src_kind, x->dst_kind) ?
 		       FROM_PAGEABLE : PLAIN;
 }
 
@@ -63,8 +61,8 @@ static int add(struct copies *c, struct group *g, size_t op,
 	nsx_add_to(&g->ns, ns);
 	nsx_add_to(&g->bytes, NSX_MAX(0, t->copy[t->ops.detail[op]].bytes));
 	return nsx_places_add(&c->places, t, g->id,
-			      c->d->facts->nvtx.op_range[op], ns, &g->place,
-			      err);
+			      c->d->facts->nvtx.op_range[op],
+			      t->ops.call[op], ns, &g->place, err);
 }
 
 static struct group new_group(struct copies *c)
@@ -169,7 +167,6 @@ static struct nsx_finding start(struct copies *c, const struct group *g,
 	struct nsx_findings *l = c->d->found;
 	struct nsx_finding f = {
 		.id = id, .subject = kind ? nsx_copy_direction(kind) : NULL,
-		.place = nsx_range_path(c->d, g->place.range),
 		.confidence = NSX_CONF_HIGH, .device = NSX_NONE,
 		.guess_ns = exposed_ns(c, g),
 		.evidence = {nsx_tell(
@@ -187,16 +184,15 @@ static struct nsx_finding start(struct copies *c, const struct group *g,
 	if (kind)
 		f.proof[0].at[0] = (struct nsx_at){
 			"direction", nsx_string(nsx_copy_direction(kind))};
-	if (f.place)
-		f.evidence[1] = nsx_tell(l, "most of their time is launched in "
-					 "%s", f.place);
+	nsx_places_tell(c->d, &c->places, g->id, &g->place, &f);
 	return f;
 }
 
-/* Before the place, which comes last. */
+/* Before the places, which come last. */
 static void add_evidence(struct nsx_finding *f, const char *line)
 {
-	f->evidence[2] = f->evidence[1];
+	memmove(&f->evidence[2], &f->evidence[1],
+		(ARRAY_LEN(f->evidence) - 2) * sizeof(*f->evidence));
 	f->evidence[1] = line;
 }
 
@@ -255,7 +251,7 @@ static void tell_wait(struct copies *c, const struct group *g,
 
 	f->id = NSX_ID_idle_after_blocking_copy;
 	f->title = nsx_tell(l, "the host waits for copies %s%s%s, and the GPU "
-			    "for what it does with them", direction(DTOH),
+			    "for what it does with them", direction(NSX_COPY_DTOH),
 			    call == NSX_NONE ? "" : " in ",
 			    call == NSX_NONE ? "" :
 			    nsx_api_base(nsx_call_text(t, call), buf,
@@ -300,7 +296,7 @@ static int propose_pageable(struct copies *c, unsigned kind,
 		"and copy them with non_blocking=True, ahead of their use" :
 		"allocate host buffers pinned (cudaHostAlloc, "
 		"cudaHostRegister) and copy asynchronously, ahead of their use";
-	if (kind == DTOH) {
+	if (kind == NSX_COPY_DTOH) {
 		struct nsx_gain won;
 
 		if (nsx_replay_price(c->d->facts->model, v, 2, &won, err))

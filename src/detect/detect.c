@@ -216,32 +216,6 @@ uint32_t nsx_range_of_gap(const struct nsx_detect *d, uint32_t range,
 	return range;
 }
 
-int nsx_places_add(struct nsx_places *p, const struct nsx_trace *t,
-		   uint32_t thing, uint32_t range, int64_t ns,
-		   struct nsx_place *most, struct nsx_err *err)
-{
-	size_t known = p->keys.n;
-	uint32_t i;
-
-	if (range == NSX_NONE)
-		return 0;
-	if (nsx_group(&p->keys, thing, nsx_range_kind(t, range), &i, err) ||
-	    nsx_grow(&p->v, &p->cap, p->keys.n, sizeof(*p->v), "places", err))
-		return err->rc;
-	if (i == known)
-		p->v[i] = (struct nsx_place){0, range};
-	nsx_add_to(&p->v[i].ns, ns);
-	if (p->v[i].ns > most->ns)
-		*most = p->v[i];
-	return 0;
-}
-
-void nsx_places_done(struct nsx_places *p)
-{
-	nsx_groups_done(&p->keys);
-	free(p->v);
-}
-
 void nsx_idle_by_cause(const struct nsx_detect *d, int64_t ns[NSX_NCAUSES])
 {
 	const struct nsx_idle *idle = d->facts->limiting == NSX_NONE ? NULL :

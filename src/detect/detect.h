@@ -57,25 +57,6 @@ uint64_t nsx_range_kind(const struct nsx_trace *t, uint32_t range);
 uint32_t nsx_range_of_gap(const struct nsx_detect *d, uint32_t range,
 			  int64_t from_ns, int64_t to_ns);
 
-/* Where the time of several things goes: the kind of range with most of it.
- * Empty: zeroed; nsx_places_done frees it.
- */
-struct nsx_places {
-	struct nsx_groups keys; /* (thing, kind of range)                    */
-	struct nsx_place {
-		int64_t ns;
-		uint32_t range; /* the first of its kind; NSX_NONE           */
-	} *v;
-	size_t cap;
-};
-/* Adds time in a range, or in none (NSX_NONE), to a thing; *most is the thing's
- * place with most time, which begins as {0, NSX_NONE}.
- */
-int nsx_places_add(struct nsx_places *p, const struct nsx_trace *t,
-		   uint32_t thing, uint32_t range, int64_t ns,
-		   struct nsx_place *most, struct nsx_err *err) NSX_CHECKED;
-void nsx_places_done(struct nsx_places *p);
-
 /* Idle time of the limiting GPU in the judged window, by cause. */
 void nsx_idle_by_cause(const struct nsx_detect *d, int64_t ns[NSX_NCAUSES]);
 /* "`step` in solver": what a frame of the trace is called. */
@@ -96,6 +77,34 @@ int nsx_vote(struct nsx_votes *v, uint32_t group, uint32_t frame,
 	     int64_t weight, struct nsx_err *err) NSX_CHECKED;
 struct nsx_winner nsx_votes_won(const struct nsx_votes *v, uint32_t group);
 void nsx_votes_done(struct nsx_votes *v);
+
+/* Where the time of several things comes from: the kind of range with most of it,
+ * and the frame that called for most of it.  Empty: zeroed; nsx_places_done frees
+ * it.
+ */
+struct nsx_places {
+	struct nsx_groups keys; /* (thing, kind of range)                    */
+	struct nsx_place {
+		int64_t ns;
+		uint32_t range; /* the first of its kind; NSX_NONE           */
+	} *v;
+	size_t cap;
+	struct nsx_votes sites; /* by thing, in time                         */
+};
+/* Adds time in a range, or in none (NSX_NONE), that a call started or took
+ * (NSX_NONE: not known) to a thing; *most is the thing's place with most time,
+ * which begins as {0, NSX_NONE}.
+ */
+int nsx_places_add(struct nsx_places *p, const struct nsx_trace *t,
+		   uint32_t thing, uint32_t range, uint32_t call, int64_t ns,
+		   struct nsx_place *most, struct nsx_err *err) NSX_CHECKED;
+/* Says where a thing is from: its place is the path of the range, else the frame
+ * that called; both are evidence, behind what is there.
+ */
+void nsx_places_tell(struct nsx_detect *d, const struct nsx_places *p,
+		     uint32_t thing, const struct nsx_place *most,
+		     struct nsx_finding *f);
+void nsx_places_done(struct nsx_places *p);
 
 /* Lets the samples of a thread in [start, end) vote, each for its site, else for
  * its innermost frame.  *cursor begins at 0; spans come in order of start.

@@ -30,13 +30,15 @@ enum {
 struct kernel { /* by name, or by shape */
 	int64_t ns, count;
 	uint32_t id; /* string, or index of shape                            */
-	uint32_t device, place;
-	int64_t longest_ns;
+	uint32_t device;
+	uint32_t thing; /* of places                                         */
+	struct nsx_place place;
 };
 struct table {
 	struct nsx_groups keys;
 	struct kernel *v;
 	size_t cap;
+	struct nsx_places places; /* by the group's number                   */
 };
 struct kernels {
 	struct nsx_detect *d;
@@ -57,14 +59,13 @@ static int add(struct kernels *k, struct table *t, uint64_t key, uint32_t id,
 		return err->rc;
 	if (i == known)
 		t->v[i] = (struct kernel){.id = id, .device = device,
-					  .place = NSX_NONE};
+					  .thing = i, .place = {0, NSX_NONE}};
 	t->v[i].count++;
 	nsx_add_to(&t->v[i].ns, ns);
-	if (ns > t->v[i].longest_ns) {
-		t->v[i].longest_ns = ns;
-		t->v[i].place = k->d->facts->nvtx.op_range[op];
-	}
-	return 0;
+	return nsx_places_add(&t->places, k->d->trace, i,
+			      k->d->facts->nvtx.op_range[op],
+			      k->d->trace->ops.call[op], ns, &t->v[i].place,
+			      err);
 }
 
 /* Names, or shapes by their kernel's name: by time, then by what is shown. */
@@ -89,6 +90,13 @@ static int cmp_kernels(const void *a, const void *b, void *ctx)
 		return x->count > y->count ? -1 : 1;
 	return strcmp(nsx_text(o->t, name_of(o->t, o->is_shape, x->id)),
 		      nsx_text(o->t, name_of(o->t, o->is_shape, y->id)));
+}
+
+/* Where a kernel is launched. */
+static void tell_place(struct kernels *k, const struct table *t,
+		       const struct kernel *x, struct nsx_finding *f)
+{
+	nsx_places_tell(k->d, &t->places, x->thing, &x->place, f);
 }
 
 /* Names on the limiting GPU, shapes on all. */
@@ -294,7 +302,6 @@ static void propose_top(struct kernels *k, const struct kernel *top)
 	struct nsx_finding f = {
 		.id = NSX_ID_top_kernel, .subject = full,
 		.confidence = NSX_CONF_LOW, .device = top->device,
-		.place = nsx_range_path(k->d, top->place),
 		.is_assumed = true, .weight = share,
 		.guess_ns = (double)top->ns * (1 - 1 / BETTER_CODE),
 		.proof = {{.csv = "critical_path", .column = "total_ms",
@@ -327,7 +334,8 @@ static void propose_top(struct kernels *k, const struct kernel *top)
 		nsx_tell(l, ", %s a call", nsx_text_ns(l->arena,
 				(double)top->ns / (double)top->count)));
 	f.evidence[1] = ASSUMED_BETTER;
-	f.evidence[2] = full_name(l, words, full);
+	tell_place(k, &k->names, top, &f);
+	nsx_add_evidence(&f, full_name(l, words, full));
 	if (advice)
 		f.recommendation[n++] = advice;
 	f.recommendation[n] = "profile it with ncu --set full -k regex:NAME -c 5: "
@@ -378,26 +386,22 @@ typedef bool (*belongs_fn)(const struct nsx_kernel_name *);
 
 struct kin { /* kernels of the limiting GPU that belong together */
 	belongs_fn belongs;
-	const char *first, *label; /* the one that takes most                */
-	uint32_t place;	   /* of it                                          */
+	const struct kernel *first; /* the one that takes most              */
 	size_t n;
 	int64_t ns;
 };
 
 static struct kin find_kin(struct kernels *k, belongs_fn belongs)
 {
-	struct kin kin = {.belongs = belongs, .place = NSX_NONE};
+	struct kin kin = {.belongs = belongs};
 
 	for (size_t i = 0; i < k->names.keys.n; i++) {
 		const struct kernel *x = &k->names.v[i];
 
 		if (!belongs(words_of(k, x->id)))
 			continue;
-		if (!kin.n++) { /* names are in order of time */
-			kin.first = nsx_text(k->d->trace, x->id);
-			kin.label = words_of(k, x->id)->label;
-			kin.place = x->place;
-		}
+		if (!kin.n++)
+			kin.first = x; /* names are in order of time */
 		nsx_add_to(&kin.ns, x->ns);
 	}
 	return kin;
@@ -469,17 +473,17 @@ static void tell_kin(struct kernels *k, const struct kin *kin,
 {
 	struct nsx_findings *l = k->d->found;
 
-	f->place = nsx_range_path(k->d, kin->place);
 	f->evidence[0] = nsx_tell(
 		l, "%s, %s, %s%s",
 		nsx_text_n(l->arena, kin->n, "kernel", NULL),
 		nsx_text_ns(l->arena, (double)kin->ns),
 		kin->n == 1 ? "" : "the first ",
-		nsx_tell_name(l, kin->label));
+		nsx_tell_name(l, words_of(k, kin->first->id)->label));
 	f->proof[0] = (struct nsx_evidence){
 		.csv = "critical_path", .column = "total_ms", .units = "ms",
 		.at = {{"kind", nsx_string("kernel")},
-		       {"name", nsx_string(kin->first)}}};
+		       {"name", nsx_string(nsx_text(k->d->trace,
+						    kin->first->id))}}};
 }
 
 /* Sets *told where the first kernel is among them. */
@@ -513,6 +517,7 @@ static int propose_f32(struct kernels *k, bool *told, struct nsx_err *err)
 		(long long)gpu.major, (long long)gpu.minor,
 		gpu.is_least ? " or newer" : "", gpu.is_least ? "at least " : "",
 		ratio);
+	tell_place(k, &k->names, kin.first, &f);
 	f.recommendation[0] = narrower_type(k, gpu);
 	nsx_found(l, &f);
 	*told = f.weight > 0;
@@ -539,6 +544,7 @@ static int propose_elementwise(struct kernels *k, struct nsx_err *err)
 	tell_kin(k, &kin, &f);
 	f.evidence[1] = nsx_tell(
 		l, "priced as if fusion made them %.0f times as fast", FUSED);
+	tell_place(k, &k->names, kin.first, &f);
 	f.recommendation[0] = k->d->is_pytorch ?
 		"fuse them: torch.compile, fused optimisers and norms; keep "
 		"one type instead of casting back and forth" :
@@ -679,7 +685,6 @@ static int propose_grids(struct kernels *k, bool *told, struct nsx_err *err)
 	const struct nsx_shape *s;
 	struct small_grids small;
 	const char *streams;
-	size_t n = 1;
 
 	if (list_grids(k, &small, err))
 		return err->rc;
@@ -693,7 +698,6 @@ static int propose_grids(struct kernels *k, bool *told, struct nsx_err *err)
 		.title = nsx_tell(l, "kernels with few blocks leave most of "
 				  "the GPU empty: %s",
 				  nsx_tell_name(l, words_of(k, s->name)->label)),
-		.place = nsx_range_path(k->d, top->place),
 		.confidence = NSX_CONF_MEDIUM, .device = top->device,
 		.guess_ns = small.won_ns,
 		.is_rule = true,
@@ -720,11 +724,11 @@ static int propose_grids(struct kernels *k, bool *told, struct nsx_err *err)
 				  {"is_small_grid", nsx_bool(true)}}}},
 		.remedy = {small.v, small.n}};
 
-	if (streams)
-		f.evidence[n++] = streams;
-	f.evidence[n++] = bound;
-	f.evidence[n] = full_name(l, words_of(k, s->name),
-				  nsx_text(t, s->name));
+	nsx_add_evidence(&f, streams);
+	nsx_add_evidence(&f, bound);
+	tell_place(k, &k->shapes, top, &f);
+	nsx_add_evidence(&f, full_name(l, words_of(k, s->name),
+				       nsx_text(t, s->name)));
 	nsx_found(l, &f);
 	*told |= s->name == k->names.v[0].id;
 	return 0;
@@ -757,6 +761,8 @@ int nsx_detect_kernels(struct nsx_detect *d, struct nsx_err *err)
 	}
 	nsx_groups_done(&k.names.keys);
 	nsx_groups_done(&k.shapes.keys);
+	nsx_places_done(&k.names.places);
+	nsx_places_done(&k.shapes.places);
 	free(k.names.v);
 	free(k.shapes.v);
 	return rc;

@@ -55,15 +55,6 @@ static bool is_capture(const struct nsx_finding *f)
 	return nsx_finding_category(f) == NSX_CAT_CAPTURE;
 }
 
-static void add_line(const char **lines, size_t most, const char *line)
-{
-	for (size_t i = 0; i + 1 < most; i++)
-		if (!lines[i]) {
-			lines[i] = line;
-			return;
-		}
-}
-
 /* Alone -----------------------------------------------------------------------*/
 
 /* Where nothing can be replayed: what lies in the window of the spans, or the
@@ -123,7 +114,7 @@ static void take_gain(struct pricing *p, struct item *x,
 	if (g->low_ns < g->gain_ns / 2 && f->confidence > NSX_CONF_LOW)
 		f->confidence--;
 	if (g->low_ns < g->gain_ns - g->gain_ns / 10)
-		add_line(f->evidence, ARRAY_LEN(f->evidence), nsx_tell(
+		nsx_add_evidence(f, nsx_tell(
 			p->l, "It wins %s if waits outside CUDA last as long "
 			"as they did, and %s if they end when they did",
 			nsx_text_ns(p->l->arena, (double)g->gain_ns),
@@ -334,7 +325,7 @@ static void join(struct pricing *p, struct item *lead, struct item *best,
 			continue;
 		x->left = false;
 		x->gone = true;
-		add_line(lead->f->evidence, ARRAY_LEN(lead->f->evidence),
+		nsx_add_evidence(lead->f,
 			 nsx_tell(p->l,
 				  "The same time can be won another way (%s): %s",
 				  nsx_text_ns(p->l->arena, x->f->headroom_ns),
@@ -430,8 +421,7 @@ static void merge_kin(struct pricing *p)
 		}
 		p->v[i].gone = true;
 		if (is_capture(f))
-			add_line(f->evidence, ARRAY_LEN(f->evidence),
-				 p->v[i].f->evidence[0]);
+			nsx_add_evidence(f, p->v[i].f->evidence[0]);
 	}
 }
 

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include "base/stat.h"
 #include "detect/detect.h"
+#include "report/words.h"
 
 const char *nsx_frame_words(struct nsx_detect *d, uint32_t frame)
 {
@@ -78,4 +79,57 @@ int nsx_vote_samples(struct nsx_detect *d, struct nsx_votes *v, uint32_t group,
 			return err->rc;
 	}
 	return 0;
+}
+
+/* Places ------------------------------------------------------------------------*/
+
+int nsx_places_add(struct nsx_places *p, const struct nsx_trace *t,
+		   uint32_t thing, uint32_t range, uint32_t call, int64_t ns,
+		   struct nsx_place *most, struct nsx_err *err)
+{
+	size_t known = p->keys.n;
+	uint32_t i;
+
+	if (t->backtraces.n && call != NSX_NONE &&
+	    nsx_vote(&p->sites, thing, nsx_call_site(t, call), ns, err))
+		return err->rc;
+	if (range == NSX_NONE)
+		return 0;
+	if (nsx_group(&p->keys, thing, nsx_range_kind(t, range), &i, err) ||
+	    nsx_grow(&p->v, &p->cap, p->keys.n, sizeof(*p->v), "places", err))
+		return err->rc;
+	if (i == known)
+		p->v[i] = (struct nsx_place){0, range};
+	nsx_add_to(&p->v[i].ns, ns);
+	if (p->v[i].ns > most->ns)
+		*most = p->v[i];
+	return 0;
+}
+
+void nsx_places_tell(struct nsx_detect *d, const struct nsx_places *p,
+		     uint32_t thing, const struct nsx_place *most,
+		     struct nsx_finding *f)
+{
+	struct nsx_winner site = nsx_votes_won(&p->sites, thing);
+	const char *from = site.frame == NSX_NONE ? NULL :
+			   nsx_frame_words(d, site.frame);
+	struct nsx_findings *l = d->found;
+	const char *path = nsx_range_path(d, most->range);
+
+	f->place = path ? path : from;
+	if (path)
+		nsx_add_evidence(f, nsx_tell(l, "most of it comes from %s",
+					     path));
+	if (from)
+		nsx_add_evidence(f, nsx_tell(
+			l, "%s of it is called from %s",
+			site.weight == site.all ? "all" :
+			nsx_text_ns(l->arena, (double)site.weight), from));
+}
+
+void nsx_places_done(struct nsx_places *p)
+{
+	nsx_groups_done(&p->keys);
+	nsx_votes_done(&p->sites);
+	free(p->v);
 }

@@ -49,6 +49,15 @@ void nsx_found(struct nsx_findings *l, const struct nsx_finding *f)
 		copy->recommendation[i] = tidy(l, f->recommendation[i]);
 }
 
+void nsx_add_evidence(struct nsx_finding *f, const char *line)
+{
+	for (size_t i = 0; i + 1 < ARRAY_LEN(f->evidence); i++)
+		if (!f->evidence[i]) {
+			f->evidence[i] = line;
+			return;
+		}
+}
+
 void nsx_fine(struct nsx_findings *l, const char *fmt, ...)
 {
 	va_list ap;

@@ -125,6 +125,9 @@ const char *nsx_tell_name(struct nsx_findings *l, const char *name);
 void nsx_findings_take(struct nsx_findings *l, struct nsx_findings *from);
 void nsx_findings_done(struct nsx_findings *l); /* all but the arena */
 
+/* Adds a line of evidence behind what is there; NULL: none. */
+void nsx_add_evidence(struct nsx_finding *f, const char *line);
+
 static inline const char *nsx_finding_name(const struct nsx_finding *f)
 {
 	return nsx_finding_defs[f->id].name;

@@ -128,7 +128,8 @@ static void add_host(struct places *p, const struct nsx_finding *f)
 		if (x->name[i] == f->host && x->kind[i] == NSX_NVTX_STACK)
 			add(p, nsx_range_start(x, i), nsx_range_end(x, i));
 	for (size_t i = 0; f->id == NSX_ID_host_calls && i < c->n; i++)
-		if (c->name[i] == f->host && !(c->flags[i] & NSX_CALL_NESTED))
+		if (nsx_call_name(c, i) == f->host &&
+		    !(c->flags[i] & NSX_CALL_NESTED))
 			add(p, nsx_call_start(c, i), nsx_call_end(c, i));
 }
 

@@ -63,6 +63,12 @@ static inline int nsx_copy_is_migration(unsigned kind)
 {
 	return kind >= NSX_COPY_UVM_HTOD && kind <= NSX_COPY_UVM_DTOD;
 }
+static inline int nsx_copy_is_pageable(unsigned kind, unsigned src,
+				       unsigned dst)
+{
+	return (kind == NSX_COPY_HTOD && src == NSX_MEM_PAGEABLE) ||
+	       (kind == NSX_COPY_DTOH && dst == NSX_MEM_PAGEABLE);
+}
 
 /* What event types come to. */
 enum nsx_nvtx_kind { NSX_NVTX_STACK, NSX_NVTX_ASYNC, NSX_NVTX_MARK };

@@ -76,7 +76,8 @@ struct nsx_stacks {
 };
 struct nsx_backtrace { /* of the call that has this correlation id           */
 	uint64_t process_key;
-	uint32_t corr, call, stack; /* call: NSX_NONE until it is known      */
+	int64_t id; /* of the stack in the file                              */
+	uint32_t corr, call, stack; /* the last two follow when all is read  */
 };
 
 struct nsx_loader {
@@ -166,7 +167,7 @@ struct nsx_loader {
 		uint32_t *stack;
 	} samples;
 	struct nsx_backtrace *backtraces; /* guarded by lock                 */
-	size_t nbacktraces, cap_backtraces;
+	size_t nbacktraces, cap_backtraces, nfrom_zero;
 	struct nsx_colset op_set, copy_set, call_set, nvtx_set, overhead_set,
 		sync_set, record_set, library_set;
 };

@@ -391,6 +391,21 @@ enum nsx_call_class nsx_classify_call(const char *api, uint8_t *ret_flags)
 	return IS_ONE_OF(s, waits) ? NSX_CALL_NONE : NSX_CALL_OTHER;
 }
 
+bool nsx_api_allocates(const char *base)
+{
+	static const char *const begins[] = {
+		"Malloc", "MemAlloc", "Free", "MemFree", "HostAlloc",
+		"HostRegister", "HostUnregister", "MemHostAlloc",
+		"MemHostRegister", "MemHostUnregister", "MemMap", "MemUnmap",
+		"MemCreate", "MemRelease"};
+	const char *s = after_prefix(base);
+
+	for (size_t i = 0; s && i < ARRAY_LEN(begins); i++)
+		if (!strncmp(s, begins[i], strlen(begins[i])))
+			return true;
+	return false;
+}
+
 const char *nsx_copy_direction(unsigned copy_kind)
 {
 	static const char *const names[NSX_NCOPY_KINDS] = {

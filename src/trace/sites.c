@@ -422,22 +422,35 @@ int nsx_keep_backtrace(struct nsx_part *p, uint64_t process_key,
 		       struct nsx_err *err)
 {
 	struct nsx_loader *l = p->l;
-	struct nsx_backtrace b = {process_key, nsx_u32_or(corr, 0), NSX_NONE,
-				  NSX_NONE};
+	struct nsx_backtrace b = {process_key, 0, nsx_u32_or(corr, 0),
+				  NSX_NONE, NSX_NONE};
 	int rc;
 
-	if (id->type != NSX_V_I64 || !b.corr)
+	if (id->type != NSX_V_I64 || !b.corr || !l->cuda_stacks.n)
 		return 0;
-	b.stack = nsx_find_stack(&l->cuda_stacks, id->u.i);
-	if (b.stack == NSX_NONE)
-		return 0;
+	b.id = id->u.i;
 	pthread_mutex_lock(&l->lock);
-	rc = nsx_grow(&l->backtraces, &l->cap_backtraces, l->nbacktraces + 1,
+	/* Zeros are "none", but for a single one. */
+	rc = !b.id && l->nfrom_zero++ ? 0 : nsx_grow(&l->backtraces, &l->cap_backtraces, l->nbacktraces + 1,
 		      sizeof(b), "backtraces", err);
-	if (!rc)
+	if (!rc && (b.id || l->nfrom_zero == 1))
 		l->backtraces[l->nbacktraces++] = b;
 	pthread_mutex_unlock(&l->lock);
 	return rc;
+}
+
+/* Exports of 2022 count stacks from 1, and the calls' references to them from 0: one
+ * call has 0, which is then not "none", and none has the last stack.
+ */
+static int64_t counted_from(const struct nsx_loader *l)
+{
+	const struct nsx_stacks *s = &l->cuda_stacks;
+	int64_t most = 0;
+
+	for (size_t i = 0; i < l->nbacktraces; i++)
+		most = NSX_MAX(most, l->backtraces[i].id);
+	return l->nfrom_zero == 1 && s->id[0] == 1 &&
+	       s->id[s->n - 1] - 1 == most;
 }
 
 /* A call with several backtraces has the one whose site comes first by text. */
@@ -445,11 +458,14 @@ static int cmp_backtraces(const void *a, const void *b, void *ctx)
 {
 	const struct nsx_loader *l = ctx;
 	const struct nsx_backtrace *x = a, *y = b;
-	uint32_t s = (uint32_t)l->stacks.keys[x->stack].b;
-	uint32_t u = (uint32_t)l->stacks.keys[y->stack].b;
+	uint32_t s, u;
 
 	if (x->call != y->call)
 		return x->call < y->call ? -1 : 1;
+	if (x->call == NSX_NONE)
+		return 0;
+	s = (uint32_t)l->stacks.keys[x->stack].b;
+	u = (uint32_t)l->stacks.keys[y->stack].b;
 	if (s == NSX_NONE || u == NSX_NONE)
 		return (s == NSX_NONE) - (u == NSX_NONE);
 	return cmp_frames(l, s, u);
@@ -461,11 +477,13 @@ int nsx_tie_backtraces(struct nsx_loader *l, struct nsx_err *err)
 	struct nsx_backtrace *b = l->backtraces;
 	uint32_t *call, *stack, process;
 	size_t n = l->nbacktraces, kept = 0;
+	int64_t from = counted_from(l);
 	bool multi;
 
 	for (size_t i = 0; i < n; i++) {
 		process = nsx_process_find(t, b[i].process_key);
-		if (process != NSX_NONE)
+		b[i].stack = nsx_find_stack(&l->cuda_stacks, b[i].id + from);
+		if (process != NSX_NONE && b[i].stack != NSX_NONE)
 			b[i].call = nsx_host_call(l, process, b[i].corr,
 						  &multi);
 	}

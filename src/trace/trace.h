@@ -521,6 +521,11 @@ static inline uint32_t nsx_site(const struct nsx_trace *t, uint32_t stack)
 {
 	return stack == NSX_NONE ? NSX_NONE : t->stack[stack].site;
 }
+static inline uint32_t nsx_call_site(const struct nsx_trace *t, uint32_t call)
+{
+	return t->backtraces.n ? nsx_site(t, nsx_call_stack(t, call)) :
+				 NSX_NONE;
+}
 /* API name without "_v1234", "_ptsz", "_ptds": for matching. Writes into buf. */
 const char *nsx_api_base(const char *name, char *buf, size_t size);
 /* Whether it queues a function of the host in a stream. */
@@ -529,6 +534,8 @@ static inline bool nsx_api_is_host_func(const char *api)
 	return strstr(api, "LaunchHostFunc") || strstr(api, "StreamAddCallback");
 }
 enum nsx_call_class nsx_classify_call(const char *api, uint8_t *ret_flags);
+/* Whether a call takes, maps or gives back memory, by its name without version. */
+bool nsx_api_allocates(const char *base);
 
 /* A process's program, without its folder, which often carries a user's name;
  * NULL: not known.

@@ -192,7 +192,7 @@ static void fill_devices(const struct nsx_run *run, const struct copy_groups *g,
 		for (; i < g->n && g->v[i].device == d; i++) {
 			const struct copy_group *x = &g->v[i];
 
-			if (copy_is_pageable(x->kind, x->src, x->dst))
+			if (nsx_copy_is_pageable(x->kind, x->src, x->dst))
 				nsx_add_to(&pageable, x->exposed_ns);
 			if (x->kind != NSX_COPY_HTOD && x->kind != NSX_COPY_DTOH)
 				continue;

@@ -44,11 +44,6 @@ struct copy_groups { /* in order of device */
 	const char *direction[256], *copy_label[256], *mem_label[256];
 };
 
-static inline bool copy_is_pageable(uint8_t kind, uint8_t src, uint8_t dst)
-{
-	return (kind == NSX_COPY_HTOD && src == NSX_MEM_PAGEABLE) ||
-	       (kind == NSX_COPY_DTOH && dst == NSX_MEM_PAGEABLE);
-}
 static inline double copy_gbps(const struct copy_group *g)
 {
 	return g->whole_ns && !g->unsized ?

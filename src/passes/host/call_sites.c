@@ -1,33 +1,44 @@
-/* call_sites.c - where in the program CUDA calls and OS calls were made, for those
- * that have a backtrace.
+/* call_sites.c - where in the program CUDA calls and OS calls were made, and where
+ * what GPUs did was started: by backtraces, and by the NVTX ranges that were open.
  */
 #include <stdlib.h>
 #include "base/group.h"
 #include "base/stat.h"
 #include "passes/pass.h"
 #include "report/words.h"
+#include "schema/codes.h"
+#include "trace/nvtx_walk.h"
 
 #define COLUMNS(X)                                                            \
 	X(PID, "pid", I64, "process")                                         \
-	X(TID, "tid", I64, "thread")                                          \
-	X(KIND, "kind", STR, "cuda or os")                                    \
-	X(API, "api_name", STR, "the call")                                   \
+	X(TID, "tid", I64, "thread that called")                              \
+	X(KIND, "kind", STR,                                                  \
+	  "cuda or os: a call; kernel, copy or memset: what a call started")  \
+	X(API, "api_name", STR, "the call; the kernel; the copy's direction") \
 	X(SITE, "called_from", STR,                                           \
 	  "innermost function of the program itself, else of a library; "    \
-	  "null: its module has no symbols")                                  \
+	  "null: its module has no symbols, or there is no backtrace")        \
 	X(MODULE, "module", STR, "file that is in, without its folder")       \
-	X(COUNT, "count", I64, "calls", .adds = true)                         \
-	X(TOTAL, "total_time_ms", F64, "sum of their durations",              \
+	X(COUNT, "count", I64, "calls, or what they started",                 \
+	  .adds = true)                                                       \
+	X(TOTAL, "total_time_ms", F64,                                        \
+	  "sum of their durations; of kernels, copies and memsets on the GPU", \
 	  .adds = true)                                                       \
 	X(AVG, "avg_us", F64, "total over count")                             \
 	X(MAX, "max_us", F64, "longest")                                      \
 	X(COST, "cost_ms", F64,                                               \
 	  "GPU idle time that follows from the waits among them",             \
-	  .adds = true)
+	  .adds = true)                                                       \
+	X(RANGE, "range_name", STR,                                           \
+	  "innermost NVTX range open where the call began, normalised")
 NSX_COLUMNS(cols, COLUMNS);
 static const struct nsx_layout layouts[] = {
 	{.key = "rows", .csv = "call_sites", NSX_COLS(cols)},
 };
+
+enum kind { CUDA, OS, KERNEL, COPY, MEMSET };
+static const char *const kinds[] = {"cuda", "os", "kernel", "copy", "memset"};
+enum { PAGEABLE = 256 }; /* with the kind of a copy                          */
 
 struct sum {
 	int64_t count, total_ns, max_ns, cost_ns;
@@ -35,12 +46,14 @@ struct sum {
 struct sites {
 	const struct nsx_trace *t;
 	const struct nsx_facts *f;
-	struct nsx_groups calls; /* (global tid, name), CUDA's and the system's */
-	struct nsx_groups keys;	 /* (call, site)                             */
+	struct nsx_groups things; /* (global tid, kind and name)             */
+	struct nsx_groups places; /* (site, name of the range)               */
+	struct nsx_groups keys;	  /* (thing, place)                          */
+	struct nsx_near near[3];  /* of these                                */
+	uint8_t *does;		  /* by raw name; 0: not looked at yet       */
 	struct sum *v;
 	size_t cap;
 };
-enum { CUDA, OS };
 
 /* What the wait of a thread that began then costs. */
 static int64_t cost_of(const struct sites *x, uint32_t thread, unsigned kind,
@@ -59,47 +72,160 @@ static int64_t cost_of(const struct sites *x, uint32_t thread, unsigned kind,
 	return ns;
 }
 
-static struct sum *sum_of(struct sites *x, unsigned kind, uint64_t global_tid,
-			  nsx_str name, uint32_t site, struct nsx_err *err)
+/* NULL: no memory. */
+static struct sum *sum_of(struct sites *x, enum kind kind, uint64_t global_tid,
+			  uint32_t name, uint32_t site, nsx_str range,
+			  struct nsx_err *err)
 {
-	uint32_t call, g;
+	uint32_t thing, place, g;
 
-	if (nsx_group(&x->calls, global_tid, (uint64_t)kind << 32 | name,
-		      &call, err) ||
-	    nsx_group(&x->keys, call, site, &g, err) ||
+	if (nsx_group_near(&x->things, &x->near[0], global_tid,
+			   (uint64_t)kind << 32 | name, &thing, err) ||
+	    nsx_group_near(&x->places, &x->near[1], site, range, &place, err) ||
+	    nsx_group_near(&x->keys, &x->near[2], thing, place, &g, err) ||
 	    nsx_grow(&x->v, &x->cap, x->keys.n, sizeof(*x->v), "call sites",
 		     err))
 		return NULL;
 	return &x->v[g];
 }
 
-static int add_calls(struct sites *x, struct nsx_err *err)
+static void add(struct sum *s, int64_t count, int64_t ns)
+{
+	s->count += count;
+	nsx_add_to(&s->total_ns, ns);
+	s->max_ns = NSX_MAX(s->max_ns, ns);
+}
+
+/* CUDA calls ----------------------------------------------------------------------*/
+
+/* Whether a call waits or allocates. */
+static bool is_told(struct sites *x, size_t call)
+{
+	nsx_str name = nsx_call_name(&x->t->calls, call);
+	enum { OTHER = 1, ALLOCATES };
+	char buf[256];
+
+	if (!x->does[name])
+		x->does[name] = nsx_api_allocates(nsx_api_base(
+			nsx_text(x->t, name), buf, sizeof(buf))) ? ALLOCATES :
+								   OTHER;
+	return x->does[name] == ALLOCATES ||
+	       x->t->calls.cls[call] == NSX_CALL_SYNC;
+}
+
+/* What starts kernels, copies or memsets is told by these. */
+static bool starts_work(const struct nsx_trace *t, size_t call)
+{
+	return t->calls.op[call] != NSX_NONE &&
+	       t->ops.kind[t->calls.op[call]] != NSX_OP_GRAPH;
+}
+
+static int add_call(struct sites *x, uint32_t thread, size_t call,
+		    uint32_t site, uint32_t range, struct nsx_err *err)
 {
 	const struct nsx_trace *t = x->t;
-	const struct nsx_backtraces *b = &t->backtraces;
+	int64_t start_ns = nsx_call_start(&t->calls, call);
+	int64_t ns = nsx_in_window(t, start_ns, nsx_call_end(&t->calls, call));
+	bool counts = nsx_starts_inside(t, start_ns);
+	bool told = is_told(x, call);
+	struct sum *s;
 
-	for (size_t i = 0; i < b->n; i++) {
-		uint32_t thread = nsx_call_thread(t, b->call[i]);
-		uint32_t site = nsx_site(t, b->stack[i]);
-		int64_t start_ns = nsx_call_start(&t->calls, b->call[i]), ns;
-		struct sum *s;
+	range = told || starts_work(t, call) ? range : NSX_NONE;
+	if (site == NSX_NONE &&
+	    (range == NSX_NONE || !told ||
+	     (t->calls.flags[call] & NSX_CALL_NESTED)))
+		return 0;
+	if (!ns && !counts)
+		return 0;
+	s = sum_of(x, CUDA, t->thread[thread].global_tid, nsx_call_name(&t->calls, call),
+		   site, range == NSX_NONE ? 0 : t->nvtx.name[range], err);
+	if (!s)
+		return err->rc;
+	add(s, counts, ns);
+	s->cost_ns += cost_of(x, thread, CUDA, start_ns);
+	return 0;
+}
 
-		ns = nsx_in_window(t, start_ns,
-				   nsx_call_end(&t->calls, b->call[i]));
-		if (site == NSX_NONE ||
-		    (!ns && !nsx_starts_inside(t, start_ns)))
-			continue;
-		s = sum_of(x, CUDA, t->thread[thread].global_tid,
-			   nsx_call_name(&t->calls, b->call[i]), site, err);
-		if (!s)
+static int add_thread(struct sites *x, uint32_t thread, uint32_t *below,
+		      struct nsx_err *err)
+{
+	const struct nsx_trace *t = x->t;
+	const struct nsx_thread *th = &t->thread[thread];
+	struct nsx_nvtx_walk user, library;
+
+	nsx_nvtx_walk_begin(&user, t, thread, true, false, below);
+	nsx_nvtx_walk_begin(&library, t, thread, false, true, below);
+	for (size_t i = th->calls_at; i < th->calls_at + th->ncalls; i++) {
+		int64_t start_ns = nsx_call_start(&t->calls, i);
+		uint32_t outer = nsx_nvtx_walk_to(&library, start_ns);
+		uint32_t range = nsx_nvtx_walk_to(&user, start_ns);
+
+		if (add_call(x, thread, i, nsx_call_site(t, (uint32_t)i),
+			     range != NSX_NONE ? range : outer, err))
 			return err->rc;
-		s->count += nsx_starts_inside(t, start_ns);
-		nsx_add_to(&s->total_ns, ns);
-		s->max_ns = NSX_MAX(s->max_ns, ns);
-		s->cost_ns += cost_of(x, thread, CUDA, start_ns);
 	}
 	return 0;
 }
+
+static int add_calls(struct sites *x, struct nsx_err *err)
+{
+	const struct nsx_trace *t = x->t;
+	struct nsx_arena *a = nsx_arena_new();
+	uint32_t *below = nsx_arena_try_array(a, t->nvtx.n, 4, "ranges", err);
+	int rc;
+
+	x->does = nsx_arena_try_array(a, nsx_strings_bound(t->strings), 1,
+				      "API names", err);
+	rc = below && x->does ? 0 : err->rc;
+	for (uint32_t i = 0; !rc && i < t->nthreads; i++)
+		if (t->thread[i].nnvtx || t->backtraces.n)
+			rc = add_thread(x, i, below, err);
+	nsx_arena_free(a);
+	return rc;
+}
+
+/* What GPUs did ---------------------------------------------------------------------*/
+
+static uint32_t name_of(const struct nsx_trace *t, size_t op, enum kind kind)
+{
+	const struct nsx_copy *c = &t->copy[t->ops.detail[op]];
+
+	return kind == KERNEL ? nsx_op_name(t, op) :
+	       kind == MEMSET ? 0 :
+	       c->copy_kind | (nsx_copy_is_pageable(c->copy_kind,
+						    c->src_kind, c->dst_kind) ? PAGEABLE : 0);
+}
+
+static int add_work(struct sites *x, struct nsx_err *err)
+{
+	static const enum kind of[] = {[NSX_OP_KERNEL] = KERNEL,
+				       [NSX_OP_MEMCPY] = COPY,
+				       [NSX_OP_MEMSET] = MEMSET};
+	const struct nsx_trace *t = x->t;
+
+	for (size_t i = 0; i < t->ops.n; i++) {
+		uint32_t call = t->ops.call[i], site;
+		uint32_t range = x->f->nvtx.op_range[i];
+		struct sum *s;
+
+		if (call == NSX_NONE || t->ops.kind[i] == NSX_OP_GRAPH ||
+		    (t->ops.flags[i] & NSX_OP_PEER))
+			continue;
+		site = nsx_call_site(t, call);
+		if (site == NSX_NONE && range == NSX_NONE)
+			continue;
+		s = sum_of(x, of[t->ops.kind[i]],
+			   t->thread[nsx_call_thread(t, call)].global_tid,
+			   name_of(t, i, of[t->ops.kind[i]]), site,
+			   range == NSX_NONE ? 0 : t->nvtx.name[range], err);
+		if (!s)
+			return err->rc;
+		add(s, nsx_op_counts(t, i), nsx_op_ns(&t->ops, i));
+	}
+	return 0;
+}
+
+/* OS calls ----------------------------------------------------------------------------*/
 
 /* Sums are of all threads; what a wait costs is known of those that launch. */
 static int add_os_calls(struct sites *x, struct nsx_err *err)
@@ -112,7 +238,7 @@ static int add_os_calls(struct sites *x, struct nsx_err *err)
 
 		if (o->site == NSX_NONE || (!o->count && !o->total_ns))
 			continue;
-		s = sum_of(x, OS, o->global_tid, o->name, o->site, err);
+		s = sum_of(x, OS, o->global_tid, o->name, o->site, 0, err);
 		if (!s)
 			return err->rc;
 		s->count += o->count;
@@ -126,7 +252,7 @@ static int add_os_calls(struct sites *x, struct nsx_err *err)
 		if (site == NSX_NONE)
 			continue;
 		s = sum_of(x, OS, t->thread[thread].global_tid,
-			   t->osrt.name[i], site, err);
+			   t->osrt.name[i], site, 0, err);
 		if (!s)
 			return err->rc;
 		s->cost_ns += cost_of(x, thread, OS, t->osrt.start_ns[i]);
@@ -134,25 +260,42 @@ static int add_os_calls(struct sites *x, struct nsx_err *err)
 	return 0;
 }
 
-static void fill_sites(const struct sites *x, struct nsx_table *table)
+/* The table -----------------------------------------------------------------------------*/
+
+static const char *name_text(const struct sites *x, struct nsx_section *out,
+			     enum kind kind, uint32_t name)
+{
+	return kind == MEMSET ? "memset" :
+	       kind != COPY ? nsx_text(x->t, name) :
+	       nsx_say(out, "%s%s", nsx_copy_direction(name % PAGEABLE),
+		       name >= PAGEABLE ? " pageable" : "");
+}
+
+static void fill_sites(const struct sites *x, struct nsx_section *out,
+		       struct nsx_table *table)
 {
 	for (size_t g = 0; g < x->keys.n; g++) {
-		const struct nsx_group_key *call =
-			&x->calls.keys[x->keys.keys[g].a];
-		const struct nsx_frame *f = &x->t->frame[x->keys.keys[g].b];
+		const struct nsx_group_key *thing =
+			&x->things.keys[x->keys.keys[g].a];
+		const struct nsx_group_key *place =
+			&x->places.keys[x->keys.keys[g].b];
+		const struct nsx_frame *f = place->a == NSX_NONE ? NULL :
+					    &x->t->frame[place->a];
+		enum kind kind = (enum kind)(thing->b >> 32);
 		const struct sum *s = &x->v[g];
 		struct nsx_cell *row;
 
 		if (!s->count && !s->total_ns)
 			continue; /* all of it outside the window */
 		row = nsx_add_row(table);
-		row[PID] = nsx_int((int64_t)(call->a >> 24 & 0xffffff));
-		row[TID] = nsx_int((int64_t)(call->a & 0xffffff));
-		row[KIND] = nsx_string(call->b >> 32 == OS ? "os" : "cuda");
-		row[API] = nsx_string(nsx_text(x->t, (nsx_str)call->b));
-		if (f->function)
+		row[PID] = nsx_int((int64_t)(thing->a >> 24 & 0xffffff));
+		row[TID] = nsx_int((int64_t)(thing->a & 0xffffff));
+		row[KIND] = nsx_string(kinds[kind]);
+		row[API] = nsx_string(name_text(x, out, kind,
+						(uint32_t)thing->b));
+		if (f && f->function)
 			row[SITE] = nsx_string(nsx_text(x->t, f->function));
-		if (f->module)
+		if (f && f->module)
 			row[MODULE] = nsx_string(nsx_text(x->t, f->module));
 		row[COUNT] = nsx_int(s->count);
 		row[TOTAL] = nsx_ms(s->total_ns);
@@ -161,36 +304,52 @@ static void fill_sites(const struct sites *x, struct nsx_table *table)
 					  (double)s->count);
 		row[MAX] = nsx_us((double)s->max_ns);
 		row[COST] = nsx_ms(s->cost_ns);
+		if (place->b)
+			row[RANGE] = nsx_string(nsx_text(x->t,
+							 (nsx_str)place->b));
 	}
 	nsx_table_sort(table, NSX_DESC(COST), NSX_DESC(TOTAL), NSX_DESC(COUNT),
-		       PID, TID, KIND, API, SITE, MODULE);
+		       PID, TID, KIND, API, SITE, MODULE, RANGE);
 }
 
-/* The first row is the dearest, by cost where there is one. */
-static void show(const struct nsx_table *table, struct nsx_section *out)
+static bool has_backtraces(const struct nsx_schema *s)
 {
-	const struct nsx_cell *first;
+	return nsx_has_view(s, NSX_VIEW_cuda_frame) ||
+	       nsx_has_view(s, NSX_VIEW_osrt_frame);
+}
+
+/* The first row with a site is the dearest, by cost where there is one.  Ranges
+ * without any are in the file; kernels by range have sections of their own.
+ */
+static void show(const struct nsx_trace *t, const struct nsx_table *table,
+		 struct nsx_section *out)
+{
+	const struct nsx_cell *first = NULL;
 	char call[128];
 	bool costs;
 
-	if (!table->nrows) {
+	for (size_t i = 0; !first && i < table->nrows; i++)
+		if (nsx_row_at(table, i)[SITE].type ||
+		    nsx_row_at(table, i)[MODULE].type)
+			first = nsx_row_at(table, i);
+	if (!first && has_backtraces(t->schema))
 		nsx_note(out, "the backtraces name no code of the program: its "
 			      "modules are unknown, or only the profiler and "
 			      "the system made the calls");
+	if (!first)
 		return;
-	}
-	first = nsx_row_at(table, 0);
 	costs = first[COST].u.f > 0;
-	nsx_md_text(out, "Of the calls that have a backtrace, %s from %s %s %s.",
-		    nsx_api_base(first[API].u.s, call, sizeof(call)),
+	nsx_md_text(out, "Of what has a backtrace, %s from %s %s %s.",
+		    nsx_md_name(out, nsx_api_base(first[API].u.s, call,
+						  sizeof(call))),
 		    first[SITE].type ? nsx_md_name(out, first[SITE].u.s) :
 				       "a module without symbols",
-		    costs ? "cost the GPU most, an idle time of" :
-			    "take the longest,",
+		    costs ? "costs the GPU most, an idle time of" :
+			    "takes longest,",
 		    nsx_text_ns(out->arena,
 				1e6 * first[costs ? COST : TOTAL].u.f));
-	nsx_md_table(out, table, 0, TID, API, SITE, MODULE, COUNT, TOTAL, MAX,
-		     COST);
+	nsx_md_table(out, table, 0, TID, KIND, API, SITE, MODULE, COUNT, TOTAL,
+		     MAX, COST);
 }
 
 static int run(const struct nsx_run *run, struct nsx_section *out,
@@ -200,39 +359,51 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	struct sites x = {.t = run->trace, .f = run->facts};
 	int rc;
 
-	if (!nsx_has_view(x.t->schema, NSX_VIEW_cuda_frame) &&
-	    !nsx_has_view(x.t->schema, NSX_VIEW_osrt_frame))
-		return nsx_cannot(out, "the trace has no backtraces of calls "
-				       "(CUDA_CALLCHAINS, OSRT_CALLCHAINS); "
-				       "capture them with --cudabacktrace=all");
+	if (!has_backtraces(x.t->schema) &&
+	    !nsx_has_view(x.t->schema, NSX_VIEW_nvtx))
+		return nsx_cannot(out, "the trace has neither backtraces of "
+				       "calls (CUDA_CALLCHAINS, OSRT_CALLCHAINS) "
+				       "nor NVTX ranges; capture them with "
+				       "--cudabacktrace=all, --trace=nvtx");
 	rc = add_calls(&x, err);
+	if (!rc)
+		rc = add_work(&x, err);
 	if (!rc)
 		rc = add_os_calls(&x, err);
 	if (!rc)
-		fill_sites(&x, table);
-	nsx_groups_done(&x.calls);
+		fill_sites(&x, out, table);
+	nsx_groups_done(&x.things);
+	nsx_groups_done(&x.places);
 	nsx_groups_done(&x.keys);
 	free(x.v);
 	if (!rc)
-		show(table, out);
+		show(x.t, table, out);
 	return rc;
 }
 
 NSX_DEFINE_PASS(call_sites) {
 	.id = "call_sites",
 	.title = "CPU",
-	.summary = "where in the program CUDA and OS calls were made",
-	.doc = "CUDA calls and outermost OS calls that have a backtrace, by "
-	       "thread, call and site. The site is the innermost function of "
+	.summary = "where in the program CUDA and OS calls were made, and what "
+		   "GPUs did was started",
+	.doc = "Kernels, copies by direction and memory, and memsets, by the "
+	       "thread that started them, and where it did: the site of the "
+	       "call's backtrace and the innermost NVTX range open where the "
+	       "call began. In the same way CUDA calls that wait or allocate, "
+	       "and other CUDA calls and outermost OS calls if they have a "
+	       "backtrace. What has neither a site nor a range is left out. "
+	       "The site is the innermost function of "
 	       "the backtrace in the program's own code; where it has none, in "
 	       "a library; code of the system, of CUDA and of the profiler is "
-	       "passed over, and a call without a site is not shown. The cost "
+	       "passed over. The cost "
 	       "is the GPU's idle time that follows from waits made there "
 	       "(`barriers`).",
-	.derived_from = "backtraces of CUDA calls and of OS calls",
-	.limitations = "only calls that the capture took backtraces of: by "
-		       "default OS calls of 80 us or more, and no CUDA calls",
-	.any_of = {NSX_NEED_VIEW(cuda_frame), NSX_NEED_VIEW(osrt_frame)},
+	.derived_from = "backtraces of CUDA calls and of OS calls, NVTX ranges",
+	.limitations = "sites only of calls that the capture took backtraces "
+		       "of: by default OS calls of 80 us or more, and no CUDA "
+		       "calls",
+	.any_of = {NSX_NEED_VIEW(cuda_frame), NSX_NEED_VIEW(osrt_frame),
+		   NSX_NEED_VIEW(nvtx)},
 	NSX_LAYOUTS(layouts),
 	.run = run,
 };

@@ -1,0 +1,1 @@
+explain @call_sites --pass call_sites --json
