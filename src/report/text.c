@@ -145,6 +145,7 @@ void nsx_md_add_plain(struct nsx_buf *b, const char *markdown)
 		{"&lt;", "<"}, {"&gt;", ">"}, {"&amp;", "&"}, {"**", ""},
 		{"`", ""}};
 	const char *p = markdown;
+	bool is_code = false; /* inside a code span "**" is a name's         */
 
 	while (*p) {
 		size_t i = 0;
@@ -157,7 +158,8 @@ void nsx_md_add_plain(struct nsx_buf *b, const char *markdown)
 		while (i < ARRAY_LEN(signs) &&
 		       strncmp(p, signs[i][0], strlen(signs[i][0])))
 			i++;
-		if (i == ARRAY_LEN(signs)) {
+		is_code ^= *p == '`';
+		if (i == ARRAY_LEN(signs) || (is_code && *p == '*')) {
 			nsx_buf_add(b, p++, 1);
 			continue;
 		}

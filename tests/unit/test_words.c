@@ -78,8 +78,8 @@ static void test_markdown_as_plain_text(void **state)
 	struct nsx_buf b = {0};
 
 	(void)state;
-	nsx_md_add_plain(&b, "**a** `b_c` \\[d\\] &lt;e&gt; \\");
-	assert_string_equal(b.p, "a b_c [d] <e> \\");
+	nsx_md_add_plain(&b, "**a** `b_c` \\[d\\] &lt;e&gt; `f**` **g** \\");
+	assert_string_equal(b.p, "a b_c [d] <e> f** g \\");
 	nsx_buf_done(&b);
 }
 
