@@ -67,6 +67,7 @@ struct nsx_steady {
 enum nsx_phase_kind {
 	NSX_PHASE_INIT,	   /* copies, before the first kernel                */
 	NSX_PHASE_WARM_UP, /* before what is judged                          */
+	NSX_PHASE_SETTLING, /* the same, with more GPU work than that        */
 	NSX_PHASE_STEADY,
 	NSX_PHASE_PAUSE,   /* no GPU work; one that recurs is no phase       */
 	NSX_PHASE_TAIL,	   /* after what is judged                           */

@@ -21,7 +21,8 @@ enum {
 };
 
 const char *const nsx_phase_names[NSX_NPHASE_KINDS] = {
-	"init", "warm-up", "steady", "pause", "tail", "whole", "window",
+	"init", "warm-up", "settling", "steady", "pause", "tail", "whole",
+	"window",
 };
 const char *const nsx_run_kind_names[] = {"steady", "once", "start_up",
 					  "no_gpu"};
@@ -312,6 +313,17 @@ static void add_phase(struct nsx_facts *f, enum nsx_phase_kind kind,
 			.window = {start_ns, end_ns}};
 }
 
+/* What has more work than what is judged is no mere warm-up. */
+static enum nsx_phase_kind before_judged(const struct nsx_facts *f,
+					 int64_t start_ns, int64_t end_ns)
+{
+	const struct nsx_window *w = &f->steady.window;
+
+	return compute_in(f, start_ns, end_ns) >
+			       compute_in(f, w->start_ns, w->end_ns) ?
+		       NSX_PHASE_SETTLING : NSX_PHASE_WARM_UP;
+}
+
 /* What lies between segments, or at an end of the run. */
 static void add_between(struct cutter *c, bool is_before, int64_t start_ns,
 			int64_t end_ns)
@@ -322,8 +334,9 @@ static void add_between(struct cutter *c, bool is_before, int64_t start_ns,
 		  !nsx_spans_covered(&c->busy, &cursor, start_ns, end_ns) ?
 			  NSX_PHASE_PAUSE :
 		  !is_before ? NSX_PHASE_TAIL :
-		  compute_in(c->f, start_ns, end_ns) ? NSX_PHASE_WARM_UP :
-						       NSX_PHASE_INIT,
+		  compute_in(c->f, start_ns, end_ns) ?
+			  before_judged(c->f, start_ns, end_ns) :
+			  NSX_PHASE_INIT,
 		  0, start_ns, end_ns);
 }
 
@@ -331,7 +344,8 @@ static void add_judged(struct cutter *c, const struct nsx_segment *seg)
 {
 	const struct nsx_window *w = &c->f->steady.window;
 
-	add_phase(c->f, NSX_PHASE_WARM_UP, 0, seg->window.start_ns, w->start_ns);
+	add_phase(c->f, before_judged(c->f, seg->window.start_ns, w->start_ns),
+		  0, seg->window.start_ns, w->start_ns);
 	add_phase(c->f, seg->is_whole ? NSX_PHASE_WHOLE : NSX_PHASE_STEADY,
 		  seg->range, w->start_ns, w->end_ns);
 	c->f->run_phases[c->f->nrun_phases - 1].judged = true;

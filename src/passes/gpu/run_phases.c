@@ -4,8 +4,8 @@
 
 #define COLUMNS(X)                                                            \
 	X(NAME, "name", STR, "the NVTX range it is, else its kind")           \
-	X(KIND, "kind", STR, "init, warm-up, steady, pause, tail, whole or "  \
-	  "window")                                                           \
+	X(KIND, "kind", STR,                                                  \
+	  "init, warm-up, settling, steady, pause, tail, whole or window")    \
 	X(JUDGED, "judged", BOOL, "findings are priced on it")                \
 	X(START, "start_ns", I64, "begins")                                   \
 	X(END, "end_ns", I64, "ends")                                         \
@@ -108,8 +108,10 @@ NSX_DEFINE_PASS(run_phases) {
 	       "recurs belongs to the loop. What only copies before the first "
 	       "kernel is init. Of the segment with most compute the steady "
 	       "part (see the windows) is judged; what comes before is "
-	       "warm-up, after it the tail; another segment with a tenth of "
-	       "its compute is steady, too.\n\n"
+	       "warm-up, or settling if it has more compute than the judged "
+	       "part: iterations that take longer at first. After it comes "
+	       "the tail; another segment with a tenth of its compute is "
+	       "steady, too.\n\n"
 	       "run: once where no kernel runs four times; start_up where "
 	       "GPUs are busy for less than 2 % of the window or 0.1 ms, and "
 	       "nothing repeats: no segment is cut from these; else steady.",

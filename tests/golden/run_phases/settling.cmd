@@ -1,0 +1,1 @@
+explain @settling --pass run_phases --md
