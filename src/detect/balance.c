@@ -4,6 +4,7 @@
 #include "base/group.h"
 #include "detect/detect.h"
 #include "report/words.h"
+#include "schema/codes.h"
 
 #define UNEVEN 0.1 /* more than the mean of all GPUs */
 #define COUNTS 0.05 /* of the window, that a GPU works to be compared */
@@ -149,27 +150,70 @@ static void find_uneven(struct nsx_detect *d)
 
 /* Idle time -----------------------------------------------------------------------*/
 
-/* "mostly host code (12 ms), the host waits (3 ms)" in the judged window. */
-static const char *say_causes(struct nsx_detect *d)
+/* Pages that the host touches are fetched one by one: such gaps end with a migration,
+ * which no call launches.
+ */
+static int64_t fetching_ns(const struct nsx_detect *d)
 {
-	int64_t ns[NSX_NCAUSES];
+	const struct nsx_idle *idle = &d->facts->idle[d->facts->limiting];
+	const struct nsx_trace *t = d->trace;
+	int64_t sum_ns = 0;
+
+	for (size_t i = 0; i < idle->n; i++) {
+		struct nsx_idle_piece x = nsx_idle_at(idle, i);
+
+		if (x.cause == NSX_CAUSE_UNKNOWN && x.op != NSX_NONE &&
+		    t->ops.kind[x.op] == NSX_OP_MEMCPY &&
+		    t->copy[t->ops.detail[x.op]].copy_kind == NSX_COPY_UVM_DTOH)
+			sum_ns += NSX_MAX(0, NSX_MIN(x.end_ns, d->w.end_ns) -
+						     NSX_MAX(x.start_ns,
+							     d->w.start_ns));
+	}
+	return sum_ns;
+}
+
+/* "mostly host code (12 ms), the host waits (3 ms)" in the judged window, and what to
+ * do about the first of them.
+ */
+static void tell_causes(struct nsx_detect *d, struct nsx_finding *f)
+{
+	static const char look[] = "look at the longest gaps, under Idle by "
+				   "cause";
+	int64_t ns[NSX_NCAUSES + 1];
+	enum { FETCHING = NSX_NCAUSES };
 	const char *text = "mostly";
 
 	nsx_idle_by_cause(d, ns);
+	ns[FETCHING] = fetching_ns(d);
+	ns[NSX_CAUSE_UNKNOWN] -= ns[FETCHING];
 	for (unsigned i = 0; i < MOST_CAUSES; i++) {
 		unsigned top = 0;
 
-		for (unsigned c = 1; c < NSX_NCAUSES; c++)
+		for (unsigned c = 1; c < ARRAY_LEN(ns); c++)
 			if (ns[c] > ns[top])
 				top = c;
 		if (!ns[top])
 			break;
-		text = nsx_tell(d->found, "%s%s %s (%s)", text,
-				i ? "," : "", nsx_cause_words[top],
+		if (!i)
+			f->recommendation[0] = top == FETCHING ?
+				"prefetch to the host what it reads next "
+				"(cudaMemPrefetchAsync), or copy it in one "
+				"piece" : top == NSX_CAUSE_DISPATCH ?
+				"fuse small kernels, or give each more work: "
+				"between two of them the GPU pauses for about "
+				"a microsecond, however early they are queued" :
+				look;
+		text = nsx_tell(d->found, "%s%s %s (%s)", text, i ? "," : "",
+				top == FETCHING ?
+					"the host fetches pages one by one" :
+					nsx_cause_words[top],
 				nsx_text_ns(d->found->arena, (double)ns[top]));
 		ns[top] = 0;
 	}
-	return text;
+	f->evidence[0] = nsx_tell(d->found, "%s in %s, %s",
+				  nsx_text_ns(d->found->arena, f->guess_ns),
+				  nsx_text_n(d->found->arena, f->spans.n, "gap",
+					     NULL), text);
 }
 
 static int find_idle(struct nsx_detect *d, struct nsx_err *err)
@@ -198,10 +242,7 @@ static int find_idle(struct nsx_detect *d, struct nsx_err *err)
 	}
 	f.title = nsx_tell(l, "GPU %lld is idle for %s of the judged window", id,
 			   nsx_text_share(l->arena, share, 1));
-	f.evidence[0] = nsx_tell(l, "%s in %s, %s", nsx_text_ns(l->arena, f.guess_ns),
-				 nsx_text_n(l->arena, f.spans.n, "gap", NULL),
-				 say_causes(d));
-	f.recommendation[0] = "look at the longest gaps, under Idle by cause";
+	tell_causes(d, &f);
 	nsx_found(l, &f);
 	return 0;
 }
