@@ -232,11 +232,16 @@ static void propose_plain(struct copies *c, unsigned kind)
 	if (computes(c, c->d->trace->ops.stream[g->rows[0]]))
 		add_evidence(&f, "they are on the stream that computes, so "
 				 "nothing can run beside them");
-	f.recommendation[0] = "copy on a stream of its own, from pinned "
-			      "memory, one batch ahead of the kernels that "
-			      "use it";
-	f.recommendation[1] = "move less: keep data where it is used, copy "
-			      "it once, or in a narrower type";
+	f.recommendation[0] = kind == NSX_COPY_DTOD ?
+		"avoid them: write results where they are used, keep layouts "
+		"that need no copy, or fuse them into the kernels around" :
+		"copy on a stream of its own, from pinned memory, one batch "
+		"ahead of the kernels that use it";
+	f.recommendation[1] = kind == NSX_COPY_DTOD ?
+		"copy on a stream of its own, beside kernels that do not wait "
+		"for it" :
+		"move less: keep data where it is used, copy it once, or in a "
+		"narrower type";
 	nsx_found(l, &f);
 }
 

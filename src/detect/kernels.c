@@ -92,6 +92,15 @@ static int cmp_kernels(const void *a, const void *b, void *ctx)
 		      nsx_text(o->t, name_of(o->t, o->is_shape, y->id)));
 }
 
+/* What was found of it before; NULL: nothing. */
+static const struct nsx_finding *unified_memory(const struct nsx_findings *l)
+{
+	for (size_t i = 0; i < l->n; i++)
+		if (l->v[i].id == NSX_ID_unified_memory)
+			return &l->v[i];
+	return NULL;
+}
+
 /* Where a kernel is launched. */
 static void tell_place(struct kernels *k, const struct table *t,
 		       const struct kernel *x, struct nsx_finding *f)
@@ -295,6 +304,7 @@ static void propose_top(struct kernels *k, const struct kernel *top)
 	struct nsx_findings *l = k->d->found;
 	const char *full = nsx_text(k->d->trace, top->id);
 	const struct nsx_kernel_name *words = words_of(k, top->id);
+	const struct nsx_finding *um = unified_memory(l);
 	const char *advice = advice_for(k, words);
 	const char *name = nsx_tell_name(l, words->label);
 	double share = (double)top->ns / k->length_ns;
@@ -312,11 +322,8 @@ static void propose_top(struct kernels *k, const struct kernel *top)
 			.verb = NSX_FASTER, .op = NSX_ON_KERNELS, .name = full,
 			.amount = BETTER_CODE})};
 
-	/* It waits for its pages. */
-	for (size_t i = 0; i < l->n; i++)
-		if (l->v[i].id == NSX_ID_unified_memory &&
-		    3 * l->v[i].measured_ns >= (double)top->ns)
-			return;
+	if (um && 3 * um->measured_ns >= (double)top->ns)
+		return; /* it waits for its pages */
 	if (share < KERNEL_SHARE) {
 		if (propose_family(k))
 			return;
@@ -502,8 +509,8 @@ static int propose_f32(struct kernels *k, bool *told, struct nsx_err *err)
 		return 0;
 	if (faster_kin(k, &kin, amount, &f.remedy, err))
 		return err->rc;
-	f.weight = is_f32_matrix(words_of(k, k->names.v[0].id)) ?
-			   (double)k->names.v[0].ns / k->length_ns : 0;
+	f.is_setting = !unified_memory(l); /* else they wait for their pages */
+	f.weight = f.is_setting ? share : 0;
 	f.guess_ns = (double)kin.ns * (1 - 1 / amount);
 	f.title = nsx_tell(l, "matrix products in f32 take %s of GPU %lld's time "
 			   "and use no tensor core",
@@ -520,7 +527,7 @@ static int propose_f32(struct kernels *k, bool *told, struct nsx_err *err)
 	tell_place(k, &k->names, kin.first, &f);
 	f.recommendation[0] = narrower_type(k, gpu);
 	nsx_found(l, &f);
-	*told = f.weight > 0;
+	*told = kin.first == &k->names.v[0];
 	return 0;
 }
 

@@ -21,6 +21,7 @@
 #define KERNEL_SHARE                                                           \
 	0.6	    /* a single kernel that takes as much matters,             \
 		       whatever its price                            */
+#define MOSTLY 0.5	   /* of the window, that a setting changes         */
 #define SURE 0.1	   /* of a price, that must be won in any case      */
 #define INSTEAD 3.0	   /* times the remedy, from which another is taken */
 #define SAME 0.05	   /* what an alternative may add to the other      */
@@ -327,7 +328,9 @@ static void join(struct pricing *p, struct item *lead, struct item *best,
 		x->gone = true;
 		nsx_add_evidence(lead->f,
 			 nsx_tell(p->l,
-				  "The same time can be won another way (%s): %s",
+				  "%s can be won another way (%s): %s",
+				  x->f->headroom_ns < LEADS * best->adds_ns ?
+					  "Part of that time" : "The same time",
 				  nsx_text_ns(p->l->arena, x->f->headroom_ns),
 				  x->f->title));
 	}
@@ -455,14 +458,20 @@ static enum nsx_severity severity_of(const struct pricing *p,
 	       share >= MEDIUM_SHARE ? NSX_SEV_MEDIUM : NSX_SEV_LOW;
 }
 
+/* Where a setting changes most of the work, how much by is all that is assumed. */
+static int price_rank(const struct nsx_finding *f)
+{
+	return f->is_setting && f->weight >= MOSTLY ?
+		       (int)NSX_PRICE_MEASURED :
+		       NSX_MIN((int)f->price, (int)NSX_PRICE_MEASURED);
+}
+
 /* The dearest first; then what is only assumed, then what has no price, then
  * what concerns the capture; at the end what costs next to nothing.
  */
 static int cmp_rank(const void *a, const void *b)
 {
 	const struct item *x = a, *y = b;
-	int kind_x = NSX_MIN((int)x->f->price, (int)NSX_PRICE_MEASURED);
-	int kind_y = NSX_MIN((int)y->f->price, (int)NSX_PRICE_MEASURED);
 
 	if (x->gone != y->gone)
 		return x->gone ? 1 : -1;
@@ -471,7 +480,8 @@ static int cmp_rank(const void *a, const void *b)
 	if (is_capture(x->f) != is_capture(y->f))
 		return is_capture(x->f) ? 1 : -1;
 	return NSX_CMP(y->f->severity, x->f->severity) ?:
-	       NSX_CMP(kind_y, kind_x) ?: NSX_CMP(worth(y->f), worth(x->f)) ?:
+	       NSX_CMP(price_rank(y->f), price_rank(x->f)) ?:
+	       NSX_CMP(worth(y->f), worth(x->f)) ?:
 	       NSX_CMP(x->order, y->order);
 }
 

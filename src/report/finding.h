@@ -85,8 +85,12 @@ struct nsx_finding {
 	double measured_ns; /* price by a stated rule, taken where the replay
 			       sees less; 0: none                            */
 	double weight;	    /* share of the judged window that a single kernel
-			       of it takes; 0: of no matter                  */
+			       of it takes, or all that a setting changes; 0:
+			       of no matter                                  */
 	bool is_assumed;    /* how much the remedy changes is a guess        */
+	bool is_setting;    /* a setting changes all that weighs: it stands
+			       where its price puts it if that is half of the
+			       window, though the price is assumed           */
 	bool is_rest;	    /* told only where others explain less of it     */
 	bool is_set;	    /* the severity is the detector's                */
 	const char *harmless; /* what to say if it costs nothing; NULL       */

@@ -1,0 +1,1 @@
+explain @copies_inside --pass findings --md

@@ -1,0 +1,1 @@
+explain @f32_half --pass findings --md
