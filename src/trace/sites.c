@@ -424,6 +424,7 @@ int nsx_keep_backtrace(struct nsx_part *p, uint64_t process_key,
 	struct nsx_loader *l = p->l;
 	struct nsx_backtrace b = {process_key, 0, nsx_u32_or(corr, 0),
 				  NSX_NONE, NSX_NONE};
+	bool is_none;
 	int rc;
 
 	if (id->type != NSX_V_I64 || !b.corr || !l->cuda_stacks.n)
@@ -431,9 +432,12 @@ int nsx_keep_backtrace(struct nsx_part *p, uint64_t process_key,
 	b.id = id->u.i;
 	pthread_mutex_lock(&l->lock);
 	/* Zeros are "none", but for a single one. */
-	rc = !b.id && l->nfrom_zero++ ? 0 : nsx_grow(&l->backtraces, &l->cap_backtraces, l->nbacktraces + 1,
-		      sizeof(b), "backtraces", err);
-	if (!rc && (b.id || l->nfrom_zero == 1))
+	is_none = !b.id && l->nfrom_zero++;
+	rc = is_none ? 0 :
+		       nsx_grow(&l->backtraces, &l->cap_backtraces,
+				l->nbacktraces + 1, sizeof(b), "backtraces",
+				err);
+	if (!rc && !is_none)
 		l->backtraces[l->nbacktraces++] = b;
 	pthread_mutex_unlock(&l->lock);
 	return rc;

@@ -127,15 +127,9 @@ static int add_call(struct sites *x, uint32_t thread, size_t call,
 	int64_t start_ns = nsx_call_start(&t->calls, call);
 	int64_t ns = nsx_in_window(t, start_ns, nsx_call_end(&t->calls, call));
 	bool counts = nsx_starts_inside(t, start_ns);
-	bool told = is_told(x, call);
 	struct sum *s;
 
-	range = told || starts_work(t, call) ? range : NSX_NONE;
-	if (site == NSX_NONE &&
-	    (range == NSX_NONE || !told ||
-	     (t->calls.flags[call] & NSX_CALL_NESTED)))
-		return 0;
-	if (!ns && !counts)
+	if ((site == NSX_NONE && range == NSX_NONE) || (!ns && !counts))
 		return 0;
 	s = sum_of(x, CUDA, t->thread[thread].global_tid, nsx_call_name(&t->calls, call),
 		   site, range == NSX_NONE ? 0 : t->nvtx.name[range], err);
@@ -155,13 +149,22 @@ static int add_thread(struct sites *x, uint32_t thread, uint32_t *below,
 
 	nsx_nvtx_walk_begin(&user, t, thread, true, false, below);
 	nsx_nvtx_walk_begin(&library, t, thread, false, true, below);
-	for (size_t i = th->calls_at; i < th->calls_at + th->ncalls; i++) {
-		int64_t start_ns = nsx_call_start(&t->calls, i);
-		uint32_t outer = nsx_nvtx_walk_to(&library, start_ns);
-		uint32_t range = nsx_nvtx_walk_to(&user, start_ns);
+	for (uint32_t i = th->calls_at; i < th->calls_at + th->ncalls; i++) {
+		uint32_t site = nsx_call_site(t, i);
+		bool told = is_told(x, i);
+		uint32_t range = NSX_NONE;
+		int64_t at_ns;
 
-		if (add_call(x, thread, i, nsx_call_site(t, (uint32_t)i),
-			     range != NSX_NONE ? range : outer, err))
+		if (site == NSX_NONE &&
+		    (!told || (t->calls.flags[i] & NSX_CALL_NESTED)))
+			continue;
+		if (told || starts_work(t, i)) {
+			at_ns = nsx_call_start(&t->calls, i);
+			range = nsx_nvtx_walk_to(&user, at_ns);
+			if (range == NSX_NONE)
+				range = nsx_nvtx_walk_to(&library, at_ns);
+		}
+		if (add_call(x, thread, i, site, range, err))
 			return err->rc;
 	}
 	return 0;
