@@ -118,7 +118,7 @@ void nsx_places_tell(struct nsx_detect *d, const struct nsx_places *p,
 
 	f->place = path ? path : from;
 	if (path)
-		nsx_add_evidence(f, nsx_tell(l, "most of it comes from %s",
+		nsx_add_evidence(f, nsx_tell(l, "the largest part comes from %s",
 					     path));
 	if (from)
 		nsx_add_evidence(f, nsx_tell(
