@@ -379,6 +379,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	nsx_groups_done(&x.places);
 	nsx_groups_done(&x.keys);
 	free(x.v);
+	out->sql_differs = x.t->defects.crossing_ranges > 0;
 	if (!rc)
 		show(x.t, table, out);
 	return rc;
