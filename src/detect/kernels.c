@@ -691,7 +691,7 @@ static int propose_grids(struct kernels *k, bool *told, struct nsx_err *err)
 	const struct kernel *top;
 	const struct nsx_shape *s;
 	struct small_grids small;
-	const char *streams;
+	const char *streams, *most;
 
 	if (list_grids(k, &small, err))
 		return err->rc;
@@ -700,6 +700,12 @@ static int propose_grids(struct kernels *k, bool *told, struct nsx_err *err)
 		return 0;
 	streams = say_streams(k, &small.v[0]);
 	s = &t->shape[top->id];
+	most = nsx_tell(l, "%s on %lld multiprocessors, %s of %s",
+			nsx_text_n(l->arena, (size_t)blocks(s), "block", NULL),
+			(long long)nsx_device_gpu(t, top->device)->sm_count,
+			nsx_text_n(l->arena, (size_t)top->count, "call", NULL),
+			nsx_text_ns(l->arena, (double)top->ns /
+						      (double)top->count));
 	struct nsx_finding f = {
 		.id = NSX_ID_small_grids,
 		.title = nsx_tell(l, "kernels with few blocks leave most of "
@@ -709,16 +715,10 @@ static int propose_grids(struct kernels *k, bool *told, struct nsx_err *err)
 		.guess_ns = small.won_ns,
 		.is_rule = true,
 		.weight = (double)top->ns / k->length_ns,
-		.evidence = {
-			nsx_tell(l, "%s on %lld multiprocessors, %s of %s",
-				 nsx_text_n(l->arena, (size_t)blocks(s),
-					    "block", NULL),
-				 (long long)nsx_device_gpu(t, top->device)
-					 ->sm_count,
-				 nsx_text_n(l->arena, (size_t)top->count,
-					    "call", NULL),
-				 nsx_text_ns(l->arena, (double)top->ns /
-							       (double)top->count))},
+		.evidence = {small.n == 1 ? most :
+			nsx_tell(l, "%zu launch shapes, %s in all; the first: %s",
+				 small.n, nsx_text_ns(l->arena, (double)small.ns),
+				 most)},
 		.recommendation = {
 			"give each launch more work: larger batches, fused or "
 			"batched kernels, a split of the reduced dimension",
