@@ -103,7 +103,8 @@ static void propose_outside(struct nsx_detect *d, const struct outside *x,
 				 nsx_text_ns(l->arena, (double)x->ns),
 				 nsx_text_ns(l->arena, (double)x->max_ns))},
 		.remedy = nsx_plan_of(d, (struct nsx_change){
-			.verb = NSX_NO_OS_WAIT, .name = name})};
+			.verb = NSX_NO_OS_WAIT, .name = name,
+			.least_ns = WAIT_NS})};
 
 	if (site.frame != NSX_NONE) {
 		f.place = nsx_frame_words(d, site.frame);

@@ -82,6 +82,7 @@ struct nsx_change {
 	const uint32_t *rows; /* of trace.calls or trace.ops, ascending: only
 				 these; for what no field above can say       */
 	size_t nrows;
+	int64_t least_ns; /* NSX_NO_OS_WAIT: only calls this long or longer   */
 	struct nsx_window when; /* only what begins here; start == end: all   */
 };
 

@@ -336,16 +336,21 @@ static int no_os_wait(struct select *s, struct nsx_err *err)
 	int rc = 0;
 
 	for (size_t at = 0; !rc && nsx_outside_next(t, &at, &o);)
-		if (fits_name(s, nsx_text(t, o.name)))
+		if (o.end_ns - o.start_ns >= s->c->least_ns &&
+		    fits_name(s, nsx_text(t, o.name)))
 			rc = span_list_add(&list, o.thread, o.start_ns,
 					   o.end_ns, err);
 	span_list_sort(&list);
 	if (!rc)
 		cut_gaps(s, &list, true);
-	for (uint32_t i = 0; !rc && i < s->m->ncalls; i++)
-		if (s->m->call[i].kind == CALL_MPI &&
-		    fits_api(s, s->m->call[i].api) && fits_gap(s, i))
+	for (uint32_t i = 0; !rc && i < s->m->ncalls; i++) {
+		const struct model_call *call = &s->m->call[i];
+
+		if (call->kind == CALL_MPI &&
+		    call->end_ns - call->start_ns >= s->c->least_ns &&
+		    fits_api(s, call->api) && fits_gap(s, i))
 			mark(s, &s->p->edit.call[i], EDIT_GONE);
+	}
 	span_list_done(&list);
 	return rc;
 }
