@@ -533,7 +533,9 @@ static void propose(struct calls *c, const uint32_t *list, size_t n)
 			"queued right after them starts late";
 	if (cost_ns)
 		f.evidence[k] = nsx_tell(
-			l, "the GPU idles for %s after them",
+			l, c->d->trace->ndevices > 1 ?
+				   "the GPUs idle for %s in all after them" :
+				   "the GPU idles for %s after them",
 			nsx_text_ns(l->arena, (double)cost_ns));
 	nsx_places_tell(c->d, &c->places, list[0], &x->place, &f);
 	advise(c, x, say, names, &f);

@@ -183,7 +183,7 @@ static uint32_t step_out(const struct nsx_detect *d, uint32_t range)
 const char *nsx_range_path(struct nsx_detect *d, uint32_t range)
 {
 	enum { DEPTH = 3 };
-	const char *path = NULL;
+	const char *path = NULL, *inner = "";
 
 	for (unsigned i = 0; i < DEPTH && range != NSX_NONE;
 	     range = step_out(d, range)) {
@@ -194,6 +194,9 @@ const char *nsx_range_path(struct nsx_detect *d, uint32_t range)
 		if (!name)
 			continue;
 		name = without_counters(d->found->arena, name);
+		if (!strcmp(name, inner))
+			continue; /* of ranges that call themselves one      */
+		inner = name;
 		path = path ? nsx_tell(d->found, "%s > %s", name, path) : name;
 		i++;
 	}

@@ -361,8 +361,8 @@ static const char *say_hot(struct nsx_detect *d, const struct nsx_winner *hot)
 			 nsx_frame_words(d, hot->frame));
 }
 
-static void advise_code(const struct nsx_detect *d, const char *code,
-			bool is_seen, bool of_helper, struct nsx_finding *f)
+static void advise_code(const struct nsx_detect *d, bool is_seen, bool of_helper,
+			struct nsx_finding *f)
 {
 	f->recommendation[0] =
 		d->facts->run_kind == NSX_RUN_START_UP ?
@@ -371,9 +371,6 @@ static void advise_code(const struct nsx_detect *d, const char *code,
 		of_helper ?
 		"prepare more than one step ahead, on several such threads, or "
 		"make it faster" :
-		code ?
-		nsx_tell(d->found, "take %s off the launching thread, or prepare "
-			 "the next step while the GPU works on this one", code) :
 		"take this code off the launching thread, or prepare the next "
 		"step while the GPU works on this one";
 	if (!is_seen)
@@ -435,7 +432,7 @@ static int propose_code(struct launcher *x, const struct code *c,
 	if (!rows)
 		return err->rc;
 	f.evidence[1] = say_hot(d, &hot);
-	advise_code(d, code, code || hot.frame != NSX_NONE, helper, &f);
+	advise_code(d, code || hot.frame != NSX_NONE, helper, &f);
 	nsx_found(l, &f);
 	return 0;
 }
