@@ -237,10 +237,9 @@ static void tell_stalls(struct unified *u, double stalled,
 	size_t n = f->evidence[0] != NULL;
 
 	if (n) {
-		const char *fit = f->recommendation[1];
-
 		f->recommendation[1] = f->recommendation[0];
-		f->recommendation[0] = fit;
+		f->recommendation[0] = "use less managed memory at a time than "
+				       "the GPU has";
 	}
 	if (stalled > 0)
 		f->evidence[n++] = nsx_tell(
