@@ -91,7 +91,7 @@ const char *nsx_text_share(struct nsx_arena *a, double part, double whole)
 		return "over 99.9 %";
 	if (pct >= 99.5 && pct < 100)
 		return nsx_arena_printf(a, "%.1f %%", pct);
-	return nsx_arena_printf(a, "%.*f %%", pct > 0 && pct < 9.95, pct);
+	return nsx_arena_printf(a, "%.*f %%", pct != 0 && fabs(pct) < 9.95, pct);
 }
 
 const char *nsx_text_n(struct nsx_arena *a, size_t n, const char *one,

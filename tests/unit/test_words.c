@@ -34,6 +34,7 @@ static void test_a_share_is_never_none_or_all_of_what_is_not(void **state)
 	(void)state;
 	assert_string_equal(nsx_text_share(a, 97, 100), "97 %");
 	assert_string_equal(nsx_text_share(a, 4, 1000), "0.4 %");
+	assert_string_equal(nsx_text_share(a, -4, 1000), "-0.4 %");
 	assert_string_equal(nsx_text_share(a, 0, 10), "0 %");
 	assert_string_equal(nsx_text_share(a, 10, 10), "100 %");
 	assert_string_equal(nsx_text_share(a, 1, 100000), "under 0.1 %");
