@@ -150,9 +150,9 @@ static void add_fleet(struct nsx_jsonw *w, const struct nsx_freport *r)
 {
 	const struct nsx_fleet *f = r->f;
 	static const unsigned shown[] = {
-		NSX_FT_RANKS, NSX_FT_COLLECTIVES, NSX_FT_FRONTIER, NSX_FT_CLOCK,
-		NSX_FT_STEPS, NSX_FT_OUTLIERS, NSX_FT_SHARED,
-		NSX_FT_KERNELS};
+		NSX_FT_RANKS, NSX_FT_COLLECTIVES, NSX_FT_IMBALANCE,
+		NSX_FT_FRONTIER, NSX_FT_CLOCK, NSX_FT_STEPS, NSX_FT_OUTLIERS,
+		NSX_FT_SHARED, NSX_FT_KERNELS};
 
 	nsx_jsonw_object(w, "fleet");
 	nsx_jsonw_bool(w, "present", true);

@@ -2,10 +2,11 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include "emit/md_table.h"
 #include "fleet/report.h"
 #include "report/text.h"
 
-enum { PAGE_FINDINGS = 5, MOST_ROWS = 15 };
+enum { PAGE_FINDINGS = 5, MOST_ROWS = 15, MOST_COLUMNS = 12 };
 
 static void add(struct nsx_buf *b, const char *s)
 {
@@ -24,6 +25,15 @@ static const char *gpu_models(const struct nsx_fleet *f)
 	return model;
 }
 
+/* Traces that do not name their host may be of one. */
+static bool knows_hosts(const struct nsx_fleet *f)
+{
+	for (uint32_t h = 0; f->nhosts > 1 && h < f->nhosts; h++)
+		if (!f->host[h].hash)
+			return false;
+	return true;
+}
+
 static void add_header(const struct nsx_freport *r, struct nsx_buf *b)
 {
 	const struct nsx_fleet *f = r->f;
@@ -34,7 +44,8 @@ static void add_header(const struct nsx_freport *r, struct nsx_buf *b)
 	else
 		nsx_buf_printf(b, "%u rank%s", f->nranks,
 			       f->nranks == 1 ? "" : "s");
-	nsx_buf_printf(b, " · %u host%s", f->nhosts, f->nhosts == 1 ? "" : "s");
+	nsx_buf_printf(b, " · %s%u host%s", knows_hosts(f) ? "" : "at most ",
+		       f->nhosts, f->nhosts == 1 ? "" : "s");
 	if (f->nranks && *gpu_models(f)) {
 		add(b, " · ");
 		nsx_md_escape(b, gpu_models(f), strlen(gpu_models(f)));
@@ -94,6 +105,10 @@ static void add_verdict(const struct nsx_freport *r, struct nsx_buf *b)
 		       "**Not told**: digests made with --detail steps hold no "
 		       "times of collectives, and no iterations of two ranks "
 		       "were found to be the same, so nobody can be "
+		       "compared.\n\n" :
+		       f->main != NSX_NONE ?
+		       "**Not told**: the ranks' collectives are matched, but "
+		       "no steps that they share were found, so nobody can be "
 		       "compared.\n\n" :
 		       "**Not told**: no collectives of two ranks were found to "
 		       "be the same, so nobody can be compared.\n\n");
@@ -232,46 +247,25 @@ static void add_findings(const struct nsx_freport *r, struct nsx_buf *b)
 	}
 }
 
-static void add_cell(struct nsx_buf *b, const struct nsx_cell *c)
-{
-	switch (c->type) {
-	case NSX_T_I64:
-		nsx_buf_printf(b, "%lld", (long long)c->u.i);
-		break;
-	case NSX_T_F64:
-		nsx_buf_printf(b, "%.3g", c->u.f);
-		break;
-	case NSX_T_STR:
-		nsx_md_add_name(b, c->u.s);
-		break;
-	default:
-		break;
-	}
-}
-
-/* The columns, by key, of the first rows. */
+/* Words, and the columns, by key, of a table's first rows; nothing without rows. */
 static void add_table(const struct nsx_freport *r, unsigned table,
-		      const char *const *keys, struct nsx_buf *b)
+		      const char *words, const char *const *keys,
+		      struct nsx_buf *b)
 {
 	const struct nsx_table *t = &r->t[table];
-	size_t n = NSX_MIN(t->nrows, MOST_ROWS);
+	int columns[MOST_COLUMNS];
+	size_t n = 0;
 
-	for (size_t k = 0; keys[k]; k++)
-		nsx_buf_printf(b, "%s %s", k ? " |" : "|", keys[k]);
-	add(b, " |\n");
-	for (size_t k = 0; keys[k]; k++)
-		add(b, "|---");
-	add(b, "|\n");
-	for (size_t i = 0; i < n; i++) {
-		for (size_t k = 0; keys[k]; k++) {
-			add(b, k ? " | " : "| ");
-			add_cell(b, &nsx_row_at(t, i)[nsx_table_col(t, keys[k])]);
-		}
-		add(b, " |\n");
-	}
-	if (n < t->nrows)
-		nsx_buf_printf(b, "\n%zu more in tables/%s.csv.\n",
-			       t->nrows - n, t->layout->csv);
+	if (!t->nrows)
+		return;
+	for (; keys[n]; n++)
+		columns[n] = nsx_table_col(t, keys[n]);
+	add(b, words);
+	nsx_md_add_table(b,
+			 &(struct nsx_block){.table = t, .columns = columns,
+					     .ncolumns = n,
+					     .max_rows = MOST_ROWS},
+			 &(struct nsx_md_labels){0});
 }
 
 static void add_budget(const struct nsx_freport *r, struct nsx_buf *b)
@@ -317,6 +311,9 @@ static void add_sections(const struct nsx_freport *r, struct nsx_buf *b)
 	static const char *const colls[] = {"axis", "communicator", "op_name", "ranks",
 		"count", "transfer_us", "wait_us", "wait_pct", "class",
 		"late_rank", "late_times", NULL};
+	static const char *const spread[] = {"op_name", "n_ranks", "least_ms",
+		"least_rank", "most_ms", "most_rank", "most_calls",
+		"most_in_steps_ms", "difference_ms", NULL};
 	static const char *const clocks[] = {"host", "ranks", "lo_us", "hi_us",
 		"offset_us", "drift_ppm", "residual_us", "n", NULL};
 	static const char *const outliers[] = {"ranks", "host", "metric",
@@ -326,37 +323,39 @@ static void add_sections(const struct nsx_freport *r, struct nsx_buf *b)
 
 	add_findings(r, b);
 	add_budget(r, b);
-	add(b, "\n## Ranks\n\nA rank's own time is what is left of its steps "
-	       "without the exposed part of collectives; its excess is that "
-	       "over the median of the other ranks.\n\n");
-	add_table(r, NSX_FT_RANKS, ranks, b);
-	if (r->t[NSX_FT_OUTLIERS].nrows) {
-		add(b, "\nRanks, and hosts all of whose ranks do, that differ "
-		       "from the others (by five median deviations and "
-		       "3 %):\n\n");
-		add_table(r, NSX_FT_OUTLIERS, outliers, b);
-	}
-	if (r->t[NSX_FT_SHARED].nrows) {
-		add(b, "\n## What the ranks have in common\n\nFindings of the "
-		       "ranks' own reports, by how many ranks have them, with "
-		       "what can be won of a rank's time; nsys-explain of one "
-		       "of their traces tells more.\n\n");
-		add_table(r, NSX_FT_SHARED, shared, b);
-	}
-	if (r->t[NSX_FT_COLLECTIVES].nrows) {
-		add(b, "\n## Communication\n\nTransfer is the least length of a "
-		       "collective over its ranks; what others took longer they "
-		       "waited. No clock is needed for that.\n\n");
-		add_table(r, NSX_FT_COLLECTIVES,
-			  r->f->mesh.n ? colls : colls + 1, b);
-	}
-	if (r->t[NSX_FT_CLOCK].nrows > 1) {
-		add(b, "\n## Clocks\n\nHow far each clock is ahead of the first "
-		       "one: proven bounds (nobody leaves a collective before "
-		       "the last one came), and where ends agree best. No other "
-		       "figure here depends on it.\n\n");
-		add_table(r, NSX_FT_CLOCK, clocks, b);
-	}
+	add_table(r, NSX_FT_RANKS, "\n## Ranks\n\nA rank's own time is what is "
+		  "left of its steps without the exposed part of collectives; "
+		  "its excess is that over the median of the other ranks.\n",
+		  ranks, b);
+	add_table(r, NSX_FT_OUTLIERS, "\nRanks, and hosts all of whose ranks do, "
+		  "that differ from the others (by five median deviations and "
+		  "3 %):\n", outliers, b);
+	add_table(r, NSX_FT_SHARED, "\n## What the ranks have in common\n\n"
+		  "Findings of the ranks' own reports, by how many ranks have "
+		  "them, with what can be won of a rank's time; nsys-explain "
+		  "of one of their traces tells more.\n", shared, b);
+	add_table(r, NSX_FT_COLLECTIVES, "\n## Communication\n\nTransfer is the "
+		  "least length of a collective over its ranks; what others "
+		  "took longer they waited. No clock is needed for that. The "
+		  "first of a communicator is not counted where ranks were "
+		  "recorded apart: it waits for the start of the job. The "
+		  "class is inconclusive where a fifth of the mean length is "
+		  "less than lengths are sure to (30 µs or more), and where "
+		  "not all wait for all.\n",
+		  r->f->mesh.n ? colls : colls + 1, b);
+	add_table(r, NSX_FT_IMBALANCE, "\n## Time in collectives\n\nThe ranks "
+		  "that spend the least and the most time in each, over their "
+		  "whole traces; what lies outside the judged steps (start-up, "
+		  "the end) does not slow them. Where all wait for all they "
+		  "wait for the one with the least; in a broadcast or scatter "
+		  "the others wait for the root only, in a reduce or gather "
+		  "the root for the others.\n", spread, b);
+	if (r->t[NSX_FT_CLOCK].nrows > 1)
+		add_table(r, NSX_FT_CLOCK, "\n## Clocks\n\nHow far each clock is "
+			  "ahead of the first one: proven bounds (nobody leaves "
+			  "a collective before the last one came), and where "
+			  "ends agree best. No other figure here depends on "
+			  "it.\n", clocks, b);
 	if (r->f->nwarnings) {
 		add(b, "\n## Warnings\n\n");
 		for (size_t i = 0; i < r->f->nwarnings; i++)

@@ -14,7 +14,8 @@
 	X(R_STEPS, "steps", I64, "of the fleet's steps, that it took part in") \
 	X(R_OWN, "own_ms", F64, "of a step, not waiting for others")          \
 	X(R_EXCESS, "excess_ms", F64, "of it, over the other ranks' median")   \
-	X(R_EXCESS_PCT, "excess_pct", F64, "the same of a step")              \
+	X(R_EXCESS_PCT, "excess_pct", F64, "the same of a step",              \
+	  .title = "of a step")                                               \
 	X(R_COLLS, "collectives", I64, "matched with other ranks")            \
 	X(R_LAST, "came_last", I64, "of them, to which it came last")         \
 	X(R_INDUCED, "induced_ms", F64, "by that, before the median arrival") \
@@ -29,18 +30,31 @@ NSX_COLUMNS(rank_cols, RANK_COLUMNS);
 #define COLL_COLUMNS(X)                                                       \
 	X(C_COMM, "communicator", I64, "numbered as found")                   \
 	X(C_KIND, "kind", STR, "nccl or mpi")                                 \
-	X(C_OP, "op_name", STR, "operation")                                  \
+	X(C_OP, "op_name", STR, "operation", .title = "operation")            \
 	X(C_BYTES, "bytes", I64, "size, where payloads say it")               \
 	X(C_AXIS, "axis", STR, "of --mesh, that they lie along")              \
 	X(C_RANKS, "ranks", STR, "that take part")                            \
 	X(C_COUNT, "count", I64, "matched collectives", .adds = true)         \
 	X(C_TRANSFER, "transfer_us", F64, "mean of the least length")         \
 	X(C_WAIT, "wait_us", F64, "mean wait of a rank")                      \
-	X(C_SHARE, "wait_pct", F64, "of the ranks' time in them")             \
+	X(C_SHARE, "wait_pct", F64, "of the ranks' time in them",             \
+	  .title = "share waited")                                            \
 	X(C_CLASS, "class", STR, "transfer, arrival, mixed or inconclusive")  \
 	X(C_LAST, "late_rank", I64, "that came last most often")              \
 	X(C_TIMES, "late_times", I64, "how often")
 NSX_COLUMNS(coll_cols, COLL_COLUMNS);
+#define SPREAD_COLUMNS(X)                                                     \
+	X(M_OP, "op_name", STR, "operation", .title = "operation")            \
+	X(M_RANKS, "n_ranks", I64, "that call it", .title = "ranks")          \
+	X(M_LEAST, "least_ms", F64, "the least time a rank spends in it, of all its trace") \
+	X(M_LEAST_RANK, "least_rank", I64, "that rank")                       \
+	X(M_MOST, "most_ms", F64, "the most")                                 \
+	X(M_MOST_RANK, "most_rank", I64, "that rank")                         \
+	X(M_CALLS, "most_calls", I64, "its calls", .title = "its calls")      \
+	X(M_STEPS, "most_in_steps_ms", F64, "of its time, in the judged steps", \
+	  .title = "of that in judged steps")                                 \
+	X(M_DIFFERENCE, "difference_ms", F64, "most less least")
+NSX_COLUMNS(spread_cols, SPREAD_COLUMNS);
 #define FRONTIER_COLUMNS(X)                                                   \
 	X(F_STAGE, "stage", I64, "up to this collective of the step, from 0") \
 	X(F_RANK, "rank", I64, "that came last to it")                        \
@@ -56,12 +70,15 @@ NSX_COLUMNS(frontier_cols, FRONTIER_COLUMNS);
 #define CLOCK_COLUMNS(X)                                                      \
 	X(K_HOST, "host", I64, "whose clock; empty: of one capture")          \
 	X(K_RANKS, "ranks", STR, "on it")                                     \
-	X(K_LO, "lo_us", F64, "ahead of the first clock at least")            \
-	X(K_HI, "hi_us", F64, "at most")                                      \
+	X(K_LO, "lo_us", F64, "ahead of the first clock at least",            \
+	  .title = "at least")                                                \
+	X(K_HI, "hi_us", F64, "at most", .title = "at most")                  \
 	X(K_OFFSET, "offset_us", F64, "where ends agree best")                \
-	X(K_DRIFT, "drift_ppm", F64, "taken out; 0: less than 1")             \
-	X(K_RESIDUAL, "residual_us", F64, "median disagreement of ends")      \
-	X(K_N, "n", I64, "collectives compared")
+	X(K_DRIFT, "drift_ppm", F64, "taken out; 0: less than 1",             \
+	  .title = "drift, ppm")                                              \
+	X(K_RESIDUAL, "residual_us", F64, "median disagreement of ends",      \
+	  .title = "disagreement of ends")                                    \
+	X(K_N, "n", I64, "collectives compared", .title = "collectives")
 NSX_COLUMNS(clock_cols, CLOCK_COLUMNS);
 #define STEP_COLUMNS(X)                                                       \
 	X(S_STEP, "step", I64, "from 0")                                      \
@@ -90,11 +107,13 @@ NSX_COLUMNS(outlier_cols, OUTLIER_COLUMNS);
 #define SHARED_COLUMNS(X)                                                     \
 	X(H_KEY, "finding", STR, "of the reports of single ranks")            \
 	X(H_SEVERITY, "severity", STR, "the highest: high, medium or low")    \
-	X(H_N, "n_ranks", I64, "that have it")                                \
+	X(H_N, "n_ranks", I64, "that have it", .title = "ranks")              \
 	X(H_RANKS, "ranks", STR, "which")                                     \
-	X(H_MEDIAN, "median_pct", F64, "that can be won, of a rank's judged window") \
-	X(H_MOST, "most_pct", F64, "the same of the rank with most")          \
-	X(H_WORST, "most_rank", I64, "which that is")
+	X(H_MEDIAN, "median_pct", F64, "that can be won, of a rank's judged window", \
+	  .title = "median rank")                                             \
+	X(H_MOST, "most_pct", F64, "the same of the rank with most",          \
+	  .title = "most")                                                    \
+	X(H_WORST, "most_rank", I64, "which that is", .title = "of rank")
 NSX_COLUMNS(shared_cols, SHARED_COLUMNS);
 #define KERNEL_COLUMNS(X)                                                     \
 	X(Y_NAME, "kernel", STR, "base name")                                 \
@@ -112,6 +131,8 @@ const struct nsx_layout nsx_fleet_layouts[NSX_NFTABLES] = {
 			  .json_rows = -1},
 	[NSX_FT_COLLECTIVES] = {.key = "collectives", .csv = "collectives",
 				NSX_COLS(coll_cols)},
+	[NSX_FT_IMBALANCE] = {.key = "imbalance", .csv = "imbalance",
+			      NSX_COLS(spread_cols)},
 	[NSX_FT_FRONTIER] = {.key = "frontier", .csv = "frontier",
 			     NSX_COLS(frontier_cols)},
 	[NSX_FT_CLOCK] = {.key = "clocks", .csv = "clock", NSX_COLS(clock_cols),
@@ -581,7 +602,7 @@ static int fill_findings(struct nsx_freport *r, struct nsx_table *t,
 	return 0;
 }
 
-struct named { /* of a rank: a finding or a family of kernels */
+struct named { /* of a rank: a finding, a family of kernels, an operation */
 	const char *name;
 	const void *x;
 	uint32_t rank;
@@ -741,6 +762,119 @@ static int fill_kernels(struct nsx_freport *r, struct nsx_table *t,
 	return 0;
 }
 
+/* Time in collectives ----------------------------------------------------------------*/
+
+struct op_time { /* of an operation in a channel, or in all of a rank's       */
+	uint32_t rank;
+	int64_t calls, ns, in_steps_ns;
+};
+
+/* The judged steps on a rank's clock; empty: it takes part in none. */
+static struct nsx_window judged_of(const struct nsx_fleet *f, uint32_t r)
+{
+	const int64_t *b = f->bound_ns + r * (f->nsteps + 1);
+	size_t first = 0, last = f->nsteps;
+
+	if (!f->nsteps)
+		return (struct nsx_window){0};
+	while (first < last && b[first] == INT64_MIN)
+		first++;
+	while (first < last && b[last] == INT64_MIN)
+		last--;
+	return (struct nsx_window){b[first], b[last]};
+}
+
+static void sum_channel(const struct nsx_dchannel *c, struct nsx_window judged,
+			struct op_time *by_op)
+{
+	for (size_t i = 0; i < c->n; i++) {
+		struct op_time *x = &by_op[c->code[i]];
+		int64_t start_ns = nsx_coll_start(c, i), ns = nsx_coll_ns(c, i);
+		int64_t in_steps_ns = nsx_sub_sat(
+			NSX_MIN(nsx_add_sat(start_ns, ns), judged.end_ns),
+			NSX_MAX(start_ns, judged.start_ns));
+
+		x->calls++;
+		nsx_add_to(&x->ns, ns);
+		nsx_add_to(&x->in_steps_ns, NSX_MAX(0, in_steps_ns));
+	}
+}
+
+/* An operation of n channels. */
+static int add_spread(struct nsx_freport *r, const struct named *v, size_t n,
+		      struct nsx_table *t, struct nsx_err *err)
+{
+	struct op_time least = {0}, most = {0};
+	struct nsx_cell *row;
+	int64_t nranks = 0;
+
+	for (size_t i = 0, next; i < n; i = next, nranks++) {
+		struct op_time x = {.rank = v[i].rank};
+
+		for (next = i; next < n && v[next].rank == x.rank; next++) {
+			const struct op_time *y = v[next].x;
+
+			x.calls += y->calls;
+			nsx_add_to(&x.ns, y->ns);
+			nsx_add_to(&x.in_steps_ns, y->in_steps_ns);
+		}
+		if (!nranks || x.ns < least.ns)
+			least = x;
+		if (!nranks || x.ns > most.ns)
+			most = x;
+	}
+	if (nranks < 2)
+		return 0;
+	row = nsx_row(t, err);
+	if (!row)
+		return err->rc;
+	row[M_OP] = nsx_string(v->name);
+	row[M_RANKS] = nsx_int(nranks);
+	row[M_LEAST] = nsx_ms(least.ns);
+	row[M_LEAST_RANK] = nsx_int(r->f->rank[least.rank].number);
+	row[M_MOST] = nsx_ms(most.ns);
+	row[M_MOST_RANK] = nsx_int(r->f->rank[most.rank].number);
+	row[M_CALLS] = nsx_int(most.calls);
+	row[M_STEPS] = nsx_ms(most.in_steps_ns);
+	row[M_DIFFERENCE] = nsx_ms(most.ns - least.ns);
+	return 0;
+}
+
+/* All calls, those of start-up and of no known counterpart too. */
+static int fill_imbalance(struct nsx_freport *r, struct nsx_table *t,
+			  struct nsx_err *err)
+{
+	const struct nsx_fleet *f = r->f;
+	struct nsx_arena *a = nsx_arena_new();
+	struct named *v;
+	size_t n = 0;
+	int rc;
+
+	for (uint32_t i = 0; i < f->nranks; i++)
+		for (size_t c = 0; c < f->rank[i].d->nchannels; c++)
+			n += f->rank[i].d->channels[c].nops;
+	v = nsx_try_alloc(n, sizeof(*v), "operations", err);
+	n = 0;
+	for (uint32_t i = 0; i < f->nranks && v; i++)
+		for (size_t k = 0; k < f->rank[i].d->nchannels; k++) {
+			const struct nsx_dchannel *c =
+				&f->rank[i].d->channels[k];
+			struct op_time *by_op = nsx_arena_get(
+				a, c->nops * sizeof(*by_op));
+
+			if (!c->has_times)
+				continue;
+			sum_channel(c, judged_of(f, i), by_op);
+			for (size_t o = 0; o < c->nops; o++)
+				v[n++] = (struct named){c->ops[o].name,
+							&by_op[o], i};
+		}
+	rc = add_by_name(r, v, n, add_spread, t, err);
+	nsx_arena_free(a);
+	nsx_table_sort(t, NSX_DESC(M_DIFFERENCE), NSX_DESC(M_MOST), M_OP);
+	return rc;
+}
+
 int nsx_freport_tables(struct nsx_freport *r, struct nsx_err *err)
 {
 	struct nsx_table *t = r->t;
@@ -752,6 +886,7 @@ int nsx_freport_tables(struct nsx_freport *r, struct nsx_err *err)
 		    fill_comm(r, c, &t[NSX_FT_COLLECTIVES], err))
 			return err->rc;
 	return fill_ranks(r, &t[NSX_FT_RANKS], err) ||
+	       fill_imbalance(r, &t[NSX_FT_IMBALANCE], err) ||
 	       fill_outliers(r, &t[NSX_FT_OUTLIERS], err) ||
 	       fill_frontier(r, &t[NSX_FT_FRONTIER], err) ||
 	       fill_clocks(r, &t[NSX_FT_CLOCK], err) ||

@@ -1,0 +1,1 @@
+fleet @mpi_late_rank -q -o o

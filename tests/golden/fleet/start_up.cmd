@@ -1,0 +1,1 @@
+fleet @mpi_start -o o
