@@ -47,7 +47,7 @@ static void deal(const struct nsx_fleet_inputs *in, struct nsx_buf *shares,
 		v[i].path = in->path[i];
 		v[i].size = stat(v[i].path, &st) ? 0 : st.st_size;
 	}
-	qsort(v, in->n, sizeof(*v), cmp_size);
+	nsx_sort(v, in->n, sizeof(*v), cmp_size);
 	for (size_t i = 0; i < in->n; i++) {
 		int least = 0;
 

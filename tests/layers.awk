@@ -1,6 +1,7 @@
 # The order of the folders of src/: each may include what stands left of it, and
 # itself; a file names the folder of all that it includes; no header includes
-# itself through others; and no function has more than 60 lines.
+# itself through others; no function has more than 60 lines; and only base sorts
+# with qsort(), for NULL is nothing to it.
 # usage: find src -name '*.[ch]' | xargs awk -f layers.awk
 BEGIN {
 	n = split("base sqlite schema trace facts report detect passes emit " \
@@ -25,6 +26,9 @@ FNR == 1 {
 		complain("includes '" quoted[2] "', which stands above it")
 	else if (FILENAME ~ /h$/)
 		includes[FILENAME] = includes[FILENAME] " src/" quoted[2]
+}
+mine > 1 && /(^|[^a-z_])qsort(_r)?\(/ {
+	complain("qsort() instead of nsx_sort()")
 }
 /^\{/ { opened = FNR }
 /^\}/ {

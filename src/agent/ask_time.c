@@ -491,8 +491,7 @@ static int longest_gaps(struct nsx_answer *a, struct longest *ret,
 	for (size_t i = 0; i < blocks.n; i++)
 		offer_block(a, blocks.v[i].device,
 			    blocks.v[i].gap.at / NSX_IDLE_BLOCK, ret);
-	if (ret->n)
-		qsort(ret->v, ret->n, sizeof(*ret->v), cmp_gaps);
+	nsx_sort(ret->v, ret->n, sizeof(*ret->v), cmp_gaps);
 	return 0;
 }
 
@@ -671,7 +670,7 @@ int nsx_ask_iteration(struct nsx_answer *a, struct nsx_err *err)
 	ns = nsx_arena_get(a->out->arena, f->niterations * sizeof(*ns));
 	for (size_t i = 0; i < f->niterations; i++)
 		ns[i] = f->iterations[i].end_ns - f->iterations[i].start_ns;
-	qsort(ns, f->niterations, sizeof(*ns), nsx_cmp_i64);
+	nsx_sort(ns, f->niterations, sizeof(*ns), nsx_cmp_i64);
 	a->window = (struct nsx_window){it->start_ns, it->end_ns};
 	nsx_md_bullet(a->out, "it took %s; the median of %zu is %s%s",
 		      nsx_text_ns(a->out->arena,

@@ -1,6 +1,6 @@
-/* base.h - integer types, attributes and the few macros used everywhere.
+/* base.h - integer types, attributes, sorting, the few macros used everywhere.
  *
- * Calls nothing.  Every other header may include it.
+ * Calls nothing of ours.  Every other header may include it.
  */
 #ifndef NSX_BASE_H
 #define NSX_BASE_H
@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 #define NSX_PRINTF(f, a) __attribute__((format(printf, f, a)))
 #define NSX_CHECKED __attribute__((warn_unused_result))
@@ -19,7 +20,25 @@
 #define NSX_MAX(a, b) ((a) > (b) ? (a) : (b))
 #define NSX_CMP(a, b) (((a) > (b)) - ((a) < (b))) /* as of strcmp */
 
-/* A function for qsort() that orders elements of a type by one to eight keys,
+/* qsort() of libc, which may not be called with NULL, not even for no elements
+ * (C11 7.22.5).
+ */
+static inline void nsx_sort(void *v, size_t n, size_t size,
+			    int (*cmp)(const void *, const void *))
+{
+	if (n > 1)
+		qsort(v, n, size, cmp);
+}
+
+static inline void nsx_sort_r(void *v, size_t n, size_t size,
+			      int (*cmp)(const void *, const void *, void *),
+			      void *context)
+{
+	if (n > 1)
+		qsort_r(v, n, size, cmp, context);
+}
+
+/* A function for nsx_sort() that orders elements of a type by up to eight keys,
  * the first that differs deciding:
  *
  *   NSX_ORDER(cmp_rows, struct row, UP(thread), UP(start_ns), DOWN(end_ns));

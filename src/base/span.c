@@ -161,8 +161,7 @@ void nsx_spans_normalise(struct nsx_spans *s)
 {
 	struct nsx_spans out = {s->v, 0};
 
-	if (s->n)
-		qsort(s->v, s->n, sizeof(*s->v), cmp_start);
+	nsx_sort(s->v, s->n, sizeof(*s->v), cmp_start);
 	for (size_t i = 0; i < s->n; i++) {
 		struct nsx_span one = s->v[i];
 

@@ -57,7 +57,7 @@ static void select_kth(int64_t *v, size_t lo, size_t hi, size_t k)
 		int64_t pivot;
 
 		if (rounds > 64 || hi - lo < 16) {
-			qsort(v + lo, hi - lo + 1, sizeof(*v), nsx_cmp_i64);
+			nsx_sort(v + lo, hi - lo + 1, sizeof(*v), nsx_cmp_i64);
 			return;
 		}
 		if (v[mid] < v[lo])

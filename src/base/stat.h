@@ -20,7 +20,7 @@ double nsx_stddev(const int64_t *v, size_t n);
 /* P(X >= k) for n trials of chance q; never 0. */
 double nsx_binomial_tail(size_t n, size_t k, double q);
 
-/* For qsort(); _text: of char pointers. */
+/* For nsx_sort(); _text: of char pointers. */
 int nsx_cmp_i64(const void *a, const void *b);
 int nsx_cmp_u32(const void *a, const void *b);
 int nsx_cmp_u64(const void *a, const void *b);

@@ -164,7 +164,7 @@ static uint32_t *sorted(struct meta *m, size_t n,
 		return NULL;
 	for (uint32_t i = 0; i < n; i++)
 		v[i] = i;
-	qsort_r(v, n, sizeof(*v), cmp, &m->c->tracks);
+	nsx_sort_r(v, n, sizeof(*v), cmp, &m->c->tracks);
 	return v;
 }
 

@@ -92,7 +92,7 @@ static int project(struct nsx_conv *c, const struct nsx_facts *f,
 				p[n++] = (struct projection){
 					hull[i].start_ns, hull[i].end_ns, i,
 					nsx_nvtx_thread(t, i)};
-		qsort(p, n, sizeof(*p), cmp_projections);
+		nsx_sort(p, n, sizeof(*p), cmp_projections);
 		for (size_t i = 0; i < n; i++)
 			if (put_projection(c, &p[i], t->device[d].device_id,
 					   err))

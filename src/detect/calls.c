@@ -584,8 +584,7 @@ static int propose_all(struct calls *c, struct nsx_err *err)
 		return err->rc;
 	for (uint32_t i = 0; i < n; i++)
 		order[i] = i;
-	if (n)
-		qsort_r(order, n, sizeof(*order), cmp_groups, c->v);
+	nsx_sort_r(order, n, sizeof(*order), cmp_groups, c->v);
 	for (uint32_t i = 0; i < n; i++) {
 		size_t k = 0;
 		int64_t ns = 0;

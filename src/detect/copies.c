@@ -325,9 +325,7 @@ static struct group all_small(struct copies *c, struct nsx_err *err)
 			if (add(c, &all, g->rows[i], err))
 				return all;
 	}
-	if (all.count)
-		qsort(all.rows, (size_t)all.count, sizeof(*all.rows),
-		      nsx_cmp_u32);
+	nsx_sort(all.rows, (size_t)all.count, sizeof(*all.rows), nsx_cmp_u32);
 	return all;
 }
 

@@ -267,7 +267,7 @@ static const uint32_t *keep_rows(struct slow *s, struct rows *r,
 					  "pauses", err);
 
 	if (v && r->n) {
-		qsort(r->v, r->n, sizeof(*v), nsx_cmp_u32);
+		nsx_sort(r->v, r->n, sizeof(*v), nsx_cmp_u32);
 		memcpy(v, r->v, r->n * sizeof(*v));
 	}
 	return v;

@@ -754,10 +754,10 @@ int nsx_detect_kernels(struct nsx_detect *d, struct nsx_err *err)
 	rc = collect(&k, err);
 	if (!rc && k.names.keys.n) {
 		/* The groups' own order is not needed any more. */
-		qsort_r(k.names.v, k.names.keys.n, sizeof(*k.names.v),
-			cmp_kernels, &(struct order){d->trace, false});
-		qsort_r(k.shapes.v, k.shapes.keys.n, sizeof(*k.shapes.v),
-			cmp_kernels, &(struct order){d->trace, true});
+		nsx_sort_r(k.names.v, k.names.keys.n, sizeof(*k.names.v),
+			   cmp_kernels, &(struct order){d->trace, false});
+		nsx_sort_r(k.shapes.v, k.shapes.keys.n, sizeof(*k.shapes.v),
+			   cmp_kernels, &(struct order){d->trace, true});
 		rc = propose_f32(&k, &told, err);
 		if (!rc)
 			rc = propose_grids(&k, &told, err);

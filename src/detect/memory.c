@@ -181,9 +181,7 @@ static int find_managed(struct unified *u, int64_t *ret, struct nsx_err *err)
 	if (nsx_view_scan(u->d->trace->schema, NSX_VIEW_memory_event, fields,
 			  ARRAY_LEN(fields), 1, on_allocation, u, 0, err))
 		return err->rc;
-	if (u->nmanaged)
-		qsort(u->managed, u->nmanaged, sizeof(*u->managed),
-		      cmp_managed);
+	nsx_sort(u->managed, u->nmanaged, sizeof(*u->managed), cmp_managed);
 	for (size_t i = 0; i < u->nmanaged; i++) {
 		nsx_add_to(&now, u->managed[i].bytes);
 		*ret = NSX_MAX(*ret, now);

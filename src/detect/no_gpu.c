@@ -164,8 +164,8 @@ int nsx_detect_without_gpu(struct nsx_detect *d, struct nsx_err *err)
 
 		rc = sources[i].sum(d, &s, err);
 		if (!rc && s.keys.n) {
-			qsort_r(s.v, s.keys.n, sizeof(*s.v), cmp_spent,
-				(void *)d->trace);
+			nsx_sort_r(s.v, s.keys.n, sizeof(*s.v), cmp_spent,
+				   (void *)d->trace);
 			if ((double)s.v[0].ns >= least && s.v[0].ns > 0)
 				propose(d, &sources[i], &s);
 		}

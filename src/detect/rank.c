@@ -413,8 +413,7 @@ static int cmp_kin(const void *a, const void *b)
 
 static void merge_kin(struct pricing *p)
 {
-	if (p->n)
-		qsort(p->v, p->n, sizeof(*p->v), cmp_kin);
+	nsx_sort(p->v, p->n, sizeof(*p->v), cmp_kin);
 	for (size_t i = 1, first = 0; i < p->n; i++) {
 		struct nsx_finding *f = p->v[first].f;
 
@@ -589,11 +588,9 @@ static int rank(struct pricing *p, struct nsx_err *err)
 			      (worth(f) < MINOR_SHARE * p->length_ns ||
 			       (paced && f->low_ns < SURE * f->headroom_ns));
 	}
-	if (p->n)
-		qsort(p->v, p->n, sizeof(*p->v), cmp_rank);
+	nsx_sort(p->v, p->n, sizeof(*p->v), cmp_rank);
 	cap(p);
-	if (p->n)
-		qsort(p->v, p->n, sizeof(*p->v), cmp_rank);
+	nsx_sort(p->v, p->n, sizeof(*p->v), cmp_rank);
 	return write_back(p, err);
 }
 

@@ -40,7 +40,7 @@ void nsx_apportion(const nsx_wide *v, size_t n, nsx_wide den, int64_t total,
 		missing -= down;
 		parts[i] = (struct part){v[i] - down * den, i};
 	}
-	qsort(parts, n, sizeof(*parts), cmp_parts);
+	nsx_sort(parts, n, sizeof(*parts), cmp_parts);
 	for (size_t i = 0; i < n && missing > 0; i++, missing--)
 		ret[parts[i].at]++;
 	if (missing) {

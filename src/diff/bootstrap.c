@@ -59,7 +59,7 @@ static int sort_units(struct drawn *d, struct nsx_arena *a, struct nsx_err *err)
 		return err->rc;
 	for (uint32_t i = 0; i < d->n; i++)
 		sorted[i] = (struct placed){d->v[i], i};
-	qsort(sorted, d->n, sizeof(*sorted), cmp_placed);
+	nsx_sort(sorted, d->n, sizeof(*sorted), cmp_placed);
 	for (uint32_t i = 0; i < d->n; i++) {
 		d->v[i] = sorted[i].v;
 		d->place[sorted[i].at] = i;
@@ -176,7 +176,7 @@ static int sort_differences(struct drawing *w, struct nsx_arena *a,
 		for (uint32_t j = 0; j < w->y.n; j++)
 			w->d[w->nd++] = (struct difference){
 				nsx_sub_sat(w->x.v[i], w->y.v[j]), i, j};
-	qsort(w->d, w->nd, sizeof(*w->d), cmp_differences);
+	nsx_sort(w->d, w->nd, sizeof(*w->d), cmp_differences);
 	for (w->middle = w->nd / 2;
 	     w->middle && w->d[w->middle - 1].ns == w->d[w->middle].ns;)
 		w->middle--;

@@ -138,8 +138,7 @@ static int list_parts(const struct nsx_diff *d, uint32_t lane,
 			v[at].sums.ns[i] = l->v[k].ns;
 		}
 	}
-	if (n)
-		qsort(v, n, sizeof(*v), cmp_parts);
+	nsx_sort(v, n, sizeof(*v), cmp_parts);
 	for (size_t k = 0; k < n; k++)
 		if (kept && !cmp_parts(&v[kept - 1], &v[k])) {
 			v[kept - 1].sums.ns[0] += v[k].sums.ns[0];
@@ -185,8 +184,7 @@ static int sum_split(struct nsx_diff *d, uint32_t lane, enum nsx_split split,
 		ret->v[i].d = deltas[i];
 	}
 	ret->n = n;
-	if (n)
-		qsort(ret->v, n, sizeof(*ret->v), cmp_split_rows);
+	nsx_sort(ret->v, n, sizeof(*ret->v), cmp_split_rows);
 	return 0;
 }
 
@@ -293,15 +291,13 @@ static size_t keep_names(struct ratio *r, size_t n)
 {
 	size_t kept = 0;
 
-	if (n)
-		qsort(r, n, sizeof(*r), cmp_names);
+	nsx_sort(r, n, sizeof(*r), cmp_names);
 	for (size_t i = 0, next; i < n; i = next) {
 		for (next = i + 1; next < n && !strcmp(r[i].base, r[next].base);)
 			next++;
 		r[kept++] = r[(i + next) / 2];
 	}
-	if (kept)
-		qsort(r, kept, sizeof(*r), cmp_ratios);
+	nsx_sort(r, kept, sizeof(*r), cmp_ratios);
 	return kept;
 }
 
@@ -361,8 +357,7 @@ static int measure_clock(const struct nsx_diff *d,
 	}
 	ret->rho_share = all > 0 ? equal / all : 0;
 	ret->reshaped = all > 0 ? reshaped / all : 0;
-	if (ret->nequal)
-		qsort(r, ret->nequal, sizeof(*r), cmp_ratios);
+	nsx_sort(r, ret->nequal, sizeof(*r), cmp_ratios);
 	judge_clock(r, equal, ret);
 	return 0;
 }
@@ -431,9 +426,8 @@ static int fill_rows(struct nsx_diff *d, const struct scale *s,
 		split_row(s, &v[i], ret->rho, d->rows.kind[i], r);
 		ret->nkernels++;
 	}
-	if (ret->nkernels)
-		qsort(ret->kernels, ret->nkernels, sizeof(*ret->kernels),
-		      cmp_kernel_rows);
+	nsx_sort(ret->kernels, ret->nkernels, sizeof(*ret->kernels),
+		 cmp_kernel_rows);
 	return 0;
 }
 
@@ -458,7 +452,7 @@ static void sample_row(const struct by_row *b, uint32_t row, int64_t *v,
 	}
 	memmove(v + nunits - n, v, n * sizeof(*v));
 	memset(v, 0, (nunits - n) * sizeof(*v));
-	qsort(v + nunits - n, n, sizeof(*v), nsx_cmp_i64);
+	nsx_sort(v + nunits - n, n, sizeof(*v), nsx_cmp_i64);
 }
 
 static int cmp_p(const void *a, const void *b)
@@ -483,8 +477,7 @@ static int correct(const struct nsx_diff *d, struct nsx_budget *b, size_t n,
 		return err->rc;
 	for (size_t i = 0; i < n; i++)
 		order[i] = &b->kernels[i];
-	if (n)
-		qsort(order, n, sizeof(*order), cmp_p);
+	nsx_sort(order, n, sizeof(*order), cmp_p);
 	for (size_t i = 0; i < n; i++) {
 		struct nsx_kernel_row *r = order[i];
 		double noise_ns = nsx_noise_of_kernel(

@@ -14,8 +14,7 @@ const char *nsx_count_names(const char **names, size_t n, struct nsx_arena *a)
 {
 	struct nsx_buf b = {0};
 
-	if (n)
-		qsort(names, n, sizeof(*names), nsx_cmp_text);
+	nsx_sort(names, n, sizeof(*names), nsx_cmp_text);
 	for (size_t i = 0, next; i < n; i = next) {
 		for (next = i + 1; next < n && !strcmp(names[i], names[next]);)
 			next++;

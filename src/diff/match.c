@@ -108,8 +108,7 @@ static int join_by(struct work *w, const char *(*text)(const struct nsx_kernel *
 		if (w->used[i] && !w->matched[i] && *s)
 			v[n++] = (struct key){w, s, i};
 	}
-	if (n)
-		qsort(v, n, sizeof(*v), cmp_keys);
+	nsx_sort(v, n, sizeof(*v), cmp_keys);
 	for (size_t i = 0, next; i < n; i = next) {
 		for (next = i + 1;
 		     next < n && !strcmp(v[i].text, v[next].text);)
@@ -285,8 +284,7 @@ static int join_by_range(struct work *w, struct nsx_err *err)
 	for (uint32_t i = 0; i < w->all; i++)
 		if (w->used[i] && !w->matched[i] && *range_name(kernel(w, i)))
 			v[n++] = (struct key){w, range_name(kernel(w, i)), i};
-	if (n)
-		qsort(v, n, sizeof(*v), cmp_keys);
+	nsx_sort(v, n, sizeof(*v), cmp_keys);
 	for (size_t i = 0, next; i < n; i = next) {
 		double x, y;
 
@@ -399,8 +397,8 @@ int nsx_likeness(const struct nsx_pool *before, const struct nsx_pool *after,
 		v[i].base = kernel(&w, i)->base;
 		v[i].n[i >= w.n[0]] = w.launches[i];
 	}
-	if (!rc && w.all)
-		qsort(v, w.all, sizeof(*v), cmp_named);
+	if (!rc)
+		nsx_sort(v, w.all, sizeof(*v), cmp_named);
 	for (uint32_t i = 0, next; !rc && i < w.all; i = next) {
 		double n[2] = {0, 0};
 

@@ -29,7 +29,7 @@ static int pool_kernels(struct nsx_pool *p, struct nsx_arena *a,
 		       s->nkernels * sizeof(*s->kernels));
 		at += s->nkernels;
 	}
-	qsort(p->kernels, n, sizeof(*p->kernels), cmp_kernels);
+	nsx_sort(p->kernels, n, sizeof(*p->kernels), cmp_kernels);
 	for (size_t i = 0; i < n; i++)
 		if (!kept ||
 		    nsx_kernel_cmp(&p->kernels[kept - 1], &p->kernels[i]))
@@ -52,7 +52,7 @@ static int pool_details(struct nsx_pool *p, struct nsx_arena *a,
 	for (size_t i = 0; i < p->nsides; at += p->sides[i++]->ndetails)
 		memcpy(p->details + at, p->sides[i]->details,
 		       p->sides[i]->ndetails * sizeof(*p->details));
-	qsort(p->details, n, sizeof(*p->details), nsx_cmp_text);
+	nsx_sort(p->details, n, sizeof(*p->details), nsx_cmp_text);
 	for (size_t i = 0; i < n; i++)
 		if (!kept || strcmp(p->details[kept - 1], p->details[i]))
 			p->details[kept++] = p->details[i];

@@ -216,7 +216,7 @@ static int list_kernels(struct nsx_sweep *s, struct nsx_arena *scratch,
 	v[n - 1] = (struct listed){
 		{.name = "graph replay", .base = "graph replay",
 		 .label = "graph replay", .variant = "", .occupancy = -1}, t->nshapes};
-	qsort(v, n, sizeof(*v), cmp_listed);
+	nsx_sort(v, n, sizeof(*v), cmp_listed);
 	for (size_t i = 0; i < n; i++) {
 		if (!i || cmp_listed(&v[i - 1], &v[i])) {
 			struct nsx_kernel *k = &side->kernels[side->nkernels++];
@@ -347,8 +347,8 @@ static int add_view(struct nsx_sweep *s, const struct nsx_side_opts *o,
 					  sizeof(*view->lanes), "lanes", err);
 	if (!view->lanes)
 		rc = err->rc;
-	if (!rc && units->n)
-		qsort(units->v, units->n, sizeof(*units->v), cmp_by_device);
+	if (!rc)
+		nsx_sort(units->v, units->n, sizeof(*units->v), cmp_by_device);
 	for (size_t i = 0, next; !rc && i < units->n; i = next) {
 		const struct nsx_iteration *v = units->v;
 		const struct nsx_device *d = &s->t->device[v[i].device];

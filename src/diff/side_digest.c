@@ -147,8 +147,7 @@ static int list_families(struct nsx_side *side, struct nsx_digest *const *v,
 					    (double)NSX_MAX(v[i]->nsteps, 1) /
 					    (double)n};
 		}
-	if (all)
-		qsort(side->kernels, all, sizeof(*side->kernels), cmp_kernels);
+	nsx_sort(side->kernels, all, sizeof(*side->kernels), cmp_kernels);
 	for (size_t i = 0; i < all; i++)
 		if (kept && !cmp_kernels(&side->kernels[kept - 1],
 					 &side->kernels[i]))
@@ -193,8 +192,7 @@ static void list_findings(struct nsx_side *side, struct nsx_digest *const *v,
 				.share = x->share_ppm < 0 ? NAN :
 					 (double)x->share_ppm / 1e6};
 		}
-	if (all)
-		qsort(f, all, sizeof(*f), cmp_findings);
+	nsx_sort(f, all, sizeof(*f), cmp_findings);
 	for (size_t i = 0; i < all; i++) {
 		if (!kept || cmp_findings(&f[kept - 1], &f[i])) {
 			f[kept++] = f[i];
@@ -341,7 +339,7 @@ static int take(struct nsx_side *side, struct nsx_digest **v, size_t n,
 	if (!n)
 		return nsx_fail(err, NSX_E_DATA, "cannot compare '%s': it holds "
 				"no rank", side->path);
-	qsort(v, n, sizeof(struct nsx_digest *), cmp_ranks);
+	nsx_sort(v, n, sizeof(struct nsx_digest *), cmp_ranks);
 	if (o->unit != NSX_SIDE_AUTO)
 		rc = nsx_fail(err, NSX_E_USAGE, "cannot compare '%s' by another "
 			      "--unit: the steps of a digest were found when it "

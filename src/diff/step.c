@@ -83,7 +83,7 @@ static int spread_of(const struct nsx_sample *s, int64_t *sorted,
 	ret->captures = captures_of(s, sorted);
 	memcpy(sorted, s->v, s->n * sizeof(*sorted));
 	nsx_quantiles(sorted, s->n, qs, 2, q);
-	qsort(sorted, s->n, sizeof(*sorted), nsx_cmp_i64);
+	nsx_sort(sorted, s->n, sizeof(*sorted), nsx_cmp_i64);
 	ret->median_ns = q[0];
 	ret->p95_ns = q[1];
 	ret->mean_ns = nsx_mean(s->v, s->n);
@@ -210,7 +210,8 @@ static int measure_steady(const struct nsx_diff *d, uint32_t lane,
 			return err->rc;
 		if (s[i].n < MIN_UNITS)
 			return 0;
-		qsort((int64_t *)s[i].v, s[i].n, sizeof(*s[i].v), nsx_cmp_i64);
+		nsx_sort((int64_t *)s[i].v, s[i].n, sizeof(*s[i].v),
+			 nsx_cmp_i64);
 	}
 	ret->has_steady = ret->side[0].median_ns > 0;
 	ret->steady_rel = nsx_shift_of(s[1].v, s[1].n, s[0].v, s[0].n) /

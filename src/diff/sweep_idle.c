@@ -69,8 +69,7 @@ int nsx_keep_split(const struct nsx_sweep *s, struct nsx_lane *lane,
 	for (size_t i = 0, next; i < to->n; i = next) {
 		for (next = i + 1; next < n && v[next].unit == v[i].unit;)
 			next++;
-		if (next > i + 1)
-			qsort(to->v + i, next - i, sizeof(*v), cmp_uses);
+		nsx_sort(to->v + i, next - i, sizeof(*v), cmp_uses);
 	}
 	free(v);
 	return to->v ? 0 : err->rc;

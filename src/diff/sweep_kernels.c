@@ -140,8 +140,8 @@ static int close_unit(struct sweep *s, uint32_t unit, struct nsx_err *err)
 					sizeof(*s->uses), "kernels", err) :
 			       err->rc;
 
-	if (!rc && n)
-		qsort(s->listed, n, sizeof(*s->listed), nsx_cmp_u32);
+	if (!rc)
+		nsx_sort(s->listed, n, sizeof(*s->listed), nsx_cmp_u32);
 	for (size_t i = 0; !rc && i < n; i++)
 		share[i] = count(s, s->listed[i])->credit;
 	if (!rc)
@@ -291,8 +291,8 @@ static int order_kernels(const struct nsx_sweep *in, const struct nsx_device *d,
 		lane->typical_ns = unit->wall_ns;
 		rc = lane->order ? 0 : err->rc;
 	}
-	if (!rc && n)
-		qsort(v, n, sizeof(*v), cmp_placed);
+	if (!rc)
+		nsx_sort(v, n, sizeof(*v), cmp_placed);
 	for (size_t i = 0; !rc && i < n; i++)
 		lane->order[lane->norder++] = (struct nsx_placed){
 			v[i].kernel,

@@ -541,8 +541,7 @@ static int fill_kernels(struct nsx_diff *d, struct nsx_table *t,
 		for (size_t i = 0; i < d->lanes[l].budget.nkernels; i++)
 			v[n++] = (struct placed){
 				&d->lanes[l].budget.kernels[i], l};
-	if (n)
-		qsort(v, n, sizeof(*v), cmp_placed);
+	nsx_sort(v, n, sizeof(*v), cmp_placed);
 	for (size_t i = 0; !rc && i < n; i++)
 		rc = add_kernel_row(d, v[i].lane, v[i].k, t, err);
 	free(v);

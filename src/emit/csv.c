@@ -175,7 +175,8 @@ static bool *choose(const struct nsx_table *t, const struct nsx_bound *b,
 	for (size_t i = 0; i < t->nrows; i++)
 		order[i] = i;
 	if (t->price)
-		qsort_r(order, t->nrows, sizeof(*order), cmp_dear, (void *)t);
+		nsx_sort_r(order, t->nrows, sizeof(*order), cmp_dear,
+			   (void *)t);
 	for (size_t i = 0; i < b->max_rows; i++)
 		kept[order[i]] = true;
 	for (size_t i = 0; i < b->nkeep; i++)

@@ -323,8 +323,8 @@ static int add_thread(struct work *w, uint32_t thread, struct nsx_err *err)
 		return err->rc;
 	slice->n = (uint32_t)(w->n - first);
 	if (slice->n)
-		qsort_r(w->v + first, slice->n, sizeof(*w->v), by_start,
-			(void *)w->t);
+		nsx_sort_r(w->v + first, slice->n, sizeof(*w->v), by_start,
+			   (void *)w->t);
 	return nsx_stopped(err);
 }
 
@@ -372,9 +372,8 @@ static int order_by_end(struct work *w, uint32_t process, struct found *ret,
 		const struct nsx_thread_barriers *s =
 			&job->f->thread_barriers[h];
 
-		if (s->n)
-			qsort_r(ret->by_end + s->at, s->n,
-				sizeof(*ret->by_end), by_end, w);
+		nsx_sort_r(ret->by_end + s->at, s->n, sizeof(*ret->by_end),
+			   by_end, w);
 	}
 	return 0;
 }

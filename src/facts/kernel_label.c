@@ -202,7 +202,7 @@ static int tell_apart(const struct nsx_trace *t, struct nsx_kernel_name **k,
 		rc = read_words(t, &v[i], scratch, err);
 	}
 	if (!rc) {
-		qsort(v, n, sizeof(*v), cmp_words);
+		nsx_sort(v, n, sizeof(*v), cmp_words);
 		tell_by_branches(v, n, 0);
 		rc = tell_by_one_word(v, n, scratch, err);
 	}
@@ -282,7 +282,8 @@ static int make_unique(const struct nsx_trace *t, struct nsx_kernel_names *k,
 				rc = tell_apart(t, alike, nalike, a, err);
 			if (nalike < 2 || !last)
 				continue;
-			qsort_r(alike, nalike, sizeof(*v), cmp_full, (void *)t);
+			nsx_sort_r(alike, nalike, sizeof(*v), cmp_full,
+				   (void *)t);
 			number(alike, nalike, a);
 		}
 	}
@@ -303,8 +304,7 @@ int nsx_kernel_names_build(const struct nsx_trace *t, struct nsx_arena *a,
 		return err->rc;
 	for (uint32_t i = 0; i < t->nshapes; i++)
 		k.v[i].name = t->shape[i].name;
-	if (t->nshapes)
-		qsort(k.v, t->nshapes, sizeof(*k.v), cmp_name);
+	nsx_sort(k.v, t->nshapes, sizeof(*k.v), cmp_name);
 	for (uint32_t i = 0; i < t->nshapes; i++)
 		if (!k.n || k.v[k.n - 1].name != k.v[i].name)
 			k.v[k.n++].name = k.v[i].name;

@@ -303,8 +303,7 @@ static int list_domains(const struct nsx_trace *t, struct part *p,
 			v[p->ndomains++] = (struct domain){
 				t->process[t->domain[d].process].key,
 				t->domain[d].domain_id};
-	if (p->ndomains)
-		qsort(v, p->ndomains, sizeof(*v), cmp_domain);
+	nsx_sort(v, p->ndomains, sizeof(*v), cmp_domain);
 	p->t = t;
 	p->domains = v;
 	return 0;

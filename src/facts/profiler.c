@@ -118,8 +118,7 @@ static int64_t most_lost(const struct nsx_trace *t, struct rows *p)
 {
 	int64_t most = 0, lost = 0, end = INT64_MIN;
 
-	if (p->n)
-		qsort(p->v, p->n, sizeof(*p->v), cmp_by_thread);
+	nsx_sort(p->v, p->n, sizeof(*p->v), cmp_by_thread);
 	for (size_t i = 0; i < p->n; i++) {
 		const struct nsx_profiler_row *x = &p->v[i];
 
@@ -183,8 +182,7 @@ int nsx_facts_profiler(struct nsx_facts *f, const struct nsx_trace *t,
 	if (window_ns)
 		x->most_lost_pct = 100 * (double)x->most_lost_ns /
 				   (double)window_ns;
-	if (p.n)
-		qsort(p.v, p.n, sizeof(*p.v), cmp_by_name);
+	nsx_sort(p.v, p.n, sizeof(*p.v), cmp_by_name);
 	x->v = rc ? NULL : nsx_arena_try_array(f->arena, p.n, sizeof(*p.v),
 					       "profiler overheads", err);
 	if (x->v && p.n)

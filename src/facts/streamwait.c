@@ -73,13 +73,13 @@ static int index_waits(struct nsx_stream_waits *w, const struct nsx_trace *t,
 		}
 	for (uint32_t s = 0; s < t->nstreams; s++)
 		w->wait_at[s + 1] += w->wait_at[s];
-	qsort_r(w->wait, n, sizeof(*w->wait), by_stream, (void *)t);
+	nsx_sort_r(w->wait, n, sizeof(*w->wait), by_stream, (void *)t);
 	for (uint32_t i = 0; i < t->records.n; i++)
 		if (t->records.stream[i] != NSX_NONE &&
 		    t->records.call[i] != NSX_NONE)
 			w->record[w->nrecords++] = i;
-	qsort_r(w->record, w->nrecords, sizeof(*w->record), by_event,
-		(void *)t);
+	nsx_sort_r(w->record, w->nrecords, sizeof(*w->record), by_event,
+		   (void *)t);
 	return 0;
 }
 

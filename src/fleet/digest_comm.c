@@ -42,8 +42,7 @@ int nsx_maker_read_mpi(struct nsx_maker *m, struct nsx_err *err)
 			.process = m->t->thread[x->thread[i]].process,
 			.name = name};
 	}
-	if (m->nmpi)
-		qsort(m->mpi, m->nmpi, sizeof(*m->mpi), cmp_mpi);
+	nsx_sort(m->mpi, m->nmpi, sizeof(*m->mpi), cmp_mpi);
 	return 0;
 }
 
@@ -188,7 +187,7 @@ static int add_nccl(struct nsx_maker *m, const struct nsx_member *x,
 			return err->rc;
 	}
 	if (l->n && m->nccl.n) {
-		qsort(l->v, l->n, sizeof(*l->v), cmp_stream);
+		nsx_sort(l->v, l->n, sizeof(*l->v), cmp_stream);
 		fill_in_comms(l);
 	}
 	return 0;
@@ -350,8 +349,7 @@ int nsx_maker_read_nccl(struct nsx_maker *m, struct nsx_err *err)
 {
 	if (nsx_nccl_calls(m->t, m->o->threads, m->a, &m->nccl, err))
 		return err->rc;
-	if (m->nccl.n)
-		qsort(m->nccl.v, m->nccl.n, sizeof(*m->nccl.v), cmp_call);
+	nsx_sort(m->nccl.v, m->nccl.n, sizeof(*m->nccl.v), cmp_call);
 	return 0;
 }
 
@@ -363,8 +361,8 @@ int nsx_maker_channels(struct nsx_maker *m, const struct nsx_member *x,
 
 	if (!rc)
 		rc = add_mpi(m, x, &l, err);
-	if (!rc && l.n)
-		qsort(l.v, l.n, sizeof(*l.v), cmp_event);
+	if (!rc)
+		nsx_sort(l.v, l.n, sizeof(*l.v), cmp_event);
 	count_by_step(&l, d);
 	if (!rc)
 		rc = keep_channels(m, &l, d, err);

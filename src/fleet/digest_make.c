@@ -94,8 +94,7 @@ static int list_members(struct nsx_maker *m, struct nsx_member **ret,
 		if (ncolls ? v[i].ncolls > 0 : v[i].gpu_ns >= most_ns / 100)
 			v[n++] = v[i];
 	nsx_groups_done(&g);
-	if (n)
-		qsort(v, n, sizeof(*v), cmp_member);
+	nsx_sort(v, n, sizeof(*v), cmp_member);
 	*ret = v;
 	*ret_n = n;
 	return rc;
@@ -225,8 +224,7 @@ static int sum_idle(struct nsx_maker *m, const struct nsx_member *x,
 		nsx_add_to(&v[k].ns, p.end_ns - p.start_ns);
 		v[k].count++;
 	}
-	if (g.n)
-		qsort(v, g.n, sizeof(*v), cmp_idle);
+	nsx_sort(v, g.n, sizeof(*v), cmp_idle);
 	d->nidle = NSX_MIN(g.n, MOST_IDLE);
 	d->idle = nsx_arena_get(d->arena, d->nidle * sizeof(*v));
 	for (size_t i = 0; i < d->nidle && !rc; i++) {
@@ -337,8 +335,8 @@ static int sum_ops(struct nsx_maker *m, const struct nsx_member *x,
 	for (size_t i = 0; i < g.n && !rc; i++)
 		d->families[i].name = cut_name(nsx_text(t, v[i].name),
 					       d->arena);
-	if (!rc && g.n)
-		qsort(d->families, g.n, sizeof(*d->families), cmp_family);
+	if (!rc)
+		nsx_sort(d->families, g.n, sizeof(*d->families), cmp_family);
 	d->nfamilies = m->o->detail == NSX_DETAIL_FULL ? g.n :
 		       NSX_MIN(g.n, MOST_FAMILIES);
 	nsx_groups_done(&g);
@@ -425,8 +423,7 @@ static int find_peak(const struct nsx_maker *m, const struct nsx_member *x,
 		d->is_partial = true;
 		rc = 0;
 	}
-	if (mem.n)
-		qsort(mem.v, mem.n, sizeof(*mem.v), cmp_change);
+	nsx_sort(mem.v, mem.n, sizeof(*mem.v), cmp_change);
 	for (size_t i = 0; i < mem.n; i++) {
 		nsx_add_to(&now, mem.v[i].bytes);
 		d->peak_bytes = NSX_MAX(d->peak_bytes, now);

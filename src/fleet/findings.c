@@ -475,7 +475,7 @@ int nsx_freport_findings(struct nsx_freport *r, struct nsx_err *err)
 	if (f->is_rotating)
 		say_rotating(r);
 	say_missing(r);
-	qsort(r->v, r->n, sizeof(*r->v), cmp_finding);
+	nsx_sort(r->v, r->n, sizeof(*r->v), cmp_finding);
 	return 0;
 }
 

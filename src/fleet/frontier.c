@@ -170,8 +170,7 @@ int nsx_fleet_frontier(const struct nsx_fleet *f, struct nsx_stage **ret,
 				rc = add_collective(&x, c, s, k + j,
 						    ns + j * c->n, err);
 		}
-	if (x.groups.n)
-		qsort(x.v, x.groups.n, sizeof(*x.v), cmp_stage);
+	nsx_sort(x.v, x.groups.n, sizeof(*x.v), cmp_stage);
 	*ret = x.v;
 	*ret_n = x.groups.n;
 	nsx_groups_done(&x.groups);

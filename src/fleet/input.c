@@ -105,7 +105,7 @@ int nsx_fleet_list(char *const *operands, int n, struct nsx_fleet_inputs *ret,
 		rc = nsx_fail(err, NSX_E_USAGE, "give traces, digests, folders "
 			      "of them or @LIST: nsys-explain fleet INPUT...");
 	if (!rc)
-		qsort(l.v, l.n, sizeof(*l.v), nsx_cmp_text);
+		nsx_sort(l.v, l.n, sizeof(*l.v), nsx_cmp_text);
 	for (size_t i = 0; i < l.n; i++)
 		if (!kept || strcmp(l.v[i], l.v[kept - 1]) != 0)
 			l.v[kept++] = l.v[i];

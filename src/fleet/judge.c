@@ -297,8 +297,7 @@ static int name_late(struct judge *j, struct nsx_err *err)
 	for (uint32_t r = 0; r < n; r++)
 		if (is_late[r])
 			add_late(j, &r, 1);
-	if (f->nlate)
-		qsort(f->late, f->nlate, sizeof(*f->late), cmp_late);
+	nsx_sort(f->late, f->nlate, sizeof(*f->late), cmp_late);
 	return 0;
 }
 
@@ -754,14 +753,14 @@ static int price_group(struct judge *j, const uint32_t *v, uint32_t n,
 	double together;
 
 	memcpy(all + nall, v, n * sizeof(*v));
-	qsort(all, nall + n, sizeof(*all), nsx_cmp_u32);
+	nsx_sort(all, nall + n, sizeof(*all), nsx_cmp_u32);
 	if (nsx_fleet_replay(f, all, nall + n, NULL, 0, &passed, &together,
 			     err))
 		return err->rc;
 	if (together - f->all_recoverable_ns < LEAST_SHARE * f->step_ns)
 		return 0;
 	l = add_late(j, v, n);
-	qsort(l->ranks, n, sizeof(*l->ranks), nsx_cmp_u32);
+	nsx_sort(l->ranks, n, sizeof(*l->ranks), nsx_cmp_u32);
 	l->recoverable_ns = together - f->all_recoverable_ns;
 	f->all_recoverable_ns = together;
 	follow(j, &passed, l);
@@ -793,7 +792,7 @@ static int price(struct judge *j, struct nsx_err *err)
 		follow(j, &passed, &l);
 		together = l.recoverable_ns;
 		memcpy(with, l.ranks, l.n * sizeof(*with));
-		qsort(all, n + l.n, sizeof(*all), nsx_cmp_u32);
+		nsx_sort(all, n + l.n, sizeof(*all), nsx_cmp_u32);
 		if (n && nsx_fleet_replay(f, all, n + l.n, NULL, 0, NULL,
 					  &together, err))
 			return err->rc;
@@ -871,8 +870,7 @@ int nsx_fleet_judge(struct nsx_fleet *f, struct nsx_err *err)
 			rc = add_links(&j, err);
 		find_events(&j, false, scratch);
 		find_suspect(&j);
-		if (f->nlate)
-			qsort(f->late, f->nlate, sizeof(*f->late), cmp_price);
+		nsx_sort(f->late, f->nlate, sizeof(*f->late), cmp_price);
 	}
 	nsx_arena_free(j.a);
 	return rc;

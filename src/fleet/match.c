@@ -627,7 +627,7 @@ static int split(struct matcher *m, struct nsx_err *err)
 	int64_t world = NSX_MAX(m->most_rank + 1, m->f->expected);
 	struct shape s;
 
-	qsort(v, n, sizeof(*v), cmp_comm_hash); /* unknown ones first */
+	nsx_sort(v, n, sizeof(*v), cmp_comm_hash); /* unknown ones first */
 	while (nknown < n && v[n - nknown - 1]->c->comm)
 		nknown++;
 	for (size_t i = 0; i < n; i++)
@@ -636,7 +636,7 @@ static int split(struct matcher *m, struct nsx_err *err)
 			(struct shape){1, m->most_rank + 1};
 	for (size_t i = 0; i < n - nknown; i++)
 		v[i]->group = (uint64_t)group_of(m, v[i], s);
-	qsort(v, n - nknown, sizeof(*v), cmp_group);
+	nsx_sort(v, n - nknown, sizeof(*v), cmp_group);
 	for (size_t at = 0; at < n; at += k) {
 		for (k = 1; at + k < n && v[at + k]->group == v[at]->group; k++)
 			;
@@ -732,8 +732,7 @@ static int list_channels(struct matcher *m, struct nsx_err *err)
 		}
 	nsx_groups_done(&g);
 	free(names);
-	if (m->n)
-		qsort(m->v, m->n, sizeof(*m->v), cmp_channel);
+	nsx_sort(m->v, m->n, sizeof(*m->v), cmp_channel);
 	return rc;
 }
 

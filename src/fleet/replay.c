@@ -179,8 +179,7 @@ static int list_places(struct replay *p, size_t s, struct nsx_err *err)
 				err))
 			return err->rc;
 	}
-	if (p->nplaces)
-		qsort(p->v, p->nplaces, sizeof(*p->v), cmp_place);
+	nsx_sort(p->v, p->nplaces, sizeof(*p->v), cmp_place);
 	return 0;
 }
 

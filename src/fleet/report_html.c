@@ -42,11 +42,11 @@ static void choose_ranks(struct map *m, struct nsx_arena *a)
 
 	for (uint32_t r = 0; r < f->nranks; r++)
 		v[r] = (struct placed){f->rank[r].excess_ns, r};
-	qsort(v, f->nranks, sizeof(*v), cmp_placed);
+	nsx_sort(v, f->nranks, sizeof(*v), cmp_placed);
 	m->nrows = NSX_MIN(f->nranks, (uint32_t)MOST_ROWS);
 	for (size_t i = 0; i < m->nrows; i++)
 		rank[i] = v[i].rank;
-	qsort(rank, m->nrows, sizeof(*rank), nsx_cmp_u32);
+	nsx_sort(rank, m->nrows, sizeof(*rank), nsx_cmp_u32);
 	m->rank = rank;
 }
 

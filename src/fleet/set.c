@@ -24,7 +24,7 @@ double nsx_median_of(double *v, size_t n)
 {
 	if (!n)
 		return 0;
-	qsort(v, n, sizeof(*v), nsx_cmp_double);
+	nsx_sort(v, n, sizeof(*v), nsx_cmp_double);
 	return (v[(n - 1) / 2] + v[n / 2]) / 2;
 }
 
@@ -38,8 +38,7 @@ size_t nsx_digest_unite(struct nsx_digest **v, size_t n)
 {
 	size_t kept = 0;
 
-	if (n)
-		qsort(v, n, sizeof(*v), cmp_digest);
+	nsx_sort(v, n, sizeof(*v), cmp_digest);
 	for (size_t i = 0; i < n; i++)
 		if (kept && v[i]->who == v[kept - 1]->who &&
 		    v[i]->rank == v[kept - 1]->rank)
@@ -60,8 +59,7 @@ static void number(struct nsx_fleet *f, struct nsx_digest **v, size_t n)
 
 	while (nunknown < n && v[nunknown]->rank < 0)
 		nunknown++;
-	if (nunknown)
-		qsort(v, nunknown, sizeof(*v), cmp_place);
+	nsx_sort(v, nunknown, sizeof(*v), cmp_place);
 	at = nunknown;
 	for (size_t i = 0; i < nunknown; i++) {
 		/* Numbers that are taken are passed over. */
@@ -99,8 +97,7 @@ static void doubt_payloads(struct nsx_digest **v, size_t n)
 			v[i]->rank = v[i]->world = -1;
 			v[i]->rank_from = NSX_RANK_ORDER;
 		}
-	if (n)
-		qsort(v, n, sizeof(*v), cmp_digest);
+	nsx_sort(v, n, sizeof(*v), cmp_digest);
 }
 
 NSX_ORDER(cmp_rank, struct nsx_frank, UP(number));
@@ -121,7 +118,7 @@ static int list_hosts(struct nsx_fleet *f, struct nsx_err *err)
 		return err->rc;
 	for (uint32_t i = 0; i < f->nranks; i++)
 		f->host[i].hash = f->rank[i].d->host;
-	qsort(f->host, f->nranks, sizeof(*f->host), cmp_host);
+	nsx_sort(f->host, f->nranks, sizeof(*f->host), cmp_host);
 	for (uint32_t i = 0; i < f->nranks; i++)
 		if (f->host[i].hash &&
 		    (!f->nhosts ||
@@ -168,7 +165,7 @@ int nsx_fleet_new(struct nsx_digest **v, size_t n, struct nsx_fleet **ret,
 		return err->rc;
 	}
 	number(f, v, n);
-	qsort(f->rank, f->nranks, sizeof(*f->rank), cmp_rank);
+	nsx_sort(f->rank, f->nranks, sizeof(*f->rank), cmp_rank);
 	for (uint32_t i = 0; i < f->nranks; i++) {
 		f->expected = NSX_MAX(f->expected, f->rank[i].d->world);
 		f->rank[i].main = NSX_NONE;

@@ -619,8 +619,8 @@ static int add_by_name(struct nsx_freport *r, struct named *v, size_t n,
 {
 	int rc = v ? 0 : err->rc;
 
-	if (n && v)
-		qsort(v, n, sizeof(*v), cmp_named);
+	if (v)
+		nsx_sort(v, n, sizeof(*v), cmp_named);
 	for (size_t i = 0, next; i < n && !rc; i = next) {
 		for (next = i + 1; next < n &&
 				   !strcmp(v[next].name, v[i].name);)

@@ -161,7 +161,7 @@ int nsx_finding_places(const struct nsx_trace *t, const struct nsx_finding *f,
 	}
 	if (f->host)
 		add_host(&p, f);
-	qsort(p.v, p.n, sizeof(*p.v), cmp_length);
+	nsx_sort(p.v, p.n, sizeof(*p.v), cmp_length);
 	*ret = (struct nsx_spans){p.v, p.n};
 	return 0;
 }

@@ -181,9 +181,8 @@ void nsx_table_sort_by(struct nsx_table *t, const int *order, size_t n)
 	for (size_t i = n; i--;)
 		if (order[i] < 0)
 			t->price = 1 + ~order[i];
-	if (t->nrows > 1)
-		qsort_r(t->cells, t->nrows,
-			t->layout->ncols * sizeof(*t->cells), cmp_rows, &o);
+	nsx_sort_r(t->cells, t->nrows, t->layout->ncols * sizeof(*t->cells),
+		   cmp_rows, &o);
 }
 
 const char *nsx_col_title(const struct nsx_col *c)

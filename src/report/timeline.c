@@ -181,12 +181,12 @@ static size_t pick_streams(struct build *b, struct busy_stream *v)
 		v[i] = (struct busy_stream){i, 0};
 	for (size_t i = 0; i < t->ops.n; i++)
 		v[t->ops.stream[i]].nops++;
-	qsort(v, t->nstreams, sizeof(*v), cmp_busy);
+	nsx_sort(v, t->nstreams, sizeof(*v), cmp_busy);
 	while (n < t->nstreams && n < MAX_STREAMS && v[n].nops)
 		n++;
 	for (size_t i = n; i < t->nstreams; i++)
 		b->tl->hidden += v[i].nops > 0;
-	qsort(v, n, sizeof(*v), cmp_stream);
+	nsx_sort(v, n, sizeof(*v), cmp_stream);
 	return n;
 }
 
@@ -310,8 +310,7 @@ static int project(const struct build *b, uint32_t device,
 			return err->rc;
 		p->v[p->n++] = v;
 	}
-	if (p->n)
-		qsort(p->v, p->n, sizeof(*p->v), cmp_projections);
+	nsx_sort(p->v, p->n, sizeof(*p->v), cmp_projections);
 	return 0;
 }
 
@@ -516,7 +515,7 @@ static void want_iterations(struct build *b, size_t *room)
 	if (!n)
 		return;
 	pick[0] = v[0];
-	qsort(v, n, sizeof(*v), cmp_length);
+	nsx_sort(v, n, sizeof(*v), cmp_length);
 	pick[1] = v[n / 2];
 	pick[2] = v[n - 1];
 	for (unsigned i = 0; i < 3; i++)
@@ -562,7 +561,7 @@ static void choose_detail(struct build *b, size_t max_events)
 	if (!tl->ndetail) /* nothing fits: no event is drawn */
 		tl->detail[tl->ndetail++] = (struct nsx_window){
 			tl->origin_ns, tl->origin_ns};
-	qsort(tl->detail, tl->ndetail, sizeof(*tl->detail), cmp_windows);
+	nsx_sort(tl->detail, tl->ndetail, sizeof(*tl->detail), cmp_windows);
 	for (size_t i = 1; i < tl->ndetail; i++)
 		if (tl->detail[i].start_ns <= tl->detail[n].end_ns)
 			tl->detail[n].end_ns = NSX_MAX(tl->detail[n].end_ns,

@@ -93,7 +93,7 @@ int nsx_view_strings(const struct nsx_schema *s, const int64_t *ids, size_t n,
 
 	if (!rc && n) {
 		memcpy(sorted, ids, n * sizeof(*ids));
-		qsort(sorted, n, sizeof(*sorted), nsx_cmp_i64);
+		nsx_sort(sorted, n, sizeof(*sorted), nsx_cmp_i64);
 		for (size_t i = 0; i < n; i++)
 			if (sorted[i] >= 0 &&
 			    (!w.n || sorted[i] != sorted[w.n - 1]))

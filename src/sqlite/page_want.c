@@ -115,6 +115,6 @@ bool nsx_wants_plan(const struct nsx_table_info *t, const char *const *columns,
 			return false;
 		ret->n++;
 	}
-	qsort(ret->v, ret->n, sizeof(*ret->v), by_column);
+	nsx_sort(ret->v, ret->n, sizeof(*ret->v), by_column);
 	return true;
 }

@@ -134,7 +134,7 @@ static int sort_devices(struct nsx_trace *t, struct nsx_err *err)
 	if (!old)
 		return err->rc;
 	memcpy(old, t->device, t->ndevices * sizeof(*old));
-	qsort_r(t->device, t->ndevices, sizeof(*t->device), cmp_devices, t);
+	nsx_sort_r(t->device, t->ndevices, sizeof(*t->device), cmp_devices, t);
 	for (uint32_t s = 0; s < t->nstreams; s++)
 		for (uint32_t d = 0; d < t->ndevices; d++)
 			if (!cmp_devices(&t->device[d],

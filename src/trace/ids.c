@@ -27,7 +27,7 @@ static int make_processes(struct nsx_loader *l, struct nsx_err *err)
 		keys[n++] = l->streams_map.keys[i].w[0];
 	for (size_t i = 0; i < l->domains_map.n; i++)
 		keys[n++] = l->domains_map.keys[i].w[0];
-	qsort(keys, n, sizeof(*keys), nsx_cmp_u64);
+	nsx_sort(keys, n, sizeof(*keys), nsx_cmp_u64);
 	t->process = nsx_arena_try_array(t->arena, n, sizeof(*t->process),
 					 "processes", err);
 	for (size_t i = 0; t->process && i < n; i++)

@@ -167,9 +167,7 @@ static void publish_warnings(struct nsx_loader *l)
 			nsx_load_warn(l, "%s was not read: it is a %s where a "
 				      "table should be", nsx_view_defs[v].name,
 				      s->refused[v]);
-	if (l->nwarnings)
-		qsort(l->warnings, l->nwarnings, sizeof(*l->warnings),
-		      nsx_cmp_text);
+	nsx_sort(l->warnings, l->nwarnings, sizeof(*l->warnings), nsx_cmp_text);
 	l->t->warnings = nsx_arena_get(l->t->arena, (l->nwarnings + 1) *
 							    sizeof(char *));
 	if (l->nwarnings)

@@ -168,8 +168,7 @@ int nsx_load_strings(struct nsx_loader *l, struct nsx_err *err)
 	if (!l->by_id)
 		return err->rc;
 	rc = nsx_load_tables(l, &table, 1, "strings", err);
-	if (l->nsparse)
-		qsort(l->sparse, l->nsparse, sizeof(*l->sparse), cmp_sparse);
+	nsx_sort(l->sparse, l->nsparse, sizeof(*l->sparse), cmp_sparse);
 	return rc;
 }
 

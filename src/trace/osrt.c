@@ -132,7 +132,7 @@ static int join_sums(struct nsx_loader *l, struct own *own, size_t n,
 						  from->max_ns);
 		}
 	}
-	qsort_r(sums, l->osrt_map.n, sizeof(*sums), cmp_sums, t);
+	nsx_sort_r(sums, l->osrt_map.n, sizeof(*sums), cmp_sums, t);
 	t->osrt_sum = sums;
 	t->nosrt_sums = l->osrt_map.n;
 	return 0;
@@ -157,8 +157,7 @@ static int join_rows(struct nsx_loader *l, struct own *own, size_t n,
 			       own[p].n * sizeof(*all));
 		total += own[p].n;
 	}
-	if (total)
-		qsort(all, total, sizeof(*all), cmp_rows);
+	nsx_sort(all, total, sizeof(*all), cmp_rows);
 	start = nsx_arena_try_array(t->arena, total, 8, "OSRT calls", err);
 	end = nsx_arena_try_array(t->arena, total, 8, "OSRT calls", err);
 	name = nsx_arena_try_array(t->arena, total, 4, "OSRT calls", err);

@@ -244,7 +244,7 @@ static int join_chains(struct nsx_loader *l, const struct own *own,
 			memcpy(all + n, own[p].v, own[p].n * sizeof(*all));
 		n += own[p].n;
 	}
-	qsort(all, n, sizeof(*all), cmp_chains);
+	nsx_sort(all, n, sizeof(*all), cmp_chains);
 	for (size_t i = 0; i < n; i++)
 		if (kept && all[kept - 1].id == all[i].id)
 			join_chain(l, &all[kept - 1], &all[i]);
@@ -491,8 +491,7 @@ int nsx_tie_backtraces(struct nsx_loader *l, struct nsx_err *err)
 			b[i].call = nsx_host_call(l, process, b[i].corr,
 						  &multi);
 	}
-	if (n)
-		qsort_r(b, n, sizeof(*b), cmp_backtraces, l);
+	nsx_sort_r(b, n, sizeof(*b), cmp_backtraces, l);
 	call = nsx_arena_try_array(t->arena, n, 4, "backtraces", err);
 	stack = nsx_arena_try_array(t->arena, n, 4, "backtraces", err);
 	if (!call || !stack)

@@ -71,8 +71,7 @@ static int find_events(struct nsx_finder *fd, uint32_t process,
 	int rc = v && start ? 0 : err->rc;
 
 	n = rc ? 0 : list_events(fd, process, method, v);
-	if (n)
-		qsort(v, n, sizeof(*v), cmp_event);
+	nsx_sort(v, n, sizeof(*v), cmp_event);
 	for (size_t i = 0; !rc && i < n; i = next) {
 		struct nsx_way w = {.method = method, .process = process};
 

@@ -445,7 +445,7 @@ static int keep_rows(const struct rows *rows, struct nsx_arena *a,
 		return err->rc;
 	if (rows->n) {
 		memcpy(v, rows->v, rows->n * sizeof(*v));
-		qsort(v, rows->n, sizeof(*v), cmp_iterations);
+		nsx_sort(v, rows->n, sizeof(*v), cmp_iterations);
 	}
 	for (size_t i = 0, next; !rc && i < rows->n; i = next) {
 		for (next = i + 1; next < rows->n &&
@@ -576,8 +576,8 @@ int nsx_find_ways(struct nsx_finder *fd, unsigned threads, struct nsx_err *err)
 			fd->v[fd->n++] = part[i].v[k];
 		free(part[i].v);
 	}
-	if (!rc && fd->n)
-		qsort_r(fd->v, fd->n, sizeof(*fd->v), cmp_ways, fd->f);
+	if (!rc)
+		nsx_sort_r(fd->v, fd->n, sizeof(*fd->v), cmp_ways, fd->f);
 	return rc;
 }
 

@@ -125,8 +125,7 @@ static int list_further(struct nvtx_finder *nf, struct nsx_err *err)
 		if (is_further(t, i))
 			nf->further[nf->nfurther++] =
 				(struct further){t->ops.call[i], i};
-	if (n)
-		qsort(nf->further, n, sizeof(*nf->further), cmp_further);
+	nsx_sort(nf->further, n, sizeof(*nf->further), cmp_further);
 	return 0;
 }
 
@@ -185,7 +184,7 @@ static int list_launches(struct nvtx_finder *nf, uint32_t from, uint32_t to,
 		l->n++;
 	}
 	if (!sorted)
-		qsort(l->v, l->n, sizeof(*l->v), cmp_launch);
+		nsx_sort(l->v, l->n, sizeof(*l->v), cmp_launch);
 	for (size_t i = 0; i <= l->n; i++) {
 		int64_t ns = l->v[i].gpu_ns;
 

@@ -187,8 +187,7 @@ static size_t find_pauses(const struct cutter *c, struct nsx_span *ret)
 		if (length(&top[k]) >= c->least_ns &&
 		    length(&top[k]) / 2 > length(&top[RECURS - 1]))
 			ret[n++] = top[k];
-	if (n)
-		qsort(ret, n, sizeof(*ret), cmp_starts);
+	nsx_sort(ret, n, sizeof(*ret), cmp_starts);
 	return n;
 }
 

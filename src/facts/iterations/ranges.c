@@ -116,7 +116,7 @@ static void mark_returning(struct level *l)
 
 	for (size_t i = 0; i < l->n; i++)
 		order[i] = i;
-	qsort_r(order, l->n, sizeof(*order), cmp_names, l);
+	nsx_sort_r(order, l->n, sizeof(*order), cmp_names, l);
 	for (size_t i = 0, next; i < l->n; i = next) {
 		for (next = i + 1; next < l->n &&
 		     !cmp_names(&order[i], &order[next], l);)

@@ -330,7 +330,7 @@ static void try_activity(const struct nsx_facts *f, const struct nsx_window *w,
 		return;
 	fill_bins(f, w, share);
 	memcpy(sorted, share, sizeof(sorted));
-	qsort(sorted, NBINS, sizeof(*sorted), nsx_cmp_double);
+	nsx_sort(sorted, NBINS, sizeof(*sorted), nsx_cmp_double);
 	limit = sorted[NBINS * 8 / 10] / 2;
 	if (limit <= 0)
 		return;

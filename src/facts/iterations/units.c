@@ -34,7 +34,7 @@ static int keep_best(struct nsx_finder *fd, struct nsx_arena *a,
 	n = nsx_weigh_ways(fd, w, err);
 	if (err->rc)
 		return err->rc;
-	qsort(w, n, sizeof(*w), cmp_weights);
+	nsx_sort(w, n, sizeof(*w), cmp_weights);
 	for (size_t i = 0; !rc && i < n && *ret_n < NSX_MAX_UNITS &&
 			   w[i].weight >= NSX_MIN_WAY_SCORE; i++) {
 		const struct nsx_way *way = &fd->v[w[i].way];
@@ -86,8 +86,7 @@ static size_t mark_ranges(struct named *m, uint32_t process,
 					nsx_range_start(&t->nvtx, i),
 					nsx_range_end(&t->nvtx, i)};
 	}
-	if (n)
-		qsort(marks, n, sizeof(*marks), cmp_marks);
+	nsx_sort(marks, n, sizeof(*marks), cmp_marks);
 	for (size_t i = 0; i < n; i++)
 		if (!kept || marks[i].start_ns >= marks[kept - 1].end_ns)
 			marks[kept++] = marks[i];
@@ -113,8 +112,7 @@ static size_t mark_kernels(struct named *m, uint32_t process,
 		    is_match(m, nsx_op_name(fd->t, op)))
 			marks[n++].start_ns = nsx_op_start(o, op);
 	}
-	if (n)
-		qsort(marks, n, sizeof(*marks), cmp_marks);
+	nsx_sort(marks, n, sizeof(*marks), cmp_marks);
 	for (size_t i = 0; i < n; i++)
 		marks[i].end_ns = i + 1 < n ? marks[i + 1].start_ns : end_ns;
 	return n;

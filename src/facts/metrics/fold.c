@@ -278,8 +278,8 @@ int64_t fold_period(int64_t *ticks, size_t *n, struct nsx_err *err)
 	size_t kept = 0;
 	int64_t *steps, period_ns;
 
-	if (*n && !is_sorted(ticks, *n))
-		qsort(ticks, *n, sizeof(*ticks), nsx_cmp_i64);
+	if (!is_sorted(ticks, *n))
+		nsx_sort(ticks, *n, sizeof(*ticks), nsx_cmp_i64);
 	for (size_t i = 0; i < *n; i++)
 		if (!kept || ticks[i] != ticks[kept - 1])
 			ticks[kept++] = ticks[i];

@@ -65,8 +65,7 @@ static int read_names(struct names *names, struct nsx_err *err)
 			       fields, ARRAY_LEN(fields), 1, on_info, names, 0,
 			       err);
 
-	if (names->n)
-		qsort(names->v, names->n, sizeof(*names->v), cmp_info);
+	nsx_sort(names->v, names->n, sizeof(*names->v), cmp_info);
 	return rc;
 }
 
@@ -219,8 +218,7 @@ static int list_pieces(struct reading *r, struct pieces *ret,
 		for (uint32_t s = 0; s < r->parts[p].nsources; s++)
 			ret->v[ret->n++] = (struct piece){
 				r->parts[p].sources[s].type, 0, p, s};
-	if (n)
-		qsort(ret->v, n, sizeof(*ret->v), cmp_piece);
+	nsx_sort(ret->v, n, sizeof(*ret->v), cmp_piece);
 	return 0;
 }
 
@@ -394,8 +392,7 @@ static int list_losses(const struct names *names, const struct fold *sum,
 				gpu_of(names, x->type), x->type, x->metric,
 				x->lost, name_of(names, x)};
 	}
-	if (m->nlost)
-		qsort(m->lost, m->nlost, sizeof(*m->lost), cmp_loss);
+	nsx_sort(m->lost, m->nlost, sizeof(*m->lost), cmp_loss);
 	return 0;
 }
 
@@ -453,8 +450,7 @@ static int finish_all(struct nsx_facts *f, const struct names *names,
 			  x->period_ns, curve);
 		x->curve = curve;
 	}
-	if (m->n)
-		qsort(m->v, m->n, sizeof(*m->v), cmp_metric);
+	nsx_sort(m->v, m->n, sizeof(*m->v), cmp_metric);
 	number_gpus(names->t, m);
 	return list_losses(names, sum, m, err);
 }

@@ -185,8 +185,7 @@ int fold_list_values(const struct fold_values *v, struct fold_wide **ret,
 	for (size_t i = 0; i < v->cap_known; i++)
 		if (v->known[i].bin.all)
 			(*ret)[at++] = v->known[i];
-	if (at > first)
-		qsort(*ret + first, at - first, sizeof(**ret), cmp_wide);
+	nsx_sort(*ret + first, at - first, sizeof(**ret), cmp_wide);
 	for (unsigned o = 0; o < FOLD_OCTAVES; o++)
 		for (unsigned i = 0; v->octave[o] && i < FOLD_STEPS; i++)
 			if (v->octave[o][i].bin.all)

@@ -331,7 +331,7 @@ static int read_rows(struct build *b, const struct threads *x,
 			       ARRAY_LEN(switches), 1, on_switch, &r, 0, err);
 
 	if (!rc && r.n) {
-		qsort(r.v, r.n, sizeof(*r.v), cmp_switches);
+		nsx_sort(r.v, r.n, sizeof(*r.v), cmp_switches);
 		rc = add_off_cpu(b, &r, waits, err);
 	}
 	if (!rc)

@@ -20,8 +20,7 @@ void span_list_sort(struct span_list *s)
 {
 	size_t n = 0;
 
-	if (s->n)
-		qsort(s->v, s->n, sizeof(*s->v), cmp_stretches);
+	nsx_sort(s->v, s->n, sizeof(*s->v), cmp_stretches);
 	for (size_t i = 0; i < s->n; i++) {
 		struct thread_span *last = n ? &s->v[n - 1] : NULL;
 

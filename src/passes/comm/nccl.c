@@ -38,7 +38,7 @@ static int list_devices(struct nccl_comm *c, const struct nccl_group *g,
 		return err->rc;
 	for (size_t i = 0; i < g->nranks; i++)
 		v[i] = c->ranks[g->rank_at + i].device;
-	qsort(v, g->nranks, sizeof(*v), nsx_cmp_u32);
+	nsx_sort(v, g->nranks, sizeof(*v), nsx_cmp_u32);
 	for (size_t i = 0; i < g->nranks; i++)
 		if (!i || v[i] != v[i - 1])
 			nsx_buf_printf(&b, "%s%lld", i ? "," : "", (long long)
@@ -142,8 +142,7 @@ NSX_ORDER(cmp_group, struct nccl_group, DOWN(total_ns), TEXT(name));
 static int fill_groups(struct nccl_comm *c, struct nccl_costs *costs,
 		       struct nsx_table **tables, struct nsx_err *err)
 {
-	if (c->ngroups)
-		qsort(c->groups, c->ngroups, sizeof(*c->groups), cmp_group);
+	nsx_sort(c->groups, c->ngroups, sizeof(*c->groups), cmp_group);
 	for (size_t i = 0; i < c->ngroups; i++) {
 		const struct nccl_group *g = &c->groups[i];
 		struct nccl_rank *r = c->ranks + g->rank_at;

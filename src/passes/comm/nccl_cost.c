@@ -30,8 +30,7 @@ static int list_ends(const struct nsx_run *run, uint32_t device, int64_t **ret,
 	for (size_t i = d->ops_at; i < d->ops_at + d->nops; i++)
 		if (t->ops.cls[i] == NSX_C_COMM)
 			(*ret)[n++] = nsx_op_end(&t->ops, i);
-	if (n)
-		qsort(*ret, n, sizeof(**ret), nsx_cmp_i64);
+	nsx_sort(*ret, n, sizeof(**ret), nsx_cmp_i64);
 	*ret_n = n;
 	return 0;
 }

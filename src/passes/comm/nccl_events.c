@@ -123,8 +123,7 @@ static int collect_events(struct nccl_comm *c, struct nsx_err *err)
 		if (c->run->facts->device[d].comm.n &&
 		    collect_device(c, d, slots, computes, err))
 			return err->rc;
-	if (c->n)
-		qsort(c->events, c->n, sizeof(*c->events), cmp_event);
+	nsx_sort(c->events, c->n, sizeof(*c->events), cmp_event);
 	return 0;
 }
 

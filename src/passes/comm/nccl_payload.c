@@ -65,8 +65,7 @@ int nccl_fill_messages(const struct nsx_run *run, struct nsx_section *out,
 		return err->rc;
 	if (calls.is_partial)
 		nsx_note(out, "message sizes are of a part of the calls");
-	if (calls.n)
-		qsort(calls.v, calls.n, sizeof(*calls.v), cmp_call);
+	nsx_sort(calls.v, calls.n, sizeof(*calls.v), cmp_call);
 	for (size_t i = 0, next; i < calls.n; i = next) {
 		for (next = i; next < calls.n &&
 			       calls.v[next].op == calls.v[i].op;)

@@ -310,8 +310,7 @@ static void fill_peers(const struct nsx_trace *t, struct copy_groups *g,
 {
 	size_t next;
 
-	if (g->npeers)
-		qsort(g->peers, g->npeers, sizeof(*g->peers), cmp_peers);
+	nsx_sort(g->peers, g->npeers, sizeof(*g->peers), cmp_peers);
 	for (size_t i = 0; i < g->npeers; i = next) {
 		struct nsx_cell *row = nsx_add_row(table);
 		int64_t bytes = 0, ns = 0;

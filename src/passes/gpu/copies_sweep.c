@@ -176,8 +176,7 @@ static void find_medians(struct sweep *s)
 {
 	size_t next;
 
-	if (s->nlarge)
-		qsort(s->large, s->nlarge, sizeof(*s->large), cmp_large);
+	nsx_sort(s->large, s->nlarge, sizeof(*s->large), cmp_large);
 	for (size_t i = 0; i < s->nlarge; i = next) {
 		double all = 0, seen = 0;
 

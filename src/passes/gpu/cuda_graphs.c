@@ -100,8 +100,7 @@ static void fold_nodes(struct graphs *g)
 	const struct nsx_trace *t = g->t;
 	size_t next;
 
-	if (g->nnodes)
-		qsort(g->nodes, g->nnodes, sizeof(*g->nodes), cmp_nodes);
+	nsx_sort(g->nodes, g->nnodes, sizeof(*g->nodes), cmp_nodes);
 	for (size_t i = 0; i < g->nnodes; i = next) {
 		struct node *x = &g->nodes[i];
 
@@ -148,9 +147,7 @@ static void fill_recorded(struct graphs *g, struct nsx_table *table)
 {
 	size_t next;
 
-	if (g->nentries)
-		qsort(g->entries, g->nentries, sizeof(*g->entries),
-		      cmp_entries);
+	nsx_sort(g->entries, g->nentries, sizeof(*g->entries), cmp_entries);
 	for (size_t i = 0; i < g->nentries; i = next) {
 		const struct entry *x = &g->entries[i];
 		struct nsx_cell *row = nsx_add_row(table);

@@ -121,8 +121,7 @@ static int match_shapes(struct shapes *s, struct nsx_err *err)
 		return err->rc;
 	for (uint32_t i = 0; i < t->nshapes; i++)
 		order[i] = i;
-	if (t->nshapes)
-		qsort_r(order, t->nshapes, 4, cmp_shapes, t->shape);
+	nsx_sort_r(order, t->nshapes, 4, cmp_shapes, t->shape);
 	for (uint32_t i = 0; i < t->nshapes; i++)
 		s->same[order[i]] =
 			i && !cmp_shapes(&order[i - 1], &order[i], t->shape) ?
@@ -414,8 +413,7 @@ static int fill_categories(const struct shapes *s, struct nsx_table *categories,
 			.pattern = k->pattern, .last_name = x->name, .n = x->n,
 			.ns = x->total_ns};
 	}
-	if (s->keys.n)
-		qsort(v, s->keys.n, sizeof(*v), cmp_told);
+	nsx_sort(v, s->keys.n, sizeof(*v), cmp_told);
 	for (size_t i = 0; i < s->keys.n; i = next) {
 		struct nsx_cell *row = nsx_add_row(categories);
 		int64_t count = 0, ns = 0;

@@ -117,8 +117,7 @@ static int find_paths(struct leaks *l, struct nsx_err *err)
 
 	if (!below)
 		return err->rc;
-	if (l->n)
-		qsort(l->v, l->n, sizeof(*l->v), cmp_by_call);
+	nsx_sort(l->v, l->n, sizeof(*l->v), cmp_by_call);
 	for (size_t i = 0; i < l->n && l->v[i].call != NSX_NONE; i++) {
 		uint32_t call = l->v[i].call;
 
@@ -153,8 +152,7 @@ static void fold(struct leaks *l, struct nsx_table *table,
 {
 	size_t next;
 
-	if (l->n)
-		qsort_r(l->v, l->n, sizeof(*l->v), cmp_kept, l);
+	nsx_sort_r(l->v, l->n, sizeof(*l->v), cmp_kept, l);
 	for (size_t i = 0; i < l->n; i = next) {
 		const struct mem_event *e = l->v[i].e;
 		struct nsx_cell *row = nsx_add_row(table);
@@ -196,8 +194,7 @@ int mem_never_freed(const struct mem_usage *m, struct nsx_table *table,
 			l.v[l.n++] = (struct kept){
 				e, nsx_process_find(t, e->process), NSX_NONE, 0};
 	}
-	if (l.n)
-		qsort(l.v, l.n, sizeof(*l.v), cmp_by_corr);
+	nsx_sort(l.v, l.n, sizeof(*l.v), cmp_by_corr);
 	l.paths = nsx_strings_new();
 	find_calls(&l);
 	rc = find_paths(&l, err);

@@ -209,8 +209,7 @@ static int match(struct mem_usage *m, struct nsx_err *err)
 {
 	struct nsx_arena *a = m->run->scratch;
 
-	if (m->nevents)
-		qsort(m->events, m->nevents, sizeof(*m->events), cmp_events);
+	nsx_sort(m->events, m->nevents, sizeof(*m->events), cmp_events);
 	for (size_t i = 1; i < m->nevents; i++)
 		m->missed += !m->events[i].is_free &&
 			     !m->events[i - 1].is_free &&
@@ -223,8 +222,7 @@ static int match(struct mem_usage *m, struct nsx_err *err)
 		return err->rc;
 	for (size_t i = 0; i < m->nevents; i++)
 		match_row(m, i);
-	if (m->nsteps)
-		qsort(m->steps, m->nsteps, sizeof(*m->steps), cmp_steps);
+	nsx_sort(m->steps, m->nsteps, sizeof(*m->steps), cmp_steps);
 	return 0;
 }
 
@@ -401,8 +399,7 @@ static int fill_devices(const struct mem_usage *m, struct nsx_table *table,
 	for (size_t i = 0; i < m->nsteps; i++)
 		if (m->steps[i].kind == MEM_DEVICE)
 			v[n++] = m->steps[i];
-	if (n)
-		qsort(v, n, sizeof(*v), cmp_by_device);
+	nsx_sort(v, n, sizeof(*v), cmp_by_device);
 	for (size_t i = 0; i < n; i = next) {
 		for (next = i; next < n && v[next].device_id == v[i].device_id;
 		     next++)
@@ -419,8 +416,7 @@ static void fill_pools(struct mem_usage *m, struct nsx_table *table,
 {
 	size_t next;
 
-	if (m->npools)
-		qsort(m->pools, m->npools, sizeof(*m->pools), cmp_pools);
+	nsx_sort(m->pools, m->npools, sizeof(*m->pools), cmp_pools);
 	for (size_t i = 0; i < m->npools; i = next) {
 		const struct mem_pool *x = &m->pools[i];
 		struct nsx_cell *row = nsx_add_row(table);

@@ -130,8 +130,7 @@ static int spread_durations(const struct nsx_trace *t, struct groups *g,
 		return err->rc;
 	for (size_t k = 0; k < g->n; k++)
 		g->named[k] = &g->v[k];
-	if (g->n)
-		qsort_r(g->named, g->n, sizeof(*g->named), cmp_name, (void *)t);
+	nsx_sort_r(g->named, g->n, sizeof(*g->named), cmp_name, (void *)t);
 	for (size_t k = 0; k < g->n; k++) {
 		g->named[k]->at = n;
 		n += g->named[k]->n;

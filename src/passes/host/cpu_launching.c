@@ -155,9 +155,8 @@ int cpu_launching_fill(const struct nsx_run *run, struct cpu_threads *all,
 	int rc = count_ops(run->trace, &l, err);
 
 	if (!rc) {
-		if (all->cpus.n)
-			qsort(all->cpus.keys, all->cpus.n,
-			      sizeof(*all->cpus.keys), cmp_pairs);
+		nsx_sort(all->cpus.keys, all->cpus.n, sizeof(*all->cpus.keys),
+			 cmp_pairs);
 		fill(run->trace, all, names, &l, out->arena, table);
 		show(table, out);
 	}

@@ -188,8 +188,7 @@ static int join_threads(const struct nsx_trace *t, struct cpu_threads *all,
 {
 	size_t n = 0;
 
-	if (all->n)
-		qsort(all->v, all->n, sizeof(*all->v), cmp_stretches);
+	nsx_sort(all->v, all->n, sizeof(*all->v), cmp_stretches);
 	for (size_t k = 0; k < all->n; k++) {
 		struct cpu_stretch *s = &all->v[k];
 
@@ -284,8 +283,8 @@ static int read_again(const struct nsx_run *run, struct cpu_threads *all,
 	int rc = nsx_view_scan(run->trace->schema, NSX_VIEW_sched, fields,
 			       ARRAY_LEN(fields), 1, on_row_again, &p, 0, err);
 
-	if (!rc && p.nrows)
-		qsort(p.rows, p.nrows, sizeof(*p.rows), cmp_rows);
+	if (!rc)
+		nsx_sort(p.rows, p.nrows, sizeof(*p.rows), cmp_rows);
 	for (size_t i = 0; !rc && i < p.nrows; i = next) {
 		for (next = i; next < p.nrows &&
 			       p.rows[next].thread == p.rows[i].thread; next++)

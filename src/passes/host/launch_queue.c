@@ -37,7 +37,7 @@ static void sort_if_needed(int64_t *v, size_t n)
 {
 	for (size_t i = 1; i < n; i++)
 		if (v[i] < v[i - 1]) {
-			qsort(v, n, sizeof(*v), nsx_cmp_i64);
+			nsx_sort(v, n, sizeof(*v), nsx_cmp_i64);
 			return;
 		}
 }

@@ -154,8 +154,7 @@ static void fill_calls(struct sums *s, struct nsx_table *rows,
 {
 	size_t next;
 
-	if (s->n)
-		qsort(s->v, s->n, sizeof(*s->v), cmp_sums);
+	nsx_sort(s->v, s->n, sizeof(*s->v), cmp_sums);
 	for (size_t i = 0; i < s->n; i = next) {
 		const struct sum *x = &s->v[i];
 

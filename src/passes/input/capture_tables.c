@@ -81,7 +81,7 @@ static void check_nvtx_by_process(struct nsx_quality *q, double least)
 	}
 	if (!any)
 		return;
-	qsort_r(order, n, sizeof(*order), cmp_coverage, q);
+	nsx_sort_r(order, n, sizeof(*order), cmp_coverage, q);
 	for (size_t i = 0; i < n; i++) {
 		double pct = coverage_pct(&c[order[i]]);
 

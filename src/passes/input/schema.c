@@ -144,8 +144,7 @@ const struct nsx_table_info **nsx_sorted_tables(const struct nsx_schema *s,
 
 	for (size_t i = 0; i < *ret_n; i++)
 		v[i] = &all[i];
-	if (*ret_n)
-		qsort(v, *ret_n, sizeof(*v), cmp_tables);
+	nsx_sort(v, *ret_n, sizeof(*v), cmp_tables);
 	return v;
 }
 

@@ -137,8 +137,7 @@ static int cmp_rows(const void *a, const void *b, void *ctx)
 
 static void fill_ranges(struct work *w, struct nsx_table *table)
 {
-	if (w->g.n)
-		qsort_r(w->v, w->g.n, sizeof(*w->v), cmp_rows, w);
+	nsx_sort_r(w->v, w->g.n, sizeof(*w->v), cmp_rows, w);
 	for (uint32_t k = 0; k < w->g.n; k++) {
 		const struct row *x = &w->v[k];
 		uint32_t process = w->g.process[x->group];
@@ -174,8 +173,7 @@ static int cmp_kernel_rows(const void *a, const void *b, void *ctx)
 /* In no CSV: only the rows that are shown are made. */
 static void fill_kernel_ranges(struct work *w, struct nsx_table *table)
 {
-	if (w->g.n)
-		qsort_r(w->v, w->g.n, sizeof(*w->v), cmp_kernel_rows, w);
+	nsx_sort_r(w->v, w->g.n, sizeof(*w->v), cmp_kernel_rows, w);
 	for (uint32_t k = 0; k < NSX_MIN(w->g.n, NSX_MAX_JSON_ROWS); k++) {
 		const struct row *x = &w->v[k];
 		struct nsx_cell *row;

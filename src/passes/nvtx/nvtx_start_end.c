@@ -92,8 +92,8 @@ static int find_ranges(struct work *w, struct nsx_arena *a,
 		    .process = process};
 	}
 	if (w->nranges) {
-		qsort_r(w->ranges, w->nranges, 4, cmp_ranges, w);
-		qsort(w->cuts, w->ncuts, sizeof(*w->cuts), cmp_cuts);
+		nsx_sort_r(w->ranges, w->nranges, 4, cmp_ranges, w);
+		nsx_sort(w->cuts, w->ncuts, sizeof(*w->cuts), cmp_cuts);
 	}
 	return 0;
 }

@@ -106,8 +106,7 @@ static int cmp_groups(const void *a, const void *b, void *ctx)
 static void sort_groups(struct groups *g)
 {
 	close_groups(g);
-	if (g->n)
-		qsort_r(g->v, g->n, sizeof(*g->v), cmp_groups, (void *)g->t);
+	nsx_sort_r(g->v, g->n, sizeof(*g->v), cmp_groups, (void *)g->t);
 	g->n = g->first = 0;
 }
 
@@ -313,9 +312,8 @@ static int sync_part(const struct nsx_pids *pids, struct groups *g,
 	nsx_put(out, "sync.pid_source", nsx_string(t->pid_source_runtime));
 	for (uint32_t p = 0; p < t->nprocesses; p++)
 		order[p] = p;
-	if (t->nprocesses)
-		qsort_r(order, t->nprocesses, sizeof(*order), cmp_sync,
-			(void *)pids);
+	nsx_sort_r(order, t->nprocesses, sizeof(*order), cmp_sync,
+		   (void *)pids);
 	for (uint32_t r = 0; r < t->nprocesses; r++) {
 		uint32_t p = order[r];
 		size_t n = group_sync(pids, p, g, err);

@@ -68,8 +68,7 @@ static int put_pids(const struct nsx_trace *t, const bool *seen,
 	for (uint32_t p = 0; p < t->nprocesses; p++)
 		if (seen[p])
 			v[n++] = t->process[p].pid;
-	if (n)
-		qsort(v, n, sizeof(*v), nsx_cmp_i64);
+	nsx_sort(v, n, sizeof(*v), nsx_cmp_i64);
 	*ret_n = 0;
 	for (size_t i = 0; i < n; i++) {
 		struct nsx_cell *row;

@@ -104,8 +104,7 @@ static int open_lookup(const struct nsx_report *report, const char *section,
 		return err->rc;
 	for (uint32_t i = 0; i < ret->table->nrows; i++)
 		ret->row[i] = i;
-	if (ret->table->nrows)
-		qsort_r(ret->row, ret->table->nrows, 4, cmp_rows, ret);
+	nsx_sort_r(ret->row, ret->table->nrows, 4, cmp_rows, ret);
 	return 0;
 }
 

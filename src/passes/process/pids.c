@@ -103,8 +103,7 @@ int nsx_pids_build(const struct nsx_trace *t, struct nsx_arena *a,
 	for (uint32_t p = 0; p < n; p++)
 		ret->order[p] = p;
 	o.total = ret->total;
-	if (n)
-		qsort_r(ret->order, n, sizeof(*ret->order), cmp_processes, &o);
+	nsx_sort_r(ret->order, n, sizeof(*ret->order), cmp_processes, &o);
 	ret->kernel = nsx_arena_try_array(a, t->ops.n, sizeof(*ret->kernel),
 					  "kernels by process", err);
 	if (!ret->kernel)
