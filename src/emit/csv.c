@@ -14,28 +14,29 @@
 #include "emit/emit.h"
 
 /* Blanks at the ends are quoted too: some readers trim what is not. */
-static bool needs_quotes(const char *s)
+static bool needs_quotes(const char *s, size_t n)
 {
-	size_t n = strlen(s);
-
-	return strpbrk(s, ",\"\r\n") ||
+	return s[strcspn(s, ",\"\r\n")] ||
 	       (n && (strchr(" \t", s[0]) || strchr(" \t", s[n - 1])));
 }
 
-static void put_text(FILE *out, const char *s)
+static void put_text(struct nsx_buf *b, const char *s)
 {
-	struct nsx_buf b = {0};
+	struct nsx_buf escaped = {0};
+	size_t n = strlen(s), room;
 
-	if (*s && strchr("=+-@'\t\r", *s)) {
-		nsx_buf_adds(&b, "'");
-		nsx_buf_adds(&b, s);
-		s = b.p;
+	if (n && strchr("=+-@'\t\r", *s)) {
+		nsx_buf_adds(&escaped, "'");
+		nsx_buf_add(&escaped, s, n++);
+		s = escaped.p;
 	}
-	if (needs_quotes(s))
-		csv_fwrite(out, s, strlen(s));
-	else
-		fputs(s, out);
-	nsx_buf_done(&b);
+	if (needs_quotes(s, n)) {
+		room = 2 * n + 2;
+		b->n += csv_write(nsx_buf_room(b, room), room, s, n);
+	} else {
+		nsx_buf_add(b, s, n);
+	}
+	nsx_buf_done(&escaped);
 }
 
 /* printf takes most of the time of a large table.  The digits of n are put before
@@ -49,20 +50,20 @@ static char *put_digits(char *end, uint64_t n)
 	return end;
 }
 
-static void put_integer(FILE *out, int64_t i)
+static void put_integer(struct nsx_buf *b, int64_t i)
 {
 	char text[24], *end = text + sizeof(text), *p;
 
 	p = put_digits(end, i < 0 ? -(uint64_t)i : (uint64_t)i);
 	if (i < 0)
 		*--p = '-';
-	fwrite(p, 1, (size_t)(end - p), out);
+	nsx_buf_add(b, p, (size_t)(end - p));
 }
 
 /* Most reals are nanoseconds in a larger unit: six decimals tell them, in the
  * text that %.15g gives, for a fraction of its time.
  */
-static bool put_millionths(FILE *out, double x)
+static bool put_millionths(struct nsx_buf *b, double x)
 {
 	char text[40], *end = text + sizeof(text), *p = end;
 	uint64_t millionths;
@@ -81,36 +82,36 @@ static bool put_millionths(FILE *out, double x)
 	p = put_digits(p, millionths);
 	if (x < 0)
 		*--p = '-';
-	fwrite(p, 1, (size_t)(end - p), out);
+	nsx_buf_add(b, p, (size_t)(end - p));
 	return true;
 }
 
-static void put_real(FILE *out, double x)
+static void put_real(struct nsx_buf *b, double x)
 {
 	char text[NSX_REAL_SIZE];
 
-	if (put_millionths(out, x))
+	if (put_millionths(b, x))
 		return;
 	nsx_real_text(text, x);
-	fputs(text, out);
+	nsx_buf_adds(b, text);
 	if (!strpbrk(text, ".eE"))
-		fputs(".0", out);
+		nsx_buf_adds(b, ".0");
 }
 
-static void put_cell(FILE *out, const struct nsx_cell *c)
+static void put_cell(struct nsx_buf *b, const struct nsx_cell *c)
 {
 	switch (c->type) {
 	case NSX_T_I64:
-		put_integer(out, c->u.i);
+		put_integer(b, c->u.i);
 		break;
 	case NSX_T_F64:
-		put_real(out, c->u.f);
+		put_real(b, c->u.f);
 		break;
 	case NSX_T_BOOL:
-		fputs(c->u.b ? "True" : "False", out);
+		nsx_buf_adds(b, c->u.b ? "True" : "False");
 		break;
 	case NSX_T_STR:
-		put_text(out, c->u.s);
+		put_text(b, c->u.s);
 		break;
 	default:
 		break;
@@ -122,23 +123,26 @@ static bool is_scalar(const struct nsx_col *c)
 	return c->type != NSX_T_LIST && c->type != NSX_T_TABLE;
 }
 
-static void put_row(FILE *out, const struct nsx_layout *layout,
-		    const struct nsx_cell *row)
+/* row NULL: the header.  line: for its text, with room of the rows before. */
+static void put_row(FILE *out, struct nsx_buf *line,
+		    const struct nsx_layout *layout, const struct nsx_cell *row)
 {
 	bool first = true;
 
+	nsx_buf_clear(line);
 	for (unsigned c = 0; c < layout->ncols; c++) {
 		if (!is_scalar(&layout->cols[c]))
 			continue;
 		if (!first)
-			putc(',', out);
+			nsx_buf_add(line, ",", 1);
 		first = false;
 		if (row)
-			put_cell(out, &row[c]);
+			put_cell(line, &row[c]);
 		else
-			put_text(out, layout->cols[c].key);
+			put_text(line, layout->cols[c].key);
 	}
-	fputs("\r\n", out);
+	nsx_buf_add(line, "\r\n", 2);
+	fwrite(line->p, 1, line->n, out);
 }
 
 /* A table that is cut --------------------------------------------------------------*/
@@ -199,8 +203,8 @@ static void add_to_rest(const struct nsx_layout *l, const struct nsx_cell *row,
 	}
 }
 
-static void put_rest(FILE *out, const struct nsx_layout *l,
-		     struct nsx_cell *rest, size_t n)
+static void put_rest(FILE *out, struct nsx_buf *line,
+		     const struct nsx_layout *l, struct nsx_cell *rest, size_t n)
 {
 	char text[40];
 
@@ -210,7 +214,7 @@ static void put_rest(FILE *out, const struct nsx_layout *l,
 			rest[c] = nsx_string(text);
 			break;
 		}
-	put_row(out, l, rest);
+	put_row(out, line, l, rest);
 }
 
 int nsx_emit_csv(const struct nsx_layout *layout, const struct nsx_table *t,
@@ -218,6 +222,7 @@ int nsx_emit_csv(const struct nsx_layout *layout, const struct nsx_table *t,
 {
 	struct nsx_cell rest[NSX_MAX_COLUMNS] = {{0}};
 	size_t n = t ? t->nrows : 0, nrest = 0;
+	struct nsx_buf line = {0};
 	bool *kept = NULL;
 
 	if (bound && bound->max_rows && n > bound->max_rows) {
@@ -225,21 +230,23 @@ int nsx_emit_csv(const struct nsx_layout *layout, const struct nsx_table *t,
 		if (!kept)
 			return err->rc;
 	}
-	put_row(out, layout, NULL);
+	put_row(out, &line, layout, NULL);
 	for (size_t r = 0; r < n; r++) {
 		if (r % 65536 == 0 && nsx_stopped(err)) {
+			nsx_buf_done(&line);
 			free(kept);
 			return err->rc;
 		}
 		if (!kept || kept[r]) {
-			put_row(out, layout, nsx_row_at(t, r));
+			put_row(out, &line, layout, nsx_row_at(t, r));
 		} else {
 			add_to_rest(layout, nsx_row_at(t, r), rest);
 			nrest++;
 		}
 	}
 	if (nrest)
-		put_rest(out, layout, rest, nrest);
+		put_rest(out, &line, layout, rest, nrest);
+	nsx_buf_done(&line);
 	free(kept);
 	return 0;
 }

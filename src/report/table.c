@@ -51,6 +51,32 @@ unsigned nsx_table_need(const struct nsx_table *t, const char *key)
 	return (unsigned)col;
 }
 
+/* Where decimal digits are counted in a long double: every power of ten that is
+ * needed is exact in one.
+ */
+static bool is_counted(double x)
+{
+	return LDBL_MANT_DIG >= 64 && fabs(x) >= 1e-9 && fabs(x) < 1e15;
+}
+
+/* floor(log10(x)), or one less. */
+static int exponent_of(double x)
+{
+	return (int)floor(log10(fabs(x)) - 1e-9);
+}
+
+/* x, its point moved so that `digits` digits stand before it; off by 0.005 at
+ * most.
+ */
+static long double move_point(double x, int exponent, int digits)
+{
+	long double power = 1;
+
+	for (int i = digits - 1 - exponent; i > 0; i--)
+		power *= 10;
+	return fabsl(x) * power;
+}
+
 /* The fewest digits, of 15 to 17, that may tell x: a number of so many digits is
  * no farther from it than another double would be.
  */
@@ -58,16 +84,12 @@ static int least_digits(double x)
 {
 	int exponent, digits;
 
-	/* In these bounds the powers of ten are exact in a long double. */
-	if (LDBL_MANT_DIG < 64 || !(fabs(x) >= 1e-9 && fabs(x) < 1e15))
+	if (!is_counted(x))
 		return 15;
-	/* one too low at worst, which rules out less */
-	exponent = (int)floor(log10(fabs(x)) - 1e-9);
+	exponent = exponent_of(x); /* one too low rules out less */
 	for (digits = 15; digits < 17; digits++) {
-		long double scaled = fabsl(x), rest;
+		long double scaled = move_point(x, exponent, digits), rest;
 
-		for (int i = digits - 1 - exponent; i > 0; i--)
-			scaled *= 10;
 		rest = fabsl(scaled - roundl(scaled));
 		if (rest <= scaled * 0x1p-53L + 0.01L)
 			break;
@@ -75,10 +97,48 @@ static int least_digits(double x)
 	return digits;
 }
 
+/* What %.*g prints, for a fraction of its time.  False: too near to where it
+ * rounds the other way, or too small or too large a number.
+ */
+static bool print_digits(char text[NSX_REAL_SIZE], double x, int digits)
+{
+	int exponent = is_counted(x) ? exponent_of(x) : -5, n;
+	char digit[24];
+	long double scaled;
+
+	if (exponent < -4)
+		return false;
+	scaled = move_point(x, exponent, digits);
+	if (fabsl(scaled - truncl(scaled) - 0.5L) < 0.01L)
+		return false;
+	n = snprintf(digit, sizeof(digit), "%" PRIu64,
+		     (uint64_t)(scaled + 0.5L));
+	if (n != digits)
+		return false;
+	while (n > 1 && n > exponent + 1 && digit[n - 1] == '0')
+		n--;
+	if (x < 0)
+		*text++ = '-';
+	if (exponent < 0) {
+		*text++ = '0';
+		*text++ = '.';
+		for (int i = exponent; i < -1; i++)
+			*text++ = '0';
+	}
+	for (int i = 0; i < n; i++) {
+		*text++ = digit[i];
+		if (i == exponent && i + 1 < n)
+			*text++ = '.';
+	}
+	*text = '\0';
+	return true;
+}
+
 void nsx_real_text(char text[NSX_REAL_SIZE], double x)
 {
 	for (int digits = least_digits(x); digits <= 17; digits++) {
-		snprintf(text, NSX_REAL_SIZE, "%.*g", digits, x);
+		if (!print_digits(text, x, digits))
+			snprintf(text, NSX_REAL_SIZE, "%.*g", digits, x);
 		if (digits == 17 || strtod(text, NULL) == x)
 			break;
 	}
