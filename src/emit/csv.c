@@ -196,10 +196,14 @@ static void add_to_rest(const struct nsx_layout *l, const struct nsx_cell *row,
 		if (!l->cols[c].adds || !row[c].type)
 			continue;
 		rest[c].type = row[c].type;
-		if (row[c].type == NSX_T_I64)
-			nsx_add_to(&rest[c].u.i, row[c].u.i);
-		else
+		if (row[c].type == NSX_T_I64) {
+			int64_t sum = rest[c].u.i;
+
+			nsx_add_to(&sum, row[c].u.i);
+			rest[c].u.i = sum;
+		} else {
 			rest[c].u.f += row[c].u.f;
+		}
 	}
 }
 

@@ -365,10 +365,9 @@ static void add_operation(struct words *w, struct text op, struct text args)
 	} else if (is(op, "copy") && *type && has(args, "LoadWithCast<")) {
 		nsx_buf_printf(&w->family, "cast to %s", type);
 	} else {
-		for (size_t i = 0; i < op.n; i++)
-			nsx_buf_printf(&w->family, "%c",
-				       op.p[i] >= 'A' && op.p[i] <= 'Z' ?
-					       op.p[i] | 0x20 : op.p[i]);
+		add(&w->family, op);
+		for (char *p = w->family.p + w->family.n - op.n; *p; p++)
+			*p = *p >= 'A' && *p <= 'Z' ? *p | 0x20 : *p;
 		if (*type)
 			nsx_buf_printf(&w->family, "<%s>", type);
 	}
@@ -623,8 +622,9 @@ static const char *keep(struct nsx_arena *a, const char *text)
 		do
 			p++;
 		while (((unsigned char)*p & 0xc0) == 0x80);
-	return nsx_arena_printf(a, "%.*s%s", (int)(p - text), text,
-				*p ? "…" : "");
+	if (!*p)
+		return nsx_arena_strdup(a, text);
+	return nsx_arena_printf(a, "%.*s…", (int)(p - text), text);
 }
 
 void nsx_kernel_words(const char *full, struct nsx_arena *a,
@@ -653,8 +653,11 @@ void nsx_kernel_words(const char *full, struct nsx_arena *a,
 	}
 	ret->dtype = w.dtype;
 	ret->family = keep(a, w.family.p ? w.family.p : "");
-	nsx_buf_adds(&w.family, w.detail.p ? w.detail.p : "");
-	ret->label = keep(a, w.family.p);
+	ret->label = ret->family;
+	if (w.detail.n) {
+		nsx_buf_add(&w.family, w.detail.p, w.detail.n);
+		ret->label = keep(a, w.family.p);
+	}
 	if (ret->category != NSX_K_COMM) {
 		ret->category = nsx_category_of(ret->family,
 						strlen(ret->family),

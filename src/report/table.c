@@ -232,6 +232,8 @@ static int cmp_rows(const void *pa, const void *pb, void *ctx)
 void nsx_table_sort_by(struct nsx_table *t, const int *order, size_t n)
 {
 	struct order o = {order, n};
+	size_t row_size = t->layout->ncols * sizeof(*t->cells);
+	struct nsx_cell *cells;
 
 	for (size_t i = 0; i < n; i++)
 		if ((order[i] < 0 ? ~order[i] : order[i]) >=
@@ -241,8 +243,14 @@ void nsx_table_sort_by(struct nsx_table *t, const int *order, size_t n)
 	for (size_t i = n; i--;)
 		if (order[i] < 0)
 			t->price = 1 + ~order[i];
-	nsx_sort_r(t->cells, t->nrows, t->layout->ncols * sizeof(*t->cells),
-		   cmp_rows, &o);
+	if (t->nrows < 2)
+		return;
+	cells = realloc(t->cells, t->nrows * row_size);
+	if (cells) {
+		t->cells = cells;
+		t->cap = t->nrows * t->layout->ncols;
+	}
+	nsx_sort_r(t->cells, t->nrows, row_size, cmp_rows, &o);
 }
 
 const char *nsx_col_title(const struct nsx_col *c)

@@ -18,11 +18,14 @@ enum nsx_type {
 	NSX_T_BOOL,
 	NSX_T_LIST,  /* NULL-terminated array of strings: JSON only          */
 	NSX_T_TABLE, /* rows of another table: JSON only                     */
-};
+} __attribute__((packed));
 
 struct nsx_table;
 struct nsx_layout;
 
+/* Packed, nine bytes: where every kernel has a name of its own most of a
+ * report's memory is cells.  No pointer to a member, please: it is not aligned.
+ */
 struct nsx_cell {
 	enum nsx_type type;
 	union {
@@ -33,7 +36,7 @@ struct nsx_cell {
 		const char *const *list;
 		const struct nsx_table *table;
 	} u;
-};
+} __attribute__((packed));
 
 struct nsx_col {
 	const char *key; /* a dot makes a nested object in JSON: "a.b"; "*",
@@ -128,7 +131,9 @@ const char *nsx_cell_text(struct nsx_arena *a, const struct nsx_cell *c);
 #define NSX_IDS(...)                                                          \
 	(const int[]){__VA_ARGS__}, ARRAY_LEN(((const int[]){__VA_ARGS__}))
 
-/* Stable sort: nsx_table_sort(t, NSX_DESC(TOTAL_MS), NAME). Nulls last. */
+/* Stable sort: nsx_table_sort(t, NSX_DESC(TOTAL_MS), NAME). Nulls last. Room for
+ * more rows is given back: a table that is in order has all of them.
+ */
 #define NSX_DESC(id) (~(int)(id))
 #define nsx_table_sort(t, ...) nsx_table_sort_by(t, NSX_IDS(__VA_ARGS__))
 void nsx_table_sort_by(struct nsx_table *t, const int *order, size_t n);

@@ -69,6 +69,7 @@ static int add_name(struct nsx_table *t, struct nsx_groups *families,
 		    struct nsx_err *err)
 {
 	struct nsx_cell *row;
+	int64_t total_ns;
 	uint32_t i;
 
 	if (nsx_group(families, nsx_hash(k->family, strlen(k->family)),
@@ -85,7 +86,9 @@ static int add_name(struct nsx_table *t, struct nsx_groups *families,
 	row = (struct nsx_cell *)nsx_row_at(t, i);
 	row[NAMES].u.i++;
 	row[CALLS].u.i += s->calls;
-	nsx_add_to(&row[TOTAL_NS].u.i, s->ns);
+	total_ns = row[TOTAL_NS].u.i;
+	nsx_add_to(&total_ns, s->ns);
+	row[TOTAL_NS] = nsx_int(total_ns);
 	return 0;
 }
 
