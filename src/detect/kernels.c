@@ -716,9 +716,8 @@ static int propose_grids(struct kernels *k, bool *told, struct nsx_err *err)
 		.is_rule = true,
 		.weight = (double)top->ns / k->length_ns,
 		.evidence = {small.n == 1 ? most :
-			nsx_tell(l, "%zu launch shapes, %s in all; the first: %s",
-				 small.n, nsx_text_ns(l->arena, (double)small.ns),
-				 most)},
+			nsx_tell(l, "%zu launch shapes, %s in all", small.n,
+				 nsx_text_ns(l->arena, (double)small.ns))},
 		.recommendation = {
 			"give each launch more work: larger batches, fused or "
 			"batched kernels, a split of the reduced dimension",
@@ -731,6 +730,8 @@ static int propose_grids(struct kernels *k, bool *told, struct nsx_err *err)
 				  {"is_small_grid", nsx_bool(true)}}}},
 		.remedy = {small.v, small.n}};
 
+	if (small.n > 1)
+		nsx_add_evidence(&f, nsx_tell(l, "the first: %s", most));
 	nsx_add_evidence(&f, streams);
 	nsx_add_evidence(&f, bound);
 	tell_place(k, &k->shapes, top, &f);

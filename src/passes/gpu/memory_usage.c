@@ -370,8 +370,12 @@ static void add_device(const struct mem_usage *m, const struct mem_step *s,
 	row[GPU_DEVICE_ID] = nsx_int(s->device_id);
 	row[GPU_PEAK_BYTES] = nsx_int(l.peak);
 	row[GPU_PEAK_TIME_NS] = nsx_int(l.peak_ns);
-	if (!gpu || gpu->memory_bytes <= 0)
+	if (!gpu || gpu->memory_bytes <= 0) {
+		nsx_md_bullet(out, "GPU %" PRId64 ": at most %s allocated at "
+				   "one time, by what the trace shows.",
+			      s->device_id, nsx_say_bytes(out, l.peak));
 		return;
+	}
 	row[GPU_MEMORY_BYTES] = nsx_int(gpu->memory_bytes);
 	row[GPU_PCT_OF_MEMORY] =
 		nsx_pct((double)l.peak, (double)gpu->memory_bytes);
@@ -473,6 +477,12 @@ static int fill_usage(struct mem_usage *m, struct nsx_table **t,
 	    mem_trend(m, t[3], t[4], out, err))
 		return err->rc;
 	put_rate(m, t[0], out);
+	if (!t[1]->nrows && t[0]->nrows)
+		nsx_md_bullet(out, "Process %" PRId64 ": at most %s (%s) "
+				   "allocated at one time, by what the trace "
+				   "shows.", nsx_row_at(t[0], 0)[PID].u.i,
+			      nsx_say_bytes(out, nsx_row_at(t[0], 0)[PEAK].u.i),
+			      nsx_row_at(t[0], 0)[KIND].u.s);
 	nsx_md_table(out, t[0], 0, PID, DEVICE, KIND, ALLOCS, FREES, PEAK,
 		     PEAK_TIME, END_LIVE, UNMATCHED);
 	if (t[2]->nrows)
