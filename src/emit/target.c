@@ -93,7 +93,7 @@ static int drop_leftover(int dir, const char *name, void *ctx)
 {
 	const struct nsx_target *t = ctx;
 	const char *slash = strrchr(t->place, '/');
-	const char *base = slash ? slash + 1 : t->place;
+	const char *base = slash ? slash + 1 : t->place, *number;
 	char begin[2][16];
 	ssize_t n;
 	int fd;
@@ -101,6 +101,9 @@ static int drop_leftover(int dir, const char *name, void *ctx)
 	if (strncmp(name, base, strlen(base)) != 0 ||
 	    strncmp(name + strlen(base), UNFINISHED, strlen(UNFINISHED)) != 0)
 		return 0;
+	number = name + strlen(base) + strlen(UNFINISHED);
+	if (!*number || number[strspn(number, "0123456789-")])
+		return 0; /* a name of the user's */
 	fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0)
 		return 0;

@@ -225,26 +225,29 @@ static uint32_t member(const struct matching *x, uint32_t side, uint32_t k)
 	return x->picked[x->side_at[side] + k];
 }
 
+/* Whether it has a part that all have, or the root of one kind of collective, or the
+ * others of the other kind.
+ */
+static bool takes_part(const struct matching *x, uint32_t i, enum kind of_root,
+		       enum kind of_others)
+{
+	enum kind kind = kind_of(x, i);
+	int32_t rank = x->r->rank[x->t->thread[x->r->call[i].thread].process];
+
+	if (kind == ALL || kind == WAIT)
+		return true;
+	return rank >= 0 && x->peer[i] >= 0 &&
+	       kind == (rank == x->peer[i] ? of_root : of_others);
+}
+
 /* Whether others wait for it in a collective, and whether it waits for them. */
 static bool comes(const struct matching *x, uint32_t i)
 {
-	enum kind kind = kind_of(x, i);
-	int32_t rank = x->r->rank[x->t->thread[x->r->call[i].thread].process];
-	bool is_known = rank >= 0 && x->peer[i] >= 0;
-
-	return kind == ALL || kind == WAIT ||
-	       (kind == FROM_ROOT && is_known && rank == x->peer[i]) ||
-	       (kind == TO_ROOT && is_known && rank != x->peer[i]);
+	return takes_part(x, i, FROM_ROOT, TO_ROOT);
 }
 static bool waits(const struct matching *x, uint32_t i)
 {
-	enum kind kind = kind_of(x, i);
-	int32_t rank = x->r->rank[x->t->thread[x->r->call[i].thread].process];
-	bool is_known = rank >= 0 && x->peer[i] >= 0;
-
-	return kind == ALL || kind == WAIT ||
-	       (kind == FROM_ROOT && is_known && rank != x->peer[i]) ||
-	       (kind == TO_ROOT && is_known && rank == x->peer[i]);
+	return takes_part(x, i, TO_ROOT, FROM_ROOT);
 }
 
 struct instance { /* of calls that come, and of calls that wait */
@@ -371,12 +374,23 @@ static uint32_t process_of(const struct matching *x, uint32_t call)
 	return x->t->thread[x->r->call[call].thread].process;
 }
 
-static uint32_t process_of_rank(const struct matching *x, int32_t rank)
+static int cmp_ranks(const void *a, const void *b, void *ctx)
 {
-	for (uint32_t p = 0; rank >= 0 && p < x->t->nprocesses; p++)
-		if (x->r->rank[p] == rank)
-			return p;
-	return NSX_NONE;
+	const uint32_t *p = a, *q = b;
+	const int32_t *rank = ctx;
+
+	return NSX_CMP(rank[*p], rank[*q]) ?: NSX_CMP(*p, *q);
+}
+
+/* by_rank: processes in order of rank; the first that says it is that rank. */
+static uint32_t process_of_rank(const struct matching *x,
+				const uint32_t *by_rank, int32_t rank)
+{
+	size_t lo = 0, n = x->t->nprocesses, hi = n;
+
+	NSX_BISECT(lo, hi, mid, x->r->rank[by_rank[mid]] < rank);
+	return rank >= 0 && lo < n && x->r->rank[by_rank[lo]] == rank ?
+		       by_rank[lo] : NSX_NONE;
 }
 
 static bool sends(enum kind kind)
@@ -393,6 +407,14 @@ static bool receives(enum kind kind)
 static int list_channels(struct matching *x, struct messages *m,
 			 struct nsx_err *err)
 {
+	uint32_t n = x->t->nprocesses;
+	uint32_t *by_rank = nsx_arena_try_array(x->a, n, 4, "ranks", err);
+
+	if (!by_rank)
+		return err->rc;
+	for (uint32_t p = 0; p < n; p++)
+		by_rank[p] = p;
+	nsx_sort_r(by_rank, n, sizeof(*by_rank), cmp_ranks, x->r->rank);
 	for (uint32_t i = 0; i < x->r->ncalls; i++) {
 		enum kind kind = kind_of(x, i);
 		uint32_t own = process_of(x, i), other, g, *thread;
@@ -401,7 +423,7 @@ static int list_channels(struct matching *x, struct messages *m,
 		m->of[i] = NSX_NONE;
 		if (!sends(kind) && !receives(kind))
 			continue;
-		other = process_of_rank(x, x->peer[i]);
+		other = process_of_rank(x, by_rank, x->peer[i]);
 		if (other == NSX_NONE || other == own || x->tag[i] < 0)
 			continue;
 		if (nsx_group(&m->keys,

@@ -149,7 +149,9 @@ same_number() { sh -c 'echo mine >l.json.unfinished-$$; exec "$@"' sh "$prog" co
 holds 'conversion' exits 0 convert "$trace" -o l.json
 for n in 1 2-0; do head -c 300 l.json >l.json.unfinished-$n; done
 : >l.json.unfinished-3
+: >l.json.unfinished-notes
 holds '... with the number of one that was killed' same_number
+holds '... leaves an empty file with a word for a number' rm l.json.unfinished-notes
 ls l.json.* >left
 holds '... leaves what is not its own' [ "$(wc -l <left) $(cat "$(cat left)")" = '1 mine' ]
 rm l.json.*; head -c 300 l.json >l.json.unfinished-4
