@@ -480,11 +480,8 @@ static int longest_gaps(struct nsx_answer *a, struct longest *ret,
 	if (!c)
 		return err->rc;
 	*ret = blocks;
-	ret->v = nsx_arena_try_array(a->out->arena, a->limit, sizeof(*ret->v),
-				     what, err);
-	blocks.v = nsx_arena_try_array(a->out->arena, a->limit,
-				       sizeof(*blocks.v), what, err);
-	if (!ret->v || !blocks.v)
+	if (!nsx_new_array(ret->v, a->out->arena, a->limit, what, err) ||
+	    !nsx_new_array(blocks.v, a->out->arena, a->limit, what, err))
 		return err->rc;
 	for (uint32_t d = 0; d < a->r->trace->ndevices; d++)
 		*ret_all += offer_longest(a, c, d, &blocks, ret);

@@ -43,6 +43,10 @@ char *nsx_arena_vprintf(struct nsx_arena *a, const char *fmt, va_list ap)
 void *nsx_arena_try_array(struct nsx_arena *a, size_t n, size_t size,
 			  const char *what, struct nsx_err *err) NSX_CHECKED;
 
+/* The same into p, whose type gives the size: NULL, and false, on an error. */
+#define nsx_new_array(p, a, n, what, err)                                     \
+	((p) = nsx_arena_try_array(a, n, sizeof(*(p)), what, err))
+
 /* Gives one array of nsx_arena_try_array back before the arena goes. */
 void nsx_arena_drop(struct nsx_arena *a, void *array);
 

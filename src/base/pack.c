@@ -58,9 +58,7 @@ static int pack(struct nsx_arena *a, const struct source *s, size_t n,
 
 	if (!blocks)
 		return err->rc;
-	bytes = nsx_arena_try_array(a, measure(s, n, blocks) + SLACK, 1, what,
-				    err);
-	if (!bytes)
+	if (!nsx_new_array(bytes, a, measure(s, n, blocks) + SLACK, what, err))
 		return err->rc;
 	for (size_t i = 0; i < n; i++) {
 		const struct nsx_pack_block *b = &blocks[i / NSX_PACK_BLOCK];

@@ -101,9 +101,7 @@ static int run(set_op op, struct nsx_arena *a, const struct nsx_spans *x,
 	struct sink count = {.last_end_ns = INT64_MIN}, fill = {.total_ns = 0};
 
 	op(x, y, &count);
-	fill.out.v = nsx_arena_try_array(a, count.out.n, sizeof(*fill.out.v),
-					 "spans", err);
-	if (!fill.out.v)
+	if (!nsx_new_array(fill.out.v, a, count.out.n, "spans", err))
 		return err->rc;
 	op(x, y, &fill);
 	*ret = fill.out;

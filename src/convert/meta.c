@@ -104,11 +104,9 @@ static int read_names(struct meta *m, struct nsx_err *err)
 
 	m->nthreads = m->c->tracks.tids.n;
 	m->nprocesses = m->c->tracks.process_keys.n;
-	m->thread = nsx_arena_try_array(m->arena, m->nthreads,
-					sizeof(*m->thread), "threads", err);
-	m->process = nsx_arena_try_array(m->arena, m->nprocesses,
-					 sizeof(*m->process), "processes", err);
-	if (!m->thread || !m->process)
+	if (!nsx_new_array(m->thread, m->arena, m->nthreads, "threads", err) ||
+	    !nsx_new_array(m->process, m->arena, m->nprocesses, "processes",
+			   err))
 		return err->rc;
 	rc = nsx_view_scan(s, NSX_VIEW_thread_name, thread_fields, 2, 1,
 			   read_thread, m, 0, err);

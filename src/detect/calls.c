@@ -274,10 +274,8 @@ static int collect(struct calls *c, struct nsx_err *err)
 					      sizeof(*below), "ranges", err);
 	int64_t idle_ns[NSX_NCAUSES];
 
-	c->base = nsx_arena_try_array(c->d->scratch, n, sizeof(*c->base),
-				      "API names", err);
-	c->does = nsx_arena_try_array(c->d->scratch, n, 1, "API names",
-					   err);
+	nsx_new_array(c->base, c->d->scratch, n, "API names", err);
+	nsx_new_array(c->does, c->d->scratch, n, "API names", err);
 	if (!below || !c->base || !c->does)
 		return err->rc;
 	for (c->thread = 0; c->thread < t->nthreads; c->thread++)

@@ -43,8 +43,7 @@ static int find_fast(struct clocks *c, struct nsx_err *err)
 	int64_t *ns = nsx_arena_try_array(a, c->dev->nops, sizeof(*ns),
 					  "kernels", err);
 
-	c->fast = nsx_arena_try_array(a, t->nshapes, sizeof(*c->fast),
-				      "kernels", err);
+	nsx_new_array(c->fast, a, t->nshapes, "kernels", err);
 	if (!at || !ns || !c->fast)
 		return err->rc;
 	for (size_t i = c->dev->ops_at; i < end; i++)

@@ -394,9 +394,7 @@ int nsx_detect_iterations(struct nsx_detect *d, struct nsx_err *err)
 			 nsx_text_ns(d->found->arena, s.median_ns));
 		return 0;
 	}
-	below = nsx_arena_try_array(d->scratch, t->nvtx.n, sizeof(*below),
-				    "ranges", err);
-	if (!below)
+	if (!nsx_new_array(below, d->scratch, t->nvtx.n, "ranges", err))
 		return err->rc;
 	for (int usual = 1; usual >= 0; usual--)
 		for (uint32_t i = 0; !rc && i < t->nthreads; i++) {

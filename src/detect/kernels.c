@@ -432,9 +432,8 @@ static int faster_kin(struct kernels *k, const struct kin *kin, double amount,
 			  kin->belongs(words_of(k, t->shape[i].name));
 	for (int fill = 0; fits && fill < 2; fill++) {
 		if (fill)
-			rows = nsx_arena_try_array(k->d->found->arena, n,
-						   sizeof(*rows), "kernels",
-						   err);
+			nsx_new_array(rows, k->d->found->arena, n, "kernels",
+				      err);
 		if (fill && !rows)
 			break;
 		n = 0;

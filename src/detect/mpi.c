@@ -61,10 +61,8 @@ static int list_ranks(struct ranks *x, struct nsx_err *err)
 	const struct nsx_trace *t = x->d->trace;
 	struct nsx_arena *a = x->d->scratch;
 
-	x->v = nsx_arena_try_array(a, t->nprocesses, sizeof(*x->v), "ranks",
-				   err);
-	x->by_thread = nsx_arena_try_array(a, t->nthreads, 4, "ranks", err);
-	if (!x->v || !x->by_thread)
+	if (!nsx_new_array(x->v, a, t->nprocesses, "ranks", err) ||
+	    !nsx_new_array(x->by_thread, a, t->nthreads, "ranks", err))
 		return err->rc;
 	for (uint32_t h = 0; h < t->nthreads; h++)
 		x->by_thread[h] = NSX_NONE;
@@ -94,11 +92,10 @@ static int list_members(struct ranks *x, struct nsx_err *err)
 	const struct nsx_meets *m = x->m;
 	uint32_t *to;
 
-	x->at = nsx_arena_try_array(x->d->scratch, (size_t)m->nmeets + 2, 4,
-				    "MPI calls", err);
-	x->member = nsx_arena_try_array(x->d->scratch, 2 * (size_t)m->ncalls, 4,
-					"MPI calls", err);
-	if (!x->at || !x->member)
+	if (!nsx_new_array(x->at, x->d->scratch, (size_t)m->nmeets + 2,
+			   "MPI calls", err) ||
+	    !nsx_new_array(x->member, x->d->scratch, 2 * (size_t)m->ncalls,
+			   "MPI calls", err))
 		return err->rc;
 	for (uint32_t i = 0; i < m->ncalls; i++)
 		for (unsigned w = 0; w < 2; w++)
@@ -253,9 +250,8 @@ static int split(struct ranks *x, struct nsx_err *err)
 		for (unsigned p = 0; p < ITS_OWN; p++) {
 			struct nsx_spans *s = &x->v[k].in[p];
 
-			s->v = nsx_arena_try_array(x->d->scratch, s->n,
-						   sizeof(*s->v), "calls", err);
-			if (!s->v)
+			if (!nsx_new_array(s->v, x->d->scratch, s->n, "calls",
+					   err))
 				return err->rc;
 			s->n = 0;
 		}
@@ -334,8 +330,7 @@ static int find_waits(const struct ranks *x, const struct rank *late,
 
 	*ret = (struct nsx_spans){0};
 	*ret_is_seen = false;
-	ret->v = nsx_arena_try_array(x->d->found->arena, m->nmeets,
-				     sizeof(*ret->v), "waits", err);
+	nsx_new_array(ret->v, x->d->found->arena, m->nmeets, "waits", err);
 	for (uint32_t k = 0; ret->v && k < m->nmeets; k++) {
 		int64_t from_ns = INT64_MAX;
 		bool is_late = false;

@@ -53,8 +53,8 @@ static int sort_units(struct drawn *d, struct nsx_arena *a, struct nsx_err *err)
 	struct placed *sorted = nsx_arena_try_array(a, d->n, sizeof(*sorted),
 						    "units", err);
 
-	d->place = nsx_arena_try_array(a, d->n, 4, "units", err);
-	d->times = nsx_arena_try_array(a, d->n, 4, "units", err);
+	nsx_new_array(d->place, a, d->n, "units", err);
+	nsx_new_array(d->times, a, d->n, "units", err);
 	if (!sorted || !d->place || !d->times)
 		return err->rc;
 	for (uint32_t i = 0; i < d->n; i++)
@@ -73,8 +73,7 @@ static int begin_drawing(const struct nsx_sample *s, struct nsx_arena *a,
 	size_t k = s->ncaptures, most = NSX_MAX(MOST_DRAWN / k, 1), at = 0;
 
 	*ret = (struct drawn){.ncaptures = k};
-	ret->v = nsx_arena_try_array(a, NSX_MIN(s->n, most * k),
-				     sizeof(*ret->v), "units", err);
+	nsx_new_array(ret->v, a, NSX_MIN(s->n, most * k), "units", err);
 	ret->end = nsx_arena_try_array(a, k, 2 * sizeof(*ret->end), "captures",
 				       err);
 	if (!ret->v || !ret->end)
@@ -168,9 +167,7 @@ NSX_ORDER(cmp_differences, struct difference, UP(ns));
 static int sort_differences(struct drawing *w, struct nsx_arena *a,
 			    struct nsx_err *err)
 {
-	w->d = nsx_arena_try_array(a, w->x.n * w->y.n, sizeof(*w->d), "units",
-				   err);
-	if (!w->d)
+	if (!nsx_new_array(w->d, a, w->x.n * w->y.n, "units", err))
 		return err->rc;
 	for (uint32_t i = 0; i < w->x.n; i++)
 		for (uint32_t j = 0; j < w->y.n; j++)

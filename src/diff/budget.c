@@ -169,11 +169,9 @@ static int sum_split(struct nsx_diff *d, uint32_t lane, enum nsx_split split,
 
 	if (list_parts(d, lane, split, a, &v, &n, err))
 		return err->rc;
-	sums = nsx_arena_try_array(a, n, sizeof(*sums), "parts", err);
-	deltas = nsx_arena_try_array(a, n, sizeof(*deltas), "parts", err);
-	ret->v = nsx_arena_try_array(d->arena, n, sizeof(*ret->v), "parts",
-				     err);
-	if (!sums || !deltas || !ret->v)
+	if (!nsx_new_array(sums, a, n, "parts", err) ||
+	    !nsx_new_array(deltas, a, n, "parts", err) ||
+	    !nsx_new_array(ret->v, d->arena, n, "parts", err))
 		return err->rc;
 	for (size_t i = 0; i < n; i++)
 		sums[i] = v[i].sums;
@@ -235,11 +233,9 @@ static int group_by_row(const struct nsx_diff *d, unsigned side, uint32_t lane,
 	const uint32_t *row = d->rows.row[side];
 	size_t *next;
 
-	ret->use = nsx_arena_try_array(a, l->nuses, sizeof(*ret->use),
-				       "kernels", err);
-	ret->at = nsx_arena_try_array(a, (size_t)d->rows.nrows + 2,
-				      sizeof(*ret->at), "kernels", err);
-	if (!ret->use || !ret->at)
+	if (!nsx_new_array(ret->use, a, l->nuses, "kernels", err) ||
+	    !nsx_new_array(ret->at, a, (size_t)d->rows.nrows + 2, "kernels",
+			   err))
 		return err->rc;
 	/* Shifted by two: filling leaves at[r] the start of row r. */
 	for (size_t k = 0; k < l->nuses; k++)
@@ -407,8 +403,7 @@ static int fill_rows(struct nsx_diff *d, const struct scale *s,
 	struct nsx_delta *deltas = nsx_arena_try_array(a, n, sizeof(*deltas),
 						       "kernels", err);
 
-	ret->kernels = nsx_arena_try_array(d->arena, n, sizeof(*ret->kernels),
-					   "kernels", err);
+	nsx_new_array(ret->kernels, d->arena, n, "kernels", err);
 	if (!sums || !deltas || !ret->kernels)
 		return err->rc;
 	for (size_t i = 0; i < n; i++)
@@ -503,9 +498,7 @@ static int test_rows(const struct nsx_diff *d, uint32_t lane,
 	if (NSX_MIN(units[0], units[1]) < MIN_SAMPLE)
 		return 0;
 	for (unsigned i = 0; i < 2; i++) {
-		v[i] = nsx_arena_try_array(a, units[i], sizeof(*v[i]), "units",
-					   err);
-		if (!v[i])
+		if (!nsx_new_array(v[i], a, units[i], "units", err))
 			return err->rc;
 	}
 	for (size_t i = 0; i < n; i++) {

@@ -317,8 +317,7 @@ static int measure_figure(const struct nsx_diff *d, uint32_t lane,
 
 		if (sample_of(d, i, lane, g, a, &s[i], err))
 			return err->rc;
-		v = nsx_arena_try_array(a, s[i].n, sizeof(*v), "units", err);
-		if (!v)
+		if (!nsx_new_array(v, a, s[i].n, "units", err))
 			return err->rc;
 		memcpy(v, s[i].v, s[i].n * sizeof(*v));
 		of[i] = p95 ? nsx_quantile(v, s[i].n, 0.95) :

@@ -46,14 +46,11 @@ static void join(struct work *w, uint32_t i, uint32_t k, enum nsx_match kind)
 static int count_launches(struct work *w, struct nsx_err *err)
 {
 	w->all = w->n[0] + w->n[1];
-	w->leader = nsx_arena_try_array(w->a, w->all, 4, "kernels", err);
-	w->kind = nsx_arena_try_array(w->a, w->all, sizeof(*w->kind), "kernels",
-				      err);
-	w->launches = nsx_arena_try_array(w->a, w->all, sizeof(double),
-					  "kernels", err);
-	w->used = nsx_arena_try_array(w->a, w->all, 1, "kernels", err);
-	w->matched = nsx_arena_try_array(w->a, w->all, 1, "kernels", err);
-	if (!w->leader || !w->kind || !w->launches || !w->used || !w->matched)
+	if (!nsx_new_array(w->leader, w->a, w->all, "kernels", err) ||
+	    !nsx_new_array(w->kind, w->a, w->all, "kernels", err) ||
+	    !nsx_new_array(w->launches, w->a, w->all, "kernels", err) ||
+	    !nsx_new_array(w->used, w->a, w->all, "kernels", err) ||
+	    !nsx_new_array(w->matched, w->a, w->all, "kernels", err))
 		return err->rc;
 	for (uint32_t i = 0; i < w->all; i++) {
 		w->leader[i] = i;
@@ -244,9 +241,8 @@ static int join_by_place(struct work *w, size_t lane, struct nsx_err *err)
 	if (list_sequence(w, 0, lane, &x, err) ||
 	    list_sequence(w, 1, lane, &y, err))
 		return err->rc;
-	pairs = nsx_arena_try_array(w->a, NSX_MIN(x.nanchors, y.nanchors),
-				    sizeof(*pairs), "kernel sequence", err);
-	if (!pairs)
+	if (!nsx_new_array(pairs, w->a, NSX_MIN(x.nanchors, y.nanchors),
+			   "kernel sequence", err))
 		return err->rc;
 	err->rc = NSX_OK;
 	n = nsx_align(x.anchor, x.nanchors, y.anchor, y.nanchors, pairs, err);
@@ -308,10 +304,9 @@ static int number_rows(struct work *w, struct nsx_arena *a,
 {
 	uint32_t *row = nsx_arena_try_array(a, w->all, 4, "kernels", err);
 
-	ret->kind = nsx_arena_try_array(a, w->all, sizeof(*ret->kind),
-					"kernels", err);
-	ret->first[0] = nsx_arena_try_array(a, w->all, 4, "kernels", err);
-	ret->first[1] = nsx_arena_try_array(a, w->all, 4, "kernels", err);
+	nsx_new_array(ret->kind, a, w->all, "kernels", err);
+	nsx_new_array(ret->first[0], a, w->all, "kernels", err);
+	nsx_new_array(ret->first[1], a, w->all, "kernels", err);
 	if (!row || !ret->kind || !ret->first[0] || !ret->first[1])
 		return err->rc;
 	ret->nrows = 0;
@@ -390,7 +385,7 @@ int nsx_likeness(const struct nsx_pool *before, const struct nsx_pool *after,
 	int rc = count_launches(&w, err);
 
 	if (!rc) {
-		v = nsx_arena_try_array(w.a, w.all, sizeof(*v), "kernels", err);
+		nsx_new_array(v, w.a, w.all, "kernels", err);
 		rc = v ? 0 : err->rc;
 	}
 	for (uint32_t i = 0; !rc && i < w.all; i++) {

@@ -18,9 +18,7 @@ static int pool_kernels(struct nsx_pool *p, struct nsx_arena *a,
 
 	for (size_t i = 0; i < p->nsides; i++)
 		n += p->sides[i]->nkernels;
-	p->kernels = nsx_arena_try_array(a, n, sizeof(*p->kernels), "kernels",
-					 err);
-	if (!p->kernels)
+	if (!nsx_new_array(p->kernels, a, n, "kernels", err))
 		return err->rc;
 	for (size_t i = 0, at = 0; i < p->nsides; i++) {
 		const struct nsx_side *s = p->sides[i];
@@ -45,9 +43,7 @@ static int pool_details(struct nsx_pool *p, struct nsx_arena *a,
 
 	for (size_t i = 0; i < p->nsides; i++)
 		n += p->sides[i]->ndetails;
-	p->details = nsx_arena_try_array(a, n, sizeof(*p->details), "causes",
-					 err);
-	if (!p->details)
+	if (!nsx_new_array(p->details, a, n, "causes", err))
 		return err->rc;
 	for (size_t i = 0; i < p->nsides; at += p->sides[i++]->ndetails)
 		memcpy(p->details + at, p->sides[i]->details,
@@ -71,9 +67,8 @@ static int number(const struct nsx_pool *p, const struct nsx_side *s,
 		  struct nsx_arena *a, struct numbers *ret,
 		  struct nsx_err *err)
 {
-	ret->kernel = nsx_arena_try_array(a, s->nkernels, 4, "kernels", err);
-	ret->detail = nsx_arena_try_array(a, s->ndetails, 4, "causes", err);
-	if (!ret->kernel || !ret->detail)
+	if (!nsx_new_array(ret->kernel, a, s->nkernels, "kernels", err) ||
+	    !nsx_new_array(ret->detail, a, s->ndetails, "causes", err))
 		return err->rc;
 	for (uint32_t i = 0; i < s->nkernels; i++)
 		ret->kernel[i] = (uint32_t)((const struct nsx_kernel *)bsearch(
@@ -100,10 +95,8 @@ static int make_room(struct nsx_pool *p, size_t lane, struct nsx_arena *a,
 	}
 	*to = p->seen[0]->lanes[lane];
 	to->nunits = to->nuses = 0;
-	to->units = nsx_arena_try_array(a, units, sizeof(*to->units), "units",
-					err);
-	to->uses = nsx_arena_try_array(a, uses, sizeof(*to->uses), "kernels",
-				       err);
+	nsx_new_array(to->units, a, units, "units", err);
+	nsx_new_array(to->uses, a, uses, "kernels", err);
 	for (unsigned k = 0; k < NSX_NSPLITS; k++) {
 		to->split[k] = (struct nsx_split_uses){
 			nsx_arena_try_array(a, split[k],
@@ -112,8 +105,7 @@ static int make_room(struct nsx_pool *p, size_t lane, struct nsx_arena *a,
 		if (!to->split[k].v)
 			return err->rc;
 	}
-	to->order = nsx_arena_try_array(a, to->norder, sizeof(*to->order),
-					"kernels", err);
+	nsx_new_array(to->order, a, to->norder, "kernels", err);
 	return to->units && to->uses && to->order ? 0 : err->rc;
 }
 
@@ -151,17 +143,14 @@ static int pool_lanes(struct nsx_pool *p, struct nsx_arena *a,
 		p->nlanes = NSX_MIN(p->nlanes, p->seen[i]->nlanes);
 		p->one_job &= p->seen[i]->one_job;
 	}
-	p->lanes = nsx_arena_try_array(a, p->nlanes, sizeof(*p->lanes),
-				       "lanes", err);
-	p->end = nsx_arena_try_array(a, p->nlanes * p->nsides,
-				     sizeof(*p->end), "captures", err);
-	if (!p->lanes || !p->end)
+	if (!nsx_new_array(p->lanes, a, p->nlanes, "lanes", err) ||
+	    !nsx_new_array(p->end, a, p->nlanes * p->nsides, "captures", err))
 		return err->rc;
 	for (size_t l = 0; l < p->nlanes; l++)
 		if (make_room(p, l, a, err))
 			return err->rc;
 	for (size_t i = 0; i < p->nsides; i++) {
-		struct numbers x;
+		struct numbers x = {0};
 
 		if (number(p, p->sides[i], a, &x, err))
 			return err->rc;

@@ -136,8 +136,7 @@ static int name_ranges(struct nsx_sweep *s, struct nsx_arena *scratch,
 	size_t cap = 0;
 	int rc = 0;
 
-	s->range_of = nsx_arena_try_array(scratch, t->nvtx.n, 4, "ranges", err);
-	if (!s->range_of)
+	if (!nsx_new_array(s->range_of, scratch, t->nvtx.n, "ranges", err))
 		return err->rc;
 	for (size_t op = 0; !rc && x->op_range && op < t->ops.n; op++) {
 		uint32_t r = x->op_range[op], k;
@@ -188,10 +187,8 @@ static int list_kernels(struct nsx_sweep *s, struct nsx_arena *scratch,
 	struct listed *v = nsx_arena_try_array(scratch, n, sizeof(*v),
 					       "kernels", err);
 
-	s->kernel_of = nsx_arena_try_array(scratch, n, 4, "kernels", err);
-	side->kernels = nsx_arena_try_array(side->arena, n,
-					    sizeof(*side->kernels), "kernels",
-					    err);
+	nsx_new_array(s->kernel_of, scratch, n, "kernels", err);
+	nsx_new_array(side->kernels, side->arena, n, "kernels", err);
 	if (!v || !s->kernel_of || !side->kernels)
 		return err->rc;
 	for (uint32_t i = 0; i < t->nshapes; i++) {
@@ -278,9 +275,8 @@ static int add_lane(struct nsx_sweep *s, const struct nsx_iteration *v,
 		.nunits = NSX_MIN(n, most)};
 	for (size_t i = 0; i < view->nlanes; i++)
 		lane->nth += devices[i] == device;
-	lane->units = nsx_arena_try_array(s->side->arena, lane->nunits,
-					  sizeof(*lane->units), "units", err);
-	if (!lane->units)
+	if (!nsx_new_array(lane->units, s->side->arena, lane->nunits, "units",
+			   err))
 		return err->rc;
 	for (size_t i = 0; i < lane->nunits; i++)
 		fill_unit(s, device, v + skip + i, &lane->units[i]);
@@ -343,9 +339,7 @@ static int add_view(struct nsx_sweep *s, const struct nsx_side_opts *o,
 	*view = (struct nsx_seen){
 		.method = units->method, .score = units->score, .whole = whole,
 		.name = nsx_arena_strdup(side->arena, units->name)};
-	view->lanes = nsx_arena_try_array(side->arena, units->n,
-					  sizeof(*view->lanes), "lanes", err);
-	if (!view->lanes)
+	if (!nsx_new_array(view->lanes, side->arena, units->n, "lanes", err))
 		rc = err->rc;
 	if (!rc)
 		nsx_sort(units->v, units->n, sizeof(*units->v), cmp_by_device);
@@ -449,9 +443,8 @@ static int sweep(struct nsx_side *side, const struct nsx_report *r,
 	int rc = list_kernels(&s, scratch, err);
 
 	if (!rc) {
-		s.detail_of = nsx_arena_try_array(
-			scratch, nsx_strings_bound(f->strings),
-			sizeof(*s.detail_of), "names", err);
+		nsx_new_array(s.detail_of, scratch,
+			      nsx_strings_bound(f->strings), "names", err);
 		rc = s.detail_of ? 0 : err->rc;
 	}
 	s.texts = nsx_strings_new();

@@ -19,9 +19,8 @@ static int fill_idle(const struct nsx_dstep *steps, struct nsx_lane *lane,
 {
 	struct nsx_split_uses *idle = &lane->split[NSX_SPLIT_IDLE];
 
-	idle->v = nsx_arena_try_array(a, lane->nunits * NSX_NCAUSES,
-				      sizeof(*idle->v), "idle causes", err);
-	if (!idle->v)
+	if (!nsx_new_array(idle->v, a, lane->nunits * NSX_NCAUSES,
+			   "idle causes", err))
 		return err->rc;
 	for (uint32_t u = 0; u < lane->nunits; u++)
 		for (uint32_t c = 0; c < NSX_NCAUSES; c++)
@@ -48,9 +47,7 @@ static int fill_lane(const struct nsx_digest *d, const struct nsx_side_opts *o,
 		.device_id = d->device, .pid = d->pid, .rank = d->rank,
 		.zero_ns = d->utc_ns, .nunits = n,
 		.gpu = nsx_arena_strdup(a, d->gpu_model)};
-	ret->units = nsx_arena_try_array(a, n, sizeof(*ret->units), "steps",
-					 err);
-	if (!ret->units)
+	if (!nsx_new_array(ret->units, a, n, "steps", err))
 		return err->rc;
 	for (size_t i = 0; i < n; i++) {
 		const struct nsx_dstep *s = &steps[i];
@@ -94,10 +91,8 @@ static int add_lanes(struct nsx_side *side, struct nsx_digest *const *v,
 			side->nseen++;
 			view->method = nsx_arena_strdup(side->arena, way.method);
 			view->name = nsx_arena_strdup(side->arena, way.name);
-			view->lanes = nsx_arena_try_array(
-				side->arena, n, sizeof(*view->lanes), "ranks",
-				err);
-			if (!view->lanes)
+			if (!nsx_new_array(view->lanes, side->arena, n, "ranks",
+					   err))
 				return err->rc;
 		}
 		for (size_t l = 0; l < view->nlanes; l++)
@@ -129,10 +124,7 @@ static int list_families(struct nsx_side *side, struct nsx_digest *const *v,
 
 	for (size_t i = 0; i < n; i++)
 		all += v[i]->nfamilies;
-	side->kernels = nsx_arena_try_array(side->arena, all,
-					    sizeof(*side->kernels), "kernels",
-					    err);
-	if (!side->kernels)
+	if (!nsx_new_array(side->kernels, side->arena, all, "kernels", err))
 		return err->rc;
 	for (size_t i = 0; i < n; i++)
 		for (size_t k = 0; k < v[i]->nfamilies; k++) {

@@ -230,8 +230,7 @@ static int measure(const struct nsx_diff *d, uint32_t lane,
 	for (unsigned i = 0; i < 2; i++) {
 		if (nsx_pool_sample(&d->pool[i], lane, false, a, &s[i], err))
 			return err->rc;
-		v[i] = nsx_arena_try_array(a, s[i].n, sizeof(*v[i]), "units",
-					   err);
+		nsx_new_array(v[i], a, s[i].n, "units", err);
 		if (!v[i] || spread_of(&s[i], v[i], &ret->side[i], err))
 			return err->rc;
 	}

@@ -159,10 +159,8 @@ static int list_comm(const struct nsx_trace *t, const struct nsx_device *d,
 
 	for (size_t i = op; i < end; i++)
 		n += t->ops.cls[i] == NSX_C_COMM;
-	ret->op = nsx_arena_try_array(a, n, 4, "communication", err);
-	ret->at = nsx_arena_try_array(a, lane->nunits + 1, sizeof(*ret->at),
-				      "units", err);
-	if (!ret->op || !ret->at)
+	if (!nsx_new_array(ret->op, a, n, "communication", err) ||
+	    !nsx_new_array(ret->at, a, lane->nunits + 1, "units", err))
 		return err->rc;
 	ret->n = 0;
 	for (size_t u = 0; u < lane->nunits; u++) {
@@ -209,9 +207,7 @@ static int split_lane(const struct nsx_sweep *s, const struct comm *all,
 	struct nsx_spans exposed, alone, waits = {NULL, 0};
 	size_t cursor = 0;
 
-	waits.v = nsx_arena_try_array(a, mine->n, sizeof(*waits.v),
-				      "communication", err);
-	if (!waits.v)
+	if (!nsx_new_array(waits.v, a, mine->n, "communication", err))
 		return err->rc;
 	for (size_t u = 0; u < lane->nunits; u++)
 		for (size_t k = mine->at[u]; k < mine->at[u + 1]; k++) {

@@ -285,9 +285,7 @@ static int order_kernels(const struct nsx_sweep *in, const struct nsx_device *d,
 			kernel_of(in, op), op};
 	}
 	if (!rc) {
-		lane->order = nsx_arena_try_array(in->side->arena, n,
-						  sizeof(*lane->order),
-						  "kernels", err);
+		nsx_new_array(lane->order, in->side->arena, n, "kernels", err);
 		lane->typical_ns = unit->wall_ns;
 		rc = lane->order ? 0 : err->rc;
 	}
@@ -338,9 +336,8 @@ static int sweep(const struct nsx_sweep *in, uint32_t device,
 	s->lane = lane;
 	s->key = key;
 	s->at_ns = INT64_MIN;
-	s->tally = nsx_arena_try_array(a, nkeys, sizeof(*s->tally), "kernels",
-				       err);
-	s->listed = nsx_arena_try_array(a, nkeys, 4, "kernels", err);
+	nsx_new_array(s->tally, a, nkeys, "kernels", err);
+	nsx_new_array(s->listed, a, nkeys, "kernels", err);
 	rc = s->tally && s->listed ?
 		     sweep_units(s, &in->t->device[device], err) : err->rc;
 	if (rc)

@@ -411,11 +411,8 @@ static int join_events(struct job *job, struct nsx_err *err)
 		n += job->found[p].n;
 	if (n >= NSX_NONE)
 		return nsx_fail(err, NSX_E_NOMEM, "too many barriers");
-	f->barriers = nsx_arena_try_array(f->arena, n, sizeof(*f->barriers),
-					  "barriers", err);
-	f->barrier_by_end = nsx_arena_try_array(
-		f->arena, n, sizeof(*f->barrier_by_end), "barriers", err);
-	if (!f->barriers || !f->barrier_by_end)
+	if (!nsx_new_array(f->barriers, f->arena, n, "barriers", err) ||
+	    !nsx_new_array(f->barrier_by_end, f->arena, n, "barriers", err))
 		return err->rc;
 	for (uint32_t p = 0; p < job->t->nprocesses; p++) {
 		const struct found *x = &job->found[p];
@@ -445,9 +442,8 @@ static int find_blocking_copies(struct nsx_facts *f, const struct nsx_trace *t,
 	const struct nsx_ops *o = &t->ops;
 	const struct nsx_calls *c = &t->calls;
 
-	f->copy_blocks = nsx_arena_try_array(f->arena, c->n / 8 + 1, 1,
-					     "blocking copies", err);
-	if (!f->copy_blocks)
+	if (!nsx_new_array(f->copy_blocks, f->arena, c->n / 8 + 1,
+			   "blocking copies", err))
 		return err->rc;
 	for (size_t i = 0; i < o->n; i++) {
 		uint32_t call = o->call[i];
@@ -495,15 +491,13 @@ static int find_uses(struct job *job, struct nsx_arena *a, struct nsx_err *err)
 	uint32_t n = job->t->nprocesses;
 	uint32_t *seen = nsx_arena_try_array(a, n, 4, "processes", err);
 
-	job->uses_at = nsx_arena_try_array(a, n + (size_t)1, 4, "processes",
-					   err);
+	nsx_new_array(job->uses_at, a, n + (size_t)1, "processes", err);
 	if (!seen || !job->uses_at)
 		return err->rc;
 	visit_uses(job, seen, false);
 	for (uint32_t p = 0; p < n; p++)
 		job->uses_at[p + 1] += job->uses_at[p];
-	job->uses = nsx_arena_try_array(a, job->uses_at[n], 4, "devices", err);
-	if (!job->uses)
+	if (!nsx_new_array(job->uses, a, job->uses_at[n], "devices", err))
 		return err->rc;
 	/* Filling moves each start to its end: the next one's start. */
 	visit_uses(job, seen, true);
@@ -518,11 +512,9 @@ static int find_threads(struct job *job, struct nsx_arena *a,
 	const struct nsx_trace *t = job->t;
 	uint32_t h = 0;
 
-	job->first_thread = nsx_arena_try_array(a, t->nprocesses + (size_t)1, 4,
-						"processes", err);
-	job->found = nsx_arena_try_array(a, t->nprocesses, sizeof(*job->found),
-					 "processes", err);
-	if (!job->first_thread || !job->found)
+	if (!nsx_new_array(job->first_thread, a, t->nprocesses + (size_t)1,
+			   "processes", err) ||
+	    !nsx_new_array(job->found, a, t->nprocesses, "processes", err))
 		return err->rc;
 	for (uint32_t p = 0; p < t->nprocesses; p++) {
 		job->first_thread[p] = h;
@@ -548,11 +540,9 @@ static int prepare(struct job *job, unsigned threads, struct nsx_arena *a,
 	const struct nsx_trace *t = job->t;
 	struct nsx_facts *f = job->f;
 
-	job->device_sum = nsx_arena_try_array(
-		a, t->ndevices, sizeof(*job->device_sum), "devices", err);
-	f->thread_barriers = nsx_arena_try_array(
-		f->arena, t->nthreads, sizeof(*f->thread_barriers), "threads",
-		err);
+	nsx_new_array(job->device_sum, a, t->ndevices, "devices", err);
+	nsx_new_array(f->thread_barriers, f->arena, t->nthreads, "threads",
+		      err);
 	if (!job->device_sum || !f->thread_barriers ||
 	    find_blocking_copies(f, t, err) || find_threads(job, a, err) ||
 	    find_uses(job, a, err))

@@ -89,10 +89,8 @@ int nsx_idle_sum(struct nsx_idle *x, struct nsx_arena *a, struct nsx_err *err)
 {
 	int64_t ns = 0;
 
-	x->before_ns = nsx_arena_try_array(a, x->n / SUM_STEP + 1,
-					   sizeof(*x->before_ns), "idle sums",
-					   err);
-	if (!x->before_ns)
+	if (!nsx_new_array(x->before_ns, a, x->n / SUM_STEP + 1, "idle sums",
+			   err))
 		return err->rc;
 	for (size_t i = 0; i < x->n; i++) {
 		if (i % SUM_STEP == 0)
@@ -158,8 +156,7 @@ int nsx_idle_spans(const struct nsx_idle *x, const struct nsx_window *w,
 	for (size_t at = 0; nsx_next_gap(x, &at, &gap);)
 		n += gap.end_ns > w->start_ns && gap.start_ns < w->end_ns;
 	ret->n = 0;
-	ret->v = nsx_arena_try_array(a, n, sizeof(*ret->v), "idle spans", err);
-	if (!ret->v)
+	if (!nsx_new_array(ret->v, a, n, "idle spans", err))
 		return err->rc;
 	for (size_t at = 0; nsx_next_gap(x, &at, &gap);)
 		nsx_spans_push(ret, NSX_MAX(gap.start_ns, w->start_ns),

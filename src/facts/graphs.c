@@ -65,8 +65,7 @@ int nsx_facts_graphs(struct nsx_facts *f, const struct nsx_trace *t,
 	uint8_t *seen = nsx_arena_try_array(f->arena, t->calls.n, 1,
 					    "graph launches", err);
 
-	g->missing = nsx_arena_try_array(f->arena, t->nprocesses,
-					 sizeof(*g->missing), "processes", err);
+	nsx_new_array(g->missing, f->arena, t->nprocesses, "processes", err);
 	if (!seen || !g->missing)
 		return err->rc;
 	mark_recorded(t, seen, g);

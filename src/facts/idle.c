@@ -305,8 +305,8 @@ static int alloc_pieces(struct sweep *s, struct nsx_idle *x, struct nsx_arena *a
 	x->n = s->n;
 	s->start_ns = nsx_try_alloc(x->n, sizeof(*s->start_ns), pieces, err);
 	s->ops = nsx_try_alloc(x->n, sizeof(*s->ops), pieces, err);
-	x->about = nsx_arena_try_array(a, x->n, sizeof(*x->about), pieces, err);
-	x->tag = nsx_arena_try_array(a, x->n, sizeof(*x->tag), pieces, err);
+	nsx_new_array(x->about, a, x->n, pieces, err);
+	nsx_new_array(x->tag, a, x->n, pieces, err);
 	return s->start_ns && s->ops && x->about && x->tag ? 0 : err->rc;
 }
 
@@ -345,9 +345,7 @@ static int sweep_some(void *ctx, size_t task, struct nsx_err *err)
 	struct sweep s = {.f = job->f, .t = job->t, .waits = job->waits};
 	int rc = 0;
 
-	s.cursors = nsx_arena_try_array(a, job->t->nthreads,
-					sizeof(*s.cursors), "threads", err);
-	if (!s.cursors)
+	if (!nsx_new_array(s.cursors, a, job->t->nthreads, "threads", err))
 		rc = err->rc;
 	for (uint32_t d = (uint32_t)task; !rc && d < job->t->ndevices;
 	     d += job->ntasks) {
@@ -422,8 +420,7 @@ int nsx_facts_idle(struct nsx_facts *f, const struct nsx_trace *t,
 	struct job job = {f, t, NULL, NSX_MIN(t->ndevices, 32u)};
 	int rc = 0;
 
-	f->idle = nsx_arena_try_array(f->arena, t->ndevices, sizeof(*f->idle),
-				      "devices", err);
+	nsx_new_array(f->idle, f->arena, t->ndevices, "devices", err);
 	if (!root || !paths || !f->idle)
 		rc = err->rc;
 	if (!rc)

@@ -60,8 +60,7 @@ static int read_words(const struct nsx_trace *t, struct member *m,
 			m->n += (w[m->n].kind == NSX_W_SCOPE) == scopes;
 	}
 	m->word = nsx_arena_try_array(a, m->n, sizeof(*w), "kernel names", err);
-	m->hash = nsx_arena_try_array(a, m->n, sizeof(*m->hash),
-				      "kernel names", err);
+	nsx_new_array(m->hash, a, m->n, "kernel names", err);
 	if (!m->word || !m->hash)
 		return err->rc;
 	for (size_t i = 0; i < m->n; i++) {
@@ -115,9 +114,8 @@ static int count_words(const struct member *v, size_t n, struct nsx_groups *g,
 
 	for (size_t i = 0; i < n; i++)
 		most += v[i].n;
-	members = nsx_arena_try_array(a, most, 4, "kernel names", err);
-	last = nsx_arena_try_array(a, most, 4, "kernel names", err);
-	if (!members || !last)
+	if (!nsx_new_array(members, a, most, "kernel names", err) ||
+	    !nsx_new_array(last, a, most, "kernel names", err))
 		return err->rc;
 	for (uint32_t i = 0; i < n; i++)
 		for (size_t w = 0; w < v[i].n; w++) {
@@ -245,7 +243,7 @@ static int deal_labels(const struct nsx_kernel_names *k, struct nsx_arena *a,
 					    strlen(k->v[i].label)), 0,
 			       &of[i], err);
 	if (!rc)
-		at = nsx_arena_try_array(a, g.n + 2, 4, "kernel names", err);
+		nsx_new_array(at, a, g.n + 2, "kernel names", err);
 	*ret_n = g.n;
 	*ret_at = at;
 	nsx_groups_done(&g);

@@ -96,18 +96,15 @@ static int collect(struct matching *x, struct nsx_err *err)
 		n++;
 	if (!n)
 		return 0;
-	memo = nsx_arena_try_array(x->a, nsx_strings_bound(t->strings), 1,
-				   "MPI calls", err);
-	r->call = nsx_arena_try_array(x->a, n, sizeof(*r->call), "MPI calls",
-				      err);
-	x->what = nsx_arena_try_array(x->a, n, 1, "MPI calls", err);
-	x->busy = nsx_arena_try_array(x->a, n, 1, "MPI calls", err);
-	x->peer = nsx_arena_try_array(x->a, n, 4, "MPI calls", err);
-	x->tag = nsx_arena_try_array(x->a, n, 4, "MPI calls", err);
-	x->picked = nsx_arena_try_array(x->a, n, 4, "MPI calls", err);
-	x->side_at = nsx_arena_try_array(x->a, n + 1, 4, "MPI calls", err);
-	if (!memo || !r->call || !x->what || !x->busy || !x->peer || !x->tag ||
-	    !x->picked || !x->side_at)
+	if (!nsx_new_array(memo, x->a, nsx_strings_bound(t->strings),
+			   "MPI calls", err) ||
+	    !nsx_new_array(r->call, x->a, n, "MPI calls", err) ||
+	    !nsx_new_array(x->what, x->a, n, "MPI calls", err) ||
+	    !nsx_new_array(x->busy, x->a, n, "MPI calls", err) ||
+	    !nsx_new_array(x->peer, x->a, n, "MPI calls", err) ||
+	    !nsx_new_array(x->tag, x->a, n, "MPI calls", err) ||
+	    !nsx_new_array(x->picked, x->a, n, "MPI calls", err) ||
+	    !nsx_new_array(x->side_at, x->a, n + 1, "MPI calls", err))
 		return err->rc;
 	at = 0;
 	while (next_call(t, &at, &o)) {
@@ -151,8 +148,7 @@ static int read_ranks(struct matching *x, struct nsx_arena *a,
 						NSX_F_mpi_rank_rank};
 	uint32_t n = x->t->nprocesses;
 
-	x->r->rank = nsx_arena_try_array(a, n, 4, "ranks", err);
-	if (!x->r->rank)
+	if (!nsx_new_array(x->r->rank, a, n, "ranks", err))
 		return err->rc;
 	memset(x->r->rank, 0xff, (size_t)n * 4);
 	return nsx_view_scan(x->t->schema, NSX_VIEW_mpi_rank, fields, 2, 1,
@@ -480,9 +476,7 @@ static int match_messages(struct matching *x, struct messages *m,
 	struct nsx_meets *r = x->r;
 	uint32_t n = 0;
 
-	m->at = nsx_arena_try_array(x->a, 2 * m->keys.n + 2, 4, "messages",
-				    err);
-	if (!m->at)
+	if (!nsx_new_array(m->at, x->a, 2 * m->keys.n + 2, "messages", err))
 		return err->rc;
 	for (size_t g = 0; g < m->keys.n; g++) {
 		uint32_t sent = m->v[g].nsent, got = m->v[g].nreceived;
@@ -545,10 +539,10 @@ static int add_messages(struct matching *x, struct nsx_err *err)
 	uint32_t n = x->r->ncalls;
 	int rc;
 
-	m.of = nsx_arena_try_array(x->a, n, 4, "messages", err);
-	m.waiter = nsx_arena_try_array(x->a, n, 4, "messages", err);
-	m.sender = nsx_arena_try_array(x->a, n, 4, "messages", err);
-	m.bad = nsx_arena_try_array(x->a, n, sizeof(*m.bad), "messages", err);
+	nsx_new_array(m.of, x->a, n, "messages", err);
+	nsx_new_array(m.waiter, x->a, n, "messages", err);
+	nsx_new_array(m.sender, x->a, n, "messages", err);
+	nsx_new_array(m.bad, x->a, n, "messages", err);
 	rc = m.of && m.waiter && m.sender && m.bad ?
 		     list_channels(x, &m, err) : err->rc;
 	if (!rc) {
@@ -596,7 +590,7 @@ static int keep(struct matching *x, struct nsx_arena *a, struct nsx_err *err)
 		if (all[i].comes != NSX_NONE || all[i].waits != NSX_NONE)
 			all[n++] = all[i];
 	r->ncalls = n;
-	r->call = nsx_arena_try_array(a, n, sizeof(*r->call), "MPI calls", err);
+	nsx_new_array(r->call, a, n, "MPI calls", err);
 	if (r->call && n)
 		memcpy(r->call, all, n * sizeof(*r->call));
 	return r->call ? 0 : err->rc;
@@ -611,8 +605,7 @@ int nsx_meets_build(const struct nsx_trace *t, struct nsx_arena *a,
 	*ret = (struct nsx_meets){0};
 	rc = collect(&x, err);
 	if (!rc && ret->ncalls) {
-		ret->last_ns = nsx_arena_try_array(a, ret->ncalls, 8,
-						   "MPI calls", err);
+		nsx_new_array(ret->last_ns, a, ret->ncalls, "MPI calls", err);
 		rc = ret->last_ns ? read_ranks(&x, a, err) : err->rc;
 	}
 	if (!rc && ret->ncalls) {

@@ -332,10 +332,8 @@ static int read_all(struct part *parts, unsigned nparts, struct nsx_err *err)
 static int keep(struct part *all, struct nsx_arena *a,
 		struct nsx_nccl_calls *ret, struct nsx_err *err)
 {
-	ret->v = nsx_arena_try_array(a, all->n, sizeof(*ret->v), "messages",
-				     err);
-	ret->init = nsx_arena_try_array(a, all->n, sizeof(*ret->init),
-					"communicators", err);
+	nsx_new_array(ret->v, a, all->n, "messages", err);
+	nsx_new_array(ret->init, a, all->n, "communicators", err);
 	if (!ret->v || !ret->init || resolve(all, a, err))
 		return err->rc;
 	for (size_t i = 0; i < all->n; i++) {

@@ -150,10 +150,8 @@ static int cover(struct nsx_facts *f, const struct nsx_trace *t,
 {
 	const struct nsx_ops *o = &t->ops;
 
-	f->coverage = nsx_arena_try_array(f->arena, (size_t)t->nprocesses + 1,
-					  sizeof(*f->coverage), "processes",
-					  err);
-	if (!f->coverage)
+	if (!nsx_new_array(f->coverage, f->arena, (size_t)t->nprocesses + 1,
+			   "processes", err))
 		return err->rc;
 	for (size_t i = 0; i < o->n; i++) {
 		uint32_t p = nsx_op_process(t, i);
@@ -180,14 +178,12 @@ int nsx_facts_nvtx(struct nsx_facts *f, const struct nsx_trace *t,
 	size_t nops = t->ops.n, nranges = t->nvtx.n;
 	int rc;
 
-	n->op_range = nsx_arena_try_array(f->arena, nops, 4, "op ranges", err);
-	n->parent = nsx_arena_try_array(f->arena, nranges, 4, "ranges", err);
-	n->around = nsx_arena_try_array(f->arena, nranges, 4, "ranges", err);
-	n->nested = nsx_arena_try_array(f->arena, nranges, 1, "ranges", err);
-	job.call_range = nsx_arena_try_array(f->arena, t->calls.n, 4,
-					     "ranges of calls", err);
-	if (!n->op_range || !n->parent || !n->around || !n->nested ||
-	    !job.call_range)
+	if (!nsx_new_array(n->op_range, f->arena, nops, "op ranges", err) ||
+	    !nsx_new_array(n->parent, f->arena, nranges, "ranges", err) ||
+	    !nsx_new_array(n->around, f->arena, nranges, "ranges", err) ||
+	    !nsx_new_array(n->nested, f->arena, nranges, "ranges", err) ||
+	    !nsx_new_array(job.call_range, f->arena, t->calls.n,
+			   "ranges of calls", err))
 		return err->rc;
 	memset(n->parent, 0xff, nranges * 4);
 	memset(n->around, 0xff, nranges * 4);

@@ -59,12 +59,10 @@ static int index_waits(struct nsx_stream_waits *w, const struct nsx_trace *t,
 {
 	uint32_t n = 0;
 
-	w->wait = nsx_arena_try_array(a, t->syncs.n, 4, "stream waits", err);
-	w->wait_at = nsx_arena_try_array(a, t->nstreams + (size_t)1, 4,
-					 "streams", err);
-	w->record = nsx_arena_try_array(a, t->records.n, 4, "event records",
-					err);
-	if (!w->wait || !w->wait_at || !w->record)
+	if (!nsx_new_array(w->wait, a, t->syncs.n, "stream waits", err) ||
+	    !nsx_new_array(w->wait_at, a, t->nstreams + (size_t)1, "streams",
+			   err) ||
+	    !nsx_new_array(w->record, a, t->records.n, "event records", err))
 		return err->rc;
 	for (uint32_t i = 0; i < t->syncs.n; i++)
 		if (is_followed(t, i)) {
@@ -89,10 +87,9 @@ static int index_ops(struct nsx_stream_waits *w, const struct nsx_trace *t,
 	const struct nsx_ops *o = &t->ops;
 	uint32_t *next = nsx_arena_try_array(a, t->nstreams, 4, "streams", err);
 
-	w->op_at = nsx_arena_try_array(a, t->nstreams + (size_t)1, 4, "streams",
-				       err);
-	w->op = nsx_arena_try_array(a, o->n, 4, "streams' work", err);
-	w->called = nsx_arena_try_array(a, o->n, 8, "streams' work", err);
+	nsx_new_array(w->op_at, a, t->nstreams + (size_t)1, "streams", err);
+	nsx_new_array(w->op, a, o->n, "streams' work", err);
+	nsx_new_array(w->called, a, o->n, "streams' work", err);
 	if (!next || !w->op_at || !w->op || !w->called)
 		return err->rc;
 	for (size_t i = 0; i < o->n; i++)

@@ -97,9 +97,8 @@ static int mark_parts(struct nsx_device_facts *d, const struct nsx_spans *busy,
 	struct nsx_partition p = {{0}};
 	size_t i[3] = {0};
 
-	d->marks = nsx_arena_try_array(a, most / MARK_STEPS + 1,
-				       sizeof(*d->marks), "partition", err);
-	if (!d->marks)
+	if (!nsx_new_array(d->marks, a, most / MARK_STEPS + 1, "partition",
+			   err))
 		return err->rc;
 	for (int64_t at = busy->n ? busy->v[0].start_ns : 0; at < end_ns; n++) {
 		if (n % MARK_STEPS == 0)
@@ -154,16 +153,12 @@ static int sweep_device(void *ctx, size_t i, struct nsx_err *err)
 
 	count_spans(t, d, n);
 	for (unsigned k = 0; k < NLISTS; k++) {
-		lists[k]->v = nsx_arena_try_array(job->arenas[i], n[k],
-						  sizeof(*lists[k]->v),
-						  "busy spans", err);
-		if (!lists[k]->v)
+		if (!nsx_new_array(lists[k]->v, job->arenas[i], n[k],
+				   "busy spans", err))
 			return err->rc;
 	}
-	f->latest_ns = nsx_arena_try_array(job->arenas[i],
-					   d->nops / NSX_OPS_BLOCK + 1,
-					   sizeof(*f->latest_ns), "ends", err);
-	if (!f->latest_ns)
+	if (!nsx_new_array(f->latest_ns, job->arenas[i],
+			   d->nops / NSX_OPS_BLOCK + 1, "ends", err))
 		return err->rc;
 	for (size_t k = 0; k < d->nops; k++) {
 		int64_t start_ns = nsx_op_start(&t->ops, d->ops_at + k);
@@ -184,14 +179,10 @@ int nsx_facts_unions(struct nsx_facts *f, const struct nsx_trace *t,
 {
 	struct job job = {f, t, NULL};
 
-	f->device = nsx_arena_try_array(f->arena, t->ndevices,
-					sizeof(*f->device), "devices", err);
-	f->busy = nsx_arena_try_array(f->arena, t->ndevices, sizeof(*f->busy),
-				      "devices", err);
-	f->device_arena = nsx_arena_try_array(f->arena, t->ndevices,
-					      sizeof(*f->device_arena),
-					      "devices", err);
-	if (!f->device || !f->busy || !f->device_arena)
+	if (!nsx_new_array(f->device, f->arena, t->ndevices, "devices", err) ||
+	    !nsx_new_array(f->busy, f->arena, t->ndevices, "devices", err) ||
+	    !nsx_new_array(f->device_arena, f->arena, t->ndevices, "devices",
+			   err))
 		return err->rc;
 	job.arenas = f->device_arena;
 	for (uint32_t i = 0; i < t->ndevices; i++)

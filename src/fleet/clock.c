@@ -44,9 +44,7 @@ static int list_clocks(struct clocks *c, struct nsx_err *err)
 	uint32_t *of_host = nsx_arena_get(c->a, f->nhosts * sizeof(*of_host));
 	double *v = nsx_arena_get(c->a, f->nranks * sizeof(*v));
 
-	f->clock = nsx_arena_try_array(f->arena, f->nranks, sizeof(*f->clock),
-				       "clocks", err);
-	if (!f->clock)
+	if (!nsx_new_array(f->clock, f->arena, f->nranks, "clocks", err))
 		return err->rc;
 	for (uint32_t i = 0; i < f->nranks; i++) {
 		struct nsx_frank *r = &f->rank[i];
@@ -310,9 +308,8 @@ int nsx_fleet_clocks(struct nsx_fleet *f, struct nsx_err *err)
 	drift = nsx_arena_get(c.a, f->nranks * sizeof(*drift));
 	rc = list_clocks(&c, err);
 	c.diff = nsx_arena_get(c.a, f->nclocks * sizeof(*c.diff));
-	c.bound = nsx_arena_try_array(c.a, (size_t)f->nclocks * f->nclocks,
-				      sizeof(*c.bound), "pairs of clocks", err);
-	if (!c.bound)
+	if (!nsx_new_array(c.bound, c.a, (size_t)f->nclocks * f->nclocks,
+			   "pairs of clocks", err))
 		rc = err->rc;
 	middle = f->middle_ns = middle_of(f, &length);
 	if (!rc)

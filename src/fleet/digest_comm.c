@@ -279,7 +279,7 @@ static int pack_times(struct nsx_maker *m, const struct event *v,
 	int64_t *length = nsx_arena_try_array(m->a, c->n, 8, "collectives",
 					      err);
 
-	c->exposed = nsx_arena_try_array(a, c->n, 1, "collectives", err);
+	nsx_new_array(c->exposed, a, c->n, "collectives", err);
 	if (!start || !length || !c->exposed)
 		return err->rc;
 	for (size_t i = 0; i < c->n; i++) {
@@ -314,8 +314,7 @@ static int keep_channels(struct nsx_maker *m, const struct events *l,
 					   .stream = e->stream, .n = next - i};
 		/* A handle of MPI means something in its process only. */
 		c->comm = c->is_mpi ? 0 : e->comm;
-		c->code = nsx_arena_try_array(d->arena, c->n, sizeof(*c->code),
-					      "collectives", err);
+		nsx_new_array(c->code, d->arena, c->n, "collectives", err);
 		if (!c->code || code_ops(e, c, d->arena, err) ||
 		    (m->o->detail > NSX_DETAIL_STEPS &&
 		     pack_times(m, e, c, d->arena, err)))

@@ -384,8 +384,7 @@ static int unpack_channel(const struct channel_row *row, struct nsx_arena *a,
 		return fail_column("n", err);
 	scratch = nsx_try_alloc(c->n, 8, "collectives", err);
 	if (a)
-		c->code = nsx_arena_try_array(a, c->n, sizeof(*c->code),
-					      "collectives", err);
+		nsx_new_array(c->code, a, c->n, "collectives", err);
 	rc = scratch && (c->code || !a) ?
 		     unpack(&row->bytes.code, c->n, "code", scratch, err) :
 		     err->rc;

@@ -115,9 +115,8 @@ static int list_steps(struct nsx_maker *m, const struct nsx_member *x,
 	const struct nsx_facts *f = m->f;
 	int64_t end_ns = INT64_MIN;
 
-	d->steps = nsx_arena_try_array(d->arena, f->niterations,
-				       sizeof(*d->steps), "iterations", err);
-	if (!d->steps)
+	if (!nsx_new_array(d->steps, d->arena, f->niterations, "iterations",
+			   err))
 		return err->rc;
 	for (size_t i = 0; i < f->niterations; i++) {
 		const struct nsx_iteration *it = &f->iterations[i];
@@ -251,9 +250,7 @@ static int keep_families(struct nsx_digest *d, const struct family *v, size_t n,
 {
 	struct nsx_buf b = {0};
 
-	d->families = nsx_arena_try_array(d->arena, n, sizeof(*d->families),
-					  "kernel families", err);
-	if (!d->families)
+	if (!nsx_new_array(d->families, d->arena, n, "kernel families", err))
 		return err->rc;
 	for (size_t i = 0; i < n; i++) {
 		nsx_buf_clear(&b);
@@ -282,9 +279,7 @@ static int add_kernel(struct nsx_maker *m, struct nsx_groups *g,
 	x = &(*v)[k];
 	if (!x->sketch) {
 		x->name = name;
-		x->sketch = nsx_arena_try_array(m->a, 1, sizeof(*x->sketch),
-						"kernel families", err);
-		if (!x->sketch)
+		if (!nsx_new_array(x->sketch, m->a, 1, "kernel families", err))
 			return err->rc;
 	}
 	x->count++;

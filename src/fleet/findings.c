@@ -464,9 +464,7 @@ int nsx_freport_findings(struct nsx_freport *r, struct nsx_err *err)
 {
 	const struct nsx_fleet *f = r->f;
 
-	r->v = nsx_arena_try_array(r->arena, MOST_FINDINGS, sizeof(*r->v),
-				   "findings", err);
-	if (!r->v)
+	if (!nsx_new_array(r->v, r->arena, MOST_FINDINGS, "findings", err))
 		return err->rc;
 	for (size_t i = 0; i < f->nlate && i < MOST_FINDINGS / 2; i++)
 		say_late(r, &f->late[i]);

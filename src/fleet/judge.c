@@ -281,9 +281,7 @@ static int name_late(struct judge *j, struct nsx_err *err)
 	uint32_t n = f->nranks;
 	bool *is_late = nsx_arena_get(j->a, n * sizeof(*is_late));
 
-	f->late = nsx_arena_try_array(f->arena, n + f->nlinks,
-				      sizeof(*f->late), "late ranks", err);
-	if (!f->late)
+	if (!nsx_new_array(f->late, f->arena, n + f->nlinks, "late ranks", err))
 		return err->rc;
 	for (uint32_t r = 0; r < n; r++)
 		is_late[r] = j->p[r] < LEAST_P &&
@@ -850,10 +848,8 @@ int nsx_fleet_judge(struct nsx_fleet *f, struct nsx_err *err)
 	int rc = 0;
 
 	j.p = nsx_arena_get(j.a, f->nranks * sizeof(*j.p));
-	j.excess = nsx_arena_try_array(j.a, f->nsteps * f->nranks,
-				       sizeof(*j.excess), "steps of ranks",
-				       err);
-	if (!j.excess)
+	if (!nsx_new_array(j.excess, j.a, f->nsteps * f->nranks,
+			   "steps of ranks", err))
 		rc = err->rc;
 	if (!rc && f->nsteps) {
 		find_excess(&j, scratch);

@@ -98,8 +98,7 @@ int nsx_fleet_links(struct nsx_fleet *f, struct nsx_err *err)
 	struct nsx_arena *a = nsx_arena_new();
 	double *v = nsx_arena_get(a, ((size_t)f->ncomms + 1) * 3 * sizeof(*v));
 
-	f->link = nsx_arena_try_array(f->arena, f->ncomms, sizeof(*f->link),
-				      "links", err);
+	nsx_new_array(f->link, f->arena, f->ncomms, "links", err);
 	for (uint32_t i = 0; f->link && i < f->nfamilies; i++) {
 		const struct nsx_family *fam = &f->family[i];
 		double *excess = v, *n = v + fam->n, *scratch = n + fam->n;

@@ -451,8 +451,7 @@ static int new_comm(struct matcher *m, struct channel *const *v, size_t n,
 	c = &f->comm[f->ncomms];
 	*c = (struct nsx_fcomm){.family = f->nfamilies, .n = (uint32_t)n,
 				.is_sure = is_sure, .is_of_one = true};
-	c->m = nsx_arena_try_array(f->arena, n, sizeof(*c->m), "members", err);
-	if (!c->m)
+	if (!nsx_new_array(c->m, f->arena, n, "members", err))
 		return err->rc;
 	for (size_t i = 0; i < n; i++) {
 		const struct nsx_digest *x = f->rank[v[i]->rank].d;
@@ -712,10 +711,9 @@ static int list_channels(struct matcher *m, struct nsx_err *err)
 
 	for (uint32_t r = 0; r < f->nranks; r++)
 		most += f->rank[r].d->nchannels;
-	m->v = nsx_arena_try_array(m->a, most, sizeof(*m->v), "channels", err);
+	nsx_new_array(m->v, m->a, most, "channels", err);
 	m->fits = nsx_arena_get(m->a, (MOST_PLACES + 3) * sizeof(*m->fits));
-	m->in = nsx_arena_try_array(m->a, most, sizeof(*m->in), "channels",
-				    err);
+	nsx_new_array(m->in, m->a, most, "channels", err);
 	if (!m->v || !m->in)
 		return err->rc;
 	for (uint32_t r = 0; r < f->nranks; r++)
@@ -1151,9 +1149,8 @@ int nsx_fleet_match(struct nsx_fleet *f, struct nsx_err *err)
 	if (f->nranks)
 		m.most_rank = f->rank[f->nranks - 1].number;
 
-	f->family = nsx_arena_try_array(f->arena, m.n, sizeof(*f->family),
-					"families of communicators", err);
-	if (!f->family)
+	if (!nsx_new_array(f->family, f->arena, m.n,
+			   "families of communicators", err))
 		rc = err->rc;
 	for (size_t i = 0; i < m.n && !rc; i++)
 		if (!m.v[i].is_taken)

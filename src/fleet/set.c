@@ -112,9 +112,7 @@ static int list_hosts(struct nsx_fleet *f, struct nsx_err *err)
 	struct nsx_groups g = {0};
 	int rc = 0;
 
-	f->host = nsx_arena_try_array(f->arena, f->nranks, sizeof(*f->host),
-				      "hosts", err);
-	if (!f->host)
+	if (!nsx_new_array(f->host, f->arena, f->nranks, "hosts", err))
 		return err->rc;
 	for (uint32_t i = 0; i < f->nranks; i++)
 		f->host[i].hash = f->rank[i].d->host;
@@ -159,8 +157,7 @@ int nsx_fleet_new(struct nsx_digest **v, size_t n, struct nsx_fleet **ret,
 	f->main = NSX_NONE;
 	n = nsx_digest_unite(v, n);
 	doubt_payloads(v, n);
-	f->rank = nsx_arena_try_array(a, n, sizeof(*f->rank), "ranks", err);
-	if (!f->rank) {
+	if (!nsx_new_array(f->rank, a, n, "ranks", err)) {
 		nsx_arena_free(a);
 		return err->rc;
 	}

@@ -232,9 +232,8 @@ static int find_bounds(struct nsx_fleet *f, const struct nsx_fmember **of,
 {
 	size_t n = f->nsteps + 1;
 
-	f->bound_ns = nsx_arena_try_array(f->arena, n * f->nranks, 8,
-					  "steps of ranks", err);
-	if (!f->bound_ns)
+	if (!nsx_new_array(f->bound_ns, f->arena, n * f->nranks,
+			   "steps of ranks", err))
 		return err->rc;
 	for (uint32_t r = 0; r < f->nranks; r++)
 		for (size_t s = 0; s < n; s++) {
@@ -363,10 +362,8 @@ static void subtract_exposed(const struct nsx_fleet *f, uint32_t r,
 
 static int find_own(struct nsx_fleet *f, struct nsx_err *err)
 {
-	f->own_ns = nsx_arena_try_array(f->arena, f->nsteps * f->nranks,
-					sizeof(*f->own_ns), "steps of ranks",
-					err);
-	if (!f->own_ns)
+	if (!nsx_new_array(f->own_ns, f->arena, f->nsteps * f->nranks,
+			   "steps of ranks", err))
 		return err->rc;
 	for (uint32_t r = 0; r < f->nranks; r++) {
 		struct nsx_frank *rank = &f->rank[r];
@@ -393,9 +390,8 @@ static int find_own(struct nsx_fleet *f, struct nsx_err *err)
 static int find_parts(struct nsx_fleet *f, size_t *const *at,
 		      struct nsx_err *err)
 {
-	f->part = nsx_arena_try_array(f->arena, f->nsteps * f->nranks,
-				      sizeof(*f->part), "steps of ranks", err);
-	if (!f->part)
+	if (!nsx_new_array(f->part, f->arena, f->nsteps * f->nranks,
+			   "steps of ranks", err))
 		return err->rc;
 	for (uint32_t r = 0; r < f->nranks; r++) {
 		struct nsx_digest *d = f->rank[r].d;

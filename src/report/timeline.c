@@ -599,10 +599,8 @@ static int fill_devices(struct build *b, struct projections *p,
 						"streams", err);
 	size_t n;
 
-	p->reach = nsx_arena_try_array(scratch, t->nvtx.n, sizeof(*p->reach),
-				       "NVTX ranges", err);
-	p->depth = nsx_arena_try_array(scratch, t->nvtx.n, 1, "NVTX ranges",
-				       err);
+	nsx_new_array(p->reach, scratch, t->nvtx.n, "NVTX ranges", err);
+	nsx_new_array(p->depth, scratch, t->nvtx.n, "NVTX ranges", err);
 	if (!v || !lane_of || !p->reach || !p->depth)
 		return err->rc;
 	n = pick_streams(b, v);
@@ -620,10 +618,9 @@ static int fill_lanes(struct build *b, struct nsx_arena *scratch,
 	struct projections p = {0};
 	int rc;
 
-	b->kernels = nsx_arena_try_array(scratch, bound, 4, "names", err);
-	b->ranges = nsx_arena_try_array(scratch, bound, 4, "names", err);
-	b->calls = nsx_arena_try_array(scratch, bound, 4, "names", err);
-	if (!b->kernels || !b->ranges || !b->calls)
+	if (!nsx_new_array(b->kernels, scratch, bound, "names", err) ||
+	    !nsx_new_array(b->ranges, scratch, bound, "names", err) ||
+	    !nsx_new_array(b->calls, scratch, bound, "names", err))
 		return err->rc;
 	rc = fill_devices(b, &p, scratch, err);
 	free(p.v);

@@ -71,10 +71,8 @@ static int number_clocks(struct aligner *x, struct nsx_arena *a,
 {
 	struct nsx_trace *t = x->l->t;
 
-	x->clock = nsx_arena_try_array(a, t->nstreams, 4, "streams", err);
-	t->clock = nsx_arena_try_array(t->arena, t->nstreams,
-				       sizeof(*t->clock), "GPU clocks", err);
-	if (!x->clock || !t->clock)
+	if (!nsx_new_array(x->clock, a, t->nstreams, "streams", err) ||
+	    !nsx_new_array(t->clock, t->arena, t->nstreams, "GPU clocks", err))
 		return err->rc;
 	for (uint32_t s = 0; s < t->nstreams; s++) {
 		const struct nsx_stream *st = &t->stream[s];
@@ -85,8 +83,7 @@ static int number_clocks(struct aligner *x, struct nsx_arena *a,
 				.process = st->process, .device = st->device};
 		x->clock[s] = t->nclocks - 1;
 	}
-	x->bounds = nsx_arena_try_array(a, t->nclocks, sizeof(*x->bounds),
-					"GPU clocks", err);
+	nsx_new_array(x->bounds, a, t->nclocks, "GPU clocks", err);
 	return x->bounds ? 0 : err->rc;
 }
 
@@ -96,8 +93,7 @@ static int list_waits(struct aligner *x, struct nsx_arena *a,
 	const struct nsx_loader *l = x->l;
 	bool multi;
 
-	x->waits = nsx_arena_try_array(a, l->sync_set.n, 8, "waits", err);
-	if (!x->waits)
+	if (!nsx_new_array(x->waits, a, l->sync_set.n, "waits", err))
 		return err->rc;
 	for (size_t i = 0; i < l->sync_set.n; i++) {
 		uint32_t p = l->syncs.process[i];
@@ -270,9 +266,8 @@ static int move_ops(struct aligner *x, struct nsx_err *err)
 		l->ops.start_ns[i] += ns;
 		l->ops.end_ns[i] += ns;
 	}
-	s->v = nsx_arena_try_array(l->schema->arena, l->t->nclocks,
-				   sizeof(*s->v), "GPU clocks", err);
-	if (!s->v)
+	if (!nsx_new_array(s->v, l->schema->arena, l->t->nclocks, "GPU clocks",
+			   err))
 		return err->rc;
 	s->n = 0; /* of an earlier load */
 	for (uint32_t i = 0; i < l->t->nclocks; i++) {
@@ -292,8 +287,8 @@ static int align(struct aligner *x, struct nsx_arena *a, struct nsx_err *err)
 	uint32_t *first_op = NULL;
 	bool moves = false;
 
-	x->q.thread = nsx_arena_try_array(a, t->nstreams, 4, "streams", err);
-	x->q.end_ns = nsx_arena_try_array(a, t->nstreams, 8, "streams", err);
+	nsx_new_array(x->q.thread, a, t->nstreams, "streams", err);
+	nsx_new_array(x->q.end_ns, a, t->nstreams, "streams", err);
 	if (!x->q.thread || !x->q.end_ns || number_clocks(x, a, err) ||
 	    list_waits(x, a, err) || find_first_ops(x->l, a, &first_op, err))
 		return err->rc;

@@ -544,9 +544,8 @@ static int build_indices(struct nsx_loader *l, struct nsx_err *err)
 	for (uint32_t h = 0; h < t->nthreads; h++)
 		list[t->thread[h].process].n += t->thread[h].ncalls;
 	for (uint32_t p = 0; p < t->nprocesses; p++) {
-		list[p].keys = nsx_arena_try_array(a, list[p].n, 8,
-						   "correlation ids", err);
-		if (!list[p].keys)
+		if (!nsx_new_array(list[p].keys, a, list[p].n,
+				   "correlation ids", err))
 			return err->rc;
 		list[p].n = 0;
 	}
@@ -619,9 +618,8 @@ static int match_ops(struct nsx_loader *l, struct nsx_err *err)
 	struct nsx_trace *t = l->t;
 	int64_t first_call = INT64_MAX;
 
-	l->calls.op = nsx_arena_try_array(t->arena, l->call_set.n, 4,
-					  l->call_set.what, err);
-	if (!l->calls.op)
+	if (!nsx_new_array(l->calls.op, t->arena, l->call_set.n,
+			   l->call_set.what, err))
 		return err->rc;
 	memset(l->calls.op, 0xff, l->call_set.n * 4); /* NSX_NONE */
 	for (size_t i = 0; i < l->call_set.n; i++)

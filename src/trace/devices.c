@@ -281,10 +281,8 @@ int nsx_order_streams(struct nsx_loader *l, struct nsx_err *err)
 	size_t n = l->streams_map.n;
 	uint32_t *new_id = nsx_arena_try_array(t->arena, n, 4, "streams", err);
 
-	t->stream = nsx_arena_try_array(t->arena, n, sizeof(*t->stream),
-					"streams", err);
-	t->device = nsx_arena_try_array(t->arena, MAX_DEVICES,
-					sizeof(*t->device), "devices", err);
+	nsx_new_array(t->stream, t->arena, n, "streams", err);
+	nsx_new_array(t->device, t->arena, MAX_DEVICES, "devices", err);
 	if (!new_id || !t->stream || !t->device)
 		return err->rc;
 	nsx_load_rows(l, NSX_VIEW_cuda_device, "pid, cuda_id, gpu_id, uuid", 4,

@@ -28,8 +28,7 @@ static int make_processes(struct nsx_loader *l, struct nsx_err *err)
 	for (size_t i = 0; i < l->domains_map.n; i++)
 		keys[n++] = l->domains_map.keys[i].w[0];
 	nsx_sort(keys, n, sizeof(*keys), nsx_cmp_u64);
-	t->process = nsx_arena_try_array(t->arena, n, sizeof(*t->process),
-					 "processes", err);
+	nsx_new_array(t->process, t->arena, n, "processes", err);
 	for (size_t i = 0; t->process && i < n; i++)
 		if (!i || keys[i] != keys[i - 1])
 			t->process[t->nprocesses++] = (struct nsx_process){
@@ -93,9 +92,7 @@ static int order_threads(struct nsx_loader *l, struct nsx_err *err)
 	if (nsx_renumber(&l->threads_map, t->arena, &r, err))
 		return err->rc;
 	t->nthreads = (uint32_t)l->threads_map.n;
-	t->thread = nsx_arena_try_array(t->arena, t->nthreads,
-					sizeof(*t->thread), "threads", err);
-	if (!t->thread)
+	if (!nsx_new_array(t->thread, t->arena, t->nthreads, "threads", err))
 		return err->rc;
 	for (uint32_t i = 0; i < t->nthreads; i++) {
 		uint64_t g = l->threads_map.keys[r.order[i]].w[0];
@@ -129,9 +126,7 @@ static int order_domains(struct nsx_loader *l, struct nsx_err *err)
 	if (nsx_renumber(&l->domains_map, t->arena, &r, err))
 		return err->rc;
 	t->ndomains = (uint32_t)l->domains_map.n;
-	t->domain = nsx_arena_try_array(t->arena, t->ndomains,
-					sizeof(*t->domain), "domains", err);
-	if (!t->domain)
+	if (!nsx_new_array(t->domain, t->arena, t->ndomains, "domains", err))
 		return err->rc;
 	for (uint32_t i = 0; i < t->ndomains; i++) {
 		const struct nsx_key *k = &l->domains_map.keys[r.order[i]];
@@ -150,9 +145,7 @@ static int fill_shapes(struct nsx_loader *l, struct nsx_err *err)
 	struct nsx_trace *t = l->t;
 	size_t n = l->shapes_map.n;
 
-	t->shape = nsx_arena_try_array(t->arena, n, sizeof(*t->shape),
-				       "launch configurations", err);
-	if (!t->shape)
+	if (!nsx_new_array(t->shape, t->arena, n, "launch configurations", err))
 		return err->rc;
 	t->nshapes = (uint32_t)n;
 	for (size_t i = 0; i < n; i++) {
@@ -176,9 +169,8 @@ static int fill_shapes(struct nsx_loader *l, struct nsx_err *err)
 		s->op = (uint8_t)nsx_classify_comm(nsx_text(t, s->base_name),
 						   nsx_text(t, s->name));
 	}
-	t->replay = nsx_arena_try_array(t->arena, l->replays_map.n,
-					sizeof(*t->replay), "graphs", err);
-	if (!t->replay)
+	if (!nsx_new_array(t->replay, t->arena, l->replays_map.n, "graphs",
+			   err))
 		return err->rc;
 	t->nreplays = (uint32_t)l->replays_map.n;
 	for (uint32_t i = 0; i < t->nreplays; i++) {

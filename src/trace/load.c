@@ -143,10 +143,8 @@ static int publish_raw_names(struct nsx_loader *l, struct nsx_err *err)
 {
 	struct nsx_trace *t = l->t;
 
-	t->raw_name = nsx_arena_try_array(t->arena,
-					  nsx_strings_bound(t->strings),
-					  sizeof(*t->raw_name), "raw names",
-					  err);
+	nsx_new_array(t->raw_name, t->arena, nsx_strings_bound(t->strings),
+		      "raw names", err);
 	for (size_t i = 0; t->raw_name && i < l->nraw; i++)
 		if (l->raw[i])
 			t->raw_name[i] = nsx_arena_strdup(t->arena, l->raw[i]);

@@ -82,15 +82,14 @@ int nsx_nvtx_group(const struct nsx_trace *t, bool by_process,
 						     err);
 	struct nsx_nvtx_groups g = {.n = 0};
 
-	g.of = nsx_arena_try_array(a, t->nvtx.n, 4, "range groups", err);
+	nsx_new_array(g.of, a, t->nvtx.n, "range groups", err);
 	if (!last || !last_process || !g.of)
 		return err->rc;
 	assign_groups(t, by_process, last, last_process, &g);
 	nsx_arena_drop(a, last);
 	nsx_arena_drop(a, last_process);
-	g.name = nsx_arena_try_array(a, g.n, 4, "range groups", err);
-	g.process = nsx_arena_try_array(a, g.n, 4, "range groups", err);
-	if (!g.name || !g.process)
+	if (!nsx_new_array(g.name, a, g.n, "range groups", err) ||
+	    !nsx_new_array(g.process, a, g.n, "range groups", err))
 		return err->rc;
 	for (size_t i = 0; i < t->nvtx.n; i++) {
 		if (g.of[i] == NSX_NONE)

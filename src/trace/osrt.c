@@ -158,12 +158,11 @@ static int join_rows(struct nsx_loader *l, struct own *own, size_t n,
 		total += own[p].n;
 	}
 	nsx_sort(all, total, sizeof(*all), cmp_rows);
-	start = nsx_arena_try_array(t->arena, total, 8, "OSRT calls", err);
-	end = nsx_arena_try_array(t->arena, total, 8, "OSRT calls", err);
-	name = nsx_arena_try_array(t->arena, total, 4, "OSRT calls", err);
-	thread = nsx_arena_try_array(t->arena, total, 4, "OSRT calls", err);
-	stack = nsx_arena_try_array(t->arena, total, 4, "OSRT calls", err);
-	if (!start || !end || !name || !thread || !stack)
+	if (!nsx_new_array(start, t->arena, total, "OSRT calls", err) ||
+	    !nsx_new_array(end, t->arena, total, "OSRT calls", err) ||
+	    !nsx_new_array(name, t->arena, total, "OSRT calls", err) ||
+	    !nsx_new_array(thread, t->arena, total, "OSRT calls", err) ||
+	    !nsx_new_array(stack, t->arena, total, "OSRT calls", err))
 		return free(all), err->rc;
 	for (size_t i = 0; i < total; i++) {
 		struct nsx_thread *th = &t->thread[all[i].thread];

@@ -354,9 +354,7 @@ static int slice_samples(struct nsx_loader *l, size_t n, struct nsx_err *err)
 
 	for (size_t i = 0; i < n; i++)
 		nthreads += !i || s->global_tid[i] != s->global_tid[i - 1];
-	t->sampled = nsx_arena_try_array(t->arena, nthreads,
-					 sizeof(*t->sampled), "threads", err);
-	if (!t->sampled)
+	if (!nsx_new_array(t->sampled, t->arena, nthreads, "threads", err))
 		return err->rc;
 	for (size_t i = 0; i < n; i++) {
 		if (!i || s->global_tid[i] != s->global_tid[i - 1])
@@ -492,9 +490,8 @@ int nsx_tie_backtraces(struct nsx_loader *l, struct nsx_err *err)
 						  &multi);
 	}
 	nsx_sort_r(b, n, sizeof(*b), cmp_backtraces, l);
-	call = nsx_arena_try_array(t->arena, n, 4, "backtraces", err);
-	stack = nsx_arena_try_array(t->arena, n, 4, "backtraces", err);
-	if (!call || !stack)
+	if (!nsx_new_array(call, t->arena, n, "backtraces", err) ||
+	    !nsx_new_array(stack, t->arena, n, "backtraces", err))
 		return err->rc;
 	for (size_t i = 0; i < n && b[i].call != NSX_NONE; i++)
 		if (!kept || call[kept - 1] != b[i].call) {
@@ -519,11 +516,9 @@ int nsx_publish_stacks(struct nsx_loader *l, struct nsx_err *err)
 {
 	struct nsx_trace *t = l->t;
 
-	t->frame = nsx_arena_try_array(t->arena, l->frames_map.n,
-				       sizeof(*t->frame), "frames", err);
-	t->stack = nsx_arena_try_array(t->arena, l->stacks.n,
-				       sizeof(*t->stack), "stacks", err);
-	if (!t->frame || !t->stack)
+	if (!nsx_new_array(t->frame, t->arena, l->frames_map.n, "frames",
+			   err) ||
+	    !nsx_new_array(t->stack, t->arena, l->stacks.n, "stacks", err))
 		return err->rc;
 	for (size_t i = 0; i < l->frames_map.n; i++) {
 		const uint64_t *w = l->frames_map.keys[i].w;

@@ -15,9 +15,7 @@ static int keep_starts(struct nsx_finder *fd, struct nsx_way *w,
 		       double trust, double max_cv, struct nsx_err *err)
 {
 	w->n = n;
-	w->marks = nsx_arena_try_array(fd->a, n, sizeof(*w->marks),
-				       "iterations", err);
-	if (!w->marks)
+	if (!nsx_new_array(w->marks, fd->a, n, "iterations", err))
 		return err->rc;
 	for (size_t i = 0; i < n; i++)
 		w->marks[i] = (struct nsx_span){

@@ -167,12 +167,10 @@ static int group_ops(struct nsx_finder *fd, struct nsx_err *err)
 	size_t n = (size_t)t->nprocesses + 1;
 	size_t *next;
 
-	fd->ops = nsx_arena_try_array(fd->a, t->ops.n, 4, "GPU work", err);
-	fd->ops_at = nsx_arena_try_array(fd->a, n + 2, sizeof(size_t),
-					 "processes", err);
-	fd->gpu_ns = nsx_arena_try_array(fd->a, n, 8, "processes", err);
-	fd->comm_ns = nsx_arena_try_array(fd->a, n, 8, "processes", err);
-	if (!fd->ops || !fd->ops_at || !fd->gpu_ns || !fd->comm_ns)
+	if (!nsx_new_array(fd->ops, fd->a, t->ops.n, "GPU work", err) ||
+	    !nsx_new_array(fd->ops_at, fd->a, n + 2, "processes", err) ||
+	    !nsx_new_array(fd->gpu_ns, fd->a, n, "processes", err) ||
+	    !nsx_new_array(fd->comm_ns, fd->a, n, "processes", err))
 		return err->rc;
 	/* Shifted by two: filling the slots leaves ops_at[p] their starts. */
 	for (size_t i = 0; i < t->ops.n; i++)
@@ -193,8 +191,8 @@ static int find_main_streams(struct nsx_finder *fd, struct nsx_err *err)
 	int64_t *ns = nsx_arena_try_array(fd->a, t->nstreams, 8, "streams",
 					  err);
 
-	fd->main_stream = nsx_arena_try_array(
-		fd->a, (size_t)t->nprocesses + 1, 4, "processes", err);
+	nsx_new_array(fd->main_stream, fd->a, (size_t)t->nprocesses + 1,
+		      "processes", err);
 	if (!ns || !fd->main_stream)
 		return err->rc;
 	for (size_t i = 0; i < t->ops.n; i++)
@@ -515,10 +513,8 @@ static int keep_cadences(struct nsx_finder *fd, struct nsx_err *err)
 	struct nsx_facts *f = fd->f;
 
 	f->ncadences = NSX_MIN(fd->n, (size_t)MAX_CADENCES);
-	f->cadences = nsx_arena_try_array(f->arena, f->ncadences,
-					  sizeof(*f->cadences),
-					  "iteration candidates", err);
-	if (!f->cadences)
+	if (!nsx_new_array(f->cadences, f->arena, f->ncadences,
+			   "iteration candidates", err))
 		return err->rc;
 	for (size_t i = 0; i < f->ncadences; i++) {
 		const struct nsx_way *w = &fd->v[i];

@@ -75,16 +75,14 @@ static int mask_names(struct nvtx_finder *nf, struct nsx_err *err)
 	const struct nsx_nvtx *x = &nf->fd->t->nvtx;
 	size_t bound = nsx_strings_bound(nf->fd->t->strings);
 
-	nf->masked = nsx_arena_try_array(nf->fd->a, bound, sizeof(nsx_str),
-					 "range names", err);
-	if (!nf->masked)
+	if (!nsx_new_array(nf->masked, nf->fd->a, bound, "range names", err))
 		return err->rc;
 	for (size_t i = 0; i < x->n; i++)
 		if (!nf->masked[x->name[i]] && mask_name(nf, x->name[i], err))
 			return err->rc;
-	nf->slot = nsx_arena_try_array(nf->fd->a,
-				       nsx_strings_bound(nf->fd->f->strings),
-				       4, "range names", err);
+	nsx_new_array(nf->slot, nf->fd->a,
+		      nsx_strings_bound(nf->fd->f->strings), "range names",
+		      err);
 	return nf->slot ? 0 : err->rc;
 }
 
@@ -117,9 +115,7 @@ static int list_further(struct nvtx_finder *nf, struct nsx_err *err)
 
 	for (uint32_t i = 0; i < t->ops.n; i++)
 		n += is_further(t, i);
-	nf->further = nsx_arena_try_array(nf->fd->a, n, sizeof(*nf->further),
-					  "GPU work of calls", err);
-	if (!nf->further)
+	if (!nsx_new_array(nf->further, nf->fd->a, n, "GPU work of calls", err))
 		return err->rc;
 	for (uint32_t i = 0; i < t->ops.n; i++)
 		if (is_further(t, i))
@@ -172,8 +168,7 @@ static int list_launches(struct nvtx_finder *nf, uint32_t from, uint32_t to,
 	for (uint32_t i = first; i < end; i++)
 		n += t->calls.op[i] != NSX_NONE;
 	l->n = 0;
-	l->v = nsx_arena_try_array(nf->a, n + 1, sizeof(*l->v), "launches", err);
-	if (!l->v)
+	if (!nsx_new_array(l->v, nf->a, n + 1, "launches", err))
 		return err->rc;
 	for (uint32_t i = first; i < end; i++) {
 		if (t->calls.op[i] == NSX_NONE)

@@ -373,10 +373,8 @@ static int list_phases(struct cutter *c, size_t judged, struct nsx_err *err)
 	struct nsx_facts *f = c->f;
 	int64_t at_ns = c->t->window.start_ns;
 
-	f->run_phases = nsx_arena_try_array(f->arena, 2 * c->n + 3,
-					    sizeof(*f->run_phases), "phases",
-					    err);
-	if (!f->run_phases)
+	if (!nsx_new_array(f->run_phases, f->arena, 2 * c->n + 3, "phases",
+			   err))
 		return err->rc;
 	for (size_t i = 0; i < c->n; i++) {
 		const struct nsx_segment *seg = &c->seg[i];
@@ -401,9 +399,7 @@ static int take_window(struct cutter *c, struct nsx_err *err)
 	f->steady.window = c->t->user;
 	f->steady.method = "user";
 	f->steady.confidence = "high";
-	f->run_phases = nsx_arena_try_array(f->arena, 1, sizeof(*f->run_phases),
-					    "phases", err);
-	if (!f->run_phases)
+	if (!nsx_new_array(f->run_phases, f->arena, 1, "phases", err))
 		return err->rc;
 	add_phase(f, NSX_PHASE_WINDOW, 0, c->t->user.start_ns,
 		  c->t->user.end_ns);

@@ -229,8 +229,7 @@ int nsx_range_segments(const struct nsx_finder *fd, struct nsx_segment **ret,
 	if (rc || thread == NSX_NONE)
 		return rc;
 	process = t->thread[thread].process;
-	l = nsx_arena_try_array(fd->a, 1, sizeof(*l), "ranges", err);
-	if (!l)
+	if (!nsx_new_array(l, fd->a, 1, "ranges", err))
 		return err->rc;
 	l->t = t;
 	for (unsigned i = 0; i < MAX_LEVELS; i++) {

@@ -68,10 +68,9 @@ static int list_occurrences(struct seq *s, unsigned level, size_t n,
 {
 	uint32_t *start, *at;
 
-	start = nsx_arena_try_array(s->a, s->nids[level] + 2, 4,
-				    "kernel sequence", err);
-	at = nsx_arena_try_array(s->a, n, 4, "kernel sequence", err);
-	if (!start || !at)
+	if (!nsx_new_array(start, s->a, s->nids[level] + 2, "kernel sequence",
+			   err) ||
+	    !nsx_new_array(at, s->a, n, "kernel sequence", err))
 		return err->rc;
 	for (size_t i = 0; i < n; i++)
 		start[s->id[level][i] + 2]++;
@@ -89,8 +88,7 @@ static int number_level(struct seq *s, unsigned level, struct nsx_err *err)
 	size_t run = (size_t)1 << level, n = s->n + 1 - run;
 	int rc;
 
-	s->id[level] = nsx_arena_try_array(s->a, n, 4, "kernel sequence", err);
-	if (!s->id[level])
+	if (!nsx_new_array(s->id[level], s->a, n, "kernel sequence", err))
 		return err->rc;
 	if (!level) {
 		memcpy(s->id[0], s->sym, n * 4);
@@ -291,9 +289,7 @@ static int keep(struct seq *s, uint32_t process, const struct anchor *a,
 	struct nsx_way w = {.method = NSX_WAY_SEQUENCE, .process = process,
 			    .n = n};
 
-	w.marks = nsx_arena_try_array(s->fd->a, n, sizeof(*w.marks),
-				      "iterations", err);
-	if (!w.marks)
+	if (!nsx_new_array(w.marks, s->fd->a, n, "iterations", err))
 		return err->rc;
 	for (size_t i = 0; i < n; i++) {
 		w.marks[i].start_ns = nsx_op_start(&t->ops, s->op[at[i]]);
@@ -320,8 +316,7 @@ static int list_symbols(struct seq *s, uint32_t process, struct nsx_err *err)
 	size_t from = fd->ops_at[process], to = fd->ops_at[process + 1], n = 0;
 	uint32_t *kind, *name;
 
-	s->op = nsx_arena_try_array(s->a, to - from, 4, "kernel sequence", err);
-	if (!s->op)
+	if (!nsx_new_array(s->op, s->a, to - from, "kernel sequence", err))
 		return err->rc;
 	for (size_t k = from; k < to; k++)
 		if (t->ops.stream[fd->ops[k]] == fd->main_stream[process] &&
@@ -332,11 +327,10 @@ static int list_symbols(struct seq *s, uint32_t process, struct nsx_err *err)
 		n = MAX_SYMBOLS;
 	}
 	s->n = n;
-	kind = nsx_arena_try_array(s->a, n, 4, "kernel sequence", err);
-	name = nsx_arena_try_array(s->a, n, 4, "kernel sequence", err);
-	s->sym = nsx_arena_try_array(s->a, n, 4, "kernel sequence", err);
-	s->distance = nsx_arena_try_array(s->a, n, 8, "kernel sequence", err);
-	if (!kind || !name || !s->sym || !s->distance)
+	if (!nsx_new_array(kind, s->a, n, "kernel sequence", err) ||
+	    !nsx_new_array(name, s->a, n, "kernel sequence", err) ||
+	    !nsx_new_array(s->sym, s->a, n, "kernel sequence", err) ||
+	    !nsx_new_array(s->distance, s->a, n, "kernel sequence", err))
 		return err->rc;
 	for (size_t i = 0; i < n; i++) {
 		kind[i] = t->ops.kind[s->op[i]];

@@ -96,9 +96,7 @@ static int list_loads(const struct nsx_trace *t, uint32_t process,
 		if (t->thread[h].process == process)
 			most += t->thread[h].ncalls;
 	ret->n = 0;
-	ret->v = nsx_arena_try_array(a, most, sizeof(*ret->v), "module loads",
-				     err);
-	if (!ret->v)
+	if (!nsx_new_array(ret->v, a, most, "module loads", err))
 		return err->rc;
 	for (size_t i = 0; i < t->calls.n; i++)
 		if (t->calls.cls[i] == NSX_CALL_MODULE &&

@@ -135,9 +135,7 @@ static int mark_all(struct named *m, enum nsx_unit_kind kind,
 
 		if (fd->ops_at[p] == fd->ops_at[p + 1])
 			continue;
-		w.marks = nsx_arena_try_array(fd->a, most, sizeof(*w.marks),
-					      "units", err);
-		if (!w.marks)
+		if (!nsx_new_array(w.marks, fd->a, most, "units", err))
 			return err->rc;
 		w.n = kind == NSX_UNIT_NVTX ? mark_ranges(m, p, w.marks) :
 					      mark_kernels(m, p, w.marks);
@@ -165,8 +163,8 @@ static int find_named(struct nsx_finder *fd, enum nsx_unit_kind kind,
 		return nsx_fail(err, NSX_E_USAGE, "cannot use the pattern "
 				"'%s': %s", pattern, why);
 	}
-	m.matches = nsx_arena_try_array(
-		fd->a, nsx_strings_bound(fd->f->strings), 1, "names", err);
+	nsx_new_array(m.matches, fd->a, nsx_strings_bound(fd->f->strings),
+		      "names", err);
 	rc = m.matches ? mark_all(&m, kind, err) : err->rc;
 	regfree(&m.pattern);
 	if (rc || !fd->n)
@@ -184,8 +182,7 @@ static int fill_busy(const struct nsx_trace *t, struct nsx_facts *f,
 {
 	const struct nsx_window *w = &t->window;
 
-	f->busy = nsx_arena_try_array(a, t->ndevices, sizeof(*f->busy),
-				      "devices", err);
+	nsx_new_array(f->busy, a, t->ndevices, "devices", err);
 	for (uint32_t d = 0; f->busy && d < t->ndevices; d++) {
 		struct nsx_spans gaps;
 

@@ -30,8 +30,7 @@ int fold_reach_make(struct fold_reach *r, const struct nsx_spans *spans,
 	int64_t sum_ns = 0;
 
 	r->spans = spans;
-	r->every8 = nsx_arena_try_array(a, spans->n / 8 + 1, 8, "spans", err);
-	if (!r->every8)
+	if (!nsx_new_array(r->every8, a, spans->n / 8 + 1, "spans", err))
 		return err->rc;
 	for (size_t i = 0; i < spans->n; i++) {
 		if (i % 8 == 0)

@@ -134,10 +134,8 @@ static const struct fold_reach *reach_of(const void *arg, int64_t type)
 static int make_reach(struct names *names, const struct nsx_facts *f,
 		      struct nsx_err *err)
 {
-	names->reach = nsx_arena_try_array(names->scratch, f->ndevices,
-					   sizeof(*names->reach), "devices",
-					   err);
-	if (!names->reach)
+	if (!nsx_new_array(names->reach, names->scratch, f->ndevices, "devices",
+			   err))
 		return err->rc;
 	for (uint32_t d = 0; d < f->ndevices; d++) {
 		const struct nsx_device_facts *x = &f->device[d];
@@ -210,9 +208,7 @@ static int list_pieces(struct reading *r, struct pieces *ret,
 
 	for (unsigned p = 0; p < r->nparts; p++)
 		n += r->parts[p].nsources;
-	ret->v = nsx_arena_try_array(r->a, n, sizeof(*ret->v),
-				     "sources of GPU metrics", err);
-	if (!ret->v)
+	if (!nsx_new_array(ret->v, r->a, n, "sources of GPU metrics", err))
 		return err->rc;
 	for (unsigned p = 0; p < r->nparts; p++)
 		for (uint32_t s = 0; s < r->parts[p].nsources; s++)
@@ -380,9 +376,7 @@ NSX_ORDER(cmp_loss, struct nsx_metric_loss, UP(gpu), UP(metric_id),
 static int list_losses(const struct names *names, const struct fold *sum,
 		       struct nsx_metrics *m, struct nsx_err *err)
 {
-	m->lost = nsx_arena_try_array(names->a, sum->nseries, sizeof(*m->lost),
-				      "GPU metrics", err);
-	if (!m->lost)
+	if (!nsx_new_array(m->lost, names->a, sum->nseries, "GPU metrics", err))
 		return err->rc;
 	for (size_t i = 0; i < sum->nseries; i++) {
 		const struct fold_series *x = sum->series[i];
@@ -422,9 +416,7 @@ static int finish_all(struct nsx_facts *f, const struct names *names,
 {
 	int64_t scope_ns[NSX_NSCOPES];
 
-	m->v = nsx_arena_try_array(f->arena, sum->nseries, sizeof(*m->v),
-				   "GPU metrics", err);
-	if (!m->v)
+	if (!nsx_new_array(m->v, f->arena, sum->nseries, "GPU metrics", err))
 		return err->rc;
 	for (size_t i = 0; i < sum->nseries; i++) {
 		struct nsx_metric *x = &m->v[m->n];
@@ -442,9 +434,8 @@ static int finish_all(struct nsx_facts *f, const struct names *names,
 		m->n += x->n > 0;
 		if (!sum->series[i]->curve)
 			continue;
-		curve = nsx_arena_try_array(f->arena, NSX_CURVE_BINS,
-					    sizeof(*curve), "GPU metrics", err);
-		if (!curve)
+		if (!nsx_new_array(curve, f->arena, NSX_CURVE_BINS,
+				   "GPU metrics", err))
 			return err->rc;
 		fold_draw(sum->series[i]->curve, &names->t->window,
 			  x->period_ns, curve);

@@ -24,9 +24,8 @@ static int find_devices(struct build *b, struct nsx_err *err)
 {
 	struct nsx_model *m = b->m;
 
-	m->thread_device = nsx_arena_try_array(m->arena, m->t->nthreads, 4,
-					       "threads", err);
-	if (!m->thread_device)
+	if (!nsx_new_array(m->thread_device, m->arena, m->t->nthreads,
+			   "threads", err))
 		return err->rc;
 	memset(m->thread_device, 0xff, (size_t)m->t->nthreads * 4);
 	for (uint32_t i = 0; i < m->nops; i++) {
@@ -100,8 +99,8 @@ int model_alike(struct build *b, struct nsx_err *err)
 
 	if (!has_ranks(b))
 		return 0;
-	v = nsx_arena_try_array(b->step, most, sizeof(*v), "ranks", err);
-	tmp = nsx_arena_try_array(b->step, most, sizeof(*tmp), "ranks", err);
+	nsx_new_array(v, b->step, most, "ranks", err);
+	nsx_new_array(tmp, b->step, most, "ranks", err);
 	rc = v && tmp ? find_devices(b, err) : err->rc;
 	if (!rc)
 		rc = order_ops(m, v, tmp, err);

@@ -79,10 +79,9 @@ static int list_rows(struct select *s, struct nsx_err *err)
 
 	if (!c->nrows)
 		return 0;
-	s->rows = nsx_arena_try_array(
-		s->a, (size_t)(c->rows[c->nrows - 1] - c->rows[0]) / 8 + 1, 1,
-		"rows of a change", err);
-	if (!s->rows)
+	if (!nsx_new_array(s->rows, s->a,
+			   (size_t)(c->rows[c->nrows - 1] - c->rows[0]) / 8 + 1,
+			   "rows of a change", err))
 		return err->rc;
 	for (size_t i = 0; i < c->nrows; i++) {
 		uint32_t row = c->rows[i] - c->rows[0];
@@ -701,9 +700,8 @@ static int compile_one(struct player *p, const struct nsx_change *c,
 
 	if (!(change.amount >= LEAST_AMOUNT))
 		change.amount = change.amount > 0 ? LEAST_AMOUNT : 1;
-	s.api = nsx_arena_try_array(a, p->m->napis, 1, "API names", err);
-	s.shape = nsx_arena_try_array(a, p->m->t->nshapes, 1, "kernels", err);
-	if (!s.api || !s.shape)
+	if (!nsx_new_array(s.api, a, p->m->napis, "API names", err) ||
+	    !nsx_new_array(s.shape, a, p->m->t->nshapes, "kernels", err))
 		return err->rc;
 	if (c->is_pattern && c->name &&
 	    regcomp(&s.regex, c->name, REG_EXTENDED | REG_NOSUB))

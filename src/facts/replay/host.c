@@ -32,16 +32,14 @@ static int list_threads(struct build *b, struct threads *x,
 	const struct nsx_trace *t = m->t;
 	uint32_t *to;
 
-	x->at = nsx_arena_try_array(b->step, (size_t)t->nthreads + 2, 4,
-				    "threads", err);
-	x->call = nsx_arena_try_array(b->step, m->ncalls, 4, "calls to replay",
-				      err);
-	x->launcher = nsx_arena_try_array(b->step, t->nprocesses,
-					  sizeof(*x->launcher), "processes",
-					  err);
-	x->nlaunchers = nsx_arena_try_array(b->step, t->nprocesses, 1,
-					    "processes", err);
-	if (!x->at || !x->call || !x->launcher || !x->nlaunchers)
+	if (!nsx_new_array(x->at, b->step, (size_t)t->nthreads + 2, "threads",
+			   err) ||
+	    !nsx_new_array(x->call, b->step, m->ncalls, "calls to replay",
+			   err) ||
+	    !nsx_new_array(x->launcher, b->step, t->nprocesses, "processes",
+			   err) ||
+	    !nsx_new_array(x->nlaunchers, b->step, t->nprocesses, "processes",
+			   err))
 		return err->rc;
 	for (uint32_t i = 0; i < m->ncalls; i++)
 		x->at[b->thread[i] + 2]++;

@@ -58,10 +58,8 @@ static int sort_samples(struct samples *s, struct nsx_arena *a,
 {
 	size_t *to;
 
-	s->at = nsx_arena_try_array(a, s->keys.n + 2, sizeof(*s->at),
-				    "latencies", err);
-	s->values = nsx_arena_try_array(a, s->n, 8, "latencies", err);
-	if (!s->at || !s->values)
+	if (!nsx_new_array(s->at, a, s->keys.n + 2, "latencies", err) ||
+	    !nsx_new_array(s->values, a, s->n, "latencies", err))
 		return err->rc;
 	for (size_t i = 0; i < s->n; i++)
 		s->at[s->v[i].key + 2]++;
@@ -298,8 +296,7 @@ static int fit_launches(struct learner *l, struct nsx_err *err)
 
 	if (sort_samples(s, l->b->step, err) || sort_samples(e, l->b->step, err))
 		return err->rc;
-	l->launch = nsx_arena_try_array(l->b->step, s->keys.n,
-					sizeof(*l->launch), "latencies", err);
+	nsx_new_array(l->launch, l->b->step, s->keys.n, "latencies", err);
 	for (size_t k = 0; l->launch && k < s->keys.n; k++) {
 		size_t n = s->at[k + 1] - s->at[k];
 		int64_t *from_start = s->values + s->at[k];
@@ -365,11 +362,10 @@ static int fit_gaps(struct learner *l, struct nsx_err *err)
 
 	if (sort_samples(s, l->b->step, err) || sort_samples(d, l->b->step, err))
 		return err->rc;
-	l->typical_gap = nsx_arena_try_array(l->b->step, s->keys.n, 8,
-					     "latencies", err);
-	l->least_gap = nsx_arena_try_array(l->b->step, d->keys.n, 8, "latencies",
-					   err);
-	if (!l->typical_gap || !l->least_gap)
+	if (!nsx_new_array(l->typical_gap, l->b->step, s->keys.n, "latencies",
+			   err) ||
+	    !nsx_new_array(l->least_gap, l->b->step, d->keys.n, "latencies",
+			   err))
 		return err->rc;
 	for (size_t k = 0; k < s->keys.n; k++) {
 		uint32_t kind = (uint32_t)s->keys.keys[k].a;
@@ -410,8 +406,7 @@ static int fit_wakes(struct learner *l, struct nsx_err *err)
 
 	if (sort_samples(s, l->b->step, err))
 		return err->rc;
-	l->typical_wake = nsx_arena_try_array(l->b->step, s->keys.n, 8,
-					      "latencies", err);
+	nsx_new_array(l->typical_wake, l->b->step, s->keys.n, "latencies", err);
 	for (size_t k = 0; l->typical_wake && k < s->keys.n; k++) {
 		size_t n = s->at[k + 1] - s->at[k];
 
@@ -485,7 +480,7 @@ static int list_full(struct learner *l, struct nsx_err *err)
 {
 	const struct nsx_overheads *o = &l->b->m->t->overheads;
 
-	l->full = nsx_arena_try_array(l->b->step, o->n, 4, "overheads", err);
+	nsx_new_array(l->full, l->b->step, o->n, "overheads", err);
 	for (uint32_t i = 0; l->full && i < o->n; i++)
 		if (o->type[i] == COMMAND_BUFFER_FULL)
 			l->full[l->nfull++] = i;
@@ -535,7 +530,7 @@ static int learn_depth(struct learner *l, struct nsx_err *err)
 					     err);
 	size_t n = 0;
 
-	l->is_full = nsx_arena_try_array(b->step, m->ncalls, 1, "launches", err);
+	nsx_new_array(l->is_full, b->step, m->ncalls, "launches", err);
 	if (!depth || !l->is_full)
 		return err->rc;
 	for (uint32_t i = 0; i < m->ncalls; i++) {
@@ -685,10 +680,8 @@ static int list_by_end(struct build *b, struct by_end *x, struct nsx_err *err)
 						"operations to replay", err);
 	uint32_t *to;
 
-	x->at = nsx_arena_try_array(b->step, (size_t)t->ndevices + 2, 4,
-				    "devices", err);
-	x->op = nsx_arena_try_array(b->step, m->nops, 4, "operations to replay",
-				    err);
+	nsx_new_array(x->at, b->step, (size_t)t->ndevices + 2, "devices", err);
+	nsx_new_array(x->op, b->step, m->nops, "operations to replay", err);
 	if (!v || !tmp || !x->at || !x->op)
 		return err->rc;
 	for (uint32_t i = 0; i < m->nops; i++) {
@@ -881,13 +874,12 @@ int model_learn(struct build *b, struct nsx_err *err)
 	struct learner l = {.b = b};
 	int rc = 0;
 
-	b->typical_launch = nsx_arena_try_array(b->a, m->nops, 8, "latencies",
-						err);
-	b->typical_dispatch = nsx_arena_try_array(b->a, m->nops, 8,
-						  "latencies", err);
-	b->typical_lambda = nsx_arena_try_array(b->a, m->ncalls, 8,
-						"latencies", err);
-	if (!b->typical_launch || !b->typical_dispatch || !b->typical_lambda)
+	if (!nsx_new_array(b->typical_launch, b->a, m->nops, "latencies",
+			   err) ||
+	    !nsx_new_array(b->typical_dispatch, b->a, m->nops, "latencies",
+			   err) ||
+	    !nsx_new_array(b->typical_lambda, b->a, m->ncalls, "latencies",
+			   err))
 		return err->rc;
 	if (first_launches(&l, err) || learn_ops(&l, err) ||
 	    learn_calls(&l, err) || fit_launches(&l, err) ||

@@ -92,8 +92,7 @@ static int by_call(struct build *b, const uint32_t *call, size_t n,
 	}
 	for (uint32_t c = 0; c < ncalls; c++)
 		at[c + 2] += at[c + 1];
-	rows = nsx_arena_try_array(b->step, at[ncalls + 1], 4, "waits", err);
-	if (!rows)
+	if (!nsx_new_array(rows, b->step, at[ncalls + 1], "waits", err))
 		return err->rc;
 	to = at + 1;
 	for (uint32_t i = 0; i < n; i++) {
@@ -112,13 +111,11 @@ static int find_owners(struct sweep *s, struct nsx_err *err)
 	struct build *b = s->b;
 	const struct nsx_trace *t = b->m->t;
 
-	s->owner = nsx_arena_try_array(b->step, (size_t)t->nprocesses + 1, 4,
-				       "processes", err);
-	s->owner_of = nsx_arena_try_array(b->step, b->m->nstreams, 4, "streams",
-					  err);
-	s->last = nsx_arena_try_array(b->step, b->m->nstreams, 4, "streams",
-				      err);
-	if (!s->owner || !s->owner_of || !s->last)
+	if (!nsx_new_array(s->owner, b->step, (size_t)t->nprocesses + 1,
+			   "processes", err) ||
+	    !nsx_new_array(s->owner_of, b->step, b->m->nstreams, "streams",
+			   err) ||
+	    !nsx_new_array(s->last, b->step, b->m->nstreams, "streams", err))
 		return err->rc;
 	memset(s->owner, 0xff, ((size_t)t->nprocesses + 1) * 4);
 	memset(s->last, 0xff, (size_t)b->m->nstreams * 4);
@@ -130,8 +127,7 @@ static int find_owners(struct sweep *s, struct nsx_err *err)
 			s->owner[p] = s->nowners++;
 		s->owner_of[k] = s->owner[p];
 	}
-	s->recent = nsx_arena_try_array(b->step, s->nowners, sizeof(*s->recent),
-					"processes", err);
+	nsx_new_array(s->recent, b->step, s->nowners, "processes", err);
 	return s->recent ? 0 : err->rc;
 }
 
@@ -141,8 +137,8 @@ static int list_queue(struct sweep *s, struct nsx_err *err)
 	struct keyed *tmp = nsx_arena_try_array(b->step, b->m->nops, sizeof(*tmp),
 						"operations to replay", err);
 
-	s->queue = nsx_arena_try_array(b->step, b->m->nops, sizeof(*s->queue),
-				       "operations to replay", err);
+	nsx_new_array(s->queue, b->step, b->m->nops, "operations to replay",
+		      err);
 	if (!tmp || !s->queue)
 		return err->rc;
 	for (uint32_t i = 0; i < b->m->nops; i++)
@@ -732,10 +728,8 @@ int model_link(struct build *b, struct nsx_err *err)
 	struct sweep s = {.b = b};
 	int rc;
 
-	b->link_head = nsx_arena_try_array(b->a, m->nops, 4, "dependencies",
-					   err);
-	s.query = nsx_arena_try_array(b->step, m->ncalls, 4, "queries", err);
-	if (!b->link_head || !s.query)
+	if (!nsx_new_array(b->link_head, b->a, m->nops, "dependencies", err) ||
+	    !nsx_new_array(s.query, b->step, m->ncalls, "queries", err))
 		return err->rc;
 	memset(b->link_head, 0xff, (size_t)m->nops * 4);
 	memset(s.query, 0xff, (size_t)m->ncalls * 4);

@@ -231,11 +231,9 @@ static int fill_calls(struct build *b, const struct keyed *list, uint32_t n,
 	uint32_t *last = nsx_arena_try_array(b->a, t->nthreads, 4, "threads",
 					     err);
 
-	m->call = nsx_arena_try_array(m->arena, (size_t)n + 1,
-				      sizeof(*m->call), "calls to replay",
-				      err);
-	b->thread = nsx_arena_try_array(b->a, n, 4, "calls to replay", err);
-	b->next = nsx_arena_try_array(b->a, n, 4, "calls to replay", err);
+	nsx_new_array(m->call, m->arena, (size_t)n + 1, "calls to replay", err);
+	nsx_new_array(b->thread, b->a, n, "calls to replay", err);
+	nsx_new_array(b->next, b->a, n, "calls to replay", err);
 	if (!by_name || !last || !m->call || !b->thread || !b->next)
 		return err->rc;
 	memset(last, 0xff, (size_t)t->nthreads * 4);
@@ -272,11 +270,9 @@ static int load_meets(struct build *b, uint32_t most, struct nsx_err *err)
 	const struct nsx_meets *x = m->f->meets;
 
 	m->nmeets = x->nmeets;
-	m->meet = nsx_arena_try_array(m->arena, x->nmeets, sizeof(*m->meet),
-				      "MPI calls", err);
-	b->mpi = nsx_arena_try_array(b->a, x->nmeets ? most : 0, 4, "MPI calls",
-				     err);
-	if (!m->meet || !b->mpi)
+	if (!nsx_new_array(m->meet, m->arena, x->nmeets, "MPI calls", err) ||
+	    !nsx_new_array(b->mpi, b->a, x->nmeets ? most : 0, "MPI calls",
+			   err))
 		return err->rc;
 	for (uint32_t k = 0; k < x->nmeets; k++)
 		m->meet[k] = (struct model_meet){x->last_ns[k], NEVER,
@@ -289,17 +285,13 @@ static int load_calls(struct build *b, struct nsx_err *err)
 	struct keyed *list, *tmp;
 	uint32_t most, n;
 
-	b->slice = nsx_arena_try_array(b->a, b->m->t->nthreads,
-				       sizeof(*b->slice), "threads", err);
-	if (!b->slice)
+	if (!nsx_new_array(b->slice, b->a, b->m->t->nthreads, "threads", err))
 		return err->rc;
 	most = slice_calls(b);
-	b->outer = nsx_arena_try_array(b->a, most, 4, "calls to replay", err);
+	nsx_new_array(b->outer, b->a, most, "calls to replay", err);
 	most += b->m->f->meets->ncalls;
-	list = nsx_arena_try_array(b->a, most, sizeof(*list),
-				   "calls to replay", err);
-	tmp = nsx_arena_try_array(b->a, most, sizeof(*tmp), "calls to replay",
-				  err);
+	nsx_new_array(list, b->a, most, "calls to replay", err);
+	nsx_new_array(tmp, b->a, most, "calls to replay", err);
 	if (!b->outer || !list || !tmp || load_meets(b, most, err))
 		return err->rc;
 	n = list_outermost(b, list);
@@ -371,11 +363,8 @@ static int number_streams(struct build *b, struct nsx_err *err)
 	size_t cap = 0;
 	int rc = 0;
 
-	b->stream_of = nsx_arena_try_array(b->a, t->nstreams, 4, "streams",
-					   err);
-	b->stream_row = nsx_arena_try_array(b->a, t->nstreams, 4, "streams",
-					    err);
-	if (!b->stream_of || !b->stream_row)
+	if (!nsx_new_array(b->stream_of, b->a, t->nstreams, "streams", err) ||
+	    !nsx_new_array(b->stream_row, b->a, t->nstreams, "streams", err))
 		return err->rc;
 	memset(b->stream_of, 0xff, (size_t)t->nstreams * 4);
 	for (uint32_t i = 0; !rc && i < m->nops; i++) {
@@ -408,9 +397,7 @@ static int match_ops(struct build *b, struct nsx_err *err)
 {
 	struct nsx_model *m = b->m;
 
-	b->last_op = nsx_arena_try_array(b->a, m->ncalls, 4, "calls to replay",
-					 err);
-	if (!b->last_op)
+	if (!nsx_new_array(b->last_op, b->a, m->ncalls, "calls to replay", err))
 		return err->rc;
 	for (uint32_t i = 0; i < m->nops; i++) {
 		uint32_t c = m->op[i].call;
@@ -437,12 +424,11 @@ static int list_streams(struct build *b, struct nsx_err *err)
 	struct nsx_model *m = b->m;
 	uint32_t *at;
 
-	b->stream_at = nsx_arena_try_array(b->a, (size_t)m->nstreams + 2, 4,
-					   "streams", err);
-	b->stream_op = nsx_arena_try_array(b->a, m->nops, 4, "streams", err);
-	b->queued = nsx_arena_try_array(b->a, m->nops, 8, "streams", err);
-	b->place = nsx_arena_try_array(b->a, m->nops, 4, "streams", err);
-	if (!b->stream_at || !b->stream_op || !b->queued || !b->place)
+	if (!nsx_new_array(b->stream_at, b->a, (size_t)m->nstreams + 2,
+			   "streams", err) ||
+	    !nsx_new_array(b->stream_op, b->a, m->nops, "streams", err) ||
+	    !nsx_new_array(b->queued, b->a, m->nops, "streams", err) ||
+	    !nsx_new_array(b->place, b->a, m->nops, "streams", err))
 		return err->rc;
 	for (uint32_t i = 0; i < m->nops; i++)
 		b->stream_at[m->op[i].stream + 2] +=
@@ -480,18 +466,13 @@ static int load_ops(struct build *b, struct nsx_err *err)
 	for (uint32_t d = 0; d < m->t->ndevices; d++)
 		most += model_first_op(m->t, &m->t->device[d], b->to_ns) -
 			model_first_op(m->t, &m->t->device[d], b->from_ns);
-	list = nsx_arena_try_array(b->a, most, sizeof(*list),
-				   "operations to replay", err);
-	tmp = nsx_arena_try_array(b->a, most, sizeof(*tmp),
-				  "operations to replay", err);
-	if (!list || !tmp)
+	if (!nsx_new_array(list, b->a, most, "operations to replay", err) ||
+	    !nsx_new_array(tmp, b->a, most, "operations to replay", err))
 		return err->rc;
 	m->nops = list_ops(b, list);
 	keyed_sort(list, tmp, m->nops);
-	m->op = nsx_arena_try_array(m->arena, (size_t)m->nops + 1,
-				    sizeof(*m->op), "operations to replay",
-				    err);
-	if (!m->op)
+	if (!nsx_new_array(m->op, m->arena, (size_t)m->nops + 1,
+			   "operations to replay", err))
 		return err->rc;
 	for (uint32_t i = 0; i < m->nops; i++)
 		m->op[i] = read_op(b, list[i].at);

@@ -89,13 +89,10 @@ static int make_keys(struct build *b, struct keys *k, bool *ret_settled,
 {
 	const struct nsx_model *m = b->m;
 
-	k->start = nsx_arena_try_array(b->step, m->ncalls, 8, "replay order",
-				       err);
-	k->end = nsx_arena_try_array(b->step, m->ncalls, 8, "replay order", err);
-	k->op = nsx_arena_try_array(b->step, m->nops, 8, "replay order", err);
-	k->meet = nsx_arena_try_array(b->step, m->nmeets, 8, "replay order",
-				      err);
-	if (!k->start || !k->end || !k->op || !k->meet)
+	if (!nsx_new_array(k->start, b->step, m->ncalls, "replay order", err) ||
+	    !nsx_new_array(k->end, b->step, m->ncalls, "replay order", err) ||
+	    !nsx_new_array(k->op, b->step, m->nops, "replay order", err) ||
+	    !nsx_new_array(k->meet, b->step, m->nmeets, "replay order", err))
 		return err->rc;
 	for (uint32_t i = 0; i < m->nmeets; i++)
 		k->meet[i] = NEVER;
@@ -244,10 +241,8 @@ static int sort_steps(struct build *b, const struct keys *k,
 
 	for (uint32_t i = 0; i < m->ncalls; i++)
 		most += has_end(m, i);
-	v = nsx_arena_try_array(b->step, most, sizeof(*v), "replay order", err);
-	tmp = nsx_arena_try_array(b->step, most, sizeof(*tmp), "replay order",
-				  err);
-	if (!v || !tmp)
+	if (!nsx_new_array(v, b->step, most, "replay order", err) ||
+	    !nsx_new_array(tmp, b->step, most, "replay order", err))
 		return err->rc;
 	for (uint32_t i = 0; i < m->ncalls; i++)
 		if ((m->call[i].flags & (CALL_FIXED_START | CALL_FIXED_END)) !=
@@ -265,8 +260,7 @@ static int sort_steps(struct build *b, const struct keys *k,
 		if ((v[i].at & 3) == STEP_OP &&
 		    (m->op[v[i].at >> 2].flags & OP_MEASURED))
 			last = i + 1;
-	m->order = nsx_arena_try_array(m->arena, last, 4, "replay order", err);
-	if (!m->order)
+	if (!nsx_new_array(m->order, m->arena, last, "replay order", err))
 		return err->rc;
 	for (uint32_t i = 0; i < last; i++)
 		m->order[i] = v[i].at;
@@ -366,9 +360,7 @@ static int pack_deps(struct build *b, struct nsx_err *err)
 	struct nsx_model *m = b->m;
 	uint32_t n = 0;
 
-	m->dep = nsx_arena_try_array(m->arena, b->nlinks, sizeof(*m->dep),
-				     "dependencies", err);
-	if (!m->dep)
+	if (!nsx_new_array(m->dep, m->arena, b->nlinks, "dependencies", err))
 		return err->rc;
 	for (uint32_t i = 0; i < m->nops; i++) {
 		m->op[i].dep = n;
@@ -388,11 +380,9 @@ static int fix_state(struct nsx_model *m, struct nsx_err *err)
 {
 	struct nsx_arena *a = m->arena;
 
-	m->stream_end = nsx_arena_try_array(a, m->nstreams, 8, "streams", err);
-	m->engine_end = nsx_arena_try_array(a, m->nengines, 8, "engines", err);
-	m->lane = nsx_arena_try_array(a, m->nlanes, sizeof(*m->lane), "lanes",
-				      err);
-	if (!m->stream_end || !m->engine_end || !m->lane)
+	if (!nsx_new_array(m->stream_end, a, m->nstreams, "streams", err) ||
+	    !nsx_new_array(m->engine_end, a, m->nengines, "engines", err) ||
+	    !nsx_new_array(m->lane, a, m->nlanes, "lanes", err))
 		return err->rc;
 	for (uint32_t s = 0; s < m->nstreams; s++)
 		m->stream_end[s] = NEVER;
@@ -432,9 +422,7 @@ static int measure_recorded(struct nsx_model *m, struct nsx_err *err)
 {
 	int64_t from = NEVER, to = NEVER, first = INT64_MAX;
 
-	m->measured = nsx_arena_try_array(m->arena, m->nops, 4, "replay order",
-					  err);
-	if (!m->measured)
+	if (!nsx_new_array(m->measured, m->arena, m->nops, "replay order", err))
 		return err->rc;
 
 	for (uint32_t i = 0; i < m->nops; i++) {

@@ -488,9 +488,9 @@ int nsx_replay_waterfall(const struct nsx_model *m,
 	int rc = 0;
 
 	*ret_n = 0;
-	w.adds = nsx_arena_try_array(a, n, sizeof(*w.adds), "prices", err);
-	w.way = nsx_arena_try_array(a, n, sizeof(*w.way), "prices", err);
-	w.tried = nsx_arena_try_array(a, n, sizeof(*w.tried), "prices", err);
+	nsx_new_array(w.adds, a, n, "prices", err);
+	nsx_new_array(w.way, a, n, "prices", err);
+	nsx_new_array(w.tried, a, n, "prices", err);
 	if (!gain || !w.adds || !w.way || !w.tried)
 		rc = err->rc;
 	x.way = w.way;

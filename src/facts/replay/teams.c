@@ -32,8 +32,8 @@ static int list_ranks(struct build *b, struct ranks *r, struct nsx_err *err)
 	for (int fill = 0; !rc && fill < 2 && groups.n <= MAX_RANKS; fill++) {
 		r->n = groups.n;
 		for (size_t k = 0; !rc && k < r->n; k++) {
-			r->v[k].op = nsx_arena_try_array(b->step, r->v[k].n, 4,
-							 "collectives", err);
+			nsx_new_array(r->v[k].op, b->step, r->v[k].n,
+				      "collectives", err);
 			rc = r->v[k].op ? 0 : err->rc;
 			r->v[k].n = 0;
 		}
@@ -138,11 +138,9 @@ int model_teams(struct build *b, struct nsx_err *err)
 		return 0;
 	for (size_t k = 0; k < r->n; k++)
 		most += r->v[k].n;
-	m->member = nsx_arena_try_array(m->arena, most + r->n, 4,
-					"collectives", err);
-	m->team = nsx_arena_try_array(m->arena, most / 2 + 1, sizeof(*m->team),
-				      "collectives", err);
-	if (!m->member || !m->team)
+	if (!nsx_new_array(m->member, m->arena, most + r->n, "collectives",
+			   err) ||
+	    !nsx_new_array(m->team, m->arena, most / 2 + 1, "collectives", err))
 		return err->rc;
 	while ((first = first_head(m, r)))
 		add_team(m, r, first);

@@ -49,9 +49,7 @@ static int find_blocking(const struct nsx_run *run, uint32_t device,
 	if (list_ends(run, device, &ends, &n, err))
 		return err->rc;
 	ret->n = 0;
-	ret->v = nsx_arena_try_array(a, exposed->n, sizeof(*ret->v), "spans",
-				     err);
-	if (!ret->v)
+	if (!nsx_new_array(ret->v, a, exposed->n, "spans", err))
 		return err->rc;
 	for (size_t i = 0; i < exposed->n; i++) {
 		const struct nsx_span *x = &exposed->v[i];
@@ -107,9 +105,7 @@ static int fill_windows(struct nccl_costs *c, struct nsx_table *table,
 
 	for (uint32_t d = 0; d < f->ndevices; d++)
 		n += f->device[d].comm.n;
-	all.v = nsx_arena_try_array(c->run->scratch, n, sizeof(*all.v),
-				    "spans", err);
-	if (!all.v)
+	if (!nsx_new_array(all.v, c->run->scratch, n, "spans", err))
 		return err->rc;
 	for (uint32_t d = 0; d < f->ndevices; d++) {
 		const struct nsx_spans *x = &f->device[d].comm;
@@ -137,9 +133,7 @@ int nccl_fill_costs(struct nccl_costs *c, struct nsx_table *devices,
 	int64_t exposed_ns = 0, blocking_ns = 0;
 	uint32_t n = c->run->facts->ndevices;
 
-	c->v = nsx_arena_try_array(c->run->scratch, n, sizeof(*c->v), "devices",
-				   err);
-	if (!c->v)
+	if (!nsx_new_array(c->v, c->run->scratch, n, "devices", err))
 		return err->rc;
 	for (uint32_t d = 0; d < n; d++) {
 		if (c->run->facts->device[d].comm.n &&
@@ -164,9 +158,7 @@ static int find_waits(struct nccl_costs *c, const struct nccl_event *events,
 	struct nccl_cost *x = &c->v[ranks[m->rank[rank]].device];
 	struct nsx_spans s = {NULL, 0}, all;
 
-	s.v = nsx_arena_try_array(c->run->scratch, m->n, sizeof(*s.v), "waits",
-				  err);
-	if (!s.v)
+	if (!nsx_new_array(s.v, c->run->scratch, m->n, "waits", err))
 		return err->rc;
 	for (size_t i = 0; i < m->n; i++)
 		if (m->v[i].kept && m->rank[m->v[i].last] == m->late)

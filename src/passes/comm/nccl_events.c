@@ -115,9 +115,7 @@ static int collect_events(struct nccl_comm *c, struct nsx_err *err)
 		    t->ops.kind[i] == NSX_OP_KERNEL)
 			computes[t->ops.stream[i]] = 1;
 	}
-	c->events = nsx_arena_try_array(a, n, sizeof(*c->events),
-					"communication kernels", err);
-	if (!c->events)
+	if (!nsx_new_array(c->events, a, n, "communication kernels", err))
 		return err->rc;
 	for (uint32_t d = 0; d < t->ndevices; d++)
 		if (c->run->facts->device[d].comm.n &&
@@ -152,9 +150,7 @@ static int make_ranks(struct nccl_comm *c, struct nsx_err *err)
 	struct nccl_rank *r = NULL;
 	uint32_t group = NSX_NONE;
 
-	c->ranks = nsx_arena_try_array(c->run->scratch, c->n, sizeof(*c->ranks),
-				       "ranks", err);
-	if (!c->ranks)
+	if (!nsx_new_array(c->ranks, c->run->scratch, c->n, "ranks", err))
 		return err->rc;
 	for (size_t i = 0; i < c->n; i++) {
 		const struct nccl_event *e = &c->events[i];

@@ -56,8 +56,7 @@ static int make_tree(struct tree *t, size_t n, struct nsx_arena *a,
 {
 	for (t->size = 1; t->size < n;)
 		t->size *= 2;
-	t->v = nsx_arena_try_array(a, 2 * t->size, sizeof(*t->v), "ranks", err);
-	if (!t->v)
+	if (!nsx_new_array(t->v, a, 2 * t->size, "ranks", err))
 		return err->rc;
 	for (size_t i = 0; i < 2 * t->size; i++)
 		t->v[i] = (struct node){INT64_MIN, INT64_MAX, INT64_MIN,
@@ -108,10 +107,8 @@ static int find_instances(const struct nsx_run *run, struct nccl_match *m,
 
 	for (size_t r = 0; r < nranks; r++)
 		most = NSX_MAX(most, ranks[r].n);
-	m->rank = nsx_arena_try_array(a, nranks, sizeof(*m->rank), "ranks",
-				      err);
-	at = nsx_arena_try_array(a, nranks, sizeof(*at), "ranks", err);
-	if (!m->rank || !at)
+	if (!nsx_new_array(m->rank, a, nranks, "ranks", err) ||
+	    !nsx_new_array(at, a, nranks, "ranks", err))
 		return err->rc;
 	for (size_t r = 0; r < nranks; r++) {
 		if (ranks[r].n * 2 < most)
@@ -122,11 +119,9 @@ static int find_instances(const struct nsx_run *run, struct nccl_match *m,
 	}
 	if (m->nranks < 2 || (is_pairwise && m->nranks > 2))
 		return 0;
-	m->v = nsx_arena_try_array(a, least, sizeof(*m->v),
-				   "matched collectives", err);
-	m->member = nsx_arena_try_array(a, least * m->nranks,
-					sizeof(*m->member),
-					"matched collectives", err);
+	nsx_new_array(m->v, a, least, "matched collectives", err);
+	nsx_new_array(m->member, a, least * m->nranks, "matched collectives",
+		      err);
 	if (!m->v || !m->member || make_tree(&tree, m->nranks, a, err))
 		return err->rc;
 	walk(m, events, ranks, at, &tree, is_pairwise);
@@ -286,9 +281,7 @@ int nccl_match(const struct nsx_run *run, const struct nccl_event *events,
 		return err->rc;
 	if (!ret->n)
 		return 0;
-	scratch = nsx_arena_try_array(run->scratch, ret->nranks,
-				      sizeof(*scratch), "ranks", err);
-	if (!scratch)
+	if (!nsx_new_array(scratch, run->scratch, ret->nranks, "ranks", err))
 		return err->rc;
 	ret->least_late_ns = least_late(run, ret, ranks);
 	for (size_t i = 0; i < ret->n; i++) {

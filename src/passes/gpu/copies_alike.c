@@ -144,9 +144,8 @@ int copies_alike(const struct nsx_run *run, struct nsx_section *out,
 	size_t n = s.t->ops.n;
 	int rc;
 
-	s.of_op = nsx_arena_try_array(run->scratch, n, 4, "copies", err);
-	s.ns = nsx_arena_try_array(run->scratch, s.t->ncopies, 8, "copies",
-				   err);
+	nsx_new_array(s.of_op, run->scratch, n, "copies", err);
+	nsx_new_array(s.ns, run->scratch, s.t->ncopies, "copies", err);
 	rc = s.of_op && s.ns ? group_all(&s, err) : err->rc;
 	if (!rc) {
 		list_durations(&s);

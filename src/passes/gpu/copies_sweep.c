@@ -196,11 +196,10 @@ static int sweep_all(struct sweep *s, struct nsx_err *err)
 	const struct nsx_trace *t = s->run->trace;
 	struct copy_groups *g = s->g;
 
-	g->causes = nsx_arena_try_array(s->run->scratch, t->ndevices,
-					sizeof(*g->causes), "migrations", err);
-	g->kernels = nsx_arena_try_array(s->run->scratch, t->ndevices,
-					 sizeof(*g->kernels), "devices", err);
-	if (!g->causes || !g->kernels)
+	if (!nsx_new_array(g->causes, s->run->scratch, t->ndevices,
+			   "migrations", err) ||
+	    !nsx_new_array(g->kernels, s->run->scratch, t->ndevices, "devices",
+			   err))
 		return err->rc;
 	for (uint32_t d = 0; d < t->ndevices; d++)
 		if (sweep_device(s, d, err))

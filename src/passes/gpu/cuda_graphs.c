@@ -257,11 +257,8 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	for (size_t i = 0; i < t->ops.n; i++)
 		n += t->ops.kind[i] == NSX_OP_GRAPH ||
 		     (t->ops.flags[i] & NSX_OP_NODE);
-	g.nodes = nsx_arena_try_array(run->scratch, n, sizeof(*g.nodes),
-				      "graph nodes", err);
-	g.entries = nsx_arena_try_array(run->scratch, n, sizeof(*g.entries),
-					"graph replays", err);
-	if (!g.nodes || !g.entries)
+	if (!nsx_new_array(g.nodes, run->scratch, n, "graph nodes", err) ||
+	    !nsx_new_array(g.entries, run->scratch, n, "graph replays", err))
 		return err->rc;
 	collect(&g);
 	fold_nodes(&g);

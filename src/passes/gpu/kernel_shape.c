@@ -116,7 +116,7 @@ static int match_shapes(struct shapes *s, struct nsx_err *err)
 	struct nsx_arena *a = s->run->scratch;
 	uint32_t *order = nsx_arena_try_array(a, t->nshapes, 4, "shapes", err);
 
-	s->same = nsx_arena_try_array(a, t->nshapes, 4, "shapes", err);
+	nsx_new_array(s->same, a, t->nshapes, "shapes", err);
 	if (!order || !s->same)
 		return err->rc;
 	for (uint32_t i = 0; i < t->nshapes; i++)
@@ -156,9 +156,7 @@ static int make_groups(struct shapes *s, struct nsx_err *err)
 
 	if (match_shapes(s, err))
 		return err->rc;
-	s->gpu = nsx_arena_try_array(s->run->scratch, t->ndevices,
-				     sizeof(*s->gpu), "GPUs", err);
-	if (!s->gpu)
+	if (!nsx_new_array(s->gpu, s->run->scratch, t->ndevices, "GPUs", err))
 		return err->rc;
 	for (uint32_t d = 0; d < t->ndevices; d++) {
 		const struct nsx_device *dev = &t->device[d];

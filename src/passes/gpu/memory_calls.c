@@ -54,12 +54,10 @@ static int find_steady(struct churns *c, struct nsx_err *err)
 	const struct nsx_trace *t = c->run->trace;
 	size_t next;
 
-	c->steady = nsx_arena_try_array(c->run->scratch, t->nprocesses,
-					sizeof(*c->steady), "processes", err);
-	c->iterations = nsx_arena_try_array(c->run->scratch, t->nprocesses,
-					    sizeof(*c->iterations),
-					    "processes", err);
-	if (!c->steady || !c->iterations)
+	if (!nsx_new_array(c->steady, c->run->scratch, t->nprocesses,
+			   "processes", err) ||
+	    !nsx_new_array(c->iterations, c->run->scratch, t->nprocesses,
+			   "processes", err))
 		return err->rc;
 	for (size_t i = 0; i < f->niterations; i = next) {
 		uint32_t p = f->iterations[i].process;
@@ -72,9 +70,8 @@ static int find_steady(struct churns *c, struct nsx_err *err)
 		if (p == NSX_NONE)
 			continue;
 		s = &c->steady[p];
-		s->v = nsx_arena_try_array(c->run->scratch, next - i,
-					   sizeof(*s->v), "iterations", err);
-		if (!s->v)
+		if (!nsx_new_array(s->v, c->run->scratch, next - i,
+				   "iterations", err))
 			return err->rc;
 		/* Its first device stands for the process. */
 		for (size_t k = i; k < next && f->iterations[k].device == d;

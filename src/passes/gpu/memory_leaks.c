@@ -183,9 +183,8 @@ int mem_never_freed(const struct mem_usage *m, struct nsx_table *table,
 	struct leaks l = {.run = m->run};
 	int rc;
 
-	l.v = nsx_arena_try_array(m->run->scratch, m->nkept, sizeof(*l.v),
-				  "memory never freed", err);
-	if (!l.v)
+	if (!nsx_new_array(l.v, m->run->scratch, m->nkept, "memory never freed",
+			   err))
 		return err->rc;
 	for (size_t i = 0; i < m->nkept; i++) {
 		const struct mem_event *e = &m->events[m->kept[i]];
@@ -249,9 +248,8 @@ static int sample(const struct mem_usage *m, size_t at, size_t end,
 	int64_t live = 0;
 
 	*ret = (struct series){0};
-	ret->live = nsx_arena_try_array(m->run->scratch, last - first, 8,
-					"iterations", err);
-	if (!ret->live)
+	if (!nsx_new_array(ret->live, m->run->scratch, last - first,
+			   "iterations", err))
 		return err->rc;
 	for (size_t i = at; i < end; i++)
 		if (m->steps[i].counts & STEP_UNMATCHED)

@@ -214,11 +214,9 @@ static int match(struct mem_usage *m, struct nsx_err *err)
 		m->missed += !m->events[i].is_free &&
 			     !m->events[i - 1].is_free &&
 			     same_address(&m->events[i - 1], &m->events[i]);
-	m->steps = nsx_arena_try_array(a, m->nevents + m->missed,
-				       sizeof(*m->steps), "memory steps", err);
-	m->kept = nsx_arena_try_array(a, m->nevents, sizeof(*m->kept),
-				      "memory never freed", err);
-	if (!m->steps || !m->kept)
+	if (!nsx_new_array(m->steps, a, m->nevents + m->missed, "memory steps",
+			   err) ||
+	    !nsx_new_array(m->kept, a, m->nevents, "memory never freed", err))
 		return err->rc;
 	for (size_t i = 0; i < m->nevents; i++)
 		match_row(m, i);

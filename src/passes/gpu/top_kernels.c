@@ -124,9 +124,7 @@ static int spread_durations(const struct nsx_trace *t, struct groups *g,
 {
 	size_t n = 0;
 
-	g->named = nsx_arena_try_array(a, g->n, sizeof(*g->named),
-				       "kernel groups", err);
-	if (!g->named)
+	if (!nsx_new_array(g->named, a, g->n, "kernel groups", err))
 		return err->rc;
 	for (size_t k = 0; k < g->n; k++)
 		g->named[k] = &g->v[k];
@@ -137,9 +135,7 @@ static int spread_durations(const struct nsx_trace *t, struct groups *g,
 		g->named[k]->n = 0;
 		g->total_ns = nsx_add_sat(g->total_ns, g->v[k].total_ns);
 	}
-	g->durations = nsx_arena_try_array(a, n, sizeof(*g->durations),
-					   "kernel durations", err);
-	if (!g->durations)
+	if (!nsx_new_array(g->durations, a, n, "kernel durations", err))
 		return err->rc;
 	for (size_t i = 0; i < t->ops.n; i++) {
 		struct group *x;
@@ -159,20 +155,17 @@ static int make_groups(const struct nsx_run *run, struct groups *g,
 	const struct nsx_trace *t = run->trace;
 	int rc = 0;
 
-	g->by_name = nsx_arena_try_array(run->scratch,
-					 nsx_strings_bound(t->strings), 4,
-					 "kernel names", err);
-	g->of_op = nsx_arena_try_array(run->scratch, t->ops.n, 4,
-				       "kernel groups", err);
-	if (!g->by_name || !g->of_op)
+	if (!nsx_new_array(g->by_name, run->scratch,
+			   nsx_strings_bound(t->strings), "kernel names",
+			   err) ||
+	    !nsx_new_array(g->of_op, run->scratch, t->ops.n, "kernel groups",
+			   err))
 		return err->rc;
 	for (uint32_t d = 0; !rc && d < t->ndevices; d++)
 		rc = group_device(t, d, g, err);
 	if (rc)
 		return rc;
-	g->time = nsx_arena_try_array(run->scratch, g->n, sizeof(*g->time),
-				      "kernel groups", err);
-	if (!g->time)
+	if (!nsx_new_array(g->time, run->scratch, g->n, "kernel groups", err))
 		return err->rc;
 	for (uint32_t d = 0; d < t->ndevices; d++) {
 		const struct nsx_device *dev = &t->device[d];

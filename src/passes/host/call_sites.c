@@ -177,8 +177,8 @@ static int add_calls(struct sites *x, struct nsx_err *err)
 	uint32_t *below = nsx_arena_try_array(a, t->nvtx.n, 4, "ranges", err);
 	int rc;
 
-	x->does = nsx_arena_try_array(a, nsx_strings_bound(t->strings), 1,
-				      "API names", err);
+	nsx_new_array(x->does, a, nsx_strings_bound(t->strings), "API names",
+		      err);
 	rc = below && x->does ? 0 : err->rc;
 	for (uint32_t i = 0; !rc && i < t->nthreads; i++)
 		if (t->thread[i].nnvtx || t->backtraces.n)

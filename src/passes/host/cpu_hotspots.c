@@ -59,9 +59,7 @@ static int read_work(const struct nsx_run *run, uint32_t process,
 		return 0;
 	for (size_t i = 0; i < t->ops.n; i++)
 		n += nsx_op_process(t, i) == process;
-	w->busy.v = nsx_arena_try_array(run->scratch, n, sizeof(*w->busy.v),
-					"GPU work", err);
-	if (!w->busy.v)
+	if (!nsx_new_array(w->busy.v, run->scratch, n, "GPU work", err))
 		return err->rc;
 	for (size_t i = 0; i < t->ops.n; i++) {
 		struct nsx_span s = {nsx_op_start(&t->ops, i),
@@ -137,9 +135,8 @@ static int count_all(const struct nsx_run *run, struct tally *y,
 	struct work w = {.process = NSX_NONE, .first_ns = INT64_MAX,
 			 .last_ns = INT64_MIN};
 
-	y->thread = nsx_arena_try_array(run->scratch, t->nsampled,
-					sizeof(*y->thread), "threads", err);
-	if (!y->thread)
+	if (!nsx_new_array(y->thread, run->scratch, t->nsampled, "threads",
+			   err))
 		return err->rc;
 	for (uint32_t i = 0; i < t->nsampled; i++) {
 		uint32_t process = nsx_process_find(

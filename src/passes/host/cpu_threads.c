@@ -99,14 +99,12 @@ static int find_names(const struct nsx_run *run, const struct cpu_threads *all,
 	const char **texts;
 
 	*names = (struct names){.all = all, .a = a};
-	names->id = nsx_arena_try_array(run->scratch, all->n, 8,
-					"thread names", err);
-	names->text = nsx_arena_try_array(run->scratch, all->n,
-					  sizeof(char *), "thread names", err);
-	names->process = nsx_arena_try_array(run->scratch, all->n,
-					     sizeof(char *), "process names",
-					     err);
-	if (!names->id || !names->text || !names->process)
+	if (!nsx_new_array(names->id, run->scratch, all->n, "thread names",
+			   err) ||
+	    !nsx_new_array(names->text, run->scratch, all->n, "thread names",
+			   err) ||
+	    !nsx_new_array(names->process, run->scratch, all->n,
+			   "process names", err))
 		return err->rc;
 	for (size_t i = 0; i < all->n; i++)
 		names->id[i] = -1;
@@ -118,8 +116,7 @@ static int find_names(const struct nsx_run *run, const struct cpu_threads *all,
 	for (size_t i = 1; i < all->n; i++)
 		if (all->v[i].thread >> 24 == all->v[i - 1].thread >> 24)
 			names->process[i] = names->process[i - 1];
-	texts = nsx_arena_try_array(run->scratch, all->n, sizeof(*texts),
-				    "thread names", err);
+	nsx_new_array(texts, run->scratch, all->n, "thread names", err);
 	if (!texts || nsx_view_strings(s, names->id, all->n, texts, a, err))
 		return err->rc;
 	for (size_t i = 0; i < all->n; i++)

@@ -67,9 +67,8 @@ static int first_of_graphs(struct launched *l, struct nsx_arena *a,
 		    !(t->calls.flags[call] & NSX_CALL_GRAPH))
 			continue;
 		if (!l->first) {
-			l->first = nsx_arena_try_array(a, t->calls.n, 4,
-						       "graph launches", err);
-			if (!l->first)
+			if (!nsx_new_array(l->first, a, t->calls.n,
+					   "graph launches", err))
 				return err->rc;
 			memset(l->first, 0xff, t->calls.n * sizeof(*l->first));
 		}
@@ -241,8 +240,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	struct nsx_table *queue = nsx_add_table(out, &layouts[2]);
 	struct launched l = {.t = run->trace};
 
-	l.ns = nsx_arena_try_array(run->scratch, run->trace->ops.n, 8,
-				   "launches", err);
+	nsx_new_array(l.ns, run->scratch, run->trace->ops.n, "launches", err);
 	if (!l.ns || first_of_graphs(&l, run->scratch, err))
 		return err->rc;
 	collect(&l, false);

@@ -48,9 +48,8 @@ static int collect(const struct nsx_run *run, struct queues *q,
 	const struct nsx_trace *t = run->trace;
 	size_t n;
 
-	q->at = nsx_arena_try_array(run->scratch, t->nstreams + (size_t)1,
-				    sizeof(*q->at), "streams", err);
-	if (!q->at)
+	if (!nsx_new_array(q->at, run->scratch, t->nstreams + (size_t)1,
+			   "streams", err))
 		return err->rc;
 	for (uint32_t i = 0; i < t->ops.n; i++)
 		if (is_queued(t, i))
@@ -58,9 +57,8 @@ static int collect(const struct nsx_run *run, struct queues *q,
 	for (uint32_t s = 0; s < t->nstreams; s++)
 		q->at[s + 1] += q->at[s];
 	n = q->at[t->nstreams];
-	q->called = nsx_arena_try_array(run->scratch, n, 8, "launches", err);
-	q->op = nsx_arena_try_array(run->scratch, n, 4, "launches", err);
-	if (!q->called || !q->op)
+	if (!nsx_new_array(q->called, run->scratch, n, "launches", err) ||
+	    !nsx_new_array(q->op, run->scratch, n, "launches", err))
 		return err->rc;
 	/* Filling moves each start to its end: the next one's start. */
 	for (uint32_t i = 0; i < t->ops.n; i++) {

@@ -44,9 +44,7 @@ static int read_kernels(const struct nsx_run *run, struct kernels *k,
 
 	k->first_ns = INT64_MAX;
 	k->last_ns = INT64_MIN;
-	k->ns = nsx_arena_try_array(run->scratch, o->n, sizeof(*k->ns),
-				    "kernel durations", err);
-	if (!k->ns)
+	if (!nsx_new_array(k->ns, run->scratch, o->n, "kernel durations", err))
 		return err->rc;
 	for (size_t i = 0; i < o->n; i++) {
 		if (!is_counted_kernel(run->trace, i))

@@ -78,7 +78,7 @@ static int held_spans(struct work *w, struct nsx_spans **ret,
 
 	for (size_t i = 0; i < o->n; i++)
 		n += o->type[i] == NSX_OVERHEAD_BUFFER_FULL;
-	v = nsx_arena_try_array(w->arena, n, sizeof(*v), "overheads", err);
+	nsx_new_array(v, w->arena, n, "overheads", err);
 	*ret = nsx_arena_try_array(w->arena, w->t->nthreads, sizeof(**ret),
 				   "threads", err);
 	if (!v || !*ret)
@@ -148,9 +148,7 @@ static int spread_durations(struct work *w, struct nsx_err *err)
 		n += w->v[g].n;
 		w->v[g].n = 0;
 	}
-	w->ns = nsx_arena_try_array(w->arena, n, sizeof(*w->ns),
-				    "launch durations", err);
-	if (!w->ns)
+	if (!nsx_new_array(w->ns, w->arena, n, "launch durations", err))
 		return err->rc;
 	for (size_t i = 0; i < c->n; i++) {
 		struct launcher *x;
@@ -179,11 +177,10 @@ static int list_starts(struct work *w, struct queue *q, struct nsx_err *err)
 	const struct nsx_trace *t = w->t;
 	size_t n = (size_t)t->nstreams + 1;
 
-	q->start_ns = nsx_arena_try_array(w->arena, t->ops.n, 8, "starts", err);
-	q->at = nsx_arena_try_array(w->arena, n, 8, "streams", err);
-	q->next = nsx_arena_try_array(w->arena, n, 8, "streams", err);
-	q->begun = nsx_arena_try_array(w->arena, n, 8, "streams", err);
-	if (!q->start_ns || !q->at || !q->next || !q->begun)
+	if (!nsx_new_array(q->start_ns, w->arena, t->ops.n, "starts", err) ||
+	    !nsx_new_array(q->at, w->arena, n, "streams", err) ||
+	    !nsx_new_array(q->next, w->arena, n, "streams", err) ||
+	    !nsx_new_array(q->begun, w->arena, n, "streams", err))
 		return err->rc;
 	for (size_t i = 0; i < t->ops.n; i++)
 		q->at[t->ops.stream[i] + 1]++;
@@ -216,7 +213,7 @@ static int infer_held(struct work *w, struct nsx_err *err)
 	const struct nsx_trace *t = w->t;
 	int64_t *until = nsx_arena_try_array(w->arena, t->nstreams,
 					     sizeof(*until), "streams", err);
-	struct queue q;
+	struct queue q = {0};
 
 	if (!until || list_starts(w, &q, err))
 		return err->rc;

@@ -222,7 +222,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	if (lacks(s.t->schema, run->scratch))
 		return nsx_cannot(out, "the trace has no %s",
 				  lacks(s.t->schema, run->scratch));
-	s.ns = nsx_arena_try_array(run->scratch, n, 8, "library calls", err);
+	nsx_new_array(s.ns, run->scratch, n, "library calls", err);
 	rc = of_call && s.ns ? sum_up(&s, of_call, &groups, err) : err->rc;
 	if (!rc) {
 		list_durations(&s, of_call);

@@ -176,11 +176,9 @@ static int make_groups(const struct nsx_run *run, struct work *w, bool gpu,
 
 	if (rc)
 		return rc;
-	w->v = nsx_arena_try_array(run->scratch, w->g.n, sizeof(*w->v),
-				   "range names", err);
-	w->cut = nsx_arena_try_array(run->scratch, w->t->nvtx.n, 1,
-				     "range marks", err);
-	if (!w->v || !w->cut)
+	if (!nsx_new_array(w->v, run->scratch, w->g.n, "range names", err) ||
+	    !nsx_new_array(w->cut, run->scratch, w->t->nvtx.n, "range marks",
+			   err))
 		return err->rc;
 	add_ranges(w);
 	if (gpu)

@@ -109,12 +109,9 @@ static int sum_up(const struct nsx_run *run, struct work *w,
 
 	if (rc)
 		return rc;
-	w->v = nsx_arena_try_array(run->scratch, w->g.n, sizeof(*w->v),
-				   "range names", err);
-	w->range_ns = nsx_arena_try_array(run->scratch, w->t->nprocesses,
-					  sizeof(*w->range_ns), "processes",
-					  err);
-	if (!w->v || !w->range_ns)
+	if (!nsx_new_array(w->v, run->scratch, w->g.n, "range names", err) ||
+	    !nsx_new_array(w->range_ns, run->scratch, w->t->nprocesses,
+			   "processes", err))
 		return err->rc;
 	add_ranges(w, &run->facts->nvtx);
 	if (w->gpu)

@@ -81,10 +81,8 @@ static int sum_up(const struct nsx_run *run, struct nsx_nvtx_groups *g,
 
 	if (rc)
 		return rc;
-	s->ns = nsx_arena_try_array(run->scratch, g->n, 8, "range names", err);
-	s->count = nsx_arena_try_array(run->scratch, g->n, 8, "range names",
-				       err);
-	if (!s->ns || !s->count)
+	if (!nsx_new_array(s->ns, run->scratch, g->n, "range names", err) ||
+	    !nsx_new_array(s->count, run->scratch, g->n, "range names", err))
 		return err->rc;
 	for (size_t i = 0; i < run->trace->ops.n; i++)
 		if (run->trace->ops.kind[i] == NSX_OP_KERNEL)

@@ -71,11 +71,8 @@ static int find_ranges(struct work *w, struct nsx_arena *a,
 
 	for (size_t i = 0; i < x->n; i++)
 		w->nranges += is_start_end(x, i);
-	w->ranges = nsx_arena_try_array(a, w->nranges, 4, "start/end ranges",
-					err);
-	w->cuts = nsx_arena_try_array(a, 2 * w->nranges, sizeof(*w->cuts),
-				      "start/end ranges", err);
-	if (!w->ranges || !w->cuts)
+	if (!nsx_new_array(w->ranges, a, w->nranges, "start/end ranges", err) ||
+	    !nsx_new_array(w->cuts, a, 2 * w->nranges, "start/end ranges", err))
 		return err->rc;
 	w->nranges = 0;
 	for (uint32_t i = 0; i < x->n; i++) {
@@ -203,8 +200,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 		return 0;
 	}
 	if (!rc)
-		v = nsx_arena_try_array(run->scratch, w.g.n, sizeof(*v),
-					"range names", err);
+		nsx_new_array(v, run->scratch, w.g.n, "range names", err);
 	if (!v)
 		return err->rc;
 	add_kernels(&w);

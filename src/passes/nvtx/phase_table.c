@@ -45,8 +45,8 @@ int nsx_nvtx_phase_ranges(const struct nsx_trace *t,
 	struct nsx_nvtx_walk w;
 
 	*ret = (struct nsx_nvtx_phases){.map = m};
-	ret->of = nsx_arena_try_array(a, t->nvtx.n, 4, "phases", err);
-	ret->below = nsx_arena_try_array(a, t->nvtx.n, 4, "phases", err);
+	nsx_new_array(ret->of, a, t->nvtx.n, "phases", err);
+	nsx_new_array(ret->below, a, t->nvtx.n, "phases", err);
 	if (!by_name || !ret->of || !ret->below)
 		return err->rc;
 	memset(ret->below, 0xff, t->nvtx.n * 4);

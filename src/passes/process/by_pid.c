@@ -374,10 +374,8 @@ static int summarise(const struct nsx_run *run,
 				       "calls");
 	if (nsx_pids_build(t, run->scratch, &pids, err))
 		return err->rc;
-	g.by_name = nsx_arena_try_array(run->scratch,
-					nsx_strings_bound(t->strings), 4,
-					"names", err);
-	if (!g.by_name)
+	if (!nsx_new_array(g.by_name, run->scratch,
+			   nsx_strings_bound(t->strings), "names", err))
 		return err->rc;
 	for (unsigned i = 0; i < NTABLES; i++)
 		tables[i] = nsx_add_table(out, &layouts[i]);

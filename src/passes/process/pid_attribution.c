@@ -28,9 +28,8 @@ static int find_pids(const struct nsx_trace *t, struct nsx_arena *a,
 		     struct pids *ret, struct nsx_err *err)
 {
 	for (unsigned s = 0; s < NSOURCES; s++) {
-		ret->seen[s] = nsx_arena_try_array(a, t->nprocesses, 1,
-						   "processes", err);
-		if (!ret->seen[s])
+		if (!nsx_new_array(ret->seen[s], a, t->nprocesses, "processes",
+				   err))
 			return err->rc;
 	}
 	for (size_t i = 0; i < t->ops.n && t->pid_source_kernel; i++) {

@@ -99,8 +99,7 @@ static int open_lookup(const struct nsx_report *report, const char *section,
 		ret->table = NULL;
 		return 0;
 	}
-	ret->row = nsx_arena_try_array(a, ret->table->nrows, 4, "processes", err);
-	if (!ret->row)
+	if (!nsx_new_array(ret->row, a, ret->table->nrows, "processes", err))
 		return err->rc;
 	for (uint32_t i = 0; i < ret->table->nrows; i++)
 		ret->row[i] = i;

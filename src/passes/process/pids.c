@@ -89,24 +89,17 @@ int nsx_pids_build(const struct nsx_trace *t, struct nsx_arena *a,
 	struct order o = {t, NULL};
 
 	ret->kernel_ns = 0;
-	ret->total = nsx_arena_try_array(a, n, sizeof(*ret->total),
-					 "processes", err);
-	ret->at = nsx_arena_try_array(a, n + 1, sizeof(*ret->at), "processes",
-				      err);
-	ret->call_at = nsx_arena_try_array(a, n + 1, sizeof(*ret->call_at),
-					   "processes", err);
-	ret->order = nsx_arena_try_array(a, n, sizeof(*ret->order),
-					 "processes", err);
-	if (!ret->total || !ret->at || !ret->call_at || !ret->order)
+	if (!nsx_new_array(ret->total, a, n, "processes", err) ||
+	    !nsx_new_array(ret->at, a, n + 1, "processes", err) ||
+	    !nsx_new_array(ret->call_at, a, n + 1, "processes", err) ||
+	    !nsx_new_array(ret->order, a, n, "processes", err))
 		return err->rc;
 	add_totals(t, ret);
 	for (uint32_t p = 0; p < n; p++)
 		ret->order[p] = p;
 	o.total = ret->total;
 	nsx_sort_r(ret->order, n, sizeof(*ret->order), cmp_processes, &o);
-	ret->kernel = nsx_arena_try_array(a, t->ops.n, sizeof(*ret->kernel),
-					  "kernels by process", err);
-	if (!ret->kernel)
+	if (!nsx_new_array(ret->kernel, a, t->ops.n, "kernels by process", err))
 		return err->rc;
 	spread_kernels(t, ret);
 	return 0;
