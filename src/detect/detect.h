@@ -82,6 +82,7 @@ void nsx_votes_done(struct nsx_votes *v);
  * and the frame that called for most of it.  Empty: zeroed; nsx_places_done frees
  * it.
  */
+enum { NSX_RECENT_KINDS = 64 };
 struct nsx_places {
 	struct nsx_groups keys; /* (thing, kind of range)                    */
 	struct nsx_place {
@@ -90,6 +91,10 @@ struct nsx_places {
 	} *v;
 	size_t cap;
 	struct nsx_votes sites; /* by thing, in time                         */
+	struct {
+		nsx_str name;
+		uint64_t kind; /* of the ranges of this name; 0: none yet    */
+	} recent[NSX_RECENT_KINDS]; /* by name: it repeats, and is long      */
 };
 /* Adds time in a range, or in none (NSX_NONE), that a call started or took
  * (NSX_NONE: not known) to a thing; *most is the thing's place with most time,

@@ -83,6 +83,19 @@ int nsx_vote_samples(struct nsx_detect *d, struct nsx_votes *v, uint32_t group,
 
 /* Places ------------------------------------------------------------------------*/
 
+static uint64_t kind_of(struct nsx_places *p, const struct nsx_trace *t,
+			uint32_t range)
+{
+	nsx_str name = t->nvtx.name[range];
+	size_t i = name % NSX_RECENT_KINDS;
+
+	if (p->recent[i].name != name || !p->recent[i].kind) {
+		p->recent[i].name = name;
+		p->recent[i].kind = nsx_range_kind(t, range);
+	}
+	return p->recent[i].kind;
+}
+
 int nsx_places_add(struct nsx_places *p, const struct nsx_trace *t,
 		   uint32_t thing, uint32_t range, uint32_t call, int64_t ns,
 		   struct nsx_place *most, struct nsx_err *err)
@@ -95,7 +108,7 @@ int nsx_places_add(struct nsx_places *p, const struct nsx_trace *t,
 		return err->rc;
 	if (range == NSX_NONE)
 		return 0;
-	if (nsx_group(&p->keys, thing, nsx_range_kind(t, range), &i, err) ||
+	if (nsx_group(&p->keys, thing, kind_of(p, t, range), &i, err) ||
 	    nsx_grow(&p->v, &p->cap, p->keys.n, sizeof(*p->v), "places", err))
 		return err->rc;
 	if (i == known)
