@@ -149,7 +149,7 @@ const char *nsx_answer_op(struct nsx_answer *a, size_t op)
 				       nsx_op_name(t, op))->label;
 	case NSX_OP_MEMCPY:
 		return nsx_say(a->out, "copy %s", nsx_copy_direction(
-			t->copy[t->ops.detail[op]].copy_kind));
+			nsx_op_copy(t, op)->copy_kind));
 	case NSX_OP_MEMSET:
 		return "memset";
 	default:

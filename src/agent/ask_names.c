@@ -259,7 +259,8 @@ static void sum_kernels(const struct nsx_trace *t, const struct nsx_census *c,
 {
 	for (size_t i = 0; i < c->works.n; i++) {
 		const struct nsx_work *w = &c->work[i];
-		struct nsx_count *sums[] = {&k->by_shape[t->ops.detail[w->op]],
+		uint32_t shape = nsx_op_detail(&t->ops, w->op);
+		struct nsx_count *sums[] = {&k->by_shape[shape],
 					    &k->by_launcher[w->launcher],
 					    &k->all};
 
@@ -378,7 +379,7 @@ int nsx_ask_stream(struct nsx_answer *a, struct nsx_err *err)
 	a->window = t->window;
 	for (size_t i = 0; !rc && i < c->works.n; i++) {
 		const struct nsx_work *w = &c->work[i];
-		const struct nsx_stream *s = &t->stream[t->ops.stream[w->op]];
+		const struct nsx_stream *s = nsx_stream_of(t, w->op);
 
 		if (s->stream_id != id || !nsx_op_counts(t, w->op))
 			continue;

@@ -71,7 +71,7 @@ static int ops_at(struct nsx_answer *a, uint32_t device, int64_t at,
 	size_t n = 0, from = 0, i;
 
 	while (nsx_next_op(a->r->facts, t, device, &a->window, &from, &i)) {
-		const struct nsx_stream *s = &t->stream[t->ops.stream[i]];
+		const struct nsx_stream *s = nsx_stream_of(t, i);
 
 		if (nsx_op_end(&t->ops, i) <= at)
 			continue;

@@ -65,9 +65,9 @@ static uint64_t shape_of(const struct nsx_trace *t, size_t op)
 {
 	switch (t->ops.kind[op]) {
 	case NSX_OP_KERNEL:
-		return t->ops.detail[op];
+		return nsx_op_detail(&t->ops, op);
 	case NSX_OP_MEMCPY:
-		return t->copy[t->ops.detail[op]].copy_kind;
+		return nsx_op_copy(t, op)->copy_kind;
 	default:
 		return 0;
 	}
@@ -89,7 +89,8 @@ static struct nsx_group_key work_key(const struct nsx_trace *t, size_t op,
 	bool is_cut = t->ops.flags[op] & NSX_OP_CUT;
 
 	return (struct nsx_group_key){
-		(uint64_t)t->ops.stream[op] << 8 | t->ops.kind[op] << 1 | is_cut,
+		(uint64_t)nsx_op_stream(&t->ops, op) << 8 |
+			t->ops.kind[op] << 1 | is_cut,
 		shape_of(t, op) << 32 | launcher};
 }
 
@@ -97,7 +98,7 @@ static int count_place(struct builder *b, size_t op, int64_t ns,
 		       struct nsx_err *err)
 {
 	struct nsx_census *c = b->c;
-	uint32_t range = b->f->nvtx.op_range[op], i;
+	uint32_t range = nsx_op_range(&b->f->nvtx, op), i;
 
 	if (range == NSX_NONE || !nsx_op_counts(b->t, op))
 		return 0;
@@ -328,15 +329,15 @@ static int count_calls(struct builder *b, uint32_t thread, struct nsx_err *err)
 static int count_ranges(struct builder *b, struct nsx_err *err)
 {
 	const struct nsx_nvtx *x = &b->t->nvtx;
-	const uint32_t *parent = b->f->nvtx.parent;
 	struct nsx_census *c = b->c;
 
 	b->path_of = nsx_try_alloc(x->n + 1, sizeof(*b->path_of), "ranges", err);
 	if (!b->path_of)
 		return err->rc;
-	for (size_t i = 0; i < x->n; i++) {
-		uint32_t around = parent[i] == NSX_NONE ?
-					  0 : 1 + b->path_of[parent[i]];
+	for (uint32_t i = 0; i < x->n; i++) {
+		uint32_t parent = nsx_range_parent(&b->f->nvtx, i);
+		uint32_t around = parent == NSX_NONE ?
+					  0 : 1 + b->path_of[parent];
 		int64_t ns = nsx_range_ns(x, i);
 		uint32_t k;
 

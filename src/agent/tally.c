@@ -76,7 +76,7 @@ int nsx_tally_op(struct nsx_tally *t, uint64_t of, size_t op,
 	const struct nsx_trace *trace = t->a->r->trace;
 	const struct nsx_ops *o = &trace->ops;
 	uint64_t name = o->kind[op] == NSX_OP_MEMCPY ?
-				trace->copy[o->detail[op]].copy_kind :
+				nsx_op_copy(trace, op)->copy_kind :
 				nsx_op_name(trace, op);
 
 	return nsx_tally_add(t, of << 2 | o->kind[op], name, kind,

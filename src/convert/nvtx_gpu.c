@@ -59,15 +59,16 @@ static void find_hulls(const struct nsx_trace *t, const struct nsx_facts *f,
 	for (size_t i = 0; i < t->nvtx.n; i++)
 		hull[i] = (struct hull){INT64_MAX, INT64_MIN};
 	for (size_t i = d->ops_at; i < (size_t)d->ops_at + d->nops; i++)
-		if (f->nvtx.op_range[i] != NSX_NONE)
-			widen(&hull[f->nvtx.op_range[i]],
+		if (nsx_op_range(&f->nvtx, i) != NSX_NONE)
+			widen(&hull[nsx_op_range(&f->nvtx, i)],
 			      nsx_op_start(&t->ops, i), nsx_op_end(&t->ops, i));
 	/* A parent stands before its children. */
-	for (size_t i = t->nvtx.n; i-- > 0;)
-		if (f->nvtx.parent[i] != NSX_NONE &&
-		    hull[i].start_ns <= hull[i].end_ns)
-			widen(&hull[f->nvtx.parent[i]], hull[i].start_ns,
-			      hull[i].end_ns);
+	for (uint32_t i = (uint32_t)t->nvtx.n; i-- > 0;) {
+		uint32_t parent = nsx_range_parent(&f->nvtx, i);
+
+		if (parent != NSX_NONE && hull[i].start_ns <= hull[i].end_ns)
+			widen(&hull[parent], hull[i].start_ns, hull[i].end_ns);
+	}
 }
 
 static int project(struct nsx_conv *c, const struct nsx_facts *f,

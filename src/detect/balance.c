@@ -164,7 +164,7 @@ static int64_t fetching_ns(const struct nsx_detect *d)
 
 		if (x.cause == NSX_CAUSE_UNKNOWN && x.op != NSX_NONE &&
 		    t->ops.kind[x.op] == NSX_OP_MEMCPY &&
-		    t->copy[t->ops.detail[x.op]].copy_kind == NSX_COPY_UVM_DTOH)
+		    nsx_op_copy(t, x.op)->copy_kind == NSX_COPY_UVM_DTOH)
 			sum_ns += NSX_MAX(0, NSX_MIN(x.end_ns, d->w.end_ns) -
 						     NSX_MAX(x.start_ns,
 							     d->w.start_ns));

@@ -97,9 +97,9 @@ static bool is_starved(const struct calls *c, size_t call)
 
 	return end_ns - start_ns >= LOAD_NS &&
 	       (op == NSX_NONE ||
-		nsx_idle_within(&c->d->facts->idle[t->stream[t->ops.stream[op]]
-							   .device],
-				start_ns, end_ns) >= (end_ns - start_ns) / 2);
+		nsx_idle_within(
+			&c->d->facts->idle[nsx_stream_of(t, op)->device],
+			start_ns, end_ns) >= (end_ns - start_ns) / 2);
 }
 
 static enum kind kind_of(struct calls *c, size_t call)
@@ -121,7 +121,7 @@ static enum kind kind_of(struct calls *c, size_t call)
 		if (!nsx_call_blocks(c->d->facts, t, call) || op == NSX_NONE ||
 		    t->ops.kind[op] != NSX_OP_MEMCPY)
 			return NONE;
-		return t->copy[t->ops.detail[op]].bytes < SMALL_BYTES ?
+		return nsx_op_copy(t, op)->bytes < SMALL_BYTES ?
 			       SMALL_COPY : NONE;
 	case NSX_CALL_MODULE:
 		return LOAD;

@@ -48,12 +48,13 @@ static int find_fast(struct clocks *c, struct nsx_err *err)
 		return err->rc;
 	for (size_t i = c->dev->ops_at; i < end; i++)
 		if (counts(c, i))
-			at[t->ops.detail[i] + 2]++;
+			at[nsx_op_detail(&t->ops, i) + 2]++;
 	for (size_t s = 2; s < (size_t)t->nshapes + 2; s++)
 		at[s] += at[s - 1];
 	for (size_t i = c->dev->ops_at; i < end; i++)
 		if (counts(c, i))
-			ns[at[t->ops.detail[i] + 1]++] = nsx_op_ns(&t->ops, i);
+			ns[at[nsx_op_detail(&t->ops, i) + 1]++] =
+				nsx_op_ns(&t->ops, i);
 	for (uint32_t s = 0; s < t->nshapes; s++)
 		if (at[s + 1] - at[s] >= PARTS)
 			c->fast[s] = nsx_quantile(ns + at[s],
@@ -73,13 +74,13 @@ static bool find_parts(struct clocks *c)
 		double at;
 		unsigned k;
 
-		if (!counts(c, i) || !(c->fast[t->ops.detail[i]] > 0))
+		if (!counts(c, i) || !(c->fast[nsx_op_detail(&t->ops, i)] > 0))
 			continue;
 		at = (double)(nsx_op_start(&t->ops, i) - c->d->w.start_ns);
 		k = (unsigned)(at / length * PARTS);
 		k = NSX_MIN(k, PARTS - 1);
 		spent[k] += (double)nsx_op_ns(&t->ops, i);
-		fast[k] += c->fast[t->ops.detail[i]];
+		fast[k] += c->fast[nsx_op_detail(&t->ops, i)];
 	}
 	for (unsigned k = 0; k < PARTS; k++) {
 		if (!(fast[k] > 0))

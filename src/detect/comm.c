@@ -42,7 +42,7 @@ static int find_habits(const struct nsx_detect *d, uint32_t device,
 		return err->rc;
 	for (size_t i = dev->ops_at; i < dev->ops_at + dev->nops; i++)
 		if (t->ops.cls[i] == NSX_C_COMPUTE)
-			computes[t->ops.stream[i]] = 1;
+			computes[nsx_op_stream(&t->ops, i)] = 1;
 	for (size_t i = dev->ops_at; i < dev->ops_at + dev->nops; i++) {
 		int64_t at_ns = nsx_op_start(&t->ops, i);
 
@@ -50,7 +50,7 @@ static int find_habits(const struct nsx_detect *d, uint32_t device,
 		    at_ns >= d->w.end_ns)
 			continue;
 		v[ret->n++] = nsx_op_ns(&t->ops, i);
-		ret->computes_beside &= computes[t->ops.stream[i]];
+		ret->computes_beside &= computes[nsx_op_stream(&t->ops, i)];
 	}
 	if (ret->n)
 		ret->median_ns = nsx_quantile(v, ret->n, 0.5);

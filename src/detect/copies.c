@@ -59,9 +59,9 @@ static int add(struct copies *c, struct group *g, size_t op,
 		return err->rc;
 	g->rows[g->count++] = (uint32_t)op;
 	nsx_add_to(&g->ns, ns);
-	nsx_add_to(&g->bytes, NSX_MAX(0, t->copy[t->ops.detail[op]].bytes));
+	nsx_add_to(&g->bytes, NSX_MAX(0, nsx_op_copy(t, op)->bytes));
 	return nsx_places_add(&c->places, t, g->id,
-			      c->d->facts->nvtx.op_range[op],
+			      nsx_op_range(&c->d->facts->nvtx, op),
 			      t->ops.call[op], ns, &g->place, err);
 }
 
@@ -76,7 +76,7 @@ static int collect(struct copies *c, struct nsx_err *err)
 
 	for (size_t i = 0; i < t->ops.n; i++) {
 		int64_t at_ns = nsx_op_start(&t->ops, i);
-		const struct nsx_copy *x = &t->copy[t->ops.detail[i]];
+		const struct nsx_copy *x = nsx_op_copy(t, i);
 		struct group *g;
 
 		if (t->ops.cls[i] != NSX_C_COPY || !nsx_op_counts(t, i))
@@ -132,7 +132,7 @@ static double exposed_ns(const struct copies *c, const struct group *g)
 
 	for (int64_t i = 0; i < g->count; i++) {
 		size_t op = g->rows[i];
-		uint32_t dev = t->stream[t->ops.stream[op]].device;
+		uint32_t dev = nsx_stream_of(t, op)->device;
 		const struct nsx_device_facts *f = &c->d->facts->device[dev];
 		int64_t a = nsx_op_start(&t->ops, op);
 		int64_t b = nsx_op_end(&t->ops, op);
@@ -152,7 +152,7 @@ static const char *say_gpus(const struct copies *c, const struct group *g)
 	unsigned n = 0;
 
 	for (int64_t i = 0; i < g->count; i++) {
-		bool *is = &seen[t->stream[t->ops.stream[g->rows[i]]].device];
+		bool *is = &seen[nsx_stream_of(t, g->rows[i])->device];
 
 		n += !*is;
 		*is = true;
@@ -211,7 +211,7 @@ static bool computes(const struct copies *c, uint32_t stream)
 	const struct nsx_device *dev = &t->device[t->stream[stream].device];
 
 	for (size_t i = dev->ops_at; i < dev->ops_at + dev->nops; i++)
-		if (t->ops.stream[i] == stream &&
+		if (nsx_op_stream(&t->ops, i) == stream &&
 		    t->ops.cls[i] == NSX_C_COMPUTE &&
 		    nsx_op_start(&t->ops, i) >= c->d->w.start_ns &&
 		    nsx_op_start(&t->ops, i) < c->d->w.end_ns)
@@ -229,7 +229,7 @@ static void propose_plain(struct copies *c, unsigned kind)
 			   direction(kind));
 	f.remedy = change_rows(c, g, NSX_OVERLAP);
 	f.instead = change_rows(c, g, NSX_DROP);
-	if (computes(c, c->d->trace->ops.stream[g->rows[0]]))
+	if (computes(c, nsx_op_stream(&c->d->trace->ops, g->rows[0])))
 		add_evidence(&f, "they are on the stream that computes, so "
 				 "nothing can run beside them");
 	f.recommendation[0] = kind == NSX_COPY_DTOD ?

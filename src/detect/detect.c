@@ -171,12 +171,12 @@ static bool share_prefix(const struct nsx_trace *t, uint32_t x, uint32_t y)
 /* The range around one; of a library's own, one inside the other, the outermost. */
 static uint32_t step_out(const struct nsx_detect *d, uint32_t range)
 {
-	const uint32_t *parent = d->facts->nvtx.parent;
-	uint32_t next = parent[range];
+	const struct nsx_nvtx_facts *f = &d->facts->nvtx;
+	uint32_t next = nsx_range_parent(f, range);
 
 	while (share_prefix(d->trace, range, next) &&
-	       share_prefix(d->trace, range, parent[next]))
-		next = parent[next];
+	       share_prefix(d->trace, range, nsx_range_parent(f, next)))
+		next = nsx_range_parent(f, next);
 	return next;
 }
 
@@ -214,7 +214,7 @@ uint32_t nsx_range_of_gap(const struct nsx_detect *d, uint32_t range,
 
 		if (b - a >= (to_ns - from_ns) / 2)
 			break;
-		range = d->facts->nvtx.parent[range];
+		range = nsx_range_parent(&d->facts->nvtx, range);
 	}
 	return range;
 }

@@ -63,7 +63,7 @@ static int add(struct kernels *k, struct table *t, uint64_t key, uint32_t id,
 	t->v[i].count++;
 	nsx_add_to(&t->v[i].ns, ns);
 	return nsx_places_add(&t->places, k->d->trace, i,
-			      k->d->facts->nvtx.op_range[op],
+			      nsx_op_range(&k->d->facts->nvtx, op),
 			      k->d->trace->ops.call[op], ns, &t->v[i].place,
 			      err);
 }
@@ -124,7 +124,8 @@ static int collect(struct kernels *k, struct nsx_err *err)
 			    at_ns < k->d->w.start_ns ||
 			    at_ns >= k->d->w.end_ns)
 				continue;
-			if (add(k, &k->shapes, dev, t->ops.detail[i], dev, i,
+			if (add(k, &k->shapes, dev,
+				nsx_op_detail(&t->ops, i), dev, i,
 				err) ||
 			    (dev == k->d->facts->limiting &&
 			     add(k, &k->names, 0, nsx_op_name(t, i), dev, i,
@@ -441,7 +442,7 @@ static int faster_kin(struct kernels *k, const struct kin *kin, double amount,
 			int64_t at_ns = nsx_op_start(&t->ops, i);
 
 			if (t->ops.kind[i] != NSX_OP_KERNEL ||
-			    !fits[t->ops.detail[i]] ||
+			    !fits[nsx_op_detail(&t->ops, i)] ||
 			    at_ns < k->d->w.start_ns || at_ns >= k->d->w.end_ns)
 				continue;
 			if (fill)
@@ -596,7 +597,7 @@ static int list_ops(struct kernels *k, const struct kernel *x,
 	ret->rows = rows;
 	for (size_t i = dev->ops_at; i < dev->ops_at + dev->nops; i++)
 		if (t->ops.kind[i] == NSX_OP_KERNEL &&
-		    t->ops.detail[i] == x->id &&
+		    nsx_op_detail(&t->ops, i) == x->id &&
 		    nsx_op_start(&t->ops, i) >= k->d->w.start_ns &&
 		    nsx_op_start(&t->ops, i) < k->d->w.end_ns)
 			rows[ret->nrows++] = (uint32_t)i;
@@ -620,8 +621,8 @@ static const char *say_streams(struct kernels *k, const struct nsx_change *c)
 		uint32_t op = c->rows[i];
 		int64_t start_ns = nsx_op_start(o, op);
 
-		nstreams += !seen[o->stream[op]]++;
-		seen[o->stream[op]] = 1;
+		nstreams += !seen[nsx_op_stream(o, op)]++;
+		seen[nsx_op_stream(o, op)] = 1;
 		queued += i && op == c->rows[i - 1] + 1 &&
 			  o->call[op] != NSX_NONE &&
 			  nsx_call_end(&t->calls, o->call[op]) <=

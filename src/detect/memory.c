@@ -54,7 +54,7 @@ static int add_span(struct unified *u, uint32_t device, int64_t start_ns,
 static void add_read_back(struct unified *u, size_t op, int64_t *last_ns)
 {
 	const struct nsx_trace *t = u->d->trace;
-	uint32_t device = t->stream[t->ops.stream[op]].device;
+	uint32_t device = nsx_stream_of(t, op)->device;
 	int64_t start_ns = nsx_op_start(&t->ops, op);
 
 	if (start_ns - *last_ns < PAGE_BY_PAGE_NS && start_ns > *last_ns) {
@@ -62,7 +62,7 @@ static void add_read_back(struct unified *u, size_t op, int64_t *last_ns)
 			   nsx_idle_within(&u->d->facts->idle[device], *last_ns,
 					   start_ns));
 		nsx_add_to(&u->read_back_bytes,
-			   NSX_MAX(0, t->copy[t->ops.detail[op]].bytes));
+			   NSX_MAX(0, nsx_op_copy(t, op)->bytes));
 	}
 	*last_ns = NSX_MAX(*last_ns, nsx_op_end(&t->ops, op));
 }
@@ -73,13 +73,13 @@ static int collect_moves(struct unified *u, struct nsx_err *err)
 	int64_t read_at = INT64_MIN / 2;
 
 	for (size_t i = 0; i < t->ops.n; i++) {
-		const struct nsx_copy *x = &t->copy[t->ops.detail[i]];
+		const struct nsx_copy *x = nsx_op_copy(t, i);
 		int64_t at_ns = nsx_op_start(&t->ops, i);
 
 		if (t->ops.kind[i] != NSX_OP_MEMCPY ||
 		    !nsx_copy_is_migration(x->copy_kind))
 			continue;
-		if (add_span(u, t->stream[t->ops.stream[i]].device, at_ns,
+		if (add_span(u, nsx_stream_of(t, i)->device, at_ns,
 			     nsx_op_end(&t->ops, i), err))
 			return err->rc;
 		if (at_ns < u->d->w.start_ns || at_ns >= u->d->w.end_ns ||

@@ -52,7 +52,7 @@ static uint32_t first_device(const struct nsx_trace *t, uint32_t thread)
 
 	for (uint32_t i = h->calls_at; i < h->calls_at + h->ncalls; i++)
 		if (t->calls.op[i] != NSX_NONE)
-			return t->stream[t->ops.stream[t->calls.op[i]]].device;
+			return nsx_stream_of(t, t->calls.op[i])->device;
 	return NSX_NONE;
 }
 

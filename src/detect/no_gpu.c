@@ -41,16 +41,16 @@ static int sum_ranges(const struct nsx_detect *d, struct sums *s,
 		      struct nsx_err *err)
 {
 	const struct nsx_trace *t = d->trace;
-	const uint32_t *parent = d->facts->nvtx.parent;
 
-	for (size_t i = 0; i < t->nvtx.n; i++) {
+	for (uint32_t i = 0; i < t->nvtx.n; i++) {
+		uint32_t parent = nsx_range_parent(&d->facts->nvtx, i);
 		int64_t ns = nsx_range_ns(&t->nvtx, i);
 
 		if (t->nvtx.kind[i] != NSX_NVTX_STACK)
 			continue;
 		if (add(s, t->nvtx.name[i], 1, ns, err) ||
-		    (parent[i] != NSX_NONE &&
-		     add(s, t->nvtx.name[parent[i]], 0, -ns, err)))
+		    (parent != NSX_NONE &&
+		     add(s, t->nvtx.name[parent], 0, -ns, err)))
 			return err->rc;
 	}
 	return 0;

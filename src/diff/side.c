@@ -109,7 +109,7 @@ static int number_path(struct nsx_sweep *s, uint32_t r, uint32_t *ret,
 		       struct nsx_err *err)
 {
 	const struct nsx_trace *t = s->t;
-	uint32_t around = s->f->nvtx.around[r];
+	uint32_t around = nsx_range_around(&s->f->nvtx, r);
 	struct nsx_buf b = {0};
 	int rc;
 
@@ -138,15 +138,17 @@ static int name_ranges(struct nsx_sweep *s, struct nsx_arena *scratch,
 
 	if (!nsx_new_array(s->range_of, scratch, t->nvtx.n, "ranges", err))
 		return err->rc;
-	for (size_t op = 0; !rc && x->op_range && op < t->ops.n; op++) {
-		uint32_t r = x->op_range[op], k;
+	for (size_t op = 0; !rc && op < t->ops.n; op++) {
+		uint32_t r = nsx_op_range(x, op), k, around;
 		struct nsx_kernel *kernel;
 
 		if (r == NSX_NONE)
 			continue;
+		around = nsx_range_around(x, r);
 		rc = nsx_group(&names, t->nvtx.name[r],
-			       x->around[r] == NSX_NONE ? UINT64_MAX :
-				       t->nvtx.name[x->around[r]], &k, err);
+			       around == NSX_NONE ? UINT64_MAX :
+						    t->nvtx.name[around], &k,
+			       err);
 		if (!rc)
 			rc = nsx_grow(&of_name, &cap, names.n, 4, "ranges",
 				      err);
@@ -157,7 +159,8 @@ static int name_ranges(struct nsx_sweep *s, struct nsx_arena *scratch,
 		s->range_of[r] = of_name[k];
 		if (t->ops.kind[op] != NSX_OP_KERNEL)
 			continue;
-		kernel = &s->side->kernels[s->kernel_of[t->ops.detail[op]]];
+		kernel = &s->side->kernels[
+			s->kernel_of[nsx_op_detail(&t->ops, op)]];
 		if (!kernel->range)
 			kernel->range = s->side->details[of_name[k]];
 	}

@@ -12,7 +12,7 @@ enum { NDIRECTIONS = 16 }; /* copy kinds, and one for memsets */
 
 static unsigned direction_of(const struct nsx_trace *t, size_t op)
 {
-	unsigned kind = t->copy[t->ops.detail[op]].copy_kind;
+	unsigned kind = nsx_op_copy(t, op)->copy_kind;
 
 	return t->ops.kind[op] == NSX_OP_MEMSET ? NDIRECTIONS - 1 :
 	       kind < NDIRECTIONS - 1		? kind : 0;

@@ -167,14 +167,14 @@ static uint32_t kernel_of(const struct nsx_sweep *in, size_t op)
 	const struct nsx_trace *t = in->t;
 
 	return in->kernel_of[t->ops.kind[op] == NSX_OP_KERNEL ?
-				     t->ops.detail[op] : t->nshapes];
+				     nsx_op_detail(&t->ops, op) : t->nshapes];
 }
 
 static uint32_t range_of(const struct nsx_sweep *in, size_t op)
 {
-	const uint32_t *r = in->f->nvtx.op_range;
+	uint32_t r = nsx_op_range(&in->f->nvtx, op);
 
-	return r && r[op] != NSX_NONE ? in->range_of[r[op]] : 0;
+	return r != NSX_NONE ? in->range_of[r] : 0;
 }
 
 static void start(struct sweep *s, size_t op)
@@ -281,7 +281,7 @@ static int order_kernels(const struct nsx_sweep *in, const struct nsx_device *d,
 		if (rc)
 			break;
 		v[n++] = (struct placed){
-			t->ops.stream[op],
+			nsx_op_stream(&t->ops, op),
 			kernel_of(in, op), op};
 	}
 	if (!rc) {

@@ -453,7 +453,7 @@ static int find_blocking_copies(struct nsx_facts *f, const struct nsx_trace *t,
 		if (o->kind[i] != NSX_OP_MEMCPY || call == NSX_NONE ||
 		    c->cls[call] != NSX_CALL_COPY_ASYNC)
 			continue;
-		copy = &t->copy[o->detail[i]];
+		copy = nsx_op_copy(t, i);
 		both = NSX_MIN(nsx_call_end(c, call), nsx_op_end(o, i)) -
 		       NSX_MAX(nsx_call_start(c, call), nsx_op_start(o, i));
 		if (both > 0 && (copy->src_kind == NSX_MEM_PAGEABLE ||

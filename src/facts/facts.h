@@ -178,17 +178,38 @@ struct nsx_graph_facts {
 /* NVTX: the innermost range open where each op's host call began: of the user's
  * domains, else of a library's. ------------------------------------------------*/
 struct nsx_nvtx_facts {
-	uint32_t *op_range; /* by op: index of nvtx, NSX_NONE; kernels,
-			       copies, memsets and replays alike             */
-	uint32_t *parent;   /* by nvtx range: the one around it on its thread
-			       and domain, NSX_NONE                          */
+	struct nsx_packed op_range; /* nsx_op_range                          */
+	struct nsx_packed parent, around; /* how far before it; 0: none      */
 	uint8_t *nested;    /* by nvtx range: it lies in one of its own name
 			       on its thread and domain: its time is part of
 			       that one's                                    */
-	uint32_t *around;   /* by nvtx range: the nearest one open where it
-			       began that is not nested, of all user domains
-			       (all library domains for one of a library)    */
 };
+/* By op, kernels, copies, memsets and replays alike: index of nvtx, NSX_NONE. */
+static inline uint32_t nsx_op_range(const struct nsx_nvtx_facts *f, size_t op)
+{
+	return (uint32_t)nsx_unpack(&f->op_range, op);
+}
+static inline uint32_t nsx_range_before(const struct nsx_packed *by,
+					uint32_t range)
+{
+	uint32_t by_n = (uint32_t)nsx_unpack(by, range);
+
+	return by_n ? range - by_n : NSX_NONE;
+}
+/* The range around one on its thread and domain, NSX_NONE. */
+static inline uint32_t nsx_range_parent(const struct nsx_nvtx_facts *f,
+					uint32_t range)
+{
+	return nsx_range_before(&f->parent, range);
+}
+/* The nearest range open where one began that is not nested, of all user domains
+ * (all library domains for one of a library); NSX_NONE.
+ */
+static inline uint32_t nsx_range_around(const struct nsx_nvtx_facts *f,
+					uint32_t range)
+{
+	return nsx_range_before(&f->around, range);
+}
 
 /* Kernel time by what is known of its launch. */
 struct nsx_coverage {

@@ -74,7 +74,7 @@ static uint32_t range_over(struct sweep *s, uint32_t thread, int64_t start_ns,
 {
 	const struct nsx_nvtx *x = &s->t->nvtx;
 	const struct nsx_thread *th = &s->t->thread[thread];
-	const uint32_t *around = s->f->nvtx.around;
+	const struct nsx_nvtx_facts *f = &s->f->nvtx;
 	struct cursor *c = cursor_of(s, thread);
 	uint32_t r;
 
@@ -85,10 +85,10 @@ static uint32_t range_over(struct sweep *s, uint32_t thread, int64_t start_ns,
 		if (!s->t->domain[nsx_range_domain(x, c->nvtx)].is_library)
 			c->open = c->nvtx;
 	while (c->open != NSX_NONE && !nsx_nvtx_is_open(x, c->open, start_ns))
-		c->open = around[c->open];
+		c->open = nsx_range_around(f, c->open);
 	for (r = c->open;
 	     r != NSX_NONE && !nsx_nvtx_is_open(x, r, end_ns - 1);)
-		r = around[r];
+		r = nsx_range_around(f, r);
 	return r;
 }
 
@@ -370,15 +370,15 @@ static int path_of(const struct nsx_facts *f, const struct nsx_trace *t,
 		   const uint32_t *root, uint32_t r, nsx_str *ret,
 		   struct nsx_err *err)
 {
-	const uint32_t *around = f->nvtx.around;
+	uint32_t parent = nsx_range_around(&f->nvtx, r);
 	struct nsx_buf b = {0};
-	uint32_t parent = around[r];
 	int rc;
 
 	if (parent != NSX_NONE && parent != root[r])
 		nsx_buf_printf(&b, "%s > %s",
 			       nsx_text(t, t->nvtx.name[root[r]]),
-			       around[parent] == root[r] ? "" : "… > ");
+			       nsx_range_around(&f->nvtx, parent) == root[r] ?
+				       "" : "… > ");
 	if (parent != NSX_NONE)
 		nsx_buf_printf(&b, "%s > ", nsx_text(t, t->nvtx.name[parent]));
 	nsx_buf_adds(&b, nsx_text(t, t->nvtx.name[r]));
@@ -393,10 +393,11 @@ static int path_of(const struct nsx_facts *f, const struct nsx_trace *t,
 static int name_paths(struct nsx_facts *f, const struct nsx_trace *t,
 		      uint32_t *root, nsx_str *paths, struct nsx_err *err)
 {
-	const uint32_t *around = f->nvtx.around;
+	for (uint32_t r = 0; r < t->nvtx.n; r++) {
+		uint32_t out = nsx_range_around(&f->nvtx, r);
 
-	for (uint32_t r = 0; r < t->nvtx.n; r++)
-		root[r] = around[r] == NSX_NONE ? r : root[around[r]];
+		root[r] = out == NSX_NONE ? r : root[out];
+	}
 	for (uint32_t d = 0; d < t->ndevices; d++)
 		for (size_t i = 0; i < f->idle[d].n; i++) {
 			uint32_t r = f->idle[d].about[i];

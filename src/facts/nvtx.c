@@ -40,7 +40,7 @@ struct latest { /* outermost range of a name, on the stack it was met on */
 
 static void sweep_stacks(const struct nsx_trace *t, const uint32_t *order,
 			 size_t n, struct latest *latest,
-			 struct nsx_nvtx_facts *f)
+			 uint32_t *parent, uint8_t *nested)
 {
 	const struct nsx_nvtx *x = &t->nvtx;
 	uint32_t stack = 0, top = NSX_NONE;
@@ -56,18 +56,18 @@ static void sweep_stacks(const struct nsx_trace *t, const uint32_t *order,
 		}
 		while (top != NSX_NONE &&
 		       !nsx_nvtx_is_open(x, top, nsx_range_start(x, i)))
-			top = f->parent[top];
-		f->parent[i] = top;
+			top = parent[top];
+		parent[i] = top;
 		top = i;
 		if (l->stack == stack &&
 		    nsx_nvtx_is_open(x, l->range, nsx_range_start(x, i)))
-			f->nested[i] = 1;
+			nested[i] = 1;
 		else
 			*l = (struct latest){i, stack};
 	}
 }
 
-static int nest(const struct nsx_trace *t, struct nsx_nvtx_facts *f,
+static int nest(const struct nsx_trace *t, uint32_t *parent, uint8_t *nested,
 		struct nsx_err *err)
 {
 	struct nsx_arena *a = nsx_arena_new();
@@ -81,7 +81,7 @@ static int nest(const struct nsx_trace *t, struct nsx_nvtx_facts *f,
 
 	if (!rc)
 		sweep_stacks(t, order, order_by_domain(t, at, order), latest,
-			     f);
+			     parent, nested);
 	nsx_arena_free(a);
 	return rc;
 }
@@ -90,8 +90,8 @@ static int nest(const struct nsx_trace *t, struct nsx_nvtx_facts *f,
 
 struct job {
 	const struct nsx_trace *t;
-	struct nsx_nvtx_facts *f;
-	uint32_t *call_range; /* by call */
+	const uint8_t *nested;
+	uint32_t *around, *call_range, *op_range; /* by range, call and op   */
 };
 
 static int sweep_thread(void *ctx, size_t i, struct nsx_err *err)
@@ -99,7 +99,7 @@ static int sweep_thread(void *ctx, size_t i, struct nsx_err *err)
 	struct job *job = ctx;
 	const struct nsx_trace *t = job->t;
 	const struct nsx_thread *th = &t->thread[i];
-	uint32_t *around = job->f->around;
+	uint32_t *around = job->around;
 	struct nsx_nvtx_walk user, library;
 
 	nsx_nvtx_walk_begin(&user, t, (uint32_t)i, true, false, around);
@@ -115,7 +115,7 @@ static int sweep_thread(void *ctx, size_t i, struct nsx_err *err)
 	nsx_nvtx_walk_to(&user, INT64_MAX);
 	nsx_nvtx_walk_to(&library, INT64_MAX);
 	for (uint32_t r = th->nvtx_at; r < th->nvtx_at + th->nnvtx; r++)
-		if (around[r] != NSX_NONE && job->f->nested[around[r]])
+		if (around[r] != NSX_NONE && job->nested[around[r]])
 			around[r] = around[around[r]];
 	return nsx_stopped(err);
 }
@@ -129,8 +129,8 @@ static int sweep_device(void *ctx, size_t i, struct nsx_err *err)
 	for (size_t k = d->ops_at; k < d->ops_at + d->nops; k++) {
 		uint32_t call = o->call[k];
 
-		job->f->op_range[k] = call == NSX_NONE ? NSX_NONE :
-							 job->call_range[call];
+		job->op_range[k] = call == NSX_NONE ? NSX_NONE :
+						      job->call_range[call];
 	}
 	return nsx_stopped(err);
 }
@@ -157,7 +157,7 @@ static int cover(struct nsx_facts *f, const struct nsx_trace *t,
 		uint32_t p = nsx_op_process(t, i);
 		bool counts = nsx_op_counts(t, i);
 		bool has_call = o->call[i] != NSX_NONE;
-		bool is_mapped = f->nvtx.op_range[i] != NSX_NONE;
+		bool is_mapped = nsx_op_range(&f->nvtx, i) != NSX_NONE;
 
 		if (o->kind[i] != NSX_OP_KERNEL)
 			continue;
@@ -170,28 +170,62 @@ static int cover(struct nsx_facts *f, const struct nsx_trace *t,
 	return nsx_stopped(err);
 }
 
-int nsx_facts_nvtx(struct nsx_facts *f, const struct nsx_trace *t,
-		   unsigned threads, struct nsx_err *err)
+/* Packed as how far before its range each is; v is gone. */
+static int pack_before(struct nsx_arena *a, uint32_t *v, size_t n,
+		       struct nsx_packed *ret, struct nsx_err *err)
 {
-	struct nsx_nvtx_facts *n = &f->nvtx;
-	struct job job = {t, n, NULL};
-	size_t nops = t->ops.n, nranges = t->nvtx.n;
-	int rc;
+	for (uint32_t i = 0; i < n; i++)
+		v[i] = v[i] == NSX_NONE ? 0 : i - v[i];
+	if (nsx_pack_u32(a, v, n, "ranges", ret, err))
+		return err->rc;
+	nsx_arena_drop(a, v);
+	return 0;
+}
 
-	if (!nsx_new_array(n->op_range, f->arena, nops, "op ranges", err) ||
-	    !nsx_new_array(n->parent, f->arena, nranges, "ranges", err) ||
-	    !nsx_new_array(n->around, f->arena, nranges, "ranges", err) ||
-	    !nsx_new_array(n->nested, f->arena, nranges, "ranges", err) ||
+static int find_parents(struct nsx_facts *f, const struct nsx_trace *t,
+			struct nsx_err *err)
+{
+	size_t n = t->nvtx.n;
+	uint32_t *parent;
+
+	if (!nsx_new_array(parent, f->arena, n, "ranges", err) ||
+	    !nsx_new_array(f->nvtx.nested, f->arena, n, "ranges", err))
+		return err->rc;
+	memset(parent, 0xff, n * 4);
+	if (nest(t, parent, f->nvtx.nested, err))
+		return err->rc;
+	return pack_before(f->arena, parent, n, &f->nvtx.parent, err);
+}
+
+static int attribute(struct nsx_facts *f, const struct nsx_trace *t,
+		     unsigned threads, struct nsx_err *err)
+{
+	struct job job = {.t = t, .nested = f->nvtx.nested};
+	size_t nranges = t->nvtx.n;
+
+	if (!nsx_new_array(job.around, f->arena, nranges, "ranges", err) ||
 	    !nsx_new_array(job.call_range, f->arena, t->calls.n,
 			   "ranges of calls", err))
 		return err->rc;
-	memset(n->parent, 0xff, nranges * 4);
-	memset(n->around, 0xff, nranges * 4);
-	rc = nest(t, n, err);
-	if (!rc)
-		rc = nsx_par(threads, t->nthreads, sweep_thread, &job, err);
-	if (!rc)
-		rc = nsx_par(threads, t->ndevices, sweep_device, &job, err);
+	memset(job.around, 0xff, nranges * 4);
+	if (nsx_par(threads, t->nthreads, sweep_thread, &job, err) ||
+	    pack_before(f->arena, job.around, nranges, &f->nvtx.around, err) ||
+	    !nsx_new_array(job.op_range, f->arena, t->ops.n, "op ranges",
+			   err) ||
+	    nsx_par(threads, t->ndevices, sweep_device, &job, err))
+		return err->rc;
 	nsx_arena_drop(f->arena, job.call_range);
-	return rc ? rc : cover(f, t, err);
+	if (nsx_pack_u32(f->arena, job.op_range, t->ops.n, "op ranges",
+			 &f->nvtx.op_range, err))
+		return err->rc;
+	nsx_arena_drop(f->arena, job.op_range);
+	return 0;
+}
+
+int nsx_facts_nvtx(struct nsx_facts *f, const struct nsx_trace *t,
+		   unsigned threads, struct nsx_err *err)
+{
+	if (find_parents(f, t, err) || attribute(f, t, threads, err))
+		return err->rc;
+	return cover(f, t, err);
 }

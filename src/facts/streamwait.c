@@ -93,12 +93,13 @@ static int index_ops(struct nsx_stream_waits *w, const struct nsx_trace *t,
 	if (!next || !w->op_at || !w->op || !w->called)
 		return err->rc;
 	for (size_t i = 0; i < o->n; i++)
-		w->op_at[o->stream[i] + 1] += !(o->flags[i] & NSX_OP_PEER);
+		w->op_at[nsx_op_stream(o, i) + 1] +=
+			!(o->flags[i] & NSX_OP_PEER);
 	for (uint32_t s = 0; s < t->nstreams; s++)
 		next[s] = w->op_at[s + 1] += w->op_at[s];
 	for (uint32_t i = (uint32_t)o->n; i-- > 0;)
 		if (!(o->flags[i] & NSX_OP_PEER))
-			w->op[--next[o->stream[i]]] = i;
+			w->op[--next[nsx_op_stream(o, i)]] = i;
 	for (uint32_t s = 0; s < t->nstreams; s++)
 		for (uint32_t k = w->op_at[s]; k < w->op_at[s + 1]; k++) {
 			w->called[k] = call_of(t, o->call[w->op[k]]);
@@ -209,7 +210,7 @@ uint32_t nsx_stream_waited_for(const struct nsx_stream_waits *w,
 			       const struct nsx_trace *t, uint32_t op,
 			       int64_t start_ns, int64_t end_ns)
 {
-	uint32_t stream = t->ops.stream[op];
+	uint32_t stream = nsx_op_stream(&t->ops, op);
 	struct probe p = {w, t, op, 0};
 	int64_t until = call_of(t, t->ops.call[op]);
 	size_t k = first_not(is_op_before, &p, w->op_at[stream],

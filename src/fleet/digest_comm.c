@@ -164,7 +164,7 @@ static int add_nccl(struct nsx_maker *m, const struct nsx_member *x,
 		const struct nsx_shape *shape;
 		struct event e = {nsx_op_start(&t->ops, i),
 				  nsx_op_ns(&t->ops, i), -1, 0, 0,
-				  t->stream[t->ops.stream[i]].stream_id, NULL,
+				  nsx_stream_of(t, i)->stream_id, NULL,
 				  0};
 		int64_t hidden_ns;
 

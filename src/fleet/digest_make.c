@@ -71,7 +71,7 @@ static int list_members(struct nsx_maker *m, struct nsx_member **ret,
 	int rc = 0;
 
 	for (size_t i = 0; i < t->ops.n && !rc; i++) {
-		const struct nsx_stream *s = &t->stream[t->ops.stream[i]];
+		const struct nsx_stream *s = nsx_stream_of(t, i);
 
 		if (!nsx_op_counts(t, i))
 			continue;
@@ -291,7 +291,7 @@ static int add_kernel(struct nsx_maker *m, struct nsx_groups *g,
 static void add_copy(const struct nsx_trace *t, size_t op, struct nsx_digest *d)
 {
 	d->copies++;
-	nsx_add_to(&d->copied_bytes, t->copy[t->ops.detail[op]].bytes);
+	nsx_add_to(&d->copied_bytes, nsx_op_copy(t, op)->bytes);
 	nsx_add_to(&d->copy_ns, nsx_op_ns(&t->ops, op));
 }
 

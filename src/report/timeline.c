@@ -91,7 +91,7 @@ static int op_name(struct build *b, size_t op, uint32_t *ret,
 				  ret, err);
 	}
 	kind = t->ops.kind[op] == NSX_OP_MEMCPY ?
-		       t->copy[t->ops.detail[op]].copy_kind :
+		       nsx_op_copy(t, op)->copy_kind :
 		       256 + t->ops.kind[op];
 	if (!b->others[kind]) {
 		text = kind == 256 + NSX_OP_MEMSET ? "memset" :
@@ -180,7 +180,7 @@ static size_t pick_streams(struct build *b, struct busy_stream *v)
 	for (uint32_t i = 0; i < t->nstreams; i++)
 		v[i] = (struct busy_stream){i, 0};
 	for (size_t i = 0; i < t->ops.n; i++)
-		v[t->ops.stream[i]].nops++;
+		v[nsx_op_stream(&t->ops, i)].nops++;
 	nsx_sort(v, t->nstreams, sizeof(*v), cmp_busy);
 	while (n < t->nstreams && n < MAX_STREAMS && v[n].nops)
 		n++;
@@ -216,7 +216,7 @@ static int fill_streams(struct build *b, uint32_t device,
 		    add_lane(b, device, stream_label(b, v[i].stream)))
 			lane_of[v[i].stream] = (uint32_t)b->tl->nlanes;
 	for (size_t i = d->ops_at; i < (size_t)d->ops_at + d->nops; i++) {
-		uint32_t lane = lane_of[t->ops.stream[i]], name = 0;
+		uint32_t lane = lane_of[nsx_op_stream(&t->ops, i)], name = 0;
 		int64_t start = nsx_op_start(&t->ops, i);
 		int64_t end = nsx_op_end(&t->ops, i);
 
@@ -272,12 +272,16 @@ static void find_reach(const struct build *b, uint32_t device,
 	for (size_t i = 0; i < n; i++)
 		p->reach[i].first = NSX_NONE;
 	for (uint32_t i = d->ops_at; i < d->ops_at + d->nops; i++)
-		if (x->op_range[i] != NSX_NONE)
-			widen(&b->t->ops, &p->reach[x->op_range[i]],
+		if (nsx_op_range(x, i) != NSX_NONE)
+			widen(&b->t->ops, &p->reach[nsx_op_range(x, i)],
 			      (struct reach){i, i});
-	for (size_t i = n; i-- > 0;) /* a parent stands before its children */
-		if (x->parent[i] != NSX_NONE && p->reach[i].first != NSX_NONE)
-			widen(&b->t->ops, &p->reach[x->parent[i]], p->reach[i]);
+	for (uint32_t i = (uint32_t)n; i-- > 0;) {
+		uint32_t parent = nsx_range_parent(x, i);
+
+		/* a parent stands before its children */
+		if (parent != NSX_NONE && p->reach[i].first != NSX_NONE)
+			widen(&b->t->ops, &p->reach[parent], p->reach[i]);
+	}
 }
 
 /* What of each range ran on a device, as far as it is drawn. */
@@ -290,7 +294,7 @@ static int project(const struct build *b, uint32_t device,
 	p->n = 0;
 	memset(p->has, 0, sizeof(p->has));
 	for (uint32_t i = 0; i < b->t->nvtx.n; i++) {
-		uint32_t parent = b->f->nvtx.parent[i];
+		uint32_t parent = nsx_range_parent(&b->f->nvtx, i);
 		struct projection v = {.range = i};
 		size_t first = 0;
 

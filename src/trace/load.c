@@ -57,6 +57,17 @@ static int pack_columns(struct nsx_loader *l, struct nsx_err *err)
 	    {l->library.start_ns, l->library.end_ns, &l->library_set,
 	     &t->library.start, &t->library.length},
 	};
+	const struct {
+		uint32_t *v;
+		const struct nsx_colset *set;
+		struct nsx_packed *ret;
+	} ids[] = {
+	    {l->ops.stream, &l->op_set, &t->ops.stream},
+	    {l->ops.detail, &l->op_set, &t->ops.detail},
+	    {l->calls.corr, &l->call_set, &t->calls.corr},
+	    {l->calls.name, &l->call_set, &t->calls.name},
+	    {l->nvtx.domain, &l->nvtx_set, &t->nvtx.domain},
+	};
 
 	for (unsigned i = 0; i < ARRAY_LEN(list); i++) {
 		int64_t *start_ns = list[i].start_ns, *end_ns = list[i].end_ns;
@@ -72,18 +83,12 @@ static int pack_columns(struct nsx_loader *l, struct nsx_err *err)
 			return err->rc;
 		nsx_arena_drop(t->arena, start_ns);
 	}
-	if (nsx_pack_u32(t->arena, l->calls.corr, l->call_set.n,
-			 l->call_set.what, &t->calls.corr, err))
-		return err->rc;
-	nsx_arena_drop(t->arena, l->calls.corr);
-	if (nsx_pack_u32(t->arena, l->calls.name, l->call_set.n,
-			 l->call_set.what, &t->calls.name, err))
-		return err->rc;
-	nsx_arena_drop(t->arena, l->calls.name);
-	if (nsx_pack_u32(t->arena, l->nvtx.domain, l->nvtx_set.n,
-			 l->nvtx_set.what, &t->nvtx.domain, err))
-		return err->rc;
-	nsx_arena_drop(t->arena, l->nvtx.domain);
+	for (unsigned i = 0; i < ARRAY_LEN(ids); i++) {
+		if (nsx_pack_u32(t->arena, ids[i].v, ids[i].set->n,
+				 ids[i].set->what, ids[i].ret, err))
+			return err->rc;
+		nsx_arena_drop(t->arena, ids[i].v);
+	}
 	if (nsx_pack_i64(t->arena, l->library.comm, l->library_set.n,
 			 l->library_set.what, &t->library.comm, err) ||
 	    nsx_pack_i64(t->arena, l->library.bytes, l->library_set.n,
@@ -107,9 +112,9 @@ static int publish(struct nsx_loader *l, struct nsx_err *err)
 	nsx_arena_drop(t->arena, x->thread);
 	if (pack_columns(l, err))
 		return err->rc;
-	t->ops = (struct nsx_ops){l->op_set.n, t->ops.start, t->ops.length,
-				  o->call,     o->stream,    o->detail,
-				  o->kind,     o->cls,	     o->flags};
+	t->ops = (struct nsx_ops){
+	    l->op_set.n,   t->ops.start, t->ops.length, o->call, t->ops.stream,
+	    t->ops.detail, o->kind,	 o->cls,	o->flags};
 	t->calls = (struct nsx_calls){
 	    l->call_set.n, t->calls.start, t->calls.length, t->calls.name,
 	    t->calls.corr, c->op,	   c->cls,	    c->flags};

@@ -97,9 +97,10 @@ struct nsx_ops {
 	size_t n;
 	struct nsx_packed start, length; /* of time: nsx_op_start, ...       */
 	const uint32_t *call;	/* host call (outermost), NSX_NONE if none   */
-	const uint32_t *stream;
-	const uint32_t *detail; /* index of shape (kernels), copy (copies and
-				   memsets) or replay (graph replays)        */
+	struct nsx_packed stream; /* nsx_op_stream                           */
+	struct nsx_packed detail; /* nsx_op_detail: index of shape (kernels),
+				     copy (copies and memsets) or replay
+				     (graph replays)                         */
 	const uint8_t *kind, *cls, *flags;
 };
 struct nsx_shape { /* distinct launch configurations, interned */
@@ -175,6 +176,14 @@ static inline int64_t nsx_op_ns(const struct nsx_ops *o, size_t i)
 static inline int64_t nsx_op_end(const struct nsx_ops *o, size_t i)
 {
 	return nsx_op_start(o, i) + nsx_op_ns(o, i);
+}
+static inline uint32_t nsx_op_stream(const struct nsx_ops *o, size_t i)
+{
+	return (uint32_t)nsx_unpack(&o->stream, i);
+}
+static inline uint32_t nsx_op_detail(const struct nsx_ops *o, size_t i)
+{
+	return (uint32_t)nsx_unpack(&o->detail, i);
 }
 static inline int64_t nsx_call_start(const struct nsx_calls *c, size_t i)
 {
@@ -454,14 +463,24 @@ int64_t nsx_clock_doubt_ns(const struct nsx_trace *t, uint32_t process,
 /* What is known of the GPU behind a device; NULL: nothing. */
 const struct nsx_gpu_info *nsx_device_gpu(const struct nsx_trace *t,
 					  uint32_t device);
+static inline const struct nsx_stream *nsx_stream_of(const struct nsx_trace *t,
+						     size_t op)
+{
+	return &t->stream[nsx_op_stream(&t->ops, op)];
+}
 static inline uint32_t nsx_op_process(const struct nsx_trace *t, size_t op)
 {
-	return t->stream[t->ops.stream[op]].process;
+	return nsx_stream_of(t, op)->process;
+}
+static inline const struct nsx_copy *nsx_op_copy(const struct nsx_trace *t,
+						 size_t op)
+{
+	return &t->copy[nsx_op_detail(&t->ops, op)];
 }
 static inline const struct nsx_shape *nsx_op_shape(const struct nsx_trace *t,
 						   size_t op)
 {
-	return &t->shape[t->ops.detail[op]];
+	return &t->shape[nsx_op_detail(&t->ops, op)];
 }
 /* Full name of a kernel; 0 for what is none. */
 static inline nsx_str nsx_op_name(const struct nsx_trace *t, size_t op)

@@ -47,14 +47,14 @@ static size_t list_events(const struct nsx_finder *fd, uint32_t process,
 		uint32_t op = fd->ops[k];
 		bool is_graph = t->ops.kind[op] == NSX_OP_GRAPH;
 
-		if (t->stream[t->ops.stream[op]].device !=
+		if (nsx_stream_of(t, op)->device !=
 			    t->stream[main_stream].device ||
 		    (method == NSX_WAY_GRAPH ? !is_graph :
 					       t->ops.cls[op] != NSX_C_COMM))
 			continue;
 		v[n++] = (struct event){
 		    nsx_op_start(&t->ops, op), nsx_op_end(&t->ops, op), op,
-		    is_graph ? t->ops.detail[op]
+		    is_graph ? nsx_op_detail(&t->ops, op)
 			     : nsx_op_shape(t, op)->base_name};
 	}
 	return n;

@@ -197,8 +197,8 @@ static int find_main_streams(struct nsx_finder *fd, struct nsx_err *err)
 		return err->rc;
 	for (size_t i = 0; i < t->ops.n; i++)
 		if (t->ops.cls[i] == NSX_C_COMPUTE)
-			ns[t->ops.stream[i]] = nsx_add_sat(
-			    ns[t->ops.stream[i]], nsx_op_ns(&t->ops, i));
+			nsx_add_to(&ns[nsx_op_stream(&t->ops, i)],
+				   nsx_op_ns(&t->ops, i));
 	memset(fd->main_stream, 0xff, ((size_t)t->nprocesses + 1) * 4);
 	for (uint32_t s = 0; s < t->nstreams; s++) {
 		uint32_t *best = &fd->main_stream[NSX_MIN(t->stream[s].process,
@@ -386,10 +386,10 @@ static int project_process(struct nsx_finder *fd, const struct nsx_way *w,
 	int rc = scratch ? 0 : err->rc;
 
 	for (size_t k = fd->ops_at[w->process]; !rc && k < end; k = next) {
-		uint32_t d = t->stream[t->ops.stream[fd->ops[k]]].device;
+		uint32_t d = nsx_stream_of(t, fd->ops[k])->device;
 
 		for (next = k + 1; next < end &&
-		     t->stream[t->ops.stream[fd->ops[next]]].device == d; )
+		     nsx_stream_of(t, fd->ops[next])->device == d; )
 			next++;
 		rc = project(fd, w, k, next, d, scratch, scratch + w->n, rows,
 			     err);

@@ -319,7 +319,8 @@ static int list_symbols(struct seq *s, uint32_t process, struct nsx_err *err)
 	if (!nsx_new_array(s->op, s->a, to - from, "kernel sequence", err))
 		return err->rc;
 	for (size_t k = from; k < to; k++)
-		if (t->ops.stream[fd->ops[k]] == fd->main_stream[process] &&
+		if (nsx_op_stream(&t->ops, fd->ops[k]) ==
+			    fd->main_stream[process] &&
 		    t->ops.cls[fd->ops[k]] != NSX_C_COPY)
 			s->op[n++] = fd->ops[k];
 	if (n > MAX_SYMBOLS) {
@@ -336,7 +337,7 @@ static int list_symbols(struct seq *s, uint32_t process, struct nsx_err *err)
 		kind[i] = t->ops.kind[s->op[i]];
 		name[i] = kind[i] == NSX_OP_KERNEL ?
 				  nsx_op_shape(t, s->op[i])->base_name :
-				  t->ops.detail[s->op[i]];
+				  nsx_op_detail(&t->ops, s->op[i]);
 	}
 	return number_pairs(kind, name, n, s->sym, &s->nids[0], err);
 }

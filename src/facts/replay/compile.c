@@ -143,7 +143,7 @@ static bool fits_op(struct select *s, uint32_t i)
 	const struct nsx_change *c = s->c;
 	const struct nsx_trace *t = s->m->t;
 	const struct model_op *o = &s->m->op[i];
-	uint32_t row = t->ops.stream[o->row];
+	uint32_t row = nsx_op_stream(&t->ops, o->row);
 	const struct nsx_stream *stream = &t->stream[row];
 
 	if (!(o->flags & OP_ACTIVE) || !fits_row(s, o->row) ||
@@ -156,7 +156,7 @@ static bool fits_op(struct select *s, uint32_t i)
 		return false;
 	if ((c->name || c->family) &&
 	    (o->kind != NSX_OP_KERNEL ||
-	     !fits_shape(s, t->ops.detail[o->row])))
+	     !fits_shape(s, nsx_op_detail(&t->ops, o->row))))
 		return false;
 	if (!c->range && !(c->by & NSX_BY_THREAD))
 		return true;
@@ -427,7 +427,7 @@ static int hold_clock(struct select *s, struct nsx_err *err)
 	for (int fill = 0; fill < 2; fill++) {
 		for (uint32_t i = 0; i < m->nops; i++) {
 			const struct model_op *o = &m->op[i];
-			uint32_t k = t->ops.detail[o->row];
+			uint32_t k = nsx_op_detail(&t->ops, o->row);
 
 			if (o->kind != NSX_OP_KERNEL ||
 			    o->start_ns >= s->c->when.start_ns)
@@ -451,7 +451,7 @@ static int hold_clock(struct select *s, struct nsx_err *err)
 		if (o->kind != NSX_OP_KERNEL || (o->flags & OP_COMM) ||
 		    !fits_op(s, i))
 			continue;
-		ns = median[t->ops.detail[o->row]];
+		ns = median[nsx_op_detail(&t->ops, o->row)];
 		if (ns >= 0 && ns < (double)o->length_ns)
 			lower(s, &s->p->edit.length_ns[i], (int64_t)ns);
 	}
@@ -569,7 +569,7 @@ static int even_kernels(struct select *s, struct nsx_err *err)
 	for (uint32_t k = 0; k < m->nalike_ops; k++) {
 		uint32_t i = m->alike_op[k];
 		const struct model_op *o = &m->op[i];
-		const struct nsx_stream *x = &t->stream[t->ops.stream[o->row]];
+		const struct nsx_stream *x = nsx_stream_of(t, o->row);
 		const struct nsx_span *w = &alike[o->engine];
 
 		v[k] = (struct measured){

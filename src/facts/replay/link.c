@@ -391,7 +391,7 @@ static bool is_blocking(const struct build *b, uint32_t call)
 	int64_t end = model_op_end(o);
 	int64_t common = NSX_MIN(c->end_ns, end) -
 			 NSX_MAX(c->start_ns, o->start_ns);
-	const struct nsx_copy *copy = &m->t->copy[m->t->ops.detail[o->row]];
+	const struct nsx_copy *copy = nsx_op_copy(m->t, o->row);
 
 	if ((c->flags & CALL_COMPUTES) ||
 	    ((c->flags & CALL_MANY) && (m->api[c->api].says & API_GRAPH)) ||

@@ -334,7 +334,7 @@ static uint32_t list_ops(const struct build *b, struct keyed *list)
 static struct model_op read_op(const struct build *b, uint32_t row)
 {
 	const struct nsx_trace *t = b->m->t;
-	const struct nsx_stream *s = &t->stream[t->ops.stream[row]];
+	const struct nsx_stream *s = nsx_stream_of(t, row);
 	struct model_op o = {
 		.start_ns = nsx_op_start(&t->ops, row),
 		.length_ns = nsx_op_ns(&t->ops, row),
@@ -344,7 +344,7 @@ static struct model_op read_op(const struct build *b, uint32_t row)
 		.kind = t->ops.kind[row]};
 
 	if (o.kind == NSX_OP_MEMCPY)
-		o.copy_kind = t->copy[t->ops.detail[row]].copy_kind;
+		o.copy_kind = nsx_op_copy(t, row)->copy_kind;
 	if (s->stream_id != NO_STREAM && !is_migration(o.copy_kind))
 		o.flags |= OP_STREAM;
 	if (t->ops.cls[row] == NSX_C_COMM)
@@ -369,7 +369,7 @@ static int number_streams(struct build *b, struct nsx_err *err)
 	memset(b->stream_of, 0xff, (size_t)t->nstreams * 4);
 	for (uint32_t i = 0; !rc && i < m->nops; i++) {
 		struct model_op *o = &m->op[i];
-		uint32_t row = t->ops.stream[o->row];
+		uint32_t row = nsx_op_stream(&t->ops, o->row);
 		const struct nsx_stream *s = &t->stream[row];
 
 		if (b->stream_of[row] == NSX_NONE) {

@@ -86,7 +86,7 @@ static int collect_device(struct nccl_comm *c, uint32_t device, uint32_t *slots,
 		if (find_group(c, slots, i, &e.group, err))
 			return err->rc;
 		add_event(c, &e, compute, prefix);
-		if (computes[t->ops.stream[i]])
+		if (computes[nsx_op_stream(&t->ops, i)])
 			nsx_add_to(&c->same_stream_ns, e.end_ns - e.start_ns);
 	}
 	nsx_arena_drop(c->run->scratch, prefix);
@@ -113,7 +113,7 @@ static int collect_events(struct nccl_comm *c, struct nsx_err *err)
 		n += t->ops.cls[i] == NSX_C_COMM;
 		if (t->ops.cls[i] == NSX_C_COMPUTE &&
 		    t->ops.kind[i] == NSX_OP_KERNEL)
-			computes[t->ops.stream[i]] = 1;
+			computes[nsx_op_stream(&t->ops, i)] = 1;
 	}
 	if (!nsx_new_array(c->events, a, n, "communication kernels", err))
 		return err->rc;

@@ -341,7 +341,7 @@ static void put_memsets(const struct nsx_trace *t, struct nsx_section *out)
 		if (!nsx_op_counts(t, i))
 			continue;
 		n++;
-		nsx_add_to(&bytes, NSX_MAX(0, t->copy[t->ops.detail[i]].bytes));
+		nsx_add_to(&bytes, NSX_MAX(0, nsx_op_copy(t, i)->bytes));
 	}
 	nsx_put(out, "memset.count", nsx_int(n));
 	nsx_put(out, "memset.bytes", nsx_int(bytes));

@@ -42,14 +42,14 @@ static int group_all(struct sweep *s, struct nsx_err *err)
 	const struct nsx_ops *o = &s->t->ops;
 
 	for (size_t i = 0; i < o->n; i++) {
-		uint32_t device = s->t->stream[o->stream[i]].device;
+		uint32_t device = nsx_stream_of(s->t, i)->device;
 		const struct nsx_copy *c;
 		struct alike *x;
 
 		s->of_op[i] = NSX_NONE;
 		if (o->kind[i] != NSX_OP_MEMCPY || !nsx_op_counts(s->t, i))
 			continue;
-		c = &s->t->copy[o->detail[i]];
+		c = nsx_op_copy(s->t, i);
 		if (c->bytes < 0 || nsx_copy_is_migration(c->copy_kind))
 			continue;
 		if (nsx_group(&s->keys, c->copy_kind, (uint64_t)c->bytes,

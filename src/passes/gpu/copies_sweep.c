@@ -113,7 +113,7 @@ static int add_copy(struct sweep *s, uint32_t device, size_t op,
 		    const int64_t *prefix, struct nsx_err *err)
 {
 	const struct nsx_trace *t = s->run->trace;
-	const struct nsx_copy *c = &t->copy[t->ops.detail[op]];
+	const struct nsx_copy *c = nsx_op_copy(t, op);
 	int64_t a = nsx_op_start(&t->ops, op), b = nsx_op_end(&t->ops, op);
 	struct copy_group *x = group_of(s, device, c, err);
 

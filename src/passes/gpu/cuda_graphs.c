@@ -73,8 +73,8 @@ static void collect(struct graphs *g)
 				g->entries[g->nentries++] = (struct entry){
 				    nsx_op_process(t, i),
 				    d,
-				    t->replay[t->ops.detail[i]].graph_id,
-				    t->replay[t->ops.detail[i]].graph_exec_id,
+				    t->replay[nsx_op_detail(&t->ops, i)].graph_id,
+				    t->replay[nsx_op_detail(&t->ops, i)].graph_exec_id,
 				    call,
 				    false,
 				    nsx_op_ns(&t->ops, i)};

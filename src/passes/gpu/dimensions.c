@@ -474,8 +474,8 @@ static const char *say_streams(const struct dimensions *d, double small)
 	for (size_t i = dev->ops_at; i < dev->ops_at + dev->nops; i++) {
 		if (t->ops.cls[i] != NSX_C_COMPUTE)
 			continue;
-		n += !seen[t->ops.stream[i]];
-		seen[t->ops.stream[i]] = 1;
+		n += !seen[nsx_op_stream(&t->ops, i)];
+		seen[nsx_op_stream(&t->ops, i)] = 1;
 		nsx_add_to(&sum_ns, nsx_op_ns(&t->ops, i));
 	}
 	if (!n)

@@ -47,7 +47,7 @@ static int sum_names(const struct nsx_run *run, struct sum **ret,
 
 		if (t->ops.kind[i] != NSX_OP_KERNEL)
 			continue;
-		s = &by_shape[t->ops.detail[i]];
+		s = &by_shape[nsx_op_detail(&t->ops, i)];
 		s->calls += nsx_op_counts(t, i);
 		nsx_add_to(&s->ns, nsx_op_ns(&t->ops, i));
 	}

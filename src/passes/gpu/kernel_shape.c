@@ -133,7 +133,7 @@ static int add_kernel(struct shapes *s, uint32_t device, size_t op,
 		      struct nsx_err *err)
 {
 	const struct nsx_trace *t = s->run->trace;
-	uint32_t shape = s->same[t->ops.detail[op]], i;
+	uint32_t shape = s->same[nsx_op_detail(&t->ops, op)], i;
 	nsx_str name = nsx_op_name(t, op);
 	size_t known = s->keys.n;
 

@@ -89,7 +89,7 @@ static int add_path(struct leaks *l, uint32_t range, nsx_str *ret,
 	int rc;
 
 	for (; range != NSX_NONE && n < PATH_DEPTH;
-	     range = l->run->facts->nvtx.around[range])
+	     range = nsx_range_around(&l->run->facts->nvtx, range))
 		ranges[n++] = range;
 	if (!n)
 		nsx_buf_adds(&b, "(no range)");

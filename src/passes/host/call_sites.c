@@ -191,7 +191,7 @@ static int add_calls(struct sites *x, struct nsx_err *err)
 
 static uint32_t name_of(const struct nsx_trace *t, size_t op, enum kind kind)
 {
-	const struct nsx_copy *c = &t->copy[t->ops.detail[op]];
+	const struct nsx_copy *c = nsx_op_copy(t, op);
 
 	return kind == KERNEL ? nsx_op_name(t, op) :
 	       kind == MEMSET ? 0 :
@@ -208,7 +208,7 @@ static int add_work(struct sites *x, struct nsx_err *err)
 
 	for (size_t i = 0; i < t->ops.n; i++) {
 		uint32_t call = t->ops.call[i], site;
-		uint32_t range = x->f->nvtx.op_range[i];
+		uint32_t range = nsx_op_range(&x->f->nvtx, i);
 		struct sum *s;
 
 		if (call == NSX_NONE || t->ops.kind[i] == NSX_OP_GRAPH ||

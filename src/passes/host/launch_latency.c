@@ -145,7 +145,7 @@ static void fill_rows(const struct launched *l, struct nsx_table *table)
 
 	for (size_t i = 0; i < l->ntop; i++)
 		add_row(t, l->top[i],
-			t->stream[t->ops.stream[l->top[i]]].device, table);
+			nsx_stream_of(t, l->top[i])->device, table);
 	table->capped = l->n > l->ntop;
 }
 

@@ -53,7 +53,7 @@ static int collect(const struct nsx_run *run, struct queues *q,
 		return err->rc;
 	for (uint32_t i = 0; i < t->ops.n; i++)
 		if (is_queued(t, i))
-			q->at[t->ops.stream[i] + 1]++;
+			q->at[nsx_op_stream(&t->ops, i) + 1]++;
 	for (uint32_t s = 0; s < t->nstreams; s++)
 		q->at[s + 1] += q->at[s];
 	n = q->at[t->nstreams];
@@ -62,7 +62,7 @@ static int collect(const struct nsx_run *run, struct queues *q,
 		return err->rc;
 	/* Filling moves each start to its end: the next one's start. */
 	for (uint32_t i = 0; i < t->ops.n; i++) {
-		size_t *at = &q->at[t->ops.stream[i]];
+		size_t *at = &q->at[nsx_op_stream(&t->ops, i)];
 
 		if (!is_queued(t, i))
 			continue;

@@ -183,12 +183,12 @@ static int list_starts(struct work *w, struct queue *q, struct nsx_err *err)
 	    !nsx_new_array(q->begun, w->arena, n, "streams", err))
 		return err->rc;
 	for (size_t i = 0; i < t->ops.n; i++)
-		q->at[t->ops.stream[i] + 1]++;
+		q->at[nsx_op_stream(&t->ops, i) + 1]++;
 	for (size_t s = 1; s < n; s++)
 		q->at[s] += q->at[s - 1];
 	memcpy(q->next, q->at, n * sizeof(*q->at));
 	for (size_t i = 0; i < t->ops.n; i++)
-		q->start_ns[q->next[t->ops.stream[i]]++] =
+		q->start_ns[q->next[nsx_op_stream(&t->ops, i)]++] =
 			nsx_op_start(&t->ops, i);
 	memcpy(q->next, q->at, n * sizeof(*q->at));
 	memcpy(q->begun, q->at, n * sizeof(*q->at));
@@ -220,7 +220,7 @@ static int infer_held(struct work *w, struct nsx_err *err)
 	for (uint32_t s = 0; s < t->nstreams; s++)
 		until[s] = INT64_MIN;
 	for (uint32_t i = 0; i < t->ops.n; i++) {
-		uint32_t call = t->ops.call[i], s = t->ops.stream[i];
+		uint32_t call = t->ops.call[i], s = nsx_op_stream(&t->ops, i);
 		int64_t before = until[s];
 		struct launcher *x;
 		struct nsx_span held;

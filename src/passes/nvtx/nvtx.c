@@ -83,7 +83,7 @@ static void add(int64_t *sum, int64_t ns)
 static void add_ranges(struct work *w)
 {
 	for (uint32_t i = 0; i < w->t->nvtx.n; i++) {
-		uint32_t parent = w->f->parent[i];
+		uint32_t parent = nsx_range_parent(w->f, i);
 		int64_t ns = host_ns(w->t, i);
 		struct group *g;
 
@@ -125,7 +125,7 @@ static void add_op(struct work *w, uint32_t op, uint32_t device)
 	const struct nsx_ops *o = &w->t->ops;
 	const struct nsx_nvtx_facts *f = w->f;
 	bool is_peer = o->flags[op] & NSX_OP_PEER;
-	uint32_t r = f->op_range[op];
+	uint32_t r = nsx_op_range(f, op);
 	int64_t at;
 
 	if (r == NSX_NONE)
@@ -134,8 +134,8 @@ static void add_op(struct work *w, uint32_t op, uint32_t device)
 		add(&w->v[w->g.of[r]].ex_ns, nsx_op_ns(o, op));
 	at = nsx_call_start(&w->t->calls, o->call[op]);
 	if (f->nested[r])
-		r = f->around[r];
-	for (unsigned n = 0; r != NSX_NONE; n++, r = f->around[r]) {
+		r = nsx_range_around(f, r);
+	for (unsigned n = 0; r != NSX_NONE; n++, r = nsx_range_around(f, r)) {
 		struct group *g = &w->v[w->g.of[r]];
 
 		if (n == MAX_PATH) {
@@ -158,8 +158,8 @@ static void add_ops(struct work *w)
 		for (uint32_t i = at; i < at + w->t->device[d].nops; i++)
 			add_op(w, i, d);
 	}
-	for (size_t i = w->any_cut ? w->t->nvtx.n : 0; i-- > 0;) {
-		uint32_t out = w->f->around[i];
+	for (uint32_t i = w->any_cut ? (uint32_t)w->t->nvtx.n : 0; i-- > 0;) {
+		uint32_t out = nsx_range_around(w->f, i);
 
 		if (!w->cut[i])
 			continue;

@@ -92,11 +92,12 @@ static void add_kernels(struct work *w, const struct nsx_nvtx_facts *f)
 	const struct nsx_ops *o = &w->t->ops;
 
 	for (size_t i = 0; i < o->n; i++) {
+		uint32_t range = nsx_op_range(f, i);
 		struct row *row;
 
-		if (o->kind[i] != NSX_OP_KERNEL || f->op_range[i] == NSX_NONE)
+		if (o->kind[i] != NSX_OP_KERNEL || range == NSX_NONE)
 			continue;
-		row = &w->v[w->g.of[f->op_range[i]]];
+		row = &w->v[w->g.of[range]];
 		nsx_add_to(&row->kernel_ns, nsx_op_ns(o, i));
 		row->kernels += nsx_op_counts(w->t, i);
 	}

@@ -41,7 +41,8 @@ static void add_kernel(const struct nsx_run *run, size_t op,
 		       const struct nsx_nvtx_groups *g, struct sums *s)
 {
 	const struct nsx_trace *t = run->trace;
-	uint32_t range = run->facts->nvtx.op_range[op], call = t->ops.call[op];
+	uint32_t range = nsx_op_range(&run->facts->nvtx, op);
+	uint32_t call = t->ops.call[op];
 	int64_t ns = nsx_op_ns(&t->ops, op);
 
 	if (range != NSX_NONE) {

@@ -122,7 +122,7 @@ static size_t group_kernels(const struct nsx_pids *pids, uint32_t p,
 
 	for (size_t k = pids->at[p]; k < pids->at[p + 1]; k++) {
 		uint32_t i = pids->kernel[k];
-		uint32_t d = t->stream[t->ops.stream[i]].device;
+		uint32_t d = nsx_stream_of(t, i)->device;
 		struct group *x;
 
 		if (d != device)

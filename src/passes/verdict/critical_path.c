@@ -72,13 +72,13 @@ static uint64_t key_of(const struct nsx_trace *t, uint32_t op, uint64_t *ret_id)
 
 	switch (t->ops.kind[op]) {
 	case NSX_OP_GRAPH:
-		*ret_id = t->replay[t->ops.detail[op]].graph_id;
+		*ret_id = t->replay[nsx_op_detail(&t->ops, op)].graph_id;
 		return T_REPLAY;
 	case NSX_OP_MEMSET:
 		*ret_id = 0;
 		return T_MEMSET;
 	case NSX_OP_MEMCPY:
-		*ret_id = t->copy[t->ops.detail[op]].copy_kind;
+		*ret_id = nsx_op_copy(t, op)->copy_kind;
 		return T_COPY;
 	default:
 		break;
