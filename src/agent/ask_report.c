@@ -153,10 +153,12 @@ static void tell_spans(struct nsx_answer *a, const struct nsx_finding *f)
 	struct nsx_span longest = {0, 0};
 	struct nsx_window w;
 
-	for (size_t i = 0; i < f->spans.n; i++)
-		if (f->spans.v[i].end_ns - f->spans.v[i].start_ns >
-		    longest.end_ns - longest.start_ns)
-			longest = f->spans.v[i];
+	for (size_t i = 0; i < f->spans.n; i++) {
+		struct nsx_span x = nsx_span_at(&f->spans, i);
+
+		if (x.end_ns - x.start_ns > longest.end_ns - longest.start_ns)
+			longest = x;
+	}
 	if (!f->spans.n)
 		return;
 	w = (struct nsx_window){longest.start_ns, longest.end_ns};

@@ -9,11 +9,13 @@ enum { SLACK = 8 };
 struct source {
 	const int64_t *minus, *i64; /* minus NULL: 0; i64 NULL: u32          */
 	const uint32_t *u32;
+	size_t step; /* of i64 and minus                                     */
 };
 
 static int64_t value(const struct source *s, size_t i)
 {
-	return !s->i64 ? s->u32[i] : s->i64[i] - (s->minus ? s->minus[i] : 0);
+	return !s->i64 ? s->u32[i] :
+	       s->i64[i * s->step] - (s->minus ? s->minus[i * s->step] : 0);
 }
 
 static unsigned bits_of(uint64_t x)
@@ -75,14 +77,27 @@ static int pack(struct nsx_arena *a, const struct source *s, size_t n,
 int nsx_pack_i64(struct nsx_arena *a, const int64_t *v, size_t n,
 		 const char *what, struct nsx_packed *ret, struct nsx_err *err)
 {
-	return pack(a, &(struct source){.i64 = v}, n, what, ret, err);
+	return pack(a, &(struct source){NULL, v, NULL, 1}, n, what, ret, err);
 }
 
 int nsx_pack_lengths(struct nsx_arena *a, const int64_t *start,
 		     const int64_t *end, size_t n, const char *what,
 		     struct nsx_packed *ret, struct nsx_err *err)
 {
-	return pack(a, &(struct source){start, end, NULL}, n, what, ret, err);
+	return pack(a, &(struct source){start, end, NULL, 1}, n, what, ret,
+		    err);
+}
+
+int nsx_pack_pairs(struct nsx_arena *a, const int64_t *v, size_t n,
+		   const char *what, struct nsx_packed *first,
+		   struct nsx_packed *length, struct nsx_err *err)
+{
+	struct source starts = {.i64 = v, .step = 2};
+	struct source lengths = {.minus = v, .i64 = v + 1, .step = 2};
+
+	if (pack(a, &starts, n, what, first, err))
+		return err->rc;
+	return pack(a, &lengths, n, what, length, err);
 }
 
 int nsx_pack_u32(struct nsx_arena *a, const uint32_t *v, size_t n,

@@ -40,6 +40,10 @@ int nsx_pack_i64(struct nsx_arena *a, const int64_t *v, size_t n,
 int nsx_pack_lengths(struct nsx_arena *a, const int64_t *start,
 		     const int64_t *end, size_t n, const char *what,
 		     struct nsx_packed *ret, struct nsx_err *err) NSX_CHECKED;
+/* v[0], v[2], ... and by how much each is less than the next. */
+int nsx_pack_pairs(struct nsx_arena *a, const int64_t *v, size_t n,
+		   const char *what, struct nsx_packed *first,
+		   struct nsx_packed *length, struct nsx_err *err) NSX_CHECKED;
 int nsx_pack_u32(struct nsx_arena *a, const uint32_t *v, size_t n,
 		 const char *what, struct nsx_packed *ret,
 		 struct nsx_err *err) NSX_CHECKED;

@@ -15,12 +15,30 @@ void nsx_spans_push(struct nsx_spans *s, int64_t start_ns, int64_t end_ns)
 		s->v[s->n++] = (struct nsx_span){start_ns, end_ns};
 }
 
+int nsx_spans_pack(struct nsx_arena *a, struct nsx_spans *s,
+		   struct nsx_err *err)
+{
+	_Static_assert(sizeof(*s->v) == 2 * sizeof(int64_t), "spans are pairs");
+	if (nsx_pack_pairs(a, &s->v->start_ns, s->n, "spans", &s->start,
+			   &s->length, err))
+		return err->rc;
+	nsx_arena_drop(a, s->v);
+	s->v = NULL;
+	return 0;
+}
+
+static int64_t length_at(const struct nsx_spans *s, size_t i)
+{
+	return s->v ? s->v[i].end_ns - s->v[i].start_ns :
+		      nsx_unpack(&s->length, i);
+}
+
 int64_t nsx_spans_total(const struct nsx_spans *s)
 {
 	int64_t sum = 0;
 
 	for (size_t i = 0; i < s->n; i++)
-		sum += s->v[i].end_ns - s->v[i].start_ns;
+		sum += length_at(s, i);
 	return sum;
 }
 
@@ -50,47 +68,61 @@ static void emit(struct sink *k, int64_t a, int64_t b)
 typedef void (*set_op)(const struct nsx_spans *x, const struct nsx_spans *y,
 		       struct sink *k);
 
+static struct nsx_span at_or_none(const struct nsx_spans *s, size_t i)
+{
+	return i < s->n ? nsx_span_at(s, i) : (struct nsx_span){0, 0};
+}
+
 static void op_intersect(const struct nsx_spans *x, const struct nsx_spans *y,
 			 struct sink *k)
 {
+	struct nsx_span p = at_or_none(x, 0), q = at_or_none(y, 0);
+
 	for (size_t i = 0, j = 0; i < x->n && j < y->n;) {
-		emit(k, NSX_MAX(x->v[i].start_ns, y->v[j].start_ns),
-		     NSX_MIN(x->v[i].end_ns, y->v[j].end_ns));
-		if (x->v[i].end_ns < y->v[j].end_ns)
-			i++;
+		emit(k, NSX_MAX(p.start_ns, q.start_ns),
+		     NSX_MIN(p.end_ns, q.end_ns));
+		if (p.end_ns < q.end_ns)
+			p = at_or_none(x, ++i);
 		else
-			j++;
+			q = at_or_none(y, ++j);
 	}
 }
 
 static void op_union(const struct nsx_spans *x, const struct nsx_spans *y,
 		     struct sink *k)
 {
-	for (size_t i = 0, j = 0; i < x->n || j < y->n;) {
-		bool from_x = j == y->n ||
-			      (i < x->n &&
-			       x->v[i].start_ns <= y->v[j].start_ns);
-		const struct nsx_span *s = from_x ? &x->v[i++] : &y->v[j++];
+	struct nsx_span p = at_or_none(x, 0), q = at_or_none(y, 0);
 
-		emit(k, s->start_ns, s->end_ns);
+	for (size_t i = 0, j = 0; i < x->n || j < y->n;) {
+		if (j == y->n || (i < x->n && p.start_ns <= q.start_ns)) {
+			emit(k, p.start_ns, p.end_ns);
+			p = at_or_none(x, ++i);
+		} else {
+			emit(k, q.start_ns, q.end_ns);
+			q = at_or_none(y, ++j);
+		}
 	}
 }
 
 static void op_minus(const struct nsx_spans *x, const struct nsx_spans *y,
 		     struct sink *k)
 {
-	for (size_t i = 0, j = 0; i < x->n; i++) {
-		int64_t at = x->v[i].start_ns, end = x->v[i].end_ns;
+	struct nsx_span q = at_or_none(y, 0);
 
-		while (j < y->n && y->v[j].end_ns <= at)
-			j++;
-		for (; j < y->n && y->v[j].start_ns < end; j++) {
-			emit(k, at, y->v[j].start_ns);
-			at = NSX_MAX(at, y->v[j].end_ns);
-			if (y->v[j].end_ns > end)
+	for (size_t i = 0, j = 0; i < x->n; i++) {
+		struct nsx_span p = nsx_span_at(x, i);
+		int64_t at = p.start_ns;
+
+		while (j < y->n && q.end_ns <= at)
+			q = at_or_none(y, ++j);
+		for (; j < y->n && q.start_ns < p.end_ns;
+		     q = at_or_none(y, ++j)) {
+			emit(k, at, q.start_ns);
+			at = NSX_MAX(at, q.end_ns);
+			if (q.end_ns > p.end_ns)
 				break; /* it may reach into the next of x */
 		}
-		emit(k, at, end);
+		emit(k, at, p.end_ns);
 	}
 }
 
@@ -148,7 +180,7 @@ int nsx_spans_gaps(struct nsx_arena *a, const struct nsx_spans *s,
 		   struct nsx_err *err)
 {
 	struct nsx_span whole = {start_ns, end_ns};
-	struct nsx_spans x = {&whole, start_ns < end_ns};
+	struct nsx_spans x = {.v = &whole, .n = start_ns < end_ns};
 
 	return nsx_spans_minus(a, &x, s, ret, err);
 }
@@ -157,7 +189,7 @@ NSX_ORDER(cmp_start, struct nsx_span, UP(start_ns));
 
 void nsx_spans_normalise(struct nsx_spans *s)
 {
-	struct nsx_spans out = {s->v, 0};
+	struct nsx_spans out = {.v = s->v};
 
 	nsx_sort(s->v, s->n, sizeof(*s->v), cmp_start);
 	for (size_t i = 0; i < s->n; i++) {
@@ -172,7 +204,7 @@ size_t nsx_spans_find(const struct nsx_spans *s, int64_t t)
 {
 	size_t lo = 0, hi = s->n;
 
-	NSX_BISECT(lo, hi, mid, s->v[mid].end_ns <= t);
+	NSX_BISECT(lo, hi, mid, nsx_span_at(s, mid).end_ns <= t);
 	return lo;
 }
 
@@ -181,11 +213,16 @@ int64_t nsx_spans_covered(const struct nsx_spans *s, size_t *cursor,
 {
 	int64_t sum = 0;
 
-	while (*cursor < s->n && s->v[*cursor].end_ns <= start_ns)
+	while (*cursor < s->n && nsx_span_at(s, *cursor).end_ns <= start_ns)
 		++*cursor;
-	for (size_t i = *cursor; i < s->n && s->v[i].start_ns < end_ns; i++)
-		sum += NSX_MIN(end_ns, s->v[i].end_ns) -
-		       NSX_MAX(start_ns, s->v[i].start_ns);
+	for (size_t i = *cursor; i < s->n; i++) {
+		struct nsx_span x = nsx_span_at(s, i);
+
+		if (x.start_ns >= end_ns)
+			break;
+		sum += NSX_MIN(end_ns, x.end_ns) -
+		       NSX_MAX(start_ns, x.start_ns);
+	}
 	return sum;
 }
 
@@ -203,7 +240,7 @@ int nsx_spans_prefix(struct nsx_arena *a, const struct nsx_spans *s,
 	for (size_t i = 0; i < s->n; i++) {
 		if (i % PREFIX_STEP == 0)
 			p[i / PREFIX_STEP] = sum_ns;
-		sum_ns += s->v[i].end_ns - s->v[i].start_ns;
+		sum_ns += length_at(s, i);
 	}
 	if (s->n % PREFIX_STEP == 0)
 		p[s->n / PREFIX_STEP] = sum_ns;
@@ -219,10 +256,8 @@ static int64_t before(const struct nsx_spans *s, const int64_t *prefix,
 	int64_t ns = prefix[i / PREFIX_STEP];
 
 	for (size_t k = i / PREFIX_STEP * PREFIX_STEP; k < i; k++)
-		ns += s->v[k].end_ns - s->v[k].start_ns;
-	if (i < s->n && s->v[i].start_ns < t)
-		ns += t - s->v[i].start_ns;
-	return ns;
+		ns += length_at(s, k);
+	return i < s->n ? ns + NSX_MAX(0, t - nsx_span_at(s, i).start_ns) : ns;
 }
 
 int64_t nsx_spans_within(const struct nsx_spans *s, const int64_t *prefix,

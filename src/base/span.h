@@ -13,9 +13,23 @@ struct nsx_span {
 	int64_t start_ns, end_ns;
 };
 struct nsx_spans {
-	struct nsx_span *v;
+	struct nsx_span *v; /* NULL: packed, read with nsx_span_at           */
 	size_t n;
+	struct nsx_packed start, length;
 };
+static inline struct nsx_span nsx_span_at(const struct nsx_spans *s, size_t i)
+{
+	int64_t start_ns;
+
+	if (s->v)
+		return s->v[i];
+	start_ns = nsx_unpack(&s->start, i);
+	return (struct nsx_span){start_ns,
+				 start_ns + nsx_unpack(&s->length, i)};
+}
+/* For long lists that stay: a third of the room.  v is on the arena, and gone. */
+int nsx_spans_pack(struct nsx_arena *a, struct nsx_spans *s,
+		   struct nsx_err *err) NSX_CHECKED;
 
 /* Collects spans that come in order of start and merges what touches or
  * overlaps, with a running maximum of the end. Room must suffice.
@@ -42,7 +56,7 @@ int nsx_spans_intersect(struct nsx_arena *a, const struct nsx_spans *x,
 int nsx_spans_gaps(struct nsx_arena *a, const struct nsx_spans *s,
 		   int64_t start_ns, int64_t end_ns, struct nsx_spans *ret,
 		   struct nsx_err *err) NSX_CHECKED;
-/* Sorts and merges any list in place (n shrinks). */
+/* Sorts and merges any list that is not packed in place (n shrinks). */
 void nsx_spans_normalise(struct nsx_spans *s);
 
 /* Index of the first span that ends after t; s->n if none. O(log n). */

@@ -141,9 +141,11 @@ static int collect_finding(struct nsx_findings_view *v,
 	if (!t)
 		return err->rc;
 	t->finding = keep(v->arena, f);
-	for (size_t i = 0; i < f->spans.n; i++)
-		t->v[t->n++] = (struct told){f->spans.v[i].start_ns,
-					     f->spans.v[i].end_ns, title};
+	for (size_t i = 0; i < f->spans.n; i++) {
+		struct nsx_span x = nsx_span_at(&f->spans, i);
+
+		t->v[t->n++] = (struct told){x.start_ns, x.end_ns, title};
+	}
 	return 0;
 }
 

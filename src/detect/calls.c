@@ -375,17 +375,6 @@ static const char *say_names(struct calls *c, const uint32_t *list, size_t n)
 				n - MOST_NAMES) : names;
 }
 
-static void keep_rows(struct calls *c, const struct group *x,
-		      struct nsx_change *ret)
-{
-	uint32_t *rows = nsx_arena_get(c->d->found->arena,
-				       x->nrows * sizeof(*rows));
-
-	memcpy(rows, x->rows, x->nrows * sizeof(*rows));
-	ret->rows = rows;
-	ret->nrows = x->nrows;
-}
-
 /* Of a loop that polls the time between its calls goes as well. */
 static struct nsx_plan plan_of(struct calls *c, const uint32_t *list, size_t n)
 {
@@ -399,13 +388,13 @@ static struct nsx_plan plan_of(struct calls *c, const uint32_t *list, size_t n)
 		v[k] = (struct nsx_change){.verb = words[x->kind].verb,
 					   .name = x->api};
 		if (x->kind == LOAD && x->nrows)
-			keep_rows(c, x, &v[k]);
+			v[k].rows = nsx_keep_rows(c->d, x->rows, x->nrows);
 		k++;
 		if (x->kind != POLL || !x->nrows)
 			continue;
-		v[k] = (struct nsx_change){.verb = NSX_FASTER_HOST,
-					   .amount = INFINITY};
-		keep_rows(c, x, &v[k++]);
+		v[k++] = (struct nsx_change){
+			.verb = NSX_FASTER_HOST, .amount = INFINITY,
+			.rows = nsx_keep_rows(c->d, x->rows, x->nrows)};
 	}
 	return (struct nsx_plan){v, k};
 }

@@ -104,13 +104,9 @@ static int collect(struct copies *c, struct nsx_err *err)
 
 /* Findings --------------------------------------------------------------------*/
 
-static const uint32_t *keep_rows(struct copies *c, const struct group *g)
+static struct nsx_rows keep_rows(struct copies *c, const struct group *g)
 {
-	uint32_t *v = nsx_arena_get(c->d->found->arena,
-				    (size_t)g->count * sizeof(*v));
-
-	memcpy(v, g->rows, (size_t)g->count * sizeof(*v));
-	return v;
+	return nsx_keep_rows(c->d, g->rows, (size_t)g->count);
 }
 
 static const char *const directions[NKINDS] = {
@@ -201,7 +197,7 @@ static struct nsx_plan change_rows(struct copies *c, const struct group *g,
 {
 	return nsx_plan_of(c->d, (struct nsx_change){
 		.verb = verb, .op = NSX_ON_COPIES | NSX_ON_MEMSETS,
-		.rows = keep_rows(c, g), .nrows = (size_t)g->count});
+		.rows = keep_rows(c, g)});
 }
 
 /* Whether kernels run on a stream in the judged window. */
@@ -282,8 +278,7 @@ static int propose_pageable(struct copies *c, unsigned kind,
 				      (double)c->pinned_ns[kind] : 0;
 
 	v[0] = (struct nsx_change){.verb = NSX_OVERLAP, .op = NSX_ON_COPIES,
-				   .rows = keep_rows(c, g),
-				   .nrows = (size_t)g->count};
+				   .rows = keep_rows(c, g)};
 	v[1] = v[0];
 	v[1].verb = NSX_FASTER;
 	v[1].amount = fast > slow ? fast / slow : INFINITY;

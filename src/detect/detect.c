@@ -234,6 +234,19 @@ void nsx_idle_by_cause(const struct nsx_detect *d, int64_t ns[NSX_NCAUSES])
 	}
 }
 
+struct nsx_rows nsx_keep_rows(struct nsx_detect *d, const uint32_t *v,
+			      size_t n)
+{
+	struct nsx_rows r = {.only = true, .n = n};
+	struct nsx_err err;
+
+	/* A byte or two a row: as what is told, too little to do without. */
+	if (nsx_pack_u32(d->found->arena, v, n, "rows of a change", &r.at,
+			 &err))
+		nsx_die_of_memory(n);
+	return r;
+}
+
 struct nsx_plan nsx_plan_of(struct nsx_detect *d, struct nsx_change change)
 {
 	struct nsx_change *v = nsx_arena_get(d->found->arena, sizeof(*v));

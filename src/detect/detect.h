@@ -118,6 +118,9 @@ int nsx_vote_samples(struct nsx_detect *d, struct nsx_votes *v, uint32_t group,
 		     uint32_t thread, size_t *cursor, struct nsx_span in,
 		     struct nsx_err *err) NSX_CHECKED;
 
+/* Rows that a change is about, ascending; on the list's arena. */
+struct nsx_rows nsx_keep_rows(struct nsx_detect *d, const uint32_t *v,
+			      size_t n);
 /* A plan of one change, on the list's arena. */
 struct nsx_plan nsx_plan_of(struct nsx_detect *d, struct nsx_change change);
 

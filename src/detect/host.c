@@ -341,17 +341,6 @@ static int walk_thread(struct launcher *x, uint32_t thread, uint32_t *below,
 	return 0;
 }
 
-static const uint32_t *keep_rows(struct nsx_detect *d, const struct rows *r,
-				 struct nsx_err *err)
-{
-	uint32_t *v = nsx_arena_try_array(d->found->arena, r->n, sizeof(*v),
-					  "calls", err);
-
-	if (v && r->n)
-		memcpy(v, r->v, r->n * sizeof(*v));
-	return v;
-}
-
 /* NULL: no sample says what ran. */
 static const char *say_hot(struct nsx_detect *d, const struct nsx_winner *hot)
 {
@@ -378,13 +367,11 @@ static void advise_code(const struct nsx_detect *d, bool is_seen, bool of_helper
 				       "ranges, or sample the CPU";
 }
 
-static int propose_code(struct launcher *x, const struct code *c,
-			struct nsx_err *err)
+static void propose_code(struct launcher *x, const struct code *c)
 {
 	struct nsx_detect *d = x->d;
 	struct nsx_findings *l = d->found;
 	const char *path = nsx_range_path(d, c->range);
-	const uint32_t *rows = keep_rows(d, &c->rows, err);
 	struct nsx_winner hot = nsx_votes_won(&x->hot,
 					      (uint32_t)(c - x->code));
 	const char *where = hot.frame == NSX_NONE ||
@@ -427,21 +414,17 @@ static int propose_code(struct launcher *x, const struct code *c,
 			   .at = {{"cause", nsx_string("host_code")}}}},
 		.remedy = nsx_plan_of(d, (struct nsx_change){
 			.verb = NSX_FASTER_HOST, .amount = INFINITY,
-			.rows = rows, .nrows = c->rows.n})};
+			.rows = nsx_keep_rows(d, c->rows.v, c->rows.n)})};
 
-	if (!rows)
-		return err->rc;
 	f.evidence[1] = say_hot(d, &hot);
 	advise_code(d, code || hot.frame != NSX_NONE, helper, &f);
 	nsx_found(l, &f);
-	return 0;
 }
 
-static int propose_launches(struct launcher *x, struct nsx_err *err)
+static void propose_launches(struct launcher *x)
 {
 	struct nsx_detect *d = x->d;
 	struct nsx_findings *l = d->found;
-	const uint32_t *rows = keep_rows(d, &x->gaps, err);
 	struct nsx_winner hot = nsx_votes_won(&x->hot, (uint32_t)SHORT);
 	struct nsx_change *v = nsx_arena_get(l->arena, 2 * sizeof(*v));
 	double us = (double)x->launch_ns / 1e3 / (double)x->nlaunches;
@@ -464,12 +447,11 @@ static int propose_launches(struct launcher *x, struct nsx_err *err)
 			   .units = "ms"}},
 		.remedy = {v, 2}};
 
-	if (!rows)
-		return err->rc;
 	v[0] = (struct nsx_change){.verb = NSX_FASTER_LAUNCH,
 				   .amount = INFINITY};
 	v[1] = (struct nsx_change){.verb = NSX_FASTER_HOST, .amount = INFINITY,
-				   .rows = rows, .nrows = x->gaps.n};
+				   .rows = nsx_keep_rows(d, x->gaps.v,
+							 x->gaps.n)};
 	if (x->replays)
 		f.recommendation[n++] =
 			"put more into each CUDA graph: it replays graphs "
@@ -485,7 +467,6 @@ static int propose_launches(struct launcher *x, struct nsx_err *err)
 	f.recommendation[n] = "fuse small kernels, or give each launch more "
 			      "work (larger batches)";
 	nsx_found(l, &f);
-	return 0;
 }
 
 /* How long host time between two calls must be to have a name, which depends on the
@@ -522,11 +503,11 @@ static int find_code(struct launcher *x, struct nsx_err *err)
 		    walk_thread(x, i, below, err))
 			return err->rc;
 	for (size_t g = 0; g < x->names.n; g++)
-		if ((double)x->code[g].rows.ns >= least_ns &&
-		    propose_code(x, &x->code[g], err))
-			return err->rc;
-	return x->nlaunches && x->d->facts->run_kind != NSX_RUN_START_UP ?
-		       propose_launches(x, err) : 0;
+		if ((double)x->code[g].rows.ns >= least_ns)
+			propose_code(x, &x->code[g]);
+	if (x->nlaunches && x->d->facts->run_kind != NSX_RUN_START_UP)
+		propose_launches(x);
+	return 0;
 }
 
 int nsx_detect_host(struct nsx_detect *d, struct nsx_err *err)

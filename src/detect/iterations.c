@@ -260,21 +260,7 @@ static int find_pauses(struct slow *s, uint32_t thread, uint32_t *below,
 
 /* Findings -----------------------------------------------------------------------*/
 
-static const uint32_t *keep_rows(struct slow *s, struct rows *r,
-				 struct nsx_err *err)
-{
-	uint32_t *v = nsx_arena_try_array(s->d->found->arena, r->n, sizeof(*v),
-					  "pauses", err);
-
-	if (v && r->n) {
-		nsx_sort(r->v, r->n, sizeof(*v), nsx_cmp_u32);
-		memcpy(v, r->v, r->n * sizeof(*v));
-	}
-	return v;
-}
-
-static int fill_remedy(struct slow *s, struct nsx_finding *f,
-		       struct nsx_err *err)
+static void fill_remedy(struct slow *s, struct nsx_finding *f)
 {
 	struct {
 		struct nsx_change change;
@@ -292,23 +278,22 @@ static int fill_remedy(struct slow *s, struct nsx_finding *f,
 	size_t n = 0;
 
 	for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
-		if (!parts[i].rows->n)
+		const struct rows *r = parts[i].rows;
+
+		if (!r->n)
 			continue;
 		v[n] = parts[i].change;
-		v[n].rows = keep_rows(s, parts[i].rows, err);
-		if (!v[n].rows)
-			return err->rc;
-		v[n++].nrows = parts[i].rows->n;
+		nsx_sort(r->v, r->n, sizeof(*r->v), nsx_cmp_u32);
+		v[n++].rows = nsx_keep_rows(s->d, r->v, r->n);
 	}
 	for (uint32_t i = 0; i < s->nranges; i++)
 		v[n++] = (struct nsx_change){
 			.verb = NSX_DROP_RANGE,
 			.range = nsx_text(s->d->trace, s->range[i])};
 	f->remedy = (struct nsx_plan){v, n};
-	return 0;
 }
 
-static int propose(struct slow *s, struct nsx_err *err)
+static void propose(struct slow *s)
 {
 	struct nsx_findings *l = s->d->found;
 	double length_ns = (double)(s->d->w.end_ns - s->d->w.start_ns);
@@ -324,7 +309,7 @@ static int propose(struct slow *s, struct nsx_err *err)
 			   .units = "ms", .at = {{"slow", nsx_bool(true)}}}}};
 
 	if (share < LEAST_SHARE)
-		return 0;
+		return;
 	for (unsigned k = 1; k < NSX_NPARTS; k++)
 		if (s->by_class[k] > s->by_class[most])
 			most = k;
@@ -361,10 +346,8 @@ static int propose(struct slow *s, struct nsx_err *err)
 			"(tables/nccl_rank_skew.csv): another came late" :
 			"compare their kernels with those of a usual iteration "
 			"(--window START..END): other shapes, or lower clocks";
-	if (fill_remedy(s, &f, err))
-		return err->rc;
+	fill_remedy(s, &f);
 	nsx_found(l, &f);
-	return 0;
 }
 
 int nsx_detect_iterations(struct nsx_detect *d, struct nsx_err *err)
@@ -408,7 +391,7 @@ int nsx_detect_iterations(struct nsx_detect *d, struct nsx_err *err)
 				rc = find_pauses(&s, i, below, err);
 		}
 	if (!rc)
-		rc = propose(&s, err);
+		propose(&s);
 	free(s.pauses.v);
 	free(s.copies.v);
 	free(s.copied.v);

@@ -433,8 +433,7 @@ static int faster_kin(struct kernels *k, const struct kin *kin, double amount,
 			  kin->belongs(words_of(k, t->shape[i].name));
 	for (int fill = 0; fits && fill < 2; fill++) {
 		if (fill)
-			nsx_new_array(rows, k->d->found->arena, n, "kernels",
-				      err);
+			nsx_new_array(rows, k->d->scratch, n, "kernels", err);
 		if (fill && !rows)
 			break;
 		n = 0;
@@ -453,8 +452,9 @@ static int faster_kin(struct kernels *k, const struct kin *kin, double amount,
 	if (!rows)
 		return err->rc;
 	*ret = nsx_plan_of(k->d, (struct nsx_change){
-		.verb = NSX_FASTER, .op = NSX_ON_KERNELS, .rows = rows,
-		.nrows = n, .amount = amount});
+		.verb = NSX_FASTER, .op = NSX_ON_KERNELS, .amount = amount,
+		.rows = nsx_keep_rows(k->d, rows, n)});
+	nsx_arena_drop(k->d->scratch, rows);
 	return 0;
 }
 
@@ -588,19 +588,20 @@ static int list_ops(struct kernels *k, const struct kernel *x,
 {
 	const struct nsx_trace *t = k->d->trace;
 	const struct nsx_device *dev = &t->device[x->device];
-	uint32_t *rows = nsx_arena_try_array(k->d->found->arena,
-					     (size_t)x->count, sizeof(*rows),
-					     "kernels", err);
+	uint32_t *rows = nsx_arena_try_array(k->d->scratch, (size_t)x->count,
+					     sizeof(*rows), "kernels", err);
+	size_t n = 0;
 
 	if (!rows)
 		return err->rc;
-	ret->rows = rows;
 	for (size_t i = dev->ops_at; i < dev->ops_at + dev->nops; i++)
 		if (t->ops.kind[i] == NSX_OP_KERNEL &&
 		    nsx_op_detail(&t->ops, i) == x->id &&
 		    nsx_op_start(&t->ops, i) >= k->d->w.start_ns &&
 		    nsx_op_start(&t->ops, i) < k->d->w.end_ns)
-			rows[ret->nrows++] = (uint32_t)i;
+			rows[n++] = (uint32_t)i;
+	ret->rows = nsx_keep_rows(k->d, rows, n);
+	nsx_arena_drop(k->d->scratch, rows);
 	return 0;
 }
 
@@ -615,15 +616,15 @@ static const char *say_streams(struct kernels *k, const struct nsx_change *c)
 	uint8_t *seen = nsx_arena_get(k->d->scratch,
 				      (size_t)t->nstreams + 1);
 	int64_t end_ns = INT64_MIN, beside_ns = 0;
-	size_t nstreams = 0, queued = 0;
+	size_t n = c->rows.n, nstreams = 0, queued = 0;
 
-	for (size_t i = 0; i < c->nrows; i++) {
-		uint32_t op = c->rows[i];
+	for (size_t i = 0; i < n; i++) {
+		uint32_t op = nsx_rows_at(&c->rows, i);
 		int64_t start_ns = nsx_op_start(o, op);
 
 		nstreams += !seen[nsx_op_stream(o, op)]++;
 		seen[nsx_op_stream(o, op)] = 1;
-		queued += i && op == c->rows[i - 1] + 1 &&
+		queued += i && op == nsx_rows_at(&c->rows, i - 1) + 1 &&
 			  o->call[op] != NSX_NONE &&
 			  nsx_call_end(&t->calls, o->call[op]) <=
 				  nsx_op_end(o, op - 1);
@@ -633,7 +634,7 @@ static const char *say_streams(struct kernels *k, const struct nsx_change *c)
 						       start_ns);
 		end_ns = NSX_MAX(end_ns, nsx_op_end(o, op));
 	}
-	if (c->nrows < 2 || beside_ns)
+	if (n < 2 || beside_ns)
 		return NULL;
 	if (nstreams > 1)
 		return nsx_tell(k->d->found, "its calls are spread over %zu "
@@ -643,10 +644,9 @@ static const char *say_streams(struct kernels *k, const struct nsx_change *c)
 		k->d->found, "all its calls are on one stream, so they run one "
 		"after the other%s; whether one needs another's result is not "
 		"in the trace",
-		2 * queued < c->nrows ? "" :
+		2 * queued < n ? "" :
 		nsx_tell(k->d->found, "; %zu of %zu stand right behind one of "
-			 "the same size, as parts of a batch do", queued,
-			 c->nrows));
+			 "the same size, as parts of a batch do", queued, n));
 }
 
 struct small_grids {

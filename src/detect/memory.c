@@ -119,7 +119,7 @@ static int stalled_ns(struct unified *u, uint32_t *ret_device, double *ret,
 		      struct nsx_err *err)
 {
 	struct nsx_span judged = {u->d->w.start_ns, u->d->w.end_ns};
-	const struct nsx_spans window = {&judged, 1};
+	const struct nsx_spans window = {.v = &judged, .n = 1};
 	const struct nsx_trace *t = u->d->trace;
 
 	*ret = 0;
@@ -265,17 +265,13 @@ static int propose(struct unified *u, struct nsx_err *err)
 {
 	struct nsx_detect *d = u->d;
 	struct nsx_findings *l = d->found;
-	uint32_t *rows = nsx_arena_try_array(l->arena, u->nrows, sizeof(*rows),
-					     "migrations", err);
 	uint32_t device = NSX_NONE;
 	double stalled = 0;
 	int64_t managed;
 
-	if (!rows || stalled_ns(u, &device, &stalled, err) ||
+	if (stalled_ns(u, &device, &stalled, err) ||
 	    find_managed(u, &managed, err))
 		return err->rc;
-	if (u->nrows)
-		memcpy(rows, u->rows, u->nrows * sizeof(*rows));
 	struct nsx_finding f = {
 		.id = NSX_ID_unified_memory, .device = device,
 		.title = nsx_tell(l, "unified memory moves to and from the "
@@ -299,8 +295,8 @@ static int propose(struct unified *u, struct nsx_err *err)
 	tell_stalls(u, stalled, &f);
 	if (u->nrows)
 		f.remedy = nsx_plan_of(d, (struct nsx_change){
-			.verb = NSX_DROP, .op = NSX_ON_COPIES, .rows = rows,
-			.nrows = u->nrows});
+			.verb = NSX_DROP, .op = NSX_ON_COPIES,
+			.rows = nsx_keep_rows(d, u->rows, u->nrows)});
 	nsx_found(l, &f);
 	return 0;
 }

@@ -65,7 +65,8 @@ static int guess(struct pricing *p, struct item *x, struct nsx_err *err)
 {
 	struct nsx_finding *f = x->f;
 	struct nsx_span whole = {p->w.start_ns, p->w.end_ns};
-	struct nsx_spans window = {&whole, p->w.start_ns < p->w.end_ns}, both;
+	struct nsx_spans window = {.v = &whole,
+				   .n = p->w.start_ns < p->w.end_ns}, both;
 
 	if (f->price != NSX_PRICE_NONE || is_capture(f))
 		return 0;

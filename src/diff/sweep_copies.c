@@ -39,9 +39,8 @@ static int find_alone(const struct nsx_sweep *s, uint32_t device,
 		if (t->ops.cls[i] == NSX_C_COPY)
 			n[direction_of(t, i)]++;
 	for (unsigned k = 0; k < NDIRECTIONS; k++) {
-		ret[k] = (struct nsx_spans){nsx_arena_try_array(
-			a, n[k], sizeof(*ret[k].v), "copies", err), 0};
-		if (!ret[k].v)
+		ret[k] = (struct nsx_spans){0};
+		if (!nsx_new_array(ret[k].v, a, n[k], "copies", err))
 			return err->rc;
 	}
 	for (size_t i = d->ops_at; i < d->ops_at + d->nops; i++)

@@ -204,7 +204,7 @@ static int split_lane(const struct nsx_sweep *s, const struct comm *all,
 		      struct nsx_arena *a, struct nsx_err *err)
 {
 	const struct nsx_device_facts *f = &s->f->device[device];
-	struct nsx_spans exposed, alone, waits = {NULL, 0};
+	struct nsx_spans exposed, alone, waits = {0};
 	size_t cursor = 0;
 
 	if (!nsx_new_array(waits.v, a, mine->n, "communication", err))

@@ -40,16 +40,16 @@ static void count_spans(const struct nsx_trace *t, const struct nsx_device *d,
 static bool covers(const struct nsx_spans *s, size_t *i, int64_t at,
 		   int64_t *until)
 {
-	while (*i < s->n && s->v[*i].end_ns <= at)
-		++*i;
-	if (*i == s->n)
-		return false;
-	if (s->v[*i].start_ns > at) {
-		*until = NSX_MIN(*until, s->v[*i].start_ns);
-		return false;
+	for (; *i < s->n; ++*i) {
+		struct nsx_span x = nsx_span_at(s, *i);
+
+		if (x.end_ns <= at)
+			continue;
+		*until = NSX_MIN(*until,
+				 x.start_ns > at ? x.start_ns : x.end_ns);
+		return x.start_ns <= at;
 	}
-	*until = NSX_MIN(*until, s->v[*i].end_ns);
-	return true;
+	return false;
 }
 
 static enum nsx_part_class class_of(bool compute, bool comm, bool copy)
@@ -170,8 +170,12 @@ static int sweep_device(void *ctx, size_t i, struct nsx_err *err)
 		nsx_spans_push(lists[t->ops.cls[d->ops_at + k]], start_ns,
 			       end_ns);
 	}
-	return mark_parts(f, busy, job->arenas[i], err) ? err->rc :
-							  nsx_stopped(err);
+	if (mark_parts(f, busy, job->arenas[i], err))
+		return err->rc;
+	for (unsigned k = 0; k < ALL; k++)
+		if (nsx_spans_pack(job->arenas[i], lists[k], err))
+			return err->rc;
+	return nsx_stopped(err);
 }
 
 int nsx_facts_unions(struct nsx_facts *f, const struct nsx_trace *t,

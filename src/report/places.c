@@ -145,23 +145,26 @@ int nsx_finding_places(const struct nsx_trace *t, const struct nsx_finding *f,
 	struct places p = {t, w->start_ns < w->end_ns ? w : &t->window,
 			   nsx_arena_get(a, NSX_MAX_PLACES * sizeof(*p.v)), 0};
 
-	for (size_t i = 0; i < f->spans.n; i++)
-		add(&p, f->spans.v[i].start_ns, f->spans.v[i].end_ns);
+	for (size_t i = 0; i < f->spans.n; i++) {
+		struct nsx_span x = nsx_span_at(&f->spans, i);
+
+		add(&p, x.start_ns, x.end_ns);
+	}
 	for (size_t i = 0; !f->spans.n && i < f->remedy.n; i++) {
 		const struct nsx_change *c = &f->remedy.v[i];
 
-		for (size_t k = 0; k < c->nrows; k++)
+		for (size_t k = 0; k < c->rows.n; k++)
 			if (c->op)
-				add_op(&p, c->rows[k]);
+				add_op(&p, nsx_rows_at(&c->rows, k));
 			else
-				add_call(&p, c->rows[k], c->verb);
-		if (!c->rows && c->name && !c->is_pattern &&
+				add_call(&p, nsx_rows_at(&c->rows, k), c->verb);
+		if (!c->rows.only && c->name && !c->is_pattern &&
 		    add_named(&p, c, err))
 			return err->rc;
 	}
 	if (f->host)
 		add_host(&p, f);
 	nsx_sort(p.v, p.n, sizeof(*p.v), cmp_length);
-	*ret = (struct nsx_spans){p.v, p.n};
+	*ret = (struct nsx_spans){.v = p.v, .n = p.n};
 	return 0;
 }

@@ -57,20 +57,20 @@ static bool is_sorted(size_t n, nsx_row_cmp cmp, const void *ctx)
 }
 
 /* Rows group by group, in each in their order. */
-static int deal(uint32_t *order, size_t n, const uint32_t *group,
-		size_t ngroups, struct nsx_err *err)
+static int deal(uint32_t *order, size_t n, nsx_row_group group,
+		size_t ngroups, const void *ctx, struct nsx_err *err)
 {
 	uint32_t *at = nsx_try_alloc(ngroups + 1, sizeof(*at), "a row order",
 				     err);
 
 	if (!at)
 		return err->rc;
-	for (size_t i = 0; i < n && group; i++)
-		at[group[i] + 1]++;
+	for (uint32_t i = 0; i < n && group; i++)
+		at[group(ctx, i) + 1]++;
 	for (size_t k = 0; k < ngroups; k++)
 		at[k + 1] += at[k];
-	for (size_t i = 0; i < n; i++)
-		order[group ? at[group[i]]++ : i] = (uint32_t)i;
+	for (uint32_t i = 0; i < n; i++)
+		order[group ? at[group(ctx, i)]++ : i] = i;
 	free(at);
 	return 0;
 }
@@ -168,7 +168,7 @@ static int permute(struct nsx_colset *c, const uint32_t *order,
 	return 0;
 }
 
-int nsx_colset_sort(struct nsx_colset *c, const uint32_t *group, size_t ngroups,
+int nsx_colset_sort(struct nsx_colset *c, nsx_row_group group, size_t ngroups,
 		    nsx_row_cmp cmp, const void *ctx, struct nsx_err *err)
 {
 	uint32_t *ends = NULL, *order, *other = NULL;
@@ -180,7 +180,7 @@ int nsx_colset_sort(struct nsx_colset *c, const uint32_t *group, size_t ngroups,
 	order = nsx_try_alloc(c->n, sizeof(*order), "a row order", err);
 	if (!order)
 		return err->rc;
-	rc = deal(order, c->n, group, ngroups, err);
+	rc = deal(order, c->n, group, ngroups, ctx, err);
 	if (!rc)
 		rc = find_runs(order, c->n, cmp, ctx, &ends, &nruns, err);
 	if (!rc && nruns > 1) {

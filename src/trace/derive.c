@@ -27,8 +27,9 @@ static int cmp_content(const struct nsx_loader *l, uint32_t a, uint32_t b)
 }
 
 /* The second entry of a peer copy lies on the other device. */
-static uint32_t device_of_op(const struct nsx_loader *l, size_t i)
+static uint32_t device_of_op(const void *ctx, uint32_t i)
 {
+	const struct nsx_loader *l = ctx;
 	uint32_t d = l->t->stream[l->ops.stream[i]].device;
 
 	if (l->ops.flags[i] & NSX_OP_PEER) {
@@ -58,18 +59,13 @@ static int cmp_ops(const void *ctx, uint32_t a, uint32_t b)
 
 static int sort_ops(struct nsx_loader *l, struct nsx_err *err)
 {
-	size_t n = l->op_set.n;
-	uint32_t *device = nsx_try_alloc(n, 4, l->op_set.what, err);
-	int rc;
+	return nsx_colset_sort(&l->op_set, device_of_op, l->t->ndevices,
+			       cmp_ops, l, err);
+}
 
-	if (!device)
-		return err->rc;
-	for (size_t i = 0; i < n; i++)
-		device[i] = device_of_op(l, i);
-	rc = nsx_colset_sort(&l->op_set, device, l->t->ndevices, cmp_ops, l,
-			     err);
-	free(device);
-	return rc;
+static uint32_t thread_of_call(const void *ctx, uint32_t i)
+{
+	return ((const struct nsx_loader *)ctx)->calls.thread[i];
 }
 
 static int cmp_calls(const void *ctx, uint32_t a, uint32_t b)
@@ -105,9 +101,14 @@ static int cmp_nvtx(const void *ctx, uint32_t a, uint32_t b)
 	return c ? c : nsx_str_cmp(l->t->strings, r->name[a], r->name[b]);
 }
 
+static uint32_t thread_of_range(const void *ctx, uint32_t i)
+{
+	return ((const struct nsx_loader *)ctx)->nvtx.thread[i];
+}
+
 static int sort_ranges(struct nsx_loader *l, struct nsx_err *err)
 {
-	return nsx_colset_sort(&l->nvtx_set, l->nvtx.thread, l->t->nthreads,
+	return nsx_colset_sort(&l->nvtx_set, thread_of_range, l->t->nthreads,
 			       cmp_nvtx, l, err);
 }
 
@@ -119,6 +120,11 @@ static int cmp_overheads(const void *ctx, uint32_t a, uint32_t b)
 	       NSX_CMP(r->start_ns[a], r->start_ns[b]);
 }
 
+static uint32_t thread_of_overhead(const void *ctx, uint32_t i)
+{
+	return ((const struct nsx_overheads_rw *)ctx)->thread[i];
+}
+
 static int sort_group(void *ctx, size_t i, struct nsx_err *err)
 {
 	struct nsx_loader *l = ctx;
@@ -127,14 +133,14 @@ static int sort_group(void *ctx, size_t i, struct nsx_err *err)
 	case 0:
 		return sort_ops(l, err);
 	case 1:
-		return nsx_colset_sort(&l->call_set, l->calls.thread,
+		return nsx_colset_sort(&l->call_set, thread_of_call,
 				       l->t->nthreads, cmp_calls, l, err);
 	case 2:
 		return sort_ranges(l, err);
 	case 3:
 		return nsx_order_libraries(l, err);
 	default:
-		return nsx_colset_sort(&l->overhead_set, l->overheads.thread,
+		return nsx_colset_sort(&l->overhead_set, thread_of_overhead,
 				       l->t->nthreads, cmp_overheads,
 				       &l->overheads, err);
 	}
@@ -446,7 +452,7 @@ static int slice_threads(struct nsx_loader *l, struct nsx_err *err)
 static void slice_devices(struct nsx_loader *l)
 {
 	for (size_t i = l->op_set.n; i-- > 0;) {
-		struct nsx_device *d = &l->t->device[device_of_op(l, i)];
+		struct nsx_device *d = &l->t->device[device_of_op(l, (uint32_t)i)];
 
 		d->ops_at = (uint32_t)i;
 		d->nops++;

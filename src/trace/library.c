@@ -103,12 +103,17 @@ static int cmp_rows(const void *ctx, uint32_t a, uint32_t b)
 	return r ? r : COMPARE(c->bytes[a], c->bytes[b]);
 }
 
+static uint32_t thread_of_row(const void *ctx, uint32_t i)
+{
+	return ((const struct nsx_loader *)ctx)->library.thread[i];
+}
+
 int nsx_order_libraries(struct nsx_loader *l, struct nsx_err *err)
 {
 	struct nsx_colset *set = &l->library_set;
 	size_t n = 0;
 
-	if (nsx_colset_sort(set, l->library.thread, l->t->nthreads, cmp_rows, l,
+	if (nsx_colset_sort(set, thread_of_row, l->t->nthreads, cmp_rows, l,
 			    err))
 		return err->rc;
 	for (size_t i = 0; i < set->n; i++)

@@ -34,13 +34,14 @@ int nsx_colset_grow(struct nsx_colset *c, struct nsx_arena *a, size_t more,
 		    struct nsx_err *err) NSX_CHECKED;
 /* Moves rows [from, from + n) to `to`. */
 void nsx_colset_move(struct nsx_colset *c, size_t to, size_t from, size_t n);
-/* Sorts by cmp (stable).  Rows are dealt into their groups (indices below ngroups,
- * by row; NULL: all in one), which stand in the order of cmp; in each, ascending
- * runs are found and merged: linear where a table is in order of time, which most
- * are, though threads or devices take turns in it.
+/* Sorts by cmp (stable).  Rows are dealt into their groups (indices below ngroups;
+ * NULL: all in one), which stand in the order of cmp; in each, ascending runs are
+ * found and merged: linear where a table is in order of time, which most are, though
+ * threads or devices take turns in it.
  */
 typedef int (*nsx_row_cmp)(const void *ctx, uint32_t a, uint32_t b);
-int nsx_colset_sort(struct nsx_colset *c, const uint32_t *group, size_t ngroups,
+typedef uint32_t (*nsx_row_group)(const void *ctx, uint32_t row);
+int nsx_colset_sort(struct nsx_colset *c, nsx_row_group group, size_t ngroups,
 		    nsx_row_cmp cmp, const void *ctx,
 		    struct nsx_err *err) NSX_CHECKED;
 

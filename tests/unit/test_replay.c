@@ -80,8 +80,9 @@ static const struct expected expected[] = {
 	{"clock", {.verb = NSX_HOLD_CLOCK, .when = {1418000, 2000000}}, 974,
 	 160, 160, .15},
 	{"clock",
-	 {.verb = NSX_FASTER, .amount = 2, .rows = (const uint32_t[]){0, 1},
-	  .nrows = 2}, 974, 100, 100, .15},
+	 {.verb = NSX_FASTER, .amount = 2, .rows = {
+	   true, 2, {(const struct nsx_pack_block[]){{0, 8}},
+		     (const unsigned char[2 + 8]){0, 1}}}}, 974, 100, 100, .15},
 };
 
 static void test_prices_are_those_worked_out_by_hand(void **state NSX_UNUSED)

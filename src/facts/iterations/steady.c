@@ -275,7 +275,7 @@ static int try_iterations(const struct nsx_facts *f, const struct nsx_trace *t,
 			  struct nsx_steady *ret, struct nsx_err *err)
 {
 	struct group g = pick_group(f, w);
-	struct nsx_spans loads = {NULL, 0};
+	struct nsx_spans loads = {0};
 	struct judge j = {.loads = &loads};
 	struct run best;
 

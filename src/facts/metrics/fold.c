@@ -35,7 +35,9 @@ int fold_reach_make(struct fold_reach *r, const struct nsx_spans *spans,
 	for (size_t i = 0; i < spans->n; i++) {
 		if (i % 8 == 0)
 			r->every8[i / 8] = sum_ns;
-		sum_ns += spans->v[i].end_ns - spans->v[i].start_ns;
+		struct nsx_span x = nsx_span_at(spans, i);
+
+		sum_ns += x.end_ns - x.start_ns;
 	}
 	if (spans->n % 8 == 0)
 		r->every8[spans->n / 8] = sum_ns;
@@ -48,9 +50,11 @@ static void jump(const struct fold_reach *r, struct fold_cursor *c, int64_t x)
 	size_t to = nsx_spans_find(r->spans, x), i = to / 8 * 8;
 
 	c->before_ns = r->every8[to / 8];
-	for (; i < to; i++)
-		c->before_ns += r->spans->v[i].end_ns -
-				r->spans->v[i].start_ns;
+	for (; i < to; i++) {
+		struct nsx_span s = nsx_span_at(r->spans, i);
+
+		c->before_ns += s.end_ns - s.start_ns;
+	}
 	c->at = to;
 }
 
@@ -58,17 +62,22 @@ static void jump(const struct fold_reach *r, struct fold_cursor *c, int64_t x)
 static int64_t before(const struct fold_reach *r, struct fold_cursor *c,
 		      int64_t x)
 {
-	const struct nsx_span *v = r->spans->v;
-	size_t n = r->spans->n, first = c->at;
+	const struct nsx_spans *s = r->spans;
+	size_t first = c->at;
 
-	for (; c->at < n && v[c->at].end_ns <= x && c->at < first + FAR;
-	     c->at++)
-		c->before_ns += v[c->at].end_ns - v[c->at].start_ns;
-	if (c->at == first + FAR || (c->at && v[c->at - 1].end_ns > x))
+	for (; c->at < s->n && c->at < first + FAR; c->at++) {
+		struct nsx_span y = nsx_span_at(s, c->at);
+
+		if (y.end_ns > x)
+			break;
+		c->before_ns += y.end_ns - y.start_ns;
+	}
+	if (c->at == first + FAR ||
+	    (c->at && nsx_span_at(s, c->at - 1).end_ns > x))
 		jump(r, c, x);
-	if (c->at < n && v[c->at].start_ns < x)
-		return c->before_ns + x - v[c->at].start_ns;
-	return c->before_ns;
+	return c->at < s->n ? c->before_ns +
+		       NSX_MAX(0, x - nsx_span_at(s, c->at).start_ns) :
+			      c->before_ns;
 }
 
 /* What the sample at at_ns has of each scope. */

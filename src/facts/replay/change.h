@@ -64,6 +64,16 @@ enum nsx_change_by { /* which of the indices below narrow the change */
 	NSX_BY_STREAM = 8,
 };
 
+struct nsx_rows { /* ascending; nsx_rows_at */
+	bool only; /* false: any row                                         */
+	size_t n;
+	struct nsx_packed at;
+};
+static inline uint32_t nsx_rows_at(const struct nsx_rows *r, size_t i)
+{
+	return (uint32_t)nsx_unpack(&r->at, i);
+}
+
 struct nsx_change {
 	enum nsx_change_verb verb;
 	double amount; /* times as fast, > 0; INFINITY: no time at all       */
@@ -79,9 +89,8 @@ struct nsx_change {
 	const char *family; /* the kernel's, as in kernel_name.h             */
 	const char *range; /* NVTX range, as normalised, that is open on the
 			      thread where the call begins: at any depth      */
-	const uint32_t *rows; /* of trace.calls or trace.ops, ascending: only
-				 these; for what no field above can say       */
-	size_t nrows;
+	struct nsx_rows rows; /* of trace.calls or trace.ops: for what no field
+				 above can say                                */
 	int64_t least_ns; /* NSX_NO_OS_WAIT: only calls this long or longer   */
 	struct nsx_window when; /* only what begins here; start == end: all   */
 };

@@ -20,6 +20,7 @@ struct select { /* a change, and what answers of its questions are kept     */
 	struct span_list ranges; /* where its range is open                  */
 	uint8_t *shape, *api; /* answers by shape and API: 0 not asked yet   */
 	uint8_t *rows;	/* a bit for each row from the first that it names   */
+	uint32_t first_row, last_row;
 	regex_t regex;
 	size_t *touched;
 };
@@ -63,28 +64,28 @@ static bool fits_shape(struct select *s, uint32_t i)
 
 static bool fits_row(const struct select *s, uint32_t row)
 {
-	const struct nsx_change *c = s->c;
-
-	if (!c->rows)
+	if (!s->c->rows.only)
 		return true;
-	if (!c->nrows || row < c->rows[0] || row > c->rows[c->nrows - 1])
+	if (!s->c->rows.n || row < s->first_row || row > s->last_row)
 		return false;
-	row -= c->rows[0];
+	row -= s->first_row;
 	return s->rows[row / 8] >> row % 8 & 1;
 }
 
 static int list_rows(struct select *s, struct nsx_err *err)
 {
-	const struct nsx_change *c = s->c;
+	const struct nsx_rows *r = &s->c->rows;
 
-	if (!c->nrows)
+	if (!r->n)
 		return 0;
+	s->first_row = nsx_rows_at(r, 0);
+	s->last_row = nsx_rows_at(r, r->n - 1);
 	if (!nsx_new_array(s->rows, s->a,
-			   (size_t)(c->rows[c->nrows - 1] - c->rows[0]) / 8 + 1,
+			   (size_t)(s->last_row - s->first_row) / 8 + 1,
 			   "rows of a change", err))
 		return err->rc;
-	for (size_t i = 0; i < c->nrows; i++) {
-		uint32_t row = c->rows[i] - c->rows[0];
+	for (size_t i = 0; i < r->n; i++) {
+		uint32_t row = nsx_rows_at(r, i) - s->first_row;
 
 		s->rows[row / 8] |= (uint8_t)(1 << row % 8);
 	}
@@ -124,7 +125,7 @@ static bool fits_call(struct select *s, uint32_t i)
 	const struct model_call *call = &s->m->call[i];
 
 	return (call->flags & CALL_ACTIVE) && fits_api(s, call->api) &&
-	       (call->kind != CALL_MPI || !s->c->rows) &&
+	       (call->kind != CALL_MPI || !s->c->rows.only) &&
 	       fits_row(s, call->row) && fits_place(s, call) &&
 	       fits_range(s, call);
 }

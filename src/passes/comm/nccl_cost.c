@@ -53,15 +53,18 @@ static int find_blocking(const struct nsx_run *run, uint32_t device,
 		return err->rc;
 	for (size_t i = 0; i < exposed->n; i++) {
 		const struct nsx_span *x = &exposed->v[i];
+		int64_t from_ns;
 
-		while (c < compute->n && compute->v[c].start_ns < x->end_ns)
+		while (c < compute->n &&
+		       nsx_span_at(compute, c).start_ns < x->end_ns)
 			c++;
 		if (c == compute->n)
 			break;
-		while (k < n && ends[k] <= compute->v[c].start_ns)
+		from_ns = nsx_span_at(compute, c).start_ns;
+		while (k < n && ends[k] <= from_ns)
 			k++;
 		if (k && ends[k - 1] > x->start_ns &&
-		    compute->v[c].start_ns - ends[k - 1] <= BLOCKING_NS)
+		    from_ns - ends[k - 1] <= BLOCKING_NS)
 			nsx_spans_push(ret, x->start_ns, x->end_ns);
 	}
 	nsx_arena_drop(run->scratch, ends);
@@ -100,7 +103,7 @@ static int fill_windows(struct nccl_costs *c, struct nsx_table *table,
 			struct nsx_err *err)
 {
 	const struct nsx_facts *f = c->run->facts;
-	struct nsx_spans all = {NULL, 0};
+	struct nsx_spans all = {0};
 	size_t n = 0;
 
 	for (uint32_t d = 0; d < f->ndevices; d++)
@@ -110,9 +113,8 @@ static int fill_windows(struct nccl_costs *c, struct nsx_table *table,
 	for (uint32_t d = 0; d < f->ndevices; d++) {
 		const struct nsx_spans *x = &f->device[d].comm;
 
-		if (x->n)
-			memcpy(all.v + all.n, x->v, x->n * sizeof(*x->v));
-		all.n += x->n;
+		for (size_t i = 0; i < x->n; i++)
+			all.v[all.n++] = nsx_span_at(x, i);
 	}
 	nsx_spans_normalise(&all);
 	for (size_t i = 0; i < NSX_MIN(all.n, NCCL_MAX_WINDOWS); i++) {
@@ -156,7 +158,7 @@ static int find_waits(struct nccl_costs *c, const struct nccl_event *events,
 		      struct nsx_spans *ret, struct nsx_err *err)
 {
 	struct nccl_cost *x = &c->v[ranks[m->rank[rank]].device];
-	struct nsx_spans s = {NULL, 0}, all;
+	struct nsx_spans s = {0}, all;
 
 	if (!nsx_new_array(s.v, c->run->scratch, m->n, "waits", err))
 		return err->rc;
