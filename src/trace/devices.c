@@ -312,25 +312,65 @@ static uint32_t find_device(struct nsx_loader *l, uint32_t process,
 	return d < n ? d : NSX_NONE;
 }
 
+/* Copies repeat: one like another that was met not long ago is told by it. */
+enum { RECENT_COPIES = 4096 };
+
+static bool are_alike(const struct nsx_copy *a, const struct nsx_copy *b)
+{
+	return !memcmp(a, b, offsetof(struct nsx_copy, src_device)) &&
+	       a->src_device == b->src_device && a->dst_device == b->dst_device;
+}
+
+static uint32_t share_copy(struct nsx_copy *copies, uint32_t *n,
+			   uint32_t *recent, const struct nsx_copy *c)
+{
+	uint32_t *at = &recent[nsx_hash(c, offsetof(struct nsx_copy,
+						    src_device)) %
+			       RECENT_COPIES];
+
+	if (!*at || !are_alike(&copies[*at - 1], c)) {
+		copies[*n] = *c;
+		*at = ++*n;
+	}
+	return *at - 1;
+}
+
+static int keep_copies(struct nsx_loader *l, uint32_t n, struct nsx_err *err)
+{
+	struct nsx_copy *v = nsx_arena_try_array(l->t->arena, n, sizeof(*v),
+						 l->copy_set.what, err);
+
+	if (!v)
+		return err->rc;
+	memcpy(v, l->copies, n * sizeof(*v));
+	nsx_arena_drop(l->t->arena, l->copies);
+	l->copies = v;
+	return 0;
+}
+
 int nsx_add_peers(struct nsx_loader *l, struct nsx_err *err)
 {
 	struct nsx_ops_rw *o = &l->ops;
 	size_t n = l->op_set.n, npeers = 0;
+	uint32_t recent[RECENT_COPIES] = {0}, ncopies = 0;
 
 	for (size_t i = 0; i < l->copy_set.n; i++) {
-		struct nsx_copy *c = &l->copies[i];
+		struct nsx_copy c = l->copies[i];
 		uint32_t process = l->t->stream[o->stream[i]].process;
 
-		o->detail[i] = (uint32_t)i;
-		npeers += c->copy_kind == PEER_TO_PEER;
-		c->src_device = find_device(l, process, c->src_device);
-		c->dst_device = find_device(l, process, c->dst_device);
+		npeers += c.copy_kind == PEER_TO_PEER;
+		l->t->nmigrations += nsx_copy_is_migration(c.copy_kind);
+		c.src_device = find_device(l, process, c.src_device);
+		c.dst_device = find_device(l, process, c.dst_device);
+		o->detail[i] = share_copy(l->copies, &ncopies, recent, &c);
 	}
+	if (keep_copies(l, ncopies, err))
+		return err->rc;
 	if (npeers && nsx_colset_grow(&l->op_set, l->t->arena, npeers, err))
 		return err->rc;
 	l->op_set.n = n;
 	for (size_t i = 0; i < l->copy_set.n && npeers; i++) {
-		const struct nsx_copy *c = &l->copies[i];
+		const struct nsx_copy *c = &l->copies[o->detail[i]];
 		uint32_t own = l->t->stream[o->stream[i]].device;
 		uint32_t other = c->src_device == own ? c->dst_device :
 							c->src_device;

@@ -140,7 +140,6 @@ static int publish(struct nsx_loader *l, struct nsx_err *err)
 					  l->records.event_sync_id,
 					  l->records.event};
 	t->copy = l->copies;
-	t->ncopies = (uint32_t)l->copy_set.n;
 	return 0;
 }
 

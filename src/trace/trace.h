@@ -113,7 +113,7 @@ struct nsx_shape { /* distinct launch configurations, interned */
 	uint8_t op;		   /* enum nsx_comm_op of a comm kernel      */
 	uint8_t known;		   /* grid, block and registers are there    */
 };
-struct nsx_copy { /* one copy or memset; both entries of a peer copy share it */
+struct nsx_copy { /* of copies or memsets: those alike share some             */
 	int64_t bytes;
 	uint8_t copy_kind, src_kind, dst_kind, cause; /* memset: dst_kind    */
 	uint32_t src_device, dst_device; /* index of device, NSX_NONE        */
@@ -370,7 +370,7 @@ struct nsx_trace {
 	struct nsx_copy *copy;
 	struct nsx_replay *replay;
 	uint32_t nprocesses, nthreads, ndevices, nstreams, nclocks, ngpus,
-		ndomains, nshapes, ncopies, nreplays;
+		ndomains, nshapes, nmigrations, nreplays;
 	struct nsx_ops ops;
 	struct nsx_calls calls;
 	struct nsx_nvtx nvtx;

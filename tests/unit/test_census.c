@@ -62,9 +62,12 @@ static int set_up(void **state)
 		x->copies[i].copy_kind = i + 1;
 	x->device.nops = OPS;
 	x->t.ops = (struct nsx_ops){
-		.n = OPS, .call = x->call, .stream = x->stream,
-		.detail = x->detail, .kind = x->kind, .cls = x->cls,
-		.flags = x->flags};
+		.n = OPS, .call = x->call, .kind = x->kind,
+		.cls = x->cls, .flags = x->flags};
+	assert_int_equal(nsx_pack_u32(x->f.arena, x->stream, OPS, "streams",
+				      &x->t.ops.stream, &err), 0);
+	assert_int_equal(nsx_pack_u32(x->f.arena, x->detail, OPS, "copies",
+				      &x->t.ops.detail, &err), 0);
 	assert_int_equal(nsx_pack_i64(x->f.arena, x->start, OPS, "starts",
 				      &x->t.ops.start, &err), 0);
 	assert_int_equal(nsx_pack_lengths(x->f.arena, x->start, x->end, OPS,
@@ -81,7 +84,8 @@ static int set_up(void **state)
 	assert_int_equal(nsx_pack_u32(x->f.arena, x->gap_op, x->idle.n, "gaps",
 				      &x->idle.op, &err), 0);
 	x->f.idle = &x->idle;
-	x->f.nvtx.op_range = x->range;
+	assert_int_equal(nsx_pack_u32(x->f.arena, x->range, OPS, "ranges",
+				      &x->f.nvtx.op_range, &err), 0);
 	x->t.strings = x->f.strings = nsx_strings_new();
 	x->r.trace = &x->t;
 	x->r.facts = &x->f;

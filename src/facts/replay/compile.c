@@ -187,36 +187,51 @@ static int64_t divided(int64_t ns, double by)
 	return isinf(by) ? 0 : (int64_t)((double)ns / by);
 }
 
-/* The arrays of durations, costs and gaps are filled when first needed. */
-static void need_lengths(struct player *p)
+/* The arrays of durations, costs and gaps are made when first needed. */
+static int need_lengths(struct player *p, struct nsx_err *err)
 {
-	if (p->edit.has_length)
-		return;
-	p->edit.has_length = true;
+	struct edit *e = &p->edit;
+
+	if (e->has_length)
+		return 0;
+	if (!nsx_new_array(e->length_ns, e->arena, p->m->nops, "a replay", err))
+		return err->rc;
+	e->has_length = true;
 	for (uint32_t i = 0; i < p->m->nops; i++)
-		p->edit.length_ns[i] = p->m->op[i].length_ns;
+		e->length_ns[i] = p->m->op[i].length_ns;
+	return 0;
 }
 
-static void need_costs(struct player *p)
+static int need_costs(struct player *p, struct nsx_err *err)
 {
-	if (p->edit.has_own)
-		return;
-	p->edit.has_own = true;
+	struct edit *e = &p->edit;
+
+	if (e->has_own)
+		return 0;
+	if (!nsx_new_array(e->own_ns, e->arena, p->m->ncalls, "a replay", err))
+		return err->rc;
+	e->has_own = true;
 	for (uint32_t i = 0; i < p->m->ncalls; i++)
-		p->edit.own_ns[i] = p->m->call[i].own_ns;
+		e->own_ns[i] = p->m->call[i].own_ns;
+	return 0;
 }
 
-static void need_gaps(struct player *p)
+static int need_gaps(struct player *p, struct nsx_err *err)
 {
 	const struct nsx_model *m = p->m;
+	struct edit *e = &p->edit;
 
-	if (p->edit.has_gap)
-		return;
-	p->edit.has_gap = true;
+	if (e->has_gap)
+		return 0;
+	if (!nsx_new_array(e->gap_ns, e->arena, m->ncalls, "a replay", err) ||
+	    !nsx_new_array(e->wait_ns, e->arena, m->ncalls, "a replay", err))
+		return err->rc;
+	e->has_gap = true;
 	for (uint32_t i = 0; i < m->ncalls; i++) {
-		p->edit.wait_ns[i] = m->call[i].wait_ns;
-		p->edit.gap_ns[i] = model_gap(m, i) - m->call[i].wait_ns;
+		e->wait_ns[i] = m->call[i].wait_ns;
+		e->gap_ns[i] = model_gap(m, i) - m->call[i].wait_ns;
 	}
+	return 0;
 }
 
 /* Verbs on calls -------------------------------------------------------------------*/
@@ -248,14 +263,15 @@ static void instant_host(struct select *s, uint32_t i)
 		lower(s, &e->gap_ns[i], 0);
 }
 
-static void change_calls(struct select *s)
+static int change_calls(struct select *s, struct nsx_err *err)
 {
 	struct edit *e = &s->p->edit;
 
-	if (s->c->verb == NSX_FASTER_LAUNCH || s->c->verb == NSX_INSTANT_HOST)
-		need_costs(s->p);
-	if (s->c->verb == NSX_INSTANT_HOST)
-		need_gaps(s->p);
+	if ((s->c->verb == NSX_FASTER_LAUNCH ||
+	     s->c->verb == NSX_INSTANT_HOST) && need_costs(s->p, err))
+		return err->rc;
+	if (s->c->verb == NSX_INSTANT_HOST && need_gaps(s->p, err))
+		return err->rc;
 	for (uint32_t i = 0; i < s->m->ncalls; i++) {
 		if (!fits_call(s, i))
 			continue;
@@ -269,6 +285,7 @@ static void change_calls(struct select *s)
 			lower(s, &e->own_ns[i],
 			      divided(s->m->call[i].own_ns, s->c->amount));
 	}
+	return 0;
 }
 
 /* Verbs on gaps --------------------------------------------------------------------*/
@@ -276,12 +293,13 @@ static void change_calls(struct select *s)
 /* What lies in the spans is cut out of the gaps of their threads: of waits, and of
  * what the host does itself.
  */
-static void cut_gaps(struct select *s, const struct span_list *spans,
-		     bool lifts)
+static int cut_gaps(struct select *s, const struct span_list *spans,
+		    bool lifts, struct nsx_err *err)
 {
 	struct edit *e = &s->p->edit;
 
-	need_gaps(s->p);
+	if (need_gaps(s->p, err))
+		return err->rc;
 	for (uint32_t i = 0; i < s->m->ncalls; i++) {
 		const struct model_call *c = &s->m->call[i];
 		int64_t ns, wait_ns, gap = model_gap(s->m, i);
@@ -303,13 +321,15 @@ static void cut_gaps(struct select *s, const struct span_list *spans,
 		if (lifts)
 			e->call[i] |= EDIT_LIFTED;
 	}
+	return 0;
 }
 
-static void faster_host(struct select *s)
+static int faster_host(struct select *s, struct nsx_err *err)
 {
 	struct edit *e = &s->p->edit;
 
-	need_gaps(s->p);
+	if (need_gaps(s->p, err))
+		return err->rc;
 	for (uint32_t i = 0; i < s->m->ncalls; i++) {
 		const struct model_call *c = &s->m->call[i];
 		int64_t gap, part;
@@ -326,6 +346,7 @@ static void faster_host(struct select *s)
 		lower(s, &e->gap_ns[i], gap - c->wait_ns - part +
 						divided(part, s->c->amount));
 	}
+	return 0;
 }
 
 static int no_os_wait(struct select *s, struct nsx_err *err)
@@ -342,7 +363,7 @@ static int no_os_wait(struct select *s, struct nsx_err *err)
 					   o.end_ns, err);
 	span_list_sort(&list);
 	if (!rc)
-		cut_gaps(s, &list, true);
+		rc = cut_gaps(s, &list, true, err);
 	for (uint32_t i = 0; !rc && i < s->m->ncalls; i++) {
 		const struct model_call *call = &s->m->call[i];
 
@@ -381,10 +402,10 @@ static void free_copy(struct select *s, uint32_t i)
 	s->p->edit.has_side = true;
 }
 
-static void change_ops(struct select *s)
+static int change_ops(struct select *s, struct nsx_err *err)
 {
-	if (s->c->verb == NSX_FASTER)
-		need_lengths(s->p);
+	if (s->c->verb == NSX_FASTER && need_lengths(s->p, err))
+		return err->rc;
 	for (uint32_t i = 0; i < s->m->nops; i++) {
 		const struct model_op *o = &s->m->op[i];
 
@@ -409,6 +430,7 @@ static void change_ops(struct select *s)
 			free_copy(s, i);
 		}
 	}
+	return 0;
 }
 
 /* Kernels of the slow stretch take what the same ones took before it. */
@@ -422,9 +444,8 @@ static int hold_clock(struct select *s, struct nsx_err *err)
 	double *median = nsx_arena_try_array(s->a, t->nshapes, 8, "kernels",
 					     err);
 
-	if (!at || !v || !median)
+	if (!at || !v || !median || need_lengths(s->p, err))
 		return err->rc;
-	need_lengths(s->p);
 	for (int fill = 0; fill < 2; fill++) {
 		for (uint32_t i = 0; i < m->nops; i++) {
 			const struct model_op *o = &m->op[i];
@@ -564,9 +585,8 @@ static int even_kernels(struct select *s, struct nsx_err *err)
 	size_t npeers;
 	const struct nsx_span *alike = between_teams(s, &npeers, err);
 
-	if (!v || !alike)
+	if (!v || !alike || need_lengths(s->p, err))
 		return err->rc;
-	need_lengths(s->p);
 	for (uint32_t k = 0; k < m->nalike_ops; k++) {
 		uint32_t i = m->alike_op[k];
 		const struct model_op *o = &m->op[i];
@@ -590,9 +610,8 @@ static int even_gaps(struct select *s, struct nsx_err *err)
 	struct measured *v = nsx_arena_try_array(s->a, m->nalike_calls,
 						 sizeof(*v), "gaps", err);
 
-	if (!v)
+	if (!v || need_gaps(s->p, err))
 		return err->rc;
-	need_gaps(s->p);
 	for (uint32_t k = 0; k < m->nalike_calls; k++) {
 		uint32_t i = m->alike_call[k];
 		uint32_t h = nsx_call_thread(t, m->call[i].row);
@@ -608,7 +627,7 @@ static int even_gaps(struct select *s, struct nsx_err *err)
 
 /* Changes ---------------------------------------------------------------------------*/
 
-static int drop_range(struct select *s)
+static int drop_range(struct select *s, struct nsx_err *err)
 {
 	struct edit *e = &s->p->edit;
 
@@ -618,8 +637,7 @@ static int drop_range(struct select *s)
 	for (uint32_t i = 0; i < s->m->nops; i++)
 		if (fits_op(s, i))
 			drop_op(s, i, false);
-	cut_gaps(s, &s->ranges, false);
-	return 0;
+	return cut_gaps(s, &s->ranges, false, err);
 }
 
 static int list_ranges(struct select *s, struct nsx_err *err)
@@ -657,18 +675,16 @@ static int apply(struct select *s, enum compile_way way, struct nsx_err *err)
 	case NSX_NO_COST:
 	case NSX_FASTER_LAUNCH:
 	case NSX_INSTANT_HOST:
-		change_calls(s);
-		return 0;
+		return change_calls(s, err);
 	case NSX_FASTER_HOST:
-		faster_host(s);
-		return 0;
+		return faster_host(s, err);
 	case NSX_NO_OS_WAIT:
 		return no_os_wait(s, err);
 	case NSX_NO_PREEMPTION:
 	case NSX_NO_PROFILER:
-		cut_gaps(s, s->c->verb == NSX_NO_PREEMPTION ?
-				    &s->m->preempted : &s->m->profiled, true);
-		return 0;
+		return cut_gaps(s, s->c->verb == NSX_NO_PREEMPTION ?
+					   &s->m->preempted : &s->m->profiled,
+				true, err);
 	case NSX_HOLD_CLOCK:
 		return hold_clock(s, err);
 	case NSX_FASTER_COMM:
@@ -683,10 +699,9 @@ static int apply(struct select *s, enum compile_way way, struct nsx_err *err)
 		return way == COMPILE_KERNELS ? even_kernels(s, err) :
 						even_gaps(s, err);
 	case NSX_DROP_RANGE:
-		return drop_range(s);
+		return drop_range(s, err);
 	default:
-		change_ops(s);
-		return 0;
+		return change_ops(s, err);
 	}
 }
 

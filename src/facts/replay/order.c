@@ -230,7 +230,9 @@ static void flag_ops(struct nsx_model *m)
 	m->uncalled = active ? (double)uncalled / (double)active : 0;
 }
 
-/* Sorts all that a replay has to evaluate, up to the last that is measured. */
+/* Sorts all that a replay has to evaluate, up to the last that is measured; then the
+ * keys are gone.
+ */
 static int sort_steps(struct build *b, const struct keys *k,
 		      struct nsx_err *err)
 {
@@ -241,8 +243,7 @@ static int sort_steps(struct build *b, const struct keys *k,
 
 	for (uint32_t i = 0; i < m->ncalls; i++)
 		most += has_end(m, i);
-	if (!nsx_new_array(v, b->step, most, "replay order", err) ||
-	    !nsx_new_array(tmp, b->step, most, "replay order", err))
+	if (!nsx_new_array(v, b->step, most, "replay order", err))
 		return err->rc;
 	for (uint32_t i = 0; i < m->ncalls; i++)
 		if ((m->call[i].flags & (CALL_FIXED_START | CALL_FIXED_END)) !=
@@ -255,7 +256,13 @@ static int sort_steps(struct build *b, const struct keys *k,
 	for (uint32_t i = 0; i < m->nops; i++)
 		if (!(m->op[i].flags & OP_FIXED))
 			v[n++] = (struct keyed){k->op[i], i << 2 | STEP_OP};
+	nsx_arena_drop(b->step, k->start);
+	nsx_arena_drop(b->step, k->end);
+	nsx_arena_drop(b->step, k->op);
+	if (!nsx_new_array(tmp, b->step, n, "replay order", err))
+		return err->rc;
 	keyed_sort(v, tmp, n);
+	nsx_arena_drop(b->step, tmp);
 	for (uint32_t i = 0; i < n; i++)
 		if ((v[i].at & 3) == STEP_OP &&
 		    (m->op[v[i].at >> 2].flags & OP_MEASURED))
@@ -461,6 +468,7 @@ int model_order(struct build *b, struct nsx_err *err)
 	if (find_effects(b, effect, err))
 		return err->rc;
 	flag_calls(m, effect);
+	nsx_arena_drop(b->step, effect);
 	flag_ops(m);
 	if (measure_recorded(m, err) || sort_steps(b, &k, err) ||
 	    fix_state(m, err))

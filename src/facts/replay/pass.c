@@ -86,10 +86,6 @@ int player_new(const struct nsx_model *m, struct player **ret,
 	} arrays[] = {
 		{(void **)&p->edit.op, m->nops, 1},
 		{(void **)&p->edit.call, m->ncalls, 1},
-		{(void **)&p->edit.length_ns, m->nops, 8},
-		{(void **)&p->edit.own_ns, m->ncalls, 8},
-		{(void **)&p->edit.gap_ns, m->ncalls, 8},
-		{(void **)&p->edit.wait_ns, m->ncalls, 8},
 		{(void **)&p->call_start, m->ncalls, 8},
 		{(void **)&p->call_end, m->ncalls, 8},
 		{(void **)&p->op_start, m->nops, 8},
@@ -114,6 +110,7 @@ int player_new(const struct nsx_model *m, struct player **ret,
 			return err->rc;
 		}
 	}
+	p->edit.arena = nsx_arena_new();
 	p->edit.transfer = 1;
 	for (uint32_t i = 0; i < m->ncalls; i++) {
 		p->call_start[i] = m->call[i].start_ns;
@@ -133,6 +130,7 @@ void player_free(struct player *p)
 		return;
 	for (uint32_t k = 0; p->lane && k < p->m->nlanes; k++)
 		free(p->lane[k].v);
+	nsx_arena_free(p->edit.arena);
 	nsx_arena_free(p->arena);
 }
 
@@ -142,6 +140,7 @@ void player_reset(struct player *p)
 
 	memset(e->op, 0, p->m->nops);
 	memset(e->call, 0, p->m->ncalls);
+	nsx_arena_clear(e->arena);
 	e->has_length = e->has_own = e->has_gap = e->has_side =
 		e->no_peer_wait = false;
 	e->transfer = 1;

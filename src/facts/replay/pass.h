@@ -13,6 +13,7 @@ enum { EDIT_GONE = 1, /* a call takes no time and waits for nothing          */
        EDIT_LIFTED = 4 }; /* the wait in the gap before it is gone           */
 struct edit {
 	uint8_t *op, *call;
+	struct nsx_arena *arena; /* of what follows                          */
 	int64_t *length_ns, *own_ns; /* all of them, where has_...           */
 	int64_t *gap_ns, *wait_ns; /* before calls: the host's own, and waits */
 	bool has_length, has_own, has_gap, has_side, no_peer_wait;

@@ -34,6 +34,7 @@ struct sweep {
 	struct alike *v;
 	size_t cap;
 	uint32_t *of_op; /* NSX_NONE: none of these */
+	size_t n; /* of these */
 	int64_t *ns;
 };
 
@@ -57,6 +58,7 @@ static int group_all(struct sweep *s, struct nsx_err *err)
 		    nsx_grow(&s->v, &s->cap, s->keys.n, sizeof(*s->v),
 			     "copies of a size", err))
 			return err->rc;
+		s->n++;
 		x = &s->v[s->of_op[i]];
 		x->ndevices += !x->n++ || x->device != device;
 		x->device = device;
@@ -145,8 +147,9 @@ int copies_alike(const struct nsx_run *run, struct nsx_section *out,
 	int rc;
 
 	nsx_new_array(s.of_op, run->scratch, n, "copies", err);
-	nsx_new_array(s.ns, run->scratch, s.t->ncopies, "copies", err);
-	rc = s.of_op && s.ns ? group_all(&s, err) : err->rc;
+	rc = s.of_op ? group_all(&s, err) : err->rc;
+	if (!rc && !nsx_new_array(s.ns, run->scratch, s.n, "copies", err))
+		rc = err->rc;
 	if (!rc) {
 		list_durations(&s);
 		fill_alike(&s, table);

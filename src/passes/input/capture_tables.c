@@ -30,17 +30,15 @@ static void check_counters(struct nsx_quality *q)
 static void check_migrations(struct nsx_quality *q)
 {
 	const struct nsx_trace *t = q->t;
-	size_t n = 0;
 
-	for (uint32_t i = 0; i < t->ncopies; i++)
-		n += nsx_copy_is_migration(t->copy[i].copy_kind);
-	if (n && !nsx_seen(q, NSX_VIEW_um_cpu_fault) &&
+	if (t->nmigrations && !nsx_seen(q, NSX_VIEW_um_cpu_fault) &&
 	    !nsx_seen(q, NSX_VIEW_um_gpu_fault))
 		nsx_check(
 		    q, "page_faults", MISSING, "unified memory",
 		    NSX_REC_FAULTS,
 			  "the page faults behind %s were not recorded",
-			  nsx_text_n(q->out->arena, n, "migration", NULL));
+			  nsx_text_n(q->out->arena, t->nmigrations, "migration",
+				     NULL));
 }
 
 static double coverage_pct(const struct nsx_coverage *c)
