@@ -11,17 +11,14 @@
 #include "fleet/report.h"
 
 /* A copy of a table whose texts die with what made it. */
-static int copy_table(struct nsx_answer *a, const struct nsx_table *t,
-		      struct nsx_err *err)
+static void copy_table(struct nsx_answer *a, const struct nsx_table *t)
 {
 	struct nsx_table *copy = nsx_add_table(a->out, t->layout);
 
 	for (size_t r = 0; r < t->nrows; r++) {
-		struct nsx_cell *row = nsx_row(copy, err);
+		struct nsx_cell *row = nsx_add_row(copy);
 		const struct nsx_cell *from = nsx_row_at(t, r);
 
-		if (!row)
-			return err->rc;
 		for (unsigned c = 0; c < t->layout->ncols; c++) {
 			row[c] = from[c];
 			if (from[c].type == NSX_T_STR)
@@ -30,7 +27,6 @@ static int copy_table(struct nsx_answer *a, const struct nsx_table *t,
 				row[c] = nsx_null();
 		}
 	}
-	return 0;
 }
 
 static struct nsx_report *find_loaded(void *ctx, const char *path)
@@ -57,13 +53,11 @@ static struct nsx_report *find_loaded(void *ctx, const char *path)
 NSX_COLUMNS(step_cols, STEP_COLUMNS);
 const struct nsx_layout nsx_step_layout = {.key = "steps", NSX_COLS(step_cols)};
 
-static int add_step(struct nsx_answer *a, struct nsx_table *t, const char *gpu,
-		    const struct nsx_step *s, struct nsx_err *err)
+static void add_step(struct nsx_answer *a, struct nsx_table *t,
+		     const char *gpu, const struct nsx_step *s)
 {
-	struct nsx_cell *row = nsx_row(t, err);
+	struct nsx_cell *row = nsx_add_row(t);
 
-	if (!row)
-		return err->rc;
 	row[S_GPU] = nsx_string(gpu);
 	row[S_BEFORE] = nsx_real(s->side[0].median_ns / 1e6);
 	row[S_AFTER] = nsx_real(s->side[1].median_ns / 1e6);
@@ -74,7 +68,6 @@ static int add_step(struct nsx_answer *a, struct nsx_table *t, const char *gpu,
 	row[S_P] = nsx_real(s->test.p);
 	row[S_VERDICT] = nsx_string(nsx_verdict_names[s->verdict]);
 	row[S_WHY] = nsx_string(s->why ? nsx_say(a->out, "%s", s->why) : NULL);
-	return 0;
 }
 
 /* The side after is the one that can still be changed. */
@@ -84,12 +77,11 @@ static void lead_to_sides(struct nsx_answer *a)
 	nsx_answer_next(a, "verdict", NULL, "what did before");
 }
 
-static int tell_diff(struct nsx_answer *a, struct nsx_diff *d,
-		     const struct nsx_diff_tables *t, struct nsx_err *err)
+static void tell_diff(struct nsx_answer *a, struct nsx_diff *d,
+		      const struct nsx_diff_tables *t)
 {
 	struct nsx_arena *arena = a->out->arena;
 	struct nsx_table *steps;
-	int rc = 0;
 
 	if (d->verdict == NSX_V_INCONCLUSIVE)
 		a->confidence = NSX_CONF_LOW;
@@ -101,14 +93,13 @@ static int tell_diff(struct nsx_answer *a, struct nsx_diff *d,
 	lead_to_sides(a);
 	steps = nsx_add_table(a->out, &nsx_step_layout);
 	if (d->has_job)
-		rc = add_step(a, steps, "job", &d->job, err);
-	for (uint32_t l = 0; l < d->nlanes && !rc && !d->whole; l++)
-		rc = add_step(a, steps, nsx_lane_name(d, l, arena),
-			      &d->lanes[l].change, err);
-	for (unsigned i = 0; i < NSX_NDT && !rc; i++)
+		add_step(a, steps, "job", &d->job);
+	for (uint32_t l = 0; l < d->nlanes && !d->whole; l++)
+		add_step(a, steps, nsx_lane_name(d, l, arena),
+			 &d->lanes[l].change);
+	for (unsigned i = 0; i < NSX_NDT; i++)
 		if (i != NSX_DT_UNITS)
-			rc = copy_table(a, &t->t[i], err);
-	return rc;
+			copy_table(a, &t->t[i]);
 }
 
 int nsx_answer_diff(const char *const *before, size_t nbefore,
@@ -136,14 +127,10 @@ int nsx_answer_diff(const char *const *before, size_t nbefore,
 	a = nsx_answer_new(NULL, 0);
 	rc = nsx_diff_tabulate(d, &t, err);
 	if (!rc)
-		rc = tell_diff(a, d, &t, err);
+		tell_diff(a, d, &t);
 	nsx_diff_tables_done(&t);
 	nsx_diff_free(d);
-	if (rc)
-		nsx_answer_free(a);
-	else
-		*ret = a;
-	return rc;
+	return nsx_answer_end(a, rc, ret, err);
 }
 
 /* fleet ---------------------------------------------------------------------------*/
@@ -183,15 +170,12 @@ static int tell_fleet(struct nsx_answer *a, struct nsx_fleet *f,
 	nsx_put(a->out, "inputs_left_out", nsx_int((int64_t)left_out));
 	tell_page(a, r);
 	/* What is dear first: findings, then who costs a step what. */
-	rc = copy_table(a, &r->t[NSX_FT_FINDINGS], err);
-	if (!rc)
-		rc = copy_table(a, &r->t[NSX_FT_RANKS], err);
-	if (!rc)
-		rc = copy_table(a, &r->t[NSX_FT_FRONTIER], err);
-	if (!rc)
-		rc = copy_table(a, &r->t[NSX_FT_COLLECTIVES], err);
+	copy_table(a, &r->t[NSX_FT_FINDINGS]);
+	copy_table(a, &r->t[NSX_FT_RANKS]);
+	copy_table(a, &r->t[NSX_FT_FRONTIER]);
+	copy_table(a, &r->t[NSX_FT_COLLECTIVES]);
 	nsx_freport_free(r);
-	return rc;
+	return 0;
 }
 
 int nsx_answer_fleet(char *const *paths, size_t n,
@@ -229,11 +213,7 @@ int nsx_answer_fleet(char *const *paths, size_t n,
 	a = nsx_answer_new(NULL, 0);
 	rc = tell_fleet(a, f, left_out, err);
 	nsx_fleet_free(f);
-	if (rc)
-		nsx_answer_free(a);
-	else
-		*ret = a;
-	return rc;
+	return nsx_answer_end(a, rc, ret, err);
 }
 
 /* capture -------------------------------------------------------------------------*/
@@ -266,7 +246,7 @@ NSX_COLUMNS(lack_cols, LACK_COLUMNS);
 const struct nsx_layout nsx_lack_layout = {.key = "unanswered",
 					   NSX_COLS(lack_cols)};
 
-static int add_lacks(struct nsx_answer *a, struct nsx_err *err)
+static void add_lacks(struct nsx_answer *a)
 {
 	struct nsx_table *t = nsx_add_table(a->out, &nsx_lack_layout);
 
@@ -276,22 +256,17 @@ static int add_lacks(struct nsx_answer *a, struct nsx_err *err)
 
 		if (s->status != NSX_S_CANNOT)
 			continue;
-		row = nsx_row(t, err);
-		if (!row)
-			return err->rc;
+		row = nsx_add_row(t);
 		row[L_SECTION] = nsx_string(s->pass->id);
 		row[L_REASON] = nsx_string(s->reason);
 	}
-	return 0;
 }
 
-static int add_topic(struct nsx_answer *a, struct nsx_table *t,
-		     const struct topic *x, struct nsx_err *err)
+static void add_topic(struct nsx_answer *a, struct nsx_table *t,
+		      const struct topic *x)
 {
-	struct nsx_cell *row = nsx_row(t, err);
+	struct nsx_cell *row = nsx_add_row(t);
 
-	if (!row)
-		return err->rc;
 	row[T_TOPIC] = nsx_string(x->name);
 	if (a->r)
 		row[T_HAS] = nsx_bool(nsx_has_view(a->r->trace->schema,
@@ -303,7 +278,6 @@ static int add_topic(struct nsx_answer *a, struct nsx_table *t,
 	row[T_NSYS] = nsx_string(nsx_say(
 		a->out, "nsys profile %s -o run PROGRAM; nsys export --type "
 		"sqlite run.nsys-rep", x->options));
-	return 0;
 }
 
 int nsx_answer_capture(const char *topic, const struct nsx_report *r,
@@ -312,22 +286,20 @@ int nsx_answer_capture(const char *topic, const struct nsx_report *r,
 	struct nsx_answer *a = nsx_answer_new(r, 0);
 	struct nsx_table *t = nsx_add_table(a->out, &nsx_topic_layout);
 	struct nsx_buf names = {0};
-	int rc = r ? add_lacks(a, err) : 0;
+	int rc = 0;
 
-	if (r)
+	if (r) {
+		add_lacks(a);
 		nsx_answer_next(a, "verdict", NULL, "what costs most in all");
-	for (size_t i = 0; i < ARRAY_LEN(topics) && !rc; i++) {
+	}
+	for (size_t i = 0; i < ARRAY_LEN(topics); i++) {
 		nsx_buf_printf(&names, "%s%s", i ? ", " : "", topics[i].name);
 		if (!topic || !strcmp(topic, topics[i].name))
-			rc = add_topic(a, t, &topics[i], err);
+			add_topic(a, t, &topics[i]);
 	}
-	if (!rc && !t->nrows)
+	if (!t->nrows)
 		rc = nsx_fail(err, NSX_E_USAGE, "no topic '%s'; there are: %s",
 			      topic, names.p);
 	nsx_buf_done(&names);
-	if (rc)
-		nsx_answer_free(a);
-	else
-		*ret = a;
-	return rc;
+	return nsx_answer_end(a, rc, ret, err);
 }

@@ -66,6 +66,14 @@ int nsx_ask(struct nsx_subject *s, const struct nsx_question *q,
 	rc = q->ask(a, err);
 	if (!a->nnext)
 		lead_on(a, q);
+	return nsx_answer_end(a, rc, ret, err);
+}
+
+int nsx_answer_end(struct nsx_answer *a, int rc, struct nsx_answer **ret,
+		   struct nsx_err *err)
+{
+	if (!rc)
+		rc = nsx_section_whole(a->out, err);
 	if (rc)
 		nsx_answer_free(a);
 	else

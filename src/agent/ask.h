@@ -59,6 +59,11 @@ int nsx_ask(struct nsx_subject *s, const struct nsx_question *q,
 	    struct nsx_err *err) NSX_CHECKED;
 /* One without findings or figures yet; r may be NULL. Owner: as of nsx_ask. */
 struct nsx_answer *nsx_answer_new(const struct nsx_report *r, size_t limit);
+/* *ret is the answer, if rc says that nothing failed and its tables are whole;
+ * else it is freed.
+ */
+int nsx_answer_end(struct nsx_answer *a, int rc, struct nsx_answer **ret,
+		   struct nsx_err *err) NSX_CHECKED;
 void nsx_answer_free(struct nsx_answer *a); /* NULL is fine */
 
 /* For who answers --------------------------------------------------------------*/
@@ -98,20 +103,20 @@ void nsx_answer_show(struct nsx_answer *a, const struct nsx_table *t);
 const struct nsx_census *nsx_answer_census(struct nsx_answer *a,
 					   struct nsx_err *err) NSX_CHECKED;
 
-/* Sums by name, dearest first: a table's rows (tally.c). */
+/* Sums by name, dearest first: a table's rows (tally.c).  A failure is kept and
+ * told at the end.
+ */
 struct nsx_tally;
 struct nsx_tally *nsx_tally_new(struct nsx_answer *a);
 /* a, b: what tells one row from another; text is borrowed. */
-int nsx_tally_add(struct nsx_tally *t, uint64_t a, uint64_t b,
-		  const char *kind, const char *text,
-		  const struct nsx_count *count,
-		  struct nsx_err *err) NSX_CHECKED;
+void nsx_tally_add(struct nsx_tally *t, uint64_t a, uint64_t b,
+		   const char *kind, const char *text,
+		   const struct nsx_count *count);
 /* The same for what one operation stands for: one row a kernel, or a direction of
  * copies, in each of `of`.
  */
-int nsx_tally_op(struct nsx_tally *t, uint64_t of, size_t op,
-		 const char *kind, const struct nsx_count *count,
-		 struct nsx_err *err) NSX_CHECKED;
+void nsx_tally_op(struct nsx_tally *t, uint64_t of, size_t op,
+		  const char *kind, const struct nsx_count *count);
 /* As a table `key` of the answer: kind, name, count, total, mean, share of
  * whole_ns, which is that of the window, of kernels or of a range.  Lets the tally go.
  */

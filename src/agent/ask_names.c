@@ -13,7 +13,6 @@ static const char *nearest(struct nsx_answer *a, const nsx_str *names, size_t n)
 {
 	const struct nsx_trace *t = a->r->trace;
 	struct nsx_buf b = {0};
-	const char *text;
 	unsigned found = 0;
 
 	for (unsigned pass = 0; pass < 2 && !found; pass++)
@@ -23,9 +22,8 @@ static const char *nearest(struct nsx_answer *a, const nsx_str *names, size_t n)
 				nsx_buf_printf(&b, "%s'%.80s'",
 					       found++ ? ", " : "",
 					       nsx_text(t, names[i]));
-	text = nsx_say(a->out, "%s", b.p ? b.p : "none");
-	nsx_buf_done(&b);
-	return text;
+	nsx_buf_adds(&b, found ? "" : "none");
+	return nsx_buf_keep(&b, a->out->arena);
 }
 
 /* range ---------------------------------------------------------------------------*/
@@ -88,10 +86,7 @@ static int sum_work(struct nsx_answer *a, const struct nsx_census *c,
 		if (!inside[c->places.keys[i].a])
 			continue;
 		nsx_count_add(ret, p->count.n, p->count.ns);
-		if (nsx_tally_op(tally, 0, p->op, "operation", &p->count, err)) {
-			nsx_tally_free(tally);
-			return err->rc;
-		}
+		nsx_tally_op(tally, 0, p->op, "operation", &p->count);
 	}
 	return nsx_tally_end(tally, "operations", host_ns, NSX_OF_RANGE, err);
 }
@@ -171,20 +166,18 @@ static const char *dims(struct nsx_answer *a, const uint32_t *v)
 	return nsx_say(a->out, "%u×%u×%u", v[0], v[1], v[2]);
 }
 
-static int show_shapes(struct nsx_answer *a, const struct nsx_count *v,
-		       struct nsx_err *err)
+static void show_shapes(struct nsx_answer *a, const struct nsx_count *v)
 {
 	const struct nsx_trace *t = a->r->trace;
 	struct nsx_table *table = nsx_add_table(a->out, &nsx_kernel_shape_layout);
 
 	for (uint32_t i = 0; i < t->nshapes; i++) {
 		const struct nsx_shape *s = &t->shape[i];
-		struct nsx_cell *row = v[i].n ? nsx_row(table, err) : NULL;
+		struct nsx_cell *row;
 
 		if (!v[i].n)
 			continue;
-		if (!row)
-			return err->rc;
+		row = nsx_add_row(table);
 		row[K_NAME] = nsx_string(
 			nsx_kernel_name(&a->r->facts->kernels, s->name)->label);
 		row[K_CALLS] = nsx_int(v[i].n);
@@ -200,7 +193,6 @@ static int show_shapes(struct nsx_answer *a, const struct nsx_count *v,
 	}
 	nsx_table_sort(table, NSX_DESC(K_TOTAL), K_NAME, K_GRID, K_BLOCK);
 	nsx_answer_show(a, table);
-	return 0;
 }
 
 /* Which kernels the expression finds, in the full name or the label. */
@@ -232,13 +224,10 @@ static const char *some_labels(struct nsx_answer *a)
 {
 	const struct nsx_kernel_names *k = &a->r->facts->kernels;
 	struct nsx_buf b = {0};
-	const char *text;
 
 	for (size_t i = 0; i < k->n && i < NEAREST; i++)
 		nsx_buf_printf(&b, "%s'%s'", i ? ", " : "", k->v[i].label);
-	text = nsx_say(a->out, "%s", b.p ? b.p : "");
-	nsx_buf_done(&b);
-	return text;
+	return nsx_buf_keep(&b, a->out->arena);
 }
 
 struct kernels { /* those that were asked for                                */
@@ -279,24 +268,20 @@ static int show_launchers(struct nsx_answer *a, const struct nsx_census *c,
 {
 	const struct nsx_trace *t = a->r->trace;
 	struct nsx_tally *tally = nsx_tally_new(a);
-	int rc = 0;
 
-	for (size_t i = 0; i < c->launchers.n && !rc; i++) {
+	for (size_t i = 0; i < c->launchers.n; i++) {
 		const struct nsx_group_key *by = &c->launchers.keys[i];
 
-		rc = nsx_tally_add(
+		nsx_tally_add(
 			tally, by->a, by->b, "launched by",
 			!by->a ? "a launch that was not recorded" :
 			nsx_say(a->out, "%s of thread %lld",
 				nsx_text_api(a->out->arena,
 					     nsx_text(t, (nsx_str)by->b)),
 				(long long)t->thread[by->a - 1].tid),
-			&k->by_launcher[i], err);
+			&k->by_launcher[i]);
 	}
-	if (rc)
-		nsx_tally_free(tally);
-	return rc ? rc : nsx_tally_end(tally, "launchers", k->all.ns,
-				       NSX_OF_KERNELS, err);
+	return nsx_tally_end(tally, "launchers", k->all.ns, NSX_OF_KERNELS, err);
 }
 
 int nsx_ask_kernel(struct nsx_answer *a, struct nsx_err *err)
@@ -322,8 +307,7 @@ int nsx_ask_kernel(struct nsx_answer *a, struct nsx_err *err)
 	sum_kernels(t, c, wanted, &k);
 	nsx_put(a->out, "kernels", nsx_int((int64_t)n));
 	nsx_put(a->out, "total_ns", nsx_int(k.all.ns));
-	if (show_shapes(a, k.by_shape, err))
-		return err->rc;
+	show_shapes(a, k.by_shape);
 	nsx_answer_next(a, "at",
 			nsx_answer_exactly(a, nsx_op_start(&t->ops, k.longest)),
 			"what ran beside the longest one");
@@ -338,7 +322,6 @@ static const char *first_few(struct nsx_answer *a, const int64_t *v, size_t n)
 {
 	struct nsx_buf b = {0};
 	unsigned found = 0;
-	const char *text;
 
 	for (size_t i = 0; i < n && found < 2 * NEAREST; i++) {
 		size_t k = 0;
@@ -349,9 +332,8 @@ static const char *first_few(struct nsx_answer *a, const int64_t *v, size_t n)
 			nsx_buf_printf(&b, "%s%lld", found++ ? ", " : "",
 				       (long long)v[i]);
 	}
-	text = nsx_say(a->out, "%s", b.p ? b.p : "none");
-	nsx_buf_done(&b);
-	return text;
+	nsx_buf_adds(&b, found ? "" : "none");
+	return nsx_buf_keep(&b, a->out->arena);
 }
 
 /* stream --------------------------------------------------------------------------*/
@@ -374,31 +356,29 @@ int nsx_ask_stream(struct nsx_answer *a, struct nsx_err *err)
 	struct nsx_tally *tally = nsx_tally_new(a);
 	long long id = strtoll(a->argument, NULL, 10);
 	bool any = false;
-	int rc = c ? 0 : err->rc;
 
+	if (!c)
+		return err->rc;
 	a->window = t->window;
-	for (size_t i = 0; !rc && i < c->works.n; i++) {
+	for (size_t i = 0; i < c->works.n; i++) {
 		const struct nsx_work *w = &c->work[i];
 		const struct nsx_stream *s = nsx_stream_of(t, w->op);
 
 		if (s->stream_id != id || !nsx_op_counts(t, w->op))
 			continue;
 		any = true;
-		rc = nsx_tally_op(
-			tally, s->device, w->op,
-			nsx_say(a->out, "GPU %lld",
-				(long long)t->device[s->device].device_id),
-			&w->count, err);
+		nsx_tally_op(tally, s->device, w->op,
+			     nsx_say(a->out, "GPU %lld",
+				     (long long)t->device[s->device].device_id),
+			     &w->count);
 	}
-	if (!rc && !any)
-		rc = nsx_fail(err, NSX_E_USAGE, "no work on a stream '%s'; some "
-			      "that there are: %s", a->argument,
-			      some_streams(a));
-	if (rc)
-		nsx_tally_free(tally);
-	return rc ? rc : nsx_tally_end(tally, "operations",
-				       t->window.end_ns - t->window.start_ns,
-				       NSX_OF_WINDOW, err);
+	if (any)
+		return nsx_tally_end(tally, "operations",
+				     t->window.end_ns - t->window.start_ns,
+				     NSX_OF_WINDOW, err);
+	nsx_tally_free(tally);
+	return nsx_fail(err, NSX_E_USAGE, "no work on a stream '%s'; some that "
+			"there are: %s", a->argument, some_streams(a));
 }
 
 /* thread --------------------------------------------------------------------------*/
@@ -424,28 +404,27 @@ int nsx_ask_thread(struct nsx_answer *a, struct nsx_err *err)
 	struct nsx_tally *tally = nsx_tally_new(a);
 	long long tid = strtoll(a->argument, NULL, 10);
 	bool any = false;
-	int rc = c ? 0 : err->rc;
 
+	if (!c)
+		return err->rc;
 	a->window = t->window;
 	for (uint32_t k = 0; k < t->nthreads; k++)
 		any |= t->thread[k].tid == tid;
-	if (!rc && !any)
-		rc = nsx_fail(err, NSX_E_USAGE, "no thread '%s' made CUDA "
-			      "calls or ranges in this trace; some that did: %s",
-			      a->argument, some_threads(a));
-	for (size_t i = 0; !rc && i < c->calls.n; i++) {
+	if (!any)
+		return nsx_fail(err, NSX_E_USAGE, "no thread '%s' made CUDA "
+				"calls or ranges in this trace; some that did: "
+				"%s", a->argument, some_threads(a));
+	for (size_t i = 0; i < c->calls.n; i++) {
 		const struct nsx_group_key *k = &c->calls.keys[i];
 
 		if (t->thread[k->a >> 1].tid == tid)
-			rc = nsx_tally_add(
-				tally, k->a, k->b, k->a & 1 ? "wait" : "call",
-				nsx_text_api(a->out->arena,
-					     nsx_text(t, (nsx_str)k->b)),
-				&c->call[i], err);
+			nsx_tally_add(tally, k->a, k->b,
+				      k->a & 1 ? "wait" : "call",
+				      nsx_text_api(a->out->arena,
+						   nsx_text(t, (nsx_str)k->b)),
+				      &c->call[i]);
 	}
-	if (rc)
-		nsx_tally_free(tally);
-	return rc ? rc : nsx_tally_end(tally, "calls",
-				       t->window.end_ns - t->window.start_ns,
-				       NSX_OF_WINDOW, err);
+	return nsx_tally_end(tally, "calls",
+			     t->window.end_ns - t->window.start_ns,
+			     NSX_OF_WINDOW, err);
 }

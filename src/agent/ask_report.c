@@ -30,17 +30,15 @@ static void lead_to_findings(struct nsx_answer *a)
 				i ? "the next" : "its evidence and its windows");
 }
 
-int nsx_ask_findings(struct nsx_answer *a, struct nsx_err *err)
+int nsx_ask_findings(struct nsx_answer *a, struct nsx_err *err NSX_UNUSED)
 {
 	const struct nsx_findings *l = &a->r->found;
 	struct nsx_table *t = nsx_add_table(a->out, &nsx_asked_findings_layout);
 
 	for (size_t i = 0; i < l->n; i++) {
 		const struct nsx_finding *f = &l->v[i];
-		struct nsx_cell *row = nsx_row(t, err);
+		struct nsx_cell *row = nsx_add_row(t);
 
-		if (!row)
-			return err->rc;
 		row[NUMBER] = nsx_int((int64_t)i + 1);
 		row[KEY] = nsx_string(f->key);
 		row[SEVERITY] = nsx_string(nsx_severity_names[f->severity]);
@@ -73,17 +71,15 @@ NSX_COLUMNS(verdict_cols, VERDICT_COLUMNS);
 const struct nsx_layout nsx_verdict_layout = {.key = "findings",
 					      NSX_COLS(verdict_cols)};
 
-static int add_dearest(struct nsx_answer *a, struct nsx_err *err)
+static void add_dearest(struct nsx_answer *a)
 {
 	const struct nsx_findings *l = &a->r->found;
 	struct nsx_table *t = nsx_add_table(a->out, &nsx_verdict_layout);
 
 	for (size_t i = 0; i < l->n && i < NSX_MAX_FINDINGS; i++) {
 		const struct nsx_finding *f = &l->v[i];
-		struct nsx_cell *row = nsx_row(t, err);
+		struct nsx_cell *row = nsx_add_row(t);
 
-		if (!row)
-			return err->rc;
 		row[V_NUMBER] = nsx_int((int64_t)i + 1);
 		row[V_TITLE] = nsx_string(f->title);
 		row[V_SEVERITY] = nsx_string(nsx_severity_names[f->severity]);
@@ -97,7 +93,6 @@ static int add_dearest(struct nsx_answer *a, struct nsx_err *err)
 	}
 	nsx_md_table(a->out, t, a->limit, V_NUMBER, V_SEVERITY, V_GAIN, V_PRICE,
 		     V_TITLE);
-	return 0;
 }
 
 static void put_page(struct nsx_answer *a, const struct nsx_first_page *p)
@@ -125,7 +120,7 @@ static void put_page(struct nsx_answer *a, const struct nsx_first_page *p)
 	nsx_put(a->out, "cannot_tell", nsx_list(p->missing));
 }
 
-int nsx_ask_verdict(struct nsx_answer *a, struct nsx_err *err)
+int nsx_ask_verdict(struct nsx_answer *a, struct nsx_err *err NSX_UNUSED)
 {
 	const struct nsx_first_page *p = a->r->page;
 
@@ -143,7 +138,8 @@ int nsx_ask_verdict(struct nsx_answer *a, struct nsx_err *err)
 	for (size_t i = 0; i < a->r->found.nfine; i++)
 		nsx_note(a->out, "checked and fine: %s", a->r->found.fine[i]);
 	lead_to_findings(a);
-	return add_dearest(a, err);
+	add_dearest(a);
+	return 0;
 }
 
 /* finding -------------------------------------------------------------------------*/

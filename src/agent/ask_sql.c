@@ -237,12 +237,9 @@ static struct nsx_cell cell_of(struct nsx_answer *a, const struct nsx_val *v)
 		return nsx_real(v->u.f);
 	case NSX_V_TEXT: {
 		struct nsx_buf b = {0};
-		const char *text;
 
 		nsx_buf_add_utf8(&b, v->u.p, NSX_MIN(v->len, NSX_MAX_TEXT));
-		text = nsx_say(a->out, "%s", b.n ? b.p : "");
-		nsx_buf_done(&b);
-		return nsx_string(text);
+		return nsx_string(nsx_buf_keep(&b, a->out->arena));
 	}
 	case NSX_V_BLOB:
 		return nsx_string(nsx_say(a->out, "%u bytes", v->len));
@@ -268,10 +265,11 @@ static const struct nsx_layout *layout_of(struct nsx_answer *a,
 		for (unsigned k = 0; k < i; k++)
 			if (!strcmp(cols[k].key, b.p ? b.p : ""))
 				nsx_buf_printf(&b, "_%u", i + 1);
-		cols[i] = (struct nsx_col){
-			.key = nsx_say(a->out, "%s", b.n ? b.p : "?column?"),
-			.type = NSX_T_STR, .help = "as selected"};
-		nsx_buf_done(&b);
+		if (!b.n)
+			nsx_buf_adds(&b, "?column?");
+		cols[i] = (struct nsx_col){.key = nsx_buf_keep(&b, arena),
+					   .type = NSX_T_STR,
+					   .help = "as selected"};
 	}
 	l->key = "rows";
 	l->cols = cols;
@@ -287,10 +285,8 @@ static int read_rows(struct nsx_answer *a, struct nsx_stmt *s,
 	int rc;
 
 	while ((rc = nsx_step(s, err)) == 1 && t->nrows < a->limit) {
-		struct nsx_cell *row = nsx_row(t, err);
+		struct nsx_cell *row = nsx_add_row(t);
 
-		if (!row)
-			return err->rc;
 		for (unsigned i = 0; i < t->layout->ncols; i++) {
 			struct nsx_val v;
 

@@ -49,22 +49,19 @@ static bool has_gpu_work(const struct nsx_answer *a)
 NSX_COLUMNS(at_cols, AT_COLUMNS);
 const struct nsx_layout nsx_at_layout = {.key = "running", NSX_COLS(at_cols)};
 
-static int add_at(struct nsx_table *t, const char *where, const char *what,
-		  int64_t start_ns, int64_t length_ns, struct nsx_err *err)
+static void add_at(struct nsx_table *t, const char *where, const char *what,
+		   int64_t start_ns, int64_t length_ns)
 {
-	struct nsx_cell *row = nsx_row(t, err);
+	struct nsx_cell *row = nsx_add_row(t);
 
-	if (!row)
-		return err->rc;
 	row[AT_WHERE] = nsx_string(where);
 	row[AT_WHAT] = nsx_string(what);
 	row[AT_SINCE] = nsx_int(start_ns);
 	row[AT_FOR] = nsx_int(length_ns);
-	return 0;
 }
 
-static int ops_at(struct nsx_answer *a, uint32_t device, int64_t at,
-		  struct nsx_table *table, struct nsx_err *err)
+static void ops_at(struct nsx_answer *a, uint32_t device, int64_t at,
+		   struct nsx_table *table)
 {
 	const struct nsx_trace *t = a->r->trace;
 	const struct nsx_device *d = &t->device[device];
@@ -76,16 +73,14 @@ static int ops_at(struct nsx_answer *a, uint32_t device, int64_t at,
 		if (nsx_op_end(&t->ops, i) <= at)
 			continue;
 		n++;
-		if (add_at(table, nsx_say(a->out, "GPU %lld, stream %lld",
-					  (long long)d->device_id,
-					  (long long)s->stream_id),
-			   nsx_answer_op(a, i), nsx_op_start(&t->ops, i),
-			   nsx_op_ns(&t->ops, i), err))
-			return err->rc;
+		add_at(table, nsx_say(a->out, "GPU %lld, stream %lld",
+				      (long long)d->device_id,
+				      (long long)s->stream_id),
+		       nsx_answer_op(a, i), nsx_op_start(&t->ops, i),
+		       nsx_op_ns(&t->ops, i));
 	}
 	if (!n)
 		nsx_md_bullet(a->out, "%s ran nothing", gpu_name(a, device));
-	return 0;
 }
 
 /* The outermost call of a thread at an instant; NSX_NONE: none. */
@@ -94,14 +89,8 @@ static uint32_t outer_call_at(const struct nsx_trace *t,
 {
 	size_t lo = th->calls_at, hi = lo + th->ncalls;
 
-	while (lo < hi) { /* the first that begins later */
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (nsx_call_start(&t->calls, mid) <= at)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	/* the first that begins later */
+	NSX_BISECT(lo, hi, mid, nsx_call_start(&t->calls, mid) <= at);
 	while (lo > th->calls_at && t->calls.flags[lo - 1] & NSX_CALL_NESTED)
 		lo--;
 	return lo > th->calls_at && nsx_call_end(&t->calls, lo - 1) > at ?
@@ -109,33 +98,30 @@ static uint32_t outer_call_at(const struct nsx_trace *t,
 }
 
 /* The outermost call of a thread then, and the ranges around it. */
-static int thread_at(struct nsx_answer *a, uint32_t thread, int64_t at,
-		     struct nsx_table *table, struct nsx_err *err)
+static void thread_at(struct nsx_answer *a, uint32_t thread, int64_t at,
+		      struct nsx_table *table)
 {
 	const struct nsx_trace *t = a->r->trace;
 	const struct nsx_thread *th = &t->thread[thread];
 	const char *where = nsx_say(a->out, "thread %lld", (long long)th->tid);
-	uint32_t call;
+	uint32_t call = outer_call_at(t, th, at);
 
 	for (size_t i = th->nvtx_at; i < (size_t)th->nvtx_at + th->nnvtx; i++)
 		if (t->nvtx.kind[i] == NSX_NVTX_STACK &&
 		    nsx_range_start(&t->nvtx, i) <= at &&
-		    nsx_range_end(&t->nvtx, i) > at &&
-		    add_at(table, where,
-			   nsx_say(a->out, "range %s",
-				   nsx_text(t, t->nvtx.name[i])),
-			   nsx_range_start(&t->nvtx, i),
-			   nsx_range_ns(&t->nvtx, i), err))
-			return err->rc;
-	call = outer_call_at(t, th, at);
-	if (call != NSX_NONE)
-		return add_at(table, where,
-			      nsx_text_api(a->out->arena,
-					   nsx_call_text(t, call)),
-			      nsx_call_start(&t->calls, call),
-			      nsx_call_ns(&t->calls, call), err);
-	nsx_md_bullet(a->out, "%s is in no CUDA call", where);
-	return 0;
+		    nsx_range_end(&t->nvtx, i) > at)
+			add_at(table, where,
+			       nsx_say(a->out, "range %s",
+				       nsx_text(t, t->nvtx.name[i])),
+			       nsx_range_start(&t->nvtx, i),
+			       nsx_range_ns(&t->nvtx, i));
+	if (call == NSX_NONE)
+		nsx_md_bullet(a->out, "%s is in no CUDA call", where);
+	else
+		add_at(table, where,
+		       nsx_text_api(a->out->arena, nsx_call_text(t, call)),
+		       nsx_call_start(&t->calls, call),
+		       nsx_call_ns(&t->calls, call));
 }
 
 int nsx_ask_at(struct nsx_answer *a, struct nsx_err *err)
@@ -152,12 +138,12 @@ int nsx_ask_at(struct nsx_answer *a, struct nsx_err *err)
 	a->window = (struct nsx_window){at, at + 1};
 	nsx_put(a->out, "at_ns", nsx_int(at));
 	for (uint32_t d = 0; d < t->ndevices; d++)
-		if (ops_at(a, d, at, table, err))
-			return err->rc;
+		ops_at(a, d, at, table);
 	for (uint32_t i = 0; i < t->nthreads && threads < MAX_THREADS; i++)
-		if (t->thread[i].launches && ++threads &&
-		    thread_at(a, i, at, table, err))
-			return err->rc;
+		if (t->thread[i].launches) {
+			threads++;
+			thread_at(a, i, at, table);
+		}
 	nsx_answer_show(a, table);
 	around = (struct nsx_window){at - 1000000, at + 1000000};
 	nsx_answer_next(a, "window", window_text(a, &around),
@@ -169,7 +155,7 @@ int nsx_ask_at(struct nsx_answer *a, struct nsx_err *err)
 
 /* window --------------------------------------------------------------------------*/
 
-static void tell_classes(struct nsx_answer *a, const struct nsx_window *w)
+static void tell_classes(struct nsx_answer *a)
 {
 	static const char *const words[NSX_NPARTS] = {
 		[NSX_P_COMPUTE_ONLY] = "compute alone",
@@ -179,8 +165,9 @@ static void tell_classes(struct nsx_answer *a, const struct nsx_window *w)
 		[NSX_P_COPY_EXPOSED] = "copies without compute",
 		[NSX_P_IDLE] = "idle"};
 	const struct nsx_trace *t = a->r->trace;
-	struct nsx_window in = {NSX_MAX(w->start_ns, t->window.start_ns),
-				NSX_MIN(w->end_ns, t->window.end_ns)};
+	struct nsx_window in = {
+		NSX_MAX(a->window.start_ns, t->window.start_ns),
+		NSX_MIN(a->window.end_ns, t->window.end_ns)};
 
 	if (in.start_ns >= in.end_ns)
 		tell_when(a);
@@ -207,36 +194,33 @@ static void tell_classes(struct nsx_answer *a, const struct nsx_window *w)
 	}
 }
 
-static int64_t gpu_time(const struct nsx_trace *t, const struct nsx_window *w)
+/* The window, of all GPUs together. */
+static int64_t gpu_time(const struct nsx_answer *a)
 {
 	int64_t sum_ns = 0;
 
-	for (uint32_t d = 0; d < t->ndevices; d++)
-		nsx_add_to(&sum_ns, w->end_ns - w->start_ns);
+	for (uint32_t d = 0; d < a->r->trace->ndevices; d++)
+		nsx_add_to(&sum_ns, a->window.end_ns - a->window.start_ns);
 	return sum_ns;
 }
 
 static int tally_ops(struct nsx_answer *a, const struct nsx_census *c,
-		     const struct nsx_window *w, struct nsx_err *err)
+		     struct nsx_err *err)
 {
 	static const char *const kinds[] = {"kernel", "copy", "memset",
 					    "graph replay"};
 	const struct nsx_trace *t = a->r->trace;
 	struct nsx_tally *tally = nsx_tally_new(a);
-	struct nsx_count *sums = nsx_arena_try_array(
-		a->out->arena, c->works.n, sizeof(*sums), "sums", err);
-	int rc = sums ? 0 : err->rc;
+	struct nsx_count *sums;
 
-	if (!rc)
-		nsx_census_work(c, t, a->r->facts, w, sums);
-	for (size_t i = 0; i < c->works.n && !rc; i++)
-		rc = nsx_tally_op(tally, 0, c->work[i].op,
-				  kinds[t->ops.kind[c->work[i].op]], &sums[i],
-				  err);
-	if (rc)
-		nsx_tally_free(tally);
-	return rc ? rc : nsx_tally_end(tally, "operations", gpu_time(t, w),
-				       NSX_OF_WINDOW, err);
+	if (!nsx_new_array(sums, a->out->arena, c->works.n, "sums", err))
+		return err->rc;
+	nsx_census_work(c, t, a->r->facts, &a->window, sums);
+	for (size_t i = 0; i < c->works.n; i++)
+		nsx_tally_op(tally, 0, c->work[i].op,
+			     kinds[t->ops.kind[c->work[i].op]], &sums[i]);
+	return nsx_tally_end(tally, "operations", gpu_time(a), NSX_OF_WINDOW,
+			     err);
 }
 
 /* What a piece of idle time is about: a call or a kernel by its short name, a range
@@ -259,31 +243,27 @@ static const char *detail_text(struct nsx_answer *a, unsigned cause,
 
 /* Idle time of all GPUs in the window by cause. */
 static int tally_idle(struct nsx_answer *a, const struct nsx_census *c,
-		      const struct nsx_window *w, struct nsx_err *err)
+		      struct nsx_err *err)
 {
 	struct nsx_tally *tally = nsx_tally_new(a);
-	struct nsx_count *sums = nsx_arena_try_array(
-		a->out->arena, c->causes.n, sizeof(*sums), "sums", err);
-	int rc = sums ? 0 : err->rc;
+	struct nsx_count *sums;
 	bool any = false;
 
-	if (!rc)
-		nsx_census_idle(c, a->r->facts, w, sums);
-	for (size_t i = 0; i < c->causes.n && !rc; i++) {
+	if (!nsx_new_array(sums, a->out->arena, c->causes.n, "sums", err))
+		return err->rc;
+	nsx_census_idle(c, a->r->facts, &a->window, sums);
+	for (size_t i = 0; i < c->causes.n; i++) {
 		const struct nsx_group_key *k = &c->causes.keys[i];
 
 		if (sums[i].n && !any)
 			nsx_md_text(a->out, "Idle time by cause:");
 		any |= sums[i].n > 0;
-		rc = nsx_tally_add(tally, k->a, k->b, nsx_cause_words[k->a],
-				   k->b ? detail_text(a, (unsigned)k->a,
-						      (nsx_str)k->b) : "",
-				   &sums[i], err);
+		nsx_tally_add(tally, k->a, k->b, nsx_cause_words[k->a],
+			      k->b ? detail_text(a, (unsigned)k->a,
+						 (nsx_str)k->b) : "",
+			      &sums[i]);
 	}
-	if (rc)
-		nsx_tally_free(tally);
-	return rc ? rc : nsx_tally_end(tally, "idle", gpu_time(a->r->trace, w),
-				       NSX_OF_WINDOW, err);
+	return nsx_tally_end(tally, "idle", gpu_time(a), NSX_OF_WINDOW, err);
 }
 
 static int tell_window(struct nsx_answer *a, struct nsx_err *err)
@@ -294,10 +274,8 @@ static int tell_window(struct nsx_answer *a, struct nsx_err *err)
 		return err->rc;
 	nsx_put(a->out, "window.start_ns", nsx_int(a->window.start_ns));
 	nsx_put(a->out, "window.end_ns", nsx_int(a->window.end_ns));
-	tell_classes(a, &a->window);
-	return tally_ops(a, c, &a->window, err) ||
-			       tally_idle(a, c, &a->window, err) ?
-		       err->rc : 0;
+	tell_classes(a);
+	return tally_ops(a, c, err) || tally_idle(a, c, err) ? err->rc : 0;
 }
 
 /* Shares are of what was recorded. */
@@ -367,15 +345,13 @@ static struct nsx_idle_piece main_piece(const struct nsx_gap *gap)
 	return best;
 }
 
-static int add_gap(struct nsx_answer *a, struct nsx_table *table,
-		   const struct found_gap *g, struct nsx_err *err)
+static void add_gap(struct nsx_answer *a, struct nsx_table *table,
+		    const struct found_gap *g)
 {
 	struct nsx_window w = {g->gap.start_ns, g->gap.end_ns};
 	struct nsx_idle_piece p = main_piece(&g->gap);
-	struct nsx_cell *row = nsx_row(table, err);
+	struct nsx_cell *row = nsx_add_row(table);
 
-	if (!row)
-		return err->rc;
 	row[GAP_GPU] = nsx_string(gpu_name(a, g->device));
 	row[GAP_WINDOW] = nsx_string(window_text(a, &w));
 	row[GAP_START] = nsx_int(w.start_ns);
@@ -385,7 +361,6 @@ static int add_gap(struct nsx_answer *a, struct nsx_table *table,
 		p.detail ? detail_text(a, p.cause, p.detail) : NULL);
 	row[GAP_NEXT] = nsx_string(
 		g->gap.op == NSX_NONE ? NULL : nsx_answer_op(a, g->gap.op));
-	return 0;
 }
 
 /* v[0 .. n) is a heap, the least important on top. */
@@ -507,8 +482,7 @@ int nsx_ask_gaps(struct nsx_answer *a, struct nsx_err *err)
 	nsx_put(a->out, "gaps_in_all", nsx_int((int64_t)all));
 	table = nsx_add_table(a->out, &nsx_gap_layout);
 	for (size_t i = 0; i < l.n; i++)
-		if (add_gap(a, table, &l.v[i], err))
-			return err->rc;
+		add_gap(a, table, &l.v[i]);
 	nsx_answer_show(a, table);
 	if (l.n)
 		nsx_answer_next(a, "why",
@@ -647,36 +621,47 @@ int nsx_ask_why(struct nsx_answer *a, struct nsx_err *err)
 
 /* iteration -----------------------------------------------------------------------*/
 
+/* That of --iteration, by its window: iterations are in order of process. */
+static const struct nsx_iteration *iteration_at(const struct nsx_facts *f,
+						const struct nsx_window *w)
+{
+	const struct nsx_iteration *it = f->iterations;
+
+	while (it->device != f->limiting || it->start_ns != w->start_ns ||
+	       it->end_ns != w->end_ns)
+		it++;
+	return it;
+}
+
 int nsx_ask_iteration(struct nsx_answer *a, struct nsx_err *err)
 {
 	const struct nsx_facts *f = a->r->facts;
 	const struct nsx_iteration *it;
-	int64_t *ns;
-	char *end;
-	long n = strtol(a->argument, &end, 10);
+	int64_t *ns, length_ns;
+	size_t n = 0;
 
 	if (!f->niterations)
 		return nsx_cannot(a->out, "no repetition was found in this "
 				  "trace");
-	if (*end || end == a->argument || n < 0 ||
-	    (size_t)n >= f->niterations)
-		return nsx_fail(err, NSX_E_USAGE, "no repetition '%s': they are "
-				"numbered 0 to %zu", a->argument,
-				f->niterations - 1);
-	it = &f->iterations[n];
+	if (nsx_named_window(f, a->r->trace,
+			     nsx_say(a->out, "iteration:%s", a->argument),
+			     &a->window, err))
+		return err->rc;
+	it = iteration_at(f, &a->window);
+	length_ns = it->end_ns - it->start_ns;
 	ns = nsx_arena_get(a->out->arena, f->niterations * sizeof(*ns));
-	for (size_t i = 0; i < f->niterations; i++)
-		ns[i] = f->iterations[i].end_ns - f->iterations[i].start_ns;
-	nsx_sort(ns, f->niterations, sizeof(*ns), nsx_cmp_i64);
-	a->window = (struct nsx_window){it->start_ns, it->end_ns};
+	for (size_t i = 0; i < f->niterations; i++) {
+		const struct nsx_iteration *x = &f->iterations[i];
+
+		if (x->device == it->device && x->process == it->process)
+			ns[n++] = x->end_ns - x->start_ns;
+	}
+	nsx_sort(ns, n, sizeof(*ns), nsx_cmp_i64);
 	nsx_md_bullet(a->out, "it took %s; the median of %zu is %s%s",
-		      nsx_text_ns(a->out->arena,
-				  (double)(it->end_ns - it->start_ns)),
-		      f->niterations,
-		      nsx_text_ns(a->out->arena,
-				  (double)ns[f->niterations / 2]),
+		      nsx_text_ns(a->out->arena, (double)length_ns), n,
+		      nsx_text_ns(a->out->arena, (double)ns[n / 2]),
 		      it->slow ? "; it is a slow one" : "");
-	nsx_put(a->out, "duration_ns", nsx_int(it->end_ns - it->start_ns));
-	nsx_put(a->out, "median_ns", nsx_int(ns[f->niterations / 2]));
+	nsx_put(a->out, "duration_ns", nsx_int(length_ns));
+	nsx_put(a->out, "median_ns", nsx_int(ns[n / 2]));
 	return tell_window(a, err);
 }

@@ -32,6 +32,7 @@ struct nsx_tally {
 	struct nsx_groups groups;
 	struct tally_row *rows;
 	size_t n, cap;
+	struct nsx_err err; /* the first failure; rc 0: none                 */
 };
 
 struct nsx_tally *nsx_tally_new(struct nsx_answer *a)
@@ -46,32 +47,26 @@ void nsx_tally_free(struct nsx_tally *t)
 {
 	nsx_groups_done(&t->groups);
 	free(t->rows);
-	t->rows = NULL;
 }
 
-int nsx_tally_add(struct nsx_tally *t, uint64_t a, uint64_t b,
-		  const char *kind, const char *text,
-		  const struct nsx_count *count, struct nsx_err *err)
+void nsx_tally_add(struct nsx_tally *t, uint64_t a, uint64_t b,
+		   const char *kind, const char *text,
+		   const struct nsx_count *count)
 {
 	uint32_t i;
 
-	if (!count->n)
-		return 0;
-	if (nsx_group(&t->groups, a, b, &i, err))
-		return err->rc;
-	if (i == t->n) {
-		if (nsx_grow(&t->rows, &t->cap, t->n + 1, sizeof(*t->rows),
-			     "sums", err))
-			return err->rc;
+	if (!count->n || t->err.rc ||
+	    nsx_group(&t->groups, a, b, &i, &t->err) ||
+	    nsx_grow(&t->rows, &t->cap, t->groups.n, sizeof(*t->rows), "sums",
+		     &t->err))
+		return;
+	if (i == t->n)
 		t->rows[t->n++] = (struct tally_row){.kind = kind, .name = text};
-	}
 	nsx_count_add(&t->rows[i].count, count->n, count->ns);
-	return 0;
 }
 
-int nsx_tally_op(struct nsx_tally *t, uint64_t of, size_t op,
-		 const char *kind, const struct nsx_count *count,
-		 struct nsx_err *err)
+void nsx_tally_op(struct nsx_tally *t, uint64_t of, size_t op,
+		  const char *kind, const struct nsx_count *count)
 {
 	const struct nsx_trace *trace = t->a->r->trace;
 	const struct nsx_ops *o = &trace->ops;
@@ -79,8 +74,8 @@ int nsx_tally_op(struct nsx_tally *t, uint64_t of, size_t op,
 				nsx_op_copy(trace, op)->copy_kind :
 				nsx_op_name(trace, op);
 
-	return nsx_tally_add(t, of << 2 | o->kind[op], name, kind,
-			     nsx_answer_op(t->a, op), count, err);
+	nsx_tally_add(t, of << 2 | o->kind[op], name, kind,
+		      nsx_answer_op(t->a, op), count);
 }
 
 int nsx_tally_end(struct nsx_tally *t, const char *key, int64_t whole_ns,
@@ -90,7 +85,6 @@ int nsx_tally_end(struct nsx_tally *t, const char *key, int64_t whole_ns,
 	struct nsx_layout *layout = nsx_arena_get(arena, sizeof(*layout));
 	struct nsx_col *columns = nsx_arena_get(arena, sizeof(cols));
 	struct nsx_table *table;
-	int rc = 0;
 
 	memcpy(columns, cols, sizeof(cols));
 	columns[SHARE] = share_cols[share];
@@ -99,14 +93,10 @@ int nsx_tally_end(struct nsx_tally *t, const char *key, int64_t whole_ns,
 	layout->key = key;
 	layout->json_rows = (int)NSX_MIN(t->a->limit, 10000u);
 	table = nsx_add_table(t->a->out, layout);
-	for (size_t i = 0; i < t->n && !rc; i++) {
+	for (size_t i = 0; i < t->n; i++) {
 		const struct tally_row *r = &t->rows[i];
-		struct nsx_cell *row = nsx_row(table, err);
+		struct nsx_cell *row = nsx_add_row(table);
 
-		if (!row) {
-			rc = err->rc;
-			break;
-		}
 		row[KIND] = nsx_string(r->kind);
 		row[NAME] = nsx_string(r->name);
 		row[COUNT] = nsx_int(r->count.n);
@@ -115,8 +105,10 @@ int nsx_tally_end(struct nsx_tally *t, const char *key, int64_t whole_ns,
 		row[SHARE] = nsx_pct((double)r->count.ns, (double)whole_ns);
 	}
 	nsx_table_sort(table, NSX_DESC(TOTAL), NSX_DESC(COUNT), KIND, NAME);
-	if (!rc && table->nrows)
+	if (table->nrows)
 		nsx_answer_show(t->a, table);
+	if (t->err.rc)
+		*err = t->err;
 	nsx_tally_free(t);
-	return rc;
+	return t->err.rc;
 }

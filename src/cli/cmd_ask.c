@@ -45,15 +45,13 @@ static int add_frame(struct nsx_answer *a, struct nsx_err *err)
 	nsx_put(a->out, "confidence",
 		nsx_string(nsx_confidence_names[a->confidence]));
 	for (unsigned i = 0; i < a->nnext; i++) {
-		struct nsx_cell *row = nsx_row(t, err);
+		struct nsx_cell *row = nsx_add_row(t);
 
-		if (!row)
-			return err->rc;
 		row[NEXT_QUESTION] = nsx_string(a->next[i].question);
 		row[NEXT_ARGUMENT] = nsx_string(a->next[i].argument);
 		row[NEXT_WHY] = nsx_string(a->next[i].why);
 	}
-	return 0;
+	return nsx_table_whole(t, err);
 }
 
 /* As a shell takes it for one word. */

@@ -130,17 +130,13 @@ static int fill_answers(const struct nsx_schema *s, struct nsx_section *out,
 	struct nsx_cell *row;
 	size_t n;
 
-	for (unsigned v = 0; v < NSX_NVIEWS; v++) {
-		if (!(row = nsx_row(views, err)))
-			return err->rc;
-		fill_view(s, v, out, row);
-	}
+	for (unsigned v = 0; v < NSX_NVIEWS; v++)
+		fill_view(s, v, out, nsx_add_row(views));
 	tables = nsx_sorted_tables(s, out->arena, &n);
 	for (size_t i = 0; i < n; i++) {
 		if (is_known(s, tables[i]))
 			continue;
-		if (!(row = nsx_row(others, err)))
-			return err->rc;
+		row = nsx_add_row(others);
 		row[OTHER_TABLE] = nsx_string(tables[i]->name);
 		row[OTHER_WHAT] = nsx_string(tables[i]->what);
 		row[OTHER_ROWS] = row_count(s, tables[i]);
@@ -149,14 +145,13 @@ static int fill_answers(const struct nsx_schema *s, struct nsx_section *out,
 		const struct nsx_pass *p = nsx_passes[i];
 		const char *lacks = nsx_pass_lacks(p, s, out->arena);
 
-		if (!(row = nsx_row(passes, err)))
-			return err->rc;
+		row = nsx_add_row(passes);
 		row[ID] = nsx_string(p->id);
 		row[TITLE] = nsx_string(p->title);
 		row[CAN] = nsx_bool(!lacks);
 		row[LACKS] = nsx_string(lacks);
 	}
-	return nsx_stopped(err);
+	return nsx_section_whole(out, err) ? err->rc : nsx_stopped(err);
 }
 
 /* Printing ------------------------------------------------------------------*/

@@ -269,147 +269,116 @@ static struct nsx_cell text_or_null(const char *s)
 
 /* Rows --------------------------------------------------------------------------*/
 
-static struct nsx_cell rank_of(const struct nsx_diff_lane *l)
+/* The columns gpu and rank. */
+static void fill_lane(struct nsx_cell *row, const struct nsx_diff_lane *l)
 {
-	return l->rank < 0 ? nsx_null() : nsx_int(l->rank);
+	row[0] = nsx_int(l->device_id);
+	if (l->rank >= 0)
+		row[1] = nsx_int(l->rank);
 }
 
-static int add_budget_row(struct nsx_table *t, const struct nsx_diff_lane *l,
-			  const char *parent, const char *class,
-			  const char *detail, const struct nsx_delta *d,
-			  struct nsx_err *err)
+/* The columns before, after and delta. */
+static void fill_delta(struct nsx_cell *row, const struct nsx_delta *d)
 {
-	struct nsx_cell *row = nsx_row(t, err);
+	row[0] = nsx_int(d->before_ns);
+	row[1] = nsx_int(d->before_ns + d->delta_ns);
+	row[2] = nsx_int(d->delta_ns);
+}
 
-	if (!row)
-		return err->rc;
-	row[B_GPU] = nsx_int(l->device_id);
-	row[B_RANK] = rank_of(l);
+static void add_budget_row(struct nsx_table *t, const struct nsx_diff_lane *l,
+			   const char *parent, const char *class,
+			   const char *detail, const struct nsx_delta *d)
+{
+	struct nsx_cell *row = nsx_add_row(t);
+
+	fill_lane(&row[B_GPU], l);
 	row[B_PARENT] = nsx_string(parent);
 	row[B_CLASS] = nsx_string(class);
 	row[B_DETAIL] = text_or_null(detail);
-	row[B_BEFORE] = nsx_int(d->before_ns);
-	row[B_AFTER] = nsx_int(d->before_ns + d->delta_ns);
-	row[B_DELTA] = nsx_int(d->delta_ns);
+	fill_delta(&row[B_BEFORE], d);
 	row[B_MS] = nsx_ms(d->delta_ns);
-	return 0;
 }
 
-static struct nsx_delta sum(const struct nsx_delta *x, const struct nsx_delta *y)
+static void fill_budget(const struct nsx_diff *d, const struct nsx_diff_lane *l,
+			struct nsx_table *t)
 {
-	return (struct nsx_delta){x->before_ns + y->before_ns,
-				  x->delta_ns + y->delta_ns};
+	const struct nsx_delta *part = l->budget.part;
+	const struct nsx_delta *transfer = &part[NSX_SHARE_TRANSFER];
+	const struct nsx_delta *wait = &part[NSX_SHARE_WAIT];
+	const struct nsx_delta comm = {transfer->before_ns + wait->before_ns,
+				       transfer->delta_ns + wait->delta_ns};
+
+	add_budget_row(t, l, NULL, "total", "", &l->budget.total);
+	add_budget_row(t, l, NULL, "compute", "", &part[NSX_SHARE_COMPUTE]);
+	add_budget_row(t, l, NULL, "communication", "", &comm);
+	if (d->splits_comm) {
+		add_budget_row(t, l, "communication", "transfer", "", transfer);
+		add_budget_row(t, l, "communication", "wait", "", wait);
+	}
+	add_budget_row(t, l, NULL, "copies", "", &part[NSX_SHARE_COPY]);
+	add_budget_row(t, l, NULL, "idle", "", &part[NSX_SHARE_IDLE]);
 }
 
-static int fill_budget(const struct nsx_diff *d, const struct nsx_diff_lane *l,
-		       struct nsx_table *t, struct nsx_err *err)
+/* What copies and idle time consist of. */
+static void fill_splits(const struct nsx_diff_lane *l, struct nsx_table *t)
 {
-	const struct nsx_budget *b = &l->budget;
-	struct nsx_delta comm = sum(&b->part[NSX_SHARE_TRANSFER],
-				    &b->part[NSX_SHARE_WAIT]);
-
-	if (add_budget_row(t, l, NULL, "total", "", &b->total, err) ||
-	    add_budget_row(t, l, NULL, "compute", "",
-			   &b->part[NSX_SHARE_COMPUTE], err) ||
-	    add_budget_row(t, l, NULL, "communication", "", &comm, err))
-		return err->rc;
-	if (d->splits_comm &&
-	    (add_budget_row(t, l, "communication", "transfer", "",
-			    &b->part[NSX_SHARE_TRANSFER], err) ||
-	     add_budget_row(t, l, "communication", "wait", "",
-			    &b->part[NSX_SHARE_WAIT], err)))
-		return err->rc;
-	if (add_budget_row(t, l, NULL, "copies", "", &b->part[NSX_SHARE_COPY],
-			   err) ||
-	    add_budget_row(t, l, NULL, "idle", "", &b->part[NSX_SHARE_IDLE],
-			   err))
-		return err->rc;
-	return 0;
-}
-
-/* What idle time and copies consist of. */
-static int fill_splits(const struct nsx_diff_lane *l, struct nsx_table *t,
-		       struct nsx_err *err)
-{
-	const struct nsx_split_rows *idle = &l->budget.split[NSX_SPLIT_IDLE];
-	const struct nsx_split_rows *copies =
-		&l->budget.split[NSX_SPLIT_COPIES];
+	const struct nsx_split_rows *split = l->budget.split;
+	const struct nsx_split_rows *copies = &split[NSX_SPLIT_COPIES];
+	const struct nsx_split_rows *idle = &split[NSX_SPLIT_IDLE];
 
 	for (size_t i = 0; i < copies->n; i++)
-		if (add_budget_row(t, l, "copies",
-				   copies->v[i].detail, "", &copies->v[i].d,
-				   err))
-			return err->rc;
+		add_budget_row(t, l, "copies", copies->v[i].detail, "",
+			       &copies->v[i].d);
 	for (size_t i = 0; i < idle->n; i++)
-		if (add_budget_row(t, l, "idle",
-				   nsx_cause_names[idle->v[i].cause],
-				   idle->v[i].detail, &idle->v[i].d, err))
-			return err->rc;
-	return 0;
+		add_budget_row(t, l, "idle", nsx_cause_names[idle->v[i].cause],
+			       idle->v[i].detail, &idle->v[i].d);
 }
 
-static int fill_nvtx(const struct nsx_diff_lane *l, struct nsx_table *t,
-		     struct nsx_err *err)
+static void fill_nvtx(const struct nsx_diff_lane *l, struct nsx_table *t)
 {
 	const struct nsx_split_rows *x = &l->budget.split[NSX_SPLIT_RANGES];
 
 	for (size_t i = 0; i < x->n; i++) {
-		struct nsx_cell *row = nsx_row(t, err);
-		const struct nsx_delta *d = &x->v[i].d;
+		struct nsx_cell *row = nsx_add_row(t);
 
-		if (!row)
-			return err->rc;
-		row[N_GPU] = nsx_int(l->device_id);
-		row[N_RANK] = rank_of(l);
+		fill_lane(&row[N_GPU], l);
 		row[N_RANGE] = text_or_null(x->v[i].detail);
-		row[N_BEFORE] = nsx_int(d->before_ns);
-		row[N_AFTER] = nsx_int(d->before_ns + d->delta_ns);
-		row[N_DELTA] = nsx_int(d->delta_ns);
-		row[N_MS] = nsx_ms(d->delta_ns);
+		fill_delta(&row[N_BEFORE], &x->v[i].d);
+		row[N_MS] = nsx_ms(x->v[i].d.delta_ns);
 	}
-	return 0;
 }
 
-static int add_kernel_row(struct nsx_diff *d, uint32_t lane,
-			  const struct nsx_kernel_row *k, struct nsx_table *t,
-			  struct nsx_err *err)
+static void add_kernel_row(struct nsx_diff *d, uint32_t lane,
+			   const struct nsx_kernel_row *k, struct nsx_table *t)
 {
-	struct nsx_cell *row = nsx_row(t, err);
+	struct nsx_cell *row = nsx_add_row(t);
 
-	if (!row)
-		return err->rc;
-	row[K_GPU] = nsx_int(d->lanes[lane].device_id);
-	row[K_RANK] = rank_of(&d->lanes[lane]);
-	row[K_BEFORE] = text_or_null(nsx_row_name(d, 0, k->row, d->arena));
-	row[K_AFTER] = text_or_null(nsx_row_name(d, 1, k->row, d->arena));
-	row[K_LABEL_BEFORE] = text_or_null(nsx_row_label(d, 0, k->row, d->arena));
-	row[K_LABEL_AFTER] = text_or_null(nsx_row_label(d, 1, k->row, d->arena));
-	row[K_VARIANT_BEFORE] = text_or_null(
-		join_names(d, 0, k->row, offsetof(struct nsx_kernel, variant),
-			   d->arena));
-	row[K_VARIANT_AFTER] = text_or_null(
-		join_names(d, 1, k->row, offsetof(struct nsx_kernel, variant),
-			   d->arena));
+	fill_lane(&row[K_GPU], &d->lanes[lane]);
+	for (unsigned s = 0; s < 2; s++) {
+		row[K_BEFORE + s] = text_or_null(
+			nsx_row_name(d, s, k->row, d->arena));
+		row[K_LABEL_BEFORE + s] = text_or_null(
+			nsx_row_label(d, s, k->row, d->arena));
+		row[K_VARIANT_BEFORE + s] = text_or_null(
+			join_names(d, s, k->row,
+				   offsetof(struct nsx_kernel, variant),
+				   d->arena));
+		row[K_N_BEFORE + s] = nsx_real(k->launches[s]);
+		row[K_EACH_BEFORE + s] = nsx_us(k->each_ns[s]);
+	}
 	row[K_MATCH] = nsx_string(nsx_match_names[d->rows.kind[k->row]]);
-	row[K_BEFORE_NS] = nsx_int(k->d.before_ns);
-	row[K_AFTER_NS] = nsx_int(k->d.before_ns + k->d.delta_ns);
-	row[K_DELTA] = nsx_int(k->d.delta_ns);
+	fill_delta(&row[K_BEFORE_NS], &k->d);
 	row[K_COUNT] = nsx_int(k->count_ns);
 	row[K_CLOCK] = nsx_int(k->clock_ns);
 	row[K_OWN] = nsx_int(k->own_ns);
-	row[K_N_BEFORE] = nsx_real(k->launches[0]);
-	row[K_N_AFTER] = nsx_real(k->launches[1]);
-	row[K_EACH_BEFORE] = nsx_us(k->each_ns[0]);
-	row[K_EACH_AFTER] = nsx_us(k->each_ns[1]);
 	row[K_P] = nsx_real(k->p);
 	row[K_SIGNIFICANT] = nsx_bool(k->significant);
 	row[K_CHANGED] = text_or_null(nsx_row_changes(d, k->row, d->arena));
 	row[K_RANGE] = text_or_null(nsx_row_kernel(d, k->row)->range);
-	return 0;
 }
 
-static int fill_units(const struct nsx_diff *d, unsigned side, uint32_t lane,
-		      struct nsx_table *t, struct nsx_err *err)
+static void fill_units(const struct nsx_diff *d, unsigned side, uint32_t lane,
+		       struct nsx_table *t)
 {
 	const struct nsx_pool *p = &d->pool[side];
 	const struct nsx_lane *l = &p->lanes[lane];
@@ -418,84 +387,64 @@ static int fill_units(const struct nsx_diff *d, unsigned side, uint32_t lane,
 
 	for (size_t u = 0; u < l->nunits; u++) {
 		const struct nsx_unit *x = &l->units[u];
-		struct nsx_cell *row = nsx_row(t, err);
+		struct nsx_cell *row = nsx_add_row(t);
 
-		if (!row)
-			return err->rc;
 		while (u >= end[capture])
 			from = end[capture++];
 		row[U_SIDE] = nsx_string(side ? "after" : "before");
 		row[U_CAPTURE] = nsx_int((int64_t)capture);
-		row[U_GPU] = nsx_int(d->lanes[lane].device_id);
-		row[U_RANK] = rank_of(&d->lanes[lane]);
+		fill_lane(&row[U_GPU], &d->lanes[lane]);
 		row[U_INDEX] = nsx_int((int64_t)(u - from));
 		row[U_START] = nsx_int(x->start_ns);
 		row[U_WALL] = nsx_int(x->wall_ns);
 		for (unsigned k = 0; k < NSX_NSHARES; k++)
-			row[U_COMPUTE + k] =
-				k == NSX_SHARE_WAIT && !d->splits_comm ?
-					nsx_null() : nsx_int(x->ns[k]);
+			if (k != NSX_SHARE_WAIT || d->splits_comm)
+				row[U_COMPUTE + k] = nsx_int(x->ns[k]);
 		row[U_LAUNCHES] = nsx_int(x->launches);
 		row[U_STEADY] = nsx_bool(x->steady);
 	}
-	return 0;
 }
 
-static int fill_findings(const struct nsx_diff *d, struct nsx_table *t,
-			 struct nsx_err *err)
+static void fill_findings(const struct nsx_diff *d, struct nsx_table *t)
 {
 	for (size_t i = 0; i < d->nfindings; i++) {
 		const struct nsx_finding_row *f = &d->findings[i];
-		const struct nsx_side_finding *any = f->after ? f->after :
-								f->before;
-		struct nsx_cell *row = nsx_row(t, err);
+		const struct nsx_side_finding *of[] = {f->before, f->after};
+		struct nsx_cell *row = nsx_add_row(t);
 
-		if (!row)
-			return err->rc;
 		row[F_CHANGE] = nsx_string(nsx_appearance_names[f->change]);
-		row[F_KEY] = nsx_string(any->key);
-		row[F_TITLE] = nsx_string(any->title);
-		if (f->before) {
-			row[F_SEVERITY_BEFORE] = nsx_string(
-				nsx_severity_names[f->before->severity]);
-			row[F_BEFORE_PCT] = nsx_real(100 * f->before->share);
-		}
-		if (f->after) {
-			row[F_SEVERITY_AFTER] = nsx_string(
-				nsx_severity_names[f->after->severity]);
-			row[F_AFTER_PCT] = nsx_real(100 * f->after->share);
+		for (unsigned s = 0; s < 2; s++) {
+			if (!of[s])
+				continue;
+			row[F_KEY] = nsx_string(of[s]->key);
+			row[F_TITLE] = nsx_string(of[s]->title);
+			row[F_SEVERITY_BEFORE + s] = nsx_string(
+				nsx_severity_names[of[s]->severity]);
+			row[F_BEFORE_PCT + s] = nsx_real(100 * of[s]->share);
 		}
 	}
-	return 0;
 }
 
-static int fill_checks(const struct nsx_diff *d, struct nsx_table *t,
-		       struct nsx_err *err)
+static void fill_checks(const struct nsx_diff *d, struct nsx_table *t)
 {
 	for (size_t i = 0; i < d->nchecks; i++) {
-		struct nsx_cell *row = nsx_row(t, err);
+		const struct nsx_check *c = &d->checks[i];
+		struct nsx_cell *row = nsx_add_row(t);
 
-		if (!row)
-			return err->rc;
-		row[C_CHECK] = nsx_string(d->checks[i].id);
-		row[C_STATUS] =
-			nsx_string(nsx_check_names[d->checks[i].status]);
-		row[C_BEFORE] = text_or_null(d->checks[i].before);
-		row[C_AFTER] = text_or_null(d->checks[i].after);
-		row[C_TEXT] = nsx_string(d->checks[i].text);
+		row[C_CHECK] = nsx_string(c->id);
+		row[C_STATUS] = nsx_string(nsx_check_names[c->status]);
+		row[C_BEFORE] = text_or_null(c->before);
+		row[C_AFTER] = text_or_null(c->after);
+		row[C_TEXT] = nsx_string(c->text);
 	}
-	return 0;
 }
 
-static int fill_gates(const struct nsx_diff *d, struct nsx_table *t,
-		      struct nsx_err *err)
+static void fill_gates(const struct nsx_diff *d, struct nsx_table *t)
 {
 	for (size_t i = 0; i < d->ngates; i++) {
 		const struct nsx_gate_row *g = &d->gates[i];
-		struct nsx_cell *row = nsx_row(t, err);
+		struct nsx_cell *row = nsx_add_row(t);
 
-		if (!row)
-			return err->rc;
 		row[G_GATE] = nsx_string(g->expr);
 		row[G_RESULT] = nsx_string(nsx_gate_names[g->result]);
 		row[G_SUBJECT] = text_or_null(g->subject);
@@ -506,7 +455,6 @@ static int fill_gates(const struct nsx_diff *d, struct nsx_table *t,
 		row[G_UNIT] = text_or_null(g->unit);
 		row[G_TEXT] = nsx_string(g->text);
 	}
-	return 0;
 }
 
 /* Rows of all GPUs, the largest change first. */
@@ -529,7 +477,6 @@ static int fill_kernels(struct nsx_diff *d, struct nsx_table *t,
 {
 	struct placed *v;
 	size_t n = 0;
-	int rc = 0;
 
 	for (size_t l = 0; l < d->nlanes; l++)
 		n += d->lanes[l].budget.nkernels;
@@ -542,32 +489,36 @@ static int fill_kernels(struct nsx_diff *d, struct nsx_table *t,
 			v[n++] = (struct placed){
 				&d->lanes[l].budget.kernels[i], l};
 	nsx_sort(v, n, sizeof(*v), cmp_placed);
-	for (size_t i = 0; !rc && i < n; i++)
-		rc = add_kernel_row(d, v[i].lane, v[i].k, t, err);
+	for (size_t i = 0; i < n; i++)
+		add_kernel_row(d, v[i].lane, v[i].k, t);
 	free(v);
-	return rc;
+	return 0;
 }
 
 int nsx_diff_tabulate(struct nsx_diff *d, struct nsx_diff_tables *ret,
 		      struct nsx_err *err)
 {
-	memset(ret, 0, sizeof(*ret));
+	struct nsx_table *t = ret->t;
+	int rc;
+
 	for (unsigned i = 0; i < NSX_NDT; i++)
-		ret->t[i].layout = &nsx_diff_layouts[i];
-	for (uint32_t l = 0; l < d->nlanes; l++)
-		if (fill_budget(d, &d->lanes[l], &ret->t[NSX_DT_BUDGET], err) ||
-		    fill_units(d, 0, l, &ret->t[NSX_DT_UNITS], err) ||
-		    fill_units(d, 1, l, &ret->t[NSX_DT_UNITS], err))
-			return err->rc;
-	for (uint32_t l = 0; l < d->nlanes; l++)
-		if (fill_splits(&d->lanes[l], &ret->t[NSX_DT_BUDGET], err) ||
-		    fill_nvtx(&d->lanes[l], &ret->t[NSX_DT_NVTX], err))
-			return err->rc;
-	if (fill_kernels(d, &ret->t[NSX_DT_KERNELS], err) ||
-	    fill_findings(d, &ret->t[NSX_DT_FINDINGS], err) ||
-	    fill_checks(d, &ret->t[NSX_DT_COMPARABILITY], err))
-		return err->rc;
-	return fill_gates(d, &ret->t[NSX_DT_GATES], err);
+		nsx_table_begin(&t[i], &nsx_diff_layouts[i]);
+	for (uint32_t l = 0; l < d->nlanes; l++) {
+		fill_budget(d, &d->lanes[l], &t[NSX_DT_BUDGET]);
+		fill_units(d, 0, l, &t[NSX_DT_UNITS]);
+		fill_units(d, 1, l, &t[NSX_DT_UNITS]);
+	}
+	for (uint32_t l = 0; l < d->nlanes; l++) {
+		fill_splits(&d->lanes[l], &t[NSX_DT_BUDGET]);
+		fill_nvtx(&d->lanes[l], &t[NSX_DT_NVTX]);
+	}
+	fill_findings(d, &t[NSX_DT_FINDINGS]);
+	fill_checks(d, &t[NSX_DT_COMPARABILITY]);
+	fill_gates(d, &t[NSX_DT_GATES]);
+	rc = fill_kernels(d, &t[NSX_DT_KERNELS], err);
+	for (unsigned i = 0; i < NSX_NDT && !rc; i++)
+		rc = nsx_table_whole(&t[i], err);
+	return rc;
 }
 
 void nsx_diff_tables_done(struct nsx_diff_tables *t)

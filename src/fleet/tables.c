@@ -151,51 +151,36 @@ const struct nsx_layout nsx_fleet_layouts[NSX_NFTABLES] = {
 
 /* Ranks ----------------------------------------------------------------------------*/
 
-/* Mean of a quantity over the fleet's steps; NAN: of none. */
-static double mean_part(const struct nsx_fleet *f, uint32_t r,
-			double (*of)(const struct nsx_dstep *s))
+/* Means over those of the fleet's steps that the rank has; null: of none. */
+static void fill_means(const struct nsx_fleet *f, uint32_t rank,
+		       struct nsx_cell *row)
 {
-	double sum = 0;
-	size_t n = 0;
+	double n = 0, kernels = 0, kernel_ms = 0, idle_ms = 0;
 
 	for (size_t s = 0; s < f->nsteps; s++) {
-		const struct nsx_dstep *part = f->part[s * f->nranks + r];
+		const struct nsx_dstep *x = f->part[s * f->nranks + rank];
 
-		if (part) {
-			sum += of(part);
-			n++;
-		}
+		if (!x)
+			continue;
+		n++;
+		kernels += (double)x->kernels;
+		kernel_ms += (double)x->kernel_ns / 1e6;
+		idle_ms += (double)x->part_ns[NSX_P_IDLE] / 1e6;
 	}
-	return n ? sum / (double)n : NAN;
+	row[R_KERNELS] = nsx_real(kernels / n);
+	row[R_KERNEL_MS] = nsx_real(kernel_ms / n);
+	row[R_IDLE] = nsx_real(idle_ms / n);
 }
 
-static double kernels_of(const struct nsx_dstep *s)
-{
-	return (double)s->kernels;
-}
-
-static double kernel_ms_of(const struct nsx_dstep *s)
-{
-	return (double)s->kernel_ns / 1e6;
-}
-
-static double idle_ms_of(const struct nsx_dstep *s)
-{
-	return (double)s->part_ns[NSX_P_IDLE] / 1e6;
-}
-
-static int fill_ranks(struct nsx_freport *r, struct nsx_table *t,
-		      struct nsx_err *err)
+static void fill_ranks(struct nsx_freport *r, struct nsx_table *t)
 {
 	const struct nsx_fleet *f = r->f;
 
 	for (uint32_t i = 0; i < f->nranks; i++) {
 		const struct nsx_frank *x = &f->rank[i];
 		const struct nsx_digest *d = x->d;
-		struct nsx_cell *row = nsx_row(t, err);
+		struct nsx_cell *row = nsx_add_row(t);
 
-		if (!row)
-			return err->rc;
 		row[R_RANK] = nsx_int(x->number);
 		row[R_HOST] = nsx_int(x->host);
 		if (f->mesh.n)
@@ -208,10 +193,7 @@ static int fill_ranks(struct nsx_freport *r, struct nsx_table *t,
 			row[R_OWN] = nsx_real(x->own_ns / 1e6);
 			row[R_EXCESS] = nsx_real(x->excess_ns / 1e6);
 			row[R_EXCESS_PCT] = nsx_pct(x->excess_ns, f->step_ns);
-			row[R_KERNELS] = nsx_real(mean_part(f, i, kernels_of));
-			row[R_KERNEL_MS] = nsx_real(mean_part(f, i,
-							      kernel_ms_of));
-			row[R_IDLE] = nsx_real(mean_part(f, i, idle_ms_of));
+			fill_means(f, i, row);
 		}
 		if (!f->by_totals) {
 			row[R_COLLS] = nsx_int(x->ncolls);
@@ -228,10 +210,19 @@ static int fill_ranks(struct nsx_freport *r, struct nsx_table *t,
 		if (d->peak_bytes >= 0)
 			row[R_PEAK] = nsx_int(d->peak_bytes);
 	}
-	return 0;
 }
 
+/* Outliers -------------------------------------------------------------------------*/
+
 /* Stages of a pipeline do different work: a rank is compared within its own. */
+struct staged {
+	int64_t stage;
+	uint32_t rank;
+	double z; /* of the metric at hand: median deviations; 0: no outlier */
+};
+
+NSX_ORDER(cmp_staged, struct staged, UP(stage), UP(rank));
+
 static int64_t stage_of(const struct nsx_fleet *f, uint32_t rank)
 {
 	for (unsigned i = 0; i < f->mesh.n; i++)
@@ -241,112 +232,118 @@ static int64_t stage_of(const struct nsx_fleet *f, uint32_t rank)
 	return 0;
 }
 
-/* Ranks of a stage that differ from its others in one metric by five median
- * deviations and 3 %: by rank, by how many deviations; 0: none.  False: nothing
- * to compare.
+static double metric_of(const struct nsx_freport *r, uint32_t rank,
+			unsigned metric)
+{
+	const struct nsx_table *t = &r->t[NSX_FT_RANKS];
+
+	return nsx_row_at(t, rank)[metric].type ?
+		       nsx_table_number(t, rank, rank_cols[metric].key) : NAN;
+}
+
+/* Which ranks of a stage differ from its others in one metric by five median
+ * deviations and 3 %.  False: nothing to compare.
  */
-static bool find_outliers(const struct nsx_fleet *f,
-			  const struct nsx_table *ranks, unsigned metric,
-			  int64_t stage, double *z, double *scratch,
+static bool find_outliers(const struct nsx_freport *r, unsigned metric,
+			  struct staged *v, size_t n, double *scratch,
 			  double *ret_median)
 {
-	double mad;
-	size_t n = 0;
+	double mad, median;
+	size_t there = 0;
 
-	for (uint32_t i = 0; i < ranks->nrows; i++) {
-		z[i] = NAN;
-		if (!nsx_row_at(ranks, i)[metric].type ||
-		    stage_of(f, i) != stage)
-			continue;
-		z[i] = nsx_table_number(ranks, i, rank_cols[metric].key);
-		scratch[n++] = z[i];
+	for (size_t i = 0; i < n; i++) {
+		v[i].z = metric_of(r, v[i].rank, metric);
+		if (!isnan(v[i].z))
+			scratch[there++] = v[i].z;
 	}
-	if (n < 4)
+	if (there < 4)
 		return false;
-	*ret_median = nsx_median_of(scratch, n);
-	for (size_t i = 0; i < n; i++)
-		scratch[i] = fabs(scratch[i] - *ret_median);
-	mad = NSX_MAX(1.4826 * nsx_median_of(scratch, n),
-		      fabs(*ret_median) * 1e-3);
-	for (size_t i = 0; i < ranks->nrows; i++) {
-		double over = z[i] - *ret_median;
+	*ret_median = median = nsx_median_of(scratch, there);
+	for (size_t i = 0; i < there; i++)
+		scratch[i] = fabs(scratch[i] - median);
+	mad = NSX_MAX(1.4826 * nsx_median_of(scratch, there),
+		      fabs(median) * 1e-3);
+	for (size_t i = 0; i < n; i++) {
+		double over = v[i].z - median;
 
-		z[i] = fabs(over) >= NSX_MAX(5 * mad, 0.03 * fabs(*ret_median)) ?
-			       over / mad : 0;
+		v[i].z = fabs(over) >= NSX_MAX(5 * mad, 0.03 * fabs(median)) ?
+				 over / mad : 0;
 	}
 	return true;
 }
 
-/* One rank, or all of a host: their mean. */
-static int add_outlier(const struct nsx_freport *r, const uint32_t *v, size_t n,
-		       unsigned metric, const double *z, double median,
-		       struct nsx_table *t, struct nsx_err *err)
+/* Those of a stage that are listed: one rank, or all of a host with their mean. */
+static void add_outlier(const struct nsx_freport *r, const struct staged *v,
+			const size_t *listed, uint32_t n, unsigned metric,
+			double median, struct nsx_table *t)
 {
-	const char *key = rank_cols[metric].key;
-	struct nsx_cell *row = nsx_row(t, err);
-	double value = 0, mean_z = 0;
+	uint32_t *ranks = nsx_arena_get(r->arena, n * sizeof(*ranks));
+	struct nsx_cell *row = nsx_add_row(t);
+	double value = 0, z = 0;
 
-	if (!row)
-		return err->rc;
-	for (size_t i = 0; i < n; i++) {
-		value += nsx_table_number(&r->t[NSX_FT_RANKS], v[i], key) /
-			 (double)n;
-		mean_z += z[v[i]] / (double)n;
+	for (uint32_t i = 0; i < n; i++) {
+		ranks[i] = v[listed[i]].rank;
+		value += metric_of(r, ranks[i], metric) / n;
+		z += v[listed[i]].z / n;
 	}
-	row[O_RANKS] = nsx_string(nsx_rank_list(r->f, v, n, r->arena));
-	row[O_HOST] = nsx_int(r->f->rank[v[0]].host);
-	row[O_METRIC] = nsx_string(key);
+	row[O_RANKS] = nsx_string(nsx_rank_list(r->f, ranks, n, r->arena));
+	row[O_HOST] = nsx_int(r->f->rank[ranks[0]].host);
+	row[O_METRIC] = nsx_string(rank_cols[metric].key);
 	row[O_VALUE] = nsx_real(value);
 	row[O_MEDIAN] = nsx_real(median);
-	row[O_Z] = nsx_real(mean_z);
-	return 0;
+	row[O_Z] = nsx_real(z);
 }
 
-/* All of a host that differ the same way are one row. */
-static int add_outliers(struct nsx_freport *r, unsigned metric, int64_t stage,
-			double *z, uint32_t *v, struct nsx_table *t,
-			struct nsx_err *err)
+/* All of a host that differ the same way are one row.  scratch, listed: room for
+ * the stage.
+ */
+static void add_outliers(const struct nsx_freport *r, unsigned metric,
+			 struct staged *v, size_t n, double *scratch,
+			 size_t *listed, struct nsx_table *t)
 {
 	const struct nsx_fleet *f = r->f;
 	double median;
 
-	if (!find_outliers(f, &r->t[NSX_FT_RANKS], metric, stage, z,
-			   z + f->nranks, &median))
-		return 0;
-	for (uint32_t i = 0; i < f->nranks; i++) {
-		uint32_t host = f->rank[i].host, n = 0;
+	if (!find_outliers(r, metric, v, n, scratch, &median))
+		return;
+	for (size_t i = 0; i < n; i++) {
+		uint32_t host = f->rank[v[i].rank].host, like = 0;
 
-		for (uint32_t k = 0; k < f->nranks && z[i] != 0; k++)
-			if (f->rank[k].host == host && z[i] * z[k] > 0)
-				v[n++] = k;
-		if (n < 2 || n < f->host[host].nranks || f->nhosts < 2) {
-			v[0] = i;
-			n = z[i] != 0;
+		if (v[i].z == 0)
+			continue;
+		for (size_t k = 0; k < n; k++)
+			if (f->rank[v[k].rank].host == host &&
+			    v[i].z * v[k].z > 0)
+				listed[like++] = k;
+		if (like < 2 || like < f->host[host].nranks || f->nhosts < 2) {
+			listed[0] = i;
+			like = 1;
 		}
-		if (n && v[0] == i &&
-		    add_outlier(r, v, n, metric, z, median, t, err))
-			return err->rc;
+		if (listed[0] == i)
+			add_outlier(r, v, listed, like, metric, median, t);
 	}
-	return 0;
 }
 
-static int fill_outliers(struct nsx_freport *r, struct nsx_table *t,
-			 struct nsx_err *err)
+static void fill_outliers(struct nsx_freport *r, struct nsx_table *t)
 {
 	static const unsigned metrics[] = {R_OWN, R_KERNELS, R_KERNEL_MS, R_IDLE,
 					   R_LAUNCH, R_GBPS, R_PEAK};
-	const struct nsx_fleet *f = r->f;
-	double *z = nsx_arena_get(r->arena, f->nranks * sizeof(*z) * 2);
-	uint32_t *v = nsx_arena_get(r->arena, f->nranks * sizeof(*v));
-	int64_t nstages = 1;
+	uint32_t n = r->f->nranks;
+	struct staged *v = nsx_arena_get(r->arena, n * sizeof(*v));
+	double *scratch = nsx_arena_get(r->arena, n * sizeof(*scratch));
+	size_t *listed = nsx_arena_get(r->arena, n * sizeof(*listed));
 
-	for (uint32_t i = 0; i < f->nranks; i++)
-		nstages = NSX_MAX(nstages, stage_of(f, i) + 1);
+	for (uint32_t i = 0; i < n; i++)
+		v[i] = (struct staged){.stage = stage_of(r->f, i), .rank = i};
+	nsx_sort(v, n, sizeof(*v), cmp_staged);
 	for (size_t m = 0; m < ARRAY_LEN(metrics); m++)
-		for (int64_t s = 0; s < nstages; s++)
-			if (add_outliers(r, metrics[m], s, z, v, t, err))
-				return err->rc;
-	return 0;
+		for (size_t i = 0, next; i < n; i = next) {
+			for (next = i + 1;
+			     next < n && v[next].stage == v[i].stage;)
+				next++;
+			add_outliers(r, metrics[m], v + i, next - i, scratch,
+				     listed, t);
+		}
 }
 
 /* Collectives ------------------------------------------------------------------------*/
@@ -402,19 +399,13 @@ static const char *class_of(const struct op_sum *s, double eps_ns)
 	return share < 0.2 ? "transfer" : share > 0.8 ? "arrival" : "mixed";
 }
 
-static int add_op(struct nsx_freport *r, uint32_t comm, const char *ranks,
-		  const struct op_sum *s, struct nsx_table *t,
-		  struct nsx_err *err)
+static void add_op(struct nsx_freport *r, uint32_t comm, const char *ranks,
+		   const struct op_sum *s, struct nsx_table *t)
 {
 	const struct nsx_fcomm *c = &r->f->comm[comm];
-	struct nsx_cell *row;
+	struct nsx_cell *row = nsx_add_row(t);
 	uint32_t last = 0;
 
-	if (!s->n)
-		return 0;
-	row = nsx_row(t, err);
-	if (!row)
-		return err->rc;
 	for (uint32_t m = 1; m < c->n; m++)
 		if (s->last[m] > s->last[last])
 			last = m;
@@ -432,16 +423,14 @@ static int add_op(struct nsx_freport *r, uint32_t comm, const char *ranks,
 	row[C_SHARE] = nsx_pct((double)s->wait_ns, (double)s->all_ns);
 	row[C_CLASS] = nsx_string(class_of(s, precision_ns(r->f, c)));
 	if (!s->tells)
-		return 0;
+		return;
 	row[C_LAST] = nsx_int(r->f->rank[c->m[last].rank].number);
 	row[C_TIMES] = nsx_int(s->last[last]);
-	return 0;
 }
 
 enum { MOST_OPS = 64 }; /* of one communicator; what is beyond is not shown */
 
-static int fill_comm(struct nsx_freport *r, uint32_t comm, struct nsx_table *t,
-		     struct nsx_err *err)
+static void fill_comm(struct nsx_freport *r, uint32_t comm, struct nsx_table *t)
 {
 	const struct nsx_fleet *f = r->f;
 	const struct nsx_fcomm *c = &f->comm[comm];
@@ -450,7 +439,6 @@ static int fill_comm(struct nsx_freport *r, uint32_t comm, struct nsx_table *t,
 	uint32_t *ranks = nsx_arena_get(a, c->n * sizeof(*ranks));
 	int64_t *ns = nsx_arena_get(a, sizeof(*ns) * NSX_LENGTHS * c->n);
 	size_t n = 0, first = c->first + !c->is_of_one;
-	int rc = 0;
 
 	for (size_t k = first; k < c->end; k++) {
 		const struct nsx_dop *op = nsx_op_at(f, c, k);
@@ -473,11 +461,12 @@ static int fill_comm(struct nsx_freport *r, uint32_t comm, struct nsx_table *t,
 	}
 	for (uint32_t m = 0; m < c->n; m++)
 		ranks[m] = c->m[m].rank;
-	for (size_t i = 0; i < n && !rc; i++)
-		rc = add_op(r, comm, nsx_rank_list(f, ranks, c->n, r->arena),
-			    &sum[i], t, err);
+	for (size_t i = 0; i < n; i++)
+		if (sum[i].n)
+			add_op(r, comm,
+			       nsx_rank_list(f, ranks, c->n, r->arena),
+			       &sum[i], t);
 	nsx_arena_free(a);
-	return rc;
 }
 
 /* The others -------------------------------------------------------------------------*/
@@ -491,12 +480,8 @@ static int fill_frontier(struct nsx_freport *r, struct nsx_table *t,
 
 	for (size_t i = 0; i < n && !rc; i++) {
 		const struct nsx_stage *s = &v[i];
-		struct nsx_cell *row = nsx_row(t, err);
+		struct nsx_cell *row = nsx_add_row(t);
 
-		if (!row) {
-			rc = err->rc;
-			break;
-		}
 		row[F_STAGE] = nsx_int((int64_t)s->stage);
 		row[F_RANK] = nsx_int(r->f->rank[s->rank].number);
 		row[F_TIMES] = nsx_int(s->times);
@@ -514,19 +499,16 @@ static int fill_frontier(struct nsx_freport *r, struct nsx_table *t,
 	return rc;
 }
 
-static int fill_clocks(struct nsx_freport *r, struct nsx_table *t,
-		       struct nsx_err *err)
+static void fill_clocks(struct nsx_freport *r, struct nsx_table *t)
 {
 	const struct nsx_fleet *f = r->f;
 	uint32_t *on = nsx_arena_get(r->arena, f->nranks * sizeof(*on));
 
 	for (uint32_t k = 0; k < f->nclocks; k++) {
 		const struct nsx_fclock *c = &f->clock[k];
-		struct nsx_cell *row = nsx_row(t, err);
+		struct nsx_cell *row = nsx_add_row(t);
 		size_t n = 0;
 
-		if (!row)
-			return err->rc;
 		for (uint32_t i = 0; i < f->nranks; i++)
 			if (f->rank[i].clock == k)
 				on[n++] = i;
@@ -542,23 +524,19 @@ static int fill_clocks(struct nsx_freport *r, struct nsx_table *t,
 		row[K_DRIFT] = nsx_real(c->drift_ppm);
 		row[K_RESIDUAL] = nsx_us(c->residual_ns);
 	}
-	return 0;
 }
 
-static int fill_steps(struct nsx_freport *r, struct nsx_table *t,
-		      struct nsx_err *err)
+static void fill_steps(struct nsx_freport *r, struct nsx_table *t)
 {
 	const struct nsx_fleet *f = r->f;
 	double *v = nsx_arena_get(r->arena, f->nranks * sizeof(*v));
 
 	for (size_t s = 0; s < f->nsteps; s++) {
 		const double *own = &f->own_ns[s * f->nranks];
-		struct nsx_cell *row = nsx_row(t, err);
+		struct nsx_cell *row = nsx_add_row(t);
 		uint32_t most = NSX_NONE;
 		size_t n = 0;
 
-		if (!row)
-			return err->rc;
 		for (uint32_t i = 0; i < f->nranks; i++) {
 			if (isnan(own[i]))
 				continue;
@@ -576,18 +554,14 @@ static int fill_steps(struct nsx_freport *r, struct nsx_table *t,
 		row[S_EXCESS] = nsx_real((own[most] - nsx_median_of(v, n - 1)) /
 					 1e6);
 	}
-	return 0;
 }
 
-static int fill_findings(struct nsx_freport *r, struct nsx_table *t,
-			 struct nsx_err *err)
+static void fill_findings(struct nsx_freport *r, struct nsx_table *t)
 {
 	for (size_t i = 0; i < r->n; i++) {
 		const struct nsx_ffinding *x = &r->v[i];
-		struct nsx_cell *row = nsx_row(t, err);
+		struct nsx_cell *row = nsx_add_row(t);
 
-		if (!row)
-			return err->rc;
 		row[N_RANK] = nsx_int((int64_t)i + 1);
 		row[N_SEVERITY] = nsx_string(x->severity);
 		row[N_CATEGORY] = nsx_string(x->category);
@@ -599,7 +573,6 @@ static int fill_findings(struct nsx_freport *r, struct nsx_table *t,
 		}
 		row[N_CONFIDENCE] = nsx_string(x->confidence);
 	}
-	return 0;
 }
 
 struct named { /* of a rank: a finding, a family of kernels, an operation */
@@ -611,24 +584,20 @@ struct named { /* of a rank: a finding, a family of kernels, an operation */
 NSX_ORDER(cmp_named, struct named, TEXT(name), UP(rank));
 
 /* A row for each name that ranks have; frees v. */
-static int add_by_name(struct nsx_freport *r, struct named *v, size_t n,
-		       int (*add)(struct nsx_freport *r, const struct named *v,
-				  size_t n, struct nsx_table *t,
-				  struct nsx_err *err),
-		       struct nsx_table *t, struct nsx_err *err)
+static void add_by_name(struct nsx_freport *r, struct named *v, size_t n,
+			void (*add)(struct nsx_freport *r,
+				    const struct named *v, size_t n,
+				    struct nsx_table *t),
+			struct nsx_table *t)
 {
-	int rc = v ? 0 : err->rc;
-
-	if (v)
-		nsx_sort(v, n, sizeof(*v), cmp_named);
-	for (size_t i = 0, next; i < n && !rc; i = next) {
+	nsx_sort(v, n, sizeof(*v), cmp_named);
+	for (size_t i = 0, next; i < n; i = next) {
 		for (next = i + 1; next < n &&
 				   !strcmp(v[next].name, v[i].name);)
 			next++;
-		rc = add(r, &v[i], next - i, t, err);
+		add(r, &v[i], next - i, t);
 	}
 	free(v);
-	return rc;
 }
 
 static const char *ranks_of(const struct nsx_freport *r, const struct named *v,
@@ -642,18 +611,16 @@ static const char *ranks_of(const struct nsx_freport *r, const struct named *v,
 }
 
 /* One finding of n ranks. */
-static int add_shared(struct nsx_freport *r, const struct named *v, size_t n,
-		      struct nsx_table *t, struct nsx_err *err)
+static void add_shared(struct nsx_freport *r, const struct named *v, size_t n,
+		       struct nsx_table *t)
 {
 	double *pct = nsx_arena_get(r->arena, n * sizeof(*pct));
-	struct nsx_cell *row = nsx_row(t, err);
+	struct nsx_cell *row = nsx_add_row(t);
 	unsigned severity = 0;
 	int64_t most_ppm = -1;
 	uint32_t most = 0;
 	size_t npriced = 0;
 
-	if (!row)
-		return err->rc;
 	for (size_t i = 0; i < n; i++) {
 		const struct nsx_dfinding *x = v[i].x;
 
@@ -670,11 +637,10 @@ static int add_shared(struct nsx_freport *r, const struct named *v, size_t n,
 	row[H_N] = nsx_int((int64_t)n);
 	row[H_RANKS] = nsx_string(ranks_of(r, v, n));
 	if (!npriced)
-		return 0;
+		return;
 	row[H_MOST] = nsx_real((double)most_ppm / 1e4);
 	row[H_WORST] = nsx_int(r->f->rank[most].number);
 	row[H_MEDIAN] = nsx_real(nsx_median_of(pct, npriced));
-	return 0;
 }
 
 /* What the reports of single ranks find, by how many ranks have it. */
@@ -688,32 +654,31 @@ static int fill_shared(struct nsx_freport *r, struct nsx_table *t,
 	for (uint32_t i = 0; i < f->nranks; i++)
 		n += f->rank[i].d->nfindings;
 	v = nsx_try_alloc(n, sizeof(*v), "findings", err);
+	if (!v)
+		return err->rc;
 	n = 0;
-	for (uint32_t i = 0; i < f->nranks && v; i++) {
+	for (uint32_t i = 0; i < f->nranks; i++) {
 		const struct nsx_digest *d = f->rank[i].d;
 
 		for (size_t k = 0; k < d->nfindings; k++)
 			v[n++] = (struct named){d->findings[k].key,
 						&d->findings[k], i};
 	}
-	if (add_by_name(r, v, n, add_shared, t, err))
-		return err->rc;
+	add_by_name(r, v, n, add_shared, t);
 	nsx_table_sort(t, NSX_DESC(H_N), NSX_DESC(H_MEDIAN), H_KEY);
 	return 0;
 }
 
 /* A family of kernels on n ranks; a sketch that is damaged counts nothing. */
-static int add_kernel(struct nsx_freport *r, const struct named *v, size_t n,
-		      struct nsx_table *t, struct nsx_err *err)
+static void add_kernel(struct nsx_freport *r, const struct named *v, size_t n,
+		       struct nsx_table *t)
 {
 	double *mean = nsx_arena_get(r->arena, n * sizeof(*mean)), most = 0;
 	struct nsx_sketch s = {{0}};
-	struct nsx_cell *row = nsx_row(t, err);
+	struct nsx_cell *row = nsx_add_row(t);
 	int64_t count = 0, total_ns = 0;
 	uint32_t slowest = 0;
 
-	if (!row)
-		return err->rc;
 	for (size_t i = 0; i < n; i++) {
 		const struct nsx_dfamily *x = v[i].x;
 
@@ -735,7 +700,6 @@ static int add_kernel(struct nsx_freport *r, const struct named *v, size_t n,
 	row[Y_SLOWEST] = nsx_int(r->f->rank[slowest].number);
 	if (n > 1 && nsx_median_of(mean, n) > 0)
 		row[Y_RATIO] = nsx_real(most / nsx_median_of(mean, n));
-	return 0;
 }
 
 static int fill_kernels(struct nsx_freport *r, struct nsx_table *t,
@@ -748,16 +712,17 @@ static int fill_kernels(struct nsx_freport *r, struct nsx_table *t,
 	for (uint32_t i = 0; i < f->nranks; i++)
 		n += f->rank[i].d->nfamilies;
 	v = nsx_try_alloc(n, sizeof(*v), "kernels", err);
+	if (!v)
+		return err->rc;
 	n = 0;
-	for (uint32_t i = 0; i < f->nranks && v; i++) {
+	for (uint32_t i = 0; i < f->nranks; i++) {
 		const struct nsx_digest *d = f->rank[i].d;
 
 		for (size_t k = 0; k < d->nfamilies; k++)
 			v[n++] = (struct named){d->families[k].name,
 						&d->families[k], i};
 	}
-	if (add_by_name(r, v, n, add_kernel, t, err))
-		return err->rc;
+	add_by_name(r, v, n, add_kernel, t);
 	nsx_table_sort(t, NSX_DESC(Y_TOTAL), Y_NAME);
 	return 0;
 }
@@ -801,8 +766,8 @@ static void sum_channel(const struct nsx_dchannel *c, struct nsx_window judged,
 }
 
 /* An operation of n channels. */
-static int add_spread(struct nsx_freport *r, const struct named *v, size_t n,
-		      struct nsx_table *t, struct nsx_err *err)
+static void add_spread(struct nsx_freport *r, const struct named *v, size_t n,
+		       struct nsx_table *t)
 {
 	struct op_time least = {0}, most = {0};
 	struct nsx_cell *row;
@@ -824,10 +789,8 @@ static int add_spread(struct nsx_freport *r, const struct named *v, size_t n,
 			most = x;
 	}
 	if (nranks < 2)
-		return 0;
-	row = nsx_row(t, err);
-	if (!row)
-		return err->rc;
+		return;
+	row = nsx_add_row(t);
 	row[M_OP] = nsx_string(v->name);
 	row[M_RANKS] = nsx_int(nranks);
 	row[M_LEAST] = nsx_ms(least.ns);
@@ -837,7 +800,6 @@ static int add_spread(struct nsx_freport *r, const struct named *v, size_t n,
 	row[M_CALLS] = nsx_int(most.calls);
 	row[M_STEPS] = nsx_ms(most.in_steps_ns);
 	row[M_DIFFERENCE] = nsx_ms(most.ns - least.ns);
-	return 0;
 }
 
 /* All calls, those of start-up and of no known counterpart too. */
@@ -845,17 +807,19 @@ static int fill_imbalance(struct nsx_freport *r, struct nsx_table *t,
 			  struct nsx_err *err)
 {
 	const struct nsx_fleet *f = r->f;
-	struct nsx_arena *a = nsx_arena_new();
+	struct nsx_arena *a;
 	struct named *v;
 	size_t n = 0;
-	int rc;
 
 	for (uint32_t i = 0; i < f->nranks; i++)
 		for (size_t c = 0; c < f->rank[i].d->nchannels; c++)
 			n += f->rank[i].d->channels[c].nops;
 	v = nsx_try_alloc(n, sizeof(*v), "operations", err);
+	if (!v)
+		return err->rc;
+	a = nsx_arena_new();
 	n = 0;
-	for (uint32_t i = 0; i < f->nranks && v; i++)
+	for (uint32_t i = 0; i < f->nranks; i++)
 		for (size_t k = 0; k < f->rank[i].d->nchannels; k++) {
 			const struct nsx_dchannel *c =
 				&f->rank[i].d->channels[k];
@@ -869,29 +833,32 @@ static int fill_imbalance(struct nsx_freport *r, struct nsx_table *t,
 				v[n++] = (struct named){c->ops[o].name,
 							&by_op[o], i};
 		}
-	rc = add_by_name(r, v, n, add_spread, t, err);
+	add_by_name(r, v, n, add_spread, t);
 	nsx_arena_free(a);
 	nsx_table_sort(t, NSX_DESC(M_DIFFERENCE), NSX_DESC(M_MOST), M_OP);
-	return rc;
+	return 0;
 }
 
 int nsx_freport_tables(struct nsx_freport *r, struct nsx_err *err)
 {
 	struct nsx_table *t = r->t;
+	int rc;
 
 	for (unsigned i = 0; i < NSX_NFTABLES; i++)
-		t[i].layout = &nsx_fleet_layouts[i];
+		nsx_table_begin(&t[i], &nsx_fleet_layouts[i]);
 	for (uint32_t c = 0; c < r->f->ncomms; c++)
-		if (r->f->comm[c].n > 1 &&
-		    fill_comm(r, c, &t[NSX_FT_COLLECTIVES], err))
-			return err->rc;
-	return fill_ranks(r, &t[NSX_FT_RANKS], err) ||
-	       fill_imbalance(r, &t[NSX_FT_IMBALANCE], err) ||
-	       fill_outliers(r, &t[NSX_FT_OUTLIERS], err) ||
-	       fill_frontier(r, &t[NSX_FT_FRONTIER], err) ||
-	       fill_clocks(r, &t[NSX_FT_CLOCK], err) ||
-	       fill_steps(r, &t[NSX_FT_STEPS], err) ||
-	       fill_findings(r, &t[NSX_FT_FINDINGS], err) ||
-	       fill_shared(r, &t[NSX_FT_SHARED], err) ||
-	       fill_kernels(r, &t[NSX_FT_KERNELS], err) ? err->rc : 0;
+		if (r->f->comm[c].n > 1)
+			fill_comm(r, c, &t[NSX_FT_COLLECTIVES]);
+	fill_ranks(r, &t[NSX_FT_RANKS]);
+	fill_outliers(r, &t[NSX_FT_OUTLIERS]);
+	fill_clocks(r, &t[NSX_FT_CLOCK]);
+	fill_steps(r, &t[NSX_FT_STEPS]);
+	fill_findings(r, &t[NSX_FT_FINDINGS]);
+	rc = fill_imbalance(r, &t[NSX_FT_IMBALANCE], err) ||
+	     fill_frontier(r, &t[NSX_FT_FRONTIER], err) ||
+	     fill_shared(r, &t[NSX_FT_SHARED], err) ||
+	     fill_kernels(r, &t[NSX_FT_KERNELS], err) ? err->rc : 0;
+	for (unsigned i = 0; i < NSX_NFTABLES && !rc; i++)
+		rc = nsx_table_whole(&t[i], err);
+	return rc;
 }

@@ -153,15 +153,6 @@ const struct nsx_query *nsx_pass_query(const struct nsx_pass *pass, unsigned i)
 	return NULL;
 }
 
-static int whole(const struct nsx_section *s, struct nsx_err *err)
-{
-	for (size_t i = 0; i < s->ntables; i++)
-		if (s->tables[i]->is_short)
-			return nsx_fail(err, NSX_E_NOMEM,
-					"out of memory for rows of its tables");
-	return 0;
-}
-
 static int run_pass(const struct run *run, struct nsx_section *out,
 		    struct nsx_err *err)
 {
@@ -180,7 +171,7 @@ static int run_pass(const struct run *run, struct nsx_section *out,
 		rc = out->pass->summarise(&r, run->report, out, err);
 	nsx_arena_free(r.scratch);
 	if (!rc)
-		rc = whole(out, err);
+		rc = nsx_section_whole(out, err);
 	if (rc && rc != NSX_E_STOP) {
 		out->status = NSX_S_FAILED;
 		out->reason = nsx_say(out, "%s", err->msg);

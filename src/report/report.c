@@ -59,10 +59,18 @@ struct nsx_table *nsx_add_table(struct nsx_section *s,
 {
 	struct nsx_table *t = nsx_arena_get(s->arena, sizeof(*t));
 
-	t->layout = layout;
-	nsx_grow_or_die(&t->cells, &t->cap, layout->ncols, sizeof(*t->cells));
+	nsx_table_begin(t, layout);
 	*APPEND(s, tables, ntables, cap_tables) = t;
 	return t;
+}
+
+int nsx_section_whole(const struct nsx_section *s, struct nsx_err *err)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < s->ntables && !rc; i++)
+		rc = nsx_table_whole(s->tables[i], err);
+	return rc;
 }
 
 void nsx_note(struct nsx_section *s, const char *fmt, ...)

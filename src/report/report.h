@@ -153,6 +153,9 @@ void nsx_put(struct nsx_section *s, const char *key, struct nsx_cell cell);
  */
 struct nsx_table *nsx_add_table(struct nsx_section *s,
 				const struct nsx_layout *layout);
+/* Of all its tables, at the end: as nsx_table_whole. */
+int nsx_section_whole(const struct nsx_section *s,
+		      struct nsx_err *err) NSX_CHECKED;
 void nsx_note(struct nsx_section *s, const char *fmt, ...) NSX_PRINTF(2, 3);
 /* A warning of the whole report: what makes its numbers doubtful. */
 void nsx_warn(struct nsx_section *s, const char *fmt, ...) NSX_PRINTF(2, 3);

@@ -7,28 +7,33 @@
 #include <string.h>
 #include "report/table.h"
 
-struct nsx_cell *nsx_row(struct nsx_table *t, struct nsx_err *err)
+void nsx_table_begin(struct nsx_table *t, const struct nsx_layout *layout)
 {
-	unsigned n = t->layout->ncols;
-
-	if (nsx_grow(&t->cells, &t->cap, (t->nrows + 1) * n, sizeof(*t->cells),
-		     t->layout->key, err))
-		return NULL;
-	return t->cells + t->nrows++ * n;
+	*t = (struct nsx_table){.layout = layout};
+	nsx_grow_or_die(&t->cells, &t->cap, layout->ncols, sizeof(*t->cells));
 }
 
 struct nsx_cell *nsx_add_row(struct nsx_table *t)
 {
+	unsigned n = t->layout->ncols;
+	struct nsx_cell *row;
 	struct nsx_err err;
-	struct nsx_cell *row = nsx_row(t, &err);
 
-	if (row)
-		return row;
+	if (!nsx_grow(&t->cells, &t->cap, (t->nrows + 1) * n, sizeof(*t->cells),
+		      t->layout->key, &err))
+		return t->cells + t->nrows++ * n;
 	t->is_short = true;
-	t->nrows = NSX_MAX(t->nrows, 1); /* nsx_add_table made room for it */
-	row = t->cells + (t->nrows - 1) * t->layout->ncols;
-	memset(row, 0, t->layout->ncols * sizeof(*row));
+	t->nrows = NSX_MAX(t->nrows, 1); /* nsx_table_begin made room for it */
+	row = t->cells + (t->nrows - 1) * n;
+	memset(row, 0, n * sizeof(*row));
 	return row;
+}
+
+int nsx_table_whole(const struct nsx_table *t, struct nsx_err *err)
+{
+	return !t->is_short ? 0 :
+			      nsx_fail(err, NSX_E_NOMEM,
+				       "out of memory for rows of its tables");
 }
 
 int nsx_table_col(const struct nsx_table *t, const char *key)

@@ -92,14 +92,15 @@ struct nsx_table {
 		      the order itself says it                               */
 };
 
+/* An empty table. Owner: the caller, free(t->cells). */
+void nsx_table_begin(struct nsx_table *t, const struct nsx_layout *layout);
 /* A new row of null cells; fill it by index: row[COL_COUNT] = nsx_int(n).
- * Valid until the next row. Errors: NULL, NSX_E_NOMEM.
- */
-struct nsx_cell *nsx_row(struct nsx_table *t, struct nsx_err *err) NSX_CHECKED;
-/* The same for tables of a section, never NULL: where memory runs out the last
- * row is given again, and whoever runs the analysis sees is_short.
+ * Valid until the next row; never NULL: where memory runs out the last row is
+ * given again, and whoever asked for the table asks nsx_table_whole at the end.
  */
 struct nsx_cell *nsx_add_row(struct nsx_table *t);
+/* Errors: NSX_E_NOMEM where rows were lost. */
+int nsx_table_whole(const struct nsx_table *t, struct nsx_err *err) NSX_CHECKED;
 
 static inline const struct nsx_cell *nsx_row_at(const struct nsx_table *t,
 						size_t row)

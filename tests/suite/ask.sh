@@ -78,6 +78,11 @@ says "cannot tell: the trace has no GPU work" "$fix/case02_runtime_only.sqlite" 
 refuses "no work on a stream '987'; some that there are: [0-9]" "$t" stream 987
 refuses "no thread '5'.*; some that did: [0-9]" "$t" thread 5
 
+# Of two ranks iterations count as for --iteration: those of the GPU that sets the pace.
+says "the median of 16 is" "$fix/two_rank_straggler.sqlite" iteration 15
+refuses "no iteration 16: the trace has 0 to 15" "$fix/two_rank_straggler.sqlite" iteration 16
+refuses "cannot read the iteration '-1'" "$fix/two_rank_straggler.sqlite" iteration -- -1
+
 # A name is listed once, however often its range occurs.
 cp "$fix/iterations_nvtx.sqlite" "$work/many.sqlite"; chmod u+w "$work/many.sqlite"
 for _ in 1 2 3 4 5 6; do sqlite3 "$work/many.sqlite" 'INSERT INTO NVTX_EVENTS SELECT * FROM NVTX_EVENTS'; done

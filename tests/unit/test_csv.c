@@ -65,7 +65,7 @@ static void test_reals_are_shortest(void **state)
 
 	(void)state;
 	for (int i = 0; i < N; i++)
-		nsx_row(&t, &err)[0] = nsx_real(number(&seed));
+		nsx_add_row(&t)[0] = nsx_real(number(&seed));
 	assert_int_equal(nsx_emit_csv(&layout, &t, NULL, f, &err), 0);
 	fclose(f);
 	line = text + strcspn(text, "\n") + 1;
@@ -112,11 +112,10 @@ static void test_long_tables_keep_the_dearest(void **state)
 {
 	static const double cost[] = {1, 8, 2, 16, 4};
 	struct nsx_table t = {.layout = &priced};
-	struct nsx_err err;
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(cost); i++) {
-		struct nsx_cell *row = nsx_row(&t, &err);
+		struct nsx_cell *row = nsx_add_row(&t);
 
 		row[NAME] = nsx_string((const char *[]){"a", "b", "c", "d",
 							"e"}[i]);

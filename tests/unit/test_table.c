@@ -39,10 +39,9 @@ static void fill(struct nsx_table *t)
 		const char *name;
 		int64_t count; /* -1: null */
 	} rows[] = {{"b", 1}, {"none", -1}, {"c", 2}, {"a", 1}};
-	struct nsx_err err;
 
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		struct nsx_cell *row = nsx_row(t, &err);
+		struct nsx_cell *row = nsx_add_row(t);
 
 		row[NAME] = nsx_string(rows[i].name);
 		if (rows[i].count >= 0)
