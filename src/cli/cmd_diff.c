@@ -197,24 +197,24 @@ static int compare(const struct args *a, const struct nsx_diff_opts *o,
 		   struct nsx_err *err)
 {
 	const char *dir = a->out ? a->out : "diff-report";
-	struct nsx_diff_output out;
+	struct nsx_diff_output out = {.all_rows = a->all_rows};
+	const struct nsx_out_file one = {
+		.write = a->json ? nsx_diff_write_json :
+			 a->md	 ? nsx_diff_write_comment :
+			 a->html ? nsx_diff_write_html : NULL,
+		.subject = &out};
 	struct nsx_diff *d;
 	int rc = nsx_diff_run(o, &d, err);
 
 	if (rc)
 		return rc;
 	out.diff = d;
-	out.all_rows = a->all_rows;
 	rc = nsx_diff_tabulate(d, &out.tables, err);
 	if (!rc)
-		rc = a->json ? nsx_diff_emit_json(d, &out.tables, NULL, stdout,
-						  err) :
-		     a->md   ? nsx_diff_emit_md(d, NSX_DIFF_COMMENT, stdout,
-						err) :
-		     a->html ? nsx_diff_emit_html(d, stdout, err) :
-			       nsx_diff_emit_folder(&out, dir, o->side.threads,
-						    err);
-	if (!rc && !a->json && !a->md && !a->html && !a->quiet)
+		rc = one.write ? one.write(&one, stdout, err) :
+				 nsx_diff_emit_folder(&out, dir,
+						      o->side.threads, err);
+	if (!rc && !one.write && !a->quiet)
 		print_summary(d, dir);
 	if (!rc)
 		rc = nsx_flush_stdout(err);

@@ -30,11 +30,8 @@ static int write_file(const struct nsx_out_file *f, FILE *out,
 static int write_record(const struct nsx_out_file *f, FILE *out,
 			struct nsx_err *err)
 {
-	struct nsx_jsonw *w = nsx_jsonw_new();
+	struct nsx_jsonw *w = nsx_json_document(0, NULL);
 
-	nsx_jsonw_object(w, NULL);
-	nsx_jsonw_str(w, "tool.name", "nsys-explain");
-	nsx_jsonw_str(w, "tool.version", NSX_VERSION);
 	nsx_json_add_files(w, f->detail);
 	nsx_jsonw_end(w);
 	return nsx_jsonw_finish(w, out, err);

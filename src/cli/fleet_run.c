@@ -100,41 +100,23 @@ void nsx_fleet_run_say(const char *message)
 
 /* Reports --------------------------------------------------------------------------*/
 
-static int write_md(const struct nsx_out_file *f, FILE *out, struct nsx_err *err)
-{
-	return nsx_freport_md(f->subject, out, err);
-}
-
-static int write_html(const struct nsx_out_file *f, FILE *out,
-		      struct nsx_err *err)
-{
-	return nsx_freport_html(f->subject, out, err);
-}
-
-static int write_json(const struct nsx_out_file *f, FILE *out,
-		      struct nsx_err *err)
-{
-	return nsx_freport_json(f->subject, f->detail, out, err);
-}
-
 static int write_folder(const struct nsx_fleet_run *run,
 			const struct nsx_freport *r, const char *dir,
 			struct nsx_err *err)
 {
-	struct nsx_out_file files[NSX_NFTABLES + 3] = {
-		{"report.md", write_md, .subject = r},
-		{"report.html", write_html, .subject = r}};
-	const struct nsx_bound bound = {
-		.max_rows = run->all_rows ? 0 : NSX_MAX_CSV_ROWS};
-	struct nsx_folder f = {.dir = dir, .files = files, .nfiles = 2,
-			       .inputs = run->inputs.path,
-			       .ninputs = run->inputs.n, .threads = run->jobs};
+	const struct nsx_book book = {
+		.md = {"report.md", nsx_freport_write_md, .subject = r},
+		.html = {"report.html", nsx_freport_write_html, .subject = r},
+		.json = {"report.json", nsx_freport_write_json, .subject = r},
+		.tables = r->t, .ntables = NSX_NFTABLES,
+		.all_rows = run->all_rows};
 
-	for (unsigned t = 0; t < NSX_NFTABLES; t++)
-		nsx_folder_add_table(&f, &r->t[t], &bound);
-	files[f.nfiles++] = (struct nsx_out_file){
-		"report.json", write_json, .subject = r, .detail = &f};
-	return nsx_folder_write(&f, err);
+	return nsx_emit_book(&book,
+			     (struct nsx_folder){.dir = dir,
+						 .inputs = run->inputs.path,
+						 .ninputs = run->inputs.n,
+						 .threads = run->jobs},
+			     err);
 }
 
 /* Names are known of traces only: a digest has none. */
@@ -179,14 +161,17 @@ static int report(struct nsx_fleet_run *run, const struct nsx_fleet *f,
 {
 	const char *dir = run->out ? run->out : "fleet-report";
 	struct nsx_freport *r = NULL;
+	struct nsx_out_file one = {
+		.write = run->json ? nsx_freport_write_json :
+			 run->md   ? nsx_freport_write_md :
+			 run->html ? nsx_freport_write_html : NULL};
 	int rc = nsx_freport_new(f, run->left_out, &r, err);
 
+	one.subject = r;
 	if (!rc)
-		rc = run->json ? nsx_freport_json(r, NULL, stdout, err) :
-		     run->md ? nsx_freport_md(r, stdout, err) :
-		     run->html ? nsx_freport_html(r, stdout, err) :
-			       write_folder(run, r, dir, err);
-	if (!rc && !run->json && !run->md && !run->html && !run->quiet)
+		rc = one.write ? one.write(&one, stdout, err) :
+				 write_folder(run, r, dir, err);
+	if (!rc && !one.write && !run->quiet)
 		print_page(run, r, dir);
 	nsx_freport_free(r);
 	return rc;

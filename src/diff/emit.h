@@ -2,9 +2,9 @@
 #ifndef NSX_DIFF_EMIT_H
 #define NSX_DIFF_EMIT_H
 
-#include <stdio.h>
 #include "base/str.h"
 #include "diff/tables.h"
+#include "emit/folder.h"
 
 /* For people: a page, or a comment for a pull request, below 60 000 characters,
  * with a first line by which a bot finds its own comment again.
@@ -13,24 +13,25 @@ enum nsx_diff_md { NSX_DIFF_PAGE, NSX_DIFF_COMMENT };
 /* Owner: the caller, nsx_buf_done. */
 void nsx_diff_md(const struct nsx_diff *d, enum nsx_diff_md what,
 		 struct nsx_buf *ret);
-int nsx_diff_emit_md(const struct nsx_diff *d, enum nsx_diff_md what, FILE *out,
-		     struct nsx_err *err) NSX_CHECKED;
-/* The same as a page with pictures, which needs no script. */
-int nsx_diff_emit_html(const struct nsx_diff *d, FILE *out,
-		       struct nsx_err *err) NSX_CHECKED;
-/* folder: whose other files are listed; NULL: none are written. */
-struct nsx_folder;
-int nsx_diff_emit_json(const struct nsx_diff *d,
-		       const struct nsx_diff_tables *t,
-		       const struct nsx_folder *folder, FILE *out,
-		       struct nsx_err *err) NSX_CHECKED;
 
-/* The folder: diff.md, diff.html, diff.json, tables/. */
+/* Writers of files (emit/folder.h), whose subject is a struct nsx_diff_output:
+ * the page, the comment, the page with pictures, which needs no script; and the
+ * JSON, whose detail is the folder whose other files are listed, if any.
+ */
 struct nsx_diff_output {
 	const struct nsx_diff *diff;
 	struct nsx_diff_tables tables;
 	bool all_rows; /* of tables/, however many                           */
 };
+int nsx_diff_write_md(const struct nsx_out_file *f, FILE *out,
+		      struct nsx_err *err) NSX_CHECKED;
+int nsx_diff_write_comment(const struct nsx_out_file *f, FILE *out,
+			   struct nsx_err *err) NSX_CHECKED;
+int nsx_diff_write_html(const struct nsx_out_file *f, FILE *out,
+			struct nsx_err *err) NSX_CHECKED;
+int nsx_diff_write_json(const struct nsx_out_file *f, FILE *out,
+			struct nsx_err *err) NSX_CHECKED;
+/* The folder: diff.md, diff.html, diff.json, tables/. */
 int nsx_diff_emit_folder(const struct nsx_diff_output *o, const char *dir,
 			 unsigned threads, struct nsx_err *err) NSX_CHECKED;
 

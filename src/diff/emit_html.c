@@ -144,9 +144,12 @@ static void draw_waterfall(struct nsx_buf *b, const struct nsx_diff *d,
 	nsx_svg_close(b);
 }
 
-int nsx_diff_emit_html(const struct nsx_diff *d, FILE *out, struct nsx_err *err)
+int nsx_diff_write_html(const struct nsx_out_file *f, FILE *out,
+			struct nsx_err *err)
 {
-	struct nsx_buf pictures = {0}, markdown = {0}, page = {0};
+	const struct nsx_diff *d = ((const struct nsx_diff_output *)f->subject)
+					   ->diff;
+	struct nsx_buf pictures = {0}, markdown;
 	struct nsx_arena *a = nsx_arena_new();
 	uint32_t *lanes;
 	size_t n = nsx_diff_lanes(d, MOST_LANES, a, &lanes);
@@ -163,11 +166,7 @@ int nsx_diff_emit_html(const struct nsx_diff *d, FILE *out, struct nsx_err *err)
 		nsx_buf_printf(&pictures, "<p class=\"soft\">%zu more are "
 					  "not drawn.</p>\n", d->nlanes - n);
 	nsx_diff_md(d, NSX_DIFF_PAGE, &markdown);
-	nsx_html_document(&page, "Before and after", pictures.p, markdown.p);
-	fwrite(page.p, 1, page.n, out);
-	nsx_buf_done(&pictures);
-	nsx_buf_done(&markdown);
-	nsx_buf_done(&page);
+	nsx_html_document("Before and after", &pictures, &markdown, out);
 	nsx_arena_free(a);
 	return nsx_stopped(err);
 }

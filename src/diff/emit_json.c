@@ -176,18 +176,14 @@ static void add_findings(struct nsx_jsonw *w, const struct nsx_table *t)
 	nsx_jsonw_end(w);
 }
 
-int nsx_diff_emit_json(const struct nsx_diff *d,
-		       const struct nsx_diff_tables *t,
-		       const struct nsx_folder *folder, FILE *out,
-		       struct nsx_err *err)
+int nsx_diff_write_json(const struct nsx_out_file *f, FILE *out,
+			struct nsx_err *err)
 {
-	struct nsx_jsonw *w = nsx_jsonw_new();
+	const struct nsx_diff_output *o = f->subject;
+	const struct nsx_diff *d = o->diff;
+	const struct nsx_table *t = o->tables.t;
+	struct nsx_jsonw *w = nsx_json_document(1, d->generated_at);
 
-	nsx_jsonw_object(w, NULL);
-	nsx_jsonw_int(w, "schema_version", 1);
-	nsx_jsonw_str(w, "tool.name", "nsys-explain");
-	nsx_jsonw_str(w, "tool.version", NSX_VERSION);
-	nsx_jsonw_str(w, "generated_at", d->generated_at);
 	add_shift(w, d, step_of(d));
 	nsx_jsonw_str(w, "verdict", nsx_verdict_names[d->verdict]);
 	nsx_jsonw_str(w, "why", d->why);
@@ -205,12 +201,11 @@ int nsx_diff_emit_json(const struct nsx_diff *d,
 	add_samples(w, d, 1);
 	nsx_jsonw_end(w);
 	add_lanes(w, d);
-	add_findings(w, &t->t[NSX_DT_FINDINGS]);
+	add_findings(w, &t[NSX_DT_FINDINGS]);
 	for (unsigned i = 0; i < NSX_NDT; i++)
-		if (t->t[i].layout->json_rows != -2 && i != NSX_DT_FINDINGS)
-			nsx_json_add_table(w, t->t[i].layout->key, &t->t[i]);
-	if (folder)
-		nsx_json_add_files(w, folder);
+		if (t[i].layout->json_rows != -2 && i != NSX_DT_FINDINGS)
+			nsx_json_add_table(w, t[i].layout->key, &t[i]);
+	nsx_json_add_files(w, f->detail);
 	nsx_jsonw_end(w);
 	return nsx_jsonw_finish(w, out, err);
 }

@@ -5,6 +5,7 @@
 #include "base/jsonread.h"
 #include "base/jsonw.h"
 #include "diff/diff.h"
+#include "emit/emit.h"
 
 const char *const nsx_metric_names[NSX_NMETRICS] = {
 	"step", "step.p95", "step.mean", "compute", "comm", "copy", "idle",
@@ -175,12 +176,8 @@ int nsx_diff_calibrate(const struct nsx_diff_opts *o, struct nsx_noises *ret,
 int nsx_noise_write(const struct nsx_noises *n, const struct nsx_diff_opts *o,
 		    FILE *out, struct nsx_err *err)
 {
-	struct nsx_jsonw *w = nsx_jsonw_new();
+	struct nsx_jsonw *w = nsx_json_document(2, NULL);
 
-	nsx_jsonw_object(w, NULL);
-	nsx_jsonw_int(w, "schema_version", 2);
-	nsx_jsonw_str(w, "tool.name", "nsys-explain");
-	nsx_jsonw_str(w, "tool.version", NSX_VERSION);
 	nsx_jsonw_array(w, "runs");
 	for (size_t i = 0; i < o->nbefore; i++)
 		nsx_jsonw_str(w, NULL, o->before[i]);

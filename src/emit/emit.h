@@ -59,14 +59,33 @@ int nsx_emit_json_section(const struct nsx_section *s, FILE *out,
 struct nsx_jsonw;
 void nsx_json_add_table(struct nsx_jsonw *w, const char *key,
 			const struct nsx_table *t);
-/* "files": those of the folder but the last, which is being written. */
+/* "files": those of the folder but the last, which is being written; NULL:
+ * nothing.
+ */
 void nsx_json_add_files(struct nsx_jsonw *w, const struct nsx_folder *f);
+/* A document with what each begins with: its schema's version (0: none), who wrote
+ * it and when (NULL: not told).  Its object is open.
+ */
+struct nsx_jsonw *nsx_json_document(int version, const char *generated_at);
 /* A section by itself: lines for a terminal, or Markdown. */
 void nsx_emit_plain_section(const struct nsx_section *s, struct nsx_buf *b);
 void nsx_emit_md_section(const struct nsx_section *s, struct nsx_buf *b);
 /* {"error":{"code","message"}} */
 int nsx_emit_json_error(const struct nsx_err *e, FILE *out,
 			struct nsx_err *err);
+
+/* What is told as text, as a page and as JSON, and its tables: tables/.  The JSON
+ * lists the others, for its detail becomes the folder.
+ */
+struct nsx_book {
+	struct nsx_out_file md, html, json;
+	const struct nsx_table *tables;
+	size_t ntables;
+	bool all_rows; /* of tables, however many                            */
+};
+/* f: dir, inputs and threads. Errors: as of nsx_folder_write. */
+int nsx_emit_book(const struct nsx_book *book, struct nsx_folder f,
+		  struct nsx_err *err) NSX_CHECKED;
 
 /* The whole folder: report.md, report.json, tables/. Errors: as of
  * nsx_folder_write.

@@ -198,8 +198,23 @@ static struct nsx_jsonw *document(void)
 	return w;
 }
 
+struct nsx_jsonw *nsx_json_document(int version, const char *generated_at)
+{
+	struct nsx_jsonw *w = document();
+
+	if (version)
+		nsx_jsonw_int(w, "schema_version", version);
+	nsx_jsonw_str(w, "tool.name", "nsys-explain");
+	nsx_jsonw_str(w, "tool.version", NSX_VERSION);
+	if (generated_at)
+		nsx_jsonw_str(w, "generated_at", generated_at);
+	return w;
+}
+
 void nsx_json_add_files(struct nsx_jsonw *w, const struct nsx_folder *f)
 {
+	if (!f)
+		return;
 	nsx_jsonw_array(w, "files");
 	for (size_t i = 0; i + 1 < f->nfiles; i++) {
 		nsx_jsonw_object(w, NULL);
@@ -217,20 +232,15 @@ int nsx_emit_json(const struct nsx_report *r, const struct nsx_folder *folder,
 	const struct nsx_trace *t = r->trace;
 	bool whole = t->user.start_ns == t->user.end_ns;
 	struct nsx_scripts *scripts = whole ? nsx_scripts_new(t->schema) : NULL;
-	struct nsx_jsonw *w = document();
+	struct nsx_jsonw *w = nsx_json_document(1, r->generated_at);
 
-	nsx_jsonw_int(w, "schema_version", 1);
-	nsx_jsonw_str(w, "tool.name", "nsys-explain");
-	nsx_jsonw_str(w, "tool.version", NSX_VERSION);
-	nsx_jsonw_str(w, "generated_at", r->generated_at);
 	nsx_jsonw_str(w, "trace.path", r->path);
 	write_strings(w, "warnings", r->warnings, r->nwarnings);
 	write_sections(w, r, scripts, true);
 	nsx_jsonw_object(w, "metrics");
 	write_sections(w, r, scripts, false);
 	nsx_jsonw_end(w);
-	if (folder)
-		nsx_json_add_files(w, folder);
+	nsx_json_add_files(w, folder);
 	nsx_scripts_free(scripts);
 	return finish(w, out, err);
 }

@@ -1,5 +1,6 @@
 /* report_folder.c - the files of a report: report.md, report.html,
- * tables/, report.json. */
+ * tables/, report.json; and those of what is told likewise.
+ */
 #include <stdlib.h>
 #include "emit/emit.h"
 #include "passes/pass.h"
@@ -100,6 +101,28 @@ int nsx_emit_folder(const struct nsx_report *r, const char *dir, bool html,
 		list_tables(r, &r->sections[i], a, &f);
 	f.files[f.nfiles++] = (struct nsx_out_file){
 		"report.json", write_json, .subject = r, .detail = &f};
+	rc = nsx_folder_write(&f, err);
+	nsx_arena_free(a);
+	return rc;
+}
+
+int nsx_emit_book(const struct nsx_book *book, struct nsx_folder f,
+		  struct nsx_err *err)
+{
+	const struct nsx_bound bound = {
+		.max_rows = book->all_rows ? 0 : NSX_MAX_CSV_ROWS};
+	struct nsx_arena *a = nsx_arena_new();
+	struct nsx_out_file *v = nsx_arena_get(a, (book->ntables + 3) *
+							  sizeof(*v));
+	int rc;
+
+	f.files = v;
+	v[f.nfiles++] = book->md;
+	v[f.nfiles++] = book->html;
+	for (size_t i = 0; i < book->ntables; i++)
+		nsx_folder_add_table(&f, &book->tables[i], &bound);
+	v[f.nfiles] = book->json;
+	v[f.nfiles++].detail = &f;
 	rc = nsx_folder_write(&f, err);
 	nsx_arena_free(a);
 	return rc;

@@ -51,15 +51,17 @@ int nsx_freport_tables(struct nsx_freport *r, struct nsx_err *err) NSX_CHECKED;
 int nsx_freport_findings(struct nsx_freport *r,
 			 struct nsx_err *err) NSX_CHECKED;
 
-/* report.md, and the same with a map of ranks and steps as a page. */
+/* Writers of files (emit/folder.h), whose subject is a report: its text, the same
+ * with a map of ranks and steps as a page, and the JSON, whose detail is the folder
+ * whose other files are listed, if any.
+ */
+int nsx_freport_write_md(const struct nsx_out_file *f, FILE *out,
+			 struct nsx_err *err) NSX_CHECKED;
+int nsx_freport_write_html(const struct nsx_out_file *f, FILE *out,
+			   struct nsx_err *err) NSX_CHECKED;
+int nsx_freport_write_json(const struct nsx_out_file *f, FILE *out,
+			   struct nsx_err *err) NSX_CHECKED;
 void nsx_freport_text(const struct nsx_freport *r, struct nsx_buf *b);
-int nsx_freport_md(const struct nsx_freport *r, FILE *out, struct nsx_err *err);
-int nsx_freport_html(const struct nsx_freport *r, FILE *out,
-		     struct nsx_err *err) NSX_CHECKED;
-/* folder: whose other files are listed; NULL: none are written. */
-int nsx_freport_json(const struct nsx_freport *r,
-		     const struct nsx_folder *folder, FILE *out,
-		     struct nsx_err *err);
 /* The first page, as plain text. */
 void nsx_freport_page(const struct nsx_freport *r, bool is_md,
 		      struct nsx_buf *b);

@@ -137,20 +137,16 @@ static void draw_map(struct nsx_buf *b, const struct nsx_fleet *f)
 	nsx_arena_free(a);
 }
 
-int nsx_freport_html(const struct nsx_freport *r, FILE *out,
-		     struct nsx_err *err)
+int nsx_freport_write_html(const struct nsx_out_file *f, FILE *out,
+			   struct nsx_err *err)
 {
-	struct nsx_buf pictures = {0}, markdown = {0}, page = {0};
+	const struct nsx_freport *r = f->subject;
+	struct nsx_buf pictures = {0}, markdown = {0};
 
 	if (r->f->nsteps && r->f->nranks && r->f->step_ns > 0)
 		draw_map(&pictures, r->f);
 	nsx_freport_text(r, &markdown);
-	nsx_html_document(&page, nsx_arena_printf(r->arena, "%u ranks",
-						  r->f->nranks),
-			  pictures.p ? pictures.p : "", markdown.p);
-	fwrite(page.p, 1, page.n, out);
-	nsx_buf_done(&pictures);
-	nsx_buf_done(&markdown);
-	nsx_buf_done(&page);
+	nsx_html_document(nsx_arena_printf(r->arena, "%u ranks", r->f->nranks),
+			  &pictures, &markdown, out);
 	return nsx_stopped(err);
 }

@@ -186,17 +186,12 @@ static void add_fleet(struct nsx_jsonw *w, const struct nsx_freport *r)
 	nsx_jsonw_end(w);
 }
 
-int nsx_freport_json(const struct nsx_freport *r,
-		     const struct nsx_folder *folder, FILE *out,
-		     struct nsx_err *err)
+int nsx_freport_write_json(const struct nsx_out_file *f, FILE *out,
+			   struct nsx_err *err)
 {
-	struct nsx_jsonw *w = nsx_jsonw_new();
+	const struct nsx_freport *r = f->subject;
+	struct nsx_jsonw *w = nsx_json_document(1, r->generated_at);
 
-	nsx_jsonw_object(w, NULL);
-	nsx_jsonw_int(w, "schema_version", 1);
-	nsx_jsonw_str(w, "tool.name", "nsys-explain");
-	nsx_jsonw_str(w, "tool.version", NSX_VERSION);
-	nsx_jsonw_str(w, "generated_at", r->generated_at);
 	nsx_jsonw_null(w, "trace.path");
 	nsx_jsonw_array(w, "warnings");
 	for (size_t i = 0; i < r->f->nwarnings; i++)
@@ -209,8 +204,7 @@ int nsx_freport_json(const struct nsx_freport *r,
 	nsx_jsonw_object(w, "metrics");
 	add_fleet(w, r);
 	nsx_jsonw_end(w);
-	if (folder)
-		nsx_json_add_files(w, folder);
+	nsx_json_add_files(w, f->detail);
 	nsx_jsonw_end(w);
 	return nsx_jsonw_finish(w, out, err);
 }

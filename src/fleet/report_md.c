@@ -371,12 +371,12 @@ void nsx_freport_text(const struct nsx_freport *r, struct nsx_buf *b)
 			  NSX_VERSION "\n", r->generated_at);
 }
 
-int nsx_freport_md(const struct nsx_freport *r, FILE *out, struct nsx_err *err)
+int nsx_freport_write_md(const struct nsx_out_file *f, FILE *out,
+			 struct nsx_err *err NSX_UNUSED)
 {
 	struct nsx_buf b = {0};
 
-	(void)err;
-	nsx_freport_text(r, &b);
+	nsx_freport_text(f->subject, &b);
 	(void)fwrite(b.p, 1, b.n, out);
 	nsx_buf_done(&b);
 	return 0;

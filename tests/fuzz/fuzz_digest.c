@@ -91,6 +91,7 @@ static struct nsx_digest *make(int64_t rank, struct nsx_bytes *b)
 static void report(struct nsx_digest **v, size_t n)
 {
 	FILE *null = fopen("/dev/null", "w"), *json;
+	struct nsx_out_file file = {.write = NULL};
 	struct nsx_fleet *f;
 	struct nsx_freport *r;
 	struct nsx_err err;
@@ -100,9 +101,11 @@ static void report(struct nsx_digest **v, size_t n)
 	CHECK(null && !nsx_fleet_new(v, n, &f, &err));
 	free(v);
 	CHECK(!nsx_fleet_analyse(f, &err) && !nsx_freport_new(f, 0, &r, &err));
-	CHECK(!nsx_freport_md(r, null, &err) && !nsx_freport_html(r, null, &err));
+	file.subject = r;
+	CHECK(!nsx_freport_write_md(&file, null, &err) &&
+	      !nsx_freport_write_html(&file, null, &err));
 	json = open_memstream(&text, &size);
-	CHECK(!nsx_freport_json(r, NULL, json, &err));
+	CHECK(!nsx_freport_write_json(&file, json, &err));
 	fclose(json);
 	fuzz_check_json(text, size);
 	free(text);

@@ -125,19 +125,22 @@ static void add_markdown(struct nsx_buf *b, const char *markdown)
 	nsx_buf_done(&text);
 }
 
-void nsx_html_document(struct nsx_buf *b, const char *title,
-		       const char *pictures, const char *markdown)
+void nsx_html_document(const char *title, struct nsx_buf *pictures,
+		       struct nsx_buf *markdown, FILE *out)
 {
-	const char *rest = strstr(markdown, "\n## ");
-	struct nsx_buf first = {0};
+	char *rest = strstr(markdown->p, "\n## ");
+	struct nsx_buf b = {0};
 
-	nsx_html_head(b, title, false);
-	nsx_buf_adds(b, "<main>\n");
-	nsx_buf_add(&first, markdown, rest ? (size_t)(rest - markdown) :
-					     strlen(markdown));
-	add_markdown(b, first.p);
-	nsx_buf_adds(b, pictures);
-	add_markdown(b, rest ? rest : "");
-	nsx_buf_done(&first);
-	nsx_buf_adds(b, "</main>\n</body>\n</html>\n");
+	nsx_html_head(&b, title, false);
+	nsx_buf_adds(&b, "<main>\n");
+	if (rest) /* whose first character is an end of line */
+		*rest = '\0';
+	add_markdown(&b, markdown->p);
+	nsx_buf_adds(&b, pictures->n ? pictures->p : "");
+	add_markdown(&b, rest ? rest + 1 : "");
+	nsx_buf_adds(&b, "</main>\n</body>\n</html>\n");
+	fwrite(b.p, 1, b.n, out);
+	nsx_buf_done(&b);
+	nsx_buf_done(pictures);
+	nsx_buf_done(markdown);
 }

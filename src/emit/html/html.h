@@ -7,6 +7,7 @@
 #ifndef NSX_HTML_H
 #define NSX_HTML_H
 
+#include <stdio.h>
 #include "base/str.h"
 #include "report/timeline.h"
 
@@ -16,11 +17,11 @@ extern const char nsx_page_css_sha256[], nsx_page_js_sha256[];
 
 /* Up to <body>; without a script none may run. */
 void nsx_html_head(struct nsx_buf *b, const char *title, bool has_script);
-/* A whole page of our own Markdown; pictures, which are HTML, stand before its
- * first heading of the second level.
+/* Writes a whole page of our own Markdown; pictures, which are HTML, stand before
+ * its first heading of the second level.  Both are done with.
  */
-void nsx_html_document(struct nsx_buf *b, const char *title,
-		       const char *pictures, const char *markdown);
+void nsx_html_document(const char *title, struct nsx_buf *pictures,
+		       struct nsx_buf *markdown, FILE *out);
 
 /* Text: nothing in it is markup; characters that hide or turn it are shown. */
 void nsx_html_text(struct nsx_buf *b, const char *s);
