@@ -154,19 +154,27 @@ static bool has_line(struct page *p)
 	return p->line++ < p->lines;
 }
 
+/* A line of a list, which begins with the first that may be shown. */
+static void put_line(struct page *p, struct nsx_jsonw *w, const char *key,
+		     bool *is_open, const char *text)
+{
+	if (!has_line(p))
+		return;
+	if (!*is_open)
+		nsx_jsonw_array(w, key);
+	*is_open = true;
+	put_text(p, w, NULL, text, NSX_REPLY_FULL_CELL);
+}
+
 static void put_list(struct page *p, struct nsx_jsonw *w, const char *key,
 		     const char *const *list)
 {
-	if (!list || !*list || p->line >= p->lines) {
-		for (; list && *list; list++)
-			p->line++;
-		return;
-	}
-	nsx_jsonw_array(w, key);
-	for (; *list; list++)
-		if (has_line(p))
-			put_text(p, w, NULL, *list, NSX_REPLY_FULL_CELL);
-	nsx_jsonw_end(w);
+	bool is_open = false;
+
+	for (; list && *list; list++)
+		put_line(p, w, key, &is_open, *list);
+	if (is_open)
+		nsx_jsonw_end(w);
 }
 
 static void put_row(struct page *p, struct nsx_jsonw *w,
@@ -231,34 +239,23 @@ static bool is_said(const struct nsx_block *b)
 static void put_says(struct page *p, struct nsx_jsonw *w)
 {
 	const struct nsx_section *s = p->a->out;
-	bool any = false;
+	bool is_open = false;
 
-	for (size_t i = 0; i < s->nblocks; i++) {
-		if (!is_said(&s->blocks[i]) || !has_line(p))
-			continue;
-		if (!any)
-			nsx_jsonw_array(w, "says");
-		any = true;
-		put_text(p, w, NULL, s->blocks[i].text, NSX_REPLY_FULL_CELL);
-	}
-	if (any)
+	for (size_t i = 0; i < s->nblocks; i++)
+		if (is_said(&s->blocks[i]))
+			put_line(p, w, "says", &is_open, s->blocks[i].text);
+	if (is_open)
 		nsx_jsonw_end(w);
 }
 
 static void put_notes(struct page *p, struct nsx_jsonw *w)
 {
 	const struct nsx_section *s = p->a->out;
-	bool any = false;
+	bool is_open = false;
 
-	for (size_t i = 0; i < s->nnotes; i++) {
-		if (!has_line(p))
-			continue;
-		if (!any)
-			nsx_jsonw_array(w, "notes");
-		any = true;
-		put_text(p, w, NULL, s->notes[i], NSX_REPLY_FULL_CELL);
-	}
-	if (any)
+	for (size_t i = 0; i < s->nnotes; i++)
+		put_line(p, w, "notes", &is_open, s->notes[i]);
+	if (is_open)
 		nsx_jsonw_end(w);
 }
 
@@ -328,14 +325,11 @@ static void put_next(const struct page *p, struct nsx_jsonw *w, const char *key,
 static const char *cursor_after(const struct page *p)
 {
 	struct nsx_buf b = {0};
-	const char *text;
 
 	for (unsigned i = 0; i < p->nparts; i++)
 		nsx_buf_printf(&b, "%s%zu", i ? "," : "",
 			       p->part[i].from + p->part[i].shown);
-	text = nsx_say(p->a->out, "%s", b.p ? b.p : "");
-	nsx_buf_done(&b);
-	return text;
+	return nsx_buf_keep(&b, p->a->out->arena);
 }
 
 static void put_truncated(const struct page *p, struct nsx_jsonw *w)

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include "agent/roots.h"
+#include "base/str.h"
 
 enum { MAX_DEPTH = 3, MAX_LOOKED_AT = 10000 };
 
@@ -78,13 +79,6 @@ struct search {
 	struct nsx_arena *a;
 };
 
-static bool is_trace_name(const char *name)
-{
-	size_t n = strlen(name);
-
-	return n > 7 && !strcmp(name + n - 7, ".sqlite");
-}
-
 static int cmp_entries(const struct dirent **a, const struct dirent **b)
 {
 	return strcmp((*a)->d_name, (*b)->d_name);
@@ -102,7 +96,8 @@ static void look_into(struct search *s, const char *dir, unsigned depth)
 
 		if (*name != '.' && s->n < s->most &&
 		    s->looked_at++ < MAX_LOOKED_AT && !lstat(path, &st)) {
-			if (S_ISREG(st.st_mode) && is_trace_name(name))
+			if (S_ISREG(st.st_mode) &&
+			    nsx_ends_with(name, ".sqlite"))
 				s->v[s->n++] = path + s->root_length + 1;
 			else if (S_ISDIR(st.st_mode) && depth < MAX_DEPTH)
 				look_into(s, path, depth + 1);

@@ -217,16 +217,7 @@ static int read_args(const struct args *a, struct nsx_convert_job *job,
 static const char *beside(const char *path, const char *suffix,
 			  struct nsx_arena *a)
 {
-	static const char *const known[] = {".sqlite", ".nsys-rep", ".qdrep"};
-	size_t n = strlen(path);
-
-	for (unsigned i = 0; i < ARRAY_LEN(known); i++)
-		if (n > strlen(known[i]) &&
-		    !strcmp(path + n - strlen(known[i]), known[i])) {
-			n -= strlen(known[i]);
-			break;
-		}
-	return nsx_arena_printf(a, "%.*s%s", (int)n, path, suffix);
+	return nsx_arena_printf(a, "%.*s%s", (int)nsx_stem(path), path, suffix);
 }
 
 /* The suffix says what is written: without one it is the usual. */

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "cli/cmd_common.h"
+#include "cli/exported.h"
 #include "cli/opt.h"
 #include "fleet/digest.h"
 
@@ -50,14 +51,9 @@ static int check(const struct args *a, int n, struct nsx_digest_opts *o,
 /* "dir/run.sqlite" -> "run.nsxd" */
 static void default_out(const char *path, struct nsx_buf *b)
 {
-	const char *base = strrchr(path, '/');
-	size_t n;
+	const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
 
-	base = base ? base + 1 : path;
-	n = strlen(base);
-	if (n > 7 && !strcmp(base + n - 7, ".sqlite"))
-		n -= 7;
-	nsx_buf_printf(b, "%.*s.nsxd", (int)n, base);
+	nsx_buf_printf(b, "%.*s.nsxd", (int)nsx_stem(base), base);
 }
 
 static void say(const struct nsx_digest *const *v, size_t n, size_t bytes,
@@ -101,11 +97,9 @@ static int digest(const struct args *a, const char *path,
 		rc = nsx_digest_write(&to, v, n, &bytes, err);
 	if (!rc && !a->quiet)
 		say((const struct nsx_digest *const *)v, n, bytes, out.p);
-	for (size_t i = 0; i < n; i++) {
-		is_partial = is_partial || v[i]->is_partial;
-		nsx_digest_free(v[i]);
-	}
-	free(v);
+	for (size_t i = 0; i < n; i++)
+		is_partial |= v[i]->is_partial;
+	nsx_digests_free(v, n);
 	nsx_buf_done(&out);
 	return rc ? rc : is_partial ? 4 : 0;
 }

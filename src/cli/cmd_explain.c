@@ -326,15 +326,9 @@ static int check_args(const struct args *a, int noperands, struct nsx_err *err)
 /* "dir/run.sqlite" -> "run-report" */
 static void default_out(const char *path, char *buf, size_t size)
 {
-	const char *base = strrchr(path, '/');
-	size_t n;
+	const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
 
-	base = base ? base + 1 : path;
-	n = strlen(base);
-	if ((n > 7 && !strcmp(base + n - 7, ".sqlite")) ||
-	    nsx_is_capture(base))
-		n = (size_t)(strrchr(base, '.') - base);
-	snprintf(buf, size, "%.*s-report", (int)n, base);
+	snprintf(buf, size, "%.*s-report", (int)nsx_stem(base), base);
 }
 
 /* Output ----------------------------------------------------------------------*/
@@ -434,7 +428,6 @@ static int exit_code(const struct nsx_report *r, const struct args *a)
 	return r->trace->damaged || r->has_changed ? 4 : 0;
 }
 
-/* shown: the trace as the report names it. */
 /* To where it was asked for: stdout, a page, or a folder. */
 static int write_report(const struct nsx_report *r, const struct args *a,
 			struct nsx_err *err)
@@ -461,6 +454,7 @@ static int write_report(const struct nsx_report *r, const struct args *a,
 	return rc || !a->open ? rc : open_page(dir, err);
 }
 
+/* shown: the trace as the report names it. */
 static int explain(const struct args *a, const char *path, const char *shown,
 		   struct nsx_err *err)
 {

@@ -8,15 +8,16 @@
 
 bool nsx_is_capture(const char *path)
 {
-	static const char *const suffixes[] = {".nsys-rep", ".qdrep"};
+	return nsx_ends_with(path, ".nsys-rep") || nsx_ends_with(path, ".qdrep");
+}
 
-	for (unsigned i = 0; i < ARRAY_LEN(suffixes); i++) {
-		size_t n = strlen(path), m = strlen(suffixes[i]);
+size_t nsx_stem(const char *path)
+{
+	const char *dot = strrchr(path, '.');
 
-		if (n >= m && !strcmp(path + n - m, suffixes[i]))
-			return true;
-	}
-	return false;
+	return dot && dot > path &&
+	       (nsx_is_capture(path) || nsx_ends_with(path, ".sqlite")) ?
+		       (size_t)(dot - path) : strlen(path);
 }
 
 static int make_dir(const char *beside, struct nsx_exported *ret,

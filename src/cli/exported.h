@@ -19,6 +19,8 @@ struct nsx_exported {
 };
 
 bool nsx_is_capture(const char *path); /* a report of nsys, by its name */
+/* The length of a trace's name without its suffix. */
+size_t nsx_stem(const char *path);
 
 /* An export is itself.  Owner: the caller, nsx_exported_done, also after a
  * failure.  Errors: NSX_E_IO (no nsys: the line to export with is told),

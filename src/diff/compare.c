@@ -30,20 +30,25 @@ static struct nsx_check *add(struct nsx_diff *d, const char *id,
 	return c;
 }
 
+static void mind(struct nsx_check *c, enum nsx_check_status status,
+		 const char *text)
+{
+	c->status = status;
+	c->text = text;
+}
+
 /* What could not be read may be what changed. */
 static void compare_damage(struct nsx_diff *d)
 {
 	for (unsigned s = 0; s < 2; s++)
 		for (size_t i = 0; i < d->nsides[s]; i++) {
 			const char *damage = d->sides[s][i]->damage;
-			struct nsx_check *c;
 
-			if (!damage || d->nchecks == MOST_DAMAGED)
-				continue;
-			c = add(d, "file", s ? "whole" : damage,
-				s ? damage : "whole");
-			c->status = NSX_CHECK_FAIL;
-			c->text = "a part of a capture could not be read";
+			if (damage && d->nchecks < MOST_DAMAGED)
+				mind(add(d, "file", s ? "whole" : damage,
+					 s ? damage : "whole"),
+				     NSX_CHECK_FAIL,
+				     "a part of a capture could not be read");
 		}
 }
 
@@ -53,16 +58,14 @@ static void compare_repeats(struct nsx_diff *d)
 	for (unsigned s = 0; s < 2; s++)
 		for (size_t i = 0; i < d->nsides[s]; i++)
 			for (size_t k = 0; k < i; k++) {
-				struct nsx_check *c;
-
 				if (!nsx_side_is_same(d->sides[s][k],
 						      d->sides[s][i]))
 					continue;
-				c = add(d, "captures", s ? "distinct" : "repeated",
-					s ? "repeated" : "distinct");
-				c->status = NSX_CHECK_FAIL;
-				c->text = "a capture is given twice on one "
-					  "side: it is one run";
+				mind(add(d, "captures",
+					 s ? "distinct" : "repeated",
+					 s ? "repeated" : "distinct"),
+				     NSX_CHECK_FAIL, "a capture is given twice "
+				     "on one side: it is one run");
 				return;
 			}
 }
@@ -90,10 +93,8 @@ static void compare_text(struct nsx_diff *d, const char *id, size_t offset,
 	struct nsx_check *c = add(d, id, text_of(d, 0, offset),
 				  text_of(d, 1, offset));
 
-	if (strcmp(c->before, c->after) && *c->before && *c->after) {
-		c->status = differs;
-		c->text = text;
-	}
+	if (strcmp(c->before, c->after) && *c->before && *c->after)
+		mind(c, differs, text);
 }
 
 static const char *say_count(struct nsx_diff *d, int64_t n)
@@ -107,10 +108,8 @@ static void compare_count(struct nsx_diff *d, const char *id, int64_t before,
 	struct nsx_check *c = add(d, id, say_count(d, before),
 				  say_count(d, after));
 
-	if (before != after) {
-		c->status = NSX_CHECK_WARN;
-		c->text = text;
-	}
+	if (before != after)
+		mind(c, NSX_CHECK_WARN, text);
 }
 
 /* "" of NAN */
@@ -127,14 +126,12 @@ static int compare_work(struct nsx_diff *d, struct nsx_err *err)
 	if (nsx_likeness(&d->pool[0], &d->pool[1], &like, err))
 		return err->rc;
 	c = add(d, "kernels_in_common", say_share(d, like), say_share(d, like));
-	if (like < UNLIKE) {
-		c->status = NSX_CHECK_FAIL;
-		c->text = "the two sides run different kernels: another "
-			  "program, or another part of it";
-	} else if (like < ALIKE) {
-		c->status = NSX_CHECK_WARN;
-		c->text = "a part of the kernels runs on one side only";
-	}
+	if (like < UNLIKE)
+		mind(c, NSX_CHECK_FAIL, "the two sides run different kernels: "
+		     "another program, or another part of it");
+	else if (like < ALIKE)
+		mind(c, NSX_CHECK_WARN,
+		     "a part of the kernels runs on one side only");
 	return 0;
 }
 
@@ -161,7 +158,6 @@ static double count_periods(const struct nsx_budget *b)
 static void compare_periods(struct nsx_diff *d)
 {
 	double times = 1;
-	struct nsx_check *c;
 
 	if (d->digested || d->whole || !strcmp(d->method, "nvtx") ||
 	    !strcmp(d->method, "kernel"))
@@ -172,12 +168,12 @@ static void compare_periods(struct nsx_diff *d)
 		if (fabs(log(x)) > fabs(log(times)))
 			times = x;
 	}
-	if (fabs(log(times)) < log(PERIODS))
-		return;
-	c = add(d, "unit", "1", nsx_arena_printf(d->arena, "%.3g", times));
-	c->status = NSX_CHECK_FAIL;
-	c->text = "a unit of one side does the work of more than one of the "
-		  "other; --unit can name one that both have";
+	if (fabs(log(times)) >= log(PERIODS))
+		mind(add(d, "unit", "1",
+			 nsx_arena_printf(d->arena, "%.3g", times)),
+		     NSX_CHECK_FAIL, "a unit of one side does the work of more "
+		     "than one of the other; --unit can name one that both "
+		     "have");
 }
 
 /* Kernels that were lost look like idle time. */
@@ -197,26 +193,23 @@ static void compare_losses(struct nsx_diff *d)
 		share[0] = share[1] = NAN;
 	c = add(d, "launches_recorded", say_share(d, share[0]),
 		say_share(d, share[1]));
-	if (fabs(share[1] - share[0]) > LOST) {
-		c->status = NSX_CHECK_WARN;
-		c->text = "launches of one side left no GPU work: what was "
-			  "lost, or captured into a graph, looks like idle time";
-	}
+	if (fabs(share[1] - share[0]) > LOST)
+		mind(c, NSX_CHECK_WARN, "launches of one side left no GPU work: "
+		     "what was lost, or captured into a graph, looks like idle "
+		     "time");
 }
 
 static void compare_shapes(struct nsx_diff *d)
 {
 	double most = 0;
-	struct nsx_check *c;
 
 	for (size_t l = 0; l < d->nlanes; l++)
 		most = NSX_MAX(most, d->lanes[l].budget.reshaped);
-	if (most < NSX_RESHAPED)
-		return;
-	c = add(d, "launch_shapes", "the same",
-		nsx_arena_printf(d->arena, "%.1f %% others", 100 * most));
-	c->status = NSX_CHECK_WARN;
-	c->text = nsx_other_shapes;
+	if (most >= NSX_RESHAPED)
+		mind(add(d, "launch_shapes", "the same",
+			 nsx_arena_printf(d->arena, "%.1f %% others",
+					  100 * most)),
+		     NSX_CHECK_WARN, nsx_other_shapes);
 }
 
 static double steady_share(const struct nsx_pool *p)
@@ -249,18 +242,16 @@ static void compare_steadiness(struct nsx_diff *d)
 	struct nsx_check *c = add(d, "steady_units", say_share(d, before),
 				  say_share(d, after));
 
-	if (NSX_MIN(before, after) < 0.5 && !d->whole) {
-		c->status = NSX_CHECK_WARN;
-		c->text = "less than half of the units are steady";
-	}
+	if (NSX_MIN(before, after) < 0.5 && !d->whole)
+		mind(c, NSX_CHECK_WARN,
+		     "less than half of the units are steady");
 	before = overhead_share(d, 0);
 	after = overhead_share(d, 1);
 	c = add(d, "profiler_overhead", say_share(d, before),
 		say_share(d, after));
-	if (fabs(after - before) > PROFILER) {
-		c->status = NSX_CHECK_WARN;
-		c->text = "the profiler itself took more of one side";
-	}
+	if (fabs(after - before) > PROFILER)
+		mind(c, NSX_CHECK_WARN,
+		     "the profiler itself took more of one side");
 }
 
 /* Of the lane whose clock changed most. */
@@ -273,19 +264,16 @@ static void compare_clocks(struct nsx_diff *d)
 		if (fabs(d->lanes[l].budget.rho - 1) > fabs(b->rho - 1))
 			b = &d->lanes[l].budget;
 	if (b->no_rho) {
-		c = add(d, "clocks", "", "");
-		c->text = nsx_arena_printf(d->arena, "%s: clocks cannot be told "
-					   "from the kernels", b->no_rho);
-		c->status = NSX_CHECK_WARN;
+		mind(add(d, "clocks", "", ""), NSX_CHECK_WARN,
+		     nsx_arena_printf(d->arena, "%s: clocks cannot be told "
+				      "from the kernels", b->no_rho));
 		return;
 	}
 	c = add(d, "clocks", "1",
 		nsx_arena_printf(d->arena, "%.4f", b->rho));
-	if (fabs(b->rho - 1) > CLOCKS) {
-		c->status = NSX_CHECK_WARN;
-		c->text = "equal kernels take another time: other clocks, or "
-			  "another GPU; lock the clocks";
-	}
+	if (fabs(b->rho - 1) > CLOCKS)
+		mind(c, NSX_CHECK_WARN, "equal kernels take another time: other "
+		     "clocks, or another GPU; lock the clocks");
 }
 
 /* The clock as counters saw it while kernels ran; a mean of the captures. */
@@ -308,10 +296,9 @@ static void compare_mhz(struct nsx_diff *d)
 	c = add(d, "measured_clock",
 		nsx_arena_printf(d->arena, "%.0f MHz", before),
 		nsx_arena_printf(d->arena, "%.0f MHz", after));
-	if (fabs(after / before - 1) > CLOCKS) {
-		c->status = NSX_CHECK_WARN;
-		c->text = "the GPU ran at another clock; lock the clocks";
-	}
+	if (fabs(after / before - 1) > CLOCKS)
+		mind(c, NSX_CHECK_WARN,
+		     "the GPU ran at another clock; lock the clocks");
 }
 
 int nsx_compare_captures(struct nsx_diff *d, struct nsx_err *err)

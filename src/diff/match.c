@@ -76,56 +76,65 @@ static int count_launches(struct work *w, struct nsx_err *err)
 /* By name -----------------------------------------------------------------------*/
 
 struct key {
-	const struct work *w;
 	const char *text;
 	uint32_t at;
 };
 
-static int cmp_keys(const void *a, const void *b)
-{
-	const struct key *x = a, *y = b;
-	int c = strcmp(x->text, y->text);
+NSX_ORDER(cmp_keys, struct key, TEXT(text), UP(at));
 
-	return c ? c : (x->at > y->at) - (x->at < y->at);
+static double launches_in(const struct work *w, const struct key *v, size_t n,
+			  bool after)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if ((v[i].at >= w->n[0]) == after)
+			sum += w->launches[v[i].at];
+	return sum;
 }
 
-/* Joins what is left of both sides under one text, if both have some. */
-static int join_by(struct work *w, const char *(*text)(const struct nsx_kernel *),
-		   enum nsx_match kind, struct nsx_err *err)
+/* Whether kernels of one text are one row: both sides have some; those of a range
+ * are launched as often.
+ */
+static bool belong_together(const struct work *w, const struct key *v, size_t n,
+			    enum nsx_match kind)
 {
-	struct key *v = nsx_arena_try_array(w->a, w->all, sizeof(*v),
-					    "kernels", err);
+	double x = launches_in(w, v, n, false), y = launches_in(w, v, n, true);
+
+	return kind == NSX_M_RANGE ?
+		       x > 0 && y > 0 && x <= 1.02 * y && y <= 1.02 * x :
+		       v[0].at < w->n[0] && v[n - 1].at >= w->n[0];
+}
+
+/* Joins what is left of both sides under one text, which stands at this place of a
+ * kernel.
+ */
+static int join_by(struct work *w, size_t text, enum nsx_match kind,
+		   struct nsx_err *err)
+{
+	struct key *v;
 	size_t n = 0;
 
-	if (!v)
+	if (!nsx_new_array(v, w->a, w->all, "kernels", err))
 		return err->rc;
 	for (uint32_t i = 0; i < w->all; i++) {
-		const char *s = text(kernel(w, i));
+		const char *s = *(const char *const *)(
+			(const char *)kernel(w, i) + text);
 
 		if (w->used[i] && !w->matched[i] && *s)
-			v[n++] = (struct key){w, s, i};
+			v[n++] = (struct key){s, i};
 	}
 	nsx_sort(v, n, sizeof(*v), cmp_keys);
 	for (size_t i = 0, next; i < n; i = next) {
 		for (next = i + 1;
 		     next < n && !strcmp(v[i].text, v[next].text);)
 			next++;
-		if (v[i].at >= w->n[0] || v[next - 1].at < w->n[0])
-			continue; /* one side only */
+		if (!belong_together(w, v + i, next - i, kind))
+			continue;
 		for (size_t k = i + 1; k < next; k++)
 			join(w, v[i].at, v[k].at, kind);
 	}
 	return 0;
-}
-
-static const char *full_name(const struct nsx_kernel *k)
-{
-	return k->name;
-}
-
-static const char *base_name(const struct nsx_kernel *k)
-{
-	return k->base;
 }
 
 static void join_exact(struct work *w)
@@ -251,63 +260,17 @@ static int join_by_place(struct work *w, size_t lane, struct nsx_err *err)
 	return join_blocks(w, &x, &y, pairs, n, err);
 }
 
-/* By range ----------------------------------------------------------------------*/
-
-static const char *range_name(const struct nsx_kernel *k)
-{
-	return k->range;
-}
-
-static double launches_in(const struct work *w, const struct key *v, size_t n,
-			  bool after)
-{
-	double sum = 0;
-
-	for (size_t i = 0; i < n; i++)
-		if ((v[i].at >= w->n[0]) == after)
-			sum += w->launches[v[i].at];
-	return sum;
-}
-
-static int join_by_range(struct work *w, struct nsx_err *err)
-{
-	struct key *v = nsx_arena_try_array(w->a, w->all, sizeof(*v),
-					    "kernels", err);
-	size_t n = 0;
-
-	if (!v)
-		return err->rc;
-	for (uint32_t i = 0; i < w->all; i++)
-		if (w->used[i] && !w->matched[i] && *range_name(kernel(w, i)))
-			v[n++] = (struct key){w, range_name(kernel(w, i)), i};
-	nsx_sort(v, n, sizeof(*v), cmp_keys);
-	for (size_t i = 0, next; i < n; i = next) {
-		double x, y;
-
-		for (next = i + 1;
-		     next < n && !strcmp(v[i].text, v[next].text);)
-			next++;
-		x = launches_in(w, v + i, next - i, false);
-		y = launches_in(w, v + i, next - i, true);
-		if (x <= 0 || y <= 0 || x > 1.02 * y || y > 1.02 * x)
-			continue;
-		for (size_t k = i + 1; k < next; k++)
-			join(w, v[i].at, v[k].at, NSX_M_RANGE);
-	}
-	return 0;
-}
-
 /* Rows --------------------------------------------------------------------------*/
 
 static int number_rows(struct work *w, struct nsx_arena *a,
 		       struct nsx_kernel_rows *ret, struct nsx_err *err)
 {
-	uint32_t *row = nsx_arena_try_array(a, w->all, 4, "kernels", err);
+	uint32_t *row;
 
-	nsx_new_array(ret->kind, a, w->all, "kernels", err);
-	nsx_new_array(ret->first[0], a, w->all, "kernels", err);
-	nsx_new_array(ret->first[1], a, w->all, "kernels", err);
-	if (!row || !ret->kind || !ret->first[0] || !ret->first[1])
+	if (!nsx_new_array(row, a, w->all, "kernels", err) ||
+	    !nsx_new_array(ret->kind, a, w->all, "kernels", err) ||
+	    !nsx_new_array(ret->first[0], a, w->all, "kernels", err) ||
+	    !nsx_new_array(ret->first[1], a, w->all, "kernels", err))
 		return err->rc;
 	ret->nrows = 0;
 	for (uint32_t i = 0; i < w->all; i++) {
@@ -346,15 +309,18 @@ int nsx_match_kernels(const struct nsx_pool *before,
 
 	if (!rc) {
 		join_exact(&w);
-		rc = join_by(&w, full_name, NSX_M_SHAPE, err);
+		rc = join_by(&w, offsetof(struct nsx_kernel, name),
+			     NSX_M_SHAPE, err);
 	}
 	if (!rc)
-		rc = join_by(&w, base_name, NSX_M_TEMPLATE, err);
+		rc = join_by(&w, offsetof(struct nsx_kernel, base),
+			     NSX_M_TEMPLATE, err);
 	/* Stages of a pipeline run other kernels. */
 	for (size_t l = 0; !rc && l < NSX_MIN(before->nlanes, after->nlanes); l++)
 		rc = join_by_place(&w, l, err);
 	if (!rc)
-		rc = join_by_range(&w, err);
+		rc = join_by(&w, offsetof(struct nsx_kernel, range),
+			     NSX_M_RANGE, err);
 	if (!rc)
 		rc = number_rows(&w, a, ret, err);
 	nsx_arena_free(w.a);
@@ -368,11 +334,7 @@ struct named {
 	double n[2];
 };
 
-static int cmp_named(const void *a, const void *b)
-{
-	return strcmp(((const struct named *)a)->base,
-		      ((const struct named *)b)->base);
-}
+NSX_ORDER(cmp_named, struct named, TEXT(base));
 
 int nsx_likeness(const struct nsx_pool *before, const struct nsx_pool *after,
 		 double *ret, struct nsx_err *err)

@@ -6,11 +6,6 @@
 
 /* Kernels and details ---------------------------------------------------------*/
 
-static int cmp_kernels(const void *a, const void *b)
-{
-	return nsx_kernel_cmp(a, b);
-}
-
 static int pool_kernels(struct nsx_pool *p, struct nsx_arena *a,
 			struct nsx_err *err)
 {
@@ -27,7 +22,7 @@ static int pool_kernels(struct nsx_pool *p, struct nsx_arena *a,
 		       s->nkernels * sizeof(*s->kernels));
 		at += s->nkernels;
 	}
-	nsx_sort(p->kernels, n, sizeof(*p->kernels), cmp_kernels);
+	nsx_sort(p->kernels, n, sizeof(*p->kernels), nsx_kernel_cmp);
 	for (size_t i = 0; i < n; i++)
 		if (!kept ||
 		    nsx_kernel_cmp(&p->kernels[kept - 1], &p->kernels[i]))
@@ -73,7 +68,7 @@ static int number(const struct nsx_pool *p, const struct nsx_side *s,
 	for (uint32_t i = 0; i < s->nkernels; i++)
 		ret->kernel[i] = (uint32_t)((const struct nsx_kernel *)bsearch(
 			&s->kernels[i], p->kernels, p->nkernels,
-			sizeof(*p->kernels), cmp_kernels) - p->kernels);
+			sizeof(*p->kernels), nsx_kernel_cmp) - p->kernels);
 	for (size_t i = 0; i < s->ndetails; i++)
 		ret->detail[i] = (uint32_t)((const char **)bsearch(
 			&s->details[i], p->details, p->ndetails,

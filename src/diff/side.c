@@ -58,35 +58,24 @@ static void parse_spec(const char *text, struct nsx_arena *a, struct spec *ret)
 /* Kernels -------------------------------------------------------------------------*/
 
 struct listed {
-	struct nsx_kernel k;
+	struct nsx_kernel k; /* first: they are ordered by it               */
 	uint32_t at; /* shape */
 };
 
-static int cmp_u32s(const uint32_t *x, const uint32_t *y, size_t n)
+static int cmp_dims(const uint32_t x[3], const uint32_t y[3])
 {
-	for (size_t i = 0; i < n; i++)
-		if (x[i] != y[i])
-			return x[i] < y[i] ? -1 : 1;
-	return 0;
+	return NSX_CMP(x[0], y[0]) ?: NSX_CMP(x[1], y[1]) ?:
+	       NSX_CMP(x[2], y[2]);
 }
 
-int nsx_kernel_cmp(const struct nsx_kernel *x, const struct nsx_kernel *y)
+int nsx_kernel_cmp(const void *a, const void *b)
 {
-	int c = strcmp(x->name, y->name);
+	const struct nsx_kernel *x = a, *y = b;
 
-	if (!c)
-		c = cmp_u32s(x->grid, y->grid, 3);
-	if (!c)
-		c = cmp_u32s(x->block, y->block, 3);
-	if (!c)
-		c = cmp_u32s(&x->registers, &y->registers, 1);
-	return c ? c : cmp_u32s(&x->shared_bytes, &y->shared_bytes, 1);
-}
-
-static int cmp_listed(const void *a, const void *b)
-{
-	return nsx_kernel_cmp(&((const struct listed *)a)->k,
-			      &((const struct listed *)b)->k);
+	return strcmp(x->name, y->name) ?: cmp_dims(x->grid, y->grid) ?:
+	       cmp_dims(x->block, y->block) ?:
+	       NSX_CMP(x->registers, y->registers) ?:
+	       NSX_CMP(x->shared_bytes, y->shared_bytes);
 }
 
 static double occupancy_of(const struct nsx_trace *t, const struct nsx_shape *x)
@@ -216,9 +205,9 @@ static int list_kernels(struct nsx_sweep *s, struct nsx_arena *scratch,
 	v[n - 1] = (struct listed){
 		{.name = "graph replay", .base = "graph replay",
 		 .label = "graph replay", .variant = "", .occupancy = -1}, t->nshapes};
-	nsx_sort(v, n, sizeof(*v), cmp_listed);
+	nsx_sort(v, n, sizeof(*v), nsx_kernel_cmp);
 	for (size_t i = 0; i < n; i++) {
-		if (!i || cmp_listed(&v[i - 1], &v[i])) {
+		if (!i || nsx_kernel_cmp(&v[i - 1], &v[i])) {
 			struct nsx_kernel *k = &side->kernels[side->nkernels++];
 
 			*k = v[i].k;

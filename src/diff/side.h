@@ -129,8 +129,8 @@ struct nsx_side {
 	struct nsx_arena *arena;
 };
 
-/* Orders kernels by name, then shape. */
-int nsx_kernel_cmp(const struct nsx_kernel *x, const struct nsx_kernel *y);
+/* Orders structs nsx_kernel by name, then shape. */
+int nsx_kernel_cmp(const void *a, const void *b);
 
 enum nsx_side_unit { NSX_SIDE_AUTO, NSX_SIDE_NVTX, NSX_SIDE_KERNEL,
 		     NSX_SIDE_LAUNCH, NSX_SIDE_WINDOW };

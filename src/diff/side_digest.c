@@ -110,11 +110,6 @@ static int add_lanes(struct nsx_side *side, struct nsx_digest *const *v,
 
 /* What the side is of ----------------------------------------------------------*/
 
-static int cmp_kernels(const void *a, const void *b)
-{
-	return nsx_kernel_cmp(a, b);
-}
-
 /* Families of all ranks, each once; launches: of a step, mean of the ranks. */
 static int list_families(struct nsx_side *side, struct nsx_digest *const *v,
 			 size_t n, struct nsx_err *err)
@@ -139,10 +134,10 @@ static int list_families(struct nsx_side *side, struct nsx_digest *const *v,
 					    (double)NSX_MAX(v[i]->nsteps, 1) /
 					    (double)n};
 		}
-	nsx_sort(side->kernels, all, sizeof(*side->kernels), cmp_kernels);
+	nsx_sort(side->kernels, all, sizeof(*side->kernels), nsx_kernel_cmp);
 	for (size_t i = 0; i < all; i++)
-		if (kept && !cmp_kernels(&side->kernels[kept - 1],
-					 &side->kernels[i]))
+		if (kept && !nsx_kernel_cmp(&side->kernels[kept - 1],
+					    &side->kernels[i]))
 			side->kernels[kept - 1].launches +=
 				side->kernels[i].launches;
 		else
@@ -289,13 +284,6 @@ static const struct nsx_digest *find_rank(struct nsx_digest *const *v, size_t n,
 NSX_POINTER_ORDER(cmp_ranks, struct nsx_digest, UP(rank), UP(device), UP(pid),
 	  BY(nsx_digest_cmp));
 
-static void free_all(struct nsx_digest **v, size_t n)
-{
-	while (n)
-		nsx_digest_free(v[--n]);
-	free(v);
-}
-
 int nsx_side_find_rank(const struct nsx_report *r, struct nsx_side_opts *o,
 		       struct nsx_err *err)
 {
@@ -315,7 +303,7 @@ int nsx_side_find_rank(const struct nsx_report *r, struct nsx_side_opts *o,
 	} else {
 		rc = fail_rank(r->path, o->rank, v, n, err);
 	}
-	free_all(v, n);
+	nsx_digests_free(v, n);
 	return rc;
 }
 
@@ -352,7 +340,7 @@ static int take(struct nsx_side *side, struct nsx_digest **v, size_t n,
 		describe(side, v, n);
 		side->content = hash_of(v, n);
 	}
-	free_all(v, n);
+	nsx_digests_free(v, n);
 	return rc;
 }
 

@@ -79,11 +79,13 @@ struct nsx_dcolumns {
  * order of start.  Codes are indices of ops.
  */
 struct nsx_dop {
+	int64_t channel;  /* number of its channel                           */
 	const char *name; /* "allreduce", "mpi_barrier", ...                 */
 	int64_t bytes;	  /* to three significant bits; -1: not known        */
 	uint32_t holds;	  /* of a fleet: members that can hold each other    */
 };
 struct nsx_dchannel {
+	int64_t number;	/* of the rank's, from 0                             */
 	bool is_mpi;
 	uint64_t comm;	/* hash of the communicator; 0: not known            */
 	int64_t stream; /* -1: of an MPI communicator                        */
@@ -131,6 +133,13 @@ struct nsx_digest {
 	struct nsx_arena *arena; /* owns all                                 */
 };
 void nsx_digest_free(struct nsx_digest *d); /* NULL is fine */
+void nsx_digests_free(struct nsx_digest **v, size_t n); /* and v itself */
+
+/* A list of n on an arena with room for one more: itself, or, when n has become 8,
+ * 24, 56 ..., a longer copy.  For lists that grow in no other way.
+ */
+void *nsx_one_more(struct nsx_arena *a, void *list, size_t n, size_t size,
+		   const char *what, struct nsx_err *err) NSX_CHECKED;
 
 static inline int64_t nsx_coll_start(const struct nsx_dchannel *c, size_t i)
 {
@@ -172,7 +181,7 @@ int nsx_digest_read_trace(const char *path, const struct nsx_digest_opts *o,
 			  struct nsx_digest ***ret, size_t *ret_n,
 			  struct nsx_err *err) NSX_CHECKED;
 
-/* Fills content and the channels' bytes; who makes or changes a digest calls it
+/* Fills content, the channels' bytes and the numbers of channels; who makes or changes a digest calls it
  * last.
  */
 int nsx_digest_seal(struct nsx_digest *d, struct nsx_err *err) NSX_CHECKED;

@@ -109,14 +109,8 @@ static const struct nsx_nccl_call *call_of(const struct nsx_maker *m, size_t op)
 		return NULL;
 	key.global_tid = t->thread[nsx_call_thread(t, call)].global_tid;
 	key.start_ns = nsx_call_start(&t->calls, call);
-	while (lo < hi) { /* the first one that begins later */
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (cmp_call(&calls->v[mid], &key) <= 0)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	/* the first one that begins later */
+	NSX_BISECT(lo, hi, mid, cmp_call(&calls->v[mid], &key) <= 0);
 	for (hi = lo; lo && hi - lo < MOST_BACK; lo--) {
 		const struct nsx_nccl_call *c = &calls->v[lo - 1];
 

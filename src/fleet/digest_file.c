@@ -34,18 +34,8 @@ struct table {
 	const struct column *columns;
 	unsigned ncolumns;
 	size_t size; /* of the struct that is a row                          */
-};
-
-/* Rows that are no struct of digest.h */
-struct channel_row {
-	int64_t number, stream, n;
-	bool is_mpi;
-	uint64_t comm;
-	struct nsx_dcolumns bytes;
-};
-struct op_row {
-	int64_t channel, bytes;
-	const char *name;
+	size_t list, n; /* where their list and its length stand in a digest;
+			   of T_OP in a channel                              */
 };
 
 #define COLUMN(type, member, kind_, help_, ...)                               \
@@ -123,10 +113,10 @@ static const struct column finding_columns[] = {
 	COLUMN(nsx_dfinding, share_ppm, INT, "that can be won, of the judged "
 	       "window; -1 not priced", LEAST(-1)),
 };
-#define CHANNEL(member, ...) COLUMN(channel_row, member, __VA_ARGS__)
+#define CHANNEL(member, ...) COLUMN(nsx_dchannel, member, __VA_ARGS__)
 #define BYTES(member, help_)                                                  \
 	{.name = #member, .kind = BLOB, .help = help_,                        \
-	 .offset = offsetof(struct channel_row, bytes.member)}
+	 .offset = offsetof(struct nsx_dchannel, bytes.member)}
 static const struct column channel_columns[] = {
 	CHANNEL(number, INT, "of the rank's, from 0", ),
 	CHANNEL(is_mpi, BOOL, "MPI, else NCCL", ),
@@ -139,25 +129,46 @@ static const struct column channel_columns[] = {
 	BYTES(exposed, "255ths of it without a kernel that computes"),
 };
 static const struct column op_columns[] = {
-	COLUMN(op_row, channel, INT, "channel.number", ),
-	COLUMN(op_row, name, TEXT, "operation; codes count them from 0", ),
-	COLUMN(op_row, bytes, INT, "size, to three bits; -1 not known",
+	COLUMN(nsx_dop, channel, INT, "channel.number", ),
+	COLUMN(nsx_dop, name, TEXT, "operation; codes count them from 0", ),
+	COLUMN(nsx_dop, bytes, INT, "size, to three bits; -1 not known",
 	       LEAST(-1)),
 };
 
 enum { T_RANK, T_STEP, T_IDLE, T_FAMILY, T_FINDING, T_CHANNEL, T_OP,
        NTABLES };
-#define TABLE(t, type, help)                                                  \
-	{#t, help, t##_columns, ARRAY_LEN(t##_columns), sizeof(struct type)}
+#define TABLE(t, type, help, ...)                                             \
+	{#t, help, t##_columns, ARRAY_LEN(t##_columns), sizeof(struct type),  \
+	 __VA_ARGS__}
+#define OF(owner, member)                                                     \
+	offsetof(struct owner, member), offsetof(struct owner, n##member)
 static const struct table tables[NTABLES] = {
-	TABLE(rank, nsx_digest, "a process on a device; id counts from 1"),
-	TABLE(step, nsx_dstep, "an iteration"),
-	TABLE(idle, nsx_didle, "idle time by cause, dearest first"),
-	TABLE(family, nsx_dfamily, "kernels, dearest first"),
-	TABLE(finding, nsx_dfinding, "findings of its trace, dearest first"),
-	TABLE(channel, channel_row, "collectives of a communicator, or stream"),
-	TABLE(op, op_row, "operations of a channel"),
+	TABLE(rank, nsx_digest, "a process on a device; id counts from 1", 0,
+	      0),
+	TABLE(step, nsx_dstep, "an iteration", OF(nsx_digest, steps)),
+	TABLE(idle, nsx_didle, "idle time by cause, dearest first",
+	      OF(nsx_digest, idle)),
+	TABLE(family, nsx_dfamily, "kernels, dearest first",
+	      OF(nsx_digest, families)),
+	TABLE(finding, nsx_dfinding, "findings of its trace, dearest first",
+	      OF(nsx_digest, findings)),
+	TABLE(channel, nsx_dchannel, "collectives of a communicator, or stream",
+	      OF(nsx_digest, channels)),
+	TABLE(op, nsx_dop, "operations of a channel", OF(nsx_dchannel, ops)),
 };
+
+static void *list_of(const struct table *t, const void *owner)
+{
+	void *list;
+
+	memcpy(&list, (const char *)owner + t->list, sizeof(list));
+	return list;
+}
+
+static size_t *length_of(const struct table *t, const void *owner)
+{
+	return (size_t *)((char *)owner + t->n);
+}
 
 const char *const nsx_detail_names[NSX_NDETAILS] = {"steps", "colls", "full"};
 const char *const nsx_rank_from_names[NSX_NRANK_FROM] = {
@@ -222,45 +233,42 @@ static int cells_of(const struct table *t, const void *row, int64_t id,
 	return n;
 }
 
+static bool take_name(const struct column *c, const char *text, unsigned *ret)
+{
+	for (*ret = 0; *ret < c->n; ++*ret)
+		if (!strcmp(c->names[*ret], text))
+			return true;
+	return false;
+}
+
 static bool take_cell(const struct column *c, const struct nsx_val *v,
 		      char *row, struct nsx_arena *a)
 {
 	void *p = row + c->offset;
 
-	if (c->kind == BLOB) {
-		if (v->type != NSX_V_BLOB)
-			return false;
+	if (v->type != (c->kind == BLOB ? NSX_V_BLOB :
+			c->kind == TEXT || c->kind == NAME ? NSX_V_TEXT :
+							     NSX_V_I64))
+		return false;
+	switch (c->kind) {
+	case TEXT:
+		*(const char **)p = nsx_val_text(v, a);
+		return true;
+	case BOOL:
+		*(bool *)p = v->u.i != 0;
+		return true;
+	case NAME:
+		return take_name(c, nsx_val_text(v, a), p);
+	case BLOB:
 		*(struct nsx_blob *)p = (struct nsx_blob){
 			nsx_arena_strndup(a, v->len ? v->u.p : "", v->len),
 			v->len};
 		return true;
-	}
-	if (c->kind == TEXT || c->kind == NAME) {
-		const char *text;
-
-		if (v->type != NSX_V_TEXT)
-			return false;
-		text = nsx_val_text(v, a);
-		if (c->kind == TEXT)
-			*(const char **)p = text;
-		for (unsigned i = 0; c->kind == NAME; i++) {
-			if (i == c->n)
-				return false;
-			*(unsigned *)p = i;
-			if (!strcmp(c->names[i], text))
-				break;
-		}
-		return true;
-	}
-	if (v->type != NSX_V_I64)
-		return false;
-	if (c->kind == BOOL)
-		*(bool *)p = v->u.i != 0;
-	else
+	default:
 		*(int64_t *)p = v->u.i;
-	return c->kind != INT ||
-	       (v->u.i >= c->least && v->u.i <= NSX_TIME_MAX &&
-		(v->u.i >= -NSX_TIME_MAX));
+		return c->kind == HASH || (v->u.i >= c->least &&
+					   v->u.i <= NSX_TIME_MAX);
+	}
 }
 
 /* Channels as columns of bytes ----------------------------------------------------*/
@@ -281,29 +289,27 @@ static int squeeze(const struct nsx_buf *b, struct nsx_arena *a,
 static int pack_channel(struct nsx_dchannel *c, struct nsx_arena *a,
 			struct nsx_err *err)
 {
-	struct nsx_buf code = {0}, start = {0}, length = {0}, exposed = {0};
+	struct nsx_blob *const to[] = {&c->bytes.code, &c->bytes.start,
+				       &c->bytes.length, &c->bytes.exposed};
+	struct nsx_buf b[ARRAY_LEN(to)] = {{0}};
 	int64_t end_ns = 0;
-	int rc;
+	int rc = 0;
 
 	for (size_t i = 0; i < c->n; i++) {
-		nsx_put_number(&code, c->code[i]);
+		nsx_put_number(&b[0], c->code[i]);
 		if (!c->has_times)
 			continue;
-		nsx_put_number(&start, nsx_fold(nsx_coll_start(c, i) - end_ns));
-		nsx_put_number(&length, (uint64_t)nsx_coll_ns(c, i));
+		nsx_put_number(&b[1], nsx_fold(nsx_coll_start(c, i) - end_ns));
+		nsx_put_number(&b[2], (uint64_t)nsx_coll_ns(c, i));
 		end_ns = nsx_coll_start(c, i) + nsx_coll_ns(c, i);
 	}
 	if (c->has_times)
-		nsx_buf_add(&exposed, (const char *)c->exposed, c->n);
-	rc = squeeze(&code, a, &c->bytes.code, err);
-	if (!rc && c->has_times)
-		rc = squeeze(&start, a, &c->bytes.start, err) ||
-		     squeeze(&length, a, &c->bytes.length, err) ||
-		     squeeze(&exposed, a, &c->bytes.exposed, err) ? err->rc : 0;
-	nsx_buf_done(&code);
-	nsx_buf_done(&start);
-	nsx_buf_done(&length);
-	nsx_buf_done(&exposed);
+		nsx_buf_add(&b[3], (const char *)c->exposed, c->n);
+	for (unsigned k = 0; k < ARRAY_LEN(to); k++) {
+		if (!rc && (!k || c->has_times))
+			rc = squeeze(&b[k], a, to[k], err);
+		nsx_buf_done(&b[k]);
+	}
 	return rc;
 }
 
@@ -332,18 +338,17 @@ static int unpack(const struct nsx_blob *b, size_t n, const char *what,
 }
 
 /* a NULL: only checks. */
-static int unpack_times(const struct channel_row *row, struct nsx_dchannel *c,
-			uint64_t *scratch, struct nsx_arena *a,
-			struct nsx_err *err)
+static int unpack_times(struct nsx_dchannel *c, uint64_t *scratch,
+			struct nsx_arena *a, struct nsx_err *err)
 {
 	int64_t *start = nsx_try_alloc(c->n, 8, "collectives", err);
 	int64_t *length = (int64_t *)scratch, end_ns = 0;
 	struct nsx_buf raw = {0};
-	int rc = start ? unpack(&row->bytes.start, c->n, "start",
+	int rc = start ? unpack(&c->bytes.start, c->n, "start",
 				(uint64_t *)start, err) : err->rc;
 
 	if (!rc)
-		rc = unpack(&row->bytes.length, c->n, "length", scratch, err);
+		rc = unpack(&c->bytes.length, c->n, "length", scratch, err);
 	for (size_t i = 0; i < c->n && !rc; i++) {
 		start[i] = nsx_add_sat(end_ns, nsx_unfold((uint64_t)start[i]));
 		if (length[i] < 0 || length[i] > NSX_TIME_MAX / 2 ||
@@ -353,8 +358,8 @@ static int unpack_times(const struct channel_row *row, struct nsx_dchannel *c,
 			end_ns = start[i] + length[i];
 	}
 	if (!rc)
-		rc = nsx_expand(row->bytes.exposed.p, row->bytes.exposed.n,
-				c->n, &raw, err);
+		rc = nsx_expand(c->bytes.exposed.p, c->bytes.exposed.n, c->n,
+				&raw, err);
 	if (!rc && raw.n != c->n)
 		rc = fail_column("exposed", err);
 	if (!rc && a) {
@@ -372,21 +377,19 @@ static int unpack_times(const struct channel_row *row, struct nsx_dchannel *c,
 	return rc;
 }
 
-static int unpack_channel(const struct channel_row *row, struct nsx_arena *a,
-			  struct nsx_dchannel *c, struct nsx_err *err)
+static int unpack_channel(struct nsx_dchannel *c, struct nsx_arena *a,
+			  struct nsx_err *err)
 {
 	uint64_t *scratch;
 	int rc;
 
-	*c = (struct nsx_dchannel){.is_mpi = row->is_mpi, .comm = row->comm,
-				   .stream = row->stream, .n = (size_t)row->n};
-	if (row->n > MOST_ROWS)
+	if (c->n > MOST_ROWS)
 		return fail_column("n", err);
 	scratch = nsx_try_alloc(c->n, 8, "collectives", err);
 	if (a)
 		nsx_new_array(c->code, a, c->n, "collectives", err);
 	rc = scratch && (c->code || !a) ?
-		     unpack(&row->bytes.code, c->n, "code", scratch, err) :
+		     unpack(&c->bytes.code, c->n, "code", scratch, err) :
 		     err->rc;
 	for (size_t i = 0; i < c->n && !rc; i++) {
 		if (scratch[i] > UINT16_MAX)
@@ -395,8 +398,8 @@ static int unpack_channel(const struct channel_row *row, struct nsx_arena *a,
 		if (a)
 			c->code[i] = (uint16_t)scratch[i];
 	}
-	if (!rc && row->bytes.start.n)
-		rc = unpack_times(row, c, scratch, a, err);
+	if (!rc && c->bytes.start.n)
+		rc = unpack_times(c, scratch, a, err);
 	free(scratch);
 	return rc;
 }
@@ -433,37 +436,16 @@ static int put_row(struct nsx_digest_writer *w, unsigned table, const void *row,
 	return 0;
 }
 
-static int put_rows(struct nsx_digest_writer *w, unsigned table,
-		    const void *rows, size_t n, struct nsx_err *err)
+/* The rows of a table that its owner lists. */
+static int put_list(struct nsx_digest_writer *w, unsigned table,
+		    const void *owner, struct nsx_err *err)
 {
+	const struct table *t = &tables[table];
+	const char *row = list_of(t, owner);
 	int rc = 0;
 
-	for (size_t i = 0; i < n && !rc; i++)
-		rc = put_row(w, table,
-			     (const char *)rows + i * tables[table].size, err);
-	return rc;
-}
-
-static int put_channel(struct nsx_digest_writer *w,
-		       const struct nsx_dchannel *c, int64_t number,
-		       struct nsx_err *err)
-{
-	struct channel_row row = {number, c->stream, (int64_t)c->n, c->is_mpi,
-				  c->comm, c->bytes};
-
-	return put_row(w, T_CHANNEL, &row, err);
-}
-
-static int put_ops(struct nsx_digest_writer *w, const struct nsx_dchannel *c,
-		   int64_t number, struct nsx_err *err)
-{
-	int rc = 0;
-
-	for (size_t i = 0; i < c->nops && !rc; i++) {
-		struct op_row op = {number, c->ops[i].bytes, c->ops[i].name};
-
-		rc = put_row(w, T_OP, &op, err);
-	}
+	for (size_t i = *length_of(t, owner); i-- && !rc; row += t->size)
+		rc = put_row(w, table, row, err);
 	return rc;
 }
 
@@ -472,18 +454,10 @@ static int put(struct nsx_digest_writer *w, const struct nsx_digest *d,
 {
 	int rc = put_row(w, T_RANK, d, err);
 
-	if (!rc)
-		rc = put_rows(w, T_STEP, d->steps, d->nsteps, err);
-	if (!rc)
-		rc = put_rows(w, T_IDLE, d->idle, d->nidle, err);
-	if (!rc)
-		rc = put_rows(w, T_FAMILY, d->families, d->nfamilies, err);
-	if (!rc)
-		rc = put_rows(w, T_FINDING, d->findings, d->nfindings, err);
+	for (unsigned t = T_STEP; t < T_OP && !rc; t++)
+		rc = put_list(w, t, d, err);
 	for (size_t i = 0; i < d->nchannels && !rc; i++)
-		rc = put_channel(w, &d->channels[i], (int64_t)i, err);
-	for (size_t i = 0; i < d->nchannels && !rc; i++)
-		rc = put_ops(w, &d->channels[i], (int64_t)i, err);
+		rc = put_list(w, T_OP, &d->channels[i], err);
 	return rc;
 }
 
@@ -493,8 +467,14 @@ int nsx_digest_seal(struct nsx_digest *d, struct nsx_err *err)
 	int rc = 0;
 
 	d->content = 0;
-	for (size_t i = 0; i < d->nchannels && !rc; i++)
-		rc = pack_channel(&d->channels[i], d->arena, err);
+	for (size_t i = 0; i < d->nchannels && !rc; i++) {
+		struct nsx_dchannel *c = &d->channels[i];
+
+		c->number = (int64_t)i;
+		for (size_t k = 0; k < c->nops; k++)
+			c->ops[k].channel = c->number;
+		rc = pack_channel(c, d->arena, err);
+	}
 	if (!rc)
 		rc = put(&w, d, err);
 	d->content = w.hash;
@@ -625,9 +605,7 @@ static bool is_digest(const char *path)
 		return looks == LOOKS_PLAIN;
 	if (nsx_digest_load(path, 0, &v, &n, &ignored))
 		return false;
-	while (n)
-		nsx_digest_free(v[--n]);
-	free(v);
+	nsx_digests_free(v, n);
 	return true;
 }
 
@@ -643,9 +621,8 @@ static int save(struct nsx_target *to, const void *image, size_t n,
 		struct nsx_err *err)
 {
 	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf small = {0};
-	size_t len = strlen(to->path);
 
-	if (len > 4 && !strcmp(to->path + len - 4, ".zst")) {
+	if (nsx_ends_with(to->path, ".zst")) {
 		if (nsx_squeeze(image, n, &small, err))
 			return err->rc;
 		image = small.p;
@@ -684,6 +661,7 @@ struct reader {
 	size_t n, cap;
 	uint64_t *hash; /* by rank: of its rows so far                       */
 	size_t cap_hash;
+	struct nsx_arena *scratch;
 };
 
 static int refuse(const struct reader *r, const char *table, const char *column,
@@ -746,95 +724,85 @@ static int take_rank(struct reader *r, struct nsx_stmt *s, struct nsx_err *err)
 	return rc;
 }
 
-/* Room for one more in a list on arena a; what it grew out of stays there. */
-static int make_room(struct nsx_arena *a, void **list, size_t n, size_t *cap,
-		     const struct table *t, size_t size, struct nsx_err *err)
+void *nsx_one_more(struct nsx_arena *a, void *list, size_t n, size_t size,
+		   const char *what, struct nsx_err *err)
 {
+	size_t eights = n / 8 + 1;
 	void *more;
 
-	if (n < *cap)
-		return 0;
-	more = nsx_arena_try_array(a, 2 * n + 8, size, t->name, err);
-	if (!more)
-		return err->rc;
-	if (n)
-		memcpy(more, *list, n * size);
-	*list = more;
-	*cap = 2 * n + 8;
-	return 0;
+	if (n % 8 || (eights & (eights - 1)))
+		return list;
+	more = nsx_arena_try_array(a, 2 * n + 8, size, what, err);
+	if (more && n)
+		memcpy(more, list, n * size);
+	return more;
 }
 
-/* A row of another table goes to the end of its rank's list. */
-static int add_row(struct reader *r, unsigned table, size_t rank, size_t *cap,
+/* A new row at the end of its owner's list. */
+static void *new_row(const struct table *t, void *owner, struct nsx_arena *a,
+		     struct nsx_err *err)
+{
+	size_t *n = length_of(t, owner);
+	char *list = nsx_one_more(a, list_of(t, owner), *n, t->size, t->name,
+				  err);
+
+	if (!list)
+		return NULL;
+	memcpy((char *)owner + t->list, &list, sizeof(list));
+	return list + (*n)++ * t->size;
+}
+
+static int add_row(struct reader *r, unsigned table, size_t rank,
 		   struct nsx_stmt *s, struct nsx_err *err)
 {
 	struct nsx_digest *d = r->v[rank];
-	void **lists[NTABLES] = {
-		[T_STEP] = (void **)&d->steps, [T_IDLE] = (void **)&d->idle,
-		[T_FAMILY] = (void **)&d->families,
-		[T_FINDING] = (void **)&d->findings,
-	};
-	size_t *ns[NTABLES] = {
-		[T_STEP] = &d->nsteps, [T_IDLE] = &d->nidle,
-		[T_FAMILY] = &d->nfamilies, [T_FINDING] = &d->nfindings,
-	};
 	const struct table *t = &tables[table];
-	size_t n = *ns[table];
+	void *row = new_row(t, d, d->arena, err);
 
-	if (make_room(d->arena, lists[table], n, cap, t, t->size, err))
-		return err->rc;
-	++*ns[table];
-	return take_row(r, s, t, (char *)*lists[table] + n * t->size, d->arena,
-			&r->hash[rank], err);
+	return row ? take_row(r, s, t, row, d->arena, &r->hash[rank], err) :
+		     err->rc;
 }
 
-static int add_channel(struct reader *r, size_t rank, size_t *cap,
-		       struct nsx_stmt *s, struct nsx_arena *scratch,
+static int add_channel(struct reader *r, size_t rank, struct nsx_stmt *s,
 		       struct nsx_err *err)
 {
 	struct nsx_digest *d = r->v[rank];
-	struct channel_row row;
-	struct nsx_dchannel *c;
+	struct nsx_dchannel c, *to;
 
-	if (take_row(r, s, &tables[T_CHANNEL], &row,
-		     r->keep & NSX_KEEP_BYTES ? d->arena : scratch,
+	if (take_row(r, s, &tables[T_CHANNEL], &c,
+		     r->keep & NSX_KEEP_BYTES ? d->arena : r->scratch,
 		     &r->hash[rank], err))
 		return err->rc;
-	if (row.number != (int64_t)d->nchannels)
+	if (c.number != (int64_t)d->nchannels)
 		return refuse(r, "channel", "number", err);
-	if (make_room(d->arena, (void **)&d->channels, d->nchannels, cap,
-		      &tables[T_CHANNEL], sizeof(*d->channels), err))
-		return err->rc;
-	c = &d->channels[d->nchannels++];
-	if (unpack_channel(&row, r->keep & NSX_KEEP_COLUMNS ? d->arena : NULL,
-			   c, err))
+	if (unpack_channel(&c, r->keep & NSX_KEEP_COLUMNS ? d->arena : NULL,
+			   err))
 		return err->rc == NSX_E_NOMEM ? err->rc :
 		       refuse(r, "channel", "columns", err);
-	if (r->keep & NSX_KEEP_BYTES)
-		c->bytes = row.bytes;
-	nsx_arena_clear(scratch);
+	to = new_row(&tables[T_CHANNEL], d, d->arena, err);
+	if (!to)
+		return err->rc;
+	if (!(r->keep & NSX_KEEP_BYTES))
+		c.bytes = (struct nsx_dcolumns){.code = {NULL, 0}};
+	*to = c;
+	nsx_arena_clear(r->scratch);
 	return 0;
 }
 
-static int add_op(struct reader *r, size_t rank, size_t *cap,
-		  struct nsx_stmt *s, struct nsx_err *err)
+static int add_op(struct reader *r, size_t rank, struct nsx_stmt *s,
+		  struct nsx_err *err)
 {
 	struct nsx_digest *d = r->v[rank];
-	struct op_row row;
-	struct nsx_dchannel *c;
+	struct nsx_dop op, *to;
 
-	if (take_row(r, s, &tables[T_OP], &row, d->arena, &r->hash[rank], err))
+	if (take_row(r, s, &tables[T_OP], &op, d->arena, &r->hash[rank], err))
 		return err->rc;
-	if (row.channel >= (int64_t)d->nchannels)
+	if (op.channel >= (int64_t)d->nchannels)
 		return refuse(r, "op", "channel", err);
-	c = &d->channels[row.channel];
-	if (!c->nops)
-		*cap = 0;
-	if (make_room(d->arena, (void **)&c->ops, c->nops, cap, &tables[T_OP],
-		      sizeof(*c->ops), err))
+	to = new_row(&tables[T_OP], &d->channels[op.channel], d->arena, err);
+	if (!to)
 		return err->rc;
-	c->ops[c->nops++] = (struct nsx_dop){.name = row.name,
-					     .bytes = row.bytes};
+	*to = op;
 	return 0;
 }
 
@@ -842,10 +810,8 @@ static int add_op(struct reader *r, size_t rank, size_t *cap,
 static int read_table(struct reader *r, unsigned table, struct nsx_err *err)
 {
 	NSX_AT_EXIT(nsx_stmt_done) struct nsx_stmt *s = NULL;
-	struct nsx_arena *scratch = nsx_arena_new();
 	struct nsx_buf sql = {0};
 	int64_t rank = 0;
-	size_t cap = 0;
 	int rc;
 
 	nsx_buf_printf(&sql, "SELECT * FROM main.%s ORDER BY rowid",
@@ -861,21 +827,14 @@ static int read_table(struct reader *r, unsigned table, struct nsx_err *err)
 			continue;
 		}
 		if (id.type != NSX_V_I64 || id.u.i < rank || id.u.i < 1 ||
-		    id.u.i > (int64_t)r->n) {
-			rc = refuse(r, tables[table].name, "rank_id", err);
-			break;
-		}
-		cap = id.u.i == rank ? cap : 0;
+		    id.u.i > (int64_t)r->n)
+			return refuse(r, tables[table].name, "rank_id", err);
 		rank = id.u.i;
 		rc = table == T_CHANNEL ?
-			     add_channel(r, (size_t)rank - 1, &cap, s, scratch,
-					 err) :
-		     table == T_OP ?
-			     add_op(r, (size_t)rank - 1, &cap, s, err) :
-			     add_row(r, table, (size_t)rank - 1, &cap, s,
-				     err);
+			     add_channel(r, (size_t)rank - 1, s, err) :
+		     table == T_OP ? add_op(r, (size_t)rank - 1, s, err) :
+				     add_row(r, table, (size_t)rank - 1, s, err);
 	}
-	nsx_arena_free(scratch);
 	return rc;
 }
 
@@ -945,7 +904,8 @@ int nsx_digest_parse(const void *image, size_t n, const char *name,
 		     unsigned keep, struct nsx_digest ***ret, size_t *ret_n,
 		     struct nsx_err *err)
 {
-	struct reader r = {.name = name, .keep = keep};
+	struct reader r = {.name = name, .keep = keep,
+			   .scratch = nsx_arena_new()};
 	int rc = nsx_db_open_image(image, n, name, &r.db, err);
 
 	if (!rc)
@@ -957,11 +917,10 @@ int nsx_digest_parse(const void *image, size_t n, const char *name,
 			     check(&r, r.v[i], err) :
 			     refuse(&r, "rank", "content", err);
 	nsx_db_close(r.db);
+	nsx_arena_free(r.scratch);
 	free(r.hash);
 	if (rc) {
-		for (size_t i = 0; i < r.n; i++)
-			nsx_digest_free(r.v[i]);
-		free(r.v);
+		nsx_digests_free(r.v, r.n);
 		return rc;
 	}
 	*ret = r.v;
@@ -1029,6 +988,13 @@ void nsx_digest_free(struct nsx_digest *d)
 {
 	if (d)
 		nsx_arena_free(d->arena);
+}
+
+void nsx_digests_free(struct nsx_digest **v, size_t n)
+{
+	while (n)
+		nsx_digest_free(v[--n]);
+	free(v);
 }
 
 int nsx_digest_cmp(const struct nsx_digest *a, const struct nsx_digest *b)

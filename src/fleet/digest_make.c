@@ -516,12 +516,9 @@ int nsx_digest_make(const struct nsx_report *r, const struct nsx_digest_opts *o,
 	struct nsx_member *x = NULL;
 	struct nsx_digest **v = NULL;
 	size_t n = 0;
-	int rc = nsx_maker_read_mpi(&m, err);
+	int rc = nsx_maker_read_mpi(&m, err) || nsx_maker_read_nccl(&m, err) ||
+		 list_members(&m, &x, &n, err) ? err->rc : 0;
 
-	if (!rc)
-		rc = nsx_maker_read_nccl(&m, err);
-	if (!rc)
-		rc = list_members(&m, &x, &n, err);
 	if (!rc && !n)
 		rc = nsx_fail(err, NSX_E_DATA, "cannot digest '%s': it has "
 			      "neither GPU work nor MPI collectives", m.path);
@@ -532,10 +529,8 @@ int nsx_digest_make(const struct nsx_report *r, const struct nsx_digest_opts *o,
 	nsx_arena_free(m.a);
 	free(m.mpi);
 	free(x);
-	for (size_t i = 0; i < n && rc && v; i++)
-		nsx_digest_free(v[i]);
 	if (rc) {
-		free(v);
+		nsx_digests_free(v, v ? n : 0);
 		return rc;
 	}
 	*ret = v;

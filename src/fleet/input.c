@@ -23,17 +23,12 @@ static int add(struct list *l, const char *path, struct nsx_err *err)
 	return 0;
 }
 
-static bool ends_in(const char *s, const char *suffix)
-{
-	size_t n = strlen(s), m = strlen(suffix);
-
-	return n > m && !strcmp(s + n - m, suffix);
-}
-
+/* A suffix with something before it. */
 static bool is_input(const char *name)
 {
-	return ends_in(name, ".sqlite") || ends_in(name, ".nsxd") ||
-	       ends_in(name, ".nsxd.zst");
+	return nsx_ends_with(name + 1, ".sqlite") ||
+	       nsx_ends_with(name + 1, ".nsxd") ||
+	       nsx_ends_with(name + 1, ".nsxd.zst");
 }
 
 static int add_folder(struct list *l, const char *path, struct nsx_err *err)
@@ -195,11 +190,8 @@ int nsx_fleet_read(const struct nsx_fleet_inputs *in,
 	rc = nsx_par(jobs, n, read_one, &r, err);
 	if (!rc)
 		rc = join(&r, n, say, ret, ret_n, ret_left_out, err);
-	for (size_t i = 0; i < n; i++) {
-		for (size_t k = 0; k < r.results[i].n; k++)
-			nsx_digest_free(r.results[i].v[k]);
-		free(r.results[i].v);
-	}
+	for (size_t i = 0; i < n; i++)
+		nsx_digests_free(r.results[i].v, r.results[i].n);
 	free(r.results);
 	return rc;
 }

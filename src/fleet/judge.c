@@ -39,14 +39,7 @@ static double median_without(const double *v, size_t n, double x)
 
 	if (n < 2)
 		return x;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (v[mid] < x)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	NSX_BISECT(lo, hi, mid, v[mid] < x);
 	return (v[a + (a >= lo)] + v[b + (b >= lo)]) / 2;
 }
 

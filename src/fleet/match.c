@@ -53,7 +53,6 @@ struct matcher {
 	struct nsx_fleet *f;
 	struct channel *v; /* longest first */
 	size_t n;
-	size_t cap_comms;
 	int64_t most_rank; /* greatest number of a rank */
 	struct channel **in; /* of the family that is being made */
 	size_t nin;
@@ -434,21 +433,13 @@ static int new_comm(struct matcher *m, struct channel *const *v, size_t n,
 		    bool is_sure, struct nsx_err *err)
 {
 	struct nsx_fleet *f = m->f;
-	struct nsx_fcomm *c;
+	struct nsx_fcomm *c = nsx_one_more(f->arena, f->comm, f->ncomms,
+					   sizeof(*c), "communicators", err);
 
-	if (f->ncomms == m->cap_comms) {
-		size_t cap = 2 * m->cap_comms + 16;
-		struct nsx_fcomm *more = nsx_arena_try_array(
-			f->arena, cap, sizeof(*more), "communicators", err);
-
-		if (!more)
-			return err->rc;
-		if (f->ncomms)
-			memcpy(more, f->comm, f->ncomms * sizeof(*more));
-		f->comm = more;
-		m->cap_comms = cap;
-	}
-	c = &f->comm[f->ncomms];
+	if (!c)
+		return err->rc;
+	f->comm = c;
+	c += f->ncomms;
 	*c = (struct nsx_fcomm){.family = f->nfamilies, .n = (uint32_t)n,
 				.is_sure = is_sure, .is_of_one = true};
 	if (!nsx_new_array(c->m, f->arena, n, "members", err))

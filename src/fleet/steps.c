@@ -134,20 +134,14 @@ static size_t period_of(const struct nsx_fleet *f,
 	return 0;
 }
 
-static int add_step(struct nsx_fleet *f, size_t *cap, size_t first,
-		    struct nsx_err *err)
+static int add_step(struct nsx_fleet *f, size_t first, struct nsx_err *err)
 {
-	if (f->nsteps == *cap) {
-		struct nsx_fstep *more = nsx_arena_try_array(
-			f->arena, 2 * *cap + 64, sizeof(*more), "steps", err);
+	struct nsx_fstep *v = nsx_one_more(f->arena, f->step, f->nsteps,
+					   sizeof(*v), "steps", err);
 
-		if (!more)
-			return err->rc;
-		if (f->nsteps)
-			memcpy(more, f->step, f->nsteps * sizeof(*more));
-		f->step = more;
-		*cap = 2 * *cap + 64;
-	}
+	if (!v)
+		return err->rc;
+	f->step = v;
 	if (f->nsteps)
 		f->step[f->nsteps - 1].end = first;
 	f->step[f->nsteps++] = (struct nsx_fstep){first, first, 0};
@@ -178,7 +172,7 @@ static int find_steps(struct nsx_fleet *f, const struct nsx_fmember **of,
 		      size_t *const *at, struct nsx_arena *a,
 		      struct nsx_err *err)
 {
-	size_t length = count_places(f, of, at), cap = 0;
+	size_t length = count_places(f, of, at);
 	uint32_t *votes = nsx_arena_try_array(a, length + 1, sizeof(*votes),
 					      "collectives", err);
 	uint32_t voters;
@@ -189,14 +183,14 @@ static int find_steps(struct nsx_fleet *f, const struct nsx_fmember **of,
 	voters = vote(f, of, at, votes, length);
 	for (size_t k = 0; voters && k < length && !rc; k++)
 		if (votes[k] * 2 > voters)
-			rc = add_step(f, &cap, k, err);
+			rc = add_step(f, k, err);
 	if (!rc && f->nsteps < 3 && !f->by_totals) {
 		size_t period = period_of(f, of);
 
 		f->nsteps = 0;
 		f->steps_are_colls = true;
 		for (size_t k = 0; period && k < length && !rc; k += period)
-			rc = add_step(f, &cap, k, err);
+			rc = add_step(f, k, err);
 	}
 	/* The last one has no known end. */
 	f->nsteps -= f->nsteps > 0;
