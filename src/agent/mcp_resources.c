@@ -92,16 +92,6 @@ static int find_kind(const struct nsx_report *r, const char *file, size_t n,
 	return *ret_table ? 2 : -1;
 }
 
-static int print(const struct nsx_report *r, int kind,
-		 const struct nsx_table *t, FILE *out, struct nsx_err *err)
-{
-	const struct nsx_bound bound = {.max_rows = NSX_MAX_CSV_ROWS};
-
-	return kind == 0 ? nsx_emit_md(r, out, err) :
-	       kind == 1 ? nsx_emit_json(r, NULL, out, err) :
-			   nsx_emit_csv(t->layout, t, &bound, out, err);
-}
-
 /* A piece from offset on that ends with a whole character. */
 static void put_piece(struct nsx_jsonw *w, const char *text, size_t n,
 		      size_t offset)
@@ -125,16 +115,16 @@ static int read_file(const struct nsx_loaded *l, int kind,
 		     const struct nsx_table *t, const char *uri, size_t offset,
 		     struct nsx_jsonw *w, struct nsx_err *err)
 {
+	const struct nsx_bound bound = {.max_rows = NSX_MAX_CSV_ROWS};
+	const struct nsx_out_file whole = {
+		.write = kind ? nsx_write_json : nsx_write_md,
+		.subject = l->report};
+	const struct nsx_out_file table = {
+		.write = nsx_write_table, .subject = t, .detail = &bound};
 	char *text = NULL;
 	size_t n = 0;
-	FILE *out = open_memstream(&text, &n);
-	int rc;
+	int rc = nsx_out_string(kind == 2 ? &table : &whole, &text, &n, err);
 
-	if (!out)
-		nsx_die_of_memory(0);
-	rc = print(l->report, kind, t, out, err);
-	if (fclose(out) && !rc)
-		rc = nsx_fail(err, NSX_E_NOMEM, "out of memory");
 	if (!rc) {
 		nsx_jsonw_array(w, "contents");
 		nsx_jsonw_object(w, NULL);

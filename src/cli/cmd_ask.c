@@ -13,18 +13,16 @@ struct args {
 	int64_t limit, threads;
 };
 
-#define OPT(c, n, al, ar, k, f, h)                                            \
-	{.letter = c, .name = n, .alias = al, .arg = ar, .kind = NSX_O_##k,   \
-	 .offset = offsetof(struct args, f), .help = h}
+#define OPT(...) NSX_OPT(struct args, __VA_ARGS__)
 static const struct nsx_opt opts[] = {
 	OPT(0, "json", NULL, NULL, FLAG, json, "the answer as JSON"),
 	OPT(0, "md", NULL, NULL, FLAG, md, "the answer as Markdown"),
 	OPT(0, "csv", NULL, NULL, FLAG, csv, "its first table as CSV"),
-	OPT(0, "limit", "top", "N", INT, limit, "rows of a table (default 20)"),
+	OPT(0, "limit", "top", "N", INT, limit, "rows of a table (default 20)",
+	    .least = 1, .most = 100000),
 	OPT(0, "window", NULL, "A..B", STR, window,
 	    "ask about this part only, as explain takes it"),
-	OPT(0, "threads", NULL, "N", INT, threads,
-	    "worker threads; default all processors"),
+	NSX_OPT_THREADS(struct args),
 };
 
 /* Window, confidence and what to ask next, as figures of the answer. */
@@ -172,8 +170,6 @@ static int run(const struct nsx_cmd *cmd, int argc, char **argv)
 	if (!rc && (a.json + a.md + a.csv > 1))
 		rc = nsx_fail(&err, NSX_E_USAGE, "--json, --md and --csv "
 			      "exclude each other");
-	if (!rc && (a.limit < 1 || a.limit > 100000))
-		rc = nsx_fail(&err, NSX_E_USAGE, "--limit must be 1 to 100000");
 	if (!rc && n > 3)
 		rc = nsx_fail(&err, NSX_E_USAGE, "give one trace, one question "
 			      "and its argument: put quotes around '%s %s'",

@@ -11,49 +11,45 @@
 #include "cli/opt.h"
 #include "trace/trace.h"
 
-#define OPT(letter, name, alias, arg, kind, field, help)                       \
-	{                                                                      \
-		letter, name, alias, arg, kind,                                 \
-			offsetof(struct nsx_capture_opts, field), help         \
-	}
-
+#define OPT(...) NSX_OPT(struct nsx_capture_opts, __VA_ARGS__)
 static const struct nsx_opt opts[] = {
-	OPT('o', "out", "out-dir", "DIR", NSX_O_STR, out,
+	OPT('o', "out", "out-dir", "DIR", STR, out,
 	    "folder of the results; may hold %h, %p and %q{VARIABLE} (default "
 	    "capture-PROGRAM-TIME)"),
-	OPT(0, "duration", "duration-s", "S", NSX_O_REAL, duration_s,
-	    "end the capture and the command after S seconds"),
-	OPT(0, "target-cmd", NULL, "COMMAND", NSX_O_STR, target,
+	OPT(0, "duration", "duration-s", "S", REAL, duration_s,
+	    "end the capture and the command after S seconds",
+	    .most = INFINITY),
+	OPT(0, "target-cmd", NULL, "COMMAND", STR, target,
 	    "the command in one argument, in the place of -- COMMAND; no shell "
 	    "reads it"),
-	OPT(0, "session", NULL, "NAME", NSX_O_STR, session,
+	OPT(0, "session", NULL, "NAME", STR, session,
 	    "record a service that was started with nsys launch "
 	    "--session-new=NAME, for --duration or until Ctrl-C; it goes on"),
-	OPT(0, "gpu-id", NULL, "LIST", NSX_O_STR, gpu_id,
+	OPT(0, "gpu-id", NULL, "LIST", STR, gpu_id,
 	    "GPUs the command may use: becomes its CUDA_VISIBLE_DEVICES"),
-	OPT(0, "preset", NULL, "NAME", NSX_O_STR, preset,
+	OPT(0, "preset", NULL, "NAME", STR, preset,
 	    "what to record: basic (default), nccl, nvlink, graphs, memory or "
 	    "full"),
-	OPT(0, "extra-nsys", NULL, "OPTIONS", NSX_O_STR, extra,
+	OPT(0, "extra-nsys", NULL, "OPTIONS", STR, extra,
 	    "more options for nsys profile, in one argument; one that we use, "
 	    "too, replaces ours"),
-	OPT(0, "warmup-skip", NULL, "PCT", NSX_O_REAL, warmup_pct,
+	OPT(0, "warmup-skip", NULL, "PCT", REAL, warmup_pct,
 	    "leave this share of the capture's beginning out of the "
 	    "explanation"),
-	OPT(0, "keep-rep", NULL, NULL, NSX_O_FLAG, keep_rep,
+	OPT(0, "keep-rep", NULL, NULL, FLAG, keep_rep,
 	    "keep the .nsys-rep as it is (the default)"),
-	OPT(0, "compress-rep", NULL, NULL, NSX_O_FLAG, compress_rep,
+	OPT(0, "compress-rep", NULL, NULL, FLAG, compress_rep,
 	    "compress the .nsys-rep to .zst once it is exported"),
-	OPT(0, "delete-rep", NULL, NULL, NSX_O_FLAG, delete_rep,
+	OPT(0, "delete-rep", NULL, NULL, FLAG, delete_rep,
 	    "delete the .nsys-rep once it is exported"),
-	OPT(0, "convert", NULL, NULL, NSX_O_FLAG, convert,
+	OPT(0, "convert", NULL, NULL, FLAG, convert,
 	    "write trace.pftrace for Perfetto as well"),
-	OPT(0, "digest", NULL, NULL, NSX_O_FLAG, digest,
+	OPT(0, "digest", NULL, NULL, FLAG, digest,
 	    "write trace.nsxd as well, for fleet: of many ranks only digests "
 	    "need to leave their hosts"),
-	OPT(0, "no-explain", NULL, NULL, NSX_O_FLAG, no_explain,
+	OPT(0, "no-explain", NULL, NULL, FLAG, no_explain,
 	    "stop after the export"),
-	OPT(0, "nsys", NULL, "FILE", NSX_O_STR, nsys,
+	OPT(0, "nsys", NULL, "FILE", STR, nsys,
 	    "the nsys to use (default: NSYS_PATH, else the newest of PATH and "
 	    "the usual folders)"),
 };
@@ -242,8 +238,6 @@ static int check(const struct nsx_capture_opts *o, int noperands,
 		return nsx_fail(err, NSX_E_USAGE,
 				"capture needs a command: nsys-explain capture "
 				"[OPTIONS] -- COMMAND [ARG...]");
-	if (o->duration_s < 0)
-		return nsx_fail(err, NSX_E_USAGE, "--duration is negative");
 	if (o->warmup_pct < 0 || o->warmup_pct >= 100)
 		return nsx_fail(err, NSX_E_USAGE,
 				"--warmup-skip is a share from 0 to below 100");

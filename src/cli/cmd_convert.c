@@ -13,54 +13,53 @@ struct args {
 		*iteration, *nsys, *gpu, *max_size, *keep_export;
 	bool no_metadata, no_compress, force, no_force, quiet;
 };
-#define OPT(letter, name, alias, arg, kind, field, help)                      \
-	{letter, name, alias, arg, kind, offsetof(struct args, field), help}
-
+#define OPT(...) NSX_OPT(struct args, __VA_ARGS__)
 static const struct nsx_opt opts[] = {
-	OPT('i', "input", NULL, "FILE", NSX_O_STR, input,
+	OPT('i', "input", NULL, "FILE", STR, input,
 	    "the trace, where it is no operand"),
-	OPT('o', "output", NULL, "FILE", NSX_O_STR, output,
+	OPT('o', "output", NULL, "FILE", STR, output,
 	    "the result: .pftrace for Perfetto's typed GPU views, .tar for "
 	    "several traces with a member each, or .json; a name in .gz is "
 	    "compressed, one without any of these becomes .json, '-' is JSON "
 	    "on stdout (default: the trace's name with .json)"),
-	OPT(0, "only", "activity", "LIST", NSX_O_STR, activity,
+	OPT(0, "only", "activity", "LIST", STR, activity,
 	    "what to convert, with commas: kernels, copies (memcpy, memset), "
 	    "graph, nvtx, nvtx-kernel, api, libraries (MPI, cuBLAS, ...), osrt, sched, "
 	    "counters, findings, or all (default: all but nvtx-kernel, findings in packets only)"),
-	OPT(0, "nvtx-prefix", NULL, "TEXT", NSX_O_STR, nvtx_prefix,
+	OPT(0, "nvtx-prefix", NULL, "TEXT", STR, nvtx_prefix,
 	    "only NVTX ranges and marks whose names begin so"),
-	OPT(0, "window", NULL, "A..B", NSX_O_STR, window,
+	OPT(0, "window", NULL, "A..B", STR, window,
 	    "only what overlaps it: seconds from the first event; 1.5s..2s or "
 	    "5ns..9ns on the trace's clock, as reports print it; nvtx:NAME or "
 	    "phase:NAME, for which the trace is loaded"),
-	OPT(0, "iteration", NULL, "N", NSX_O_STR, iteration,
+	OPT(0, "iteration", NULL, "N", STR, iteration,
 	    "only this one, by its number in tables/iterations.csv, of the GPU "
 	    "that sets the pace"),
-	OPT(0, "gpu", NULL, "FORM", NSX_O_STR, gpu,
+	OPT(0, "gpu", NULL, "FORM", STR, gpu,
 	    "GPU work in packets: native (Perfetto 54 and later, the default), "
-	    "or tracks, slices that older versions show, too"),
-	OPT(0, "max-size", NULL, "SIZE", NSX_O_STR, max_size,
+	    "or tracks, slices that older versions show, too",
+	    .words = "native or tracks"),
+	OPT(0, "max-size", NULL, "SIZE", STR, max_size,
 	    "of the file, as 400M: what is too much is dropped, first OS "
 	    "runtime calls and scheduling, then CUDA calls that caused no GPU "
 	    "work, then NVTX marks"),
-	OPT(0, "no-metadata", NULL, NULL, NSX_O_FLAG, no_metadata,
+	OPT(0, "no-metadata", NULL, NULL, FLAG, no_metadata,
 	    "no names of processes, threads and GPUs, and no start time"),
-	OPT('s', "step", NULL, "STEP", NSX_O_STR, step,
+	OPT('s', "step", NULL, "STEP", STR, step,
 	    "of a .nsys-rep: sqlite (export it, no more), chrome (convert an "
-	    "export), all (default)"),
-	OPT(0, "keep-export", NULL, "FILE", NSX_O_STR, keep_export,
+	    "export), all (default)", .words = "sqlite, chrome or all"),
+	OPT(0, "keep-export", NULL, "FILE", STR, keep_export,
 	    "keep the export of a .nsys-rep"),
-	OPT(0, "nsys", NULL, "FILE", NSX_O_STR, nsys,
+	OPT(0, "nsys", NULL, "FILE", STR, nsys,
 	    "the nsys that exports a .nsys-rep (default: NSYS_PATH, else the "
 	    "newest of PATH and the usual folders)"),
-	OPT(0, "no-compress", NULL, NULL, NSX_O_FLAG, no_compress,
+	OPT(0, "no-compress", NULL, NULL, FLAG, no_compress,
 	    "leave the packets of a .pftrace as they are"),
-	OPT(0, "force", NULL, NULL, NSX_O_FLAG, force,
+	OPT(0, "force", NULL, NULL, FLAG, force,
 	    "replace what is there, whoever wrote it"),
-	OPT(0, "no-force", NULL, NULL, NSX_O_FLAG, no_force,
+	OPT(0, "no-force", NULL, NULL, FLAG, no_force,
 	    "replace nothing, not what this program wrote either"),
-	OPT('q', "quiet", NULL, NULL, NSX_O_FLAG, quiet,
+	OPT('q', "quiet", NULL, NULL, FLAG, quiet,
 	    "print no summary"),
 };
 
@@ -142,10 +141,6 @@ static int check_step(const struct args *a, const char *input,
 {
 	const char *step = a->step ? a->step : "all";
 
-	if (strcmp(step, "sqlite") && strcmp(step, "chrome") &&
-	    strcmp(step, "all"))
-		return nsx_fail(err, NSX_E_USAGE, "--step must be sqlite, "
-				"chrome or all, not '%s'", step);
 	if (!strcmp(step, "sqlite") && !nsx_is_capture(input))
 		return nsx_fail(err, NSX_E_USAGE, "--step sqlite exports a "
 				".nsys-rep; '%s' is none", input);
@@ -192,9 +187,6 @@ static int read_args(const struct args *a, struct nsx_convert_job *job,
 	if (a->iteration && a->window)
 		return nsx_fail(err, NSX_E_USAGE, "--iteration and --window "
 				"both say what to convert: leave one out");
-	if (a->gpu && strcmp(a->gpu, "native") && strcmp(a->gpu, "tracks"))
-		return nsx_fail(err, NSX_E_USAGE, "--gpu must be native or "
-				"tracks, not '%s'", a->gpu);
 	o->gpu_tracks = a->gpu && !strcmp(a->gpu, "tracks");
 	if (a->gpu && !o->pftrace)
 		return nsx_fail(err, NSX_E_USAGE, "--gpu is for packets: give "

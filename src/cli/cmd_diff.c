@@ -17,47 +17,45 @@ struct args {
 	bool json, md, html, strict, calibrate, quiet, all_rows;
 };
 
-#define OPT(c, n, ar, k, f, h)                                                \
-	{.letter = c, .name = n, .arg = ar, .kind = NSX_O_##k,                \
-	 .offset = offsetof(struct args, f), .help = h}
+#define OPT(...) NSX_OPT(struct args, __VA_ARGS__)
 static const struct nsx_opt opts[] = {
-	OPT('o', "out", "DIR", STR, out,
+	OPT('o', "out", NULL, "DIR", STR, out,
 	    "where the comparison goes; default diff-report"),
-	OPT(0, "before", "FILE", LIST, before,
+	OPT(0, "before", NULL, "FILE", LIST, before,
 	    "one more capture of the side before; instead of BEFORE"),
-	OPT(0, "after", "FILE", LIST, after,
+	OPT(0, "after", NULL, "FILE", LIST, after,
 	    "one more capture of the side after; instead of AFTER"),
-	OPT(0, "unit", "UNIT", STR, unit,
+	OPT(0, "unit", NULL, "UNIT", STR, unit,
 	    "what is measured: auto, nvtx:REGEX, kernel:REGEX, launch or "
 	    "window"),
-	OPT(0, "steps", "A..B", STR, steps,
+	OPT(0, "steps", NULL, "A..B", STR, steps,
 	    "only these units of each capture, both included, from 0"),
-	OPT(0, "gpu", "N", INT, gpu, "only this GPU"),
-	OPT(0, "rank", "R", INT, rank, "only this rank of a job"),
-	OPT(0, "gate", "EXPR", LIST, gates,
+	OPT(0, "gpu", NULL, "N", INT, gpu, "only this GPU"),
+	OPT(0, "rank", NULL, "R", INT, rank, "only this rank of a job"),
+	OPT(0, "gate", NULL, "EXPR", LIST, gates,
 	    "exit 1 when a limit is broken, as in step:+3%; may be repeated"),
-	OPT(0, "strict", NULL, FLAG, strict,
+	OPT(0, "strict", NULL, NULL, FLAG, strict,
 	    "a gate that cannot be decided fails"),
-	OPT(0, "noise", "P%|FILE", STR, noise,
+	OPT(0, "noise", NULL, "P%|FILE", STR, noise,
 	    "what runs of the same code differ by: a percentage, or a file of "
 	    "--calibrate"),
-	OPT(0, "calibrate", NULL, FLAG, calibrate,
+	OPT(0, "calibrate", NULL, NULL, FLAG, calibrate,
 	    "measure that: all operands are runs of the same code; -o names "
 	    "the file"),
-	OPT(0, "top", "N", INT, top,
-	    "rows of each table for people (10; kernels on the page 30)"),
-	OPT(0, "alpha", "X", REAL, alpha,
+	OPT(0, "top", NULL, "N", INT, top,
+	    "rows of each table for people (10; kernels on the page 30)",
+	    .most = INFINITY),
+	OPT(0, "alpha", NULL, "X", REAL, alpha,
 	    "how often chance may look like a change (0.05)"),
-	OPT(0, "seed", "N", INT, seed, "seed of the bootstrap's draws (1)"),
-	OPT(0, "json", NULL, FLAG, json, "diff.json on stdout, no files"),
-	OPT(0, "md", NULL, FLAG, md,
+	OPT(0, "seed", NULL, "N", INT, seed, "seed of the bootstrap's draws (1)"),
+	OPT(0, "json", NULL, NULL, FLAG, json, "diff.json on stdout, no files"),
+	OPT(0, "md", NULL, NULL, FLAG, md,
 	    "a comment for a pull request on stdout, no files"),
-	OPT(0, "html", NULL, FLAG, html, "diff.html on stdout, no files"),
-	OPT(0, "all-rows", NULL, FLAG, all_rows,
+	OPT(0, "html", NULL, NULL, FLAG, html, "diff.html on stdout, no files"),
+	OPT(0, "all-rows", NULL, NULL, FLAG, all_rows,
 	    "all rows in tables/; else those beyond 100 000 are one row"),
-	OPT(0, "threads", "N", INT, threads,
-	    "worker threads; default all processors"),
-	OPT('q', "quiet", NULL, FLAG, quiet, "print no summary"),
+	NSX_OPT_THREADS(struct args),
+	OPT('q', "quiet", NULL, NULL, FLAG, quiet, "print no summary"),
 };
 
 /* Arguments ---------------------------------------------------------------------*/
@@ -143,11 +141,6 @@ static int read_args(const struct args *a, struct nsx_diff_opts *o,
 	if (!(a->alpha > 0 && a->alpha < 0.5))
 		return nsx_fail(err, NSX_E_USAGE,
 				"--alpha must lie between 0 and 0.5");
-	if (a->threads < 0 || a->threads > NSX_MAX_THREADS)
-		return nsx_fail(err, NSX_E_USAGE, "--threads must be 1 to %d",
-				NSX_MAX_THREADS);
-	if (a->top < 0)
-		return nsx_fail(err, NSX_E_USAGE, "--top must be 1 or more");
 	o->top = (size_t)a->top;
 	o->gates = a->gates.v;
 	o->ngates = a->gates.n;
@@ -225,25 +218,6 @@ static int compare(const struct args *a, const struct nsx_diff_opts *o,
 	return rc;
 }
 
-static int write_noise(const struct nsx_noises *noise,
-		       const struct nsx_diff_opts *o, struct nsx_target *to,
-		       struct nsx_err *err)
-{
-	char *text = NULL;
-	size_t n = 0;
-	FILE *f = open_memstream(&text, &n);
-	int rc;
-
-	if (!f)
-		nsx_die_of_memory(sizeof(*f));
-	rc = nsx_noise_write(noise, o, f, err);
-	(void)fclose(f);
-	if (!rc)
-		rc = nsx_target_write(to, text, n, err);
-	free(text);
-	return rc;
-}
-
 /* All operands are runs of the same code. */
 static int calibrate(const struct args *a, struct nsx_diff_opts *o, int n,
 		     char **argv, struct nsx_err *err)
@@ -251,6 +225,8 @@ static int calibrate(const struct args *a, struct nsx_diff_opts *o, int n,
 	const struct nsx_noise *step;
 	struct nsx_noises noise;
 	struct nsx_target to = {.path = a->out, .is_ours = nsx_noise_is};
+	const struct nsx_out_file file = {.write = nsx_noise_write,
+					  .subject = &noise, .detail = o};
 	int rc;
 
 	o->before = (const char *const *)argv + 1;
@@ -265,9 +241,8 @@ static int calibrate(const struct args *a, struct nsx_diff_opts *o, int n,
 				"for what it measures");
 	if (nsx_target_check(&to, err))
 		return err->rc;
-	rc = nsx_diff_calibrate(o, &noise, err);
-	if (!rc)
-		rc = write_noise(&noise, o, &to, err);
+	rc = nsx_diff_calibrate(o, &noise, err) ||
+	     nsx_target_fill(&to, &file, err) ? err->rc : 0;
 	step = &noise.of[NSX_METRIC_STEP];
 	if (!rc && !a->quiet)
 		printf("%d runs of the same code differ by up to %.2f %% "

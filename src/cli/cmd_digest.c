@@ -13,9 +13,7 @@ struct args {
 	bool quiet;
 };
 
-#define OPT(c, n, al, ar, k, f, h)                                            \
-	{.letter = c, .name = n, .alias = al, .arg = ar, .kind = NSX_O_##k,   \
-	 .offset = offsetof(struct args, f), .help = h}
+#define OPT(...) NSX_OPT(struct args, __VA_ARGS__)
 static const struct nsx_opt opts[] = {
 	OPT('o', "out", NULL, "F.nsxd", STR, out,
 	    "the digest; a name in .zst is compressed (default: the trace's "
@@ -24,11 +22,10 @@ static const struct nsx_opt opts[] = {
 	    "steps (no times of single collectives), colls (default) or full "
 	    "(all kernel families)"),
 	OPT(0, "rank", NULL, "R", INT, rank,
-	    "the rank, where the trace does not say it"),
+	    "the rank, where the trace does not say it", .most = INT32_MAX),
 	OPT(0, "rank-regex", NULL, "RE", STR, rank_regex,
 	    "finds the rank in the trace's name (" NSX_RANK_REGEX ")"),
-	OPT(0, "threads", NULL, "N", INT, threads,
-	    "worker threads; default all processors"),
+	NSX_OPT_THREADS(struct args),
 	OPT('q', "quiet", NULL, NULL, FLAG, quiet, "print no summary"),
 };
 
@@ -39,12 +36,6 @@ static int check(const struct args *a, int n, struct nsx_digest_opts *o,
 		return nsx_fail(err, NSX_E_USAGE, "give one trace, not %d: "
 				"nsys-explain digest TRACE.sqlite -o F.nsxd",
 				n);
-	if (a->threads < 0 || a->threads > NSX_MAX_THREADS)
-		return nsx_fail(err, NSX_E_USAGE, "--threads must be 1 to %d",
-				NSX_MAX_THREADS);
-	if (a->rank < -1 || a->rank > INT32_MAX)
-		return nsx_fail(err, NSX_E_USAGE, "--rank must be 0 to %d",
-				INT32_MAX);
 	return nsx_detail_parse(a->detail, &o->detail, err);
 }
 

@@ -14,8 +14,8 @@ struct args {
 };
 
 static const struct nsx_opt opts[] = {
-	{ 0, "json", NULL, NULL, NSX_O_FLAG, offsetof(struct args, json),
-	  "the result as JSON" },
+	NSX_OPT(struct args, 0, "json", NULL, NULL, FLAG, json,
+		"the result as JSON"),
 };
 
 /* What can be recorded, from all that was found. */

@@ -27,16 +27,15 @@ struct args {
 	int verbose;
 };
 
-#define OPT(c, n, al, ar, k, f, h)                                            \
-	{.letter = c, .name = n, .alias = al, .arg = ar, .kind = NSX_O_##k,   \
-	 .offset = offsetof(struct args, f), .help = h}
+#define OPT(...) NSX_OPT(struct args, __VA_ARGS__)
 static const struct nsx_opt opts[] = {
 	OPT('o', "out", NULL, "DIR", STR, out,
 	    "where the report goes; default <trace name>-report"),
 	OPT(0, "phase-map", "phases-json", "FILE", STR, phase_map,
 	    "JSON object that maps phases to names of NVTX ranges"),
 	OPT(0, "kernel-limit", "top-kernels", "N", INT, kernel_limit,
-	    "rows of the kernel table in JSON (30) and Markdown (5); CSV has all"),
+	    "rows of the kernel table in JSON (30) and Markdown (5); CSV has all",
+	    .most = 1000000),
 	OPT(0, "all-rows", NULL, NULL, FLAG, all_rows,
 	    "all rows in tables/; else those beyond 100 000 are one row"),
 	OPT(0, "no-kernel-percentiles", NULL, NULL, FLAG, no_percentiles,
@@ -47,7 +46,7 @@ static const struct nsx_opt opts[] = {
 	    "do not attribute kernels to NVTX ranges"),
 	OPT(0, "nvtx-coverage-warn-threshold", NULL, "X", REAL, nvtx_warn,
 	    "warn when less than this share of kernel time lies in NVTX "
-	    "ranges (0.7)"),
+	    "ranges (0.7)", .most = 1),
 	OPT(0, "window", NULL, "A..B", STR, window,
 	    "only this part: seconds from the first event; 1.5s..2s or 5ns..9ns "
 	    "on the trace's clock, as reports print it; nvtx:NAME or "
@@ -63,7 +62,7 @@ static const struct nsx_opt opts[] = {
 	    "host:inf or comm:hidden; each alone, and all together"),
 	OPT(0, "replay-ops", NULL, "N", INT, replay_ops,
 	    "replay at most so many operations (an eighth of the trace, 16384 "
-	    "to 131072)"),
+	    "to 131072)", .most = INFINITY),
 	OPT(0, "json", NULL, NULL, FLAG, json,
 	    "report.json on stdout, no files"),
 	OPT(0, "brief", NULL, NULL, FLAG, brief,
@@ -75,23 +74,25 @@ static const struct nsx_opt opts[] = {
 	    "bytes of report.html, as 500k or 20M (8M); what does not fit is "
 	    "shown where it matters"),
 	OPT(0, "html-events", NULL, "WHICH", STR, html_events,
-	    "auto, none or all of the events in report.html's timeline"),
+	    "auto, none or all of the events in report.html's timeline",
+	    .words = "auto, none or all"),
 	OPT(0, "no-html", NULL, NULL, FLAG, no_html, "leave report.html out"),
 	OPT(0, "open", NULL, NULL, FLAG, open,
 	    "show report.html in the browser when it is written"),
 	OPT(0, "explain", NULL, "ID", STR, explain,
 	    "an analysis's definition and the SQL that gives its numbers"),
-	OPT(0, "threads", NULL, "N", INT, threads,
-	    "worker threads; default all processors"),
+	NSX_OPT_THREADS(struct args),
 	OPT(0, "nsys", NULL, "FILE", STR, nsys,
 	    "the nsys that exports a .nsys-rep (default: NSYS_PATH, else the "
 	    "newest of PATH and the usual folders)"),
 	OPT(0, "keep-export", NULL, "FILE", STR, keep_export,
 	    "keep the export of a .nsys-rep; else it is removed again"),
 	OPT(0, "progress", NULL, "WHEN", STR, progress,
-	    "auto, always or never; auto is when stderr is a terminal"),
+	    "auto, always or never; auto is when stderr is a terminal",
+	    .words = "auto, always or never"),
 	OPT(0, "fail-on", NULL, "LEVEL", STR, fail_on,
-	    "exit 1 when a finding is high, or at least medium"),
+	    "exit 1 when a finding is high, or at least medium",
+	    .words = "high or medium"),
 	OPT(0, "force", NULL, NULL, FLAG, force,
 	    "accepted for compatibility; nothing of yours is ever replaced"),
 	OPT('v', "verbose", NULL, NULL, COUNT, verbose,
@@ -184,12 +185,6 @@ static void stop_ticker(struct ticker *t)
 
 /* Arguments -----------------------------------------------------------------*/
 
-static bool is_one_of(const char *s, const char *a, const char *b,
-		      const char *c)
-{
-	return !strcmp(s, a) || !strcmp(s, b) || !strcmp(s, c);
-}
-
 static int check_id(const char *id, struct nsx_err *err)
 {
 	if (id && !nsx_pass_find(id))
@@ -242,8 +237,6 @@ static size_t html_bytes(const struct args *a)
 	char *end = NULL;
 	double bytes = a->html_max ? strtod(a->html_max, &end) : 0;
 
-	if (!is_one_of(which, "auto", "none", "all"))
-		return HTML_MISTYPED;
 	if (a->html_max) {
 		bytes *= *end == 'k' ? 1 << 10 : *end == 'M' ? 1 << 20 : 1;
 		end += *end == 'k' || *end == 'M';
@@ -260,8 +253,8 @@ static int check_page(const struct args *a, struct nsx_err *err)
 		return nsx_fail(err, NSX_E_USAGE, "--html writes one file: leave "
 				"--out and --no-html out");
 	if (html_bytes(a) == HTML_MISTYPED)
-		return nsx_fail(err, NSX_E_USAGE, "--html-max must be a size as "
-				"500k or 20M, --html-events auto, none or all");
+		return nsx_fail(err, NSX_E_USAGE,
+				"--html-max must be a size as 500k or 20M");
 	if (a->open && (on_stdout(a) || a->html || a->no_html))
 		return nsx_fail(err, NSX_E_USAGE, "--open shows report.html: "
 				"leave --no-html, --json, --brief, --md and "
@@ -278,21 +271,6 @@ static int check_args(const struct args *a, int noperands, struct nsx_err *err)
 				"give the trace to explain (%d given): "
 				"nsys-explain TRACE.sqlite --out DIR",
 				noperands);
-	if (a->kernel_limit < 0 || a->kernel_limit > 1000000)
-		return nsx_fail(err, NSX_E_USAGE,
-				"--kernel-limit must be 1 to 1000000");
-	if (a->threads < 0 || a->threads > NSX_MAX_THREADS)
-		return nsx_fail(err, NSX_E_USAGE, "--threads must be 1 to %d",
-				NSX_MAX_THREADS);
-	if (a->nvtx_warn < 0 || a->nvtx_warn > 1)
-		return nsx_fail(err, NSX_E_USAGE,
-				"--nvtx-coverage-warn-threshold must be 0 to 1");
-	if (a->progress && !is_one_of(a->progress, "auto", "always", "never"))
-		return nsx_fail(err, NSX_E_USAGE, "--progress must be auto, "
-				"always or never, not '%s'", a->progress);
-	if (a->fail_on && !is_one_of(a->fail_on, "high", "medium", "medium"))
-		return nsx_fail(err, NSX_E_USAGE, "--fail-on must be high or "
-				"medium, not '%s'", a->fail_on);
 	if (a->json + a->brief + a->md + (a->html != NULL) > 1)
 		return nsx_fail(err, NSX_E_USAGE, "--json, --brief, --md and "
 				"--html exclude each other");
@@ -302,9 +280,6 @@ static int check_args(const struct args *a, int noperands, struct nsx_err *err)
 	if (a->iteration && a->window)
 		return nsx_fail(err, NSX_E_USAGE, "--iteration and --window "
 				"exclude each other");
-	if (a->replay_ops < 0)
-		return nsx_fail(err, NSX_E_USAGE,
-				"--replay-ops must be 1 or more");
 	if (check_what_ifs(a, err))
 		return err->rc;
 	if (a->explain && (a->window || a->iteration))
@@ -336,12 +311,14 @@ static void default_out(const char *path, char *buf, size_t size)
 static int write_stdout(const struct nsx_report *r, const struct args *a,
 			struct nsx_err *err)
 {
-	int rc = a->json  ? nsx_emit_json(r, NULL, stdout, err) :
-		 a->brief ? nsx_emit_brief(r->page, stdout, err) :
-		 a->html  ? nsx_emit_html(r, stdout, err) :
-			    nsx_emit_md(r, stdout, err);
+	const struct nsx_out_file one = {
+		.write = a->json  ? nsx_write_json :
+			 a->brief ? nsx_write_brief :
+			 a->html  ? nsx_write_html : nsx_write_md,
+		.subject = a->brief ? (const void *)r->page : r};
 
-	return rc ? rc : nsx_flush_stdout(err);
+	return one.write(&one, stdout, err) || nsx_flush_stdout(err) ?
+	       err->rc : 0;
 }
 
 static int write_html(const struct nsx_report *r, const char *path,
@@ -349,20 +326,10 @@ static int write_html(const struct nsx_report *r, const char *path,
 {
 	struct nsx_target to = {.path = path, .inputs = &r->path, .ninputs = 1,
 				.is_ours = nsx_html_is};
-	char *text = NULL;
-	size_t n = 0;
-	FILE *f = open_memstream(&text, &n);
-	int rc;
+	const struct nsx_out_file page = {.write = nsx_write_html,
+					  .subject = r};
 
-	if (!f)
-		nsx_die_of_memory(NSX_HTML_BYTES);
-	rc = nsx_emit_html(r, f, err);
-	if (fclose(f))
-		nsx_die_of_memory(n);
-	if (!rc)
-		rc = nsx_target_write(&to, text, n, err);
-	free(text);
-	return rc;
+	return nsx_target_fill(&to, &page, err);
 }
 
 static bool is_terminal(void)

@@ -13,47 +13,25 @@ struct args {
 	int64_t budget, cache_mb, threads;
 };
 
-#define OPT(n, ar, k, f, h)                                                   \
-	{.name = n, .arg = ar, .kind = NSX_O_##k,                             \
-	 .offset = offsetof(struct args, f), .help = h}
+#define OPT(...) NSX_OPT(struct args, __VA_ARGS__)
 static const struct nsx_opt opts[] = {
-	OPT("root", "DIR", LIST, roots,
+	OPT(0, "root", NULL, "DIR", LIST, roots,
 	    "a folder whose traces may be read; may be repeated; default the "
 	    "working folder"),
-	OPT("budget", "TOKENS", INT, budget,
-	    "what an answer may take where the call does not say (4000)"),
-	OPT("cache-mb", "N", INT, cache_mb,
-	    "memory for traces that are kept between calls (2048)"),
-	OPT("text", "WORD", STR, text,
+	OPT(0, "budget", NULL, "TOKENS", INT, budget,
+	    "what an answer may take where the call does not say (4000)",
+	    .least = NSX_REPLY_MIN_TOKENS, .most = NSX_REPLY_MAX_TOKENS),
+	OPT(0, "cache-mb", NULL, "N", INT, cache_mb,
+	    "memory for traces that are kept between calls (2048)",
+	    .most = 1 << 30),
+	OPT(0, "text", NULL, "WORD", STR, text,
 	    "text of an answer: md, a table, or json, a copy of the structure, "
-	    "for clients that read nothing else"),
-	OPT("threads", "N", INT, threads,
-	    "worker threads; default all processors"),
-	OPT("print-config", "CLIENT", STR, print_config,
+	    "for clients that read nothing else", .words = "md or json"),
+	NSX_OPT_THREADS(struct args),
+	OPT(0, "print-config", NULL, "CLIENT", STR, print_config,
 	    "print what the settings of claude, codex, cursor, vscode or gemini "
 	    "need, and end"),
 };
-
-static int check_args(const struct args *a, int n, struct nsx_err *err)
-{
-	if (n)
-		return nsx_fail(err, NSX_E_USAGE, "mcp takes no operand: the "
-				"agent names the traces");
-	if (a->budget < NSX_REPLY_MIN_TOKENS || a->budget > NSX_REPLY_MAX_TOKENS)
-		return nsx_fail(err, NSX_E_USAGE, "--budget must be %d to %d",
-				NSX_REPLY_MIN_TOKENS, NSX_REPLY_MAX_TOKENS);
-	if (a->cache_mb < 0 || a->cache_mb > 1 << 30)
-		return nsx_fail(err, NSX_E_USAGE, "--cache-mb must be 0 or "
-				"more");
-	if (a->threads < 0 || a->threads > NSX_MAX_THREADS)
-		return nsx_fail(err, NSX_E_USAGE, "--threads must be 1 to %d",
-				NSX_MAX_THREADS);
-	if (a->text && strcmp(a->text, "md") != 0 &&
-	    strcmp(a->text, "json") != 0)
-		return nsx_fail(err, NSX_E_USAGE, "--text must be md or json, "
-				"not '%s'", a->text);
-	return 0;
-}
 
 /* Clients start servers from folders of their own: the path is a whole one. */
 static int print_config(const char *client, struct nsx_err *err)
@@ -78,8 +56,9 @@ static int run(const struct nsx_cmd *cmd, int argc, char **argv)
 	struct nsx_err err;
 	int n, rc = nsx_opt_parse(cmd, argc, argv, &a, &n, &err);
 
-	if (!rc)
-		rc = check_args(&a, n, &err);
+	if (!rc && n)
+		rc = nsx_fail(&err, NSX_E_USAGE, "mcp takes no operand: the "
+			      "agent names the traces");
 	if (!rc && a.print_config) {
 		rc = print_config(a.print_config, &err);
 	} else if (!rc) {

@@ -15,8 +15,8 @@ struct args {
 	bool json;
 };
 static const struct nsx_opt opts[] = {
-	{.name = "json", .kind = NSX_O_FLAG,
-	 .offset = offsetof(struct args, json), .help = "the same as JSON"},
+	NSX_OPT(struct args, 0, "json", NULL, NULL, FLAG, json,
+		"the same as JSON"),
 };
 
 #define VIEW_COLUMNS(X)                                                       \

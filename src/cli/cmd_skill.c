@@ -10,10 +10,9 @@ struct args {
 	const char *out;
 };
 static const struct nsx_opt opts[] = {
-	{.letter = 'o', .name = "out", .arg = "DIR", .kind = NSX_O_STR,
-	 .offset = offsetof(struct args, out),
-	 .help = "write the files into this folder; without it SKILL.md is "
-		 "printed"},
+	NSX_OPT(struct args, 'o', "out", NULL, "DIR", STR, out,
+		"write the files into this folder; without it SKILL.md is "
+		"printed"),
 };
 
 static int write_file(const struct nsx_out_file *f, FILE *out,

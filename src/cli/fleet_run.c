@@ -6,33 +6,32 @@
 #include "emit/emit.h"
 #include "fleet/report.h"
 
-#define OPT(c, n, ar, k, f, h)                                                \
-	{.letter = c, .name = n, .arg = ar, .kind = NSX_O_##k,                \
-	 .offset = offsetof(struct nsx_fleet_run, f), .help = h}
+#define OPT(...) NSX_OPT(struct nsx_fleet_run, __VA_ARGS__)
 const struct nsx_opt nsx_fleet_opts[NSX_NFLEET_OPTS] = {
-	OPT('o', "out", "DIR", STR, out,
+	OPT('o', "out", NULL, "DIR", STR, out,
 	    "where the report goes; default fleet-report"),
-	OPT(0, "partial", "OUT.nsxd", STR, partial,
+	OPT(0, "partial", NULL, "OUT.nsxd", STR, partial,
 	    "merge the inputs into one digest, no report"),
-	OPT(0, "rank-regex", "RE", STR, rank_regex,
+	OPT(0, "rank-regex", NULL, "RE", STR, rank_regex,
 	    "finds the rank in a trace's name (" NSX_RANK_REGEX ")"),
-	OPT(0, "mesh", "FILE", STR, mesh,
+	OPT(0, "mesh", NULL, "FILE", STR, mesh,
 	    "names the axes of the job: lines of a name and a size, the fastest "
 	    "axis first"),
-	OPT(0, "detail", "WORD", STR, detail,
+	OPT(0, "detail", NULL, "WORD", STR, detail,
 	    "of digests that are made: steps, colls (default) or full"),
-	OPT(0, "jobs", "N", INT, asked_jobs,
-	    "inputs read at a time; default all processors"),
-	OPT(0, "min-ranks", "N", INT, min_ranks,
+	OPT(0, "jobs", NULL, "N", INT, asked_jobs,
+	    "inputs read at a time; default all processors",
+	    .most = NSX_MAX_THREADS),
+	OPT(0, "min-ranks", NULL, "N", INT, min_ranks,
 	    "fail with exit code 1 when fewer ranks are there"),
-	OPT(0, "json", NULL, FLAG, json, "report.json on stdout, no files"),
-	OPT(0, "md", NULL, FLAG, md, "report.md on stdout, no files"),
-	OPT(0, "html", NULL, FLAG, html, "report.html on stdout, no files"),
-	OPT(0, "all-rows", NULL, FLAG, all_rows,
+	OPT(0, "json", NULL, NULL, FLAG, json, "report.json on stdout, no files"),
+	OPT(0, "md", NULL, NULL, FLAG, md, "report.md on stdout, no files"),
+	OPT(0, "html", NULL, NULL, FLAG, html, "report.html on stdout, no files"),
+	OPT(0, "all-rows", NULL, NULL, FLAG, all_rows,
 	    "all rows in tables/; else those beyond 100 000 are one row"),
-	OPT(0, "show-hosts", NULL, FLAG, show_hosts,
+	OPT(0, "show-hosts", NULL, NULL, FLAG, show_hosts,
 	    "print each host's name, of digests its hash"),
-	OPT('q', "quiet", NULL, FLAG, quiet, "print no first page"),
+	OPT('q', "quiet", NULL, NULL, FLAG, quiet, "print no first page"),
 };
 
 const char nsx_fleet_doc[] =
@@ -69,9 +68,6 @@ int nsx_fleet_run_parse(struct nsx_fleet_run *r, const struct nsx_cmd *cmd,
 	rc = nsx_opt_parse(cmd, argc, argv, r, &n, err);
 	if (!rc)
 		rc = nsx_detail_parse(r->detail, &r->digest.detail, err);
-	if (!rc && (r->asked_jobs < 0 || r->asked_jobs > NSX_MAX_THREADS))
-		rc = nsx_fail(err, NSX_E_USAGE, "--jobs must be 1 to %d",
-			      NSX_MAX_THREADS);
 	if (!rc && r->json + r->md + r->html + (r->partial != NULL) > 1)
 		rc = nsx_fail(err, NSX_E_USAGE, "--json, --md, --html and "
 			      "--partial exclude each other");

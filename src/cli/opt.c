@@ -5,7 +5,6 @@
  * never looked at.
  */
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/str.h"
@@ -135,7 +134,39 @@ static int store_number(const struct nsx_opt *o, const char *arg, void *to,
 		*(int64_t *)to = integer;
 	else
 		*(double *)to = real;
-	return 0;
+	real += (double)integer;
+	if (o->most <= 0 || (real >= o->least && real <= o->most))
+		return 0;
+	if (isinf(o->most))
+		return nsx_fail(err, NSX_E_USAGE, "--%s must be %.0f or more",
+				o->name, o->least);
+	return nsx_fail(err, NSX_E_USAGE, "--%s must be %.0f to %.0f", o->name,
+			o->least, o->most);
+}
+
+/* Whether s is a word of a list as "auto, always or never". */
+static bool is_listed(const char *s, const char *list)
+{
+	while (*list) {
+		size_t n = strcspn(list, ", ");
+
+		if (is_name(s, list, n))
+			return true;
+		list += n + strspn(list + n, ", ");
+		if (!strncmp(list, "or ", 3))
+			list += 3;
+	}
+	return false;
+}
+
+static int store_word(const struct nsx_opt *o, const char *arg,
+		      const char **to, struct nsx_err *err)
+{
+	*to = arg;
+	if (!o->words || is_listed(arg, o->words))
+		return 0;
+	return nsx_fail(err, NSX_E_USAGE, "--%s must be %s, not '%s'", o->name,
+			o->words, arg);
 }
 
 static int add_to_list(const struct nsx_opt *o, const char *arg,
@@ -162,8 +193,7 @@ static int store(const struct nsx_opt *o, const char *arg, void *target,
 		++*(int *)to;
 		return 0;
 	case NSX_O_STR:
-		*(const char **)to = arg;
-		return 0;
+		return store_word(o, arg, to, err);
 	case NSX_O_LIST:
 		return add_to_list(o, arg, to, err);
 	case NSX_O_INT:

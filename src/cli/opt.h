@@ -6,6 +6,8 @@
 #ifndef NSX_OPT_H
 #define NSX_OPT_H
 
+#include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include "base/err.h"
 
@@ -31,7 +33,23 @@ struct nsx_opt {
 	enum nsx_opt_kind kind;
 	size_t offset;	   /* of the target in the command's options struct  */
 	const char *help;  /* one sentence, lower case, no full stop         */
+	/* Of a number: what it must not be less or more than; most 0: any.
+	 * Of a word: all there are, as "auto, always or never"; NULL: any.
+	 */
+	double least, most;
+	const char *words;
 };
+
+/* An entry of the table whose values go to a T; a designated initializer of
+ * least, most or words may follow the help.
+ */
+#define NSX_OPT(T, c, n, al, ar, k, f, ...)                                   \
+	{.letter = c, .name = n, .alias = al, .arg = ar, .kind = NSX_O_##k,   \
+	 .offset = offsetof(T, f), .help = __VA_ARGS__}
+#define NSX_OPT_THREADS(T)                                                    \
+	NSX_OPT(T, 0, "threads", NULL, "N", INT, threads,                     \
+		"worker threads; default all processors",                     \
+		.most = NSX_MAX_THREADS)
 
 struct nsx_cmd {
 	const char *name;

@@ -232,12 +232,11 @@ int nsx_bootstrap(const struct nsx_sample *a, const struct nsx_sample *b,
 	struct drawing w = {.nd = 0};
 	int64_t drawn[NSX_DRAWS];
 	double lo_hi[2];
-	int rc = begin_drawing(a, scratch, &w.x, err);
+	int rc = begin_drawing(a, scratch, &w.x, err) ||
+		 begin_drawing(b, scratch, &w.y, err) ||
+		 (figure == NSX_FIGURE_SHIFT &&
+		  sort_differences(&w, scratch, err)) ? err->rc : 0;
 
-	if (!rc)
-		rc = begin_drawing(b, scratch, &w.y, err);
-	if (!rc && figure == NSX_FIGURE_SHIFT)
-		rc = sort_differences(&w, scratch, err);
 	for (unsigned i = 0; !rc && i < NSX_DRAWS; i++) {
 		draw_once(&w.x, &seed);
 		draw_once(&w.y, &seed);

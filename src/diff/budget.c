@@ -49,19 +49,19 @@ static int round_rows(const struct scale *s, const struct sums *rows, size_t n,
 	int64_t *ns = nsx_try_alloc(n, sizeof(*ns), "rows", err);
 	int rc = v && ns ? 0 : err->rc;
 
-	for (size_t i = 0; !rc && i < n; i++)
-		v[i] = rows[i].ns[0] * s->mul[0];
-	if (!rc)
+	if (!rc) {
+		for (size_t i = 0; i < n; i++)
+			v[i] = rows[i].ns[0] * s->mul[0];
 		nsx_apportion(v, n, s->div[0], above->before_ns, ns);
-	for (size_t i = 0; !rc && i < n; i++) {
-		ret[i].before_ns = ns[i];
-		v[i] = rows[i].ns[1] * s->mul[1] * s->div[0] -
-		       rows[i].ns[0] * s->mul[0] * s->div[1];
-	}
-	if (!rc)
+		for (size_t i = 0; i < n; i++) {
+			ret[i].before_ns = ns[i];
+			v[i] = rows[i].ns[1] * s->mul[1] * s->div[0] -
+			       rows[i].ns[0] * s->mul[0] * s->div[1];
+		}
 		nsx_apportion(v, n, s->div[0] * s->div[1], above->delta_ns, ns);
-	for (size_t i = 0; !rc && i < n; i++)
-		ret[i].delta_ns = ns[i];
+		for (size_t i = 0; i < n; i++)
+			ret[i].delta_ns = ns[i];
+	}
 	free(v);
 	free(ns);
 	return rc;
@@ -497,10 +497,9 @@ static int test_rows(const struct nsx_diff *d, uint32_t lane,
 
 	if (NSX_MIN(units[0], units[1]) < MIN_SAMPLE)
 		return 0;
-	for (unsigned i = 0; i < 2; i++) {
-		if (!nsx_new_array(v[i], a, units[i], "units", err))
-			return err->rc;
-	}
+	if (!nsx_new_array(v[0], a, units[0], "units", err) ||
+	    !nsx_new_array(v[1], a, units[1], "units", err))
+		return err->rc;
 	for (size_t i = 0; i < n; i++) {
 		for (unsigned k = 0; k < 2; k++)
 			sample_row(&uses[k], b->kernels[i].row, v[k], units[k]);
@@ -517,24 +516,20 @@ int nsx_budget_build(struct nsx_diff *d, uint32_t lane, struct nsx_budget *ret,
 	struct scale s = scale_of(d, lane);
 	struct kernel_sums *v = NULL;
 	struct by_row uses[2];
-	int rc;
+	bool failed;
 
 	*ret = (struct nsx_budget){.rho = 1};
-	rc = sum_parts(d, lane, &s, ret, err);
-	for (enum nsx_split k = 0; !rc && k < NSX_NSPLITS; k++)
-		rc = sum_split(d, lane, k, &s, a, ret, err);
-	if (!rc)
-		rc = sum_rows(d, lane, a, &v, err);
-	for (unsigned i = 0; !rc && i < 2; i++)
-		rc = group_by_row(d, i, lane, a, &uses[i], err);
-	if (!rc)
-		rc = measure_clock(d, v, uses, a, ret, err);
+	failed = sum_parts(d, lane, &s, ret, err);
+	for (enum nsx_split k = 0; !failed && k < NSX_NSPLITS; k++)
+		failed = sum_split(d, lane, k, &s, a, ret, err);
+	failed = failed || sum_rows(d, lane, a, &v, err) ||
+		 group_by_row(d, 0, lane, a, &uses[0], err) ||
+		 group_by_row(d, 1, lane, a, &uses[1], err) ||
+		 measure_clock(d, v, uses, a, ret, err);
 	if (d->digested)
 		ret->no_rho = nsx_no_kernels;
-	if (!rc)
-		rc = fill_rows(d, &s, v, a, ret, err);
-	if (!rc)
-		rc = test_rows(d, lane, uses, a, ret, err);
+	failed = failed || fill_rows(d, &s, v, a, ret, err) ||
+		 test_rows(d, lane, uses, a, ret, err);
 	nsx_arena_free(a);
-	return rc;
+	return failed ? err->rc : 0;
 }

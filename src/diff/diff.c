@@ -198,18 +198,17 @@ static int find_units(struct nsx_diff *d, struct nsx_err *err)
 		for (size_t i = 0; !rc && i < d->nsides[s]; i++)
 			if (!d->sides[s][i]->nseen)
 				rc = fail_empty(d, d->sides[s][i], err);
-	if (!rc)
-		rc = nsx_choose_way(d, &found, err);
+	if (rc || nsx_choose_way(d, &found, err))
+		return err->rc;
 	/* What repeats on one side only is no measure: launches, else the
 	 * window.
 	 */
-	if (!rc && !found && unit == NSX_SIDE_AUTO && !d->digested) {
-		rc = load_sides(d, NSX_SIDE_LAUNCH, err);
-		if (!rc)
-			rc = nsx_choose_way(d, &found, err);
-	}
-	if (rc || found)
-		return rc;
+	if (!found && unit == NSX_SIDE_AUTO && !d->digested &&
+	    (load_sides(d, NSX_SIDE_LAUNCH, err) ||
+	     nsx_choose_way(d, &found, err)))
+		return err->rc;
+	if (found)
+		return 0;
 	return nsx_fail(err, NSX_E_USAGE, "cannot compare '%s' with '%s': no "
 			"%s", d->sides[0][0]->path, d->sides[1][0]->path,
 			d->digested ? "rank has steps on both sides that were "

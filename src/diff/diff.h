@@ -205,8 +205,9 @@ void nsx_diff_free(struct nsx_diff *d);
  */
 int nsx_diff_calibrate(const struct nsx_diff_opts *o, struct nsx_noises *ret,
 		       struct nsx_err *err) NSX_CHECKED;
-int nsx_noise_write(const struct nsx_noises *n, const struct nsx_diff_opts *o,
-		    FILE *out, struct nsx_err *err) NSX_CHECKED;
+struct nsx_out_file; /* of them, the subject; the detail is o                */
+int nsx_noise_write(const struct nsx_out_file *f, FILE *out,
+		    struct nsx_err *err) NSX_CHECKED;
 /* Whether a file was written so. */
 bool nsx_noise_is(const char *path);
 /* "1.5%" of a step, or a file that was written so.  Owner: as above.

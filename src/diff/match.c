@@ -344,12 +344,9 @@ int nsx_likeness(const struct nsx_pool *before, const struct nsx_pool *after,
 			 .a = nsx_arena_new()};
 	double common = 0, all = 0;
 	struct named *v = NULL;
-	int rc = count_launches(&w, err);
+	int rc = count_launches(&w, err) ||
+		 !nsx_new_array(v, w.a, w.all, "kernels", err) ? err->rc : 0;
 
-	if (!rc) {
-		nsx_new_array(v, w.a, w.all, "kernels", err);
-		rc = v ? 0 : err->rc;
-	}
 	for (uint32_t i = 0; !rc && i < w.all; i++) {
 		v[i].base = kernel(&w, i)->base;
 		v[i].n[i >= w.n[0]] = w.launches[i];

@@ -173,9 +173,11 @@ int nsx_diff_calibrate(const struct nsx_diff_opts *o, struct nsx_noises *ret,
 
 /* Files -------------------------------------------------------------------------*/
 
-int nsx_noise_write(const struct nsx_noises *n, const struct nsx_diff_opts *o,
-		    FILE *out, struct nsx_err *err)
+int nsx_noise_write(const struct nsx_out_file *f, FILE *out,
+		    struct nsx_err *err)
 {
+	const struct nsx_noises *n = f->subject;
+	const struct nsx_diff_opts *o = f->detail;
 	struct nsx_jsonw *w = nsx_json_document(2, NULL);
 
 	nsx_jsonw_array(w, "runs");

@@ -432,26 +432,20 @@ static int sweep(struct nsx_side *side, const struct nsx_report *r,
 	struct nsx_arena *scratch = nsx_arena_new();
 	struct nsx_sweep s = {.t = t, .f = f, .side = side};
 	uint32_t none;
-	int rc = list_kernels(&s, scratch, err);
+	bool failed;
 
-	if (!rc) {
-		nsx_new_array(s.detail_of, scratch,
-			      nsx_strings_bound(f->strings), "names", err);
-		rc = s.detail_of ? 0 : err->rc;
-	}
-	s.texts = nsx_strings_new();
-	if (!rc) /* text 0 is detail 0 */
-		rc = nsx_number_detail(&s, "", 0, &none, err);
-	if (!rc)
-		rc = name_ranges(&s, scratch, err);
-	if (!rc)
-		rc = add_views(&s, f, o, scratch, err);
-	if (!rc)
-		rc = nsx_side_describe(side, r, err);
+	s.texts = nsx_strings_new(); /* text 0 is detail 0 */
+	failed = list_kernels(&s, scratch, err) ||
+		 !nsx_new_array(s.detail_of, scratch,
+				nsx_strings_bound(f->strings), "names", err) ||
+		 nsx_number_detail(&s, "", 0, &none, err) ||
+		 name_ranges(&s, scratch, err) ||
+		 add_views(&s, f, o, scratch, err) ||
+		 nsx_side_describe(side, r, err);
 	nsx_strings_free(s.texts);
 	nsx_groups_done(&s.numbers);
 	nsx_arena_free(scratch);
-	return rc;
+	return failed ? err->rc : 0;
 }
 
 static int reduce(struct nsx_side *side, const struct nsx_report *r,

@@ -184,12 +184,6 @@ static const char *join_names(const struct nsx_diff *d, unsigned side,
 	return nsx_buf_keep(&b, a);
 }
 
-const char *nsx_row_name(const struct nsx_diff *d, unsigned side, uint32_t row,
-			 struct nsx_arena *a)
-{
-	return join_names(d, side, row, offsetof(struct nsx_kernel, name), a);
-}
-
 const char *nsx_row_label(const struct nsx_diff *d, unsigned side, uint32_t row,
 			  struct nsx_arena *a)
 {
@@ -356,7 +350,9 @@ static void add_kernel_row(struct nsx_diff *d, uint32_t lane,
 	fill_lane(&row[K_GPU], &d->lanes[lane]);
 	for (unsigned s = 0; s < 2; s++) {
 		row[K_BEFORE + s] = text_or_null(
-			nsx_row_name(d, s, k->row, d->arena));
+			join_names(d, s, k->row,
+				   offsetof(struct nsx_kernel, name),
+				   d->arena));
 		row[K_LABEL_BEFORE + s] = text_or_null(
 			nsx_row_label(d, s, k->row, d->arena));
 		row[K_VARIANT_BEFORE + s] = text_or_null(

@@ -28,11 +28,9 @@ const char *nsx_lane_name(const struct nsx_diff *d, uint32_t lane,
 			  struct nsx_arena *a);
 /* "compute", "transfer", ..., as columns are called. */
 const char *nsx_share_word(const struct nsx_diff *d, enum nsx_share share);
-/* The kernels of a row on one side, "a + b", by full name or as a person calls
- * them; "" where there is none.
+/* The kernels of a row on one side, "a + b", as a person calls them; "" where there
+ * is none.
  */
-const char *nsx_row_name(const struct nsx_diff *d, unsigned side, uint32_t row,
-			 struct nsx_arena *a);
 const char *nsx_row_label(const struct nsx_diff *d, unsigned side, uint32_t row,
 			  struct nsx_arena *a);
 /* "grid 80, block 128" of the first kernel, "" where it is not known. */

@@ -137,10 +137,12 @@ static void add_finding(struct brief *b, const struct nsx_first_page *p,
 	nsx_jsonw_end(w);
 }
 
-static int write_page(const struct nsx_first_page *p, size_t most, FILE *out,
+static int write_page(const struct nsx_out_file *f, FILE *out,
 		      struct nsx_err *err)
 {
-	struct brief b = {nsx_jsonw_new(), nsx_arena_new(), most};
+	const struct nsx_first_page *p = f->subject;
+	const size_t *most = f->detail;
+	struct brief b = {nsx_jsonw_new(), nsx_arena_new(), *most};
 	struct nsx_jsonw *w = b.w;
 	int rc;
 
@@ -165,8 +167,8 @@ static int write_page(const struct nsx_first_page *p, size_t most, FILE *out,
 	return rc;
 }
 
-int nsx_emit_brief(const struct nsx_first_page *p, FILE *out,
-		   struct nsx_err *err)
+int nsx_write_brief(const struct nsx_out_file *f, FILE *out,
+		    struct nsx_err *err)
 {
 	size_t size = SIZE_MAX;
 	char *text = NULL;
@@ -174,15 +176,12 @@ int nsx_emit_brief(const struct nsx_first_page *p, FILE *out,
 
 	for (size_t most = LONGEST_TEXT; !rc && size > NSX_BRIEF_BYTES;
 	     most = most * 3 / 4) {
-		FILE *f;
+		const struct nsx_out_file page = {.write = write_page,
+						  .subject = f->subject,
+						  .detail = &most};
 
 		free(text);
-		f = open_memstream(&text, &size);
-		if (!f)
-			nsx_die_of_memory(NSX_BRIEF_BYTES);
-		rc = write_page(p, most, f, err);
-		if (fclose(f))
-			nsx_die_of_memory(NSX_BRIEF_BYTES);
+		rc = nsx_out_string(&page, &text, &size, err);
 	}
 	if (!rc)
 		fwrite(text, 1, size, out);

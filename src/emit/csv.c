@@ -255,8 +255,8 @@ int nsx_emit_csv(const struct nsx_layout *layout, const struct nsx_table *t,
 	return 0;
 }
 
-static int write_table(const struct nsx_out_file *f, FILE *out,
-		       struct nsx_err *err)
+int nsx_write_table(const struct nsx_out_file *f, FILE *out,
+		    struct nsx_err *err)
 {
 	const struct nsx_table *t = f->subject;
 
@@ -268,7 +268,7 @@ void nsx_folder_add_table(struct nsx_folder *f, const struct nsx_table *t,
 {
 	struct nsx_out_file *file = &f->files[f->nfiles++];
 
-	*file = (struct nsx_out_file){.write = write_table, .subject = t,
+	*file = (struct nsx_out_file){.write = nsx_write_table, .subject = t,
 				      .detail = bound};
 	snprintf(file->name, sizeof(file->name), "tables/%s.csv",
 		 t->layout->csv);

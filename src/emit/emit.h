@@ -10,23 +10,26 @@
 #include "emit/folder.h"
 #include "report/report.h"
 
-/* folder: whose other files are listed; NULL: none are written. */
-int nsx_emit_json(const struct nsx_report *r, const struct nsx_folder *folder,
-		  FILE *out, struct nsx_err *err);
-int nsx_emit_md(const struct nsx_report *r, FILE *out, struct nsx_err *err);
+/* Writers of a report, their subject.  The detail of JSON is the folder whose
+ * other files are listed; NULL: none are written.
+ */
+int nsx_write_json(const struct nsx_out_file *f, FILE *out,
+		   struct nsx_err *err);
+int nsx_write_md(const struct nsx_out_file *f, FILE *out, struct nsx_err *err);
 /* Headings of a report in their order; some have nothing below them. */
 size_t nsx_md_headings(const struct nsx_report *r, struct nsx_arena *a,
 		       const char *const **ret);
 /* One page, of r->html_bytes at most, or of about NSX_HTML_BYTES. */
 enum { NSX_HTML_BYTES = 8 << 20 };
-int nsx_emit_html(const struct nsx_report *r, FILE *out, struct nsx_err *err);
+int nsx_write_html(const struct nsx_out_file *f, FILE *out,
+		   struct nsx_err *err);
 bool nsx_html_is(const char *path); /* whether a file is such a page */
 enum nsx_page_form { NSX_PAGE_MD, NSX_PAGE_PLAIN, NSX_PAGE_BOLD,
 		     NSX_PAGE_HTML };
 /* The first page: Markdown, or lines of at most 160 characters. */
 void nsx_emit_page(const struct nsx_first_page *page, enum nsx_page_form form,
 		   struct nsx_buf *b);
-/* The same page as JSON: schema_version; verdict {word, of[2] where it is mixed,
+/* The same page, the subject, as JSON: schema_version; verdict {word, of[2] where it is mixed,
  * because}; header {file, recorded_ms, gpus, processes, product, judged {start_ns,
  * end_ns, window, unit, shares in percent}, null where nothing was judged};
  * findings[<= 5] {key as in report.json, severity, title, price, headroom_ms,
@@ -35,8 +38,8 @@ void nsx_emit_page(const struct nsx_first_page *page, enum nsx_page_form form,
  * plain, and cut so that all fits.
  */
 enum { NSX_BRIEF_BYTES = 5 << 10 };
-int nsx_emit_brief(const struct nsx_first_page *page, FILE *out,
-		   struct nsx_err *err);
+int nsx_write_brief(const struct nsx_out_file *f, FILE *out,
+		    struct nsx_err *err);
 /* One table; header always. t NULL: the layout's header only. Of more than
  * max_rows rows (0: no bound) the dearest, those that stand in keep,
  * and one row for the rest, with sums where sums mean something.
@@ -47,6 +50,9 @@ struct nsx_bound {
 };
 int nsx_emit_csv(const struct nsx_layout *layout, const struct nsx_table *t,
 		 const struct nsx_bound *bound, FILE *out, struct nsx_err *err);
+/* The same of the subject, a table; the detail is the bound. */
+int nsx_write_table(const struct nsx_out_file *f, FILE *out,
+		    struct nsx_err *err);
 /* Lists tables/NAME.csv of the table among the files, which have room for it. */
 void nsx_folder_add_table(struct nsx_folder *f, const struct nsx_table *t,
 			  const struct nsx_bound *bound);

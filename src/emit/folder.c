@@ -105,6 +105,22 @@ static int fill_file(const struct nsx_out_file *file, FILE *f, const char *path,
 	return rc;
 }
 
+int nsx_out_string(const struct nsx_out_file *f, char **ret, size_t *ret_n,
+		   struct nsx_err *err)
+{
+	FILE *out;
+	int rc;
+
+	*ret = NULL;
+	out = open_memstream(ret, ret_n);
+	if (!out)
+		return nsx_fail(err, NSX_E_NOMEM, "not enough memory to write");
+	rc = f->write(f, out, err);
+	if (fclose(out) && !rc)
+		return nsx_fail(err, NSX_E_NOMEM, "not enough memory to write");
+	return rc;
+}
+
 static FILE *create(const char *path, struct nsx_err *err)
 {
 	FILE *f = fopen(path, "wxe");
@@ -147,24 +163,17 @@ static int write_record(const struct stage *stage, struct nsx_err *err)
 	const struct nsx_out_file *file = &folder->files[folder->nfiles - 1];
 	char path[4096], seal[NSX_SEAL_SIZE] = "", *text = NULL;
 	size_t n = 0;
-	FILE *f = open_memstream(&text, &n);
+	FILE *f = NULL;
 	int rc;
 
-	if (!f)
-		nsx_die_of_memory(n);
-	rc = make_path(path, sizeof(path), stage->path, file->name, err);
-	if (rc)
-		(void)fclose(f);
-	else
-		rc = fill_file(file, f, path, err);
-	f = rc ? NULL : create(path, err);
-	if (f) {
+	if (make_path(path, sizeof(path), stage->path, file->name, err) ||
+	    nsx_out_string(file, &text, &n, err) || !(f = create(path, err))) {
+		rc = err->rc;
+	} else {
 		n -= strlen("\n}\n");
 		fwrite(text, 1, n, f);
 		fwrite(seal, 1, nsx_seal(text, n, seal, sizeof(seal)), f);
 		rc = close_file(f, path, err);
-	} else {
-		rc = err->rc;
 	}
 	free(text);
 	return rc;

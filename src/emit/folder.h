@@ -22,6 +22,12 @@ struct nsx_out_file {
 	uint32_t crc32;	    /* as zlib's, of all of it */
 };
 
+/* What the writer writes, in memory. Owner: the caller, free(), also after a
+ * failure.
+ */
+int nsx_out_string(const struct nsx_out_file *f, char **ret, size_t *ret_n,
+		   struct nsx_err *err) NSX_CHECKED;
+
 struct nsx_folder {
 	const char *dir;
 	/* The last is the record: it is written when the others are, and lists

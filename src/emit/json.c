@@ -226,9 +226,9 @@ void nsx_json_add_files(struct nsx_jsonw *w, const struct nsx_folder *f)
 	nsx_jsonw_end(w);
 }
 
-int nsx_emit_json(const struct nsx_report *r, const struct nsx_folder *folder,
-		  FILE *out, struct nsx_err *err)
+int nsx_write_json(const struct nsx_out_file *f, FILE *out, struct nsx_err *err)
 {
+	const struct nsx_report *r = f->subject;
 	const struct nsx_trace *t = r->trace;
 	bool whole = t->user.start_ns == t->user.end_ns;
 	struct nsx_scripts *scripts = whole ? nsx_scripts_new(t->schema) : NULL;
@@ -240,7 +240,7 @@ int nsx_emit_json(const struct nsx_report *r, const struct nsx_folder *folder,
 	nsx_jsonw_object(w, "metrics");
 	write_sections(w, r, scripts, false);
 	nsx_jsonw_end(w);
-	nsx_json_add_files(w, folder);
+	nsx_json_add_files(w, f->detail);
 	nsx_scripts_free(scripts);
 	return finish(w, out, err);
 }

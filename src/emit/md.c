@@ -219,8 +219,9 @@ void nsx_emit_md_section(const struct nsx_section *s, struct nsx_buf *b)
 		nsx_buf_printf(b, "- Note: %s\n", s->notes[i]);
 }
 
-int nsx_emit_md(const struct nsx_report *r, FILE *out, struct nsx_err *err)
+int nsx_write_md(const struct nsx_out_file *f, FILE *out, struct nsx_err *err)
 {
+	const struct nsx_report *r = f->subject;
 	struct nsx_buf b = {0};
 	struct md m = {.b = &b, .r = r};
 	struct nsx_arena *a = nsx_arena_new();

@@ -5,17 +5,6 @@
 #include "emit/emit.h"
 #include "passes/pass.h"
 
-static int write_md(const struct nsx_out_file *f, FILE *out, struct nsx_err *err)
-{
-	return nsx_emit_md(f->subject, out, err);
-}
-
-static int write_html(const struct nsx_out_file *f, FILE *out,
-		      struct nsx_err *err)
-{
-	return nsx_emit_html(f->subject, out, err);
-}
-
 struct table_file {
 	const struct nsx_layout *layout;
 	const struct nsx_table *table; /* NULL: not computed */
@@ -47,12 +36,6 @@ static int write_csv(const struct nsx_out_file *f, FILE *out,
 	rc = nsx_emit_csv(x->layout, x->table, &bound, out, err);
 	free(keep);
 	return rc;
-}
-
-static int write_json(const struct nsx_out_file *f, FILE *out,
-		      struct nsx_err *err)
-{
-	return nsx_emit_json(f->subject, f->detail, out, err);
 }
 
 /* Every table of every pass has its file, empty where it was not computed. */
@@ -93,14 +76,14 @@ int nsx_emit_folder(const struct nsx_report *r, const char *dir, bool html,
 		most += r->sections[i].pass->nlayouts;
 	f.files = nsx_arena_get(a, most * sizeof(*f.files));
 	f.files[f.nfiles++] = (struct nsx_out_file){
-		"report.md", write_md, .subject = r};
+		"report.md", nsx_write_md, .subject = r};
 	if (html)
 		f.files[f.nfiles++] = (struct nsx_out_file){
-			"report.html", write_html, .subject = r};
+			"report.html", nsx_write_html, .subject = r};
 	for (size_t i = 0; i < r->nsections; i++)
 		list_tables(r, &r->sections[i], a, &f);
 	f.files[f.nfiles++] = (struct nsx_out_file){
-		"report.json", write_json, .subject = r, .detail = &f};
+		"report.json", nsx_write_json, .subject = r, .detail = &f};
 	rc = nsx_folder_write(&f, err);
 	nsx_arena_free(a);
 	return rc;

@@ -207,3 +207,15 @@ int nsx_target_write(struct nsx_target *t, const void *bytes, size_t n,
 	nsx_target_done(t);
 	return rc;
 }
+
+int nsx_target_fill(struct nsx_target *t, const struct nsx_out_file *f,
+		    struct nsx_err *err)
+{
+	char *text;
+	size_t n;
+	int rc = nsx_out_string(f, &text, &n, err) ||
+		 nsx_target_write(t, text, n, err) ? err->rc : 0;
+
+	free(text);
+	return rc;
+}

@@ -8,7 +8,7 @@
 #ifndef NSX_EMIT_TARGET_H
 #define NSX_EMIT_TARGET_H
 
-#include "base/err.h"
+#include "emit/folder.h"
 
 struct nsx_target {
 	const char *path;
@@ -36,8 +36,12 @@ int nsx_target_commit(struct nsx_target *t, struct nsx_err *err) NSX_CHECKED;
 /* Lets go; without commit before, nothing stays. Zeroed with fd -1 is fine. */
 void nsx_target_done(struct nsx_target *t);
 
-/* All of it at once: n bytes. Errors: IO. */
+/* All of it at once: n bytes, or what f's writer writes. Errors: IO; also those
+ * of the writer.
+ */
 int nsx_target_write(struct nsx_target *t, const void *bytes, size_t n,
 		     struct nsx_err *err) NSX_CHECKED;
+int nsx_target_fill(struct nsx_target *t, const struct nsx_out_file *f,
+		    struct nsx_err *err) NSX_CHECKED;
 
 #endif

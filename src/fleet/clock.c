@@ -303,22 +303,21 @@ int nsx_fleet_clocks(struct nsx_fleet *f, struct nsx_err *err)
 {
 	struct clocks c = {.f = f, .a = nsx_arena_new()};
 	double *drift, middle, length;
-	int rc;
+	bool failed;
 
 	drift = nsx_arena_get(c.a, f->nranks * sizeof(*drift));
-	rc = list_clocks(&c, err);
+	failed = list_clocks(&c, err);
 	c.diff = nsx_arena_get(c.a, f->nclocks * sizeof(*c.diff));
-	if (!nsx_new_array(c.bound, c.a, (size_t)f->nclocks * f->nclocks,
-			   "pairs of clocks", err))
-		rc = err->rc;
 	middle = f->middle_ns = middle_of(f, &length);
-	if (!rc)
-		rc = compare_all(&c, drift, middle, err);
-	if (!rc) {
+	failed = failed ||
+		 !nsx_new_array(c.bound, c.a, (size_t)f->nclocks * f->nclocks,
+				"pairs of clocks", err) ||
+		 compare_all(&c, drift, middle, err);
+	if (!failed) {
 		find_drift(&c, drift, length);
-		rc = compare_all(&c, drift, middle, err);
+		failed = compare_all(&c, drift, middle, err);
 	}
-	if (!rc) {
+	if (!failed) {
 		drop_contradictions(&c);
 		shorten(&c);
 		settle(&c, drift);
@@ -326,5 +325,5 @@ int nsx_fleet_clocks(struct nsx_fleet *f, struct nsx_err *err)
 	for (uint32_t i = 0; c.diff && i < f->nclocks; i++)
 		free(c.diff[i].v);
 	nsx_arena_free(c.a);
-	return rc;
+	return failed ? err->rc : 0;
 }

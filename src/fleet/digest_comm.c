@@ -350,15 +350,14 @@ int nsx_maker_channels(struct nsx_maker *m, const struct nsx_member *x,
 		       struct nsx_digest *d, struct nsx_err *err)
 {
 	struct events l = {0};
-	int rc = x->device == NSX_NONE ? 0 : add_nccl(m, x, &l, err);
+	int rc = (x->device != NSX_NONE && add_nccl(m, x, &l, err)) ||
+		 add_mpi(m, x, &l, err) ? err->rc : 0;
 
-	if (!rc)
-		rc = add_mpi(m, x, &l, err);
-	if (!rc)
+	if (!rc) {
 		nsx_sort(l.v, l.n, sizeof(*l.v), cmp_event);
-	count_by_step(&l, d);
-	if (!rc)
+		count_by_step(&l, d);
 		rc = keep_channels(m, &l, d, err);
+	}
 	free(l.v);
 	return rc;
 }

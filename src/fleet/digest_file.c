@@ -344,11 +344,11 @@ static int unpack_times(struct nsx_dchannel *c, uint64_t *scratch,
 	int64_t *start = nsx_try_alloc(c->n, 8, "collectives", err);
 	int64_t *length = (int64_t *)scratch, end_ns = 0;
 	struct nsx_buf raw = {0};
-	int rc = start ? unpack(&c->bytes.start, c->n, "start",
-				(uint64_t *)start, err) : err->rc;
+	int rc = !start || unpack(&c->bytes.start, c->n, "start",
+				  (uint64_t *)start, err) ||
+		 unpack(&c->bytes.length, c->n, "length", scratch, err) ?
+		 err->rc : 0;
 
-	if (!rc)
-		rc = unpack(&c->bytes.length, c->n, "length", scratch, err);
 	for (size_t i = 0; i < c->n && !rc; i++) {
 		start[i] = nsx_add_sat(end_ns, nsx_unfold((uint64_t)start[i]));
 		if (length[i] < 0 || length[i] > NSX_TIME_MAX / 2 ||
@@ -517,9 +517,9 @@ static int make_table(struct nsx_digest_writer *w, unsigned table,
 	int rc;
 
 	describe(table, &create, &insert);
-	rc = nsx_db_exec(w->db, create.p, err);
-	if (!rc)
-		rc = nsx_db_prepare(w->db, insert.p, &w->insert[table], err);
+	rc = nsx_db_exec(w->db, create.p, err) ||
+	     nsx_db_prepare(w->db, insert.p, &w->insert[table], err) ?
+	     err->rc : 0;
 	nsx_buf_done(&create);
 	nsx_buf_done(&insert);
 	return rc;
@@ -530,14 +530,14 @@ int nsx_digest_writer_new(struct nsx_digest_writer **ret, struct nsx_err *err)
 	struct nsx_digest_writer *w = nsx_try_alloc(1, sizeof(*w), "a digest",
 						    err);
 	char head[160];
-	int rc = w ? nsx_db_new(&w->db, err) : err->rc;
+	int rc;
 
 	snprintf(head, sizeof(head), "PRAGMA page_size=4096;"
 		 "PRAGMA journal_mode=OFF;PRAGMA application_id=%d;"
 		 "PRAGMA user_version=%d;BEGIN", NSX_DIGEST_MAGIC,
 		 NSX_DIGEST_VERSION);
-	if (!rc)
-		rc = nsx_db_exec(w->db, head, err);
+	rc = !w || nsx_db_new(&w->db, err) || nsx_db_exec(w->db, head, err) ?
+	     err->rc : 0;
 	for (unsigned t = 0; t < NTABLES && !rc; t++)
 		rc = make_table(w, t, err);
 	if (rc)
@@ -641,11 +641,10 @@ int nsx_digest_write(struct nsx_target *to, struct nsx_digest *const *v,
 
 	for (size_t i = 0; i < n && !rc; i++)
 		rc = nsx_digest_add(w, v[i], err);
-	if (!rc)
-		rc = nsx_digest_image(w, &image, &size, err);
-	if (!rc)
-		rc = save(to, image, size, err);
-	if (!rc && ret_size)
+	if (rc || nsx_digest_image(w, &image, &size, err) ||
+	    save(to, image, size, err))
+		rc = err->rc;
+	else if (ret_size)
 		*ret_size = size;
 	nsx_digest_writer_free(w);
 	return rc;
@@ -704,24 +703,20 @@ static int take_rank(struct reader *r, struct nsx_stmt *s, struct nsx_err *err)
 	struct nsx_arena *a = nsx_arena_new();
 	struct nsx_digest *d = nsx_arena_get(a, sizeof(*d));
 	struct nsx_val id;
-	int rc;
 
 	nsx_read_val(s, 0, &id);
-	rc = nsx_grow(&r->hash, &r->cap_hash, r->n + 1, sizeof(*r->hash),
-		      "ranks", err);
-	if (!rc)
-		rc = take_row(r, s, &tables[T_RANK], d, a, &r->hash[r->n], err);
-	d->arena = a;
-	if (!rc && (id.type != NSX_V_I64 || id.u.i != (int64_t)r->n + 1))
-		rc = refuse(r, "rank", "id", err);
-	if (!rc)
-		rc = nsx_grow(&r->v, &r->cap, r->n + 1, sizeof(*r->v), "ranks",
-			      err);
-	if (rc)
+	if (nsx_grow(&r->hash, &r->cap_hash, r->n + 1, sizeof(*r->hash),
+		     "ranks", err) ||
+	    nsx_grow(&r->v, &r->cap, r->n + 1, sizeof(*r->v), "ranks", err) ||
+	    take_row(r, s, &tables[T_RANK], d, a, &r->hash[r->n], err) ||
+	    ((id.type != NSX_V_I64 || id.u.i != (int64_t)r->n + 1) &&
+	     refuse(r, "rank", "id", err))) {
 		nsx_arena_free(a);
-	else
-		r->v[r->n++] = d;
-	return rc;
+		return err->rc;
+	}
+	d->arena = a;
+	r->v[r->n++] = d;
+	return 0;
 }
 
 void *nsx_one_more(struct nsx_arena *a, void *list, size_t n, size_t size,
@@ -906,10 +901,9 @@ int nsx_digest_parse(const void *image, size_t n, const char *name,
 {
 	struct reader r = {.name = name, .keep = keep,
 			   .scratch = nsx_arena_new()};
-	int rc = nsx_db_open_image(image, n, name, &r.db, err);
+	int rc = nsx_db_open_image(image, n, name, &r.db, err) ||
+		 check_kind(&r, err) ? err->rc : 0;
 
-	if (!rc)
-		rc = check_kind(&r, err);
 	for (unsigned t = 0; t < NTABLES && !rc; t++)
 		rc = read_table(&r, t, err);
 	for (size_t i = 0; i < r.n && !rc; i++)
@@ -942,12 +936,10 @@ static int read_file(const char *path, struct nsx_buf *ret, struct nsx_err *err)
 	if (n < 0)
 		rc = nsx_fail(err, NSX_E_IO, "cannot read '%s': %s", path,
 			      strerror(errno));
-	if (!rc)
-		p = nsx_try_alloc((size_t)n + 1, 1, "a digest", err);
-	if (!rc && !p)
+	else if (!(p = nsx_try_alloc((size_t)n + 1, 1, "a digest", err)))
 		rc = err->rc;
-	if (!rc && (fseek(f, 0, SEEK_SET) ||
-		    fread(p, 1, (size_t)n, f) != (size_t)n))
+	else if (fseek(f, 0, SEEK_SET) ||
+		 fread(p, 1, (size_t)n, f) != (size_t)n)
 		rc = nsx_fail(err, NSX_E_IO, "cannot read '%s': it was changed "
 			      "meanwhile", path);
 	if (f)

@@ -116,16 +116,16 @@ static int read_capture(const struct nsx_schema *s, struct facts_of_capture *c,
 						NSX_F_system_env_value};
 	static const enum nsx_field session[] = {
 		NSX_F_session_utc_epoch_ns, NSX_F_session_system_clock_ns};
-	int rc = nsx_view_scan(s, NSX_VIEW_capture_meta, capture, 2, 1,
-			       on_capture, c, 0, err);
+	bool failed =
+		nsx_view_scan(s, NSX_VIEW_capture_meta, capture, 2, 1,
+			      on_capture, c, 0, err) ||
+		nsx_view_scan(s, NSX_VIEW_system_env, system, 2, 1, on_system,
+			      c, 0, err) ||
+		nsx_view_scan(s, NSX_VIEW_session, session, 2, 1, on_session,
+			      c, 0, err);
 
-	if (!rc)
-		rc = nsx_view_scan(s, NSX_VIEW_system_env, system, 2, 1,
-				   on_system, c, 0, err);
-	if (!rc)
-		rc = nsx_view_scan(s, NSX_VIEW_session, session, 2, 1,
-				   on_session, c, 0, err);
-	return rc == NSX_E_NOMEM || rc == NSX_E_STOP ? rc : 0;
+	return failed && (err->rc == NSX_E_NOMEM || err->rc == NSX_E_STOP) ?
+	       err->rc : 0;
 }
 
 /* The number that the regular expression's first group finds in the name. */

@@ -62,12 +62,13 @@ static inline void fuzz_check_json(const char *text, size_t n)
 static inline void fuzz_print(const struct nsx_report *r, bool whole_json,
 			      FILE *out)
 {
-	FILE *null = fopen("/dev/null", "w"), *whole;
+	FILE *null = fopen("/dev/null", "w");
+	struct nsx_out_file all = {.subject = r};
 	struct nsx_err err;
 	char *text;
 	size_t n;
 
-	CHECK(null && !nsx_emit_md(r, null, &err));
+	CHECK(null && !nsx_write_md(&all, null, &err));
 	for (size_t i = 0; i < r->nsections; i++) {
 		const struct nsx_section *s = &r->sections[i];
 
@@ -78,9 +79,8 @@ static inline void fuzz_print(const struct nsx_report *r, bool whole_json,
 		CHECK(!nsx_emit_json_section(s, out, &err));
 	}
 	if (whole_json) {
-		whole = open_memstream(&text, &n);
-		CHECK(!nsx_emit_json(r, NULL, whole, &err));
-		fclose(whole);
+		all.write = nsx_write_json;
+		CHECK(!nsx_out_string(&all, &text, &n, &err));
 		fuzz_check_json(text, n);
 		free(text);
 	}

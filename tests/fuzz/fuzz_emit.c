@@ -23,11 +23,10 @@ static void check_json(const struct nsx_report *r, const struct nsx_table *t)
 	struct nsx_err err;
 	char *text;
 	size_t n;
-	FILE *f = open_memstream(&text, &n);
+	const struct nsx_out_file f = {.write = nsx_write_json, .subject = r};
 	json_t *root, *rows;
 
-	CHECK(!nsx_emit_json(r, NULL, f, &err));
-	fclose(f);
+	CHECK(!nsx_out_string(&f, &text, &n, &err));
 	for (size_t i = 0; i < n; i++)
 		CHECK((unsigned char)text[i] < 0x80);
 	root = json_loadb(text, n, JSON_ALLOW_NUL, NULL);
@@ -107,10 +106,9 @@ static void check_md(const struct nsx_report *r)
 	struct nsx_err err;
 	char *text;
 	size_t n;
-	FILE *f = open_memstream(&text, &n);
+	const struct nsx_out_file f = {.write = nsx_write_md, .subject = r};
 
-	CHECK(!nsx_emit_md(r, f, &err));
-	fclose(f);
+	CHECK(!nsx_out_string(&f, &text, &n, &err));
 	for (const char *p = text; *p; p += strcspn(p, "\n") + 1) {
 		size_t len = strcspn(p, "\n");
 

@@ -17,17 +17,18 @@ struct target {
 	int verbose;
 };
 
+#define OPT(...) NSX_OPT(struct target, __VA_ARGS__)
 static const struct nsx_opt opts[] = {
-	{ 'j', "json", NULL, NULL, NSX_O_FLAG, offsetof(struct target, json),
-	  "as JSON" },
-	{ 'o', "out", "output", "DIR", NSX_O_STR, offsetof(struct target, out),
-	  "where to" },
-	{ 0, "threads", NULL, "N", NSX_O_INT, offsetof(struct target, threads),
-	  "how many" },
-	{ 0, "share", NULL, "X", NSX_O_REAL, offsetof(struct target, share),
-	  "how much" },
-	{ 'v', "verbose", NULL, NULL, NSX_O_COUNT,
-	  offsetof(struct target, verbose), "say more" },
+	OPT('j', "json", NULL, NULL, FLAG, json, "as JSON"),
+	OPT('o', "out", "output", "DIR", STR, out, "where to"),
+	OPT(0, "threads", NULL, "N", INT, threads, "how many"),
+	OPT(0, "share", NULL, "X", REAL, share, "how much"),
+	OPT('v', "verbose", NULL, NULL, COUNT, verbose, "say more"),
+	OPT(0, "least", NULL, "N", INT, threads, "how few", .least = 2,
+	    .most = INFINITY),
+	OPT(0, "part", NULL, "X", REAL, share, "which part", .most = 1),
+	OPT(0, "when", NULL, "WHEN", STR, out, "when",
+	    .words = "auto, always or never"),
 };
 static const struct nsx_cmd plain = {
 	.name = "plain",
@@ -168,6 +169,22 @@ static void test_errors_name_the_option(void **state NSX_UNUSED)
 		    "option '--share': '1e999' is out of range");
 }
 
+static void test_bounds_and_words_are_those_of_the_table(void **state NSX_UNUSED)
+{
+	assert_int_equal(parse(&plain, "--least 2")->rc, 0);
+	assert_int_equal(parse(&plain, "--part 0 --part 1")->rc, 0);
+	assert_string_equal(parse(&plain, "--when never")->t.out, "never");
+	assert_string_equal(parse(&plain, "--when auto")->t.out, "auto");
+	check_error("--least 1", "--least must be 2 or more");
+	check_error("--part 1.5", "--part must be 0 to 1");
+	check_error("--part -0.1", "--part must be 0 to 1");
+	check_error("--when or",
+		    "--when must be auto, always or never, not 'or'");
+	check_error("--when alway",
+		    "--when must be auto, always or never, not 'alway'");
+	check_error("--when=", "--when must be auto, always or never, not ''");
+}
+
 static bool help_wanted(const struct nsx_cmd *cmd, const char *line)
 {
 	struct given g = { .argc = 1 };
@@ -287,6 +304,7 @@ int main(void)
 		cmocka_unit_test(test_operands_keep_their_order),
 		cmocka_unit_test(test_a_wrapped_command_is_left_alone),
 		cmocka_unit_test(test_errors_name_the_option),
+		cmocka_unit_test(test_bounds_and_words_are_those_of_the_table),
 		cmocka_unit_test(test_help_is_seen_where_it_is_ours),
 		cmocka_unit_test(test_help_and_manual_tell_every_option),
 		cmocka_unit_test(test_overview_lists_the_commands),

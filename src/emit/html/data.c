@@ -298,27 +298,20 @@ int nsx_html_data(struct nsx_buf *b, const struct nsx_report *r,
 		  const struct nsx_timeline *t, struct nsx_err *err)
 {
 	struct nsx_jsonw *w = nsx_jsonw_new();
-	char *text = NULL;
-	size_t n = 0;
-	FILE *f = open_memstream(&text, &n);
-	int rc = f ? 0 : nsx_fail(err, NSX_E_NOMEM, "not enough memory for the "
-			      "data of the page");
+	struct nsx_buf text = {0};
+	int rc;
 
 	put_timeline(w, r, t);
-	if (!rc)
-		rc = nsx_jsonw_write_compact(w, f, err);
+	rc = nsx_jsonw_add_to(w, &text, err);
 	nsx_jsonw_free(w);
-	if (f && fclose(f) && !rc)
-		rc = nsx_fail(err, NSX_E_NOMEM, "not enough memory for the "
-			      "data of the page");
 	if (!rc) {
 		nsx_buf_adds(b, "<script type=\"application/json\" id=\"meta\">");
-		put_inert(b, text, n);
-		nsx_buf_adds(b, "</script>\n<script type=\"text/plain\" "
+		put_inert(b, text.p, text.n);
+		nsx_buf_adds(b, "\n</script>\n<script type=\"text/plain\" "
 				"id=\"events\">");
 		rc = put_events(b, t, err);
 		nsx_buf_adds(b, "</script>\n");
 	}
-	free(text);
+	nsx_buf_done(&text);
 	return rc;
 }

@@ -250,8 +250,9 @@ static int add_page(struct nsx_buf *b, const struct nsx_report *r,
 	return rc;
 }
 
-int nsx_emit_html(const struct nsx_report *r, FILE *out, struct nsx_err *err)
+int nsx_write_html(const struct nsx_out_file *f, FILE *out, struct nsx_err *err)
 {
+	const struct nsx_report *r = f->subject;
 	size_t most = r->html_bytes ? r->html_bytes : NSX_HTML_BYTES, drawn;
 	size_t events = most == SIZE_MAX ? SIZE_MAX :
 			most > 2 * PAGE_REST ? (most - PAGE_REST) / EVENT_CHARS :
