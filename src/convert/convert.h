@@ -148,6 +148,10 @@ struct nsx_lane {
 	uint8_t nhead;
 	char head[55];	/* "pid":1,"tid":2,"ts":                             */
 };
+/* Slices that fit nowhere in these become asynchronous, which may overlap: a
+ * search through more lanes would be quadratic, and nobody reads them.
+ */
+enum { NSX_MAX_LANES = 64 };
 struct nsx_track {
 	uint32_t group, process;
 	bool nests;

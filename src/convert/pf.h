@@ -39,7 +39,8 @@ struct nsx_pf {
 	uint64_t last_thread; /* that was named                              */
 	unsigned categories; /* sent: bits, by activity                      */
 	const char *keys[2][NSX_PF_MAX_KEYS]; /* names of annotations, arguments    */
-	struct nsx_keymap queues; /* {process, context, stream}              */
+	struct nsx_keymap specs_met; /* queues {process, context, stream} and
+					stages {text, 0, 0, 1}               */
 	struct nsx_keymap contexts; /* {process, context}                    */
 	struct nsx_keymap gpus; /* {pid, ordinal}: whose physical index is   */
 	int64_t *gpu;		/* by that                                   */
@@ -49,6 +50,7 @@ struct nsx_pf {
 	size_t cap_met;
 	uint32_t met_once[1 << 16]; /* marks of names that are text, by hash */
 	struct nsx_keycache *cache[3];
+	uint64_t nprocesses; /* of the survey                                */
 	uint64_t unnumbered; /* GPU work without a correlation id            */
 };
 
@@ -76,16 +78,20 @@ uint64_t nsx_pf_intern_kernel(struct nsx_conv *c, const struct nsx_val *v);
 /* A number for our own text; *ret_new: it was not met before. */
 uint64_t nsx_pf_text_iid(struct nsx_conv *c, const char *text, size_t n,
 			 bool *ret_new);
-/* A stage or queue of GPU work. */
-uint64_t nsx_pf_intern_spec(struct nsx_conv *c, uint64_t iid, const char *name,
-			    bool is_new, bool is_compute);
+/* A stage or queue of GPU work: its number. */
+uint64_t nsx_pf_intern_spec(struct nsx_conv *c, const struct nsx_key *key,
+			    const char *name, bool is_compute);
 /* The name of an argument: a string of ours that stays. */
 uint64_t nsx_pf_intern_key(struct nsx_pf *pf, bool is_gpu, const char *key);
 /* Index of a key in a map; *ret_new: it is there for the first time. */
 uint32_t nsx_pf_number(struct nsx_conv *c, struct nsx_keymap *m,
-		       struct nsx_keycache *cache, uint64_t process,
-		       uint64_t context, uint64_t stream, bool *ret_new);
-/* Whose each number is in a file of several traces. */
+		       struct nsx_keycache *cache, const struct nsx_key *key,
+		       bool *ret_new);
+/* Whose each number is in a file of several traces; numbers are small, as every
+ * packet has some: tracks count up from 64 on (a lane each), processes and threads
+ * lie above them.
+ */
+enum { NSX_PF_PROCESS_BIT = 54, NSX_PF_THREAD_BIT = 55 };
 static inline uint64_t nsx_pf_own(const struct nsx_conv *c, uint64_t uuid)
 {
 	return (uint64_t)c->opts->place.trace << 56 | uuid;

@@ -29,8 +29,10 @@ static uint64_t intern_context(struct nsx_conv *c, const struct nsx_key *key)
 {
 	struct nsx_pf *pf = c->pf;
 	bool is_new;
-	uint64_t iid = 1 + nsx_pf_number(c, &pf->contexts, pf->cache[0], key->w[1],
-				  key->w[3], 0, &is_new);
+	uint64_t iid = 1 + nsx_pf_number(c, &pf->contexts, pf->cache[0],
+					 &(struct nsx_key){{key->w[1],
+							    key->w[3]}},
+					 &is_new);
 	size_t at;
 
 	if (!is_new)
@@ -45,14 +47,11 @@ static uint64_t intern_context(struct nsx_conv *c, const struct nsx_key *key)
 
 static uint64_t intern_queue(struct nsx_conv *c, const struct nsx_key *key)
 {
-	struct nsx_pf *pf = c->pf;
-	bool is_new;
-	uint32_t at = nsx_pf_number(c, &pf->queues, pf->cache[1], key->w[1], key->w[3],
-			     key->w[4], &is_new);
+	struct nsx_key queue = {{key->w[1], key->w[3], key->w[4]}};
 	char name[32];
 
 	snprintf(name, sizeof(name), "Channel #%lld", (long long)key->w[4]);
-	return nsx_pf_intern_spec(c, UINT64_C(1) << 33 | at, name, is_new, false);
+	return nsx_pf_intern_spec(c, &queue, name, false);
 }
 
 /* Where the work of a track is done. */
@@ -80,6 +79,7 @@ static const struct nsx_pf_source *source_of(struct nsx_conv *c, uint32_t track)
 static uint64_t intern_stage(struct nsx_conv *c, const char *name, size_t n,
 			     bool is_compute)
 {
+	struct nsx_key key = {{0, 0, 0, 1}};
 	struct nsx_pf *pf = c->pf;
 	bool is_new;
 
@@ -87,17 +87,16 @@ static uint64_t intern_stage(struct nsx_conv *c, const char *name, size_t n,
 	    !memcmp(pf->stage, name, n))
 		return pf->stage_iid;
 	snprintf(pf->stage, sizeof(pf->stage), "%.*s", (int)n, name);
-	pf->stage_iid = nsx_pf_text_iid(c, pf->stage, strlen(pf->stage),
-					&is_new);
-	return nsx_pf_intern_spec(c, pf->stage_iid, pf->stage, is_new,
-				  is_compute);
+	key.w[0] = nsx_pf_text_iid(c, pf->stage, strlen(pf->stage), &is_new);
+	pf->stage_iid = nsx_pf_intern_spec(c, &key, pf->stage, is_compute);
+	return pf->stage_iid;
 }
 
 /* What a call and the work that it caused are tied by. */
 static uint64_t work_id(const struct nsx_conv *c, uint32_t process,
 			uint32_t corr)
 {
-	return nsx_pf_own(c, ((uint64_t)process + 1) << 32 | corr);
+	return nsx_pf_own(c, corr * c->pf->nprocesses + process);
 }
 
 static void begin_work(struct nsx_conv *c, const struct nsx_slice *s)
@@ -151,8 +150,9 @@ static void end_work(struct nsx_conv *c, const struct nsx_slice *s)
 uint64_t nsx_pf_lane_uuid(const struct nsx_conv *c, const struct nsx_track *t,
 			  const struct nsx_lane *l)
 {
-	return nsx_pf_own(c, (uint64_t)c->tracks.groups[t->group].pid << 32 |
-				     l->tid);
+	return nsx_pf_own(c, (uint64_t)(t - c->tracks.tracks + 1) *
+				     NSX_MAX_LANES +
+				     (uint64_t)(l - t->lanes));
 }
 
 static void open_event(struct nsx_conv *c, const struct nsx_slice *s,
@@ -209,15 +209,15 @@ static void put_flow(struct nsx_conv *c, const struct nsx_slice *s)
 		       !nsx_flows_started(&c->flows, t->process, s->corr))
 		return;
 	if (c->writer->is_typed) {
-		at = nsx_pb_begin_small(b, EVENT_GPU_CORRELATION);
+		at = nsx_pb_begin(b, EVENT_GPU_CORRELATION);
 		nsx_pb_uint(b, 1, work_id(c, t->process, s->corr));
 	} else {
-		at = nsx_pb_begin_small(b, EVENT_LEGACY);
+		at = nsx_pb_begin(b, EVENT_LEGACY);
 		nsx_pb_uint(b, LEGACY_FLOW_ID,
 			    work_id(c, t->process, s->corr));
 		nsx_pb_uint(b, LEGACY_FLOW, t->nests ? FLOW_OUT : FLOW_IN);
 	}
-	nsx_pb_end_small(b, at);
+	nsx_pb_end(b, at);
 	*(t->nests ? &c->counts->flow_starts : &c->counts->flow_ends) += 1;
 }
 
@@ -291,13 +291,13 @@ void nsx_pf_put_int(struct nsx_conv *c, const char *key, int64_t value)
 {
 	struct nsx_buf *b = &c->pf->packets;
 	bool gpu = on_gpu(c);
-	size_t at = nsx_pb_begin_small(b, gpu ? LAUNCH_ARG : EVENT_ANNOTATION);
+	size_t at = nsx_pb_begin(b, gpu ? LAUNCH_ARG : EVENT_ANNOTATION);
 	char *p = nsx_buf_room(b, 2 * NSX_PB_MAX_UINT);
 
 	p = nsx_pb_put_uint(p, ARG_NAME_IID, nsx_pf_intern_key(c->pf, gpu, key));
 	p = nsx_pb_put_uint(p, gpu ? ARG_INT : ANNOTATION_INT, (uint64_t)value);
 	nsx_pb_take(b, p);
-	nsx_pb_end_small(b, at);
+	nsx_pb_end(b, at);
 }
 
 void nsx_pf_put_text(struct nsx_conv *c, const char *key,
@@ -334,10 +334,10 @@ void nsx_pf_put_dims(struct nsx_conv *c, const char *key,
 		nsx_pb_end(b, at);
 		return;
 	}
-	at = nsx_pb_begin_small(b, *key == 'g' ? LAUNCH_GRID : LAUNCH_BLOCK);
+	at = nsx_pb_begin(b, *key == 'g' ? LAUNCH_GRID : LAUNCH_BLOCK);
 	for (unsigned i = 0; i < 3; i++)
 		nsx_pb_uint(b, i + 1, nsx_u32_or(&v[i], 1));
-	nsx_pb_end_small(b, at);
+	nsx_pb_end(b, at);
 }
 
 /* Counters --------------------------------------------------------------------*/

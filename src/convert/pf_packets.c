@@ -223,9 +223,12 @@ uint64_t nsx_pf_intern_kernel(struct nsx_conv *c, const struct nsx_val *v)
 }
 
 /* A stage or queue of GPU work. */
-uint64_t nsx_pf_intern_spec(struct nsx_conv *c, uint64_t iid, const char *name,
-			    bool is_new, bool is_compute)
+uint64_t nsx_pf_intern_spec(struct nsx_conv *c, const struct nsx_key *key,
+			    const char *name, bool is_compute)
 {
+	bool is_new;
+	uint64_t iid = 1 + nsx_pf_number(c, &c->pf->specs_met, c->pf->cache[1],
+					 key, &is_new);
 	size_t at;
 
 	if (!is_new)
@@ -260,15 +263,14 @@ uint64_t nsx_pf_intern_key(struct nsx_pf *pf, bool is_gpu, const char *key)
 
 /* Index of a key in a map; *ret_new: it is there for the first time. */
 uint32_t nsx_pf_number(struct nsx_conv *c, struct nsx_keymap *m,
-		       struct nsx_keycache *cache, uint64_t process,
-		       uint64_t context, uint64_t stream, bool *ret_new)
+		       struct nsx_keycache *cache, const struct nsx_key *key,
+		       bool *ret_new)
 {
-	struct nsx_key key = {{process, context, stream}};
 	size_t before = m->n;
 	struct nsx_err err;
 	uint32_t at = 0;
 
-	if (nsx_keymap_add(m, cache, &key, &at, &err))
+	if (nsx_keymap_add(m, cache, key, &at, &err))
 		c->out->error = ENOMEM;
 	*ret_new = m->n > before;
 	return at;

@@ -45,7 +45,7 @@ static void close_track(struct nsx_conv *c)
 
 static uint64_t process_uuid(const struct nsx_conv *c, uint32_t group)
 {
-	return nsx_pf_own(c, (uint64_t)c->tracks.groups[group].pid << 32);
+	return nsx_pf_own(c, UINT64_C(1) << NSX_PF_PROCESS_BIT | group);
 }
 
 static void name_group(struct nsx_conv *c, uint32_t group, const char *name,
@@ -71,7 +71,8 @@ static uint64_t name_thread(struct nsx_conv *c, const struct nsx_track *t,
 			    uint64_t tid, const char *name, size_t order)
 {
 	struct nsx_buf *b = &c->pf->packets;
-	uint64_t uuid = UINT64_C(1) << 63 | process_uuid(c, t->group) | tid;
+	uint64_t uuid = nsx_pf_own(c, UINT64_C(1) << NSX_PF_THREAD_BIT |
+					      (uint64_t)t->group << 24 | tid);
 	size_t at;
 
 	if (c->pf->last_thread == uuid)
@@ -237,7 +238,8 @@ static int open_file(struct nsx_conv *c, const struct nsx_val *utc_epoch_ns,
 	if (!pf)
 		return err->rc;
 	c->pf = pf;
-	nsx_keymap_init(&pf->queues, "streams");
+	pf->nprocesses = c->tracks.process_keys.n;
+	nsx_keymap_init(&pf->specs_met, "streams");
 	nsx_keymap_init(&pf->contexts, "contexts");
 	nsx_keymap_init(&pf->gpus, "GPUs");
 	pf->texts = nsx_strings_new();
@@ -280,7 +282,7 @@ static void done(struct nsx_conv *c)
 	nsx_buf_done(&pf->interned);
 	nsx_buf_done(&pf->specs);
 	nsx_deflate_free(pf->blocks);
-	nsx_keymap_done(&pf->queues);
+	nsx_keymap_done(&pf->specs_met);
 	nsx_keymap_done(&pf->contexts);
 	nsx_keymap_done(&pf->gpus);
 	nsx_strings_free(pf->texts);

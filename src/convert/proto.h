@@ -1,8 +1,7 @@
 /* proto.h - protocol buffers, written field by field.
  *
- * A message inside a message gets a length of four bytes, which is filled in
- * when it ends: readers take a number that is longer than it need be.  Small
- * ones that are many get one byte.
+ * A message inside a message gets its length when it ends: a byte is kept for it,
+ * and what needs more is moved then, which few do.
  */
 #ifndef NSX_PROTO_H
 #define NSX_PROTO_H
@@ -60,6 +59,20 @@ static inline void nsx_pb_bytes(struct nsx_buf *b, unsigned field,
 	b->n = (size_t)(p + n - b->p);
 }
 
+/* Makes room for the length of a message that has ended. */
+static inline void nsx_pb_widen(struct nsx_buf *b, size_t at)
+{
+	char length[NSX_PB_MAX_UINT];
+	size_t n = b->n - at;
+	size_t more = (size_t)(nsx_pb_put(length, n) - length) - 1;
+	char *p = nsx_buf_room(b, more);
+
+	p = b->p + at;
+	memmove(p + more, p, n);
+	memcpy(p - 1, length, more + 1);
+	b->n += more;
+}
+
 static inline void nsx_pb_text(struct nsx_buf *b, unsigned field, const char *s)
 {
 	nsx_pb_bytes(b, field, s, strlen(s));
@@ -70,31 +83,18 @@ static inline size_t nsx_pb_begin(struct nsx_buf *b, unsigned field)
 {
 	char *p = nsx_pb_put(nsx_buf_room(b, 20), field << 3 | NSX_PB_BYTES);
 
-	b->n = (size_t)(p + 4 - b->p);
-	return b->n;
-}
-
-/* The same for one of less than 128 bytes. */
-static inline size_t nsx_pb_begin_small(struct nsx_buf *b, unsigned field)
-{
-	char *p = nsx_pb_put(nsx_buf_room(b, 20), field << 3 | NSX_PB_BYTES);
-
 	b->n = (size_t)(p + 1 - b->p);
 	return b->n;
-}
-
-static inline void nsx_pb_end_small(struct nsx_buf *b, size_t at)
-{
-	b->p[at - 1] = (char)(b->n - at);
 }
 
 static inline void nsx_pb_end(struct nsx_buf *b, size_t at)
 {
 	size_t n = b->n - at;
-	char *p = b->p + at - 4;
 
-	for (unsigned i = 0; i < 4; i++, n >>= 7)
-		p[i] = (char)((n & 0x7f) | (i < 3 ? 0x80 : 0));
+	if (n < 0x80)
+		b->p[at - 1] = (char)n;
+	else
+		nsx_pb_widen(b, at);
 }
 
 #endif

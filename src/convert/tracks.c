@@ -8,11 +8,6 @@
  */
 enum { REAL_IDS = 1 << 24, FIRST_TID = REAL_IDS + 1, FIRST_PID = 20000000 };
 
-/* Slices that fit nowhere in these become asynchronous, which may overlap: a
- * search through more lanes would be quadratic, and nobody reads them.
- */
-enum { MAX_LANES = 64 };
-
 int nsx_tracks_open(struct nsx_tracks *t, struct nsx_err *err)
 {
 	nsx_keymap_init(&t->group_keys, "groups of tracks");
@@ -237,7 +232,7 @@ struct nsx_lane *nsx_tracks_fit(struct nsx_tracks *t, uint32_t track,
 		if (fits(&tr->lanes[i], tr->nests, start_ns, end_ns))
 			lane = &tr->lanes[i];
 	err->rc = NSX_OK;
-	if (!lane && tr->nlanes < MAX_LANES)
+	if (!lane && tr->nlanes < NSX_MAX_LANES)
 		lane = add_lane(t, tr, 0, err);
 	return lane && !push(lane, end_ns, err) ? lane : NULL;
 }

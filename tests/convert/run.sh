@@ -170,6 +170,8 @@ if [ -n "$engine" ]; then
 	query told.pftrace "select count(*) from slice where name is null" \
 		"select count(*) > 0 from slice s join track t on s.track_id = t.id join track p on t.parent_id = p.id where p.name = 'nsys-explain'" |
 		grep -v '^#' | tr '\n' ' ' >told
+	query told.pftrace "select count(*) = (select count(*) from gpu_slice where name not like 'Mem%') from args where key = 'render_stage_category' and display_value = '2'" | tail -n1 >compute
+	ok "kernels are of the kind that viewers know for computing" grep -qx 1 compute
 	ok "no slice of packets lacks its name, and the report's stand under it" grep -q '^count(\*) 0 count(\*) > 0 1 $' told
 	"$prog" convert "$fix/hostile_names.sqlite" -q -o odd.json --only nvtx,api,osrt
 	"$prog" convert "$fix/hostile_names.sqlite" -q -o odd.pftrace --only nvtx,api,osrt
