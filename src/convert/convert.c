@@ -1,4 +1,5 @@
 /* convert.c - the survey, then the writing, table by table. */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -169,7 +170,7 @@ static int scan(struct nsx_conv *c, enum nsx_activity a, struct nsx_err *err)
 static int scan_all(struct nsx_conv *c, struct nsx_err *err)
 {
 	for (unsigned a = 0; a < NSX_NACTIVITIES; a++) {
-		int rc = c->opts->activities >> a & 1 ? scan(c, a, err) : 0;
+		int rc = c->activities >> a & 1 ? scan(c, a, err) : 0;
 
 		if (rc != NSX_E_DATA && rc != NSX_E_DB) {
 			if (rc)
@@ -237,14 +238,10 @@ static int named_window(struct nsx_conv *c, struct nsx_err *err)
 	return 0;
 }
 
-static int open_all(struct nsx_conv *c, struct nsx_err *err)
+static int find_window(struct nsx_conv *c, struct nsx_err *err)
 {
 	int64_t first;
 
-	c->names.is_plain = c->opts->pftrace;
-	if (nsx_names_open(&c->names, c->schema, c->opts->nvtx_prefix, err) ||
-	    nsx_tracks_open(&c->tracks, err))
-		return err->rc;
 	if (!c->opts->window)
 		return 0;
 	if (strchr(c->opts->window, ':'))
@@ -253,30 +250,6 @@ static int open_all(struct nsx_conv *c, struct nsx_err *err)
 			       nsx_window_parse(c->opts->window, first,
 						&c->window, err) ?
 		       err->rc : 0;
-}
-
-static int survey(struct nsx_conv *c, struct nsx_err *err)
-{
-	int rc = scan_all(c, err);
-
-	if (!rc && !c->opts->no_metadata)
-		rc = nsx_convert_use_names(c, err);
-	if (!rc)
-		rc = nsx_names_load(&c->names, c->schema, err);
-	if (rc)
-		return rc;
-	nsx_flows_settle(&c->flows);
-	if (c->first_ns > c->last_ns)
-		c->first_ns = c->last_ns = 0;
-	if (c->first_ns < 0 || c->last_ns > EXACT_NS)
-		c->counts->shift_ns = -c->first_ns;
-	if (c->opts->place.ntraces > 1 && c->counts->shift_ns)
-		return nsx_fail(err, NSX_E_DATA, "'%s' has times before its "
-				"session began, which cannot be put on one "
-				"clock with others: convert it alone",
-				c->opts->path);
-	c->counts->shift_ns += c->opts->place.offset_ns;
-	return 0;
 }
 
 /* When the session began; null where it is not known or not wanted. */
@@ -294,25 +267,195 @@ static struct nsx_val session_start(const struct nsx_conv *c)
 	return epoch;
 }
 
-static int convert(struct nsx_conv *c, struct nsx_err *err)
-{
-	int rc = open_all(c, err);
-	struct nsx_val epoch;
+/* Parts -----------------------------------------------------------------------*/
 
+struct parts {
+	size_t n;
+	struct nsx_conv c[NSX_CONVERT_PARTS];
+	struct nsx_names names[NSX_CONVERT_PARTS]; /* of the survey                 */
+	struct nsx_convert_counts counts[NSX_CONVERT_PARTS];
+	struct nsx_buf warnings[NSX_CONVERT_PARTS];
+	struct nsx_out failed[NSX_CONVERT_PARTS]; /* its error; bytes go to rings   */
+	struct nsx_rings *rings;
+	struct nsx_val epoch;
+};
+
+static const unsigned activities_of[NSX_CONVERT_PARTS] = {
+	[NSX_PART_HOST] = 1U << NSX_A_NVTX | 1U << NSX_A_API |
+			  1U << NSX_A_LIBRARY | 1U << NSX_A_OSRT |
+			  1U << NSX_A_SCHED,
+	[NSX_PART_GPU] = 1U << NSX_A_KERNEL | 1U << NSX_A_MEMCPY |
+			 1U << NSX_A_MEMSET | 1U << NSX_A_GRAPH,
+	[NSX_PART_REST] = 1U << NSX_A_NVTX_GPU | 1U << NSX_A_METRIC |
+			  1U << NSX_A_FINDING,
+};
+
+static int open_part(struct parts *p, enum nsx_part i, struct nsx_err *err)
+{
+	struct nsx_conv *c = &p->c[i], *first = &p->c[0];
+
+	*c = (struct nsx_conv){
+		.part = i, .activities = first->opts->activities,
+		.rings = &p->rings, .schema = first->schema,
+		.writer = first->writer, .opts = first->opts,
+		.out = p->n > 1 || first->opts->pftrace ? &p->failed[i] :
+							   first->out,
+		.counts = &p->counts[i], .warnings = &p->warnings[i],
+		.names = &p->names[i], .window = first->window,
+		.first_ns = INT64_MAX, .last_ns = INT64_MIN};
+	if (p->n > 1)
+		c->activities &= activities_of[i];
+	c->names->is_plain = c->opts->pftrace;
+	/* Only the first one asks what matches by number. */
+	if (nsx_names_open(c->names, c->schema,
+			   i ? NULL : c->opts->nvtx_prefix, err))
+		return err->rc;
+	c->names->prefix = c->opts->nvtx_prefix;
+	return nsx_tracks_open(&c->tracks, err);
+}
+
+static int survey(void *parts, size_t i, struct nsx_err *err)
+{
+	struct nsx_conv *c = &((struct parts *)parts)->c[i];
+	int rc = scan_all(c, err);
+
+	if (!rc && !i && !c->opts->no_metadata)
+		rc = nsx_convert_use_names(c, err);
+	return rc;
+}
+
+/* Gives a part's processes the numbers of the first one, which knows them all
+ * then.
+ */
+static int share_processes(struct nsx_conv *c, struct nsx_conv *first,
+			   struct nsx_err *err)
+{
+	struct nsx_tracks *t = &c->tracks;
+	uint32_t *number = nsx_try_alloc(t->process_keys.n, sizeof(*number),
+					 "processes", err);
+	int rc = number ? 0 : err->rc;
+
+	for (size_t i = 0; !rc && i < t->process_keys.n; i++)
+		rc = nsx_tracks_process(&first->tracks,
+					t->process_keys.keys[i].w[0],
+					&number[i], err);
+	for (size_t i = 0; !rc && i < t->track_keys.n; i++)
+		t->tracks[i].process = number[t->tracks[i].process];
 	if (!rc)
-		rc = survey(c, err);
-	if (rc)
-		return rc;
-	c->writing = true;
-	epoch = session_start(c);
-	rc = c->writer->open(c, &epoch, err);
+		rc = nsx_flows_merge(&first->flows, &c->flows, number, err);
+	free(number);
+	return rc;
+}
+
+/* What one part found and another needs. */
+static int join_surveys(struct parts *p, struct nsx_err *err)
+{
+	struct nsx_conv *first = &p->c[0];
+
+	for (size_t i = 1; i < p->n; i++) {
+		struct nsx_conv *c = &p->c[i];
+
+		nsx_conv_hull(first, c->first_ns, c->last_ns);
+		if (nsx_names_merge(first->names, c->names, err) ||
+		    share_processes(c, first, err))
+			return err->rc;
+	}
+	if (nsx_names_load(first->names, first->schema, err))
+		return err->rc;
+	nsx_flows_settle(&first->flows);
+	if (first->first_ns > first->last_ns)
+		first->first_ns = first->last_ns = 0;
+	if (first->first_ns < 0 || first->last_ns > EXACT_NS)
+		first->counts->shift_ns = -first->first_ns;
+	if (first->opts->place.ntraces > 1 && first->counts->shift_ns)
+		return nsx_fail(err, NSX_E_DATA, "'%s' has times before its "
+				"session began, which cannot be put on one "
+				"clock with others: convert it alone",
+				first->opts->path);
+	first->counts->shift_ns += first->opts->place.offset_ns;
+	for (size_t i = 0; i < p->n; i++) {
+		struct nsx_conv *c = &p->c[i];
+
+		c->writing = true;
+		c->nprocesses = (uint32_t)first->tracks.process_keys.n;
+		c->first_ns = first->first_ns;
+		c->last_ns = first->last_ns;
+		c->counts->shift_ns = first->counts->shift_ns;
+		c->names = first->names;
+		if (i)
+			nsx_flows_lend(&first->flows, &c->flows);
+	}
+	return 0;
+}
+
+static int write_part(void *parts, size_t i, struct nsx_err *err)
+{
+	struct parts *p = parts;
+	struct nsx_conv *c = &p->c[i];
+	int rc = c->writer->open(c, &p->epoch, err);
+
 	if (!rc)
 		rc = scan_all(c, err);
 	if (!rc && !c->opts->no_metadata)
 		rc = nsx_convert_names(c, err);
 	if (!rc)
-		c->writer->close(c, &epoch);
+		c->writer->close(c, &p->epoch);
 	return rc;
+}
+
+static int convert(struct parts *p, struct nsx_out *out, struct nsx_err *err)
+{
+	const struct nsx_convert_opts *o = p->c[0].opts;
+	int rc = find_window(&p->c[0], err);
+
+	for (size_t i = 0; !rc && i < p->n; i++)
+		rc = open_part(p, i, err);
+	if (!rc)
+		rc = nsx_par(o->threads, p->n, survey, p, err);
+	if (!rc)
+		rc = join_surveys(p, err);
+	if (rc)
+		return rc;
+	p->epoch = session_start(&p->c[0]);
+	return o->pftrace ? nsx_pf_run(o, out, p->n, write_part, p, &p->rings,
+				       err) :
+			    write_part(p, 0, err);
+}
+
+void nsx_convert_add_counts(struct nsx_convert_counts *sum,
+			    const struct nsx_convert_counts *n)
+{
+	sum->slices += n->slices;
+	sum->asyncs += n->asyncs;
+	sum->marks += n->marks;
+	sum->samples += n->samples;
+	sum->flow_starts += n->flow_starts;
+	sum->flow_ends += n->flow_ends;
+	sum->in_lanes += n->in_lanes;
+	sum->left_out += n->left_out;
+	sum->unsupported += n->unsupported;
+	sum->shift_ns = n->shift_ns;
+}
+
+/* Sums up, and lets go. */
+static void close_part(struct parts *p, size_t i, struct nsx_out *out,
+		       struct nsx_convert_counts *ret, struct nsx_buf *warnings)
+{
+	struct nsx_conv *c = &p->c[i];
+
+	nsx_convert_add_counts(ret, &p->counts[i]);
+	if (p->warnings[i].n)
+		nsx_buf_add(warnings, p->warnings[i].p, p->warnings[i].n);
+	nsx_buf_done(&p->warnings[i]);
+	if (!out->error && p->failed[i].error != ECANCELED)
+		out->error = p->failed[i].error;
+	if (c->writer)
+		c->writer->done(c);
+	nsx_names_done(&p->names[i]);
+	nsx_flows_done(&c->flows);
+	nsx_tracks_done(&c->tracks);
+	nsx_trace_free(c->trace);
+	nsx_findings_view_free(c->findings);
 }
 
 int nsx_convert(const struct nsx_schema *schema,
@@ -320,21 +463,21 @@ int nsx_convert(const struct nsx_schema *schema,
 		struct nsx_convert_counts *ret, struct nsx_buf *warnings,
 		struct nsx_err *err)
 {
-	struct nsx_conv c = {.schema = schema, .opts = opts, .out = out,
-			     .writer = !opts->pftrace ? &nsx_writer_json :
-				       opts->gpu_tracks ? &nsx_writer_pftracks :
-							  &nsx_writer_pftrace,
-			     .counts = ret, .warnings = warnings,
-			     .first_ns = INT64_MAX, .last_ns = INT64_MIN};
+	const struct nsx_writer *w = !opts->pftrace ? &nsx_writer_json :
+				     opts->gpu_tracks ? &nsx_writer_pftracks :
+							&nsx_writer_pftrace;
+	struct parts *p = nsx_try_alloc(1, sizeof(*p), "a conversion", err);
 	int rc;
 
+	if (!p)
+		return err->rc;
 	*ret = (struct nsx_convert_counts){0};
-	rc = convert(&c, err);
-	c.writer->done(&c);
-	nsx_names_done(&c.names);
-	nsx_flows_done(&c.flows);
-	nsx_tracks_done(&c.tracks);
-	nsx_trace_free(c.trace);
-	nsx_findings_view_free(c.findings);
+	p->n = w->is_typed ? NSX_CONVERT_PARTS : 1;
+	p->c[0] = (struct nsx_conv){.schema = schema, .opts = opts, .out = out,
+				    .writer = w};
+	rc = convert(p, out, err);
+	for (size_t i = 0; i < p->n; i++)
+		close_part(p, i, out, ret, warnings);
+	free(p);
 	return out->error ? 0 : rc;
 }

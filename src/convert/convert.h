@@ -18,6 +18,7 @@
 #include "convert/out.h"
 #include "trace/trace.h"
 #include "base/keymap.h"
+#include "base/par.h"
 #include "schema/cells.h"
 
 enum nsx_activity { /* in the order of the output: calls before GPU work */
@@ -70,6 +71,10 @@ struct nsx_convert_counts {
 	int64_t shift_ns;   /* added to every time                          */
 };
 
+/* Adds up, but for shift_ns, which is the last one's. */
+void nsx_convert_add_counts(struct nsx_convert_counts *sum,
+			    const struct nsx_convert_counts *n);
+
 /* Converts to out, all but nsx_out_commit. Warnings, a line each, go to
  * *warnings.  Errors: those of reading, NSX_E_USAGE (window), NSX_E_STOP;
  * failures of writing are left to nsx_out_commit.
@@ -90,6 +95,7 @@ struct nsx_names {
 	const char **text;  /* the same: length as uint32_t, then the bytes  */
 	struct nsx_keymap sparse; /* {id} of the others                      */
 	struct nsx_keycache *cache;
+	pthread_mutex_t lock; /* of sparse and cache, once all use them      */
 	size_t cap_flags, cap_text;
 	bool is_plain; /* text is UTF-8, not the inside of a JSON string     */
 };
@@ -100,12 +106,17 @@ void nsx_names_text(const struct nsx_names *x, struct nsx_buf *b,
 int nsx_names_open(struct nsx_names *x, const struct nsx_schema *s,
 		   const char *prefix, struct nsx_err *err) NSX_CHECKED;
 void nsx_names_done(struct nsx_names *x);
+/* What y will be asked for, x will be asked for: of the same trace. */
+int nsx_names_merge(struct nsx_names *x, const struct nsx_names *y,
+		    struct nsx_err *err) NSX_CHECKED;
 /* Says that a name cell, if it is an id, will be asked for. */
 int nsx_names_use(struct nsx_names *x, const struct nsx_val *v,
 		  struct nsx_err *err) NSX_CHECKED;
 int nsx_names_load(struct nsx_names *x, const struct nsx_schema *s,
 		   struct nsx_err *err) NSX_CHECKED;
-/* NULL: no string has that id. *ret_at: a number of its own, from 0 on. */
+/* Both may be asked by several threads, once all is loaded.
+ * NULL: no string has that id. *ret_at: a number of its own, from 0 on.
+ */
 const char *nsx_names_get(struct nsx_names *x, int64_t id, size_t *ret_n,
 			  size_t *ret_at);
 bool nsx_names_matches(struct nsx_names *x, const struct nsx_val *v);
@@ -119,10 +130,18 @@ struct nsx_flows {
 	size_t n, cap, nslots;
 	uint32_t *slots; /* page + 1, 0 free */
 	uint32_t recent[256]; /* pages met lately, by a few bits of their keys */
+	bool is_borrowed;     /* all but what was met lately                  */
 };
 void nsx_flows_done(struct nsx_flows *f);
 int nsx_flows_note(struct nsx_flows *f, uint32_t process, uint32_t corr,
 		   enum nsx_flow_side side, struct nsx_err *err) NSX_CHECKED;
+/* Notes what other has, where process i is process[i] here. */
+int nsx_flows_merge(struct nsx_flows *f, const struct nsx_flows *other,
+		    const uint32_t *process, struct nsx_err *err) NSX_CHECKED;
+/* Drops what to has; it looks into f from now on, also while another thread
+ * starts arrows there.
+ */
+void nsx_flows_lend(const struct nsx_flows *f, struct nsx_flows *to);
 /* From here on only what has both sides is there. */
 void nsx_flows_settle(struct nsx_flows *f);
 /* Whether an arrow starts here: the first time it is asked, if at all. */
@@ -201,8 +220,18 @@ struct nsx_lane *nsx_tracks_fit(struct nsx_tracks *t, uint32_t track,
 /* Events (events.c) ------------------------------------------------------------*/
 
 struct nsx_pf; /* pftrace.c */
+struct nsx_rings;
 
-struct nsx_conv {
+/* What is converted side by side, each on a thread of its own: packets with typed
+ * GPU work are a sequence for each of these.  Else all is one part.
+ */
+enum nsx_part { NSX_PART_HOST, NSX_PART_GPU, NSX_PART_REST, NSX_CONVERT_PARTS };
+
+struct nsx_conv { /* of a part */
+	enum nsx_part part;
+	unsigned activities; /* of it, as bits                               */
+	struct nsx_rings **rings; /* packets go there                        */
+	uint32_t nprocesses; /* of all parts                                 */
 	const struct nsx_schema *schema;
 	const struct nsx_writer *writer;
 	struct nsx_pf *pf;
@@ -223,7 +252,7 @@ struct nsx_conv {
 	bool has_events;
 	bool has_args, async; /* of the event being written */
 	struct nsx_lane *lane;
-	struct nsx_names names;
+	struct nsx_names *names; /* shared, when they are loaded             */
 	struct nsx_flows flows;
 	struct nsx_tracks tracks;
 	struct nsx_trace *trace; /* for projections only, else NULL */
@@ -299,6 +328,12 @@ struct nsx_writer { /* a format; c->lane and c->async are set for a slice */
 };
 extern const struct nsx_writer nsx_writer_json, nsx_writer_pftrace,
 	nsx_writer_pftracks;
+/* Runs produce(ctx, part) for the parts of packets and writes what they put into
+ * *ret_rings.  Errors: theirs, NSX_E_NOMEM.
+ */
+int nsx_pf_run(const struct nsx_convert_opts *opts, struct nsx_out *out,
+	       size_t nparts, nsx_task_fn produce, void *ctx,
+	       struct nsx_rings **ret_rings, struct nsx_err *err) NSX_CHECKED;
 
 /* Activities ---------------------------------------------------------------------*/
 

@@ -61,7 +61,7 @@ static int note(struct nsx_conv *c, const struct nsx_slice *s,
 				      t->nests ? NSX_FLOW_CALL : NSX_FLOW_GPU,
 				      err))
 		return err->rc;
-	return nsx_names_use(&c->names, &s->name, err);
+	return nsx_names_use(c->names, &s->name, err);
 }
 
 /* Writing --------------------------------------------------------------------*/

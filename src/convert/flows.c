@@ -12,8 +12,17 @@ struct nsx_flow_page {
 
 void nsx_flows_done(struct nsx_flows *f)
 {
+	if (f->is_borrowed)
+		return;
 	free(f->pages);
 	free(f->slots);
+}
+
+void nsx_flows_lend(const struct nsx_flows *f, struct nsx_flows *to)
+{
+	nsx_flows_done(to);
+	*to = *f;
+	to->is_borrowed = true;
 }
 
 /* Rows of several processes alternate, and each has but few pages at a time. */
@@ -92,6 +101,23 @@ int nsx_flows_note(struct nsx_flows *f, uint32_t process, uint32_t corr,
 		return err->rc;
 	*(side == NSX_FLOW_CALL ? &p->call : &p->gpu) |=
 		UINT64_C(1) << corr % PAGE_BITS;
+	return 0;
+}
+
+int nsx_flows_merge(struct nsx_flows *f, const struct nsx_flows *other,
+		    const uint32_t *process, struct nsx_err *err)
+{
+	for (size_t i = 0; i < other->n; i++) {
+		const struct nsx_flow_page *from = &other->pages[i];
+		struct nsx_flow_page *to = add(f, process[from->key >> 32],
+					       (uint32_t)from->key * PAGE_BITS,
+					       err);
+
+		if (!to)
+			return err->rc;
+		to->call |= from->call;
+		to->gpu |= from->gpu;
+	}
 	return 0;
 }
 

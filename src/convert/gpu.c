@@ -57,7 +57,7 @@ static int read_kernel(void *ctx, int64_t rid, const struct nsx_val *v,
 	int rc;
 
 	(void)rid;
-	if (nsx_names_use(&c->names, &v[NAME], err))
+	if (!c->writing && nsx_names_use(c->names, &v[NAME], err))
 		return err->rc;
 	rc = begin(c, v, &s, err);
 	if (rc <= 0)

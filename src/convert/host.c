@@ -65,7 +65,7 @@ static int read_nvtx(void *ctx, int64_t rid, const struct nsx_val *v,
 	}
 	if (kind == NSX_NVTX_MARK && c->opts->shed >> NSX_SHED_MARKS & 1)
 		return nsx_stopped(err);
-	if (c->names.prefix && !nsx_names_matches(&c->names, &s.name))
+	if (c->names->prefix && !nsx_names_matches(c->names, &s.name))
 		return nsx_stopped(err);
 	s.kind = kind == NSX_NVTX_STACK ? NSX_SLICE :
 		 kind == NSX_NVTX_ASYNC ? NSX_ASYNC : NSX_MARK;

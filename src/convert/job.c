@@ -23,21 +23,6 @@ bool nsx_convert_is(const char *path, const char *suffix)
 	return n >= m && !strncmp(path + n - m, suffix, m);
 }
 
-static void add_counts(struct nsx_convert_counts *sum,
-		       const struct nsx_convert_counts *n)
-{
-	sum->slices += n->slices;
-	sum->asyncs += n->asyncs;
-	sum->marks += n->marks;
-	sum->samples += n->samples;
-	sum->flow_starts += n->flow_starts;
-	sum->flow_ends += n->flow_ends;
-	sum->in_lanes += n->in_lanes;
-	sum->left_out += n->left_out;
-	sum->unsupported += n->unsupported;
-	sum->shift_ns = n->shift_ns;
-}
-
 static int convert_trace(const char *path, const struct nsx_convert_opts *o,
 			 struct nsx_out *out, struct nsx_converted *ret,
 			 struct nsx_err *err)
@@ -55,7 +40,7 @@ static int convert_trace(const char *path, const struct nsx_convert_opts *o,
 		nsx_buf_adds(&ret->warnings, NSX_CHANGED "\n");
 	nsx_schema_close(&s);
 	if (!rc)
-		add_counts(&ret->counts, &counts);
+		nsx_convert_add_counts(&ret->counts, &counts);
 	return rc;
 }
 

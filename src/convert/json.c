@@ -40,7 +40,7 @@ static void put_name(struct nsx_conv *c, const struct nsx_val *v)
 		nsx_out_adds(c->out, "(unnamed)");
 		return;
 	}
-	text = nsx_names_get(&c->names, v->u.i, &n, &at);
+	text = nsx_names_get(c->names, v->u.i, &n, &at);
 	if (text) {
 		nsx_out_add(c->out, text, n);
 		return;

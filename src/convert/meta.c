@@ -27,7 +27,7 @@ static int use_thread_name(void *ctx, int64_t rid, const struct nsx_val *v,
 	struct nsx_conv *c = ctx;
 
 	(void)rid;
-	return nsx_names_use(&c->names, &v[0], err);
+	return nsx_names_use(c->names, &v[0], err);
 }
 
 int nsx_convert_use_names(struct nsx_conv *c, struct nsx_err *err)
@@ -44,7 +44,7 @@ static const char *escaped(struct meta *m, const struct nsx_val *v)
 	const char *s;
 
 	if (v->type == NSX_V_TEXT)
-		nsx_names_text(&m->c->names, &b, v->u.p, NSX_MIN(v->len, 256));
+		nsx_names_text(m->c->names, &b, v->u.p, NSX_MIN(v->len, 256));
 	s = nsx_arena_strndup(m->arena, b.p ? b.p : "", b.n);
 	nsx_buf_done(&b);
 	return s;
@@ -212,7 +212,7 @@ static const char *thread_label(struct meta *m, const struct nsx_key *key)
 
 	if (!nsx_keymap_add(&t->tids, t->cache[3], &tid, &at, &ignored) &&
 	    at < m->nthreads && m->thread[at].type == NSX_V_I64)
-		name = nsx_names_get(&m->c->names, m->thread[at].u.i, &n, &id);
+		name = nsx_names_get(m->c->names, m->thread[at].u.i, &n, &id);
 	nsx_buf_add(&m->b, name ? name : "thread", name ? n : 6);
 	nsx_buf_printf(&m->b, " %llu", (unsigned long long)key->w[4]);
 	return what[key->w[0]];
@@ -239,7 +239,7 @@ static const char *report_label(struct meta *m, const struct nsx_key *key)
 {
 	const char *name = nsx_findings_track(m->c, key->w[4]);
 
-	nsx_names_text(&m->c->names, &m->b, name, strlen(name));
+	nsx_names_text(m->c->names, &m->b, name, strlen(name));
 	return NULL;
 }
 

@@ -54,7 +54,7 @@ static int read_info(void *ctx, int64_t rid, const struct nsx_val *v,
 		return 0;
 	if (key_of(m, v[0].u.i, v[1].u.i, &at, err))
 		return err->rc;
-	nsx_names_text(&m->c->names, &b, v[2].u.p, v[2].len);
+	nsx_names_text(m->c->names, &b, v[2].u.p, v[2].len);
 	m->counters[at].name = nsx_buf_keep(&b, m->arena);
 	return 0;
 }

@@ -52,6 +52,7 @@ int nsx_names_open(struct nsx_names *x, const struct nsx_schema *s,
 	int64_t n = t ? nsx_count_rows(s->db, t->name) : 0;
 
 	nsx_keymap_init(&x->sparse, "sparse string ids");
+	pthread_mutex_init(&x->lock, NULL);
 	x->arena = nsx_arena_new();
 	x->prefix = prefix;
 	x->bound = n > 0 ? (size_t)n + 1024 : 0;
@@ -71,6 +72,7 @@ void nsx_names_done(struct nsx_names *x)
 	if (!x->arena)
 		return;
 	nsx_keymap_done(&x->sparse);
+	pthread_mutex_destroy(&x->lock);
 	free(x->cache);
 	free(x->flags);
 	free(x->text);
@@ -87,6 +89,21 @@ int nsx_names_use(struct nsx_names *x, const struct nsx_val *v,
 	if (place_of(x, v->u.i, &at, err))
 		return err->rc;
 	x->flags[at] |= USED;
+	return 0;
+}
+
+int nsx_names_merge(struct nsx_names *x, const struct nsx_names *y,
+		    struct nsx_err *err)
+{
+	for (size_t i = 0; i < x->bound; i++)
+		x->flags[i] |= y->flags[i];
+	for (size_t i = 0; i < y->sparse.n; i++) {
+		struct nsx_val id = {.type = NSX_V_I64,
+				     .u.i = (int64_t)y->sparse.keys[i].w[0]};
+
+		if (nsx_names_use(x, &id, err))
+			return err->rc;
+	}
 	return 0;
 }
 
@@ -134,13 +151,30 @@ int nsx_names_load(struct nsx_names *x, const struct nsx_schema *s,
 			     0, err);
 }
 
+/* The place of an id that has one below cap; nothing grows. */
+static bool find(struct nsx_names *x, int64_t id, size_t cap, size_t *ret)
+{
+	struct nsx_key key = {{(uint64_t)id}};
+	struct nsx_err ignored;
+	uint32_t at = 0;
+	int rc;
+
+	*ret = (size_t)id;
+	if (id >= 0 && (uint64_t)id < x->bound)
+		return true;
+	pthread_mutex_lock(&x->lock);
+	rc = nsx_keymap_add(&x->sparse, x->cache, &key, &at, &ignored);
+	pthread_mutex_unlock(&x->lock);
+	*ret = x->bound + at;
+	return !rc && *ret < cap;
+}
+
 const char *nsx_names_get(struct nsx_names *x, int64_t id, size_t *ret_n,
 			  size_t *ret_at)
 {
-	struct nsx_err ignored;
 	uint32_t n;
 
-	if (place_of(x, id, ret_at, &ignored) || !x->text[*ret_at])
+	if (!find(x, id, x->cap_text, ret_at) || !x->text[*ret_at])
 		return NULL;
 	memcpy(&n, x->text[*ret_at], sizeof(n));
 	*ret_n = n;
@@ -149,11 +183,10 @@ const char *nsx_names_get(struct nsx_names *x, int64_t id, size_t *ret_n,
 
 bool nsx_names_matches(struct nsx_names *x, const struct nsx_val *v)
 {
-	struct nsx_err ignored;
 	size_t n = strlen(x->prefix), at;
 
 	if (v->type == NSX_V_TEXT)
 		return v->len >= n && !memcmp(v->u.p, x->prefix, n);
-	return v->type == NSX_V_I64 && !place_of(x, v->u.i, &at, &ignored) &&
+	return v->type == NSX_V_I64 && find(x, v->u.i, x->cap_flags, &at) &&
 	       (x->flags[at] & MATCHES);
 }

@@ -41,7 +41,7 @@ static int put_projection(struct nsx_conv *c, const struct projection *p,
 	int rc;
 
 	if (!nsx_conv_in_window(c, s.start_ns, s.end_ns) ||
-	    (c->names.prefix && !nsx_names_matches(&c->names, &s.name)))
+	    (c->names->prefix && !nsx_names_matches(c->names, &s.name)))
 		return 0;
 	if (nsx_tracks_stream(&c->tracks, NSX_A_NVTX_GPU,
 			      t->process[th->process].key, device, 0, th->tid,

@@ -5,6 +5,7 @@
 #include "convert/convert.h"
 #include "convert/proto.h"
 
+enum { NSX_PF_PACKET = 1 }; /* of a file */
 enum { /* fields of a packet, and of what several files write              */
 	NSX_PF_CLOCKS = 6, NSX_PF_TRACK_EVENT = 11, NSX_PF_GPU_COUNTERS = 52,
 	NSX_PF_GPU_WORK = 53, NSX_PF_TRACK = 60, NSX_PF_MACHINE = 98,
@@ -19,7 +20,6 @@ struct nsx_pf {
 	struct nsx_buf interned; /* of the open packet                       */
 	struct nsx_buf specs;	 /* counters met in the open sample for the
 				    first time                               */
-	struct nsx_deflate *blocks; /* NULL: packets stay plain              */
 	size_t packet, event, inner; /* marks of nsx_pb_begin; inner: launch */
 	bool is_begun; /* the sequence's first packet is out                 */
 	char head[32]; /* of every packet but the first: its sequence ...    */
@@ -50,7 +50,6 @@ struct nsx_pf {
 	size_t cap_met;
 	uint32_t met_once[1 << 16]; /* marks of names that are text, by hash */
 	struct nsx_keycache *cache[3];
-	uint64_t nprocesses; /* of the survey                                */
 	uint64_t unnumbered; /* GPU work without a correlation id            */
 };
 
@@ -59,9 +58,8 @@ struct nsx_pf {
  */
 void nsx_pf_open_packet(struct nsx_conv *c, int64_t at_ns);
 void nsx_pf_close_packet(struct nsx_conv *c);
-/* Hands on the packets that are there: compressed once pf->blocks is open. */
+/* Hands on the packets that are there. */
 void nsx_pf_flush(struct nsx_conv *c);
-void nsx_pf_put_block(void *conv, const struct nsx_deflated *block);
 
 /* {iid, name} into the open packet; more may follow, until nsx_pb_end. */
 size_t nsx_pf_intern(struct nsx_pf *pf, unsigned field, uint64_t iid,

@@ -96,7 +96,7 @@ static uint64_t intern_stage(struct nsx_conv *c, const char *name, size_t n,
 static uint64_t work_id(const struct nsx_conv *c, uint32_t process,
 			uint32_t corr)
 {
-	return nsx_pf_own(c, corr * c->pf->nprocesses + process);
+	return nsx_pf_own(c, (uint64_t)corr * c->nprocesses + process);
 }
 
 static void begin_work(struct nsx_conv *c, const struct nsx_slice *s)
@@ -139,9 +139,10 @@ static void end_work(struct nsx_conv *c, const struct nsx_slice *s)
 		nsx_pb_uint(&pf->packets, WORK_KERNEL, pf->kernel_iid);
 	nsx_pb_end(&pf->packets, pf->event);
 	nsx_pf_close_packet(c);
-	if (s->corr && nsx_flows_started(&c->flows,
-					 c->tracks.tracks[s->track].process,
-					 s->corr))
+	/* Its call is written, perhaps by now, as all that were surveyed. */
+	if (s->corr && nsx_flows_has(&c->flows,
+				     c->tracks.tracks[s->track].process,
+				     s->corr))
 		c->counts->flow_ends++;
 }
 
@@ -150,8 +151,10 @@ static void end_work(struct nsx_conv *c, const struct nsx_slice *s)
 uint64_t nsx_pf_lane_uuid(const struct nsx_conv *c, const struct nsx_track *t,
 			  const struct nsx_lane *l)
 {
-	return nsx_pf_own(c, (uint64_t)(t - c->tracks.tracks + 1) *
-				     NSX_MAX_LANES +
+	uint64_t number = (uint64_t)(t - c->tracks.tracks + 1) * NSX_CONVERT_PARTS +
+			  c->part;
+
+	return nsx_pf_own(c, number * NSX_MAX_LANES +
 				     (uint64_t)(l - t->lanes));
 }
 

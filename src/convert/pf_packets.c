@@ -1,15 +1,15 @@
 /* pf_packets.c - packets, blocks of them, and what is interned in them.
  *
- * All packets are of one sequence, so that names are interned once.
+ * All packets of a part are of one sequence, so that names are interned once.
  */
 #include <errno.h>
 #include <stdio.h>
 #include "convert/pf.h"
+#include "convert/rings.h"
 
 enum {
-	TRACE_PACKET = 1,
 	PACKET_TIMESTAMP = 8, PACKET_SEQUENCE = 10, PACKET_INTERNED = 12,
-	PACKET_FLAGS = 13, PACKET_COMPRESSED = 50,
+	PACKET_FLAGS = 13,
 	INTERNED_NAME = 2, INTERNED_ANNOTATION = 3, INTERNED_SPEC = 24,
 	INTERNED_KERNEL = 1000, INTERNED_ARG = 1001,
 	SPEC_CATEGORY = 4, KERNEL_DEMANGLED = 3,
@@ -26,7 +26,8 @@ static void put_head(const struct nsx_conv *c)
 	struct nsx_pf *pf = c->pf;
 	struct nsx_buf b = {0};
 
-	nsx_pb_uint(&b, PACKET_SEQUENCE, c->opts->place.trace + 1);
+	nsx_pb_uint(&b, PACKET_SEQUENCE,
+		    c->opts->place.trace * NSX_CONVERT_PARTS + c->part + 1);
 	if (c->opts->place.machine)
 		nsx_pb_uint(&b, NSX_PF_MACHINE, c->opts->place.machine);
 	nsx_pb_uint(&b, PACKET_FLAGS, NEEDS_STATE);
@@ -42,7 +43,7 @@ void nsx_pf_open_packet(struct nsx_conv *c, int64_t at_ns)
 
 	if (!pf->is_begun)
 		put_head(c);
-	pf->packet = nsx_pb_begin(&pf->packets, TRACE_PACKET);
+	pf->packet = nsx_pb_begin(&pf->packets, NSX_PF_PACKET);
 	p = nsx_buf_room(&pf->packets, NSX_PB_MAX_UINT + sizeof(pf->head));
 	p = nsx_pb_put_uint(p, PACKET_TIMESTAMP,
 			    (uint64_t)(at_ns + c->counts->shift_ns));
@@ -54,33 +55,13 @@ void nsx_pf_open_packet(struct nsx_conv *c, int64_t at_ns)
 	pf->is_begun = true;
 }
 
-/* A packet that holds a block of them. */
-void nsx_pf_put_block(void *conv, const struct nsx_deflated *block)
-{
-	const struct nsx_conv *c = conv;
-	struct nsx_buf b = {0};
-	size_t at;
-
-	if (!block->p) {
-		c->out->error = ENOMEM;
-		return;
-	}
-	at = nsx_pb_begin(&b, TRACE_PACKET);
-	nsx_pb_bytes(&b, PACKET_COMPRESSED, block->p, block->n);
-	nsx_pb_end(&b, at);
-	nsx_out_add(c->out, b.p, b.n);
-	nsx_buf_done(&b);
-}
-
 void nsx_pf_flush(struct nsx_conv *c)
 {
-	struct nsx_pf *pf = c->pf;
+	struct nsx_buf *b = &c->pf->packets;
 
-	if (pf->blocks && pf->packets.n)
-		nsx_deflate_put(pf->blocks, pf->packets.p, pf->packets.n);
-	else
-		nsx_out_add(c->out, pf->packets.p, pf->packets.n);
-	nsx_buf_clear(&pf->packets);
+	if (b->n && !nsx_rings_put(*c->rings, c->part, b))
+		c->out->error = ECANCELED;
+	nsx_buf_clear(b);
 }
 
 void nsx_pf_close_packet(struct nsx_conv *c)
@@ -142,7 +123,7 @@ uint64_t nsx_pf_name_of(struct nsx_conv *c, const struct nsx_val *v,
 
 	*ret_sent = NULL;
 	if (v->type == NSX_V_I64 &&
-	    (*ret = nsx_names_get(&c->names, v->u.i, ret_n, &at))) {
+	    (*ret = nsx_names_get(c->names, v->u.i, ret_n, &at))) {
 		if (nsx_grow(&c->pf->sent, &c->pf->cap_sent, at + 1, 1, "names",
 			     &err)) {
 			c->out->error = ENOMEM;

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include "convert/pf.h"
+#include "convert/rings.h"
 #include "schema/viewscan.h"
 
 enum { /* fields, by message */
@@ -238,7 +239,6 @@ static int open_file(struct nsx_conv *c, const struct nsx_val *utc_epoch_ns,
 	if (!pf)
 		return err->rc;
 	c->pf = pf;
-	pf->nprocesses = c->tracks.process_keys.n;
 	nsx_keymap_init(&pf->specs_met, "streams");
 	nsx_keymap_init(&pf->contexts, "contexts");
 	nsx_keymap_init(&pf->gpus, "GPUs");
@@ -249,27 +249,23 @@ static int open_file(struct nsx_conv *c, const struct nsx_val *utc_epoch_ns,
 		if (!pf->cache[i])
 			return err->rc;
 	}
+	if (read_devices(c, err))
+		return err->rc;
+	if (c->part != NSX_PART_HOST)
+		return 0;
 	/* Alone and plain: a file of ours can be told by how it begins. */
 	open_track(c, nsx_pf_own(c, OUR_TRACK), 0, "nsys-explain", 0);
 	close_track(c);
 	nsx_pf_flush(c);
-	if (!c->opts->no_compress && !c->out->gz) {
-		pf->blocks = nsx_deflate_open(NSX_DEFLATE_ZLIB, c->opts->threads,
-					      nsx_pf_put_block, c, err);
-		if (!pf->blocks)
-			return err->rc;
-	}
 	if (utc_epoch_ns->type == NSX_V_I64 && !c->opts->place.trace)
 		put_clocks(c, utc_epoch_ns->u.i);
-	return read_devices(c, err) ? err->rc : put_gpus(c, err);
+	return put_gpus(c, err);
 }
 
 static void close_file(struct nsx_conv *c, const struct nsx_val *utc_epoch_ns)
 {
 	(void)utc_epoch_ns;
 	nsx_pf_flush(c);
-	if (c->pf->blocks)
-		nsx_deflate_drain(c->pf->blocks);
 }
 
 static void done(struct nsx_conv *c)
@@ -281,7 +277,6 @@ static void done(struct nsx_conv *c)
 	nsx_buf_done(&pf->packets);
 	nsx_buf_done(&pf->interned);
 	nsx_buf_done(&pf->specs);
-	nsx_deflate_free(pf->blocks);
 	nsx_keymap_done(&pf->specs_met);
 	nsx_keymap_done(&pf->contexts);
 	nsx_keymap_done(&pf->gpus);
@@ -295,6 +290,65 @@ static void done(struct nsx_conv *c)
 	free(pf->met);
 	free(pf->described);
 	free(pf);
+}
+
+/* Blocks -----------------------------------------------------------------------*/
+
+struct sink {
+	struct nsx_out *out;
+	struct nsx_deflate *blocks; /* NULL: they stay plain                 */
+	bool is_begun;
+};
+
+static void put_packed(void *sink, const struct nsx_deflated *block)
+{
+	enum { PACKET_COMPRESSED = 50 };
+	struct nsx_out *out = ((struct sink *)sink)->out;
+	struct nsx_buf b = {0};
+	size_t at;
+
+	if (!block->p) {
+		out->error = ENOMEM;
+		return;
+	}
+	at = nsx_pb_begin(&b, NSX_PF_PACKET);
+	nsx_pb_bytes(&b, PACKET_COMPRESSED, block->p, block->n);
+	nsx_pb_end(&b, at);
+	nsx_out_add(out, b.p, b.n);
+	nsx_buf_done(&b);
+}
+
+static bool put_block(void *ctx, const char *p, size_t n)
+{
+	struct sink *s = ctx;
+
+	if (s->blocks && s->is_begun)
+		nsx_deflate_put(s->blocks, p, n);
+	else
+		nsx_out_add(s->out, p, n);
+	s->is_begun = true;
+	return !s->out->error;
+}
+
+int nsx_pf_run(const struct nsx_convert_opts *opts, struct nsx_out *out,
+	       size_t nparts, nsx_task_fn produce, void *ctx,
+	       struct nsx_rings **ret_rings, struct nsx_err *err)
+{
+	struct sink s = {.out = out};
+	const struct nsx_production p = {nparts, produce, put_block, ctx, &s};
+	int rc;
+
+	if (!opts->no_compress && !out->gz) {
+		s.blocks = nsx_deflate_open(NSX_DEFLATE_ZLIB, opts->threads,
+					    put_packed, &s, err);
+		if (!s.blocks)
+			return err->rc;
+	}
+	rc = nsx_rings_run(&p, ret_rings, err);
+	if (!rc && s.blocks)
+		nsx_deflate_drain(s.blocks);
+	nsx_deflate_free(s.blocks);
+	return rc;
 }
 
 const struct nsx_writer nsx_writer_pftrace = {
