@@ -9,6 +9,7 @@
 #include "emit/emit.h"
 #include "fleet/input.h"
 #include "fleet/report.h"
+#include "schema/recapture.h"
 
 /* A copy of a table whose texts die with what made it. */
 static void copy_table(struct nsx_answer *a, const struct nsx_table *t)
@@ -221,10 +222,10 @@ int nsx_answer_fleet(char *const *paths, size_t n,
 static const struct topic {
 	const char *name;
 	enum nsx_view view;
-	const char *preset, *options, *shows;
+	unsigned record; /* of enum nsx_record */
+	const char *shows;
 } topics[] = {
-#define NSX_TOPIC(id, v, preset, options, shows)                              \
-	{#id, NSX_VIEW_##v, preset, options, shows},
+#define NSX_TOPIC(id, v, record, shows) {#id, NSX_VIEW_##v, record, shows},
 #include "agent/capture.def"
 #undef NSX_TOPIC
 };
@@ -232,9 +233,10 @@ static const struct topic {
 #define TOPIC_COLUMNS(X)                                                      \
 	X(T_TOPIC, "topic", STR, "what to ask this for")                      \
 	X(T_HAS, "trace_has_it", BOOL, "whether the trace has rows of it")    \
-	X(T_SHOWS, "shows", STR, "what it would tell")                        \
+	X(T_SHOWS, "shows", STR, "what it would tell", .is_prose = true)      \
 	X(T_COMMAND, "command", STR, "with this program")                     \
-	X(T_NSYS, "nsys_command", STR, "with nsys itself")
+	X(T_NSYS, "nsys_command", STR,                                        \
+	  "with nsys itself, then nsys export --type sqlite", .is_prose = true)
 NSX_COLUMNS(topic_cols, TOPIC_COLUMNS);
 const struct nsx_layout nsx_topic_layout = {.key = "captures",
 					    NSX_COLS(topic_cols)};
@@ -265,19 +267,18 @@ static void add_lacks(struct nsx_answer *a)
 static void add_topic(struct nsx_answer *a, struct nsx_table *t,
 		      const struct topic *x)
 {
+	const struct nsx_schema *s = a->r ? a->r->trace->schema : NULL;
 	struct nsx_cell *row = nsx_add_row(t);
 
 	row[T_TOPIC] = nsx_string(x->name);
 	if (a->r)
-		row[T_HAS] = nsx_bool(nsx_has_view(a->r->trace->schema,
-						   x->view));
+		row[T_HAS] = nsx_bool(nsx_has_view(s, x->view));
 	row[T_SHOWS] = nsx_string(x->shows);
 	row[T_COMMAND] = nsx_string(nsx_say(
 		a->out, "nsys-explain capture --preset %s -- PROGRAM",
-		x->preset));
-	row[T_NSYS] = nsx_string(nsx_say(
-		a->out, "nsys profile %s -o run PROGRAM; nsys export --type "
-		"sqlite run.nsys-rep", x->options));
+		nsx_recapture_preset(x->record,
+				     a->r && a->r->trace->ndevices > 1)));
+	row[T_NSYS] = nsx_string(nsx_recapture_line(a->out->arena, s, x->record));
 }
 
 int nsx_answer_capture(const char *topic, const struct nsx_report *r,

@@ -9,9 +9,15 @@
 #include <unistd.h>
 #include "capture/capture.h"
 
-/* Wanted where this nsys knows them: JSON and blobs carry NVTX payloads. */
-static const char *const options[] = { "include-json", "include-blobs", "lazy",
-				       "force-overwrite" };
+/* Wanted where this nsys knows them: JSON and blobs carry NVTX payloads; tables
+ * that are there though empty tell that nothing happened.
+ */
+static const struct {
+	const char *name, *value;
+} options[] = { { "include-json", "true" },
+		{ "include-blobs", "true" },
+		{ "lazy", "false" },
+		{ "force-overwrite", "true" } };
 
 static const char *final_name(const struct nsx_capture *c,
 			      const struct nsx_product *p, const char *suffix)
@@ -37,9 +43,11 @@ int nsx_nsys_export(const struct nsx_nsys *n, const char *rep, const char *to,
 	nsx_args_add(&args, "export");
 	nsx_args_add(&args, "--type=sqlite");
 	for (unsigned i = 0; i < ARRAY_LEN(options); i++)
-		if (nsx_nsys_knows(n->export_help, options[i], NULL))
-			nsx_args_add(&args, nsx_arena_printf(a, "--%s=true",
-							     options[i]));
+		if (nsx_nsys_knows(n->export_help, options[i].name, NULL))
+			nsx_args_add(&args,
+				     nsx_arena_printf(a, "--%s=%s",
+						      options[i].name,
+						      options[i].value));
 	nsx_args_add(&args, nsx_arena_printf(a, "--output=%s", to));
 	nsx_args_add(&args, rep);
 	proc.argv = args.argv;

@@ -291,6 +291,50 @@ const char *nsx_nsys_no_counters(const struct nsx_nsys *n, const char *option,
 	return NULL;
 }
 
+/* Sets by compute capability, where all GPUs of one have the same. */
+static const struct {
+	const char *capability, *set;
+} metric_sets[] = { { "8.0", "ga100" }, { "8.6", "ga10x" }, { "8.7", "ga10b" },
+		    { "8.9", "ad10x" }, { "9.0", "gh100" } };
+
+/* What a program prints; NULL: nothing, or it failed. */
+static const char *ask_lines(const char *const *argv, struct nsx_arena *a)
+{
+	const struct nsx_proc p = { .argv = argv,
+				    .limit_s = 30,
+				    .keep = HELP_BYTES };
+	NSX_AT_EXIT(nsx_proc_end_done) struct nsx_proc_end end = { 0 };
+	struct nsx_err err;
+
+	if (nsx_proc_run(&p, &end, &err) || end.code || !end.out.n)
+		return NULL;
+	return nsx_arena_strdup(a, end.out.p);
+}
+
+const char *nsx_nsys_metric_set(const struct nsx_nsys *n, struct nsx_arena *a)
+{
+	static const char *const smi[] = { "nvidia-smi",
+					   "--query-gpu=compute_cap",
+					   "--format=csv,noheader", NULL };
+	const char *const help[] = { n->path, "profile",
+				     "--gpu-metrics-set=help", NULL };
+	const char *kind = NULL, *s = ask_lines(smi, a);
+
+	for (; s && *s; s += strcspn(s, "\n"), s += *s == '\n') {
+		const char *of = NULL;
+
+		for (unsigned i = 0; i < ARRAY_LEN(metric_sets); i++)
+			if (has_word(s, strcspn(s, "\n"),
+				     metric_sets[i].capability))
+				of = metric_sets[i].set;
+		if (!of || (kind && kind != of))
+			return NULL;
+		kind = of;
+	}
+	s = kind ? ask_lines(help, a) : NULL;
+	return s && has_word(s, strlen(s), kind) ? kind : NULL;
+}
+
 /* Importer ---------------------------------------------------------------*/
 
 static const char *first_match(struct nsx_arena *a, const char *pattern)

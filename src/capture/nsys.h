@@ -35,6 +35,11 @@ bool nsx_nsys_knows(const char *help, const char *option, const char *value);
 const char *nsx_nsys_no_counters(const struct nsx_nsys *n, const char *option,
 				 struct nsx_arena *a);
 
+/* The set of counters that this nsys has for the GPUs of this machine; NULL: they
+ * are of several kinds, or not known, and nsys chooses. Owner: nobody.
+ */
+const char *nsx_nsys_metric_set(const struct nsx_nsys *n, struct nsx_arena *a);
+
 /* Compares dotted versions by their numbers, like strcmp. */
 int nsx_version_cmp(const char *a, const char *b);
 

@@ -39,7 +39,7 @@ static const struct option {
 	 * unless told otherwise.
 	 */
 	{ ALWAYS, 0, { "cuda-event-trace" }, "false", NULL },
-	{ NCCL | NVLINK | GRAPHS | FULL,
+	{ ALWAYS,
 	  0,
 	  { "cuda-graph-trace" },
 	  "node",
@@ -219,6 +219,27 @@ static void add_option(const struct builder *b, const char *name,
 						       name, value));
 }
 
+/* Of counters, where the user says nothing of it. */
+static void add_rate(const struct builder *b, const char *name,
+		     const char *value)
+{
+	if (!nsx_args_have(b->want->extra, name, 0) &&
+	    nsx_nsys_knows(b->nsys->profile_help, name, NULL))
+		add_option(b, name, value);
+}
+
+static void add_counters(const struct builder *b, const char *name,
+			 const char *missing)
+{
+	const char *gpus = counters(b, name, missing);
+
+	if (!gpus)
+		return;
+	add_option(b, name, gpus);
+	add_rate(b, "gpu-metrics-set", nsx_nsys_metric_set(b->nsys, b->arena));
+	add_rate(b, "gpu-metrics-frequency", "10000");
+}
+
 static void add_wanted(const struct builder *b, const struct option *o)
 {
 	const char *known = NULL;
@@ -233,12 +254,11 @@ static void add_wanted(const struct builder *b, const struct option *o)
 	if (!known && o->missing)
 		nsx_buf_printf(b->warnings, "this nsys knows no --%s: %s\n",
 			       o->names[0], o->missing);
-	if (known)
+	if (known && o->value == COUNTERS)
+		add_counters(b, known, o->missing);
+	else if (known)
 		add_option(b, known,
-			   o->value == TRACE ? traced(b, known)
-			   : o->value == COUNTERS
-				   ? counters(b, known, o->missing)
-				   : o->value);
+			   o->value == TRACE ? traced(b, known) : o->value);
 }
 
 void nsx_nsys_options(const struct nsx_nsys *n, const struct nsx_want *want,

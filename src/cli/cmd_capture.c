@@ -285,11 +285,11 @@ const struct nsx_cmd nsx_cmd_capture = {
 	.usage = "[OPTIONS] -- COMMAND [ARG...] | --session NAME [OPTIONS]",
 	.summary = "record a command with nsys, export and explain it at once",
 	.doc = "Runs the command under nsys profile with options that this "
-	       "version of nsys knows: CUDA, NVTX and OS runtime calls, memory "
-	       "usage, no CPU samples. The presets add to that: nccl "
-	       "communication and graph nodes, nvlink also GPU counters, "
-	       "graphs the nodes of CUDA graphs, memory page faults of unified "
-	       "memory, full all of it.\n\n"
+	       "version of nsys knows: CUDA, NVTX and OS runtime calls, CUDA "
+	       "graphs node by node, memory usage, no CPU samples. That is "
+	       "basic, and graphs; the other presets add to it: nccl the "
+	       "ranges of NCCL, nvlink also GPU counters, memory page faults of "
+	       "unified memory, full all of it.\n\n"
 	       "The result folder holds trace.nsys-rep, trace.sqlite, the "
 	       "report and nsys_capture.json, which says what was done and "
 	       "what went wrong. Under a launcher that numbers its ranks, the "

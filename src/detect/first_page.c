@@ -324,7 +324,9 @@ static void fill_fine(const struct nsx_report *r, struct nsx_first_page *p)
 			p->fine[n++] = areas[i].area;
 }
 
-/* What another capture would settle of a finding; NULL: nothing. */
+/* What another capture would settle of a finding; NULL: nothing, or `capture` does
+ * not run there.
+ */
 static const char *say_capture(const struct nsx_report *r,
 			       const struct nsx_finding *f)
 {
@@ -356,7 +358,7 @@ static const char *say_capture(const struct nsx_report *r,
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(list); i++)
-		if (list[i].id == f->id &&
+		if (list[i].id == f->id && !r->trace->schema->on_windows &&
 		    (list[i].lacks == NSX_NVIEWS ||
 		     !nsx_has_view(r->trace->schema, list[i].lacks)))
 			return nsx_arena_printf(
@@ -388,7 +390,8 @@ static void fill_trust(const struct nsx_report *r, struct nsx_first_page *p)
 	}
 	if (!line && p->nfindings)
 		line = say_capture(r, p->finding[0]);
-	if (!line && !r->found.n && !r->trace->ops.n)
+	if (!line && !r->found.n && !r->trace->ops.n &&
+	    !r->trace->schema->on_windows)
 		line = "`nsys-explain capture --preset basic -- COMMAND` "
 		       "records the GPU's work";
 	p->trust[n] = line;

@@ -81,7 +81,8 @@ static void add_suspect(const struct nsx_freport *r, struct nsx_buf *b)
 		nsx_buf_printf(b, "**Not told** who holds the others up: %s; "
 			       "whether they wait for it is not known, for no "
 			       "payload says who sends to whom. An export with "
-			       "them tells: nsys export --include-json true."
+			       "them tells: nsys export --include-json=true, "
+			       "which nsys 2025 and later know."
 			       "\n\n", took);
 		break;
 	case NSX_ORDER_UNKNOWN:

@@ -85,8 +85,11 @@ unsigned nsx_recapture_since(unsigned what)
 	return since;
 }
 
-static const char *traced(unsigned version, unsigned what)
+static const char *traced(unsigned version, bool on_windows, unsigned what)
 {
+	if (on_windows) /* which has neither calls of POSIX nor NCCL */
+		return what & NSX_REC_SOFTWARE && version >= TRACES_SOFTWARE ?
+			       "cuda-sw,nvtx" : "cuda,nvtx";
 	return what & NSX_REC_LIGHT ? "cuda,nvtx" :
 	       what & NSX_REC_SOFTWARE && version >= TRACES_SOFTWARE ?
 				      "cuda-sw,nvtx,osrt" :
@@ -95,9 +98,10 @@ static const char *traced(unsigned version, unsigned what)
 				      "cuda,nvtx,osrt";
 }
 
-const char *nsx_recapture_line(struct nsx_arena *a, unsigned version,
+const char *nsx_recapture_line(struct nsx_arena *a, const struct nsx_schema *s,
 			       unsigned what)
 {
+	unsigned version = s ? nsx_nsys_version(s->product_version) : 0;
 	bool is_export = what & NSX_REC_EXPORT;
 	unsigned as = version ? version : UNKNOWN;
 	struct nsx_buf line = {0}, newer = {0};
@@ -108,7 +112,8 @@ const char *nsx_recapture_line(struct nsx_arena *a, unsigned version,
 	nsx_buf_adds(&line, is_export ? "nsys export --type sqlite" :
 					"nsys profile");
 	if (!is_export && what != NSX_REC_SETS)
-		nsx_buf_printf(&line, " --trace=%s", traced(as, what));
+		nsx_buf_printf(&line, " --trace=%s", 
+			       traced(as, s && s->on_windows, what));
 	for (size_t i = 0; i < ARRAY_LEN(options); i++) {
 		const struct option *o = &options[i];
 
@@ -136,11 +141,11 @@ const char *nsx_recapture_preset(unsigned what, bool links)
 		unsigned what;
 		const char *name;
 	} presets[] = {
-		{NSX_REC_BASIC | NSX_REC_MEMORY, "basic"},
-		{NSX_REC_BASIC | NSX_REC_MEMORY | NSX_REC_GRAPHS, "graphs"},
+		{NSX_REC_BASIC | NSX_REC_MEMORY | NSX_REC_GRAPHS, "basic"},
 		{NSX_REC_BASIC | NSX_REC_MEMORY | NSX_REC_GRAPHS | NSX_REC_NCCL,
 		 "nccl"},
-		{NSX_REC_BASIC | NSX_REC_MEMORY | NSX_REC_FAULTS, "memory"},
+		{NSX_REC_BASIC | NSX_REC_MEMORY | NSX_REC_GRAPHS | NSX_REC_FAULTS,
+		 "memory"},
 		{NSX_REC_BASIC | NSX_REC_MEMORY | NSX_REC_GRAPHS | NSX_REC_NCCL |
 		 NSX_REC_COUNTERS, "nvlink"},
 	};

@@ -1,5 +1,5 @@
-/* recapture.h - command lines that record more, spelled for one version of nsys:
- * the one place that knows which version has which option.
+/* recapture.h - command lines that record more, spelled for the nsys that made a
+ * trace: the one place that knows which version has which option.
  *
  * A line never holds an option that the version refuses: what it cannot record
  * gets no line.  Where an option's name changed and the version is not known the
@@ -8,7 +8,7 @@
 #ifndef NSX_RECAPTURE_H
 #define NSX_RECAPTURE_H
 
-#include "base/arena.h"
+#include "schema/schema.h"
 
 enum nsx_record {		    /* bits: what a line is for              */
 	NSX_REC_BASIC = 1,	    /* CUDA, NVTX, operating-system calls    */
@@ -35,8 +35,10 @@ enum nsx_record {		    /* bits: what a line is for              */
 /* "NVIDIA Nsight Systems 2023.4.4.54" is 202304; 0: not known. */
 unsigned nsx_nsys_version(const char *product);
 
-/* NULL: that version cannot do it.  Owner: the arena, or nobody. */
-const char *nsx_recapture_line(struct nsx_arena *a, unsigned version,
+/* For the nsys that made the trace; s may be NULL: not known.  Returns NULL where
+ * it cannot do it.  Owner: the arena, or nobody.
+ */
+const char *nsx_recapture_line(struct nsx_arena *a, const struct nsx_schema *s,
 			       unsigned what);
 /* The least version that can; 0: any. */
 unsigned nsx_recapture_since(unsigned what);

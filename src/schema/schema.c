@@ -209,24 +209,25 @@ static bool is_export(const struct nsx_schema *s)
 	return false;
 }
 
-/* A key of META_DATA_EXPORT, "" if it is not there or cannot be read. */
-static int read_meta(struct nsx_schema *s, const char *key, const char **ret,
-		     struct nsx_err *err)
+/* A key of META_DATA_EXPORT or _CAPTURE, "" if it is not there or cannot be read. */
+static int read_meta(struct nsx_schema *s, enum nsx_view v, const char *key,
+		     const char **ret, struct nsx_err *err)
 {
 	NSX_AT_EXIT(nsx_stmt_done) struct nsx_stmt *st = NULL;
 	struct nsx_buf b = {0};
-	struct nsx_val v;
+	struct nsx_val value;
 	int rc;
 
 	*ret = "";
-	nsx_buf_printf(&b, "SELECT value FROM temp.export_meta WHERE name = '%s'",
-		       key);
+	nsx_buf_printf(&b, "SELECT value FROM temp.%s WHERE name = '%s'",
+		       nsx_view_defs[v].name, key);
 	rc = nsx_db_prepare(s->db, b.p, &st, err);
 	if (!rc && nsx_step(st, err) == 1) {
-		nsx_read_val(st, 0, &v);
-		if (v.type == NSX_V_TEXT) {
+		nsx_read_val(st, 0, &value);
+		if (value.type == NSX_V_TEXT) {
 			nsx_buf_clear(&b);
-			nsx_buf_add_utf8(&b, v.u.p, NSX_MIN(v.len, 64));
+			nsx_buf_add_utf8(&b, value.u.p,
+					 NSX_MIN(value.len, 64));
 			*ret = nsx_arena_strdup(s->arena, b.p ? b.p : "");
 		}
 	}
@@ -340,6 +341,7 @@ static int create_views(struct nsx_schema *s, struct nsx_err *err)
 int nsx_schema_probe(struct nsx_db *db, struct nsx_schema *ret,
 		     struct nsx_err *err)
 {
+	const char *system = "";
 	int rc;
 
 	*ret = (struct nsx_schema){.db = db, .arena = nsx_arena_new()};
@@ -347,11 +349,15 @@ int nsx_schema_probe(struct nsx_db *db, struct nsx_schema *ret,
 	resolve(ret);
 	rc = is_export(ret) ? create_views(ret, err) : refuse_foreign(ret, err);
 	if (!rc)
-		rc = read_meta(ret, "EXPORT_PRODUCT_VERSION",
+		rc = read_meta(ret, NSX_VIEW_export_meta, "EXPORT_PRODUCT_VERSION",
 			       &ret->product_version, err);
 	if (!rc)
-		rc = read_meta(ret, "EXPORT_SCHEMA_VERSION",
+		rc = read_meta(ret, NSX_VIEW_export_meta, "EXPORT_SCHEMA_VERSION",
 			       &ret->schema_version, err);
+	if (!rc)
+		rc = read_meta(ret, NSX_VIEW_capture_meta, "DEVICE_TYPE", &system,
+			       err);
+	ret->on_windows = !strcmp(system, "Windows");
 	if (rc)
 		nsx_schema_done(ret);
 	return rc;

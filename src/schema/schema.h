@@ -70,6 +70,7 @@ struct nsx_schema {
 	const char *refused[NSX_NVIEWS]; /* what stands where a table should:
 					    "view", "virtual table", ...     */
 	const char *product_version, *schema_version; /* "" if not recorded  */
+	bool on_windows; /* it was recorded there                            */
 	struct nsx_shifts *shifts; /* empty until a trace is loaded          */
 	struct nsx_arena *arena;
 };

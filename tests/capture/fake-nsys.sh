@@ -18,6 +18,7 @@ help_profile() {
 		printf "\t-t, --trace=\n\n\t   'cuda', 'nvtx', 'osrt'.\n\n"
 	else
 		printf '\t--gpu-metrics-devices=\n\n\t   none, all, cuda-visible.\n\n'
+		printf '\t--gpu-metrics-frequency=\n\n\t--gpu-metrics-set=\n\n'
 		printf '\t(Experimental) --cuda-event-trace=\n\n\t   true, false.\n\n'
 		printf '\t--cuda-trace-scope=\n\n\t   process-tree.\n\n'
 		printf "\t-t, --trace=\n\n\t   'cuda', 'nvtx', 'osrt', 'nccl'.\n\n"
@@ -58,6 +59,9 @@ profile() {
 		--output=*) out=${1#--output=} ;;
 		--gpu-metrics-devices=help)
 			echo "${FAKE_COUNTERS:-0: A GPU}"
+			return 0 ;;
+		--gpu-metrics-set=help)
+			printf 'Possible values are:\n\t[0] [ga100] General\n\t[1] [gh100-gfxt] Graphics\n\t[2] [gh100] General\n'
 			return 0 ;;
 		-[a-z]) shift ;;
 		-*) ;;
@@ -125,6 +129,7 @@ profile() {
 
 export_report() {
 	local out=''
+	[ -z "${FAKE_LOG:-}" ] || printf '%s\n' "$@" >"$FAKE_LOG.export"
 	for a; do
 		case $a in --output=*) out=${a#--output=} ;; esac
 	done

@@ -110,8 +110,36 @@ case_options_of_an_old_nsys() {
 case_basic_asks_for_little() {
 	FAKE_LOG=$PWD/log capture --no-explain -- true
 	code 0
-	args --trace=cuda,nvtx,osrt --sample=none
-	no_args gpu-metrics graph-trace page-faults
+	args --trace=cuda,nvtx,osrt --sample=none --cuda-graph-trace=node
+	no_args gpu-metrics page-faults
+}
+# gpus LINE...: what nvidia-smi says of each
+gpus() {
+	mkdir -p bin
+	printf '#!/bin/sh\nprintf "%%s\\n" %s\n' "$*" >bin/nvidia-smi
+	chmod +x bin/nvidia-smi
+}
+case_counters_of_this_gpu() {
+	gpus 9.0 9.0
+	PATH=$PWD/bin:$PATH FAKE_LOG=$PWD/log capture --no-explain --preset nvlink -- true
+	code 0
+	args --gpu-metrics-devices=cuda-visible --gpu-metrics-set=gh100 --gpu-metrics-frequency=10000
+	rm -r out
+	PATH=$PWD/bin:$PATH FAKE_LOG=$PWD/log capture --no-explain --preset nvlink \
+		--extra-nsys '--gpu-metrics-set=x --gpu-metrics-frequency=50' -- true
+	args --gpu-metrics-set=x --gpu-metrics-frequency=50
+	no_args gh100 10000
+	rm -r out
+	gpus 9.0 8.0 # of two kinds: nsys finds the set for each
+	PATH=$PWD/bin:$PATH FAKE_LOG=$PWD/log capture --no-explain --preset full -- true
+	args --gpu-metrics-frequency=10000
+	no_args metrics-set
+}
+case_exports_all_there_is() {
+	FAKE_LOG=$PWD/log capture --no-explain -- true
+	code 0
+	mv log.export log
+	args --type=sqlite --lazy=false --include-json=true --include-blobs=true
 }
 case_counters_refused() {
 	FAKE_COUNTERS='Insufficient privilege: ERR_NVGPUCTRPERM' \

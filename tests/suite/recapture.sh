@@ -26,26 +26,54 @@ def check(what, holds):
     if not holds:
         print(f"FAIL recapture: {what}")
 
-lines = set()
-for path in sorted(glob.glob(b + "/fixtures/*.sqlite")):
+def made_by(path, version, system=None):
+    """t.sqlite: that trace, as if that version had made it (on that system)."""
     shutil.copy(path, "t.sqlite")
     db = sqlite3.connect("t.sqlite")
     try:
-        db.execute("UPDATE META_DATA_EXPORT SET value = '2023.4.4.54' WHERE name = 'EXPORT_PRODUCT_VERSION'")
+        db.execute("UPDATE META_DATA_EXPORT SET value = ? WHERE name = 'EXPORT_PRODUCT_VERSION'", (version,))
+        changed = db.execute("SELECT changes()").fetchone()[0]
+        if system:
+            db.execute("INSERT INTO META_DATA_CAPTURE(name, value) VALUES('DEVICE_TYPE', ?)", (system,))
         db.commit()
-        if not db.execute("SELECT changes()").fetchone()[0]:
-            continue
+        return changed
     except sqlite3.Error:
-        continue
+        return 0
     finally:
         db.close()
-    p = subprocess.run([b + "/nsys-explain", "t.sqlite", "--json"], capture_output=True)
+
+def explain(*options):
+    return subprocess.run([b + "/nsys-explain", "t.sqlite", *options], capture_output=True, text=True)
+
+lines = set()
+for path in sorted(glob.glob(b + "/fixtures/*.sqlite")):
+    if not made_by(path, "2023.4.4.54"):
+        continue
+    p = explain("--json")
     if p.returncode not in (0, 4):
         continue
     r = json.loads(p.stdout)
     lines.update(re.findall(r'nsys (?:profile|export) [^"`]*', json.dumps(r["metrics"]["capture_quality"]) + json.dumps(r["findings"]) +
                             json.dumps(r["metrics"]["nvlink_during_nccl"].get("capture_instructions", []))))
 check("10 lines and more", len(lines) >= 10)
+gaps = b + "/fixtures/capture_gaps.sqlite"
+made_by(gaps, "2023.4.4.54")
+call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
+    "name": "nsys_capture", "arguments": {"trace": "t.sqlite"}, "_meta": {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}}}}
+topics = subprocess.run([b + "/nsys-explain", "mcp", "--root", "."], input=json.dumps(call) + "\n", capture_output=True, text=True).stdout
+topics = re.findall(r'nsys profile [^"\\`]*(?=[`"])', topics)
+check("captures for topics", len(topics) >= 8)
+lines.update(x.strip() for x in topics)
+
+# One line for all that is missing where there is no tracing by node yet, and on
+# Windows, whose nsys refuses to trace OS calls and NCCL.
+made_by(gaps, "2021.5.2.53")
+check("a line of 2021.5", json.loads(explain("--json").stdout)["metrics"]["capture_quality"].get("recapture", "").startswith(
+    "nsys profile --trace=cuda,nvtx,osrt --gpu-metrics-device=all"))
+made_by(gaps, "2026.2.1.210", "Windows")
+page = explain("--md").stdout + explain("--json").stdout
+check("lines of Windows", "--trace=cuda,nvtx " in page and not re.search(r"--trace=\S*(osrt|nccl)|capture --preset", page))
 seen = set() # each option is tried once: a run takes seconds
 for line in sorted(lines, key=lambda x: (-len(x), x)):
     check(f"no comment where the version is known: {line}", "#" not in line)

@@ -6,8 +6,8 @@ static struct nsx_arena *arena;
 
 static void is_line(const char *product, unsigned what, const char *want)
 {
-	const char *got = nsx_recapture_line(arena, nsx_nsys_version(product),
-					     what);
+	const struct nsx_schema made_by = {.product_version = product};
+	const char *got = nsx_recapture_line(arena, &made_by, what);
 
 	if (!want)
 		assert_null(got);
@@ -75,11 +75,24 @@ static void test_recapture_too_old(void **state)
 	assert_int_equal(nsx_recapture_since(NSX_REC_SCHED), 0);
 }
 
+/* There nsys refuses osrt and nccl: "Illegal --trace argument". */
+static void test_recapture_windows(void **state)
+{
+	const struct nsx_schema made_by = {.product_version = "2026.2.1.210",
+					   .on_windows = true};
+
+	(void)state;
+	assert_string_equal(nsx_recapture_line(arena, &made_by, NSX_REC_NCCL),
+			    "nsys profile --trace=cuda,nvtx -o run COMMAND");
+	assert_string_equal(nsx_recapture_line(arena, &made_by, NSX_REC_SOFTWARE),
+			    "nsys profile --trace=cuda-sw,nvtx -o run COMMAND");
+}
+
 static void test_recapture_preset(void **state)
 {
 	(void)state;
 	assert_string_equal(nsx_recapture_preset(NSX_REC_SCHED, true), "basic");
-	assert_string_equal(nsx_recapture_preset(NSX_REC_GRAPHS, false), "graphs");
+	assert_string_equal(nsx_recapture_preset(NSX_REC_GRAPHS, false), "basic");
 	assert_string_equal(nsx_recapture_preset(NSX_REC_MEMORY |
 						 NSX_REC_COUNTERS, true),
 			    "nvlink");
@@ -97,6 +110,7 @@ int main(void)
 		cmocka_unit_test(test_recapture_version),
 		cmocka_unit_test(test_recapture_spelling),
 		cmocka_unit_test(test_recapture_too_old),
+		cmocka_unit_test(test_recapture_windows),
 		cmocka_unit_test(test_recapture_preset),
 	};
 	int rc;

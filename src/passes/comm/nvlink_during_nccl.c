@@ -78,13 +78,13 @@ static int say_missing(const struct nsx_run *run, struct nsx_section *out)
 		NSX_REC_SETS,
 		NSX_REC_COUNTERS | NSX_REC_NCCL | NSX_REC_GRAPHS | NSX_REC_SCHED,
 		NSX_REC_EXPORT | NSX_REC_PAYLOAD, NSX_REC_EXPORT};
-	unsigned version = nsx_nsys_version(run->trace->schema->product_version);
 	const char **lines = nsx_arena_get(out->arena, sizeof(*lines) *
 						       (ARRAY_LEN(steps) + 1));
 	size_t n = 0;
 
 	for (size_t i = 0; i < ARRAY_LEN(steps) && n < 3; i++) {
-		lines[n] = nsx_recapture_line(out->arena, version, steps[i]);
+		lines[n] = nsx_recapture_line(out->arena, run->trace->schema,
+					      steps[i]);
 		n += lines[n] != NULL;
 	}
 	nsx_put(out, "missing_counters", nsx_bool(true));

@@ -39,7 +39,7 @@ const char *nsx_check(struct nsx_quality *q, const char *check,
 		      unsigned what, const char *fmt, ...)
 {
 	struct nsx_cell *row = nsx_add_row(q->table);
-	const char *line = what ? nsx_recapture_line(q->out->arena, q->version,
+	const char *line = what ? nsx_recapture_line(q->out->arena, q->t->schema,
 						     what) : NULL;
 	const char *detail;
 	va_list ap;
@@ -86,7 +86,7 @@ void nsx_raise(struct nsx_quality *q, enum nsx_finding_id id,
 
 const char *nsx_recapture(struct nsx_quality *q, unsigned what)
 {
-	const char *line = nsx_recapture_line(q->out->arena, q->version, what);
+	const char *line = nsx_recapture_line(q->out->arena, q->t->schema, what);
 
 	return line ? nsx_say(q->out, "%s again: `%s`",
 			      what & NSX_REC_EXPORT ? "export" : "capture",
@@ -122,26 +122,30 @@ static void print_recapture(struct nsx_quality *q)
 	struct nsx_arena *a = q->out->arena;
 	unsigned what = q->lacking;
 	const char *line, *sets = "";
-	const char *preset = nsx_recapture_preset(what, q->t->ndevices > 1);
-	const char *export = nsx_recapture_line(a, q->version, NSX_REC_EXPORT |
+	const char *preset = q->t->schema->on_windows ? NULL :
+			     nsx_recapture_preset(what, q->t->ndevices > 1);
+	const char *export = nsx_recapture_line(a, q->t->schema, NSX_REC_EXPORT |
 							       NSX_REC_PAYLOAD);
 
 	if (!what)
 		return;
+	line = nsx_recapture_line(a, q->t->schema, what);
 	if (what & NSX_REC_COUNTERS) {
-		what |= NSX_REC_GRAPHS; /* or NVLink's use has no kernel */
+		const char *nodes = /* or NVLink's use has no kernel */
+			nsx_recapture_line(a, q->t->schema, what | NSX_REC_GRAPHS);
+
+		line = nodes ? nodes : line;
 		sets = nsx_say(q->out, " (`%s` lists the sets of counters)",
-			       nsx_recapture_line(a, q->version, NSX_REC_SETS));
+			       nsx_recapture_line(a, q->t->schema, NSX_REC_SETS));
 	}
-	line = nsx_recapture_line(a, q->version, what);
 	nsx_put(q->out, "recapture", nsx_string(line));
 	nsx_put(q->out, "preset", nsx_string(preset));
 	nsx_md_bullet(q->out, "**All that is missing, in one capture**: `%s`%s, "
-		      "then `%s`; or `nsys-explain capture --preset %s -- "
-		      "COMMAND`", line, sets,
-		      export ? export : nsx_recapture_line(a, q->version,
+		      "then `%s`%s", line, sets,
+		      export ? export : nsx_recapture_line(a, q->t->schema,
 							   NSX_REC_EXPORT),
-		      preset);
+		      preset ? nsx_say(q->out, "; or `nsys-explain capture "
+				       "--preset %s -- COMMAND`", preset) : "");
 }
 
 static void print(struct nsx_quality *q)
@@ -218,8 +222,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 {
 	struct nsx_quality q = {
 	    .run = run, .t = run->trace, .out = out, .err = err,
-	    .end = &run->measured->capture,
-	    .version = nsx_nsys_version(run->trace->schema->product_version)};
+	    .end = &run->measured->capture};
 
 	if (nsx_read_capture_facts(q.t, &q.facts, err))
 		return err->rc;

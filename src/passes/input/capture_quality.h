@@ -19,7 +19,6 @@ struct nsx_quality {
 	struct nsx_section *out;
 	struct nsx_table *table;
 	struct nsx_err *err;
-	unsigned version; /* of nsys, as nsx_nsys_version                    */
 	unsigned lacking; /* bits of NSX_REC_ALL that found rows lack        */
 	unsigned *what;	  /* by row, as given to nsx_check                   */
 	size_t cap_what;

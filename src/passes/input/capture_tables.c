@@ -154,10 +154,13 @@ static void check_host(struct nsx_quality *q)
 			  "operating-system calls were recorded");
 	else
 		nsx_check(
-		    q, "os_runtime", MISSING, "OSRT_API", NSX_REC_BASIC,
+		    q, "os_runtime", MISSING, "OSRT_API",
+		    q->t->schema->on_windows ? 0 : NSX_REC_BASIC,
 		    "no operating-system call was recorded%s: waits of the CPU "
 		    "outside CUDA are not known",
-		    f->has_settings && !f->traced_osrt
+		    q->t->schema->on_windows
+			? " (nsys traces none on Windows)"
+		    : f->has_settings && !f->traced_osrt
 			? " (they were not traced)"
 			: "");
 	if (nsx_seen(q, NSX_VIEW_sched) && !f->messages[NSX_MSG_SCHED])
