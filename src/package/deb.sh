@@ -61,6 +61,7 @@ binary: binary-arch binary-indep
 binary-indep:
 binary-arch: build-arch
 	$(MAKE) MPICC= DESTDIR=$(to) PREFIX=/usr install-program
+	mv $(to)/usr/share/zsh/site-functions $(to)/usr/share/zsh/vendor-completions
 	strip --remove-section=.comment --remove-section=.note $(to)/usr/bin/nsys-explain
 	gzip -9n $(to)/usr/share/man/man1/*.1
 	ln -sf nsys-explain.1.gz $(to)/usr/share/man/man1/nsys-llm-explain.1.gz

@@ -42,11 +42,23 @@ else
 	skip=$((skip + 1)); echo "skipped: no static libraries here"
 fi
 
+if git rev-parse -q --verify HEAD >/dev/null 2>&1; then
+	tarball=$b/nsys-explain-$version.tar.gz
+	ok "make dist" make -s dist B="$b"
+	mv "$tarball" "$work/first.tar.gz" 2>/dev/null
+	make -s dist B="$b" >/dev/null 2>&1
+	ok "the same bytes every time" cmp "$tarball" "$work/first.tar.gz"
+	ok "it holds all that a build needs" sh -c "tar tzf '$tarball' | grep -qx 'nsys-explain-$version/src/main.c'"
+else
+	skip=$((skip + 1)); echo "skipped: no repository to make a tarball of"
+fi
+
 if [ "${DEB:-}" = 1 ] && command -v dpkg-buildpackage >/dev/null; then
 	ok "make deb" make -s deb B="$b"
 	deb=$(echo "$b"/deb/nsys-explain_"$version"_*.deb)
 	ok "the package has its version" test "$(dpkg-deb -f "$deb" Version)" = "$version"
 	ok "a manual for both names" sh -c "dpkg-deb -c '$deb' | grep -c 'man1/nsys-\(llm-\)*explain.1.gz' | grep -qx 2"
+	ok "completions where Debian's shells look" sh -c "dpkg-deb -c '$deb' | grep -cE 'share/(bash-completion/completions|zsh/vendor-completions|fish/vendor_completions.d)/_?nsys-explain' | grep -qx 3"
 	command -v lintian >/dev/null && ok "lintian has nothing to say" sh -c "lintian --fail-on error,warning '$deb' && test -z \"\$(lintian '$deb')\""
 	if [ "$(id -u)" = 0 ] && command -v debootstrap >/dev/null &&
 		debootstrap --variant=minbase bookworm "$work/system" >"$work/say" 2>&1; then
@@ -55,7 +67,7 @@ if [ "${DEB:-}" = 1 ] && command -v dpkg-buildpackage >/dev/null; then
 		ok "it installs" in_system sh -c 'apt-get update -qq && apt-get install -y -qq --no-install-recommends /p.deb'
 		ok "it runs" sh -c "chroot '$work/system' nsys-explain --version | grep -qF '$version'"
 		ok "it is removed" in_system apt-get purge -y -qq nsys-explain
-		ok "and leaves nothing" not in_system sh -c 'ls /usr/bin/nsys-* /usr/share/doc/nsys-explain /usr/share/man/man1/nsys-*'
+		ok "and leaves nothing" not in_system sh -c 'find /usr/bin /usr/share -name "*nsys*" | grep .'
 	else
 		skip=$((skip + 1)); echo "skipped: no bare system to install into"
 	fi
