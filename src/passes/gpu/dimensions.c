@@ -444,8 +444,8 @@ static const char *say_full(const struct dimensions *d)
 			       sm);
 	return nsx_say(d->out, "not known, for no counter was sampled%s",
 		       isnan(occupancy) ? "" :
-		       nsx_say(d->out, "; its kernels could fill %.1f %% of the "
-			       "warps", occupancy));
+		       nsx_say(d->out, "; with enough blocks, its kernels "
+			       "could fill %.1f %% of the warps", occupancy));
 }
 
 static const char *say_grid(const struct dimensions *d, double small)
