@@ -64,15 +64,3 @@ int nsx_scan_run(struct nsx_scan *s, unsigned part, nsx_row_fn fn, void *ctx,
 	return s->page ? nsx_pagescan_run(s->page, part, fn, ctx, err) :
 			 nsx_sqlscan_run(s->sql, part, fn, ctx, err);
 }
-
-int nsx_scan_all(struct nsx_scan *s, nsx_row_fn fn, void *ctx,
-		 struct nsx_err *err)
-{
-	for (unsigned i = 0; i < nsx_scan_parts(s); i++) {
-		int rc = nsx_scan_run(s, i, fn, ctx, err);
-
-		if (rc)
-			return rc;
-	}
-	return 0;
-}

@@ -44,8 +44,4 @@ const char *nsx_scan_backend(const struct nsx_scan *s); /* "page", "sqlite" */
 int nsx_scan_run(struct nsx_scan *s, unsigned part, nsx_row_fn fn, void *ctx,
 		 struct nsx_err *err);
 
-/* All parts in order, on the caller's thread. */
-int nsx_scan_all(struct nsx_scan *s, nsx_row_fn fn, void *ctx,
-		 struct nsx_err *err);
-
 #endif

@@ -275,7 +275,7 @@ static void test_giant_cells_are_cut(void **state)
 	assert_int_equal(nsx_scan_open(db, nsx_db_table(db, "t"), columns, 1, 1,
 				       &scan, &err),
 			 0);
-	assert_int_equal(nsx_scan_all(scan, note_length, &len, &err), 0);
+	assert_int_equal(nsx_scan_run(scan, 0, note_length, &len, &err), 0);
 	assert_int_equal(len, NSX_MAX_CELL);
 	nsx_scan_close(scan);
 	nsx_db_close(db);
@@ -426,7 +426,8 @@ static void test_unknown_column(void **state)
 	db = open_or_fail(path, false);
 	if (!nsx_scan_open(db, nsx_db_table(db, "t"), columns, 1, 1, &scan,
 			   &err)) {
-		assert_int_not_equal(nsx_scan_all(scan, NULL, NULL, &err), 0);
+		assert_int_not_equal(nsx_scan_run(scan, 0, NULL, NULL, &err),
+				     0);
 		nsx_scan_close(scan);
 	}
 	nsx_db_close(db);
@@ -456,11 +457,11 @@ static void test_callee_and_signal_end_a_scan(void **state)
 	assert_int_equal(nsx_scan_open(db, nsx_db_table(db, "t"), columns, 1, 1,
 				       &scan, &err),
 			 0);
-	assert_int_equal(nsx_scan_all(scan, stop_at_third, &rows, &err),
+	assert_int_equal(nsx_scan_run(scan, 0, stop_at_third, &rows, &err),
 			 NSX_E_USAGE);
 	assert_int_equal(rows, 3);
 	nsx_stop_flag = 1;
-	assert_int_equal(nsx_scan_all(scan, stop_at_third, &rows, &err),
+	assert_int_equal(nsx_scan_run(scan, 0, stop_at_third, &rows, &err),
 			 NSX_E_STOP);
 	nsx_stop_flag = 0;
 	assert_int_equal(rows, 3);

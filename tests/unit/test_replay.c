@@ -112,39 +112,6 @@ static void test_prices_are_those_worked_out_by_hand(void **state NSX_UNUSED)
 	}
 }
 
-/* A host infinitely fast wins what no wait wins: it adds nothing to that, until
- * kernels are faster.
- */
-static void test_a_waterfall_adds_up(void **state NSX_UNUSED)
-{
-	static const struct nsx_change wait = {.verb = NSX_NO_WAIT};
-	static const struct nsx_change host = {.verb = NSX_INSTANT_HOST};
-	static const struct nsx_change fast = {.verb = NSX_FASTER, .amount = 2};
-	const struct nsx_plan plans[] = {{&wait, 1}, {&fast, 1}, {&host, 1}};
-	const struct nsx_change all[] = {wait, fast, host};
-	struct nsx_fall fall[3];
-	struct nsx_gain together;
-	struct opened o;
-	struct nsx_err err;
-	int64_t sum = 0;
-	size_t n;
-
-	open_fixture(&o, "sync_gpu");
-	assert_int_equal(nsx_replay_waterfall(o.model, plans, 3, 2, fall, &n,
-					      &err), 0);
-	assert_int_equal(nsx_replay_price(o.model, all, 3, &together, &err), 0);
-	assert_int_equal(n, 3);
-	assert_int_equal(fall[0].plan, 0);
-	assert_int_equal(fall[1].plan, 1);
-	assert_int_equal(fall[2].plan, 2);
-	for (size_t i = 0; i < n; i++) {
-		sum += fall[i].adds_ns;
-		assert_int_equal(fall[i].left_ns, 760000 - sum);
-	}
-	assert_int_equal(sum, together.gain_ns);
-	close_fixture(&o);
-}
-
 /* A model of a few operations is of whole iterations, and says so. */
 static void test_a_part_is_replayed(void **state NSX_UNUSED)
 {
@@ -264,7 +231,6 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_prices_are_those_worked_out_by_hand),
-		cmocka_unit_test(test_a_waterfall_adds_up),
 		cmocka_unit_test(test_a_part_is_replayed),
 		cmocka_unit_test(test_words_become_changes),
 		cmocka_unit_test(test_other_words_are_refused),

@@ -23,17 +23,15 @@ static bool is_too_long(const struct nsx_model *m)
 	int64_t sum = 0;
 
 	for (uint32_t i = 0; i < m->nops; i++)
-		sum = nsx_add_sat(sum, m->op[i].length_ns);
+		nsx_add_to(&sum, m->op[i].length_ns);
 	for (uint32_t i = 0; i < m->ncalls; i++)
-		sum = nsx_add_sat(sum, m->call[i].end_ns -
-					       m->call[i].start_ns +
-					       model_gap(m, i));
+		nsx_add_to(&sum, m->call[i].end_ns - m->call[i].start_ns +
+					 model_gap(m, i));
 	if (m->nops && m->ncalls) {
-		const struct model_op *o = &m->op[m->nops - 1];
+		const struct model_op *first = &m->op[0];
 
-		sum = nsx_add_sat(sum, o->start_ns - m->op[0].start_ns);
-		sum = nsx_add_sat(sum, llabs(m->op[0].start_ns -
-					     m->call[0].start_ns));
+		nsx_add_to(&sum, first[m->nops - 1].start_ns - first->start_ns);
+		nsx_add_to(&sum, llabs(first->start_ns - m->call[0].start_ns));
 	}
 	return sum > MOST_TIME_NS;
 }
@@ -42,10 +40,9 @@ static bool is_too_long(const struct nsx_model *m)
 static int find_shared(struct build *b, struct nsx_err *err)
 {
 	const struct nsx_trace *t = b->m->t;
-	uint32_t *process = nsx_arena_try_array(b->step, t->ndevices, 4,
-						"devices", err);
+	uint32_t *process;
 
-	if (!process)
+	if (!nsx_new_array(process, b->step, t->ndevices, "devices", err))
 		return err->rc;
 	for (uint32_t k = 0; k < b->m->nstreams; k++) {
 		const struct nsx_stream *s = &t->stream[b->stream_row[k]];
@@ -293,7 +290,6 @@ struct prices {
 	atomic_size_t next; /* plan that no thread has taken                 */
 	bool only_gains;
 	struct nsx_gain *gain;
-	enum compile_way *way; /* NULL: nobody asks                          */
 };
 
 static int price_way(const struct prices *x, struct player *p,
@@ -309,21 +305,16 @@ static int price(const struct prices *x, struct player *p, size_t i,
 		 struct nsx_err *err)
 {
 	const struct nsx_plan *plan = &x->plans[i];
-	enum compile_way way = COMPILE_KERNELS;
 	struct nsx_gain other;
 
-	if (price_way(x, p, plan, way, &x->gain[i], err))
+	if (price_way(x, p, plan, COMPILE_KERNELS, &x->gain[i], err))
 		return err->rc;
-	if (has_rank(plan->v, plan->n)) {
-		if (price_way(x, p, plan, COMPILE_GAPS, &other, err))
-			return err->rc;
-		if (other.gain_ns > x->gain[i].gain_ns) {
-			x->gain[i] = other;
-			way = COMPILE_GAPS;
-		}
-	}
-	if (x->way)
-		x->way[i] = way;
+	if (!has_rank(plan->v, plan->n))
+		return 0;
+	if (price_way(x, p, plan, COMPILE_GAPS, &other, err))
+		return err->rc;
+	if (other.gain_ns > x->gain[i].gain_ns)
+		x->gain[i] = other;
 	return 0;
 }
 
@@ -382,128 +373,4 @@ int nsx_replay_price(const struct nsx_model *m, const struct nsx_change *v,
 	struct nsx_plan plan = {v, n};
 
 	return nsx_replay_prices(m, &plan, 1, 1, ret, err);
-}
-
-/* The waterfall -------------------------------------------------------------------*/
-
-struct waterfall {
-	struct player *p;
-	const struct nsx_plan *plans;
-	enum compile_way *way;
-	double *adds; /* by plan: as far as is known; < 0: used             */
-	size_t *tried; /* by plan: how many had fallen when that was found   */
-	struct nsx_fall *falls;
-	size_t n, nfalls;
-	double won; /* share of the window, of the falls together           */
-};
-
-/* What a plan adds to those that have fallen. */
-static int add_plan(struct waterfall *w, size_t plan, double *ret,
-		    struct nsx_err *err)
-{
-	size_t touched = 0;
-	int64_t ns;
-
-	player_reset(w->p);
-	for (size_t k = 0; k <= w->nfalls; k++) {
-		size_t i = k < w->nfalls ? w->falls[k].plan : plan;
-
-		if (compile(w->p, w->plans[i].v, w->plans[i].n, w->way[i],
-			    &touched, err))
-			return err->rc;
-	}
-	if (play(w->p, 0, NULL, &ns, err))
-		return err->rc;
-	*ret = share_of(w->p->m, ns) - w->won;
-	return 0;
-}
-
-static size_t best_plan(const struct waterfall *w)
-{
-	size_t best = SIZE_MAX;
-
-	for (size_t i = 0; i < w->n; i++)
-		if (w->adds[i] >= WORTH &&
-		    (best == SIZE_MAX || w->adds[i] > w->adds[best]))
-			best = i;
-	return best;
-}
-
-static int try_plan(struct waterfall *w, size_t i, struct nsx_err *err)
-{
-	if (w->tried[i] == w->nfalls || w->adds[i] < 0)
-		return 0;
-	w->tried[i] = w->nfalls;
-	if (add_plan(w, i, &w->adds[i], err))
-		return err->rc;
-	w->adds[i] = NSX_MAX(w->adds[i], 0);
-	return 0;
-}
-
-/* What a plan adds seldom grows as others fall before it: the one that may add
- * most is tried again, until it is one that was tried on those before it.  When
- * none may add anything all are tried, for sometimes one helps another.
- */
-static int fall(struct waterfall *w, struct nsx_err *err)
-{
-	const struct nsx_model *m = w->p->m;
-
-	for (;;) {
-		size_t i = best_plan(w);
-		double won;
-
-		if (i == SIZE_MAX) {
-			for (size_t k = 0; k < w->n; k++)
-				if (try_plan(w, k, err))
-					return err->rc;
-			i = best_plan(w);
-			if (i == SIZE_MAX)
-				return 0;
-		}
-		if (w->tried[i] != w->nfalls) {
-			if (try_plan(w, i, err))
-				return err->rc;
-			continue;
-		}
-		won = w->won + w->adds[i];
-		w->falls[w->nfalls++] = (struct nsx_fall){
-			i, of_judged(m, won) - of_judged(m, w->won),
-			of_judged(m, 1) - of_judged(m, won)};
-		w->won = won;
-		w->adds[i] = -1;
-	}
-}
-
-int nsx_replay_waterfall(const struct nsx_model *m,
-			 const struct nsx_plan *plans, size_t n,
-			 unsigned threads, struct nsx_fall *ret, size_t *ret_n,
-			 struct nsx_err *err)
-{
-	struct nsx_arena *a = nsx_arena_new();
-	struct nsx_gain *gain = nsx_arena_try_array(a, n, sizeof(*gain),
-						    "prices", err);
-	struct waterfall w = {.plans = plans, .n = n, .falls = ret};
-	struct prices x = {.m = m, .plans = plans, .n = n, .gain = gain,
-			   .only_gains = true};
-	int rc = 0;
-
-	*ret_n = 0;
-	nsx_new_array(w.adds, a, n, "prices", err);
-	nsx_new_array(w.way, a, n, "prices", err);
-	nsx_new_array(w.tried, a, n, "prices", err);
-	if (!gain || !w.adds || !w.way || !w.tried)
-		rc = err->rc;
-	x.way = w.way;
-	if (!rc)
-		rc = price_all(&x, threads, err);
-	if (!rc && m->closure.cls != NSX_ABSTAINS)
-		rc = player_new(m, &w.p, err);
-	for (size_t i = 0; !rc && i < n; i++)
-		w.adds[i] = gain[i].share;
-	if (!rc && w.p)
-		rc = fall(&w, err);
-	*ret_n = w.nfalls;
-	player_free(w.p);
-	nsx_arena_free(a);
-	return rc;
 }

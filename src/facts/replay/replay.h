@@ -108,18 +108,4 @@ int nsx_replay_gains(const struct nsx_model *m, const struct nsx_plan *plans,
 		     size_t n, unsigned threads, struct nsx_gain *ret,
 		     struct nsx_err *err) NSX_CHECKED;
 
-/* The dearest plan alone, then each time the one that adds most to those before
- * it, down to what is worth telling: rows are disjoint, and add up to what all
- * of them win together.
- */
-struct nsx_fall {
-	size_t plan;	  /* index of plans                                  */
-	int64_t adds_ns;  /* beyond the rows before it                       */
-	int64_t left_ns;  /* of the judged window, after it                  */
-};
-int nsx_replay_waterfall(const struct nsx_model *m,
-			 const struct nsx_plan *plans, size_t n,
-			 unsigned threads, struct nsx_fall *ret, size_t *ret_n,
-			 struct nsx_err *err) NSX_CHECKED;
-
 #endif
