@@ -33,6 +33,7 @@ struct sweep { /* over one device */
 	uint32_t *ops;
 	size_t n;
 	uint32_t op; /* that ends the gap                                   */
+	uint32_t before; /* call of the op before the gap                   */
 	bool begins; /* the next piece is the first of its gap              */
 };
 
@@ -190,7 +191,9 @@ static void charge_gap(struct sweep *s, int64_t start_ns, int64_t end_ns)
 		emit(s, start_ns, end_ns, NSX_CAUSE_UNKNOWN, 0);
 		return;
 	}
-	if (nsx_call_end(c, call) <= start_ns) {
+	/* Of a graph's nodes only the first waits for the call that launches all. */
+	if (nsx_call_end(c, call) <= start_ns ||
+	    (call == s->before && end_ns - start_ns < DISPATCH_NS)) {
 		charge_device(s, start_ns, end_ns);
 		return;
 	}
@@ -259,6 +262,7 @@ static void sweep_device(struct sweep *s, uint32_t device)
 		}
 		edge = false;
 		at = nsx_op_end(o, i);
+		s->before = o->call[i];
 	}
 	s->op = NSX_NONE;
 	s->begins = true;

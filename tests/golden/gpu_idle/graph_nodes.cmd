@@ -1,0 +1,1 @@
+explain @graph_call_lasts --pass gpu_idle --md
