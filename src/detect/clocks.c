@@ -1,5 +1,5 @@
-/* clocks.c - the same kernels take longer towards the end: the GPU's clocks
- * fall, by heat or by a limit of power.
+/* clocks.c - the same kernels take longer towards the end, or for a while: the
+ * GPU's clocks fall, by heat or by a limit of power.
  *
  * The judged window is cut into equal parts; of each part the time of kernels is
  * set against what the same launches take when they are fast.
@@ -14,7 +14,10 @@ enum { PARTS = 24, FEW = 4 };
 #define FAST 0.2     /* quantile of a launch's durations */
 #define SLOWER 1.05  /* times as long, the last parts against the first */
 #define STEADY 1.005 /* times as long, still as in the first part */
+#define EVEN 1.02    /* times as long, outside a stretch that is slower */
 #define TREND 0.6    /* Kendall's tau of the parts */
+#define MOSTLY 0.5   /* of the kernels' time in a stretch, that is slower */
+enum { LEAST_KERNELS = 3 }; /* of different work that are slower there */
 
 struct clocks {
 	struct nsx_detect *d;
@@ -110,27 +113,30 @@ static double kendall(const double *v)
 	return 2.0 * sum / (PARTS * (PARTS - 1));
 }
 
-static void propose(struct clocks *c, double first, double last)
+/* In the parts [from, to) the kernels take `ratio` times as long as in the first. */
+static void propose(struct clocks *c, unsigned from, unsigned to, double first,
+		    double ratio)
 {
 	struct nsx_findings *l = c->d->found;
-	int64_t length_ns = c->d->w.end_ns - c->d->w.start_ns;
-	unsigned from = PARTS;
-	int64_t from_ns;
-
-	while (from > 1 && c->part[from - 1] > STEADY * c->part[0])
-		from--;
-	from_ns = c->d->w.start_ns + length_ns / PARTS * from;
+	int64_t part_ns = (c->d->w.end_ns - c->d->w.start_ns) / PARTS;
+	struct nsx_window when = {
+		c->d->w.start_ns + part_ns * from,
+		to == PARTS ? c->d->w.end_ns : c->d->w.start_ns + part_ns * to};
+	const char *since = nsx_text_instant(l->arena, when.start_ns, 3);
+	const char *until = to == PARTS ? NULL :
+			    nsx_text_instant(l->arena, when.end_ns, 3);
 	struct nsx_finding f = {
 		.id = NSX_ID_falling_clocks, .device = c->d->facts->limiting,
 		.title = nsx_tell(l, "the same kernels take %.2f times as long "
-				  "at the end as at the beginning: the GPU's "
-				  "clocks fall", last / first),
+				  "%s: the GPU's clocks fall", ratio,
+				  until ? "for a while" :
+					  "at the end as at the beginning"),
 		.confidence = NSX_CONF_MEDIUM,
 		.evidence = {
-			nsx_tell(l,
-			"from %s on; launches of one kernel with one grid are "
-			"compared, which do the same work",
-			nsx_text_instant(l->arena, from_ns, 3))},
+			nsx_tell(l, "from %s %s%s; launches of one kernel with "
+				 "one grid are compared, which do the same work",
+				 since, until ? "to " : "on",
+				 until ? until : "")},
 		.recommendation = {
 			"look at heat and power: nvidia-smi -q -d CLOCK,POWER,"
 			"TEMPERATURE,PERFORMANCE tells why clocks are lowered",
@@ -138,17 +144,73 @@ static void propose(struct clocks *c, double first, double last)
 			"--lock-gpu-clocks)"},
 		.remedy = nsx_plan_of(c->d, (struct nsx_change){
 			.verb = NSX_HOLD_CLOCK, .op = NSX_ON_KERNELS,
-			.when = {from_ns, c->d->w.end_ns}})};
+			.when = when})};
 
-	for (unsigned k = from; k < PARTS; k++)
-		f.guess_ns += (double)length_ns / PARTS *
-			      (1 - first / c->part[k]);
+	for (unsigned k = from; k < to; k++)
+		f.guess_ns += (double)part_ns * (1 - first / c->part[k]);
 	nsx_found(l, &f);
+}
+
+/* The parts [*from, *to) are slower than all others, which are even; there must be
+ * some before, to compare with.
+ */
+static bool find_stretch(const struct clocks *c, double base, unsigned *from,
+			 unsigned *to)
+{
+	unsigned i = 0;
+
+	while (i < PARTS && c->part[i] < EVEN * base)
+		i++;
+	*from = i;
+	while (i < PARTS && c->part[i] >= EVEN * base)
+		i++;
+	*to = i;
+	while (i < PARTS && c->part[i] < EVEN * base)
+		i++;
+	return i == PARTS && *from >= FEW && *to - *from >= FEW &&
+	       mean(c->part + *from, *to - *from) >= SLOWER * base;
+}
+
+/* Whether most kernels in a stretch take that long, each for itself: what their data
+ * or other work slows down is one or two of them.
+ */
+static bool slows_most(const struct clocks *c, unsigned from, unsigned to,
+		       double ratio)
+{
+	const struct nsx_trace *t = c->d->trace;
+	double *spent = nsx_arena_get(c->d->scratch,
+				      ((size_t)t->nshapes + 1) * sizeof(*spent));
+	double *fast = nsx_arena_get(c->d->scratch,
+				     ((size_t)t->nshapes + 1) * sizeof(*fast));
+	int64_t part_ns = (c->d->w.end_ns - c->d->w.start_ns) / PARTS;
+	double slow_ns = 0, all_ns = 0;
+	size_t n = 0;
+
+	for (size_t i = c->dev->ops_at; i < c->dev->ops_at + c->dev->nops;
+	     i++) {
+		uint32_t shape = t->ops.detail[i];
+		int64_t at_ns = nsx_op_start(&t->ops, i) - c->d->w.start_ns;
+
+		if (!counts(c, i) || !(c->fast[shape] > 0) ||
+		    at_ns < part_ns * from || at_ns >= part_ns * to)
+			continue;
+		spent[shape] += (double)nsx_op_ns(&t->ops, i);
+		fast[shape] += c->fast[shape];
+	}
+	for (uint32_t s = 0; s < t->nshapes; s++) {
+		all_ns += spent[s];
+		if (fast[s] > 0 && spent[s] / fast[s] >= 1 + (ratio - 1) / 2) {
+			slow_ns += spent[s];
+			n++;
+		}
+	}
+	return n >= LEAST_KERNELS && slow_ns >= MOSTLY * all_ns;
 }
 
 int nsx_detect_clocks(struct nsx_detect *d, struct nsx_err *err)
 {
 	struct clocks c = {.d = d};
+	unsigned from = PARTS, to = PARTS;
 	double first, last;
 
 	if (d->facts->limiting == NSX_NONE)
@@ -160,7 +222,16 @@ int nsx_detect_clocks(struct nsx_detect *d, struct nsx_err *err)
 		return 0;
 	first = mean(c.part, FEW);
 	last = mean(c.part + PARTS - FEW, FEW);
-	if (last >= SLOWER * first && kendall(c.part) >= TREND)
-		propose(&c, first, last);
+	if (last >= SLOWER * first && kendall(c.part) >= TREND) {
+		while (from > 1 && c.part[from - 1] > STEADY * c.part[0])
+			from--;
+	} else if (!find_stretch(&c, first, &from, &to)) {
+		return 0;
+	} else {
+		last = mean(c.part + from, to - from);
+		if (!slows_most(&c, from, to, last / first))
+			return 0;
+	}
+	propose(&c, from, to, first, last / first);
 	return 0;
 }

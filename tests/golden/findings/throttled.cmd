@@ -1,0 +1,1 @@
+explain @throttled --pass findings --md
