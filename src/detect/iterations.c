@@ -16,10 +16,11 @@
 
 #define LEAST_SHARE 0.01 /* of the window */
 #define PAUSE_SHARE 0.25 /* of what an iteration takes too long */
+enum { MANY = -2 };
 enum {
 	LEAST_PAUSE_NS = 100000, LEAST_COPY_NS = 100000, MOST_RANGES = 4,
-	KINDS = 3, /* slow so many times, and more than one of as many: they
-		      are of two kinds                                       */
+	RECURS = 3, /* slow so many times, it is part of the loop; and if more than
+		       one of as many are slow, they are of two kinds        */
 };
 
 struct rows {
@@ -31,11 +32,15 @@ struct rows {
 struct slow {
 	struct nsx_detect *d;
 	const struct nsx_iteration *v; /* of the limiting GPU */
+	bool meets; /* other ranks, whose pauses hold it up, too             */
 	size_t n, njudged, nslow;
 	size_t ntimes; /* that a slow one follows one that is not          */
 	double median_ns;
 	int64_t excess_ns, by_class[NSX_NPARTS];
 	struct rows pauses; /* calls that end one */
+	int64_t paused_ns;
+	struct nsx_votes outside; /* OS calls in them, by their time         */
+	uint32_t paused; /* the only thread that does; MANY                  */
 	struct rows copies, copied; /* calls, and their operations, that only
 				       slow iterations have */
 	int64_t usual_copy_ns; /* the longest blocking one in the others */
@@ -155,11 +160,34 @@ static int add_row(struct rows *r, uint32_t row, struct nsx_err *err)
 	return 0;
 }
 
+/* What a thread does of it in calls of the operating system; *at: a cursor. */
+static int vote_outside(struct slow *s, uint32_t thread, struct nsx_span pause,
+			size_t *at, struct nsx_err *err)
+{
+	const struct nsx_thread *th = &s->d->trace->thread[thread];
+	const struct nsx_osrt *o = &s->d->trace->osrt;
+	size_t end = th->osrt_at + th->nosrt;
+
+	nsx_add_to(&s->paused_ns, pause.end_ns - pause.start_ns);
+	while (*at < end && o->end_ns[*at] <= pause.start_ns)
+		++*at;
+	for (size_t i = *at; i < end && o->start_ns[i] < pause.end_ns; i++)
+		if (nsx_vote(&s->outside, 0, o->name[i],
+			     NSX_MIN(o->end_ns[i], pause.end_ns) -
+				     NSX_MAX(o->start_ns[i], pause.start_ns),
+			     err))
+			return err->rc;
+	return 0;
+}
+
 static int add_pause(struct slow *s, size_t call, uint32_t range,
 		     struct nsx_err *err)
 {
 	nsx_str name = range == NSX_NONE ? 0 : s->d->trace->nvtx.name[range];
+	uint32_t thread = nsx_call_thread(s->d->trace, call);
 
+	s->paused = !s->pauses.n || s->paused == thread ? thread :
+							  (uint32_t)MANY;
 	if (add_row(&s->pauses, (uint32_t)call, err))
 		return err->rc;
 	if (!name || s->nranges == MOST_RANGES)
@@ -230,7 +258,7 @@ static int find_pauses(struct slow *s, uint32_t thread, uint32_t *below,
 	const struct nsx_thread *th = &t->thread[thread];
 	int64_t last_ns = INT64_MAX;
 	struct nsx_nvtx_walk walk;
-	size_t at = 0, copy_at = 0;
+	size_t at = 0, copy_at = 0, os_at = th->osrt_at;
 
 	nsx_nvtx_walk_begin(&walk, t, thread, true, false, below);
 	for (size_t i = th->calls_at; i < th->calls_at + th->ncalls; i++) {
@@ -248,7 +276,10 @@ static int find_pauses(struct slow *s, uint32_t thread, uint32_t *below,
 
 			least_ns = pause_of(s, &at, last_ns, start_ns);
 			if (least_ns && start_ns - last_ns >= least_ns &&
-			    add_pause(s, i, range, err))
+			    (add_pause(s, i, range, err) ||
+			     vote_outside(s, thread,
+					  (struct nsx_span){last_ns, start_ns},
+					  &os_at, err)))
 				return err->rc;
 		}
 		if (find_copy(s, i, &copy_at, err))
@@ -293,6 +324,29 @@ static void fill_remedy(struct slow *s, struct nsx_finding *f)
 	f->remedy = (struct nsx_plan){v, n};
 }
 
+/* "in them the launching thread of process 7 pauses 6 times between two CUDA calls,
+ * mostly in read"
+ */
+static const char *say_pauses(struct slow *s)
+{
+	const struct nsx_trace *t = s->d->trace;
+	struct nsx_winner in = nsx_votes_won(&s->outside, 0);
+	struct nsx_findings *l = s->d->found;
+	bool many = s->paused == (uint32_t)MANY;
+
+	return nsx_tell(
+		l, "in them the launching thread%s%s pause%s %s between two "
+		"CUDA calls%s%s", many ? "s" : "",
+		many || t->nprocesses < 2 ? "" :
+		nsx_tell(l, " of process %lld",
+			 (long long)t->process[t->thread[s->paused].process].pid),
+		many ? "" : "s",
+		nsx_text_n(l->arena, s->pauses.n, "time", "times"),
+		2 * in.weight >= s->paused_ns ? ", mostly in " : "",
+		2 * in.weight >= s->paused_ns ?
+			nsx_tell_name(l, nsx_text(t, (nsx_str)in.frame)) : "");
+}
+
 static void propose(struct slow *s)
 {
 	struct nsx_findings *l = s->d->found;
@@ -300,7 +354,7 @@ static void propose(struct slow *s)
 	double share = (double)s->excess_ns / length_ns;
 	const char *path = nsx_range_path(s->d, s->place);
 	unsigned most = 0;
-	size_t n = 2;
+	size_t n = 0;
 	struct nsx_finding f = {
 		.id = NSX_ID_slow_iterations, .device = s->d->facts->limiting,
 		.confidence = NSX_CONF_MEDIUM, .place = path,
@@ -318,24 +372,20 @@ static void propose(struct slow *s)
 			   s->nslow == 1 ? "" : "s", s->nslow == 1 ? "s" : "",
 		nsx_text_ns(l->arena, (double)s->excess_ns),
 		nsx_text_share(l->arena, share, 1), path ? ": " : "", path ? path : "");
-	f.evidence[0] = nsx_tell(l,
-			 "the median iteration takes %s; these take more than "
-			 "1.25 times that",
-			 nsx_text_ns(l->arena, s->median_ns));
-	f.evidence[1] = nsx_tell(l, "most of the difference is %s: %s more",
-				 nsx_part_names[most],
-				 nsx_text_ns(l->arena,
-					     (double)s->by_class[most]));
 	if (s->pauses.n)
-		f.evidence[n++] = nsx_tell(l, "in them the launching threads "
-					   "pause %s between two CUDA calls",
-					   nsx_text_n(l->arena, s->pauses.n,
-						      "time", "times"));
+		f.evidence[n++] = say_pauses(s);
 	if (s->copies.n)
 		f.evidence[n++] = nsx_tell(l, "in them the host waits for %s "
 					   "far longer than any in the others",
 					   nsx_text_n(l->arena, s->copies.n,
 						      "copy", "copies"));
+	f.evidence[n++] = nsx_tell(l, "most of the difference is %s: %s more",
+				   nsx_part_names[most],
+				   nsx_text_ns(l->arena,
+					       (double)s->by_class[most]));
+	f.evidence[n] = nsx_tell(l, "the median iteration takes %s; these take "
+				 "more than 1.25 times that",
+				 nsx_text_ns(l->arena, s->median_ns));
 	f.recommendation[0] =
 		most == NSX_P_IDLE ?
 			"see what the host does in them: checkpoints, logging, "
@@ -346,6 +396,16 @@ static void propose(struct slow *s)
 			"(tables/nccl_rank_skew.csv): another came late" :
 			"compare their kernels with those of a usual iteration "
 			"(--window START..END): other shapes, or lower clocks";
+	if (s->ntimes == 1) {
+		f.severity = NSX_SEV_LOW;
+		f.is_set = true;
+		f.evidence[++n] = "it happens once: whether it comes again the "
+				  "trace does not tell";
+	}
+	if (s->meets && s->paused == (uint32_t)MANY)
+		f.recommendation[1] = "let all ranks pause in the same "
+				      "iteration: one that pauses alone holds "
+				      "up the others";
 	fill_remedy(s, &f);
 	nsx_found(l, &f);
 }
@@ -369,7 +429,7 @@ int nsx_detect_iterations(struct nsx_detect *d, struct nsx_err *err)
 			 nsx_text_ns(d->found->arena, s.median_ns));
 		return 0;
 	}
-	if (s.ntimes >= KINDS && s.nslow * KINDS > s.njudged) {
+	if (s.ntimes >= RECURS && s.nslow * RECURS > s.njudged) {
 		nsx_fine(d->found,
 			 "%zu of %zu iterations are above 1.25 times the median "
 			 "of %s: they are of two kinds, none is an exception",
@@ -377,12 +437,13 @@ int nsx_detect_iterations(struct nsx_detect *d, struct nsx_err *err)
 			 nsx_text_ns(d->found->arena, s.median_ns));
 		return 0;
 	}
+	s.meets = d->facts->device[d->facts->limiting].comm.n > 0;
 	if (!nsx_new_array(below, d->scratch, t->nvtx.n, "ranges", err))
 		return err->rc;
 	for (int usual = 1; usual >= 0; usual--)
 		for (uint32_t i = 0; !rc && i < t->nthreads; i++) {
 			if (!t->thread[i].launches ||
-			    (s.v->process != NSX_NONE &&
+			    (s.v->process != NSX_NONE && !s.meets &&
 			     t->thread[i].process != s.v->process))
 				continue;
 			if (usual)
@@ -392,6 +453,7 @@ int nsx_detect_iterations(struct nsx_detect *d, struct nsx_err *err)
 		}
 	if (!rc)
 		propose(&s);
+	nsx_votes_done(&s.outside);
 	free(s.pauses.v);
 	free(s.copies.v);
 	free(s.copied.v);

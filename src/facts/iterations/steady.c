@@ -9,8 +9,9 @@
  * mfu_2gpu_before, 10 % idle, at each of its gaps above 1.2 ms.
  *
  * For the same reason an iteration within a quarter of the median does not end
- * a run, nor does one farther off where a tenth of them are, or where such ones
- * return three times or more: a checkpoint or a collection of garbage is part of
+ * a run, nor does one that is longer by less than half of the loop on either side
+ * of it, nor one farther off where a tenth of them are, or where such ones return
+ * three times or more: a checkpoint or a collection of garbage is part of
  * the loop, and so is code that is loaded again and again, as for new shapes.  A run
  * may end with three or more such ones: a loop that slows down.
  */
@@ -158,6 +159,19 @@ static bool is_far(const struct judge *j, const struct nsx_iteration *it)
 	       0.25 * j->median;
 }
 
+/* Whether what a far iteration takes too long is less than half of the loop before it
+ * and of that after it: a single pause ends the loop only where it is longer.
+ */
+static bool is_brief(const struct judge *j, const struct group *g, size_t i)
+{
+	const struct nsx_iteration *it = &g->v[i];
+	double excess = (double)(it->end_ns - it->start_ns) - j->median;
+	size_t around = i <= j->first ? 0 :
+			NSX_MIN(i - j->first, g->n - 2 - i);
+
+	return excess > 0 && 2 * excess < j->median * (double)around;
+}
+
 /* LIKE the others; MILD: not quite, which does not end a run of like ones. */
 enum likeness { LIKE, MILD, UNLIKE };
 
@@ -182,7 +196,8 @@ static enum likeness judge(struct judge *j, const struct group *g, size_t i,
 					    (double)load_ns / 1e6);
 	else if (fabs(wall - j->median) <= j->tolerance)
 		return LIKE;
-	else if ((j->uneven && i > j->first) || !is_far(j, it))
+	else if ((j->uneven && i > j->first) || !is_far(j, it) ||
+		 is_brief(j, g, i))
 		return MILD;
 	else
 		*ret_why = nsx_arena_printf(a, "iteration %zu: %.3f ms, the "

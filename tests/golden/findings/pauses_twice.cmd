@@ -1,0 +1,1 @@
+explain @pauses_twice --pass findings --md
