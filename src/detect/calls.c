@@ -26,7 +26,7 @@ enum {
 	MOST_NAMES = 4,	    /* told in a title                               */
 };
 
-enum kind { WAIT, POLL, SMALL_COPY, ALLOCATE, LOAD, SLOW, HOST_FUNC, NONE };
+enum kind { WAIT, POLL, SMALL_COPY, ALLOCATE, LOAD, START, SLOW, HOST_FUNC, NONE };
 /* What an API is known to do. */
 enum { OTHER = 1, ALLOCATES, QUERIES, CALLS_BACK };
 
@@ -39,7 +39,7 @@ struct group { /* calls of one API that do one thing */
 	bool frees;	     /* which waits for the GPU first                */
 	int64_t ns, cost_ns;
 	struct nsx_place place; /* with most of its time                     */
-	uint32_t *rows; /* LOAD: the calls; POLL: those after another        */
+	uint32_t *rows; /* LOAD, START: the calls; POLL: those after another */
 	size_t nrows;
 	size_t cap_rows;
 };
@@ -102,11 +102,27 @@ static bool is_starved(const struct calls *c, size_t call)
 			start_ns, end_ns) >= (end_ns - start_ns) / 2);
 }
 
+/* Memory of a GPU that has nothing to do is not allocated or freed for so long: the
+ * first call of a process, or of a library, starts CUDA and loads what it needs.
+ */
+static bool is_start(const struct calls *c, size_t call)
+{
+	const struct nsx_trace *t = c->d->trace;
+
+	return c->d->facts->run_kind == NSX_RUN_START_UP &&
+	       is_starved(c, call) &&
+	       !strstr(nsx_text(t, nsx_call_name(&t->calls, call)), "Host");
+}
+
 static enum kind kind_of(struct calls *c, size_t call)
 {
 	const struct nsx_trace *t = c->d->trace;
 	uint32_t op = t->calls.op[call];
 
+	if ((c->does[nsx_call_name(&t->calls, call)] == ALLOCATES ||
+	     t->calls.cls[call] == NSX_CALL_IMPLICIT_SYNC) &&
+	    is_start(c, call))
+		return START;
 	if (c->does[nsx_call_name(&t->calls, call)] == ALLOCATES)
 		return ALLOCATE;
 	if (c->does[nsx_call_name(&t->calls, call)] == QUERIES)
@@ -196,7 +212,7 @@ static int add_call(struct calls *c, size_t call, uint32_t range,
 	c->v[g].frees |= t->calls.cls[call] == NSX_CALL_IMPLICIT_SYNC &&
 			 !(t->calls.flags[call] & NSX_CALL_MALLOC);
 	nsx_add_to(&c->v[g].ns, ns);
-	if (kind == LOAD || (kind == POLL && *last_wait == g)) {
+	if (kind == LOAD || kind == START || (kind == POLL && *last_wait == g)) {
 		if (nsx_grow(&c->v[g].rows, &c->v[g].cap_rows,
 			     c->v[g].nrows + 1, sizeof(*c->v[g].rows), "calls",
 			     err))
@@ -343,6 +359,11 @@ static const struct words {
 		"; or load eagerly with CUDA_MODULE_LOADING=EAGER",
 		"build for this GPU's architecture, so that nothing is "
 		"compiled at run time", NULL},
+	[START] = {
+		NSX_ID_idle_by_module_load, NSX_NO_COST,
+		"CUDA or one of its libraries starts in ", NULL,
+		"this is paid once: call ", " before what is measured",
+		"create handles and contexts once, and keep them", NULL},
 	[SLOW] = {
 		NSX_ID_idle_by_slow_call, NSX_NO_COST,
 		"time goes to calls of ", NULL, "call ",
@@ -387,7 +408,7 @@ static struct nsx_plan plan_of(struct calls *c, const uint32_t *list, size_t n)
 
 		v[k] = (struct nsx_change){.verb = words[x->kind].verb,
 					   .name = x->api};
-		if (x->kind == LOAD && x->nrows)
+		if (x->kind != POLL && x->nrows)
 			v[k].rows = nsx_keep_rows(c->d, x->rows, x->nrows);
 		k++;
 		if (x->kind != POLL || !x->nrows)

@@ -188,7 +188,7 @@ static bool slows_most(const struct clocks *c, unsigned from, unsigned to,
 
 	for (size_t i = c->dev->ops_at; i < c->dev->ops_at + c->dev->nops;
 	     i++) {
-		uint32_t shape = t->ops.detail[i];
+		uint32_t shape = nsx_op_detail(&t->ops, i);
 		int64_t at_ns = nsx_op_start(&t->ops, i) - c->d->w.start_ns;
 
 		if (!counts(c, i) || !(c->fast[shape] > 0) ||

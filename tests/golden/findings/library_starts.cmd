@@ -1,0 +1,1 @@
+explain @library_starts --pass findings --md
