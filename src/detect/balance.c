@@ -181,11 +181,13 @@ static void tell_causes(struct nsx_detect *d, struct nsx_finding *f)
 				   "cause";
 	int64_t ns[NSX_NCAUSES + 1];
 	enum { FETCHING = NSX_NCAUSES };
+	int64_t fetched_ns = fetching_ns(d);
 	const char *text = "mostly";
+	bool fetches = false;
 
 	nsx_idle_by_cause(d, ns);
-	ns[FETCHING] = fetching_ns(d);
-	ns[NSX_CAUSE_UNKNOWN] -= ns[FETCHING];
+	ns[FETCHING] = fetched_ns;
+	ns[NSX_CAUSE_UNKNOWN] -= fetched_ns;
 	for (unsigned i = 0; i < MOST_CAUSES; i++) {
 		unsigned top = 0;
 
@@ -194,8 +196,9 @@ static void tell_causes(struct nsx_detect *d, struct nsx_finding *f)
 				top = c;
 		if (!ns[top])
 			break;
+		fetches |= !i && top == FETCHING;
 		if (!i)
-			f->recommendation[0] = top == FETCHING ?
+			f->recommendation[0] = fetches ?
 				"prefetch to the host what it reads next "
 				"(cudaMemPrefetchAsync), or copy it in one "
 				"piece" : top == NSX_CAUSE_DISPATCH ?
@@ -214,6 +217,12 @@ static void tell_causes(struct nsx_detect *d, struct nsx_finding *f)
 				  nsx_text_ns(d->found->arena, f->guess_ns),
 				  nsx_text_n(d->found->arena, f->spans.n, "gap",
 					     NULL), text);
+	if (!fetches)
+		return;
+	f->is_rest = false;
+	f->guess_ns = (double)fetched_ns;
+	f->evidence[1] = "an upper bound: the host's own work on each page is "
+			 "in it";
 }
 
 static int find_idle(struct nsx_detect *d, struct nsx_err *err)

@@ -516,10 +516,11 @@ static int propose_f32(struct kernels *k, bool *told, struct nsx_err *err)
 			   "and use no tensor core",
 			   nsx_text_share(l->arena, share, 1), k->device_id);
 	tell_kin(k, &kin, &f);
-	f.evidence[1] = nsx_tell(
-		l, "priced as if tensor cores made them %.3g times as fast: "
-		"those of %s (%lld.%lld%s) have %s%.0f times the peak of f32 "
-		"without them", amount,
+	f.evidence[1] = nsx_tell(l, "taken as %.3g times as fast on tensor cores",
+				 amount);
+	f.evidence[2] = nsx_tell(
+		l, "those of %s (%lld.%lld%s) have %s%.0f times the peak of f32 "
+		"without them",
 		gpu.is_least ? "a GPU that runs its kernels" : "this GPU",
 		(long long)gpu.major, (long long)gpu.minor,
 		gpu.is_least ? " or newer" : "", gpu.is_least ? "at least " : "",

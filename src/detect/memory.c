@@ -207,11 +207,11 @@ static void tell_whole(struct unified *u, struct nsx_finding *f)
 		return;
 	f->severity = NSX_SEV_LOW;
 	f->is_set = true; /* else it would be a minor one */
-	f->title = nsx_tell(l, "unified memory: kernels run for %s of the "
-			    "whole trace (%s) while page faults are handled or "
-			    "pages are moved",
+	f->title = nsx_tell(l, "unified memory: for %s, %s of the %s with GPU work, "
+			    "kernels run while faults are handled or pages moved",
 			    nsx_text_ns(l->arena, u->all_ns),
-			    nsx_text_share(l->arena, u->all_ns, length));
+			    nsx_text_share(l->arena, u->all_ns, length),
+			    nsx_text_ns(l->arena, length));
 }
 
 static const char *say_size(struct unified *u, int64_t managed)

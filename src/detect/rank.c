@@ -316,6 +316,22 @@ static struct item *leader(struct pricing *p, struct item *best,
 	return lead;
 }
 
+/* Another way to win what a finding wins; where that is code of the program with a
+ * name, it is told before other evidence, for it is what the wait is spent on.
+ */
+static void tell_other_way(struct nsx_finding *f, const struct nsx_finding *other,
+			   const char *line)
+{
+	const char **e = f->evidence;
+
+	if (other->id == NSX_ID_idle_by_host_code && other->place && e[0]) {
+		memmove(e + 2, e + 1, (ARRAY_LEN(f->evidence) - 3) * sizeof(*e));
+		e[1] = line;
+	} else {
+		nsx_add_evidence(f, line);
+	}
+}
+
 static void join(struct pricing *p, struct item *lead, struct item *best,
 		 const double *after)
 {
@@ -327,13 +343,14 @@ static void join(struct pricing *p, struct item *lead, struct item *best,
 			continue;
 		x->left = false;
 		x->gone = true;
-		nsx_add_evidence(lead->f,
-			 nsx_tell(p->l,
-				  "%s can be won another way (%s): %s",
-				  x->f->headroom_ns < LEADS * best->adds_ns ?
-					  "Part of that time" : "The same time",
-				  nsx_text_ns(p->l->arena, x->f->headroom_ns),
-				  x->f->title));
+		tell_other_way(lead->f, x->f, nsx_tell(
+			p->l, "Another way wins %s (%s): %s",
+			x->f->headroom_ns < LEADS * best->adds_ns ?
+				"part of it" :
+			x->f->headroom_ns <= (1 + SAME) * lead->f->headroom_ns ?
+				"the same" : "more",
+			nsx_text_ns(p->l->arena, x->f->headroom_ns),
+			x->f->title));
 	}
 }
 

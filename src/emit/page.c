@@ -275,13 +275,19 @@ static size_t plain_chars(const char *markdown)
 }
 
 /* Where it is, unless the title says so, and what proves it: the first line, and
- * one more if it need not be cut.
+ * one more if it need not be cut. What an assumed price assumes is always told, if
+ * need be instead of the place.
  */
 static void add_proof(struct page *p, const struct nsx_finding *f)
 {
 	size_t left = PLAIN_CHARS - strlen("   "), n;
 	bool any = f->place && !strstr(f->title, f->place);
 
+	if (any && f->is_assumed &&
+	    plain_chars(f->place) + plain_chars(f->evidence[0]) +
+			    plain_chars(f->evidence[1]) +
+			    strlen("from ; . ") > left)
+		any = false;
 	if (any) {
 		put(p, "from ");
 		put_said(p, f->place);

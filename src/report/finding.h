@@ -87,7 +87,8 @@ struct nsx_finding {
 	double weight;	    /* share of the judged window that a single kernel
 			       of it takes, or all that a setting changes; 0:
 			       of no matter                                  */
-	bool is_assumed;    /* how much the remedy changes is a guess        */
+	bool is_assumed;    /* how much the remedy changes is a guess, which
+			       evidence[1] states                            */
 	bool is_setting;    /* a setting changes all that weighs: it stands
 			       where its price puts it if that is half of the
 			       window, though the price is assumed           */
