@@ -269,13 +269,16 @@ static struct nsx_val session_start(const struct nsx_conv *c)
 
 /* Parts -----------------------------------------------------------------------*/
 
+struct part {
+	struct nsx_conv c;
+	struct nsx_names names; /* of its survey                             */
+	struct nsx_convert_counts counts;
+	struct nsx_buf warnings;
+	struct nsx_out out; /* of packets: only its error, bytes go to rings */
+};
 struct parts {
 	size_t n;
-	struct nsx_conv c[NSX_CONVERT_PARTS];
-	struct nsx_names names[NSX_CONVERT_PARTS]; /* of the survey                 */
-	struct nsx_convert_counts counts[NSX_CONVERT_PARTS];
-	struct nsx_buf warnings[NSX_CONVERT_PARTS];
-	struct nsx_out failed[NSX_CONVERT_PARTS]; /* its error; bytes go to rings   */
+	struct part part[NSX_CONVERT_PARTS];
 	struct nsx_rings *rings;
 	struct nsx_val epoch;
 };
@@ -292,16 +295,17 @@ static const unsigned activities_of[NSX_CONVERT_PARTS] = {
 
 static int open_part(struct parts *p, enum nsx_part i, struct nsx_err *err)
 {
-	struct nsx_conv *c = &p->c[i], *first = &p->c[0];
+	struct part *part = &p->part[i];
+	const struct nsx_conv *first = &p->part[0].c;
+	struct nsx_conv *c = &part->c;
 
 	*c = (struct nsx_conv){
 		.part = i, .activities = first->opts->activities,
 		.rings = &p->rings, .schema = first->schema,
 		.writer = first->writer, .opts = first->opts,
-		.out = p->n > 1 || first->opts->pftrace ? &p->failed[i] :
-							   first->out,
-		.counts = &p->counts[i], .warnings = &p->warnings[i],
-		.names = &p->names[i], .window = first->window,
+		.out = first->opts->pftrace ? &part->out : first->out,
+		.counts = &part->counts, .warnings = &part->warnings,
+		.names = &part->names, .window = first->window,
 		.first_ns = INT64_MAX, .last_ns = INT64_MIN};
 	if (p->n > 1)
 		c->activities &= activities_of[i];
@@ -316,7 +320,7 @@ static int open_part(struct parts *p, enum nsx_part i, struct nsx_err *err)
 
 static int survey(void *parts, size_t i, struct nsx_err *err)
 {
-	struct nsx_conv *c = &((struct parts *)parts)->c[i];
+	struct nsx_conv *c = &((struct parts *)parts)->part[i].c;
 	int rc = scan_all(c, err);
 
 	if (!rc && !i && !c->opts->no_metadata)
@@ -350,10 +354,10 @@ static int share_processes(struct nsx_conv *c, struct nsx_conv *first,
 /* What one part found and another needs. */
 static int join_surveys(struct parts *p, struct nsx_err *err)
 {
-	struct nsx_conv *first = &p->c[0];
+	struct nsx_conv *first = &p->part[0].c;
 
 	for (size_t i = 1; i < p->n; i++) {
-		struct nsx_conv *c = &p->c[i];
+		struct nsx_conv *c = &p->part[i].c;
 
 		nsx_conv_hull(first, c->first_ns, c->last_ns);
 		if (nsx_names_merge(first->names, c->names, err) ||
@@ -374,7 +378,7 @@ static int join_surveys(struct parts *p, struct nsx_err *err)
 				first->opts->path);
 	first->counts->shift_ns += first->opts->place.offset_ns;
 	for (size_t i = 0; i < p->n; i++) {
-		struct nsx_conv *c = &p->c[i];
+		struct nsx_conv *c = &p->part[i].c;
 
 		c->writing = true;
 		c->nprocesses = (uint32_t)first->tracks.process_keys.n;
@@ -391,7 +395,7 @@ static int join_surveys(struct parts *p, struct nsx_err *err)
 static int write_part(void *parts, size_t i, struct nsx_err *err)
 {
 	struct parts *p = parts;
-	struct nsx_conv *c = &p->c[i];
+	struct nsx_conv *c = &p->part[i].c;
 	int rc = c->writer->open(c, &p->epoch, err);
 
 	if (!rc)
@@ -405,8 +409,8 @@ static int write_part(void *parts, size_t i, struct nsx_err *err)
 
 static int convert(struct parts *p, struct nsx_out *out, struct nsx_err *err)
 {
-	const struct nsx_convert_opts *o = p->c[0].opts;
-	int rc = find_window(&p->c[0], err);
+	const struct nsx_convert_opts *o = p->part[0].c.opts;
+	int rc = find_window(&p->part[0].c, err);
 
 	for (size_t i = 0; !rc && i < p->n; i++)
 		rc = open_part(p, i, err);
@@ -416,7 +420,7 @@ static int convert(struct parts *p, struct nsx_out *out, struct nsx_err *err)
 		rc = join_surveys(p, err);
 	if (rc)
 		return rc;
-	p->epoch = session_start(&p->c[0]);
+	p->epoch = session_start(&p->part[0].c);
 	return o->pftrace ? nsx_pf_run(o, out, p->n, write_part, p, &p->rings,
 				       err) :
 			    write_part(p, 0, err);
@@ -438,24 +442,22 @@ void nsx_convert_add_counts(struct nsx_convert_counts *sum,
 }
 
 /* Sums up, and lets go. */
-static void close_part(struct parts *p, size_t i, struct nsx_out *out,
+static void close_part(struct part *p, struct nsx_out *out,
 		       struct nsx_convert_counts *ret, struct nsx_buf *warnings)
 {
-	struct nsx_conv *c = &p->c[i];
-
-	nsx_convert_add_counts(ret, &p->counts[i]);
-	if (p->warnings[i].n)
-		nsx_buf_add(warnings, p->warnings[i].p, p->warnings[i].n);
-	nsx_buf_done(&p->warnings[i]);
-	if (!out->error && p->failed[i].error != ECANCELED)
-		out->error = p->failed[i].error;
-	if (c->writer)
-		c->writer->done(c);
-	nsx_names_done(&p->names[i]);
-	nsx_flows_done(&c->flows);
-	nsx_tracks_done(&c->tracks);
-	nsx_trace_free(c->trace);
-	nsx_findings_view_free(c->findings);
+	nsx_convert_add_counts(ret, &p->counts);
+	if (p->warnings.n)
+		nsx_buf_add(warnings, p->warnings.p, p->warnings.n);
+	if (!out->error && p->out.error != ECANCELED)
+		out->error = p->out.error;
+	if (p->c.writer)
+		p->c.writer->done(&p->c);
+	nsx_buf_done(&p->warnings);
+	nsx_names_done(&p->names);
+	nsx_flows_done(&p->c.flows);
+	nsx_tracks_done(&p->c.tracks);
+	nsx_trace_free(p->c.trace);
+	nsx_findings_view_free(p->c.findings);
 }
 
 int nsx_convert(const struct nsx_schema *schema,
@@ -473,11 +475,11 @@ int nsx_convert(const struct nsx_schema *schema,
 		return err->rc;
 	*ret = (struct nsx_convert_counts){0};
 	p->n = w->is_typed ? NSX_CONVERT_PARTS : 1;
-	p->c[0] = (struct nsx_conv){.schema = schema, .opts = opts, .out = out,
+	p->part[0].c = (struct nsx_conv){.schema = schema, .opts = opts, .out = out,
 				    .writer = w};
 	rc = convert(p, out, err);
 	for (size_t i = 0; i < p->n; i++)
-		close_part(p, i, out, ret, warnings);
+		close_part(&p->part[i], out, ret, warnings);
 	free(p);
 	return out->error ? 0 : rc;
 }

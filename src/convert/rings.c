@@ -98,26 +98,36 @@ static void take_all(struct nsx_rings *r)
 			}
 }
 
-static size_t start(struct nsx_rings *r)
+/* Starts as many as can be; where some cannot, nothing is wanted. */
+static size_t start(struct nsx_rings *r, struct nsx_err *err)
 {
-	size_t n = 0;
+	err->rc = NSX_OK;
+	for (size_t n = 0; n < r->p->n; n++) {
+		struct ring *ring = &r->ring[n];
+		int failed;
 
-	for (; n < r->p->n; n++) {
-		r->ring[n].all = r;
-		r->ring[n].number = n;
-		if (pthread_create(&r->ring[n].thread, NULL, produce,
-				   &r->ring[n]))
-			break;
+		ring->all = r;
+		ring->number = n;
+		failed = pthread_create(&ring->thread, NULL, produce, ring);
+		if (!failed)
+			continue;
+		nsx_fail(err, NSX_E_NOMEM, "cannot start a thread: %s",
+			 strerror(failed));
+		pthread_mutex_lock(&r->lock);
+		r->is_unwanted = true;
+		pthread_cond_broadcast(&r->is_taken);
+		pthread_mutex_unlock(&r->lock);
+		return n;
 	}
-	return n;
+	return r->p->n;
 }
 
 int nsx_rings_run(const struct nsx_production *p, struct nsx_rings **ret_rings,
 		  struct nsx_err *err)
 {
 	struct nsx_rings *r = nsx_try_alloc(1, sizeof(*r), "blocks", err);
-	int rc = NSX_OK;
 	size_t n;
+	int rc;
 
 	if (!r)
 		return err->rc;
@@ -126,16 +136,10 @@ int nsx_rings_run(const struct nsx_production *p, struct nsx_rings **ret_rings,
 	pthread_mutex_init(&r->lock, NULL);
 	pthread_cond_init(&r->is_put, NULL);
 	pthread_cond_init(&r->is_taken, NULL);
-	n = start(r);
-	if (n < p->n) {
-		rc = nsx_fail(err, NSX_E_NOMEM, "cannot start a thread");
-		pthread_mutex_lock(&r->lock);
-		r->is_unwanted = true;
-		pthread_cond_broadcast(&r->is_taken);
-		pthread_mutex_unlock(&r->lock);
-	} else {
+	n = start(r, err);
+	rc = err->rc;
+	if (!rc)
 		take_all(r);
-	}
 	for (size_t i = 0; i < n; i++) {
 		pthread_join(r->ring[i].thread, NULL);
 		if (!rc && r->ring[i].err.rc)

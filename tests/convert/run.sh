@@ -101,6 +101,9 @@ taskset -c "$(taskset -cp $$ | sed 's/.*: //; s/[,-].*//')" "$prog" convert "$fi
 ok "many blocks are one stream" sh -c 'gzip -dc many.json.gz | cmp - many.json'
 ok "the same from one thread and from several" cmp many.json.gz alone.json.gz
 "$prog" convert "$t" -q -o blocks.pftrace
+"$prog" convert "$fix/gpu_metrics_odd.sqlite" -q -o many.pftrace
+taskset -c "$(taskset -cp $$ | sed 's/.*: //; s/[,-].*//')" "$prog" convert "$fix/gpu_metrics_odd.sqlite" -q -o alone.pftrace
+ok "packets, the same from one processor and from several" cmp many.pftrace alone.pftrace
 ok "packets are compressed without it, too" test "$(wc -c <blocks.pftrace)" -lt "$(wc -c <plain.pftrace)"
 "$prog" convert "$t" -o - >stdout.json 2>summary
 ok "stdout" cmp stdout.json plain.json
@@ -300,6 +303,18 @@ rm -f same.sqlite linked.json same.json run.nsys-rep
 ok "a small disk" not sh -c 'ulimit -f 8; exec "$0" convert "$1" -q -o a.json' "$prog" "$fix/launch_bound.sqlite"
 PATH=/nowhere NSYS_PATH=/nowhere "$prog" convert x.nsys-rep -o a.json 2>../told
 ok "a report that is not there" grep -q "cannot read 'x.nsys-rep'" ../told
+# Each is one line (3), and no file, or was done without.
+lacking() { # OPTION...: some of the allocations that a conversion makes fail
+	NSX_FAULT_COUNT=../count "$prog-faults" convert "$t" -q -o ../sound.pftrace --force "$@" || return
+	for n in $(seq 1 13 "$(cat ../count)"); do
+		if NSX_FAULT_ALLOC=$n "$prog-faults" convert "$t" -q -o a.pftrace "$@" 2>../told; then
+			cmp a.pftrace ../sound.pftrace && rm a.pftrace || return
+		else
+			[ $? = 3 ] && grep -qi memory ../told && [ "$(wc -l <../told)" = 1 ] || return
+		fi
+	done
+}
+ok "no memory" lacking --only $rows
 ok "no failure left anything ($(ls -A))" test -z "$(ls -A)"
 cd ..
 
