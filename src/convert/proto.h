@@ -65,9 +65,8 @@ static inline void nsx_pb_widen(struct nsx_buf *b, size_t at)
 	char length[NSX_PB_MAX_UINT];
 	size_t n = b->n - at;
 	size_t more = (size_t)(nsx_pb_put(length, n) - length) - 1;
-	char *p = nsx_buf_room(b, more);
+	char *p = nsx_buf_room(b, more) - n;
 
-	p = b->p + at;
 	memmove(p + more, p, n);
 	memcpy(p - 1, length, more + 1);
 	b->n += more;
