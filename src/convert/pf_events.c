@@ -200,7 +200,9 @@ static void put_title(struct nsx_conv *c, const struct nsx_slice *s)
 }
 
 /* Packets can say which GPU work a call caused; where that is a slice, too, an
- * arrow goes out of the one and into the other.
+ * arrow goes out of the one and into the other.  They could also say what work a
+ * call waited for, but no row does: it names a stream or an event, and which work
+ * that stood for follows from all calls and work at once, which are not held here.
  */
 static void put_flow(struct nsx_conv *c, const struct nsx_slice *s)
 {
