@@ -243,6 +243,9 @@ if [ -n "$engine" ]; then
 	ok "in an archive, too" cmp one archive
 	query job.pftrace "select max(t) - min(t), count(*) from (select min(ts) as t from gpu_slice s join track on s.track_id = track.id group by machine_id)" | tail -n1 >apart
 	ok "on one clock, each on its machine" test "$(cat apart)" = "1000000|2"
+	"$prog" convert job_rank0.sqlite job_rank0.sqlite -q -o twice.pftrace --only findings
+	query twice.pftrace "select count(distinct t.id) from slice s join track t on s.track_id = t.id where t.name = 'run phases'" | tail -n1 >apart
+	ok "two traces of a host have tracks of their own" test "$(cat apart)" = 2
 fi
 for f in "$fix"/*.sqlite; do # one without a rank
 	"$prog" digest "$f" -q -o none.nsxd 2>&1 | grep -q 'neither GPU work' && break
