@@ -483,9 +483,9 @@ static int hold_clock(struct select *s, struct nsx_err *err)
 /* Ranks ---------------------------------------------------------------------------*/
 
 struct measured { /* of the rank or of its peers */
-	uint64_t kind;
 	int64_t ns;
 	uint32_t at;
+	bool begins; /* the first of its kind                                */
 	bool is_peer;
 	bool counts; /* all ranks are at the same point of the program there */
 };
@@ -517,7 +517,7 @@ static void level(struct select *s, const struct measured *v, size_t n,
 		size_t npeers = 0, nown, own = 0, peer = 0, at = from;
 		double part;
 
-		for (to = from; to < n && v[to].kind == v[from].kind; to++)
+		for (to = from; to < n && (to == from || !v[to].begins); to++)
 			npeers += v[to].is_peer;
 		part = fewer(v + from, to - from, nranks);
 		nown = to - from - npeers;
@@ -583,6 +583,7 @@ static int even_kernels(struct select *s, struct nsx_err *err)
 	struct measured *v = nsx_arena_try_array(s->a, m->nalike_ops,
 						 sizeof(*v), "kernels", err);
 	size_t npeers;
+	nsx_str last = 0;
 	const struct nsx_span *alike = between_teams(s, &npeers, err);
 
 	if (!v || !alike || need_lengths(s->p, err))
@@ -592,12 +593,14 @@ static int even_kernels(struct select *s, struct nsx_err *err)
 		const struct model_op *o = &m->op[i];
 		const struct nsx_stream *x = nsx_stream_of(t, o->row);
 		const struct nsx_span *w = &alike[o->engine];
+		nsx_str name = nsx_op_shape(t, o->row)->base_name;
 
 		v[k] = (struct measured){
-			nsx_op_shape(t, o->row)->base_name, o->length_ns, i,
+			o->length_ns, i, !k || name != last,
 			x->process != s->c->process ||
 				x->device != s->c->device,
 			o->start_ns >= w->start_ns && o->start_ns < w->end_ns};
+		last = name;
 	}
 	level(s, v, m->nalike_ops, npeers, s->p->edit.length_ns, false);
 	return 0;
@@ -609,17 +612,20 @@ static int even_gaps(struct select *s, struct nsx_err *err)
 	const struct nsx_trace *t = m->t;
 	struct measured *v = nsx_arena_try_array(s->a, m->nalike_calls,
 						 sizeof(*v), "gaps", err);
+	uint64_t last = 0;
 
 	if (!v || need_gaps(s->p, err))
 		return err->rc;
 	for (uint32_t k = 0; k < m->nalike_calls; k++) {
 		uint32_t i = m->alike_call[k];
 		uint32_t h = nsx_call_thread(t, m->call[i].row);
+		uint64_t kind = model_gap_kind(m, i);
 
 		v[k] = (struct measured){
-			model_gap_kind(m, i), model_gap(m, i), i,
+			model_gap(m, i), i, !k || kind != last,
 			t->thread[h].process != s->c->process ||
 				m->thread_device[h] != s->c->device, false};
+		last = kind;
 	}
 	level(s, v, m->nalike_calls, 1, s->p->edit.gap_ns, true);
 	return 0;

@@ -172,7 +172,7 @@ static int find_waits(struct nccl_costs *c, const struct nccl_event *events,
 	    nsx_spans_union(c->run->scratch, &x->waits, ret, &all, err))
 		return err->rc;
 	x->waits = all;
-	return 0;
+	return nsx_spans_pack(c->out->arena, ret, err);
 }
 
 static int list_waits(struct nccl_costs *c, const struct nccl_event *events,
