@@ -40,8 +40,10 @@ static size_t measure(const struct source *s, size_t n,
 		unsigned bits;
 
 		for (size_t i = at; i < until; i++) {
-			least = NSX_MIN(least, value(s, i));
-			most = NSX_MAX(most, value(s, i));
+			int64_t x = value(s, i);
+
+			least = NSX_MIN(least, x);
+			most = NSX_MAX(most, x);
 		}
 		bits = bits_of((uint64_t)most - (uint64_t)least);
 		*b = (struct nsx_pack_block){least, size << 8 | bits};

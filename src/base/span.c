@@ -204,8 +204,8 @@ size_t nsx_spans_find(const struct nsx_spans *s, int64_t t)
 {
 	size_t lo = 0, hi = s->n;
 
-	NSX_BISECT(lo, hi, mid, nsx_span_at(s, mid).end_ns <= t);
-	return lo;
+	NSX_BISECT(lo, hi, mid, nsx_span_start(s, mid) <= t);
+	return lo && nsx_span_at(s, lo - 1).end_ns > t ? lo - 1 : lo;
 }
 
 int64_t nsx_spans_covered(const struct nsx_spans *s, size_t *cursor,
@@ -257,7 +257,9 @@ static int64_t before(const struct nsx_spans *s, const int64_t *prefix,
 
 	for (size_t k = i / PREFIX_STEP * PREFIX_STEP; k < i; k++)
 		ns += length_at(s, k);
-	return i < s->n ? ns + NSX_MAX(0, t - nsx_span_at(s, i).start_ns) : ns;
+	if (i < s->n && nsx_span_start(s, i) < t)
+		ns += t - nsx_span_start(s, i);
+	return ns;
 }
 
 int64_t nsx_spans_within(const struct nsx_spans *s, const int64_t *prefix,

@@ -17,6 +17,10 @@ struct nsx_spans {
 	size_t n;
 	struct nsx_packed start, length;
 };
+static inline int64_t nsx_span_start(const struct nsx_spans *s, size_t i)
+{
+	return s->v ? s->v[i].start_ns : nsx_unpack(&s->start, i);
+}
 static inline struct nsx_span nsx_span_at(const struct nsx_spans *s, size_t i)
 {
 	int64_t start_ns;

@@ -41,13 +41,17 @@ static bool covers(const struct nsx_spans *s, size_t *i, int64_t at,
 		   int64_t *until)
 {
 	for (; *i < s->n; ++*i) {
-		struct nsx_span x = nsx_span_at(s, *i);
+		int64_t start_ns = nsx_span_start(s, *i), end_ns;
 
-		if (x.end_ns <= at)
-			continue;
-		*until = NSX_MIN(*until,
-				 x.start_ns > at ? x.start_ns : x.end_ns);
-		return x.start_ns <= at;
+		if (start_ns > at) {
+			*until = NSX_MIN(*until, start_ns);
+			return false;
+		}
+		end_ns = nsx_span_at(s, *i).end_ns;
+		if (end_ns > at) {
+			*until = NSX_MIN(*until, end_ns);
+			return true;
+		}
 	}
 	return false;
 }

@@ -139,21 +139,28 @@ static bool fits_gap(const struct select *s, uint32_t i)
 	       fits_row(s, call->row) && fits_place(s, call);
 }
 
+static bool fits_stream(const struct nsx_change *c, const struct nsx_trace *t,
+			uint32_t op)
+{
+	const struct nsx_stream *stream = nsx_stream_of(t, op);
+
+	return (!(c->by & NSX_BY_PROCESS) || c->process == stream->process) &&
+	       (!(c->by & NSX_BY_DEVICE) || c->device == stream->device) &&
+	       (!(c->by & NSX_BY_STREAM) ||
+		c->stream == nsx_op_stream(&t->ops, op));
+}
+
 static bool fits_op(struct select *s, uint32_t i)
 {
 	const struct nsx_change *c = s->c;
 	const struct nsx_trace *t = s->m->t;
 	const struct model_op *o = &s->m->op[i];
-	uint32_t row = nsx_op_stream(&t->ops, o->row);
-	const struct nsx_stream *stream = &t->stream[row];
 
 	if (!(o->flags & OP_ACTIVE) || !fits_row(s, o->row) ||
 	    !fits_time(c, o->start_ns) ||
 	    (c->op && !(c->op >> o->kind & 1)) ||
 	    (c->copy_kind && c->copy_kind != o->copy_kind) ||
-	    ((c->by & NSX_BY_PROCESS) && c->process != stream->process) ||
-	    ((c->by & NSX_BY_DEVICE) && c->device != stream->device) ||
-	    ((c->by & NSX_BY_STREAM) && c->stream != row))
+	    (c->by && !fits_stream(c, t, o->row)))
 		return false;
 	if ((c->name || c->family) &&
 	    (o->kind != NSX_OP_KERNEL ||
