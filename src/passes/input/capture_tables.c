@@ -173,11 +173,13 @@ static void check_host(struct nsx_quality *q)
 			  NSX_REC_SCHED,
 			  "when threads ran was not%s recorded%s",
 			  nsx_seen(q, NSX_VIEW_sched) ? " completely" : "",
-			  f->messages[NSX_MSG_PERF]
-			      ? "; the profiler was refused: it needs "
-				"/proc/sys/kernel/perf_event_paranoid at 2 or "
-				"less"
-			      : "");
+			  !f->messages[NSX_MSG_PERF]	 ? "" :
+			  q->t->schema->on_windows	 ?
+			      "; the profiler was refused: run nsys as "
+			      "administrator" :
+			      "; the profiler was refused: it needs "
+			      "/proc/sys/kernel/perf_event_paranoid at 2 or "
+			      "less");
 	if (!nsx_seen(q, NSX_VIEW_overhead) && nsx_seen(q, NSX_VIEW_runtime) &&
 	    nsx_seen(q, NSX_VIEW_kernel))
 		nsx_check(q, "launch_queue", MISSING,
