@@ -3,16 +3,19 @@
 #include <string.h>
 #include "facts/metrics/metrics.h"
 
-static const char *const spellings[NSX_NCOUNTERS][2] = {
+/* Sets for graphics have names of their own. */
+static const char *const spellings[NSX_NCOUNTERS][3] = {
 	[NSX_GR_ACTIVE] = {"GR Active"},
 	[NSX_SM_ACTIVE] = {"SMs Active", "SM Active"},
 	[NSX_SM_ISSUE] = {"SM Issue"},
 	[NSX_TENSOR_ACTIVE] = {"Tensor Active"},
 	[NSX_WARPS_IN_FLIGHT] = {"Compute Warps in Flight"},
-	[NSX_DRAM_READ] = {"DRAM Read", "VRAM Read"},
-	[NSX_DRAM_WRITE] = {"DRAM Write", "VRAM Write"},
-	[NSX_PCIE_RX] = {"PCIe RX Throughput", "PCIe Read Throughput"},
-	[NSX_PCIE_TX] = {"PCIe TX Throughput", "PCIe Write Throughput"},
+	[NSX_DRAM_READ] = {"DRAM Read", "VRAM Read", "GPU Memory Read"},
+	[NSX_DRAM_WRITE] = {"DRAM Write", "VRAM Write", "GPU Memory Write"},
+	[NSX_PCIE_RX] = {"PCIe RX Throughput", "PCIe Read Throughput",
+			 "PCIe Read Bandwidth"},
+	[NSX_PCIE_TX] = {"PCIe TX Throughput", "PCIe Write Throughput",
+			 "PCIe Write Bandwidth"},
 };
 
 const char *nsx_counter_name(enum nsx_counter k)
@@ -36,7 +39,8 @@ void nsx_counters_add(struct nsx_counters *c, const struct nsx_metric *m)
 	if (!m->name || !is_percent(m))
 		return;
 	for (unsigned k = 0; k < NSX_NCOUNTERS; k++)
-		for (unsigned i = 0; i < 2 && spellings[k][i]; i++)
+		for (unsigned i = 0; i < ARRAY_LEN(spellings[k]) &&
+				     spellings[k][i]; i++)
 			if (!c->of[k] && !strncasecmp(m->name, spellings[k][i],
 						      strlen(spellings[k][i])))
 				c->of[k] = m;
