@@ -1,0 +1,1 @@
+explain @osrt_kinds --pass os_runtime --json
