@@ -1,0 +1,1 @@
+explain @occupancy --pass dimensions --json
