@@ -50,12 +50,11 @@ NSX_ORDER(cmp_placed, struct placed, UP(v), UP(at));
 
 static int sort_units(struct drawn *d, struct nsx_arena *a, struct nsx_err *err)
 {
-	struct placed *sorted = nsx_arena_try_array(a, d->n, sizeof(*sorted),
-						    "units", err);
+	struct placed *sorted;
 
-	nsx_new_array(d->place, a, d->n, "units", err);
-	nsx_new_array(d->times, a, d->n, "units", err);
-	if (!sorted || !d->place || !d->times)
+	if (!nsx_new_array(sorted, a, d->n, "units", err) ||
+	    !nsx_new_array(d->place, a, d->n, "units", err) ||
+	    !nsx_new_array(d->times, a, d->n, "units", err))
 		return err->rc;
 	for (uint32_t i = 0; i < d->n; i++)
 		sorted[i] = (struct placed){d->v[i], i};

@@ -123,10 +123,10 @@ static int list_parts(const struct nsx_diff *d, uint32_t lane,
 {
 	size_t n = d->pool[0].lanes[lane].split[split].n +
 		   d->pool[1].lanes[lane].split[split].n;
-	struct part *v = nsx_arena_try_array(a, n, sizeof(*v), "parts", err);
 	size_t at = 0, kept = 0;
+	struct part *v;
 
-	if (!v)
+	if (!nsx_new_array(v, a, n, "parts", err))
 		return err->rc;
 	for (unsigned i = 0; i < 2; i++) {
 		const struct nsx_split_uses *l =
@@ -197,10 +197,9 @@ static int sum_rows(const struct nsx_diff *d, uint32_t lane,
 		    struct nsx_arena *a, struct kernel_sums **ret,
 		    struct nsx_err *err)
 {
-	struct kernel_sums *v = nsx_arena_try_array(a, d->rows.nrows,
-						    sizeof(*v), "kernels", err);
+	struct kernel_sums *v;
 
-	if (!v)
+	if (!nsx_new_array(v, a, d->rows.nrows, "kernels", err))
 		return err->rc;
 	for (unsigned i = 0; i < 2; i++) {
 		const struct nsx_lane *l = &d->pool[i].lanes[lane];
@@ -327,15 +326,14 @@ static int measure_clock(const struct nsx_diff *d,
 			 struct nsx_arena *a, struct nsx_budget *ret,
 			 struct nsx_err *err)
 {
-	struct ratio *r = nsx_arena_try_array(a, d->rows.nrows, sizeof(*r),
-					      "kernels", err);
 	size_t most = 1 + NSX_MAX(uses[0].at[d->rows.nrows],
 				  uses[1].at[d->rows.nrows]);
-	int64_t *scratch = nsx_arena_try_array(a, most, sizeof(*scratch),
-					       "kernels", err);
 	double all = 0, equal = 0, reshaped = 0;
+	int64_t *scratch;
+	struct ratio *r;
 
-	if (!r || !scratch)
+	if (!nsx_new_array(r, a, d->rows.nrows, "kernels", err) ||
+	    !nsx_new_array(scratch, a, most, "kernels", err))
 		return err->rc;
 	for (uint32_t i = 0; i < d->rows.nrows; i++) {
 		double before = typical_ns(&uses[0], i, scratch);
@@ -398,13 +396,12 @@ static int fill_rows(struct nsx_diff *d, const struct scale *s,
 		     struct nsx_budget *ret, struct nsx_err *err)
 {
 	size_t n = d->rows.nrows;
-	struct sums *sums = nsx_arena_try_array(a, n, sizeof(*sums), "kernels",
-						err);
-	struct nsx_delta *deltas = nsx_arena_try_array(a, n, sizeof(*deltas),
-						       "kernels", err);
+	struct nsx_delta *deltas;
+	struct sums *sums;
 
-	nsx_new_array(ret->kernels, d->arena, n, "kernels", err);
-	if (!sums || !deltas || !ret->kernels)
+	if (!nsx_new_array(sums, a, n, "kernels", err) ||
+	    !nsx_new_array(deltas, a, n, "kernels", err) ||
+	    !nsx_new_array(ret->kernels, d->arena, n, "kernels", err))
 		return err->rc;
 	for (size_t i = 0; i < n; i++)
 		sums[i] = v[i].credit;
@@ -464,11 +461,10 @@ static int cmp_p(const void *a, const void *b)
 static int correct(const struct nsx_diff *d, struct nsx_budget *b, size_t n,
 		   struct nsx_arena *a, struct nsx_err *err)
 {
-	struct nsx_kernel_row **order = nsx_arena_try_array(
-		a, n, sizeof(*order), "kernels", err);
+	struct nsx_kernel_row **order;
 	double most = 0;
 
-	if (!order)
+	if (!nsx_new_array(order, a, n, "kernels", err))
 		return err->rc;
 	for (size_t i = 0; i < n; i++)
 		order[i] = &b->kernels[i];

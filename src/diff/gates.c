@@ -34,19 +34,22 @@ static const char *name_of(enum metric m)
 							nsx_metric_names[m];
 }
 
-/* Units that may follow the number; % always may. */
-static const char *units_of(enum metric m)
+/* Of what the number is; % always may follow it, of a count nothing else. */
+enum measure { COUNT, TIME, BYTES };
+
+static enum measure measure_of(enum metric m)
 {
-	return m == LAUNCHES ? "" : m == MEM_PEAK ? "B KB MB GB" :
-						    "ns us ms s";
+	return m == LAUNCHES ? COUNT : m == MEM_PEAK ? BYTES : TIME;
 }
 
 static const struct {
 	const char *name;
+	enum measure measure;
 	double factor;
 } units[] = {
-	{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9},
-	{"B", 1}, {"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9},
+	{"ns", TIME, 1}, {"us", TIME, 1e3}, {"ms", TIME, 1e6},
+	{"s", TIME, 1e9}, {"B", BYTES, 1}, {"KB", BYTES, 1e3},
+	{"MB", BYTES, 1e6}, {"GB", BYTES, 1e9},
 };
 
 struct gate {
@@ -65,20 +68,10 @@ static int fail(const char *expr, const char *what, struct nsx_err *err)
 			what);
 }
 
-static bool is_listed(const char *list, const char *word)
+static int read_limit(const char *expr, const char *s, struct gate *ret,
+		      struct nsx_err *err)
 {
-	size_t n = strlen(word);
-
-	for (const char *at = list; n && (at = strstr(at, word)); at += n)
-		if ((at == list || at[-1] == ' ') &&
-		    (at[n] == ' ' || !at[n]))
-			return true;
-	return false;
-}
-
-static int read_limit(const char *expr, const char *s, const char *known,
-		      struct gate *ret, struct nsx_err *err)
-{
+	enum measure measure = measure_of(ret->metric);
 	char *end;
 
 	ret->proven = *s == '<';
@@ -94,14 +87,15 @@ static int read_limit(const char *expr, const char *s, const char *known,
 		ret->limit /= 100;
 		return 0;
 	}
-	if (!*end && (!*known || ret->limit == 0))
+	if (!*end && (measure == COUNT || ret->limit == 0))
 		return 0;
 	for (size_t i = 0; i < ARRAY_LEN(units); i++)
-		if (!strcmp(end, units[i].name) && is_listed(known, end)) {
+		if (units[i].measure == measure &&
+		    !strcmp(end, units[i].name)) {
 			ret->limit *= units[i].factor;
 			return 0;
 		}
-	return fail(expr, *known ? "the limit needs a unit: %, ns, us, ms, s "
+	return fail(expr, measure ? "the limit needs a unit: %, ns, us, ms, s "
 				   "for times, B, KB, MB, GB for memory" :
 				   "a count takes no unit but %", err);
 }
@@ -142,7 +136,7 @@ static int read_gate(const char *expr, struct gate *ret, struct nsx_err *err)
 		ret->metric = m;
 		if (m == KERNEL && read_regex(expr, &s, ret, err))
 			return err->rc;
-		return read_limit(expr, s, units_of(m), ret, err);
+		return read_limit(expr, s, ret, err);
 	}
 	return fail(expr, "metrics are step, step.p95, step.mean, compute, "
 			  "comm, copy, idle, kernel:/REGEX/, launches and "
@@ -203,11 +197,11 @@ static int match_kernels(const struct nsx_pool *p, const struct nsx_lane *l,
 			 const char *regex, struct nsx_arena *a, int64_t **ret,
 			 struct nsx_err *err)
 {
-	bool *matches = nsx_arena_try_array(a, p->nkernels, 1, "kernels", err);
+	bool *matches;
 	regex_t re;
 
-	*ret = nsx_arena_try_array(a, l->nunits, sizeof(**ret), "units", err);
-	if (!matches || !*ret)
+	if (!nsx_new_array(matches, a, p->nkernels, "kernels", err) ||
+	    !nsx_new_array(*ret, a, l->nunits, "units", err))
 		return err->rc;
 	compile(&re, regex);
 	for (uint32_t k = 0; k < p->nkernels; k++)

@@ -210,11 +210,10 @@ static int join_blocks(struct work *w, const struct sequence *x,
 		       const struct sequence *y, const struct nsx_pair *pairs,
 		       size_t npairs, struct nsx_err *err)
 {
-	struct block *blocks = nsx_arena_try_array(
-		w->a, npairs + 1, sizeof(*blocks), "kernel sequence", err);
 	size_t from_x = 0, from_y = 0;
+	struct block *blocks;
 
-	if (!blocks)
+	if (!nsx_new_array(blocks, w->a, npairs + 1, "kernel sequence", err))
 		return err->rc;
 	/* All stretches first: what one joins is still open to the next. */
 	for (size_t i = 0; i <= npairs; i++) {

@@ -196,13 +196,11 @@ int nsx_pool_sample(const struct nsx_pool *p, uint32_t lane, bool only_steady,
 	size_t at = lane == NSX_NONE ? 0 : lane, from = 0, n = 0;
 	const struct nsx_lane *units = &p->lanes[at];
 	const size_t *end = p->end + at * p->nsides;
-	int64_t *v = nsx_arena_try_array(a, units->nunits, sizeof(*v), "units",
-					 err);
-	size_t *ends = nsx_arena_try_array(a, p->nsides, sizeof(*ends),
-					   "captures", err);
-	size_t ncaptures = 0;
+	size_t ncaptures = 0, *ends;
+	int64_t *v;
 
-	if (!v || !ends)
+	if (!nsx_new_array(v, a, units->nunits, "units", err) ||
+	    !nsx_new_array(ends, a, p->nsides, "captures", err))
 		return err->rc;
 	for (size_t i = 0; i < p->nsides; from = end[i++]) {
 		size_t before = n;
@@ -224,10 +222,9 @@ int nsx_pool_figures(const struct nsx_pool *p, uint32_t lane,
 		     struct nsx_sample *ret, struct nsx_err *err)
 {
 	const struct nsx_lane *l = &p->lanes[lane];
-	int64_t *v = nsx_arena_try_array(a, l->nunits, sizeof(*v), "units",
-					 err);
+	int64_t *v;
 
-	if (!v)
+	if (!nsx_new_array(v, a, l->nunits, "units", err))
 		return err->rc;
 	for (size_t u = 0; u < l->nunits; u++)
 		v[u] = figure(l, u, ctx);

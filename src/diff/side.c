@@ -176,12 +176,11 @@ static int list_kernels(struct nsx_sweep *s, struct nsx_arena *scratch,
 	const struct nsx_trace *t = s->t;
 	struct nsx_side *side = s->side;
 	size_t n = (size_t)t->nshapes + 1;
-	struct listed *v = nsx_arena_try_array(scratch, n, sizeof(*v),
-					       "kernels", err);
+	struct listed *v;
 
-	nsx_new_array(s->kernel_of, scratch, n, "kernels", err);
-	nsx_new_array(side->kernels, side->arena, n, "kernels", err);
-	if (!v || !s->kernel_of || !side->kernels)
+	if (!nsx_new_array(v, scratch, n, "kernels", err) ||
+	    !nsx_new_array(s->kernel_of, scratch, n, "kernels", err) ||
+	    !nsx_new_array(side->kernels, side->arena, n, "kernels", err))
 		return err->rc;
 	for (uint32_t i = 0; i < t->nshapes; i++) {
 		const struct nsx_shape *x = &t->shape[i];
@@ -325,15 +324,16 @@ static int add_view(struct nsx_sweep *s, const struct nsx_side_opts *o,
 	struct nsx_side *side = s->side;
 	struct nsx_seen *view = &side->seen[side->nseen];
 	struct nsx_arena *a = nsx_arena_new();
-	uint32_t *devices = nsx_arena_try_array(a, units->n, 4, "lanes", err);
-	int rc = devices ? 0 : err->rc;
+	uint32_t *devices;
+	int rc = 0;
 
 	*view = (struct nsx_seen){
 		.method = units->method, .score = units->score, .whole = whole,
 		.name = nsx_arena_strdup(side->arena, units->name)};
-	if (!nsx_new_array(view->lanes, side->arena, units->n, "lanes", err))
+	if (!nsx_new_array(devices, a, units->n, "lanes", err) ||
+	    !nsx_new_array(view->lanes, side->arena, units->n, "lanes", err))
 		rc = err->rc;
-	if (!rc)
+	else
 		nsx_sort(units->v, units->n, sizeof(*units->v), cmp_by_device);
 	for (size_t i = 0, next; !rc && i < units->n; i = next) {
 		const struct nsx_iteration *v = units->v;

@@ -269,12 +269,11 @@ static int pack_times(struct nsx_maker *m, const struct event *v,
 		      struct nsx_dchannel *c, struct nsx_arena *a,
 		      struct nsx_err *err)
 {
-	int64_t *start = nsx_arena_try_array(m->a, c->n, 8, "collectives", err);
-	int64_t *length = nsx_arena_try_array(m->a, c->n, 8, "collectives",
-					      err);
+	int64_t *start, *length;
 
-	nsx_new_array(c->exposed, a, c->n, "collectives", err);
-	if (!start || !length || !c->exposed)
+	if (!nsx_new_array(start, m->a, c->n, "collectives", err) ||
+	    !nsx_new_array(length, m->a, c->n, "collectives", err) ||
+	    !nsx_new_array(c->exposed, a, c->n, "collectives", err))
 		return err->rc;
 	for (size_t i = 0; i < c->n; i++) {
 		start[i] = v[i].start_ns;

@@ -1,5 +1,6 @@
 /* findings.c - what a fleet's verdicts mean, in words. */
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,7 +37,6 @@ const char *nsx_axis_of(const struct nsx_fleet *f, const struct nsx_fcomm *c,
 			struct nsx_arena *a)
 {
 	struct nsx_buf b = {0};
-	const char *text;
 
 	for (unsigned i = 0; i < f->mesh.n; i++) {
 		const struct nsx_axis *x = &f->mesh.axis[i];
@@ -49,9 +49,7 @@ const char *nsx_axis_of(const struct nsx_fleet *f, const struct nsx_fcomm *c,
 		if (varies)
 			nsx_buf_printf(&b, "%s%s", b.n ? ", " : "", x->name);
 	}
-	text = b.n ? nsx_arena_strdup(a, b.p) : NULL;
-	nsx_buf_done(&b);
-	return text;
+	return b.n ? nsx_buf_keep(&b, a) : NULL;
 }
 
 static int digits_of(double x)
@@ -101,24 +99,19 @@ static void price(const struct nsx_freport *r, struct nsx_ffinding *x,
 		      ns >= 0.03 * r->f->step_ns ? "medium" : "low";
 }
 
-static void prove(struct nsx_ffinding *x, const char *text)
+NSX_PRINTF(3, 4)
+static void prove(struct nsx_freport *r, struct nsx_ffinding *x,
+		  const char *fmt, ...)
 {
+	va_list ap;
 	size_t i = 0;
 
 	while (x->evidence[i])
 		i++;
+	va_start(ap, fmt);
 	if (i + 1 < ARRAY_LEN(x->evidence))
-		x->evidence[i] = text;
-}
-
-static void advise(struct nsx_ffinding *x, const char *text)
-{
-	size_t i = 0;
-
-	while (x->recommendation[i])
-		i++;
-	if (i + 1 < ARRAY_LEN(x->recommendation))
-		x->recommendation[i] = text;
+		x->evidence[i] = nsx_arena_vprintf(r->arena, fmt, ap);
+	va_end(ap);
 }
 
 /* Late ranks -------------------------------------------------------------------------*/
@@ -209,42 +202,36 @@ static const char *why(const struct nsx_freport *r, const struct nsx_late *l)
 	}
 }
 
-static void advise_late(struct nsx_freport *r, const struct nsx_late *l,
-			struct nsx_ffinding *x)
+static const char *advice_on(const struct nsx_late *l)
 {
 	switch (l->cause) {
 	case NSX_WHY_SLOWER:
-		advise(x, "compare clocks, power limit, temperature and errors "
-			  "with a healthy GPU (nvidia-smi -q -d "
-			  "PERFORMANCE,CLOCK,POWER,ECC); if they differ, take "
-			  "the GPU out of the job");
-		break;
+		return "compare clocks, power limit, temperature and errors "
+		       "with a healthy GPU (nvidia-smi -q -d "
+		       "PERFORMANCE,CLOCK,POWER,ECC); if they differ, take "
+		       "the GPU out of the job";
 	case NSX_WHY_KERNELS:
 	case NSX_WHY_MORE:
-		advise(x, "give every rank the same work: batch and sequence "
-			  "lengths, experts, layers of a stage");
-		break;
+		return "give every rank the same work: batch and sequence "
+		       "lengths, experts, layers of a stage";
 	case NSX_WHY_COPY:
-		advise(x, "look at where its copies come from: pinned memory, "
-			  "the PCIe link's width (nvidia-smi -q -d PCIE), the "
-			  "CPU it is bound to");
-		break;
+		return "look at where its copies come from: pinned memory, "
+		       "the PCIe link's width (nvidia-smi -q -d PCIE), the "
+		       "CPU it is bound to";
 	case NSX_WHY_LINK:
-		advise(x, "test the link between these GPUs (nvidia-smi nvlink "
-			  "-s, nvidia-smi topo -m, the switch port's errors) "
-			  "and their NUMA binding");
-		break;
+		return "test the link between these GPUs (nvidia-smi nvlink "
+		       "-s, nvidia-smi topo -m, the switch port's errors) "
+		       "and their NUMA binding";
 	case NSX_WHY_IDLE:
-		advise(x, l->idle_cause == NSX_CAUSE_OSRT ?
-			  "look at what this rank reads before a step: loader "
-			  "workers, prefetch, the file system of its host" :
-			  "look at what runs on this rank's CPU between its "
-			  "launches: other processes, its CPU binding, garbage "
-			  "collection, logging");
-		break;
+		return l->idle_cause == NSX_CAUSE_OSRT ?
+			"look at what this rank reads before a step: loader "
+			"workers, prefetch, the file system of its host" :
+			"look at what runs on this rank's CPU between its "
+			"launches: other processes, its CPU binding, garbage "
+			"collection, logging";
 	default:
-		advise(x, nsx_arena_printf(r->arena, "compare its trace with "
-			"that of a rank that is not late: nsys-explain diff"));
+		return "compare its trace with that of a rank that is not "
+		       "late: nsys-explain diff";
 	}
 }
 
@@ -297,57 +284,50 @@ static void say_late(struct nsx_freport *r, const struct nsx_late *l)
 	if (l->cause == NSX_WHY_UNKNOWN)
 		x->confidence = "medium";
 	price(r, x, l->recoverable_ns, "replayed");
-	prove(x, nsx_arena_printf(a, "own time over the other ranks' median: %s "
-				  "a step, in %lld of %zu steps%s",
-				  nsx_say_ns(l->excess_ns, a),
-				  (long long)l->nsteps, f->nsteps,
-				  l->kind == NSX_LATE_TRANSIENT ?
-					  ": transient" : ""));
+	prove(r, x, "own time over the other ranks' median: %s a step, in %lld "
+	      "of %zu steps%s", nsx_say_ns(l->excess_ns, a),
+	      (long long)l->nsteps, f->nsteps,
+	      l->kind == NSX_LATE_TRANSIENT ? ": transient" : "");
 	if (l->cause == NSX_WHY_LINK)
 		x->evidence[0] = nsx_arena_printf(a, "least time of a "
 			"collective, when all ranks are there: %.2f times the "
 			"median of the family's communicators", l->ratio);
 	else
-		prove(x, nsx_arena_printf(a, "by chance among %u ranks: p %s "
-					  "%.3f, ranks of a step exchanged",
-					  f->nranks, l->p > 0.002 ? "=" : "<=",
-					  l->p));
+		prove(r, x, "by chance among %u ranks: p %s %.3f, ranks of a "
+		      "step exchanged", f->nranks, l->p > 0.002 ? "=" : "<=",
+		      l->p);
 	if (l->explained > 0 && l->cause != NSX_WHY_LINK)
-		prove(x, nsx_arena_printf(a, "that explains %.0f %% of its "
-					  "excess",
-					  100 * NSX_MIN(1, l->explained)));
+		prove(r, x, "that explains %.0f %% of its excess",
+		      100 * NSX_MIN(1, l->explained));
 	if (l->detail)
-		prove(x, nsx_arena_printf(a, "above all in %s",
-					  nsx_text_name(a, l->detail)));
-	prove(x, nsx_arena_printf(a, "recoverable: %s a step, %s",
-				  nsx_say_ns(l->recoverable_ns, a),
-				  say_pct(r, l->recoverable_ns)));
+		prove(r, x, "above all in %s", nsx_text_name(a, l->detail));
+	prove(r, x, "recoverable: %s a step, %s",
+	      nsx_say_ns(l->recoverable_ns, a), say_pct(r, l->recoverable_ns));
 	if (l->nhops > 1)
-		prove(x, nsx_arena_printf(a, "of the ranks' time together it "
-			"costs %s a step directly and %s passed on: %s",
-			nsx_say_ns(l->direct_ns, a),
-			nsx_say_ns(l->passed_on_ns, a), say_way(r, l)));
-	advise_late(r, l, x);
+		prove(r, x, "of the ranks' time together it costs %s a step "
+		      "directly and %s passed on: %s",
+		      nsx_say_ns(l->direct_ns, a),
+		      nsx_say_ns(l->passed_on_ns, a), say_way(r, l));
+	x->recommendation[0] = advice_on(l);
 }
 
 static void say_rotating(struct nsx_freport *r)
 {
-	struct nsx_arena *a = r->arena;
 	struct nsx_ffinding *x = add(r, "rotating", "balance");
 
 	x->title = "Another rank comes late in each step (rotating): no "
 		   "persistent straggler";
 	x->confidence = "medium";
 	price(r, x, r->f->jitter_ns, "measured");
-	prove(x, nsx_arena_printf(a, "one rank stood out in %lld of %zu steps, "
-				  "not the same", (long long)r->f->nevents,
-				  r->f->nsteps));
-	prove(x, nsx_arena_printf(a, "the slowest over the second slowest: %s a "
-				  "step, %s", nsx_say_ns(r->f->jitter_ns, a),
-				  say_pct(r, r->f->jitter_ns)));
-	advise(x, "look for work that ranks do in turn: checkpoints, logging, "
-		  "garbage collection, evaluation, uneven batches; steps.csv "
-		  "says who was late when");
+	prove(r, x, "one rank stood out in %lld of %zu steps, not the same",
+	      (long long)r->f->nevents, r->f->nsteps);
+	prove(r, x, "the slowest over the second slowest: %s a step, %s",
+	      nsx_say_ns(r->f->jitter_ns, r->arena),
+	      say_pct(r, r->f->jitter_ns));
+	x->recommendation[0] =
+		"look for work that ranks do in turn: checkpoints, logging, "
+		"garbage collection, evaluation, uneven batches; steps.csv "
+		"says who was late when";
 }
 
 /* Collectives that differ -------------------------------------------------------------*/
@@ -392,18 +372,18 @@ static void say_desync(struct nsx_freport *r, const struct nsx_desync *d)
 	}
 	for (uint32_t m = 0; m < c->n; m++)
 		v[m] = c->m[m].rank;
-	prove(x, nsx_arena_printf(a, "collective %zu of the communicator of "
-				  "ranks %s, counted from the first one "
-				  "recorded", d->k,
-				  nsx_rank_list(r->f, v, c->n, a)));
+	prove(r, x, "collective %zu of the communicator of ranks %s, counted "
+	      "from the first one recorded", d->k,
+	      nsx_rank_list(r->f, v, c->n, a));
 	if (r->f->rank[d->rank].d->is_partial) {
 		x->confidence = "low";
-		prove(x, "its trace lost rows, so that it may be the record "
-			 "that lacks it and not the program");
+		prove(r, x, "its trace lost rows, so that it may be the record "
+		      "that lacks it and not the program");
 	}
-	advise(x, "compare the control flow of this rank with the others': a "
-		  "branch on local data, an exception that was caught, another "
-		  "number of batches");
+	x->recommendation[0] =
+		"compare the control flow of this rank with the others': a "
+		"branch on local data, an exception that was caught, another "
+		"number of batches";
 }
 
 /* What is missing -----------------------------------------------------------------------*/
@@ -441,9 +421,9 @@ static void say_missing(struct nsx_freport *r)
 	x->title = nsx_arena_printf(r->arena, "%lld of %lld ranks are not here: "
 				    "%s", (long long)n,
 				    (long long)r->f->expected, list);
-	prove(x, "what they did is not known and not guessed; one of them may "
-		 "be what the others wait for");
-	advise(x, "give their traces or digests as well");
+	prove(r, x, "what they did is not known and not guessed; one of them "
+	      "may be what the others wait for");
+	x->recommendation[0] = "give their traces or digests as well";
 }
 
 static int cmp_finding(const void *a, const void *b)
@@ -460,12 +440,11 @@ static int cmp_finding(const void *a, const void *b)
 	       strcmp(x->key, y->key);
 }
 
-int nsx_freport_findings(struct nsx_freport *r, struct nsx_err *err)
+static void find(struct nsx_freport *r)
 {
 	const struct nsx_fleet *f = r->f;
 
-	if (!nsx_new_array(r->v, r->arena, MOST_FINDINGS, "findings", err))
-		return err->rc;
+	r->v = nsx_arena_get(r->arena, MOST_FINDINGS * sizeof(*r->v));
 	for (size_t i = 0; i < f->nlate && i < MOST_FINDINGS / 2; i++)
 		say_late(r, &f->late[i]);
 	for (size_t i = 0; i < f->ndesyncs && i < MOST_DESYNCS; i++)
@@ -474,7 +453,6 @@ int nsx_freport_findings(struct nsx_freport *r, struct nsx_err *err)
 		say_rotating(r);
 	say_missing(r);
 	nsx_sort(r->v, r->n, sizeof(*r->v), cmp_finding);
-	return 0;
 }
 
 int nsx_freport_new(const struct nsx_fleet *f, size_t left_out,
@@ -487,7 +465,8 @@ int nsx_freport_new(const struct nsx_fleet *f, size_t left_out,
 	nsx_utc_now(now);
 	*r = (struct nsx_freport){.f = f, .left_out = left_out, .arena = a,
 				  .generated_at = nsx_arena_strdup(a, now)};
-	if (nsx_freport_findings(r, err) || nsx_freport_tables(r, err)) {
+	find(r);
+	if (nsx_freport_tables(r, err)) {
 		nsx_freport_free(r);
 		return err->rc;
 	}

@@ -46,10 +46,8 @@ int nsx_freport_new(const struct nsx_fleet *f, size_t left_out,
 		    struct nsx_freport **ret, struct nsx_err *err) NSX_CHECKED;
 void nsx_freport_free(struct nsx_freport *r);
 
-/* Fills the tables and the findings; of nsx_freport_new. */
+/* Fills the tables; of nsx_freport_new. */
 int nsx_freport_tables(struct nsx_freport *r, struct nsx_err *err) NSX_CHECKED;
-int nsx_freport_findings(struct nsx_freport *r,
-			 struct nsx_err *err) NSX_CHECKED;
 
 /* Writers of files (emit/folder.h), whose subject is a report: its text, the same
  * with a map of ranks and steps as a page, and the JSON, whose detail is the folder

@@ -173,12 +173,10 @@ static int find_steps(struct nsx_fleet *f, const struct nsx_fmember **of,
 		      struct nsx_err *err)
 {
 	size_t length = count_places(f, of, at);
-	uint32_t *votes = nsx_arena_try_array(a, length + 1, sizeof(*votes),
-					      "collectives", err);
-	uint32_t voters;
+	uint32_t *votes, voters;
 	int rc = 0;
 
-	if (!votes)
+	if (!nsx_new_array(votes, a, length + 1, "collectives", err))
 		return err->rc;
 	voters = vote(f, of, at, votes, length);
 	for (size_t k = 0; voters && k < length && !rc; k++)
@@ -464,9 +462,7 @@ static int place_iterations(struct nsx_fleet *f, const struct nsx_fmember **of,
 
 		if (!of[r])
 			continue;
-		at[r] = nsx_arena_try_array(a, d->nsteps, sizeof(**at),
-					    "iterations", err);
-		if (!at[r])
+		if (!nsx_new_array(at[r], a, d->nsteps, "iterations", err))
 			return err->rc;
 		for (size_t i = 0; i < d->nsteps; i++)
 			at[r][i] = nsx_channel_of(f, of[r])->has_times ?

@@ -104,6 +104,14 @@ ok 'no secrets' [ -z "$(cat all.nsxd job/report.json | grep -aoE 'never-print-me
 ok 'readable' [ "$(sqlite3 all.nsxd 'SELECT count(*) FROM rank')" = 12 ]
 ok 'small' [ "$(wc -c <d0.nsxd)" -lt 150000 ]
 
+# Rows of operations that return to a channel whose list was full.
+cp d0.nsxd back.nsxd
+sqlite3 back.nsxd "CREATE TEMP TABLE c AS SELECT * FROM channel; UPDATE c SET number = 1; INSERT INTO channel SELECT * FROM c;
+	WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 60000)
+	INSERT INTO op SELECT 1, i % 2, 'x', 1 FROM n"
+"$prog" fleet back.nsxd -q -o back 2>err
+ok 'operations of channels by turns' [ "$? $(grep -c "'back.nsxd': the digest is damaged" err)" = '3 1' ]
+
 # The axes of the job, by name.
 printf '# %0300d\ntp 3 # neighbours\n\ndp 4\n' 8 >mesh
 "$prog" fleet d*.nsxd --mesh mesh -q -o meshed
