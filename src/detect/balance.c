@@ -9,7 +9,11 @@
 #define UNEVEN 0.1 /* more than the mean of all GPUs */
 #define COUNTS 0.05 /* of the window, that a GPU works to be compared */
 #define IDLE_SHARE 0.05
-enum { MAX_COMPARED = 64, MOST_CAUSES = 3 };
+enum {
+	MAX_COMPARED = 64, MOST_CAUSES = 3,
+	MANY_PAGES = 10, /* fetched one by one: of fewer, what the host does
+			    besides may be most of it                       */
+};
 
 static int64_t work_ns(const struct nsx_detect *d, uint32_t device)
 {
@@ -153,21 +157,24 @@ static void find_uneven(struct nsx_detect *d)
 /* Pages that the host touches are fetched one by one: such gaps end with a migration,
  * which no call launches.
  */
-static int64_t fetching_ns(const struct nsx_detect *d)
+static int64_t fetching_ns(const struct nsx_detect *d, size_t *ret_pages)
 {
 	const struct nsx_idle *idle = &d->facts->idle[d->facts->limiting];
 	const struct nsx_trace *t = d->trace;
 	int64_t sum_ns = 0;
 
+	*ret_pages = 0;
 	for (size_t i = 0; i < idle->n; i++) {
 		struct nsx_idle_piece x = nsx_idle_at(idle, i);
+		int64_t ns = NSX_MIN(x.end_ns, d->w.end_ns) -
+			     NSX_MAX(x.start_ns, d->w.start_ns);
 
-		if (x.cause == NSX_CAUSE_UNKNOWN && x.op != NSX_NONE &&
+		if (ns > 0 && x.cause == NSX_CAUSE_UNKNOWN && x.op != NSX_NONE &&
 		    t->ops.kind[x.op] == NSX_OP_MEMCPY &&
-		    nsx_op_copy(t, x.op)->copy_kind == NSX_COPY_UVM_DTOH)
-			sum_ns += NSX_MAX(0, NSX_MIN(x.end_ns, d->w.end_ns) -
-						     NSX_MAX(x.start_ns,
-							     d->w.start_ns));
+		    nsx_op_copy(t, x.op)->copy_kind == NSX_COPY_UVM_DTOH) {
+			sum_ns += ns;
+			++*ret_pages;
+		}
 	}
 	return sum_ns;
 }
@@ -181,7 +188,8 @@ static void tell_causes(struct nsx_detect *d, struct nsx_finding *f)
 				   "cause";
 	int64_t ns[NSX_NCAUSES + 1];
 	enum { FETCHING = NSX_NCAUSES };
-	int64_t fetched_ns = fetching_ns(d);
+	size_t pages;
+	int64_t fetched_ns = fetching_ns(d, &pages);
 	const char *text = "mostly";
 	bool fetches = false;
 
@@ -217,7 +225,7 @@ static void tell_causes(struct nsx_detect *d, struct nsx_finding *f)
 				  nsx_text_ns(d->found->arena, f->guess_ns),
 				  nsx_text_n(d->found->arena, f->spans.n, "gap",
 					     NULL), text);
-	if (!fetches)
+	if (!fetches || pages < MANY_PAGES)
 		return;
 	f->is_rest = false;
 	f->guess_ns = (double)fetched_ns;

@@ -19,6 +19,7 @@
 #define LEAST_SHARE 0.003 /* of the window, that a group of calls takes */
 #define TOGETHER 1.1 /* times what each wins by itself */
 #define OWN_SHARE 0.01 /* of the window, that what frees wins without any wait */
+enum { SEVERAL = -2 };
 enum {
 	SMALL_BYTES = 64 << 10, /* a copy of less is waited for, not moved   */
 	LOAD_NS = 50000000, /* a launch this long, while the GPU idles, loads
@@ -33,6 +34,7 @@ enum { OTHER = 1, ALLOCATES, QUERIES, CALLS_BACK };
 struct group { /* calls of one API that do one thing */
 	const char *api;
 	enum kind kind;
+	uint32_t process;    /* of all its calls; SEVERAL                    */
 	size_t count, after; /* after: directly after a wait of `behind`      */
 	uint32_t behind;     /* index of a group                             */
 	uint32_t lead;	     /* of the waits that are one with it            */
@@ -55,6 +57,7 @@ struct calls {
 	uint32_t thread; /* being read                                       */
 	size_t overhead; /* first of its overheads that may matter           */
 	int64_t idle_ns; /* of the limiting GPU, while the host is busy      */
+	int64_t all_idle_ns; /* of it                                        */
 };
 
 /* Grouping --------------------------------------------------------------------*/
@@ -208,6 +211,10 @@ static int add_call(struct calls *c, size_t call, uint32_t range,
 	    nsx_places_add(&c->places, t, g, range, (uint32_t)call, ns,
 			   &c->v[g].place, err))
 		return err->rc;
+	c->v[g].process = !c->v[g].count ||
+			  c->v[g].process == t->thread[c->thread].process ?
+				  t->thread[c->thread].process :
+				  (uint32_t)SEVERAL;
 	c->v[g].count++;
 	c->v[g].frees |= t->calls.cls[call] == NSX_CALL_IMPLICIT_SYNC &&
 			 !(t->calls.flags[call] & NSX_CALL_MALLOC);
@@ -299,8 +306,11 @@ static int collect(struct calls *c, struct nsx_err *err)
 			return err->rc;
 	add_costs(c);
 	nsx_idle_by_cause(c->d, idle_ns);
-	for (unsigned i = 0; i < NSX_CAUSE_LAUNCH_TO_START; i++)
-		nsx_add_to(&c->idle_ns, idle_ns[i]);
+	for (unsigned i = 0; i < NSX_NCAUSES; i++) {
+		if (i < NSX_CAUSE_LAUNCH_TO_START)
+			nsx_add_to(&c->idle_ns, idle_ns[i]);
+		nsx_add_to(&c->all_idle_ns, idle_ns[i]);
+	}
 	return 0;
 }
 
@@ -505,6 +515,30 @@ static void advise(const struct calls *c, const struct group *x,
 		f->recommendation[k++] = say->pytorch;
 }
 
+/* "the GPUs idle for 3 ms in all after them": those of the processes that wait. */
+static const char *say_idle(struct calls *c, const uint32_t *list, size_t n,
+			    int64_t cost_ns)
+{
+	const struct nsx_trace *t = c->d->trace;
+	const char *text = nsx_text_ns(c->d->found->arena, (double)cost_ns);
+	uint32_t process = c->v[list[0]].process, gpu = NSX_NONE;
+	bool several = false;
+
+	for (size_t i = 0; i < n; i++)
+		if (c->v[list[i]].process != process)
+			process = (uint32_t)SEVERAL;
+	for (uint32_t i = 0; i < t->nstreams; i++) {
+		if (process != (uint32_t)SEVERAL &&
+		    t->stream[i].process != process)
+			continue;
+		several |= gpu != NSX_NONE && gpu != t->stream[i].device;
+		gpu = t->stream[i].device;
+	}
+	return nsx_tell(c->d->found, several ?
+				"the GPUs idle for %s in all after them" :
+				"the GPU idles for %s after them", text);
+}
+
 static void propose(struct calls *c, const uint32_t *list, size_t n)
 {
 	const struct group *x = &c->v[list[0]];
@@ -529,8 +563,9 @@ static void propose(struct calls *c, const uint32_t *list, size_t n)
 		nsx_add_to(&cost_ns, c->v[list[i]].cost_ns);
 		count += c->v[list[i]].count;
 	}
-	f.guess_ns = (double)(kind <= SMALL_COPY ? cost_ns :
-			      NSX_MIN(ns, c->idle_ns));
+	f.guess_ns = (double)(kind <= SMALL_COPY ?
+				      NSX_MIN(cost_ns, c->all_idle_ns) :
+				      NSX_MIN(ns, c->idle_ns));
 	f.evidence[k++] = nsx_tell(
 		l, "%s, %s in all",
 		nsx_text_n(l->arena, count, "call", NULL),
@@ -540,11 +575,7 @@ static void propose(struct calls *c, const uint32_t *list, size_t n)
 			"the functions leave no row in the trace: what is "
 			"queued right after them starts late";
 	if (cost_ns)
-		f.evidence[k] = nsx_tell(
-			l, c->d->trace->ndevices > 1 ?
-				   "the GPUs idle for %s in all after them" :
-				   "the GPU idles for %s after them",
-			nsx_text_ns(l->arena, (double)cost_ns));
+		f.evidence[k] = say_idle(c, list, n, cost_ns);
 	nsx_places_tell(c->d, &c->places, list[0], &x->place, &f);
 	advise(c, x, say, names, &f);
 	if (say->barrier)

@@ -435,12 +435,13 @@ static void propose_launches(struct launcher *x)
 		.confidence = NSX_CONF_HIGH, .device = NSX_NONE,
 		.guess_ns = (double)x->idle_ns[NSX_CAUSE_LAUNCH_CALL],
 		.evidence = {
-			nsx_tell(l, "%s take %s each to queue, and %s go by "
-				 "between the calls",
+			nsx_tell(l, "%s %s to queue, and %s go by between the "
+				 "calls",
 				 nsx_text_n(l->arena, x->nlaunches,
-					    "launch or copy",
-					    "launches and copies"),
-				 nsx_text_ns(l->arena, us * 1e3),
+					    "launch or copy takes",
+					    "launches and copies take"),
+				 nsx_tell(l, x->nlaunches == 1 ? "%s" : "%s each",
+					  nsx_text_ns(l->arena, us * 1e3)),
 				 nsx_text_ns(l->arena, (double)x->gaps.ns)),
 			say_hot(d, &hot)},
 		.proof = {{.csv = "launches", .column = "total_time_ms",

@@ -317,14 +317,16 @@ static struct item *leader(struct pricing *p, struct item *best,
 }
 
 /* Another way to win what a finding wins; where that is code of the program with a
- * name, it is told before other evidence, for it is what the wait is spent on.
+ * name and wins all of it, it is told before other evidence, for it is what the wait
+ * is spent on.
  */
 static void tell_other_way(struct nsx_finding *f, const struct nsx_finding *other,
 			   const char *line)
 {
 	const char **e = f->evidence;
 
-	if (other->id == NSX_ID_idle_by_host_code && other->place && e[0]) {
+	if (other->id == NSX_ID_idle_by_host_code && other->place && e[0] &&
+	    other->headroom_ns >= LEADS * f->headroom_ns) {
 		memmove(e + 2, e + 1, (ARRAY_LEN(f->evidence) - 3) * sizeof(*e));
 		e[1] = line;
 	} else {

@@ -9,9 +9,9 @@
  * mfu_2gpu_before, 10 % idle, at each of its gaps above 1.2 ms.
  *
  * For the same reason an iteration within a quarter of the median does not end
- * a run, nor does one that is longer by less than half of the loop on either side
- * of it, nor one farther off where a tenth of them are, or where such ones return
- * three times or more: a checkpoint or a collection of garbage is part of
+ * a run, nor does one in the midst that is longer by less than half of the loop on
+ * either side of it, nor one farther off where a tenth of them are, or where such
+ * ones return three times or more: a checkpoint or a collection of garbage is part of
  * the loop, and so is code that is loaded again and again, as for new shapes.  A run
  * may end with three or more such ones: a loop that slows down.
  */
@@ -22,7 +22,7 @@
 #include "base/stat.h"
 
 enum { NBINS = 256, MAX_EXCLUDED = 24, MIN_ITERATIONS = 4, MIN_RUN = 3,
-       RECURS = 3 };
+       RECURS = 3, LEAST_AROUND = 10 };
 
 static void exclude(struct nsx_steady *s, const char *text)
 {
@@ -160,7 +160,8 @@ static bool is_far(const struct judge *j, const struct nsx_iteration *it)
 }
 
 /* Whether what a far iteration takes too long is less than half of the loop before it
- * and of that after it: a single pause ends the loop only where it is longer.
+ * and of that after it: a single pause ends the loop only where it is longer.  With
+ * few iterations around it, it may be a change as well as an exception.
  */
 static bool is_brief(const struct judge *j, const struct group *g, size_t i)
 {
@@ -169,7 +170,8 @@ static bool is_brief(const struct judge *j, const struct group *g, size_t i)
 	size_t around = i <= j->first ? 0 :
 			NSX_MIN(i - j->first, g->n - 2 - i);
 
-	return excess > 0 && 2 * excess < j->median * (double)around;
+	return around >= LEAST_AROUND && excess > 0 &&
+	       2 * excess < j->median * (double)around;
 }
 
 /* LIKE the others; MILD: not quite, which does not end a run of like ones. */

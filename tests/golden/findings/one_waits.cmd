@@ -1,0 +1,1 @@
+explain @one_waits --pass findings --md
