@@ -253,6 +253,17 @@ void *nsx_arena_try_array(struct nsx_arena *a, size_t n, size_t size,
 	return b->bytes;
 }
 
+int nsx_new_arrays_(struct nsx_arena *a, size_t n, const char *what,
+		    const struct nsx_new_array *v, struct nsx_err *err)
+{
+	for (; v->at; v++) {
+		*v->at = nsx_arena_try_array(a, n, v->size, what, err);
+		if (!*v->at)
+			return err->rc;
+	}
+	return 0;
+}
+
 void nsx_arena_drop(struct nsx_arena *a, void *array)
 {
 	struct block **at;

@@ -47,6 +47,26 @@ void *nsx_arena_try_array(struct nsx_arena *a, size_t n, size_t size,
 #define nsx_new_array(p, a, n, what, err)                                     \
 	((p) = nsx_arena_try_array(a, n, sizeof(*(p)), what, err))
 
+/* Up to six arrays of n elements, into the pointers that are named. */
+struct nsx_new_array {
+	void **at;
+	size_t size;
+};
+int nsx_new_arrays_(struct nsx_arena *a, size_t n, const char *what,
+		    const struct nsx_new_array *v, struct nsx_err *err) NSX_CHECKED;
+#define NSX_ARRAY(p) {(void **)&(p), sizeof(*(p))},
+#define NSX_ARRAYS_1(p) NSX_ARRAY(p)
+#define NSX_ARRAYS_2(p, ...) NSX_ARRAY(p) NSX_ARRAYS_1(__VA_ARGS__)
+#define NSX_ARRAYS_3(p, ...) NSX_ARRAY(p) NSX_ARRAYS_2(__VA_ARGS__)
+#define NSX_ARRAYS_4(p, ...) NSX_ARRAY(p) NSX_ARRAYS_3(__VA_ARGS__)
+#define NSX_ARRAYS_5(p, ...) NSX_ARRAY(p) NSX_ARRAYS_4(__VA_ARGS__)
+#define NSX_ARRAYS_6(p, ...) NSX_ARRAY(p) NSX_ARRAYS_5(__VA_ARGS__)
+#define NSX_ARRAYS_N(a, b, c, d, e, f, n, ...) NSX_ARRAYS_##n
+#define nsx_new_arrays(a, n, what, err, ...)                                  \
+	nsx_new_arrays_(a, n, what, (const struct nsx_new_array[]){           \
+		NSX_ARRAYS_N(__VA_ARGS__, 6, 5, 4, 3, 2, 1, 0)(__VA_ARGS__)   \
+		{NULL, 0}}, err)
+
 /* Gives one array of nsx_arena_try_array back before the arena goes. */
 void nsx_arena_drop(struct nsx_arena *a, void *array);
 
@@ -59,6 +79,13 @@ int nsx_grow_(void **v, size_t *cap, size_t want, size_t size,
 	      const char *what, struct nsx_err *err) NSX_CHECKED;
 #define nsx_grow(v, cap, want, size, what, err)                               \
 	nsx_grow_((void **)(v), cap, want, size, what, err)
+
+/* Appends an element, an expression of its type, to a list of n:
+ *	return nsx_push(x->v, x->n, x->cap, "things", err, (struct thing){a, b});
+ */
+#define nsx_push(v, n, cap, what, err, ...)                                   \
+	(nsx_grow(&(v), &(cap), (size_t)(n) + 1, sizeof(*(v)), what, err) ?:  \
+	 ((v)[(n)++] = (__VA_ARGS__), 0))
 
 /* The same for lists that stay small, where want of memory is the end. */
 void nsx_grow_or_die_(void **v, size_t *cap, size_t want, size_t size);

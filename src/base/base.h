@@ -89,6 +89,32 @@ static inline void nsx_sort_r(void *v, size_t n, size_t size,
 			hi = mid;                                             \
 	}
 
+/* The same as an expression: the first index of [from, to), or `to`. */
+#define NSX_SEARCH(from, to, mid, comes_before)                               \
+	__extension__({                                                       \
+		__typeof__((to) + 0) lo_ = (from), hi_ = (to);                \
+                                                                              \
+		NSX_BISECT(lo_, hi_, mid, comes_before)                       \
+		lo_;                                                          \
+	})
+
+/* Deals n things into groups: v becomes their indices, group by group, in each
+ * in order, and those of group g stand from at[g] to at[g + 1].  The group is an
+ * expression of the index i; NSX_NONE: in none.  at holds zeros, two more than
+ * there are groups.
+ */
+#define NSX_DEAL(at, v, ngroups, n, i, group)                                 \
+	do {                                                                  \
+		for (uint32_t i = 0, g_; i < (n); i++)                        \
+			if ((g_ = (group)) != NSX_NONE)                       \
+				(at)[g_ + 2]++;                               \
+		for (size_t g_ = 0; g_ < (ngroups); g_++)                     \
+			(at)[g_ + 2] += (at)[g_ + 1];                         \
+		for (uint32_t i = 0, g_; i < (n); i++)                        \
+			if ((g_ = (group)) != NSX_NONE)                       \
+				(v)[(at)[g_ + 1]++] = i;                      \
+	} while (0)
+
 /* "No such index" in every index column of the trace. */
 #define NSX_NONE UINT32_MAX
 

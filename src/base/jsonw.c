@@ -202,14 +202,20 @@ void nsx_jsonw_part(struct nsx_jsonw *w, const char *key,
 	add(w, key, json_incref(part->root));
 }
 
+/* Whether it is whole; the first failure, if it is not. */
+static int check(const struct nsx_jsonw *w, struct nsx_err *err)
+{
+	assert(!w->depth);
+	if (w->err.rc)
+		*err = w->err;
+	return w->err.rc;
+}
+
 static int dump(const struct nsx_jsonw *w, FILE *out, size_t layout,
 		struct nsx_err *err)
 {
-	assert(!w->depth);
-	if (w->err.rc) {
-		*err = w->err;
+	if (check(w, err))
 		return err->rc;
-	}
 	if (json_dumpf(w->root, out,
 		       layout | JSON_ENSURE_ASCII | JSON_REAL_PRECISION(15)) ||
 	    fputc('\n', out) == EOF || fflush(out))
@@ -246,11 +252,8 @@ static int add_bytes(const char *p, size_t n, void *b)
 int nsx_jsonw_add_to(const struct nsx_jsonw *w, struct nsx_buf *b,
 		     struct nsx_err *err)
 {
-	assert(!w->depth);
-	if (w->err.rc) {
-		*err = w->err;
+	if (check(w, err))
 		return err->rc;
-	}
 	if (json_dump_callback(w->root, add_bytes, b,
 			       JSON_COMPACT | JSON_ENSURE_ASCII |
 				       JSON_ENCODE_ANY |

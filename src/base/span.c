@@ -202,9 +202,8 @@ void nsx_spans_normalise(struct nsx_spans *s)
 
 size_t nsx_spans_find(const struct nsx_spans *s, int64_t t)
 {
-	size_t lo = 0, hi = s->n;
+	size_t lo = NSX_SEARCH(0, s->n, mid, nsx_span_start(s, mid) <= t);
 
-	NSX_BISECT(lo, hi, mid, nsx_span_start(s, mid) <= t);
 	return lo && nsx_span_at(s, lo - 1).end_ns > t ? lo - 1 : lo;
 }
 
@@ -248,15 +247,23 @@ int nsx_spans_prefix(struct nsx_arena *a, const struct nsx_spans *s,
 	return 0;
 }
 
+int64_t nsx_spans_first(const struct nsx_spans *s, const int64_t *prefix,
+			size_t n)
+{
+	int64_t ns = prefix[n / PREFIX_STEP];
+
+	for (size_t k = n / PREFIX_STEP * PREFIX_STEP; k < n; k++)
+		ns += length_at(s, k);
+	return ns;
+}
+
 /* Total of s before instant t. */
 static int64_t before(const struct nsx_spans *s, const int64_t *prefix,
 		      int64_t t)
 {
 	size_t i = nsx_spans_find(s, t);
-	int64_t ns = prefix[i / PREFIX_STEP];
+	int64_t ns = nsx_spans_first(s, prefix, i);
 
-	for (size_t k = i / PREFIX_STEP * PREFIX_STEP; k < i; k++)
-		ns += length_at(s, k);
 	if (i < s->n && nsx_span_start(s, i) < t)
 		ns += t - nsx_span_start(s, i);
 	return ns;
@@ -270,15 +277,7 @@ int64_t nsx_spans_within(const struct nsx_spans *s, const int64_t *prefix,
 	return before(s, prefix, end_ns) - before(s, prefix, start_ns);
 }
 
-/* The two latest ends among distinct groups that have begun: whatever else
- * runs ends no later than the second of them.
- */
-struct latest {
-	uint32_t group[2];
-	int64_t end_ns[2];
-};
-
-static void begin(struct latest *l, uint32_t group, int64_t end_ns)
+void nsx_latest_add(struct nsx_latest *l, uint32_t group, int64_t end_ns)
 {
 	if (group == l->group[0]) {
 		l->end_ns[0] = NSX_MAX(l->end_ns[0], end_ns);
@@ -293,12 +292,13 @@ static void begin(struct latest *l, uint32_t group, int64_t end_ns)
 	}
 }
 
+/* Whatever else runs ends no later than the second of the latest. */
 void nsx_group_times(const struct nsx_packed *start,
 		     const struct nsx_packed *length, const uint32_t *group,
 		     size_t at, size_t n, struct nsx_group_time *by_group)
 {
 	size_t end = at + n;
-	struct latest l = {{NSX_NONE, NSX_NONE}, {INT64_MIN, INT64_MIN}};
+	struct nsx_latest l = NSX_LATEST;
 
 	for (size_t i = at; i < end; i++)
 		if (group[i] != NSX_NONE)
@@ -317,7 +317,7 @@ void nsx_group_times(const struct nsx_packed *start,
 			x->end_ns = b;
 		}
 		if (b > a)
-			begin(&l, group[i], b);
+			nsx_latest_add(&l, group[i], b);
 		from = NSX_MAX(a, l.end_ns[1]);
 		to = NSX_MIN(next, l.end_ns[0]);
 		if (l.group[0] != NSX_NONE && from < to)

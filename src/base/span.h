@@ -80,6 +80,19 @@ int nsx_spans_prefix(struct nsx_arena *a, const struct nsx_spans *s,
 		     int64_t **ret, struct nsx_err *err) NSX_CHECKED;
 int64_t nsx_spans_within(const struct nsx_spans *s, const int64_t *prefix,
 			 int64_t start_ns, int64_t end_ns);
+/* Total of the first n spans. */
+int64_t nsx_spans_first(const struct nsx_spans *s, const int64_t *prefix,
+			size_t n);
+
+/* The two latest ends among distinct groups that have begun; who has none is
+ * NSX_NONE at INT64_MIN.
+ */
+struct nsx_latest {
+	uint32_t group[2];
+	int64_t end_ns[2];
+};
+#define NSX_LATEST {{NSX_NONE, NSX_NONE}, {INT64_MIN, INT64_MIN}}
+void nsx_latest_add(struct nsx_latest *l, uint32_t group, int64_t end_ns);
 
 /* How long each group of spans ran, and how long alone.  Spans are the rows
  * [at, at + n) of the columns, in order of start; group NSX_NONE is counted

@@ -5,33 +5,15 @@
 #include <string.h>
 #include "base/stat.h"
 
-int nsx_cmp_i64(const void *a, const void *b)
-{
-	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-	return NSX_CMP(x, y);
-}
-
-int nsx_cmp_u32(const void *a, const void *b)
-{
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-	return NSX_CMP(x, y);
-}
-
-int nsx_cmp_u64(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return NSX_CMP(x, y);
-}
-
-int nsx_cmp_double(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return NSX_CMP(x, y);
-}
+#define ORDER_OF_NUMBERS(name, type)                                          \
+	int name(const void *a, const void *b)                                \
+	{                                                                     \
+		return NSX_CMP(*(const type *)a, *(const type *)b);           \
+	}
+ORDER_OF_NUMBERS(nsx_cmp_i64, int64_t)
+ORDER_OF_NUMBERS(nsx_cmp_u32, uint32_t)
+ORDER_OF_NUMBERS(nsx_cmp_u64, uint64_t)
+ORDER_OF_NUMBERS(nsx_cmp_double, double)
 
 int nsx_cmp_text(const void *a, const void *b)
 {

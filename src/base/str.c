@@ -422,11 +422,29 @@ char *nsx_buf_keep(struct nsx_buf *b, struct nsx_arena *a)
 	return text;
 }
 
+const char *nsx_file_name(const char *path)
+{
+	const char *name = path;
+
+	for (const char *p = path; *p; p++)
+		if (*p == '/' || *p == '\\')
+			name = p + 1;
+	return name;
+}
+
 bool nsx_ends_with(const char *text, const char *end)
 {
 	size_t n = strlen(text), m = strlen(end);
 
 	return n >= m && !strcmp(text + n - m, end);
+}
+
+bool nsx_is_one_of(const char *text, const char *const *list, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(text, list[i]))
+			return true;
+	return false;
 }
 
 size_t nsx_edits(const char *a, size_t na, const char *b)

@@ -68,7 +68,10 @@ char *nsx_buf_keep(struct nsx_buf *b, struct nsx_arena *a);
 /* Appends p as valid UTF-8 without NUL. Returns whether a byte was replaced. */
 bool nsx_buf_add_utf8(struct nsx_buf *b, const char *p, size_t n);
 
+const char *nsx_file_name(const char *path); /* what follows its folders */
 bool nsx_ends_with(const char *text, const char *end);
+bool nsx_is_one_of(const char *text, const char *const *list, size_t n);
+#define NSX_IS_ONE_OF(text, list) nsx_is_one_of(text, list, ARRAY_LEN(list))
 
 /* 64-bit hash of bytes (FNV-1a variant, mixed); not for security. */
 uint64_t nsx_hash(const void *p, size_t n);

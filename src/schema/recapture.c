@@ -10,7 +10,7 @@
 #include "schema/recapture.h"
 
 enum {
-	NO_VERSION_YET = 999999,
+	NEVER = 999999, /* of no version yet                            */
 	UNKNOWN = 202401, /* what a version that is not known is taken for  */
 };
 
@@ -24,33 +24,29 @@ static const struct option {
 } options[] = {
 	{NSX_REC_COUNTERS | NSX_REC_SLOWER | NSX_REC_SETS, 202104, 202501,
 	 "--gpu-metrics-device=all"},
-	{NSX_REC_COUNTERS | NSX_REC_SLOWER | NSX_REC_SETS, 202501,
-	 NO_VERSION_YET, "--gpu-metrics-devices=all"},
-	{NSX_REC_SETS, 202104, NO_VERSION_YET, "--gpu-metrics-set=help"},
-	{NSX_REC_COUNTERS, 202104, NO_VERSION_YET,
-	 "--gpu-metrics-set=<supported-set>"},
-	{NSX_REC_COUNTERS, 202104, NO_VERSION_YET,
-	 "--gpu-metrics-frequency=10000"},
-	{NSX_REC_SLOWER, 202104, NO_VERSION_YET, "--gpu-metrics-frequency=1000"},
-	{NSX_REC_GRAPHS, 202201, NO_VERSION_YET, "--cuda-graph-trace=node"},
-	{NSX_REC_MEMORY, 202101, NO_VERSION_YET, "--cuda-memory-usage=true"},
-	{NSX_REC_FAULTS, 202101, NO_VERSION_YET,
+	{NSX_REC_COUNTERS | NSX_REC_SLOWER | NSX_REC_SETS, 202501, NEVER,
+	 "--gpu-metrics-devices=all"},
+	{NSX_REC_SETS, 202104, NEVER, "--gpu-metrics-set=help"},
+	{NSX_REC_COUNTERS, 202104, NEVER, "--gpu-metrics-set=<supported-set>"},
+	{NSX_REC_COUNTERS, 202104, NEVER, "--gpu-metrics-frequency=10000"},
+	{NSX_REC_SLOWER, 202104, NEVER, "--gpu-metrics-frequency=1000"},
+	{NSX_REC_GRAPHS, 202201, NEVER, "--cuda-graph-trace=node"},
+	{NSX_REC_MEMORY, 202101, NEVER, "--cuda-memory-usage=true"},
+	{NSX_REC_FAULTS, 202101, NEVER,
 	 "--cuda-um-cpu-page-faults=true --cuda-um-gpu-page-faults=true"},
 	{NSX_REC_SCHED, 0, 202201, "--sample=cpu"},
-	{NSX_REC_SCHED, 202201, NO_VERSION_YET,
-	 "--sample=none --cpuctxsw=process-tree"},
+	{NSX_REC_SCHED, 202201, NEVER, "--sample=none --cpuctxsw=process-tree"},
 	{NSX_REC_LIGHT, 0, 202201, "--sample=none"},
-	{NSX_REC_LIGHT, 202201, NO_VERSION_YET, "--sample=none --cpuctxsw=none"},
-	{NSX_REC_TORCH, 202501, NO_VERSION_YET, "--pytorch=autograd-nvtx"},
-	{NSX_REC_ALL_APIS, 202501, NO_VERSION_YET, "--cuda-trace-all-apis=true"},
-	{NSX_REC_RANGE, 0, NO_VERSION_YET, "--capture-range=cudaProfilerApi"},
+	{NSX_REC_LIGHT, 202201, NEVER, "--sample=none --cpuctxsw=none"},
+	{NSX_REC_TORCH, 202501, NEVER, "--pytorch=autograd-nvtx"},
+	{NSX_REC_ALL_APIS, 202501, NEVER, "--cuda-trace-all-apis=true"},
+	{NSX_REC_RANGE, 0, NEVER, "--capture-range=cudaProfilerApi"},
 	{NSX_REC_RANGE, 0, 202201, "--stop-on-range-end=true"},
-	{NSX_REC_RANGE, 202201, NO_VERSION_YET, "--capture-range-end=stop"},
-	{NSX_REC_SHORT, 0, NO_VERSION_YET, "--duration=30 --kill=none"},
-	{NSX_REC_LATER, 0, NO_VERSION_YET,
-	 "--delay=10 --duration=20 --kill=none"},
-	{NSX_REC_EXPORT, 202201, NO_VERSION_YET, "--lazy=false"},
-	{NSX_REC_PAYLOAD, 202501, NO_VERSION_YET,
+	{NSX_REC_RANGE, 202201, NEVER, "--capture-range-end=stop"},
+	{NSX_REC_SHORT, 0, NEVER, "--duration=30 --kill=none"},
+	{NSX_REC_LATER, 0, NEVER, "--delay=10 --duration=20 --kill=none"},
+	{NSX_REC_EXPORT, 202201, NEVER, "--lazy=false"},
+	{NSX_REC_PAYLOAD, 202501, NEVER,
 	 "--include-json=true --include-blobs=true"},
 };
 /* Of --trace: ranges of NCCL have been in NVTX before, and without the GPU's own
@@ -74,12 +70,12 @@ unsigned nsx_recapture_since(unsigned what)
 
 	what &= ~NSX_REC_EXPORT; /* which is whole without its option, too */
 	for (unsigned bit = 1; bit <= NSX_REC_PAYLOAD; bit <<= 1) {
-		unsigned first = NO_VERSION_YET;
+		unsigned first = NEVER;
 
 		for (size_t i = 0; i < ARRAY_LEN(options); i++)
 			if (options[i].what & what & bit)
 				first = NSX_MIN(first, options[i].from);
-		if (first != NO_VERSION_YET)
+		if (first != NEVER)
 			since = NSX_MAX(since, first);
 	}
 	return since;

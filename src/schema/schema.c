@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include "schema/cells.h"
 #include "schema/query.h"
 #include "schema/schema.h"
 
@@ -93,26 +94,15 @@ static int64_t query_count(struct nsx_db *db, const char *head,
 			   const char *table, const char *tail)
 {
 	NSX_AT_EXIT(nsx_stmt_done) struct nsx_stmt *st = NULL;
-	struct nsx_buf b = {0};
 	struct nsx_err err;
 	struct nsx_val v;
-	int64_t n = -1;
-	int rc;
+	int rc = nsx_db_prepare_on(db, head, table, tail, &st, &err) ?:
+		 nsx_step(st, &err);
 
-	nsx_buf_adds(&b, head);
-	nsx_sql_name(&b, table);
-	nsx_buf_adds(&b, tail);
-	rc = nsx_db_prepare(db, b.p, &st, &err);
-	if (!rc)
-		rc = nsx_step(st, &err);
-	nsx_buf_done(&b);
-	if (rc < 0)
-		return -1;
-	if (rc == 0)
-		return 0;
+	if (rc <= 0)
+		return rc < 0 ? -1 : 0;
 	nsx_read_val(st, 0, &v);
-	n = v.type == NSX_V_I64 ? v.u.i : -1;
-	return n;
+	return nsx_i64_or(&v, -1);
 }
 
 int64_t nsx_count_rows(struct nsx_db *db, const char *table)
@@ -348,15 +338,12 @@ int nsx_schema_probe(struct nsx_db *db, struct nsx_schema *ret,
 	ret->shifts = nsx_arena_get(ret->arena, sizeof(*ret->shifts));
 	resolve(ret);
 	rc = is_export(ret) ? create_views(ret, err) : refuse_foreign(ret, err);
-	if (!rc)
-		rc = read_meta(ret, NSX_VIEW_export_meta, "EXPORT_PRODUCT_VERSION",
-			       &ret->product_version, err);
-	if (!rc)
-		rc = read_meta(ret, NSX_VIEW_export_meta, "EXPORT_SCHEMA_VERSION",
-			       &ret->schema_version, err);
-	if (!rc)
-		rc = read_meta(ret, NSX_VIEW_capture_meta, "DEVICE_TYPE", &system,
-			       err);
+	rc = rc ?: read_meta(ret, NSX_VIEW_export_meta, "EXPORT_PRODUCT_VERSION",
+			     &ret->product_version, err) ?:
+		   read_meta(ret, NSX_VIEW_export_meta, "EXPORT_SCHEMA_VERSION",
+			     &ret->schema_version, err) ?:
+		   read_meta(ret, NSX_VIEW_capture_meta, "DEVICE_TYPE", &system,
+			     err);
 	ret->on_windows = !strcmp(system, "Windows");
 	if (rc)
 		nsx_schema_done(ret);

@@ -36,10 +36,8 @@ int nsx_view_scan(const struct nsx_schema *s, enum nsx_view v,
 		columns[i] = s->column[fields[i]];
 	db = nsx_db_clone(s->db);
 	rc = nsx_scan_open(db, s->table[v], columns, nfields, nparts, &job.scan,
-			   err);
-	if (!rc)
-		rc = nsx_par(nparts, nsx_scan_parts(job.scan), run_part, &job,
-			     err);
+			   err) ?:
+	     nsx_par(nparts, nsx_scan_parts(job.scan), run_part, &job, err);
 	nsx_scan_close(job.scan);
 	nsx_db_close(db);
 	return rc;
@@ -65,13 +63,12 @@ struct wanted {
 	struct nsx_arena *a;
 };
 
-static int on_string(void *ctx, int64_t rid, const struct nsx_val *v,
-		     struct nsx_err *err)
+static int on_string(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
+		     struct nsx_err *err NSX_UNUSED)
 {
 	struct wanted *w = ctx;
 	size_t lo = 0, hi = w->n;
 
-	(void)rid, (void)err;
 	if (v[0].type != NSX_V_I64)
 		return 0;
 	NSX_BISECT(lo, hi, mid, w->ids[mid] < v[0].u.i);

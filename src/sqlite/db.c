@@ -45,6 +45,16 @@ struct nsx_stmt {
 	char sql[]; /* for messages */
 };
 
+static struct nsx_db *new_db(const char *path, int64_t size)
+{
+	struct nsx_arena *a = nsx_arena_new();
+	struct nsx_db *db = nsx_arena_get(a, sizeof(*db));
+
+	*db = (struct nsx_db){.arena = a, .path = nsx_arena_strdup(a, path),
+			      .size = size};
+	return db;
+}
+
 const char *nsx_db_path(const struct nsx_db *db)
 {
 	return db->path;
@@ -239,14 +249,9 @@ static int has_key_index(struct nsx_db *db, const struct nsx_table_info *t,
 			 bool *ret, struct nsx_err *err)
 {
 	NSX_AT_EXIT(nsx_stmt_done) struct nsx_stmt *s = NULL;
-	struct nsx_buf sql = {0};
-	int rc;
+	int rc = nsx_db_prepare_on(db, "PRAGMA main.index_list(", t->name, ")",
+				   &s, err);
 
-	nsx_buf_adds(&sql, "PRAGMA main.index_list(");
-	nsx_sql_name(&sql, t->name);
-	nsx_buf_adds(&sql, ")");
-	rc = nsx_db_prepare(db, sql.p, &s, err);
-	nsx_buf_done(&sql);
 	*ret = false;
 	while (!rc && (rc = nsx_step(s, err)) == 1) {
 		const unsigned char *origin = sqlite3_column_text(s->handle, 3);
@@ -263,15 +268,10 @@ static int read_columns(struct nsx_db *db, struct nsx_table_info *t,
 {
 	NSX_AT_EXIT(nsx_stmt_done) struct nsx_stmt *s = NULL;
 	struct nsx_column cols[NSX_MAX_COLUMNS];
-	struct nsx_buf sql = {0};
 	unsigned n = 0, nkeys = 0, key = 0;
-	int rc;
+	int rc = nsx_db_prepare_on(db, "PRAGMA main.table_xinfo(", t->name, ")",
+				   &s, err);
 
-	nsx_buf_adds(&sql, "PRAGMA main.table_xinfo(");
-	nsx_sql_name(&sql, t->name);
-	nsx_buf_adds(&sql, ")");
-	rc = nsx_db_prepare(db, sql.p, &s, err);
-	nsx_buf_done(&sql);
 	if (rc)
 		return rc;
 	while ((rc = nsx_step(s, err)) == 1 && n < NSX_MAX_COLUMNS) {
@@ -413,17 +413,13 @@ const struct nsx_pagefile *nsx_db_pages(struct nsx_db *db)
 static int open_memory(const void *image, size_t n, const char *name,
 		       struct nsx_db **ret, struct nsx_err *err)
 {
-	struct nsx_arena *a = nsx_arena_new();
-	struct nsx_db *db = nsx_arena_get(a, sizeof(*db));
+	struct nsx_db *db = new_db(name, (int64_t)n);
 	unsigned flags = image ? SQLITE_DESERIALIZE_READONLY :
 				 SQLITE_DESERIALIZE_FREEONCLOSE |
 					 SQLITE_DESERIALIZE_RESIZEABLE;
 	sqlite3_int64 most = INT64_C(64) << 30;
 	int rc;
 
-	db->arena = a;
-	db->path = nsx_arena_strdup(a, name);
-	db->size = (int64_t)n;
 	db->no_pages = true;
 	rc = sqlite3_open_v2(":memory:", &db->handle,
 			     SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE |
@@ -479,12 +475,8 @@ int nsx_db_image(struct nsx_db *db, const void **ret, size_t *ret_n,
 
 struct nsx_db *nsx_db_clone(const struct nsx_db *from)
 {
-	struct nsx_arena *a = nsx_arena_new();
-	struct nsx_db *db = nsx_arena_get(a, sizeof(*db));
+	struct nsx_db *db = new_db(from->path, from->size);
 
-	db->arena = a;
-	db->path = nsx_arena_strdup(a, from->path);
-	db->size = from->size;
 	db->is_lenient = from->is_lenient;
 	return db;
 }
@@ -492,23 +484,16 @@ struct nsx_db *nsx_db_clone(const struct nsx_db *from)
 int nsx_db_open(const char *path, struct nsx_db **ret, struct nsx_err *err)
 {
 	struct nsx_sniff sniff;
-	struct nsx_arena *a;
 	struct nsx_db *db;
 	int rc = nsx_sniff_file(path, &sniff, err);
 
 	if (rc)
 		return rc;
-	a = nsx_arena_new();
-	db = nsx_arena_get(a, sizeof(*db));
-	db->arena = a;
-	db->path = nsx_arena_strdup(a, path);
-	db->size = sniff.file.st_size;
+	db = new_db(path, sniff.file.st_size);
 	db->opened = sniff.file;
 	if (*sniff.warning)
-		db->warning = nsx_arena_strdup(a, sniff.warning);
-	rc = open_handle(path, &db->handle, err);
-	if (!rc)
-		rc = read_catalogue(db, err);
+		db->warning = nsx_arena_strdup(db->arena, sniff.warning);
+	rc = open_handle(path, &db->handle, err) ?: read_catalogue(db, err);
 	if (rc == NSX_E_DATA &&
 	    (sqlite3_errcode(db->handle) & 0xff) == SQLITE_CORRUPT)
 		rc = read_remains(db, err);
@@ -587,6 +572,21 @@ int nsx_db_prepare(struct nsx_db *db, const char *sql, struct nsx_stmt **ret,
 	memcpy(s->sql, sql, strlen(sql));
 	*ret = s;
 	return 0;
+}
+
+int nsx_db_prepare_on(struct nsx_db *db, const char *head, const char *name,
+		      const char *tail, struct nsx_stmt **ret,
+		      struct nsx_err *err)
+{
+	struct nsx_buf sql = {0};
+	int rc;
+
+	nsx_buf_adds(&sql, head);
+	nsx_sql_name(&sql, name);
+	nsx_buf_adds(&sql, tail);
+	rc = nsx_db_prepare(db, sql.p, ret, err);
+	nsx_buf_done(&sql);
+	return rc;
 }
 
 /* Guard --------------------------------------------------------------------*/

@@ -100,6 +100,10 @@ struct nsx_stmt;
 int nsx_db_exec(struct nsx_db *db, const char *sql, struct nsx_err *err);
 int nsx_db_prepare(struct nsx_db *db, const char *sql, struct nsx_stmt **ret,
 		   struct nsx_err *err) NSX_CHECKED;
+/* Of head, a name from the file, and tail. */
+int nsx_db_prepare_on(struct nsx_db *db, const char *head, const char *name,
+		      const char *tail, struct nsx_stmt **ret,
+		      struct nsx_err *err) NSX_CHECKED;
 void nsx_stmt_done(struct nsx_stmt **s); /* for NSX_AT_EXIT; NULL is fine */
 
 /* 1 a row, 0 the end, negative a failure. */

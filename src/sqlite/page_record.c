@@ -362,10 +362,9 @@ static int parse_long_head(struct nsx_decoder *d, const struct cell *c,
 {
 	struct nsx_chain chain = chain_of(d, c);
 	const char *why;
-	int rc = make_room(d, need + NSX_PAGE_SLACK, err);
+	int rc = make_room(d, need + NSX_PAGE_SLACK, err) ?:
+		 fetch(&chain, c, 0, d->big, need, err);
 
-	if (!rc)
-		rc = fetch(&chain, c, 0, d->big, need, err);
 	if (rc)
 		return rc;
 	why = parse_head(d, d->big, c->payload, need, s, &need);
@@ -463,9 +462,7 @@ int nsx_decode_leaf(struct nsx_decoder *d, const uint8_t *page, uint32_t number,
 		why = find_cell(d, page, at, &c);
 		if (why)
 			return damaged(d, why, err);
-		rc = decode_cell(d, &c, err);
-		if (!rc)
-			rc = fn(ctx, c.rid, d->v, err);
+		rc = decode_cell(d, &c, err) ?: fn(ctx, c.rid, d->v, err);
 		if (rc)
 			return rc;
 	}

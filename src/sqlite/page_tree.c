@@ -36,18 +36,14 @@ static int cut(struct walk *w, uint32_t page, const char *why)
 static int add(struct walk *w, struct nsx_leaves *to, uint32_t page)
 {
 	const char *why = nsx_page_impossible(w->f, page);
-	int rc;
 
 	if (!why && w->seen[page / 8] >> page % 8 & 1)
 		why = "two pages lead to it";
 	if (why)
 		return cut(w, page, why);
 	w->seen[page / 8] |= (uint8_t)(1 << page % 8);
-	rc = nsx_grow(&to->pages, &to->cap, to->n + 1, sizeof(*to->pages),
-		      "page numbers", w->err);
-	if (!rc)
-		to->pages[to->n++] = page;
-	return rc;
+	return nsx_push(to->pages, to->n, to->cap, "page numbers", w->err,
+			page);
 }
 
 /* Appends the children of the page in the buffer.

@@ -59,10 +59,8 @@ static int query_one_row(struct nsx_db *db, const char *sql, int64_t *ret,
 {
 	NSX_AT_EXIT(nsx_stmt_done) struct nsx_stmt *s = NULL;
 	struct nsx_val v;
-	int rc = nsx_db_prepare(db, sql, &s, err);
+	int rc = nsx_db_prepare(db, sql, &s, err) ?: nsx_step(s, err);
 
-	if (!rc)
-		rc = nsx_step(s, err);
 	if (rc < 0)
 		return rc;
 	for (int i = 0; i < n; i++) {
@@ -210,9 +208,8 @@ int nsx_sqlscan_run(struct nsx_sqlscan *s, unsigned part, nsx_row_fn fn,
 	if (s->nparts > 1)
 		nsx_buf_printf(&b, " WHERE %s BETWEEN %lld AND %lld", s->rowid,
 			       (long long)p->first, (long long)p->last);
-	rc = nsx_db_prepare(db, b.p, &stmt, err);
-	if (!rc)
-		rc = read_rows(s, stmt, p->rows, fn, ctx, err);
+	rc = nsx_db_prepare(db, b.p, &stmt, err) ?:
+	     read_rows(s, stmt, p->rows, fn, ctx, err);
 	nsx_stmt_done(&stmt);
 	nsx_buf_done(&b);
 	nsx_db_close(db);

@@ -71,8 +71,8 @@ static int number_clocks(struct aligner *x, struct nsx_arena *a,
 {
 	struct nsx_trace *t = x->l->t;
 
-	if (!nsx_new_array(x->clock, a, t->nstreams, "streams", err) ||
-	    !nsx_new_array(t->clock, t->arena, t->nstreams, "GPU clocks", err))
+	if (nsx_new_arrays(a, t->nstreams, "streams", err, x->clock) ||
+	    nsx_new_arrays(t->arena, t->nstreams, "GPU clocks", err, t->clock))
 		return err->rc;
 	for (uint32_t s = 0; s < t->nstreams; s++) {
 		const struct nsx_stream *st = &t->stream[s];
@@ -83,8 +83,7 @@ static int number_clocks(struct aligner *x, struct nsx_arena *a,
 				.process = st->process, .device = st->device};
 		x->clock[s] = t->nclocks - 1;
 	}
-	nsx_new_array(x->bounds, a, t->nclocks, "GPU clocks", err);
-	return x->bounds ? 0 : err->rc;
+	return nsx_new_arrays(a, t->nclocks, "GPU clocks", err, x->bounds);
 }
 
 static int list_waits(struct aligner *x, struct nsx_arena *a,
@@ -189,12 +188,11 @@ static void walk_calls(struct aligner *x, const uint32_t *first_op)
 static int find_first_ops(struct nsx_loader *l, struct nsx_arena *a,
 			  uint32_t **ret, struct nsx_err *err)
 {
-	uint32_t *v = nsx_arena_try_array(a, l->call_set.n, 4,
-					  l->call_set.what, err);
+	uint32_t *v;
 	size_t step = l->op_set.n / MAX_ROWS + 1;
 	bool multi;
 
-	if (!v)
+	if (!nsx_new_array(v, a, l->call_set.n, l->call_set.what, err))
 		return err->rc;
 	memset(v, 0xff, l->call_set.n * 4);
 	for (size_t i = 0; i < l->op_set.n; i += step) {
@@ -287,9 +285,8 @@ static int align(struct aligner *x, struct nsx_arena *a, struct nsx_err *err)
 	uint32_t *first_op = NULL;
 	bool moves = false;
 
-	nsx_new_array(x->q.thread, a, t->nstreams, "streams", err);
-	nsx_new_array(x->q.end_ns, a, t->nstreams, "streams", err);
-	if (!x->q.thread || !x->q.end_ns || number_clocks(x, a, err) ||
+	if (nsx_new_arrays(a, t->nstreams, "streams", err, x->q.thread,
+			   x->q.end_ns) || number_clocks(x, a, err) ||
 	    list_waits(x, a, err) || find_first_ops(x->l, a, &first_op, err))
 		return err->rc;
 	walk_calls(x, first_op);

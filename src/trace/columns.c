@@ -10,7 +10,7 @@ int nsx_colset_alloc(struct nsx_colset *c, struct nsx_arena *a, size_t n,
 		return nsx_fail(err, NSX_E_NOMEM,
 				"cannot hold %zu %s: at most 2^32 - 2", n,
 				c->what);
-	for (unsigned i = 0; i < c->ncols; i++) {
+	for (unsigned i = 0; c->cols[i].at; i++) {
 		*c->cols[i].at = nsx_arena_try_array(a, n, c->cols[i].size,
 						     c->what, err);
 		if (!*c->cols[i].at)
@@ -23,7 +23,7 @@ int nsx_colset_alloc(struct nsx_colset *c, struct nsx_arena *a, size_t n,
 int nsx_colset_grow(struct nsx_colset *c, struct nsx_arena *a, size_t more,
 		    struct nsx_err *err)
 {
-	for (unsigned i = 0; i < c->ncols; i++) {
+	for (unsigned i = 0; c->cols[i].at; i++) {
 		void *old = *c->cols[i].at;
 		void *p = nsx_arena_try_array(a, c->n + more, c->cols[i].size,
 					      c->what, err);
@@ -40,7 +40,7 @@ int nsx_colset_grow(struct nsx_colset *c, struct nsx_arena *a, size_t more,
 
 void nsx_colset_move(struct nsx_colset *c, size_t to, size_t from, size_t n)
 {
-	for (unsigned i = 0; i < c->ncols && to != from; i++) {
+	for (unsigned i = 0; c->cols[i].at && to != from; i++) {
 		char *p = *c->cols[i].at;
 		size_t size = c->cols[i].size;
 
@@ -60,17 +60,13 @@ static bool is_sorted(size_t n, nsx_row_cmp cmp, const void *ctx)
 static int deal(uint32_t *order, size_t n, nsx_row_group group,
 		size_t ngroups, const void *ctx, struct nsx_err *err)
 {
-	uint32_t *at = nsx_try_alloc(ngroups + 1, sizeof(*at), "a row order",
+	uint32_t *at = nsx_try_alloc(ngroups + 3, sizeof(*at), "a row order",
 				     err);
 
 	if (!at)
 		return err->rc;
-	for (uint32_t i = 0; i < n && group; i++)
-		at[group(ctx, i) + 1]++;
-	for (size_t k = 0; k < ngroups; k++)
-		at[k + 1] += at[k];
-	for (uint32_t i = 0; i < n; i++)
-		order[group ? at[group(ctx, i)]++ : i] = i;
+	NSX_DEAL(at, order, NSX_MAX(ngroups, 1), n, i,
+		 group ? group(ctx, i) : 0);
 	free(at);
 	return 0;
 }
@@ -86,12 +82,10 @@ static int find_runs(const uint32_t *order, size_t n, nsx_row_cmp cmp,
 	for (size_t i = 1; i <= n; i++) {
 		if (i < n && cmp(ctx, order[i - 1], order[i]) <= 0)
 			continue;
-		if (nsx_grow(&ends, &cap, nruns + 1, sizeof(*ends), "runs",
-			     err)) {
+		if (nsx_push(ends, nruns, cap, "runs", err, (uint32_t)i)) {
 			free(ends);
 			return err->rc;
 		}
-		ends[nruns++] = (uint32_t)i;
 	}
 	*ret = ends;
 	*ret_n = nruns;
@@ -153,7 +147,7 @@ static int permute(struct nsx_colset *c, const uint32_t *order,
 		for (size_t i = 0; i < c->n; i++)                             \
 			memcpy(at + i * size, tmp + i * (bytes), bytes);          \
 	} while (0)
-	for (unsigned k = 0; k < c->ncols; k++) {
+	for (unsigned k = 0; c->cols[k].at; k++) {
 		size_t size = c->cols[k].size;
 		char *at = *c->cols[k].at, *end = at + size;
 
@@ -180,9 +174,8 @@ int nsx_colset_sort(struct nsx_colset *c, nsx_row_group group, size_t ngroups,
 	order = nsx_try_alloc(c->n, sizeof(*order), "a row order", err);
 	if (!order)
 		return err->rc;
-	rc = deal(order, c->n, group, ngroups, ctx, err);
-	if (!rc)
-		rc = find_runs(order, c->n, cmp, ctx, &ends, &nruns, err);
+	rc = deal(order, c->n, group, ngroups, ctx, err) ?:
+	     find_runs(order, c->n, cmp, ctx, &ends, &nruns, err);
 	if (!rc && nruns > 1) {
 		other = nsx_try_alloc(c->n, sizeof(*other), "a row order", err);
 		rc = other ? 0 : err->rc;

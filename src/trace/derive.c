@@ -45,16 +45,12 @@ static int cmp_ops(const void *ctx, uint32_t a, uint32_t b)
 	const struct nsx_loader *l = ctx;
 	const struct nsx_ops_rw *o = &l->ops;
 	uint32_t da = device_of_op(l, a), db = device_of_op(l, b);
-	int c;
 
-	if (da != db)
-		return da < db ? -1 : 1;
-	c = NSX_CMP(o->start_ns[a], o->start_ns[b]);
-	if (!c)
-		c = NSX_CMP(o->end_ns[a], o->end_ns[b]);
-	if (!c)
-		c = (int)o->kind[a] - o->kind[b];
-	return c ? c : cmp_content(l, a, b);
+	return NSX_CMP(da, db) ?:
+	       NSX_CMP(o->start_ns[a], o->start_ns[b]) ?:
+	       NSX_CMP(o->end_ns[a], o->end_ns[b]) ?:
+	       NSX_CMP(o->kind[a], o->kind[b]) ?:
+	       cmp_content(l, a, b);
 }
 
 static int sort_ops(struct nsx_loader *l, struct nsx_err *err)
@@ -72,12 +68,10 @@ static int cmp_calls(const void *ctx, uint32_t a, uint32_t b)
 {
 	const struct nsx_loader *l = ctx;
 	const struct nsx_calls_rw *r = &l->calls;
-	int c;
 
-	if (r->thread[a] != r->thread[b])
-		return r->thread[a] < r->thread[b] ? -1 : 1;
-	c = NSX_CMP(r->start_ns[a], r->start_ns[b]);
-	return c ? c : NSX_CMP(r->end_ns[b], r->end_ns[a]);
+	return NSX_CMP(r->thread[a], r->thread[b]) ?:
+	       NSX_CMP(r->start_ns[a], r->start_ns[b]) ?:
+	       NSX_CMP(r->end_ns[b], r->end_ns[a]);
 }
 
 /* Ranges of equal extent nest in the order of domain and name: the order of
@@ -87,18 +81,13 @@ static int cmp_nvtx(const void *ctx, uint32_t a, uint32_t b)
 {
 	const struct nsx_loader *l = ctx;
 	const struct nsx_nvtx_rw *r = &l->nvtx;
-	int c;
 
-	if (r->thread[a] != r->thread[b])
-		return r->thread[a] < r->thread[b] ? -1 : 1;
-	if (r->kind[a] != r->kind[b])
-		return (int)r->kind[a] - r->kind[b];
-	c = NSX_CMP(r->start_ns[a], r->start_ns[b]);
-	if (!c)
-		c = NSX_CMP(r->end_ns[b], r->end_ns[a]);
-	if (!c)
-		c = NSX_CMP(r->domain[a], r->domain[b]);
-	return c ? c : nsx_str_cmp(l->t->strings, r->name[a], r->name[b]);
+	return NSX_CMP(r->thread[a], r->thread[b]) ?:
+	       NSX_CMP(r->kind[a], r->kind[b]) ?:
+	       NSX_CMP(r->start_ns[a], r->start_ns[b]) ?:
+	       NSX_CMP(r->end_ns[b], r->end_ns[a]) ?:
+	       NSX_CMP(r->domain[a], r->domain[b]) ?:
+	       nsx_str_cmp(l->t->strings, r->name[a], r->name[b]);
 }
 
 static uint32_t thread_of_range(const void *ctx, uint32_t i)
@@ -146,34 +135,32 @@ static int sort_group(void *ctx, size_t i, struct nsx_err *err)
 	}
 }
 
+static void widen(struct nsx_window *w, int64_t start_ns, int64_t end_ns)
+{
+	w->start_ns = NSX_MIN(w->start_ns, start_ns);
+	w->end_ns = NSX_MAX(w->end_ns, end_ns);
+}
+
 static void find_hull(struct nsx_loader *l)
 {
 	struct nsx_trace *t = l->t;
-	int64_t lo = INT64_MAX, hi = INT64_MIN, glo = INT64_MAX,
-		ghi = INT64_MIN;
+	struct nsx_window gpu = {INT64_MAX, INT64_MIN}, host = gpu, all;
 
-	for (size_t i = 0; i < l->op_set.n; i++) {
-		glo = NSX_MIN(glo, l->ops.start_ns[i]);
-		ghi = NSX_MAX(ghi, l->ops.end_ns[i]);
-	}
+	for (size_t i = 0; i < l->op_set.n; i++)
+		widen(&gpu, l->ops.start_ns[i], l->ops.end_ns[i]);
 	for (size_t i = 0; i < l->call_set.n; i++)
-		if (l->calls.start_ns[i] >= 0) {
-			lo = NSX_MIN(lo, l->calls.start_ns[i]);
-			hi = NSX_MAX(hi, l->calls.end_ns[i]);
-		}
+		if (l->calls.start_ns[i] >= 0)
+			widen(&host, l->calls.start_ns[i], l->calls.end_ns[i]);
 	for (size_t i = 0; i < l->nvtx_set.n; i++)
-		if (l->nvtx.start_ns[i] >= 0) {
-			lo = NSX_MIN(lo, l->nvtx.start_ns[i]);
-			hi = NSX_MAX(hi, l->nvtx.end_ns[i]);
-		}
-	t->first_ns = NSX_MIN(lo, glo);
-	t->last_ns = NSX_MAX(hi, ghi);
-	if (t->first_ns > t->last_ns)
-		t->first_ns = t->last_ns = 0;
-	if (glo <= ghi)
-		t->full = (struct nsx_window){glo, ghi};
-	else if (lo <= hi)
-		t->full = (struct nsx_window){lo, hi};
+		if (l->nvtx.start_ns[i] >= 0)
+			widen(&host, l->nvtx.start_ns[i], l->nvtx.end_ns[i]);
+	all = gpu;
+	widen(&all, host.start_ns, host.end_ns);
+	if (all.start_ns <= all.end_ns) {
+		t->first_ns = all.start_ns;
+		t->last_ns = all.end_ns;
+		t->full = gpu.start_ns <= gpu.end_ns ? gpu : host;
+	}
 }
 
 /* A range never closed is open to the end of the trace. */
@@ -224,11 +211,10 @@ static size_t demote_crossing(struct nsx_loader *l, uint32_t *parent,
 static int settle_crossing(struct nsx_loader *l, struct nsx_err *err)
 {
 	struct nsx_arena *a = nsx_arena_new();
-	uint32_t *parent = nsx_arena_try_array(a, l->nvtx_set.n, 4,
-					       "range parents", err);
-	uint32_t *top = nsx_arena_try_array(a, l->t->ndomains, 4, "domains",
-					    err);
-	int rc = parent && top ? 0 : err->rc;
+	uint32_t *parent, *top;
+	int rc = nsx_new_arrays(a, l->nvtx_set.n, "range parents", err,
+				parent) ?:
+		 nsx_new_arrays(a, l->t->ndomains, "domains", err, top);
 
 	if (!rc)
 		l->t->defects.crossing_ranges = demote_crossing(l, parent, top);
@@ -353,21 +339,15 @@ static int find_range(struct nsx_loader *l, const char *name,
 		      struct nsx_window *ret, struct nsx_err *err)
 {
 	const struct nsx_nvtx_rw *x = &l->nvtx;
-	bool any = false;
 	nsx_str id;
 
 	if (nsx_strings_add(l->strings, name, strlen(name), &id, err))
 		return err->rc;
-	for (size_t i = 0; i < l->nvtx_set.n; i++) {
-		if (x->name[i] != id || x->kind[i] == NSX_NVTX_MARK)
-			continue;
-		ret->start_ns = any ? NSX_MIN(ret->start_ns, x->start_ns[i]) :
-				      x->start_ns[i];
-		ret->end_ns = any ? NSX_MAX(ret->end_ns, x->end_ns[i]) :
-				    x->end_ns[i];
-		any = true;
-	}
-	if (any && ret->start_ns < ret->end_ns)
+	*ret = (struct nsx_window){INT64_MAX, INT64_MIN};
+	for (size_t i = 0; i < l->nvtx_set.n; i++)
+		if (x->name[i] == id && x->kind[i] != NSX_NVTX_MARK)
+			widen(ret, x->start_ns[i], x->end_ns[i]);
+	if (ret->start_ns < ret->end_ns)
 		return 0;
 	return nsx_fail(err, NSX_E_USAGE, "no NVTX range '%s' in the trace: "
 			"tables/nvtx_ranges.csv of a report lists them", name);
@@ -414,8 +394,7 @@ static int index_threads(struct nsx_trace *t, const uint32_t *thread, size_t n,
 {
 	size_t nblocks = (n + NSX_THREAD_BLOCK - 1) / NSX_THREAD_BLOCK;
 
-	*ret = nsx_arena_try_array(t->arena, nblocks + 1, 4, "threads", err);
-	if (!*ret)
+	if (!nsx_new_array(*ret, t->arena, nblocks + 1, "threads", err))
 		return err->rc;
 	for (size_t b = 0; b < nblocks; b++)
 		(*ret)[b] = thread[b * NSX_THREAD_BLOCK];
@@ -441,12 +420,10 @@ static int slice_threads(struct nsx_loader *l, struct nsx_err *err)
 		calls_at += th->ncalls;
 		nvtx_at += th->nnvtx;
 	}
-	if (index_threads(t, l->calls.thread, l->call_set.n, &t->calls_thread,
-			  err) ||
-	    index_threads(t, l->nvtx.thread, l->nvtx_set.n, &t->nvtx_thread,
-			  err))
-		return err->rc;
-	return 0;
+	return index_threads(t, l->calls.thread, l->call_set.n,
+			     &t->calls_thread, err) ?:
+	       index_threads(t, l->nvtx.thread, l->nvtx_set.n, &t->nvtx_thread,
+			     err);
 }
 
 static void slice_devices(struct nsx_loader *l)
@@ -525,13 +502,13 @@ static int cmp_key(const void *ctx, uint32_t a, uint32_t b)
 {
 	uint64_t *const *keys = ctx;
 
-	return (*keys)[a] < (*keys)[b] ? -1 : (*keys)[a] > (*keys)[b];
+	return NSX_CMP((*keys)[a], (*keys)[b]);
 }
 
 int nsx_sort_keys(uint64_t *keys, size_t n, const char *what,
 		  struct nsx_err *err)
 {
-	struct nsx_colset set = {what, {{(void **)&keys, 8}}, 1, n};
+	struct nsx_colset set = {what, {NSX_COL(keys)}, n};
 
 	return nsx_colset_sort(&set, NULL, 0, cmp_key, &keys, err);
 }
@@ -540,13 +517,11 @@ static int build_indices(struct nsx_loader *l, struct nsx_err *err)
 {
 	const struct nsx_trace *t = l->t;
 	struct nsx_arena *a = l->index_arena;
-	struct nsx_call_index *list = nsx_arena_try_array(
-		a, t->nprocesses, sizeof(*list), "processes", err);
+	struct nsx_call_index *list;
 
-	l->index = list;
-	if (!list)
+	if (!nsx_new_array(list, a, t->nprocesses, "processes", err))
 		return err->rc;
-
+	l->index = list;
 	for (uint32_t h = 0; h < t->nthreads; h++)
 		list[t->thread[h].process].n += t->thread[h].ncalls;
 	for (uint32_t p = 0; p < t->nprocesses; p++) {

@@ -60,17 +60,13 @@ static void add_ordinal(struct nsx_loader *l, const struct nsx_val *v)
 {
 	struct nsx_err err;
 
-	if (nsx_grow(&l->ordinals, &l->cap_ordinals, l->nordinals + 1,
-		     sizeof(*l->ordinals), "CUDA devices", &err)) {
+	if (nsx_push(l->ordinals, l->nordinals, l->cap_ordinals, "CUDA devices",
+		     &err, (struct nsx_ordinal){
+			.pid = nsx_i64_or(&v[0], -1),
+			.device_id = nsx_i64_or(&v[1], -1),
+			.gpu_id = nsx_i64_or(&v[2], -1),
+			.uuid = nsx_read_text(l, &v[3])}))
 		nsx_load_lost(l, &err);
-		return;
-	}
-	l->ordinals[l->nordinals++] = (struct nsx_ordinal){
-		.pid = nsx_i64_or(&v[0], -1),
-		.device_id = nsx_i64_or(&v[1], -1),
-		.gpu_id = nsx_i64_or(&v[2], -1),
-		.uuid = nsx_read_text(l, &v[3]),
-	};
 }
 
 static nsx_str gpu_key(struct nsx_loader *l, const struct nsx_ordinal *o)
@@ -207,27 +203,18 @@ static int place_streams(struct nsx_loader *l, uint32_t *new_id,
 	bool has_process = nsx_has(l->schema, NSX_F_kernel_global_pid) ||
 			   nsx_has(l->schema, NSX_F_kernel_pid);
 	uint64_t lone = has_process ? 0 : lone_process(l);
-	struct alike *alike = nsx_try_alloc(1, sizeof(*alike), "streams", err);
+	struct alike alike = {.stream = NULL};
+	struct nsx_arena *a = l->t->arena;
 	struct nsx_renumber r;
-	int rc;
+	int rc = nsx_renumber(&l->streams_map, a, &r, err) ?:
+		 nsx_new_arrays(a, l->streams_map.n, "streams", err,
+				alike.stream);
 
-	if (!alike)
-		return err->rc;
-	rc = nsx_renumber(&l->streams_map, l->t->arena, &r, err);
-	if (rc) {
-		free(alike);
-		return rc;
-	}
-	nsx_keymap_init(&alike->map, "streams");
-	alike->stream = nsx_try_alloc(l->streams_map.n, 4, "streams", err);
-	if (!alike->stream)
-		rc = err->rc;
-	for (size_t k = 0; alike->stream && !rc && k < l->streams_map.n; k++)
+	nsx_keymap_init(&alike.map, "streams");
+	for (size_t k = 0; !rc && k < l->streams_map.n; k++)
 		rc = place_stream(l, l->streams_map.keys[r.order[k]].w, lone,
-				  alike, &new_id[r.order[k]], err);
-	nsx_keymap_done(&alike->map);
-	free(alike->stream);
-	free(alike);
+				  &alike, &new_id[r.order[k]], err);
+	nsx_keymap_done(&alike.map);
 	return rc;
 }
 
@@ -279,11 +266,10 @@ int nsx_order_streams(struct nsx_loader *l, struct nsx_err *err)
 {
 	struct nsx_trace *t = l->t;
 	size_t n = l->streams_map.n;
-	uint32_t *new_id = nsx_arena_try_array(t->arena, n, 4, "streams", err);
+	uint32_t *new_id;
 
-	nsx_new_array(t->stream, t->arena, n, "streams", err);
-	nsx_new_array(t->device, t->arena, MAX_DEVICES, "devices", err);
-	if (!new_id || !t->stream || !t->device)
+	if (nsx_new_arrays(t->arena, n, "streams", err, new_id, t->stream) ||
+	    nsx_new_arrays(t->arena, MAX_DEVICES, "devices", err, t->device))
 		return err->rc;
 	nsx_load_rows(l, NSX_VIEW_cuda_device, "pid, cuda_id, gpu_id, uuid", 4,
 		      add_ordinal);

@@ -22,20 +22,17 @@ static int read_common(struct nsx_part *p, const struct nsx_val *v,
 {
 	struct nsx_ops_rw *o = &p->l->ops;
 	size_t at = p->at + p->n;
-	struct nsx_key key = {{0}};
-	int rc;
+	struct nsx_key key = {{nsx_read_process_key(&v[GLOBAL_PID], &v[PID]),
+			       (uint64_t)nsx_i64_or(&v[DEVICE], 0),
+			       (uint64_t)nsx_i64_or(&v[CONTEXT], 0),
+			       (uint64_t)nsx_i64_or(&v[STREAM], 0)}};
 
 	if (!nsx_read_span(p, &v[START], &v[END], &o->start_ns[at],
 			   &o->end_ns[at]))
 		return 0;
-	key.w[0] = nsx_read_process_key(&v[GLOBAL_PID], &v[PID]);
-	key.w[1] = (uint64_t)nsx_i64_or(&v[DEVICE], 0);
-	key.w[2] = (uint64_t)nsx_i64_or(&v[CONTEXT], 0);
-	key.w[3] = (uint64_t)nsx_i64_or(&v[STREAM], 0);
-	rc = nsx_keymap_add(&p->l->streams_map, p->cache[1], &key,
-			    &o->stream[at], err);
-	if (rc)
-		return rc;
+	if (nsx_keymap_add(&p->l->streams_map, p->cache[1], &key,
+			   &o->stream[at], err))
+		return err->rc;
 	o->kind[at] = (uint8_t)kind;
 	o->call[at] = nsx_u32_or(&v[CORR], 0);
 	o->flags[at] = 0;
@@ -68,7 +65,7 @@ static uint64_t pack(const struct nsx_val *high, const struct nsx_val *low)
 static int read_shape(struct nsx_part *p, const struct nsx_val *v,
 		      nsx_str name, uint32_t *ret, struct nsx_err *err)
 {
-	struct nsx_key key = {{0}};
+	struct nsx_key key;
 	bool known = v[GRID_X].type == NSX_V_I64 &&
 		     v[BLOCK_X].type == NSX_V_I64;
 	bool is_node = nsx_i64_or(&v[NODE], 0) != 0;
@@ -84,25 +81,24 @@ static int read_shape(struct nsx_part *p, const struct nsx_val *v,
 	}
 	if (rc)
 		return rc;
-	key.w[0] = (uint64_t)base << 32 | nsx_u32_or(&v[GRID_X], 0);
-	key.w[1] = pack(&v[GRID_Y], &v[GRID_Z]);
-	key.w[2] = pack(&v[BLOCK_X], &v[BLOCK_Y]);
-	key.w[3] = pack(&v[BLOCK_Z], &v[REGISTERS]);
-	key.w[4] = pack(&v[STATIC_SHARED], &v[DYNAMIC_SHARED]);
-	key.w[5] = (uint64_t)name << 32 | (uint64_t)known << 31 |
-		   (is_node ? nsx_u32_or(&v[GRAPH], NSX_NONE) & 0x7fffffff :
-			      0x7fffffff);
+	key = (struct nsx_key){{
+		(uint64_t)base << 32 | nsx_u32_or(&v[GRID_X], 0),
+		pack(&v[GRID_Y], &v[GRID_Z]), pack(&v[BLOCK_X], &v[BLOCK_Y]),
+		pack(&v[BLOCK_Z], &v[REGISTERS]),
+		pack(&v[STATIC_SHARED], &v[DYNAMIC_SHARED]),
+		(uint64_t)name << 32 | (uint64_t)known << 31 |
+			((is_node ? nsx_u32_or(&v[GRAPH], NSX_NONE) :
+				    NSX_NONE) & 0x7fffffff)}};
 	return nsx_keymap_add(&p->l->shapes_map, p->cache[2], &key, ret, err);
 }
 
-static int read_kernel(struct nsx_part *p, int64_t rid,
-		       const struct nsx_val *v, struct nsx_err *err)
+static int read_kernel(struct nsx_part *p, const struct nsx_val *v,
+		       struct nsx_err *err)
 {
 	size_t at = p->at + p->n;
 	nsx_str name;
 	int rc = read_common(p, v, NSX_OP_KERNEL, err);
 
-	(void)rid;
 	if (rc <= 0)
 		return rc;
 	rc = nsx_read_name(p, &v[NAME], &name, err);
@@ -138,13 +134,12 @@ static int64_t read_bytes(const struct nsx_val *v)
 	return n < 0 || n > NSX_TIME_MAX ? -1 : n;
 }
 
-static int read_memcpy(struct nsx_part *p, int64_t rid,
-		       const struct nsx_val *v, struct nsx_err *err)
+static int read_memcpy(struct nsx_part *p, const struct nsx_val *v,
+		       struct nsx_err *err)
 {
 	size_t at = p->at + p->n;
 	int rc = read_common(p, v, NSX_OP_MEMCPY, err);
 
-	(void)rid;
 	if (rc <= 0)
 		return rc;
 	p->l->copies[at] = (struct nsx_copy){
@@ -168,18 +163,17 @@ static const enum nsx_field memset_fields[] = {
 	NSX_F_memset_graph_node_id,
 };
 
-static int read_memset(struct nsx_part *p, int64_t rid,
-		       const struct nsx_val *v, struct nsx_err *err)
+static int read_memset(struct nsx_part *p, const struct nsx_val *v,
+		       struct nsx_err *err)
 {
 	size_t at = p->at + p->n;
 	int rc = read_common(p, v, NSX_OP_MEMSET, err);
 
-	(void)rid;
 	if (rc <= 0)
 		return rc;
 	p->l->copies[at] = (struct nsx_copy){
 		.bytes = read_bytes(&v[SET_BYTES]),
-		.src_kind = 7,
+		.src_kind = NSX_MEM_UNKNOWN,
 		.dst_kind = nsx_u8_or(&v[MEM_KIND], NSX_MEM_UNKNOWN),
 		.src_device = NSX_NONE,
 		.dst_device = NSX_NONE,
@@ -195,59 +189,40 @@ static const enum nsx_field graph_fields[] = {
 	COMMON(graph), NSX_F_graph_graph_id, NSX_F_graph_graph_exec_id,
 };
 
-static int read_graph(struct nsx_part *p, int64_t rid, const struct nsx_val *v,
+static int read_graph(struct nsx_part *p, const struct nsx_val *v,
 		      struct nsx_err *err)
 {
-	struct nsx_key key = {{0}};
+	struct nsx_key key = {{pack(&v[GRAPH_ID], &v[EXEC_ID])}};
 	int rc = read_common(p, v, NSX_OP_GRAPH, err);
 
-	(void)rid;
 	if (rc <= 0)
 		return rc;
-	key.w[0] = pack(&v[GRAPH_ID], &v[EXEC_ID]);
 	rc = nsx_keymap_add(&p->l->replays_map, p->cache[2], &key,
 			    &p->l->ops.detail[p->at + p->n], err);
-	if (rc)
-		return rc;
-	p->n++;
-	return 0;
+	p->n += !rc;
+	return rc;
 }
 
 void nsx_bind_gpu(struct nsx_loader *l, struct nsx_tableload *list)
 {
 	struct nsx_ops_rw *o = &l->ops;
-	const struct nsx_colset ops = {
-		.what = "GPU operations",
-		.cols = {{(void **)&o->start_ns, 8}, {(void **)&o->end_ns, 8},
-			 {(void **)&o->call, 4}, {(void **)&o->stream, 4},
-			 {(void **)&o->detail, 4}, {(void **)&o->kind, 1},
-			 {(void **)&o->cls, 1}, {(void **)&o->flags, 1}},
-		.ncols = 8,
-	};
-	const struct nsx_colset copies = {
-		.what = "copies",
-		.cols = {{(void **)&l->copies, sizeof(*l->copies)}},
-		.ncols = 1,
-	};
 	/* Copies and memsets first: their rows lie at the same places in both
 	 * sets.
 	 */
 	const struct nsx_tableload tables[NSX_NGPU_TABLES] = {
-		{.view = NSX_VIEW_memcpy, .fields = memcpy_fields,
-		 .nfields = ARRAY_LEN(memcpy_fields), .row = read_memcpy,
-		 .set = &l->op_set, .beside = &l->copy_set},
-		{.view = NSX_VIEW_memset, .fields = memset_fields,
-		 .nfields = ARRAY_LEN(memset_fields), .row = read_memset,
-		 .set = &l->op_set, .beside = &l->copy_set},
-		{.view = NSX_VIEW_kernel, .fields = kernel_fields,
-		 .nfields = ARRAY_LEN(kernel_fields), .row = read_kernel,
-		 .set = &l->op_set},
-		{.view = NSX_VIEW_graph, .fields = graph_fields,
-		 .nfields = ARRAY_LEN(graph_fields), .row = read_graph,
-		 .set = &l->op_set},
+		NSX_TABLE(memcpy, memcpy_fields, read_memcpy, .set = &l->op_set,
+			  .beside = &l->copy_set),
+		NSX_TABLE(memset, memset_fields, read_memset, .set = &l->op_set,
+			  .beside = &l->copy_set),
+		NSX_TABLE(kernel, kernel_fields, read_kernel,
+			  .set = &l->op_set),
+		NSX_TABLE(graph, graph_fields, read_graph, .set = &l->op_set),
 	};
 
-	l->op_set = ops;
-	l->copy_set = copies;
+	l->op_set = (struct nsx_colset){"GPU operations", {
+		NSX_COL(o->start_ns), NSX_COL(o->end_ns), NSX_COL(o->call),
+		NSX_COL(o->stream), NSX_COL(o->detail), NSX_COL(o->kind),
+		NSX_COL(o->cls), NSX_COL(o->flags)}, 0};
+	l->copy_set = (struct nsx_colset){"copies", {NSX_COL(l->copies)}, 0};
 	memcpy(list, tables, sizeof(tables));
 }

@@ -12,7 +12,7 @@ static const enum nsx_field call_fields[] = {
 	NSX_F_runtime_callchain,
 };
 
-static int read_call(struct nsx_part *p, int64_t rid, const struct nsx_val *v,
+static int read_call(struct nsx_part *p, const struct nsx_val *v,
 		     struct nsx_err *err)
 {
 	struct nsx_calls_rw *c = &p->l->calls;
@@ -20,7 +20,6 @@ static int read_call(struct nsx_part *p, int64_t rid, const struct nsx_val *v,
 	int64_t code = nsx_i64_or(&v[C_RETURN], 0);
 	int rc;
 
-	(void)rid;
 	if (nsx_keep_backtrace(p, nsx_read_process_key(&v[C_TID], &v[C_PID]),
 			       &v[C_CORR], &v[C_CHAIN], err))
 		return err->rc;
@@ -32,9 +31,8 @@ static int read_call(struct nsx_part *p, int64_t rid, const struct nsx_val *v,
 			   &c->end_ns[at]))
 		return 0;
 	rc = nsx_read_thread(p, &v[C_TID], &v[C_PID], &v[C_PLAIN_TID],
-			     &c->thread[at], err);
-	if (!rc)
-		rc = nsx_read_name(p, &v[C_NAME], &c->name[at], err);
+			     &c->thread[at], err) ?:
+	     nsx_read_name(p, &v[C_NAME], &c->name[at], err);
 	if (rc)
 		return rc;
 	c->corr[at] = nsx_u32_or(&v[C_CORR], 0);
@@ -57,15 +55,13 @@ static int read_domain(struct nsx_part *p, const struct nsx_val *v,
 	if (rc)
 		return rc;
 	pthread_mutex_lock(&l->lock);
-	rc = nsx_grow(&l->created, &l->cap_created, l->ncreated + 1, sizeof(c),
-		      "NVTX domains", err);
-	if (!rc)
-		l->created[l->ncreated++] = c;
+	rc = nsx_push(l->created, l->ncreated, l->cap_created, "NVTX domains",
+		      err, c);
 	pthread_mutex_unlock(&l->lock);
 	return rc;
 }
 
-static int read_nvtx(struct nsx_part *p, int64_t rid, const struct nsx_val *v,
+static int read_nvtx(struct nsx_part *p, const struct nsx_val *v,
 		     struct nsx_err *err)
 {
 	struct nsx_nvtx_rw *x = &p->l->nvtx;
@@ -74,7 +70,6 @@ static int read_nvtx(struct nsx_part *p, int64_t rid, const struct nsx_val *v,
 	struct nsx_key key = {{0}};
 	int rc;
 
-	(void)rid;
 	if (v[NSX_N_TYPE].type != NSX_V_I64 &&
 	    v[NSX_N_TYPE].type != NSX_V_NULL) {
 		p->defects.mistyped++;
@@ -94,9 +89,8 @@ static int read_nvtx(struct nsx_part *p, int64_t rid, const struct nsx_val *v,
 		return 0;
 	}
 	rc = nsx_read_thread(p, &v[NSX_N_TID], &v[NSX_N_PID],
-			     &v[NSX_N_PLAIN_TID], &x->thread[at], err);
-	if (!rc)
-		rc = nsx_read_name(p, nsx_nvtx_row_name(v), &x->name[at], err);
+			     &v[NSX_N_PLAIN_TID], &x->thread[at], err) ?:
+	     nsx_read_name(p, nsx_nvtx_row_name(v), &x->name[at], err);
 	if (!rc && !x->name[at])
 		rc = nsx_strings_add(p->l->strings, "(unnamed)", 9,
 				     &x->name[at], err);
@@ -118,21 +112,18 @@ static const enum nsx_field overhead_fields[] = {
 	NSX_F_overhead_global_tid, NSX_F_overhead_overhead_type,
 };
 
-static int read_overhead(struct nsx_part *p, int64_t rid,
-			 const struct nsx_val *v, struct nsx_err *err)
+static int read_overhead(struct nsx_part *p, const struct nsx_val *v,
+			 struct nsx_err *err)
 {
-	static const struct nsx_val none = {.type = NSX_V_NULL};
 	struct nsx_overheads_rw *o = &p->l->overheads;
 	size_t at = p->at + p->n;
-	int rc;
 
-	(void)rid;
 	if (!nsx_read_span(p, &v[O_START], &v[O_END], &o->start_ns[at],
 			   &o->end_ns[at]))
 		return 0;
-	rc = nsx_read_thread(p, &v[O_TID], &none, &none, &o->thread[at], err);
-	if (rc)
-		return rc;
+	if (nsx_read_thread(p, &v[O_TID], &nsx_no_cell, &nsx_no_cell,
+			    &o->thread[at], err))
+		return err->rc;
 	o->type[at] = nsx_u8_or(&v[O_TYPE], 1);
 	p->n++;
 	return 0;
@@ -178,17 +169,15 @@ static bool is_set(const struct nsx_val *v)
 	return i != UINT32_MAX && i != -1;
 }
 
-static int read_sync(struct nsx_part *p, int64_t rid, const struct nsx_val *v,
+static int read_sync(struct nsx_part *p, const struct nsx_val *v,
 		     struct nsx_err *err)
 {
-	static const struct nsx_val none = {.type = NSX_V_NULL};
 	struct nsx_syncs_rw *s = &p->l->syncs;
 	size_t at = p->at + p->n;
 	bool stream = is_set(&v[S_STREAM]), event = is_set(&v[S_EVENT]);
-	uint64_t process = nsx_read_process_key(&v[S_PID], &none);
+	uint64_t process = nsx_read_process_key(&v[S_PID], &nsx_no_cell);
 	int rc;
 
-	(void)rid;
 	if (!nsx_read_span(p, &v[S_START], &v[S_END], &s->start_ns[at],
 			   &s->end_ns[at]))
 		return 0;
@@ -218,22 +207,19 @@ static const enum nsx_field record_fields[] = {
 };
 
 /* With neither id a record cannot be tied to a wait: not kept. */
-static int read_record(struct nsx_part *p, int64_t rid,
-		       const struct nsx_val *v, struct nsx_err *err)
+static int read_record(struct nsx_part *p, const struct nsx_val *v,
+		       struct nsx_err *err)
 {
-	static const struct nsx_val none = {.type = NSX_V_NULL};
 	struct nsx_records_rw *r = &p->l->records;
 	size_t at = p->at + p->n;
-	uint64_t process = nsx_read_process_key(&v[R_PID], &none);
+	uint64_t process = nsx_read_process_key(&v[R_PID], &nsx_no_cell);
 	int rc;
 
-	(void)rid;
 	if (!is_set(&v[R_EVENT]) && !is_set(&v[R_EVENT_SYNC]))
 		return 0;
-	rc = read_process(p, process, &r->process[at], err);
-	if (!rc)
-		rc = read_stream(p, process, &v[R_CONTEXT], &v[R_STREAM],
-				 &r->stream[at], err);
+	rc = read_process(p, process, &r->process[at], err) ?:
+	     read_stream(p, process, &v[R_CONTEXT], &v[R_STREAM],
+			 &r->stream[at], err);
 	if (rc)
 		return rc;
 	r->call[at] = nsx_u32_or(&v[R_CORR], 0);
@@ -251,58 +237,39 @@ static void bind_sets(struct nsx_loader *l)
 	struct nsx_overheads_rw *o = &l->overheads;
 	struct nsx_syncs_rw *s = &l->syncs;
 	struct nsx_records_rw *r = &l->records;
-#define COL(p, size) {(void **)&(p), size}
 
-	l->call_set = (struct nsx_colset){
-		.what = "API calls",
-		.cols = {COL(c->start_ns, 8), COL(c->end_ns, 8),
-			 COL(c->name, 4), COL(c->thread, 4), COL(c->corr, 4),
-			 COL(c->cls, 1), COL(c->flags, 1)},
-		.ncols = 7,
-	};
-	l->nvtx_set = (struct nsx_colset){
-		.what = "NVTX ranges",
-		.cols = {COL(x->start_ns, 8), COL(x->end_ns, 8),
-			 COL(x->name, 4), COL(x->thread, 4), COL(x->domain, 4),
-			 COL(x->kind, 1), COL(x->flags, 1)},
-		.ncols = 7,
-	};
-	l->overhead_set = (struct nsx_colset){
-		.what = "CUDA overheads",
-		.cols = {COL(o->start_ns, 8), COL(o->end_ns, 8),
-			 COL(o->thread, 4), COL(o->type, 1)},
-		.ncols = 4,
-	};
-	l->sync_set = (struct nsx_colset){
-		.what = "waits",
-		.cols = {COL(s->start_ns, 8), COL(s->end_ns, 8),
-			 COL(s->event_sync_id, 8), COL(s->process, 4),
-			 COL(s->call, 4), COL(s->stream, 4), COL(s->context, 4),
-			 COL(s->event, 4), COL(s->type, 1)},
-		.ncols = 9,
-	};
-	l->record_set = (struct nsx_colset){
-		.what = "event records",
-		.cols = {COL(r->event_sync_id, 8), COL(r->process, 4),
-			 COL(r->call, 4), COL(r->stream, 4), COL(r->event, 4)},
-		.ncols = 5,
-	};
-#undef COL
+	l->call_set = (struct nsx_colset){"API calls", {
+		NSX_COL(c->start_ns), NSX_COL(c->end_ns), NSX_COL(c->name),
+		NSX_COL(c->thread), NSX_COL(c->corr), NSX_COL(c->cls),
+		NSX_COL(c->flags)}, 0};
+	l->nvtx_set = (struct nsx_colset){"NVTX ranges", {
+		NSX_COL(x->start_ns), NSX_COL(x->end_ns), NSX_COL(x->name),
+		NSX_COL(x->thread), NSX_COL(x->domain), NSX_COL(x->kind),
+		NSX_COL(x->flags)}, 0};
+	l->overhead_set = (struct nsx_colset){"CUDA overheads", {
+		NSX_COL(o->start_ns), NSX_COL(o->end_ns), NSX_COL(o->thread),
+		NSX_COL(o->type)}, 0};
+	l->sync_set = (struct nsx_colset){"waits", {
+		NSX_COL(s->start_ns), NSX_COL(s->end_ns),
+		NSX_COL(s->event_sync_id), NSX_COL(s->process),
+		NSX_COL(s->call), NSX_COL(s->stream), NSX_COL(s->context),
+		NSX_COL(s->event), NSX_COL(s->type)}, 0};
+	l->record_set = (struct nsx_colset){"event records", {
+		NSX_COL(r->event_sync_id), NSX_COL(r->process),
+		NSX_COL(r->call), NSX_COL(r->stream), NSX_COL(r->event)}, 0};
 }
 
 void nsx_bind_host(struct nsx_loader *l, struct nsx_tableload *list)
 {
-#define TABLE(v, fs, fn, s)                                                   \
-	{.view = NSX_VIEW_##v, .fields = fs, .nfields = ARRAY_LEN(fs),        \
-	 .row = fn, .set = &l->s}
 	const struct nsx_tableload tables[NSX_NHOST_TABLES] = {
-		TABLE(runtime, call_fields, read_call, call_set),
-		TABLE(nvtx, nsx_nvtx_row, read_nvtx, nvtx_set),
-		TABLE(overhead, overhead_fields, read_overhead, overhead_set),
-		TABLE(sync, sync_fields, read_sync, sync_set),
-		TABLE(cuda_event, record_fields, read_record, record_set),
+		NSX_TABLE(runtime, call_fields, read_call, .set = &l->call_set),
+		NSX_TABLE(nvtx, nsx_nvtx_row, read_nvtx, .set = &l->nvtx_set),
+		NSX_TABLE(overhead, overhead_fields, read_overhead,
+			  .set = &l->overhead_set),
+		NSX_TABLE(sync, sync_fields, read_sync, .set = &l->sync_set),
+		NSX_TABLE(cuda_event, record_fields, read_record,
+			  .set = &l->record_set),
 	};
-#undef TABLE
 
 	bind_sets(l);
 	memcpy(list, tables, sizeof(tables));

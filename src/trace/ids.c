@@ -41,9 +41,9 @@ static int make_processes(struct nsx_loader *l, struct nsx_err *err)
 
 uint32_t nsx_process_find(const struct nsx_trace *t, uint64_t key)
 {
-	uint32_t lo = 0, hi = t->nprocesses;
+	uint32_t lo = NSX_SEARCH(0, t->nprocesses, mid,
+				 t->process[mid].key < key);
 
-	NSX_BISECT(lo, hi, mid, t->process[mid].key < key);
 	return lo < t->nprocesses && t->process[lo].key == key ? lo : NSX_NONE;
 }
 
@@ -58,9 +58,9 @@ static void name_process(struct nsx_loader *l, const struct nsx_val *v)
 
 uint32_t nsx_thread_find(const struct nsx_trace *t, uint64_t global_tid)
 {
-	uint32_t lo = 0, hi = t->nthreads;
+	uint32_t lo = NSX_SEARCH(0, t->nthreads, mid,
+				 t->thread[mid].global_tid < global_tid);
 
-	NSX_BISECT(lo, hi, mid, t->thread[mid].global_tid < global_tid);
 	return lo < t->nthreads && t->thread[lo].global_tid == global_tid ?
 		       lo : NSX_NONE;
 }
@@ -188,15 +188,11 @@ int nsx_order_ids(struct nsx_loader *l, struct nsx_err *err)
 
 	nsx_load_gpus(l);
 	if (!rc)
-		rc = order_threads(l, err);
-	if (!rc)
-		rc = order_domains(l, err);
-	if (!rc)
-		rc = nsx_order_streams(l, err);
-	if (!rc)
-		rc = nsx_add_peers(l, err);
-	if (!rc)
-		rc = fill_shapes(l, err);
+		rc = order_threads(l, err) ?:
+		     order_domains(l, err) ?:
+		     nsx_order_streams(l, err) ?:
+		     nsx_add_peers(l, err) ?:
+		     fill_shapes(l, err);
 	return rc;
 }
 
@@ -206,11 +202,11 @@ int nsx_order_ids(struct nsx_loader *l, struct nsx_err *err)
 static struct nsx_domain *find_domain(struct nsx_trace *t, uint64_t key,
 				      int64_t id)
 {
-	uint32_t lo = 0, hi = t->ndomains;
+	uint32_t lo = NSX_SEARCH(0, t->ndomains, mid,
+				 t->process[t->domain[mid].process].key < key ||
+				 (t->process[t->domain[mid].process].key == key &&
+				  t->domain[mid].domain_id < id));
 
-	NSX_BISECT(lo, hi, mid,
-		   t->process[t->domain[mid].process].key < key ||
-		   (t->process[t->domain[mid].process].key == key && t->domain[mid].domain_id < id));
 	return lo < t->ndomains && t->domain[lo].domain_id == id &&
 			       t->process[t->domain[lo].process].key == key ?
 		       &t->domain[lo] :

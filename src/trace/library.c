@@ -11,25 +11,21 @@ static int32_t rank_or_none(const struct nsx_val *v)
 	return i >= 0 && i <= INT32_MAX ? (int32_t)i : -1;
 }
 
-static int read_call(struct nsx_part *p, int64_t rid, const struct nsx_val *v,
+static int read_call(struct nsx_part *p, const struct nsx_val *v,
 		     struct nsx_err *err)
 {
-	static const struct nsx_val none = {.type = NSX_V_NULL};
 	struct nsx_library_rw *c = &p->l->library;
 	bool is_coll = p->table->view == NSX_VIEW_mpi_coll;
 	bool is_p2p = p->table->view == NSX_VIEW_mpi_p2p;
 	size_t at = p->at + p->n;
-	int rc;
 
-	(void)rid;
 	if (!nsx_read_span(p, &v[START], &v[END], &c->start_ns[at],
 			   &c->end_ns[at]))
 		return 0;
-	rc = nsx_read_thread(p, &v[TID], &none, &none, &c->thread[at], err);
-	if (!rc)
-		rc = nsx_read_name(p, &v[NAME], &c->name[at], err);
-	if (rc)
-		return rc;
+	if (nsx_read_thread(p, &v[TID], &nsx_no_cell, &nsx_no_cell,
+			    &c->thread[at], err) ||
+	    nsx_read_name(p, &v[NAME], &c->name[at], err))
+		return err->rc;
 	c->library[at] = nsx_library_of[p->table->view];
 	c->is_coll[at] = is_coll;
 	c->peer[at] = is_coll || is_p2p ? rank_or_none(&v[PEER]) : -1;
@@ -59,48 +55,37 @@ void nsx_bind_libraries(struct nsx_loader *l, struct nsx_tableload *list)
 {
 	struct nsx_library_rw *c = &l->library;
 
-	l->library_set = (struct nsx_colset){
-		.what = "library calls",
-		.cols = {{(void **)&c->start_ns, 8}, {(void **)&c->end_ns, 8},
-			 {(void **)&c->comm, 8}, {(void **)&c->bytes, 8},
-			 {(void **)&c->thread, 4}, {(void **)&c->name, 4},
-			 {(void **)&c->peer, 4}, {(void **)&c->tag, 4},
-			 {(void **)&c->library, 1}, {(void **)&c->is_coll, 1}},
-		.ncols = 10,
-	};
+	l->library_set = (struct nsx_colset){"library calls", {
+		NSX_COL(c->start_ns), NSX_COL(c->end_ns), NSX_COL(c->comm),
+		NSX_COL(c->bytes), NSX_COL(c->thread), NSX_COL(c->name),
+		NSX_COL(c->peer), NSX_COL(c->tag), NSX_COL(c->library),
+		NSX_COL(c->is_coll)}, 0};
 	memcpy(list, tables, sizeof(tables));
 	for (unsigned i = 0; i < NSX_NLIBRARY_TABLES; i++)
 		list[i].set = &l->library_set;
 }
 
-#define COMPARE(a, b) (((a) > (b)) - ((a) < (b)))
-
 /* Rows that are equal here are of one call. */
 static int cmp_calls(const struct nsx_loader *l, uint32_t a, uint32_t b)
 {
 	const struct nsx_library_rw *c = &l->library;
-	int r = COMPARE(c->thread[a], c->thread[b]);
 
-	if (!r)
-		r = COMPARE(c->start_ns[a], c->start_ns[b]);
-	if (!r)
-		r = COMPARE(c->end_ns[b], c->end_ns[a]);
-	if (!r)
-		r = COMPARE(c->library[a], c->library[b]);
-	return r ? r : nsx_str_cmp(l->strings, c->name[a], c->name[b]);
+	return NSX_CMP(c->thread[a], c->thread[b]) ?:
+	       NSX_CMP(c->start_ns[a], c->start_ns[b]) ?:
+	       NSX_CMP(c->end_ns[b], c->end_ns[a]) ?:
+	       NSX_CMP(c->library[a], c->library[b]) ?:
+	       nsx_str_cmp(l->strings, c->name[a], c->name[b]);
 }
 
 static int cmp_rows(const void *ctx, uint32_t a, uint32_t b)
 {
 	const struct nsx_loader *l = ctx;
 	const struct nsx_library_rw *c = &l->library;
-	int r = cmp_calls(l, a, b);
 
-	if (!r)
-		r = COMPARE(c->is_coll[b], c->is_coll[a]);
-	if (!r)
-		r = COMPARE(c->comm[a], c->comm[b]);
-	return r ? r : COMPARE(c->bytes[a], c->bytes[b]);
+	return cmp_calls(l, a, b) ?:
+	       NSX_CMP(c->is_coll[b], c->is_coll[a]) ?:
+	       NSX_CMP(c->comm[a], c->comm[b]) ?:
+	       NSX_CMP(c->bytes[a], c->bytes[b]);
 }
 
 static uint32_t thread_of_row(const void *ctx, uint32_t i)

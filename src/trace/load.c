@@ -12,10 +12,8 @@ void nsx_load_warn(struct nsx_loader *l, const char *fmt, ...)
 
 	pthread_mutex_lock(&l->lock);
 	va_start(ap, fmt);
-	if (!nsx_grow(&l->warnings, &l->cap_warnings, l->nwarnings + 1,
-		      sizeof(*l->warnings), "warnings", &err))
-		l->warnings[l->nwarnings++] =
-			nsx_arena_vprintf(l->t->arena, fmt, ap);
+	(void)nsx_push(l->warnings, l->nwarnings, l->cap_warnings, "warnings",
+		       &err, nsx_arena_vprintf(l->t->arena, fmt, ap));
 	va_end(ap);
 	pthread_mutex_unlock(&l->lock);
 }
@@ -147,12 +145,13 @@ static int publish_raw_names(struct nsx_loader *l, struct nsx_err *err)
 {
 	struct nsx_trace *t = l->t;
 
-	nsx_new_array(t->raw_name, t->arena, nsx_strings_bound(t->strings),
-		      "raw names", err);
-	for (size_t i = 0; t->raw_name && i < l->nraw; i++)
+	if (!nsx_new_array(t->raw_name, t->arena, nsx_strings_bound(t->strings),
+			   "raw names", err))
+		return err->rc;
+	for (size_t i = 0; i < l->nraw; i++)
 		if (l->raw[i])
 			t->raw_name[i] = nsx_arena_strdup(t->arena, l->raw[i]);
-	return t->raw_name ? 0 : err->rc;
+	return 0;
 }
 
 /* Damage is met in the order of threads; told in order of text. */
@@ -181,41 +180,28 @@ static void publish_warnings(struct nsx_loader *l)
 static int load(struct nsx_loader *l, const struct nsx_load_opts *opts,
 		struct nsx_err *err)
 {
-	int rc = nsx_load_strings(l, err);
+	int rc = nsx_load_strings(l, err) ?:
+		 nsx_load_stacks(l, err) ?:
+		 load_rows(l, err);
 
-	if (!rc)
-		rc = nsx_load_stacks(l, err);
-	if (!rc)
-		rc = load_rows(l, err);
 	nsx_progress_stage(l->progress, "order", 0);
 	if (!rc)
-		rc = nsx_order_ids(l, err);
-	if (!rc)
-		rc = nsx_order_rows(l, err);
-	if (!rc)
-		rc = nsx_index_calls(l, err);
-	if (!rc)
-		rc = nsx_align_clocks(l, err);
-	if (!rc)
-		rc = nsx_cut_window(l, opts->window, err);
-	if (!rc)
-		rc = nsx_derive(l, err);
-	if (!rc)
-		rc = nsx_tie_backtraces(l, err);
+		rc = nsx_order_ids(l, err) ?:
+		     nsx_order_rows(l, err) ?:
+		     nsx_index_calls(l, err) ?:
+		     nsx_align_clocks(l, err) ?:
+		     nsx_cut_window(l, opts->window, err) ?:
+		     nsx_derive(l, err) ?:
+		     nsx_tie_backtraces(l, err);
 	nsx_arena_free(l->index_arena);
 	l->index_arena = NULL;
 	if (!rc)
-		rc = publish(l, err);
-	if (!rc)
-		rc = nsx_load_osrt(l, err);
-	if (!rc)
-		rc = nsx_load_samples(l, err);
-	if (!rc)
-		rc = nsx_publish_stacks(l, err);
-	if (!rc)
-		rc = nsx_name_domains(l, err);
-	if (!rc)
-		rc = publish_raw_names(l, err);
+		rc = publish(l, err) ?:
+		     nsx_load_osrt(l, err) ?:
+		     nsx_load_samples(l, err) ?:
+		     nsx_publish_stacks(l, err) ?:
+		     nsx_name_domains(l, err) ?:
+		     publish_raw_names(l, err);
 	if (!rc)
 		publish_warnings(l);
 	return rc ? rc : nsx_stopped(err);

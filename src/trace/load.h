@@ -21,12 +21,12 @@
 struct nsx_colset {
 	const char *what; /* for messages */
 	struct {
-		void **at; /* where the column's pointer is kept */
+		void **at; /* where its pointer is kept; NULL: no more       */
 		size_t size;
 	} cols[12];
-	unsigned ncols;
 	size_t n;
 };
+#define NSX_COL(p) {(void **)&(p), sizeof(*(p))}
 int nsx_colset_alloc(struct nsx_colset *c, struct nsx_arena *a, size_t n,
 		     struct nsx_err *err) NSX_CHECKED;
 /* Makes room for `more` rows at the end; n grows. */
@@ -197,13 +197,17 @@ struct nsx_tableload {
 		      tables that are folded rather than kept              */
 	size_t own_size;
 	/* One row: keeps it (returns 0 after p->n++) or counts a defect. */
-	int (*row)(struct nsx_part *p, int64_t rid, const struct nsx_val *v,
+	int (*row)(struct nsx_part *p, const struct nsx_val *v,
 		   struct nsx_err *err);
 	/* filled while loading: */
 	struct nsx_scan *scan;
 	struct nsx_part *parts;
 	unsigned nparts;
 };
+
+#define NSX_TABLE(v, columns, fn, ...)                                        \
+	{.view = NSX_VIEW_##v, .fields = columns,                             \
+	 .nfields = ARRAY_LEN(columns), .row = fn, __VA_ARGS__}
 
 /* Reads the tables of the list, all parts of all tables side by side. Tables
  * of one column set follow each other in the list. A damaged table keeps what
@@ -231,6 +235,7 @@ bool nsx_read_instant(struct nsx_part *p, const struct nsx_val *v,
 bool nsx_read_span(struct nsx_part *p, const struct nsx_val *start,
 		   const struct nsx_val *end, int64_t *ret_start,
 		   int64_t *ret_end);
+static const struct nsx_val nsx_no_cell = {.type = NSX_V_NULL};
 /* Thread of a row, interned in threads_map. */
 int nsx_read_thread(struct nsx_part *p, const struct nsx_val *global_tid,
 		    const struct nsx_val *pid, const struct nsx_val *tid,

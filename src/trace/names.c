@@ -104,25 +104,20 @@ const char *nsx_raw_name(const struct nsx_trace *t, nsx_str id)
 
 const char *nsx_process_name(const struct nsx_trace *t, uint32_t process)
 {
-	const char *name = nsx_text(t, t->process[process].name), *at;
+	const char *name = nsx_file_name(nsx_text(t, t->process[process].name));
 
-	at = strrchr(name, '/');
-	name = at ? at + 1 : name;
-	at = strrchr(name, '\\');
-	name = at ? at + 1 : name;
 	return *name ? name : NULL;
 }
 
 /* StringIds ------------------------------------------------------------*/
 
-static int read_string(struct nsx_part *p, int64_t rid,
-		       const struct nsx_val *v, struct nsx_err *err)
+static int read_string(struct nsx_part *p, const struct nsx_val *v,
+		       struct nsx_err *err)
 {
 	struct nsx_loader *l = p->l;
 	nsx_str str = 0;
 	int rc;
 
-	(void)rid;
 	if (v[0].type != NSX_V_I64 ||
 	    (v[1].type != NSX_V_TEXT && v[1].type != NSX_V_BLOB)) {
 		p->defects.mistyped++;
@@ -136,11 +131,8 @@ static int read_string(struct nsx_part *p, int64_t rid,
 		return 0;
 	}
 	pthread_mutex_lock(&l->lock);
-	rc = nsx_grow(&l->sparse, &l->cap_sparse, l->nsparse + 1,
-		      sizeof(*l->sparse), "sparse string ids", err);
-	if (!rc)
-		l->sparse[l->nsparse++] =
-			(struct nsx_sparse_id){v[0].u.i, str};
+	rc = nsx_push(l->sparse, l->nsparse, l->cap_sparse, "sparse string ids",
+		      err, (struct nsx_sparse_id){v[0].u.i, str});
 	pthread_mutex_unlock(&l->lock);
 	return rc;
 }
@@ -151,10 +143,7 @@ int nsx_load_strings(struct nsx_loader *l, struct nsx_err *err)
 {
 	static const enum nsx_field fields[] = {NSX_F_string_id,
 						NSX_F_string_value};
-	struct nsx_tableload table = {.view = NSX_VIEW_string,
-				      .fields = fields,
-				      .nfields = ARRAY_LEN(fields),
-				      .row = read_string};
+	struct nsx_tableload table = NSX_TABLE(string, fields, read_string);
 	int64_t n;
 	int rc;
 
@@ -334,15 +323,6 @@ static const char *after_prefix(const char *api)
 	return !strncmp(api, "cu", 2) ? api + 2 : NULL;
 }
 
-static bool is_one_of(const char *s, const char *const *list, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		if (!strcmp(s, list[i]))
-			return true;
-	return false;
-}
-#define IS_ONE_OF(s, list) is_one_of(s, list, ARRAY_LEN(list))
-
 static bool is_launch(const char *s, uint8_t *flags)
 {
 	if (!strncmp(s, "GraphLaunch", 11)) {
@@ -374,20 +354,20 @@ enum nsx_call_class nsx_classify_call(const char *api, uint8_t *ret_flags)
 		return NSX_CALL_OTHER;
 	if (is_launch(s, ret_flags))
 		return NSX_CALL_LAUNCH;
-	if (IS_ONE_OF(s, syncs) || !strncmp(s, "CtxSynchronize", 14))
+	if (NSX_IS_ONE_OF(s, syncs) || !strncmp(s, "CtxSynchronize", 14))
 		return NSX_CALL_SYNC;
 	if (!strncmp(s, "Memcpy", 6))
 		return strstr(s, "Async") ? NSX_CALL_COPY_ASYNC : NSX_CALL_COPY;
-	if (IS_ONE_OF(s, frees))
+	if (NSX_IS_ONE_OF(s, frees))
 		return NSX_CALL_IMPLICIT_SYNC;
-	if (IS_ONE_OF(s, mallocs)) {
+	if (NSX_IS_ONE_OF(s, mallocs)) {
 		*ret_flags |= NSX_CALL_MALLOC;
 		return NSX_CALL_IMPLICIT_SYNC;
 	}
 	if (!strncmp(s, "ModuleLoad", 10) || !strncmp(s, "LibraryLoad", 11) ||
 	    !strncmp(s, "LinkComplete", 12) || !strcmp(s, "ModuleUnload"))
 		return NSX_CALL_MODULE;
-	return IS_ONE_OF(s, waits) ? NSX_CALL_NONE : NSX_CALL_OTHER;
+	return NSX_IS_ONE_OF(s, waits) ? NSX_CALL_NONE : NSX_CALL_OTHER;
 }
 
 bool nsx_api_allocates(const char *base)

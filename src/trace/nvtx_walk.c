@@ -77,13 +77,11 @@ int nsx_nvtx_group(const struct nsx_trace *t, bool by_process,
 		   struct nsx_err *err)
 {
 	size_t bound = nsx_strings_bound(t->strings);
-	uint32_t *last = nsx_arena_try_array(a, bound, 4, "range names", err);
-	uint32_t *last_process = nsx_arena_try_array(a, bound, 4, "range names",
-						     err);
+	uint32_t *last, *last_process;
 	struct nsx_nvtx_groups g = {.n = 0};
 
-	nsx_new_array(g.of, a, t->nvtx.n, "range groups", err);
-	if (!last || !last_process || !g.of)
+	if (nsx_new_arrays(a, bound, "range names", err, last, last_process) ||
+	    nsx_new_arrays(a, t->nvtx.n, "range groups", err, g.of))
 		return err->rc;
 	assign_groups(t, by_process, last, last_process, &g);
 	nsx_arena_drop(a, last);

@@ -27,25 +27,7 @@ struct own { /* of one part */
 	int64_t first_ns, last_ns;
 };
 
-static struct nsx_osrt_sum *sum_of(struct own *own, uint32_t id,
-				   struct nsx_err *err)
-{
-	if (nsx_grow(&own->sums, &own->cap_sums, id + (size_t)1,
-		     sizeof(*own->sums), "OSRT sums", err))
-		return NULL;
-	return &own->sums[id];
-}
-
-static int keep_row(struct own *own, const struct row *row, struct nsx_err *err)
-{
-	if (nsx_grow(&own->rows, &own->cap, own->n + 1, sizeof(*row),
-		     "OSRT calls", err))
-		return err->rc;
-	own->rows[own->n++] = *row;
-	return 0;
-}
-
-static int read_row(struct nsx_part *p, int64_t rid, const struct nsx_val *v,
+static int read_row(struct nsx_part *p, const struct nsx_val *v,
 		    struct nsx_err *err)
 {
 	const struct nsx_trace *t = p->l->t;
@@ -55,9 +37,7 @@ static int read_row(struct nsx_part *p, int64_t rid, const struct nsx_val *v,
 	struct row row;
 	int64_t ns;
 	uint32_t id;
-	int rc;
 
-	(void)rid;
 	if (!nsx_read_span(p, &v[START], &v[END], &row.start_ns, &row.end_ns))
 		return 0;
 	if (row.start_ns >= 0) {
@@ -69,9 +49,8 @@ static int read_row(struct nsx_part *p, int64_t rid, const struct nsx_val *v,
 	    (v[LEVEL].type == NSX_V_NULL &&
 	     nsx_has(p->l->schema, NSX_F_osrt_nesting_level)))
 		return 0;
-	rc = nsx_read_name(p, &v[NAME], &row.name, err);
-	if (rc)
-		return rc;
+	if (nsx_read_name(p, &v[NAME], &row.name, err))
+		return err->rc;
 	key.w[0] = (uint64_t)nsx_i64_or(&v[TID], 0);
 	key.w[1] = row.name;
 	row.stack = v[CHAIN].type == NSX_V_I64 ?
@@ -79,10 +58,11 @@ static int read_row(struct nsx_part *p, int64_t rid, const struct nsx_val *v,
 			    NSX_NONE;
 	key.w[2] = row.stack == NSX_NONE ? NSX_NONE :
 					   p->l->stacks.keys[row.stack].b;
-	rc = nsx_keymap_add(&p->l->osrt_map, p->cache[0], &key, &id, err);
-	sum = rc ? NULL : sum_of(own, id, err);
-	if (!sum)
+	if (nsx_keymap_add(&p->l->osrt_map, p->cache[0], &key, &id, err) ||
+	    nsx_grow(&own->sums, &own->cap_sums, id + (size_t)1,
+		     sizeof(*own->sums), "OSRT sums", err))
 		return err->rc;
+	sum = &own->sums[id];
 	ns = nsx_in_window(t, row.start_ns, row.end_ns);
 	sum->count += nsx_starts_inside(t, row.start_ns);
 	nsx_add_to(&sum->total_ns, ns);
@@ -90,7 +70,7 @@ static int read_row(struct nsx_part *p, int64_t rid, const struct nsx_val *v,
 	row.thread = nsx_thread_find(t, key.w[0]);
 	if (row.thread == NSX_NONE || !t->thread[row.thread].launches)
 		return 0;
-	return keep_row(own, &row, err);
+	return nsx_push(own->rows, own->n, own->cap, "OSRT calls", err, row);
 }
 
 NSX_ORDER(cmp_rows, struct row, UP(thread), UP(start_ns), DOWN(end_ns));
@@ -100,21 +80,18 @@ static int cmp_sums(const void *a, const void *b, void *ctx)
 	const struct nsx_trace *t = ctx;
 	const struct nsx_osrt_sum *x = a, *y = b;
 
-	if (x->global_tid != y->global_tid)
-		return x->global_tid < y->global_tid ? -1 : 1;
-	if (x->name != y->name)
-		return nsx_str_cmp(t->strings, x->name, y->name);
-	return NSX_CMP(x->site, y->site);
+	return NSX_CMP(x->global_tid, y->global_tid) ?:
+	       nsx_str_cmp(t->strings, x->name, y->name) ?:
+	       NSX_CMP(x->site, y->site);
 }
 
 static int join_sums(struct nsx_loader *l, struct own *own, size_t n,
 		     struct nsx_err *err)
 {
 	struct nsx_trace *t = l->t;
-	struct nsx_osrt_sum *sums = nsx_arena_try_array(
-		t->arena, l->osrt_map.n, sizeof(*sums), "OSRT sums", err);
+	struct nsx_osrt_sum *sums;
 
-	if (!sums)
+	if (!nsx_new_array(sums, t->arena, l->osrt_map.n, "OSRT sums", err))
 		return err->rc;
 	for (size_t id = 0; id < l->osrt_map.n; id++) {
 		sums[id].global_tid = l->osrt_map.keys[id].w[0];
@@ -158,11 +135,8 @@ static int join_rows(struct nsx_loader *l, struct own *own, size_t n,
 		total += own[p].n;
 	}
 	nsx_sort(all, total, sizeof(*all), cmp_rows);
-	if (!nsx_new_array(start, t->arena, total, "OSRT calls", err) ||
-	    !nsx_new_array(end, t->arena, total, "OSRT calls", err) ||
-	    !nsx_new_array(name, t->arena, total, "OSRT calls", err) ||
-	    !nsx_new_array(thread, t->arena, total, "OSRT calls", err) ||
-	    !nsx_new_array(stack, t->arena, total, "OSRT calls", err))
+	if (nsx_new_arrays(t->arena, total, "OSRT calls", err, start, end, name,
+			   thread, stack))
 		return free(all), err->rc;
 	for (size_t i = 0; i < total; i++) {
 		struct nsx_thread *th = &t->thread[all[i].thread];
@@ -206,9 +180,7 @@ static void widen(struct nsx_trace *t, const struct own *own, size_t n)
 
 int nsx_load_osrt(struct nsx_loader *l, struct nsx_err *err)
 {
-	struct nsx_tableload table = {.view = NSX_VIEW_osrt, .fields = fields,
-				      .nfields = ARRAY_LEN(fields),
-				      .row = read_row};
+	struct nsx_tableload table = NSX_TABLE(osrt, fields, read_row);
 	struct own own[NSX_MAX_THREADS] = {{0}};
 	int rc;
 
@@ -218,11 +190,9 @@ int nsx_load_osrt(struct nsx_loader *l, struct nsx_err *err)
 	}
 	table.own = own;
 	table.own_size = sizeof(*own);
-	rc = nsx_load_tables(l, &table, 1, "os runtime", err);
-	if (!rc)
-		rc = join_sums(l, own, NSX_MAX_THREADS, err);
-	if (!rc)
-		rc = join_rows(l, own, NSX_MAX_THREADS, err);
+	rc = nsx_load_tables(l, &table, 1, "os runtime", err) ?:
+	     join_sums(l, own, NSX_MAX_THREADS, err) ?:
+	     join_rows(l, own, NSX_MAX_THREADS, err);
 	if (!rc)
 		widen(l->t, own, NSX_MAX_THREADS);
 	for (size_t p = 0; p < NSX_MAX_THREADS; p++) {

@@ -92,7 +92,7 @@ static int lay_out(struct nsx_loader *l, struct nsx_tableload *list, size_t n,
 	return 0;
 }
 
-static int on_row(void *ctx, int64_t rid, const struct nsx_val *v,
+static int on_row(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
 		  struct nsx_err *err)
 {
 	struct nsx_part *p = ctx;
@@ -100,7 +100,7 @@ static int on_row(void *ctx, int64_t rid, const struct nsx_val *v,
 	if (p->n >= p->room && p->table->set)
 		return nsx_fail(err, NSX_E_DATA,
 				"more rows than the table's pages announce");
-	return p->table->row(p, rid, v, err);
+	return p->table->row(p, v, err);
 }
 
 static int run_part(struct jobs *jobs, struct nsx_part *p, struct nsx_err *err)
@@ -208,9 +208,8 @@ int nsx_load_tables(struct nsx_loader *l, struct nsx_tableload *list, size_t n,
 	for (size_t i = 0; !rc && i < n; i++)
 		rc = open_table(l, &list[i], err);
 	if (!rc)
-		rc = lay_out(l, list, n, err);
-	if (!rc)
-		rc = run_all(l, list, n, stage, err);
+		rc = lay_out(l, list, n, err) ?:
+		     run_all(l, list, n, stage, err);
 	if (!rc)
 		compact(l, list, n);
 	for (size_t i = 0; i < n; i++)

@@ -12,36 +12,21 @@
  * is the program's own.
  */
 static const struct {
-	const char *prefix;
 	enum nsx_origin origin;
+	const char *prefixes[23]; /* NULL: no more */
 } modules[] = {
-	{"libToolsInjection", NSX_ORIGIN_PROFILER},
-	{"libcupti", NSX_ORIGIN_PROFILER},
-	{"libcuda.", NSX_ORIGIN_CUDA}, {"libcudart", NSX_ORIGIN_CUDA},
-	{"libnvidia-", NSX_ORIGIN_CUDA}, {"nvcuda", NSX_ORIGIN_CUDA},
-	{"cudart64", NSX_ORIGIN_CUDA}, {"[nvidia", NSX_ORIGIN_CUDA},
-	{"[", NSX_ORIGIN_SYSTEM}, {"vmlinux", NSX_ORIGIN_SYSTEM},
-	{"libc.", NSX_ORIGIN_SYSTEM}, {"libc-", NSX_ORIGIN_SYSTEM},
-	{"libm.", NSX_ORIGIN_SYSTEM}, {"libm-", NSX_ORIGIN_SYSTEM},
-	{"libpthread", NSX_ORIGIN_SYSTEM}, {"libdl.", NSX_ORIGIN_SYSTEM},
-	{"libdl-", NSX_ORIGIN_SYSTEM}, {"librt.", NSX_ORIGIN_SYSTEM},
-	{"librt-", NSX_ORIGIN_SYSTEM}, {"ld-", NSX_ORIGIN_SYSTEM},
-	{"ld.", NSX_ORIGIN_SYSTEM}, {"libgcc_s", NSX_ORIGIN_SYSTEM},
-	{"libstdc++", NSX_ORIGIN_SYSTEM}, {"linux-vdso", NSX_ORIGIN_SYSTEM},
-	{"ntdll", NSX_ORIGIN_SYSTEM}, {"ntoskrnl", NSX_ORIGIN_SYSTEM},
-	{"kernel32", NSX_ORIGIN_SYSTEM}, {"kernelbase", NSX_ORIGIN_SYSTEM},
-	{"ucrtbase", NSX_ORIGIN_SYSTEM}, {"win32u", NSX_ORIGIN_SYSTEM},
-	{"libmpi", NSX_ORIGIN_LIBRARY}, {"libfabric", NSX_ORIGIN_LIBRARY},
-	{"libopen-", NSX_ORIGIN_LIBRARY}, {"libuc", NSX_ORIGIN_LIBRARY},
-	{"libnccl", NSX_ORIGIN_LIBRARY}, {"libcublas", NSX_ORIGIN_LIBRARY},
-	{"libcudnn", NSX_ORIGIN_LIBRARY}, {"libcufft", NSX_ORIGIN_LIBRARY},
-	{"libcusolver", NSX_ORIGIN_LIBRARY}, {"libcusparse", NSX_ORIGIN_LIBRARY},
-	{"libcurand", NSX_ORIGIN_LIBRARY}, {"libnvrtc", NSX_ORIGIN_LIBRARY},
-	{"libnvinfer", NSX_ORIGIN_LIBRARY}, {"libtorch", NSX_ORIGIN_LIBRARY},
-	{"libc10", NSX_ORIGIN_LIBRARY}, {"libgomp", NSX_ORIGIN_LIBRARY},
-	{"libiomp", NSX_ORIGIN_LIBRARY}, {"libomp", NSX_ORIGIN_LIBRARY},
-	{"libacc", NSX_ORIGIN_LIBRARY}, {"libpython", NSX_ORIGIN_LIBRARY},
-	{"python", NSX_ORIGIN_LIBRARY},
+	{NSX_ORIGIN_PROFILER, {"libToolsInjection", "libcupti"}},
+	{NSX_ORIGIN_CUDA, {"libcuda.", "libcudart", "libnvidia-", "nvcuda",
+		"cudart64", "[nvidia"}},
+	{NSX_ORIGIN_SYSTEM, {"[", "vmlinux", "libc.", "libc-", "libm.", "libm-",
+		"libpthread", "libdl.", "libdl-", "librt.", "librt-", "ld-",
+		"ld.", "libgcc_s", "libstdc++", "linux-vdso", "ntdll",
+		"ntoskrnl", "kernel32", "kernelbase", "ucrtbase", "win32u"}},
+	{NSX_ORIGIN_LIBRARY, {"libmpi", "libfabric", "libopen-", "libuc",
+		"libnccl", "libcublas", "libcudnn", "libcufft", "libcusolver",
+		"libcusparse", "libcurand", "libnvrtc", "libnvinfer",
+		"libtorch", "libc10", "libgomp", "libiomp", "libomp", "libacc",
+		"libpython", "python"}},
 };
 
 const char *const nsx_origin_names[NSX_NORIGINS] = {"program", "library", "system",
@@ -66,27 +51,17 @@ struct own { /* of one part */
 /* Depths beyond are of broken stacks. */
 enum { RANK_BITS = 24, MOST_DEPTH = (1 << RANK_BITS) - 1 };
 
-static const char *file_name(const char *path)
-{
-	const char *name = path;
-
-	for (const char *p = path; *p; p++)
-		if (*p == '/' || *p == '\\')
-			name = p + 1;
-	return name;
-}
-
 static enum nsx_origin origin_of(const char *path)
 {
-	const char *name = file_name(path);
+	const char *name = nsx_file_name(path);
 
 	if (strcasestr(path, "nsight-systems") ||
 	    strcasestr(path, "nsight systems"))
 		return NSX_ORIGIN_PROFILER;
 	for (unsigned i = 0; i < ARRAY_LEN(modules); i++)
-		if (!strncasecmp(name, modules[i].prefix,
-				 strlen(modules[i].prefix)))
-			return modules[i].origin;
+		for (const char *const *at = modules[i].prefixes; *at; at++)
+			if (!strncasecmp(name, *at, strlen(*at)))
+				return modules[i].origin;
 	return NSX_ORIGIN_PROGRAM;
 }
 
@@ -106,7 +81,7 @@ static int learn_frame(struct nsx_part *p, struct frame *f,
 {
 	const char *path = nsx_strings_text(p->l->strings, f->path);
 	const char *symbol = nsx_strings_text(p->l->strings, f->symbol);
-	const char *file = strcmp(path, "[Unknown]") ? file_name(path) : "";
+	const char *file = strcmp(path, "[Unknown]") ? nsx_file_name(path) : "";
 	enum nsx_origin origin = origin_of(path);
 	bool has_name = *symbol && !f->unresolved && strncmp(symbol, "0x", 2);
 	struct nsx_key key = {{0}};
@@ -135,10 +110,9 @@ static int find_frame(struct nsx_part *p, const struct nsx_val *v,
 	struct own *own = p->own;
 	struct frame f = {.unresolved = nsx_i64_or(&v[UNRESOLVED], 0) != 0};
 	struct frame *known;
-	int rc = nsx_read_name(p, &v[SYMBOL], &f.symbol, err);
+	int rc = nsx_read_name(p, &v[SYMBOL], &f.symbol, err) ?:
+		 nsx_read_name(p, &v[MODULE], &f.path, err);
 
-	if (!rc)
-		rc = nsx_read_name(p, &v[MODULE], &f.path, err);
 	if (rc)
 		return rc;
 	known = &own->recent[(f.symbol * 31 + f.path) %
@@ -151,7 +125,7 @@ static int find_frame(struct nsx_part *p, const struct nsx_val *v,
 	return learn_frame(p, known, err);
 }
 
-static int read_frame(struct nsx_part *p, int64_t rid, const struct nsx_val *v,
+static int read_frame(struct nsx_part *p, const struct nsx_val *v,
 		      struct nsx_err *err)
 {
 	struct own *own = p->own;
@@ -161,7 +135,6 @@ static int read_frame(struct nsx_part *p, int64_t rid, const struct nsx_val *v,
 	uint32_t rank;
 	int rc;
 
-	(void)rid;
 	if (v[ID].type != NSX_V_I64 || depth < 0 || depth > MOST_DEPTH) {
 		p->defects.mistyped++;
 		return 0;
@@ -174,12 +147,11 @@ static int read_frame(struct nsx_part *p, int64_t rid, const struct nsx_val *v,
 	/* Two frames of one depth: which is taken is seen when all are joined. */
 	if (!c || c->id != v[ID].u.i || c->leaf_depth == depth ||
 	    (c->site_rank == rank && rank != NSX_NONE)) {
-		if (nsx_grow(&own->v, &own->cap, own->n + 1, sizeof(*own->v),
-			     "stacks", err))
+		if (nsx_push(own->v, own->n, own->cap, "stacks", err,
+			     (struct chain){v[ID].u.i, NSX_NONE, NSX_NONE,
+					    NSX_NONE, NSX_NONE}))
 			return err->rc;
-		c = &own->v[own->n++];
-		*c = (struct chain){v[ID].u.i, NSX_NONE, NSX_NONE, NSX_NONE,
-				    NSX_NONE};
+		c = &own->v[own->n - 1];
 	}
 	if (depth < c->leaf_depth) {
 		c->leaf = f->id;
@@ -228,15 +200,16 @@ static void join_chain(const struct nsx_loader *l, struct chain *to,
 static int join_chains(struct nsx_loader *l, const struct own *own,
 		       struct nsx_stacks *ret, struct nsx_err *err)
 {
-	struct chain *all = NULL;
-	size_t n = 0, cap = 0, kept = 0;
+	struct chain *all;
+	size_t n = 0, kept = 0;
 	int rc = 0;
 
 	for (size_t p = 0; p < NSX_MAX_THREADS; p++)
 		n += own[p].n;
 	if (!n)
 		return 0;
-	if (nsx_grow(&all, &cap, n, sizeof(*all), "stacks", err))
+	all = nsx_try_alloc(n, sizeof(*all), "stacks", err);
+	if (!all)
 		return err->rc;
 	n = 0;
 	for (size_t p = 0; p < NSX_MAX_THREADS; p++) {
@@ -265,9 +238,8 @@ static int join_chains(struct nsx_loader *l, const struct own *own,
 
 uint32_t nsx_find_stack(const struct nsx_stacks *s, int64_t id)
 {
-	size_t lo = 0, hi = s->n;
+	size_t lo = NSX_SEARCH(0, s->n, mid, s->id[mid] < id);
 
-	NSX_BISECT(lo, hi, mid, s->id[mid] < id);
 	return lo < s->n && s->id[lo] == id ? s->stack[lo] : NSX_NONE;
 }
 
@@ -303,9 +275,8 @@ int nsx_load_stacks(struct nsx_loader *l, struct nsx_err *err)
 		if (!own)
 			return err->rc;
 		table.own = own;
-		rc = nsx_load_tables(l, &table, 1, "stacks", err);
-		if (!rc)
-			rc = join_chains(l, own, to[i], err);
+		rc = nsx_load_tables(l, &table, 1, "stacks", err) ?:
+		     join_chains(l, own, to[i], err);
 		for (size_t p = 0; p < NSX_MAX_THREADS; p++)
 			free(own[p].v);
 		free(own);
@@ -320,13 +291,13 @@ static const enum nsx_field sample_fields[] = {
 	NSX_F_sample_id, NSX_F_sample_start_ns, NSX_F_sample_global_tid,
 	NSX_F_sample_cycles};
 
-static int read_sample(struct nsx_part *p, int64_t rid, const struct nsx_val *v,
+static int read_sample(struct nsx_part *p, const struct nsx_val *v,
 		       struct nsx_err *err)
 {
 	struct nsx_samples_rw *s = &p->l->samples;
 	size_t at = p->at + p->n;
 
-	(void)rid, (void)err;
+	(void)err;
 	if (!nsx_read_instant(p, &v[S_START], &s->start_ns[at]) ||
 	    nsx_i64_or(&v[S_CYCLES], 1) == 0)
 		return 0;
@@ -386,17 +357,11 @@ int nsx_load_samples(struct nsx_loader *l, struct nsx_err *err)
 {
 	struct nsx_trace *t = l->t;
 	struct nsx_samples_rw *s = &l->samples;
-	struct nsx_colset set = {
-		.what = "CPU samples",
-		.cols = {{(void **)&s->start_ns, 8},
-			 {(void **)&s->global_tid, 8},
-			 {(void **)&s->stack, 4}},
-		.ncols = 3,
-	};
-	struct nsx_tableload table = {.view = NSX_VIEW_sample,
-				      .fields = sample_fields,
-				      .nfields = ARRAY_LEN(sample_fields),
-				      .row = read_sample, .set = &set};
+	struct nsx_colset set = {"CPU samples", {
+		NSX_COL(s->start_ns), NSX_COL(s->global_tid),
+		NSX_COL(s->stack)}, 0};
+	struct nsx_tableload table = NSX_TABLE(sample, sample_fields,
+					       read_sample, .set = &set);
 
 	if (nsx_load_tables(l, &table, 1, "samples", err) ||
 	    nsx_colset_sort(&set, NULL, 0, cmp_samples, s, err) ||
@@ -431,12 +396,8 @@ int nsx_keep_backtrace(struct nsx_part *p, uint64_t process_key,
 	pthread_mutex_lock(&l->lock);
 	/* Zeros are "none", but for a single one. */
 	is_none = !b.id && l->nfrom_zero++;
-	rc = is_none ? 0 :
-		       nsx_grow(&l->backtraces, &l->cap_backtraces,
-				l->nbacktraces + 1, sizeof(b), "backtraces",
-				err);
-	if (!rc && !is_none)
-		l->backtraces[l->nbacktraces++] = b;
+	rc = is_none ? 0 : nsx_push(l->backtraces, l->nbacktraces,
+				    l->cap_backtraces, "backtraces", err, b);
 	pthread_mutex_unlock(&l->lock);
 	return rc;
 }
@@ -490,8 +451,7 @@ int nsx_tie_backtraces(struct nsx_loader *l, struct nsx_err *err)
 						  &multi);
 	}
 	nsx_sort_r(b, n, sizeof(*b), cmp_backtraces, l);
-	if (!nsx_new_array(call, t->arena, n, "backtraces", err) ||
-	    !nsx_new_array(stack, t->arena, n, "backtraces", err))
+	if (nsx_new_arrays(t->arena, n, "backtraces", err, call, stack))
 		return err->rc;
 	for (size_t i = 0; i < n && b[i].call != NSX_NONE; i++)
 		if (!kept || call[kept - 1] != b[i].call) {
@@ -505,9 +465,8 @@ int nsx_tie_backtraces(struct nsx_loader *l, struct nsx_err *err)
 uint32_t nsx_call_stack(const struct nsx_trace *t, uint32_t call)
 {
 	const struct nsx_backtraces *b = &t->backtraces;
-	size_t lo = 0, hi = b->n;
+	size_t lo = NSX_SEARCH(0, b->n, mid, b->call[mid] < call);
 
-	NSX_BISECT(lo, hi, mid, b->call[mid] < call);
 	return lo < b->n && b->call[lo] == call ? b->stack[lo] : NSX_NONE;
 }
 
@@ -516,9 +475,9 @@ int nsx_publish_stacks(struct nsx_loader *l, struct nsx_err *err)
 {
 	struct nsx_trace *t = l->t;
 
-	if (!nsx_new_array(t->frame, t->arena, l->frames_map.n, "frames",
-			   err) ||
-	    !nsx_new_array(t->stack, t->arena, l->stacks.n, "stacks", err))
+	if (nsx_new_arrays(t->arena, l->frames_map.n, "frames", err,
+			   t->frame) ||
+	    nsx_new_arrays(t->arena, l->stacks.n, "stacks", err, t->stack))
 		return err->rc;
 	for (size_t i = 0; i < l->frames_map.n; i++) {
 		const uint64_t *w = l->frames_map.keys[i].w;
