@@ -75,15 +75,13 @@ static int add_event(struct work *w, uint32_t thread,
 {
 	bool known = w->busy.sum;
 
-	if (nsx_grow(&w->v, &w->cap, w->n + 1, sizeof(*w->v), "barriers", err))
-		return err->rc;
-	w->v[w->n++] = (struct nsx_barrier){
+	return nsx_push(w->v, w->n, w->cap, "barriers", err,
+			(struct nsx_barrier){
 		.start_ns = span.start_ns, .end_ns = span.end_ns,
 		.wait_ns = s->wait_ns,
 		.gpu_busy_ns = known ? s->busy_ns : -1,
 		.gpu_idle_ns = known ? s->inside_ns - s->busy_ns : -1,
-		.thread = thread, .name = name, .kind = (uint8_t)kind};
-	return 0;
+		.thread = thread, .name = name, .kind = (uint8_t)kind});
 }
 
 static int keep_span(struct nsx_spans *list, size_t *cap, int64_t start_ns,
@@ -279,18 +277,17 @@ static int add_gaps(struct work *w, uint32_t thread, struct nsx_err *err)
 static int cmp_rest(const struct nsx_trace *t, const struct nsx_barrier *x,
 		    const struct nsx_barrier *y)
 {
-	if (x->kind != y->kind)
-		return (int)x->kind - y->kind;
-	return nsx_str_cmp(t->strings, x->name, y->name);
+	return NSX_CMP(x->kind, y->kind) ?:
+	       nsx_str_cmp(t->strings, x->name, y->name);
 }
 
 static int by_start(const void *a, const void *b, void *ctx)
 {
 	const struct nsx_barrier *x = a, *y = b;
-	int c = NSX_CMP(x->start_ns, y->start_ns);
 
-	c = c ? c : NSX_CMP(x->end_ns, y->end_ns);
-	return c ? c : cmp_rest(ctx, x, y);
+	return NSX_CMP(x->start_ns, y->start_ns) ?:
+	       NSX_CMP(x->end_ns, y->end_ns) ?:
+	       cmp_rest(ctx, x, y);
 }
 
 static int by_end(const void *a, const void *b, void *ctx)
@@ -300,11 +297,11 @@ static int by_end(const void *a, const void *b, void *ctx)
 	const struct nsx_barrier *y = &w->v[*(const uint32_t *)b];
 	bool gap_x = x->kind == NSX_BARRIER_LAUNCHER_GAP;
 	bool gap_y = y->kind == NSX_BARRIER_LAUNCHER_GAP;
-	int c = gap_x - gap_y;
 
-	c = c ? c : NSX_CMP(x->end_ns, y->end_ns);
-	c = c ? c : NSX_CMP(x->start_ns, y->start_ns);
-	return c ? c : cmp_rest(w->t, x, y);
+	return gap_x - gap_y ?:
+	       NSX_CMP(x->end_ns, y->end_ns) ?:
+	       NSX_CMP(x->start_ns, y->start_ns) ?:
+	       cmp_rest(w->t, x, y);
 }
 
 /* All events of a thread, from w->v[first] on. */
@@ -322,7 +319,7 @@ static int add_thread(struct work *w, uint32_t thread, struct nsx_err *err)
 	if (w->t->thread[thread].launches && add_gaps(w, thread, err))
 		return err->rc;
 	slice->n = (uint32_t)(w->n - first);
-	if (slice->n)
+	if (slice->n) /* else v may be NULL */
 		nsx_sort_r(w->v + first, slice->n, sizeof(*w->v), by_start,
 			   (void *)w->t);
 	return nsx_stopped(err);
@@ -411,8 +408,8 @@ static int join_events(struct job *job, struct nsx_err *err)
 		n += job->found[p].n;
 	if (n >= NSX_NONE)
 		return nsx_fail(err, NSX_E_NOMEM, "too many barriers");
-	if (!nsx_new_array(f->barriers, f->arena, n, "barriers", err) ||
-	    !nsx_new_array(f->barrier_by_end, f->arena, n, "barriers", err))
+	if (nsx_new_arrays(f->arena, n, "barriers", err, f->barriers,
+			   f->barrier_by_end))
 		return err->rc;
 	for (uint32_t p = 0; p < job->t->nprocesses; p++) {
 		const struct found *x = &job->found[p];
@@ -480,29 +477,26 @@ static void visit_uses(struct job *job, uint32_t *seen, bool put)
 				continue;
 			seen[p] = d;
 			if (put)
-				job->uses[job->uses_at[p]++] = d;
+				job->uses[job->uses_at[p + 1]++] = d;
 			else
-				job->uses_at[p + 1]++;
+				job->uses_at[p + 2]++;
 		}
 }
 
 static int find_uses(struct job *job, struct nsx_arena *a, struct nsx_err *err)
 {
 	uint32_t n = job->t->nprocesses;
-	uint32_t *seen = nsx_arena_try_array(a, n, 4, "processes", err);
+	uint32_t *seen;
 
-	nsx_new_array(job->uses_at, a, n + (size_t)1, "processes", err);
-	if (!seen || !job->uses_at)
+	if (nsx_new_arrays(a, n, "processes", err, seen) ||
+	    nsx_new_arrays(a, (size_t)n + 2, "processes", err, job->uses_at))
 		return err->rc;
 	visit_uses(job, seen, false);
 	for (uint32_t p = 0; p < n; p++)
-		job->uses_at[p + 1] += job->uses_at[p];
-	if (!nsx_new_array(job->uses, a, job->uses_at[n], "devices", err))
+		job->uses_at[p + 2] += job->uses_at[p + 1];
+	if (nsx_new_arrays(a, job->uses_at[n + 1], "devices", err, job->uses))
 		return err->rc;
-	/* Filling moves each start to its end: the next one's start. */
-	visit_uses(job, seen, true);
-	memmove(job->uses_at + 1, job->uses_at, n * sizeof(*job->uses_at));
-	job->uses_at[0] = 0;
+	visit_uses(job, seen, true); /* moves each start to where it belongs */
 	return 0;
 }
 
@@ -512,9 +506,9 @@ static int find_threads(struct job *job, struct nsx_arena *a,
 	const struct nsx_trace *t = job->t;
 	uint32_t h = 0;
 
-	if (!nsx_new_array(job->first_thread, a, t->nprocesses + (size_t)1,
-			   "processes", err) ||
-	    !nsx_new_array(job->found, a, t->nprocesses, "processes", err))
+	if (nsx_new_arrays(a, t->nprocesses + (size_t)1, "processes", err,
+			   job->first_thread) ||
+	    nsx_new_arrays(a, t->nprocesses, "processes", err, job->found))
 		return err->rc;
 	for (uint32_t p = 0; p < t->nprocesses; p++) {
 		job->first_thread[p] = h;
@@ -540,10 +534,9 @@ static int prepare(struct job *job, unsigned threads, struct nsx_arena *a,
 	const struct nsx_trace *t = job->t;
 	struct nsx_facts *f = job->f;
 
-	nsx_new_array(job->device_sum, a, t->ndevices, "devices", err);
-	nsx_new_array(f->thread_barriers, f->arena, t->nthreads, "threads",
-		      err);
-	if (!job->device_sum || !f->thread_barriers ||
+	if (nsx_new_arrays(a, t->ndevices, "devices", err, job->device_sum) ||
+	    nsx_new_arrays(f->arena, t->nthreads, "threads", err,
+			   f->thread_barriers) ||
 	    find_blocking_copies(f, t, err) || find_threads(job, a, err) ||
 	    find_uses(job, a, err))
 		return err->rc;
@@ -555,12 +548,10 @@ int nsx_facts_barriers(struct nsx_facts *f, const struct nsx_trace *t,
 {
 	struct nsx_arena *a = nsx_arena_new();
 	struct job job = {.f = f, .t = t};
-	int rc = prepare(&job, threads, a, err);
+	int rc = prepare(&job, threads, a, err) ?:
+		 nsx_par(threads, t->nprocesses, find_events, &job, err) ?:
+		 join_events(&job, err);
 
-	if (!rc)
-		rc = nsx_par(threads, t->nprocesses, find_events, &job, err);
-	if (!rc)
-		rc = join_events(&job, err);
 	for (uint32_t p = 0; job.found && p < t->nprocesses; p++) {
 		free(job.found[p].v);
 		free(job.found[p].by_end);

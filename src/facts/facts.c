@@ -34,21 +34,14 @@ int nsx_facts_build(const struct nsx_trace *t, unsigned threads,
 	f->strings = nsx_strings_over(t->strings);
 	f->meets = nsx_arena_get(a, sizeof(*f->meets));
 	nsx_progress_stage(progress, "facts", 0);
-	rc = nsx_facts_unions(f, t, threads, err);
-	if (!rc)
-		rc = nsx_facts_nvtx(f, t, threads, err);
-	if (!rc)
-		rc = nsx_facts_iterations(f, t, threads, err);
-	if (!rc)
-		rc = nsx_facts_barriers(f, t, threads, err);
-	if (!rc)
-		rc = nsx_facts_idle(f, t, threads, err);
-	if (!rc)
-		rc = nsx_facts_graphs(f, t, err);
-	if (!rc)
-		rc = nsx_kernel_names_build(t, a, &f->kernels, err);
-	if (!rc)
-		rc = nsx_meets_build(t, a, f->meets, err);
+	rc = nsx_facts_unions(f, t, threads, err) ?:
+	     nsx_facts_nvtx(f, t, threads, err) ?:
+	     nsx_facts_iterations(f, t, threads, err) ?:
+	     nsx_facts_barriers(f, t, threads, err) ?:
+	     nsx_facts_idle(f, t, threads, err) ?:
+	     nsx_facts_graphs(f, t, err) ?:
+	     nsx_kernel_names_build(t, a, &f->kernels, err) ?:
+	     nsx_meets_build(t, a, f->meets, err);
 	if (rc) {
 		nsx_facts_free(f);
 		return rc;

@@ -330,6 +330,11 @@ int nsx_load_named(const struct nsx_schema *schema,
 		   const struct nsx_load_opts *opts, struct nsx_trace **ret,
 		   struct nsx_err *err);
 
+/* The first op of a device that starts at an instant or later; the end of its
+ * slice.  O(log n).
+ */
+uint32_t nsx_first_op(const struct nsx_trace *t, const struct nsx_device *d,
+		      int64_t at_ns);
 /* GPU work of a device that starts in [from_ns, to_ns). O(log n). */
 size_t nsx_ops_started(const struct nsx_trace *t, uint32_t device,
 		       int64_t from_ns, int64_t to_ns);

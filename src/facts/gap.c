@@ -105,10 +105,7 @@ int nsx_idle_sum(struct nsx_idle *x, struct nsx_arena *a, struct nsx_err *err)
 /* The first piece that begins at an instant or later. */
 static size_t piece_from(const struct nsx_idle *x, int64_t at_ns)
 {
-	size_t lo = 0, hi = x->n;
-
-	NSX_BISECT(lo, hi, mid, nsx_idle_start(x, mid) < at_ns);
-	return lo;
+	return NSX_SEARCH(0, x->n, mid, nsx_idle_start(x, mid) < at_ns);
 }
 
 size_t nsx_idle_from(const struct nsx_idle *x, int64_t at_ns)
@@ -168,10 +165,7 @@ int nsx_idle_spans(const struct nsx_idle *x, const struct nsx_window *w,
 static size_t count_ended(const struct nsx_facts *f, const uint32_t *list,
 			  size_t n, int64_t before)
 {
-	size_t lo = 0, hi = n;
-
-	NSX_BISECT(lo, hi, mid, f->barriers[list[mid]].end_ns < before);
-	return lo;
+	return NSX_SEARCH(0, n, mid, f->barriers[list[mid]].end_ns < before);
 }
 
 uint32_t nsx_gap_barrier(const struct nsx_facts *f, const struct nsx_trace *t,

@@ -62,11 +62,11 @@ int nsx_facts_graphs(struct nsx_facts *f, const struct nsx_trace *t,
 		     struct nsx_err *err)
 {
 	struct nsx_graph_facts *g = &f->graphs;
-	uint8_t *seen = nsx_arena_try_array(f->arena, t->calls.n, 1,
-					    "graph launches", err);
+	uint8_t *seen;
 
-	nsx_new_array(g->missing, f->arena, t->nprocesses, "processes", err);
-	if (!seen || !g->missing)
+	if (nsx_new_arrays(f->arena, t->calls.n, "graph launches", err, seen) ||
+	    nsx_new_arrays(f->arena, t->nprocesses, "processes", err,
+			   g->missing))
 		return err->rc;
 	mark_recorded(t, seen, g);
 	for (size_t i = 0; i < t->calls.n; i++) {

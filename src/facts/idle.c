@@ -309,9 +309,9 @@ static int alloc_pieces(struct sweep *s, struct nsx_idle *x, struct nsx_arena *a
 	x->n = s->n;
 	s->start_ns = nsx_try_alloc(x->n, sizeof(*s->start_ns), pieces, err);
 	s->ops = nsx_try_alloc(x->n, sizeof(*s->ops), pieces, err);
-	nsx_new_array(x->about, a, x->n, pieces, err);
-	nsx_new_array(x->tag, a, x->n, pieces, err);
-	return s->start_ns && s->ops && x->about && x->tag ? 0 : err->rc;
+	return s->start_ns && s->ops ?
+		       nsx_new_arrays(a, x->n, pieces, err, x->about, x->tag) :
+		       err->rc;
 }
 
 /* Once to count the pieces, once to fill them in. */
@@ -332,10 +332,10 @@ static int fill_device(struct sweep *s, uint32_t device, struct nsx_err *err)
 		s->n = 0;
 		s->number++;
 		sweep_device(s, device);
-		rc = nsx_pack_i64(a, s->start_ns, x->n, pieces, &x->start, err);
+		rc = nsx_pack_i64(a, s->start_ns, x->n, pieces, &x->start,
+				  err) ?:
+		     nsx_pack_u32(a, s->ops, x->n, pieces, &x->op, err);
 	}
-	if (!rc)
-		rc = nsx_pack_u32(a, s->ops, x->n, pieces, &x->op, err);
 	free(s->start_ns);
 	free(s->ops);
 	return rc;
@@ -359,9 +359,8 @@ static int sweep_some(void *ctx, size_t task, struct nsx_err *err)
 		if (rc)
 			break;
 		charge_barriers(job->f, job->t, idle);
-		rc = nsx_idle_sum(idle, job->f->device_arena[d], err);
-		if (!rc)
-			rc = nsx_stopped(err);
+		rc = nsx_idle_sum(idle, job->f->device_arena[d], err) ?:
+		     nsx_stopped(err);
 	}
 	nsx_arena_free(a);
 	return rc;
@@ -420,20 +419,16 @@ int nsx_facts_idle(struct nsx_facts *f, const struct nsx_trace *t,
 		   unsigned threads, struct nsx_err *err)
 {
 	struct nsx_arena *a = nsx_arena_new();
-	uint32_t *root = nsx_arena_try_array(a, t->nvtx.n, 4, "ranges", err);
-	nsx_str *paths = nsx_arena_try_array(a, t->nvtx.n, 4, "ranges", err);
+	uint32_t *root;
+	nsx_str *paths;
 	struct job job = {f, t, NULL, NSX_MIN(t->ndevices, 32u)};
-	int rc = 0;
+	int rc = nsx_new_arrays(a, t->nvtx.n, "ranges", err, root, paths) ?:
+		 nsx_new_arrays(f->arena, t->ndevices, "devices", err,
+				f->idle) ?:
+		 nsx_index_stream_waits(t, a, &job.waits, err) ?:
+		 nsx_par(threads, job.ntasks, sweep_some, &job, err) ?:
+		 name_paths(f, t, root, paths, err);
 
-	nsx_new_array(f->idle, f->arena, t->ndevices, "devices", err);
-	if (!root || !paths || !f->idle)
-		rc = err->rc;
-	if (!rc)
-		rc = nsx_index_stream_waits(t, a, &job.waits, err);
-	if (!rc)
-		rc = nsx_par(threads, job.ntasks, sweep_some, &job, err);
-	if (!rc)
-		rc = name_paths(f, t, root, paths, err);
 	nsx_arena_free(a);
 	return rc;
 }

@@ -59,9 +59,7 @@ static int read_words(const struct nsx_trace *t, struct member *m,
 						     &w[m->n]))
 			m->n += (w[m->n].kind == NSX_W_SCOPE) == scopes;
 	}
-	m->word = nsx_arena_try_array(a, m->n, sizeof(*w), "kernel names", err);
-	nsx_new_array(m->hash, a, m->n, "kernel names", err);
-	if (!m->word || !m->hash)
+	if (nsx_new_arrays(a, m->n, "kernel names", err, m->word, m->hash))
 		return err->rc;
 	for (size_t i = 0; i < m->n; i++) {
 		m->word[i] = w[i];
@@ -114,8 +112,7 @@ static int count_words(const struct member *v, size_t n, struct nsx_groups *g,
 
 	for (size_t i = 0; i < n; i++)
 		most += v[i].n;
-	if (!nsx_new_array(members, a, most, "kernel names", err) ||
-	    !nsx_new_array(last, a, most, "kernel names", err))
+	if (nsx_new_arrays(a, most, "kernel names", err, members, last))
 		return err->rc;
 	for (uint32_t i = 0; i < n; i++)
 		for (size_t w = 0; w < v[i].n; w++) {
@@ -191,9 +188,8 @@ static int tell_apart(const struct nsx_trace *t, struct nsx_kernel_name **k,
 		      size_t n, struct nsx_arena *a, struct nsx_err *err)
 {
 	struct nsx_arena *scratch = nsx_arena_new();
-	struct member *v = nsx_arena_try_array(scratch, n, sizeof(*v),
-					       "kernel names", err);
-	int rc = v ? 0 : err->rc;
+	struct member *v;
+	int rc = nsx_new_arrays(scratch, n, "kernel names", err, v);
 
 	for (size_t i = 0; !rc && i < n; i++) {
 		v[i] = (struct member){.kernel = k[i]};
@@ -234,27 +230,21 @@ static int deal_labels(const struct nsx_kernel_names *k, struct nsx_arena *a,
 		       size_t *ret_n, struct nsx_err *err)
 {
 	struct nsx_groups g = {0};
-	uint32_t *at = NULL;
-	uint32_t *of = nsx_arena_try_array(a, k->n, 4, "kernel names", err);
-	int rc = of ? 0 : err->rc;
+	uint32_t *of, *order;
+	int rc = nsx_new_arrays(a, k->n, "kernel names", err, of, order);
 
 	for (size_t i = 0; !rc && i < k->n; i++)
 		rc = nsx_group(&g, nsx_hash(k->v[i].label,
 					    strlen(k->v[i].label)), 0,
 			       &of[i], err);
-	if (!rc)
-		nsx_new_array(at, a, g.n + 2, "kernel names", err);
 	*ret_n = g.n;
-	*ret_at = at;
 	nsx_groups_done(&g);
-	if (!at)
-		return err->rc;
+	rc = rc ?: nsx_new_arrays(a, *ret_n + 2, "kernel names", err, *ret_at);
+	if (rc)
+		return rc;
+	NSX_DEAL(*ret_at, order, *ret_n, k->n, i, of[i]);
 	for (size_t i = 0; i < k->n; i++)
-		at[of[i] + 2]++;
-	for (size_t i = 0; i < *ret_n; i++)
-		at[i + 2] += at[i + 1];
-	for (size_t i = 0; i < k->n; i++)
-		v[at[of[i] + 1]++] = &k->v[i];
+		v[i] = &k->v[order[i]];
 	return 0;
 }
 
@@ -263,9 +253,8 @@ static int make_unique(const struct nsx_trace *t, struct nsx_kernel_names *k,
 		       struct nsx_arena *a, struct nsx_err *err)
 {
 	struct nsx_arena *scratch = nsx_arena_new();
-	struct nsx_kernel_name **v = nsx_arena_try_array(
-		scratch, k->n, sizeof(*v), "kernel names", err);
-	int rc = v ? 0 : err->rc;
+	struct nsx_kernel_name **v;
+	int rc = nsx_new_arrays(scratch, k->n, "kernel names", err, v);
 
 	for (int last = 0; !rc && last < 2; last++) {
 		uint32_t *at;
@@ -294,11 +283,9 @@ NSX_ORDER(cmp_name, struct nsx_kernel_name, UP(name));
 int nsx_kernel_names_build(const struct nsx_trace *t, struct nsx_arena *a,
 			   struct nsx_kernel_names *ret, struct nsx_err *err)
 {
-	struct nsx_kernel_names k = {
-		.v = nsx_arena_try_array(a, t->nshapes, sizeof(*k.v),
-					 "kernel names", err)};
+	struct nsx_kernel_names k = {.n = 0};
 
-	if (!k.v)
+	if (!nsx_new_array(k.v, a, t->nshapes, "kernel names", err))
 		return err->rc;
 	for (uint32_t i = 0; i < t->nshapes; i++)
 		k.v[i].name = t->shape[i].name;

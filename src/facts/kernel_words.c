@@ -106,6 +106,17 @@ static bool next_word(struct text *t, struct nsx_word *ret)
 	return any;
 }
 
+/* The next word of a kind; empty: there is none. */
+static struct text next_of(struct text *t, enum nsx_word_kind kind)
+{
+	struct nsx_word w;
+
+	while (next_word(t, &w))
+		if (w.kind == kind)
+			return (struct text){w.p, w.n};
+	return (struct text){0};
+}
+
 /* Types -------------------------------------------------------------------*/
 
 static enum nsx_dtype type_of(struct text word)
@@ -235,6 +246,9 @@ static bool tell_triton(const struct parts *name, struct words *w)
 /* "__merge_sort::BlockSortAgent" is what an agent does and which part of it. */
 static bool tell_thrust(const struct parts *name, struct words *w)
 {
+	static const char *const agents[][2] = {
+		{"BlockSort", " block"}, {"Merge", " merge"},
+		{"Partition", " partition"}, {"Init", " init"}};
 	struct text args = name->args, what = {0}, part;
 	struct nsx_word word;
 
@@ -259,14 +273,9 @@ static bool tell_thrust(const struct parts *name, struct words *w)
 	if (!next_word(&args, &word))
 		return true;
 	part = (struct text){word.p, word.n};
-	if (begins(part, "BlockSort"))
-		nsx_buf_adds(&w->detail, " block");
-	else if (begins(part, "Merge"))
-		nsx_buf_adds(&w->detail, " merge");
-	else if (begins(part, "Partition"))
-		nsx_buf_adds(&w->detail, " partition");
-	else if (begins(part, "Init"))
-		nsx_buf_adds(&w->detail, " init");
+	for (size_t i = 0; i < ARRAY_LEN(agents); i++)
+		if (begins(part, agents[i][0]))
+			nsx_buf_adds(&w->detail, agents[i][1]);
 	return true;
 }
 
@@ -399,19 +408,15 @@ static bool tell_torch(const struct parts *name, struct words *w)
 
 static bool tell_flash(const struct parts *name, struct words *w)
 {
-	struct text args = name->args, base = name->base;
-	struct nsx_word word;
+	struct text args = name->args, base = name->base, number;
 
 	if (!begins(base, "flash_") || !args.n)
 		return false;
 	drop_end(&base, "_kernel");
 	add(&w->family, base);
-	while (next_word(&args, &word))
-		if (word.kind == NSX_W_NUMBER) {
-			nsx_buf_printf(&w->family, " d%.*s", (int)word.n,
-				       word.p);
-			break;
-		}
+	number = next_of(&args, NSX_W_NUMBER);
+	if (number.n)
+		nsx_buf_printf(&w->family, " d%.*s", (int)number.n, number.p);
 	w->dtype = first_float(name->args);
 	if (w->dtype)
 		nsx_buf_printf(&w->family, " %s", nsx_dtype_names[w->dtype]);
@@ -514,15 +519,12 @@ static struct text subject_of(const struct parts *name)
 {
 	static const char *const wrappers[] = {"Kernel", "Kernel2", "kernel",
 					       "device_kernel"};
-	struct text args = name->args;
-	struct nsx_word word;
+	struct text args = name->args, first = {0};
 
 	for (size_t i = 0; i < ARRAY_LEN(wrappers); i++)
 		if (is(name->base, wrappers[i]))
-			while (next_word(&args, &word))
-				if (word.kind == NSX_W_NAME)
-					return (struct text){word.p, word.n};
-	return name->base;
+			first = next_of(&args, NSX_W_NAME);
+	return first.n ? first : name->base;
 }
 
 static bool tell_matrix(const struct parts *name, struct words *w)
@@ -584,12 +586,9 @@ static bool tell_lambda(const struct parts *name, struct words *w)
 	owner = (struct text){word.p, word.n};
 	drop_end(&owner, "_kernel");
 	add(&w->family, owner);
-	while (next_word(&rest, &word))
-		if (word.kind == NSX_W_INSTANCE) {
-			nsx_buf_printf(&w->detail, " #%.*s", (int)word.n,
-				       word.p);
-			break;
-		}
+	rest = next_of(&rest, NSX_W_INSTANCE);
+	if (rest.n)
+		nsx_buf_printf(&w->detail, " #%.*s", (int)rest.n, rest.p);
 	return true;
 }
 

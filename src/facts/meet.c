@@ -96,15 +96,11 @@ static int collect(struct matching *x, struct nsx_err *err)
 		n++;
 	if (!n)
 		return 0;
-	if (!nsx_new_array(memo, x->a, nsx_strings_bound(t->strings),
-			   "MPI calls", err) ||
-	    !nsx_new_array(r->call, x->a, n, "MPI calls", err) ||
-	    !nsx_new_array(x->what, x->a, n, "MPI calls", err) ||
-	    !nsx_new_array(x->busy, x->a, n, "MPI calls", err) ||
-	    !nsx_new_array(x->peer, x->a, n, "MPI calls", err) ||
-	    !nsx_new_array(x->tag, x->a, n, "MPI calls", err) ||
-	    !nsx_new_array(x->picked, x->a, n, "MPI calls", err) ||
-	    !nsx_new_array(x->side_at, x->a, n + 1, "MPI calls", err))
+	if (nsx_new_arrays(x->a, nsx_strings_bound(t->strings), "MPI calls",
+			   err, memo) ||
+	    nsx_new_arrays(x->a, n, "MPI calls", err, r->call, x->what, x->busy,
+			   x->peer, x->tag, x->picked) ||
+	    nsx_new_arrays(x->a, n + 1, "MPI calls", err, x->side_at))
 		return err->rc;
 	at = 0;
 	while (next_call(t, &at, &o)) {
@@ -125,13 +121,12 @@ static int collect(struct matching *x, struct nsx_err *err)
 	return nsx_stopped(err);
 }
 
-static int on_rank(void *ctx, int64_t rid, const struct nsx_val *v,
-		   struct nsx_err *err)
+static int on_rank(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
+		   struct nsx_err *err NSX_UNUSED)
 {
 	struct matching *x = ctx;
 	uint32_t p;
 
-	(void)rid, (void)err;
 	if (v[0].type != NSX_V_I64 || v[1].type != NSX_V_I64 || v[1].u.i < 0 ||
 	    v[1].u.i > INT32_MAX)
 		return 0;
@@ -404,9 +399,9 @@ static int list_channels(struct matching *x, struct messages *m,
 			 struct nsx_err *err)
 {
 	uint32_t n = x->t->nprocesses;
-	uint32_t *by_rank = nsx_arena_try_array(x->a, n, 4, "ranks", err);
+	uint32_t *by_rank;
 
-	if (!by_rank)
+	if (!nsx_new_array(by_rank, x->a, n, "ranks", err))
 		return err->rc;
 	for (uint32_t p = 0; p < n; p++)
 		by_rank[p] = p;
@@ -539,12 +534,9 @@ static int add_messages(struct matching *x, struct nsx_err *err)
 	uint32_t n = x->r->ncalls;
 	int rc;
 
-	nsx_new_array(m.of, x->a, n, "messages", err);
-	nsx_new_array(m.waiter, x->a, n, "messages", err);
-	nsx_new_array(m.sender, x->a, n, "messages", err);
-	nsx_new_array(m.bad, x->a, n, "messages", err);
-	rc = m.of && m.waiter && m.sender && m.bad ?
-		     list_channels(x, &m, err) : err->rc;
+	rc = nsx_new_arrays(x->a, n, "messages", err, m.of, m.waiter, m.sender,
+			    m.bad) ?:
+	     list_channels(x, &m, err);
 	if (!rc) {
 		find_waiters(x, &m);
 		rc = match_messages(x, &m, err);
@@ -590,10 +582,11 @@ static int keep(struct matching *x, struct nsx_arena *a, struct nsx_err *err)
 		if (all[i].comes != NSX_NONE || all[i].waits != NSX_NONE)
 			all[n++] = all[i];
 	r->ncalls = n;
-	nsx_new_array(r->call, a, n, "MPI calls", err);
-	if (r->call && n)
+	if (!nsx_new_array(r->call, a, n, "MPI calls", err))
+		return err->rc;
+	if (n)
 		memcpy(r->call, all, n * sizeof(*r->call));
-	return r->call ? 0 : err->rc;
+	return 0;
 }
 
 int nsx_meets_build(const struct nsx_trace *t, struct nsx_arena *a,
@@ -605,15 +598,13 @@ int nsx_meets_build(const struct nsx_trace *t, struct nsx_arena *a,
 	*ret = (struct nsx_meets){0};
 	rc = collect(&x, err);
 	if (!rc && ret->ncalls) {
-		nsx_new_array(ret->last_ns, a, ret->ncalls, "MPI calls", err);
-		rc = ret->last_ns ? read_ranks(&x, a, err) : err->rc;
-	}
-	if (!rc && ret->ncalls) {
+		rc = nsx_new_arrays(a, ret->ncalls, "MPI calls", err,
+				    ret->last_ns) ?:
+		     read_ranks(&x, a, err);
 		find_busy(&x);
-		rc = match_all(&x, err);
+		rc = rc ?: match_all(&x, err);
 	}
-	if (!rc)
-		rc = keep(&x, a, err);
+	rc = rc ?: keep(&x, a, err);
 	nsx_arena_free(x.a);
 	return rc;
 }

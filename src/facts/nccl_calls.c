@@ -203,13 +203,12 @@ static bool read_bytes(struct message *m, const struct nsx_val *v)
 	return read_binary(v, &m->call) || inits;
 }
 
-static int on_row(void *ctx, int64_t rid, const struct nsx_val *v,
+static int on_row(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
 		  struct nsx_err *err)
 {
 	struct part *p = ctx;
 	struct message m = {.name_id = -1, .json_id = -1};
 
-	(void)rid;
 	if (v[JSON].type == NSX_V_NULL && v[JSON_ID].type == NSX_V_NULL &&
 	    v[BINARY].type == NSX_V_NULL)
 		return 0;
@@ -229,21 +228,16 @@ static int on_row(void *ctx, int64_t rid, const struct nsx_val *v,
 			return 0;
 		m.json_id = v[JSON_ID].u.i;
 	}
-	if (nsx_grow(&p->v, &p->cap, p->n + 1, sizeof(*p->v), "messages", err))
-		return err->rc;
-	p->v[p->n++] = m;
-	return 0;
+	return nsx_push(p->v, p->n, p->cap, "messages", err, m);
 }
 
 /* Texts of the ids that rows named, looked up together. */
 static int resolve(struct part *all, struct nsx_arena *a, struct nsx_err *err)
 {
-	int64_t *ids = nsx_arena_try_array(a, 2 * all->n, sizeof(*ids), "names",
-					   err);
-	const char **text = nsx_arena_try_array(a, 2 * all->n, sizeof(*text),
-						"names", err);
+	int64_t *ids;
+	const char **text;
 
-	if (!ids || !text)
+	if (nsx_new_arrays(a, 2 * all->n, "names", err, ids, text))
 		return err->rc;
 	for (size_t i = 0; i < all->n; i++) {
 		ids[2 * i] = all->v[i].name_id;
@@ -266,12 +260,11 @@ static int resolve(struct part *all, struct nsx_arena *a, struct nsx_err *err)
 
 /* All -----------------------------------------------------------------------*/
 
-static int on_param(void *ctx, int64_t rid, const struct nsx_val *v,
-		    struct nsx_err *err)
+static int on_param(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
+		    struct nsx_err *err NSX_UNUSED)
 {
 	static const char *const params[] = {"INCLUDE_JSON", "INCLUDE_BLOBS"};
 
-	(void)rid, (void)err;
 	for (unsigned i = 0; i < ARRAY_LEN(params); i++)
 		if (v[0].type == NSX_V_TEXT && v[1].type == NSX_V_TEXT &&
 		    memmem(v[0].u.p, v[0].len, params[i], strlen(params[i])) &&
@@ -293,10 +286,9 @@ int nsx_nccl_payloads(const struct nsx_trace *t, bool *ret, struct nsx_err *err)
 static int list_domains(const struct nsx_trace *t, struct part *p,
 			struct nsx_arena *a, struct nsx_err *err)
 {
-	struct domain *v = nsx_arena_try_array(a, t->ndomains, sizeof(*v),
-					       "domains", err);
+	struct domain *v;
 
-	if (!v)
+	if (!nsx_new_array(v, a, t->ndomains, "domains", err))
 		return err->rc;
 	for (uint32_t d = 0; d < t->ndomains; d++)
 		if (t->domain[d].is_nccl)
@@ -332,9 +324,9 @@ static int read_all(struct part *parts, unsigned nparts, struct nsx_err *err)
 static int keep(struct part *all, struct nsx_arena *a,
 		struct nsx_nccl_calls *ret, struct nsx_err *err)
 {
-	nsx_new_array(ret->v, a, all->n, "messages", err);
-	nsx_new_array(ret->init, a, all->n, "communicators", err);
-	if (!ret->v || !ret->init || resolve(all, a, err))
+	if (nsx_new_arrays(a, all->n, "messages", err, ret->v) ||
+	    nsx_new_arrays(a, all->n, "communicators", err, ret->init) ||
+	    resolve(all, a, err))
 		return err->rc;
 	for (size_t i = 0; i < all->n; i++) {
 		struct message *m = &all->v[i];

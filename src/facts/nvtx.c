@@ -13,27 +13,6 @@
 
 /* Stacks: parent and nested ------------------------------------------------*/
 
-/* Push/pop ranges by domain, in each by thread and start. Returns how many. */
-static size_t order_by_domain(const struct nsx_trace *t, uint32_t *at,
-			      uint32_t *order)
-{
-	const struct nsx_nvtx *x = &t->nvtx;
-	uint32_t sum = 0;
-
-	for (size_t i = 0; i < x->n; i++)
-		at[nsx_range_domain(x, i)] += x->kind[i] == NSX_NVTX_STACK;
-	for (uint32_t d = 0; d < t->ndomains; d++) {
-		uint32_t n = at[d];
-
-		at[d] = sum;
-		sum += n;
-	}
-	for (uint32_t i = 0; i < x->n; i++)
-		if (x->kind[i] == NSX_NVTX_STACK)
-			order[at[nsx_range_domain(x, i)]++] = i;
-	return sum;
-}
-
 struct latest { /* outermost range of a name, on the stack it was met on */
 	uint32_t range, stack;
 };
@@ -71,17 +50,20 @@ static int nest(const struct nsx_trace *t, uint32_t *parent, uint8_t *nested,
 		struct nsx_err *err)
 {
 	struct nsx_arena *a = nsx_arena_new();
-	uint32_t *at = nsx_arena_try_array(a, t->ndomains, 4, "domains", err);
-	uint32_t *order = nsx_arena_try_array(a, t->nvtx.n, 4, "range order",
-					      err);
-	struct latest *latest = nsx_arena_try_array(
-		a, nsx_strings_bound(t->strings), sizeof(*latest),
-		"range names", err);
-	int rc = at && order && latest ? 0 : err->rc;
+	const struct nsx_nvtx *x = &t->nvtx;
+	uint32_t *at, *order; /* push/pop ranges by domain */
+	struct latest *latest;
+	int rc = nsx_new_arrays(a, t->ndomains + 2, "domains", err, at) ?:
+		 nsx_new_arrays(a, x->n, "range order", err, order) ?:
+		 nsx_new_arrays(a, nsx_strings_bound(t->strings), "range names",
+				err, latest);
 
-	if (!rc)
-		sweep_stacks(t, order, order_by_domain(t, at, order), latest,
-			     parent, nested);
+	if (!rc) {
+		NSX_DEAL(at, order, t->ndomains, x->n, i,
+			 x->kind[i] == NSX_NVTX_STACK ? nsx_range_domain(x, i) :
+							NSX_NONE);
+		sweep_stacks(t, order, at[t->ndomains], latest, parent, nested);
+	}
 	nsx_arena_free(a);
 	return rc;
 }
@@ -188,13 +170,11 @@ static int find_parents(struct nsx_facts *f, const struct nsx_trace *t,
 	size_t n = t->nvtx.n;
 	uint32_t *parent;
 
-	if (!nsx_new_array(parent, f->arena, n, "ranges", err) ||
-	    !nsx_new_array(f->nvtx.nested, f->arena, n, "ranges", err))
+	if (nsx_new_arrays(f->arena, n, "ranges", err, parent, f->nvtx.nested))
 		return err->rc;
 	memset(parent, 0xff, n * 4);
-	if (nest(t, parent, f->nvtx.nested, err))
-		return err->rc;
-	return pack_before(f->arena, parent, n, &f->nvtx.parent, err);
+	return nest(t, parent, f->nvtx.nested, err) ?:
+	       pack_before(f->arena, parent, n, &f->nvtx.parent, err);
 }
 
 static int attribute(struct nsx_facts *f, const struct nsx_trace *t,
@@ -225,7 +205,7 @@ static int attribute(struct nsx_facts *f, const struct nsx_trace *t,
 int nsx_facts_nvtx(struct nsx_facts *f, const struct nsx_trace *t,
 		   unsigned threads, struct nsx_err *err)
 {
-	if (find_parents(f, t, err) || attribute(f, t, threads, err))
-		return err->rc;
-	return cover(f, t, err);
+	return find_parents(f, t, err) ?:
+	       attribute(f, t, threads, err) ?:
+	       cover(f, t, err);
 }

@@ -22,24 +22,19 @@ static int64_t inside(const struct nsx_trace *t, int64_t start, int64_t end)
 	return NSX_MAX(b - a, 0);
 }
 
-static int add_row(struct rows *p, const struct nsx_profiler_row *x,
+static int add_row(struct rows *p, struct nsx_profiler_row *x,
 		     struct nsx_err *err)
 {
-	if (nsx_grow(&p->v, &p->cap, p->n + 1, sizeof(*p->v),
-		     "profiler overheads", err))
-		return err->rc;
-	p->v[p->n] = *x;
-	p->v[p->n++].in_window_ns = inside(p->t, x->start_ns, x->end_ns);
-	return 0;
+	x->in_window_ns = inside(p->t, x->start_ns, x->end_ns);
+	return nsx_push(p->v, p->n, p->cap, "profiler overheads", err, *x);
 }
 
-static int on_row(void *ctx, int64_t rid, const struct nsx_val *v,
+static int on_row(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
 		  struct nsx_err *err)
 {
 	struct rows *p = ctx;
 	struct nsx_profiler_row x = {0};
 
-	(void)rid;
 	if (!nsx_is_instant(&v[0]) || !nsx_is_instant(&v[1]) || v[1].u.i < v[0].u.i) {
 		p->defects++;
 		return 0;
@@ -85,12 +80,10 @@ static int add_cupti(const struct nsx_trace *t, struct rows *p,
 static int resolve(const struct nsx_schema *s, struct rows *p,
 		   struct nsx_arena *scratch, struct nsx_err *err)
 {
-	int64_t *ids = nsx_arena_try_array(scratch, p->n, sizeof(*ids),
-					   "names", err);
-	const char **texts = nsx_arena_try_array(scratch, p->n,
-						 sizeof(*texts), "names", err);
+	int64_t *ids;
+	const char **texts;
 
-	if (!ids || !texts)
+	if (nsx_new_arrays(scratch, p->n, "names", err, ids, texts))
 		return err->rc;
 	for (size_t i = 0; i < p->n; i++)
 		ids[i] = p->v[i].name ? -1 : p->v[i].id;
@@ -107,8 +100,7 @@ static int cmp_by_name(const void *a, const void *b)
 {
 	const struct nsx_profiler_row *x = a, *y = b;
 
-	return (x->id < 0) - (y->id < 0) ?:
-	       strcmp(x->name, y->name);
+	return (x->id < 0) - (y->id < 0) ?: strcmp(x->name, y->name);
 }
 
 NSX_ORDER(cmp_by_thread, struct nsx_profiler_row, UP(thread), UP(start_ns));

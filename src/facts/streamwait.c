@@ -19,9 +19,8 @@ static int by_stream(const void *a, const void *b, void *ctx)
 	const struct nsx_trace *t = ctx;
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
 
-	if (t->syncs.stream[x] != t->syncs.stream[y])
-		return t->syncs.stream[x] < t->syncs.stream[y] ? -1 : 1;
-	return NSX_CMP(call_of(t, t->syncs.call[x]),
+	return NSX_CMP(t->syncs.stream[x], t->syncs.stream[y]) ?:
+	       NSX_CMP(call_of(t, t->syncs.call[x]),
 		       call_of(t, t->syncs.call[y]));
 }
 
@@ -38,11 +37,11 @@ static int by_event(const void *a, const void *b, void *ctx)
 {
 	const struct nsx_trace *t = ctx;
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-	int c = cmp_event(t, x, t->records.process[y],
-			  t->records.event_sync_id[y]);
 
-	return c ? c : NSX_CMP(call_of(t, t->records.call[x]),
-			       call_of(t, t->records.call[y]));
+	return cmp_event(t, x, t->records.process[y],
+			 t->records.event_sync_id[y]) ?:
+	       NSX_CMP(call_of(t, t->records.call[x]),
+		       call_of(t, t->records.call[y]));
 }
 
 /* Whether a stream's wait can be followed to work of its process. */
@@ -57,21 +56,15 @@ static bool is_followed(const struct nsx_trace *t, size_t wait)
 static int index_waits(struct nsx_stream_waits *w, const struct nsx_trace *t,
 		       struct nsx_arena *a, struct nsx_err *err)
 {
-	uint32_t n = 0;
-
-	if (!nsx_new_array(w->wait, a, t->syncs.n, "stream waits", err) ||
-	    !nsx_new_array(w->wait_at, a, t->nstreams + (size_t)1, "streams",
-			   err) ||
-	    !nsx_new_array(w->record, a, t->records.n, "event records", err))
+	if (nsx_new_arrays(a, t->syncs.n, "stream waits", err, w->wait) ||
+	    nsx_new_arrays(a, (size_t)t->nstreams + 2, "streams", err,
+			   w->wait_at) ||
+	    nsx_new_arrays(a, t->records.n, "event records", err, w->record))
 		return err->rc;
-	for (uint32_t i = 0; i < t->syncs.n; i++)
-		if (is_followed(t, i)) {
-			w->wait[n++] = i;
-			w->wait_at[t->syncs.stream[i] + 1]++;
-		}
-	for (uint32_t s = 0; s < t->nstreams; s++)
-		w->wait_at[s + 1] += w->wait_at[s];
-	nsx_sort_r(w->wait, n, sizeof(*w->wait), by_stream, (void *)t);
+	NSX_DEAL(w->wait_at, w->wait, t->nstreams, t->syncs.n, i,
+		 is_followed(t, i) ? t->syncs.stream[i] : NSX_NONE);
+	nsx_sort_r(w->wait, w->wait_at[t->nstreams], sizeof(*w->wait),
+		   by_stream, (void *)t);
 	for (uint32_t i = 0; i < t->records.n; i++)
 		if (t->records.stream[i] != NSX_NONE &&
 		    t->records.call[i] != NSX_NONE)
@@ -85,21 +78,13 @@ static int index_ops(struct nsx_stream_waits *w, const struct nsx_trace *t,
 		     struct nsx_arena *a, struct nsx_err *err)
 {
 	const struct nsx_ops *o = &t->ops;
-	uint32_t *next = nsx_arena_try_array(a, t->nstreams, 4, "streams", err);
 
-	nsx_new_array(w->op_at, a, t->nstreams + (size_t)1, "streams", err);
-	nsx_new_array(w->op, a, o->n, "streams' work", err);
-	nsx_new_array(w->called, a, o->n, "streams' work", err);
-	if (!next || !w->op_at || !w->op || !w->called)
+	if (nsx_new_arrays(a, (size_t)t->nstreams + 2, "streams", err,
+			   w->op_at) ||
+	    nsx_new_arrays(a, o->n, "streams' work", err, w->op, w->called))
 		return err->rc;
-	for (size_t i = 0; i < o->n; i++)
-		w->op_at[nsx_op_stream(o, i) + 1] +=
-			!(o->flags[i] & NSX_OP_PEER);
-	for (uint32_t s = 0; s < t->nstreams; s++)
-		next[s] = w->op_at[s + 1] += w->op_at[s];
-	for (uint32_t i = (uint32_t)o->n; i-- > 0;)
-		if (!(o->flags[i] & NSX_OP_PEER))
-			w->op[--next[nsx_op_stream(o, i)]] = i;
+	NSX_DEAL(w->op_at, w->op, t->nstreams, o->n, i,
+		 o->flags[i] & NSX_OP_PEER ? NSX_NONE : nsx_op_stream(o, i));
 	for (uint32_t s = 0; s < t->nstreams; s++)
 		for (uint32_t k = w->op_at[s]; k < w->op_at[s + 1]; k++) {
 			w->called[k] = call_of(t, o->call[w->op[k]]);
@@ -114,11 +99,10 @@ static int index_ops(struct nsx_stream_waits *w, const struct nsx_trace *t,
 static int may_cross(const struct nsx_trace *t, struct nsx_arena *a, bool *ret,
 		     struct nsx_err *err)
 {
-	uint32_t *device = nsx_arena_try_array(a, t->nprocesses, 4, "processes",
-					       err);
+	uint32_t *device;
 
 	*ret = false;
-	if (!device)
+	if (!nsx_new_array(device, a, t->nprocesses, "processes", err))
 		return err->rc;
 	for (uint32_t s = 0; s < t->nstreams; s++) {
 		const struct nsx_stream *x = &t->stream[s];
@@ -151,58 +135,21 @@ int nsx_index_stream_waits(const struct nsx_trace *t, struct nsx_arena *a,
 	return 0;
 }
 
-/* Searching: each list is in the order that its question asks about. */
-struct probe {
-	const struct nsx_stream_waits *w;
-	const struct nsx_trace *t;
-	int64_t x;
-	uint32_t process;
-};
-
-static bool is_op_before(const struct probe *p, size_t k)
-{
-	return p->w->op[k] < p->x;
-}
-
-static bool is_called_before(const struct probe *p, size_t k)
-{
-	return p->w->called[k] < p->x;
-}
-
-static bool is_wait_upto(const struct probe *p, size_t k)
-{
-	return call_of(p->t, p->t->syncs.call[p->w->wait[k]]) <= p->x;
-}
-
-static bool is_event_before(const struct probe *p, size_t k)
-{
-	return cmp_event(p->t, p->w->record[k], p->process, p->x) < 0;
-}
-
-/* The first of [lo, hi) for which it does not hold; hi: for all it does. */
-static size_t first_not(bool (*holds)(const struct probe *p, size_t k),
-			const struct probe *p, size_t lo, size_t hi)
-{
-	NSX_BISECT(lo, hi, mid, holds(p, mid));
-	return lo;
-}
-
 /* What was launched last, before the event was recorded, on its stream. */
 static uint32_t producer_of(const struct nsx_stream_waits *w,
 			    const struct nsx_trace *t, uint32_t wait)
 {
-	struct probe p = {w, t, t->syncs.event_sync_id[wait],
-			  t->syncs.process[wait]};
-	size_t r = first_not(is_event_before, &p, 0, w->nrecords), k;
-	uint32_t record, stream;
+	uint32_t process = t->syncs.process[wait], stream, k;
+	int64_t event = t->syncs.event_sync_id[wait], recorded_ns;
+	size_t r = NSX_SEARCH(0, w->nrecords, i,
+			      cmp_event(t, w->record[i], process, event) < 0);
 
-	if (r == w->nrecords || cmp_event(t, w->record[r], p.process, p.x))
+	if (r == w->nrecords || cmp_event(t, w->record[r], process, event))
 		return NSX_NONE;
-	record = w->record[r];
-	stream = t->records.stream[record];
-	p.x = call_of(t, t->records.call[record]);
-	k = first_not(is_called_before, &p, w->op_at[stream],
-		      w->op_at[stream + 1]);
+	stream = t->records.stream[w->record[r]];
+	recorded_ns = call_of(t, t->records.call[w->record[r]]);
+	k = NSX_SEARCH(w->op_at[stream], w->op_at[stream + 1], i,
+		       w->called[i] < recorded_ns);
 	return k > w->op_at[stream] ? w->op[k - 1] : NSX_NONE;
 }
 
@@ -210,19 +157,17 @@ uint32_t nsx_stream_waited_for(const struct nsx_stream_waits *w,
 			       const struct nsx_trace *t, uint32_t op,
 			       int64_t start_ns, int64_t end_ns)
 {
-	uint32_t stream = nsx_op_stream(&t->ops, op);
-	struct probe p = {w, t, op, 0};
+	uint32_t stream = nsx_op_stream(&t->ops, op), first = w->op_at[stream];
+	uint32_t end = w->wait_at[stream + 1];
+	uint32_t k = NSX_SEARCH(first, w->op_at[stream + 1], i, w->op[i] < op);
+	int64_t since = k > first ? w->called[k - 1] : INT64_MIN;
 	int64_t until = call_of(t, t->ops.call[op]);
-	size_t k = first_not(is_op_before, &p, w->op_at[stream],
-			     w->op_at[stream + 1]);
 
 	if (t->ops.flags[op] & NSX_OP_PEER)
 		return NSX_NONE; /* its stream is the other device's */
-	p.x = k > w->op_at[stream] ? w->called[k - 1] : INT64_MIN;
-	for (k = first_not(is_wait_upto, &p, w->wait_at[stream],
-			   w->wait_at[stream + 1]);
-	     k < w->wait_at[stream + 1] &&
-	     call_of(t, t->syncs.call[w->wait[k]]) < until; k++) {
+	for (k = NSX_SEARCH(w->wait_at[stream], end, i,
+			    call_of(t, t->syncs.call[w->wait[i]]) <= since);
+	     k < end && call_of(t, t->syncs.call[w->wait[k]]) < until; k++) {
 		uint32_t producer = producer_of(w, t, w->wait[k]);
 
 		if (producer != NSX_NONE &&

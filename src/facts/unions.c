@@ -115,17 +115,7 @@ static int mark_parts(struct nsx_device_facts *d, const struct nsx_spans *busy,
 /* How many marks are before an instant. */
 static size_t marks_before(const struct nsx_device_facts *d, int64_t at_ns)
 {
-	size_t lo = 0, hi = d->nmarks;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (d->marks[mid].at_ns < at_ns)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return NSX_SEARCH(0, d->nmarks, mid, d->marks[mid].at_ns < at_ns);
 }
 
 void nsx_partition(const struct nsx_device_facts *d, int64_t start_ns,
@@ -187,10 +177,8 @@ int nsx_facts_unions(struct nsx_facts *f, const struct nsx_trace *t,
 {
 	struct job job = {f, t, NULL};
 
-	if (!nsx_new_array(f->device, f->arena, t->ndevices, "devices", err) ||
-	    !nsx_new_array(f->busy, f->arena, t->ndevices, "devices", err) ||
-	    !nsx_new_array(f->device_arena, f->arena, t->ndevices, "devices",
-			   err))
+	if (nsx_new_arrays(f->arena, t->ndevices, "devices", err, f->device,
+			   f->busy, f->device_arena))
 		return err->rc;
 	job.arenas = f->device_arena;
 	for (uint32_t i = 0; i < t->ndevices; i++)
@@ -199,21 +187,18 @@ int nsx_facts_unions(struct nsx_facts *f, const struct nsx_trace *t,
 	return nsx_par(threads, t->ndevices, sweep_device, &job, err);
 }
 
-/* The first op of the device that starts at an instant or after it. */
-static size_t first_from(const struct nsx_trace *t, const struct nsx_device *d,
-			 int64_t at_ns)
+uint32_t nsx_first_op(const struct nsx_trace *t, const struct nsx_device *d,
+		      int64_t at_ns)
 {
-	size_t lo = d->ops_at, hi = d->ops_at + d->nops;
-
-	NSX_BISECT(lo, hi, mid, nsx_op_start(&t->ops, mid) < at_ns);
-	return lo;
+	return NSX_SEARCH(d->ops_at, d->ops_at + d->nops, mid,
+			  nsx_op_start(&t->ops, mid) < at_ns);
 }
 
 size_t nsx_ops_started(const struct nsx_trace *t, uint32_t device,
 		       int64_t from_ns, int64_t to_ns)
 {
 	const struct nsx_device *d = &t->device[device];
-	size_t from = first_from(t, d, from_ns), to = first_from(t, d, to_ns);
+	size_t from = nsx_first_op(t, d, from_ns), to = nsx_first_op(t, d, to_ns);
 
 	return to > from ? to - from : 0;
 }

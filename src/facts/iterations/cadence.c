@@ -21,9 +21,8 @@ static int keep_starts(struct nsx_finder *fd, struct nsx_way *w,
 		w->marks[i] = (struct nsx_span){
 			start_ns[i], i + 1 < n ? start_ns[i + 1] : end_ns};
 	w->coverage = nsx_gpu_share(fd, w->process, start_ns[0], end_ns);
-	if (nsx_measure_way(w, err))
-		return err->rc;
-	return nsx_keep_way(fd, w, trust, max_cv, err);
+	return nsx_measure_way(w, err) ?:
+	       nsx_keep_way(fd, w, trust, max_cv, err);
 }
 
 /* Replays and collectives -------------------------------------------------------*/
@@ -149,9 +148,8 @@ int nsx_find_cadence(struct nsx_finder *fd, uint32_t process,
 	if (main_stream == NSX_NONE)
 		return 0;
 	device = fd->t->stream[main_stream].device;
-	rc = find_events(fd, process, NSX_WAY_GRAPH, err);
-	if (!rc)
-		rc = find_events(fd, process, NSX_WAY_COMM, err);
+	rc = find_events(fd, process, NSX_WAY_GRAPH, err) ?:
+	     find_events(fd, process, NSX_WAY_COMM, err);
 	/* Pauses are the device's: only of the process that has most of it. */
 	if (!rc && 2 * (fd->ops_at[process + 1] - fd->ops_at[process]) >
 			   fd->t->device[device].nops)

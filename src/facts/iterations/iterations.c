@@ -17,6 +17,8 @@ const char *const nsx_way_methods[NSX_NWAYS] = {
 	"nvtx", "sequence", "graph_replay", "collective", "gaps",
 };
 
+static const char candidates[] = "iteration candidates";
+
 /* Shared by the finders ------------------------------------------------------*/
 
 /* CV without the longest sixth: a slow iteration, or a pause that recurs after
@@ -90,17 +92,12 @@ int nsx_measure_way(struct nsx_way *w, struct nsx_err *err)
 	return 0;
 }
 
-int nsx_keep_way(struct nsx_finder *fd, const struct nsx_way *w, double trust,
+int nsx_keep_way(struct nsx_finder *fd, struct nsx_way *w, double trust,
 		 double max_cv, struct nsx_err *err)
 {
-	if (!(w->cv <= max_cv))
-		return 0;
-	if (nsx_grow(&fd->v, &fd->cap, fd->n + 1, sizeof(*fd->v),
-		     "iteration candidates", err))
-		return err->rc;
-	fd->v[fd->n] = *w;
-	fd->v[fd->n++].score = w->coverage * w->regularity * trust;
-	return 0;
+	w->score = w->coverage * w->regularity * trust;
+	return !(w->cv <= max_cv) ? 0 :
+	       nsx_push(fd->v, fd->n, fd->cap, candidates, err, *w);
 }
 
 double nsx_gpu_share(const struct nsx_finder *fd, uint32_t process,
@@ -114,8 +111,8 @@ double nsx_gpu_share(const struct nsx_finder *fd, uint32_t process,
 		int64_t b = NSX_MIN(nsx_op_end(o, fd->ops[k]), end_ns);
 
 		if (a < b)
-			inside = nsx_add_sat(
-			    inside, NSX_MIN(b - a, nsx_work_ns(fd, fd->ops[k])));
+			nsx_add_to(&inside,
+				   NSX_MIN(b - a, nsx_work_ns(fd, fd->ops[k])));
 	}
 	return fd->gpu_ns[process] ?
 		       (double)inside / (double)fd->gpu_ns[process] : 0;
@@ -154,8 +151,7 @@ static int sum_work(struct nsx_finder *fd, struct nsx_err *err)
 		if (n)
 			fd->comm_ns[p] = nsx_to_i64(nsx_quantile(d, n, 0.5));
 		for (size_t k = fd->ops_at[p]; k < fd->ops_at[p + 1]; k++)
-			fd->gpu_ns[p] = nsx_add_sat(
-			    fd->gpu_ns[p], nsx_work_ns(fd, fd->ops[k]));
+			nsx_add_to(&fd->gpu_ns[p], nsx_work_ns(fd, fd->ops[k]));
 	}
 	free(d);
 	return 0;
@@ -165,35 +161,24 @@ static int group_ops(struct nsx_finder *fd, struct nsx_err *err)
 {
 	const struct nsx_trace *t = fd->t;
 	size_t n = (size_t)t->nprocesses + 1;
-	size_t *next;
 
-	if (!nsx_new_array(fd->ops, fd->a, t->ops.n, "GPU work", err) ||
-	    !nsx_new_array(fd->ops_at, fd->a, n + 2, "processes", err) ||
-	    !nsx_new_array(fd->gpu_ns, fd->a, n, "processes", err) ||
-	    !nsx_new_array(fd->comm_ns, fd->a, n, "processes", err))
+	if (nsx_new_arrays(fd->a, t->ops.n, "GPU work", err, fd->ops) ||
+	    nsx_new_arrays(fd->a, n + 2, "processes", err, fd->ops_at,
+			   fd->gpu_ns, fd->comm_ns))
 		return err->rc;
-	/* Shifted by two: filling the slots leaves ops_at[p] their starts. */
-	for (size_t i = 0; i < t->ops.n; i++)
-		fd->ops_at[process_of(t, i) + 2] += !(t->ops.flags[i] &
-						      NSX_OP_PEER);
-	for (size_t p = 0; p < n; p++)
-		fd->ops_at[p + 2] += fd->ops_at[p + 1];
-	next = fd->ops_at + 1;
-	for (size_t i = 0; i < t->ops.n; i++)
-		if (!(t->ops.flags[i] & NSX_OP_PEER))
-			fd->ops[next[process_of(t, i)]++] = (uint32_t)i;
+	NSX_DEAL(fd->ops_at, fd->ops, n, t->ops.n, i,
+		 t->ops.flags[i] & NSX_OP_PEER ? NSX_NONE : process_of(t, i));
 	return sum_work(fd, err);
 }
 
 static int find_main_streams(struct nsx_finder *fd, struct nsx_err *err)
 {
 	const struct nsx_trace *t = fd->t;
-	int64_t *ns = nsx_arena_try_array(fd->a, t->nstreams, 8, "streams",
-					  err);
+	int64_t *ns;
 
-	nsx_new_array(fd->main_stream, fd->a, (size_t)t->nprocesses + 1,
-		      "processes", err);
-	if (!ns || !fd->main_stream)
+	if (nsx_new_arrays(fd->a, t->nstreams, "streams", err, ns) ||
+	    nsx_new_arrays(fd->a, (size_t)t->nprocesses + 1, "processes", err,
+			   fd->main_stream))
 		return err->rc;
 	for (size_t i = 0; i < t->ops.n; i++)
 		if (t->ops.cls[i] == NSX_C_COMPUTE)
@@ -269,11 +254,10 @@ size_t nsx_weigh_ways(const struct nsx_finder *fd, struct nsx_weighed_way *ret,
 {
 	double all_ns = 0;
 	size_t n = 0;
-	size_t *stamp = nsx_arena_try_array(fd->a,
-					    (size_t)fd->t->nprocesses + 1,
-					    sizeof(*stamp), "processes", err);
+	size_t *stamp;
 
-	if (!stamp)
+	if (!nsx_new_array(stamp, fd->a, (size_t)fd->t->nprocesses + 1,
+			   "processes", err))
 		return 0;
 	for (uint32_t p = 0; p <= fd->t->nprocesses; p++)
 		all_ns += (double)fd->gpu_ns[p];
@@ -318,9 +302,8 @@ static size_t choose(const struct nsx_finder *fd, struct nsx_err *err)
 
 static size_t mark_of(const struct nsx_way *w, int64_t at)
 {
-	size_t lo = 0, hi = w->n;
+	size_t lo = NSX_SEARCH(0, w->n, mid, w->marks[mid].start_ns <= at);
 
-	NSX_BISECT(lo, hi, mid, w->marks[mid].start_ns <= at);
 	return lo && at < w->marks[lo - 1].end_ns ? lo - 1 : NSX_NONE;
 }
 
@@ -437,10 +420,9 @@ static int keep_rows(const struct rows *rows, struct nsx_arena *a,
 	struct nsx_iteration *v;
 	int rc = 0;
 
-	*ret = v = nsx_arena_try_array(a, rows->n, sizeof(*v), "iterations",
-				       err);
-	if (!v)
+	if (!nsx_new_array(v, a, rows->n, "iterations", err))
 		return err->rc;
+	*ret = v;
 	if (rows->n) {
 		memcpy(v, rows->v, rows->n * sizeof(*v));
 		nsx_sort(v, rows->n, sizeof(*v), cmp_iterations);
@@ -460,9 +442,9 @@ int nsx_project_way(struct nsx_finder *fd, const struct nsx_way *way,
 		    size_t *ret_n, struct nsx_err *err)
 {
 	struct rows rows = {NULL, 0, 0};
-	uint8_t *taken = nsx_arena_try_array(
-		fd->a, (size_t)fd->t->nprocesses + 1, 1, "processes", err);
-	int rc = taken ? 0 : err->rc;
+	uint8_t *taken;
+	int rc = nsx_new_arrays(fd->a, (size_t)fd->t->nprocesses + 1,
+				"processes", err, taken);
 
 	for (size_t i = 0; !rc && i < fd->n; i++) {
 		const struct nsx_way *w = &fd->v[i];
@@ -535,12 +517,11 @@ static int find_some(void *ctx, size_t i, struct nsx_err *err)
 {
 	struct nsx_finder *part = (struct nsx_finder *)ctx + i;
 	uint32_t process = (uint32_t)i - 1;
-	int rc;
 
 	if (!i)
 		return nsx_find_nvtx(part, err);
-	rc = nsx_find_sequence(part, process, err);
-	return rc ? rc : nsx_find_cadence(part, process, err);
+	return nsx_find_sequence(part, process, err) ?:
+	       nsx_find_cadence(part, process, err);
 }
 
 int nsx_group_work(struct nsx_finder *fd, struct nsx_err *err)
@@ -551,11 +532,11 @@ int nsx_group_work(struct nsx_finder *fd, struct nsx_err *err)
 int nsx_find_ways(struct nsx_finder *fd, unsigned threads, struct nsx_err *err)
 {
 	size_t n = (size_t)fd->t->nprocesses + 2;
-	struct nsx_finder *part = nsx_arena_try_array(
-		fd->a, n, sizeof(*part), "processes", err);
+	struct nsx_finder *part;
 	int rc;
 
-	if (!part || nsx_group_work(fd, err))
+	if (nsx_new_arrays(fd->a, n, "processes", err, part) ||
+	    nsx_group_work(fd, err))
 		return err->rc;
 	for (size_t i = 0; i < n; i++) {
 		part[i] = *fd;
@@ -564,12 +545,9 @@ int nsx_find_ways(struct nsx_finder *fd, unsigned threads, struct nsx_err *err)
 	rc = nsx_par(threads, n, find_some, part, err);
 	for (size_t i = 0; i < n; i++) {
 		nsx_arena_adopt(fd->a, part[i].a);
-		if (!rc)
-			rc = nsx_grow(&fd->v, &fd->cap, fd->n + part[i].n,
-				      sizeof(*fd->v), "iteration candidates",
-				      err);
 		for (size_t k = 0; !rc && k < part[i].n; k++)
-			fd->v[fd->n++] = part[i].v[k];
+			rc = nsx_push(fd->v, fd->n, fd->cap, candidates, err,
+				      part[i].v[k]);
 		free(part[i].v);
 	}
 	if (!rc)

@@ -50,9 +50,9 @@ int nsx_find_cadence(struct nsx_finder *fd, uint32_t process,
  */
 int nsx_measure_way(struct nsx_way *w, struct nsx_err *err);
 /* Keeps a way that is measured, and whose coverage is set, if it is one; its
- * score is coverage x regularity x trust.
+ * score becomes coverage x regularity x trust.
  */
-int nsx_keep_way(struct nsx_finder *fd, const struct nsx_way *w, double trust,
+int nsx_keep_way(struct nsx_finder *fd, struct nsx_way *w, double trust,
 		 double max_cv, struct nsx_err *err);
 /* GPU time of an op that is work: a communication kernel waits as well, for ranks
  * that start late by seconds, and counts as its process's median one at most.

@@ -93,9 +93,8 @@ int nsx_load_named(const struct nsx_schema *schema,
 	rc = nsx_trace_load(schema, &o, ret, err);
 	if (rc)
 		return rc;
-	rc = nsx_facts_build(*ret, o.threads, o.progress, &f, err);
-	if (!rc)
-		rc = nsx_named_window(f, *ret, opts->window, &w, err);
+	rc = nsx_facts_build(*ret, o.threads, o.progress, &f, err) ?:
+	     nsx_named_window(f, *ret, opts->window, &w, err);
 	nsx_facts_free(f);
 	nsx_trace_free(*ret);
 	*ret = NULL;

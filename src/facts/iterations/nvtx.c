@@ -80,10 +80,8 @@ static int mask_names(struct nvtx_finder *nf, struct nsx_err *err)
 	for (size_t i = 0; i < x->n; i++)
 		if (!nf->masked[x->name[i]] && mask_name(nf, x->name[i], err))
 			return err->rc;
-	nsx_new_array(nf->slot, nf->fd->a,
-		      nsx_strings_bound(nf->fd->f->strings), "range names",
-		      err);
-	return nf->slot ? 0 : err->rc;
+	return nsx_new_arrays(nf->fd->a, nsx_strings_bound(nf->fd->f->strings),
+			      "range names", err, nf->slot);
 }
 
 /* Words that programs give their iterations. */
@@ -125,15 +123,6 @@ static int list_further(struct nvtx_finder *nf, struct nsx_err *err)
 	return 0;
 }
 
-/* The first entry of a call or of one after it. */
-static size_t find_further(const struct nvtx_finder *nf, size_t call)
-{
-	size_t lo = 0, hi = nf->nfurther;
-
-	NSX_BISECT(lo, hi, mid, nf->further[mid].call < call);
-	return lo;
-}
-
 /* GPU time that a call launched. *at: its first entry of the further work, then
  * that of the next call.
  */
@@ -161,7 +150,8 @@ static int list_launches(struct nvtx_finder *nf, uint32_t from, uint32_t to,
 	struct launches *l = &nf->launches;
 	uint32_t first = t->thread[from].calls_at;
 	uint32_t end = t->thread[to - 1].calls_at + t->thread[to - 1].ncalls;
-	size_t further = find_further(nf, first), n = 0;
+	size_t further = NSX_SEARCH(0, nf->nfurther, i,
+				    nf->further[i].call < first), n = 0;
 	int64_t sum_ns = 0;
 	bool sorted = true;
 
@@ -215,6 +205,21 @@ static bool is_user_range(const struct nsx_trace *t, size_t i)
 	       !t->domain[nsx_range_domain(&t->nvtx, i)].is_library;
 }
 
+/* Counts a range by a name. */
+static int count_name(struct nvtx_finder *nf, nsx_str name, struct nsx_err *err)
+{
+	uint32_t *slot = &nf->slot[name];
+
+	if (!*slot) {
+		if (nsx_push(nf->groups, nf->ngroups, nf->cap, "range names",
+			     err, (struct group){.name = name}))
+			return err->rc;
+		*slot = (uint32_t)nf->ngroups;
+	}
+	nf->groups[*slot - 1].n++;
+	return 0;
+}
+
 /* Two passes over ranges [from, to), all of one kind: first by full name; what
  * then stands alone goes by its masked name.
  */
@@ -225,39 +230,19 @@ static int count_names(struct nvtx_finder *nf, size_t from, size_t to,
 	size_t nfull;
 
 	nf->ngroups = 0;
-	for (size_t i = from; i < to; i++) {
-		uint32_t *slot = &nf->slot[t->nvtx.name[i]];
-
-		if (!is_user_range(t, i))
-			continue;
-		if (!*slot) {
-			if (nsx_grow(&nf->groups, &nf->cap, nf->ngroups + 1,
-				     sizeof(*nf->groups), "range names", err))
-				return err->rc;
-			nf->groups[nf->ngroups++] =
-				(struct group){.name = t->nvtx.name[i]};
-			*slot = (uint32_t)nf->ngroups;
-		}
-		nf->groups[*slot - 1].n++;
-	}
+	for (size_t i = from; i < to; i++)
+		if (is_user_range(t, i) && count_name(nf, t->nvtx.name[i], err))
+			return err->rc;
 	nfull = nf->ngroups;
 	for (size_t g = 0; g < nfull; g++) {
-		nsx_str masked = nf->masked[nf->groups[g].name];
-		uint32_t *slot = &nf->slot[masked];
+		nsx_str name = nf->groups[g].name, masked = nf->masked[name];
 
-		if (nf->groups[g].n > 1 || masked == nf->groups[g].name)
+		if (nf->groups[g].n > 1 || masked == name)
 			continue;
-		if (!*slot) {
-			if (nsx_grow(&nf->groups, &nf->cap, nf->ngroups + 1,
-				     sizeof(*nf->groups), "range names", err))
-				return err->rc;
-			nf->groups[nf->ngroups++] =
-				(struct group){.name = masked};
-			*slot = (uint32_t)nf->ngroups;
-		}
-		nf->groups[*slot - 1].n++;
+		if (count_name(nf, masked, err))
+			return err->rc;
 		nf->groups[g].n = 0;
-		nf->slot[nf->groups[g].name] = *slot;
+		nf->slot[name] = nf->slot[masked];
 	}
 	return 0;
 }
@@ -352,9 +337,7 @@ int nsx_find_nvtx(struct nsx_finder *fd, struct nsx_err *err)
 
 	if (!t->nvtx.n || !t->ops.n || !t->calls.n)
 		return 0;
-	rc = mask_names(&nf, err);
-	if (!rc)
-		rc = list_further(&nf, err);
+	rc = mask_names(&nf, err) ?: list_further(&nf, err);
 	nf.a = nsx_arena_new();
 	for (uint32_t h = 0, next; !rc && h < t->nthreads; h = next) {
 		uint32_t p = t->thread[h].process;

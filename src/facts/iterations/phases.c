@@ -50,20 +50,18 @@ static int unite(struct cutter *c, const struct nsx_spans *const *lists,
 		*ret = *lists[0];
 		return 0;
 	}
-	if (unite(c, lists, n / 2, &x, err) ||
-	    unite(c, lists + n / 2, n - n / 2, &y, err))
-		return err->rc;
-	return nsx_spans_union(c->a, &x, &y, ret, err);
+	return unite(c, lists, n / 2, &x, err) ?:
+	       unite(c, lists + n / 2, n - n / 2, &y, err) ?:
+	       nsx_spans_union(c->a, &x, &y, ret, err);
 }
 
 /* When any device is busy, and when any runs kernels. */
 static int unite_devices(struct cutter *c, struct nsx_err *err)
 {
 	size_t n = c->f->ndevices;
-	const struct nsx_spans **list =
-		nsx_arena_try_array(c->a, 2 * n, sizeof(*list), "devices", err);
+	const struct nsx_spans **list;
 
-	if (!list)
+	if (!nsx_new_array(list, c->a, 2 * n, "devices", err))
 		return err->rc;
 	for (size_t d = 0; d < n; d++)
 		list[d] = &c->f->busy[d];
@@ -119,11 +117,7 @@ static int find_run_kind(struct cutter *c, struct nsx_err *err)
 static int add_segment(struct cutter *c, const struct nsx_segment *seg,
 		       struct nsx_err *err)
 {
-	if (nsx_grow(&c->seg, &c->cap, c->n + 1, sizeof(*c->seg), "phases",
-		     err))
-		return err->rc;
-	c->seg[c->n++] = *seg;
-	return 0;
+	return nsx_push(c->seg, c->n, c->cap, "phases", err, *seg);
 }
 
 /* How long [from_ns, to_ns) goes without a kernel at its start, if that does not
@@ -396,9 +390,7 @@ static int take_window(struct cutter *c, struct nsx_err *err)
 {
 	struct nsx_facts *f = c->f;
 
-	f->steady.window = c->t->user;
-	f->steady.method = "user";
-	f->steady.confidence = "high";
+	f->steady = (struct nsx_steady){c->t->user, "user", "high", NULL, 0};
 	if (!nsx_new_array(f->run_phases, f->arena, 1, "phases", err))
 		return err->rc;
 	add_phase(f, NSX_PHASE_WINDOW, 0, c->t->user.start_ns,
@@ -419,9 +411,8 @@ static int find(struct cutter *c, struct nsx_err *err)
 	if (find_run_kind(c, err))
 		return err->rc;
 	if (w->start_ns == w->end_ns) {
-		c->f->steady.window = *w;
-		c->f->steady.method = "trimmed";
-		c->f->steady.confidence = "low";
+		c->f->steady =
+			(struct nsx_steady){*w, "trimmed", "low", NULL, 0};
 		return 0;
 	}
 	c->least_ns = NSX_MAX(1, (int64_t)(LEAST_SHARE *
@@ -429,9 +420,8 @@ static int find(struct cutter *c, struct nsx_err *err)
 	if (find_segments(c, err))
 		return err->rc;
 	judged = pick_segment(c);
-	if (nsx_steady_in(c->f, c->t, &c->seg[judged], &c->f->steady, err))
-		return err->rc;
-	return list_phases(c, judged, err);
+	return nsx_steady_in(c->f, c->t, &c->seg[judged], &c->f->steady, err) ?:
+	       list_phases(c, judged, err);
 }
 
 int nsx_find_phases(struct nsx_finder *fd, struct nsx_err *err)

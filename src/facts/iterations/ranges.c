@@ -130,9 +130,9 @@ static void mark_returning(struct level *l)
 static struct phase *range_at(struct level *l, int64_t at_ns)
 {
 	const struct nsx_nvtx *x = &l->t->nvtx;
-	size_t lo = 0, hi = l->n;
+	size_t lo = NSX_SEARCH(0, l->n, mid,
+			       nsx_range_start(x, l->v[mid].range) <= at_ns);
 
-	NSX_BISECT(lo, hi, mid, nsx_range_start(x, l->v[mid].range) <= at_ns);
 	return lo && at_ns < nsx_range_end(x, l->v[lo - 1].range) ?
 		       &l->v[lo - 1] : NULL;
 }
@@ -189,11 +189,10 @@ static int make_segments(const struct level *l, struct nsx_arena *a,
 			 struct nsx_segment **ret, size_t *ret_n,
 			 struct nsx_err *err)
 {
-	struct nsx_segment *v = nsx_arena_try_array(a, l->n, sizeof(*v),
-						    "phases", err);
+	struct nsx_segment *v;
 	size_t n = 0;
 
-	if (!v)
+	if (!nsx_new_array(v, a, l->n, "phases", err))
 		return err->rc;
 	for (size_t i = 0; i < l->n; i++) {
 		const struct phase *p = &l->v[i];

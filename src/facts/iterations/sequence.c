@@ -66,27 +66,18 @@ static int number_pairs(const uint32_t *x, const uint32_t *y, size_t n,
 static int list_occurrences(struct seq *s, unsigned level, size_t n,
 			    struct nsx_err *err)
 {
-	uint32_t *start, *at;
-
-	if (!nsx_new_array(start, s->a, s->nids[level] + 2, "kernel sequence",
-			   err) ||
-	    !nsx_new_array(at, s->a, n, "kernel sequence", err))
+	if (nsx_new_arrays(s->a, s->nids[level] + 2, "kernel sequence", err,
+			   s->start[level]) ||
+	    nsx_new_arrays(s->a, n, "kernel sequence", err, s->at[level]))
 		return err->rc;
-	for (size_t i = 0; i < n; i++)
-		start[s->id[level][i] + 2]++;
-	for (size_t k = 0; k < s->nids[level]; k++)
-		start[k + 2] += start[k + 1];
-	for (size_t i = 0; i < n; i++)
-		at[start[s->id[level][i] + 1]++] = (uint32_t)i;
-	s->start[level] = start;
-	s->at[level] = at;
+	NSX_DEAL(s->start[level], s->at[level], s->nids[level], n, i,
+		 s->id[level][i]);
 	return 0;
 }
 
 static int number_level(struct seq *s, unsigned level, struct nsx_err *err)
 {
 	size_t run = (size_t)1 << level, n = s->n + 1 - run;
-	int rc;
 
 	if (!nsx_new_array(s->id[level], s->a, n, "kernel sequence", err))
 		return err->rc;
@@ -94,9 +85,9 @@ static int number_level(struct seq *s, unsigned level, struct nsx_err *err)
 		memcpy(s->id[0], s->sym, n * 4);
 		return list_occurrences(s, 0, n, err);
 	}
-	rc = number_pairs(s->id[level - 1], s->id[level - 1] + run / 2, n,
-			  s->id[level], &s->nids[level], err);
-	return rc ? rc : list_occurrences(s, level, n, err);
+	return number_pairs(s->id[level - 1], s->id[level - 1] + run / 2, n,
+			    s->id[level], &s->nids[level], err) ?:
+	       list_occurrences(s, level, n, err);
 }
 
 /* Anchors -----------------------------------------------------------------------*/
@@ -198,11 +189,8 @@ static int consider(struct seq *s, unsigned level, uint32_t id,
 	a.period = (uint32_t)period;
 	a.coverage = NSX_MIN(1, (double)(at[to] - at[from] + period) /
 				(double)s->n);
-	if (nsx_grow(&s->anchors, &s->cap, s->nanchors + 1,
-		     sizeof(*s->anchors), "kernel sequence", err))
-		return err->rc;
-	s->anchors[s->nanchors++] = a;
-	return 0;
+	return nsx_push(s->anchors, s->nanchors, s->cap, "kernel sequence", err,
+			a);
 }
 
 /* Up to where periods count as one. */
@@ -246,12 +234,11 @@ static double likeness(const struct seq *s, const struct anchor *a,
 		       struct nsx_err *err)
 {
 	const uint32_t *at = s->at[a->level];
-	uint32_t *count = nsx_arena_try_array(s->a, s->nids[0], 4,
-					      "kernel sequence", err);
+	uint32_t *count;
 	double sum = 0;
 	size_t n = 0;
 
-	if (!count)
+	if (!nsx_new_array(count, s->a, s->nids[0], "kernel sequence", err))
 		return -1;
 	for (uint32_t k = a->from; k + 2 < a->to; k++) {
 		size_t common = 0;
@@ -304,9 +291,8 @@ static int keep(struct seq *s, uint32_t process, const struct anchor *a,
 			 nsx_op_shape(t, s->op[at[0]])->base_name : 0;
 	w.coverage = nsx_gpu_share(s->fd, process, w.marks[0].start_ns,
 				   w.marks[n - 1].end_ns);
-	if (nsx_measure_way(&w, err))
-		return err->rc;
-	return nsx_keep_way(s->fd, &w, 0.9 * like * sure / seen, 1, err);
+	return nsx_measure_way(&w, err) ?:
+	       nsx_keep_way(s->fd, &w, 0.9 * like * sure / seen, 1, err);
 }
 
 static int list_symbols(struct seq *s, uint32_t process, struct nsx_err *err)
@@ -328,10 +314,8 @@ static int list_symbols(struct seq *s, uint32_t process, struct nsx_err *err)
 		n = MAX_SYMBOLS;
 	}
 	s->n = n;
-	if (!nsx_new_array(kind, s->a, n, "kernel sequence", err) ||
-	    !nsx_new_array(name, s->a, n, "kernel sequence", err) ||
-	    !nsx_new_array(s->sym, s->a, n, "kernel sequence", err) ||
-	    !nsx_new_array(s->distance, s->a, n, "kernel sequence", err))
+	if (nsx_new_arrays(s->a, n, "kernel sequence", err, kind, name, s->sym,
+			   s->distance))
 		return err->rc;
 	for (size_t i = 0; i < n; i++) {
 		kind[i] = t->ops.kind[s->op[i]];

@@ -139,12 +139,8 @@ static int mark_all(struct named *m, enum nsx_unit_kind kind,
 			return err->rc;
 		w.n = kind == NSX_UNIT_NVTX ? mark_ranges(m, p, w.marks) :
 					      mark_kernels(m, p, w.marks);
-		if (!w.n)
-			continue;
-		if (nsx_grow(&fd->v, &fd->cap, fd->n + 1, sizeof(*fd->v),
-			     "units", err))
+		if (w.n && nsx_push(fd->v, fd->n, fd->cap, "units", err, w))
 			return err->rc;
-		fd->v[fd->n++] = w;
 	}
 	return 0;
 }
@@ -163,9 +159,9 @@ static int find_named(struct nsx_finder *fd, enum nsx_unit_kind kind,
 		return nsx_fail(err, NSX_E_USAGE, "cannot use the pattern "
 				"'%s': %s", pattern, why);
 	}
-	nsx_new_array(m.matches, fd->a, nsx_strings_bound(fd->f->strings),
-		      "names", err);
-	rc = m.matches ? mark_all(&m, kind, err) : err->rc;
+	rc = nsx_new_arrays(fd->a, nsx_strings_bound(fd->f->strings), "names",
+			    err, m.matches) ?:
+	     mark_all(&m, kind, err);
 	regfree(&m.pattern);
 	if (rc || !fd->n)
 		return rc;
@@ -182,8 +178,9 @@ static int fill_busy(const struct nsx_trace *t, struct nsx_facts *f,
 {
 	const struct nsx_window *w = &t->window;
 
-	nsx_new_array(f->busy, a, t->ndevices, "devices", err);
-	for (uint32_t d = 0; f->busy && d < t->ndevices; d++) {
+	if (!nsx_new_array(f->busy, a, t->ndevices, "devices", err))
+		return err->rc;
+	for (uint32_t d = 0; d < t->ndevices; d++) {
 		struct nsx_spans gaps;
 
 		if (nsx_idle_spans(&f->idle[d], w, a, &gaps, err) ||
@@ -191,7 +188,7 @@ static int fill_busy(const struct nsx_trace *t, struct nsx_facts *f,
 				   &f->busy[d], err))
 			return err->rc;
 	}
-	return f->busy ? 0 : err->rc;
+	return 0;
 }
 
 int nsx_units_find(const struct nsx_trace *t, struct nsx_facts *f,
@@ -207,13 +204,12 @@ int nsx_units_find(const struct nsx_trace *t, struct nsx_facts *f,
 		return 0; /* looked for before, and not found */
 	fd.a = nsx_arena_new();
 	rc = fill_busy(t, f, fd.a, err);
-	if (!rc)
-		rc = kind == NSX_UNIT_AUTO ? nsx_find_ways(&fd, threads, err) :
-					     nsx_group_work(&fd, err);
-	if (!rc)
-		rc = kind == NSX_UNIT_AUTO ?
-			     keep_best(&fd, a, ret, ret_n, err) :
-			     find_named(&fd, kind, pattern, a, ret, ret_n, err);
+	if (kind == NSX_UNIT_AUTO)
+		rc = rc ?: nsx_find_ways(&fd, threads, err) ?:
+			   keep_best(&fd, a, ret, ret_n, err);
+	else
+		rc = rc ?: nsx_group_work(&fd, err) ?:
+			   find_named(&fd, kind, pattern, a, ret, ret_n, err);
 	f->busy = NULL;
 	free(fd.v);
 	nsx_arena_free(fd.a);

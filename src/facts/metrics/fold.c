@@ -17,46 +17,11 @@
 
 enum {
 	WAITING_ROWS = 8192, /* before a period is estimated */
-	SLOTS = 4 * FOLD_MAX_SERIES,
 	POLL_ROWS = 1 << 16,
 	FAR = 32, /* spans: a walk this long becomes a search */
 };
 
 /* Scopes -------------------------------------------------------------------*/
-
-int fold_reach_make(struct fold_reach *r, const struct nsx_spans *spans,
-		    struct nsx_arena *a, struct nsx_err *err)
-{
-	int64_t sum_ns = 0;
-
-	r->spans = spans;
-	if (!nsx_new_array(r->every8, a, spans->n / 8 + 1, "spans", err))
-		return err->rc;
-	for (size_t i = 0; i < spans->n; i++) {
-		if (i % 8 == 0)
-			r->every8[i / 8] = sum_ns;
-		struct nsx_span x = nsx_span_at(spans, i);
-
-		sum_ns += x.end_ns - x.start_ns;
-	}
-	if (spans->n % 8 == 0)
-		r->every8[spans->n / 8] = sum_ns;
-	r->total_ns = sum_ns;
-	return 0;
-}
-
-static void jump(const struct fold_reach *r, struct fold_cursor *c, int64_t x)
-{
-	size_t to = nsx_spans_find(r->spans, x), i = to / 8 * 8;
-
-	c->before_ns = r->every8[to / 8];
-	for (; i < to; i++) {
-		struct nsx_span s = nsx_span_at(r->spans, i);
-
-		c->before_ns += s.end_ns - s.start_ns;
-	}
-	c->at = to;
-}
 
 /* How much the spans cover before x. */
 static int64_t before(const struct fold_reach *r, struct fold_cursor *c,
@@ -73,8 +38,10 @@ static int64_t before(const struct fold_reach *r, struct fold_cursor *c,
 		c->before_ns += y.end_ns - y.start_ns;
 	}
 	if (c->at == first + FAR ||
-	    (c->at && nsx_span_at(s, c->at - 1).end_ns > x))
-		jump(r, c, x);
+	    (c->at && nsx_span_at(s, c->at - 1).end_ns > x)) {
+		c->at = nsx_spans_find(s, x);
+		c->before_ns = nsx_spans_first(s, r->prefix, c->at);
+	}
 	return c->at < s->n ? c->before_ns +
 		       NSX_MAX(0, x - nsx_span_at(s, c->at).start_ns) :
 			      c->before_ns;
@@ -101,14 +68,12 @@ static void weigh(const struct fold *f, struct fold_source *s, int64_t at_ns)
 	s->at = window_ns ? nsx_bin(&t->window, lo) : 0;
 	s->counts = window_ns || t->user.start_ns == t->user.end_ns;
 	b->w_ns[NSX_SCOPE_WINDOW] = (uint64_t)window_ns;
-	b->w_ns[NSX_SCOPE_COMPUTE] = (uint64_t)in_ns[0];
-	b->w_ns[NSX_SCOPE_COMM] = (uint64_t)in_ns[1];
-	b->w_ns[NSX_SCOPE_COPY] = (uint64_t)in_ns[2];
-	b->w_ns[NSX_SCOPE_IDLE] = (uint64_t)in_ns[3];
 	b->n[NSX_SCOPE_WINDOW] = window_ns > 0;
-	for (unsigned i = 1; i < NSX_NSCOPES; i++)
+	for (unsigned i = 1; i < NSX_NSCOPES; i++) {
+		b->w_ns[i] = (uint64_t)in_ns[i - 1];
 		b->n[i] = b->w_ns[i] && 2 * b->w_ns[i] >=
 						(uint64_t)s->period_ns;
+	}
 	b->all = 1;
 }
 
@@ -141,67 +106,46 @@ static int find_source(struct fold *f, int64_t type, uint32_t *ret,
 			*ret = i;
 			return 0;
 		}
-	if (nsx_grow(&f->sources, &f->cap_sources, f->nsources + 1,
-		     sizeof(*f->sources), "sources of GPU metrics", err))
-		return err->rc;
-	f->sources[f->nsources] = (struct fold_source){
+	*ret = (uint32_t)f->nsources;
+	return nsx_push(f->sources, f->nsources, f->cap_sources,
+			"sources of GPU metrics", err, (struct fold_source){
 		.type = type, .at_ns = INT64_MIN,
-		.reach = f->ctx->reach_of(f->ctx->arg, type)};
-	*ret = (uint32_t)f->nsources++;
-	return 0;
+		.reach = f->ctx->reach_of(f->ctx->arg, type)});
 }
 
 static int add_series(struct fold *f, int64_t type, int64_t metric,
-		      uint32_t *slot, struct nsx_err *err)
+		      uint32_t *ret, struct nsx_err *err)
 {
-	struct fold_series *x;
+	struct fold_series *x =
+		nsx_try_alloc(1, sizeof(*x), "a GPU metric", err);
 
-	if (nsx_grow(&f->series, &f->cap_series, f->nseries + 1,
-		     sizeof(*f->series), "GPU metrics", err))
-		return err->rc;
-	x = nsx_try_alloc(1, sizeof(*x), "a GPU metric", err);
 	if (!x)
 		return err->rc;
 	x->type = type;
 	x->metric = metric;
-	f->series[f->nseries++] = x;
+	if (nsx_push(f->series, f->nseries, f->cap_series, "GPU metrics", err,
+		     x)) {
+		free(x);
+		return err->rc;
+	}
 	if (f->ctx->with_curves &&
 	    !(x->curve = nsx_try_alloc(1, sizeof(*x->curve), "a GPU metric",
 				       err)))
 		return err->rc;
-	*slot = (uint32_t)f->nseries;
-	return find_source(f, type, &x->source, err);
+	return find_source(f, type, &x->source, err) ?:
+	       nsx_group(&f->keys, (uint64_t)type, (uint64_t)metric, ret, err);
 }
 
 /* *ret: index of the series; NSX_NONE where there are too many. */
 static int find_series(struct fold *f, int64_t type, int64_t metric,
 		       uint32_t *ret, struct nsx_err *err)
 {
-	uint64_t h = nsx_hash_u64((uint64_t)type * 31 + (uint64_t)metric);
-	uint32_t *slot;
-
-	if (!f->slots)
-		f->slots = nsx_try_alloc(SLOTS, sizeof(*f->slots),
-					 "GPU metrics", err);
-	if (!f->slots)
-		return err->rc;
-	for (;; h++) {
-		slot = &f->slots[h % SLOTS];
-		if (!*slot)
-			break;
-		*ret = *slot - 1;
-		if (f->series[*ret]->type == type &&
-		    f->series[*ret]->metric == metric)
-			return 0;
-	}
-	if (f->nseries == FOLD_MAX_SERIES) {
-		f->too_many = true;
-		*ret = NSX_NONE;
+	*ret = nsx_group_find(&f->keys, (uint64_t)type, (uint64_t)metric);
+	if (*ret != NSX_NONE)
 		return 0;
-	}
-	if (add_series(f, type, metric, slot, err))
-		return err->rc;
-	*ret = *slot - 1;
+	if (f->nseries < FOLD_MAX_SERIES)
+		return add_series(f, type, metric, ret, err);
+	f->too_many = true;
 	return 0;
 }
 
@@ -324,11 +268,9 @@ static int begin(struct fold *f, struct fold_source *s, struct nsx_err *err)
 static int wait(struct fold *f, struct fold_source *s, uint32_t series,
 		int64_t at_ns, int64_t value, struct nsx_err *err)
 {
-	if (nsx_grow(&s->rows, &s->cap_rows, s->nrows + 1, sizeof(*s->rows),
-		     "samples", err))
-		return err->rc;
-	s->rows[s->nrows++] = (struct fold_row){at_ns, value, series};
-	return s->nrows == WAITING_ROWS ? begin(f, s, err) : 0;
+	return nsx_push(s->rows, s->nrows, s->cap_rows, "samples", err,
+			(struct fold_row){at_ns, value, series}) ?:
+	       (s->nrows == WAITING_ROWS ? begin(f, s, err) : 0);
 }
 
 /* Rows -----------------------------------------------------------------------*/
@@ -345,17 +287,6 @@ static bool read_value(const struct nsx_val *v, int64_t *ret)
 	return *ret >= 0 && *ret <= FOLD_MAX_VALUE;
 }
 
-static int add_tick(struct fold_source *s, int64_t at_ns, struct nsx_err *err)
-{
-	if (s->nticks && s->ticks[s->nticks - 1] == at_ns)
-		return 0;
-	if (nsx_grow(&s->ticks, &s->cap_ticks, s->nticks + 1,
-		     sizeof(*s->ticks), "instants of samples", err))
-		return err->rc;
-	s->ticks[s->nticks++] = at_ns;
-	return 0;
-}
-
 static int add_row(struct fold *f, int64_t at_ns, int64_t type, int64_t metric,
 		   int64_t value, struct nsx_err *err)
 {
@@ -370,7 +301,9 @@ static int add_row(struct fold *f, int64_t at_ns, int64_t type, int64_t metric,
 	if (f->only_failed)
 		return s->failed ? add_value(f, s, series, at_ns, value, err) :
 				   0;
-	if (add_tick(s, at_ns, err))
+	if ((!s->nticks || s->ticks[s->nticks - 1] != at_ns) &&
+	    nsx_push(s->ticks, s->nticks, s->cap_ticks, "instants of samples",
+		     err, at_ns))
 		return err->rc;
 	if (s->failed)
 		return 0;
@@ -392,13 +325,12 @@ static int lose_value(struct fold *f, int64_t type, int64_t metric,
 	return 0;
 }
 
-int fold_on_row(void *fold, int64_t rid, const struct nsx_val *v,
+int fold_on_row(void *fold, int64_t rid NSX_UNUSED, const struct nsx_val *v,
 		struct nsx_err *err)
 {
 	struct fold *f = fold;
 	int64_t value;
 
-	(void)rid;
 	if (++f->rows % POLL_ROWS == 0) {
 		nsx_progress_add(f->ctx->progress, POLL_ROWS);
 		if (nsx_stopped(err))
@@ -482,5 +414,5 @@ void fold_done(struct fold *f)
 	}
 	free(f->series);
 	free(f->sources);
-	free(f->slots);
+	nsx_groups_done(&f->keys);
 }

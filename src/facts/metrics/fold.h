@@ -2,6 +2,7 @@
 #ifndef METRICS_FOLD_H
 #define METRICS_FOLD_H
 
+#include "base/group.h"
 #include "facts/metrics/values.h"
 #include "sqlite/scan.h"
 
@@ -22,8 +23,7 @@ struct fold_series {
 /* Where |spans before x| is asked again and again, mostly forward. */
 struct fold_reach {
 	const struct nsx_spans *spans;
-	int64_t *every8; /* total before span 8 k */
-	int64_t total_ns;
+	int64_t *prefix; /* of nsx_spans_prefix */
 };
 struct fold_cursor {
 	size_t at;
@@ -66,7 +66,7 @@ struct fold {
 	struct fold_source *sources;
 	struct fold_series **series;
 	size_t nsources, cap_sources, nseries, cap_series;
-	uint32_t *slots; /* hash of (type, metric): index + 1 */
+	struct nsx_groups keys; /* of series: (type, metric) */
 	uint32_t last;	 /* series of the row before          */
 	int64_t rows, bad;
 	bool only_failed; /* second reading                   */
@@ -97,8 +97,5 @@ void fold_draw(const struct fold_curve *x, const struct nsx_window *w,
  * 0: no two differ. Sorts ticks and drops repetitions.  Errors: negative.
  */
 int64_t fold_period(int64_t *ticks, size_t *n, struct nsx_err *err);
-
-int fold_reach_make(struct fold_reach *r, const struct nsx_spans *spans,
-		    struct nsx_arena *a, struct nsx_err *err);
 
 #endif

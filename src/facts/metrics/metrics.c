@@ -10,6 +10,7 @@
 #include <strings.h>
 #include "base/par.h"
 #include "base/stat.h"
+#include "schema/cells.h"
 #include "schema/viewscan.h"
 #include "facts/metrics/fold.h"
 
@@ -33,22 +34,17 @@ struct names {
 	bool with_curves;
 };
 
-static int on_info(void *ctx, int64_t rid, const struct nsx_val *v,
+static int on_info(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
 		   struct nsx_err *err)
 {
 	struct names *names = ctx;
 
-	(void)rid;
 	if (v[0].type != NSX_V_I64)
 		return 0;
-	if (nsx_grow(&names->v, &names->cap, names->n + 1, sizeof(*names->v),
-		     "names of GPU metrics", err))
-		return err->rc;
-	names->v[names->n++] = (struct info){
-		v[0].u.i, v[1].type == NSX_V_I64 ? v[1].u.i : -1,
-		v[2].type == NSX_V_I64 ? v[2].u.i : v[0].u.i,
-		nsx_val_text(&v[3], names->a), nsx_val_text(&v[4], names->a)};
-	return 0;
+	return nsx_push(names->v, names->n, names->cap, "names of GPU metrics",
+			err, (struct info){
+		v[0].u.i, nsx_i64_or(&v[1], -1), nsx_i64_or(&v[2], v[0].u.i),
+		nsx_val_text(&v[3], names->a), nsx_val_text(&v[4], names->a)});
 }
 
 NSX_ORDER(cmp_info, struct info, UP(type), UP(metric), TEXT(name),
@@ -73,11 +69,10 @@ static int read_names(struct names *names, struct nsx_err *err)
 static const struct info *find_info(const struct names *names, int64_t type,
 				    int64_t metric)
 {
-	size_t lo = 0, hi = names->n;
+	size_t lo = NSX_SEARCH(0, names->n, mid, names->v[mid].type < type ||
+			       (names->v[mid].type == type &&
+				names->v[mid].metric < metric));
 
-	NSX_BISECT(lo, hi, mid,
-		   names->v[mid].type < type ||
-		   (names->v[mid].type == type && names->v[mid].metric < metric));
 	return lo < names->n && names->v[lo].type == type ? &names->v[lo] :
 							    NULL;
 }
@@ -146,10 +141,14 @@ static int make_reach(struct names *names, const struct nsx_facts *f,
 		if (nsx_idle_spans(&f->idle[d], &names->t->window, names->scratch,
 				   idle, err))
 			return err->rc;
-		for (unsigned i = 0; i < 4; i++)
-			if (fold_reach_make(&names->reach[d][i], spans[i],
-					    names->scratch, err))
+		for (unsigned i = 0; i < 4; i++) {
+			struct fold_reach *r = &names->reach[d][i];
+
+			r->spans = spans[i];
+			if (nsx_spans_prefix(names->scratch, r->spans,
+					     &r->prefix, err))
 				return err->rc;
+		}
 	}
 	return 0;
 }
@@ -220,9 +219,8 @@ static int list_pieces(struct reading *r, struct pieces *ret,
 
 static int64_t period_of(const struct pieces *p, int64_t type)
 {
-	size_t lo = 0, hi = p->n;
+	size_t lo = NSX_SEARCH(0, p->n, mid, p->v[mid].type < type);
 
-	NSX_BISECT(lo, hi, mid, p->v[mid].type < type);
 	return p->v[lo].period_ns;
 }
 
@@ -333,17 +331,15 @@ static void measure_scopes(const struct names *names, uint32_t device,
 			   int64_t *scope_ns)
 {
 	const struct nsx_window *w = &names->t->window;
-	const struct fold_reach *reach;
 
 	memset(scope_ns, 0, NSX_NSCOPES * sizeof(*scope_ns));
 	scope_ns[NSX_SCOPE_WINDOW] = w->end_ns - w->start_ns;
-	if (device == NSX_NONE)
-		return;
-	reach = names->reach[device];
-	scope_ns[NSX_SCOPE_COMPUTE] = reach[0].total_ns;
-	scope_ns[NSX_SCOPE_COMM] = reach[1].total_ns;
-	scope_ns[NSX_SCOPE_COPY] = reach[2].total_ns;
-	scope_ns[NSX_SCOPE_IDLE] = reach[3].total_ns;
+	for (unsigned i = 0; device != NSX_NONE && i < 4; i++) {
+		const struct fold_reach *r = &names->reach[device][i];
+
+		scope_ns[NSX_SCOPE_COMPUTE + i] =
+			nsx_spans_first(r->spans, r->prefix, r->spans->n);
+	}
 }
 
 static const char *name_of(const struct names *names,
@@ -495,11 +491,9 @@ int nsx_facts_metrics(struct nsx_facts *f, const struct nsx_trace *t,
 		return 0;
 	names.scratch = nsx_arena_new();
 	f->metrics = r.m = nsx_arena_get(f->arena, sizeof(*f->metrics));
-	rc = read_names(&names, err);
-	if (!rc)
-		rc = make_reach(&names, f, err);
-	if (!rc)
-		rc = build(f, &names, &r, threads, progress, err);
+	rc = read_names(&names, err) ?:
+	     make_reach(&names, f, err) ?:
+	     build(f, &names, &r, threads, progress, err);
 	if (rc == NSX_E_DATA || rc == NSX_E_DB) {
 		r.m->damage = nsx_arena_strdup(f->arena, err->msg);
 		rc = 0;

@@ -44,14 +44,14 @@ static int find_devices(struct build *b, struct nsx_err *err)
 static int copy_order(struct nsx_arena *a, const struct keyed *v, uint32_t n,
 		      uint32_t **ret, struct nsx_err *err)
 {
-	*ret = nsx_arena_try_array(a, n, sizeof(**ret), "ranks", err);
-	for (uint32_t k = 0; *ret && k < n; k++)
+	if (!nsx_new_array(*ret, a, n, "ranks", err))
+		return err->rc;
+	for (uint32_t k = 0; k < n; k++)
 		(*ret)[k] = v[k].at;
-	return *ret ? 0 : err->rc;
+	return 0;
 }
 
-static int order_ops(struct nsx_model *m, struct keyed *v, struct keyed *tmp,
-		     struct nsx_err *err)
+static int order_ops(struct nsx_model *m, struct keyed *v, struct nsx_err *err)
 {
 	uint32_t n = 0;
 
@@ -62,15 +62,15 @@ static int order_ops(struct nsx_model *m, struct keyed *v, struct keyed *tmp,
 		    o->kind == NSX_OP_KERNEL)
 			v[n++] = (struct keyed){o->length_ns, i};
 	}
-	keyed_sort(v, tmp, n);
+	keyed_sort(v, n);
 	for (uint32_t k = 0; k < n; k++)
 		v[k].key = nsx_op_shape(m->t, m->op[v[k].at].row)->base_name;
-	keyed_sort(v, tmp, n);
+	keyed_sort(v, n);
 	m->nalike_ops = n;
 	return copy_order(m->arena, v, n, &m->alike_op, err);
 }
 
-static int order_calls(struct nsx_model *m, struct keyed *v, struct keyed *tmp,
+static int order_calls(struct nsx_model *m, struct keyed *v,
 		       struct nsx_err *err)
 {
 	uint32_t n = 0;
@@ -82,10 +82,10 @@ static int order_calls(struct nsx_model *m, struct keyed *v, struct keyed *tmp,
 		    m->thread_device[nsx_call_thread(m->t, c->row)] != NSX_NONE)
 			v[n++] = (struct keyed){model_gap(m, i), i};
 	}
-	keyed_sort(v, tmp, n);
+	keyed_sort(v, n);
 	for (uint32_t k = 0; k < n; k++)
 		v[k].key = (int64_t)model_gap_kind(m, v[k].at);
-	keyed_sort(v, tmp, n);
+	keyed_sort(v, n);
 	m->nalike_calls = n;
 	return copy_order(m->arena, v, n, &m->alike_call, err);
 }
@@ -94,17 +94,12 @@ int model_alike(struct build *b, struct nsx_err *err)
 {
 	struct nsx_model *m = b->m;
 	size_t most = NSX_MAX(m->nops, m->ncalls);
-	struct keyed *v, *tmp;
-	int rc;
+	struct keyed *v;
 
 	if (!has_ranks(b))
 		return 0;
-	nsx_new_array(v, b->step, most, "ranks", err);
-	nsx_new_array(tmp, b->step, most, "ranks", err);
-	rc = v && tmp ? find_devices(b, err) : err->rc;
-	if (!rc)
-		rc = order_ops(m, v, tmp, err);
-	if (!rc)
-		rc = order_calls(m, v, tmp, err);
-	return rc;
+	return nsx_new_arrays(b->step, 2 * most, "ranks", err, v) ?:
+	       find_devices(b, err) ?:
+	       order_ops(m, v, err) ?:
+	       order_calls(m, v, err);
 }

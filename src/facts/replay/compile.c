@@ -445,30 +445,21 @@ static int hold_clock(struct select *s, struct nsx_err *err)
 {
 	const struct nsx_model *m = s->m;
 	const struct nsx_trace *t = m->t;
-	size_t *at = nsx_arena_try_array(s->a, (size_t)t->nshapes + 2,
-					 sizeof(*at), "kernels", err);
-	int64_t *v = nsx_arena_try_array(s->a, m->nops, 8, "kernels", err);
-	double *median = nsx_arena_try_array(s->a, t->nshapes, 8, "kernels",
-					     err);
+	uint32_t *at, *before;
+	int64_t *v;
+	double *median;
 
-	if (!at || !v || !median || need_lengths(s->p, err))
+	if (nsx_new_arrays(s->a, (size_t)t->nshapes + 2, "kernels", err, at,
+			   median) ||
+	    nsx_new_arrays(s->a, m->nops, "kernels", err, before, v) ||
+	    need_lengths(s->p, err))
 		return err->rc;
-	for (int fill = 0; fill < 2; fill++) {
-		for (uint32_t i = 0; i < m->nops; i++) {
-			const struct model_op *o = &m->op[i];
-			uint32_t k = nsx_op_detail(&t->ops, o->row);
-
-			if (o->kind != NSX_OP_KERNEL ||
-			    o->start_ns >= s->c->when.start_ns)
-				continue;
-			if (fill)
-				v[at[k + 1]++] = o->length_ns;
-			else
-				at[k + 2]++;
-		}
-		for (uint32_t k = 0; !fill && k < t->nshapes; k++)
-			at[k + 2] += at[k + 1];
-	}
+	NSX_DEAL(at, before, t->nshapes, m->nops, i,
+		 m->op[i].kind == NSX_OP_KERNEL &&
+				 m->op[i].start_ns < s->c->when.start_ns ?
+			 nsx_op_detail(&t->ops, m->op[i].row) : NSX_NONE);
+	for (uint32_t k = 0; k < at[t->nshapes]; k++)
+		v[k] = m->op[before[k]].length_ns;
 	for (uint32_t k = 0; k < t->nshapes; k++)
 		median[k] = at[k + 1] - at[k] < MIN_BEFORE ?
 				    -1 : nsx_quantile(v + at[k],
@@ -558,13 +549,14 @@ static struct nsx_span *between_teams(struct select *s, size_t *ret_peers,
 				      struct nsx_err *err)
 {
 	const struct nsx_model *m = s->m;
-	struct nsx_span *v = nsx_arena_try_array(s->a, m->nengines, sizeof(*v),
-						 "ranks", err);
+	struct nsx_span *v;
 
 	*ret_peers = 1;
-	for (uint32_t i = 0; v && i < m->nengines; i++)
+	if (!nsx_new_array(v, s->a, m->nengines, "ranks", err))
+		return NULL;
+	for (uint32_t i = 0; i < m->nengines; i++)
 		v[i] = (struct nsx_span){INT64_MAX, INT64_MIN};
-	for (uint32_t k = 0; v && k < m->nteams; k++) {
+	for (uint32_t k = 0; k < m->nteams; k++) {
 		const struct model_team *x = &m->team[k];
 		unsigned active = OP_ACTIVE;
 
@@ -587,13 +579,13 @@ static int even_kernels(struct select *s, struct nsx_err *err)
 {
 	const struct nsx_model *m = s->m;
 	const struct nsx_trace *t = m->t;
-	struct measured *v = nsx_arena_try_array(s->a, m->nalike_ops,
-						 sizeof(*v), "kernels", err);
+	struct measured *v;
 	size_t npeers;
 	nsx_str last = 0;
 	const struct nsx_span *alike = between_teams(s, &npeers, err);
 
-	if (!v || !alike || need_lengths(s->p, err))
+	if (!alike || !nsx_new_array(v, s->a, m->nalike_ops, "kernels", err) ||
+	    need_lengths(s->p, err))
 		return err->rc;
 	for (uint32_t k = 0; k < m->nalike_ops; k++) {
 		uint32_t i = m->alike_op[k];
@@ -617,11 +609,11 @@ static int even_gaps(struct select *s, struct nsx_err *err)
 {
 	const struct nsx_model *m = s->m;
 	const struct nsx_trace *t = m->t;
-	struct measured *v = nsx_arena_try_array(s->a, m->nalike_calls,
-						 sizeof(*v), "gaps", err);
+	struct measured *v;
 	uint64_t last = 0;
 
-	if (!v || need_gaps(s->p, err))
+	if (!nsx_new_array(v, s->a, m->nalike_calls, "gaps", err) ||
+	    need_gaps(s->p, err))
 		return err->rc;
 	for (uint32_t k = 0; k < m->nalike_calls; k++) {
 		uint32_t i = m->alike_call[k];
@@ -729,8 +721,8 @@ static int compile_one(struct player *p, const struct nsx_change *c,
 
 	if (!(change.amount >= LEAST_AMOUNT))
 		change.amount = change.amount > 0 ? LEAST_AMOUNT : 1;
-	if (!nsx_new_array(s.api, a, p->m->napis, "API names", err) ||
-	    !nsx_new_array(s.shape, a, p->m->t->nshapes, "kernels", err))
+	if (nsx_new_arrays(a, p->m->napis, "API names", err, s.api) ||
+	    nsx_new_arrays(a, p->m->t->nshapes, "kernels", err, s.shape))
 		return err->rc;
 	if (c->is_pattern && c->name &&
 	    regcomp(&s.regex, c->name, REG_EXTENDED | REG_NOSUB))

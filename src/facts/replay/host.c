@@ -30,24 +30,15 @@ static int list_threads(struct build *b, struct threads *x,
 {
 	const struct nsx_model *m = b->m;
 	const struct nsx_trace *t = m->t;
-	uint32_t *to;
 
-	if (!nsx_new_array(x->at, b->step, (size_t)t->nthreads + 2, "threads",
-			   err) ||
-	    !nsx_new_array(x->call, b->step, m->ncalls, "calls to replay",
-			   err) ||
-	    !nsx_new_array(x->launcher, b->step, t->nprocesses, "processes",
-			   err) ||
-	    !nsx_new_array(x->nlaunchers, b->step, t->nprocesses, "processes",
-			   err))
+	if (nsx_new_arrays(b->step, (size_t)t->nthreads + 2, "threads", err,
+			   x->at) ||
+	    nsx_new_arrays(b->step, m->ncalls, "calls to replay", err,
+			   x->call) ||
+	    nsx_new_arrays(b->step, t->nprocesses, "processes", err,
+			   x->launcher, x->nlaunchers))
 		return err->rc;
-	for (uint32_t i = 0; i < m->ncalls; i++)
-		x->at[b->thread[i] + 2]++;
-	for (uint32_t h = 0; h < t->nthreads; h++)
-		x->at[h + 2] += x->at[h + 1];
-	to = x->at + 1;
-	for (uint32_t i = 0; i < m->ncalls; i++)
-		x->call[to[b->thread[i]]++] = i;
+	NSX_DEAL(x->at, x->call, t->nthreads, m->ncalls, i, b->thread[i]);
 	for (uint32_t h = 0; h < t->nthreads; h++) {
 		uint32_t p = t->thread[h].process;
 
@@ -68,9 +59,9 @@ static int list_threads(struct build *b, struct threads *x,
 static uint32_t ended_by(const struct build *b, const struct threads *x,
 			 uint32_t thread, int64_t at_ns)
 {
-	uint32_t lo = x->at[thread], hi = x->at[thread + 1];
+	uint32_t lo = NSX_SEARCH(x->at[thread], x->at[thread + 1], mid,
+				 b->m->call[x->call[mid]].end_ns <= at_ns);
 
-	NSX_BISECT(lo, hi, mid, b->m->call[x->call[mid]].end_ns <= at_ns);
 	return lo - 1;
 }
 
@@ -122,10 +113,9 @@ static int link_threads(struct build *b, struct threads *x,
 			struct nsx_err *err)
 {
 	struct nsx_model *m = b->m;
-	uint32_t *from = nsx_arena_try_array(b->step, m->ncalls, 4,
-					     "calls to replay", err);
+	uint32_t *from;
 
-	if (!from)
+	if (!nsx_new_array(from, b->step, m->ncalls, "calls to replay", err))
 		return err->rc;
 	for (uint32_t i = 0; i < m->ncalls; i++) {
 		const struct model_call *c = &m->call[i];
@@ -218,15 +208,13 @@ static bool is_ready(int64_t state, int64_t reason)
 	       reason == 49 || reason == 51;
 }
 
-static int on_switch(void *ctx, int64_t rid, const struct nsx_val *v,
+static int on_switch(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
 		     struct nsx_err *err)
 {
 	struct reader *r = ctx;
-	int64_t state = v[3].type == NSX_V_I64 ? v[3].u.i : 0;
-	int64_t reason = v[4].type == NSX_V_I64 ? v[4].u.i : 0;
+	int64_t state = nsx_i64_or(&v[3], 0), reason = nsx_i64_or(&v[4], 0);
 	uint32_t h;
 
-	(void)rid;
 	if (!nsx_is_instant(&v[0]) || v[1].type != NSX_V_I64)
 		return 0;
 	/* Terminated (5) is told even where nothing else is. */
@@ -236,21 +224,17 @@ static int on_switch(void *ctx, int64_t rid, const struct nsx_val *v,
 	h = thread_of(r, &v[2]);
 	if (h == NSX_NONE)
 		return 0;
-	if (nsx_grow(&r->v, &r->cap, r->n + 1, sizeof(*r->v),
-		     "scheduling rows", err))
-		return err->rc;
-	r->v[r->n++] = (struct thread_switch){
-		h, v[1].u.i, !v[1].u.i && is_ready(state, reason), v[0].u.i};
-	return 0;
+	return nsx_push(r->v, r->n, r->cap, "scheduling rows", err,
+			(struct thread_switch){
+		h, v[1].u.i, !v[1].u.i && is_ready(state, reason), v[0].u.i});
 }
 
-static int on_overhead(void *ctx, int64_t rid, const struct nsx_val *v,
-		       struct nsx_err *err)
+static int on_overhead(void *ctx, int64_t rid NSX_UNUSED,
+		       const struct nsx_val *v, struct nsx_err *err)
 {
 	struct reader *r = ctx;
 	uint32_t h;
 
-	(void)rid;
 	if (!nsx_is_instant(&v[0]) || !nsx_is_instant(&v[1]) ||
 	    v[1].u.i < r->from_ns || v[0].u.i > r->to_ns)
 		return 0;
@@ -359,25 +343,19 @@ static void charge_waits(struct nsx_model *m, const struct build *b,
 	span_list_sort(ranks);
 	for (uint32_t i = 0; i < m->ncalls; i++) {
 		struct model_call *c = &m->call[i];
-		int64_t gap = model_gap(m, i), from = c->start_ns - gap;
+		int64_t gap = model_gap(m, i);
+		struct nsx_span around = {c->start_ns - gap, c->start_ns}, in;
 		uint32_t h = b->thread[i];
 
 		if (gap < GAP_NS)
 			continue;
-		c->wait_ns = span_list_within(
-			w, h, (struct nsx_span){from, c->start_ns});
-		for (size_t k = span_list_find(w, h, from);
-		     k < w->n && w->v[k].thread == h &&
-		     w->v[k].span.start_ns < c->start_ns; k++) {
-			struct nsx_span in = {
-				NSX_MAX(w->v[k].span.start_ns, from),
-				NSX_MIN(w->v[k].span.end_ns, c->start_ns)};
-
+		c->wait_ns = span_list_within(w, h, around);
+		for (size_t at = span_list_find(w, h, around.start_ns);
+		     span_list_next(w, h, around, &at, &in);)
 			if (in.end_ns - in.start_ns -
 				    span_list_within(ranks, h, in) >=
 			    OUTSIDE_NS)
 				c->flags |= CALL_OUTSIDE;
-		}
 	}
 }
 
@@ -385,14 +363,11 @@ int model_host(struct build *b, struct nsx_err *err)
 {
 	struct span_list ranks = {0};
 	struct threads x = {0};
-	int rc = list_threads(b, &x, err);
+	int rc = list_threads(b, &x, err) ?:
+		 link_threads(b, &x, err) ?:
+		 add_waits(b, &x, &b->m->waits, &ranks, err) ?:
+		 read_rows(b, &x, &b->m->waits, err);
 
-	if (!rc)
-		rc = link_threads(b, &x, err);
-	if (!rc)
-		rc = add_waits(b, &x, &b->m->waits, &ranks, err);
-	if (!rc)
-		rc = read_rows(b, &x, &b->m->waits, err);
 	if (!rc)
 		charge_waits(b->m, b, &ranks);
 	span_list_done(&ranks);
@@ -406,18 +381,15 @@ struct nsx_preempted nsx_model_preempted(const struct nsx_model *m)
 
 	for (uint32_t i = 0; i < m->ncalls; i++) {
 		const struct model_call *c = &m->call[i];
-		int64_t gap_ns = model_gap(m, i), from_ns = c->start_ns - gap_ns;
+		int64_t gap_ns = model_gap(m, i);
+		struct nsx_span gap = {c->start_ns - gap_ns, c->start_ns}, off;
 		uint32_t h = nsx_call_thread(m->t, c->row);
 
 		if (!(c->flags & CALL_ACTIVE) || gap_ns <= 0)
 			continue;
-		for (size_t k = span_list_find(s, h, from_ns);
-		     k < s->n && s->v[k].thread == h &&
-		     s->v[k].span.start_ns < c->start_ns; k++) {
-			ret.n++;
-			ret.ns += NSX_MIN(s->v[k].span.end_ns, c->start_ns) -
-				  NSX_MAX(s->v[k].span.start_ns, from_ns);
-		}
+		for (size_t at = span_list_find(s, h, gap.start_ns);
+		     span_list_next(s, h, gap, &at, &off); ret.n++)
+			ret.ns += off.end_ns - off.start_ns;
 	}
 	return ret;
 }

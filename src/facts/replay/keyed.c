@@ -11,9 +11,9 @@ static uint64_t digits(const struct keyed *k, int64_t least, unsigned shift)
 	return ((uint64_t)k->key - (uint64_t)least) >> shift & (NDIGITS - 1);
 }
 
-void keyed_sort(struct keyed *v, struct keyed *tmp, size_t n)
+void keyed_sort(struct keyed *v, size_t n)
 {
-	struct keyed *from = v, *to = tmp;
+	struct keyed *from = v, *to = v + n;
 	int64_t least = INT64_MAX, most = INT64_MIN;
 	bool sorted = true;
 
@@ -34,7 +34,7 @@ void keyed_sort(struct keyed *v, struct keyed *tmp, size_t n)
 		for (size_t i = 0; i < n; i++)
 			to[at[digits(&from[i], least, shift)]++] = from[i];
 		from = to;
-		to = from == v ? tmp : v;
+		to = from == v ? v + n : v;
 	}
 	if (from != v)
 		memcpy(v, from, n * sizeof(*v));

@@ -45,29 +45,23 @@ static int add_sample(struct samples *s, uint32_t kind, uint32_t which,
 {
 	uint32_t key;
 
-	if (nsx_group(&s->keys, kind, which, &key, err) ||
-	    nsx_grow(&s->v, &s->cap, s->n + 1, sizeof(*s->v), "latencies",
-		     err))
-		return err->rc;
-	s->v[s->n++] = (struct sample){key, value};
-	return 0;
+	return nsx_group(&s->keys, kind, which, &key, err) ?:
+	       nsx_push(s->v, s->n, s->cap, "latencies", err,
+			(struct sample){key, value});
 }
 
 static int sort_samples(struct samples *s, struct nsx_arena *a,
 			struct nsx_err *err)
 {
-	size_t *to;
+	uint32_t *order;
 
-	if (!nsx_new_array(s->at, a, s->keys.n + 2, "latencies", err) ||
-	    !nsx_new_array(s->values, a, s->n, "latencies", err))
+	if (nsx_new_arrays(a, s->keys.n + 2, "latencies", err, s->at) ||
+	    nsx_new_arrays(a, s->n, "latencies", err, order, s->values))
 		return err->rc;
+	NSX_DEAL(s->at, order, s->keys.n, s->n, i, s->v[i].key);
 	for (size_t i = 0; i < s->n; i++)
-		s->at[s->v[i].key + 2]++;
-	for (size_t k = 0; k < s->keys.n; k++)
-		s->at[k + 2] += s->at[k + 1];
-	to = s->at + 1;
-	for (size_t i = 0; i < s->n; i++)
-		s->values[to[s->v[i].key]++] = s->v[i].value;
+		s->values[i] = s->v[order[i]].value;
+	nsx_arena_drop(a, order);
 	return 0;
 }
 
@@ -96,12 +90,9 @@ static int64_t typical(int64_t *v, size_t n)
 /* Median distance from x. Reorders v. */
 static double scatter(int64_t *v, size_t n, int64_t x)
 {
-	double r;
-
 	for (size_t i = 0; i < n; i++)
 		v[i] = llabs(v[i] - x);
-	r = nsx_quantile(v, n, 0.5);
-	return r;
+	return nsx_quantile(v, n, 0.5);
 }
 
 /* Keys ----------------------------------------------------------------------------*/
@@ -181,19 +172,15 @@ static int learn_gap(struct learner *l, uint32_t op, uint32_t before,
 	if (!depends_before(l->b, op, end - SLACK_NS))
 		return 0;
 	if (c->kind == CALL_BLOCK) {
-		if (c->start_ns >= end)
-			return 0;
-		if (nsx_grow(&l->late, &l->cap_late, l->nlate + 1,
-			     sizeof(*l->late), "latencies", err))
-			return err->rc;
-		l->late[l->nlate++] = (struct late){op, before};
-		return 0;
+		return c->start_ns >= end ? 0 :
+		       nsx_push(l->late, l->nlate, l->cap_late, "latencies",
+				err, (struct late){op, before});
 	}
 	if (c->end_ns >= end - SLACK_NS || o->start_ns < end - DEP_NS)
 		return 0;
-	if (add_sample(&l->gap, gap_kind(m, p, o), 0, o->start_ns - end, err))
-		return err->rc;
-	return add_sample(&l->gap, ANY, 0, o->start_ns - end, err);
+	return add_sample(&l->gap, gap_kind(m, p, o), 0, o->start_ns - end,
+			  err) ?:
+	       add_sample(&l->gap, ANY, 0, o->start_ns - end, err);
 }
 
 static int learn_launch(struct learner *l, uint32_t op, struct nsx_err *err)
@@ -206,12 +193,10 @@ static int learn_launch(struct learner *l, uint32_t op, struct nsx_err *err)
 
 	if (c->op != op || !depends_before(l->b, op, c->start_ns))
 		return 0;
-	if (add_sample(&l->from_start, kind, c->api, s, err) ||
-	    add_sample(&l->from_end, kind, c->api, e, err) ||
-	    add_sample(&l->from_start, any, ANY, s, err) ||
-	    add_sample(&l->from_end, any, ANY, e, err))
-		return err->rc;
-	return 0;
+	return add_sample(&l->from_start, kind, c->api, s, err) ?:
+	       add_sample(&l->from_end, kind, c->api, e, err) ?:
+	       add_sample(&l->from_start, any, ANY, s, err) ?:
+	       add_sample(&l->from_end, any, ANY, e, err);
 }
 
 static int learn_ops(struct learner *l, struct nsx_err *err)
@@ -294,10 +279,11 @@ static int fit_launches(struct learner *l, struct nsx_err *err)
 {
 	struct samples *s = &l->from_start, *e = &l->from_end;
 
-	if (sort_samples(s, l->b->step, err) || sort_samples(e, l->b->step, err))
+	if (sort_samples(s, l->b->step, err) ||
+	    sort_samples(e, l->b->step, err) ||
+	    nsx_new_arrays(l->b->step, s->keys.n, "latencies", err, l->launch))
 		return err->rc;
-	nsx_new_array(l->launch, l->b->step, s->keys.n, "latencies", err);
-	for (size_t k = 0; l->launch && k < s->keys.n; k++) {
+	for (size_t k = 0; k < s->keys.n; k++) {
 		size_t n = s->at[k + 1] - s->at[k];
 		int64_t *from_start = s->values + s->at[k];
 		int64_t *from_end = e->values + e->at[k], start, end;
@@ -316,7 +302,7 @@ static int fit_launches(struct learner *l, struct nsx_err *err)
 					 NSX_MIN(start, LAUNCH_CAP_NS +
 							    l->launch_ns);
 	}
-	return l->launch ? 0 : err->rc;
+	return 0;
 }
 
 static const struct latency *find_launch(const struct learner *l,
@@ -362,10 +348,10 @@ static int fit_gaps(struct learner *l, struct nsx_err *err)
 
 	if (sort_samples(s, l->b->step, err) || sort_samples(d, l->b->step, err))
 		return err->rc;
-	if (!nsx_new_array(l->typical_gap, l->b->step, s->keys.n, "latencies",
-			   err) ||
-	    !nsx_new_array(l->least_gap, l->b->step, d->keys.n, "latencies",
-			   err))
+	if (nsx_new_arrays(l->b->step, s->keys.n, "latencies", err,
+			   l->typical_gap) ||
+	    nsx_new_arrays(l->b->step, d->keys.n, "latencies", err,
+			   l->least_gap))
 		return err->rc;
 	for (size_t k = 0; k < s->keys.n; k++) {
 		uint32_t kind = (uint32_t)s->keys.keys[k].a;
@@ -404,10 +390,11 @@ static int fit_wakes(struct learner *l, struct nsx_err *err)
 {
 	struct samples *s = &l->wake;
 
-	if (sort_samples(s, l->b->step, err))
+	if (sort_samples(s, l->b->step, err) ||
+	    nsx_new_arrays(l->b->step, s->keys.n, "latencies", err,
+			   l->typical_wake))
 		return err->rc;
-	nsx_new_array(l->typical_wake, l->b->step, s->keys.n, "latencies", err);
-	for (size_t k = 0; l->typical_wake && k < s->keys.n; k++) {
+	for (size_t k = 0; k < s->keys.n; k++) {
 		size_t n = s->at[k + 1] - s->at[k];
 
 		l->typical_wake[k] = NEVER;
@@ -416,7 +403,7 @@ static int fit_wakes(struct learner *l, struct nsx_err *err)
 				NSX_MIN(typical(s->values + s->at[k], n),
 					WAKE_CAP_NS);
 	}
-	return l->typical_wake ? 0 : err->rc;
+	return 0;
 }
 
 static int64_t find_wake(const struct learner *l, const struct model_call *c)
@@ -474,17 +461,16 @@ static int64_t usual_cost(const struct nsx_model *m,
 
 /* Full queues ----------------------------------------------------------------------*/
 
-#define COMMAND_BUFFER_FULL 8
-
 static int list_full(struct learner *l, struct nsx_err *err)
 {
 	const struct nsx_overheads *o = &l->b->m->t->overheads;
 
-	nsx_new_array(l->full, l->b->step, o->n, "overheads", err);
-	for (uint32_t i = 0; l->full && i < o->n; i++)
-		if (o->type[i] == COMMAND_BUFFER_FULL)
+	if (!nsx_new_array(l->full, l->b->step, o->n, "overheads", err))
+		return err->rc;
+	for (uint32_t i = 0; i < o->n; i++)
+		if (o->type[i] == NSX_OVERHEAD_BUFFER_FULL)
 			l->full[l->nfull++] = i;
-	return l->full ? 0 : err->rc;
+	return 0;
 }
 
 /* Whether a full queue is recorded for more than half of the call. */
@@ -509,10 +495,8 @@ static bool is_recorded_full(const struct learner *l, uint32_t call)
 /* Ops of the stream that had started by an instant, as a place. */
 static uint32_t started_by(const struct build *b, uint32_t stream, int64_t at_ns)
 {
-	uint32_t lo = b->stream_at[stream], hi = b->stream_at[stream + 1];
-
-	NSX_BISECT(lo, hi, mid, b->m->op[b->stream_op[mid]].start_ns <= at_ns);
-	return lo;
+	return NSX_SEARCH(b->stream_at[stream], b->stream_at[stream + 1], mid,
+			  b->m->op[b->stream_op[mid]].start_ns <= at_ns);
 }
 
 static bool is_queued_launch(const struct nsx_model *m,
@@ -526,12 +510,11 @@ static int learn_depth(struct learner *l, struct nsx_err *err)
 {
 	const struct build *b = l->b;
 	const struct nsx_model *m = b->m;
-	int64_t *depth = nsx_arena_try_array(b->step, m->ncalls, 8, "launches",
-					     err);
+	int64_t *depth;
 	size_t n = 0;
 
-	nsx_new_array(l->is_full, b->step, m->ncalls, "launches", err);
-	if (!depth || !l->is_full)
+	if (nsx_new_arrays(b->step, m->ncalls, "launches", err, depth,
+			   l->is_full))
 		return err->rc;
 	for (uint32_t i = 0; i < m->ncalls; i++) {
 		const struct model_call *c = &m->call[i];
@@ -674,28 +657,21 @@ static int list_by_end(struct build *b, struct by_end *x, struct nsx_err *err)
 {
 	const struct nsx_model *m = b->m;
 	const struct nsx_trace *t = m->t;
-	struct keyed *v = nsx_arena_try_array(b->step, m->nops, sizeof(*v),
-					      "operations to replay", err);
-	struct keyed *tmp = nsx_arena_try_array(b->step, m->nops, sizeof(*tmp),
-						"operations to replay", err);
-	uint32_t *to;
+	struct keyed *v;
 
-	nsx_new_array(x->at, b->step, (size_t)t->ndevices + 2, "devices", err);
-	nsx_new_array(x->op, b->step, m->nops, "operations to replay", err);
-	if (!v || !tmp || !x->at || !x->op)
+	if (nsx_new_arrays(b->step, (size_t)t->ndevices + 2, "devices", err,
+			   x->at) ||
+	    nsx_new_arrays(b->step, m->nops, "operations", err, x->op) ||
+	    nsx_new_arrays(b->step, 2 * (size_t)m->nops, "operations", err, v))
 		return err->rc;
-	for (uint32_t i = 0; i < m->nops; i++) {
-		v[i] = (struct keyed){model_op_end(&m->op[i]), i};
-		x->at[model_device(b, i) + 2]++;
-	}
-	keyed_sort(v, tmp, m->nops);
-	for (uint32_t d = 0; d < t->ndevices; d++)
-		x->at[d + 2] += x->at[d + 1];
-	to = x->at + 1;
 	for (uint32_t i = 0; i < m->nops; i++)
-		x->op[to[model_device(b, v[i].at)]++] = v[i].at;
+		v[i] = (struct keyed){model_op_end(&m->op[i]), i};
+	keyed_sort(v, m->nops);
+	NSX_DEAL(x->at, x->op, t->ndevices, m->nops, i,
+		 model_device(b, v[i].at));
+	for (uint32_t i = 0; i < m->nops; i++)
+		x->op[i] = v[x->op[i]].at;
 	nsx_arena_drop(b->step, v);
-	nsx_arena_drop(b->step, tmp);
 	return 0;
 }
 
@@ -872,24 +848,20 @@ int model_learn(struct build *b, struct nsx_err *err)
 {
 	struct nsx_model *m = b->m;
 	struct learner l = {.b = b};
-	int rc = 0;
+	int rc = nsx_new_arrays(b->a, m->nops, "latencies", err,
+				b->typical_launch, b->typical_dispatch) ?:
+		 nsx_new_arrays(b->a, m->ncalls, "latencies", err,
+				b->typical_lambda) ?:
+		 first_launches(&l, err) ?: learn_ops(&l, err) ?:
+		 learn_calls(&l, err) ?: fit_launches(&l, err) ?:
+		 learn_late(&l, err) ?: fit_gaps(&l, err) ?:
+		 fit_wakes(&l, err) ?: fit_costs(&l, err) ?:
+		 list_full(&l, err) ?: learn_depth(&l, err);
 
-	if (!nsx_new_array(b->typical_launch, b->a, m->nops, "latencies",
-			   err) ||
-	    !nsx_new_array(b->typical_dispatch, b->a, m->nops, "latencies",
-			   err) ||
-	    !nsx_new_array(b->typical_lambda, b->a, m->ncalls, "latencies",
-			   err))
-		return err->rc;
-	if (first_launches(&l, err) || learn_ops(&l, err) ||
-	    learn_calls(&l, err) || fit_launches(&l, err) ||
-	    learn_late(&l, err) || fit_gaps(&l, err) || fit_wakes(&l, err) ||
-	    fit_costs(&l, err) || list_full(&l, err) || learn_depth(&l, err))
-		rc = err->rc;
-	if (!rc)
+	if (!rc) {
 		weigh_calls(&l);
-	if (!rc)
 		rc = weigh_ops(&l, err);
+	}
 	samples_done(&l.from_start);
 	samples_done(&l.from_end);
 	samples_done(&l.gap);

@@ -50,9 +50,9 @@ struct sweep {
 
 uint32_t queued_before(const struct build *b, uint32_t stream, int64_t at_ns)
 {
-	uint32_t lo = b->stream_at[stream], hi = b->stream_at[stream + 1];
+	uint32_t lo = NSX_SEARCH(b->stream_at[stream], b->stream_at[stream + 1],
+				 mid, b->queued[mid] < at_ns);
 
-	NSX_BISECT(lo, hi, mid, b->queued[mid] < at_ns);
 	return lo > b->stream_at[stream] ? b->stream_op[lo - 1] : NSX_NONE;
 }
 
@@ -63,11 +63,10 @@ int add_link(struct build *b, uint32_t op, uint32_t on, struct nsx_err *err)
 	for (uint32_t k = b->link_head[op]; k != NSX_NONE; k = b->link[k].next)
 		if (b->link[k].op == on || ++n == MANY_LINKS)
 			return 0;
-	if (nsx_grow(&b->link, &b->cap_links, (size_t)b->nlinks + 1,
-		     sizeof(*b->link), "dependencies", err))
+	if (nsx_push(b->link, b->nlinks, b->cap_links, "dependencies", err,
+		     (struct link){on, b->link_head[op], 0}))
 		return err->rc;
-	b->link[b->nlinks] = (struct link){on, b->link_head[op], 0};
-	b->link_head[op] = b->nlinks++;
+	b->link_head[op] = b->nlinks - 1;
 	return 0;
 }
 
@@ -77,32 +76,12 @@ int add_link(struct build *b, uint32_t op, uint32_t on, struct nsx_err *err)
 static int by_call(struct build *b, const uint32_t *call, size_t n,
 		   uint32_t **ret_at, uint32_t **ret_rows, struct nsx_err *err)
 {
-	uint32_t ncalls = b->m->ncalls;
-	uint32_t *at = nsx_arena_try_array(b->step, (size_t)ncalls + 2, 4,
-					   "waits", err);
-	uint32_t *rows, *to;
-
-	if (!at)
+	if (nsx_new_arrays(b->step, (size_t)b->m->ncalls + 2, "waits", err,
+			   *ret_at) ||
+	    nsx_new_arrays(b->step, n, "waits", err, *ret_rows))
 		return err->rc;
-	for (size_t i = 0; i < n; i++) {
-		uint32_t c = model_call_of(b, call[i]);
-
-		if (c != NSX_NONE)
-			at[c + 2]++;
-	}
-	for (uint32_t c = 0; c < ncalls; c++)
-		at[c + 2] += at[c + 1];
-	if (!nsx_new_array(rows, b->step, at[ncalls + 1], "waits", err))
-		return err->rc;
-	to = at + 1;
-	for (uint32_t i = 0; i < n; i++) {
-		uint32_t c = model_call_of(b, call[i]);
-
-		if (c != NSX_NONE)
-			rows[to[c]++] = i;
-	}
-	*ret_at = at;
-	*ret_rows = rows;
+	NSX_DEAL(*ret_at, *ret_rows, b->m->ncalls, n, i,
+		 model_call_of(b, call[i]));
 	return 0;
 }
 
@@ -111,11 +90,10 @@ static int find_owners(struct sweep *s, struct nsx_err *err)
 	struct build *b = s->b;
 	const struct nsx_trace *t = b->m->t;
 
-	if (!nsx_new_array(s->owner, b->step, (size_t)t->nprocesses + 1,
-			   "processes", err) ||
-	    !nsx_new_array(s->owner_of, b->step, b->m->nstreams, "streams",
-			   err) ||
-	    !nsx_new_array(s->last, b->step, b->m->nstreams, "streams", err))
+	if (nsx_new_arrays(b->step, (size_t)t->nprocesses + 1, "processes", err,
+			   s->owner) ||
+	    nsx_new_arrays(b->step, b->m->nstreams, "streams", err, s->owner_of,
+			   s->last))
 		return err->rc;
 	memset(s->owner, 0xff, ((size_t)t->nprocesses + 1) * 4);
 	memset(s->last, 0xff, (size_t)b->m->nstreams * 4);
@@ -127,26 +105,21 @@ static int find_owners(struct sweep *s, struct nsx_err *err)
 			s->owner[p] = s->nowners++;
 		s->owner_of[k] = s->owner[p];
 	}
-	nsx_new_array(s->recent, b->step, s->nowners, "processes", err);
-	return s->recent ? 0 : err->rc;
+	return nsx_new_arrays(b->step, s->nowners, "processes", err, s->recent);
 }
 
 static int list_queue(struct sweep *s, struct nsx_err *err)
 {
 	struct build *b = s->b;
-	struct keyed *tmp = nsx_arena_try_array(b->step, b->m->nops, sizeof(*tmp),
-						"operations to replay", err);
 
-	nsx_new_array(s->queue, b->step, b->m->nops, "operations to replay",
-		      err);
-	if (!tmp || !s->queue)
+	if (!nsx_new_array(s->queue, b->step, 2 * (size_t)b->m->nops,
+			   "operations to replay", err))
 		return err->rc;
 	for (uint32_t i = 0; i < b->m->nops; i++)
 		if (b->m->op[i].flags & OP_STREAM)
 			s->queue[s->nqueue++] =
 				(struct keyed){b->queued[b->place[i]], i};
-	keyed_sort(s->queue, tmp, s->nqueue);
-	nsx_arena_drop(b->step, tmp);
+	keyed_sort(s->queue, s->nqueue);
 	return 0;
 }
 
@@ -221,13 +194,8 @@ static int record_events(struct sweep *s, uint32_t call, struct nsx_err *err)
 
 static int add_wait(struct build *b, uint32_t op, struct nsx_err *err)
 {
-	if (op == NSX_NONE)
-		return 0;
-	if (nsx_grow(&b->m->wait, &b->cap_waits, b->nwaits + 1, 4, "waits",
-		     err))
-		return err->rc;
-	b->m->wait[b->nwaits++] = op;
-	return 0;
+	return op == NSX_NONE ? 0 :
+	       nsx_push(b->m->wait, b->nwaits, b->cap_waits, "waits", err, op);
 }
 
 static const struct recent *recent_of(const struct sweep *s, uint32_t call)
@@ -695,12 +663,10 @@ static uint32_t node_before(const struct nsx_model *m, const uint32_t *before,
 static int group_nodes(struct build *b, struct nsx_err *err)
 {
 	struct nsx_model *m = b->m;
-	uint32_t *last = nsx_arena_try_array(b->step, m->ncalls, 4, "graphs",
-					     err);
-	uint32_t *before = nsx_arena_try_array(b->step, m->nops, 4, "graphs",
-					       err);
+	uint32_t *last, *before;
 
-	if (!last || !before)
+	if (nsx_new_arrays(b->step, m->ncalls, "graphs", err, last) ||
+	    nsx_new_arrays(b->step, m->nops, "graphs", err, before))
 		return err->rc;
 	memset(last, 0xff, (size_t)m->ncalls * 4);
 	for (uint32_t i = 0; i < m->nops; i++) {
@@ -728,26 +694,19 @@ int model_link(struct build *b, struct nsx_err *err)
 	struct sweep s = {.b = b};
 	int rc;
 
-	if (!nsx_new_array(b->link_head, b->a, m->nops, "dependencies", err) ||
-	    !nsx_new_array(s.query, b->step, m->ncalls, "queries", err))
+	if (nsx_new_arrays(b->a, m->nops, "dependencies", err, b->link_head) ||
+	    nsx_new_arrays(b->step, m->ncalls, "queries", err, s.query))
 		return err->rc;
 	memset(b->link_head, 0xff, (size_t)m->nops * 4);
 	memset(s.query, 0xff, (size_t)m->ncalls * 4);
-	rc = group_nodes(b, err);
-	if (!rc)
-		rc = by_call(b, t->syncs.call, t->syncs.n, &s.sync_at, &s.sync,
-			     err);
-	if (!rc)
-		rc = by_call(b, t->records.call, t->records.n, &s.record_at,
-			     &s.record, err);
-	if (!rc)
-		rc = find_owners(&s, err);
-	if (!rc)
-		rc = list_queue(&s, err);
-	if (!rc)
-		rc = sweep_calls(&s, err);
-	if (!rc)
-		rc = link_null_streams(b, err);
+	rc = group_nodes(b, err) ?:
+	     by_call(b, t->syncs.call, t->syncs.n, &s.sync_at, &s.sync, err) ?:
+	     by_call(b, t->records.call, t->records.n, &s.record_at, &s.record,
+		     err) ?:
+	     find_owners(&s, err) ?:
+	     list_queue(&s, err) ?:
+	     sweep_calls(&s, err) ?:
+	     link_null_streams(b, err);
 	nsx_groups_done(&s.events);
 	free(s.event);
 	return rc;

@@ -15,14 +15,6 @@
 
 /* What a name says ------------------------------------------------------------*/
 
-static bool is_one_of(const char *s, const char *const *v, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		if (!strcmp(s, v[i]))
-			return true;
-	return false;
-}
-
 static unsigned read_api(const char *name)
 {
 	static const char *const syncs[] = {
@@ -32,33 +24,34 @@ static unsigned read_api(const char *name)
 		"Free", "MemFree", "FreeHost", "MemFreeHost", "HostUnregister",
 		"MemHostUnregister", "DeviceReset", "ModuleUnload", "FreeArray",
 		"CtxDestroy", "LibraryUnload", "ArrayDestroy"};
+	static const struct {
+		const char *part;
+		unsigned says;
+	} parts[] = {
+		{"GraphLaunch", API_GRAPH}, {"Launch", API_WORK},
+		{"Memcpy", API_WORK}, {"Memset", API_WORK},
+		{"EventRecord", API_RECORD}, {"Stream", API_STREAM},
+		{"Event", API_EVENT}, {"Device", API_WIDE}, {"Ctx", API_WIDE},
+		{"Thread", API_WIDE},
+	};
 	const char *s = !strncmp(name, "cuda", 4) ? name + 4 :
 			!strncmp(name, "cu", 2)	  ? name + 2 : "";
 	unsigned says = 0;
 
-	if (is_one_of(s, syncs, ARRAY_LEN(syncs)))
+	if (NSX_IS_ONE_OF(s, syncs))
 		says |= API_SYNC;
-	if (is_one_of(s, waits_for_all, ARRAY_LEN(waits_for_all)))
+	if (NSX_IS_ONE_OF(s, waits_for_all))
 		says |= API_IMPLICIT;
 	if (!strcmp(s, "StreamQuery") || !strcmp(s, "EventQuery"))
 		says |= API_QUERY;
 	if ((!strncmp(s, "Memcpy", 6) || !strncmp(s, "Memset", 6)) &&
 	    !strstr(s, "Async"))
 		says |= API_COPY;
-	if (strstr(s, "GraphLaunch"))
-		says |= API_GRAPH;
-	if (strstr(s, "Launch") || strstr(s, "Memcpy") || strstr(s, "Memset"))
-		says |= API_WORK;
 	if (nsx_api_is_host_func(name))
 		says |= API_HOST_FUNC;
-	if (strstr(s, "EventRecord"))
-		says |= API_RECORD;
-	if (strstr(s, "Stream"))
-		says |= API_STREAM;
-	if (strstr(s, "Event"))
-		says |= API_EVENT;
-	if (strstr(s, "Device") || strstr(s, "Ctx") || strstr(s, "Thread"))
-		says |= API_WIDE;
+	for (size_t i = 0; i < ARRAY_LEN(parts); i++)
+		if (strstr(s, parts[i].part))
+			says |= parts[i].says;
 	return says;
 }
 
@@ -226,15 +219,13 @@ static int fill_calls(struct build *b, const struct keyed *list, uint32_t n,
 	struct nsx_model *m = b->m;
 	const struct nsx_trace *t = m->t;
 	size_t bound = nsx_strings_bound(t->strings);
-	uint32_t *by_name = nsx_arena_try_array(b->a, bound, 4, "API names",
-						err);
-	uint32_t *last = nsx_arena_try_array(b->a, t->nthreads, 4, "threads",
-					     err);
+	uint32_t *by_name, *last;
 
-	nsx_new_array(m->call, m->arena, (size_t)n + 1, "calls to replay", err);
-	nsx_new_array(b->thread, b->a, n, "calls to replay", err);
-	nsx_new_array(b->next, b->a, n, "calls to replay", err);
-	if (!by_name || !last || !m->call || !b->thread || !b->next)
+	if (nsx_new_arrays(b->a, bound, "API names", err, by_name) ||
+	    nsx_new_arrays(b->a, t->nthreads, "threads", err, last) ||
+	    nsx_new_arrays(m->arena, (size_t)n + 1, "calls to replay", err,
+			   m->call) ||
+	    nsx_new_arrays(b->a, n, "calls to replay", err, b->thread, b->next))
 		return err->rc;
 	memset(last, 0xff, (size_t)t->nthreads * 4);
 	m->ncalls = n;
@@ -270,9 +261,9 @@ static int load_meets(struct build *b, uint32_t most, struct nsx_err *err)
 	const struct nsx_meets *x = m->f->meets;
 
 	m->nmeets = x->nmeets;
-	if (!nsx_new_array(m->meet, m->arena, x->nmeets, "MPI calls", err) ||
-	    !nsx_new_array(b->mpi, b->a, x->nmeets ? most : 0, "MPI calls",
-			   err))
+	if (nsx_new_arrays(m->arena, x->nmeets, "MPI calls", err, m->meet) ||
+	    nsx_new_arrays(b->a, x->nmeets ? most : 0, "MPI calls", err,
+			   b->mpi))
 		return err->rc;
 	for (uint32_t k = 0; k < x->nmeets; k++)
 		m->meet[k] = (struct model_meet){x->last_ns[k], NEVER,
@@ -282,25 +273,24 @@ static int load_meets(struct build *b, uint32_t most, struct nsx_err *err)
 
 static int load_calls(struct build *b, struct nsx_err *err)
 {
-	struct keyed *list, *tmp;
+	struct keyed *list;
 	uint32_t most, n;
 
 	if (!nsx_new_array(b->slice, b->a, b->m->t->nthreads, "threads", err))
 		return err->rc;
 	most = slice_calls(b);
-	nsx_new_array(b->outer, b->a, most, "calls to replay", err);
+	if (!nsx_new_array(b->outer, b->a, most, "calls to replay", err))
+		return err->rc;
 	most += b->m->f->meets->ncalls;
-	nsx_new_array(list, b->a, most, "calls to replay", err);
-	nsx_new_array(tmp, b->a, most, "calls to replay", err);
-	if (!b->outer || !list || !tmp || load_meets(b, most, err))
+	if (nsx_new_arrays(b->a, 2 * (size_t)most, "calls to replay", err,
+			   list) || load_meets(b, most, err))
 		return err->rc;
 	n = list_outermost(b, list);
 	n += list_mpi(b, list + n);
-	keyed_sort(list, tmp, n);
+	keyed_sort(list, n);
 	if (fill_calls(b, list, n, err))
 		return err->rc;
 	nsx_arena_drop(b->a, list);
-	nsx_arena_drop(b->a, tmp);
 	fold_nested(b);
 	return 0;
 }
@@ -309,11 +299,6 @@ static int load_calls(struct build *b, struct nsx_err *err)
 
 /* Unified memory moves pages on no stream of the program's. */
 #define NO_STREAM UINT32_MAX
-static bool is_migration(uint8_t copy_kind)
-{
-	return copy_kind >= 11 && copy_kind <= 13;
-}
-
 static uint32_t list_ops(const struct build *b, struct keyed *list)
 {
 	const struct nsx_trace *t = b->m->t;
@@ -321,9 +306,9 @@ static uint32_t list_ops(const struct build *b, struct keyed *list)
 
 	for (uint32_t d = 0; d < t->ndevices; d++) {
 		const struct nsx_device *x = &t->device[d];
-		uint32_t to = model_first_op(t, x, b->to_ns);
+		uint32_t to = nsx_first_op(t, x, b->to_ns);
 
-		for (uint32_t i = model_first_op(t, x, b->from_ns); i < to; i++)
+		for (uint32_t i = nsx_first_op(t, x, b->from_ns); i < to; i++)
 			if (!(t->ops.flags[i] & NSX_OP_PEER))
 				list[n++] = (struct keyed){
 					nsx_op_start(&t->ops, i), i};
@@ -345,7 +330,7 @@ static struct model_op read_op(const struct build *b, uint32_t row)
 
 	if (o.kind == NSX_OP_MEMCPY)
 		o.copy_kind = nsx_op_copy(t, row)->copy_kind;
-	if (s->stream_id != NO_STREAM && !is_migration(o.copy_kind))
+	if (s->stream_id != NO_STREAM && !nsx_copy_is_migration(o.copy_kind))
 		o.flags |= OP_STREAM;
 	if (t->ops.cls[row] == NSX_C_COMM)
 		o.flags |= OP_COMM;
@@ -363,8 +348,8 @@ static int number_streams(struct build *b, struct nsx_err *err)
 	size_t cap = 0;
 	int rc = 0;
 
-	if (!nsx_new_array(b->stream_of, b->a, t->nstreams, "streams", err) ||
-	    !nsx_new_array(b->stream_row, b->a, t->nstreams, "streams", err))
+	if (nsx_new_arrays(b->a, t->nstreams, "streams", err, b->stream_of,
+			   b->stream_row))
 		return err->rc;
 	memset(b->stream_of, 0xff, (size_t)t->nstreams * 4);
 	for (uint32_t i = 0; !rc && i < m->nops; i++) {
@@ -377,13 +362,11 @@ static int number_streams(struct build *b, struct nsx_err *err)
 			b->stream_of[row] = m->nstreams++;
 		}
 		o->stream = b->stream_of[row];
-		rc = nsx_group(&engines,
-			       (uint64_t)s->process << 32 | s->device,
+		rc = nsx_group(&engines, (uint64_t)s->process << 32 | s->device,
 			       (uint64_t)o->kind << 8 | o->copy_kind,
-			       &o->engine, err);
-		if (!rc)
-			rc = nsx_grow(&m->engine_process, &cap, engines.n, 4,
-				      "engines", err);
+			       &o->engine, err) ?:
+		     nsx_grow(&m->engine_process, &cap, engines.n, 4, "engines",
+			      err);
 		if (!rc)
 			m->engine_process[o->engine] = s->process;
 	}
@@ -422,25 +405,16 @@ static int match_ops(struct build *b, struct nsx_err *err)
 static int list_streams(struct build *b, struct nsx_err *err)
 {
 	struct nsx_model *m = b->m;
-	uint32_t *at;
 
-	if (!nsx_new_array(b->stream_at, b->a, (size_t)m->nstreams + 2,
-			   "streams", err) ||
-	    !nsx_new_array(b->stream_op, b->a, m->nops, "streams", err) ||
-	    !nsx_new_array(b->queued, b->a, m->nops, "streams", err) ||
-	    !nsx_new_array(b->place, b->a, m->nops, "streams", err))
+	if (nsx_new_arrays(b->a, (size_t)m->nstreams + 2, "streams", err,
+			   b->stream_at) ||
+	    nsx_new_arrays(b->a, m->nops, "streams", err, b->stream_op,
+			   b->queued, b->place))
 		return err->rc;
-	for (uint32_t i = 0; i < m->nops; i++)
-		b->stream_at[m->op[i].stream + 2] +=
-			!!(m->op[i].flags & OP_STREAM);
-	for (uint32_t s = 0; s < m->nstreams; s++)
-		b->stream_at[s + 2] += b->stream_at[s + 1];
-	at = b->stream_at + 1;
-	for (uint32_t i = 0; i < m->nops; i++)
-		if (m->op[i].flags & OP_STREAM) {
-			b->place[i] = at[m->op[i].stream]++;
-			b->stream_op[b->place[i]] = i;
-		}
+	NSX_DEAL(b->stream_at, b->stream_op, m->nstreams, m->nops, i,
+		 m->op[i].flags & OP_STREAM ? m->op[i].stream : NSX_NONE);
+	for (uint32_t k = 0; k < b->stream_at[m->nstreams]; k++)
+		b->place[b->stream_op[k]] = k;
 	for (uint32_t i = 0; i < m->nops; i++) {
 		struct model_op *o = &m->op[i];
 		uint32_t k = b->place[i];
@@ -460,24 +434,22 @@ static int list_streams(struct build *b, struct nsx_err *err)
 static int load_ops(struct build *b, struct nsx_err *err)
 {
 	struct nsx_model *m = b->m;
-	struct keyed *list, *tmp;
+	struct keyed *list;
 	size_t most = 0;
 
 	for (uint32_t d = 0; d < m->t->ndevices; d++)
-		most += model_first_op(m->t, &m->t->device[d], b->to_ns) -
-			model_first_op(m->t, &m->t->device[d], b->from_ns);
-	if (!nsx_new_array(list, b->a, most, "operations to replay", err) ||
-	    !nsx_new_array(tmp, b->a, most, "operations to replay", err))
+		most += nsx_first_op(m->t, &m->t->device[d], b->to_ns) -
+			nsx_first_op(m->t, &m->t->device[d], b->from_ns);
+	if (!nsx_new_array(list, b->a, 2 * most, "operations to replay", err))
 		return err->rc;
 	m->nops = list_ops(b, list);
-	keyed_sort(list, tmp, m->nops);
+	keyed_sort(list, m->nops);
 	if (!nsx_new_array(m->op, m->arena, (size_t)m->nops + 1,
 			   "operations to replay", err))
 		return err->rc;
 	for (uint32_t i = 0; i < m->nops; i++)
 		m->op[i] = read_op(b, list[i].at);
 	nsx_arena_drop(b->a, list);
-	nsx_arena_drop(b->a, tmp);
 	return 0;
 }
 

@@ -170,8 +170,8 @@ struct keyed {
 	int64_t key;
 	uint32_t at;
 };
-/* Sorts by key, stable; tmp has room for n. */
-void keyed_sort(struct keyed *v, struct keyed *tmp, size_t n);
+/* Sorts by key, stable; v has room for as many more. */
+void keyed_sort(struct keyed *v, size_t n);
 
 struct link { /* a dependency, in the list of its op */
 	uint32_t op, next;
@@ -258,11 +258,9 @@ uint32_t model_call_of(const struct build *b, uint32_t row);
 uint32_t queued_before(const struct build *b, uint32_t stream, int64_t at_ns);
 int add_link(struct build *b, uint32_t op, uint32_t on, struct nsx_err *err);
 
-/* The first of a device's ops, of a thread's calls, that begins at an instant
- * or later; the end of its slice.  O(log n).
+/* The first of a thread's calls that begins at an instant or later; the end of
+ * its slice.  O(log n).
  */
-uint32_t model_first_op(const struct nsx_trace *t, const struct nsx_device *d,
-			int64_t at_ns);
 uint32_t model_first_call(const struct nsx_trace *t,
 			  const struct nsx_thread *h, int64_t at_ns);
 

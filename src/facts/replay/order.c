@@ -89,10 +89,10 @@ static int make_keys(struct build *b, struct keys *k, bool *ret_settled,
 {
 	const struct nsx_model *m = b->m;
 
-	if (!nsx_new_array(k->start, b->step, m->ncalls, "replay order", err) ||
-	    !nsx_new_array(k->end, b->step, m->ncalls, "replay order", err) ||
-	    !nsx_new_array(k->op, b->step, m->nops, "replay order", err) ||
-	    !nsx_new_array(k->meet, b->step, m->nmeets, "replay order", err))
+	if (nsx_new_arrays(b->step, m->ncalls, "replay order", err, k->start,
+			   k->end) ||
+	    nsx_new_arrays(b->step, m->nops, "replay order", err, k->op) ||
+	    nsx_new_arrays(b->step, m->nmeets, "replay order", err, k->meet))
 		return err->rc;
 	for (uint32_t i = 0; i < m->nmeets; i++)
 		k->meet[i] = NEVER;
@@ -127,10 +127,9 @@ static int find_effects(struct build *b, int64_t *effect, struct nsx_err *err)
 {
 	const struct nsx_model *m = b->m;
 	const struct nsx_trace *t = m->t;
-	int64_t *next = nsx_arena_try_array(b->step, t->nthreads, 8, "threads",
-					    err);
+	int64_t *next;
 
-	if (!next)
+	if (!nsx_new_array(next, b->step, t->nthreads, "threads", err))
 		return err->rc;
 	for (uint32_t h = 0; h < t->nthreads; h++) {
 		uint32_t to = t->thread[h].calls_at + t->thread[h].ncalls;
@@ -238,12 +237,12 @@ static int sort_steps(struct build *b, const struct keys *k,
 {
 	struct nsx_model *m = b->m;
 	size_t most = (size_t)m->nops + m->ncalls, n = 0;
-	struct keyed *v, *tmp;
+	struct keyed *v;
 	uint32_t last = 0;
 
 	for (uint32_t i = 0; i < m->ncalls; i++)
 		most += has_end(m, i);
-	if (!nsx_new_array(v, b->step, most, "replay order", err))
+	if (!nsx_new_array(v, b->step, 2 * most, "replay order", err))
 		return err->rc;
 	for (uint32_t i = 0; i < m->ncalls; i++)
 		if ((m->call[i].flags & (CALL_FIXED_START | CALL_FIXED_END)) !=
@@ -259,10 +258,7 @@ static int sort_steps(struct build *b, const struct keys *k,
 	nsx_arena_drop(b->step, k->start);
 	nsx_arena_drop(b->step, k->end);
 	nsx_arena_drop(b->step, k->op);
-	if (!nsx_new_array(tmp, b->step, n, "replay order", err))
-		return err->rc;
-	keyed_sort(v, tmp, n);
-	nsx_arena_drop(b->step, tmp);
+	keyed_sort(v, n);
 	for (uint32_t i = 0; i < n; i++)
 		if ((v[i].at & 3) == STEP_OP &&
 		    (m->op[v[i].at >> 2].flags & OP_MEASURED))
@@ -277,33 +273,19 @@ static int sort_steps(struct build *b, const struct keys *k,
 
 /* Lanes ------------------------------------------------------------------------*/
 
-struct lane_use { /* while a lane is met: who used it last */
-	uint32_t stream[2];
-	int64_t end_ns[2]; /* of two streams, the later one first */
+struct lane_use { /* while a lane is met: streams that used it last */
+	struct nsx_latest last;
 	bool shared;
 };
 
 /* Whether another stream than o's was still at it. */
 static bool use_lane(struct lane_use *u, const struct model_op *o)
 {
-	unsigned other = u->end_ns[0] != NEVER && u->stream[0] == o->stream;
-	int64_t end = model_op_end(o);
-	bool beside = u->end_ns[other] != NEVER &&
-		      u->end_ns[other] > o->start_ns + 1000;
+	int64_t end = u->last.end_ns[u->last.group[0] == o->stream];
 
-	u->shared |= u->end_ns[other] != NEVER;
-	if (other) {
-		u->end_ns[0] = NSX_MAX(u->end_ns[0], end);
-	} else if (u->end_ns[0] == NEVER || end > u->end_ns[0]) {
-		u->end_ns[1] = u->end_ns[0];
-		u->stream[1] = u->stream[0];
-		u->end_ns[0] = end;
-		u->stream[0] = o->stream;
-	} else if (u->end_ns[1] == NEVER || end > u->end_ns[1]) {
-		u->end_ns[1] = end;
-		u->stream[1] = o->stream;
-	}
-	return beside;
+	u->shared |= end != NEVER;
+	nsx_latest_add(&u->last, o->stream, model_op_end(o));
+	return end != NEVER && end > o->start_ns + 1000;
 }
 
 /* 0: none; 1: kernels; 2 and 3: copies of one direction. */
@@ -326,9 +308,9 @@ static int make_lanes(struct build *b, struct nsx_err *err)
 	struct nsx_model *m = b->m;
 	struct nsx_groups groups = {0};
 	struct lane_use *use = NULL;
-	uint8_t *beside = nsx_arena_try_array(b->step, m->nops, 1, "lanes", err);
+	uint8_t *beside;
 	size_t cap = 0;
-	int rc = beside ? 0 : err->rc;
+	int rc = nsx_new_arrays(b->step, m->nops, "lanes", err, beside);
 
 	for (uint32_t i = 0; !rc && i < m->nops; i++) {
 		struct model_op *o = &m->op[i];
@@ -339,15 +321,12 @@ static int make_lanes(struct build *b, struct nsx_err *err)
 			continue;
 		rc = nsx_group(&groups, m->engine_process[o->engine],
 			       (uint64_t)model_device(b, i) << 2 | kind,
-			       &o->lane, err);
-		if (!rc)
-			rc = nsx_grow(&use, &cap, groups.n, sizeof(*use),
-				      "lanes", err);
+			       &o->lane, err) ?:
+		     nsx_grow(&use, &cap, groups.n, sizeof(*use), "lanes", err);
 		if (rc)
 			break;
 		if (groups.n > known)
-			use[o->lane] = (struct lane_use){
-				{NSX_NONE, NSX_NONE}, {NEVER, NEVER}, false};
+			use[o->lane] = (struct lane_use){NSX_LATEST, false};
 		beside[i] = use_lane(&use[o->lane], o);
 	}
 	for (uint32_t i = 0; !rc && i < m->nops; i++)
@@ -387,9 +366,9 @@ static int fix_state(struct nsx_model *m, struct nsx_err *err)
 {
 	struct nsx_arena *a = m->arena;
 
-	if (!nsx_new_array(m->stream_end, a, m->nstreams, "streams", err) ||
-	    !nsx_new_array(m->engine_end, a, m->nengines, "engines", err) ||
-	    !nsx_new_array(m->lane, a, m->nlanes, "lanes", err))
+	if (nsx_new_arrays(a, m->nstreams, "streams", err, m->stream_end) ||
+	    nsx_new_arrays(a, m->nengines, "engines", err, m->engine_end) ||
+	    nsx_new_arrays(a, m->nlanes, "lanes", err, m->lane))
 		return err->rc;
 	for (uint32_t s = 0; s < m->nstreams; s++)
 		m->stream_end[s] = NEVER;
@@ -455,10 +434,10 @@ int model_order(struct build *b, struct nsx_err *err)
 	struct nsx_model *m = b->m;
 	struct keys k;
 	bool settled = false;
-	int64_t *effect = nsx_arena_try_array(b->step, m->ncalls, 8,
-					      "calls to replay", err);
+	int64_t *effect;
 
-	if (!effect || pack_deps(b, err) || make_lanes(b, err) ||
+	if (nsx_new_arrays(b->step, m->ncalls, "calls to replay", err,
+			   effect) || pack_deps(b, err) || make_lanes(b, err) ||
 	    make_keys(b, &k, &settled, err))
 		return err->rc;
 	if (!settled) {
@@ -470,8 +449,7 @@ int model_order(struct build *b, struct nsx_err *err)
 	flag_calls(m, effect);
 	nsx_arena_drop(b->step, effect);
 	flag_ops(m);
-	if (measure_recorded(m, err) || sort_steps(b, &k, err) ||
-	    fix_state(m, err))
-		return err->rc;
-	return 0;
+	return measure_recorded(m, err) ?:
+	       sort_steps(b, &k, err) ?:
+	       fix_state(m, err);
 }

@@ -11,22 +11,11 @@
 /* Calls weigh less than operations: they are cheaper to replay. */
 enum { CALLS_AN_OP = 4, AROUND = 16 };
 
-uint32_t model_first_op(const struct nsx_trace *t, const struct nsx_device *d,
-			int64_t at_ns)
-{
-	uint32_t lo = d->ops_at, hi = lo + d->nops;
-
-	NSX_BISECT(lo, hi, mid, nsx_op_start(&t->ops, mid) < at_ns);
-	return lo;
-}
-
 uint32_t model_first_call(const struct nsx_trace *t,
 			  const struct nsx_thread *h, int64_t at_ns)
 {
-	uint32_t lo = h->calls_at, hi = lo + h->ncalls;
-
-	NSX_BISECT(lo, hi, mid, nsx_call_start(&t->calls, mid) < at_ns);
-	return lo;
+	return NSX_SEARCH(h->calls_at, h->calls_at + h->ncalls, mid,
+			  nsx_call_start(&t->calls, mid) < at_ns);
 }
 
 /* What begins in [from, to), in operations. */
@@ -35,8 +24,8 @@ static size_t weigh(const struct nsx_trace *t, int64_t from_ns, int64_t to_ns)
 	size_t nops = 0, ncalls = 0;
 
 	for (uint32_t d = 0; d < t->ndevices; d++)
-		nops += model_first_op(t, &t->device[d], to_ns) -
-			model_first_op(t, &t->device[d], from_ns);
+		nops += nsx_first_op(t, &t->device[d], to_ns) -
+			nsx_first_op(t, &t->device[d], from_ns);
 	for (uint32_t h = 0; h < t->nthreads; h++)
 		if (t->thread[h].ncalls)
 			ncalls += model_first_call(t, &t->thread[h], to_ns) -

@@ -5,13 +5,9 @@
 int span_list_add(struct span_list *s, uint32_t thread, int64_t start_ns,
 		  int64_t end_ns, struct nsx_err *err)
 {
-	if (end_ns <= start_ns)
-		return 0;
-	if (nsx_grow(&s->v, &s->cap, s->n + 1, sizeof(*s->v),
-		     "stretches of threads", err))
-		return err->rc;
-	s->v[s->n++] = (struct thread_span){thread, {start_ns, end_ns}};
-	return 0;
+	return end_ns <= start_ns ? 0 :
+	       nsx_push(s->v, s->n, s->cap, "stretches of threads", err,
+			(struct thread_span){thread, {start_ns, end_ns}});
 }
 
 NSX_ORDER(cmp_stretches, struct thread_span, UP(thread), UP(span.start_ns));
@@ -43,12 +39,9 @@ void span_list_done(struct span_list *s)
 size_t span_list_find(const struct span_list *s, uint32_t thread,
 		      int64_t at_ns)
 {
-	size_t lo = 0, hi = s->n;
-
-	NSX_BISECT(lo, hi, mid,
-		   s->v[mid].thread < thread ||
-		   (s->v[mid].thread == thread && s->v[mid].span.end_ns <= at_ns));
-	return lo;
+	return NSX_SEARCH(0, s->n, mid, s->v[mid].thread < thread ||
+			  (s->v[mid].thread == thread &&
+			   s->v[mid].span.end_ns <= at_ns));
 }
 
 bool span_list_has(const struct span_list *s, uint32_t thread, int64_t at_ns)
@@ -59,31 +52,39 @@ bool span_list_has(const struct span_list *s, uint32_t thread, int64_t at_ns)
 	       s->v[i].span.start_ns <= at_ns;
 }
 
+bool span_list_next(const struct span_list *s, uint32_t thread,
+		    struct nsx_span in, size_t *at, struct nsx_span *ret)
+{
+	const struct thread_span *x = &s->v[*at];
+
+	if (*at == s->n || x->thread != thread || x->span.start_ns >= in.end_ns)
+		return false;
+	*ret = (struct nsx_span){NSX_MAX(x->span.start_ns, in.start_ns),
+				 NSX_MIN(x->span.end_ns, in.end_ns)};
+	++*at;
+	return true;
+}
+
 int64_t span_list_within(const struct span_list *s, uint32_t thread,
 			 struct nsx_span span)
 {
+	struct nsx_span part;
 	int64_t ns = 0;
 
-	for (size_t i = span_list_find(s, thread, span.start_ns);
-	     i < s->n && s->v[i].thread == thread &&
-	     s->v[i].span.start_ns < span.end_ns; i++)
-		ns += NSX_MIN(s->v[i].span.end_ns, span.end_ns) -
-		      NSX_MAX(s->v[i].span.start_ns, span.start_ns);
+	for (size_t at = span_list_find(s, thread, span.start_ns);
+	     span_list_next(s, thread, span, &at, &part);)
+		ns += part.end_ns - part.start_ns;
 	return ns;
 }
 
 int64_t span_list_common(const struct span_list *s, const struct span_list *t,
 			 uint32_t thread, struct nsx_span span)
 {
+	struct nsx_span part;
 	int64_t ns = 0;
 
-	for (size_t i = span_list_find(s, thread, span.start_ns);
-	     i < s->n && s->v[i].thread == thread &&
-	     s->v[i].span.start_ns < span.end_ns; i++)
-		ns += span_list_within(
-			t, thread,
-			(struct nsx_span){
-				NSX_MAX(s->v[i].span.start_ns, span.start_ns),
-				NSX_MIN(s->v[i].span.end_ns, span.end_ns)});
+	for (size_t at = span_list_find(s, thread, span.start_ns);
+	     span_list_next(s, thread, span, &at, &part);)
+		ns += span_list_within(t, thread, part);
 	return ns;
 }

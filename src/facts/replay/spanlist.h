@@ -23,6 +23,11 @@ bool span_list_has(const struct span_list *s, uint32_t thread, int64_t at_ns);
 /* The first stretch of the thread, or of a later one, that ends after. */
 size_t span_list_find(const struct span_list *s, uint32_t thread,
 		      int64_t at_ns);
+/* What of a span of a thread is in the list, one part after the other; *at
+ * begins where its start is found.
+ */
+bool span_list_next(const struct span_list *s, uint32_t thread,
+		    struct nsx_span in, size_t *at, struct nsx_span *ret);
 /* How much of a span of a thread the list covers. */
 int64_t span_list_within(const struct span_list *s, uint32_t thread,
 			 struct nsx_span span);

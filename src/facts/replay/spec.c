@@ -19,13 +19,14 @@ struct reader {
 };
 
 /* The next part, up to a colon; a pattern between slashes may hold some.  NULL:
- * there is none.
+ * there is none.  ret_pattern NULL: it means nothing here.
  */
 static const char *next_part(struct reader *r, bool *ret_pattern)
 {
 	const char *from = r->at, *end;
 
-	*ret_pattern = false;
+	if (ret_pattern)
+		*ret_pattern = false;
 	if (!*from)
 		return NULL;
 	if (*from == '/') {
@@ -33,7 +34,8 @@ static const char *next_part(struct reader *r, bool *ret_pattern)
 		     end && end[1] && end[1] != ':'; end = strchr(end + 1, '/'))
 			;
 		if (end) {
-			*ret_pattern = true;
+			if (ret_pattern)
+				*ret_pattern = true;
 			r->at = end[1] ? end + 2 : end + 1;
 			return nsx_arena_strndup(r->a, from + 1,
 						 (size_t)(end - from - 1));
@@ -52,7 +54,8 @@ static const char *name_part(struct reader *r, bool *ret_pattern,
 
 	if (*from == '/')
 		return next_part(r, ret_pattern);
-	*ret_pattern = false;
+	if (ret_pattern)
+		*ret_pattern = false;
 	end = has_amount ? strrchr(from, ':') : NULL;
 	if (!end)
 		end = from + strlen(from);
@@ -150,14 +153,13 @@ static int read_no(struct reader *r, struct nsx_spec *s)
 static int read_copies(struct reader *r, struct nsx_spec *s, bool has_amount)
 {
 	struct nsx_change *c = &s->change;
-	bool pattern;
-	const char *part = next_part(r, &pattern);
+	const char *part = next_part(r, NULL);
 
 	c->op = NSX_ON_COPIES;
 	if (part && isalpha((unsigned char)*part) && strcmp(part, "inf")) {
 		if (read_direction(r, part, &c->copy_kind))
 			return r->err->rc;
-		part = next_part(r, &pattern);
+		part = next_part(r, NULL);
 	}
 	if (has_amount)
 		return read_amount(r, part, &c->amount);
@@ -166,8 +168,7 @@ static int read_copies(struct reader *r, struct nsx_spec *s, bool has_amount)
 
 static int read_of_copies(struct reader *r, struct nsx_spec *s)
 {
-	bool pattern;
-	const char *part = next_part(r, &pattern);
+	const char *part = next_part(r, NULL);
 
 	if (!part || strcmp(part, "copies"))
 		return complain(r, "only copies can be async or overlap");
@@ -177,8 +178,7 @@ static int read_of_copies(struct reader *r, struct nsx_spec *s)
 static int read_drop(struct reader *r, struct nsx_spec *s)
 {
 	struct nsx_change *c = &s->change;
-	bool pattern;
-	const char *part = next_part(r, &pattern);
+	const char *part = next_part(r, NULL);
 
 	c->verb = NSX_DROP;
 	if (part && !strcmp(part, "memset")) {
@@ -195,7 +195,7 @@ static int read_drop(struct reader *r, struct nsx_spec *s)
 	}
 	if (part && !strcmp(part, "range")) {
 		c->verb = NSX_DROP_RANGE;
-		c->range = name_part(r, &pattern, false);
+		c->range = name_part(r, NULL, false);
 		s->kind = NSX_SPEC_RANGE;
 		return c->range ? 0 : complain(r, "it does not say which range");
 	}
@@ -206,7 +206,6 @@ static int read_drop(struct reader *r, struct nsx_spec *s)
 static int read_kernel(struct reader *r, struct nsx_spec *s, bool is_family)
 {
 	struct nsx_change *c = &s->change;
-	bool pattern;
 	const char *name = name_part(r, &c->is_pattern, true);
 
 	if (!name)
@@ -220,13 +219,12 @@ static int read_kernel(struct reader *r, struct nsx_spec *s, bool is_family)
 	} else {
 		c->name = name;
 	}
-	return read_amount(r, next_part(r, &pattern), &c->amount);
+	return read_amount(r, next_part(r, NULL), &c->amount);
 }
 
 static int read_comm(struct reader *r, struct nsx_spec *s)
 {
-	bool pattern;
-	const char *part = next_part(r, &pattern);
+	const char *part = next_part(r, NULL);
 
 	if (part && !strcmp(part, "hidden")) {
 		s->change.verb = NSX_HIDE_COMM;
@@ -238,9 +236,7 @@ static int read_comm(struct reader *r, struct nsx_spec *s)
 
 static int read_rank(struct reader *r, struct nsx_spec *s)
 {
-	bool pattern;
-	const char *number = next_part(r, &pattern);
-	const char *even = next_part(r, &pattern);
+	const char *number = next_part(r, NULL), *even = next_part(r, NULL);
 	char *end;
 
 	if (!number || !even || strcmp(even, "even"))
@@ -255,10 +251,8 @@ static int read_rank(struct reader *r, struct nsx_spec *s)
 static int read_rate(struct reader *r, struct nsx_spec *s,
 		     enum nsx_change_verb verb)
 {
-	bool pattern;
-
 	s->change.verb = verb;
-	if (read_amount(r, next_part(r, &pattern), &s->change.amount))
+	if (read_amount(r, next_part(r, NULL), &s->change.amount))
 		return r->err->rc;
 	if (verb == NSX_FASTER_HOST && isinf(s->change.amount))
 		s->change.verb = NSX_INSTANT_HOST;
@@ -267,8 +261,7 @@ static int read_rate(struct reader *r, struct nsx_spec *s,
 
 static int read_verb(struct reader *r, struct nsx_spec *s)
 {
-	bool pattern;
-	const char *verb = next_part(r, &pattern);
+	const char *verb = next_part(r, NULL);
 
 	if (!verb)
 		return complain(r, "it is empty");

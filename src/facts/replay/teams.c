@@ -27,32 +27,27 @@ static int list_ranks(struct build *b, struct ranks *r, struct nsx_err *err)
 	struct nsx_model *m = b->m;
 	const struct nsx_trace *t = m->t;
 	struct nsx_groups groups = {0};
-	int rc = 0;
+	uint32_t *of, *op, *at; /* by op: its rank; ops by rank */
+	int rc = nsx_new_arrays(b->step, m->nops, "collectives", err, of, op);
 
-	for (int fill = 0; !rc && fill < 2 && groups.n <= MAX_RANKS; fill++) {
-		r->n = groups.n;
-		for (size_t k = 0; !rc && k < r->n; k++) {
-			nsx_new_array(r->v[k].op, b->step, r->v[k].n,
-				      "collectives", err);
-			rc = r->v[k].op ? 0 : err->rc;
-			r->v[k].n = 0;
-		}
-		for (uint32_t i = 0; !rc && i < m->nops; i++) {
-			const struct nsx_stream *s =
-				&t->stream[b->stream_row[m->op[i].stream]];
-			uint32_t k;
+	for (uint32_t i = 0; !rc && i < m->nops; i++) {
+		const struct nsx_stream *s =
+			&t->stream[b->stream_row[m->op[i].stream]];
 
-			if ((m->op[i].flags & (OP_COMM | OP_NODE)) != OP_COMM)
-				continue;
-			rc = nsx_group(&groups, s->process, s->device, &k, err);
-			if (!rc && k < MAX_RANKS && fill)
-				r->v[k].op[r->v[k].n] = i;
-			if (!rc && k < MAX_RANKS)
-				r->v[k].n++;
-		}
+		of[i] = NSX_NONE;
+		if ((m->op[i].flags & (OP_COMM | OP_NODE)) == OP_COMM)
+			rc = nsx_group(&groups, s->process, s->device, &of[i],
+				       err);
 	}
+	r->n = groups.n <= MAX_RANKS ? groups.n : 0;
 	nsx_groups_done(&groups);
-	return rc;
+	rc = rc ?: nsx_new_arrays(b->step, r->n + 2, "collectives", err, at);
+	if (rc || !r->n)
+		return rc;
+	NSX_DEAL(at, op, r->n, m->nops, i, of[i]);
+	for (size_t k = 0; k < r->n; k++)
+		r->v[k] = (struct rank){op + at[k], at[k + 1] - at[k], 0};
+	return 0;
 }
 
 static nsx_str base_name(const struct nsx_model *m, const struct model_op *o)
@@ -138,9 +133,9 @@ int model_teams(struct build *b, struct nsx_err *err)
 		return 0;
 	for (size_t k = 0; k < r->n; k++)
 		most += r->v[k].n;
-	if (!nsx_new_array(m->member, m->arena, most + r->n, "collectives",
-			   err) ||
-	    !nsx_new_array(m->team, m->arena, most / 2 + 1, "collectives", err))
+	if (nsx_new_arrays(m->arena, most + r->n, "collectives", err,
+			   m->member) ||
+	    nsx_new_arrays(m->arena, most / 2 + 1, "collectives", err, m->team))
 		return err->rc;
 	while ((first = first_head(m, r)))
 		add_team(m, r, first);
