@@ -333,6 +333,7 @@ static const char *say_pauses(struct slow *s)
 	struct nsx_winner in = nsx_votes_won(&s->outside, 0);
 	struct nsx_findings *l = s->d->found;
 	bool many = s->paused == (uint32_t)MANY;
+	bool known = in.weight >= s->paused_ns - s->paused_ns / 2;
 
 	return nsx_tell(
 		l, "in them the launching thread%s%s pause%s %s between two "
@@ -342,9 +343,8 @@ static const char *say_pauses(struct slow *s)
 			 (long long)t->process[t->thread[s->paused].process].pid),
 		many ? "" : "s",
 		nsx_text_n(l->arena, s->pauses.n, "time", "times"),
-		2 * in.weight >= s->paused_ns ? ", mostly in " : "",
-		2 * in.weight >= s->paused_ns ?
-			nsx_tell_name(l, nsx_text(t, (nsx_str)in.frame)) : "");
+		known ? ", mostly in " : "",
+		known ? nsx_tell_name(l, nsx_text(t, (nsx_str)in.frame)) : "");
 }
 
 static void propose(struct slow *s)
