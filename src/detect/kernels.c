@@ -30,6 +30,7 @@ enum {
 struct kernel { /* by name, or by shape */
 	int64_t ns, count;
 	uint32_t id; /* string, or index of shape                            */
+	uint32_t rank; /* of the name                                        */
 	uint32_t device;
 	uint32_t thing; /* of places                                         */
 	struct nsx_place place;
@@ -47,6 +48,12 @@ struct kernels {
 	long long device_id; /* of the limiting GPU */
 };
 
+static const struct nsx_kernel_name *words_of(const struct kernels *k,
+					      nsx_str name)
+{
+	return nsx_kernel_name(&k->d->facts->kernels, name);
+}
+
 static int add(struct kernels *k, struct table *t, uint64_t key, uint32_t id,
 	       uint32_t device, size_t op, struct nsx_err *err)
 {
@@ -58,8 +65,10 @@ static int add(struct kernels *k, struct table *t, uint64_t key, uint32_t id,
 	    nsx_grow(&t->v, &t->cap, t->keys.n, sizeof(*t->v), "kernels", err))
 		return err->rc;
 	if (i == known)
-		t->v[i] = (struct kernel){.id = id, .device = device,
-					  .thing = i, .place = {0, NSX_NONE}};
+		t->v[i] = (struct kernel){
+			.id = id, .device = device, .thing = i,
+			.place = {0, NSX_NONE},
+			.rank = words_of(k, nsx_op_name(k->d->trace, op))->rank};
 	t->v[i].count++;
 	nsx_add_to(&t->v[i].ns, ns);
 	return nsx_places_add(&t->places, k->d->trace, i,
@@ -68,29 +77,8 @@ static int add(struct kernels *k, struct table *t, uint64_t key, uint32_t id,
 			      err);
 }
 
-/* Names, or shapes by their kernel's name: by time, then by what is shown. */
-static nsx_str name_of(const struct nsx_trace *t, bool is_shape, uint32_t id)
-{
-	return is_shape ? t->shape[id].name : id;
-}
-
-struct order {
-	const struct nsx_trace *t;
-	bool is_shape;
-};
-
-static int cmp_kernels(const void *a, const void *b, void *ctx)
-{
-	const struct kernel *x = a, *y = b;
-	const struct order *o = ctx;
-
-	if (x->ns != y->ns)
-		return x->ns > y->ns ? -1 : 1;
-	if (x->count != y->count)
-		return x->count > y->count ? -1 : 1;
-	return strcmp(nsx_text(o->t, name_of(o->t, o->is_shape, x->id)),
-		      nsx_text(o->t, name_of(o->t, o->is_shape, y->id)));
-}
+/* By time, then by what is shown. */
+NSX_ORDER(cmp_kernels, struct kernel, DOWN(ns), DOWN(count), UP(rank));
 
 /* What was found of it before; NULL: nothing. */
 static const struct nsx_finding *unified_memory(const struct nsx_findings *l)
@@ -137,12 +125,6 @@ static int collect(struct kernels *k, struct nsx_err *err)
 }
 
 /* The kernel that takes most ------------------------------------------------------*/
-
-static const struct nsx_kernel_name *words_of(const struct kernels *k,
-					      nsx_str name)
-{
-	return nsx_kernel_name(&k->d->facts->kernels, name);
-}
 
 /* The compute capability of the limiting GPU.  Where the trace does not hold it,
  * the least that its kernels need: one made for 9.0 runs on nothing older, and
@@ -756,10 +738,10 @@ int nsx_detect_kernels(struct nsx_detect *d, struct nsx_err *err)
 	rc = collect(&k, err);
 	if (!rc && k.names.keys.n) {
 		/* The groups' own order is not needed any more. */
-		nsx_sort_r(k.names.v, k.names.keys.n, sizeof(*k.names.v),
-			   cmp_kernels, &(struct order){d->trace, false});
-		nsx_sort_r(k.shapes.v, k.shapes.keys.n, sizeof(*k.shapes.v),
-			   cmp_kernels, &(struct order){d->trace, true});
+		nsx_sort(k.names.v, k.names.keys.n, sizeof(*k.names.v),
+			 cmp_kernels);
+		nsx_sort(k.shapes.v, k.shapes.keys.n, sizeof(*k.shapes.v),
+			 cmp_kernels);
 		rc = propose_f32(&k, &told, err);
 		if (!rc)
 			rc = propose_grids(&k, &told, err);

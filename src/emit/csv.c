@@ -30,7 +30,11 @@ static void put_text(struct nsx_buf *b, const char *s)
 		nsx_buf_add(&escaped, s, n++);
 		s = escaped.p;
 	}
-	if (needs_quotes(s, n)) {
+	if (needs_quotes(s, n) && !memchr(s, '"', n)) {
+		nsx_buf_add(b, "\"", 1);
+		nsx_buf_add(b, s, n);
+		nsx_buf_add(b, "\"", 1);
+	} else if (needs_quotes(s, n)) {
 		room = 2 * n + 2;
 		b->n += csv_write(nsx_buf_room(b, room), room, s, n);
 	} else {
@@ -189,24 +193,6 @@ static bool *choose(const struct nsx_table *t, const struct nsx_bound *b,
 	return kept;
 }
 
-static void add_to_rest(const struct nsx_layout *l, const struct nsx_cell *row,
-			struct nsx_cell *rest)
-{
-	for (unsigned c = 0; c < l->ncols; c++) {
-		if (!l->cols[c].adds || !row[c].type)
-			continue;
-		rest[c].type = row[c].type;
-		if (row[c].type == NSX_T_I64) {
-			int64_t sum = rest[c].u.i;
-
-			nsx_add_to(&sum, row[c].u.i);
-			rest[c].u.i = sum;
-		} else {
-			rest[c].u.f += row[c].u.f;
-		}
-	}
-}
-
 static void put_rest(FILE *out, struct nsx_buf *line,
 		     const struct nsx_layout *l, struct nsx_cell *rest, size_t n)
 {
@@ -244,10 +230,12 @@ int nsx_emit_csv(const struct nsx_layout *layout, const struct nsx_table *t,
 		if (!kept || kept[r]) {
 			put_row(out, &line, layout, nsx_row_at(t, r));
 		} else {
-			add_to_rest(layout, nsx_row_at(t, r), rest);
+			nsx_add_cells(layout, nsx_row_at(t, r), rest);
 			nrest++;
 		}
 	}
+	if (t)
+		nrest += nsx_add_rest(t, rest);
 	if (nrest)
 		put_rest(out, &line, layout, rest, nrest);
 	nsx_buf_done(&line);

@@ -336,6 +336,6 @@ void nsx_md_add_table(struct nsx_buf *b, const struct nsx_block *block,
 	}
 	if (n && covered < t->nrows && t->layout->csv)
 		nsx_buf_printf(b, "| *%zu more in `tables/%s.csv`* |\n",
-			       t->nrows - covered, t->layout->csv);
+			       nsx_table_total(t) - covered, t->layout->csv);
 	nsx_arena_free(a);
 }

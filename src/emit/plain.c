@@ -103,7 +103,7 @@ static void add_table(struct nsx_buf *b, const struct nsx_block *block)
 		nsx_buf_adds(b, "\n");
 	}
 	if (n < t->nrows)
-		nsx_buf_printf(b, "%zu of %zu rows\n", n, t->nrows);
+		nsx_buf_printf(b, "%zu of %zu rows\n", n, nsx_table_total(t));
 	nsx_buf_done(&text);
 }
 

@@ -43,27 +43,27 @@ static int read_words(const struct nsx_trace *t, struct member *m,
 		      struct nsx_arena *a, struct nsx_err *err)
 {
 	const char *full = nsx_text(t, m->kernel->name);
-	const char *end = full + strlen(full), *base, *p;
-	bool is_demangled = strpbrk(full, "(<") != NULL;
-	struct nsx_word w[MAX_WORDS];
 	size_t nbase;
+	const char *base = nsx_base_of(full, &nbase);
+	const char *begin[] = {base, full};
+	const char *end[] = {full + strlen(full), base};
+	bool is_demangled = strpbrk(full, "(<") != NULL;
+	struct nsx_word w[2][MAX_WORDS], word; /* scopes: the second */
+	unsigned n[2] = {0};
 
-	base = nsx_base_of(full, &nbase);
-	for (int scopes = 0; scopes < 2; scopes++) {
-		p = base;
-		while (m->n < MAX_WORDS && next_part(&p, end, is_demangled,
-						     &w[m->n]))
-			m->n += (w[m->n].kind == NSX_W_SCOPE) == scopes;
-		p = full;
-		while (m->n < MAX_WORDS && next_part(&p, base, is_demangled,
-						     &w[m->n]))
-			m->n += (w[m->n].kind == NSX_W_SCOPE) == scopes;
-	}
+	for (unsigned i = 0; i < ARRAY_LEN(begin); i++)
+		while (next_part(&begin[i], end[i], is_demangled, &word)) {
+			bool scope = word.kind == NSX_W_SCOPE;
+
+			if (n[scope] < MAX_WORDS)
+				w[scope][n[scope]++] = word;
+		}
+	m->n = NSX_MIN(n[0] + n[1], (unsigned)MAX_WORDS);
 	if (nsx_new_arrays(a, m->n, "kernel names", err, m->word, m->hash))
 		return err->rc;
-	for (size_t i = 0; i < m->n; i++) {
-		m->word[i] = w[i];
-		m->hash[i] = nsx_hash(w[i].p, w[i].n);
+	for (unsigned i = 0; i < m->n; i++) {
+		m->word[i] = i < n[0] ? w[0][i] : w[1][i - n[0]];
+		m->hash[i] = nsx_hash(m->word[i].p, m->word[i].n);
 	}
 	return 0;
 }
@@ -78,17 +78,22 @@ static int cmp_words(const void *a, const void *b)
 	return NSX_CMP(x->n, y->n);
 }
 
-/* v in order of words, the same up to `at`: each gets the word at which it parts
- * from the others.
- */
+/* v in order of words, the same up to `at`: up to where they all are. */
+static unsigned count_common(const struct member *v, size_t n, unsigned at)
+{
+	while (at < v[0].n && v[0].hash[at] == v[n - 1].hash[at])
+		at++;
+	return at;
+}
+
+/* Each gets the word at which it parts from the others. */
 static void tell_by_branches(struct member *v, size_t n, unsigned at)
 {
 	size_t next;
 
 	if (n < 2)
 		return;
-	while (at < v[0].n && v[0].hash[at] == v[n - 1].hash[at])
-		at++;
+	at = count_common(v, n, at);
 	for (size_t i = 0; i < n; i = next) {
 		next = i + 1;
 		if (v[i].n <= at)
@@ -102,20 +107,22 @@ static void tell_by_branches(struct member *v, size_t n, unsigned at)
 	}
 }
 
-/* How many members have a word, by its group in g. */
-static int count_words(const struct member *v, size_t n, struct nsx_groups *g,
-		       struct nsx_arena *a, uint32_t **ret_members,
-		       struct nsx_err *err)
+/* How many members have a word, by its group in g.  The first `common` words of
+ * all are the same: two of them will do.
+ */
+static int count_words(const struct member *v, size_t n, unsigned common,
+		       struct nsx_groups *g, struct nsx_arena *a,
+		       uint32_t **ret_members, struct nsx_err *err)
 {
 	uint32_t *members, *last, k;
-	size_t most = 0;
+	size_t most = 2 * (size_t)common;
 
 	for (size_t i = 0; i < n; i++)
-		most += v[i].n;
+		most += v[i].n - common;
 	if (nsx_new_arrays(a, most, "kernel names", err, members, last))
 		return err->rc;
 	for (uint32_t i = 0; i < n; i++)
-		for (size_t w = 0; w < v[i].n; w++) {
+		for (unsigned w = i < 2 ? 0 : common; w < v[i].n; w++) {
 			if (nsx_group(g, v[i].hash[w], 0, &k, err))
 				return err->rc;
 			members[k] += last[k] != i + 1;
@@ -128,12 +135,13 @@ static int count_words(const struct member *v, size_t n, struct nsx_groups *g,
 static int tell_by_one_word(struct member *v, size_t n, struct nsx_arena *a,
 			    struct nsx_err *err)
 {
+	unsigned common = count_common(v, n, 0);
 	struct nsx_groups g = {0};
 	uint32_t *members = NULL;
-	int rc = count_words(v, n, &g, a, &members, err);
+	int rc = count_words(v, n, common, &g, a, &members, err);
 
 	for (size_t i = 0; !rc && i < n; i++)
-		for (unsigned w = 0; w < v[i].n; w++)
+		for (unsigned w = common; w < v[i].n; w++)
 			if (members[nsx_group_find(&g, v[i].hash[w], 0)] == 1) {
 				v[i].told[0] = w;
 				v[i].ntold = 1;
@@ -158,8 +166,9 @@ static void add_word(struct nsx_buf *b, const struct nsx_word *w)
 	if (n > MAX_WORD_CHARS)
 		for (n = MAX_WORD_CHARS; n && (w->p[n] & 0xc0) == 0x80;)
 			n--;
-	nsx_buf_printf(b, "%s%.*s%s", w->kind == NSX_W_INSTANCE ? "#" : "",
-		       (int)n, w->p, n == MAX_WORD_CHARS ? "…" : "");
+	nsx_buf_adds(b, w->kind == NSX_W_INSTANCE ? "#" : "");
+	nsx_buf_add(b, w->p, n);
+	nsx_buf_adds(b, n == MAX_WORD_CHARS ? "…" : "");
 }
 
 static void add_told(const struct member *m, struct nsx_arena *a)
@@ -213,14 +222,7 @@ static void number(struct nsx_kernel_name **k, size_t n, struct nsx_arena *a)
 					       k[i]->label, i + 1, n);
 }
 
-static int cmp_full(const void *a, const void *b, void *ctx)
-{
-	const struct nsx_kernel_name *x = *(struct nsx_kernel_name *const *)a;
-	const struct nsx_kernel_name *y = *(struct nsx_kernel_name *const *)b;
-	const struct nsx_trace *t = ctx;
-
-	return nsx_str_cmp(t->strings, x->name, y->name);
-}
+NSX_POINTER_ORDER(cmp_full, struct nsx_kernel_name, UP(rank));
 
 /* Puts the kernels of a label together into v; *ret_at: where those of each of the
  * *ret_n labels begin, and the end.
@@ -269,8 +271,7 @@ static int make_unique(const struct nsx_trace *t, struct nsx_kernel_names *k,
 				rc = tell_apart(t, alike, nalike, a, err);
 			if (nalike < 2 || !last)
 				continue;
-			nsx_sort_r(alike, nalike, sizeof(*v), cmp_full,
-				   (void *)t);
+			nsx_sort(alike, nalike, sizeof(*v), cmp_full);
 			number(alike, nalike, a);
 		}
 	}
@@ -280,29 +281,96 @@ static int make_unique(const struct nsx_trace *t, struct nsx_kernel_names *k,
 
 NSX_ORDER(cmp_name, struct nsx_kernel_name, UP(name));
 
+struct named {
+	const char *text;
+	struct nsx_kernel_name *kernel;
+};
+
+NSX_ORDER(cmp_named, struct named, TEXT(text));
+
+static int rank_names(const struct nsx_trace *t, struct nsx_kernel_names *k,
+		      struct nsx_arena *a, struct nsx_err *err)
+{
+	struct named *v = nsx_arena_try_array(a, k->n, sizeof(*v),
+					      "kernel names", err);
+
+	if (!v)
+		return err->rc;
+	for (size_t i = 0; i < k->n; i++)
+		v[i] = (struct named){nsx_text(t, k->v[i].name), &k->v[i]};
+	nsx_sort(v, k->n, sizeof(*v), cmp_named);
+	for (uint32_t i = 0; i < k->n; i++)
+		v[i].kernel->rank = i + 1;
+	return 0;
+}
+
+/* Names that differ in what is not read say the same. */
+static int read_names(const struct nsx_trace *t, struct nsx_kernel_names *k,
+		      struct nsx_arena *scratch, struct nsx_arena *a,
+		      struct nsx_err *err)
+{
+	struct nsx_groups g = {0};
+	uint32_t *first, which;
+	int rc = 0;
+
+	if (!nsx_new_array(first, scratch, k->n, "kernel names", err))
+		return err->rc;
+	for (uint32_t i = 0; i < k->n; i++) {
+		const char *full = nsx_text(t, k->v[i].name);
+		struct nsx_kernel_name *x = &k->v[i];
+		size_t known = g.n;
+
+		rc = nsx_group(&g, nsx_hash(full, nsx_kernel_words_length(full)),
+			       0, &which, err);
+		if (rc)
+			break;
+		if (which == known) {
+			first[which] = i;
+			nsx_kernel_words(full, a, x);
+		} else {
+			nsx_str name = x->name;
+
+			*x = k->v[first[which]];
+			x->name = name;
+		}
+	}
+	nsx_groups_done(&g);
+	return rc;
+}
+
 int nsx_kernel_names_build(const struct nsx_trace *t, struct nsx_arena *a,
 			   struct nsx_kernel_names *ret, struct nsx_err *err)
 {
 	struct nsx_kernel_names k = {.n = 0};
+	struct nsx_arena *scratch;
+	int rc;
 
-	if (!nsx_new_array(k.v, a, t->nshapes, "kernel names", err))
+	if (nsx_new_arrays(a, t->nshapes, "kernel names", err, k.v) ||
+	    nsx_new_arrays(a, nsx_strings_bound(t->strings), "kernel names",
+			   err, k.at))
 		return err->rc;
-	for (uint32_t i = 0; i < t->nshapes; i++)
-		k.v[i].name = t->shape[i].name;
-	nsx_sort(k.v, t->nshapes, sizeof(*k.v), cmp_name);
-	for (uint32_t i = 0; i < t->nshapes; i++)
-		if (!k.n || k.v[k.n - 1].name != k.v[i].name)
-			k.v[k.n++].name = k.v[i].name;
-	for (size_t i = 0; i < k.n; i++)
-		nsx_kernel_words(nsx_text(t, k.v[i].name), a, &k.v[i]);
+	for (uint32_t i = 0; i < t->nshapes; i++) {
+		uint32_t *at = &k.at[t->shape[i].name];
+
+		if (*at)
+			continue;
+		k.v[k.n++].name = t->shape[i].name;
+		*at = 1;
+	}
+	nsx_sort(k.v, k.n, sizeof(*k.v), cmp_name);
+	for (uint32_t i = 0; i < k.n; i++)
+		k.at[k.v[i].name] = i + 1;
+	scratch = nsx_arena_new();
+	rc = read_names(t, &k, scratch, a, err);
+	if (!rc)
+		rc = rank_names(t, &k, scratch, err);
+	nsx_arena_free(scratch);
 	*ret = k;
-	return make_unique(t, ret, a, err);
+	return rc ? rc : make_unique(t, ret, a, err);
 }
 
 const struct nsx_kernel_name *nsx_kernel_name(const struct nsx_kernel_names *k,
 					      nsx_str name)
 {
-	const struct nsx_kernel_name want = {.name = name};
-
-	return bsearch(&want, k->v, k->n, sizeof(want), cmp_name);
+	return k->at[name] ? &k->v[k->at[name] - 1] : NULL;
 }

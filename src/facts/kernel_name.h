@@ -33,6 +33,7 @@ extern const char *const nsx_dtype_names[NSX_NDTYPES]; /* NONE: "" */
 
 struct nsx_kernel_name {
 	nsx_str name;	      /* full                                        */
+	uint32_t rank;	      /* from 1 on, in order of the full names       */
 	const char *family;   /* UTF-8, at most some 60 characters           */
 	const char *label;    /* unique in the trace; begins with the family */
 	const char *pattern;  /* what told the category; NULL: nothing       */
@@ -45,17 +46,20 @@ struct nsx_kernel_name {
  */
 void nsx_kernel_words(const char *full, struct nsx_arena *a,
 		      struct nsx_kernel_name *ret);
+/* How much of a name that reads: what follows, its parameters, does not matter. */
+size_t nsx_kernel_words_length(const char *full);
 
 struct nsx_kernel_names { /* ordered by nsx_str */
 	struct nsx_kernel_name *v;
 	size_t n;
+	uint32_t *at; /* index + 1, by nsx_str; 0: of no kernel              */
 };
 struct nsx_trace;
 /* All kernels of the trace.  Errors: NSX_E_NOMEM. */
 int nsx_kernel_names_build(const struct nsx_trace *t, struct nsx_arena *a,
 			   struct nsx_kernel_names *ret,
 			   struct nsx_err *err) NSX_CHECKED;
-/* Of a kernel of the trace. O(log n). */
+/* Of a kernel of the trace; NULL: it has none of that name. */
 const struct nsx_kernel_name *nsx_kernel_name(const struct nsx_kernel_names *k,
 					      nsx_str name);
 

@@ -97,6 +97,15 @@ static struct parts split(const char *full)
 	return ret;
 }
 
+size_t nsx_kernel_words_length(const char *full)
+{
+	struct parts name = split(full);
+
+	if (has(name.base, "ispatch") || has(name.base, "ombine"))
+		return strlen(full); /* what nsx_classify_comm looks at */
+	return (size_t)(name.args.p + name.args.n - full);
+}
+
 static bool next_word(struct text *t, struct nsx_word *ret)
 {
 	const char *end = t->p + t->n;

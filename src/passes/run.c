@@ -238,10 +238,30 @@ static struct nsx_report *new_report(const struct nsx_trace *trace,
 	return r;
 }
 
+/* Findings seldom point at a row that is not among the dearest: the analysis is
+ * made again then, and holds all rows.
+ */
+static int hold_all(const struct run *run, const struct nsx_table *cut,
+		    struct nsx_err *err)
+{
+	struct nsx_section *s = &run->report->sections[
+		nsx_section_of(run->report, cut) - run->report->sections];
+	const struct nsx_pass *pass = s->pass;
+	struct nsx_opts opts = *run->opts;
+	struct run again = *run;
+
+	opts.held_rows = 0;
+	again.opts = &opts;
+	nsx_section_done(s);
+	*s = (struct nsx_section){.pass = pass, .arena = nsx_arena_new()};
+	return run_pass(&again, s, err);
+}
+
 /* What the sections measured becomes the ranked list. */
 static int find(const struct run *run, struct nsx_err *err)
 {
 	struct nsx_report *r = run->report;
+	const struct nsx_table *cut;
 	struct nsx_detect d = {.trace = run->trace, .facts = run->facts,
 			       .opts = run->opts, .measured = run->measured,
 			       .found = &r->found};
@@ -252,7 +272,9 @@ static int find(const struct run *run, struct nsx_err *err)
 	if (nsx_rank_findings(run->facts, run->opts->threads, &r->found,
 			      err))
 		return err->rc;
-	nsx_prove_findings(r);
+	while ((cut = nsx_prove_findings(r)))
+		if (hold_all(run, cut, err))
+			return err->rc;
 	return 0;
 }
 

@@ -15,6 +15,8 @@ struct nsx_opts {
 	bool nvtx_kernel_map; /* attribute kernels to NVTX ranges            */
 	double nvtx_coverage_warn; /* 0..1                                   */
 	bool all_rows; /* of tables/, however many                           */
+	size_t held_rows; /* of a table that may have millions, where nobody
+			     reads it but who writes it; 0: all              */
 	bool draws; /* curves are kept, for a page                           */
 	size_t html_bytes; /* report.html, at most; 0: NSX_HTML_BYTES; SIZE_MAX:
 			      all events, however many                       */

@@ -236,13 +236,16 @@ static bool is_row(const struct nsx_evidence *e, const struct nsx_table *t,
 	return true;
 }
 
-static void prove(const struct nsx_report *r, struct nsx_evidence *e)
+/* The table, where the row may be one that is not held; else NULL. */
+static const struct nsx_table *prove(const struct nsx_report *r,
+				     struct nsx_evidence *e)
 {
 	const struct nsx_table *t = table_of(r, e->csv);
 	unsigned cols[ARRAY_LEN(e->at)];
 
+	e->table = NULL;
 	if (!t)
-		return;
+		return NULL;
 	e->col = nsx_table_need(t, e->column);
 	for (size_t i = 0; i < ARRAY_LEN(e->at) && e->at[i].column; i++)
 		cols[i] = nsx_table_need(t, e->at[i].column);
@@ -252,14 +255,18 @@ static void prove(const struct nsx_report *r, struct nsx_evidence *e)
 			e->table = t;
 			e->row = row;
 		}
+	return t->nrest && !e->table ? t : NULL;
 }
 
-void nsx_prove_findings(struct nsx_report *r)
+const struct nsx_table *nsx_prove_findings(struct nsx_report *r)
 {
+	const struct nsx_table *cut = NULL;
+
 	for (size_t i = 0; i < r->found.n; i++)
 		for (size_t k = 0; k < ARRAY_LEN(r->found.v[i].proof) &&
 				   r->found.v[i].proof[k].csv; k++)
-			prove(r, &r->found.v[i].proof[k]);
+			cut = prove(r, &r->found.v[i].proof[k]) ?: cut;
+	return cut;
 }
 
 void nsx_add_curve(struct nsx_section *s, const struct nsx_curve *c)

@@ -185,8 +185,11 @@ void nsx_md_table_of(struct nsx_section *s, const struct nsx_table *t,
 /* A name from the trace, cut in the middle and escaped for Markdown. */
 const char *nsx_md_name(struct nsx_section *s, const char *name);
 
-/* Finds the cells that the findings point at in the tables that are filled. */
-void nsx_prove_findings(struct nsx_report *r);
+/* Finds the cells that the findings point at in the tables that are filled.
+ * Returns a table that does not hold all of its rows, where one of these may be
+ * meant; NULL: none.
+ */
+const struct nsx_table *nsx_prove_findings(struct nsx_report *r);
 
 /* Reading sections (summaries, emitters) --------------------------------------*/
 const struct nsx_section *nsx_report_section(const struct nsx_report *r,

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/stat.h"
 #include "report/table.h"
 
 void nsx_table_begin(struct nsx_table *t, const struct nsx_layout *layout)
@@ -13,12 +14,69 @@ void nsx_table_begin(struct nsx_table *t, const struct nsx_layout *layout)
 	nsx_grow_or_die(&t->cells, &t->cap, layout->ncols, sizeof(*t->cells));
 }
 
+void nsx_table_expect(struct nsx_table *t, size_t n, size_t max_rows)
+{
+	size_t held = max_rows && n > max_rows ? max_rows + 2 :
+						 NSX_MAX(n, (size_t)1);
+	struct nsx_cell *cells;
+	struct nsx_err err;
+
+	cells = nsx_try_alloc(held * t->layout->ncols, sizeof(*cells),
+			      t->layout->key, &err);
+	if (!cells)
+		return; /* rows are added one by one, while there is room */
+	free(t->cells);
+	t->cells = cells;
+	t->cap = held * t->layout->ncols;
+	t->max_rows = held < n ? max_rows : 0;
+}
+
+void nsx_add_cells(const struct nsx_layout *l, const struct nsx_cell *row,
+		   struct nsx_cell *sums)
+{
+	for (unsigned c = 0; c < l->ncols; c++) {
+		if (!l->cols[c].adds || !row[c].type)
+			continue;
+		sums[c].type = row[c].type;
+		if (row[c].type == NSX_T_I64) {
+			int64_t sum = sums[c].u.i;
+
+			nsx_add_to(&sum, row[c].u.i);
+			sums[c].u.i = sum;
+		} else {
+			sums[c].u.f += row[c].u.f;
+		}
+	}
+}
+
+/* Behind the rows that are held: the sums, and the last row that was given, whose
+ * cells are in no sum yet.
+ */
+static struct nsx_cell *next_of_rest(struct nsx_table *t)
+{
+	unsigned n = t->layout->ncols;
+	struct nsx_cell *sums = t->cells + t->max_rows * n, *last = sums + n;
+
+	if (t->nrest++)
+		nsx_add_cells(t->layout, last, sums);
+	return memset(last, 0, n * sizeof(*last));
+}
+
+size_t nsx_add_rest(const struct nsx_table *t, struct nsx_cell *sums)
+{
+	for (size_t i = 0; t->nrest && i < 2; i++)
+		nsx_add_cells(t->layout, nsx_row_at(t, t->max_rows + i), sums);
+	return t->nrest;
+}
+
 struct nsx_cell *nsx_add_row(struct nsx_table *t)
 {
 	unsigned n = t->layout->ncols;
 	struct nsx_cell *row;
 	struct nsx_err err;
 
+	if (t->max_rows && t->nrows == t->max_rows)
+		return next_of_rest(t);
 	if (!nsx_grow(&t->cells, &t->cap, (t->nrows + 1) * n, sizeof(*t->cells),
 		      t->layout->key, &err))
 		return t->cells + t->nrows++ * n;

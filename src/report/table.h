@@ -85,6 +85,8 @@ struct nsx_table {
 	struct nsx_cell *cells; /* nrows x ncols, row by row                 */
 	size_t nrows, cap;
 	bool capped; /* holds the top rows only, by definition (gaps)        */
+	size_t max_rows; /* 0: all are held; else nsx_table_expect           */
+	size_t nrest;	 /* rows beyond these, which were only added up      */
 	bool is_short; /* rows were lost for want of memory: nsx_add_row     */
 	int json_rows; /* as the user asked; 0: as the layout says           */
 	int price; /* id of the column that says which rows are the dearest:
@@ -101,6 +103,22 @@ void nsx_table_begin(struct nsx_table *t, const struct nsx_layout *layout);
 struct nsx_cell *nsx_add_row(struct nsx_table *t);
 /* Errors: NSX_E_NOMEM where rows were lost. */
 int nsx_table_whole(const struct nsx_table *t, struct nsx_err *err) NSX_CHECKED;
+
+/* n rows at most are to come, in the order of the table, which is empty.  If max_rows is not 0, further
+ * ones are not held: nsx_add_row gives the same row for each and adds up, in the
+ * columns that add, what the one before it held.
+ */
+void nsx_table_expect(struct nsx_table *t, size_t n, size_t max_rows);
+/* Rows there are, held or not. */
+static inline size_t nsx_table_total(const struct nsx_table *t)
+{
+	return t->nrows + t->nrest;
+}
+/* Adds a row to sums in the columns that add. */
+void nsx_add_cells(const struct nsx_layout *l, const struct nsx_cell *row,
+		   struct nsx_cell *sums);
+/* The same of all rows that are not held; returns how many they are. */
+size_t nsx_add_rest(const struct nsx_table *t, struct nsx_cell *sums);
 
 static inline const struct nsx_cell *nsx_row_at(const struct nsx_table *t,
 						size_t row)

@@ -115,7 +115,8 @@ static void add_table(struct body *x, const struct nsx_table *t,
 			  "class=\"sorts\">", number, number);
 	if (n < t->nrows && t->layout->csv)
 		nsx_buf_printf(b, "<caption>%zu of %zu rows of tables/%s.csv"
-				  "</caption>", n, t->nrows, t->layout->csv);
+				  "</caption>", n, nsx_table_total(t),
+			       t->layout->csv);
 	nsx_buf_adds(b, "<thead><tr>");
 	for (size_t i = 0; i < ncolumns; i++) {
 		const struct nsx_col *c = &cols[columns[i]];

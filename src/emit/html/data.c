@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <zlib.h>
 #include "base/jsonw.h"
 #include "emit/html/html.h"
@@ -287,11 +288,12 @@ static void put_timeline(struct nsx_jsonw *w, const struct nsx_report *r,
  */
 static void put_inert(struct nsx_buf *b, const char *json, size_t n)
 {
-	for (size_t i = 0; i < n; i++)
-		if (json[i] == '<' || json[i] == '>' || json[i] == '&')
-			nsx_buf_printf(b, "\\u%04x", json[i]);
-		else
-			nsx_buf_add(b, &json[i], 1);
+	for (size_t i = 0, run; i < n; i += run + 1) {
+		run = strcspn(json + i, "<>&");
+		nsx_buf_add(b, json + i, run);
+		if (i + run < n)
+			nsx_buf_printf(b, "\\u%04x", json[i + run]);
+	}
 }
 
 int nsx_html_data(struct nsx_buf *b, const struct nsx_report *r,

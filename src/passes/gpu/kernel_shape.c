@@ -5,6 +5,7 @@
  * grid, block, registers and shared memory are.
  */
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/group.h"
@@ -80,6 +81,7 @@ static const struct nsx_layout layouts[] = {
 
 struct group { /* executions of one kernel in one configuration */
 	nsx_str name;
+	uint32_t rank; /* of the name */
 	uint32_t device, shape;
 	int64_t n, total_ns;
 };
@@ -143,8 +145,10 @@ static int add_kernel(struct shapes *s, uint32_t device, size_t op,
 		     "launch configurations", err))
 		return err->rc;
 	if (i == known)
-		s->v[i] = (struct group){.name = name, .device = device,
-					 .shape = shape};
+		s->v[i] = (struct group){
+			.name = name, .device = device, .shape = shape,
+			.rank = nsx_kernel_name(&s->run->facts->kernels,
+						name)->rank};
 	s->v[i].n += nsx_op_counts(t, op);
 	nsx_add_to(&s->v[i].total_ns, nsx_op_ns(&t->ops, op));
 	return 0;
@@ -236,44 +240,103 @@ static const char *const limit_texts[16] = {
 	"warps, blocks, registers, shared memory",
 };
 
-static void fill_shapes(const struct shapes *s, struct nsx_table *table,
-			struct nsx_section *out)
+enum { EXTENT_SIZE = 40 };
+
+/* "8x8x1" */
+static void extent_text(char text[EXTENT_SIZE], const uint32_t v[3])
 {
+	snprintf(text, EXTENT_SIZE, "%ux%ux%u", v[0], v[1], v[2]);
+}
+
+/* By these texts; what is not known comes last. */
+static int cmp_launches(const struct nsx_shape *x, const struct nsx_shape *y)
+{
+	char a[EXTENT_SIZE], b[EXTENT_SIZE];
+	int c;
+
+	if (!x->known || !y->known)
+		return (int)y->known - x->known;
+	extent_text(a, x->grid);
+	extent_text(b, y->grid);
+	c = strcmp(a, b);
+	if (c)
+		return c;
+	extent_text(a, x->block);
+	extent_text(b, y->block);
+	return strcmp(a, b) ?: NSX_CMP(x->registers, y->registers) ?:
+	       NSX_CMP(x->dynamic_shared_bytes, y->dynamic_shared_bytes);
+}
+
+static int cmp_groups(const void *a, const void *b, void *shapes)
+{
+	const struct group *x = *(struct group *const *)a;
+	const struct group *y = *(struct group *const *)b;
+	const struct shapes *s = shapes;
 	const struct nsx_trace *t = s->run->trace;
 
-	for (size_t i = 0; i < s->keys.n; i++) {
-		const struct group *x = &s->v[i];
-		const struct nsx_shape *h = &t->shape[x->shape];
-		struct fit f = fit_of(s, x);
+	return NSX_CMP((double)y->total_ns / 1e6, (double)x->total_ns / 1e6) ?:
+	       NSX_CMP(y->n, x->n) ?: NSX_CMP(x->rank, y->rank) ?:
+	       NSX_CMP(t->device[x->device].device_id,
+		       t->device[y->device].device_id) ?:
+	       cmp_launches(&t->shape[x->shape], &t->shape[y->shape]);
+}
+
+static void fill_shape(const struct shapes *s, const struct group *x,
+		       struct nsx_section *out, bool is_held,
+		       struct nsx_cell *row)
+{
+	const struct nsx_trace *t = s->run->trace;
+	const struct nsx_shape *h = &t->shape[x->shape];
+	char grid[EXTENT_SIZE], block[EXTENT_SIZE];
+	struct fit f;
+
+	row[NAME] = nsx_string(nsx_text(t, x->name));
+	row[DEVICE] = nsx_int(t->device[x->device].device_id);
+	row[CALLS] = nsx_int(x->n);
+	row[TOTAL] = nsx_ms(x->total_ns);
+	row[PCT] = nsx_pct((double)x->total_ns, (double)s->total_ns);
+	if (!h->known || !is_held)
+		return; /* nothing of what follows is added up */
+	f = fit_of(s, x);
+	extent_text(grid, h->grid);
+	extent_text(block, h->block);
+	row[GRID] = nsx_string(nsx_arena_strdup(out->arena, grid));
+	row[BLOCK] = nsx_string(nsx_arena_strdup(out->arena, block));
+	row[REGISTERS] = nsx_int(h->registers);
+	row[STATIC] = nsx_int(h->static_shared_bytes);
+	row[DYNAMIC] = nsx_int(h->dynamic_shared_bytes);
+	row[GRID_BLOCKS] = nsx_int(f.blocks);
+	if (f.sms > 0)
+		row[SMALL] = nsx_bool(f.blocks < f.sms);
+	if (!f.known)
+		return;
+	row[RESIDENT] = nsx_int(f.o.blocks);
+	row[WARPS] = nsx_int(f.o.warps);
+	row[OCCUPANCY] = nsx_real(100 * f.o.ratio);
+	row[LIMIT] = nsx_string(limit_texts[f.o.limits & 15]);
+	row[WAVES] = nsx_real(f.waves);
+}
+
+/* In order of time, calls, name, device, configuration. */
+static int fill_shapes(const struct shapes *s, struct nsx_table *table,
+		       struct nsx_section *out, struct nsx_err *err)
+{
+	size_t n = s->keys.n;
+	struct group **order = nsx_arena_try_array(
+		s->run->scratch, n, sizeof(*order), "shapes", err);
+
+	if (!order)
+		return err->rc;
+	for (size_t i = 0; i < n; i++)
+		order[i] = &s->v[i];
+	nsx_sort_r(order, n, sizeof(*order), cmp_groups, (void *)s);
+	nsx_table_expect(table, n, s->run->opts->held_rows);
+	for (size_t i = 0; i < n; i++) {
 		struct nsx_cell *row = nsx_add_row(table);
 
-		row[NAME] = nsx_string(nsx_text(t, x->name));
-		row[DEVICE] = nsx_int(t->device[x->device].device_id);
-		row[CALLS] = nsx_int(x->n);
-		row[TOTAL] = nsx_ms(x->total_ns);
-		row[PCT] = nsx_pct((double)x->total_ns, (double)s->total_ns);
-		if (!h->known)
-			continue;
-		row[GRID] = nsx_string(nsx_say(out, "%ux%ux%u", h->grid[0],
-					       h->grid[1], h->grid[2]));
-		row[BLOCK] = nsx_string(nsx_say(out, "%ux%ux%u", h->block[0],
-						h->block[1], h->block[2]));
-		row[REGISTERS] = nsx_int(h->registers);
-		row[STATIC] = nsx_int(h->static_shared_bytes);
-		row[DYNAMIC] = nsx_int(h->dynamic_shared_bytes);
-		row[GRID_BLOCKS] = nsx_int(f.blocks);
-		if (f.sms > 0)
-			row[SMALL] = nsx_bool(f.blocks < f.sms);
-		if (!f.known)
-			continue;
-		row[RESIDENT] = nsx_int(f.o.blocks);
-		row[WARPS] = nsx_int(f.o.warps);
-		row[OCCUPANCY] = nsx_real(100 * f.o.ratio);
-		row[LIMIT] = nsx_string(limit_texts[f.o.limits & 15]);
-		row[WAVES] = nsx_real(f.waves);
+		fill_shape(s, order[i], out, !table->nrest, row);
 	}
-	nsx_table_sort(table, NSX_DESC(TOTAL), NSX_DESC(CALLS), NAME, DEVICE,
-		       GRID, BLOCK, REGISTERS, DYNAMIC);
+	return 0;
 }
 
 /* Devices ------------------------------------------------------------------*/
@@ -440,6 +503,7 @@ static void show(const struct nsx_trace *t, struct nsx_table **tables,
 		 struct nsx_section *out)
 {
 	const struct nsx_table *dev = tables[1];
+	size_t nshapes = nsx_table_total(tables[0]);
 
 	for (size_t i = 0; i < NSX_MIN(dev->nrows, (size_t)8); i++) {
 		const struct nsx_cell *row = nsx_row_at(dev, i);
@@ -457,12 +521,12 @@ static void show(const struct nsx_trace *t, struct nsx_table **tables,
 				      row[DEVICE_SM_COUNT].u.i,
 				      row[DEVICE_BELOW_ONE_WAVE_PCT].u.f);
 	}
-	if (tables[0]->nrows > NSX_MAX_JSON_ROWS)
+	if (nshapes > NSX_MAX_JSON_ROWS)
 		nsx_md_bullet(out, "%zu launch shapes are told apart: "
 				   "report.json has the %d dearest, %zu more in "
 				   "`tables/kernel_shapes.csv`",
-			      tables[0]->nrows, NSX_MAX_JSON_ROWS,
-			      tables[0]->nrows - NSX_MAX_JSON_ROWS);
+			      nshapes, NSX_MAX_JSON_ROWS,
+			      nshapes - NSX_MAX_JSON_ROWS);
 	for (uint32_t d = 0; d < t->ndevices; d++)
 		if (!nsx_device_gpu(t, d)) {
 			nsx_note(out, "the trace does not say what GPU %" PRId64
@@ -483,10 +547,10 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	for (unsigned i = 0; i < ARRAY_LEN(layouts); i++)
 		tables[i] = nsx_add_table(out, &layouts[i]);
 	rc = make_groups(&s, err);
-	if (!rc) {
-		fill_shapes(&s, tables[0], out);
+	if (!rc)
+		rc = fill_shapes(&s, tables[0], out, err);
+	if (!rc)
 		rc = fill_devices(&s, tables[1], err);
-	}
 	if (!rc)
 		rc = fill_categories(&s, tables[2], tables[3], err);
 	if (!rc)

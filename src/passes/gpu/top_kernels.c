@@ -60,6 +60,7 @@ static const struct nsx_layout layouts[] = {
 
 struct group {
 	nsx_str name;
+	uint32_t rank; /* of the name */
 	uint32_t device;
 	size_t n; /* counted executions; their durations lie at `at` */
 	size_t at;
@@ -77,9 +78,10 @@ struct groups {
 };
 
 /* Gives every kernel of one device its group. */
-static int group_device(const struct nsx_trace *t, uint32_t device,
+static int group_device(const struct nsx_run *run, uint32_t device,
 			struct groups *g, struct nsx_err *err)
 {
+	const struct nsx_trace *t = run->trace;
 	const struct nsx_device *d = &t->device[device];
 	size_t first = g->n;
 
@@ -96,7 +98,9 @@ static int group_device(const struct nsx_trace *t, uint32_t device,
 				     "kernel groups", err))
 				return err->rc;
 			g->v[g->n] = (struct group){
-				.name = name, .device = device};
+				.name = name, .device = device,
+				.rank = nsx_kernel_name(&run->facts->kernels,
+							name)->rank};
 			*slot = (uint32_t)++g->n;
 		}
 		x = &g->v[*slot - 1];
@@ -109,14 +113,7 @@ static int group_device(const struct nsx_trace *t, uint32_t device,
 	return 0;
 }
 
-static int cmp_name(const void *a, const void *b, void *ctx)
-{
-	const struct group *const *x = a, *const *y = b;
-	const struct nsx_trace *t = ctx;
-
-	return nsx_str_cmp(t->strings, (*x)->name, (*y)->name) ?:
-	       NSX_CMP((*x)->device, (*y)->device);
-}
+NSX_POINTER_ORDER(cmp_name, struct group, UP(rank), UP(device));
 
 /* Durations of counted kernels, group by group, those of a name together. */
 static int spread_durations(const struct nsx_trace *t, struct groups *g,
@@ -128,7 +125,7 @@ static int spread_durations(const struct nsx_trace *t, struct groups *g,
 		return err->rc;
 	for (size_t k = 0; k < g->n; k++)
 		g->named[k] = &g->v[k];
-	nsx_sort_r(g->named, g->n, sizeof(*g->named), cmp_name, (void *)t);
+	nsx_sort(g->named, g->n, sizeof(*g->named), cmp_name);
 	for (size_t k = 0; k < g->n; k++) {
 		g->named[k]->at = n;
 		n += g->named[k]->n;
@@ -162,7 +159,7 @@ static int make_groups(const struct nsx_run *run, struct groups *g,
 			   err))
 		return err->rc;
 	for (uint32_t d = 0; !rc && d < t->ndevices; d++)
-		rc = group_device(t, d, g, err);
+		rc = group_device(run, d, g, err);
 	if (rc)
 		return rc;
 	if (!nsx_new_array(g->time, run->scratch, g->n, "kernel groups", err))
@@ -197,34 +194,62 @@ static void quantile_cells(struct nsx_cell *row, int64_t *v, size_t n)
 	row[P99] = nsx_us(q[2]);
 }
 
-static void fill_kernels(const struct nsx_run *run, const struct groups *g,
-			 struct nsx_table *table)
+static void fill_kernel(const struct nsx_run *run, const struct groups *g,
+			const struct group *x, struct nsx_cell *row)
 {
 	const struct nsx_trace *t = run->trace;
+	const struct nsx_kernel_name *words =
+		nsx_kernel_name(&run->facts->kernels, x->name);
+	const struct nsx_group_time *time = &g->time[x - g->v];
 
-	for (size_t k = 0; k < g->n; k++) {
-		const struct group *x = &g->v[k];
-		struct nsx_cell *row = nsx_add_row(table);
-		const struct nsx_kernel_name *words = nsx_kernel_name(
-			&run->facts->kernels, x->name);
+	row[NAME] = nsx_string(nsx_text(t, x->name));
+	row[DEVICE] = nsx_int(t->device[x->device].device_id);
+	row[CALLS] = nsx_int((int64_t)x->n);
+	row[TOTAL_NS] = nsx_int(x->total_ns);
+	row[TOTAL_MS] = nsx_ms(x->total_ns);
+	if (x->n)
+		row[AVG] = nsx_us((double)x->total_ns / (double)x->n);
+	row[PCT] = nsx_pct((double)x->total_ns, (double)g->total_ns);
+	row[BUSY] = nsx_ms(time->busy_ns);
+	row[EXCLUSIVE] = nsx_ms(time->exclusive_ns);
+	row[CATEGORY] = nsx_string(nsx_kernel_category_names[words->category]);
+	row[LABEL] = nsx_string(words->label);
+	row[FAMILY] = nsx_string(words->family);
+	quantile_cells(row, g->durations + x->at, x->n);
+}
 
-		row[NAME] = nsx_string(nsx_text(t, x->name));
-		row[DEVICE] = nsx_int(t->device[x->device].device_id);
-		row[CALLS] = nsx_int((int64_t)x->n);
-		row[TOTAL_NS] = nsx_int(x->total_ns);
-		row[TOTAL_MS] = nsx_ms(x->total_ns);
-		if (x->n)
-			row[AVG] = nsx_us((double)x->total_ns / (double)x->n);
-		row[PCT] = nsx_pct((double)x->total_ns, (double)g->total_ns);
-		row[BUSY] = nsx_ms(g->time[k].busy_ns);
-		row[EXCLUSIVE] = nsx_ms(g->time[k].exclusive_ns);
-		row[CATEGORY] = nsx_string(nsx_kernel_category_names[words->category]);
-		row[LABEL] = nsx_string(words->label);
-		row[FAMILY] = nsx_string(words->family);
-		quantile_cells(row, g->durations + x->at, x->n);
-	}
-	nsx_table_sort(table, NSX_DESC(TOTAL_NS), NSX_DESC(CALLS), NAME,
-		       DEVICE);
+static int cmp_groups(const void *a, const void *b, void *trace)
+{
+	const struct group *x = *(struct group *const *)a;
+	const struct group *y = *(struct group *const *)b;
+	const struct nsx_trace *t = trace;
+
+	return NSX_CMP(y->total_ns, x->total_ns) ?: NSX_CMP(y->n, x->n) ?:
+	       NSX_CMP(x->rank, y->rank) ?:
+	       NSX_CMP(t->device[x->device].device_id,
+		       t->device[y->device].device_id);
+}
+
+/* In order of time, calls, name, device. */
+static int fill_kernels(const struct nsx_run *run, const struct groups *g,
+			struct nsx_table *table, struct nsx_err *err)
+{
+	struct group **order = nsx_arena_try_array(
+		run->scratch, g->n, sizeof(*order), "kernel groups", err);
+	size_t held = run->opts->held_rows;
+
+	if (!order)
+		return err->rc;
+	for (size_t k = 0; k < g->n; k++)
+		order[k] = &g->v[k];
+	nsx_sort_r(order, g->n, sizeof(*order), cmp_groups,
+		   (void *)run->trace);
+	nsx_table_expect(table, g->n,
+			 run->opts->kernel_limit > held ? 0 : held);
+	for (size_t k = 0; k < g->n; k++)
+		fill_kernel(run, g, order[k], nsx_add_row(table));
+	nsx_arena_drop(run->scratch, order);
+	return 0;
 }
 
 static double tenths(double x)
@@ -232,49 +257,67 @@ static double tenths(double x)
 	return round(x * 10) / 10;
 }
 
-static void add_sum_row(const struct nsx_trace *t, nsx_str name, int64_t *v,
-			size_t n, const struct groups *g,
-			struct nsx_table *table)
-{
-	struct nsx_cell *row = nsx_add_row(table);
-	int64_t total = 0, lo = INT64_MAX, hi = 0;
-	double dev = nsx_stddev(v, n);
+struct sum { /* of a name over all devices */
+	nsx_str name;
+	uint32_t rank;
+	int64_t total_ns;
+	int64_t *v; /* durations */
+	size_t n;
+};
 
-	for (size_t i = 0; i < n; i++) {
-		nsx_add_to(&total, v[i]);
-		lo = NSX_MIN(lo, v[i]);
-		hi = NSX_MAX(hi, v[i]);
+static void fill_sum(const struct nsx_trace *t, const struct sum *x,
+		     const struct groups *g, struct nsx_cell *row)
+{
+	int64_t lo = INT64_MAX, hi = 0;
+	double dev = nsx_stddev(x->v, x->n);
+
+	for (size_t i = 0; i < x->n; i++) {
+		lo = NSX_MIN(lo, x->v[i]);
+		hi = NSX_MAX(hi, x->v[i]);
 	}
-	row[SUM_TIME] =
-		nsx_real(tenths(100 * (double)total / (double)g->total_ns));
-	row[SUM_TOTAL_TIME_NS] = nsx_int(total);
-	row[SUM_INSTANCES] = nsx_int((int64_t)n);
-	row[SUM_AVG_NS] = nsx_real(tenths((double)total / (double)n));
-	row[SUM_MED_NS] = nsx_real(tenths(nsx_quantile(v, n, 0.5)));
+	row[SUM_TIME] = nsx_real(tenths(100 * (double)x->total_ns /
+					(double)g->total_ns));
+	row[SUM_TOTAL_TIME_NS] = nsx_int(x->total_ns);
+	row[SUM_INSTANCES] = nsx_int((int64_t)x->n);
+	row[SUM_AVG_NS] =
+		nsx_real(tenths((double)x->total_ns / (double)x->n));
+	row[SUM_MED_NS] = nsx_real(tenths(nsx_quantile(x->v, x->n, 0.5)));
 	row[SUM_MIN_NS] = nsx_int(lo);
 	row[SUM_MAX_NS] = nsx_int(hi);
 	row[SUM_STDDEV_NS] = nsx_real(tenths(isnan(dev) ? 0 : dev));
-	row[SUM_NAME] = nsx_string(nsx_text(t, name));
+	row[SUM_NAME] = nsx_string(nsx_text(t, x->name));
 }
 
-/* The same by name over all devices, as nsys stats prints it. */
-static void fill_sums(const struct nsx_trace *t, const struct groups *g,
-		      struct nsx_table *table)
-{
-	size_t next;
+NSX_ORDER(cmp_sums, struct sum, DOWN(total_ns), UP(rank));
 
+/* The same by name over all devices, as nsys stats prints it. */
+static int fill_sums(const struct nsx_run *run, const struct groups *g,
+		     struct nsx_table *table, struct nsx_err *err)
+{
+	struct sum *v = nsx_arena_try_array(run->scratch, g->n, sizeof(*v),
+					    "kernel groups", err);
+	size_t n = 0, next;
+
+	if (!v)
+		return err->rc;
 	for (size_t k = 0; k < g->n; k = next) {
 		const struct group *x = g->named[k];
-		size_t n = 0;
+		struct sum s = {.name = x->name, .rank = x->rank,
+				.v = g->durations + x->at};
 
 		for (next = k;
 		     next < g->n && g->named[next]->name == x->name; next++)
-			n += g->named[next]->n;
-		if (n)
-			add_sum_row(t, x->name, g->durations + x->at, n, g,
-				    table);
+			s.n += g->named[next]->n;
+		for (size_t i = 0; i < s.n; i++)
+			nsx_add_to(&s.total_ns, s.v[i]);
+		if (s.n)
+			v[n++] = s;
 	}
-	nsx_table_sort(table, NSX_DESC(SUM_TOTAL_TIME_NS), SUM_NAME);
+	nsx_sort(v, n, sizeof(*v), cmp_sums);
+	nsx_table_expect(table, n, run->opts->held_rows);
+	for (size_t i = 0; i < n; i++)
+		fill_sum(run->trace, &v[i], g, nsx_add_row(table));
+	return 0;
 }
 
 static int run(const struct nsx_run *run, struct nsx_section *out,
@@ -286,10 +329,10 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	int rc = make_groups(run, &g, err);
 
 	kernels->json_rows = (int)run->opts->kernel_limit;
-	if (!rc) {
-		fill_kernels(run, &g, kernels);
-		fill_sums(run->trace, &g, sums);
-	}
+	if (!rc)
+		rc = fill_kernels(run, &g, kernels, err);
+	if (!rc)
+		rc = fill_sums(run, &g, sums, err);
 	free(g.v);
 	if (rc)
 		return rc;
@@ -300,8 +343,8 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 		nsx_md_bullet(out, "%s in all; of %s, told apart by name and GPU, "
 			    "the first takes %s of it.",
 			    nsx_text_ns(out->arena, (double)g.total_ns),
-			    nsx_text_n(out->arena, kernels->nrows, "kernel",
-				       NULL),
+			    nsx_text_n(out->arena, nsx_table_total(kernels),
+				       "kernel", NULL),
 			    nsx_text_share(out->arena, nsx_row_at(
 				kernels, 0)[PCT].u.f, 100));
 	nsx_md_table(out, kernels, run->opts->kernel_rows, LABEL, DEVICE,

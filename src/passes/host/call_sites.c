@@ -1,7 +1,9 @@
 /* call_sites.c - where in the program CUDA calls and OS calls were made, and where
  * what GPUs did was started: by backtraces, and by the NVTX ranges that were open.
  */
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include "base/group.h"
 #include "base/stat.h"
 #include "passes/pass.h"
@@ -265,54 +267,142 @@ static int add_os_calls(struct sites *x, struct nsx_err *err)
 
 /* The table -----------------------------------------------------------------------------*/
 
-static const char *name_text(const struct sites *x, struct nsx_section *out,
-			     enum kind kind, uint32_t name)
+struct site { /* a row */
+	const struct sum *sum;
+	uint64_t global_tid;
+	enum kind kind;
+	uint32_t name;
+	nsx_str function, module, range; /* 0: not known */
+};
+
+static struct site site_at(const struct sites *x, uint32_t g)
 {
-	return kind == MEMSET ? "memset" :
-	       kind != COPY ? nsx_text(x->t, name) :
-	       nsx_say(out, "%s%s", nsx_copy_direction(name % PAGEABLE),
-		       name >= PAGEABLE ? " pageable" : "");
+	const struct nsx_group_key *thing = &x->things.keys[x->keys.keys[g].a];
+	const struct nsx_group_key *place = &x->places.keys[x->keys.keys[g].b];
+	struct site s = {.sum = &x->v[g], .global_tid = thing->a,
+			 .kind = (enum kind)(thing->b >> 32),
+			 .name = (uint32_t)thing->b,
+			 .range = (nsx_str)place->b};
+
+	if (place->a != NSX_NONE) {
+		s.function = x->t->frame[place->a].function;
+		s.module = x->t->frame[place->a].module;
+	}
+	return s;
 }
 
-static void fill_sites(const struct sites *x, struct nsx_section *out,
-		       struct nsx_table *table)
-{
-	for (size_t g = 0; g < x->keys.n; g++) {
-		const struct nsx_group_key *thing =
-			&x->things.keys[x->keys.keys[g].a];
-		const struct nsx_group_key *place =
-			&x->places.keys[x->keys.keys[g].b];
-		const struct nsx_frame *f = place->a == NSX_NONE ? NULL :
-					    &x->t->frame[place->a];
-		enum kind kind = (enum kind)(thing->b >> 32);
-		const struct sum *s = &x->v[g];
-		struct nsx_cell *row;
+enum { COPY_SIZE = 64 };
 
-		if (!s->count && !s->total_ns)
-			continue; /* all of it outside the window */
-		row = nsx_add_row(table);
-		row[PID] = nsx_int((int64_t)(thing->a >> 24 & 0xffffff));
-		row[TID] = nsx_int((int64_t)(thing->a & 0xffffff));
-		row[KIND] = nsx_string(kinds[kind]);
-		row[API] = nsx_string(name_text(x, out, kind,
-						(uint32_t)thing->b));
-		if (f && f->function)
-			row[SITE] = nsx_string(nsx_text(x->t, f->function));
-		if (f && f->module)
-			row[MODULE] = nsx_string(nsx_text(x->t, f->module));
-		row[COUNT] = nsx_int(s->count);
-		row[TOTAL] = nsx_ms(s->total_ns);
-		if (s->count)
-			row[AVG] = nsx_us((double)s->total_ns /
-					  (double)s->count);
-		row[MAX] = nsx_us((double)s->max_ns);
-		row[COST] = nsx_ms(s->cost_ns);
-		if (place->b)
-			row[RANGE] = nsx_string(nsx_text(x->t,
-							 (nsx_str)place->b));
+/* of_copy: room for a text that stands nowhere else. */
+static const char *name_text(const struct sites *x, const struct site *s,
+			     char of_copy[COPY_SIZE])
+{
+	if (s->kind != COPY)
+		return s->kind == MEMSET ? "memset" : nsx_text(x->t, s->name);
+	snprintf(of_copy, COPY_SIZE, "%s%s",
+		 nsx_copy_direction(s->name % PAGEABLE),
+		 s->name >= PAGEABLE ? " pageable" : "");
+	return of_copy;
+}
+
+static int cmp_names(const struct sites *all, const struct site *x,
+		     const struct site *y)
+{
+	const struct nsx_kernel_names *k = &all->f->kernels;
+	char a[COPY_SIZE], b[COPY_SIZE];
+
+	if (x->kind != y->kind)
+		return strcmp(kinds[x->kind], kinds[y->kind]);
+	if (x->kind == KERNEL)
+		return NSX_CMP(nsx_kernel_name(k, x->name)->rank,
+			       nsx_kernel_name(k, y->name)->rank);
+	return strcmp(name_text(all, x, a), name_text(all, y, b));
+}
+
+/* What is not known comes last. */
+static int cmp_texts(const struct sites *x, nsx_str a, nsx_str b)
+{
+	return a && b ? nsx_str_cmp(x->t->strings, a, b) : !a - !b;
+}
+
+static int cmp_ms(int64_t x_ns, int64_t y_ns)
+{
+	return NSX_CMP((double)x_ns / 1e6, (double)y_ns / 1e6);
+}
+
+static int cmp_sites(const void *a, const void *b, void *sites)
+{
+	const struct sites *all = sites;
+	struct site x = site_at(all, *(const uint32_t *)a);
+	struct site y = site_at(all, *(const uint32_t *)b);
+
+	return cmp_ms(y.sum->cost_ns, x.sum->cost_ns) ?:
+	       cmp_ms(y.sum->total_ns, x.sum->total_ns) ?:
+	       NSX_CMP(y.sum->count, x.sum->count) ?:
+	       NSX_CMP(x.global_tid & 0xffffffffffff,
+		       y.global_tid & 0xffffffffffff) ?:
+	       cmp_names(all, &x, &y) ?:
+	       cmp_texts(all, x.function, y.function) ?:
+	       cmp_texts(all, x.module, y.module) ?:
+	       cmp_texts(all, x.range, y.range);
+}
+
+static struct nsx_cell text_cell(const struct sites *x, nsx_str text)
+{
+	return nsx_string(text ? nsx_text(x->t, text) : NULL);
+}
+
+static void fill_site(const struct sites *x, const struct site *s,
+		      struct nsx_section *out, struct nsx_cell *row)
+{
+	char of_copy[COPY_SIZE];
+	const char *name = name_text(x, s, of_copy);
+
+	row[PID] = nsx_int((int64_t)(s->global_tid >> 24 & 0xffffff));
+	row[TID] = nsx_int((int64_t)(s->global_tid & 0xffffff));
+	row[KIND] = nsx_string(kinds[s->kind]);
+	row[API] = nsx_string(name == of_copy ?
+				      nsx_arena_strdup(out->arena, name) :
+				      name);
+	row[SITE] = text_cell(x, s->function);
+	row[MODULE] = text_cell(x, s->module);
+	row[COUNT] = nsx_int(s->sum->count);
+	row[TOTAL] = nsx_ms(s->sum->total_ns);
+	if (s->sum->count)
+		row[AVG] = nsx_us((double)s->sum->total_ns /
+				  (double)s->sum->count);
+	row[MAX] = nsx_us((double)s->sum->max_ns);
+	row[COST] = nsx_ms(s->sum->cost_ns);
+	row[RANGE] = text_cell(x, s->range);
+}
+
+/* In order of cost, time, count, thread, what it is, and where.  first: the first
+ * row with a site, if there is one.
+ */
+static int fill_sites(const struct sites *x, const struct nsx_run *run,
+		      struct nsx_section *out, struct nsx_table *table,
+		      struct nsx_cell *first, struct nsx_err *err)
+{
+	uint32_t *order = nsx_arena_try_array(run->scratch, x->keys.n,
+					      sizeof(*order), "call sites",
+					      err);
+	size_t n = 0;
+
+	if (!order)
+		return err->rc;
+	for (uint32_t g = 0; g < x->keys.n; g++)
+		if (x->v[g].count || x->v[g].total_ns)
+			order[n++] = g; /* else all is outside the window */
+	nsx_sort_r(order, n, sizeof(*order), cmp_sites, (void *)x);
+	nsx_table_expect(table, n, run->opts->held_rows);
+	for (size_t i = 0; i < n; i++) {
+		struct site s = site_at(x, order[i]);
+
+		fill_site(x, &s, out, nsx_add_row(table));
+		if (!first[TID].type && (s.function || s.module))
+			fill_site(x, &s, out, first);
 	}
-	nsx_table_sort(table, NSX_DESC(COST), NSX_DESC(TOTAL), NSX_DESC(COUNT),
-		       PID, TID, KIND, API, SITE, MODULE, RANGE);
+	return 0;
 }
 
 static bool has_backtraces(const struct nsx_schema *s)
@@ -325,21 +415,16 @@ static bool has_backtraces(const struct nsx_schema *s)
  * without any are in the file; kernels by range have sections of their own.
  */
 static void show(const struct nsx_trace *t, const struct nsx_table *table,
-		 struct nsx_section *out)
+		 const struct nsx_cell *first, struct nsx_section *out)
 {
-	const struct nsx_cell *first = NULL;
+	bool any = first[TID].type != NSX_T_NULL, costs;
 	char call[128];
-	bool costs;
 
-	for (size_t i = 0; !first && i < table->nrows; i++)
-		if (nsx_row_at(table, i)[SITE].type ||
-		    nsx_row_at(table, i)[MODULE].type)
-			first = nsx_row_at(table, i);
-	if (!first && has_backtraces(t->schema))
+	if (!any && has_backtraces(t->schema))
 		nsx_note(out, "the backtraces name no code of the program: its "
 			      "modules are unknown, or only the profiler and "
 			      "the system made the calls");
-	if (!first)
+	if (!any)
 		return;
 	costs = first[COST].u.f > 0;
 	nsx_md_text(out, "Of what has a backtrace, %s from %s %s %s.",
@@ -360,6 +445,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 {
 	struct nsx_table *table = nsx_add_table(out, &layouts[0]);
 	struct sites x = {.t = run->trace, .f = run->facts};
+	struct nsx_cell first[ARRAY_LEN(cols)] = {{0}};
 	int rc;
 
 	if (!has_backtraces(x.t->schema) &&
@@ -374,14 +460,14 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	if (!rc)
 		rc = add_os_calls(&x, err);
 	if (!rc)
-		fill_sites(&x, out, table);
+		rc = fill_sites(&x, run, out, table, first, err);
 	nsx_groups_done(&x.things);
 	nsx_groups_done(&x.places);
 	nsx_groups_done(&x.keys);
 	free(x.v);
 	out->sql_differs = x.t->defects.crossing_ranges > 0;
 	if (!rc)
-		show(x.t, table, out);
+		show(x.t, table, first, out);
 	return rc;
 }
 

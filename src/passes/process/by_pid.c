@@ -55,6 +55,7 @@ static const struct nsx_layout layouts[] = {
 struct group {
 	uint32_t device;
 	nsx_str name;
+	uint32_t rank; /* of a kernel's name; 0: a call */
 	size_t n;
 	int64_t total_ns;
 };
@@ -63,10 +64,11 @@ struct groups {
 	size_t n, cap, first; /* first: of the device at hand */
 	uint32_t *by_name;    /* index + 1, by nsx_str         */
 	const struct nsx_trace *t;
+	const struct nsx_facts *f;
 };
 
 static struct group *group_of(struct groups *g, uint32_t device, nsx_str name,
-			      struct nsx_err *err)
+			      bool is_kernel, struct nsx_err *err)
 {
 	uint32_t *slot = &g->by_name[name];
 
@@ -76,6 +78,8 @@ static struct group *group_of(struct groups *g, uint32_t device, nsx_str name,
 		     err))
 		return NULL;
 	g->v[g->n] = (struct group){.device = device, .name = name};
+	if (is_kernel)
+		g->v[g->n].rank = nsx_kernel_name(&g->f->kernels, name)->rank;
 	*slot = (uint32_t)++g->n;
 	return &g->v[g->n - 1];
 }
@@ -92,14 +96,11 @@ static int cmp_groups(const void *a, const void *b, void *ctx)
 {
 	const struct group *x = a, *y = b;
 	const struct nsx_trace *t = ctx;
-	int c;
 
-	if (x->total_ns != y->total_ns)
-		return x->total_ns > y->total_ns ? -1 : 1;
-	if (x->n != y->n)
-		return x->n > y->n ? -1 : 1;
-	c = nsx_str_cmp(t->strings, x->name, y->name);
-	return c ? c : (x->device > y->device) - (x->device < y->device);
+	return NSX_CMP(y->total_ns, x->total_ns) ?: NSX_CMP(y->n, x->n) ?:
+	       NSX_CMP(x->rank, y->rank) ?:
+	       nsx_str_cmp(t->strings, x->name, y->name) ?:
+	       NSX_CMP(x->device, y->device);
 }
 
 /* One process's groups, most time first; taken over by the caller's loop. */
@@ -128,7 +129,7 @@ static size_t group_kernels(const struct nsx_pids *pids, uint32_t p,
 		if (d != device)
 			close_groups(g);
 		device = d;
-		if (!(x = group_of(g, d, nsx_op_name(t, i), err)))
+		if (!(x = group_of(g, d, nsx_op_name(t, i), true, err)))
 			return SIZE_MAX;
 		x->n += nsx_op_counts(t, i);
 		nsx_add_to(&x->total_ns, nsx_op_ns(&t->ops, i));
@@ -159,10 +160,12 @@ static void fill_kernel(const struct nsx_trace *t, const struct nsx_pids *pids,
 
 static int add_kernels(const struct nsx_pids *pids, struct groups *g,
 		       struct nsx_table *all, struct nsx_table *top,
-		       struct nsx_table *sums, struct nsx_err *err)
+		       struct nsx_table *sums, size_t held_rows,
+		       struct nsx_err *err)
 {
 	const struct nsx_trace *t = g->t;
 
+	nsx_table_expect(all, pids->at[t->nprocesses], held_rows);
 	for (uint32_t r = 0; r < t->nprocesses; r++) {
 		uint32_t p = pids->order[r];
 		const struct nsx_pid_totals *x = &pids->total[p];
@@ -217,8 +220,8 @@ static void put_quality(const struct nsx_trace *t, const struct nsx_pids *pids,
 }
 
 static int kernels_part(const struct nsx_pids *pids, struct groups *g,
-			struct nsx_table **tables, struct nsx_section *out,
-			struct nsx_err *err)
+			struct nsx_table **tables, size_t held_rows,
+			struct nsx_section *out, struct nsx_err *err)
 {
 	const struct nsx_trace *t = g->t;
 	const char *why = nsx_has_view(t->schema, NSX_VIEW_kernel) ?
@@ -236,7 +239,7 @@ static int kernels_part(const struct nsx_pids *pids, struct groups *g,
 			      "taken to be of the only one that made API calls");
 	put_quality(t, pids, out);
 	return add_kernels(pids, g, tables[KERNELS_CSV], tables[KERNELS_TOP],
-			   tables[KERNEL_PIDS], err);
+			   tables[KERNEL_PIDS], held_rows, err);
 }
 
 /* Synchronising calls ----------------------------------------------------------*/
@@ -261,7 +264,7 @@ static size_t group_sync(const struct nsx_pids *pids, uint32_t p,
 
 		if (t->calls.cls[i] != NSX_CALL_SYNC)
 			continue;
-		x = group_of(g, 0, nsx_call_name(&t->calls, i), err);
+		x = group_of(g, 0, nsx_call_name(&t->calls, i), false, err);
 		if (!x)
 			return SIZE_MAX;
 		x->n += nsx_starts_inside(t, nsx_call_start(&t->calls, i));
@@ -364,7 +367,7 @@ static int summarise(const struct nsx_run *run,
 {
 	const struct nsx_trace *t = run->trace;
 	struct nsx_table *tables[NTABLES], *processes;
-	struct groups g = {.t = t};
+	struct groups g = {.t = t, .f = run->facts};
 	struct nsx_pids pids;
 	int rc;
 
@@ -380,7 +383,7 @@ static int summarise(const struct nsx_run *run,
 	for (unsigned i = 0; i < NTABLES; i++)
 		tables[i] = nsx_add_table(out, &layouts[i]);
 	processes = nsx_add_table(out, &nsx_process_layout);
-	rc = kernels_part(&pids, &g, tables, out, err);
+	rc = kernels_part(&pids, &g, tables, run->opts->held_rows, out, err);
 	if (!rc)
 		rc = sync_part(&pids, &g, tables, out, run->scratch, err);
 	free(g.v);
