@@ -314,6 +314,19 @@ int nsx_strings_add(struct nsx_strings *s, const char *text, size_t len,
 	return 0;
 }
 
+nsx_str nsx_strings_find(const struct nsx_strings *s, const char *text)
+{
+	size_t len = strlen(text);
+	uint64_t h = nsx_hash(text, len);
+	uint32_t which = (uint32_t)(h >> 60), found;
+	nsx_str under = s->under ? nsx_strings_find(s->under, text) : 0;
+
+	if (under)
+		return under;
+	found = find_text(&s->shard[which], text, len, (uint32_t)h);
+	return found ? (uint32_t)s->first + found * SHARDS + which : 0;
+}
+
 const char *nsx_str_text(const struct nsx_strings *s, nsx_str id)
 {
 	if (!id)

@@ -28,6 +28,9 @@ void nsx_strings_free(struct nsx_strings *s);
 int nsx_strings_add(struct nsx_strings *s, const char *text, size_t len,
 		    nsx_str *ret, struct nsx_err *err) NSX_CHECKED;
 
+/* The id of a text; 0: not here. */
+nsx_str nsx_strings_find(const struct nsx_strings *s, const char *text);
+
 /* NUL-terminated text; "" for id 0. Owner: the table. */
 const char *nsx_str_text(const struct nsx_strings *s, nsx_str id);
 

@@ -74,7 +74,6 @@ size_t nsx_md_headings(const struct nsx_report *r, struct nsx_arena *a,
 struct md {
 	struct nsx_buf *b;
 	const struct nsx_report *r;
-	struct nsx_md_labels labels;
 };
 
 /* Sections ------------------------------------------------------------------*/
@@ -88,7 +87,7 @@ static void add_unmet(struct nsx_buf *b, const struct nsx_section *s)
 }
 
 static void add_block(struct nsx_buf *b, const struct nsx_block *block,
-		      const struct nsx_md_labels *labels)
+		      const struct nsx_report *report)
 {
 	switch (block->kind) {
 	case NSX_B_SUBHEADING:
@@ -104,7 +103,7 @@ static void add_block(struct nsx_buf *b, const struct nsx_block *block,
 		nsx_buf_printf(b, "\n%s\n", block->text);
 		break;
 	case NSX_B_TABLE:
-		nsx_md_add_table(b, block, labels);
+		nsx_md_add_table(b, block, report);
 		break;
 	default:
 		break;
@@ -127,7 +126,7 @@ static void add_blocks(struct md *m, struct nsx_buf *b,
 		if (s->blocks[i].kind == NSX_B_HEADING)
 			current = s->blocks[i].text;
 		else if (current && !strcmp(current, heading))
-			add_block(b, &s->blocks[i], &m->labels);
+			add_block(b, &s->blocks[i], m->r);
 	}
 }
 
@@ -209,12 +208,10 @@ static void add_head(struct nsx_buf *b, const struct nsx_report *r)
 
 void nsx_emit_md_section(const struct nsx_section *s, struct nsx_buf *b)
 {
-	const struct nsx_md_labels none = {0};
-
 	if (s->status == NSX_S_CANNOT)
 		nsx_buf_printf(b, "Cannot tell: %s\n", s->reason);
 	for (size_t i = 0; i < s->nblocks; i++)
-		add_block(b, &s->blocks[i], &none);
+		add_block(b, &s->blocks[i], NULL);
 	for (size_t i = 0; i < s->nnotes; i++)
 		nsx_buf_printf(b, "- Note: %s\n", s->notes[i]);
 }
@@ -228,7 +225,6 @@ int nsx_write_md(const struct nsx_out_file *f, FILE *out, struct nsx_err *err)
 	const char *const *v;
 	size_t n;
 
-	nsx_md_labels(r, &m.labels);
 	add_head(&b, r);
 	n = nsx_md_headings(r, a, &v);
 	for (size_t i = 0; i < n; i++)
@@ -237,6 +233,5 @@ int nsx_write_md(const struct nsx_out_file *f, FILE *out, struct nsx_err *err)
 	add_appendix(&m);
 	fwrite(b.p, 1, b.n, out);
 	nsx_buf_done(&b);
-	nsx_md_labels_done(&m.labels);
 	return nsx_stopped(err);
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 #include "base/stat.h"
 #include "emit/md_table.h"
+#include "facts/facts.h"
 #include "report/text.h"
 #include "report/words.h"
 
@@ -16,36 +17,18 @@ enum { MAX_LOOKED_AT = 200, MAX_NAMED = 8 };
 
 /* Labels ------------------------------------------------------------------*/
 
-void nsx_md_labels(const struct nsx_report *r, struct nsx_md_labels *ret)
+/* A kernel's label in place of its full name. */
+static const char *label_of(const struct nsx_report *report, const char *name)
 {
-	const struct nsx_kernel_names *k = &r->facts->kernels;
-	struct nsx_err err;
+	const struct nsx_kernel_name *k = NULL;
+	nsx_str id;
 
-	*ret = (struct nsx_md_labels){0};
-	ret->label = nsx_try_alloc(k->n, sizeof(*ret->label), "labels", &err);
-	for (size_t i = 0; ret->label && i < k->n; i++) {
-		const char *full = nsx_text(r->trace, k->v[i].name);
-		uint32_t at;
-
-		if (nsx_group(&ret->by_hash, nsx_hash(full, strlen(full)), 0,
-			      &at, &err))
-			break;
-		ret->label[at] = k->v[i].label;
-	}
-}
-
-void nsx_md_labels_done(struct nsx_md_labels *l)
-{
-	nsx_groups_done(&l->by_hash);
-	free(l->label);
-}
-
-static const char *label_of(const struct nsx_md_labels *l, const char *name)
-{
-	uint32_t at = nsx_group_find(&l->by_hash, nsx_hash(name, strlen(name)),
-				     0);
-
-	return at == NSX_NONE ? name : l->label[at];
+	if (!report)
+		return name;
+	id = nsx_strings_find(report->trace->strings, name);
+	if (id || !*name) /* a kernel may have no name */
+		k = nsx_kernel_name(&report->facts->kernels, id);
+	return k ? k->label : name;
 }
 
 /* What a column holds, by its key -------------------------------------------*/
@@ -150,7 +133,7 @@ static const char *barrier_words(const char *kind)
 
 static void add_text(struct nsx_buf *b, struct nsx_arena *a,
 		     const struct nsx_col *col, const char *s,
-		     const struct nsx_md_labels *labels)
+		     const struct nsx_report *report)
 {
 	/* Time between two calls has none for a name. */
 	if (!strcmp(s, nsx_barrier_names[NSX_BARRIER_LAUNCHER_GAP])) {
@@ -161,12 +144,12 @@ static void add_text(struct nsx_buf *b, struct nsx_arena *a,
 	nsx_md_add_name(b, !strncmp(s, "cu", 2) ? nsx_text_api(a, s) :
 			   holds(col) == CAUSE	 ? cause_words(s) :
 			   holds(col) == BARRIER ? barrier_words(s) :
-						  label_of(labels, s));
+						  label_of(report, s));
 }
 
 void nsx_md_add_cell(struct nsx_buf *b, struct nsx_arena *a,
 		     const struct nsx_col *col, const struct nsx_cell *c,
-		     const struct nsx_md_labels *labels)
+		     const struct nsx_report *report)
 {
 	switch (c->type) {
 	case NSX_T_I64:
@@ -177,7 +160,7 @@ void nsx_md_add_cell(struct nsx_buf *b, struct nsx_arena *a,
 		nsx_buf_adds(b, c->u.b ? "yes" : "no");
 		break;
 	case NSX_T_STR:
-		add_text(b, a, col, c->u.s, labels);
+		add_text(b, a, col, c->u.s, report);
 		break;
 	default:
 		nsx_buf_adds(b, "–");
@@ -258,7 +241,7 @@ static size_t join_rows(const struct nsx_block *block, struct row *ret,
 /* The ids of all, once each. */
 static void add_ids(struct nsx_buf *b, struct nsx_arena *a,
 		    const struct nsx_table *t, const struct row *row, int c,
-		    const struct nsx_md_labels *labels)
+		    const struct nsx_report *report)
 {
 	const struct nsx_col *col = &t->layout->cols[c];
 	size_t n = NSX_MIN(row->n, MAX_NAMED), begin = b->n;
@@ -268,7 +251,7 @@ static void add_ids(struct nsx_buf *b, struct nsx_arena *a,
 		struct nsx_buf one = {0};
 
 		nsx_md_add_cell(&one, a, col,
-				&nsx_row_at(t, row->member[i])[c], labels);
+				&nsx_row_at(t, row->member[i])[c], report);
 		if (one.p && (!last.p || strcmp(one.p, last.p))) {
 			nsx_buf_adds(b, b->n > begin ? ", " : "");
 			nsx_buf_adds(b, one.p);
@@ -299,7 +282,7 @@ static struct nsx_cell mean_of(const struct nsx_table *t, const struct row *row,
 }
 
 void nsx_md_add_table(struct nsx_buf *b, const struct nsx_block *block,
-		      const struct nsx_md_labels *labels)
+		      const struct nsx_report *report)
 {
 	const struct nsx_table *t = block->table;
 	const struct nsx_col *cols = t->layout->cols;
@@ -327,9 +310,9 @@ void nsx_md_add_table(struct nsx_buf *b, const struct nsx_block *block,
 
 			nsx_buf_adds(b, " ");
 			if (holds(&cols[c]) == ID)
-				add_ids(b, a, t, &rows[r], c, labels);
+				add_ids(b, a, t, &rows[r], c, report);
 			else
-				nsx_md_add_cell(b, a, &cols[c], &cell, labels);
+				nsx_md_add_cell(b, a, &cols[c], &cell, report);
 			nsx_buf_adds(b, " |");
 		}
 		nsx_buf_adds(b, "\n");

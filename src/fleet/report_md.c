@@ -266,7 +266,7 @@ static void add_table(const struct nsx_freport *r, unsigned table,
 			 &(struct nsx_block){.table = t, .columns = columns,
 					     .ncolumns = n,
 					     .max_rows = MOST_ROWS},
-			 &(struct nsx_md_labels){0});
+			 NULL);
 }
 
 static void add_budget(const struct nsx_freport *r, struct nsx_buf *b)

@@ -133,11 +133,13 @@ static int exponent_of(double x)
  */
 static long double move_point(double x, int exponent, int digits)
 {
-	long double power = 1;
+	static const long double powers[] = {
+		1e0L,  1e1L,  1e2L,  1e3L,  1e4L,  1e5L,  1e6L,
+		1e7L,  1e8L,  1e9L,  1e10L, 1e11L, 1e12L, 1e13L,
+		1e14L, 1e15L, 1e16L, 1e17L, 1e18L, 1e19L, 1e20L,
+		1e21L, 1e22L, 1e23L, 1e24L, 1e25L, 1e26L, 1e27L};
 
-	for (int i = digits - 1 - exponent; i > 0; i--)
-		power *= 10;
-	return fabsl(x) * power;
+	return fabsl(x) * powers[NSX_MAX(digits - 1 - exponent, 0)];
 }
 
 /* The fewest digits, of 15 to 17, that may tell x: a number of so many digits is
@@ -165,19 +167,21 @@ static int least_digits(double x)
  */
 static bool print_digits(char text[NSX_REAL_SIZE], double x, int digits)
 {
-	int exponent = is_counted(x) ? exponent_of(x) : -5, n;
+	int exponent = is_counted(x) ? exponent_of(x) : -5, n = digits;
 	char digit[24];
 	long double scaled;
+	uint64_t whole;
 
 	if (exponent < -4)
 		return false;
 	scaled = move_point(x, exponent, digits);
 	if (fabsl(scaled - truncl(scaled) - 0.5L) < 0.01L)
 		return false;
-	n = snprintf(digit, sizeof(digit), "%" PRIu64,
-		     (uint64_t)(scaled + 0.5L));
-	if (n != digits)
-		return false;
+	whole = (uint64_t)(scaled + 0.5L);
+	for (int i = digits - 1; i >= 0; i--, whole /= 10)
+		digit[i] = (char)('0' + whole % 10);
+	if (whole || digit[0] == '0')
+		return false; /* more digits, or fewer */
 	while (n > 1 && n > exponent + 1 && digit[n - 1] == '0')
 		n--;
 	if (x < 0)

@@ -107,22 +107,46 @@ static void assert_csv(const struct nsx_table *t, size_t max_rows, size_t keep,
 	free(text);
 }
 
-/* Five rows in order of name; the dearest are d and b. */
-static void test_long_tables_keep_the_dearest(void **state)
+/* Five rows; the dearest are d and b. */
+static void add_rows(struct nsx_table *t, const char *names)
 {
 	static const double cost[] = {1, 8, 2, 16, 4};
-	struct nsx_table t = {.layout = &priced};
 
-	(void)state;
-	for (size_t i = 0; i < ARRAY_LEN(cost); i++) {
-		struct nsx_cell *row = nsx_add_row(&t);
+	for (; *names; names++) {
+		int i = *names - 'a';
+		struct nsx_cell *row = nsx_add_row(t);
 
 		row[NAME] = nsx_string((const char *[]){"a", "b", "c", "d",
 							"e"}[i]);
-		row[COUNT] = nsx_int((int64_t)i + 1);
+		row[COUNT] = nsx_int(i + 1);
 		row[COST] = nsx_real(cost[i]);
-		row[MEAN] = nsx_real(cost[i] / (double)(i + 1));
+		row[MEAN] = nsx_real(cost[i] / (i + 1));
 	}
+}
+
+static void test_rows_that_are_not_held_are_added_up(void **state)
+{
+	(void)state;
+	for (size_t bound = 0; bound < 3; bound += 2) {
+		struct nsx_table t = {.layout = &priced};
+
+		nsx_table_expect(&t, 5, 2);
+		add_rows(&t, "dbeca");
+		assert_int_equal(t.nrows, 2);
+		assert_int_equal(nsx_table_total(&t), 5);
+		assert_csv(&t, bound, SIZE_MAX,
+			   "name,count,cost_ms,mean_ms\r\nd,4,16.0,4.0\r\n"
+			   "b,2,8.0,4.0\r\n(3 more rows),9,7.0,\r\n");
+		free(t.cells);
+	}
+}
+
+static void test_long_tables_keep_the_dearest(void **state)
+{
+	struct nsx_table t = {.layout = &priced};
+
+	(void)state;
+	add_rows(&t, "abcde");
 	nsx_table_sort(&t, NAME, NSX_DESC(COST));
 	assert_csv(&t, 2, SIZE_MAX,
 		   "name,count,cost_ms,mean_ms\r\n"
@@ -140,6 +164,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_long_tables_keep_the_dearest),
+		cmocka_unit_test(test_rows_that_are_not_held_are_added_up),
 		cmocka_unit_test(test_reals_are_shortest),
 	};
 

@@ -130,6 +130,27 @@ static void label(const char *const *full, size_t n, struct nsx_arena *a,
 	nsx_strings_free(strings);
 }
 
+/* Parameters are not read, but for kernels that may be DeepEP's. */
+static void test_parameters_tell_what_dispatches(void **state)
+{
+	static const char *const full[] = {"void dispatch<(int)4>(other::t)",
+					   "void dispatch<(int)4>(deep_ep::t)"};
+
+	(void)state;
+	assert_int_not_equal(nsx_kernel_words_length(full[0]),
+			     strlen("void dispatch<(int)4"));
+	assert_int_equal(nsx_kernel_words_length("void f<(int)4>(other::t)"),
+			 strlen("void f<(int)4"));
+	for (size_t i = 0; i < ARRAY_LEN(full); i++) {
+		struct nsx_arena *a = nsx_arena_new();
+		struct nsx_kernel_name k = {0};
+
+		nsx_kernel_words(full[i], a, &k);
+		assert_int_equal(k.category == NSX_K_COMM, i);
+		nsx_arena_free(a);
+	}
+}
+
 static void test_what_differs_tells_apart(void **state)
 {
 	static const char *const full[][2] = {
@@ -209,6 +230,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_words_of_known_kernels),
+		cmocka_unit_test(test_parameters_tell_what_dispatches),
 		cmocka_unit_test(test_what_differs_tells_apart),
 		cmocka_unit_test(test_no_two_labels_read_the_same),
 	};

@@ -17,7 +17,6 @@ struct body {
 	struct nsx_buf *b;
 	const struct nsx_report *r;
 	struct nsx_arena *a;
-	struct nsx_md_labels labels;
 	bool in_list;
 };
 
@@ -64,7 +63,7 @@ static void add_cell(struct body *x, const struct nsx_col *col,
 {
 	struct nsx_buf said = {0};
 
-	nsx_md_add_cell(&said, x->a, col, c, &x->labels);
+	nsx_md_add_cell(&said, x->a, col, c, x->r);
 	if (c->type == NSX_T_I64) {
 		nsx_buf_printf(x->b, " class=\"r\" data-v=\"%" PRId64 "\"",
 			       c->u.i);
@@ -258,10 +257,8 @@ void nsx_html_sections(struct nsx_buf *b, const struct nsx_report *r)
 	const char *const *v;
 	size_t n = nsx_md_headings(r, a, &v);
 
-	nsx_md_labels(r, &x.labels);
 	for (size_t i = 0; i < n; i++)
 		add_heading(&x, v[i]);
 	add_others(&x);
-	nsx_md_labels_done(&x.labels);
 	nsx_arena_free(a);
 }

@@ -7,7 +7,7 @@
 #include "base/jsonw.h"
 #include "emit/html/html.h"
 
-enum { MAX_ITERATIONS = 10000, BINS = NSX_OVERVIEW_BINS };
+enum { MAX_ITERATIONS = 10000, BINS = NSX_OVERVIEW_BINS, MAX_NAME = 400 };
 
 /* Base64 ----------------------------------------------------------------------*/
 
@@ -229,7 +229,7 @@ static void put_lanes(struct nsx_jsonw *w, const struct nsx_timeline *t)
 		struct nsx_buf b = {0};
 
 		nsx_buf_add(&b, t->names[i].text,
-			    strnlen(t->names[i].text, 400));
+			    strnlen(t->names[i].text, MAX_NAME));
 		nsx_jsonw_array(w, NULL);
 		nsx_jsonw_strn(w, NULL, b.p, b.n); /* repaired where it was cut */
 		nsx_jsonw_int(w, NULL, t->names[i].cls);
@@ -294,6 +294,15 @@ static void put_inert(struct nsx_buf *b, const char *json, size_t n)
 		if (i + run < n)
 			nsx_buf_printf(b, "\\u%04x", json[i + run]);
 	}
+}
+
+size_t nsx_html_data_least(const struct nsx_timeline *t)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < t->nnames; i++)
+		n += strnlen(t->names[i].text, MAX_NAME) + strlen("[\"\",0]");
+	return n;
 }
 
 int nsx_html_data(struct nsx_buf *b, const struct nsx_report *r,

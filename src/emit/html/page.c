@@ -228,9 +228,12 @@ static void add_main(struct nsx_buf *b, const struct nsx_report *r,
 	nsx_arena_free(a);
 }
 
-/* The page with about so many events at most; *drawn: those it has. */
+/* The page with about so many events at most; *drawn: those it has.  False in
+ * *fits: it is longer than `most`, and with events not made where that is certain.
+ */
 static int add_page(struct nsx_buf *b, const struct nsx_report *r,
-		    size_t events, size_t *drawn, struct nsx_err *err)
+		    size_t events, size_t most, size_t *drawn, bool *fits,
+		    struct nsx_err *err)
 {
 	const char *base = strrchr(r->path, '/');
 	struct nsx_timeline *t = NULL;
@@ -239,13 +242,17 @@ static int add_page(struct nsx_buf *b, const struct nsx_report *r,
 	if (rc)
 		return rc;
 	*drawn = t->nevents;
-	base = base ? base + 1 : r->path;
-	nsx_html_head(b, base, true);
-	add_main(b, r, t, base);
-	rc = nsx_html_data(b, r, t, err);
-	nsx_buf_adds(b, "<script>");
-	nsx_buf_adds(b, nsx_page_js);
-	nsx_buf_adds(b, "</script>\n</body>\n</html>\n");
+	*fits = !events || nsx_html_data_least(t) <= most;
+	if (*fits) {
+		base = base ? base + 1 : r->path;
+		nsx_html_head(b, base, true);
+		add_main(b, r, t, base);
+		rc = nsx_html_data(b, r, t, err);
+		nsx_buf_adds(b, "<script>");
+		nsx_buf_adds(b, nsx_page_js);
+		nsx_buf_adds(b, "</script>\n</body>\n</html>\n");
+		*fits = b->n <= most;
+	}
 	nsx_timeline_free(t);
 	return rc;
 }
@@ -258,15 +265,16 @@ int nsx_write_html(const struct nsx_out_file *f, FILE *out, struct nsx_err *err)
 			most > 2 * PAGE_REST ? (most - PAGE_REST) / EVENT_CHARS :
 					       most / (2 * EVENT_CHARS);
 	struct nsx_buf b = {0};
-	int rc = add_page(&b, r, events, &drawn, err);
+	bool fits;
+	int rc = add_page(&b, r, events, most, &drawn, &fits, err);
 
 	/* Names of their own make events dearer than most are. */
-	while (!rc && b.n > most && events) {
+	while (!rc && !fits && events) {
 		nsx_buf_clear(&b);
 		events = NSX_MIN(events, drawn) / 2;
-		rc = add_page(&b, r, events, &drawn, err);
+		rc = add_page(&b, r, events, most, &drawn, &fits, err);
 	}
-	if (!rc && b.n > most)
+	if (!rc && !fits)
 		rc = nsx_fail(err, NSX_E_USAGE, "cannot make a page of %zu bytes: "
 			      "without its timeline it takes %zu; give "
 			      "--html-max as much", most, b.n);
