@@ -8,7 +8,6 @@
 #include <string.h>
 #include "base/stat.h"
 #include "emit/md_table.h"
-#include "facts/facts.h"
 #include "report/text.h"
 #include "report/words.h"
 

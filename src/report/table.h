@@ -104,9 +104,9 @@ struct nsx_cell *nsx_add_row(struct nsx_table *t);
 /* Errors: NSX_E_NOMEM where rows were lost. */
 int nsx_table_whole(const struct nsx_table *t, struct nsx_err *err) NSX_CHECKED;
 
-/* n rows at most are to come, in the order of the table, which is empty.  If max_rows is not 0, further
- * ones are not held: nsx_add_row gives the same row for each and adds up, in the
- * columns that add, what the one before it held.
+/* n rows at most are to come, in the order of the table, which is empty.  If
+ * max_rows is not 0, further ones are not held: nsx_add_row gives the same row for
+ * each and adds up, in the columns that add, what the one before it held.
  */
 void nsx_table_expect(struct nsx_table *t, size_t n, size_t max_rows);
 /* Rows there are, held or not. */

@@ -330,21 +330,27 @@ static int cmp_ms(int64_t x_ns, int64_t y_ns)
 	return NSX_CMP((double)x_ns / 1e6, (double)y_ns / 1e6);
 }
 
-static int cmp_sites(const void *a, const void *b, void *sites)
+static int cmp_places(const struct sites *all, uint32_t g, uint32_t h)
 {
-	const struct sites *all = sites;
-	struct site x = site_at(all, *(const uint32_t *)a);
-	struct site y = site_at(all, *(const uint32_t *)b);
+	struct site x = site_at(all, g), y = site_at(all, h);
 
-	return cmp_ms(y.sum->cost_ns, x.sum->cost_ns) ?:
-	       cmp_ms(y.sum->total_ns, x.sum->total_ns) ?:
-	       NSX_CMP(y.sum->count, x.sum->count) ?:
-	       NSX_CMP(x.global_tid & 0xffffffffffff,
+	return NSX_CMP(x.global_tid & 0xffffffffffff,
 		       y.global_tid & 0xffffffffffff) ?:
 	       cmp_names(all, &x, &y) ?:
 	       cmp_texts(all, x.function, y.function) ?:
 	       cmp_texts(all, x.module, y.module) ?:
 	       cmp_texts(all, x.range, y.range);
+}
+
+static int cmp_sites(const void *a, const void *b, void *sites)
+{
+	uint32_t g = *(const uint32_t *)a, h = *(const uint32_t *)b;
+	const struct sites *all = sites;
+	const struct sum *x = &all->v[g], *y = &all->v[h];
+
+	return cmp_ms(y->cost_ns, x->cost_ns) ?:
+	       cmp_ms(y->total_ns, x->total_ns) ?:
+	       NSX_CMP(y->count, x->count) ?: cmp_places(all, g, h);
 }
 
 static struct nsx_cell text_cell(const struct sites *x, nsx_str text)
