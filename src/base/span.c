@@ -202,8 +202,16 @@ void nsx_spans_normalise(struct nsx_spans *s)
 
 size_t nsx_spans_find(const struct nsx_spans *s, int64_t t)
 {
-	size_t lo = NSX_SEARCH(0, s->n, mid, nsx_span_start(s, mid) <= t);
+	size_t lo = 0, hi = s->n, block = 0;
+	size_t nblocks = s->v ? 0 : (s->n + NSX_PACK_BLOCK - 1) / NSX_PACK_BLOCK;
 
+	/* The least start of a block is its first. */
+	NSX_BISECT(block, nblocks, mid, s->start.blocks[mid].least <= t);
+	if (!s->v) {
+		hi = NSX_MIN(block * NSX_PACK_BLOCK, s->n);
+		lo = block ? (block - 1) * NSX_PACK_BLOCK : 0;
+	}
+	NSX_BISECT(lo, hi, mid, nsx_span_start(s, mid) <= t);
 	return lo && nsx_span_at(s, lo - 1).end_ns > t ? lo - 1 : lo;
 }
 
