@@ -70,7 +70,7 @@ lines.update(x.strip() for x in topics)
 # One line for all that is missing where there is no tracing by node yet, and on
 # Windows, whose nsys refuses to trace OS calls and NCCL.
 made_by(gaps, "2021.5.2.53")
-check("a line of 2021.5", json.loads(explain("--json").stdout)["metrics"]["capture_quality"].get("recapture", "").startswith(
+check("a line of 2021.5", (json.loads(explain("--json").stdout)["metrics"]["capture_quality"].get("recapture") or "").startswith(
     "nsys profile --trace=cuda,nvtx,osrt --gpu-metrics-device=all"))
 made_by(gaps, "2026.2.1.210", "Windows")
 page = explain("--md").stdout + explain("--json").stdout
