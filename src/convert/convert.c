@@ -253,18 +253,22 @@ static int find_window(struct nsx_conv *c, struct nsx_err *err)
 }
 
 /* When the session began; null where it is not known or not wanted. */
-static struct nsx_val session_start(const struct nsx_conv *c)
+static int session_start(const struct nsx_conv *c, struct nsx_val *ret,
+			 struct nsx_err *err)
 {
 	NSX_AT_EXIT(nsx_stmt_done) struct nsx_stmt *st = NULL;
-	struct nsx_err ignored;
-	struct nsx_val epoch = {.type = NSX_V_NULL};
+	int rc;
 
-	if (!c->opts->no_metadata &&
-	    !nsx_db_prepare(c->schema->db, "SELECT utc_epoch_ns FROM "
-			    "temp.session", &st, &ignored) &&
-	    nsx_step(st, &ignored) == 1)
-		nsx_read_val(st, 0, &epoch);
-	return epoch;
+	*ret = (struct nsx_val){.type = NSX_V_NULL};
+	if (c->opts->no_metadata)
+		return 0;
+	rc = nsx_db_prepare(c->schema->db, "SELECT utc_epoch_ns FROM "
+			    "temp.session", &st, err);
+	if (!rc)
+		rc = nsx_step(st, err);
+	if (rc == 1)
+		nsx_read_val(st, 0, ret);
+	return rc == NSX_E_NOMEM ? rc : 0;
 }
 
 /* Parts -----------------------------------------------------------------------*/
@@ -418,9 +422,10 @@ static int convert(struct parts *p, struct nsx_out *out, struct nsx_err *err)
 		rc = nsx_par(o->threads, p->n, survey, p, err);
 	if (!rc)
 		rc = join_surveys(p, err);
+	if (!rc)
+		rc = session_start(&p->part[0].c, &p->epoch, err);
 	if (rc)
 		return rc;
-	p->epoch = session_start(&p->part[0].c);
 	return o->pftrace ? nsx_pf_run(o, out, p->n, write_part, p, &p->rings,
 				       err) :
 			    write_part(p, 0, err);
