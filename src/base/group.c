@@ -49,6 +49,18 @@ int nsx_group(struct nsx_groups *g, uint64_t a, uint64_t b, uint32_t *ret,
 	return 0;
 }
 
+void *nsx_group_value_(struct nsx_groups *g, uint64_t a, uint64_t b,
+		       void **values, size_t size, const char *what,
+		       struct nsx_err *err)
+{
+	uint32_t i;
+
+	if (nsx_grow_(values, &g->cap_values, g->n + 1, size, what, err) ||
+	    nsx_group(g, a, b, &i, err))
+		return NULL;
+	return (char *)*values + i * size;
+}
+
 uint32_t nsx_group_find(const struct nsx_groups *g, uint64_t a, uint64_t b)
 {
 	uint32_t i = g->nslots ? g->slots[find_slot(g, a, b)] : 0;

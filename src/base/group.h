@@ -20,11 +20,24 @@ struct nsx_groups {
 	size_t n, cap;
 	uint32_t *slots; /* index + 1, 0 free */
 	size_t nslots;
+	size_t cap_values; /* of nsx_group_value                             */
 };
 
 int nsx_group(struct nsx_groups *g, uint64_t a, uint64_t b, uint32_t *ret,
 	      struct nsx_err *err) NSX_CHECKED;
-/* The same for millions of rows, most of whose keys are among those met last: these
+/* A value for each group, in an array of the caller's that begins as NULL: that of
+ * a key, zeroed when it is new.  Valid until the next key.  Owner: the caller,
+ * free().  Errors: NULL, NSX_E_NOMEM.
+ *
+ *	struct sum *v = NULL, *x = nsx_group_value(&g, &v, device, name, "sums", err);
+ */
+#define nsx_group_value(g, values, a, b, what, err)                           \
+	((__typeof__(*(values)))nsx_group_value_(                             \
+		g, a, b, (void **)(values), sizeof(**(values)), what, err))
+void *nsx_group_value_(struct nsx_groups *g, uint64_t a, uint64_t b,
+		       void **values, size_t size, const char *what,
+		       struct nsx_err *err) NSX_CHECKED;
+/* nsx_group for millions of rows, most of whose keys are among those met last: these
  * stay in `near`, which begins as {0}.
  */
 struct nsx_near {

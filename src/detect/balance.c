@@ -1,9 +1,5 @@
 /* balance.c - GPUs that work longer than the others, and idle time as such. */
-#include <stdlib.h>
-#include <string.h>
-#include "base/group.h"
 #include "detect/detect.h"
-#include "report/words.h"
 #include "schema/codes.h"
 
 #define UNEVEN 0.1 /* more than the mean of all GPUs */
@@ -100,7 +96,6 @@ static void propose_uneven(struct nsx_detect *d, unsigned n, double mean_ns,
 				   "of equal cost, batches of equal token "
 				   "count, layers per rank"},
 		.proof = {{.csv = "partition", .column = "total_ms",
-			   .units = "ms",
 			   .at = {{"device_id", nsx_int(id)},
 				  {"class", nsx_string("compute_only")}}}},
 		.remedy = nsx_plan_of(d, (struct nsx_change){
@@ -218,7 +213,7 @@ static void tell_causes(struct nsx_detect *d, struct nsx_finding *f)
 				top == FETCHING ?
 					"the host fetches pages one by one" :
 					nsx_cause_words[top],
-				nsx_text_ns(d->found->arena, (double)ns[top]));
+				nsx_tell_ns(d->found, ns[top]));
 		ns[top] = 0;
 	}
 	f->evidence[0] = nsx_tell(d->found, "%s in %s, %s",
@@ -242,7 +237,6 @@ static int find_idle(struct nsx_detect *d, struct nsx_err *err)
 		.id = NSX_ID_gpu_idle, .device = facts->limiting,
 		.confidence = NSX_CONF_MEDIUM, .is_rest = true,
 		.proof = {{.csv = "partition", .column = "total_ms",
-			   .units = "ms",
 			   .at = {{"device_id", nsx_int(id)},
 				  {"class", nsx_string("idle")}}}}};
 	double share;

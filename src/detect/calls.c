@@ -9,10 +9,8 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include "base/stat.h"
 #include "detect/detect.h"
 #include "facts/replay/replay.h"
-#include "report/words.h"
 #include "schema/codes.h"
 #include "trace/nvtx_walk.h"
 
@@ -50,7 +48,6 @@ struct calls {
 	struct nsx_detect *d;
 	struct nsx_groups keys; /* (kind, name of the API without version)   */
 	struct group *v;
-	size_t cap;
 	struct nsx_places places; /* by group                                 */
 	nsx_str *base;	/* by raw name: the first raw name of the same API   */
 	uint8_t *does;	/* by raw name; 0 not looked at yet                  */
@@ -154,13 +151,12 @@ static enum kind kind_of(struct calls *c, size_t call)
 }
 
 /* Raw names of one API differ in their versions. */
-static int learn_name(struct calls *c, nsx_str raw, struct nsx_err *err)
+static void learn_name(struct calls *c, nsx_str raw)
 {
 	char buf[256];
 	const char *api = nsx_api_base(nsx_text(c->d->trace, raw), buf,
 				       sizeof(buf));
 
-	(void)err;
 	c->does[raw] = nsx_api_allocates(api) ? ALLOCATES :
 		       is_query(api)	  ? QUERIES :
 		       nsx_api_is_host_func(api) ? CALLS_BACK : OTHER;
@@ -168,27 +164,24 @@ static int learn_name(struct calls *c, nsx_str raw, struct nsx_err *err)
 	for (size_t g = 0; g < c->keys.n; g++)
 		if (!strcmp(c->v[g].api, api))
 			c->base[raw] = (nsx_str)c->keys.keys[g].b;
-	return 0;
 }
 
-static int group_of(struct calls *c, enum kind kind, nsx_str raw,
-		    uint32_t *ret, struct nsx_err *err)
+/* NULL: no memory. */
+static struct group *group_of(struct calls *c, enum kind kind, nsx_str raw,
+			      struct nsx_err *err)
 {
-	size_t known = c->keys.n;
+	struct group *x = nsx_group_value(&c->keys, &c->v, kind, c->base[raw],
+					  "kinds of call", err);
 	char buf[256];
 
-	if (nsx_group(&c->keys, kind, c->base[raw], ret, err) ||
-	    nsx_grow(&c->v, &c->cap, c->keys.n, sizeof(*c->v), "kinds of call",
-		     err))
-		return err->rc;
-	if (*ret == known)
-		c->v[*ret] = (struct group){
+	if (x && !x->api)
+		*x = (struct group){
 			.api = nsx_tell(c->d->found, "%s",
 					nsx_api_base(nsx_text(c->d->trace, raw),
 						     buf, sizeof(buf))),
 			.kind = kind, .place = {0, NSX_NONE}, .behind = NSX_NONE,
-			.lead = *ret};
-	return 0;
+			.lead = (uint32_t)(x - c->v)};
+	return x;
 }
 
 static int add_call(struct calls *c, size_t call, uint32_t range,
@@ -197,44 +190,45 @@ static int add_call(struct calls *c, size_t call, uint32_t range,
 	const struct nsx_trace *t = c->d->trace;
 	nsx_str raw = nsx_call_name(&t->calls, call);
 	int64_t ns = nsx_call_ns(&t->calls, call);
+	struct group *x;
 	enum kind kind;
 	uint32_t g;
 
-	if (!c->does[raw] && learn_name(c, raw, err))
-		return err->rc;
+	if (!c->does[raw])
+		learn_name(c, raw);
 	kind = kind_of(c, call);
 	if (kind == NONE) {
 		*last_wait = NSX_NONE;
 		return 0;
 	}
-	if (group_of(c, kind, raw, &g, err) ||
-	    nsx_places_add(&c->places, t, g, range, (uint32_t)call, ns,
-			   &c->v[g].place, err))
+	x = group_of(c, kind, raw, err);
+	if (!x)
 		return err->rc;
-	c->v[g].process = !c->v[g].count ||
-			  c->v[g].process == t->thread[c->thread].process ?
-				  t->thread[c->thread].process :
-				  (uint32_t)SEVERAL;
-	c->v[g].count++;
-	c->v[g].frees |= t->calls.cls[call] == NSX_CALL_IMPLICIT_SYNC &&
-			 !(t->calls.flags[call] & NSX_CALL_MALLOC);
-	nsx_add_to(&c->v[g].ns, ns);
+	g = (uint32_t)(x - c->v);
+	if (nsx_places_add(&c->places, t, g, range, (uint32_t)call, ns,
+			   &x->place, err))
+		return err->rc;
+	x->process = !x->count ||
+		     x->process == t->thread[c->thread].process ?
+			     t->thread[c->thread].process : (uint32_t)SEVERAL;
+	x->count++;
+	x->frees |= t->calls.cls[call] == NSX_CALL_IMPLICIT_SYNC &&
+		    !(t->calls.flags[call] & NSX_CALL_MALLOC);
+	nsx_add_to(&x->ns, ns);
 	if (kind == LOAD || kind == START || (kind == POLL && *last_wait == g)) {
-		if (nsx_grow(&c->v[g].rows, &c->v[g].cap_rows,
-			     c->v[g].nrows + 1, sizeof(*c->v[g].rows), "calls",
-			     err))
+		if (nsx_grow(&x->rows, &x->cap_rows, x->nrows + 1,
+			     sizeof(*x->rows), "calls", err))
 			return err->rc;
-		c->v[g].rows[c->v[g].nrows++] = (uint32_t)call;
+		x->rows[x->nrows++] = (uint32_t)call;
 	}
 	if (kind > SMALL_COPY) {
 		*last_wait = NSX_NONE;
 		return 0;
 	}
 	if (*last_wait != NSX_NONE && *last_wait != g) {
-		c->v[g].after += c->v[g].behind == *last_wait ||
-				 c->v[g].behind == NSX_NONE;
-		c->v[g].behind = c->v[g].behind == NSX_NONE ?
-					 *last_wait : c->v[g].behind;
+		if (x->behind == NSX_NONE)
+			x->behind = *last_wait;
+		x->after += x->behind == *last_wait;
 	}
 	*last_wait = g;
 	return 0;
@@ -273,8 +267,7 @@ static void add_costs(struct calls *c)
 		const struct nsx_barrier *b = &f->barriers[i];
 
 		if (!b->name || !b->cost_ns ||
-		    b->start_ns < c->d->w.start_ns ||
-		    b->start_ns >= c->d->w.end_ns ||
+		    !nsx_is_judged(c->d, b->start_ns) ||
 		    !c->does[b->name])
 			continue;
 		for (unsigned kind = WAIT; kind <= LOAD; kind++) {
@@ -289,33 +282,6 @@ static void add_costs(struct calls *c)
 	}
 }
 
-static int collect(struct calls *c, struct nsx_err *err)
-{
-	const struct nsx_trace *t = c->d->trace;
-	size_t n = nsx_strings_bound(t->strings);
-	uint32_t *below = nsx_arena_try_array(c->d->scratch, t->nvtx.n,
-					      sizeof(*below), "ranges", err);
-	int64_t idle_ns[NSX_NCAUSES];
-
-	nsx_new_array(c->base, c->d->scratch, n, "API names", err);
-	nsx_new_array(c->does, c->d->scratch, n, "API names", err);
-	if (!below || !c->base || !c->does)
-		return err->rc;
-	for (c->thread = 0; c->thread < t->nthreads; c->thread++)
-		if (collect_thread(c, c->thread, below, err))
-			return err->rc;
-	add_costs(c);
-	nsx_idle_by_cause(c->d, idle_ns);
-	for (unsigned i = 0; i < NSX_NCAUSES; i++) {
-		if (i < NSX_CAUSE_LAUNCH_TO_START)
-			nsx_add_to(&c->idle_ns, idle_ns[i]);
-		nsx_add_to(&c->all_idle_ns, idle_ns[i]);
-	}
-	return 0;
-}
-
-/* Findings --------------------------------------------------------------------*/
-
 /* A wait that mostly comes right after another is one with it. */
 static void join_waits(struct calls *c)
 {
@@ -328,6 +294,33 @@ static void join_waits(struct calls *c)
 		x->lead = c->v[x->behind].lead;
 	}
 }
+
+static int collect(struct calls *c, struct nsx_err *err)
+{
+	const struct nsx_trace *t = c->d->trace;
+	size_t n = nsx_strings_bound(t->strings);
+	uint32_t *below;
+	int64_t idle_ns[NSX_NCAUSES];
+
+	if (!nsx_new_array(below, c->d->scratch, t->nvtx.n, "ranges", err) ||
+	    !nsx_new_array(c->base, c->d->scratch, n, "API names", err) ||
+	    !nsx_new_array(c->does, c->d->scratch, n, "API names", err))
+		return err->rc;
+	for (c->thread = 0; c->thread < t->nthreads; c->thread++)
+		if (collect_thread(c, c->thread, below, err))
+			return err->rc;
+	add_costs(c);
+	join_waits(c);
+	nsx_idle_by_cause(c->d, idle_ns);
+	for (unsigned i = 0; i < NSX_NCAUSES; i++) {
+		if (i < NSX_CAUSE_LAUNCH_TO_START)
+			nsx_add_to(&c->idle_ns, idle_ns[i]);
+		nsx_add_to(&c->all_idle_ns, idle_ns[i]);
+	}
+	return 0;
+}
+
+/* Findings --------------------------------------------------------------------*/
 
 static const struct words {
 	enum nsx_finding_id id;
@@ -455,14 +448,13 @@ static int join_by_price(struct calls *c, struct nsx_err *err)
 {
 	const struct nsx_model *m = c->d->facts->model;
 	uint32_t n = (uint32_t)c->keys.n;
-	uint32_t *list = nsx_arena_try_array(c->d->scratch, n, sizeof(*list),
-					     "kinds of call", err);
+	uint32_t *list;
 	double sum = 0, length_ns = (double)(c->d->w.end_ns - c->d->w.start_ns);
 	uint32_t first = NSX_NONE;
 	struct nsx_gain g;
 	size_t leads = 0;
 
-	if (!list)
+	if (!nsx_new_array(list, c->d->scratch, n, "kinds of call", err))
 		return err->rc;
 	for (uint32_t lead = n; lead-- > 0;) {
 		size_t k = list_waits(c, lead, list);
@@ -568,8 +560,7 @@ static void propose(struct calls *c, const uint32_t *list, size_t n)
 				      NSX_MIN(ns, c->idle_ns));
 	f.evidence[k++] = nsx_tell(
 		l, "%s, %s in all",
-		nsx_text_n(l->arena, count, "call", NULL),
-		nsx_text_ns(l->arena, (double)ns));
+		nsx_text_n(l->arena, count, "call", NULL), nsx_tell_ns(l, ns));
 	if (kind == HOST_FUNC)
 		f.evidence[k++] =
 			"the functions leave no row in the trace: what is "
@@ -581,11 +572,10 @@ static void propose(struct calls *c, const uint32_t *list, size_t n)
 	if (say->barrier)
 		f.proof[0] = (struct nsx_evidence){
 			.csv = "barriers", .column = "total_time_ms",
-			.units = "ms",
 			.at = {{"barrier_kind", nsx_string(say->barrier)}}};
 	f.harmless = kind > SMALL_COPY ? NULL : nsx_tell(
 		l, "The host waits %s in %s, but without that the window would "
-		   "be no shorter", nsx_text_ns(l->arena, (double)ns), names);
+		   "be no shorter", nsx_tell_ns(l, ns), names);
 	nsx_found(l, &f);
 }
 
@@ -612,14 +602,12 @@ static int propose_all(struct calls *c, struct nsx_err *err)
 {
 	double length_ns = (double)(c->d->w.end_ns - c->d->w.start_ns);
 	uint32_t n = (uint32_t)c->keys.n;
-	uint32_t *order = nsx_arena_try_array(c->d->scratch, n, sizeof(*order),
-					      "kinds of call", err);
-	uint32_t *list = nsx_arena_try_array(c->d->scratch, n, sizeof(*list),
-					     "kinds of call", err);
-	bool *done = nsx_arena_try_array(c->d->scratch, n, 1, "kinds of call",
-					 err);
+	uint32_t *order, *list;
+	bool *done;
 
-	if (!order || !list || !done)
+	if (!nsx_new_array(order, c->d->scratch, n, "kinds of call", err) ||
+	    !nsx_new_array(list, c->d->scratch, n, "kinds of call", err) ||
+	    !nsx_new_array(done, c->d->scratch, n, "kinds of call", err))
 		return err->rc;
 	for (uint32_t i = 0; i < n; i++)
 		order[i] = i;
@@ -646,15 +634,11 @@ static int propose_all(struct calls *c, struct nsx_err *err)
 int nsx_detect_calls(struct nsx_detect *d, struct nsx_err *err)
 {
 	struct calls c = {.d = d};
-	int rc = collect(&c, err);
+	int rc = collect(&c, err) || join_by_price(&c, err) ||
+				 propose_all(&c, err) ?
+			 err->rc : 0;
 
-	if (!rc) {
-		join_waits(&c);
-		rc = join_by_price(&c, err);
-	}
-	if (!rc)
-		rc = propose_all(&c, err);
-	for (size_t g = 0; g < c.cap; g++) /* the keys may be one ahead */
+	for (size_t g = 0; g < c.keys.n; g++)
 		free(c.v[g].rows);
 	nsx_groups_done(&c.keys);
 	nsx_places_done(&c.places);

@@ -1,10 +1,8 @@
 /* checked.c - what looks bad in a figure and is not: said under "checked and
  * fine", so that nobody looks for it again.
  */
-#include "base/stat.h"
 #include "detect/detect.h"
 #include "facts/profiler.h"
-#include "report/words.h"
 
 #define SMALL_GRIDS_PCT 10
 #define PROFILER_PCT 5
@@ -24,7 +22,7 @@ int nsx_detect_grids(struct nsx_detect *d, struct nsx_err *err)
 			 "time).",
 			 (long long)d->trace->device[d->measured->grids.device]
 				 .device_id,
-			 nsx_text_ns(d->found->arena, (double)small_ns), pct);
+			 nsx_tell_ns(d->found, small_ns), pct);
 	return 0;
 }
 
@@ -48,9 +46,8 @@ int nsx_detect_launching(struct nsx_detect *d, struct nsx_err *err)
 			 "Launch calls take %s of host time, but %s of it is "
 			 "back-pressure%s: the queue was full, so the host is "
 			 "ahead of the GPU and launch cost is not a problem",
-			 nsx_text_ns(d->found->arena, (double)m->launches.ns),
-			 nsx_text_ns(d->found->arena,
-				     (double)m->launches.held_ns),
+			 nsx_tell_ns(d->found, m->launches.ns),
+			 nsx_tell_ns(d->found, m->launches.held_ns),
 			 m->launches.is_inferred ?
 				 " (inferred from calls far longer than the "
 				 "median while the stream still worked)" : "");
@@ -95,7 +92,7 @@ int nsx_detect_profiler(struct nsx_detect *d, struct nsx_err *err)
 		nsx_fine(d->found,
 			 "Profiler overhead: the profiler took at most %s of "
 			 "one thread inside the window (%.1f%%).",
-			 nsx_text_ns(d->found->arena, (double)p->most_lost_ns),
+			 nsx_tell_ns(d->found, p->most_lost_ns),
 			 p->most_lost_pct);
 	return 0;
 }

@@ -4,11 +4,7 @@
  * The judged window is cut into equal parts; of each part the time of kernels is
  * set against what the same launches take when they are fast.
  */
-#include <stdlib.h>
-#include <string.h>
-#include "base/stat.h"
 #include "detect/detect.h"
-#include "report/words.h"
 
 enum { PARTS = 24, FEW = 4 };
 #define FAST 0.2     /* quantile of a launch's durations */
@@ -33,7 +29,7 @@ static bool counts(const struct clocks *c, size_t op)
 
 	return t->ops.kind[op] == NSX_OP_KERNEL &&
 	       t->ops.cls[op] == NSX_C_COMPUTE &&
-	       at_ns >= c->d->w.start_ns && at_ns < c->d->w.end_ns;
+	       nsx_is_judged(c->d, at_ns);
 }
 
 static int find_fast(struct clocks *c, struct nsx_err *err)
@@ -41,13 +37,12 @@ static int find_fast(struct clocks *c, struct nsx_err *err)
 	const struct nsx_trace *t = c->d->trace;
 	struct nsx_arena *a = c->d->scratch;
 	size_t end = c->dev->ops_at + c->dev->nops;
-	size_t *at = nsx_arena_try_array(a, (size_t)t->nshapes + 2,
-					 sizeof(*at), "kernels", err);
-	int64_t *ns = nsx_arena_try_array(a, c->dev->nops, sizeof(*ns),
-					  "kernels", err);
+	size_t *at;
+	int64_t *ns;
 
-	nsx_new_array(c->fast, a, t->nshapes, "kernels", err);
-	if (!at || !ns || !c->fast)
+	if (!nsx_new_array(at, a, (size_t)t->nshapes + 2, "kernels", err) ||
+	    !nsx_new_array(ns, a, c->dev->nops, "kernels", err) ||
+	    !nsx_new_array(c->fast, a, t->nshapes, "kernels", err))
 		return err->rc;
 	for (size_t i = c->dev->ops_at; i < end; i++)
 		if (counts(c, i))

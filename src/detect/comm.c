@@ -5,10 +5,8 @@
  * compute waits, for overlapping more would not give it back.
  */
 #include <string.h>
-#include "base/stat.h"
 #include "detect/detect.h"
 #include "facts/metrics/metrics.h"
-#include "report/words.h"
 
 #define LEAST_PCT 1.0	  /* of the window, to be worth a finding   */
 #define LINK_IDLE_PCT 2.0 /* of the peak, while it communicates     */
@@ -32,13 +30,13 @@ static int find_habits(const struct nsx_detect *d, uint32_t device,
 {
 	const struct nsx_trace *t = d->trace;
 	const struct nsx_device *dev = &t->device[device];
-	uint8_t *computes = nsx_arena_try_array(d->scratch, t->nstreams, 1,
-						"streams", err);
-	int64_t *v = nsx_arena_try_array(d->scratch, dev->nops, sizeof(*v),
-					 "communication kernels", err);
+	uint8_t *computes;
+	int64_t *v;
 
 	*ret = (struct habits){.computes_beside = true};
-	if (!computes || !v)
+	if (!nsx_new_array(computes, d->scratch, t->nstreams, "streams", err) ||
+	    !nsx_new_array(v, d->scratch, dev->nops, "communication kernels",
+			   err))
 		return err->rc;
 	for (size_t i = dev->ops_at; i < dev->ops_at + dev->nops; i++)
 		if (t->ops.cls[i] == NSX_C_COMPUTE)
@@ -46,8 +44,7 @@ static int find_habits(const struct nsx_detect *d, uint32_t device,
 	for (size_t i = dev->ops_at; i < dev->ops_at + dev->nops; i++) {
 		int64_t at_ns = nsx_op_start(&t->ops, i);
 
-		if (t->ops.cls[i] != NSX_C_COMM || at_ns < d->w.start_ns ||
-		    at_ns >= d->w.end_ns)
+		if (t->ops.cls[i] != NSX_C_COMM || !nsx_is_judged(d, at_ns))
 			continue;
 		v[ret->n++] = nsx_op_ns(&t->ops, i);
 		ret->computes_beside &= computes[nsx_op_stream(&t->ops, i)];
@@ -108,7 +105,7 @@ static void say_why(struct nsx_detect *d, const struct nsx_comm_cost *x,
 			d->found,
 			"%s of its communication is no transfer, but waiting "
 			"for ranks that come later.",
-			nsx_text_ns(d->found->arena, (double)x->waited_ns));
+			nsx_tell_ns(d->found, x->waited_ns));
 		f->recommendation[k++] = "Even out when the ranks arrive.";
 	}
 	if (say_link(d, f->device, &f->evidence[n])) {
@@ -144,8 +141,8 @@ static void say_why(struct nsx_detect *d, const struct nsx_comm_cost *x,
 static const char *say_exposed(struct nsx_detect *d,
 			       const struct nsx_comm_cost *x)
 {
-	const char *all = nsx_text_ns(d->found->arena, (double)x->comm_ns);
-	const char *part = nsx_text_ns(d->found->arena, (double)x->exposed_ns);
+	const char *all = nsx_tell_ns(d->found, x->comm_ns);
+	const char *part = nsx_tell_ns(d->found, x->exposed_ns);
 
 	return strcmp(all, part) ?
 		       nsx_tell(d->found,
@@ -165,8 +162,7 @@ static int propose_overlap(struct nsx_detect *d, uint32_t device,
 						 .verb = NSX_HIDE_COMM}),
 		.device = device, .spans = x->blocking,
 		.confidence = NSX_CONF_MEDIUM,
-		.proof = {{.csv = "nccl_ops", .column = "exposed_ms",
-			   .units = "ms"}},
+		.proof = {{.csv = "nccl_ops", .column = "exposed_ms"}},
 	};
 	struct habits h;
 
@@ -178,8 +174,7 @@ static int propose_overlap(struct nsx_detect *d, uint32_t device,
 	f.evidence[0] = nsx_tell(
 		d->found,
 		"%s; compute waits for %s of it and begins right after.",
-		say_exposed(d, x),
-		nsx_text_ns(d->found->arena, (double)x->blocking_ns));
+		say_exposed(d, x), nsx_tell_ns(d->found, x->blocking_ns));
 	say_why(d, x, &h, &f);
 	nsx_found(d->found, &f);
 	return 0;
@@ -194,7 +189,7 @@ static void say_hidden(struct nsx_detect *d, int64_t window_ns)
 			 "Communication is hidden or short: of %s on GPU %lld "
 			 "compute covers %.1f %%, and what is exposed is %.2f "
 			 "%% of the window.",
-			 nsx_text_ns(d->found->arena, (double)x->comm_ns),
+			 nsx_tell_ns(d->found, x->comm_ns),
 			 (long long)d->trace->device[x - d->measured->comm]
 				 .device_id,
 			 100 - share(x->exposed_ns, x->comm_ns),
@@ -217,7 +212,6 @@ static void propose_even(struct nsx_detect *d, const struct nsx_arrivals *x)
 		.title = nsx_tell(l, "%s comes late to %s, and the others wait",
 				  x->late, nsx_tell_name(l, x->op)),
 		.proof = {{.csv = "nccl_rank_skew", .column = "induced_ms",
-			   .units = "ms",
 			   .at = {{"op_name", nsx_string(x->op)},
 				  {"rank_label", nsx_string(x->late)}}}},
 	};
@@ -225,8 +219,7 @@ static void propose_even(struct nsx_detect *d, const struct nsx_arrivals *x)
 	f.evidence[0] = nsx_tell(
 		l, "Last to arrive in %zu of the %zu collectives in which a "
 		   "rank is %s late or more.",
-		x->nlast, x->nlate,
-		nsx_text_ns(l->arena, (double)x->least_late_ns));
+		x->nlast, x->nlate, nsx_tell_ns(l, x->least_late_ns));
 	f.evidence[1] = nsx_tell(
 		l, "The others, by their median, wait %s for it.",
 		nsx_text_ns(l->arena, x->wait_ns));
@@ -235,7 +228,7 @@ static void propose_even(struct nsx_detect *d, const struct nsx_arrivals *x)
 		   "themselves take %s; chance alone would make it last so "
 		   "often with p = %.2g.",
 		nsx_text_ns(l->arena, x->all_wait_ns),
-		nsx_text_ns(l->arena, (double)x->transfer_ns), x->p_value);
+		nsx_tell_ns(l, x->transfer_ns), x->p_value);
 	f.evidence[3] = x->cause ?
 		nsx_tell(l, "Cause: %s (%.0f %% of the lateness).", x->cause,
 			 100 * x->cause_share) :
@@ -262,8 +255,7 @@ static void judge_arrivals(struct nsx_detect *d, const struct nsx_arrivals *x)
 	else if (!x->nlate)
 		nsx_fine(l, "No straggler in %s: its ranks arrive within %s of "
 			    "each other in all %zu instances judged.", name,
-			 nsx_text_ns(l->arena, (double)x->least_late_ns),
-			 x->njudged);
+			 nsx_tell_ns(l, x->least_late_ns), x->njudged);
 	else
 		nsx_fine(l, "No persistent straggler in %s: %s comes last in "
 			    "%zu of %zu instances (p = %.2g) and induces %s of "

@@ -8,10 +8,8 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include "base/stat.h"
 #include "detect/detect.h"
 #include "facts/replay/replay.h"
-#include "report/words.h"
 #include "schema/codes.h"
 
 #define LEAST_SHARE 0.003 /* of the window, that copies take */
@@ -88,7 +86,7 @@ static int collect(struct copies *c, struct nsx_err *err)
 			nsx_add_to(&c->pinned_ns[x->copy_kind],
 				   nsx_op_ns(&t->ops, i));
 		}
-		if (at_ns < c->d->w.start_ns || at_ns >= c->d->w.end_ns)
+		if (!nsx_is_judged(c->d, at_ns))
 			continue;
 		if (t->ops.kind[i] == NSX_OP_MEMSET)
 			g = &c->memset;
@@ -169,13 +167,11 @@ static struct nsx_finding start(struct copies *c, const struct group *g,
 			l, "%s%s in %s%s, %s/s", kind ? nsx_tell(l, "%s, ",
 				nsx_text_n(l->arena, (size_t)g->count, "copy",
 					   "copies")) : "", /* else in the title */
-			nsx_tell_bytes(l, g->bytes),
-			nsx_text_ns(l->arena, (double)g->ns),
+			nsx_tell_bytes(l, g->bytes), nsx_tell_ns(l, g->ns),
 			say_gpus(c, g),
 			nsx_text_bytes(l->arena, 1e9 * (double)g->bytes /
 						 (double)NSX_MAX(1, g->ns)))},
-		.proof = {{.csv = "memcpy_summary", .column = "exposed_ms",
-			   .units = "ms"}}};
+		.proof = {{.csv = "memcpy_summary", .column = "exposed_ms"}}};
 
 	if (kind)
 		f.proof[0].at[0] = (struct nsx_at){
@@ -209,8 +205,7 @@ static bool computes(const struct copies *c, uint32_t stream)
 	for (size_t i = dev->ops_at; i < dev->ops_at + dev->nops; i++)
 		if (nsx_op_stream(&t->ops, i) == stream &&
 		    t->ops.cls[i] == NSX_C_COMPUTE &&
-		    nsx_op_start(&t->ops, i) >= c->d->w.start_ns &&
-		    nsx_op_start(&t->ops, i) < c->d->w.end_ns)
+		    nsx_is_judged(c->d, nsx_op_start(&t->ops, i)))
 			return true;
 	return false;
 }
@@ -334,8 +329,7 @@ static size_t count_calls(const struct copies *c, enum nsx_call_class cls,
 	for (size_t i = 0; i < t->calls.n; i++)
 		n += t->calls.cls[i] == cls &&
 		     (!flag || t->calls.flags[i] & flag) &&
-		     nsx_call_start(&t->calls, i) >= c->d->w.start_ns &&
-		     nsx_call_start(&t->calls, i) < c->d->w.end_ns;
+		     nsx_is_judged(c->d, nsx_call_start(&t->calls, i));
 	return n;
 }
 
@@ -475,9 +469,7 @@ int nsx_detect_copies(struct nsx_detect *d, struct nsx_err *err)
 	for (unsigned i = 0; i < NTROUBLES * NKINDS; i++)
 		c->v[i / NKINDS][i % NKINDS] = new_group(c);
 	c->memset = new_group(c);
-	rc = collect(c, err);
-	if (!rc)
-		rc = propose_all(c, err);
+	rc = collect(c, err) || propose_all(c, err) ? err->rc : 0;
 	for (unsigned i = 0; i < NTROUBLES * NKINDS; i++)
 		free(c->v[i / NKINDS][i % NKINDS].rows);
 	free(c->memset.rows);

@@ -1,8 +1,6 @@
 /* detect.c - runs the detectors. */
-#include <stdlib.h>
 #include <string.h>
 #include "base/par.h"
-#include "base/stat.h"
 #include "detect/detect.h"
 
 enum when {
@@ -116,7 +114,7 @@ static const char *without_counters(struct nsx_arena *a, const char *s)
 
 	for (size_t i = 0; s[i]; i += n) {
 		n = counter_at(s, i);
-		copy[k++] = n ? '#' : s[i];
+		copy[k++] = (char)(n ? '#' : s[i]);
 		n = NSX_MAX(n, 1);
 	}
 	copy[k] = '\0';
@@ -253,4 +251,12 @@ struct nsx_plan nsx_plan_of(struct nsx_detect *d, struct nsx_change change)
 
 	*v = change;
 	return (struct nsx_plan){v, 1};
+}
+
+int nsx_list_row(struct nsx_row_list *l, size_t row, struct nsx_err *err)
+{
+	if (nsx_grow(&l->v, &l->cap, l->n + 1, sizeof(*l->v), "rows", err))
+		return err->rc;
+	l->v[l->n++] = (uint32_t)row;
+	return 0;
 }

@@ -11,10 +11,12 @@
 #define NSX_DETECT_H
 
 #include "base/group.h"
+#include "base/stat.h"
 #include "detect/measured.h"
 #include "facts/facts.h"
 #include "report/finding.h"
 #include "report/opts.h"
+#include "report/words.h"
 
 struct nsx_detect {
 	const struct nsx_trace *trace;
@@ -66,7 +68,6 @@ const char *nsx_frame_words(struct nsx_detect *d, uint32_t frame);
 struct nsx_votes {
 	struct nsx_groups keys; /* (group, frame)                            */
 	int64_t *weight;
-	size_t cap;
 };
 struct nsx_winner {
 	uint32_t frame; /* NSX_NONE: nobody voted                            */
@@ -89,7 +90,6 @@ struct nsx_places {
 		int64_t ns;
 		uint32_t range; /* the first of its kind; NSX_NONE           */
 	} *v;
-	size_t cap;
 	struct nsx_votes sites; /* by thing, in time                         */
 	struct {
 		nsx_str name;
@@ -118,6 +118,19 @@ int nsx_vote_samples(struct nsx_detect *d, struct nsx_votes *v, uint32_t group,
 		     uint32_t thread, size_t *cursor, struct nsx_span in,
 		     struct nsx_err *err) NSX_CHECKED;
 
+/* Whether an instant lies in the judged window. */
+static inline bool nsx_is_judged(const struct nsx_detect *d, int64_t at_ns)
+{
+	return at_ns >= d->w.start_ns && at_ns < d->w.end_ns;
+}
+
+/* Rows of calls or operations, for a change.  Empty: zeroed; free(v). */
+struct nsx_row_list {
+	uint32_t *v;
+	size_t n, cap;
+};
+int nsx_list_row(struct nsx_row_list *l, size_t row,
+		 struct nsx_err *err) NSX_CHECKED;
 /* Rows that a change is about, ascending; on the list's arena. */
 struct nsx_rows nsx_keep_rows(struct nsx_detect *d, const uint32_t *v,
 			      size_t n);

@@ -16,8 +16,7 @@ static void propose(struct nsx_detect *d, enum nsx_finding_id id,
 			remedy},
 		.device = NSX_NONE, .confidence = NSX_CONF_HIGH,
 		.is_set = true,
-		.proof = {{.csv = "cuda_graphs", .column = "coverage_pct",
-			   .units = "%"}},
+		.proof = {{.csv = "cuda_graphs", .column = "coverage_pct"}},
 	};
 
 	nsx_found(d->found, &f);

@@ -1,8 +1,6 @@
 /* growth.c - memory that grows with every iteration. */
 #include <inttypes.h>
-#include "base/stat.h"
 #include "detect/detect.h"
-#include "report/words.h"
 
 static void suspect(struct nsx_findings *l, const struct nsx_growth *x)
 {
@@ -17,7 +15,6 @@ static void suspect(struct nsx_findings *l, const struct nsx_growth *x)
 		.severity = NSX_SEV_MEDIUM, .is_set = true,
 		.subject = nsx_tell(l, "pid:%" PRId64, x->pid),
 		.proof = {{.csv = "memory_usage", .column = "end_live_bytes",
-			   .units = "bytes",
 			   .at = {{"pid", nsx_int(x->pid)},
 				  {"kind", nsx_string("device")}}}},
 	};

@@ -9,11 +9,9 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include "base/stat.h"
 #include "detect/detect.h"
 #include "facts/outside.h"
 #include "facts/replay/replay.h"
-#include "report/words.h"
 #include "trace/nvtx_walk.h"
 
 #define LEAST_SHARE 0.003 /* of the window, to be looked at */
@@ -25,8 +23,7 @@ enum {
 };
 
 struct rows { /* calls that end a stretch of host time */
-	uint32_t *v;
-	size_t n, cap;
+	struct nsx_row_list calls;
 	int64_t ns;
 };
 
@@ -55,7 +52,6 @@ static void advise_mpi(struct nsx_finding *f, const char *name)
 		"host need not wait for the GPU before it sends";
 	f->proof[0] = (struct nsx_evidence){
 		.csv = "library_calls", .column = "total_time_ms",
-		.units = "ms",
 		.at = {{"library", nsx_string("MPI")},
 		       {"function", nsx_string(name)}}};
 }
@@ -76,7 +72,7 @@ static void advise_os(struct nsx_detect *d, struct nsx_finding *f,
 		nsx_tell(d->found, "move %s off the thread that launches: hand "
 			 "the work to another through a queue", shown);
 	f->proof[0] = (struct nsx_evidence){
-		.csv = "os_runtime", .column = "total_time_ms", .units = "ms",
+		.csv = "os_runtime", .column = "total_time_ms",
 		.at = {{"api_name", nsx_string(name)},
 		       {"on_launch_thread", nsx_bool(true)}}};
 }
@@ -97,11 +93,11 @@ static void propose_outside(struct nsx_detect *d, const struct outside *x,
 		.guess_ns = (double)NSX_MIN(x->ns, idle_ns),
 		.evidence = {x->count == 1 ?
 			nsx_tell(l, "1 wait of %s",
-				 nsx_text_ns(l->arena, (double)x->ns)) :
+				 nsx_tell_ns(l, x->ns)) :
 			nsx_tell(l, "%s of %s in all, the longest %s",
 				 nsx_text_n(l->arena, x->count, "wait", NULL),
-				 nsx_text_ns(l->arena, (double)x->ns),
-				 nsx_text_ns(l->arena, (double)x->max_ns))},
+				 nsx_tell_ns(l, x->ns),
+				 nsx_tell_ns(l, x->max_ns))},
 		.remedy = nsx_plan_of(d, (struct nsx_change){
 			.verb = NSX_NO_OS_WAIT, .name = name,
 			.least_ns = WAIT_NS})};
@@ -110,7 +106,7 @@ static void propose_outside(struct nsx_detect *d, const struct outside *x,
 		f.place = nsx_frame_words(d, site.frame);
 		f.evidence[1] = nsx_tell(
 			l, "%s of it called from %s",
-			nsx_text_ns(l->arena, (double)site.weight), f.place);
+			nsx_tell_ns(l, site.weight), f.place);
 	}
 	if (x->is_mpi)
 		advise_mpi(&f, name);
@@ -127,28 +123,28 @@ static int find_outside(struct nsx_detect *d, struct nsx_err *err)
 	struct nsx_votes sites = {0};
 	struct outside *v = NULL;
 	struct nsx_outside o;
-	size_t cap = 0;
-	uint32_t g;
 	int rc = 0;
 
 	nsx_idle_by_cause(d, idle_ns);
 	for (size_t at = 0; !rc && nsx_outside_next(d->trace, &at, &o);) {
 		int64_t ns = o.end_ns - o.start_ns;
+		struct outside *x;
 
 		if (ns < WAIT_NS || o.start_ns >= d->w.end_ns ||
 		    o.end_ns <= d->w.start_ns)
 			continue;
-		if (nsx_group(&names, o.is_mpi, o.name, &g, err) ||
-		    nsx_grow(&v, &cap, names.n, sizeof(*v), "OS calls", err) ||
-		    nsx_vote(&sites, g, nsx_site(d->trace, o.stack), ns, err)) {
+		x = nsx_group_value(&names, &v, o.is_mpi, o.name, "OS calls",
+				    err);
+		if (!x || nsx_vote(&sites, (uint32_t)(x - v),
+				   nsx_site(d->trace, o.stack), ns, err)) {
 			rc = err->rc;
 			break;
 		}
-		v[g].is_mpi = o.is_mpi;
-		v[g].name = o.name;
-		nsx_add_to(&v[g].ns, ns);
-		v[g].max_ns = NSX_MAX(v[g].max_ns, ns);
-		v[g].count++;
+		x->is_mpi = o.is_mpi;
+		x->name = o.name;
+		nsx_add_to(&x->ns, ns);
+		x->max_ns = NSX_MAX(x->max_ns, ns);
+		x->count++;
 	}
 	for (uint32_t i = 0; !rc && i < names.n; i++)
 		if ((double)v[i].ns >= least_ns)
@@ -177,7 +173,7 @@ static void find_preemption(struct nsx_detect *d)
 			l, "it lost its CPU %s between its calls, for %s in "
 			"all%s",
 			nsx_text_n(l->arena, lost.n, "time", NULL),
-			nsx_text_ns(l->arena, (double)lost.ns),
+			nsx_tell_ns(l, lost.ns),
 			nsx_model_closure(d->facts->model)->is_part ?
 				", in the part of the window that was replayed" :
 				"")},
@@ -185,8 +181,7 @@ static void find_preemption(struct nsx_detect *d)
 			"give it a core of its own: pin it (taskset, "
 			"numactl), and leave cores free of workers "
 			"(fewer data loader processes, OMP_NUM_THREADS)"},
-		.proof = {{.csv = "cpu_threads", .column = "on_cpu_ms",
-			   .units = "ms"}},
+		.proof = {{.csv = "cpu_threads", .column = "on_cpu_ms"}},
 		.remedy = nsx_plan_of(d, (struct nsx_change){
 			.verb = NSX_NO_PREEMPTION})};
 
@@ -230,7 +225,6 @@ struct launcher {
 		uint32_t range; /* the first                                 */
 		uint32_t helper; /* thread that only copies; NSX_NONE        */
 	} *code;
-	size_t cap;
 	struct rows gaps; /* the short ones                                  */
 	struct nsx_votes hot; /* samples of all, by index of code or SHORT   */
 	size_t nlaunches;
@@ -244,11 +238,8 @@ enum { SHORT = -2 };
 static int add_row(struct rows *r, size_t call, int64_t ns,
 		   struct nsx_err *err)
 {
-	if (nsx_grow(&r->v, &r->cap, r->n + 1, sizeof(*r->v), "calls", err))
-		return err->rc;
-	r->v[r->n++] = (uint32_t)call;
 	nsx_add_to(&r->ns, ns);
-	return 0;
+	return nsx_list_row(&r->calls, call, err);
 }
 
 static int add_code(struct launcher *x, uint32_t range, uint32_t helper,
@@ -258,17 +249,16 @@ static int add_code(struct launcher *x, uint32_t range, uint32_t helper,
 	uint64_t whose = helper == NSX_NONE ? range == NSX_NONE :
 					      UINT64_C(2) + helper;
 	size_t known = x->names.n;
-	uint32_t g;
+	struct code *c = nsx_group_value(&x->names, &x->code, whose,
+					 nsx_range_kind(x->d->trace, range),
+					 "host code", err);
 
-	if (nsx_group(&x->names, whose, nsx_range_kind(x->d->trace, range), &g,
-		      err) ||
-	    nsx_grow(&x->code, &x->cap, x->names.n, sizeof(*x->code),
-		     "host code", err))
+	if (!c)
 		return err->rc;
-	if (g == known)
-		x->code[g] = (struct code){.range = range, .helper = helper};
-	*ret = g;
-	return add_row(&x->code[g].rows, call, ns, err);
+	if (x->names.n > known)
+		*c = (struct code){.range = range, .helper = helper};
+	*ret = (uint32_t)(c - x->code);
+	return add_row(&c->rows, call, ns, err);
 }
 
 /* What NSX_FASTER_LAUNCH makes faster. */
@@ -405,16 +395,16 @@ static void propose_code(struct launcher *x, const struct code *c)
 		.evidence = {nsx_tell(l,
 			"%s of %s or more in which %s thread makes no CUDA "
 			"call, %s in all",
-			nsx_text_n(l->arena, c->rows.n, "stretch", "stretches"),
-			nsx_text_ns(l->arena, (double)x->long_ns),
+			nsx_text_n(l->arena, c->rows.calls.n, "stretch",
+				   "stretches"), nsx_tell_ns(l, x->long_ns),
 			helper ? "that" : "the launching",
-			nsx_text_ns(l->arena, (double)c->rows.ns))},
+			nsx_tell_ns(l, c->rows.ns))},
 		.proof = {{.csv = "gpu_idle_by_cause", .column = "total_ms",
-			   .units = "ms",
 			   .at = {{"cause", nsx_string("host_code")}}}},
 		.remedy = nsx_plan_of(d, (struct nsx_change){
 			.verb = NSX_FASTER_HOST, .amount = INFINITY,
-			.rows = nsx_keep_rows(d, c->rows.v, c->rows.n)})};
+			.rows = nsx_keep_rows(d, c->rows.calls.v,
+					      c->rows.calls.n)})};
 
 	f.evidence[1] = say_hot(d, &hot);
 	advise_code(d, code || hot.frame != NSX_NONE, helper, &f);
@@ -442,17 +432,15 @@ static void propose_launches(struct launcher *x)
 					    "launches and copies take"),
 				 nsx_tell(l, x->nlaunches == 1 ? "%s" : "%s each",
 					  nsx_text_ns(l->arena, us * 1e3)),
-				 nsx_text_ns(l->arena, (double)x->gaps.ns)),
-			say_hot(d, &hot)},
-		.proof = {{.csv = "launches", .column = "total_time_ms",
-			   .units = "ms"}},
+				 nsx_tell_ns(l, x->gaps.ns)), say_hot(d, &hot)},
+		.proof = {{.csv = "launches", .column = "total_time_ms"}},
 		.remedy = {v, 2}};
 
 	v[0] = (struct nsx_change){.verb = NSX_FASTER_LAUNCH,
 				   .amount = INFINITY};
 	v[1] = (struct nsx_change){.verb = NSX_FASTER_HOST, .amount = INFINITY,
-				   .rows = nsx_keep_rows(d, x->gaps.v,
-							 x->gaps.n)};
+				   .rows = nsx_keep_rows(d, x->gaps.calls.v,
+							 x->gaps.calls.n)};
 	if (x->replays)
 		f.recommendation[n++] =
 			"put more into each CUDA graph: it replays graphs "
@@ -492,10 +480,9 @@ static int find_code(struct launcher *x, struct nsx_err *err)
 	const struct nsx_trace *t = x->d->trace;
 	double least_ns = LEAST_SHARE *
 			  (double)(x->d->w.end_ns - x->d->w.start_ns);
-	uint32_t *below = nsx_arena_try_array(x->d->scratch, t->nvtx.n,
-					      sizeof(*below), "ranges", err);
+	uint32_t *below;
 
-	if (!below)
+	if (!nsx_new_array(below, x->d->scratch, t->nvtx.n, "ranges", err))
 		return err->rc;
 	nsx_idle_by_cause(x->d, x->idle_ns);
 	x->long_ns = find_long_ns(x->d);
@@ -521,11 +508,11 @@ int nsx_detect_host(struct nsx_detect *d, struct nsx_err *err)
 		find_profiler(d);
 		rc = find_code(&x, err);
 	}
-	for (size_t g = 0; g < x.cap; g++)
-		free(x.code[g].rows.v);
+	for (size_t g = 0; g < x.names.n; g++)
+		free(x.code[g].rows.calls.v);
 	nsx_groups_done(&x.names);
 	nsx_votes_done(&x.hot);
 	free(x.code);
-	free(x.gaps.v);
+	free(x.gaps.calls.v);
 	return rc;
 }

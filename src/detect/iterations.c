@@ -9,10 +9,8 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include "base/stat.h"
 #include "detect/detect.h"
 #include "trace/nvtx_walk.h"
-#include "report/words.h"
 
 #define LEAST_SHARE 0.01 /* of the window */
 #define PAUSE_SHARE 0.25 /* of what an iteration takes too long */
@@ -23,12 +21,6 @@ enum {
 		       one of as many are slow, they are of two kinds        */
 };
 
-struct rows {
-	uint32_t *v;
-	size_t n, cap;
-};
-
-
 struct slow {
 	struct nsx_detect *d;
 	const struct nsx_iteration *v; /* of the limiting GPU */
@@ -37,12 +29,12 @@ struct slow {
 	size_t ntimes; /* that a slow one follows one that is not          */
 	double median_ns;
 	int64_t excess_ns, by_class[NSX_NPARTS];
-	struct rows pauses; /* calls that end one */
+	struct nsx_row_list pauses; /* calls that end one */
 	int64_t paused_ns;
 	struct nsx_votes outside; /* OS calls in them, by their time         */
 	uint32_t paused; /* the only thread that does; MANY                  */
-	struct rows copies, copied; /* calls, and their operations, that only
-				       slow iterations have */
+	struct nsx_row_list copies, copied; /* calls, and their operations, that
+					       only slow iterations have     */
 	int64_t usual_copy_ns; /* the longest blocking one in the others */
 	nsx_str range[MOST_RANGES];
 	uint32_t nranges, place;
@@ -63,10 +55,10 @@ static bool is_judged(const struct slow *s, size_t i)
 static int find_median(struct slow *s, struct nsx_err *err)
 {
 	const struct nsx_facts *f = s->d->facts;
-	int64_t *d = nsx_arena_try_array(s->d->scratch, f->niterations,
-					 sizeof(*d), "iteration lengths", err);
+	int64_t *d;
 
-	if (!d)
+	if (!nsx_new_array(d, s->d->scratch, f->niterations,
+			   "iteration lengths", err))
 		return err->rc;
 	for (size_t i = 0; i < f->niterations; i++) {
 		if (f->iterations[i].device != f->limiting)
@@ -146,18 +138,9 @@ static bool is_rare(const struct slow *s, uint32_t range)
 	size_t n = 0;
 
 	for (size_t i = 0; i < t->nvtx.n; i++)
-		n += nsx_range_start(&t->nvtx, i) >= s->d->w.start_ns &&
-		     nsx_range_start(&t->nvtx, i) < s->d->w.end_ns &&
+		n += nsx_is_judged(s->d, nsx_range_start(&t->nvtx, i)) &&
 		     nsx_range_kind(t, (uint32_t)i) == kind;
 	return n <= s->nslow && s->nslow * 2 < s->n;
-}
-
-static int add_row(struct rows *r, uint32_t row, struct nsx_err *err)
-{
-	if (nsx_grow(&r->v, &r->cap, r->n + 1, sizeof(*r->v), "pauses", err))
-		return err->rc;
-	r->v[r->n++] = row;
-	return 0;
 }
 
 /* What a thread does of it in calls of the operating system; *at: a cursor. */
@@ -188,7 +171,7 @@ static int add_pause(struct slow *s, size_t call, uint32_t range,
 
 	s->paused = !s->pauses.n || s->paused == thread ? thread :
 							  (uint32_t)MANY;
-	if (add_row(&s->pauses, (uint32_t)call, err))
+	if (nsx_list_row(&s->pauses, call, err))
 		return err->rc;
 	if (!name || s->nranges == MOST_RANGES)
 		return 0;
@@ -246,8 +229,8 @@ static int find_copy(struct slow *s, size_t call, size_t *at,
 	if (ns < LEAST_COPY_NS || ns / 2 < s->usual_copy_ns ||
 	    !pause_of(s, at, x.start_ns, x.end_ns))
 		return 0;
-	return add_row(&s->copies, (uint32_t)call, err) ||
-			       add_row(&s->copied, op, err) ?
+	return nsx_list_row(&s->copies, call, err) ||
+			       nsx_list_row(&s->copied, op, err) ?
 		       err->rc : 0;
 }
 
@@ -295,7 +278,7 @@ static void fill_remedy(struct slow *s, struct nsx_finding *f)
 {
 	struct {
 		struct nsx_change change;
-		struct rows *rows;
+		struct nsx_row_list *rows;
 	} parts[] = {
 		{{.verb = NSX_FASTER_HOST, .amount = INFINITY}, &s->pauses},
 		{{.verb = NSX_NO_OS_WAIT, .name = ".", .is_pattern = true},
@@ -309,13 +292,13 @@ static void fill_remedy(struct slow *s, struct nsx_finding *f)
 	size_t n = 0;
 
 	for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
-		const struct rows *r = parts[i].rows;
+		struct nsx_row_list *rows = parts[i].rows;
 
-		if (!r->n)
+		if (!rows->n)
 			continue;
+		nsx_sort(rows->v, rows->n, sizeof(*rows->v), nsx_cmp_u32);
 		v[n] = parts[i].change;
-		nsx_sort(r->v, r->n, sizeof(*r->v), nsx_cmp_u32);
-		v[n++].rows = nsx_keep_rows(s->d, r->v, r->n);
+		v[n++].rows = nsx_keep_rows(s->d, rows->v, rows->n);
 	}
 	for (uint32_t i = 0; i < s->nranges; i++)
 		v[n++] = (struct nsx_change){
@@ -359,8 +342,7 @@ static void propose(struct slow *s)
 		.id = NSX_ID_slow_iterations, .device = s->d->facts->limiting,
 		.confidence = NSX_CONF_MEDIUM, .place = path,
 		.guess_ns = (double)s->excess_ns,
-		.proof = {{.csv = "iterations", .column = "wall_ms",
-			   .units = "ms", .at = {{"slow", nsx_bool(true)}}}}};
+		.proof = {{.csv = "iterations", .column = "wall_ms", .at = {{"slow", nsx_bool(true)}}}}};
 
 	if (share < LEAST_SHARE)
 		return;
@@ -370,7 +352,7 @@ static void propose(struct slow *s)
 	f.title = nsx_tell(l,
 		"%zu slow iteration%s cost%s %s, %s of the judged window%s%s", s->nslow,
 			   s->nslow == 1 ? "" : "s", s->nslow == 1 ? "s" : "",
-		nsx_text_ns(l->arena, (double)s->excess_ns),
+		nsx_tell_ns(l, s->excess_ns),
 		nsx_text_share(l->arena, share, 1), path ? ": " : "", path ? path : "");
 	if (s->pauses.n)
 		f.evidence[n++] = say_pauses(s);

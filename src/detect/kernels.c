@@ -5,14 +5,10 @@
  * How much faster is a stated guess, but for grids: with as many blocks as
  * multiprocessors a kernel is at most multiprocessors over blocks as fast.
  */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include "base/group.h"
-#include "base/stat.h"
 #include "detect/detect.h"
 #include "facts/kernel_name.h"
-#include "report/words.h"
 
 #define KERNEL_SHARE 0.1 /* of the window, from which a kernel is named */
 #define FAMILY_SHARE 0.15
@@ -38,7 +34,6 @@ struct kernel { /* by name, or by shape */
 struct table {
 	struct nsx_groups keys;
 	struct kernel *v;
-	size_t cap;
 	struct nsx_places places; /* by the group's number                   */
 };
 struct kernels {
@@ -58,23 +53,20 @@ static int add(struct kernels *k, struct table *t, uint64_t key, uint32_t id,
 	       uint32_t device, size_t op, struct nsx_err *err)
 {
 	int64_t ns = nsx_op_ns(&k->d->trace->ops, op);
-	size_t known = t->keys.n;
-	uint32_t i;
+	struct kernel *x = nsx_group_value(&t->keys, &t->v, key, id, "kernels",
+					   err);
 
-	if (nsx_group(&t->keys, key, id, &i, err) ||
-	    nsx_grow(&t->v, &t->cap, t->keys.n, sizeof(*t->v), "kernels", err))
+	if (!x)
 		return err->rc;
-	if (i == known)
-		t->v[i] = (struct kernel){
-			.id = id, .device = device, .thing = i,
-			.place = {0, NSX_NONE},
+	if (!x->count++)
+		*x = (struct kernel){
+			.id = id, .device = device, .count = 1,
+			.thing = (uint32_t)(x - t->v), .place = {0, NSX_NONE},
 			.rank = words_of(k, nsx_op_name(k->d->trace, op))->rank};
-	t->v[i].count++;
-	nsx_add_to(&t->v[i].ns, ns);
-	return nsx_places_add(&t->places, k->d->trace, i,
+	nsx_add_to(&x->ns, ns);
+	return nsx_places_add(&t->places, k->d->trace, x->thing,
 			      nsx_op_range(&k->d->facts->nvtx, op),
-			      k->d->trace->ops.call[op], ns, &t->v[i].place,
-			      err);
+			      k->d->trace->ops.call[op], ns, &x->place, err);
 }
 
 /* By time, then by what is shown. */
@@ -109,8 +101,7 @@ static int collect(struct kernels *k, struct nsx_err *err)
 
 			if (t->ops.kind[i] != NSX_OP_KERNEL ||
 			    t->ops.cls[i] != NSX_C_COMPUTE ||
-			    at_ns < k->d->w.start_ns ||
-			    at_ns >= k->d->w.end_ns)
+			    !nsx_is_judged(k->d, at_ns))
 				continue;
 			if (add(k, &k->shapes, dev,
 				nsx_op_detail(&t->ops, i), dev, i,
@@ -252,8 +243,7 @@ static bool propose_family(struct kernels *k)
 				  k->device_id),
 		.evidence = {
 			nsx_tell(l, "%zu kernels of one family, %s in %lld "
-				 "calls", best_n,
-				 nsx_text_ns(l->arena, (double)best_ns),
+				 "calls", best_n, nsx_tell_ns(l, best_ns),
 				 (long long)best_count),
 			ASSUMED_BETTER},
 		.recommendation = {
@@ -261,7 +251,6 @@ static bool propose_family(struct kernels *k)
 			"it tells whether memory, compute or latency binds "
 			"them"},
 		.proof = {{.csv = "kernel_families", .column = "total_time_ms",
-			   .units = "ms",
 			   .at = {{"family", nsx_string(best)}}}},
 		.remedy = nsx_plan_of(k->d, (struct nsx_change){
 			.verb = NSX_FASTER, .op = NSX_ON_KERNELS,
@@ -298,7 +287,6 @@ static void propose_top(struct kernels *k, const struct kernel *top)
 		.is_assumed = true, .weight = share,
 		.guess_ns = (double)top->ns * (1 - 1 / BETTER_CODE),
 		.proof = {{.csv = "critical_path", .column = "total_ms",
-			   .units = "ms",
 			   .at = {{"kind", nsx_string("kernel")},
 				  {"name", nsx_string(full)}}}},
 		.remedy = nsx_plan_of(k->d, (struct nsx_change){
@@ -317,8 +305,7 @@ static void propose_top(struct kernels *k, const struct kernel *top)
 	}
 	f.title = nsx_tell(l, "kernel %s takes %s of GPU %lld's time", name,
 			   nsx_text_share(l->arena, share, 1), k->device_id);
-	f.evidence[0] = nsx_tell(
-		l, "%s in %s%s", nsx_text_ns(l->arena, (double)top->ns),
+	f.evidence[0] = nsx_tell(l, "%s in %s%s", nsx_tell_ns(l, top->ns),
 		nsx_text_n(l->arena, (size_t)top->count, "call", NULL),
 		top->count == 1 ? "" :
 		nsx_tell(l, ", %s a call", nsx_text_ns(l->arena,
@@ -424,7 +411,7 @@ static int faster_kin(struct kernels *k, const struct kin *kin, double amount,
 
 			if (t->ops.kind[i] != NSX_OP_KERNEL ||
 			    !fits[nsx_op_detail(&t->ops, i)] ||
-			    at_ns < k->d->w.start_ns || at_ns >= k->d->w.end_ns)
+			    !nsx_is_judged(k->d, at_ns))
 				continue;
 			if (fill)
 				rows[n] = (uint32_t)i;
@@ -465,11 +452,10 @@ static void tell_kin(struct kernels *k, const struct kin *kin,
 	f->evidence[0] = nsx_tell(
 		l, "%s, %s, %s%s",
 		nsx_text_n(l->arena, kin->n, "kernel", NULL),
-		nsx_text_ns(l->arena, (double)kin->ns),
-		kin->n == 1 ? "" : "the first ",
+		nsx_tell_ns(l, kin->ns), kin->n == 1 ? "" : "the first ",
 		nsx_tell_name(l, words_of(k, kin->first->id)->label));
 	f->proof[0] = (struct nsx_evidence){
-		.csv = "critical_path", .column = "total_ms", .units = "ms",
+		.csv = "critical_path", .column = "total_ms",
 		.at = {{"kind", nsx_string("kernel")},
 		       {"name", nsx_string(nsx_text(k->d->trace,
 						    kin->first->id))}}};
@@ -571,17 +557,16 @@ static int list_ops(struct kernels *k, const struct kernel *x,
 {
 	const struct nsx_trace *t = k->d->trace;
 	const struct nsx_device *dev = &t->device[x->device];
-	uint32_t *rows = nsx_arena_try_array(k->d->scratch, (size_t)x->count,
-					     sizeof(*rows), "kernels", err);
+	uint32_t *rows;
 	size_t n = 0;
 
-	if (!rows)
+	if (!nsx_new_array(rows, k->d->scratch, (size_t)x->count, "kernels",
+			   err))
 		return err->rc;
 	for (size_t i = dev->ops_at; i < dev->ops_at + dev->nops; i++)
 		if (t->ops.kind[i] == NSX_OP_KERNEL &&
 		    nsx_op_detail(&t->ops, i) == x->id &&
-		    nsx_op_start(&t->ops, i) >= k->d->w.start_ns &&
-		    nsx_op_start(&t->ops, i) < k->d->w.end_ns)
+		    nsx_is_judged(k->d, nsx_op_start(&t->ops, i)))
 			rows[n++] = (uint32_t)i;
 	ret->rows = nsx_keep_rows(k->d, rows, n);
 	nsx_arena_drop(k->d->scratch, rows);
@@ -700,14 +685,13 @@ static int propose_grids(struct kernels *k, bool *told, struct nsx_err *err)
 		.weight = (double)top->ns / k->length_ns,
 		.evidence = {small.n == 1 ? most :
 			nsx_tell(l, "%zu launch shapes, %s in all", small.n,
-				 nsx_text_ns(l->arena, (double)small.ns))},
+				 nsx_tell_ns(l, small.ns))},
 		.recommendation = {
 			"give each launch more work: larger batches, fused or "
 			"batched kernels, a split of the reduced dimension",
 			"or run those that do not need each other's results "
 			"side by side on several streams"},
 		.proof = {{.csv = "kernel_shapes", .column = "total_ms",
-			   .units = "ms",
 			   .at = {{"kernel_name",
 				   nsx_string(nsx_text(t, s->name))},
 				  {"is_small_grid", nsx_bool(true)}}}},
@@ -742,11 +726,10 @@ int nsx_detect_kernels(struct nsx_detect *d, struct nsx_err *err)
 			 cmp_kernels);
 		nsx_sort(k.shapes.v, k.shapes.keys.n, sizeof(*k.shapes.v),
 			 cmp_kernels);
-		rc = propose_f32(&k, &told, err);
-		if (!rc)
-			rc = propose_grids(&k, &told, err);
-		if (!rc)
-			rc = propose_elementwise(&k, err);
+		rc = propose_f32(&k, &told, err) ||
+				     propose_grids(&k, &told, err) ||
+				     propose_elementwise(&k, err) ?
+			     err->rc : 0;
 		if (!rc && !told)
 			propose_top(&k, &k.names.v[0]);
 	}

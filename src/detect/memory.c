@@ -9,9 +9,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include "base/stat.h"
 #include "detect/detect.h"
-#include "report/words.h"
 #include "schema/codes.h"
 #include "schema/cells.h"
 #include "schema/viewscan.h"
@@ -23,8 +21,7 @@ enum { PAGE_BY_PAGE_NS = 10000000 }; /* migrations nearer than this belong
 
 struct unified {
 	struct nsx_detect *d;
-	uint32_t *rows; /* migrations in the judged window */
-	size_t nrows, cap_rows;
+	struct nsx_row_list rows; /* migrations in the judged window */
 	int64_t bytes, ns, faults;
 	double all_ns; /* over the whole trace, of the same as stalled       */
 	int64_t read_back_ns, read_back_bytes; /* by the host, page by page  */
@@ -82,15 +79,13 @@ static int collect_moves(struct unified *u, struct nsx_err *err)
 		if (add_span(u, nsx_stream_of(t, i)->device, at_ns,
 			     nsx_op_end(&t->ops, i), err))
 			return err->rc;
-		if (at_ns < u->d->w.start_ns || at_ns >= u->d->w.end_ns ||
+		if (!nsx_is_judged(u->d, at_ns) ||
 		    !nsx_op_counts(t, i))
 			continue;
-		if (nsx_grow(&u->rows, &u->cap_rows, u->nrows + 1,
-			     sizeof(*u->rows), "migrations", err))
+		if (nsx_list_row(&u->rows, i, err))
 			return err->rc;
 		if (x->copy_kind == NSX_COPY_UVM_DTOH)
 			add_read_back(u, i, &read_at);
-		u->rows[u->nrows++] = (uint32_t)i;
 		nsx_add_to(&u->bytes, NSX_MAX(0, x->bytes));
 		nsx_add_to(&u->ns, nsx_op_ns(&t->ops, i));
 	}
@@ -172,14 +167,13 @@ NSX_ORDER(cmp_managed, struct managed, UP(at_ns), UP(bytes));
 /* The most managed memory there was at once; 0: not known. */
 static int find_managed(struct unified *u, int64_t *ret, struct nsx_err *err)
 {
-	static const enum nsx_field fields[] = {
-		NSX_F_memory_event_start_ns, NSX_F_memory_event_bytes,
-		NSX_F_memory_event_mem_kind, NSX_F_memory_event_operation};
 	int64_t now = 0;
 
 	*ret = 0;
-	if (nsx_view_scan(u->d->trace->schema, NSX_VIEW_memory_event, fields,
-			  ARRAY_LEN(fields), 1, on_allocation, u, 0, err))
+	if (nsx_view_each(u->d->trace->schema, NSX_VIEW_memory_event,
+			  on_allocation, u, err, NSX_F_memory_event_start_ns,
+			  NSX_F_memory_event_bytes, NSX_F_memory_event_mem_kind,
+			  NSX_F_memory_event_operation))
 		return err->rc;
 	nsx_sort(u->managed, u->nmanaged, sizeof(*u->managed), cmp_managed);
 	for (size_t i = 0; i < u->nmanaged; i++) {
@@ -251,9 +245,9 @@ static void tell_stalls(struct unified *u, double stalled,
 			"while the GPU idles; how much of that is its own work "
 			"the trace does not tell",
 			nsx_tell_bytes(l, u->read_back_bytes),
-			nsx_text_ns(l->arena, (double)u->read_back_ns));
+			nsx_tell_ns(l, u->read_back_ns));
 	f->evidence[n++] = nsx_tell(l, "migrations take %s",
-				   nsx_text_ns(l->arena, (double)u->ns));
+				   nsx_tell_ns(l, u->ns));
 	f->evidence[n] = u->faults ?
 		nsx_tell(l, "%" PRId64 " groups of page faults of the GPU were "
 			 "recorded", u->faults) :
@@ -276,7 +270,7 @@ static int propose(struct unified *u, struct nsx_err *err)
 		.id = NSX_ID_unified_memory, .device = device,
 		.title = nsx_tell(l, "unified memory moves to and from the "
 				  "GPU while it is used: %s, %s",
-				  nsx_text_n(l->arena, u->nrows, "migration",
+				  nsx_text_n(l->arena, u->rows.n, "migration",
 					     NULL),
 				  nsx_tell_bytes(l, u->bytes)),
 		.confidence = NSX_CONF_MEDIUM,
@@ -288,24 +282,20 @@ static int propose(struct unified *u, struct nsx_err *err)
 			"at a time"},
 		.evidence = {say_size(u, managed)},
 		.proof = {{.csv = "memcpy_summary", .column = "busy_ms",
-			   .units = "ms",
 			   .at = {{"direction", nsx_string("UVM HtoD")}}}}};
 
 	tell_whole(u, &f);
 	tell_stalls(u, stalled, &f);
-	if (u->nrows)
+	if (u->rows.n)
 		f.remedy = nsx_plan_of(d, (struct nsx_change){
 			.verb = NSX_DROP, .op = NSX_ON_COPIES,
-			.rows = nsx_keep_rows(d, u->rows, u->nrows)});
+			.rows = nsx_keep_rows(d, u->rows.v, u->rows.n)});
 	nsx_found(l, &f);
 	return 0;
 }
 
 static int find_unified(struct unified *u, struct nsx_err *err)
 {
-	static const enum nsx_field fault[] = {NSX_F_um_gpu_fault_start_ns,
-					       NSX_F_um_gpu_fault_end_ns,
-					       NSX_F_um_gpu_fault_device_id};
 	double least_ns = LEAST_SHARE *
 			  (double)(u->d->w.end_ns - u->d->w.start_ns);
 
@@ -314,8 +304,10 @@ static int find_unified(struct unified *u, struct nsx_err *err)
 	u->cap = nsx_arena_get(u->d->scratch, (u->d->trace->ndevices + 1) *
 						      sizeof(*u->cap));
 	if (collect_moves(u, err) ||
-	    nsx_view_scan(u->d->trace->schema, NSX_VIEW_um_gpu_fault, fault,
-			  ARRAY_LEN(fault), 1, on_fault, u, 0, err))
+	    nsx_view_each(u->d->trace->schema, NSX_VIEW_um_gpu_fault, on_fault,
+			  u, err, NSX_F_um_gpu_fault_start_ns,
+			  NSX_F_um_gpu_fault_end_ns,
+			  NSX_F_um_gpu_fault_device_id))
 		return err->rc;
 	return (double)u->ns >= least_ns || u->faults ? propose(u, err) : 0;
 }
@@ -328,6 +320,6 @@ int nsx_detect_memory(struct nsx_detect *d, struct nsx_err *err)
 	for (uint32_t i = 0; u.busy && i < d->trace->ndevices; i++)
 		free(u.busy[i].v);
 	free(u.managed);
-	free(u.rows);
+	free(u.rows.v);
 	return rc;
 }

@@ -5,11 +5,9 @@
  * it, and with what that rank does between its calls of MPI and they do not.
  */
 #include <math.h>
-#include "base/stat.h"
 #include "detect/detect.h"
 #include "facts/meet.h"
 #include "facts/outside.h"
-#include "report/words.h"
 
 #define LEAST_LATE_NS 20000
 #define LEAST_P 0.01
@@ -394,7 +392,6 @@ static int propose(struct ranks *x, const struct rank *late,
 			"network: uneven work, its input, or a CPU that it "
 			"shares.", who)},
 		.proof = {{.csv = "library_calls", .column = "total_time_ms",
-			   .units = "ms",
 			   .at = {{"pid", nsx_int(t->process[waits->process]
 							  .pid)},
 				  {"library", nsx_string("MPI")},
@@ -444,13 +441,9 @@ int nsx_detect_mpi(struct nsx_detect *d, struct nsx_err *err)
 
 	if (!x.m->nmeets)
 		return 0;
-	rc = list_ranks(&x, err);
-	if (!rc)
-		rc = list_members(&x, err);
-	if (!rc)
-		rc = judge(&x, err);
-	if (!rc && x.njudged)
-		rc = tell(&x, err);
+	rc = list_ranks(&x, err) || list_members(&x, err) || judge(&x, err) ||
+			     (x.njudged && tell(&x, err)) ?
+		     err->rc : 0;
 	nsx_votes_done(&x.functions);
 	return rc;
 }

@@ -1,9 +1,7 @@
 /* no_gpu.c - a trace without GPU work: what is known of the host's time. */
 #include <stdlib.h>
 #include <string.h>
-#include "base/stat.h"
 #include "detect/detect.h"
-#include "report/words.h"
 
 #define MUCH 0.1      /* of the recording                        */
 #define BUSY_PCT 25.0 /* on a CPU: from which a thread is named */
@@ -16,23 +14,19 @@ struct spent { /* by name */
 struct sums {
 	struct nsx_groups keys;
 	struct spent *v;
-	size_t cap;
 };
 
 static int add(struct sums *s, nsx_str name, int64_t count, int64_t ns,
 	       struct nsx_err *err)
 {
-	size_t known = s->keys.n;
-	uint32_t i;
+	struct spent *x = nsx_group_value(&s->keys, &s->v, 0, name,
+					  "host time", err);
 
-	if (nsx_group(&s->keys, 0, name, &i, err) ||
-	    nsx_grow(&s->v, &s->cap, s->keys.n, sizeof(*s->v), "host time",
-		     err))
+	if (!x)
 		return err->rc;
-	if (i == known)
-		s->v[i] = (struct spent){.name = name};
-	s->v[i].count += count;
-	nsx_add_to(&s->v[i].ns, ns);
+	x->name = name;
+	x->count += count;
+	nsx_add_to(&x->ns, ns);
 	return 0;
 }
 
@@ -133,7 +127,7 @@ static void propose(const struct nsx_detect *d, const struct source *x,
 				  nsx_text_share(l->arena, (double)top->ns,
 						 length)),
 		.evidence = {nsx_tell(l, "%s in %s%s",
-				      nsx_text_ns(l->arena, (double)top->ns),
+				      nsx_tell_ns(l, top->ns),
 				      nsx_text_n(l->arena, (size_t)top->count,
 						 "piece", NULL), x->own)},
 		.recommendation = {x->sampled &&
@@ -146,10 +140,10 @@ static void propose(const struct nsx_detect *d, const struct source *x,
 				l, "then %s: %s",
 				nsx_tell_name(l, nsx_text_api(l->arena,
 					nsx_text(t, s->v[i].name))),
-				nsx_text_ns(l->arena, (double)s->v[i].ns));
+				nsx_tell_ns(l, s->v[i].ns));
 	if (x->csv)
 		f.proof[0] = (struct nsx_evidence){
-			.csv = x->csv, .column = x->column, .units = "ms",
+			.csv = x->csv, .column = x->column,
 			.at = {{x->key, nsx_string(raw)}}};
 	nsx_found(l, &f);
 }
@@ -203,7 +197,6 @@ int nsx_detect_busiest(struct nsx_detect *d, struct nsx_err *err)
 			"--sample, tell); only what runs beside it, on other "
 			"cores or the GPU, is faster"},
 		.proof = {{.csv = "cpu_threads", .column = "on_cpu_ms",
-			   .units = "ms",
 			   .at = {{"tid", nsx_int(m->busiest.tid)}}}}};
 
 	if (d->trace->ngpus)

@@ -1,14 +1,11 @@
 /* pace.c - a program that waits for something outside at a fixed period, such as
  * a camera: whatever the host did faster, it would wait longer.
  */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include "base/stat.h"
 #include "detect/detect.h"
 #include "facts/outside.h"
 #include "facts/replay/replay.h"
-#include "report/words.h"
 
 #define SPREAD 0.05 /* median difference from the median period */
 #define MUCH 0.1    /* of the window, that the host seems to cost */
@@ -37,16 +34,14 @@ static int find_rhythm(struct nsx_detect *d, struct rhythm *ret,
 		       struct nsx_err *err)
 {
 	const struct nsx_facts *f = d->facts;
-	int64_t *ns = nsx_arena_try_array(d->scratch, f->niterations,
-					  sizeof(*ns), "iterations", err);
-	int64_t *idle_ns = nsx_arena_try_array(d->scratch, f->niterations,
-					       sizeof(*idle_ns), "iterations",
-					       err);
+	int64_t *ns, *idle_ns;
 	double median, apart, idle, idle_apart;
 	size_t n = 0;
 
 	*ret = (struct rhythm){0};
-	if (!ns || !idle_ns)
+	if (!nsx_new_array(ns, d->scratch, f->niterations, "iterations", err) ||
+	    !nsx_new_array(idle_ns, d->scratch, f->niterations, "iterations",
+			   err))
 		return err->rc;
 	for (size_t i = 0; i < f->niterations; i++) {
 		const struct nsx_iteration *x = &f->iterations[i];
@@ -86,7 +81,7 @@ static bool waits_inside(const struct nsx_detect *d)
 	for (size_t at = 0; nsx_outside_next(d->trace, &at, &o);) {
 		const char *name = nsx_text(d->trace, o.name);
 
-		if (o.start_ns >= d->w.start_ns && o.start_ns < d->w.end_ns &&
+		if (nsx_is_judged(d, o.start_ns) &&
 		    (o.is_mpi || !strncmp(name, "pthread_", 8) ||
 		     !strncmp(name, "sem_", 4) || !strcmp(name, "futex")))
 			nsx_add_to(&ns, o.end_ns - o.start_ns);
@@ -139,13 +134,11 @@ int nsx_detect_pace(struct nsx_detect *d, struct nsx_err *err)
 				 "period; if these waits end when they did, a "
 				 "host that took no time at all would win %s "
 				 "of the judged window",
-				 nsx_text_ns(l->arena,
-					     (double)g[HOST].low_ns))},
+				 nsx_tell_ns(l, g[HOST].low_ns))},
 		.recommendation = {"look at what it waits for (a camera, a "
 				   "network, a timer); on this machine there "
 				   "is room for more work in each period"},
 		.proof = {{.csv = "iterations", .column = "wall_ms",
-			   .units = "ms",
 			   .at = {{"steady", nsx_bool(true)}}}}};
 
 	nsx_found(l, &f);

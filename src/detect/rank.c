@@ -7,12 +7,9 @@
  * same time: the two are one finding, named by the cause furthest up, with the
  * other as an alternative.
  */
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include "detect/detect.h"
 #include "facts/replay/replay.h"
-#include "report/words.h"
 
 #define LEAST_SHARE 0.001  /* of the window; what wins less is not told     */
 #define MINOR_SHARE 0.005  /* ... is told among the minor ones              */

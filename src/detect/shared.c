@@ -1,7 +1,6 @@
 /* shared.c - a GPU that is busy while this program leaves it idle: another
  * program uses it, and time won for the host need not be the GPU's to give.
  */
-#include <math.h>
 #include <string.h>
 #include "detect/detect.h"
 #include "facts/metrics/metrics.h"

@@ -1,8 +1,6 @@
 /* sites.c - which place of the program most of something comes from. */
 #include <stdlib.h>
-#include "base/stat.h"
 #include "detect/detect.h"
-#include "report/words.h"
 
 const char *nsx_frame_words(struct nsx_detect *d, uint32_t frame)
 {
@@ -21,13 +19,12 @@ const char *nsx_frame_words(struct nsx_detect *d, uint32_t frame)
 int nsx_vote(struct nsx_votes *v, uint32_t group, uint32_t frame,
 	     int64_t weight, struct nsx_err *err)
 {
-	uint32_t i;
+	int64_t *sum = nsx_group_value(&v->keys, &v->weight, group, frame,
+				       "call sites", err);
 
-	if (nsx_group(&v->keys, group, frame, &i, err) ||
-	    nsx_grow(&v->weight, &v->cap, v->keys.n, sizeof(*v->weight),
-		     "call sites", err))
+	if (!sum)
 		return err->rc;
-	nsx_add_to(&v->weight[i], weight);
+	nsx_add_to(sum, weight);
 	return 0;
 }
 
@@ -101,21 +98,22 @@ int nsx_places_add(struct nsx_places *p, const struct nsx_trace *t,
 		   struct nsx_place *most, struct nsx_err *err)
 {
 	size_t known = p->keys.n;
-	uint32_t i;
+	struct nsx_place *x;
 
 	if (t->backtraces.n && call != NSX_NONE &&
 	    nsx_vote(&p->sites, thing, nsx_call_site(t, call), ns, err))
 		return err->rc;
 	if (range == NSX_NONE)
 		return 0;
-	if (nsx_group(&p->keys, thing, kind_of(p, t, range), &i, err) ||
-	    nsx_grow(&p->v, &p->cap, p->keys.n, sizeof(*p->v), "places", err))
+	x = nsx_group_value(&p->keys, &p->v, thing, kind_of(p, t, range),
+			    "places", err);
+	if (!x)
 		return err->rc;
-	if (i == known)
-		p->v[i] = (struct nsx_place){0, range};
-	nsx_add_to(&p->v[i].ns, ns);
-	if (p->v[i].ns > most->ns)
-		*most = p->v[i];
+	if (p->keys.n > known)
+		*x = (struct nsx_place){0, range};
+	nsx_add_to(&x->ns, ns);
+	if (x->ns > most->ns)
+		*most = *x;
 	return 0;
 }
 
@@ -137,7 +135,7 @@ void nsx_places_tell(struct nsx_detect *d, const struct nsx_places *p,
 		nsx_add_evidence(f, nsx_tell(
 			l, "%s of it is called from %s",
 			site.weight == site.all ? "all" :
-			nsx_text_ns(l->arena, (double)site.weight), from));
+			nsx_tell_ns(l, site.weight), from));
 }
 
 void nsx_places_done(struct nsx_places *p)

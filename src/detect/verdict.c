@@ -1,6 +1,5 @@
 /* verdict.c - what binds the program, in a word. */
 #include "detect/verdict.h"
-#include "report/words.h"
 
 #define TELLING 0.1   /* of the window: a finding that names the verdict     */
 #define RIVAL 0.6     /* of the first finding's price: a second word         */

@@ -14,11 +14,14 @@
 #ifndef NSX_PASS_H
 #define NSX_PASS_H
 
+#include "base/group.h"
+#include "base/stat.h"
 #include "detect/measured.h"
 #include "facts/facts.h"
 #include "report/opts.h"
 #include "schema/query.h"
 #include "report/report.h"
+#include "report/words.h"
 
 struct nsx_run {
 	const struct nsx_trace *trace;
@@ -36,10 +39,20 @@ struct nsx_run {
 	NSX_NEED_VIEW(kernel), NSX_NEED_VIEW(memcpy), NSX_NEED_VIEW(memset),  \
 		NSX_NEED_VIEW(graph)
 
+#define NSX_KERNELS_BY_RANGE                                                  \
+	NSX_NEED_VIEW(nvtx), NSX_NEED_VIEW(kernel), NSX_NEED_VIEW(runtime),   \
+		NSX_NEED(kernel_corr), NSX_NEED(runtime_corr)
+
 #define NSX_LAYOUTS(a) .layouts = a, .nlayouts = ARRAY_LEN(a)
-#define NSX_DEFINE_PASS(name)                                                 \
+/* An analysis, computed by run() of its file, and a summary, by summarise(). */
+#define NSX_DEFINE_PASS(name, ...)                                            \
 	extern const struct nsx_pass nsx_pass_##name;                         \
-	const struct nsx_pass nsx_pass_##name =
+	const struct nsx_pass nsx_pass_##name = {.id = #name, .run = run,     \
+						 __VA_ARGS__}
+#define NSX_DEFINE_SUMMARY(name, ...)                                         \
+	extern const struct nsx_pass nsx_pass_##name;                         \
+	const struct nsx_pass nsx_pass_##name = {                             \
+		.id = #name, .summarise = summarise, __VA_ARGS__}
 
 extern const struct nsx_pass *const nsx_passes[];
 extern const unsigned nsx_npasses;
@@ -60,6 +73,62 @@ const struct nsx_layout *nsx_pass_layout(const struct nsx_pass *pass,
 const struct nsx_query *nsx_pass_query(const struct nsx_pass *pass,
 				       unsigned i);
 
+/* What of a call or of an NVTX range lies in the window. */
+static inline int64_t nsx_call_inside(const struct nsx_trace *t, size_t call)
+{
+	return nsx_in_window(t, nsx_call_start(&t->calls, call),
+			     nsx_call_end(&t->calls, call));
+}
+static inline int64_t nsx_range_inside(const struct nsx_trace *t, size_t range)
+{
+	return nsx_in_window(t, nsx_range_start(&t->nvtx, range),
+			     nsx_range_end(&t->nvtx, range));
+}
+
+/* Cells that many tables have: null for a process or a device that is not known,
+ * for a mean of nothing and a share of nothing.
+ */
+static inline struct nsx_cell nsx_pid_cell(const struct nsx_trace *t,
+					   uint32_t process)
+{
+	return process == NSX_NONE ? nsx_null() :
+				     nsx_int(t->process[process].pid);
+}
+static inline struct nsx_cell nsx_device_cell(const struct nsx_trace *t,
+					      uint32_t device)
+{
+	return device == NSX_NONE ? nsx_null() :
+				    nsx_int(t->device[device].device_id);
+}
+/* A text of the trace, or one that the facts made; null: 0. */
+static inline struct nsx_cell nsx_text_cell(const struct nsx_trace *t,
+					    nsx_str s)
+{
+	return nsx_string(s ? nsx_text(t, s) : NULL);
+}
+static inline struct nsx_cell nsx_fact_cell(const struct nsx_facts *f,
+					    nsx_str s)
+{
+	return nsx_string(s ? nsx_fact_text(f, s) : NULL);
+}
+/* What a global thread or process id tells. */
+static inline struct nsx_cell nsx_global_pid(uint64_t id)
+{
+	return nsx_int((int64_t)(id >> 24 & 0xffffff));
+}
+static inline struct nsx_cell nsx_global_tid(uint64_t id)
+{
+	return nsx_int((int64_t)(id & 0xffffff));
+}
+static inline struct nsx_cell nsx_mean_us(int64_t sum_ns, int64_t n)
+{
+	return nsx_us(n ? (double)sum_ns / (double)n : NAN);
+}
+static inline struct nsx_cell nsx_part_pct(int64_t part, int64_t whole)
+{
+	return nsx_pct((double)part, (double)whole);
+}
+
 /* A report of the trace at opts->path: opens and loads it, builds facts, runs
  * the passes.  It holds all that questions need: the report, its trace and its
  * facts are const from now on, so that threads may read it side by side, and it
@@ -73,9 +142,6 @@ int nsx_report_open(const struct nsx_opts *opts, struct nsx_report **ret,
 int nsx_report_make(const struct nsx_schema *schema,
 		    const struct nsx_opts *opts, struct nsx_report **ret,
 		    struct nsx_err *err) NSX_CHECKED;
-/* The same of a trace that is loaded, and outlives the report. */
-int nsx_run_passes(const struct nsx_trace *trace, const struct nsx_opts *opts,
-		   struct nsx_report **ret, struct nsx_err *err);
 void nsx_report_free(struct nsx_report *r); /* NULL is fine */
 
 #endif

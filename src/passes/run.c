@@ -64,66 +64,54 @@ static bool is_wanted(const struct nsx_opts *o, const struct nsx_pass *pass)
 	return !o->wants_findings || pass->measures || chosen(o, pass->id);
 }
 
+/* The exporter's first name of a view's table. */
+static const char *table_of(enum nsx_view v, struct nsx_arena *a)
+{
+	const char *tables = nsx_view_defs[v].tables;
+
+	return nsx_arena_strndup(a, tables, strcspn(tables, "|"));
+}
+
 const char *nsx_pass_missing(const struct nsx_pass *pass,
 			     const struct nsx_schema *s, struct nsx_arena *a)
 {
-	struct nsx_buf b = {0};
-	const char *text = NULL;
+	const char *text = NULL, *lack;
 
 	for (unsigned i = 0; i < NSX_MAX_NEEDS && pass->needs[i]; i++) {
 		int need = pass->needs[i];
+		enum nsx_field f = (enum nsx_field)(-need - 1);
+		enum nsx_view v = need < 0 ? nsx_field_defs[f].view :
+					     (enum nsx_view)(need - 1);
 
-		if (need < 0) {
-			enum nsx_field f = (enum nsx_field)(-need - 1);
-
-			/* Of a table that is not there its columns say no
-			 * more.
-			 */
-			if (!nsx_has(s, f) &&
-			    nsx_has_view(s, nsx_field_defs[f].view))
-				nsx_buf_printf(&b, "%s%s", b.n ? ", " : "",
-					       nsx_field_exporter_name(f, a));
-		} else if (need > 0) {
-			enum nsx_view v = (enum nsx_view)(need - 1);
-			const char *tables = nsx_view_defs[v].tables;
-
-			if (!nsx_has_view(s, v))
-				nsx_buf_printf(&b, "%srows of %.*s",
-					       b.n ? ", " : "",
-					       (int)strcspn(tables, "|"),
-					       tables);
-		}
+		/* Of a table that is not there its columns say no more. */
+		if (need < 0 ? nsx_has(s, f) || !nsx_has_view(s, v) :
+			       nsx_has_view(s, v))
+			continue;
+		lack = need < 0 ? nsx_field_exporter_name(f, a) :
+			nsx_arena_printf(a, "rows of %s", table_of(v, a));
+		text = text ? nsx_arena_printf(a, "%s, %s", text, lack) : lack;
 	}
-	if (b.n)
-		text = nsx_arena_strdup(a, b.p);
-	nsx_buf_done(&b);
 	return text;
 }
 
 const char *nsx_pass_lacks(const struct nsx_pass *pass,
 			   const struct nsx_schema *s, struct nsx_arena *a)
 {
-	const char *missing = nsx_pass_missing(pass, s, a);
-	struct nsx_buf b = {0};
+	const char *missing = pass->option ?: nsx_pass_missing(pass, s, a);
+	bool any = !pass->any_of[0];
 
-	if (missing || pass->option)
-		return missing ? missing : pass->option;
+	if (missing)
+		return missing;
 	for (unsigned i = 0; i < NSX_MAX_NEEDS && pass->any_of[i]; i++) {
 		enum nsx_view v = (enum nsx_view)(pass->any_of[i] - 1);
-		const char *tables = nsx_view_defs[v].tables;
 
-		if (nsx_has_view(s, v)) {
-			nsx_buf_done(&b);
-			return pass->lacks ? pass->lacks(s, a) : NULL;
-		}
-		nsx_buf_printf(&b, "%s%.*s", b.n ? " or " : "rows of ",
-			       (int)strcspn(tables, "|"), tables);
+		any |= nsx_has_view(s, v);
+		missing = missing ? nsx_arena_printf(a, "%s or %s", missing,
+						     table_of(v, a)) :
+			nsx_arena_printf(a, "rows of %s", table_of(v, a));
 	}
-	if (b.n)
-		missing = nsx_arena_strdup(a, b.p);
-	else if (pass->lacks)
-		missing = pass->lacks(s, a);
-	nsx_buf_done(&b);
+	if (any)
+		return pass->lacks ? pass->lacks(s, a) : NULL;
 	return missing;
 }
 
@@ -159,11 +147,13 @@ static int run_pass(const struct run *run, struct nsx_section *out,
 	struct nsx_run r = {run->trace, run->facts, run->opts,
 			    out->pass->measures ? run->measured : NULL,
 			    nsx_arena_new()};
-	const char *missing;
-	int rc;
+	const char *missing = nsx_pass_missing(out->pass, run->trace->schema,
+					       out->arena);
+	int rc = 0;
 
-	missing = nsx_pass_missing(out->pass, run->trace->schema, out->arena);
-	if (missing)
+	if (out->pass->option && !run->opts->phases)
+		out->status = NSX_S_NULL;
+	else if (missing)
 		rc = nsx_cannot(out, "the trace has no %s", missing);
 	else if (out->pass->run)
 		rc = out->pass->run(&r, out, err);
@@ -309,8 +299,8 @@ static int run_all(const struct run *run, struct nsx_err *err)
 	return rc;
 }
 
-int nsx_run_passes(const struct nsx_trace *trace, const struct nsx_opts *opts,
-		   struct nsx_report **ret, struct nsx_err *err)
+static int report_on(const struct nsx_trace *trace, const struct nsx_opts *opts,
+		     struct nsx_report **ret, struct nsx_err *err)
 {
 	struct nsx_facts *facts;
 	struct nsx_measured measured = {0};
@@ -321,16 +311,13 @@ int nsx_run_passes(const struct nsx_trace *trace, const struct nsx_opts *opts,
 	if (rc)
 		return rc;
 	/* whatever is shown: findings come from all */
-	rc = nsx_facts_metrics(facts, trace, opts->draws, opts->threads,
-			       opts->progress, err);
-	if (!rc)
-		rc = nsx_facts_profiler(facts, trace, err);
-	if (!rc)
-		rc = nsx_model_build(trace, facts, opts->replay_ops,
-				     &facts->model, err);
-	if (rc) {
+	if (nsx_facts_metrics(facts, trace, opts->draws, opts->threads,
+			      opts->progress, err) ||
+	    nsx_facts_profiler(facts, trace, err) ||
+	    nsx_model_build(trace, facts, opts->replay_ops, &facts->model,
+			    err)) {
 		nsx_facts_free(facts);
-		return rc;
+		return err->rc;
 	}
 	run.facts = facts;
 	run.report = new_report(trace, opts);
@@ -363,7 +350,7 @@ int nsx_report_make(const struct nsx_schema *schema,
 
 	if (rc)
 		return rc;
-	rc = nsx_run_passes(trace, opts, ret, err);
+	rc = report_on(trace, opts, ret, err);
 	if (rc)
 		nsx_trace_free(trace);
 	else

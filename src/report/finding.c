@@ -34,6 +34,14 @@ static const char *tidy(struct nsx_findings *l, const char *text)
 	return copy;
 }
 
+const char *nsx_evidence_units(const struct nsx_evidence *e)
+{
+	return nsx_ends_with(e->column, "_ms")	  ? "ms" :
+	       nsx_ends_with(e->column, "_pct")	  ? "%" :
+	       nsx_ends_with(e->column, "_bytes") ? "bytes" :
+						    NULL;
+}
+
 void nsx_found(struct nsx_findings *l, const struct nsx_finding *f)
 {
 	struct nsx_finding *copy;
@@ -58,15 +66,11 @@ void nsx_add_evidence(struct nsx_finding *f, const char *line)
 		}
 }
 
-void nsx_fine(struct nsx_findings *l, const char *fmt, ...)
+void nsx_fine_(struct nsx_findings *l, const char *text)
 {
-	va_list ap;
-
 	nsx_grow_or_die(&l->fine, &l->cap_fine, l->nfine + 1,
 			sizeof(*l->fine));
-	va_start(ap, fmt);
-	l->fine[l->nfine++] = nsx_arena_vprintf(l->arena, fmt, ap);
-	va_end(ap);
+	l->fine[l->nfine++] = text;
 }
 
 const char *nsx_tell(struct nsx_findings *l, const char *fmt, ...)
@@ -83,6 +87,11 @@ const char *nsx_tell(struct nsx_findings *l, const char *fmt, ...)
 const char *nsx_tell_bytes(struct nsx_findings *l, int64_t bytes)
 {
 	return nsx_text_bytes(l->arena, (double)bytes);
+}
+
+const char *nsx_tell_ns(struct nsx_findings *l, int64_t ns)
+{
+	return nsx_text_ns(l->arena, (double)ns);
 }
 
 const char *nsx_tell_name(struct nsx_findings *l, const char *name)

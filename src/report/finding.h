@@ -52,7 +52,6 @@ extern const struct nsx_finding_def nsx_finding_defs[NSX_NFINDING_IDS];
 struct nsx_evidence {
 	const char *csv;    /* the table's file, without ".csv"; NULL: none  */
 	const char *column; /* whose cell is the figure                      */
-	const char *units;
 	struct nsx_at {	    /* the row: the first with these cells           */
 		const char *column; /* NULL: no more                         */
 		struct nsx_cell is;
@@ -120,11 +119,13 @@ struct nsx_findings {
  * list's arena.
  */
 void nsx_found(struct nsx_findings *l, const struct nsx_finding *f);
-void nsx_fine(struct nsx_findings *l, const char *fmt, ...) NSX_PRINTF(2, 3);
+#define nsx_fine(l, ...) nsx_fine_(l, nsx_tell(l, __VA_ARGS__))
+void nsx_fine_(struct nsx_findings *l, const char *text);
 /* printf into the list's memory. */
 const char *nsx_tell(struct nsx_findings *l, const char *fmt, ...)
 	NSX_PRINTF(2, 3);
 const char *nsx_tell_bytes(struct nsx_findings *l, int64_t bytes);
+const char *nsx_tell_ns(struct nsx_findings *l, int64_t ns);
 const char *nsx_tell_name(struct nsx_findings *l, const char *name);
 /* What another list holds goes to the end of this one; that is gone. */
 void nsx_findings_take(struct nsx_findings *l, struct nsx_findings *from);
@@ -132,6 +133,9 @@ void nsx_findings_done(struct nsx_findings *l); /* all but the arena */
 
 /* Adds a line of evidence behind what is there; NULL: none. */
 void nsx_add_evidence(struct nsx_finding *f, const char *line);
+
+/* "ms" of what its column is in, by the column's end; NULL: its end says none. */
+const char *nsx_evidence_units(const struct nsx_evidence *e);
 
 static inline const char *nsx_finding_name(const struct nsx_finding *f)
 {

@@ -1,5 +1,4 @@
 /* report.c - building sections and finding things in them. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "report/report.h"
@@ -11,19 +10,13 @@
 			 sizeof(*(s)->list)),                                 \
 	 &(s)->list[(s)->n++])
 
-static NSX_PRINTF(2, 0) const char *say(struct nsx_section *s, const char *fmt,
-					va_list ap)
-{
-	return nsx_arena_vprintf(s->arena, fmt, ap);
-}
-
 const char *nsx_say(struct nsx_section *s, const char *fmt, ...)
 {
 	va_list ap;
 	const char *p;
 
 	va_start(ap, fmt);
-	p = say(s, fmt, ap);
+	p = nsx_arena_vprintf(s->arena, fmt, ap);
 	va_end(ap);
 	return p;
 }
@@ -33,19 +26,25 @@ const char *nsx_say_bytes(struct nsx_section *s, int64_t bytes)
 	return nsx_text_bytes(s->arena, (double)bytes);
 }
 
+const char *nsx_say_time(struct nsx_section *s, int64_t ns)
+{
+	return nsx_text_ns(s->arena, (double)ns);
+}
+
+const char *nsx_say_ms(struct nsx_section *s, double ms)
+{
+	return nsx_text_ns(s->arena, ms * 1e6);
+}
+
 const char *nsx_md_name(struct nsx_section *s, const char *name)
 {
 	return nsx_text_name(s->arena, name);
 }
 
-int nsx_cannot(struct nsx_section *s, const char *fmt, ...)
+int nsx_cannot_(struct nsx_section *s, const char *reason)
 {
-	va_list ap;
-
-	va_start(ap, fmt);
 	s->status = NSX_S_CANNOT;
-	s->reason = say(s, fmt, ap);
-	va_end(ap);
+	s->reason = reason;
 	return 0;
 }
 
@@ -73,78 +72,33 @@ int nsx_section_whole(const struct nsx_section *s, struct nsx_err *err)
 	return rc;
 }
 
-void nsx_note(struct nsx_section *s, const char *fmt, ...)
+struct nsx_table **nsx_add_tables(struct nsx_section *s)
 {
-	va_list ap;
-
-	va_start(ap, fmt);
-	*APPEND(s, notes, nnotes, cap_notes) = say(s, fmt, ap);
-	va_end(ap);
+	for (unsigned i = 0; i < s->pass->nlayouts; i++)
+		nsx_add_table(s, &s->pass->layouts[i]);
+	return s->tables;
 }
 
-void nsx_warn(struct nsx_section *s, const char *fmt, ...)
+void nsx_note_(struct nsx_section *s, const char *text)
 {
-	va_list ap;
-
-	va_start(ap, fmt);
-	*APPEND(s, warnings, nwarnings, cap_warnings) = say(s, fmt, ap);
-	va_end(ap);
+	*APPEND(s, notes, nnotes, cap_notes) = text;
 }
 
-void nsx_headline(struct nsx_section *s, const char *fmt, ...)
+void nsx_warn_(struct nsx_section *s, const char *text)
 {
-	va_list ap;
-
-	va_start(ap, fmt);
-	s->headline = say(s, fmt, ap);
-	va_end(ap);
+	*APPEND(s, warnings, nwarnings, cap_warnings) = text;
 }
 
-static struct nsx_block *block(struct nsx_section *s, enum nsx_block_kind kind)
+void nsx_md_add(struct nsx_section *s, enum nsx_block_kind kind,
+		const char *text)
 {
-	struct nsx_block *b = APPEND(s, blocks, nblocks, cap_blocks);
-
-	*b = (struct nsx_block){.kind = kind};
-	return b;
-}
-
-void nsx_md_heading(struct nsx_section *s, const char *heading)
-{
-	block(s, NSX_B_HEADING)->text = heading;
-}
-
-void nsx_md_subheading(struct nsx_section *s, const char *heading)
-{
-	block(s, NSX_B_SUBHEADING)->text = heading;
-}
-
-void nsx_md_subsubheading(struct nsx_section *s, const char *heading)
-{
-	block(s, NSX_B_SUBSUBHEADING)->text = heading;
-}
-
-void nsx_md_bullet(struct nsx_section *s, const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	block(s, NSX_B_BULLET)->text = say(s, fmt, ap);
-	va_end(ap);
-}
-
-void nsx_md_text(struct nsx_section *s, const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	block(s, NSX_B_TEXT)->text = say(s, fmt, ap);
-	va_end(ap);
+	*APPEND(s, blocks, nblocks, cap_blocks) =
+		(struct nsx_block){.kind = kind, .text = text};
 }
 
 void nsx_md_table_of(struct nsx_section *s, const struct nsx_table *t,
 		     size_t max_rows, const int *columns, size_t ncolumns)
 {
-	struct nsx_block *b = block(s, NSX_B_TABLE);
 	int *copy = nsx_arena_get(s->arena, ncolumns * sizeof(*copy));
 
 	for (size_t i = 0; i < ncolumns; i++) {
@@ -152,10 +106,22 @@ void nsx_md_table_of(struct nsx_section *s, const struct nsx_table *t,
 			abort();
 		copy[i] = columns[i];
 	}
-	b->table = t;
-	b->columns = copy;
-	b->ncolumns = ncolumns;
-	b->max_rows = max_rows ? max_rows : NSX_MAX_MD_ROWS;
+	*APPEND(s, blocks, nblocks, cap_blocks) =
+		(struct nsx_block){NSX_B_TABLE, .table = t, .columns = copy,
+				   .ncolumns = ncolumns,
+				   .max_rows = max_rows ? max_rows :
+							  NSX_MAX_MD_ROWS};
+}
+
+void nsx_md_whole(struct nsx_section *s, const struct nsx_table *t,
+		  size_t max_rows)
+{
+	unsigned n = t->layout->ncols;
+	int *all = nsx_arena_get(s->arena, n * sizeof(*all));
+
+	for (unsigned i = 0; i < n; i++)
+		all[i] = (int)i;
+	nsx_md_table_of(s, t, max_rows, all, n);
 }
 
 const struct nsx_section *nsx_report_section(const struct nsx_report *r,

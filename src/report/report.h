@@ -41,11 +41,11 @@ struct nsx_pass {
 	 * Views as NSX_NEED_VIEW(kernel), fields as NSX_NEED(kernel_corr).
 	 */
 	int needs[NSX_MAX_NEEDS];
-	/* Without all of these views, or without this option of the command,
-	 * it has no result and says so in words of its own.
+	/* Without all of these views it has no result and says so in words of
+	 * its own.
 	 */
 	int any_of[NSX_MAX_NEEDS];
-	const char *option;
+	const char *option; /* that gives opts->phases; without it: null     */
 	/* Why it has no heading, no query, and no trace that it has no answer
 	 * for; the registry test wants the thing or the reason.
 	 */
@@ -146,7 +146,8 @@ struct nsx_at_hand {
 /* Filling a section (all die when a small allocation fails) -----------------*/
 
 /* Says why it cannot be computed; returns 0, to be returned from run(). */
-int nsx_cannot(struct nsx_section *s, const char *fmt, ...) NSX_PRINTF(2, 3);
+#define nsx_cannot(s, ...) nsx_cannot_(s, nsx_say(s, __VA_ARGS__))
+int nsx_cannot_(struct nsx_section *s, const char *reason);
 void nsx_put(struct nsx_section *s, const char *key, struct nsx_cell cell);
 /* A layout without a key makes a table for nsx_rows cells: it is in no CSV
  * and not in JSON by itself.
@@ -156,32 +157,44 @@ struct nsx_table *nsx_add_table(struct nsx_section *s,
 /* Of all its tables, at the end: as nsx_table_whole. */
 int nsx_section_whole(const struct nsx_section *s,
 		      struct nsx_err *err) NSX_CHECKED;
-void nsx_note(struct nsx_section *s, const char *fmt, ...) NSX_PRINTF(2, 3);
+/* The tables of the pass's layouts, in order: s->tables, which moves when another
+ * table is added.
+ */
+struct nsx_table **nsx_add_tables(struct nsx_section *s);
+#define nsx_note(s, ...) nsx_note_(s, nsx_say(s, __VA_ARGS__))
+void nsx_note_(struct nsx_section *s, const char *text);
 /* A warning of the whole report: what makes its numbers doubtful. */
-void nsx_warn(struct nsx_section *s, const char *fmt, ...) NSX_PRINTF(2, 3);
-void nsx_headline(struct nsx_section *s, const char *fmt, ...)
-	NSX_PRINTF(2, 3);
+#define nsx_warn(s, ...) nsx_warn_(s, nsx_say(s, __VA_ARGS__))
+void nsx_warn_(struct nsx_section *s, const char *text);
+#define nsx_headline(s, ...) ((s)->headline = nsx_say(s, __VA_ARGS__))
 /* Copies c and its NSX_CURVE_BINS values. */
 void nsx_add_curve(struct nsx_section *s, const struct nsx_curve *c);
 /* printf into the section's memory. */
 const char *nsx_say(struct nsx_section *s, const char *fmt, ...)
 	NSX_PRINTF(2, 3);
 
-/* "25.5 GB": decimal units. */
+/* "25.5 GB": decimal units; "421 ms". */
 const char *nsx_say_bytes(struct nsx_section *s, int64_t bytes);
+const char *nsx_say_time(struct nsx_section *s, int64_t ns);
+const char *nsx_say_ms(struct nsx_section *s, double ms);
 
 /* Markdown, in order. Without a heading blocks go under the pass's title. */
-void nsx_md_heading(struct nsx_section *s, const char *heading);
-void nsx_md_subheading(struct nsx_section *s, const char *heading);
-void nsx_md_subsubheading(struct nsx_section *s, const char *heading);
-void nsx_md_bullet(struct nsx_section *s, const char *fmt, ...)
-	NSX_PRINTF(2, 3);
-void nsx_md_text(struct nsx_section *s, const char *fmt, ...) NSX_PRINTF(2, 3);
+#define nsx_md_heading(s, text) nsx_md_add(s, NSX_B_HEADING, text)
+#define nsx_md_subheading(s, text) nsx_md_add(s, NSX_B_SUBHEADING, text)
+#define nsx_md_subsubheading(s, text) nsx_md_add(s, NSX_B_SUBSUBHEADING, text)
+#define nsx_md_bullet(s, ...)                                                 \
+	nsx_md_add(s, NSX_B_BULLET, nsx_say(s, __VA_ARGS__))
+#define nsx_md_text(s, ...) nsx_md_add(s, NSX_B_TEXT, nsx_say(s, __VA_ARGS__))
+void nsx_md_add(struct nsx_section *s, enum nsx_block_kind kind,
+		const char *text);
 /* The columns whose ids follow, of at most max_rows rows; 0: default. */
 #define nsx_md_table(s, t, max_rows, ...)                                     \
 	nsx_md_table_of(s, t, max_rows, NSX_IDS(__VA_ARGS__))
 void nsx_md_table_of(struct nsx_section *s, const struct nsx_table *t,
 		     size_t max_rows, const int *columns, size_t ncolumns);
+/* All its columns. */
+void nsx_md_whole(struct nsx_section *s, const struct nsx_table *t,
+		  size_t max_rows);
 /* A name from the trace, cut in the middle and escaped for Markdown. */
 const char *nsx_md_name(struct nsx_section *s, const char *name);
 

@@ -16,7 +16,7 @@ struct build {
 	const struct nsx_facts *f;
 	struct nsx_timeline *tl;
 	uint32_t *kernels, *ranges, *calls; /* by nsx_str: 1 + index of names */
-	uint32_t others[256 + 4]; /* the same, by copy kind, 256 + kind of operation   */
+	uint32_t copies[256], others[4]; /* the same, by kind of copy, of operation */
 };
 
 /* Overview --------------------------------------------------------------------*/
@@ -48,27 +48,19 @@ static int fill_overview(struct build *b, struct nsx_err *err)
 
 /* Names -----------------------------------------------------------------------*/
 
-static int add_name(struct nsx_timeline *tl, const char *text,
-		    enum nsx_event_class cls, uint32_t *ret,
-		    struct nsx_err *err)
-{
-	if (nsx_grow(&tl->names, &tl->cap_names, tl->nnames + 1,
-		     sizeof(*tl->names), "names of events", err))
-		return err->rc;
-	*ret = (uint32_t)tl->nnames;
-	tl->names[tl->nnames++] = (struct nsx_event_name){text, cls};
-	return 0;
-}
-
 /* Index of a name, which *index keeps once it has one. */
 static int name_index(struct build *b, uint32_t *index, const char *text,
 		      enum nsx_event_class cls, uint32_t *ret,
 		      struct nsx_err *err)
 {
+	struct nsx_timeline *tl = b->tl;
+
 	if (!*index) {
-		if (add_name(b->tl, text, cls, ret, err))
+		if (nsx_grow(&tl->names, &tl->cap_names, tl->nnames + 1,
+			     sizeof(*tl->names), "names of events", err))
 			return err->rc;
-		*index = *ret + 1;
+		tl->names[tl->nnames++] = (struct nsx_event_name){text, cls};
+		*index = (uint32_t)tl->nnames;
 	}
 	*ret = *index - 1;
 	return 0;
@@ -78,34 +70,30 @@ static int op_name(struct build *b, size_t op, uint32_t *ret,
 		   struct nsx_err *err)
 {
 	const struct nsx_trace *t = b->t;
-	const char *text;
-	nsx_str name;
-	unsigned kind;
+	unsigned kind = t->ops.kind[op];
+	const char *text = kind == NSX_OP_MEMSET ? "memset" : "graph replay";
 
-	if (t->ops.kind[op] == NSX_OP_KERNEL) {
-		name = nsx_op_shape(t, op)->name;
+	if (kind == NSX_OP_KERNEL) {
+		nsx_str name = nsx_op_shape(t, op)->name;
+
 		return name_index(b, &b->kernels[name],
 				  nsx_kernel_name(&b->f->kernels, name)->label,
 				  t->ops.cls[op] == NSX_C_COMM ?
 					  NSX_EV_COMM : NSX_EV_COMPUTE,
 				  ret, err);
 	}
-	kind = t->ops.kind[op] == NSX_OP_MEMCPY ?
-		       nsx_op_copy(t, op)->copy_kind :
-		       256 + t->ops.kind[op];
-	if (!b->others[kind]) {
-		text = kind == 256 + NSX_OP_MEMSET ? "memset" :
-		       kind == 256 + NSX_OP_GRAPH  ? "graph replay" :
-			       nsx_arena_printf(b->tl->arena, "copy %s",
-						nsx_copy_direction(kind));
-		if (add_name(b->tl, text, kind == 256 + NSX_OP_GRAPH ?
-						  NSX_EV_COMPUTE : NSX_EV_COPY,
-			     ret, err))
-			return err->rc;
-		b->others[kind] = *ret + 1;
+	if (kind == NSX_OP_MEMCPY) {
+		unsigned copy = nsx_op_copy(t, op)->copy_kind;
+
+		if (!b->copies[copy])
+			text = nsx_arena_printf(b->tl->arena, "copy %s",
+						nsx_copy_direction(copy));
+		return name_index(b, &b->copies[copy], text, NSX_EV_COPY, ret,
+				  err);
 	}
-	*ret = b->others[kind] - 1;
-	return 0;
+	return name_index(b, &b->others[kind], text,
+			  kind == NSX_OP_GRAPH ? NSX_EV_COMPUTE : NSX_EV_COPY,
+			  ret, err);
 }
 
 /* Lanes -----------------------------------------------------------------------*/
@@ -597,15 +585,14 @@ static int fill_devices(struct build *b, struct projections *p,
 			struct nsx_arena *scratch, struct nsx_err *err)
 {
 	const struct nsx_trace *t = b->t;
-	struct busy_stream *v = nsx_arena_try_array(
-		scratch, t->nstreams, sizeof(*v), "streams", err);
-	uint32_t *lane_of = nsx_arena_try_array(scratch, t->nstreams, 4,
-						"streams", err);
+	struct busy_stream *v;
+	uint32_t *lane_of;
 	size_t n;
 
-	nsx_new_array(p->reach, scratch, t->nvtx.n, "NVTX ranges", err);
-	nsx_new_array(p->depth, scratch, t->nvtx.n, "NVTX ranges", err);
-	if (!v || !lane_of || !p->reach || !p->depth)
+	if (!nsx_new_array(v, scratch, t->nstreams, "streams", err) ||
+	    !nsx_new_array(lane_of, scratch, t->nstreams, "streams", err) ||
+	    !nsx_new_array(p->reach, scratch, t->nvtx.n, "NVTX ranges", err) ||
+	    !nsx_new_array(p->depth, scratch, t->nvtx.n, "NVTX ranges", err))
 		return err->rc;
 	n = pick_streams(b, v);
 	for (uint32_t d = 0; d < t->ndevices; d++)
@@ -643,9 +630,7 @@ int nsx_timeline_build(const struct nsx_report *r, size_t max_events,
 	tl->origin_ns = r->trace->window.start_ns;
 	tl->end_ns = r->trace->window.end_ns;
 	tl->lanes = nsx_arena_get(a, NSX_MAX_LANES * sizeof(*tl->lanes));
-	rc = fill_overview(&b, err);
-	if (!rc)
-		rc = find_places(&b, err);
+	rc = fill_overview(&b, err) || find_places(&b, err) ? err->rc : 0;
 	if (!rc) {
 		choose_detail(&b, max_events);
 		rc = fill_lanes(&b, scratch, err);

@@ -20,6 +20,12 @@ int nsx_view_scan(const struct nsx_schema *s, enum nsx_view v,
 		  unsigned nparts, nsx_row_fn fn, void *ctx, size_t ctx_size,
 		  struct nsx_err *err) NSX_CHECKED;
 
+/* The same in one part, with the fields that follow. */
+#define nsx_view_each(s, v, fn, ctx, err, ...)                                \
+	nsx_view_scan(s, v, (const enum nsx_field[]){__VA_ARGS__},            \
+		      ARRAY_LEN(((const enum nsx_field[]){__VA_ARGS__})), 1,  \
+		      fn, ctx, 0, err)
+
 /* The texts of string ids in any order: text[i] of ids[i]; NULL where nothing
  * defines it, and of a negative id.  Valid UTF-8 on arena a.
  */

@@ -87,7 +87,7 @@ static void add_proof(struct nsx_buf *b, const struct nsx_report *r,
 		nsx_html_text(b, nsx_cell_text(a, &nsx_row_at(e->table,
 							e->row)[e->col]));
 		nsx_buf_printf(b, " %s; its SQL: <code>nsys-explain ",
-			       e->units ? e->units : "");
+			       nsx_evidence_units(e) ?: "");
 		nsx_html_text(b, slash ? slash + 1 : r->path);
 		nsx_buf_printf(b, " --explain %s</code></li>", s->pass->id);
 	}

@@ -3,7 +3,6 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include "base/stat.h"
 #include "passes/comm/nccl.h"
 #include "passes/comm/nccl_tables.h"
 
@@ -30,11 +29,10 @@ static const struct nsx_layout layouts[] = {
 static int list_devices(struct nccl_comm *c, const struct nccl_group *g,
 			const char **ret, struct nsx_err *err)
 {
-	uint32_t *v = nsx_arena_try_array(c->run->scratch, g->nranks,
-					  sizeof(*v), "ranks", err);
+	uint32_t *v;
 	struct nsx_buf b = {0};
 
-	if (!v)
+	if (!nsx_new_array(v, c->run->scratch, g->nranks, "ranks", err))
 		return err->rc;
 	for (size_t i = 0; i < g->nranks; i++)
 		v[i] = c->ranks[g->rank_at + i].device;
@@ -68,11 +66,9 @@ static int fill_op(struct nccl_comm *c, const struct nccl_group *g,
 	row[NCCL_COUNT] = nsx_int((int64_t)g->count);
 	row[NCCL_TOTAL] = nsx_ms(g->total_ns);
 	row[NCCL_MAX] = nsx_ms(g->max_ns);
-	if (g->count)
-		row[NCCL_AVG] = nsx_us((double)g->total_ns / (double)g->count);
+	row[NCCL_AVG] = nsx_mean_us(g->total_ns, g->count);
 	row[NCCL_OVERLAP] = nsx_ms(g->overlap_ns);
-	row[NCCL_OVERLAP_PCT] = nsx_pct((double)g->overlap_ns,
-				   (double)g->total_ns);
+	row[NCCL_OVERLAP_PCT] = nsx_part_pct(g->overlap_ns, g->total_ns);
 	if (late) {
 		row[NCCL_STRAGGLER] = nsx_string(late->label);
 		row[NCCL_STRAGGLER_TOTAL] = nsx_ms(late->total_ns);
@@ -149,14 +145,13 @@ static int fill_groups(struct nccl_comm *c, struct nccl_costs *costs,
 		struct nccl_match m;
 		bool is_judged;
 
-		if (nccl_match(c->run, c->events, r, g->nranks,
-			       g->op == NSX_COMM_SENDRECV, &m, err))
+		if (nccl_match(c, g, &m, err))
 			return err->rc;
 		for (size_t k = 0; k < g->nranks; k++)
 			nsx_add_to(&costs->v[r[k].device].judged_waited_ns,
 				   r[k].judged_waited_ns);
 		if (m.proved)
-			nccl_find_cause(c->run, c->events, r, &m);
+			nccl_find_cause(&m);
 		if (fill_op(c, g, &m, tables[L_OPS], err) ||
 		    nccl_fill_ranks(c, g, &m, tables[L_RANKS], err))
 			return err->rc;
@@ -164,7 +159,7 @@ static int fill_groups(struct nccl_comm *c, struct nccl_costs *costs,
 			nccl_fill_match(c, g, &m, tables[L_MATCHES]);
 		is_judged = i < MAX_TOLD && nccl_say_match(c, g, &m);
 		if ((is_judged || m.proved) &&
-		    nccl_tell_arrivals(costs, g->name, c->events, r, &m, err))
+		    nccl_tell_arrivals(costs, g->name, &m, err))
 			return err->rc;
 	}
 	return 0;
@@ -223,14 +218,13 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	       struct nsx_err *err)
 {
 	struct nccl_comm c = {.run = run, .out = out};
-	struct nsx_table *tables[ARRAY_LEN(layouts)];
-	int rc;
+	struct nsx_table **tables = nsx_add_tables(out);
+	int rc = run->trace->ops.n ?
+			 fill_collectives(&c, tables, err) :
+			 nccl_fill_host(run, out, tables[L_OPS], tables[L_PIDS],
+					err);
 
-	for (unsigned i = 0; i < ARRAY_LEN(layouts); i++)
-		tables[i] = nsx_add_table(out, &layouts[i]);
-	rc = run->trace->ops.n ? fill_collectives(&c, tables, err) :
-				 nccl_fill_host(run, out, tables[L_OPS],
-						tables[L_PIDS], err);
+	nsx_groups_done(&c.kinds);
 	free(c.groups);
 	if (rc || out->status != NSX_S_ANSWERED)
 		return rc;
@@ -250,8 +244,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	return nccl_fill_messages(run, out, tables[L_MESSAGES], err);
 }
 
-NSX_DEFINE_PASS(nccl) {
-	.id = "nccl",
+NSX_DEFINE_PASS(nccl,
 	.title = "Communication",
 	.subject = "NCCL",
 	.summary = "communication: totals, overlap with compute, late ranks",
@@ -288,6 +281,4 @@ NSX_DEFINE_PASS(nccl) {
 		       "instances are matched by time, not by communicator",
 	.any_of = {NSX_GPU_WORK, NSX_NEED_VIEW(nvtx)},
 	NSX_LAYOUTS(layouts),
-	.measures = true,
-	.run = run,
-};
+	.measures = true);

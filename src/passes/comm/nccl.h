@@ -55,7 +55,8 @@ struct nccl_comm { /* all communication kernels */
 	struct nccl_event *events; /* by group, process, device, start */
 	struct nccl_group *groups; /* free() */
 	struct nccl_rank *ranks;   /* by group, process, device        */
-	size_t n, ngroups, cap_groups, nranks;
+	struct nsx_groups kinds;   /* of the groups before they are sorted */
+	size_t n, ngroups, nranks;
 	int64_t same_stream_ns; /* on streams that compute as well     */
 };
 /* c->run and c->out are set; the rest goes to run->scratch. */
@@ -69,7 +70,10 @@ struct nccl_instance {
 	bool kept;	  /* counts for the verdict: somebody is late */
 };
 
-struct nccl_match {
+struct nccl_match { /* of one group */
+	const struct nsx_run *run;
+	const struct nccl_event *events;
+	struct nccl_rank *ranks; /* of the group                       */
 	uint32_t *rank; /* the participants matched: indices of ranks */
 	size_t nranks;
 	struct nccl_instance *v;
@@ -91,14 +95,11 @@ struct nccl_match {
 /* Matches the instances of a group of two ranks or more (queries/README.md 14)
  * and fills the ranks' lateness.  Owner: run->scratch.  Errors: NSX_E_NOMEM.
  */
-int nccl_match(const struct nsx_run *run, const struct nccl_event *events,
-	       struct nccl_rank *ranks, size_t nranks, bool is_pairwise,
+int nccl_match(const struct nccl_comm *c, const struct nccl_group *g,
 	       struct nccl_match *ret, struct nsx_err *err);
 
 /* Why the late rank of a proved straggler is late. */
-void nccl_find_cause(const struct nsx_run *run,
-		     const struct nccl_event *events,
-		     const struct nccl_rank *ranks, struct nccl_match *m);
+void nccl_find_cause(struct nccl_match *m);
 
 /* Ranks and matched instances, in tables and in words. */
 int nccl_fill_ranks(struct nccl_comm *c, const struct nccl_group *g,
@@ -127,8 +128,6 @@ int nccl_fill_costs(struct nccl_costs *c, struct nsx_table *devices,
 		    struct nsx_table *windows, struct nsx_err *err);
 /* For the detectors: how ranks arrive, what devices wait. */
 int nccl_tell_arrivals(struct nccl_costs *c, const char *op,
-		       const struct nccl_event *events,
-		       const struct nccl_rank *ranks,
 		       const struct nccl_match *m, struct nsx_err *err);
 int nccl_tell_costs(struct nccl_costs *c, struct nsx_err *err);
 

@@ -4,12 +4,9 @@
  * Waiting for a proved straggler is priced there and taken off the blocking
  * time, for overlapping more would not give it back.
  */
-#include <stdlib.h>
 #include <string.h>
-#include "base/stat.h"
 #include "passes/comm/nccl.h"
 #include "passes/comm/nccl_tables.h"
-#include "report/words.h"
 
 #define BLOCKING_NS 20000 /* from the end of communication to compute */
 
@@ -23,8 +20,7 @@ static int list_ends(const struct nsx_run *run, uint32_t device, int64_t **ret,
 
 	for (size_t i = d->ops_at; i < d->ops_at + d->nops; i++)
 		n += t->ops.cls[i] == NSX_C_COMM;
-	*ret = nsx_arena_try_array(run->scratch, n, sizeof(**ret), "ends", err);
-	if (!*ret)
+	if (!nsx_new_array(*ret, run->scratch, n, "ends", err))
 		return err->rc;
 	n = 0;
 	for (size_t i = d->ops_at; i < d->ops_at + d->nops; i++)
@@ -90,8 +86,7 @@ static int fill_device(struct nccl_costs *c, uint32_t device,
 	row[NCCL_DEVICE_ID] = nsx_int(d->device_id);
 	row[NCCL_DEVICE_COMM_MS] = nsx_ms(x->comm_ns);
 	row[NCCL_DEVICE_OVERLAP_PCT] =
-		nsx_pct((double)(x->comm_ns - x->exposed_ns),
-			(double)x->comm_ns);
+		nsx_part_pct(x->comm_ns - x->exposed_ns, x->comm_ns);
 	row[NCCL_DEVICE_EXPOSED_MS] = nsx_ms(x->exposed_ns);
 	row[NCCL_DEVICE_BLOCKING_MS] = nsx_ms(x->blocking_ns);
 	row[NCCL_DEVICE_GPU] = nsx_string(nsx_text(c->run->trace, d->gpu));
@@ -152,12 +147,10 @@ int nccl_fill_costs(struct nccl_costs *c, struct nsx_table *devices,
 /* What detectors are told -----------------------------------------------------*/
 
 /* When a rank waits for the late one and does not compute meanwhile. */
-static int find_waits(struct nccl_costs *c, const struct nccl_event *events,
-		      const struct nccl_rank *ranks,
-		      const struct nccl_match *m, size_t rank,
-		      struct nsx_spans *ret, struct nsx_err *err)
+static int find_waits(struct nccl_costs *c, const struct nccl_match *m,
+		      size_t rank, struct nsx_spans *ret, struct nsx_err *err)
 {
-	struct nccl_cost *x = &c->v[ranks[m->rank[rank]].device];
+	struct nccl_cost *x = &c->v[m->ranks[m->rank[rank]].device];
 	struct nsx_spans s = {0}, all;
 
 	if (!nsx_new_array(s.v, c->run->scratch, m->n, "waits", err))
@@ -165,7 +158,7 @@ static int find_waits(struct nccl_costs *c, const struct nccl_event *events,
 	for (size_t i = 0; i < m->n; i++)
 		if (m->v[i].kept && m->rank[m->v[i].last] == m->late)
 			s.v[s.n++] = (struct nsx_span){
-				events[m->member[i * m->nranks + rank]]
+				m->events[m->member[i * m->nranks + rank]]
 					.start_ns, m->v[i].last_ns};
 	nsx_spans_normalise(&s);
 	if (nsx_spans_intersect(c->out->arena, &s, &x->exposed, ret, err) ||
@@ -175,10 +168,8 @@ static int find_waits(struct nccl_costs *c, const struct nccl_event *events,
 	return nsx_spans_pack(c->out->arena, ret, err);
 }
 
-static int list_waits(struct nccl_costs *c, const struct nccl_event *events,
-		      const struct nccl_rank *ranks,
-		      const struct nccl_match *m, struct nsx_arrivals *x,
-		      struct nsx_err *err)
+static int list_waits(struct nccl_costs *c, const struct nccl_match *m,
+		      struct nsx_arrivals *x, struct nsx_err *err)
 {
 	x->waits = nsx_arena_get(c->out->arena, m->nranks * sizeof(*x->waits));
 	for (size_t k = 0; k < m->nranks; k++) {
@@ -186,8 +177,8 @@ static int list_waits(struct nccl_costs *c, const struct nccl_event *events,
 
 		if (m->rank[k] == m->late)
 			continue;
-		wait->device = ranks[m->rank[k]].device;
-		if (find_waits(c, events, ranks, m, k, &wait->spans, err))
+		wait->device = m->ranks[m->rank[k]].device;
+		if (find_waits(c, m, k, &wait->spans, err))
 			return err->rc;
 		x->nwaits++;
 	}
@@ -195,11 +186,9 @@ static int list_waits(struct nccl_costs *c, const struct nccl_event *events,
 }
 
 int nccl_tell_arrivals(struct nccl_costs *c, const char *op,
-		       const struct nccl_event *events,
-		       const struct nccl_rank *ranks,
 		       const struct nccl_match *m, struct nsx_err *err)
 {
-	const struct nccl_rank *late = &ranks[m->late];
+	const struct nccl_rank *late = &m->ranks[m->late];
 	struct nsx_arrivals *x = nsx_arena_get(c->out->arena, sizeof(*x));
 
 	*x = (struct nsx_arrivals){
@@ -214,7 +203,7 @@ int nccl_tell_arrivals(struct nccl_costs *c, const char *op,
 		.cause_share = m->cause_share};
 	*c->end = x;
 	c->end = &x->next;
-	return m->proved ? list_waits(c, events, ranks, m, x, err) : 0;
+	return m->proved ? list_waits(c, m, x, err) : 0;
 }
 
 static int64_t judged_ns(const struct nsx_facts *f, const struct nsx_spans *s)
@@ -257,10 +246,10 @@ int nccl_tell_costs(struct nccl_costs *c, struct nsx_err *err)
 			"GPU %lld communicates %s; compute hides %.1f %% of "
 			"it, %s are exposed and %s block compute.",
 			(long long)c->run->trace->device[worst - c->v].device_id,
-			nsx_text_ns(c->out->arena, (double)worst->comm_ns),
+			nsx_say_time(c->out, worst->comm_ns),
 			100 - 100 * (double)worst->exposed_ns /
 				      (double)worst->comm_ns,
-			nsx_text_ns(c->out->arena, (double)worst->exposed_ns),
-			nsx_text_ns(c->out->arena, (double)worst->blocking_ns));
+			nsx_say_time(c->out, worst->exposed_ns),
+			nsx_say_time(c->out, worst->blocking_ns));
 	return 0;
 }

@@ -4,38 +4,30 @@
  * needs only a running end; events are then sorted by (operation, process,
  * device), which makes each participant a slice.
  */
-#include <stdlib.h>
-#include "base/stat.h"
 #include "passes/comm/nccl.h"
 
-static int find_group(struct nccl_comm *c, uint32_t *slots, size_t op,
-		      uint32_t *ret, struct nsx_err *err)
+/* Of the known operations, else by base name; NULL: no memory. */
+static struct nccl_group *find_group(struct nccl_comm *c, size_t op,
+				     struct nsx_err *err)
 {
 	const struct nsx_trace *t = c->run->trace;
 	const struct nsx_shape *shape = nsx_op_shape(t, op);
 	bool other = shape->op == NSX_COMM_OTHER;
-	/* The known operations first, then base names. */
-	uint32_t *slot = &slots[other ? NSX_COMM_OTHER + shape->base_name :
-					shape->op];
-	struct nccl_group *g;
+	nsx_str raw = nsx_op_name(t, op);
+	struct nccl_group *g = nsx_group_value(
+		&c->kinds, &c->groups, other,
+		other ? shape->base_name : shape->op, "communication kinds", err);
 
-	if (!*slot) {
-		if (nsx_grow(&c->groups, &c->cap_groups, c->ngroups + 1,
-			     sizeof(*c->groups), "communication kinds", err))
-			return err->rc;
-		c->groups[c->ngroups] = (struct nccl_group){
+	if (g && c->kinds.n > c->ngroups) {
+		*g = (struct nccl_group){
 			.name = other ? nsx_text(t, shape->base_name) :
 					nsx_comm_op_name(shape->op),
-			.raw = nsx_op_name(t, op), .op = shape->op,
-			.device = NSX_NONE};
-		*slot = (uint32_t)++c->ngroups;
+			.raw = raw, .op = shape->op, .device = NSX_NONE};
+		c->ngroups = c->kinds.n;
 	}
-	*ret = *slot - 1;
-	g = &c->groups[*ret];
-	if (nsx_op_name(t, op) != g->raw &&
-	    nsx_str_cmp(t->strings, nsx_op_name(t, op), g->raw) < 0)
-		g->raw = nsx_op_name(t, op);
-	return 0;
+	if (g && raw != g->raw && nsx_str_cmp(t->strings, raw, g->raw) < 0)
+		g->raw = raw;
+	return g;
 }
 
 static void add_event(struct nccl_comm *c, const struct nccl_event *e,
@@ -62,7 +54,7 @@ static void add_event(struct nccl_comm *c, const struct nccl_event *e,
 	g->device = e->device;
 }
 
-static int collect_device(struct nccl_comm *c, uint32_t device, uint32_t *slots,
+static int collect_device(struct nccl_comm *c, uint32_t device,
 			  const uint8_t *computes, struct nsx_err *err)
 {
 	const struct nsx_trace *t = c->run->trace;
@@ -73,18 +65,18 @@ static int collect_device(struct nccl_comm *c, uint32_t device, uint32_t *slots,
 	if (nsx_spans_prefix(c->run->scratch, compute, &prefix, err))
 		return err->rc;
 	for (size_t i = d->ops_at; i < d->ops_at + d->nops; i++) {
-		struct nccl_event e = {nsx_op_start(&t->ops, i),
-				       nsx_op_end(&t->ops, i),
-				       (uint32_t)i,
-				       0,
-				       0,
-				       device};
+		struct nccl_event e = {
+			.start_ns = nsx_op_start(&t->ops, i),
+			.end_ns = nsx_op_end(&t->ops, i), .op = (uint32_t)i,
+			.process = nsx_op_process(t, i), .device = device};
+		struct nccl_group *g;
 
 		if (t->ops.cls[i] != NSX_C_COMM)
 			continue;
-		e.process = nsx_op_process(t, i);
-		if (find_group(c, slots, i, &e.group, err))
+		g = find_group(c, i, err);
+		if (!g)
 			return err->rc;
+		e.group = (uint32_t)(g - c->groups);
 		add_event(c, &e, compute, prefix);
 		if (computes[nsx_op_stream(&t->ops, i)])
 			nsx_add_to(&c->same_stream_ns, e.end_ns - e.start_ns);
@@ -101,13 +93,9 @@ static int collect_events(struct nccl_comm *c, struct nsx_err *err)
 	const struct nsx_trace *t = c->run->trace;
 	struct nsx_arena *a = c->run->scratch;
 	size_t n = 0;
-	uint32_t *slots = nsx_arena_try_array(
-		a, NSX_COMM_OTHER + nsx_strings_bound(t->strings),
-		sizeof(*slots), "kernel names", err);
-	uint8_t *computes = nsx_arena_try_array(a, t->nstreams, 1, "streams",
-						err);
+	uint8_t *computes;
 
-	if (!slots || !computes)
+	if (!nsx_new_array(computes, a, t->nstreams, "streams", err))
 		return err->rc;
 	for (size_t i = 0; i < t->ops.n; i++) {
 		n += t->ops.cls[i] == NSX_C_COMM;
@@ -119,7 +107,7 @@ static int collect_events(struct nccl_comm *c, struct nsx_err *err)
 		return err->rc;
 	for (uint32_t d = 0; d < t->ndevices; d++)
 		if (c->run->facts->device[d].comm.n &&
-		    collect_device(c, d, slots, computes, err))
+		    collect_device(c, d, computes, err))
 			return err->rc;
 	nsx_sort(c->events, c->n, sizeof(*c->events), cmp_event);
 	return 0;

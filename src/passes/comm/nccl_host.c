@@ -5,9 +5,7 @@
  * "allreduce" is none.
  */
 #include <stdio.h>
-#include <string.h>
 #include <strings.h>
-#include "base/stat.h"
 #include "passes/comm/nccl.h"
 #include "passes/comm/nccl_tables.h"
 
@@ -60,9 +58,7 @@ static void fill_ops(const struct nsx_trace *t, const struct sum *sums,
 		row[NCCL_COUNT] = nsx_int((int64_t)s->count);
 		row[NCCL_TOTAL] = nsx_ms(s->total_ns);
 		row[NCCL_MAX] = nsx_ms(s->max_ns);
-		if (s->count)
-			row[NCCL_AVG] = nsx_us((double)s->total_ns /
-					       (double)s->count);
+		row[NCCL_AVG] = nsx_mean_us(s->total_ns, s->count);
 	}
 }
 
@@ -100,16 +96,15 @@ int nccl_fill_host(const struct nsx_run *run, struct nsx_section *out,
 {
 	const struct nsx_trace *t = run->trace;
 	struct sum sums[NSX_COMM_OTHER] = {{0}};
-	struct sum *by_process = nsx_arena_try_array(
-		run->scratch, (size_t)t->nprocesses * NSX_COMM_OTHER,
-		sizeof(*by_process), "processes", err);
+	struct sum *by_process;
 
-	if (!by_process)
+	if (!nsx_new_array(by_process, run->scratch,
+			   (size_t)t->nprocesses * NSX_COMM_OTHER, "processes",
+			   err))
 		return err->rc;
 	for (size_t i = 0; i < t->nvtx.n; i++) {
 		enum nsx_comm_op op = op_of(t, i);
-		int64_t ns = nsx_in_window(t, nsx_range_start(&t->nvtx, i),
-					   nsx_range_end(&t->nvtx, i));
+		int64_t ns = nsx_range_inside(t, i);
 		bool counts =
 		    nsx_starts_inside(t, nsx_range_start(&t->nvtx, i));
 		uint32_t p = t->thread[nsx_nvtx_thread(t, i)].process;

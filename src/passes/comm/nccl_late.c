@@ -1,20 +1,16 @@
 /* nccl_late.c - ranks and matched collectives as tables and in words. */
-#include <stdlib.h>
-#include "base/stat.h"
 #include "passes/comm/nccl.h"
 #include "passes/comm/nccl_tables.h"
-#include "report/words.h"
 
 int nccl_fill_ranks(struct nccl_comm *c, const struct nccl_group *g,
 		      const struct nccl_match *m, struct nsx_table *table,
 		    struct nsx_err *err)
 {
 	const struct nccl_rank *r = c->ranks + g->rank_at;
-	int64_t *totals = nsx_arena_try_array(c->run->scratch, g->nranks,
-					      sizeof(*totals), "ranks", err);
+	int64_t *totals;
 	double median;
 
-	if (!totals)
+	if (!nsx_new_array(totals, c->run->scratch, g->nranks, "ranks", err))
 		return err->rc;
 	for (size_t i = 0; i < g->nranks; i++)
 		totals[i] = r[i].total_ns;
@@ -104,8 +100,8 @@ bool nccl_say_match(struct nccl_comm *c, const struct nccl_group *g,
 		      (long long)c->run->trace->device[late->device].device_id,
 		      late->times_last, nsx_text_ns(c->out->arena, late->induced_ns),
 		      r[m->waiting].label,
-		nsx_text_ns(c->out->arena, (double)r[m->waiting].waited_ns),
-		nsx_text_ns(c->out->arena, (double)m->transfer_ns));
+		nsx_say_time(c->out, r[m->waiting].waited_ns),
+		nsx_say_time(c->out, m->transfer_ns));
 	if (m->proved)
 		nsx_md_bullet(c->out, "**%s is a persistent straggler in %s** "
 			      "(last in %zu of %zu instances, p = %.2g): %s.",

@@ -12,8 +12,6 @@
  * ranks that each talk among themselves match only by accident, thus hardly.
  */
 #include <math.h>
-#include <stdlib.h>
-#include "base/stat.h"
 #include "passes/comm/nccl.h"
 
 #define END_SPREAD_NS 100000 /* or a fifth of the shortest kernel */
@@ -71,12 +69,13 @@ static bool is_instance(const struct node *n, bool is_pairwise)
 				       NSX_MAX(END_SPREAD_NS, n->min_ns / 5));
 }
 
-static void walk(struct nccl_match *m, const struct nccl_event *events,
-		 const struct nccl_rank *ranks, size_t *at, struct tree *tree,
+static void walk(struct nccl_match *m, size_t *at, struct tree *tree,
 		 bool is_pairwise)
 {
+	const struct nccl_rank *ranks = m->ranks;
+
 	for (size_t k = 0; k < m->nranks; k++)
-		hold(tree, k, &events[ranks[m->rank[k]].at]);
+		hold(tree, k, &m->events[ranks[m->rank[k]].at]);
 	for (;;) {
 		bool found = is_instance(&tree->v[1], is_pairwise);
 		size_t from = found ? 0 : tree->v[1].first;
@@ -91,17 +90,16 @@ static void walk(struct nccl_match *m, const struct nccl_event *events,
 
 			if (++at[k] == r->n)
 				return;
-			hold(tree, k, &events[r->at + at[k]]);
+			hold(tree, k, &m->events[r->at + at[k]]);
 		}
 	}
 }
 
-static int find_instances(const struct nsx_run *run, struct nccl_match *m,
-			  const struct nccl_event *events,
-			  struct nccl_rank *ranks, size_t nranks,
+static int find_instances(struct nccl_match *m, size_t nranks,
 			  bool is_pairwise, struct nsx_err *err)
 {
-	struct nsx_arena *a = run->scratch;
+	struct nccl_rank *ranks = m->ranks;
+	struct nsx_arena *a = m->run->scratch;
 	size_t most = 0, least = SIZE_MAX, *at;
 	struct tree tree;
 
@@ -124,7 +122,7 @@ static int find_instances(const struct nsx_run *run, struct nccl_match *m,
 		      err);
 	if (!m->v || !m->member || make_tree(&tree, m->nranks, a, err))
 		return err->rc;
-	walk(m, events, ranks, at, &tree, is_pairwise);
+	walk(m, at, &tree, is_pairwise);
 	return 0;
 }
 
@@ -134,9 +132,8 @@ static int find_instances(const struct nsx_run *run, struct nccl_match *m,
  * evidence where somebody is late in the judged window, but for the first: ranks
  * start one after another.
  */
-static void weigh(struct nccl_match *m, size_t i,
-		  const struct nccl_event *events, struct nccl_rank *ranks,
-		  const struct nsx_window *w, int64_t *scratch)
+static void weigh(struct nccl_match *m, size_t i, const struct nsx_window *w,
+		  int64_t *scratch)
 {
 	const size_t *member = m->member + i * m->nranks;
 	struct nccl_instance *x = &m->v[i];
@@ -145,7 +142,7 @@ static void weigh(struct nccl_match *m, size_t i,
 
 	x->last_ns = INT64_MIN;
 	for (size_t k = 0; k < m->nranks; k++) {
-		const struct nccl_event *e = &events[member[k]];
+		const struct nccl_event *e = &m->events[member[k]];
 
 		if (e->start_ns > x->last_ns) {
 			x->last_ns = e->start_ns;
@@ -156,8 +153,8 @@ static void weigh(struct nccl_match *m, size_t i,
 	}
 	x->judged = i > 0 && x->last_ns >= w->start_ns && x->last_ns < w->end_ns;
 	for (size_t k = 0; k < m->nranks; k++) {
-		const struct nccl_event *e = &events[member[k]];
-		struct nccl_rank *r = &ranks[m->rank[k]];
+		const struct nccl_event *e = &m->events[member[k]];
+		struct nccl_rank *r = &m->ranks[m->rank[k]];
 
 		nsx_add_to(&r->waited_ns, x->last_ns - e->start_ns);
 		if (x->judged)
@@ -173,10 +170,10 @@ static void weigh(struct nccl_match *m, size_t i,
 	nsx_add_to(&m->min_ns, min_ns);
 }
 
-static void charge(struct nccl_match *m, size_t i, struct nccl_rank *ranks)
+static void charge(struct nccl_match *m, size_t i)
 {
 	const struct nccl_instance *x = &m->v[i];
-	struct nccl_rank *r = &ranks[m->rank[x->last]];
+	struct nccl_rank *r = &m->ranks[m->rank[x->last]];
 	double induced_ns = (double)x->last_ns - x->others_ns;
 
 	r->times_last++;
@@ -199,10 +196,9 @@ static bool is_later(const struct nccl_rank *a, const struct nccl_rank *b)
 		       a->induced_ns > b->induced_ns;
 }
 
-static void judge(const struct nsx_run *run, struct nccl_match *m,
-		  const struct nccl_rank *ranks)
+static void judge(struct nccl_match *m, const struct nsx_window *w)
 {
-	const struct nsx_window w = nsx_judged(run->facts);
+	const struct nccl_rank *ranks = m->ranks;
 	const struct nccl_rank *late = NULL;
 
 	for (size_t k = 0; k < m->nranks; k++) {
@@ -224,40 +220,36 @@ static void judge(const struct nsx_run *run, struct nccl_match *m,
 				   1.0 / (double)m->nranks);
 	m->proved = m->nkept >= NCCL_LEAST_INSTANCES && m->p_value < LEAST_P &&
 		    late->kept_induced_ns >=
-			    LEAST_SHARE * (double)(w.end_ns - w.start_ns);
+			    LEAST_SHARE * (double)(w->end_ns - w->start_ns);
 }
 
 /* Two clocks that are each right to within d may be 2 d apart. */
-static int64_t least_late(const struct nsx_run *run,
-			  const struct nccl_match *m,
-			  const struct nccl_rank *ranks)
+static int64_t least_late(const struct nccl_match *m)
 {
 	int64_t doubt_ns = 0;
 
 	for (size_t k = 0; k < m->nranks; k++) {
-		const struct nccl_rank *r = &ranks[m->rank[k]];
+		const struct nccl_rank *r = &m->ranks[m->rank[k]];
 
 		doubt_ns = NSX_MAX(doubt_ns, nsx_clock_doubt_ns(
-				   run->trace, r->process, r->device));
+				   m->run->trace, r->process, r->device));
 	}
 	return doubt_ns > INT64_MAX / 2 ? INT64_MAX :
 	       NSX_MAX((int64_t)NCCL_LEAST_LATE_NS, 2 * doubt_ns);
 }
 
-static int find_spread(const struct nsx_run *run, struct nccl_match *m,
-		       const struct nccl_event *events, struct nsx_err *err)
+static int find_spread(struct nccl_match *m, struct nsx_err *err)
 {
-	int64_t *spread = nsx_arena_try_array(run->scratch, m->n,
-					      sizeof(*spread), "ends", err);
+	int64_t *spread;
 
-	if (!spread)
+	if (!nsx_new_array(spread, m->run->scratch, m->n, "ends", err))
 		return err->rc;
 	for (size_t i = 0; i < m->n; i++) {
 		int64_t lo = INT64_MAX, hi = INT64_MIN;
 
 		for (size_t k = 0; k < m->nranks; k++) {
 			int64_t end_ns =
-				events[m->member[i * m->nranks + k]].end_ns;
+				m->events[m->member[i * m->nranks + k]].end_ns;
 
 			lo = NSX_MIN(lo, end_ns);
 			hi = NSX_MAX(hi, end_ns);
@@ -268,93 +260,96 @@ static int find_spread(const struct nsx_run *run, struct nccl_match *m,
 	return 0;
 }
 
-int nccl_match(const struct nsx_run *run, const struct nccl_event *events,
-	       struct nccl_rank *ranks, size_t nranks, bool is_pairwise,
+int nccl_match(const struct nccl_comm *c, const struct nccl_group *g,
 	       struct nccl_match *ret, struct nsx_err *err)
 {
-	const struct nsx_window w = nsx_judged(run->facts);
+	const struct nsx_window w = nsx_judged(c->run->facts);
 	int64_t *scratch;
 
-	*ret = (struct nccl_match){.late = NSX_NONE, .waiting = NSX_NONE,
+	*ret = (struct nccl_match){.run = c->run, .events = c->events,
+				   .ranks = c->ranks + g->rank_at,
+				   .late = NSX_NONE, .waiting = NSX_NONE,
 				   .p_value = NAN};
-	if (find_instances(run, ret, events, ranks, nranks, is_pairwise, err))
+	if (find_instances(ret, g->nranks, g->op == NSX_COMM_SENDRECV, err))
 		return err->rc;
 	if (!ret->n)
 		return 0;
-	if (!nsx_new_array(scratch, run->scratch, ret->nranks, "ranks", err))
+	if (!nsx_new_array(scratch, c->run->scratch, ret->nranks, "ranks", err))
 		return err->rc;
-	ret->least_late_ns = least_late(run, ret, ranks);
+	ret->least_late_ns = least_late(ret);
 	for (size_t i = 0; i < ret->n; i++) {
-		weigh(ret, i, events, ranks, &w, scratch);
-		charge(ret, i, ranks);
+		weigh(ret, i, &w, scratch);
+		charge(ret, i);
 	}
-	judge(run, ret, ranks);
-	return find_spread(run, ret, events, err);
+	judge(ret, &w);
+	return find_spread(ret, err);
 }
 
 /* Cause ------------------------------------------------------------------*/
 
 /* What a rank's device did from the first to the last judged instance. */
-static void sum_work(const struct nsx_run *run, const struct nccl_event *events,
-		     const struct nccl_rank *ranks, const struct nccl_match *m,
-		     size_t k, struct nsx_partition *ret, double *ret_ops)
+static void sum_work(const struct nccl_match *m, size_t k,
+		     struct nsx_partition *ret, double *ret_ops)
 {
-	uint32_t device = ranks[m->rank[k]].device;
+	uint32_t device = m->ranks[m->rank[k]].device;
 	int64_t from_ns = INT64_MAX, to_ns = INT64_MIN;
 
 	for (size_t i = 0; i < m->n; i++) {
-		const struct nccl_event *e = &events[m->member[i * m->nranks + k]];
+		const struct nccl_event *e =
+			&m->events[m->member[i * m->nranks + k]];
 
 		if (!m->v[i].judged)
 			continue;
 		from_ns = NSX_MIN(from_ns, e->end_ns);
 		to_ns = e->end_ns;
 	}
-	nsx_partition(&run->facts->device[device], from_ns, to_ns, ret);
-	*ret_ops = (double)nsx_ops_started(run->trace, device, from_ns, to_ns);
+	nsx_partition(&m->run->facts->device[device], from_ns, to_ns, ret);
+	*ret_ops = (double)nsx_ops_started(m->run->trace, device, from_ns,
+					   to_ns);
 }
 
 /* From the end of one collective to that of another all ranks take as long, so
  * what the others wait for the late one is what it computes, copies and idles
  * more than they do.
  */
-void nccl_find_cause(const struct nsx_run *run,
-		     const struct nccl_event *events,
-		     const struct nccl_rank *ranks, struct nccl_match *m)
+void nccl_find_cause(struct nccl_match *m)
 {
 	double more[NSX_NPARTS] = {0}, late_ns = 0, ops = 0, other_ops = 0;
-	double compute_ns, copy_ns, idle_ns, others = (double)m->nranks - 1;
+	double others = (double)m->nranks - 1;
 
 	for (size_t k = 0; k < m->nranks; k++) {
 		bool is_late = m->rank[k] == m->late;
 		struct nsx_partition p;
 		double n;
 
-		sum_work(run, events, ranks, m, k, &p, &n);
+		sum_work(m, k, &p, &n);
 		for (unsigned c = 0; c < NSX_NPARTS; c++)
 			more[c] += (double)p.ns[c] * (is_late ? 1 : -1 / others);
 		*(is_late ? &ops : &other_ops) += is_late ? n : n / others;
 	}
 	late_ns = -more[NSX_P_COMM_EXPOSED];
-	compute_ns = more[NSX_P_COMPUTE_ONLY] + more[NSX_P_COMPUTE_COPY] +
-		     more[NSX_P_COMPUTE_COMM];
-	copy_ns = more[NSX_P_COPY_EXPOSED];
-	idle_ns = more[NSX_P_IDLE];
+	struct {
+		double ns;
+		const char *text;
+	} causes[] = {
+		{more[NSX_P_COMPUTE_ONLY] + more[NSX_P_COMPUTE_COPY] +
+		 more[NSX_P_COMPUTE_COMM], NULL},
+		{more[NSX_P_COPY_EXPOSED],
+		 "it copies memory for longer than the others"},
+		{more[NSX_P_IDLE],
+		 "its GPU idles for longer than the others: the host is late"},
+	};
+
 	if (!(late_ns > 0))
 		return;
-	if (compute_ns >= CAUSE_SHARE * late_ns) {
-		m->cause = fabs(ops - other_ops) * 50 <= other_ops ?
-			"it computes longer, in as many GPU operations as the "
-			"others" :
-			"it computes longer, in another number of GPU "
-			"operations than the others";
-		m->cause_share = NSX_MIN(1, compute_ns / late_ns);
-	} else if (copy_ns >= CAUSE_SHARE * late_ns) {
-		m->cause = "it copies memory for longer than the others";
-		m->cause_share = NSX_MIN(1, copy_ns / late_ns);
-	} else if (idle_ns >= CAUSE_SHARE * late_ns) {
-		m->cause = "its GPU idles for longer than the others: the host "
-			   "is late";
-		m->cause_share = NSX_MIN(1, idle_ns / late_ns);
+	causes[0].text = fabs(ops - other_ops) * 50 <= other_ops ?
+		"it computes longer, in as many GPU operations as the others" :
+		"it computes longer, in another number of GPU operations than "
+		"the others";
+	for (size_t i = 0; i < ARRAY_LEN(causes) && !m->cause; i++) {
+		if (causes[i].ns < CAUSE_SHARE * late_ns)
+			continue;
+		m->cause = causes[i].text;
+		m->cause_share = NSX_MIN(1, causes[i].ns / late_ns);
 	}
 }

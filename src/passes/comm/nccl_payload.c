@@ -3,8 +3,6 @@
  * Most exports leave payloads out; only where the export says that it kept
  * them is the NVTX table read once more.
  */
-#include <stdlib.h>
-#include "base/stat.h"
 #include "facts/nccl_calls.h"
 #include "passes/comm/nccl.h"
 #include "passes/comm/nccl_tables.h"
@@ -21,15 +19,14 @@ static int add_op(const struct nsx_run *run, const struct nsx_nccl_call *m, size
 		  struct nsx_table *table, struct nsx_err *err)
 {
 	struct nsx_cell *row = nsx_add_row(table);
-	int64_t *bytes = nsx_arena_try_array(run->scratch, n, sizeof(*bytes),
-					     "messages", err);
+	int64_t *bytes;
 	int64_t sum = 0, most = 0, communicators = 0;
 
-	if (!bytes)
+	if (!nsx_new_array(bytes, run->scratch, n, "messages", err))
 		return err->rc;
 	for (size_t i = 0; i < n; i++) {
 		bytes[i] = m[i].bytes;
-		sum = nsx_add_sat(sum, m[i].bytes);
+		nsx_add_to(&sum, m[i].bytes);
 		most = NSX_MAX(most, m[i].bytes);
 		communicators += !i || m[i].communicator !=
 					       m[i - 1].communicator;
@@ -76,9 +73,6 @@ int nccl_fill_messages(const struct nsx_run *run, struct nsx_section *out,
 	nsx_table_sort(table, NSX_DESC(NCCL_MESSAGE_BYTES),
 		       NCCL_MESSAGE_OP_NAME);
 	if (table->nrows)
-		nsx_md_table(out, table, 0, NCCL_MESSAGE_OP_NAME,
-			     NCCL_MESSAGE_CALLS, NCCL_MESSAGE_BYTES,
-			     NCCL_MESSAGE_P50_BYTES, NCCL_MESSAGE_MAX_BYTES,
-			     NCCL_MESSAGE_COMMUNICATORS);
+		nsx_md_whole(out, table, 0);
 	return 0;
 }

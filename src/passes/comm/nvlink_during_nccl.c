@@ -1,15 +1,11 @@
 /* nvlink_during_nccl.c - what the NVLink counters say while communication
  * kernels run: each counter of each GPU for itself.
  */
-#include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include "facts/metrics/metrics.h"
 #include "passes/pass.h"
-#include "base/stat.h"
 #include "schema/recapture.h"
 #include "schema/viewscan.h"
-#include "report/words.h"
 
 #define SATURATED 80   /* percent of the peak, at the 95th percentile */
 #define LOW 20	       /* percent, on average */
@@ -62,12 +58,11 @@ static int on_name(void *ctx, int64_t rid, const struct nsx_val *v,
 
 static const char *lacks_nvlink(const struct nsx_schema *s, struct nsx_arena *a)
 {
-	static const enum nsx_field name = NSX_F_gpu_metric_info_metric_name;
 	struct names names = {a, false};
 	struct nsx_err err;
 
-	if (nsx_view_scan(s, NSX_VIEW_gpu_metric_info, &name, 1, 1, on_name,
-			  &names, 0, &err))
+	if (nsx_view_each(s, NSX_VIEW_gpu_metric_info, on_name, &names, &err,
+			  NSX_F_gpu_metric_info_metric_name))
 		return NULL;
 	return names.found ? NULL : "NVLink counters";
 }
@@ -137,11 +132,10 @@ static int median_comm(const struct nsx_run *run, uint32_t device,
 {
 	const struct nsx_trace *t = run->trace;
 	const struct nsx_device *d = &t->device[device];
-	int64_t *v = nsx_arena_try_array(run->scratch, d->nops, sizeof(*v),
-					 "durations", err);
+	int64_t *v;
 	size_t n = 0;
 
-	if (!v)
+	if (!nsx_new_array(v, run->scratch, d->nops, "durations", err))
 		return err->rc;
 	for (size_t i = d->ops_at; i < d->ops_at + d->nops; i++)
 		if (t->ops.cls[i] == NSX_C_COMM)
@@ -221,8 +215,7 @@ static int judge_gpus(const struct nsx_run *run, struct nsx_section *out,
 				 "shorter than two samples of %s; means mix "
 				 "them with what is around them",
 				 (long long)top->device_id,
-				 nsx_text_ns(out->arena,
-				 (double)top->period_ns));
+				 nsx_say_time(out, top->period_ns));
 		judge(run, out, top);
 	}
 	return 0;
@@ -282,8 +275,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	return 0;
 }
 
-NSX_DEFINE_PASS(nvlink_during_nccl) {
-	.id = "nvlink_during_nccl",
+NSX_DEFINE_PASS(nvlink_during_nccl,
 	.title = "NVLink",
 	.subject = "NVLink",
 	.summary = "NVLink counters while communication kernels run",
@@ -302,6 +294,4 @@ NSX_DEFINE_PASS(nvlink_during_nccl) {
 	.any_of = {NSX_NEED_VIEW(gpu_metric)},
 	.lacks = lacks_nvlink,
 	NSX_LAYOUTS(layouts),
-	.measures = true,
-	.run = run,
-};
+	.measures = true);

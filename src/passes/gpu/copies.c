@@ -2,12 +2,9 @@
  * tables and their labels. What is in them copies_sweep.c measures.
  */
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 #include "passes/gpu/copies.h"
-#include "base/stat.h"
 #include "schema/viewscan.h"
-#include "report/words.h"
 
 #define COLUMNS(X)                                                            \
 	X(DEVICE, "device_id", I64, "CUDA ordinal")                           \
@@ -126,10 +123,6 @@ static int on_label(void *ctx, int64_t rid, const struct nsx_val *v,
 static int read_labels(const struct nsx_run *run, struct copy_groups *g,
 		       struct nsx_section *out, struct nsx_err *err)
 {
-	static const enum nsx_field copy[] = {NSX_F_enum_memcpy_id,
-					      NSX_F_enum_memcpy_label};
-	static const enum nsx_field mem[] = {NSX_F_enum_mem_kind_id,
-					     NSX_F_enum_mem_kind_label};
 	const struct nsx_schema *s = run->trace->schema;
 	struct labels c = {g->copy_label, out->arena};
 	struct labels m = {g->mem_label, out->arena};
@@ -142,11 +135,11 @@ static int read_labels(const struct nsx_run *run, struct copy_groups *g,
 		g->mem_label[i] = i < ARRAY_LEN(mem_labels) ?
 					  mem_labels[i] : g->copy_label[i];
 	}
-	if (nsx_view_scan(s, NSX_VIEW_enum_memcpy, copy, 2, 1, on_label, &c, 0,
-			  err))
+	if (nsx_view_each(s, NSX_VIEW_enum_memcpy, on_label, &c, err,
+			  NSX_F_enum_memcpy_id, NSX_F_enum_memcpy_label))
 		return err->rc;
-	return nsx_view_scan(s, NSX_VIEW_enum_mem_kind, mem, 2, 1, on_label,
-			     &m, 0, err);
+	return nsx_view_each(s, NSX_VIEW_enum_mem_kind, on_label, &m, err,
+			     NSX_F_enum_mem_kind_id, NSX_F_enum_mem_kind_label);
 }
 
 /* Tables -------------------------------------------------------------------*/
@@ -210,8 +203,7 @@ static void fill_devices(const struct nsx_run *run, const struct copy_groups *g,
 		row[DEVICE_TO_HOST_BYTES] = nsx_int(bytes[1]);
 		row[DEVICE_COPY_BUSY_MS] = nsx_ms(nsx_spans_total(copy));
 		row[DEVICE_COPY_EXPOSED_MS] = nsx_ms(exposed);
-		row[DEVICE_COPY_EXPOSED_PCT] =
-			nsx_pct((double)exposed, (double)window_ns);
+		row[DEVICE_COPY_EXPOSED_PCT] = nsx_part_pct(exposed, window_ns);
 		row[DEVICE_GPU] = nsx_string(nsx_text(t, t->device[d].gpu));
 		row[DEVICE_PAGEABLE_EXPOSED] = nsx_ms(pageable);
 	}
@@ -299,12 +291,6 @@ static void fill_causes(const struct nsx_trace *t, const struct copy_groups *g,
 
 NSX_ORDER(cmp_peers, struct copy_peer, UP(src), UP(dst));
 
-static struct nsx_cell device_cell(const struct nsx_trace *t, uint32_t device)
-{
-	return device == NSX_NONE ? nsx_null() :
-				    nsx_int(t->device[device].device_id);
-}
-
 static void fill_peers(const struct nsx_trace *t, struct copy_groups *g,
 		       struct nsx_table *table)
 {
@@ -321,8 +307,8 @@ static void fill_peers(const struct nsx_trace *t, struct copy_groups *g,
 			nsx_add_to(&bytes, g->peers[next].bytes);
 			nsx_add_to(&ns, g->peers[next].ns);
 		}
-		row[PEER_SRC_DEVICE_ID] = device_cell(t, g->peers[i].src);
-		row[PEER_DST_DEVICE_ID] = device_cell(t, g->peers[i].dst);
+		row[PEER_SRC_DEVICE_ID] = nsx_device_cell(t, g->peers[i].src);
+		row[PEER_DST_DEVICE_ID] = nsx_device_cell(t, g->peers[i].dst);
 		row[PEER_COUNT] = nsx_int((int64_t)(next - i));
 		row[PEER_BYTES] = nsx_int(bytes);
 		row[PEER_TOTAL_MS] = nsx_ms(ns);
@@ -359,24 +345,20 @@ static void show(const struct nsx_trace *t, const struct copy_groups *g,
 	int64_t unsized = 0;
 	unsigned shown = 0;
 
-	for (size_t i = 0; i < NSX_MIN(dev->nrows, SHOWN_DEVICES); i++)
-		nsx_md_bullet(
-			out,
-			"GPU %.0f: %.1f transfers a second between CPU and GPU "
-			"(%s to the device, %s to the host); copies and "
-			"memsets busy %s, %s of it without a kernel (%.1f%% "
-			"of the window).",
-			nsx_table_number(dev, i, "device_id"),
-			nsx_table_number(dev, i, "transfers_per_s"),
-			nsx_say_bytes(out, nsx_row_at(dev, i)[4].u.i),
-			nsx_say_bytes(out, nsx_row_at(dev, i)[5].u.i),
-			nsx_text_ns(out->arena,
-			nsx_table_number(dev, i, "copy_busy_ms") *
-					    1e6),
-			nsx_text_ns(out->arena,
-			nsx_table_number(dev, i, "copy_exposed_ms") *
-					1e6),
-			nsx_table_number(dev, i, "copy_exposed_pct"));
+	for (size_t i = 0; i < NSX_MIN(dev->nrows, SHOWN_DEVICES); i++) {
+		const struct nsx_cell *x = nsx_row_at(dev, i);
+
+		nsx_md_bullet(out, "GPU %" PRId64 ": %.1f transfers a second "
+			"between CPU and GPU (%s to the device, %s to the host); "
+			"copies and memsets busy %s, %s of it without a kernel "
+			"(%.1f%% of the window).", x[DEVICE_ID].u.i,
+			x[DEVICE_TRANSFERS_PER_S].u.f,
+			nsx_say_bytes(out, x[DEVICE_HOST_TO_DEVICE_BYTES].u.i),
+			nsx_say_bytes(out, x[DEVICE_TO_HOST_BYTES].u.i),
+			nsx_say_ms(out, x[DEVICE_COPY_BUSY_MS].u.f),
+			nsx_say_ms(out, x[DEVICE_COPY_EXPOSED_MS].u.f),
+			x[DEVICE_COPY_EXPOSED_PCT].u.f);
+	}
 	for (size_t i = 0; i < g->n; i++) {
 		const struct nsx_gpu_info *gpu =
 			nsx_device_gpu(t, g->v[i].device);
@@ -396,13 +378,9 @@ static void show(const struct nsx_trace *t, const struct copy_groups *g,
 	nsx_md_table(out, tables[0], 3, DEVICE, DIRECTION, SRC_KIND, DST_KIND,
 		     COUNT, BYTES, BUSY, GBPS, P50, SMALL, EXPOSED);
 	if (tables[3]->nrows)
-		nsx_md_table(out, tables[3], 0, CAUSE_DEVICE_ID,
-			     CAUSE_DIRECTION, CAUSE, CAUSE_COUNT, CAUSE_BYTES,
-			     CAUSE_TOTAL_MS);
+		nsx_md_whole(out, tables[3], 0);
 	if (tables[4]->nrows)
-		nsx_md_table(out, tables[4], 0, PEER_SRC_DEVICE_ID,
-			     PEER_DST_DEVICE_ID, PEER_COUNT, PEER_BYTES,
-			     PEER_TOTAL_MS, PEER_GBPS);
+		nsx_md_whole(out, tables[4], 0);
 	if (unsized)
 		nsx_note(out, "%" PRId64 " copies have no size; groups that "
 			      "hold one have no rate", unsized);
@@ -416,11 +394,9 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 {
 	const struct nsx_trace *t = run->trace;
 	struct copy_groups g = {0};
-	struct nsx_table *tables[ARRAY_LEN(layouts)];
+	struct nsx_table **tables = nsx_add_tables(out);
 	int rc;
 
-	for (unsigned i = 0; i < ARRAY_LEN(layouts); i++)
-		tables[i] = nsx_add_table(out, &layouts[i]);
 	if (!t->ndevices && !nsx_has_view(t->schema, NSX_VIEW_memcpy))
 		return nsx_cannot(out, "the trace has no GPU work, so none of "
 				       "its copies: no rows of "
@@ -442,8 +418,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	return rc;
 }
 
-NSX_DEFINE_PASS(copies) {
-	.id = "copies",
+NSX_DEFINE_PASS(copies,
 	.title = "Copies",
 	.subject = "copies",
 	.summary = "copies by device, direction and kind of memory",
@@ -463,6 +438,4 @@ NSX_DEFINE_PASS(copies) {
 		       "listed",
 	.any_of = {NSX_GPU_WORK},
 	NSX_LAYOUTS(layouts),
-	.more = (const struct nsx_layout *const[]){&copies_alike_layout, NULL},
-	.run = run,
-};
+	.more = (const struct nsx_layout *const[]){&copies_alike_layout, NULL});

@@ -36,7 +36,7 @@ struct copy_peer { /* a peer copy */
 };
 struct copy_groups { /* in order of device */
 	struct copy_group *v;
-	size_t n, cap;
+	size_t n;
 	struct copy_moves (*causes)[3][NSX_NMIGRATE_CAUSES]; /* of migrations, by device */
 	struct copy_peer *peers;
 	size_t npeers, cap_peers;

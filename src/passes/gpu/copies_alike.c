@@ -4,10 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include "base/group.h"
-#include "base/stat.h"
 #include "passes/gpu/copies.h"
-#include "report/words.h"
 
 #define COLUMNS(X)                                                            \
 	X(DIRECTION, "direction", STR, "HtoD, DtoH ...")                      \
@@ -32,7 +29,6 @@ struct sweep {
 	const struct nsx_trace *t;
 	struct nsx_groups keys; /* (kind, bytes) */
 	struct alike *v;
-	size_t cap;
 	uint32_t *of_op; /* NSX_NONE: none of these */
 	size_t n; /* of these */
 	int64_t *ns;
@@ -53,13 +49,12 @@ static int group_all(struct sweep *s, struct nsx_err *err)
 		c = nsx_op_copy(s->t, i);
 		if (c->bytes < 0 || nsx_copy_is_migration(c->copy_kind))
 			continue;
-		if (nsx_group(&s->keys, c->copy_kind, (uint64_t)c->bytes,
-			      &s->of_op[i], err) ||
-		    nsx_grow(&s->v, &s->cap, s->keys.n, sizeof(*s->v),
-			     "copies of a size", err))
+		x = nsx_group_value(&s->keys, &s->v, c->copy_kind,
+				    (uint64_t)c->bytes, "copies of a size", err);
+		if (!x)
 			return err->rc;
+		s->of_op[i] = (uint32_t)(x - s->v);
 		s->n++;
-		x = &s->v[s->of_op[i]];
 		x->ndevices += !x->n++ || x->device != device;
 		x->device = device;
 		nsx_add_to(&x->total_ns, nsx_op_ns(o, i));
@@ -125,8 +120,7 @@ static void say(const struct nsx_trace *t, struct nsx_section *out,
 		out, "%" PRId64 " %s copies have one size, %s, and take %s in "
 		"all: the median is %s, the 99th percentile %s.%s%s",
 		x[COUNT].u.i, x[DIRECTION].u.s,
-		nsx_say_bytes(out, x[SIZE].u.i),
-		nsx_text_ns(out->arena, x[TOTAL].u.f * 1e6),
+		nsx_say_bytes(out, x[SIZE].u.i), nsx_say_ms(out, x[TOTAL].u.f),
 		nsx_text_ns(out->arena, x[P50].u.f * 1e3),
 		nsx_text_ns(out->arena, x[P99].u.f * 1e3),
 		!from_host ? "" : " Whether it is the same data again the "

@@ -2,12 +2,10 @@
  *
  * One sweep a device: ops come in order of start, so a group's union needs
  * only its running end, and what a piece adds to the union is exposed where no
- * kernel covers it.  Groups are found by a table of 64 Ki entries for each
- * copy kind in use.
+ * kernel covers it.
  */
 #include <stdlib.h>
 #include "passes/gpu/copies.h"
-#include "base/stat.h"
 
 struct large { /* a copy whose rate counts for the median */
 	uint32_t group;
@@ -17,44 +15,28 @@ struct large { /* a copy whose rate counts for the median */
 struct sweep {
 	const struct nsx_run *run;
 	struct copy_groups *g;
-	uint32_t *table[256]; /* by copy kind: group + 1 by (source, dest.)  */
+	struct nsx_groups groups; /* (device; kind, source, destination)     */
 	struct large *large;
 	size_t nlarge, cap_large;
 };
-
-static uint32_t *slot_of(struct sweep *s, const struct nsx_copy *c,
-			 struct nsx_err *err)
-{
-	uint32_t **table = &s->table[c->copy_kind];
-
-	if (!*table)
-		*table = nsx_arena_try_array(s->run->scratch, 1 << 16,
-					     sizeof(uint32_t), "copy groups",
-					     err);
-	return *table ? *table + ((unsigned)c->src_kind << 8 | c->dst_kind) :
-			NULL;
-}
 
 static struct copy_group *group_of(struct sweep *s, uint32_t device,
 				   const struct nsx_copy *c,
 				   struct nsx_err *err)
 {
-	struct copy_groups *g = s->g;
-	uint32_t *slot = slot_of(s, c, err);
+	struct copy_group *x = nsx_group_value(
+		&s->groups, &s->g->v, device,
+		(uint64_t)c->copy_kind << 16 | (uint64_t)c->src_kind << 8 |
+			c->dst_kind, "copy groups", err);
 
-	if (!slot)
-		return NULL;
-	if (*slot && g->v[*slot - 1].device == device)
-		return &g->v[*slot - 1];
-	if (nsx_grow(&g->v, &g->cap, g->n + 1, sizeof(*g->v), "copy groups",
-		     err))
-		return NULL;
-	g->v[g->n] = (struct copy_group){
-		.device = device, .kind = c->copy_kind, .src = c->src_kind,
-		.dst = c->dst_kind, .p50_gbps = NAN,
-		.busy_end_ns = INT64_MIN, .whole_end_ns = INT64_MIN};
-	*slot = (uint32_t)++g->n;
-	return &g->v[g->n - 1];
+	if (x && s->groups.n > s->g->n) {
+		*x = (struct copy_group){
+			.device = device, .kind = c->copy_kind,
+			.src = c->src_kind, .dst = c->dst_kind, .p50_gbps = NAN,
+			.busy_end_ns = INT64_MIN, .whole_end_ns = INT64_MIN};
+		s->g->n = s->groups.n;
+	}
+	return x;
 }
 
 static unsigned size_class(int64_t bytes)
@@ -214,6 +196,7 @@ int copies_measure(const struct nsx_run *run, struct copy_groups *g,
 	struct sweep s = {.run = run, .g = g};
 	int rc = sweep_all(&s, err);
 
+	nsx_groups_done(&s.groups);
 	free(s.large);
 	return rc;
 }

@@ -7,11 +7,7 @@
  */
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include "passes/pass.h"
-#include "base/stat.h"
-#include "report/words.h"
 
 #define COLUMNS(X)                                                            \
 	X(PID, "pid", I64, "process")                                         \
@@ -168,7 +164,7 @@ static void fill_recorded(struct graphs *g, struct nsx_table *table)
 		row[MODE] = nsx_string(x->is_node ? "node" : "graph");
 		row[LAUNCHES] = nsx_int(launches);
 		row[REPLAYS] = nsx_int((int64_t)(next - i));
-		row[COVERAGE] = nsx_pct((double)launches, (double)launches);
+		row[COVERAGE] = nsx_part_pct(launches, launches);
 		row[TOTAL] = nsx_ms(ns);
 		row[AVG] = nsx_us((double)ns / (double)(next - i));
 		nsx_add_to(&g->replay_ns, ns);
@@ -215,11 +211,9 @@ static void say(const struct nsx_run *run, const struct graphs *replays,
 		nsx_md_bullet(out, "Mode **%s**: %s (%s on the host, each "
 			"charged once), %s (%s on the GPU).", mode,
 			nsx_text_n(out->arena, (size_t)g->launches, "launch",
-				   "launches"),
-			nsx_text_ns(out->arena, (double)g->host_ns),
+				   "launches"), nsx_say_time(out, g->host_ns),
 			nsx_text_n(out->arena, replays->nentries, "replay",
-				   NULL),
-			nsx_text_ns(out->arena, (double)replays->replay_ns));
+				   NULL), nsx_say_time(out, replays->replay_ns));
 	if (g->coverage_pct < NSX_GRAPHS_COVERED_PCT)
 		nsx_warn(out, "CUDA graphs: %" PRId64 " of %" PRId64 " graph "
 			      "launches left no replay: busy time is a lower "
@@ -232,8 +226,7 @@ static void say(const struct nsx_run *run, const struct graphs *replays,
 				   "communication or ranges inside.",
 			      g->hidden_pct);
 	if (table->nrows)
-		nsx_md_table(out, table, 0, PID, DEVICE, GRAPH, EXEC, MODE,
-			     LAUNCHES, REPLAYS, COVERAGE, TOTAL, AVG);
+		nsx_md_whole(out, table, 0);
 	if (isnan(g->coverage_pct) && g->launches)
 		nsx_note(out, "with a window the replay of a launch may lie "
 			      "outside: no coverage");
@@ -271,8 +264,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	return 0;
 }
 
-NSX_DEFINE_PASS(cuda_graphs) {
-	.id = "cuda_graphs",
+NSX_DEFINE_PASS(cuda_graphs,
 	.title = "CUDA graphs",
 	.subject = "CUDA graphs",
 	.summary = "graph launches, replays, and what of them was recorded",
@@ -291,6 +283,4 @@ NSX_DEFINE_PASS(cuda_graphs) {
 	.limitations = "a replay recorded as a whole says nothing of its "
 		       "inside; its stream is that of the launch",
 	.any_of = {NSX_GPU_WORK, NSX_NEED_VIEW(runtime)},
-	NSX_LAYOUTS(layouts),
-	.run = run,
-};
+	NSX_LAYOUTS(layouts));

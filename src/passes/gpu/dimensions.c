@@ -6,10 +6,8 @@
  */
 #include <inttypes.h>
 #include <string.h>
-#include "base/stat.h"
 #include "facts/metrics/metrics.h"
 #include "passes/pass.h"
-#include "report/words.h"
 
 #define COLUMNS(X)                                                            \
 	X(MEASURE, "measure", STR, "what")                                    \
@@ -381,7 +379,7 @@ static const char *gpu_compute(struct dimensions *d)
 			       "the %s; CUDA graphs whose inside was not "
 			       "recorded take %s of the trace.",
 			       d->device_id, d->compute, d->window,
-			       nsx_text_ns(d->out->arena, hidden * 1e6));
+			       nsx_say_ms(d->out, hidden));
 	if (!categories || !categories->nrows || !kernels || !kernels->nrows)
 		return nsx_say(d->out, "GPU %" PRId64 " computes for %.1f%% of "
 			       "the %s.", d->device_id, d->compute, d->window);
@@ -554,13 +552,14 @@ static void measure(struct dimensions *d)
 		      (double)p.ns[NSX_P_COMPUTE_COMM]) * percent;
 }
 
-static void show(struct dimensions *d, struct nsx_table **tables)
+static void show(struct dimensions *d)
 {
 	struct nsx_table *shown = nsx_add_table(d->out, &shown_layout);
 
 	for (size_t i = 0; i < NDIMENSIONS; i++)
-		for (size_t r = 0; r < tables[i]->nrows; r++) {
-			const struct nsx_cell *from = nsx_row_at(tables[i], r);
+		for (size_t r = 0; r < d->out->tables[i]->nrows; r++) {
+			const struct nsx_cell *from =
+				nsx_row_at(d->out->tables[i], r);
 			struct nsx_cell *row;
 
 			if (from[1].type == NSX_T_NULL ||
@@ -579,18 +578,16 @@ static int summarise(const struct nsx_run *run,
 	static const char *(*const fill[NDIMENSIONS])(struct dimensions *) = {
 		cpu, memory, interconnect, gpu_compute};
 	struct dimensions d = {.run = run, .report = report, .out = out};
-	struct nsx_table *tables[NDIMENSIONS];
 
 	(void)err;
-	for (unsigned i = 0; i < NDIMENSIONS; i++)
-		tables[i] = nsx_add_table(out, &layouts[i]);
+	nsx_add_tables(out);
 	if (!run->trace->ndevices)
 		return nsx_cannot(out, "the trace has no GPU work");
 	measure(&d);
 	for (unsigned i = 0; i < NDIMENSIONS; i++) {
 		const char *verdict;
 
-		d.table = tables[i];
+		d.table = out->tables[i];
 		verdict = fill[i](&d);
 		nsx_put(out, verdict_keys[i], nsx_string(verdict));
 	}
@@ -598,12 +595,11 @@ static int summarise(const struct nsx_run *run,
 	nsx_put(out, "window", nsx_string(d.window));
 	nsx_put(out, "most", nsx_string(leading(&d)));
 	answer_all(&d);
-	show(&d, tables);
+	show(&d);
 	return 0;
 }
 
-NSX_DEFINE_PASS(dimensions) {
-	.id = "dimensions",
+NSX_DEFINE_SUMMARY(dimensions,
 	.title = "Where the time went",
 	.no_query = "figures of other sections",
 	.summary = "CPU overhead, memory overhead, interconnect, GPU compute: "
@@ -623,6 +619,4 @@ NSX_DEFINE_PASS(dimensions) {
 		       "report has the other GPUs",
 	.any_of = {NSX_GPU_WORK},
 	NSX_LAYOUTS(layouts),
-	.more = (const struct nsx_layout *const[]){&answers_layout, NULL},
-	.summarise = summarise,
-};
+	.more = (const struct nsx_layout *const[]){&answers_layout, NULL});

@@ -1,11 +1,6 @@
 /* gpu_idle.c - when each GPU had nothing to do, and why; the pieces are facts. */
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include "base/group.h"
-#include "base/stat.h"
-#include "passes/gpu/idle_gaps.h"
-#include "report/words.h"
+#include "passes/pass.h"
 
 #define DEVICE_COLUMNS(X)                                                     \
 	X(DEVICE, "device_id", I64, "CUDA ordinal")                           \
@@ -30,13 +25,29 @@ NSX_COLUMNS(device_cols, DEVICE_COLUMNS);
 	X(C_MS, "total_ms", F64, "idle time")                                 \
 	X(C_PCT, "pct_of_window", F64, "share of the window")
 NSX_COLUMNS(cause_cols, CAUSE_COLUMNS);
+#define GAP_COLUMNS(X)                                                        \
+	X(GAP_DEVICE, "device_id", I64, "CUDA ordinal")                       \
+	X(GAP_START, "gap_start_ns", I64, "the device runs dry")              \
+	X(GAP_END, "gap_end_ns", I64, "the next work starts")                 \
+	X(GAP_MS, "gap_ms", F64, "its length")                                \
+	X(GAP_CAUSE, "cause", STR, "the cause of its greatest part")          \
+	X(GAP_DETAIL, "cause_detail", STR, "call or range of that part")      \
+	X(GAP_OP, "next_op", STR, "the work that ends it")                    \
+	X(GAP_PID, "pid", I64, "process of that work")
+NSX_COLUMNS(gap_cols, GAP_COLUMNS);
+#define GAP_LENGTH_COLUMNS(X)                                                 \
+	X(GAPS_DEVICE, "device_id", I64, "CUDA ordinal")                      \
+	X(GAPS_LENGTH, "length", STR, "of a gap; edges are left out")         \
+	X(GAPS_COUNT, "count", I64, "gaps")                                   \
+	X(GAPS_MS, "total_ms", F64, "their sum")
+NSX_COLUMNS(gap_length_cols, GAP_LENGTH_COLUMNS);
 static const struct nsx_layout layouts[] = {
 	{.key = "devices", NSX_COLS(device_cols), .json_rows = -1},
-	{.key = "gaps", .csv = "gpu_idle_gaps", NSX_COLS(nsx_gap_cols),
+	{.key = "gaps", .csv = "gpu_idle_gaps", NSX_COLS(gap_cols),
 	 .json_rows = -1},
 	{.key = "causes", .csv = "gpu_idle_by_cause", NSX_COLS(cause_cols),
 	 .json_rows = 200},
-	{.key = "histogram", NSX_COLS(nsx_gap_length_cols), .json_rows = -1},
+	{.key = "histogram", NSX_COLS(gap_length_cols), .json_rows = -1},
 };
 
 /* For people: causes without their details. */
@@ -62,22 +73,143 @@ static void add_device(const struct nsx_run *run, uint32_t d,
 	row[WINDOW] = nsx_ms(window_ns);
 	row[BUSY] = nsx_ms(busy_ns);
 	row[IDLE] = nsx_ms(window_ns - busy_ns);
-	row[IDLE_PCT] = nsx_pct((double)(window_ns - busy_ns),
-				(double)window_ns);
+	row[IDLE_PCT] = nsx_part_pct(window_ns - busy_ns, window_ns);
 	row[EDGE] = nsx_ms(edge_ns);
 	row[K_BUSY] = nsx_ms(kernel_ns);
 	row[K_IDLE] = nsx_ms(window_ns - kernel_ns);
-	row[K_PCT] = nsx_pct((double)(window_ns - kernel_ns),
-			     (double)window_ns);
+	row[K_PCT] = nsx_part_pct(window_ns - kernel_ns, window_ns);
 	row[GPU] = nsx_string(nsx_text(run->trace, run->trace->device[d].gpu));
 }
 
-/* Causes ----------------------------------------------------------------------*/
+/* Gaps ------------------------------------------------------------------------*/
 
-static struct nsx_cell text_or_null(const struct nsx_facts *f, nsx_str s)
+enum { TOP_GAPS = 50 };
+
+struct long_gap {
+	struct nsx_gap gap;
+	uint32_t device;
+};
+struct top {
+	struct long_gap v[TOP_GAPS];
+	size_t n;
+};
+
+static bool is_longer(const struct long_gap *a, const struct long_gap *b)
 {
-	return s ? nsx_string(nsx_fact_text(f, s)) : nsx_null();
+	int64_t na = a->gap.end_ns - a->gap.start_ns;
+	int64_t nb = b->gap.end_ns - b->gap.start_ns;
+
+	if (na != nb)
+		return na > nb;
+	if (a->gap.start_ns != b->gap.start_ns)
+		return a->gap.start_ns < b->gap.start_ns;
+	return a->device < b->device;
 }
+
+/* Insertion into the longest so far; most gaps are too short for it. */
+static void keep_longest(struct top *top, const struct long_gap *g)
+{
+	size_t i;
+
+	if (top->n == TOP_GAPS && !is_longer(g, &top->v[TOP_GAPS - 1]))
+		return;
+	if (top->n < TOP_GAPS)
+		top->n++;
+	for (i = top->n - 1; i > 0 && is_longer(g, &top->v[i - 1]); i--)
+		top->v[i] = top->v[i - 1];
+	top->v[i] = *g;
+}
+
+static const char *name_of_op(const struct nsx_trace *t, uint32_t op)
+{
+	static const char *const names[] = {
+		[NSX_OP_MEMCPY] = "memcpy", [NSX_OP_MEMSET] = "memset",
+		[NSX_OP_GRAPH] = "graph replay"};
+
+	return t->ops.kind[op] == NSX_OP_KERNEL ?
+		       nsx_text(t, nsx_op_name(t, op)) : names[t->ops.kind[op]];
+}
+
+/* The (cause, detail) with the most of a gap. */
+static struct nsx_idle_piece main_piece(const struct nsx_gap *gap)
+{
+	struct nsx_idle_piece best = nsx_idle_at(gap->idle, gap->at);
+
+	for (size_t i = 1; i < gap->npieces; i++) {
+		struct nsx_idle_piece p = nsx_idle_at(gap->idle, gap->at + i);
+
+		if (p.end_ns - p.start_ns > best.end_ns - best.start_ns)
+			best = p;
+	}
+	return best;
+}
+
+static void add_gap(const struct nsx_run *run, const struct long_gap *g,
+		    struct nsx_table *table)
+{
+	const struct nsx_trace *t = run->trace;
+	struct nsx_idle_piece p = main_piece(&g->gap);
+	struct nsx_cell *row = nsx_add_row(table);
+
+	row[GAP_DEVICE] = nsx_int(t->device[g->device].device_id);
+	row[GAP_START] = nsx_int(g->gap.start_ns);
+	row[GAP_END] = nsx_int(g->gap.end_ns);
+	row[GAP_MS] = nsx_ms(g->gap.end_ns - g->gap.start_ns);
+	row[GAP_CAUSE] = nsx_string(nsx_cause_names[p.cause]);
+	row[GAP_DETAIL] = nsx_fact_cell(run->facts, p.detail);
+	if (g->gap.op == NSX_NONE)
+		return;
+	row[GAP_OP] = nsx_string(name_of_op(t, g->gap.op));
+	row[GAP_PID] = nsx_pid_cell(t, nsx_op_process(t, g->gap.op));
+}
+
+static void add_lengths(const struct nsx_trace *t, uint32_t d,
+			const int64_t (*sum)[2], struct nsx_table *table)
+{
+	static const char *const names[] = {"<10us", "10us-1ms", ">=1ms"};
+
+	for (unsigned i = 0; i < ARRAY_LEN(names); i++) {
+		struct nsx_cell *row = nsx_add_row(table);
+
+		row[GAPS_DEVICE] = nsx_int(t->device[d].device_id);
+		row[GAPS_LENGTH] = nsx_string(names[i]);
+		row[GAPS_COUNT] = nsx_int(sum[i][0]);
+		row[GAPS_MS] = nsx_ms(sum[i][1]);
+	}
+}
+
+/* The longest gaps of all devices, and all gaps by length. */
+static void fill_gaps(const struct nsx_run *run, struct nsx_table *table,
+		      struct nsx_table *lengths)
+{
+	const struct nsx_trace *t = run->trace;
+	struct top top = {.n = 0};
+	size_t all = 0;
+
+	for (uint32_t d = 0; d < t->ndevices; d++) {
+		struct long_gap g = {.device = d};
+		int64_t sum[3][2] = {{0}};
+
+		for (size_t at = 0;
+		     nsx_next_gap(&run->facts->idle[d], &at, &g.gap);) {
+			int64_t ns = g.gap.end_ns - g.gap.start_ns;
+			unsigned i = (ns >= 10000) + (ns >= 1000000);
+
+			all++;
+			keep_longest(&top, &g);
+			if (g.gap.is_edge)
+				continue;
+			sum[i][0]++;
+			nsx_add_to(&sum[i][1], ns);
+		}
+		add_lengths(t, d, (const int64_t (*)[2])sum, lengths);
+	}
+	for (size_t i = 0; i < top.n; i++)
+		add_gap(run, &top.v[i], table);
+	table->capped = all > top.n;
+}
+
+/* Causes ----------------------------------------------------------------------*/
 
 struct total {
 	int64_t n, ns;
@@ -89,64 +221,52 @@ static int group_causes(const struct nsx_run *run, uint32_t d,
 			struct nsx_err *err)
 {
 	const struct nsx_idle *idle = &run->facts->idle[d];
-	size_t cap = 0;
-	uint32_t g;
 
 	for (size_t i = 0; i < idle->n; i++) {
 		struct nsx_idle_piece p = nsx_idle_at(idle, i);
+		struct total *x = nsx_group_value(groups, v, p.cause, p.detail,
+						  "idle causes", err);
 
-		if (nsx_group(groups, p.cause, p.detail, &g, err) ||
-		    nsx_grow(v, &cap, groups->n, sizeof(**v), "idle causes",
-			     err))
+		if (!x)
 			return err->rc;
-		(*v)[g].n++;
-		nsx_add_to(&(*v)[g].ns, p.end_ns - p.start_ns);
+		x->n++;
+		nsx_add_to(&x->ns, p.end_ns - p.start_ns);
 	}
 	return 0;
 }
 
-static void add_cause(const struct nsx_trace *t, uint32_t d, uint64_t cause,
-		      const struct total *x, struct nsx_table *table,
-		      struct nsx_cell **ret)
+static void add_cause(const struct nsx_run *run, uint32_t d, uint64_t cause,
+		      nsx_str detail, const struct total *x,
+		      struct nsx_table *table)
 {
-	int64_t window_ns = t->window.end_ns - t->window.start_ns;
+	const struct nsx_trace *t = run->trace;
 	struct nsx_cell *row = nsx_add_row(table);
 
 	row[C_DEVICE] = nsx_int(t->device[d].device_id);
 	row[C_CAUSE] = nsx_string(nsx_cause_names[cause]);
+	row[C_DETAIL] = nsx_fact_cell(run->facts, detail);
 	row[C_COUNT] = nsx_int(x->n);
 	row[C_MS] = nsx_ms(x->ns);
-	row[C_PCT] = nsx_pct((double)x->ns, (double)window_ns);
-	*ret = row;
+	row[C_PCT] = nsx_part_pct(x->ns, t->window.end_ns - t->window.start_ns);
 }
 
-static void fill_device_causes(const struct nsx_run *run, uint32_t d,
-			       const struct nsx_groups *groups,
-			       const struct total *v, struct nsx_table *table)
-{
-	struct nsx_cell *row;
-
-	for (size_t i = 0; i < groups->n; i++) {
-		add_cause(run->trace, d, groups->keys[i].a, &v[i], table, &row);
-		row[C_DETAIL] = text_or_null(run->facts,
-					     (nsx_str)groups->keys[i].b);
-	}
-}
-
-static void sum_causes(const struct nsx_run *run, uint32_t d,
+/* With their details, and for people without. */
+static void add_causes(const struct nsx_run *run, uint32_t d,
 		       const struct nsx_groups *groups, const struct total *v,
-		       struct nsx_table *table)
+		       struct nsx_table *table, struct nsx_table *by_cause)
 {
 	struct total sum[NSX_NCAUSES] = {{0}};
-	struct nsx_cell *row;
 
 	for (size_t i = 0; i < groups->n; i++) {
-		sum[groups->keys[i].a].n += v[i].n;
-		nsx_add_to(&sum[groups->keys[i].a].ns, v[i].ns);
+		const struct nsx_group_key *key = &groups->keys[i];
+
+		add_cause(run, d, key->a, (nsx_str)key->b, &v[i], table);
+		sum[key->a].n += v[i].n;
+		nsx_add_to(&sum[key->a].ns, v[i].ns);
 	}
 	for (unsigned c = 0; c < NSX_NCAUSES; c++)
 		if (sum[c].n)
-			add_cause(run->trace, d, c, &sum[c], table, &row);
+			add_cause(run, d, c, 0, &sum[c], by_cause);
 }
 
 static int fill_causes(const struct nsx_run *run, struct nsx_table *table,
@@ -160,9 +280,7 @@ static int fill_causes(const struct nsx_run *run, struct nsx_table *table,
 
 		rc = group_causes(run, d, &groups, &v, err);
 		if (!rc)
-			fill_device_causes(run, d, &groups, v, table);
-		if (!rc)
-			sum_causes(run, d, &groups, v, by_cause);
+			add_causes(run, d, &groups, v, table, by_cause);
 		nsx_groups_done(&groups);
 		free(v);
 	}
@@ -174,71 +292,59 @@ static int fill_causes(const struct nsx_run *run, struct nsx_table *table,
 
 /* Words ---------------------------------------------------------------------*/
 
-static void say_devices(struct nsx_section *out, const struct nsx_table *d)
+/* The device that is idle for longest. */
+static const struct nsx_cell *idlest(const struct nsx_table *devices)
 {
-	size_t most = 0;
-	double idle, none;
-	char tail[64] = "";
+	const struct nsx_cell *most = nsx_row_at(devices, 0);
 
-	for (size_t i = 1; i < d->nrows; i++)
-		if (nsx_table_number(d, i, "idle_pct_of_window") >
-		    nsx_table_number(d, most, "idle_pct_of_window"))
-			most = i;
-	idle = nsx_table_number(d, most, "idle_pct_of_window");
-	none = nsx_table_number(d, most, "kernel_idle_pct_of_window");
-	if (none - idle > 1)
-		snprintf(tail, sizeof(tail), "; no kernel running %.1f%%",
-			 none);
-	nsx_headline(out, "GPU idle estimate: GPU %.0f: %.1f%% idle (%.1f ms / "
-		     "%.1f ms window)%s",
-		     nsx_table_number(d, most, "device_id"), idle,
-		     nsx_table_number(d, most, "idle_ms"),
-		     nsx_table_number(d, most, "window_ms"), tail);
+	for (size_t i = 1; i < devices->nrows; i++)
+		if (nsx_row_at(devices, i)[IDLE].u.f > most[IDLE].u.f)
+			most = nsx_row_at(devices, i);
+	return most;
 }
 
-/* "GPU 0 is idle for 12 ms, 3 % of the window": of the idlest. */
-static void say_idle(struct nsx_section *out, const struct nsx_table *devices,
-		     const struct nsx_table *gaps)
+static void say_devices(struct nsx_section *out, const struct nsx_cell *most)
+{
+	double idle = most[IDLE_PCT].u.f, none = most[K_PCT].u.f;
+
+	nsx_headline(out, "GPU idle estimate: GPU %lld: %.1f%% idle (%.1f ms / "
+		     "%.1f ms window)%s", (long long)most[DEVICE].u.i, idle,
+		     most[IDLE].u.f, most[WINDOW].u.f, none - idle > 1 ?
+		     nsx_say(out, "; no kernel running %.1f%%", none) : "");
+}
+
+/* "GPU 0 is idle for 12 ms, 3 % of the window". */
+static void say_idle(struct nsx_section *out, const struct nsx_cell *most,
+		     bool several, const struct nsx_table *gaps)
 {
 	const struct nsx_cell *gap = gaps->nrows ? nsx_row_at(gaps, 0) : NULL;
 	const char *longest = "";
-	size_t most = 0;
 
-	for (size_t r = 1; r < devices->nrows; r++)
-		if (nsx_table_number(devices, r, "idle_ms") >
-		    nsx_table_number(devices, most, "idle_ms"))
-			most = r;
 	if (gap) {
 		struct nsx_window w = {gap[GAP_START].u.i, gap[GAP_END].u.i};
 
 		longest = nsx_say(out, " The longest gap: %s on GPU %lld, "
 				  "`--window %s`.",
-				  nsx_text_ns(out->arena,
-					      (double)(w.end_ns - w.start_ns)),
+				  nsx_say_time(out, w.end_ns - w.start_ns),
 				  (long long)gap[GAP_DEVICE].u.i,
 				  nsx_text_window(out->arena, &w));
 	}
-	nsx_md_text(
-		out, "GPU %.0f is idle for %s, %s of the whole window%s.%s",
-		nsx_table_number(devices, most, "device_id"),
-		nsx_text_ns(out->arena,
-			    1e6 * nsx_table_number(devices, most, "idle_ms")),
-		nsx_text_share(out->arena,
-			nsx_table_number(devices, most, "idle_pct_of_window"),
-			100),
-		devices->nrows > 1 ? "; no other GPU for longer" : "",
-		longest);
+	nsx_md_text(out, "GPU %lld is idle for %s, %s of the whole window%s.%s",
+		    (long long)most[DEVICE].u.i,
+		    nsx_say_ms(out, most[IDLE].u.f),
+		    nsx_text_share(out->arena, most[IDLE_PCT].u.f, 100),
+		    several ? "; no other GPU for longer" : "", longest);
 }
 
 static int run(const struct nsx_run *run, struct nsx_section *out,
 	       struct nsx_err *err)
 {
 	const struct nsx_trace *t = run->trace;
-	struct nsx_table *tables[4], *by_cause;
+	struct nsx_table **tables, *by_cause;
 
-	for (unsigned i = 0; i < ARRAY_LEN(tables); i++)
-		tables[i] = nsx_add_table(out, &layouts[i]);
+	nsx_add_tables(out);
 	by_cause = nsx_add_table(out, &by_cause_layout);
+	tables = out->tables;
 	if (!t->ndevices) {
 		nsx_headline(out, "GPU idle estimate: not available (no GPU "
 				  "work in the trace)");
@@ -246,24 +352,22 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	}
 	for (uint32_t d = 0; d < t->ndevices; d++)
 		add_device(run, d, tables[0]);
-	nsx_fill_gaps(run, tables[1], tables[3]);
+	fill_gaps(run, tables[1], tables[3]);
 	if (fill_causes(run, tables[2], by_cause, err))
 		return err->rc;
 	nsx_put(out, "table", nsx_string(
 		t->schema->table[NSX_VIEW_kernel] ?
 			t->schema->table[NSX_VIEW_kernel]->name : NULL));
-	say_devices(out, tables[0]);
-	say_idle(out, tables[0], tables[1]);
-	nsx_md_table(out, tables[2], 3, C_DEVICE, C_CAUSE, C_DETAIL, C_COUNT,
-		     C_MS, C_PCT);
+	say_devices(out, idlest(tables[0]));
+	say_idle(out, idlest(tables[0]), t->ndevices > 1, tables[1]);
+	nsx_md_whole(out, tables[2], 3);
 	nsx_note(out, "idle_ms is time without any GPU work, edges included; "
 		      "nsys-llm-explain counts kernels only: that is "
 		      "kernel_idle_ms");
 	return 0;
 }
 
-NSX_DEFINE_PASS(gpu_idle) {
-	.id = "gpu_idle",
+NSX_DEFINE_PASS(gpu_idle,
 	.title = "Idle by cause",
 	.summary = "idle time of each GPU, gap by gap, with its causes",
 	.doc = "busy = union of kernels, copies, memsets and graph replays of "
@@ -283,6 +387,4 @@ NSX_DEFINE_PASS(gpu_idle) {
 	.limitations = "work of processes that were not profiled is not seen; "
 		       "a cause is what the launching thread did, not why",
 	.any_of = {NSX_GPU_WORK},
-	NSX_LAYOUTS(layouts),
-	.run = run,
-};
+	NSX_LAYOUTS(layouts));

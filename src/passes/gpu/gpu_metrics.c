@@ -2,11 +2,8 @@
  * GPU idle, is it full, do the tensor cores run, does it issue, what binds it.
  */
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include "facts/metrics/values.h"
 #include "passes/pass.h"
-#include "report/words.h"
 
 #define COLUMNS(X)                                                            \
 	X(DEVICE, "device_id", I64,                                           \
@@ -46,7 +43,6 @@ NSX_COLUMNS(answer_cols, ANSWER_COLUMNS);
 	X(RATE_P95_GBPS, "p95_gbps", F64, "95th percentile times the peak")   \
 	X(RATE_PEAK_GBPS, "peak_gbps", F64, "memory bandwidth of the GPU")
 NSX_COLUMNS(rate_cols, RATE_COLUMNS);
-enum { C_DEVICE, C_METRIC, C_NAME, C_SAMPLES, C_MAX, C_MEANS };
 #define COUNTER_COLUMNS(X)                                                    \
 	X(COUNTER_DEVICE_ID, "device_id", I64,                                \
 	  "CUDA ordinal, else the number of the GPU")                         \
@@ -121,13 +117,13 @@ static void fill_counter(const struct nsx_metric *m, const char *name,
 	struct nsx_cell *row = nsx_add_row(counters);
 
 	if (m->device_id >= 0)
-		row[C_DEVICE] = nsx_int(m->device_id);
-	row[C_METRIC] = nsx_int(m->metric_id);
-	row[C_NAME] = nsx_string(name);
-	row[C_SAMPLES] = nsx_int((int64_t)m->scope[NSX_SCOPE_WINDOW].n);
-	row[C_MAX] = nsx_real(m->scope[NSX_SCOPE_WINDOW].max);
+		row[COUNTER_DEVICE_ID] = nsx_int(m->device_id);
+	row[COUNTER_METRIC_ID] = nsx_int(m->metric_id);
+	row[COUNTER_METRIC_NAME] = nsx_string(name);
+	row[COUNTER_SAMPLES] = nsx_int((int64_t)m->scope[NSX_SCOPE_WINDOW].n);
+	row[COUNTER_MAX] = nsx_real(m->scope[NSX_SCOPE_WINDOW].max);
 	for (unsigned i = 0; i < NSX_NSCOPES; i++)
-		row[C_MEANS + i] = nsx_real(m->scope[i].mean);
+		row[COUNTER_WINDOW + i] = nsx_real(m->scope[i].mean);
 }
 
 static void fill_rates(const struct nsx_run *run, const struct gpu *g,
@@ -375,7 +371,7 @@ static void say_quality(const struct nsx_metrics *m, struct nsx_section *out)
 		nsx_note(out,
 			"samples are missing in %zu places, %s in all: that is "
 			"no data, not zero", m->gaps,
-			nsx_text_ns(out->arena, (double)m->missing_ns));
+			nsx_say_time(out, m->missing_ns));
 	if (!exact)
 		nsx_note(out, "a counter with more than %d values beyond 127 is "
 			 "counted in steps of 1.6 %%: its quantiles are that "
@@ -437,10 +433,8 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	       struct nsx_err *err)
 {
 	const struct nsx_metrics *m = run->facts->metrics;
-	struct nsx_table *tables[ARRAY_LEN(layouts)];
+	struct nsx_table **tables = nsx_add_tables(out);
 
-	for (unsigned i = 0; i < ARRAY_LEN(layouts); i++)
-		tables[i] = nsx_add_table(out, &layouts[i]);
 	if (m->damage)
 		return nsx_fail(err, NSX_E_DATA, "table GPU_METRICS is damaged: "
 				"%s", m->damage);
@@ -461,14 +455,11 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 		     COUNTER_COMPUTE, COUNTER_COMM, COUNTER_COPY, COUNTER_IDLE,
 		     COUNTER_MAX);
 	if (tables[L_RATES]->nrows)
-		nsx_md_table(out, tables[L_RATES], 5, RATE_DEVICE_ID,
-			     RATE_METRIC_NAME, RATE_SCOPE, RATE_MEAN_GBPS,
-			     RATE_P95_GBPS, RATE_PEAK_GBPS);
+		nsx_md_whole(out, tables[L_RATES], 5);
 	return 0;
 }
 
-NSX_DEFINE_PASS(gpu_metrics) {
-	.id = "gpu_metrics",
+NSX_DEFINE_PASS(gpu_metrics,
 	.title = "GPU metrics",
 	.subject = "GPU metrics",
 	.summary = "sampled counters: SMs, tensor cores, memory, PCIe",
@@ -492,6 +483,4 @@ NSX_DEFINE_PASS(gpu_metrics) {
 	.limitations = "there only if they were sampled; device-wide; a sample says nothing of one kernel that "
 		       "is shorter",
 	.needs = {NSX_NEED_VIEW(gpu_metric)},
-	NSX_LAYOUTS(layouts),
-	.run = run,
-};
+	NSX_LAYOUTS(layouts));

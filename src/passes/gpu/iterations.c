@@ -3,11 +3,8 @@
  */
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include "passes/pass.h"
-#include "base/stat.h"
-#include "report/words.h"
 
 #define COLUMNS(X)                                                            \
 	X(PROCESS, "process", I64, "pid of the process")                      \
@@ -30,7 +27,6 @@ NSX_COLUMNS(cols, COLUMNS);
 	X(G_CV, "cv", F64, "standard deviation over mean")                    \
 	X(G_SLOW, "slow_count", I64, "slow ones")
 NSX_COLUMNS(group_cols, GROUP_COLUMNS);
-enum { S_PROCESS, S_DEVICE, S_INDEX, S_WALL, S_EXCESS, S_FIRST };
 #define SLOW_COLUMNS(X)                                                       \
 	X(SLOW_PROCESS, "process", I64, "pid of the process")                 \
 	X(SLOW_DEVICE_ID, "device_id", I64, "CUDA ordinal")                   \
@@ -73,16 +69,10 @@ static const struct nsx_layout layouts[] = {
 struct work {
 	const struct nsx_run *run;
 	struct nsx_section *out;
-	struct nsx_table *table[ARRAY_LEN(layouts)];
+	struct nsx_table **table;
 	double median_ms, cv; /* of the limiting GPU, else of the first      */
 	bool from_limiting;
 };
-
-static struct nsx_cell pid_cell(const struct nsx_trace *t, uint32_t process)
-{
-	return process == NSX_NONE ? nsx_null() :
-				     nsx_int(t->process[process].pid);
-}
 
 static int64_t wall_ns(const struct nsx_iteration *v)
 {
@@ -94,7 +84,7 @@ static void add_row(struct work *w, const struct nsx_iteration *v, size_t index)
 	const struct nsx_trace *t = w->run->trace;
 	struct nsx_cell *row = nsx_add_row(w->table[0]);
 
-	row[PROCESS] = pid_cell(t, v->process);
+	row[PROCESS] = nsx_pid_cell(t, v->process);
 	row[DEVICE] = nsx_int(t->device[v->device].device_id);
 	row[INDEX] = nsx_int((int64_t)index);
 	row[START] = nsx_int(v->start_ns);
@@ -115,13 +105,13 @@ static void add_slow(struct work *w, const struct nsx_iteration *v,
 
 	nsx_partition(d, v->start_ns, v->end_ns, &slow);
 	nsx_partition(d, typical->start_ns, typical->end_ns, &usual);
-	row[S_PROCESS] = pid_cell(t, v->process);
-	row[S_DEVICE] = nsx_int(t->device[v->device].device_id);
-	row[S_INDEX] = nsx_int((int64_t)index);
-	row[S_WALL] = nsx_ms(wall_ns(v));
-	row[S_EXCESS] = nsx_ms(wall_ns(v) - wall_ns(typical));
+	row[SLOW_PROCESS] = nsx_pid_cell(t, v->process);
+	row[SLOW_DEVICE_ID] = nsx_int(t->device[v->device].device_id);
+	row[SLOW_INDEX] = nsx_int((int64_t)index);
+	row[SLOW_WALL_MS] = nsx_ms(wall_ns(v));
+	row[SLOW_EXCESS_MS] = nsx_ms(wall_ns(v) - wall_ns(typical));
 	for (unsigned c = 0; c < NSX_NPARTS; c++)
-		row[S_FIRST + c] = nsx_ms(slow.ns[c] - usual.ns[c]);
+		row[SLOW_COMPUTE_ONLY_MS + c] = nsx_ms(slow.ns[c] - usual.ns[c]);
 }
 
 static const struct nsx_iteration *nearest(const struct nsx_iteration *v,
@@ -143,14 +133,13 @@ static int add_group(struct work *w, const struct nsx_iteration *v, size_t n,
 	static const double qs[] = {0.5, 0.9};
 	const struct nsx_iteration *typical;
 	struct nsx_cell *row = nsx_add_row(w->table[1]);
-	int64_t *d = nsx_arena_try_array(w->run->scratch, n, sizeof(*d),
-					 "iteration lengths", err);
+	int64_t *d;
 	double q[2], mean = 0, cv;
 	int64_t nslow = 0;
 
-	if (!d)
+	if (!nsx_new_array(d, w->run->scratch, n, "iteration lengths", err))
 		return err->rc;
-	row[G_PROCESS] = pid_cell(w->run->trace, v->process);
+	row[G_PROCESS] = nsx_pid_cell(w->run->trace, v->process);
 	row[G_DEVICE] = nsx_int(w->run->trace->device[v->device].device_id);
 	row[G_N] = nsx_int((int64_t)n - 1);
 	if (n < 2)
@@ -189,9 +178,8 @@ static void add_candidates(struct work *w)
 		struct nsx_cell *row = nsx_add_row(w->table[3]);
 
 		row[C_METHOD] = nsx_string(c->method);
-		if (c->name)
-			row[C_NAME] = nsx_string(nsx_fact_text(f, c->name));
-		row[C_PROCESS] = pid_cell(w->run->trace, c->process);
+		row[C_NAME] = nsx_fact_cell(f, c->name);
+		row[C_PROCESS] = nsx_pid_cell(w->run->trace, c->process);
 		row[C_COUNT] = nsx_int((int64_t)c->n);
 		row[C_COVERAGE] = nsx_real(100 * c->coverage);
 		row[C_CV] = nsx_real(c->cv);
@@ -231,8 +219,8 @@ static void say(struct work *w)
 				       "repetition", NULL),
 			    method_words(f->iteration_method),
 			    f->iteration_confidence,
-			    nsx_text_ns(w->out->arena, w->median_ms * 1e6),
-			    nsx_text_ns(w->out->arena, row[G_P90].u.f * 1e6),
+			    nsx_say_ms(w->out, w->median_ms),
+			    nsx_say_ms(w->out, row[G_P90].u.f),
 			    !row[G_SLOW].u.i ? "none is slow" :
 			    row[G_SLOW].u.i == 1 ? "1 is slow" :
 			    nsx_say(w->out, "%" PRId64 " are slow",
@@ -243,9 +231,8 @@ static void say(struct work *w)
 		      "Repetitions are told by their %s, confidence %s; median "
 		      "%s, CV %.3f", method_words(f->iteration_method),
 		      f->iteration_confidence,
-		      nsx_text_ns(w->out->arena, w->median_ms * 1e6), w->cv);
-	nsx_md_table(w->out, w->table[1], 0, G_PROCESS, G_DEVICE, G_N,
-		     G_MEDIAN, G_P90, G_CV, G_SLOW);
+		      nsx_say_ms(w->out, w->median_ms), w->cv);
+	nsx_md_whole(w->out, w->table[1], 0);
 }
 
 static int run(const struct nsx_run *run, struct nsx_section *out,
@@ -253,10 +240,9 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 {
 	const struct nsx_facts *f = run->facts;
 	const struct nsx_iteration *v = f->iterations;
-	struct work w = {.run = run, .out = out, .median_ms = NAN, .cv = NAN};
+	struct work w = {.run = run, .out = out, .table = nsx_add_tables(out),
+			 .median_ms = NAN, .cv = NAN};
 
-	for (size_t i = 0; i < ARRAY_LEN(layouts); i++)
-		w.table[i] = nsx_add_table(out, &layouts[i]);
 	add_candidates(&w);
 	if (!run->trace->ndevices)
 		return nsx_cannot(out, "the trace has no GPU work");
@@ -276,8 +262,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	return 0;
 }
 
-NSX_DEFINE_PASS(iterations) {
-	.id = "iterations",
+NSX_DEFINE_PASS(iterations,
 	.title = "Phases and iterations",
 	.no_query = "ways are scored against each other",
 	.summary = "the repetition the program consists of, and its slow ones",
@@ -311,6 +296,4 @@ NSX_DEFINE_PASS(iterations) {
 		       "looked at for a sequence; a loop of one kernel alone "
 		       "is not told from a burst",
 	.any_of = {NSX_GPU_WORK},
-	NSX_LAYOUTS(layouts),
-	.run = run,
-};
+	NSX_LAYOUTS(layouts));

@@ -1,9 +1,6 @@
 /* kernel_families.c - kernels by family, over all devices. */
 #include <string.h>
-#include "base/group.h"
 #include "passes/pass.h"
-#include "base/stat.h"
-#include "report/words.h"
 
 #define COLUMNS(X)                                                            \
 	X(FAMILY, "family", STR, "kernels that one would replace as a whole") \
@@ -35,12 +32,10 @@ static int sum_names(const struct nsx_run *run, struct sum **ret,
 {
 	const struct nsx_trace *t = run->trace;
 	const struct nsx_kernel_names *k = &run->facts->kernels;
-	struct sum *by_name = nsx_arena_try_array(
-		run->scratch, k->n, sizeof(*by_name), "kernel names", err);
-	struct sum *by_shape = nsx_arena_try_array(
-		run->scratch, t->nshapes, sizeof(*by_shape), "shapes", err);
+	struct sum *by_name, *by_shape;
 
-	if (!by_name || !by_shape)
+	if (!nsx_new_array(by_name, run->scratch, k->n, "kernel names", err) ||
+	    !nsx_new_array(by_shape, run->scratch, t->nshapes, "shapes", err))
 		return err->rc;
 	for (size_t i = 0; i < t->ops.n; i++) {
 		struct sum *s;
@@ -110,8 +105,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 		struct nsx_cell *row = (struct nsx_cell *)nsx_row_at(t, i);
 
 		row[TOTAL_MS] = nsx_ms(row[TOTAL_NS].u.i);
-		row[PCT] = nsx_pct((double)row[TOTAL_NS].u.i,
-				   (double)total_ns);
+		row[PCT] = nsx_part_pct(row[TOTAL_NS].u.i, total_ns);
 	}
 	nsx_table_sort(t, NSX_DESC(TOTAL_NS), NSX_DESC(CALLS), FAMILY, CATEGORY);
 	if (t->nrows)
@@ -130,8 +124,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	return rc;
 }
 
-NSX_DEFINE_PASS(kernel_families) {
-	.id = "kernel_families",
+NSX_DEFINE_PASS(kernel_families,
 	.title = "Kernels",
 	.no_query = "names are taken apart by a parser",
 	.summary = "kernels added up by what one would replace as a whole",
@@ -145,6 +138,4 @@ NSX_DEFINE_PASS(kernel_families) {
 	.limitations = "sums over concurrent streams; a library whose names "
 		       "are not known gives a family a function",
 	.needs = {NSX_NEED_VIEW(kernel)},
-	NSX_LAYOUTS(layouts),
-	.run = run,
-};
+	NSX_LAYOUTS(layouts));

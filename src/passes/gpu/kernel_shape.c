@@ -8,11 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "base/group.h"
 #include "facts/occupancy.h"
 #include "passes/pass.h"
-#include "base/stat.h"
-#include "report/words.h"
 
 #define COLUMNS(X)                                                            \
 	X(NAME, "kernel_name", STR, "full name of the kernel")                \
@@ -90,7 +87,6 @@ struct shapes {
 	uint32_t *same; /* by shape: the first one like it but for its graph */
 	struct nsx_groups keys;
 	struct group *v;
-	size_t cap;
 	int64_t total_ns;
 	const struct nsx_gpu_info **gpu; /* by device, NULL: not known */
 };
@@ -116,10 +112,10 @@ static int match_shapes(struct shapes *s, struct nsx_err *err)
 {
 	const struct nsx_trace *t = s->run->trace;
 	struct nsx_arena *a = s->run->scratch;
-	uint32_t *order = nsx_arena_try_array(a, t->nshapes, 4, "shapes", err);
+	uint32_t *order;
 
-	nsx_new_array(s->same, a, t->nshapes, "shapes", err);
-	if (!order || !s->same)
+	if (!nsx_new_array(order, a, t->nshapes, "shapes", err) ||
+	    !nsx_new_array(s->same, a, t->nshapes, "shapes", err))
 		return err->rc;
 	for (uint32_t i = 0; i < t->nshapes; i++)
 		order[i] = i;
@@ -135,22 +131,20 @@ static int add_kernel(struct shapes *s, uint32_t device, size_t op,
 		      struct nsx_err *err)
 {
 	const struct nsx_trace *t = s->run->trace;
-	uint32_t shape = s->same[nsx_op_detail(&t->ops, op)], i;
+	uint32_t shape = s->same[nsx_op_detail(&t->ops, op)];
 	nsx_str name = nsx_op_name(t, op);
-	size_t known = s->keys.n;
+	struct group *x = nsx_group_value(
+		&s->keys, &s->v, (uint64_t)device << 32 | name, shape,
+		"launch configurations", err);
 
-	if (nsx_group(&s->keys, (uint64_t)device << 32 | name, shape, &i,
-		      err) ||
-	    nsx_grow(&s->v, &s->cap, s->keys.n, sizeof(*s->v),
-		     "launch configurations", err))
+	if (!x)
 		return err->rc;
-	if (i == known)
-		s->v[i] = (struct group){
-			.name = name, .device = device, .shape = shape,
-			.rank = nsx_kernel_name(&s->run->facts->kernels,
-						name)->rank};
-	s->v[i].n += nsx_op_counts(t, op);
-	nsx_add_to(&s->v[i].total_ns, nsx_op_ns(&t->ops, op));
+	x->name = name;
+	x->device = device;
+	x->shape = shape;
+	x->rank = nsx_kernel_name(&s->run->facts->kernels, name)->rank;
+	x->n += nsx_op_counts(t, op);
+	nsx_add_to(&x->total_ns, nsx_op_ns(&t->ops, op));
 	return 0;
 }
 
@@ -221,24 +215,19 @@ static struct fit fit_of(const struct shapes *all, const struct group *x)
 }
 
 /* What lets no more blocks in, by the bits of nsx_occupancy.limits. */
-static const char *const limit_texts[16] = {
-	"",
-	"warps",
-	"blocks",
-	"warps, blocks",
-	"registers",
-	"warps, registers",
-	"blocks, registers",
-	"warps, blocks, registers",
-	"shared memory",
-	"warps, shared memory",
-	"blocks, shared memory",
-	"warps, blocks, shared memory",
-	"registers, shared memory",
-	"warps, registers, shared memory",
-	"blocks, registers, shared memory",
-	"warps, blocks, registers, shared memory",
-};
+static void name_limits(struct nsx_section *out, const char *ret[16])
+{
+	static const char *const names[] = {"warps", "blocks", "registers",
+					    "shared memory"};
+
+	for (unsigned i = 0; i < 16; i++) {
+		ret[i] = "";
+		for (unsigned k = 0; k < ARRAY_LEN(names); k++)
+			if (i >> k & 1)
+				ret[i] = nsx_say(out, "%s%s%s", ret[i],
+						 *ret[i] ? ", " : "", names[k]);
+	}
+}
 
 enum { EXTENT_SIZE = 40 };
 
@@ -282,6 +271,7 @@ static int cmp_groups(const void *a, const void *b, void *shapes)
 }
 
 static void fill_shape(const struct shapes *s, const struct group *x,
+		       const char *const limits[16],
 		       struct nsx_section *out, bool is_held,
 		       struct nsx_cell *row)
 {
@@ -294,7 +284,7 @@ static void fill_shape(const struct shapes *s, const struct group *x,
 	row[DEVICE] = nsx_int(t->device[x->device].device_id);
 	row[CALLS] = nsx_int(x->n);
 	row[TOTAL] = nsx_ms(x->total_ns);
-	row[PCT] = nsx_pct((double)x->total_ns, (double)s->total_ns);
+	row[PCT] = nsx_part_pct(x->total_ns, s->total_ns);
 	if (!h->known || !is_held)
 		return; /* nothing of what follows is added up */
 	f = fit_of(s, x);
@@ -313,7 +303,7 @@ static void fill_shape(const struct shapes *s, const struct group *x,
 	row[RESIDENT] = nsx_int(f.o.blocks);
 	row[WARPS] = nsx_int(f.o.warps);
 	row[OCCUPANCY] = nsx_real(100 * f.o.ratio);
-	row[LIMIT] = nsx_string(limit_texts[f.o.limits & 15]);
+	row[LIMIT] = nsx_string(limits[f.o.limits & 15]);
 	row[WAVES] = nsx_real(f.waves);
 }
 
@@ -321,6 +311,7 @@ static void fill_shape(const struct shapes *s, const struct group *x,
 static int fill_shapes(const struct shapes *s, struct nsx_table *table,
 		       struct nsx_section *out, struct nsx_err *err)
 {
+	const char *limits[16];
 	size_t n = s->keys.n;
 	struct group **order = nsx_arena_try_array(
 		s->run->scratch, n, sizeof(*order), "shapes", err);
@@ -330,11 +321,12 @@ static int fill_shapes(const struct shapes *s, struct nsx_table *table,
 	for (size_t i = 0; i < n; i++)
 		order[i] = &s->v[i];
 	nsx_sort_r(order, n, sizeof(*order), cmp_groups, (void *)s);
+	name_limits(out, limits);
 	nsx_table_expect(table, n, s->run->opts->held_rows);
 	for (size_t i = 0; i < n; i++) {
 		struct nsx_cell *row = nsx_add_row(table);
 
-		fill_shape(s, order[i], out, !table->nrest, row);
+		fill_shape(s, order[i], limits, out, !table->nrest, row);
 	}
 	return 0;
 }
@@ -365,12 +357,10 @@ static int fill_devices(const struct shapes *s, struct nsx_table *table,
 			struct nsx_err *err)
 {
 	const struct nsx_trace *t = s->run->trace;
-	struct load *loads = nsx_arena_try_array(s->run->scratch, t->ndevices,
-						 sizeof(*loads), "devices",
-						 err);
+	struct load *loads;
 	uint32_t worst = 0;
 
-	if (!loads)
+	if (!nsx_new_array(loads, s->run->scratch, t->ndevices, "devices", err))
 		return err->rc;
 	for (size_t i = 0; i < s->keys.n; i++) {
 		struct fit f = fit_of(s, &s->v[i]);
@@ -390,16 +380,14 @@ static int fill_devices(const struct shapes *s, struct nsx_table *table,
 			row[DEVICE_SM_COUNT] = nsx_int(l->sms);
 			row[DEVICE_SMALL_GRID_MS] = nsx_ms(l->small_ns);
 			row[DEVICE_SMALL_GRID_PCT] =
-				nsx_pct((double)l->small_ns,
-					(double)l->sized_ns);
+				nsx_part_pct(l->small_ns, l->sized_ns);
 		}
 		if (l->known_ns) {
 			row[DEVICE_OCCUPANCY_PCT] =
 				nsx_real(100 * l->occupancy /
 					 (double)l->known_ns);
 			row[DEVICE_BELOW_ONE_WAVE_PCT] =
-				nsx_pct((double)l->below_ns,
-					(double)l->known_ns);
+				nsx_part_pct(l->below_ns, l->known_ns);
 		}
 		if (l->small_ns > loads[worst].small_ns)
 			worst = d;
@@ -458,11 +446,10 @@ static void fill_patterns(struct told *v, size_t n, struct nsx_table *table)
 static int fill_categories(const struct shapes *s, struct nsx_table *categories,
 			   struct nsx_table *patterns, struct nsx_err *err)
 {
-	struct told *v = nsx_arena_try_array(s->run->scratch, s->keys.n,
-					     sizeof(*v), "kernel names", err);
+	struct told *v;
 	size_t next;
 
-	if (!v)
+	if (!nsx_new_array(v, s->run->scratch, s->keys.n, "kernel names", err))
 		return err->rc;
 	for (size_t i = 0; i < s->keys.n; i++) {
 		const struct group *x = &s->v[i];
@@ -489,7 +476,7 @@ static int fill_categories(const struct shapes *s, struct nsx_table *categories,
 		row[CATEGORY_CALL_COUNT] = nsx_int(count);
 		row[CATEGORY_TOTAL_MS] = nsx_ms(ns);
 		row[CATEGORY_PCT_TOTAL_KERNEL_TIME] =
-			nsx_pct((double)ns, (double)s->total_ns);
+			nsx_part_pct(ns, s->total_ns);
 	}
 	nsx_table_sort(categories, NSX_DESC(CATEGORY_TOTAL_MS),
 		       NSX_DESC(CATEGORY_CALL_COUNT), CATEGORY);
@@ -540,13 +527,10 @@ static void show(const struct nsx_trace *t, struct nsx_table **tables,
 static int run(const struct nsx_run *run, struct nsx_section *out,
 	       struct nsx_err *err)
 {
-	struct nsx_table *tables[ARRAY_LEN(layouts)];
+	struct nsx_table **tables = nsx_add_tables(out);
 	struct shapes s = {.run = run};
-	int rc;
+	int rc = make_groups(&s, err);
 
-	for (unsigned i = 0; i < ARRAY_LEN(layouts); i++)
-		tables[i] = nsx_add_table(out, &layouts[i]);
-	rc = make_groups(&s, err);
 	if (!rc)
 		rc = fill_shapes(&s, tables[0], out, err);
 	if (!rc)
@@ -560,8 +544,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	return rc;
 }
 
-NSX_DEFINE_PASS(kernel_shape) {
-	.id = "kernel_shape",
+NSX_DEFINE_PASS(kernel_shape,
 	.title = "Kernels",
 	.summary = "launch configurations: occupancy, waves, small grids; "
 		   "categories",
@@ -588,6 +571,4 @@ NSX_DEFINE_PASS(kernel_shape) {
 		       "considered",
 	.needs = {NSX_NEED_VIEW(kernel)},
 	NSX_LAYOUTS(layouts),
-	.measures = true,
-	.run = run,
-};
+	.measures = true);

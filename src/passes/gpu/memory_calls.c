@@ -3,11 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include "passes/gpu/memory_usage.h"
-#include "base/group.h"
-#include "base/stat.h"
 #include "schema/cells.h"
 #include "schema/viewscan.h"
-#include "report/words.h"
 
 #define CHURN_COLUMNS(X)                                                      \
 	X(CHURN_PID, "pid", I64, "process")                                   \
@@ -31,7 +28,6 @@ struct churns {
 	const struct nsx_run *run;
 	struct nsx_groups keys; /* process, name */
 	struct churn *v;
-	size_t cap;
 	struct nsx_spans *steady; /* by process: its steady iterations */
 	size_t *iterations;	  /* by process */
 };
@@ -96,24 +92,20 @@ static bool is_steady(const struct churns *c, uint32_t process, int64_t at)
 static struct churn *churn_of(struct churns *c, uint32_t process, nsx_str name,
 			      struct nsx_err *err)
 {
-	uint32_t i;
+	struct churn *x = nsx_group_value(&c->keys, &c->v, process, name,
+					  "allocation calls", err);
 
-	if (nsx_group(&c->keys, process, name, &i, err) ||
-	    nsx_grow(&c->v, &c->cap, c->keys.n, sizeof(*c->v),
-		     "allocation calls", err))
-		return NULL;
-	return &c->v[i];
+	return x;
 }
 
 static int count_calls(struct churns *c, struct nsx_err *err)
 {
 	const struct nsx_trace *t = c->run->trace;
 	const struct nsx_facts *f = c->run->facts;
-	uint8_t *known = nsx_arena_try_array(c->run->scratch,
-					     nsx_strings_bound(t->strings), 1,
-					     "API names", err);
+	uint8_t *known;
 
-	if (!known)
+	if (!nsx_new_array(known, c->run->scratch,
+			   nsx_strings_bound(t->strings), "API names", err))
 		return err->rc;
 	for (size_t i = 0; i < t->calls.n; i++) {
 		uint32_t p = t->thread[nsx_call_thread(t, i)].process;
@@ -195,24 +187,19 @@ static void fill_churn(struct churns *c, struct nsx_table *table,
 	if (!table->nrows)
 		return;
 	nsx_md_text(out, "Allocating inside steady iterations:");
-	nsx_md_table(out, table, 5, CHURN_PID, CHURN_API_NAME, CHURN_COUNT,
-		     CHURN_PER_ITERATION, CHURN_TOTAL_MS, CHURN_COST_MS);
+	nsx_md_whole(out, table, 5);
 	nsx_note(out, "%" PRId64 " calls that allocate or free in steady "
 		 "iterations, %.1f each; %s of GPU idle follow from them",
-		 count, most_calls(c),
-		 nsx_text_ns(out->arena, (double)cost_ns));
+		 count, most_calls(c), nsx_say_time(out, cost_ns));
 }
 
-int mem_churn(const struct nsx_run *run, struct nsx_table *table,
-	      struct nsx_section *out, struct nsx_err *err)
+int mem_churn(const struct mem_usage *m, struct nsx_err *err)
 {
-	struct churns c = {.run = run};
-	int rc = find_steady(&c, err);
+	struct churns c = {.run = m->run};
+	int rc = find_steady(&c, err) || count_calls(&c, err) ? err->rc : 0;
 
 	if (!rc)
-		rc = count_calls(&c, err);
-	if (!rc)
-		fill_churn(&c, table, out);
+		fill_churn(&c, m->table[MEM_CHURN], m->out);
 	nsx_groups_done(&c.keys);
 	free(c.v);
 	return rc;
@@ -226,7 +213,6 @@ struct faults {
 	struct fault {
 		int64_t groups, faults, ns;
 	} *v;
-	size_t cap;
 };
 #define OF_CPU UINT64_MAX /* in place of a device */
 
@@ -236,17 +222,16 @@ static int add_fault(struct faults *f, const struct nsx_val *pid,
 {
 	uint64_t key = pid->type == NSX_V_I64 ?
 			       (uint64_t)pid->u.i & ~UINT64_C(0xffffff) : 0;
-	uint32_t i;
+	struct fault *x = nsx_group_value(&f->keys, &f->v, key, device,
+					  "page faults", err);
 
-	if (nsx_group(&f->keys, key, device, &i, err) ||
-	    nsx_grow(&f->v, &f->cap, f->keys.n, sizeof(*f->v), "page faults",
-		     err))
+	if (!x)
 		return err->rc;
-	nsx_add_to(&f->v[i].ns, nsx_in_window(f->t, start, end));
+	nsx_add_to(&x->ns, nsx_in_window(f->t, start, end));
 	if (!nsx_starts_inside(f->t, start))
 		return 0;
-	f->v[i].groups++;
-	nsx_add_to(&f->v[i].faults, n);
+	x->groups++;
+	nsx_add_to(&x->faults, n);
 	return 0;
 }
 
@@ -280,8 +265,7 @@ static void fill_faults(const struct faults *f, struct nsx_table *table)
 		if (!f->v[i].groups && !f->v[i].ns)
 			continue;
 		row = nsx_add_row(table);
-		row[FAULT_PID] =
-			nsx_int((int64_t)(f->keys.keys[i].a >> 24 & 0xffffff));
+		row[FAULT_PID] = nsx_global_pid(f->keys.keys[i].a);
 		if (!cpu)
 			row[FAULT_DEVICE_ID] =
 				nsx_int((int64_t)f->keys.keys[i].b);
@@ -295,25 +279,23 @@ static void fill_faults(const struct faults *f, struct nsx_table *table)
 		       FAULT_DEVICE_ID);
 }
 
-int mem_faults(const struct nsx_run *run, struct nsx_table *table,
-	       struct nsx_err *err)
+int mem_faults(const struct mem_usage *m, struct nsx_err *err)
 {
-	static const enum nsx_field gpu[] = {
-		NSX_F_um_gpu_fault_start_ns, NSX_F_um_gpu_fault_end_ns,
-		NSX_F_um_gpu_fault_global_pid, NSX_F_um_gpu_fault_device_id,
-		NSX_F_um_gpu_fault_faults};
-	static const enum nsx_field cpu[] = {NSX_F_um_cpu_fault_start_ns,
-					     NSX_F_um_cpu_fault_global_pid};
-	const struct nsx_schema *s = run->trace->schema;
-	struct faults f = {.t = run->trace};
-	int rc = nsx_view_scan(s, NSX_VIEW_um_gpu_fault, gpu, ARRAY_LEN(gpu),
-			       1, on_gpu_fault, &f, 0, err);
+	const struct nsx_schema *s = m->run->trace->schema;
+	struct faults f = {.t = m->run->trace};
+	int rc = nsx_view_each(s, NSX_VIEW_um_gpu_fault, on_gpu_fault, &f, err,
+			       NSX_F_um_gpu_fault_start_ns,
+			       NSX_F_um_gpu_fault_end_ns,
+			       NSX_F_um_gpu_fault_global_pid,
+			       NSX_F_um_gpu_fault_device_id,
+			       NSX_F_um_gpu_fault_faults);
 
 	if (!rc)
-		rc = nsx_view_scan(s, NSX_VIEW_um_cpu_fault, cpu,
-				   ARRAY_LEN(cpu), 1, on_cpu_fault, &f, 0, err);
+		rc = nsx_view_each(s, NSX_VIEW_um_cpu_fault, on_cpu_fault, &f,
+				   err, NSX_F_um_cpu_fault_start_ns,
+				   NSX_F_um_cpu_fault_global_pid);
 	if (!rc)
-		fill_faults(&f, table);
+		fill_faults(&f, m->table[MEM_FAULTS]);
 	nsx_groups_done(&f.keys);
 	free(f.v);
 	return rc;

@@ -1,10 +1,6 @@
 /* memory_leaks.c - memory that was never freed, and whether it grows. */
-#include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 #include "passes/gpu/memory_usage.h"
 #include "trace/nvtx_walk.h"
-#include "base/stat.h"
 
 #define TREND_COLUMNS(X)                                                      \
 	X(TREND_PID, "pid", I64, "process")                                   \
@@ -110,12 +106,11 @@ NSX_ORDER(cmp_by_call, struct kept, UP(call));
 static int find_paths(struct leaks *l, struct nsx_err *err)
 {
 	const struct nsx_trace *t = l->run->trace;
-	uint32_t *below = nsx_arena_try_array(l->run->scratch, t->nvtx.n, 4,
-					      "ranges", err);
+	uint32_t *below;
 	struct nsx_nvtx_walk walk;
 	uint32_t thread = NSX_NONE;
 
-	if (!below)
+	if (!nsx_new_array(below, l->run->scratch, t->nvtx.n, "ranges", err))
 		return err->rc;
 	nsx_sort(l->v, l->n, sizeof(*l->v), cmp_by_call);
 	for (size_t i = 0; i < l->n && l->v[i].call != NSX_NONE; i++) {
@@ -160,8 +155,8 @@ static void fold(struct leaks *l, struct nsx_table *table,
 
 		for (next = i; next < l->n &&
 			       !cmp_kept(&l->v[i], &l->v[next], l); next++)
-			total = nsx_add_sat(total, e->bytes);
-		row[KEPT_PID] = nsx_int((int64_t)(e->process >> 24 & 0xffffff));
+			nsx_add_to(&total, e->bytes);
+		row[KEPT_PID] = nsx_global_pid(e->process);
 		row[KEPT_DEVICE_ID] = nsx_int(e->device_id);
 		row[KEPT_KIND] = nsx_string(mem_kind_names[e->kind]);
 		if (l->v[i].path)
@@ -176,8 +171,7 @@ static void fold(struct leaks *l, struct nsx_table *table,
 		       KEPT_PID, KEPT_DEVICE_ID, KEPT_KIND, KEPT_NVTX_PATH);
 }
 
-int mem_never_freed(const struct mem_usage *m, struct nsx_table *table,
-		    struct nsx_section *out, struct nsx_err *err)
+int mem_never_freed(const struct mem_usage *m, struct nsx_err *err)
 {
 	const struct nsx_trace *t = m->run->trace;
 	struct leaks l = {.run = m->run};
@@ -198,7 +192,7 @@ int mem_never_freed(const struct mem_usage *m, struct nsx_table *table,
 	find_calls(&l);
 	rc = find_paths(&l, err);
 	if (!rc)
-		fold(&l, table, out);
+		fold(&l, m->table[MEM_KEPT], m->out);
 	nsx_strings_free(l.paths);
 	return rc;
 }
@@ -220,10 +214,9 @@ static int theil_sen(const struct series *s, struct nsx_arena *a, double *ret,
 		     struct nsx_err *err)
 {
 	size_t n = NSX_MIN(s->n, MOST_POINTS), k = 0;
-	int64_t *slopes = nsx_arena_try_array(a, n * (n - 1) / 2, 8, "slopes",
-					      err);
+	int64_t *slopes;
 
-	if (!slopes)
+	if (!nsx_new_array(slopes, a, n * (n - 1) / 2, "slopes", err))
 		return err->rc;
 	for (size_t i = 0; i < n; i++)
 		for (size_t j = i + 1; j < n; j++) {
@@ -253,17 +246,17 @@ static int sample(const struct mem_usage *m, size_t at, size_t end,
 		return err->rc;
 	for (size_t i = at; i < end; i++)
 		if (m->steps[i].counts & STEP_UNMATCHED)
-			live = nsx_add_sat(live, -m->steps[i].delta);
+			nsx_add_to(&live, -m->steps[i].delta);
 	for (size_t i = first; i < last; i++) {
 		int64_t *least = &ret->live[ret->n];
 
 		if (!it[i].steady)
 			continue;
 		for (; at < end && m->steps[at].at_ns < it[i].start_ns; at++)
-			live = nsx_add_sat(live, m->steps[at].delta);
+			nsx_add_to(&live, m->steps[at].delta);
 		*least = live;
 		for (; at < end && m->steps[at].at_ns < it[i].end_ns; at++) {
-			live = nsx_add_sat(live, m->steps[at].delta);
+			nsx_add_to(&live, m->steps[at].delta);
 			*least = NSX_MIN(*least, live);
 		}
 		ret->n++;
@@ -271,19 +264,9 @@ static int sample(const struct mem_usage *m, size_t at, size_t end,
 	return 0;
 }
 
-struct trend {
-	const struct mem_usage *m;
-	const struct nsx_table *never_freed;
-	struct nsx_table *table;
-	struct nsx_section *out;
-	struct nsx_growth **end; /* of the list of what was measured         */
-};
-
 /* What was made again and again and never freed. */
-static void list_kept(const struct trend *t, struct nsx_growth *x)
+static void list_kept(const struct nsx_table *all, struct nsx_growth *x)
 {
-	const struct nsx_table *all = t->never_freed;
-
 	for (size_t i = 0; i < NSX_MIN(all->nrows, MOST_ROWS) &&
 			   x->nkept < ARRAY_LEN(x->kept); i++) {
 		const struct nsx_cell *row = nsx_row_at(all, i);
@@ -295,10 +278,10 @@ static void list_kept(const struct trend *t, struct nsx_growth *x)
 	}
 }
 
-static void add_growth(struct trend *t, const struct nsx_growth *x,
-		       int64_t device_id)
+static void add_growth(const struct mem_usage *m, const struct nsx_growth *x,
+		       int64_t device_id, struct nsx_growth ***end)
 {
-	struct nsx_cell *row = nsx_add_row(t->table);
+	struct nsx_cell *row = nsx_add_row(m->table[MEM_TREND]);
 
 	row[TREND_PID] = nsx_int(x->pid);
 	row[TREND_DEVICE_ID] = nsx_int(device_id);
@@ -308,26 +291,29 @@ static void add_growth(struct trend *t, const struct nsx_growth *x,
 	row[TREND_SLOPE_BYTES] = nsx_real(x->slope_bytes);
 	row[TREND_GROWS_PCT] = nsx_real(x->grows_pct);
 	row[TREND_IS_SUSPECTED] = nsx_bool(x->is_suspected);
-	*t->end = nsx_arena_get(t->out->arena, sizeof(*x));
-	**t->end = *x;
-	t->end = &(*t->end)->next;
+	**end = nsx_arena_get(m->out->arena, sizeof(*x));
+	***end = *x;
+	*end = &(**end)->next;
 }
 
-/* The steps [at, end) in the iterations [first, last). */
-static int judge_group(struct trend *t, size_t at, size_t end, size_t first,
-		       size_t last, struct nsx_err *err)
+/* The steps [at, end) in the iterations [first, last); *list is the end of the list
+ * of what was measured.
+ */
+static int judge_group(const struct mem_usage *m, size_t at, size_t end,
+		       size_t first, size_t last, struct nsx_growth ***list,
+		       struct nsx_err *err)
 {
-	const struct mem_step *s = &t->m->steps[at];
+	const struct mem_step *s = &m->steps[at];
 	struct nsx_growth x = {.pid = (int64_t)(s->process >> 24 & 0xffffff)};
 	struct series live;
 	size_t more = 0, less = 0;
 
-	if (sample(t->m, at, end, first, last, &live, err))
+	if (sample(m, at, end, first, last, &live, err))
 		return err->rc;
 	x.n = live.n;
 	if (x.n < MIN_ITERATIONS)
 		return 0;
-	if (theil_sen(&live, t->m->run->scratch, &x.slope_bytes, err))
+	if (theil_sen(&live, m->run->scratch, &x.slope_bytes, err))
 		return err->rc;
 	for (size_t i = 1; i < x.n; i++) {
 		more += live.live[i] > live.live[i - 1];
@@ -339,19 +325,16 @@ static int judge_group(struct trend *t, size_t at, size_t end, size_t first,
 	/* A host that is ahead allocates for several iterations at once. */
 	x.is_suspected = 3 * more >= x.n - 1 && 20 * less <= x.n - 1 &&
 			 x.slope_bytes >= MIN_SLOPE;
-	list_kept(t, &x);
-	add_growth(t, &x, s->device_id);
+	list_kept(m->table[MEM_KEPT], &x);
+	add_growth(m, &x, s->device_id, list);
 	return 0;
 }
 
-int mem_trend(const struct mem_usage *m, const struct nsx_table *never_freed,
-	      struct nsx_table *table, struct nsx_section *out,
-	      struct nsx_err *err)
+int mem_trend(const struct mem_usage *m, struct nsx_err *err)
 {
 	const struct nsx_trace *t = m->run->trace;
 	const struct nsx_facts *f = m->run->facts;
-	struct trend trend = {m, never_freed, table, out,
-			      &m->run->measured->growth};
+	struct nsx_growth **list = &m->run->measured->growth;
 	size_t at = 0, last;
 
 	/* Iterations and groups of steps both ascend by process and device,
@@ -374,7 +357,7 @@ int mem_trend(const struct mem_usage *m, const struct nsx_table *never_freed,
 			end = mem_group_end(m, i);
 			if (m->steps[i].kind == MEM_DEVICE &&
 			    m->steps[i].device_id == t->device[d].device_id &&
-			    judge_group(&trend, i, end, first, last, err))
+			    judge_group(m, i, end, first, last, &list, err))
 				return err->rc;
 		}
 	}

@@ -8,9 +8,7 @@
  */
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 #include "passes/gpu/memory_usage.h"
-#include "base/stat.h"
 #include "schema/viewscan.h"
 
 #define COLUMNS(X)                                                            \
@@ -240,7 +238,7 @@ static void sweep(const struct nsx_trace *t, struct level *l,
 
 	if (asked && s->at_ns >= t->window.end_ns)
 		return;
-	l->live = nsx_add_sat(l->live, s->delta);
+	nsx_add_to(&l->live, s->delta);
 	if (asked && s->at_ns < t->window.start_ns)
 		return;
 	if (!l->begun) {
@@ -263,8 +261,8 @@ static void settle(const struct nsx_trace *t, struct level *l, int64_t before)
 		l->peak = l->live;
 		l->peak_ns = t->window.start_ns;
 	}
-	l->live = nsx_add_sat(l->live, before);
-	l->peak = nsx_add_sat(l->peak, before);
+	nsx_add_to(&l->live, before);
+	nsx_add_to(&l->peak, before);
 }
 
 /* What the unmatched frees of a group show to have been there before. */
@@ -274,12 +272,13 @@ static int64_t baseline(const struct mem_usage *m, size_t at, size_t end)
 
 	for (size_t i = at; i < end; i++)
 		if (m->steps[i].counts & STEP_UNMATCHED)
-			bytes = nsx_add_sat(bytes, -m->steps[i].delta);
+			nsx_add_to(&bytes, -m->steps[i].delta);
 	return bytes;
 }
 
-static void fill_rows(const struct mem_usage *m, struct nsx_table *table)
+static void fill_rows(const struct mem_usage *m)
 {
+	struct nsx_table *table = m->table[MEM_ROWS];
 	size_t end;
 
 	for (size_t i = 0; i < m->nsteps; i = end) {
@@ -293,7 +292,7 @@ static void fill_rows(const struct mem_usage *m, struct nsx_table *table)
 		for (size_t k = i; k < end; k++)
 			sweep(m->run->trace, &l, &m->steps[k]);
 		settle(m->run->trace, &l, before);
-		row[PID] = nsx_int((int64_t)(s->process >> 24 & 0xffffff));
+		row[PID] = nsx_global_pid(s->process);
 		row[DEVICE] = nsx_int(s->device_id);
 		row[KIND] = nsx_string(mem_kind_names[s->kind]);
 		row[ALLOCS] = nsx_int(l.allocs);
@@ -326,7 +325,7 @@ static const struct nsx_gpu_info *gpu_of(const struct nsx_trace *t,
 
 /* The most that is live in each part of the window, by steps in order. */
 static void draw(const struct mem_usage *m, const struct mem_step *s, size_t n,
-		 int64_t live, double peak, struct nsx_section *out)
+		 int64_t live, double peak)
 {
 	const struct nsx_window *w = &m->run->trace->window;
 	float at[NSX_CURVE_BINS];
@@ -335,36 +334,36 @@ static void draw(const struct mem_usage *m, const struct mem_step *s, size_t n,
 	if (!m->run->opts->draws || w->start_ns >= w->end_ns)
 		return;
 	for (; i < n && s[i].at_ns < w->start_ns; i++)
-		live = nsx_add_sat(live, s[i].delta);
+		nsx_add_to(&live, s[i].delta);
 	for (unsigned k = 0; k < NSX_CURVE_BINS; k++) {
 		int64_t most = live;
 
 		for (; i < n && nsx_bin(w, s[i].at_ns) <= k; i++) {
-			live = nsx_add_sat(live, s[i].delta);
+			nsx_add_to(&live, s[i].delta);
 			most = NSX_MAX(most, live);
 		}
 		at[k] = (float)most;
 	}
-	nsx_add_curve(out, &(struct nsx_curve){"memory", "B", s->device_id,
-					       peak, at});
+	nsx_add_curve(m->out, &(struct nsx_curve){"memory", "B", s->device_id,
+						  peak, at});
 }
 
 static void add_device(const struct mem_usage *m, const struct mem_step *s,
-		       size_t n, struct nsx_table *table,
-		       struct nsx_section *out)
+		       size_t n)
 {
 	const struct nsx_gpu_info *gpu = gpu_of(m->run->trace, s->device_id);
-	struct nsx_cell *row = nsx_add_row(table);
+	struct nsx_cell *row = nsx_add_row(m->table[MEM_BY_DEVICE]);
+	struct nsx_section *out = m->out;
 	struct level l = {0};
 	int64_t before = 0;
 
 	for (size_t i = 0; i < n; i++) {
 		sweep(m->run->trace, &l, &s[i]);
 		if (s[i].counts & STEP_UNMATCHED)
-			before = nsx_add_sat(before, -s[i].delta);
+			nsx_add_to(&before, -s[i].delta);
 	}
 	settle(m->run->trace, &l, before);
-	draw(m, s, n, before, (double)l.peak, out);
+	draw(m, s, n, before, (double)l.peak);
 	row[GPU_DEVICE_ID] = nsx_int(s->device_id);
 	row[GPU_PEAK_BYTES] = nsx_int(l.peak);
 	row[GPU_PEAK_TIME_NS] = nsx_int(l.peak_ns);
@@ -375,8 +374,7 @@ static void add_device(const struct mem_usage *m, const struct mem_step *s,
 		return;
 	}
 	row[GPU_MEMORY_BYTES] = nsx_int(gpu->memory_bytes);
-	row[GPU_PCT_OF_MEMORY] =
-		nsx_pct((double)l.peak, (double)gpu->memory_bytes);
+	row[GPU_PCT_OF_MEMORY] = nsx_part_pct(l.peak, gpu->memory_bytes);
 	nsx_md_bullet(out, "GPU %" PRId64 ": at most %s of %s allocated at one "
 			   "time (%.1f%%), by what the trace shows.",
 		      s->device_id, nsx_say_bytes(out, l.peak),
@@ -388,15 +386,12 @@ static void add_device(const struct mem_usage *m, const struct mem_step *s,
 }
 
 /* Device memory of all processes on one GPU together. */
-static int fill_devices(const struct mem_usage *m, struct nsx_table *table,
-			struct nsx_section *out, struct nsx_err *err)
+static int fill_devices(const struct mem_usage *m, struct nsx_err *err)
 {
-	struct mem_step *v = nsx_arena_try_array(m->run->scratch, m->nsteps,
-						 sizeof(*v), "memory steps",
-						 err);
+	struct mem_step *v;
 	size_t n = 0, next;
 
-	if (!v)
+	if (!nsx_new_array(v, m->run->scratch, m->nsteps, "memory steps", err))
 		return err->rc;
 	for (size_t i = 0; i < m->nsteps; i++)
 		if (m->steps[i].kind == MEM_DEVICE)
@@ -406,16 +401,16 @@ static int fill_devices(const struct mem_usage *m, struct nsx_table *table,
 		for (next = i; next < n && v[next].device_id == v[i].device_id;
 		     next++)
 			;
-		add_device(m, v + i, next - i, table, out);
+		add_device(m, v + i, next - i);
 	}
 	return 0;
 }
 
 NSX_ORDER(cmp_pools, struct mem_pool, UP(process), UP(device_id), UP(address));
 
-static void fill_pools(struct mem_usage *m, struct nsx_table *table,
-		       struct nsx_section *out)
+static void fill_pools(struct mem_usage *m)
 {
+	struct nsx_table *table = m->table[MEM_POOLS];
 	size_t next;
 
 	nsx_sort(m->pools, m->npools, sizeof(*m->pools), cmp_pools);
@@ -429,10 +424,10 @@ static void fill_pools(struct mem_usage *m, struct nsx_table *table,
 			bytes = NSX_MAX(bytes, m->pools[next].bytes);
 			used = NSX_MAX(used, m->pools[next].used_bytes);
 		}
-		row[POOL_PID] = nsx_int((int64_t)(x->process >> 24 & 0xffffff));
+		row[POOL_PID] = nsx_global_pid(x->process);
 		row[POOL_DEVICE_ID] = nsx_int(x->device_id);
 		row[POOL_ADDRESS] =
-			nsx_string(nsx_say(out, "0x%" PRIx64, x->address));
+			nsx_string(nsx_say(m->out, "0x%" PRIx64, x->address));
 		row[POOL_EVENT_COUNT] = nsx_int((int64_t)(next - i));
 		row[POOL_PEAK_BYTES] = nsx_int(bytes);
 		row[POOL_PEAK_USED_BYTES] = nsx_int(used);
@@ -445,9 +440,9 @@ static void fill_pools(struct mem_usage *m, struct nsx_table *table,
 /* The section --------------------------------------------------------------*/
 
 /* Allocations of a second between the first and the last row. */
-static void put_rate(const struct mem_usage *m, const struct nsx_table *rows,
-		     struct nsx_section *out)
+static void put_rate(const struct mem_usage *m)
 {
+	const struct nsx_table *rows = m->table[MEM_ROWS];
 	int64_t first = INT64_MAX, last = INT64_MIN, n = 0;
 
 	for (size_t i = 0; i < m->nevents; i++)
@@ -457,43 +452,38 @@ static void put_rate(const struct mem_usage *m, const struct nsx_table *rows,
 		}
 	for (size_t i = 0; i < rows->nrows; i++)
 		n += nsx_row_at(rows, i)[ALLOCS].u.i;
-	nsx_put(out, "allocations_per_s",
+	nsx_put(m->out, "allocations_per_s",
 		first < last ? nsx_real((double)n * 1e9 /
 					(double)(last - first)) : nsx_null());
 }
 
-static int fill_usage(struct mem_usage *m, struct nsx_table **t,
-		      struct nsx_section *out, struct nsx_err *err)
+static int fill_usage(struct mem_usage *m, struct nsx_err *err)
 {
+	struct nsx_section *out = m->out;
+	struct nsx_table **t = m->table;
+
 	if (match(m, err))
 		return err->rc;
-	fill_rows(m, t[0]);
-	if (fill_devices(m, t[1], out, err))
+	fill_rows(m);
+	if (fill_devices(m, err))
 		return err->rc;
-	fill_pools(m, t[2], out);
-	if (mem_never_freed(m, t[3], out, err) ||
-	    mem_trend(m, t[3], t[4], out, err))
+	fill_pools(m);
+	if (mem_never_freed(m, err) || mem_trend(m, err))
 		return err->rc;
-	put_rate(m, t[0], out);
-	if (!t[1]->nrows && t[0]->nrows)
+	put_rate(m);
+	if (!t[MEM_BY_DEVICE]->nrows && t[MEM_ROWS]->nrows)
 		nsx_md_bullet(out, "Process %" PRId64 ": at most %s (%s) "
 				   "allocated at one time, by what the trace "
-				   "shows.", nsx_row_at(t[0], 0)[PID].u.i,
-			      nsx_say_bytes(out, nsx_row_at(t[0], 0)[PEAK].u.i),
-			      nsx_row_at(t[0], 0)[KIND].u.s);
-	nsx_md_table(out, t[0], 0, PID, DEVICE, KIND, ALLOCS, FREES, PEAK,
-		     PEAK_TIME, END_LIVE, UNMATCHED);
-	if (t[2]->nrows)
-		nsx_md_table(out, t[2], 5, POOL_PID, POOL_DEVICE_ID,
-			     POOL_ADDRESS,
-			     POOL_EVENT_COUNT, POOL_PEAK_BYTES,
-			     POOL_PEAK_USED_BYTES);
-	if (t[3]->nrows) {
+				   "shows.", nsx_row_at(t[MEM_ROWS], 0)[PID].u.i,
+			      nsx_say_bytes(out, nsx_row_at(t[MEM_ROWS], 0)[PEAK].u.i),
+			      nsx_row_at(t[MEM_ROWS], 0)[KIND].u.s);
+	nsx_md_whole(out, t[MEM_ROWS], 0);
+	if (t[MEM_POOLS]->nrows)
+		nsx_md_whole(out, t[MEM_POOLS], 5);
+	if (t[MEM_KEPT]->nrows) {
 		nsx_md_text(out, "Allocated in the trace and not freed in it "
 				 "(which by itself is no leak):");
-		nsx_md_table(out, t[3], 8, KEPT_PID, KEPT_DEVICE_ID, KEPT_KIND,
-			     KEPT_NVTX_PATH, KEPT_BYTES, KEPT_COUNT,
-			     KEPT_TOTAL_BYTES);
+		nsx_md_whole(out, t[MEM_KEPT], 8);
 	}
 	if (m->missed)
 		nsx_note(out, "%zu allocations at an address that was still in "
@@ -509,42 +499,34 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	       struct nsx_err *err)
 {
 	const struct nsx_schema *s = run->trace->schema;
-	struct mem_usage m = {.run = run};
-	const struct nsx_layout *all[] = {
-		&layouts[0], &layouts[1], &layouts[2], &mem_never_freed_layout,
-		&mem_trend_layout, &mem_churn_layout, &mem_faults_layout};
-	struct nsx_table *t[ARRAY_LEN(all)];
+	struct mem_usage m = {.run = run, .out = out};
 	int rc = 0;
 
-	for (unsigned i = 0; i < ARRAY_LEN(all); i++)
-		t[i] = nsx_add_table(out, all[i]);
+	for (unsigned i = 0; i < MEM_NTABLES; i++)
+		nsx_add_table(out, nsx_pass_layout(out->pass, i));
+	m.table = out->tables;
 	if (nsx_has_view(s, NSX_VIEW_memory_event)) {
 		rc = nsx_view_scan(s, NSX_VIEW_memory_event, fields,
 				   ARRAY_LEN(fields), 1, on_row, &m, 0, err);
 		if (!rc)
-			rc = fill_usage(&m, t, out, err);
+			rc = fill_usage(&m, err);
 	} else {
 		nsx_cannot(out, "allocations were not traced "
 				"(CUDA_GPU_MEMORY_USAGE_EVENTS)");
 	}
 	if (!rc)
-		rc = mem_churn(run, t[5], out, err);
-	if (!rc)
-		rc = mem_faults(run, t[6], err);
-	if (!rc && t[6]->nrows)
+		rc = mem_churn(&m, err) || mem_faults(&m, err) ? err->rc : 0;
+	if (!rc && m.table[MEM_FAULTS]->nrows) {
 		nsx_md_text(out, "Page faults of unified memory, by process and "
 			    "side:");
-	if (!rc && t[6]->nrows)
-		nsx_md_table(out, t[6], 0, FAULT_PID, FAULT_DEVICE_ID,
-			     FAULT_SIDE, FAULT_GROUP_COUNT, FAULT_COUNT,
-			     FAULT_TOTAL_MS);
+		nsx_md_whole(out, m.table[MEM_FAULTS], 0);
+	}
 	free(m.events);
 	free(m.pools);
 	return rc;
 }
 
-NSX_DEFINE_PASS(memory_usage) {
-	.id = "memory_usage",
+NSX_DEFINE_PASS(memory_usage,
 	.title = "Memory usage",
 	.subject = "memory usage",
 	.summary = "GPU memory over time: peak, what is left, growth, churn",
@@ -573,6 +555,4 @@ NSX_DEFINE_PASS(memory_usage) {
 	.more = (const struct nsx_layout *const[]){
 		&mem_never_freed_layout, &mem_trend_layout, &mem_churn_layout,
 		&mem_faults_layout, NULL},
-	.measures = true,
-	.run = run,
-};
+	.measures = true);

@@ -25,8 +25,13 @@ struct mem_step { /* a change of what is live */
 };
 enum { STEP_ALLOC = 1, STEP_FREE = 2, STEP_UNMATCHED = 4 };
 
+enum { MEM_ROWS, MEM_BY_DEVICE, MEM_POOLS, MEM_KEPT, MEM_TREND,
+       MEM_CHURN, MEM_FAULTS, MEM_NTABLES };
+
 struct mem_usage {
 	const struct nsx_run *run;
+	struct nsx_section *out;
+	struct nsx_table **table; /* of the section */
 	struct mem_event *events; /* by process, address, time */
 	size_t nevents, cap_events;
 	struct mem_step *steps; /* by process, device, kind, time */
@@ -45,11 +50,8 @@ struct mem_usage {
 size_t mem_group_end(const struct mem_usage *m, size_t at);
 
 /* memory_leaks.c: what was kept, by NVTX path and size; whether it grows. */
-int mem_never_freed(const struct mem_usage *m, struct nsx_table *table,
-		    struct nsx_section *out, struct nsx_err *err);
-int mem_trend(const struct mem_usage *m, const struct nsx_table *never_freed,
-	      struct nsx_table *table, struct nsx_section *out,
-	      struct nsx_err *err);
+int mem_never_freed(const struct mem_usage *m, struct nsx_err *err);
+int mem_trend(const struct mem_usage *m, struct nsx_err *err);
 #define MEM_KEPT_COLUMNS(X)                                                   \
 	X(KEPT_PID, "pid", I64, "process")                                    \
 	X(KEPT_DEVICE_ID, "device_id", I64, "CUDA ordinal")                   \
@@ -64,10 +66,8 @@ NSX_COLUMNS(mem_kept_cols, MEM_KEPT_COLUMNS);
 extern const struct nsx_layout mem_never_freed_layout, mem_trend_layout;
 
 /* memory_calls.c: calls that allocate in the loop, and page faults. */
-int mem_churn(const struct nsx_run *run, struct nsx_table *table,
-	      struct nsx_section *out, struct nsx_err *err);
-int mem_faults(const struct nsx_run *run, struct nsx_table *table,
-	       struct nsx_err *err);
+int mem_churn(const struct mem_usage *m, struct nsx_err *err);
+int mem_faults(const struct mem_usage *m, struct nsx_err *err);
 #define MEM_FAULT_COLUMNS(X)                                                  \
 	X(FAULT_PID, "pid", I64, "process")                                   \
 	X(FAULT_DEVICE_ID, "device_id", I64,                                  \

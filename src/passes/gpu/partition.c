@@ -40,18 +40,18 @@ static void add_device(const struct nsx_run *run, uint32_t d,
 	struct nsx_partition p;
 
 	nsx_partition(&run->facts->device[d], w->start_ns, w->end_ns, &p);
-	dev[0] = nsx_int(t->device[d].device_id);
-	dev[1] = nsx_int(window_ns);
-	dev[8] = nsx_string(nsx_text(t, t->device[d].gpu));
+	dev[DEVICE_ID] = nsx_int(t->device[d].device_id);
+	dev[DEVICE_WINDOW_NS] = nsx_int(window_ns);
+	dev[DEVICE_GPU] = nsx_string(nsx_text(t, t->device[d].gpu));
 	for (unsigned c = 0; c < NSX_NPARTS; c++) {
 		struct nsx_cell *row = nsx_add_row(table);
 
-		dev[2 + c] = nsx_int(p.ns[c]);
-		row[DEVICE] = dev[0];
+		dev[DEVICE_COMPUTE_ONLY_NS + c] = nsx_int(p.ns[c]);
+		row[DEVICE] = dev[DEVICE_ID];
 		row[CLASS] = nsx_string(nsx_part_names[c]);
 		row[TOTAL_NS] = nsx_int(p.ns[c]);
 		row[TOTAL_MS] = nsx_ms(p.ns[c]);
-		row[PCT] = nsx_pct((double)p.ns[c], (double)window_ns);
+		row[PCT] = nsx_part_pct(p.ns[c], window_ns);
 	}
 }
 
@@ -76,8 +76,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	return 0;
 }
 
-NSX_DEFINE_PASS(partition) {
-	.id = "partition",
+NSX_DEFINE_PASS(partition,
 	.title = "Where the time went",
 	.no_query = "unions of unions; its sum is tested against the window",
 	.summary = "six exact classes of each GPU's time",
@@ -92,6 +91,4 @@ NSX_DEFINE_PASS(partition) {
 	.limitations = "work of processes that were not profiled is not seen; "
 		       "a graph traced as a whole counts as compute",
 	.any_of = {NSX_GPU_WORK},
-	NSX_LAYOUTS(layouts),
-	.run = run,
-};
+	NSX_LAYOUTS(layouts));

@@ -1,6 +1,5 @@
 /* run_phases.c - what the run did one after another, and which part is judged. */
 #include "passes/pass.h"
-#include "report/words.h"
 
 #define COLUMNS(X)                                                            \
 	X(NAME, "name", STR, "the NVTX range it is, else its kind")           \
@@ -41,8 +40,7 @@ static void add_row(const struct nsx_run *run, const struct nsx_run_phase *p,
 	row[START] = nsx_int(w->start_ns);
 	row[END] = nsx_int(w->end_ns);
 	row[WALL] = nsx_ms(w->end_ns - w->start_ns);
-	row[PCT] = nsx_pct((double)(w->end_ns - w->start_ns),
-			   (double)(all->end_ns - all->start_ns));
+	row[PCT] = nsx_part_pct(w->end_ns - w->start_ns, all->end_ns - all->start_ns);
 	row[DEVICE] = nsx_int(run->trace->device[f->limiting].device_id);
 	for (unsigned c = 0; c < NSX_NPARTS; c++)
 		row[COMPUTE_ONLY + c] = nsx_ms(part.ns[c]);
@@ -92,8 +90,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	return 0;
 }
 
-NSX_DEFINE_PASS(run_phases) {
-	.id = "run_phases",
+NSX_DEFINE_PASS(run_phases,
 	.title = "Phases and iterations",
 	.no_query = "phases are told apart by scores",
 	.summary = "what the run did one after another, and what is judged",
@@ -118,6 +115,4 @@ NSX_DEFINE_PASS(run_phases) {
 	.derived_from = "NVTX ranges, and when GPUs work and pause",
 	.limitations = "ranges of other threads name no phase",
 	.any_of = {NSX_GPU_WORK},
-	NSX_LAYOUTS(layouts),
-	.run = run,
-};
+	NSX_LAYOUTS(layouts));

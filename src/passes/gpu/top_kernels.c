@@ -4,10 +4,7 @@
  * the part in which nothing else ran (nsx_group_times).
  */
 #include <stdlib.h>
-#include <string.h>
 #include "passes/pass.h"
-#include "base/stat.h"
-#include "report/words.h"
 
 #define COLUMNS(X)                                                            \
 	X(NAME, "kernel_name", STR, "full name of the kernel")                \
@@ -130,7 +127,7 @@ static int spread_durations(const struct nsx_trace *t, struct groups *g,
 		g->named[k]->at = n;
 		n += g->named[k]->n;
 		g->named[k]->n = 0;
-		g->total_ns = nsx_add_sat(g->total_ns, g->v[k].total_ns);
+		nsx_add_to(&g->total_ns, g->v[k].total_ns);
 	}
 	if (!nsx_new_array(g->durations, a, n, "kernel durations", err))
 		return err->rc;
@@ -342,7 +339,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	if (kernels->nrows)
 		nsx_md_bullet(out, "%s in all; of %s, told apart by name and GPU, "
 			    "the first takes %s of it.",
-			    nsx_text_ns(out->arena, (double)g.total_ns),
+			    nsx_say_time(out, g.total_ns),
 			    nsx_text_n(out->arena, nsx_table_total(kernels),
 				       "kernel", NULL),
 			    nsx_text_share(out->arena, nsx_row_at(
@@ -361,8 +358,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	return 0;
 }
 
-NSX_DEFINE_PASS(top_kernels) {
-	.id = "top_kernels",
+NSX_DEFINE_PASS(top_kernels,
 	.title = "Kernels",
 	.subject = "kernels",
 	.summary = "kernels by total time, with percentiles",
@@ -376,6 +372,4 @@ NSX_DEFINE_PASS(top_kernels) {
 	.limitations = "sums over concurrent streams; kernels inside CUDA "
 		       "graphs traced as a whole are not listed",
 	.needs = {NSX_NEED_VIEW(kernel)},
-	NSX_LAYOUTS(layouts),
-	.run = run,
-};
+	NSX_LAYOUTS(layouts));

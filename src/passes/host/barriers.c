@@ -1,9 +1,6 @@
 /* barriers.c - where the host waited, and what it cost; the events are facts. */
 #include <stdlib.h>
-#include "base/group.h"
 #include "passes/pass.h"
-#include "base/stat.h"
-#include "report/words.h"
 
 #define COLUMNS(X)                                                            \
 	X(KIND, "barrier_kind", STR, "class of the wait")                     \
@@ -44,21 +41,17 @@ struct total {
 struct totals {
 	struct nsx_groups groups;
 	struct total *v;
-	size_t cap;
 };
 
 static int add_to(struct totals *x, const struct nsx_trace *t, uint32_t process,
 		  const struct nsx_barrier *b, struct nsx_err *err)
 {
-	struct total *s;
-	uint32_t g;
+	struct total *s = nsx_group_value(&x->groups, &x->v,
+					  (uint64_t)process << 8 | b->kind,
+					  b->name, "barriers", err);
 
-	if (nsx_group(&x->groups, (uint64_t)process << 8 | b->kind, b->name, &g,
-		      err) ||
-	    nsx_grow(&x->v, &x->cap, x->groups.n, sizeof(*x->v), "barriers",
-		     err))
+	if (!s)
 		return err->rc;
-	s = &x->v[g];
 	s->process = process;
 	s->name = b->name;
 	s->kind = b->kind;
@@ -97,8 +90,7 @@ static void fill_barriers(const struct nsx_trace *t, const struct totals *x,
 		row[API] = nsx_string(name_of(t, s));
 		row[COUNT] = nsx_int(s->n);
 		row[TOTAL_MS] = nsx_ms(s->ns);
-		if (s->n)
-			row[AVG] = nsx_us((double)s->ns / (double)s->n);
+		row[AVG] = nsx_mean_us(s->ns, s->n);
 		row[MAX] = nsx_us((double)s->max_ns);
 		if (s->known) {
 			row[BUSY] = nsx_ms(s->busy_ns);
@@ -148,7 +140,7 @@ static int fill_tables(const struct nsx_run *run, struct nsx_section *out,
 	struct nsx_table *all = nsx_add_table(out, &layouts[0]);
 	struct nsx_table *by_pid = nsx_add_table(out, &layouts[1]);
 	struct nsx_table *pids = nsx_add_table(out, &layouts[2]);
-	struct totals whole = {.cap = 0}, each = {.cap = 0};
+	struct totals whole = {.v = NULL}, each = {.v = NULL};
 	int rc = 0;
 
 	for (size_t i = 0; !rc && i < run->facts->nbarriers; i++) {
@@ -183,18 +175,18 @@ static void say_dearest(struct nsx_section *out, const struct nsx_table *all)
 	double cost_ms = 0, total_ms = 0;
 
 	for (size_t r = 0; r < all->nrows; r++) {
-		cost_ms += nsx_table_number(all, r, "cost_ms");
-		total_ms += nsx_table_number(all, r, "total_time_ms");
+		cost_ms += nsx_row_at(all, r)[COST].u.f;
+		total_ms += nsx_row_at(all, r)[TOTAL_MS].u.f;
 	}
 	if (cost_ms > 0)
 		nsx_md_text(out, "Waits take %s of the host's time in all and "
 			    "cost %s of GPU time, the dearest first.",
-			    nsx_text_ns(out->arena, total_ms * 1e6),
-			    nsx_text_ns(out->arena, cost_ms * 1e6));
+			    nsx_say_ms(out, total_ms),
+			    nsx_say_ms(out, cost_ms));
 	else
 		nsx_md_text(out, "Waits take %s of the host's time in all; none "
 			    "costs GPU time.",
-			    nsx_text_ns(out->arena, total_ms * 1e6));
+			    nsx_say_ms(out, total_ms));
 }
 
 static int run(const struct nsx_run *run, struct nsx_section *out,
@@ -210,7 +202,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	if (all->nrows)
 		say_dearest(out, all);
 	while (shown < MOST_SHOWN && shown < all->nrows &&
-	       nsx_table_number(all, shown, "cost_ms") > 0)
+	       nsx_row_at(all, shown)[COST].u.f > 0)
 		shown++;
 	if (shown)
 		nsx_md_table(out, all, shown, KIND, API, TOTAL_MS, COUNT, AVG,
@@ -228,16 +220,14 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 		nsx_note(out, "no OS runtime calls in the trace: host_wait is "
 			      "not known");
 	if (all->nrows)
-		nsx_headline(out, "Top barrier: %s [%s] (%.1f ms, %.0f events)",
-			     nsx_table_text(all, 0, "api_name"),
-			     nsx_table_text(all, 0, "barrier_kind"),
-			     nsx_table_number(all, 0, "total_time_ms"),
-			     nsx_table_number(all, 0, "count"));
+		nsx_headline(out, "Top barrier: %s [%s] (%.1f ms, %lld events)",
+			     all->cells[API].u.s, all->cells[KIND].u.s,
+			     all->cells[TOTAL_MS].u.f,
+			     (long long)all->cells[COUNT].u.i);
 	return 0;
 }
 
-NSX_DEFINE_PASS(barriers) {
-	.id = "barriers",
+NSX_DEFINE_PASS(barriers,
 	.title = "Waits and launches",
 	.summary = "where the host waits for the GPU, and what it costs",
 	.doc = "Events of each host thread. sync_api: Stream-, Device-, Ctx-, "
@@ -262,6 +252,4 @@ NSX_DEFINE_PASS(barriers) {
 	.limitations = "cost names the wait before a late launch, which need "
 		       "not be all of its cause",
 	.needs = {NSX_NEED_VIEW(runtime)},
-	NSX_LAYOUTS(layouts),
-	.run = run,
-};
+	NSX_LAYOUTS(layouts));

@@ -4,10 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "base/group.h"
-#include "base/stat.h"
 #include "passes/pass.h"
-#include "report/words.h"
 #include "schema/codes.h"
 #include "trace/nvtx_walk.h"
 
@@ -127,7 +124,7 @@ static int add_call(struct sites *x, uint32_t thread, size_t call,
 {
 	const struct nsx_trace *t = x->t;
 	int64_t start_ns = nsx_call_start(&t->calls, call);
-	int64_t ns = nsx_in_window(t, start_ns, nsx_call_end(&t->calls, call));
+	int64_t ns = nsx_call_inside(t, call);
 	bool counts = nsx_starts_inside(t, start_ns);
 	struct sum *s;
 
@@ -440,8 +437,7 @@ static void show(const struct nsx_trace *t, const struct nsx_table *table,
 				       "a module without symbols",
 		    costs ? "costs the GPU most, an idle time of" :
 			    "takes longest,",
-		    nsx_text_ns(out->arena,
-				1e6 * first[costs ? COST : TOTAL].u.f));
+		    nsx_say_ms(out, first[costs ? COST : TOTAL].u.f));
 	nsx_md_table(out, table, 0, TID, KIND, API, SITE, MODULE, COUNT, TOTAL,
 		     MAX, COST);
 }
@@ -460,11 +456,8 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 				       "calls (CUDA_CALLCHAINS, OSRT_CALLCHAINS) "
 				       "nor NVTX ranges; capture them with "
 				       "--cudabacktrace=all, --trace=nvtx");
-	rc = add_calls(&x, err);
-	if (!rc)
-		rc = add_work(&x, err);
-	if (!rc)
-		rc = add_os_calls(&x, err);
+	rc = add_calls(&x, err) || add_work(&x, err) || add_os_calls(&x, err) ?
+		     err->rc : 0;
 	if (!rc)
 		rc = fill_sites(&x, run, out, table, first, err);
 	nsx_groups_done(&x.things);
@@ -477,8 +470,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	return rc;
 }
 
-NSX_DEFINE_PASS(call_sites) {
-	.id = "call_sites",
+NSX_DEFINE_PASS(call_sites,
 	.title = "CPU",
 	.summary = "where in the program CUDA and OS calls were made, and what "
 		   "GPUs did was started",
@@ -500,6 +492,4 @@ NSX_DEFINE_PASS(call_sites) {
 		       "calls",
 	.any_of = {NSX_NEED_VIEW(cuda_frame), NSX_NEED_VIEW(osrt_frame),
 		   NSX_NEED_VIEW(nvtx)},
-	NSX_LAYOUTS(layouts),
-	.run = run,
-};
+	NSX_LAYOUTS(layouts));

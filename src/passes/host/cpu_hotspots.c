@@ -2,7 +2,6 @@
  * function and by the place in the program that it was called from.
  */
 #include <stdlib.h>
-#include "base/group.h"
 #include "passes/pass.h"
 
 #define COLUMNS(X)                                                            \
@@ -93,7 +92,6 @@ struct count {
 struct tally {
 	struct nsx_groups keys; /* (sampled thread, stack)                    */
 	struct count *v;
-	size_t cap;
 	struct count *thread; /* by sampled thread                            */
 	int64_t samples, by_origin[NSX_NORIGINS];
 	bool has_work;
@@ -108,17 +106,18 @@ static int count_thread(const struct nsx_run *run, uint32_t thread,
 
 	for (size_t i = s->at; i < s->at + s->n; i++) {
 		int64_t at_ns = nsx_unpack(&t->samples.start, i);
-		uint32_t g, stack = t->samples.stack[i];
+		uint32_t stack = t->samples.stack[i];
 		bool idle = is_idle(w, at_ns);
+		struct count *x;
 
 		if (!nsx_starts_inside(t, at_ns))
 			continue;
-		if (nsx_group(&y->keys, thread, stack, &g, err) ||
-		    nsx_grow(&y->v, &y->cap, y->keys.n, sizeof(*y->v),
-			     "hot functions", err))
+		x = nsx_group_value(&y->keys, &y->v, thread, stack,
+				    "hot functions", err);
+		if (!x)
 			return err->rc;
-		y->v[g].samples++;
-		y->v[g].idle += idle;
+		x->samples++;
+		x->idle += idle;
 		y->thread[thread].samples++;
 		y->thread[thread].idle += idle;
 		y->samples++;
@@ -157,12 +156,8 @@ static int count_all(const struct nsx_run *run, struct tally *y,
 static void put_frame(const struct nsx_trace *t, uint32_t frame,
 		      struct nsx_cell *function, struct nsx_cell *module)
 {
-	const struct nsx_frame *f = &t->frame[frame];
-
-	if (f->function)
-		*function = nsx_string(nsx_text(t, f->function));
-	if (f->module)
-		*module = nsx_string(nsx_text(t, f->module));
+	*function = nsx_text_cell(t, t->frame[frame].function);
+	*module = nsx_text_cell(t, t->frame[frame].module);
 }
 
 static bool launches(const struct nsx_trace *t, uint64_t global_tid)
@@ -180,8 +175,8 @@ static void fill_rows(const struct nsx_trace *t, const struct tally *y,
 		uint32_t stack = (uint32_t)y->keys.keys[g].b;
 		struct nsx_cell *row = nsx_add_row(table);
 
-		row[PID] = nsx_int((int64_t)(s->global_tid >> 24 & 0xffffff));
-		row[TID] = nsx_int((int64_t)(s->global_tid & 0xffffff));
+		row[PID] = nsx_global_pid(s->global_tid);
+		row[TID] = nsx_global_tid(s->global_tid);
 		if (stack != NSX_NONE) {
 			const struct nsx_stack *k = &t->stack[stack];
 
@@ -193,8 +188,7 @@ static void fill_rows(const struct nsx_trace *t, const struct tally *y,
 					  &row[SITE_MODULE]);
 		}
 		row[SAMPLES] = nsx_int(y->v[g].samples);
-		row[PCT] = nsx_pct((double)y->v[g].samples,
-				   (double)y->samples);
+		row[PCT] = nsx_part_pct(y->v[g].samples, y->samples);
 		row[IDLE] = nsx_int(y->v[g].idle);
 		row[ON_LAUNCH] = nsx_bool(launches(t, s->global_tid));
 	}
@@ -212,13 +206,11 @@ static void fill_threads(const struct nsx_trace *t, const struct tally *y,
 		if (!y->thread[i].samples)
 			continue;
 		row = nsx_add_row(table);
-		row[T_PID] = nsx_int((int64_t)(s->global_tid >> 24 & 0xffffff));
-		row[T_TID] = nsx_int((int64_t)(s->global_tid & 0xffffff));
-		if (s->name)
-			row[T_NAME] = nsx_string(nsx_text(t, s->name));
+		row[T_PID] = nsx_global_pid(s->global_tid);
+		row[T_TID] = nsx_global_tid(s->global_tid);
+		row[T_NAME] = nsx_text_cell(t, s->name);
 		row[T_SAMPLES] = nsx_int(y->thread[i].samples);
-		row[T_PCT] = nsx_pct((double)y->thread[i].samples,
-				     (double)y->samples);
+		row[T_PCT] = nsx_part_pct(y->thread[i].samples, y->samples);
 		row[T_IDLE] = nsx_int(y->thread[i].idle);
 	}
 	nsx_table_sort(table, NSX_DESC(T_SAMPLES), T_PID, T_TID);
@@ -237,7 +229,7 @@ static void summarise(const struct tally *y, const struct nsx_table *rows,
 	nsx_put(out, "samples", nsx_int(y->samples));
 	for (unsigned i = 0; i < NSX_NORIGINS; i++)
 		nsx_put(out, nsx_say(out, "pct_%s", nsx_origin_names[i]),
-			nsx_pct((double)y->by_origin[i], (double)y->samples));
+			nsx_part_pct(y->by_origin[i], y->samples));
 	nsx_md_bullet(out, "Of %lld samples of threads that ran on a CPU, "
 			   "%.1f %% are in the program's own code, %.1f %% in "
 			   "libraries, %.1f %% in the operating system, "
@@ -278,8 +270,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	return rc;
 }
 
-NSX_DEFINE_PASS(cpu_hotspots) {
-	.id = "cpu_hotspots",
+NSX_DEFINE_PASS(cpu_hotspots,
 	.title = "CPU",
 	.summary = "sampled functions of the CPU and where they were called",
 	.doc = "Samples of running threads by thread, innermost function and "
@@ -295,6 +286,4 @@ NSX_DEFINE_PASS(cpu_hotspots) {
 		       "inlined, and interpreted code (Python), are seen as "
 		       "what contains or runs them",
 	.needs = {NSX_NEED_VIEW(sample)},
-	NSX_LAYOUTS(layouts),
-	.run = run,
-};
+	NSX_LAYOUTS(layouts));

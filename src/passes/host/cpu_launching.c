@@ -89,8 +89,7 @@ static void put_gpu(const struct nsx_trace *t, uint32_t device,
 
 	row[DEVICE] = nsx_int(t->device[device].device_id);
 	row[GPU] = nsx_string(nsx_text(t, t->device[device].gpu));
-	if (gpu && gpu->bus)
-		row[PCI] = nsx_string(nsx_text(t, gpu->bus));
+	row[PCI] = nsx_text_cell(t, gpu ? gpu->bus : 0);
 	if (gpu && gpu->numa_node >= 0)
 		row[NUMA] = nsx_int(gpu->numa_node);
 }

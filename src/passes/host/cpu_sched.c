@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include "passes/host/cpu_sched.h"
-#include "base/stat.h"
 #include "schema/viewscan.h"
 
 enum { START, CPU, IN, TID_FIELD, STATE, BLOCK };
@@ -25,7 +24,6 @@ struct part {
 	struct nsx_groups threads, cpus;
 	struct nsx_near near;
 	size_t *current; /* by thread of this part: its last stretch         */
-	size_t cap_current;
 	struct cpu_stretch *v;
 	size_t n, cap, defects;
 	bool knows_states; /* some row says why a thread went off            */
@@ -117,7 +115,7 @@ static int on_row(void *ctx, int64_t rid, const struct nsx_val *v,
 		  struct nsx_err *err)
 {
 	struct part *p = ctx;
-	size_t known = p->threads.n;
+	size_t known = p->threads.n, *current;
 	struct cpu_stretch *s;
 	struct cpu_event e;
 	uint32_t i;
@@ -129,12 +127,12 @@ static int on_row(void *ctx, int64_t rid, const struct nsx_val *v,
 	    nsx_group_near(&p->cpus, &p->near, (uint64_t)v[TID_FIELD].u.i,
 			   (uint32_t)e.cpu, &i, err))
 		return err->rc;
-	if (nsx_group(&p->threads, (uint64_t)v[TID_FIELD].u.i, 0, &i, err) ||
-	    nsx_grow(&p->current, &p->cap_current, p->threads.n,
-		     sizeof(*p->current), "threads", err))
+	current = nsx_group_value(&p->threads, &p->current,
+				  (uint64_t)v[TID_FIELD].u.i, 0, "threads", err);
+	if (!current)
 		return err->rc;
 	/* Rows of one instant do not tell their order: read them again. */
-	s = i < known ? &p->v[p->current[i]] : NULL;
+	s = p->threads.n == known ? &p->v[*current] : NULL;
 	if (s && e.at_ns > s->last.at_ns) {
 		add_step(p->t, &s->sums, &s->last, &e);
 		add_event(p->t, s, &e);
@@ -143,7 +141,7 @@ static int on_row(void *ctx, int64_t rid, const struct nsx_val *v,
 	if (nsx_grow(&p->v, &p->cap, p->n + 1, sizeof(*p->v),
 		     "scheduling stretches", err))
 		return err->rc;
-	p->current[i] = p->n;
+	*current = p->n;
 	start_stretch(p->t, &p->v[p->n++], (uint64_t)v[TID_FIELD].u.i, &e);
 	return 0;
 }

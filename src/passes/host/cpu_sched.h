@@ -2,7 +2,6 @@
 #ifndef NSX_PASSES_CPU_SCHED_H
 #define NSX_PASSES_CPU_SCHED_H
 
-#include "base/group.h"
 #include "passes/pass.h"
 
 enum { NO_CPU = INT32_MIN };

@@ -1,11 +1,7 @@
 /* cpu_threads.c - time on a CPU by thread, with names and time in CUDA. */
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
-#include "base/stat.h"
 #include "passes/host/cpu_sched.h"
 #include "schema/viewscan.h"
-#include "report/words.h"
 
 #define COLUMNS(X)                                                            \
 	X(PID, "pid", I64, "process")                                         \
@@ -90,11 +86,6 @@ static int find_names(const struct nsx_run *run, const struct cpu_threads *all,
 		      struct names *names, struct nsx_arena *a,
 		      struct nsx_err *err)
 {
-	static const enum nsx_field of_threads[] = {
-		NSX_F_thread_name_global_tid, NSX_F_thread_name_name};
-	static const enum nsx_field of_processes[] = {
-		NSX_F_process_global_pid, NSX_F_process_pid,
-		NSX_F_process_name};
 	const struct nsx_schema *s = run->trace->schema;
 	const char **texts;
 
@@ -108,10 +99,12 @@ static int find_names(const struct nsx_run *run, const struct cpu_threads *all,
 		return err->rc;
 	for (size_t i = 0; i < all->n; i++)
 		names->id[i] = -1;
-	if (nsx_view_scan(s, NSX_VIEW_thread_name, of_threads, 2, 1,
-			  on_thread_name, names, 0, err) ||
-	    nsx_view_scan(s, NSX_VIEW_process, of_processes, 3, 1,
-			  on_process_name, names, 0, err))
+	if (nsx_view_each(s, NSX_VIEW_thread_name, on_thread_name, names, err,
+			  NSX_F_thread_name_global_tid,
+			  NSX_F_thread_name_name) ||
+	    nsx_view_each(s, NSX_VIEW_process, on_process_name, names, err,
+			  NSX_F_process_global_pid, NSX_F_process_pid,
+			  NSX_F_process_name))
 		return err->rc;
 	for (size_t i = 1; i < all->n; i++)
 		if (all->v[i].thread >> 24 == all->v[i - 1].thread >> 24)
@@ -173,13 +166,12 @@ static void fill_rows(const struct nsx_run *run, const struct cpu_threads *all,
 		const struct cpu_stretch *s = &all->v[i];
 		struct nsx_cell *row = nsx_add_row(table);
 
-		row[PID] = nsx_int((int64_t)(s->thread >> 24 & 0xffffff));
-		row[TID] = nsx_int((int64_t)(s->thread & 0xffffff));
+		row[PID] = nsx_global_pid(s->thread);
+		row[TID] = nsx_global_tid(s->thread);
 		row[THREAD] = nsx_string(names->text[i]);
 		row[PROCESS] = nsx_string(names->process[i]);
 		row[ON_CPU] = nsx_ms(s->sums.on_ns);
-		row[UTILISATION] = nsx_pct((double)s->sums.on_ns,
-					   (double)window_ns);
+		row[UTILISATION] = nsx_part_pct(s->sums.on_ns, window_ns);
 		row[SWITCHES] = nsx_int(s->sums.switches);
 		row[MIGRATIONS] = nsx_int(s->sums.migrations);
 		if (nsx_has_view(t->schema, NSX_VIEW_runtime))
@@ -198,8 +190,8 @@ static void fill_waiting(const struct cpu_threads *all,
 		if (!s->sums.preemptions)
 			continue;
 		row = nsx_add_row(table);
-		row[WAIT_PID] = nsx_int((int64_t)(s->thread >> 24 & 0xffffff));
-		row[WAIT_TID] = nsx_int((int64_t)(s->thread & 0xffffff));
+		row[WAIT_PID] = nsx_global_pid(s->thread);
+		row[WAIT_TID] = nsx_global_tid(s->thread);
 		row[WAIT_THREAD_NAME] = nsx_string(names->text[i]);
 		row[WAIT_PREEMPTIONS] = nsx_int(s->sums.preemptions);
 		row[WAIT_RUNNABLE_MS] = nsx_ms(s->sums.runnable_ns);
@@ -229,14 +221,10 @@ static void summarise(const struct nsx_trace *t, const struct cpu_threads *all,
 	if (rows->nrows)
 		nsx_md_text(out, "%s ran; the busiest was on a CPU for %s.",
 			    nsx_text_n(out->arena, rows->nrows, "thread", NULL),
-			    nsx_text_ns(out->arena,
-					nsx_row_at(rows, 0)[ON_CPU].u.f * 1e6));
-	nsx_md_table(out, rows, 3, PID, TID, THREAD, PROCESS, ON_CPU,
-		     UTILISATION, SWITCHES, MIGRATIONS, API);
+			    nsx_say_ms(out, nsx_row_at(rows, 0)[ON_CPU].u.f));
+	nsx_md_whole(out, rows, 3);
 	if (waiting->nrows)
-		nsx_md_table(out, waiting, 0, WAIT_PID, WAIT_TID,
-			     WAIT_THREAD_NAME, WAIT_PREEMPTIONS,
-			     WAIT_RUNNABLE_MS);
+		nsx_md_whole(out, waiting, 0);
 	if (!all->knows_states)
 		nsx_note(out, "the trace does not say why threads went off a "
 			      "CPU: runnable but waiting cannot be told from "
@@ -277,8 +265,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	return rc;
 }
 
-NSX_DEFINE_PASS(cpu_threads) {
-	.id = "cpu_threads",
+NSX_DEFINE_PASS(cpu_threads,
 	.title = "CPU",
 	.subject = "CPU scheduling",
 	.summary = "time on a CPU, switches and migrations by thread",
@@ -302,6 +289,4 @@ NSX_DEFINE_PASS(cpu_threads) {
 	.any_of = {NSX_NEED_VIEW(sched)},
 	NSX_LAYOUTS(layouts),
 	.more = (const struct nsx_layout *const[]){&cpu_launching_layout, NULL},
-	.measures = true,
-	.run = run,
-};
+	.measures = true);

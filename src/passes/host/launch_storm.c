@@ -2,23 +2,31 @@
  * GPU waits for their launches.
  */
 #include <stdlib.h>
-#include "base/group.h"
 #include "passes/pass.h"
-#include "base/stat.h"
-#include "passes/host/launching.h"
 #include "passes/host/storm.h"
-#include "report/words.h"
 
-enum { TINY_US = 5, TINY_ROWS = 20 };
+enum { TINY_US = 5, TINY_ROWS = 20, SHORT_GAP_NS = 1000000 };
 
 #define TINY_COLUMNS(X)                                                       \
 	X(TINY_KERNEL_NAME, "kernel_name", STR, "full name")                  \
 	X(TINY_CALL_COUNT, "call_count", I64, "executions")                   \
 	X(TINY_AVG_DURATION_US, "avg_duration_us", F64, "mean, at most 5")
 NSX_COLUMNS(tiny_cols, TINY_COLUMNS);
+#define LAUNCHER_COLUMNS(X)                                                   \
+	X(LAUNCHER_PID, "pid", I64, "process")                                \
+	X(LAUNCHER_TID, "tid", I64, "thread that launches")                   \
+	X(LAUNCHER_DEVICE, "device_id", I64, "CUDA ordinal")                  \
+	X(LAUNCHER_CALLS, "launch_calls", I64,                                \
+	  "calls that caused GPU work there")                                 \
+	X(LAUNCHER_OPS, "gpu_ops", I64,                                       \
+	  "kernels, copies and memsets they caused")                          \
+	X(LAUNCHER_BOUND, "launch_bound_ms", F64,                             \
+	  "device idle time below 1 ms a gap that ended when such a call "    \
+	  "returned")
+NSX_COLUMNS(launcher_cols, LAUNCHER_COLUMNS);
 static const struct nsx_layout layouts[] = {
 	{.key = "tiny_kernels", NSX_COLS(tiny_cols), .json_rows = TINY_ROWS},
-	{.key = "launchers", NSX_COLS(nsx_launcher_cols)},
+	{.key = "launchers", NSX_COLS(launcher_cols)},
 };
 
 /* Kernels ---------------------------------------------------------------------*/
@@ -74,44 +82,279 @@ static void put_kernels(struct kernels *k, struct nsx_section *out)
 	nsx_put(out, "tiny_kernel_us", nsx_int(TINY_US));
 }
 
-struct named {
-	nsx_str name;
+struct sum {
 	int64_t n, ns;
 };
 
-static int fill_tiny(const struct nsx_trace *t, struct nsx_groups *groups,
-		     struct named **v, struct nsx_table *table,
+static int fill_tiny(const struct nsx_trace *t, struct nsx_groups *names,
+		     struct sum **v, struct nsx_table *table,
 		     struct nsx_err *err)
 {
-	size_t cap = 0;
-	uint32_t g;
-
 	for (size_t i = 0; i < t->ops.n; i++) {
+		struct sum *x;
+
 		if (!is_counted_kernel(t, i))
 			continue;
-		if (nsx_group(groups, nsx_op_name(t, i), 0, &g, err) ||
-		    nsx_grow(v, &cap, groups->n, sizeof(**v), "kernel names",
-			     err))
+		x = nsx_group_value(names, v, nsx_op_name(t, i), 0,
+				    "kernel names", err);
+		if (!x)
 			return err->rc;
-		(*v)[g].name = nsx_op_name(t, i);
-		(*v)[g].n++;
-		nsx_add_to(&(*v)[g].ns, nsx_op_ns(&t->ops, i));
+		x->n++;
+		nsx_add_to(&x->ns, nsx_op_ns(&t->ops, i));
 	}
-	for (size_t k = 0; k < groups->n; k++) {
-		const struct named *x = &(*v)[k];
+	for (size_t k = 0; k < names->n; k++) {
+		const struct sum *x = &(*v)[k];
 		struct nsx_cell *row;
 
 		if (x->ns > x->n * TINY_US * 1000)
 			continue;
 		row = nsx_add_row(table);
-		row[TINY_KERNEL_NAME] = nsx_string(nsx_text(t, x->name));
+		row[TINY_KERNEL_NAME] =
+			nsx_string(nsx_text(t, (nsx_str)names->keys[k].a));
 		row[TINY_CALL_COUNT] = nsx_int(x->n);
-		row[TINY_AVG_DURATION_US] =
-			nsx_us((double)x->ns / (double)x->n);
+		row[TINY_AVG_DURATION_US] = nsx_mean_us(x->ns, x->n);
 	}
 	nsx_table_sort(table, NSX_DESC(TINY_CALL_COUNT), TINY_KERNEL_NAME);
 	return 0;
 }
+
+/* Launch-bound time (queries/README.md 9), by thread and device ------------------*/
+
+struct launchers {
+	struct nsx_groups groups; /* (thread, device)                        */
+	struct launcher {
+		int64_t calls, ops, bound_ns;
+	} *v;
+};
+
+/* Of the thread of a call. */
+static struct launcher *launcher_of(const struct nsx_trace *t,
+				    struct launchers *l, uint32_t call,
+				    uint32_t device, struct nsx_err *err)
+{
+	struct launcher *x = nsx_group_value(&l->groups, &l->v,
+					     nsx_call_thread(t, call), device,
+					     "launchers", err);
+
+	return x;
+}
+
+/* Idle below 1 ms that lasted until the call of the op that ended it was back:
+ * queries/README.md 9.
+ */
+static int64_t host_late(const struct nsx_trace *t, const struct nsx_gap *gap)
+{
+	uint32_t call = gap->op == NSX_NONE ? NSX_NONE : t->ops.call[gap->op];
+
+	if (call == NSX_NONE || gap->end_ns - gap->start_ns >= SHORT_GAP_NS ||
+	    nsx_call_end(&t->calls, call) <= gap->start_ns)
+		return 0;
+	return NSX_MIN(gap->end_ns, nsx_call_end(&t->calls, call)) -
+	       gap->start_ns;
+}
+
+static int sweep_device(const struct nsx_run *run, uint32_t device,
+			struct launchers *l, struct nsx_err *err)
+{
+	const struct nsx_trace *t = run->trace;
+	const struct nsx_device *d = &t->device[device];
+	struct launcher *x;
+	struct nsx_gap gap;
+
+	for (uint32_t i = d->ops_at; i < d->ops_at + d->nops; i++) {
+		uint32_t call = t->ops.call[i];
+
+		if (call == NSX_NONE || !nsx_op_counts(t, i))
+			continue;
+		x = launcher_of(t, l, call, device, err);
+		if (!x)
+			return err->rc;
+		x->calls += t->calls.op[call] == i;
+		x->ops++;
+	}
+	for (size_t at = 0;
+	     nsx_next_gap(&run->facts->idle[device], &at, &gap);) {
+		int64_t ns = host_late(t, &gap);
+
+		if (!ns)
+			continue;
+		x = launcher_of(t, l, t->ops.call[gap.op], device, err);
+		if (!x)
+			return err->rc;
+		nsx_add_to(&x->bound_ns, ns);
+	}
+	return 0;
+}
+
+static int fill_launchers(const struct nsx_run *run, struct launchers *l,
+			  struct nsx_table *table, int64_t *ret_bound_ns,
+			  struct nsx_err *err)
+{
+	const struct nsx_trace *t = run->trace;
+
+	for (uint32_t d = 0; d < t->ndevices; d++)
+		if (sweep_device(run, d, l, err))
+			return err->rc;
+	*ret_bound_ns = 0;
+	for (size_t g = 0; g < l->groups.n; g++) {
+		const struct launcher *x = &l->v[g];
+		const struct nsx_group_key *key = &l->groups.keys[g];
+		const struct nsx_thread *th = &t->thread[key->a];
+		struct nsx_cell *row = nsx_add_row(table);
+
+		row[LAUNCHER_PID] = nsx_int(t->process[th->process].pid);
+		row[LAUNCHER_TID] = nsx_int(th->tid);
+		row[LAUNCHER_DEVICE] = nsx_int(t->device[key->b].device_id);
+		row[LAUNCHER_CALLS] = nsx_int(x->calls);
+		row[LAUNCHER_OPS] = nsx_int(x->ops);
+		row[LAUNCHER_BOUND] = nsx_ms(x->bound_ns);
+		nsx_add_to(ret_bound_ns, x->bound_ns);
+	}
+	nsx_table_sort(table, NSX_DESC(LAUNCHER_BOUND),
+		       NSX_DESC(LAUNCHER_CALLS), LAUNCHER_PID, LAUNCHER_TID,
+		       LAUNCHER_DEVICE);
+	return 0;
+}
+
+/* By iteration ------------------------------------------------------------------*/
+
+/* The iterations of the device that sets the pace, of the process that has
+ * most of them there.
+ */
+static const struct nsx_iteration *find_run(const struct nsx_facts *f,
+					    size_t *ret_n)
+{
+	const struct nsx_iteration *best = NULL;
+
+	*ret_n = 0;
+	for (size_t i = 0, next; i < f->niterations; i = next) {
+		for (next = i + 1;
+		     next < f->niterations &&
+		     f->iterations[next].process == f->iterations[i].process &&
+		     f->iterations[next].device == f->iterations[i].device;)
+			next++;
+		if (f->iterations[i].device == f->limiting &&
+		    next - i > *ret_n) {
+			best = &f->iterations[i];
+			*ret_n = next - i;
+		}
+	}
+	return best;
+}
+
+struct cursor { /* over one device */
+	uint32_t op;
+	size_t at; /* of idle pieces */
+	struct nsx_gap gap;
+	bool has_gap;
+};
+
+/* Kernels, calls and launch-bound time that begin in an iteration; iterations
+ * come in order of start.
+ */
+static void count_iteration(const struct nsx_run *run,
+			    const struct nsx_iteration *it, struct cursor *c,
+			    int64_t *ret)
+{
+	const struct nsx_trace *t = run->trace;
+	const struct nsx_device *d = &t->device[it->device];
+	const struct nsx_idle *idle = &run->facts->idle[it->device];
+
+	ret[0] = ret[1] = ret[2] = 0;
+	for (; c->op < d->ops_at + d->nops &&
+	       nsx_op_start(&t->ops, c->op) < it->end_ns;
+	     c->op++) {
+		uint32_t call = t->ops.call[c->op];
+
+		if (nsx_op_start(&t->ops, c->op) < it->start_ns)
+			continue;
+		ret[0] += t->ops.kind[c->op] == NSX_OP_KERNEL;
+		ret[1] += call != NSX_NONE && t->calls.op[call] == c->op;
+	}
+	while (c->has_gap && c->gap.start_ns < it->end_ns) {
+		if (c->gap.start_ns >= it->start_ns)
+			ret[2] += host_late(t, &c->gap);
+		c->has_gap = nsx_next_gap(idle, &c->at, &c->gap);
+	}
+}
+
+static int put_per_iteration(const struct nsx_run *run, struct nsx_section *out,
+			     struct nsx_err *err)
+{
+	size_t n, k = 0;
+	const struct nsx_iteration *it = find_run(run->facts, &n);
+	struct cursor c = {.at = 0};
+	int64_t *v[3], figure[3];
+
+	if (!it)
+		return 0;
+	for (unsigned i = 0; i < 3; i++) {
+		v[i] = nsx_arena_try_array(run->scratch, n, sizeof(**v),
+					   "iterations", err);
+		if (!v[i])
+			return err->rc;
+	}
+	c.op = run->trace->device[it->device].ops_at;
+	c.has_gap = nsx_next_gap(&run->facts->idle[it->device], &c.at, &c.gap);
+	for (size_t i = 0; i < n; i++) {
+		count_iteration(run, &it[i], &c, figure);
+		if (!it[i].steady)
+			continue;
+		for (unsigned j = 0; j < 3; j++)
+			v[j][k] = figure[j];
+		k++;
+	}
+	if (!k)
+		return 0;
+	nsx_put(out, "per_iteration.device_id",
+		nsx_int(run->trace->device[it->device].device_id));
+	nsx_put(out, "per_iteration.iterations", nsx_int((int64_t)k));
+	nsx_put(out, "per_iteration.kernels",
+		nsx_real(nsx_quantile(v[0], k, 0.5)));
+	nsx_put(out, "per_iteration.launch_calls",
+		nsx_real(nsx_quantile(v[1], k, 0.5)));
+	nsx_put(out, "per_iteration.launch_bound_ms",
+		nsx_real(nsx_quantile(v[2], k, 0.5) / 1e6));
+	return 0;
+}
+
+/* Puts launch_calls, launch_bound_ms, per_iteration, and rows of the table of
+ * launchers.  *ret_bound_ns: -1 where it is not known, in a trace without any
+ * matching call.
+ */
+static int put_launching(const struct nsx_run *run, struct nsx_section *out,
+			 struct nsx_table *table, int64_t *ret_bound_ns,
+			 struct nsx_err *err)
+{
+	const struct nsx_trace *t = run->trace;
+	struct launchers l = {.v = NULL};
+	int64_t calls = 0;
+	int rc;
+
+	*ret_bound_ns = -1;
+	for (size_t i = 0; i < t->calls.n; i++)
+		calls += t->calls.cls[i] == NSX_CALL_LAUNCH &&
+			 !(t->calls.flags[i] & NSX_CALL_NESTED) &&
+			 nsx_starts_inside(t, nsx_call_start(&t->calls, i));
+	if (!t->matching.matched) {
+		nsx_put(out, "launch_calls", nsx_has_view(t->schema,
+							  NSX_VIEW_runtime) ?
+						     nsx_int(calls) :
+						     nsx_null());
+		nsx_put(out, "launch_bound_ms", nsx_null());
+		nsx_note(out, "no kernel has an API call: whether the GPU "
+			      "waited for launches is not known");
+		return 0;
+	}
+	rc = fill_launchers(run, &l, table, ret_bound_ns, err);
+	nsx_groups_done(&l.groups);
+	free(l.v);
+	nsx_put(out, "launch_calls", nsx_int(calls));
+	nsx_put(out, "launch_bound_ms", nsx_ms(*ret_bound_ns));
+	return rc ? rc : put_per_iteration(run, out, err);
+}
+
+/* The section -----------------------------------------------------------------*/
 
 static void say_kernels(struct nsx_section *out, const struct nsx_cell *f,
 			int64_t bound_ns)
@@ -133,7 +376,7 @@ static void say_kernels(struct nsx_section *out, const struct nsx_cell *f,
 		bound_ns < 0 ? "" :
 		nsx_say(out, "; launch-bound: **%s** of device idle time in gaps "
 			"below 1 ms ended when a late launch returned",
-			nsx_text_ns(out->arena, (double)bound_ns)));
+			nsx_say_time(out, bound_ns)));
 	if (f[STORM_FLAG].u.b)
 		nsx_md_bullet(out, "A launch storm by rate and size");
 }
@@ -143,9 +386,9 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 {
 	struct nsx_table *tiny = nsx_add_table(out, &layouts[0]);
 	struct nsx_table *launchers = nsx_add_table(out, &layouts[1]);
-	struct nsx_groups groups = {0};
+	struct nsx_groups names = {0};
 	struct kernels k = {0};
-	struct named *names = NULL;
+	struct sum *sums = NULL;
 	int64_t bound_ns;
 	int rc;
 
@@ -154,10 +397,10 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	if (!k.n)
 		return nsx_cannot(out, "no kernel began in the window");
 	put_kernels(&k, out);
-	rc = fill_tiny(run->trace, &groups, &names, tiny, err);
-	nsx_groups_done(&groups);
-	free(names);
-	if (rc || nsx_put_launching(run, out, launchers, &bound_ns, err))
+	rc = fill_tiny(run->trace, &names, &sums, tiny, err);
+	nsx_groups_done(&names);
+	free(sums);
+	if (rc || put_launching(run, out, launchers, &bound_ns, err))
 		return err->rc;
 	run->measured->storm.is_storm = k.figure[STORM_FLAG].u.b;
 	run->measured->storm.per_s = k.figure[STORM_RATE].u.f;
@@ -170,8 +413,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	return 0;
 }
 
-NSX_DEFINE_PASS(launch_storm) {
-	.id = "launch_storm",
+NSX_DEFINE_PASS(launch_storm,
 	.title = "Waits and launches",
 	.summary = "rate and size of kernels; time lost to late launches",
 	.doc = "rate = kernels / (last kernel end - first kernel start). "
@@ -187,6 +429,4 @@ NSX_DEFINE_PASS(launch_storm) {
 		       "though one call launched them",
 	.needs = {NSX_NEED_VIEW(kernel)},
 	NSX_LAYOUTS(layouts),
-	.measures = true,
-	.run = run,
-};
+	.measures = true);

@@ -6,10 +6,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include "base/group.h"
 #include "passes/pass.h"
-#include "base/stat.h"
-#include "report/words.h"
 
 enum {
 	LONG_LAUNCH_NS = 1000000, LONG_MEDIANS = 50,
@@ -35,9 +32,7 @@ static const struct nsx_layout layouts[] = {
 	{.key = "rows", .csv = "launches", NSX_COLS(cols)},
 };
 
-struct launcher { /* (thread, name) */
-	uint32_t thread;
-	nsx_str name;
+struct launcher {
 	size_t n, at; /* its durations */
 	int64_t ns, held_ns;
 	int64_t long_ns; /* from where a call counts as held, inferred       */
@@ -46,9 +41,8 @@ struct launcher { /* (thread, name) */
 struct work {
 	const struct nsx_trace *t;
 	struct nsx_arena *arena;
-	struct nsx_groups groups;
+	struct nsx_groups groups; /* (thread, name)                          */
 	struct launcher *v;
-	size_t cap;
 	int64_t *ns; /* durations, launcher by launcher */
 	bool is_measured;
 };
@@ -56,16 +50,11 @@ struct work {
 static struct launcher *launcher_of(struct work *w, size_t call,
 				    struct nsx_err *err)
 {
-	uint32_t g;
+	struct launcher *x = nsx_group_value(
+		&w->groups, &w->v, nsx_call_thread(w->t, call),
+		nsx_call_name(&w->t->calls, call), "launchers", err);
 
-	if (nsx_group(&w->groups, nsx_call_thread(w->t, call),
-		      nsx_call_name(&w->t->calls, call), &g, err) ||
-	    nsx_grow(&w->v, &w->cap, w->groups.n, sizeof(*w->v), "launchers",
-		     err))
-		return NULL;
-	w->v[g].thread = nsx_call_thread(w->t, call);
-	w->v[g].name = nsx_call_name(&w->t->calls, call);
-	return &w->v[g];
+	return x;
 }
 
 /* The times in which threads were held, as spans of each. */
@@ -78,10 +67,8 @@ static int held_spans(struct work *w, struct nsx_spans **ret,
 
 	for (size_t i = 0; i < o->n; i++)
 		n += o->type[i] == NSX_OVERHEAD_BUFFER_FULL;
-	nsx_new_array(v, w->arena, n, "overheads", err);
-	*ret = nsx_arena_try_array(w->arena, w->t->nthreads, sizeof(**ret),
-				   "threads", err);
-	if (!v || !*ret)
+	if (!nsx_new_array(v, w->arena, n, "overheads", err) ||
+	    !nsx_new_array(*ret, w->arena, w->t->nthreads, "threads", err))
 		return err->rc;
 	for (size_t i = 0; i < o->n; i++) {
 		struct nsx_spans *s = &(*ret)[o->thread[i]];
@@ -120,8 +107,8 @@ static int sum_launches(struct work *w, struct nsx_err *err)
 		x = launcher_of(w, i, err);
 		if (!x)
 			return err->rc;
-		if (h != &held[x->thread]) {
-			h = &held[x->thread];
+		if (h != &held[nsx_call_thread(w->t, i)]) {
+			h = &held[nsx_call_thread(w->t, i)];
 			if (nsx_spans_prefix(w->arena, h, &prefix, err))
 				return err->rc;
 		}
@@ -211,11 +198,11 @@ static size_t queued_before(struct queue *q, uint32_t stream, int64_t at_ns)
 static int infer_held(struct work *w, struct nsx_err *err)
 {
 	const struct nsx_trace *t = w->t;
-	int64_t *until = nsx_arena_try_array(w->arena, t->nstreams,
-					     sizeof(*until), "streams", err);
+	int64_t *until;
 	struct queue q = {0};
 
-	if (!until || list_starts(w, &q, err))
+	if (!nsx_new_array(until, w->arena, t->nstreams, "streams", err) ||
+	    list_starts(w, &q, err))
 		return err->rc;
 	for (uint32_t s = 0; s < t->nstreams; s++)
 		until[s] = INT64_MIN;
@@ -252,7 +239,8 @@ static void fill_launches(struct work *w, struct nsx_table *table)
 {
 	for (size_t g = 0; g < w->groups.n; g++) {
 		const struct launcher *x = &w->v[g];
-		const struct nsx_thread *th = &w->t->thread[x->thread];
+		const struct nsx_group_key *key = &w->groups.keys[g];
+		const struct nsx_thread *th = &w->t->thread[key->a];
 		struct nsx_cell *row;
 
 		if (!x->n && !x->ns)
@@ -260,7 +248,7 @@ static void fill_launches(struct work *w, struct nsx_table *table)
 		row = nsx_add_row(table);
 		row[PID] = nsx_int(w->t->process[th->process].pid);
 		row[TID] = nsx_int(th->tid);
-		row[API] = nsx_string(nsx_text(w->t, x->name));
+		row[API] = nsx_string(nsx_text(w->t, (nsx_str)key->b));
 		row[COUNT] = nsx_int((int64_t)x->n);
 		row[TOTAL_MS] = nsx_ms(x->ns);
 		if (w->is_measured || x->inferred) {
@@ -300,10 +288,10 @@ static void say_backpressure(const struct work *w, struct nsx_section *out,
 		return;
 	nsx_md_bullet(out,
 		      "Launch calls take **%s** of host time%s",
-		      nsx_text_ns(out->arena, (double)ns), !held_ns ? "" :
+		      nsx_say_time(out, ns), !held_ns ? "" :
 		      nsx_say(out, ", **%s** of it held back because the GPU's "
 			      "queue was full%s",
-			      nsx_text_ns(out->arena, (double)held_ns),
+			      nsx_say_time(out, held_ns),
 			      w->is_measured ? "" : " (inferred)"));
 	m->launches.ns = ns;
 	m->launches.held_ns = held_ns;
@@ -348,8 +336,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	return rc;
 }
 
-NSX_DEFINE_PASS(launches) {
-	.id = "launches",
+NSX_DEFINE_PASS(launches,
 	.subject = "CUDA calls",
 	.no_title = "shown under the launch storm",
 	.summary = "launch calls by thread, back-pressure apart",
@@ -364,6 +351,4 @@ NSX_DEFINE_PASS(launches) {
 	       "backpressure_source then says inferred.",
 	.needs = {NSX_NEED_VIEW(runtime)},
 	NSX_LAYOUTS(layouts),
-	.measures = true,
-	.run = run,
-};
+	.measures = true);

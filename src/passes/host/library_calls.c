@@ -3,11 +3,8 @@
  */
 #include <inttypes.h>
 #include <stdlib.h>
-#include "base/group.h"
-#include "base/stat.h"
 #include "facts/meet.h"
 #include "passes/pass.h"
-#include "report/words.h"
 
 #define COLUMNS(X)                                                            \
 	X(PID, "pid", I64, "process")                                         \
@@ -46,7 +43,7 @@ struct sum { /* of a function in a process */
 struct sums {
 	const struct nsx_trace *t;
 	struct sum *v;
-	size_t n, cap;
+	size_t n;
 	int64_t *ns;
 };
 
@@ -68,22 +65,23 @@ static int sum_up(struct sums *s, uint32_t *of_call, struct nsx_groups *groups,
 	for (size_t i = 0; i < x->n; i++) {
 		bool counts;
 		int64_t ns = ns_inside(s->t, i, &counts);
-		uint32_t process = s->t->thread[x->thread[i]].process, g;
+		uint32_t process = s->t->thread[x->thread[i]].process;
+		struct sum *sum;
 
 		of_call[i] = NSX_NONE;
 		if (!ns && !counts)
 			continue;
-		if (nsx_group(groups, (uint64_t)x->library[i] << 32 | x->name[i],
-			      process, &g, err) ||
-		    nsx_grow(&s->v, &s->cap, groups->n, sizeof(*s->v),
-			     "library calls", err))
+		sum = nsx_group_value(
+			groups, &s->v, (uint64_t)x->library[i] << 32 | x->name[i],
+			process, "library calls", err);
+		if (!sum)
 			return err->rc;
-		of_call[i] = g;
-		s->v[g].library = x->library[i];
-		s->v[g].name = x->name[i];
-		s->v[g].process = process;
-		s->v[g].n += counts;
-		nsx_add_to(&s->v[g].total_ns, ns);
+		of_call[i] = (uint32_t)(sum - s->v);
+		sum->library = x->library[i];
+		sum->name = x->name[i];
+		sum->process = process;
+		sum->n += counts;
+		nsx_add_to(&sum->total_ns, ns);
 	}
 	s->n = groups->n;
 	return 0;
@@ -178,11 +176,10 @@ static void say(struct nsx_section *out, const struct nsx_table *rows,
 	nsx_md_bullet(out, "Most time in a library is process %" PRId64 "'s in "
 		      "%s: %s in %s.", x[PID].u.i,
 		      nsx_md_name(out, x[FUNCTION].u.s),
-		      nsx_text_ns(out->arena, x[TOTAL].u.f * 1e6),
+		      nsx_say_ms(out, x[TOTAL].u.f),
 		      nsx_text_n(out->arena, (size_t)x[COUNT].u.i, "call",
 				 NULL));
-	nsx_md_table(out, rows, 0, PID, LIBRARY, FUNCTION, COUNT, TOTAL, P50,
-		     P95, MAX);
+	nsx_md_whole(out, rows, 0);
 	if (!spread->nrows)
 		return;
 	x = nsx_row_at(spread, 0);
@@ -190,10 +187,8 @@ static void say(struct nsx_section *out, const struct nsx_table *rows,
 		      ", %s in process %" PRId64 ". Where they wait for each "
 		      "other, the one with the least time is the one that "
 		      "comes last.", nsx_md_name(out, x[S_FUNCTION].u.s),
-		      nsx_text_ns(out->arena, x[S_LEAST].u.f * 1e6),
-		      x[S_LEAST_PID].u.i,
-		      nsx_text_ns(out->arena, x[S_MOST].u.f * 1e6),
-		      x[S_MOST_PID].u.i);
+		      nsx_say_ms(out, x[S_LEAST].u.f), x[S_LEAST_PID].u.i,
+		      nsx_say_ms(out, x[S_MOST].u.f), x[S_MOST_PID].u.i);
 	nsx_md_table(out, spread, 0, S_FUNCTION, S_PROCESSES, S_LEAST,
 		     S_LEAST_PID, S_MOST, S_MOST_PID, S_DIFFERENCE);
 }
@@ -239,8 +234,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	return rc;
 }
 
-NSX_DEFINE_PASS(library_calls) {
-	.id = "library_calls",
+NSX_DEFINE_PASS(library_calls,
 	.title = "CPU",
 	.summary = "calls of cuBLAS, cuDNN, MPI, OpenACC, OpenMP and UCX",
 	.doc = "Calls of libraries that the export has tables of, by process, "
@@ -253,6 +247,4 @@ NSX_DEFINE_PASS(library_calls) {
 	.limitations = "what a library does on a GPU is under kernels, its "
 		       "NVTX ranges are under NVTX",
 	.lacks = lacks,
-	NSX_LAYOUTS(layouts),
-	.run = run,
-};
+	NSX_LAYOUTS(layouts));

@@ -3,8 +3,6 @@
  */
 #include <string.h>
 #include "passes/pass.h"
-#include "base/stat.h"
-#include "report/words.h"
 
 #define COLUMNS(X)                                                            \
 	X(PID, "pid", I64, "process")                                         \
@@ -128,14 +126,13 @@ static void say_spent(struct nsx_section *out, int64_t launch_ns,
 
 		text = nsx_say(out, "%s%s%s %s", text, i ? ", " :
 			       " By what they are for, all threads together: ",
-			       x[K_KIND].u.s,
-			       nsx_text_ns(out->arena, x[K_TOTAL].u.f * 1e6));
+			       x[K_KIND].u.s, nsx_say_ms(out, x[K_TOTAL].u.f));
 	}
 	nsx_md_bullet(out, "%s%s%s", launch_ns ?
 		nsx_say(out, "Threads that launch GPU work spend %s in OS "
 			"runtime calls; what of it the GPU waits for is under "
 			"Waits and launches.",
-			nsx_text_ns(out->arena, (double)launch_ns)) :
+			nsx_say_time(out, launch_ns)) :
 		"No thread that launches GPU work spends time in OS runtime "
 		"calls.", text, *text ? "." : "");
 }
@@ -162,14 +159,12 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 		if (!s->count && !s->total_ns)
 			continue; /* all of it outside the window */
 		row = nsx_add_row(table);
-		row[PID] = nsx_int((int64_t)(s->global_tid >> 24 & 0xffffff));
-		row[TID] = nsx_int((int64_t)(s->global_tid & 0xffffff));
+		row[PID] = nsx_global_pid(s->global_tid);
+		row[TID] = nsx_global_tid(s->global_tid);
 		row[API] = nsx_string(nsx_text(t, s->name));
 		row[COUNT] = nsx_int(s->count);
 		row[TOTAL] = nsx_ms(s->total_ns);
-		if (s->count)
-			row[AVG] = nsx_us((double)s->total_ns /
-					  (double)s->count);
+		row[AVG] = nsx_mean_us(s->total_ns, s->count);
 		row[MAX] = nsx_us((double)s->max_ns);
 		row[ON_LAUNCH] = nsx_bool(on_launch);
 		nsx_add_to(&launch_ns, on_launch ? s->total_ns : 0);
@@ -189,13 +184,11 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 		       SLIGHT * nsx_row_at(table, 0)[TOTAL].u.f)
 		shown++;
 	if (shown)
-		nsx_md_table(out, table, shown, PID, TID, API, COUNT, TOTAL,
-			     AVG, MAX, ON_LAUNCH);
+		nsx_md_whole(out, table, shown);
 	return 0;
 }
 
-NSX_DEFINE_PASS(os_runtime) {
-	.id = "os_runtime",
+NSX_DEFINE_PASS(os_runtime,
 	.title = "CPU",
 	.subject = "OS runtime calls",
 	.summary = "OS runtime calls by thread and function",
@@ -210,6 +203,4 @@ NSX_DEFINE_PASS(os_runtime) {
 	.limitations = "calls shorter than the capture's threshold (1 us by "
 		       "default) were not recorded",
 	.needs = {NSX_NEED_VIEW(osrt)},
-	NSX_LAYOUTS(layouts),
-	.run = run,
-};
+	NSX_LAYOUTS(layouts));

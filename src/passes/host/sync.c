@@ -1,8 +1,6 @@
 /* sync.c - calls that wait for the GPU, by name as the API spells it. */
 #include <stdlib.h>
-#include "base/group.h"
 #include "passes/pass.h"
-#include "base/stat.h"
 
 #define COLUMNS(X)                                                            \
 	X(API, "api_name", STR, "the call, with its version suffix")          \
@@ -15,46 +13,22 @@ static const struct nsx_layout layouts[] = {
 };
 
 struct total {
-	nsx_str name;
 	int64_t n, ns;
 };
-struct totals {
-	struct nsx_groups groups;
-	struct total *v;
-	size_t cap;
-};
 
-static int add_call(const struct nsx_trace *t, struct totals *x, size_t i,
-		    struct nsx_err *err)
+static void fill_syncs(const struct nsx_trace *t, const struct nsx_groups *names,
+		       const struct total *v, struct nsx_table *table)
 {
-	uint32_t g;
-
-	if (nsx_group(&x->groups, nsx_call_name(&t->calls, i), 0, &g, err) ||
-	    nsx_grow(&x->v, &x->cap, x->groups.n, sizeof(*x->v), "sync calls",
-		     err))
-		return err->rc;
-	x->v[g].name = nsx_call_name(&t->calls, i);
-	x->v[g].n += nsx_starts_inside(t, nsx_call_start(&t->calls, i));
-	nsx_add_to(&x->v[g].ns, nsx_in_window(t, nsx_call_start(&t->calls, i),
-				    nsx_call_end(&t->calls, i)));
-	return 0;
-}
-
-static void fill_syncs(const struct nsx_trace *t, const struct totals *x,
-		       struct nsx_table *table)
-{
-	for (size_t g = 0; g < x->groups.n; g++) {
+	for (size_t g = 0; g < names->n; g++) {
 		struct nsx_cell *row;
 
-		if (!x->v[g].n && !x->v[g].ns)
+		if (!v[g].n && !v[g].ns)
 			continue; /* all outside the window */
 		row = nsx_add_row(table);
-		row[API] = nsx_string(nsx_text(t, x->v[g].name));
-		row[CALLS] = nsx_int(x->v[g].n);
-		row[TOTAL_MS] = nsx_ms(x->v[g].ns);
-		if (x->v[g].n)
-			row[AVG] = nsx_us((double)x->v[g].ns /
-					  (double)x->v[g].n);
+		row[API] = nsx_string(nsx_text(t, (nsx_str)names->keys[g].a));
+		row[CALLS] = nsx_int(v[g].n);
+		row[TOTAL_MS] = nsx_ms(v[g].ns);
+		row[AVG] = nsx_mean_us(v[g].ns, v[g].n);
 	}
 	nsx_table_sort(table, NSX_DESC(TOTAL_MS), NSX_DESC(CALLS), API);
 }
@@ -64,22 +38,28 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 {
 	const struct nsx_trace *t = run->trace;
 	struct nsx_table *table = nsx_add_table(out, &layouts[0]);
-	struct totals x = {.cap = 0};
-	size_t nested = 0;
-	int rc = 0;
+	struct nsx_groups names = {0};
+	struct total *v = NULL;
+	size_t nested = 0, i;
 
-	for (size_t i = 0; !rc && i < t->calls.n; i++) {
+	for (i = 0; i < t->calls.n; i++) {
+		struct total *x;
+
 		if (t->calls.cls[i] != NSX_CALL_SYNC)
 			continue;
+		x = nsx_group_value(&names, &v, nsx_call_name(&t->calls, i), 0,
+				    "sync calls", err);
+		if (!x)
+			break;
 		nested += !!(t->calls.flags[i] & NSX_CALL_NESTED);
-		rc = add_call(t, &x, i, err);
+		x->n += nsx_starts_inside(t, nsx_call_start(&t->calls, i));
+		nsx_add_to(&x->ns, nsx_call_inside(t, i));
 	}
-	if (!rc)
-		fill_syncs(t, &x, table);
-	nsx_groups_done(&x.groups);
-	free(x.v);
-	if (rc)
-		return rc;
+	fill_syncs(t, &names, v, table);
+	nsx_groups_done(&names);
+	free(v);
+	if (i < t->calls.n)
+		return err->rc;
 	nsx_put(out, "table", nsx_string(
 		t->schema->table[NSX_VIEW_runtime]->name));
 	if (nested)
@@ -91,8 +71,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	return 0;
 }
 
-NSX_DEFINE_PASS(sync) {
-	.id = "sync",
+NSX_DEFINE_PASS(sync,
 	.title = "Waits and launches",
 	.summary = "calls that wait for the GPU, by API name",
 	.doc = "Runtime and driver calls named Stream-, Device-, Ctx-, Event- "
@@ -105,6 +84,4 @@ NSX_DEFINE_PASS(sync) {
 	.limitations = "waiting is not losing: a wait while the GPU works "
 		       "costs nothing (see the barriers)",
 	.needs = {NSX_NEED_VIEW(runtime)},
-	NSX_LAYOUTS(layouts),
-	.run = run,
-};
+	NSX_LAYOUTS(layouts));

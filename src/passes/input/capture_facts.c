@@ -158,29 +158,24 @@ static int on_session(void *ctx, int64_t rid, const struct nsx_val *v,
 int nsx_read_capture_facts(const struct nsx_trace *t,
 			   struct nsx_capture_facts *ret, struct nsx_err *err)
 {
-	static const enum nsx_field capture[] = {NSX_F_capture_meta_name,
-						 NSX_F_capture_meta_value};
-	static const enum nsx_field export[] = {NSX_F_export_meta_name,
-						NSX_F_export_meta_value};
-	static const enum nsx_field message[] = {NSX_F_diagnostic_severity,
-						 NSX_F_diagnostic_text,
-						 NSX_F_diagnostic_global_pid};
-	static const enum nsx_field session[] = {NSX_F_analysis_duration_ns};
 	const struct nsx_schema *s = t->schema;
 	struct reader r = {ret, t};
 	int rc;
 
 	*ret = (struct nsx_capture_facts){0};
-	rc = nsx_view_scan(s, NSX_VIEW_capture_meta, capture, 2, 1, on_capture,
-			   ret, 0, err);
+	rc = nsx_view_each(s, NSX_VIEW_capture_meta, on_capture, ret, err,
+			   NSX_F_capture_meta_name, NSX_F_capture_meta_value);
 	if (!rc)
-		rc = nsx_view_scan(s, NSX_VIEW_export_meta, export, 2, 1,
-				   on_export, ret, 0, err);
+		rc = nsx_view_each(s, NSX_VIEW_export_meta, on_export, ret, err,
+				   NSX_F_export_meta_name,
+				   NSX_F_export_meta_value);
 	if (!rc)
-		rc = nsx_view_scan(s, NSX_VIEW_diagnostic, message, 3, 1,
-				   on_message, &r, 0, err);
+		rc = nsx_view_each(s, NSX_VIEW_diagnostic, on_message, &r, err,
+				   NSX_F_diagnostic_severity,
+				   NSX_F_diagnostic_text,
+				   NSX_F_diagnostic_global_pid);
 	if (!rc)
-		rc = nsx_view_scan(s, NSX_VIEW_analysis, session, 1, 1,
-				   on_session, ret, 0, err);
+		rc = nsx_view_each(s, NSX_VIEW_analysis, on_session, ret, err,
+				   NSX_F_analysis_duration_ns);
 	return rc;
 }

@@ -3,7 +3,6 @@
 #include <string.h>
 #include "passes/input/capture_quality.h"
 #include "facts/profiler.h"
-#include "report/words.h"
 
 /* Those that are counted are CUPTI's: calls of CUDA and GPU work. */
 static const char *say_lost(struct nsx_quality *q, enum nsx_message kind)
@@ -53,38 +52,31 @@ static void check_messages(struct nsx_quality *q)
 	size_t told = 0;
 
 	for (size_t i = 0; i < ARRAY_LEN(messages); i++) {
-		size_t n = f->messages[messages[i].kind];
-		const char *detail;
+		enum nsx_message kind = messages[i].kind;
+		size_t n = f->messages[kind];
 
 		told += n;
 		if (!n)
 			continue;
-		detail = nsx_check(
-		    q, "diagnostics", WARN, "DIAGNOSTIC_EVENT",
-		    messages[i].line,
-		    "the profiler says in %zu message%s: %s%s",
-		    n, n == 1 ? "" : "s", messages[i].what,
-		    messages[i].kind == NSX_MSG_LOST && f->lost ?
-			    nsx_say(q->out, " (%" PRId64 " events)", f->lost) :
-			    "");
-		if (messages[i].kind == NSX_MSG_LOST ||
-		    messages[i].kind == NSX_MSG_LIMIT)
-			nsx_raise(q, NSX_ID_lost_events, NULL,
-				  say_lost(q, messages[i].kind),
-				  NSX_SEV_MEDIUM, detail,
-				  nsx_recapture(q, messages[i].line));
+		nsx_check(q, "diagnostics", WARN, "DIAGNOSTIC_EVENT",
+			  messages[i].line,
+			  "the profiler says in %zu message%s: %s%s", n,
+			  n == 1 ? "" : "s", messages[i].what,
+			  kind == NSX_MSG_LOST && f->lost ?
+			  nsx_say(q->out, " (%" PRId64 " events)", f->lost) : "");
+		if (kind == NSX_MSG_LOST || kind == NSX_MSG_LIMIT)
+			nsx_raise(q, NSX_ID_lost_events, false,
+				  say_lost(q, kind), NSX_SEV_MEDIUM);
 	}
-	if (!f->has_messages)
-		nsx_check(
-		    q, "diagnostics", OK, "DIAGNOSTIC_EVENT", 0,
-		    "the file has no messages of the profiler (kept from nsys "
-		    "2024.2 on)");
-	else if (!told)
-		nsx_tell_check(q, (struct nsx_capture_check){
-			.detail = nsx_check(q, "diagnostics", OK,
-					    "DIAGNOSTIC_EVENT", 0,
-					    "no message of the profiler speaks "
-					    "of lost events")});
+	if (!f->has_messages) {
+		nsx_check(q, "diagnostics", OK, "DIAGNOSTIC_EVENT", 0,
+			  "the file has no messages of the profiler (kept from "
+			  "nsys 2024.2 on)");
+	} else if (!told) {
+		nsx_check(q, "diagnostics", OK, "DIAGNOSTIC_EVENT", 0,
+			  "no message of the profiler speaks of lost events");
+		nsx_clear(q);
+	}
 }
 
 static void check_export(struct nsx_quality *q)
@@ -93,34 +85,30 @@ static void check_export(struct nsx_quality *q)
 	const unsigned line = NSX_REC_EXPORT;
 
 	if (!nsx_seen(q, NSX_VIEW_export_meta)) {
-		nsx_check(
-		    q, "export_options", OK, "export", 0,
-		    "the file does not tell its options (kept from nsys 2021.5 "
-		    "on)");
+		nsx_check(q, "export_options", OK, "export", 0,
+			  "the file does not tell its options (kept from nsys "
+			  "2021.5 on)");
 		return;
 	}
 	if (f->part_of_time)
-		nsx_check(
-		    q, "export_options", WARN, "export", line,
-		    "only a part of the capture's time was exported: events "
-		    "across its edges are left out");
+		nsx_check(q, "export_options", WARN, "export", line,
+			  "only a part of the capture's time was exported: "
+			  "events across its edges are left out");
 	if (f->part_of_tables)
-		nsx_check(
-		    q, "export_options", WARN, "export", line,
-		    "only some tables were exported: what is absent may have "
-		    "been recorded");
+		nsx_check(q, "export_options", WARN, "export", line,
+			  "only some tables were exported: what is absent may "
+			  "have been recorded");
 	if (nsx_seen(q, NSX_VIEW_payload_schema) && f->without_json &&
 	    f->without_blobs)
-		nsx_check(
-		    q, "export_options", WARN, "NVTX_PAYLOAD_SCHEMAS",
-		    NSX_REC_EXPORT | NSX_REC_PAYLOAD,
-		    "ranges were exported without their payload: sizes, peers "
-		    "and communicators of NCCL calls among them are not known");
+		nsx_check(q, "export_options", WARN, "NVTX_PAYLOAD_SCHEMAS",
+			  NSX_REC_EXPORT | NSX_REC_PAYLOAD,
+			  "ranges were exported without their payload: sizes, "
+			  "peers and communicators of NCCL calls among them "
+			  "are not known");
 	if (f->shifted)
-		nsx_check(
-		    q, "export_options", WARN, "export", line,
-		    "instants were shifted or are given since 1970: they do "
-		    "not fit those of another export");
+		nsx_check(q, "export_options", WARN, "export", line,
+			  "instants were shifted or are given since 1970: they "
+			  "do not fit those of another export");
 	if (!f->part_of_time && !f->part_of_tables && !f->shifted)
 		nsx_check(q, "export_options", OK, "export", 0,
 			  "whole time, all tables, instants as captured");
@@ -175,25 +163,20 @@ static void check_defects(struct nsx_quality *q)
 
 static void check_damage(struct nsx_quality *q)
 {
-	const unsigned line = NSX_REC_EXPORT;
 	const struct nsx_schema *s = q->t->schema;
-	const char *detail;
 
 	for (unsigned v = 0; v < NSX_NVIEWS; v++)
 		if (s->refused[v])
-			nsx_check(
-			    q, "file", MISSING, nsx_view_defs[v].name, line,
-			    "a %s stands where the table should be: it was not "
-			    "read",
-			    s->refused[v]);
+			nsx_check(q, "file", MISSING, nsx_view_defs[v].name,
+				  NSX_REC_EXPORT,
+				  "a %s stands where the table should be: it "
+				  "was not read", s->refused[v]);
 	if (!q->t->damaged)
 		return;
-	detail = nsx_check(
-	    q, "file", WARN, "database", line,
-	    "the file is damaged or cut off: figures count what could "
-	    "be read (the report's warnings say which tables)");
-	nsx_raise(q, NSX_ID_file, NULL, "The file is damaged", NSX_SEV_HIGH, detail,
-		  nsx_recapture(q, line));
+	nsx_check(q, "file", WARN, "database", NSX_REC_EXPORT,
+		  "the file is damaged or cut off: figures count what could be "
+		  "read (the report's warnings say which tables)");
+	nsx_raise(q, NSX_ID_file, false, "The file is damaged", NSX_SEV_HIGH);
 }
 
 /* Two processes' device 0 may be two GPUs, or one. */
@@ -211,16 +194,15 @@ static void check_identity(struct nsx_quality *q)
 	if (!t->ndevices)
 		return;
 	if (unknown && processes)
-		nsx_check(
-		    q, "gpu_identity", WARN, "TARGET_INFO_CUDA_DEVICE", 0,
-		    "several processes used GPUs, which are told by their CUDA "
-		    "ordinal only: device 0 of two processes is taken to be "
-		    "one GPU (exports from nsys 2025.1 on tell)");
+		nsx_check(q, "gpu_identity", WARN, "TARGET_INFO_CUDA_DEVICE", 0,
+			  "several processes used GPUs, which are told by "
+			  "their CUDA ordinal only: device 0 of two processes "
+			  "is taken to be one GPU (exports from nsys 2025.1 on "
+			  "tell)");
 	else if (unknown)
-		nsx_check(
-		    q, "gpu_identity", OK, "TARGET_INFO_CUDA_DEVICE", 0,
-		    "GPUs are told by their CUDA ordinal only, which is enough "
-		    "for one process");
+		nsx_check(q, "gpu_identity", OK, "TARGET_INFO_CUDA_DEVICE", 0,
+			  "GPUs are told by their CUDA ordinal only, which is "
+			  "enough for one process");
 	else
 		nsx_check(q, "gpu_identity", OK, "TARGET_INFO_CUDA_DEVICE",
 			  0, "GPUs are told by uuid or index");
@@ -234,27 +216,21 @@ static void check_session(struct nsx_quality *q)
 	double pct = p && !p->damage ? p->most_lost_pct : NAN;
 
 	if (w->start_ns == w->end_ns)
-		nsx_check(
-		    q, "session", WARN, "window", 0,
-		    "the trace holds no GPU work, API call, NVTX range or "
-		    "operating-system call");
+		nsx_check(q, "session", WARN, "window", 0,
+			  "the trace holds no GPU work, API call, NVTX range "
+			  "or operating-system call");
 	else if (ms < 100)
-		nsx_check(
-		    q, "session", WARN, "window",
-		    NSX_REC_LATER,
+		nsx_check(q, "session", WARN, "window", NSX_REC_LATER,
 			  "%s long: too short to tell a steady state from a "
-			  "start",
-			  nsx_text_ns(q->out->arena, ms * 1e6));
+			  "start", nsx_say_ms(q->out, ms));
 	else
 		nsx_check(q, "session", OK, "window", 0, "%s long",
-			  nsx_text_ns(q->out->arena, ms * 1e6));
+			  nsx_say_ms(q->out, ms));
 	if (pct >= 5)
-		nsx_check(
-		    q, "profiler_overhead", WARN, "PROFILER_OVERHEAD",
-		    NSX_REC_LIGHT,
-		    "the profiler took up to %.1f%% of a thread's time inside "
-		    "the window",
-		    pct);
+		nsx_check(q, "profiler_overhead", WARN, "PROFILER_OVERHEAD",
+			  NSX_REC_LIGHT,
+			  "the profiler took up to %.1f%% of a thread's time "
+			  "inside the window", pct);
 	else if (pct >= 0)
 		nsx_check(q, "profiler_overhead", OK, "PROFILER_OVERHEAD", 0,
 			  "the profiler took at most %.1f%% of a thread's time "

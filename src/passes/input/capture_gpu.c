@@ -1,8 +1,6 @@
 /* capture_gpu.c - was the GPU's work recorded, and what launched it? */
 #include <stdlib.h>
-#include <string.h>
 #include "passes/input/capture_quality.h"
-#include "report/words.h"
 
 struct activity {		   /* of a process */
 	size_t launches, answered; /* launch calls; with GPU work of theirs  */
@@ -42,23 +40,18 @@ static int count_activity(struct nsx_quality *q, struct activity **ret)
 static void no_activity(struct nsx_quality *q, uint32_t p,
 			const struct activity *x)
 {
-	const unsigned line = NSX_REC_SOFTWARE;
 	const char *subject = nsx_process_label(q, p);
-	const char *detail = nsx_check(
-	    q, "gpu_activity", MISSING, subject, line,
-	    "%zu kernel launches succeeded, but no kernel, copy or memset "
-	    "was recorded: the GPU's work is not known, which is not the "
-	    "same as an idle GPU. Usual causes: a driver newer than the "
-	    "profiler, another CUPTI client in the program, a killed "
-	    "process, WSL",
-	    x->launches);
 
-	nsx_raise(q, NSX_ID_gpu_activity, subject,
+	nsx_check(q, "gpu_activity", MISSING, subject, NSX_REC_SOFTWARE,
+		  "%zu kernel launches succeeded, but no kernel, copy or "
+		  "memset was recorded: the GPU's work is not known, which is "
+		  "not the same as an idle GPU. Usual causes: a driver newer "
+		  "than the profiler, another CUPTI client in the program, a "
+		  "killed process, WSL", x->launches);
+	nsx_raise(q, NSX_ID_gpu_activity, true,
 		  nsx_say(q->out, "GPU activity was lost: %s of %s left no trace",
 			  nsx_text_n(q->out->arena, x->launches, "launch",
-				     "launches"), subject),
-		  NSX_SEV_HIGH, detail,
-		  nsx_recapture(q, line));
+				     "launches"), subject), NSX_SEV_HIGH);
 }
 
 /* Calls that only ask CUDA something leave no GPU work. */
@@ -77,6 +70,16 @@ static bool uses_gpu(const struct nsx_trace *t)
 				return true;
 		}
 	return false;
+}
+
+static void maybe_lost(struct nsx_quality *q)
+{
+	nsx_check(q, "gpu_activity", MISSING, "GPU work", NSX_REC_BASIC,
+		  "the program used the GPU, but neither a launch nor any GPU "
+		  "work was recorded: whether there was none, or it was lost, "
+		  "the trace does not tell");
+	nsx_raise(q, NSX_ID_gpu_activity, false, "GPU activity may be lost",
+		  NSX_SEV_MEDIUM);
 }
 
 static void check_activity(struct nsx_quality *q)
@@ -108,19 +111,11 @@ static void check_activity(struct nsx_quality *q)
 			  "no CUDA call and no GPU work was recorded%s",
 			  q->facts.has_settings ? ": CUDA was not traced" : "");
 	else if (!t->ops.n && uses_gpu(t))
-		nsx_raise(q, NSX_ID_gpu_activity, NULL, "GPU activity may be lost",
-			  NSX_SEV_MEDIUM,
-			  nsx_check(q, "gpu_activity", MISSING, "GPU work",
-				    NSX_REC_BASIC,
-				    "the program used the GPU, but neither a "
-				    "launch nor any GPU work was recorded: "
-				    "whether there was none, or it was lost, "
-				    "the trace does not tell"),
-			  nsx_recapture(q, NSX_REC_BASIC));
+		maybe_lost(q);
 	else if (!t->ops.n)
-		nsx_check(
-		    q, "gpu_activity", OK, "GPU work", 0,
-		    "none was recorded, and no recorded call launched any");
+		nsx_check(q, "gpu_activity", OK, "GPU work", 0,
+			  "none was recorded, and no recorded call launched "
+			  "any");
 	else
 		nsx_check(q, "gpu_activity", OK, "GPU work", 0,
 			  "recorded for %zu process%s", active,
@@ -150,14 +145,13 @@ static void check_lost_launches(struct nsx_quality *q)
 	if (!launches || !nkernels)
 		return;
 	if ((double)answered < 0.95 * (double)launches)
-		nsx_check(
-		    q, "launches_recorded", WARN, "kernel launches",
-		    NSX_REC_BASIC,
-		    "%zu of %zu launch calls left no GPU row: work was lost, "
-		    "still queued at the end (synchronise and call "
-		    "cudaProfilerStop before the program ends), or captured "
-		    "into a graph",
-		    launches - answered, launches);
+		nsx_check(q, "launches_recorded", WARN, "kernel launches",
+			  NSX_REC_BASIC,
+			  "%zu of %zu launch calls left no GPU row: work was "
+			  "lost, still queued at the end (synchronise and call "
+			  "cudaProfilerStop before the program ends), or "
+			  "captured into a graph", launches - answered,
+			  launches);
 	else
 		nsx_check(q, "launches_recorded", OK, "kernel launches", 0,
 			  "%zu of %zu launch calls have their GPU row",
@@ -200,48 +194,44 @@ static void check_calls(struct nsx_quality *q)
 	size_t none = m->before_capture + m->no_call, n = m->matched + none;
 	unsigned line = m->before_capture >= m->no_call ? NSX_REC_RANGE :
 							  NSX_REC_ALL_APIS;
-	const char *detail;
 	double pct;
 
 	if (!n)
 		return;
 	pct = 100 * (double)none / (double)n;
 	if (!nsx_seen(q, NSX_VIEW_runtime)) {
-		nsx_check(
-		    q, "kernel_calls", MISSING, "API calls", NSX_REC_BASIC,
-		    "no API call was recorded: what launched %s, "
-		    "and what the CPU did, is not known",
-		    nsx_text_n(q->out->arena, n, "kernel", NULL));
+		nsx_check(q, "kernel_calls", MISSING, "API calls",
+			  NSX_REC_BASIC,
+			  "no API call was recorded: what launched %s, and "
+			  "what the CPU did, is not known",
+			  nsx_text_n(q->out->arena, n, "kernel", NULL));
 		return;
 	}
 	if (pct < 1) {
-		detail = nsx_check(q, "kernel_calls", OK, "kernels", 0,
-				   "%zu of %s ha%s the launch call", m->matched,
-				   nsx_text_n(q->out->arena, n, "kernel", NULL),
-				   n == 1 ? "s" : "ve");
-		nsx_tell_check(q, (struct nsx_capture_check){
-				   .detail = detail});
+		nsx_check(q, "kernel_calls", OK, "kernels", 0,
+			  "%zu of %s ha%s the launch call", m->matched,
+			  nsx_text_n(q->out->arena, n, "kernel", NULL),
+			  n == 1 ? "s" : "ve");
+		nsx_clear(q);
 		return;
 	}
-	detail = nsx_check(
-	    q, "kernel_calls", WARN, "kernels", line,
-	    "%zu of %zu kernels (%.1f%%) have no launch call: %zu "
-	    "were queued before the capture began (synchronise the "
-	    "device before it begins), %zu for another reason (calls "
-	    "that were not traced, launches from the device)%s. They "
-	    "count as GPU time, but belong to no NVTX range, and gaps "
-	    "before them have no cause",
-	    none, n, pct, m->before_capture, m->no_call, by_process(q));
+	nsx_check(q, "kernel_calls", WARN, "kernels", line,
+		  "%zu of %zu kernels (%.1f%%) have no launch call: %zu were "
+		  "queued before the capture began (synchronise the device "
+		  "before it begins), %zu for another reason (calls that were "
+		  "not traced, launches from the device)%s. They count as GPU "
+		  "time, but belong to no NVTX range, and gaps before them have "
+		  "no cause", none, n, pct, m->before_capture, m->no_call,
+		  by_process(q));
 	if (pct >= 20)
-		nsx_raise(q, NSX_ID_kernel_calls, NULL,
+		nsx_raise(q, NSX_ID_kernel_calls, false,
 			  nsx_say(q->out, m->before_capture >= m->no_call ?
 				  "%s of the kernels were queued before the "
 				  "capture began" :
 				  "%s of the kernels have no launch call in the "
 				  "trace",
 				  nsx_text_share(q->out->arena, (double)none,
-						 (double)n)),
-			  NSX_SEV_LOW, detail, nsx_recapture(q, line));
+						 (double)n)), NSX_SEV_LOW);
 }
 
 static void check_graphs(struct nsx_quality *q)
@@ -249,17 +239,15 @@ static void check_graphs(struct nsx_quality *q)
 	enum nsx_graph_mode mode = q->run->facts->graphs.mode;
 
 	if (mode == NSX_GRAPH_OPAQUE)
-		nsx_check(
-		    q, "cuda_graphs", MISSING, "CUDA graphs", NSX_REC_GRAPHS,
-		    "graphs were launched, but nothing of what they ran was "
-		    "recorded: busy time is a lower bound");
+		nsx_check(q, "cuda_graphs", MISSING, "CUDA graphs",
+			  NSX_REC_GRAPHS,
+			  "graphs were launched, but nothing of what they ran "
+			  "was recorded: busy time is a lower bound");
 	else if (mode == NSX_GRAPH_WHOLE)
-		nsx_check(
-		    q, "cuda_graphs", WARN, "CUDA graphs", NSX_REC_GRAPHS,
-		    "replays were recorded as a whole: no kernel, "
-		    "communication "
-		    "or range inside them is known (node mode shows them, and "
-		    "slows launches)");
+		nsx_check(q, "cuda_graphs", WARN, "CUDA graphs", NSX_REC_GRAPHS,
+			  "replays were recorded as a whole: no kernel, "
+			  "communication or range inside them is known (node "
+			  "mode shows them, and slows launches)");
 	else if (mode != NSX_GRAPH_NONE)
 		nsx_check(q, "cuda_graphs", OK, "CUDA graphs", 0,
 			  "recorded node by node, which slows launches");
@@ -274,27 +262,25 @@ static void warn_clock(struct nsx_quality *q, const struct nsx_clock *c)
 	const char *subject = nsx_say(
 	    q->out, "%s on GPU %lld", nsx_process_label(q, c->process),
 	    (long long)q->t->device[c->device].device_id);
-	const char *detail;
 
 	if (c->shift_ns) {
 		nsx_check(q, "gpu_clocks", WARN, subject, 0,
 			"GPU times were recorded %s too %s: work began before "
 			"its call or ended after what waited for it. All of "
 			"them are moved by that; what may be left is %s",
-			nsx_text_ns(q->out->arena, (double)llabs(c->shift_ns)),
+			nsx_say_time(q->out, llabs(c->shift_ns)),
 			  c->shift_ns > 0 ? "early" : "late",
 			  c->within_ns == INT64_MAX ? "not known" :
-			  nsx_text_ns(q->out->arena, (double)c->within_ns));
+			  nsx_say_time(q->out, c->within_ns));
 		return;
 	}
-	detail = nsx_check(
-	    q, "gpu_clocks", WARN, subject, NSX_REC_BASIC,
-	    "GPU times contradict the calls: work begins before its call or "
-	    "ends after what waited for it, and no one correction mends that. "
-	    "What compares them with the host or with other processes is wrong");
-	nsx_raise(q, NSX_ID_gpu_clocks, subject,
-		  "GPU times do not agree with the host's", NSX_SEV_MEDIUM,
-		  detail, nsx_recapture(q, NSX_REC_BASIC));
+	nsx_check(q, "gpu_clocks", WARN, subject, NSX_REC_BASIC,
+		  "GPU times contradict the calls: work begins before its call "
+		  "or ends after what waited for it, and no one correction "
+		  "mends that. What compares them with the host or with other "
+		  "processes is wrong");
+	nsx_raise(q, NSX_ID_gpu_clocks, true,
+		  "GPU times do not agree with the host's", NSX_SEV_MEDIUM);
 }
 
 /* Where there is one process nothing is compared that one would not see. */
@@ -318,7 +304,7 @@ static void check_clocks(struct nsx_quality *q)
 		nsx_check(q, "gpu_clocks", OK, "GPU times", 0,
 			  "no work begins before its call or ends after what "
 			  "waited for it: clocks agree to %s",
-			  nsx_text_ns(q->out->arena, (double)most_ns));
+			  nsx_say_time(q->out, most_ns));
 }
 
 void nsx_check_gpu(struct nsx_quality *q)

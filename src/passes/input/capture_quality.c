@@ -7,7 +7,6 @@
  * or did not happen is told where the capture's settings say so.
  */
 #include <inttypes.h>
-#include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,64 +33,64 @@ static const struct nsx_layout layouts[] = {
     {.key = "clocks", NSX_COLS(clock_cols), .json_rows = -1},
 };
 
-const char *nsx_check(struct nsx_quality *q, const char *check,
-		      const char *status, const char *subject,
-		      unsigned what, const char *fmt, ...)
+void nsx_check(struct nsx_quality *q, const char *check, const char *status,
+	       const char *subject, unsigned what, const char *fmt, ...)
 {
 	struct nsx_cell *row = nsx_add_row(q->table);
 	const char *line = what ? nsx_recapture_line(q->out->arena, q->t->schema,
 						     what) : NULL;
-	const char *detail;
 	va_list ap;
 
 	va_start(ap, fmt);
-	detail = nsx_arena_vprintf(q->out->arena, fmt, ap);
+	q->subject = subject;
+	q->detail = nsx_arena_vprintf(q->out->arena, fmt, ap);
 	va_end(ap);
 	if (what && !line)
-		detail = nsx_say(q->out, "%s (it takes nsys %u.%u or later)",
-				 detail, nsx_recapture_since(what) / 100,
-				 nsx_recapture_since(what) % 100);
+		q->detail = nsx_say(q->out, "%s (it takes nsys %u.%u or later)",
+				    q->detail, nsx_recapture_since(what) / 100,
+				    nsx_recapture_since(what) % 100);
 	else if (!(what & ~NSX_REC_ALL))
 		q->lacking |= what;
 	if (nsx_grow(&q->what, &q->cap_what, q->table->nrows,
 		     sizeof(*q->what), "checks", q->err)) {
 		q->failed = true;
-		return detail;
+		return;
 	}
 	q->what[q->table->nrows - 1] = what;
 	row[CHECK] = nsx_string(check);
 	row[STATUS] = nsx_string(status);
 	row[SUBJECT] = nsx_string(subject);
-	row[DETAIL] = nsx_string(detail);
+	row[DETAIL] = nsx_string(q->detail);
 	row[RECAPTURE] = nsx_string(line);
-	return detail;
 }
 
-void nsx_tell_check(struct nsx_quality *q, struct nsx_capture_check check)
+static void tell(struct nsx_quality *q, struct nsx_capture_check check)
 {
+	check.detail = q->detail;
 	*q->end = nsx_arena_get(q->out->arena, sizeof(check));
 	**q->end = check;
 	q->end = &(*q->end)->next;
 }
 
-void nsx_raise(struct nsx_quality *q, enum nsx_finding_id id,
-	       const char *subject, const char *title,
-	       enum nsx_severity severity, const char *detail,
-	       const char *advice)
+void nsx_clear(struct nsx_quality *q)
 {
-	nsx_tell_check(q, (struct nsx_capture_check){
-		.detail = detail, .title = title, .id = id,
-		.severity = severity, .subject = subject, .advice = advice});
+	tell(q, (struct nsx_capture_check){.title = NULL});
 }
 
-const char *nsx_recapture(struct nsx_quality *q, unsigned what)
+void nsx_raise(struct nsx_quality *q, enum nsx_finding_id id, bool of_subject,
+	       const char *title, enum nsx_severity severity)
 {
+	unsigned what = q->failed ? 0 : q->what[q->table->nrows - 1];
 	const char *line = nsx_recapture_line(q->out->arena, q->t->schema, what);
 
-	return line ? nsx_say(q->out, "%s again: `%s`",
-			      what & NSX_REC_EXPORT ? "export" : "capture",
-			      line) :
-		      "capture again with a newer nsys";
+	tell(q, (struct nsx_capture_check){
+		.title = title, .id = id, .severity = severity,
+		.subject = of_subject ? q->subject : NULL,
+		.advice = line ?
+			nsx_say(q->out, "%s again: `%s`",
+				what & NSX_REC_EXPORT ? "export" : "capture",
+				line) :
+			"capture again with a newer nsys"});
 }
 
 const char *nsx_process_label(struct nsx_quality *q, uint32_t p)
@@ -208,8 +207,7 @@ static void list_clocks(const struct nsx_trace *t, struct nsx_section *out)
 		if (!c->shift_ns)
 			continue;
 		row = nsx_add_row(table);
-		if (c->process != NSX_NONE)
-			row[CLOCK_PID] = nsx_int(t->process[c->process].pid);
+		row[CLOCK_PID] = nsx_pid_cell(t, c->process);
 		row[CLOCK_DEVICE] = nsx_int(t->device[c->device].device_id);
 		row[CLOCK_SHIFT] = nsx_int(c->shift_ns);
 		if (c->within_ns != INT64_MAX)
@@ -237,8 +235,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	return q.failed ? err->rc : 0;
 }
 
-NSX_DEFINE_PASS(capture_quality){
-    .id = "capture_quality",
+NSX_DEFINE_PASS(capture_quality,
     .title = "Capture quality",
     .no_query = "its checks ask many tables one thing each",
     .no_cannot = "what is missing is what it tells",
@@ -258,6 +255,4 @@ NSX_DEFINE_PASS(capture_quality){
 		   "not traced cannot always be told from that it did not "
 		   "happen",
     NSX_LAYOUTS(layouts),
-    .measures = true,
-    .run = run,
-};
+    .measures = true);

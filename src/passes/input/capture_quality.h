@@ -22,27 +22,25 @@ struct nsx_quality {
 	unsigned lacking; /* bits of NSX_REC_ALL that found rows lack        */
 	unsigned *what;	  /* by row, as given to nsx_check                   */
 	size_t cap_what;
+	const char *subject, *detail; /* of the last check                   */
 	struct nsx_capture_check **end; /* of the list for the detector      */
 	bool failed; /* out of memory; err is filled */
 };
 
 /* A row: check, status, which process or table, what a capture would have to
- * record or an export to hold (enum nsx_record; 0: nothing), what was found.  Returns the last, which is Markdown
- * without names from the trace.
+ * record or an export to hold (enum nsx_record; 0: nothing), what was found, which
+ * is Markdown without names from the trace.
  */
-const char *nsx_check(struct nsx_quality *q, const char *check,
-		      const char *status, const char *subject,
-		      unsigned what, const char *fmt, ...)
+void nsx_check(struct nsx_quality *q, const char *check, const char *status,
+	       const char *subject, unsigned what, const char *fmt, ...)
 	NSX_PRINTF(6, 7);
-/* What limits the conclusions of the report becomes a finding; subject: whose it
- * is, NULL where there is one of its kind.
+/* The last check is told among what is fine. */
+void nsx_clear(struct nsx_quality *q);
+/* It limits the conclusions of the report and becomes a finding; of_subject: each
+ * subject may have one.
  */
-void nsx_raise(struct nsx_quality *q, enum nsx_finding_id id,
-	       const char *subject, const char *title,
-	       enum nsx_severity severity, const char *detail,
-	       const char *advice);
-void nsx_tell_check(struct nsx_quality *q, struct nsx_capture_check check);
-const char *nsx_recapture(struct nsx_quality *q, unsigned what);
+void nsx_raise(struct nsx_quality *q, enum nsx_finding_id id, bool of_subject,
+	       const char *title, enum nsx_severity severity);
 
 /* Whether the file has rows of the view. */
 static inline bool nsx_seen(const struct nsx_quality *q, enum nsx_view v)

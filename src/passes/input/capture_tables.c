@@ -1,8 +1,6 @@
 /* capture_tables.c - counters, memory, ranges, the host: is it there? */
 #include <inttypes.h>
-#include <stdlib.h>
 #include "passes/input/capture_quality.h"
-#include "report/words.h"
 
 static void check_counters(struct nsx_quality *q)
 {
@@ -10,21 +8,21 @@ static void check_counters(struct nsx_quality *q)
 		nsx_check(q, "gpu_metrics", OK, "GPU_METRICS", 0,
 			  "counters were sampled");
 	else
-		nsx_check(
-		    q, "gpu_metrics", MISSING, "GPU_METRICS",
-		    NSX_REC_COUNTERS,
-		    "NVLink counters not found: no GPU counter was sampled; "
-		    "tensor, memory, PCIe and NVLink rates are not known");
+		nsx_check(q, "gpu_metrics", MISSING, "GPU_METRICS",
+			  NSX_REC_COUNTERS,
+			  "NVLink counters not found: no GPU counter was "
+			  "sampled; tensor, memory, PCIe and NVLink rates are "
+			  "not known");
 	if (nsx_seen(q, NSX_VIEW_memory_event))
 		nsx_check(q, "memory_usage", OK, "CUDA_GPU_MEMORY_USAGE_EVENTS",
 			  0, "allocations were recorded");
 	else
-		nsx_check(
-		    q, "memory_usage", MISSING, "CUDA_GPU_MEMORY_USAGE_EVENTS",
-		    NSX_REC_MEMORY,
-		    "no allocation was recorded%s: peak and leaks are not "
-		    "known",
-		    q->facts.memory_usage_off ? " (it was not asked for)" : "");
+		nsx_check(q, "memory_usage", MISSING,
+			  "CUDA_GPU_MEMORY_USAGE_EVENTS", NSX_REC_MEMORY,
+			  "no allocation was recorded%s: peak and leaks are "
+			  "not known",
+			  q->facts.memory_usage_off ?
+				  " (it was not asked for)" : "");
 }
 
 static void check_migrations(struct nsx_quality *q)
@@ -33,9 +31,8 @@ static void check_migrations(struct nsx_quality *q)
 
 	if (t->nmigrations && !nsx_seen(q, NSX_VIEW_um_cpu_fault) &&
 	    !nsx_seen(q, NSX_VIEW_um_gpu_fault))
-		nsx_check(
-		    q, "page_faults", MISSING, "unified memory",
-		    NSX_REC_FAULTS,
+		nsx_check(q, "page_faults", MISSING, "unified memory",
+			  NSX_REC_FAULTS,
 			  "the page faults behind %s were not recorded",
 			  nsx_text_n(q->out->arena, t->nmigrations, "migration",
 				     NULL));
@@ -85,14 +82,10 @@ static void check_nvtx_by_process(struct nsx_quality *q, double least)
 
 		if (pct >= least || low++ >= SHOWN_PROCESSES)
 			continue;
-		nsx_check(
-		    q, "nvtx", WARN,
-		    nsx_say(q->out, "pid %" PRId64,
-			    q->t->process[order[i]].pid),
-		    NSX_REC_TORCH,
-		    "%.1f%% of the process's kernel time was launched inside "
-		    "NVTX ranges",
-		    pct);
+		nsx_check(q, "nvtx", WARN, nsx_say(q->out, "pid %" PRId64,
+				  q->t->process[order[i]].pid), NSX_REC_TORCH,
+			  "%.1f%% of the process's kernel time was launched "
+			  "inside NVTX ranges", pct);
 	}
 	if (low > SHOWN_PROCESSES)
 		nsx_check(q, "nvtx", WARN, "other processes", 0,
@@ -111,28 +104,23 @@ static void check_nvtx(struct nsx_quality *q)
 	bool no_calls = is_known && all->no_call_ns > all->no_range_ns;
 
 	if (!q->t->nvtx.n && f->traced_nvtx)
-		nsx_check(
-		    q, "nvtx", MISSING, "NVTX_EVENTS",
-		    NSX_REC_TORCH,
-		    "NVTX was traced, but the program has no range: GPU time "
-		    "cannot be told by its phases (add ranges; for PyTorch "
-		    "this option does)");
+		nsx_check(q, "nvtx", MISSING, "NVTX_EVENTS", NSX_REC_TORCH,
+			  "NVTX was traced, but the program has no range: GPU "
+			  "time cannot be told by its phases (add ranges; for "
+			  "PyTorch this option does)");
 	else if (!q->t->nvtx.n)
-		nsx_check(
-		    q, "nvtx", MISSING, "NVTX_EVENTS", NSX_REC_BASIC,
-		    "no NVTX range was recorded%s: GPU time cannot be told by "
-		    "phases of the program",
-		    f->has_settings ? " (NVTX was not traced)" : "");
+		nsx_check(q, "nvtx", MISSING, "NVTX_EVENTS", NSX_REC_BASIC,
+			  "no NVTX range was recorded%s: GPU time cannot be "
+			  "told by phases of the program",
+			  f->has_settings ? " (NVTX was not traced)" : "");
 	else if (pct < least)
-		nsx_check(
-		    q, "nvtx", WARN, "NVTX_EVENTS",
-		    no_calls ? 0 : NSX_REC_TORCH,
-		    "%.1f%% of the kernel time was launched inside NVTX "
-		    "ranges, less than %.0f%%: figures by range do not stand "
-		    "for the whole (%s)",
-		    pct, least,
-		    no_calls ? "mostly because launch calls are missing"
-			     : "most of the rest was launched outside any");
+		nsx_check(q, "nvtx", WARN, "NVTX_EVENTS",
+			  no_calls ? 0 : NSX_REC_TORCH,
+			  "%.1f%% of the kernel time was launched inside NVTX "
+			  "ranges, less than %.0f%%: figures by range do not "
+			  "stand for the whole (%s)", pct, least, no_calls ?
+				  "mostly because launch calls are missing" :
+				  "most of the rest was launched outside any");
 	else if (pct >= least)
 		nsx_check(q, "nvtx", OK, "NVTX_EVENTS", 0,
 			  "%.1f%% of the kernel time was launched inside NVTX "
@@ -153,16 +141,14 @@ static void check_host(struct nsx_quality *q)
 		nsx_check(q, "os_runtime", OK, "OSRT_API", 0,
 			  "operating-system calls were recorded");
 	else
-		nsx_check(
-		    q, "os_runtime", MISSING, "OSRT_API",
-		    q->t->schema->on_windows ? 0 : NSX_REC_BASIC,
-		    "no operating-system call was recorded%s: waits of the CPU "
-		    "outside CUDA are not known",
-		    q->t->schema->on_windows
-			? " (nsys traces none on Windows)"
-		    : f->has_settings && !f->traced_osrt
-			? " (they were not traced)"
-			: "");
+		nsx_check(q, "os_runtime", MISSING, "OSRT_API",
+			  q->t->schema->on_windows ? 0 : NSX_REC_BASIC,
+			  "no operating-system call was recorded%s: waits of "
+			  "the CPU outside CUDA are not known",
+			  q->t->schema->on_windows ?
+				  " (nsys traces none on Windows)" :
+			  f->has_settings && !f->traced_osrt ?
+				  " (they were not traced)" : "");
 	if (nsx_seen(q, NSX_VIEW_sched) && !f->messages[NSX_MSG_SCHED])
 		nsx_check(q, "scheduling", OK, "SCHED_EVENTS", 0,
 			  "when threads ran was recorded");
@@ -201,13 +187,12 @@ static void check_nccl(struct nsx_quality *q)
 	if (!kernels)
 		return;
 	if (!ranges)
-		nsx_check(
-		    q, "nccl", MISSING, "NCCL",
-		    NSX_REC_NCCL,
-		    "communication kernels ran, but NCCL's own ranges were "
-		    "not recorded: sizes, peers and communicators are not "
-		    "known (nsys 2025.6 and later have a trace of their own for "
-		    "them; before, NVTX tracing records them)");
+		nsx_check(q, "nccl", MISSING, "NCCL", NSX_REC_NCCL,
+			  "communication kernels ran, but NCCL's own ranges "
+			  "were not recorded: sizes, peers and communicators "
+			  "are not known (nsys 2025.6 and later have a trace "
+			  "of their own for them; before, NVTX tracing records "
+			  "them)");
 	else
 		nsx_check(q, "nccl", OK, "NCCL", 0,
 			  "its ranges were recorded");

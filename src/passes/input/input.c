@@ -32,11 +32,6 @@ static struct nsx_cell known(int64_t n) /* -1: not known */
 	return n < 0 ? nsx_null() : nsx_int(n);
 }
 
-static struct nsx_cell text(const struct nsx_trace *t, nsx_str s)
-{
-	return nsx_string(s ? nsx_text(t, s) : NULL);
-}
-
 static void add_gpus(const struct nsx_trace *t, struct nsx_section *out)
 {
 	struct nsx_table *table = nsx_add_table(out, &layouts[0]);
@@ -46,8 +41,8 @@ static void add_gpus(const struct nsx_trace *t, struct nsx_section *out)
 		struct nsx_cell *row = nsx_add_row(table);
 
 		row[GPU_ID] = known(g->id);
-		row[GPU_NAME] = text(t, g->name);
-		row[GPU_UUID] = text(t, g->uuid);
+		row[GPU_NAME] = nsx_text_cell(t, g->name);
+		row[GPU_UUID] = nsx_text_cell(t, g->uuid);
 		row[GPU_CUDA_DEVICE] = known(g->cuda_device);
 		if (g->compute_major >= 0 && g->compute_minor >= 0)
 			row[GPU_COMPUTE_CAPABILITY] = nsx_string(nsx_say(
@@ -101,8 +96,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	return 0;
 }
 
-NSX_DEFINE_PASS(input) {
-	.id = "input",
+NSX_DEFINE_PASS(input,
 	.no_title = "the head of the report shows it",
 	.no_query = "facts of the file, not of its rows",
 	.no_cannot = "every trace is a file",
@@ -111,6 +105,4 @@ NSX_DEFINE_PASS(input) {
 	       "processes that have events, the first and last instant of any "
 	       "event. Command lines, environment, user and host names in the "
 	       "file are never read.",
-	NSX_LAYOUTS(layouts),
-	.run = run,
-};
+	NSX_LAYOUTS(layouts));

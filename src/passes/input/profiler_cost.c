@@ -1,8 +1,6 @@
 /* profiler_cost.c - what the profiler itself cost the program, by what it did. */
 #include "facts/profiler.h"
 #include "passes/pass.h"
-#include "base/stat.h"
-#include "report/words.h"
 
 #define COLUMNS(X)                                                            \
 	X(SOURCE, "source", STR,                                              \
@@ -73,8 +71,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	return 0;
 }
 
-NSX_DEFINE_PASS(profiler_cost) {
-	.id = "profiler_cost",
+NSX_DEFINE_PASS(profiler_cost,
 	.title = "CPU",
 	.summary = "time the profiler itself took",
 	.doc = "Rows of the profiler's own overhead, and CUDA's overheads of "
@@ -88,6 +85,4 @@ NSX_DEFINE_PASS(profiler_cost) {
 	.limitations = "slower calls and launches under tracing leave no rows "
 		       "of their own",
 	.any_of = {NSX_NEED_VIEW(profiler_overhead), NSX_NEED_VIEW(overhead)},
-	NSX_LAYOUTS(layouts),
-	.run = run,
-};
+	NSX_LAYOUTS(layouts));

@@ -1,8 +1,6 @@
 /* schema.c - which tables and columns the file has, and what they tell: the
  * top-level object `schema` of the report.
  */
-#include <stdlib.h>
-#include <string.h>
 #include "passes/input/capture_facts.h"
 #include "passes/input/describe.h"
 #include "passes/pass.h"
@@ -72,33 +70,29 @@ static void put_capabilities(const struct nsx_schema *s,
 			     struct nsx_section *out)
 {
 	static const struct {
-		const char *object, *key;
+		const char *object;
 		enum nsx_view view;
 		const char *column;
 	} asks[] = {
-		{"kernel_table", "present", NSX_VIEW_kernel, NULL},
-		{"kernel_table", "has_deviceId", NSX_VIEW_kernel, "deviceId"},
-		{"kernel_table", "has_globalPid", NSX_VIEW_kernel, "globalPid"},
-		{"kernel_table", "has_pid", NSX_VIEW_kernel, "pid"},
-		{"kernel_table", "has_processId", NSX_VIEW_kernel, "processId"},
-		{"kernel_table", "has_correlationId", NSX_VIEW_kernel,
-		 "correlationId"},
-		{"runtime_table", "present", NSX_VIEW_runtime, NULL},
-		{"runtime_table", "has_nameId", NSX_VIEW_runtime, "nameId"},
-		{"runtime_table", "has_name", NSX_VIEW_runtime, "name"},
-		{"runtime_table", "has_globalTid", NSX_VIEW_runtime,
-		 "globalTid"},
-		{"runtime_table", "has_pid", NSX_VIEW_runtime, "pid"},
-		{"runtime_table", "has_processId", NSX_VIEW_runtime,
-		 "processId"},
-		{"runtime_table", "has_correlationId", NSX_VIEW_runtime,
-		 "correlationId"},
-		{"nvtx_table", "present", NSX_VIEW_nvtx, NULL},
-		{"nvtx_table", "has_end", NSX_VIEW_nvtx, "end"},
-		{"nvtx_table", "has_text", NSX_VIEW_nvtx, "text"},
-		{"nvtx_table", "has_textId", NSX_VIEW_nvtx, "textId"},
-		{"nvtx_table", "has_globalTid", NSX_VIEW_nvtx, "globalTid"},
-		{"gpu_metrics_table", "present", NSX_VIEW_gpu_metric, NULL},
+		{"kernel_table", NSX_VIEW_kernel, NULL},
+		{"kernel_table", NSX_VIEW_kernel, "deviceId"},
+		{"kernel_table", NSX_VIEW_kernel, "globalPid"},
+		{"kernel_table", NSX_VIEW_kernel, "pid"},
+		{"kernel_table", NSX_VIEW_kernel, "processId"},
+		{"kernel_table", NSX_VIEW_kernel, "correlationId"},
+		{"runtime_table", NSX_VIEW_runtime, NULL},
+		{"runtime_table", NSX_VIEW_runtime, "nameId"},
+		{"runtime_table", NSX_VIEW_runtime, "name"},
+		{"runtime_table", NSX_VIEW_runtime, "globalTid"},
+		{"runtime_table", NSX_VIEW_runtime, "pid"},
+		{"runtime_table", NSX_VIEW_runtime, "processId"},
+		{"runtime_table", NSX_VIEW_runtime, "correlationId"},
+		{"nvtx_table", NSX_VIEW_nvtx, NULL},
+		{"nvtx_table", NSX_VIEW_nvtx, "end"},
+		{"nvtx_table", NSX_VIEW_nvtx, "text"},
+		{"nvtx_table", NSX_VIEW_nvtx, "textId"},
+		{"nvtx_table", NSX_VIEW_nvtx, "globalTid"},
+		{"gpu_metrics_table", NSX_VIEW_gpu_metric, NULL},
 	};
 
 	nsx_put(out, "capabilities.has_string_table",
@@ -108,8 +102,9 @@ static void put_capabilities(const struct nsx_schema *s,
 		bool has = t && (!asks[i].column ||
 				 nsx_column_find(t, asks[i].column) >= 0);
 
-		nsx_put(out, nsx_say(out, "capabilities.%s.%s", asks[i].object,
-				     asks[i].key), nsx_bool(has));
+		nsx_put(out, nsx_say(out, "capabilities.%s.%s%s", asks[i].object,
+				     asks[i].column ? "has_" : "present",
+				     asks[i].column ?: ""), nsx_bool(has));
 	}
 	nsx_put(out, "capabilities.gpu_metrics_table.table",
 		table_name(s, NSX_VIEW_gpu_metric));
@@ -206,8 +201,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	return 0;
 }
 
-NSX_DEFINE_PASS(schema) {
-	.id = "schema",
+NSX_DEFINE_PASS(schema,
 	.no_title = "the schema command shows it",
 	.no_query = "it is the catalogue itself",
 	.no_cannot = "every trace has a catalogue",
@@ -215,6 +209,4 @@ NSX_DEFINE_PASS(schema) {
 	.doc = "What the file's catalogue says: every table with its columns "
 	       "and declared types, which of them the analyses read, and from "
 	       "which column a process is told. The unit of time is checked "
-	       "against the recorded length of the session.",
-	.run = run,
-};
+	       "against the recorded length of the session.");

@@ -1,26 +1,23 @@
 /* windows.c - which part of the trace the numbers are about. */
 #include <string.h>
 #include "passes/pass.h"
-#include "report/words.h"
 
 static void put_window(struct nsx_section *out, const char *key,
-		       const char *start_key, const char *end_key,
 		       const struct nsx_window *w)
 {
 	if (w->start_ns == w->end_ns) {
 		nsx_put(out, key, nsx_null());
 		return;
 	}
-	nsx_put(out, start_key, nsx_int(w->start_ns));
-	nsx_put(out, end_key, nsx_int(w->end_ns));
+	nsx_put(out, nsx_say(out, "%s.start_ns", key), nsx_int(w->start_ns));
+	nsx_put(out, nsx_say(out, "%s.end_ns", key), nsx_int(w->end_ns));
 }
 
 static void put_steady(struct nsx_section *out, const struct nsx_steady *s)
 {
 	const char **excluded;
 
-	put_window(out, "steady", "steady.start_ns", "steady.end_ns",
-		   &s->window);
+	put_window(out, "steady", &s->window);
 	if (!s->method)
 		return;
 	excluded = nsx_arena_get(out->arena,
@@ -36,9 +33,9 @@ static const char *describe(struct nsx_section *out, const struct nsx_trace *t,
 			    const struct nsx_window *w)
 {
 	return nsx_say(out, "%s, from %s to %s after the first event",
-		nsx_text_ns(out->arena, (double)(w->end_ns - w->start_ns)),
-		nsx_text_ns(out->arena, (double)(w->start_ns - t->first_ns)),
-		nsx_text_ns(out->arena, (double)(w->end_ns - t->first_ns)));
+		nsx_say_time(out, w->end_ns - w->start_ns),
+		nsx_say_time(out, w->start_ns - t->first_ns),
+		nsx_say_time(out, w->end_ns - t->first_ns));
 }
 
 static void say_steady(struct nsx_section *out, const struct nsx_trace *t,
@@ -93,11 +90,10 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 		nsx_put(out, "full.start_ns", nsx_null());
 		nsx_put(out, "full.end_ns", nsx_null());
 	} else {
-		put_window(out, "full", "full.start_ns", "full.end_ns",
-			   &t->full);
+		put_window(out, "full", &t->full);
 	}
 	put_steady(out, &run->facts->steady);
-	put_window(out, "user", "user.start_ns", "user.end_ns", &t->user);
+	put_window(out, "user", &t->user);
 	nsx_md_heading(out, "Appendix");
 	if (t->full.start_ns < t->full.end_ns)
 		nsx_md_bullet(out, "**Full window**, on which all tables stand "
@@ -115,8 +111,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	return 0;
 }
 
-NSX_DEFINE_PASS(windows) {
-	.id = "windows",
+NSX_DEFINE_PASS(windows,
 	.no_title = "the head of the report shows it",
 	.no_query = "the steady window is chosen by scores",
 	.no_cannot = "a trace without events has an empty window",
@@ -137,6 +132,4 @@ NSX_DEFINE_PASS(windows) {
 	       "busy as the 80th percentile outnumber the others most, if it "
 	       "is a fifth of the phase or more; else the phase without what "
 	       "is idle on all devices at its ends. user: as asked for with "
-	       "--window; it is then the steady window too.",
-	.run = run,
-};
+	       "--window; it is then the steady window too.");

@@ -5,12 +5,8 @@
  * not nested in one of their own name; a path of more than MAX_PATH of them is
  * not followed to its end, and what lies outside of it has no GPU figures.
  */
-#include <stdlib.h>
-#include <string.h>
 #include "trace/nvtx_walk.h"
 #include "passes/pass.h"
-#include "base/stat.h"
-#include "report/words.h"
 
 #define COLUMNS(X)                                                            \
 	X(NAME, "range_name", STR,                                            \
@@ -68,23 +64,12 @@ struct work {
 	bool any_cut;
 };
 
-static int64_t host_ns(const struct nsx_trace *t, uint32_t range)
-{
-	return nsx_in_window(t, nsx_range_start(&t->nvtx, range),
-			     nsx_range_end(&t->nvtx, range));
-}
-
-static void add(int64_t *sum, int64_t ns)
-{
-	*sum = nsx_add_sat(*sum, ns);
-}
-
 /* Host time. A range's parent comes before it. */
 static void add_ranges(struct work *w)
 {
 	for (uint32_t i = 0; i < w->t->nvtx.n; i++) {
 		uint32_t parent = nsx_range_parent(w->f, i);
-		int64_t ns = host_ns(w->t, i);
+		int64_t ns = nsx_range_inside(w->t, i);
 		struct group *g;
 
 		if (w->g.of[i] == NSX_NONE)
@@ -92,12 +77,12 @@ static void add_ranges(struct work *w)
 		g = &w->v[w->g.of[i]];
 		g->count +=
 		    nsx_starts_inside(w->t, nsx_range_start(&w->t->nvtx, i));
-		add(&g->all_ns, ns);
-		add(&g->own_ns, ns);
+		nsx_add_to(&g->all_ns, ns);
+		nsx_add_to(&g->own_ns, ns);
 		if (!w->f->nested[i])
-			add(&g->total_ns, ns);
+			nsx_add_to(&g->total_ns, ns);
 		if (parent != NSX_NONE)
-			add(&w->v[w->g.of[parent]].own_ns, -ns);
+			nsx_add_to(&w->v[w->g.of[parent]].own_ns, -ns);
 		g->attributes |= w->t->nvtx.kind[i] == NSX_NVTX_STACK;
 	}
 }
@@ -112,9 +97,9 @@ static void add_to_group(struct group *g, uint32_t device, int64_t start,
 		g->busy_end_ns = INT64_MIN;
 	}
 	if (!is_peer)
-		add(&g->in_ns, end - start);
+		nsx_add_to(&g->in_ns, end - start);
 	if (end > g->busy_end_ns) {
-		add(&g->busy_ns, end - NSX_MAX(start, g->busy_end_ns));
+		nsx_add_to(&g->busy_ns, end - NSX_MAX(start, g->busy_end_ns));
 		g->busy_end_ns = end;
 	}
 }
@@ -131,7 +116,7 @@ static void add_op(struct work *w, uint32_t op, uint32_t device)
 	if (r == NSX_NONE)
 		return;
 	if (!is_peer)
-		add(&w->v[w->g.of[r]].ex_ns, nsx_op_ns(o, op));
+		nsx_add_to(&w->v[w->g.of[r]].ex_ns, nsx_op_ns(o, op));
 	at = nsx_call_start(&w->t->calls, o->call[op]);
 	if (f->nested[r])
 		r = nsx_range_around(f, r);
@@ -172,10 +157,8 @@ static void add_ops(struct work *w)
 static int make_groups(const struct nsx_run *run, struct work *w, bool gpu,
 		       struct nsx_err *err)
 {
-	int rc = nsx_nvtx_group(w->t, false, run->scratch, &w->g, err);
-
-	if (rc)
-		return rc;
+	if (nsx_nvtx_group(w->t, false, run->scratch, &w->g, err))
+		return err->rc;
 	if (!nsx_new_array(w->v, run->scratch, w->g.n, "range names", err) ||
 	    !nsx_new_array(w->cut, run->scratch, w->t->nvtx.n, "range marks",
 			   err))
@@ -200,8 +183,7 @@ static void fill_ranges(const struct work *w, bool gpu, struct nsx_table *table)
 		row[NAME] = nsx_string(nsx_text(w->t, w->g.name[k]));
 		row[COUNT] = nsx_int(g->count);
 		row[TOTAL] = nsx_ms(g->total_ns);
-		if (g->count)
-			row[AVG] = nsx_us((double)g->all_ns / (double)g->count);
+		row[AVG] = nsx_mean_us(g->all_ns, g->count);
 		row[EXCLUSIVE] = nsx_ms(g->own_ns);
 		row[RAW] = nsx_string(nsx_raw_name(w->t, w->g.name[k]));
 		if (!gpu || !g->attributes)
@@ -218,7 +200,7 @@ static void fill_ranges(const struct work *w, bool gpu, struct nsx_table *table)
 /* Longest first; equal ones by what can be seen of them. */
 static bool comes_before(const struct nsx_trace *t, uint32_t a, uint32_t b)
 {
-	int64_t x = host_ns(t, a), y = host_ns(t, b);
+	int64_t x = nsx_range_inside(t, a), y = nsx_range_inside(t, b);
 
 	if (x != y)
 		return x > y;
@@ -236,7 +218,7 @@ static void fill_instances(const struct nsx_trace *t, struct nsx_table *table)
 	for (uint32_t i = 0; i < t->nvtx.n; i++) {
 		unsigned k = n;
 
-		if (t->nvtx.kind[i] == NSX_NVTX_MARK || !host_ns(t, i))
+		if (t->nvtx.kind[i] == NSX_NVTX_MARK || !nsx_range_inside(t, i))
 			continue;
 		for (; k && comes_before(t, i, top[k - 1]); k--)
 			top[k] = top[k - 1];
@@ -250,7 +232,7 @@ static void fill_instances(const struct nsx_trace *t, struct nsx_table *table)
 		row[I_NAME] = nsx_string(nsx_text(t, t->nvtx.name[top[k]]));
 		row[I_START] = nsx_int(nsx_range_start(&t->nvtx, top[k]));
 		row[I_END] = nsx_int(nsx_range_end(&t->nvtx, top[k]));
-		row[I_DUR] = nsx_ms(host_ns(t, top[k]));
+		row[I_DUR] = nsx_ms(nsx_range_inside(t, top[k]));
 		row[I_PID] = nsx_int(t->process[th->process].pid);
 		row[I_TID] = nsx_int(th->tid);
 	}
@@ -317,14 +299,11 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	struct nsx_table *ranges = nsx_add_table(out, &layouts[0]);
 	struct nsx_table *instances = nsx_add_table(out, &layouts[1]);
 	const char *reason = no_gpu_reason(run);
-	int rc = make_groups(run, &w, !reason, err);
 
-	if (!rc) {
-		fill_ranges(&w, !reason, ranges);
-		fill_instances(w.t, instances);
-	}
-	if (rc)
-		return rc;
+	if (make_groups(run, &w, !reason, err))
+		return err->rc;
+	fill_ranges(&w, !reason, ranges);
+	fill_instances(w.t, instances);
 	nsx_put(out, "table", nsx_string(w.t->schema->table[NSX_VIEW_nvtx]->
 						 name));
 	out->sql_differs = w.t->defects.crossing_ranges > 0;
@@ -343,8 +322,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	return 0;
 }
 
-NSX_DEFINE_PASS(nvtx) {
-	.id = "nvtx",
+NSX_DEFINE_PASS(nvtx,
 	.title = "NVTX",
 	.subject = "NVTX",
 	.summary = "NVTX ranges by name: host time and GPU work launched in "
@@ -369,6 +347,4 @@ NSX_DEFINE_PASS(nvtx) {
 		       "in it; ranges seen while a graph was captured say "
 		       "nothing about its replays",
 	.needs = {NSX_NEED_VIEW(nvtx)},
-	NSX_LAYOUTS(layouts),
-	.run = run,
-};
+	NSX_LAYOUTS(layouts));

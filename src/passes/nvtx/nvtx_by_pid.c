@@ -2,10 +2,8 @@
  *
  * Two processes of one pid (of different hosts) are two.
  */
-#include <stdlib.h>
 #include "trace/nvtx_walk.h"
 #include "passes/pass.h"
-#include "base/stat.h"
 
 #define COLUMNS(X)                                                            \
 	X(PID, "pid", I64, "process")                                         \
@@ -69,16 +67,13 @@ static void add_ranges(struct work *w, const struct nsx_nvtx_facts *f)
 
 	for (size_t i = 0; i < x->n; i++) {
 		struct row *row;
-		int64_t ns = f->nested[i]
-				 ? 0
-				 : nsx_in_window(w->t, nsx_range_start(x, i),
-						 nsx_range_end(x, i));
+		int64_t ns = f->nested[i] ? 0 : nsx_range_inside(w->t, i);
 
 		if (w->g.of[i] == NSX_NONE)
 			continue;
 		row = &w->v[w->g.of[i]];
 		row->count += nsx_starts_inside(w->t, nsx_range_start(x, i));
-		row->total_ns = nsx_add_sat(row->total_ns, ns);
+		nsx_add_to(&row->total_ns, ns);
 		row->attributes |= x->kind[i] == NSX_NVTX_STACK;
 	}
 	for (uint32_t k = 0; k < w->g.n; k++) {
@@ -106,10 +101,8 @@ static void add_kernels(struct work *w, const struct nsx_nvtx_facts *f)
 static int sum_up(const struct nsx_run *run, struct work *w,
 		  struct nsx_err *err)
 {
-	int rc = nsx_nvtx_group(w->t, true, run->scratch, &w->g, err);
-
-	if (rc)
-		return rc;
+	if (nsx_nvtx_group(w->t, true, run->scratch, &w->g, err))
+		return err->rc;
 	if (!nsx_new_array(w->v, run->scratch, w->g.n, "range names", err) ||
 	    !nsx_new_array(w->range_ns, run->scratch, w->t->nprocesses,
 			   "processes", err))
@@ -151,8 +144,7 @@ static void fill_ranges(struct work *w, struct nsx_table *table)
 		row[TOTAL] = nsx_ms(x->total_ns);
 		if (!w->gpu)
 			continue;
-		row[COVERAGE] = nsx_pct((double)p->mapped_ns,
-					(double)p->kernel_ns);
+		row[COVERAGE] = nsx_part_pct(p->mapped_ns, p->kernel_ns);
 		if (!x->attributes)
 			continue;
 		row[GPU] = nsx_ms(x->kernel_ns);
@@ -184,9 +176,7 @@ static void fill_kernel_ranges(struct work *w, struct nsx_table *table)
 		row[R_COUNT] = nsx_int(x->kernels);
 		row[R_NS] = nsx_int(x->kernel_ns);
 		row[R_MS] = nsx_ms(x->kernel_ns);
-		if (x->kernels)
-			row[R_AVG] = nsx_us((double)x->kernel_ns /
-					    (double)x->kernels);
+		row[R_AVG] = nsx_mean_us(x->kernel_ns, x->kernels);
 	}
 	table->capped = w->g.n > NSX_MAX_JSON_ROWS;
 }
@@ -204,11 +194,9 @@ static void fill_pids(const struct work *w, struct nsx_table *table)
 		row[P_TOTAL] = nsx_ms(p->kernel_ns);
 		row[P_KERNELS] = nsx_int(p->nkernels);
 		row[P_MAPPED] = nsx_ms(p->mapped_ns);
-		row[P_PCT] = nsx_pct((double)p->mapped_ns,
-				     (double)p->kernel_ns);
-		if (p->kernel_ns)
-			row[P_FRACTION] = nsx_real((double)p->mapped_ns /
-						   (double)p->kernel_ns);
+		row[P_PCT] = nsx_part_pct(p->mapped_ns, p->kernel_ns);
+		row[P_FRACTION] = nsx_real((double)p->mapped_ns /
+					   (double)p->kernel_ns);
 	}
 	nsx_table_sort(table, NSX_DESC(P_TOTAL), NSX_DESC(P_KERNELS), P_PID);
 }
@@ -225,8 +213,8 @@ static void judge(const struct nsx_run *run, const struct work *w,
 		double share = p->kernel_ns ? (double)p->mapped_ns /
 						      (double)p->kernel_ns : 1;
 
-		total_ns = nsx_add_sat(total_ns, p->kernel_ns);
-		mapped_ns = nsx_add_sat(mapped_ns, p->mapped_ns);
+		nsx_add_to(&total_ns, p->kernel_ns);
+		nsx_add_to(&mapped_ns, p->mapped_ns);
 		if (share < worst) {
 			worst = share;
 			pid = w->t->process[i].pid;
@@ -250,29 +238,25 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	struct nsx_table *ranges = nsx_add_table(out, &layouts[0]);
 	struct nsx_table *pids = nsx_add_table(out, &layouts[1]);
 	struct nsx_table *kernels = nsx_add_table(out, &layouts[2]);
-	int rc = sum_up(run, &w, err);
 
-	if (!rc)
-		fill_ranges(&w, ranges);
-	if (!rc && w.gpu)
+	if (sum_up(run, &w, err))
+		return err->rc;
+	fill_ranges(&w, ranges);
+	if (w.gpu) {
 		fill_pids(&w, pids);
-	if (!rc && w.gpu)
 		fill_kernel_ranges(&w, kernels);
-	if (rc)
-		return rc;
+		judge(run, &w, out);
+	}
 	out->sql_differs = w.t->defects.crossing_ranges > 0;
 	nsx_put(out, "pid_source", nsx_string(w.t->pid_source_nvtx));
 	nsx_put(out, "kernel_time_by_pid.present", nsx_bool(w.gpu));
 	if (missing)
 		nsx_note(out, "No kernel time by range: the trace has no %s.",
 			 missing);
-	if (w.gpu)
-		judge(run, &w, out);
 	return 0;
 }
 
-NSX_DEFINE_PASS(nvtx_by_pid) {
-	.id = "nvtx_by_pid",
+NSX_DEFINE_PASS(nvtx_by_pid,
 	.json = "by_pid.nvtx",
 	.title = "NVTX by process",
 	.summary = "NVTX ranges and mapped kernel time by process",
@@ -286,6 +270,4 @@ NSX_DEFINE_PASS(nvtx_by_pid) {
 		       "time by innermost range, as far as API calls were "
 		       "traced",
 	.needs = {NSX_NEED_VIEW(nvtx)},
-	NSX_LAYOUTS(layouts),
-	.run = run,
-};
+	NSX_LAYOUTS(layouts));

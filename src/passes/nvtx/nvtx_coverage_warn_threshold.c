@@ -11,13 +11,10 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	return 0;
 }
 
-NSX_DEFINE_PASS(nvtx_coverage_warn_threshold) {
-	.id = "nvtx_coverage_warn_threshold",
+NSX_DEFINE_PASS(nvtx_coverage_warn_threshold,
 	.no_title = "an option repeated",
 	.no_query = "an option repeated",
 	.no_cannot = "an option repeated",
 	.summary = "the share below which NVTX coverage is warned of",
 	.doc = "What --nvtx-coverage-warn-threshold asked for, 0.7 unless "
-	       "given.",
-	.run = run,
-};
+	       "given.");

@@ -1,7 +1,6 @@
 /* nvtx_kernel_phases.c - mapped kernel time by the phases of the user's map. */
 #include "passes/nvtx/phase_table.h"
 #include "passes/pass.h"
-#include "base/stat.h"
 
 #define COLUMNS(X)                                                            \
 	X(PHASE, "phase", STR, "phase of the map; unmapped is the rest")      \
@@ -17,42 +16,28 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	       struct nsx_err *err)
 {
 	const struct nsx_phase_map *m = run->opts->phases;
-	const char *missing;
 	struct nsx_table *table;
 	size_t nplaces;
 	int64_t *ns, *sum, total_ns;
-	int rc;
 
-	if (!m) {
-		out->status = NSX_S_NULL;
-		return 0;
-	}
-	missing = nsx_pass_missing(nsx_pass_find("nvtx_kernel_time"),
-				   run->trace->schema, out->arena);
-	if (missing)
-		return nsx_cannot(out, "the trace has no %s", missing);
 	if (!run->opts->nvtx_kernel_map)
 		return nsx_cannot(out, "left out by --no-nvtx-kernel-map");
 	table = nsx_add_table(out, &layouts[0]);
 	nplaces = nsx_phase_count(m) + (size_t)1;
 	sum = nsx_arena_get(run->scratch, nplaces * sizeof(*sum));
-	rc = nsx_nvtx_phase_kernels(run->trace, m, run->scratch, &ns, err);
-	for (size_t i = 0; !rc && i < run->trace->nprocesses * nplaces; i++)
-		sum[i % nplaces] = nsx_add_sat(sum[i % nplaces], ns[i]);
-	if (!rc)
-		nsx_nvtx_phase_rows(m, sum, table, &total_ns);
-	if (rc)
-		return rc;
+	if (nsx_nvtx_phase_kernels(run->trace, m, run->scratch, &ns, err))
+		return err->rc;
+	for (size_t i = 0; i < run->trace->nprocesses * nplaces; i++)
+		nsx_add_to(&sum[i % nplaces], ns[i]);
+	nsx_nvtx_phase_rows(m, sum, table, &total_ns);
 	nsx_put(out, "attributed_kernel_time_ms", nsx_ms(total_ns));
 	nsx_md_heading(out, "NVTX");
 	nsx_md_subheading(out, "NVTX phases (mapped, GPU kernel time)");
-	nsx_md_table(out, table, 0, PHASE, PHASE_MS,
-		     PHASE_PCT);
+	nsx_md_whole(out, table, 0);
 	return 0;
 }
 
-NSX_DEFINE_PASS(nvtx_kernel_phases) {
-	.id = "nvtx_kernel_phases",
+NSX_DEFINE_PASS(nvtx_kernel_phases,
 	.no_title = "shown under the NVTX ranges",
 	.no_query = "patterns are regular expressions of the user's file",
 	.summary = "kernel time by the phases of --phase-map",
@@ -62,7 +47,6 @@ NSX_DEFINE_PASS(nvtx_kernel_phases) {
 	       "launched in a range, so that it equals mapped_kernel_time_ms "
 	       "of nvtx_kernel_time.",
 	.option = "--phase-map FILE",
+	.needs = {NSX_KERNELS_BY_RANGE},
 	NSX_LAYOUTS(layouts),
-	.may_be_null = true,
-	.run = run,
-};
+	.may_be_null = true);

@@ -33,8 +33,7 @@ static void add_process(const struct nsx_run *run, uint32_t process,
 	row[PID] = nsx_int(pid);
 	row[PHASES] = nsx_rows(phases);
 	nsx_md_subsubheading(out, nsx_say(out, "PID `%lld`", (long long)pid));
-	nsx_md_table(out, phases, 0, PHASE, PHASE_MS,
-		     PHASE_PCT);
+	nsx_md_whole(out, phases, 0);
 }
 
 static int run(const struct nsx_run *run, struct nsx_section *out,
@@ -42,9 +41,8 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 {
 	const struct nsx_phase_map *m = run->opts->phases;
 	int64_t *ns;
-	int rc;
 
-	if (!m || !run->opts->nvtx_kernel_map ||
+	if (!run->opts->nvtx_kernel_map ||
 	    nsx_pass_missing(nsx_pass_find("nvtx_kernel_time"),
 			     run->trace->schema, run->scratch)) {
 		out->status = NSX_S_NULL;
@@ -53,15 +51,15 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	nsx_add_table(out, &layouts[0]);
 	nsx_md_heading(out, "NVTX by process");
 	nsx_md_subheading(out, "NVTX phases per PID (mapped, GPU kernel time)");
-	rc = nsx_nvtx_phase_kernels(run->trace, m, run->scratch, &ns, err);
-	for (uint32_t i = 0; !rc && i < run->trace->nprocesses; i++)
+	if (nsx_nvtx_phase_kernels(run->trace, m, run->scratch, &ns, err))
+		return err->rc;
+	for (uint32_t i = 0; i < run->trace->nprocesses; i++)
 		add_process(run, i, ns + i * (nsx_phase_count(m) + (size_t)1),
 			    out);
-	return rc;
+	return 0;
 }
 
-NSX_DEFINE_PASS(nvtx_kernel_phases_by_pid) {
-	.id = "nvtx_kernel_phases_by_pid",
+NSX_DEFINE_PASS(nvtx_kernel_phases_by_pid,
 	.json = "by_pid.nvtx_kernel_phases",
 	.no_title = "shown under NVTX per process",
 	.no_query = "patterns are regular expressions of the user's file",
@@ -71,6 +69,4 @@ NSX_DEFINE_PASS(nvtx_kernel_phases_by_pid) {
 	       "launched in a range.",
 	.option = "--phase-map FILE",
 	NSX_LAYOUTS(layouts),
-	.may_be_null = true,
-	.run = run,
-};
+	.may_be_null = true);

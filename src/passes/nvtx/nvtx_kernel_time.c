@@ -6,8 +6,6 @@
  */
 #include "trace/nvtx_walk.h"
 #include "passes/pass.h"
-#include "base/stat.h"
-#include "report/words.h"
 
 #define COLUMNS(X)                                                            \
 	X(NAME, "range_name", STR, "normalised name")                         \
@@ -59,10 +57,10 @@ static int add_opaque(const struct nsx_run *run, struct sums *s,
 		      struct nsx_err *err)
 {
 	const struct nsx_ops *o = &run->trace->ops;
-	uint8_t *has_nodes = nsx_arena_try_array(
-		run->scratch, run->trace->calls.n, 1, "graph launches", err);
+	uint8_t *has_nodes;
 
-	if (!has_nodes)
+	if (!nsx_new_array(has_nodes, run->scratch, run->trace->calls.n,
+			   "graph launches", err))
 		return err->rc;
 	for (size_t i = 0; i < o->n; i++)
 		if ((o->flags[i] & NSX_OP_NODE) && o->call[i] != NSX_NONE)
@@ -70,18 +68,15 @@ static int add_opaque(const struct nsx_run *run, struct sums *s,
 	for (size_t i = 0; i < o->n; i++)
 		if (o->kind[i] == NSX_OP_GRAPH &&
 		    (o->call[i] == NSX_NONE || !has_nodes[o->call[i]]))
-			s->opaque_ns =
-			    nsx_add_sat(s->opaque_ns, nsx_op_ns(o, i));
+			nsx_add_to(&s->opaque_ns, nsx_op_ns(o, i));
 	return 0;
 }
 
 static int sum_up(const struct nsx_run *run, struct nsx_nvtx_groups *g,
 		  struct sums *s, struct nsx_err *err)
 {
-	int rc = nsx_nvtx_group(run->trace, false, run->scratch, g, err);
-
-	if (rc)
-		return rc;
+	if (nsx_nvtx_group(run->trace, false, run->scratch, g, err))
+		return err->rc;
 	if (!nsx_new_array(s->ns, run->scratch, g->n, "range names", err) ||
 	    !nsx_new_array(s->count, run->scratch, g->n, "range names", err))
 		return err->rc;
@@ -105,10 +100,8 @@ static void fill_ranges(const struct nsx_trace *t,
 		row[COUNT] = nsx_int(s->count[k]);
 		row[TOTAL_NS] = nsx_int(s->ns[k]);
 		row[TOTAL_MS] = nsx_ms(s->ns[k]);
-		if (s->count[k])
-			row[AVG] = nsx_us((double)s->ns[k] /
-					  (double)s->count[k]);
-		row[PCT] = nsx_pct((double)s->ns[k], (double)s->all.kernel_ns);
+		row[AVG] = nsx_mean_us(s->ns[k], s->count[k]);
+		row[PCT] = nsx_part_pct(s->ns[k], s->all.kernel_ns);
 	}
 	nsx_table_sort(table, NSX_DESC(TOTAL_NS), NSX_DESC(COUNT), NAME);
 }
@@ -127,10 +120,9 @@ static void put_values(const struct nsx_trace *t, const struct sums *s,
 	nsx_put(out, "mapped_kernel_time_ms", nsx_ms(s->all.mapped_ns));
 	nsx_put(out, "mapped_kernel_count", nsx_int(s->all.nmapped));
 	nsx_put(out, "coverage_fraction",
-		nsx_real(s->all.kernel_ns ? (double)s->all.mapped_ns /
-					       (double)s->all.kernel_ns : NAN));
+		nsx_real((double)s->all.mapped_ns / (double)s->all.kernel_ns));
 	nsx_put(out, "coverage_pct",
-		nsx_pct((double)s->all.mapped_ns, (double)s->all.kernel_ns));
+		nsx_part_pct(s->all.mapped_ns, s->all.kernel_ns));
 	nsx_put(out, "unmapped.no_api_row_ms", nsx_ms(s->all.no_call_ns));
 	nsx_put(out, "unmapped.no_range_ms", nsx_ms(s->all.no_range_ns));
 	nsx_put(out, "unmapped.graph_opaque_ms", nsx_ms(s->opaque_ns));
@@ -147,13 +139,13 @@ static const char *say_rest(const struct sums *s, struct nsx_section *out)
 		no_call = nsx_say(out,
 			"; %s have no API row: launched before the capture, or "
 			"the call was not traced",
-			nsx_text_ns(out->arena, (double)s->all.no_call_ns));
+			nsx_say_time(out, s->all.no_call_ns));
 	if (s->all.no_range_ns)
 		no_range = nsx_say(out, "; %s were launched outside every range",
-			nsx_text_ns(out->arena, (double)s->all.no_range_ns));
+			nsx_say_time(out, s->all.no_range_ns));
 	if (s->no_stack_ns)
 		no_stack = nsx_say(out, ", %s of it on threads without any",
-			nsx_text_ns(out->arena, (double)s->no_stack_ns));
+			nsx_say_time(out, s->no_stack_ns));
 	return nsx_say(out, "%s%s%s", no_call, no_range, no_stack);
 }
 
@@ -165,15 +157,15 @@ static void judge(const struct nsx_run *run, const struct sums *s,
 	const char *rest = say_rest(s, out);
 
 	nsx_md_bullet(out, "Coverage: %.1f%% of kernel time = %s of %s, %s%s.", pct,
-		nsx_text_ns(out->arena, (double)s->all.mapped_ns),
-		nsx_text_ns(out->arena, (double)s->all.kernel_ns),
+		nsx_say_time(out, s->all.mapped_ns),
+		nsx_say_time(out, s->all.kernel_ns),
 		nsx_text_n(out->arena, (size_t)s->all.nmapped, "kernel", NULL),
 		      rest);
 	if (s->opaque_ns)
 		nsx_md_bullet(out,
 			"%s of graph replays, whose kernels were not recorded, "
 			"stand beside it.",
-			nsx_text_ns(out->arena, (double)s->opaque_ns));
+			nsx_say_time(out, s->opaque_ns));
 	if (pct < least)
 		nsx_warn(out, "NVTX coverage is %.1f%% of kernel time, below "
 			      "%.1f%%, so GPU time by range and phase is only "
@@ -187,15 +179,12 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	struct sums s = {
 		.all = run->facts->coverage[run->trace->nprocesses]};
 	struct nsx_table *table = nsx_add_table(out, &layouts[0]);
-	int rc;
 
 	if (!run->opts->nvtx_kernel_map)
 		return nsx_cannot(out, "left out by --no-nvtx-kernel-map");
-	rc = sum_up(run, &g, &s, err);
-	if (!rc)
-		fill_ranges(run->trace, &g, &s, table);
-	if (rc)
-		return rc;
+	if (sum_up(run, &g, &s, err))
+		return err->rc;
+	fill_ranges(run->trace, &g, &s, table);
 	out->sql_differs = run->trace->defects.crossing_ranges > 0;
 	put_values(run->trace, &s, out);
 	nsx_note(out, "A kernel is mapped when any push/pop range of any "
@@ -210,8 +199,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	return 0;
 }
 
-NSX_DEFINE_PASS(nvtx_kernel_time) {
-	.id = "nvtx_kernel_time",
+NSX_DEFINE_PASS(nvtx_kernel_time,
 	.no_title = "shown under the NVTX ranges",
 	.summary = "kernel time by innermost NVTX range, and its coverage",
 	.doc = "Each kernel belongs to the innermost range open on the "
@@ -224,9 +212,5 @@ NSX_DEFINE_PASS(nvtx_kernel_time) {
 	       "ranges at all. graph_opaque is the time of graph replays whose "
 	       "kernels were not recorded; it is in none of the other "
 	       "figures.",
-	.needs = {NSX_NEED_VIEW(nvtx), NSX_NEED_VIEW(kernel),
-		  NSX_NEED_VIEW(runtime), NSX_NEED(kernel_corr),
-		  NSX_NEED(runtime_corr)},
-	NSX_LAYOUTS(layouts),
-	.run = run,
-};
+	.needs = {NSX_KERNELS_BY_RANGE},
+	NSX_LAYOUTS(layouts));

@@ -5,7 +5,6 @@
  */
 #include "passes/nvtx/phase_table.h"
 #include "passes/pass.h"
-#include "base/stat.h"
 
 #define COLUMNS(X)                                                            \
 	X(PHASE, "phase", STR, "phase of the map; unmapped is the rest")      \
@@ -34,8 +33,7 @@ static void add_thread(const struct nsx_trace *t, uint32_t thread,
 		    r == NSX_NONE ? at : NSX_MIN(next, nsx_range_end(x, r));
 
 		if (until > at) {
-			ns[p->of[r]] = nsx_add_sat(
-				ns[p->of[r]], nsx_in_window(t, at, until));
+			nsx_add_to(&ns[p->of[r]], nsx_in_window(t, at, until));
 			at = until;
 		} else if (next < INT64_MAX) {
 			at = next;
@@ -49,44 +47,29 @@ static int sum_up(const struct nsx_run *run, int64_t *ns, struct nsx_err *err)
 {
 	const struct nsx_trace *t = run->trace;
 	struct nsx_nvtx_phases p;
-	int rc = nsx_nvtx_phase_ranges(t, run->opts->phases, run->scratch, &p,
-				       err);
 
-	for (uint32_t i = 0; !rc && i < t->nthreads; i++)
+	if (nsx_nvtx_phase_ranges(t, run->opts->phases, run->scratch, &p, err))
+		return err->rc;
+	for (uint32_t i = 0; i < t->nthreads; i++)
 		add_thread(t, i, &p, ns);
-	for (size_t i = 0; !rc && i < t->nvtx.n; i++)
+	for (size_t i = 0; i < t->nvtx.n; i++)
 		if (t->nvtx.kind[i] == NSX_NVTX_ASYNC)
-			ns[p.of[i]] = nsx_add_sat(
-			    ns[p.of[i]],
-			    nsx_in_window(t, nsx_range_start(&t->nvtx, i),
-					  nsx_range_end(&t->nvtx, i)));
-	return rc;
+			nsx_add_to(&ns[p.of[i]], nsx_range_inside(t, i));
+	return 0;
 }
 
 static int run(const struct nsx_run *run, struct nsx_section *out,
 	       struct nsx_err *err)
 {
 	const struct nsx_phase_map *m = run->opts->phases;
-	const char *missing;
-	struct nsx_table *table;
-	int64_t *ns, total_ns;
-	int rc;
+	struct nsx_table *table = nsx_add_table(out, &layouts[0]);
+	int64_t *ns = nsx_arena_get(run->scratch, (nsx_phase_count(m) + 1) *
+							  sizeof(*ns));
+	int64_t total_ns;
 
-	if (!m) {
-		out->status = NSX_S_NULL;
-		return 0;
-	}
-	missing = nsx_pass_missing(nsx_pass_find("nvtx"), run->trace->schema,
-				   out->arena);
-	if (missing)
-		return nsx_cannot(out, "the trace has no %s", missing);
-	ns = nsx_arena_get(run->scratch, (nsx_phase_count(m) + 1) * sizeof(*ns));
-	table = nsx_add_table(out, &layouts[0]);
-	rc = sum_up(run, ns, err);
-	if (!rc)
-		nsx_nvtx_phase_rows(m, ns, table, &total_ns);
-	if (rc)
-		return rc;
+	if (sum_up(run, ns, err))
+		return err->rc;
+	nsx_nvtx_phase_rows(m, ns, table, &total_ns);
 	nsx_put(out, "nvtx_total_time_ms", nsx_ms(total_ns));
 	nsx_note(out, "A range that matches no pattern is of the phase of the "
 		      "range around it, and each instant of a thread counts "
@@ -97,12 +80,11 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	nsx_md_bullet(out, "A range that matches no pattern is of the phase of "
 			   "the range around it; each instant of a thread "
 			   "counts once.");
-	nsx_md_table(out, table, 0, PHASE, PHASE_MS, PHASE_PCT);
+	nsx_md_whole(out, table, 0);
 	return 0;
 }
 
-NSX_DEFINE_PASS(nvtx_phases) {
-	.id = "nvtx_phases",
+NSX_DEFINE_PASS(nvtx_phases,
 	.no_title = "shown under the NVTX ranges",
 	.no_query = "patterns are regular expressions of the user's file",
 	.summary = "host time by the phases of --phase-map",
@@ -114,7 +96,6 @@ NSX_DEFINE_PASS(nvtx_phases) {
 	       "phase their name matches and count in whole. unmapped is the "
 	       "rest; the total is the time in any range.",
 	.option = "--phase-map FILE",
+	.needs = {NSX_NEED_VIEW(nvtx)},
 	NSX_LAYOUTS(layouts),
-	.may_be_null = true,
-	.run = run,
-};
+	.may_be_null = true);

@@ -6,10 +6,8 @@
  * the union of those of one name, is then a difference of prefix sums: what is
  * kept grows with the ranges, not with the kernels.
  */
-#include <stdlib.h>
 #include "trace/nvtx_walk.h"
 #include "passes/pass.h"
-#include "base/stat.h"
 
 #define COLUMNS(X)                                                            \
 	X(NAME, "range_name", STR, "normalised name")                         \
@@ -88,10 +86,8 @@ static int find_ranges(struct work *w, struct nsx_arena *a,
 						      : nsx_range_end(x, i),
 		    .process = process};
 	}
-	if (w->nranges) {
-		nsx_sort_r(w->ranges, w->nranges, 4, cmp_ranges, w);
-		nsx_sort(w->cuts, w->ncuts, sizeof(*w->cuts), cmp_cuts);
-	}
+	nsx_sort_r(w->ranges, w->nranges, 4, cmp_ranges, w);
+	nsx_sort(w->cuts, w->ncuts, sizeof(*w->cuts), cmp_cuts);
 	return 0;
 }
 
@@ -121,7 +117,7 @@ static void add_kernels(struct work *w)
 			      nsx_call_start(&w->t->calls, o->call[i]));
 		if (c == w->ncuts)
 			continue;
-		w->cuts[c].ns = nsx_add_sat(w->cuts[c].ns, nsx_op_ns(o, i));
+		nsx_add_to(&w->cuts[c].ns, nsx_op_ns(o, i));
 		w->cuts[c].kernels += nsx_op_counts(w->t, i);
 	}
 	for (size_t c = 0; c < w->ncuts; c++) {
@@ -147,9 +143,7 @@ static void sum_ranges(const struct work *w, struct group *v)
 		    process_of(w->t, before) != process)
 			covered = INT64_MIN;
 		g->count += nsx_starts_inside(w->t, nsx_range_start(x, i));
-		g->total_ns = nsx_add_sat(
-		    g->total_ns, nsx_in_window(w->t, nsx_range_start(x, i),
-					       nsx_range_end(x, i)));
+		nsx_add_to(&g->total_ns, nsx_range_inside(w->t, i));
 		covered = NSX_MAX(covered, nsx_range_start(x, i));
 		if (to > covered) {
 			const struct cut *a = &w->cuts[cut_after(
@@ -157,7 +151,7 @@ static void sum_ranges(const struct work *w, struct group *v)
 			const struct cut *b = &w->cuts[cut_after(
 				w, process, to) - 1];
 
-			g->kernel_ns = nsx_add_sat(g->kernel_ns, b->ns - a->ns);
+			nsx_add_to(&g->kernel_ns, b->ns - a->ns);
 			g->kernels += b->kernels - a->kernels;
 			covered = to;
 		}
@@ -188,37 +182,32 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 {
 	struct work w = {.t = run->trace};
 	struct nsx_table *table = nsx_add_table(out, &layouts[0]);
-	struct group *v = NULL;
-	int rc = nsx_nvtx_group(w.t, false, run->scratch, &w.g, err);
+	struct group *v;
 
-	if (!rc)
-		rc = find_ranges(&w, run->scratch, err);
-	if (!rc && (!w.nranges || !run->opts->nvtx_kernel_map ||
-		    nsx_pass_missing(nsx_pass_find("nvtx_kernel_time"),
-				     w.t->schema, run->scratch))) {
+	if (nsx_nvtx_group(w.t, false, run->scratch, &w.g, err) ||
+	    find_ranges(&w, run->scratch, err))
+		return err->rc;
+	if (!w.nranges || !run->opts->nvtx_kernel_map ||
+	    nsx_pass_missing(nsx_pass_find("nvtx_kernel_time"), w.t->schema,
+			     run->scratch)) {
 		out->status = NSX_S_NULL;
 		return 0;
 	}
-	if (!rc)
-		nsx_new_array(v, run->scratch, w.g.n, "range names", err);
-	if (!v)
+	if (!nsx_new_array(v, run->scratch, w.g.n, "range names", err))
 		return err->rc;
 	add_kernels(&w);
 	sum_ranges(&w, v);
 	fill_groups(&w, v, table);
-	if (rc)
-		return rc;
 	nsx_md_heading(out, "NVTX");
 	nsx_md_text(out, "Kernels launched by a process during its start/end "
 			 "ranges (association: such ranges overlap freely, so "
 			 "a kernel may stand in several rows and in none of the "
 			 "coverage):");
-	nsx_md_table(out, table, 0, NAME, COUNT, TOTAL, KERNELS, TIME);
+	nsx_md_whole(out, table, 0);
 	return 0;
 }
 
-NSX_DEFINE_PASS(nvtx_start_end) {
-	.id = "nvtx_start_end",
+NSX_DEFINE_PASS(nvtx_start_end,
 	.json = "nvtx.start_end",
 	.no_title = "shown under the NVTX ranges",
 	.no_cannot = "null where no range is of that kind",
@@ -227,6 +216,4 @@ NSX_DEFINE_PASS(nvtx_start_end) {
 	       "process, begins while at least one start/end range of the name "
 	       "is open in that process. No part of coverage.",
 	NSX_LAYOUTS(layouts),
-	.may_be_null = true,
-	.run = run,
-};
+	.may_be_null = true);

@@ -6,7 +6,7 @@
  */
 #include <string.h>
 #include "passes/nvtx/phase_table.h"
-#include "base/stat.h"
+#include "passes/pass.h"
 
 static uint32_t phase_of_name(const struct nsx_trace *t,
 			      const struct nsx_phase_map *m, nsx_str name)
@@ -40,14 +40,14 @@ int nsx_nvtx_phase_ranges(const struct nsx_trace *t,
 			  const struct nsx_phase_map *m, struct nsx_arena *a,
 			  struct nsx_nvtx_phases *ret, struct nsx_err *err)
 {
-	uint32_t *by_name = nsx_arena_try_array(
-		a, nsx_strings_bound(t->strings), 4, "range names", err);
+	uint32_t *by_name;
 	struct nsx_nvtx_walk w;
 
 	*ret = (struct nsx_nvtx_phases){.map = m};
-	nsx_new_array(ret->of, a, t->nvtx.n, "phases", err);
-	nsx_new_array(ret->below, a, t->nvtx.n, "phases", err);
-	if (!by_name || !ret->of || !ret->below)
+	if (!nsx_new_array(by_name, a, nsx_strings_bound(t->strings),
+			   "range names", err) ||
+	    !nsx_new_array(ret->of, a, t->nvtx.n, "phases", err) ||
+	    !nsx_new_array(ret->below, a, t->nvtx.n, "phases", err))
 		return err->rc;
 	memset(ret->below, 0xff, t->nvtx.n * 4);
 	for (uint32_t i = 0; i < t->nthreads; i++) {
@@ -84,13 +84,12 @@ int nsx_nvtx_phase_kernels(const struct nsx_trace *t,
 {
 	size_t nplaces = nsx_phase_count(m) + (size_t)1;
 	const struct nsx_ops *o = &t->ops;
-	uint32_t *of = nsx_arena_try_array(a, t->calls.n, 4, "phases of calls",
-					   err);
+	uint32_t *of;
 	struct nsx_nvtx_phases p;
 
-	*ret = nsx_arena_try_array(a, t->nprocesses * nplaces, 8, "phases",
-				   err);
-	if (!of || !*ret || nsx_nvtx_phase_ranges(t, m, a, &p, err))
+	if (!nsx_new_array(of, a, t->calls.n, "phases of calls", err) ||
+	    !nsx_new_array(*ret, a, t->nprocesses * nplaces, "phases", err) ||
+	    nsx_nvtx_phase_ranges(t, m, a, &p, err))
 		return err->rc;
 	phase_calls(t, &p, of);
 	for (size_t i = 0; i < o->n; i++) {
@@ -100,7 +99,7 @@ int nsx_nvtx_phase_kernels(const struct nsx_trace *t,
 		    of[o->call[i]] == NSX_NONE)
 			continue;
 		ns = &(*ret)[nsx_op_process(t, i) * nplaces + of[o->call[i]]];
-		*ns = nsx_add_sat(*ns, nsx_op_ns(o, i));
+		nsx_add_to(ns, nsx_op_ns(o, i));
 	}
 	return 0;
 }
@@ -112,7 +111,7 @@ static void add_row(const char *phase, int64_t ns, int64_t total_ns,
 
 	row[PHASE] = nsx_string(phase);
 	row[PHASE_MS] = nsx_ms(ns);
-	row[PHASE_PCT] = nsx_pct((double)ns, (double)total_ns);
+	row[PHASE_PCT] = nsx_part_pct(ns, total_ns);
 }
 
 void nsx_nvtx_phase_rows(const struct nsx_phase_map *m, const int64_t *ns,
@@ -122,7 +121,7 @@ void nsx_nvtx_phase_rows(const struct nsx_phase_map *m, const int64_t *ns,
 	int64_t rest_ns = ns[n], total_ns = 0;
 
 	for (unsigned i = 0; i <= n; i++)
-		total_ns = nsx_add_sat(total_ns, ns[i]);
+		nsx_add_to(&total_ns, ns[i]);
 	*ret_total_ns = total_ns;
 	for (unsigned i = 0; i < n; i++) {
 		const char *phase = nsx_phase_name(m, i);

@@ -4,7 +4,6 @@
  * on different machines keep rows of their own.
  */
 #include <stdlib.h>
-#include "base/stat.h"
 #include "passes/process/pids.h"
 
 #define KERNEL_COLUMNS(X)                                                     \
@@ -39,7 +38,7 @@ NSX_COLUMNS(pid_cols, PID_COLUMNS);
 	X(SYNC_PID_SYNC_TOTAL_TIME_MS, "sync_total_time_ms", F64,             \
 	  "time in synchronising calls")
 NSX_COLUMNS(sync_pid_cols, SYNC_PID_COLUMNS);
-enum { KERNELS_CSV, SYNC_CSV, KERNEL_PIDS, KERNELS_TOP, SYNC_PIDS, NTABLES };
+enum { KERNELS_CSV, SYNC_CSV, KERNEL_PIDS, KERNELS_TOP, SYNC_PIDS };
 static const struct nsx_layout layouts[] = {
 	{.key = "kernels_by_pid", .csv = "kernels_by_pid",
 	 NSX_COLS(kernel_cols), .json_rows = -2},
@@ -183,7 +182,7 @@ static int add_kernels(const struct nsx_pids *pids, struct groups *g,
 		row[PID_TOTAL_KERNEL_TIME_MS] = nsx_ms(x->kernel_ns);
 		row[PID_KERNEL_COUNT] = nsx_int((int64_t)x->nkernels);
 		row[PID_PCT_OF_TOTAL_KERNEL_TIME] =
-			nsx_pct((double)x->kernel_ns, (double)pids->kernel_ns);
+			nsx_part_pct(x->kernel_ns, pids->kernel_ns);
 		for (size_t k = 0; k < n; k++) {
 			row = nsx_add_row(all);
 			fill_kernel(t, pids, p, &g->v[k], row);
@@ -268,8 +267,7 @@ static size_t group_sync(const struct nsx_pids *pids, uint32_t p,
 		if (!x)
 			return SIZE_MAX;
 		x->n += nsx_starts_inside(t, nsx_call_start(&t->calls, i));
-		nsx_add_to(&x->total_ns, nsx_in_window(t, nsx_call_start(&t->calls, i),
-					     nsx_call_end(&t->calls, i)));
+		nsx_add_to(&x->total_ns, nsx_call_inside(t, i));
 	}
 	n = g->n;
 	sort_groups(g);
@@ -289,9 +287,7 @@ static void add_sync(const struct nsx_trace *t, uint32_t p,
 		row[S_NAME] = nsx_string(nsx_text(t, v[k].name));
 		row[S_COUNT] = nsx_int((int64_t)v[k].n);
 		row[S_MS] = nsx_ms(v[k].total_ns);
-		if (v[k].n)
-			row[S_AVG] = nsx_us((double)v[k].total_ns /
-					    (double)v[k].n);
+		row[S_AVG] = nsx_mean_us(v[k].total_ns, v[k].n);
 	}
 }
 
@@ -300,11 +296,10 @@ static int sync_part(const struct nsx_pids *pids, struct groups *g,
 		     struct nsx_arena *a, struct nsx_err *err)
 {
 	const struct nsx_trace *t = g->t;
-	uint32_t *order = nsx_arena_try_array(a, t->nprocesses, 4, "processes",
-					      err);
+	uint32_t *order;
 	bool present = nsx_has_view(t->schema, NSX_VIEW_runtime);
 
-	if (!order)
+	if (!nsx_new_array(order, a, t->nprocesses, "processes", err))
 		return err->rc;
 	nsx_put(out, "sync.present", nsx_bool(present));
 	if (!present) {
@@ -366,7 +361,7 @@ static int summarise(const struct nsx_run *run,
 		     struct nsx_section *out, struct nsx_err *err)
 {
 	const struct nsx_trace *t = run->trace;
-	struct nsx_table *tables[NTABLES], *processes;
+	struct nsx_table **tables, *processes;
 	struct groups g = {.t = t, .f = run->facts};
 	struct nsx_pids pids;
 	int rc;
@@ -380,9 +375,9 @@ static int summarise(const struct nsx_run *run,
 	if (!nsx_new_array(g.by_name, run->scratch,
 			   nsx_strings_bound(t->strings), "names", err))
 		return err->rc;
-	for (unsigned i = 0; i < NTABLES; i++)
-		tables[i] = nsx_add_table(out, &layouts[i]);
+	nsx_add_tables(out);
 	processes = nsx_add_table(out, &nsx_process_layout);
+	tables = out->tables;
 	rc = kernels_part(&pids, &g, tables, run->opts->held_rows, out, err);
 	if (!rc)
 		rc = sync_part(&pids, &g, tables, out, run->scratch, err);
@@ -402,8 +397,7 @@ static int summarise(const struct nsx_run *run,
 	return 0;
 }
 
-NSX_DEFINE_PASS(by_pid) {
-	.id = "by_pid",
+NSX_DEFINE_SUMMARY(by_pid,
 	.title = "Processes",
 	.summary = "kernels, waits and NVTX of each process",
 	.doc = "Kernels by (process, name, device), synchronising calls by "
@@ -421,6 +415,4 @@ NSX_DEFINE_PASS(by_pid) {
 		       "work of processes that were not profiled is not seen",
 	.any_of = {NSX_GPU_WORK, NSX_NEED_VIEW(runtime)},
 	NSX_LAYOUTS(layouts),
-	.more = (const struct nsx_layout *const[]){&nsx_process_layout, NULL},
-	.summarise = summarise,
-};
+	.more = (const struct nsx_layout *const[]){&nsx_process_layout, NULL});

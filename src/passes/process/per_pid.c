@@ -145,8 +145,7 @@ static int add_process(const struct nsx_run *run, const struct nsx_pids *pids,
 		row[T_NS] = nsx_int(x->kernel_ns);
 		row[T_MS] = nsx_ms(x->kernel_ns);
 		row[T_LAUNCHES] = nsx_int((int64_t)x->nkernels);
-		row[T_PCT] = nsx_pct((double)x->kernel_ns,
-				     (double)pids->kernel_ns);
+		row[T_PCT] = nsx_part_pct(x->kernel_ns, pids->kernel_ns);
 	}
 	row = nsx_add_row(table);
 	row[PID] = nsx_int(pid);
@@ -200,8 +199,7 @@ static int summarise(const struct nsx_run *run,
 	return 0;
 }
 
-NSX_DEFINE_PASS(per_pid) {
-	.id = "per_pid",
+NSX_DEFINE_SUMMARY(per_pid,
 	.title = "Processes",
 	.no_query = "figures of by_pid and launch_storm, by process",
 	.summary = "the processes with the most kernel time, one by one",
@@ -216,6 +214,4 @@ NSX_DEFINE_PASS(per_pid) {
 		       "never runs empty: see the global section; kernels "
 		       "inside CUDA graphs traced as a whole are not counted",
 	.any_of = {NSX_GPU_WORK, NSX_NEED_VIEW(runtime)},
-	NSX_LAYOUTS(layouts),
-	.summarise = summarise,
-};
+	NSX_LAYOUTS(layouts));

@@ -3,7 +3,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include "passes/pass.h"
-#include "base/stat.h"
 
 enum { SAMPLE = 20 };
 #define IMPLAUSIBLE_PID 10000000 /* Linux stops at 2^22 */
@@ -139,8 +138,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	return 0;
 }
 
-NSX_DEFINE_PASS(pid_attribution) {
-	.id = "pid_attribution",
+NSX_DEFINE_PASS(pid_attribution,
 	.no_title = "shown with the processes",
 	.no_query = "it tells which column names the process",
 	.no_cannot = "that nothing names a process is an answer",
@@ -151,6 +149,4 @@ NSX_DEFINE_PASS(pid_attribution) {
 	       "warning is raised when all or 80 % of the kernels name "
 	       "process 0, when one is 10 000 000 or more, and when all "
 	       "kernels name one process while several made API calls.",
-	NSX_LAYOUTS(layouts),
-	.run = run,
-};
+	NSX_LAYOUTS(layouts));

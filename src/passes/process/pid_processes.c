@@ -1,5 +1,4 @@
 /* pid_processes.c - a row on each process: what it ran and with whom. */
-#include <stdlib.h>
 #include "base/span.h"
 #include "passes/process/pids.h"
 
@@ -9,12 +8,11 @@ const struct nsx_layout nsx_process_layout = {.key = "processes",
 static int measure(const struct nsx_trace *t, struct nsx_arena *a,
 		   struct nsx_group_time **ret, struct nsx_err *err)
 {
-	uint32_t *process = nsx_arena_try_array(a, t->ops.n, 4,
-						"processes of GPU work", err);
+	uint32_t *process;
 
-	*ret = nsx_arena_try_array(a, t->nprocesses, sizeof(**ret),
-				   "processes", err);
-	if (!process || !*ret)
+	if (!nsx_new_array(process, a, t->ops.n, "processes of GPU work",
+			   err) ||
+	    !nsx_new_array(*ret, a, t->nprocesses, "processes", err))
 		return err->rc;
 	for (size_t i = 0; i < t->ops.n; i++)
 		process[i] = nsx_op_process(t, i);
@@ -34,14 +32,12 @@ static int list_devices(const struct nsx_trace *t, struct nsx_section *out,
 			struct nsx_arena *a, const char ****ret,
 			struct nsx_err *err)
 {
-	uint32_t *last = nsx_arena_try_array(a, t->nprocesses, 4, "processes",
-					     err);
-	size_t *n = nsx_arena_try_array(a, t->nprocesses, sizeof(*n),
-					"processes", err);
+	uint32_t *last;
+	size_t *n;
 
-	*ret = nsx_arena_try_array(a, t->nprocesses, sizeof(**ret),
-				   "processes", err);
-	if (!last || !n || !*ret)
+	if (!nsx_new_array(last, a, t->nprocesses, "processes", err) ||
+	    !nsx_new_array(n, a, t->nprocesses, "processes", err) ||
+	    !nsx_new_array(*ret, a, t->nprocesses, "processes", err))
 		return err->rc;
 	for (int fill = 0; fill < 2; fill++) {
 		for (uint32_t p = 0; p < t->nprocesses; p++) {

@@ -1,7 +1,5 @@
 /* pids.c - kernels and waits by process. */
-#include <stdlib.h>
 #include <string.h>
-#include "base/stat.h"
 #include "passes/process/pids.h"
 
 /* Kernels of exports that do not name processes have the only process there is,
@@ -43,9 +41,8 @@ static void add_totals(const struct nsx_trace *t, struct nsx_pids *ret)
 		if (t->ops.kind[i] != NSX_OP_KERNEL || p == NSX_NONE)
 			continue;
 		ret->total[p].nkernels += nsx_op_counts(t, i);
-		ret->total[p].kernel_ns = nsx_add_sat(ret->total[p].kernel_ns,
-						      ns);
-		ret->kernel_ns = nsx_add_sat(ret->kernel_ns, ns);
+		nsx_add_to(&ret->total[p].kernel_ns, ns);
+		nsx_add_to(&ret->kernel_ns, ns);
 		ret->at[p + 1]++;
 	}
 	for (size_t i = 0; i < t->calls.n; i++) {
@@ -56,9 +53,7 @@ static void add_totals(const struct nsx_trace *t, struct nsx_pids *ret)
 		if (t->calls.cls[i] != NSX_CALL_SYNC)
 			continue;
 		x->nsyncs += nsx_starts_inside(t, nsx_call_start(&t->calls, i));
-		x->sync_ns = nsx_add_sat(
-		    x->sync_ns, nsx_in_window(t, nsx_call_start(&t->calls, i),
-					      nsx_call_end(&t->calls, i)));
+		nsx_add_to(&x->sync_ns, nsx_call_inside(t, i));
 	}
 }
 

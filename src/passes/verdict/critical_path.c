@@ -9,9 +9,8 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include "passes/verdict/critical_path.h"
-#include "base/group.h"
-#include "base/stat.h"
+#include "passes/pass.h"
+#include "facts/replay/replay.h"
 
 #define COLUMNS(X)                                                            \
 	X(KIND, "kind", STR,                                                  \
@@ -23,6 +22,15 @@
 	  "operations that began in the window; idle pieces")                 \
 	X(DETAILS, "details", STR, "share of the window, and what it means")
 NSX_COLUMNS(cols, COLUMNS);
+#define WALK_COLUMNS(X)                                                       \
+	X(WALK_CLASS, "class", STR,                                           \
+	  "compute, comm, copy; launch_to_start, dispatch (from one "         \
+	  "operation to the next); call (that waits for nothing), wake (from " \
+	  "the end of what a call waited for), queue_full, host (between "    \
+	  "calls), outside (waiting for something else), unexplained")        \
+	X(WALK_TOTAL_MS, "total_ms", F64, "time on the path")                 \
+	X(WALK_PCT_OF_PATH, "pct_of_path", F64, "share of the path")
+NSX_COLUMNS(walk_cols, WALK_COLUMNS);
 static const struct nsx_layout layouts[] = {
 	{.key = "suspects", .csv = "critical_path", NSX_COLS(cols),
 	 .is_judged = true},
@@ -43,7 +51,6 @@ struct path {
 	uint32_t device;
 	struct nsx_groups groups;
 	struct row *rows;
-	size_t cap;
 	struct nsx_spans above; /* what comes before the class at hand       */
 	size_t cursor;		/* into above                                */
 	int64_t credited_ns;
@@ -52,14 +59,13 @@ struct path {
 static int credit(struct path *p, uint64_t tag, uint64_t id, int64_t ns,
 		  int64_t count, struct nsx_err *err)
 {
-	uint32_t i;
+	struct row *row = nsx_group_value(&p->groups, &p->rows, tag, id,
+					  "path rows", err);
 
-	if (nsx_group(&p->groups, tag, id, &i, err) ||
-	    nsx_grow(&p->rows, &p->cap, (size_t)i + 1, sizeof(*p->rows),
-		     "path rows", err))
+	if (!row)
 		return err->rc;
-	nsx_add_to(&p->rows[i].ns, ns);
-	p->rows[i].count += count;
+	nsx_add_to(&row->ns, ns);
+	row->count += count;
 	nsx_add_to(&p->credited_ns, ns);
 	return 0;
 }
@@ -138,19 +144,17 @@ static int credit_class(struct path *p, enum nsx_op_class cls,
 static int credit_work(struct path *p, struct nsx_err *err)
 {
 	const struct nsx_device_facts *d = &p->run->facts->device[p->device];
-	int rc = credit_class(p, NSX_C_COMPUTE, err);
 
+	if (credit_class(p, NSX_C_COMPUTE, err))
+		return err->rc;
 	p->above = d->compute;
-	if (!rc)
-		rc = credit_class(p, NSX_C_COMM, err);
-	if (!rc)
-		rc = nsx_spans_union(p->run->scratch, &d->compute, &d->comm,
-				     &p->above, err);
-	if (!rc)
-		rc = credit_class(p, NSX_C_COPY, err);
-	if (!rc)
-		nsx_arena_drop(p->run->scratch, p->above.v);
-	return rc;
+	if (credit_class(p, NSX_C_COMM, err) ||
+	    nsx_spans_union(p->run->scratch, &d->compute, &d->comm, &p->above,
+			    err) ||
+	    credit_class(p, NSX_C_COPY, err))
+		return err->rc;
+	nsx_arena_drop(p->run->scratch, p->above.v);
+	return 0;
 }
 
 /* Idle ------------------------------------------------------------------------*/
@@ -297,19 +301,44 @@ static void say(struct path *p)
 		 "overlap each other, these are parts of one GPU's time");
 }
 
-static int compute(struct path *p, struct nsx_table *table,
-		   struct nsx_err *err)
-{
-	int rc = credit_work(p, err);
+/* The walk --------------------------------------------------------------------*/
 
-	if (!rc)
-		rc = credit_idle(p, err);
-	if (!rc)
-		fill_suspects(p, table);
-	if (rc)
-		return rc;
-	say(p);
-	return 0;
+static const char *const class_names[NSX_NPATHS] = {
+	[NSX_PATH_COMPUTE] = "compute", [NSX_PATH_COMM] = "comm",
+	[NSX_PATH_COPY] = "copy", [NSX_PATH_LAUNCH] = "launch_to_start",
+	[NSX_PATH_DISPATCH] = "dispatch", [NSX_PATH_CALL] = "call",
+	[NSX_PATH_WAKE] = "wake", [NSX_PATH_QUEUE] = "queue_full",
+	[NSX_PATH_HOST] = "host", [NSX_PATH_OUTSIDE] = "outside",
+	[NSX_PATH_UNEXPLAINED] = "unexplained",
+};
+
+/* What the last work of the judged window waited for, step by step backwards along
+ * the edges of the replay's model (facts/replay/replay.h).
+ */
+static void path_walk(const struct nsx_run *run, struct nsx_section *out,
+		      struct nsx_table *table)
+{
+	const struct nsx_closure *c = nsx_model_closure(run->facts->model);
+	int64_t ns[NSX_NPATHS], all_ns = 0;
+
+	if (c->cls == NSX_ABSTAINS) {
+		nsx_note(out, "nothing was walked backwards: %s", c->reason);
+		return;
+	}
+	nsx_model_path(run->facts->model, c->window, ns);
+	for (unsigned k = 0; k < NSX_NPATHS; k++)
+		nsx_add_to(&all_ns, ns[k]);
+	for (unsigned k = 0; k < NSX_NPATHS; k++) {
+		struct nsx_cell *row;
+
+		if (!ns[k])
+			continue;
+		row = nsx_add_row(table);
+		row[WALK_CLASS] = nsx_string(class_names[k]);
+		row[WALK_TOTAL_MS] = nsx_ms(ns[k]);
+		row[WALK_PCT_OF_PATH] = nsx_part_pct(ns[k], all_ns);
+	}
+	nsx_table_sort(table, NSX_DESC(WALK_TOTAL_MS), WALK_CLASS);
 }
 
 static int run(const struct nsx_run *run, struct nsx_section *out,
@@ -325,16 +354,18 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 		return nsx_cannot(out, "the trace has no GPU work");
 	if (p.w.start_ns == p.w.end_ns)
 		return nsx_cannot(out, "GPU work takes no time in this trace");
-	rc = compute(&p, table, err);
+	rc = credit_work(&p, err) || credit_idle(&p, err) ? err->rc : 0;
+	if (!rc) {
+		fill_suspects(&p, table);
+		say(&p);
+		path_walk(run, out, walk);
+	}
 	nsx_groups_done(&p.groups);
 	free(p.rows);
-	if (!rc)
-		path_walk(run, out, walk);
 	return rc;
 }
 
-NSX_DEFINE_PASS(critical_path) {
-	.id = "critical_path",
+NSX_DEFINE_PASS(critical_path,
 	.title = "Critical path",
 	.no_query = "a walk back through what held each operation up",
 	.summary = "where the time of the GPU that sets the pace went, in rows "
@@ -360,6 +391,4 @@ NSX_DEFINE_PASS(critical_path) {
 	.limitations = "a row says where time is, not how much of it can be "
 		       "won back: that is priced in Findings in full",
 	.any_of = {NSX_GPU_WORK},
-	NSX_LAYOUTS(layouts),
-	.run = run,
-};
+	NSX_LAYOUTS(layouts));

@@ -1,7 +1,6 @@
 /* findings.c - what to do next: the ranked findings as tables and in words. */
 #include <string.h>
 #include "passes/verdict/findings_table.h"
-#include "report/words.h"
 
 #define CSV_COLUMNS(X)                                                        \
 	X(CSV_RANK, "rank", I64, "order of the report")                       \
@@ -57,10 +56,8 @@ static void say_finding(struct nsx_section *out, const struct nsx_cell *row)
 
 	nsx_buf_printf(&b, "**[%s] %s**", row[F_SEVERITY].u.s, row[F_TITLE].u.s);
 	if (row[F_HEADROOM].type) {
-		const char *alone = nsx_text_ns(out->arena,
-						row[F_HEADROOM].u.f * 1e6);
-		const char *more = nsx_text_ns(out->arena,
-					       row[F_DISJOINT].u.f * 1e6);
+		const char *alone = nsx_say_ms(out, row[F_HEADROOM].u.f);
+		const char *more = nsx_say_ms(out, row[F_DISJOINT].u.f);
 
 		nsx_buf_printf(&b, ": %s", alone);
 		if (row[F_DISJOINT].type && strcmp(more, alone))
@@ -92,9 +89,8 @@ static void say_window(const struct nsx_run *run, struct nsx_section *out)
 		"**Judged on** the steady window (%s, confidence %s): %s of "
 		"%s%s.", f->steady.method,
 		      f->steady.confidence,
-		nsx_text_ns(out->arena, (double)(w.end_ns - w.start_ns)),
-		nsx_text_ns(out->arena,
-		      (double)(t->window.end_ns - t->window.start_ns)),
+		nsx_say_time(out, w.end_ns - w.start_ns),
+		nsx_say_time(out, t->window.end_ns - t->window.start_ns),
 		t->ndevices < 2
 			? ""
 			: nsx_say(out, "; GPU %lld has the least idle time and "
@@ -121,8 +117,7 @@ static int summarise(const struct nsx_run *run,
 	return 0;
 }
 
-NSX_DEFINE_PASS(findings) {
-	.id = "findings",
+NSX_DEFINE_SUMMARY(findings,
 	.title = "Findings in full",
 	.no_query = "a judgement over all sections",
 	.no_cannot = "a trace without findings has none to show",
@@ -150,6 +145,4 @@ NSX_DEFINE_PASS(findings) {
 		       "wait that is taken out must not be needed",
 	NSX_LAYOUTS(layouts),
 	.more = (const struct nsx_layout *const[]){&nsx_findings_layout, NULL},
-	.is_verdict = true,
-	.summarise = summarise,
-};
+	.is_verdict = true);

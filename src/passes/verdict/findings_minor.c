@@ -17,8 +17,7 @@ static int summarise(const struct nsx_run *run,
 	return 0;
 }
 
-NSX_DEFINE_PASS(findings_minor) {
-	.id = "findings_minor",
+NSX_DEFINE_SUMMARY(findings_minor,
 	.no_title = "shown under the findings",
 	.no_query = "a judgement over all sections",
 	.no_cannot = "a trace without findings has none to show",
@@ -27,6 +26,4 @@ NSX_DEFINE_PASS(findings_minor) {
 	       "once those above them are taken out, and those beyond the "
 	       "first ten.",
 	.more = (const struct nsx_layout *const[]){&nsx_findings_layout, NULL},
-	.is_verdict = true,
-	.summarise = summarise,
-};
+	.is_verdict = true);

@@ -1,5 +1,4 @@
 /* findings_table.c - findings as rows. */
-#include <string.h>
 #include "passes/verdict/findings_table.h"
 
 #define ROW_COLUMNS(X)                                                        \
@@ -66,7 +65,7 @@ static struct nsx_table *evidence_rows(struct work *k,
 		row[ROW_VALUES] = nsx_string(nsx_cell_text(
 			k->out->arena,
 			&nsx_row_at(e->table, e->row)[e->col]));
-		row[ROW_UNITS] = nsx_string(e->units);
+		row[ROW_UNITS] = nsx_string(nsx_evidence_units(e));
 	}
 	return t;
 }

@@ -24,13 +24,10 @@ static int summarise(const struct nsx_run *run,
 	return 0;
 }
 
-NSX_DEFINE_PASS(negative_results) {
-	.id = "negative_results",
+NSX_DEFINE_SUMMARY(negative_results,
 	.title = "Checked and fine",
 	.no_query = "a judgement over all sections",
 	.no_cannot = "a trace without findings has none to show",
 	.summary = "what was checked and costs nothing, with its number",
 	.doc = "Each analysis says here what it found to be harmless, and by "
-	       "which number.",
-	.summarise = summarise,
-};
+	       "which number.");

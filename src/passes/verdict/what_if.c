@@ -7,7 +7,6 @@
 #include "facts/replay/spec.h"
 #include "passes/pass.h"
 #include "report/text.h"
-#include "report/words.h"
 
 #define FALL_COLUMNS(X)                                                       \
 	X(FALL_STEP, "step", I64, "place in the waterfall, from 1")           \
@@ -268,8 +267,7 @@ static int summarise(const struct nsx_run *run,
 	return 0;
 }
 
-NSX_DEFINE_PASS(what_if) {
-	.id = "what_if",
+NSX_DEFINE_SUMMARY(what_if,
 	.title = "What if",
 	.no_query = "it replays the recorded program",
 	.summary = "what the run would take with something changed, by replay",
@@ -302,6 +300,4 @@ NSX_DEFINE_PASS(what_if) {
 		       "outside CUDA are not followed",
 	.needs = {NSX_NEED_VIEW(runtime)},
 	.any_of = {NSX_GPU_WORK},
-	NSX_LAYOUTS(layouts),
-	.summarise = summarise,
-};
+	NSX_LAYOUTS(layouts));
