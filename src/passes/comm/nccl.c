@@ -66,7 +66,7 @@ static int fill_op(struct nccl_comm *c, const struct nccl_group *g,
 	row[NCCL_COUNT] = nsx_int((int64_t)g->count);
 	row[NCCL_TOTAL] = nsx_ms(g->total_ns);
 	row[NCCL_MAX] = nsx_ms(g->max_ns);
-	row[NCCL_AVG] = nsx_mean_us(g->total_ns, g->count);
+	row[NCCL_AVG] = nsx_mean_us(g->total_ns, (int64_t)g->count);
 	row[NCCL_OVERLAP] = nsx_ms(g->overlap_ns);
 	row[NCCL_OVERLAP_PCT] = nsx_part_pct(g->overlap_ns, g->total_ns);
 	if (late) {

@@ -58,7 +58,7 @@ static void fill_ops(const struct nsx_trace *t, const struct sum *sums,
 		row[NCCL_COUNT] = nsx_int((int64_t)s->count);
 		row[NCCL_TOTAL] = nsx_ms(s->total_ns);
 		row[NCCL_MAX] = nsx_ms(s->max_ns);
-		row[NCCL_AVG] = nsx_mean_us(s->total_ns, s->count);
+		row[NCCL_AVG] = nsx_mean_us(s->total_ns, (int64_t)s->count);
 	}
 }
 

@@ -287,7 +287,7 @@ static void add_sync(const struct nsx_trace *t, uint32_t p,
 		row[S_NAME] = nsx_string(nsx_text(t, v[k].name));
 		row[S_COUNT] = nsx_int((int64_t)v[k].n);
 		row[S_MS] = nsx_ms(v[k].total_ns);
-		row[S_AVG] = nsx_mean_us(v[k].total_ns, v[k].n);
+		row[S_AVG] = nsx_mean_us(v[k].total_ns, (int64_t)v[k].n);
 	}
 }
 
