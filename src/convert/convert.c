@@ -417,7 +417,7 @@ static int convert(struct parts *p, struct nsx_out *out, struct nsx_err *err)
 	int rc = find_window(&p->part[0].c, err);
 
 	for (size_t i = 0; !rc && i < p->n; i++)
-		rc = open_part(p, i, err);
+		rc = open_part(p, (enum nsx_part)i, err);
 	if (!rc)
 		rc = nsx_par(o->threads, p->n, survey, p, err);
 	if (!rc)

@@ -230,8 +230,12 @@ const struct nsx_table *nsx_prove_findings(struct nsx_report *r)
 
 	for (size_t i = 0; i < r->found.n; i++)
 		for (size_t k = 0; k < ARRAY_LEN(r->found.v[i].proof) &&
-				   r->found.v[i].proof[k].csv; k++)
-			cut = prove(r, &r->found.v[i].proof[k]) ?: cut;
+				   r->found.v[i].proof[k].csv; k++) {
+			const struct nsx_table *t =
+				prove(r, &r->found.v[i].proof[k]);
+
+			cut = t ? t : cut;
+		}
 	return cut;
 }
 
