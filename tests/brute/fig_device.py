@@ -105,13 +105,18 @@ def idle_by_cause(t):
         for cause in ("edge", "unknown_unmatched", "device_side", "host_late", "launch_call",
                       "launch_to_start"):
             sums.setdefault(cause, 0)
+        before = {}                                     # instant -> launch of the op that ends
+        for x, on, spans in t.pieces():
+            if on == d:
+                for _, e in spans[-1:]:
+                    before.setdefault(e, x.launch)
         for a, b, op in gap_list(t, d):
             r = op.launch if op else None
             if op is None or a == t.window[0]:
                 sums["edge"] += b - a
             elif r is None:
                 sums["unknown_unmatched"] += b - a
-            elif r.e <= a:
+            elif r.e <= a or r is before.get(a) and b - a < 20_000:
                 sums["device_side"] += b - a
             else:
                 starts, ends = min(max(r.s, a), b), min(r.e, b)

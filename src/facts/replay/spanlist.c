@@ -55,9 +55,12 @@ bool span_list_has(const struct span_list *s, uint32_t thread, int64_t at_ns)
 bool span_list_next(const struct span_list *s, uint32_t thread,
 		    struct nsx_span in, size_t *at, struct nsx_span *ret)
 {
-	const struct thread_span *x = &s->v[*at];
+	const struct thread_span *x;
 
-	if (*at == s->n || x->thread != thread || x->span.start_ns >= in.end_ns)
+	if (*at == s->n)
+		return false;
+	x = &s->v[*at];
+	if (x->thread != thread || x->span.start_ns >= in.end_ns)
 		return false;
 	*ret = (struct nsx_span){NSX_MAX(x->span.start_ns, in.start_ns),
 				 NSX_MIN(x->span.end_ns, in.end_ns)};
