@@ -164,6 +164,19 @@ static int collect(struct nsx_findings_view *v, const struct nsx_report *r,
 	return 0;
 }
 
+/* What could not be read or computed, which findings may lack. */
+static void tell_losses(struct nsx_conv *c, const struct nsx_report *r)
+{
+	for (size_t i = 0; r->trace->damaged && i < r->trace->nwarnings; i++)
+		nsx_buf_printf(c->warnings, "findings: %s\n",
+			       r->trace->warnings[i]);
+	for (size_t i = 0; i < r->nsections; i++)
+		if (r->sections[i].status == NSX_S_FAILED)
+			nsx_buf_printf(c->warnings, "findings: section %s "
+				       "failed: %s\n", r->sections[i].pass->id,
+				       r->sections[i].reason);
+}
+
 /* Loads the trace and explains it, to keep what is written here. */
 static int explain(struct nsx_conv *c, struct nsx_err *err)
 {
@@ -183,6 +196,7 @@ static int explain(struct nsx_conv *c, struct nsx_err *err)
 	rc = nsx_report_make(c->schema, &o, &r, err);
 	if (rc)
 		return rc;
+	tell_losses(c, r);
 	rc = collect(v, r, err);
 	nsx_report_free(r);
 	return rc;

@@ -55,6 +55,9 @@ int nsx_names_open(struct nsx_names *x, const struct nsx_schema *s,
 	pthread_mutex_init(&x->lock, NULL);
 	x->arena = nsx_arena_new();
 	x->prefix = prefix;
+	if (n == NSX_E_NOMEM)
+		return nsx_fail(err, NSX_E_NOMEM, "out of memory: cannot count "
+				"the strings of the trace");
 	x->bound = n > 0 ? (size_t)n + 1024 : 0;
 	x->cache = nsx_try_alloc(1, sizeof(*x->cache), "a key cache", err);
 	if (!x->cache ||

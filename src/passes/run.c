@@ -268,7 +268,9 @@ static int find(const struct run *run, struct nsx_err *err)
 	return 0;
 }
 
-/* Its tables stay, for findings point at them. */
+/* Its tables stay, for findings point at them. One that failed is shown, as
+ * findings may lack what it measures.
+ */
 static void hide(struct nsx_section *s)
 {
 	s->status = NSX_S_SKIPPED;
@@ -294,7 +296,8 @@ static int run_all(const struct run *run, struct nsx_err *err)
 		    is_wanted(run->opts, nsx_passes[i]))
 			rc = run_pass(run, &r->sections[i], err);
 	for (unsigned i = 0; i < nsx_npasses; i++)
-		if (!chosen(run->opts, nsx_passes[i]->id))
+		if (!chosen(run->opts, nsx_passes[i]->id) &&
+		    r->sections[i].status != NSX_S_FAILED)
 			hide(&r->sections[i]);
 	return rc;
 }

@@ -100,7 +100,7 @@ static int64_t query_count(struct nsx_db *db, const char *head,
 		 nsx_step(st, &err);
 
 	if (rc <= 0)
-		return rc < 0 ? -1 : 0;
+		return rc;
 	nsx_read_val(st, 0, &v);
 	return nsx_i64_or(&v, -1);
 }
@@ -110,7 +110,7 @@ int64_t nsx_count_rows(struct nsx_db *db, const char *table)
 	return query_count(db, "SELECT count(*) FROM main.", table, "");
 }
 
-/* 0 for an empty table, -1 for one with rows (or with damage). */
+/* 0 for an empty table, less for one with rows (or with damage). */
 static int64_t probe_rows(struct nsx_db *db, const char *table)
 {
 	return query_count(db, "SELECT -1 FROM main.", table, " LIMIT 1");

@@ -91,7 +91,8 @@ int nsx_schema_probe(struct nsx_db *db, struct nsx_schema *ret,
 void nsx_schema_done(struct nsx_schema *s);
 
 unsigned nsx_view_nfields(enum nsx_view v);
-int64_t nsx_count_rows(struct nsx_db *db, const char *table); /* -1: damaged */
+/* Negative: why they cannot be counted, an enum nsx_rc. */
+int64_t nsx_count_rows(struct nsx_db *db, const char *table);
 
 static inline bool nsx_has_view(const struct nsx_schema *s, enum nsx_view v)
 {
