@@ -14,13 +14,16 @@ enum {
 	INTERNED_KERNEL = 1000, INTERNED_ARG = 1001,
 	SPEC_CATEGORY = 4, KERNEL_DEMANGLED = 3,
 };
-enum { STATE_CLEARED = 1, NEEDS_STATE = 2 };
+enum { STATE_CLEARED = 1 };
 enum { CATEGORY_COMPUTE = 2 };
 enum { BLOCK = 1 << 20 }; /* packets that are compressed together */
 enum { SENT_NAME = 1, SENT_KERNEL = 2 };
 
 /* Packets ---------------------------------------------------------------------*/
 
+/* No packet says that it needs what came before: readers would drop it where some
+ * was lost, and a file loses none.
+ */
 static void put_head(const struct nsx_conv *c)
 {
 	struct nsx_pf *pf = c->pf;
@@ -30,7 +33,6 @@ static void put_head(const struct nsx_conv *c)
 		    c->opts->place.trace * NSX_CONVERT_PARTS + c->part + 1);
 	if (c->opts->place.machine)
 		nsx_pb_uint(&b, NSX_PF_MACHINE, c->opts->place.machine);
-	nsx_pb_uint(&b, PACKET_FLAGS, NEEDS_STATE);
 	pf->nhead = NSX_MIN(b.n, sizeof(pf->head));
 	memcpy(pf->head, b.p, pf->nhead);
 	nsx_buf_done(&b);
@@ -50,8 +52,7 @@ void nsx_pf_open_packet(struct nsx_conv *c, int64_t at_ns)
 	memcpy(p, pf->head, sizeof(pf->head));
 	nsx_pb_take(&pf->packets, p + pf->nhead);
 	if (!pf->is_begun)
-		nsx_pb_uint(&pf->packets, PACKET_FLAGS,
-			    NEEDS_STATE | STATE_CLEARED);
+		nsx_pb_uint(&pf->packets, PACKET_FLAGS, STATE_CLEARED);
 	pf->is_begun = true;
 }
 
