@@ -309,6 +309,11 @@ struct nsx_writer { /* a format; c->lane and c->async are set for a slice */
 			 const struct nsx_val *v);
 	void (*arg_dims)(struct nsx_conv *c, const char *key,
 			 const struct nsx_val *v);
+	/* Of typed GPU work: the name, NULL if it is the slice's, and three
+	 * constants: registers, static and dynamic shared memory.
+	 */
+	void (*kernel)(struct nsx_conv *c, const struct nsx_val *name,
+		       const struct nsx_val *constant);
 	void (*end)(struct nsx_conv *c, const struct nsx_slice *s);
 	/* Counters: a sample is opened, has values, is closed. */
 	void (*sample)(struct nsx_conv *c, const struct nsx_sample *s,

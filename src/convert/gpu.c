@@ -52,7 +52,7 @@ static int read_kernel(void *ctx, int64_t rid, const struct nsx_val *v,
 		       struct nsx_err *err)
 {
 	struct nsx_conv *c = ctx;
-	bool is_short = v[SHORT_NAME].type != NSX_V_NULL;
+	bool has_other, is_short = v[SHORT_NAME].type != NSX_V_NULL;
 	struct nsx_slice s = {.name = v[is_short ? SHORT_NAME : NAME]};
 	int rc;
 
@@ -62,18 +62,17 @@ static int read_kernel(void *ctx, int64_t rid, const struct nsx_val *v,
 	rc = begin(c, v, &s, err);
 	if (rc <= 0)
 		return rc;
-	if (is_short && v[NAME].type != NSX_V_NULL &&
-	    (v[NAME].type != NSX_V_I64 || v[NAME].u.i != s.name.u.i))
+	has_other = is_short && v[NAME].type != NSX_V_NULL &&
+		    (v[NAME].type != NSX_V_I64 || v[NAME].u.i != s.name.u.i);
+	if (c->writer->is_typed)
+		c->writer->kernel(c, has_other ? &v[NAME] : NULL,
+				  &v[REGISTERS]);
+	else if (has_other)
 		nsx_arg_name(c, "kernel", &v[NAME]);
 	nsx_arg_dims(c, "grid", &v[GRID]);
 	nsx_arg_dims(c, "block", &v[BLOCK]);
 	if (nsx_i64_or(&v[NODE], 0))
 		nsx_arg_int(c, "graph_node", v[NODE].u.i);
-	if (c->writer->is_typed) {
-		int_if_known(c, "registers_per_thread", &v[REGISTERS]);
-		int_if_known(c, "shared_mem_static", &v[STATIC_SHARED]);
-		int_if_known(c, "shared_mem_dynamic", &v[DYNAMIC_SHARED]);
-	}
 	end(c, &s);
 	return 0;
 }

@@ -323,5 +323,5 @@ static void done(struct nsx_conv *c)
 }
 
 const struct nsx_writer nsx_writer_json = {
-	false, open_file, begin, arg_int, arg_name, arg_dims, end, sample,
-	counter, sample_end, name_group, name_lane, close_file, done};
+	false, open_file, begin, arg_int, arg_name, arg_dims, NULL, end,
+	sample, counter, sample_end, name_group, name_lane, close_file, done};

@@ -11,8 +11,10 @@ enum { /* fields of a packet, and of what several files write              */
 	NSX_PF_GPU_WORK = 53, NSX_PF_TRACK = 60, NSX_PF_MACHINE = 98,
 	NSX_PF_GPU_INFO = 128,
 	NSX_PF_IID = 1, NSX_PF_IID_NAME = 2, /* of what is interned          */
+	NSX_PF_ARG_INT = 3, /* of an argument of a kernel or launch          */
 	NSX_PF_INTERNED_CATEGORY = 1, NSX_PF_INTERNED_CONTEXT = 23,
 };
+enum { NSX_PF_CONSTANTS = 3 }; /* registers, static and dynamic shared memory */
 enum { NSX_PF_MAX_KEYS = 32 }; /* names of arguments: ours, and few */
 
 struct nsx_pf {
@@ -41,6 +43,7 @@ struct nsx_pf {
 	const char *keys[2][NSX_PF_MAX_KEYS]; /* names of annotations, arguments    */
 	struct nsx_keymap specs_met; /* queues {process, context, stream} and
 					stages {text, 0, 0, 1}               */
+	struct nsx_keymap kernels; /* {name, constants, which are known}     */
 	struct nsx_keymap contexts; /* {process, context}                    */
 	struct nsx_keymap gpus; /* {pid, ordinal}: whose physical index is   */
 	int64_t *gpu;		/* by that                                   */
@@ -49,7 +52,7 @@ struct nsx_pf {
 	uint8_t *met;		   /* by text                                */
 	size_t cap_met;
 	uint32_t met_once[1 << 16]; /* marks of names that are text, by hash */
-	struct nsx_keycache *cache[3];
+	struct nsx_keycache *cache[4];
 	uint64_t unnumbered; /* GPU work without a correlation id            */
 };
 
@@ -72,7 +75,11 @@ uint64_t nsx_pf_name_of(struct nsx_conv *c, const struct nsx_val *v,
  */
 void nsx_pf_put_name(struct nsx_conv *c, const struct nsx_val *v, unsigned iid,
 		     unsigned name);
-uint64_t nsx_pf_intern_kernel(struct nsx_conv *c, const struct nsx_val *v);
+/* The kernel of an open launch, whose arguments have field launch_arg: its number,
+ * 0: none.  Its constants are told with its name, once, where it has one.
+ */
+uint64_t nsx_pf_put_kernel(struct nsx_conv *c, const struct nsx_val *name,
+			   const struct nsx_val *constant, unsigned launch_arg);
 /* A number for our own text; *ret_new: it was not met before. */
 uint64_t nsx_pf_text_iid(struct nsx_conv *c, const char *text, size_t n,
 			 bool *ret_new);
@@ -107,6 +114,8 @@ void nsx_pf_end(struct nsx_conv *c, const struct nsx_slice *s);
 void nsx_pf_put_int(struct nsx_conv *c, const char *key, int64_t value);
 void nsx_pf_put_text(struct nsx_conv *c, const char *key,
 		     const struct nsx_val *v);
+void nsx_pf_kernel(struct nsx_conv *c, const struct nsx_val *name,
+		   const struct nsx_val *constant);
 void nsx_pf_put_dims(struct nsx_conv *c, const char *key,
 		     const struct nsx_val *v);
 void nsx_pf_sample(struct nsx_conv *c, const struct nsx_sample *s,

@@ -15,7 +15,7 @@ enum { /* fields, by message */
 	WORK_NAME_IID = 20,
 	WORK_LAUNCH = 21,
 	LAUNCH_GRID = 1, LAUNCH_BLOCK = 2, LAUNCH_ARG = 3,
-	ARG_NAME_IID = 1, ARG_INT = 3, ARG_TEXT = 6, /* annotations': the first
+	ARG_NAME_IID = 1, ARG_INT = NSX_PF_ARG_INT, ARG_TEXT = 6, /* annotations': the first
 							 too                 */
 	CONTEXT_PID = 2, CONTEXT_API = 3,
 };
@@ -312,15 +312,17 @@ void nsx_pf_put_text(struct nsx_conv *c, const char *key,
 	uint8_t *sent;
 	size_t n, at;
 
-	if (on_gpu(c) && !strcmp(key, "kernel")) {
-		c->pf->kernel_iid = nsx_pf_intern_kernel(c, v);
-		return;
-	}
 	(void)nsx_pf_name_of(c, v, &text, &n, &sent);
 	at = open_arg(c, key);
 	nsx_pb_bytes(&c->pf->packets, on_gpu(c) ? ARG_TEXT : ANNOTATION_TEXT,
 		     text, n);
 	nsx_pb_end(&c->pf->packets, at);
+}
+
+void nsx_pf_kernel(struct nsx_conv *c, const struct nsx_val *name,
+		   const struct nsx_val *constant)
+{
+	c->pf->kernel_iid = nsx_pf_put_kernel(c, name, constant, LAUNCH_ARG);
 }
 
 void nsx_pf_put_dims(struct nsx_conv *c, const char *key,

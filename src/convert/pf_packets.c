@@ -12,12 +12,13 @@ enum {
 	PACKET_FLAGS = 13,
 	INTERNED_NAME = 2, INTERNED_ANNOTATION = 3, INTERNED_SPEC = 24,
 	INTERNED_KERNEL = 1000, INTERNED_ARG = 1001,
-	SPEC_CATEGORY = 4, KERNEL_DEMANGLED = 3,
+	SPEC_CATEGORY = 4, KERNEL_DEMANGLED = 3, KERNEL_ARG = 5,
 };
 enum { STATE_CLEARED = 1 };
 enum { CATEGORY_COMPUTE = 2 };
 enum { BLOCK = 1 << 20 }; /* packets that are compressed together */
-enum { SENT_NAME = 1, SENT_KERNEL = 2 };
+enum { SENT_NAME = 1 };
+enum { MAX_KERNELS = 1 << 14 }; /* with constants: few but in hostile traces */
 
 /* Packets ---------------------------------------------------------------------*/
 
@@ -188,19 +189,70 @@ void nsx_pf_put_name(struct nsx_conv *c, const struct nsx_val *v, unsigned iid,
 	nsx_pb_uint(&pf->packets, iid, number);
 }
 
-uint64_t nsx_pf_intern_kernel(struct nsx_conv *c, const struct nsx_val *v)
-{
-	const char *name;
-	uint8_t *sent;
-	size_t n, at;
-	uint64_t iid = nsx_pf_name_of(c, v, &name, &n, &sent);
+static const char *const constants[NSX_PF_CONSTANTS] = {
+	"registers_per_thread", "shared_mem_static", "shared_mem_dynamic"};
 
-	if (!sent || *sent & SENT_KERNEL)
-		return sent ? iid : 0;
-	*sent |= SENT_KERNEL;
-	at = nsx_pf_intern(c->pf, INTERNED_KERNEL, iid, NULL, 0);
-	nsx_pb_bytes(&c->pf->interned, KERNEL_DEMANGLED, name, n);
-	nsx_pb_end(&c->pf->interned, at);
+static void put_constants(struct nsx_pf *pf, struct nsx_buf *b, unsigned field,
+			  const struct nsx_val *v)
+{
+	for (unsigned i = 0; i < NSX_PF_CONSTANTS; i++) {
+		size_t at;
+
+		if (v[i].type != NSX_V_I64)
+			continue;
+		at = nsx_pb_begin(b, field);
+		nsx_pb_uint(b, NSX_PF_IID,
+			    nsx_pf_intern_key(pf, true, constants[i]));
+		nsx_pb_uint(b, NSX_PF_ARG_INT, (uint64_t)v[i].u.i);
+		nsx_pb_end(b, at);
+	}
+}
+
+/* A kernel of that name and constants: its number; 0: the launch says them. */
+static uint64_t intern_kernel(struct nsx_conv *c, const struct nsx_val *v,
+			      const struct nsx_val *constant)
+{
+	struct nsx_pf *pf = c->pf;
+	struct nsx_buf args = {0};
+	const char *name;
+	struct nsx_key key;
+	uint8_t *sent;
+	uint64_t iid;
+	bool is_new;
+	size_t n, at;
+
+	key = (struct nsx_key){{nsx_pf_name_of(c, v, &name, &n, &sent)}};
+	if (!sent)
+		return 0;
+	for (unsigned i = 0; constant && i < NSX_PF_CONSTANTS; i++)
+		if (constant[i].type == NSX_V_I64) {
+			key.w[i + 1] = (uint64_t)constant[i].u.i;
+			key.w[4] |= UINT64_C(1) << i;
+		}
+	iid = 1 + nsx_pf_number(c, &pf->kernels, pf->cache[3], &key, &is_new);
+	if (!is_new)
+		return iid;
+	if (constant) /* interns their names */
+		put_constants(pf, &args, KERNEL_ARG, constant);
+	at = nsx_pf_intern(pf, INTERNED_KERNEL, iid, NULL, 0);
+	nsx_pb_bytes(&pf->interned, KERNEL_DEMANGLED, name, n);
+	if (args.n)
+		nsx_buf_add(&pf->interned, args.p, args.n);
+	nsx_pb_end(&pf->interned, at);
+	nsx_buf_done(&args);
+	return iid;
+}
+
+uint64_t nsx_pf_put_kernel(struct nsx_conv *c, const struct nsx_val *name,
+			   const struct nsx_val *constant, unsigned launch_arg)
+{
+	struct nsx_pf *pf = c->pf;
+	bool is_held = name && pf->kernels.n < MAX_KERNELS;
+	uint64_t iid = name ? intern_kernel(c, name, is_held ? constant : NULL) :
+			      0;
+
+	if (!is_held || !iid)
+		put_constants(pf, &pf->packets, launch_arg, constant);
 	return iid;
 }
 

@@ -240,6 +240,7 @@ static int open_file(struct nsx_conv *c, const struct nsx_val *utc_epoch_ns,
 		return err->rc;
 	c->pf = pf;
 	nsx_keymap_init(&pf->specs_met, "streams");
+	nsx_keymap_init(&pf->kernels, "kernels");
 	nsx_keymap_init(&pf->contexts, "contexts");
 	nsx_keymap_init(&pf->gpus, "GPUs");
 	pf->texts = nsx_strings_new();
@@ -278,12 +279,12 @@ static void done(struct nsx_conv *c)
 	nsx_buf_done(&pf->interned);
 	nsx_buf_done(&pf->specs);
 	nsx_keymap_done(&pf->specs_met);
+	nsx_keymap_done(&pf->kernels);
 	nsx_keymap_done(&pf->contexts);
 	nsx_keymap_done(&pf->gpus);
 	nsx_strings_free(pf->texts);
-	free(pf->cache[0]);
-	free(pf->cache[1]);
-	free(pf->cache[2]);
+	for (unsigned i = 0; i < ARRAY_LEN(pf->cache); i++)
+		free(pf->cache[i]);
 	free(pf->source);
 	free(pf->gpu);
 	free(pf->sent);
@@ -353,9 +354,9 @@ int nsx_pf_run(const struct nsx_convert_opts *opts, struct nsx_out *out,
 
 const struct nsx_writer nsx_writer_pftrace = {
 	true, open_file, nsx_pf_begin, nsx_pf_put_int, nsx_pf_put_text,
-	nsx_pf_put_dims, nsx_pf_end, nsx_pf_sample, nsx_pf_counter,
+	nsx_pf_put_dims, nsx_pf_kernel, nsx_pf_end, nsx_pf_sample, nsx_pf_counter,
 	nsx_pf_sample_end, name_group, name_lane, close_file, done};
 const struct nsx_writer nsx_writer_pftracks = {
 	false, open_file, nsx_pf_begin, nsx_pf_put_int, nsx_pf_put_text,
-	nsx_pf_put_dims, nsx_pf_end, nsx_pf_sample, nsx_pf_counter,
+	nsx_pf_put_dims, NULL, nsx_pf_end, nsx_pf_sample, nsx_pf_counter,
 	nsx_pf_sample_end, name_group, name_lane, close_file, done};
