@@ -8,7 +8,8 @@ The JSON must parse, its slices must nest on their tracks (those of a stream
 not even that), and counts, sums of durations and arrows must be those of SQL
 over the raw tables. PERFETTO_OUTPUT is what tpquery.mjs printed for the
 queries of run.sh: it must have met no error and hold the same figures.
-With --gpu: Perfetto's typed GPU slices are all the GPU work of the tables.
+With --gpu: Perfetto's typed GPU slices are all the GPU work of the tables, and
+its kernels have all their registers and shared memory.
 Prints one line for each difference; exit status 1 if there is one.
 """
 import json
@@ -194,10 +195,17 @@ def sections_of(path):
 
 
 def check_gpu(trace, path):
-    want = expect(Tables(trace))
-    count, total = sections_of(path)[4][1]
+    tables = Tables(trace)
+    want = expect(tables)
+    sections = sections_of(path)
+    count, total = sections[4][1]
     same("typed GPU slices", sum(want[c][0] for c in GPU), int(count))
     same("their ns", sum(want[c][1] for c in GPU), int(total.replace("null", "0")))
+    constants = [x for r in tables.spans(GPU["kernel"], ["registersPerThread", "staticSharedMemory",
+                                                         "dynamicSharedMemory"])
+                 for x in r[2:] if type(x) is int]
+    same("registers and shared memory of kernels", [str(len(constants)), str(sum(constants))],
+         [v.replace("null", "0") for v in sections[6][1]])
 
 
 def check_perfetto(path, got):

@@ -36,6 +36,7 @@ perfetto() { # OUT -> perfetto.txt
 		"select count(*) from counter" \
 		"select count(*), sum(dur) from gpu_slice" \
 		"select count(*) from flow f join slice a on f.slice_out = a.id join slice b on f.slice_in = b.id where b.ts < a.ts" \
+		"select count(*), sum(int_value) from gpu_slice join args using (arg_set_id) where key = 'registers_per_thread' or key glob 'shared_mem_*'" \
 		>perfetto.txt
 }
 # The same trace as packets: what the reader finds there are the figures of the
