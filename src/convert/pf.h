@@ -11,7 +11,7 @@ enum { /* fields of a packet, and of what several files write              */
 	NSX_PF_GPU_WORK = 53, NSX_PF_TRACK = 60, NSX_PF_MACHINE = 98,
 	NSX_PF_GPU_INFO = 128,
 	NSX_PF_IID = 1, NSX_PF_IID_NAME = 2, /* of what is interned          */
-	NSX_PF_ARG_INT = 3, /* of an argument of a kernel or launch          */
+	NSX_PF_LAUNCH_ARG = 3, NSX_PF_ARG_INT = 3,
 	NSX_PF_INTERNED_CATEGORY = 1, NSX_PF_INTERNED_CONTEXT = 23,
 };
 enum { NSX_PF_CONSTANTS = 3 }; /* registers, static and dynamic shared memory */
@@ -75,11 +75,11 @@ uint64_t nsx_pf_name_of(struct nsx_conv *c, const struct nsx_val *v,
  */
 void nsx_pf_put_name(struct nsx_conv *c, const struct nsx_val *v, unsigned iid,
 		     unsigned name);
-/* The kernel of an open launch, whose arguments have field launch_arg: its number,
- * 0: none.  Its constants are told with its name, once, where it has one.
+/* The kernel of the open launch.  Its constants are told with its name, once,
+ * where it has one, else by the launch.
  */
-uint64_t nsx_pf_put_kernel(struct nsx_conv *c, const struct nsx_val *name,
-			   const struct nsx_val *constant, unsigned launch_arg);
+void nsx_pf_kernel(struct nsx_conv *c, const struct nsx_val *name,
+		   const struct nsx_val *constant);
 /* A number for our own text; *ret_new: it was not met before. */
 uint64_t nsx_pf_text_iid(struct nsx_conv *c, const char *text, size_t n,
 			 bool *ret_new);
@@ -114,8 +114,6 @@ void nsx_pf_end(struct nsx_conv *c, const struct nsx_slice *s);
 void nsx_pf_put_int(struct nsx_conv *c, const char *key, int64_t value);
 void nsx_pf_put_text(struct nsx_conv *c, const char *key,
 		     const struct nsx_val *v);
-void nsx_pf_kernel(struct nsx_conv *c, const struct nsx_val *name,
-		   const struct nsx_val *constant);
 void nsx_pf_put_dims(struct nsx_conv *c, const char *key,
 		     const struct nsx_val *v);
 void nsx_pf_sample(struct nsx_conv *c, const struct nsx_sample *s,

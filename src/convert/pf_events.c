@@ -14,9 +14,8 @@ enum { /* fields, by message */
 	WORK_QUEUE = 13, WORK_STAGE = 14, WORK_NAME = 17, WORK_KERNEL = 19,
 	WORK_NAME_IID = 20,
 	WORK_LAUNCH = 21,
-	LAUNCH_GRID = 1, LAUNCH_BLOCK = 2, LAUNCH_ARG = 3,
-	ARG_NAME_IID = 1, ARG_INT = NSX_PF_ARG_INT, ARG_TEXT = 6, /* annotations': the first
-							 too                 */
+	LAUNCH_GRID = 1, LAUNCH_BLOCK = 2,
+	ARG_NAME_IID = 1, ARG_TEXT = 6, /* annotations': the first too       */
 	CONTEXT_PID = 2, CONTEXT_API = 3,
 };
 enum { TYPE_BEGIN = 1, TYPE_END = 2, TYPE_INSTANT = 3 };
@@ -285,7 +284,7 @@ static size_t open_arg(struct nsx_conv *c, const char *key)
 {
 	bool gpu = on_gpu(c);
 	size_t at = nsx_pb_begin(&c->pf->packets,
-				 gpu ? LAUNCH_ARG : EVENT_ANNOTATION);
+				 gpu ? NSX_PF_LAUNCH_ARG : EVENT_ANNOTATION);
 
 	/* Both kinds number their names in the first field. */
 	nsx_pb_uint(&c->pf->packets, ARG_NAME_IID, nsx_pf_intern_key(c->pf, gpu, key));
@@ -296,11 +295,11 @@ void nsx_pf_put_int(struct nsx_conv *c, const char *key, int64_t value)
 {
 	struct nsx_buf *b = &c->pf->packets;
 	bool gpu = on_gpu(c);
-	size_t at = nsx_pb_begin(b, gpu ? LAUNCH_ARG : EVENT_ANNOTATION);
+	size_t at = nsx_pb_begin(b, gpu ? NSX_PF_LAUNCH_ARG : EVENT_ANNOTATION);
 	char *p = nsx_buf_room(b, 2 * NSX_PB_MAX_UINT);
 
 	p = nsx_pb_put_uint(p, ARG_NAME_IID, nsx_pf_intern_key(c->pf, gpu, key));
-	p = nsx_pb_put_uint(p, gpu ? ARG_INT : ANNOTATION_INT, (uint64_t)value);
+	p = nsx_pb_put_uint(p, gpu ? NSX_PF_ARG_INT : ANNOTATION_INT, (uint64_t)value);
 	nsx_pb_take(b, p);
 	nsx_pb_end(b, at);
 }
@@ -317,12 +316,6 @@ void nsx_pf_put_text(struct nsx_conv *c, const char *key,
 	nsx_pb_bytes(&c->pf->packets, on_gpu(c) ? ARG_TEXT : ANNOTATION_TEXT,
 		     text, n);
 	nsx_pb_end(&c->pf->packets, at);
-}
-
-void nsx_pf_kernel(struct nsx_conv *c, const struct nsx_val *name,
-		   const struct nsx_val *constant)
-{
-	c->pf->kernel_iid = nsx_pf_put_kernel(c, name, constant, LAUNCH_ARG);
 }
 
 void nsx_pf_put_dims(struct nsx_conv *c, const char *key,

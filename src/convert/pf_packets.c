@@ -243,17 +243,17 @@ static uint64_t intern_kernel(struct nsx_conv *c, const struct nsx_val *v,
 	return iid;
 }
 
-uint64_t nsx_pf_put_kernel(struct nsx_conv *c, const struct nsx_val *name,
-			   const struct nsx_val *constant, unsigned launch_arg)
+void nsx_pf_kernel(struct nsx_conv *c, const struct nsx_val *name,
+		   const struct nsx_val *constant)
 {
 	struct nsx_pf *pf = c->pf;
 	bool is_held = name && pf->kernels.n < MAX_KERNELS;
-	uint64_t iid = name ? intern_kernel(c, name, is_held ? constant : NULL) :
-			      0;
 
-	if (!is_held || !iid)
-		put_constants(pf, &pf->packets, launch_arg, constant);
-	return iid;
+	if (name)
+		pf->kernel_iid = intern_kernel(c, name,
+					       is_held ? constant : NULL);
+	if (!is_held || !pf->kernel_iid)
+		put_constants(pf, &pf->packets, NSX_PF_LAUNCH_ARG, constant);
 }
 
 /* A stage or queue of GPU work. */
