@@ -98,3 +98,27 @@ int nsx_nvtx_group(const struct nsx_trace *t, bool by_process,
 	*ret = g;
 	return 0;
 }
+
+struct names {
+	const struct nsx_strings *strings;
+	const nsx_str *by_group;
+};
+
+static int cmp_rows(const void *a, const void *b, void *names)
+{
+	const struct nsx_nvtx_row *x = a, *y = b;
+	const struct names *n = names;
+
+	return NSX_CMP(x->process, y->process) ?: NSX_CMP(y->ns, x->ns) ?:
+	       NSX_CMP(y->count, x->count) ?:
+	       nsx_str_cmp(n->strings, n->by_group[x->group],
+			   n->by_group[y->group]);
+}
+
+void nsx_nvtx_sort(const struct nsx_trace *t, const struct nsx_nvtx_groups *g,
+		   struct nsx_nvtx_row *v, size_t n)
+{
+	struct names names = {t->strings, g->name};
+
+	nsx_sort_r(v, n, sizeof(*v), cmp_rows, &names);
+}

@@ -171,30 +171,49 @@ static int make_groups(const struct nsx_run *run, struct work *w, bool gpu,
 
 /* Tables ------------------------------------------------------------------*/
 
-static void fill_ranges(const struct work *w, bool gpu, struct nsx_table *table)
+static void fill_range(const struct work *w, uint32_t group, bool gpu,
+		       struct nsx_cell *row)
 {
+	const struct group *g = &w->v[group];
+	nsx_str name = w->g.name[group];
+
+	row[NAME] = nsx_string(nsx_text(w->t, name));
+	row[COUNT] = nsx_int(g->count);
+	row[TOTAL] = nsx_ms(g->total_ns);
+	row[AVG] = nsx_mean_us(g->all_ns, g->count);
+	row[EXCLUSIVE] = nsx_ms(g->own_ns);
+	row[RAW] = nsx_string(nsx_raw_name(w->t, name));
+	if (!gpu || !g->attributes)
+		return;
+	row[GPU_EX] = nsx_ms(g->ex_ns);
+	if (g->cut)
+		return;
+	row[GPU_IN] = nsx_ms(g->in_ns);
+	row[GPU_BUSY] = nsx_ms(g->busy_ns);
+}
+
+/* In order of time, count, name. */
+static int fill_ranges(const struct nsx_run *run, const struct work *w,
+		       bool gpu, struct nsx_table *table, struct nsx_err *err)
+{
+	struct nsx_nvtx_row *order;
+	size_t n = 0;
+
+	if (!nsx_new_array(order, run->scratch, w->g.n, "range names", err))
+		return err->rc;
 	for (uint32_t k = 0; k < w->g.n; k++) {
 		const struct group *g = &w->v[k];
-		struct nsx_cell *row;
 
-		if (!g->count && !g->all_ns)
-			continue; /* outside the window */
-		row = nsx_add_row(table);
-		row[NAME] = nsx_string(nsx_text(w->t, w->g.name[k]));
-		row[COUNT] = nsx_int(g->count);
-		row[TOTAL] = nsx_ms(g->total_ns);
-		row[AVG] = nsx_mean_us(g->all_ns, g->count);
-		row[EXCLUSIVE] = nsx_ms(g->own_ns);
-		row[RAW] = nsx_string(nsx_raw_name(w->t, w->g.name[k]));
-		if (!gpu || !g->attributes)
-			continue;
-		row[GPU_EX] = nsx_ms(g->ex_ns);
-		if (g->cut)
-			continue;
-		row[GPU_IN] = nsx_ms(g->in_ns);
-		row[GPU_BUSY] = nsx_ms(g->busy_ns);
+		if (g->count || g->all_ns) /* else outside the window */
+			order[n++] = (struct nsx_nvtx_row){
+				.ns = g->total_ns, .count = g->count,
+				.group = k};
 	}
-	nsx_table_sort(table, NSX_DESC(TOTAL), NSX_DESC(COUNT), NAME);
+	nsx_nvtx_sort(w->t, &w->g, order, n);
+	nsx_table_expect(table, n, run->opts->held_rows);
+	for (size_t i = 0; i < n; i++)
+		fill_range(w, order[i].group, gpu, nsx_add_row(table));
+	return 0;
 }
 
 /* Longest first; equal ones by what can be seen of them. */
@@ -300,9 +319,9 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	struct nsx_table *instances = nsx_add_table(out, &layouts[1]);
 	const char *reason = no_gpu_reason(run);
 
-	if (make_groups(run, &w, !reason, err))
+	if (make_groups(run, &w, !reason, err) ||
+	    fill_ranges(run, &w, !reason, ranges, err))
 		return err->rc;
-	fill_ranges(&w, !reason, ranges);
 	fill_instances(w.t, instances);
 	nsx_put(out, "table", nsx_string(w.t->schema->table[NSX_VIEW_nvtx]->
 						 name));
@@ -311,7 +330,8 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	if (ranges->nrows)
 		nsx_md_text(
 			out, "%s by name; the times are of the host%s.",
-			nsx_text_n(out->arena, ranges->nrows, "range", NULL),
+			nsx_text_n(out->arena, nsx_table_total(ranges), "range",
+				   NULL),
 			reason ? "" : " but where a column says GPU");
 	if (reason)
 		nsx_md_table(out, ranges, 3, NAME, COUNT, TOTAL, AVG,

@@ -49,13 +49,13 @@ static const struct nsx_layout layouts[] = {
 
 struct row { /* (process, name) */
 	int64_t count, total_ns, kernel_ns, kernels;
-	uint32_t group;
 	bool attributes; /* has ranges on a stack                            */
 };
 struct work {
 	const struct nsx_trace *t;
 	struct nsx_nvtx_groups g;
-	struct row *v;
+	struct row *v; /* by group                                           */
+	struct nsx_nvtx_row *order; /* of groups                             */
 	int64_t *range_ns; /* by process: of all its rows                    */
 	const struct nsx_coverage *p; /* by process                          */
 	bool gpu; /* kernels could be attributed */
@@ -76,10 +76,8 @@ static void add_ranges(struct work *w, const struct nsx_nvtx_facts *f)
 		nsx_add_to(&row->total_ns, ns);
 		row->attributes |= x->kind[i] == NSX_NVTX_STACK;
 	}
-	for (uint32_t k = 0; k < w->g.n; k++) {
-		w->v[k].group = k;
+	for (uint32_t k = 0; k < w->g.n; k++)
 		nsx_add_to(&w->range_ns[w->g.process[k]], w->v[k].total_ns);
-	}
 }
 
 static void add_kernels(struct work *w, const struct nsx_nvtx_facts *f)
@@ -98,6 +96,38 @@ static void add_kernels(struct work *w, const struct nsx_nvtx_facts *f)
 	}
 }
 
+static int cmp_processes(const void *a, const void *b, void *range_ns)
+{
+	uint32_t p = *(const uint32_t *)a, q = *(const uint32_t *)b;
+	const int64_t *ns = range_ns;
+
+	return NSX_CMP(ns[q], ns[p]) ?: NSX_CMP(p, q);
+}
+
+/* The process with the most time in ranges first; its rows by time, count, name. */
+static int put_in_order(struct work *w, struct nsx_arena *a,
+			struct nsx_err *err)
+{
+	uint32_t *processes, *place;
+
+	if (nsx_new_arrays(a, w->t->nprocesses, "processes", err, processes,
+			   place) ||
+	    nsx_new_arrays(a, w->g.n, "range names", err, w->order))
+		return err->rc;
+	for (uint32_t p = 0; p < w->t->nprocesses; p++)
+		processes[p] = p;
+	nsx_sort_r(processes, w->t->nprocesses, sizeof(*processes),
+		   cmp_processes, w->range_ns);
+	for (uint32_t i = 0; i < w->t->nprocesses; i++)
+		place[processes[i]] = i;
+	for (uint32_t k = 0; k < w->g.n; k++)
+		w->order[k] = (struct nsx_nvtx_row){
+			w->v[k].total_ns, w->v[k].count, k,
+			place[w->g.process[k]]};
+	nsx_nvtx_sort(w->t, &w->g, w->order, w->g.n);
+	return 0;
+}
+
 static int sum_up(const struct nsx_run *run, struct work *w,
 		  struct nsx_err *err)
 {
@@ -110,28 +140,16 @@ static int sum_up(const struct nsx_run *run, struct work *w,
 	add_ranges(w, &run->facts->nvtx);
 	if (w->gpu)
 		add_kernels(w, &run->facts->nvtx);
-	return 0;
+	return put_in_order(w, run->scratch, err);
 }
 
-static int cmp_rows(const void *a, const void *b, void *ctx)
+static void fill_ranges(const struct work *w, struct nsx_table *table)
 {
-	const struct work *w = ctx;
-	const struct row *x = a, *y = b;
-	uint32_t p = w->g.process[x->group], q = w->g.process[y->group];
-
-	return NSX_CMP(w->range_ns[q], w->range_ns[p]) ?: NSX_CMP(p, q) ?:
-	       NSX_CMP(y->total_ns, x->total_ns) ?:
-	       NSX_CMP(y->count, x->count) ?:
-	       nsx_str_cmp(w->t->strings, w->g.name[x->group],
-			   w->g.name[y->group]);
-}
-
-static void fill_ranges(struct work *w, struct nsx_table *table)
-{
-	nsx_sort_r(w->v, w->g.n, sizeof(*w->v), cmp_rows, w);
-	for (uint32_t k = 0; k < w->g.n; k++) {
-		const struct row *x = &w->v[k];
-		uint32_t process = w->g.process[x->group];
+	nsx_table_expect(table, w->g.n, 0);
+	for (uint32_t i = 0; i < w->g.n; i++) {
+		uint32_t group = w->order[i].group;
+		uint32_t process = w->g.process[group];
+		const struct row *x = &w->v[group];
 		const struct nsx_coverage *p = &w->p[process];
 		struct nsx_cell *row;
 
@@ -139,7 +157,7 @@ static void fill_ranges(struct work *w, struct nsx_table *table)
 			continue; /* outside the window */
 		row = nsx_add_row(table);
 		row[PID] = nsx_int(w->t->process[process].pid);
-		row[NAME] = nsx_string(nsx_text(w->t, w->g.name[x->group]));
+		row[NAME] = nsx_string(nsx_text(w->t, w->g.name[group]));
 		row[COUNT] = nsx_int(x->count);
 		row[TOTAL] = nsx_ms(x->total_ns);
 		if (!w->gpu)
@@ -152,27 +170,37 @@ static void fill_ranges(struct work *w, struct nsx_table *table)
 	}
 }
 
-static int cmp_kernel_rows(const void *a, const void *b, void *ctx)
+static bool has_more_kernels(const struct row *x, const struct row *y)
 {
-	const struct row *x = a, *y = b;
-
-	return NSX_CMP(y->kernel_ns, x->kernel_ns) ?:
-	       NSX_CMP(y->kernels, x->kernels) ?: cmp_rows(a, b, ctx);
+	return x->kernel_ns != y->kernel_ns ? x->kernel_ns > y->kernel_ns :
+					      x->kernels > y->kernels;
 }
 
-/* In no CSV: only the rows that are shown are made. */
-static void fill_kernel_ranges(struct work *w, struct nsx_table *table)
+/* In no CSV: only the rows that are shown are made.  Those with equal figures stay
+ * in the order of the ranges.
+ */
+static void fill_kernel_ranges(const struct work *w, struct nsx_table *table)
 {
-	nsx_sort_r(w->v, w->g.n, sizeof(*w->v), cmp_kernel_rows, w);
-	for (uint32_t k = 0; k < NSX_MIN(w->g.n, NSX_MAX_JSON_ROWS); k++) {
-		const struct row *x = &w->v[k];
-		struct nsx_cell *row;
+	uint32_t top[NSX_MAX_JSON_ROWS + 1], n = 0;
+
+	for (uint32_t i = 0; i < w->g.n; i++) {
+		const struct row *x = &w->v[w->order[i].group];
+		uint32_t k = n;
 
 		if (!x->kernels && !x->kernel_ns)
-			break;
-		row = nsx_add_row(table);
-		row[R_PID] = nsx_int(w->t->process[w->g.process[x->group]].pid);
-		row[R_NAME] = nsx_string(nsx_text(w->t, w->g.name[x->group]));
+			continue;
+		for (; k && has_more_kernels(x, &w->v[top[k - 1]]); k--)
+			top[k] = top[k - 1];
+		top[k] = w->order[i].group;
+		n = NSX_MIN(n + 1, NSX_MAX_JSON_ROWS);
+	}
+	for (uint32_t k = 0; k < n; k++) {
+		uint32_t group = top[k];
+		const struct row *x = &w->v[group];
+		struct nsx_cell *row = nsx_add_row(table);
+
+		row[R_PID] = nsx_int(w->t->process[w->g.process[group]].pid);
+		row[R_NAME] = nsx_string(nsx_text(w->t, w->g.name[group]));
 		row[R_COUNT] = nsx_int(x->kernels);
 		row[R_NS] = nsx_int(x->kernel_ns);
 		row[R_MS] = nsx_ms(x->kernel_ns);

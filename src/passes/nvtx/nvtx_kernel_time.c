@@ -22,7 +22,7 @@ static const struct nsx_layout layouts[] = {
 };
 
 struct sums {
-	int64_t *ns, *count; /* by group of ranges */
+	struct nsx_nvtx_row *v; /* by group of ranges */
 	struct nsx_coverage all;
 	int64_t no_stack_ns, opaque_ns;
 };
@@ -44,8 +44,8 @@ static void add_kernel(const struct nsx_run *run, size_t op,
 	int64_t ns = nsx_op_ns(&t->ops, op);
 
 	if (range != NSX_NONE) {
-		nsx_add_to(&s->ns[g->of[range]], ns);
-		s->count[g->of[range]] += nsx_op_counts(t, op);
+		nsx_add_to(&s->v[g->of[range]].ns, ns);
+		s->v[g->of[range]].count += nsx_op_counts(t, op);
 	} else if (call != NSX_NONE &&
 		   !has_stack(t, nsx_call_thread(t, call))) {
 		nsx_add_to(&s->no_stack_ns, ns);
@@ -77,33 +77,39 @@ static int sum_up(const struct nsx_run *run, struct nsx_nvtx_groups *g,
 {
 	if (nsx_nvtx_group(run->trace, false, run->scratch, g, err))
 		return err->rc;
-	if (!nsx_new_array(s->ns, run->scratch, g->n, "range names", err) ||
-	    !nsx_new_array(s->count, run->scratch, g->n, "range names", err))
+	if (!nsx_new_array(s->v, run->scratch, g->n, "range names", err))
 		return err->rc;
+	for (uint32_t k = 0; k < g->n; k++)
+		s->v[k].group = k;
 	for (size_t i = 0; i < run->trace->ops.n; i++)
 		if (run->trace->ops.kind[i] == NSX_OP_KERNEL)
 			add_kernel(run, i, g, s);
 	return add_opaque(run, s, err);
 }
 
-static void fill_ranges(const struct nsx_trace *t,
+/* In order of time, count, name. */
+static void fill_ranges(const struct nsx_run *run,
 			const struct nsx_nvtx_groups *g, const struct sums *s,
 			struct nsx_table *table)
 {
-	for (uint32_t k = 0; k < g->n; k++) {
-		struct nsx_cell *row;
+	size_t n = 0;
 
-		if (!s->count[k] && !s->ns[k])
-			continue;
-		row = nsx_add_row(table);
-		row[NAME] = nsx_string(nsx_text(t, g->name[k]));
-		row[COUNT] = nsx_int(s->count[k]);
-		row[TOTAL_NS] = nsx_int(s->ns[k]);
-		row[TOTAL_MS] = nsx_ms(s->ns[k]);
-		row[AVG] = nsx_mean_us(s->ns[k], s->count[k]);
-		row[PCT] = nsx_part_pct(s->ns[k], s->all.kernel_ns);
+	for (uint32_t k = 0; k < g->n; k++)
+		if (s->v[k].count || s->v[k].ns)
+			s->v[n++] = s->v[k];
+	nsx_nvtx_sort(run->trace, g, s->v, n);
+	nsx_table_expect(table, n, run->opts->held_rows);
+	for (size_t i = 0; i < n; i++) {
+		const struct nsx_nvtx_row *x = &s->v[i];
+		struct nsx_cell *row = nsx_add_row(table);
+
+		row[NAME] = nsx_string(nsx_text(run->trace, g->name[x->group]));
+		row[COUNT] = nsx_int(x->count);
+		row[TOTAL_NS] = nsx_int(x->ns);
+		row[TOTAL_MS] = nsx_ms(x->ns);
+		row[AVG] = nsx_mean_us(x->ns, x->count);
+		row[PCT] = nsx_part_pct(x->ns, s->all.kernel_ns);
 	}
-	nsx_table_sort(table, NSX_DESC(TOTAL_NS), NSX_DESC(COUNT), NAME);
 }
 
 static void put_values(const struct nsx_trace *t, const struct sums *s,
@@ -184,7 +190,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 		return nsx_cannot(out, "left out by --no-nvtx-kernel-map");
 	if (sum_up(run, &g, &s, err))
 		return err->rc;
-	fill_ranges(run->trace, &g, &s, table);
+	fill_ranges(run, &g, &s, table);
 	out->sql_differs = run->trace->defects.crossing_ranges > 0;
 	put_values(run->trace, &s, out);
 	nsx_note(out, "A kernel is mapped when any push/pop range of any "
