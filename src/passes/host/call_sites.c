@@ -322,11 +322,6 @@ static int cmp_texts(const struct sites *x, nsx_str a, nsx_str b)
 	return a && b ? nsx_str_cmp(x->t->strings, a, b) : !a - !b;
 }
 
-static int cmp_ms(int64_t x_ns, int64_t y_ns)
-{
-	return NSX_CMP((double)x_ns / 1e6, (double)y_ns / 1e6);
-}
-
 static int cmp_places(const struct sites *all, uint32_t g, uint32_t h)
 {
 	struct site x = site_at(all, g), y = site_at(all, h);
@@ -339,15 +334,21 @@ static int cmp_places(const struct sites *all, uint32_t g, uint32_t h)
 	       cmp_texts(all, x.range, y.range);
 }
 
+/* A row before it is made; what tells most rows apart stands in it. */
+struct place_in_order {
+	double cost_ms, total_ms;
+	uint32_t g;
+};
+
 static int cmp_sites(const void *a, const void *b, void *sites)
 {
-	uint32_t g = *(const uint32_t *)a, h = *(const uint32_t *)b;
+	const struct place_in_order *x = a, *y = b;
 	const struct sites *all = sites;
-	const struct sum *x = &all->v[g], *y = &all->v[h];
 
-	return cmp_ms(y->cost_ns, x->cost_ns) ?:
-	       cmp_ms(y->total_ns, x->total_ns) ?:
-	       NSX_CMP(y->count, x->count) ?: cmp_places(all, g, h);
+	return NSX_CMP(y->cost_ms, x->cost_ms) ?:
+	       NSX_CMP(y->total_ms, x->total_ms) ?:
+	       NSX_CMP(all->v[y->g].count, all->v[x->g].count) ?:
+	       cmp_places(all, x->g, y->g);
 }
 
 static struct nsx_cell text_cell(const struct sites *x, nsx_str text)
@@ -386,20 +387,21 @@ static int fill_sites(const struct sites *x, const struct nsx_run *run,
 		      struct nsx_section *out, struct nsx_table *table,
 		      struct nsx_cell *first, struct nsx_err *err)
 {
-	uint32_t *order = nsx_arena_try_array(run->scratch, x->keys.n,
-					      sizeof(*order), "call sites",
-					      err);
+	struct place_in_order *order = nsx_arena_try_array(
+		run->scratch, x->keys.n, sizeof(*order), "call sites", err);
 	size_t n = 0;
 
 	if (!order)
 		return err->rc;
 	for (uint32_t g = 0; g < x->keys.n; g++)
-		if (x->v[g].count || x->v[g].total_ns)
-			order[n++] = g; /* else all is outside the window */
+		if (x->v[g].count || x->v[g].total_ns) /* inside the window */
+			order[n++] = (struct place_in_order){
+				(double)x->v[g].cost_ns / 1e6,
+				(double)x->v[g].total_ns / 1e6, g};
 	nsx_sort_r(order, n, sizeof(*order), cmp_sites, (void *)x);
 	nsx_table_expect(table, n, run->opts->held_rows);
 	for (size_t i = 0; i < n; i++) {
-		struct site s = site_at(x, order[i]);
+		struct site s = site_at(x, order[i].g);
 
 		fill_site(x, &s, out, nsx_add_row(table));
 		if (!first[TID].type && (s.function || s.module))
