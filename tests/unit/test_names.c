@@ -176,7 +176,6 @@ static void test_rows_of_ranges_with_equal_figures(void **state)
 	struct nsx_err err;
 
 	(void)state;
-
 	for (uint32_t i = 0; i < N; i++)
 		assert_int_equal(nsx_strings_add(strings, names[i],
 						 strlen(names[i]), &name[i],
