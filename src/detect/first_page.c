@@ -2,6 +2,7 @@
 #include <string.h>
 #include "base/stat.h"
 #include "detect/verdict.h"
+#include "facts/replay/replay.h"
 #include "report/words.h"
 #include "schema/recapture.h"
 
@@ -371,15 +372,24 @@ static const char *say_capture(const struct nsx_report *r,
 	return NULL;
 }
 
+static bool is_priced(const struct nsx_first_page *p)
+{
+	for (unsigned i = 0; i < p->nfindings; i++)
+		if (p->finding[i]->price != NSX_PRICE_NONE)
+			return true;
+	return false;
+}
+
 /* What the capture lacks or the profiler said, and what another would settle of
  * that or of the first finding.
  */
 static void fill_trust(const struct nsx_report *r, struct nsx_first_page *p)
 {
+	const struct nsx_closure *closure = nsx_model_closure(r->facts->model);
 	const char *line = NULL;
 	size_t n = 0;
 
-	p->trust = nsx_arena_get(r->arena, (MAX_TRUST + 2) * sizeof(char *));
+	p->trust = nsx_arena_get(r->arena, (MAX_TRUST + 3) * sizeof(char *));
 	for (size_t i = 0; i < r->found.n && n < MAX_TRUST; i++) {
 		const struct nsx_finding *f = &r->found.v[i];
 
@@ -388,6 +398,10 @@ static void fill_trust(const struct nsx_report *r, struct nsx_first_page *p)
 		p->trust[n++] = f->title;
 		line = line ? line : say_capture(r, f);
 	}
+	if (closure->cls == NSX_ABSTAINS && is_priced(p))
+		p->trust[n++] = nsx_arena_printf(
+			r->arena, "nothing could be replayed to price findings: "
+			"%s", closure->reason);
 	if (!line && p->nfindings)
 		line = say_capture(r, p->finding[0]);
 	if (!line && !r->found.n && !r->trace->ops.n &&

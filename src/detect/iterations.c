@@ -315,19 +315,18 @@ static const char *say_pauses(struct slow *s)
 	const struct nsx_trace *t = s->d->trace;
 	struct nsx_winner in = nsx_votes_won(&s->outside, 0);
 	struct nsx_findings *l = s->d->found;
-	bool many = s->paused == (uint32_t)MANY;
-	bool known = in.weight >= s->paused_ns - s->paused_ns / 2;
+	const char *who = "the launching thread pauses", *where = "";
 
-	return nsx_tell(
-		l, "in them the launching thread%s%s pause%s %s between two "
-		"CUDA calls%s%s", many ? "s" : "",
-		many || t->nprocesses < 2 ? "" :
-		nsx_tell(l, " of process %lld",
-			 (long long)t->process[t->thread[s->paused].process].pid),
-		many ? "" : "s",
-		nsx_text_n(l->arena, s->pauses.n, "time", "times"),
-		known ? ", mostly in " : "",
-		known ? nsx_tell_name(l, nsx_text(t, (nsx_str)in.frame)) : "");
+	if (s->paused == (uint32_t)MANY)
+		who = "the launching threads pause";
+	else if (t->nprocesses > 1)
+		who = nsx_tell(l, "the launching thread of process %lld pauses",
+			       (long long)t->process[t->thread[s->paused].process].pid);
+	if (in.weight >= s->paused_ns - s->paused_ns / 2)
+		where = nsx_tell(l, ", mostly in %s", nsx_tell_name(
+			l, nsx_text(t, (nsx_str)in.frame)));
+	return nsx_tell(l, "in them %s %s between two CUDA calls%s", who,
+			nsx_text_n(l->arena, s->pauses.n, "time", "times"), where);
 }
 
 static void propose(struct slow *s)

@@ -55,7 +55,7 @@ static bool is_capture(const struct nsx_finding *f)
 
 /* Alone -----------------------------------------------------------------------*/
 
-/* Where nothing can be replayed: what lies in the window of the spans, or the
+/* Where nothing of it was replayed: what lies in the window of the spans, or the
  * detector's guess.
  */
 static int guess(struct pricing *p, struct item *x, struct nsx_err *err)
@@ -102,8 +102,9 @@ static void take_gain(struct pricing *p, struct item *x,
 		[NSX_CLOSES_LOW] = NSX_CONF_LOW};
 	struct nsx_finding *f = x->f;
 
-	if (g->confidence == NSX_ABSTAINS)
-		return;
+	if (g->confidence == NSX_ABSTAINS ||
+	    (!g->touched && nsx_model_closure(p->facts->model)->is_part))
+		return; /* nothing was replayed, or a part without any of it */
 	x->gone = !g->touched;
 	f->price = f->is_assumed ? NSX_PRICE_ASSUMED : NSX_PRICE_REPLAYED;
 	f->headroom_ns = (double)g->gain_ns;

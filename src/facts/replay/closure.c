@@ -278,7 +278,7 @@ int model_close(struct build *b, struct nsx_err *err)
 	if (c->cls == NSX_ABSTAINS)
 		c->reason = c->unexplained > 0.25 ?
 			"too much of what the GPU waited for is not recorded" :
-			"with typical latencies the recorded times do not "
-			"come out";
+			"a replay with typical latencies misses the "
+			"recorded times";
 	return 0;
 }

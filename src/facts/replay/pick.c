@@ -3,13 +3,19 @@
  * All of it where that is little enough.  Else the judged window with some of
  * what lies around it, for what began before reaches into it and habits are
  * learned from it; and where the window itself is too much, whole iterations
- * from its middle.
+ * of it: those in its middle, or others that are on average as long as all are.
+ * What happens now and then (a pause in each fiftieth step) has its share in
+ * them, or the time it takes in all of the window could not be told from them.
  */
+#include <math.h>
 #include "base/stat.h"
 #include "facts/replay/model.h"
 
 /* Calls weigh less than operations: they are cheaper to replay. */
 enum { CALLS_AN_OP = 4, AROUND = 16 };
+
+#define ALIKE 0.01 /* of an iteration: averages no farther apart are equal */
+enum { MOST_LENGTHS = 8, MOST_PLACES = 1024 }; /* of runs that are compared */
 
 uint32_t model_first_call(const struct nsx_trace *t,
 			  const struct nsx_thread *h, int64_t at_ns)
@@ -77,31 +83,79 @@ static void pick_iterations(const struct nsx_facts *f, size_t *ret_from,
 	}
 }
 
-static struct nsx_window middle(const struct nsx_trace *t,
-				const struct nsx_facts *f,
-				struct nsx_window judged, size_t most)
+static double average_ns(const struct nsx_iteration *v, size_t n)
+{
+	return (double)(v[n - 1].end_ns - v->start_ns) / (double)n;
+}
+
+/* The k-th nearest to the middle of 0..room; above room: none. */
+static size_t place(size_t room, size_t k)
+{
+	size_t off = (k + 1) / 2 * (room / MOST_PLACES + 1);
+
+	return k % 2 ? room / 2 + off : room / 2 - off;
+}
+
+/* Of n iterations a run of [*lo, *hi) that is like all on average: the one given,
+ * else of those as long and no heavier the nearest to the middle, else a shorter
+ * one, down to half of it; where none is, the one that comes closest.
+ */
+static void find_alike(const struct nsx_trace *t, const struct nsx_iteration *v,
+		       size_t n, size_t most, size_t *lo, size_t *hi)
+{
+	double all_ns = average_ns(v, n);
+	size_t longest = *hi - *lo;
+	double off_ns = fabs(average_ns(v + *lo, longest) - all_ns), x;
+
+	for (size_t i = 0; i < MOST_LENGTHS; i++) {
+		size_t len = longest - longest / 2 * i / MOST_LENGTHS;
+		size_t room = n - len;
+
+		for (size_t k = 0, at; k <= NSX_MIN(room, MOST_PLACES); k++) {
+			at = place(room, k);
+			if (off_ns <= ALIKE * all_ns)
+				return;
+			if (at > room)
+				continue;
+			x = fabs(average_ns(v + at, len) - all_ns);
+			if (x < off_ns && weigh(t, v[at].start_ns,
+						v[at + len - 1].end_ns) <= most) {
+				off_ns = x;
+				*lo = at;
+				*hi = at + len;
+			}
+		}
+	}
+}
+
+static struct nsx_window some_of(const struct nsx_trace *t,
+				 const struct nsx_facts *f,
+				 struct nsx_window judged, size_t most)
 {
 	const struct nsx_iteration *v = f->iterations;
 	int64_t at = judged.start_ns + (judged.end_ns - judged.start_ns) / 2;
-	size_t from, to, lo, hi;
+	size_t from, to, lo, hi, n;
 
 	pick_iterations(f, &from, &to);
 	while (from < to && v[from].start_ns < judged.start_ns)
 		from++;
 	while (from < to && v[to - 1].end_ns > judged.end_ns)
 		to--;
-	lo = hi = from + (to - from) / 2;
-	while (lo > from || hi < to) {
-		size_t a = lo > from ? lo - 1 : lo, b = hi < to ? hi + 1 : hi;
+	n = to - from;
+	v = n ? v + from : v;
+	lo = hi = n / 2;
+	while (lo > 0 || hi < n) {
+		size_t a = lo > 0 ? lo - 1 : lo, b = hi < n ? hi + 1 : hi;
 
 		if (weigh(t, v[a].start_ns, v[b - 1].end_ns) > most)
 			break;
 		lo = a;
 		hi = b;
 	}
-	if (lo < hi)
-		return (struct nsx_window){v[lo].start_ns, v[hi - 1].end_ns};
-	return widen(t, (struct nsx_window){at, at}, judged, most);
+	if (lo == hi)
+		return widen(t, (struct nsx_window){at, at}, judged, most);
+	find_alike(t, v, n, most, &lo, &hi);
+	return (struct nsx_window){v[lo].start_ns, v[hi - 1].end_ns};
 }
 
 int model_pick(struct build *b, size_t max_ops, struct nsx_err *err)
@@ -120,7 +174,7 @@ int model_pick(struct build *b, size_t max_ops, struct nsx_err *err)
 		size_t most = max_ops - max_ops / AROUND;
 
 		if (weigh(t, w->start_ns, w->end_ns) > most) {
-			*w = middle(t, m->f, m->judged, most);
+			*w = some_of(t, m->f, m->judged, most);
 			m->closure.is_part = true;
 		}
 		around = widen(t, *w,

@@ -33,8 +33,8 @@ struct nsx_closure {
 	struct nsx_window window; /* that was replayed                       */
 	int64_t recorded_ns;	  /* of it, from the last end of work before it
 				     to the last end of work in it            */
-	bool is_part; /* whole iterations from the middle of the judged window,
-			 as all of it would be too much                       */
+	bool is_part; /* whole iterations of the judged window, as long as its
+			 are on average, as all of it would be too much       */
 	size_t nops, ncalls; /* replayed                                     */
 };
 

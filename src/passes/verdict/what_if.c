@@ -223,8 +223,8 @@ static void put_closure(struct nsx_section *out, const struct nsx_closure *c)
 			    "confidence.", 100 * c->drift,
 			    100 * c->unexplained, nsx_closure_names[c->cls]);
 	if (c->is_part)
-		nsx_md_text(out, "Replayed were %zu operations from the middle "
-			    "of the judged window; shares are of that part, "
+		nsx_md_text(out, "Replayed were %zu operations of the "
+			    "judged window; shares are of that part, "
 			    "milliseconds are scaled to all of it.", c->nops);
 }
 

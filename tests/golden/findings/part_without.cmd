@@ -1,0 +1,1 @@
+explain @pause_each_eighth --pass findings --md --replay-ops 60
