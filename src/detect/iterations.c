@@ -21,6 +21,15 @@ enum {
 		       one of as many are slow, they are of two kinds        */
 };
 
+static const char *const part_words[NSX_NPARTS] = {
+	[NSX_P_COMPUTE_ONLY] = "compute",
+	[NSX_P_COMPUTE_COPY] = "compute beside copies",
+	[NSX_P_COMPUTE_COMM] = "compute beside communication",
+	[NSX_P_COMM_EXPOSED] = "exposed communication",
+	[NSX_P_COPY_EXPOSED] = "exposed copies",
+	[NSX_P_IDLE] = "idle time",
+};
+
 struct slow {
 	struct nsx_detect *d;
 	const struct nsx_iteration *v; /* of the limiting GPU */
@@ -361,7 +370,7 @@ static void propose(struct slow *s)
 					   nsx_text_n(l->arena, s->copies.n,
 						      "copy", "copies"));
 	f.evidence[n++] = nsx_tell(l, "most of the difference is %s: %s more",
-				   nsx_part_names[most],
+				   part_words[most],
 				   nsx_text_ns(l->arena,
 					       (double)s->by_class[most]));
 	f.evidence[n] = nsx_tell(l, "the median iteration takes %s; these take "
@@ -383,10 +392,12 @@ static void propose(struct slow *s)
 		f.evidence[++n] = "it happens once: whether it comes again the "
 				  "trace does not tell";
 	}
-	if (s->meets && s->paused == (uint32_t)MANY)
-		f.recommendation[1] = "let all ranks pause in the same "
+	if (s->meets && s->pauses.n && s->paused == (uint32_t)MANY) {
+		f.recommendation[1] = f.recommendation[0];
+		f.recommendation[0] = "let all ranks pause in the same "
 				      "iteration: one that pauses alone holds "
 				      "up the others";
+	}
 	fill_remedy(s, &f);
 	nsx_found(l, &f);
 }

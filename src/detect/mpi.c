@@ -416,9 +416,9 @@ static int tell(struct ranks *x, struct nsx_err *err)
 	double w = (double)(x->d->w.end_ns - x->d->w.start_ns);
 
 	if (!x->nlate) {
-		nsx_fine(l, "No straggler among %u MPI ranks: they come within "
-			    "%s of each other to all %zu calls judged.", x->n,
-			 nsx_text_ns(l->arena, LEAST_LATE_NS), x->njudged);
+		nsx_fine(l, "No straggler among %u MPI ranks: they begin all "
+			    "%zu calls that were judged within %s of each other.", x->n,
+			 x->njudged, nsx_text_ns(l->arena, LEAST_LATE_NS));
 		return 0;
 	}
 	x->p_value = nsx_binomial_tail(x->nlate, late->nlast, x->chance);

@@ -336,7 +336,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	nsx_put(out, "table", nsx_string(run->trace->schema->table[
 						 NSX_VIEW_kernel]->name));
 	nsx_put(out, "total_kernel_time_ns", nsx_int(g.total_ns));
-	if (kernels->nrows)
+	if (kernels->nrows > 1)
 		nsx_md_bullet(out, "%s in all; of %s, told apart by name and GPU, "
 			    "the first takes %s of it.",
 			    nsx_say_time(out, g.total_ns),

@@ -173,9 +173,9 @@ static void say(struct nsx_section *out, const struct nsx_table *rows,
 {
 	const struct nsx_cell *x = nsx_row_at(rows, 0);
 
-	nsx_md_bullet(out, "Most time in a library is process %" PRId64 "'s in "
-		      "%s: %s in %s.", x[PID].u.i,
-		      nsx_md_name(out, x[FUNCTION].u.s),
+	nsx_md_bullet(out, "The library function that takes most time is %s in "
+		      "process %" PRId64 ": %s in %s.",
+		      nsx_md_name(out, x[FUNCTION].u.s), x[PID].u.i,
 		      nsx_say_ms(out, x[TOTAL].u.f),
 		      nsx_text_n(out->arena, (size_t)x[COUNT].u.i, "call",
 				 NULL));

@@ -107,7 +107,7 @@ static void check_nvtx(struct nsx_quality *q)
 		nsx_check(q, "nvtx", MISSING, "NVTX_EVENTS", NSX_REC_TORCH,
 			  "NVTX was traced, but the program has no range: GPU "
 			  "time cannot be told by its phases (add ranges; for "
-			  "PyTorch this option does)");
+			  "PyTorch, nsys's --pytorch adds them)");
 	else if (!q->t->nvtx.n)
 		nsx_check(q, "nvtx", MISSING, "NVTX_EVENTS", NSX_REC_BASIC,
 			  "no NVTX range was recorded%s: GPU time cannot be "

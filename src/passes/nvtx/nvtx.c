@@ -279,7 +279,7 @@ static void add_notes(const struct work *w, const char *reason,
 
 	if (!w->g.n) {
 		nsx_note(out, "%s holds no ranges: marks and declarations "
-			      "only.",
+			      "only",
 			 w->t->schema->table[NSX_VIEW_nvtx]->name);
 		return;
 	}
@@ -289,7 +289,7 @@ static void add_notes(const struct work *w, const char *reason,
 	nsx_note(out, "total_time_ms counts a range inside one of its own name "
 		      "once, and names that differ only in op_id, seq, sizes "
 		      "or input_op_ids are one; nsys-llm-explain adds up every "
-		      "range under its raw name.");
+		      "range under its raw name");
 	if (reason)
 		nsx_note(out, "No GPU figures: %s.", reason);
 	if (async)

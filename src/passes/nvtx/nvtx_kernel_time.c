@@ -193,12 +193,12 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	fill_ranges(run, &g, &s, table);
 	out->sql_differs = run->trace->defects.crossing_ranges > 0;
 	put_values(run->trace, &s, out);
-	nsx_note(out, "A kernel is mapped when any push/pop range of any "
+	nsx_note(out, "a kernel is mapped when any push/pop range of any "
 		      "domain is open on the launching thread where its call "
 		      "begins; calls and kernels are joined inside their "
 		      "process, and coverage is over all kernels. "
 		      "nsys-llm-explain joins across processes and asks for "
-		      "the whole call to be enclosed.");
+		      "the whole call to be enclosed");
 	nsx_md_heading(out, "NVTX");
 	if (s.all.kernel_ns)
 		judge(run, &s, out);

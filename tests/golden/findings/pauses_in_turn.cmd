@@ -1,0 +1,1 @@
+explain @pauses_in_turn --pass findings,what_if --md
