@@ -399,6 +399,7 @@ static void propose(struct slow *s)
 				      "up the others";
 	}
 	fill_remedy(s, &f);
+	f.is_rule = f.remedy.n; /* what slows them down is known */
 	nsx_found(l, &f);
 }
 

@@ -102,9 +102,8 @@ static void take_gain(struct pricing *p, struct item *x,
 		[NSX_CLOSES_LOW] = NSX_CONF_LOW};
 	struct nsx_finding *f = x->f;
 
-	if (g->confidence == NSX_ABSTAINS ||
-	    (!g->touched && nsx_model_closure(p->facts->model)->is_part))
-		return; /* nothing was replayed, or a part without any of it */
+	if (g->confidence == NSX_ABSTAINS || (!g->touched && f->is_rule))
+		return; /* nothing was replayed, or a part that has none of it */
 	x->gone = !g->touched;
 	f->price = f->is_assumed ? NSX_PRICE_ASSUMED : NSX_PRICE_REPLAYED;
 	f->headroom_ns = (double)g->gain_ns;

@@ -291,23 +291,23 @@ static void add_notes(const struct work *w, const char *reason,
 		      "or input_op_ids are one; nsys-llm-explain adds up every "
 		      "range under its raw name");
 	if (reason)
-		nsx_note(out, "No GPU figures: %s.", reason);
+		nsx_note(out, "no GPU figures: %s", reason);
 	if (async)
 		nsx_note(out, "Start/end ranges (%zu) count under their names "
 			      "with their host time, but they may overlap and "
 			      "end on another thread, so no GPU work is "
-			      "attributed to them.", async);
+			      "attributed to them", async);
 	if (d->crossing_ranges)
 		nsx_note(out, "Push/pop ranges that end after the range they "
-			      "began in (%zu) are on no stack: host time only.",
+			      "began in (%zu) are on no stack: host time only",
 			 d->crossing_ranges);
 	if (d->open_ranges)
 		nsx_note(out, "Ranges that were never closed (%zu) are taken "
-			      "to last to the end of the trace.",
+			      "to last to the end of the trace",
 			 d->open_ranges);
 	if (w->any_cut)
 		nsx_note(out, "Ranges nest more than %d deep; names outside of "
-			      "that have no inclusive and busy GPU time.",
+			      "that have no inclusive and busy GPU time",
 			 MAX_PATH);
 }
 

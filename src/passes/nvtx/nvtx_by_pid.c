@@ -279,7 +279,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	nsx_put(out, "pid_source", nsx_string(w.t->pid_source_nvtx));
 	nsx_put(out, "kernel_time_by_pid.present", nsx_bool(w.gpu));
 	if (missing)
-		nsx_note(out, "No kernel time by range: the trace has no %s.",
+		nsx_note(out, "no kernel time by range: the trace has no %s",
 			 missing);
 	return 0;
 }

@@ -74,7 +74,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	nsx_note(out, "A range that matches no pattern is of the phase of the "
 		      "range around it, and each instant of a thread counts "
 		      "once; nsys-llm-explain adds up whole ranges, outer and "
-		      "inner, by their own names only.");
+		      "inner, by their own names only");
 	nsx_md_heading(out, "NVTX");
 	nsx_md_subheading(out, "NVTX phases (mapped, wall-time)");
 	nsx_md_bullet(out, "A range that matches no pattern is of the phase of "
