@@ -140,8 +140,8 @@ static void add_text(struct nsx_buf *b, struct nsx_arena *a,
 					barrier_words(s) : "–");
 		return;
 	}
-	if (!strcmp(col->key, "title")) {
-		nsx_buf_adds(b, s); /* it is Markdown */
+	if (col->is_prose) {
+		nsx_buf_adds(b, s);
 		return;
 	}
 	nsx_md_add_name(b, !strncmp(s, "cu", 2) ? nsx_text_api(a, s) :

@@ -11,7 +11,7 @@
 #define FALL_COLUMNS(X)                                                       \
 	X(FALL_STEP, "step", I64, "place in the waterfall, from 1")           \
 	X(FALL_KEY, "finding", STR, "key of the finding whose remedy it is")  \
-	X(FALL_TITLE, "title", STR, "the finding")                            \
+	X(FALL_TITLE, "title", STR, "the finding", .is_prose = true)          \
 	X(FALL_ADDS_MS, "gain_ms", F64,                                       \
 	  "what the remedy wins beyond those before it",                      \
 	  .title = "wins_ms")                                                 \
