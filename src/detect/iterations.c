@@ -338,6 +338,27 @@ static const char *say_pauses(struct slow *s)
 			nsx_text_n(l->arena, s->pauses.n, "time", "times"), where);
 }
 
+/* most: the class of time that they have most of beyond the others' */
+static void advise(const struct slow *s, unsigned most, struct nsx_finding *f)
+{
+	size_t n = 0;
+
+	if (s->meets && s->pauses.n && s->paused == (uint32_t)MANY)
+		f->recommendation[n++] =
+			"let all ranks pause in the same iteration: one that "
+			"pauses alone holds up the others";
+	f->recommendation[n] =
+		most == NSX_P_IDLE ?
+			"see what the host does in them: checkpoints, logging, "
+			"data loading, garbage collection; do it on another "
+			"thread, or less often" :
+		most == NSX_P_COMM_EXPOSED ?
+			"look at when the ranks arrive "
+			"(tables/nccl_rank_skew.csv): another came late" :
+			"compare their kernels with those of a usual iteration "
+			"(--window START..END): other shapes, or lower clocks";
+}
+
 static void propose(struct slow *s)
 {
 	struct nsx_findings *l = s->d->found;
@@ -350,18 +371,20 @@ static void propose(struct slow *s)
 		.id = NSX_ID_slow_iterations, .device = s->d->facts->limiting,
 		.confidence = NSX_CONF_MEDIUM, .place = path,
 		.guess_ns = (double)s->excess_ns,
-		.proof = {{.csv = "iterations", .column = "wall_ms", .at = {{"slow", nsx_bool(true)}}}}};
+		.proof = {{.csv = "iterations", .column = "wall_ms",
+			   .at = {{"slow", nsx_bool(true)}}}}};
 
 	if (share < LEAST_SHARE)
 		return;
 	for (unsigned k = 1; k < NSX_NPARTS; k++)
 		if (s->by_class[k] > s->by_class[most])
 			most = k;
-	f.title = nsx_tell(l,
-		"%zu slow iteration%s cost%s %s, %s of the judged window%s%s", s->nslow,
-			   s->nslow == 1 ? "" : "s", s->nslow == 1 ? "s" : "",
-		nsx_tell_ns(l, s->excess_ns),
-		nsx_text_share(l->arena, share, 1), path ? ": " : "", path ? path : "");
+	f.title = nsx_tell(l, "%s %s, %s of the judged window%s%s",
+			   nsx_text_n(l->arena, s->nslow, "slow iteration costs",
+				      "slow iterations cost"),
+			   nsx_tell_ns(l, s->excess_ns),
+			   nsx_text_share(l->arena, share, 1), path ? ": " : "",
+			   path ? path : "");
 	if (s->pauses.n)
 		f.evidence[n++] = say_pauses(s);
 	if (s->copies.n)
@@ -376,31 +399,34 @@ static void propose(struct slow *s)
 	f.evidence[n] = nsx_tell(l, "the median iteration takes %s; these take "
 				 "more than 1.25 times that",
 				 nsx_text_ns(l->arena, s->median_ns));
-	f.recommendation[0] =
-		most == NSX_P_IDLE ?
-			"see what the host does in them: checkpoints, logging, "
-			"data loading, garbage collection; do it on another "
-			"thread, or less often" :
-		most == NSX_P_COMM_EXPOSED ?
-			"look at when the ranks arrive "
-			"(tables/nccl_rank_skew.csv): another came late" :
-			"compare their kernels with those of a usual iteration "
-			"(--window START..END): other shapes, or lower clocks";
 	if (s->ntimes == 1) {
 		f.severity = NSX_SEV_LOW;
 		f.is_set = true;
 		f.evidence[++n] = "it happens once: whether it comes again the "
 				  "trace does not tell";
 	}
-	if (s->meets && s->pauses.n && s->paused == (uint32_t)MANY) {
-		f.recommendation[1] = f.recommendation[0];
-		f.recommendation[0] = "let all ranks pause in the same "
-				      "iteration: one that pauses alone holds "
-				      "up the others";
-	}
+	advise(s, most, &f);
 	fill_remedy(s, &f);
 	f.is_rule = f.remedy.n; /* what slows them down is known */
 	nsx_found(l, &f);
+}
+
+/* Whether no iteration is an exception, which is told then. */
+static bool are_fine(struct slow *s)
+{
+	struct nsx_findings *l = s->d->found;
+	const char *median = nsx_text_ns(l->arena, s->median_ns);
+
+	if (!s->nslow)
+		nsx_fine(l, "Iterations are even: in the judged window none is "
+			 "above 1.25 times the median of %s", median);
+	else if (s->ntimes >= RECURS && s->nslow * RECURS > s->njudged)
+		nsx_fine(l, "%zu of %zu iterations are above 1.25 times the "
+			 "median of %s: they are of two kinds, none is an "
+			 "exception", s->nslow, s->njudged, median);
+	else
+		return false;
+	return true;
 }
 
 int nsx_detect_iterations(struct nsx_detect *d, struct nsx_err *err)
@@ -415,21 +441,8 @@ int nsx_detect_iterations(struct nsx_detect *d, struct nsx_err *err)
 	if (!s.n)
 		return 0;
 	sum_excess(&s);
-	if (!s.nslow) {
-		nsx_fine(d->found,
-			 "Iterations are even: in the judged window none is "
-			 "above 1.25 times the median of %s",
-			 nsx_text_ns(d->found->arena, s.median_ns));
+	if (are_fine(&s))
 		return 0;
-	}
-	if (s.ntimes >= RECURS && s.nslow * RECURS > s.njudged) {
-		nsx_fine(d->found,
-			 "%zu of %zu iterations are above 1.25 times the median "
-			 "of %s: they are of two kinds, none is an exception",
-			 s.nslow, s.njudged,
-			 nsx_text_ns(d->found->arena, s.median_ns));
-		return 0;
-	}
 	s.meets = d->facts->device[d->facts->limiting].comm.n > 0;
 	if (!nsx_new_array(below, d->scratch, t->nvtx.n, "ranges", err))
 		return err->rc;
