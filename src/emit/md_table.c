@@ -22,7 +22,7 @@ static const char *label_of(const struct nsx_report *report, const char *name)
 	const struct nsx_kernel_name *k = NULL;
 	nsx_str id;
 
-	if (!report || !report->facts)
+	if (!report)
 		return name;
 	id = nsx_strings_find(report->trace->strings, name);
 	if (id || !*name) /* a kernel may have no name */

@@ -127,8 +127,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct nsx_strings *strings = nsx_strings_new();
 	struct nsx_section s = {.pass = &pass, .arena = nsx_arena_new()};
 	struct nsx_schema schema = {.db = NULL};
-	struct nsx_trace trace = {.schema = &schema};
-	struct nsx_facts facts = {0}; /* of no kernel */
+	struct nsx_strings *none = nsx_strings_new();
+	struct nsx_trace trace = {.schema = &schema, .strings = none};
+	uint32_t at[1] = {0};
+	struct nsx_facts facts = {.kernels.at = at}; /* of no kernel */
 	struct nsx_report r = {.facts = &facts, .trace = &trace, .sections = &s,
 			       .nsections = 1, .path = "t",
 			       .generated_at = "now"};
@@ -160,5 +162,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	check_md(&r);
 	nsx_section_done(&s);
 	nsx_strings_free(strings);
+	nsx_strings_free(none);
 	return 0;
 }
