@@ -211,22 +211,16 @@ static int check(const struct nsx_jsonw *w, struct nsx_err *err)
 	return w->err.rc;
 }
 
-static int dump(const struct nsx_jsonw *w, FILE *out, size_t layout,
-		struct nsx_err *err)
+int nsx_jsonw_write(const struct nsx_jsonw *w, FILE *out, struct nsx_err *err)
 {
 	if (check(w, err))
 		return err->rc;
-	if (json_dumpf(w->root, out,
-		       layout | JSON_ENSURE_ASCII | JSON_REAL_PRECISION(15)) ||
+	if (json_dumpf(w->root, out, JSON_INDENT(2) | JSON_ENSURE_ASCII |
+				     JSON_REAL_PRECISION(15)) ||
 	    fputc('\n', out) == EOF || fflush(out))
 		return nsx_fail(err, NSX_E_IO, "cannot write JSON: %s",
 				strerror(errno));
 	return 0;
-}
-
-int nsx_jsonw_write(const struct nsx_jsonw *w, FILE *out, struct nsx_err *err)
-{
-	return dump(w, out, JSON_INDENT(2), err);
 }
 
 int nsx_jsonw_finish(struct nsx_jsonw *w, FILE *out, struct nsx_err *err)
@@ -235,12 +229,6 @@ int nsx_jsonw_finish(struct nsx_jsonw *w, FILE *out, struct nsx_err *err)
 
 	nsx_jsonw_free(w);
 	return rc;
-}
-
-int nsx_jsonw_write_compact(const struct nsx_jsonw *w, FILE *out,
-			    struct nsx_err *err)
-{
-	return dump(w, out, JSON_COMPACT, err);
 }
 
 static int add_bytes(const char *p, size_t n, void *b)

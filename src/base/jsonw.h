@@ -52,9 +52,6 @@ int nsx_jsonw_write(const struct nsx_jsonw *w, FILE *out,
 /* The same, and frees it. */
 int nsx_jsonw_finish(struct nsx_jsonw *w, FILE *out,
 		     struct nsx_err *err) NSX_CHECKED;
-/* As nsx_jsonw_write, without blanks and line ends inside. */
-int nsx_jsonw_write_compact(const struct nsx_jsonw *w, FILE *out,
-			    struct nsx_err *err) NSX_CHECKED;
 /* Appends it to b: on one line, without an end of line. */
 struct nsx_buf;
 int nsx_jsonw_add_to(const struct nsx_jsonw *w, struct nsx_buf *b,
