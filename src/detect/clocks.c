@@ -20,6 +20,7 @@ struct clocks {
 	const struct nsx_device *dev;
 	double *fast;	      /* by shape; 0: too few of it              */
 	double part[PARTS];   /* times as long as when fast              */
+	double *spent, *expected; /* by shape, in a stretch: all, at its fast */
 };
 
 static bool counts(const struct clocks *c, size_t op)
@@ -173,10 +174,7 @@ static bool slows_most(const struct clocks *c, unsigned from, unsigned to,
 		       double ratio)
 {
 	const struct nsx_trace *t = c->d->trace;
-	double *spent = nsx_arena_get(c->d->scratch,
-				      ((size_t)t->nshapes + 1) * sizeof(*spent));
-	double *fast = nsx_arena_get(c->d->scratch,
-				     ((size_t)t->nshapes + 1) * sizeof(*fast));
+	double *spent = c->spent, *fast = c->expected;
 	int64_t part_ns = (c->d->w.end_ns - c->d->w.start_ns) / PARTS;
 	double slow_ns = 0, all_ns = 0;
 	size_t n = 0;
@@ -224,6 +222,9 @@ int nsx_detect_clocks(struct nsx_detect *d, struct nsx_err *err)
 		return 0;
 	} else {
 		last = mean(c.part + from, to - from);
+		if (nsx_new_arrays(d->scratch, d->trace->nshapes, "kernels",
+				   err, c.spent, c.expected))
+			return err->rc;
 		if (!slows_most(&c, from, to, last / first))
 			return 0;
 	}
