@@ -1,4 +1,5 @@
 /* no_gpu.c - a trace without GPU work: what is known of the host's time. */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include "detect/detect.h"
@@ -166,6 +167,115 @@ int nsx_detect_without_gpu(struct nsx_detect *d, struct nsx_err *err)
 		nsx_groups_done(&s.keys);
 		free(s.v);
 	}
+	return rc;
+}
+
+/* In a collective ranks wait for the one that comes last: what that one does
+ * instead is told before it.
+ */
+struct mpi_spent {
+	uint32_t process;
+	bool is_coll;
+	nsx_str name;
+	int64_t ns, count;
+};
+
+static int cmp_mpi(const void *a, const void *b, void *ctx)
+{
+	const struct mpi_spent *x = a, *y = b;
+
+	return x->is_coll - y->is_coll ?: NSX_CMP(y->ns, x->ns) ?:
+	       NSX_CMP(x->process, y->process) ?:
+	       strcmp(nsx_text(ctx, x->name), nsx_text(ctx, y->name));
+}
+
+/* By process and function; and the span of all. */
+static int sum_mpi(const struct nsx_trace *t, struct nsx_groups *keys,
+		   struct mpi_spent **v, struct nsx_window *span,
+		   struct nsx_err *err)
+{
+	const struct nsx_library_calls *c = &t->library;
+
+	*span = (struct nsx_window){INT64_MAX, INT64_MIN};
+	for (size_t i = 0; i < c->n; i++) {
+		uint32_t process = t->thread[c->thread[i]].process;
+		int64_t ns = nsx_unpack(&c->length, i),
+			start_ns = nsx_unpack(&c->start, i);
+		struct mpi_spent *x;
+
+		if (c->library[i] != NSX_LIBRARY_MPI)
+			continue;
+		x = nsx_group_value(keys, v, process, c->name[i], "MPI", err);
+		if (!x)
+			return err->rc;
+		x->process = process;
+		x->is_coll = c->is_coll[i];
+		x->name = c->name[i];
+		x->count++;
+		nsx_add_to(&x->ns, ns);
+		span->start_ns = NSX_MIN(span->start_ns, start_ns);
+		span->end_ns = NSX_MAX(span->end_ns, start_ns + ns);
+	}
+	return 0;
+}
+
+static void propose_mpi(struct nsx_detect *d, const struct mpi_spent *v,
+			size_t n, double length_ns)
+{
+	const struct nsx_trace *t = d->trace;
+	struct nsx_findings *l = d->found;
+	int64_t pid = t->process[v->process].pid;
+	unsigned nsaid = 1;
+	struct nsx_finding f = {
+		.id = NSX_ID_host_mpi, .device = NSX_NONE,
+		.confidence = NSX_CONF_HIGH,
+		.title = nsx_tell(l, "process %" PRId64 " is in %s for %s of the "
+				  "time", pid, nsx_text(t, v->name),
+				  nsx_text_share(l->arena, (double)v->ns,
+						 length_ns)),
+		.evidence = {nsx_tell(l, "%s in %s, of %s from the first call of "
+				      "MPI to the end of the last",
+				      nsx_tell_ns(l, v->ns),
+				      nsx_text_n(l->arena, (size_t)v->count,
+						 "call", NULL),
+				      nsx_text_ns(l->arena, length_ns))},
+		.recommendation = {
+			"see what the other side does meanwhile: a message waits "
+			"for the rank that receives or sends it, a collective "
+			"for the rank that comes last"},
+		.proof = {{.csv = "library_calls", .column = "total_time_ms",
+			   .at = {{"pid", nsx_int(pid)},
+				  {"function",
+				   nsx_string(nsx_text(t, v->name))}}}}};
+
+	for (size_t i = 1; i < n && nsaid <= FEW_NEXT; i++)
+		if ((double)v[i].ns >= MUCH * length_ns)
+			f.evidence[nsaid++] = nsx_tell(
+				l, "process %" PRId64 " is in %s for %s%s",
+				t->process[v[i].process].pid,
+				nsx_text(t, v[i].name), nsx_tell_ns(l, v[i].ns),
+				v[i].is_coll ? ", where it waits for who comes last" :
+					       "");
+	nsx_found(l, &f);
+}
+
+/* Calls of MPI, which may be all that is known of a program. */
+int nsx_detect_host_mpi(struct nsx_detect *d, struct nsx_err *err)
+{
+	struct nsx_groups keys = {0};
+	struct mpi_spent *v = NULL;
+	struct nsx_window span;
+	int rc = sum_mpi(d->trace, &keys, &v, &span, err);
+
+	if (!rc && keys.n) {
+		double length_ns = (double)(span.end_ns - span.start_ns);
+
+		nsx_sort_r(v, keys.n, sizeof(*v), cmp_mpi, (void *)d->trace);
+		if (v->ns > 0 && (double)v->ns >= MUCH * length_ns)
+			propose_mpi(d, v, keys.n, length_ns);
+	}
+	nsx_groups_done(&keys);
+	free(v);
 	return rc;
 }
 

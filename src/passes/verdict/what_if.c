@@ -172,8 +172,10 @@ static void fill_waterfall(const struct nsx_findings *l, struct nsx_table *t,
 		const struct nsx_finding *f = &l->v[i];
 		struct nsx_cell *row;
 
+		/* Of a program that is paced from outside all are minor: its
+		 * period would stay as it is. */
 		if (f->price != NSX_PRICE_REPLAYED || !f->has_disjoint ||
-		    f->disjoint_ns <= 0)
+		    f->disjoint_ns <= 0 || f->is_minor)
 			continue;
 		row = nsx_add_row(t);
 		left_ns -= f->disjoint_ns;
@@ -258,6 +260,11 @@ static int summarise(const struct nsx_run *run,
 		nsx_md_table(out, bound, NSX_MIN(telling, NSX_MAX_MD_ROWS),
 			     GAIN_OF, GAIN_MS, GAIN_PCT, GAIN_LOW_MS,
 			     GAIN_CONFIDENCE);
+		if (nsx_row_at(bound, 0)[GAIN_LOW_MS].u.f <
+		    nsx_row_at(bound, 0)[GAIN_MS].u.f / 2)
+			nsx_md_text(out, "Only `low` is won if what the program "
+				    "waits for outside CUDA comes when it "
+				    "came.");
 	} else if (bound->nrows) {
 		nsx_md_text(out, "No ideal host, wait, copy or link by itself "
 			    "would win %d %% of the window.", TELLING_PCT);

@@ -1,0 +1,1 @@
+explain @mpi_no_gpu --pass findings --md

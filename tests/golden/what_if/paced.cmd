@@ -1,0 +1,1 @@
+explain @paced_clock --pass what_if --json
