@@ -111,8 +111,10 @@ void nsx_places_tell(struct nsx_detect *d, const struct nsx_places *p,
 		     struct nsx_finding *f);
 void nsx_places_done(struct nsx_places *p);
 
-/* Lets the samples of a thread in [start, end) vote, each for its site, else for
- * its innermost frame.  *cursor begins at 0; spans come in order of start.
+/* The site of a sample, else its innermost frame; NSX_NONE: neither was recorded. */
+uint32_t nsx_sample_frame(const struct nsx_trace *t, size_t sample);
+/* Lets the samples of a thread in [start, end) vote, each for its frame.  *cursor
+ * begins at 0; spans come in order of start.
  */
 int nsx_vote_samples(struct nsx_detect *d, struct nsx_votes *v, uint32_t group,
 		     uint32_t thread, size_t *cursor, struct nsx_span in,

@@ -279,13 +279,52 @@ int nsx_detect_host_mpi(struct nsx_detect *d, struct nsx_err *err)
 	return rc;
 }
 
+static int vote_function(const struct nsx_trace *t, struct nsx_votes *votes,
+			 size_t sample, struct nsx_err *err)
+{
+	uint32_t frame = nsx_sample_frame(t, sample);
+
+	return nsx_vote(votes, 0, frame != NSX_NONE && t->frame[frame].function ?
+				  frame : NSX_NONE, 1, err);
+}
+
+/* Adds the function in which samples of a thread are most often, if any has one. */
+static int add_hottest(struct nsx_detect *d, int64_t tid, struct nsx_finding *f,
+		       struct nsx_err *err)
+{
+	const struct nsx_trace *t = d->trace;
+	struct nsx_votes votes = {0};
+	struct nsx_winner hot;
+	int rc = 0;
+
+	for (uint32_t i = 0; i < t->nsampled; i++) {
+		const struct nsx_sampled *s = &t->sampled[i];
+
+		for (size_t k = 0; !rc && k < s->n &&
+				   (int64_t)(s->global_tid & 0xffffff) == tid; k++)
+			rc = vote_function(t, &votes, s->at + k, err);
+	}
+	hot = nsx_votes_won(&votes, 0);
+	nsx_votes_done(&votes);
+	if (!rc && hot.frame != NSX_NONE)
+		nsx_add_evidence(f, nsx_tell(
+			d->found, "%lld of its %lld CPU samples are in %s, "
+			"more than in any other function",
+			(long long)hot.weight, (long long)hot.all,
+			nsx_frame_words(d, hot.frame)));
+	return rc;
+}
+
 /* The thread that is on a CPU most is where the time goes. */
 int nsx_detect_busiest(struct nsx_detect *d, struct nsx_err *err)
 {
 	struct nsx_findings *l = d->found;
 	const struct nsx_measured *m = d->measured;
+	const char *others = m->busiest.others_ms > 0 ?
+		nsx_tell(l, "all other threads together %s",
+			 nsx_text_ns(l->arena, m->busiest.others_ms * 1e6)) :
+		"no other thread was on one";
 
-	(void)err;
 	if (!m->busiest.name || !(m->busiest.pct >= BUSY_PCT))
 		return 0;
 	struct nsx_finding f = {
@@ -294,11 +333,10 @@ int nsx_detect_busiest(struct nsx_detect *d, struct nsx_err *err)
 		.title = nsx_tell(l, "one thread is on a CPU for %.0f %% of "
 				  "the time: %s", m->busiest.pct,
 				  nsx_tell_name(l, m->busiest.name)),
-		.evidence = {nsx_tell(l, "%s; all other threads together %s",
+		.evidence = {nsx_tell(l, "%s; %s",
 				      nsx_text_ns(l->arena,
 						  m->busiest.on_ms * 1e6),
-				      nsx_text_ns(l->arena,
-						  m->busiest.others_ms * 1e6))},
+				      others)},
 		.recommendation = {
 			d->trace->samples.n ?
 			"look at the functions it runs (under CPU); only what "
@@ -309,11 +347,13 @@ int nsx_detect_busiest(struct nsx_detect *d, struct nsx_err *err)
 		.proof = {{.csv = "cpu_threads", .column = "on_cpu_ms",
 			   .at = {{"tid", nsx_int(m->busiest.tid)}}}}};
 
+	if (add_hottest(d, m->busiest.tid, &f, err))
+		return err->rc;
 	if (d->trace->ngpus)
-		f.evidence[1] = nsx_tell(l, "%s of the machine did nothing that "
+		nsx_add_evidence(&f, nsx_tell(l, "%s of the machine did nothing that "
 					 "was recorded",
 					 nsx_text_n(l->arena, d->trace->ngpus,
-						    "GPU", NULL));
+						    "GPU", NULL)));
 	nsx_found(l, &f);
 	return 0;
 }

@@ -53,6 +53,14 @@ void nsx_votes_done(struct nsx_votes *v)
 
 NSX_ORDER(cmp_sampled, struct nsx_sampled, UP(global_tid));
 
+uint32_t nsx_sample_frame(const struct nsx_trace *t, size_t sample)
+{
+	uint32_t stack = t->samples.stack[sample], frame = nsx_site(t, stack);
+
+	return frame == NSX_NONE && stack != NSX_NONE ? t->stack[stack].leaf :
+							frame;
+}
+
 int nsx_vote_samples(struct nsx_detect *d, struct nsx_votes *v, uint32_t group,
 		     uint32_t thread, size_t *cursor, struct nsx_span in,
 		     struct nsx_err *err)
@@ -65,14 +73,12 @@ int nsx_vote_samples(struct nsx_detect *d, struct nsx_votes *v, uint32_t group,
 
 	for (; s && *cursor < s->n; ++*cursor) {
 		int64_t at_ns = nsx_unpack(&t->samples.start, s->at + *cursor);
-		uint32_t stack = t->samples.stack[s->at + *cursor];
-		uint32_t frame = nsx_site(t, stack);
 
 		if (at_ns >= in.end_ns)
 			break;
-		if (frame == NSX_NONE && stack != NSX_NONE)
-			frame = t->stack[stack].leaf;
-		if (at_ns >= in.start_ns && nsx_vote(v, group, frame, 1, err))
+		if (at_ns >= in.start_ns &&
+		    nsx_vote(v, group, nsx_sample_frame(t, s->at + *cursor), 1,
+			     err))
 			return err->rc;
 	}
 	return 0;
