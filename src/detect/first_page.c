@@ -6,6 +6,7 @@
 #include "report/words.h"
 #include "schema/recapture.h"
 
+#define EVEN_CV 0.1
 enum { MAX_NAMES = 4, MAX_TRUST = 4, MAX_AREAS = 8 };
 
 const char *const nsx_verdict_words[NSX_NVERDICTS] = {
@@ -295,6 +296,26 @@ static bool has_ops(const struct nsx_trace *t, enum nsx_op_class cls)
 	return false;
 }
 
+/* Whether the judged iterations differ by little (the standard deviation, in their
+ * mean): none may be slow though no two are alike.
+ */
+static bool are_even(const struct nsx_facts *f)
+{
+	double n = 0, sum = 0, squares = 0;
+
+	for (size_t i = 0; i < f->niterations; i++) {
+		const struct nsx_iteration *x = &f->iterations[i];
+		double ns = (double)(x->end_ns - x->start_ns);
+
+		if (!x->steady)
+			continue;
+		n++;
+		sum += ns;
+		squares += ns * ns;
+	}
+	return n > 2 && squares * n / (sum * sum) - 1 <= EVEN_CV * EVEN_CV;
+}
+
 /* An area is fine when the trace shows it and nothing was found in it. */
 static void fill_fine(const struct nsx_report *r, struct nsx_first_page *p)
 {
@@ -314,7 +335,7 @@ static void fill_fine(const struct nsx_report *r, struct nsx_first_page *p)
 		{"balance between GPUs", p->ngpus > 1,
 		 1u << NSX_CAT_BALANCE | 1u << NSX_CAT_COMMUNICATION},
 		{"kernels", has_ops(t, NSX_C_COMPUTE), 1u << NSX_CAT_COMPUTE},
-		{"even iterations", r->facts->niterations > 2,
+		{"even iterations", are_even(r->facts),
 		 1u << NSX_CAT_ITERATIONS},
 	};
 	size_t n = 0;

@@ -42,6 +42,17 @@ static bool waits_for_thread(const char *name)
 	       strstr(name, "futex") || strstr(name, "_join");
 }
 
+/* For what another program sends, or one on another machine. */
+static bool waits_for_input(const char *name)
+{
+	static const char *const calls[] = {"poll", "select", "accept", "recv"};
+
+	for (size_t i = 0; i < ARRAY_LEN(calls); i++)
+		if (strstr(name, calls[i]))
+			return true;
+	return false;
+}
+
 static void advise_mpi(struct nsx_finding *f, const char *name)
 {
 	f->recommendation[0] =
@@ -64,6 +75,10 @@ static void advise_os(struct nsx_detect *d, struct nsx_finding *f,
 	f->recommendation[0] = strstr(name, "sleep") ?
 		nsx_tell(d->found, "wait for the event that %s is there for, "
 			 "not for a fixed time", shown) :
+		waits_for_input(name) ?
+		"if it waits for requests that had not come there is nothing to "
+		"win: capture under load; else see who sends what it waits for, "
+		"and why so late" :
 		waits_for_thread(name) ?
 		nsx_tell(d->found, "see which thread %s waits for, and have its "
 			 "results ready before they are needed%s", shown,
@@ -82,13 +97,15 @@ static void propose_outside(struct nsx_detect *d, const struct outside *x,
 {
 	struct nsx_findings *l = d->found;
 	const char *name = nsx_text(d->trace, x->name);
+	bool is_input = !x->is_mpi && waits_for_input(name);
 	struct nsx_finding f = {
 		.id = NSX_ID_idle_by_os_wait, .subject = name,
-		.title = nsx_tell(l, x->is_mpi ?
-				  "the launching thread waits for other ranks: "
-				  "%s" :
-				  "the launching thread waits in the operating "
-				  "system: %s", nsx_tell_name(l, name)),
+		.title = nsx_tell(l, "the launching thread waits %s: %s",
+				  x->is_mpi ? "for other ranks" :
+				  is_input ? "for input" :
+				  "in the operating system",
+				  nsx_tell_name(l, name)),
+		.is_unseen = is_input,
 		.confidence = NSX_CONF_HIGH, .device = NSX_NONE,
 		.guess_ns = (double)NSX_MIN(x->ns, idle_ns),
 		.evidence = {x->count == 1 ?
@@ -102,11 +119,14 @@ static void propose_outside(struct nsx_detect *d, const struct outside *x,
 			.verb = NSX_NO_OS_WAIT, .name = name,
 			.least_ns = WAIT_NS})};
 
+	if (is_input)
+		nsx_add_evidence(&f, "whether that could come sooner is not in "
+				     "the trace");
 	if (site.frame != NSX_NONE) {
 		f.place = nsx_frame_words(d, site.frame);
-		f.evidence[1] = nsx_tell(
+		nsx_add_evidence(&f, nsx_tell(
 			l, "%s of it called from %s",
-			nsx_tell_ns(l, site.weight), f.place);
+			nsx_tell_ns(l, site.weight), f.place));
 	}
 	if (x->is_mpi)
 		advise_mpi(&f, name);

@@ -33,6 +33,7 @@ struct item {
 	double adds_ns; /* to what is applied so far                         */
 	bool gone;    /* from the list                                       */
 	bool left;    /* to be applied                                       */
+	bool unreplayed; /* as is all else: the replay abstains              */
 };
 
 struct pricing {
@@ -470,14 +471,21 @@ static enum nsx_severity severity_of(const struct pricing *p,
 						   NSX_SEV_LOW;
 	if (f->low_ns < SURE * f->headroom_ns)
 		return NSX_SEV_LOW; /* it may win nothing at all */
-	return share >= HIGH_SHARE ? NSX_SEV_HIGH :
+	return share >= HIGH_SHARE && !f->is_unseen ? NSX_SEV_HIGH :
 	       share >= MEDIUM_SHARE ? NSX_SEV_MEDIUM : NSX_SEV_LOW;
 }
 
-/* Where a setting changes most of the work, how much by is all that is assumed. */
-static int price_rank(const struct nsx_finding *f)
+/* Where a setting changes most of the work, how much by is all that is assumed; and
+ * where nothing could be replayed, that must not put what waits and launches cost
+ * behind all that is priced without.
+ */
+static int price_rank(const struct item *x)
 {
-	return f->is_setting && f->weight >= MOSTLY ?
+	const struct nsx_finding *f = x->f;
+	bool stands_in = x->unreplayed && f->price == NSX_PRICE_ASSUMED &&
+			 !f->is_assumed;
+
+	return stands_in || (f->is_setting && f->weight >= MOSTLY) ?
 		       (int)NSX_PRICE_MEASURED :
 		       NSX_MIN((int)f->price, (int)NSX_PRICE_MEASURED);
 }
@@ -496,7 +504,7 @@ static int cmp_rank(const void *a, const void *b)
 	if (is_capture(x->f) != is_capture(y->f))
 		return is_capture(x->f) ? 1 : -1;
 	return NSX_CMP(y->f->severity, x->f->severity) ?:
-	       NSX_CMP(price_rank(y->f), price_rank(x->f)) ?:
+	       NSX_CMP(price_rank(y), price_rank(x)) ?:
 	       NSX_CMP(worth(y->f), worth(x->f)) ?:
 	       NSX_CMP(x->order, y->order);
 }
@@ -569,7 +577,8 @@ static int rank(struct pricing *p, struct nsx_err *err)
 	struct nsx_gain *gains = nsx_arena_get(p->scratch, (p->l->n + 1) *
 								   sizeof(*gains));
 	const struct nsx_finding *paced;
-	bool shared;
+	bool shared, abstains = nsx_model_closure(p->facts->model)->cls ==
+				NSX_ABSTAINS;
 
 	p->v = nsx_arena_get(p->scratch, (p->l->n + 1) * sizeof(*p->v));
 	for (p->n = 0; p->n < p->l->n; p->n++) {
@@ -579,7 +588,8 @@ static int rank(struct pricing *p, struct nsx_err *err)
 					       nsx_finding_name(f),
 					       f->subject) :
 				      nsx_finding_name(f);
-		p->v[p->n] = (struct item){.f = f, .order = p->n};
+		p->v[p->n] = (struct item){.f = f, .order = p->n,
+					   .unreplayed = abstains};
 	}
 	if (price_alone(p, plans, gains, err))
 		return err->rc;

@@ -21,6 +21,8 @@ static enum nsx_page_verdict word_of(const struct nsx_finding *f)
 		[NSX_CAT_SYNC] = NSX_V_SYNC,
 	};
 
+	if (f->is_unseen)
+		return NSX_V_PACED;
 	switch (f->id) {
 	case NSX_ID_paced:
 		return NSX_V_PACED;
@@ -148,6 +150,9 @@ void nsx_judge(const struct nsx_report *r, struct nsx_first_page *p)
 		return;
 	}
 	p->verdict = word_of(first);
+	if (first->is_unseen)
+		p->because = nsx_arena_printf(r->arena, "it waits for input in %s",
+					      first->subject);
 	/* What many small ones cost is their launches, not their bytes. */
 	if ((first->id == NSX_ID_small_copies || first->id == NSX_ID_memsets) &&
 	    p->share[NSX_USE_COPY] < p->share[NSX_USE_IDLE])

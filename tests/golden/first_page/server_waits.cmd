@@ -1,0 +1,1 @@
+explain @server_waits --out o
