@@ -558,6 +558,8 @@ static void propose(struct calls *c, const uint32_t *list, size_t n)
 	f.guess_ns = (double)(kind <= SMALL_COPY ?
 				      NSX_MIN(cost_ns, c->all_idle_ns) :
 				      NSX_MIN(ns, c->idle_ns));
+	if (kind != POLL) /* what waits took in all is the most they cost */
+		f.guess_ns = NSX_MIN(f.guess_ns, (double)ns);
 	f.evidence[k++] = nsx_tell(
 		l, "%s, %s in all",
 		nsx_text_n(l->arena, count, "call", NULL), nsx_tell_ns(l, ns));

@@ -18,6 +18,7 @@ enum {
 	RECURS = 3, /* pauses half as long or longer so often belong to the loop */
 	MIN_WORK_NS = 100000, /* of any GPU, to be more than hardly any      */
 	REPEATS = 4, /* runs of a kernel, to be more than once               */
+	NSLICES = 16, /* of the window: work in a quarter of them goes on    */
 };
 
 const char *const nsx_phase_names[NSX_NPHASE_KINDS] = {
@@ -74,41 +75,71 @@ static int unite_devices(struct cutter *c, struct nsx_err *err)
 	return unite(c, list, 2 * n, &c->kernels, err);
 }
 
-/* Sets *ret if any kernel or graph runs as often as a loop would run it. */
-static int find_repeats(const struct nsx_trace *t, bool *ret,
-			struct nsx_err *err)
+/* The name of what runs: of a kernel, 0 of all graphs; NSX_NONE of a copy. */
+static uint32_t work_name(const struct nsx_trace *t, size_t op)
+{
+	return t->ops.cls[op] == NSX_C_COPY ? NSX_NONE :
+	       t->ops.kind[op] == NSX_OP_KERNEL ?
+		       nsx_op_shape(t, op)->base_name : 0;
+}
+
+/* What runs most often, how often, and in how many slices of the window as often
+ * as half its even share.
+ */
+static int find_repeats(const struct nsx_trace *t, uint32_t *ret_n,
+			unsigned *ret_slices, struct nsx_err *err)
 {
 	uint32_t *n = nsx_try_alloc(nsx_strings_bound(t->strings) + 1,
 				    sizeof(*n), "kernel names", err);
+	uint32_t in[NSLICES] = {0}, most = 0;
+	const struct nsx_window *w = &t->window;
 
 	if (!n)
 		return err->rc;
-	for (size_t i = 0; i < t->ops.n && !*ret; i++)
-		if (t->ops.cls[i] != NSX_C_COPY)
-			*ret = ++n[t->ops.kind[i] == NSX_OP_KERNEL ?
-					   nsx_op_shape(t, i)->base_name : 0] >=
-			       REPEATS;
+	for (size_t i = 0; i < t->ops.n; i++) {
+		uint32_t name = work_name(t, i);
+
+		if (name != NSX_NONE && ++n[name] > n[most])
+			most = name;
+	}
+	*ret_n = n[most];
 	free(n);
+	for (size_t i = 0; i < t->ops.n; i++) {
+		int64_t at_ns = nsx_op_start(&t->ops, i) - w->start_ns;
+
+		if (work_name(t, i) == most && at_ns >= 0 &&
+		    nsx_op_start(&t->ops, i) < w->end_ns)
+			in[(__int128)at_ns * NSLICES /
+			   (w->end_ns - w->start_ns)]++;
+	}
+	*ret_slices = 0;
+	for (unsigned i = 0; i < NSLICES; i++)
+		*ret_slices += in[i] && 2 * NSLICES * (uint64_t)in[i] >= *ret_n;
 	return 0;
 }
 
+/* A start-up works little and late; what works little but now and then all along is
+ * a program that waits for its next task.
+ */
 static int find_run_kind(struct cutter *c, struct nsx_err *err)
 {
 	const struct nsx_window *w = &c->t->window;
 	int64_t busy_ns = nsx_spans_total(&c->busy);
 	int64_t idle_ns = w->end_ns - w->start_ns - busy_ns;
-	bool repeats = false;
+	unsigned slices;
+	uint32_t n;
 
 	if (c->f->niterations)
 		return 0;
-	if (find_repeats(c->t, &repeats, err))
+	if (find_repeats(c->t, &n, &slices, err))
 		return err->rc;
-	if ((double)idle_ns >=
-	    (busy_ns < MIN_WORK_NS ? IDLE_ENOUGH : IDLE_SHARE) *
-		    (double)(w->end_ns - w->start_ns))
-		c->f->run_kind = NSX_RUN_START_UP;
-	else if (!repeats)
+	if (n < REPEATS)
 		c->f->run_kind = NSX_RUN_ONCE;
+	if (slices < NSLICES / 4 &&
+	    (double)idle_ns >=
+		    (busy_ns < MIN_WORK_NS ? IDLE_ENOUGH : IDLE_SHARE) *
+			    (double)(w->end_ns - w->start_ns))
+		c->f->run_kind = NSX_RUN_START_UP;
 	return 0;
 }
 

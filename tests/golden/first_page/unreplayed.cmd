@@ -1,0 +1,1 @@
+explain @unreplayed --out o
