@@ -83,11 +83,13 @@ static uint32_t work_name(const struct nsx_trace *t, size_t op)
 		       nsx_op_shape(t, op)->base_name : 0;
 }
 
-/* What runs most often, how often, and in how many slices of the window as often
- * as half its even share.
- */
-static int find_repeats(const struct nsx_trace *t, uint32_t *ret_n,
-			unsigned *ret_slices, struct nsx_err *err)
+struct repeats { /* of what runs most often */
+	uint32_t n;
+	unsigned slices; /* of the window, with half an even share or more   */
+};
+
+static int find_repeats(const struct nsx_trace *t, struct repeats *ret,
+			struct nsx_err *err)
 {
 	uint32_t *n = nsx_try_alloc(nsx_strings_bound(t->strings) + 1,
 				    sizeof(*n), "kernel names", err);
@@ -102,7 +104,7 @@ static int find_repeats(const struct nsx_trace *t, uint32_t *ret_n,
 		if (name != NSX_NONE && ++n[name] > n[most])
 			most = name;
 	}
-	*ret_n = n[most];
+	ret->n = n[most];
 	free(n);
 	for (size_t i = 0; i < t->ops.n; i++) {
 		int64_t at_ns = nsx_op_start(&t->ops, i) - w->start_ns;
@@ -112,9 +114,8 @@ static int find_repeats(const struct nsx_trace *t, uint32_t *ret_n,
 			in[(__int128)at_ns * NSLICES /
 			   (w->end_ns - w->start_ns)]++;
 	}
-	*ret_slices = 0;
 	for (unsigned i = 0; i < NSLICES; i++)
-		*ret_slices += in[i] && 2 * NSLICES * (uint64_t)in[i] >= *ret_n;
+		ret->slices += in[i] && 2 * NSLICES * (uint64_t)in[i] >= ret->n;
 	return 0;
 }
 
@@ -126,16 +127,15 @@ static int find_run_kind(struct cutter *c, struct nsx_err *err)
 	const struct nsx_window *w = &c->t->window;
 	int64_t busy_ns = nsx_spans_total(&c->busy);
 	int64_t idle_ns = w->end_ns - w->start_ns - busy_ns;
-	unsigned slices;
-	uint32_t n;
+	struct repeats most = {0};
 
 	if (c->f->niterations)
 		return 0;
-	if (find_repeats(c->t, &n, &slices, err))
+	if (find_repeats(c->t, &most, err))
 		return err->rc;
-	if (n < REPEATS)
+	if (most.n < REPEATS)
 		c->f->run_kind = NSX_RUN_ONCE;
-	if (slices < NSLICES / 4 &&
+	if (most.slices < NSLICES / 4 &&
 	    (double)idle_ns >=
 		    (busy_ns < MIN_WORK_NS ? IDLE_ENOUGH : IDLE_SHARE) *
 			    (double)(w->end_ns - w->start_ns))
