@@ -1,8 +1,8 @@
 /* comm.c - communication: compute that waits for it, ranks that come late to it,
  * links that are not its limit.
  *
- * Waiting for a proved straggler is priced there and taken off the time that
- * compute waits, for overlapping more would not give it back.
+ * Overlap hides transfers, not waiting for a rank that comes late: that is priced by
+ * its own, and as the straggler's where one is proved.
  */
 #include <string.h>
 #include "detect/detect.h"
@@ -12,6 +12,7 @@
 #define LINK_IDLE_PCT 2.0 /* of the peak, while it communicates     */
 #define LINK_BUSY_PCT 10.0
 enum { MANY = 100, TINY_NS = 50000 }; /* collectives that are all latency */
+enum { PART = 10 }; /* less than one of it, of communication, is not told apart */
 
 static double share(int64_t part_ns, int64_t whole_ns)
 {
@@ -100,14 +101,6 @@ static void say_why(struct nsx_detect *d, const struct nsx_comm_cost *x,
 {
 	unsigned n = 1, k = 0; /* one evidence stands already */
 
-	if (x->waited_ns * 2 > x->comm_ns) {
-		f->evidence[n++] = nsx_tell(
-			d->found,
-			"%s of its communication is no transfer, but waiting "
-			"for ranks that come later.",
-			nsx_tell_ns(d->found, x->waited_ns));
-		f->recommendation[k++] = "Even out when the ranks arrive.";
-	}
 	if (say_link(d, f->device, &f->evidence[n])) {
 		n++;
 		f->recommendation[k++] =
@@ -173,11 +166,51 @@ static int propose_overlap(struct nsx_detect *d, uint32_t device,
 			   (long long)d->trace->device[device].device_id);
 	f.evidence[0] = nsx_tell(
 		d->found,
-		"%s; compute waits for %s of it and begins right after.",
-		say_exposed(d, x), nsx_tell_ns(d->found, x->blocking_ns));
+		"%s; compute waits for %s of it and begins right after.%s",
+		say_exposed(d, x), nsx_tell_ns(d->found, x->blocking_ns),
+		x->waited_ns * PART <= x->comm_ns ? "" :
+		nsx_tell(d->found, " %s of it is waiting for late ranks.",
+			 nsx_tell_ns(d->found, x->waited_ns)));
 	say_why(d, x, &h, &f);
 	nsx_found(d->found, &f);
 	return 0;
+}
+
+/* Whether bytes take a part of it worth hiding, and it is not all waiting. */
+static bool is_transfer(const struct nsx_comm_cost *x)
+{
+	return (x->comm_ns - x->waited_ns) * PART >= x->comm_ns;
+}
+
+/* What no transfer takes: a rank that was there waits for the last one. */
+static void propose_peers(struct nsx_detect *d, uint32_t device)
+{
+	const struct nsx_comm_cost *x = &d->measured->comm[device];
+	struct nsx_finding f = {
+		.id = NSX_ID_nccl_exposed, .subject = "waiting",
+		.guess_ns = is_transfer(x) ? 0 : (double)x->blocking_ns,
+		.remedy = nsx_plan_of(d, (struct nsx_change){
+						 .verb = NSX_NO_PEER_WAIT}),
+		.title = "ranks wait for each other in communication",
+		.device = device, .confidence = NSX_CONF_MEDIUM,
+		.evidence = {
+			nsx_tell(d->found,
+				 "%s of %s of communication on GPU %lld is no "
+				 "transfer, but waiting for ranks that come later",
+				 nsx_tell_ns(d->found, x->waited_ns),
+				 nsx_tell_ns(d->found, x->comm_ns),
+				 (long long)d->trace->device[device].device_id),
+			"an upper bound: as if each rank went at its own pace"},
+		.recommendation = {
+			"even out when they arrive: batches of equal token "
+			"count, pauses (garbage collection, logging) in the "
+			"same step on all ranks",
+			"where one works on what the other has done (stages of "
+			"a pipeline): more and smaller micro batches"},
+		.proof = {{.csv = "nccl_rank_skew", .column = "waited_ms"}},
+	};
+
+	nsx_found(d->found, &f);
 }
 
 static void say_hidden(struct nsx_detect *d, int64_t window_ns)
@@ -270,10 +303,13 @@ int nsx_detect_comm(struct nsx_detect *d, struct nsx_err *err)
 
 	for (const struct nsx_arrivals *x = m->arrivals; x; x = x->next)
 		judge_arrivals(d, x);
-	for (uint32_t i = 0; m->comm && i < d->facts->ndevices; i++)
+	for (uint32_t i = 0; m->comm && i < d->facts->ndevices; i++) {
 		if (share(m->comm[i].blocking_ns, window_ns) >= LEAST_PCT &&
-		    propose_overlap(d, i, err))
+		    is_transfer(&m->comm[i]) && propose_overlap(d, i, err))
 			return err->rc;
+		if (share(m->comm[i].waited_ns, window_ns) >= LEAST_PCT)
+			propose_peers(d, i);
+	}
 	say_hidden(d, window_ns);
 	for (size_t i = 0; i < m->nlinks; i++)
 		nsx_fine(d->found,

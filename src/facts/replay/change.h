@@ -44,7 +44,8 @@ enum nsx_change_verb {
 			   before it                                         */
 
 	/* Collectives, as they were matched between GPUs. */
-	NSX_HIDE_COMM,	  /* beside compute: a bound                         */
+	NSX_HIDE_COMM,	  /* beside compute, but for waiting for the last
+			     rank: a bound                                   */
 	NSX_FASTER_COMM,  /* the transfer, after the last rank has come,
 			     `amount` times as fast                          */
 	NSX_NO_PEER_WAIT, /* every rank goes at its own pace                 */

@@ -430,7 +430,9 @@ static int change_ops(struct select *s, struct nsx_err *err)
 			mark(s, &s->p->edit.op[i], EDIT_CUT);
 			break;
 		case NSX_HIDE_COMM:
-			if (o->flags & (s->m->nteams ? OP_MEMBER : OP_COMM))
+			if (o->flags & OP_MEMBER)
+				mark(s, &s->p->edit.op[i], EDIT_HIDDEN);
+			else if (!s->m->nteams && (o->flags & OP_COMM))
 				drop_op(s, i, false);
 			break;
 		default:

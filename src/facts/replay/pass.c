@@ -319,7 +319,8 @@ static void end_team(struct player *p, uint32_t team, bool active)
 		if (p->edit.op[i] & EDIT_DROP)
 			continue;
 		if (active)
-			transfer = (int64_t)((double)transfer *
+			transfer = p->edit.op[i] & EDIT_HIDDEN ? 0 :
+				   (int64_t)((double)transfer *
 					     p->edit.transfer);
 		p->op_end[i] = (active && p->edit.no_peer_wait ? start : last) +
 			       transfer;

@@ -1,0 +1,1 @@
+explain @work_in_turns --pass findings,what_if --md
