@@ -20,6 +20,7 @@
 enum { SEVERAL = -2 };
 enum {
 	SMALL_BYTES = 64 << 10, /* a copy of less is waited for, not moved   */
+	AHEAD_NS = 20000,    /* of work left is enough to queue more         */
 	LOAD_NS = 50000000, /* a launch this long, while the GPU idles, loads
 			       or compiles code: else the queue is full      */
 	MOST_NAMES = 4,	    /* told in a title                               */
@@ -37,6 +38,7 @@ struct group { /* calls of one API that do one thing */
 	uint32_t behind;     /* index of a group                             */
 	uint32_t lead;	     /* of the waits that are one with it            */
 	bool frees;	     /* which waits for the GPU first                */
+	size_t nahead;	     /* at whose end the GPU has compute left        */
 	int64_t ns, cost_ns;
 	struct nsx_place place; /* with most of its time                     */
 	uint32_t *rows; /* LOAD, START: the calls; POLL: those after another */
@@ -52,6 +54,7 @@ struct calls {
 	nsx_str *base;	/* by raw name: the first raw name of the same API   */
 	uint8_t *does;	/* by raw name; 0 not looked at yet                  */
 	uint32_t thread; /* being read                                       */
+	int64_t queued_ns; /* until when what it has launched computes       */
 	size_t overhead; /* first of its overheads that may matter           */
 	int64_t idle_ns; /* of the limiting GPU, while the host is busy      */
 	int64_t all_idle_ns; /* of it                                        */
@@ -214,6 +217,7 @@ static int add_call(struct calls *c, size_t call, uint32_t range,
 	x->count++;
 	x->frees |= t->calls.cls[call] == NSX_CALL_IMPLICIT_SYNC &&
 		    !(t->calls.flags[call] & NSX_CALL_MALLOC);
+	x->nahead += c->queued_ns - nsx_call_end(&t->calls, call) >= AHEAD_NS;
 	nsx_add_to(&x->ns, ns);
 	if (kind == LOAD || kind == START || (kind == POLL && *last_wait == g)) {
 		if (nsx_grow(&x->rows, &x->cap_rows, x->nrows + 1,
@@ -242,12 +246,17 @@ static int collect_thread(struct calls *c, uint32_t thread, uint32_t *below,
 	uint32_t last_wait = NSX_NONE;
 	struct nsx_nvtx_walk walk;
 
+	c->queued_ns = INT64_MIN / 2;
 	nsx_nvtx_walk_begin(&walk, t, thread, true, false, below);
 	for (size_t i = th->calls_at; i < th->calls_at + th->ncalls; i++) {
 		int64_t start_ns = nsx_call_start(&t->calls, i);
+		uint32_t op = t->calls.op[i];
 
 		if (start_ns >= c->d->w.end_ns)
 			break;
+		if (op != NSX_NONE && t->ops.cls[op] == NSX_C_COMPUTE)
+			c->queued_ns = NSX_MAX(c->queued_ns,
+					       nsx_op_end(&t->ops, op));
 		if (nsx_call_end(&t->calls, i) <= c->d->w.start_ns ||
 		    (t->calls.flags[i] & NSX_CALL_NESTED))
 			continue;
@@ -548,13 +557,15 @@ static void propose(struct calls *c, const uint32_t *list, size_t n)
 						  NSX_CONF_HIGH,
 		.device = NSX_NONE, .remedy = plan_of(c, list, n)};
 	int64_t ns = 0, cost_ns = 0;
-	size_t count = 0, k = 0;
+	size_t count = 0, nahead = 0, k = 0;
 
 	for (size_t i = 0; i < n; i++) {
+		nahead += c->v[list[i]].nahead;
 		nsx_add_to(&ns, c->v[list[i]].ns);
 		nsx_add_to(&cost_ns, c->v[list[i]].cost_ns);
 		count += c->v[list[i]].count;
 	}
+	f.is_ahead = kind == WAIT && nahead * 4 >= count * 3;
 	f.guess_ns = (double)(kind <= SMALL_COPY ?
 				      NSX_MIN(cost_ns, c->all_idle_ns) :
 				      NSX_MIN(ns, c->idle_ns));

@@ -293,6 +293,14 @@ static bool stops_host(enum nsx_finding_id id)
 	return id <= NSX_ID_idle_by_slow_call;
 }
 
+/* How far up a cause stands: the least first.  A wait that leaves the GPU work is not
+ * what it runs dry by.
+ */
+static int depth(const struct nsx_finding *f)
+{
+	return f->is_ahead ? 2 * NSX_ID_launch_bound + 1 : 2 * (int)f->id;
+}
+
 /* Of best and the others, which add `after` once best is there: the cause
  * furthest up among those that win nearly as much.
  */
@@ -305,7 +313,7 @@ static struct item *leader(struct pricing *p, struct item *best,
 		struct item *x = &p->v[i];
 		bool stops = stops_host(x->f->id);
 
-		if (x->left && x != best && x->f->id < lead->f->id &&
+		if (x->left && x != best && depth(x->f) < depth(lead->f) &&
 		    after[i] <= (stops ? OWN * x->adds_ns :
 					 SAME * best->adds_ns) &&
 		    x->adds_ns >= (stops ? STOPS : LEADS) * best->adds_ns)

@@ -1,0 +1,1 @@
+explain @ahead_of_launches --pass findings --md
