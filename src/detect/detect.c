@@ -41,7 +41,7 @@ struct search {
 static bool applies(const struct nsx_detect *d, enum when when)
 {
 	if (when == NSX_NO_GPU_WORK)
-		return !d->trace->ops.n;
+		return !d->trace->has_gpu_work;
 	return when == NSX_ALWAYS || d->w.start_ns < d->w.end_ns;
 }
 

@@ -425,7 +425,7 @@ static void fill_trust(const struct nsx_report *r, struct nsx_first_page *p)
 			"%s", closure->reason);
 	if (!line && p->nfindings)
 		line = say_capture(r, p->finding[0]);
-	if (!line && !r->found.n && !r->trace->ops.n &&
+	if (!line && !r->found.n && !r->trace->has_gpu_work &&
 	    !r->trace->schema->on_windows)
 		line = "`nsys-explain capture --preset basic -- COMMAND` "
 		       "records the GPU's work";

@@ -4,7 +4,7 @@
 #include <string.h>
 #include "detect/detect.h"
 
-#define MUCH 0.1      /* of the recording                        */
+#define MUCH 0.1      /* of the recording, or the user's window  */
 #define BUSY_PCT 25.0 /* on a CPU: from which a thread is named */
 enum { FEW_NEXT = 2 };
 
@@ -26,7 +26,7 @@ static int add(struct sums *s, nsx_str name, int64_t count, int64_t ns,
 	if (!x)
 		return err->rc;
 	x->name = name;
-	x->count += count;
+	x->count += NSX_MAX(count, ns > 0);
 	nsx_add_to(&x->ns, ns);
 	return 0;
 }
@@ -39,11 +39,14 @@ static int sum_ranges(const struct nsx_detect *d, struct sums *s,
 
 	for (uint32_t i = 0; i < t->nvtx.n; i++) {
 		uint32_t parent = nsx_range_parent(&d->facts->nvtx, i);
-		int64_t ns = nsx_range_ns(&t->nvtx, i);
+		int64_t start_ns = nsx_range_start(&t->nvtx, i);
+		int64_t ns = nsx_in_window(t, start_ns,
+					   nsx_range_end(&t->nvtx, i));
 
 		if (t->nvtx.kind[i] != NSX_NVTX_STACK)
 			continue;
-		if (add(s, t->nvtx.name[i], 1, ns, err) ||
+		if (add(s, t->nvtx.name[i], nsx_starts_inside(t, start_ns), ns,
+			err) ||
 		    (parent != NSX_NONE &&
 		     add(s, t->nvtx.name[parent], 0, -ns, err)))
 			return err->rc;
@@ -54,13 +57,18 @@ static int sum_ranges(const struct nsx_detect *d, struct sums *s,
 static int sum_calls(const struct nsx_detect *d, struct sums *s,
 		     struct nsx_err *err)
 {
-	const struct nsx_calls *c = &d->trace->calls;
+	const struct nsx_trace *t = d->trace;
+	const struct nsx_calls *c = &t->calls;
 
-	for (size_t i = 0; i < c->n; i++)
+	for (size_t i = 0; i < c->n; i++) {
+		int64_t start_ns = nsx_call_start(c, i);
+
 		if (!(c->flags[i] & NSX_CALL_NESTED) &&
 		    c->cls[i] != NSX_CALL_SYNC &&
-		    add(s, nsx_call_name(c, i), 1, nsx_call_ns(c, i), err))
+		    add(s, nsx_call_name(c, i), nsx_starts_inside(t, start_ns),
+			nsx_in_window(t, start_ns, nsx_call_end(c, i)), err))
 			return err->rc;
+	}
 	return 0;
 }
 
@@ -111,22 +119,31 @@ static const struct source {
 	 "os_runtime", "total_time_ms", "api_name"},
 };
 
+static struct nsx_window told_window(const struct nsx_trace *t)
+{
+	return t->user.start_ns < t->user.end_ns ? t->user :
+		(struct nsx_window){t->first_ns, t->last_ns};
+}
+
 static void propose(const struct nsx_detect *d, const struct source *x,
 		    const struct sums *s)
 {
 	const struct nsx_trace *t = d->trace;
 	struct nsx_findings *l = d->found;
-	double length = (double)(t->last_ns - t->first_ns);
+	struct nsx_window told = told_window(t);
+	double length = (double)(told.end_ns - told.start_ns);
 	const struct spent *top = &s->v[0];
 	const char *raw = nsx_text(t, top->name);
 	const char *name = nsx_tell_name(l, nsx_text_api(l->arena, raw));
 	struct nsx_finding f = {
 		.id = x->id, .device = NSX_NONE, .host = top->name,
 		.confidence = NSX_CONF_HIGH,
-		.title = nsx_tell(l, "%s%s take%s %s of the recording", x->what,
+		.title = nsx_tell(l, "%s%s take%s %s of the %s", x->what,
 				  name, x->id == NSX_ID_host_calls ? "" : "s",
 				  nsx_text_share(l->arena, (double)top->ns,
-						 length)),
+						 length),
+				  t->user.start_ns < t->user.end_ns ?
+					  "window" : "recording"),
 		.evidence = {nsx_tell(l, "%s in %s%s",
 				      nsx_tell_ns(l, top->ns),
 				      nsx_text_n(l->arena, (size_t)top->count,
@@ -151,7 +168,8 @@ static void propose(const struct nsx_detect *d, const struct source *x,
 
 int nsx_detect_without_gpu(struct nsx_detect *d, struct nsx_err *err)
 {
-	double least = MUCH * (double)(d->trace->last_ns - d->trace->first_ns);
+	struct nsx_window told = told_window(d->trace);
+	double least = MUCH * (double)(told.end_ns - told.start_ns);
 	int rc = 0;
 
 	for (size_t i = 0; !rc && i < ARRAY_LEN(sources); i++) {

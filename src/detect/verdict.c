@@ -117,6 +117,11 @@ void nsx_judge(const struct nsx_report *r, struct nsx_first_page *p)
 	const struct nsx_finding *first, *second;
 	double length = (double)(p->judged.end_ns - p->judged.start_ns);
 
+	if (!r->trace->ops.n && r->trace->has_gpu_work) {
+		p->verdict = NSX_V_NO_GPU;
+		p->because = "the GPU is idle throughout the window asked for";
+		return;
+	}
 	if (!r->trace->ops.n) {
 		p->verdict = is_lost(r->trace) ? NSX_V_LOST : NSX_V_NO_GPU;
 		if (r->found.n && p->verdict == NSX_V_NO_GPU &&

@@ -374,6 +374,7 @@ int nsx_cut_window(struct nsx_loader *l, const char *window,
 	t->window = t->full;
 	if (window && ask_window(l, window, &t->user, err))
 		return err->rc;
+	t->has_gpu_work = l->op_set.n > 0;
 	if (window) {
 		t->window = t->user;
 		cut_ops(l, &t->user);

@@ -364,6 +364,7 @@ struct nsx_trace {
 	struct nsx_stream *stream;
 	struct nsx_clock *clock;
 	bool has_clock_off; /* some GPU times contradict cause and effect    */
+	bool has_gpu_work; /* somewhere: the user's window may hold none of it */
 	struct nsx_gpu_info *gpu;
 	struct nsx_domain *domain;
 	struct nsx_shape *shape;
