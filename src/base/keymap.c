@@ -18,12 +18,13 @@ void nsx_keymap_done(struct nsx_keymap *m)
 }
 
 static size_t find_slot(const struct nsx_keymap *m, const struct nsx_key *key,
-			uint64_t hash)
+			uint32_t hash)
 {
 	size_t i = hash & (m->nslots - 1);
 
-	while (m->slots[i] &&
-	       memcmp(&m->keys[m->slots[i] - 1], key, sizeof(*key)))
+	while (m->slots[i].id &&
+	       (m->slots[i].hash != hash ||
+		memcmp(&m->keys[m->slots[i].id - 1], key, sizeof(*key))))
 		i = (i + 1) & (m->nslots - 1);
 	return i;
 }
@@ -31,29 +32,35 @@ static size_t find_slot(const struct nsx_keymap *m, const struct nsx_key *key,
 static int grow_slots(struct nsx_keymap *m, struct nsx_err *err)
 {
 	size_t n = m->nslots ? 2 * m->nslots : 64;
-	uint32_t *slots = nsx_try_alloc(n, sizeof(*slots), m->what, err);
+	struct nsx_key_slot *slots = nsx_try_alloc(n, sizeof(*slots), m->what,
+						   err);
 
 	if (!slots)
 		return err->rc;
+	for (size_t k = 0; k < m->nslots; k++) {
+		size_t i = m->slots[k].hash & (n - 1);
+
+		if (!m->slots[k].id)
+			continue;
+		while (slots[i].id)
+			i = (i + 1) & (n - 1);
+		slots[i] = m->slots[k];
+	}
 	free(m->slots);
 	m->slots = slots;
 	m->nslots = n;
-	for (size_t id = 0; id < m->n; id++)
-		slots[find_slot(m, &m->keys[id],
-				nsx_hash(&m->keys[id], sizeof(*m->keys)))] =
-			(uint32_t)id + 1;
 	return 0;
 }
 
 static int add_locked(struct nsx_keymap *m, const struct nsx_key *key,
-		      uint64_t hash, uint32_t *ret, struct nsx_err *err)
+		      uint32_t hash, uint32_t *ret, struct nsx_err *err)
 {
-	size_t slot;
+	struct nsx_key_slot *slot;
 
 	if (m->nslots < 2 * (m->n + 1) && grow_slots(m, err))
 		return err->rc;
-	slot = find_slot(m, key, hash);
-	if (!m->slots[slot]) {
+	slot = &m->slots[find_slot(m, key, hash)];
+	if (!slot->id) {
 		if (m->n >= UINT32_MAX - 1)
 			return nsx_fail(err, NSX_E_NOMEM, "too many %s",
 					m->what);
@@ -61,9 +68,9 @@ static int add_locked(struct nsx_keymap *m, const struct nsx_key *key,
 			     m->what, err))
 			return err->rc;
 		m->keys[m->n] = *key;
-		m->slots[slot] = (uint32_t)++m->n;
+		*slot = (struct nsx_key_slot){hash, (uint32_t)++m->n};
 	}
-	*ret = m->slots[slot] - 1;
+	*ret = slot->id - 1;
 	return 0;
 }
 
@@ -88,14 +95,16 @@ int nsx_keymap_add(struct nsx_keymap *m, struct nsx_keycache *c,
 		   struct nsx_err *err)
 {
 	size_t at = cache_place(key);
+	uint32_t hash;
 	int rc;
 
 	if (c->ids[at] && !memcmp(&c->keys[at], key, sizeof(*key))) {
 		*ret = c->ids[at] - 1;
 		return 0;
 	}
+	hash = (uint32_t)nsx_hash(key, sizeof(*key));
 	pthread_mutex_lock(&m->lock);
-	rc = add_locked(m, key, nsx_hash(key, sizeof(*key)), ret, err);
+	rc = add_locked(m, key, hash, ret, err);
 	pthread_mutex_unlock(&m->lock);
 	if (rc)
 		return rc;

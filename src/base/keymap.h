@@ -16,7 +16,10 @@ struct nsx_keymap {
 	pthread_mutex_t lock;
 	struct nsx_key *keys; /* by id */
 	size_t n, cap;
-	uint32_t *slots; /* id + 1, 0 free */
+	struct nsx_key_slot {
+		uint32_t hash; /* of its key: keys are far apart in memory */
+		uint32_t id;   /* + 1, 0 free */
+	} *slots;
 	size_t nslots;
 };
 /* One reader's memory of recent keys, so that it seldom locks. */
