@@ -29,16 +29,16 @@ struct kernel { /* by name, or by shape */
 	uint32_t rank; /* of the name                                        */
 	uint32_t device;
 	uint32_t thing; /* of places                                         */
-	struct nsx_place place;
+	struct nsx_place place; /* of a name                                 */
 };
 struct table {
 	struct nsx_groups keys;
 	struct kernel *v;
-	struct nsx_places places; /* by the group's number                   */
 };
 struct kernels {
 	struct nsx_detect *d;
-	struct table names, shapes;
+	struct table names, shapes; /* shapes: of grids that leave room      */
+	struct nsx_places places;   /* by the number of a name               */
 	double length_ns;
 	long long device_id; /* of the limiting GPU */
 };
@@ -49,24 +49,32 @@ static const struct nsx_kernel_name *words_of(const struct kernels *k,
 	return nsx_kernel_name(&k->d->facts->kernels, name);
 }
 
-static int add(struct kernels *k, struct table *t, uint64_t key, uint32_t id,
-	       uint32_t device, size_t op, struct nsx_err *err)
+/* Adds a call to its group of a table. Errors: NULL. */
+static struct kernel *add(struct kernels *k, struct table *t, uint32_t id,
+			  uint32_t device, size_t op, struct nsx_err *err)
 {
-	int64_t ns = nsx_op_ns(&k->d->trace->ops, op);
-	struct kernel *x = nsx_group_value(&t->keys, &t->v, key, id, "kernels",
-					   err);
+	struct kernel *x = nsx_group_value(&t->keys, &t->v, device, id,
+					   "kernels", err);
 
 	if (!x)
-		return err->rc;
+		return NULL;
 	if (!x->count++)
 		*x = (struct kernel){
 			.id = id, .device = device, .count = 1,
 			.thing = (uint32_t)(x - t->v), .place = {0, NSX_NONE},
 			.rank = words_of(k, nsx_op_name(k->d->trace, op))->rank};
-	nsx_add_to(&x->ns, ns);
-	return nsx_places_add(&t->places, k->d->trace, x->thing,
+	nsx_add_to(&x->ns, nsx_op_ns(&k->d->trace->ops, op));
+	return x;
+}
+
+static int add_place(struct kernels *k, struct nsx_places *p, uint32_t thing,
+		     size_t op, struct nsx_place *most, struct nsx_err *err)
+{
+	const struct nsx_ops *o = &k->d->trace->ops;
+
+	return nsx_places_add(p, k->d->trace, thing,
 			      nsx_op_range(&k->d->facts->nvtx, op),
-			      k->d->trace->ops.call[op], ns, &x->place, err);
+			      o->call[op], nsx_op_ns(o, op), most, err);
 }
 
 /* By time, then by what is shown. */
@@ -82,10 +90,30 @@ static const struct nsx_finding *unified_memory(const struct nsx_findings *l)
 }
 
 /* Where a kernel is launched. */
-static void tell_place(struct kernels *k, const struct table *t,
-		       const struct kernel *x, struct nsx_finding *f)
+static void tell_place(struct kernels *k, const struct kernel *x,
+		       struct nsx_finding *f)
 {
-	nsx_places_tell(k->d, &t->places, x->thing, &x->place, f);
+	nsx_places_tell(k->d, &k->places, x->thing, &x->place, f);
+}
+
+static double blocks(const struct nsx_shape *s)
+{
+	return (double)s->grid[0] * NSX_MAX(s->grid[1], 1) *
+	       NSX_MAX(s->grid[2], 1);
+}
+
+/* Multiprocessors of a device; 0: not known. */
+static int64_t sms_of(const struct nsx_trace *t, uint32_t device)
+{
+	const struct nsx_gpu_info *gpu = nsx_device_gpu(t, device);
+
+	return gpu ? NSX_MAX(gpu->sm_count, 0) : 0;
+}
+
+/* Multiprocessors over blocks; 0: not known. */
+static double room(int64_t sms, const struct nsx_shape *s)
+{
+	return s->known && blocks(s) >= 1 ? (double)sms / blocks(s) : 0;
 }
 
 /* Names on the limiting GPU, shapes on all. */
@@ -94,21 +122,25 @@ static int collect(struct kernels *k, struct nsx_err *err)
 	const struct nsx_trace *t = k->d->trace;
 
 	for (uint32_t dev = 0; dev < t->ndevices; dev++) {
-		const struct nsx_device *x = &t->device[dev];
+		const struct nsx_device *d = &t->device[dev];
+		int64_t sms = sms_of(t, dev);
 
-		for (size_t i = x->ops_at; i < x->ops_at + x->nops; i++) {
-			int64_t at_ns = nsx_op_start(&t->ops, i);
+		for (size_t i = d->ops_at; i < d->ops_at + d->nops; i++) {
+			uint32_t id = nsx_op_detail(&t->ops, i);
+			struct kernel *x;
 
 			if (t->ops.kind[i] != NSX_OP_KERNEL ||
 			    t->ops.cls[i] != NSX_C_COMPUTE ||
-			    !nsx_is_judged(k->d, at_ns))
+			    !nsx_is_judged(k->d, nsx_op_start(&t->ops, i)))
 				continue;
-			if (add(k, &k->shapes, dev,
-				nsx_op_detail(&t->ops, i), dev, i,
-				err) ||
-			    (dev == k->d->facts->limiting &&
-			     add(k, &k->names, 0, nsx_op_name(t, i), dev, i,
-				 err)))
+			if (room(sms, &t->shape[id]) >= LEAST_ROOM &&
+			    !add(k, &k->shapes, id, dev, i, err))
+				return err->rc;
+			if (dev != k->d->facts->limiting)
+				continue;
+			x = add(k, &k->names, t->shape[id].name, dev, i, err);
+			if (!x || add_place(k, &k->places, x->thing, i,
+					    &x->place, err))
 				return err->rc;
 		}
 	}
@@ -311,7 +343,7 @@ static void propose_top(struct kernels *k, const struct kernel *top)
 		nsx_tell(l, ", %s a call", nsx_text_ns(l->arena,
 				(double)top->ns / (double)top->count)));
 	f.evidence[1] = ASSUMED_BETTER;
-	tell_place(k, &k->names, top, &f);
+	tell_place(k, top, &f);
 	nsx_add_evidence(&f, full_name(l, words, full));
 	if (advice)
 		f.recommendation[n++] = advice;
@@ -397,8 +429,9 @@ static int faster_kin(struct kernels *k, const struct kin *kin, double amount,
 	size_t n = 0;
 
 	for (uint32_t i = 0; fits && i < t->nshapes; i++)
-		fits[i] = nsx_group_find(&k->names.keys, 0, t->shape[i].name) !=
-				  NSX_NONE &&
+		fits[i] = nsx_group_find(&k->names.keys,
+					 k->d->facts->limiting,
+					 t->shape[i].name) != NSX_NONE &&
 			  kin->belongs(words_of(k, t->shape[i].name));
 	for (int fill = 0; fits && fill < 2; fill++) {
 		if (fill)
@@ -493,7 +526,7 @@ static int propose_f32(struct kernels *k, bool *told, struct nsx_err *err)
 		(long long)gpu.major, (long long)gpu.minor,
 		gpu.is_least ? " or newer" : "", gpu.is_least ? "at least " : "",
 		ratio);
-	tell_place(k, &k->names, kin.first, &f);
+	tell_place(k, kin.first, &f);
 	f.recommendation[0] = narrower_type(k, gpu);
 	nsx_found(l, &f);
 	*told = kin.first == &k->names.v[0];
@@ -520,7 +553,7 @@ static int propose_elementwise(struct kernels *k, struct nsx_err *err)
 	tell_kin(k, &kin, &f);
 	f.evidence[1] = nsx_tell(
 		l, "priced as if fusion made them %.0f times as fast", FUSED);
-	tell_place(k, &k->names, kin.first, &f);
+	tell_place(k, kin.first, &f);
 	f.recommendation[0] = k->d->is_pytorch ?
 		"fuse them: torch.compile, fused optimisers and norms; keep "
 		"one type instead of casting back and forth" :
@@ -530,26 +563,6 @@ static int propose_elementwise(struct kernels *k, struct nsx_err *err)
 }
 
 /* Small grids -----------------------------------------------------------------------*/
-
-static double blocks(const struct nsx_shape *s)
-{
-	return (double)s->grid[0] * NSX_MAX(s->grid[1], 1) *
-	       NSX_MAX(s->grid[2], 1);
-}
-
-/* Multiprocessors over blocks, as far as the kernel's start leaves; 1: it is not
- * small, or not known.
- */
-static double fuller(const struct nsx_trace *t, const struct kernel *x)
-{
-	const struct nsx_shape *s = &t->shape[x->id];
-	const struct nsx_gpu_info *gpu = nsx_device_gpu(t, x->device);
-
-	if (!s->known || !gpu || gpu->sm_count <= 0 || blocks(s) < 1 ||
-	    x->ns / x->count < LONG_NS)
-		return 1;
-	return NSX_MAX(1, (double)gpu->sm_count / blocks(s));
-}
 
 /* The ops of one shape on its device in the judged window. */
 static int list_ops(struct kernels *k, const struct kernel *x,
@@ -628,14 +641,16 @@ struct small_grids {
 static int list_grids(struct kernels *k, struct small_grids *ret,
 		      struct nsx_err *err)
 {
+	const struct nsx_trace *t = k->d->trace;
+
 	*ret = (struct small_grids){
 		.v = nsx_arena_get(k->d->found->arena,
 				   MOST_SHAPES * sizeof(*ret->v))};
 	for (size_t i = 0; i < k->shapes.keys.n && ret->n < MOST_SHAPES; i++) {
 		const struct kernel *x = &k->shapes.v[i];
-		double amount = fuller(k->d->trace, x);
+		double amount = room(sms_of(t, x->device), &t->shape[x->id]);
 
-		if (amount < LEAST_ROOM)
+		if (x->ns / x->count < LONG_NS)
 			continue;
 		ret->top = ret->top ? ret->top : x;
 		nsx_add_to(&ret->ns, x->ns);
@@ -647,6 +662,21 @@ static int list_grids(struct kernels *k, struct small_grids *ret,
 			return err->rc;
 	}
 	return 0;
+}
+
+static int tell_place_of_rows(struct kernels *k, const struct nsx_rows *rows,
+			      struct nsx_finding *f, struct nsx_err *err)
+{
+	struct nsx_places p = {0};
+	struct nsx_place most = {0, NSX_NONE};
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < rows->n; i++)
+		rc = add_place(k, &p, 0, nsx_rows_at(rows, i), &most, err);
+	if (!rc)
+		nsx_places_tell(k->d, &p, 0, &most, f);
+	nsx_places_done(&p);
+	return rc;
 }
 
 /* Sets *told where the kernel that takes most is the first among them. */
@@ -670,7 +700,7 @@ static int propose_grids(struct kernels *k, bool *told, struct nsx_err *err)
 	s = &t->shape[top->id];
 	most = nsx_tell(l, "%s on %lld multiprocessors, %s of %s",
 			nsx_text_n(l->arena, (size_t)blocks(s), "block", NULL),
-			(long long)nsx_device_gpu(t, top->device)->sm_count,
+			(long long)sms_of(t, top->device),
 			nsx_text_n(l->arena, (size_t)top->count, "call", NULL),
 			nsx_text_ns(l->arena, (double)top->ns /
 						      (double)top->count));
@@ -701,7 +731,8 @@ static int propose_grids(struct kernels *k, bool *told, struct nsx_err *err)
 		nsx_add_evidence(&f, nsx_tell(l, "the first: %s", most));
 	nsx_add_evidence(&f, streams);
 	nsx_add_evidence(&f, bound);
-	tell_place(k, &k->shapes, top, &f);
+	if (tell_place_of_rows(k, &small.v[0].rows, &f, err))
+		return err->rc;
 	nsx_add_evidence(&f, full_name(l, words_of(k, s->name),
 				       nsx_text(t, s->name)));
 	nsx_found(l, &f);
@@ -735,8 +766,7 @@ int nsx_detect_kernels(struct nsx_detect *d, struct nsx_err *err)
 	}
 	nsx_groups_done(&k.names.keys);
 	nsx_groups_done(&k.shapes.keys);
-	nsx_places_done(&k.names.places);
-	nsx_places_done(&k.shapes.places);
+	nsx_places_done(&k.places);
 	free(k.names.v);
 	free(k.shapes.v);
 	return rc;
