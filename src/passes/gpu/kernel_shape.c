@@ -85,8 +85,9 @@ struct group { /* executions of one kernel in one configuration */
 struct shapes {
 	const struct nsx_run *run;
 	uint32_t *same; /* by shape: the first one like it but for its graph */
-	struct nsx_groups keys;
+	uint32_t *slot; /* by shape: its group + 1 on one device, 0 none yet */
 	struct group *v;
+	size_t n, cap;
 	int64_t total_ns;
 	const struct nsx_gpu_info **gpu; /* by device, NULL: not known */
 };
@@ -99,7 +100,8 @@ static int cmp_shapes(const void *a, const void *b, void *ctx)
 	const struct nsx_shape *x = &all[*(const uint32_t *)a];
 	const struct nsx_shape *y = &all[*(const uint32_t *)b];
 
-	return memcmp(x->grid, y->grid, sizeof(x->grid)) ?:
+	return NSX_CMP(x->name, y->name) ?:
+	       memcmp(x->grid, y->grid, sizeof(x->grid)) ?:
 	       memcmp(x->block, y->block, sizeof(x->block)) ?:
 	       NSX_CMP(x->registers, y->registers) ?:
 	       NSX_CMP(x->static_shared_bytes, y->static_shared_bytes) ?:
@@ -108,22 +110,42 @@ static int cmp_shapes(const void *a, const void *b, void *ctx)
 	       (int)x->known - y->known;
 }
 
+/* The loader made them different, so two can be the same here only where one is of
+ * a graph, or where rows give one kernel several short names.
+ */
+static bool are_distinct(const struct nsx_trace *t, uint32_t *first)
+{
+	for (uint32_t i = 0; i < t->nshapes; i++) {
+		const struct nsx_shape *x = &t->shape[i];
+		uint32_t *of_name = &first[x->name];
+
+		*of_name = *of_name ? *of_name : i + 1;
+		if (x->graph_id != NSX_NONE ||
+		    t->shape[*of_name - 1].base_name != x->base_name)
+			return false;
+	}
+	return true;
+}
+
 static int match_shapes(struct shapes *s, struct nsx_err *err)
 {
 	const struct nsx_trace *t = s->run->trace;
 	struct nsx_arena *a = s->run->scratch;
-	uint32_t *order;
+	uint32_t *order, *first;
 
-	if (!nsx_new_array(order, a, t->nshapes, "shapes", err) ||
-	    !nsx_new_array(s->same, a, t->nshapes, "shapes", err))
+	if (nsx_new_arrays(a, t->nshapes, "shapes", err, order, s->same,
+			   s->slot) ||
+	    nsx_new_arrays(a, nsx_strings_bound(t->strings), "kernel names",
+			   err, first))
 		return err->rc;
 	for (uint32_t i = 0; i < t->nshapes; i++)
-		order[i] = i;
+		order[i] = s->same[i] = i;
+	if (are_distinct(t, first))
+		return 0;
 	nsx_sort_r(order, t->nshapes, 4, cmp_shapes, t->shape);
-	for (uint32_t i = 0; i < t->nshapes; i++)
-		s->same[order[i]] =
-			i && !cmp_shapes(&order[i - 1], &order[i], t->shape) ?
-				s->same[order[i - 1]] : order[i];
+	for (uint32_t i = 1; i < t->nshapes; i++)
+		if (!cmp_shapes(&order[i - 1], &order[i], t->shape))
+			s->same[order[i]] = s->same[order[i - 1]];
 	return 0;
 }
 
@@ -132,17 +154,23 @@ static int add_kernel(struct shapes *s, uint32_t device, size_t op,
 {
 	const struct nsx_trace *t = s->run->trace;
 	uint32_t shape = s->same[nsx_op_detail(&t->ops, op)];
-	nsx_str name = nsx_op_name(t, op);
-	struct group *x = nsx_group_value(
-		&s->keys, &s->v, (uint64_t)device << 32 | name, shape,
-		"launch configurations", err);
+	uint32_t *slot = &s->slot[shape];
+	struct group *x;
 
-	if (!x)
-		return err->rc;
-	x->name = name;
-	x->device = device;
-	x->shape = shape;
-	x->rank = nsx_kernel_name(&s->run->facts->kernels, name)->rank;
+	if (!*slot) {
+		nsx_str name = t->shape[shape].name;
+
+		if (nsx_push(s->v, s->n, s->cap, "launch configurations", err,
+			     (struct group){
+				     .name = name, .device = device,
+				     .shape = shape,
+				     .rank = nsx_kernel_name(
+					     &s->run->facts->kernels,
+					     name)->rank}))
+			return err->rc;
+		*slot = (uint32_t)s->n;
+	}
+	x = &s->v[*slot - 1];
 	x->n += nsx_op_counts(t, op);
 	nsx_add_to(&x->total_ns, nsx_op_ns(&t->ops, op));
 	return 0;
@@ -158,14 +186,17 @@ static int make_groups(struct shapes *s, struct nsx_err *err)
 		return err->rc;
 	for (uint32_t d = 0; d < t->ndevices; d++) {
 		const struct nsx_device *dev = &t->device[d];
+		size_t first = s->n;
 
 		s->gpu[d] = nsx_device_gpu(t, d);
 		for (size_t i = dev->ops_at; i < dev->ops_at + dev->nops; i++)
 			if (t->ops.kind[i] == NSX_OP_KERNEL &&
 			    add_kernel(s, d, i, err))
 				return err->rc;
+		for (size_t k = first; k < s->n; k++)
+			s->slot[s->v[k].shape] = 0;
 	}
-	for (size_t i = 0; i < s->keys.n; i++)
+	for (size_t i = 0; i < s->n; i++)
 		nsx_add_to(&s->total_ns, s->v[i].total_ns);
 	return 0;
 }
@@ -256,15 +287,20 @@ static int cmp_launches(const struct nsx_shape *x, const struct nsx_shape *y)
 	       NSX_CMP(x->dynamic_shared_bytes, y->dynamic_shared_bytes);
 }
 
-static int cmp_groups(const void *a, const void *b, void *shapes)
-{
-	const struct group *x = *(struct group *const *)a;
-	const struct group *y = *(struct group *const *)b;
-	const struct shapes *s = shapes;
-	const struct nsx_trace *t = s->run->trace;
+struct place { /* of a group among all: what nearly always tells stands here */
+	double ms;
+	int64_t n;
+	const struct group *group;
+};
 
-	return NSX_CMP((double)y->total_ns / 1e6, (double)x->total_ns / 1e6) ?:
-	       NSX_CMP(y->n, x->n) ?: NSX_CMP(x->rank, y->rank) ?:
+static int cmp_places(const void *a, const void *b, void *trace)
+{
+	const struct place *p = a, *q = b;
+	const struct group *x = p->group, *y = q->group;
+	const struct nsx_trace *t = trace;
+
+	return NSX_CMP(q->ms, p->ms) ?: NSX_CMP(q->n, p->n) ?:
+	       NSX_CMP(x->rank, y->rank) ?:
 	       NSX_CMP(t->device[x->device].device_id,
 		       t->device[y->device].device_id) ?:
 	       cmp_launches(&t->shape[x->shape], &t->shape[y->shape]);
@@ -312,22 +348,25 @@ static int fill_shapes(const struct shapes *s, struct nsx_table *table,
 		       struct nsx_section *out, struct nsx_err *err)
 {
 	const char *limits[16];
-	size_t n = s->keys.n;
-	struct group **order = nsx_arena_try_array(
+	size_t n = s->n;
+	struct place *order = nsx_arena_try_array(
 		s->run->scratch, n, sizeof(*order), "shapes", err);
 
 	if (!order)
 		return err->rc;
 	for (size_t i = 0; i < n; i++)
-		order[i] = &s->v[i];
-	nsx_sort_r(order, n, sizeof(*order), cmp_groups, (void *)s);
+		order[i] = (struct place){(double)s->v[i].total_ns / 1e6,
+					  s->v[i].n, &s->v[i]};
+	nsx_sort_r(order, n, sizeof(*order), cmp_places, (void *)s->run->trace);
 	name_limits(out, limits);
 	nsx_table_expect(table, n, s->run->opts->held_rows);
 	for (size_t i = 0; i < n; i++) {
 		struct nsx_cell *row = nsx_add_row(table);
 
-		fill_shape(s, order[i], limits, out, !table->nrest, row);
+		fill_shape(s, order[i].group, limits, out, !table->nrest,
+			   row);
 	}
+	nsx_arena_drop(s->run->scratch, order);
 	return 0;
 }
 
@@ -362,7 +401,7 @@ static int fill_devices(const struct shapes *s, struct nsx_table *table,
 
 	if (!nsx_new_array(loads, s->run->scratch, t->ndevices, "devices", err))
 		return err->rc;
-	for (size_t i = 0; i < s->keys.n; i++) {
+	for (size_t i = 0; i < s->n; i++) {
 		struct fit f = fit_of(s, &s->v[i]);
 
 		/* Communication kernels are small on purpose. */
@@ -402,10 +441,10 @@ static int fill_devices(const struct shapes *s, struct nsx_table *table,
 
 /* Categories ---------------------------------------------------------------*/
 
-struct told { /* kernels that one pattern told, or none of a category */
+struct told { /* a kernel: its category, and the pattern that told */
 	const char *category, *pattern;
-	nsx_str last_name;
-	int64_t names, n, ns;
+	nsx_str name;
+	int64_t n, ns;
 };
 
 static int cmp_told(const void *a, const void *b)
@@ -414,7 +453,7 @@ static int cmp_told(const void *a, const void *b)
 
 	return strcmp(x->category, y->category) ?:
 	       strcmp(x->pattern ?: "", y->pattern ?: "") ?:
-	       NSX_CMP(x->last_name, y->last_name);
+	       NSX_CMP(x->name, y->name);
 }
 
 static void fill_patterns(struct told *v, size_t n, struct nsx_table *table)
@@ -427,8 +466,7 @@ static void fill_patterns(struct told *v, size_t n, struct nsx_table *table)
 
 		for (next = i; next < n && v[next].category == v[i].category &&
 			       v[next].pattern == v[i].pattern; next++) {
-			names += next == i ||
-				 v[next].last_name != v[next - 1].last_name;
+			names++;
 			count += v[next].n;
 			nsx_add_to(&ns, v[next].ns);
 		}
@@ -443,30 +481,55 @@ static void fill_patterns(struct told *v, size_t n, struct nsx_table *table)
 		       PATTERN);
 }
 
+static int list_told(const struct shapes *s, struct told **ret, size_t *ret_n,
+		     struct nsx_err *err)
+{
+	struct nsx_arena *a = s->run->scratch;
+	uint32_t *place; /* + 1, by name */
+	size_t n = 0;
+
+	if (!nsx_new_array(place, a, nsx_strings_bound(s->run->trace->strings),
+			   "kernel names", err))
+		return err->rc;
+	for (size_t i = 0; i < s->n; i++)
+		if (!place[s->v[i].name])
+			place[s->v[i].name] = (uint32_t)++n;
+	if (!nsx_new_array(*ret, a, n, "kernel names", err))
+		return err->rc;
+	for (size_t i = 0; i < s->n; i++) {
+		const struct group *x = &s->v[i];
+		struct told *to = &(*ret)[place[x->name] - 1];
+
+		to->name = x->name;
+		to->n += x->n;
+		nsx_add_to(&to->ns, x->total_ns);
+	}
+	for (size_t i = 0; i < n; i++) {
+		struct told *x = &(*ret)[i];
+		const struct nsx_kernel_name *k = nsx_kernel_name(
+			&s->run->facts->kernels, x->name);
+
+		x->category = nsx_kernel_category_names[k->category];
+		x->pattern = k->pattern;
+	}
+	nsx_sort(*ret, n, sizeof(**ret), cmp_told);
+	*ret_n = n;
+	return 0;
+}
+
 static int fill_categories(const struct shapes *s, struct nsx_table *categories,
 			   struct nsx_table *patterns, struct nsx_err *err)
 {
 	struct told *v;
-	size_t next;
+	size_t n = 0, next;
 
-	if (!nsx_new_array(v, s->run->scratch, s->keys.n, "kernel names", err))
+	if (list_told(s, &v, &n, err))
 		return err->rc;
-	for (size_t i = 0; i < s->keys.n; i++) {
-		const struct group *x = &s->v[i];
-		const struct nsx_kernel_name *k = nsx_kernel_name(
-			&s->run->facts->kernels, x->name);
-
-		v[i] = (struct told){
-			.category = nsx_kernel_category_names[k->category],
-			.pattern = k->pattern, .last_name = x->name, .n = x->n,
-			.ns = x->total_ns};
-	}
-	nsx_sort(v, s->keys.n, sizeof(*v), cmp_told);
-	for (size_t i = 0; i < s->keys.n; i = next) {
+	for (size_t i = 0; i < n; i = next) {
 		struct nsx_cell *row = nsx_add_row(categories);
 		int64_t count = 0, ns = 0;
 
-		for (next = i; next < s->keys.n &&
+		for (next = i; next < n &&
 			       !strcmp(v[next].category, v[i].category);
 		     next++) {
 			count += v[next].n;
@@ -480,7 +543,7 @@ static int fill_categories(const struct shapes *s, struct nsx_table *categories,
 	}
 	nsx_table_sort(categories, NSX_DESC(CATEGORY_TOTAL_MS),
 		       NSX_DESC(CATEGORY_CALL_COUNT), CATEGORY);
-	fill_patterns(v, s->keys.n, patterns);
+	fill_patterns(v, n, patterns);
 	return 0;
 }
 
@@ -539,7 +602,6 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 		rc = fill_categories(&s, tables[2], tables[3], err);
 	if (!rc)
 		show(run->trace, tables, out);
-	nsx_groups_done(&s.keys);
 	free(s.v);
 	return rc;
 }
