@@ -34,26 +34,30 @@ static void count_spans(const struct nsx_trace *t, const struct nsx_device *d,
 	}
 }
 
-/* One step of the partition sweep: which lists cover instant at, and until
- * when that stays so.
- */
-static bool covers(const struct nsx_spans *s, size_t *i, int64_t at,
-		   int64_t *until)
-{
-	for (; *i < s->n; ++*i) {
-		int64_t start_ns = nsx_span_start(s, *i), end_ns;
+/* A list in a sweep: the first of its spans that ends after the instant at hand. */
+struct cursor {
+	const struct nsx_spans *s;
+	size_t next;
+	struct nsx_span now; /* past the end: never                          */
+};
 
-		if (start_ns > at) {
-			*until = NSX_MIN(*until, start_ns);
-			return false;
-		}
-		end_ns = nsx_span_at(s, *i).end_ns;
-		if (end_ns > at) {
-			*until = NSX_MIN(*until, end_ns);
-			return true;
-		}
-	}
-	return false;
+static void advance(struct cursor *c)
+{
+	c->now = c->next < c->s->n ? nsx_span_at(c->s, c->next) :
+				     (struct nsx_span){INT64_MAX, INT64_MAX};
+	c->next++;
+}
+
+/* Whether a list covers an instant; *until is lowered to when that changes. */
+static bool covers(struct cursor *c, int64_t at, int64_t *until)
+{
+	bool inside;
+
+	while (c->now.end_ns <= at)
+		advance(c);
+	inside = c->now.start_ns <= at;
+	*until = NSX_MIN(*until, inside ? c->now.end_ns : c->now.start_ns);
+	return inside;
 }
 
 static enum nsx_part_class class_of(bool compute, bool comm, bool copy)
@@ -65,16 +69,35 @@ static enum nsx_part_class class_of(bool compute, bool comm, bool copy)
 	       copy ? NSX_P_COPY_EXPOSED : NSX_P_IDLE;
 }
 
+struct sweep { /* of the three lists of a device */
+	struct cursor compute, comm, copy;
+};
+
+static struct cursor begin_list(const struct nsx_spans *s, int64_t at_ns)
+{
+	struct cursor c = {.s = s, .next = nsx_spans_find(s, at_ns)};
+
+	advance(&c);
+	return c;
+}
+
+static struct sweep begin_sweep(const struct nsx_device_facts *d, int64_t at_ns)
+{
+	return (struct sweep){begin_list(&d->compute, at_ns),
+			      begin_list(&d->comm, at_ns),
+			      begin_list(&d->copy, at_ns)};
+}
+
 /* Adds what the device does from at_ns until that changes, or until end_ns.
- * Returns that instant.  i: of nsx_spans_find in the three lists.
+ * Returns that instant.
  */
-static int64_t step(const struct nsx_device_facts *d, size_t i[3],
-		    int64_t at_ns, int64_t end_ns, struct nsx_partition *p)
+static int64_t step(struct sweep *s, int64_t at_ns, int64_t end_ns,
+		    struct nsx_partition *p)
 {
 	int64_t until = end_ns;
-	bool compute = covers(&d->compute, &i[0], at_ns, &until);
-	bool comm = covers(&d->comm, &i[1], at_ns, &until);
-	bool copy = covers(&d->copy, &i[2], at_ns, &until);
+	bool compute = covers(&s->compute, at_ns, &until);
+	bool comm = covers(&s->comm, at_ns, &until);
+	bool copy = covers(&s->copy, at_ns, &until);
 
 	p->ns[class_of(compute, comm, copy)] += until - at_ns;
 	return until;
@@ -83,12 +106,10 @@ static int64_t step(const struct nsx_device_facts *d, size_t i[3],
 static void sweep(const struct nsx_device_facts *d, int64_t at_ns,
 		  int64_t end_ns, struct nsx_partition *p)
 {
-	size_t i[] = {nsx_spans_find(&d->compute, at_ns),
-		      nsx_spans_find(&d->comm, at_ns),
-		      nsx_spans_find(&d->copy, at_ns)};
+	struct sweep s = begin_sweep(d, at_ns);
 
 	while (at_ns < end_ns)
-		at_ns = step(d, i, at_ns, end_ns, p);
+		at_ns = step(&s, at_ns, end_ns, p);
 }
 
 /* A mark each MARK_STEPS steps, from the first work to the last. */
@@ -97,17 +118,18 @@ static int mark_parts(struct nsx_device_facts *d, const struct nsx_spans *busy,
 {
 	enum { MARK_STEPS = 512 };
 	size_t most = 2 * (d->compute.n + d->comm.n + d->copy.n), n = 0;
+	int64_t start_ns = busy->n ? busy->v[0].start_ns : 0;
 	int64_t end_ns = busy->n ? busy->v[busy->n - 1].end_ns : 0;
 	struct nsx_partition p = {{0}};
-	size_t i[3] = {0};
+	struct sweep s = begin_sweep(d, start_ns);
 
 	if (!nsx_new_array(d->marks, a, most / MARK_STEPS + 1, "partition",
 			   err))
 		return err->rc;
-	for (int64_t at = busy->n ? busy->v[0].start_ns : 0; at < end_ns; n++) {
+	for (int64_t at = start_ns; at < end_ns; n++) {
 		if (n % MARK_STEPS == 0)
 			d->marks[d->nmarks++] = (struct nsx_part_mark){at, p};
-		at = step(d, i, at, end_ns, &p);
+		at = step(&s, at, end_ns, &p);
 	}
 	return 0;
 }
