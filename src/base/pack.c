@@ -12,10 +12,20 @@ struct source {
 	size_t step; /* of i64 and minus                                     */
 };
 
-static int64_t value(const struct source *s, size_t i)
+/* The values [at, at + n) of a block. */
+static void read_block(const struct source *s, size_t at, size_t n,
+		       int64_t v[NSX_PACK_BLOCK])
 {
-	return !s->i64 ? s->u32[i] :
-	       s->i64[i * s->step] - (s->minus ? s->minus[i * s->step] : 0);
+	if (!s->i64)
+		for (size_t i = 0; i < n; i++)
+			v[i] = s->u32[at + i];
+	else if (!s->minus)
+		for (size_t i = 0; i < n; i++)
+			v[i] = s->i64[(at + i) * s->step];
+	else
+		for (size_t i = 0; i < n; i++)
+			v[i] = s->i64[(at + i) * s->step] -
+			       s->minus[(at + i) * s->step];
 }
 
 static unsigned bits_of(uint64_t x)
@@ -35,21 +45,35 @@ static size_t measure(const struct source *s, size_t n,
 
 	for (size_t at = 0; at < n; at += NSX_PACK_BLOCK) {
 		struct nsx_pack_block *b = &blocks[at / NSX_PACK_BLOCK];
-		size_t until = NSX_MIN(n, at + NSX_PACK_BLOCK);
-		int64_t least = INT64_MAX, most = INT64_MIN;
+		size_t m = NSX_MIN(n - at, (size_t)NSX_PACK_BLOCK);
+		int64_t v[NSX_PACK_BLOCK], least = INT64_MAX, most = INT64_MIN;
 		unsigned bits;
 
-		for (size_t i = at; i < until; i++) {
-			int64_t x = value(s, i);
-
-			least = NSX_MIN(least, x);
-			most = NSX_MAX(most, x);
+		read_block(s, at, m, v);
+		for (size_t i = 0; i < m; i++) {
+			least = NSX_MIN(least, v[i]);
+			most = NSX_MAX(most, v[i]);
 		}
 		bits = bits_of((uint64_t)most - (uint64_t)least);
 		*b = (struct nsx_pack_block){least, size << 8 | bits};
-		size += (until - at) * bits / 8;
+		size += m * bits / 8;
 	}
 	return size;
+}
+
+static void write_block(const struct source *s, size_t at, size_t n,
+			const struct nsx_pack_block *b, unsigned char *bytes)
+{
+	unsigned width = (b->at & 255) / 8;
+	int64_t v[NSX_PACK_BLOCK];
+
+	read_block(s, at, n, v);
+	bytes += b->at >> 8;
+	for (size_t i = 0; i < n; i++, bytes += width) {
+		uint64_t x = htole64((uint64_t)v[i] - (uint64_t)b->least);
+
+		memcpy(bytes, &x, 8);
+	}
 }
 
 static int pack(struct nsx_arena *a, const struct source *s, size_t n,
@@ -64,14 +88,9 @@ static int pack(struct nsx_arena *a, const struct source *s, size_t n,
 		return err->rc;
 	if (!nsx_new_array(bytes, a, measure(s, n, blocks) + SLACK, what, err))
 		return err->rc;
-	for (size_t i = 0; i < n; i++) {
-		const struct nsx_pack_block *b = &blocks[i / NSX_PACK_BLOCK];
-		uint64_t x =
-		    htole64((uint64_t)value(s, i) - (uint64_t)b->least);
-		unsigned width = (b->at & 255) / 8;
-
-		memcpy(bytes + (b->at >> 8) + i % NSX_PACK_BLOCK * width, &x, 8);
-	}
+	for (size_t at = 0; at < n; at += NSX_PACK_BLOCK)
+		write_block(s, at, NSX_MIN(n - at, (size_t)NSX_PACK_BLOCK),
+			    &blocks[at / NSX_PACK_BLOCK], bytes);
 	*ret = (struct nsx_packed){blocks, bytes};
 	return 0;
 }
