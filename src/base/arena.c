@@ -140,6 +140,7 @@ int nsx_grow_(void **v, size_t *cap, size_t want, size_t size,
 		fail_alloc(n, size, what, err);
 		return NSX_E_NOMEM;
 	}
+	want_huge_pages(p, n * size);
 	memset(p + *cap * size, 0, (n - *cap) * size);
 	*v = p;
 	*cap = n;
