@@ -279,6 +279,22 @@ static void hide(struct nsx_section *s)
 	s->nvalues = s->nnotes = s->nblocks = s->nwarnings = 0;
 }
 
+/* Those that replay (1), or the others (0). */
+static int run_summaries(void *ctx, size_t replays, struct nsx_err *err)
+{
+	const struct run *run = ctx;
+	int rc = 0;
+
+	for (unsigned i = 0; !rc && i < nsx_npasses; i++) {
+		const struct nsx_pass *pass = nsx_passes[i];
+
+		if (pass->summarise && pass->replays == replays &&
+		    is_wanted(run->opts, pass))
+			rc = run_pass(run, &run->report->sections[i], err);
+	}
+	return rc;
+}
+
 /* All sections are computed, whatever is shown: findings point at tables of all.
  */
 static int run_all(const struct run *run, struct nsx_err *err)
@@ -291,10 +307,9 @@ static int run_all(const struct run *run, struct nsx_err *err)
 		     err);
 	if (!rc)
 		rc = find(run, err);
-	for (unsigned i = 0; !rc && i < nsx_npasses; i++)
-		if (nsx_passes[i]->summarise &&
-		    is_wanted(run->opts, nsx_passes[i]))
-			rc = run_pass(run, &r->sections[i], err);
+	if (!rc)
+		rc = nsx_par(run->opts->threads, 2, run_summaries, (void *)run,
+			     err);
 	for (unsigned i = 0; i < nsx_npasses; i++)
 		if (!chosen(run->opts, nsx_passes[i]->id) &&
 		    r->sections[i].status != NSX_S_FAILED)

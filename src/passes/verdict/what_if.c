@@ -84,7 +84,9 @@ static void add_gain(struct nsx_table *t, const char *name,
 	row[GAIN_HELD] = nsx_string(g->held);
 }
 
-/* Bounds that nothing in the trace could win are left out. */
+/* Bounds that nothing in the trace could win are left out.  One thread is busy with
+ * the other summaries.
+ */
 static int put_bounds(const struct nsx_run *run, struct nsx_table *t,
 		      struct nsx_err *err)
 {
@@ -94,7 +96,7 @@ static int put_bounds(const struct nsx_run *run, struct nsx_table *t,
 	for (size_t i = 0; i < ARRAY_LEN(bounds); i++)
 		plans[i] = (struct nsx_plan){&bounds[i].change, 1};
 	if (nsx_replay_prices(run->facts->model, plans, ARRAY_LEN(bounds),
-			      run->opts->threads, gains, err))
+			      NSX_MAX(2, run->opts->threads) - 1, gains, err))
 		return err->rc;
 	for (size_t i = 0; i < ARRAY_LEN(bounds); i++)
 		if (gains[i].touched)
@@ -276,6 +278,7 @@ static int summarise(const struct nsx_run *run,
 
 NSX_DEFINE_SUMMARY(what_if,
 	.title = "What if",
+	.replays = true,
 	.no_query = "it replays the recorded program",
 	.summary = "what the run would take with something changed, by replay",
 	.doc = "The recorded program is replayed from a model of what waits for "
