@@ -23,22 +23,21 @@ enum {
 	LONG_NS = 10000, /* a shorter kernel is bound by its start           */
 };
 
-struct kernel { /* by name, or by shape */
-	int64_t ns, count;
-	uint32_t id; /* string, or index of shape                            */
-	uint32_t rank; /* of the name                                        */
-	uint32_t device;
-	uint32_t thing; /* of places                                         */
-	struct nsx_place place; /* of a name                                 */
+struct kernel { /* by name, or by shape; on one device */
+	int64_t ns;
+	uint32_t count;
+	uint32_t id;	/* string, or index of shape                         */
+	uint32_t rank;	/* of the name                                       */
+	uint32_t first; /* op of it                                          */
 };
 struct table {
-	struct nsx_groups keys;
 	struct kernel *v;
+	size_t n;
+	uint32_t *at; /* index + 1 before v was sorted, by id; 0: not here   */
 };
 struct kernels {
 	struct nsx_detect *d;
-	struct table names, shapes; /* shapes: of grids that leave room      */
-	struct nsx_places places;   /* by the number of a name               */
+	struct table names; /* on the limiting GPU                           */
 	double length_ns;
 	long long device_id; /* of the limiting GPU */
 };
@@ -49,36 +48,63 @@ static const struct nsx_kernel_name *words_of(const struct kernels *k,
 	return nsx_kernel_name(&k->d->facts->kernels, name);
 }
 
-/* Adds a call to its group of a table. Errors: NULL. */
-static struct kernel *add(struct kernels *k, struct table *t, uint32_t id,
-			  uint32_t device, size_t op, struct nsx_err *err)
-{
-	struct kernel *x = nsx_group_value(&t->keys, &t->v, device, id,
-					   "kernels", err);
-
-	if (!x)
-		return NULL;
-	if (!x->count++)
-		*x = (struct kernel){
-			.id = id, .device = device, .count = 1,
-			.thing = (uint32_t)(x - t->v), .place = {0, NSX_NONE},
-			.rank = words_of(k, nsx_op_name(k->d->trace, op))->rank};
-	nsx_add_to(&x->ns, nsx_op_ns(&k->d->trace->ops, op));
-	return x;
-}
-
-static int add_place(struct kernels *k, struct nsx_places *p, uint32_t thing,
-		     size_t op, struct nsx_place *most, struct nsx_err *err)
+static bool is_looked_at(const struct kernels *k, size_t op)
 {
 	const struct nsx_ops *o = &k->d->trace->ops;
 
-	return nsx_places_add(p, k->d->trace, thing,
-			      nsx_op_range(&k->d->facts->nvtx, op),
-			      o->call[op], nsx_op_ns(o, op), most, err);
+	return o->kind[op] == NSX_OP_KERNEL && o->cls[op] == NSX_C_COMPUTE &&
+	       nsx_is_judged(k->d, nsx_op_start(o, op));
 }
 
-/* By time, then by what is shown. */
-NSX_ORDER(cmp_kernels, struct kernel, DOWN(ns), DOWN(count), UP(rank));
+static uint32_t id_of(const struct kernels *k, bool by_shape, size_t op)
+{
+	return by_shape ? nsx_op_detail(&k->d->trace->ops, op) :
+			  nsx_op_name(k->d->trace, op);
+}
+
+static uint32_t device_of(const struct kernels *k, const struct kernel *x)
+{
+	return nsx_stream_of(k->d->trace, x->first)->device;
+}
+
+static int sum_device(struct kernels *k, uint32_t device, bool by_shape,
+		      struct table *ret, struct nsx_err *err)
+{
+	const struct nsx_trace *t = k->d->trace;
+	const struct nsx_device *dev = &t->device[device];
+
+	ret->n = 0;
+	if (!nsx_new_array(ret->v, k->d->scratch,
+			   by_shape ? t->nshapes : k->d->facts->kernels.n,
+			   "kernels", err) ||
+	    !nsx_new_array(ret->at, k->d->scratch,
+			   by_shape ? t->nshapes :
+				      nsx_strings_bound(t->strings),
+			   "kernels", err))
+		return err->rc;
+	for (size_t i = dev->ops_at; i < dev->ops_at + dev->nops; i++) {
+		struct kernel *x;
+		uint32_t id;
+
+		if (!is_looked_at(k, i))
+			continue;
+		id = id_of(k, by_shape, i);
+		if (!ret->at[id]) {
+			ret->v[ret->n] = (struct kernel){
+				.id = id, .first = (uint32_t)i,
+				.rank = words_of(k, nsx_op_name(t, i))->rank};
+			ret->at[id] = (uint32_t)++ret->n;
+		}
+		x = &ret->v[ret->at[id] - 1];
+		x->count++;
+		nsx_add_to(&x->ns, nsx_op_ns(&t->ops, i));
+	}
+	return 0;
+}
+
+/* By time, then by what is shown, then by which ran first. */
+NSX_ORDER(cmp_kernels, struct kernel, DOWN(ns), DOWN(count), UP(rank),
+	  UP(first));
 
 /* What was found of it before; NULL: nothing. */
 static const struct nsx_finding *unified_memory(const struct nsx_findings *l)
@@ -89,62 +115,29 @@ static const struct nsx_finding *unified_memory(const struct nsx_findings *l)
 	return NULL;
 }
 
-/* Where a kernel is launched. */
-static void tell_place(struct kernels *k, const struct kernel *x,
-		       struct nsx_finding *f)
-{
-	nsx_places_tell(k->d, &k->places, x->thing, &x->place, f);
-}
-
-static double blocks(const struct nsx_shape *s)
-{
-	return (double)s->grid[0] * NSX_MAX(s->grid[1], 1) *
-	       NSX_MAX(s->grid[2], 1);
-}
-
-/* Multiprocessors of a device; 0: not known. */
-static int64_t sms_of(const struct nsx_trace *t, uint32_t device)
-{
-	const struct nsx_gpu_info *gpu = nsx_device_gpu(t, device);
-
-	return gpu ? NSX_MAX(gpu->sm_count, 0) : 0;
-}
-
-/* Multiprocessors over blocks; 0: not known. */
-static double room(int64_t sms, const struct nsx_shape *s)
-{
-	return s->known && blocks(s) >= 1 ? (double)sms / blocks(s) : 0;
-}
-
-/* Names on the limiting GPU, shapes on all. */
-static int collect(struct kernels *k, struct nsx_err *err)
+/* Where a kernel is launched: looked for among all its calls only once it is told
+ * of.
+ */
+static int tell_place(struct kernels *k, bool by_shape, const struct kernel *x,
+		      struct nsx_finding *f, struct nsx_err *err)
 {
 	const struct nsx_trace *t = k->d->trace;
+	const struct nsx_device *dev = &t->device[device_of(k, x)];
+	struct nsx_place most = {0, NSX_NONE};
+	struct nsx_places places = {0};
+	int rc = 0;
 
-	for (uint32_t dev = 0; dev < t->ndevices; dev++) {
-		const struct nsx_device *d = &t->device[dev];
-		int64_t sms = sms_of(t, dev);
-
-		for (size_t i = d->ops_at; i < d->ops_at + d->nops; i++) {
-			uint32_t id = nsx_op_detail(&t->ops, i);
-			struct kernel *x;
-
-			if (t->ops.kind[i] != NSX_OP_KERNEL ||
-			    t->ops.cls[i] != NSX_C_COMPUTE ||
-			    !nsx_is_judged(k->d, nsx_op_start(&t->ops, i)))
-				continue;
-			if (room(sms, &t->shape[id]) >= LEAST_ROOM &&
-			    !add(k, &k->shapes, id, dev, i, err))
-				return err->rc;
-			if (dev != k->d->facts->limiting)
-				continue;
-			x = add(k, &k->names, t->shape[id].name, dev, i, err);
-			if (!x || add_place(k, &k->places, x->thing, i,
-					    &x->place, err))
-				return err->rc;
-		}
-	}
-	return 0;
+	for (size_t i = x->first; !rc && i < dev->ops_at + dev->nops; i++)
+		if (is_looked_at(k, i) && id_of(k, by_shape, i) == x->id)
+			rc = nsx_places_add(
+				&places, t, 0,
+				nsx_op_range(&k->d->facts->nvtx, i),
+				t->ops.call[i], nsx_op_ns(&t->ops, i), &most,
+				err);
+	if (!rc)
+		nsx_places_tell(k->d, &places, 0, &most, f);
+	nsx_places_done(&places);
+	return rc;
 }
 
 /* The kernel that takes most ------------------------------------------------------*/
@@ -172,7 +165,7 @@ static struct arch arch_of(const struct kernels *k)
 	if (gpu && gpu->compute_major > 0)
 		return (struct arch){gpu->compute_major, gpu->compute_minor,
 				     false};
-	for (size_t i = 0; i < k->names.keys.n && i < MOST_NAMES; i++) {
+	for (size_t i = 0; i < k->names.n && i < MOST_NAMES; i++) {
 		const char *full = nsx_text(k->d->trace, k->names.v[i].id);
 
 		for (size_t j = 0; j < ARRAY_LEN(needs); j++)
@@ -236,7 +229,7 @@ static const char *advice_for(const struct kernels *k,
 static bool propose_family(struct kernels *k)
 {
 	struct nsx_findings *l = k->d->found;
-	size_t n = NSX_MIN(k->names.keys.n, (size_t)MOST_NAMES), best_n = 0;
+	size_t n = NSX_MIN(k->names.n, (size_t)MOST_NAMES), best_n = 0;
 	const char *best = NULL;
 	int64_t best_ns = 0, best_count = 0;
 
@@ -303,7 +296,8 @@ static const char *full_name(struct nsx_findings *l,
 }
 
 /* One that another finding tells of already is not told again. */
-static void propose_top(struct kernels *k, const struct kernel *top)
+static int propose_top(struct kernels *k, const struct kernel *top,
+		       struct nsx_err *err)
 {
 	struct nsx_findings *l = k->d->found;
 	const char *full = nsx_text(k->d->trace, top->id);
@@ -315,7 +309,8 @@ static void propose_top(struct kernels *k, const struct kernel *top)
 	unsigned n = 0;
 	struct nsx_finding f = {
 		.id = NSX_ID_top_kernel, .subject = full,
-		.confidence = NSX_CONF_LOW, .device = top->device,
+		.confidence = NSX_CONF_LOW,
+		.device = k->d->facts->limiting,
 		.is_assumed = true, .weight = share,
 		.guess_ns = (double)top->ns * (1 - 1 / BETTER_CODE),
 		.proof = {{.csv = "critical_path", .column = "total_ms",
@@ -326,14 +321,14 @@ static void propose_top(struct kernels *k, const struct kernel *top)
 			.amount = BETTER_CODE})};
 
 	if (um && 3 * um->measured_ns >= (double)top->ns)
-		return; /* it waits for its pages */
+		return 0; /* it waits for its pages */
 	if (share < KERNEL_SHARE) {
 		if (propose_family(k))
-			return;
+			return 0;
 		nsx_fine(l, "No kernel dominates: the first on GPU %lld, %s, "
 			 "takes %s of the judged window", k->device_id, name,
 			 nsx_text_share(l->arena, share, 1));
-		return;
+		return 0;
 	}
 	f.title = nsx_tell(l, "kernel %s takes %s of GPU %lld's time", name,
 			   nsx_text_share(l->arena, share, 1), k->device_id);
@@ -343,7 +338,8 @@ static void propose_top(struct kernels *k, const struct kernel *top)
 		nsx_tell(l, ", %s a call", nsx_text_ns(l->arena,
 				(double)top->ns / (double)top->count)));
 	f.evidence[1] = ASSUMED_BETTER;
-	tell_place(k, top, &f);
+	if (tell_place(k, false, top, &f, err))
+		return err->rc;
 	nsx_add_evidence(&f, full_name(l, words, full));
 	if (advice)
 		f.recommendation[n++] = advice;
@@ -351,6 +347,7 @@ static void propose_top(struct kernels *k, const struct kernel *top)
 			      "it tells whether memory, compute or latency "
 			      "binds it";
 	nsx_found(l, &f);
+	return 0;
 }
 
 /* Families ------------------------------------------------------------------------*/
@@ -404,7 +401,7 @@ static struct kin find_kin(struct kernels *k, belongs_fn belongs)
 {
 	struct kin kin = {.belongs = belongs};
 
-	for (size_t i = 0; i < k->names.keys.n; i++) {
+	for (size_t i = 0; i < k->names.n; i++) {
 		const struct kernel *x = &k->names.v[i];
 
 		if (!belongs(words_of(k, x->id)))
@@ -429,9 +426,7 @@ static int faster_kin(struct kernels *k, const struct kin *kin, double amount,
 	size_t n = 0;
 
 	for (uint32_t i = 0; fits && i < t->nshapes; i++)
-		fits[i] = nsx_group_find(&k->names.keys,
-					 k->d->facts->limiting,
-					 t->shape[i].name) != NSX_NONE &&
+		fits[i] = k->names.at[t->shape[i].name] &&
 			  kin->belongs(words_of(k, t->shape[i].name));
 	for (int fill = 0; fits && fill < 2; fill++) {
 		if (fill)
@@ -526,7 +521,8 @@ static int propose_f32(struct kernels *k, bool *told, struct nsx_err *err)
 		(long long)gpu.major, (long long)gpu.minor,
 		gpu.is_least ? " or newer" : "", gpu.is_least ? "at least " : "",
 		ratio);
-	tell_place(k, kin.first, &f);
+	if (tell_place(k, false, kin.first, &f, err))
+		return err->rc;
 	f.recommendation[0] = narrower_type(k, gpu);
 	nsx_found(l, &f);
 	*told = kin.first == &k->names.v[0];
@@ -553,7 +549,8 @@ static int propose_elementwise(struct kernels *k, struct nsx_err *err)
 	tell_kin(k, &kin, &f);
 	f.evidence[1] = nsx_tell(
 		l, "priced as if fusion made them %.0f times as fast", FUSED);
-	tell_place(k, kin.first, &f);
+	if (tell_place(k, false, kin.first, &f, err))
+		return err->rc;
 	f.recommendation[0] = k->d->is_pytorch ?
 		"fuse them: torch.compile, fused optimisers and norms; keep "
 		"one type instead of casting back and forth" :
@@ -564,12 +561,33 @@ static int propose_elementwise(struct kernels *k, struct nsx_err *err)
 
 /* Small grids -----------------------------------------------------------------------*/
 
+static double blocks(const struct nsx_shape *s)
+{
+	return (double)s->grid[0] * NSX_MAX(s->grid[1], 1) *
+	       NSX_MAX(s->grid[2], 1);
+}
+
+/* Multiprocessors over blocks, as far as the kernel's start leaves; 1: it is not
+ * small, or not known.
+ */
+static double fuller(const struct kernels *k, const struct kernel *x)
+{
+	const struct nsx_trace *t = k->d->trace;
+	const struct nsx_shape *s = &t->shape[x->id];
+	const struct nsx_gpu_info *gpu = nsx_device_gpu(t, device_of(k, x));
+
+	if (!s->known || !gpu || gpu->sm_count <= 0 || blocks(s) < 1 ||
+	    x->ns / x->count < LONG_NS)
+		return 1;
+	return NSX_MAX(1, (double)gpu->sm_count / blocks(s));
+}
+
 /* The ops of one shape on its device in the judged window. */
 static int list_ops(struct kernels *k, const struct kernel *x,
 		    struct nsx_change *ret, struct nsx_err *err)
 {
 	const struct nsx_trace *t = k->d->trace;
-	const struct nsx_device *dev = &t->device[x->device];
+	const struct nsx_device *dev = &t->device[device_of(k, x)];
 	uint32_t *rows;
 	size_t n = 0;
 
@@ -630,53 +648,56 @@ static const char *say_streams(struct kernels *k, const struct nsx_change *c)
 			 "the same size, as parts of a batch do", queued, n));
 }
 
-struct small_grids {
-	const struct kernel *top; /* that takes most; NULL: there are none   */
+struct small_grids { /* on all GPUs                                          */
+	struct kernel top[MOST_SHAPES]; /* in order of time                  */
 	struct nsx_change *v;
 	size_t n;
 	int64_t ns;
 	double won_ns; /* at most                                            */
 };
 
+static void keep_grid(struct small_grids *s, const struct kernel *x)
+{
+	size_t i = s->n;
+
+	s->n = NSX_MIN(i + 1, (size_t)MOST_SHAPES);
+	for (; i && cmp_kernels(x, &s->top[i - 1]) < 0; i--)
+		if (i < s->n)
+			s->top[i] = s->top[i - 1];
+	if (i < s->n)
+		s->top[i] = *x;
+}
+
 static int list_grids(struct kernels *k, struct small_grids *ret,
 		      struct nsx_err *err)
 {
-	const struct nsx_trace *t = k->d->trace;
-
 	*ret = (struct small_grids){
 		.v = nsx_arena_get(k->d->found->arena,
 				   MOST_SHAPES * sizeof(*ret->v))};
-	for (size_t i = 0; i < k->shapes.keys.n && ret->n < MOST_SHAPES; i++) {
-		const struct kernel *x = &k->shapes.v[i];
-		double amount = room(sms_of(t, x->device), &t->shape[x->id]);
+	for (uint32_t d = 0; d < k->d->trace->ndevices; d++) {
+		struct table shapes;
 
-		if (x->ns / x->count < LONG_NS)
-			continue;
-		ret->top = ret->top ? ret->top : x;
+		if (sum_device(k, d, true, &shapes, err))
+			return err->rc;
+		for (size_t i = 0; i < shapes.n; i++)
+			if (fuller(k, &shapes.v[i]) >= LEAST_ROOM)
+				keep_grid(ret, &shapes.v[i]);
+		nsx_arena_drop(k->d->scratch, shapes.v);
+		nsx_arena_drop(k->d->scratch, shapes.at);
+	}
+	for (size_t i = 0; i < ret->n; i++) {
+		const struct kernel *x = &ret->top[i];
+		double amount = fuller(k, x);
+
 		nsx_add_to(&ret->ns, x->ns);
 		ret->won_ns += (double)x->ns * (1 - 1 / amount);
-		ret->v[ret->n] = (struct nsx_change){.verb = NSX_FASTER,
-						     .op = NSX_ON_KERNELS,
-						     .amount = amount};
-		if (list_ops(k, x, &ret->v[ret->n++], err))
+		ret->v[i] = (struct nsx_change){.verb = NSX_FASTER,
+						.op = NSX_ON_KERNELS,
+						.amount = amount};
+		if (list_ops(k, x, &ret->v[i], err))
 			return err->rc;
 	}
 	return 0;
-}
-
-static int tell_place_of_rows(struct kernels *k, const struct nsx_rows *rows,
-			      struct nsx_finding *f, struct nsx_err *err)
-{
-	struct nsx_places p = {0};
-	struct nsx_place most = {0, NSX_NONE};
-	int rc = 0;
-
-	for (size_t i = 0; !rc && i < rows->n; i++)
-		rc = add_place(k, &p, 0, nsx_rows_at(rows, i), &most, err);
-	if (!rc)
-		nsx_places_tell(k->d, &p, 0, &most, f);
-	nsx_places_done(&p);
-	return rc;
 }
 
 /* Sets *told where the kernel that takes most is the first among them. */
@@ -686,21 +707,22 @@ static int propose_grids(struct kernels *k, bool *told, struct nsx_err *err)
 	struct nsx_findings *l = k->d->found;
 	static const char bound[] = "an upper bound: as if each filled all "
 				    "multiprocessors and were faster by as much";
-	const struct kernel *top;
-	const struct nsx_shape *s;
 	struct small_grids small;
+	const struct kernel *top = &small.top[0];
+	const struct nsx_shape *s;
 	const char *streams, *most;
+	uint32_t device;
 
 	if (list_grids(k, &small, err))
 		return err->rc;
-	top = small.top;
-	if (!top || (double)small.ns < GRID_SHARE * k->length_ns)
+	if (!small.n || (double)small.ns < GRID_SHARE * k->length_ns)
 		return 0;
+	device = device_of(k, top);
 	streams = say_streams(k, &small.v[0]);
 	s = &t->shape[top->id];
 	most = nsx_tell(l, "%s on %lld multiprocessors, %s of %s",
 			nsx_text_n(l->arena, (size_t)blocks(s), "block", NULL),
-			(long long)sms_of(t, top->device),
+			(long long)nsx_device_gpu(t, device)->sm_count,
 			nsx_text_n(l->arena, (size_t)top->count, "call", NULL),
 			nsx_text_ns(l->arena, (double)top->ns /
 						      (double)top->count));
@@ -709,7 +731,7 @@ static int propose_grids(struct kernels *k, bool *told, struct nsx_err *err)
 		.title = nsx_tell(l, "kernels with few blocks leave most of "
 				  "the GPU empty: %s",
 				  nsx_tell_name(l, words_of(k, s->name)->label)),
-		.confidence = NSX_CONF_MEDIUM, .device = top->device,
+		.confidence = NSX_CONF_MEDIUM, .device = device,
 		.guess_ns = small.won_ns,
 		.is_rule = true,
 		.weight = (double)top->ns / k->length_ns,
@@ -731,7 +753,7 @@ static int propose_grids(struct kernels *k, bool *told, struct nsx_err *err)
 		nsx_add_evidence(&f, nsx_tell(l, "the first: %s", most));
 	nsx_add_evidence(&f, streams);
 	nsx_add_evidence(&f, bound);
-	if (tell_place_of_rows(k, &small.v[0].rows, &f, err))
+	if (tell_place(k, true, top, &f, err))
 		return err->rc;
 	nsx_add_evidence(&f, full_name(l, words_of(k, s->name),
 				       nsx_text(t, s->name)));
@@ -745,29 +767,17 @@ int nsx_detect_kernels(struct nsx_detect *d, struct nsx_err *err)
 	struct kernels k = {
 		.d = d, .length_ns = (double)(d->w.end_ns - d->w.start_ns)};
 	bool told = false;
-	int rc = 0;
+	int rc;
 
 	if (d->facts->limiting == NSX_NONE)
 		return 0;
 	k.device_id = (long long)d->trace->device[d->facts->limiting].device_id;
-	rc = collect(&k, err);
-	if (!rc && k.names.keys.n) {
-		/* The groups' own order is not needed any more. */
-		nsx_sort(k.names.v, k.names.keys.n, sizeof(*k.names.v),
-			 cmp_kernels);
-		nsx_sort(k.shapes.v, k.shapes.keys.n, sizeof(*k.shapes.v),
-			 cmp_kernels);
-		rc = propose_f32(&k, &told, err) ||
-				     propose_grids(&k, &told, err) ||
-				     propose_elementwise(&k, err) ?
-			     err->rc : 0;
-		if (!rc && !told)
-			propose_top(&k, &k.names.v[0]);
-	}
-	nsx_groups_done(&k.names.keys);
-	nsx_groups_done(&k.shapes.keys);
-	nsx_places_done(&k.places);
-	free(k.names.v);
-	free(k.shapes.v);
-	return rc;
+	rc = sum_device(&k, d->facts->limiting, false, &k.names, err);
+	if (rc || !k.names.n)
+		return rc;
+	nsx_sort(k.names.v, k.names.n, sizeof(*k.names.v), cmp_kernels);
+	if (propose_f32(&k, &told, err) || propose_grids(&k, &told, err) ||
+	    propose_elementwise(&k, err))
+		return err->rc;
+	return told ? 0 : propose_top(&k, &k.names.v[0], err);
 }
