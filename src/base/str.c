@@ -369,6 +369,83 @@ int nsx_str_cmp(const struct nsx_strings *s, nsx_str a, nsx_str b)
 	return strcmp(nsx_str_text(s, a), nsx_str_text(s, b));
 }
 
+struct ranked {
+	uint64_t letters; /* the next eight, in which texts may differ       */
+	const char *text;
+	nsx_str id;
+};
+
+NSX_ORDER(cmp_letters, struct ranked, UP(letters));
+
+/* Eight bytes of a text as a number that has their order. */
+static uint64_t letters_of(const char *text)
+{
+	uint64_t ret = 0;
+
+	for (unsigned i = 0; i < 8; i++) {
+		ret = ret << 8 | (unsigned char)*text;
+		text += *text != '\0';
+	}
+	return ret;
+}
+
+/* How many bytes all texts share, `at` of which are known to be the same. */
+static size_t count_same(const struct ranked *v, size_t n, size_t at)
+{
+	size_t same = at + strlen(v->text + at);
+
+	for (size_t i = 1; i < n; i++) {
+		size_t k = at;
+
+		while (k < same && v[i].text[k] == v->text[k])
+			k++;
+		same = k;
+	}
+	return same;
+}
+
+/* Distinct texts that are the same up to `at`. */
+static void sort_texts(struct ranked *v, size_t n, size_t at)
+{
+	size_t next;
+
+	if (n < 2)
+		return;
+	at = count_same(v, n, at);
+	for (size_t i = 0; i < n; i++)
+		v[i].letters = letters_of(v[i].text + at);
+	nsx_sort(v, n, sizeof(*v), cmp_letters);
+	for (size_t i = 0; i < n; i = next) {
+		for (next = i + 1; next < n && v[next].letters == v[i].letters;)
+			next++;
+		sort_texts(v + i, next - i, at + 8);
+	}
+}
+
+int nsx_strings_rank(const struct nsx_strings *s, uint32_t *rank,
+		     struct nsx_err *err)
+{
+	size_t bound = nsx_strings_bound(s), n = 0;
+	struct ranked *v;
+
+	for (size_t id = 0; id < bound; id++)
+		n += rank[id] != 0;
+	v = nsx_try_alloc(n, sizeof(*v), "names in order", err);
+	if (!v)
+		return err->rc;
+	n = 0;
+	for (size_t id = 0; id < bound; id++)
+		if (rank[id])
+			v[n++] = (struct ranked){
+				.text = nsx_str_text(s, (nsx_str)id),
+				.id = (nsx_str)id};
+	sort_texts(v, n, 0);
+	for (uint32_t i = 0; i < n; i++)
+		rank[v[i].id] = i + 1;
+	free(v);
+	return 0;
+}
+
 void nsx_buf_grow(struct nsx_buf *b, size_t n)
 {
 	b->cap = NSX_MAX(b->cap * 2, b->n + n + 64);

@@ -43,6 +43,12 @@ size_t nsx_strings_bound(const struct nsx_strings *s);
 /* Orders by text (strcmp), absent first. */
 int nsx_str_cmp(const struct nsx_strings *s, nsx_str a, nsx_str b);
 
+/* The same for many: rank, by id, is not 0 for those that are to be ordered, and
+ * becomes their place in that order, from 1 on.  Each text is fetched once.
+ */
+int nsx_strings_rank(const struct nsx_strings *s, uint32_t *rank,
+		     struct nsx_err *err) NSX_CHECKED;
+
 /* Growable buffer; always NUL-terminated after the first append. Small: dies
  * when memory is out.
  */

@@ -92,7 +92,7 @@ static int sum_device(struct kernels *k, uint32_t device, bool by_shape,
 		if (!ret->at[id]) {
 			ret->v[ret->n] = (struct kernel){
 				.id = id, .first = (uint32_t)i,
-				.rank = words_of(k, nsx_op_name(t, i))->rank};
+				.rank = t->rank[nsx_op_name(t, i)]};
 			ret->at[id] = (uint32_t)++ret->n;
 		}
 		x = &ret->v[ret->at[id] - 1];

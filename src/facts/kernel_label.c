@@ -222,7 +222,13 @@ static void number(struct nsx_kernel_name **k, size_t n, struct nsx_arena *a)
 					       k[i]->label, i + 1, n);
 }
 
-NSX_POINTER_ORDER(cmp_full, struct nsx_kernel_name, UP(rank));
+static int cmp_full(const void *a, const void *b, void *trace)
+{
+	const struct nsx_kernel_name *const *x = a, *const *y = b;
+	const struct nsx_trace *t = trace;
+
+	return NSX_CMP(t->rank[(*x)->name], t->rank[(*y)->name]);
+}
 
 /* Puts the kernels of a label together into v; *ret_at: where those of each of the
  * *ret_n labels begin, and the end.
@@ -271,7 +277,8 @@ static int make_unique(const struct nsx_trace *t, struct nsx_kernel_names *k,
 				rc = tell_apart(t, alike, nalike, a, err);
 			if (nalike < 2 || !last)
 				continue;
-			nsx_sort(alike, nalike, sizeof(*v), cmp_full);
+			nsx_sort_r(alike, nalike, sizeof(*v), cmp_full,
+				   (void *)t);
 			number(alike, nalike, a);
 		}
 	}
@@ -280,29 +287,6 @@ static int make_unique(const struct nsx_trace *t, struct nsx_kernel_names *k,
 }
 
 NSX_ORDER(cmp_name, struct nsx_kernel_name, UP(name));
-
-struct named {
-	const char *text;
-	struct nsx_kernel_name *kernel;
-};
-
-NSX_ORDER(cmp_named, struct named, TEXT(text));
-
-static int rank_names(const struct nsx_trace *t, struct nsx_kernel_names *k,
-		      struct nsx_arena *a, struct nsx_err *err)
-{
-	struct named *v = nsx_arena_try_array(a, k->n, sizeof(*v),
-					      "kernel names", err);
-
-	if (!v)
-		return err->rc;
-	for (size_t i = 0; i < k->n; i++)
-		v[i] = (struct named){nsx_text(t, k->v[i].name), &k->v[i]};
-	nsx_sort(v, k->n, sizeof(*v), cmp_named);
-	for (uint32_t i = 0; i < k->n; i++)
-		v[i].kernel->rank = i + 1;
-	return 0;
-}
 
 /* Names that differ in what is not read say the same. */
 static int read_names(const struct nsx_trace *t, struct nsx_kernel_names *k,
@@ -362,8 +346,6 @@ int nsx_kernel_names_build(const struct nsx_trace *t, struct nsx_arena *a,
 		k.at[k.v[i].name] = i + 1;
 	scratch = nsx_arena_new();
 	rc = read_names(t, &k, scratch, a, err);
-	if (!rc)
-		rc = rank_names(t, &k, scratch, err);
 	nsx_arena_free(scratch);
 	*ret = k;
 	return rc ? rc : make_unique(t, ret, a, err);

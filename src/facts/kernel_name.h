@@ -33,7 +33,6 @@ extern const char *const nsx_dtype_names[NSX_NDTYPES]; /* NONE: "" */
 
 struct nsx_kernel_name {
 	nsx_str name;	      /* full                                        */
-	uint32_t rank;	      /* from 1 on, in order of the full names       */
 	const char *family;   /* UTF-8, at most some 60 characters           */
 	const char *label;    /* unique in the trace; begins with the family */
 	const char *pattern;  /* what told the category; NULL: nothing       */

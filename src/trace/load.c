@@ -144,13 +144,17 @@ static int publish(struct nsx_loader *l, struct nsx_err *err)
 static int publish_raw_names(struct nsx_loader *l, struct nsx_err *err)
 {
 	struct nsx_trace *t = l->t;
+	size_t n = 0;
 
-	if (!nsx_new_array(t->raw_name, t->arena, nsx_strings_bound(t->strings),
-			   "raw names", err))
+	for (size_t i = 0; i < l->nraw; i++)
+		n += l->raw[i] != NULL;
+	if (!nsx_new_array(t->raw_name, t->arena, n, "raw names", err))
 		return err->rc;
 	for (size_t i = 0; i < l->nraw; i++)
 		if (l->raw[i])
-			t->raw_name[i] = nsx_arena_strdup(t->arena, l->raw[i]);
+			t->raw_name[t->nraw_names++] = (struct nsx_raw_name){
+				(nsx_str)i,
+				nsx_arena_strdup(t->arena, l->raw[i])};
 	return 0;
 }
 
@@ -201,7 +205,8 @@ static int load(struct nsx_loader *l, const struct nsx_load_opts *opts,
 		     nsx_load_samples(l, err) ?:
 		     nsx_publish_stacks(l, err) ?:
 		     nsx_name_domains(l, err) ?:
-		     publish_raw_names(l, err);
+		     publish_raw_names(l, err) ?:
+		     nsx_rank_names(l->t, err);
 	if (!rc)
 		publish_warnings(l);
 	return rc ? rc : nsx_stopped(err);

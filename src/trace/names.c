@@ -99,7 +99,24 @@ static int add_normalised(struct nsx_loader *l, const char *text, size_t n,
 
 const char *nsx_raw_name(const struct nsx_trace *t, nsx_str id)
 {
-	return t->raw_name[id] ? t->raw_name[id] : nsx_text(t, id);
+	const struct nsx_raw_name *v = t->raw_name;
+	size_t at = NSX_SEARCH((size_t)0, t->nraw_names, mid, v[mid].id < id);
+
+	return at < t->nraw_names && v[at].id == id ? v[at].text :
+						      nsx_text(t, id);
+}
+
+int nsx_rank_names(struct nsx_trace *t, struct nsx_err *err)
+{
+	if (!nsx_new_array(t->rank, t->arena, nsx_strings_bound(t->strings),
+			   "names in order", err))
+		return err->rc;
+	for (uint32_t i = 0; i < t->nshapes; i++)
+		t->rank[t->shape[i].name] = 1;
+	for (size_t i = 0; i < t->nvtx.n; i++)
+		t->rank[t->nvtx.name[i]] = 1;
+	t->rank[0] = 0; /* the absent one has no text */
+	return nsx_strings_rank(t->strings, t->rank, err);
 }
 
 const char *nsx_process_name(const struct nsx_trace *t, uint32_t process)

@@ -100,75 +100,10 @@ int nsx_nvtx_group(const struct nsx_trace *t, bool by_process,
 	return 0;
 }
 
-NSX_ORDER(cmp_figures, struct nsx_nvtx_row, UP(process), DOWN(ns), DOWN(count));
+NSX_ORDER(cmp_rows, struct nsx_nvtx_row, UP(process), DOWN(ns), DOWN(count),
+	  UP(rank));
 
-struct names {
-	const struct nsx_strings *strings;
-	const nsx_str *by_group;
-};
-
-static const char *name_of(const struct names *names,
-			   const struct nsx_nvtx_row *x)
+void nsx_nvtx_sort(struct nsx_nvtx_row *v, size_t n)
 {
-	return nsx_str_text(names->strings, names->by_group[x->group]);
-}
-
-/* Eight bytes of a text as a number that has their order. */
-static uint64_t letters(const char *text)
-{
-	uint64_t ret = 0;
-
-	for (unsigned i = 0; i < 8; i++) {
-		ret = ret << 8 | (unsigned char)*text;
-		text += *text != '\0';
-	}
-	return ret;
-}
-
-static int cmp_letters(const void *a, const void *b, void *names)
-{
-	const struct nsx_nvtx_row *x = a, *y = b;
-	const struct names *n = names;
-
-	return NSX_CMP((uint64_t)x->ns, (uint64_t)y->ns) ?:
-	       nsx_str_cmp(n->strings, n->by_group[x->group],
-			   n->by_group[y->group]);
-}
-
-/* Rows with the same figures.  While they are sorted, the first letters in which
- * their names differ stand in place of the time: each name is fetched twice.
- */
-static void sort_by_name(struct names *names, struct nsx_nvtx_row *v, size_t n)
-{
-	const char *first = name_of(names, v);
-	size_t same = strlen(first);
-	int64_t ns = v->ns;
-
-	for (size_t i = 1; i < n && same; i++) {
-		const char *name = name_of(names, &v[i]);
-		size_t k = 0;
-
-		while (k < same && name[k] == first[k])
-			k++;
-		same = k;
-	}
-	for (size_t i = 0; i < n; i++)
-		v[i].ns = (int64_t)letters(name_of(names, &v[i]) + same);
-	nsx_sort_r(v, n, sizeof(*v), cmp_letters, names);
-	for (size_t i = 0; i < n; i++)
-		v[i].ns = ns;
-}
-
-void nsx_nvtx_sort(const struct nsx_trace *t, const struct nsx_nvtx_groups *g,
-		   struct nsx_nvtx_row *v, size_t n)
-{
-	struct names names = {t->strings, g->name};
-
-	nsx_sort(v, n, sizeof(*v), cmp_figures);
-	for (size_t at = 0, end; at < n; at = end) {
-		for (end = at + 1; end < n && !cmp_figures(&v[at], &v[end]);)
-			end++;
-		if (end - at > 1)
-			sort_by_name(&names, v + at, end - at);
-	}
+	nsx_sort(v, n, sizeof(*v), cmp_rows);
 }

@@ -38,16 +38,15 @@ struct nsx_nvtx_groups {
 int nsx_nvtx_group(const struct nsx_trace *t, bool by_process,
 		   struct nsx_arena *a, struct nsx_nvtx_groups *ret,
 		   struct nsx_err *err);
-/* A group as a row of a table.  What tells most rows apart stands in it: a sort
- * seldom looks at a name.
- */
+/* A group as a row of a table, with all that a sort compares. */
 struct nsx_nvtx_row {
-	int64_t ns, count;
+	int64_t ns;
+	uint32_t count;
+	uint32_t rank; /* of the name                                        */
 	uint32_t group;
 	uint32_t process; /* its place among the processes                   */
 };
 /* By process, then the most time, the most ranges, the name. */
-void nsx_nvtx_sort(const struct nsx_trace *t, const struct nsx_nvtx_groups *g,
-		   struct nsx_nvtx_row *v, size_t n);
+void nsx_nvtx_sort(struct nsx_nvtx_row *v, size_t n);
 
 #endif

@@ -355,6 +355,11 @@ int nsx_window_parse(const char *text, int64_t first_ns,
 /* One instant, as a window has two; false: it is none. */
 bool nsx_instant_parse(const char *text, int64_t first_ns, int64_t *ret);
 
+struct nsx_raw_name { /* of a name that was normalised                       */
+	nsx_str id;
+	const char *text; /* the least by bytes of those that became id      */
+};
+
 struct nsx_trace {
 	const struct nsx_schema *schema;
 	const struct nsx_strings *strings; /* no more are added             */
@@ -399,7 +404,10 @@ struct nsx_trace {
 	const char *pid_source_kernel, *pid_source_runtime, *pid_source_nvtx;
 	struct nsx_osrt_sum *osrt_sum;
 	size_t nosrt_sums;
-	const char **raw_name; /* by nsx_str: see nsx_raw_name               */
+	struct nsx_raw_name *raw_name; /* in order of id: see nsx_raw_name   */
+	size_t nraw_names;
+	uint32_t *rank; /* by nsx_str: place of the names of kernels and ranges
+			   in the order of their texts, from 1 on            */
 	uint32_t *calls_thread, *nvtx_thread; /* see nsx_call_thread         */
 	struct nsx_arena *arena;
 };

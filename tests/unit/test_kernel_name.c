@@ -3,7 +3,7 @@
  */
 #include "../testlib.h"
 #include "facts/kernel_name.h"
-#include "trace/trace.h"
+#include "trace/load.h"
 
 #define ADD "void at::native::vectorized_elementwise_kernel<(int)4, "            \
 	    "at::native::CUDAFunctor_add<float>, std::array<char *, "           \
@@ -116,7 +116,7 @@ static void label(const char *const *full, size_t n, struct nsx_arena *a,
 	struct nsx_shape *shape = nsx_arena_get(a, n * sizeof(*shape));
 	struct nsx_strings *strings = nsx_strings_new();
 	struct nsx_trace t = {.strings = strings, .shape = shape,
-			      .nshapes = (uint32_t)n};
+			      .nshapes = (uint32_t)n, .arena = a};
 	struct nsx_kernel_names k;
 	struct nsx_err err;
 
@@ -124,6 +124,7 @@ static void label(const char *const *full, size_t n, struct nsx_arena *a,
 		assert_int_equal(nsx_strings_add(strings, full[i],
 						 strlen(full[i]),
 						 &shape[i].name, &err), 0);
+	assert_int_equal(nsx_rank_names(&t, &err), 0);
 	assert_int_equal(nsx_kernel_names_build(&t, a, &k, &err), 0);
 	for (size_t i = 0; i < n; i++)
 		ret[i] = nsx_kernel_name(&k, shape[i].name)->label;

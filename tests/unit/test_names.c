@@ -2,7 +2,6 @@
 #include "../testlib.h"
 #include "trace/trace.h"
 #include "trace/load.h"
-#include "trace/nvtx_walk.h"
 
 static void test_call_classes(void **state)
 {
@@ -159,40 +158,32 @@ static void test_repair_at_every_place(void **state)
 		}
 }
 
-/* Groups stand in the order of their names here: the rows of one process and with
- * the same figures must come back in it.
- */
-static void test_rows_of_ranges_with_equal_figures(void **state)
+static void test_texts_in_order(void **state)
 {
 	static const char *const names[] = {
 		"", "step", "step 1", "step 10", "step 10 of backward",
-		"step 10 of forward", "step 2", "step \xc3\xa9", "\xc3\xa9"};
+		"step 10 of forward", "step 100000 of forward", "step 2",
+		"step \xc3\xa9", "\xc3\xa9"};
 	enum { N = ARRAY_LEN(names) };
 	struct nsx_strings *strings = nsx_strings_new();
-	struct nsx_trace t = {.strings = strings};
-	struct nsx_nvtx_row rows[N + 3];
-	nsx_str name[N];
-	struct nsx_nvtx_groups g = {.name = name, .n = N};
+	uint32_t rank[2 * 16 * (N + 1)] = {0};
+	nsx_str name[N], other;
 	struct nsx_err err;
 
 	(void)state;
-	for (uint32_t i = 0; i < N; i++)
-		assert_int_equal(nsx_strings_add(strings, names[i],
-						 strlen(names[i]), &name[i],
-						 &err), 0);
-	for (uint32_t i = 0; i < N; i++)
-		rows[i] = (struct nsx_nvtx_row){INT64_MAX, 1, i * 5 % N, 1};
-	rows[N] = (struct nsx_nvtx_row){INT64_MAX, 2, 8, 1};
-	rows[N + 1] = (struct nsx_nvtx_row){0, 1, 0, 0};
-	rows[N + 2] = (struct nsx_nvtx_row){5, 1, 8, 0};
-	nsx_nvtx_sort(&t, &g, rows, N + 3);
-	assert_int_equal(rows[0].ns, 5); /* the first process, its longest */
-	assert_int_equal(rows[1].ns, 0);
-	assert_int_equal(rows[2].count, 2);
 	for (uint32_t i = 0; i < N; i++) {
-		assert_int_equal(rows[3 + i].group, i);
-		assert_true(rows[3 + i].ns == INT64_MAX);
+		const char *text = names[i * 3 % N];
+
+		assert_int_equal(nsx_strings_add(strings, text, strlen(text),
+						 &name[i * 3 % N], &err), 0);
+		rank[name[i * 3 % N]] = 7;
 	}
+	assert_int_equal(nsx_strings_add(strings, "step 11", 7, &other, &err), 0);
+	assert_true(nsx_strings_bound(strings) <= ARRAY_LEN(rank));
+	assert_int_equal(nsx_strings_rank(strings, rank, &err), 0);
+	for (uint32_t i = 0; i < N; i++)
+		assert_int_equal(rank[name[i]], i + 1);
+	assert_int_equal(rank[other], 0);
 	nsx_strings_free(strings);
 }
 
@@ -204,7 +195,7 @@ int main(void)
 		cmocka_unit_test(test_base_names),
 		cmocka_unit_test(test_equal_strings_have_equal_ids),
 		cmocka_unit_test(test_repair_at_every_place),
-		cmocka_unit_test(test_rows_of_ranges_with_equal_figures),
+		cmocka_unit_test(test_texts_in_order),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -164,9 +164,7 @@ static int add_kernel(struct shapes *s, uint32_t device, size_t op,
 			     (struct group){
 				     .name = name, .device = device,
 				     .shape = shape,
-				     .rank = nsx_kernel_name(
-					     &s->run->facts->kernels,
-					     name)->rank}))
+				     .rank = t->rank[name]}))
 			return err->rc;
 		*slot = (uint32_t)s->n;
 	}

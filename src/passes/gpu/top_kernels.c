@@ -96,8 +96,7 @@ static int group_device(const struct nsx_run *run, uint32_t device,
 				return err->rc;
 			g->v[g->n] = (struct group){
 				.name = name, .device = device,
-				.rank = nsx_kernel_name(&run->facts->kernels,
-							name)->rank};
+				.rank = t->rank[name]};
 			*slot = (uint32_t)++g->n;
 		}
 		x = &g->v[*slot - 1];

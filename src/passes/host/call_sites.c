@@ -305,14 +305,13 @@ static const char *name_text(const struct sites *x, const struct site *s,
 static int cmp_names(const struct sites *all, const struct site *x,
 		     const struct site *y)
 {
-	const struct nsx_kernel_names *k = &all->f->kernels;
+	const uint32_t *rank = all->t->rank;
 	char a[COPY_SIZE], b[COPY_SIZE];
 
 	if (x->kind != y->kind)
 		return strcmp(kinds[x->kind], kinds[y->kind]);
 	if (x->kind == KERNEL)
-		return NSX_CMP(nsx_kernel_name(k, x->name)->rank,
-			       nsx_kernel_name(k, y->name)->rank);
+		return NSX_CMP(rank[x->name], rank[y->name]);
 	return strcmp(name_text(all, x, a), name_text(all, y, b));
 }
 
@@ -331,7 +330,8 @@ static int cmp_places(const struct sites *all, uint32_t g, uint32_t h)
 	       cmp_names(all, &x, &y) ?:
 	       cmp_texts(all, x.function, y.function) ?:
 	       cmp_texts(all, x.module, y.module) ?:
-	       cmp_texts(all, x.range, y.range);
+	       !x.range - !y.range ?:
+	       NSX_CMP(all->t->rank[x.range], all->t->rank[y.range]);
 }
 
 /* A row before it is made; what tells most rows apart stands in it. */

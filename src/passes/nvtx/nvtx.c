@@ -206,10 +206,12 @@ static int fill_ranges(const struct nsx_run *run, const struct work *w,
 
 		if (g->count || g->all_ns) /* else outside the window */
 			order[n++] = (struct nsx_nvtx_row){
-				.ns = g->total_ns, .count = g->count,
+				.ns = g->total_ns,
+				.count = (uint32_t)g->count,
+				.rank = w->t->rank[w->g.name[k]],
 				.group = k};
 	}
-	nsx_nvtx_sort(w->t, &w->g, order, n);
+	nsx_nvtx_sort(order, n);
 	nsx_table_expect(table, n, run->opts->held_rows);
 	for (size_t i = 0; i < n; i++)
 		fill_range(w, order[i].group, gpu, nsx_add_row(table));

@@ -122,9 +122,11 @@ static int put_in_order(struct work *w, struct nsx_arena *a,
 		place[processes[i]] = i;
 	for (uint32_t k = 0; k < w->g.n; k++)
 		w->order[k] = (struct nsx_nvtx_row){
-			w->v[k].total_ns, w->v[k].count, k,
-			place[w->g.process[k]]};
-	nsx_nvtx_sort(w->t, &w->g, w->order, w->g.n);
+			.ns = w->v[k].total_ns,
+			.count = (uint32_t)w->v[k].count,
+			.rank = w->t->rank[w->g.name[k]], .group = k,
+			.process = place[w->g.process[k]]};
+	nsx_nvtx_sort(w->order, w->g.n);
 	return 0;
 }
 

@@ -79,8 +79,10 @@ static int sum_up(const struct nsx_run *run, struct nsx_nvtx_groups *g,
 		return err->rc;
 	if (!nsx_new_array(s->v, run->scratch, g->n, "range names", err))
 		return err->rc;
-	for (uint32_t k = 0; k < g->n; k++)
+	for (uint32_t k = 0; k < g->n; k++) {
 		s->v[k].group = k;
+		s->v[k].rank = run->trace->rank[g->name[k]];
+	}
 	for (size_t i = 0; i < run->trace->ops.n; i++)
 		if (run->trace->ops.kind[i] == NSX_OP_KERNEL)
 			add_kernel(run, i, g, s);
@@ -97,7 +99,7 @@ static void fill_ranges(const struct nsx_run *run,
 	for (uint32_t k = 0; k < g->n; k++)
 		if (s->v[k].count || s->v[k].ns)
 			s->v[n++] = s->v[k];
-	nsx_nvtx_sort(run->trace, g, s->v, n);
+	nsx_nvtx_sort(s->v, n);
 	nsx_table_expect(table, n, run->opts->held_rows);
 	for (size_t i = 0; i < n; i++) {
 		const struct nsx_nvtx_row *x = &s->v[i];

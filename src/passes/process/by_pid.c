@@ -78,7 +78,7 @@ static struct group *group_of(struct groups *g, uint32_t device, nsx_str name,
 		return NULL;
 	g->v[g->n] = (struct group){.device = device, .name = name};
 	if (is_kernel)
-		g->v[g->n].rank = nsx_kernel_name(&g->f->kernels, name)->rank;
+		g->v[g->n].rank = g->t->rank[name];
 	*slot = (uint32_t)++g->n;
 	return &g->v[g->n - 1];
 }
