@@ -26,7 +26,7 @@ const struct nsx_layout mem_trend_layout = {.key = "trend",
 enum { PATH_DEPTH = 8 };
 
 struct kept {
-	const struct mem_event *e;
+	const struct nsx_mem_event *e;
 	uint32_t process, call; /* index, NSX_NONE */
 	nsx_str path;		/* of `paths`, 0: the call is not known */
 };
@@ -149,7 +149,7 @@ static void fold(struct leaks *l, struct nsx_table *table,
 
 	nsx_sort_r(l->v, l->n, sizeof(*l->v), cmp_kept, l);
 	for (size_t i = 0; i < l->n; i = next) {
-		const struct mem_event *e = l->v[i].e;
+		const struct nsx_mem_event *e = l->v[i].e;
 		struct nsx_cell *row = nsx_add_row(table);
 		int64_t total = 0;
 
@@ -158,7 +158,7 @@ static void fold(struct leaks *l, struct nsx_table *table,
 			nsx_add_to(&total, e->bytes);
 		row[KEPT_PID] = nsx_global_pid(e->process);
 		row[KEPT_DEVICE_ID] = nsx_int(e->device_id);
-		row[KEPT_KIND] = nsx_string(mem_kind_names[e->kind]);
+		row[KEPT_KIND] = nsx_string(nsx_mem_class_names[e->kind]);
 		if (l->v[i].path)
 			row[KEPT_NVTX_PATH] = nsx_string(nsx_say(
 				out, "%s", nsx_str_text(l->paths,
@@ -177,11 +177,11 @@ int mem_never_freed(const struct mem_usage *m, struct nsx_err *err)
 	struct leaks l = {.run = m->run};
 	int rc;
 
-	if (!nsx_new_array(l.v, m->run->scratch, m->nkept, "memory never freed",
+	if (!nsx_new_array(l.v, m->run->scratch, m->of.nkept, "memory never freed",
 			   err))
 		return err->rc;
-	for (size_t i = 0; i < m->nkept; i++) {
-		const struct mem_event *e = &m->events[m->kept[i]];
+	for (size_t i = 0; i < m->of.nkept; i++) {
+		const struct nsx_mem_event *e = &m->of.events[m->of.kept[i]];
 
 		if (nsx_starts_inside(t, e->at_ns))
 			l.v[l.n++] = (struct kept){
@@ -238,25 +238,22 @@ static int sample(const struct mem_usage *m, size_t at, size_t end,
 		  struct nsx_err *err)
 {
 	const struct nsx_iteration *it = m->run->facts->iterations;
-	int64_t live = 0;
+	int64_t live = nsx_mem_before(&m->of.steps[at], end - at);
 
 	*ret = (struct series){0};
 	if (!nsx_new_array(ret->live, m->run->scratch, last - first,
 			   "iterations", err))
 		return err->rc;
-	for (size_t i = at; i < end; i++)
-		if (m->steps[i].counts & STEP_UNMATCHED)
-			nsx_add_to(&live, -m->steps[i].delta);
 	for (size_t i = first; i < last; i++) {
 		int64_t *least = &ret->live[ret->n];
 
 		if (!it[i].steady)
 			continue;
-		for (; at < end && m->steps[at].at_ns < it[i].start_ns; at++)
-			nsx_add_to(&live, m->steps[at].delta);
+		for (; at < end && m->of.steps[at].at_ns < it[i].start_ns; at++)
+			nsx_add_to(&live, m->of.steps[at].delta);
 		*least = live;
-		for (; at < end && m->steps[at].at_ns < it[i].end_ns; at++) {
-			nsx_add_to(&live, m->steps[at].delta);
+		for (; at < end && m->of.steps[at].at_ns < it[i].end_ns; at++) {
+			nsx_add_to(&live, m->of.steps[at].delta);
 			*least = NSX_MIN(*least, live);
 		}
 		ret->n++;
@@ -303,7 +300,7 @@ static int judge_group(const struct mem_usage *m, size_t at, size_t end,
 		       size_t first, size_t last, struct nsx_growth ***list,
 		       struct nsx_err *err)
 {
-	const struct mem_step *s = &m->steps[at];
+	const struct nsx_mem_step *s = &m->of.steps[at];
 	struct nsx_growth x = {.pid = (int64_t)(s->process >> 24 & 0xffffff)};
 	struct series live;
 	size_t more = 0, less = 0;
@@ -350,13 +347,13 @@ int mem_trend(const struct mem_usage *m, struct nsx_err *err)
 				   f->iterations[last].process == p &&
 				   f->iterations[last].device == d; last++)
 			;
-		while (at < m->nsteps && m->steps[at].process < key)
+		while (at < m->of.nsteps && m->of.steps[at].process < key)
 			at++;
-		for (size_t i = at, end; p != NSX_NONE && i < m->nsteps &&
-					 m->steps[i].process == key; i = end) {
-			end = mem_group_end(m, i);
-			if (m->steps[i].kind == MEM_DEVICE &&
-			    m->steps[i].device_id == t->device[d].device_id &&
+		for (size_t i = at, end; p != NSX_NONE && i < m->of.nsteps &&
+					 m->of.steps[i].process == key; i = end) {
+			end = nsx_mem_group_end(&m->of, i);
+			if (m->of.steps[i].kind == NSX_MC_DEVICE &&
+			    m->of.steps[i].device_id == t->device[d].device_id &&
 			    judge_group(m, i, end, first, last, &list, err))
 				return err->rc;
 		}

@@ -1,10 +1,5 @@
-/* memory_usage.c - GPU memory over time, from allocations and frees.
- *
- * Rows sorted by (process, address, time) tell which free ends which
- * allocation; each gives a step of what is live.  Steps sorted by (process,
- * device, kind, time) are swept once.  Within an instant frees of an address
- * that is allocated again come first, then allocations, then the other frees,
- * so that the peak does not depend on how rows of one instant are ordered.
+/* memory_usage.c - GPU memory over time, from allocations and frees
+ * (facts/memory.h), whose steps of a (process, device, kind) are swept once.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -49,179 +44,6 @@ static const struct nsx_layout layouts[] = {
 	{.key = "devices", NSX_COLS(device_cols)},
 	{.key = "pools", NSX_COLS(pool_cols)},
 };
-const char *const mem_kind_names[NMEM_KINDS] = {
-	[MEM_DEVICE] = "device", [MEM_MANAGED] = "managed",
-	[MEM_HOST] = "host", [MEM_UNKNOWN] = "unknown",
-};
-
-/* Rows ---------------------------------------------------------------------*/
-
-enum { START, GLOBAL_PID, DEVICE_ID, ADDRESS, BYTES, MEM_KIND, OPERATION, CORR,
-       POOL, POOL_BYTES, POOL_USED };
-static const enum nsx_field fields[] = {
-	NSX_F_memory_event_start_ns, NSX_F_memory_event_global_pid,
-	NSX_F_memory_event_device_id, NSX_F_memory_event_address,
-	NSX_F_memory_event_bytes, NSX_F_memory_event_mem_kind,
-	NSX_F_memory_event_operation, NSX_F_memory_event_corr,
-	NSX_F_memory_event_pool_address, NSX_F_memory_event_pool_bytes,
-	NSX_F_memory_event_pool_used_bytes,
-};
-
-static int64_t number(const struct nsx_val *v, int64_t absent)
-{
-	return v->type == NSX_V_I64 ? v->u.i : absent;
-}
-
-static enum mem_kind kind_of(int64_t kind)
-{
-	switch (kind) {
-	case NSX_MEM_PAGEABLE:
-	case NSX_MEM_PINNED:
-		return MEM_HOST;
-	case NSX_MEM_DEVICE:
-	case NSX_MEM_ARRAY:
-	case NSX_MEM_DEVICE_STATIC:
-		return MEM_DEVICE;
-	case NSX_MEM_MANAGED:
-	case NSX_MEM_MANAGED_STATIC:
-		return MEM_MANAGED;
-	default:
-		return MEM_UNKNOWN;
-	}
-}
-
-static int add_pool(struct mem_usage *m, const struct mem_event *e,
-		    const struct nsx_val *v, struct nsx_err *err)
-{
-	if (nsx_grow(&m->pools, &m->cap_pools, m->npools + 1,
-		     sizeof(*m->pools), "memory pools", err))
-		return err->rc;
-	m->pools[m->npools++] = (struct mem_pool){
-		e->process, (uint64_t)v[POOL].u.i, e->device_id,
-		number(&v[POOL_BYTES], 0), number(&v[POOL_USED], 0)};
-	return 0;
-}
-
-static int on_row(void *ctx, int64_t rid, const struct nsx_val *v,
-		  struct nsx_err *err)
-{
-	struct mem_usage *m = ctx;
-	int64_t op = number(&v[OPERATION], -1), corr = number(&v[CORR], 0);
-	struct mem_event *e;
-
-	(void)rid;
-	if (v[START].type != NSX_V_I64 || v[START].u.i > NSX_TIME_MAX ||
-	    v[START].u.i < -NSX_TIME_MAX || v[ADDRESS].type != NSX_V_I64 ||
-	    v[BYTES].type != NSX_V_I64 || v[BYTES].u.i < 0 ||
-	    v[BYTES].u.i > NSX_TIME_MAX || (op != NSX_MEM_ALLOCATE && op != NSX_MEM_FREE)) {
-		m->defects++;
-		return 0;
-	}
-	if (nsx_grow(&m->events, &m->cap_events, m->nevents + 1, sizeof(*e),
-		     "memory events", err))
-		return err->rc;
-	e = &m->events[m->nevents++];
-	*e = (struct mem_event){
-		.at_ns = v[START].u.i,
-		.process = (uint64_t)number(&v[GLOBAL_PID], 0) &
-			   ~UINT64_C(0xffffff),
-		.address = (uint64_t)v[ADDRESS].u.i,
-		.device_id = number(&v[DEVICE_ID], 0),
-		.bytes = v[BYTES].u.i,
-		.corr = corr > 0 && corr < UINT32_MAX ? (uint32_t)corr : 0,
-		.kind = (uint8_t)kind_of(number(&v[MEM_KIND], -1)),
-		.is_free = op == NSX_MEM_FREE};
-	return number(&v[POOL], 0) ? add_pool(m, e, v, err) : 0;
-}
-
-/* Matching -----------------------------------------------------------------*/
-
-NSX_ORDER(cmp_events, struct mem_event, UP(process), UP(address), UP(at_ns),
-	  DOWN(is_free), UP(bytes), UP(device_id), UP(kind), UP(corr));
-
-static bool same_address(const struct mem_event *x, const struct mem_event *y)
-{
-	return x->process == y->process && x->address == y->address;
-}
-
-/* of: whose device and kind the step is of. */
-static void add_step(struct mem_usage *m, const struct mem_event *of,
-		     int64_t at_ns, int64_t delta, unsigned turn,
-		     unsigned counts)
-{
-	m->steps[m->nsteps++] = (struct mem_step){
-		.at_ns = at_ns, .delta = delta, .process = of->process,
-		.device_id = of->device_id, .kind = of->kind,
-		.turn = (uint8_t)turn, .counts = (uint8_t)counts};
-}
-
-/* What row i does, by the rows before and after it at its address: an
- * allocation before it is what lives there.
- */
-static void match_row(struct mem_usage *m, size_t i)
-{
-	const struct mem_event *e = &m->events[i];
-	const struct mem_event *before = i && same_address(e - 1, e) ?
-						 e - 1 : NULL;
-	const struct mem_event *after =
-		i + 1 < m->nevents && same_address(e, e + 1) ? e + 1 : NULL;
-	const struct mem_event *live = before && !before->is_free ?
-					       before : NULL;
-	/* A free before what else happens in its instant comes first. */
-	unsigned turn = after && after->at_ns == e->at_ns ? 0 : 2;
-
-	if (!e->is_free) {
-		if (live) /* its free was not recorded */
-			add_step(m, live, e->at_ns, -live->bytes, 0, 0);
-		add_step(m, e, e->at_ns, e->bytes, 1, STEP_ALLOC);
-		if (!after)
-			m->kept[m->nkept++] = (uint32_t)i;
-	} else if (live) {
-		add_step(m, live, e->at_ns, -live->bytes, turn, STEP_FREE);
-	} else {
-		add_step(m, e, e->at_ns, -e->bytes, turn,
-			 STEP_FREE | STEP_UNMATCHED);
-	}
-}
-
-static int cmp_groups(const struct mem_step *x, const struct mem_step *y)
-{
-	return NSX_CMP(x->process, y->process) ?:
-	       NSX_CMP(x->device_id, y->device_id) ?:
-	       (int)x->kind - y->kind;
-}
-
-NSX_ORDER(cmp_steps, struct mem_step, BY(cmp_groups), UP(at_ns), UP(turn));
-
-size_t mem_group_end(const struct mem_usage *m, size_t at)
-{
-	size_t end = at + 1;
-
-	while (end < m->nsteps &&
-	       !cmp_groups(&m->steps[at], &m->steps[end]))
-		end++;
-	return end;
-}
-
-static int match(struct mem_usage *m, struct nsx_err *err)
-{
-	struct nsx_arena *a = m->run->scratch;
-
-	nsx_sort(m->events, m->nevents, sizeof(*m->events), cmp_events);
-	for (size_t i = 1; i < m->nevents; i++)
-		m->missed += !m->events[i].is_free &&
-			     !m->events[i - 1].is_free &&
-			     same_address(&m->events[i - 1], &m->events[i]);
-	if (!nsx_new_array(m->steps, a, m->nevents + m->missed, "memory steps",
-			   err) ||
-	    !nsx_new_array(m->kept, a, m->nevents, "memory never freed", err))
-		return err->rc;
-	for (size_t i = 0; i < m->nevents; i++)
-		match_row(m, i);
-	nsx_sort(m->steps, m->nsteps, sizeof(*m->steps), cmp_steps);
-	return 0;
-}
-
 /* Sweeps -------------------------------------------------------------------*/
 
 struct level {
@@ -231,7 +53,7 @@ struct level {
 
 /* Adds a step; what lies before a window asked for only sets the level. */
 static void sweep(const struct nsx_trace *t, struct level *l,
-		  const struct mem_step *s)
+		  const struct nsx_mem_step *s)
 {
 	bool asked = t->user.start_ns != t->user.end_ns;
 	int64_t before = l->live;
@@ -250,8 +72,8 @@ static void sweep(const struct nsx_trace *t, struct level *l,
 		l->peak = l->live;
 		l->peak_ns = s->at_ns;
 	}
-	l->allocs += s->counts & STEP_ALLOC ? 1 : 0;
-	l->frees += s->counts & STEP_FREE ? 1 : 0;
+	l->allocs += s->counts & NSX_STEP_ALLOC ? 1 : 0;
+	l->frees += s->counts & NSX_STEP_FREE ? 1 : 0;
 }
 
 /* Where nothing changes inside a window, what was live before it stays. */
@@ -265,36 +87,25 @@ static void settle(const struct nsx_trace *t, struct level *l, int64_t before)
 	nsx_add_to(&l->peak, before);
 }
 
-/* What the unmatched frees of a group show to have been there before. */
-static int64_t baseline(const struct mem_usage *m, size_t at, size_t end)
-{
-	int64_t bytes = 0;
-
-	for (size_t i = at; i < end; i++)
-		if (m->steps[i].counts & STEP_UNMATCHED)
-			nsx_add_to(&bytes, -m->steps[i].delta);
-	return bytes;
-}
-
 static void fill_rows(const struct mem_usage *m)
 {
 	struct nsx_table *table = m->table[MEM_ROWS];
 	size_t end;
 
-	for (size_t i = 0; i < m->nsteps; i = end) {
-		const struct mem_step *s = &m->steps[i];
+	for (size_t i = 0; i < m->of.nsteps; i = end) {
+		const struct nsx_mem_step *s = &m->of.steps[i];
 		struct nsx_cell *row = nsx_add_row(table);
 		struct level l = {0};
 		int64_t before;
 
-		end = mem_group_end(m, i);
-		before = baseline(m, i, end);
+		end = nsx_mem_group_end(&m->of, i);
+		before = nsx_mem_before(s, end - i);
 		for (size_t k = i; k < end; k++)
-			sweep(m->run->trace, &l, &m->steps[k]);
+			sweep(m->run->trace, &l, &m->of.steps[k]);
 		settle(m->run->trace, &l, before);
 		row[PID] = nsx_global_pid(s->process);
 		row[DEVICE] = nsx_int(s->device_id);
-		row[KIND] = nsx_string(mem_kind_names[s->kind]);
+		row[KIND] = nsx_string(nsx_mem_class_names[s->kind]);
 		row[ALLOCS] = nsx_int(l.allocs);
 		row[FREES] = nsx_int(l.frees);
 		row[PEAK] = nsx_int(l.peak);
@@ -305,7 +116,7 @@ static void fill_rows(const struct mem_usage *m)
 	nsx_table_sort(table, NSX_DESC(PEAK), PID, DEVICE, KIND);
 }
 
-NSX_ORDER(cmp_by_device, struct mem_step, UP(device_id), UP(at_ns), UP(turn));
+NSX_ORDER(cmp_by_device, struct nsx_mem_step, UP(device_id), UP(at_ns), UP(turn));
 
 /* The GPU that the trace's ordinal means, when all its processes agree. */
 static const struct nsx_gpu_info *gpu_of(const struct nsx_trace *t,
@@ -324,7 +135,7 @@ static const struct nsx_gpu_info *gpu_of(const struct nsx_trace *t,
 }
 
 /* The most that is live in each part of the window, by steps in order. */
-static void draw(const struct mem_usage *m, const struct mem_step *s, size_t n,
+static void draw(const struct mem_usage *m, const struct nsx_mem_step *s, size_t n,
 		 int64_t live, double peak)
 {
 	const struct nsx_window *w = &m->run->trace->window;
@@ -348,20 +159,17 @@ static void draw(const struct mem_usage *m, const struct mem_step *s, size_t n,
 						  peak, at});
 }
 
-static void add_device(const struct mem_usage *m, const struct mem_step *s,
+static void add_device(const struct mem_usage *m, const struct nsx_mem_step *s,
 		       size_t n)
 {
 	const struct nsx_gpu_info *gpu = gpu_of(m->run->trace, s->device_id);
 	struct nsx_cell *row = nsx_add_row(m->table[MEM_BY_DEVICE]);
 	struct nsx_section *out = m->out;
 	struct level l = {0};
-	int64_t before = 0;
+	int64_t before = nsx_mem_before(s, n);
 
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < n; i++)
 		sweep(m->run->trace, &l, &s[i]);
-		if (s[i].counts & STEP_UNMATCHED)
-			nsx_add_to(&before, -s[i].delta);
-	}
 	settle(m->run->trace, &l, before);
 	draw(m, s, n, before, (double)l.peak);
 	row[GPU_DEVICE_ID] = nsx_int(s->device_id);
@@ -388,14 +196,14 @@ static void add_device(const struct mem_usage *m, const struct mem_step *s,
 /* Device memory of all processes on one GPU together. */
 static int fill_devices(const struct mem_usage *m, struct nsx_err *err)
 {
-	struct mem_step *v;
+	struct nsx_mem_step *v;
 	size_t n = 0, next;
 
-	if (!nsx_new_array(v, m->run->scratch, m->nsteps, "memory steps", err))
+	if (!nsx_new_array(v, m->run->scratch, m->of.nsteps, "memory steps", err))
 		return err->rc;
-	for (size_t i = 0; i < m->nsteps; i++)
-		if (m->steps[i].kind == MEM_DEVICE)
-			v[n++] = m->steps[i];
+	for (size_t i = 0; i < m->of.nsteps; i++)
+		if (m->of.steps[i].kind == NSX_MC_DEVICE)
+			v[n++] = m->of.steps[i];
 	nsx_sort(v, n, sizeof(*v), cmp_by_device);
 	for (size_t i = 0; i < n; i = next) {
 		for (next = i; next < n && v[next].device_id == v[i].device_id;
@@ -406,23 +214,23 @@ static int fill_devices(const struct mem_usage *m, struct nsx_err *err)
 	return 0;
 }
 
-NSX_ORDER(cmp_pools, struct mem_pool, UP(process), UP(device_id), UP(address));
+NSX_ORDER(cmp_pools, struct nsx_mem_pool, UP(process), UP(device_id), UP(address));
 
 static void fill_pools(struct mem_usage *m)
 {
 	struct nsx_table *table = m->table[MEM_POOLS];
 	size_t next;
 
-	nsx_sort(m->pools, m->npools, sizeof(*m->pools), cmp_pools);
-	for (size_t i = 0; i < m->npools; i = next) {
-		const struct mem_pool *x = &m->pools[i];
+	nsx_sort(m->of.pools, m->of.npools, sizeof(*m->of.pools), cmp_pools);
+	for (size_t i = 0; i < m->of.npools; i = next) {
+		const struct nsx_mem_pool *x = &m->of.pools[i];
 		struct nsx_cell *row = nsx_add_row(table);
 		int64_t bytes = 0, used = 0;
 
-		for (next = i; next < m->npools &&
-			       !cmp_pools(x, &m->pools[next]); next++) {
-			bytes = NSX_MAX(bytes, m->pools[next].bytes);
-			used = NSX_MAX(used, m->pools[next].used_bytes);
+		for (next = i; next < m->of.npools &&
+			       !cmp_pools(x, &m->of.pools[next]); next++) {
+			bytes = NSX_MAX(bytes, m->of.pools[next].bytes);
+			used = NSX_MAX(used, m->of.pools[next].used_bytes);
 		}
 		row[POOL_PID] = nsx_global_pid(x->process);
 		row[POOL_DEVICE_ID] = nsx_int(x->device_id);
@@ -445,10 +253,10 @@ static void put_rate(const struct mem_usage *m)
 	const struct nsx_table *rows = m->table[MEM_ROWS];
 	int64_t first = INT64_MAX, last = INT64_MIN, n = 0;
 
-	for (size_t i = 0; i < m->nevents; i++)
-		if (nsx_starts_inside(m->run->trace, m->events[i].at_ns)) {
-			first = NSX_MIN(first, m->events[i].at_ns);
-			last = NSX_MAX(last, m->events[i].at_ns);
+	for (size_t i = 0; i < m->of.nevents; i++)
+		if (nsx_starts_inside(m->run->trace, m->of.events[i].at_ns)) {
+			first = NSX_MIN(first, m->of.events[i].at_ns);
+			last = NSX_MAX(last, m->of.events[i].at_ns);
 		}
 	for (size_t i = 0; i < rows->nrows; i++)
 		n += nsx_row_at(rows, i)[ALLOCS].u.i;
@@ -462,8 +270,6 @@ static int fill_usage(struct mem_usage *m, struct nsx_err *err)
 	struct nsx_section *out = m->out;
 	struct nsx_table **t = m->table;
 
-	if (match(m, err))
-		return err->rc;
 	fill_rows(m);
 	if (fill_devices(m, err))
 		return err->rc;
@@ -485,13 +291,13 @@ static int fill_usage(struct mem_usage *m, struct nsx_err *err)
 				 "(which by itself is no leak):");
 		nsx_md_whole(out, t[MEM_KEPT], 8);
 	}
-	if (m->missed)
+	if (m->of.missed)
 		nsx_note(out, "%zu allocations at an address that was still in "
 			      "use: the free before them was not recorded, and "
-			      "is taken to have come with them", m->missed);
-	if (m->defects)
+			      "is taken to have come with them", m->of.missed);
+	if (m->of.defects)
 		nsx_note(out, "%zu rows hold no sound time, address, size or "
-			      "operation; left out", m->defects);
+			      "operation; left out", m->of.defects);
 	return 0;
 }
 
@@ -506,8 +312,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 		nsx_add_table(out, nsx_pass_layout(out->pass, i));
 	m.table = out->tables;
 	if (nsx_has_view(s, NSX_VIEW_memory_event)) {
-		rc = nsx_view_scan(s, NSX_VIEW_memory_event, fields,
-				   ARRAY_LEN(fields), 1, on_row, &m, 0, err);
+		rc = nsx_memory_read(s, &m.of, err);
 		if (!rc)
 			rc = fill_usage(&m, err);
 	} else {
@@ -521,8 +326,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 			    "side:");
 		nsx_md_whole(out, m.table[MEM_FAULTS], 0);
 	}
-	free(m.events);
-	free(m.pools);
+	nsx_memory_done(&m.of);
 	return rc;
 }
 

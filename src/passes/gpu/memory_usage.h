@@ -1,29 +1,9 @@
-/* memory_usage.h - allocations as memory_usage.c reads and matches them. */
+/* memory_usage.h - what the files of this section share. */
 #ifndef NSX_PASSES_MEMORY_USAGE_H
 #define NSX_PASSES_MEMORY_USAGE_H
 
+#include "facts/memory.h"
 #include "passes/pass.h"
-
-enum mem_kind { MEM_DEVICE, MEM_MANAGED, MEM_HOST, MEM_UNKNOWN, NMEM_KINDS };
-extern const char *const mem_kind_names[NMEM_KINDS];
-
-struct mem_event { /* an allocation or a free, as recorded */
-	int64_t at_ns;
-	uint64_t process, address;
-	int64_t device_id, bytes;
-	uint32_t corr;
-	uint8_t kind;
-	bool is_free;
-};
-struct mem_step { /* a change of what is live */
-	int64_t at_ns, delta;
-	uint64_t process;
-	int64_t device_id;
-	uint8_t kind;
-	uint8_t turn;	/* order within an instant: 0, 1, 2          */
-	uint8_t counts; /* STEP_ALLOC, STEP_FREE, STEP_UNMATCHED     */
-};
-enum { STEP_ALLOC = 1, STEP_FREE = 2, STEP_UNMATCHED = 4 };
 
 enum { MEM_ROWS, MEM_BY_DEVICE, MEM_POOLS, MEM_KEPT, MEM_TREND,
        MEM_CHURN, MEM_FAULTS, MEM_NTABLES };
@@ -32,22 +12,8 @@ struct mem_usage {
 	const struct nsx_run *run;
 	struct nsx_section *out;
 	struct nsx_table **table; /* of the section */
-	struct mem_event *events; /* by process, address, time */
-	size_t nevents, cap_events;
-	struct mem_step *steps; /* by process, device, kind, time */
-	size_t nsteps;
-	uint32_t *kept; /* events whose memory was never freed */
-	size_t nkept;
-	size_t defects, missed; /* rows left out; frees never recorded */
-	struct mem_pool { /* pool columns of a row */
-		uint64_t process, address;
-		int64_t device_id, bytes, used_bytes;
-	} *pools;
-	size_t npools, cap_pools;
+	struct nsx_memory of;
 };
-
-/* Steps [at, end) of one (process, device, kind). */
-size_t mem_group_end(const struct mem_usage *m, size_t at);
 
 /* memory_leaks.c: what was kept, by NVTX path and size; whether it grows. */
 int mem_never_freed(const struct mem_usage *m, struct nsx_err *err);

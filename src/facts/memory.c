@@ -1,0 +1,208 @@
+/* memory.c - reads allocations and frees, and matches them.
+ *
+ * Rows sorted by (process, address, time) tell which free ends which
+ * allocation; each gives a step of what is live.
+ */
+#include <stdlib.h>
+#include "base/stat.h"
+#include "facts/memory.h"
+#include "schema/cells.h"
+#include "schema/codes.h"
+#include "schema/viewscan.h"
+
+const char *const nsx_mem_class_names[NSX_NMEM_CLASSES] = {
+	[NSX_MC_DEVICE] = "device", [NSX_MC_MANAGED] = "managed",
+	[NSX_MC_HOST] = "host", [NSX_MC_UNKNOWN] = "unknown",
+};
+
+/* Rows ---------------------------------------------------------------------*/
+
+enum { START, GLOBAL_PID, DEVICE_ID, ADDRESS, BYTES, MEM_KIND, OPERATION, CORR,
+       POOL, POOL_BYTES, POOL_USED };
+static const enum nsx_field fields[] = {
+	NSX_F_memory_event_start_ns, NSX_F_memory_event_global_pid,
+	NSX_F_memory_event_device_id, NSX_F_memory_event_address,
+	NSX_F_memory_event_bytes, NSX_F_memory_event_mem_kind,
+	NSX_F_memory_event_operation, NSX_F_memory_event_corr,
+	NSX_F_memory_event_pool_address, NSX_F_memory_event_pool_bytes,
+	NSX_F_memory_event_pool_used_bytes,
+};
+
+static int64_t number(const struct nsx_val *v, int64_t absent)
+{
+	return v->type == NSX_V_I64 ? v->u.i : absent;
+}
+
+static enum nsx_mem_class class_of(int64_t kind)
+{
+	switch (kind) {
+	case NSX_MEM_PAGEABLE:
+	case NSX_MEM_PINNED:
+		return NSX_MC_HOST;
+	case NSX_MEM_DEVICE:
+	case NSX_MEM_ARRAY:
+	case NSX_MEM_DEVICE_STATIC:
+		return NSX_MC_DEVICE;
+	case NSX_MEM_MANAGED:
+	case NSX_MEM_MANAGED_STATIC:
+		return NSX_MC_MANAGED;
+	default:
+		return NSX_MC_UNKNOWN;
+	}
+}
+
+static int add_pool(struct nsx_memory *m, const struct nsx_mem_event *e,
+		    const struct nsx_val *v, struct nsx_err *err)
+{
+	return nsx_push(m->pools, m->npools, m->cap_pools, "memory pools", err,
+			(struct nsx_mem_pool){
+				e->process, (uint64_t)v[POOL].u.i, e->device_id,
+				number(&v[POOL_BYTES], 0),
+				number(&v[POOL_USED], 0)});
+}
+
+static int on_row(void *ctx, int64_t rid, const struct nsx_val *v,
+		  struct nsx_err *err)
+{
+	struct nsx_memory *m = ctx;
+	int64_t op = number(&v[OPERATION], -1), corr = number(&v[CORR], 0);
+	struct nsx_mem_event *e;
+
+	(void)rid;
+	if (!nsx_is_instant(&v[START]) || v[ADDRESS].type != NSX_V_I64 ||
+	    v[BYTES].type != NSX_V_I64 || v[BYTES].u.i < 0 ||
+	    v[BYTES].u.i > NSX_TIME_MAX || (op != NSX_MEM_ALLOCATE && op != NSX_MEM_FREE)) {
+		m->defects++;
+		return 0;
+	}
+	if (nsx_grow(&m->events, &m->cap_events, m->nevents + 1, sizeof(*e),
+		     "memory events", err))
+		return err->rc;
+	e = &m->events[m->nevents++];
+	*e = (struct nsx_mem_event){
+		.at_ns = v[START].u.i,
+		.process = (uint64_t)number(&v[GLOBAL_PID], 0) &
+			   ~UINT64_C(0xffffff),
+		.address = (uint64_t)v[ADDRESS].u.i,
+		.device_id = number(&v[DEVICE_ID], 0),
+		.bytes = v[BYTES].u.i,
+		.corr = corr > 0 && corr < UINT32_MAX ? (uint32_t)corr : 0,
+		.kind = (uint8_t)class_of(number(&v[MEM_KIND], -1)),
+		.is_free = op == NSX_MEM_FREE};
+	return number(&v[POOL], 0) ? add_pool(m, e, v, err) : 0;
+}
+
+/* Matching -----------------------------------------------------------------*/
+
+NSX_ORDER(cmp_events, struct nsx_mem_event, UP(process), UP(address), UP(at_ns),
+	  DOWN(is_free), UP(bytes), UP(device_id), UP(kind), UP(corr));
+
+static bool same_address(const struct nsx_mem_event *x, const struct nsx_mem_event *y)
+{
+	return x->process == y->process && x->address == y->address;
+}
+
+/* of: whose device and kind the step is of. */
+static void add_step(struct nsx_memory *m, const struct nsx_mem_event *of,
+		     int64_t at_ns, int64_t delta, unsigned turn,
+		     unsigned counts)
+{
+	m->steps[m->nsteps++] = (struct nsx_mem_step){
+		.at_ns = at_ns, .delta = delta, .process = of->process,
+		.device_id = of->device_id, .kind = of->kind,
+		.turn = (uint8_t)turn, .counts = (uint8_t)counts};
+}
+
+/* What row i does, by the rows before and after it at its address: an
+ * allocation before it is what lives there.
+ */
+static void match_row(struct nsx_memory *m, size_t i)
+{
+	const struct nsx_mem_event *e = &m->events[i];
+	const struct nsx_mem_event *before = i && same_address(e - 1, e) ?
+						 e - 1 : NULL;
+	const struct nsx_mem_event *after =
+		i + 1 < m->nevents && same_address(e, e + 1) ? e + 1 : NULL;
+	const struct nsx_mem_event *live = before && !before->is_free ?
+					       before : NULL;
+	/* A free before what else happens in its instant comes first. */
+	unsigned turn = after && after->at_ns == e->at_ns ? 0 : 2;
+
+	if (!e->is_free) {
+		if (live) /* its free was not recorded */
+			add_step(m, live, e->at_ns, -live->bytes, 0, 0);
+		add_step(m, e, e->at_ns, e->bytes, 1, NSX_STEP_ALLOC);
+		if (!after)
+			m->kept[m->nkept++] = (uint32_t)i;
+	} else if (live) {
+		add_step(m, live, e->at_ns, -live->bytes, turn, NSX_STEP_FREE);
+	} else {
+		add_step(m, e, e->at_ns, -e->bytes, turn,
+			 NSX_STEP_FREE | NSX_STEP_UNMATCHED);
+	}
+}
+
+static int cmp_groups(const struct nsx_mem_step *x, const struct nsx_mem_step *y)
+{
+	return NSX_CMP(x->process, y->process) ?:
+	       NSX_CMP(x->device_id, y->device_id) ?:
+	       (int)x->kind - y->kind;
+}
+
+NSX_ORDER(cmp_steps, struct nsx_mem_step, BY(cmp_groups), UP(at_ns), UP(turn));
+
+size_t nsx_mem_group_end(const struct nsx_memory *m, size_t at)
+{
+	size_t end = at + 1;
+
+	while (end < m->nsteps &&
+	       !cmp_groups(&m->steps[at], &m->steps[end]))
+		end++;
+	return end;
+}
+
+int64_t nsx_mem_before(const struct nsx_mem_step *s, size_t n)
+{
+	int64_t bytes = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (s[i].counts & NSX_STEP_UNMATCHED)
+			nsx_add_to(&bytes, -s[i].delta);
+	return bytes;
+}
+
+static int match(struct nsx_memory *m, struct nsx_err *err)
+{
+	nsx_sort(m->events, m->nevents, sizeof(*m->events), cmp_events);
+	for (size_t i = 1; i < m->nevents; i++)
+		m->missed += !m->events[i].is_free &&
+			     !m->events[i - 1].is_free &&
+			     same_address(&m->events[i - 1], &m->events[i]);
+	m->steps = nsx_try_alloc(m->nevents + m->missed, sizeof(*m->steps),
+				 "memory steps", err);
+	if (m->steps)
+		m->kept = nsx_try_alloc(m->nevents, sizeof(*m->kept),
+					"memory never freed", err);
+	if (!m->kept)
+		return err->rc;
+	for (size_t i = 0; i < m->nevents; i++)
+		match_row(m, i);
+	nsx_sort(m->steps, m->nsteps, sizeof(*m->steps), cmp_steps);
+	return 0;
+}
+
+int nsx_memory_read(const struct nsx_schema *s, struct nsx_memory *ret,
+		    struct nsx_err *err)
+{
+	*ret = (struct nsx_memory){.events = NULL};
+	return nsx_view_scan(s, NSX_VIEW_memory_event, fields, ARRAY_LEN(fields),
+			     1, on_row, ret, 0, err) ?: match(ret, err);
+}
+
+void nsx_memory_done(struct nsx_memory *m)
+{
+	free(m->events);
+	free(m->steps);
+	free(m->kept);
+	free(m->pools);
+}
