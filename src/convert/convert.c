@@ -19,9 +19,9 @@ static const struct nsx_activity_def *const defs[NSX_NACTIVITIES] = {
 #define EXACT_NS INT64_C(1000000000000000)
 
 /* Fields of a view by their distance from its first one. */
-static void select_sql(const struct nsx_schema *s, enum nsx_view view,
-		       const char *rid, const struct nsx_activity_def *d,
-		       struct nsx_buf *b)
+void nsx_conv_select(const struct nsx_schema *s, enum nsx_view view,
+		     const char *rid, const struct nsx_activity_def *d,
+		     struct nsx_buf *b)
 {
 	nsx_buf_printf(b, "SELECT %s AS rid", rid);
 	for (unsigned i = 0; i < d->nfields; i++) {
@@ -42,9 +42,9 @@ static void select_sql(const struct nsx_schema *s, enum nsx_view view,
 static void sorted_sql(const struct nsx_schema *s,
 		       const struct nsx_activity_def *d, struct nsx_buf *b)
 {
-	select_sql(s, d->view,
-		   strcmp(s->table[d->view]->what, "table without rowid") ?
-			   "rowid" : "0", d, b);
+	nsx_conv_select(s, d->view,
+			strcmp(s->table[d->view]->what, "table without rowid") ?
+				"rowid" : "0", d, b);
 	nsx_buf_printf(b, " ORDER BY start_ns%s, rid",
 		       d->ends > 0 ? ", end_ns" :
 		       d->ends < 0 ? ", coalesce(end_ns, 9223372036854775807) "
@@ -60,44 +60,44 @@ static void libraries_sql(const struct nsx_schema *s,
 	for (unsigned v = 0; v < NSX_NVIEWS; v++)
 		if (nsx_library_of[v] && nsx_has_view(s, v)) {
 			nsx_buf_adds(b, b->n ? " UNION " : "");
-			select_sql(s, v, "0", d, b);
+			nsx_conv_select(s, v, "0", d, b);
 		}
 	if (b->n)
 		nsx_buf_adds(b, " ORDER BY start_ns, end_ns DESC, name");
 }
 
-/* Rows in order of time, through SQLite's sort: it keeps to the size of its cache
- * and puts the rest into a file.
- */
-static int scan_sorted(struct nsx_conv *c, const struct nsx_activity_def *d,
-		       struct nsx_err *err)
+int nsx_conv_sorted(struct nsx_conv *c, struct nsx_buf *sql, unsigned ncolumns,
+		    nsx_row_fn row, void *ctx, struct nsx_err *err)
 {
 	struct nsx_stmt *st = NULL;
 	struct nsx_val v[NSX_MAX_COLUMNS];
+	struct nsx_db *db = nsx_db_clone(c->schema->db);
+	int rc = nsx_db_exec(db, "PRAGMA temp_store=FILE;"
+				 "PRAGMA cache_size=-16384", err);
+
+	if (!rc)
+		rc = nsx_db_prepare(db, sql->p, &st, err);
+	nsx_buf_done(sql);
+	while (!rc && (rc = nsx_step(st, err)) == 1) {
+		for (unsigned i = 0; i <= ncolumns; i++)
+			nsx_read_val(st, (int)i, &v[i]);
+		rc = row(ctx, nsx_i64_or(&v[0], 0), v + 1, err);
+	}
+	nsx_stmt_done(&st);
+	nsx_db_close(db);
+	return rc;
+}
+
+static int scan_sorted(struct nsx_conv *c, const struct nsx_activity_def *d,
+		       struct nsx_err *err)
+{
 	struct nsx_buf b = {0};
-	struct nsx_db *db;
-	int rc;
 
 	if (c->activity == NSX_A_LIBRARY)
 		libraries_sql(c->schema, d, &b);
 	else
 		sorted_sql(c->schema, d, &b);
-	if (!b.n)
-		return nsx_buf_done(&b), 0;
-	db = nsx_db_clone(c->schema->db);
-	rc = nsx_db_exec(db, "PRAGMA temp_store=FILE;PRAGMA cache_size=-16384",
-			 err);
-	if (!rc)
-		rc = nsx_db_prepare(db, b.p, &st, err);
-	nsx_buf_done(&b);
-	while (!rc && (rc = nsx_step(st, err)) == 1) {
-		for (unsigned i = 0; i <= d->nfields; i++)
-			nsx_read_val(st, (int)i, &v[i]);
-		rc = d->row(c, nsx_i64_or(&v[0], 0), v + 1, err);
-	}
-	nsx_stmt_done(&st);
-	nsx_db_close(db);
-	return rc;
+	return b.n ? nsx_conv_sorted(c, &b, d->nfields, d->row, c, err) : 0;
 }
 
 /* The rows in file order, but for those that come a little late. */

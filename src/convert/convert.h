@@ -249,6 +249,7 @@ struct nsx_conv { /* of a part */
 			       in order of time; nor nearly                  */
 	struct nsx_lateness lateness; /* of the activity                     */
 	uint64_t next_async;
+	uint32_t ncounters; /* that have a number                            */
 	bool has_events;
 	bool has_args, async; /* of the event being written */
 	struct nsx_lane *lane;
@@ -295,8 +296,16 @@ void nsx_conv_hull(struct nsx_conv *c, int64_t start_ns, int64_t end_ns);
 
 /* Writers ------------------------------------------------------------------------*/
 
-struct nsx_sample { /* what a source of counters measured at an instant */
-	int64_t at_ns, type; /* the source, as exported                      */
+struct nsx_sample { /* values of counters at an instant, which hold from it on */
+	int64_t at_ns;
+	uint32_t group;	  /* whose they are: NSX_G_METRIC, NSX_G_GPU         */
+	const char *name; /* of all of them, where a format has one event    */
+};
+struct nsx_counter {
+	uint32_t number; /* of its own                                       */
+	const char *name;
+	const char *unit; /* NULL: the name tells; else the name alone is of
+			     one event                                       */
 };
 struct nsx_writer { /* a format; c->lane and c->async are set for a slice */
 	bool is_typed; /* GPU work carries all that the trace tells of it, and
@@ -315,10 +324,11 @@ struct nsx_writer { /* a format; c->lane and c->async are set for a slice */
 	void (*kernel)(struct nsx_conv *c, const struct nsx_val *name,
 		       const struct nsx_val *constant);
 	void (*end)(struct nsx_conv *c, const struct nsx_slice *s);
-	/* Counters: a sample is opened, has values, is closed. */
-	void (*sample)(struct nsx_conv *c, const struct nsx_sample *s,
-		       uint32_t pid);
-	void (*counter)(struct nsx_conv *c, uint32_t at, const char *name,
+	/* Counters: a sample is opened, has values, is closed.  Those of a
+	 * counter come in order of time.
+	 */
+	void (*sample)(struct nsx_conv *c, const struct nsx_sample *s);
+	void (*counter)(struct nsx_conv *c, const struct nsx_counter *counter,
 			const struct nsx_val *v, bool is_first);
 	void (*sample_end)(struct nsx_conv *c);
 	/* Names, in the order in which viewers should show them; what may be
@@ -356,6 +366,16 @@ extern const struct nsx_activity_def nsx_def_nvtx, nsx_def_api,
 	nsx_def_library, nsx_def_osrt,
 	nsx_def_sched, nsx_def_kernel, nsx_def_memcpy, nsx_def_memset,
 	nsx_def_graph;
+/* What selects d's columns from a view's table, led by a row's id. */
+void nsx_conv_select(const struct nsx_schema *s, enum nsx_view view,
+		     const char *rid, const struct nsx_activity_def *d,
+		     struct nsx_buf *b);
+/* Rows in order of time, through SQLite's sort: it keeps to the size of its cache
+ * and puts the rest into a file.  What is selected first is the row's id; sql is
+ * done with.
+ */
+int nsx_conv_sorted(struct nsx_conv *c, struct nsx_buf *sql, unsigned ncolumns,
+		    nsx_row_fn row, void *ctx, struct nsx_err *err) NSX_CHECKED;
 int nsx_convert_metrics(struct nsx_conv *c, struct nsx_err *err) NSX_CHECKED;
 int nsx_convert_nvtx_gpu(struct nsx_conv *c, struct nsx_err *err) NSX_CHECKED;
 int nsx_convert_findings(struct nsx_conv *c, struct nsx_err *err) NSX_CHECKED;

@@ -185,30 +185,27 @@ static void arg_dims(struct nsx_conv *c, const char *key,
 	nsx_out_take(c->out, PUT(p, "\""));
 }
 /* Counters: an event a sample, with all its values. */
-static void sample(struct nsx_conv *c, const struct nsx_sample *s,
-		   uint32_t pid)
+static void sample(struct nsx_conv *c, const struct nsx_sample *s)
 {
 	char head[96], *p;
 
 	separate(c);
 	p = head + snprintf(head, sizeof(head), "{\"ph\":\"C\",\"pid\":%u,"
-			    "\"ts\":", pid);
+			    "\"ts\":", c->tracks.groups[s->group].pid);
 	p = nsx_json_us(p, shifted(c, s->at_ns));
 	nsx_out_add(c->out, head, (size_t)(p - head));
-	p = head + snprintf(head, sizeof(head),
-			    ",\"name\":\"GPU %d\",\"args\":{",
-			    (int)(s->type & 0xff));
-	nsx_out_add(c->out, head, (size_t)(p - head));
+	nsx_out_adds(c->out, ",\"name\":\"");
+	nsx_out_adds(c->out, s->name);
+	nsx_out_adds(c->out, "\",\"args\":{");
 }
 
-static void counter(struct nsx_conv *c, uint32_t at, const char *name,
+static void counter(struct nsx_conv *c, const struct nsx_counter *counter,
 		    const struct nsx_val *v, bool is_first)
 {
 	char value[32];
 
-	(void)at;
 	nsx_out_adds(c->out, is_first ? "\"" : ",\"");
-	nsx_out_adds(c->out, name);
+	nsx_out_adds(c->out, counter->unit ? counter->unit : counter->name);
 	nsx_out_adds(c->out, "\":");
 	if (v->type == NSX_V_I64)
 		*nsx_json_int(value, v->u.i) = 0;

@@ -26,7 +26,7 @@ struct metrics {
 	} *counters; /* by key */
 	size_t cap;
 	uint64_t nevents;
-	struct nsx_sample sample; /* that is open */
+	int64_t at_ns, type; /* of the sample that is open                   */
 	bool is_open;
 };
 
@@ -81,15 +81,20 @@ static void close_event(struct metrics *m)
 	m->is_open = false;
 }
 
-static int open_event(struct metrics *m, struct nsx_err *err)
+static int open_event(struct metrics *m, int64_t at_ns, int64_t type,
+		      struct nsx_err *err)
 {
 	struct nsx_conv *c = m->c;
-	uint32_t group;
+	char name[32];
+	struct nsx_sample s = {.at_ns = at_ns, .name = name};
 
-	if (nsx_tracks_group(&c->tracks, NSX_G_METRIC, (uint64_t)m->sample.type,
-			     0, &group, err))
+	if (nsx_tracks_group(&c->tracks, NSX_G_METRIC, (uint64_t)type, 0,
+			     &s.group, err))
 		return err->rc;
-	c->writer->sample(c, &m->sample, c->tracks.groups[group].pid);
+	snprintf(name, sizeof(name), "GPU %d", (int)(type & 0xff));
+	c->writer->sample(c, &s);
+	m->at_ns = at_ns;
+	m->type = type;
 	m->is_open = true;
 	m->nevents++;
 	return 0;
@@ -119,69 +124,68 @@ static int read_sample(void *ctx, int64_t rid, const struct nsx_val *v,
 	counter = find(m, v[TYPE].u.i, v[METRIC].u.i, err);
 	if (!counter)
 		return err->rc;
-	goes_on = m->is_open && m->sample.at_ns == s.start_ns &&
-		  m->sample.type == v[TYPE].u.i && counter->event != m->nevents;
+	goes_on = m->is_open && m->at_ns == s.start_ns &&
+		  m->type == v[TYPE].u.i && counter->event != m->nevents;
 	if (!goes_on) {
 		close_event(m);
-		m->sample = (struct nsx_sample){s.start_ns, v[TYPE].u.i};
-		if (nsx_stopped(err) || open_event(m, err))
+		if (nsx_stopped(err) ||
+		    open_event(m, s.start_ns, v[TYPE].u.i, err))
 			return err->rc;
 	}
 	counter->event = m->nevents;
-	c->writer->counter(c, (uint32_t)(counter - m->counters), counter->name,
+	c->writer->counter(c, &(struct nsx_counter){
+				   (uint32_t)(counter - m->counters),
+				   counter->name, NULL},
 			   &v[VALUE], !goes_on);
 	c->counts->samples++;
 	return c->out->error ? nsx_fail(err, NSX_E_IO, "cannot write") : 0;
 }
 
+static int read_all(struct metrics *m, struct nsx_err *err)
+{
+	struct nsx_conv *c = m->c;
+	const struct nsx_activity_def d = {NSX_VIEW_gpu_metric, fields,
+					   .nfields = ARRAY_LEN(fields)};
+	struct nsx_buf b = {0};
+
+	if (!c->opts->pftrace || !(c->late >> NSX_A_METRIC & 1))
+		return nsx_view_scan(c->schema, NSX_VIEW_gpu_metric, fields,
+				     ARRAY_LEN(fields), 1, read_sample, m, 0,
+				     err);
+	nsx_conv_select(c->schema, d.view, "0", &d, &b);
+	nsx_buf_adds(&b, " ORDER BY 2, 3, 4, 5");
+	return nsx_conv_sorted(c, &b, ARRAY_LEN(fields), read_sample, m, err);
+}
+
 static int convert(struct metrics *m, struct nsx_err *err)
 {
-	const struct nsx_schema *s = m->c->schema;
 	int rc;
 
 	m->cache = nsx_try_alloc(1, sizeof(*m->cache), "a key cache", err);
 	if (!m->cache)
 		return err->rc;
-	rc = nsx_view_scan(s, NSX_VIEW_gpu_metric_info, info_fields,
-			   ARRAY_LEN(info_fields), 1, read_info, m, 0, err);
-	if (!rc)
-		rc = nsx_view_scan(s, NSX_VIEW_gpu_metric, fields,
-				   ARRAY_LEN(fields), 1, read_sample, m, 0,
-				   err);
+	rc = nsx_view_scan(m->c->schema, NSX_VIEW_gpu_metric_info, info_fields,
+			   ARRAY_LEN(info_fields), 1, read_info, m, 0, err) ?:
+	     read_all(m, err);
 	close_event(m);
+	m->c->ncounters = (uint32_t)m->keys.n;
 	return rc;
 }
 
-/* The survey is a question to SQLite: there are many samples, and only their
- * hull matters.
- */
-static int find_hull(struct nsx_conv *c, struct nsx_err *err)
+/* There are many samples, and only their hull matters, and their order. */
+static int survey_sample(void *ctx, int64_t rid, const struct nsx_val *v,
+			 struct nsx_err *err)
 {
-	NSX_AT_EXIT(nsx_stmt_done) struct nsx_stmt *st = NULL;
-	struct nsx_buf b = {0};
-	struct nsx_slice lo, hi;
-	struct nsx_val v[2];
-	int rc;
+	struct metrics *m = ctx;
+	struct nsx_slice s;
 
-	nsx_buf_printf(&b, "SELECT min(timestamp_ns), max(timestamp_ns) FROM "
-			   "temp.gpu_metric WHERE timestamp_ns BETWEEN %lld "
-			   "AND %lld", -(long long)NSX_TIME_MAX,
-		       (long long)NSX_TIME_MAX);
-	if (c->window.start_ns != c->window.end_ns)
-		nsx_buf_printf(&b, " AND timestamp_ns >= %lld AND timestamp_ns "
-				   "< %lld", (long long)c->window.start_ns,
-			       (long long)c->window.end_ns);
-	rc = nsx_db_prepare(c->schema->db, b.p, &st, err);
-	nsx_buf_done(&b);
-	if (!rc)
-		rc = nsx_step(st, err);
-	if (rc <= 0)
-		return rc;
-	nsx_read_val(st, 0, &v[0]);
-	nsx_read_val(st, 1, &v[1]);
-	if (nsx_conv_span(c, &v[0], &v[0], &lo) &&
-	    nsx_conv_span(c, &v[1], &v[1], &hi))
-		nsx_conv_hull(c, lo.start_ns, hi.end_ns);
+	(void)rid;
+	if (!nsx_conv_span(m->c, &v[AT], &v[AT], &s))
+		return nsx_stopped(err);
+	if (s.start_ns < m->at_ns)
+		m->c->late |= 1U << NSX_A_METRIC;
+	m->at_ns = s.start_ns;
+	nsx_conv_hull(m->c, s.start_ns, s.end_ns);
 	return 0;
 }
 
@@ -192,8 +196,11 @@ int nsx_convert_metrics(struct nsx_conv *c, struct nsx_err *err)
 
 	if (!nsx_has_view(c->schema, NSX_VIEW_gpu_metric))
 		return 0;
-	if (!c->writing)
-		return find_hull(c, err);
+	if (!c->writing) {
+		m.at_ns = INT64_MIN;
+		return nsx_view_scan(c->schema, NSX_VIEW_gpu_metric, fields, 1,
+				     1, survey_sample, &m, 0, err);
+	}
 	m.arena = nsx_arena_new();
 	nsx_keymap_init(&m.keys, "counters");
 	rc = convert(&m, err);

@@ -36,8 +36,9 @@ struct nsx_pf {
 	uint64_t kernel_iid; /* of the open event; 0: none                   */
 	uint8_t *sent; /* by nsx_names_get's number                          */
 	size_t cap_sent;
-	uint8_t *described; /* by counter: its name is out                   */
-	size_t cap_described;
+	struct nsx_val *last; /* by counter: its value, told with the next;
+				 null: it is not described yet                */
+	size_t nlast, cap_last;
 	uint64_t last_thread; /* that was named                              */
 	unsigned categories; /* sent: bits, by activity                      */
 	const char *keys[2][NSX_PF_MAX_KEYS]; /* names of annotations, arguments    */
@@ -108,7 +109,7 @@ uint32_t nsx_pf_gpu(struct nsx_conv *c, uint64_t process, uint64_t ordinal);
 uint64_t nsx_pf_lane_uuid(const struct nsx_conv *c, const struct nsx_track *t,
 			  const struct nsx_lane *l);
 
-/* Of the writer (pf_events.c). */
+/* Of the writer (pf_events.c, pf_counters.c). */
 void nsx_pf_begin(struct nsx_conv *c, const struct nsx_slice *s);
 void nsx_pf_end(struct nsx_conv *c, const struct nsx_slice *s);
 void nsx_pf_put_int(struct nsx_conv *c, const char *key, int64_t value);
@@ -116,10 +117,11 @@ void nsx_pf_put_text(struct nsx_conv *c, const char *key,
 		     const struct nsx_val *v);
 void nsx_pf_put_dims(struct nsx_conv *c, const char *key,
 		     const struct nsx_val *v);
-void nsx_pf_sample(struct nsx_conv *c, const struct nsx_sample *s,
-		   uint32_t pid);
-void nsx_pf_counter(struct nsx_conv *c, uint32_t at, const char *name,
+void nsx_pf_sample(struct nsx_conv *c, const struct nsx_sample *s);
+void nsx_pf_counter(struct nsx_conv *c, const struct nsx_counter *counter,
 		    const struct nsx_val *v, bool is_first);
 void nsx_pf_sample_end(struct nsx_conv *c);
+/* When all counters are told: their last values. */
+void nsx_pf_counters_end(struct nsx_conv *c);
 
 #endif

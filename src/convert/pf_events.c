@@ -1,4 +1,4 @@
-/* pf_events.c - GPU work, host slices and counters as packets. */
+/* pf_events.c - GPU work and host slices as packets. */
 #include <errno.h>
 #include <stdio.h>
 #include "convert/pf.h"
@@ -338,69 +338,4 @@ void nsx_pf_put_dims(struct nsx_conv *c, const char *key,
 	for (unsigned i = 0; i < 3; i++)
 		nsx_pb_uint(b, i + 1, nsx_u32_or(&v[i], 1));
 	nsx_pb_end(b, at);
-}
-
-/* Counters --------------------------------------------------------------------*/
-
-enum { COUNTERS_SPECS = 1, COUNTERS_VALUE = 2, COUNTERS_GPU = 3,
-       SPECS_SPEC = 1, VALUE_INT = 2, VALUE_REAL = 3 };
-
-void nsx_pf_sample(struct nsx_conv *c, const struct nsx_sample *s, uint32_t pid)
-{
-	struct nsx_pf *pf = c->pf;
-
-	(void)pid;
-	nsx_pf_open_packet(c, s->at_ns);
-	pf->event = nsx_pb_begin(&pf->packets, NSX_PF_GPU_COUNTERS);
-	nsx_pb_uint(&pf->packets, COUNTERS_GPU, (uint64_t)s->type & 0xff);
-}
-
-/* Counters are numbered over all GPUs, from 1 on; the first sample that has one
- * says its name.
- */
-static void describe(struct nsx_pf *pf, uint32_t id, const char *name)
-{
-	size_t at = nsx_pb_begin(&pf->specs, SPECS_SPEC);
-
-	nsx_pb_uint(&pf->specs, NSX_PF_IID, id);
-	nsx_pb_text(&pf->specs, NSX_PF_IID_NAME, name);
-	nsx_pb_end(&pf->specs, at);
-}
-
-void nsx_pf_counter(struct nsx_conv *c, uint32_t at, const char *name,
-		    const struct nsx_val *v, bool is_first)
-{
-	struct nsx_pf *pf = c->pf;
-	struct nsx_buf *b = &pf->packets;
-	struct nsx_err err;
-	size_t value;
-
-	(void)is_first;
-	if (nsx_grow(&pf->described, &pf->cap_described, at + 1, 1, "counters",
-		     &err)) {
-		c->out->error = ENOMEM;
-		return;
-	}
-	if (!pf->described[at])
-		describe(pf, at + 1, name);
-	pf->described[at] = 1;
-	value = nsx_pb_begin(b, COUNTERS_VALUE);
-	nsx_pb_uint(b, NSX_PF_IID, at + 1);
-	if (v->type == NSX_V_I64)
-		nsx_pb_uint(b, VALUE_INT, (uint64_t)v->u.i);
-	else
-		nsx_pb_real(b, VALUE_REAL, v->u.f);
-	nsx_pb_end(b, value);
-}
-
-void nsx_pf_sample_end(struct nsx_conv *c)
-{
-	struct nsx_pf *pf = c->pf;
-
-	if (pf->specs.n)
-		nsx_pb_bytes(&pf->packets, COUNTERS_SPECS, pf->specs.p,
-			     pf->specs.n);
-	nsx_buf_clear(&pf->specs);
-	nsx_pb_end(&pf->packets, pf->event);
-	nsx_pf_close_packet(c);
 }

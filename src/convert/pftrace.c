@@ -266,6 +266,7 @@ static int open_file(struct nsx_conv *c, const struct nsx_val *utc_epoch_ns,
 static void close_file(struct nsx_conv *c, const struct nsx_val *utc_epoch_ns)
 {
 	(void)utc_epoch_ns;
+	nsx_pf_counters_end(c);
 	nsx_pf_flush(c);
 }
 
@@ -289,7 +290,7 @@ static void done(struct nsx_conv *c)
 	free(pf->gpu);
 	free(pf->sent);
 	free(pf->met);
-	free(pf->described);
+	free(pf->last);
 	free(pf);
 }
 

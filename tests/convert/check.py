@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks one conversion against the tables it was made from.
 
-usage: check.py TRACE.sqlite OUT.json [PERFETTO_OUTPUT]
+usage: check.py TRACE.sqlite OUT.json [PERFETTO_OUTPUT [packets]]
        check.py --gpu TRACE.sqlite PERFETTO_OUTPUT
 
 The JSON must parse, its slices must nest on their tracks (those of a stream
@@ -142,7 +142,7 @@ def overlaps(slices, may_nest):
 def measure(events):
     got = defaultdict(lambda: [0, 0])
     tracks, begun, starts = defaultdict(list), {}, {}
-    got["marks"] = got["arrows"] = got["arrows_back"] = 0
+    got["marks"] = got["arrows"] = got["arrows_back"] = got["samples when"] = 0
     named = set()
     for ev in events:
         ph = ev["ph"]
@@ -171,7 +171,9 @@ def measure(events):
             got["arrows_back"] += ts < starts[ev["id"]]
         elif ph == "C":
             got["samples"][0] += len(ev["args"])
-            got["samples"][1] += sum(float(v) if "." in v else int(v) for v in ev["args"].values())
+            values = sum(float(v) if "." in v else int(v) for v in ev["args"].values())
+            got["samples"][1] += values
+            got["samples when"] += values * (ts % 1009)
     for (pid, tid, cat), slices in tracks.items():
         if overlaps(sorted(slices, key=lambda s: (s[0], -s[1] if cat not in GPU else s[1])),
                     cat not in GPU):
@@ -208,7 +210,7 @@ def check_gpu(trace, path):
          [v.replace("null", "0") for v in sections[6][1]])
 
 
-def check_perfetto(path, got):
+def check_perfetto(path, got, are_packets):
     sections = sections_of(path)
     stats, slices, flows, counters = (s[1:] for s in sections[:4])
     for s in stats:
@@ -218,7 +220,12 @@ def check_perfetto(path, got):
     same("slices and their ns in Perfetto", want, [v.replace("null", "0") for v in slices[0]])
     backwards = int(sections[5][1][0]) if len(sections) > 5 else 0
     same("flows in Perfetto", got["arrows"] - got["arrows_back"], int(flows[0][0]) - backwards)
-    same("counter values in Perfetto", str(got["samples"][0]), counters[0][0])
+    # Each counter of packets ends with a value of no meaning, which is shown as 0.
+    count, total, when, tracks = [float(v.replace("null", "0")) for v in counters[0]]
+    same("counter values in Perfetto", got["samples"][0], count - (tracks if are_packets else 0))
+    for what, want, there in ("sum", got["samples"][1], total), ("sum by time", got["samples when"], when):
+        if abs(want - there) > 1e-9 * max(abs(want), 1):
+            same(f"counter values in Perfetto, {what}", want, there)
 
 
 def main(argv):
@@ -232,7 +239,7 @@ def main(argv):
     for key in (*GPU, *HOST, "libraries", "nvtx", "async", "sched", "samples", "marks", "arrows"):
         same(key, want[key], got[key])
     if len(argv) > 3:
-        check_perfetto(argv[3], got)
+        check_perfetto(argv[3], got, "packets" in argv[4:])
     return failed
 
 

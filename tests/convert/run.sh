@@ -33,7 +33,7 @@ perfetto() { # OUT -> perfetto.txt
 		"select name, value from stats where value > 0 and severity != 'info'" \
 		"select count(*), sum(dur) from slice" \
 		"select count(*) from flow" \
-		"select count(*) from counter" \
+		"select count(*), sum(value), sum(value * (ts % 1009)), count(distinct track_id) from counter" \
 		"select count(*), sum(dur) from gpu_slice" \
 		"select count(*) from flow f join slice a on f.slice_out = a.id join slice b on f.slice_in = b.id where b.ts < a.ts" \
 		"select count(*), sum(int_value) from gpu_slice join args using (arg_set_id) where key = 'registers_per_thread' or key glob 'shared_mem_*'" \
@@ -45,11 +45,11 @@ rows=kernels,copies,graphs,nvtx,api,libraries,osrt,sched,counters # all that tab
 check_packets() { # TRACE
 	"$prog" convert "$1" -q -o check.pftrace --only $rows --force || return
 	perfetto check.pftrace || return
-	python3 "$here/check.py" "$1" check.json perfetto.txt || return
+	python3 "$here/check.py" "$1" check.json perfetto.txt packets || return
 	python3 "$here/check.py" --gpu "$1" perfetto.txt || return
 	"$prog" convert "$1" -q -o check.pftrace --only $rows --gpu tracks || return
 	perfetto check.pftrace || return
-	python3 "$here/check.py" "$1" check.json perfetto.txt
+	python3 "$here/check.py" "$1" check.json perfetto.txt packets
 }
 check() { # TRACE [with]
 	"$prog" convert "$1" -q -o check.json || return
@@ -263,6 +263,9 @@ for order in 'random()' 'end' 'start DESC'; do
 	done
 	ok "rows ordered by $order" check "$PWD/shuffled.sqlite" with
 done
+cp "$fix/gpu_metrics.sqlite" shuffled.sqlite
+sqlite3 shuffled.sqlite "CREATE TABLE x AS SELECT * FROM GPU_METRICS ORDER BY value, timestamp DESC; DELETE FROM GPU_METRICS; INSERT INTO GPU_METRICS SELECT * FROM x" 2>>"$work/say"
+ok "counters in no order" check "$PWD/shuffled.sqlite" with
 
 # Failures ------------------------------------------------------------------------
 mkdir bad; cd bad || exit 1

@@ -1,0 +1,112 @@
+/* pf_counters.c - counters as packets.
+ *
+ * Readers take a value of a GPU's counter for that of the time before it, back to
+ * the sample before; in a trace a value holds from its instant on.  So each
+ * sample tells the values of the one before, and a last packet those of the
+ * last.
+ */
+#include <errno.h>
+#include "convert/pf.h"
+
+enum { COUNTERS_SPECS = 1, COUNTERS_VALUE = 2, COUNTERS_GPU = 3,
+       SPECS_SPEC = 1, SPEC_UNIT = 7, UNIT_BYTE = 7,
+       VALUE_INT = 2, VALUE_REAL = 3 };
+
+static uint32_t gpu_of(struct nsx_conv *c, uint32_t group)
+{
+	const struct nsx_key *key = &c->tracks.group_keys.keys[group];
+
+	return key->w[0] == NSX_G_METRIC ? key->w[1] & 0xff :
+					   nsx_pf_gpu(c, key->w[1], key->w[2]);
+}
+
+void nsx_pf_sample(struct nsx_conv *c, const struct nsx_sample *s)
+{
+	struct nsx_pf *pf = c->pf;
+
+	nsx_pf_open_packet(c, s->at_ns);
+	pf->event = nsx_pb_begin(&pf->packets, NSX_PF_GPU_COUNTERS);
+	nsx_pb_uint(&pf->packets, COUNTERS_GPU, gpu_of(c, s->group));
+}
+
+/* Counters are numbered over all GPUs and traces, from 1 on. */
+static uint64_t id_of(const struct nsx_conv *c, size_t number)
+{
+	return (uint64_t)c->opts->place.trace << 24 | (number + 1);
+}
+
+/* The first sample that has a counter says its name. */
+static void describe(struct nsx_conv *c, const struct nsx_counter *counter)
+{
+	struct nsx_buf *b = &c->pf->specs;
+	size_t at = nsx_pb_begin(b, SPECS_SPEC);
+
+	nsx_pb_uint(b, NSX_PF_IID, id_of(c, counter->number));
+	nsx_pb_text(b, NSX_PF_IID_NAME, counter->name);
+	if (counter->unit && !strcmp(counter->unit, "bytes"))
+		nsx_pb_uint(b, SPEC_UNIT, UNIT_BYTE);
+	nsx_pb_end(b, at);
+}
+
+static void put_value(struct nsx_conv *c, size_t number,
+		      const struct nsx_val *v)
+{
+	struct nsx_buf *b = &c->pf->packets;
+	size_t at = nsx_pb_begin(b, COUNTERS_VALUE);
+
+	nsx_pb_uint(b, NSX_PF_IID, id_of(c, number));
+	if (v->type == NSX_V_I64)
+		nsx_pb_uint(b, VALUE_INT, (uint64_t)v->u.i);
+	else
+		nsx_pb_real(b, VALUE_REAL, v->u.f);
+	nsx_pb_end(b, at);
+}
+
+void nsx_pf_counter(struct nsx_conv *c, const struct nsx_counter *counter,
+		    const struct nsx_val *v, bool is_first)
+{
+	struct nsx_pf *pf = c->pf;
+	struct nsx_val *last;
+	struct nsx_err err;
+
+	(void)is_first;
+	if (nsx_grow(&pf->last, &pf->cap_last, counter->number + (size_t)1,
+		     sizeof(*pf->last), "counters", &err)) {
+		c->out->error = ENOMEM;
+		return;
+	}
+	last = &pf->last[counter->number];
+	pf->nlast = NSX_MAX(pf->nlast, counter->number + (size_t)1);
+	if (last->type == NSX_V_NULL) {
+		describe(c, counter);
+		*last = *v; /* nothing is before: any value */
+	}
+	put_value(c, counter->number, last);
+	*last = *v;
+}
+
+void nsx_pf_sample_end(struct nsx_conv *c)
+{
+	struct nsx_pf *pf = c->pf;
+
+	if (pf->specs.n)
+		nsx_pb_bytes(&pf->packets, COUNTERS_SPECS, pf->specs.p,
+			     pf->specs.n);
+	nsx_buf_clear(&pf->specs);
+	nsx_pb_end(&pf->packets, pf->event);
+	nsx_pf_close_packet(c);
+}
+
+void nsx_pf_counters_end(struct nsx_conv *c)
+{
+	struct nsx_pf *pf = c->pf;
+
+	if (!pf->nlast)
+		return;
+	nsx_pf_open_packet(c, c->last_ns + 1);
+	pf->event = nsx_pb_begin(&pf->packets, NSX_PF_GPU_COUNTERS);
+	for (size_t i = 0; i < pf->nlast; i++)
+		if (pf->last[i].type != NSX_V_NULL)
+			put_value(c, i, &pf->last[i]);
+	nsx_pf_sample_end(c);
+}
