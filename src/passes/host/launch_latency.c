@@ -5,6 +5,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include "facts/queues.h"
 #include "passes/pass.h"
 
 enum { TOP_ROWS = 100 };
@@ -244,84 +245,25 @@ static void fill_histogram(const struct launched *l, struct nsx_table *table)
 	}
 }
 
-/* The depth of each stream's queue over time: one more from the start of a call
- * until the first work it caused starts.  A stream whose queue is empty while its
+/* The depth of each stream's queue over time (facts/queues.h).  A stream whose queue is empty while its
  * device idles is starved; one whose queue is never empty is fed, however slow its
  * launches look ---------------------------------------------------------------*/
 
-struct queues {
-	size_t *at; /* by stream, and one more: slice of the two lists       */
-	int64_t *called; /* sorted in its slice                              */
-	uint32_t *op;	 /* that began, in order of start in its slice       */
+struct depths {
+	struct nsx_queues of;
 	int64_t *time_at; /* by depth, of one stream                         */
 	size_t cap;
 };
 
-static bool is_queued(const struct nsx_trace *t, uint32_t op)
-{
-	uint32_t call = t->ops.call[op];
-
-	return call != NSX_NONE && t->calls.op[call] == op &&
-	       nsx_op_counts(t, op);
-}
-
-/* Clock error aside nothing starts before it is asked for. */
-static int64_t call_time(const struct nsx_trace *t, uint32_t op)
-{
-	return NSX_MIN(nsx_call_start(&t->calls, t->ops.call[op]),
-		       nsx_op_start(&t->ops, op));
-}
-
-static void sort_if_needed(int64_t *v, size_t n)
-{
-	for (size_t i = 1; i < n; i++)
-		if (v[i] < v[i - 1]) {
-			nsx_sort(v, n, sizeof(*v), nsx_cmp_i64);
-			return;
-		}
-}
-
-static int list_queues(const struct nsx_run *run, struct queues *q,
-		   struct nsx_err *err)
-{
-	const struct nsx_trace *t = run->trace;
-	size_t n;
-
-	if (!nsx_new_array(q->at, run->scratch, t->nstreams + (size_t)1,
-			   "streams", err))
-		return err->rc;
-	for (uint32_t i = 0; i < t->ops.n; i++)
-		if (is_queued(t, i))
-			q->at[nsx_op_stream(&t->ops, i) + 1]++;
-	for (uint32_t s = 0; s < t->nstreams; s++)
-		q->at[s + 1] += q->at[s];
-	n = q->at[t->nstreams];
-	if (!nsx_new_array(q->called, run->scratch, n, "launches", err) ||
-	    !nsx_new_array(q->op, run->scratch, n, "launches", err))
-		return err->rc;
-	/* Filling moves each start to its end: the next one's start. */
-	for (uint32_t i = 0; i < t->ops.n; i++) {
-		size_t *at = &q->at[nsx_op_stream(&t->ops, i)];
-
-		if (!is_queued(t, i))
-			continue;
-		q->called[*at] = call_time(t, i);
-		q->op[(*at)++] = i;
-	}
-	memmove(q->at + 1, q->at, t->nstreams * sizeof(*q->at));
-	q->at[0] = 0;
-	return 0;
-}
-
 /* Depth over time of one stream: fills time_at[0..*ret_most], and finds how
  * much of the time without depth the device idled.
  */
-static int sweep(struct queues *q, const struct nsx_trace *t, size_t first,
+static int sweep(struct depths *q, const struct nsx_trace *t, size_t first,
 		 size_t n, const struct nsx_idle *idle, size_t *ret_most,
 		 int64_t *ret_starved_ns, struct nsx_err *err)
 {
-	const int64_t *called = q->called + first;
-	const uint32_t *op = q->op + first;
+	const int64_t *called = q->of.called_ns + first;
+	const uint32_t *op = q->of.op + first;
 	size_t depth = 0, most = 0, i = 0, j = 0;
 	int64_t at = called[0], starved_ns = 0;
 
@@ -354,15 +296,15 @@ static int sweep(struct queues *q, const struct nsx_trace *t, size_t first,
 	return 0;
 }
 
-static int add_stream(const struct nsx_run *run, struct queues *q,
+static int add_stream(const struct nsx_run *run, struct depths *q,
 		      uint32_t stream, struct nsx_table *table,
 		      struct nsx_err *err)
 {
 	const struct nsx_stream *s = &run->trace->stream[stream];
-	size_t first = q->at[stream], n = q->at[stream + 1] - first, most = 0;
+	size_t first = q->of.at[stream], n = q->of.at[stream + 1] - first, most = 0;
 	size_t median = 0;
-	int64_t all = nsx_op_start(&run->trace->ops, q->op[first + n - 1]) -
-		      q->called[first];
+	int64_t all = nsx_op_start(&run->trace->ops, q->of.op[first + n - 1]) -
+		      q->of.called_ns[first];
 	int64_t sum, starved = 0;
 	struct nsx_cell *row = nsx_add_row(table);
 
@@ -387,17 +329,14 @@ static int fill_queues(const struct nsx_run *run, struct nsx_table *table,
 		       struct nsx_err *err)
 {
 	const struct nsx_trace *t = run->trace;
-	struct queues q = {0};
-	int rc = list_queues(run, &q, err);
+	struct depths q = {0};
+	int rc = nsx_queues_build(t, run->scratch, &q.of, err);
 
-	/* Ops of a stream are all on one device, in order of start. */
 	for (uint32_t s = 0; !rc && s < t->nstreams; s++) {
-		size_t n = q.at[s + 1] - q.at[s];
+		size_t n = q.of.at[s + 1] - q.of.at[s];
 
-		if (!n)
-			continue;
-		sort_if_needed(q.called + q.at[s], n);
-		rc = add_stream(run, &q, s, table, err);
+		if (n)
+			rc = add_stream(run, &q, s, table, err);
 	}
 	free(q.time_at);
 	if (rc)

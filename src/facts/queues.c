@@ -1,0 +1,61 @@
+/* queues.c - lists calls and what began of their work, by stream. */
+#include <string.h>
+#include "base/stat.h"
+#include "facts/queues.h"
+
+static bool is_queued(const struct nsx_trace *t, uint32_t op)
+{
+	uint32_t call = t->ops.call[op];
+
+	return call != NSX_NONE && t->calls.op[call] == op &&
+	       nsx_op_counts(t, op);
+}
+
+static int64_t call_time(const struct nsx_trace *t, uint32_t op)
+{
+	return NSX_MIN(nsx_call_start(&t->calls, t->ops.call[op]),
+		       nsx_op_start(&t->ops, op));
+}
+
+static void sort_if_needed(int64_t *v, size_t n)
+{
+	for (size_t i = 1; i < n; i++)
+		if (v[i] < v[i - 1]) {
+			nsx_sort(v, n, sizeof(*v), nsx_cmp_i64);
+			return;
+		}
+}
+
+int nsx_queues_build(const struct nsx_trace *t, struct nsx_arena *a,
+		     struct nsx_queues *q, struct nsx_err *err)
+{
+	size_t n;
+
+	if (!nsx_new_array(q->at, a, t->nstreams + (size_t)1,
+			   "streams", err))
+		return err->rc;
+	for (uint32_t i = 0; i < t->ops.n; i++)
+		if (is_queued(t, i))
+			q->at[nsx_op_stream(&t->ops, i) + 1]++;
+	for (uint32_t s = 0; s < t->nstreams; s++)
+		q->at[s + 1] += q->at[s];
+	n = q->at[t->nstreams];
+	if (!nsx_new_array(q->called_ns, a, n, "launches", err) ||
+	    !nsx_new_array(q->op, a, n, "launches", err))
+		return err->rc;
+	/* Filling moves each start to its end: the next one's start. */
+	for (uint32_t i = 0; i < t->ops.n; i++) {
+		size_t *at = &q->at[nsx_op_stream(&t->ops, i)];
+
+		if (!is_queued(t, i))
+			continue;
+		q->called_ns[*at] = call_time(t, i);
+		q->op[(*at)++] = i;
+	}
+	memmove(q->at + 1, q->at, t->nstreams * sizeof(*q->at));
+	q->at[0] = 0;
+	for (uint32_t s = 0; s < t->nstreams; s++)
+		sort_if_needed(q->called_ns + q->at[s],
+			       q->at[s + 1] - q->at[s]);
+	return 0;
+}
