@@ -25,7 +25,8 @@ static const struct nsx_opt opts[] = {
 	OPT(0, "only", "activity", "LIST", STR, activity,
 	    "what to convert, with commas: kernels, copies (memcpy, memset), "
 	    "graph, nvtx, nvtx-kernel, api, libraries (MPI, cuBLAS, ...), osrt, sched, "
-	    "counters, findings, or all (default: all but nvtx-kernel, findings in packets only)"),
+	    "counters (gpu-metrics, memory, queues), findings, or all (default: "
+	    "all but nvtx-kernel; findings and queues in packets only)"),
 	OPT(0, "nvtx-prefix", NULL, "TEXT", STR, nvtx_prefix,
 	    "only NVTX ranges and marks whose names begin so"),
 	OPT(0, "window", NULL, "A..B", STR, window,
@@ -41,8 +42,8 @@ static const struct nsx_opt opts[] = {
 	    .words = "native or tracks"),
 	OPT(0, "max-size", NULL, "SIZE", STR, max_size,
 	    "of the file, as 400M: what is too much is dropped, first OS "
-	    "runtime calls and scheduling, then CUDA calls that caused no GPU "
-	    "work, then NVTX marks"),
+	    "runtime calls, scheduling and depths of queues, then CUDA calls "
+	    "that caused no GPU work, then NVTX marks"),
 	OPT(0, "no-metadata", NULL, NULL, FLAG, no_metadata,
 	    "no names of processes, threads and GPUs, and no start time"),
 	OPT('s', "step", NULL, "STEP", STR, step,
@@ -75,7 +76,7 @@ static const struct {
 	     {"copies", BIT(MEMCPY) | BIT(MEMSET)},
 	     {"graphs", BIT(GRAPH)},
 	     {"api", BIT(API)},
-	     {"counters", BIT(METRIC)}};
+	     {"counters", BIT(METRIC) | BIT(MEMORY) | BIT(QUEUE)}};
 
 static int parse_activity(const char *name, size_t n, unsigned *ret,
 			  struct nsx_err *err)
@@ -101,7 +102,7 @@ static int parse_activities(const char *list, bool is_pftrace, unsigned *ret,
 			    struct nsx_err *err)
 {
 	*ret = list ? 0 : words[0].activities & ~BIT(NVTX_GPU) &
-			  ~(is_pftrace ? 0 : BIT(FINDING));
+			  ~(is_pftrace ? 0 : BIT(FINDING) | BIT(QUEUE));
 	while (list && *list) {
 		size_t n = strcspn(list, ",");
 
@@ -282,7 +283,7 @@ static int check_target(const struct args *a, const struct nsx_convert_job *job,
 /* Summary -----------------------------------------------------------------------*/
 
 static const char *const shed_words[NSX_NSHEDS] = {
-	"OS runtime calls and scheduling", "CUDA calls that caused no GPU work",
+	"OS runtime calls, scheduling and depths of queues", "CUDA calls that caused no GPU work",
 	"NVTX marks"};
 
 /* Says what was written, on stderr when the result is on stdout. */
@@ -420,12 +421,15 @@ const struct nsx_cmd nsx_cmd_convert = {
 	.doc = "A name in .pftrace gives Perfetto's own packets (its versions "
 	       "from 54 on): kernels, copies, memsets and graph replays are "
 	       "typed GPU work with launch dimensions, registers and shared "
-	       "memory, on the GPU's queues; counters are GPU counters; "
+	       "memory, on the GPU's queues; counters are GPU counters: those "
+	       "that were sampled, memory in use and live allocations by "
+	       "process and kind, and how many launches wait on each stream; "
 	       "threads have a track each for calls, NVTX, OS runtime calls "
 	       "and scheduling; launches lead to what they caused. Run "
 	       "phases, iterations and a track for each finding, with a slice "
 	       "wherever it costs time, stand under 'nsys-explain'; the trace "
-	       "is loaded for them, which --only without 'findings' saves.\n\n"
+	       "is loaded for them and for the queues, which --only without "
+	       "'findings', 'counters' and 'queues' saves.\n\n"
 	       "Several traces, as the ranks of a job, go into one .pftrace or "
 	       "one .tar with a member each. Hosts are machines there. Times are "
 	       "on one clock: collectives that the ranks did together tie the "
@@ -443,8 +447,9 @@ const struct nsx_cmd nsx_cmd_convert = {
 	       "much. Slices that overlap on a track, which viewers drop, "
 	       "move to further lanes of it.\n\n"
 	       "nvtx-kernel is each push/pop range as the time from the first "
-	       "to the last GPU operation launched in it; it needs the trace "
-	       "in memory, all else does not.\n\n"
+	       "to the last GPU operation launched in it; queues are counters "
+	       "that go up when a call begins and down when the first work of "
+	       "it does. These two need the trace in memory.\n\n"
 	       "A .nsys-rep is exported first, with nsys. The result appears "
 	       "when it is whole, and takes the place of what this program "
 	       "wrote earlier, of nothing else unless --force asks for it.",

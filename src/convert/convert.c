@@ -142,6 +142,10 @@ static int scan(struct nsx_conv *c, enum nsx_activity a, struct nsx_err *err)
 	c->activity = a;
 	if (a == NSX_A_METRIC)
 		return nsx_convert_metrics(c, err);
+	if (a == NSX_A_MEMORY)
+		return nsx_convert_memory(c, err);
+	if (a == NSX_A_QUEUE)
+		return nsx_convert_queues(c, err);
 	if (a == NSX_A_NVTX_GPU)
 		return nsx_convert_nvtx_gpu(c, err);
 	if (a == NSX_A_FINDING)
@@ -294,7 +298,8 @@ static const unsigned activities_of[NSX_CONVERT_PARTS] = {
 	[NSX_PART_GPU] = 1U << NSX_A_KERNEL | 1U << NSX_A_MEMCPY |
 			 1U << NSX_A_MEMSET | 1U << NSX_A_GRAPH,
 	[NSX_PART_REST] = 1U << NSX_A_NVTX_GPU | 1U << NSX_A_METRIC |
-			  1U << NSX_A_FINDING,
+			  1U << NSX_A_MEMORY | 1U << NSX_A_FINDING |
+			  1U << NSX_A_QUEUE,
 };
 
 static int open_part(struct parts *p, enum nsx_part i, struct nsx_err *err)
@@ -385,6 +390,7 @@ static int join_surveys(struct parts *p, struct nsx_err *err)
 		struct nsx_conv *c = &p->part[i].c;
 
 		c->writing = true;
+		c->ncounters = 0;
 		c->nprocesses = (uint32_t)first->tracks.process_keys.n;
 		c->first_ns = first->first_ns;
 		c->last_ns = first->last_ns;
@@ -463,6 +469,7 @@ static void close_part(struct part *p, struct nsx_out *out,
 	nsx_tracks_done(&p->c.tracks);
 	nsx_trace_free(p->c.trace);
 	nsx_findings_view_free(p->c.findings);
+	nsx_queues_view_free(p->c.queues);
 }
 
 int nsx_convert(const struct nsx_schema *schema,

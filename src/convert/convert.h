@@ -24,7 +24,9 @@
 enum nsx_activity { /* in the order of the output: calls before GPU work */
 	NSX_A_NVTX, NSX_A_API, NSX_A_LIBRARY, NSX_A_OSRT, NSX_A_SCHED,
 	NSX_A_KERNEL, NSX_A_MEMCPY, NSX_A_MEMSET, NSX_A_GRAPH, NSX_A_NVTX_GPU, NSX_A_METRIC,
+	NSX_A_MEMORY,
 	NSX_A_FINDING, /* what the report says: findings, iterations, phases  */
+	NSX_A_QUEUE,   /* launched and not begun: of the loaded trace        */
 	NSX_NACTIVITIES
 };
 extern const char *const nsx_activity_names[NSX_NACTIVITIES];
@@ -41,7 +43,7 @@ enum { NSX_MAX_PLACES = 127 };
 
 /* What goes first where a file must not become too large, in this order. */
 enum nsx_shed {
-	NSX_SHED_OSRT,	/* OS runtime calls and scheduling                  */
+	NSX_SHED_OSRT,	/* OS runtime calls and scheduling, depths of queues */
 	NSX_SHED_CALLS, /* CUDA calls that caused no GPU work               */
 	NSX_SHED_MARKS, /* NVTX marks                                       */
 	NSX_NSHEDS
@@ -258,6 +260,7 @@ struct nsx_conv { /* of a part */
 	struct nsx_tracks tracks;
 	struct nsx_trace *trace; /* for projections only, else NULL */
 	struct nsx_findings_view *findings; /* findings.c; NULL: not wanted  */
+	struct nsx_queues_view *queues; /* counters.c; the same              */
 };
 
 enum nsx_slice_kind { NSX_SLICE, NSX_ASYNC, NSX_MARK };
@@ -377,6 +380,12 @@ void nsx_conv_select(const struct nsx_schema *s, enum nsx_view view,
 int nsx_conv_sorted(struct nsx_conv *c, struct nsx_buf *sql, unsigned ncolumns,
 		    nsx_row_fn row, void *ctx, struct nsx_err *err) NSX_CHECKED;
 int nsx_convert_metrics(struct nsx_conv *c, struct nsx_err *err) NSX_CHECKED;
+int nsx_convert_memory(struct nsx_conv *c, struct nsx_err *err) NSX_CHECKED;
+int nsx_convert_queues(struct nsx_conv *c, struct nsx_err *err) NSX_CHECKED;
+/* Takes what that needs of a trace that is loaded whole. */
+int nsx_convert_keep_queues(struct nsx_conv *c, const struct nsx_trace *t,
+			    struct nsx_err *err) NSX_CHECKED;
+void nsx_queues_view_free(struct nsx_queues_view *v); /* NULL is fine */
 int nsx_convert_nvtx_gpu(struct nsx_conv *c, struct nsx_err *err) NSX_CHECKED;
 int nsx_convert_findings(struct nsx_conv *c, struct nsx_err *err) NSX_CHECKED;
 /* The name of its n-th track. */

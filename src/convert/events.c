@@ -8,7 +8,8 @@ const char *const nsx_activity_names[NSX_NACTIVITIES] = {
 	[NSX_A_KERNEL] = "kernel", [NSX_A_MEMCPY] = "memcpy",
 	[NSX_A_MEMSET] = "memset", [NSX_A_GRAPH] = "graph",
 	[NSX_A_NVTX_GPU] = "nvtx-kernel", [NSX_A_METRIC] = "gpu-metrics",
-	[NSX_A_FINDING] = "findings",
+	[NSX_A_MEMORY] = "memory", [NSX_A_FINDING] = "findings",
+	[NSX_A_QUEUE] = "queues",
 };
 
 /* Reading --------------------------------------------------------------------*/

@@ -198,6 +198,8 @@ static int explain(struct nsx_conv *c, struct nsx_err *err)
 		return rc;
 	tell_losses(c, r);
 	rc = collect(v, r, err);
+	if (!rc && c->activities >> NSX_A_QUEUE & 1 && !c->opts->window)
+		rc = nsx_convert_keep_queues(c, r->trace, err);
 	nsx_report_free(r);
 	return rc;
 }

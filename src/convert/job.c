@@ -143,7 +143,8 @@ static int attempt(const struct nsx_convert_job *job,
 	out.max_bytes = job->max_bytes;
 	o.shed = ret->shed;
 	if (o.shed >> NSX_SHED_OSRT & 1)
-		o.activities &= ~(1U << NSX_A_OSRT | 1U << NSX_A_SCHED);
+		o.activities &= ~(1U << NSX_A_OSRT | 1U << NSX_A_SCHED |
+				  1U << NSX_A_QUEUE);
 	ret->counts = (struct nsx_convert_counts){0};
 	nsx_buf_clear(&ret->warnings);
 	rc = convert_all(job, places, &o, &out, ret, err);

@@ -168,7 +168,7 @@ static int convert(struct metrics *m, struct nsx_err *err)
 			   ARRAY_LEN(info_fields), 1, read_info, m, 0, err) ?:
 	     read_all(m, err);
 	close_event(m);
-	m->c->ncounters = (uint32_t)m->keys.n;
+	m->c->ncounters += (uint32_t)m->keys.n;
 	return rc;
 }
 

@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 """Checks one conversion against the tables it was made from.
 
-usage: check.py TRACE.sqlite OUT.json [PERFETTO_OUTPUT [packets]]
+usage: check.py TRACE.sqlite OUT.json [moved | PERFETTO_OUTPUT [packets]]
        check.py --gpu TRACE.sqlite PERFETTO_OUTPUT
 
 The JSON must parse, its slices must nest on their tracks (those of a stream
 not even that), and counts, sums of durations and arrows must be those of SQL
 over the raw tables. PERFETTO_OUTPUT is what tpquery.mjs printed for the
 queries of run.sh: it must have met no error and hold the same figures.
+Depths of queues are those of the loaded trace: OUT.json has none where GPU times
+are moved then.
 With --gpu: Perfetto's typed GPU slices are all the GPU work of the tables, and
 its kernels have all their registers and shared memory.
 Prints one line for each difference; exit status 1 if there is one.
@@ -72,11 +74,66 @@ class Tables:
                 if type(r[1]) is int and r[1] >= r[0] and r[1] <= MAX]
 
 
-def expect(t):
+def levels(steps, before, first):
+    """What a counter tells that changes by steps {time: by}: [count, sum] of the values."""
+    steps[min([first, *steps])] = steps.get(min([first, *steps]), 0) + before
+    now = told = count = total = 0
+    for at in sorted(steps):
+        now += steps[at]
+        if now != told:
+            told, count, total = now, count + 1, total + now
+    return [count, total]
+
+
+def memory(t, first):
+    """Bytes in use and live allocations by process, GPU and kind, and when the first is known."""
+    kinds = {0: "host", 1: "host", 2: "device", 3: "device", 5: "device", 4: "managed", 6: "managed"}
+    at = defaultdict(list)
+    for r in t.rows("CUDA_GPU_MEMORY_USAGE_EVENTS", ["start", "globalPid", "deviceId", "address", "bytes", "memKind",
+                                                     "memoryOperationType"]):
+        if type(r[3]) is int and type(r[4]) is int and 0 <= r[4] <= MAX and r[6] in (0, 1):
+            owner = ((r[1] if type(r[1]) is int else 0) & ~0xffffff, r[2] if type(r[2]) is int else 0, kinds.get(r[5]))
+            at[owner[0], r[3]].append((r[0], -r[6], r[4], owner))
+    got = defaultdict(lambda: [defaultdict(int), 0, defaultdict(int), 0])  # bytes, before, count, before
+    for rows in at.values():
+        live = None
+        for start, freed, size, owner in sorted(rows, key=lambda r: (*r[:3], str(r[3]))):
+            if live:  # ended, also where its free is missing
+                got[live[1]][0][start] -= live[0]
+                got[live[1]][2][start] -= 1
+            elif freed:  # was there before
+                x = got[owner]
+                x[0][start] -= size
+                x[2][start] -= 1
+                x[1], x[3] = x[1] + size, x[3] + 1
+            live = None if freed else (size, owner)
+            if live:
+                got[owner][0][start] += size
+                got[owner][2][start] += 1
+    first = min([first, *(s for x in got.values() for s in x[0])])
+    return [levels(x[i], x[i + 1], first) for x in got.values() for i in (0, 2)]
+
+
+def queues(calls, work):
+    """Depths by stream: from the start of a call to that of the first work it caused."""
+    began, caused = {}, {}
+    for key, start, end in calls:
+        began[key] = min(began.get(key, (start, -end)), (start, -end))
+    for key, start, stream in work:
+        if key in began:
+            caused[key] = min(caused.get(key, (start, stream)), (start, stream))
+    steps = defaultdict(lambda: defaultdict(int))
+    for key, (start, stream) in caused.items():
+        steps[stream][min(began[key][0], start)] += 1
+        steps[stream][start] -= 1
+    return [levels(x, 0, MAX) for x in steps.values()]
+
+
+def expect(t, are_moved=False):
     """Figures of the tables: (count, ns) by category, arrows, and so on."""
     e = {}
-    last = [0]
-    calls, arrows = set(), 0
+    last, first = [0], [MAX]
+    calls, arrows, work = [], 0, []
     process = lambda g: (g or 0) & ~0xffffff
     where = "1"
     if HOST["cuda-api"] in t.names and "eventClass" in t.columns(HOST["cuda-api"]):
@@ -85,18 +142,23 @@ def expect(t):
         rows = t.spans(table, ["globalTid", "correlationId"], where if cat == "cuda-api" else "1")
         e[cat] = [len(rows), sum(r[1] - r[0] for r in rows)]
         last += [r[1] for r in rows]
+        first += [r[0] for r in rows]
         if cat == "cuda-api":
-            calls = {(process(r[2]), r[3]) for r in rows if r[3]}
+            calls = [((process(r[2]), r[3]), r[0], r[1]) for r in rows if r[3]]
     # A call has several rows where it has several peers.
     libraries = {r for n in t.names if n.startswith(LIBRARIES) and "start" in t.columns(n)
                  for r in t.spans(n, ["globalTid", "nameId" if "nameId" in t.columns(n) else "textId"])}
     e["libraries"] = [len(libraries), sum(r[1] - r[0] for r in libraries)]
     last += [r[1] for r in libraries]
+    first += [r[0] for r in libraries]
+    called = {c[0] for c in calls}
     for cat, table in GPU.items():
-        rows = t.spans(table, ["globalPid", "correlationId"])
+        rows = t.spans(table, ["globalPid", "correlationId", "deviceId", "contextId", "streamId"])
         e[cat] = [len(rows), sum(r[1] - r[0] for r in rows)]
         last += [r[1] for r in rows]
-        arrows += sum((r[2] or 0, r[3]) in calls for r in rows)
+        first += [r[0] for r in rows]
+        arrows += sum((r[2] or 0, r[3]) in called for r in rows)
+        work += [((r[2] or 0, r[3]), r[0], (r[2], *(x or 0 for x in r[4:]))) for r in rows if r[3]]
     nvtx = t.rows("NVTX_EVENTS", ["start", "end", "eventType"])
     sched = t.rows("SCHED_EVENTS", ["start", "isSchedIn", "globalTid"])
     metrics = [r for r in t.rows("GPU_METRICS", ["timestamp", "value"],
@@ -106,13 +168,15 @@ def expect(t):
               (r[1] is None or type(r[1]) is int and r[1] >= r[0])]
     marks = [r for r in nvtx if r[2] in (34, 65)]
     last += [r[0] if r[1] is None else r[1] for r in ranges] + [r[0] for r in marks + sched + metrics]
+    first += [r[0] for r in ranges + marks + sched + metrics]
     e["last"] = max(last)
     end = lambda r: e["last"] if r[1] is None else r[1]
     for cat, kinds in (("nvtx", (59, 70)), ("async", (60, 71))):
         rows = [r for r in ranges if r[2] in kinds]
         e[cat] = [len(rows), sum(end(r) - r[0] for r in rows)]
     e["marks"] = len(marks)
-    e["samples"] = [len(metrics), sum(r[1] for r in metrics)]
+    steps = memory(t, min(first)) + ([] if are_moved else queues(calls, work))
+    e["samples"] = [len(metrics) + sum(x[0] for x in steps), sum(r[1] for r in metrics) + sum(x[1] for x in steps)]
     e["arrows"] = arrows
     threads = defaultdict(list)
     for r in sched:
@@ -232,13 +296,13 @@ def main(argv):
     if argv[1] == "--gpu":
         check_gpu(argv[2], argv[3])
         return failed
-    want = expect(Tables(argv[1]))
+    want = expect(Tables(argv[1]), "moved" in argv[3:])
     text = open(argv[2], encoding="utf-8").read()
     out = json.loads(text, parse_float=str, parse_int=lambda s: s)
     got = measure(out["traceEvents"])
     for key in (*GPU, *HOST, "libraries", "nvtx", "async", "sched", "samples", "marks", "arrows"):
         same(key, want[key], got[key])
-    if len(argv) > 3:
+    if argv[3:] not in ([], ["moved"]):
         check_perfetto(argv[3], got, "packets" in argv[4:])
     return failed
 

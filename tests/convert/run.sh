@@ -52,7 +52,7 @@ check_packets() { # TRACE
 	python3 "$here/check.py" "$1" check.json perfetto.txt packets
 }
 check() { # TRACE [with]
-	"$prog" convert "$1" -q -o check.json || return
+	"$prog" convert "$1" -q -o check.json --only $rows || return
 	if [ "${2-}" = with ] && [ -n "$engine" ]; then
 		perfetto check.json || return
 		python3 "$here/check.py" "$1" check.json perfetto.txt || return
@@ -61,13 +61,18 @@ check() { # TRACE [with]
 		python3 "$here/check.py" "$1" check.json
 	fi
 }
+check_moved() { # TRACE whose GPU times the loader moves
+	"$prog" convert "$1" -q -o check.json --only "${rows%counters}gpu-metrics,memory" || return
+	python3 "$here/check.py" "$1" check.json moved
+}
 
 # Figures -----------------------------------------------------------------------
 for f in "$fix"/*.sqlite; do
 	name=$(basename "$f" .sqlite)
 	case $name in
 	variant_names) ok "$name" "$prog" convert "$f" -q -o check.json ;; # the check knows the usual names
-	hostile_names|libraries|zero_inverted_open|gpu_metrics|sched) ok "$name" check "$f" with ;;
+	clock_skew) ok "$name" check_moved "$f" ;;
+	hostile_names|libraries|zero_inverted_open|gpu_metrics|memory_usage|sched) ok "$name" check "$f" with ;;
 	*) ok "$name" check "$f" ;;
 	esac
 done
@@ -128,6 +133,11 @@ ok "--nvtx-prefix" events part.json "[x for x in e if x['ph'] == 'X'] == [x for 
 ok "--window leaves out what is outside" events part.json "not [x for x in e if x['ph'] == 'X']"
 "$prog" convert "$fix/one_kernel.sqlite" -q -o part.json --window 0..1000
 ok "--window keeps what is inside" events part.json "[x for x in e if x['ph'] == 'X']"
+"$prog" convert "$fix/memory_usage.sqlite" -q -o part.json --only memory --window 450000ns..550000ns
+ok "a window begins with the memory that is there by then" events part.json "[(float(x['ts']), x['name'], *x['args'].values()) for x in e if x['ph'] == 'C' and 'device' in x['name']] == [
+	(450, 'device memory of process 111', 100 << 20), (450, 'live device allocations of process 111', 1),
+	(500, 'device memory of process 222', 10 << 20), (500, 'live device allocations of process 222', 1),
+	(500, 'device memory of process 333', 4 << 20), (500, 'live device allocations of process 333', 1)]"
 # Names and numbers of a report, as windows of their own instants.
 "$prog" "$fix/iterations_nvtx.sqlite" -q -o windows --no-html
 same_window() { # A..B OPTION...
@@ -236,6 +246,7 @@ if [ -n "$engine" ]; then
 	figures() { # FILE FACTOR: slices, sums, arrows; whether any is lost or backward; how far apart the two first kernels are
 		query "$1" "select count(*) * $2, sum(dur) * $2 from slice" \
 			"select count(*) * $2, sum(dur) * $2 from gpu_slice" "select count(*) * $2 from flow" \
+			"select (count(*) - count(distinct track_id)) * $2, sum(value) * $2 from counter" \
 			"select count(*) from flow f join slice a on f.slice_out = a.id join slice b on f.slice_in = b.id where b.ts < a.ts" \
 			"select name, value from stats where value > 0 and severity != 'info'" | grep -v '^#'
 	}

@@ -1,0 +1,228 @@
+/* counters.c - counters that follow from what happened: memory in use and live
+ * allocations by process, GPU and kind, and what waits on each stream.
+ *
+ * They change in steps; of the steps of an instant only the sum is told.  A
+ * window begins with what is there by then.  Times of queues are those of the
+ * loaded trace (see findings.c).
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include "convert/convert.h"
+#include "base/pack.h"
+#include "base/stat.h"
+#include "facts/memory.h"
+#include "facts/queues.h"
+
+/* Steps ------------------------------------------------------------------------*/
+
+struct series { /* a counter, while it is told                               */
+	struct nsx_conv *c;
+	uint32_t group;
+	struct nsx_counter counter;
+	int64_t at_ns, now, told; /* of the last step; what was told last    */
+};
+
+/* name: the series' owner's.  What is there from the beginning: see step(). */
+static int open_series(struct nsx_conv *c, uint64_t process, int64_t device,
+		       const char *name, const char *unit, struct series *ret,
+		       struct nsx_err *err)
+{
+	uint32_t unused;
+
+	*ret = (struct series){.c = c, .counter = {c->ncounters++, name, unit},
+			       .at_ns = c->window.start_ns};
+	if (c->window.start_ns == c->window.end_ns)
+		ret->at_ns = c->writing ? c->first_ns : -NSX_TIME_MAX;
+	return nsx_tracks_process(&c->tracks, process, &unused, err) ?:
+	       nsx_tracks_group(&c->tracks, NSX_G_GPU, process, device,
+				&ret->group, err);
+}
+
+static int tell(struct series *s, struct nsx_err *err)
+{
+	struct nsx_val v = {.type = NSX_V_I64, .u.i = s->now};
+	struct nsx_conv *c = s->c;
+
+	if (s->now == s->told || !nsx_conv_in_window(c, s->at_ns, s->at_ns))
+		return 0;
+	s->told = s->now;
+	if (!c->writing) {
+		if (s->at_ns > -NSX_TIME_MAX)
+			nsx_conv_hull(c, s->at_ns, s->at_ns);
+		return nsx_stopped(err);
+	}
+	c->writer->sample(c, &(struct nsx_sample){s->at_ns, s->group,
+						  s->counter.name});
+	c->writer->counter(c, &s->counter, &v, true);
+	c->writer->sample_end(c);
+	c->counts->samples++;
+	return c->out->error ? nsx_fail(err, NSX_E_IO, "cannot write") :
+			       nsx_stopped(err);
+}
+
+/* Steps come in order of time; those before what is converted are there when it
+ * begins.
+ */
+static int step(struct series *s, int64_t at_ns, int64_t by,
+		struct nsx_err *err)
+{
+	int rc = at_ns > s->at_ns ? tell(s, err) : 0;
+
+	s->at_ns = NSX_MAX(s->at_ns, at_ns);
+	nsx_add_to(&s->now, by);
+	return rc;
+}
+
+/* Memory -----------------------------------------------------------------------*/
+
+static int put_group(struct nsx_conv *c, struct nsx_arena *a,
+		     const struct nsx_mem_step *v, size_t n,
+		     struct nsx_err *err)
+{
+	const char *kind = nsx_mem_class_names[v->kind];
+	int64_t pid = (int64_t)(v->process >> 24 & 0xffffff);
+	struct series bytes, live;
+
+	if (open_series(c, v->process, v->device_id,
+			nsx_arena_printf(a, "%s memory of process %" PRId64,
+					 kind, pid), "bytes", &bytes, err) ||
+	    open_series(c, v->process, v->device_id,
+			nsx_arena_printf(a, "live %s allocations of process %"
+					 PRId64, kind, pid),
+			"allocations", &live, err))
+		return err->rc;
+	bytes.now = nsx_mem_before(v, n);
+	for (size_t i = 0; i < n; i++)
+		live.now += v[i].counts & NSX_STEP_UNMATCHED ? 1 : 0;
+	for (size_t i = 0; i < n; i++)
+		if (step(&bytes, v[i].at_ns, v[i].delta, err) ||
+		    step(&live, v[i].at_ns,
+			 v[i].counts & NSX_STEP_ALLOC ? 1 : -1, err))
+			return err->rc;
+	return tell(&bytes, err) ?: tell(&live, err);
+}
+
+int nsx_convert_memory(struct nsx_conv *c, struct nsx_err *err)
+{
+	struct nsx_arena *a = nsx_arena_new();
+	struct nsx_memory m = {.events = NULL};
+	int rc = nsx_memory_read(c->schema, &m, err);
+
+	for (size_t i = 0, end; !rc && i < m.nsteps; i = end) {
+		end = nsx_mem_group_end(&m, i);
+		rc = put_group(c, a, &m.steps[i], end - i, err);
+	}
+	nsx_memory_done(&m);
+	nsx_arena_free(a);
+	return rc;
+}
+
+/* Queues -----------------------------------------------------------------------*/
+
+struct queue { /* of a stream: when its calls began, and the first work of each */
+	uint64_t process;
+	int64_t device_id;
+	const char *name;
+	size_t n;
+	struct nsx_packed called, began;
+};
+struct nsx_queues_view {
+	struct nsx_arena *arena;
+	struct queue *v;
+	size_t n;
+};
+
+void nsx_queues_view_free(struct nsx_queues_view *v)
+{
+	if (v)
+		nsx_arena_free(v->arena);
+	free(v);
+}
+
+/* began: room for its n times. */
+static int keep_queue(struct nsx_queues_view *view, const struct nsx_trace *t,
+		      const struct nsx_queues *of, uint32_t stream,
+		      int64_t *began, struct nsx_err *err)
+{
+	const struct nsx_stream *s = &t->stream[stream];
+	const struct nsx_process *p = &t->process[s->process];
+	size_t first = of->at[stream], n = of->at[stream + 1] - first;
+	struct queue *q = &view->v[view->n++];
+
+	for (size_t i = 0; i < n; i++)
+		began[i] = nsx_op_start(&t->ops, of->op[first + i]);
+	*q = (struct queue){
+		.process = p->key, .device_id = t->device[s->device].device_id,
+		.name = nsx_arena_printf(
+			view->arena, "queue of context %" PRId64 " stream %"
+			PRId64 " of process %" PRId64, s->context_id,
+			s->stream_id, p->pid), .n = n};
+	return nsx_pack_i64(view->arena, of->called_ns + first, n, "launches",
+			    &q->called, err) ?:
+	       nsx_pack_i64(view->arena, began, n, "launches", &q->began, err);
+}
+
+int nsx_convert_keep_queues(struct nsx_conv *c, const struct nsx_trace *t,
+			    struct nsx_err *err)
+{
+	struct nsx_queues_view *v = nsx_try_alloc(1, sizeof(*v), "queues", err);
+	struct nsx_arena *a = nsx_arena_new();
+	struct nsx_queues of;
+	int64_t *began;
+	int rc = 0;
+
+	c->queues = v;
+	if (v)
+		v->arena = nsx_arena_new();
+	if (!v || nsx_queues_build(t, a, &of, err) ||
+	    !nsx_new_array(v->v, v->arena, t->nstreams, "queues", err) ||
+	    !nsx_new_array(began, a, of.at[t->nstreams], "launches", err))
+		rc = err->rc;
+	for (uint32_t s = 0; !rc && s < t->nstreams; s++)
+		if (of.at[s] < of.at[s + 1] && t->stream[s].process != NSX_NONE)
+			rc = keep_queue(v, t, &of, s, began, err);
+	nsx_arena_free(a);
+	return rc;
+}
+
+static int put_queue(struct nsx_conv *c, const struct queue *q,
+		     struct nsx_err *err)
+{
+	struct series s;
+	size_t called = 0;
+
+	if (open_series(c, q->process, q->device_id, q->name, "launches", &s,
+			err))
+		return err->rc;
+	for (size_t i = 0; i < q->n; i++) {
+		int64_t began_ns = nsx_unpack(&q->began, i);
+
+		for (; called < q->n &&
+		       nsx_unpack(&q->called, called) <= began_ns; called++)
+			if (step(&s, nsx_unpack(&q->called, called), 1, err))
+				return err->rc;
+		if (step(&s, began_ns, -1, err))
+			return err->rc;
+	}
+	return tell(&s, err);
+}
+
+int nsx_convert_queues(struct nsx_conv *c, struct nsx_err *err)
+{
+	const struct nsx_load_opts load = {.threads = c->opts->threads};
+	struct nsx_trace *t = c->trace;
+	int rc = 0;
+
+	/* The survey loads the trace where nothing else did. */
+	if (!c->queues) {
+		if (!t)
+			rc = nsx_trace_load(c->schema, &load, &t, err);
+		if (!rc)
+			rc = nsx_convert_keep_queues(c, t, err);
+		if (!c->trace)
+			nsx_trace_free(t);
+	}
+	for (size_t i = 0; !rc && i < c->queues->n; i++)
+		rc = put_queue(c, &c->queues->v[i], err);
+	return rc;
+}
