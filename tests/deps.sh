@@ -25,7 +25,7 @@ need 'command -v awk' gawk gawk gawk
 need 'has_header sqlite3.h' libsqlite3-dev sqlite-devel sqlite
 need 'has_header jansson.h' libjansson-dev jansson-devel jansson
 need 'has_header csv.h' libcsv-dev libcsv-devel libcsv
-need 'has_header zlib.h' zlib1g-dev zlib-devel zlib
+need 'has_header libdeflate.h' libdeflate-dev libdeflate-devel libdeflate
 need 'has_header zstd.h' libzstd-dev libzstd-devel zstd
 if [ "$what" = test ]; then
 	need 'printf "#include <stdarg.h>\n#include <stddef.h>\n#include <setjmp.h>\n#include <stdint.h>\n#include <cmocka.h>\n" | ${CC:-cc} -E -x c -' libcmocka-dev libcmocka-devel cmocka

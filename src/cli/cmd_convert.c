@@ -1,8 +1,8 @@
 /* cmd_convert.c - traces for viewers: Perfetto's packets, or Chrome trace events. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <zlib.h>
 #include "cli/cmd_common.h"
 #include "cli/exported.h"
 #include "cli/opt.h"
@@ -231,28 +231,28 @@ static const char *output_name(const struct args *a, const char *input,
 	return nsx_arena_printf(arena, "%s%s", a->output, suffix);
 }
 
-/* Whether this program wrote it: packets and archives say so in front, JSON at
- * the end.
+/* Whether this program wrote it: packets, archives and what is compressed say so
+ * in front, JSON at the end.
  */
 static bool is_ours(const char *path)
 {
 	static const char producer[] = "\"producer\":\"nsys-explain ";
 	char buf[2][4096] = {"", ""};
-	gzFile f = gzopen(path, "rbe");
+	FILE *f = fopen(path, "rbe");
 	unsigned at = 0;
 	bool found = false;
-	int n;
+	size_t n;
 
-	while (f && !found && (n = gzread(f, buf[1], sizeof(buf[1]))) > 0) {
-		found = memmem(buf, sizeof(buf[0]) + (size_t)n, producer,
+	while (f && !found && (n = fread(buf[1], 1, sizeof(buf[1]), f)) > 0) {
+		found = memmem(buf, sizeof(buf[0]) + n, producer,
 			       sizeof(producer) - 1) ||
-			(!at && memmem(buf[1], (size_t)NSX_MIN(n, 64),
+			(!at && memmem(buf[1], NSX_MIN(n, (size_t)64),
 				       "nsys-explain", 12));
 		memcpy(buf[0], buf[1], sizeof(buf[0]));
 		at = 1;
 	}
 	if (f)
-		gzclose(f);
+		fclose(f);
 	return found;
 }
 

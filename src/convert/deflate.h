@@ -9,18 +9,13 @@
 
 #include "base/str.h"
 
-enum nsx_deflate_kind {
-	NSX_DEFLATE_ZLIB, /* a stream of its own                             */
-	NSX_DEFLATE_PART, /* of a stream of raw deflate, which goes on after it */
+enum nsx_deflate_kind { /* what a block becomes */
+	NSX_DEFLATE_ZLIB, /* a zlib stream                                   */
+	NSX_DEFLATE_GZIP, /* a gzip file: those of all blocks, one after the
+			     other, are one, too                             */
 };
-struct nsx_deflated {
-	const char *p; /* NULL: there was no memory to compress it           */
-	size_t n;
-	size_t plain; /* bytes before it was compressed, and their CRC-32    */
-	uint32_t crc; /* (parts only)                                        */
-};
-/* Called on the thread of who puts the blocks. */
-typedef void (*nsx_deflated_fn)(void *ctx, const struct nsx_deflated *block);
+/* Called on the thread of who puts the blocks; p NULL: there was no memory. */
+typedef void (*nsx_deflated_fn)(void *ctx, const char *p, size_t n);
 
 struct nsx_deflate;
 /* With one thread, the caller's, all is done in nsx_deflate_put and _drain.

@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
-#include <zlib.h>
 #include "convert/out.h"
 
 static bool ends_in(const char *s, const char *suffix)
@@ -29,44 +28,25 @@ static void write_all(struct nsx_out *o, const char *p, size_t left)
 		o->error = EFBIG;
 }
 
-/* Gzip: one stream of deflate, to which all blocks add a part. */
-
-static void write_part(void *ctx, const struct nsx_deflated *part)
+/* Gzip: each block is a file of its own, which readers take as one where they stand
+ * one after the other.  The first has a comment in its head that says who wrote it.
+ */
+static void write_packed(void *ctx, const char *p, size_t n)
 {
+	static const char head[] = "\x1f\x8b\x08\x10\0\0\0\0\x04\xff"
+				   "nsys-explain";
+	enum { PLAIN_HEAD = 10 };
 	struct nsx_out *o = ctx;
 
-	if (!part->p) {
+	if (!p) {
 		o->error = ENOMEM;
 		return;
 	}
-	o->crc = (uint32_t)crc32_combine(o->crc, part->crc,
-					 (z_off_t)part->plain);
-	o->plain += (uint32_t)part->plain;
-	write_all(o, part->p, part->n);
-}
-
-static int open_gzip(struct nsx_out *o, unsigned threads, struct nsx_err *err)
-{
-	static const char head[] = "\x1f\x8b\x08\0\0\0\0\0\x04\x03";
-
-	o->gz = nsx_deflate_open(NSX_DEFLATE_PART, threads, write_part, o, err);
-	if (!o->gz)
-		return err->rc;
-	write_all(o, head, sizeof(head) - 1);
-	return 0;
-}
-
-/* An empty last block, then sum and length, the lowest bytes first. */
-static void close_gzip(struct nsx_out *o)
-{
-	char tail[10] = {3, 0};
-
-	nsx_deflate_drain(o->gz);
-	for (unsigned i = 0; i < 4; i++) {
-		tail[2 + i] = (char)(o->crc >> 8 * i);
-		tail[6 + i] = (char)(o->plain >> 8 * i);
+	if (!o->bytes) {
+		write_all(o, head, sizeof(head)); /* its end, too */
+		p += PLAIN_HEAD, n -= PLAIN_HEAD;
 	}
-	write_all(o, tail, sizeof(tail));
+	write_all(o, p, n);
 }
 
 int nsx_out_open(const struct nsx_target *to, unsigned threads,
@@ -85,8 +65,11 @@ int nsx_out_open(const struct nsx_target *to, unsigned threads,
 					 err);
 		rc = ret->buf ? 0 : err->rc;
 	}
-	if (!rc && ends_in(to->path, ".gz"))
-		rc = open_gzip(ret, threads, err);
+	if (!rc && ends_in(to->path, ".gz")) {
+		ret->gz = nsx_deflate_open(NSX_DEFLATE_GZIP, threads,
+					   write_packed, ret, err);
+		rc = ret->gz ? 0 : err->rc;
+	}
 	if (rc)
 		nsx_out_done(ret);
 	return rc;
@@ -123,7 +106,7 @@ int nsx_out_commit(struct nsx_out *o, struct nsx_err *err)
 {
 	nsx_out_flush(o);
 	if (o->gz)
-		close_gzip(o);
+		nsx_deflate_drain(o->gz);
 	close_fd(o);
 	if (o->error)
 		return nsx_fail(err, NSX_E_IO, "cannot write '%s': %s",

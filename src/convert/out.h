@@ -19,8 +19,7 @@ struct nsx_out {
 	int64_t max_bytes; /* more is the error EFBIG; 0: any */
 	int error;     /* errno, 0: none */
 	struct nsx_target to;
-	struct nsx_deflate *gz; /* NULL: not compressed                      */
-	uint32_t crc, plain;	/* of what was: CRC-32; bytes, as gzip counts */
+	struct nsx_deflate *gz; /* NULL: not compressed */
 };
 
 /* The path "-" is stdout; a name that ends in .gz is compressed, on so many

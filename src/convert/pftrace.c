@@ -302,19 +302,19 @@ struct sink {
 	bool is_begun;
 };
 
-static void put_packed(void *sink, const struct nsx_deflated *block)
+static void put_packed(void *sink, const char *p, size_t n)
 {
 	enum { PACKET_COMPRESSED = 50 };
 	struct nsx_out *out = ((struct sink *)sink)->out;
 	struct nsx_buf b = {0};
 	size_t at;
 
-	if (!block->p) {
+	if (!p) {
 		out->error = ENOMEM;
 		return;
 	}
 	at = nsx_pb_begin(&b, NSX_PF_PACKET);
-	nsx_pb_bytes(&b, PACKET_COMPRESSED, block->p, block->n);
+	nsx_pb_bytes(&b, PACKET_COMPRESSED, p, n);
 	nsx_pb_end(&b, at);
 	nsx_out_add(out, b.p, b.n);
 	nsx_buf_done(&b);

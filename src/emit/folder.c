@@ -12,7 +12,6 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <zlib.h>
 #include "base/arena.h"
 #include "base/par.h"
 #include "emit/emit.h"

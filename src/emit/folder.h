@@ -19,7 +19,7 @@ struct nsx_out_file {
 		     struct nsx_err *err);
 	const void *subject, *detail; /* the writer's */
 	int64_t size_bytes; /* once it is written */
-	uint32_t crc32;	    /* as zlib's, of all of it */
+	uint32_t crc32;	    /* gzip's, of all of it */
 };
 
 /* What the writer writes, in memory. Owner: the caller, free(), also after a

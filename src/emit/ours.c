@@ -3,13 +3,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <libdeflate.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <zlib.h>
 #include "base/jsonread.h"
 #include "base/str.h"
 #include "emit/ours.h"
@@ -88,9 +88,9 @@ int nsx_sum(int fd, int64_t *ret_size, uint32_t *ret_crc32)
 	ssize_t n;
 
 	*ret_size = 0;
-	*ret_crc32 = (uint32_t)crc32(0, NULL, 0);
+	*ret_crc32 = 0;
 	while ((n = read(fd, buf, sizeof(buf))) > 0) {
-		*ret_crc32 = (uint32_t)crc32(*ret_crc32, buf, (unsigned)n);
+		*ret_crc32 = libdeflate_crc32(*ret_crc32, buf, (size_t)n);
 		*ret_size += n;
 	}
 	return n < 0 ? -1 : 0;
@@ -138,7 +138,7 @@ static void add_listed(void *ctx, const char *path, int64_t size_bytes,
 
 size_t nsx_seal(const char *text, size_t n, char *ret, size_t size)
 {
-	uint32_t sum = (uint32_t)crc32_z(0, (const unsigned char *)text, n);
+	uint32_t sum = libdeflate_crc32(0, text, n);
 
 	return (size_t)snprintf(ret, size, SEAL "%" PRIu32 "\n}\n", sum);
 }
@@ -167,7 +167,7 @@ static void add_record(struct nsx_ours *o, const char *text, size_t n,
 	case NSX_FILES_LISTED:
 		if (is_sealed(text, n))
 			add_listed(o, record_of(o->folder)->name, (int64_t)n,
-				   crc32_z(0, (const unsigned char *)text, n));
+				   libdeflate_crc32(0, text, n));
 		else
 			while (o->n > before) /* somebody has edited it */
 				free(o->v[--o->n].path);

@@ -51,7 +51,7 @@ void nsx_ours_tidy(const struct nsx_folder *f, const char *dir,
 enum { NSX_SEAL_SIZE = 40 };
 size_t nsx_seal(const char *text, size_t n, char *ret, size_t size);
 
-/* Size and sum (as zlib's) of an open file, from where it is on. -1: errno. */
+/* Size and sum (gzip's CRC-32) of an open file, from where it is on. -1: errno. */
 int nsx_sum(int fd, int64_t *ret_size, uint32_t *ret_crc32);
 
 /* Calls fn(fd of the folder, name, ctx) for each entry, until one returns not 0.

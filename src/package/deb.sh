@@ -20,7 +20,7 @@ Source: $name
 Section: utils
 Priority: optional
 Maintainer: $by
-Build-Depends: libcsv-dev, libjansson-dev, libsqlite3-dev, libzstd-dev, zlib1g-dev
+Build-Depends: libcsv-dev, libdeflate-dev, libjansson-dev, libsqlite3-dev, libzstd-dev
 Standards-Version: 4.6.2
 Rules-Requires-Root: no
 

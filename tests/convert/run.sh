@@ -47,8 +47,8 @@ check_packets() { # TRACE
 	perfetto check.pftrace || return
 	python3 "$here/check.py" "$1" check.json perfetto.txt packets || return
 	python3 "$here/check.py" --gpu "$1" perfetto.txt || return
-	"$prog" convert "$1" -q -o check.pftrace --only $rows --gpu tracks || return
-	perfetto check.pftrace || return
+	"$prog" convert "$1" -q -o check.pftrace.gz --only $rows --gpu tracks --force || return
+	perfetto check.pftrace.gz || return
 	python3 "$here/check.py" "$1" check.json perfetto.txt packets
 }
 check() { # TRACE [with]

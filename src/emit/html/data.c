@@ -1,13 +1,14 @@
 /* data.c - what the script of a page reads; nothing here can run. */
+#include <libdeflate.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <zlib.h>
 #include "base/jsonw.h"
 #include "emit/html/html.h"
 
 enum { MAX_ITERATIONS = 10000, BINS = NSX_OVERVIEW_BINS, MAX_NAME = 400 };
+enum { LEVEL = 3 }; /* of compression: a page is to be there soon, too */
 
 /* Base64 ----------------------------------------------------------------------*/
 
@@ -37,41 +38,30 @@ static void put_base64(struct nsx_buf *b, const uint8_t *p, size_t n)
 static int put_events(struct nsx_buf *b, const struct nsx_timeline *t,
 		      struct nsx_err *err)
 {
-	struct nsx_buf packed = {0};
-	z_stream z = {0};
-	int rc = deflateInit(&z, 3) == Z_OK ? 0 : Z_MEM_ERROR;
+	struct libdeflate_compressor *z = libdeflate_alloc_compressor(LEVEL);
+	struct nsx_buf plain = {0}, packed = {0};
+	size_t most;
 
-	for (size_t i = 0; !rc && i <= t->nlanes; i++) {
-		const struct nsx_buf none = {0}, *columns[3] = {&none};
-		unsigned n = 1;
+	if (!z)
+		return nsx_fail(err, NSX_E_NOMEM, "not enough memory to pack "
+				"the events of the page");
+	for (size_t i = 0; i < t->nlanes; i++) {
+		const struct nsx_lane_events *l = &t->lanes[i];
 
-		if (i < t->nlanes) {
-			columns[0] = &t->lanes[i].start;
-			columns[1] = &t->lanes[i].length;
-			columns[2] = &t->lanes[i].name;
-			n = 3;
-		}
-		for (unsigned k = 0; k < n && !rc; k++) {
-			z.next_in = (Bytef *)columns[k]->p;
-			z.avail_in = (uInt)columns[k]->n;
-			do {
-				z.avail_out = 1 << 16;
-				z.next_out = (Bytef *)nsx_buf_room(&packed,
-								   z.avail_out);
-				rc = deflate(&z, i < t->nlanes ? Z_NO_FLUSH :
-								 Z_FINISH);
-				packed.n += (1 << 16) - z.avail_out;
-			} while (rc == Z_OK && !z.avail_out);
-			rc = rc == Z_OK || rc == Z_STREAM_END ||
-			     rc == Z_BUF_ERROR ? 0 : rc;
-		}
+		if (!l->n)
+			continue;
+		nsx_buf_add(&plain, l->start.p, l->start.n);
+		nsx_buf_add(&plain, l->length.p, l->length.n);
+		nsx_buf_add(&plain, l->name.p, l->name.n);
 	}
-	deflateEnd(&z);
-	if (!rc)
-		put_base64(b, (const uint8_t *)packed.p, packed.n);
+	most = libdeflate_zlib_compress_bound(z, plain.n);
+	packed.n = libdeflate_zlib_compress(z, plain.p, plain.n,
+					    nsx_buf_room(&packed, most), most);
+	put_base64(b, (const uint8_t *)packed.p, packed.n);
+	libdeflate_free_compressor(z);
+	nsx_buf_done(&plain);
 	nsx_buf_done(&packed);
-	return rc ? nsx_fail(err, NSX_E_NOMEM, "not enough memory to pack the "
-			     "events of the page") : 0;
+	return 0;
 }
 
 /* The inert JSON ------------------------------------------------------------------*/
