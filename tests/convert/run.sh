@@ -208,7 +208,7 @@ sqlite3 $f "CREATE TABLE OSRT_API (start INTEGER, end INTEGER, globalTid INTEGER
 	UPDATE x SET correlationId = correlationId + 1000000, start = (SELECT max(end) FROM CUPTI_ACTIVITY_KIND_RUNTIME) + 10 * rowid;
 	UPDATE x SET end = start + 5; INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME SELECT * FROM x; DROP TABLE x" 2>>"$work/say"
 "$prog" convert "$f" -q -o whole.json
-"$prog" convert "$f" -q -o no_osrt.json --only kernels,copies,graphs,nvtx,api,counters
+"$prog" convert "$f" -q -o no_osrt.json --only kernels,copies,graphs,nvtx,api,gpu-metrics,memory
 size=$(wc -c <whole.json)
 "$prog" convert "$f" -o less.json --max-size $((size - 1)) >told
 ok "--max-size drops what goes first, and says so" grep -q 'dropped, to be no larger than' told

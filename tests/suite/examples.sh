@@ -13,6 +13,13 @@ cd "$work" || exit 1
 pass=0 fail=0
 ok() { pass=$((pass + 1)); }
 bad() { fail=$((fail + 1)); echo "FAIL examples: $*"; }
+# But for the page's events: other versions of libdeflate pack them otherwise.
+alike() {
+	rm -rf was is; cp -r "$1" was; cp -r "$2" is
+	sed -i 's/\(id="events">\)[^<]*/\1/' was/report.html is/report.html
+	sed -i '/"path": "report.html"/,/}/d' was/report.json is/report.json
+	diff -r was is
+}
 while read -r name fixture; do
 	ln -s "$b/fixtures/$fixture.sqlite" "$name.sqlite"
 	SOURCE_DATE_EPOCH=1767225600 "$b/nsys-explain" "$name.sqlite" -v --out report >"$name.out" 2>err </dev/null ||
@@ -21,7 +28,7 @@ while read -r name fixture; do
 	if [ "${2:-}" = --update ]; then
 		rm -rf "$here/examples/$name"; mkdir -p "$here/examples"
 		cp -r report "$here/examples/$name"
-	elif diff -r "$here/examples/$name" report >d; then ok
+	elif alike "$here/examples/$name" report >d; then ok
 	else bad "examples/$name is stale: tests/suite/examples.sh $1 --update"; head -n 20 d; fi
 	[ "$name" = synthetic ] && cp -r report first
 	rm -rf report
