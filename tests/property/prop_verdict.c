@@ -107,7 +107,9 @@ static void check_path(const struct nsx_report *r, int64_t length)
 	      "rows of the path and window", (double)sum, (double)length);
 }
 
-/* A start-up is paid once; what less waiting wins is unsure beside another program. */
+/* A start-up is paid once; what less waiting wins is unsure beside another program,
+ * and input may come from outside of what was traced.
+ */
 static void check_severity(const struct nsx_report *r,
 			   const struct nsx_finding *f, bool shared,
 			   double length)
@@ -122,8 +124,9 @@ static void check_severity(const struct nsx_report *r,
 			      f->price < NSX_PRICE_MEASURED ||
 			      f->low_ns < 0.1 * f->headroom_ns ||
 			      (shared && f->confidence == NSX_CONF_LOW) ||
-			      f->severity == NSX_SEV_HIGH,
-		      "less than high with a tenth of the window",
+			      f->severity == (f->is_unseen ? NSX_SEV_MEDIUM :
+							     NSX_SEV_HIGH),
+		      "not high with a tenth of the window, or for input",
 		      f->disjoint_ns, length);
 }
 
