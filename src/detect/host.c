@@ -71,19 +71,21 @@ static void advise_os(struct nsx_detect *d, struct nsx_finding *f,
 		      const char *name)
 {
 	const char *shown = nsx_tell_name(d->found, name);
+	const char *loader = d->is_pytorch ? " (DataLoader: num_workers, "
+					     "prefetch_factor)" : "";
 
 	f->recommendation[0] = strstr(name, "sleep") ?
 		nsx_tell(d->found, "wait for the event that %s is there for, "
 			 "not for a fixed time", shown) :
 		waits_for_input(name) ?
-		"if it waits for requests that had not come there is nothing to "
-		"win: capture under load; else see who sends what it waits for, "
-		"and why so late" :
+		nsx_tell(d->found, "if it waits for requests that had not come "
+			 "there is nothing to win: capture under load; else see "
+			 "who sends what it waits for, and why so late%s",
+			 loader) :
 		waits_for_thread(name) ?
 		nsx_tell(d->found, "see which thread %s waits for, and have its "
 			 "results ready before they are needed%s", shown,
-			 d->is_pytorch ? " (DataLoader: num_workers, "
-					 "prefetch_factor)" : "") :
+			 loader) :
 		nsx_tell(d->found, "move %s off the thread that launches: hand "
 			 "the work to another through a queue", shown);
 	f->proof[0] = (struct nsx_evidence){
