@@ -4,6 +4,7 @@
  * Overlap hides transfers, not waiting for a rank that comes late: that is priced by
  * its own, and as the straggler's where one is proved.
  */
+#include <stdlib.h>
 #include <string.h>
 #include "detect/detect.h"
 #include "facts/metrics/metrics.h"
@@ -19,40 +20,63 @@ static double share(int64_t part_ns, int64_t whole_ns)
 	return whole_ns ? 100 * (double)part_ns / (double)whole_ns : 0;
 }
 
-/* The communication of a device in the judged window. */
-struct habits {
-	size_t n;
-	double median_ns;
-	bool computes_beside; /* on the same stream, all of it */
+struct comm {
+	struct nsx_detect *d;
+	uint8_t *computes; /* by stream: 1, compute runs there as well       */
+	/* In the judged window, of the device that is looked at: on streams
+	 * of its own, and on such that compute, where it cannot overlap.
+	 */
+	struct habit {
+		size_t n;
+		int64_t ns;
+		double median_ns;
+	} on[2];
 };
 
-static int find_habits(const struct nsx_detect *d, uint32_t device,
-		       struct habits *ret, struct nsx_err *err)
+static bool is_comm(const struct comm *c, size_t op)
 {
-	const struct nsx_trace *t = d->trace;
-	const struct nsx_device *dev = &t->device[device];
-	uint8_t *computes;
-	int64_t *v;
+	const struct nsx_ops *o = &c->d->trace->ops;
 
-	*ret = (struct habits){.computes_beside = true};
-	if (!nsx_new_array(computes, d->scratch, t->nstreams, "streams", err) ||
-	    !nsx_new_array(v, d->scratch, dev->nops, "communication kernels",
+	return o->cls[op] == NSX_C_COMM &&
+	       nsx_is_judged(c->d, nsx_op_start(o, op));
+}
+
+static int find_streams(struct comm *c, struct nsx_err *err)
+{
+	const struct nsx_trace *t = c->d->trace;
+
+	if (!nsx_new_array(c->computes, c->d->scratch, t->nstreams, "streams",
 			   err))
 		return err->rc;
-	for (size_t i = dev->ops_at; i < dev->ops_at + dev->nops; i++)
+	for (size_t i = 0; i < t->ops.n; i++)
 		if (t->ops.cls[i] == NSX_C_COMPUTE)
-			computes[nsx_op_stream(&t->ops, i)] = 1;
-	for (size_t i = dev->ops_at; i < dev->ops_at + dev->nops; i++) {
-		int64_t at_ns = nsx_op_start(&t->ops, i);
+			c->computes[nsx_op_stream(&t->ops, i)] = 1;
+	return 0;
+}
 
-		if (t->ops.cls[i] != NSX_C_COMM || !nsx_is_judged(d, at_ns))
-			continue;
-		v[ret->n++] = nsx_op_ns(&t->ops, i);
-		ret->computes_beside &= computes[nsx_op_stream(&t->ops, i)];
+static int find_habits(struct comm *c, uint32_t device, struct nsx_err *err)
+{
+	const struct nsx_trace *t = c->d->trace;
+	const struct nsx_device *dev = &t->device[device];
+	int64_t *v;
+
+	if (!nsx_new_array(v, c->d->scratch, dev->nops,
+			   "communication kernels", err))
+		return err->rc;
+	for (unsigned k = 0; k < 2; k++) {
+		struct habit h = {0};
+
+		for (size_t i = dev->ops_at; i < dev->ops_at + dev->nops; i++)
+			if (is_comm(c, i) &&
+			    c->computes[nsx_op_stream(&t->ops, i)] == k) {
+				v[h.n++] = nsx_op_ns(&t->ops, i);
+				nsx_add_to(&h.ns, nsx_op_ns(&t->ops, i));
+			}
+		if (h.n)
+			h.median_ns = nsx_quantile(v, h.n, 0.5);
+		c->on[k] = h;
 	}
-	if (ret->n)
-		ret->median_ns = nsx_quantile(v, ret->n, 0.5);
-	nsx_arena_drop(d->scratch, v);
+	nsx_arena_drop(c->d->scratch, v);
 	return 0;
 }
 
@@ -97,7 +121,7 @@ static bool say_link(struct nsx_detect *d, uint32_t device, const char **ret)
 
 /* Why it is exposed, as far as the trace shows; what to do about each. */
 static void say_why(struct nsx_detect *d, const struct nsx_comm_cost *x,
-		    const struct habits *h, struct nsx_finding *f)
+		    const struct habit *h, bool beside, struct nsx_finding *f)
 {
 	unsigned n = 1, k = 0; /* one evidence stands already */
 
@@ -117,7 +141,7 @@ static void say_why(struct nsx_detect *d, const struct nsx_comm_cost *x,
 		f->recommendation[k++] = "Join small messages: larger buckets, "
 					 "one call for many tensors.";
 	}
-	if (h->n && h->computes_beside) {
+	if (beside) {
 		f->evidence[n++] = "All of it runs on streams that compute as "
 				   "well: it cannot overlap.";
 		f->recommendation[k++] = "Give collectives a stream of their "
@@ -145,34 +169,63 @@ static const char *say_exposed(struct nsx_detect *d,
 				all);
 }
 
-static int propose_overlap(struct nsx_detect *d, uint32_t device,
+/* Communication of all GPUs on streams that compute as well, or on others. */
+static int list_comm(const struct comm *c, bool beside, struct nsx_rows *ret,
+		     struct nsx_err *err)
+{
+	const struct nsx_ops *o = &c->d->trace->ops;
+	struct nsx_row_list l = {0};
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < o->n; i++)
+		if (is_comm(c, i) && c->computes[nsx_op_stream(o, i)] == beside)
+			rc = nsx_list_row(&l, i, err);
+	if (!rc)
+		*ret = nsx_keep_rows(c->d, l.v, l.n);
+	free(l.v);
+	return rc;
+}
+
+/* part: the one on such streams is proposed apart from the other, for another remedy. */
+static int propose_overlap(struct comm *c, uint32_t device, bool beside, bool part,
 			   struct nsx_err *err)
 {
-	const struct nsx_comm_cost *x = &d->measured->comm[device];
+	struct nsx_findings *l = c->d->found;
+	const struct nsx_comm_cost *x = &c->d->measured->comm[device];
+	const struct habit *h = &c->on[beside];
+	struct nsx_change hide = {.verb = NSX_HIDE_COMM};
 	struct nsx_finding f = {
-		.id = NSX_ID_nccl_exposed,
-		.remedy = nsx_plan_of(d, (struct nsx_change){
-						 .verb = NSX_HIDE_COMM}),
-		.device = device, .spans = x->blocking,
+		.id = NSX_ID_nccl_exposed, .device = device,
 		.confidence = NSX_CONF_MEDIUM,
 		.proof = {{.csv = "nccl_ops", .column = "exposed_ms"}},
 	};
-	struct habits h;
 
-	if (find_habits(d, device, &h, err))
+	if (part && list_comm(c, beside, &hide.rows, err))
 		return err->rc;
-	f.title = nsx_tell(d->found,
-			   "Compute waits for communication on GPU %lld",
-			   (long long)d->trace->device[device].device_id);
+	if (part)
+		f.guess_ns = (double)NSX_MIN(h->ns, x->blocking_ns);
+	else
+		f.spans = x->blocking;
+	f.remedy = nsx_plan_of(c->d, hide);
+	f.subject = !part ? NULL : beside ? "compute_stream" : "own_stream";
+	f.title = nsx_tell(l, "Compute waits for communication on %sGPU %lld",
+			   !part ? "" : beside ? "the same stream of " :
+						 "another stream of ",
+			   (long long)c->d->trace->device[device].device_id);
 	f.evidence[0] = nsx_tell(
-		d->found,
-		"%s; compute waits for %s of it and begins right after.%s",
-		say_exposed(d, x), nsx_tell_ns(d->found, x->blocking_ns),
+		l, "%s%s",
+		part ? nsx_tell(l, "%s of %s of communication, of which %s is "
+				"exposed.", nsx_tell_ns(l, h->ns),
+				nsx_tell_ns(l, x->comm_ns),
+				nsx_tell_ns(l, x->exposed_ns)) :
+		nsx_tell(l, "%s; compute waits for %s of it and begins right "
+			 "after.", say_exposed(c->d, x),
+			 nsx_tell_ns(l, x->blocking_ns)),
 		x->waited_ns * PART <= x->comm_ns ? "" :
-		nsx_tell(d->found, " %s of it is waiting for late ranks.",
-			 nsx_tell_ns(d->found, x->waited_ns)));
-	say_why(d, x, &h, &f);
-	nsx_found(d->found, &f);
+		nsx_tell(l, " %s of it is waiting for late ranks.",
+			 nsx_tell_ns(l, x->waited_ns)));
+	say_why(c->d, x, h, beside, &f);
+	nsx_found(l, &f);
 	return 0;
 }
 
@@ -296,20 +349,42 @@ static void judge_arrivals(struct nsx_detect *d, const struct nsx_arrivals *x)
 			 x->p_value, nsx_text_ns(l->arena, x->wait_ns));
 }
 
+/* What compute waits for on a device: in two parts where each of them counts. */
+static int judge_device(struct comm *c, uint32_t device, int64_t window_ns,
+			struct nsx_err *err)
+{
+	const struct nsx_comm_cost *x = &c->d->measured->comm[device];
+	bool part;
+
+	if (share(x->waited_ns, window_ns) >= LEAST_PCT)
+		propose_peers(c->d, device);
+	if (share(x->blocking_ns, window_ns) < LEAST_PCT || !is_transfer(x))
+		return 0;
+	if (find_habits(c, device, err))
+		return err->rc;
+	part = share(c->on[0].ns, window_ns) >= LEAST_PCT &&
+	       share(c->on[1].ns, window_ns) >= LEAST_PCT;
+	if (!part)
+		return propose_overlap(c, device, c->on[1].n && !c->on[0].n,
+				       false, err);
+	return propose_overlap(c, device, false, true, err) ||
+			       propose_overlap(c, device, true, true, err) ?
+		       err->rc : 0;
+}
+
 int nsx_detect_comm(struct nsx_detect *d, struct nsx_err *err)
 {
 	const struct nsx_measured *m = d->measured;
 	int64_t window_ns = d->w.end_ns - d->w.start_ns;
+	struct comm c = {.d = d};
 
+	if (m->comm && find_streams(&c, err))
+		return err->rc;
 	for (const struct nsx_arrivals *x = m->arrivals; x; x = x->next)
 		judge_arrivals(d, x);
-	for (uint32_t i = 0; m->comm && i < d->facts->ndevices; i++) {
-		if (share(m->comm[i].blocking_ns, window_ns) >= LEAST_PCT &&
-		    is_transfer(&m->comm[i]) && propose_overlap(d, i, err))
+	for (uint32_t i = 0; m->comm && i < d->facts->ndevices; i++)
+		if (judge_device(&c, i, window_ns, err))
 			return err->rc;
-		if (share(m->comm[i].waited_ns, window_ns) >= LEAST_PCT)
-			propose_peers(d, i);
-	}
 	say_hidden(d, window_ns);
 	for (size_t i = 0; i < m->nlinks; i++)
 		nsx_fine(d->found,

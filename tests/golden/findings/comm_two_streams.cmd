@@ -1,0 +1,1 @@
+explain @comm_two_streams --pass findings --md
