@@ -516,7 +516,7 @@ static void advise(const struct calls *c, const struct group *x,
 		f->recommendation[k++] = say->pytorch;
 }
 
-/* "the GPUs idle for 3 ms in all after them": those of the processes that wait. */
+/* "the GPUs idle for 3 ms in all right after them": those of the processes that wait. */
 static const char *say_idle(struct calls *c, const uint32_t *list, size_t n,
 			    int64_t cost_ns)
 {
@@ -536,8 +536,8 @@ static const char *say_idle(struct calls *c, const uint32_t *list, size_t n,
 		gpu = t->stream[i].device;
 	}
 	return nsx_tell(c->d->found, several ?
-				"the GPUs idle for %s in all after them" :
-				"the GPU idles for %s after them", text);
+				"the GPUs idle for %s in all right after them" :
+				"the GPU idles for %s right after them", text);
 }
 
 static void propose(struct calls *c, const uint32_t *list, size_t n)

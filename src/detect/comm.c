@@ -256,10 +256,8 @@ static void propose_peers(struct nsx_detect *d, uint32_t device)
 			"an upper bound: as if each rank went at its own pace"},
 		.recommendation = {
 			"even out when they arrive: batches of equal token "
-			"count, pauses (garbage collection, logging) in the "
-			"same step on all ranks",
-			"where one works on what the other has done (stages of "
-			"a pipeline): more and smaller micro batches"},
+			"count, pauses in the same step on all ranks; between "
+			"stages of a pipeline more and smaller micro batches"},
 		.proof = {{.csv = "nccl_rank_skew", .column = "waited_ms"}},
 	};
 

@@ -246,6 +246,7 @@ struct launcher {
 		struct rows rows;
 		uint32_t range; /* the first                                 */
 		uint32_t helper; /* thread that only copies; NSX_NONE        */
+		uint32_t process; /* of all of them; SEVERAL                 */
 	} *code;
 	struct rows gaps; /* the short ones                                  */
 	struct nsx_votes hot; /* samples of all, by index of code or SHORT   */
@@ -255,7 +256,7 @@ struct launcher {
 	int64_t idle_ns[NSX_NCAUSES]; /* of the limiting GPU, by cause       */
 };
 
-enum { SHORT = -2 };
+enum { SHORT = -2, SEVERAL = -2 };
 
 static int add_row(struct rows *r, size_t call, int64_t ns,
 		   struct nsx_err *err)
@@ -268,6 +269,8 @@ static int add_code(struct launcher *x, uint32_t range, uint32_t helper,
 		    size_t call, int64_t ns, uint32_t *ret,
 		    struct nsx_err *err)
 {
+	uint32_t process =
+		x->d->trace->thread[nsx_call_thread(x->d->trace, call)].process;
 	uint64_t whose = helper == NSX_NONE ? range == NSX_NONE :
 					      UINT64_C(2) + helper;
 	size_t known = x->names.n;
@@ -278,7 +281,10 @@ static int add_code(struct launcher *x, uint32_t range, uint32_t helper,
 	if (!c)
 		return err->rc;
 	if (x->names.n > known)
-		*c = (struct code){.range = range, .helper = helper};
+		*c = (struct code){.range = range, .helper = helper,
+				   .process = process};
+	if (c->process != process)
+		c->process = (uint32_t)SEVERAL;
 	*ret = (uint32_t)(c - x->code);
 	return add_row(&c->rows, call, ns, err);
 }
@@ -396,6 +402,11 @@ static void propose_code(struct launcher *x, const struct code *c)
 	const char *helper = !th ? NULL : th->name ?
 		nsx_text(d->trace, th->name) :
 		nsx_tell(l, "%lld", (long long)th->tid);
+	const char *who = helper ? "that thread" :
+		c->process == (uint32_t)SEVERAL || d->trace->nprocesses < 2 ?
+		"the launching thread" :
+		nsx_tell(l, "the launching thread of process %lld",
+			 (long long)d->trace->process[c->process].pid);
 	/* Beside its copies, it is what makes the launching thread wait. */
 	bool is_waited = helper && c->rows.ns > (d->w.end_ns - d->w.start_ns) / 2;
 	struct nsx_finding f = {
@@ -415,12 +426,11 @@ static void propose_code(struct launcher *x, const struct code *c)
 		.guess_ns = (double)NSX_MIN(
 			c->rows.ns, x->idle_ns[NSX_CAUSE_HOST_CODE]),
 		.evidence = {nsx_tell(l,
-			"%s of %s or more in which %s thread makes no CUDA "
-			"call, %s in all",
+			"%s of %s or more in which %s makes no CUDA call, %s "
+			"in all",
 			nsx_text_n(l->arena, c->rows.calls.n, "stretch",
 				   "stretches"), nsx_tell_ns(l, x->long_ns),
-			helper ? "that" : "the launching",
-			nsx_tell_ns(l, c->rows.ns))},
+			who, nsx_tell_ns(l, c->rows.ns))},
 		.proof = {{.csv = "gpu_idle_by_cause", .column = "total_ms",
 			   .at = {{"cause", nsx_string("host_code")}}}},
 		.remedy = nsx_plan_of(d, (struct nsx_change){

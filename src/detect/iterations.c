@@ -1,8 +1,8 @@
 /* iterations.c - iterations that take longer than the others: what is in them
  * that is not in the usual one.
  *
- * A pause is a stretch of host time between two calls, a blocking copy that takes
- * far longer than any in the others, or a range that only slow iterations have (a
+ * A pause is a stretch of host time between two calls, far longer than the longest of
+ * the usual iteration, a blocking copy that takes far longer than any in the others, or a range that only slow iterations have (a
  * checkpoint, an evaluation).  Where more than a third are slow, here and there, the
  * iterations are of two kinds, and what one of them has more is for other findings.
  */
@@ -45,6 +45,8 @@ struct slow {
 	struct nsx_row_list copies, copied; /* calls, and their operations, that
 					       only slow iterations have     */
 	int64_t usual_copy_ns; /* the longest blocking one in the others */
+	int64_t usual_pause_ns; /* the longest of one of the others, the median
+				   of those of the thread that is read       */
 	nsx_str range[MOST_RANGES];
 	uint32_t nranges, place;
 };
@@ -225,6 +227,35 @@ static void find_usual_copy(struct slow *s, uint32_t thread)
 						   x.end_ns - x.start_ns);
 }
 
+/* What a thread does in every iteration slows none of them down more. */
+static int find_usual_pause(struct slow *s, uint32_t thread, struct nsx_err *err)
+{
+	const struct nsx_trace *t = s->d->trace;
+	const struct nsx_thread *th = &t->thread[thread];
+	int64_t last_ns = INT64_MIN, *longest;
+	size_t k = 0, n = 0;
+
+	if (!nsx_new_array(longest, s->d->scratch, s->n, "pauses", err))
+		return err->rc;
+	for (size_t i = th->calls_at; i < th->calls_at + th->ncalls; i++) {
+		int64_t start_ns = nsx_call_start(&t->calls, i);
+
+		if (t->calls.flags[i] & NSX_CALL_NESTED)
+			continue;
+		while (k < s->n && s->v[k].end_ns <= last_ns)
+			k++;
+		if (k < s->n && last_ns >= s->v[k].start_ns)
+			longest[k] = NSX_MAX(longest[k], start_ns - last_ns);
+		last_ns = nsx_call_end(&t->calls, i);
+	}
+	for (size_t i = 0; i < s->n; i++)
+		if (is_judged(s, i) && !s->v[i].slow)
+			longest[n++] = longest[i];
+	s->usual_pause_ns = n ? nsx_to_i64(nsx_quantile(longest, n, 0.5)) : 0;
+	nsx_arena_drop(s->d->scratch, longest);
+	return 0;
+}
+
 static int find_copy(struct slow *s, size_t call, size_t *at,
 		     struct nsx_err *err)
 {
@@ -268,6 +299,7 @@ static int find_pauses(struct slow *s, uint32_t thread, uint32_t *below,
 
 			least_ns = pause_of(s, &at, last_ns, start_ns);
 			if (least_ns && start_ns - last_ns >= least_ns &&
+			    (start_ns - last_ns) / 2 >= s->usual_pause_ns &&
 			    (add_pause(s, i, range, err) ||
 			     vote_outside(s, thread,
 					  (struct nsx_span){last_ns, start_ns},
@@ -455,7 +487,10 @@ int nsx_detect_iterations(struct nsx_detect *d, struct nsx_err *err)
 			if (usual)
 				find_usual_copy(&s, i);
 			else
-				rc = find_pauses(&s, i, below, err);
+				rc = find_usual_pause(&s, i, err) ||
+						     find_pauses(&s, i, below,
+								 err) ?
+					     err->rc : 0;
 		}
 	if (!rc)
 		propose(&s);

@@ -24,6 +24,8 @@
 #define SAME 0.05	   /* what an alternative may add to the other      */
 #define OWN 0.3		   /* ... of what it wins alone                     */
 #define LEADS 0.8	   /* of the other's price, to name both            */
+#define LATER 2.0	   /* times what idles right after waits, that they win */
+#define LATEST 4.0	   /* ... to stand behind code of the host that wins it */
 #define STOPS 0.5	   /* ... to stand before it, for what stops a host */
 enum { MAX_QUALITY = 3, MAX_LINES = 12 };
 
@@ -94,6 +96,13 @@ static enum nsx_confidence of_window(const struct nsx_facts *f)
 		       NSX_CONF_MEDIUM : NSX_CONF_HIGH;
 }
 
+/* Whether waits win so many times what the GPU idles right after them. */
+static bool wins_later(const struct nsx_finding *f, double times)
+{
+	return f->id == NSX_ID_idle_after_sync && f->guess_ns > 0 &&
+	       f->headroom_ns > times * f->guess_ns;
+}
+
 static void take_gain(struct pricing *p, struct item *x,
 		      const struct nsx_gain *g)
 {
@@ -111,6 +120,10 @@ static void take_gain(struct pricing *p, struct item *x,
 	f->low_ns = (double)g->low_ns;
 	f->high_ns = (double)g->high_ns;
 	f->confidence = least(f->confidence, trust[g->confidence]);
+	if (wins_later(f, LATER))
+		nsx_add_evidence(f, "Most of what they win lies later: until "
+				    "the host is ahead again the GPU waits for "
+				    "it over and over");
 	if (g->low_ns < g->gain_ns / 2 && f->confidence > NSX_CONF_LOW)
 		f->confidence--;
 	if (g->low_ns < g->gain_ns - g->gain_ns / 10)
@@ -298,7 +311,9 @@ static bool stops_host(enum nsx_finding_id id)
  */
 static int depth(const struct nsx_finding *f)
 {
-	return f->is_ahead ? 2 * NSX_ID_launch_bound + 1 : 2 * (int)f->id;
+	return f->is_ahead ? 2 * NSX_ID_launch_bound + 1 :
+	       wins_later(f, LATEST) ? 2 * NSX_ID_idle_by_host_code + 1 :
+				       2 * (int)f->id;
 }
 
 /* Of best and the others, which add `after` once best is there: the cause

@@ -1,0 +1,1 @@
+explain @pause_in_each --pass findings --md
