@@ -401,16 +401,54 @@ static bool is_priced(const struct nsx_first_page *p)
 	return false;
 }
 
+/* What comes after the judged phase, where it is half as long or longer and idles for a
+ * quarter of its time, and twice as much as that; NULL: nothing of that kind.
+ */
+static const char *say_tail(const struct nsx_report *r)
+{
+	const struct nsx_facts *f = r->facts;
+	struct nsx_window w = nsx_judged(f);
+	struct nsx_partition judged, tail;
+
+	for (size_t i = 0; i < f->nrun_phases && f->limiting != NSX_NONE; i++) {
+		const struct nsx_run_phase *x = &f->run_phases[i];
+		int64_t ns = x->window.end_ns - x->window.start_ns;
+		int64_t judged_ns = w.end_ns - w.start_ns, idle_ns;
+
+		if (x->kind != NSX_PHASE_TAIL || x->judged ||
+		    x->window.start_ns < w.end_ns || ns < judged_ns / 2)
+			continue;
+		nsx_partition(&f->device[f->limiting], w.start_ns, w.end_ns,
+			      &judged);
+		nsx_partition(&f->device[f->limiting], x->window.start_ns,
+			      x->window.end_ns, &tail);
+		idle_ns = tail.ns[NSX_P_IDLE];
+		if (idle_ns >= ns / 4 &&
+		    (double)idle_ns / (double)ns >=
+			    2 * (double)judged.ns[NSX_P_IDLE] /
+				    (double)judged_ns)
+			return nsx_arena_printf(
+				r->arena, "%s after the judged phase are not "
+				"judged, and GPU %lld idles for %s of them: "
+				"`--window phase:tail` judges them",
+				nsx_text_ns(r->arena, (double)ns),
+				(long long)r->trace->device[f->limiting].device_id,
+				nsx_text_share(r->arena, (double)idle_ns,
+					       (double)ns));
+	}
+	return NULL;
+}
+
 /* What the capture lacks or the profiler said, and what another would settle of
  * that or of the first finding.
  */
 static void fill_trust(const struct nsx_report *r, struct nsx_first_page *p)
 {
 	const struct nsx_closure *closure = nsx_model_closure(r->facts->model);
-	const char *line = NULL;
+	const char *line = NULL, *tail = say_tail(r);
 	size_t n = 0;
 
-	p->trust = nsx_arena_get(r->arena, (MAX_TRUST + 3) * sizeof(char *));
+	p->trust = nsx_arena_get(r->arena, (MAX_TRUST + 4) * sizeof(char *));
 	for (size_t i = 0; i < r->found.n && n < MAX_TRUST; i++) {
 		const struct nsx_finding *f = &r->found.v[i];
 
@@ -423,6 +461,8 @@ static void fill_trust(const struct nsx_report *r, struct nsx_first_page *p)
 		p->trust[n++] = nsx_arena_printf(
 			r->arena, "nothing could be replayed to price findings: "
 			"%s", closure->reason);
+	if (tail)
+		p->trust[n++] = tail;
 	if (!line && p->nfindings)
 		line = say_capture(r, p->finding[0]);
 	if (!line && !r->found.n && !r->trace->has_gpu_work &&

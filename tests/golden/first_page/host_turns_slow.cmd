@@ -1,0 +1,1 @@
+explain @host_turns_slow --out o
