@@ -475,7 +475,8 @@ static int explain(const struct args *a, const char *path, const char *shown,
 /* Loaded as well: the views of a script move GPU times as the loader does. */
 static int define(const struct args *a, const char *path, struct nsx_err *err)
 {
-	struct nsx_load_opts load = {(unsigned)a->threads, NULL, &progress};
+	struct nsx_load_opts load = {.threads = (unsigned)a->threads,
+				     .progress = &progress};
 	struct nsx_trace *t = NULL;
 	struct nsx_schema schema;
 	int rc = nsx_schema_open(path, &schema, err);

@@ -361,8 +361,9 @@ int nsx_report_make(const struct nsx_schema *schema,
 		    const struct nsx_opts *opts, struct nsx_report **ret,
 		    struct nsx_err *err)
 {
-	const struct nsx_load_opts load = {opts->threads, opts->window,
-					   opts->progress};
+	const struct nsx_load_opts load = {.threads = opts->threads,
+					   .window = opts->window,
+					   .progress = opts->progress};
 	struct nsx_trace *trace;
 	int rc = nsx_load_named(schema, &load, &trace, err);
 

@@ -17,7 +17,6 @@ enum {
 	TOLERANCE_NS = 20000, /* converting the clock is right to microseconds */
 	NARROW_NS = 100000,   /* bounds so close: the middle is taken         */
 	NEXTREMES = 3,
-	MAX_ROWS = 1 << 20, /* looked at: of more, every second, third ...   */
 	COPY_DTOH = 2, MEM_PAGEABLE = 0, /* ENUM_CUDA_MEMCPY_OPER, _MEM_KIND  */
 };
 
@@ -189,16 +188,16 @@ static int find_first_ops(struct nsx_loader *l, struct nsx_arena *a,
 			  uint32_t **ret, struct nsx_err *err)
 {
 	uint32_t *v;
-	size_t step = l->op_set.n / MAX_ROWS + 1;
 	bool multi;
 
 	if (!nsx_new_array(v, a, l->call_set.n, l->call_set.what, err))
 		return err->rc;
 	memset(v, 0xff, l->call_set.n * 4);
-	for (size_t i = 0; i < l->op_set.n; i += step) {
+	for (size_t i = 0; i < l->op_set.n; i++) {
 		uint32_t p = l->t->stream[l->ops.stream[i]].process;
-		uint32_t call = l->ops.call[i] && p != NSX_NONE &&
-				!(l->ops.flags[i] & NSX_OP_PEER) ?
+		uint32_t call = p != NSX_NONE &&
+				!(l->ops.flags[i] & NSX_OP_PEER) &&
+				nsx_tells_clock(l, l->ops.call[i]) ?
 			nsx_host_call(l, p, l->ops.call[i], &multi) :
 			NSX_NONE;
 

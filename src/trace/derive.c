@@ -141,25 +141,42 @@ static void widen(struct nsx_window *w, int64_t start_ns, int64_t end_ns)
 	w->end_ns = NSX_MAX(w->end_ns, end_ns);
 }
 
-static void find_hull(struct nsx_loader *l)
-{
-	struct nsx_trace *t = l->t;
-	struct nsx_window gpu = {INT64_MAX, INT64_MIN}, host = gpu, all;
+static const struct nsx_window no_hull = {INT64_MAX, INT64_MIN};
 
-	for (size_t i = 0; i < l->op_set.n; i++)
-		widen(&gpu, l->ops.start_ns[i], l->ops.end_ns[i]);
+static struct nsx_window host_hull(const struct nsx_loader *l)
+{
+	struct nsx_window host = no_hull;
+
 	for (size_t i = 0; i < l->call_set.n; i++)
 		if (l->calls.start_ns[i] >= 0)
 			widen(&host, l->calls.start_ns[i], l->calls.end_ns[i]);
 	for (size_t i = 0; i < l->nvtx_set.n; i++)
 		if (l->nvtx.start_ns[i] >= 0)
 			widen(&host, l->nvtx.start_ns[i], l->nvtx.end_ns[i]);
+	return host;
+}
+
+static void find_hull(struct nsx_loader *l)
+{
+	struct nsx_trace *t = l->t;
+	struct nsx_window gpu = no_hull, host = host_hull(l), all;
+
+	for (size_t i = 0; i < l->op_set.n; i++)
+		widen(&gpu, l->ops.start_ns[i], l->ops.end_ns[i]);
+	for (unsigned i = 0; i < NSX_MAX_THREADS; i++) {
+		const struct nsx_left *left = &l->leaving.left[i];
+
+		if (left->n)
+			widen(&gpu, left->hull.start_ns, left->hull.end_ns);
+		t->nleft_out += left->n;
+	}
+	t->has_gpu_work = gpu.start_ns <= gpu.end_ns;
 	all = gpu;
 	widen(&all, host.start_ns, host.end_ns);
 	if (all.start_ns <= all.end_ns) {
 		t->first_ns = all.start_ns;
 		t->last_ns = all.end_ns;
-		t->full = gpu.start_ns <= gpu.end_ns ? gpu : host;
+		t->full = t->has_gpu_work ? gpu : host;
 	}
 }
 
@@ -320,9 +337,7 @@ static void cut_ops(struct nsx_loader *l, const struct nsx_window *w)
 	size_t n = 0;
 
 	for (size_t i = 0; i < l->op_set.n; i++) {
-		if (o->end_ns[i] < w->start_ns || o->start_ns[i] >= w->end_ns ||
-		    (o->end_ns[i] == w->start_ns &&
-		     o->start_ns[i] < w->start_ns))
+		if (!nsx_reaches(w, o->start_ns[i], o->end_ns[i]))
 			continue;
 		if (o->start_ns[i] < w->start_ns) {
 			o->start_ns[i] = w->start_ns;
@@ -363,6 +378,26 @@ static int ask_window(struct nsx_loader *l, const char *text,
 	return nsx_window_parse(text, l->t->first_ns, ret, err);
 }
 
+void nsx_presume_window(struct nsx_loader *l, const char *window)
+{
+	struct nsx_window host = host_hull(l);
+	struct nsx_err err; /* is told when all rows are known */
+
+	if (host.start_ns > host.end_ns)
+		return;
+	l->t->first_ns = host.start_ns;
+	l->leaving.is_on = !ask_window(l, window, &l->leaving.window, &err);
+}
+
+/* Kernels were left out by another window, or by times that moved since. */
+static bool is_presumed_wrong(const struct nsx_loader *l)
+{
+	return l->t->nleft_out &&
+	       (l->schema->shifts->n ||
+		l->leaving.window.start_ns != l->t->user.start_ns ||
+		l->leaving.window.end_ns != l->t->user.end_ns);
+}
+
 int nsx_cut_window(struct nsx_loader *l, const char *window,
 		   struct nsx_err *err)
 {
@@ -374,7 +409,8 @@ int nsx_cut_window(struct nsx_loader *l, const char *window,
 	t->window = t->full;
 	if (window && ask_window(l, window, &t->user, err))
 		return err->rc;
-	t->has_gpu_work = l->op_set.n > 0;
+	if (is_presumed_wrong(l))
+		return NSX_PRESUMED_WRONG;
 	if (window) {
 		t->window = t->user;
 		cut_ops(l, &t->user);
@@ -509,7 +545,7 @@ static int cmp_key(const void *ctx, uint32_t a, uint32_t b)
 int nsx_sort_keys(uint64_t *keys, size_t n, const char *what,
 		  struct nsx_err *err)
 {
-	struct nsx_colset set = {what, {NSX_COL(keys)}, n};
+	struct nsx_colset set = {what, {NSX_COL(keys)}, n, n};
 
 	return nsx_colset_sort(&set, NULL, 0, cmp_key, &keys, err);
 }

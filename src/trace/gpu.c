@@ -92,6 +92,23 @@ static int read_shape(struct nsx_part *p, const struct nsx_val *v,
 	return nsx_keymap_add(&p->l->shapes_map, p->cache[2], &key, ret, err);
 }
 
+/* What such rows tell of the trace (names, streams, shapes, defects) is kept. */
+static bool is_left_out(struct nsx_part *p, size_t at)
+{
+	const struct nsx_loader *l = p->l;
+	int64_t start_ns = l->ops.start_ns[at], end_ns = l->ops.end_ns[at];
+	struct nsx_left *left = p->own;
+
+	if (!l->leaving.is_on || nsx_tells_clock(l, l->ops.call[at]) ||
+	    nsx_reaches(&l->leaving.window, start_ns, end_ns))
+		return false;
+	if (!left->n++)
+		left->hull = (struct nsx_window){start_ns, end_ns};
+	left->hull.start_ns = NSX_MIN(left->hull.start_ns, start_ns);
+	left->hull.end_ns = NSX_MAX(left->hull.end_ns, end_ns);
+	return true;
+}
+
 static int read_kernel(struct nsx_part *p, const struct nsx_val *v,
 		       struct nsx_err *err)
 {
@@ -113,7 +130,7 @@ static int read_kernel(struct nsx_part *p, const struct nsx_val *v,
 		return rc;
 	if (nsx_i64_or(&v[NODE], 0))
 		p->l->ops.flags[at] |= NSX_OP_NODE;
-	p->n++;
+	p->n += !is_left_out(p, at);
 	return 0;
 }
 
@@ -215,14 +232,15 @@ void nsx_bind_gpu(struct nsx_loader *l, struct nsx_tableload *list)
 		NSX_TABLE(memset, memset_fields, read_memset, .set = &l->op_set,
 			  .beside = &l->copy_set),
 		NSX_TABLE(kernel, kernel_fields, read_kernel,
-			  .set = &l->op_set),
+			  .set = &l->op_set, .own = l->leaving.left,
+			  .own_size = sizeof(*l->leaving.left)),
 		NSX_TABLE(graph, graph_fields, read_graph, .set = &l->op_set),
 	};
 
 	l->op_set = (struct nsx_colset){"GPU operations", {
 		NSX_COL(o->start_ns), NSX_COL(o->end_ns), NSX_COL(o->call),
 		NSX_COL(o->stream), NSX_COL(o->detail), NSX_COL(o->kind),
-		NSX_COL(o->cls), NSX_COL(o->flags)}, 0};
-	l->copy_set = (struct nsx_colset){"copies", {NSX_COL(l->copies)}, 0};
+		NSX_COL(o->cls), NSX_COL(o->flags)}, 0, 0};
+	l->copy_set = (struct nsx_colset){"copies", {NSX_COL(l->copies)}, 0, 0};
 	memcpy(list, tables, sizeof(tables));
 }

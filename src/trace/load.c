@@ -5,6 +5,8 @@
 #include "base/stat.h"
 #include "trace/load.h"
 
+enum { CLOCK_ROWS = 1 << 20 };
+
 void nsx_load_warn(struct nsx_loader *l, const char *fmt, ...)
 {
 	struct nsx_err err;
@@ -24,15 +26,24 @@ static const char *pid_source(const struct nsx_schema *s, enum nsx_field global,
 	return nsx_has(s, global) ? s->column[global] : s->column[plain];
 }
 
-static int load_rows(struct nsx_loader *l, struct nsx_err *err)
+/* For a window the host's rows come first: they tell where it is. */
+static int load_rows(struct nsx_loader *l, const char *window,
+		     struct nsx_err *err)
 {
 	struct nsx_tableload list[NSX_NGPU_TABLES + NSX_NHOST_TABLES +
 				  NSX_NLIBRARY_TABLES];
+	struct nsx_tableload *host = list + NSX_NGPU_TABLES;
 
 	nsx_bind_gpu(l, list);
-	nsx_bind_host(l, list + NSX_NGPU_TABLES);
-	nsx_bind_libraries(l, list + NSX_NGPU_TABLES + NSX_NHOST_TABLES);
-	return nsx_load_tables(l, list, ARRAY_LEN(list), "events", err);
+	nsx_bind_host(l, host);
+	nsx_bind_libraries(l, host + NSX_NHOST_TABLES);
+	if (!window)
+		return nsx_load_tables(l, list, ARRAY_LEN(list), "events", err);
+	if (nsx_load_tables(l, host, ARRAY_LEN(list) - NSX_NGPU_TABLES,
+			    "host events", err))
+		return err->rc;
+	nsx_presume_window(l, window);
+	return nsx_load_tables(l, list, NSX_NGPU_TABLES, "GPU events", err);
 }
 
 /* Neighbours begin one soon after the other, most are short, and correlation
@@ -181,12 +192,13 @@ static void publish_warnings(struct nsx_loader *l)
 	l->t->nwarnings = l->nwarnings;
 }
 
+/* first: a window may be presumed; else all kernels are kept until it is cut. */
 static int load(struct nsx_loader *l, const struct nsx_load_opts *opts,
-		struct nsx_err *err)
+		bool first, struct nsx_err *err)
 {
 	int rc = nsx_load_strings(l, err) ?:
 		 nsx_load_stacks(l, err) ?:
-		 load_rows(l, err);
+		 load_rows(l, first ? opts->window : NULL, err);
 
 	nsx_progress_stage(l->progress, "order", 0);
 	if (!rc)
@@ -257,9 +269,9 @@ static void free_loader(struct nsx_loader *l)
 	free(l);
 }
 
-int nsx_trace_load(const struct nsx_schema *schema,
-		   const struct nsx_load_opts *opts, struct nsx_trace **ret,
-		   struct nsx_err *err)
+static int load_once(const struct nsx_schema *schema,
+		     const struct nsx_load_opts *opts, bool first,
+		     struct nsx_trace **ret, struct nsx_err *err)
 {
 	struct nsx_arena *a = nsx_arena_new();
 	struct nsx_trace *t = nsx_arena_get(a, sizeof(*t));
@@ -280,10 +292,11 @@ int nsx_trace_load(const struct nsx_schema *schema,
 	l->t = t;
 	l->schema = schema;
 	l->threads = NSX_MAX(1, opts->threads);
+	l->clock_rows = opts->clock_rows ? opts->clock_rows : CLOCK_ROWS;
 	l->progress = opts->progress;
 	l->index_arena = nsx_arena_new();
 	init_maps(l);
-	rc = load(l, opts, err);
+	rc = load(l, opts, first, err);
 	free_loader(l);
 	if (rc) {
 		nsx_trace_free(t);
@@ -291,6 +304,16 @@ int nsx_trace_load(const struct nsx_schema *schema,
 	}
 	*ret = t;
 	return 0;
+}
+
+int nsx_trace_load(const struct nsx_schema *schema,
+		   const struct nsx_load_opts *opts, struct nsx_trace **ret,
+		   struct nsx_err *err)
+{
+	int rc = load_once(schema, opts, true, ret, err);
+
+	return rc == NSX_PRESUMED_WRONG ?
+		       load_once(schema, opts, false, ret, err) : rc;
 }
 
 /* By the process's own mapping. Where that was not exported the ordinal must

@@ -24,7 +24,7 @@ struct nsx_colset {
 		void **at; /* where its pointer is kept; NULL: no more       */
 		size_t size;
 	} cols[12];
-	size_t n;
+	size_t n, room; /* room: rows that it was made for                    */
 };
 #define NSX_COL(p) {(void **)&(p), sizeof(*(p))}
 int nsx_colset_alloc(struct nsx_colset *c, struct nsx_arena *a, size_t n,
@@ -81,6 +81,19 @@ struct nsx_backtrace { /* of the call that has this correlation id           */
 	uint32_t corr, call, stack; /* the last two follow when all is read  */
 };
 
+/* Kernels that are read but not kept, as neither the user's window nor the clocks
+ * need them.  Host rows are all kept: iterations, waits, the launcher's gaps and
+ * what is replayed around a window are found in those before and after it.
+ */
+struct nsx_leaving {
+	bool is_on;
+	struct nsx_window window; /* as presumed: nsx_presume_window         */
+	struct nsx_left { /* by part of the table of kernels                 */
+		struct nsx_window hull;
+		size_t n;
+	} left[NSX_MAX_THREADS];
+};
+
 struct nsx_loader {
 	struct nsx_trace *t;
 	struct nsx_strings *strings; /* the trace's, while they are added    */
@@ -106,6 +119,9 @@ struct nsx_loader {
 
 	struct nsx_ordinal *ordinals;
 	size_t nordinals, cap_ordinals;
+
+	struct nsx_leaving leaving;
+	size_t clock_rows; /* of nsx_load_opts                               */
 
 	pthread_mutex_t lock; /* guards what follows, up to the columns      */
 	struct nsx_stream_types { /* TARGET_INFO_CUDA_STREAM, while it is read */
@@ -296,11 +312,36 @@ int nsx_index_calls(struct nsx_loader *l, struct nsx_err *err);
  */
 uint32_t nsx_host_call(const struct nsx_loader *l, uint32_t process,
 		       uint32_t corr, bool *ret_multi);
+/* Clocks are judged by all operations of some calls, drawn by their ids, so that
+ * rows need not be in order to tell which: about clock_rows of those announced.
+ */
+static inline bool nsx_tells_clock(const struct nsx_loader *l, uint32_t corr)
+{
+	size_t share = l->op_set.room / l->clock_rows + 1;
+
+	return corr && corr * UINT32_C(0x9e3779b9) <= UINT32_MAX / share;
+}
 /* Moves GPU times to the host's clock where they are proved not to be on it:
  * fills the trace's clocks and the schema's shifts (clock.c).
  */
 int nsx_align_clocks(struct nsx_loader *l, struct nsx_err *err);
-/* The hull, open ranges, the user's window; rows in order again. */
+/* Whether an operation has part in a window. */
+static inline bool nsx_reaches(const struct nsx_window *w, int64_t start_ns,
+			       int64_t end_ns)
+{
+	return start_ns < w->end_ns &&
+	       (end_ns > w->start_ns || start_ns >= w->start_ns);
+}
+/* Once host rows are read and before kernels are: where the user's window is if the
+ * first event is the host's and no clock is off, as in nearly all traces.  Whether
+ * that is so is known when all rows are read: nsx_cut_window looks.
+ */
+void nsx_presume_window(struct nsx_loader *l, const char *window);
+/* The hull, open ranges, the user's window; rows in order again.
+ * Errors: NSX_E_USAGE; NSX_PRESUMED_WRONG where kernels were left out by another
+ * window than the user's: the trace is to be loaded again with all of them.
+ */
+enum { NSX_PRESUMED_WRONG = 1 };
 int nsx_cut_window(struct nsx_loader *l, const char *window,
 		   struct nsx_err *err);
 int nsx_derive(struct nsx_loader *l, struct nsx_err *err);

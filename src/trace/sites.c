@@ -359,7 +359,7 @@ int nsx_load_samples(struct nsx_loader *l, struct nsx_err *err)
 	struct nsx_samples_rw *s = &l->samples;
 	struct nsx_colset set = {"CPU samples", {
 		NSX_COL(s->start_ns), NSX_COL(s->global_tid),
-		NSX_COL(s->stack)}, 0};
+		NSX_COL(s->stack)}, 0, 0};
 	struct nsx_tableload table = NSX_TABLE(sample, sample_fields,
 					       read_sample, .set = &set);
 

@@ -370,6 +370,8 @@ struct nsx_trace {
 	struct nsx_clock *clock;
 	bool has_clock_off; /* some GPU times contradict cause and effect    */
 	bool has_gpu_work; /* somewhere: the user's window may hold none of it */
+	size_t nleft_out; /* kernels outside of the user's window that were read
+			     and not kept before the cut; the others go then  */
 	struct nsx_gpu_info *gpu;
 	struct nsx_domain *domain;
 	struct nsx_shape *shape;
@@ -416,6 +418,8 @@ struct nsx_load_opts {
 	unsigned threads;
 	const char *window; /* as typed, NULL: none                          */
 	struct nsx_progress *progress;
+	size_t clock_rows; /* GPU operations that clocks are judged by, about,
+			      where there are more; 0: 2^20                   */
 };
 
 /* Reads everything the analyses share; each table is scanned once.  A table

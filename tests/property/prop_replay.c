@@ -162,7 +162,7 @@ static void check_sizes(const struct nsx_trace *t, const struct nsx_facts *f)
 static void check_trace(const char *path)
 {
 	struct nsx_progress progress = {.stage = NULL};
-	struct nsx_load_opts load = {2, NULL, &progress};
+	struct nsx_load_opts load = {.threads = 2, .progress = &progress};
 	struct nsx_schema schema;
 	struct nsx_trace *t = NULL;
 	struct nsx_facts *f = NULL;

@@ -22,7 +22,7 @@ struct opened {
 static void open_fixture(struct opened *o, const char *name)
 {
 	struct nsx_progress progress = {.stage = NULL};
-	struct nsx_load_opts load = {2, NULL, &progress};
+	struct nsx_load_opts load = {.threads = 2, .progress = &progress};
 	struct nsx_err err;
 	char path[512];
 
