@@ -225,10 +225,13 @@ static enum nsx_closure_class classify(double drift, double unexplained)
 	return cls;
 }
 
+/* With a user's window the work of a launch may lie outside. */
 static bool lost_graphs(const struct nsx_model *m)
 {
 	size_t n = 0, lost = 0;
 
+	if (m->t->user.start_ns < m->t->user.end_ns)
+		return m->f->graphs.mode == NSX_GRAPH_OPAQUE;
 	for (uint32_t i = 0; i < m->ncalls; i++) {
 		const struct model_call *c = &m->call[i];
 
