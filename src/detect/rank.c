@@ -426,8 +426,8 @@ static int apply_all(struct pricing *p, struct nsx_plan *plans,
 	for (size_t i = 0; i < p->n; i++)
 		n += p->v[i].f->remedy.n;
 	p->applied = nsx_arena_get(p->scratch, n * sizeof(*p->applied));
-	if (price_more(p, plans, gains, applied_ns, err))
-		return err->rc;
+	for (size_t i = 0; i < p->n; i++)
+		p->v[i].adds_ns = p->v[i].f->headroom_ns; /* as found alone */
 	while ((best = best_of(p)) &&
 	       best->adds_ns >= LEAST_SHARE * p->length_ns)
 		if (apply_next(p, best, plans, gains, &applied_ns, err))

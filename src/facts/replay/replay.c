@@ -195,8 +195,8 @@ static enum nsx_closure_class doubt(const struct player *p,
 	bool inferred = false, of_host = false;
 
 	for (uint32_t i = 0; i < m->ncalls && !inferred; i++)
-		inferred = (m->call[i].flags & CALL_INFERRED) &&
-			   (p->edit.call[i] & (EDIT_GONE | EDIT_ASYNC));
+		inferred = (p->edit.call[i] & (EDIT_GONE | EDIT_ASYNC)) &&
+			   (m->call[i].flags & CALL_INFERRED);
 	for (size_t i = 0; i < n; i++)
 		of_host |= is_of_host(v[i].verb);
 	steps += 2 * g->low_ns < g->high_ns;
