@@ -1,6 +1,6 @@
 /* base.h - integer types, attributes, sorting, the few macros used everywhere.
  *
- * Calls nothing of ours.  Every other header may include it.
+ * Every other header may include it.
  */
 #ifndef NSX_BASE_H
 #define NSX_BASE_H
@@ -20,23 +20,13 @@
 #define NSX_MAX(a, b) ((a) > (b) ? (a) : (b))
 #define NSX_CMP(a, b) (((a) > (b)) - ((a) < (b))) /* as of strcmp */
 
-/* qsort() of libc, which may not be called with NULL, not even for no elements
- * (C11 7.22.5).
+/* As qsort() and qsort_r() of libc, but quick where elements are in order but for a
+ * few places; v may be NULL where there are none (C11 7.22.5).
  */
-static inline void nsx_sort(void *v, size_t n, size_t size,
-			    int (*cmp)(const void *, const void *))
-{
-	if (n > 1)
-		qsort(v, n, size, cmp);
-}
-
-static inline void nsx_sort_r(void *v, size_t n, size_t size,
-			      int (*cmp)(const void *, const void *, void *),
-			      void *context)
-{
-	if (n > 1)
-		qsort_r(v, n, size, cmp, context);
-}
+void nsx_sort(void *v, size_t n, size_t size,
+	      int (*cmp)(const void *, const void *));
+void nsx_sort_r(void *v, size_t n, size_t size,
+		int (*cmp)(const void *, const void *, void *), void *context);
 
 /* A function for nsx_sort() that orders elements of a type by up to eight keys,
  * the first that differs deciding:

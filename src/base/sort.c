@@ -1,0 +1,123 @@
+/* sort.c - sorting what is mostly in order: rows of a few threads or streams one
+ * after the other, each in order of time, are merged.
+ */
+#include <string.h>
+#include "base/base.h"
+
+enum { MAX_RUNS = 32 }; /* with more, libc's sort takes no more comparisons */
+
+struct order {
+	int (*cmp)(const void *, const void *, void *);
+	void *context;
+	size_t size; /* of an element */
+};
+
+static int compare(const struct order *o, const char *a, const char *b)
+{
+	return o->cmp(a, b, o->context);
+}
+
+/* Where the runs of v end, in bytes; returns how many there are, 0: too many. */
+static size_t find_runs(const struct order *o, const char *v, size_t bytes,
+			size_t ends[MAX_RUNS])
+{
+	size_t n = 0;
+
+	for (size_t at = o->size; at < bytes; at += o->size) {
+		if (compare(o, v + at - o->size, v + at) <= 0)
+			continue;
+		if (n + 1 == MAX_RUNS)
+			return 0;
+		ends[n++] = at;
+	}
+	ends[n++] = bytes;
+	return n;
+}
+
+static char *append(char *to, const char *from, const char *end)
+{
+	memcpy(to, from, (size_t)(end - from));
+	return to + (end - from);
+}
+
+/* Two runs, [a, b) and [b, end), of equals the first run's before the second's. */
+static void merge(const struct order *o, const char *a, const char *b,
+		  const char *end, char *to)
+{
+	const char *a_end = b;
+
+	while (a < a_end && b < end) {
+		const char *from = a;
+
+		while (a < a_end && compare(o, a, b) <= 0)
+			a += o->size;
+		to = append(to, from, a);
+		from = b;
+		while (a < a_end && b < end && compare(o, a, b) > 0)
+			b += o->size;
+		to = append(to, from, b);
+	}
+	to = append(to, a, a_end);
+	append(to, b, end);
+}
+
+/* From v to spare and back, until one run is left; returns which of them has it. */
+static char *merge_runs(const struct order *o, char *v, char *spare,
+			size_t *ends, size_t n)
+{
+	while (n > 1) {
+		size_t out = 0, begin = 0;
+		char *swap = v;
+
+		for (size_t r = 0; r < n; r += 2) {
+			size_t mid = ends[r], end = r + 1 < n ? ends[r + 1] : mid;
+
+			merge(o, v + begin, v + mid, v + end, spare + begin);
+			begin = ends[out++] = end;
+		}
+		n = out;
+		v = spare;
+		spare = swap;
+	}
+	return v;
+}
+
+void nsx_sort_r(void *v, size_t n, size_t size,
+		int (*cmp)(const void *, const void *, void *), void *context)
+{
+	struct order o = {cmp, context, size};
+	size_t ends[MAX_RUNS], nruns;
+	char *spare, *sorted;
+
+	if (n < 2)
+		return;
+	nruns = find_runs(&o, v, n * size, ends);
+	if (nruns == 1)
+		return;
+	spare = nruns ? malloc(n * size) : NULL;
+	if (!spare) {
+		qsort_r(v, n, size, cmp, context);
+		return;
+	}
+	sorted = merge_runs(&o, v, spare, ends, nruns);
+	if (sorted != v)
+		memcpy(v, sorted, n * size);
+	free(spare);
+}
+
+struct plain {
+	int (*cmp)(const void *, const void *);
+};
+
+static int compare_plain(const void *a, const void *b, void *plain)
+{
+	return ((const struct plain *)plain)->cmp(a, b);
+}
+
+void nsx_sort(void *v, size_t n, size_t size,
+	      int (*cmp)(const void *, const void *))
+{
+	struct plain plain = {cmp};
+
+	nsx_sort_r(v, n, size, compare_plain, &plain);
+}

@@ -1,0 +1,68 @@
+#include "../testlib.h"
+#include "base/base.h"
+
+struct row {
+	uint32_t key, at;
+};
+
+NSX_ORDER(cmp_rows, struct row, UP(key));
+NSX_ORDER(cmp_all, struct row, UP(key), UP(at));
+
+enum { MOST = 600 };
+
+/* `runs` runs, each in order, of keys below `keys`. */
+static size_t make(uint64_t *seed, struct row *v, size_t runs, uint32_t keys)
+{
+	size_t n = 0;
+
+	for (size_t r = 0; r < runs && n < MOST; r++) {
+		size_t begin = n;
+
+		for (size_t len = 1 + rnd(seed) % 40; len && n < MOST; len--)
+			v[n++].key = (uint32_t)(rnd(seed) % keys);
+		qsort(v + begin, n - begin, sizeof(*v), cmp_rows);
+	}
+	for (uint32_t i = 0; i < n; i++)
+		v[i].at = i;
+	return n;
+}
+
+/* Of one run, of two, of as many as are merged, and of more, where libc sorts and
+ * promises nothing for equal keys.
+ */
+static void test_rows_end_in_order(void **state)
+{
+	uint64_t seed = 7;
+
+	(void)state;
+	for (size_t runs = 0; runs < 50; runs++)
+		for (uint32_t keys = 1; keys < 2000; keys *= 7) {
+			struct row v[MOST] = {{0, 0}}, want[MOST];
+			size_t n = make(&seed, v, runs, keys);
+
+			memcpy(want, v, sizeof(v));
+			qsort(want, n, sizeof(*v), cmp_all);
+			nsx_sort(v, n, sizeof(*v), cmp_rows);
+			for (size_t i = 0; i < n; i++) {
+				assert_int_equal(v[i].key, want[i].key);
+				if (runs <= 32)
+					assert_int_equal(v[i].at, want[i].at);
+			}
+		}
+}
+
+static void test_nothing_is_in_order(void **state)
+{
+	(void)state;
+	nsx_sort(NULL, 0, 8, cmp_rows);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_rows_end_in_order),
+		cmocka_unit_test(test_nothing_is_in_order),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
