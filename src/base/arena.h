@@ -78,7 +78,8 @@ void nsx_arena_drop(struct nsx_arena *a, void *array);
 int nsx_grow_(void **v, size_t *cap, size_t want, size_t size,
 	      const char *what, struct nsx_err *err) NSX_CHECKED;
 #define nsx_grow(v, cap, want, size, what, err)                               \
-	nsx_grow_((void **)(v), cap, want, size, what, err)
+	((want) <= *(cap) ? 0 :                                               \
+	 nsx_grow_((void **)(v), cap, want, size, what, err))
 
 /* Appends an element, an expression of its type, to a list of n:
  *	return nsx_push(x->v, x->n, x->cap, "things", err, (struct thing){a, b});

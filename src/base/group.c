@@ -55,7 +55,7 @@ void *nsx_group_value_(struct nsx_groups *g, uint64_t a, uint64_t b,
 {
 	uint32_t i;
 
-	if (nsx_grow_(values, &g->cap_values, g->n + 1, size, what, err) ||
+	if (nsx_grow(values, &g->cap_values, g->n + 1, size, what, err) ||
 	    nsx_group(g, a, b, &i, err))
 		return NULL;
 	return (char *)*values + i * size;

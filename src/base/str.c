@@ -40,15 +40,6 @@ struct nsx_strings {
 	struct shard shard[SHARDS];
 };
 
-uint64_t nsx_hash_u64(uint64_t x)
-{
-	x ^= x >> 33;
-	x *= UINT64_C(0xff51afd7ed558ccd);
-	x ^= x >> 33;
-	x *= UINT64_C(0xc4ceb9fe1a85ec53);
-	return x ^ x >> 33;
-}
-
 uint64_t nsx_hash(const void *p, size_t n)
 {
 	const unsigned char *s = p;

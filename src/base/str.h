@@ -84,7 +84,14 @@ bool nsx_is_one_of(const char *text, const char *const *list, size_t n);
 
 /* 64-bit hash of bytes (FNV-1a variant, mixed); not for security. */
 uint64_t nsx_hash(const void *p, size_t n);
-uint64_t nsx_hash_u64(uint64_t x);
+static inline uint64_t nsx_hash_u64(uint64_t x)
+{
+	x ^= x >> 33;
+	x *= UINT64_C(0xff51afd7ed558ccd);
+	x ^= x >> 33;
+	x *= UINT64_C(0xc4ceb9fe1a85ec53);
+	return x ^ x >> 33;
+}
 
 /* Edits (one letter put in, out or changed) from the first na bytes of a to b;
  * SIZE_MAX where b has 64 bytes or more.
