@@ -1,19 +1,19 @@
-/* keyed.c - sorting by an instant, digit by digit.  Instants of one trace lie
- * close together: three digits are mostly enough.
+/* keyed.c - instants of one trace, and durations, lie close together: three digits
+ * are mostly enough.
  */
 #include <string.h>
-#include "facts/replay/model.h"
+#include "base/keyed.h"
 
 enum { DIGIT_BITS = 11, NDIGITS = 1 << DIGIT_BITS };
 
-static uint64_t digits(const struct keyed *k, int64_t least, unsigned shift)
+static uint64_t digits(const struct nsx_keyed *k, int64_t least, unsigned shift)
 {
 	return ((uint64_t)k->key - (uint64_t)least) >> shift & (NDIGITS - 1);
 }
 
-void keyed_sort(struct keyed *v, size_t n)
+void nsx_keyed_sort(struct nsx_keyed *v, size_t n)
 {
-	struct keyed *from = v, *to = v + n;
+	struct nsx_keyed *from = v, *to = v + n;
 	int64_t least = INT64_MAX, most = INT64_MIN;
 	bool sorted = true;
 

@@ -41,7 +41,7 @@ static int find_devices(struct build *b, struct nsx_err *err)
 	return 0;
 }
 
-static int copy_order(struct nsx_arena *a, const struct keyed *v, uint32_t n,
+static int copy_order(struct nsx_arena *a, const struct nsx_keyed *v, uint32_t n,
 		      uint32_t **ret, struct nsx_err *err)
 {
 	if (!nsx_new_array(*ret, a, n, "ranks", err))
@@ -51,7 +51,7 @@ static int copy_order(struct nsx_arena *a, const struct keyed *v, uint32_t n,
 	return 0;
 }
 
-static int order_ops(struct nsx_model *m, struct keyed *v, struct nsx_err *err)
+static int order_ops(struct nsx_model *m, struct nsx_keyed *v, struct nsx_err *err)
 {
 	uint32_t n = 0;
 
@@ -60,17 +60,17 @@ static int order_ops(struct nsx_model *m, struct keyed *v, struct nsx_err *err)
 
 		if ((o->flags & (OP_ACTIVE | OP_COMM)) == OP_ACTIVE &&
 		    o->kind == NSX_OP_KERNEL)
-			v[n++] = (struct keyed){o->length_ns, i};
+			v[n++] = (struct nsx_keyed){o->length_ns, i};
 	}
-	keyed_sort(v, n);
+	nsx_keyed_sort(v, n);
 	for (uint32_t k = 0; k < n; k++)
 		v[k].key = nsx_op_shape(m->t, m->op[v[k].at].row)->base_name;
-	keyed_sort(v, n);
+	nsx_keyed_sort(v, n);
 	m->nalike_ops = n;
 	return copy_order(m->arena, v, n, &m->alike_op, err);
 }
 
-static int order_calls(struct nsx_model *m, struct keyed *v,
+static int order_calls(struct nsx_model *m, struct nsx_keyed *v,
 		       struct nsx_err *err)
 {
 	uint32_t n = 0;
@@ -80,12 +80,12 @@ static int order_calls(struct nsx_model *m, struct keyed *v,
 
 		if ((c->flags & CALL_ACTIVE) && c->before != NSX_NONE &&
 		    m->thread_device[nsx_call_thread(m->t, c->row)] != NSX_NONE)
-			v[n++] = (struct keyed){model_gap(m, i), i};
+			v[n++] = (struct nsx_keyed){model_gap(m, i), i};
 	}
-	keyed_sort(v, n);
+	nsx_keyed_sort(v, n);
 	for (uint32_t k = 0; k < n; k++)
 		v[k].key = (int64_t)model_gap_kind(m, v[k].at);
-	keyed_sort(v, n);
+	nsx_keyed_sort(v, n);
 	m->nalike_calls = n;
 	return copy_order(m->arena, v, n, &m->alike_call, err);
 }
@@ -94,7 +94,7 @@ int model_alike(struct build *b, struct nsx_err *err)
 {
 	struct nsx_model *m = b->m;
 	size_t most = NSX_MAX(m->nops, m->ncalls);
-	struct keyed *v;
+	struct nsx_keyed *v;
 
 	if (!has_ranks(b))
 		return 0;

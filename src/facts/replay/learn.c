@@ -657,7 +657,7 @@ static int list_by_end(struct build *b, struct by_end *x, struct nsx_err *err)
 {
 	const struct nsx_model *m = b->m;
 	const struct nsx_trace *t = m->t;
-	struct keyed *v;
+	struct nsx_keyed *v;
 
 	if (nsx_new_arrays(b->step, (size_t)t->ndevices + 2, "devices", err,
 			   x->at) ||
@@ -665,8 +665,8 @@ static int list_by_end(struct build *b, struct by_end *x, struct nsx_err *err)
 	    nsx_new_arrays(b->step, 2 * (size_t)m->nops, "operations", err, v))
 		return err->rc;
 	for (uint32_t i = 0; i < m->nops; i++)
-		v[i] = (struct keyed){model_op_end(&m->op[i]), i};
-	keyed_sort(v, m->nops);
+		v[i] = (struct nsx_keyed){model_op_end(&m->op[i]), i};
+	nsx_keyed_sort(v, m->nops);
 	NSX_DEAL(x->at, x->op, t->ndevices, m->nops, i,
 		 model_device(b, v[i].at));
 	for (uint32_t i = 0; i < m->nops; i++)

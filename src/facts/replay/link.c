@@ -34,7 +34,7 @@ struct event { /* where and when it was recorded last */
 };
 struct sweep {
 	struct build *b;
-	struct keyed *queue; /* ops, as they were queued                     */
+	struct nsx_keyed *queue; /* ops, as they were queued                     */
 	uint32_t nqueue, done;
 	uint32_t *last;	     /* by stream: the op queued last; NSX_NONE      */
 	uint32_t *owner;     /* by process of the trace: its number here     */
@@ -118,8 +118,8 @@ static int list_queue(struct sweep *s, struct nsx_err *err)
 	for (uint32_t i = 0; i < b->m->nops; i++)
 		if (b->m->op[i].flags & OP_STREAM)
 			s->queue[s->nqueue++] =
-				(struct keyed){b->queued[b->place[i]], i};
-	keyed_sort(s->queue, s->nqueue);
+				(struct nsx_keyed){b->queued[b->place[i]], i};
+	nsx_keyed_sort(s->queue, s->nqueue);
 	return 0;
 }
 

@@ -113,7 +113,7 @@ static uint32_t slice_calls(struct build *b)
 }
 
 /* Lists the outermost calls of all threads. */
-static uint32_t list_outermost(struct build *b, struct keyed *list)
+static uint32_t list_outermost(struct build *b, struct nsx_keyed *list)
 {
 	const struct nsx_trace *t = b->m->t;
 	uint32_t n = 0;
@@ -132,7 +132,7 @@ static uint32_t list_outermost(struct build *b, struct keyed *list)
 			     (start < end_ns && end <= end_ns + CROSSING_NS)))
 				continue;
 			start = NSX_MIN(NSX_MAX(start, end_ns), end);
-			list[n++] = (struct keyed){start, i};
+			list[n++] = (struct nsx_keyed){start, i};
 			end_ns = end;
 		}
 	}
@@ -143,7 +143,7 @@ static uint32_t list_outermost(struct build *b, struct keyed *list)
  * the trace.  The others, and what lies outside the part that is replayed, stay as
  * they were.
  */
-static uint32_t list_mpi(const struct build *b, struct keyed *list)
+static uint32_t list_mpi(const struct build *b, struct nsx_keyed *list)
 {
 	const struct nsx_trace *t = b->m->t;
 	const struct nsx_meets *x = b->m->f->meets;
@@ -156,7 +156,7 @@ static uint32_t list_mpi(const struct build *b, struct keyed *list)
 						c->start_ns);
 
 		if (row > s->from && row < s->to)
-			list[n++] = (struct keyed){
+			list[n++] = (struct nsx_keyed){
 				c->start_ns, (uint32_t)t->calls.n + i};
 		else if (c->comes != NSX_NONE)
 			model_fix_meet(b->m, c->comes, c->start_ns);
@@ -188,7 +188,7 @@ uint32_t model_call_of(const struct build *b, uint32_t row)
 }
 
 static struct model_call read_call(const struct build *b,
-				   const struct keyed *x)
+				   const struct nsx_keyed *x)
 {
 	const struct nsx_trace *t = b->m->t;
 
@@ -213,7 +213,7 @@ static struct model_call read_mpi(struct build *b, uint32_t call, uint32_t i)
 					x->start_ns)};
 }
 
-static int fill_calls(struct build *b, const struct keyed *list, uint32_t n,
+static int fill_calls(struct build *b, const struct nsx_keyed *list, uint32_t n,
 		      struct nsx_err *err)
 {
 	struct nsx_model *m = b->m;
@@ -273,7 +273,7 @@ static int load_meets(struct build *b, uint32_t most, struct nsx_err *err)
 
 static int load_calls(struct build *b, struct nsx_err *err)
 {
-	struct keyed *list;
+	struct nsx_keyed *list;
 	uint32_t most, n;
 
 	if (!nsx_new_array(b->slice, b->a, b->m->t->nthreads, "threads", err))
@@ -287,7 +287,7 @@ static int load_calls(struct build *b, struct nsx_err *err)
 		return err->rc;
 	n = list_outermost(b, list);
 	n += list_mpi(b, list + n);
-	keyed_sort(list, n);
+	nsx_keyed_sort(list, n);
 	if (fill_calls(b, list, n, err))
 		return err->rc;
 	nsx_arena_drop(b->a, list);
@@ -299,7 +299,7 @@ static int load_calls(struct build *b, struct nsx_err *err)
 
 /* Unified memory moves pages on no stream of the program's. */
 #define NO_STREAM UINT32_MAX
-static uint32_t list_ops(const struct build *b, struct keyed *list)
+static uint32_t list_ops(const struct build *b, struct nsx_keyed *list)
 {
 	const struct nsx_trace *t = b->m->t;
 	uint32_t n = 0;
@@ -310,7 +310,7 @@ static uint32_t list_ops(const struct build *b, struct keyed *list)
 
 		for (uint32_t i = nsx_first_op(t, x, b->from_ns); i < to; i++)
 			if (!(t->ops.flags[i] & NSX_OP_PEER))
-				list[n++] = (struct keyed){
+				list[n++] = (struct nsx_keyed){
 					nsx_op_start(&t->ops, i), i};
 	}
 	return n;
@@ -434,7 +434,7 @@ static int list_streams(struct build *b, struct nsx_err *err)
 static int load_ops(struct build *b, struct nsx_err *err)
 {
 	struct nsx_model *m = b->m;
-	struct keyed *list;
+	struct nsx_keyed *list;
 	size_t most = 0;
 
 	for (uint32_t d = 0; d < m->t->ndevices; d++)
@@ -443,7 +443,7 @@ static int load_ops(struct build *b, struct nsx_err *err)
 	if (!nsx_new_array(list, b->a, 2 * most, "operations to replay", err))
 		return err->rc;
 	m->nops = list_ops(b, list);
-	keyed_sort(list, m->nops);
+	nsx_keyed_sort(list, m->nops);
 	if (!nsx_new_array(m->op, m->arena, (size_t)m->nops + 1,
 			   "operations to replay", err))
 		return err->rc;

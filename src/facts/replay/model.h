@@ -21,6 +21,7 @@
 #define NSX_REPLAY_MODEL_H
 
 #include "base/group.h"
+#include "base/keyed.h"
 #include "facts/meet.h"
 #include "facts/replay/replay.h"
 #include "facts/replay/spanlist.h"
@@ -165,13 +166,6 @@ struct nsx_model {
 enum { STEP_START, STEP_END, STEP_OP };
 
 /* While it is built: what the steps share and replays do not need. ------------*/
-
-struct keyed {
-	int64_t key;
-	uint32_t at;
-};
-/* Sorts by key, stable; v has room for as many more. */
-void keyed_sort(struct keyed *v, size_t n);
 
 struct link { /* a dependency, in the list of its op */
 	uint32_t op, next;

@@ -237,7 +237,7 @@ static int sort_steps(struct build *b, const struct keys *k,
 {
 	struct nsx_model *m = b->m;
 	size_t most = (size_t)m->nops + m->ncalls, n = 0;
-	struct keyed *v;
+	struct nsx_keyed *v;
 	uint32_t last = 0;
 
 	for (uint32_t i = 0; i < m->ncalls; i++)
@@ -247,18 +247,18 @@ static int sort_steps(struct build *b, const struct keys *k,
 	for (uint32_t i = 0; i < m->ncalls; i++)
 		if ((m->call[i].flags & (CALL_FIXED_START | CALL_FIXED_END)) !=
 		    (CALL_FIXED_START | CALL_FIXED_END))
-			v[n++] = (struct keyed){k->start[i],
+			v[n++] = (struct nsx_keyed){k->start[i],
 						i << 2 | STEP_START};
 	for (uint32_t i = 0; i < m->ncalls; i++)
 		if (has_end(m, i) && !(m->call[i].flags & CALL_FIXED_END))
-			v[n++] = (struct keyed){k->end[i], i << 2 | STEP_END};
+			v[n++] = (struct nsx_keyed){k->end[i], i << 2 | STEP_END};
 	for (uint32_t i = 0; i < m->nops; i++)
 		if (!(m->op[i].flags & OP_FIXED))
-			v[n++] = (struct keyed){k->op[i], i << 2 | STEP_OP};
+			v[n++] = (struct nsx_keyed){k->op[i], i << 2 | STEP_OP};
 	nsx_arena_drop(b->step, k->start);
 	nsx_arena_drop(b->step, k->end);
 	nsx_arena_drop(b->step, k->op);
-	keyed_sort(v, n);
+	nsx_keyed_sort(v, n);
 	for (uint32_t i = 0; i < n; i++)
 		if ((v[i].at & 3) == STEP_OP &&
 		    (m->op[v[i].at >> 2].flags & OP_MEASURED))

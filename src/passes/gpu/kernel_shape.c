@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/keyed.h"
 #include "facts/occupancy.h"
 #include "passes/pass.h"
 
@@ -285,23 +286,44 @@ static int cmp_launches(const struct nsx_shape *x, const struct nsx_shape *y)
 	       NSX_CMP(x->dynamic_shared_bytes, y->dynamic_shared_bytes);
 }
 
-struct place { /* of a group among all: what nearly always tells stands here */
-	double ms;
-	int64_t n;
-	const struct group *group;
-};
-
-static int cmp_places(const void *a, const void *b, void *trace)
+/* Groups of one total. */
+static int cmp_groups(const void *a, const void *b, void *shapes)
 {
-	const struct place *p = a, *q = b;
-	const struct group *x = p->group, *y = q->group;
-	const struct nsx_trace *t = trace;
+	const struct shapes *s = shapes;
+	const struct nsx_trace *t = s->run->trace;
+	const struct group *x = &s->v[((const struct nsx_keyed *)a)->at];
+	const struct group *y = &s->v[((const struct nsx_keyed *)b)->at];
 
-	return NSX_CMP(q->ms, p->ms) ?: NSX_CMP(q->n, p->n) ?:
-	       NSX_CMP(x->rank, y->rank) ?:
+	return NSX_CMP(y->n, x->n) ?: NSX_CMP(x->rank, y->rank) ?:
 	       NSX_CMP(t->device[x->device].device_id,
 		       t->device[y->device].device_id) ?:
 	       cmp_launches(&t->shape[x->shape], &t->shape[y->shape]);
+}
+
+/* A key is a total, negative: the greatest comes first. */
+static bool shows_alike(const struct nsx_keyed *a, const struct nsx_keyed *b)
+{
+	return (double)a->key / 1e6 == (double)b->key / 1e6;
+}
+
+/* In order of time, as it is shown, calls, name, device, configuration. Errors: NULL. */
+static struct nsx_keyed *order_groups(struct shapes *s, struct nsx_err *err)
+{
+	struct nsx_keyed *v;
+	size_t next;
+
+	if (!nsx_new_array(v, s->run->scratch, 2 * s->n, "shapes", err))
+		return NULL;
+	for (size_t i = 0; i < s->n; i++)
+		v[i] = (struct nsx_keyed){-s->v[i].total_ns, (uint32_t)i};
+	nsx_keyed_sort(v, s->n);
+	for (size_t i = 0; i < s->n; i = next) {
+		next = i + 1;
+		while (next < s->n && shows_alike(&v[i], &v[next]))
+			next++;
+		nsx_sort_r(v + i, next - i, sizeof(*v), cmp_groups, s);
+	}
+	return v;
 }
 
 static void fill_shape(const struct shapes *s, const struct group *x,
@@ -341,27 +363,20 @@ static void fill_shape(const struct shapes *s, const struct group *x,
 	row[WAVES] = nsx_real(f.waves);
 }
 
-/* In order of time, calls, name, device, configuration. */
-static int fill_shapes(const struct shapes *s, struct nsx_table *table,
+static int fill_shapes(struct shapes *s, struct nsx_table *table,
 		       struct nsx_section *out, struct nsx_err *err)
 {
 	const char *limits[16];
-	size_t n = s->n;
-	struct place *order = nsx_arena_try_array(
-		s->run->scratch, n, sizeof(*order), "shapes", err);
+	struct nsx_keyed *order = order_groups(s, err);
 
 	if (!order)
 		return err->rc;
-	for (size_t i = 0; i < n; i++)
-		order[i] = (struct place){(double)s->v[i].total_ns / 1e6,
-					  s->v[i].n, &s->v[i]};
-	nsx_sort_r(order, n, sizeof(*order), cmp_places, (void *)s->run->trace);
 	name_limits(out, limits);
-	nsx_table_expect(table, n, s->run->opts->held_rows);
-	for (size_t i = 0; i < n; i++) {
+	nsx_table_expect(table, s->n, s->run->opts->held_rows);
+	for (size_t i = 0; i < s->n; i++) {
 		struct nsx_cell *row = nsx_add_row(table);
 
-		fill_shape(s, order[i].group, limits, out, !table->nrest,
+		fill_shape(s, &s->v[order[i].at], limits, out, !table->nrest,
 			   row);
 	}
 	nsx_arena_drop(s->run->scratch, order);

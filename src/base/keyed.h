@@ -1,0 +1,14 @@
+/* keyed.h - sorting by an integer, digit by digit: what a great many are sorted by. */
+#ifndef NSX_KEYED_H
+#define NSX_KEYED_H
+
+#include "base/base.h"
+
+struct nsx_keyed {
+	int64_t key;
+	uint32_t at;
+};
+/* Sorts by key, stable; v has room for as many more. */
+void nsx_keyed_sort(struct nsx_keyed *v, size_t n);
+
+#endif
