@@ -9,6 +9,7 @@
 #include "base/arena.h"
 
 #define BLOCK_SIZE ((size_t)64 * 1024)
+#define LARGE ((size_t)4 * 1024 * 1024)
 #define ALIGNMENT 16
 
 struct block {
@@ -132,8 +133,8 @@ int nsx_grow_(void **v, size_t *cap, size_t want, size_t size,
 
 	if (want <= *cap)
 		return 0;
-	while (n < want)
-		n += n / 2;
+	while (n < want) /* what is large moves without being copied */
+		n += n < LARGE / size ? n / 2 : n / 8;
 	p = injected_fault() || n > SIZE_MAX / size ? NULL :
 						      realloc(*v, n * size);
 	if (!p) {

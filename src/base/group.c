@@ -68,6 +68,13 @@ uint32_t nsx_group_find(const struct nsx_groups *g, uint64_t a, uint64_t b)
 	return i ? i - 1 : NSX_NONE;
 }
 
+void nsx_groups_close(struct nsx_groups *g)
+{
+	free(g->slots);
+	g->slots = NULL;
+	g->nslots = 0;
+}
+
 void nsx_groups_done(struct nsx_groups *g)
 {
 	free(g->keys);

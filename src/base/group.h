@@ -62,6 +62,8 @@ static inline int nsx_group_near(struct nsx_groups *g, struct nsx_near *near,
 }
 /* The index of a key that was seen; NSX_NONE: it was not. */
 uint32_t nsx_group_find(const struct nsx_groups *g, uint64_t a, uint64_t b);
+/* No key is looked for any more: what finds them is given back. */
+void nsx_groups_close(struct nsx_groups *g);
 void nsx_groups_done(struct nsx_groups *g);
 
 #endif

@@ -46,9 +46,8 @@ struct sites {
 	const struct nsx_trace *t;
 	const struct nsx_facts *f;
 	struct nsx_groups things; /* (global tid, kind and name)             */
-	struct nsx_groups places; /* (site, name of the range)               */
-	struct nsx_groups keys;	  /* (thing, place)                          */
-	struct nsx_near near[3];  /* of these                                */
+	struct nsx_groups keys;	  /* (site and thing, name of the range)     */
+	struct nsx_near near[2];  /* of these                                */
 	uint8_t *does;		  /* by raw name; 0: not looked at yet       */
 	struct sum *v;
 	size_t cap;
@@ -76,12 +75,12 @@ static struct sum *sum_of(struct sites *x, enum kind kind, uint64_t global_tid,
 			  uint32_t name, uint32_t site, nsx_str range,
 			  struct nsx_err *err)
 {
-	uint32_t thing, place, g;
+	uint32_t thing, g;
 
 	if (nsx_group_near(&x->things, &x->near[0], global_tid,
 			   (uint64_t)kind << 32 | name, &thing, err) ||
-	    nsx_group_near(&x->places, &x->near[1], site, range, &place, err) ||
-	    nsx_group_near(&x->keys, &x->near[2], thing, place, &g, err) ||
+	    nsx_group_near(&x->keys, &x->near[1],
+			   (uint64_t)site << 32 | thing, range, &g, err) ||
 	    nsx_grow(&x->v, &x->cap, x->keys.n, sizeof(*x->v), "call sites",
 		     err))
 		return NULL;
@@ -274,16 +273,17 @@ struct site { /* a row */
 
 static struct site site_at(const struct sites *x, uint32_t g)
 {
-	const struct nsx_group_key *thing = &x->things.keys[x->keys.keys[g].a];
-	const struct nsx_group_key *place = &x->places.keys[x->keys.keys[g].b];
+	const struct nsx_group_key *key = &x->keys.keys[g];
+	const struct nsx_group_key *thing = &x->things.keys[(uint32_t)key->a];
+	uint32_t frame = (uint32_t)(key->a >> 32);
 	struct site s = {.sum = &x->v[g], .global_tid = thing->a,
 			 .kind = (enum kind)(thing->b >> 32),
 			 .name = (uint32_t)thing->b,
-			 .range = (nsx_str)place->b};
+			 .range = (nsx_str)key->b};
 
-	if (place->a != NSX_NONE) {
-		s.function = x->t->frame[place->a].function;
-		s.module = x->t->frame[place->a].module;
+	if (frame != NSX_NONE) {
+		s.function = x->t->frame[frame].function;
+		s.module = x->t->frame[frame].module;
 	}
 	return s;
 }
@@ -460,10 +460,11 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 				       "--cudabacktrace=all, --trace=nvtx");
 	rc = add_calls(&x, err) || add_work(&x, err) || add_os_calls(&x, err) ?
 		     err->rc : 0;
+	nsx_groups_close(&x.things);
+	nsx_groups_close(&x.keys);
 	if (!rc)
 		rc = fill_sites(&x, run, out, table, first, err);
 	nsx_groups_done(&x.things);
-	nsx_groups_done(&x.places);
 	nsx_groups_done(&x.keys);
 	free(x.v);
 	out->sql_differs = x.t->defects.crossing_ranges > 0;
