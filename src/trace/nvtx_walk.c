@@ -88,13 +88,16 @@ int nsx_nvtx_group(const struct nsx_trace *t, bool by_process,
 	nsx_arena_drop(a, last);
 	nsx_arena_drop(a, last_process);
 	if (!nsx_new_array(g.name, a, g.n, "range groups", err) ||
-	    !nsx_new_array(g.process, a, g.n, "range groups", err))
+	    (by_process &&
+	     !nsx_new_array(g.process, a, g.n, "range groups", err)))
 		return err->rc;
 	for (size_t i = 0; i < t->nvtx.n; i++) {
 		if (g.of[i] == NSX_NONE)
 			continue;
 		g.name[g.of[i]] = t->nvtx.name[i];
-		g.process[g.of[i]] = t->thread[nsx_nvtx_thread(t, i)].process;
+		if (by_process)
+			g.process[g.of[i]] =
+				t->thread[nsx_nvtx_thread(t, i)].process;
 	}
 	*ret = g;
 	return 0;

@@ -32,7 +32,7 @@ uint32_t nsx_nvtx_walk_to(struct nsx_nvtx_walk *w, int64_t at); /* NSX_NONE */
 struct nsx_nvtx_groups {
 	uint32_t *of; /* by nvtx: its group, NSX_NONE for marks              */
 	nsx_str *name;	   /* by group                                       */
-	uint32_t *process; /* by group, when grouped by process              */
+	uint32_t *process; /* by group; NULL: not grouped by process         */
 	uint32_t n;
 };
 int nsx_nvtx_group(const struct nsx_trace *t, bool by_process,

@@ -47,11 +47,14 @@ static const struct nsx_layout layouts[] = {
 
 enum { MAX_PATH = 256, MAX_INSTANCES = 30 };
 
-struct group {
-	int64_t count, total_ns, all_ns, own_ns;
-	int64_t in_ns, ex_ns, busy_ns, busy_end_ns;
+struct group { /* host time */
+	int64_t total_ns, all_ns, own_ns;
+	uint32_t count;
+	bool attributes; /* has ranges on a stack                            */
+};
+struct gpu { /* what is only told of, not added up */
+	int64_t in_ns, busy_ns, busy_end_ns;
 	uint32_t op, device;	/* last met: an op counts once               */
-	bool attributes;	/* has ranges on a stack                     */
 	bool cut;		/* lay beyond MAX_PATH                       */
 };
 
@@ -59,7 +62,12 @@ struct work {
 	const struct nsx_trace *t;
 	const struct nsx_nvtx_facts *f;
 	struct nsx_nvtx_groups g;
-	struct group *v;
+	struct group *v; /* by group                                         */
+	struct nsx_nvtx_row *order; /* rows of the table                     */
+	uint32_t nrows, nheld;
+	uint32_t *row; /* by range, once these are known; NSX_NONE: of none  */
+	int64_t *ex_ns; /* by row: GPU work for which it is the innermost    */
+	struct gpu *gpu; /* by row that is held                              */
 	bool *cut; /* by range: paths were followed up to it only */
 	bool any_cut;
 };
@@ -89,8 +97,8 @@ static void add_ranges(struct work *w)
 
 /* GPU work ------------------------------------------------------------------*/
 
-static void add_to_group(struct group *g, uint32_t device, int64_t start,
-			 int64_t end, bool is_peer)
+static void add_to_row(struct gpu *g, uint32_t device, int64_t start,
+		       int64_t end, bool is_peer)
 {
 	if (g->device != device + 1) {
 		g->device = device + 1;
@@ -115,23 +123,26 @@ static void add_op(struct work *w, uint32_t op, uint32_t device)
 
 	if (r == NSX_NONE)
 		return;
-	if (!is_peer)
-		nsx_add_to(&w->v[w->g.of[r]].ex_ns, nsx_op_ns(o, op));
+	if (!is_peer && w->row[r] != NSX_NONE)
+		nsx_add_to(&w->ex_ns[w->row[r]], nsx_op_ns(o, op));
 	at = nsx_call_start(&w->t->calls, o->call[op]);
 	if (f->nested[r])
 		r = nsx_range_around(f, r);
 	for (unsigned n = 0; r != NSX_NONE; n++, r = nsx_range_around(f, r)) {
-		struct group *g = &w->v[w->g.of[r]];
+		struct gpu *g;
 
 		if (n == MAX_PATH) {
 			w->cut[r] = w->any_cut = true;
 			break;
 		}
+		if (w->row[r] >= w->nheld)
+			continue;
+		g = &w->gpu[w->row[r]];
 		if (g->op == op + 1 || !nsx_nvtx_is_open(&w->t->nvtx, r, at))
 			continue;
 		g->op = op + 1;
-		add_to_group(g, device, nsx_op_start(o, op), nsx_op_end(o, op),
-			     is_peer);
+		add_to_row(g, device, nsx_op_start(o, op), nsx_op_end(o, op),
+			   is_peer);
 	}
 }
 
@@ -148,34 +159,65 @@ static void add_ops(struct work *w)
 
 		if (!w->cut[i])
 			continue;
-		w->v[w->g.of[i]].cut = true;
+		if (w->row[i] < w->nheld)
+			w->gpu[w->row[i]].cut = true;
 		if (out != NSX_NONE)
 			w->cut[out] = true;
 	}
 }
 
-static int make_groups(const struct nsx_run *run, struct work *w, bool gpu,
-		       struct nsx_err *err)
+static int make_groups(struct work *w, struct nsx_arena *a, struct nsx_err *err)
 {
-	if (nsx_nvtx_group(w->t, false, run->scratch, &w->g, err))
-		return err->rc;
-	if (!nsx_new_array(w->v, run->scratch, w->g.n, "range names", err) ||
-	    !nsx_new_array(w->cut, run->scratch, w->t->nvtx.n, "range marks",
-			   err))
+	if (nsx_nvtx_group(w->t, false, a, &w->g, err) ||
+	    nsx_new_arrays(a, w->g.n, "range names", err, w->v))
 		return err->rc;
 	add_ranges(w);
-	if (gpu)
-		add_ops(w);
+	return 0;
+}
+
+/* By time, count, name. */
+static int put_in_order(struct work *w, struct nsx_arena *a, struct nsx_err *err)
+{
+	uint32_t *row;
+
+	if (nsx_new_arrays(a, w->g.n, "range names", err, w->order, row))
+		return err->rc;
+	for (uint32_t k = 0; k < w->g.n; k++) {
+		const struct group *g = &w->v[k];
+
+		row[k] = NSX_NONE;
+		if (g->count || g->all_ns) /* else outside the window */
+			w->order[w->nrows++] = (struct nsx_nvtx_row){
+				.ns = g->total_ns, .count = g->count,
+				.rank = w->t->rank[w->g.name[k]],
+				.group = k};
+	}
+	nsx_nvtx_sort(w->order, w->nrows);
+	for (uint32_t i = 0; i < w->nrows; i++)
+		row[w->order[i].group] = i;
+	w->row = w->g.of;
+	for (size_t i = 0; i < w->t->nvtx.n; i++)
+		w->row[i] = w->g.of[i] == NSX_NONE ? NSX_NONE : row[w->g.of[i]];
+	nsx_arena_drop(a, row);
+	return 0;
+}
+
+static int sum_gpu(struct work *w, struct nsx_arena *a, struct nsx_err *err)
+{
+	if (nsx_new_arrays(a, w->nrows, "range names", err, w->ex_ns) ||
+	    nsx_new_arrays(a, w->nheld, "range names", err, w->gpu) ||
+	    nsx_new_arrays(a, w->t->nvtx.n, "range marks", err, w->cut))
+		return err->rc;
+	add_ops(w);
 	return 0;
 }
 
 /* Tables ------------------------------------------------------------------*/
 
-static void fill_range(const struct work *w, uint32_t group, bool gpu,
-		       struct nsx_cell *row)
+static void fill_range(const struct work *w, uint32_t i, struct nsx_cell *row)
 {
-	const struct group *g = &w->v[group];
-	nsx_str name = w->g.name[group];
+	const struct group *g = &w->v[w->order[i].group];
+	nsx_str name = w->g.name[w->order[i].group];
 
 	row[NAME] = nsx_string(nsx_text(w->t, name));
 	row[COUNT] = nsx_int(g->count);
@@ -183,38 +225,27 @@ static void fill_range(const struct work *w, uint32_t group, bool gpu,
 	row[AVG] = nsx_mean_us(g->all_ns, g->count);
 	row[EXCLUSIVE] = nsx_ms(g->own_ns);
 	row[RAW] = nsx_string(nsx_raw_name(w->t, name));
-	if (!gpu || !g->attributes)
+	if (!w->gpu || !g->attributes)
 		return;
-	row[GPU_EX] = nsx_ms(g->ex_ns);
-	if (g->cut)
+	row[GPU_EX] = nsx_ms(w->ex_ns[i]);
+	if (i >= w->nheld || w->gpu[i].cut)
 		return;
-	row[GPU_IN] = nsx_ms(g->in_ns);
-	row[GPU_BUSY] = nsx_ms(g->busy_ns);
+	row[GPU_IN] = nsx_ms(w->gpu[i].in_ns);
+	row[GPU_BUSY] = nsx_ms(w->gpu[i].busy_ns);
 }
 
-/* In order of time, count, name. */
-static int fill_ranges(const struct nsx_run *run, const struct work *w,
-		       bool gpu, struct nsx_table *table, struct nsx_err *err)
+static int fill_ranges(const struct nsx_run *run, struct work *w, bool gpu,
+		       struct nsx_table *table, struct nsx_err *err)
 {
-	struct nsx_nvtx_row *order;
-	size_t n = 0;
-
-	if (!nsx_new_array(order, run->scratch, w->g.n, "range names", err))
+	if (make_groups(w, run->scratch, err) ||
+	    put_in_order(w, run->scratch, err))
 		return err->rc;
-	for (uint32_t k = 0; k < w->g.n; k++) {
-		const struct group *g = &w->v[k];
-
-		if (g->count || g->all_ns) /* else outside the window */
-			order[n++] = (struct nsx_nvtx_row){
-				.ns = g->total_ns,
-				.count = (uint32_t)g->count,
-				.rank = w->t->rank[w->g.name[k]],
-				.group = k};
-	}
-	nsx_nvtx_sort(order, n);
-	nsx_table_expect(table, n, run->opts->held_rows);
-	for (size_t i = 0; i < n; i++)
-		fill_range(w, order[i].group, gpu, nsx_add_row(table));
+	nsx_table_expect(table, w->nrows, run->opts->held_rows);
+	w->nheld = table->max_rows ? (uint32_t)table->max_rows : w->nrows;
+	if (gpu && sum_gpu(w, run->scratch, err))
+		return err->rc;
+	for (uint32_t i = 0; i < w->nrows; i++)
+		fill_range(w, i, nsx_add_row(table));
 	return 0;
 }
 
@@ -321,8 +352,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	struct nsx_table *instances = nsx_add_table(out, &layouts[1]);
 	const char *reason = no_gpu_reason(run);
 
-	if (make_groups(run, &w, !reason, err) ||
-	    fill_ranges(run, &w, !reason, ranges, err))
+	if (fill_ranges(run, &w, !reason, ranges, err))
 		return err->rc;
 	fill_instances(w.t, instances);
 	nsx_put(out, "table", nsx_string(w.t->schema->table[NSX_VIEW_nvtx]->
