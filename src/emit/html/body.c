@@ -157,9 +157,13 @@ unsigned nsx_html_table(const struct nsx_report *r, const struct nsx_table *t)
 	unsigned n = 0;
 
 	for (size_t i = 0; i < r->nsections; i++)
-		for (size_t k = 0; k < r->sections[i].ntables; k++, n++)
-			if (r->sections[i].tables[k] == t)
+		for (size_t k = 0; k < r->sections[i].ntables; k++) {
+			const struct nsx_table *x = r->sections[i].tables[k];
+
+			if (x == t)
 				return n;
+			n += x->layout->csv || x->layout->json_rows != -2;
+		}
 	return 0;
 }
 

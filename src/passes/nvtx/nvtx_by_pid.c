@@ -46,9 +46,13 @@ static const struct nsx_layout layouts[] = {
 	{.key = "kernel_time_by_pid.pids", NSX_COLS(pid_cols)},
 	{.key = "kernel_time_by_pid.ranges", NSX_COLS(range_cols)},
 };
+/* Of rows that are not held the first of each process, for per_pid. */
+static const struct nsx_layout first_layout = {
+	.key = "first_ranges", NSX_COLS(cols), .json_rows = -2};
 
 struct row { /* (process, name) */
-	int64_t count, total_ns, kernel_ns, kernels;
+	int64_t total_ns, kernel_ns;
+	uint32_t count, kernels;
 	bool attributes; /* has ranges on a stack                            */
 };
 struct work {
@@ -145,30 +149,43 @@ static int sum_up(const struct nsx_run *run, struct work *w,
 	return put_in_order(w, run->scratch, err);
 }
 
-static void fill_ranges(const struct work *w, struct nsx_table *table)
+static void fill_range(const struct work *w, uint32_t group,
+		       struct nsx_cell *row)
 {
-	nsx_table_expect(table, w->g.n, 0);
+	uint32_t process = w->g.process[group];
+	const struct row *x = &w->v[group];
+	const struct nsx_coverage *p = &w->p[process];
+
+	row[PID] = nsx_int(w->t->process[process].pid);
+	row[NAME] = nsx_string(nsx_text(w->t, w->g.name[group]));
+	row[COUNT] = nsx_int(x->count);
+	row[TOTAL] = nsx_ms(x->total_ns);
+	if (!w->gpu)
+		return;
+	row[COVERAGE] = nsx_part_pct(p->mapped_ns, p->kernel_ns);
+	if (!x->attributes)
+		return;
+	row[GPU] = nsx_ms(x->kernel_ns);
+	row[KERNELS] = nsx_int(x->kernels);
+}
+
+static void fill_ranges(const struct work *w, size_t held_rows,
+			struct nsx_table *table, struct nsx_table *first)
+{
+	uint32_t n = 0; /* of this process                                   */
+
+	nsx_table_expect(table, w->g.n, held_rows);
 	for (uint32_t i = 0; i < w->g.n; i++) {
 		uint32_t group = w->order[i].group;
-		uint32_t process = w->g.process[group];
 		const struct row *x = &w->v[group];
-		const struct nsx_coverage *p = &w->p[process];
-		struct nsx_cell *row;
 
+		if (i && w->order[i].process != w->order[i - 1].process)
+			n = 0;
 		if (!x->count && !x->total_ns && !x->kernel_ns)
 			continue; /* outside the window */
-		row = nsx_add_row(table);
-		row[PID] = nsx_int(w->t->process[process].pid);
-		row[NAME] = nsx_string(nsx_text(w->t, w->g.name[group]));
-		row[COUNT] = nsx_int(x->count);
-		row[TOTAL] = nsx_ms(x->total_ns);
-		if (!w->gpu)
-			continue;
-		row[COVERAGE] = nsx_part_pct(p->mapped_ns, p->kernel_ns);
-		if (!x->attributes)
-			continue;
-		row[GPU] = nsx_ms(x->kernel_ns);
-		row[KERNELS] = nsx_int(x->kernels);
+		fill_range(w, group, nsx_add_row(table));
+		if (n++ < NSX_MAX_JSON_ROWS && table->nrest)
+			fill_range(w, group, nsx_add_row(first));
 	}
 }
 
@@ -271,7 +288,8 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 
 	if (sum_up(run, &w, err))
 		return err->rc;
-	fill_ranges(&w, ranges);
+	fill_ranges(&w, run->opts->held_rows, ranges,
+		    nsx_add_table(out, &first_layout));
 	if (w.gpu) {
 		fill_pids(&w, pids);
 		fill_kernel_ranges(&w, kernels);

@@ -64,12 +64,11 @@ static const struct nsx_layout layouts[] = {
  */
 static void copy_part(struct nsx_section *out, const struct nsx_table *from,
 		      unsigned part, int64_t pid, size_t most,
-		      struct nsx_table **ret)
+		      struct nsx_table *ret)
 {
 	const struct nsx_layout *l = &parts[part];
 	int col[8] = {0}, at_pid;
 
-	*ret = nsx_add_table(out, l);
 	if (!from)
 		return;
 	at_pid = nsx_table_col(from, "pid");
@@ -79,13 +78,13 @@ static void copy_part(struct nsx_section *out, const struct nsx_table *from,
 			col[c] = nsx_table_col(from, nsx_say(out, "nvtx_%s",
 							     l->cols[c].key));
 	}
-	for (size_t r = 0; r < from->nrows && (*ret)->nrows < most; r++) {
+	for (size_t r = 0; r < from->nrows && ret->nrows < most; r++) {
 		const struct nsx_cell *cells = nsx_row_at(from, r);
 		struct nsx_cell *row;
 
 		if (at_pid < 0 || cells[at_pid].u.i != pid)
 			continue;
-		row = nsx_add_row(*ret);
+		row = nsx_add_row(ret);
 		for (unsigned c = 0; c < l->ncols; c++)
 			if (col[c] >= 0)
 				row[c] = cells[col[c]];
@@ -121,7 +120,8 @@ static int storm_of(const struct nsx_trace *t, const struct nsx_pids *pids,
 }
 
 struct sources { /* other sections' tables */
-	const struct nsx_table *kernels, *sync, *nvtx;
+	const struct nsx_table *kernels, *sync;
+	const struct nsx_table *nvtx[2]; /* rows, and some of those not held */
 };
 
 static int add_process(const struct nsx_run *run, const struct nsx_pids *pids,
@@ -133,12 +133,17 @@ static int add_process(const struct nsx_run *run, const struct nsx_pids *pids,
 	const struct nsx_pid_totals *x = &pids->total[p];
 	int64_t pid = t->process[p].pid;
 	struct nsx_cell *row;
-	struct nsx_table *part[3];
+	struct nsx_table *part[ARRAY_LEN(parts)];
 
+	for (unsigned i = 0; i < ARRAY_LEN(parts); i++)
+		part[i] = nsx_add_table(out, &parts[i]);
 	copy_part(out, from->kernels, PART_KERNELS, pid, NSX_KERNELS_PER_PID,
-		  &part[0]);
-	copy_part(out, from->sync, PART_SYNC, pid, NSX_MAX_JSON_ROWS, &part[1]);
-	copy_part(out, from->nvtx, PART_NVTX, pid, NSX_MAX_JSON_ROWS, &part[2]);
+		  part[PART_KERNELS]);
+	copy_part(out, from->sync, PART_SYNC, pid, NSX_MAX_JSON_ROWS,
+		  part[PART_SYNC]);
+	for (unsigned i = 0; i < ARRAY_LEN(from->nvtx); i++)
+		copy_part(out, from->nvtx[i], PART_NVTX, pid,
+			  NSX_MAX_JSON_ROWS, part[PART_NVTX]);
 	if (x->nkernels || x->kernel_ns) {
 		row = nsx_add_row(top);
 		row[T_PID] = nsx_int(pid);
@@ -162,10 +167,13 @@ static int summarise(const struct nsx_run *run,
 	const struct nsx_trace *t = run->trace;
 	const struct nsx_section *by_pid = nsx_report_section(report,
 							      "by_pid");
+	const struct nsx_section *nvtx = nsx_report_section(report,
+							    "nvtx_by_pid");
 	struct sources from = {
 		nsx_section_table(by_pid, "kernels.kernels"),
 		nsx_section_table(by_pid, "sync.sync_calls"),
-		nsx_section_table(nsx_report_section(report, "nvtx_by_pid"), "ranges"),
+		{nsx_section_table(nvtx, "ranges"),
+		 nsx_section_table(nvtx, "first_ranges")},
 	};
 	struct nsx_table *top, *table;
 	struct nsx_pids pids;
