@@ -31,7 +31,7 @@ const struct nsx_pass *nsx_pass_find(const char *id)
 
 struct run {
 	const struct nsx_trace *trace;
-	const struct nsx_facts *facts;
+	struct nsx_facts *facts;
 	const struct nsx_opts *opts;
 	struct nsx_measured *measured;
 	struct nsx_report *report;
@@ -174,11 +174,12 @@ static int run_analysis(void *ctx, size_t i, struct nsx_err *err)
 {
 	const struct run *run = ctx;
 	struct nsx_section *out = &run->report->sections[i];
-	int rc = out->pass->run && is_wanted(run->opts, out->pass) ?
-			 run_pass(run, out, err) : 0;
 
+	if (out->pass->walks != (run->facts->model != NULL))
+		return 0;
 	nsx_progress_add(run->opts->progress, 1);
-	return rc;
+	return out->pass->run && is_wanted(run->opts, out->pass) ?
+		       run_pass(run, out, err) : 0;
 }
 
 static void collect_warnings(struct nsx_report *r)
@@ -300,16 +301,17 @@ static int run_summaries(void *ctx, size_t replays, struct nsx_err *err)
 static int run_all(const struct run *run, struct nsx_err *err)
 {
 	struct nsx_report *r = run->report;
+	const struct nsx_opts *o = run->opts;
 	int rc;
 
-	nsx_progress_stage(run->opts->progress, "analyses", nsx_npasses);
-	rc = nsx_par(run->opts->threads, nsx_npasses, run_analysis, (void *)run,
-		     err);
-	if (!rc)
-		rc = find(run, err);
-	if (!rc)
-		rc = nsx_par(run->opts->threads, 2, run_summaries, (void *)run,
-			     err);
+	nsx_progress_stage(o->progress, "analyses", nsx_npasses);
+	/* The model is large, and so is what some analyses need meanwhile. */
+	rc = nsx_par(o->threads, nsx_npasses, run_analysis, (void *)run, err) ?:
+	     nsx_model_build(run->trace, run->facts, o->replay_ops,
+			     &run->facts->model, err) ?:
+	     nsx_par(o->threads, nsx_npasses, run_analysis, (void *)run, err) ?:
+	     find(run, err) ?:
+	     nsx_par(o->threads, 2, run_summaries, (void *)run, err);
 	for (unsigned i = 0; i < nsx_npasses; i++)
 		if (!chosen(run->opts, nsx_passes[i]->id) &&
 		    r->sections[i].status != NSX_S_FAILED)
@@ -331,9 +333,7 @@ static int report_on(const struct nsx_trace *trace, const struct nsx_opts *opts,
 	/* whatever is shown: findings come from all */
 	if (nsx_facts_metrics(facts, trace, opts->draws, opts->threads,
 			      opts->progress, err) ||
-	    nsx_facts_profiler(facts, trace, err) ||
-	    nsx_model_build(trace, facts, opts->replay_ops, &facts->model,
-			    err)) {
+	    nsx_facts_profiler(facts, trace, err)) {
 		nsx_facts_free(facts);
 		return err->rc;
 	}

@@ -391,4 +391,5 @@ NSX_DEFINE_PASS(critical_path,
 	.limitations = "a row says where time is, not how much of it can be "
 		       "won back: that is priced in Findings in full",
 	.any_of = {NSX_GPU_WORK},
+	.walks = true,
 	NSX_LAYOUTS(layouts));
