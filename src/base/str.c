@@ -13,15 +13,11 @@
 
 #define SHARDS 16u
 #define CHUNK ((size_t)256 * 1024)
+_Static_assert(CHUNK > 3 * NSX_MAX_TEXT, "any text fits, repaired");
 
 struct entry {
-	const char *text;
-	uint32_t len, hash;
-};
-
-struct chunk {
-	struct chunk *next;
-	char text[];
+	uint32_t at; /* of the shard's text */
+	uint32_t hash;
 };
 
 struct shard {
@@ -30,8 +26,9 @@ struct shard {
 	size_t n, cap;
 	uint32_t *slots; /* index + 1, 0 = free; nslots is a power of two */
 	size_t nslots;
-	struct chunk *chunks;
-	size_t used, room; /* of the first chunk */
+	char **chunks; /* CHUNK bytes of text each */
+	size_t nchunks, cap_chunks;
+	size_t used; /* of all chunks */
 };
 
 struct nsx_strings {
@@ -83,17 +80,19 @@ void nsx_strings_free(struct nsx_strings *s)
 	for (unsigned i = 0; i < SHARDS; i++) {
 		struct shard *sh = &s->shard[i];
 
-		while (sh->chunks) {
-			struct chunk *c = sh->chunks;
-
-			sh->chunks = c->next;
-			free(c);
-		}
+		for (size_t c = 0; c < sh->nchunks; c++)
+			free(sh->chunks[c]);
+		free(sh->chunks);
 		free(sh->entries);
 		free(sh->slots);
 		pthread_mutex_destroy(&sh->lock);
 	}
 	free(s);
+}
+
+static const char *text_of(const struct shard *sh, const struct entry *e)
+{
+	return sh->chunks[e->at / CHUNK] + e->at % CHUNK;
 }
 
 /* The slot that holds the text, or the free one where it belongs. */
@@ -105,8 +104,8 @@ static size_t find_slot(const struct shard *sh, const char *text, size_t len,
 	for (; sh->slots[i]; i = (i + 1) & (sh->nslots - 1)) {
 		const struct entry *e = &sh->entries[sh->slots[i] - 1];
 
-		if (e->hash == hash && e->len == len &&
-		    !memcmp(e->text, text, len))
+		if (e->hash == hash && !strncmp(text_of(sh, e), text, len) &&
+		    !text_of(sh, e)[len])
 			break;
 	}
 	return i;
@@ -141,29 +140,29 @@ static int grow_slots(struct shard *sh, struct nsx_err *err)
 	return 0;
 }
 
-/* Copies text into the shard; NULL with err when memory is out. */
-static const char *keep_text(struct shard *sh, const char *text, size_t len,
-			     struct nsx_err *err)
+/* Copies text into the shard, not across chunks. */
+static int keep_text(struct shard *sh, const char *text, size_t len,
+		     uint32_t *ret_at, struct nsx_err *err)
 {
+	size_t end = sh->nchunks * CHUNK;
 	char *p;
 
-	if (!sh->chunks || sh->room - sh->used < len + 1) {
-		size_t room = NSX_MAX(CHUNK, len + 1);
-		struct chunk *c = nsx_try_alloc(1, sizeof(*c) + room,
-						"string text", err);
-
-		if (!c)
-			return NULL;
-		c->next = sh->chunks;
-		sh->chunks = c;
-		sh->used = 0;
-		sh->room = room;
+	if (end - sh->used < len + 1) {
+		if (end + CHUNK > UINT32_MAX)
+			return nsx_fail(err, NSX_E_NOMEM, "cannot hold more "
+					"than 64 GiB of distinct strings");
+		p = nsx_try_alloc(1, CHUNK, "string text", err);
+		if (!p || nsx_push(sh->chunks, sh->nchunks, sh->cap_chunks,
+				   "string text", err, p))
+			return free(p), err->rc;
+		sh->used = end;
 	}
-	p = sh->chunks->text + sh->used;
+	*ret_at = (uint32_t)sh->used;
+	p = sh->chunks[sh->nchunks - 1] + sh->used % CHUNK;
 	memcpy(p, text, len);
 	p[len] = '\0';
 	sh->used += len + 1;
-	return p;
+	return 0;
 }
 
 static int shard_add(struct shard *sh, const char *text, size_t len,
@@ -186,10 +185,8 @@ static int shard_add(struct shard *sh, const char *text, size_t len,
 		     "string entries", err))
 		return err->rc;
 	e = &sh->entries[sh->n];
-	e->text = keep_text(sh, text, len, err);
-	if (!e->text)
+	if (keep_text(sh, text, len, &e->at, err))
 		return err->rc;
-	e->len = (uint32_t)len;
 	e->hash = hash;
 	*ret_index = (uint32_t)sh->n++;
 	sh->slots[slot] = *ret_index + 1;
@@ -320,12 +317,15 @@ nsx_str nsx_strings_find(const struct nsx_strings *s, const char *text)
 
 const char *nsx_str_text(const struct nsx_strings *s, nsx_str id)
 {
+	const struct shard *sh;
+
 	if (!id)
 		return "";
 	if (id < s->first)
 		return nsx_str_text(s->under, id);
 	id -= (uint32_t)s->first;
-	return s->shard[id % SHARDS].entries[id / SHARDS - 1].text;
+	sh = &s->shard[id % SHARDS];
+	return text_of(sh, &sh->entries[id / SHARDS - 1]);
 }
 
 const char *nsx_strings_text(struct nsx_strings *s, nsx_str id)
