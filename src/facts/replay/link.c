@@ -709,5 +709,9 @@ int model_link(struct build *b, struct nsx_err *err)
 	     link_null_streams(b, err);
 	nsx_groups_done(&s.events);
 	free(s.event);
+	/* Only links were found by these, and the next steps need room. */
+	nsx_arena_drop(b->a, b->next);
+	nsx_arena_drop(b->a, b->last_op);
+	nsx_arena_drop(b->a, b->queued);
 	return rc;
 }
