@@ -391,7 +391,7 @@ static int join_surveys(struct parts *p, struct nsx_err *err)
 
 		c->writing = true;
 		c->ncounters = 0;
-		c->nprocesses = (uint32_t)first->tracks.process_keys.n;
+		c->main_process = nsx_flows_span(&first->flows, &c->corr_bits);
 		c->first_ns = first->first_ns;
 		c->last_ns = first->last_ns;
 		c->counts->shift_ns = first->counts->shift_ns;

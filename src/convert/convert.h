@@ -144,6 +144,8 @@ int nsx_flows_merge(struct nsx_flows *f, const struct nsx_flows *other,
  * starts arrows there.
  */
 void nsx_flows_lend(const struct nsx_flows *f, struct nsx_flows *to);
+/* The process of the first correlation id, and the bits that the largest takes. */
+uint32_t nsx_flows_span(const struct nsx_flows *f, unsigned *ret_bits);
 /* From here on only what has both sides is there. */
 void nsx_flows_settle(struct nsx_flows *f);
 /* Whether an arrow starts here: the first time it is asked, if at all. */
@@ -162,12 +164,14 @@ enum nsx_group_kind { NSX_G_CPU, NSX_G_GPU, NSX_G_METRIC, NSX_G_REPORT };
 struct nsx_group { /* of tracks */
 	uint32_t pid;
 };
+struct nsx_pf_stream; /* pf.h */
 struct nsx_lane {
 	uint32_t tid;
 	uint32_t nends, cap_ends;
 	int64_t *ends;	/* of the slices open in it, outermost first         */
 	uint8_t nhead;
 	char head[55];	/* "pid":1,"tid":2,"ts":                             */
+	struct nsx_pf_stream *stream; /* of packets: NULL, or whose they are */
 };
 /* Slices that fit nowhere in these become asynchronous, which may overlap: a
  * search through more lanes would be quadratic, and nobody reads them.
@@ -233,7 +237,8 @@ struct nsx_conv { /* of a part */
 	enum nsx_part part;
 	unsigned activities; /* of it, as bits                               */
 	struct nsx_rings **rings; /* packets go there                        */
-	uint32_t nprocesses; /* of all parts                                 */
+	uint32_t main_process; /* the first one with calls of CUDA           */
+	unsigned corr_bits;    /* which no correlation id goes beyond        */
 	const struct nsx_schema *schema;
 	const struct nsx_writer *writer;
 	struct nsx_pf *pf;
@@ -321,10 +326,12 @@ struct nsx_writer { /* a format; c->lane and c->async are set for a slice */
 			 const struct nsx_val *v);
 	void (*arg_dims)(struct nsx_conv *c, const char *key,
 			 const struct nsx_val *v);
-	/* Of typed GPU work: the name, NULL if it is the slice's, and three
-	 * constants: registers, static and dynamic shared memory.
+	/* Of typed GPU work, before its other arguments: the name, NULL if it
+	 * is the slice's, and three constants: registers, static and dynamic
+	 * shared memory.
 	 */
-	void (*kernel)(struct nsx_conv *c, const struct nsx_val *name,
+	void (*kernel)(struct nsx_conv *c, const struct nsx_slice *s,
+		       const struct nsx_val *name,
 		       const struct nsx_val *constant);
 	void (*end)(struct nsx_conv *c, const struct nsx_slice *s);
 	/* Counters: a sample is opened, has values, is closed.  Those of a

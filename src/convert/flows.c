@@ -121,6 +121,15 @@ int nsx_flows_merge(struct nsx_flows *f, const struct nsx_flows *other,
 	return 0;
 }
 
+uint32_t nsx_flows_span(const struct nsx_flows *f, unsigned *ret_bits)
+{
+	*ret_bits = 6; /* of a page */
+	for (size_t i = 0; i < f->n; i++)
+		while ((uint32_t)f->pages[i].key >> (*ret_bits - 6))
+			++*ret_bits;
+	return f->n ? (uint32_t)(f->pages[0].key >> 32) : 0;
+}
+
 /* After this: call = has both sides, gpu = its arrow has started. */
 void nsx_flows_settle(struct nsx_flows *f)
 {

@@ -65,7 +65,7 @@ static int read_kernel(void *ctx, int64_t rid, const struct nsx_val *v,
 	has_other = is_short && v[NAME].type != NSX_V_NULL &&
 		    (v[NAME].type != NSX_V_I64 || v[NAME].u.i != s.name.u.i);
 	if (c->writer->is_typed)
-		c->writer->kernel(c, has_other ? &v[NAME] : NULL,
+		c->writer->kernel(c, &s, has_other ? &v[NAME] : NULL,
 				  &v[REGISTERS]);
 	else if (has_other)
 		nsx_arg_name(c, "kernel", &v[NAME]);

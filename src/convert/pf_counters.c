@@ -24,9 +24,10 @@ void nsx_pf_sample(struct nsx_conv *c, const struct nsx_sample *s)
 {
 	struct nsx_pf *pf = c->pf;
 
+	nsx_pf_to_counters(c, s->at_ns);
 	nsx_pf_open_packet(c, s->at_ns);
-	pf->event = nsx_pb_begin(&pf->packets, NSX_PF_GPU_COUNTERS);
-	nsx_pb_uint(&pf->packets, COUNTERS_GPU, gpu_of(c, s->group));
+	pf->event = nsx_pb_begin(&pf->to->packets, NSX_PF_GPU_COUNTERS);
+	nsx_pb_uint(&pf->to->packets, COUNTERS_GPU, gpu_of(c, s->group));
 }
 
 /* Counters are numbered over all GPUs and traces, from 1 on. */
@@ -51,7 +52,7 @@ static void describe(struct nsx_conv *c, const struct nsx_counter *counter)
 static void put_value(struct nsx_conv *c, size_t number,
 		      const struct nsx_val *v)
 {
-	struct nsx_buf *b = &c->pf->packets;
+	struct nsx_buf *b = &c->pf->to->packets;
 	size_t at = nsx_pb_begin(b, COUNTERS_VALUE);
 
 	nsx_pb_uint(b, NSX_PF_IID, id_of(c, number));
@@ -90,10 +91,10 @@ void nsx_pf_sample_end(struct nsx_conv *c)
 	struct nsx_pf *pf = c->pf;
 
 	if (pf->specs.n)
-		nsx_pb_bytes(&pf->packets, COUNTERS_SPECS, pf->specs.p,
+		nsx_pb_bytes(&pf->to->packets, COUNTERS_SPECS, pf->specs.p,
 			     pf->specs.n);
 	nsx_buf_clear(&pf->specs);
-	nsx_pb_end(&pf->packets, pf->event);
+	nsx_pb_end(&pf->to->packets, pf->event);
 	nsx_pf_close_packet(c);
 }
 
@@ -103,8 +104,9 @@ void nsx_pf_counters_end(struct nsx_conv *c)
 
 	if (!pf->nlast)
 		return;
+	nsx_pf_to_counters(c, c->last_ns + 1);
 	nsx_pf_open_packet(c, c->last_ns + 1);
-	pf->event = nsx_pb_begin(&pf->packets, NSX_PF_GPU_COUNTERS);
+	pf->event = nsx_pb_begin(&pf->to->packets, NSX_PF_GPU_COUNTERS);
 	for (size_t i = 0; i < pf->nlast; i++)
 		if (pf->last[i].type != NSX_V_NULL)
 			put_value(c, i, &pf->last[i]);

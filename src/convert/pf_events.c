@@ -5,7 +5,7 @@
 
 enum { /* fields, by message */
 	EVENT_CATEGORY = 3, EVENT_ANNOTATION = 4, EVENT_LEGACY = 6,
-	EVENT_TYPE = 9, EVENT_NAME_IID = 10, EVENT_TRACK = 11, EVENT_NAME = 23,
+	EVENT_TYPE = 9, EVENT_NAME_IID = 10, EVENT_NAME = 23,
 	EVENT_GPU_CORRELATION = 3000,
 	ANNOTATION_INT = 4, ANNOTATION_TEXT = 6,
 	LEGACY_PHASE = 2, LEGACY_ID = 6, LEGACY_FLOW_ID = 8, LEGACY_FLOW = 13,
@@ -34,7 +34,7 @@ static uint64_t intern_context(struct nsx_conv *c, const struct nsx_key *key)
 					 &is_new);
 	size_t at;
 
-	if (!is_new)
+	if (!nsx_pf_is_untold(c, NSX_PF_TOLD_CONTEXT, iid))
 		return iid;
 	at = nsx_pb_begin(&pf->interned, NSX_PF_INTERNED_CONTEXT);
 	nsx_pb_uint(&pf->interned, NSX_PF_IID, iid);
@@ -51,6 +51,17 @@ static uint64_t intern_queue(struct nsx_conv *c, const struct nsx_key *key)
 
 	snprintf(name, sizeof(name), "Channel #%lld", (long long)key->w[4]);
 	return nsx_pf_intern_spec(c, &queue, name, false);
+}
+
+static uint64_t intern_stage(struct nsx_conv *c, const char *name, size_t n,
+			     bool is_compute)
+{
+	struct nsx_key key = {{0, 0, 0, 1}};
+	char stage[64];
+
+	snprintf(stage, sizeof(stage), "%.*s", (int)n, name);
+	key.w[0] = nsx_pf_text_iid(c, stage, strlen(stage));
+	return nsx_pf_intern_spec(c, &key, stage, is_compute);
 }
 
 /* Where the work of a track is done. */
@@ -71,77 +82,85 @@ static const struct nsx_pf_source *source_of(struct nsx_conv *c, uint32_t track)
 	if (!s->context)
 		*s = (struct nsx_pf_source){
 			intern_context(c, key), intern_queue(c, key),
+			c->activity == NSX_A_KERNEL ?
+				intern_stage(c, "Kernel", 6, true) : 0,
 			nsx_pf_gpu(c, key->w[1], key->w[2])};
 	return s;
 }
 
-static uint64_t intern_stage(struct nsx_conv *c, const char *name, size_t n,
-			     bool is_compute)
-{
-	struct nsx_key key = {{0, 0, 0, 1}};
-	struct nsx_pf *pf = c->pf;
-	bool is_new;
-
-	if (pf->stage_iid && strlen(pf->stage) == n &&
-	    !memcmp(pf->stage, name, n))
-		return pf->stage_iid;
-	snprintf(pf->stage, sizeof(pf->stage), "%.*s", (int)n, name);
-	key.w[0] = nsx_pf_text_iid(c, pf->stage, strlen(pf->stage), &is_new);
-	pf->stage_iid = nsx_pf_intern_spec(c, &key, pf->stage, is_compute);
-	return pf->stage_iid;
-}
-
-/* What a call and the work that it caused are tied by. */
+/* What a call and the work that it caused are tied by: the correlation id itself
+ * where there is one process, so that its bytes are those of the argument.
+ */
 static uint64_t work_id(const struct nsx_conv *c, uint32_t process,
 			uint32_t corr)
 {
-	return nsx_pf_own(c, (uint64_t)corr * c->nprocesses + process);
+	return nsx_pf_own(c, (uint64_t)(process ^ c->main_process)
+				     << c->corr_bits | corr);
 }
 
+/* What is the same for many stands together, and what is not, at the end. */
 static void begin_work(struct nsx_conv *c, const struct nsx_slice *s)
 {
 	const struct nsx_key *key = &c->tracks.track_keys.keys[s->track];
-	uint32_t process = c->tracks.tracks[s->track].process;
-	struct nsx_pf *pf = c->pf;
-	struct nsx_buf *b = &pf->packets;
 	bool is_kernel = c->activity == NSX_A_KERNEL;
-	const struct nsx_pf_source *from = source_of(c, s->track);
-	uint64_t stage = is_kernel ? intern_stage(c, "Kernel", 6, true) :
-				     intern_stage(c, s->name.u.p, s->name.len,
-						  c->activity == NSX_A_GRAPH);
+	struct nsx_pf *pf = c->pf;
+	const struct nsx_pf_source *from;
+	uint64_t stage;
+	struct nsx_buf *b;
 	char *p;
 
+	nsx_pf_to_lane(c, s->track, s->start_ns);
 	nsx_pf_open_packet(c, s->start_ns);
+	b = &pf->to->packets;
+	from = source_of(c, s->track);
+	stage = is_kernel ? from->stage :
+			    intern_stage(c, s->name.u.p, s->name.len,
+					 c->activity == NSX_A_GRAPH);
 	pf->event = nsx_pb_begin(b, NSX_PF_GPU_WORK);
-	p = nsx_buf_room(b, 6 * NSX_PB_MAX_UINT);
-	p = nsx_pb_put_uint(p, WORK_ID, s->corr ? work_id(c, process, s->corr) :
-			    nsx_pf_own(c, UINT64_C(1) << 63 | ++pf->unnumbered));
-	p = nsx_pb_put_uint(p, WORK_DURATION, (uint64_t)(s->end_ns - s->start_ns));
-	p = nsx_pb_put_uint(p, WORK_CONTEXT, from->context);
-	p = nsx_pb_put_uint(p, WORK_GPU, from->gpu);
-	p = nsx_pb_put_uint(p, WORK_QUEUE, from->queue);
-	nsx_pb_take(b, nsx_pb_put_uint(p, WORK_STAGE, stage));
-	pf->kernel_iid = 0;
 	if (is_kernel)
 		nsx_pf_put_name(c, &s->name, WORK_NAME_IID, WORK_NAME);
+	p = nsx_buf_room(b, 4 * NSX_PB_MAX_UINT);
+	p = nsx_pb_put_uint(p, WORK_STAGE, stage);
+	p = nsx_pb_put_uint(p, WORK_QUEUE, from->queue);
+	if (from->gpu)
+		p = nsx_pb_put_uint(p, WORK_GPU, from->gpu);
+	nsx_pb_take(b, nsx_pb_put_uint(p, WORK_CONTEXT, from->context));
+	if (is_kernel)
+		return;
 	pf->inner = nsx_pb_begin(b, WORK_LAUNCH);
 	nsx_pf_put_int(c, "device", (int64_t)key->w[2]);
 	nsx_pf_put_int(c, "stream", (int64_t)key->w[4]);
 }
 
+void nsx_pf_kernel(struct nsx_conv *c, const struct nsx_slice *s,
+		   const struct nsx_val *other, const struct nsx_val *constant)
+{
+	struct nsx_buf *b = &c->pf->to->packets;
+	bool is_told;
+	uint64_t iid = nsx_pf_intern_kernel(c, s, other, constant, &is_told);
+
+	if (iid)
+		nsx_pb_uint(b, WORK_KERNEL, iid);
+	c->pf->inner = nsx_pb_begin(b, WORK_LAUNCH);
+	if (!is_told)
+		nsx_pf_put_constants(c, b, NSX_PF_LAUNCH_ARG, s->track,
+				     constant);
+}
+
 static void end_work(struct nsx_conv *c, const struct nsx_slice *s)
 {
+	uint32_t process = c->tracks.tracks[s->track].process;
 	struct nsx_pf *pf = c->pf;
+	struct nsx_buf *b = &pf->to->packets;
 
-	nsx_pb_end(&pf->packets, pf->inner);
-	if (pf->kernel_iid)
-		nsx_pb_uint(&pf->packets, WORK_KERNEL, pf->kernel_iid);
-	nsx_pb_end(&pf->packets, pf->event);
+	nsx_pb_end(b, pf->inner);
+	nsx_pb_uint(b, WORK_ID, s->corr ? work_id(c, process, s->corr) :
+		    nsx_pf_own(c, UINT64_C(1) << 63 | ++pf->unnumbered));
+	nsx_pb_uint(b, WORK_DURATION, (uint64_t)(s->end_ns - s->start_ns));
+	nsx_pb_end(b, pf->event);
 	nsx_pf_close_packet(c);
 	/* Its call is written, perhaps by now, as all that were surveyed. */
-	if (s->corr && nsx_flows_has(&c->flows,
-				     c->tracks.tracks[s->track].process,
-				     s->corr))
+	if (s->corr && nsx_flows_has(&c->flows, process, s->corr))
 		c->counts->flow_ends++;
 }
 
@@ -157,26 +176,45 @@ uint64_t nsx_pf_lane_uuid(const struct nsx_conv *c, const struct nsx_track *t,
 				     (uint64_t)(l - t->lanes));
 }
 
-static void open_event(struct nsx_conv *c, const struct nsx_slice *s,
-		       int64_t at_ns, unsigned type)
+static void open_event(struct nsx_conv *c, int64_t at_ns, unsigned type)
 {
 	struct nsx_pf *pf = c->pf;
-	char *p;
 
 	nsx_pf_open_packet(c, at_ns);
-	pf->event = nsx_pb_begin(&pf->packets, NSX_PF_TRACK_EVENT);
-	p = nsx_buf_room(&pf->packets, 2 * NSX_PB_MAX_UINT);
-	p = nsx_pb_put_uint(p, EVENT_TRACK, nsx_pf_lane_uuid(
-		c, &c->tracks.tracks[s->track], c->lane));
+	pf->event = nsx_pb_begin(&pf->to->packets, NSX_PF_TRACK_EVENT);
 	if (type)
-		p = nsx_pb_put_uint(p, EVENT_TYPE, type);
-	nsx_pb_take(&pf->packets, p);
+		nsx_pb_uint(&pf->to->packets, EVENT_TYPE, type);
+}
+
+static void close_event(struct nsx_conv *c)
+{
+	nsx_pb_end(&c->pf->to->packets, c->pf->event);
+	nsx_pf_close_packet(c);
+}
+
+/* The slices of a lane that end by then: packets of a lane are in order of time. */
+static void end_slices(struct nsx_conv *c, int64_t by_ns)
+{
+	struct nsx_pf_stream *s = c->pf->to;
+
+	while (s->nends && s->ends[s->nends - 1] <= by_ns) {
+		open_event(c, s->ends[--s->nends], TYPE_END);
+		close_event(c);
+	}
+}
+
+void nsx_pf_end_all(struct nsx_conv *c)
+{
+	for (size_t i = 0; i < c->pf->nlanes; i++) {
+		c->pf->to = c->pf->lanes[i];
+		end_slices(c, INT64_MAX);
+	}
 }
 
 /* Ranges that may overlap: as Chrome's asynchronous events, of a phase and id. */
 static void put_async(struct nsx_conv *c, char phase)
 {
-	struct nsx_buf *b = &c->pf->packets;
+	struct nsx_buf *b = &c->pf->to->packets;
 	size_t at = nsx_pb_begin(b, EVENT_LEGACY);
 
 	nsx_pb_uint(b, LEGACY_PHASE, (uint64_t)phase);
@@ -189,12 +227,12 @@ static void put_title(struct nsx_conv *c, const struct nsx_slice *s)
 	struct nsx_pf *pf = c->pf;
 	const char *category = nsx_activity_names[c->activity];
 
-	if (!(pf->categories >> c->activity & 1))
+	if (!(pf->to->categories >> c->activity & 1))
 		nsx_pb_end(&pf->interned,
 			   nsx_pf_intern(pf, NSX_PF_INTERNED_CATEGORY, c->activity + 1u,
 				  category, strlen(category)));
-	pf->categories |= 1U << c->activity;
-	nsx_pb_uint(&pf->packets, EVENT_CATEGORY, c->activity + 1u);
+	pf->to->categories |= 1U << c->activity;
+	nsx_pb_uint(&pf->to->packets, EVENT_CATEGORY, c->activity + 1u);
 	nsx_pf_put_name(c, &s->name, EVENT_NAME_IID, EVENT_NAME);
 }
 
@@ -206,7 +244,7 @@ static void put_title(struct nsx_conv *c, const struct nsx_slice *s)
 static void put_flow(struct nsx_conv *c, const struct nsx_slice *s)
 {
 	const struct nsx_track *t = &c->tracks.tracks[s->track];
-	struct nsx_buf *b = &c->pf->packets;
+	struct nsx_buf *b = &c->pf->to->packets;
 	size_t at;
 
 	if (t->nests ? !nsx_flows_start(&c->flows, t->process, s->corr) :
@@ -227,9 +265,10 @@ static void put_flow(struct nsx_conv *c, const struct nsx_slice *s)
 
 static void begin_event(struct nsx_conv *c, const struct nsx_slice *s)
 {
-	open_event(c, s, s->start_ns, c->async		     ? 0 :
-				      s->kind == NSX_MARK ? TYPE_INSTANT :
-							    TYPE_BEGIN);
+	nsx_pf_to_lane(c, s->track, s->start_ns);
+	end_slices(c, s->start_ns);
+	open_event(c, s->start_ns, c->async ? 0 : s->kind == NSX_MARK ?
+				   TYPE_INSTANT : TYPE_BEGIN);
 	put_title(c, s);
 	if (c->async) {
 		c->next_async++;
@@ -241,19 +280,23 @@ static void begin_event(struct nsx_conv *c, const struct nsx_slice *s)
 
 static void end_event(struct nsx_conv *c, const struct nsx_slice *s)
 {
-	struct nsx_pf *pf = c->pf;
+	struct nsx_pf_stream *to = c->pf->to;
+	struct nsx_err err;
 
-	nsx_pb_end(&pf->packets, pf->event);
-	nsx_pf_close_packet(c);
-	if (s->kind == NSX_MARK)
-		return;
-	open_event(c, s, s->end_ns, c->async ? 0 : TYPE_END);
+	close_event(c);
 	if (c->async) {
+		open_event(c, s->end_ns, 0);
+		c->pf->is_step = false; /* others begin before */
 		put_title(c, s);
 		put_async(c, 'e');
+		close_event(c);
+	} else if (s->kind != NSX_MARK) {
+		if (nsx_grow(&to->ends, &to->cap_ends, to->nends + 1,
+			     sizeof(*to->ends), "open slices", &err))
+			c->out->error = ENOMEM;
+		else
+			to->ends[to->nends++] = s->end_ns;
 	}
-	nsx_pb_end(&pf->packets, pf->event);
-	nsx_pf_close_packet(c);
 }
 
 /* Both ------------------------------------------------------------------------*/
@@ -283,17 +326,17 @@ void nsx_pf_end(struct nsx_conv *c, const struct nsx_slice *s)
 static size_t open_arg(struct nsx_conv *c, const char *key)
 {
 	bool gpu = on_gpu(c);
-	size_t at = nsx_pb_begin(&c->pf->packets,
+	size_t at = nsx_pb_begin(&c->pf->to->packets,
 				 gpu ? NSX_PF_LAUNCH_ARG : EVENT_ANNOTATION);
 
 	/* Both kinds number their names in the first field. */
-	nsx_pb_uint(&c->pf->packets, ARG_NAME_IID, nsx_pf_intern_key(c->pf, gpu, key));
+	nsx_pb_uint(&c->pf->to->packets, ARG_NAME_IID, nsx_pf_intern_key(c->pf, gpu, key));
 	return at;
 }
 
 void nsx_pf_put_int(struct nsx_conv *c, const char *key, int64_t value)
 {
-	struct nsx_buf *b = &c->pf->packets;
+	struct nsx_buf *b = &c->pf->to->packets;
 	bool gpu = on_gpu(c);
 	size_t at = nsx_pb_begin(b, gpu ? NSX_PF_LAUNCH_ARG : EVENT_ANNOTATION);
 	char *p = nsx_buf_room(b, 2 * NSX_PB_MAX_UINT);
@@ -308,20 +351,19 @@ void nsx_pf_put_text(struct nsx_conv *c, const char *key,
 		     const struct nsx_val *v)
 {
 	const char *text;
-	uint8_t *sent;
 	size_t n, at;
 
-	(void)nsx_pf_name_of(c, v, &text, &n, &sent);
+	(void)nsx_pf_name_of(c, v, &text, &n);
 	at = open_arg(c, key);
-	nsx_pb_bytes(&c->pf->packets, on_gpu(c) ? ARG_TEXT : ANNOTATION_TEXT,
+	nsx_pb_bytes(&c->pf->to->packets, on_gpu(c) ? ARG_TEXT : ANNOTATION_TEXT,
 		     text, n);
-	nsx_pb_end(&c->pf->packets, at);
+	nsx_pb_end(&c->pf->to->packets, at);
 }
 
 void nsx_pf_put_dims(struct nsx_conv *c, const char *key,
 		     const struct nsx_val *v)
 {
-	struct nsx_buf *b = &c->pf->packets;
+	struct nsx_buf *b = &c->pf->to->packets;
 	size_t at;
 
 	if (!on_gpu(c)) {

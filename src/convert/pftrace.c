@@ -17,7 +17,7 @@ enum { /* fields, by message */
 	PROCESS_PID = 1, PROCESS_NAME = 6,
 	THREAD_PID = 1, THREAD_TID = 2, THREAD_NAME = 5,
 };
-enum { WALL_CLOCK = 1, BOOT_CLOCK = 6 };
+enum { WALL_CLOCK = 1 };
 enum { OUR_TRACK = 1 }; /* above those of the findings */
 
 /* Names ------------------------------------------------------------------------*/
@@ -25,8 +25,9 @@ enum { OUR_TRACK = 1 }; /* above those of the findings */
 static size_t open_track(struct nsx_conv *c, uint64_t uuid, uint64_t parent,
 			 const char *name, size_t order)
 {
-	struct nsx_buf *b = &c->pf->packets;
+	struct nsx_buf *b = &c->pf->names.packets;
 
+	nsx_pf_to_names(c);
 	nsx_pf_open_packet(c, c->first_ns);
 	c->pf->event = nsx_pb_begin(b, NSX_PF_TRACK);
 	nsx_pb_uint(b, TRACK_UUID, uuid);
@@ -40,7 +41,7 @@ static size_t open_track(struct nsx_conv *c, uint64_t uuid, uint64_t parent,
 
 static void close_track(struct nsx_conv *c)
 {
-	nsx_pb_end(&c->pf->packets, c->pf->event);
+	nsx_pb_end(&c->pf->to->packets, c->pf->event);
 	nsx_pf_close_packet(c);
 }
 
@@ -53,7 +54,7 @@ static void name_group(struct nsx_conv *c, uint32_t group, const char *name,
 		       size_t order)
 {
 	const struct nsx_key *key = &c->tracks.group_keys.keys[group];
-	struct nsx_buf *b = &c->pf->packets;
+	struct nsx_buf *b = &c->pf->names.packets;
 	size_t at;
 
 	if (key->w[0] == NSX_G_METRIC || key->w[0] == NSX_G_REPORT ||
@@ -71,7 +72,7 @@ static void name_group(struct nsx_conv *c, uint32_t group, const char *name,
 static uint64_t name_thread(struct nsx_conv *c, const struct nsx_track *t,
 			    uint64_t tid, const char *name, size_t order)
 {
-	struct nsx_buf *b = &c->pf->packets;
+	struct nsx_buf *b = &c->pf->names.packets;
 	uint64_t uuid = nsx_pf_own(c, UINT64_C(1) << NSX_PF_THREAD_BIT |
 					      (uint64_t)t->group << 24 | tid);
 	size_t at;
@@ -117,27 +118,17 @@ static void name_lane(struct nsx_conv *c, uint32_t track, size_t lane,
 
 /* The file ---------------------------------------------------------------------*/
 
-enum { CLOCKS_CLOCK = 1, CLOCK_ID = 1, CLOCK_TIME = 2, INFO_GPU = 1,
-       GPU_NAME = 1, GPU_VENDOR = 2, GPU_BUS = 7 };
-
-static void put_clock(struct nsx_buf *b, uint64_t id, int64_t ns)
-{
-	size_t at = nsx_pb_begin(b, CLOCKS_CLOCK);
-
-	nsx_pb_uint(b, CLOCK_ID, id);
-	nsx_pb_uint(b, CLOCK_TIME, (uint64_t)ns);
-	nsx_pb_end(b, at);
-}
+enum { INFO_GPU = 1, GPU_NAME = 1, GPU_VENDOR = 2, GPU_BUS = 7 };
 
 /* The trace's own zero, on its clock as shifted and on the wall's. */
 static void put_clocks(struct nsx_conv *c, int64_t utc_epoch_ns)
 {
-	struct nsx_buf *b = &c->pf->packets;
+	struct nsx_buf *b = &c->pf->names.packets;
 
 	nsx_pf_open_packet(c, 0);
 	c->pf->event = nsx_pb_begin(b, NSX_PF_CLOCKS);
-	put_clock(b, BOOT_CLOCK, c->counts->shift_ns);
-	put_clock(b, WALL_CLOCK, utc_epoch_ns);
+	nsx_pf_put_clock(b, NSX_PF_BOOT_CLOCK, c->counts->shift_ns, false);
+	nsx_pf_put_clock(b, WALL_CLOCK, utc_epoch_ns, false);
 	nsx_pb_end(b, c->pf->event);
 	nsx_pf_close_packet(c);
 }
@@ -146,7 +137,7 @@ static int put_gpu(void *ctx, int64_t rid, const struct nsx_val *v,
 		   struct nsx_err *err)
 {
 	struct nsx_conv *c = ctx;
-	struct nsx_buf *b = &c->pf->packets, name = {0};
+	struct nsx_buf *b = &c->pf->names.packets, name = {0};
 	size_t at = nsx_pb_begin(b, INFO_GPU);
 
 	(void)rid, (void)err;
@@ -173,10 +164,10 @@ static int put_gpus(struct nsx_conv *c, struct nsx_err *err)
 	    !nsx_has_view(c->schema, NSX_VIEW_gpu))
 		return 0;
 	nsx_pf_open_packet(c, c->first_ns);
-	c->pf->event = nsx_pb_begin(&c->pf->packets, NSX_PF_GPU_INFO);
+	c->pf->event = nsx_pb_begin(&c->pf->to->packets, NSX_PF_GPU_INFO);
 	rc = nsx_view_scan(c->schema, NSX_VIEW_gpu, fields, 2, 1, put_gpu, c, 0,
 			   err);
-	nsx_pb_end(&c->pf->packets, c->pf->event);
+	nsx_pb_end(&c->pf->to->packets, c->pf->event);
 	nsx_pf_close_packet(c);
 	return rc == NSX_E_DATA || rc == NSX_E_DB ? 0 : rc;
 }
@@ -240,7 +231,9 @@ static int open_file(struct nsx_conv *c, const struct nsx_val *utc_epoch_ns,
 		return err->rc;
 	c->pf = pf;
 	nsx_keymap_init(&pf->specs_met, "streams");
+	nsx_keymap_init(&pf->told, "names");
 	nsx_keymap_init(&pf->kernels, "kernels");
+	pf->counters.number = 1;
 	nsx_keymap_init(&pf->contexts, "contexts");
 	nsx_keymap_init(&pf->gpus, "GPUs");
 	pf->texts = nsx_strings_new();
@@ -267,6 +260,7 @@ static void close_file(struct nsx_conv *c, const struct nsx_val *utc_epoch_ns)
 {
 	(void)utc_epoch_ns;
 	nsx_pf_counters_end(c);
+	nsx_pf_end_all(c);
 	nsx_pf_flush(c);
 }
 
@@ -276,10 +270,11 @@ static void done(struct nsx_conv *c)
 
 	if (!pf)
 		return;
-	nsx_buf_done(&pf->packets);
+	nsx_pf_streams_done(pf);
 	nsx_buf_done(&pf->interned);
 	nsx_buf_done(&pf->specs);
 	nsx_keymap_done(&pf->specs_met);
+	nsx_keymap_done(&pf->told);
 	nsx_keymap_done(&pf->kernels);
 	nsx_keymap_done(&pf->contexts);
 	nsx_keymap_done(&pf->gpus);
@@ -288,8 +283,6 @@ static void done(struct nsx_conv *c)
 		free(pf->cache[i]);
 	free(pf->source);
 	free(pf->gpu);
-	free(pf->sent);
-	free(pf->met);
 	free(pf->last);
 	free(pf);
 }
