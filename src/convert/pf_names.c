@@ -9,7 +9,7 @@ enum {
 	SPEC_CATEGORY = 4, KERNEL_DEMANGLED = 3, KERNEL_ARG = 5,
 };
 enum { CATEGORY_COMPUTE = 2 };
-enum { MAX_TOLD = 1 << 18 }; /* more is told again, which few traces need     */
+enum { MAX_TOLD = 1 << 16 }; /* more is told again, which few traces need     */
 enum { MAX_KERNELS = 1 << 14 }; /* with constants: few but in hostile traces */
 
 /* {iid, name} into the open packet; what may follow, until nsx_pb_end. */

@@ -111,6 +111,9 @@ ok "the same from one thread and from several" cmp many.json.gz alone.json.gz
 taskset -c "$(taskset -cp $$ | sed 's/.*: //; s/[,-].*//')" "$prog" convert "$fix/gpu_metrics_odd.sqlite" -q -o alone.pftrace
 ok "packets, the same from one processor and from several" cmp many.pftrace alone.pftrace
 ok "packets are compressed without it, too" test "$(wc -c <blocks.pftrace)" -lt "$(wc -c <plain.pftrace)"
+"$prog" convert "$fix/launch_bound.sqlite" --only kernels,api -q --no-compress -o small.pftrace
+ok "a call and its kernel take 105 bytes" test "$(wc -c <small.pftrace)" -lt 10500 # a hundred of them
+rm small.pftrace
 "$prog" convert "$t" -o - >stdout.json 2>summary
 ok "stdout" cmp stdout.json plain.json
 ok "the summary is on stderr then" grep -q arrows summary
