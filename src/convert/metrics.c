@@ -23,10 +23,11 @@ struct metrics {
 	struct counter {
 		const char *name; /* as the writer wants it */
 		uint64_t event;	  /* it was last in */
+		int64_t last_ns;  /* of the survey, of a source */
 	} *counters; /* by key */
 	size_t cap;
 	uint64_t nevents;
-	int64_t at_ns, type; /* of the sample that is open                   */
+	int64_t at_ns, type; /* of the sample that is open, or surveyed      */
 	bool is_open;
 };
 
@@ -157,36 +158,52 @@ static int read_all(struct metrics *m, struct nsx_err *err)
 	return nsx_conv_sorted(c, &b, ARRAY_LEN(fields), read_sample, m, err);
 }
 
-static int convert(struct metrics *m, struct nsx_err *err)
-{
-	int rc;
-
-	m->cache = nsx_try_alloc(1, sizeof(*m->cache), "a key cache", err);
-	if (!m->cache)
-		return err->rc;
-	rc = nsx_view_scan(m->c->schema, NSX_VIEW_gpu_metric_info, info_fields,
-			   ARRAY_LEN(info_fields), 1, read_info, m, 0, err) ?:
-	     read_all(m, err);
-	close_event(m);
-	m->c->ncounters += (uint32_t)m->keys.n;
-	return rc;
-}
-
-/* There are many samples, and only their hull matters, and their order. */
+/* There are many samples, and only their hull matters, and whether those of a
+ * source are in order of time.
+ */
 static int survey_sample(void *ctx, int64_t rid, const struct nsx_val *v,
 			 struct nsx_err *err)
 {
 	struct metrics *m = ctx;
+	int64_t type = nsx_i64_or(&v[TYPE], 0);
+	struct counter *source;
 	struct nsx_slice s;
+	uint32_t at;
 
 	(void)rid;
 	if (!nsx_conv_span(m->c, &v[AT], &v[AT], &s))
 		return nsx_stopped(err);
-	if (s.start_ns < m->at_ns)
+	if (m->is_open && s.start_ns == m->at_ns && type == m->type)
+		return 0;
+	if (key_of(m, type, 0, &at, err))
+		return err->rc;
+	source = &m->counters[at];
+	if (source->event && s.start_ns < source->last_ns)
 		m->c->late |= 1U << NSX_A_METRIC;
-	m->at_ns = s.start_ns;
+	source->event = 1;
+	source->last_ns = m->at_ns = s.start_ns;
+	m->type = type;
+	m->is_open = true;
 	nsx_conv_hull(m->c, s.start_ns, s.end_ns);
 	return 0;
+}
+
+static int survey(struct metrics *m, struct nsx_err *err)
+{
+	return nsx_view_scan(m->c->schema, NSX_VIEW_gpu_metric, fields,
+			     TYPE + 1, 1, survey_sample, m, 0, err);
+}
+
+static int write_all(struct metrics *m, struct nsx_err *err)
+{
+	int rc = nsx_view_scan(m->c->schema, NSX_VIEW_gpu_metric_info,
+			       info_fields, ARRAY_LEN(info_fields), 1,
+			       read_info, m, 0, err) ?:
+		 read_all(m, err);
+
+	close_event(m);
+	m->c->ncounters += (uint32_t)m->keys.n;
+	return rc;
 }
 
 int nsx_convert_metrics(struct nsx_conv *c, struct nsx_err *err)
@@ -196,14 +213,12 @@ int nsx_convert_metrics(struct nsx_conv *c, struct nsx_err *err)
 
 	if (!nsx_has_view(c->schema, NSX_VIEW_gpu_metric))
 		return 0;
-	if (!c->writing) {
-		m.at_ns = INT64_MIN;
-		return nsx_view_scan(c->schema, NSX_VIEW_gpu_metric, fields, 1,
-				     1, survey_sample, &m, 0, err);
-	}
+	m.cache = nsx_try_alloc(1, sizeof(*m.cache), "a key cache", err);
+	if (!m.cache)
+		return err->rc;
 	m.arena = nsx_arena_new();
 	nsx_keymap_init(&m.keys, "counters");
-	rc = convert(&m, err);
+	rc = c->writing ? write_all(&m, err) : survey(&m, err);
 	nsx_keymap_done(&m.keys);
 	free(m.cache);
 	free(m.counters);
