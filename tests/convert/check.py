@@ -75,14 +75,14 @@ class Tables:
 
 
 def levels(steps, before, first):
-    """What a counter tells that changes by steps {time: by}: [count, sum] of the values."""
+    """What a counter tells that changes by steps {time: by}: (time, value)."""
     steps[min([first, *steps])] = steps.get(min([first, *steps]), 0) + before
-    now = told = count = total = 0
+    now, told = 0, [(0, 0)]
     for at in sorted(steps):
         now += steps[at]
-        if now != told:
-            told, count, total = now, count + 1, total + now
-    return [count, total]
+        if now != told[-1][1]:
+            told.append((at, now))
+    return told[1:]
 
 
 def memory(t, first):
@@ -111,7 +111,7 @@ def memory(t, first):
                 got[owner][0][start] += size
                 got[owner][2][start] += 1
     first = min([first, *(s for x in got.values() for s in x[0])])
-    return [levels(x[i], x[i + 1], first) for x in got.values() for i in (0, 2)]
+    return [v for x in got.values() for i in (0, 2) for v in levels(x[i], x[i + 1], first)]
 
 
 def queues(calls, work):
@@ -126,10 +126,10 @@ def queues(calls, work):
     for key, (start, stream) in caused.items():
         steps[stream][min(began[key][0], start)] += 1
         steps[stream][start] -= 1
-    return [levels(x, 0, MAX) for x in steps.values()]
+    return [v for x in steps.values() for v in levels(x, 0, MAX)]
 
 
-def expect(t, are_moved=False):
+def expect(t, shift_ns=0, are_moved=False):
     """Figures of the tables: (count, ns) by category, arrows, and so on."""
     e = {}
     last, first = [0], [MAX]
@@ -175,8 +175,9 @@ def expect(t, are_moved=False):
         rows = [r for r in ranges if r[2] in kinds]
         e[cat] = [len(rows), sum(end(r) - r[0] for r in rows)]
     e["marks"] = len(marks)
-    steps = memory(t, min(first)) + ([] if are_moved else queues(calls, work))
-    e["samples"] = [len(metrics) + sum(x[0] for x in steps), sum(r[1] for r in metrics) + sum(x[1] for x in steps)]
+    metrics += memory(t, min(first)) + ([] if are_moved else queues(calls, work))
+    e["samples"] = [len(metrics), sum(r[1] for r in metrics)]
+    e["samples when"] = sum((r[1] + 1) * ((r[0] + shift_ns) % 1009) for r in metrics)
     e["arrows"] = arrows
     threads = defaultdict(list)
     for r in sched:
@@ -235,9 +236,9 @@ def measure(events):
             got["arrows_back"] += ts < starts[ev["id"]]
         elif ph == "C":
             got["samples"][0] += len(ev["args"])
-            values = sum(float(v) if "." in v else int(v) for v in ev["args"].values())
-            got["samples"][1] += values
-            got["samples when"] += values * (ts % 1009)
+            values = [float(v) if "." in v else int(v) for v in ev["args"].values()]
+            got["samples"][1] += sum(values)
+            got["samples when"] += sum(v + 1 for v in values) * (ts % 1009)
     for (pid, tid, cat), slices in tracks.items():
         if overlaps(sorted(slices, key=lambda s: (s[0], -s[1] if cat not in GPU else s[1])),
                     cat not in GPU):
@@ -284,9 +285,11 @@ def check_perfetto(path, got, are_packets):
     same("slices and their ns in Perfetto", want, [v.replace("null", "0") for v in slices[0]])
     backwards = int(sections[5][1][0]) if len(sections) > 5 else 0
     same("flows in Perfetto", got["arrows"] - got["arrows_back"], int(flows[0][0]) - backwards)
-    # Each counter of packets ends with a value of no meaning, which is shown as 0.
-    count, total, when, tracks = [float(v.replace("null", "0")) for v in counters[0]]
-    same("counter values in Perfetto", got["samples"][0], count - (tracks if are_packets else 0))
+    count, total, when, tracks, last = [float(v.replace("null", "0")) for v in counters[0]]
+    if are_packets:  # each counter ends, at the same time, with a value of no meaning, which is shown as 0
+        count -= tracks
+        when -= tracks * (last % 1009)
+    same("counter values in Perfetto", got["samples"][0], count)
     for what, want, there in ("sum", got["samples"][1], total), ("sum by time", got["samples when"], when):
         if abs(want - there) > 1e-9 * max(abs(want), 1):
             same(f"counter values in Perfetto, {what}", want, there)
@@ -296,11 +299,11 @@ def main(argv):
     if argv[1] == "--gpu":
         check_gpu(argv[2], argv[3])
         return failed
-    want = expect(Tables(argv[1]), "moved" in argv[3:])
     text = open(argv[2], encoding="utf-8").read()
     out = json.loads(text, parse_float=str, parse_int=lambda s: s)
+    want = expect(Tables(argv[1]), int(out["otherData"]["time_shift_ns"]), "moved" in argv[3:])
     got = measure(out["traceEvents"])
-    for key in (*GPU, *HOST, "libraries", "nvtx", "async", "sched", "samples", "marks", "arrows"):
+    for key in (*GPU, *HOST, "libraries", "nvtx", "async", "sched", "samples", "samples when", "marks", "arrows"):
         same(key, want[key], got[key])
     if argv[3:] not in ([], ["moved"]):
         check_perfetto(argv[3], got, "packets" in argv[4:])

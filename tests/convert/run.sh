@@ -33,7 +33,7 @@ perfetto() { # OUT -> perfetto.txt
 		"select name, value from stats where value > 0 and severity != 'info'" \
 		"select count(*), sum(dur) from slice" \
 		"select count(*) from flow" \
-		"select count(*), sum(value), sum(value * (ts % 1009)), count(distinct track_id) from counter" \
+		"select count(*), sum(value), sum((value + 1) * (ts % 1009)), count(distinct track_id), max(ts) from counter" \
 		"select count(*), sum(dur) from gpu_slice" \
 		"select count(*) from flow f join slice a on f.slice_out = a.id join slice b on f.slice_in = b.id where b.ts < a.ts" \
 		"select count(*), sum(int_value) from gpu_slice join args using (arg_set_id) where key = 'registers_per_thread' or key glob 'shared_mem_*'" \
