@@ -76,5 +76,6 @@ binary-arch: build-arch
 .PHONY: build build-arch build-indep clean binary binary-arch binary-indep
 END
 chmod +x debian/rules
-dpkg-buildpackage -us -uc -b -jauto
+# What this make was given (B=...) is not for the one in there.
+env -u B -u MAKEFLAGS -u MAKEOVERRIDES dpkg-buildpackage -us -uc -b -jauto
 ls "$build"/deb/*.deb

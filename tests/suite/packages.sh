@@ -55,6 +55,7 @@ fi
 
 if [ "${DEB:-}" = 1 ] && command -v dpkg-buildpackage >/dev/null; then
 	ok "make deb" make -s deb B="$b"
+	ok "the package is built in a folder of its own" test -e "$b/deb/nsys-explain-$version/build/nsys-explain"
 	deb=$(echo "$b"/deb/nsys-explain_"$version"_*.deb)
 	ok "the package has its version" test "$(dpkg-deb -f "$deb" Version)" = "$version"
 	ok "a manual for both names" sh -c "dpkg-deb -c '$deb' | grep -c 'man1/nsys-\(llm-\)*explain.1.gz' | grep -qx 2"
