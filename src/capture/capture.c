@@ -93,15 +93,16 @@ int nsx_capture_equip(struct nsx_capture *c, struct nsx_err *err)
 
 	c->nsys = nsx_nsys_list(c->arena, c->opts->nsys, &n);
 	if (!n) {
+		const char *path = getenv("NSYS_PATH");
+
 		c->nsys = NULL;
 		return nsx_fail(err, NSX_E_IO,
 				"no nsys was found in %s; install NVIDIA "
 				"Nsight Systems, or give its place with --nsys "
 				"or NSYS_PATH",
-				c->opts->nsys	      ? c->opts->nsys
-				: getenv("NSYS_PATH") ? "NSYS_PATH"
-						      : "PATH or the usual "
-							"folders");
+				c->opts->nsys ? c->opts->nsys
+				: path && *path ? "NSYS_PATH"
+						: "PATH or the usual folders");
 	}
 	if (nsx_nsys_ask(c->nsys, c->arena, err))
 		return err->rc;

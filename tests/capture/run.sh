@@ -83,6 +83,11 @@ case_nsys_not_found() {
 	json '"stderr_tail": ""'
 	files nsys_capture.json
 }
+case_empty_nsys_path_is_none() {
+	CUDA_HOME='' CUDA_PATH='' HOME=$PWD NSYS_PATH='' PATH=/none "$prog" capture -o out --no-explain -- true >stdout 2>stderr
+	rc=$?
+	[ "$rc" = 0 ] || says 'no nsys was found in PATH or the usual folders' # one may be installed here
+}
 case_broken_nsys() {
 	printf '#!/bin/sh\necho "cannot open libfoo.so" >&2\nexit 127\n' >nsys
 	chmod +x nsys
