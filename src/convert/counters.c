@@ -22,18 +22,20 @@ struct series { /* a counter, while it is told                               */
 	int64_t at_ns, now, told; /* of the last step; what was told last    */
 };
 
-/* name: the series' owner's.  What is there from the beginning: see step(). */
+/* It begins with what is converted.  Owner of the name: the caller, as long as
+ * the series is told.
+ */
 static int open_series(struct nsx_conv *c, uint64_t process, int64_t device,
 		       const char *name, const char *unit, struct series *ret,
 		       struct nsx_err *err)
 {
-	uint32_t unused;
+	uint32_t number; /* the process must be known, to be named */
 
 	*ret = (struct series){.c = c, .counter = {c->ncounters++, name, unit},
 			       .at_ns = c->window.start_ns};
 	if (c->window.start_ns == c->window.end_ns)
 		ret->at_ns = c->writing ? c->first_ns : -NSX_TIME_MAX;
-	return nsx_tracks_process(&c->tracks, process, &unused, err) ?:
+	return nsx_tracks_process(&c->tracks, process, &number, err) ?:
 	       nsx_tracks_group(&c->tracks, NSX_G_GPU, process, device,
 				&ret->group, err);
 }
