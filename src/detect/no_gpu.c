@@ -26,7 +26,7 @@ static int add(struct sums *s, nsx_str name, int64_t count, int64_t ns,
 	if (!x)
 		return err->rc;
 	x->name = name;
-	x->count += count > 0 || ns > 0;
+	x->count += NSX_MAX(count, ns > 0 ? 1 : 0);
 	nsx_add_to(&x->ns, ns);
 	return 0;
 }
