@@ -53,6 +53,10 @@ int nsx_exported_open(const char *input, const struct nsx_export_opts *o,
 
 	*ret = (struct nsx_exported){.path = NULL};
 	if (!nsx_is_capture(input)) {
+		if (o->keep)
+			return nsx_fail(err, NSX_E_USAGE, "--keep-export keeps "
+					"the export of a .nsys-rep, and '%s' is "
+					"none: leave it out", input);
 		ret->path = nsx_strdup(input);
 		return 0;
 	}

@@ -356,6 +356,8 @@ ok "keeps the export" cmp rep/run.sqlite "$t"
 rm -f rep/run.sqlite
 ok "--keep-export" "$prog" convert rep/run.nsys-rep -q --nsys ./nsys -o rep/run.json --keep-export rep/run.sqlite
 ok "keeps it" cmp rep/run.sqlite "$t"
+ok "--keep-export is for a .nsys-rep" not "$prog" convert "$fix/one_kernel.sqlite" -q -o rep/none.json --keep-export rep/none.sqlite
+ok "and nothing is written" test ! -e rep/none.json
 ok "--keep-export replaces nothing" not "$prog" convert rep/run.nsys-rep -q --nsys ./nsys -o rep/run.json --keep-export rep/run.sqlite
 ok "nothing else stays" test "$(echo rep/*)" = "rep/run.json rep/run.nsys-rep rep/run.sqlite"
 
