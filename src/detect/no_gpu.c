@@ -119,9 +119,15 @@ static const struct source {
 	 "os_runtime", "total_time_ms", "api_name"},
 };
 
+/* That the user asked for. */
+static bool has_window(const struct nsx_trace *t)
+{
+	return t->user.start_ns < t->user.end_ns;
+}
+
 static struct nsx_window told_window(const struct nsx_trace *t)
 {
-	return t->user.start_ns < t->user.end_ns ? t->user :
+	return has_window(t) ? t->user :
 		(struct nsx_window){t->first_ns, t->last_ns};
 }
 
@@ -142,7 +148,7 @@ static void propose(const struct nsx_detect *d, const struct source *x,
 				  name, x->id == NSX_ID_host_calls ? "" : "s",
 				  nsx_text_share(l->arena, (double)top->ns,
 						 length),
-				  t->user.start_ns < t->user.end_ns ?
+				  has_window(t) ?
 					  "window" : "recording"),
 		.evidence = {nsx_tell(l, "%s in %s%s",
 				      nsx_tell_ns(l, top->ns),
@@ -207,7 +213,7 @@ static int cmp_mpi(const void *a, const void *b, void *ctx)
 	       strcmp(nsx_text(ctx, x->name), nsx_text(ctx, y->name));
 }
 
-/* By process and function; and the span of all. */
+/* By process and function; and the user's window, else the span of all. */
 static int sum_mpi(const struct nsx_trace *t, struct nsx_groups *keys,
 		   struct mpi_spent **v, struct nsx_window *span,
 		   struct nsx_err *err)
@@ -217,11 +223,13 @@ static int sum_mpi(const struct nsx_trace *t, struct nsx_groups *keys,
 	*span = (struct nsx_window){INT64_MAX, INT64_MIN};
 	for (size_t i = 0; i < c->n; i++) {
 		uint32_t process = t->thread[c->thread[i]].process;
-		int64_t ns = nsx_unpack(&c->length, i),
-			start_ns = nsx_unpack(&c->start, i);
+		int64_t start_ns = nsx_unpack(&c->start, i);
+		int64_t end_ns = start_ns + nsx_unpack(&c->length, i);
+		int64_t ns = nsx_in_window(t, start_ns, end_ns);
 		struct mpi_spent *x;
 
-		if (c->library[i] != NSX_LIBRARY_MPI)
+		if (c->library[i] != NSX_LIBRARY_MPI ||
+		    (ns <= 0 && !nsx_starts_inside(t, start_ns)))
 			continue;
 		x = nsx_group_value(keys, v, process, c->name[i], "MPI", err);
 		if (!x)
@@ -232,8 +240,10 @@ static int sum_mpi(const struct nsx_trace *t, struct nsx_groups *keys,
 		x->count++;
 		nsx_add_to(&x->ns, ns);
 		span->start_ns = NSX_MIN(span->start_ns, start_ns);
-		span->end_ns = NSX_MAX(span->end_ns, start_ns + ns);
+		span->end_ns = NSX_MAX(span->end_ns, end_ns);
 	}
+	if (has_window(t))
+		*span = t->user;
 	return 0;
 }
 
@@ -251,7 +261,9 @@ static void propose_mpi(struct nsx_detect *d, const struct mpi_spent *v,
 				  "time", pid, nsx_text(t, v->name),
 				  nsx_text_share(l->arena, (double)v->ns,
 						 length_ns)),
-		.evidence = {nsx_tell(l, "%s in %s, of %s from the first call of "
+		.evidence = {nsx_tell(l, has_window(t) ?
+				      "%s in %s, of a window of %s" :
+				      "%s in %s, of %s from the first call of "
 				      "MPI to the end of the last",
 				      nsx_tell_ns(l, v->ns),
 				      nsx_text_n(l->arena, (size_t)v->count,
@@ -320,7 +332,9 @@ static int add_hottest(struct nsx_detect *d, int64_t tid, struct nsx_finding *f,
 
 		for (size_t k = 0; !rc && k < s->n &&
 				   (int64_t)(s->global_tid & 0xffffff) == tid; k++)
-			rc = vote_function(t, &votes, s->at + k, err);
+			if (nsx_starts_inside(t, nsx_unpack(&t->samples.start,
+							    s->at + k)))
+				rc = vote_function(t, &votes, s->at + k, err);
 	}
 	hot = nsx_votes_won(&votes, 0);
 	nsx_votes_done(&votes);
