@@ -9,7 +9,6 @@ struct builder {
 	const struct nsx_trace *t;
 	const struct nsx_facts *f;
 	struct nsx_near launchers, works, causes, calls, paths, places;
-	size_t works_cap, calls_cap, paths_cap, places_cap;
 	uint32_t *path_of; /* by range                                       */
 	uint32_t *last;	   /* by group: 1 + its last row of blocks           */
 	size_t last_cap;
@@ -98,18 +97,18 @@ static int count_place(struct builder *b, size_t op, int64_t ns,
 		       struct nsx_err *err)
 {
 	struct nsx_census *c = b->c;
-	uint32_t range = nsx_op_range(&b->f->nvtx, op), i;
+	uint32_t range = nsx_op_range(&b->f->nvtx, op);
+	struct nsx_launched *x;
 
 	if (range == NSX_NONE || !nsx_op_counts(b->t, op))
 		return 0;
-	if (nsx_group_near(&c->places, &b->places, b->path_of[range],
+	x = nsx_near_value(&c->places, &b->places, &c->place, b->path_of[range],
 			   (uint64_t)b->t->ops.kind[op] << 32 |
-				   shape_of(b->t, op), &i, err) ||
-	    nsx_grow(&c->place, &b->places_cap, c->places.n, sizeof(*c->place),
-		     "sums", err))
+				   shape_of(b->t, op), "sums", err);
+	if (!x)
 		return err->rc;
-	c->place[i].op = (uint32_t)op;
-	nsx_count_add(&c->place[i].count, 1, ns);
+	x->op = (uint32_t)op;
+	nsx_count_add(&x->count, 1, ns);
 	return 0;
 }
 
@@ -120,23 +119,22 @@ static int count_op(struct builder *b, struct nsx_blocks *x, size_t from,
 	struct nsx_group_key key = launcher_key(b->t, op);
 	int64_t ns = nsx_op_ns(&b->t->ops, op);
 	struct nsx_work *work;
-	uint32_t launcher, i;
+	uint32_t launcher;
 
 	if (nsx_group_near(&c->launchers, &b->launchers, key.a, key.b,
 			   &launcher, err))
 		return err->rc;
 	key = work_key(b->t, op, launcher);
-	if (nsx_group_near(&c->works, &b->works, key.a, key.b, &i, err) ||
-	    nsx_grow(&c->work, &b->works_cap, c->works.n, sizeof(*c->work),
-		     "sums", err))
+	work = nsx_near_value(&c->works, &b->works, &c->work, key.a, key.b,
+			      "sums", err);
+	if (!work)
 		return err->rc;
-	work = &c->work[i];
 	if (!work->count.n || ns > nsx_op_ns(&b->t->ops, work->op))
 		work->op = (uint32_t)op;
 	work->launcher = launcher;
 	nsx_count_add(&work->count, 1, ns);
-	return count_row(b, x, from, i, ns, err) || count_place(b, op, ns, err) ?
-		       err->rc : 0;
+	return count_row(b, x, from, (uint32_t)(work - c->work), ns, err) ||
+	       count_place(b, op, ns, err) ? err->rc : 0;
 }
 
 static int count_ops(struct builder *b, uint32_t device, struct nsx_err *err)
@@ -310,17 +308,16 @@ static int count_calls(struct builder *b, uint32_t thread, struct nsx_err *err)
 	for (size_t i = th->calls_at; i < (size_t)th->calls_at + th->ncalls; i++) {
 		bool waits = calls->cls[i] == NSX_CALL_SYNC ||
 			     nsx_call_blocks(b->f, b->t, i);
-		uint32_t k;
+		struct nsx_count *x;
 
 		if (calls->flags[i] & NSX_CALL_NESTED)
 			continue;
-		if (nsx_group_near(&c->calls, &b->calls,
+		x = nsx_near_value(&c->calls, &b->calls, &c->call,
 				   (uint64_t)thread << 1 | waits,
-				   nsx_call_name(calls, i), &k, err) ||
-		    nsx_grow(&c->call, &b->calls_cap, c->calls.n,
-			     sizeof(*c->call), "sums", err))
+				   nsx_call_name(calls, i), "sums", err);
+		if (!x)
 			return err->rc;
-		nsx_count_add(&c->call[k], 1, nsx_call_ns(calls, i));
+		nsx_count_add(x, 1, nsx_call_ns(calls, i));
 	}
 	return nsx_stopped(err);
 }
@@ -339,19 +336,18 @@ static int count_ranges(struct builder *b, struct nsx_err *err)
 		uint32_t around = parent == NSX_NONE ?
 					  0 : 1 + b->path_of[parent];
 		int64_t ns = nsx_range_ns(x, i);
-		uint32_t k;
+		struct nsx_path *path = nsx_near_value(&c->paths, &b->paths,
+						       &c->path, around,
+						       x->name[i], "sums", err);
 
-		if (nsx_group_near(&c->paths, &b->paths, around, x->name[i], &k,
-				   err) ||
-		    nsx_grow(&c->path, &b->paths_cap, c->paths.n,
-			     sizeof(*c->path), "sums", err))
+		if (!path)
 			return err->rc;
-		b->path_of[i] = k;
-		if (!c->path[k].count.n || ns > c->path[k].longest_ns) {
-			c->path[k].longest_ns = ns;
-			c->path[k].longest_at = nsx_range_start(x, i);
+		b->path_of[i] = (uint32_t)(path - c->path);
+		if (!path->count.n || ns > path->longest_ns) {
+			path->longest_ns = ns;
+			path->longest_at = nsx_range_start(x, i);
 		}
-		nsx_count_add(&c->path[k].count, 1, ns);
+		nsx_count_add(&path->count, 1, ns);
 	}
 	return nsx_stopped(err);
 }

@@ -11,7 +11,7 @@
 #ifndef NSX_GROUP_H
 #define NSX_GROUP_H
 
-#include "base/err.h"
+#include "base/arena.h"
 
 struct nsx_groups {
 	struct nsx_group_key {
@@ -59,6 +59,22 @@ static inline int nsx_group_near(struct nsx_groups *g, struct nsx_near *near,
 	}
 	*ret = x->place - 1;
 	return 0;
+}
+/* nsx_group_value for such rows. */
+#define nsx_near_value(g, near, values, a, b, what, err)                      \
+	((__typeof__(*(values)))nsx_near_value_(                              \
+		g, near, a, b, (void **)(values), sizeof(**(values)), what, err))
+static inline void *nsx_near_value_(struct nsx_groups *g, struct nsx_near *near,
+				    uint64_t a, uint64_t b, void **values,
+				    size_t size, const char *what,
+				    struct nsx_err *err)
+{
+	uint32_t i;
+
+	if (nsx_grow(values, &g->cap_values, g->n + 1, size, what, err) ||
+	    nsx_group_near(g, near, a, b, &i, err))
+		return NULL;
+	return (char *)*values + i * size;
 }
 /* The index of a key that was seen; NSX_NONE: it was not. */
 uint32_t nsx_group_find(const struct nsx_groups *g, uint64_t a, uint64_t b);

@@ -122,36 +122,31 @@ static int name_ranges(struct nsx_sweep *s, struct nsx_arena *scratch,
 	const struct nsx_nvtx_facts *x = &s->f->nvtx;
 	struct nsx_groups names = {0};
 	uint32_t *of_name = NULL;
-	size_t cap = 0;
 	int rc = 0;
 
 	if (!nsx_new_array(s->range_of, scratch, t->nvtx.n, "ranges", err))
 		return err->rc;
 	for (size_t op = 0; !rc && op < t->ops.n; op++) {
-		uint32_t r = nsx_op_range(x, op), k, around;
+		uint32_t r = nsx_op_range(x, op), around, *path;
 		struct nsx_kernel *kernel;
 
 		if (r == NSX_NONE)
 			continue;
 		around = nsx_range_around(x, r);
-		rc = nsx_group(&names, t->nvtx.name[r],
-			       around == NSX_NONE ? UINT64_MAX :
-						    t->nvtx.name[around], &k,
-			       err);
-		if (!rc)
-			rc = nsx_grow(&of_name, &cap, names.n, 4, "ranges",
-				      err);
-		if (!rc && !of_name[k])
-			rc = number_path(s, r, &of_name[k], err);
+		path = nsx_group_value(&names, &of_name, t->nvtx.name[r],
+				       around == NSX_NONE ? UINT64_MAX :
+						t->nvtx.name[around],
+				       "ranges", err);
+		rc = !path ? err->rc : *path ? 0 : number_path(s, r, path, err);
 		if (rc)
 			break;
-		s->range_of[r] = of_name[k];
+		s->range_of[r] = *path;
 		if (t->ops.kind[op] != NSX_OP_KERNEL)
 			continue;
 		kernel = &s->side->kernels[
 			s->kernel_of[nsx_op_detail(&t->ops, op)]];
 		if (!kernel->range)
-			kernel->range = s->side->details[of_name[k]];
+			kernel->range = s->side->details[*path];
 	}
 	free(of_name);
 	nsx_groups_done(&names);

@@ -120,7 +120,7 @@ struct nsx_side {
 	struct nsx_kernel *kernels;
 	uint32_t nkernels;
 	const char **details; /* each once; [0] is ""                        */
-	size_t ndetails, cap_details;
+	size_t ndetails;
 	struct nsx_seen seen[NSX_MAX_UNITS + 1];
 	size_t nseen;
 	struct nsx_side_finding *findings; /* by rank                        */

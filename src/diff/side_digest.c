@@ -326,15 +326,14 @@ static int take(struct nsx_side *side, struct nsx_digest **v, size_t n,
 			      "was made", side->path);
 	else if (o->rank >= 0 && !find_rank(v, n, o->rank))
 		rc = fail_rank(side->path, o->rank, v, n, err);
-	if (!rc)
-		rc = nsx_grow(&side->details, &side->cap_details, 1,
-			      sizeof(*side->details), "causes", err);
-	if (!rc) {
+	side->details = nsx_try_alloc(1, sizeof(*side->details), "causes", err);
+	if (!rc && side->details) {
 		side->details[side->ndetails++] = "";
-		rc = add_lanes(side, v, n, o, err);
+		rc = add_lanes(side, v, n, o, err) ?:
+		     list_families(side, v, n, err);
+	} else {
+		rc = err->rc;
 	}
-	if (!rc)
-		rc = list_families(side, v, n, err);
 	if (!rc) {
 		list_findings(side, v, n);
 		describe(side, v, n);

@@ -94,13 +94,9 @@ int nsx_sweep_copies(struct nsx_sweep *s, uint32_t device,
 			if (!ns[k])
 				continue;
 			rc = nsx_number_detail(s, name, strlen(name), &detail,
-					       err);
-			if (!rc)
-				rc = nsx_grow(&v, &cap, n + 1, sizeof(*v),
-					      "copies", err);
-			if (!rc)
-				v[n++] = (struct nsx_split_use){u, 0, detail,
-								ns[k]};
+					       err) ?:
+			     nsx_push(v, n, cap, "copies", err,
+				      (struct nsx_split_use){u, 0, detail, ns[k]});
 		}
 	}
 	nsx_arena_free(a);

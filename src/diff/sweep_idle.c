@@ -14,16 +14,19 @@ int nsx_number_detail(struct nsx_sweep *s, const char *text, size_t len,
 		      uint32_t *ret, struct nsx_err *err)
 {
 	struct nsx_side *side = s->side;
+	const char **detail;
 	nsx_str id;
 
-	if (nsx_strings_add(s->texts, text, len, &id, err) ||
-	    nsx_group(&s->numbers, id, 0, ret, err) ||
-	    nsx_grow(&side->details, &side->cap_details, s->numbers.n,
-		     sizeof(*side->details), "idle causes", err))
+	if (nsx_strings_add(s->texts, text, len, &id, err))
 		return err->rc;
-	if (*ret == side->ndetails)
-		side->details[side->ndetails++] =
-			nsx_arena_strndup(side->arena, text, len);
+	detail = nsx_group_value(&s->numbers, &side->details, id, 0,
+				 "idle causes", err);
+	if (!detail)
+		return err->rc;
+	if (!*detail)
+		*detail = nsx_arena_strndup(side->arena, text, len);
+	*ret = (uint32_t)(detail - side->details);
+	side->ndetails = s->numbers.n;
 	return 0;
 }
 

@@ -234,25 +234,21 @@ static int code_ops(const struct event *v, struct nsx_dchannel *c,
 {
 	struct nsx_groups g = {0};
 	struct nsx_dop *ops = NULL;
-	size_t cap = 0;
 	int rc = 0;
 
 	for (size_t i = 0; i < c->n && !rc; i++) {
 		int64_t bytes = v[i].bytes;
-		uint32_t k;
+		struct nsx_dop *op = nsx_group_value(
+			&g, &ops, nsx_hash(v[i].name, strlen(v[i].name)),
+			(uint64_t)bytes, "operations", err);
 
-		rc = nsx_group(&g, nsx_hash(v[i].name, strlen(v[i].name)),
-			       (uint64_t)bytes, &k, err);
-		if (!rc && k == UINT16_MAX)
-			rc = nsx_fail(err, NSX_E_DATA, "more than %d kinds of "
-				      "collectives", UINT16_MAX);
-		if (!rc)
-			rc = nsx_grow(&ops, &cap, g.n, sizeof(*ops),
-				      "operations", err);
+		rc = !op ? err->rc : g.n <= UINT16_MAX ? 0 :
+		     nsx_fail(err, NSX_E_DATA, "more than %d kinds of "
+			      "collectives", UINT16_MAX);
 		if (rc)
 			break;
-		ops[k] = (struct nsx_dop){.name = v[i].name, .bytes = bytes};
-		c->code[i] = (uint16_t)k;
+		*op = (struct nsx_dop){.name = v[i].name, .bytes = bytes};
+		c->code[i] = (uint16_t)(op - ops);
 	}
 	c->nops = g.n;
 	c->ops = nsx_arena_get(a, g.n * sizeof(*ops));

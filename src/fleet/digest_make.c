@@ -16,16 +16,19 @@ enum { MOST_FAMILIES = 512, MOST_IDLE = 32, MOST_FINDINGS = 24,
 
 /* Members ---------------------------------------------------------------------*/
 
-static int add_member(struct nsx_groups *g, struct nsx_member **v, size_t *cap,
-		      uint32_t process, uint32_t device, uint32_t *ret,
-		      struct nsx_err *err)
+/* NULL: no memory. */
+static struct nsx_member *add_member(struct nsx_groups *g,
+				     struct nsx_member **v, uint32_t process,
+				     uint32_t device, struct nsx_err *err)
 {
-	if (nsx_group(g, process, device, ret, err) ||
-	    nsx_grow(v, cap, g->n, sizeof(**v), "ranks", err))
-		return err->rc;
-	(*v)[*ret].process = process;
-	(*v)[*ret].device = device;
-	return 0;
+	struct nsx_member *x = nsx_group_value(g, v, process, device, "ranks",
+					       err);
+
+	if (x) {
+		x->process = process;
+		x->device = device;
+	}
+	return x;
 }
 
 NSX_ORDER(cmp_member, struct nsx_member, UP(process), UP(device));
@@ -34,10 +37,9 @@ NSX_ORDER(cmp_member, struct nsx_member, UP(process), UP(device));
  * its busiest, else on none.
  */
 static int add_mpi_process(struct nsx_groups *g, struct nsx_member **v,
-			   size_t *cap, uint32_t process, struct nsx_err *err)
+			   uint32_t process, struct nsx_err *err)
 {
 	struct nsx_member *best = NULL;
-	uint32_t k;
 
 	for (size_t i = 0; i < g->n; i++) {
 		struct nsx_member *x = &(*v)[i];
@@ -47,11 +49,10 @@ static int add_mpi_process(struct nsx_groups *g, struct nsx_member **v,
 		     (x->ncolls == best->ncolls && x->gpu_ns > best->gpu_ns)))
 			best = x;
 	}
-	if (!best) {
-		if (add_member(g, v, cap, process, NSX_NONE, &k, err))
-			return err->rc;
-		best = &(*v)[k];
-	}
+	if (!best)
+		best = add_member(g, v, process, NSX_NONE, err);
+	if (!best)
+		return err->rc;
 	best->ncolls++;
 	return 0;
 }
@@ -64,10 +65,9 @@ static int list_members(struct nsx_maker *m, struct nsx_member **ret,
 {
 	const struct nsx_trace *t = m->t;
 	struct nsx_groups g = {0};
-	struct nsx_member *v = NULL;
-	size_t cap = 0, n = 0, ncolls = 0;
+	struct nsx_member *v = NULL, *x;
+	size_t n = 0, ncolls = 0;
 	int64_t most_ns = 0;
-	uint32_t k;
 	int rc = 0;
 
 	for (size_t i = 0; i < t->ops.n && !rc; i++) {
@@ -75,16 +75,17 @@ static int list_members(struct nsx_maker *m, struct nsx_member **ret,
 
 		if (!nsx_op_counts(t, i))
 			continue;
-		rc = add_member(&g, &v, &cap, s->process, s->device, &k, err);
+		x = add_member(&g, &v, s->process, s->device, err);
+		rc = x ? 0 : err->rc;
 		if (rc)
 			break;
-		v[k].ncolls += t->ops.cls[i] == NSX_C_COMM;
-		nsx_add_to(&v[k].gpu_ns, nsx_op_ns(&t->ops, i));
+		x->ncolls += t->ops.cls[i] == NSX_C_COMM;
+		nsx_add_to(&x->gpu_ns, nsx_op_ns(&t->ops, i));
 	}
 	for (size_t i = 0; i < m->nmpi && !rc; i++) {
 		if (i && m->mpi[i].process == m->mpi[i - 1].process)
 			continue;
-		rc = add_mpi_process(&g, &v, &cap, m->mpi[i].process, err);
+		rc = add_mpi_process(&g, &v, m->mpi[i].process, err);
 	}
 	for (size_t i = 0; i < g.n; i++) {
 		ncolls += v[i].ncolls;
@@ -203,25 +204,24 @@ static int sum_idle(struct nsx_maker *m, const struct nsx_member *x,
 {
 	const struct nsx_idle *idle = &m->f->idle[x->device];
 	struct nsx_groups g = {0};
-	size_t cap = 0, at = 0;
+	size_t at = 0;
 	struct nsx_didle *v = NULL;
 	int rc = 0;
 
 	for (size_t i = 0; i < idle->n && !rc; i++) {
 		struct nsx_idle_piece p = nsx_idle_at(idle, i);
-		uint32_t k;
+		struct nsx_didle *sum;
 
 		charge_piece(d, &at, &p);
-		rc = nsx_group(&g, p.cause, p.detail, &k, err);
-		if (!rc)
-			rc = nsx_grow(&v, &cap, g.n, sizeof(*v), "idle causes",
-				      err);
+		sum = nsx_group_value(&g, &v, p.cause, p.detail, "idle causes",
+				    err);
+		rc = sum ? 0 : err->rc;
 		if (rc)
 			break;
-		v[k].cause = p.cause;
-		v[k].detail = nsx_fact_text(m->f, p.detail);
-		nsx_add_to(&v[k].ns, p.end_ns - p.start_ns);
-		v[k].count++;
+		sum->cause = p.cause;
+		sum->detail = nsx_fact_text(m->f, p.detail);
+		nsx_add_to(&sum->ns, p.end_ns - p.start_ns);
+		sum->count++;
 	}
 	nsx_sort(v, g.n, sizeof(*v), cmp_idle);
 	d->nidle = NSX_MIN(g.n, MOST_IDLE);
@@ -265,18 +265,15 @@ static int keep_families(struct nsx_digest *d, const struct family *v, size_t n,
 }
 
 static int add_kernel(struct nsx_maker *m, struct nsx_groups *g,
-		      struct family **v, size_t *cap, size_t op,
-		      struct nsx_err *err)
+		      struct family **v, size_t op, struct nsx_err *err)
 {
 	nsx_str name = nsx_op_shape(m->t, op)->base_name;
 	int64_t ns = nsx_op_ns(&m->t->ops, op);
-	struct family *x;
-	uint32_t k;
+	struct family *x = nsx_group_value(g, v, name, 0, "kernel families",
+					   err);
 
-	if (nsx_group(g, name, 0, &k, err) ||
-	    nsx_grow(v, cap, g->n, sizeof(**v), "kernel families", err))
+	if (!x)
 		return err->rc;
-	x = &(*v)[k];
 	if (!x->sketch) {
 		x->name = name;
 		if (!nsx_new_array(x->sketch, m->a, 1, "kernel families", err))
@@ -302,7 +299,7 @@ static int sum_ops(struct nsx_maker *m, const struct nsx_member *x,
 	const struct nsx_device *dev = &t->device[x->device];
 	struct nsx_groups g = {0};
 	struct family *v = NULL;
-	size_t cap = 0, at = 0;
+	size_t at = 0;
 	int rc = 0;
 
 	for (size_t i = dev->ops_at; i < dev->ops_at + dev->nops && !rc; i++) {
@@ -323,7 +320,7 @@ static int sum_ops(struct nsx_maker *m, const struct nsx_member *x,
 			nsx_add_to(&s->kernel_ns, nsx_op_ns(&t->ops, i));
 		}
 		if (t->ops.kind[i] == NSX_OP_KERNEL)
-			rc = add_kernel(m, &g, &v, &cap, i, err);
+			rc = add_kernel(m, &g, &v, i, err);
 	}
 	if (!rc)
 		rc = keep_families(d, v, g.n, err);

@@ -20,7 +20,6 @@ struct frontier {
 	const struct nsx_fleet *f;
 	struct nsx_groups groups; /* of (stage, rank)                        */
 	struct nsx_stage *v;
-	size_t cap;
 	double *usual; /* by step, class: the median rank's                  */
 	int64_t *order; /* lengths of a collective, of the other ranks */
 };
@@ -105,7 +104,8 @@ static int add_collective(struct frontier *x, const struct nsx_fcomm *c,
 {
 	const struct nsx_fleet *f = x->f;
 	int64_t passed = -1, least = INT64_MAX, transfer, median, late;
-	uint32_t last = NSX_NONE, row;
+	uint32_t last = NSX_NONE;
+	struct nsx_stage *row;
 	size_t n = 0;
 
 	for (uint32_t m = 0; m < c->n; m++) {
@@ -120,8 +120,9 @@ static int add_collective(struct frontier *x, const struct nsx_fcomm *c,
 	}
 	if (passed < 0 || last == NSX_NONE)
 		return 0;
-	if (nsx_group(&x->groups, k - f->step[s].first, last, &row, err) ||
-	    nsx_grow(&x->v, &x->cap, x->groups.n, sizeof(*x->v), "stages", err))
+	row = nsx_group_value(&x->groups, &x->v, k - f->step[s].first, last,
+			      "stages", err);
+	if (!row)
 		return err->rc;
 	for (uint32_t m = 0; m < c->n; m++)
 		if (ns[m] >= 0 && c->m[m].rank != last)
@@ -130,12 +131,12 @@ static int add_collective(struct frontier *x, const struct nsx_fcomm *c,
 	transfer = NSX_MIN(least, passed);
 	late = nsx_holds_all(f, c, k) ?
 		       NSX_MIN(median - least, passed - transfer) : 0;
-	x->v[row].stage = k - f->step[s].first;
-	x->v[row].rank = last;
-	x->v[row].times++;
-	x->v[row].transfer_ns += transfer;
-	x->v[row].work_ns += passed - transfer - late;
-	share_out(x, s, last, late, &x->v[row]);
+	row->stage = k - f->step[s].first;
+	row->rank = last;
+	row->times++;
+	row->transfer_ns += transfer;
+	row->work_ns += passed - transfer - late;
+	share_out(x, s, last, late, row);
 	return 0;
 }
 

@@ -673,20 +673,20 @@ static uint32_t holds(const char *name)
 }
 
 /* Makes equal names of operations one pointer. */
-static int name_ops(struct nsx_groups *g, const char ***names, size_t *cap,
+static int name_ops(struct nsx_groups *g, const char ***names,
 		    struct nsx_dchannel *c, struct nsx_err *err)
 {
 	for (size_t i = 0; i < c->nops; i++) {
 		const char *s = c->ops[i].name;
-		uint32_t k;
+		const char **name = nsx_group_value(g, names,
+						    nsx_hash(s, strlen(s)), 0,
+						    "operations", err);
 
-		if (nsx_group(g, nsx_hash(s, strlen(s)), 0, &k, err) ||
-		    nsx_grow(names, cap, g->n, sizeof(**names), "operations",
-			     err))
+		if (!name)
 			return err->rc;
-		if (!(*names)[k])
-			(*names)[k] = s;
-		c->ops[i].name = (*names)[k];
+		if (!*name)
+			*name = s;
+		c->ops[i].name = *name;
 		c->ops[i].holds = holds(s);
 	}
 	return 0;
@@ -697,7 +697,7 @@ static int list_channels(struct matcher *m, struct nsx_err *err)
 	struct nsx_fleet *f = m->f;
 	struct nsx_groups g = {0};
 	const char **names = NULL;
-	size_t most = 0, cap = 0;
+	size_t most = 0;
 	int rc = 0;
 
 	for (uint32_t r = 0; r < f->nranks; r++)
@@ -716,8 +716,8 @@ static int list_channels(struct matcher *m, struct nsx_err *err)
 			x->c = &f->rank[r].d->channels[c];
 			x->utc_ns = f->rank[r].d->utc_ns;
 			m->n += x->c->n > 0;
-			rc = name_ops(&g, &names, &cap,
-				      &f->rank[r].d->channels[c], err);
+			rc = name_ops(&g, &names, &f->rank[r].d->channels[c],
+				      err);
 		}
 	nsx_groups_done(&g);
 	free(names);
@@ -827,22 +827,21 @@ static int keep_whole(struct matcher *m, const struct channel *x,
 		      struct channel **best, struct nsx_err *err)
 {
 	struct nsx_groups g = {0};
-	size_t cap = 0;
 	int64_t *missing = NULL;
-	uint32_t k;
 	int rc = 0;
 
 	for (size_t i = 0; i < m->n && !rc; i++) {
 		const struct channel *y = &m->v[i];
+		int64_t *n;
 
 		if (y->is_taken || !y->c->comm || y->c->is_mpi != x->c->is_mpi)
 			continue;
-		rc = nsx_group(&g, y->c->comm, 0, &k, err);
-		if (!rc)
-			rc = nsx_grow(&missing, &cap, g.n, sizeof(*missing),
-				      "communicators", err);
-		if (!rc)
-			missing[k] += best[y->rank] != y;
+		n = nsx_group_value(&g, &missing, y->c->comm, 0,
+				    "communicators", err);
+		if (n)
+			*n += best[y->rank] != y;
+		else
+			rc = err->rc;
 	}
 	for (uint32_t r = 0; r < m->f->nranks && !rc; r++) {
 		const struct channel *y = best[r];
@@ -978,11 +977,8 @@ static size_t wrong_after(const struct nsx_fleet *f, const struct nsx_fcomm *c,
 static int add_desync(struct nsx_fleet *f, const struct nsx_desync *d,
 		      struct nsx_err *err)
 {
-	if (nsx_grow(&f->desync, &f->cap_desyncs, f->ndesyncs + 1,
-		     sizeof(*f->desync), "differences", err))
-		return err->rc;
-	f->desync[f->ndesyncs++] = *d;
-	return 0;
+	return nsx_push(f->desync, f->ndesyncs, f->cap_desyncs, "differences",
+			err, *d);
 }
 
 /* What was left out, or was something else, matches nothing; from there on the

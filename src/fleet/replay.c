@@ -71,7 +71,6 @@ struct replay {
 	struct visit *visit; /* by place, member                             */
 	size_t nvisits, cap_visits;
 	struct need *need;
-	size_t cap_need;
 	struct nsx_groups needs; /* of (family and side, nth)                */
 	struct rank_now *rank;
 	struct channel_now **channel; /* by comm, member                     */
@@ -252,15 +251,14 @@ static int measure(struct replay *p, struct place *x, struct nsx_err *err)
 	bool is_pair = c->n == 2 && nsx_holds_all(p->f, c, x->k) &&
 		       nsx_op_at(p->f, c, x->k)->holds == 2;
 
-	for (uint64_t side = 0; side < 2; side++)
-		if (nsx_group(&p->needs, 2ULL * c->family + (is_pair && side),
-			      x->nth, &x->need[side], err) ||
-		    nsx_grow(&p->need, &p->cap_need, p->needs.n,
-			     sizeof(*p->need), "collectives", err))
-			return err->rc;
 	for (unsigned side = 0; side < 2; side++) {
-		struct need *need = &p->need[x->need[side]];
+		struct need *need = nsx_group_value(
+			&p->needs, &p->need, 2ULL * c->family + (is_pair && side),
+			x->nth, "collectives", err);
 
+		if (!need)
+			return err->rc;
+		x->need[side] = (uint32_t)(need - p->need);
 		if (need->least == 0)
 			need->least = need->transfer = INFINITY;
 	}
@@ -418,7 +416,7 @@ static int replay_step(struct replay *p, size_t s, double *scratch,
 	nsx_groups_done(&p->needs);
 	p->needs = (struct nsx_groups){0};
 	if (p->need)
-		memset(p->need, 0, p->cap_need * sizeof(*p->need));
+		memset(p->need, 0, p->needs.n * sizeof(*p->need));
 	for (size_t i = 0; i < p->nplaces; i++)
 		if (measure(p, &p->v[i], err))
 			return err->rc;

@@ -50,7 +50,6 @@ struct sites {
 	struct nsx_near near[2];  /* of these                                */
 	uint8_t *does;		  /* by raw name; 0: not looked at yet       */
 	struct sum *v;
-	size_t cap;
 };
 
 /* What the wait of a thread that began then costs. */
@@ -75,16 +74,14 @@ static struct sum *sum_of(struct sites *x, enum kind kind, uint64_t global_tid,
 			  uint32_t name, uint32_t site, nsx_str range,
 			  struct nsx_err *err)
 {
-	uint32_t thing, g;
+	uint32_t thing;
 
 	if (nsx_group_near(&x->things, &x->near[0], global_tid,
-			   (uint64_t)kind << 32 | name, &thing, err) ||
-	    nsx_group_near(&x->keys, &x->near[1],
-			   (uint64_t)site << 32 | thing, range, &g, err) ||
-	    nsx_grow(&x->v, &x->cap, x->keys.n, sizeof(*x->v), "call sites",
-		     err))
+			   (uint64_t)kind << 32 | name, &thing, err))
 		return NULL;
-	return &x->v[g];
+	return nsx_near_value(&x->keys, &x->near[1], &x->v,
+			      (uint64_t)site << 32 | thing, range, "call sites",
+			      err);
 }
 
 static void add(struct sum *s, int64_t count, int64_t ns)

@@ -57,27 +57,26 @@ static const char *list_of(const struct nsx_group_key *v, size_t n,
 struct launched {
 	struct nsx_groups groups;
 	int64_t *ops;
-	size_t cap;
 };
 
 static int count_ops(const struct nsx_trace *t, struct launched *l,
 		     struct nsx_err *err)
 {
 	struct nsx_near near = {0};
-	uint32_t g;
 
 	for (uint32_t d = 0; d < t->ndevices; d++)
 		for (uint32_t op = t->device[d].ops_at;
 		     op < t->device[d].ops_at + t->device[d].nops; op++) {
+			int64_t *n;
+
 			if (t->ops.call[op] == NSX_NONE || !nsx_op_counts(t, op))
 				continue;
-			if (nsx_group_near(&l->groups, &near,
+			n = nsx_near_value(&l->groups, &near, &l->ops,
 					   nsx_call_thread(t, t->ops.call[op]),
-					   d, &g, err) ||
-			    nsx_grow(&l->ops, &l->cap, l->groups.n,
-				     sizeof(*l->ops), "threads", err))
+					   d, "threads", err);
+			if (!n)
 				return err->rc;
-			l->ops[g]++;
+			++*n;
 		}
 	return 0;
 }
