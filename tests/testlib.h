@@ -1,4 +1,14 @@
-/* testlib.h - the one include of a unit test: cmocka needs this order. */
+/* testlib.h - the one include of a unit test: cmocka's headers in the order it
+ * needs, and main().
+ *
+ *	TEST(union_ignores_order)
+ *	{
+ *		...
+ *	}
+ *
+ * is a test of its program, which runs them in the order in which they stand;
+ * NSX_TEST=PATTERN picks some of them, by names that begin with test_.
+ */
 #ifndef NSX_TESTLIB_H
 #define NSX_TESTLIB_H
 
@@ -9,6 +19,42 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
+
+static struct CMUnitTest tests[64];
+static size_t ntests;
+static CMFixtureFunction before_all, after_all;
+static const char *fixtures; /* the folder of them */
+
+/* Before main(). */
+#define AT_START(name) __attribute__((constructor)) static void name(void)
+
+#define TEST(name)                                                            \
+	static void test_##name(void **state);                                \
+	AT_START(list_##name)                                                 \
+	{                                                                     \
+		assert_in_range(ntests, 0, sizeof(tests) / sizeof(*tests) - 1); \
+		tests[ntests++] = (struct CMUnitTest)cmocka_unit_test(        \
+			test_##name);                                         \
+	}                                                                     \
+	static void test_##name(void **state __attribute__((unused)))
+
+/* What is called once before and after all tests; NULL: nothing. */
+#define SET_UP(before, after)                                                 \
+	AT_START(list_set_up)                                                 \
+	{                                                                     \
+		before_all = before;                                          \
+		after_all = after;                                            \
+	}                                                                     \
+	_Static_assert(1, "")
+
+int main(int argc, char **argv)
+{
+	fixtures = argc > 1 ? argv[1] : "build/fixtures";
+	if (getenv("NSX_TEST") && *getenv("NSX_TEST"))
+		cmocka_set_test_filter(getenv("NSX_TEST"));
+	return _cmocka_run_group_tests("tests", tests, ntests, before_all,
+				       after_all);
+}
 
 /* splitmix64: the seed is printed by the tests that use it. */
 static inline uint64_t rnd(uint64_t *state)

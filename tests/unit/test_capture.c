@@ -1,13 +1,7 @@
 /* test_capture.c - the pieces of capture that need no nsys. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "../testlib.h"
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 #include "capture/capture.h"
@@ -20,7 +14,7 @@ static const char help[] =
 	"\t--nvtx-domain-[include|exclude]=\n\n\t   Names.\n\n"
 	"\t-t, --trace=\n\n\t   'cuda', 'cuda-sw', 'nvtx' or 'none'.\n";
 
-static void test_help_is_understood(void **state NSX_UNUSED)
+TEST(help_is_understood)
 {
 	assert_true(nsx_nsys_knows(help, "backtrace", NULL));
 	assert_true(nsx_nsys_knows(help, "ib-switch", NULL));
@@ -34,7 +28,7 @@ static void test_help_is_understood(void **state NSX_UNUSED)
 	assert_false(nsx_nsys_knows("", "trace", NULL));
 }
 
-static void test_versions_are_compared_by_number(void **state NSX_UNUSED)
+TEST(versions_are_compared_by_number)
 {
 	assert_true(nsx_version_cmp("2023.4.4", "2023.10.1") < 0);
 	assert_true(nsx_version_cmp("2025.5.1.121-2551x", "2025.5") > 0);
@@ -59,7 +53,7 @@ static void check_words(const char *text, const char *want)
 	nsx_arena_free(a);
 }
 
-static void test_words_are_split_as_a_shell_does(void **state NSX_UNUSED)
+TEST(words_are_split_as_a_shell_does)
 {
 	check_words("", "");
 	check_words("  ", "");
@@ -70,7 +64,7 @@ static void test_words_are_split_as_a_shell_does(void **state NSX_UNUSED)
 		    "<a b><\\><\"><$X><`x`><*>");
 }
 
-static void test_an_open_quote_is_refused(void **state NSX_UNUSED)
+TEST(an_open_quote_is_refused)
 {
 	NSX_AT_EXIT(nsx_args_done) struct nsx_args args = { 0 };
 	struct nsx_arena *a = nsx_arena_new();
@@ -81,7 +75,7 @@ static void test_an_open_quote_is_refused(void **state NSX_UNUSED)
 	nsx_arena_free(a);
 }
 
-static void test_options_are_found_among_words(void **state NSX_UNUSED)
+TEST(options_are_found_among_words)
 {
 	const char *words[] = { "-t", "cuda", "--sample=cpu", "--stats",
 				"-ox" };
@@ -95,7 +89,7 @@ static void test_options_are_found_among_words(void **state NSX_UNUSED)
 	assert_false(nsx_args_have(&args, "cuda", 'c'));
 }
 
-static void test_a_program_is_run_and_limited(void **state NSX_UNUSED)
+TEST(a_program_is_run_and_limited)
 {
 	static const char *const talk[] = { "sh", "-c",
 					    "echo out; echo err >&2; exit 3",
@@ -125,7 +119,7 @@ static void test_a_program_is_run_and_limited(void **state NSX_UNUSED)
 	nsx_proc_end_done(&end);
 }
 
-static void test_the_end_of_long_output_is_kept(void **state NSX_UNUSED)
+TEST(the_end_of_long_output_is_kept)
 {
 	static const char *const argv[] = {
 		"sh", "-c", "head -c 300000 /dev/zero; echo; echo the end", NULL
@@ -143,7 +137,7 @@ static void test_the_end_of_long_output_is_kept(void **state NSX_UNUSED)
 	nsx_proc_end_done(&end);
 }
 
-static void test_half_a_compressed_file_is_removed(void **state NSX_UNUSED)
+TEST(half_a_compressed_file_is_removed)
 {
 	char from[] = "/tmp/nsx-test-XXXXXX", to[64];
 	struct rlimit old, small;
@@ -170,23 +164,4 @@ static void test_half_a_compressed_file_is_removed(void **state NSX_UNUSED)
 	assert_in_range(nsx_file_size(to), 1 << 20, (1 << 20) + 200);
 	unlink(from);
 	unlink(to);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_help_is_understood),
-		cmocka_unit_test(test_versions_are_compared_by_number),
-		cmocka_unit_test(test_words_are_split_as_a_shell_does),
-		cmocka_unit_test(test_an_open_quote_is_refused),
-		cmocka_unit_test(test_options_are_found_among_words),
-		cmocka_unit_test(test_a_program_is_run_and_limited),
-		cmocka_unit_test(test_the_end_of_long_output_is_kept),
-		cmocka_unit_test(test_half_a_compressed_file_is_removed),
-	};
-	const char *filter = getenv("NSX_TEST");
-
-	if (filter && *filter)
-		cmocka_set_test_filter(filter);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

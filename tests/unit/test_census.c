@@ -1,8 +1,8 @@
 /* What a window holds, and its longest gaps, by blocks against row by row: of a
  * device with more operations and more gaps than several blocks hold.
  */
-#include <stdio.h>
 #include "../testlib.h"
+#include <stdio.h>
 #include "agent/ask.h"
 
 enum { OPS = 20000, STREAMS = 3, KINDS = 4, CAUSES = 3 };
@@ -123,7 +123,7 @@ static void add(struct nsx_count *c, int64_t start, int64_t end,
 	c->ns += NSX_MIN(end, w->end_ns) - NSX_MAX(start, w->start_ns);
 }
 
-static void test_work(void **state)
+TEST(work)
 {
 	struct fixture *x = *state;
 
@@ -150,7 +150,7 @@ static void test_work(void **state)
 	}
 }
 
-static void test_idle(void **state)
+TEST(idle)
 {
 	struct fixture *x = *state;
 
@@ -195,7 +195,7 @@ static size_t rank(const struct fixture *x, const struct nsx_window *w,
 	return n;
 }
 
-static void test_gaps(void **state)
+TEST(gaps)
 {
 	struct fixture *x = *state;
 	const struct nsx_question *q = nsx_question_find("gaps");
@@ -225,13 +225,4 @@ static void test_gaps(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_work),
-		cmocka_unit_test(test_idle),
-		cmocka_unit_test(test_gaps),
-	};
-
-	return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+SET_UP(set_up, tear_down);

@@ -1,14 +1,8 @@
 /* test_column.c - what digests are made of: numbers, columns and sketches. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
+#include "../testlib.h"
 #include "fleet/column.h"
 
-static void test_numbers_come_back(void **state)
+TEST(numbers_come_back)
 {
 	static const int64_t v[] = {0, 1, -1, 63, 64, -64, -65, 127, 128, 16383,
 				    16384, INT32_MIN, INT64_MAX, INT64_MIN};
@@ -16,7 +10,6 @@ static void test_numbers_come_back(void **state)
 	struct nsx_bytes left;
 	uint64_t x = 0;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(v); i++)
 		nsx_put_number(&b, nsx_fold(v[i]));
 	left = (struct nsx_bytes){(unsigned char *)b.p, (unsigned char *)b.p + b.n};
@@ -28,27 +21,25 @@ static void test_numbers_come_back(void **state)
 	nsx_buf_done(&b);
 }
 
-static void test_cut_and_endless_numbers_are_none(void **state)
+TEST(cut_and_endless_numbers_are_none)
 {
 	static const unsigned char cut[] = {0x80, 0x80};
 	unsigned char endless[20];
 	struct nsx_bytes left = {cut, cut + sizeof(cut)};
 	uint64_t x;
 
-	(void)state;
 	assert_false(nsx_get_number(&left, &x));
 	memset(endless, 0xff, sizeof(endless));
 	left = (struct nsx_bytes){endless, endless + sizeof(endless)};
 	assert_false(nsx_get_number(&left, &x));
 }
 
-static void test_columns_come_back(void **state)
+TEST(columns_come_back)
 {
 	char bytes[5000];
 	struct nsx_buf small = {0}, large = {0};
 	struct nsx_err err;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(bytes); i++)
 		bytes[i] = (char)(i % 7);
 	assert_int_equal(nsx_squeeze(bytes, sizeof(bytes), &small, &err), 0);
@@ -68,12 +59,11 @@ static void test_columns_come_back(void **state)
 }
 
 /* Any quantile of lengths from 1 us on is right to 1 %. */
-static void test_quantiles_of_a_sketch(void **state)
+TEST(quantiles_of_a_sketch)
 {
 	static int64_t v[999];
 	struct nsx_sketch *s = calloc(1, sizeof(*s));
 
-	(void)state;
 	assert_non_null(s);
 	assert_true(nsx_sketch_quantile(s, 0.5) == 0);
 	for (size_t i = 0; i < ARRAY_LEN(v); i++) {
@@ -90,12 +80,11 @@ static void test_quantiles_of_a_sketch(void **state)
 }
 
 /* Sketches of two parts, read one after the other, are that of the whole. */
-static void test_sketches_add_up(void **state)
+TEST(sketches_add_up)
 {
 	struct nsx_sketch *s = calloc(3, sizeof(*s));
 	struct nsx_buf b = {0};
 
-	(void)state;
 	assert_non_null(s);
 	for (int64_t i = 0; i < 400; i++) {
 		int64_t ns = i * i * i * i * 5; /* 0 to above 100 s */
@@ -111,17 +100,4 @@ static void test_sketches_add_up(void **state)
 	assert_false(nsx_sketch_take(&s[1], "\x01", 1));
 	nsx_buf_done(&b);
 	free(s);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_numbers_come_back),
-		cmocka_unit_test(test_cut_and_endless_numbers_are_none),
-		cmocka_unit_test(test_columns_come_back),
-		cmocka_unit_test(test_quantiles_of_a_sketch),
-		cmocka_unit_test(test_sketches_add_up),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,8 @@
 /* test_counters.c - counters of GPUs under the names that sets of counters give
  * them.
  */
-#include "facts/metrics/metrics.h"
 #include "../testlib.h"
+#include "facts/metrics/metrics.h"
 
 static bool is_known(const char *name, double max, enum nsx_counter k)
 {
@@ -14,7 +14,7 @@ static bool is_known(const char *name, double max, enum nsx_counter k)
 	return c.of[k];
 }
 
-static void test_counter_spellings(void **state)
+TEST(counter_spellings)
 {
 	static const struct {
 		const char *name;
@@ -40,26 +40,14 @@ static void test_counter_spellings(void **state)
 		{"PCIe Write Bandwidth", NSX_PCIE_TX},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(names); i++)
 		assert_true(is_known(names[i].name, 100, names[i].k));
 }
 
 /* The same quantity in another unit is no percentage. */
-static void test_counter_units(void **state)
+TEST(counter_units)
 {
-	(void)state;
 	assert_false(is_known("SMs Active [Avg]", 60, NSX_SM_ACTIVE));
 	assert_false(is_known("DRAM Read Throughput", 3e9, NSX_DRAM_READ));
 	assert_false(is_known("PCIe Read Requests to BAR1", 60, NSX_PCIE_RX));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_counter_spellings),
-		cmocka_unit_test(test_counter_units),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

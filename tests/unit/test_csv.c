@@ -1,12 +1,6 @@
 /* test_csv.c - reals in CSV: the shortest decimal that reads back the same. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "../testlib.h"
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
 #include "emit/emit.h"
 
 #define COLUMNS(X) X(NUMBER, "x", F64, "a number")
@@ -23,14 +17,6 @@ static void shortest(double x, char *text, size_t size)
 	}
 	if (!strpbrk(text, ".eE"))
 		strcat(text, ".0");
-}
-
-static uint64_t rnd(uint64_t *seed)
-{
-	*seed ^= *seed << 13;
-	*seed ^= *seed >> 7;
-	*seed ^= *seed << 17;
-	return *seed;
 }
 
 static double number(uint64_t *seed)
@@ -53,7 +39,7 @@ static double number(uint64_t *seed)
 	}
 }
 
-static void test_reals_are_shortest(void **state)
+TEST(reals_are_shortest)
 {
 	enum { N = 20000 };
 	struct nsx_table t = {.layout = &layout};
@@ -63,7 +49,6 @@ static void test_reals_are_shortest(void **state)
 	size_t n;
 	FILE *f = open_memstream(&text, &n);
 
-	(void)state;
 	for (int i = 0; i < N; i++)
 		nsx_add_row(&t)[0] = nsx_real(number(&seed));
 	assert_int_equal(nsx_emit_csv(&layout, &t, NULL, f, &err), 0);
@@ -124,9 +109,8 @@ static void add_rows(struct nsx_table *t, const char *names)
 	}
 }
 
-static void test_rows_that_are_not_held_are_added_up(void **state)
+TEST(rows_that_are_not_held_are_added_up)
 {
-	(void)state;
 	for (size_t bound = 0; bound < 3; bound += 2) {
 		struct nsx_table t = {.layout = &priced};
 
@@ -141,11 +125,10 @@ static void test_rows_that_are_not_held_are_added_up(void **state)
 	}
 }
 
-static void test_long_tables_keep_the_dearest(void **state)
+TEST(long_tables_keep_the_dearest)
 {
 	struct nsx_table t = {.layout = &priced};
 
-	(void)state;
 	add_rows(&t, "abcde");
 	nsx_table_sort(&t, NAME, NSX_DESC(COST));
 	assert_csv(&t, 2, SIZE_MAX,
@@ -158,15 +141,4 @@ static void test_long_tables_keep_the_dearest(void **state)
 		   "b,2,8.0,4.0\r\nc,3,2.0,0.6666666666666666\r\n"
 		   "d,4,16.0,4.0\r\ne,5,4.0,0.8\r\n");
 	free(t.cells);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_long_tables_keep_the_dearest),
-		cmocka_unit_test(test_rows_that_are_not_held_are_added_up),
-		cmocka_unit_test(test_reals_are_shortest),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

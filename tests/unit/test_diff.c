@@ -15,12 +15,11 @@ static size_t draw(uint64_t *seed, int64_t *v, size_t most, uint64_t range)
 	return n;
 }
 
-static void test_kth_difference_matches_all_pairs(void **state)
+TEST(kth_difference_matches_all_pairs)
 {
 	uint64_t seed = 41;
 	int64_t a[30], b[30], all[900];
 
-	(void)state;
 	for (int round = 0; round < 300; round++) {
 		size_t na = draw(&seed, a, 30, 1 + rnd(&seed) % 200), n = 0;
 		size_t nb = draw(&seed, b, 30, 1 + rnd(&seed) % 200);
@@ -41,12 +40,11 @@ static void test_kth_difference_matches_all_pairs(void **state)
 /* 3 against 3, all apart: 1 of 20 arrangements on each side. 4 against 4: 1 of
  * 70, 0.0286, the first that can be below 0.05.
  */
-static void test_rank_test_of_samples_apart(void **state)
+TEST(rank_test_of_samples_apart)
 {
 	const int64_t low[] = {1, 2, 3, 4}, high[] = {5, 6, 7, 8};
 	struct nsx_rank_test t = nsx_rank_test(high, 3, low, 3);
 
-	(void)state;
 	assert_true(t.exact && t.u == 9 && t.a12 == 1);
 	assert_true(t.p == 0.1);
 	t = nsx_rank_test(low, 4, high, 4);
@@ -57,12 +55,11 @@ static void test_rank_test_of_samples_apart(void **state)
  * one 3), sum 17 of a mean of 21; of the 20 choices of three of 4 4 4 9 9 12
  * those as far off are 12 (1), 17 (6) below and 25 (6), 30 (1) above: 14 of 20.
  */
-static void test_rank_test_counts_ties(void **state)
+TEST(rank_test_counts_ties)
 {
 	const int64_t a[] = {1, 1, 2}, b[] = {1, 2, 3};
 	struct nsx_rank_test t = nsx_rank_test(a, 3, b, 3);
 
-	(void)state;
 	assert_true(t.u == 2.5);
 	assert_true(t.p > 0.6999 && t.p < 0.7001);
 }
@@ -90,12 +87,11 @@ static double p_of_all_choices(const int64_t *v, size_t n, size_t na, double u)
 	return far / all;
 }
 
-static void test_rank_test_matches_all_choices(void **state)
+TEST(rank_test_matches_all_choices)
 {
 	uint64_t seed = 7;
 	int64_t a[6], b[6], v[12];
 
-	(void)state;
 	for (int round = 0; round < 60; round++) {
 		size_t na = draw(&seed, a, 6, 6), nb = draw(&seed, b, 6, 6);
 		struct nsx_rank_test t = nsx_rank_test(a, na, b, nb);
@@ -111,12 +107,11 @@ static void test_rank_test_matches_all_choices(void **state)
 /* Beyond 400 pairs the normal distribution takes over: at the border both agree
  * to the second digit.
  */
-static void test_rank_test_is_continuous(void **state)
+TEST(rank_test_is_continuous)
 {
 	struct nsx_rank_test exact, normal;
 	int64_t a[21], b[21];
 
-	(void)state;
 	for (int i = 0; i < 21; i++) {
 		a[i] = 10 * i + 37;
 		b[i] = 10 * i;
@@ -131,16 +126,15 @@ static void test_rank_test_is_continuous(void **state)
 /* 5 against 5: P(U <= 2) = 4 / 252, P(U <= 3) = 7 / 252 = 0.028 > 0.025, so the
  * third least and third greatest difference.
  */
-static void test_interval_of_five_and_five(void **state)
+TEST(interval_of_five_and_five)
 {
 	const int64_t a[] = {100, 110, 120, 130, 140}, b[] = {1, 2, 3, 4, 5};
 	struct nsx_interval x = nsx_shift_interval(a, 5, b, 5, 0.05);
 
-	(void)state;
 	assert_true(x.lo == 97 && x.hi == 137);
 }
 
-static void test_bootstrap_repeats_itself(void **state)
+TEST(bootstrap_repeats_itself)
 {
 	int64_t a[40], b[40];
 	const size_t end[] = {20, 40};
@@ -149,7 +143,6 @@ static void test_bootstrap_repeats_itself(void **state)
 	struct nsx_err err;
 	uint64_t seed = 3;
 
-	(void)state;
 	for (int i = 0; i < 40; i++) {
 		a[i] = 1000 + (int64_t)(rnd(&seed) % 100);
 		b[i] = 800 + (int64_t)(rnd(&seed) % 100);
@@ -163,7 +156,7 @@ static void test_bootstrap_repeats_itself(void **state)
 	assert_true(one.hi > 200 && one.hi < 250);
 }
 
-static void test_bootstrap_of_equal_units_is_a_point(void **state)
+TEST(bootstrap_of_equal_units_is_a_point)
 {
 	const int64_t v[] = {5, 5, 5, 5, 5};
 	const size_t end[] = {5};
@@ -171,19 +164,17 @@ static void test_bootstrap_of_equal_units_is_a_point(void **state)
 	struct nsx_interval x;
 	struct nsx_err err;
 
-	(void)state;
 	assert_int_equal(nsx_bootstrap(&s, &s, NSX_FIGURE_SHIFT, 0.05, 9, &x, &err),
 			 0);
 	assert_true(x.lo == 0 && x.hi == 0);
 }
 
 /* Alternating: the next one is unlike. Fours: half alike at lag 1, not at 2. */
-static void test_block_length_is_where_likeness_ends(void **state)
+TEST(block_length_is_where_likeness_ends)
 {
 	const int64_t alternating[] = {1, 9, 1, 9, 1, 9, 1, 9};
 	int64_t fours[32];
 
-	(void)state;
 	for (int i = 0; i < 32; i++)
 		fours[i] = i / 4 % 2 ? 9 : 1;
 	assert_int_equal(nsx_block_length(alternating, 8), 1);
@@ -191,22 +182,20 @@ static void test_block_length_is_where_likeness_ends(void **state)
 	assert_int_equal(nsx_block_length(fours, 1), 1);
 }
 
-static void test_slope_ignores_one_slow_unit(void **state)
+TEST(slope_ignores_one_slow_unit)
 {
 	int64_t v[] = {10, 13, 16, 900, 22, 25, 28};
 	struct nsx_err err;
 
-	(void)state;
 	assert_true(nsx_slope(v, 7, &err) == 3);
 	assert_true(nsx_slope(v, 1, &err) == 0);
 }
 
-static void test_apportion_gives_to_the_largest_remainders(void **state)
+TEST(apportion_gives_to_the_largest_remainders)
 {
 	const nsx_wide v[] = {10, 11, -7}; /* thirds: 3.33 3.67 -2.33        */
 	int64_t ret[3];
 
-	(void)state;
 	nsx_apportion(v, 3, 3, 5, ret); /* rounded down 3 3 -3, 2 missing    */
 	assert_int_equal(ret[0], 3);
 	assert_int_equal(ret[1], 4);
@@ -216,11 +205,10 @@ static void test_apportion_gives_to_the_largest_remainders(void **state)
 	assert_int_equal(nsx_round(-1, 3), 0);
 }
 
-static void test_apportioned_rows_add_up(void **state)
+TEST(apportioned_rows_add_up)
 {
 	uint64_t seed = 5;
 
-	(void)state;
 	for (int round = 0; round < 500; round++) {
 		size_t n = 1 + rnd(&seed) % 40;
 		nsx_wide v[40], sum = 0, den = 1 + (nsx_wide)(rnd(&seed) % 999);
@@ -254,14 +242,13 @@ static size_t common_length(const uint32_t *x, size_t nx, const uint32_t *y,
 	return t[nx][ny];
 }
 
-static void test_alignment_is_a_longest_common_subsequence(void **state)
+TEST(alignment_is_a_longest_common_subsequence)
 {
 	uint64_t seed = 11;
 	uint32_t x[40], y[40];
 	struct nsx_pair pairs[40];
 	struct nsx_err err = {.rc = NSX_OK};
 
-	(void)state;
 	for (int round = 0; round < 500; round++) {
 		size_t nx = rnd(&seed) % 41, ny = rnd(&seed) % 41, n;
 		uint64_t range = 1 + rnd(&seed) % 9;
@@ -278,25 +265,4 @@ static void test_alignment_is_a_longest_common_subsequence(void **state)
 					   pairs[k].j > pairs[k - 1].j));
 		}
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_kth_difference_matches_all_pairs),
-		cmocka_unit_test(test_rank_test_of_samples_apart),
-		cmocka_unit_test(test_rank_test_counts_ties),
-		cmocka_unit_test(test_rank_test_matches_all_choices),
-		cmocka_unit_test(test_rank_test_is_continuous),
-		cmocka_unit_test(test_interval_of_five_and_five),
-		cmocka_unit_test(test_bootstrap_repeats_itself),
-		cmocka_unit_test(test_bootstrap_of_equal_units_is_a_point),
-		cmocka_unit_test(test_block_length_is_where_likeness_ends),
-		cmocka_unit_test(test_slope_ignores_one_slow_unit),
-		cmocka_unit_test(test_apportion_gives_to_the_largest_remainders),
-		cmocka_unit_test(test_apportioned_rows_add_up),
-		cmocka_unit_test(test_alignment_is_a_longest_common_subsequence),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,13 +2,12 @@
 #include "../testlib.h"
 #include "base/group.h"
 
-static void test_equal_keys_share_an_index(void **state)
+TEST(equal_keys_share_an_index)
 {
 	struct nsx_groups g = {0};
 	struct nsx_err err;
 	uint32_t i, j;
 
-	(void)state;
 	assert_int_equal(nsx_group(&g, 1, 2, &i, &err), 0);
 	assert_int_equal(i, 0);
 	assert_int_equal(nsx_group(&g, 2, 1, &j, &err), 0);
@@ -24,13 +23,12 @@ static void test_equal_keys_share_an_index(void **state)
 }
 
 /* Many keys, each met twice, among them the extreme ones. */
-static void test_indices_survive_growth(void **state)
+TEST(indices_survive_growth)
 {
 	struct nsx_groups g = {0};
 	struct nsx_err err;
 	uint32_t i;
 
-	(void)state;
 	for (int round = 0; round < 2; round++)
 		for (uint32_t k = 0; k < 5000; k++) {
 			uint64_t a = k % 2 ? UINT64_MAX - k : k;
@@ -42,14 +40,4 @@ static void test_indices_survive_growth(void **state)
 		}
 	assert_int_equal(g.n, 5000);
 	nsx_groups_done(&g);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_equal_keys_share_an_index),
-		cmocka_unit_test(test_indices_survive_growth),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,6 @@
 /* test_jsonw.c - what comes out of the JSON writer, byte by byte. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "../testlib.h"
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include "base/jsonw.h"
 
 /* Text of w, which is freed, or NULL with err. Owner: the caller. */
@@ -25,7 +19,7 @@ static char *text_of(struct nsx_jsonw *w, struct nsx_err *err)
 	return NULL;
 }
 
-static void test_every_kind_of_value(void **state NSX_UNUSED)
+TEST(every_kind_of_value)
 {
 	struct nsx_jsonw *w = nsx_jsonw_new();
 	struct nsx_err err;
@@ -52,7 +46,7 @@ static void test_every_kind_of_value(void **state NSX_UNUSED)
 	free(text);
 }
 
-static void test_a_key_is_a_path(void **state NSX_UNUSED)
+TEST(a_key_is_a_path)
 {
 	struct nsx_jsonw *w = nsx_jsonw_new();
 	struct nsx_err err;
@@ -73,7 +67,7 @@ static void test_a_key_is_a_path(void **state NSX_UNUSED)
 	free(text);
 }
 
-static void test_text_is_repaired_and_escaped(void **state NSX_UNUSED)
+TEST(text_is_repaired_and_escaped)
 {
 	struct nsx_jsonw *w = nsx_jsonw_new();
 	struct nsx_err err;
@@ -90,7 +84,7 @@ static void test_text_is_repaired_and_escaped(void **state NSX_UNUSED)
 	free(text);
 }
 
-static void test_a_number_that_is_none_fails(void **state NSX_UNUSED)
+TEST(a_number_that_is_none_fails)
 {
 	struct nsx_jsonw *w = nsx_jsonw_new();
 	struct nsx_err err;
@@ -105,7 +99,7 @@ static void test_a_number_that_is_none_fails(void **state NSX_UNUSED)
 				     "finite number");
 }
 
-static void test_a_full_disk_is_said(void **state NSX_UNUSED)
+TEST(a_full_disk_is_said)
 {
 	struct nsx_jsonw *w = nsx_jsonw_new();
 	struct nsx_err err = { 0 };
@@ -120,20 +114,4 @@ static void test_a_full_disk_is_said(void **state NSX_UNUSED)
 			    "cannot write JSON: No space left on device");
 	fclose(full);
 	nsx_jsonw_free(w);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_every_kind_of_value),
-		cmocka_unit_test(test_a_key_is_a_path),
-		cmocka_unit_test(test_text_is_repaired_and_escaped),
-		cmocka_unit_test(test_a_number_that_is_none_fails),
-		cmocka_unit_test(test_a_full_disk_is_said),
-	};
-	const char *filter = getenv("NSX_TEST");
-
-	if (filter && *filter)
-		cmocka_set_test_filter(filter);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

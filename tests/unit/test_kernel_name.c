@@ -91,11 +91,10 @@ static const struct {
 	 NSX_D_NONE},
 };
 
-static void test_words_of_known_kernels(void **state)
+TEST(words_of_known_kernels)
 {
 	struct nsx_arena *a = nsx_arena_new();
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(known); i++) {
 		struct nsx_kernel_name k = {0};
 
@@ -132,12 +131,11 @@ static void label(const char *const *full, size_t n, struct nsx_arena *a,
 }
 
 /* Parameters are not read, but for kernels that may be DeepEP's. */
-static void test_parameters_tell_what_dispatches(void **state)
+TEST(parameters_tell_what_dispatches)
 {
 	static const char *const full[] = {"void dispatch<(int)4>(other::t)",
 					   "void dispatch<(int)4>(deep_ep::t)"};
 
-	(void)state;
 	assert_int_not_equal(nsx_kernel_words_length(full[0]),
 			     strlen("void dispatch<(int)4"));
 	assert_int_equal(nsx_kernel_words_length("void f<(int)4>(other::t)"),
@@ -152,7 +150,7 @@ static void test_parameters_tell_what_dispatches(void **state)
 	}
 }
 
-static void test_what_differs_tells_apart(void **state)
+TEST(what_differs_tells_apart)
 {
 	static const char *const full[][2] = {
 		{ADD, "elementwise add<f32> [vectorized]"},
@@ -174,7 +172,6 @@ static void test_what_differs_tells_apart(void **state)
 	const char *names[ARRAY_LEN(full)], *got[ARRAY_LEN(full)];
 	struct nsx_arena *a = nsx_arena_new();
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(full); i++)
 		names[i] = full[i][0];
 	label(names, ARRAY_LEN(full), a, got);
@@ -189,7 +186,7 @@ static int cmp_text(const void *a, const void *b)
 }
 
 /* Names made of few pieces, so that most of a name is that of others, too. */
-static void test_no_two_labels_read_the_same(void **state)
+TEST(no_two_labels_read_the_same)
 {
 	static const char *const pieces[] = {
 		"void ", "f", "ns::", "<", ">", "(", ")", "int", "(int)4", ", ",
@@ -202,7 +199,6 @@ static void test_no_two_labels_read_the_same(void **state)
 	struct nsx_arena *a = nsx_arena_new();
 	uint64_t seed = 41;
 
-	(void)state;
 	for (size_t i = 0; i < N; i++) {
 		struct nsx_buf b = {0};
 
@@ -225,16 +221,4 @@ static void test_no_two_labels_read_the_same(void **state)
 	free(got);
 	free(full);
 	nsx_arena_free(a);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_words_of_known_kernels),
-		cmocka_unit_test(test_parameters_tell_what_dispatches),
-		cmocka_unit_test(test_what_differs_tells_apart),
-		cmocka_unit_test(test_no_two_labels_read_the_same),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

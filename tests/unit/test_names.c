@@ -3,7 +3,7 @@
 #include "trace/trace.h"
 #include "trace/load.h"
 
-static void test_call_classes(void **state)
+TEST(call_classes)
 {
 	static const struct {
 		const char *api;
@@ -30,7 +30,6 @@ static void test_call_classes(void **state)
 		{"", NSX_CALL_OTHER},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(want); i++) {
 		uint8_t flags = 0;
 
@@ -41,7 +40,7 @@ static void test_call_classes(void **state)
 	}
 }
 
-static void test_communication_kernels(void **state)
+TEST(communication_kernels)
 {
 	static const struct {
 		const char *base;
@@ -65,7 +64,6 @@ static void test_communication_kernels(void **state)
 		{"", NSX_COMM_NONE},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(want); i++)
 		assert_int_equal(nsx_classify_comm(want[i].base, want[i].base),
 				 want[i].op);
@@ -74,7 +72,7 @@ static void test_communication_kernels(void **state)
 			 NSX_COMM_OTHER);
 }
 
-static void test_base_names(void **state)
+TEST(base_names)
 {
 	static const char *const want[][2] = {
 		{"void at::native::reduce_kernel<512, 1>(float*)",
@@ -87,7 +85,6 @@ static void test_base_names(void **state)
 	};
 	size_t n;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(want); i++) {
 		const char *p = nsx_base_of(want[i][0], &n);
 
@@ -96,14 +93,13 @@ static void test_base_names(void **state)
 	}
 }
 
-static void test_equal_strings_have_equal_ids(void **state)
+TEST(equal_strings_have_equal_ids)
 {
 	struct nsx_strings *s = nsx_strings_new();
 	struct nsx_err err;
 	nsx_str a, b, c;
 	static char big[NSX_MAX_TEXT + 10];
 
-	(void)state;
 	assert_int_equal(nsx_strings_add(s, "one", 3, &a, &err), 0);
 	assert_int_equal(nsx_strings_add(s, "two", 3, &b, &err), 0);
 	assert_int_equal(nsx_strings_add(s, "one", 3, &c, &err), 0);
@@ -121,7 +117,7 @@ static void test_equal_strings_have_equal_ids(void **state)
 }
 
 /* Text is looked at in words of eight bytes: a bad byte at each place. */
-static void test_repair_at_every_place(void **state)
+TEST(repair_at_every_place)
 {
 	static const struct {
 		const char *in, *out;
@@ -137,7 +133,6 @@ static void test_repair_at_every_place(void **state)
 	};
 	enum { REST = 20 };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(parts); i++)
 		for (int at = 0; at <= REST; at++) {
 			struct nsx_buf in = {0}, want = {0}, got = {0};
@@ -158,7 +153,7 @@ static void test_repair_at_every_place(void **state)
 		}
 }
 
-static void test_texts_in_order(void **state)
+TEST(texts_in_order)
 {
 	static const char *const names[] = {
 		"", "step", "step 1", "step 10", "step 10 of backward",
@@ -170,7 +165,6 @@ static void test_texts_in_order(void **state)
 	nsx_str name[N], other;
 	struct nsx_err err;
 
-	(void)state;
 	for (uint32_t i = 0; i < N; i++) {
 		const char *text = names[i * 3 % N];
 
@@ -185,18 +179,4 @@ static void test_texts_in_order(void **state)
 		assert_int_equal(rank[name[i]], i + 1);
 	assert_int_equal(rank[other], 0);
 	nsx_strings_free(strings);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_call_classes),
-		cmocka_unit_test(test_communication_kernels),
-		cmocka_unit_test(test_base_names),
-		cmocka_unit_test(test_equal_strings_have_equal_ids),
-		cmocka_unit_test(test_repair_at_every_place),
-		cmocka_unit_test(test_texts_in_order),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

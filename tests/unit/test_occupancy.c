@@ -11,7 +11,7 @@ static const struct nsx_sm h100 = {
 	.threads_per_warp = 32, .major = 9,
 };
 
-static void test_ten_shapes_of_the_fixture(void **state)
+TEST(ten_shapes_of_the_fixture)
 {
 	static const struct {
 		struct nsx_block_shape b;
@@ -32,7 +32,6 @@ static void test_ten_shapes_of_the_fixture(void **state)
 		{{512, 128, 65536}, 4, 32, 1, 3, 16, NSX_LIMIT_REGISTERS},
 	};
 
-	(void)state;
 	for (unsigned i = 0; i < ARRAY_LEN(cases); i++) {
 		struct nsx_occupancy o;
 
@@ -48,7 +47,7 @@ static void test_ten_shapes_of_the_fixture(void **state)
 	}
 }
 
-static void test_registers_of_a_warp_lie_in_one_part(void **state)
+TEST(registers_of_a_warp_lie_in_one_part)
 {
 	/* 40 registers: 1280 a warp. 51 warps would fit 65536 registers, but
 	 * 12 fit each of four parts.
@@ -57,7 +56,6 @@ static void test_registers_of_a_warp_lie_in_one_part(void **state)
 	struct nsx_sm sm = h100;
 	struct nsx_occupancy o;
 
-	(void)state;
 	sm.blocks = 64;
 	assert_true(nsx_occupancy(&sm, &b, &o));
 	assert_int_equal(o.blocks, 48);
@@ -66,13 +64,12 @@ static void test_registers_of_a_warp_lie_in_one_part(void **state)
 	assert_int_equal(o.blocks, 50);
 }
 
-static void test_numbers_of_no_gpu_give_no_occupancy(void **state)
+TEST(numbers_of_no_gpu_give_no_occupancy)
 {
 	struct nsx_block_shape b = {32, 40, 0};
 	struct nsx_sm sm = h100;
 	struct nsx_occupancy o;
 
-	(void)state;
 	sm.threads_per_warp = INT64_MAX;
 	assert_false(nsx_occupancy(&sm, &b, &o));
 	b.threads = INT64_MAX;
@@ -81,7 +78,7 @@ static void test_numbers_of_no_gpu_give_no_occupancy(void **state)
 	assert_false(nsx_occupancy(&h100, &b, &o));
 }
 
-static void test_shared_memory_before_compute_capability_8(void **state)
+TEST(shared_memory_before_compute_capability_8)
 {
 	/* 7.5: nothing reserved, units of 256: 24832 / 256 = 97 units. */
 	const struct nsx_block_shape b = {64, 16, 24800};
@@ -91,7 +88,6 @@ static void test_shared_memory_before_compute_capability_8(void **state)
 		.threads_per_warp = 32, .major = 7, .minor = 5};
 	struct nsx_occupancy o;
 
-	(void)state;
 	assert_true(nsx_occupancy(&t4, &b, &o));
 	assert_int_equal(o.by_shared, 2);
 	t4.shared_bytes = 3 * 24832 - 1;
@@ -102,45 +98,27 @@ static void test_shared_memory_before_compute_capability_8(void **state)
 	assert_int_equal(o.by_shared, 3);
 }
 
-static void test_a_block_beyond_the_register_file_does_not_launch(void **state)
+TEST(a_block_beyond_the_register_file_does_not_launch)
 {
 	/* 1024 threads of 72 registers: 32 warps of 2304 are 73728. */
 	const struct nsx_block_shape b = {1024, 72, 0};
 	struct nsx_occupancy o;
 
-	(void)state;
 	assert_true(nsx_occupancy(&h100, &b, &o));
 	assert_int_equal(o.blocks, 0);
 	assert_int_equal(o.limits, NSX_LIMIT_REGISTERS);
 }
 
-static void test_what_is_not_known_gives_no_number(void **state)
+TEST(what_is_not_known_gives_no_number)
 {
 	const struct nsx_block_shape b = {256, 32, 0};
 	struct nsx_sm sm = h100;
 	struct nsx_occupancy o;
 
-	(void)state;
 	sm.shared_bytes = -1;
 	assert_false(nsx_occupancy(&sm, &b, &o));
 	sm = h100;
 	sm.threads_per_warp = -1;
 	assert_true(nsx_occupancy(&sm, &b, &o));
 	assert_int_equal(o.warps, 64);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_ten_shapes_of_the_fixture),
-		cmocka_unit_test(test_registers_of_a_warp_lie_in_one_part),
-		cmocka_unit_test(test_numbers_of_no_gpu_give_no_occupancy),
-		cmocka_unit_test(
-			test_shared_memory_before_compute_capability_8),
-		cmocka_unit_test(
-			test_a_block_beyond_the_register_file_does_not_launch),
-		cmocka_unit_test(test_what_is_not_known_gives_no_number),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

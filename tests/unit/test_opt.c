@@ -1,12 +1,6 @@
 /* test_opt.c - the option parser, and that help and manual leave nothing out.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-#include <stdlib.h>
-#include <string.h>
+#include "../testlib.h"
 #include "cli/opt.h"
 
 struct target {
@@ -82,7 +76,7 @@ static void check_operands(const struct given *g, const char *want)
 	assert_string_equal(got, want);
 }
 
-static void test_each_kind_is_stored(void **state NSX_UNUSED)
+TEST(each_kind_is_stored)
 {
 	struct given *g = parse(&plain, "-j --out x --threads -3 --share 0.25 "
 					"-v --verbose");
@@ -96,7 +90,7 @@ static void test_each_kind_is_stored(void **state NSX_UNUSED)
 	assert_int_equal(g->noperands, 0);
 }
 
-static void test_all_spellings_mean_the_same(void **state NSX_UNUSED)
+TEST(all_spellings_mean_the_same)
 {
 	const char *lines[] = { "-o x",	    "-ox",	  "--out x",
 				"--out=x",  "--output x", "--output=x",
@@ -114,7 +108,7 @@ static void test_all_spellings_mean_the_same(void **state NSX_UNUSED)
 	assert_string_equal(parse(&plain, "--out --json")->t.out, "--json");
 }
 
-static void test_operands_keep_their_order(void **state NSX_UNUSED)
+TEST(operands_keep_their_order)
 {
 	check_operands(parse(&plain, "a -j b --out c d"), "a b d");
 	check_operands(parse(&plain, "a -j -- -b --out c"), "a -b --out c");
@@ -122,7 +116,7 @@ static void test_operands_keep_their_order(void **state NSX_UNUSED)
 	check_operands(parse(&plain, ""), "");
 }
 
-static void test_a_wrapped_command_is_left_alone(void **state NSX_UNUSED)
+TEST(a_wrapped_command_is_left_alone)
 {
 	struct given *g = parse(&wrapper, "-j prog -v --out x");
 
@@ -142,7 +136,7 @@ static void check_error(const char *line, const char *want)
 	assert_string_equal(g->err.msg, want);
 }
 
-static void test_errors_name_the_option(void **state NSX_UNUSED)
+TEST(errors_name_the_option)
 {
 	check_error("--thread 3", "unknown option '--thread'; the nearest is "
 				  "'--threads'");
@@ -169,7 +163,7 @@ static void test_errors_name_the_option(void **state NSX_UNUSED)
 		    "option '--share': '1e999' is out of range");
 }
 
-static void test_bounds_and_words_are_those_of_the_table(void **state NSX_UNUSED)
+TEST(bounds_and_words_are_those_of_the_table)
 {
 	assert_int_equal(parse(&plain, "--least 2")->rc, 0);
 	assert_int_equal(parse(&plain, "--part 0 --part 1")->rc, 0);
@@ -195,7 +189,7 @@ static bool help_wanted(const struct nsx_cmd *cmd, const char *line)
 	return nsx_opt_wants_help(cmd, g.argc, g.argv);
 }
 
-static void test_help_is_seen_where_it_is_ours(void **state NSX_UNUSED)
+TEST(help_is_seen_where_it_is_ours)
 {
 	assert_true(help_wanted(&plain, "a -j --help"));
 	assert_true(help_wanted(&plain, "-h"));
@@ -240,7 +234,7 @@ static void roff_name(char *to, const char *name)
 		to += sprintf(to, *name == '-' ? "\\%c" : "%c", *name);
 }
 
-static void test_help_and_manual_tell_every_option(void **state NSX_UNUSED)
+TEST(help_and_manual_tell_every_option)
 {
 	char *manual = text_of(nsx_opt_manual), name[128];
 
@@ -264,7 +258,7 @@ static void test_help_and_manual_tell_every_option(void **state NSX_UNUSED)
 	free(manual);
 }
 
-static void test_overview_lists_the_commands(void **state NSX_UNUSED)
+TEST(overview_lists_the_commands)
 {
 	char *text = text_of(nsx_opt_overview);
 
@@ -288,31 +282,10 @@ static bool is_option_taken(const struct nsx_cmd *cmd, unsigned upto,
 	return false;
 }
 
-static void test_no_option_stands_twice(void **state NSX_UNUSED)
+TEST(no_option_stands_twice)
 {
 	for (unsigned i = 0; i < nsx_ncommands; i++)
 		for (unsigned k = 0; k < nsx_commands[i]->nopts; k++)
 			assert_false(is_option_taken(
 				nsx_commands[i], k, &nsx_commands[i]->opts[k]));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_each_kind_is_stored),
-		cmocka_unit_test(test_all_spellings_mean_the_same),
-		cmocka_unit_test(test_operands_keep_their_order),
-		cmocka_unit_test(test_a_wrapped_command_is_left_alone),
-		cmocka_unit_test(test_errors_name_the_option),
-		cmocka_unit_test(test_bounds_and_words_are_those_of_the_table),
-		cmocka_unit_test(test_help_is_seen_where_it_is_ours),
-		cmocka_unit_test(test_help_and_manual_tell_every_option),
-		cmocka_unit_test(test_overview_lists_the_commands),
-		cmocka_unit_test(test_no_option_stands_twice),
-	};
-	const char *filter = getenv("NSX_TEST");
-
-	if (filter && *filter)
-		cmocka_set_test_filter(filter);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

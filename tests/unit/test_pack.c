@@ -1,28 +1,15 @@
 /* test_pack.c - packed columns: what goes in comes out, at every width. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "../testlib.h"
 #include "base/pack.h"
 
 enum { MOST = 300 };
 
-static uint64_t rnd(uint64_t *seed)
-{
-	*seed ^= *seed << 13;
-	*seed ^= *seed >> 7;
-	*seed ^= *seed << 17;
-	return *seed;
-}
-
 /* Lengths of up to 2^62 ns, mixed inside a block and of one size in others. */
-static void test_lengths_come_back(void **state)
+TEST(lengths_come_back)
 {
 	struct nsx_arena *a = nsx_arena_new();
 	uint64_t seed = 7;
 
-	(void)state;
 	for (int round = 0; round < 2000; round++) {
 		int64_t start[MOST], end[MOST];
 		uint32_t small[MOST];
@@ -57,7 +44,7 @@ static void test_lengths_come_back(void **state)
 }
 
 /* The longest span that instants within +-2^61 permit, beside an empty one. */
-static void test_extremes(void **state)
+TEST(extremes)
 {
 	struct nsx_arena *a = nsx_arena_new();
 	int64_t start[2] = {-(INT64_C(1) << 61), 0};
@@ -65,20 +52,9 @@ static void test_extremes(void **state)
 	struct nsx_packed p;
 	struct nsx_err err;
 
-	(void)state;
 	assert_int_equal(
 	    nsx_pack_lengths(a, start, end, 2, "lengths", &p, &err), 0);
 	assert_int_equal(nsx_unpack(&p, 0), INT64_C(1) << 62);
 	assert_int_equal(nsx_unpack(&p, 1), 0);
 	nsx_arena_free(a);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_lengths_come_back),
-	    cmocka_unit_test(test_extremes),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /* test_page.c - the page decoder gives the cells that SQLite gives. */
-#include "scan_compare.h"
 #include <dirent.h>
+#include "scan_compare.h"
 
 /* Makes a database from sql and compares all its tables; `taken` tables are
  * expected to be read by pages.
@@ -27,9 +27,8 @@ static void check(const char *sql, unsigned taken)
 	"WHEN 1 THEN i / 3.0 WHEN 2 THEN 'x' || i ELSE x'00ff10' END,"         \
 	"i %% 3 FROM r;"
 
-static void test_page_sizes(void **state)
+TEST(page_sizes)
 {
-	(void)state;
 	for (int size = 512; size <= 65536; size *= 2)
 		for (int vacuum = 0; vacuum <= 2; vacuum++) {
 			char sql[2048];
@@ -42,11 +41,10 @@ static void test_page_sizes(void **state)
 		}
 }
 
-static void test_integers_of_every_width(void **state)
+TEST(integers_of_every_width)
 {
 	struct nsx_buf b = {0};
 
-	(void)state;
 	nsx_buf_adds(&b, "CREATE TABLE t(a INTEGER, b REAL, c);");
 	for (int bits = 0; bits < 64; bits++)
 		for (int d = -1; d <= 1; d++) {
@@ -62,9 +60,8 @@ static void test_integers_of_every_width(void **state)
 	nsx_buf_done(&b);
 }
 
-static void test_affinities(void **state)
+TEST(affinities)
 {
-	(void)state;
 	check("CREATE TABLE t(a REAL, b DOUBLE PRECISION, c FLOAT, "
 	      "d FLOATING POINT, e NUMERIC, f, g BLOB, h CHARREAL, "
 	      "i REALBLOB, j DECIMAL(10,5), k 'double');"
@@ -76,9 +73,8 @@ static void test_affinities(void **state)
 	      1);
 }
 
-static void test_added_columns(void **state)
+TEST(added_columns)
 {
-	(void)state;
 	check("CREATE TABLE t(a INTEGER, b TEXT);"
 	      "INSERT INTO t VALUES(1,'x'),(2,NULL);"
 	      "ALTER TABLE t ADD COLUMN c;"
@@ -97,7 +93,7 @@ static void test_added_columns(void **state)
 }
 
 /* What is not worth understanding is SQLite's to read. */
-static void test_other_defaults_go_to_sqlite(void **state)
+TEST(other_defaults_go_to_sqlite)
 {
 	static const char *const defaults[] = {
 	    "REAL DEFAULT 1.5",
@@ -114,7 +110,6 @@ static void test_other_defaults_go_to_sqlite(void **state)
 	};
 	char sql[512];
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(defaults); i++) {
 		snprintf(sql, sizeof(sql),
 			 "CREATE TABLE t(a); INSERT INTO t VALUES(1);"
@@ -125,9 +120,8 @@ static void test_other_defaults_go_to_sqlite(void **state)
 	}
 }
 
-static void test_overflow(void **state)
+TEST(overflow)
 {
-	(void)state;
 	for (int size = 512; size <= 65536; size *= 4) {
 		char sql[2048];
 
@@ -149,9 +143,8 @@ static void test_overflow(void **state)
 }
 
 /* Heads longer than the part of a record that stays on the page. */
-static void test_wide_tables(void **state)
+TEST(wide_tables)
 {
-	(void)state;
 	for (int n = 20; n <= 240; n += 44) {
 		struct nsx_buf b = {0};
 
@@ -175,9 +168,8 @@ static void test_wide_tables(void **state)
 	}
 }
 
-static void test_row_ids(void **state)
+TEST(row_ids)
 {
-	(void)state;
 	check("CREATE TABLE t(id INTEGER PRIMARY KEY, a);"
 	      "INSERT INTO t VALUES(-9223372036854775808,1),(-7,2),(0,3),"
 	      "(5,4),(1000000,5),(9223372036854775807,6);"
@@ -198,9 +190,8 @@ static void test_row_ids(void **state)
 	      8);
 }
 
-static void test_what_is_no_plain_table(void **state)
+TEST(what_is_no_plain_table)
 {
-	(void)state;
 	check("CREATE TABLE w(a TEXT PRIMARY KEY, b) WITHOUT ROWID;"
 	      "INSERT INTO w VALUES('x',1),('a',2);"
 	      "CREATE TABLE g(a INT, b INT AS (a+1), c INT);"
@@ -215,11 +206,10 @@ static void test_what_is_no_plain_table(void **state)
 	      1);
 }
 
-static void test_deleted_rows(void **state)
+TEST(deleted_rows)
 {
 	char sql[2048];
 
-	(void)state;
 	snprintf(sql, sizeof(sql),
 		 "PRAGMA page_size=1024;CREATE TABLE empty(a INT, b TEXT);"
 		 "CREATE TABLE z(a); INSERT INTO z VALUES(1); DELETE FROM z;"
@@ -233,9 +223,8 @@ static void test_deleted_rows(void **state)
 	check(sql, 4);
 }
 
-static void test_encodings(void **state)
+TEST(encodings)
 {
-	(void)state;
 	check("PRAGMA encoding='UTF-16';CREATE TABLE t(a TEXT);"
 	      "INSERT INTO t VALUES('x');",
 	      0);
@@ -256,7 +245,7 @@ static int note_length(void *ctx, int64_t rid, const struct nsx_val *v,
 	return 0;
 }
 
-static void test_giant_cells_are_cut(void **state)
+TEST(giant_cells_are_cut)
 {
 	static const char *const columns[] = {"b"};
 	char *path = scratch("giant.sqlite"), sql[256];
@@ -265,7 +254,6 @@ static void test_giant_cells_are_cut(void **state)
 	struct nsx_db *db;
 	uint32_t len = 0;
 
-	(void)state;
 	snprintf(sql, sizeof(sql),
 		 "CREATE TABLE t(a,b,c); INSERT INTO t VALUES"
 		 "(1,2,3),(4,zeroblob(%d),6),(7,8,9)",
@@ -297,11 +285,10 @@ static void put_beside(const char *path, const char *suffix, bool there)
 	close(fd);
 }
 
-static void test_journals(void **state)
+TEST(journals)
 {
 	char *path = scratch("journal.sqlite");
 
-	(void)state;
 	make_db(path, "PRAGMA journal_mode=WAL;CREATE TABLE t(a);"
 		      "INSERT INTO t VALUES(1),('x');");
 	assert_int_equal(compare_file(path, 1), 1);
@@ -314,12 +301,11 @@ static void test_journals(void **state)
 	assert_int_equal(compare_file(path, 1), 1);
 }
 
-static void test_reserved_bytes(void **state)
+TEST(reserved_bytes)
 {
 	char *path = scratch("reserved.sqlite"), sql[2048];
 	sqlite3 *h;
 
-	(void)state;
 	snprintf(sql, sizeof(sql),
 		 MIXED "INSERT INTO t(c) VALUES("
 		       "hex(zeroblob(20000)));",
@@ -358,11 +344,10 @@ static void overwrite(const char *path, const void *old, const void *new,
 }
 
 /* Values SQLite does not write but reads. */
-static void test_odd_cells(void **state)
+TEST(odd_cells)
 {
 	char *path = scratch("odd.sqlite");
 
-	(void)state;
 	make_db(path, "CREATE TABLE t(a, b); INSERT INTO t VALUES(1.1, 'nan');"
 		      "INSERT INTO t VALUES(1, 'one');");
 	overwrite(path, "\x3f\xf1\x99\x99\x99\x99\x99\x9a",
@@ -375,7 +360,7 @@ static void test_odd_cells(void **state)
 }
 
 /* The request ------------------------------------------------------------*/
-static void test_chosen_columns(void **state)
+TEST(chosen_columns)
 {
 	static const char *const sets[][4] = {
 	    {"f", "a", NULL, "c"},    {"c", "c", "id", "C"},
@@ -385,7 +370,6 @@ static void test_chosen_columns(void **state)
 	char *path = scratch("chosen.sqlite"), sql[2048];
 	struct nsx_db *page, *sqlite;
 
-	(void)state;
 	snprintf(sql, sizeof(sql),
 		 MIXED "ALTER TABLE t ADD COLUMN g DEFAULT 3;"
 		       "CREATE TABLE k(id INTEGER PRIMARY KEY, a,b,c,d,e,f);"
@@ -413,7 +397,7 @@ static void test_chosen_columns(void **state)
 	nsx_db_close(sqlite);
 }
 
-static void test_unknown_column(void **state)
+TEST(unknown_column)
 {
 	static const char *const columns[] = {"nothing"};
 	char *path = scratch("unknown.sqlite");
@@ -421,7 +405,6 @@ static void test_unknown_column(void **state)
 	struct nsx_db *db;
 	struct nsx_err err;
 
-	(void)state;
 	make_db(path, "CREATE TABLE t(a); INSERT INTO t VALUES(1);");
 	db = open_or_fail(path, false);
 	if (!nsx_scan_open(db, nsx_db_table(db, "t"), columns, 1, 1, &scan,
@@ -441,7 +424,7 @@ static int stop_at_third(void *ctx, int64_t rid, const struct nsx_val *v,
 	return rid == 3 ? nsx_fail(err, NSX_E_USAGE, "enough") : 0;
 }
 
-static void test_callee_and_signal_end_a_scan(void **state)
+TEST(callee_and_signal_end_a_scan)
 {
 	static const char *const columns[] = {"a"};
 	char *path = scratch("stop.sqlite"), sql[2048];
@@ -450,7 +433,6 @@ static void test_callee_and_signal_end_a_scan(void **state)
 	struct nsx_db *db;
 	int rows = 0;
 
-	(void)state;
 	snprintf(sql, sizeof(sql), MIXED, 1000);
 	make_db(path, sql);
 	db = open_or_fail(path, false);
@@ -470,14 +452,13 @@ static void test_callee_and_signal_end_a_scan(void **state)
 }
 
 /* Real exports -----------------------------------------------------------*/
-static void test_traces(void **state)
+TEST(traces)
 {
 	const char *dir = getenv("NSX_TRACES");
 	unsigned files = 0, tables = 0;
 	struct dirent *e;
 	DIR *d;
 
-	(void)state;
 	dir = dir ? dir : "../shared/traces";
 	d = opendir(dir);
 	if (!d) {
@@ -498,34 +479,4 @@ static void test_traces(void **state)
 	closedir(d);
 	print_message("%u files, %u tables\n", files, tables / 3);
 	assert_true(!files || tables);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_page_sizes),
-	    cmocka_unit_test(test_integers_of_every_width),
-	    cmocka_unit_test(test_affinities),
-	    cmocka_unit_test(test_added_columns),
-	    cmocka_unit_test(test_other_defaults_go_to_sqlite),
-	    cmocka_unit_test(test_overflow),
-	    cmocka_unit_test(test_wide_tables),
-	    cmocka_unit_test(test_row_ids),
-	    cmocka_unit_test(test_what_is_no_plain_table),
-	    cmocka_unit_test(test_deleted_rows),
-	    cmocka_unit_test(test_encodings),
-	    cmocka_unit_test(test_giant_cells_are_cut),
-	    cmocka_unit_test(test_journals),
-	    cmocka_unit_test(test_reserved_bytes),
-	    cmocka_unit_test(test_odd_cells),
-	    cmocka_unit_test(test_chosen_columns),
-	    cmocka_unit_test(test_unknown_column),
-	    cmocka_unit_test(test_callee_and_signal_end_a_scan),
-	    cmocka_unit_test(test_traces),
-	};
-	const char *filter = getenv("NSX_TEST");
-
-	if (filter && *filter)
-		cmocka_set_test_filter(filter);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

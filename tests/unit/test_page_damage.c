@@ -2,11 +2,20 @@
  * bounds, delivers the rows before the damage, and where both backends find
  * nothing wrong they agree.  SEED and ROUNDS come from the environment.
  */
-#include "scan_compare.h"
 #include <dirent.h>
+#include "scan_compare.h"
 #include "sqlite/page_tree.h"
 
 static uint64_t seed = 1;
+
+static int set_up(void **state NSX_UNUSED)
+{
+	if (getenv("SEED"))
+		seed = strtoull(getenv("SEED"), NULL, 0);
+	alarm(600); /* a hang is a failure */
+	return 0;
+}
+SET_UP(set_up, NULL);
 
 static uint32_t dice(uint32_t n)
 {
@@ -160,9 +169,8 @@ static void make_mixed(const char *name, int page_size, int nrows)
 	make_db(scratch(name), sql);
 }
 
-static void test_random_damage(void **state)
+TEST(random_damage)
 {
-	(void)state;
 	for (int size = 512; size <= 65536; size *= 2) {
 		char *path = strdup(scratch("sound.sqlite"));
 
@@ -172,13 +180,12 @@ static void test_random_damage(void **state)
 	}
 }
 
-static void test_random_damage_to_traces(void **state)
+TEST(random_damage_to_traces)
 {
 	const char *dir = getenv("NSX_TRACES");
 	struct dirent *e;
 	DIR *d;
 
-	(void)state;
 	dir = dir ? dir : "../shared/traces";
 	d = opendir(dir);
 	if (!d) {
@@ -250,14 +257,13 @@ static void file_done(struct file *f)
 	free(f->path);
 }
 
-static void test_rows_before_a_bad_leaf_are_delivered(void **state)
+TEST(rows_before_a_bad_leaf_are_delivered)
 {
 	struct file f = open_file();
 	size_t want = 0, bad = f.leaves.n / 2;
 	struct outcome o;
 	char name[32];
 
-	(void)state;
 	for (size_t i = 0; i < bad; i++)
 		want += nsx_page_cells(page_of(&f, f.leaves.pages[i]));
 	page_of(&f, f.leaves.pages[bad])[0] = 0;
@@ -271,13 +277,12 @@ static void test_rows_before_a_bad_leaf_are_delivered(void **state)
 	file_done(&f);
 }
 
-static void test_a_loop_in_the_tree_ends(void **state)
+TEST(a_loop_in_the_tree_ends)
 {
 	struct file f = open_file();
 	uint8_t *root = page_of(&f, f.t->root_page);
 	struct outcome o;
 
-	(void)state;
 	assert_int_equal(root[0], NSX_PAGE_INTERIOR);
 	root[8] = root[9] = 0; /* its right-most child: itself */
 	root[10] = (uint8_t)(f.t->root_page >> 8);
@@ -290,14 +295,13 @@ static void test_a_loop_in_the_tree_ends(void **state)
 }
 
 /* Overflow pages that lead to each other. */
-static void test_a_loop_of_overflow_pages_ends(void **state)
+TEST(a_loop_of_overflow_pages_ends)
 {
 	char *path = strdup(scratch("chain.sqlite"));
 	struct image m;
 	struct outcome o;
 	struct nsx_db *db;
 
-	(void)state;
 	make_db(path, "PRAGMA page_size=512; CREATE TABLE t(a);"
 		      "INSERT INTO t VALUES(1),(hex(zeroblob(100000))),(2);");
 	m = load(path);
@@ -315,7 +319,7 @@ static void test_a_loop_of_overflow_pages_ends(void **state)
 	free(path);
 }
 
-static void test_a_file_cut_while_it_is_read(void **state)
+TEST(a_file_cut_while_it_is_read)
 {
 	static const char *const columns[] = {"a", "e"};
 	struct file f = open_file();
@@ -323,7 +327,6 @@ static void test_a_file_cut_while_it_is_read(void **state)
 	struct row_ctx ctx = {&o, 0};
 	struct nsx_err err;
 
-	(void)state;
 	assert_int_equal(nsx_scan_open(f.db, f.t, columns, 2, 1, &o.scan, &err),
 			 0);
 	assert_int_equal(truncate(f.path, (off_t)f.m.n / 3 + 100), 0);
@@ -334,24 +337,4 @@ static void test_a_file_cut_while_it_is_read(void **state)
 	nsx_scan_close(o.scan);
 	nsx_buf_done(&o.text[0]);
 	file_done(&f);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_random_damage),
-	    cmocka_unit_test(test_random_damage_to_traces),
-	    cmocka_unit_test(test_rows_before_a_bad_leaf_are_delivered),
-	    cmocka_unit_test(test_a_loop_in_the_tree_ends),
-	    cmocka_unit_test(test_a_loop_of_overflow_pages_ends),
-	    cmocka_unit_test(test_a_file_cut_while_it_is_read),
-	};
-	const char *filter = getenv("NSX_TEST");
-
-	if (getenv("SEED"))
-		seed = strtoull(getenv("SEED"), NULL, 0);
-	if (filter && *filter)
-		cmocka_set_test_filter(filter);
-	alarm(600); /* a hang is a failure */
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

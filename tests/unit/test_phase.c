@@ -12,13 +12,12 @@ static struct nsx_phase_map *parse(const char *text)
 	return m;
 }
 
-static void test_first_phase_in_file_order_wins(void **state)
+TEST(first_phase_in_file_order_wins)
 {
 	struct nsx_phase_map *m = parse(
 		"{\"z\": [\"fwd\", \"forward\"], \"a\": \"ward\","
 		" \"none\": [], \"all\": \"\"}");
 
-	(void)state;
 	assert_int_equal(nsx_phase_count(m), 4);
 	assert_string_equal(nsx_phase_name(m, 0), "z");
 	assert_string_equal(nsx_phase_name(m, 2), "none");
@@ -28,12 +27,11 @@ static void test_first_phase_in_file_order_wins(void **state)
 	nsx_phase_map_free(m);
 }
 
-static void test_substring_ignores_case_regex_does_not(void **state)
+TEST(substring_ignores_case_regex_does_not)
 {
 	struct nsx_phase_map *m = parse(
 		"\xef\xbb\xbf{\"s\": \"Mm\", \"r\": \"re:^Step [0-9]+$\"}");
 
-	(void)state;
 	assert_int_equal(nsx_phase_of(m, "aten::mm"), 0);
 	assert_int_equal(nsx_phase_of(m, "Step 12"), 1);
 	assert_int_equal(nsx_phase_of(m, "step 12"), 2);
@@ -41,7 +39,7 @@ static void test_substring_ignores_case_regex_does_not(void **state)
 	nsx_phase_map_free(m);
 }
 
-static void test_errors_name_the_place(void **state)
+TEST(errors_name_the_place)
 {
 	static const struct {
 		const char *text, *says;
@@ -65,7 +63,6 @@ static void test_errors_name_the_place(void **state)
 		{"{\"p\": \"re:(a{5000})\"}", "repeats too much"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
 		struct nsx_phase_map *m;
 		struct nsx_err err;
@@ -80,21 +77,19 @@ static void test_errors_name_the_place(void **state)
 	}
 }
 
-static void test_escaped_backslash_is_no_digit_class(void **state)
+TEST(escaped_backslash_is_no_digit_class)
 {
 	struct nsx_phase_map *m = parse("{\"p\": \"re:a\\\\\\\\d\"}");
 
-	(void)state;
 	assert_int_equal(nsx_phase_of(m, "a\\d"), 0);
 	nsx_phase_map_free(m);
 }
 
-static void test_files_that_cannot_be_read(void **state)
+TEST(files_that_cannot_be_read)
 {
 	struct nsx_phase_map *m;
 	struct nsx_err err;
 
-	(void)state;
 	assert_int_equal(nsx_phase_map_read("/nonexistent/map.json", &m, &err),
 			 NSX_E_USAGE);
 	assert_non_null(strstr(err.msg, "No such file"));
@@ -105,17 +100,4 @@ static void test_files_that_cannot_be_read(void **state)
 	assert_non_null(strstr(err.msg, "16 MiB"));
 	assert_int_equal(nsx_phase_map_read("/dev/null", &m, &err),
 			 NSX_E_USAGE);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_first_phase_in_file_order_wins),
-		cmocka_unit_test(test_substring_ignores_case_regex_does_not),
-		cmocka_unit_test(test_errors_name_the_place),
-		cmocka_unit_test(test_escaped_backslash_is_no_digit_class),
-		cmocka_unit_test(test_files_that_cannot_be_read),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

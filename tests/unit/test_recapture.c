@@ -1,8 +1,21 @@
 /* test_recapture.c - lines for nsys, by version. */
-#include "schema/recapture.h"
 #include "../testlib.h"
+#include "schema/recapture.h"
 
 static struct nsx_arena *arena;
+
+static int set_up(void **state NSX_UNUSED)
+{
+	arena = nsx_arena_new();
+	return 0;
+}
+
+static int tear_down(void **state NSX_UNUSED)
+{
+	nsx_arena_free(arena);
+	return 0;
+}
+SET_UP(set_up, tear_down);
 
 static void is_line(const char *product, unsigned what, const char *want)
 {
@@ -15,9 +28,8 @@ static void is_line(const char *product, unsigned what, const char *want)
 		assert_string_equal(got, want);
 }
 
-static void test_recapture_version(void **state)
+TEST(recapture_version)
 {
-	(void)state;
 	assert_int_equal(nsx_nsys_version("NVIDIA Nsight Systems 2023.4.4.54"),
 			 202304);
 	assert_int_equal(nsx_nsys_version("2026.2.1.210"), 202602);
@@ -27,12 +39,11 @@ static void test_recapture_version(void **state)
 	assert_int_equal(nsx_nsys_version("99999999999.1"), 0);
 }
 
-static void test_recapture_spelling(void **state)
+TEST(recapture_spelling)
 {
 	const unsigned nvlink = NSX_REC_COUNTERS | NSX_REC_GRAPHS |
 				NSX_REC_NCCL;
 
-	(void)state;
 	is_line("2026.2", nvlink,
 		"nsys profile --trace=cuda,nvtx,osrt,nccl "
 		"--gpu-metrics-devices=all --gpu-metrics-set=<supported-set> "
@@ -61,9 +72,8 @@ static void test_recapture_spelling(void **state)
 }
 
 /* What a version cannot record gets no line, rather than one that it refuses. */
-static void test_recapture_too_old(void **state)
+TEST(recapture_too_old)
 {
-	(void)state;
 	is_line("2020.3", NSX_REC_COUNTERS, NULL);
 	is_line("2021.5", NSX_REC_GRAPHS, NULL);
 	is_line("2023.4", NSX_REC_EXPORT | NSX_REC_PAYLOAD, NULL);
@@ -76,21 +86,19 @@ static void test_recapture_too_old(void **state)
 }
 
 /* There nsys refuses osrt and nccl: "Illegal --trace argument". */
-static void test_recapture_windows(void **state)
+TEST(recapture_windows)
 {
 	const struct nsx_schema made_by = {.product_version = "2026.2.1.210",
 					   .on_windows = true};
 
-	(void)state;
 	assert_string_equal(nsx_recapture_line(arena, &made_by, NSX_REC_NCCL),
 			    "nsys profile --trace=cuda,nvtx -o run COMMAND");
 	assert_string_equal(nsx_recapture_line(arena, &made_by, NSX_REC_SOFTWARE),
 			    "nsys profile --trace=cuda-sw,nvtx -o run COMMAND");
 }
 
-static void test_recapture_preset(void **state)
+TEST(recapture_preset)
 {
-	(void)state;
 	assert_string_equal(nsx_recapture_preset(NSX_REC_SCHED, true), "basic");
 	assert_string_equal(nsx_recapture_preset(NSX_REC_GRAPHS, false), "basic");
 	assert_string_equal(nsx_recapture_preset(NSX_REC_MEMORY |
@@ -102,21 +110,4 @@ static void test_recapture_preset(void **state)
 	assert_string_equal(nsx_recapture_preset(NSX_REC_FAULTS |
 						 NSX_REC_COUNTERS, true),
 			    "full");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_recapture_version),
-		cmocka_unit_test(test_recapture_spelling),
-		cmocka_unit_test(test_recapture_too_old),
-		cmocka_unit_test(test_recapture_windows),
-		cmocka_unit_test(test_recapture_preset),
-	};
-	int rc;
-
-	arena = nsx_arena_new();
-	rc = cmocka_run_group_tests(tests, NULL, NULL);
-	nsx_arena_free(arena);
-	return rc;
 }

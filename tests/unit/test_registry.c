@@ -1,7 +1,7 @@
 /* Each analysis has what an analysis has, or says why not. */
+#include "../testlib.h"
 #include <glob.h>
 #include <stdio.h>
-#include "../testlib.h"
 #include "passes/pass.h"
 
 static char *read_all(const char *path)
@@ -34,11 +34,10 @@ static void look(const struct nsx_pass *p, const char *text, bool *answered,
 		*answered = true;
 }
 
-static void test_analysis_is_whole_or_says_why(void **state)
+TEST(analysis_is_whole_or_says_why)
 {
 	int bad = 0;
 
-	(void)state;
 	for (unsigned i = 0; i < nsx_npasses; i++) {
 		const struct nsx_pass *p = nsx_passes[i];
 		bool answered = false, cannot = false;
@@ -103,19 +102,8 @@ static int count_strays(const char *pattern, const char *suffix)
 	return bad;
 }
 
-static void test_what_is_not_listed_is_no_analysis(void **state)
+TEST(what_is_not_listed_is_no_analysis)
 {
-	(void)state;
 	assert_int_equal(count_strays("src/passes/*/*.c", ".c"), 0);
 	assert_int_equal(count_strays("queries/*/*.sql", ".sql"), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_analysis_is_whole_or_says_why),
-		cmocka_unit_test(test_what_is_not_listed_is_no_analysis),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,13 +3,11 @@
  *
  * usage: test_replay FIXTURES
  */
+#include "../testlib.h"
 #include <math.h>
 #include <stdio.h>
-#include "../testlib.h"
 #include "facts/replay/replay.h"
 #include "facts/replay/spec.h"
-
-static const char *folder;
 
 /* A trace with its facts and a model of all of it. */
 struct opened {
@@ -26,7 +24,7 @@ static void open_fixture(struct opened *o, const char *name)
 	struct nsx_err err;
 	char path[512];
 
-	snprintf(path, sizeof(path), "%s/replay_%s.sqlite", folder, name);
+	snprintf(path, sizeof(path), "%s/replay_%s.sqlite", fixtures, name);
 	assert_int_equal(nsx_schema_open(path, &o->schema, &err), 0);
 	assert_int_equal(nsx_trace_load(&o->schema, &load, &o->trace, &err), 0);
 	assert_int_equal(nsx_facts_build(o->trace, 2, &progress, &o->facts,
@@ -85,7 +83,7 @@ static const struct expected expected[] = {
 		     (const unsigned char[2 + 8]){0, 1}}}}, 974, 100, 100, .15},
 };
 
-static void test_prices_are_those_worked_out_by_hand(void **state NSX_UNUSED)
+TEST(prices_are_those_worked_out_by_hand)
 {
 	for (size_t i = 0; i < ARRAY_LEN(expected); i++) {
 		const struct expected *x = &expected[i];
@@ -113,7 +111,7 @@ static void test_prices_are_those_worked_out_by_hand(void **state NSX_UNUSED)
 }
 
 /* A model of a few operations is of whole iterations, and says so. */
-static void test_a_part_is_replayed(void **state NSX_UNUSED)
+TEST(a_part_is_replayed)
 {
 	static const struct nsx_change fast = {.verb = NSX_FASTER, .amount = 2};
 	struct nsx_gain g;
@@ -143,7 +141,7 @@ static struct nsx_spec read_spec(struct nsx_arena *a, const char *text)
 	return s;
 }
 
-static void test_words_become_changes(void **state NSX_UNUSED)
+TEST(words_become_changes)
 {
 	struct nsx_arena *a = nsx_arena_new();
 	struct nsx_change c;
@@ -185,7 +183,7 @@ static void test_words_become_changes(void **state NSX_UNUSED)
 	nsx_arena_free(a);
 }
 
-static void test_other_words_are_refused(void **state NSX_UNUSED)
+TEST(other_words_are_refused)
 {
 	static const char *const bad[] = {
 		"", ":", "no", "no:", "swim:x", "kernel:x", "kernel:x:0x",
@@ -205,7 +203,7 @@ static void test_other_words_are_refused(void **state NSX_UNUSED)
 	nsx_arena_free(a);
 }
 
-static void test_an_unknown_name_is_told_the_nearest(void **state NSX_UNUSED)
+TEST(an_unknown_name_is_told_the_nearest)
 {
 	struct opened o;
 	struct nsx_spec s;
@@ -225,18 +223,4 @@ static void test_an_unknown_name_is_told_the_nearest(void **state NSX_UNUSED)
 	assert_non_null(nsx_spec_resolve(&s, o.trace, o.facts,
 					 o.facts->arena));
 	close_fixture(&o);
-}
-
-int main(int argc, char **argv)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_prices_are_those_worked_out_by_hand),
-		cmocka_unit_test(test_a_part_is_replayed),
-		cmocka_unit_test(test_words_become_changes),
-		cmocka_unit_test(test_other_words_are_refused),
-		cmocka_unit_test(test_an_unknown_name_is_told_the_nearest),
-	};
-
-	folder = argc > 1 ? argv[1] : "build/fixtures";
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -30,11 +30,10 @@ static size_t make(uint64_t *seed, struct row *v, size_t runs, uint32_t keys)
 /* Of one run, of two, of as many as are merged, and of more, where libc sorts and
  * promises nothing for equal keys.
  */
-static void test_rows_end_in_order(void **state)
+TEST(rows_end_in_order)
 {
 	uint64_t seed = 7;
 
-	(void)state;
 	for (size_t runs = 0; runs < 50; runs++)
 		for (uint32_t keys = 1; keys < 2000; keys *= 7) {
 			struct row v[MOST] = {{0, 0}}, want[MOST];
@@ -51,18 +50,7 @@ static void test_rows_end_in_order(void **state)
 		}
 }
 
-static void test_nothing_is_in_order(void **state)
+TEST(nothing_is_in_order)
 {
-	(void)state;
 	nsx_sort(NULL, 0, 8, cmp_rows);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_rows_end_in_order),
-		cmocka_unit_test(test_nothing_is_in_order),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

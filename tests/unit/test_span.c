@@ -56,7 +56,7 @@ static struct nsx_spans random_list(struct fixture *f, uint64_t *bits)
 	return s;
 }
 
-static void test_set_operations_match_bits(void **state)
+TEST(set_operations_match_bits)
 {
 	struct fixture *f = *state;
 
@@ -93,7 +93,7 @@ static void test_set_operations_match_bits(void **state)
 	}
 }
 
-static void test_queries_match_bits(void **state)
+TEST(queries_match_bits)
 {
 	struct fixture *f = *state;
 
@@ -119,12 +119,11 @@ static void test_queries_match_bits(void **state)
 	}
 }
 
-static void test_splitting_a_span_changes_no_union(void **state)
+TEST(splitting_a_span_changes_no_union)
 {
 	struct nsx_span whole[] = {{0, 10}}, split[] = {{5, 10}, {0, 5}};
 	struct nsx_spans a = {.v = whole, .n = 1}, b = {.v = split, .n = 2};
 
-	(void)state;
 	nsx_spans_normalise(&a);
 	nsx_spans_normalise(&b);
 	assert_int_equal(b.n, 1);
@@ -132,7 +131,7 @@ static void test_splitting_a_span_changes_no_union(void **state)
 }
 
 /* Spans of up to 3 groups and of nobody's, in order of start. */
-static void test_group_times_match_bits(void **state)
+TEST(group_times_match_bits)
 {
 	struct fixture *f = *state;
 
@@ -191,14 +190,4 @@ static int teardown(void **state)
 	return 0;
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_set_operations_match_bits),
-		cmocka_unit_test(test_queries_match_bits),
-		cmocka_unit_test(test_splitting_a_span_changes_no_union),
-		cmocka_unit_test(test_group_times_match_bits),
-	};
-
-	return cmocka_run_group_tests(tests, setup, teardown);
-}
+SET_UP(setup, teardown);

@@ -1,11 +1,10 @@
 #include "../testlib.h"
 #include "base/stat.h"
 
-static void test_quantile_interpolates(void **state)
+TEST(quantile_interpolates)
 {
 	int64_t v[] = {40, 10, 30, 20};
 
-	(void)state;
 	assert_true(nsx_quantile(v, 4, 0.5) == 25);
 	assert_true(nsx_quantile(v, 4, 0) == 10);
 	assert_true(nsx_quantile(v, 4, 1) == 40);
@@ -13,14 +12,13 @@ static void test_quantile_interpolates(void **state)
 }
 
 /* Against a full sort, on samples with many ties. */
-static void test_quantiles_match_a_full_sort(void **state)
+TEST(quantiles_match_a_full_sort)
 {
 	static const double qs[] = {0, 0.25, 0.5, 0.9, 0.99, 1};
 	uint64_t seed = 41;
 	int64_t a[500], b[500];
 	double got[6];
 
-	(void)state;
 	for (int round = 0; round < 400; round++) {
 		size_t n = 1 + rnd(&seed) % 500;
 		uint64_t range = 1 + rnd(&seed) % 1000;
@@ -42,31 +40,17 @@ static void test_quantiles_match_a_full_sort(void **state)
 	}
 }
 
-static void test_stddev_is_of_the_sample(void **state)
+TEST(stddev_is_of_the_sample)
 {
 	int64_t v[] = {2, 4, 4, 4, 5, 5, 7, 9};
 
-	(void)state;
 	assert_true(nsx_stddev(v, 8) > 2.138 && nsx_stddev(v, 8) < 2.139);
 	assert_true(nsx_stddev(v, 1) != nsx_stddev(v, 1));
 }
 
-static void test_sums_stop_at_the_edge(void **state)
+TEST(sums_stop_at_the_edge)
 {
-	(void)state;
 	assert_true(nsx_add_sat(INT64_MAX, 1) == INT64_MAX);
 	assert_true(nsx_add_sat(INT64_MIN, -1) == INT64_MIN);
 	assert_true(nsx_add_sat(3, -5) == -2);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_quantile_interpolates),
-		cmocka_unit_test(test_quantiles_match_a_full_sort),
-		cmocka_unit_test(test_stddev_is_of_the_sample),
-		cmocka_unit_test(test_sums_stop_at_the_edge),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

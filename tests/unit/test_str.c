@@ -1,6 +1,6 @@
 /* Interned strings: a table over another one. */
-#include <stdio.h>
 #include "../testlib.h"
+#include <stdio.h>
 #include "base/str.h"
 
 static nsx_str add(struct nsx_strings *s, const char *text)
@@ -12,14 +12,13 @@ static nsx_str add(struct nsx_strings *s, const char *text)
 	return id;
 }
 
-static void test_table_over_another_keeps_its_ids(void **state)
+TEST(table_over_another_keeps_its_ids)
 {
 	struct nsx_strings *under = nsx_strings_new(), *over;
 	size_t bound;
 	nsx_str ids[100];
 	char text[16];
 
-	(void)state;
 	for (int i = 0; i < 100; i++) {
 		snprintf(text, sizeof(text), "name %d", i);
 		ids[i] = add(under, text);
@@ -43,13 +42,4 @@ static void test_table_over_another_keeps_its_ids(void **state)
 	assert_true(nsx_str_cmp(over, ids[3], add(over, "name 150")) > 0);
 	nsx_strings_free(over);
 	nsx_strings_free(under);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_table_over_another_keeps_its_ids),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

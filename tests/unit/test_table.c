@@ -2,7 +2,6 @@
 #include "../testlib.h"
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -14,9 +13,8 @@
 NSX_COLUMNS(cols, COLUMNS);
 static const struct nsx_layout layout = {.key = "t", NSX_COLS(cols)};
 
-static void test_every_column_is_described_once(void **state)
+TEST(every_column_is_described_once)
 {
-	(void)state;
 	for (unsigned p = 0; p < nsx_npasses; p++)
 		for (unsigned l = 0; l < nsx_passes[p]->nlayouts; l++) {
 			const struct nsx_layout *x = &nsx_passes[p]->layouts[l];
@@ -59,11 +57,10 @@ static void assert_order(const struct nsx_table *t, const char *names)
 	nsx_buf_done(&b);
 }
 
-static void test_orders_hold_and_nulls_come_last(void **state)
+TEST(orders_hold_and_nulls_come_last)
 {
 	struct nsx_table t = {.layout = &layout};
 
-	(void)state;
 	fill(&t);
 	nsx_table_sort(&t, NSX_DESC(COUNT), NAME);
 	assert_order(&t, "c a b none ");
@@ -108,16 +105,15 @@ static void assert_aborts(void (*fn)(struct nsx_table *t))
 	free(t.cells);
 }
 
-static void test_a_wrong_column_aborts(void **state)
+TEST(a_wrong_column_aborts)
 {
-	(void)state;
 	assert_aborts(sort_by_wrong_id);
 	assert_aborts(show_wrong_id);
 	assert_aborts(read_wrong_key);
 }
 
 /* As if 15, 16 and 17 digits were all tried. */
-static void test_reals_have_the_fewest_digits(void **state)
+TEST(reals_have_the_fewest_digits)
 {
 	static const double v[] = {0, 0.1, 0.3, 1.0 / 3, 100.0 / 7, 1e-9, 1e15,
 				   0.099999999999999992, 0.999999999999999,
@@ -125,7 +121,6 @@ static void test_reals_have_the_fewest_digits(void **state)
 				   1e-300, 5e-324, 1.7976931348623157e308};
 	char text[NSX_REAL_SIZE], want[NSX_REAL_SIZE];
 
-	(void)state;
 	for (size_t i = 0; i < 3000 + ARRAY_LEN(v); i++) {
 		double x = i < ARRAY_LEN(v) ? v[i] :
 			   i % 2 ? -100 * (double)i / 3001 : (double)i / 1e6;
@@ -138,16 +133,4 @@ static void test_reals_have_the_fewest_digits(void **state)
 		nsx_real_text(text, x);
 		assert_string_equal(text, want);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_every_column_is_described_once),
-		cmocka_unit_test(test_orders_hold_and_nulls_come_last),
-		cmocka_unit_test(test_a_wrong_column_aborts),
-		cmocka_unit_test(test_reals_have_the_fewest_digits),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

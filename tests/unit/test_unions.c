@@ -87,7 +87,7 @@ static void partition_slowly(const struct fixture *x, struct nsx_window w,
 	free(on);
 }
 
-static void test_partition(void **state)
+TEST(partition)
 {
 	struct fixture *x = *state;
 
@@ -102,7 +102,7 @@ static void test_partition(void **state)
 	}
 }
 
-static void test_work_of_a_window(void **state)
+TEST(work_of_a_window)
 {
 	struct fixture *x = *state;
 
@@ -122,12 +122,4 @@ static void test_work_of_a_window(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_partition),
-		cmocka_unit_test(test_work_of_a_window),
-	};
-
-	return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+SET_UP(set_up, tear_down);

@@ -3,14 +3,13 @@
  *
  * usage: test_window FIXTURES
  */
+#include "../testlib.h"
 #include <inttypes.h>
 #include <stdio.h>
-#include "../testlib.h"
 #include "trace/trace.h"
 
 enum { THIRDS = 3 };
 
-static const char *folder;
 static size_t clock_rows; /* fewer than there are: clocks are judged by some */
 
 static struct nsx_trace *load(const char *name, const char *window,
@@ -24,7 +23,7 @@ static struct nsx_trace *load(const char *name, const char *window,
 	struct nsx_err err;
 	char path[512];
 
-	snprintf(path, sizeof(path), "%s/%s.sqlite", folder, name);
+	snprintf(path, sizeof(path), "%s/%s.sqlite", fixtures, name);
 	assert_int_equal(nsx_schema_open(path, schema, &err), 0);
 	assert_int_equal(nsx_trace_load(schema, &opts, &t, &err), 0);
 	return t;
@@ -139,7 +138,7 @@ static size_t compare_windows(const char *name)
 	return n;
 }
 
-static void test_a_window_is_a_cut_of_the_whole(void **state NSX_UNUSED)
+TEST(a_window_is_a_cut_of_the_whole)
 {
 	static const char *const names[] = {
 		"synthetic", "two_rank_straggler", "graphs_node",
@@ -153,22 +152,11 @@ static void test_a_window_is_a_cut_of_the_whole(void **state NSX_UNUSED)
 /* Times are moved, or the host has no row that tells the first event: all kernels
  * are kept.
  */
-static void test_what_was_presumed_is_checked(void **state NSX_UNUSED)
+TEST(what_was_presumed_is_checked)
 {
 	static const char *const names[] = {"clock_skew", "case01_kernels_only"};
 
 	clock_rows = 16;
 	for (size_t i = 0; i < ARRAY_LEN(names); i++)
 		assert_int_equal(compare_windows(names[i]), 0);
-}
-
-int main(int argc, char **argv)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_a_window_is_a_cut_of_the_whole),
-		cmocka_unit_test(test_what_was_presumed_is_checked),
-	};
-
-	folder = argc > 1 ? argv[1] : "build/fixtures";
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,9 +7,21 @@
 
 static struct nsx_arena *a;
 
-static void test_units(void **state)
+static int set_up(void **state NSX_UNUSED)
 {
-	(void)state;
+	a = nsx_arena_new();
+	return 0;
+}
+
+static int tear_down(void **state NSX_UNUSED)
+{
+	nsx_arena_free(a);
+	return 0;
+}
+SET_UP(set_up, tear_down);
+
+TEST(units)
+{
 	assert_string_equal(nsx_text_ns(a, 421.4e6), "421 ms");
 	assert_string_equal(nsx_text_ns(a, 1700), "1.7 µs");
 	assert_string_equal(nsx_text_ns(a, 999.4), "999 ns");
@@ -29,9 +41,8 @@ static void test_units(void **state)
 			    "cudaLaunchKernel");
 }
 
-static void test_a_share_is_never_none_or_all_of_what_is_not(void **state)
+TEST(a_share_is_never_none_or_all_of_what_is_not)
 {
-	(void)state;
 	assert_string_equal(nsx_text_share(a, 97, 100), "97 %");
 	assert_string_equal(nsx_text_share(a, 4, 1000), "0.4 %");
 	assert_string_equal(nsx_text_share(a, -4, 1000), "-0.4 %");
@@ -43,9 +54,8 @@ static void test_a_share_is_never_none_or_all_of_what_is_not(void **state)
 	assert_string_equal(nsx_text_share(a, 1, 0), "–");
 }
 
-static void test_instants(void **state)
+TEST(instants)
 {
-	(void)state;
 	assert_string_equal(nsx_text_instant(a, INT64_C(60331003206), 3),
 			    "60.331s");
 	assert_string_equal(nsx_text_instant(a, -1500000, 3), "-0.002s");
@@ -53,11 +63,10 @@ static void test_instants(void **state)
 }
 
 /* What is printed, read again, holds the window. */
-static void test_windows_hold_what_they_name(void **state)
+TEST(windows_hold_what_they_name)
 {
 	uint64_t seed = 7;
 
-	(void)state;
 	for (int i = 0; i < 2000; i++) {
 		int64_t start = (int64_t)(rnd(&seed) % 90000000000u);
 		int64_t length = 1 + (int64_t)(rnd(&seed) %
@@ -74,29 +83,11 @@ static void test_windows_hold_what_they_name(void **state)
 	}
 }
 
-static void test_markdown_as_plain_text(void **state)
+TEST(markdown_as_plain_text)
 {
 	struct nsx_buf b = {0};
 
-	(void)state;
 	nsx_md_add_plain(&b, "**a** `b_c` \\[d\\] &lt;e&gt; `f**` **g** \\");
 	assert_string_equal(b.p, "a b_c [d] <e> f** g \\");
 	nsx_buf_done(&b);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_units),
-		cmocka_unit_test(test_a_share_is_never_none_or_all_of_what_is_not),
-		cmocka_unit_test(test_instants),
-		cmocka_unit_test(test_windows_hold_what_they_name),
-		cmocka_unit_test(test_markdown_as_plain_text),
-	};
-	int failed;
-
-	a = nsx_arena_new();
-	failed = cmocka_run_group_tests(tests, NULL, NULL);
-	nsx_arena_free(a);
-	return failed;
 }
