@@ -88,6 +88,18 @@ void nsx_sort_r(void *v, size_t n, size_t size,
 		lo_;                                                          \
 	})
 
+/* Runs of elements that belong together, of n: each is [i, next), and v[next] goes
+ * with v[i] where `alike`, an expression of i and next, is true.
+ *
+ *   NSX_EACH_RUN(i, next, n, v[next].name == v[i].name) { ... }
+ */
+#define NSX_EACH_RUN(i, next, n, alike)                                       \
+	for (size_t i = 0, next = 0; i < (n) && __extension__({               \
+		     for (next = i + 1; next < (n) && (alike);)               \
+			     next++;                                          \
+		     true;                                                    \
+	     }); i = next)
+
 /* Deals n things into groups: v becomes their indices, group by group, in each
  * in order, and those of group g stand from at[g] to at[g + 1].  The group is an
  * expression of the index i; NSX_NONE: in none.  at holds zeros, two more than

@@ -398,7 +398,6 @@ static size_t count_same(const struct ranked *v, size_t n, size_t at)
 /* Distinct texts that are the same up to `at`. */
 static void sort_texts(struct ranked *v, size_t n, size_t at)
 {
-	size_t next;
 
 	if (n < 2)
 		return;
@@ -406,11 +405,8 @@ static void sort_texts(struct ranked *v, size_t n, size_t at)
 	for (size_t i = 0; i < n; i++)
 		v[i].letters = letters_of(v[i].text + at);
 	nsx_sort(v, n, sizeof(*v), cmp_letters);
-	for (size_t i = 0; i < n; i = next) {
-		for (next = i + 1; next < n && v[next].letters == v[i].letters;)
-			next++;
+	NSX_EACH_RUN(i, next, n, v[next].letters == v[i].letters)
 		sort_texts(v + i, next - i, at + 8);
-	}
 }
 
 int nsx_strings_rank(const struct nsx_strings *s, uint32_t *rank,

@@ -287,11 +287,8 @@ static size_t keep_names(struct ratio *r, size_t n)
 	size_t kept = 0;
 
 	nsx_sort(r, n, sizeof(*r), cmp_names);
-	for (size_t i = 0, next; i < n; i = next) {
-		for (next = i + 1; next < n && !strcmp(r[i].base, r[next].base);)
-			next++;
+	NSX_EACH_RUN(i, next, n, !strcmp(r[i].base, r[next].base))
 		r[kept++] = r[(i + next) / 2];
-	}
 	nsx_sort(r, kept, sizeof(*r), cmp_ratios);
 	return kept;
 }

@@ -15,12 +15,9 @@ const char *nsx_count_names(const char **names, size_t n, struct nsx_arena *a)
 	struct nsx_buf b = {0};
 
 	nsx_sort(names, n, sizeof(*names), nsx_cmp_text);
-	for (size_t i = 0, next; i < n; i = next) {
-		for (next = i + 1; next < n && !strcmp(names[i], names[next]);)
-			next++;
+	NSX_EACH_RUN(i, next, n, !strcmp(names[i], names[next]))
 		nsx_buf_printf(&b, "%s%zu × %s", i ? ", " : "", next - i,
 			       names[i]);
-	}
 	return nsx_buf_keep(&b, a);
 }
 

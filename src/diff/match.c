@@ -125,10 +125,7 @@ static int join_by(struct work *w, size_t text, enum nsx_match kind,
 			v[n++] = (struct key){s, i};
 	}
 	nsx_sort(v, n, sizeof(*v), cmp_keys);
-	for (size_t i = 0, next; i < n; i = next) {
-		for (next = i + 1;
-		     next < n && !strcmp(v[i].text, v[next].text);)
-			next++;
+	NSX_EACH_RUN(i, next, n, !strcmp(v[i].text, v[next].text)) {
 		if (!belong_together(w, v + i, next - i, kind))
 			continue;
 		for (size_t k = i + 1; k < next; k++)

@@ -69,11 +69,8 @@ int nsx_keep_split(const struct nsx_sweep *s, struct nsx_lane *lane,
 		to->n = n;
 	}
 	/* Units are in order; those of one are few. */
-	for (size_t i = 0, next; i < to->n; i = next) {
-		for (next = i + 1; next < n && v[next].unit == v[i].unit;)
-			next++;
+	NSX_EACH_RUN(i, next, to->n, v[next].unit == v[i].unit)
 		nsx_sort(to->v + i, next - i, sizeof(*v), cmp_uses);
-	}
 	free(v);
 	return to->v ? 0 : err->rc;
 }

@@ -127,13 +127,12 @@ static const struct nsx_nccl_call *call_of(const struct nsx_maker *m, size_t op)
  */
 static void fill_in_comms(struct events *l)
 {
-	for (size_t i = 0, next; i < l->n; i = next) {
+	NSX_EACH_RUN(i, next, l->n, l->v[next].stream == l->v[i].stream) {
 		uint64_t comm = 0;
 		bool is_one = true;
 
-		for (next = i; next < l->n && l->v[next].stream == l->v[i].stream;
-		     next++) {
-			uint64_t x = l->v[next].comm;
+		for (size_t k = i; k < next; k++) {
+			uint64_t x = l->v[k].comm;
 
 			is_one = is_one && (!x || !comm || x == comm);
 			comm = x ? x : comm;
@@ -288,17 +287,15 @@ static int pack_times(struct nsx_maker *m, const struct event *v,
 static int keep_channels(struct nsx_maker *m, const struct events *l,
 			 struct nsx_digest *d, struct nsx_err *err)
 {
-	size_t next, n = 0;
+	size_t n = 0;
 
 	for (size_t i = 0; i < l->n; i++)
 		n += !i || !same_channel(&l->v[i - 1], &l->v[i]);
 	d->channels = nsx_arena_get(d->arena, n * sizeof(*d->channels));
-	for (size_t i = 0; i < l->n; i = next) {
+	NSX_EACH_RUN(i, next, l->n, same_channel(&l->v[i], &l->v[next])) {
 		struct nsx_dchannel *c = &d->channels[d->nchannels++];
 		const struct event *e = &l->v[i];
 
-		for (next = i + 1; next < l->n && same_channel(e, &l->v[next]);)
-			next++;
 		*c = (struct nsx_dchannel){.is_mpi = e->stream < 0,
 					   .stream = e->stream, .n = next - i};
 		/* A handle of MPI means something in its process only. */

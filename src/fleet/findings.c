@@ -15,16 +15,15 @@ const char *nsx_rank_list(const struct nsx_fleet *f, const uint32_t *v,
 {
 	struct nsx_buf b = {0};
 
-	for (size_t i = 0, next; i < n; i = next) {
-		long long first = f->rank[v[i]].number, last = first;
+	NSX_EACH_RUN(i, next, n, f->rank[v[next]].number ==
+					 f->rank[v[next - 1]].number + 1) {
+		long long first = f->rank[v[i]].number;
+		long long last = f->rank[v[next - 1]].number;
 
 		if (b.n > MOST_NAMED_BYTES) {
 			nsx_buf_printf(&b, " and %zu more", n - i);
 			break;
 		}
-		for (next = i + 1; next < n &&
-				   f->rank[v[next]].number == last + 1; next++)
-			last++;
 		nsx_buf_printf(&b, "%s%lld", i ? ", " : "", first);
 		if (last > first)
 			nsx_buf_printf(&b, "%s%lld", last > first + 1 ? "-" :

@@ -337,13 +337,9 @@ static void fill_outliers(struct nsx_freport *r, struct nsx_table *t)
 		v[i] = (struct staged){.stage = stage_of(r->f, i), .rank = i};
 	nsx_sort(v, n, sizeof(*v), cmp_staged);
 	for (size_t m = 0; m < ARRAY_LEN(metrics); m++)
-		for (size_t i = 0, next; i < n; i = next) {
-			for (next = i + 1;
-			     next < n && v[next].stage == v[i].stage;)
-				next++;
+		NSX_EACH_RUN(i, next, n, v[next].stage == v[i].stage)
 			add_outliers(r, metrics[m], v + i, next - i, scratch,
 				     listed, t);
-		}
 }
 
 /* Collectives ------------------------------------------------------------------------*/
@@ -591,12 +587,8 @@ static void add_by_name(struct nsx_freport *r, struct named *v, size_t n,
 			struct nsx_table *t)
 {
 	nsx_sort(v, n, sizeof(*v), cmp_named);
-	for (size_t i = 0, next; i < n; i = next) {
-		for (next = i + 1; next < n &&
-				   !strcmp(v[next].name, v[i].name);)
-			next++;
+	NSX_EACH_RUN(i, next, n, !strcmp(v[next].name, v[i].name))
 		add(r, &v[i], next - i, t);
-	}
 	free(v);
 }
 

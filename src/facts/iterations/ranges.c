@@ -117,10 +117,7 @@ static void mark_returning(struct level *l)
 	for (size_t i = 0; i < l->n; i++)
 		order[i] = i;
 	nsx_sort_r(order, l->n, sizeof(*order), cmp_names, l);
-	for (size_t i = 0, next; i < l->n; i = next) {
-		for (next = i + 1; next < l->n &&
-		     !cmp_names(&order[i], &order[next], l);)
-			next++;
+	NSX_EACH_RUN(i, next, l->n, !cmp_names(&order[i], &order[next], l)) {
 		for (size_t k = i; next - i >= RETURNS && k < next; k++)
 			l->v[order[k]].returns = true;
 	}

@@ -265,14 +265,11 @@ static int64_t measure(struct reading *r, const struct piece *v, size_t n,
 
 static int agree(struct reading *r, struct pieces *pieces, struct nsx_err *err)
 {
-	size_t next;
 
-	for (size_t i = 0; i < pieces->n; i = next) {
+	NSX_EACH_RUN(i, next, pieces->n,
+		     pieces->v[next].type == pieces->v[i].type) {
 		int64_t period_ns;
 
-		for (next = i + 1; next < pieces->n &&
-		     pieces->v[next].type == pieces->v[i].type;)
-			next++;
 		period_ns = measure(r, &pieces->v[i], next - i, err);
 		if (period_ns < 0)
 			return err->rc;

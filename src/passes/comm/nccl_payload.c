@@ -63,13 +63,9 @@ int nccl_fill_messages(const struct nsx_run *run, struct nsx_section *out,
 	if (calls.is_partial)
 		nsx_note(out, "message sizes are of a part of the calls");
 	nsx_sort(calls.v, calls.n, sizeof(*calls.v), cmp_call);
-	for (size_t i = 0, next; i < calls.n; i = next) {
-		for (next = i; next < calls.n &&
-			       calls.v[next].op == calls.v[i].op;)
-			next++;
+	NSX_EACH_RUN(i, next, calls.n, calls.v[next].op == calls.v[i].op)
 		if (add_op(run, &calls.v[i], next - i, table, err))
 			return err->rc;
-	}
 	nsx_table_sort(table, NSX_DESC(NCCL_MESSAGE_BYTES),
 		       NCCL_MESSAGE_OP_NAME);
 	if (table->nrows)

@@ -198,12 +198,10 @@ static int judge_gpus(const struct nsx_run *run, struct nsx_section *out,
 
 	run->measured->links = nsx_arena_get(
 		out->arena, m->n * sizeof(*run->measured->links));
-	for (size_t i = 0, next; i < m->n; i = next) {
+	NSX_EACH_RUN(i, next, m->n, m->v[next].gpu == m->v[i].gpu) {
 		const struct nsx_metric *top;
 		double median_ns = 0;
 
-		for (next = i; next < m->n && m->v[next].gpu == m->v[i].gpu;)
-			next++;
 		top = top_of(m, i, next);
 		if (!top)
 			continue;

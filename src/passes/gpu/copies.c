@@ -243,22 +243,21 @@ static void fill_sizes(const struct nsx_trace *t, const struct copy_groups *g,
 		       struct nsx_table *table)
 {
 	struct copy_size by_kind[256][NSIZES];
-	size_t next;
 
-	for (size_t i = 0; i < g->n; i = next) {
+	NSX_EACH_RUN(i, next, g->n, g->v[next].device == g->v[i].device) {
 		uint32_t d = g->v[i].device;
 
 		memset(by_kind, 0, sizeof(by_kind));
-		for (next = i; next < g->n && g->v[next].device == d; next++)
+		for (size_t m = i; m < next; m++)
 			for (unsigned k = 0; k < NSIZES; k++) {
 				struct copy_size *z =
-					&by_kind[g->v[next].kind][k];
+					&by_kind[g->v[m].kind][k];
 
-				z->count += g->v[next].size[k].count;
+				z->count += g->v[m].size[k].count;
 				nsx_add_to(&z->bytes,
-					   g->v[next].size[k].bytes);
+					   g->v[m].size[k].bytes);
 				nsx_add_to(&z->total_ns,
-					   g->v[next].size[k].total_ns);
+					   g->v[m].size[k].total_ns);
 			}
 		add_sizes(t, g, d, by_kind, table);
 	}
@@ -294,18 +293,16 @@ NSX_ORDER(cmp_peers, struct copy_peer, UP(src), UP(dst));
 static void fill_peers(const struct nsx_trace *t, struct copy_groups *g,
 		       struct nsx_table *table)
 {
-	size_t next;
 
 	nsx_sort(g->peers, g->npeers, sizeof(*g->peers), cmp_peers);
-	for (size_t i = 0; i < g->npeers; i = next) {
+	NSX_EACH_RUN(i, next, g->npeers,
+		     !cmp_peers(&g->peers[i], &g->peers[next])) {
 		struct nsx_cell *row = nsx_add_row(table);
 		int64_t bytes = 0, ns = 0;
 
-		for (next = i; next < g->npeers &&
-			       !cmp_peers(&g->peers[i], &g->peers[next]);
-		     next++) {
-			nsx_add_to(&bytes, g->peers[next].bytes);
-			nsx_add_to(&ns, g->peers[next].ns);
+		for (size_t k = i; k < next; k++) {
+			nsx_add_to(&bytes, g->peers[k].bytes);
+			nsx_add_to(&ns, g->peers[k].ns);
 		}
 		row[PEER_SRC_DEVICE_ID] = nsx_device_cell(t, g->peers[i].src);
 		row[PEER_DST_DEVICE_ID] = nsx_device_cell(t, g->peers[i].dst);

@@ -156,16 +156,14 @@ NSX_ORDER(cmp_large, struct large, UP(group), UP(gbps));
 /* The least rate at which half of the bytes is reached. */
 static void find_medians(struct sweep *s)
 {
-	size_t next;
 
 	nsx_sort(s->large, s->nlarge, sizeof(*s->large), cmp_large);
-	for (size_t i = 0; i < s->nlarge; i = next) {
+	NSX_EACH_RUN(i, next, s->nlarge,
+		     s->large[next].group == s->large[i].group) {
 		double all = 0, seen = 0;
 
-		for (next = i; next < s->nlarge &&
-			       s->large[next].group == s->large[i].group;
-		     next++)
-			all += (double)s->large[next].bytes;
+		for (size_t k = i; k < next; k++)
+			all += (double)s->large[k].bytes;
 		for (size_t k = i; seen < all / 2; k++) {
 			seen += (double)s->large[k].bytes;
 			s->g->v[s->large[i].group].p50_gbps = s->large[k].gbps;

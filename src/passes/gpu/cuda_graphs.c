@@ -94,15 +94,14 @@ NSX_ORDER(cmp_nodes, struct node, UP(device), UP(call));
 static void fold_nodes(struct graphs *g)
 {
 	const struct nsx_trace *t = g->t;
-	size_t next;
 
 	nsx_sort(g->nodes, g->nnodes, sizeof(*g->nodes), cmp_nodes);
-	for (size_t i = 0; i < g->nnodes; i = next) {
+	NSX_EACH_RUN(i, next, g->nnodes,
+		     !cmp_nodes(&g->nodes[i], &g->nodes[next])) {
 		struct node *x = &g->nodes[i];
 
-		for (next = i + 1; next < g->nnodes &&
-				   !cmp_nodes(x, &g->nodes[next]); next++) {
-			const struct node *y = &g->nodes[next];
+		for (size_t k = i + 1; k < next; k++) {
+			const struct node *y = &g->nodes[k];
 
 			x->start_ns = NSX_MIN(x->start_ns, y->start_ns);
 			x->end_ns = NSX_MAX(x->end_ns, y->end_ns);
@@ -141,21 +140,20 @@ static int64_t pid_of(const struct nsx_trace *t, uint32_t process)
 
 static void fill_recorded(struct graphs *g, struct nsx_table *table)
 {
-	size_t next;
 
 	nsx_sort(g->entries, g->nentries, sizeof(*g->entries), cmp_entries);
-	for (size_t i = 0; i < g->nentries; i = next) {
+	NSX_EACH_RUN(i, next, g->nentries,
+		     !cmp_group(&g->entries[i], &g->entries[next])) {
 		const struct entry *x = &g->entries[i];
 		struct nsx_cell *row = nsx_add_row(table);
 		int64_t launches = 0, ns = 0;
 
-		for (next = i; next < g->nentries &&
-			       !cmp_group(x, &g->entries[next]); next++) {
-			const struct entry *y = &g->entries[next];
+		for (size_t k = i; k < next; k++) {
+			const struct entry *y = &g->entries[k];
 
 			nsx_add_to(&ns, y->ns);
 			launches += y->call != NSX_NONE &&
-				    (next == i || y->call != y[-1].call);
+				    (k == i || y->call != y[-1].call);
 		}
 		row[PID] = nsx_int(pid_of(g->t, x->process));
 		row[DEVICE] = nsx_int(g->t->device[x->device].device_id);

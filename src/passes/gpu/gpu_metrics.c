@@ -402,15 +402,13 @@ static void fill_metrics(const struct nsx_run *run, struct nsx_section *out,
 	struct answers a = {.out = out, .table = tables[L_ANSWERS],
 			    .facts = run->facts,
 			    .window_ns = w->end_ns - w->start_ns};
-	size_t next;
 	int64_t shown = gpu_to_show(run);
 
-	for (size_t i = 0; i < m->n; i = next) {
+	NSX_EACH_RUN(i, next, m->n, m->v[next].gpu == m->v[i].gpu) {
 		struct gpu g = {{{NULL}}, {NULL}, NULL};
 
-		for (next = i; next < m->n && m->v[next].gpu == m->v[i].gpu;
-		     next++) {
-			const struct nsx_metric *x = &m->v[next];
+		for (size_t k = i; k < next; k++) {
+			const struct nsx_metric *x = &m->v[k];
 			const char *name = x->name ?
 				nsx_say(out, "%s", x->name) : NULL;
 

@@ -250,11 +250,11 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 		return nsx_cannot(out, "nothing repeats steadily enough: no "
 				  "NVTX range, kernel sequence, graph replay, "
 				  "collective or pause scores 0.4 or more");
-	for (size_t i = 0, next; i < f->niterations; i = next) {
-		for (next = i; next < f->niterations &&
+	NSX_EACH_RUN(i, next, f->niterations,
 		     v[next].process == v[i].process &&
-		     v[next].device == v[i].device; next++)
-			add_row(&w, &v[next], next - i);
+		     v[next].device == v[i].device) {
+		for (size_t k = i; k < next; k++)
+			add_row(&w, &v[k], k - i);
 		if (add_group(&w, v + i, next - i, err))
 			return err->rc;
 	}

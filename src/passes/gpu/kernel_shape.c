@@ -310,19 +310,14 @@ static bool shows_alike(const struct nsx_keyed *a, const struct nsx_keyed *b)
 static struct nsx_keyed *order_groups(struct shapes *s, struct nsx_err *err)
 {
 	struct nsx_keyed *v;
-	size_t next;
 
 	if (!nsx_new_array(v, s->run->scratch, 2 * s->n, "shapes", err))
 		return NULL;
 	for (size_t i = 0; i < s->n; i++)
 		v[i] = (struct nsx_keyed){-s->v[i].total_ns, (uint32_t)i};
 	nsx_keyed_sort(v, s->n);
-	for (size_t i = 0; i < s->n; i = next) {
-		next = i + 1;
-		while (next < s->n && shows_alike(&v[i], &v[next]))
-			next++;
+	NSX_EACH_RUN(i, next, s->n, shows_alike(&v[i], &v[next]))
 		nsx_sort_r(v + i, next - i, sizeof(*v), cmp_groups, s);
-	}
 	return v;
 }
 
@@ -471,17 +466,17 @@ static int cmp_told(const void *a, const void *b)
 
 static void fill_patterns(struct told *v, size_t n, struct nsx_table *table)
 {
-	size_t next;
 
-	for (size_t i = 0; i < n; i = next) {
+	NSX_EACH_RUN(i, next, n,
+		     v[next].category == v[i].category &&
+		     v[next].pattern == v[i].pattern) {
 		struct nsx_cell *row = nsx_add_row(table);
 		int64_t names = 0, count = 0, ns = 0;
 
-		for (next = i; next < n && v[next].category == v[i].category &&
-			       v[next].pattern == v[i].pattern; next++) {
+		for (size_t k = i; k < next; k++) {
 			names++;
-			count += v[next].n;
-			nsx_add_to(&ns, v[next].ns);
+			count += v[k].n;
+			nsx_add_to(&ns, v[k].ns);
 		}
 		row[PATTERN_CATEGORY] = nsx_string(v[i].category);
 		row[PATTERN] = nsx_string(v[i].pattern);
@@ -534,19 +529,17 @@ static int fill_categories(const struct shapes *s, struct nsx_table *categories,
 			   struct nsx_table *patterns, struct nsx_err *err)
 {
 	struct told *v;
-	size_t n = 0, next;
+	size_t n = 0;
 
 	if (list_told(s, &v, &n, err))
 		return err->rc;
-	for (size_t i = 0; i < n; i = next) {
+	NSX_EACH_RUN(i, next, n, !strcmp(v[next].category, v[i].category)) {
 		struct nsx_cell *row = nsx_add_row(categories);
 		int64_t count = 0, ns = 0;
 
-		for (next = i; next < n &&
-			       !strcmp(v[next].category, v[i].category);
-		     next++) {
-			count += v[next].n;
-			nsx_add_to(&ns, v[next].ns);
+		for (size_t k = i; k < next; k++) {
+			count += v[k].n;
+			nsx_add_to(&ns, v[k].ns);
 		}
 		row[CATEGORY] = nsx_string(v[i].category);
 		row[CATEGORY_CALL_COUNT] = nsx_int(count);

@@ -48,21 +48,18 @@ static int find_steady(struct churns *c, struct nsx_err *err)
 {
 	const struct nsx_facts *f = c->run->facts;
 	const struct nsx_trace *t = c->run->trace;
-	size_t next;
 
 	if (!nsx_new_array(c->steady, c->run->scratch, t->nprocesses,
 			   "processes", err) ||
 	    !nsx_new_array(c->iterations, c->run->scratch, t->nprocesses,
 			   "processes", err))
 		return err->rc;
-	for (size_t i = 0; i < f->niterations; i = next) {
+	NSX_EACH_RUN(i, next, f->niterations,
+		     f->iterations[next].process == f->iterations[i].process) {
 		uint32_t p = f->iterations[i].process;
 		uint32_t d = f->iterations[i].device;
 		struct nsx_spans *s;
 
-		for (next = i; next < f->niterations &&
-			       f->iterations[next].process == p; next++)
-			;
 		if (p == NSX_NONE)
 			continue;
 		s = &c->steady[p];

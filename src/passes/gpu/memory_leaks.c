@@ -145,16 +145,14 @@ static int cmp_kept(const void *a, const void *b, void *ctx)
 static void fold(struct leaks *l, struct nsx_table *table,
 		 struct nsx_section *out)
 {
-	size_t next;
 
 	nsx_sort_r(l->v, l->n, sizeof(*l->v), cmp_kept, l);
-	for (size_t i = 0; i < l->n; i = next) {
+	NSX_EACH_RUN(i, next, l->n, !cmp_kept(&l->v[i], &l->v[next], l)) {
 		const struct nsx_mem_event *e = l->v[i].e;
 		struct nsx_cell *row = nsx_add_row(table);
 		int64_t total = 0;
 
-		for (next = i; next < l->n &&
-			       !cmp_kept(&l->v[i], &l->v[next], l); next++)
+		for (size_t k = i; k < next; k++)
 			nsx_add_to(&total, e->bytes);
 		row[KEPT_PID] = nsx_global_pid(e->process);
 		row[KEPT_DEVICE_ID] = nsx_int(e->device_id);

@@ -197,7 +197,7 @@ static void add_device(const struct mem_usage *m, const struct nsx_mem_step *s,
 static int fill_devices(const struct mem_usage *m, struct nsx_err *err)
 {
 	struct nsx_mem_step *v;
-	size_t n = 0, next;
+	size_t n = 0;
 
 	if (!nsx_new_array(v, m->run->scratch, m->of.nsteps, "memory steps", err))
 		return err->rc;
@@ -205,12 +205,8 @@ static int fill_devices(const struct mem_usage *m, struct nsx_err *err)
 		if (m->of.steps[i].kind == NSX_MC_DEVICE)
 			v[n++] = m->of.steps[i];
 	nsx_sort(v, n, sizeof(*v), cmp_by_device);
-	for (size_t i = 0; i < n; i = next) {
-		for (next = i; next < n && v[next].device_id == v[i].device_id;
-		     next++)
-			;
+	NSX_EACH_RUN(i, next, n, v[next].device_id == v[i].device_id)
 		add_device(m, v + i, next - i);
-	}
 	return 0;
 }
 
@@ -219,18 +215,17 @@ NSX_ORDER(cmp_pools, struct nsx_mem_pool, UP(process), UP(device_id), UP(address
 static void fill_pools(struct mem_usage *m)
 {
 	struct nsx_table *table = m->table[MEM_POOLS];
-	size_t next;
 
 	nsx_sort(m->of.pools, m->of.npools, sizeof(*m->of.pools), cmp_pools);
-	for (size_t i = 0; i < m->of.npools; i = next) {
+	NSX_EACH_RUN(i, next, m->of.npools,
+		     !cmp_pools(&m->of.pools[i], &m->of.pools[next])) {
 		const struct nsx_mem_pool *x = &m->of.pools[i];
 		struct nsx_cell *row = nsx_add_row(table);
 		int64_t bytes = 0, used = 0;
 
-		for (next = i; next < m->of.npools &&
-			       !cmp_pools(x, &m->of.pools[next]); next++) {
-			bytes = NSX_MAX(bytes, m->of.pools[next].bytes);
-			used = NSX_MAX(used, m->of.pools[next].used_bytes);
+		for (size_t k = i; k < next; k++) {
+			bytes = NSX_MAX(bytes, m->of.pools[k].bytes);
+			used = NSX_MAX(used, m->of.pools[k].used_bytes);
 		}
 		row[POOL_PID] = nsx_global_pid(x->process);
 		row[POOL_DEVICE_ID] = nsx_int(x->device_id);

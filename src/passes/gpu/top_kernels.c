@@ -292,18 +292,17 @@ static int fill_sums(const struct nsx_run *run, const struct groups *g,
 {
 	struct sum *v = nsx_arena_try_array(run->scratch, g->n, sizeof(*v),
 					    "kernel groups", err);
-	size_t n = 0, next;
+	size_t n = 0;
 
 	if (!v)
 		return err->rc;
-	for (size_t k = 0; k < g->n; k = next) {
+	NSX_EACH_RUN(k, next, g->n, g->named[next]->name == g->named[k]->name) {
 		const struct group *x = g->named[k];
 		struct sum s = {.name = x->name, .rank = x->rank,
 				.v = g->durations + x->at};
 
-		for (next = k;
-		     next < g->n && g->named[next]->name == x->name; next++)
-			s.n += g->named[next]->n;
+		for (size_t i = k; i < next; i++)
+			s.n += g->named[i]->n;
 		for (size_t i = 0; i < s.n; i++)
 			nsx_add_to(&s.total_ns, s.v[i]);
 		if (s.n)

@@ -106,14 +106,14 @@ static void fill_barriers(const struct nsx_trace *t, const struct totals *x,
 static void fill_processes(const struct nsx_trace *t, const struct totals *x,
 			   struct nsx_table *table)
 {
-	for (size_t g = 0, next; g < x->groups.n; g = next) {
+	NSX_EACH_RUN(g, next, x->groups.n,
+		     x->v[next].process == x->v[g].process) {
 		const struct total *top = &x->v[g];
 		int64_t ns = 0, n = 0;
 		struct nsx_cell *row;
 
-		for (next = g; next < x->groups.n &&
-			       x->v[next].process == x->v[g].process; next++) {
-			const struct total *s = &x->v[next];
+		for (size_t k = g; k < next; k++) {
+			const struct total *s = &x->v[k];
 
 			nsx_add_to(&ns, s->ns);
 			n += s->n;

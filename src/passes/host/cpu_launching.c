@@ -35,11 +35,8 @@ static const char *list_of(const struct nsx_group_key *v, size_t n,
 	struct nsx_buf b = {0};
 	unsigned nruns = 0;
 	const char *ret;
-	size_t next;
 
-	for (size_t i = 0; i < n; i = next) {
-		for (next = i + 1; next < n && v[next].b == v[next - 1].b + 1;)
-			next++;
+	NSX_EACH_RUN(i, next, n, v[next].b == v[next - 1].b + 1) {
 		if (nruns++ == MAX_RUNS) {
 			nsx_buf_adds(&b, ", ...");
 			break;

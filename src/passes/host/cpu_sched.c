@@ -245,12 +245,8 @@ static void turn_instant(struct row *v, size_t n, bool is_on)
 static void sum_rows(const struct nsx_trace *t, struct row *v, size_t n,
 		     struct cpu_stretch *ret)
 {
-	size_t next;
 
-	for (size_t i = 0; i < n; i = next) {
-		for (next = i + 1; next < n && v[next].e.at_ns == v[i].e.at_ns;
-		     next++)
-			;
+	NSX_EACH_RUN(i, next, n, v[next].e.at_ns == v[i].e.at_ns) {
 		turn_instant(v + i, next - i, i && ret->last.in);
 		for (size_t k = i; k < next; k++) {
 			if (!k) {

@@ -227,12 +227,9 @@ static const struct nsx_iteration *find_run(const struct nsx_facts *f,
 	const struct nsx_iteration *best = NULL;
 
 	*ret_n = 0;
-	for (size_t i = 0, next; i < f->niterations; i = next) {
-		for (next = i + 1;
-		     next < f->niterations &&
+	NSX_EACH_RUN(i, next, f->niterations,
 		     f->iterations[next].process == f->iterations[i].process &&
-		     f->iterations[next].device == f->iterations[i].device;)
-			next++;
+		     f->iterations[next].device == f->iterations[i].device) {
 		if (f->iterations[i].device == f->limiting &&
 		    next - i > *ret_n) {
 			best = &f->iterations[i];

@@ -150,15 +150,15 @@ static void fill_spread(const struct sums *s, const struct sum *least, size_t n,
 static void fill_calls(struct sums *s, struct nsx_table *rows,
 		       struct nsx_table *spread)
 {
-	size_t next;
 
 	nsx_sort(s->v, s->n, sizeof(*s->v), cmp_sums);
-	for (size_t i = 0; i < s->n; i = next) {
+	NSX_EACH_RUN(i, next, s->n,
+		     s->v[next].name == s->v[i].name &&
+		     s->v[next].library == s->v[i].library) {
 		const struct sum *x = &s->v[i];
 
-		for (next = i; next < s->n && s->v[next].name == x->name &&
-			       s->v[next].library == x->library; next++)
-			fill_row(s, &s->v[next], rows);
+		for (size_t k = i; k < next; k++)
+			fill_row(s, &s->v[k], rows);
 		if (next - i > 1)
 			fill_spread(s, x, next - i, spread);
 	}

@@ -19,16 +19,14 @@ static const struct nsx_layout layouts[] = {
 static void fill_costs(const struct nsx_trace *t, const struct nsx_profiler *p,
 		       struct nsx_table *table)
 {
-	size_t next;
 
-	for (size_t i = 0; i < p->n; i = next) {
+	NSX_EACH_RUN(i, next, p->n,
+		     nsx_same_profiler_row(&p->v[i], &p->v[next])) {
 		int64_t n = 0, total = 0, longest = 0, window = 0;
 		struct nsx_cell *row;
 
-		for (next = i; next < p->n &&
-			       nsx_same_profiler_row(&p->v[i],
-						     &p->v[next]); next++) {
-			const struct nsx_profiler_row *x = &p->v[next];
+		for (size_t k = i; k < next; k++) {
+			const struct nsx_profiler_row *x = &p->v[k];
 			int64_t ns = nsx_in_window(t, x->start_ns, x->end_ns);
 
 			n += nsx_starts_inside(t, x->start_ns);
