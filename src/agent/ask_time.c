@@ -455,8 +455,7 @@ static int longest_gaps(struct nsx_answer *a, struct longest *ret,
 	if (!c)
 		return err->rc;
 	*ret = blocks;
-	if (!nsx_new_array(ret->v, a->out->arena, a->limit, what, err) ||
-	    !nsx_new_array(blocks.v, a->out->arena, a->limit, what, err))
+	if (nsx_new_arrays(a->out->arena, a->limit, what, err, ret->v, blocks.v))
 		return err->rc;
 	for (uint32_t d = 0; d < a->r->trace->ndevices; d++)
 		*ret_all += offer_longest(a, c, d, &blocks, ret);

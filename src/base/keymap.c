@@ -128,8 +128,7 @@ static int cmp_keys(const void *a, const void *b, void *ctx)
 int nsx_renumber(const struct nsx_keymap *m, struct nsx_arena *a,
 		 struct nsx_renumber *ret, struct nsx_err *err)
 {
-	if (!nsx_new_array(ret->order, a, m->n, m->what, err) ||
-	    !nsx_new_array(ret->new_id, a, m->n, m->what, err))
+	if (nsx_new_arrays(a, m->n, m->what, err, ret->order, ret->new_id))
 		return err->rc;
 	for (uint32_t i = 0; i < m->n; i++)
 		ret->order[i] = i;

@@ -52,9 +52,7 @@ static int sort_units(struct drawn *d, struct nsx_arena *a, struct nsx_err *err)
 {
 	struct placed *sorted;
 
-	if (!nsx_new_array(sorted, a, d->n, "units", err) ||
-	    !nsx_new_array(d->place, a, d->n, "units", err) ||
-	    !nsx_new_array(d->times, a, d->n, "units", err))
+	if (nsx_new_arrays(a, d->n, "units", err, sorted, d->place, d->times))
 		return err->rc;
 	for (uint32_t i = 0; i < d->n; i++)
 		sorted[i] = (struct placed){d->v[i], i};

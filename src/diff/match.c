@@ -46,11 +46,8 @@ static void join(struct work *w, uint32_t i, uint32_t k, enum nsx_match kind)
 static int count_launches(struct work *w, struct nsx_err *err)
 {
 	w->all = w->n[0] + w->n[1];
-	if (!nsx_new_array(w->leader, w->a, w->all, "kernels", err) ||
-	    !nsx_new_array(w->kind, w->a, w->all, "kernels", err) ||
-	    !nsx_new_array(w->launches, w->a, w->all, "kernels", err) ||
-	    !nsx_new_array(w->used, w->a, w->all, "kernels", err) ||
-	    !nsx_new_array(w->matched, w->a, w->all, "kernels", err))
+	if (nsx_new_arrays(w->a, w->all, "kernels", err, w->leader, w->kind,
+			   w->launches, w->used, w->matched))
 		return err->rc;
 	for (uint32_t i = 0; i < w->all; i++) {
 		w->leader[i] = i;
@@ -263,10 +260,8 @@ static int number_rows(struct work *w, struct nsx_arena *a,
 {
 	uint32_t *row;
 
-	if (!nsx_new_array(row, a, w->all, "kernels", err) ||
-	    !nsx_new_array(ret->kind, a, w->all, "kernels", err) ||
-	    !nsx_new_array(ret->first[0], a, w->all, "kernels", err) ||
-	    !nsx_new_array(ret->first[1], a, w->all, "kernels", err))
+	if (nsx_new_arrays(a, w->all, "kernels", err, row, ret->kind,
+			   ret->first[0], ret->first[1]))
 		return err->rc;
 	ret->nrows = 0;
 	for (uint32_t i = 0; i < w->all; i++) {

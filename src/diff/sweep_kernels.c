@@ -277,12 +277,11 @@ static int order_kernels(const struct nsx_sweep *in, const struct nsx_device *d,
 			continue;
 		if (at >= unit->start_ns + unit->wall_ns || n == MOST_ORDERED)
 			break;
-		rc = nsx_grow(&v, &cap, n + 1, sizeof(*v), "kernels", err);
+		rc = nsx_push(v, n, cap, "kernels", err,
+			      (struct placed){nsx_op_stream(&t->ops, op),
+					      kernel_of(in, op), op});
 		if (rc)
 			break;
-		v[n++] = (struct placed){
-			nsx_op_stream(&t->ops, op),
-			kernel_of(in, op), op};
 	}
 	if (!rc) {
 		nsx_new_array(lane->order, in->side->arena, n, "kernels", err);

@@ -40,8 +40,7 @@ int nsx_queues_build(const struct nsx_trace *t, struct nsx_arena *a,
 	for (uint32_t s = 0; s < t->nstreams; s++)
 		q->at[s + 1] += q->at[s];
 	n = q->at[t->nstreams];
-	if (!nsx_new_array(q->called_ns, a, n, "launches", err) ||
-	    !nsx_new_array(q->op, a, n, "launches", err))
+	if (nsx_new_arrays(a, n, "launches", err, q->called_ns, q->op))
 		return err->rc;
 	/* Filling moves each start to its end: the next one's start. */
 	for (uint32_t i = 0; i < t->ops.n; i++) {

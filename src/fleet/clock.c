@@ -117,10 +117,9 @@ static int note_ends(struct clocks *c, const struct seen *v,
 	for (size_t i = 0; i < n && v[0].is_there; i++) {
 		struct pair *p = &c->diff[there[i]];
 
-		if (nsx_grow(&p->v, &p->cap, p->n + 1, sizeof(*p->v), "ends",
-			     err))
+		if (nsx_push(p->v, p->n, p->cap, "ends", err,
+			     v[there[i]].end - v[0].end))
 			return err->rc;
-		p->v[p->n++] = v[there[i]].end - v[0].end;
 	}
 	return 0;
 }

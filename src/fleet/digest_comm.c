@@ -31,16 +31,16 @@ int nsx_maker_read_mpi(struct nsx_maker *m, struct nsx_err *err)
 		 */
 		if (!x->is_coll[i] || !strncasecmp(name, "MPI_I", 5))
 			continue;
-		if (nsx_grow(&m->mpi, &m->cap_mpi, m->nmpi + 1,
-			     sizeof(*m->mpi), "MPI collectives", err))
+		if (nsx_push(m->mpi, m->nmpi, m->cap_mpi, "MPI collectives", err,
+			     (struct nsx_mpi_coll){
+				     .start_ns = start_ns,
+				     .end_ns = start_ns +
+					       nsx_unpack(&x->length, i),
+				     .comm = nsx_unpack(&x->comm, i),
+				     .bytes = nsx_unpack(&x->bytes, i),
+				     .process = m->t->thread[x->thread[i]].process,
+				     .name = name}))
 			return err->rc;
-		m->mpi[m->nmpi++] = (struct nsx_mpi_coll){
-			.start_ns = start_ns,
-			.end_ns = start_ns + nsx_unpack(&x->length, i),
-			.comm = nsx_unpack(&x->comm, i),
-			.bytes = nsx_unpack(&x->bytes, i),
-			.process = m->t->thread[x->thread[i]].process,
-			.name = name};
 	}
 	nsx_sort(m->mpi, m->nmpi, sizeof(*m->mpi), cmp_mpi);
 	return 0;
@@ -79,11 +79,7 @@ static uint8_t share_of(int64_t part_ns, int64_t whole_ns)
 static int add_event(struct events *l, const struct event *e,
 		     struct nsx_err *err)
 {
-	if (nsx_grow(&l->v, &l->cap, l->n + 1, sizeof(*l->v), "collectives",
-		     err))
-		return err->rc;
-	l->v[l->n++] = *e;
-	return 0;
+	return nsx_push(l->v, l->n, l->cap, "collectives", err, *e);
 }
 
 NSX_ORDER(cmp_call, struct nsx_nccl_call, UP(global_tid), UP(start_ns));

@@ -388,12 +388,9 @@ static int on_memory(void *ctx, int64_t rid, const struct nsx_val *v,
 		    m->process ||
 	    v[2].u.i != m->device_id || v[3].u.i < 0)
 		return 0;
-	if (nsx_grow(&m->v, &m->cap, m->n + 1, sizeof(*m->v), "allocations",
-		     err))
-		return err->rc;
-	m->v[m->n++] = (struct change){v[0].u.i,
-				       v[4].u.i ? -v[3].u.i : v[3].u.i};
-	return 0;
+	return nsx_push(m->v, m->n, m->cap, "allocations", err,
+			(struct change){v[0].u.i,
+					v[4].u.i ? -v[3].u.i : v[3].u.i});
 }
 
 NSX_ORDER(cmp_change, struct change, UP(at_ns), UP(bytes));

@@ -17,10 +17,8 @@ struct list {
 
 static int add(struct list *l, const char *path, struct nsx_err *err)
 {
-	if (nsx_grow(&l->v, &l->cap, l->n + 1, sizeof(*l->v), "inputs", err))
-		return err->rc;
-	l->v[l->n++] = nsx_arena_strdup(l->a, path);
-	return 0;
+	return nsx_push(l->v, l->n, l->cap, "inputs", err,
+			nsx_arena_strdup(l->a, path));
 }
 
 /* A suffix with something before it. */

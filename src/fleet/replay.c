@@ -169,10 +169,9 @@ static int list_places(struct replay *p, size_t s, struct nsx_err *err)
 					break;
 				continue;
 			}
-			if (nsx_grow(&p->v, &p->cap, p->nplaces + 1,
-				     sizeof(*p->v), "collectives", err))
+			if (nsx_push(p->v, p->nplaces, p->cap, "collectives",
+				     err, x))
 				return err->rc;
-			p->v[p->nplaces++] = x;
 		}
 		if (list_visits(p, c, p->v + before, p->nplaces - before, s,
 				err))

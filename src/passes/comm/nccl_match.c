@@ -105,8 +105,7 @@ static int find_instances(struct nccl_match *m, size_t nranks,
 
 	for (size_t r = 0; r < nranks; r++)
 		most = NSX_MAX(most, ranks[r].n);
-	if (!nsx_new_array(m->rank, a, nranks, "ranks", err) ||
-	    !nsx_new_array(at, a, nranks, "ranks", err))
+	if (nsx_new_arrays(a, nranks, "ranks", err, m->rank, at))
 		return err->rc;
 	for (size_t r = 0; r < nranks; r++) {
 		if (ranks[r].n * 2 < most)

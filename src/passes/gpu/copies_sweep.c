@@ -48,12 +48,9 @@ static unsigned size_class(int64_t bytes)
 static int add_peer(struct copy_groups *g, const struct nsx_copy *c,
 		    int64_t ns, struct nsx_err *err)
 {
-	if (nsx_grow(&g->peers, &g->cap_peers, g->npeers + 1,
-		     sizeof(*g->peers), "peer copies", err))
-		return err->rc;
-	g->peers[g->npeers++] = (struct copy_peer){
-		c->src_device, c->dst_device, c->bytes, ns};
-	return 0;
+	return nsx_push(g->peers, g->npeers, g->cap_peers, "peer copies", err,
+			(struct copy_peer){c->src_device, c->dst_device,
+					   c->bytes, ns});
 }
 
 static int count_copy(struct sweep *s, struct copy_group *x, uint32_t device,
@@ -122,13 +119,9 @@ static int add_copy(struct sweep *s, uint32_t device, size_t op,
 	}
 	if (c->bytes < LARGE_BYTES || b == a)
 		return 0;
-	if (nsx_grow(&s->large, &s->cap_large, s->nlarge + 1,
-		     sizeof(*s->large), "large copies", err))
-		return err->rc;
-	s->large[s->nlarge++] = (struct large){
-		(uint32_t)(x - s->g->v), c->bytes,
-		(double)c->bytes / (double)(b - a)};
-	return 0;
+	return nsx_push(s->large, s->nlarge, s->cap_large, "large copies", err,
+			(struct large){(uint32_t)(x - s->g->v), c->bytes,
+				       (double)c->bytes / (double)(b - a)});
 }
 
 static int sweep_device(struct sweep *s, uint32_t device, struct nsx_err *err)

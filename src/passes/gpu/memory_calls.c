@@ -49,10 +49,8 @@ static int find_steady(struct churns *c, struct nsx_err *err)
 	const struct nsx_facts *f = c->run->facts;
 	const struct nsx_trace *t = c->run->trace;
 
-	if (!nsx_new_array(c->steady, c->run->scratch, t->nprocesses,
-			   "processes", err) ||
-	    !nsx_new_array(c->iterations, c->run->scratch, t->nprocesses,
-			   "processes", err))
+	if (nsx_new_arrays(c->run->scratch, t->nprocesses, "processes", err,
+			   c->steady, c->iterations))
 		return err->rc;
 	NSX_EACH_RUN(i, next, f->niterations,
 		     f->iterations[next].process == f->iterations[i].process) {

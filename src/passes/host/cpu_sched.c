@@ -174,11 +174,8 @@ static int read_later(struct cpu_threads *all, uint64_t thread,
 {
 	if (all->nagain && all->again[all->nagain - 1] == thread)
 		return 0;
-	if (nsx_grow(&all->again, &all->cap_again, all->nagain + 1,
-		     sizeof(*all->again), "threads", err))
-		return err->rc;
-	all->again[all->nagain++] = thread;
-	return 0;
+	return nsx_push(all->again, all->nagain, all->cap_again, "threads",
+			err, thread);
 }
 
 static int join_threads(const struct nsx_trace *t, struct cpu_threads *all,
@@ -214,11 +211,8 @@ static int on_row_again(void *ctx, int64_t rid, const struct nsx_val *v,
 	if (!read_event(p, v, &e) ||
 	    !bsearch(&thread, p->again, p->nagain, sizeof(thread), nsx_cmp_u64))
 		return 0;
-	if (nsx_grow(&p->rows, &p->cap_rows, p->nrows + 1, sizeof(*p->rows),
-		     "scheduling rows", err))
-		return err->rc;
-	p->rows[p->nrows++] = (struct row){thread, e};
-	return 0;
+	return nsx_push(p->rows, p->nrows, p->cap_rows, "scheduling rows", err,
+			(struct row){thread, e});
 }
 
 NSX_ORDER(cmp_rows, struct row, UP(thread), UP(e.at_ns), UP(e.in), UP(e.cpu),

@@ -134,11 +134,9 @@ static int add_pattern(void *ctx, const char *key, const char *text, size_t at,
 	int rc = 0;
 
 	if (!at) {
-		rc = nsx_grow(&m->names, &m->cap_names, m->nnames + 1,
-			      sizeof(*m->names), "phases", err);
-		if (rc)
-			return rc;
-		m->names[m->nnames++] = nsx_arena_strdup(m->arena, key);
+		if (nsx_push(m->names, m->nnames, m->cap_names, "phases", err,
+			     nsx_arena_strdup(m->arena, key)))
+			return err->rc;
 	}
 	if (!text)
 		return 0;

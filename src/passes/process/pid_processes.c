@@ -35,9 +35,7 @@ static int list_devices(const struct nsx_trace *t, struct nsx_section *out,
 	uint32_t *last;
 	size_t *n;
 
-	if (!nsx_new_array(last, a, t->nprocesses, "processes", err) ||
-	    !nsx_new_array(n, a, t->nprocesses, "processes", err) ||
-	    !nsx_new_array(*ret, a, t->nprocesses, "processes", err))
+	if (nsx_new_arrays(a, t->nprocesses, "processes", err, last, n, *ret))
 		return err->rc;
 	for (int fill = 0; fill < 2; fill++) {
 		for (uint32_t p = 0; p < t->nprocesses; p++) {
