@@ -30,9 +30,8 @@
 #include "cli/cmd_common.h"
 #include "cli/opt.h"
 
-static void on_signal(int sig)
+static void on_signal(int sig NSX_UNUSED)
 {
-	(void)sig;
 	nsx_stop_flag = 1;
 }
 

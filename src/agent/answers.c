@@ -136,9 +136,8 @@ int nsx_answer_diff(const char *const *before, size_t nbefore,
 
 /* fleet ---------------------------------------------------------------------------*/
 
-static void say_nothing(const char *message)
+static void say_nothing(const char *message NSX_UNUSED)
 {
-	(void)message;
 }
 
 /* The first page, a line each. */

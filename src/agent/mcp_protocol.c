@@ -281,11 +281,10 @@ static int call_tool(struct request *r, struct nsx_buf *out,
 }
 
 static int list_resources(struct request *r, struct nsx_buf *out,
-			  struct nsx_err *err)
+			  struct nsx_err *err NSX_UNUSED)
 {
 	struct nsx_jsonw *w = begin_result(r);
 
-	(void)err;
 	nsx_mcp_list_resources(&r->m->box.cache, w);
 	end_result(r, w, 0, out);
 	return 0;

@@ -398,7 +398,6 @@ static size_t count_same(const struct ranked *v, size_t n, size_t at)
 /* Distinct texts that are the same up to `at`. */
 static void sort_texts(struct ranked *v, size_t n, size_t at)
 {
-
 	if (n < 2)
 		return;
 	at = count_same(v, n, at);

@@ -20,9 +20,8 @@ static volatile sig_atomic_t signals;
 static struct sigaction saved[3], saved_pipe;
 static const int counted[] = { SIGINT, SIGTERM, SIGHUP };
 
-static void on_signal(int sig)
+static void on_signal(int sig NSX_UNUSED)
 {
-	(void)sig;
 	signals++;
 }
 

@@ -48,15 +48,14 @@ static const enum nsx_field kernel_fields[] = {
 	NSX_F_kernel_static_shared_bytes, NSX_F_kernel_dynamic_shared_bytes,
 };
 
-static int read_kernel(void *ctx, int64_t rid, const struct nsx_val *v,
-		       struct nsx_err *err)
+static int read_kernel(void *ctx, int64_t rid NSX_UNUSED,
+		       const struct nsx_val *v, struct nsx_err *err)
 {
 	struct nsx_conv *c = ctx;
 	bool has_other, is_short = v[SHORT_NAME].type != NSX_V_NULL;
 	struct nsx_slice s = {.name = v[is_short ? SHORT_NAME : NAME]};
 	int rc;
 
-	(void)rid;
 	if (!c->writing && nsx_names_use(c->names, &v[NAME], err))
 		return err->rc;
 	rc = begin(c, v, &s, err);
@@ -85,15 +84,14 @@ enum { COPY_KIND = OWN, BYTES };
 static const enum nsx_field memcpy_fields[] = {
 	COMMON(memcpy), NSX_F_memcpy_copy_kind, NSX_F_memcpy_bytes};
 
-static int read_memcpy(void *ctx, int64_t rid, const struct nsx_val *v,
-		       struct nsx_err *err)
+static int read_memcpy(void *ctx, int64_t rid NSX_UNUSED,
+		       const struct nsx_val *v, struct nsx_err *err)
 {
 	struct nsx_conv *c = ctx;
 	struct nsx_slice s;
 	char name[64];
 	int rc;
 
-	(void)rid;
 	snprintf(name, sizeof(name), "Memcpy %s",
 		 nsx_copy_direction(nsx_u8_or(&v[COPY_KIND], 0)));
 	s = (struct nsx_slice){.name = nsx_text_val(name)};
@@ -113,14 +111,13 @@ enum { SET_BYTES = OWN };
 static const enum nsx_field memset_fields[] = {COMMON(memset),
 					       NSX_F_memset_bytes};
 
-static int read_memset(void *ctx, int64_t rid, const struct nsx_val *v,
-		       struct nsx_err *err)
+static int read_memset(void *ctx, int64_t rid NSX_UNUSED,
+		       const struct nsx_val *v, struct nsx_err *err)
 {
 	struct nsx_conv *c = ctx;
 	struct nsx_slice s = {.name = nsx_text_val("Memset")};
 	int rc = begin(c, v, &s, err);
 
-	(void)rid;
 	if (rc <= 0)
 		return rc;
 	int_if_known(c, "bytes", &v[SET_BYTES]);
@@ -136,15 +133,14 @@ enum { GRAPH_ID = OWN, EXEC_ID };
 static const enum nsx_field graph_fields[] = {
 	COMMON(graph), NSX_F_graph_graph_id, NSX_F_graph_graph_exec_id};
 
-static int read_graph(void *ctx, int64_t rid, const struct nsx_val *v,
-		      struct nsx_err *err)
+static int read_graph(void *ctx, int64_t rid NSX_UNUSED,
+		      const struct nsx_val *v, struct nsx_err *err)
 {
 	struct nsx_conv *c = ctx;
 	struct nsx_slice s;
 	char name[32] = "Graph";
 	int rc;
 
-	(void)rid;
 	if (v[GRAPH_ID].type == NSX_V_I64)
 		snprintf(name, sizeof(name), "Graph %lld",
 			 (long long)v[GRAPH_ID].u.i);

@@ -9,12 +9,10 @@ static const struct nsx_val none = {.type = NSX_V_NULL};
 enum { C_START, C_END, C_CLASS, C_TID, C_PID, C_PLAIN_TID, C_CORR, C_NAME,
        C_RETURN };
 static const enum nsx_field call_fields[] = {
-	NSX_F_runtime_start_ns, NSX_F_runtime_end_ns, NSX_F_runtime_event_class,
-	NSX_F_runtime_global_tid, NSX_F_runtime_pid, NSX_F_runtime_tid,
-	NSX_F_runtime_corr, NSX_F_runtime_name, NSX_F_runtime_return_value,
-};
+	NSX_FIELDS(runtime, start_ns, end_ns, event_class, global_tid, pid, tid,
+		   corr, name, return_value)};
 
-static int read_call(void *ctx, int64_t rid, const struct nsx_val *v,
+static int read_call(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
 		     struct nsx_err *err)
 {
 	struct nsx_conv *c = ctx;
@@ -22,7 +20,6 @@ static int read_call(void *ctx, int64_t rid, const struct nsx_val *v,
 			      .corr = nsx_u32_or(&v[C_CORR], 0)};
 	int rc;
 
-	(void)rid;
 	if (nsx_i64_or(&v[C_CLASS], 0) == NSX_CLASS_BACKTRACE ||
 	    !nsx_conv_span(c, &v[C_START], &v[C_END], &s))
 		return nsx_stopped(err);
@@ -50,7 +47,7 @@ const struct nsx_activity_def nsx_def_api = {
 
 /* NVTX ----------------------------------------------------------------------*/
 
-static int read_nvtx(void *ctx, int64_t rid, const struct nsx_val *v,
+static int read_nvtx(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
 		     struct nsx_err *err)
 {
 	struct nsx_conv *c = ctx;
@@ -58,7 +55,6 @@ static int read_nvtx(void *ctx, int64_t rid, const struct nsx_val *v,
 	struct nsx_slice s = {.name = *nsx_nvtx_row_name(v)};
 	struct nsx_val end = v[NSX_N_END];
 
-	(void)rid;
 	if (kind < 0) {
 		c->counts->unsupported += c->writing;
 		return nsx_stopped(err);
@@ -102,23 +98,18 @@ const struct nsx_activity_def nsx_def_nvtx = {
 
 enum { O_START, O_END, O_TID, O_NAME };
 static const enum nsx_field osrt_fields[] = {
-	NSX_F_osrt_start_ns, NSX_F_osrt_end_ns, NSX_F_osrt_global_tid,
-	NSX_F_osrt_name,
-};
+	NSX_FIELDS(osrt, start_ns, end_ns, global_tid, name)};
 
 static const enum nsx_field library_fields[] = {
-	NSX_F_mpi_coll_start_ns, NSX_F_mpi_coll_end_ns,
-	NSX_F_mpi_coll_global_tid, NSX_F_mpi_coll_name,
-};
+	NSX_FIELDS(mpi_coll, start_ns, end_ns, global_tid, name)};
 
-static int read_named(void *ctx, int64_t rid, const struct nsx_val *v,
-		     struct nsx_err *err)
+static int read_named(void *ctx, int64_t rid NSX_UNUSED,
+		      const struct nsx_val *v, struct nsx_err *err)
 {
 	struct nsx_conv *c = ctx;
 	struct nsx_slice s = {.name = v[O_NAME]};
 	int rc;
 
-	(void)rid;
 	if (!nsx_conv_span(c, &v[O_START], &v[O_END], &s))
 		return nsx_stopped(err);
 	if (nsx_tracks_thread(&c->tracks, c->activity, &v[O_TID], &none, &none,
@@ -142,9 +133,7 @@ const struct nsx_activity_def nsx_def_library = {
 
 enum { S_START, S_CPU, S_IN, S_TID };
 static const enum nsx_field sched_fields[] = {
-	NSX_F_sched_start_ns, NSX_F_sched_cpu, NSX_F_sched_is_sched_in,
-	NSX_F_sched_global_tid,
-};
+	NSX_FIELDS(sched, start_ns, cpu, is_sched_in, global_tid)};
 
 static int put_on_cpu(struct nsx_conv *c, uint32_t track, int64_t end_ns,
 		      bool open, struct nsx_err *err)
@@ -168,8 +157,8 @@ static int put_on_cpu(struct nsx_conv *c, uint32_t track, int64_t end_ns,
 	return 0;
 }
 
-static int read_sched(void *ctx, int64_t rid, const struct nsx_val *v,
-		      struct nsx_err *err)
+static int read_sched(void *ctx, int64_t rid NSX_UNUSED,
+		      const struct nsx_val *v, struct nsx_err *err)
 {
 	struct nsx_conv *c = ctx;
 	struct nsx_window whole = c->window;
@@ -177,7 +166,6 @@ static int read_sched(void *ctx, int64_t rid, const struct nsx_val *v,
 	struct nsx_track *t;
 	bool ok;
 
-	(void)rid;
 	c->window = (struct nsx_window){0, 0}; /* slices are cut out later */
 	ok = nsx_conv_span(c, &v[S_START], &v[S_START], &s);
 	c->window = whole;

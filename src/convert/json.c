@@ -277,10 +277,10 @@ static void name_lane(struct nsx_conv *c, uint32_t track, size_t lane,
 
 /* The file ---------------------------------------------------------------------*/
 
-static int open_file(struct nsx_conv *c, const struct nsx_val *utc_epoch_ns,
-		     struct nsx_err *err)
+static int open_file(struct nsx_conv *c,
+		     const struct nsx_val *utc_epoch_ns NSX_UNUSED,
+		     struct nsx_err *err NSX_UNUSED)
 {
-	(void)utc_epoch_ns, (void)err;
 	nsx_out_adds(c->out, "{\"traceEvents\":[\n");
 	return 0;
 }
@@ -314,9 +314,8 @@ static void close_file(struct nsx_conv *c, const struct nsx_val *utc_epoch_ns)
 	nsx_out_adds(c->out, "\n}}\n");
 }
 
-static void done(struct nsx_conv *c)
+static void done(struct nsx_conv *c NSX_UNUSED)
 {
-	(void)c;
 }
 
 const struct nsx_writer nsx_writer_json = {

@@ -15,25 +15,18 @@ struct meta {
 	struct nsx_buf b;
 };
 
-static const enum nsx_field thread_fields[] = {
-	NSX_F_thread_name_name, NSX_F_thread_name_global_tid};
-static const enum nsx_field process_fields[] = {
-	NSX_F_process_global_pid, NSX_F_process_pid, NSX_F_process_name};
-static const enum nsx_field gpu_fields[] = {NSX_F_gpu_name};
-
-static int use_thread_name(void *ctx, int64_t rid, const struct nsx_val *v,
-			   struct nsx_err *err)
+static int use_thread_name(void *ctx, int64_t rid NSX_UNUSED,
+			   const struct nsx_val *v, struct nsx_err *err)
 {
 	struct nsx_conv *c = ctx;
 
-	(void)rid;
 	return nsx_names_use(c->names, &v[0], err);
 }
 
 int nsx_convert_use_names(struct nsx_conv *c, struct nsx_err *err)
 {
-	return nsx_view_scan(c->schema, NSX_VIEW_thread_name, thread_fields, 2,
-			     1, use_thread_name, c, 0, err);
+	return nsx_view_each(c->schema, thread_name, use_thread_name, c, err,
+			     name, global_tid);
 }
 
 /* Reading ----------------------------------------------------------------------*/
@@ -50,15 +43,14 @@ static const char *escaped(struct meta *m, const struct nsx_val *v)
 	return s;
 }
 
-static int read_thread(void *ctx, int64_t rid, const struct nsx_val *v,
-		       struct nsx_err *err)
+static int read_thread(void *ctx, int64_t rid NSX_UNUSED,
+		       const struct nsx_val *v, struct nsx_err *err)
 {
 	struct meta *m = ctx;
 	struct nsx_tracks *t = &m->c->tracks;
 	struct nsx_key key = {{(uint64_t)nsx_i64_or(&v[1], 0)}};
 	uint32_t at;
 
-	(void)rid;
 	if (nsx_keymap_add(&t->tids, t->cache[3], &key, &at, err))
 		return err->rc;
 	if (at < m->nthreads && v[0].type == NSX_V_I64)
@@ -66,14 +58,13 @@ static int read_thread(void *ctx, int64_t rid, const struct nsx_val *v,
 	return 0;
 }
 
-static int read_process(void *ctx, int64_t rid, const struct nsx_val *v,
-			struct nsx_err *err)
+static int read_process(void *ctx, int64_t rid NSX_UNUSED,
+			const struct nsx_val *v, struct nsx_err *err)
 {
 	struct meta *m = ctx;
 	const char *slash;
 	uint32_t at;
 
-	(void)rid;
 	if (nsx_tracks_process(&m->c->tracks, nsx_read_process_key(&v[0], &v[1]),
 			       &at, err))
 		return err->rc;
@@ -86,13 +77,12 @@ static int read_process(void *ctx, int64_t rid, const struct nsx_val *v,
 	return 0;
 }
 
-static int read_gpu(void *ctx, int64_t rid, const struct nsx_val *v,
-		    struct nsx_err *err)
+static int read_gpu(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
+		    struct nsx_err *err NSX_UNUSED)
 {
 	struct meta *m = ctx;
 	const char *name = escaped(m, &v[0]);
 
-	(void)rid, (void)err;
 	m->gpu = !m->gpu || !strcmp(m->gpu, name) ? name : "";
 	return 0;
 }
@@ -100,7 +90,6 @@ static int read_gpu(void *ctx, int64_t rid, const struct nsx_val *v,
 static int read_names(struct meta *m, struct nsx_err *err)
 {
 	const struct nsx_schema *s = m->c->schema;
-	int rc;
 
 	m->nthreads = m->c->tracks.tids.n;
 	m->nprocesses = m->c->tracks.process_keys.n;
@@ -108,15 +97,11 @@ static int read_names(struct meta *m, struct nsx_err *err)
 	    !nsx_new_array(m->process, m->arena, m->nprocesses, "processes",
 			   err))
 		return err->rc;
-	rc = nsx_view_scan(s, NSX_VIEW_thread_name, thread_fields, 2, 1,
-			   read_thread, m, 0, err);
-	if (!rc)
-		rc = nsx_view_scan(s, NSX_VIEW_process, process_fields, 3, 1,
-				   read_process, m, 0, err);
-	if (!rc)
-		rc = nsx_view_scan(s, NSX_VIEW_gpu, gpu_fields, 1, 1, read_gpu,
-				   m, 0, err);
-	return rc;
+	return nsx_view_each(s, thread_name, read_thread, m, err, name,
+			     global_tid) ?:
+	       nsx_view_each(s, process, read_process, m, err, global_pid, pid,
+			     name) ?:
+	       nsx_view_each(s, gpu, read_gpu, m, err, name);
 }
 
 /* Writing ----------------------------------------------------------------------*/

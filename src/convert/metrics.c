@@ -7,14 +7,7 @@
 
 enum { AT, TYPE, METRIC, VALUE };
 static const enum nsx_field fields[] = {
-	NSX_F_gpu_metric_timestamp_ns, NSX_F_gpu_metric_type_id,
-	NSX_F_gpu_metric_metric_id, NSX_F_gpu_metric_value,
-};
-static const enum nsx_field info_fields[] = {
-	NSX_F_gpu_metric_info_type_id, NSX_F_gpu_metric_info_metric_id,
-	NSX_F_gpu_metric_info_metric_name,
-};
-
+	NSX_FIELDS(gpu_metric, timestamp_ns, type_id, metric_id, value)};
 struct metrics {
 	struct nsx_conv *c;
 	struct nsx_arena *arena;
@@ -42,14 +35,13 @@ static int key_of(struct metrics *m, int64_t type, int64_t metric,
 		       err->rc : 0;
 }
 
-static int read_info(void *ctx, int64_t rid, const struct nsx_val *v,
+static int read_info(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
 		     struct nsx_err *err)
 {
 	struct metrics *m = ctx;
 	struct nsx_buf b = {0};
 	uint32_t at;
 
-	(void)rid;
 	if (v[0].type != NSX_V_I64 || v[1].type != NSX_V_I64 ||
 	    v[2].type != NSX_V_TEXT)
 		return 0;
@@ -107,8 +99,8 @@ static bool is_number(const struct nsx_val *v)
 	       (v->type == NSX_V_F64 && isfinite(v->u.f));
 }
 
-static int read_sample(void *ctx, int64_t rid, const struct nsx_val *v,
-		       struct nsx_err *err)
+static int read_sample(void *ctx, int64_t rid NSX_UNUSED,
+		       const struct nsx_val *v, struct nsx_err *err)
 {
 	struct metrics *m = ctx;
 	struct nsx_conv *c = m->c;
@@ -116,7 +108,6 @@ static int read_sample(void *ctx, int64_t rid, const struct nsx_val *v,
 	struct counter *counter;
 	bool goes_on;
 
-	(void)rid;
 	if (!nsx_conv_span(c, &v[AT], &v[AT], &s))
 		return nsx_stopped(err);
 	if (v[TYPE].type != NSX_V_I64 || v[METRIC].type != NSX_V_I64 ||
@@ -161,8 +152,8 @@ static int read_all(struct metrics *m, struct nsx_err *err)
 /* There are many samples, and only their hull matters, and whether those of a
  * source are in order of time.
  */
-static int survey_sample(void *ctx, int64_t rid, const struct nsx_val *v,
-			 struct nsx_err *err)
+static int survey_sample(void *ctx, int64_t rid NSX_UNUSED,
+			 const struct nsx_val *v, struct nsx_err *err)
 {
 	struct metrics *m = ctx;
 	int64_t type = nsx_i64_or(&v[TYPE], 0);
@@ -170,7 +161,6 @@ static int survey_sample(void *ctx, int64_t rid, const struct nsx_val *v,
 	struct nsx_slice s;
 	uint32_t at;
 
-	(void)rid;
 	if (!nsx_conv_span(m->c, &v[AT], &v[AT], &s))
 		return nsx_stopped(err);
 	if (m->is_open && s.start_ns == m->at_ns && type == m->type)
@@ -196,9 +186,8 @@ static int survey(struct metrics *m, struct nsx_err *err)
 
 static int write_all(struct metrics *m, struct nsx_err *err)
 {
-	int rc = nsx_view_scan(m->c->schema, NSX_VIEW_gpu_metric_info,
-			       info_fields, ARRAY_LEN(info_fields), 1,
-			       read_info, m, 0, err) ?:
+	int rc = nsx_view_each(m->c->schema, gpu_metric_info, read_info, m, err,
+			       type_id, metric_id, metric_name) ?:
 		 read_all(m, err);
 
 	close_event(m);

@@ -27,13 +27,12 @@ static int place_of(struct nsx_names *x, int64_t id, size_t *ret,
 	return 0;
 }
 
-static int note_match(void *ctx, int64_t rid, const struct nsx_val *v,
-		      struct nsx_err *err)
+static int note_match(void *ctx, int64_t rid NSX_UNUSED,
+		      const struct nsx_val *v, struct nsx_err *err)
 {
 	struct nsx_names *x = ctx;
 	size_t n = strlen(x->prefix), at;
 
-	(void)rid;
 	if (v[0].type != NSX_V_I64 || v[1].type != NSX_V_TEXT ||
 	    v[1].len < n || memcmp(v[1].u.p, x->prefix, n))
 		return nsx_stopped(err);
@@ -42,8 +41,6 @@ static int note_match(void *ctx, int64_t rid, const struct nsx_val *v,
 	x->flags[at] |= MATCHES;
 	return 0;
 }
-
-static const enum nsx_field fields[] = {NSX_F_string_id, NSX_F_string_value};
 
 int nsx_names_open(struct nsx_names *x, const struct nsx_schema *s,
 		   const char *prefix, struct nsx_err *err)
@@ -66,8 +63,8 @@ int nsx_names_open(struct nsx_names *x, const struct nsx_schema *s,
 	    nsx_grow(&x->text, &x->cap_text, x->bound + 1, sizeof(*x->text),
 		     "string ids", err))
 		return err->rc;
-	return prefix ? nsx_view_scan(s, NSX_VIEW_string, fields, 2, 1,
-				      note_match, x, 0, err) : 0;
+	return prefix ? nsx_view_each(s, string, note_match, x, err, id,
+				      value) : 0;
 }
 
 void nsx_names_done(struct nsx_names *x)
@@ -119,8 +116,8 @@ void nsx_names_text(const struct nsx_names *x, struct nsx_buf *b,
 		nsx_json_escape(b, text, n);
 }
 
-static int read_string(void *ctx, int64_t rid, const struct nsx_val *v,
-		       struct nsx_err *err)
+static int read_string(void *ctx, int64_t rid NSX_UNUSED,
+		       const struct nsx_val *v, struct nsx_err *err)
 {
 	struct nsx_names *x = ctx;
 	struct nsx_buf b = {0};
@@ -128,7 +125,6 @@ static int read_string(void *ctx, int64_t rid, const struct nsx_val *v,
 	size_t at;
 	char *to;
 
-	(void)rid;
 	if (v[0].type != NSX_V_I64 ||
 	    (v[1].type != NSX_V_TEXT && v[1].type != NSX_V_BLOB))
 		return 0;
@@ -150,8 +146,7 @@ static int read_string(void *ctx, int64_t rid, const struct nsx_val *v,
 int nsx_names_load(struct nsx_names *x, const struct nsx_schema *s,
 		   struct nsx_err *err)
 {
-	return nsx_view_scan(s, NSX_VIEW_string, fields, 2, 1, read_string, x,
-			     0, err);
+	return nsx_view_each(s, string, read_string, x, err, id, value);
 }
 
 /* The place of an id that has one below cap; nothing grows. */

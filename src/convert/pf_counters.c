@@ -64,13 +64,12 @@ static void put_value(struct nsx_conv *c, size_t number,
 }
 
 void nsx_pf_counter(struct nsx_conv *c, const struct nsx_counter *counter,
-		    const struct nsx_val *v, bool is_first)
+		    const struct nsx_val *v, bool is_first NSX_UNUSED)
 {
 	struct nsx_pf *pf = c->pf;
 	struct nsx_val *last;
 	struct nsx_err err;
 
-	(void)is_first;
 	if (nsx_grow(&pf->last, &pf->cap_last, counter->number + (size_t)1,
 		     sizeof(*pf->last), "counters", &err)) {
 		c->out->error = ENOMEM;

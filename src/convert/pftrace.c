@@ -133,14 +133,13 @@ static void put_clocks(struct nsx_conv *c, int64_t utc_epoch_ns)
 	nsx_pf_close_packet(c);
 }
 
-static int put_gpu(void *ctx, int64_t rid, const struct nsx_val *v,
-		   struct nsx_err *err)
+static int put_gpu(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
+		   struct nsx_err *err NSX_UNUSED)
 {
 	struct nsx_conv *c = ctx;
 	struct nsx_buf *b = &c->pf->names.packets, name = {0};
 	size_t at = nsx_pb_begin(b, INFO_GPU);
 
-	(void)rid, (void)err;
 	if (v[0].type == NSX_V_TEXT)
 		nsx_buf_add_utf8(&name, v[0].u.p, NSX_MIN(v[0].len, 256u));
 	nsx_pb_bytes(b, GPU_NAME, name.p, name.n);
@@ -157,7 +156,6 @@ static int put_gpu(void *ctx, int64_t rid, const struct nsx_val *v,
 
 static int put_gpus(struct nsx_conv *c, struct nsx_err *err)
 {
-	static const enum nsx_field fields[] = {NSX_F_gpu_name, NSX_F_gpu_bus};
 	int rc;
 
 	if (c->opts->no_metadata || c->opts->place.names_no_gpus ||
@@ -165,8 +163,7 @@ static int put_gpus(struct nsx_conv *c, struct nsx_err *err)
 		return 0;
 	nsx_pf_open_packet(c, c->first_ns);
 	c->pf->event = nsx_pb_begin(&c->pf->to->packets, NSX_PF_GPU_INFO);
-	rc = nsx_view_scan(c->schema, NSX_VIEW_gpu, fields, 2, 1, put_gpu, c, 0,
-			   err);
+	rc = nsx_view_each(c->schema, gpu, put_gpu, c, err, name, bus);
 	nsx_pb_end(&c->pf->to->packets, c->pf->event);
 	nsx_pf_close_packet(c);
 	return rc == NSX_E_DATA || rc == NSX_E_DB ? 0 : rc;
@@ -174,8 +171,8 @@ static int put_gpus(struct nsx_conv *c, struct nsx_err *err)
 
 /* Physical indices --------------------------------------------------------------*/
 
-static int read_device(void *ctx, int64_t rid, const struct nsx_val *v,
-		       struct nsx_err *err)
+static int read_device(void *ctx, int64_t rid NSX_UNUSED,
+		       const struct nsx_val *v, struct nsx_err *err)
 {
 	struct nsx_pf *pf = ctx;
 	uint32_t at;
@@ -183,7 +180,6 @@ static int read_device(void *ctx, int64_t rid, const struct nsx_val *v,
 			v[2].type == NSX_V_I64 && v[2].u.i >= 0 &&
 			v[2].u.i < INT32_MAX;
 
-	(void)rid;
 	if (!is_known)
 		return 0;
 	if (nsx_keymap_add(&pf->gpus, pf->cache[2],
@@ -199,11 +195,8 @@ static int read_device(void *ctx, int64_t rid, const struct nsx_val *v,
 
 static int read_devices(struct nsx_conv *c, struct nsx_err *err)
 {
-	static const enum nsx_field fields[] = {NSX_F_cuda_device_pid,
-						NSX_F_cuda_device_cuda_id,
-						NSX_F_cuda_device_gpu_id};
-	int rc = nsx_view_scan(c->schema, NSX_VIEW_cuda_device, fields, 3, 1,
-			       read_device, c->pf, 0, err);
+	int rc = nsx_view_each(c->schema, cuda_device, read_device, c->pf, err,
+			       pid, cuda_id, gpu_id);
 
 	return rc == NSX_E_DATA || rc == NSX_E_DB ? 0 : rc;
 }
@@ -256,9 +249,9 @@ static int open_file(struct nsx_conv *c, const struct nsx_val *utc_epoch_ns,
 	return put_gpus(c, err);
 }
 
-static void close_file(struct nsx_conv *c, const struct nsx_val *utc_epoch_ns)
+static void close_file(struct nsx_conv *c,
+		       const struct nsx_val *utc_epoch_ns NSX_UNUSED)
 {
-	(void)utc_epoch_ns;
 	nsx_pf_counters_end(c);
 	nsx_pf_end_all(c);
 	nsx_pf_flush(c);

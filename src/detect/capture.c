@@ -1,9 +1,8 @@
 /* capture.c - what limits the conclusions of a report becomes a finding. */
 #include "detect/detect.h"
 
-int nsx_detect_capture(struct nsx_detect *d, struct nsx_err *err)
+int nsx_detect_capture(struct nsx_detect *d, struct nsx_err *err NSX_UNUSED)
 {
-	(void)err;
 	for (const struct nsx_capture_check *x = d->measured->capture; x;
 	     x = x->next) {
 		const struct nsx_finding f = {

@@ -8,13 +8,12 @@
 #define PROFILER_PCT 5
 #define BOUND_SHARE 0.05
 
-int nsx_detect_grids(struct nsx_detect *d, struct nsx_err *err)
+int nsx_detect_grids(struct nsx_detect *d, struct nsx_err *err NSX_UNUSED)
 {
 	int64_t ns = d->measured->grids.ns;
 	int64_t small_ns = d->measured->grids.small_ns;
 	double pct = ns ? 100 * (double)small_ns / (double)ns : 100;
 
-	(void)err;
 	if (pct < SMALL_GRIDS_PCT)
 		nsx_fine(d->found,
 			 "Kernel shape: grids with fewer blocks than GPU %lld "
@@ -26,14 +25,13 @@ int nsx_detect_grids(struct nsx_detect *d, struct nsx_err *err)
 	return 0;
 }
 
-int nsx_detect_launching(struct nsx_detect *d, struct nsx_err *err)
+int nsx_detect_launching(struct nsx_detect *d, struct nsx_err *err NSX_UNUSED)
 {
 	const struct nsx_measured *m = d->measured;
 	const struct nsx_window *w = &d->trace->window;
 	double share = (double)m->storm.bound_ns /
 		       (double)(w->end_ns - w->start_ns);
 
-	(void)err;
 	if (m->storm.is_storm && share >= 0 && share < BOUND_SHARE)
 		nsx_fine(d->found,
 			 "%.0f kernels a second of %s are dense but fed: "
@@ -55,14 +53,13 @@ int nsx_detect_launching(struct nsx_detect *d, struct nsx_err *err)
 }
 
 /* Of the idlest GPU: what looks idle among kernels may be copies. */
-int nsx_detect_copies_only(struct nsx_detect *d, struct nsx_err *err)
+int nsx_detect_copies_only(struct nsx_detect *d, struct nsx_err *err NSX_UNUSED)
 {
 	const struct nsx_window *w = &d->trace->window;
 	double all = (double)(w->end_ns - w->start_ns);
 	double most = -1, no_kernel = -1; /* without a GPU nothing is told  */
 	uint32_t device = 0;
 
-	(void)err;
 	for (uint32_t i = 0; i < d->trace->ndevices; i++) {
 		const struct nsx_device_facts *f = &d->facts->device[i];
 		double pct = 100 * (double)nsx_idle_total(&d->facts->idle[i]) /
@@ -83,11 +80,10 @@ int nsx_detect_copies_only(struct nsx_detect *d, struct nsx_err *err)
 	return 0;
 }
 
-int nsx_detect_profiler(struct nsx_detect *d, struct nsx_err *err)
+int nsx_detect_profiler(struct nsx_detect *d, struct nsx_err *err NSX_UNUSED)
 {
 	const struct nsx_profiler *p = d->facts->profiler;
 
-	(void)err;
 	if (p && !p->damage && p->most_lost_pct < PROFILER_PCT)
 		nsx_fine(d->found,
 			 "Profiler overhead: the profiler took at most %s of "
@@ -97,13 +93,12 @@ int nsx_detect_profiler(struct nsx_detect *d, struct nsx_err *err)
 	return 0;
 }
 
-int nsx_detect_coverage(struct nsx_detect *d, struct nsx_err *err)
+int nsx_detect_coverage(struct nsx_detect *d, struct nsx_err *err NSX_UNUSED)
 {
 	const struct nsx_coverage *all =
 		&d->facts->coverage[d->trace->nprocesses];
 	double pct = 100 * (double)all->mapped_ns / (double)all->kernel_ns;
 
-	(void)err;
 	if (d->opts->nvtx_kernel_map && nsx_maps_kernels(d->trace->schema) &&
 	    all->kernel_ns && pct >= 100 * d->opts->nvtx_coverage_warn)
 		nsx_fine(d->found, "NVTX coverage: %.1f%% of kernel time was "

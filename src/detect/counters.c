@@ -62,7 +62,7 @@ static void say_latency(struct nsx_findings *l, const struct nsx_counters *c,
 		"block (occupancy is in kernel_shapes.csv)";
 }
 
-int nsx_detect_counters(struct nsx_detect *d, struct nsx_err *err)
+int nsx_detect_counters(struct nsx_detect *d, struct nsx_err *err NSX_UNUSED)
 {
 	uint32_t dev = d->facts->limiting;
 	struct nsx_counters c = nsx_counters_of(d->facts->metrics, dev);
@@ -72,7 +72,6 @@ int nsx_detect_counters(struct nsx_detect *d, struct nsx_err *err)
 	const struct nsx_metric *m;
 	long long device_id;
 
-	(void)err;
 	if ((!is_memory && bound != NSX_BOUND_LATENCY) ||
 	    !computes_mostly(d, dev))
 		return 0;

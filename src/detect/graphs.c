@@ -22,11 +22,10 @@ static void propose(struct nsx_detect *d, enum nsx_finding_id id,
 	nsx_found(d->found, &f);
 }
 
-int nsx_detect_graphs(struct nsx_detect *d, struct nsx_err *err)
+int nsx_detect_graphs(struct nsx_detect *d, struct nsx_err *err NSX_UNUSED)
 {
 	const struct nsx_graph_facts *g = &d->facts->graphs;
 
-	(void)err;
 	if (g->coverage_pct < NSX_GRAPHS_COVERED_PCT)
 		propose(d, NSX_ID_graph_coverage,
 			"CUDA graph work is missing from the trace",

@@ -33,11 +33,10 @@ static void suspect(struct nsx_findings *l, const struct nsx_growth *x)
 	nsx_found(l, &f);
 }
 
-int nsx_detect_growth(struct nsx_detect *d, struct nsx_err *err)
+int nsx_detect_growth(struct nsx_detect *d, struct nsx_err *err NSX_UNUSED)
 {
 	struct nsx_findings *l = d->found;
 
-	(void)err;
 	for (const struct nsx_growth *x = d->measured->growth; x; x = x->next) {
 		if (x->is_suspected)
 			suspect(l, x);

@@ -92,12 +92,11 @@ static int collect_moves(struct unified *u, struct nsx_err *err)
 	return 0;
 }
 
-static int on_fault(void *ctx, int64_t rid, const struct nsx_val *v,
+static int on_fault(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
 		    struct nsx_err *err)
 {
 	struct unified *u = ctx;
 
-	(void)rid;
 	if (!nsx_is_instant(&v[0]) || !nsx_is_instant(&v[1]) || v[1].u.i < v[0].u.i)
 		return 0;
 	for (uint32_t i = 0; i < u->d->trace->ndevices; i++)
@@ -144,12 +143,11 @@ static int stalled_ns(struct unified *u, uint32_t *ret_device, double *ret,
 
 /* Managed memory ----------------------------------------------------------------*/
 
-static int on_allocation(void *ctx, int64_t rid, const struct nsx_val *v,
-			 struct nsx_err *err)
+static int on_allocation(void *ctx, int64_t rid NSX_UNUSED,
+			 const struct nsx_val *v, struct nsx_err *err)
 {
 	struct unified *u = ctx;
 
-	(void)rid;
 	if (!nsx_is_instant(&v[0]) || v[1].type != NSX_V_I64 || v[1].u.i < 0 ||
 	    v[1].u.i > NSX_TIME_MAX || v[2].type != NSX_V_I64 ||
 	    v[2].u.i != NSX_MEM_MANAGED || v[3].type != NSX_V_I64)
@@ -170,10 +168,8 @@ static int find_managed(struct unified *u, int64_t *ret, struct nsx_err *err)
 	int64_t now = 0;
 
 	*ret = 0;
-	if (nsx_view_each(u->d->trace->schema, NSX_VIEW_memory_event,
-			  on_allocation, u, err, NSX_F_memory_event_start_ns,
-			  NSX_F_memory_event_bytes, NSX_F_memory_event_mem_kind,
-			  NSX_F_memory_event_operation))
+	if (nsx_view_each(u->d->trace->schema, memory_event, on_allocation, u,
+			  err, start_ns, bytes, mem_kind, operation))
 		return err->rc;
 	nsx_sort(u->managed, u->nmanaged, sizeof(*u->managed), cmp_managed);
 	for (size_t i = 0; i < u->nmanaged; i++) {
@@ -304,10 +300,8 @@ static int find_unified(struct unified *u, struct nsx_err *err)
 	u->cap = nsx_arena_get(u->d->scratch, (u->d->trace->ndevices + 1) *
 						      sizeof(*u->cap));
 	if (collect_moves(u, err) ||
-	    nsx_view_each(u->d->trace->schema, NSX_VIEW_um_gpu_fault, on_fault,
-			  u, err, NSX_F_um_gpu_fault_start_ns,
-			  NSX_F_um_gpu_fault_end_ns,
-			  NSX_F_um_gpu_fault_device_id))
+	    nsx_view_each(u->d->trace->schema, um_gpu_fault, on_fault, u, err,
+			  start_ns, end_ns, device_id))
 		return err->rc;
 	return (double)u->ns >= least_ns || u->faults ? propose(u, err) : 0;
 }

@@ -8,13 +8,12 @@
 #define BUSY_PCT 95.0
 enum { FEWEST = 20 }; /* samples at least half of which is idle */
 
-int nsx_detect_shared(struct nsx_detect *d, struct nsx_err *err)
+int nsx_detect_shared(struct nsx_detect *d, struct nsx_err *err NSX_UNUSED)
 {
 	const struct nsx_metrics *m = d->facts->metrics;
 	uint32_t dev = d->facts->limiting;
 	struct nsx_findings *l = d->found;
 
-	(void)err;
 	for (size_t i = 0; m && dev != NSX_NONE && i < m->n; i++) {
 		const struct nsx_metric *x = &m->v[i];
 		const struct nsx_metric_scope *idle = &x->scope[NSX_SCOPE_IDLE];

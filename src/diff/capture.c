@@ -142,14 +142,12 @@ static double mean_mhz(const struct nsx_metrics *m)
 }
 
 /* Keys of TARGET_INFO_SYSTEM_ENV; nothing else of it is looked at. */
-static int on_system(void *ctx, int64_t rid, const struct nsx_val *v,
-		     struct nsx_err *err)
+static int on_system(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
+		     struct nsx_err *err NSX_UNUSED)
 {
 	struct nsx_side *s = ctx;
 	const char *key = nsx_val_text(&v[0], s->arena);
 
-	(void)rid;
-	(void)err;
 	if (v[1].type != NSX_V_TEXT)
 		return 0;
 	if (!strcmp(key, "NvDriverVersion"))
@@ -196,8 +194,6 @@ static void keep_findings(struct nsx_side *s, const struct nsx_report *r)
 int nsx_side_describe(struct nsx_side *s, const struct nsx_report *r,
 		      struct nsx_err *err)
 {
-	static const enum nsx_field system[] = {NSX_F_system_env_name,
-						NSX_F_system_env_value};
 	const struct nsx_trace *t = r->trace;
 	const struct nsx_schema *schema = t->schema;
 
@@ -219,6 +215,5 @@ int nsx_side_describe(struct nsx_side *s, const struct nsx_report *r,
 	name_traced(s, schema);
 	sum_overheads(s, t);
 	keep_findings(s, r);
-	return nsx_view_scan(schema, NSX_VIEW_system_env, system, 2, 1, on_system,
-			     s, 0, err);
+	return nsx_view_each(schema, system_env, on_system, s, err, name, value);
 }

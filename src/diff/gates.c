@@ -179,9 +179,9 @@ static int64_t part_of(const struct nsx_lane *l, size_t unit, const void *ctx)
 	}
 }
 
-static int64_t listed(const struct nsx_lane *l, size_t unit, const void *ctx)
+static int64_t listed(const struct nsx_lane *l NSX_UNUSED, size_t unit,
+		      const void *ctx)
 {
-	(void)l;
 	return ((const int64_t *)ctx)[unit];
 }
 

@@ -378,9 +378,8 @@ int nsx_ours_drop_stale(const struct nsx_ours *o, const char *dir,
 
 /* What killed runs left ------------------------------------------------------------*/
 
-int nsx_remove_entry(int dir, const char *name, void *ctx)
+int nsx_remove_entry(int dir, const char *name, void *ctx NSX_UNUSED)
 {
-	(void)ctx;
 	if (!unlinkat(dir, name, 0))
 		return 0;
 	if (errno != EISDIR && errno != EPERM) /* EPERM: what POSIX says */

@@ -139,15 +139,13 @@ static int on_rank(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
 static int read_ranks(struct matching *x, struct nsx_arena *a,
 		      struct nsx_err *err)
 {
-	static const enum nsx_field fields[] = {NSX_F_mpi_rank_global_tid,
-						NSX_F_mpi_rank_rank};
 	uint32_t n = x->t->nprocesses;
 
 	if (!nsx_new_array(x->r->rank, a, n, "ranks", err))
 		return err->rc;
 	memset(x->r->rank, 0xff, (size_t)n * 4);
-	return nsx_view_scan(x->t->schema, NSX_VIEW_mpi_rank, fields, 2, 1,
-			     on_rank, x, 0, err);
+	return nsx_view_each(x->t->schema, mpi_rank, on_rank, x, err,
+			     global_tid, rank);
 }
 
 /* Those around calls of CUDA: when they wait is not known. */

@@ -19,15 +19,6 @@ const char *const nsx_mem_class_names[NSX_NMEM_CLASSES] = {
 
 enum { START, GLOBAL_PID, DEVICE_ID, ADDRESS, BYTES, MEM_KIND, OPERATION, CORR,
        POOL, POOL_BYTES, POOL_USED };
-static const enum nsx_field fields[] = {
-	NSX_F_memory_event_start_ns, NSX_F_memory_event_global_pid,
-	NSX_F_memory_event_device_id, NSX_F_memory_event_address,
-	NSX_F_memory_event_bytes, NSX_F_memory_event_mem_kind,
-	NSX_F_memory_event_operation, NSX_F_memory_event_corr,
-	NSX_F_memory_event_pool_address, NSX_F_memory_event_pool_bytes,
-	NSX_F_memory_event_pool_used_bytes,
-};
-
 static int64_t number(const struct nsx_val *v, int64_t absent)
 {
 	return v->type == NSX_V_I64 ? v->u.i : absent;
@@ -61,14 +52,13 @@ static int add_pool(struct nsx_memory *m, const struct nsx_mem_event *e,
 				number(&v[POOL_USED], 0)});
 }
 
-static int on_row(void *ctx, int64_t rid, const struct nsx_val *v,
+static int on_row(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
 		  struct nsx_err *err)
 {
 	struct nsx_memory *m = ctx;
 	int64_t op = number(&v[OPERATION], -1), corr = number(&v[CORR], 0);
 	struct nsx_mem_event *e;
 
-	(void)rid;
 	if (!nsx_is_instant(&v[START]) || v[ADDRESS].type != NSX_V_I64 ||
 	    v[BYTES].type != NSX_V_I64 || v[BYTES].u.i < 0 ||
 	    v[BYTES].u.i > NSX_TIME_MAX || (op != NSX_MEM_ALLOCATE && op != NSX_MEM_FREE)) {
@@ -195,8 +185,10 @@ int nsx_memory_read(const struct nsx_schema *s, struct nsx_memory *ret,
 		    struct nsx_err *err)
 {
 	*ret = (struct nsx_memory){.events = NULL};
-	return nsx_view_scan(s, NSX_VIEW_memory_event, fields, ARRAY_LEN(fields),
-			     1, on_row, ret, 0, err) ?: match(ret, err);
+	return nsx_view_each(s, memory_event, on_row, ret, err, start_ns,
+			     global_pid, device_id, address, bytes, mem_kind,
+			     operation, corr, pool_address, pool_bytes,
+			     pool_used_bytes) ?: match(ret, err);
 }
 
 void nsx_memory_done(struct nsx_memory *m)

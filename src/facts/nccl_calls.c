@@ -20,10 +20,8 @@
 
 enum { START, TEXT, TEXT_ID, TID, PID, DOMAIN, JSON, JSON_ID, BINARY, NFIELDS };
 static const enum nsx_field fields[NFIELDS] = {
-	NSX_F_nvtx_start_ns, NSX_F_nvtx_text, NSX_F_nvtx_text_id,
-	NSX_F_nvtx_global_tid, NSX_F_nvtx_pid, NSX_F_nvtx_domain_id,
-	NSX_F_nvtx_json_text, NSX_F_nvtx_json_text_id, NSX_F_nvtx_binary,
-};
+	NSX_FIELDS(nvtx, start_ns, text, text_id, global_tid, pid, domain_id,
+		   json_text, json_text_id, binary)};
 
 struct message {
 	struct nsx_nccl_call call;
@@ -275,12 +273,9 @@ static int on_param(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
 
 int nsx_nccl_payloads(const struct nsx_trace *t, bool *ret, struct nsx_err *err)
 {
-	static const enum nsx_field params[] = {NSX_F_export_meta_name,
-						NSX_F_export_meta_value};
-
 	*ret = false;
-	return nsx_view_scan(t->schema, NSX_VIEW_export_meta, params, 2, 1,
-			     on_param, ret, 0, err);
+	return nsx_view_each(t->schema, export_meta, on_param, ret, err, name,
+			     value);
 }
 
 static int list_domains(const struct nsx_trace *t, struct part *p,

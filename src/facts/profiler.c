@@ -135,13 +135,8 @@ bool nsx_same_profiler_row(const struct nsx_profiler_row *x,
 static int read_rows(const struct nsx_trace *t, struct rows *p,
 		     struct nsx_err *err)
 {
-	static const enum nsx_field fields[] = {
-		NSX_F_profiler_overhead_start_ns,
-		NSX_F_profiler_overhead_end_ns,
-		NSX_F_profiler_overhead_global_tid,
-		NSX_F_profiler_overhead_name};
-	int rc = nsx_view_scan(t->schema, NSX_VIEW_profiler_overhead, fields,
-			       ARRAY_LEN(fields), 1, on_row, p, 0, err);
+	int rc = nsx_view_each(t->schema, profiler_overhead, on_row, p, err,
+			       start_ns, end_ns, global_tid, name);
 
 	if (!rc) {
 		struct nsx_arena *scratch = nsx_arena_new();

@@ -375,12 +375,11 @@ struct memory {
 	size_t n, cap;
 };
 
-static int on_memory(void *ctx, int64_t rid, const struct nsx_val *v,
+static int on_memory(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
 		     struct nsx_err *err)
 {
 	struct memory *m = ctx;
 
-	(void)rid;
 	for (unsigned i = 0; i < 5; i++)
 		if (v[i].type != NSX_V_I64)
 			return 0;
@@ -398,15 +397,12 @@ NSX_ORDER(cmp_change, struct change, UP(at_ns), UP(bytes));
 static int find_peak(const struct nsx_maker *m, const struct nsx_member *x,
 		     struct nsx_digest *d, struct nsx_err *err)
 {
-	static const enum nsx_field fields[] = {
-		NSX_F_memory_event_start_ns, NSX_F_memory_event_global_pid,
-		NSX_F_memory_event_device_id, NSX_F_memory_event_bytes,
-		NSX_F_memory_event_operation};
 	struct memory mem = {m->t, x->process,
 			     m->t->device[x->device].device_id, NULL, 0, 0};
 	int64_t now = 0;
-	int rc = nsx_view_scan(m->t->schema, NSX_VIEW_memory_event, fields,
-			       ARRAY_LEN(fields), 1, on_memory, &mem, 0, err);
+	int rc = nsx_view_each(m->t->schema, memory_event, on_memory, &mem, err,
+			       start_ns, global_pid, device_id, bytes,
+			       operation);
 
 	if (rc == NSX_E_DATA || rc == NSX_E_DB) {
 		d->is_partial = true;

@@ -57,15 +57,14 @@ static int64_t value_of(const struct nsx_val *text, const char *const *names,
 	return -1;
 }
 
-static int on_capture(void *ctx, int64_t rid, const struct nsx_val *v,
-		      struct nsx_err *err)
+static int on_capture(void *ctx, int64_t rid NSX_UNUSED,
+		      const struct nsx_val *v, struct nsx_err *err NSX_UNUSED)
 {
 	static const char name[] = "ENVIRONMENT_VARIABLE";
 	struct facts_of_capture *c = ctx;
 	unsigned trust;
 	int64_t x;
 
-	(void)rid, (void)err;
 	if (v[0].type != NSX_V_TEXT || v[1].type != NSX_V_TEXT ||
 	    v[0].len < sizeof(name) - 1 ||
 	    memcmp(v[0].u.p, name, sizeof(name) - 1))
@@ -80,12 +79,11 @@ static int on_capture(void *ctx, int64_t rid, const struct nsx_val *v,
 	return 0;
 }
 
-static int on_system(void *ctx, int64_t rid, const struct nsx_val *v,
-		     struct nsx_err *err)
+static int on_system(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
+		     struct nsx_err *err NSX_UNUSED)
 {
 	struct facts_of_capture *c = ctx;
 
-	(void)rid, (void)err;
 	if (v[0].type == NSX_V_TEXT && v[1].type == NSX_V_TEXT && v[1].len &&
 	    v[0].len == 8 && !memcmp(v[0].u.p, "Hostname", 8)) {
 		c->host = nsx_hash(v[1].u.p, v[1].len);
@@ -94,12 +92,11 @@ static int on_system(void *ctx, int64_t rid, const struct nsx_val *v,
 	return 0;
 }
 
-static int on_session(void *ctx, int64_t rid, const struct nsx_val *v,
-		      struct nsx_err *err)
+static int on_session(void *ctx, int64_t rid NSX_UNUSED,
+		      const struct nsx_val *v, struct nsx_err *err NSX_UNUSED)
 {
 	struct facts_of_capture *c = ctx;
 
-	(void)rid, (void)err;
 	if (v[0].type == NSX_V_I64 && v[0].u.i > 0 && v[0].u.i < NSX_TIME_MAX)
 		c->utc_ns = v[0].u.i;
 	if (v[1].type == NSX_V_I64 && v[1].u.i > 0 && v[1].u.i < NSX_TIME_MAX)
@@ -110,19 +107,11 @@ static int on_session(void *ctx, int64_t rid, const struct nsx_val *v,
 static int read_capture(const struct nsx_schema *s, struct facts_of_capture *c,
 			struct nsx_err *err)
 {
-	static const enum nsx_field capture[] = {NSX_F_capture_meta_name,
-						 NSX_F_capture_meta_value};
-	static const enum nsx_field system[] = {NSX_F_system_env_name,
-						NSX_F_system_env_value};
-	static const enum nsx_field session[] = {
-		NSX_F_session_utc_epoch_ns, NSX_F_session_system_clock_ns};
 	bool failed =
-		nsx_view_scan(s, NSX_VIEW_capture_meta, capture, 2, 1,
-			      on_capture, c, 0, err) ||
-		nsx_view_scan(s, NSX_VIEW_system_env, system, 2, 1, on_system,
-			      c, 0, err) ||
-		nsx_view_scan(s, NSX_VIEW_session, session, 2, 1, on_session,
-			      c, 0, err);
+		nsx_view_each(s, capture_meta, on_capture, c, err, name, value) ||
+		nsx_view_each(s, system_env, on_system, c, err, name, value) ||
+		nsx_view_each(s, session, on_session, c, err, utc_epoch_ns,
+			      system_clock_ns);
 
 	return failed && (err->rc == NSX_E_NOMEM || err->rc == NSX_E_STOP) ?
 	       err->rc : 0;
@@ -226,13 +215,12 @@ struct mpi_ranks {
 	size_t n;
 };
 
-static int on_mpi_rank(void *ctx, int64_t rid, const struct nsx_val *v,
-		       struct nsx_err *err)
+static int on_mpi_rank(void *ctx, int64_t rid NSX_UNUSED,
+		       const struct nsx_val *v, struct nsx_err *err NSX_UNUSED)
 {
 	struct mpi_ranks *m = ctx;
 	uint32_t process;
 
-	(void)rid, (void)err;
 	if (v[0].type != NSX_V_I64 || v[1].type != NSX_V_I64 || v[1].u.i < 0 ||
 	    v[1].u.i > INT32_MAX)
 		return 0;
@@ -271,8 +259,6 @@ static int find_rank(struct nsx_maker *m, const struct facts_of_capture *c,
 int nsx_maker_identify(struct nsx_maker *m, const struct nsx_member *x,
 		       struct nsx_digest **d, size_t n, struct nsx_err *err)
 {
-	static const enum nsx_field ranks[] = {NSX_F_mpi_rank_global_tid,
-					       NSX_F_mpi_rank_rank};
 	struct facts_of_capture c = {-1, -1, 0, -1, -1, 0, NULL, m->a};
 	struct mpi_ranks mpi = {m->t, x, d, n};
 	int rc = read_capture(m->t->schema, &c, err);
@@ -299,8 +285,8 @@ int nsx_maker_identify(struct nsx_maker *m, const struct nsx_member *x,
 				     d[i]);
 	}
 	if (!rc)
-		rc = nsx_view_scan(m->t->schema, NSX_VIEW_mpi_rank, ranks, 2, 1,
-				   on_mpi_rank, &mpi, 0, err);
+		rc = nsx_view_each(m->t->schema, mpi_rank, on_mpi_rank, &mpi,
+				   err, global_tid, rank);
 	for (size_t i = 0; i < n && !rc; i++) {
 		if (!is_alone(x, n, i) && d[i]->rank_from != NSX_RANK_PAYLOAD)
 			d[i]->rank = -1;

@@ -27,6 +27,24 @@ enum nsx_field {
 	NSX_NFIELDS
 };
 
+/* Fields of a view, by their names: NSX_FIELDS(kernel, start_ns, end_ns). */
+#define NSX_FIELDS_1(v, f) NSX_F_##v##_##f
+#define NSX_FIELDS_2(v, f, ...) NSX_F_##v##_##f, NSX_FIELDS_1(v, __VA_ARGS__)
+#define NSX_FIELDS_3(v, f, ...) NSX_F_##v##_##f, NSX_FIELDS_2(v, __VA_ARGS__)
+#define NSX_FIELDS_4(v, f, ...) NSX_F_##v##_##f, NSX_FIELDS_3(v, __VA_ARGS__)
+#define NSX_FIELDS_5(v, f, ...) NSX_F_##v##_##f, NSX_FIELDS_4(v, __VA_ARGS__)
+#define NSX_FIELDS_6(v, f, ...) NSX_F_##v##_##f, NSX_FIELDS_5(v, __VA_ARGS__)
+#define NSX_FIELDS_7(v, f, ...) NSX_F_##v##_##f, NSX_FIELDS_6(v, __VA_ARGS__)
+#define NSX_FIELDS_8(v, f, ...) NSX_F_##v##_##f, NSX_FIELDS_7(v, __VA_ARGS__)
+#define NSX_FIELDS_9(v, f, ...) NSX_F_##v##_##f, NSX_FIELDS_8(v, __VA_ARGS__)
+#define NSX_FIELDS_10(v, f, ...) NSX_F_##v##_##f, NSX_FIELDS_9(v, __VA_ARGS__)
+#define NSX_FIELDS_11(v, f, ...) NSX_F_##v##_##f, NSX_FIELDS_10(v, __VA_ARGS__)
+#define NSX_FIELDS_12(v, f, ...) NSX_F_##v##_##f, NSX_FIELDS_11(v, __VA_ARGS__)
+#define NSX_FIELDS_N(a, b, c, d, e, f, g, h, i, j, k, l, n, ...) NSX_FIELDS_##n
+#define NSX_FIELDS(v, ...)                                                    \
+	NSX_FIELDS_N(__VA_ARGS__, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)   \
+	(v, __VA_ARGS__)
+
 /* The dictionary itself. */
 struct nsx_view_def {
 	const char *name, *tables, *help;

@@ -81,8 +81,6 @@ int nsx_view_strings(const struct nsx_schema *s, const int64_t *ids, size_t n,
 		     const char **text, struct nsx_arena *a,
 		     struct nsx_err *err)
 {
-	static const enum nsx_field fields[] = {NSX_F_string_id,
-						NSX_F_string_value};
 	int64_t *sorted = nsx_try_alloc(n, sizeof(*sorted), "names", err);
 	const char **found = nsx_try_alloc(n, sizeof(*found), "names", err);
 	struct wanted w = {sorted, 0, found, a};
@@ -97,8 +95,7 @@ int nsx_view_strings(const struct nsx_schema *s, const int64_t *ids, size_t n,
 				sorted[w.n++] = sorted[i];
 	}
 	if (w.n)
-		rc = nsx_view_scan(s, NSX_VIEW_string, fields, 2, 1, on_string,
-				   &w, 0, err);
+		rc = nsx_view_each(s, string, on_string, &w, err, id, value);
 	for (size_t i = 0; !rc && i < n; i++) {
 		const int64_t *at = !w.n ? NULL : bsearch(&ids[i], sorted, w.n,
 				sizeof(*ids), nsx_cmp_i64);

@@ -20,11 +20,14 @@ int nsx_view_scan(const struct nsx_schema *s, enum nsx_view v,
 		  unsigned nparts, nsx_row_fn fn, void *ctx, size_t ctx_size,
 		  struct nsx_err *err) NSX_CHECKED;
 
-/* The same in one part, with the fields that follow. */
+/* The same in one part, with the view and its fields by their names:
+ *	nsx_view_each(schema, mpi_rank, on_rank, ctx, err, global_tid, rank)
+ */
 #define nsx_view_each(s, v, fn, ctx, err, ...)                                \
-	nsx_view_scan(s, v, (const enum nsx_field[]){__VA_ARGS__},            \
-		      ARRAY_LEN(((const enum nsx_field[]){__VA_ARGS__})), 1,  \
-		      fn, ctx, 0, err)
+	nsx_view_scan(s, NSX_VIEW_##v,                                        \
+		      (const enum nsx_field[]){NSX_FIELDS(v, __VA_ARGS__)},   \
+		      ARRAY_LEN(((const enum nsx_field[]){                    \
+			      NSX_FIELDS(v, __VA_ARGS__)})), 1, fn, ctx, 0, err)
 
 /* The texts of string ids in any order: text[i] of ids[i]; NULL where nothing
  * defines it, and of a negative id.  Valid UTF-8 on arena a.

@@ -164,9 +164,8 @@ static int fail_db(struct nsx_err *err, sqlite3 *handle, const char *what,
 }
 
 /* Every 10 000 virtual-machine steps: ends a statement when interrupted. */
-static int on_progress(void *unused)
+static int on_progress(void *unused NSX_UNUSED)
 {
-	(void)unused;
 	return nsx_stop_flag;
 }
 
@@ -613,16 +612,14 @@ static bool is_harmless(const char *function)
 	return false;
 }
 
-static int authorise(void *arg, int action, const char *table,
-		     const char *what, const char *schema, const char *view)
+static int authorise(void *arg, int action, const char *table, const char *what,
+		     const char *schema NSX_UNUSED, const char *view NSX_UNUSED)
 {
 	const struct guard *g = arg;
 	bool may = action == SQLITE_SELECT || action == SQLITE_RECURSIVE ||
 		   (action == SQLITE_FUNCTION && is_harmless(what)) ||
 		   (action == SQLITE_READ && g->may_read(g->ctx, table, what));
 
-	(void)schema;
-	(void)view;
 	return may ? SQLITE_OK : SQLITE_DENY;
 }
 

@@ -52,14 +52,9 @@ NSX_ORDER(cmp_info, struct info, UP(type), UP(metric), TEXT(name),
 
 static int read_names(struct names *names, struct nsx_err *err)
 {
-	static const enum nsx_field fields[] = {
-		NSX_F_gpu_metric_info_type_id, NSX_F_gpu_metric_info_metric_id,
-		NSX_F_gpu_metric_info_source_id,
-		NSX_F_gpu_metric_info_type_name,
-		NSX_F_gpu_metric_info_metric_name};
-	int rc = nsx_view_scan(names->t->schema, NSX_VIEW_gpu_metric_info,
-			       fields, ARRAY_LEN(fields), 1, on_info, names, 0,
-			       err);
+	int rc = nsx_view_each(names->t->schema, gpu_metric_info, on_info, names,
+			       err, type_id, metric_id, source_id, type_name,
+			       metric_name);
 
 	nsx_sort(names->v, names->n, sizeof(*names->v), cmp_info);
 	return rc;
@@ -265,7 +260,6 @@ static int64_t measure(struct reading *r, const struct piece *v, size_t n,
 
 static int agree(struct reading *r, struct pieces *pieces, struct nsx_err *err)
 {
-
 	NSX_EACH_RUN(i, next, pieces->n,
 		     pieces->v[next].type == pieces->v[i].type) {
 		int64_t period_ns;
@@ -444,8 +438,8 @@ static int build(struct nsx_facts *f, struct names *names, struct reading *r,
 		 struct nsx_err *err)
 {
 	static const enum nsx_field fields[] = {
-		NSX_F_gpu_metric_timestamp_ns, NSX_F_gpu_metric_type_id,
-		NSX_F_gpu_metric_metric_id, NSX_F_gpu_metric_value};
+		NSX_FIELDS(gpu_metric, timestamp_ns, type_id, metric_id,
+			   value)};
 	const struct nsx_schema *s = names->t->schema;
 	const struct fold_ctx ctx = {names->t, progress, reach_of, names,
 				     names->with_curves};

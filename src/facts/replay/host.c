@@ -298,13 +298,10 @@ static int read_rows(struct build *b, const struct threads *x,
 		     struct span_list *waits, struct nsx_err *err)
 {
 	static const enum nsx_field switches[] = {
-		NSX_F_sched_start_ns, NSX_F_sched_is_sched_in,
-		NSX_F_sched_global_tid, NSX_F_sched_thread_state,
-		NSX_F_sched_thread_block};
+		NSX_FIELDS(sched, start_ns, is_sched_in, global_tid,
+			   thread_state, thread_block)};
 	static const enum nsx_field overheads[] = {
-		NSX_F_profiler_overhead_start_ns,
-		NSX_F_profiler_overhead_end_ns,
-		NSX_F_profiler_overhead_global_tid};
+		NSX_FIELDS(profiler_overhead, start_ns, end_ns, global_tid)};
 	struct nsx_model *m = b->m;
 	struct reader r = {.t = m->t, .x = x,
 			   .from_ns = m->call[0].start_ns,

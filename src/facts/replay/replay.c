@@ -319,14 +319,13 @@ static int price(const struct prices *x, struct player *p, size_t i,
 }
 
 /* A player is expensive: one a thread, which takes plan after plan. */
-static int price_some(void *ctx, size_t thread, struct nsx_err *err)
+static int price_some(void *ctx, size_t thread NSX_UNUSED, struct nsx_err *err)
 {
 	struct prices *x = ctx;
 	struct player *p;
 	int rc = 0;
 	size_t i;
 
-	(void)thread;
 	if (player_new(x->m, &p, err))
 		return err->rc;
 	while (!rc && (i = atomic_fetch_add(&x->next, 1)) < x->n)

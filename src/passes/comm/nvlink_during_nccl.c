@@ -45,13 +45,11 @@ struct names {
 	bool found;
 };
 
-static int on_name(void *ctx, int64_t rid, const struct nsx_val *v,
-		   struct nsx_err *err)
+static int on_name(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
+		   struct nsx_err *err NSX_UNUSED)
 {
 	struct names *names = ctx;
 
-	(void)rid;
-	(void)err;
 	names->found |= is_nvlink(nsx_val_text(v, names->a));
 	return 0;
 }
@@ -61,8 +59,8 @@ static const char *lacks_nvlink(const struct nsx_schema *s, struct nsx_arena *a)
 	struct names names = {a, false};
 	struct nsx_err err;
 
-	if (nsx_view_each(s, NSX_VIEW_gpu_metric_info, on_name, &names, &err,
-			  NSX_F_gpu_metric_info_metric_name))
+	if (nsx_view_each(s, gpu_metric_info, on_name, &names, &err,
+			  metric_name))
 		return NULL;
 	return names.found ? NULL : "NVLink counters";
 }

@@ -108,12 +108,11 @@ struct labels {
 	struct nsx_arena *a;
 };
 
-static int on_label(void *ctx, int64_t rid, const struct nsx_val *v,
-		    struct nsx_err *err)
+static int on_label(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
+		    struct nsx_err *err NSX_UNUSED)
 {
 	struct labels *l = ctx;
 
-	(void)rid, (void)err;
 	if (v[0].type == NSX_V_I64 && v[0].u.i >= 0 && v[0].u.i < 256 &&
 	    v[1].type == NSX_V_TEXT)
 		l->label[v[0].u.i] = nsx_val_text(&v[1], l->a);
@@ -135,11 +134,9 @@ static int read_labels(const struct nsx_run *run, struct copy_groups *g,
 		g->mem_label[i] = i < ARRAY_LEN(mem_labels) ?
 					  mem_labels[i] : g->copy_label[i];
 	}
-	if (nsx_view_each(s, NSX_VIEW_enum_memcpy, on_label, &c, err,
-			  NSX_F_enum_memcpy_id, NSX_F_enum_memcpy_label))
+	if (nsx_view_each(s, enum_memcpy, on_label, &c, err, id, label))
 		return err->rc;
-	return nsx_view_each(s, NSX_VIEW_enum_mem_kind, on_label, &m, err,
-			     NSX_F_enum_mem_kind_id, NSX_F_enum_mem_kind_label);
+	return nsx_view_each(s, enum_mem_kind, on_label, &m, err, id, label);
 }
 
 /* Tables -------------------------------------------------------------------*/
@@ -293,7 +290,6 @@ NSX_ORDER(cmp_peers, struct copy_peer, UP(src), UP(dst));
 static void fill_peers(const struct nsx_trace *t, struct copy_groups *g,
 		       struct nsx_table *table)
 {
-
 	nsx_sort(g->peers, g->npeers, sizeof(*g->peers), cmp_peers);
 	NSX_EACH_RUN(i, next, g->npeers,
 		     !cmp_peers(&g->peers[i], &g->peers[next])) {

@@ -149,7 +149,6 @@ NSX_ORDER(cmp_large, struct large, UP(group), UP(gbps));
 /* The least rate at which half of the bytes is reached. */
 static void find_medians(struct sweep *s)
 {
-
 	nsx_sort(s->large, s->nlarge, sizeof(*s->large), cmp_large);
 	NSX_EACH_RUN(i, next, s->nlarge,
 		     s->large[next].group == s->large[i].group) {

@@ -140,7 +140,6 @@ static int64_t pid_of(const struct nsx_trace *t, uint32_t process)
 
 static void fill_recorded(struct graphs *g, struct nsx_table *table)
 {
-
 	nsx_sort(g->entries, g->nentries, sizeof(*g->entries), cmp_entries);
 	NSX_EACH_RUN(i, next, g->nentries,
 		     !cmp_group(&g->entries[i], &g->entries[next])) {

@@ -571,15 +571,13 @@ static void show(struct dimensions *d)
 		}
 }
 
-static int summarise(const struct nsx_run *run,
-		     const struct nsx_report *report,
-		     struct nsx_section *out, struct nsx_err *err)
+static int summarise(const struct nsx_run *run, const struct nsx_report *report,
+		     struct nsx_section *out, struct nsx_err *err NSX_UNUSED)
 {
 	static const char *(*const fill[NDIMENSIONS])(struct dimensions *) = {
 		cpu, memory, interconnect, gpu_compute};
 	struct dimensions d = {.run = run, .report = report, .out = out};
 
-	(void)err;
 	nsx_add_tables(out);
 	if (!run->trace->ndevices)
 		return nsx_cannot(out, "the trace has no GPU work");

@@ -466,7 +466,6 @@ static int cmp_told(const void *a, const void *b)
 
 static void fill_patterns(struct told *v, size_t n, struct nsx_table *table)
 {
-
 	NSX_EACH_RUN(i, next, n,
 		     v[next].category == v[i].category &&
 		     v[next].pattern == v[i].pattern) {

@@ -230,12 +230,11 @@ static int add_fault(struct faults *f, const struct nsx_val *pid,
 	return 0;
 }
 
-static int on_gpu_fault(void *ctx, int64_t rid, const struct nsx_val *v,
-			struct nsx_err *err)
+static int on_gpu_fault(void *ctx, int64_t rid NSX_UNUSED,
+			const struct nsx_val *v, struct nsx_err *err)
 {
 	int64_t n = v[4].type == NSX_V_I64 && v[4].u.i > 0 ? v[4].u.i : 0;
 
-	(void)rid;
 	if (!nsx_is_instant(&v[0]) || !nsx_is_instant(&v[1]) || v[1].u.i < v[0].u.i)
 		return 0;
 	return add_fault(ctx, &v[2],
@@ -243,10 +242,9 @@ static int on_gpu_fault(void *ctx, int64_t rid, const struct nsx_val *v,
 			 v[0].u.i, v[1].u.i, n, err);
 }
 
-static int on_cpu_fault(void *ctx, int64_t rid, const struct nsx_val *v,
-			struct nsx_err *err)
+static int on_cpu_fault(void *ctx, int64_t rid NSX_UNUSED,
+			const struct nsx_val *v, struct nsx_err *err)
 {
-	(void)rid;
 	return nsx_is_instant(&v[0]) ? add_fault(ctx, &v[1], OF_CPU, v[0].u.i,
 					     v[0].u.i, 1, err) : 0;
 }
@@ -278,17 +276,12 @@ int mem_faults(const struct mem_usage *m, struct nsx_err *err)
 {
 	const struct nsx_schema *s = m->run->trace->schema;
 	struct faults f = {.t = m->run->trace};
-	int rc = nsx_view_each(s, NSX_VIEW_um_gpu_fault, on_gpu_fault, &f, err,
-			       NSX_F_um_gpu_fault_start_ns,
-			       NSX_F_um_gpu_fault_end_ns,
-			       NSX_F_um_gpu_fault_global_pid,
-			       NSX_F_um_gpu_fault_device_id,
-			       NSX_F_um_gpu_fault_faults);
+	int rc = nsx_view_each(s, um_gpu_fault, on_gpu_fault, &f, err, start_ns,
+			       end_ns, global_pid, device_id, faults);
 
 	if (!rc)
-		rc = nsx_view_each(s, NSX_VIEW_um_cpu_fault, on_cpu_fault, &f,
-				   err, NSX_F_um_cpu_fault_start_ns,
-				   NSX_F_um_cpu_fault_global_pid);
+		rc = nsx_view_each(s, um_cpu_fault, on_cpu_fault, &f, err,
+				   start_ns, global_pid);
 	if (!rc)
 		fill_faults(&f, m->table[MEM_FAULTS]);
 	nsx_groups_done(&f.keys);

@@ -145,7 +145,6 @@ static int cmp_kept(const void *a, const void *b, void *ctx)
 static void fold(struct leaks *l, struct nsx_table *table,
 		 struct nsx_section *out)
 {
-
 	nsx_sort_r(l->v, l->n, sizeof(*l->v), cmp_kept, l);
 	NSX_EACH_RUN(i, next, l->n, !cmp_kept(&l->v[i], &l->v[next], l)) {
 		const struct nsx_mem_event *e = l->v[i].e;

@@ -56,12 +56,11 @@ static void add_device(const struct nsx_run *run, uint32_t d,
 }
 
 static int run(const struct nsx_run *run, struct nsx_section *out,
-	       struct nsx_err *err)
+	       struct nsx_err *err NSX_UNUSED)
 {
 	struct nsx_table *table = nsx_add_table(out, &layouts[0]);
 	struct nsx_table *devices = nsx_add_table(out, &layouts[1]);
 
-	(void)err;
 	if (!run->trace->ndevices)
 		return nsx_cannot(out, "the trace has no GPU work");
 	for (uint32_t d = 0; d < run->trace->ndevices; d++)

@@ -57,7 +57,7 @@ static const char *judged(const struct nsx_facts *f, const struct nsx_trace *t,
 }
 
 static int run(const struct nsx_run *run, struct nsx_section *out,
-	       struct nsx_err *err)
+	       struct nsx_err *err NSX_UNUSED)
 {
 	static const char *const kinds[] = {
 		[NSX_RUN_ONCE] = "Hardly anything runs more than a few times: "
@@ -70,7 +70,6 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	struct nsx_table *table = nsx_add_table(out, &layouts[0]);
 	struct nsx_window w = nsx_judged(f);
 
-	(void)err;
 	nsx_put(out, "run", nsx_string(nsx_run_kind_names[f->run_kind]));
 	if (f->run_kind == NSX_RUN_NO_GPU)
 		return nsx_cannot(out, "the trace has no GPU work");

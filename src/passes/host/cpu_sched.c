@@ -14,10 +14,8 @@
 
 enum { START, CPU, IN, TID_FIELD, STATE, BLOCK };
 static const enum nsx_field fields[] = {
-	NSX_F_sched_start_ns, NSX_F_sched_cpu, NSX_F_sched_is_sched_in,
-	NSX_F_sched_global_tid, NSX_F_sched_thread_state,
-	NSX_F_sched_thread_block,
-};
+	NSX_FIELDS(sched, start_ns, cpu, is_sched_in, global_tid, thread_state,
+		   thread_block)};
 
 struct part {
 	const struct nsx_trace *t;
@@ -111,7 +109,7 @@ static void start_stretch(const struct nsx_trace *t, struct cpu_stretch *s,
 	add_event(t, s, e);
 }
 
-static int on_row(void *ctx, int64_t rid, const struct nsx_val *v,
+static int on_row(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
 		  struct nsx_err *err)
 {
 	struct part *p = ctx;
@@ -120,7 +118,6 @@ static int on_row(void *ctx, int64_t rid, const struct nsx_val *v,
 	struct cpu_event e;
 	uint32_t i;
 
-	(void)rid;
 	if (!read_event(p, v, &e))
 		return 0;
 	if (e.cpu != NO_CPU && nsx_starts_inside(p->t, e.at_ns) &&
@@ -200,14 +197,13 @@ static int join_threads(const struct nsx_trace *t, struct cpu_threads *all,
 	return 0;
 }
 
-static int on_row_again(void *ctx, int64_t rid, const struct nsx_val *v,
-			struct nsx_err *err)
+static int on_row_again(void *ctx, int64_t rid NSX_UNUSED,
+			const struct nsx_val *v, struct nsx_err *err)
 {
 	struct part *p = ctx;
 	uint64_t thread = (uint64_t)v[TID_FIELD].u.i;
 	struct cpu_event e;
 
-	(void)rid;
 	if (!read_event(p, v, &e) ||
 	    !bsearch(&thread, p->again, p->nagain, sizeof(thread), nsx_cmp_u64))
 		return 0;
@@ -239,7 +235,6 @@ static void turn_instant(struct row *v, size_t n, bool is_on)
 static void sum_rows(const struct nsx_trace *t, struct row *v, size_t n,
 		     struct cpu_stretch *ret)
 {
-
 	NSX_EACH_RUN(i, next, n, v[next].e.at_ns == v[i].e.at_ns) {
 		turn_instant(v + i, next - i, i && ret->last.in);
 		for (size_t k = i; k < next; k++) {

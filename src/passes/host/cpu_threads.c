@@ -42,14 +42,14 @@ struct names { /* by thread of all */
 };
 
 /* Several rows a thread are possible: the last one wins. */
-static int on_thread_name(void *ctx, int64_t rid, const struct nsx_val *v,
-			  struct nsx_err *err)
+static int on_thread_name(void *ctx, int64_t rid NSX_UNUSED,
+			  const struct nsx_val *v,
+			  struct nsx_err *err NSX_UNUSED)
 {
 	struct names *names = ctx;
 	uint64_t thread = (uint64_t)v[0].u.i;
 	size_t i;
 
-	(void)rid, (void)err;
 	if (v[0].type != NSX_V_I64)
 		return 0;
 	i = cpu_lower_bound(names->all, thread);
@@ -61,14 +61,14 @@ static int on_thread_name(void *ctx, int64_t rid, const struct nsx_val *v,
 	return 0;
 }
 
-static int on_process_name(void *ctx, int64_t rid, const struct nsx_val *v,
-			   struct nsx_err *err)
+static int on_process_name(void *ctx, int64_t rid NSX_UNUSED,
+			   const struct nsx_val *v,
+			   struct nsx_err *err NSX_UNUSED)
 {
 	struct names *names = ctx;
 	uint64_t key;
 	size_t i;
 
-	(void)rid, (void)err;
 	if (v[0].type == NSX_V_I64)
 		key = (uint64_t)v[0].u.i & ~UINT64_C(0xffffff);
 	else if (v[1].type == NSX_V_I64)
@@ -99,12 +99,10 @@ static int find_names(const struct nsx_run *run, const struct cpu_threads *all,
 		return err->rc;
 	for (size_t i = 0; i < all->n; i++)
 		names->id[i] = -1;
-	if (nsx_view_each(s, NSX_VIEW_thread_name, on_thread_name, names, err,
-			  NSX_F_thread_name_global_tid,
-			  NSX_F_thread_name_name) ||
-	    nsx_view_each(s, NSX_VIEW_process, on_process_name, names, err,
-			  NSX_F_process_global_pid, NSX_F_process_pid,
-			  NSX_F_process_name))
+	if (nsx_view_each(s, thread_name, on_thread_name, names, err,
+			  global_tid, name) ||
+	    nsx_view_each(s, process, on_process_name, names, err, global_pid,
+			  pid, name))
 		return err->rc;
 	for (size_t i = 1; i < all->n; i++)
 		if (all->v[i].thread >> 24 == all->v[i - 1].thread >> 24)

@@ -150,7 +150,6 @@ static void fill_spread(const struct sums *s, const struct sum *least, size_t n,
 static void fill_calls(struct sums *s, struct nsx_table *rows,
 		       struct nsx_table *spread)
 {
-
 	nsx_sort(s->v, s->n, sizeof(*s->v), cmp_sums);
 	NSX_EACH_RUN(i, next, s->n,
 		     s->v[next].name == s->v[i].name &&
@@ -193,9 +192,9 @@ static void say(struct nsx_section *out, const struct nsx_table *rows,
 		     S_LEAST_PID, S_MOST, S_MOST_PID, S_DIFFERENCE);
 }
 
-static const char *lacks(const struct nsx_schema *s, struct nsx_arena *a)
+static const char *lacks(const struct nsx_schema *s,
+			 struct nsx_arena *a NSX_UNUSED)
 {
-	(void)a;
 	for (unsigned v = 0; v < NSX_NVIEWS; v++)
 		if (nsx_library_of[v] && nsx_has_view(s, v))
 			return NULL;

@@ -138,7 +138,7 @@ static void say_spent(struct nsx_section *out, int64_t launch_ns,
 }
 
 static int run(const struct nsx_run *run, struct nsx_section *out,
-	       struct nsx_err *err)
+	       struct nsx_err *err NSX_UNUSED)
 {
 	const struct nsx_trace *t = run->trace;
 	struct nsx_table *table = nsx_add_table(out, &layouts[0]);
@@ -148,7 +148,6 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	uint32_t cursor = 0;
 	size_t shown = 0;
 
-	(void)err;
 	for (size_t i = 0; i < t->nosrt_sums;) {
 		struct nsx_osrt_sum sum, *s = &sum;
 		bool on_launch;

@@ -19,14 +19,12 @@ static const char *text(const struct nsx_val *v, char *buf, size_t size)
 /* Keys of the capture's settings have a "PROCESS_0:" in front in some
  * versions: the end counts.
  */
-static int on_capture(void *ctx, int64_t rid, const struct nsx_val *v,
-		      struct nsx_err *err)
+static int on_capture(void *ctx, int64_t rid NSX_UNUSED,
+		      const struct nsx_val *v, struct nsx_err *err NSX_UNUSED)
 {
 	struct nsx_capture_facts *f = ctx;
 	char name[96], value[64];
 
-	(void)rid;
-	(void)err;
 	text(&v[0], name, sizeof(name));
 	text(&v[1], value, sizeof(value));
 	if (!strcmp(name, "CAPTURE_EVENT_TYPE")) {
@@ -42,14 +40,12 @@ static int on_capture(void *ctx, int64_t rid, const struct nsx_val *v,
 	return 0;
 }
 
-static int on_export(void *ctx, int64_t rid, const struct nsx_val *v,
-		     struct nsx_err *err)
+static int on_export(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
+		     struct nsx_err *err NSX_UNUSED)
 {
 	struct nsx_capture_facts *f = ctx;
 	char name[96], value[64];
 
-	(void)rid;
-	(void)err;
 	text(&v[0], name, sizeof(name));
 	text(&v[1], value, sizeof(value));
 	if (nsx_ends_with(name, "TIMES_TO_EXPORT"))
@@ -113,15 +109,13 @@ static bool concerns(const struct nsx_trace *t, const struct nsx_val *pid)
 	       nsx_process_find(t, key) != NSX_NONE;
 }
 
-static int on_message(void *ctx, int64_t rid, const struct nsx_val *v,
-		      struct nsx_err *err)
+static int on_message(void *ctx, int64_t rid NSX_UNUSED,
+		      const struct nsx_val *v, struct nsx_err *err NSX_UNUSED)
 {
 	struct reader *r = ctx;
 	char buf[512];
 	bool is_error = v[0].type == NSX_V_I64 && v[0].u.i == 3;
 
-	(void)rid;
-	(void)err;
 	r->f->has_messages = true;
 	if (!concerns(r->t, &v[2]))
 		return 0;
@@ -143,13 +137,11 @@ static int on_message(void *ctx, int64_t rid, const struct nsx_val *v,
 	return 0;
 }
 
-static int on_session(void *ctx, int64_t rid, const struct nsx_val *v,
-		      struct nsx_err *err)
+static int on_session(void *ctx, int64_t rid NSX_UNUSED,
+		      const struct nsx_val *v, struct nsx_err *err NSX_UNUSED)
 {
 	struct nsx_capture_facts *f = ctx;
 
-	(void)rid;
-	(void)err;
 	if (v->type == NSX_V_I64 && v->u.i > 0)
 		f->session_ns = v->u.i;
 	return 0;
@@ -160,22 +152,13 @@ int nsx_read_capture_facts(const struct nsx_trace *t,
 {
 	const struct nsx_schema *s = t->schema;
 	struct reader r = {ret, t};
-	int rc;
 
 	*ret = (struct nsx_capture_facts){0};
-	rc = nsx_view_each(s, NSX_VIEW_capture_meta, on_capture, ret, err,
-			   NSX_F_capture_meta_name, NSX_F_capture_meta_value);
-	if (!rc)
-		rc = nsx_view_each(s, NSX_VIEW_export_meta, on_export, ret, err,
-				   NSX_F_export_meta_name,
-				   NSX_F_export_meta_value);
-	if (!rc)
-		rc = nsx_view_each(s, NSX_VIEW_diagnostic, on_message, &r, err,
-				   NSX_F_diagnostic_severity,
-				   NSX_F_diagnostic_text,
-				   NSX_F_diagnostic_global_pid);
-	if (!rc)
-		rc = nsx_view_each(s, NSX_VIEW_analysis, on_session, ret, err,
-				   NSX_F_analysis_duration_ns);
-	return rc;
+	return nsx_view_each(s, capture_meta, on_capture, ret, err, name,
+			     value) ?:
+	       nsx_view_each(s, export_meta, on_export, ret, err, name,
+			     value) ?:
+	       nsx_view_each(s, diagnostic, on_message, &r, err, severity, text,
+			     global_pid) ?:
+	       nsx_view_each(s, analysis, on_session, ret, err, duration_ns);
 }

@@ -74,13 +74,12 @@ static void add_processes(const struct nsx_trace *t, struct nsx_section *out)
 }
 
 static int run(const struct nsx_run *run, struct nsx_section *out,
-	       struct nsx_err *err)
+	       struct nsx_err *err NSX_UNUSED)
 {
 	const struct nsx_trace *t = run->trace;
 	const struct nsx_schema *s = t->schema;
 	bool any;
 
-	(void)err;
 	nsx_put(out, "size_bytes", nsx_int(nsx_db_size(s->db)));
 	nsx_put(out, "product_version", nsx_string(*s->product_version ?
 							   s->product_version :

@@ -19,7 +19,6 @@ static const struct nsx_layout layouts[] = {
 static void fill_costs(const struct nsx_trace *t, const struct nsx_profiler *p,
 		       struct nsx_table *table)
 {
-
 	NSX_EACH_RUN(i, next, p->n,
 		     nsx_same_profiler_row(&p->v[i], &p->v[next])) {
 		int64_t n = 0, total = 0, longest = 0, window = 0;

@@ -81,11 +81,10 @@ static void say_rules(struct nsx_section *out)
 }
 
 static int run(const struct nsx_run *run, struct nsx_section *out,
-	       struct nsx_err *err)
+	       struct nsx_err *err NSX_UNUSED)
 {
 	const struct nsx_trace *t = run->trace;
 
-	(void)err;
 	if (t->full.start_ns == t->full.end_ns) {
 		nsx_put(out, "full.start_ns", nsx_null());
 		nsx_put(out, "full.end_ns", nsx_null());

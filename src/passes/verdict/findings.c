@@ -98,14 +98,12 @@ static void say_window(const struct nsx_run *run, struct nsx_section *out)
 		      (long long)t->device[f->limiting].device_id));
 }
 
-static int summarise(const struct nsx_run *run,
-		     const struct nsx_report *report,
-		     struct nsx_section *out, struct nsx_err *err)
+static int summarise(const struct nsx_run *run, const struct nsx_report *report,
+		     struct nsx_section *out, struct nsx_err *err NSX_UNUSED)
 {
 	struct nsx_table *csv = nsx_add_table(out, &layouts[0]);
 	const struct nsx_table *all = nsx_findings_table(report, out, false);
 
-	(void)err;
 	say_window(run, out);
 	for (size_t i = 0; i < all->nrows; i++) {
 		add_csv_row(all, i, csv);

@@ -1,13 +1,12 @@
 /* findings_minor.c - the findings beyond the first ten and below the noise. */
 #include "passes/verdict/findings_table.h"
 
-static int summarise(const struct nsx_run *run,
-		     const struct nsx_report *report,
-		     struct nsx_section *out, struct nsx_err *err)
+static int summarise(const struct nsx_run *run NSX_UNUSED,
+		     const struct nsx_report *report, struct nsx_section *out,
+		     struct nsx_err *err NSX_UNUSED)
 {
 	const struct nsx_table *t = nsx_findings_table(report, out, true);
 
-	(void)run, (void)err;
 	if (t->nrows) {
 		nsx_md_heading(out, "Findings in full");
 		nsx_md_bullet(out, "%zu more, of little worth, %s in "

@@ -2,17 +2,15 @@
 #include <string.h>
 #include "passes/pass.h"
 
-static int summarise(const struct nsx_run *run,
-		     const struct nsx_report *report,
-		     struct nsx_section *out, struct nsx_err *err)
+static int summarise(const struct nsx_run *run NSX_UNUSED,
+		     const struct nsx_report *report, struct nsx_section *out,
+		     struct nsx_err *err NSX_UNUSED)
 {
 	const struct nsx_findings *l = &report->found;
 	const char **list = nsx_arena_get(out->arena,
 					  (l->nfine + 1) * sizeof(*list));
 	struct nsx_buf b = {0};
 
-	(void)run;
-	(void)err;
 	if (l->nfine)
 		memcpy(list, l->fine, l->nfine * sizeof(*list));
 	nsx_put(out, "*", nsx_list(list));
