@@ -639,26 +639,21 @@ static void add_shared(struct nsx_freport *r, const struct named *v, size_t n,
 static int fill_shared(struct nsx_freport *r, struct nsx_table *t,
 		       struct nsx_err *err)
 {
-	const struct nsx_fleet *f = r->f;
-	struct named *v;
-	size_t n = 0;
+	struct named *v = NULL;
+	size_t n = 0, cap = 0;
+	int rc = 0;
 
-	for (uint32_t i = 0; i < f->nranks; i++)
-		n += f->rank[i].d->nfindings;
-	v = nsx_try_alloc(n, sizeof(*v), "findings", err);
-	if (!v)
-		return err->rc;
-	n = 0;
-	for (uint32_t i = 0; i < f->nranks; i++) {
-		const struct nsx_digest *d = f->rank[i].d;
+	for (uint32_t i = 0; i < r->f->nranks; i++) {
+		const struct nsx_digest *d = r->f->rank[i].d;
 
-		for (size_t k = 0; k < d->nfindings; k++)
-			v[n++] = (struct named){d->findings[k].key,
-						&d->findings[k], i};
+		for (size_t k = 0; k < d->nfindings && !rc; k++)
+			rc = nsx_push(v, n, cap, "findings", err,
+				      (struct named){d->findings[k].key,
+						     &d->findings[k], i});
 	}
 	add_by_name(r, v, n, add_shared, t);
 	nsx_table_sort(t, NSX_DESC(H_N), NSX_DESC(H_MEDIAN), H_KEY);
-	return 0;
+	return rc;
 }
 
 /* A family of kernels on n ranks; a sketch that is damaged counts nothing. */
@@ -697,26 +692,21 @@ static void add_kernel(struct nsx_freport *r, const struct named *v, size_t n,
 static int fill_kernels(struct nsx_freport *r, struct nsx_table *t,
 			struct nsx_err *err)
 {
-	const struct nsx_fleet *f = r->f;
-	struct named *v;
-	size_t n = 0;
+	struct named *v = NULL;
+	size_t n = 0, cap = 0;
+	int rc = 0;
 
-	for (uint32_t i = 0; i < f->nranks; i++)
-		n += f->rank[i].d->nfamilies;
-	v = nsx_try_alloc(n, sizeof(*v), "kernels", err);
-	if (!v)
-		return err->rc;
-	n = 0;
-	for (uint32_t i = 0; i < f->nranks; i++) {
-		const struct nsx_digest *d = f->rank[i].d;
+	for (uint32_t i = 0; i < r->f->nranks; i++) {
+		const struct nsx_digest *d = r->f->rank[i].d;
 
-		for (size_t k = 0; k < d->nfamilies; k++)
-			v[n++] = (struct named){d->families[k].name,
-						&d->families[k], i};
+		for (size_t k = 0; k < d->nfamilies && !rc; k++)
+			rc = nsx_push(v, n, cap, "kernels", err,
+				      (struct named){d->families[k].name,
+						     &d->families[k], i});
 	}
 	add_by_name(r, v, n, add_kernel, t);
 	nsx_table_sort(t, NSX_DESC(Y_TOTAL), Y_NAME);
-	return 0;
+	return rc;
 }
 
 /* Time in collectives ----------------------------------------------------------------*/
@@ -799,18 +789,11 @@ static int fill_imbalance(struct nsx_freport *r, struct nsx_table *t,
 			  struct nsx_err *err)
 {
 	const struct nsx_fleet *f = r->f;
-	struct nsx_arena *a;
-	struct named *v;
-	size_t n = 0;
+	struct nsx_arena *a = nsx_arena_new();
+	struct named *v = NULL;
+	size_t n = 0, cap = 0;
+	int rc = 0;
 
-	for (uint32_t i = 0; i < f->nranks; i++)
-		for (size_t c = 0; c < f->rank[i].d->nchannels; c++)
-			n += f->rank[i].d->channels[c].nops;
-	v = nsx_try_alloc(n, sizeof(*v), "operations", err);
-	if (!v)
-		return err->rc;
-	a = nsx_arena_new();
-	n = 0;
 	for (uint32_t i = 0; i < f->nranks; i++)
 		for (size_t k = 0; k < f->rank[i].d->nchannels; k++) {
 			const struct nsx_dchannel *c =
@@ -821,14 +804,15 @@ static int fill_imbalance(struct nsx_freport *r, struct nsx_table *t,
 			if (!c->has_times)
 				continue;
 			sum_channel(c, judged_of(f, i), by_op);
-			for (size_t o = 0; o < c->nops; o++)
-				v[n++] = (struct named){c->ops[o].name,
-							&by_op[o], i};
+			for (size_t o = 0; o < c->nops && !rc; o++)
+				rc = nsx_push(v, n, cap, "operations", err,
+					      (struct named){c->ops[o].name,
+							     &by_op[o], i});
 		}
 	add_by_name(r, v, n, add_spread, t);
 	nsx_arena_free(a);
 	nsx_table_sort(t, NSX_DESC(M_DIFFERENCE), NSX_DESC(M_MOST), M_OP);
-	return 0;
+	return rc;
 }
 
 int nsx_freport_tables(struct nsx_freport *r, struct nsx_err *err)
