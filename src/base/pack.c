@@ -6,6 +6,11 @@
  */
 enum { SLACK = 8 };
 
+const uint64_t nsx_pack_mask[9] = {
+	0, UINT64_MAX >> 56, UINT64_MAX >> 48, UINT64_MAX >> 40,
+	UINT64_MAX >> 32, UINT64_MAX >> 24, UINT64_MAX >> 16, UINT64_MAX >> 8,
+	UINT64_MAX};
+
 struct source {
 	const int64_t *minus, *i64; /* minus NULL: 0; i64 NULL: u32          */
 	const uint32_t *u32;
@@ -28,13 +33,13 @@ static void read_block(const struct source *s, size_t at, size_t n,
 			       s->minus[(at + i) * s->step];
 }
 
-static unsigned bits_of(uint64_t x)
+static unsigned width_of(uint64_t x)
 {
-	unsigned bits = 8;
+	unsigned width = 1;
 
-	while (bits < 64 && x >> bits)
-		bits += 8;
-	return bits;
+	while (x & ~nsx_pack_mask[width])
+		width++;
+	return width;
 }
 
 /* The widths of all blocks; returns the bytes they take. */
@@ -47,16 +52,16 @@ static size_t measure(const struct source *s, size_t n,
 		struct nsx_pack_block *b = &blocks[at / NSX_PACK_BLOCK];
 		size_t m = NSX_MIN(n - at, (size_t)NSX_PACK_BLOCK);
 		int64_t v[NSX_PACK_BLOCK], least = INT64_MAX, most = INT64_MIN;
-		unsigned bits;
+		unsigned width;
 
 		read_block(s, at, m, v);
 		for (size_t i = 0; i < m; i++) {
 			least = NSX_MIN(least, v[i]);
 			most = NSX_MAX(most, v[i]);
 		}
-		bits = bits_of((uint64_t)most - (uint64_t)least);
-		*b = (struct nsx_pack_block){least, size << 8 | bits};
-		size += m * bits / 8;
+		width = width_of((uint64_t)most - (uint64_t)least);
+		*b = (struct nsx_pack_block){least, size << 8 | width};
+		size += m * width;
 	}
 	return size;
 }
@@ -64,7 +69,7 @@ static size_t measure(const struct source *s, size_t n,
 static void write_block(const struct source *s, size_t at, size_t n,
 			const struct nsx_pack_block *b, unsigned char *bytes)
 {
-	unsigned width = (b->at & 255) / 8;
+	unsigned width = b->at & 255;
 	int64_t v[NSX_PACK_BLOCK];
 
 	read_block(s, at, n, v);

@@ -17,19 +17,22 @@ enum { NSX_PACK_BLOCK = 64 };
 struct nsx_packed {
 	const struct nsx_pack_block {
 		int64_t least;
-		uint64_t at; /* its first byte << 8 | bits of a value        */
+		uint64_t at; /* its first byte << 8 | bytes of a value       */
 	} *blocks;
 	const unsigned char *bytes;
 };
 
+/* The low bits of so many bytes.  Shifts by a variable number take a third longer. */
+extern const uint64_t nsx_pack_mask[9];
+
 static inline int64_t nsx_unpack(const struct nsx_packed *p, size_t i)
 {
 	const struct nsx_pack_block *b = &p->blocks[i / NSX_PACK_BLOCK];
-	unsigned bits = b->at & 255;
+	unsigned width = b->at & 255;
 	uint64_t x;
 
-	memcpy(&x, p->bytes + (b->at >> 8) + i % NSX_PACK_BLOCK * bits / 8, 8);
-	x = le64toh(x) << (64 - bits) >> (64 - bits);
+	memcpy(&x, p->bytes + (b->at >> 8) + i % NSX_PACK_BLOCK * width, 8);
+	x = le64toh(x) & nsx_pack_mask[width];
 	return (int64_t)((uint64_t)b->least + x);
 }
 

@@ -79,7 +79,7 @@ static const struct expected expected[] = {
 	 160, 160, .15},
 	{"clock",
 	 {.verb = NSX_FASTER, .amount = 2, .rows = {
-	   true, 2, {(const struct nsx_pack_block[]){{0, 8}},
+	   true, 2, {(const struct nsx_pack_block[]){{0, 1}},
 		     (const unsigned char[2 + 8]){0, 1}}}}, 974, 100, 100, .15},
 };
 
