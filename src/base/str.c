@@ -498,6 +498,14 @@ char *nsx_buf_keep(struct nsx_buf *b, struct nsx_arena *a)
 	return text;
 }
 
+char *nsx_digits_before(char *end, uint64_t n)
+{
+	do
+		*--end = (char)('0' + n % 10);
+	while (n /= 10);
+	return end;
+}
+
 const char *nsx_file_name(const char *path)
 {
 	const char *name = path;

@@ -77,6 +77,11 @@ char *nsx_buf_keep(struct nsx_buf *b, struct nsx_arena *a);
 /* Appends p as valid UTF-8 without NUL. Returns whether a byte was replaced. */
 bool nsx_buf_add_utf8(struct nsx_buf *b, const char *p, size_t n);
 
+/* Puts the decimal digits of n before end, for printf takes most of the time where
+ * there are many numbers.  Returns where they begin.
+ */
+char *nsx_digits_before(char *end, uint64_t n);
+
 const char *nsx_file_name(const char *path); /* what follows its folders */
 bool nsx_ends_with(const char *text, const char *end);
 bool nsx_is_one_of(const char *text, const char *const *list, size_t n);

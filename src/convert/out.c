@@ -183,13 +183,11 @@ void nsx_tar_close(struct nsx_out *o)
 
 char *nsx_json_uint(char *p, uint64_t u)
 {
-	char digits[20], *d = digits + sizeof(digits);
+	char digits[20], *end = digits + sizeof(digits);
+	const char *d = nsx_digits_before(end, u);
 
-	do
-		*--d = (char)('0' + u % 10);
-	while (u /= 10);
-	memcpy(p, d, (size_t)(digits + sizeof(digits) - d));
-	return p + (digits + sizeof(digits) - d);
+	memcpy(p, d, (size_t)(end - d));
+	return p + (end - d);
 }
 
 char *nsx_json_int(char *p, int64_t i)

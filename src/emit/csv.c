@@ -43,22 +43,11 @@ static void put_text(struct nsx_buf *b, const char *s)
 	nsx_buf_done(&escaped);
 }
 
-/* printf takes most of the time of a large table.  The digits of n are put before
- * end; returns where they begin.
- */
-static char *put_digits(char *end, uint64_t n)
-{
-	do {
-		*--end = (char)('0' + n % 10);
-	} while (n /= 10);
-	return end;
-}
-
 static void put_integer(struct nsx_buf *b, int64_t i)
 {
 	char text[24], *end = text + sizeof(text), *p;
 
-	p = put_digits(end, i < 0 ? -(uint64_t)i : (uint64_t)i);
+	p = nsx_digits_before(end, i < 0 ? -(uint64_t)i : (uint64_t)i);
 	if (i < 0)
 		*--p = '-';
 	nsx_buf_add(b, p, (size_t)(end - p));
@@ -83,7 +72,7 @@ static bool put_millionths(struct nsx_buf *b, double x)
 	for (; ndecimals; ndecimals--, millionths /= 10)
 		*--p = (char)('0' + millionths % 10);
 	*--p = '.';
-	p = put_digits(p, millionths);
+	p = nsx_digits_before(p, millionths);
 	if (x < 0)
 		*--p = '-';
 	nsx_buf_add(b, p, (size_t)(end - p));

@@ -5,7 +5,6 @@
  * grid, block, registers and shared memory are.
  */
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/keyed.h"
@@ -261,28 +260,29 @@ static void name_limits(struct nsx_section *out, const char *ret[16])
 
 enum { EXTENT_SIZE = 40 };
 
-/* "8x8x1" */
-static void extent_text(char text[EXTENT_SIZE], const uint32_t v[3])
+/* "8x8x1", at the end of the room. */
+static const char *extent_text(char room[EXTENT_SIZE], const uint32_t v[3])
 {
-	snprintf(text, EXTENT_SIZE, "%ux%ux%u", v[0], v[1], v[2]);
+	char *p = room + EXTENT_SIZE - 1;
+
+	*p = '\0';
+	p = nsx_digits_before(p, v[2]);
+	*--p = 'x';
+	p = nsx_digits_before(p, v[1]);
+	*--p = 'x';
+	return nsx_digits_before(p, v[0]);
 }
 
 /* By these texts; what is not known comes last. */
 static int cmp_launches(const struct nsx_shape *x, const struct nsx_shape *y)
 {
 	char a[EXTENT_SIZE], b[EXTENT_SIZE];
-	int c;
 
 	if (!x->known || !y->known)
 		return (int)y->known - x->known;
-	extent_text(a, x->grid);
-	extent_text(b, y->grid);
-	c = strcmp(a, b);
-	if (c)
-		return c;
-	extent_text(a, x->block);
-	extent_text(b, y->block);
-	return strcmp(a, b) ?: NSX_CMP(x->registers, y->registers) ?:
+	return strcmp(extent_text(a, x->grid), extent_text(b, y->grid)) ?:
+	       strcmp(extent_text(a, x->block), extent_text(b, y->block)) ?:
+	       NSX_CMP(x->registers, y->registers) ?:
 	       NSX_CMP(x->dynamic_shared_bytes, y->dynamic_shared_bytes);
 }
 
@@ -328,7 +328,7 @@ static void fill_shape(const struct shapes *s, const struct group *x,
 {
 	const struct nsx_trace *t = s->run->trace;
 	const struct nsx_shape *h = &t->shape[x->shape];
-	char grid[EXTENT_SIZE], block[EXTENT_SIZE];
+	char room[EXTENT_SIZE];
 	struct fit f;
 
 	row[NAME] = nsx_string(nsx_text(t, x->name));
@@ -339,10 +339,10 @@ static void fill_shape(const struct shapes *s, const struct group *x,
 	if (!h->known || !is_held)
 		return; /* nothing of what follows is added up */
 	f = fit_of(s, x);
-	extent_text(grid, h->grid);
-	extent_text(block, h->block);
-	row[GRID] = nsx_string(nsx_arena_strdup(out->arena, grid));
-	row[BLOCK] = nsx_string(nsx_arena_strdup(out->arena, block));
+	row[GRID] = nsx_string(nsx_arena_strdup(out->arena,
+						extent_text(room, h->grid)));
+	row[BLOCK] = nsx_string(nsx_arena_strdup(out->arena,
+						 extent_text(room, h->block)));
 	row[REGISTERS] = nsx_int(h->registers);
 	row[STATIC] = nsx_int(h->static_shared_bytes);
 	row[DYNAMIC] = nsx_int(h->dynamic_shared_bytes);
