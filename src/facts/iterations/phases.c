@@ -33,7 +33,7 @@ struct cutter {
 	struct nsx_facts *f;
 	const struct nsx_trace *t;
 	struct nsx_arena *a;
-	struct nsx_spans busy, kernels; /* on any device */
+	struct nsx_spans busy, kernels; /* on any device, of unite_devices   */
 	struct nsx_segment *seg;
 	size_t n, cap;
 	int64_t least_ns; /* to be told apart */
@@ -56,12 +56,14 @@ static int unite(struct cutter *c, const struct nsx_spans *const *lists,
 	       nsx_spans_union(c->a, &x, &y, ret, err);
 }
 
-/* When any device is busy, and when any runs kernels. */
+/* When any device is busy, and when any runs kernels: where ranges do not tell. */
 static int unite_devices(struct cutter *c, struct nsx_err *err)
 {
 	size_t n = c->f->ndevices;
 	const struct nsx_spans **list;
 
+	if (c->busy.v)
+		return 0;
 	if (!nsx_new_array(list, c->a, 2 * n, "devices", err))
 		return err->rc;
 	for (size_t d = 0; d < n; d++)
@@ -125,14 +127,15 @@ static int find_repeats(const struct nsx_trace *t, struct repeats *ret,
 static int find_run_kind(struct cutter *c, struct nsx_err *err)
 {
 	const struct nsx_window *w = &c->t->window;
-	int64_t busy_ns = nsx_spans_total(&c->busy);
-	int64_t idle_ns = w->end_ns - w->start_ns - busy_ns;
 	struct repeats most = {0};
+	int64_t busy_ns, idle_ns;
 
 	if (c->f->niterations)
 		return 0;
-	if (find_repeats(c->t, &most, err))
+	if (unite_devices(c, err) || find_repeats(c->t, &most, err))
 		return err->rc;
+	busy_ns = nsx_spans_total(&c->busy);
+	idle_ns = w->end_ns - w->start_ns - busy_ns;
 	if (most.n < REPEATS)
 		c->f->run_kind = NSX_RUN_ONCE;
 	if (most.slices < NSLICES / 4 &&
@@ -220,9 +223,12 @@ static int cut_at_pauses(struct cutter *c, struct nsx_err *err)
 {
 	const struct nsx_window *w = &c->t->window;
 	struct nsx_span pause[RECURS];
-	size_t n = find_pauses(c, pause);
 	int64_t from_ns = w->start_ns;
+	size_t n;
 
+	if (unite_devices(c, err))
+		return err->rc;
+	n = find_pauses(c, pause);
 	for (size_t i = 0; i < n; i++) {
 		int64_t next_ns = i + 1 < n ? pause[i + 1].start_ns : w->end_ns;
 		int64_t around_ns = NSX_MIN(pause[i].start_ns - from_ns,
@@ -348,15 +354,23 @@ static enum nsx_phase_kind before_judged(const struct nsx_facts *f,
 		       NSX_PHASE_SETTLING : NSX_PHASE_WARM_UP;
 }
 
+static bool is_busy(const struct nsx_facts *f, int64_t start_ns, int64_t end_ns)
+{
+	for (uint32_t d = 0; d < f->ndevices; d++) {
+		size_t cursor = nsx_spans_find(&f->busy[d], start_ns);
+
+		if (nsx_spans_covered(&f->busy[d], &cursor, start_ns, end_ns))
+			return true;
+	}
+	return false;
+}
+
 /* What lies between segments, or at an end of the run. */
 static void add_between(struct cutter *c, bool is_before, int64_t start_ns,
 			int64_t end_ns)
 {
-	size_t cursor = nsx_spans_find(&c->busy, start_ns);
-
 	add_phase(c->f,
-		  !nsx_spans_covered(&c->busy, &cursor, start_ns, end_ns) ?
-			  NSX_PHASE_PAUSE :
+		  !is_busy(c->f, start_ns, end_ns) ? NSX_PHASE_PAUSE :
 		  !is_before ? NSX_PHASE_TAIL :
 		  compute_in(c->f, start_ns, end_ns) ?
 			  before_judged(c->f, start_ns, end_ns) :
@@ -435,8 +449,6 @@ static int find(struct cutter *c, struct nsx_err *err)
 	const struct nsx_window *w = &c->t->window;
 	size_t judged;
 
-	if (unite_devices(c, err))
-		return err->rc;
 	if (c->t->user.start_ns < c->t->user.end_ns)
 		return take_window(c, err);
 	if (find_run_kind(c, err))
