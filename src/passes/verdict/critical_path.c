@@ -51,8 +51,6 @@ struct path {
 	uint32_t device;
 	struct nsx_groups groups;
 	struct row *rows;
-	struct nsx_spans above; /* what comes before the class at hand       */
-	size_t cursor;		/* into above                                */
 	int64_t credited_ns;
 };
 
@@ -96,64 +94,61 @@ static uint64_t key_of(const struct nsx_trace *t, uint32_t op, uint64_t *ret_id)
 	       shape->op == NSX_COMM_OTHER ? T_COMM_OTHER : T_COMM;
 }
 
-/* The part of op that is its own among those of its class; *end_ns is where
- * they reach so far.
+struct level { /* what the operations of a class come to */
+	struct nsx_spans above; /* the classes before it                     */
+	size_t cursor;		/* into above                                */
+	int64_t end_ns;		/* how far they reach                        */
+};
+
+/* The part of op that is its own among those of its class, and hides behind none
+ * of another.
  */
-static bool own_part(const struct nsx_trace *t, uint32_t op,
-		     const struct nsx_window *w, int64_t *end_ns,
-		     struct nsx_span *ret)
+static int64_t own_ns(const struct nsx_trace *t, uint32_t op,
+		      const struct nsx_window *w, struct level *l)
 {
-	ret->start_ns = NSX_MAX(nsx_op_start(&t->ops, op), *end_ns);
-	ret->end_ns = NSX_MIN(nsx_op_end(&t->ops, op), w->end_ns);
-	if (ret->start_ns >= ret->end_ns)
-		return false;
-	*end_ns = ret->end_ns;
-	return true;
+	int64_t start_ns = NSX_MAX(nsx_op_start(&t->ops, op), l->end_ns);
+	int64_t end_ns = NSX_MIN(nsx_op_end(&t->ops, op), w->end_ns);
+
+	if (start_ns >= end_ns)
+		return 0;
+	l->end_ns = end_ns;
+	return end_ns - start_ns -
+	       nsx_spans_covered(&l->above, &l->cursor, start_ns, end_ns);
 }
 
-static int credit_class(struct path *p, enum nsx_op_class cls,
-			struct nsx_err *err)
+static int credit_op(struct path *p, uint32_t op, struct level *l,
+		     struct nsx_err *err)
 {
 	const struct nsx_trace *t = p->run->trace;
-	const struct nsx_device *d = &t->device[p->device];
-	int64_t end_ns = p->w.start_ns;
+	int64_t ns = own_ns(t, op, &p->w, l);
+	int64_t start_ns = nsx_op_start(&t->ops, op);
+	bool begins = start_ns >= p->w.start_ns && start_ns < p->w.end_ns;
+	uint64_t id, tag;
 
-	p->cursor = 0;
-	for (uint32_t i = d->ops_at; i < d->ops_at + d->nops; i++) {
-		struct nsx_span own = {0, 0};
-		bool begins = nsx_op_start(&t->ops, i) >= p->w.start_ns &&
-			      nsx_op_start(&t->ops, i) < p->w.end_ns;
-		int64_t ns = 0;
-		uint64_t id, tag;
-
-		if (t->ops.cls[i] != cls)
-			continue;
-		if (own_part(t, i, &p->w, &end_ns, &own))
-			ns = own.end_ns - own.start_ns -
-			     nsx_spans_covered(&p->above, &p->cursor,
-					       own.start_ns, own.end_ns);
-		if (!ns && !begins)
-			continue;
-		tag = key_of(t, i, &id);
-		if (credit(p, tag, id, ns, begins && nsx_op_counts(t, i), err))
-			return err->rc;
-	}
-	return 0;
+	if (!ns && !begins)
+		return 0;
+	tag = key_of(t, op, &id);
+	return credit(p, tag, id, ns, begins && nsx_op_counts(t, op), err);
 }
 
 static int credit_work(struct path *p, struct nsx_err *err)
 {
-	const struct nsx_device_facts *d = &p->run->facts->device[p->device];
+	const struct nsx_trace *t = p->run->trace;
+	const struct nsx_device *d = &t->device[p->device];
+	const struct nsx_device_facts *f = &p->run->facts->device[p->device];
+	struct level level[] = {
+		[NSX_C_COMPUTE] = {.end_ns = p->w.start_ns},
+		[NSX_C_COMM] = {.above = f->compute, .end_ns = p->w.start_ns},
+		[NSX_C_COPY] = {.end_ns = p->w.start_ns},
+	};
 
-	if (credit_class(p, NSX_C_COMPUTE, err))
+	if (nsx_spans_union(p->run->scratch, &f->compute, &f->comm,
+			    &level[NSX_C_COPY].above, err))
 		return err->rc;
-	p->above = d->compute;
-	if (credit_class(p, NSX_C_COMM, err) ||
-	    nsx_spans_union(p->run->scratch, &d->compute, &d->comm, &p->above,
-			    err) ||
-	    credit_class(p, NSX_C_COPY, err))
-		return err->rc;
-	nsx_arena_drop(p->run->scratch, p->above.v);
+	for (uint32_t i = d->ops_at; i < d->ops_at + d->nops; i++)
+		if (credit_op(p, i, &level[t->ops.cls[i]], err))
+			return err->rc;
+	nsx_arena_drop(p->run->scratch, level[NSX_C_COPY].above.v);
 	return 0;
 }
 
