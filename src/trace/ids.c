@@ -144,13 +144,18 @@ static int fill_shapes(struct nsx_loader *l, struct nsx_err *err)
 {
 	struct nsx_trace *t = l->t;
 	size_t n = l->shapes_map.n;
+	uint32_t *last; /* + 1, by name: they are many of few names */
 
-	if (!nsx_new_array(t->shape, t->arena, n, "launch configurations", err))
+	if (!nsx_new_array(t->shape, t->arena, n, "launch configurations",
+			   err) ||
+	    !nsx_new_array(last, t->arena, nsx_strings_bound(t->strings),
+			   "kernel names", err))
 		return err->rc;
 	t->nshapes = (uint32_t)n;
 	for (size_t i = 0; i < n; i++) {
 		const uint64_t *w = l->shapes_map.keys[i].w;
 		struct nsx_shape *s = &t->shape[i];
+		const struct nsx_shape *like;
 
 		s->name = (nsx_str)(w[5] >> 32);
 		s->base_name = (nsx_str)(w[0] >> 32);
@@ -166,9 +171,15 @@ static int fill_shapes(struct nsx_loader *l, struct nsx_err *err)
 		s->known = w[5] >> 31 & 1;
 		s->graph_id = (w[5] & 0x7fffffff) == 0x7fffffff ?
 				      NSX_NONE : (uint32_t)(w[5] & 0x7fffffff);
-		s->op = (uint8_t)nsx_classify_comm(nsx_text(t, s->base_name),
-						   nsx_text(t, s->name));
+		like = last[s->name] ? &t->shape[last[s->name] - 1] : NULL;
+		s->op = like && like->base_name == s->base_name ?
+				like->op :
+				(uint8_t)nsx_classify_comm(
+					nsx_text(t, s->base_name),
+					nsx_text(t, s->name));
+		last[s->name] = (uint32_t)i + 1;
 	}
+	nsx_arena_drop(t->arena, last);
 	if (!nsx_new_array(t->replay, t->arena, l->replays_map.n, "graphs",
 			   err))
 		return err->rc;

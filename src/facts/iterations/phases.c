@@ -41,14 +41,14 @@ struct cutter {
 
 /* The run as a whole ----------------------------------------------------------*/
 
-/* The union of lists, n of them; of one it is that list itself. */
+/* The union of lists, n of them; of one it is that list itself, of none nothing. */
 static int unite(struct cutter *c, const struct nsx_spans *const *lists,
 		 size_t n, struct nsx_spans *ret, struct nsx_err *err)
 {
 	struct nsx_spans x, y;
 
 	if (n < 2) {
-		*ret = *lists[0];
+		*ret = n ? *lists[0] : (struct nsx_spans){0};
 		return 0;
 	}
 	return unite(c, lists, n / 2, &x, err) ?:
@@ -59,22 +59,26 @@ static int unite(struct cutter *c, const struct nsx_spans *const *lists,
 /* When any device is busy, and when any runs kernels: where ranges do not tell. */
 static int unite_devices(struct cutter *c, struct nsx_err *err)
 {
-	size_t n = c->f->ndevices;
+	size_t ndevices = c->f->ndevices, n = 0;
 	const struct nsx_spans **list;
 
 	if (c->busy.v)
 		return 0;
-	if (!nsx_new_array(list, c->a, 2 * n, "devices", err))
+	if (!nsx_new_array(list, c->a, 2 * ndevices, "devices", err))
 		return err->rc;
-	for (size_t d = 0; d < n; d++)
+	for (size_t d = 0; d < ndevices; d++)
 		list[d] = &c->f->busy[d];
-	if (unite(c, list, n, &c->busy, err))
+	if (unite(c, list, ndevices, &c->busy, err))
 		return err->rc;
-	for (size_t d = 0; d < n; d++) {
-		list[2 * d] = &c->f->device[d].compute;
-		list[2 * d + 1] = &c->f->device[d].comm;
+	for (size_t d = 0; d < ndevices; d++) {
+		const struct nsx_device_facts *x = &c->f->device[d];
+
+		if (x->compute.n)
+			list[n++] = &x->compute;
+		if (x->comm.n)
+			list[n++] = &x->comm;
 	}
-	return unite(c, list, 2 * n, &c->kernels, err);
+	return unite(c, list, n, &c->kernels, err);
 }
 
 /* The name of what runs: of a kernel, 0 of all graphs; NSX_NONE of a copy. */
@@ -161,12 +165,13 @@ static int64_t lead_of(const struct cutter *c, int64_t from_ns, int64_t to_ns)
 {
 	const struct nsx_spans *s = &c->kernels;
 	size_t i = nsx_spans_find(s, from_ns), n = 0;
-	int64_t lead_ns = (i < s->n ? NSX_MIN(s->v[i].start_ns, to_ns) : to_ns) -
-			  from_ns;
+	int64_t lead_ns = (i < s->n ? NSX_MIN(nsx_span_start(s, i), to_ns) :
+				      to_ns) - from_ns;
 
-	for (; i + 1 < s->n && s->v[i + 1].start_ns < to_ns && n + 1 < RECURS;
-	     i++)
-		n += s->v[i + 1].start_ns - s->v[i].end_ns >= lead_ns / 2;
+	for (; i + 1 < s->n && nsx_span_start(s, i + 1) < to_ns &&
+	       n + 1 < RECURS; i++)
+		n += nsx_span_start(s, i + 1) - nsx_span_at(s, i).end_ns >=
+		     lead_ns / 2;
 	return lead_ns >= c->least_ns && n + 1 < RECURS ? lead_ns : 0;
 }
 
