@@ -29,6 +29,8 @@ void nsx_keyed_sort(struct nsx_keyed *v, size_t n)
 
 		for (size_t i = 0; i < n; i++)
 			at[digits(&from[i], least, shift) + 1]++;
+		if (at[digits(&from[0], least, shift) + 1] == n)
+			continue;
 		for (unsigned k = 0; k < NDIGITS; k++)
 			at[k + 1] += at[k];
 		for (size_t i = 0; i < n; i++)

@@ -1,10 +1,14 @@
 /* sort.c - sorting what is mostly in order: rows of a few threads or streams one
- * after the other, each in order of time, are merged.
+ * after the other, each in order of time, are merged; and a great many, digit by
+ * digit of a key.
  */
 #include <string.h>
-#include "base/base.h"
+#include "base/keyed.h"
 
-enum { MAX_RUNS = 32 }; /* with more, libc's sort takes no more comparisons */
+enum {
+	MAX_RUNS = 32, /* with more, libc's sort takes no more comparisons   */
+	FEW = 256,     /* elements, for which counting digits is not worth it */
+};
 
 struct order {
 	int (*cmp)(const void *, const void *, void *);
@@ -107,6 +111,7 @@ void nsx_sort_r(void *v, size_t n, size_t size,
 
 struct plain {
 	int (*cmp)(const void *, const void *);
+	int64_t (*key)(const void *);
 };
 
 static int compare_plain(const void *a, const void *b, void *plain)
@@ -117,7 +122,67 @@ static int compare_plain(const void *a, const void *b, void *plain)
 void nsx_sort(void *v, size_t n, size_t size,
 	      int (*cmp)(const void *, const void *))
 {
-	struct plain plain = {cmp};
+	struct plain plain = {.cmp = cmp};
 
 	nsx_sort_r(v, n, size, compare_plain, &plain);
+}
+
+/* Moves element v[order[i].at] to v[i], for all i. */
+static void permute(char *v, size_t size, struct nsx_keyed *order, size_t n,
+		    char *spare)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t to = i, from = order[i].at;
+
+		if (from == i)
+			continue;
+		memcpy(spare, v + i * size, size);
+		for (; from != i; to = from, from = order[to].at) {
+			memcpy(v + to * size, v + from * size, size);
+			order[to].at = to;
+		}
+		memcpy(v + to * size, spare, size);
+		order[to].at = to;
+	}
+}
+
+void nsx_sort_by_key_r(void *v, size_t n, size_t size,
+		       int64_t (*key)(const void *, void *),
+		       int (*cmp)(const void *, const void *, void *),
+		       void *context)
+{
+	struct nsx_keyed *order = n > FEW && n < UINT32_MAX ?
+		malloc(2 * n * sizeof(*order) + size) : NULL;
+	size_t next;
+
+	if (!order) {
+		nsx_sort_r(v, n, size, cmp, context);
+		return;
+	}
+	for (uint32_t i = 0; i < n; i++)
+		order[i] = (struct nsx_keyed){
+			key((char *)v + i * size, context), i};
+	nsx_keyed_sort(order, n);
+	permute(v, size, order, n, (char *)(order + 2 * n));
+	for (size_t i = 0; i < n; i = next) {
+		next = i + 1;
+		while (next < n && order[next].key == order[i].key)
+			next++;
+		nsx_sort_r((char *)v + i * size, next - i, size, cmp, context);
+	}
+	free(order);
+}
+
+static int64_t plain_key(const void *element, void *plain)
+{
+	return ((const struct plain *)plain)->key(element);
+}
+
+void nsx_sort_by_key(void *v, size_t n, size_t size,
+		     int64_t (*key)(const void *),
+		     int (*cmp)(const void *, const void *))
+{
+	struct plain plain = {cmp, key};
+
+	nsx_sort_by_key_r(v, n, size, plain_key, compare_plain, &plain);
 }

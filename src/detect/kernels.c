@@ -102,6 +102,11 @@ static int sum_device(struct kernels *k, uint32_t device, bool by_shape,
 	return 0;
 }
 
+static int64_t key_of(const void *kernel)
+{
+	return -((const struct kernel *)kernel)->ns;
+}
+
 /* By time, then by what is shown, then by which ran first. */
 NSX_ORDER(cmp_kernels, struct kernel, DOWN(ns), DOWN(count), UP(rank),
 	  UP(first));
@@ -775,7 +780,8 @@ int nsx_detect_kernels(struct nsx_detect *d, struct nsx_err *err)
 	rc = sum_device(&k, d->facts->limiting, false, &k.names, err);
 	if (rc || !k.names.n)
 		return rc;
-	nsx_sort(k.names.v, k.names.n, sizeof(*k.names.v), cmp_kernels);
+	nsx_sort_by_key(k.names.v, k.names.n, sizeof(*k.names.v), key_of,
+			cmp_kernels);
 	if (propose_f32(&k, &told, err) || propose_grids(&k, &told, err) ||
 	    propose_elementwise(&k, err))
 		return err->rc;

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/group.h"
+#include "base/keyed.h"
 #include "facts/kernel_lex.h"
 #include "facts/kernel_name.h"
 #include "trace/trace.h"
@@ -21,6 +22,23 @@ struct member { /* a kernel whose words are not its alone */
 				  before it; scopes last                     */
 	uint64_t *hash;	       /* of each word                               */
 	unsigned n, told[MAX_TOLD], ntold;
+	bool is_told; /* by a word of its own                                */
+};
+
+/* The words of a name, from its own on and before it, as they were read: members are
+ * read in order of their names, most of which begin like the one before.
+ */
+struct reading {
+	const char *full;	/* NULL: none was read yet                   */
+	size_t own, parameters; /* where in it these begin                   */
+	struct part {
+		struct part_word {
+			struct nsx_word word;
+			uint64_t hash;
+			uint32_t end; /* in the name                         */
+		} v[MAX_WORDS];
+		unsigned n;
+	} after[2], before[2]; /* scopes: the second                         */
 };
 
 /* A name that no demangler wrote holds its parts between underscores. */
@@ -33,38 +51,83 @@ static bool next_part(const char **p, const char *end, bool is_demangled,
 		return false;
 	cut = is_demangled ? NULL : memchr(ret->p + 1, '_', ret->n - 1);
 	if (cut) {
-		ret->n = (size_t)(cut - ret->p);
+		ret->n = (uint32_t)(cut - ret->p);
 		*p = cut + 1;
 	}
 	return true;
 }
 
-static int read_words(const struct nsx_trace *t, struct member *m,
-		      struct nsx_arena *a, struct nsx_err *err)
+/* Reads on, in full, from `at` to the end of the part. */
+static void read_part(struct part to[2], const char *full, const char *at,
+		      const char *end)
 {
-	const char *full = nsx_text(t, m->kernel->name);
-	size_t nbase;
-	const char *base = nsx_base_of(full, &nbase);
-	const char *begin[] = {base, full};
-	const char *end[] = {full + strlen(full), base};
 	bool is_demangled = strpbrk(full, "(<") != NULL;
-	struct nsx_word w[2][MAX_WORDS], word; /* scopes: the second */
-	unsigned n[2] = {0};
+	struct nsx_word word;
 
-	for (unsigned i = 0; i < ARRAY_LEN(begin); i++)
-		while (next_part(&begin[i], end[i], is_demangled, &word)) {
-			bool scope = word.kind == NSX_W_SCOPE;
+	while (next_part(&at, end, is_demangled, &word)) {
+		struct part *x = &to[word.kind == NSX_W_SCOPE];
 
-			if (n[scope] < MAX_WORDS)
-				w[scope][n[scope]++] = word;
-		}
-	m->n = NSX_MIN(n[0] + n[1], (unsigned)MAX_WORDS);
-	if (nsx_new_arrays(a, m->n, "kernel names", err, m->word, m->hash))
-		return err->rc;
-	for (unsigned i = 0; i < m->n; i++) {
-		m->word[i] = i < n[0] ? w[0][i] : w[1][i - n[0]];
-		m->hash[i] = nsx_hash(m->word[i].p, m->word[i].n);
+		if (x->n < MAX_WORDS)
+			x->v[x->n++] = (struct part_word){
+				word, nsx_hash(word.p, word.n),
+				(uint32_t)(word.p + word.n - full)};
 	}
+}
+
+/* Keeps the words that end before `end`; returns where the last of them does. */
+static size_t keep_words(struct part v[2], size_t begin, size_t end)
+{
+	for (unsigned scope = 0; scope < 2; scope++) {
+		struct part *x = &v[scope];
+
+		while (x->n && x->v[x->n - 1].end > end)
+			x->n--;
+		if (x->n)
+			begin = NSX_MAX(begin, x->v[x->n - 1].end);
+	}
+	return begin;
+}
+
+static void read_name(struct reading *r, const char *full)
+{
+	const char *last = r->full, *own;
+	size_t same = 0, from;
+
+	r->full = full;
+	while (last && full[same] && full[same] == last[same])
+		same++;
+	if (same > r->parameters) {
+		same = nsx_same_words(full, same);
+		from = keep_words(r->after, r->own, NSX_MAX(same, 2) - 2);
+	} else {
+		r->parameters = (size_t)(nsx_parameters_of(full, &own) - full);
+		from = r->own = (size_t)(own - full);
+		r->after[0].n = r->after[1].n = 0;
+		r->before[0].n = r->before[1].n = 0;
+		read_part(r->before, full, full, own);
+	}
+	read_part(r->after, full, full + from, full + strlen(full));
+}
+
+static int read_words(const struct nsx_trace *t, struct reading *r,
+		      struct member *m, struct nsx_arena *a, struct nsx_err *err)
+{
+	const struct part *const parts[] = {&r->after[0], &r->before[0],
+					    &r->after[1], &r->before[1]};
+	unsigned nnames, n;
+
+	read_name(r, nsx_text(t, m->kernel->name));
+	nnames = NSX_MIN(r->after[0].n + r->before[0].n, (unsigned)MAX_WORDS);
+	n = NSX_MIN(nnames + r->after[1].n + r->before[1].n,
+		    (unsigned)MAX_WORDS);
+	if (nsx_new_arrays(a, n, "kernel names", err, m->word, m->hash))
+		return err->rc;
+	for (unsigned i = 0; i < ARRAY_LEN(parts); i++)
+		for (unsigned k = 0; k < parts[i]->n &&
+				     m->n < (i < 2 ? nnames : n); k++) {
+			m->word[m->n] = parts[i]->v[k].word;
+			m->hash[m->n++] = parts[i]->v[k].hash;
+		}
 	return 0;
 }
 
@@ -78,15 +141,23 @@ static int cmp_words(const void *a, const void *b)
 	return NSX_CMP(x->n, y->n);
 }
 
-/* v in order of words, the same up to `at`: up to where they all are. */
+/* Of v, the same up to `at`: up to where they all are. */
 static unsigned count_common(const struct member *v, size_t n, unsigned at)
 {
-	while (at < v[0].n && v[0].hash[at] == v[n - 1].hash[at])
-		at++;
-	return at;
+	unsigned common = v[0].n;
+
+	for (size_t i = 1; i < n; i++) {
+		unsigned k = at;
+
+		while (k < common && k < v[i].n &&
+		       v[i].hash[k] == v[0].hash[k])
+			k++;
+		common = k;
+	}
+	return common;
 }
 
-/* Each gets the word at which it parts from the others. */
+/* v in order of words: each gets the word at which it parts from the others. */
 static void tell_by_branches(struct member *v, size_t n, unsigned at)
 {
 	size_t next;
@@ -101,7 +172,7 @@ static void tell_by_branches(struct member *v, size_t n, unsigned at)
 		while (next < n && v[next].hash[at] == v[i].hash[at])
 			next++;
 		for (size_t k = i; k < next; k++)
-			if (v[k].ntold < MAX_TOLD)
+			if (!v[k].is_told && v[k].ntold < MAX_TOLD)
 				v[k].told[v[k].ntold++] = at;
 		tell_by_branches(v + i, next - i, at + 1);
 	}
@@ -132,19 +203,22 @@ static int count_words(const struct member *v, size_t n, unsigned common,
 	return 0;
 }
 
+/* *ret_n: how many are told. */
 static int tell_by_one_word(struct member *v, size_t n, struct nsx_arena *a,
-			    struct nsx_err *err)
+			    size_t *ret_n, struct nsx_err *err)
 {
 	unsigned common = count_common(v, n, 0);
 	struct nsx_groups g = {0};
 	uint32_t *members = NULL;
 	int rc = count_words(v, n, common, &g, a, &members, err);
 
+	*ret_n = 0;
 	for (size_t i = 0; !rc && i < n; i++)
 		for (unsigned w = common; w < v[i].n; w++)
 			if (members[nsx_group_find(&g, v[i].hash[w], 0)] == 1) {
-				v[i].told[0] = w;
-				v[i].ntold = 1;
+				v[i].told[v[i].ntold++] = w;
+				v[i].is_told = true;
+				++*ret_n;
 				break;
 			}
 	nsx_groups_done(&g);
@@ -192,22 +266,25 @@ static void add_told(const struct member *m, struct nsx_arena *a)
 	m->kernel->label = nsx_buf_keep(&b, a);
 }
 
-/* Kernels of one label, n of them. */
-static int tell_apart(const struct nsx_trace *t, struct nsx_kernel_name **k,
-		      size_t n, struct nsx_arena *a, struct nsx_err *err)
+/* Kernels of one label, n of them, in order of their names. */
+static int tell_apart(const struct nsx_trace *t, struct nsx_kernel_names *k,
+		      const struct nsx_keyed *alike, size_t n,
+		      struct nsx_arena *a, struct nsx_err *err)
 {
 	struct nsx_arena *scratch = nsx_arena_new();
+	struct reading r = {.full = NULL};
 	struct member *v;
+	size_t ntold = 0;
 	int rc = nsx_new_arrays(scratch, n, "kernel names", err, v);
 
 	for (size_t i = 0; !rc && i < n; i++) {
-		v[i] = (struct member){.kernel = k[i]};
-		rc = read_words(t, &v[i], scratch, err);
+		v[i].kernel = &k->v[alike[i].at];
+		rc = read_words(t, &r, &v[i], scratch, err);
 	}
-	if (!rc) {
+	rc = rc ?: tell_by_one_word(v, n, scratch, &ntold, err);
+	if (!rc && ntold < n) {
 		nsx_sort(v, n, sizeof(*v), cmp_words);
 		tell_by_branches(v, n, 0);
-		rc = tell_by_one_word(v, n, scratch, err);
 	}
 	for (size_t i = 0; !rc && i < n; i++)
 		add_told(&v[i], a);
@@ -215,140 +292,111 @@ static int tell_apart(const struct nsx_trace *t, struct nsx_kernel_name **k,
 	return rc;
 }
 
-static void number(struct nsx_kernel_name **k, size_t n, struct nsx_arena *a)
+static void number(struct nsx_kernel_names *k, const struct nsx_keyed *alike,
+		   size_t n, struct nsx_arena *a)
 {
-	for (size_t i = 0; i < n; i++)
-		k[i]->label = nsx_arena_printf(a, "%s (%zu of %zu)",
-					       k[i]->label, i + 1, n);
+	for (size_t i = 0; i < n; i++) {
+		const char **label = &k->v[alike[i].at].label;
+
+		*label = nsx_arena_printf(a, "%s (%zu of %zu)", *label, i + 1, n);
+	}
 }
 
-static int cmp_full(const void *a, const void *b, void *trace)
+/* Those of one label together, in order of their names; v: room for twice as many. */
+static void deal_labels(const struct nsx_kernel_names *k, struct nsx_keyed *v)
 {
-	const struct nsx_kernel_name *const *x = a, *const *y = b;
-	const struct nsx_trace *t = trace;
+	for (uint32_t i = 0; i < k->n; i++) {
+		const char *label = k->v[i].label;
 
-	return NSX_CMP(t->rank[(*x)->name], t->rank[(*y)->name]);
+		v[i].at = i;
+		v[i].key = i && label == k->v[i - 1].label ?
+			v[i - 1].key : (int64_t)nsx_hash(label, strlen(label));
+	}
+	nsx_keyed_sort(v, k->n);
 }
 
-/* Puts the kernels of a label together into v; *ret_at: where those of each of the
- * *ret_n labels begin, and the end.
- */
-static int deal_labels(const struct nsx_kernel_names *k, struct nsx_arena *a,
-		       struct nsx_kernel_name **v, uint32_t **ret_at,
-		       size_t *ret_n, struct nsx_err *err)
-{
-	struct nsx_groups g = {0};
-	uint32_t *of, *order;
-	int rc = nsx_new_arrays(a, k->n, "kernel names", err, of, order);
-
-	for (size_t i = 0; !rc && i < k->n; i++)
-		rc = nsx_group(&g, nsx_hash(k->v[i].label,
-					    strlen(k->v[i].label)), 0,
-			       &of[i], err);
-	*ret_n = g.n;
-	nsx_groups_done(&g);
-	rc = rc ?: nsx_new_arrays(a, *ret_n + 2, "kernel names", err, *ret_at);
-	if (rc)
-		return rc;
-	NSX_DEAL(*ret_at, order, *ret_n, k->n, i, of[i]);
-	for (size_t i = 0; i < k->n; i++)
-		v[i] = &k->v[order[i]];
-	return 0;
-}
-
-/* Twice: what could not be told apart is numbered, in order of the full names. */
+/* Twice: what could not be told apart is numbered. */
 static int make_unique(const struct nsx_trace *t, struct nsx_kernel_names *k,
 		       struct nsx_arena *a, struct nsx_err *err)
 {
-	struct nsx_arena *scratch = nsx_arena_new();
-	struct nsx_kernel_name **v;
-	int rc = nsx_new_arrays(scratch, k->n, "kernel names", err, v);
+	struct nsx_keyed *v = nsx_try_alloc(2 * k->n, sizeof(*v),
+					    "kernel names", err);
+	int rc = v ? 0 : err->rc;
 
 	for (int last = 0; !rc && last < 2; last++) {
-		uint32_t *at;
-		size_t n;
+		size_t next;
 
-		rc = deal_labels(k, scratch, v, &at, &n, err);
-		for (size_t i = 0; !rc && i < n; i++) {
-			struct nsx_kernel_name **alike = v + at[i];
-			size_t nalike = at[i + 1] - at[i];
-
-			if (nalike > 1 && !last)
-				rc = tell_apart(t, alike, nalike, a, err);
-			if (nalike < 2 || !last)
+		deal_labels(k, v);
+		for (size_t i = 0; !rc && i < k->n; i = next) {
+			next = i + 1;
+			while (next < k->n && v[next].key == v[i].key)
+				next++;
+			if (next - i < 2)
 				continue;
-			nsx_sort_r(alike, nalike, sizeof(*v), cmp_full,
-				   (void *)t);
-			number(alike, nalike, a);
+			if (last)
+				number(k, v + i, next - i, a);
+			else
+				rc = tell_apart(t, k, v + i, next - i, a, err);
 		}
 	}
-	nsx_arena_free(scratch);
+	free(v);
 	return rc;
 }
 
-NSX_ORDER(cmp_name, struct nsx_kernel_name, UP(name));
-
-/* Names that differ in what is not read say the same. */
-static int read_names(const struct nsx_trace *t, struct nsx_kernel_names *k,
-		      struct nsx_arena *scratch, struct nsx_arena *a,
-		      struct nsx_err *err)
+/* Names that begin alike, as far as they are read, follow each other. */
+static void read_names(const struct nsx_trace *t, struct nsx_kernel_names *k,
+		       struct nsx_arena *a)
 {
-	struct nsx_groups g = {0};
-	uint32_t *first, which;
-	int rc = 0;
+	const char *last = NULL;
+	size_t length = 0;
 
-	if (!nsx_new_array(first, scratch, k->n, "kernel names", err))
-		return err->rc;
-	for (uint32_t i = 0; i < k->n; i++) {
-		const char *full = nsx_text(t, k->v[i].name);
+	for (size_t i = 0; i < k->n; i++) {
 		struct nsx_kernel_name *x = &k->v[i];
-		size_t known = g.n;
+		const char *full = nsx_text(t, x->name);
 
-		rc = nsx_group(&g, nsx_hash(full, nsx_kernel_words_length(full)),
-			       0, &which, err);
-		if (rc)
-			break;
-		if (which == known) {
-			first[which] = i;
-			nsx_kernel_words(full, a, x);
-		} else {
+		if (last && !strncmp(full, last, length)) {
 			nsx_str name = x->name;
 
-			*x = k->v[first[which]];
+			*x = x[-1];
 			x->name = name;
+			continue;
 		}
+		nsx_kernel_words(full, a, x);
+		last = full;
+		length = nsx_kernel_words_length(full);
 	}
-	nsx_groups_done(&g);
-	return rc;
 }
 
 int nsx_kernel_names_build(const struct nsx_trace *t, struct nsx_arena *a,
 			   struct nsx_kernel_names *ret, struct nsx_err *err)
 {
-	struct nsx_kernel_names k = {.n = 0};
-	struct nsx_arena *scratch;
-	int rc;
+	size_t bound = nsx_strings_bound(t->strings);
+	nsx_str *by_rank = nsx_try_alloc(bound, sizeof(*by_rank), "kernel names",
+					 err);
 
-	if (nsx_new_arrays(a, t->nshapes, "kernel names", err, k.v) ||
-	    nsx_new_arrays(a, nsx_strings_bound(t->strings), "kernel names",
-			   err, k.at))
+	if (!by_rank)
 		return err->rc;
+	ret->n = 0;
 	for (uint32_t i = 0; i < t->nshapes; i++) {
-		uint32_t *at = &k.at[t->shape[i].name];
+		nsx_str *name = &by_rank[t->rank[t->shape[i].name]];
 
-		if (*at)
-			continue;
-		k.v[k.n++].name = t->shape[i].name;
-		*at = 1;
+		ret->n += !*name;
+		*name = t->shape[i].name;
 	}
-	nsx_sort(k.v, k.n, sizeof(*k.v), cmp_name);
-	for (uint32_t i = 0; i < k.n; i++)
-		k.at[k.v[i].name] = i + 1;
-	scratch = nsx_arena_new();
-	rc = read_names(t, &k, scratch, a, err);
-	nsx_arena_free(scratch);
-	*ret = k;
-	return rc ? rc : make_unique(t, ret, a, err);
+	if (nsx_new_arrays(a, ret->n, "kernel names", err, ret->v) ||
+	    nsx_new_arrays(a, bound, "kernel names", err, ret->at)) {
+		free(by_rank);
+		return err->rc;
+	}
+	ret->n = 0;
+	for (size_t rank = 0; rank < bound; rank++)
+		if (by_rank[rank]) {
+			ret->v[ret->n++].name = by_rank[rank];
+			ret->at[by_rank[rank]] = (uint32_t)ret->n;
+		}
+	free(by_rank);
+	read_names(t, ret, a);
+	return make_unique(t, ret, a, err);
 }
 
 const struct nsx_kernel_name *nsx_kernel_name(const struct nsx_kernel_names *k,

@@ -23,8 +23,10 @@ static bool begins(const char *p, const char *end, const char *text)
 	return (size_t)(end - p) >= n && !memcmp(p, text, n);
 }
 
+enum { MAX_CAST = 64 };
+
 /* Past "<unnamed>", "(anonymous namespace)", or a cast: "(unsigned int)" with a
- * number behind it.  No type is that long: what follows is not searched.
+ * number behind it.  No type is as long as MAX_CAST: what follows is not searched.
  */
 static const char *skip_noise(const char *p, const char *end)
 {
@@ -37,7 +39,7 @@ static const char *skip_noise(const char *p, const char *end)
 			return p + strlen(noise[i]);
 	if (*p != '(')
 		return p;
-	close = memchr(p, ')', NSX_MIN((size_t)(end - p), 64));
+	close = memchr(p, ')', NSX_MIN((size_t)(end - p), MAX_CAST));
 	return close && end - close > 1 && (is_digit(close[1]) ||
 					    close[1] == '-') ? close + 1 : p;
 }
@@ -52,7 +54,7 @@ static bool number_after(const char *text, const char **p, const char *end,
 	ret->p = q;
 	while (q < end && is_digit(*q))
 		q++;
-	ret->n = (size_t)(q - ret->p);
+	ret->n = (uint32_t)(q - ret->p);
 	ret->kind = NSX_W_INSTANCE;
 	*p = q;
 	return true;
@@ -79,8 +81,20 @@ bool nsx_next_word(const char **p, const char *end, struct nsx_word *ret)
 	ret->p = *p;
 	while (*p < end && is_word(**p))
 		(*p)++;
-	ret->n = (size_t)(*p - ret->p);
+	ret->n = (uint32_t)(*p - ret->p);
 	ret->kind = is_digit(*ret->p)	   ? NSX_W_NUMBER :
 		    begins(*p, end, "::") ? NSX_W_SCOPE : NSX_W_NAME;
 	return true;
+}
+
+/* Not from where skip_noise() may have looked further. */
+size_t nsx_same_words(const char *full, size_t same)
+{
+	const size_t reach = MAX_CAST + 2, tag = strlen("<unnamed>");
+
+	for (size_t at = same > reach ? same - reach : 0; at < same; at++)
+		if (full[at] == '(' ? !memchr(full + at, ')', same - at - 1) :
+				      full[at] == '<' && same - at < tag)
+			return at;
+	return same;
 }

@@ -15,11 +15,16 @@ enum nsx_word_kind {
 };
 struct nsx_word {
 	const char *p;
-	size_t n;
+	uint32_t n;
 	enum nsx_word_kind kind;
 };
 
 /* The next word of [*p, end); false: none is left. */
 bool nsx_next_word(const char **p, const char *end, struct nsx_word *ret);
+
+/* Names whose first `same` bytes are those of this one have the same words as far as
+ * these end two bytes before here, or earlier.
+ */
+size_t nsx_same_words(const char *full, size_t same);
 
 #endif

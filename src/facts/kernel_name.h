@@ -45,10 +45,12 @@ struct nsx_kernel_name {
  */
 void nsx_kernel_words(const char *full, struct nsx_arena *a,
 		      struct nsx_kernel_name *ret);
-/* How much of a name that reads: what follows, its parameters, does not matter. */
+/* Names that begin with as many bytes of this one (its NUL counts, too) say the same:
+ * parameters are not read.
+ */
 size_t nsx_kernel_words_length(const char *full);
 
-struct nsx_kernel_names { /* ordered by nsx_str */
+struct nsx_kernel_names { /* in order of their texts */
 	struct nsx_kernel_name *v;
 	size_t n;
 	uint32_t *at; /* index + 1, by nsx_str; 0: of no kernel              */

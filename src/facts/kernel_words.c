@@ -100,10 +100,11 @@ static struct parts split(const char *full)
 size_t nsx_kernel_words_length(const char *full)
 {
 	struct parts name = split(full);
+	const char *end = name.args.p + name.args.n, *own;
 
 	if (has(name.base, "ispatch") || has(name.base, "ombine"))
-		return strlen(full); /* what nsx_classify_comm looks at */
-	return (size_t)(name.args.p + name.args.n - full);
+		return strlen(full) + 1; /* what nsx_classify_comm looks at */
+	return (size_t)(NSX_MAX(end, nsx_parameters_of(full, &own)) - full) + 1;
 }
 
 static bool next_word(struct text *t, struct nsx_word *ret)

@@ -292,6 +292,18 @@ static int cmp_rows(const void *pa, const void *pb, void *ctx)
 	return 0;
 }
 
+/* Of the first column; nulls last.  A text is not a number: it may be the same. */
+static int64_t key_of(const void *row, void *ctx)
+{
+	int id = *((const struct order *)ctx)->key;
+	const struct nsx_cell *c = (const struct nsx_cell *)row +
+				   (id < 0 ? ~id : id);
+	int64_t key = c->type == NSX_T_I64 ? c->u.i :
+		      c->type == NSX_T_F64 ? nsx_real_key(c->u.f) : 0;
+
+	return !c->type ? INT64_MAX : id < 0 ? ~key : key;
+}
+
 /* glibc's qsort_r is a stable merge sort unless memory is short; where rows
  * compare equal on all keys of an order they are told apart by it no further,
  * so orders name enough keys to be total.
@@ -317,7 +329,7 @@ void nsx_table_sort_by(struct nsx_table *t, const int *order, size_t n)
 		t->cells = cells;
 		t->cap = t->nrows * t->layout->ncols;
 	}
-	nsx_sort_r(t->cells, t->nrows, row_size, cmp_rows, &o);
+	nsx_sort_by_key_r(t->cells, t->nrows, row_size, key_of, cmp_rows, &o);
 }
 
 const char *nsx_col_title(const struct nsx_col *c)

@@ -210,11 +210,12 @@ int nsx_read_name(struct nsx_part *p, const struct nsx_val *v, nsx_str *ret,
 
 /* Kernels ------------------------------------------------------------------*/
 
-const char *nsx_base_of(const char *full, size_t *ret_len)
+const char *nsx_parameters_of(const char *full, const char **ret_own)
 {
-	const char *begin = full, *p;
+	const char *p;
 	int depth = 0;
 
+	*ret_own = full;
 	for (p = full; *p; p++) {
 		if (*p == '(' && !depth && strncmp(p, "(anonymous", 10))
 			break;
@@ -223,9 +224,16 @@ const char *nsx_base_of(const char *full, size_t *ret_len)
 		else if ((*p == '>' || *p == ')') && depth)
 			depth--;
 		else if (!depth && (*p == ' ' || *p == ':'))
-			begin = p + 1;
+			*ret_own = p + 1;
 	}
-	*ret_len = (size_t)(p - begin);
+	return p;
+}
+
+const char *nsx_base_of(const char *full, size_t *ret_len)
+{
+	const char *begin, *end = nsx_parameters_of(full, &begin);
+
+	*ret_len = (size_t)(end - begin);
 	for (size_t i = 0; i < *ret_len; i++)
 		if (begin[i] == '<')
 			*ret_len = i;

@@ -574,7 +574,11 @@ bool nsx_api_allocates(const char *base);
  */
 const char *nsx_process_name(const struct nsx_trace *t, uint32_t process);
 
-/* "gemm" of "void ns::gemm<int>(float*)"; borrowed part of full. */
+/* "(float*)" of "void ns::gemm<int>(float*)", its end if there is none; *ret_own:
+ * "gemm<int>(float*)".  Borrowed parts of full.
+ */
+const char *nsx_parameters_of(const char *full, const char **ret_own);
+/* "gemm", likewise. */
 const char *nsx_base_of(const char *full, size_t *ret_len);
 
 /* Communication kernels by base name (queries/README.md 13): NSX_COMM_NONE if

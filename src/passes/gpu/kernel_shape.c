@@ -7,7 +7,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include "base/keyed.h"
 #include "facts/occupancy.h"
 #include "passes/pass.h"
 
@@ -286,39 +285,27 @@ static int cmp_launches(const struct nsx_shape *x, const struct nsx_shape *y)
 	       NSX_CMP(x->dynamic_shared_bytes, y->dynamic_shared_bytes);
 }
 
-/* Groups of one total. */
+static int64_t key_of(const void *at, void *shapes)
+{
+	const struct shapes *s = shapes;
+
+	return -nsx_real_key((double)s->v[*(const uint32_t *)at].total_ns / 1e6);
+}
+
+/* In order of time, as it is shown, calls, name, device, configuration. */
 static int cmp_groups(const void *a, const void *b, void *shapes)
 {
 	const struct shapes *s = shapes;
 	const struct nsx_trace *t = s->run->trace;
-	const struct group *x = &s->v[((const struct nsx_keyed *)a)->at];
-	const struct group *y = &s->v[((const struct nsx_keyed *)b)->at];
+	const struct group *x = &s->v[*(const uint32_t *)a];
+	const struct group *y = &s->v[*(const uint32_t *)b];
+	int64_t p = key_of(a, shapes), q = key_of(b, shapes);
 
-	return NSX_CMP(y->n, x->n) ?: NSX_CMP(x->rank, y->rank) ?:
+	return NSX_CMP(p, q) ?: NSX_CMP(y->n, x->n) ?:
+	       NSX_CMP(x->rank, y->rank) ?:
 	       NSX_CMP(t->device[x->device].device_id,
 		       t->device[y->device].device_id) ?:
 	       cmp_launches(&t->shape[x->shape], &t->shape[y->shape]);
-}
-
-/* A key is a total, negative: the greatest comes first. */
-static bool shows_alike(const struct nsx_keyed *a, const struct nsx_keyed *b)
-{
-	return (double)a->key / 1e6 == (double)b->key / 1e6;
-}
-
-/* In order of time, as it is shown, calls, name, device, configuration. Errors: NULL. */
-static struct nsx_keyed *order_groups(struct shapes *s, struct nsx_err *err)
-{
-	struct nsx_keyed *v;
-
-	if (!nsx_new_array(v, s->run->scratch, 2 * s->n, "shapes", err))
-		return NULL;
-	for (size_t i = 0; i < s->n; i++)
-		v[i] = (struct nsx_keyed){-s->v[i].total_ns, (uint32_t)i};
-	nsx_keyed_sort(v, s->n);
-	NSX_EACH_RUN(i, next, s->n, shows_alike(&v[i], &v[next]))
-		nsx_sort_r(v + i, next - i, sizeof(*v), cmp_groups, s);
-	return v;
 }
 
 static void fill_shape(const struct shapes *s, const struct group *x,
@@ -362,16 +349,19 @@ static int fill_shapes(struct shapes *s, struct nsx_table *table,
 		       struct nsx_section *out, struct nsx_err *err)
 {
 	const char *limits[16];
-	struct nsx_keyed *order = order_groups(s, err);
+	uint32_t *order;
 
-	if (!order)
+	if (!nsx_new_array(order, s->run->scratch, s->n, "shapes", err))
 		return err->rc;
+	for (uint32_t i = 0; i < s->n; i++)
+		order[i] = i;
+	nsx_sort_by_key_r(order, s->n, sizeof(*order), key_of, cmp_groups, s);
 	name_limits(out, limits);
 	nsx_table_expect(table, s->n, s->run->opts->held_rows);
 	for (size_t i = 0; i < s->n; i++) {
 		struct nsx_cell *row = nsx_add_row(table);
 
-		fill_shape(s, &s->v[order[i].at], limits, out, !table->nrest,
+		fill_shape(s, &s->v[order[i]], limits, out, !table->nrest,
 			   row);
 	}
 	nsx_arena_drop(s->run->scratch, order);

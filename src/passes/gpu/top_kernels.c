@@ -109,6 +109,11 @@ static int group_device(const struct nsx_run *run, uint32_t device,
 	return 0;
 }
 
+static int64_t rank_of(const void *group)
+{
+	return (*(struct group *const *)group)->rank;
+}
+
 NSX_POINTER_ORDER(cmp_name, struct group, UP(rank), UP(device));
 
 /* Durations of counted kernels, group by group, those of a name together. */
@@ -121,7 +126,7 @@ static int spread_durations(const struct nsx_trace *t, struct groups *g,
 		return err->rc;
 	for (size_t k = 0; k < g->n; k++)
 		g->named[k] = &g->v[k];
-	nsx_sort(g->named, g->n, sizeof(*g->named), cmp_name);
+	nsx_sort_by_key(g->named, g->n, sizeof(*g->named), rank_of, cmp_name);
 	for (size_t k = 0; k < g->n; k++) {
 		g->named[k]->at = n;
 		n += g->named[k]->n;
@@ -214,6 +219,11 @@ static void fill_kernel(const struct nsx_run *run, const struct groups *g,
 	quantile_cells(row, g->durations + x->at, x->n);
 }
 
+static int64_t key_of_group(const void *group, void *trace NSX_UNUSED)
+{
+	return -(*(struct group *const *)group)->total_ns;
+}
+
 static int cmp_groups(const void *a, const void *b, void *trace)
 {
 	const struct group *x = *(struct group *const *)a;
@@ -238,8 +248,8 @@ static int fill_kernels(const struct nsx_run *run, const struct groups *g,
 		return err->rc;
 	for (size_t k = 0; k < g->n; k++)
 		order[k] = &g->v[k];
-	nsx_sort_r(order, g->n, sizeof(*order), cmp_groups,
-		   (void *)run->trace);
+	nsx_sort_by_key_r(order, g->n, sizeof(*order), key_of_group, cmp_groups,
+			  (void *)run->trace);
 	nsx_table_expect(table, g->n,
 			 run->opts->kernel_limit > held ? 0 : held);
 	for (size_t k = 0; k < g->n; k++)
@@ -284,6 +294,11 @@ static void fill_sum(const struct nsx_trace *t, const struct sum *x,
 	row[SUM_NAME] = nsx_string(nsx_text(t, x->name));
 }
 
+static int64_t key_of_sum(const void *sum)
+{
+	return -((const struct sum *)sum)->total_ns;
+}
+
 NSX_ORDER(cmp_sums, struct sum, DOWN(total_ns), UP(rank));
 
 /* The same by name over all devices, as nsys stats prints it. */
@@ -308,7 +323,7 @@ static int fill_sums(const struct nsx_run *run, const struct groups *g,
 		if (s.n)
 			v[n++] = s;
 	}
-	nsx_sort(v, n, sizeof(*v), cmp_sums);
+	nsx_sort_by_key(v, n, sizeof(*v), key_of_sum, cmp_sums);
 	nsx_table_expect(table, n, run->opts->held_rows);
 	for (size_t i = 0; i < n; i++)
 		fill_sum(run->trace, &v[i], g, nsx_add_row(table));

@@ -337,6 +337,15 @@ struct place_in_order {
 	uint32_t g;
 };
 
+/* What costs stands before what does not.  Half of it is left to cmp_sites. */
+static int64_t key_of(const void *place, void *sites NSX_UNUSED)
+{
+	const struct place_in_order *x = place;
+
+	return x->cost_ms > 0 ? -(nsx_real_key(x->cost_ms) / 2) - INT64_MAX / 2 :
+				-(nsx_real_key(x->total_ms) / 2);
+}
+
 static int cmp_sites(const void *a, const void *b, void *sites)
 {
 	const struct place_in_order *x = a, *y = b;
@@ -395,7 +404,8 @@ static int fill_sites(const struct sites *x, const struct nsx_run *run,
 			order[n++] = (struct place_in_order){
 				(double)x->v[g].cost_ns / 1e6,
 				(double)x->v[g].total_ns / 1e6, g};
-	nsx_sort_r(order, n, sizeof(*order), cmp_sites, (void *)x);
+	nsx_sort_by_key_r(order, n, sizeof(*order), key_of, cmp_sites,
+			  (void *)x);
 	nsx_table_expect(table, n, run->opts->held_rows);
 	for (size_t i = 0; i < n; i++) {
 		struct site s = site_at(x, order[i].g);

@@ -82,39 +82,51 @@ static void put_kernels(struct kernels *k, struct nsx_section *out)
 	nsx_put(out, "tiny_kernel_us", nsx_int(TINY_US));
 }
 
-struct sum {
+struct sum { /* of a kernel */
+	const struct nsx_kernel_name *kernel;
 	int64_t n, ns;
+	uint32_t rank; /* of its name */
 };
 
-static int fill_tiny(const struct nsx_trace *t, struct nsx_groups *names,
-		     struct sum **v, struct nsx_table *table,
+static int64_t key_of(const void *sum)
+{
+	return -((const struct sum *)sum)->n;
+}
+
+NSX_ORDER(cmp_sums, struct sum, DOWN(n), UP(rank));
+
+static int fill_tiny(const struct nsx_run *run, struct nsx_table *table,
 		     struct nsx_err *err)
 {
+	const struct nsx_trace *t = run->trace;
+	const struct nsx_kernel_names *k = &run->facts->kernels;
+	struct sum *v;
+	size_t n = 0;
+
+	if (!nsx_new_array(v, run->scratch, k->n, "kernel names", err))
+		return err->rc;
 	for (size_t i = 0; i < t->ops.n; i++) {
-		struct sum *x;
+		const struct nsx_kernel_name *name;
 
 		if (!is_counted_kernel(t, i))
 			continue;
-		x = nsx_group_value(names, v, nsx_op_name(t, i), 0,
-				    "kernel names", err);
-		if (!x)
-			return err->rc;
-		x->n++;
-		nsx_add_to(&x->ns, nsx_op_ns(&t->ops, i));
+		name = nsx_kernel_name(k, nsx_op_name(t, i));
+		v[name - k->v].n++;
+		nsx_add_to(&v[name - k->v].ns, nsx_op_ns(&t->ops, i));
 	}
-	for (size_t k = 0; k < names->n; k++) {
-		const struct sum *x = &(*v)[k];
-		struct nsx_cell *row;
+	for (size_t i = 0; i < k->n; i++)
+		if (v[i].n && v[i].ns <= v[i].n * TINY_US * 1000)
+			v[n++] = (struct sum){&k->v[i], v[i].n, v[i].ns,
+					      t->rank[k->v[i].name]};
+	nsx_sort_by_key(v, n, sizeof(*v), key_of, cmp_sums);
+	nsx_table_expect(table, n, run->opts->held_rows);
+	for (size_t i = 0; i < n; i++) {
+		struct nsx_cell *row = nsx_add_row(table);
 
-		if (x->ns > x->n * TINY_US * 1000)
-			continue;
-		row = nsx_add_row(table);
-		row[TINY_KERNEL_NAME] =
-			nsx_string(nsx_text(t, (nsx_str)names->keys[k].a));
-		row[TINY_CALL_COUNT] = nsx_int(x->n);
-		row[TINY_AVG_DURATION_US] = nsx_mean_us(x->ns, x->n);
+		row[TINY_KERNEL_NAME] = nsx_string(nsx_text(t, v[i].kernel->name));
+		row[TINY_CALL_COUNT] = nsx_int(v[i].n);
+		row[TINY_AVG_DURATION_US] = nsx_mean_us(v[i].ns, v[i].n);
 	}
-	nsx_table_sort(table, NSX_DESC(TINY_CALL_COUNT), TINY_KERNEL_NAME);
 	return 0;
 }
 
@@ -383,21 +395,16 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 {
 	struct nsx_table *tiny = nsx_add_table(out, &layouts[0]);
 	struct nsx_table *launchers = nsx_add_table(out, &layouts[1]);
-	struct nsx_groups names = {0};
 	struct kernels k = {0};
-	struct sum *sums = NULL;
 	int64_t bound_ns;
-	int rc;
 
 	if (read_kernels(run, &k, err))
 		return err->rc;
 	if (!k.n)
 		return nsx_cannot(out, "no kernel began in the window");
 	put_kernels(&k, out);
-	rc = fill_tiny(run->trace, &names, &sums, tiny, err);
-	nsx_groups_done(&names);
-	free(sums);
-	if (rc || put_launching(run, out, launchers, &bound_ns, err))
+	if (fill_tiny(run, tiny, err) ||
+	    put_launching(run, out, launchers, &bound_ns, err))
 		return err->rc;
 	run->measured->storm.is_storm = k.figure[STORM_FLAG].u.b;
 	run->measured->storm.per_s = k.figure[STORM_RATE].u.f;

@@ -91,6 +91,11 @@ static void close_groups(struct groups *g)
 	g->first = g->n;
 }
 
+static int64_t key_of(const void *group, void *trace NSX_UNUSED)
+{
+	return -((const struct group *)group)->total_ns;
+}
+
 static int cmp_groups(const void *a, const void *b, void *ctx)
 {
 	const struct group *x = a, *y = b;
@@ -106,7 +111,8 @@ static int cmp_groups(const void *a, const void *b, void *ctx)
 static void sort_groups(struct groups *g)
 {
 	close_groups(g);
-	nsx_sort_r(g->v, g->n, sizeof(*g->v), cmp_groups, (void *)g->t);
+	nsx_sort_by_key_r(g->v, g->n, sizeof(*g->v), key_of, cmp_groups,
+			  (void *)g->t);
 	g->n = g->first = 0;
 }
 

@@ -199,83 +199,111 @@ static const char *const causes[NSX_NCAUSES][2] = { /* kind, meaning */
 					"operation"},
 };
 
-static void name_cause(struct path *p, struct nsx_cell *cells, unsigned cause,
-		       nsx_str detail, const char **ret_meaning)
-{
-	const char *kind = causes[cause][0], *name = nsx_cause_names[cause];
+struct suspect { /* a row before it is made */
+	const struct row *row;
+	double total_ms;
+	const char *kind, *name;
+};
 
-	if (detail && !strcmp(kind, "barrier"))
-		name = nsx_fact_text(p->run->facts, detail);
+static struct suspect name_cause(struct path *p, unsigned cause, nsx_str detail)
+{
+	struct suspect s = {.kind = causes[cause][0],
+			    .name = nsx_cause_names[cause]};
+
+	if (detail && !strcmp(s.kind, "barrier"))
+		s.name = nsx_fact_text(p->run->facts, detail);
 	else if (detail)
-		name = nsx_say(p->out, "%s: %s", name,
-			       nsx_fact_text(p->run->facts, detail));
-	cells[KIND] = nsx_string(kind);
-	cells[NAME] = nsx_string(name);
-	*ret_meaning = causes[cause][1];
+		s.name = nsx_say(p->out, "%s: %s", s.name,
+				 nsx_fact_text(p->run->facts, detail));
+	return s;
 }
 
-static void name_row(struct path *p, const struct nsx_group_key *key,
-		     struct nsx_cell *cells, const char **ret_meaning)
+static struct suspect name_row(struct path *p, const struct nsx_group_key *key)
 {
 	static const char *const kinds[] = {"kernel", "kernel", "nccl", "nccl",
 					    "memcpy", "memcpy", "gpu_idle"};
-	const char *name;
+	struct suspect s;
 
-	*ret_meaning = "";
-	if (key->a >= T_CAUSE) {
-		name_cause(p, cells, (unsigned)(key->a - T_CAUSE),
-			   (nsx_str)key->b, ret_meaning);
-		return;
-	}
+	if (key->a >= T_CAUSE)
+		return name_cause(p, (unsigned)(key->a - T_CAUSE),
+				  (nsx_str)key->b);
+	s = (struct suspect){.kind = kinds[key->a]};
 	switch (key->a) {
 	case T_REPLAY:
-		name = nsx_say(p->out, "CUDA graph %llu",
-			       (unsigned long long)key->b);
-		*ret_meaning = "replayed as a whole";
+		s.name = nsx_say(p->out, "CUDA graph %llu",
+				 (unsigned long long)key->b);
 		break;
 	case T_COMM:
-		name = nsx_comm_op_name((enum nsx_comm_op)key->b);
-		*ret_meaning = "no compute beside it";
+		s.name = nsx_comm_op_name((enum nsx_comm_op)key->b);
 		break;
 	case T_COPY:
-		name = nsx_copy_direction((unsigned)key->b);
-		*ret_meaning = "no kernel beside it";
+		s.name = nsx_copy_direction((unsigned)key->b);
 		break;
 	case T_MEMSET:
-		name = "memset";
-		*ret_meaning = "no kernel beside it";
+		s.name = "memset";
 		break;
 	case T_REST:
-		name = "idle";
+		s.name = "idle";
 		break;
 	default: /* T_KERNEL, T_COMM_OTHER */
-		name = nsx_text(p->run->trace, (nsx_str)key->b);
+		s.name = nsx_text(p->run->trace, (nsx_str)key->b);
 	}
-	cells[KIND] = nsx_string(kinds[key->a]);
-	cells[NAME] = nsx_string(name);
+	return s;
 }
 
-static void fill_suspects(struct path *p, struct nsx_table *table)
+static const char *meaning_of(uint64_t tag)
+{
+	static const char *const meanings[] = {
+		[T_KERNEL] = "", [T_REPLAY] = "replayed as a whole",
+		[T_COMM] = "no compute beside it", [T_COMM_OTHER] = "",
+		[T_COPY] = "no kernel beside it",
+		[T_MEMSET] = "no kernel beside it", [T_REST] = ""};
+
+	return tag >= T_CAUSE ? causes[tag - T_CAUSE][1] : meanings[tag];
+}
+
+static int64_t order_of(const void *suspect)
+{
+	return -nsx_real_key(((const struct suspect *)suspect)->total_ms);
+}
+
+NSX_ORDER(cmp_suspects, struct suspect, DOWN(total_ms), TEXT(kind), TEXT(name),
+	  DOWN(row->count));
+
+static int fill_suspects(struct path *p, struct nsx_table *table,
+			 struct nsx_err *err)
 {
 	double length = (double)(p->w.end_ns - p->w.start_ns);
+	struct suspect *v;
+	size_t n = 0;
 
+	if (!nsx_new_array(v, p->run->scratch, p->groups.n, "path rows", err))
+		return err->rc;
 	for (size_t i = 0; i < p->groups.n; i++) {
-		const struct row *r = &p->rows[i];
-		const char *meaning;
-		struct nsx_cell *cells;
-
-		if (!r->ns)
+		if (!p->rows[i].ns)
 			continue;
-		cells = nsx_add_row(table);
-		name_row(p, &p->groups.keys[i], cells, &meaning);
-		cells[TOTAL] = nsx_ms(r->ns);
-		cells[COUNT] = nsx_int(r->count);
-		cells[DETAILS] = nsx_string(nsx_say(
-			p->out, "%.2f%% of the window%s%s",
-			100 * (double)r->ns / length, *meaning ? ": " : "",
-			meaning));
+		v[n] = name_row(p, &p->groups.keys[i]);
+		v[n].row = &p->rows[i];
+		v[n++].total_ms = (double)p->rows[i].ns / 1e6;
 	}
-	nsx_table_sort(table, NSX_DESC(TOTAL), KIND, NAME, NSX_DESC(COUNT));
+	nsx_sort_by_key(v, n, sizeof(*v), order_of, cmp_suspects);
+	nsx_table_expect(table, n, p->run->opts->held_rows);
+	for (size_t i = 0; i < n; i++) {
+		const struct row *r = v[i].row;
+		const char *meaning = meaning_of(p->groups.keys[r - p->rows].a);
+		struct nsx_cell *cells = nsx_add_row(table);
+
+		cells[KIND] = nsx_string(v[i].kind);
+		cells[NAME] = nsx_string(v[i].name);
+		cells[TOTAL] = nsx_real(v[i].total_ms);
+		cells[COUNT] = nsx_int(r->count);
+		if (!table->nrest)
+			cells[DETAILS] = nsx_string(nsx_say(
+				p->out, "%.2f%% of the window%s%s",
+				100 * (double)r->ns / length,
+				*meaning ? ": " : "", meaning));
+	}
+	return 0;
 }
 
 static void say(struct path *p)
@@ -350,8 +378,8 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	if (p.w.start_ns == p.w.end_ns)
 		return nsx_cannot(out, "GPU work takes no time in this trace");
 	rc = credit_work(&p, err) || credit_idle(&p, err) ? err->rc : 0;
+	rc = rc ?: fill_suspects(&p, table, err);
 	if (!rc) {
-		fill_suspects(&p, table);
 		say(&p);
 		path_walk(run, out, walk);
 	}
