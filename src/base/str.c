@@ -368,6 +368,12 @@ struct ranked {
 
 NSX_ORDER(cmp_letters, struct ranked, UP(letters));
 
+static int64_t key_of(const void *ranked)
+{
+	return (int64_t)(((const struct ranked *)ranked)->letters ^
+			 UINT64_C(1) << 63);
+}
+
 /* Eight bytes of a text as a number that has their order. */
 static uint64_t letters_of(const char *text)
 {
@@ -403,7 +409,7 @@ static void sort_texts(struct ranked *v, size_t n, size_t at)
 	at = count_same(v, n, at);
 	for (size_t i = 0; i < n; i++)
 		v[i].letters = letters_of(v[i].text + at);
-	nsx_sort(v, n, sizeof(*v), cmp_letters);
+	nsx_sort_by_key(v, n, sizeof(*v), key_of, cmp_letters);
 	NSX_EACH_RUN(i, next, n, v[next].letters == v[i].letters)
 		sort_texts(v + i, next - i, at + 8);
 }

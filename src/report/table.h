@@ -109,6 +109,13 @@ int nsx_table_whole(const struct nsx_table *t, struct nsx_err *err) NSX_CHECKED;
  * each and adds up, in the columns that add, what the one before it held.
  */
 void nsx_table_expect(struct nsx_table *t, size_t n, size_t max_rows);
+/* Whether the row that nsx_add_row gave last is held: of others only the columns that
+ * add are read.
+ */
+static inline bool nsx_table_holds(const struct nsx_table *t)
+{
+	return !t->nrest;
+}
 /* Rows there are, held or not. */
 static inline size_t nsx_table_total(const struct nsx_table *t)
 {

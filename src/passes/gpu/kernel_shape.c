@@ -310,21 +310,23 @@ static int cmp_groups(const void *a, const void *b, void *shapes)
 
 static void fill_shape(const struct shapes *s, const struct group *x,
 		       const char *const limits[16],
-		       struct nsx_section *out, bool is_held,
-		       struct nsx_cell *row)
+		       struct nsx_section *out, struct nsx_table *table)
 {
+	struct nsx_cell *row = nsx_add_row(table);
 	const struct nsx_trace *t = s->run->trace;
 	const struct nsx_shape *h = &t->shape[x->shape];
 	char room[EXTENT_SIZE];
 	struct fit f;
 
-	row[NAME] = nsx_string(nsx_text(t, x->name));
-	row[DEVICE] = nsx_int(t->device[x->device].device_id);
 	row[CALLS] = nsx_int(x->n);
 	row[TOTAL] = nsx_ms(x->total_ns);
 	row[PCT] = nsx_part_pct(x->total_ns, s->total_ns);
-	if (!h->known || !is_held)
-		return; /* nothing of what follows is added up */
+	if (!nsx_table_holds(table))
+		return;
+	row[NAME] = nsx_string(nsx_text(t, x->name));
+	row[DEVICE] = nsx_int(t->device[x->device].device_id);
+	if (!h->known)
+		return;
 	f = fit_of(s, x);
 	row[GRID] = nsx_string(nsx_arena_strdup(out->arena,
 						extent_text(room, h->grid)));
@@ -358,12 +360,8 @@ static int fill_shapes(struct shapes *s, struct nsx_table *table,
 	nsx_sort_by_key_r(order, s->n, sizeof(*order), key_of, cmp_groups, s);
 	name_limits(out, limits);
 	nsx_table_expect(table, s->n, s->run->opts->held_rows);
-	for (size_t i = 0; i < s->n; i++) {
-		struct nsx_cell *row = nsx_add_row(table);
-
-		fill_shape(s, &s->v[order[i]], limits, out, !table->nrest,
-			   row);
-	}
+	for (size_t i = 0; i < s->n; i++)
+		fill_shape(s, &s->v[order[i]], limits, out, table);
 	nsx_arena_drop(s->run->scratch, order);
 	return 0;
 }
@@ -439,94 +437,66 @@ static int fill_devices(const struct shapes *s, struct nsx_table *table,
 
 /* Categories ---------------------------------------------------------------*/
 
-struct told { /* a kernel: its category, and the pattern that told */
+struct told { /* by one pattern to be of one category */
 	const char *category, *pattern;
-	nsx_str name;
-	int64_t n, ns;
+	int64_t names, n, ns;
 };
 
-static int cmp_told(const void *a, const void *b)
-{
-	const struct told *x = a, *y = b;
+NSX_ORDER(cmp_told, struct told, TEXT(category));
 
-	return strcmp(x->category, y->category) ?:
-	       strcmp(x->pattern ?: "", y->pattern ?: "") ?:
-	       NSX_CMP(x->name, y->name);
+static void fill_pattern(const struct told *x, struct nsx_cell *row)
+{
+	row[PATTERN_CATEGORY] = nsx_string(x->category);
+	row[PATTERN] = nsx_string(x->pattern);
+	row[PATTERN_NAME_COUNT] = nsx_int(x->names);
+	row[PATTERN_CALL_COUNT] = nsx_int(x->n);
+	row[PATTERN_TOTAL_MS] = nsx_ms(x->ns);
 }
 
-static void fill_patterns(struct told *v, size_t n, struct nsx_table *table)
+/* *ret: owner: the caller, free(). */
+static int list_told(const struct shapes *s, struct nsx_groups *told,
+		     struct told **ret, struct nsx_err *err)
 {
-	NSX_EACH_RUN(i, next, n,
-		     v[next].category == v[i].category &&
-		     v[next].pattern == v[i].pattern) {
-		struct nsx_cell *row = nsx_add_row(table);
-		int64_t names = 0, count = 0, ns = 0;
+	const struct nsx_kernel_names *names = &s->run->facts->kernels;
+	bool *is_known;
 
-		for (size_t k = i; k < next; k++) {
-			names++;
-			count += v[k].n;
-			nsx_add_to(&ns, v[k].ns);
-		}
-		row[PATTERN_CATEGORY] = nsx_string(v[i].category);
-		row[PATTERN] = nsx_string(v[i].pattern);
-		row[PATTERN_NAME_COUNT] = nsx_int(names);
-		row[PATTERN_CALL_COUNT] = nsx_int(count);
-		row[PATTERN_TOTAL_MS] = nsx_ms(ns);
-	}
-	nsx_table_sort(table, NSX_DESC(PATTERN_TOTAL_MS),
-		       NSX_DESC(PATTERN_CALL_COUNT), PATTERN_CATEGORY,
-		       PATTERN);
-}
-
-static int list_told(const struct shapes *s, struct told **ret, size_t *ret_n,
-		     struct nsx_err *err)
-{
-	struct nsx_arena *a = s->run->scratch;
-	uint32_t *place; /* + 1, by name */
-	size_t n = 0;
-
-	if (!nsx_new_array(place, a, nsx_strings_bound(s->run->trace->strings),
-			   "kernel names", err))
-		return err->rc;
-	for (size_t i = 0; i < s->n; i++)
-		if (!place[s->v[i].name])
-			place[s->v[i].name] = (uint32_t)++n;
-	if (!nsx_new_array(*ret, a, n, "kernel names", err))
+	if (!nsx_new_array(is_known, s->run->scratch, names->n, "kernel names",
+			   err))
 		return err->rc;
 	for (size_t i = 0; i < s->n; i++) {
 		const struct group *x = &s->v[i];
-		struct told *to = &(*ret)[place[x->name] - 1];
+		const struct nsx_kernel_name *k = nsx_kernel_name(names, x->name);
+		struct told *to = nsx_group_value(told, ret, k->category,
+						  (uintptr_t)k->pattern,
+						  "categories", err);
 
-		to->name = x->name;
+		if (!to)
+			return err->rc;
+		to->category = nsx_kernel_category_names[k->category];
+		to->pattern = k->pattern;
+		to->names += !is_known[k - names->v];
+		is_known[k - names->v] = true;
 		to->n += x->n;
 		nsx_add_to(&to->ns, x->total_ns);
 	}
-	for (size_t i = 0; i < n; i++) {
-		struct told *x = &(*ret)[i];
-		const struct nsx_kernel_name *k = nsx_kernel_name(
-			&s->run->facts->kernels, x->name);
-
-		x->category = nsx_kernel_category_names[k->category];
-		x->pattern = k->pattern;
-	}
-	nsx_sort(*ret, n, sizeof(**ret), cmp_told);
-	*ret_n = n;
 	return 0;
 }
 
 static int fill_categories(const struct shapes *s, struct nsx_table *categories,
 			   struct nsx_table *patterns, struct nsx_err *err)
 {
-	struct told *v;
-	size_t n = 0;
+	struct nsx_groups g = {0};
+	struct told *v = NULL;
+	int rc = list_told(s, &g, &v, err);
+	size_t n = rc ? 0 : g.n;
 
-	if (list_told(s, &v, &n, err))
-		return err->rc;
+	nsx_sort(v, n, sizeof(*v), cmp_told);
 	NSX_EACH_RUN(i, next, n, !strcmp(v[next].category, v[i].category)) {
 		struct nsx_cell *row = nsx_add_row(categories);
 		int64_t count = 0, ns = 0;
 
 		for (size_t k = i; k < next; k++) {
+			fill_pattern(&v[k], nsx_add_row(patterns));
 			count += v[k].n;
 			nsx_add_to(&ns, v[k].ns);
 		}
@@ -538,8 +508,11 @@ static int fill_categories(const struct shapes *s, struct nsx_table *categories,
 	}
 	nsx_table_sort(categories, NSX_DESC(CATEGORY_TOTAL_MS),
 		       NSX_DESC(CATEGORY_CALL_COUNT), CATEGORY);
-	fill_patterns(v, n, patterns);
-	return 0;
+	nsx_table_sort(patterns, NSX_DESC(PATTERN_TOTAL_MS),
+		       NSX_DESC(PATTERN_CALL_COUNT), PATTERN_CATEGORY, PATTERN);
+	nsx_groups_done(&g);
+	free(v);
+	return rc;
 }
 
 /* The section --------------------------------------------------------------*/

@@ -196,23 +196,26 @@ static void quantile_cells(struct nsx_cell *row, int64_t *v, size_t n)
 }
 
 static void fill_kernel(const struct nsx_run *run, const struct groups *g,
-			const struct group *x, struct nsx_cell *row)
+			const struct group *x, struct nsx_table *table)
 {
 	const struct nsx_trace *t = run->trace;
-	const struct nsx_kernel_name *words =
-		nsx_kernel_name(&run->facts->kernels, x->name);
 	const struct nsx_group_time *time = &g->time[x - g->v];
+	struct nsx_cell *row = nsx_add_row(table);
+	const struct nsx_kernel_name *words;
 
-	row[NAME] = nsx_string(nsx_text(t, x->name));
-	row[DEVICE] = nsx_int(t->device[x->device].device_id);
 	row[CALLS] = nsx_int((int64_t)x->n);
 	row[TOTAL_NS] = nsx_int(x->total_ns);
 	row[TOTAL_MS] = nsx_ms(x->total_ns);
+	row[PCT] = nsx_pct((double)x->total_ns, (double)g->total_ns);
+	row[EXCLUSIVE] = nsx_ms(time->exclusive_ns);
+	if (!nsx_table_holds(table))
+		return;
+	words = nsx_kernel_name(&run->facts->kernels, x->name);
+	row[NAME] = nsx_string(nsx_text(t, x->name));
+	row[DEVICE] = nsx_int(t->device[x->device].device_id);
 	if (x->n)
 		row[AVG] = nsx_us((double)x->total_ns / (double)x->n);
-	row[PCT] = nsx_pct((double)x->total_ns, (double)g->total_ns);
 	row[BUSY] = nsx_ms(time->busy_ns);
-	row[EXCLUSIVE] = nsx_ms(time->exclusive_ns);
 	row[CATEGORY] = nsx_string(nsx_kernel_category_names[words->category]);
 	row[LABEL] = nsx_string(words->label);
 	row[FAMILY] = nsx_string(words->family);
@@ -253,7 +256,7 @@ static int fill_kernels(const struct nsx_run *run, const struct groups *g,
 	nsx_table_expect(table, g->n,
 			 run->opts->kernel_limit > held ? 0 : held);
 	for (size_t k = 0; k < g->n; k++)
-		fill_kernel(run, g, order[k], nsx_add_row(table));
+		fill_kernel(run, g, order[k], table);
 	nsx_arena_drop(run->scratch, order);
 	return 0;
 }
@@ -272,19 +275,23 @@ struct sum { /* of a name over all devices */
 };
 
 static void fill_sum(const struct nsx_trace *t, const struct sum *x,
-		     const struct groups *g, struct nsx_cell *row)
+		     const struct groups *g, struct nsx_table *table)
 {
+	struct nsx_cell *row = nsx_add_row(table);
 	int64_t lo = INT64_MAX, hi = 0;
-	double dev = nsx_stddev(x->v, x->n);
+	double dev;
 
-	for (size_t i = 0; i < x->n; i++) {
-		lo = NSX_MIN(lo, x->v[i]);
-		hi = NSX_MAX(hi, x->v[i]);
-	}
 	row[SUM_TIME] = nsx_real(tenths(100 * (double)x->total_ns /
 					(double)g->total_ns));
 	row[SUM_TOTAL_TIME_NS] = nsx_int(x->total_ns);
 	row[SUM_INSTANCES] = nsx_int((int64_t)x->n);
+	if (!nsx_table_holds(table))
+		return;
+	dev = nsx_stddev(x->v, x->n);
+	for (size_t i = 0; i < x->n; i++) {
+		lo = NSX_MIN(lo, x->v[i]);
+		hi = NSX_MAX(hi, x->v[i]);
+	}
 	row[SUM_AVG_NS] =
 		nsx_real(tenths((double)x->total_ns / (double)x->n));
 	row[SUM_MED_NS] = nsx_real(tenths(nsx_quantile(x->v, x->n, 0.5)));
@@ -326,7 +333,7 @@ static int fill_sums(const struct nsx_run *run, const struct groups *g,
 	nsx_sort_by_key(v, n, sizeof(*v), key_of_sum, cmp_sums);
 	nsx_table_expect(table, n, run->opts->held_rows);
 	for (size_t i = 0; i < n; i++)
-		fill_sum(run->trace, &v[i], g, nsx_add_row(table));
+		fill_sum(run->trace, &v[i], g, table);
 	return 0;
 }
 

@@ -219,16 +219,17 @@ static void fill_range(const struct work *w, uint32_t i, struct nsx_cell *row)
 	const struct group *g = &w->v[w->order[i].group];
 	nsx_str name = w->g.name[w->order[i].group];
 
-	row[NAME] = nsx_string(nsx_text(w->t, name));
 	row[COUNT] = nsx_int(g->count);
 	row[TOTAL] = nsx_ms(g->total_ns);
-	row[AVG] = nsx_mean_us(g->all_ns, g->count);
 	row[EXCLUSIVE] = nsx_ms(g->own_ns);
-	row[RAW] = nsx_string(nsx_raw_name(w->t, name));
-	if (!w->gpu || !g->attributes)
+	if (w->gpu && g->attributes)
+		row[GPU_EX] = nsx_ms(w->ex_ns[i]);
+	if (i >= w->nheld)
 		return;
-	row[GPU_EX] = nsx_ms(w->ex_ns[i]);
-	if (i >= w->nheld || w->gpu[i].cut)
+	row[NAME] = nsx_string(nsx_text(w->t, name));
+	row[AVG] = nsx_mean_us(g->all_ns, g->count);
+	row[RAW] = nsx_string(nsx_raw_name(w->t, name));
+	if (!w->gpu || !g->attributes || w->gpu[i].cut)
 		return;
 	row[GPU_IN] = nsx_ms(w->gpu[i].in_ns);
 	row[GPU_BUSY] = nsx_ms(w->gpu[i].busy_ns);

@@ -145,22 +145,26 @@ static size_t group_kernels(const struct nsx_pids *pids, uint32_t p,
 }
 
 static void fill_kernel(const struct nsx_trace *t, const struct nsx_pids *pids,
-			uint32_t p, const struct group *x, struct nsx_cell *row)
+			uint32_t p, const struct group *x,
+			struct nsx_table *table)
 {
 	double own = (double)pids->total[p].kernel_ns;
 	double all = (double)pids->kernel_ns, total = (double)x->total_ns;
+	struct nsx_cell *row = nsx_add_row(table);
 
+	row[K_COUNT] = nsx_int((int64_t)x->n);
+	row[K_MS] = nsx_ms(x->total_ns);
+	row[K_PCT] = nsx_pct(total, all);
+	if (!nsx_table_holds(table))
+		return;
 	row[K_PID] = nsx_int(t->process[p].pid);
 	row[K_PID_MS] = nsx_ms(pids->total[p].kernel_ns);
 	row[K_PID_PCT] = nsx_pct(own, all);
 	row[K_NAME] = nsx_string(nsx_text(t, x->name));
 	row[K_DEVICE] = nsx_int(t->device[x->device].device_id);
-	row[K_COUNT] = nsx_int((int64_t)x->n);
-	row[K_MS] = nsx_ms(x->total_ns);
 	if (x->n)
 		row[K_AVG] = nsx_us(total / (double)x->n);
 	row[K_PCT_PID] = nsx_pct(total, own);
-	row[K_PCT] = nsx_pct(total, all);
 }
 
 static int add_kernels(const struct nsx_pids *pids, struct groups *g,
@@ -190,13 +194,10 @@ static int add_kernels(const struct nsx_pids *pids, struct groups *g,
 		row[PID_PCT_OF_TOTAL_KERNEL_TIME] =
 			nsx_part_pct(x->kernel_ns, pids->kernel_ns);
 		for (size_t k = 0; k < n; k++) {
-			row = nsx_add_row(all);
-			fill_kernel(t, pids, p, &g->v[k], row);
-			if (sums->nrows > NSX_PIDS_SHOWN ||
-			    k >= NSX_KERNELS_PER_PID)
-				continue;
-			row = nsx_add_row(top);
-			fill_kernel(t, pids, p, &g->v[k], row);
+			fill_kernel(t, pids, p, &g->v[k], all);
+			if (sums->nrows <= NSX_PIDS_SHOWN &&
+			    k < NSX_KERNELS_PER_PID)
+				fill_kernel(t, pids, p, &g->v[k], top);
 		}
 	}
 	return 0;

@@ -293,15 +293,16 @@ static int fill_suspects(struct path *p, struct nsx_table *table,
 		const char *meaning = meaning_of(p->groups.keys[r - p->rows].a);
 		struct nsx_cell *cells = nsx_add_row(table);
 
+		if (!nsx_table_holds(table))
+			continue; /* no column adds */
 		cells[KIND] = nsx_string(v[i].kind);
 		cells[NAME] = nsx_string(v[i].name);
 		cells[TOTAL] = nsx_real(v[i].total_ms);
 		cells[COUNT] = nsx_int(r->count);
-		if (!table->nrest)
-			cells[DETAILS] = nsx_string(nsx_say(
-				p->out, "%.2f%% of the window%s%s",
-				100 * (double)r->ns / length,
-				*meaning ? ": " : "", meaning));
+		cells[DETAILS] = nsx_string(nsx_say(
+			p->out, "%.2f%% of the window%s%s",
+			100 * (double)r->ns / length, *meaning ? ": " : "",
+			meaning));
 	}
 	return 0;
 }
