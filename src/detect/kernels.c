@@ -20,11 +20,13 @@
 enum {
 	MOST_NAMES = 256,   /* looked at for a family                        */
 	MOST_SHAPES = 8,
+	MOST_BESIDE = 128,  /* kernels that a GPU runs at once               */
 	LONG_NS = 10000, /* a shorter kernel is bound by its start           */
 };
 
 struct kernel { /* by name, or by shape; on one device */
 	int64_t ns;
+	double block_ns; /* blocks of others beside it, times how long       */
 	uint32_t count;
 	uint32_t id;	/* string, or index of shape                         */
 	uint32_t rank;	/* of the name                                       */
@@ -572,8 +574,54 @@ static double blocks(const struct nsx_shape *s)
 	       NSX_MAX(s->grid[2], 1);
 }
 
-/* Multiprocessors over blocks, as far as the kernel's start leaves; 1: it is not
- * small, or not known.
+/* Of a shape on a GPU with so many multiprocessors; 0: not known. */
+static double filled(const struct nsx_shape *s, double sm_count)
+{
+	return s->known ? NSX_MIN(blocks(s), sm_count) : 0;
+}
+
+/* Blocks of the kernels that run beside those of each shape. */
+static void add_beside(const struct kernels *k, uint32_t device,
+		       struct table *shapes)
+{
+	const struct nsx_trace *t = k->d->trace;
+	const struct nsx_ops *o = &t->ops;
+	const struct nsx_device *dev = &t->device[device];
+	const struct nsx_gpu_info *gpu = nsx_device_gpu(t, device);
+	double sm_count = gpu ? (double)gpu->sm_count : 0;
+	uint32_t open[MOST_BESIDE]; /* still running where the next starts   */
+	size_t n = 0;
+
+	for (size_t i = dev->ops_at; i < dev->ops_at + dev->nops; i++) {
+		struct kernel *x;
+		size_t left = 0;
+
+		if (!is_looked_at(k, i))
+			continue;
+		x = &shapes->v[shapes->at[nsx_op_detail(o, i)] - 1];
+		for (size_t j = 0; j < n; j++) {
+			struct kernel *y = &shapes->v[
+				shapes->at[nsx_op_detail(o, open[j])] - 1];
+			int64_t ns = NSX_MIN(nsx_op_end(o, i),
+					     nsx_op_end(o, open[j])) -
+				     nsx_op_start(o, i);
+
+			if (ns <= 0)
+				continue;
+			x->block_ns += (double)ns *
+				       filled(&t->shape[y->id], sm_count);
+			y->block_ns += (double)ns *
+				       filled(&t->shape[x->id], sm_count);
+			open[left++] = open[j];
+		}
+		n = left;
+		if (n < MOST_BESIDE)
+			open[n++] = (uint32_t)i;
+	}
+}
+
+/* Multiprocessors over blocks, its own and those beside it, as far as the kernel's
+ * start leaves; 1: it is not small, or not known.
  */
 static double fuller(const struct kernels *k, const struct kernel *x)
 {
@@ -584,7 +632,8 @@ static double fuller(const struct kernels *k, const struct kernel *x)
 	if (!s->known || !gpu || gpu->sm_count <= 0 || blocks(s) < 1 ||
 	    x->ns / x->count < LONG_NS)
 		return 1;
-	return NSX_MAX(1, (double)gpu->sm_count / blocks(s));
+	return NSX_MAX(1, (double)gpu->sm_count /
+				  (blocks(s) + x->block_ns / (double)x->ns));
 }
 
 /* The ops of one shape on its device in the judged window. */
@@ -684,6 +733,7 @@ static int list_grids(struct kernels *k, struct small_grids *ret,
 
 		if (sum_device(k, d, true, &shapes, err))
 			return err->rc;
+		add_beside(k, d, &shapes);
 		for (size_t i = 0; i < shapes.n; i++)
 			if (fuller(k, &shapes.v[i]) >= LEAST_ROOM)
 				keep_grid(ret, &shapes.v[i]);

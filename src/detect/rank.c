@@ -114,7 +114,7 @@ static void take_gain(struct pricing *p, struct item *x,
 
 	if (g->confidence == NSX_ABSTAINS || (!g->touched && f->is_rule))
 		return; /* nothing was replayed, or a part that has none of it */
-	x->gone = !g->touched;
+	x->gone = !g->touched || (f->is_assumed && g->gain_ns <= 0);
 	f->price = f->is_assumed ? NSX_PRICE_ASSUMED : NSX_PRICE_REPLAYED;
 	f->headroom_ns = (double)g->gain_ns;
 	f->low_ns = (double)g->low_ns;

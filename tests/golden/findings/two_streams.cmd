@@ -1,0 +1,1 @@
+explain @two_streams --pass findings --md
