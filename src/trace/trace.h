@@ -54,6 +54,12 @@ struct nsx_stream { /* (process, context, stream), in order of device, then key 
 	int64_t context_id, stream_id;
 	uint8_t type;
 };
+static inline bool nsx_same_context(const struct nsx_stream *a,
+				    const struct nsx_stream *b)
+{
+	return a->process == b->process && a->device == b->device &&
+	       a->context_id == b->context_id;
+}
 /* The GPU times of a process on a device, against the host's clock. */
 struct nsx_clock { /* ordered by (device, process) */
 	uint32_t process, device; /* process: NSX_NONE when not known        */

@@ -595,13 +595,6 @@ static int take_all_turns(struct turns *t, struct nsx_err *err)
 	return 0;
 }
 
-static bool is_same_context(const struct nsx_stream *a,
-			    const struct nsx_stream *b)
-{
-	return a->process == b->process && a->device == b->device &&
-	       a->context_id == b->context_id;
-}
-
 /* The null stream takes turns with the streams that were made to, unless the
  * recording contradicts it.  Streams of a context follow each other.
  */
@@ -614,7 +607,7 @@ static int link_null_streams(struct build *b, struct nsx_err *err)
 		bool fits = true;
 
 		for (next = i; next < t->nstreams &&
-		     is_same_context(&t->stream[i], &t->stream[next]); next++) {
+		     nsx_same_context(&t->stream[i], &t->stream[next]); next++) {
 			uint8_t type = t->stream[next].type;
 			uint32_t s = b->stream_of[next];
 

@@ -1,0 +1,1 @@
+explain @default_stream --pass findings --md
