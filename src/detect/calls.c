@@ -38,7 +38,8 @@ struct group { /* calls of one API that do one thing */
 	uint32_t behind;     /* index of a group                             */
 	uint32_t lead;	     /* of the waits that are one with it            */
 	bool frees;	     /* which waits for the GPU first                */
-	size_t nahead;	     /* at whose end the GPU has compute left        */
+	size_t nahead;	     /* after which the GPU had compute left when the
+				thread went on                               */
 	int64_t ns, cost_ns;
 	struct nsx_place place; /* with most of its time                     */
 	uint32_t *rows; /* LOAD, START: the calls; POLL: those after another */
@@ -55,6 +56,7 @@ struct calls {
 	uint8_t *does;	/* by raw name; 0 not looked at yet                  */
 	uint32_t thread; /* being read                                       */
 	int64_t queued_ns; /* until when what it has launched computes       */
+	uint32_t waited;   /* group of its last wait, till it goes on; NSX_NONE */
 	size_t overhead; /* first of its overheads that may matter           */
 	int64_t idle_ns; /* of the limiting GPU, while the host is busy      */
 	int64_t all_idle_ns; /* of it                                        */
@@ -187,6 +189,14 @@ static struct group *group_of(struct calls *c, enum kind kind, nsx_str raw,
 	return x;
 }
 
+/* Whether the last wait left the GPU work until the thread queues more, or waits. */
+static void settle(struct calls *c, int64_t at_ns)
+{
+	if (c->waited != NSX_NONE)
+		c->v[c->waited].nahead += c->queued_ns - at_ns >= AHEAD_NS;
+	c->waited = NSX_NONE;
+}
+
 static int add_call(struct calls *c, size_t call, uint32_t range,
 		    uint32_t *last_wait, struct nsx_err *err)
 {
@@ -217,7 +227,9 @@ static int add_call(struct calls *c, size_t call, uint32_t range,
 	x->count++;
 	x->frees |= t->calls.cls[call] == NSX_CALL_IMPLICIT_SYNC &&
 		    !(t->calls.flags[call] & NSX_CALL_MALLOC);
-	x->nahead += c->queued_ns - nsx_call_end(&t->calls, call) >= AHEAD_NS;
+	settle(c, nsx_call_start(&t->calls, call));
+	if (kind == WAIT)
+		c->waited = g;
 	nsx_add_to(&x->ns, ns);
 	if (kind == LOAD || kind == START || (kind == POLL && *last_wait == g)) {
 		if (nsx_grow(&x->rows, &x->cap_rows, x->nrows + 1,
@@ -247,6 +259,7 @@ static int collect_thread(struct calls *c, uint32_t thread, uint32_t *below,
 	struct nsx_nvtx_walk walk;
 
 	c->queued_ns = INT64_MIN / 2;
+	c->waited = NSX_NONE;
 	nsx_nvtx_walk_begin(&walk, t, thread, true, false, below);
 	for (size_t i = th->calls_at; i < th->calls_at + th->ncalls; i++) {
 		int64_t start_ns = nsx_call_start(&t->calls, i);
@@ -254,9 +267,11 @@ static int collect_thread(struct calls *c, uint32_t thread, uint32_t *below,
 
 		if (start_ns >= c->d->w.end_ns)
 			break;
-		if (op != NSX_NONE && t->ops.cls[op] == NSX_C_COMPUTE)
+		if (op != NSX_NONE && t->ops.cls[op] == NSX_C_COMPUTE) {
+			settle(c, start_ns);
 			c->queued_ns = NSX_MAX(c->queued_ns,
 					       nsx_op_end(&t->ops, op));
+		}
 		if (nsx_call_end(&t->calls, i) <= c->d->w.start_ns ||
 		    (t->calls.flags[i] & NSX_CALL_NESTED))
 			continue;

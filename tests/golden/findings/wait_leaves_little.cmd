@@ -1,0 +1,1 @@
+explain @wait_leaves_little --pass findings --md
