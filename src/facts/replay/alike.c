@@ -58,13 +58,12 @@ static int order_ops(struct nsx_model *m, struct nsx_keyed *v, struct nsx_err *e
 	for (uint32_t i = 0; i < m->nops; i++) {
 		const struct model_op *o = &m->op[i];
 
-		if ((o->flags & (OP_ACTIVE | OP_COMM)) == OP_ACTIVE &&
-		    o->kind == NSX_OP_KERNEL)
+		if ((o->flags & (OP_ACTIVE | OP_COMM)) == OP_ACTIVE)
 			v[n++] = (struct nsx_keyed){o->length_ns, i};
 	}
 	nsx_keyed_sort(v, n);
 	for (uint32_t k = 0; k < n; k++)
-		v[k].key = nsx_op_shape(m->t, m->op[v[k].at].row)->base_name;
+		v[k].key = model_work_kind(m, v[k].at);
 	nsx_keyed_sort(v, n);
 	m->nalike_ops = n;
 	return copy_order(m->arena, v, n, &m->alike_op, err);

@@ -49,7 +49,7 @@ enum nsx_change_verb {
 	NSX_FASTER_COMM,  /* the transfer, after the last rank has come,
 			     `amount` times as fast                          */
 	NSX_NO_PEER_WAIT, /* every rank goes at its own pace                 */
-	NSX_EVEN_RANK,	  /* `process` on `device` like its peers: its kernels,
+	NSX_EVEN_RANK,	  /* `process` on `device` like its peers: its work,
 			     or its time between calls, whichever gains more */
 
 	NSX_DROP_RANGE, /* NVTX range `range`: its calls, gaps and operations */

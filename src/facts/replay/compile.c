@@ -577,16 +577,16 @@ static struct nsx_span *between_teams(struct select *s, size_t *ret_peers,
 	return v;
 }
 
-static int even_kernels(struct select *s, struct nsx_err *err)
+static int even_work(struct select *s, struct nsx_err *err)
 {
 	const struct nsx_model *m = s->m;
 	const struct nsx_trace *t = m->t;
 	struct measured *v;
 	size_t npeers;
-	nsx_str last = 0;
+	int64_t last = 0;
 	const struct nsx_span *alike = between_teams(s, &npeers, err);
 
-	if (!alike || !nsx_new_array(v, s->a, m->nalike_ops, "kernels", err) ||
+	if (!alike || !nsx_new_array(v, s->a, m->nalike_ops, "ranks", err) ||
 	    need_lengths(s->p, err))
 		return err->rc;
 	for (uint32_t k = 0; k < m->nalike_ops; k++) {
@@ -594,14 +594,14 @@ static int even_kernels(struct select *s, struct nsx_err *err)
 		const struct model_op *o = &m->op[i];
 		const struct nsx_stream *x = nsx_stream_of(t, o->row);
 		const struct nsx_span *w = &alike[o->engine];
-		nsx_str name = nsx_op_shape(t, o->row)->base_name;
+		int64_t kind = model_work_kind(m, i);
 
 		v[k] = (struct measured){
-			o->length_ns, i, !k || name != last,
+			o->length_ns, i, !k || kind != last,
 			x->process != s->c->process ||
 				x->device != s->c->device,
 			o->start_ns >= w->start_ns && o->start_ns < w->end_ns};
-		last = name;
+		last = kind;
 	}
 	level(s, v, m->nalike_ops, npeers, s->p->edit.length_ns, false);
 	return 0;
@@ -703,7 +703,7 @@ static int apply(struct select *s, enum compile_way way, struct nsx_err *err)
 		*s->touched += s->m->nteams;
 		return 0;
 	case NSX_EVEN_RANK:
-		return way == COMPILE_KERNELS ? even_kernels(s, err) :
+		return way == COMPILE_WORK ? even_work(s, err) :
 						even_gaps(s, err);
 	case NSX_DROP_RANGE:
 		return drop_range(s, err);

@@ -5,7 +5,7 @@
 #include "facts/replay/pass.h"
 
 /* A late rank is made even in one of two ways. */
-enum compile_way { COMPILE_KERNELS, COMPILE_GAPS };
+enum compile_way { COMPILE_WORK, COMPILE_GAPS };
 
 /* Adds n changes to the player's edit, and what they touch to *touched.
  * Errors: NSX_E_NOMEM, NSX_E_USAGE (a name that is no regular expression).

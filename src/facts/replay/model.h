@@ -143,8 +143,8 @@ struct nsx_model {
 	uint32_t *member, nteams, nmembers;
 	struct model_meet *meet;
 	uint32_t nmeets;
-	/* Where there are several ranks: kernels but for communication, those
-	 * of one name together; calls that follow one, those of one pair of
+	/* Where there are several ranks: work but for communication, that of
+	 * one kind together (model_work_kind); calls that follow one, those of one pair of
 	 * APIs together; within these the shorter first.
 	 */
 	uint32_t *alike_op, nalike_ops, *alike_call, nalike_calls;
@@ -240,6 +240,17 @@ static inline uint64_t model_gap_kind(const struct nsx_model *m, uint32_t call)
 	const struct model_call *c = &m->call[call];
 
 	return (uint64_t)m->call[c->before].api * m->napis + c->api;
+}
+/* What is of one kind can be compared between ranks: kernels of one name, copies of
+ * one direction, memsets, graphs.
+ */
+static inline int64_t model_work_kind(const struct nsx_model *m, uint32_t op)
+{
+	const struct model_op *o = &m->op[op];
+
+	return o->kind == NSX_OP_KERNEL ?
+		       (int64_t)nsx_op_shape(m->t, o->row)->base_name :
+		       -1 - (o->kind << 8 | o->copy_kind);
 }
 /* Index of the device of an op. */
 static inline uint32_t model_device(const struct build *b, uint32_t op)

@@ -307,7 +307,7 @@ static int price(const struct prices *x, struct player *p, size_t i,
 	const struct nsx_plan *plan = &x->plans[i];
 	struct nsx_gain other;
 
-	if (price_way(x, p, plan, COMPILE_KERNELS, &x->gain[i], err))
+	if (price_way(x, p, plan, COMPILE_WORK, &x->gain[i], err))
 		return err->rc;
 	if (!has_rank(plan->v, plan->n))
 		return 0;

@@ -1,0 +1,1 @@
+explain @late_graphs --pass findings --md
