@@ -1,0 +1,1 @@
+explain @small_updates --pass findings --md
