@@ -8,6 +8,7 @@
 #include <string.h>
 #include "detect/detect.h"
 #include "facts/metrics/metrics.h"
+#include "facts/replay/replay.h"
 
 #define LEAST_PCT 1.0	  /* of the window, to be worth a finding   */
 #define LINK_IDLE_PCT 2.0 /* of the peak, while it communicates     */
@@ -23,6 +24,7 @@ static double share(int64_t part_ns, int64_t whole_ns)
 struct comm {
 	struct nsx_detect *d;
 	uint8_t *computes; /* by stream: 1, compute runs there as well       */
+	struct nsx_comm_cost cost; /* of the device that is looked at         */
 	/* In the judged window, of the device that is looked at: on streams
 	 * of its own, and on such that compute, where it cannot overlap.
 	 */
@@ -191,7 +193,7 @@ static int propose_overlap(struct comm *c, uint32_t device, bool beside, bool pa
 			   struct nsx_err *err)
 {
 	struct nsx_findings *l = c->d->found;
-	const struct nsx_comm_cost *x = &c->d->measured->comm[device];
+	const struct nsx_comm_cost *x = &c->cost;
 	const struct habit *h = &c->on[beside];
 	struct nsx_change hide = {.verb = NSX_HIDE_COMM};
 	struct nsx_finding f = {
@@ -236,9 +238,9 @@ static bool is_transfer(const struct nsx_comm_cost *x)
 }
 
 /* What no transfer takes: a rank that was there waits for the last one. */
-static void propose_peers(struct nsx_detect *d, uint32_t device)
+static void propose_peers(struct nsx_detect *d, uint32_t device,
+			  const struct nsx_comm_cost *x)
 {
-	const struct nsx_comm_cost *x = &d->measured->comm[device];
 	struct nsx_finding f = {
 		.id = NSX_ID_nccl_exposed, .subject = "waiting",
 		.guess_ns = is_transfer(x) ? 0 : (double)x->blocking_ns,
@@ -261,6 +263,9 @@ static void propose_peers(struct nsx_detect *d, uint32_t device)
 		.proof = {{.csv = "nccl_rank_skew", .column = "waited_ms"}},
 	};
 
+	if (!d->measured->comm[device].waited_ns)
+		f.proof[0] = (struct nsx_evidence){.csv = "nccl_ops",
+						   .column = "exposed_ms"};
 	nsx_found(d->found, &f);
 }
 
@@ -347,15 +352,33 @@ static void judge_arrivals(struct nsx_detect *d, const struct nsx_arrivals *x)
 			 x->p_value, nsx_text_ns(l->arena, x->wait_ns));
 }
 
+/* Between some of the ranks, where collectives of all of them were not matched: in
+ * the part of the window that is replayed, scaled to it.
+ */
+static int64_t seen_waiting(const struct nsx_detect *d, uint32_t device)
+{
+	const struct nsx_model *m = d->facts->model;
+	double scale = 1;
+
+	if (nsx_model_closure(m)->is_part)
+		scale = (double)(d->w.end_ns - d->w.start_ns) /
+			(double)nsx_model_closure(m)->recorded_ns;
+	return NSX_MIN((int64_t)((double)nsx_model_waited(m, device) * scale),
+		       d->measured->comm[device].comm_ns);
+}
+
 /* What compute waits for on a device: in two parts where each of them counts. */
 static int judge_device(struct comm *c, uint32_t device, int64_t window_ns,
 			struct nsx_err *err)
 {
-	const struct nsx_comm_cost *x = &c->d->measured->comm[device];
+	const struct nsx_comm_cost *x = &c->cost;
 	bool part;
 
+	c->cost = c->d->measured->comm[device];
+	if (!x->waited_ns)
+		c->cost.waited_ns = seen_waiting(c->d, device);
 	if (share(x->waited_ns, window_ns) >= LEAST_PCT)
-		propose_peers(c->d, device);
+		propose_peers(c->d, device, x);
 	if (share(x->blocking_ns, window_ns) < LEAST_PCT || !is_transfer(x))
 		return 0;
 	if (find_habits(c, device, err))

@@ -57,6 +57,11 @@ struct nsx_preempted {
 };
 struct nsx_preempted nsx_model_preempted(const struct nsx_model *m);
 
+/* How long a device waited in collectives for ranks that came later, in what is
+ * replayed.
+ */
+int64_t nsx_model_waited(const struct nsx_model *m, uint32_t device);
+
 /* What the last work of a window waited for, step by step backwards through
  * what bound it: classes add up to the window where the chain reaches back to
  * its start.  It explains; it is no price: what is on the chain may have a

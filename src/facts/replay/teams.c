@@ -3,15 +3,18 @@
  *
  * Kernels of one name that all overlap and end together.  Each GPU runs its own
  * in order, so the lists are matched from their heads: the head that ends first
- * finds its partners among the other heads, or has none.
+ * finds its partners among the other heads, or has none.  Sends and receives are
+ * between some of the ranks: partners are those that end with the nearest.
  */
 #include <stdlib.h>
 #include <string.h>
+#include "base/stat.h"
 #include "facts/replay/model.h"
 
 enum { MAX_RANKS = 256 };
 /* Ends of one collective are this close, or a fifth of the shorter one. */
 #define TOGETHER_NS INT64_C(100000)
+#define SAME_NS 5000 /* ... ends of one transfer between two are        */
 
 struct rank { /* communication kernels of a device in a process */
 	uint32_t *op;
@@ -55,15 +58,38 @@ static nsx_str base_name(const struct nsx_model *m, const struct model_op *o)
 	return nsx_op_shape(m->t, o->row)->base_name;
 }
 
+static int64_t apart_ns(const struct model_op *x, const struct model_op *y)
+{
+	return llabs(model_op_end(x) - model_op_end(y));
+}
+
 static bool is_partner(const struct nsx_model *m, const struct model_op *x,
 		       const struct model_op *y)
 {
-	int64_t apart = llabs(model_op_end(x) - model_op_end(y));
-
 	return y->start_ns < model_op_end(x) && x->start_ns < model_op_end(y) &&
 	       base_name(m, x) == base_name(m, y) &&
-	       apart <= NSX_MAX(TOGETHER_NS,
-				NSX_MIN(x->length_ns, y->length_ns) / 5);
+	       apart_ns(x, y) <= NSX_MAX(TOGETHER_NS, NSX_MIN(x->length_ns,
+							      y->length_ns) / 5);
+}
+
+/* How far from the end of the first head its partners end at most. */
+static int64_t reach(const struct nsx_model *m, const struct ranks *r,
+		     const struct rank *first)
+{
+	const struct model_op *x = &m->op[first->op[first->head]];
+	int64_t least = INT64_MAX - SAME_NS;
+
+	if (nsx_op_shape(m->t, x->row)->op != NSX_COMM_SENDRECV)
+		return INT64_MAX;
+	for (size_t k = 0; k < r->n; k++) {
+		const struct rank *other = &r->v[k];
+
+		if (other != first && other->head < other->n &&
+		    is_partner(m, x, &m->op[other->op[other->head]]))
+			least = NSX_MIN(least, apart_ns(
+				x, &m->op[other->op[other->head]]));
+	}
+	return least + SAME_NS;
 }
 
 /* The head that ends first; NULL: fewer than two lists are left. */
@@ -89,6 +115,7 @@ static void add_team(struct nsx_model *m, struct ranks *r, struct rank *first)
 {
 	uint32_t op = first->op[first->head], nmembers = m->nmembers;
 	struct model_team team = {nmembers, 0, m->op[op].start_ns};
+	int64_t reach_ns = reach(m, r, first);
 
 	for (size_t k = 0; k < r->n; k++) {
 		struct rank *x = &r->v[k];
@@ -97,7 +124,8 @@ static void add_team(struct nsx_model *m, struct ranks *r, struct rank *first)
 		if (x->head == x->n)
 			continue;
 		o = &m->op[x->op[x->head]];
-		if (x != first && !is_partner(m, &m->op[op], o))
+		if (x != first && (!is_partner(m, &m->op[op], o) ||
+				   apart_ns(&m->op[op], o) > reach_ns))
 			continue;
 		m->member[nmembers + team.n++] = x->op[x->head];
 		team.last_ns = NSX_MAX(team.last_ns, o->start_ns);
@@ -140,4 +168,21 @@ int model_teams(struct build *b, struct nsx_err *err)
 	while ((first = first_head(m, r)))
 		add_team(m, r, first);
 	return nsx_stopped(err);
+}
+
+int64_t nsx_model_waited(const struct nsx_model *m, uint32_t device)
+{
+	int64_t ns = 0;
+
+	for (uint32_t k = 0; k < m->nteams; k++)
+		for (uint32_t i = 0; i < m->team[k].n; i++) {
+			const struct model_op *o =
+				&m->op[m->member[m->team[k].at + i]];
+
+			if ((o->flags & OP_ACTIVE) &&
+			    nsx_stream_of(m->t, o->row)->device == device)
+				nsx_add_to(&ns, m->team[k].last_ns -
+							o->start_ns);
+		}
+	return ns;
 }
