@@ -333,6 +333,8 @@ int nsx_ask_what_if(struct nsx_answer *a, struct nsx_err *err)
 	struct nsx_arena *arena = a->out->arena;
 	const struct nsx_facts *f = a->r->facts;
 	const struct nsx_closure *c = nsx_model_closure(f->model);
+	struct nsx_window w = nsx_judged(f);
+	double window_ns = (double)(w.end_ns - w.start_ns);
 	struct nsx_spec spec;
 	struct nsx_gain g;
 	const char *wrong;
@@ -354,11 +356,13 @@ int nsx_ask_what_if(struct nsx_answer *a, struct nsx_err *err)
 	nsx_put(a->out, "gain_ms", nsx_ms(g.gain_ns));
 	nsx_put(a->out, "gain_low_ms", nsx_ms(g.low_ns));
 	nsx_put(a->out, "gain_high_ms", nsx_ms(g.high_ns));
-	nsx_put(a->out, "gain_pct_of_window", nsx_real(100 * g.share));
+	nsx_put(a->out, "gain_pct_of_window",
+		nsx_pct((double)g.gain_ns, window_ns));
 	nsx_put(a->out, "is_bound", nsx_bool(g.is_bound));
-	nsx_md_bullet(a->out, "would win %s%s of the judged window (%.3g %%)%s",
+	nsx_md_bullet(a->out, "would win %s%s of the judged window (%s)%s",
 		      g.is_bound ? "at most " : "",
-		      nsx_text_ns(arena, (double)g.gain_ns), 100 * g.share,
+		      nsx_text_ns(arena, (double)g.gain_ns),
+		      nsx_text_share(arena, (double)g.gain_ns, window_ns),
 		      g.is_small ? ": less than this trace can resolve" : "");
 	if (g.low_ns < g.gain_ns)
 		nsx_md_bullet(a->out, "%s, if what the host waits for outside "

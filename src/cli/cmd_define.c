@@ -26,6 +26,14 @@ static void comment(const char *text)
 	puts("");
 }
 
+static void comment_on(const char *what, const char *text, struct nsx_arena *a)
+{
+	if (!text)
+		return;
+	puts("--");
+	comment(nsx_arena_printf(a, "%s: %s.", what, text));
+}
+
 static void print_columns(const struct nsx_pass *pass)
 {
 	const struct nsx_layout *l;
@@ -57,11 +65,9 @@ int nsx_print_definition(const struct nsx_pass *pass,
 	comment(nsx_arena_printf(a, "%s: %s", pass->id, pass->summary));
 	puts("--");
 	comment(pass->doc);
-	if (pass->limitations) {
-		puts("--");
-		comment(nsx_arena_printf(a, "Limitations: %s",
-					 pass->limitations));
-	}
+	comment_on("Derived from", pass->derived_from, a);
+	comment_on("Limitations", pass->limitations, a);
+	comment_on("Note", pass->caveat, a);
 	print_columns(pass);
 	puts("--");
 	if (missing)

@@ -265,12 +265,13 @@ static int check_page(const struct args *a, struct nsx_err *err)
 static int check_args(const struct args *a, int noperands, struct nsx_err *err)
 {
 	if (noperands != 1)
-		return nsx_fail(err, NSX_E_USAGE, noperands ?
-				"give one trace, not %d; did you mean `diff` "
-				"or `fleet`?" :
-				"give the trace to explain (%d given): "
-				"nsys-explain TRACE.sqlite --out DIR",
-				noperands);
+		return noperands ?
+			nsx_fail(err, NSX_E_USAGE, "give one trace, not %d; did "
+				 "you mean `diff` or `fleet`?", noperands) :
+			nsx_fail(err, NSX_E_USAGE, "give the trace to explain: "
+				 "nsys-explain TRACE.sqlite%s%s",
+				 a->explain ? " --explain " : " --out DIR",
+				 a->explain ? a->explain : "");
 	if (a->json + a->brief + a->md + (a->html != NULL) > 1)
 		return nsx_fail(err, NSX_E_USAGE, "--json, --brief, --md and "
 				"--html exclude each other");

@@ -17,7 +17,7 @@ int nsx_detect_grids(struct nsx_detect *d, struct nsx_err *err NSX_UNUSED)
 	if (pct < SMALL_GRIDS_PCT)
 		nsx_fine(d->found,
 			 "Kernel shape: grids with fewer blocks than GPU %lld "
-			 "has multiprocessors take %s (%.1f%% of its kernel "
+			 "has multiprocessors take %s (%.1f %% of its kernel "
 			 "time).",
 			 (long long)d->trace->device[d->measured->grids.device]
 				 .device_id,
@@ -35,7 +35,7 @@ int nsx_detect_launching(struct nsx_detect *d, struct nsx_err *err NSX_UNUSED)
 	if (m->storm.is_storm && share >= 0 && share < BOUND_SHARE)
 		nsx_fine(d->found,
 			 "%.0f kernels a second of %s are dense but fed: "
-			 "launches that came late cost %.1f%% of the window",
+			 "launches that came late cost %.1f %% of the window",
 			 m->storm.per_s,
 			 nsx_text_ns(d->found->arena, m->storm.median_ns),
 			 100 * share);
@@ -73,8 +73,8 @@ int nsx_detect_copies_only(struct nsx_detect *d, struct nsx_err *err NSX_UNUSED)
 	}
 	if (no_kernel - most > 1)
 		nsx_fine(d->found,
-			 "GPU %lld runs no kernel for %.1f%% of the window, "
-			 "but it is idle for %.1f%% only: the rest is copies",
+			 "GPU %lld runs no kernel for %.1f %% of the window, "
+			 "but it is idle for %.1f %% only: the rest is copies",
 			 (long long)d->trace->device[device].device_id,
 			 no_kernel, most);
 	return 0;
@@ -87,7 +87,7 @@ int nsx_detect_profiler(struct nsx_detect *d, struct nsx_err *err NSX_UNUSED)
 	if (p && !p->damage && p->most_lost_pct < PROFILER_PCT)
 		nsx_fine(d->found,
 			 "Profiler overhead: the profiler took at most %s of "
-			 "one thread inside the window (%.1f%%).",
+			 "one thread inside the window (%.1f %%).",
 			 nsx_tell_ns(d->found, p->most_lost_ns),
 			 p->most_lost_pct);
 	return 0;
@@ -101,7 +101,7 @@ int nsx_detect_coverage(struct nsx_detect *d, struct nsx_err *err NSX_UNUSED)
 
 	if (d->opts->nvtx_kernel_map && nsx_maps_kernels(d->trace->schema) &&
 	    all->kernel_ns && pct >= 100 * d->opts->nvtx_coverage_warn)
-		nsx_fine(d->found, "NVTX coverage: %.1f%% of kernel time was "
+		nsx_fine(d->found, "NVTX coverage: %.1f %% of kernel time was "
 				   "launched inside ranges.", pct);
 	return 0;
 }

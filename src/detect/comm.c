@@ -260,7 +260,10 @@ static void propose_peers(struct nsx_detect *d, uint32_t device,
 			"even out when they arrive: batches of equal token "
 			"count, pauses in the same step on all ranks; between "
 			"stages of a pipeline more and smaller micro batches"},
-		.proof = {{.csv = "nccl_rank_skew", .column = "waited_ms"}},
+		.proof = {{.csv = "nccl_rank_skew",
+			   .column = "judged_waited_ms",
+			   .at = {{"op_name", nsx_string(x->waits_in)},
+				  {"rank_label", nsx_string(x->waits_most)}}}},
 	};
 
 	if (!d->measured->comm[device].waited_ns)

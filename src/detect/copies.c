@@ -260,6 +260,19 @@ static void tell_wait(struct copies *c, const struct group *g,
 	f->recommendation[1] = "launch the next work before waiting for them";
 }
 
+/* The calls of copies that block the host, which may take longer than these. */
+static int64_t calls_ns(const struct copies *c, const struct group *g)
+{
+	const struct nsx_trace *t = c->d->trace;
+	int64_t ns = 0;
+
+	for (int64_t i = 0; i < g->count; i++)
+		if (t->ops.call[g->rows[i]] != NSX_NONE)
+			nsx_add_to(&ns, nsx_call_ns(&t->calls,
+						    t->ops.call[g->rows[i]]));
+	return ns;
+}
+
 static int propose_pageable(struct copies *c, unsigned kind,
 			    struct nsx_err *err)
 {
@@ -280,12 +293,15 @@ static int propose_pageable(struct copies *c, unsigned kind,
 	f.title = nsx_tell(l, "copies %s use pageable memory, which blocks "
 			   "the host", direction(kind));
 	f.remedy = (struct nsx_plan){v, 2};
+	if (calls_ns(c, g) > g->ns + g->ns / 10)
+		f.evidence[0] = nsx_tell(l, "%s; their calls take %s",
+					 f.evidence[0],
+					 nsx_tell_ns(l, calls_ns(c, g)));
 	add_evidence(&f, fast > slow ?
 		nsx_tell(l, "copies of this direction from pinned memory reach "
 			 "%s/s in this trace",
 			 nsx_text_bytes(l->arena, 1e9 * fast)) :
-		"an upper bound: no pinned copy of this direction is in the "
-		"trace to compare with");
+		"an upper bound: the trace has no pinned copy to compare with");
 	f.recommendation[0] = c->d->is_pytorch ?
 		"allocate host buffers pinned (DataLoader(pin_memory=True)) "
 		"and copy them with non_blocking=True, ahead of their use" :

@@ -18,21 +18,6 @@ static const struct {
 #undef NSX_DETECTOR
 };
 
-/* Its kernels, or the ranges it pushes, are there. */
-static bool sees_pytorch(const struct nsx_trace *t)
-{
-	for (uint32_t i = 0; i < t->nshapes; i++) {
-		const char *name = nsx_text(t, t->shape[i].name);
-
-		if (strstr(name, "at::") || strstr(name, "c10::"))
-			return true;
-	}
-	for (size_t i = 0; i < t->nvtx.n; i++)
-		if (!strncmp(nsx_text(t, t->nvtx.name[i]), "aten::", 6))
-			return true;
-	return false;
-}
-
 struct search {
 	const struct nsx_detect *d;
 	struct nsx_findings found[ARRAY_LEN(detectors)]; /* by each          */
@@ -73,7 +58,7 @@ int nsx_detect(struct nsx_detect *d, struct nsx_err *err)
 	int rc;
 
 	d->w = nsx_judged(d->facts);
-	d->is_pytorch = sees_pytorch(d->trace);
+	d->is_pytorch = nsx_sees_pytorch(d->trace);
 	for (size_t i = 0; i < ARRAY_LEN(detectors); i++)
 		s.found[i].arena = nsx_arena_new();
 	rc = nsx_par(d->opts->threads, ARRAY_LEN(detectors), run_detector, &s,

@@ -142,6 +142,7 @@ static void fill_header(const struct nsx_report *r, struct nsx_first_page *p)
 	p->processes = say_processes(t, r->arena);
 	p->product = say_product(t, r->arena);
 	p->judged = nsx_judged(r->facts);
+	p->is_partial = t->damaged;
 	if (t->ops.n)
 		p->unit = say_unit(r->facts, r->arena);
 }
@@ -239,7 +240,7 @@ static void fill_shares(const struct nsx_report *r, struct nsx_first_page *p)
 
 static void fill_findings(const struct nsx_report *r, struct nsx_first_page *p)
 {
-	double won = 0;
+	double won = 0, sure = 0;
 
 	p->now_ns = (double)(p->judged.end_ns - p->judged.start_ns);
 	for (size_t i = 0; i < r->found.n; i++) {
@@ -255,20 +256,22 @@ static void fill_findings(const struct nsx_report *r, struct nsx_first_page *p)
 		if (f->has_disjoint && f->price >= NSX_PRICE_MEASURED) {
 			p->counted[p->nfindings] = true;
 			won += f->disjoint_ns;
+			sure += NSX_MIN(f->disjoint_ns, f->low_ns);
 		}
 		p->nfindings++;
 	}
 	p->then_ns = won > 0 ? NSX_MAX(p->now_ns - won, 0) : -1;
+	p->then_most_ns = NSX_MAX(p->now_ns - sure, 0);
 }
 
-/* The questions that the answer `verdict` leads to. */
+/* The questions that the page leads to: its findings are the first. */
 static void fill_ask(const struct nsx_report *r, struct nsx_first_page *p)
 {
-	for (size_t i = 0; i < r->found.n && i < 2; i++)
+	for (size_t i = 0; i < p->nfindings && i < 2; i++)
 		p->ask[i] = nsx_arena_printf(
 			r->arena, "`%sfinding %zu`",
 			i ? "" : "nsys-explain ask TRACE ", i + 1);
-	if (!r->found.n && r->trace->ops.n)
+	if (!p->nfindings && r->trace->ops.n)
 		p->ask[0] = "`nsys-explain ask TRACE gaps`";
 }
 

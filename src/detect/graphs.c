@@ -38,7 +38,7 @@ int nsx_detect_graphs(struct nsx_detect *d, struct nsx_err *err NSX_UNUSED)
 	if (g->hidden_pct >= NSX_GRAPHS_HIDDEN_PCT)
 		propose(d, NSX_ID_graph_inside,
 			"The inside of CUDA graphs is not in the trace",
-			nsx_tell(d->found, "%.1f%% of the GPUs' busy time is "
+			nsx_tell(d->found, "%.1f %% of the GPUs' busy time is "
 				 "replays recorded as a whole", g->hidden_pct),
 			NULL);
 	return 0;

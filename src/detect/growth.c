@@ -21,7 +21,7 @@ static void suspect(struct nsx_findings *l, const struct nsx_growth *x)
 
 	f.evidence[0] = nsx_tell(
 		l, "the least live memory of %zu steady iterations: %s to %s, "
-		   "%s an iteration (Theil-Sen), more in %.0f%% of them",
+		   "%s an iteration (Theil-Sen), more in %.0f %% of them",
 		x->n, nsx_tell_bytes(l, x->first_bytes),
 		nsx_tell_bytes(l, x->last_bytes),
 		nsx_tell_bytes(l, nsx_to_i64(x->slope_bytes)), x->grows_pct);

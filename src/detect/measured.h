@@ -31,6 +31,8 @@ struct nsx_comm_cost {
 	int64_t comm_ns, exposed_ns;
 	int64_t blocking_ns; /* compute waited for it                        */
 	int64_t waited_ns;   /* for ranks that came later, exposed or not    */
+	const char *waits_in, *waits_most; /* most of it: the operation and
+					      the rank there; NULL: none     */
 	struct nsx_spans blocking; /* of the whole trace, without waits for a
 				      proved straggler                       */
 };

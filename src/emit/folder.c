@@ -220,7 +220,8 @@ static int make_stage(const char *in, struct stage *s, struct nsx_err *err)
 			return err->rc;
 		if (!mkdtemp(s->path))
 			return nsx_fail(err, NSX_E_IO, "cannot write in '%s': "
-					"%s", in, strerror(errno));
+					"%s; give another --out", in,
+					strerror(errno));
 		s->fd = open(s->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		if (s->fd < 0 && errno == ENOENT)
 			continue; /* taken for one just now */

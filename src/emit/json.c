@@ -13,9 +13,11 @@
 #include "schema/script.h"
 
 static void write_strings(struct nsx_jsonw *w, const char *key,
-			  const char *const *v, size_t n)
+			  const char *first, const char *const *v, size_t n)
 {
 	nsx_jsonw_array(w, key);
+	if (first)
+		nsx_jsonw_str(w, NULL, first);
 	for (size_t i = 0; i < n; i++)
 		nsx_jsonw_str(w, NULL, v[i]);
 	nsx_jsonw_end(w);
@@ -46,7 +48,7 @@ static void write_cell(struct nsx_jsonw *w, const char *key,
 	case NSX_T_LIST:
 		while (c->u.list && c->u.list[n])
 			n++;
-		write_strings(w, key, c->u.list, n);
+		write_strings(w, key, NULL, c->u.list, n);
 		break;
 	case NSX_T_TABLE:
 		nsx_json_add_table(w, key, c->u.table);
@@ -123,7 +125,8 @@ static void write_whole(struct nsx_jsonw *w, const struct nsx_section *s,
 	if (s->status != NSX_S_ANSWERED)
 		nsx_jsonw_str(w, "reason", s->reason ? s->reason : "");
 	write_content(w, s);
-	write_strings(w, "notes", s->notes, s->nnotes);
+	write_strings(w, "notes", s->status == NSX_S_ANSWERED ?
+		      s->pass->caveat : NULL, s->notes, s->nnotes);
 	write_queries(w, s, scripts);
 }
 
@@ -235,7 +238,7 @@ int nsx_write_json(const struct nsx_out_file *f, FILE *out, struct nsx_err *err)
 	struct nsx_jsonw *w = nsx_json_document(1, r->generated_at);
 
 	nsx_jsonw_str(w, "trace.path", r->path);
-	write_strings(w, "warnings", r->warnings, r->nwarnings);
+	write_strings(w, "warnings", NULL, r->warnings, r->nwarnings);
 	write_sections(w, r, scripts, true);
 	nsx_jsonw_object(w, "metrics");
 	write_sections(w, r, scripts, false);

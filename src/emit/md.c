@@ -142,33 +142,27 @@ static void add_heading(struct md *m, const char *heading)
 	nsx_buf_done(&body);
 }
 
-/* What the figures of each section are, and are not: a line a section. */
+static void add_notes(struct nsx_buf *b, const struct nsx_section *s)
+{
+	if (!s->nnotes)
+		return;
+	nsx_buf_printf(b, "- **%s**", s->pass->id);
+	for (size_t i = 0; i < s->nnotes; i++)
+		nsx_buf_printf(b, "%s%s", i ? ". " : ": ", s->notes[i]);
+	nsx_buf_adds(b, "\n");
+}
+
+/* The windows, and what is to be known of this trace's figures: a line a section. */
 static void add_appendix(struct md *m)
 {
 	const struct nsx_report *r = m->r;
-	struct nsx_buf body = {0}, sections = {0};
+	struct nsx_buf body = {0};
 
-	for (size_t i = 0; i < r->nsections; i++) {
-		const struct nsx_section *s = &r->sections[i];
-
-		if (s->status == NSX_S_ANSWERED &&
-		    (s->pass->derived_from || s->nnotes)) {
-			nsx_buf_printf(&sections, "**%s**", s->pass->id);
-			if (s->pass->derived_from)
-				nsx_buf_printf(&sections, ": %s",
-					       s->pass->derived_from);
-			if (s->pass->limitations)
-				nsx_buf_printf(&sections, ". Limits: %s",
-					       s->pass->limitations);
-			for (size_t k = 0; k < s->nnotes; k++)
-				nsx_buf_printf(&sections, ". Note: %s",
-					       s->notes[k]);
-			nsx_buf_adds(&sections, ". ");
-		}
-		add_blocks(m, &body, s, appendix);
-	}
-	if (sections.n)
-		nsx_buf_printf(&body, "- %s\n", sections.p);
+	for (size_t i = 0; i < r->nsections; i++)
+		add_blocks(m, &body, &r->sections[i], appendix);
+	for (size_t i = 0; i < r->nsections; i++)
+		if (r->sections[i].status == NSX_S_ANSWERED)
+			add_notes(&body, &r->sections[i]);
 	if (r->page) {
 		nsx_buf_printf(&body, "- Generated at %s (UTC) by nsys-explain "
 			       NSX_VERSION " from `", r->generated_at);
@@ -176,12 +170,13 @@ static void add_appendix(struct md *m)
 		nsx_buf_adds(&body, "`\n");
 	}
 	if (body.n)
-		nsx_buf_printf(m->b, "\n## %s\n\n<details><summary>What figures "
-			       "derive from, their limits and caveats; "
-			       "`--explain ID` has the definitions</summary>"
-			       "\n\n%s\n</details>\n", appendix, body.p);
+		nsx_buf_printf(m->b, "\n## %s\n\n<details><summary>Windows, and "
+			       "notes on analyses by their id; what one's figures "
+			       "derive from, and their limits: "
+			       "<code>nsys-explain TRACE --explain ID</code>"
+			       "</summary>\n\n%s\n</details>\n", appendix,
+			       body.p);
 	nsx_buf_done(&body);
-	nsx_buf_done(&sections);
 }
 
 static void add_head(struct nsx_buf *b, const struct nsx_report *r)

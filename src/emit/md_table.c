@@ -216,6 +216,39 @@ static bool are_alike(const struct nsx_block *block, size_t x, size_t y)
 	return any_id;
 }
 
+/* The place of the first column that tells who; block->ncolumns: none does. */
+static unsigned first_id(const struct nsx_block *block)
+{
+	const struct nsx_col *cols = block->table->layout->cols;
+	unsigned i = 0;
+
+	while (i < block->ncolumns && holds(&cols[block->columns[i]]) != ID)
+		i++;
+	return i;
+}
+
+/* In order of that, so that what stands in others is in the same order. */
+static void sort_members(const struct nsx_block *block, struct row *row)
+{
+	unsigned place = first_id(block);
+	size_t n = NSX_MIN(row->n, MAX_NAMED);
+	int c;
+
+	if (place == block->ncolumns)
+		return;
+	c = block->columns[place];
+	for (size_t k = 1; k < n; k++) {
+		size_t own = row->member[k], m = k;
+		const struct nsx_cell *cell = &nsx_row_at(block->table, own)[c];
+
+		for (; m && cell->type == NSX_T_I64 && cell->u.i <
+			    nsx_row_at(block->table, row->member[m - 1])[c].u.i;
+		     m--)
+			row->member[m] = row->member[m - 1];
+		row->member[m] = own;
+	}
+}
+
 /* The first rows, what is alike together. Returns how many there are. */
 static size_t join_rows(const struct nsx_block *block, struct row *ret,
 			size_t most, size_t *ret_covered)
@@ -238,6 +271,8 @@ static size_t join_rows(const struct nsx_block *block, struct row *ret,
 		ret[k].n++;
 		++*ret_covered;
 	}
+	for (size_t k = 0; k < n; k++)
+		sort_members(block, &ret[k]);
 	return n;
 }
 
@@ -292,6 +327,7 @@ void nsx_md_add_table(struct nsx_buf *b, const struct nsx_block *block,
 	size_t most = NSX_MIN(block->max_rows, MAX_LOOKED_AT), n, covered;
 	struct nsx_arena *a = nsx_arena_new();
 	struct row *rows = nsx_arena_get(a, (most + 1) * sizeof(*rows));
+	unsigned who = first_id(block);
 
 	n = join_rows(block, rows, most, &covered);
 	nsx_buf_adds(b, n ? "\n|" : "");
@@ -316,6 +352,8 @@ void nsx_md_add_table(struct nsx_buf *b, const struct nsx_block *block,
 				add_ids(b, a, t, &rows[r], c, report);
 			else
 				nsx_md_add_cell(b, a, &cols[c], &cell, report);
+			if (rows[r].n > 1 && i == who)
+				nsx_buf_adds(b, " (each)");
 			nsx_buf_adds(b, " |");
 		}
 		nsx_buf_adds(b, "\n");

@@ -14,6 +14,7 @@
 enum { PLAIN_CHARS = 160 };
 #define ALIKE 0.05 /* no share differs more between GPUs */
 #define OVERLAPS 0.3 /* of what a remedy wins, that others change */
+#define DOUBTED 0.5 /* ... below which what it wins in any case is told */
 
 struct page {
 	struct nsx_buf *b;
@@ -209,6 +210,8 @@ static void add_verdict(struct page *p, const struct nsx_first_page *x)
 		put(p, x->ngpus ? "; " : "");
 		put_said(p, x->because);
 	}
+	if (x->is_partial)
+		put(p, ", of what could be read of a damaged file");
 	end_line(p, false);
 }
 
@@ -259,6 +262,10 @@ static void add_price(struct page *p, const struct nsx_first_page *x,
 			       f->disjoint_ns > 0 ?
 				       nsx_text_ns(p->a, f->disjoint_ns) :
 				       "nothing");
+	if (f->low_ns < f->headroom_ns * DOUBTED)
+		nsx_buf_printf(p->b, "; %s if waits outside CUDA stay",
+			       f->low_ns > 0 ? nsx_text_ns(p->a, f->low_ns) :
+					       "nothing");
 	put(p, ")  ");
 }
 
@@ -376,9 +383,14 @@ static void add_sum(struct page *p, const struct nsx_first_page *x)
 {
 	if (x->then_ns >= 0) {
 		begin_line(p, "told");
-		nsx_buf_printf(p->b, "If %s done: %s → %s.", say_counted(p, x),
+		nsx_buf_printf(p->b, "If %s done: %s → %s", say_counted(p, x),
 			       nsx_text_ns(p->a, x->now_ns),
 			       nsx_text_ns(p->a, x->then_ns));
+		if (x->now_ns - x->then_most_ns <
+		    (x->now_ns - x->then_ns) * DOUBTED)
+			nsx_buf_printf(p->b, ", or %s if waits outside CUDA stay",
+				       nsx_text_ns(p->a, x->then_most_ns));
+		put(p, ".");
 		if (x->nsmaller)
 			nsx_buf_printf(p->b, " %s below.",
 				       nsx_text_n(p->a, x->nsmaller,

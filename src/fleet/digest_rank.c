@@ -265,7 +265,7 @@ int nsx_maker_identify(struct nsx_maker *m, const struct nsx_member *x,
 
 	if (!rc && m->o->rank >= 0 && n > 1)
 		rc = nsx_fail(err, NSX_E_USAGE, "--rank %lld: '%s' holds %zu "
-			      "ranks", (long long)m->o->rank, m->path, n);
+			      "ranks; leave --rank out", (long long)m->o->rank, m->path, n);
 	for (size_t i = 0; i < n; i++) {
 		uint64_t who = nsx_hash_u64(c.host);
 

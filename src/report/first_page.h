@@ -47,6 +47,7 @@ struct nsx_first_page {
 
 	enum nsx_page_verdict verdict, first, second; /* first, second: of MIXED  */
 	const char *because;   /* one clause, plain; NULL: the shares say it */
+	bool is_partial; /* of what could be read of a damaged file          */
 	double share[NSX_NUSES]; /* of the judged window, mean of the GPUs   */
 	double spread; /* greatest difference between GPUs, 0..1             */
 	uint32_t ngpus; /* with work in the judged window                    */
@@ -58,6 +59,7 @@ struct nsx_first_page {
 	size_t nsmaller;       /* findings below that are not among them     */
 	bool counted[NSX_PAGE_FINDINGS]; /* in then_ns: what was measured    */
 	double now_ns, then_ns; /* then: with those; < 0: with none          */
+	double then_most_ns; /* ... if waits outside CUDA end when they did  */
 	const char **fine, **trust, **missing; /* NULL-terminated            */
 	const char *ask[3]; /* what to ask next, as Markdown; NULL-terminated */
 };

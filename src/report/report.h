@@ -35,8 +35,9 @@ struct nsx_pass {
 	const char *subject; /* "NCCL": what is not in a trace of which this
 				cannot be computed; NULL: goes without saying */
 	const char *doc;     /* definition, formula, what it misses          */
-	const char *derived_from; /* the Markdown section's first bullet     */
-	const char *limitations;  /* ... and its second                      */
+	const char *derived_from; /* what its figures are made of ...        */
+	const char *limitations;  /* ... and what they do not tell           */
+	const char *caveat; /* the first note of each result; NULL: none     */
 	/* Without one of these views or fields: CANNOT, said by the runner.
 	 * Views as NSX_NEED_VIEW(kernel), fields as NSX_NEED(kernel_corr).
 	 */

@@ -4,7 +4,7 @@
 #include "report/words.h"
 
 const char *const nsx_cause_words[NSX_NCAUSES] = {
-	"the host waits", "a copy blocks the host", "a call waits in passing",
+	"the host waits", "a copy blocks the host", "a call synchronises",
 	"memory is allocated or freed", "code is loaded", "the operating system",
 	"another CUDA call", "host code", "the launch call",
 	"between launch and start", "a stream waits for another",
@@ -13,7 +13,7 @@ const char *const nsx_cause_words[NSX_NCAUSES] = {
 };
 
 const char *const nsx_barrier_words[NSX_NBARRIERS] = {
-	"wait for the GPU",	 "blocking copy",    "wait in passing",
+	"wait for the GPU",	 "blocking copy",    "call that synchronises",
 	"operating-system call", "between launches",
 };
 

@@ -4,6 +4,7 @@
  * numbers, shapes): a million texts that say the same. They are normalised
  * before they are interned, so that memory grows with distinct names only.
  */
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -430,4 +431,27 @@ const char *nsx_copy_direction(unsigned copy_kind)
 	};
 
 	return names[copy_kind < ARRAY_LEN(names) ? copy_kind : 0];
+}
+
+/* Whether a name of the namespace, and not the end of another's, is in it. */
+static bool has_namespace(const char *name, const char *space)
+{
+	for (const char *p = name; (p = strstr(p, space)); p++)
+		if (p == name || !(isalnum((unsigned char)p[-1]) || p[-1] == '_'))
+			return true;
+	return false;
+}
+
+bool nsx_sees_pytorch(const struct nsx_trace *t)
+{
+	for (uint32_t i = 0; i < t->nshapes; i++) {
+		const char *name = nsx_text(t, t->shape[i].name);
+
+		if (has_namespace(name, "at::") || has_namespace(name, "c10::"))
+			return true;
+	}
+	for (size_t i = 0; i < t->nvtx.n; i++)
+		if (!strncmp(nsx_text(t, t->nvtx.name[i]), "aten::", 6))
+			return true;
+	return false;
 }

@@ -579,6 +579,8 @@ bool nsx_api_allocates(const char *base);
  * NULL: not known.
  */
 const char *nsx_process_name(const struct nsx_trace *t, uint32_t process);
+/* Whether PyTorch's kernels, or the ranges that it pushes, are there. */
+bool nsx_sees_pytorch(const struct nsx_trace *t);
 
 /* "(float*)" of "void ns::gemm<int>(float*)", its end if there is none; *ret_own:
  * "gemm<int>(float*)".  Borrowed parts of full.

@@ -135,21 +135,31 @@ static int fill_pids(struct nccl_comm *c, struct nsx_table *table,
 
 NSX_ORDER(cmp_group, struct nccl_group, DOWN(total_ns), TEXT(name));
 
+static void add_waited(struct nccl_cost *x, const char *op,
+		       const struct nccl_rank *r)
+{
+	nsx_add_to(&x->judged_waited_ns, r->judged_waited_ns);
+	if (r->judged_waited_ns >
+	    (x->waits_most ? x->waits_most->judged_waited_ns : 0)) {
+		x->waits_most = r;
+		x->waits_in = op;
+	}
+}
+
 static int fill_groups(struct nccl_comm *c, struct nccl_costs *costs,
 		       struct nsx_table **tables, struct nsx_err *err)
 {
 	nsx_sort(c->groups, c->ngroups, sizeof(*c->groups), cmp_group);
 	for (size_t i = 0; i < c->ngroups; i++) {
 		const struct nccl_group *g = &c->groups[i];
-		struct nccl_rank *r = c->ranks + g->rank_at;
+		const struct nccl_rank *r = c->ranks + g->rank_at;
 		struct nccl_match m;
 		bool is_judged;
 
 		if (nccl_match(c, g, &m, err))
 			return err->rc;
 		for (size_t k = 0; k < g->nranks; k++)
-			nsx_add_to(&costs->v[r[k].device].judged_waited_ns,
-				   r[k].judged_waited_ns);
+			add_waited(&costs->v[r[k].device], g->name, &r[k]);
 		if (m.proved)
 			nccl_find_cause(&m);
 		if (fill_op(c, g, &m, tables[L_OPS], err) ||
@@ -186,8 +196,6 @@ static int fill_collectives(struct nccl_comm *c, struct nsx_table **tables,
 	    nccl_tell_costs(&costs, err))
 		return err->rc;
 	nsx_put(c->out, "same_stream_comm_ms", nsx_ms(c->same_stream_ns));
-	nsx_note(c->out, "the column straggler names the rank that comes last; "
-		 "the largest NCCL time belongs to the one that waits");
 	return 0;
 }
 
@@ -237,10 +245,14 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	if (!run->trace->ndevices)
 		nsx_md_text(out, "Only the host's ranges of communication are "
 			    "in the trace, not its kernels.");
-	nsx_md_table(out, tables[L_OPS], 0, NCCL_OP, NCCL_SOURCE,
-		     NCCL_TOTAL, NCCL_MAX, NCCL_COUNT,
-		     NCCL_OVERLAP, NCCL_OVERLAP_PCT,
-		     NCCL_STRAGGLER);
+	if (tables[L_PIDS]->nrows > 1 || tables[L_DEVICES]->nrows > 1)
+		nsx_md_table(out, tables[L_OPS], 0, NCCL_OP, NCCL_SOURCE,
+			     NCCL_TOTAL, NCCL_MAX, NCCL_COUNT, NCCL_OVERLAP,
+			     NCCL_OVERLAP_PCT, NCCL_STRAGGLER);
+	else /* nobody to come late to */
+		nsx_md_table(out, tables[L_OPS], 0, NCCL_OP, NCCL_SOURCE,
+			     NCCL_TOTAL, NCCL_MAX, NCCL_COUNT, NCCL_OVERLAP,
+			     NCCL_OVERLAP_PCT);
 	return nccl_fill_messages(run, out, tables[L_MESSAGES], err);
 }
 
@@ -279,6 +291,8 @@ NSX_DEFINE_PASS(nccl,
 	.limitations = "durations include waiting for late ranks; kernels "
 		       "inside CUDA graphs traced as a whole are not seen; "
 		       "instances are matched by time, not by communicator",
+	.caveat = "the column straggler names the rank that comes last; the "
+		   "largest NCCL time belongs to the one that waits",
 	.any_of = {NSX_GPU_WORK, NSX_NEED_VIEW(nvtx)},
 	NSX_LAYOUTS(layouts),
 	.measures = true);

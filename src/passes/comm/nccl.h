@@ -115,6 +115,8 @@ bool nccl_say_match(struct nccl_comm *c, const struct nccl_group *g,
 struct nccl_cost {
 	int64_t comm_ns, exposed_ns, blocking_ns; /* of the whole trace     */
 	int64_t judged_waited_ns; /* for ranks that came later, exposed or not */
+	const struct nccl_rank *waits_most; /* there; NULL: none does        */
+	const char *waits_in; /* the operation                               */
 	struct nsx_spans exposed, blocking; /* on run->scratch */
 	struct nsx_spans waits; /* for a proved straggler      */
 };

@@ -229,6 +229,8 @@ int nccl_tell_costs(struct nccl_costs *c, struct nsx_err *err)
 		v[d].exposed_ns = judged_ns(f, &x->exposed);
 		v[d].blocking_ns = judged_ns(f, &x->blocking);
 		v[d].waited_ns = x->judged_waited_ns;
+		v[d].waits_in = x->waits_in;
+		v[d].waits_most = x->waits_most ? x->waits_most->label : NULL;
 		if (nsx_spans_minus(c->out->arena, &x->blocking, &x->waits,
 				    &v[d].blocking, err))
 			return err->rc;

@@ -29,6 +29,7 @@ int nccl_fill_ranks(struct nccl_comm *c, const struct nccl_group *g,
 		row[NCCL_RANK_LAST] = nsx_int((int64_t)r[i].times_last);
 		row[NCCL_RANK_WAITED] = nsx_ms(r[i].waited_ns);
 		row[NCCL_RANK_INDUCED] = nsx_real(r[i].induced_ns / 1e6);
+		row[NCCL_RANK_JUDGED] = nsx_ms(r[i].judged_waited_ns);
 	}
 	return 0;
 }

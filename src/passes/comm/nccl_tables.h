@@ -41,7 +41,9 @@ NSX_COLUMNS(nccl_op_cols, NCCL_OP_COLUMNS);
 	X(NCCL_RANK_WAITED, "waited_ms", F64,                                 \
 	  "from its own start to the last one's")                             \
 	X(NCCL_RANK_INDUCED, "induced_ms", F64,                               \
-	  "what the median of the others waits for it")
+	  "what the median of the others waits for it")                       \
+	X(NCCL_RANK_JUDGED, "judged_waited_ms", F64,                          \
+	  "of waited_ms, in the judged window", .is_judged = true)
 NSX_COLUMNS(nccl_rank_cols, NCCL_RANK_COLUMNS);
 #define NCCL_PID_COLUMNS(X)                                                   \
 	X(NCCL_PID, "pid", I64, "process")                                    \

@@ -260,9 +260,6 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	nsx_table_sort(rows, DEVICE, NAME, SOURCE);
 	nsx_put(out, "missing_counters", nsx_bool(false));
 	nsx_put(out, "capture_instructions", nsx_list(NULL));
-	nsx_note(out, "counters are of the whole GPU, other processes included; "
-		 "inactive links can read as fully used; receive and transmit, "
-		 "requests and responses are never added up");
 	nsx_md_text(out, "%s of NVLink, during communication and outside it.",
 		    nsx_text_n(out->arena, rows->nrows, "counter", NULL));
 	nsx_md_table(out, rows, 0, DEVICE, NAME, SAMPLES, DURING_N, DURING,
@@ -287,6 +284,9 @@ NSX_DEFINE_PASS(nvlink_during_nccl,
 			"communication kernels",
 	.limitations = "device-wide counters; the peak of the link is not in the "
 		       "trace; collectives shorter than a sample blur",
+	.caveat = "counters are of the whole GPU, other processes included; "
+		   "inactive links can read as fully used; receive and "
+		   "transmit, requests and responses are never added up",
 	.any_of = {NSX_NEED_VIEW(gpu_metric)},
 	.lacks = lacks_nvlink,
 	NSX_LAYOUTS(layouts),

@@ -2,8 +2,10 @@
  * tables and their labels. What is in them copies_sweep.c measures.
  */
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 #include "passes/gpu/copies.h"
+#include "report/words.h"
 #include "schema/viewscan.h"
 
 #define COLUMNS(X)                                                            \
@@ -331,27 +333,34 @@ static void put_memsets(const struct nsx_trace *t, struct nsx_section *out)
 
 enum { SHOWN_DEVICES = 8 };
 
+/* The GPU that copies keep from computing most. */
+static void say_busiest(struct nsx_section *out, const struct nsx_table *dev)
+{
+	const struct nsx_cell *x = dev->nrows ? nsx_row_at(dev, 0) : NULL;
+
+	for (size_t i = 1; i < dev->nrows; i++)
+		if (nsx_row_at(dev, i)[DEVICE_COPY_EXPOSED_MS].u.f >
+		    x[DEVICE_COPY_EXPOSED_MS].u.f)
+			x = nsx_row_at(dev, i);
+	if (x)
+		nsx_md_text(out, "Copies and memsets take %s of GPU %" PRId64
+			    "'s time, %s of it without a kernel beside (%s of "
+			    "the window)%s.",
+			    nsx_say_ms(out, x[DEVICE_COPY_BUSY_MS].u.f),
+			    x[DEVICE_ID].u.i,
+			    nsx_say_ms(out, x[DEVICE_COPY_EXPOSED_MS].u.f),
+			    nsx_text_share(out->arena,
+					   x[DEVICE_COPY_EXPOSED_PCT].u.f, 100),
+			    dev->nrows > 1 ? "; of no other GPU more" : "");
+}
+
 static void show(const struct nsx_trace *t, const struct copy_groups *g,
 		 struct nsx_table **tables, struct nsx_section *out)
 {
-	const struct nsx_table *dev = tables[1];
 	int64_t unsized = 0;
 	unsigned shown = 0;
 
-	for (size_t i = 0; i < NSX_MIN(dev->nrows, SHOWN_DEVICES); i++) {
-		const struct nsx_cell *x = nsx_row_at(dev, i);
-
-		nsx_md_bullet(out, "GPU %" PRId64 ": %.1f transfers a second "
-			"between CPU and GPU (%s to the device, %s to the host); "
-			"copies and memsets busy %s, %s of it without a kernel "
-			"(%.1f%% of the window).", x[DEVICE_ID].u.i,
-			x[DEVICE_TRANSFERS_PER_S].u.f,
-			nsx_say_bytes(out, x[DEVICE_HOST_TO_DEVICE_BYTES].u.i),
-			nsx_say_bytes(out, x[DEVICE_TO_HOST_BYTES].u.i),
-			nsx_say_ms(out, x[DEVICE_COPY_BUSY_MS].u.f),
-			nsx_say_ms(out, x[DEVICE_COPY_EXPOSED_MS].u.f),
-			x[DEVICE_COPY_EXPOSED_PCT].u.f);
-	}
+	say_busiest(out, tables[1]);
 	for (size_t i = 0; i < g->n; i++) {
 		const struct nsx_gpu_info *gpu =
 			nsx_device_gpu(t, g->v[i].device);
@@ -359,11 +368,12 @@ static void show(const struct nsx_trace *t, const struct copy_groups *g,
 
 		unsized += g->v[i].unsized;
 		if (g->v[i].kind == NSX_COPY_DTOD && gbps > 0 && gpu &&
+		    !isnan(g->v[i].p50_gbps) &&
 		    gpu->bandwidth_bytes_per_s > 0 && shown++ < SHOWN_DEVICES)
 			nsx_md_bullet(
 				out, "GPU %" PRId64 ": device-to-device copies "
-				     "read and write, so %.1f GB/s moves %.1f "
-				     "of the %.1f GB/s its memory has.",
+				     "read and write, so %.3g GB/s moves %.3g "
+				     "of the %.4g GB/s its memory has.",
 				t->device[g->v[i].device].device_id, gbps,
 				2 * gbps,
 				(double)gpu->bandwidth_bytes_per_s / 1e9);

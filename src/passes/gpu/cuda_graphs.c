@@ -217,7 +217,7 @@ static void say(const struct nsx_run *run, const struct graphs *replays,
 			      "bound, idle time an upper bound",
 			 g->launches - g->covered, g->launches);
 	if (g->hidden_pct >= NSX_GRAPHS_HIDDEN_PCT)
-		nsx_md_bullet(out, "%.1f%% of the GPUs' busy time is inside "
+		nsx_md_bullet(out, "%.1f %% of the GPUs' busy time is inside "
 				   "replays recorded as a whole: it counts as "
 				   "compute, and nothing is said of kernels, "
 				   "communication or ranges inside.",

@@ -215,9 +215,9 @@ static const char *cpu(struct dimensions *d)
 	    value_of(d, "os_runtime", "launch_thread_ms"), "ms", "os_runtime");
 	if (d->idle < 5)
 		return nsx_say(d->out, "the CPU keeps up: GPU %" PRId64
-			       " is idle for %.1f%% of the %s.", d->device_id,
+			       " is idle for %.1f %% of the %s.", d->device_id,
 			       d->idle, d->window);
-	return nsx_say(d->out, "GPU %" PRId64 " is idle for %.1f%% of the "
+	return nsx_say(d->out, "GPU %" PRId64 " is idle for %.1f %% of the "
 		       "%s%s%s.", d->device_id, d->idle, d->window,
 		       cause ? ", mostly " : "", cause ? cause : "");
 }
@@ -243,10 +243,10 @@ static const char *memory(struct dimensions *d)
 	add(d, "peak of GPU memory seen", peak, "% of its size",
 	    "memory_usage");
 	if (d->exposed_copy >= 5)
-		return nsx_say(d->out, "copies hold up GPU %" PRId64 ": %.1f%% "
+		return nsx_say(d->out, "copies hold up GPU %" PRId64 ": %.1f %% "
 			       "of the %s is copying and nothing else.",
 			       d->device_id, d->exposed_copy, d->window);
-	return nsx_say(d->out, "copies cost GPU %" PRId64 " little: %.1f%% of "
+	return nsx_say(d->out, "copies cost GPU %" PRId64 " little: %.1f %% of "
 		       "the %s is copying and nothing else.", d->device_id,
 		       d->exposed_copy, d->window);
 }
@@ -306,7 +306,7 @@ static const char *interconnect(struct dimensions *d)
 	    "MB", "nccl");
 	if (comm)
 		return nsx_say(d->out, "communication %s GPU %" PRId64
-			       ": %.1f%% of the %s is communication with no "
+			       ": %.1f %% of the %s is communication with no "
 			       "compute beside it%s.",
 			       d->exposed_comm >= 5 ? "holds up" :
 						      "costs little on",
@@ -375,17 +375,17 @@ static const char *gpu_compute(struct dimensions *d)
 		add(d, "multiprocessors active while computing",
 		    counter(d, NSX_SM_ACTIVE), "%", "gpu_metrics");
 	if (is_opaque)
-		return nsx_say(d->out, "GPU %" PRId64 " computes for %.1f%% of "
+		return nsx_say(d->out, "GPU %" PRId64 " computes for %.1f %% of "
 			       "the %s; CUDA graphs whose inside was not "
 			       "recorded take %s of the trace.",
 			       d->device_id, d->compute, d->window,
 			       nsx_say_ms(d->out, hidden));
 	if (!categories || !categories->nrows || !kernels || !kernels->nrows)
-		return nsx_say(d->out, "GPU %" PRId64 " computes for %.1f%% of "
+		return nsx_say(d->out, "GPU %" PRId64 " computes for %.1f %% of "
 			       "the %s.", d->device_id, d->compute, d->window);
-	return nsx_say(d->out, "GPU %" PRId64 " computes for %.1f%% of the %s; "
-		       "most kernel time is %s (%.1f%%), the top kernel takes "
-		       "%.1f%%.", d->device_id, d->compute, d->window,
+	return nsx_say(d->out, "GPU %" PRId64 " computes for %.1f %% of the %s; "
+		       "most kernel time is %s (%.1f %%), the top kernel takes "
+		       "%.1f %%.", d->device_id, d->compute, d->window,
 		       nsx_table_text(categories, 0, "category"),
 		       cell_of(categories, 0, "pct_total_kernel_time"),
 		       cell_of(kernels, 0, "pct_total_kernel_time"));

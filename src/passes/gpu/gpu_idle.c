@@ -361,9 +361,6 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	say_devices(out, idlest(tables[0]));
 	say_idle(out, idlest(tables[0]), t->ndevices > 1, tables[1]);
 	nsx_md_whole(out, tables[2], 3);
-	nsx_note(out, "idle_ms is time without any GPU work, edges included; "
-		      "nsys-llm-explain counts kernels only: that is "
-		      "kernel_idle_ms");
 	return 0;
 }
 
@@ -386,5 +383,8 @@ NSX_DEFINE_PASS(gpu_idle,
 			"and NVTX ranges of the threads that launched it",
 	.limitations = "work of processes that were not profiled is not seen; "
 		       "a cause is what the launching thread did, not why",
+	.caveat = "idle_ms is time without any GPU work, edges included; "
+		   "nsys-llm-explain counts kernels only: that is "
+		   "kernel_idle_ms",
 	.any_of = {NSX_GPU_WORK},
 	NSX_LAYOUTS(layouts));

@@ -364,9 +364,6 @@ static void say_quality(const struct nsx_metrics *m, struct nsx_section *out)
 	if (m->by_number)
 		nsx_note(out, "device_id is the number of the GPU here: the CUDA "
 			 "ordinals of the trace do not tell these GPUs apart");
-	nsx_note(out, "counters are of the whole GPU, other processes included; "
-		 "percentages are stored whole, so a mean of small ones is too "
-		 "low; clocks are in Hz whatever their name says");
 	if (m->gaps)
 		nsx_note(out,
 			"samples are missing in %zu places, %s in all: that is "
@@ -480,5 +477,8 @@ NSX_DEFINE_PASS(gpu_metrics,
 			"work",
 	.limitations = "there only if they were sampled; device-wide; a sample says nothing of one kernel that "
 		       "is shorter",
+	.caveat = "counters are of the whole GPU, other processes included; "
+		   "percentages are stored whole, so a mean of small ones is "
+		   "too low; clocks are in Hz whatever their name says",
 	.needs = {NSX_NEED_VIEW(gpu_metric)},
 	NSX_LAYOUTS(layouts));

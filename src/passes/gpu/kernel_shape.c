@@ -9,6 +9,7 @@
 #include <string.h>
 #include "facts/occupancy.h"
 #include "passes/pass.h"
+#include "report/words.h"
 
 #define COLUMNS(X)                                                            \
 	X(NAME, "kernel_name", STR, "full name of the kernel")                \
@@ -39,16 +40,20 @@
 NSX_COLUMNS(cols, COLUMNS);
 #define DEVICE_COLUMNS(X)                                                     \
 	X(DEVICE_ID, "device_id", I64, "CUDA ordinal")                        \
-	X(DEVICE_SM_COUNT, "sm_count", I64, "multiprocessors")                \
+	X(DEVICE_SM_COUNT, "sm_count", I64, "multiprocessors",                \
+	  .title = "multiprocessors")                                         \
 	X(DEVICE_KERNEL_MS, "kernel_ms", F64,                                 \
 	  "sum of compute kernels' durations")                                \
 	X(DEVICE_OCCUPANCY_PCT, "occupancy_pct", F64,                         \
-	  "mean theoretical occupancy, weighted by duration")                 \
+	  "mean theoretical occupancy, weighted by duration",                 \
+	  .title = "theoretical_occupancy")                                   \
 	X(DEVICE_SMALL_GRID_MS, "small_grid_ms", F64,                         \
 	  "in kernels with fewer blocks than multiprocessors")                \
-	X(DEVICE_SMALL_GRID_PCT, "small_grid_pct", F64, "of kernel_ms")       \
+	X(DEVICE_SMALL_GRID_PCT, "small_grid_pct", F64, "of kernel_ms",       \
+	  .title = "in_grids_smaller_than_that")                              \
 	X(DEVICE_BELOW_ONE_WAVE_PCT, "below_one_wave_pct", F64,               \
-	  "kernel_ms in grids that the GPU holds at once with room left")     \
+	  "kernel_ms in grids that the GPU holds at once with room left",     \
+	  .title = "in_grids_below_one_wave")                                 \
 	X(DEVICE_GPU, "gpu", STR, "tells GPUs of one ordinal apart")
 NSX_COLUMNS(device_cols, DEVICE_COLUMNS);
 #define CATEGORY_COLUMNS(X)                                                   \
@@ -517,28 +522,33 @@ static int fill_categories(const struct shapes *s, struct nsx_table *categories,
 
 /* The section --------------------------------------------------------------*/
 
+static void say_device(struct nsx_section *out, const struct nsx_cell *row)
+{
+	nsx_md_bullet(out, "GPU %" PRId64 ": mean theoretical occupancy %s; %s "
+		      "of kernel time in grids with fewer blocks than its "
+		      "%" PRId64 " multiprocessors, %s in grids of less than "
+		      "one wave.", row[DEVICE_ID].u.i,
+		      nsx_text_share(out->arena,
+				     row[DEVICE_OCCUPANCY_PCT].u.f, 100),
+		      nsx_text_share(out->arena,
+				     row[DEVICE_SMALL_GRID_PCT].u.f, 100),
+		      row[DEVICE_SM_COUNT].u.i,
+		      nsx_text_share(out->arena,
+				     row[DEVICE_BELOW_ONE_WAVE_PCT].u.f, 100));
+}
+
 static void show(const struct nsx_trace *t, struct nsx_table **tables,
 		 struct nsx_section *out)
 {
 	const struct nsx_table *dev = tables[1];
 	size_t nshapes = nsx_table_total(tables[0]);
 
-	for (size_t i = 0; i < NSX_MIN(dev->nrows, (size_t)8); i++) {
-		const struct nsx_cell *row = nsx_row_at(dev, i);
-
-		if (row[DEVICE_OCCUPANCY_PCT].type)
-			nsx_md_bullet(out, "GPU %" PRId64 ": mean theoretical "
-					   "occupancy %.1f%%; %.1f%% of kernel "
-					   "time in grids with fewer blocks "
-					   "than its %" PRId64
-					   " multiprocessors, %.1f%% in grids "
-					   "of less than one wave.",
-				      row[DEVICE_ID].u.i,
-				      row[DEVICE_OCCUPANCY_PCT].u.f,
-				      row[DEVICE_SMALL_GRID_PCT].u.f,
-				      row[DEVICE_SM_COUNT].u.i,
-				      row[DEVICE_BELOW_ONE_WAVE_PCT].u.f);
-	}
+	if (dev->nrows > 1)
+		nsx_md_table(out, dev, 8, DEVICE_ID, DEVICE_SM_COUNT,
+			     DEVICE_OCCUPANCY_PCT, DEVICE_SMALL_GRID_PCT,
+			     DEVICE_BELOW_ONE_WAVE_PCT);
+	else if (dev->nrows && nsx_row_at(dev, 0)[DEVICE_OCCUPANCY_PCT].type)
+		say_device(out, nsx_row_at(dev, 0));
 	if (nshapes > NSX_MAX_JSON_ROWS)
 		nsx_md_bullet(out, "%zu launch shapes are told apart: "
 				   "report.json has the %d dearest, %zu more in "

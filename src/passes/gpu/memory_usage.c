@@ -159,6 +159,14 @@ static void draw(const struct mem_usage *m, const struct nsx_mem_step *s, size_t
 						  peak, at});
 }
 
+static bool any_managed(const struct mem_usage *m)
+{
+	for (size_t i = 0; i < m->of.nsteps; i++)
+		if (m->of.steps[i].kind == NSX_MC_MANAGED)
+			return true;
+	return false;
+}
+
 static void add_device(const struct mem_usage *m, const struct nsx_mem_step *s,
 		       size_t n)
 {
@@ -184,12 +192,14 @@ static void add_device(const struct mem_usage *m, const struct nsx_mem_step *s,
 	row[GPU_MEMORY_BYTES] = nsx_int(gpu->memory_bytes);
 	row[GPU_PCT_OF_MEMORY] = nsx_part_pct(l.peak, gpu->memory_bytes);
 	nsx_md_bullet(out, "GPU %" PRId64 ": at most %s of %s allocated at one "
-			   "time (%.1f%%), by what the trace shows.",
+			   "time (%s), by what the trace shows%s.",
 		      s->device_id, nsx_say_bytes(out, l.peak),
 		      nsx_say_bytes(out, gpu->memory_bytes),
-		      row[GPU_PCT_OF_MEMORY].u.f);
+		      nsx_text_share(out->arena, row[GPU_PCT_OF_MEMORY].u.f,
+				     100), any_managed(m) ?
+			      "; managed memory is not in that" : "");
 	if (row[GPU_PCT_OF_MEMORY].u.f >= 95)
-		nsx_note(out, "GPU %" PRId64 " came within 5%% of its memory: "
+		nsx_note(out, "GPU %" PRId64 " came within 5 %% of its memory: "
 			      "running out is near", s->device_id);
 }
 
@@ -284,7 +294,7 @@ static int fill_usage(struct mem_usage *m, struct nsx_err *err)
 	if (t[MEM_KEPT]->nrows) {
 		nsx_md_text(out, "Allocated in the trace and not freed in it "
 				 "(which by itself is no leak):");
-		nsx_md_whole(out, t[MEM_KEPT], 8);
+		nsx_md_whole(out, t[MEM_KEPT], 3);
 	}
 	if (m->of.missed)
 		nsx_note(out, "%zu allocations at an address that was still in "

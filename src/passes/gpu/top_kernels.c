@@ -357,13 +357,10 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 						 NSX_VIEW_kernel]->name));
 	nsx_put(out, "total_kernel_time_ns", nsx_int(g.total_ns));
 	if (kernels->nrows > 1)
-		nsx_md_bullet(out, "%s in all; of %s, told apart by name and GPU, "
-			    "the first takes %s of it.",
-			    nsx_say_time(out, g.total_ns),
-			    nsx_text_n(out->arena, nsx_table_total(kernels),
-				       "kernel", NULL),
-			    nsx_text_share(out->arena, nsx_row_at(
-				kernels, 0)[PCT].u.f, 100));
+		nsx_md_bullet(out, "%s in all, of %s told apart by name and "
+			      "GPU.", nsx_say_time(out, g.total_ns),
+			      nsx_text_n(out->arena, nsx_table_total(kernels),
+					 "kernel", NULL));
 	nsx_md_table(out, kernels, run->opts->kernel_rows, LABEL, DEVICE,
 		     TOTAL_MS, CALLS, AVG, P50, P90, PCT);
 	if (kernels->nrows)

@@ -13,7 +13,8 @@
 	  "part of it in which a GPU of the process worked")                  \
 	X(IDLE, "gpu_idle_ms", F64,                                           \
 	  "part of it, in the window, in which none did")                     \
-	X(COST, "cost_ms", F64, "device idle time that follows from them")    \
+	X(COST, "cost_ms", F64, "device idle time that follows from them",    \
+	  .title = "idle after")                                              \
 	X(PID, "pid", I64, "process; not in the table of all")
 NSX_COLUMNS(cols, COLUMNS);
 #define PROCESS_COLUMNS(X)                                                    \
@@ -167,10 +168,12 @@ static int fill_tables(const struct nsx_run *run, struct nsx_section *out,
 	return rc;
 }
 
-enum { MOST_SHOWN = 3 }; /* rows in Markdown, of those that cost */
+enum { MOST_SHOWN = 3 }; /* rows in Markdown */
 
-/* What all waits cost, and the one that costs most. */
-static void say_dearest(struct nsx_section *out, const struct nsx_table *all)
+/* What all waits take, and what the GPUs idle after them: not what it would win to
+ * leave them out, for the host may have done much else before the next launch.
+ */
+static void say_all(struct nsx_section *out, const struct nsx_table *all)
 {
 	double cost_ms = 0, total_ms = 0;
 
@@ -179,13 +182,14 @@ static void say_dearest(struct nsx_section *out, const struct nsx_table *all)
 		total_ms += nsx_row_at(all, r)[TOTAL_MS].u.f;
 	}
 	if (cost_ms > 0)
-		nsx_md_text(out, "Waits take %s of the host's time in all and "
-			    "cost %s of GPU time, the dearest first.",
+		nsx_md_text(out, "Waits take %s of the host's time in all, and "
+			    "%s of GPU idle time follow them; what that time "
+			    "goes to is under Idle by cause.",
 			    nsx_say_ms(out, total_ms),
 			    nsx_say_ms(out, cost_ms));
 	else
-		nsx_md_text(out, "Waits take %s of the host's time in all; none "
-			    "costs GPU time.",
+		nsx_md_text(out, "Waits take %s of the host's time in all; no "
+			    "GPU idle time follows them.",
 			    nsx_say_ms(out, total_ms));
 }
 
@@ -200,22 +204,13 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	all = out->tables[0];
 	nsx_put(out, "launcher_gap_threshold_us", nsx_int(50));
 	if (all->nrows)
-		say_dearest(out, all);
+		say_all(out, all);
 	while (shown < MOST_SHOWN && shown < all->nrows &&
 	       nsx_row_at(all, shown)[COST].u.f > 0)
 		shown++;
 	if (shown)
 		nsx_md_table(out, all, shown, KIND, API, TOTAL_MS, COUNT, AVG,
 			     MAX, COST);
-	nsx_note(out, "rows are ranked by what they cost, not by how long the "
-		      "host waited; unlike in nsys-llm-explain async copies "
-		      "from pageable memory block, stream waits on events do "
-		      "not, and launcher gaps are those of one thread");
-	nsx_note(out, "a gap of a device is charged to the wait that the host "
-		      "was in when the device ran dry: without it the host "
-		      "would have run ahead; a cpu_launcher_gap is charged "
-		      "only where there was no such wait, and a wait that "
-		      "began later only where there is neither");
 	if (!nsx_has_view(run->trace->schema, NSX_VIEW_osrt))
 		nsx_note(out, "no OS runtime calls in the trace: host_wait is "
 			      "not known");
@@ -251,5 +246,9 @@ NSX_DEFINE_PASS(barriers,
 			"launching threads, gaps of the devices",
 	.limitations = "cost names the wait before a late launch, which need "
 		       "not be all of its cause",
+	.caveat = "rows are ranked by the idle time that follows, not by how "
+		   "long the host waited; unlike in nsys-llm-explain async "
+		   "copies from pageable memory block, stream waits on events "
+		   "do not, and launcher gaps are those of one thread",
 	.needs = {NSX_NEED_VIEW(runtime)},
 	NSX_LAYOUTS(layouts));

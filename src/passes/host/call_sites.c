@@ -27,7 +27,7 @@
 	X(MAX, "max_us", F64, "longest")                                      \
 	X(COST, "cost_ms", F64,                                               \
 	  "GPU idle time that follows from the waits among them",             \
-	  .adds = true)                                                       \
+	  .title = "idle after", .adds = true)                                                       \
 	X(RANGE, "range_name", STR,                                           \
 	  "innermost NVTX range open where the call began, normalised")
 NSX_COLUMNS(cols, COLUMNS);
@@ -52,7 +52,7 @@ struct sites {
 	struct sum *v;
 };
 
-/* What the wait of a thread that began then costs. */
+/* The idle time that follows the wait of a thread that began then. */
 static int64_t cost_of(const struct sites *x, uint32_t thread, unsigned kind,
 		       int64_t start_ns)
 {
@@ -423,8 +423,9 @@ static bool has_backtraces(const struct nsx_schema *s)
 	       nsx_has_view(s, NSX_VIEW_osrt_frame);
 }
 
-/* The first row with a site is the dearest, by cost where there is one.  Ranges
- * without any are in the file; kernels by range have sections of their own.
+/* The first row with a site is the one that most idle time follows, or the longest
+ * where none follows any.  Ranges without any are in the file; kernels by range
+ * have sections of their own.
  */
 static void show(const struct nsx_trace *t, const struct nsx_table *table,
 		 const struct nsx_cell *first, struct nsx_section *out)
@@ -444,11 +445,15 @@ static void show(const struct nsx_trace *t, const struct nsx_table *table,
 						  sizeof(call))),
 		    first[SITE].type ? nsx_md_name(out, first[SITE].u.s) :
 				       "a module without symbols",
-		    costs ? "costs the GPU most, an idle time of" :
+		    costs ? "is followed by most GPU idle time," :
 			    "takes longest,",
 		    nsx_say_ms(out, first[costs ? COST : TOTAL].u.f));
-	nsx_md_table(out, table, 0, TID, KIND, API, SITE, MODULE, COUNT, TOTAL,
-		     MAX, COST);
+	if (costs)
+		nsx_md_table(out, table, 0, TID, KIND, API, SITE, MODULE, COUNT,
+			     TOTAL, MAX, COST);
+	else
+		nsx_md_table(out, table, 0, TID, KIND, API, SITE, MODULE, COUNT,
+			     TOTAL, MAX);
 }
 
 static int run(const struct nsx_run *run, struct nsx_section *out,

@@ -371,9 +371,6 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	fill_rows(&l, rows);
 	if (fill_queues(run, queue, err))
 		return err->rc;
-	nsx_note(out, "measured from the begin of the call: nsys-llm-explain "
-		      "measures from its return and clips at 0. A long delay "
-		      "while the GPU works is a healthy lead of the host");
 	return 0;
 }
 
@@ -387,5 +384,8 @@ NSX_DEFINE_PASS(launch_latency,
 	       "first work starts, weighted by time; empty while the device "
 	       "idles is starved, a long delay while it works is a healthy "
 	       "lead.",
+	.caveat = "measured from the begin of the call: nsys-llm-explain "
+		   "measures from its return and clips at 0. A long delay while "
+		   "the GPU works is a healthy lead of the host",
 	.needs = {NSX_NEED_VIEW(kernel), NSX_NEED_VIEW(runtime)},
 	NSX_LAYOUTS(layouts));

@@ -382,12 +382,12 @@ static void say_kernels(struct nsx_section *out, const struct nsx_cell *f,
 		nsx_text_ns(out->arena, f[STORM_P50].u.f * 1e3),
 		nsx_text_ns(out->arena, f[STORM_P90].u.f * 1e3),
 		nsx_text_ns(out->arena, f[STORM_P99].u.f * 1e3),
-		bound_ns < 0 ? "" :
-		nsx_say(out, "; launch-bound: **%s** of device idle time in gaps "
-			"below 1 ms ended when a late launch returned",
-			nsx_say_time(out, bound_ns)));
+		bound_ns <= 0 ? "" :
+		nsx_say(out, "; launch-bound: for **%s** of gaps below 1 ms the "
+			"GPU waited for the launch", nsx_say_time(out, bound_ns)));
 	if (f[STORM_FLAG].u.b)
-		nsx_md_bullet(out, "A launch storm by rate and size");
+		nsx_md_bullet(out, "By the rate and size of its kernels this is a launch "
+			      "storm");
 }
 
 static int run(const struct nsx_run *run, struct nsx_section *out,
@@ -411,9 +411,6 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	run->measured->storm.median_ns = k.figure[STORM_P50].u.f * 1e3;
 	run->measured->storm.bound_ns = bound_ns;
 	say_kernels(out, k.figure, bound_ns);
-	nsx_note(out, "the flag is computed as in nsys-llm-explain, over all "
-		      "processes and devices; it does not say that anything "
-		      "was lost: launch_bound_ms does");
 	return 0;
 }
 
@@ -431,6 +428,9 @@ NSX_DEFINE_PASS(launch_storm,
 			"that launched what ends each gap",
 	.limitations = "kernels inside a graph launch are counted one by one "
 		       "though one call launched them",
+	.caveat = "the flag is computed as in nsys-llm-explain, over all "
+		   "processes and devices; it does not say that anything was "
+		   "lost: launch_bound_ms does",
 	.needs = {NSX_NEED_VIEW(kernel)},
 	NSX_LAYOUTS(layouts),
 	.measures = true);

@@ -66,8 +66,6 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 		nsx_note(out, "%zu of these calls lie inside another call: "
 			 "rows of different names overlap; the barriers count "
 			 "such time once", nested);
-	nsx_note(out, "unlike nsys-llm-explain, calls that do not block the "
-		      "host (stream wait on an event, queries) are not listed");
 	return 0;
 }
 
@@ -83,5 +81,7 @@ NSX_DEFINE_PASS(sync,
 	.derived_from = "runtime and driver API rows, by name",
 	.limitations = "waiting is not losing: a wait while the GPU works "
 		       "costs nothing (see the barriers)",
+	.caveat = "unlike nsys-llm-explain, calls that do not block the host "
+		   "(stream wait on an event, queries) are not listed",
 	.needs = {NSX_NEED_VIEW(runtime)},
 	NSX_LAYOUTS(layouts));

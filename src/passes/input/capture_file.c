@@ -229,11 +229,11 @@ static void check_session(struct nsx_quality *q)
 	if (pct >= 5)
 		nsx_check(q, "profiler_overhead", WARN, "PROFILER_OVERHEAD",
 			  NSX_REC_LIGHT,
-			  "the profiler took up to %.1f%% of a thread's time "
+			  "the profiler took up to %.1f %% of a thread's time "
 			  "inside the window", pct);
 	else if (pct >= 0)
 		nsx_check(q, "profiler_overhead", OK, "PROFILER_OVERHEAD", 0,
-			  "the profiler took at most %.1f%% of a thread's time "
+			  "the profiler took at most %.1f %% of a thread's time "
 			  "inside the window",
 			  pct);
 }

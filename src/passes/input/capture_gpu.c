@@ -216,7 +216,7 @@ static void check_calls(struct nsx_quality *q)
 		return;
 	}
 	nsx_check(q, "kernel_calls", WARN, "kernels", line,
-		  "%zu of %zu kernels (%.1f%%) have no launch call: %zu were "
+		  "%zu of %zu kernels (%.1f %%) have no launch call: %zu were "
 		  "queued before the capture began (synchronise the device "
 		  "before it begins), %zu for another reason (calls that were "
 		  "not traced, launches from the device)%s. They count as GPU "

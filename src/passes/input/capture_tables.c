@@ -58,6 +58,12 @@ static int cmp_coverage(const void *a, const void *b, void *ctx)
 /* Processes whose kernels lie mostly outside ranges, where others' do not; those
  * with most kernel time first.
  */
+/* Ranges that another capture adds by itself. */
+static unsigned torch_ranges(const struct nsx_quality *q)
+{
+	return nsx_sees_pytorch(q->t) ? NSX_REC_TORCH : 0;
+}
+
 static void check_nvtx_by_process(struct nsx_quality *q, double least)
 {
 	const struct nsx_coverage *c = q->run->facts->coverage;
@@ -83,8 +89,8 @@ static void check_nvtx_by_process(struct nsx_quality *q, double least)
 		if (pct >= least || low++ >= SHOWN_PROCESSES)
 			continue;
 		nsx_check(q, "nvtx", WARN, nsx_say(q->out, "pid %" PRId64,
-				  q->t->process[order[i]].pid), NSX_REC_TORCH,
-			  "%.1f%% of the process's kernel time was launched "
+				  q->t->process[order[i]].pid), torch_ranges(q),
+			  "%.1f %% of the process's kernel time was launched "
 			  "inside NVTX ranges", pct);
 	}
 	if (low > SHOWN_PROCESSES)
@@ -104,10 +110,11 @@ static void check_nvtx(struct nsx_quality *q)
 	bool no_calls = is_known && all->no_call_ns > all->no_range_ns;
 
 	if (!q->t->nvtx.n && f->traced_nvtx)
-		nsx_check(q, "nvtx", MISSING, "NVTX_EVENTS", NSX_REC_TORCH,
+		nsx_check(q, "nvtx", MISSING, "NVTX_EVENTS", torch_ranges(q),
 			  "NVTX was traced, but the program has no range: GPU "
-			  "time cannot be told by its phases (add ranges; for "
-			  "PyTorch, nsys's --pytorch adds them)");
+			  "time cannot be told by its phases (add ranges%s)",
+			  torch_ranges(q) ? "; nsys's --pytorch adds those of "
+					    "PyTorch" : "");
 	else if (!q->t->nvtx.n)
 		nsx_check(q, "nvtx", MISSING, "NVTX_EVENTS", NSX_REC_BASIC,
 			  "no NVTX range was recorded%s: GPU time cannot be "
@@ -115,15 +122,15 @@ static void check_nvtx(struct nsx_quality *q)
 			  f->has_settings ? " (NVTX was not traced)" : "");
 	else if (pct < least)
 		nsx_check(q, "nvtx", WARN, "NVTX_EVENTS",
-			  no_calls ? 0 : NSX_REC_TORCH,
-			  "%.1f%% of the kernel time was launched inside NVTX "
-			  "ranges, less than %.0f%%: figures by range do not "
+			  no_calls ? 0 : torch_ranges(q),
+			  "%.1f %% of the kernel time was launched inside NVTX "
+			  "ranges, less than %.0f %%: figures by range do not "
 			  "stand for the whole (%s)", pct, least, no_calls ?
 				  "mostly because launch calls are missing" :
 				  "most of the rest was launched outside any");
 	else if (pct >= least)
 		nsx_check(q, "nvtx", OK, "NVTX_EVENTS", 0,
-			  "%.1f%% of the kernel time was launched inside NVTX "
+			  "%.1f %% of the kernel time was launched inside NVTX "
 			  "ranges",
 			  pct);
 	else

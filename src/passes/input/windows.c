@@ -32,10 +32,10 @@ static void put_steady(struct nsx_section *out, const struct nsx_steady *s)
 static const char *describe(struct nsx_section *out, const struct nsx_trace *t,
 			    const struct nsx_window *w)
 {
-	return nsx_say(out, "%s, from %s to %s after the first event",
-		nsx_say_time(out, w->end_ns - w->start_ns),
-		nsx_say_time(out, w->start_ns - t->first_ns),
-		nsx_say_time(out, w->end_ns - t->first_ns));
+	return nsx_say(out, "%s, %s, beginning %s after the first event",
+		       nsx_text_window(out->arena, w),
+		       nsx_say_time(out, w->end_ns - w->start_ns),
+		       nsx_say_time(out, w->start_ns - t->first_ns));
 }
 
 static void say_steady(struct nsx_section *out, const struct nsx_trace *t,
@@ -61,23 +61,6 @@ static void say_steady(struct nsx_section *out, const struct nsx_trace *t,
 				      "%s)%s", describe(out, t, &s->window),
 				      how[i][1], s->confidence, b.n ? b.p : "");
 	nsx_buf_done(&b);
-}
-
-static void say_rules(struct nsx_section *out)
-{
-	nsx_note(out, "times are integer nanoseconds of the trace's own "
-		      "clock; spans are half-open; ms, us and s are decimal, "
-		      "GB is 10^9 bytes. An event that begins before a window counts with "
-		      "its part inside, and is not counted as an event. A device is busy while any kernel, copy, memset or "
-		      "graph replay of any process runs on it; idle is the "
-		      "rest of the window. Sums over concurrent work may exceed the wall "
-		      "clock; unions (busy, exclusive, exposed, idle) do not. "
-		      "Percentiles interpolate linearly at (n - 1) q. Calls and GPU work are matched by (process, "
-		      "correlation id); the outermost call counts. A finding's headroom is the time its spans cover "
-		      "in the steady window, times what a remedy can give "
-		      "back; disjoint headroom leaves out what a finding "
-		      "above already prices, so these add up to no more than "
-		      "the window");
 }
 
 static int run(const struct nsx_run *run, struct nsx_section *out,
@@ -106,7 +89,6 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 		nsx_md_bullet(out, "**Window asked for**, on which all tables "
 			      "stand: %s", describe(out, t, &t->user));
 	say_steady(out, t, &run->facts->steady);
-	say_rules(out);
 	return 0;
 }
 
@@ -115,6 +97,17 @@ NSX_DEFINE_PASS(windows,
 	.no_query = "the steady window is chosen by scores",
 	.no_cannot = "a trace without events has an empty window",
 	.summary = "the full, the steady and the user's window",
+	.caveat = "times are integer nanoseconds of the trace's own clock; "
+		  "spans are half-open; ms, us and s are decimal, GB is 10^9 "
+		  "bytes. An event that begins before a window counts with its "
+		  "part inside, and is not counted as an event. A device is "
+		  "busy while any kernel, copy, memset or graph replay of any "
+		  "process runs on it; idle is the rest of the window. Sums "
+		  "over concurrent work may exceed the wall clock; unions "
+		  "(busy, exclusive, exposed, idle) do not. Percentiles "
+		  "interpolate linearly at (n - 1) q. Calls and GPU work are "
+		  "matched by (process, correlation id); the outermost call "
+		  "counts",
 	.doc = "full: from the first start to the last end of any GPU work; "
 	       "without GPU work, of any API, NVTX or OS event that starts at "
 	       "0 or later. steady: what findings are judged on, the steady "

@@ -320,10 +320,6 @@ static void add_notes(const struct work *w, const char *reason,
 	for (size_t i = 0; i < w->t->nvtx.n; i++)
 		async += w->t->nvtx.kind[i] == NSX_NVTX_ASYNC &&
 			 !(w->t->nvtx.flags[i] & NSX_NVTX_CROSSING);
-	nsx_note(out, "total_time_ms counts a range inside one of its own name "
-		      "once, and names that differ only in op_id, seq, sizes "
-		      "or input_op_ids are one; nsys-llm-explain adds up every "
-		      "range under its raw name");
 	if (reason)
 		nsx_note(out, "no GPU figures: %s", reason);
 	if (async)
@@ -399,5 +395,9 @@ NSX_DEFINE_PASS(nvtx,
 		       "thread launches on behalf of a range (autograd) is not "
 		       "in it; ranges seen while a graph was captured say "
 		       "nothing about its replays",
+	.caveat = "total_time_ms counts a range inside one of its own name "
+		   "once, and names that differ only in op_id, seq, sizes or "
+		   "input_op_ids are one; nsys-llm-explain adds up every range "
+		   "under its raw name",
 	.needs = {NSX_NEED_VIEW(nvtx)},
 	NSX_LAYOUTS(layouts));

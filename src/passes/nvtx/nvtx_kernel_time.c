@@ -164,7 +164,8 @@ static void judge(const struct nsx_run *run, const struct sums *s,
 	double least = 100 * run->opts->nvtx_coverage_warn;
 	const char *rest = say_rest(s, out);
 
-	nsx_md_bullet(out, "Coverage: %.1f%% of kernel time = %s of %s, %s%s.", pct,
+	nsx_md_bullet(out, "Coverage: %s of kernel time, %s of %s, %s%s.",
+		nsx_text_share(out->arena, pct, 100),
 		nsx_say_time(out, s->all.mapped_ns),
 		nsx_say_time(out, s->all.kernel_ns),
 		nsx_text_n(out->arena, (size_t)s->all.nmapped, "kernel", NULL),
@@ -195,12 +196,6 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	fill_ranges(run, &g, &s, table);
 	out->sql_differs = run->trace->defects.crossing_ranges > 0;
 	put_values(run->trace, &s, out);
-	nsx_note(out, "a kernel is mapped when any push/pop range of any "
-		      "domain is open on the launching thread where its call "
-		      "begins; calls and kernels are joined inside their "
-		      "process, and coverage is over all kernels. "
-		      "nsys-llm-explain joins across processes and asks for "
-		      "the whole call to be enclosed");
 	nsx_md_heading(out, "NVTX");
 	if (s.all.kernel_ns)
 		judge(run, &s, out);
@@ -220,5 +215,10 @@ NSX_DEFINE_PASS(nvtx_kernel_time,
 	       "ranges at all. graph_opaque is the time of graph replays whose "
 	       "kernels were not recorded; it is in none of the other "
 	       "figures.",
+	.caveat = "a kernel is mapped when any push/pop range of any domain is "
+		   "open on the launching thread where its call begins; calls "
+		   "and kernels are joined inside their process, and coverage "
+		   "is over all kernels. nsys-llm-explain joins across "
+		   "processes and asks for the whole call to be enclosed",
 	.needs = {NSX_KERNELS_BY_RANGE},
 	NSX_LAYOUTS(layouts));

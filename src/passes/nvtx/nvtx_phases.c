@@ -71,10 +71,6 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 		return err->rc;
 	nsx_nvtx_phase_rows(m, ns, table, &total_ns);
 	nsx_put(out, "nvtx_total_time_ms", nsx_ms(total_ns));
-	nsx_note(out, "A range that matches no pattern is of the phase of the "
-		      "range around it, and each instant of a thread counts "
-		      "once; nsys-llm-explain adds up whole ranges, outer and "
-		      "inner, by their own names only");
 	nsx_md_heading(out, "NVTX");
 	nsx_md_subheading(out, "NVTX phases (mapped, wall-time)");
 	nsx_md_bullet(out, "A range that matches no pattern is of the phase of "
@@ -96,6 +92,10 @@ NSX_DEFINE_PASS(nvtx_phases,
 	       "phase their name matches and count in whole. unmapped is the "
 	       "rest; the total is the time in any range.",
 	.option = "--phase-map FILE",
+	.caveat = "a range that matches no pattern is of the phase of the "
+		   "range around it, and each instant of a thread counts once; "
+		   "nsys-llm-explain adds up whole ranges, outer and inner, by "
+		   "their own names only",
 	.needs = {NSX_NEED_VIEW(nvtx)},
 	NSX_LAYOUTS(layouts),
 	.may_be_null = true);

@@ -300,7 +300,7 @@ static int fill_suspects(struct path *p, struct nsx_table *table,
 		cells[TOTAL] = nsx_real(v[i].total_ms);
 		cells[COUNT] = nsx_int(r->count);
 		cells[DETAILS] = nsx_string(nsx_say(
-			p->out, "%.2f%% of the window%s%s",
+			p->out, "%.2f %% of the window%s%s",
 			100 * (double)r->ns / length, *meaning ? ": " : "",
 			meaning));
 	}
@@ -321,8 +321,6 @@ static void say(struct path *p)
 			 "time and exposed communication is shown; where the "
 			 "time of the others went is in the section \"Where "
 			 "the time went\"");
-	nsx_note(p->out, "unlike nsys-llm-explain, whose rows are totals that "
-		 "overlap each other, these are parts of one GPU's time");
 }
 
 /* The walk --------------------------------------------------------------------*/
@@ -414,6 +412,8 @@ NSX_DEFINE_PASS(critical_path,
 			"the pace, each instant counted once",
 	.limitations = "a row says where time is, not how much of it can be "
 		       "won back: that is priced in Findings in full",
+	.caveat = "unlike nsys-llm-explain, whose rows are totals that overlap "
+		   "each other, these are parts of one GPU's time",
 	.any_of = {NSX_GPU_WORK},
 	.walks = true,
 	NSX_LAYOUTS(layouts));

@@ -6,7 +6,7 @@
 	X(ROW_KEY, "key", STR, "which of its rows: column=cell, ...")         \
 	X(ROW_COLUMN, "column", STR, "which of its columns")                  \
 	X(ROW_WINDOW_NS, "window_ns", I64,                                    \
-	  "length of the window the table stands on")                         \
+	  "length of the window the value is of")                             \
 	X(ROW_VALUES, "values", STR, "what stands there")                     \
 	X(ROW_UNITS, "units", STR, "of the values")
 NSX_COLUMNS(row_cols, ROW_COLUMNS);
@@ -55,8 +55,9 @@ static struct nsx_table *evidence_rows(struct work *k,
 
 		if (!e->table)
 			continue;
-		w = e->table->layout->is_judged ? &k->w :
-						  &k->trace->window;
+		w = e->table->layout->is_judged ||
+				    e->table->layout->cols[e->col].is_judged ?
+			    &k->w : &k->trace->window;
 		row = nsx_add_row(t);
 		row[ROW_TABLE] = nsx_string(nsx_say(k->out, "%s.csv", e->csv));
 		row[ROW_KEY] = nsx_string(say_row(k, e));

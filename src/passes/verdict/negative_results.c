@@ -16,8 +16,8 @@ static int summarise(const struct nsx_run *run NSX_UNUSED,
 	nsx_put(out, "*", nsx_list(list));
 	for (size_t i = 0; i < l->nfine; i++)
 		nsx_buf_printf(&b, "%s%s", i ? " · " : "", list[i]);
-	nsx_md_bullet(out, "%s", l->nfine ? b.p : "Nothing: no analysis could "
-		      "clear anything on this trace.");
+	if (l->nfine)
+		nsx_md_bullet(out, "%s", b.p);
 	nsx_buf_done(&b);
 	return 0;
 }

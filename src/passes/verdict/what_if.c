@@ -65,9 +65,11 @@ static const struct {
 	{"all copies are hidden", {.verb = NSX_DROP, .op = NSX_ON_COPIES}},
 };
 
-static void add_gain(struct nsx_table *t, const char *name,
-		     const struct nsx_gain *g, const char *note)
+static void add_gain(const struct nsx_run *run, struct nsx_table *t,
+		     const char *name, const struct nsx_gain *g,
+		     const char *note)
 {
+	struct nsx_window w = nsx_judged(run->facts);
 	struct nsx_cell *row = nsx_add_row(t);
 
 	row[GAIN_OF] = nsx_string(name);
@@ -76,7 +78,8 @@ static void add_gain(struct nsx_table *t, const char *name,
 		return;
 	row[GAIN_CONFIDENCE] = nsx_string(nsx_closure_names[g->confidence]);
 	row[GAIN_MS] = nsx_ms(g->gain_ns);
-	row[GAIN_PCT] = nsx_real(100 * g->share);
+	row[GAIN_PCT] = nsx_pct((double)g->gain_ns,
+				(double)(w.end_ns - w.start_ns));
 	row[GAIN_LOW_MS] = nsx_ms(g->low_ns);
 	row[GAIN_HIGH_MS] = nsx_ms(g->high_ns);
 	row[GAIN_BOUND] = nsx_bool(g->is_bound);
@@ -100,7 +103,7 @@ static int put_bounds(const struct nsx_run *run, struct nsx_table *t,
 		return err->rc;
 	for (size_t i = 0; i < ARRAY_LEN(bounds); i++)
 		if (gains[i].touched)
-			add_gain(t, bounds[i].name, &gains[i], NULL);
+			add_gain(run, t, bounds[i].name, &gains[i], NULL);
 	nsx_table_sort(t, NSX_DESC(GAIN_MS), GAIN_OF);
 	return 0;
 }
@@ -129,7 +132,7 @@ static int put_asked(const struct nsx_run *run, struct nsx_section *out,
 			note = g.held;
 		else if (!note && !g.touched)
 			note = "nothing in the judged window is what it names";
-		add_gain(t, o->what_ifs[i], &g, note);
+		add_gain(run, t, o->what_ifs[i], &g, note);
 		if (!note)
 			all[n++] = s.change;
 	}
@@ -138,7 +141,7 @@ static int put_asked(const struct nsx_run *run, struct nsx_section *out,
 
 		if (nsx_replay_price(run->facts->model, all, n, &g, err))
 			return err->rc;
-		add_gain(t, "all together", &g, NULL);
+		add_gain(run, t, "all together", &g, NULL);
 	}
 	return 0;
 }
@@ -226,10 +229,10 @@ static void put_closure(struct nsx_section *out, const struct nsx_closure *c)
 			    "has no known cause: prices have **%s** "
 			    "confidence.", 100 * c->drift,
 			    100 * c->unexplained, nsx_closure_names[c->cls]);
-	if (c->is_part)
+	if (c->is_part && c->cls != NSX_ABSTAINS)
 		nsx_md_text(out, "Replayed were %zu operations of the "
-			    "judged window; shares are of that part, "
-			    "milliseconds are scaled to all of it.", c->nops);
+			    "judged window; what they win is scaled to all of "
+			    "it.", c->nops);
 }
 
 static int summarise(const struct nsx_run *run,

@@ -1,1 +1,1 @@
-explain @same_corr_two_procs --pass nvtx_by_pid --md
+explain @same_corr_two_procs --pass nvtx_by_pid --json

@@ -1,1 +1,1 @@
-explain @zero_inverted_open --pass nvtx_by_pid --md
+explain @zero_inverted_open --pass nvtx_by_pid --json

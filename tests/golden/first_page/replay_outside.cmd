@@ -1,0 +1,1 @@
+explain @replay_outside --out o

@@ -1,0 +1,1 @@
+explain @work_in_turns --out o --pass nccl -q
