@@ -119,7 +119,10 @@ static void add_steps(struct page *p)
 	if (p->nlanes < d->nlanes)
 		nsx_buf_printf(&p->b, "| %zu more | | | | | | | | | | |\n",
 			       d->nlanes - p->nlanes);
-	nsx_buf_adds(&p->b, "\n");
+	nsx_buf_adds(&p->b, "\np: of such a difference if both sides were alike "
+			    "(rank test); A12: "
+			    "how often a unit after takes longer than one before; "
+			    "noise: what a change must exceed.\n\n");
 	before = p->b.n;
 	if (d->has_job)
 		add_why(p, "job", &d->job);

@@ -162,18 +162,19 @@ static void add_largest(struct nsx_buf *b, const struct nsx_diff *d,
 }
 
 /* What equal kernels say of the clock, and what it explains. */
-static void add_rho(struct nsx_buf *b, const struct nsx_budget *x,
+static void add_rho(struct nsx_buf *b, const struct nsx_budget *x, bool is_one,
 		    struct nsx_arena *a)
 {
 	double clock_ns = 0;
 
 	for (size_t i = 0; i < x->nkernels; i++)
 		clock_ns += (double)x->kernels[i].clock_ns;
-	nsx_buf_printf(b, ". Equal kernels take %.4f times as long", x->rho);
+	nsx_buf_printf(b, ". %s kernels take %.4f times as long",
+		       is_one ? "Its equal" : "Equal", x->rho);
 	if (fabs(x->rho - 1) < 0.01)
 		nsx_buf_adds(b, ": it is not the clock");
 	else if (fabs(x->rho - 1) > 0.02)
-		nsx_buf_printf(b, ": the clocks differ, which explains %s",
+		nsx_buf_printf(b, ": a clock or GPU that differs explains %s",
 			       nsx_text_change(a, clock_ns));
 }
 
@@ -210,7 +211,7 @@ const char *nsx_diff_place(const struct nsx_diff *d, struct nsx_arena *a)
 	}
 	add_largest(&b, d, x, most, a);
 	if (!x->no_rho)
-		add_rho(&b, x, a);
+		add_rho(&b, x, d->nlanes > 1, a);
 	if (x->reshaped >= NSX_RESHAPED)
 		nsx_buf_printf(&b, "; %s", nsx_other_shapes);
 	nsx_buf_adds(&b, ".");

@@ -245,6 +245,34 @@ static void add_strips(struct page *p, const struct nsx_first_page *x)
 	p->line = p->b->n;
 }
 
+static size_t plain_chars(const char *markdown)
+{
+	struct nsx_buf b = {0};
+	size_t n = 0;
+
+	nsx_md_add_plain(&b, markdown);
+	for (size_t i = 0; i < b.n; i++)
+		n += ((unsigned char)b.p[i] & 0xc0) != 0x80;
+	nsx_buf_done(&b);
+	return n;
+}
+
+/* What it wins if waits outside CUDA end when they did; shorter where the title
+ * would be cut.
+ */
+static const char *say_doubt(struct page *p, const struct nsx_finding *f)
+{
+	const char *ns = f->low_ns > 0 ? nsx_text_ns(p->a, f->low_ns) : "nothing";
+	const char *text = nsx_arena_printf(
+		p->a, "; %s if waits outside CUDA stay", ns);
+
+	if (!is_plain(p) || p->b->n - p->line + strlen(text) + strlen(")  ") +
+				    plain_chars(f->title) <= PLAIN_CHARS)
+		return text;
+	return nsx_arena_printf(p->a, "; at least %s",
+				f->low_ns > 0 ? ns : "0");
+}
+
 static void add_price(struct page *p, const struct nsx_first_page *x,
 		      const struct nsx_finding *f)
 {
@@ -263,22 +291,8 @@ static void add_price(struct page *p, const struct nsx_first_page *x,
 				       nsx_text_ns(p->a, f->disjoint_ns) :
 				       "nothing");
 	if (f->low_ns < f->headroom_ns * DOUBTED)
-		nsx_buf_printf(p->b, "; %s if waits outside CUDA stay",
-			       f->low_ns > 0 ? nsx_text_ns(p->a, f->low_ns) :
-					       "nothing");
+		put(p, say_doubt(p, f));
 	put(p, ")  ");
-}
-
-static size_t plain_chars(const char *markdown)
-{
-	struct nsx_buf b = {0};
-	size_t n = 0;
-
-	nsx_md_add_plain(&b, markdown);
-	for (size_t i = 0; i < b.n; i++)
-		n += ((unsigned char)b.p[i] & 0xc0) != 0x80;
-	nsx_buf_done(&b);
-	return n;
 }
 
 /* Where it is, unless the title says so, and what proves it: the first line, and

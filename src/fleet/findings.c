@@ -292,9 +292,9 @@ static void say_late(struct nsx_freport *r, const struct nsx_late *l)
 			"collective, when all ranks are there: %.2f times the "
 			"median of the family's communicators", l->ratio);
 	else
-		prove(r, x, "by chance among %u ranks: p %s %.3f, ranks of a "
-		      "step exchanged", f->nranks, l->p > 0.002 ? "=" : "<=",
-		      l->p);
+		prove(r, x, "that one of %u ranks is as late by chance: p %s "
+		      "%.3f (ranks permuted within each step)", f->nranks,
+		      l->p > 0.002 ? "=" : "≤", l->p);
 	if (l->explained > 0 && l->cause != NSX_WHY_LINK)
 		prove(r, x, "that explains %.0f %% of its excess",
 		      100 * NSX_MIN(1, l->explained));

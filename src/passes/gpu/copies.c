@@ -342,7 +342,7 @@ static void say_busiest(struct nsx_section *out, const struct nsx_table *dev)
 		if (nsx_row_at(dev, i)[DEVICE_COPY_EXPOSED_MS].u.f >
 		    x[DEVICE_COPY_EXPOSED_MS].u.f)
 			x = nsx_row_at(dev, i);
-	if (x)
+	if (x && x[DEVICE_COPY_BUSY_MS].u.f > 0)
 		nsx_md_text(out, "Copies and memsets take %s of GPU %" PRId64
 			    "'s time, %s of it without a kernel beside (%s of "
 			    "the window)%s.",
