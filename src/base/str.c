@@ -259,12 +259,25 @@ bool nsx_buf_add_utf8(struct nsx_buf *b, const char *p, size_t n)
 	return replaced;
 }
 
-/* n, or less where the cut would fall inside a sequence. */
-static size_t cut_at(const char *p, size_t n)
+static bool goes_on(char c)
 {
-	while (n && ((unsigned char)p[n] & 0xc0) == 0x80)
+	return ((unsigned char)c & 0xc0) == 0x80;
+}
+
+size_t nsx_cut_chars(const char *p, size_t n)
+{
+	while (n && goes_on(p[n]))
 		n--;
 	return n;
+}
+
+size_t nsx_count_chars(const char *p, size_t n)
+{
+	size_t chars = 0;
+
+	for (size_t i = 0; i < n; i++)
+		chars += !goes_on(p[i]);
+	return chars;
 }
 
 int nsx_strings_add(struct nsx_strings *s, const char *text, size_t len,
@@ -277,7 +290,7 @@ int nsx_strings_add(struct nsx_strings *s, const char *text, size_t len,
 	int rc;
 
 	if (len > NSX_MAX_TEXT)
-		len = cut_at(text, NSX_MAX_TEXT);
+		len = nsx_cut_chars(text, NSX_MAX_TEXT);
 	if (clean_len(text, len) < len) {
 		nsx_buf_add_utf8(&fixed, text, len);
 		text = fixed.p;

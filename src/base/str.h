@@ -82,6 +82,12 @@ bool nsx_buf_add_utf8(struct nsx_buf *b, const char *p, size_t n);
  */
 char *nsx_digits_before(char *end, uint64_t n);
 
+/* Of valid UTF-8: n, or less where a cut there would fall inside a character; and
+ * how many characters n bytes are.
+ */
+size_t nsx_cut_chars(const char *p, size_t n);
+size_t nsx_count_chars(const char *p, size_t n);
+
 const char *nsx_file_name(const char *path); /* what follows its folders */
 bool nsx_ends_with(const char *text, const char *end);
 bool nsx_is_one_of(const char *text, const char *const *list, size_t n);

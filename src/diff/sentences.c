@@ -12,12 +12,9 @@
 void nsx_add_name(struct nsx_buf *b, const char *name)
 {
 	enum { SHOWN = 100 };
-	size_t n = strlen(name), head = n;
+	size_t n = strlen(name);
+	size_t head = n > SHOWN + 10 ? nsx_cut_chars(name, SHOWN) : n;
 
-	if (n > SHOWN + 10)
-		for (head = SHOWN; head && ((unsigned char)name[head] & 0xc0) ==
-						   0x80;)
-			head--;
 	nsx_buf_adds(b, "`");
 	nsx_md_add_code(b, name, head);
 	nsx_buf_adds(b, head < n ? "…`" : "`");

@@ -248,11 +248,10 @@ static void add_strips(struct page *p, const struct nsx_first_page *x)
 static size_t plain_chars(const char *markdown)
 {
 	struct nsx_buf b = {0};
-	size_t n = 0;
+	size_t n;
 
 	nsx_md_add_plain(&b, markdown);
-	for (size_t i = 0; i < b.n; i++)
-		n += ((unsigned char)b.p[i] & 0xc0) != 0x80;
+	n = nsx_count_chars(b.p, b.n);
 	nsx_buf_done(&b);
 	return n;
 }

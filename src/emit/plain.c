@@ -7,15 +7,6 @@
 
 enum { CELL_CHARS = 60, MAX_COLUMNS = 32 };
 
-static size_t count_chars(const char *s)
-{
-	size_t n = 0;
-
-	for (; *s; s++)
-		n += ((unsigned char)*s & 0xc0) != 0x80;
-	return n;
-}
-
 /* A cell's text: names are cut, numbers have at most six digits of a real. */
 static void cell_text(struct nsx_buf *b, const struct nsx_cell *c)
 {
@@ -52,7 +43,7 @@ static void cell_text(struct nsx_buf *b, const struct nsx_cell *c)
 
 static void pad(struct nsx_buf *b, const char *text, size_t width, bool right)
 {
-	size_t n = count_chars(text);
+	size_t n = nsx_count_chars(text, strlen(text));
 
 	for (size_t i = n; right && i < width; i++)
 		nsx_buf_adds(b, " ");
@@ -87,7 +78,8 @@ static void add_table(struct nsx_buf *b, const struct nsx_block *block)
 	for (size_t r = 0; r <= n; r++)
 		for (size_t i = 0; i < ncolumns; i++) {
 			row_cell(block, r ? r - 1 : SIZE_MAX, i, &text);
-			width[i] = NSX_MAX(width[i], count_chars(text.p));
+			width[i] = NSX_MAX(width[i],
+					   nsx_count_chars(text.p, text.n));
 		}
 	for (size_t r = 0; r <= n && t->nrows; r++) {
 		for (size_t i = 0; i < ncolumns; i++) {

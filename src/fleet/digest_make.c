@@ -143,10 +143,8 @@ static const char *cut_name(const char *s, struct nsx_arena *a)
 {
 	size_t n = strlen(s);
 
-	if (n > MOST_NAME)
-		for (n = MOST_NAME; n && (s[n] & 0xc0) == 0x80;)
-			n--; /* not inside a character */
-	return nsx_arena_strndup(a, s, n);
+	return nsx_arena_strndup(a, s, n > MOST_NAME ?
+					       nsx_cut_chars(s, MOST_NAME) : n);
 }
 
 static void name_steps(const struct nsx_maker *m, const struct nsx_member *x,

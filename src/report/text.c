@@ -68,15 +68,6 @@ void nsx_md_escape(struct nsx_buf *b, const char *s, size_t len)
 	}
 }
 
-static size_t count_chars(const char *s)
-{
-	size_t n = 0;
-
-	for (; *s; s++)
-		n += ((unsigned char)*s & 0xc0) != 0x80;
-	return n;
-}
-
 static const char *skip_chars(const char *s, size_t n)
 {
 	while (n && *s) {
@@ -170,7 +161,7 @@ void nsx_md_add_plain(struct nsx_buf *b, const char *markdown)
 
 void nsx_md_add_name(struct nsx_buf *b, const char *name)
 {
-	size_t n = count_chars(name);
+	size_t n = nsx_count_chars(name, strlen(name));
 	const char *head, *tail;
 
 	if (is_plain(name)) {

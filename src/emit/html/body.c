@@ -25,10 +25,8 @@ struct body {
 /* What is cut at MAX_CHARS is cut between two characters. */
 static void add_text(struct nsx_buf *b, const char *s)
 {
-	size_t n = strnlen(s, MAX_CHARS);
+	size_t n = nsx_cut_chars(s, strnlen(s, MAX_CHARS));
 
-	while (n && s[n] && ((unsigned char)s[n] & 0xc0) == 0x80)
-		n--;
 	nsx_html_textn(b, s, n);
 	nsx_buf_adds(b, s[n] ? "…" : "");
 }
