@@ -232,7 +232,7 @@ static void print_section(const struct nsx_schema *s,
 		const struct nsx_cell *row = nsx_row_at(passes, i);
 
 		printf("  %-24s %s%s\n", row[ID].u.s,
-		       row[CAN].u.b ? "yes" : nsx_passes[i]->option ?
+		       row[CAN].u.b ? "yes" : nsx_passes[i]->by_phase ?
 		       "only with " : "no: the trace has no ",
 		       row[CAN].u.b ? "" : row[LACKS].u.s);
 	}

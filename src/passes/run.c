@@ -97,7 +97,8 @@ const char *nsx_pass_missing(const struct nsx_pass *pass,
 const char *nsx_pass_lacks(const struct nsx_pass *pass,
 			   const struct nsx_schema *s, struct nsx_arena *a)
 {
-	const char *missing = pass->option ?: nsx_pass_missing(pass, s, a);
+	const char *missing = pass->by_phase ? "--phase-map FILE" :
+					       nsx_pass_missing(pass, s, a);
 	bool any = !pass->any_of[0];
 
 	if (missing)
@@ -151,7 +152,7 @@ static int run_pass(const struct run *run, struct nsx_section *out,
 					       out->arena);
 	int rc = 0;
 
-	if (out->pass->option && !run->opts->phases)
+	if (out->pass->by_phase && !run->opts->phases)
 		out->status = NSX_S_NULL;
 	else if (missing)
 		rc = nsx_cannot(out, "the trace has no %s", missing);

@@ -46,7 +46,8 @@ struct nsx_pass {
 	 * its own.
 	 */
 	int any_of[NSX_MAX_NEEDS];
-	const char *option; /* that gives opts->phases; without it: null     */
+	bool by_phase; /* of opts->phases, as --phase-map gives them; without
+			  it: null                                           */
 	/* Why it has no heading, no query, and no trace that it has no answer
 	 * for; the registry test wants the thing or the reason.
 	 */

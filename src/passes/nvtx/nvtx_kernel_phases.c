@@ -46,7 +46,7 @@ NSX_DEFINE_PASS(nvtx_kernel_phases,
 	       "phases as in nvtx_phases. The total is the time of all kernels "
 	       "launched in a range, so that it equals mapped_kernel_time_ms "
 	       "of nvtx_kernel_time.",
-	.option = "--phase-map FILE",
+	.by_phase = true,
 	.needs = {NSX_KERNELS_BY_RANGE},
 	NSX_LAYOUTS(layouts),
 	.may_be_null = true);

@@ -67,6 +67,6 @@ NSX_DEFINE_PASS(nvtx_kernel_phases_by_pid,
 	.summary = "kernel time by phase in each process",
 	.doc = "As nvtx_kernel_phases, for each process that has kernels "
 	       "launched in a range.",
-	.option = "--phase-map FILE",
+	.by_phase = true,
 	NSX_LAYOUTS(layouts),
 	.may_be_null = true);

@@ -91,7 +91,7 @@ NSX_DEFINE_PASS(nvtx_phases,
 	       "of any domain, says the phase. Start/end ranges are of the "
 	       "phase their name matches and count in whole. unmapped is the "
 	       "rest; the total is the time in any range.",
-	.option = "--phase-map FILE",
+	.by_phase = true,
 	.caveat = "a range that matches no pattern is of the phase of the "
 		   "range around it, and each instant of a thread counts once; "
 		   "nsys-llm-explain adds up whole ranges, outer and inner, by "
