@@ -220,9 +220,7 @@ static int list_kernels(struct nsx_sweep *s, struct nsx_arena *scratch,
 void nsx_fill_shares(const int64_t part_ns[NSX_NPARTS],
 		     int64_t ret[NSX_NSHARES])
 {
-	ret[NSX_SHARE_COMPUTE] = part_ns[NSX_P_COMPUTE_ONLY] +
-				 part_ns[NSX_P_COMPUTE_COPY] +
-				 part_ns[NSX_P_COMPUTE_COMM];
+	ret[NSX_SHARE_COMPUTE] = nsx_computing_ns(part_ns);
 	ret[NSX_SHARE_TRANSFER] = part_ns[NSX_P_COMM_EXPOSED];
 	ret[NSX_SHARE_WAIT] = 0;
 	ret[NSX_SHARE_COPY] = part_ns[NSX_P_COPY_EXPOSED];

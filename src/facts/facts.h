@@ -18,6 +18,11 @@ enum nsx_part_class {
 	NSX_P_COMM_EXPOSED, NSX_P_COPY_EXPOSED, NSX_P_IDLE, NSX_NPARTS
 };
 extern const char *const nsx_part_names[NSX_NPARTS]; /* "compute_only", ... */
+static inline int64_t nsx_computing_ns(const int64_t part_ns[NSX_NPARTS])
+{
+	return part_ns[NSX_P_COMPUTE_ONLY] + part_ns[NSX_P_COMPUTE_COPY] +
+	       part_ns[NSX_P_COMPUTE_COMM];
+}
 struct nsx_partition {
 	int64_t ns[NSX_NPARTS];
 };

@@ -28,9 +28,7 @@ static double class_ns(const struct nsx_dstep *s, unsigned class)
 {
 	switch (class) {
 	case COMPUTE:
-		return (double)(s->part_ns[NSX_P_COMPUTE_ONLY] +
-				s->part_ns[NSX_P_COMPUTE_COPY] +
-				s->part_ns[NSX_P_COMPUTE_COMM]);
+		return (double)nsx_computing_ns(s->part_ns);
 	case COPY:
 		return (double)s->part_ns[NSX_P_COPY_EXPOSED];
 	default:

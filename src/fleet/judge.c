@@ -305,9 +305,7 @@ static double quantity(const struct nsx_dstep *s, unsigned q)
 		return (double)(s->wall_ns - s->part_ns[NSX_P_COMM_EXPOSED] -
 				s->mpi_ns);
 	case Q_COMPUTE:
-		return (double)(s->part_ns[NSX_P_COMPUTE_ONLY] +
-				s->part_ns[NSX_P_COMPUTE_COPY] +
-				s->part_ns[NSX_P_COMPUTE_COMM]);
+		return (double)nsx_computing_ns(s->part_ns);
 	case Q_COPY:
 		return (double)s->part_ns[NSX_P_COPY_EXPOSED];
 	case Q_IDLE:
