@@ -91,6 +91,14 @@ void *rows_at(struct rows *r, enum table t, size_t i)
 
 /* ---- one row of each table --------------------------------------------- */
 
+#define PUT(t, ...)                                                           \
+	out_row(r->out, t, (const int64_t[]){__VA_ARGS__},                    \
+		COUNT(((const int64_t[]){__VA_ARGS__})))
+/* What the rows of all tables of GPU work begin with. */
+#define ON_GPU(x)                                                             \
+	(x)->start, (x)->end, rank_ordinal(r->opts, (x)->rank), CONTEXT, 0,   \
+		stream_id((x)->stream), (x)->corr, rank_global_pid((x)->rank)
+
 static int64_t global_tid(int rank, enum thread t)
 {
 	return rank_global_pid(rank) | rank_tid(rank, t);
@@ -115,109 +123,31 @@ static void put_kernel(struct rows *r, const void *row)
 			 (long long)r->grid_id);
 		name = out_string(r->out, text);
 	}
-	const int64_t v[] = {k->start,
-			     k->end,
-			     rank_ordinal(r->opts, k->rank),
-			     CONTEXT,
-			     0,
-			     stream_id(k->stream),
-			     k->corr,
-			     rank_global_pid(k->rank),
-			     name,
-			     short_name,
-			     name,
-			     1,
-			     1,
-			     t->regs,
-			     comm ? 24 : grid,
-			     1,
-			     1,
-			     comm ? 544 : t->block,
-			     1,
-			     1,
-			     t->static_smem,
-			     t->dynamic_smem,
-			     0,
-			     250871808,
-			     161656 + r->grid_id++,
-			     32768,
-			     NONE,
-			     0,
-			     NONE,
-			     NONE,
-			     NONE,
-			     NONE,
-			     0,
-			     0,
-			     0,
-			     1,
-			     0,
-			     0,
-			     NONE};
-
-	out_row(r->out, T_KERNEL, v, COUNT(v));
+	PUT(T_KERNEL, ON_GPU(k), name, short_name, name, 1, 1, t->regs,
+	    comm ? 24 : grid, 1, 1, comm ? 544 : t->block, 1, 1, t->static_smem,
+	    t->dynamic_smem, 0, 250871808, 161656 + r->grid_id++, 32768, NONE,
+	    0, NONE, NONE, NONE, NONE, 0, 0, 0, 1, 0, 0, NONE);
 }
 
 static void put_copy(struct rows *r, const void *row)
 {
 	const struct copy_row *c = row;
-	const int64_t v[] = {c->start,
-			     c->end,
-			     rank_ordinal(r->opts, c->rank),
-			     CONTEXT,
-			     0,
-			     stream_id(c->stream),
-			     c->corr,
-			     rank_global_pid(c->rank),
-			     c->bytes,
-			     c->kind,
-			     NONE,
-			     c->src,
-			     c->dst,
-			     NONE,
-			     NONE,
-			     NONE,
-			     NONE,
-			     NONE,
-			     NONE,
-			     NONE,
-			     1};
-
-	out_row(r->out, T_MEMCPY, v, COUNT(v));
+	PUT(T_MEMCPY, ON_GPU(c), c->bytes, c->kind, NONE, c->src, c->dst, NONE,
+	    NONE, NONE, NONE, NONE, NONE, NONE, 1);
 }
 
 static void put_memset(struct rows *r, const void *row)
 {
 	const struct memset_row *m = row;
-	const int64_t v[] = {m->start,
-			     m->end,
-			     rank_ordinal(r->opts, m->rank),
-			     CONTEXT,
-			     0,
-			     stream_id(m->stream),
-			     m->corr,
-			     rank_global_pid(m->rank),
-			     0,
-			     m->bytes,
-			     NONE,
-			     2};
-
-	out_row(r->out, T_MEMSET, v, COUNT(v));
+	PUT(T_MEMSET, ON_GPU(m), 0, m->bytes, NONE, 2);
 }
 
 static void put_api(struct rows *r, const void *row)
 {
 	const struct api_row *a = row;
-	const int64_t v[] = {a->start,
-			     a->end,
-			     apis[a->api].class,
-			     global_tid(a->rank, a->thread),
-			     a->corr,
-			     r->api_id[a->api],
-			     a->ret,
-			     NONE};
-
-	out_row(r->out, T_RUNTIME, v, COUNT(v));
+	PUT(T_RUNTIME, a->start, a->end, apis[a->api].class,
+	    global_tid(a->rank, a->thread), a->corr, r->api_id[a->api], a->ret,
+	    NONE);
 }
 
 /* The text of one instance, as PyTorch writes it. */
@@ -264,110 +194,56 @@ static void put_nvtx(struct rows *r, const void *row)
 	else if (n->by_id)
 		text_id = out_string(r->out, text);
 	out_text(r->out, T_NVTX, 6, text_id == NONE ? text : NULL);
-	const int64_t v[] = {
-	    n->start,
-	    n->end,
-	    n->type,
-	    n->type == NVTX_START_END ? n->op : NONE,
-	    NONE,
-	    NONE,
-	    KEEP,
+	PUT(T_NVTX, n->start, n->end, n->type,
+	    n->type == NVTX_START_END ? n->op : NONE, NONE, NONE, KEEP,
 	    global_tid(n->rank, n->thread),
 	    n->type == NVTX_START_END ? global_tid(n->rank, TH_MAIN) : NONE,
-	    text_id,
-	    name->domain};
-
-	out_row(r->out, T_NVTX, v, COUNT(v));
+	    text_id, name->domain);
 }
 
 static void put_sync(struct rows *r, const void *row)
 {
 	const struct sync_row *s = row;
-	const int64_t v[] = {s->start,
-			     s->end,
-			     rank_ordinal(r->opts, s->rank),
-			     CONTEXT,
-			     0,
-			     stream_id(s->stream),
-			     s->corr,
-			     rank_global_pid(s->rank),
-			     NONE,
-			     s->type,
-			     s->type == SYNC_STREAM ? NO_ID : s->event,
-			     s->event_sync};
-
-	out_row(r->out, T_SYNC, v, COUNT(v));
+	PUT(T_SYNC, ON_GPU(s), NONE, s->type,
+	    s->type == SYNC_STREAM ? NO_ID : s->event, s->event_sync);
 }
 
 static void put_event(struct rows *r, const void *row)
 {
 	const struct event_row *e = row;
-	const int64_t v[] = {0,
-			     rank_ordinal(r->opts, e->rank),
-			     CONTEXT,
-			     0,
-			     stream_id(e->stream),
-			     e->corr,
-			     rank_global_pid(e->rank),
-			     e->event,
-			     e->event_sync};
-
-	out_row(r->out, T_EVENT, v, COUNT(v));
+	PUT(T_EVENT, 0, rank_ordinal(r->opts, e->rank), CONTEXT, 0,
+	    stream_id(e->stream), e->corr, rank_global_pid(e->rank), e->event,
+	    e->event_sync);
 }
 
 static void put_overhead(struct rows *r, const void *row)
 {
 	const struct overhead_row *h = row;
-	const int64_t v[] = {
-	    h->start, h->end,
-	    103,      global_tid(h->rank, h->thread),
-	    h->corr,  h->type == OVERHEAD_FULL ? r->full_id : r->lazy_id,
-	    h->type};
-
-	out_row(r->out, T_OVERHEAD, v, COUNT(v));
+	PUT(T_OVERHEAD, h->start, h->end, 103, global_tid(h->rank, h->thread),
+	    h->corr, h->type == OVERHEAD_FULL ? r->full_id : r->lazy_id,
+	    h->type);
 }
 
 static void put_os(struct rows *r, const void *row)
 {
 	const struct os_row *c = row;
-	const int64_t v[] = {c->start,
-			     c->end,
-			     27,
-			     global_tid(c->rank, c->thread),
-			     r->os_id[c->call],
-			     0,
-			     c->nesting,
-			     0,
-			     NONE};
-
-	out_row(r->out, T_OSRT, v, COUNT(v));
+	PUT(T_OSRT, c->start, c->end, 27, global_tid(c->rank, c->thread),
+	    r->os_id[c->call], 0, c->nesting, 0, NONE);
 }
 
 static void put_sched(struct rows *r, const void *row)
 {
 	const struct sched_row *s = row;
-	const int64_t v[] = {
-	    s->start, s->cpu, s->in, global_tid(s->rank, s->thread), 0, NONE};
-
-	out_row(r->out, T_SCHED, v, COUNT(v));
+	PUT(T_SCHED, s->start, s->cpu, s->in, global_tid(s->rank, s->thread), 0,
+	    NONE);
 }
 
 static void put_memory(struct rows *r, const void *row)
 {
 	const struct memory_row *m = row;
-	const int64_t v[] = {m->start,
-			     rank_global_pid(m->rank),
-			     rank_ordinal(r->opts, m->rank),
-			     CONTEXT,
-			     m->address,
-			     0,
-			     m->bytes,
-			     2,
-			     m->is_free,
-			     NONE,
-			     m->corr};
-
-	out_row(r->out, T_MEMORY, v, COUNT(v));
+	PUT(T_MEMORY, m->start, rank_global_pid(m->rank),
+	    rank_ordinal(r->opts, m->rank), CONTEXT, m->address, 0, m->bytes, 2,
+	    m->is_free, NONE, m->corr);
 }
 
 static void (*const put[T_FIXED])(struct rows *, const void *) = {
