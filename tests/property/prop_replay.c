@@ -8,23 +8,8 @@
  * never slower, but for a thousandth that lanes may cost; two threads find what
  * one does.
  */
-#include <dirent.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include "facts/replay/pass.h"
-
-static int failures, traces;
-static const char *subject;
-
-static void check(bool holds, const char *what, double a, double b)
-{
-	if (holds)
-		return;
-	printf("%s: %s: %.9g, %.9g\n", subject, what, a, b);
-	failures++;
-}
+#include "each_trace.h"
 
 static struct nsx_gain price(const struct nsx_model *m,
 			     const struct nsx_change *v, size_t n)
@@ -168,7 +153,7 @@ static void check_trace(const char *path)
 	struct nsx_facts *f = NULL;
 	struct nsx_err err;
 
-	subject = path;
+	snprintf(subject, sizeof(subject), "%s", path);
 	traces++;
 	if (nsx_schema_open(path, &schema, &err)) {
 		check(false, err.msg, 0, 0);
@@ -182,32 +167,4 @@ static void check_trace(const char *path)
 	nsx_facts_free(f);
 	nsx_trace_free(t);
 	nsx_schema_close(&schema);
-}
-
-static void check_folder(const char *path)
-{
-	DIR *d = opendir(path);
-	struct dirent *e;
-
-	while (d && (e = readdir(d))) {
-		const char *dot = strrchr(e->d_name, '.');
-		char file[512];
-
-		if (!dot || strcmp(dot, ".sqlite"))
-			continue;
-		snprintf(file, sizeof(file), "%s/%s", path, e->d_name);
-		check_trace(file);
-	}
-	if (d)
-		closedir(d);
-	else
-		check_trace(path);
-}
-
-int main(int argc, char **argv)
-{
-	for (int i = 1; i < argc; i++)
-		check_folder(argv[i]);
-	printf("prop_replay: %d traces, %d failed\n", traces, failures);
-	return failures || !traces;
 }

@@ -8,24 +8,9 @@
  * findings do not exceed it; iterations of one device do not overlap.  All of
  * it for the whole trace and again for the middle third of it.
  */
-#include <dirent.h>
 #include <inttypes.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include "passes/pass.h"
-
-static int failures, traces;
-static char subject[512];
-
-static void check(bool holds, const char *what, double a, double b)
-{
-	if (holds)
-		return;
-	printf("%s: %s: %.9g, %.9g\n", subject, what, a, b);
-	failures++;
-}
+#include "each_trace.h"
 
 /* Union of a device's ops, which come in order of start. */
 static int64_t busy_ns(const struct nsx_trace *t, const struct nsx_device *d)
@@ -219,32 +204,4 @@ static void check_trace(const char *path)
 		check(!check_run(&schema, path, window, &full, &err),
 		      "cannot be explained", 0, 0);
 	nsx_schema_close(&schema);
-}
-
-static void check_folder(const char *path)
-{
-	DIR *d = opendir(path);
-	struct dirent *e;
-
-	while (d && (e = readdir(d))) {
-		const char *dot = strrchr(e->d_name, '.');
-		char file[512];
-
-		if (!dot || strcmp(dot, ".sqlite"))
-			continue;
-		snprintf(file, sizeof(file), "%s/%s", path, e->d_name);
-		check_trace(file);
-	}
-	if (d)
-		closedir(d);
-	else
-		check_trace(path);
-}
-
-int main(int argc, char **argv)
-{
-	for (int i = 1; i < argc; i++)
-		check_folder(argv[i]);
-	printf("prop_verdict: %d traces, %d failed\n", traces, failures);
-	return failures || !traces;
 }
