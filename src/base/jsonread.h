@@ -17,11 +17,9 @@ int nsx_json_each_string(const char *json, size_t n, const char *path,
 			 nsx_json_string_fn fn, void *ctx,
 			 struct nsx_err *err);
 
-/* Gives each entry {path, size_bytes, crc32} of "files" to fn, if the document is
- * of this program (tool.name).
- */
-enum nsx_files { NSX_FILES_NONE, /* it is not, or not JSON at all */
-		 NSX_FILES_UNLISTED, /* it is, and has no such list */
+/* Gives each entry {path, size_bytes, crc32} of the document's "files" to fn. */
+enum nsx_files { NSX_FILES_NONE,
+		 NSX_FILES_UNLISTED, /* of this program (tool.name), without */
 		 NSX_FILES_LISTED };
 typedef void (*nsx_json_file_fn)(void *ctx, const char *path,
 				 int64_t size_bytes, int64_t crc32);

@@ -211,13 +211,24 @@ static int check(const struct nsx_jsonw *w, struct nsx_err *err)
 	return w->err.rc;
 }
 
+static int add_bytes(const char *p, size_t n, void *b)
+{
+	nsx_buf_add(b, p, n);
+	return 0;
+}
+
+/* By way of a buffer: a call of stdio for each token takes longer. */
 int nsx_jsonw_write(const struct nsx_jsonw *w, FILE *out, struct nsx_err *err)
 {
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf b = { 0 };
+
 	if (check(w, err))
 		return err->rc;
-	if (json_dumpf(w->root, out, JSON_INDENT(2) | JSON_ENSURE_ASCII |
-				     JSON_REAL_PRECISION(15)) ||
-	    fputc('\n', out) == EOF || fflush(out))
+	if (json_dump_callback(w->root, add_bytes, &b,
+			       JSON_INDENT(2) | JSON_ENSURE_ASCII |
+				       JSON_REAL_PRECISION(15)) ||
+	    fwrite(b.p, 1, b.n, out) != b.n || fputc('\n', out) == EOF ||
+	    fflush(out))
 		return nsx_fail(err, NSX_E_IO, "cannot write JSON: %s",
 				strerror(errno));
 	return 0;
@@ -229,12 +240,6 @@ int nsx_jsonw_finish(struct nsx_jsonw *w, FILE *out, struct nsx_err *err)
 
 	nsx_jsonw_free(w);
 	return rc;
-}
-
-static int add_bytes(const char *p, size_t n, void *b)
-{
-	nsx_buf_add(b, p, n);
-	return 0;
 }
 
 int nsx_jsonw_add_to(const struct nsx_jsonw *w, struct nsx_buf *b,
@@ -325,9 +330,9 @@ enum nsx_files nsx_json_files(const char *json, size_t n, nsx_json_file_fn fn,
 {
 	json_t *root = json_loadb(json, n, 0, NULL), *v;
 	json_t *list = json_object_get(root, "files");
-	enum nsx_files what = !is_of_this_program(root) ? NSX_FILES_NONE :
-			      !json_is_array(list)	? NSX_FILES_UNLISTED :
-							  NSX_FILES_LISTED;
+	enum nsx_files what = json_is_array(list)      ? NSX_FILES_LISTED :
+			      is_of_this_program(root) ? NSX_FILES_UNLISTED :
+							 NSX_FILES_NONE;
 	size_t i;
 
 	if (what == NSX_FILES_LISTED)

@@ -154,20 +154,40 @@ static bool is_sealed(const char *text, size_t n)
 	return false;
 }
 
-static void add_record(struct nsx_ours *o, const char *text, size_t n,
+/* Where the list of a record begins, its last member but for the seal; NULL: nowhere.
+ * No text has a line feed.
+ */
+static char *list_of(char *text)
+{
+	char *at = NULL;
+
+	for (char *p = text; (p = strstr(p, "\n  \"files\": [")); p++)
+		at = p;
+	return at;
+}
+
+/* Of a sealed one only the list is parsed, as if there was nothing else. */
+static void add_record(struct nsx_ours *o, char *text, size_t n,
 		       bool *ret_by_name)
 {
+	bool sealed = is_sealed(text, n);
+	uint32_t sum = libdeflate_crc32(0, text, n);
+	char *list = sealed ? list_of(text) : NULL;
 	size_t before = o->n;
 
-	switch (nsx_json_files(text, n, add_listed, o)) {
+	if (list)
+		*list = '{';
+	else
+		list = text;
+	switch (nsx_json_files(list, n - (size_t)(list - text), add_listed, o)) {
 	case NSX_FILES_UNLISTED:
 		if (ret_by_name)
 			*ret_by_name = true;
 		break;
 	case NSX_FILES_LISTED:
-		if (is_sealed(text, n))
+		if (sealed)
 			add_listed(o, record_of(o->folder)->name, (int64_t)n,
-				   libdeflate_crc32(0, text, n));
+				   sum);
 		else
 			while (o->n > before) /* somebody has edited it */
 				free(o->v[--o->n].path);
