@@ -16,7 +16,7 @@ enum nsx_kernel_category {
 	NSX_K_OTHER, NSX_K_GEMM, /* convolutions too                         */
 	NSX_K_ATTENTION, NSX_K_NORM, NSX_K_ELEMENTWISE, NSX_K_REDUCE,
 	NSX_K_SORT, NSX_K_MOE, NSX_K_COMM, NSX_K_MEMORY, NSX_NKERNEL_CATEGORIES
-};
+} __attribute__((packed));
 extern const char *const nsx_kernel_category_names[NSX_NKERNEL_CATEGORIES];
 
 /* What a kernel computes in: of a matrix kernel the type it multiplies, which
@@ -28,16 +28,16 @@ enum nsx_dtype {
 	NSX_D_F4, NSX_D_C64, NSX_D_C128, NSX_D_I64, NSX_D_I32, NSX_D_I16,
 	NSX_D_I8, NSX_D_U64, NSX_D_U32, NSX_D_U16, NSX_D_U8, NSX_D_BOOL,
 	NSX_NDTYPES
-};
+} __attribute__((packed));
 extern const char *const nsx_dtype_names[NSX_NDTYPES]; /* NONE: "" */
 
 struct nsx_kernel_name {
 	nsx_str name;	      /* full                                        */
+	enum nsx_kernel_category category;
+	enum nsx_dtype dtype;
 	const char *family;   /* UTF-8, at most some 60 characters           */
 	const char *label;    /* unique in the trace; begins with the family */
 	const char *pattern;  /* what told the category; NULL: nothing       */
-	enum nsx_kernel_category category;
-	enum nsx_dtype dtype;
 };
 
 /* What one name says by itself: *ret_label may be that of other kernels, too.

@@ -1,3 +1,4 @@
+#include <math.h>
 #include "../testlib.h"
 #include "base/base.h"
 
@@ -50,7 +51,43 @@ TEST(rows_end_in_order)
 		}
 }
 
+/* A key that says less than the order, as it may. */
+static int64_t half_of(const void *row)
+{
+	return -(int64_t)(((const struct row *)row)->key / 2);
+}
+
+NSX_ORDER(cmp_down, struct row, DOWN(key), UP(at));
+
+/* Fewer than digits are counted of, and more; equal rows stay as they were. */
+TEST(rows_end_in_order_of_a_key)
+{
+	uint64_t seed = 7;
+
+	for (size_t runs = 0; runs < 50; runs++)
+		for (uint32_t keys = 1; keys < 2000; keys *= 7) {
+			struct row v[MOST] = {{0, 0}}, want[MOST];
+			size_t n = make(&seed, v, runs, keys);
+
+			memcpy(want, v, sizeof(v));
+			qsort(want, n, sizeof(*v), cmp_down);
+			nsx_sort_by_key(v, n, sizeof(*v), half_of, cmp_down);
+			assert_memory_equal(v, want, n * sizeof(*v));
+		}
+}
+
+TEST(reals_have_keys_in_their_order)
+{
+	static const double v[] = {-INFINITY, -1e300, -1.5, -1, -1e-300, 0,
+				   1e-300, 1, 1.5, 1e300, INFINITY};
+
+	assert_int_equal(nsx_real_key(-0.0), nsx_real_key(0.0));
+	for (size_t i = 1; i < ARRAY_LEN(v); i++)
+		assert_true(nsx_real_key(v[i - 1]) < nsx_real_key(v[i]));
+}
+
 TEST(nothing_is_in_order)
 {
 	nsx_sort(NULL, 0, 8, cmp_rows);
+	nsx_sort_by_key(NULL, 0, 8, half_of, cmp_rows);
 }
