@@ -14,6 +14,7 @@
 #define LINK_IDLE_PCT 2.0 /* of the peak, while it communicates     */
 #define LINK_BUSY_PCT 10.0
 enum { MANY = 100, TINY_NS = 50000 }; /* collectives that are all latency */
+enum { MOST_PIECES = 5 }; /* own pace; 2, 4, 8 and 16 times as many micro batches */
 enum { PART = 10 }; /* less than one of it, of communication, is not told apart */
 
 static double share(int64_t part_ns, int64_t whole_ns)
@@ -237,10 +238,49 @@ static bool is_transfer(const struct nsx_comm_cost *x)
 	return (x->comm_ns - x->waited_ns) * PART >= x->comm_ns;
 }
 
-/* What no transfer takes: a rank that was there waits for the last one. */
-static void propose_peers(struct nsx_detect *d, uint32_t device,
-			  const struct nsx_comm_cost *x)
+/* What a pipeline wins with as many more micro batches as pay: twice as many halve the
+ * waiting for the first and the last of them, and pass on results twice as often.
+ */
+static int price_pieces(struct comm *c, struct nsx_finding *f, struct nsx_err *err)
 {
+	struct nsx_change v[MOST_PIECES];
+	struct nsx_plan plans[MOST_PIECES];
+	struct nsx_gain gains[MOST_PIECES];
+	const struct nsx_gain *own = &gains[0], *best = &gains[1];
+	struct nsx_findings *l = c->d->found;
+	double more;
+
+	for (unsigned i = 0; i < MOST_PIECES; i++) {
+		v[i] = (struct nsx_change){.verb = NSX_NO_PEER_WAIT,
+					   .amount = i ? 1 << i : 0};
+		plans[i] = (struct nsx_plan){&v[i], 1};
+	}
+	if (nsx_replay_prices(c->d->facts->model, plans, MOST_PIECES, 1, gains,
+			      err))
+		return err->rc;
+	for (unsigned i = 2; i < MOST_PIECES; i++)
+		if (gains[i].gain_ns > best->gain_ns)
+			best = &gains[i];
+	more = v[best - gains].amount;
+	f->remedy = nsx_plan_of(c->d, v[best - gains]);
+	f->title = "the stages of a pipeline wait for each other";
+	f->evidence[1] = nsx_tell(
+		l, "it is the same in each iteration; priced as with %.0f times "
+		"as many micro batches: 1/%.0f of the waiting, each transfer "
+		"%.0f times", more, more, more);
+	f->evidence[2] = nsx_tell(
+		l, "no schedule wins more than %s, with each rank at its own pace",
+		nsx_text_ns(l->arena, (double)own->gain_ns));
+	f->recommendation[0] = "cut the batch into more and smaller micro batches, "
+			       "or interleave the stages";
+	return 0;
+}
+
+/* What no transfer takes: a rank that was there waits for the last one. */
+static int propose_peers(struct comm *c, uint32_t device, struct nsx_err *err)
+{
+	struct nsx_detect *d = c->d;
+	const struct nsx_comm_cost *x = &c->cost;
 	struct nsx_finding f = {
 		.id = NSX_ID_nccl_exposed, .subject = "waiting",
 		.guess_ns = is_transfer(x) ? 0 : (double)x->blocking_ns,
@@ -265,11 +305,19 @@ static void propose_peers(struct nsx_detect *d, uint32_t device,
 			   .at = {{"op_name", nsx_string(x->waits_in)},
 				  {"rank_label", nsx_string(x->waits_most)}}}},
 	};
+	bool in_turns = false;
 
 	if (!d->measured->comm[device].waited_ns)
 		f.proof[0] = (struct nsx_evidence){.csv = "nccl_ops",
 						   .column = "exposed_ms"};
+	if (!is_transfer(x) &&
+	    nsx_model_takes_turns(d->facts->model, device, d->scratch, &in_turns,
+				  err))
+		return err->rc;
+	if (in_turns && price_pieces(c, &f, err))
+		return err->rc;
 	nsx_found(d->found, &f);
+	return 0;
 }
 
 static void say_hidden(struct nsx_detect *d, int64_t window_ns)
@@ -380,8 +428,9 @@ static int judge_device(struct comm *c, uint32_t device, int64_t window_ns,
 	c->cost = c->d->measured->comm[device];
 	if (!x->waited_ns)
 		c->cost.waited_ns = seen_waiting(c->d, device);
-	if (share(x->waited_ns, window_ns) >= LEAST_PCT)
-		propose_peers(c->d, device, x);
+	if (share(x->waited_ns, window_ns) >= LEAST_PCT &&
+	    propose_peers(c, device, err))
+		return err->rc;
 	if (share(x->blocking_ns, window_ns) < LEAST_PCT || !is_transfer(x))
 		return 0;
 	if (find_habits(c, device, err))

@@ -48,7 +48,11 @@ enum nsx_change_verb {
 			     rank: a bound                                   */
 	NSX_FASTER_COMM,  /* the transfer, after the last rank has come,
 			     `amount` times as fast                          */
-	NSX_NO_PEER_WAIT, /* every rank goes at its own pace                 */
+	NSX_NO_PEER_WAIT, /* every rank goes at its own pace; with an
+			     `amount` above 1, ranks that take turns do so in
+			     pieces so many times as small: they wait for
+			     each other as much less, but each transfer is
+			     done so many times                              */
 	NSX_EVEN_RANK,	  /* `process` on `device` like its peers: its work,
 			     or its time between calls, whichever gains more */
 

@@ -189,11 +189,6 @@ static void lower(struct select *s, int64_t *value, int64_t to)
 	*value = NSX_MIN(*value, to);
 }
 
-static int64_t divided(int64_t ns, double by)
-{
-	return isinf(by) ? 0 : (int64_t)((double)ns / by);
-}
-
 /* The arrays of durations, costs and gaps are made when first needed. */
 static int need_lengths(struct player *p, struct nsx_err *err)
 {
@@ -699,7 +694,7 @@ static int apply(struct select *s, enum compile_way way, struct nsx_err *err)
 		*s->touched += s->m->nteams;
 		return 0;
 	case NSX_NO_PEER_WAIT:
-		e->no_peer_wait = true;
+		e->pieces = s->c->amount > 1 ? s->c->amount : INFINITY;
 		*s->touched += s->m->nteams;
 		return 0;
 	case NSX_EVEN_RANK:

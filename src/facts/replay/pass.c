@@ -141,9 +141,9 @@ void player_reset(struct player *p)
 	memset(e->op, 0, p->m->nops);
 	memset(e->call, 0, p->m->ncalls);
 	nsx_arena_clear(e->arena);
-	e->has_length = e->has_own = e->has_gap = e->has_side =
-		e->no_peer_wait = false;
+	e->has_length = e->has_own = e->has_gap = e->has_side = false;
 	e->transfer = 1;
+	e->pieces = 0;
 }
 
 /* Playing -----------------------------------------------------------------------*/
@@ -314,7 +314,8 @@ static void end_team(struct player *p, uint32_t team, bool active)
 		uint32_t i = m->member[k];
 		const struct model_op *o = &m->op[i];
 		int64_t transfer = model_op_end(o) - t->last_ns;
-		int64_t start = p->op_start[i];
+		int64_t start = p->op_start[i], met = last;
+		double pieces = active ? p->edit.pieces : 0;
 
 		if (p->edit.op[i] & EDIT_DROP)
 			continue;
@@ -322,8 +323,11 @@ static void end_team(struct player *p, uint32_t team, bool active)
 			transfer = p->edit.op[i] & EDIT_HIDDEN ? 0 :
 				   (int64_t)((double)transfer *
 					     p->edit.transfer);
-		p->op_end[i] = (active && p->edit.no_peer_wait ? start : last) +
-			       transfer;
+		if (pieces > 0)
+			met = start + divided(t->last_ns - o->start_ns, pieces);
+		if (pieces > 0 && !isinf(pieces))
+			transfer = (int64_t)((double)transfer * pieces);
+		p->op_end[i] = met + transfer;
 		if (active && p->edit.has_length &&
 		    p->edit.length_ns[i] != o->length_ns)
 			p->op_end[i] = start + p->edit.length_ns[i];

@@ -2,6 +2,7 @@
 #ifndef NSX_REPLAY_PASS_H
 #define NSX_REPLAY_PASS_H
 
+#include <math.h>
 #include "facts/replay/model.h"
 
 /* What differs from the recording, by event: changes, compiled. */
@@ -17,9 +18,16 @@ struct edit {
 	struct nsx_arena *arena; /* of what follows                          */
 	int64_t *length_ns, *own_ns; /* all of them, where has_...           */
 	int64_t *gap_ns, *wait_ns; /* before calls: the host's own, and waits */
-	bool has_length, has_own, has_gap, has_side, no_peer_wait;
+	bool has_length, has_own, has_gap, has_side;
 	double transfer; /* of a collective, as a share of the recorded one  */
+	double pieces;	 /* in which ranks take turns, times the recorded;
+			    INFINITY: none waits for another; 0: recorded    */
 };
+
+static inline int64_t divided(int64_t ns, double by)
+{
+	return isinf(by) ? 0 : (int64_t)((double)ns / by);
+}
 
 /* The state of a replay, used again and again. */
 struct player {

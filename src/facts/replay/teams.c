@@ -12,6 +12,7 @@
 #include "facts/replay/model.h"
 
 enum { MAX_RANKS = 256 };
+enum { AGAIN = 4 }; /* waits come again if they differ by less than a part of so many */
 /* Ends of one collective are this close, or a fifth of the shorter one. */
 #define TOGETHER_NS INT64_C(100000)
 #define SAME_NS 5000 /* ... ends of one transfer between two are        */
@@ -170,19 +171,80 @@ int model_teams(struct build *b, struct nsx_err *err)
 	return nsx_stopped(err);
 }
 
+/* Of the transfers of a team that a device has part in: how long it waited; -1: none,
+ * or outside of the window.
+ */
+static int64_t waited(const struct nsx_model *m, const struct model_team *team,
+		      uint32_t device)
+{
+	for (uint32_t i = team->at; i < team->at + team->n; i++) {
+		const struct model_op *o = &m->op[m->member[i]];
+
+		if ((o->flags & OP_ACTIVE) &&
+		    nsx_stream_of(m->t, o->row)->device == device)
+			return team->last_ns - o->start_ns;
+	}
+	return -1;
+}
+
 int64_t nsx_model_waited(const struct nsx_model *m, uint32_t device)
 {
-	int64_t ns = 0;
+	int64_t sum_ns = 0, ns;
 
 	for (uint32_t k = 0; k < m->nteams; k++)
-		for (uint32_t i = 0; i < m->team[k].n; i++) {
-			const struct model_op *o =
-				&m->op[m->member[m->team[k].at + i]];
+		if ((ns = waited(m, &m->team[k], device)) > 0)
+			nsx_add_to(&sum_ns, ns);
+	return sum_ns;
+}
 
-			if ((o->flags & OP_ACTIVE) &&
-			    nsx_stream_of(m->t, o->row)->device == device)
-				nsx_add_to(&ns, m->team[k].last_ns -
-							o->start_ns);
-		}
-	return ns;
+static bool is_sendrecv(const struct nsx_model *m, const struct model_team *team)
+{
+	uint32_t row = m->op[m->member[team->at]].row;
+
+	return nsx_op_shape(m->t, row)->op == NSX_COMM_SENDRECV;
+}
+
+/* Of so many things in the window, how many there are in an iteration. */
+static size_t each_iteration(const struct nsx_model *m, uint32_t device, size_t n)
+{
+	struct nsx_window w = m->closure.window;
+	double sum_ns = 0;
+	size_t count = 0;
+
+	for (size_t i = 0; i < m->f->niterations; i++) {
+		const struct nsx_iteration *x = &m->f->iterations[i];
+
+		if (x->device != device || x->start_ns < w.start_ns ||
+		    x->end_ns > w.end_ns)
+			continue;
+		sum_ns += (double)(x->end_ns - x->start_ns);
+		count++;
+	}
+	return count ? (size_t)((double)n * sum_ns / (double)count /
+					(double)(w.end_ns - w.start_ns) + 0.5) :
+		       0;
+}
+
+int nsx_model_takes_turns(const struct nsx_model *m, uint32_t device,
+			  struct nsx_arena *scratch, bool *ret,
+			  struct nsx_err *err)
+{
+	size_t n = 0, period;
+	int64_t *v, sum_ns = 0, other_ns = 0, ns;
+
+	*ret = false;
+	if (!nsx_new_array(v, scratch, m->nteams, "transfers", err))
+		return err->rc;
+	for (uint32_t k = 0; k < m->nteams; k++)
+		if (is_sendrecv(m, &m->team[k]) &&
+		    (ns = waited(m, &m->team[k], device)) >= 0)
+			v[n++] = ns;
+	period = each_iteration(m, device, n);
+	for (size_t i = period; period && i < n; i++) {
+		nsx_add_to(&sum_ns, v[i]);
+		nsx_add_to(&other_ns, llabs(v[i] - v[i - period]));
+	}
+	*ret = other_ns < sum_ns / AGAIN;
+	nsx_arena_drop(scratch, v);
+	return 0;
 }
