@@ -299,7 +299,7 @@ void nsx_svg_idle(struct nsx_buf *b, const struct nsx_report *r,
 		if (!count[k])
 			continue;
 		nsx_svg_label(b, k * w + 8, 142, nsx_arena_printf(
-			a, "%zu × %s", count[k], nsx_text_ns(a, (double)ns[k])));
+			a, "%zu, Σ %s", count[k], nsx_text_ns(a, (double)ns[k])));
 	}
 	nsx_svg_close(b);
 	nsx_buf_printf(b, "<p class=\"soft\">The height is time: %s in "

@@ -430,7 +430,10 @@ static bool has_backtraces(const struct nsx_schema *s)
 static void show(const struct nsx_trace *t, const struct nsx_table *table,
 		 const struct nsx_cell *first, struct nsx_section *out)
 {
-	bool any = first[TID].type != NSX_T_NULL, costs;
+	bool any = first[TID].type != NSX_T_NULL, costs = first[COST].u.f > 0;
+	/* Without a site the range tells calls apart. */
+	const int columns[] = {TID, KIND, API, SITE, t->nvtx.n ? RANGE : MODULE,
+			       COUNT, TOTAL, MAX, COST};
 	char call[128];
 
 	if (!any && has_backtraces(t->schema))
@@ -439,7 +442,6 @@ static void show(const struct nsx_trace *t, const struct nsx_table *table,
 			      "the system made the calls");
 	if (!any)
 		return;
-	costs = first[COST].u.f > 0;
 	nsx_md_text(out, "Of what has a backtrace, %s from %s %s %s.",
 		    nsx_md_name(out, nsx_api_base(first[API].u.s, call,
 						  sizeof(call))),
@@ -448,12 +450,8 @@ static void show(const struct nsx_trace *t, const struct nsx_table *table,
 		    costs ? "is followed by most GPU idle time," :
 			    "takes longest,",
 		    nsx_say_ms(out, first[costs ? COST : TOTAL].u.f));
-	if (costs)
-		nsx_md_table(out, table, 0, TID, KIND, API, SITE, MODULE, COUNT,
-			     TOTAL, MAX, COST);
-	else
-		nsx_md_table(out, table, 0, TID, KIND, API, SITE, MODULE, COUNT,
-			     TOTAL, MAX);
+	nsx_md_table_of(out, table, 0, columns, ARRAY_LEN(columns) -
+			!(nsx_row_at(table, 0)[COST].u.f > 0));
 }
 
 static int run(const struct nsx_run *run, struct nsx_section *out,
