@@ -431,13 +431,12 @@ static const char *say_tail(const struct nsx_report *r)
 			    2 * (double)judged.ns[NSX_P_IDLE] /
 				    (double)judged_ns)
 			return nsx_arena_printf(
-				r->arena, "%s after the judged phase are not "
-				"judged, and GPU %lld idles for %s of them: "
-				"`--window phase:tail` judges them",
-				nsx_text_ns(r->arena, (double)ns),
+				r->arena, "but then GPU %lld idles for %s of "
+				"%s, which `--window phase:tail` judges",
 				(long long)r->trace->device[f->limiting].device_id,
 				nsx_text_share(r->arena, (double)idle_ns,
-					       (double)ns));
+					       (double)ns),
+				nsx_text_ns(r->arena, (double)ns));
 	}
 	return NULL;
 }
@@ -448,10 +447,10 @@ static const char *say_tail(const struct nsx_report *r)
 static void fill_trust(const struct nsx_report *r, struct nsx_first_page *p)
 {
 	const struct nsx_closure *closure = nsx_model_closure(r->facts->model);
-	const char *line = NULL, *tail = say_tail(r);
+	const char *line = NULL;
 	size_t n = 0;
 
-	p->trust = nsx_arena_get(r->arena, (MAX_TRUST + 4) * sizeof(char *));
+	p->trust = nsx_arena_get(r->arena, (MAX_TRUST + 3) * sizeof(char *));
 	for (size_t i = 0; i < r->found.n && n < MAX_TRUST; i++) {
 		const struct nsx_finding *f = &r->found.v[i];
 
@@ -464,8 +463,6 @@ static void fill_trust(const struct nsx_report *r, struct nsx_first_page *p)
 		p->trust[n++] = nsx_arena_printf(
 			r->arena, "nothing could be replayed to price findings: "
 			"%s", closure->reason);
-	if (tail)
-		p->trust[n++] = tail;
 	if (!line && p->nfindings)
 		line = say_capture(r, p->finding[0]);
 	if (!line && !r->found.n && !r->trace->has_gpu_work &&
@@ -495,6 +492,7 @@ static void fill_missing(const struct nsx_report *r, struct nsx_first_page *p)
 void nsx_first_page_build(struct nsx_report *r)
 {
 	struct nsx_first_page *p = nsx_arena_get(r->arena, sizeof(*p));
+	const char *tail;
 
 	fill_header(r, p);
 	fill_shares(r, p);
@@ -504,5 +502,8 @@ void nsx_first_page_build(struct nsx_report *r)
 	fill_trust(r, p);
 	fill_missing(r, p);
 	nsx_judge(r, p);
+	tail = say_tail(r);
+	if (tail) /* whatever is said of the judged phase */
+		p->because = tail;
 	r->page = p;
 }

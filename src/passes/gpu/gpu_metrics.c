@@ -443,7 +443,8 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	fill_metrics(run, out, tables);
 	say_quality(m, out);
 	if (tables[L_COUNTERS]->nrows)
-		nsx_md_text(out, "Means of the counters, over the window and "
+		nsx_md_text(out, "Means of the counters as nsys names them (clocks in "
+			    "Hz, most others in percent), over the window and "
 			    "while the GPU does one thing:");
 	nsx_md_table(out, tables[L_COUNTERS], 10, COUNTER_DEVICE_ID,
 		     COUNTER_METRIC_NAME, COUNTER_SAMPLES, COUNTER_WINDOW,

@@ -78,9 +78,11 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	put_window(out, "user", &t->user);
 	nsx_md_heading(out, "Appendix");
 	if (t->full.start_ns < t->full.end_ns)
-		nsx_md_bullet(out, "**Full window**, on which all tables stand "
-			      "unless another was asked for: %s; it runs from "
-			      "the first start to the last end of %s",
+		nsx_md_bullet(out, "**Full window**, of which GPU times and "
+			      "shares are unless another was asked for, while "
+			      "calls and ranges of the host count over the "
+			      "whole trace: %s; it runs from the first start "
+			      "to the last end of %s",
 			      describe(out, t, &t->full),
 			      t->ndevices ? "any GPU work" :
 			      "any API call, NVTX range or OS call that "
