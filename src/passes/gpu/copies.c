@@ -332,16 +332,26 @@ static void put_memsets(const struct nsx_trace *t, struct nsx_section *out)
 /* Markdown -----------------------------------------------------------------*/
 
 enum { SHOWN_DEVICES = 8 };
+#define WORTH_A_TABLE 0.005 /* of the window */
 
-/* The GPU that copies keep from computing most. */
-static void say_busiest(struct nsx_section *out, const struct nsx_table *dev)
+/* The GPU that copies keep from computing most.  Returns whether any is busy with
+ * them for as much as a table is worth.
+ */
+static bool say_busiest(const struct nsx_trace *t, struct nsx_section *out,
+			const struct nsx_table *dev)
 {
-	const struct nsx_cell *x = dev->nrows ? nsx_row_at(dev, 0) : NULL;
+	double window_ms = (double)(t->window.end_ns - t->window.start_ns) / 1e6;
+	const struct nsx_cell *x = NULL;
+	bool any = false;
 
-	for (size_t i = 1; i < dev->nrows; i++)
-		if (nsx_row_at(dev, i)[DEVICE_COPY_EXPOSED_MS].u.f >
-		    x[DEVICE_COPY_EXPOSED_MS].u.f)
-			x = nsx_row_at(dev, i);
+	for (size_t i = 0; i < dev->nrows; i++) {
+		const struct nsx_cell *row = nsx_row_at(dev, i);
+
+		if (!x || row[DEVICE_COPY_EXPOSED_MS].u.f >
+				  x[DEVICE_COPY_EXPOSED_MS].u.f)
+			x = row;
+		any |= row[DEVICE_COPY_BUSY_MS].u.f >= WORTH_A_TABLE * window_ms;
+	}
 	if (x && x[DEVICE_COPY_BUSY_MS].u.f > 0)
 		nsx_md_text(out, "Copies and memsets take %s of GPU %" PRId64
 			    "'s time, %s of it without a kernel beside (%s of "
@@ -352,15 +362,16 @@ static void say_busiest(struct nsx_section *out, const struct nsx_table *dev)
 			    nsx_text_share(out->arena,
 					   x[DEVICE_COPY_EXPOSED_PCT].u.f, 100),
 			    dev->nrows > 1 ? "; of no other GPU more" : "");
+	return any;
 }
 
 static void show(const struct nsx_trace *t, const struct copy_groups *g,
 		 struct nsx_table **tables, struct nsx_section *out)
 {
+	bool any = say_busiest(t, out, tables[1]);
 	int64_t unsized = 0;
 	unsigned shown = 0;
 
-	say_busiest(out, tables[1]);
 	for (size_t i = 0; i < g->n; i++) {
 		const struct nsx_gpu_info *gpu =
 			nsx_device_gpu(t, g->v[i].device);
@@ -378,11 +389,13 @@ static void show(const struct nsx_trace *t, const struct copy_groups *g,
 				2 * gbps,
 				(double)gpu->bandwidth_bytes_per_s / 1e9);
 	}
-	nsx_md_table(out, tables[0], 3, DEVICE, DIRECTION, SRC_KIND, DST_KIND,
-		     COUNT, BYTES, BUSY, GBPS, P50, SMALL, EXPOSED);
-	if (tables[3]->nrows)
+	if (any)
+		nsx_md_table(out, tables[0], 3, DEVICE, DIRECTION, SRC_KIND,
+			     DST_KIND, COUNT, BYTES, BUSY, GBPS, P50, SMALL,
+			     EXPOSED);
+	if (any && tables[3]->nrows)
 		nsx_md_whole(out, tables[3], 0);
-	if (tables[4]->nrows)
+	if (any && tables[4]->nrows)
 		nsx_md_whole(out, tables[4], 0);
 	if (unsized)
 		nsx_note(out, "%" PRId64 " copies have no size; groups that "

@@ -129,15 +129,13 @@ static void show(const struct nsx_table *table, struct nsx_section *out)
 {
 	bool knows_nodes = false;
 
-	if (!table->nrows)
-		return;
 	for (size_t i = 0; i < table->nrows; i++)
 		knows_nodes |= nsx_row_at(table, i)[NUMA].type == NSX_T_I64;
-	nsx_md_text(out, "The CPUs of the threads that launched GPU work. Which "
-			 "NUMA node a CPU is of is in no trace%s: `nvidia-smi "
-			 "topo -m` on that machine tells%s.",
-		    knows_nodes ? "" : ", and that of the GPU is not in this one",
-		    knows_nodes ? "" : " both");
+	if (!knows_nodes)
+		return;
+	nsx_md_text(out, "The CPUs of the threads that launched GPU work, and "
+			 "the NUMA node of the GPU; which node a CPU is of "
+			 "`nvidia-smi topo -m` on that machine tells.");
 	nsx_md_table(out, table, 3, PID, TID, NAME, DEVICE, PCI, NUMA, OPS, CPUS);
 }
 

@@ -1,6 +1,7 @@
 /* schema.c - which tables and columns the file has, and what they tell: the
  * top-level object `schema` of the report.
  */
+#include <string.h>
 #include "passes/input/capture_facts.h"
 #include "passes/input/describe.h"
 #include "passes/pass.h"
@@ -184,8 +185,9 @@ static void guess_unit(const struct nsx_trace *t, int64_t session_ns,
 	nsx_put(out, "timestamp_unit_assumed", nsx_string("ns"));
 	nsx_put(out, "timestamp_unit_guess", nsx_string(guess));
 	nsx_put(out, "timestamp_unit_guess_basis", nsx_string(basis));
-	nsx_note(out, "instants are read as nanoseconds of the trace's own "
-		      "clock; check: %s (%s)", guess, basis);
+	if (strcmp(guess, "ns"))
+		nsx_note(out, "instants are read as nanoseconds of the trace's "
+			      "own clock; check: %s (%s)", guess, basis);
 }
 
 static int run(const struct nsx_run *run, struct nsx_section *out,
