@@ -74,14 +74,16 @@ static struct sum *sum_of(struct sites *x, enum kind kind, uint64_t global_tid,
 			  uint32_t name, uint32_t site, nsx_str range,
 			  struct nsx_err *err)
 {
+	struct sum *s;
 	uint32_t thing;
 
 	if (nsx_group_near(&x->things, &x->near[0], global_tid,
 			   (uint64_t)kind << 32 | name, &thing, err))
 		return NULL;
-	return nsx_near_value(&x->keys, &x->near[1], &x->v,
-			      (uint64_t)site << 32 | thing, range, "call sites",
-			      err);
+	s = nsx_near_value(&x->keys, &x->near[1], &x->v,
+			   (uint64_t)site << 32 | thing, range, "call sites",
+			   err);
+	return s;
 }
 
 static void add(struct sum *s, int64_t count, int64_t ns)
