@@ -78,15 +78,15 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	put_window(out, "user", &t->user);
 	nsx_md_heading(out, "Appendix");
 	if (t->full.start_ns < t->full.end_ns)
-		nsx_md_bullet(out, "**Full window**, of which GPU times and "
-			      "shares are unless another was asked for, while "
-			      "calls and ranges of the host count over the "
-			      "whole trace: %s; it runs from the first start "
-			      "to the last end of %s",
-			      describe(out, t, &t->full),
+		nsx_md_bullet(out, "**Full window**, from the first start to the "
+			      "last end of %s: %s%s",
 			      t->ndevices ? "any GPU work" :
 			      "any API call, NVTX range or OS call that "
-			      "starts at 0 or later");
+			      "starts at 0 or later",
+			      describe(out, t, &t->full),
+			      t->user.start_ns < t->user.end_ns ? "" :
+			      ". GPU times and shares are of it; calls and ranges "
+			      "of the host count over the whole trace");
 	if (t->user.start_ns < t->user.end_ns)
 		nsx_md_bullet(out, "**Window asked for**, on which all tables "
 			      "stand: %s", describe(out, t, &t->user));
