@@ -115,7 +115,7 @@ $B/$(PROG)-faults: src/base/arena.c $B/src/main.o $B/libnsx.a
 $B/mkfixture: tests/mkfixture.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(STD) $(WARN) $(CFLAGS) -o $@ $< -lsqlite3
-$B/fixtures/%.sqlite: tests/fixtures/%.sql $B/mkfixture $(wildcard tests/fixtures/_schema/*.sql)
+$B/fixtures/%.sqlite: tests/fixtures/%.sql $B/mkfixture $(wildcard tests/fixtures/_*/*.sql)
 	@mkdir -p $(@D)
 	$(Q)$B/mkfixture $< $@
 $B/fleet-%: tests/fleet/%.c $B/libnsx.a
