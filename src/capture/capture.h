@@ -82,15 +82,8 @@ int nsx_capture_collect(struct nsx_capture *c, struct nsx_err *err) NSX_CHECKED;
  */
 int nsx_capture_export(struct nsx_capture *c, struct nsx_err *err) NSX_CHECKED;
 
-/* Exports one report to the SQLite file `to`; how nsys ended is the caller's to
- * nsx_proc_end_done in any case. Errors: IO, STOP.
- */
-int nsx_nsys_export(const struct nsx_nsys *n, const char *rep, const char *to,
-		    struct nsx_arena *a, struct nsx_proc_end *ret_end,
-		    struct nsx_err *err) NSX_CHECKED;
-
-/* The same with the nsys that is there (its place, NULL: sought), asked first
- * what it knows.  Errors: IO (no nsys: the line to export with is told), STOP.
+/* Exports one report to the SQLite file `to` with the nsys that is there (its place,
+ * NULL: sought), asked first what it knows.  Errors: IO (no nsys: the line to export with is told), STOP.
  */
 int nsx_export_report(const char *rep, const char *nsys_path, const char *to,
 		      struct nsx_arena *a, struct nsx_err *err) NSX_CHECKED;

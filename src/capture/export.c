@@ -31,9 +31,10 @@ static const char *suffix_of(const char *path)
 	return strrchr(path, '.');
 }
 
-int nsx_nsys_export(const struct nsx_nsys *n, const char *rep, const char *to,
-		    struct nsx_arena *a, struct nsx_proc_end *ret_end,
-		    struct nsx_err *err)
+/* How nsys ended is the caller's to nsx_proc_end_done in any case. */
+static int export_with(const struct nsx_nsys *n, const char *rep, const char *to,
+		      struct nsx_arena *a, struct nsx_proc_end *ret_end,
+		      struct nsx_err *err)
 {
 	NSX_AT_EXIT(nsx_args_done) struct nsx_args args = { 0 };
 	struct nsx_proc proc = { .limit_s = 600 +
@@ -77,7 +78,7 @@ int nsx_export_report(const char *rep, const char *nsys_path, const char *to,
 	nsx_proc_guard();
 	rc = nsx_nsys_ask(nsys, arena, err);
 	if (!rc)
-		rc = nsx_nsys_export(nsys, rep, to, arena, &end, err);
+		rc = export_with(nsys, rep, to, arena, &end, err);
 	nsx_proc_sweep(0.5, NULL);
 	nsx_proc_unguard();
 	return rc;
@@ -87,7 +88,7 @@ static int run_export(struct nsx_capture *c, const struct nsx_product *p,
 		      const char *to, struct nsx_err *err)
 {
 	NSX_AT_EXIT(nsx_proc_end_done) struct nsx_proc_end end;
-	int rc = nsx_nsys_export(c->nsys, p->rep, to, c->arena, &end, err);
+	int rc = export_with(c->nsys, p->rep, to, c->arena, &end, err);
 
 	if (rc)
 		nsx_buf_add(&c->end.err, end.err.n ? end.err.p : "",

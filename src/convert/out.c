@@ -181,7 +181,7 @@ void nsx_tar_close(struct nsx_out *o)
 
 /* JSON ----------------------------------------------------------------------*/
 
-char *nsx_json_uint(char *p, uint64_t u)
+static char *put_uint(char *p, uint64_t u)
 {
 	char digits[20], *end = digits + sizeof(digits);
 	const char *d = nsx_digits_before(end, u);
@@ -193,9 +193,9 @@ char *nsx_json_uint(char *p, uint64_t u)
 char *nsx_json_int(char *p, int64_t i)
 {
 	if (i >= 0)
-		return nsx_json_uint(p, (uint64_t)i);
+		return put_uint(p, (uint64_t)i);
 	*p = '-';
-	return nsx_json_uint(p + 1, -(uint64_t)i);
+	return put_uint(p + 1, -(uint64_t)i);
 }
 
 char *nsx_json_hex(char *p, uint64_t u)
@@ -214,7 +214,7 @@ char *nsx_json_us(char *p, int64_t ns)
 	uint64_t us = (uint64_t)ns / 1000;
 	unsigned rest = (unsigned)((uint64_t)ns - us * 1000);
 
-	p = nsx_json_uint(p, us);
+	p = put_uint(p, us);
 	p[0] = '.';
 	p[1] = (char)('0' + rest / 100);
 	p[2] = (char)('0' + rest / 10 % 10);

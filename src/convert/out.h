@@ -70,7 +70,6 @@ void nsx_tar_end(struct nsx_out *o, size_t at, const char *name);
 void nsx_tar_close(struct nsx_out *o);
 
 /* Pieces of JSON. Each returns the end of what it wrote at p. */
-char *nsx_json_uint(char *p, uint64_t u);
 char *nsx_json_int(char *p, int64_t i);
 char *nsx_json_hex(char *p, uint64_t u);
 /* Nanoseconds (not negative) as microseconds with three decimals. */
