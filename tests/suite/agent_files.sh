@@ -2,48 +2,37 @@
 # What the program writes for others to read: the skill, completion of shells,
 # the manual; each names every command that there is.
 # usage: agent_files.sh BUILD_DIR
-set -u
-p=$(cd "$1" && pwd)/nsys-explain
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
-pass=0 fail=0 skip=0
-check() { # WHAT COMMAND...
-	local what=$1; shift
-	if "$@" >"$work/log" 2>&1; then pass=$((pass + 1)); else
-		fail=$((fail + 1)); echo "FAIL agent_files: $what"; head -n 5 "$work/log"
-	fi
-}
-not() { ! "$@"; }
+. "$(dirname "$0")/../suite.sh"
 s=$work/skills/nsys-explain
-check 'the skill is written' "$p" skill -o "$s"
-check 'its name is that of its folder' grep -qx 'name: nsys-explain' "$s/SKILL.md"
-check 'it is short' [ "$(cat "$s/SKILL.md" "$s"/references/*.md | wc -l)" -lt 300 ]
+holds 'the skill is written' "$prog" skill -o "$s"
+holds 'its name is that of its folder' grep -qx 'name: nsys-explain' "$s/SKILL.md"
+holds 'it is short' [ "$(cat "$s/SKILL.md" "$s"/references/*.md | wc -l)" -lt 300 ]
 # shellcheck disable=SC2013
 for f in $(grep -o 'references/[a-z-]*\.md' "$s/SKILL.md" | sort -u); do
-	check "$f is there" [ -s "$s/$f" ]
+	holds "$f is there" [ -s "$s/$f" ]
 done
-check 'printed, it is the same' cmp <("$p" skill) "$s/SKILL.md"
+holds 'printed, it is the same' cmp <("$prog" skill) "$s/SKILL.md"
 echo mine >"$s/SKILL.md"
-check "what is the user's stays" not "$p" skill -o "$s"
-check "what is the user's is as it was" grep -qx mine "$s/SKILL.md"
+holds "what is the user's stays" not "$prog" skill -o "$s"
+holds "what is the user's is as it was" grep -qx mine "$s/SKILL.md"
 # Commands and options that the skill names are there.
-"$p" skill >"$work/skill.md"
+"$prog" skill >"$work/skill.md"
 # shellcheck disable=SC2013
 for c in $(cat "$work/skill.md" "$s"/references/*.md | grep -oE '^ *`?nsys-explain (ask|diff|fleet|capture|digest|doctor|schema)\b' |
 	grep -oE '[a-z]+$' | sort -u); do
-	check "the command $c of the skill" "$p" help "$c"
+	holds "the command $c of the skill" "$prog" help "$c"
 done
 # shellcheck disable=SC2013
 for q in $(grep -oE 'ask run\.sqlite [a-z-]+' "$work/skill.md" | sed 's/.* //' | sort -u); do
-	check "the question $q of the skill" grep -qE "^  $q( |\$)" <("$p" ask 2>&1)
+	holds "the question $q of the skill" grep -qE "^  $q( |\$)" <("$prog" ask 2>&1)
 done
 
-commands=$("$p" --help | sed -n '/^commands:/,/^exit/s/^  \([a-z-]*\) .*/\1/p')
+commands=$("$prog" --help | sed -n '/^commands:/,/^exit/s/^  \([a-z-]*\) .*/\1/p')
 for shell in bash zsh fish; do
-	"$p" completion $shell >"$work/$shell"
-	for c in $commands; do check "$shell knows $c" grep -qw -- "$c" "$work/$shell"; done
-	check "$shell knows an option" grep -q -- 'kernel-limit' "$work/$shell"
-	if command -v $shell >/dev/null; then check "$shell reads it" $shell -n "$work/$shell"
+	"$prog" completion $shell >"$work/$shell"
+	for c in $commands; do holds "$shell knows $c" grep -qw -- "$c" "$work/$shell"; done
+	holds "$shell knows an option" grep -q -- 'kernel-limit' "$work/$shell"
+	if command -v $shell >/dev/null; then holds "$shell reads it" $shell -n "$work/$shell"
 	else echo "skipped: $shell is not here"; skip=$((skip + 1)); fi
 done
 complete_bash() { # WANT WORD...
@@ -51,9 +40,9 @@ complete_bash() { # WANT WORD...
 	# shellcheck source=/dev/null
 	(. "$work/bash"; COMP_WORDS=(nsys-explain "$@"); COMP_CWORD=$#; _nsys_explain; [ "${COMPREPLY[*]}" = "$want" ])
 }
-check 'a command' complete_bash completion comp
-check 'an option' complete_bash --calibrate diff --ca
-check 'a question' complete_bash gaps ask x.sqlite ga
+holds 'a command' complete_bash completion comp
+holds 'an option' complete_bash --calibrate diff --ca
+holds 'a question' complete_bash gaps ask x.sqlite ga
 # In zsh only a terminal completes.
 cp "$work/zsh" "$work/_nsys-explain"
 touch "$work/x.sqlite"
@@ -82,21 +71,20 @@ complete_fish() { # WANT LINE
 for shell in zsh fish; do
 	command -v $shell >/dev/null || continue
 	whole() { if [ "$shell" = zsh ]; then complete_zsh "$2" "$3"; else complete_fish "$1" "$3"; fi; }
-	check "$shell: a command" whole completion etion 'nsys-explain compl'
-	check "$shell: an option" whole --calibrate brate 'nsys-explain diff --cali'
-	check "$shell: an option of the default command" whole --kernel-limit imit 'nsys-explain --kernel-l'
-	check "$shell: a question" whole gaps ps 'nsys-explain ask x.sqlite ga'
+	holds "$shell: a command" whole completion etion 'nsys-explain compl'
+	holds "$shell: an option" whole --calibrate brate 'nsys-explain diff --cali'
+	holds "$shell: an option of the default command" whole --kernel-limit imit 'nsys-explain --kernel-l'
+	holds "$shell: a question" whole gaps ps 'nsys-explain ask x.sqlite ga'
 done
-check 'no fourth shell' not "$p" completion tcsh
-"$p" --man >"$work/man"
+holds 'no fourth shell' not "$prog" completion tcsh
+"$prog" --man >"$work/man"
 for c in $commands; do
-	check "the manual has $c" grep -qx "\.SS $c" "$work/man"
-	"$p" --man "$c" >"$work/man.$c"
-	check "a page for $c" grep -qx "nsys..explain..$(printf %s "$c" | sed 's/-/../') .*" "$work/man.$c"
-	for o in $("$p" help "$c" | grep -oE '^ +(-[a-zA-Z], )?--[a-z-]+' | grep -oE '[a-z-]+$'); do
-		check "the page for $c has $o" grep -qF -- "$(printf %s "$o" | sed 's/-/\\-/g')" "$work/man.$c"
+	holds "the manual has $c" grep -qx "\.SS $c" "$work/man"
+	"$prog" --man "$c" >"$work/man.$c"
+	holds "a page for $c" grep -qx "nsys..explain..$(printf %s "$c" | sed 's/-/../') .*" "$work/man.$c"
+	for o in $("$prog" help "$c" | grep -oE '^ +(-[a-zA-Z], )?--[a-z-]+' | grep -oE '[a-z-]+$'); do
+		holds "the page for $c has $o" grep -qF -- "$(printf %s "$o" | sed 's/-/\\-/g')" "$work/man.$c"
 	done
 done
-if command -v mandoc >/dev/null; then check 'the manual is well formed' mandoc -Tlint -W error "$work"/man*; fi
-echo "agent_files: $pass passed, $fail failed, $skip skipped"
-[ $fail -eq 0 ]
+if command -v mandoc >/dev/null; then holds 'the manual is well formed' mandoc -Tlint -W error "$work"/man*; fi
+finish

@@ -3,17 +3,9 @@
 # static by the example; what it exports is what the headers declare; the
 # headers stand alone, in C and C++; uninstall takes all away.
 # usage: api.sh BUILD_DIR
-set -u
-here=$(cd "$(dirname "$0")/../.." && pwd); b=$(cd "$1" && pwd)
-pass=0 fail=0 skip=0
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
+. "$(dirname "$0")/../suite.sh"
 cc=${CC:-cc}
-holds() { # WHAT COMMAND...
-	what=$1; shift
-	if "$@" >"$work/log" 2>&1; then pass=$((pass + 1)); else fail=$((fail + 1)); echo "FAIL api: $what"; head -n 10 "$work/log"; fi
-}
-cd "$here" || exit 1
+cd "$root" || exit 1
 # Sanitizers and counters would have to be linked, too: then a build of its own.
 own=$b flags=
 if nm "$b/nsys-explain" | grep -qE '__([at]san|ubsan|gcov)_'; then own=$b/api flags='CFLAGS=-O1 SAN='; fi
@@ -27,7 +19,7 @@ else
 	flags="-I$work/usr/include -L$work/usr/lib -lnsx"; skip=$((skip + 1))
 	static=$(sed -n 's/^Libs.private: //p' usr/lib/pkgconfig/libnsx.pc)
 fi
-ex=$here/examples/top_kernels.c trace=$b/fixtures/synthetic.sqlite
+ex=$root/examples/top_kernels.c trace=$b/fixtures/synthetic.sqlite
 # shellcheck disable=SC2086
 holds 'the example, shared' $cc -std=c11 -Wall -Wextra -Werror -o shared "$ex" $flags
 # shellcheck disable=SC2086
@@ -53,9 +45,8 @@ for h in usr/include/nsx/*.h; do
 	holds "$h knows no SQLite" sh -c "! grep -qi 'sqlite3\|CUPTI' usr/include/$h"
 done
 holds 'a report for the script' "$b/nsys-explain" "$trace" -q --out report
-holds 'the script runs' sh -c "python3 $here/examples/findings.py report >script.out && tail -n 3 script.out | diff want -"
+holds 'the script runs' sh -c "python3 $root/examples/findings.py report >script.out && tail -n 3 script.out | diff want -"
 holds 'the script shows findings' grep -q '^\[' script.out
-holds 'make uninstall' make -s -C "$here" B="$own" PREFIX="$work/usr" uninstall
+holds 'make uninstall' make -s -C "$root" B="$own" PREFIX="$work/usr" uninstall
 holds '... leaves no file' [ -z "$(find usr -not -type d)" ]
-echo "api: $pass passed, $fail failed, $skip skipped"
-[ $fail -eq 0 ]
+finish

@@ -2,22 +2,15 @@
 # Questions: every one is answered on every fixture and trace, or refused in one
 # line; figures are those of SQL on the same rows; JSON parses.
 # usage: ask.sh BUILD_DIR
-set -u
-b=$(cd "$1" && pwd); here=$(cd "$(dirname "$0")/../.." && pwd)
-p=$b/nsys-explain fix=$b/fixtures
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
-pass=0 fail=0
-ok() { pass=$((pass + 1)); }
-bad() { fail=$((fail + 1)); echo "FAIL ask: $*"; }
+. "$(dirname "$0")/../suite.sh"
 says() { # PATTERN TRACE QUESTION...: a line of the answer matches
 	local pattern=$1; shift
-	if "$p" ask "$@" >"$work/out" 2>&1 && grep -qE -- "$pattern" "$work/out"; then ok
+	if "$prog" ask "$@" >"$work/out" 2>&1 && grep -qE -- "$pattern" "$work/out"; then ok
 	else bad "$* does not say '$pattern'"; head -n 12 "$work/out"; fi
 }
 refuses() { # PATTERN TRACE QUESTION...: one line, exit 2
 	local pattern=$1 rc; shift
-	"$p" ask "$@" >"$work/out" 2>"$work/err"; rc=$?
+	"$prog" ask "$@" >"$work/out" 2>"$work/err"; rc=$?
 	if [ $rc -eq 2 ] && [ ! -s "$work/out" ] && grep -qE -- "$pattern" "$work/err" && [ "$(wc -l <"$work/err")" -eq 1 ]; then ok
 	else bad "$* is not refused with '$pattern' ($rc)"; cat "$work/err"; fi
 }
@@ -49,22 +42,22 @@ refuses "exclude each other" "$t" findings --md --csv
 
 # A sum by SQL: kernel time launched, and what the answer has.
 want=$(sqlite3 "$t" "SELECT sum(k.end - k.start) FROM CUPTI_ACTIVITY_KIND_KERNEL k JOIN StringIds s ON s.id = k.demangledName WHERE s.value LIKE '%computeKernel%'")
-got=$("$p" ask "$t" kernel computeKernel --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["total_ns"])')
+got=$("$prog" ask "$t" kernel computeKernel --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["total_ns"])')
 if [ "$want" = "$got" ]; then ok; else bad "kernel time $want in SQL, $got in the answer"; fi
 want=$(sqlite3 "$t" "SELECT count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL WHERE start <= 1000000 AND end > 1000000")
-got=$("$p" ask "$t" at 1000000ns --json | python3 -c 'import json, sys; print(sum(r["where"].startswith("GPU") for r in json.load(sys.stdin)["running"]))')
+got=$("$prog" ask "$t" at 1000000ns --json | python3 -c 'import json, sys; print(sum(r["where"].startswith("GPU") for r in json.load(sys.stdin)["running"]))')
 if [ "$want" = "$got" ]; then ok; else bad "$want kernels run at 1 ms in SQL, $got in the answer"; fi
 
 # Copies of a stream are told apart by direction.
 f=$fix/overlap_partition.sqlite
 want=$(sqlite3 "$f" "SELECT group_concat(n || ' ' || ns) FROM (SELECT count(*) AS n, sum(end - start) AS ns FROM CUPTI_ACTIVITY_KIND_MEMCPY WHERE streamId = 14 GROUP BY copyKind ORDER BY ns DESC)")
-got=$("$p" ask "$f" stream 14 --json | python3 -c 'import json, sys; print(",".join("%d %d" % (r["count"], r["total_ns"]) for r in json.load(sys.stdin)["operations"] if r["name"].startswith("copy")))')
+got=$("$prog" ask "$f" stream 14 --json | python3 -c 'import json, sys; print(",".join("%d %d" % (r["count"], r["total_ns"]) for r in json.load(sys.stdin)["operations"] if r["name"].startswith("copy")))')
 if [ "$want" = "$got" ]; then ok; else bad "copies of a stream: $want in SQL, $got in the answer"; fi
 
 # Shares of a window are of all GPUs in it; a question that follows keeps the window
 # that was asked about, and is one word a shell can take.
 f=$fix/two_rank_straggler.sqlite
-"$p" ask "$f" window 0..1000 --json >"$work/out"
+"$prog" ask "$f" window 0..1000 --json >"$work/out"
 if python3 - "$work/out" <<'P'; then ok; else bad "shares of a window of two GPUs"; fi
 import json, sys
 d = json.load(open(sys.argv[1]))
@@ -100,18 +93,17 @@ files=
 for name in synthetic hostile_names empty_tables no_tables_2021 case02_runtime_only two_rank_straggler iterations_nvtx zero_inverted_open; do
 	files="$files $fix/$name.sqlite"
 done
-for name in mfu_2gpu_before graph_nodes_2021 nvtx_only; do files="$files $here/../shared/traces/$name.sqlite"; done
-[ -z "${ALL-}" ] || files="$fix/*.sqlite $here/../shared/traces/*.sqlite"
+for name in mfu_2gpu_before graph_nodes_2021 nvtx_only; do files="$files $root/../shared/traces/$name.sqlite"; done
+[ -z "${ALL-}" ] || files="$fix/*.sqlite $root/../shared/traces/*.sqlite"
 for f in $files; do
 	[ -f "$f" ] || continue
-	key=$("$p" ask "$f" findings --csv --limit 1 2>/dev/null | sed -n '2s/,.*//p')
+	key=$("$prog" ask "$f" findings --csv --limit 1 2>/dev/null | sed -n '2s/,.*//p')
 	for q in findings "finding|${key:-none}" 'at|0.001' 'at|5ns' 'window|0..1000' gaps 'why|0.002' 'range|x' 'kernel|.' 'stream|7' 'thread|1' 'iteration|1' 'what-if|host:inf' 'section|partition' 'section|findings' verdict 'sql|SELECT count(*) FROM kernel'; do
 		question=${q%%|*}; set -- "$question"
 		[ "$question" = "$q" ] || set -- "$question" "${q#*|}"
-		"$p" ask "$f" "$@" --json >"$work/out" 2>"$work/err"; rc=$?
+		"$prog" ask "$f" "$@" --json >"$work/out" 2>"$work/err"; rc=$?
 		if { [ $rc -eq 0 ] && python3 -m json.tool <"$work/out" >/dev/null; } || { [ $rc -eq 2 ] && [ "$(wc -l <"$work/err")" -eq 1 ]; }; then ok
 		else bad "$(basename "$f") $q: exit $rc"; head -n 3 "$work/err"; fi
 	done
 done
-echo "ask: $pass passed, $fail failed"
-[ $fail -eq 0 ]
+finish

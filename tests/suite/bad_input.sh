@@ -2,23 +2,16 @@
 # What is no export, cannot be read, or cannot be written: one line on stderr,
 # the right exit code, nothing created, nothing lost, the input unchanged.
 # usage: bad_input.sh BUILD_DIR
-set -u
-b=$(cd "$1" && pwd); prog=$b/nsys-explain; good=$b/fixtures/synthetic.sqlite
-pass=0 fail=0 skip=0
-work=$(mktemp -d) || exit 1
-trap 'chmod -R u+w "$work"; rm -rf "$work"' EXIT
-cd "$work" || exit 1
+. "$(dirname "$0")/../suite.sh"
+good=$b/fixtures/synthetic.sqlite
 want() { # NAME EXIT WORDS ARG...
 	name=$1 code=$2 words=$3; shift 3
 	before=$(find . -not -path './err' -not -path './out' | sort)
 	"$prog" "$@" >out 2>err; rc=$?
 	lines=$(wc -l <err)
 	after=$(find . -not -path './err' -not -path './out' | sort)
-	if [ $rc -eq "$code" ] && [ "$lines" -eq 1 ] && grep -q -- "$words" err && [ "$before" = "$after" ]; then
-		pass=$((pass + 1))
-	else
-		fail=$((fail + 1)); echo "FAIL $name: exit $rc (wanted $code), $lines lines:"; head -n 3 err
-	fi
+	if [ $rc -eq "$code" ] && [ "$lines" -eq 1 ] && grep -q -- "$words" err && [ "$before" = "$after" ]; then ok
+	else bad "$name: exit $rc (wanted $code), $lines lines:"; head -n 3 err; fi
 }
 : >empty.sqlite
 echo "some words" >text.sqlite
@@ -61,7 +54,7 @@ echo '{"a": ["re:("]}' >map2.json
 want bad_regex 2 'map2.json' "$good" --phase-map map2.json --out o
 mkdir mine; echo precious >mine/report.md
 want not_ours 3 "'mine/report.md'" "$good" --out mine
-[ "$(cat mine/report.md)" = precious ] || { fail=$((fail + 1)); echo "FAIL a user's report.md lost"; }
+[ "$(cat mine/report.md)" = precious ] || bad "a user's report.md lost"
 echo x >file
 want out_is_file 3 'not a folder' "$good" --out file
 mkdir theirs; ln -s theirs link
@@ -89,32 +82,31 @@ for args in --version --man help 'help explain' 'convert --help' passes doctor '
 	"schema $good" "$good --json" "$good --md" "$good --explain gpu_idle"; do
 	# shellcheck disable=SC2086
 	"$prog" $args >/dev/full 2>err; rc=$?
-	if [ $rc -eq 3 ] && [ "$(wc -l <err)" -eq 1 ] && grep -q 'No space' err; then pass=$((pass + 1))
-	else fail=$((fail + 1)); echo "FAIL full stdout: $args: exit $rc"; head -n 3 err; fi
+	if [ $rc -eq 3 ] && [ "$(wc -l <err)" -eq 1 ] && grep -q 'No space' err; then ok
+	else bad "full stdout: $args: exit $rc"; head -n 3 err; fi
 done
 # With --json the failure is JSON on stdout, too.
 "$prog" missing.sqlite --json >out 2>err
-if python3 -c 'import json,sys; d=json.load(open("out")); sys.exit(0 if d["error"]["message"] and d["error"]["code"] else 1)'; then pass=$((pass + 1)); else fail=$((fail + 1)); echo "FAIL JSON error"; fi
+if python3 -c 'import json,sys; d=json.load(open("out")); sys.exit(0 if d["error"]["message"] and d["error"]["code"] else 1)'; then ok; else bad "JSON error"; fi
 # WAL-flagged, read-only, in a folder that cannot be written: read, unchanged, nothing beside it.
 mkdir wal; cp "$good" wal/t.sqlite
 printf '\002\002' | dd of=wal/t.sqlite bs=1 seek=18 conv=notrunc 2>/dev/null
 chmod a-w wal/t.sqlite; sum=$(cksum <wal/t.sqlite)
 "$prog" wal/t.sqlite --out o -q 2>err; rc=$?
-if [ $rc -eq 0 ] && [ "$(ls wal)" = t.sqlite ] && [ "$sum" = "$(cksum <wal/t.sqlite)" ]; then pass=$((pass + 1)); else fail=$((fail + 1)); echo "FAIL wal: exit $rc"; cat err; fi
+if [ $rc -eq 0 ] && [ "$(ls wal)" = t.sqlite ] && [ "$sum" = "$(cksum <wal/t.sqlite)" ]; then ok; else bad "wal: exit $rc"; cat err; fi
 # A cut file, and one whose list of tables is damaged: what is left is reported,
 # and what is not is said.
 partial() { # NAME FILE WORDS
 	"$prog" "$2" --out part -q 2>err; rc=$?
-	if [ $rc -eq 4 ] && grep -q -- "$3" part/report.json; then pass=$((pass + 1)); else fail=$((fail + 1)); echo "FAIL $1: exit $rc"; cat err; fi
+	if [ $rc -eq 4 ] && grep -q -- "$3" part/report.json; then ok; else bad "$1: exit $rc"; cat err; fi
 }
 size=$(wc -c <"$good")
 head -c $((size / 2)) "$good" >half.sqlite
 partial half half.sqlite "the file is cut: $((size / 2)) of $size bytes"
 sed 's/CREATE TABLE ThreadNames/CREATE TABEL ThreadNames/' "$good" >spelling.sqlite
 partial spelling spelling.sqlite 'list of tables is damaged.*ThreadNames'
-if cmp -s part/tables/kernels.csv o/tables/kernels.csv; then pass=$((pass + 1)); else fail=$((fail + 1)); echo "FAIL spelling: other kernels"; fi
+if cmp -s part/tables/kernels.csv o/tables/kernels.csv; then ok; else bad "spelling: other kernels"; fi
 # A trace of nothing is a valid trace.
 "$prog" "$b/fixtures/no_tables_2021.sqlite" --out n -q; rc=$?
-if [ $rc -eq 0 ] && [ -s n/report.md ]; then pass=$((pass + 1)); else fail=$((fail + 1)); echo "FAIL nothing: exit $rc"; fi
-echo "bad_input: $pass passed, $fail failed, $skip skipped"
-[ $fail -eq 0 ]
+if [ $rc -eq 0 ] && [ -s n/report.md ]; then ok; else bad "nothing: exit $rc"; fi
+finish

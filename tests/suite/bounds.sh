@@ -3,11 +3,7 @@
 # grids has as many kernel shapes; the table holds the dearest of them and one row
 # for the rest, and all with --all-rows. A job of 100 050 steps has as many rows.
 # usage: bounds.sh BUILD_DIR
-set -u
-b=$(cd "$1" && pwd)
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 1
+. "$(dirname "$0")/../suite.sh"
 cp "$b/fixtures/occupancy.sqlite" t.sqlite
 python3 - <<'P' || exit 1
 import sqlite3

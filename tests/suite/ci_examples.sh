@@ -2,15 +2,7 @@
 # The shell lines of examples/ci do what they say: they are run as they stand, with
 # stand-ins for gh, curl and jq.
 # usage: ci_examples.sh BUILD_DIR
-set -u
-here=$(cd "$(dirname "$0")/../.." && pwd)
-b=$(cd "$1" && pwd)
-pass=0 fail=0
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 1
-ok() { pass=$((pass + 1)); }
-bad() { fail=$((fail + 1)); echo "FAIL ci_examples: $*"; }
+. "$(dirname "$0")/../suite.sh"
 # A block of a YAML file: what stands deeper than the line that ends in "|" after
 # the line that names it.
 block() { # FILE NAME
@@ -43,9 +35,9 @@ sides() { # AFTER: fixtures as the artifacts of the jobs before
 		cp "$b/fixtures/$1.sqlite" after$i.sqlite
 	done
 }
-block "$here/examples/ci/github-diff.yml" 'name: compare' >compare.sh
-block "$here/examples/ci/github-diff.yml" 'name: comment' >comment.sh
-block "$here/examples/ci/gitlab-diff.yml" 'script:' >gitlab.sh
+block "$root/examples/ci/github-diff.yml" 'name: compare' >compare.sh
+block "$root/examples/ci/github-diff.yml" 'name: comment' >comment.sh
+block "$root/examples/ci/gitlab-diff.yml" 'script:' >gitlab.sh
 
 sides diff_one_more; : >existing
 if bash -e compare.sh >log 2>&1 && grep -qx code=1 output && grep -q 'gate step:+3%: fail' log; then ok; else bad "compare: a regression"; cat log; fi
@@ -63,5 +55,4 @@ if [ $rc = 1 ] && grep -q -- '-X POST .*comment.md u/projects/1/merge_requests/2
 sides diff_renamed; echo 9 >existing
 bash -e gitlab.sh >log 2>&1; rc=$?
 if [ $rc = 0 ] && grep -q -- '-X PUT .*/notes/9' calls; then ok; else bad "gitlab: exit $rc"; cat log; fi
-echo "ci_examples: $pass passed, $fail failed"
-[ $fail -eq 0 ]
+finish

@@ -4,17 +4,11 @@
 # with sums that SQLite gives for the damaged file, too, or a new warning. A cut
 # file says how much is there. DAMAGES=10000 for the long version.
 # usage: damage.sh BUILD_DIR
-set -u
-b=$(cd "$1" && pwd)
-here=$(cd "$(dirname "$0")/.." && pwd)
-traces=${NSX_TRACES:-$here/../../shared/traces}
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
+. "$(dirname "$0")/../suite.sh"
 files="$b/fixtures/synthetic.sqlite $b/fixtures/era_v3_25.sqlite"
 for t in h200_fuser t4_solver nsys2020_cudf a100_cuda_graphs mfu_2gpu_before; do
 	[ -f "$traces/$t.sqlite" ] && files="$files $(realpath "$traces/$t.sqlite")"
 done
-cd "$work" || exit 1
 # shellcheck disable=SC2086
 python3 - "$b/nsys-explain" "$b/tests/property/prop_sql" "${DAMAGES:-300}" $files <<'P'
 import csv, json, math, os, random, resource, sqlite3, subprocess, sys

@@ -4,37 +4,23 @@
 # made; a capture against itself is zero; two halves of one capture are no
 # regression; row order and threads change no byte; bad input is one line.
 # usage: diff.sh BUILD_DIR
-set -u
-here=$(cd "$(dirname "$0")/.." && pwd)
-b=$(cd "$1" && pwd)
-prog=$b/nsys-explain fix=$b/fixtures
-traces=${NSX_TRACES:-$here/../../shared/traces}
-check="python3 $here/diff/check.py"
-pass=0 fail=0 skip=0
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 1
-ok() { pass=$((pass + 1)); }
-bad() { fail=$((fail + 1)); echo "FAIL diff: $*"; }
-try() { # NAME COMMAND...: succeeds
-	what=$1; shift
-	if "$@" >try.out 2>&1; then ok; else bad "$what"; head -n 6 try.out; fi
-}
+. "$(dirname "$0")/../suite.sh"
+check="python3 $tests/diff/check.py"
 
 for name in slower one_more grid template renamed neighbours split_k heavy clocks sync; do
 	"$prog" diff "$fix/diff_before.sqlite" "$fix/diff_$name.sqlite" --json >p.json || bad "$name: exit $?"
-	try "planted $name" $check planted p.json $name
-	try "sums of $name" $check sums p.json
+	holds "planted $name" $check planted p.json $name
+	holds "sums of $name" $check sums p.json
 	"$prog" diff "$fix/diff_$name.sqlite" "$fix/diff_before.sqlite" --json >p.json || bad "$name: exit $?"
-	try "sums of $name, the other way" $check sums p.json
+	holds "sums of $name, the other way" $check sums p.json
 done
 "$prog" diff "$fix/diff_ranks.sqlite" "$fix/diff_late_rank.sqlite" --json >p.json
-try "planted late rank" $check planted p.json late_rank
+holds "planted late rank" $check planted p.json late_rank
 for way in 'diff_ranks diff_unequal' 'diff_unequal diff_ranks'; do
 	set -- $way
 	"$prog" diff "$fix/$1.sqlite" "$fix/$2.sqlite" --json >p.json || bad "$way: exit $?"
-	try "planted collective that one rank runs alone: $way" $check planted p.json unequal
-	try "sums of $way" $check sums p.json
+	holds "planted collective that one rank runs alone: $way" $check planted p.json unequal
+	holds "sums of $way" $check sums p.json
 done
 
 # A capture against itself; next to it against the one before in the list.
@@ -44,14 +30,14 @@ for t in "$fix"/iterations_*.sqlite "$fix"/graphs_*.sqlite "$fix"/two_rank_strag
 	[ -f "$t" ] || continue
 	"$prog" diff "$t" "$t" --json >p.json 2>err; rc=$?
 	case $rc in
-	0 | 4) try "$(basename "$t") against itself" $check zero p.json; try "its sums" $check sums p.json ;;
+	0 | 4) holds "$(basename "$t") against itself" $check zero p.json; holds "its sums" $check sums p.json ;;
 	2 | 3) if [ "$(wc -l <err)" = 1 ] && grep -q 'cannot' err; then ok; else bad "$t: not one line: $(cat err)"; fi; continue ;;
 	*) bad "$t against itself: exit $rc" ;;
 	esac
 	if [ -n "$last" ]; then
 		"$prog" diff "$last" "$t" --json >p.json 2>err; rc=$?
 		case $rc in
-		0 | 4) try "$(basename "$last") and $(basename "$t")" $check sums p.json ;;
+		0 | 4) holds "$(basename "$last") and $(basename "$t")" $check sums p.json ;;
 		2) ok ;;
 		*) bad "$last and $t: exit $rc: $(cat err)" ;;
 		esac
@@ -72,13 +58,13 @@ done
 if [ $((alarms * 20)) -le $halves ]; then ok; else bad "$alarms of $halves captures regress against themselves"; fi
 
 # One kernel launched in many sizes is one piece of code: that all of them change alike is not the clock.
-ln -s "$here"/fixtures/_* .
+ln -s "$tests"/fixtures/_* .
 for len in len 'len * 6 / 5'; do
-	sed "s|^-- @include _diff/loop.sql|UPDATE op SET name = 'solve', grid = k, len = $len WHERE k > 1;\n&|" "$here/fixtures/diff_before.sql" >sizes.sql
+	sed "s|^-- @include _diff/loop.sql|UPDATE op SET name = 'solve', grid = k, len = $len WHERE k > 1;\n&|" "$tests/fixtures/diff_before.sql" >sizes.sql
 	"$b/mkfixture" sizes.sql "sizes_${len##* }.sqlite"
 done
 "$prog" diff sizes_len.sqlite sizes_5.sqlite --json >p.json
-try "one kernel in many sizes" python3 - <<'P'
+holds "one kernel in many sizes" python3 - <<'P'
 import json
 d = json.load(open("p.json"))
 assert d["verdict"] == "regression" and len(d["kernels"]) >= 11, d["why"]
@@ -88,8 +74,8 @@ P
 
 # Captures that drift, all alike: 3 a side tell a change.  That one side drifts and the other does not is none.
 drifting() { # NAME NS LEN: each unit NS longer than the one before
-	sed "s|8000 + 1000|8000 + $2 * i + 1000|" "$here/fixtures/_diff/loop.sql" >"$1_loop.sql"
-	sed "s|^-- @include _diff/loop.sql|UPDATE op SET len = $3;\n-- @include $1_loop.sql|" "$here/fixtures/diff_before.sql" >"$1.sql"
+	sed "s|8000 + 1000|8000 + $2 * i + 1000|" "$tests/fixtures/_diff/loop.sql" >"$1_loop.sql"
+	sed "s|^-- @include _diff/loop.sql|UPDATE op SET len = $3;\n-- @include $1_loop.sql|" "$tests/fixtures/diff_before.sql" >"$1.sql"
 	"$b/mkfixture" "$1.sql" "$1.sqlite"
 }
 for ns in 15900 16000 16100; do
@@ -109,10 +95,10 @@ done
 for name in late_rank split_k sync; do
 	cp "$fix/diff_ranks.sqlite" x.sqlite; cp "$fix/diff_$name.sqlite" y.sqlite
 	"$prog" diff x.sqlite y.sqlite -o plain -q --threads 1
-	python3 "$here/property/mutate.py" shuffle 7 "$fix/diff_ranks.sqlite" x2 && mv x2 x.sqlite
-	python3 "$here/property/mutate.py" shuffle 8 "$fix/diff_$name.sqlite" y2 && mv y2 y.sqlite
+	python3 "$tests/property/mutate.py" shuffle 7 "$fix/diff_ranks.sqlite" x2 && mv x2 x.sqlite
+	python3 "$tests/property/mutate.py" shuffle 8 "$fix/diff_$name.sqlite" y2 && mv y2 y.sqlite
 	"$prog" diff x.sqlite y.sqlite -o changed -q --threads 4
-	try "$name: row order" diff -r -I '"generated_at"' -I '"size_bytes"' -I '"crc32"' plain changed
+	holds "$name: row order" diff -r -I '"generated_at"' -I '"size_bytes"' -I '"crc32"' plain changed
 	rm -rf plain changed
 done
 
@@ -120,11 +106,11 @@ done
 if [ -f "$traces/mfu_2gpu_before.sqlite" ]; then
 	"$prog" diff "$traces/mfu_2gpu_before.sqlite" "$traces/mfu_2gpu_after.sqlite" -o real >real.out
 	cp real/diff.json p.json
-	sed -n '/^## Before and after/,/^## /{/^|/p;/^- /p;/^Regression/p;/^The mean of/p}' "$here/../README.md" >readme
+	sed -n '/^## Before and after/,/^## /{/^|/p;/^- /p;/^Regression/p;/^The mean of/p}' "$root/README.md" >readme
 	if [ "$(wc -l <readme)" = 11 ] && ! cat real.out real/diff.md | grep -Fxvf - readme; then ok; else bad "README prints another pair"; fi
 	"$prog" diff "$traces/mfu_2gpu_before.sqlite" "$traces/mfu_2gpu_after.sqlite" --gpu 1 --gate step.mean:+2% -o drift >out; rc=$?
 	if [ $rc = 0 ] && grep -q 'gate step.mean:+2%: undecided .*not larger than noise: the halves' out; then ok; else bad "a drift proves a mean: $(cat out)"; fi
-	try "the real pair" python3 - <<'P'
+	holds "the real pair" python3 - <<'P'
 import json
 d = json.load(open("p.json"))
 a, b = d["gpus"]
@@ -170,8 +156,8 @@ for name in ranks late_rank; do "$prog" digest "$fix/diff_$name.sqlite" -o "$nam
 "$prog" diff "$fix/diff_ranks.sqlite" "$fix/diff_late_rank.sqlite" --json >traces.json
 for pair in "ranks.nsxd late_rank.nsxd" "ranks.nsxd $fix/diff_late_rank.sqlite" "$fix/diff_ranks.sqlite late_rank.nsxd"; do
 	"$prog" diff $pair --json >p.json || bad "$pair: exit $?"
-	try "sums of $pair" $check sums p.json
-	try "$pair as the traces" python3 - <<'P'
+	holds "sums of $pair" $check sums p.json
+	holds "$pair as the traces" python3 - <<'P'
 import json
 d, t = json.load(open("p.json")), json.load(open("traces.json"))
 assert d["shift"] == t["shift"] and d["verdict"] == t["verdict"], (d["shift"], t["shift"])
@@ -181,7 +167,7 @@ assert len(d["gpus"]) == 2
 P
 done
 "$prog" diff ranks.nsxd "$fix/diff_ranks.sqlite" --json >p.json
-try "a digest of the same capture" $check zero p.json
+holds "a digest of the same capture" $check zero p.json
 for t in "$fix"/hostile_*.sqlite "$fix"/edges_*.sqlite; do # a digest that is made can be read
 	"$prog" digest "$t" -o hostile.nsxd -q 2>/dev/null || continue
 	"$prog" diff hostile.nsxd "$t" -o h >out 2>&1; rc=$?
@@ -221,16 +207,12 @@ for eighths in 2 7; do
 done
 
 # The comment fits, whatever is compared, and its first line is the bot's.
-cp "$here/diff/many_ranks.sql" . && "$b/mkfixture" many_ranks.sql many.sqlite
+cp "$tests/diff/many_ranks.sql" . && "$b/mkfixture" many_ranks.sql many.sqlite
 for pair in "$fix/diff_before.sqlite $fix/diff_clocks.sqlite" "many.sqlite many.sqlite"; do
 	"$prog" diff $pair --md >c.md
 	chars=$(wc -m <c.md)
-	if [ "$(head -n 1 c.md)" = '<!-- nsys-explain diff -->' ] && [ "$chars" -gt 1000 ] && [ "$chars" -lt 60000 ]; then
-		ok
-	else
-		bad "the comment on $pair: $chars characters"
-	fi
+	if [ "$(head -n 1 c.md)" = '<!-- nsys-explain diff -->' ] && [ "$chars" -gt 1000 ] && [ "$chars" -lt 60000 ]; then ok
+	else bad "the comment on $pair: $chars characters"; fi
 done
 
-echo "diff: $pass passed, $fail failed, $skip skipped"
-[ $fail -eq 0 ]
+finish

@@ -2,7 +2,9 @@
 # Each evidence row of a finding names a cell: its table has a row of that key
 # whose column holds the value, to the digit. On every fixture and real trace.
 # usage: evidence.sh BUILD_DIR
-. "$(dirname "$0")/../inputs.sh"
+. "$(dirname "$0")/../suite.sh"
+# shellcheck source=../inputs.sh
+. "$tests/inputs.sh"
 python3 - "$b/nsys-explain" "$work/out" "$@" <<'P'
 import csv, json, os, re, shutil, subprocess, sys
 program, out, files = sys.argv[1], sys.argv[2], sys.argv[3:]

@@ -4,15 +4,7 @@
 # captured (examples/blocks.c), without a GPU.  The published figures
 # of the synthetic example come out.
 # usage: examples.sh BUILD_DIR [--update]
-set -u
-here=$(cd "$(dirname "$0")/../.." && pwd)
-b=$(cd "$1" && pwd)
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 1
-pass=0 fail=0
-ok() { pass=$((pass + 1)); }
-bad() { fail=$((fail + 1)); echo "FAIL examples: $*"; }
+. "$(dirname "$0")/../suite.sh"
 # But for the page's events: other versions of libdeflate pack them otherwise.
 alike() {
 	rm -rf was is; cp -r "$1" was; cp -r "$2" is
@@ -26,9 +18,9 @@ while read -r name fixture; do
 		{ cat err; exit 1; }
 	cp "$name.out" report/stdout.txt
 	if [ "${2:-}" = --update ]; then
-		rm -rf "$here/examples/$name"; mkdir -p "$here/examples"
-		cp -r report "$here/examples/$name"
-	elif alike "$here/examples/$name" report >d; then ok
+		rm -rf "$root/examples/$name"; mkdir -p "$root/examples"
+		cp -r report "$root/examples/$name"
+	elif alike "$root/examples/$name" report >d; then ok
 	else bad "examples/$name is stale: tests/suite/examples.sh $1 --update"; head -n 20 d; fi
 	[ "$name" = synthetic ] && cp -r report first
 	rm -rf report
@@ -52,7 +44,6 @@ P
 for f in "allreduce,.*pid:111" "broadcast,.*pid:222"; do
 	if grep -q "^$f" first/tables/nccl_ops.csv; then ok; else bad "nccl_ops.csv lacks $f"; fi
 done
-if ${CC:-cc} -std=gnu11 -O2 -Wall -Wextra -Werror -pthread -o blocks "$here/examples/blocks.c" -ldl && ./blocks | grep -q '^[0-9]*$'; then ok
+if ${CC:-cc} -std=gnu11 -O2 -Wall -Wextra -Werror -pthread -o blocks "$root/examples/blocks.c" -ldl && ./blocks | grep -q '^[0-9]*$'; then ok
 else bad "examples/blocks.c is no program"; fi
-echo "examples: $pass passed, $fail failed"
-[ $fail -eq 0 ]
+finish

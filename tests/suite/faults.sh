@@ -3,13 +3,8 @@
 # nothing left behind. `make test-programs` links a program that counts them.
 # STEP=1 tries each.
 # usage: faults.sh BUILD_DIR
-set -u
-b=$(cd "$1" && pwd)
+. "$(dirname "$0")/../suite.sh"
 prog=$b/nsys-explain-faults
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 1
-pass=0 fail=0
 SOURCE_DATE_EPOCH=1767225600; export SOURCE_DATE_EPOCH # else a report lists sums of files that tell the time
 for f in synthetic nccl_payload memory_usage gpu_metrics graphs_node; do
 	NSX_FAULT_COUNT=count "$prog" "$b/fixtures/$f.sqlite" --threads 1 --out sound -q && [ -s count ] || exit 1
@@ -19,14 +14,10 @@ for f in synthetic nccl_payload memory_usage gpu_metrics graphs_node; do
 		# Fails, is partial, or did without: then nothing is missing.
 		if { [ $rc -eq 3 ] && [ "$(wc -l <err)" -eq 1 ] && grep -q 'out of memory' err && [ ! -e o ]; } ||
 			{ [ $rc -eq 4 ] && grep -q 'out of memory' o/report.json; } ||
-			{ [ $rc -eq 0 ] && cmp -s o/report.json sound.json; }; then
-			pass=$((pass + 1))
-		else
-			fail=$((fail + 1)); echo "FAIL $f: allocation $n: exit $rc"; head -n 2 err
-		fi
+			{ [ $rc -eq 0 ] && cmp -s o/report.json sound.json; }; then ok
+		else bad "$f: allocation $n: exit $rc"; head -n 2 err; fi
 		rm -rf o
 	done
 	rm -rf sound
 done
-echo "faults: $pass passed, $fail failed"
-[ $fail -eq 0 ]
+finish

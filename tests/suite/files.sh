@@ -2,17 +2,9 @@
 # Whose files are whose: nothing of the user's is written, moved or removed,
 # whatever the folder holds and whenever the run dies; ours is replaced.
 # usage: files.sh BUILD_DIR
-set -u
-b=$(cd "$1" && pwd); prog=$b/nsys-explain; trace=$b/fixtures/synthetic.sqlite
+. "$(dirname "$0")/../suite.sh"
+trace=$b/fixtures/synthetic.sqlite
 other=$b/fixtures/one_kernel.sqlite
-pass=0 fail=0 skip=0
-work=$(mktemp -d) || exit 1
-trap 'chmod -R u+w "$work"; rm -rf "$work"' EXIT
-cd "$work" || exit 1
-holds() { # WHAT COMMAND...
-	what=$1; shift
-	if "$@" >log 2>&1; then pass=$((pass + 1)); else fail=$((fail + 1)); echo "FAIL files: $what"; head -n 5 log; fi
-}
 run() { "$prog" "$@" -q >out 2>err; }
 exits() { want=$1; shift; run "$@"; rc=$?; [ $rc -eq "$want" ] || { echo "exit $rc, wanted $want"; cat err; return 1; }; }
 refused() { name=$1; shift; exits 3 "$@" && [ "$(wc -l <err)" -eq 1 ] && grep -q -- "$name" err; }
@@ -239,5 +231,4 @@ if strace -o /dev/null -e inject=write:error=EIO:when=9 true 2>/dev/null; then
 else
 	echo "strace is not here, or may not trace"; skip=$((skip + 1))
 fi
-echo "files: $pass passed, $fail failed, $skip skipped"
-[ $fail -eq 0 ]
+finish

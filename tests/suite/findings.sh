@@ -4,7 +4,9 @@
 # not exceed the judged window, what is not replayed has none and no ceiling, and
 # the gate of --fail-on does not depend on the sections shown.
 # usage: findings.sh BUILD_DIR
-. "$(dirname "$0")/../inputs.sh"
+. "$(dirname "$0")/../suite.sh"
+# shellcheck source=../inputs.sh
+. "$tests/inputs.sh"
 python3 - "$b/nsys-explain" "$work/out" "$@" <<'P'
 import csv, json, os, subprocess, sys
 program, out, files = sys.argv[1], sys.argv[2], sys.argv[3:]

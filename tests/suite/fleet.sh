@@ -2,26 +2,13 @@
 # Many ranks: jobs with a planted fault (tests/fleet/gen.c), read as traces, as
 # digests, as merged digests and over MPI.
 # usage: fleet.sh BUILD_DIR
-set -u
-b=$(realpath "$1")
-here=$(cd "$(dirname "$0")/.." && pwd)
-prog=$b/nsys-explain
-pass=0 fail=0 skip=0
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 1
+. "$(dirname "$0")/../suite.sh"
 SOURCE_DATE_EPOCH=1757000000; export SOURCE_DATE_EPOCH
-ok() { # NAME COMMAND...
-	name=$1; shift
-	if "$@" >out 2>&1; then pass=$((pass + 1)); else
-		fail=$((fail + 1)); echo "FAIL $name"; head -n 5 out
-	fi
-}
 planted() { # NAME FAULT [OPTION...]: the report says what was planted
 	name=$1; shift
-	"$b/fleet-gen" "$name" "$@" || { fail=$((fail + 1)); echo "FAIL gen $*"; return; }
+	"$b/fleet-gen" "$name" "$@" || { bad "gen $*"; return; }
 	"$prog" fleet "$name/traces" --json >"$name/report.json" 2>err
-	ok "planted: $*" python3 "$here/fleet/check.py" "$name" "$name/report.json"
+	holds "planted: $*" python3 "$tests/fleet/check.py" "$name" "$name/report.json"
 	[ "${keep:-}" ] || rm -rf "$name"
 }
 for fault in none gpu_slow host_slow cpu_late data_late rotating imbalance desync transient jitter; do
@@ -43,7 +30,7 @@ planted weak cpu_late ranks=12 hosts=3 strength=45 speeds=5 seed=23
 keep=1; planted mixed data_late ranks=8 hosts=2 format=digest traces=2 colls=100; keep=
 for f in mixed/traces/*.sqlite; do
 	"$prog" digest "$f" -q -o cut.nsxd
-	f=${f##*/}; ok "digest of $f as made directly" "$b/fleet-same" cut.nsxd "mixed/direct/${f%.sqlite}.nsxd"
+	f=${f##*/}; holds "digest of $f as made directly" "$b/fleet-same" cut.nsxd "mixed/direct/${f%.sqlite}.nsxd"
 done
 rm -rf mixed
 planted tp_calm gpu_slow ranks=64 hosts=8 tp=2 steps=30 seed=3
@@ -52,24 +39,24 @@ planted tp_calm gpu_slow ranks=64 hosts=8 tp=2 steps=30 seed=3
 # be told without the names of communicators.
 printf 'tp 2\ndp 2\npp 4\n' >mesh
 piped() { # FAULT...: reads it into pipe.json
-	rm -rf pipe; python3 "$here/fleet/pipe.py" pipe "$@"
+	rm -rf pipe; python3 "$tests/fleet/pipe.py" pipe "$@"
 	"$prog" fleet pipe/traces --mesh mesh --json >pipe.json 2>err
-	ok "pipeline: $*" python3 "$here/fleet/check.py" pipe pipe.json
+	holds "pipeline: $*" python3 "$tests/fleet/check.py" pipe pipe.json
 }
 is() { python3 -c "
 import json, sys
 f = json.load(open('pipe.json'))['metrics']['fleet']
 sys.exit(not ($1))"; }
 piped gpu_slow 5 payload
-ok 'its wait is passed on' is "abs(sum(f['stragglers'][0][k] for k in ('direct_wait_ms', 'passed_on_wait_ms')) / 15 / f['all_recoverable_ms'] - 1) < .1"
+holds 'its wait is passed on' is "abs(sum(f['stragglers'][0][k] for k in ('direct_wait_ms', 'passed_on_wait_ms')) / 15 / f['all_recoverable_ms'] - 1) < .1"
 piped stage 1 payload
-ok 'named as a stage' is "f['stragglers'][0]['axis'] == 'pp'"
+holds 'named as a stage' is "f['stragglers'][0]['axis'] == 'pp'"
 piped late 9 payload
-ok 'late, not waited for' is "[(x['rank'], x['why']) for x in f['not_named']] == [(9, 'not_waited_for')]"
+holds 'late, not waited for' is "[(x['rank'], x['why']) for x in f['not_named']] == [(9, 'not_waited_for')]"
 piped none
-rm -rf pipe; python3 "$here/fleet/pipe.py" pipe gpu_slow 5
+rm -rf pipe; python3 "$tests/fleet/pipe.py" pipe gpu_slow 5
 "$prog" fleet pipe/traces --json >pipe.json 2>err
-ok 'pairs are not known' is "not f['stragglers'] and [(x['rank'], x['why']) for x in f['not_named']] == [(5, 'pairs_unknown')]"
+holds 'pairs are not known' is "not f['stragglers'] and [(x['rank'], x['why']) for x in f['not_named']] == [(5, 'pairs_unknown')]"
 
 # One file with eight ranks says the same as eight files.
 keep=1
@@ -80,29 +67,29 @@ of() { python3 -c "
 import json, sys
 f = json.load(open(sys.argv[1]))['metrics']['fleet']
 print([(s['ranks'], s['cause'], round(s['recoverable_ms'], 1)) for s in f['stragglers']], f['ranks_seen'])" "$1"; }
-ok 'ranks by payloads' [ "$(of one/report.json) payload" = "$(of named/report.json) $(python3 -c "import json; print(*{r['rank_from'] for r in json.load(open('named/report.json'))['metrics']['fleet']['ranks']})")" ]
-ok 'one file as many' [ "$(of one/report.json)" = "$(of many/report.json)" ]
+holds 'ranks by payloads' [ "$(of one/report.json) payload" = "$(of named/report.json) $(python3 -c "import json; print(*{r['rank_from'] for r in json.load(open('named/report.json'))['metrics']['fleet']['ranks']})")" ]
+holds 'one file as many' [ "$(of one/report.json)" = "$(of many/report.json)" ]
 
 # The same bytes from shuffled inputs, digests, and two trees of merges.
 planted job data_late ranks=12 hosts=3 steps=12 colls=8
 cmp_json() { "$prog" fleet "$@" --json 2>/dev/null | cmp -s - job/report.json; }
 # shellcheck disable=SC2046
-ok 'other order' cmp_json $(find job/traces -name '*.sqlite' | sort -r)
+holds 'other order' cmp_json $(find job/traces -name '*.sqlite' | sort -r)
 i=0
 for f in job/traces/*.sqlite; do
 	"$prog" digest "$f" -q -o "d$i.nsxd" || fail=$((fail + 1)); i=$((i + 1))
 done
-ok digests cmp_json d*.nsxd
+holds digests cmp_json d*.nsxd
 "$prog" fleet d0.nsxd d5.nsxd d7.nsxd -q --partial p1.nsxd
 "$prog" fleet d5.nsxd d1.nsxd d2.nsxd d3.nsxd d4.nsxd -q --partial p2.nsxd.zst
 "$prog" fleet p2.nsxd.zst d6.nsxd d8.nsxd d9.nsxd d10.nsxd d11.nsxd -q --partial p3.nsxd
 "$prog" fleet p1.nsxd p3.nsxd p1.nsxd -q --partial all.nsxd
 "$prog" fleet d*.nsxd -q --partial flat.nsxd
-ok 'a tree is a union' cmp -s all.nsxd flat.nsxd
-ok 'merged digest' cmp_json all.nsxd
-ok 'no secrets' [ -z "$(cat all.nsxd job/report.json | grep -aoE 'never-print-me|node00[0-9]')" ]
-ok 'readable' [ "$(sqlite3 all.nsxd 'SELECT count(*) FROM rank')" = 12 ]
-ok 'small' [ "$(wc -c <d0.nsxd)" -lt 150000 ]
+holds 'a tree is a union' cmp -s all.nsxd flat.nsxd
+holds 'merged digest' cmp_json all.nsxd
+holds 'no secrets' [ -z "$(cat all.nsxd job/report.json | grep -aoE 'never-print-me|node00[0-9]')" ]
+holds 'readable' [ "$(sqlite3 all.nsxd 'SELECT count(*) FROM rank')" = 12 ]
+holds 'small' [ "$(wc -c <d0.nsxd)" -lt 150000 ]
 
 # Rows of operations that return to a channel whose list was full.
 cp d0.nsxd back.nsxd
@@ -110,22 +97,22 @@ sqlite3 back.nsxd "CREATE TEMP TABLE c AS SELECT * FROM channel; UPDATE c SET nu
 	WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 60000)
 	INSERT INTO op SELECT 1, i % 2, 'x', 1 FROM n"
 "$prog" fleet back.nsxd -q -o back 2>err
-ok 'operations of channels by turns' [ "$? $(grep -c "'back.nsxd': the digest is damaged" err)" = '3 1' ]
+holds 'operations of channels by turns' [ "$? $(grep -c "'back.nsxd': the digest is damaged" err)" = '3 1' ]
 
 # The axes of the job, by name.
 printf '# %0300d\ntp 3 # neighbours\n\ndp 4\n' 8 >mesh
 "$prog" fleet d*.nsxd --mesh mesh -q -o meshed
-ok 'place on the mesh' grep -q '^5,.,"tp 2, dp 1",' meshed/tables/ranks.csv
+holds 'place on the mesh' grep -q '^5,.,"tp 2, dp 1",' meshed/tables/ranks.csv
 calls() { awk -F, -v key="$1" 'NR == 1 { while ($++c != key); next } { n += $c } END { print n }' "$2"; }
-ok 'time of all calls, of the first one too' [ "$(calls most_calls meshed/tables/imbalance.csv)" = "$(sqlite3 d0.nsxd 'SELECT sum(n) FROM channel')" ]
-ok 'axes of a communicator' grep -q ',"tp, dp",0-11,' meshed/tables/collectives.csv
+holds 'time of all calls, of the first one too' [ "$(calls most_calls meshed/tables/imbalance.csv)" = "$(sqlite3 d0.nsxd 'SELECT sum(n) FROM channel')" ]
+holds 'axes of a communicator' grep -q ',"tp, dp",0-11,' meshed/tables/collectives.csv
 printf 'tp 3\ndp 5\n' >mesh
 "$prog" fleet d*.nsxd --mesh mesh -q -o meshed 2>err
-ok 'a mesh of another size' [ "$? $(grep -c 'has 15 ranks, the job 12' err)" = '2 1' ]
+holds 'a mesh of another size' [ "$? $(grep -c 'has 15 ranks, the job 12' err)" = '2 1' ]
 "$prog" fleet d*.nsxd --mesh err -q -o meshed 2>out
-ok 'no mesh' [ $? = 2 ]
+holds 'no mesh' [ $? = 2 ]
 "$prog" fleet d*.nsxd --mesh . -q -o meshed 2>out
-ok 'a folder is no mesh' [ "$? $(grep -c "cannot read the mesh '.': Is a directory" out)" = '3 1' ]
+holds 'a folder is no mesh' [ "$? $(grep -c "cannot read the mesh '.': Is a directory" out)" = '3 1' ]
 
 # Without times of collectives iterations tell the same.
 i=0
@@ -133,7 +120,7 @@ for f in job/traces/*.sqlite; do
 	"$prog" digest "$f" -q --detail steps -o "s$i.nsxd" || fail=$((fail + 1)); i=$((i + 1))
 done
 "$prog" fleet s*.nsxd --json >steps.json
-ok 'digests of steps' python3 "$here/fleet/check.py" job steps.json steps
+holds 'digests of steps' python3 "$tests/fleet/check.py" job steps.json steps
 
 # Of four iterations the last alone communicates: there are more of them than collectives.
 "$b/fleet-gen" few none ranks=4 hosts=2 steps=40 colls=3 || exit 1
@@ -150,7 +137,7 @@ for path in sys.argv[1:]:
 P
 for r in 0 1 2 3; do "$prog" digest few/traces/rank000$r.sqlite -q --detail steps -o a$r.nsxd; done
 "$prog" fleet a?.nsxd --json 2>err | grep -q '"steps": 39,'
-ok 'more iterations than collectives' [ $? = 0 ]
+holds 'more iterations than collectives' [ $? = 0 ]
 rm -rf few
 
 # What cannot be read is named and left out: exit code 4.
@@ -159,14 +146,14 @@ head -c 20000 d3.nsxd >d3cut.nsxd
 printf text >text.nsxd
 for bad in d3cut d4bad text missing; do
 	"$prog" fleet d0.nsxd d1.nsxd $bad.nsxd --json >bad.json 2>err; rc=$?
-	ok "$bad is left out" [ "$rc $(grep -c "$bad.nsxd" err) $(of bad.json | grep -c '2$')" = '4 1 1' ]
+	holds "$bad is left out" [ "$rc $(grep -c "$bad.nsxd" err) $(of bad.json | grep -c '2$')" = '4 1 1' ]
 done
 "$prog" fleet text.nsxd --json >bad.json 2>err
-ok 'nothing to read' [ $? = 3 ]
+holds 'nothing to read' [ $? = 3 ]
 "$prog" fleet >/dev/null 2>&1
-ok 'no input' [ $? = 2 ]
+holds 'no input' [ $? = 2 ]
 "$prog" fleet d0.nsxd --min-ranks 2 -q -o few-report
-ok 'too few ranks' [ $? = 1 ]
+holds 'too few ranks' [ $? = 1 ]
 
 # Over MPI: byte for byte the same.
 if [ -x "$prog-mpi" ] && command -v mpirun >/dev/null; then
@@ -180,14 +167,13 @@ if [ -x "$prog-mpi" ] && command -v mpirun >/dev/null; then
 	}
 	for n in 1 3 4; do
 		mpi $n job/traces --json >mpi.json
-		ok "mpi, $n processes" cmp -s mpi.json job/report.json
+		holds "mpi, $n processes" cmp -s mpi.json job/report.json
 	done
 	mpi 4 d*.nsxd -q --partial mpi.nsxd
-	ok 'mpi, partial' cmp -s mpi.nsxd flat.nsxd
+	holds 'mpi, partial' cmp -s mpi.nsxd flat.nsxd
 	mpi 4 d[0-2].nsxd text.nsxd --json >mpi.json
-	ok 'mpi, a file that cannot be read' [ "$? $(grep -c text.nsxd err)" = '4 1' ]
+	holds 'mpi, a file that cannot be read' [ "$? $(grep -c text.nsxd err)" = '4 1' ]
 else
 	skip=$((skip + 5))
 fi
-echo "fleet: $pass passed, $fail failed, $skip skipped"
-[ $fail -eq 0 ]
+finish

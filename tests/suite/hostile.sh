@@ -5,9 +5,5 @@
 # sums that a trace can have, the same report for 1 and 4 threads.
 # LONG=1 tries every column in every fixture below and ten times the masses.
 # usage: hostile.sh BUILD_DIR
-set -u
-b=$(cd "$1" && pwd)
-here=$(cd "$(dirname "$0")/.." && pwd)
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
-python3 "$here/faults/hostile.py" "$b" "$work" "$here/../src/schema/fields.def" "${LONG:-}"
+. "$(dirname "$0")/../suite.sh"
+python3 "$tests/faults/hostile.py" "$b" "$work" "$root/src/schema/fields.def" "${LONG:-}"

@@ -3,18 +3,9 @@
 # could run a name, the same bytes each time; in Chromium, where it can be had,
 # no fault of the console, the policy, axe or a reader's keys.
 # usage: html.sh BUILD_DIR [TRACE...]
-set -u
-b=$(cd "$1" && pwd); shift
-here=$(cd "$(dirname "$0")/.." && pwd)
-src=$here/../src/emit/html
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
-pass=0 fail=0 skip=0
-holds() { # WHAT COMMAND...
-	what=$1; shift
-	if "$@" >"$work/say" 2>&1; then pass=$((pass + 1)); else fail=$((fail + 1)); echo "FAIL html: $what"; head -n 20 "$work/say"; fi
-}
-not() { ! "$@"; }
+. "$(dirname "$0")/../suite.sh"
+shift
+src=$root/src/emit/html
 at_most() { [ "$(wc -c <"$2")" -le "$1" ]; }
 holds "script of 24 KB or less" at_most 24576 "$src/page.js"
 holds "style of 8 KB or less" at_most 8192 "$src/page.css"
@@ -27,14 +18,14 @@ if [ -z "$traces" ]; then
 		traces="$traces $b/fixtures/$name.sqlite"
 	done
 	for name in mfu_2gpu_before a100_gpu_metrics uvm_oversubscribed nvtx_only; do
-		[ ! -f "$here/../../shared/traces/$name.sqlite" ] || traces="$traces $here/../../shared/traces/$name.sqlite"
+		[ ! -f "$root/../shared/traces/$name.sqlite" ] || traces="$traces $root/../shared/traces/$name.sqlite"
 	done
 fi
 SOURCE_DATE_EPOCH=1767225600; export SOURCE_DATE_EPOCH
 for f in $traces; do
 	page=$work/$(basename "$f" .sqlite).html
 	holds "page of $f" "$b/nsys-explain" "$f" --html -
-	mv "$work/say" "$page"
+	mv "$work/log" "$page"
 	"$b/nsys-explain" "$f" --html - --threads 1 | sed 's/generated [^ ]*//' >"$work/again"
 	sed 's/generated [^ ]*//' "$page" >"$work/first"
 	holds "the same bytes again: $f" cmp "$work/first" "$work/again"
@@ -71,9 +62,9 @@ holds "marks of a range without GPU work" drawn nested_ranges findings "The NVTX
 holds "iterations of two ranks" drawn two_rank_straggler iterations iterations=16 iterations=16
 # Pages of several captures need no script, and none may run.
 holds "page of a comparison" "$b/nsys-explain" diff "$b/fixtures/diff_before.sqlite" "$b/fixtures/hostile_names.sqlite" --unit window --html
-mv "$work/say" "$work/diff.html"
+mv "$work/log" "$work/diff.html"
 holds "page of ranks" "$b/nsys-explain" fleet "$b/fixtures/two_rank_straggler.sqlite" "$b/fixtures/hostile_names.sqlite" --html
-mv "$work/say" "$work/fleet.html"
+mv "$work/log" "$work/fleet.html"
 holds "a name for each rank" grep -q '>rank 1<' "$work/fleet.html"
 for page in diff fleet; do
 	holds "no script in the page of $page" not grep -qiE "<script|<(img|iframe)|script-src" "$work/$page.html"
@@ -91,7 +82,7 @@ browser() {
 	[ -d "$b/npm/node_modules/axe-core" ]
 }
 if browser; then
-	node "$here/html/check.mjs" "$b/npm/node_modules" "$work"/*.html >"$work/told" 2>&1
+	node "$tests/html/check.mjs" "$b/npm/node_modules" "$work"/*.html >"$work/told" 2>&1
 	clean() { grep -qx "ok $1" "$work/told" || { grep -vE '^ok ' "$work/told"; false; }; }
 	for page in "$work"/*.html; do
 		page=$(basename "$page")
@@ -100,5 +91,4 @@ if browser; then
 else
 	echo "skipped: pages in Chromium (needs node, npm with its registry, and chromium)"; skip=$((skip + 1))
 fi
-echo "html: $pass passed, $fail failed, $skip skipped"
-[ $fail -eq 0 ]
+finish

@@ -2,40 +2,32 @@
 # Every JSON document that tests hold or programs give is as `schema-json` says,
 # and one with another key or type is not, by an independent validator.
 # usage: json_schema.sh BUILD_DIR
-set -u
-here=$(cd "$(dirname "$0")/.." && pwd)
-b=$(cd "$1" && pwd)
+. "$(dirname "$0")/../suite.sh"
 m=$b/npm-ajv
 if command -v npm >/dev/null && [ ! -d "$m/node_modules/ajv" ]; then
 	mkdir -p "$m" && (cd "$m" && npm install --silent --no-save --no-audit --no-fund --prefix . ajv@8.20.0) >/dev/null 2>&1
 fi
-if ! command -v node >/dev/null || [ ! -d "$m/node_modules/ajv" ]; then
-	echo 'skipped: schemas (need node and npm with its registry)'
-	echo 'json_schema: 0 passed, 0 failed, 1 skipped'; exit 0
-fi
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
+if ! command -v node >/dev/null || [ ! -d "$m/node_modules/ajv" ]; then skipped 'schemas (need node and npm with its registry)'; exit; fi
 cd "$b/fixtures" || exit 1
-p=$b/nsys-explain
 for f in *.sqlite; do
-	"$p" -q --json "$f" >"$work/${f%.sqlite}.report" 2>/dev/null
-	"$p" -q --brief "$f" >"$work/${f%.sqlite}.brief" 2>/dev/null
+	"$prog" -q --json "$f" >"$work/${f%.sqlite}.report" 2>/dev/null
+	"$prog" -q --brief "$f" >"$work/${f%.sqlite}.brief" 2>/dev/null
 done
-"$p" -q --json synthetic.sqlite --pass input,windows,findings,per_pid,kernel_shape,launch_storm >"$work/part.report"
+"$prog" -q --json synthetic.sqlite --pass input,windows,findings,per_pid,kernel_shape,launch_storm >"$work/part.report"
 echo '{"all": "step"}' >"$work/map"
-"$p" -q --json two_rank_straggler.sqlite --phase-map "$work/map" --window 0..1 >"$work/phases.report"
-"$p" -q two_rank_straggler.sqlite -o "$work/folder" >/dev/null && cp "$work/folder/report.json" "$work/folder.report"
+"$prog" -q --json two_rank_straggler.sqlite --phase-map "$work/map" --window 0..1 >"$work/phases.report"
+"$prog" -q two_rank_straggler.sqlite -o "$work/folder" >/dev/null && cp "$work/folder/report.json" "$work/folder.report"
 for after in diff_slower diff_template; do
-	"$p" diff diff_before.sqlite $after.sqlite --json >"$work/$after.diff"
+	"$prog" diff diff_before.sqlite $after.sqlite --json >"$work/$after.diff"
 done
-"$p" diff synthetic.sqlite synthetic.sqlite --json >"$work/same.diff"
-"$p" diff --unit window synthetic.sqlite ties.sqlite --json >"$work/window.diff"
+"$prog" diff synthetic.sqlite synthetic.sqlite --json >"$work/same.diff"
+"$prog" diff --unit window synthetic.sqlite ties.sqlite --json >"$work/window.diff"
 for set in nccl_three_ranks two_rank_straggler replay_late_rank; do
-	"$p" fleet $set.sqlite -o "$work/fleet_$set" >/dev/null 2>&1 &&
+	"$prog" fleet $set.sqlite -o "$work/fleet_$set" >/dev/null 2>&1 &&
 		cp "$work/fleet_$set/report.json" "$work/$set.fleet"
 done
 # Golden documents and examples under their kinds.
-python3 - "$here" "$work" <<'P'
+python3 - "$tests" "$work" <<'P'
 import glob, json, os, shutil, sys
 here, work = sys.argv[1:]
 for f in glob.glob(here + "/../examples/*/report.json") + glob.glob(here + "/golden/*/*.out"):
@@ -50,4 +42,4 @@ for f in glob.glob(here + "/../examples/*/report.json") + glob.glob(here + "/gol
 for f in ("synthetic.report", "part.report", "synthetic.brief", "diff_slower.diff", "two_rank_straggler.fleet"):
     os.rename(os.path.join(work, f), os.path.join(work, "MUTATE-" + f))
 P
-node "$here/mcp/schemas.mjs" "$m/node_modules" "$p" "$work"
+node "$tests/mcp/schemas.mjs" "$m/node_modules" "$prog" "$work"

@@ -4,11 +4,7 @@
 # report with a warning (4), and what is asserted of io_faults holds.
 # STEP=1 tries more sizes.
 # usage: limits.sh BUILD_DIR
-set -u
-b=$(cd "$1" && pwd)
-here=$(cd "$(dirname "$0")/.." && pwd)
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
+. "$(dirname "$0")/../suite.sh"
 own=
 unshare -rm true 2>/dev/null && own='unshare -rm' # may mount a small disk
-$own python3 "$here/faults/limits.py" "$b" "$work" "${STEP:-5}"
+$own python3 "$tests/faults/limits.py" "$b" "$work" "${STEP:-5}"

@@ -4,19 +4,9 @@
 # scripts; the layers of the tree; one user a library; sizes of files.
 # tests/lint.sh adds clang-tidy.
 # usage: lint.sh BUILD_DIR
-set -u
-b=$(cd "$1" && pwd)
-cd "$(dirname "$0")/../.." || exit 1
-pass=0 fail=0 skip=0
-log=$b/lint.log
-holds() { # WHAT COMMAND...: the command succeeds, or its output is shown
-	what=$1; shift
-	if "$@" >"$log" 2>&1; then pass=$((pass + 1)); else
-		fail=$((fail + 1)); echo "FAIL $what"; tail -n 40 "$log"
-	fi
-}
+. "$(dirname "$0")/../suite.sh"
+cd "$root" || exit 1
 have() { command -v "$1" >/dev/null && return; echo "skipped: $1 is not here"; skip=$((skip + 1)); false; }
-not() { ! "$@"; }
 
 # The flags of a release, whatever this build directory was made with; what gcc
 # made here as a release, under CI with warnings as errors, is not made again.
@@ -106,5 +96,4 @@ fills() { grep -rnE --include='*.c' '^static .*\bfill\(' src; [ "$(grep -rlE --i
 holds 'one function at most is called fill' fills
 # Comments are /* */: // marks debugging.
 holds 'no // comments' not grep -rnE --include='*.[ch]' '(^|[^:"])//' src
-echo "lint: $pass passed, $fail failed, $skip skipped"
-[ $fail -eq 0 ]
+finish

@@ -3,9 +3,5 @@
 # protocol, every tool, errors, files, budgets, names that give orders, secrets,
 # mutated lines. tests/mcp/ has the client.
 # usage: mcp.sh BUILD_DIR     MUTATIONS=N lines (10000)
-set -u
-b=$(cd "$1" && pwd)
-here=$(cd "$(dirname "$0")/.." && pwd)
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
-python3 -B "$here/mcp/check.py" "$b" "$here/../../shared" "$work" "${MUTATIONS:-10000}"
+. "$(dirname "$0")/../suite.sh"
+python3 -B "$tests/mcp/check.py" "$b" "$root/../shared" "$work" "${MUTATIONS:-10000}"

@@ -2,22 +2,14 @@
 # The server through the clients of others: the protocol's own SDK and inspector,
 # of fixed versions, from npm, with the node that they need. What npm cannot give is skipped.
 # usage: mcp_clients.sh BUILD_DIR
-set -u
-here=$(cd "$(dirname "$0")/.." && pwd)
-b=$(cd "$1" && pwd)
+. "$(dirname "$0")/../suite.sh"
 m=$b/npm-mcp
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
 got() { [ -x "$m/node_modules/node/bin/node" ] && [ -d "$m/node_modules/@modelcontextprotocol/sdk" ] && [ -x "$m/node_modules/.bin/mcp-inspector" ]; }
 if command -v npm >/dev/null && ! got; then
 	mkdir -p "$m" && (cd "$m" && npm install --silent --no-save --no-audit --no-fund --prefix . node@22.23.3 \
 		@modelcontextprotocol/sdk@1.32.2 @modelcontextprotocol/inspector@2.12.0) >/dev/null 2>&1
 fi
-if ! got; then
-	echo 'skipped: the SDK and the inspector (need npm with its registry)'
-	echo 'mcp_clients: 0 passed, 0 failed, 1 skipped'
-	exit 0
-fi
+if ! got; then skipped 'the SDK and the inspector (need npm with its registry)'; exit; fi
 node=$m/node_modules/node/bin/node
 f=$b/fixtures
 cat >"$work/calls" <<'END'
@@ -40,13 +32,13 @@ cat >"$work/calls" <<'END'
 ["nsys_capture", {"trace": "synthetic.sqlite"}],
 ["nsys_capture", {"topic": "counters"}]]
 END
-"$node" "$here/mcp/sdk.mjs" "$m/node_modules" "$b/nsys-explain" "$f" "$work/calls" >"$work/sdk" 2>&1
+"$node" "$tests/mcp/sdk.mjs" "$m/node_modules" "$b/nsys-explain" "$f" "$work/calls" >"$work/sdk" 2>&1
 grep -v "^[0-9]* [0-9]*$" "$work/sdk"
 read -r pass fail <<<"$(grep -x '[0-9]* [0-9]*' "$work/sdk" || echo 0 1)"
 inspect() { # METHOD ARGUMENT...
 	if HOME=$work "$node" "$m/node_modules/.bin/mcp-inspector" --cli "$b/nsys-explain" mcp --root "$f" --method "$@" \
-		>"$work/out" 2>&1 && ! grep -q '"isError": true' "$work/out"; then pass=$((pass + 1)); else
-		fail=$((fail + 1)); echo "FAIL mcp_clients: inspector $*"; head -n 5 "$work/out"
+		>"$work/out" 2>&1 && ! grep -q '"isError": true' "$work/out"; then ok; else
+		bad "inspector $*"; head -n 5 "$work/out"
 	fi
 }
 inspect tools/list --strict
@@ -58,5 +50,4 @@ inspect tools/call --tool-name nsys_sql --tool-arg trace=synthetic.sqlite 'sql=S
 inspect tools/call --tool-name nsys_capture --tool-arg topic=counters
 inspect prompts/list
 inspect resources/templates/list
-echo "mcp_clients: $pass passed, $fail failed, 0 skipped"
-[ "$fail" -eq 0 ]
+finish

@@ -4,5 +4,7 @@
 # begin with a sentence, no two rows of a table read alike, plurals are right, no
 # name of ours for a class stands in a text, and reports are short.
 # usage: page.sh BUILD_DIR
-. "$(dirname "$0")/../inputs.sh"
-python3 "$here/page/check.py" "$b/nsys-explain" "$work/out" "$@"
+. "$(dirname "$0")/../suite.sh"
+# shellcheck source=../inputs.sh
+. "$tests/inputs.sh"
+python3 "$tests/page/check.py" "$b/nsys-explain" "$work/out" "$@"

@@ -3,15 +3,8 @@
 # same bytes), all clocks shifted (the same durations), kernels split in
 # touching halves (the same unions). On fixtures and, where they are, traces.
 # usage: properties.sh BUILD_DIR
-set -u
+. "$(dirname "$0")/../suite.sh"
 SOURCE_DATE_EPOCH=1767225600; export SOURCE_DATE_EPOCH # reports of one trace are the same bytes
-here=$(cd "$(dirname "$0")/.." && pwd)
-b=$(cd "$1" && pwd)
-traces=${NSX_TRACES:-$here/../../shared/traces}
-pass=0 fail=0 skip=0
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 1
 report() { # FILE DIR: under one name, so that paths in it are equal
 	ln -sf "$1" t.sqlite; "$b/nsys-explain" t.sqlite --out "$2" -q 2>/dev/null
 }
@@ -31,22 +24,22 @@ check() { # NAME FILE
 	report "$2" plain || { skip=$((skip + 1)); return; }
 	for how in shuffle shift split; do
 		rm -rf m.sqlite changed
-		if ! python3 "$here/property/mutate.py" $how 7 "$2" m.sqlite 2>/dev/null; then
+		if ! python3 "$tests/property/mutate.py" $how 7 "$2" m.sqlite 2>/dev/null; then
 			skip=$((skip + 1)); continue # rows SQLite's own schema refuses
 		fi
 		report "$work/m.sqlite" changed
 		case $how in
 		shuffle)
 			# The size of the changed file is told; report.json's last line seals it.
-			if diff -r -I '"size_bytes"' -I '^  "crc32": ' plain changed >d; then pass=$((pass + 1))
-			else fail=$((fail + 1)); echo "FAIL $1: row order changes the report"; head -n 8 d; fi ;;
+			if diff -r -I '"size_bytes"' -I '^  "crc32": ' plain changed >d; then ok
+			else bad "$1: row order changes the report"; head -n 8 d; fi ;;
 		shift)
 			durations plain >p1; durations changed >p2
-			if diff p1 p2 >d; then pass=$((pass + 1))
-			else fail=$((fail + 1)); echo "FAIL $1: a clock shift changes durations"; head -n 8 d; fi ;;
+			if diff p1 p2 >d; then ok
+			else bad "$1: a clock shift changes durations"; head -n 8 d; fi ;;
 		split)
-			if diff plain/tables/partition.csv changed/tables/partition.csv >d; then pass=$((pass + 1))
-			else fail=$((fail + 1)); echo "FAIL $1: split kernels change a union"; head -n 8 d; fi ;;
+			if diff plain/tables/partition.csv changed/tables/partition.csv >d; then ok
+			else bad "$1: split kernels change a union"; head -n 8 d; fi ;;
 		esac
 	done
 	rm -rf plain changed
@@ -61,5 +54,4 @@ if [ -d "$traces" ]; then
 else
 	echo "no real traces at hand"; skip=$((skip + 1))
 fi
-echo "properties: $pass passed, $fail failed, $skip skipped"
-[ $fail -eq 0 ]
+finish

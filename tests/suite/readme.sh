@@ -2,18 +2,9 @@
 # What the README shows is what the program prints: its blocks that begin with "$" are
 # run on the public captures they come from, and its tables of `diff` stand in diff.md.
 # usage: readme.sh BUILD_DIR
-set -u
-here=$(cd "$(dirname "$0")/../.." && pwd)
-b=$(cd "$1" && pwd)
-traces=${NSX_TRACES:-$here/../shared/traces}
-pass=0 fail=0
-[ -f "$traces/mfu_2gpu_before.sqlite" ] || { echo "no traces at $traces: README not compared"; echo "readme: 0 passed, 0 failed, 1 skipped"; exit 0; }
+. "$(dirname "$0")/../suite.sh"
+[ -f "$traces/mfu_2gpu_before.sqlite" ] || { skipped "no traces at $traces: README not compared"; exit; }
 traces=$(cd "$traces" && pwd)
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 1
-ok() { pass=$((pass + 1)); }
-bad() { fail=$((fail + 1)); echo "FAIL readme: $*"; }
 mkdir bin; ln -s "$b/nsys-explain" bin/nsys-explain
 PATH=$work/bin:$PATH; export PATH
 ln -s "$traces/h100_2gpu_1s.sqlite" serve.sqlite
@@ -26,7 +17,7 @@ block() {
 	/^```$/ { inside = !inside; first = inside; next }
 	inside && first { first = 0; if (/^\$ /) at++ ; mine = /^\$ / && at == n }
 	inside && mine { print }
-	' "$here/README.md"
+	' "$root/README.md"
 }
 n=1
 while block $n >want && [ -s want ]; do
@@ -36,9 +27,8 @@ while block $n >want && [ -s want ]; do
 	n=$((n + 1))
 done
 if [ $n -gt 3 ]; then ok; else bad "only $((n - 1)) blocks with a command"; fi
-sed -n '/^## Before and after/,/^## Many ranks/p' "$here/README.md" | grep -E '^(\||- )' >rows
+sed -n '/^## Before and after/,/^## Many ranks/p' "$root/README.md" | grep -E '^(\||- )' >rows
 while IFS= read -r row; do
 	if grep -qxF -- "$row" diff-report/diff.md; then ok; else bad "not in diff.md: $row"; fi
 done <rows
-echo "readme: $pass passed, $fail failed"
-[ "$fail" -eq 0 ]
+finish

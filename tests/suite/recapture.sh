@@ -3,18 +3,13 @@
 # the real 2023.4.4 understands (where it can be had); README has only options
 # that the table has.
 # usage: recapture.sh BUILD_DIR
-set -u
-here=$(cd "$(dirname "$0")/../.." && pwd)
-b=$(cd "$1" && pwd)
+. "$(dirname "$0")/../suite.sh"
 nsys_dir=$(realpath -m "${NSX_NSYS_DIR:-$b/nsys}")
 real=$nsys_dir/target-linux-x64/nsys
-get=$here/../shared/tools/get-nsys
+get=$root/../shared/tools/get-nsys
 if ! [ -x "$real" ] && { ! [ -x "$get" ] || ! real=$("$get" "$nsys_dir" 2>/dev/null); }; then real=; fi
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 1
 HOME=$work NSYS_TMPDIR=$work; export HOME NSYS_TMPDIR
-python3 - "$b" "$here" "$real" <<'P'
+python3 - "$b" "$root" "$real" <<'P'
 import glob, json, re, shutil, sqlite3, subprocess, sys
 b, here, real = sys.argv[1:]
 passed = failed = skipped = 0

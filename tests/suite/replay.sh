@@ -2,23 +2,16 @@
 # The fuzz targets without a fuzzer: seeds, inputs that once broke a target, and
 # a number of random changes to both, the same ones every time.
 # usage: [CHANGES=n] replay.sh BUILD_DIR
-set -u
-here=$(cd "$(dirname "$0")/.." && pwd)
-pass=0 fail=0
-for t in "$1"/replay/fuzz_*; do
+. "$(dirname "$0")/../suite.sh"
+for t in "$b"/replay/fuzz_*; do
 	case $t in *.*) continue ;; esac # what a compiler left beside a target
 	name=$(basename "$t")
-	input=$1/$name.input log=$1/$name.log
+	input=$b/$name.input log=$b/$name.log
 	case $name in # whole runs are slow
 	fuzz_open | fuzz_rows) n=${CHANGES:-200} ;;
 	*) n=${CHANGES:-5000} ;;
 	esac
-	if "$t" "$n" "$input" "$1/seeds/$name" "$here/fuzz/corpus/$name" >"$log" 2>&1
-	then pass=$((pass + 1))
-	else
-		fail=$((fail + 1))
-		echo "FAIL $name on $input"; tail -n 20 "$log"
-	fi
+	if "$t" "$n" "$input" "$b/seeds/$name" "$tests/fuzz/corpus/$name" >"$log" 2>&1
+	then ok; else bad "$name on $input"; tail -n 20 "$log"; fi
 done
-echo "replay: $pass passed, $fail failed"
-[ $fail -eq 0 ]
+finish

@@ -3,7 +3,9 @@
 # fixture and real trace: no means no result; yes means a result, unless the
 # report blames what the rows hold, which `schema` does not read.
 # usage: schema.sh BUILD_DIR
-. "$(dirname "$0")/../inputs.sh"
+. "$(dirname "$0")/../suite.sh"
+# shellcheck source=../inputs.sh
+. "$tests/inputs.sh"
 python3 - "$b/nsys-explain" "$@" <<'P'
 import json, os, re, subprocess, sys
 program, files = sys.argv[1], sys.argv[2:]

@@ -2,11 +2,8 @@
 # Nothing that may hold a secret goes from a trace into a report: markers are
 # planted everywhere an export keeps environment, commands, hosts, users, paths.
 # usage: secrets.sh BUILD_DIR
-set -u
-b=$(cd "$1" && pwd); f=$b/fixtures/secrets.sqlite
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 1
+. "$(dirname "$0")/../suite.sh"
+f=$b/fixtures/secrets.sqlite
 "$b/nsys-explain" "$f" --out o >out 2>&1 || { cat out; exit 1; }
 {
 	"$b/nsys-explain" schema "$f"

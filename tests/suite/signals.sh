@@ -2,14 +2,9 @@
 # SIGINT and SIGTERM at random moments: afterwards the old report is there
 # whole, or the new one, and nothing else. ROUNDS=1000 for the long version.
 # usage: signals.sh BUILD_DIR
-set -u
-b=$(cd "$1" && pwd)
-traces=${NSX_TRACES:-$(cd "$(dirname "$0")/.." && pwd)/../../shared/traces}
+. "$(dirname "$0")/../suite.sh"
 f=$traces/rtx3070ti_training.sqlite; [ -f "$f" ] || f=$b/fixtures/fed_dense.sqlite
 f=$(realpath "$f")
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 1
 "$b/nsys-explain" "$f" --out whole -q || exit 1
 python3 - "$b/nsys-explain" "$f" "${ROUNDS:-60}" <<'P'
 import filecmp, os, random, shutil, signal, subprocess, sys, time

@@ -4,7 +4,9 @@
 # barriers cost no more than it, and are busy and idle no longer than they last;
 # no mean or quantile of a counter exceeds its maximum.
 # usage: sums.sh BUILD_DIR
-. "$(dirname "$0")/../inputs.sh"
+. "$(dirname "$0")/../suite.sh"
+# shellcheck source=../inputs.sh
+. "$tests/inputs.sh"
 python3 - "$b/nsys-explain" "$work/out" "$@" <<'P'
 import csv, json, os, subprocess, sys
 program, out, files = sys.argv[1], sys.argv[2], sys.argv[3:]
