@@ -24,13 +24,13 @@ static int write_file(const struct nsx_out_file *f, FILE *out,
 	return 0;
 }
 
-/* Of which version the files are, and which they are. */
+/* Of which version the files are. */
 static int write_record(const struct nsx_out_file *f, FILE *out,
 			struct nsx_err *err)
 {
 	struct nsx_jsonw *w = nsx_json_document(0, NULL);
 
-	nsx_json_add_files(w, f->detail);
+	(void)f;
 	nsx_jsonw_end(w);
 	return nsx_jsonw_finish(w, out, err);
 }
@@ -49,8 +49,8 @@ static int write_folder(const char *dir, struct nsx_err *err)
 		snprintf(x->name, sizeof(x->name), "%s",
 			 nsx_skill_files[i].name);
 	}
-	files[f.nfiles++] = (struct nsx_out_file){"skill.json", write_record,
-						  .detail = &f};
+	files[f.nfiles++] = (struct nsx_out_file){.name = "skill.json",
+						  .write = write_record};
 	return nsx_folder_write(&f, err);
 }
 

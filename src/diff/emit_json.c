@@ -205,7 +205,6 @@ int nsx_diff_write_json(const struct nsx_out_file *f, FILE *out,
 	for (unsigned i = 0; i < NSX_NDT; i++)
 		if (t[i].layout->json_rows != -2 && i != NSX_DT_FINDINGS)
 			nsx_json_add_table(w, t[i].layout->key, &t[i]);
-	nsx_json_add_files(w, f->detail);
 	nsx_jsonw_end(w);
 	return nsx_jsonw_finish(w, out, err);
 }

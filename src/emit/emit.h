@@ -65,10 +65,6 @@ int nsx_emit_json_section(const struct nsx_section *s, FILE *out,
 struct nsx_jsonw;
 void nsx_json_add_table(struct nsx_jsonw *w, const char *key,
 			const struct nsx_table *t);
-/* "files": those of the folder but the last, which is being written; NULL:
- * nothing.
- */
-void nsx_json_add_files(struct nsx_jsonw *w, const struct nsx_folder *f);
 /* A document with what each begins with: its schema's version (0: none), who wrote
  * it and when (NULL: not told).  Its object is open.
  */

@@ -13,7 +13,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "base/arena.h"
+#include "base/jsonw.h"
 #include "base/par.h"
+#include "base/str.h"
 #include "emit/emit.h"
 #include "emit/ours.h"
 
@@ -65,6 +67,8 @@ struct stage {
 	const struct nsx_folder *folder;
 	char path[4096];
 	int fd; /* holds the lock */
+	char *record; /* but for its list and seal                           */
+	size_t nrecord;
 };
 
 /* Flushes, checks and closes. */
@@ -132,12 +136,15 @@ static FILE *create(const char *path, struct nsx_err *err)
 
 static int write_file(void *ctx, size_t i, struct nsx_err *err)
 {
-	const struct stage *stage = ctx;
+	struct stage *stage = ctx;
 	struct nsx_out_file *file = &stage->folder->files[i];
 	char path[4096], buffer[16384];
 	FILE *f;
 	int fd;
 
+	if (i + 1 == stage->folder->nfiles)
+		return nsx_out_string(file, &stage->record, &stage->nrecord,
+				      err);
 	if (make_path(path, sizeof(path), stage->path, file->name, err) ||
 	    !(f = create(path, err)))
 		return err->rc;
@@ -155,27 +162,53 @@ static int write_file(void *ctx, size_t i, struct nsx_err *err)
 	return err->rc;
 }
 
-/* The record is a JSON object; its seal takes the place of its last brace. */
+static int write_list(const struct nsx_out_file *f, FILE *out,
+		      struct nsx_err *err)
+{
+	const struct nsx_folder *folder = f->subject;
+	struct nsx_jsonw *w = nsx_jsonw_new();
+
+	nsx_jsonw_object(w, NULL);
+	nsx_jsonw_array(w, "files");
+	for (size_t i = 0; i + 1 < folder->nfiles; i++) {
+		nsx_jsonw_object(w, NULL);
+		nsx_jsonw_str(w, "path", folder->files[i].name);
+		nsx_jsonw_int(w, "size_bytes", folder->files[i].size_bytes);
+		nsx_jsonw_int(w, "crc32", folder->files[i].crc32);
+		nsx_jsonw_end(w);
+	}
+	nsx_jsonw_end(w);
+	nsx_jsonw_end(w);
+	return nsx_jsonw_finish(w, out, err);
+}
+
+/* The list and the seal take the place of the record's last brace. */
 static int write_record(const struct stage *stage, struct nsx_err *err)
 {
 	const struct nsx_folder *folder = stage->folder;
-	const struct nsx_out_file *file = &folder->files[folder->nfiles - 1];
+	const struct nsx_out_file list = {.write = write_list,
+					  .subject = folder};
+	NSX_AT_EXIT(nsx_buf_done) struct nsx_buf b = { 0 };
 	char path[4096], seal[NSX_SEAL_SIZE] = "", *text = NULL;
 	size_t n = 0;
-	FILE *f = NULL;
-	int rc;
+	int rc = nsx_out_string(&list, &text, &n, err);
+	FILE *f;
 
-	if (make_path(path, sizeof(path), stage->path, file->name, err) ||
-	    nsx_out_string(file, &text, &n, err) || !(f = create(path, err))) {
-		rc = err->rc;
-	} else {
-		n -= strlen("\n}\n");
-		fwrite(text, 1, n, f);
-		fwrite(seal, 1, nsx_seal(text, n, seal, sizeof(seal)), f);
-		rc = close_file(f, path, err);
+	if (!rc) {
+		nsx_buf_add(&b, stage->record,
+			    stage->nrecord - strlen("\n}\n"));
+		nsx_buf_adds(&b, ",");
+		nsx_buf_add(&b, text + 1, n - strlen("{\n}\n"));
 	}
 	free(text);
-	return rc;
+	if (rc ||
+	    make_path(path, sizeof(path), stage->path,
+		      folder->files[folder->nfiles - 1].name, err) ||
+	    !(f = create(path, err)))
+		return err->rc;
+	fwrite(b.p, 1, b.n, f);
+	fwrite(seal, 1, nsx_seal(b.p, b.n, seal, sizeof(seal)), f);
+	return close_file(f, path, err);
 }
 
 /* The folder in front of a name, in dir; "" where there is none. */
@@ -258,9 +291,10 @@ static int fill_stage(struct stage *s, struct nsx_err *err)
 	for (size_t i = 0; !rc && i < f->nfiles; i++)
 		rc = make_inner(s->path, f->files[i].name, &made, err);
 	if (!rc)
-		rc = nsx_par(f->threads, f->nfiles - 1, write_file, s, err);
+		rc = nsx_par(f->threads, f->nfiles, write_file, s, err);
 	if (!rc)
 		rc = write_record(s, err);
+	free(s->record);
 	nsx_at_death(NULL, NULL);
 	return rc;
 }

@@ -30,8 +30,9 @@ int nsx_out_string(const struct nsx_out_file *f, char **ret, size_t *ret_n,
 
 struct nsx_folder {
 	const char *dir;
-	/* The last is the record: it is written when the others are, and lists
-	 * them under "files".  The one that takes longest had best come first.
+	/* The last is the record, a JSON object: when the others are there it is
+	 * written, and has them under "files".  The one that takes longest had
+	 * best come first.
 	 */
 	struct nsx_out_file *files;
 	size_t nfiles;

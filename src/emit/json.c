@@ -214,21 +214,6 @@ struct nsx_jsonw *nsx_json_document(int version, const char *generated_at)
 	return w;
 }
 
-void nsx_json_add_files(struct nsx_jsonw *w, const struct nsx_folder *f)
-{
-	if (!f)
-		return;
-	nsx_jsonw_array(w, "files");
-	for (size_t i = 0; i + 1 < f->nfiles; i++) {
-		nsx_jsonw_object(w, NULL);
-		nsx_jsonw_str(w, "path", f->files[i].name);
-		nsx_jsonw_int(w, "size_bytes", f->files[i].size_bytes);
-		nsx_jsonw_int(w, "crc32", f->files[i].crc32);
-		nsx_jsonw_end(w);
-	}
-	nsx_jsonw_end(w);
-}
-
 int nsx_write_json(const struct nsx_out_file *f, FILE *out, struct nsx_err *err)
 {
 	const struct nsx_report *r = f->subject;
@@ -243,7 +228,6 @@ int nsx_write_json(const struct nsx_out_file *f, FILE *out, struct nsx_err *err)
 	nsx_jsonw_object(w, "metrics");
 	write_sections(w, r, scripts, false);
 	nsx_jsonw_end(w);
-	nsx_json_add_files(w, f->detail);
 	nsx_scripts_free(scripts);
 	return finish(w, out, err);
 }

@@ -83,7 +83,7 @@ int nsx_emit_folder(const struct nsx_report *r, const char *dir, bool html,
 	for (size_t i = 0; i < r->nsections; i++)
 		list_tables(r, &r->sections[i], a, &f);
 	f.files[f.nfiles++] = (struct nsx_out_file){
-		"report.json", nsx_write_json, .subject = r, .detail = &f};
+		"report.json", nsx_write_json, .subject = r};
 	rc = nsx_folder_write(&f, err);
 	nsx_arena_free(a);
 	return rc;
@@ -104,8 +104,7 @@ int nsx_emit_book(const struct nsx_book *book, struct nsx_folder f,
 	v[f.nfiles++] = book->html;
 	for (size_t i = 0; i < book->ntables; i++)
 		nsx_folder_add_table(&f, &book->tables[i], &bound);
-	v[f.nfiles] = book->json;
-	v[f.nfiles++].detail = &f;
+	v[f.nfiles++] = book->json;
 	rc = nsx_folder_write(&f, err);
 	nsx_arena_free(a);
 	return rc;

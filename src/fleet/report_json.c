@@ -204,7 +204,6 @@ int nsx_freport_write_json(const struct nsx_out_file *f, FILE *out,
 	nsx_jsonw_object(w, "metrics");
 	add_fleet(w, r);
 	nsx_jsonw_end(w);
-	nsx_json_add_files(w, f->detail);
 	nsx_jsonw_end(w);
 	return nsx_jsonw_finish(w, out, err);
 }
