@@ -18,7 +18,7 @@ int nsx_json_each_string(const char *json, size_t n, const char *path,
 			 struct nsx_err *err);
 
 /* Gives each entry {path, size_bytes, crc32} of the document's "files" to fn. */
-enum nsx_files { NSX_FILES_NONE,
+enum nsx_files { NSX_FILES_NONE, /* of another program, without; not JSON */
 		 NSX_FILES_UNLISTED, /* of this program (tool.name), without */
 		 NSX_FILES_LISTED };
 typedef void (*nsx_json_file_fn)(void *ctx, const char *path,
