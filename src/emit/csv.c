@@ -62,7 +62,7 @@ static bool put_millionths(struct nsx_buf *b, double x)
 	uint64_t millionths;
 	int ndecimals = 6;
 
-	if (!(fabs(x) >= 1e-4 && fabs(x) < 1e9))
+	if (!(fabs(x) >= 1e-4 && fabs(x) < 1e9) && (x != 0 || signbit(x)))
 		return false;
 	millionths = (uint64_t)llround(fabs(x) * 1e6);
 	if ((double)millionths / 1e6 != fabs(x))

@@ -167,12 +167,12 @@ static int least_digits(double x)
  */
 static bool print_digits(char text[NSX_REAL_SIZE], double x, int digits)
 {
-	int exponent = is_counted(x) ? exponent_of(x) : -5, n = digits;
+	int exponent = is_counted(x) ? exponent_of(x) : 0, n = digits;
 	char digit[24];
 	long double scaled;
 	uint64_t whole;
 
-	if (exponent < -4)
+	if (!is_counted(x))
 		return false;
 	scaled = move_point(x, exponent, digits);
 	if (fabsl(scaled - truncl(scaled) - 0.5L) < 0.01L)
@@ -186,6 +186,16 @@ static bool print_digits(char text[NSX_REAL_SIZE], double x, int digits)
 		n--;
 	if (x < 0)
 		*text++ = '-';
+	if (exponent < -4) { /* to -9: is_counted() */
+		text[0] = digit[0];
+		text[1] = '.';
+		memcpy(text + 2, digit + 1, (size_t)n - 1);
+		text += n > 1 ? n + 1 : 1;
+		memcpy(text, "e-0", 3);
+		text[3] = (char)('0' - exponent);
+		text[4] = '\0';
+		return true;
+	}
 	if (exponent < 0) {
 		*text++ = '0';
 		*text++ = '.';

@@ -123,7 +123,9 @@ TEST(reals_have_the_fewest_digits)
 
 	for (size_t i = 0; i < 3000 + ARRAY_LEN(v); i++) {
 		double x = i < ARRAY_LEN(v) ? v[i] :
-			   i % 2 ? -100 * (double)i / 3001 : (double)i / 1e6;
+			   i % 3 == 0 ? -100 * (double)i / 3001 :
+			   i % 3 == 1 ? (double)i / 1e6 :
+				100 * (double)i / pow(10, 3 + (double)(i % 11)) / 3001;
 
 		for (int digits = 15; digits <= 17; digits++) {
 			snprintf(want, sizeof(want), "%.*g", digits, x);

@@ -59,8 +59,7 @@ struct group {
 	nsx_str name;
 	uint32_t rank; /* of the name */
 	uint32_t device;
-	size_t n; /* counted executions; their durations lie at `at` */
-	size_t at;
+	uint32_t n, at; /* counted executions; their durations lie at `at` */
 	int64_t total_ns;
 };
 struct groups {
@@ -120,7 +119,7 @@ NSX_POINTER_ORDER(cmp_name, struct group, UP(rank), UP(device));
 static int spread_durations(const struct nsx_trace *t, struct groups *g,
 			    struct nsx_arena *a, struct nsx_err *err)
 {
-	size_t n = 0;
+	uint32_t n = 0;
 
 	if (!nsx_new_array(g->named, a, g->n, "kernel groups", err))
 		return err->rc;
