@@ -184,7 +184,9 @@ static int make_groups(struct shapes *s, struct nsx_err *err)
 
 	if (match_shapes(s, err))
 		return err->rc;
-	if (!nsx_new_array(s->gpu, s->run->scratch, t->ndevices, "GPUs", err))
+	if (!nsx_new_array(s->gpu, s->run->scratch, t->ndevices, "GPUs", err) ||
+	    nsx_grow(&s->v, &s->cap, t->nshapes, sizeof(*s->v),
+		     "launch configurations", err))
 		return err->rc;
 	for (uint32_t d = 0; d < t->ndevices; d++) {
 		const struct nsx_device *dev = &t->device[d];

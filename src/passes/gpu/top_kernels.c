@@ -156,7 +156,9 @@ static int make_groups(const struct nsx_run *run, struct groups *g,
 			   nsx_strings_bound(t->strings), "kernel names",
 			   err) ||
 	    !nsx_new_array(g->of_op, run->scratch, t->ops.n, "kernel groups",
-			   err))
+			   err) ||
+	    nsx_grow(&g->v, &g->cap, run->facts->kernels.n, sizeof(*g->v),
+		     "kernel groups", err))
 		return err->rc;
 	for (uint32_t d = 0; !rc && d < t->ndevices; d++)
 		rc = group_device(run, d, g, err);

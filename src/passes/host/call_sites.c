@@ -364,8 +364,18 @@ static struct nsx_cell text_cell(const struct sites *x, nsx_str text)
 	return nsx_string(text ? nsx_text(x->t, text) : NULL);
 }
 
-static void fill_site(const struct sites *x, const struct site *s,
-		      struct nsx_section *out, struct nsx_cell *row)
+static void fill_sums(const struct sum *x, struct nsx_cell *row)
+{
+	row[COUNT] = nsx_int(x->count);
+	row[TOTAL] = nsx_ms(x->total_ns);
+	if (x->count)
+		row[AVG] = nsx_us((double)x->total_ns / (double)x->count);
+	row[MAX] = nsx_us((double)x->max_ns);
+	row[COST] = nsx_ms(x->cost_ns);
+}
+
+static void fill_place(const struct sites *x, const struct site *s,
+		       struct nsx_section *out, struct nsx_cell *row)
 {
 	char of_copy[COPY_SIZE];
 	const char *name = name_text(x, s, of_copy);
@@ -378,13 +388,6 @@ static void fill_site(const struct sites *x, const struct site *s,
 				      name);
 	row[SITE] = text_cell(x, s->function);
 	row[MODULE] = text_cell(x, s->module);
-	row[COUNT] = nsx_int(s->sum->count);
-	row[TOTAL] = nsx_ms(s->sum->total_ns);
-	if (s->sum->count)
-		row[AVG] = nsx_us((double)s->sum->total_ns /
-				  (double)s->sum->count);
-	row[MAX] = nsx_us((double)s->sum->max_ns);
-	row[COST] = nsx_ms(s->sum->cost_ns);
 	row[RANGE] = text_cell(x, s->range);
 }
 
@@ -411,10 +414,15 @@ static int fill_sites(const struct sites *x, const struct nsx_run *run,
 	nsx_table_expect(table, n, run->opts->held_rows);
 	for (size_t i = 0; i < n; i++) {
 		struct site s = site_at(x, order[i].g);
+		struct nsx_cell *row = nsx_add_row(table);
 
-		fill_site(x, &s, out, nsx_add_row(table));
-		if (!first[TID].type && (s.function || s.module))
-			fill_site(x, &s, out, first);
+		fill_sums(s.sum, row);
+		if (nsx_table_holds(table))
+			fill_place(x, &s, out, row);
+		if (!first[TID].type && (s.function || s.module)) {
+			fill_sums(s.sum, first);
+			fill_place(x, &s, out, first);
+		}
 	}
 	return 0;
 }
