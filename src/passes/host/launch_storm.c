@@ -82,10 +82,9 @@ static void put_kernels(struct kernels *k, struct nsx_section *out)
 	nsx_put(out, "tiny_kernel_us", nsx_int(TINY_US));
 }
 
-struct sum { /* of a kernel */
-	const struct nsx_kernel_name *kernel;
+struct sum {
+	const struct nsx_kernel_name *kernel; /* in order of names           */
 	int64_t n, ns;
-	uint32_t rank; /* of its name */
 };
 
 static int64_t key_of(const void *sum)
@@ -93,7 +92,7 @@ static int64_t key_of(const void *sum)
 	return -((const struct sum *)sum)->n;
 }
 
-NSX_ORDER(cmp_sums, struct sum, DOWN(n), UP(rank));
+NSX_ORDER(cmp_sums, struct sum, DOWN(n), UP(kernel));
 
 static int fill_tiny(const struct nsx_run *run, struct nsx_table *table,
 		     struct nsx_err *err)
@@ -116,8 +115,7 @@ static int fill_tiny(const struct nsx_run *run, struct nsx_table *table,
 	}
 	for (size_t i = 0; i < k->n; i++)
 		if (v[i].n && v[i].ns <= v[i].n * TINY_US * 1000)
-			v[n++] = (struct sum){&k->v[i], v[i].n, v[i].ns,
-					      t->rank[k->v[i].name]};
+			v[n++] = (struct sum){&k->v[i], v[i].n, v[i].ns};
 	nsx_sort_by_key(v, n, sizeof(*v), key_of, cmp_sums);
 	nsx_table_expect(table, n, run->opts->held_rows);
 	for (size_t i = 0; i < n; i++) {
