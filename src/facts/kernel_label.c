@@ -29,8 +29,8 @@ struct member { /* a kernel whose words are not its alone */
  * read in order of their names, most of which begin like the one before.
  */
 struct reading {
-	const char *full;	/* NULL: none was read yet                   */
-	size_t own, parameters; /* where in it these begin                   */
+	const char *full; /* NULL: none was read yet                         */
+	size_t own, head; /* where its own begins; nsx_kernel_words_length() */
 	struct part {
 		struct part_word {
 			struct nsx_word word;
@@ -91,17 +91,18 @@ static size_t keep_words(struct part v[2], size_t begin, size_t end)
 static void read_name(struct reading *r, const char *full)
 {
 	const char *last = r->full, *own;
-	size_t same = 0, from;
+	size_t same = 0, from, n;
 
 	r->full = full;
 	while (last && full[same] && full[same] == last[same])
 		same++;
-	if (same > r->parameters) {
+	if (last && same >= r->head) {
 		same = nsx_same_words(full, same);
 		from = keep_words(r->after, r->own, NSX_MAX(same, 2) - 2);
 	} else {
-		r->parameters = (size_t)(nsx_parameters_of(full, &own) - full);
+		own = nsx_base_of(full, &n);
 		from = r->own = (size_t)(own - full);
+		r->head = nsx_kernel_words_length(full);
 		r->after[0].n = r->after[1].n = 0;
 		r->before[0].n = r->before[1].n = 0;
 		read_part(r->before, full, full, own);

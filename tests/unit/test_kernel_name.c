@@ -138,7 +138,9 @@ TEST(parameters_tell_what_dispatches)
 
 	assert_int_equal(nsx_kernel_words_length(full[0]), strlen(full[0]) + 1);
 	assert_int_equal(nsx_kernel_words_length("void f<(int)4>(other::t)"),
-			 strlen("void f<(int)4>("));
+			 strlen("void f<(int)4>(o"));
+	assert_int_equal(nsx_kernel_words_length("f(anony *)"),
+			 strlen("f(anony "));
 	for (size_t i = 0; i < ARRAY_LEN(full); i++) {
 		struct nsx_arena *a = nsx_arena_new();
 		struct nsx_kernel_name k = {0};
