@@ -7,7 +7,7 @@
 struct nsx_keyed {
 	int64_t key;
 	uint32_t at;
-};
+} __attribute__((packed, aligned(4)));
 /* Sorts by key, stable; v has room for as many more. */
 void nsx_keyed_sort(struct nsx_keyed *v, size_t n);
 

@@ -127,31 +127,23 @@ void nsx_sort(void *v, size_t n, size_t size,
 	nsx_sort_r(v, n, size, compare_plain, &plain);
 }
 
-/* v in order of keys, stable; NULL: no memory, v is as it was.  Owner: the caller. */
-static struct nsx_keyed *deal(char *v, size_t n, size_t size,
-			      int64_t (*key)(const void *, void *),
-			      void *context)
+/* Moves element v[order[i].at] to v[i], for all i; spare: room for one. */
+static void permute(char *v, size_t size, struct nsx_keyed *order, size_t n,
+		    char *spare)
 {
-	struct nsx_keyed *order = malloc(2 * n * sizeof(*order)), *less;
-	char *dealt;
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t to = i, from = order[i].at;
 
-	if (!order)
-		return NULL;
-	for (uint32_t i = 0; i < n; i++)
-		order[i] = (struct nsx_keyed){key(v + i * size, context), i};
-	nsx_keyed_sort(order, n);
-	less = realloc(order, n * sizeof(*order));
-	order = less ? less : order;
-	dealt = malloc(n * size);
-	if (!dealt) {
-		free(order);
-		return NULL;
+		if (from == i)
+			continue;
+		memcpy(spare, v + i * size, size);
+		for (; from != i; to = from, from = order[to].at) {
+			memcpy(v + to * size, v + from * size, size);
+			order[to].at = to;
+		}
+		memcpy(v + to * size, spare, size);
+		order[to].at = to;
 	}
-	for (size_t i = 0; i < n; i++)
-		memcpy(dealt + i * size, v + order[i].at * size, size);
-	memcpy(v, dealt, n * size);
-	free(dealt);
-	return order;
 }
 
 void nsx_sort_by_key_r(void *v, size_t n, size_t size,
@@ -160,13 +152,18 @@ void nsx_sort_by_key_r(void *v, size_t n, size_t size,
 		       void *context)
 {
 	struct nsx_keyed *order = n > FEW && n < UINT32_MAX ?
-		deal(v, n, size, key, context) : NULL;
+		malloc(2 * n * sizeof(*order) + size) : NULL;
 	size_t next;
 
 	if (!order) {
 		nsx_sort_r(v, n, size, cmp, context);
 		return;
 	}
+	for (uint32_t i = 0; i < n; i++)
+		order[i] = (struct nsx_keyed){
+			key((char *)v + i * size, context), i};
+	nsx_keyed_sort(order, n);
+	permute(v, size, order, n, (char *)(order + 2 * n));
 	for (size_t i = 0; i < n; i = next) {
 		next = i + 1;
 		while (next < n && order[next].key == order[i].key)
