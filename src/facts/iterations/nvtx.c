@@ -6,7 +6,6 @@
  * step often comes from another thread.  Ranges numbered in their name ("step
  * 12") are one range.  Library ranges (NCCL, cuBLAS) are none of the program's.
  */
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 #include "facts/iterations/iterations.h"
@@ -52,19 +51,20 @@ struct nvtx_finder {
 /* "step 12" and "step 13" as "step #". */
 static int mask_name(struct nvtx_finder *nf, nsx_str name, struct nsx_err *err)
 {
-	const struct nsx_trace *t = nf->fd->t;
-	const char *s = nsx_text(t, name);
+	static const char digits[] = "0123456789";
+	const char *s = nsx_text(nf->fd->t, name);
+	size_t n = strcspn(s, digits);
 	struct nsx_buf b = {0};
 	int rc;
 
 	nf->masked[name] = name;
-	if (!s[strcspn(s, "0123456789")])
+	if (!s[n])
 		return 0;
-	for (; *s; s++)
-		if (!isdigit((unsigned char)*s))
-			nsx_buf_add(&b, s, 1);
-		else if (!isdigit((unsigned char)s[1]))
-			nsx_buf_adds(&b, "#");
+	for (; *s; n = strcspn(s, digits)) {
+		nsx_buf_add(&b, s, n);
+		nsx_buf_adds(&b, s[n] ? "#" : "");
+		s += n + strspn(s + n, digits);
+	}
 	rc = nsx_strings_add(nf->fd->f->strings, b.p, b.n, &nf->masked[name], err);
 	nsx_buf_done(&b);
 	return rc;

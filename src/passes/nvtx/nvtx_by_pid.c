@@ -150,23 +150,25 @@ static int sum_up(const struct nsx_run *run, struct work *w,
 }
 
 static void fill_range(const struct work *w, uint32_t group,
-		       struct nsx_cell *row)
+		       struct nsx_table *table)
 {
+	struct nsx_cell *row = nsx_add_row(table);
 	uint32_t process = w->g.process[group];
 	const struct row *x = &w->v[group];
 	const struct nsx_coverage *p = &w->p[process];
 
+	row[COUNT] = nsx_int(x->count);
+	if (w->gpu && x->attributes) {
+		row[GPU] = nsx_ms(x->kernel_ns);
+		row[KERNELS] = nsx_int(x->kernels);
+	}
+	if (!nsx_table_holds(table))
+		return;
 	row[PID] = nsx_int(w->t->process[process].pid);
 	row[NAME] = nsx_string(nsx_text(w->t, w->g.name[group]));
-	row[COUNT] = nsx_int(x->count);
 	row[TOTAL] = nsx_ms(x->total_ns);
-	if (!w->gpu)
-		return;
-	row[COVERAGE] = nsx_part_pct(p->mapped_ns, p->kernel_ns);
-	if (!x->attributes)
-		return;
-	row[GPU] = nsx_ms(x->kernel_ns);
-	row[KERNELS] = nsx_int(x->kernels);
+	if (w->gpu)
+		row[COVERAGE] = nsx_part_pct(p->mapped_ns, p->kernel_ns);
 }
 
 static void fill_ranges(const struct work *w, size_t held_rows,
@@ -183,9 +185,9 @@ static void fill_ranges(const struct work *w, size_t held_rows,
 			n = 0;
 		if (!x->count && !x->total_ns && !x->kernel_ns)
 			continue; /* outside the window */
-		fill_range(w, group, nsx_add_row(table));
+		fill_range(w, group, table);
 		if (n++ < NSX_MAX_JSON_ROWS && table->nrest)
-			fill_range(w, group, nsx_add_row(first));
+			fill_range(w, group, first);
 	}
 }
 

@@ -105,7 +105,9 @@ static void fill_ranges(const struct nsx_run *run,
 		const struct nsx_nvtx_row *x = &s->v[i];
 		struct nsx_cell *row = nsx_add_row(table);
 
-		row[NAME] = nsx_string(nsx_text(run->trace, g->name[x->group]));
+		if (nsx_table_holds(table))
+			row[NAME] = nsx_string(
+				nsx_text(run->trace, g->name[x->group]));
 		row[COUNT] = nsx_int(x->count);
 		row[TOTAL_NS] = nsx_int(x->ns);
 		row[TOTAL_MS] = nsx_ms(x->ns);
