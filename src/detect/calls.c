@@ -20,7 +20,8 @@
 enum { SEVERAL = -2 };
 enum {
 	SMALL_BYTES = 64 << 10, /* a copy of less is waited for, not moved   */
-	AHEAD_NS = 20000,    /* of work left is enough to queue more         */
+	AHEAD_NS = 20000,    /* of work left is enough to queue more, and a wait
+			       this long is one                              */
 	LOAD_NS = 50000000, /* a launch this long, while the GPU idles, loads
 			       or compiles code: else the queue is full      */
 	MOST_NAMES = 4,	    /* told in a title                               */
@@ -38,8 +39,9 @@ struct group { /* calls of one API that do one thing */
 	uint32_t behind;     /* index of a group                             */
 	uint32_t lead;	     /* of the waits that are one with it            */
 	bool frees;	     /* which waits for the GPU first                */
-	size_t nahead;	     /* after which the GPU had compute left when the
-				thread went on                               */
+	size_t nlong;	     /* that lasted ...                              */
+	size_t nahead;	     /* ... and after which the GPU had compute left
+				when the thread went on                      */
 	int64_t ns, cost_ns;
 	struct nsx_place place; /* with most of its time                     */
 	uint32_t *rows; /* LOAD, START: the calls; POLL: those after another */
@@ -228,8 +230,10 @@ static int add_call(struct calls *c, size_t call, uint32_t range,
 	x->frees |= t->calls.cls[call] == NSX_CALL_IMPLICIT_SYNC &&
 		    !(t->calls.flags[call] & NSX_CALL_MALLOC);
 	settle(c, nsx_call_start(&t->calls, call));
-	if (kind == WAIT)
+	if (kind == WAIT && ns >= AHEAD_NS) {
+		x->nlong++;
 		c->waited = g;
+	}
 	nsx_add_to(&x->ns, ns);
 	if (kind == LOAD || kind == START || (kind == POLL && *last_wait == g)) {
 		if (nsx_grow(&x->rows, &x->cap_rows, x->nrows + 1,
@@ -572,15 +576,16 @@ static void propose(struct calls *c, const uint32_t *list, size_t n)
 						  NSX_CONF_HIGH,
 		.device = NSX_NONE, .remedy = plan_of(c, list, n)};
 	int64_t ns = 0, cost_ns = 0;
-	size_t count = 0, nahead = 0, k = 0;
+	size_t count = 0, nlong = 0, nahead = 0, k = 0;
 
 	for (size_t i = 0; i < n; i++) {
+		nlong += c->v[list[i]].nlong;
 		nahead += c->v[list[i]].nahead;
 		nsx_add_to(&ns, c->v[list[i]].ns);
 		nsx_add_to(&cost_ns, c->v[list[i]].cost_ns);
 		count += c->v[list[i]].count;
 	}
-	f.is_ahead = kind == WAIT && nahead * 4 >= count * 3;
+	f.is_ahead = kind == WAIT && nahead * 4 >= nlong * 3;
 	f.guess_ns = (double)(kind <= SMALL_COPY ?
 				      NSX_MIN(cost_ns, c->all_idle_ns) :
 				      NSX_MIN(ns, c->idle_ns));
