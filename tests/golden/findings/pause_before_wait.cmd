@@ -1,0 +1,1 @@
+explain @pause_before_wait --pass findings --md
