@@ -94,7 +94,7 @@ struct nsx_finding {
 			       where its price puts it if that is half of the
 			       window, though the price is assumed           */
 	bool is_rest;	    /* told only where others explain less of it     */
-	bool is_ahead;	    /* waits at whose end the GPU has work left: what
+	bool is_ahead;	    /* waits after which the GPU has work left: what
 			       makes the host late then names the cause      */
 	bool is_set;	    /* the severity is the detector's                */
 	const char *harmless; /* what to say if it costs nothing; NULL       */

@@ -1,0 +1,1 @@
+explain @late_by_little --pass findings --md
