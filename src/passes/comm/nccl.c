@@ -276,7 +276,7 @@ NSX_DEFINE_PASS(nccl,
 	       "one-sided binomial p below 0.01 and induced waiting of at "
 	       "least 1 % of the judged window. Evidence are the instances "
 	       "inside that window, but for the first, in which the last "
-	       "rank comes 20 us or more after the median of the others; "
+	       "rank comes 5 us or more after the median of the others; "
 	       "where GPU clocks had to be moved, twice what they may still "
 	       "be off by. "
 	       "The cause: from the end of the first to the end of the last "
