@@ -729,7 +729,7 @@ static int list_grids(struct kernels *k, struct small_grids *ret,
 		.v = nsx_arena_get(k->d->found->arena,
 				   MOST_SHAPES * sizeof(*ret->v))};
 	for (uint32_t d = 0; d < k->d->trace->ndevices; d++) {
-		struct table shapes;
+		struct table shapes = {0};
 
 		if (sum_device(k, d, true, &shapes, err))
 			return err->rc;

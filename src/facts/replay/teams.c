@@ -189,11 +189,10 @@ static int64_t waited(const struct nsx_model *m, const struct model_team *team,
 
 int64_t nsx_model_waited(const struct nsx_model *m, uint32_t device)
 {
-	int64_t sum_ns = 0, ns;
+	int64_t sum_ns = 0;
 
 	for (uint32_t k = 0; k < m->nteams; k++)
-		if ((ns = waited(m, &m->team[k], device)) > 0)
-			nsx_add_to(&sum_ns, ns);
+		nsx_add_to(&sum_ns, NSX_MAX(0, waited(m, &m->team[k], device)));
 	return sum_ns;
 }
 
@@ -230,15 +229,15 @@ int nsx_model_takes_turns(const struct nsx_model *m, uint32_t device,
 			  struct nsx_err *err)
 {
 	size_t n = 0, period;
-	int64_t *v, sum_ns = 0, other_ns = 0, ns;
+	int64_t *v, sum_ns = 0, other_ns = 0;
 
 	*ret = false;
 	if (!nsx_new_array(v, scratch, m->nteams, "transfers", err))
 		return err->rc;
-	for (uint32_t k = 0; k < m->nteams; k++)
-		if (is_sendrecv(m, &m->team[k]) &&
-		    (ns = waited(m, &m->team[k], device)) >= 0)
-			v[n++] = ns;
+	for (uint32_t k = 0; k < m->nteams; k++) {
+		v[n] = waited(m, &m->team[k], device);
+		n += v[n] >= 0 && is_sendrecv(m, &m->team[k]);
+	}
 	period = each_iteration(m, device, n);
 	for (size_t i = period; period && i < n; i++) {
 		nsx_add_to(&sum_ns, v[i]);
