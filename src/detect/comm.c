@@ -264,11 +264,12 @@ static int price_pieces(struct comm *c, struct nsx_finding *f, struct nsx_err *e
 	more = v[best - gains].amount;
 	f->remedy = nsx_plan_of(c->d, v[best - gains]);
 	f->title = "the stages of a pipeline wait for each other";
-	f->evidence[1] = nsx_tell(
-		l, "it is the same in each iteration; priced as with %.0f times "
-		"as many micro batches: 1/%.0f of the waiting, each transfer "
-		"%.0f times", more, more, more);
+	f->evidence[1] = nsx_tell(l, "priced as with %.0f times as many micro "
+				  "batches", more);
 	f->evidence[2] = nsx_tell(
+		l, "it waits the same in each iteration: that would be 1/%.0f "
+		"of it, and each transfer %.0f times", more, more);
+	f->evidence[3] = nsx_tell(
 		l, "no schedule wins more than %s, with each rank at its own pace",
 		nsx_text_ns(l->arena, (double)own->gain_ns));
 	f->recommendation[0] = "cut the batch into more and smaller micro batches, "

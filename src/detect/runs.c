@@ -152,17 +152,19 @@ static void propose(struct runs *r)
 		.title = "short kernels do one after another what one launch "
 			 "could do",
 		.evidence = {
-			nsx_tell(l, "%zu kernels of %s on average, in %s of "
-				 "%d or more of the same name, the first %s",
+			nsx_tell(l, "%zu kernels of %s, the first %s",
 				 r->nkernels,
 				 nsx_text_ns(l->arena, (double)r->ns /
 						       (double)r->nkernels),
-				 nsx_text_n(l->arena, r->nruns, "run", NULL),
-				 MANY, nsx_tell_name(l, nsx_kernel_name(
+				 nsx_tell_name(l, nsx_kernel_name(
 					&r->d->facts->kernels, name)->label)),
-			"an upper bound: as if those of one name in a run were "
-			"one launch, as far as they fit on the GPU; whether one "
-			"needs another's result is not in the trace"},
+			"an upper bound: as if one launch did those of one name",
+			nsx_tell(l, "they are in %s of %d or more of a name; as "
+				 "many as the GPU holds at once are taken for "
+				 "one; whether one needs another's result is "
+				 "not in the trace",
+				 nsx_text_n(l->arena, r->nruns, "run", NULL),
+				 MANY)},
 		.recommendation = {
 			r->d->is_pytorch ?
 			"update all tensors in one launch: foreach=True or "
