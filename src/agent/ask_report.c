@@ -62,6 +62,8 @@ int nsx_ask_findings(struct nsx_answer *a, struct nsx_err *err NSX_UNUSED)
 	X(V_SEVERITY, "severity", STR, "high, medium or low")                 \
 	X(V_GAIN, "headroom_ms", F64,                                         \
 	  "what its remedy would win of the judged window")                   \
+	X(V_LOW, "headroom_low_ms", F64,                                      \
+	  "if waits outside CUDA end when they did; null: nearly as much")    \
 	X(V_PRICE, "price", STR, "replayed, measured or assumed")             \
 	X(V_CONFIDENCE, "confidence", STR, "in cause and price")              \
 	X(V_EVIDENCE, "evidence", STR, "the first piece of it",               \
@@ -75,6 +77,7 @@ static void add_dearest(struct nsx_answer *a)
 {
 	const struct nsx_findings *l = &a->r->found;
 	struct nsx_table *t = nsx_add_table(a->out, &nsx_verdict_layout);
+	bool any_doubt = false;
 
 	for (size_t i = 0; i < l->n && i < NSX_MAX_FINDINGS; i++) {
 		const struct nsx_finding *f = &l->v[i];
@@ -85,14 +88,22 @@ static void add_dearest(struct nsx_answer *a)
 		row[V_SEVERITY] = nsx_string(nsx_severity_names[f->severity]);
 		if (f->price != NSX_PRICE_NONE)
 			row[V_GAIN] = nsx_real(f->headroom_ns / 1e6);
+		if (f->price != NSX_PRICE_NONE && nsx_is_doubted(f)) {
+			row[V_LOW] = nsx_real(f->low_ns / 1e6);
+			any_doubt = true;
+		}
 		row[V_PRICE] = nsx_string(nsx_price_names[f->price]);
 		row[V_CONFIDENCE] =
 			nsx_string(nsx_confidence_names[f->confidence]);
 		row[V_EVIDENCE] = nsx_string(f->evidence[0]);
 		row[V_REMEDY] = nsx_string(f->recommendation[0]);
 	}
-	nsx_md_table(a->out, t, a->limit, V_NUMBER, V_SEVERITY, V_GAIN, V_PRICE,
-		     V_TITLE);
+	if (any_doubt)
+		nsx_md_table(a->out, t, a->limit, V_NUMBER, V_SEVERITY, V_GAIN,
+			     V_LOW, V_PRICE, V_TITLE);
+	else
+		nsx_md_table(a->out, t, a->limit, V_NUMBER, V_SEVERITY, V_GAIN,
+			     V_PRICE, V_TITLE);
 }
 
 static void put_page(struct nsx_answer *a, const struct nsx_first_page *p)

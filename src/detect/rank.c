@@ -120,10 +120,10 @@ static void take_gain(struct pricing *p, struct item *x,
 	f->low_ns = (double)g->low_ns;
 	f->high_ns = (double)g->high_ns;
 	f->confidence = least(f->confidence, trust[g->confidence]);
-	if (wins_later(f, LATER))
-		nsx_add_evidence(f, "Most of what they win lies later: until "
-				    "the host is ahead again the GPU waits for "
-				    "it over and over");
+	if (wins_later(f, LATER)) /* the line says what idles right after */
+		f->evidence[1] = nsx_tell(p->l, "%s, and for more later, until "
+					  "the host is ahead again",
+					  f->evidence[1]);
 	if (g->low_ns < g->gain_ns / 2 && f->confidence > NSX_CONF_LOW)
 		f->confidence--;
 	if (g->low_ns < g->gain_ns - g->gain_ns / 10)

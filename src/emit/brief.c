@@ -124,9 +124,11 @@ static void add_finding(struct brief *b, const struct nsx_first_page *p,
 	nsx_jsonw_str(w, "price", nsx_price_names[f->price]);
 	if (f->price == NSX_PRICE_NONE || p->now_ns <= 0) {
 		nsx_jsonw_null(w, "headroom_ms");
+		nsx_jsonw_null(w, "headroom_low_ms");
 		nsx_jsonw_null(w, "pct_of_judged");
 	} else {
 		nsx_jsonw_real(w, "headroom_ms", to_ms(f->headroom_ns));
+		nsx_jsonw_real(w, "headroom_low_ms", to_ms(f->low_ns));
 		nsx_jsonw_real(w, "pct_of_judged",
 			       100 * f->headroom_ns / p->now_ns);
 	}

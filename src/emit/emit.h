@@ -33,7 +33,7 @@ void nsx_emit_page(const struct nsx_first_page *page, enum nsx_page_form form,
  * because}; header {file, recorded_ms, gpus, processes, product, judged {start_ns,
  * end_ns, window, unit, shares in percent}, null where nothing was judged};
  * findings[<= 5] {key as in report.json, severity, title, price, headroom_ms,
- * pct_of_judged, confidence, place, evidence[<= 2], recommendation[<= 1]};
+ * headroom_low_ms, pct_of_judged, confidence, place, evidence[<= 2], recommendation[<= 1]};
  * all_done_ms, null where it is not known; fine[], trust[], missing[].  Texts are
  * plain, and cut so that all fits.
  */

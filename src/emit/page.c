@@ -14,7 +14,6 @@
 enum { PLAIN_CHARS = 160 };
 #define ALIKE 0.05 /* no share differs more between GPUs */
 #define OVERLAPS 0.3 /* of what a remedy wins, that others change */
-#define DOUBTED 0.5 /* ... below which what it wins in any case is told */
 
 struct page {
 	struct nsx_buf *b;
@@ -289,7 +288,7 @@ static void add_price(struct page *p, const struct nsx_first_page *x,
 			       f->disjoint_ns > 0 ?
 				       nsx_text_ns(p->a, f->disjoint_ns) :
 				       "nothing");
-	if (f->low_ns < f->headroom_ns * DOUBTED)
+	if (nsx_is_doubted(f))
 		put(p, say_doubt(p, f));
 	put(p, ")  ");
 }
@@ -399,8 +398,7 @@ static void add_sum(struct page *p, const struct nsx_first_page *x)
 		nsx_buf_printf(p->b, "If %s done: %s → %s", say_counted(p, x),
 			       nsx_text_ns(p->a, x->now_ns),
 			       nsx_text_ns(p->a, x->then_ns));
-		if (x->now_ns - x->then_most_ns <
-		    (x->now_ns - x->then_ns) * DOUBTED)
+		if (x->now_ns - x->then_most_ns < (x->now_ns - x->then_ns) / 2)
 			nsx_buf_printf(p->b, ", or %s if waits outside CUDA stay",
 				       nsx_text_ns(p->a, x->then_most_ns));
 		put(p, ".");

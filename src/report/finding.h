@@ -110,6 +110,12 @@ struct nsx_finding {
 	bool is_minor;	    /* beyond the first ten, or next to nothing      */
 };
 
+/* Whether most of its price hangs on waits outside CUDA, which may end when they did. */
+static inline bool nsx_is_doubted(const struct nsx_finding *f)
+{
+	return f->low_ns < f->headroom_ns / 2;
+}
+
 /* Findings and what was checked and is fine. Empty: zeroed but for the arena. */
 struct nsx_findings {
 	struct nsx_finding *v;

@@ -25,6 +25,7 @@ refuses "no finding 'x'; there are:" "$t" finding x
 says 'cannot tell|idle|bound' "$t" verdict
 says '^medium|^high|^low|recommendation|would win' "$t" finding 1
 says '^ *[0-9]+$' "$t" sql 'SELECT count(*) FROM kernel'
+says '^2 +low +2.4 +0 +replayed' "$fix/replay_outside.sqlite" verdict # nothing, if poll ends when it did
 refuses "only one SELECT" "$t" sql 'DELETE FROM kernel'
 refuses "only one SELECT" "$t" sql 'SELECT * FROM StringIds'
 refuses "only one SELECT" "$t" sql "SELECT load_extension('x')"
