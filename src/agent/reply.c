@@ -552,23 +552,39 @@ static void add_cell(const struct page *p, struct nsx_buf *b,
 	}
 }
 
+/* A bit a column: a row that is shown has something there; others say nothing. */
+static uint64_t columns_of(const struct part *x)
+{
+	uint64_t bits = 0;
+
+	for (size_t r = x->from; r < x->from + x->shown; r++)
+		for (unsigned c = 0; c < x->t->layout->ncols; c++)
+			if (nsx_row_at(x->t, r)[c].type != NSX_T_NULL)
+				bits |= UINT64_C(1) << c;
+	return bits;
+}
+
 static void add_table(const struct page *p, struct nsx_buf *b,
 		      const struct part *x)
 {
 	const struct nsx_layout *l = x->t->layout;
+	uint64_t columns = columns_of(x);
 
 	if (!x->shown)
 		return;
 	nsx_buf_printf(b, "\n%s:\n|", x->key);
 	for (unsigned c = 0; c < l->ncols; c++)
-		nsx_buf_printf(b, "%s|", l->cols[c].key);
+		if (columns >> c & 1)
+			nsx_buf_printf(b, "%s|", l->cols[c].key);
 	nsx_buf_adds(b, "\n|");
 	for (unsigned c = 0; c < l->ncols; c++)
-		nsx_buf_adds(b, "-|");
+		nsx_buf_adds(b, columns >> c & 1 ? "-|" : "");
 	nsx_buf_adds(b, "\n");
 	for (size_t r = x->from; r < x->from + x->shown; r++) {
 		nsx_buf_adds(b, "|");
 		for (unsigned c = 0; c < l->ncols; c++) {
+			if (!(columns >> c & 1))
+				continue;
 			add_cell(p, b, &l->cols[c], &nsx_row_at(x->t, r)[c]);
 			nsx_buf_adds(b, "|");
 		}

@@ -216,34 +216,28 @@ static bool are_alike(const struct nsx_block *block, size_t x, size_t y)
 	return any_id;
 }
 
-/* The place of the first column that tells who; block->ncolumns: none does. */
-static unsigned first_id(const struct nsx_block *block)
+/* By the numbers that tell who, the first of them first. */
+static int cmp_ids(const struct nsx_block *block, size_t x, size_t y)
 {
 	const struct nsx_col *cols = block->table->layout->cols;
-	unsigned i = 0;
+	int order = 0;
 
-	while (i < block->ncolumns && holds(&cols[block->columns[i]]) != ID)
-		i++;
-	return i;
+	for (size_t i = 0; i < block->ncolumns && !order; i++) {
+		int c = block->columns[i];
+
+		if (holds(&cols[c]) == ID && cols[c].type == NSX_T_I64)
+			order = NSX_CMP(nsx_row_at(block->table, x)[c].u.i,
+					nsx_row_at(block->table, y)[c].u.i);
+	}
+	return order;
 }
 
-/* In order of that, so that what stands in others is in the same order. */
 static void sort_members(const struct nsx_block *block, struct row *row)
 {
-	unsigned place = first_id(block);
-	size_t n = NSX_MIN(row->n, MAX_NAMED);
-	int c;
-
-	if (place == block->ncolumns)
-		return;
-	c = block->columns[place];
-	for (size_t k = 1; k < n; k++) {
+	for (size_t k = 1; k < NSX_MIN(row->n, MAX_NAMED); k++) {
 		size_t own = row->member[k], m = k;
-		const struct nsx_cell *cell = &nsx_row_at(block->table, own)[c];
 
-		for (; m && cell->type == NSX_T_I64 && cell->u.i <
-			    nsx_row_at(block->table, row->member[m - 1])[c].u.i;
-		     m--)
+		for (; m && cmp_ids(block, own, row->member[m - 1]) < 0; m--)
 			row->member[m] = row->member[m - 1];
 		row->member[m] = own;
 	}
@@ -276,13 +270,13 @@ static size_t join_rows(const struct nsx_block *block, struct row *ret,
 	return n;
 }
 
-/* The ids of all, once each. */
-static void add_ids(struct nsx_buf *b, struct nsx_arena *a,
+/* The ids of all, once each.  Returns whether there are several. */
+static bool add_ids(struct nsx_buf *b, struct nsx_arena *a,
 		    const struct nsx_table *t, const struct row *row, int c,
 		    const struct nsx_report *report)
 {
 	const struct nsx_col *col = &t->layout->cols[c];
-	size_t n = NSX_MIN(row->n, MAX_NAMED), begin = b->n;
+	size_t n = NSX_MIN(row->n, MAX_NAMED), nids = 0;
 	struct nsx_buf last = {0};
 
 	for (size_t i = 0; i < n; i++) {
@@ -291,7 +285,7 @@ static void add_ids(struct nsx_buf *b, struct nsx_arena *a,
 		nsx_md_add_cell(&one, a, col,
 				&nsx_row_at(t, row->member[i])[c], report);
 		if (one.p && (!last.p || strcmp(one.p, last.p))) {
-			nsx_buf_adds(b, b->n > begin ? ", " : "");
+			nsx_buf_adds(b, nids++ ? ", " : "");
 			nsx_buf_adds(b, one.p);
 		}
 		nsx_buf_done(&last);
@@ -300,6 +294,7 @@ static void add_ids(struct nsx_buf *b, struct nsx_arena *a,
 	nsx_buf_done(&last);
 	if (row->n > n)
 		nsx_buf_printf(b, " and %zu more", row->n - n);
+	return nids > 1;
 }
 
 /* A figure of rows that are alike: their mean. */
@@ -327,7 +322,6 @@ void nsx_md_add_table(struct nsx_buf *b, const struct nsx_block *block,
 	size_t most = NSX_MIN(block->max_rows, MAX_LOOKED_AT), n, covered;
 	struct nsx_arena *a = nsx_arena_new();
 	struct row *rows = nsx_arena_get(a, (most + 1) * sizeof(*rows));
-	unsigned who = first_id(block);
 
 	n = join_rows(block, rows, most, &covered);
 	nsx_buf_adds(b, n ? "\n|" : "");
@@ -342,17 +336,18 @@ void nsx_md_add_table(struct nsx_buf *b, const struct nsx_block *block,
 					"---|" : "---:|");
 	nsx_buf_adds(b, n ? "\n" : "");
 	for (size_t r = 0; r < n; r++) {
+		unsigned told = 0; /* that figures are of each               */
+
 		nsx_buf_adds(b, "|");
 		for (size_t i = 0; i < block->ncolumns; i++) {
 			int c = block->columns[i];
 			struct nsx_cell cell = mean_of(t, &rows[r], c);
 
 			nsx_buf_adds(b, " ");
-			if (holds(&cols[c]) == ID)
-				add_ids(b, a, t, &rows[r], c, report);
-			else
+			if (holds(&cols[c]) != ID)
 				nsx_md_add_cell(b, a, &cols[c], &cell, report);
-			if (rows[r].n > 1 && i == who)
+			else if (add_ids(b, a, t, &rows[r], c, report) &&
+				 !told++)
 				nsx_buf_adds(b, " (each)");
 			nsx_buf_adds(b, " |");
 		}

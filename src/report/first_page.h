@@ -46,7 +46,7 @@ struct nsx_first_page {
 	const char *unit;      /* "22 blocks of 29.3 ms"; NULL               */
 
 	enum nsx_page_verdict verdict, first, second; /* first, second: of MIXED  */
-	const char *because;   /* one clause, plain; NULL: the shares say it */
+	const char *because;   /* one clause, Markdown; NULL: the shares do   */
 	bool is_partial; /* of what could be read of a damaged file          */
 	double share[NSX_NUSES]; /* of the judged window, mean of the GPUs   */
 	double spread; /* greatest difference between GPUs, 0..1             */

@@ -383,11 +383,13 @@ static void show(const struct nsx_trace *t, const struct copy_groups *g,
 		    gpu->bandwidth_bytes_per_s > 0 && shown++ < SHOWN_DEVICES)
 			nsx_md_bullet(
 				out, "GPU %" PRId64 ": device-to-device copies "
-				     "read and write, so %.3g GB/s moves %.3g "
-				     "of the %.4g GB/s its memory has.",
-				t->device[g->v[i].device].device_id, gbps,
-				2 * gbps,
-				(double)gpu->bandwidth_bytes_per_s / 1e9);
+				     "read and write, so %s/s take %s/s of the "
+				     "%s/s its memory has.",
+				t->device[g->v[i].device].device_id,
+				nsx_text_bytes(out->arena, 1e9 * gbps),
+				nsx_text_bytes(out->arena, 2e9 * gbps),
+				nsx_text_bytes(out->arena, (double)gpu->
+						       bandwidth_bytes_per_s));
 	}
 	if (any)
 		nsx_md_table(out, tables[0], 3, DEVICE, DIRECTION, SRC_KIND,
