@@ -1,0 +1,1 @@
+explain @waits_win_later --pass findings,what_if --md
