@@ -27,7 +27,7 @@
 	X(MAX, "max_us", F64, "longest")                                      \
 	X(COST, "cost_ms", F64,                                               \
 	  "GPU idle time that follows from the waits among them",             \
-	  .title = "idle after", .adds = true)                                                       \
+	  .title = "idle after", .adds = true)                                \
 	X(RANGE, "range_name", STR,                                           \
 	  "innermost NVTX range open where the call began, normalised")
 NSX_COLUMNS(cols, COLUMNS);
