@@ -6,6 +6,7 @@
 #include "base/group.h"
 #include "base/stat.h"
 #include "fleet/fleet.h"
+#include "report/words.h"
 
 void nsx_fleet_warn(struct nsx_fleet *f, const char *fmt, ...)
 {
@@ -68,10 +69,15 @@ static void number(struct nsx_fleet *f, struct nsx_digest **v, size_t n)
 		f->rank[f->nranks++] = (struct nsx_frank){
 			.d = v[i], .number = (int64_t)next++};
 	}
-	if (nunknown)
-		nsx_fleet_warn(f, "%zu of %zu ranks have no number in their "
-			       "traces: they are numbered in the order of host, "
-			       "session and process", nunknown, n);
+	if (nunknown && nunknown == n)
+		nsx_fleet_warn(f, "no trace has the number of its rank: ranks "
+			       "are numbered in the order of host, session and "
+			       "process");
+	else if (nunknown)
+		nsx_fleet_warn(f, "%s of %zu without a number in the traces: "
+			       "numbered in the order of host, session and "
+			       "process", nsx_text_n(f->arena, nunknown, "rank",
+						     NULL), n);
 	for (size_t i = nunknown; i < n; i++) {
 		if (i > nunknown && v[i]->rank == v[i - 1]->rank) {
 			nsx_fleet_warn(f, "rank %lld is there more than once, "
