@@ -16,7 +16,7 @@ static int run_part(void *ctx, size_t i, struct nsx_err *err)
 {
 	struct job *job = ctx;
 
-	return nsx_scan_run(job->scan, (unsigned)i, job->fn,
+	return nsx_scan_run(job->scan, (unsigned)i, NULL, job->fn,
 			    job->ctx + i * job->ctx_size, err);
 }
 

@@ -16,6 +16,7 @@
 
 #define BATCH_BYTES  ((size_t)256 * 1024)
 #define PART_BYTES   BATCH_BYTES /* a smaller part is not worth a thread */
+#define BLOCK_BYTES  ((size_t)64 * 1024)
 #define AHEAD_CHUNK  ((size_t)512 * 1024)
 #define AHEAD_CHUNKS 8
 #define ASK_GAP	     8 /* between pages asked for in one go             */
@@ -102,10 +103,23 @@ unsigned nsx_pagescan_parts(const struct nsx_pagescan *s)
 	return s->nparts;
 }
 
-/* The leaf at which a part begins. */
-static size_t part_begin(const struct nsx_pagescan *s, size_t part)
+static size_t leaves_a_block(const struct nsx_pagescan *s)
 {
-	return (size_t)((unsigned __int128)s->leaves.n * part / s->nparts);
+	return NSX_MAX(BLOCK_BYTES / s->f->page_size, 1);
+}
+
+size_t nsx_pagescan_first_block(const struct nsx_pagescan *s, unsigned part)
+{
+	size_t each = leaves_a_block(s), n = (s->leaves.n + each - 1) / each;
+
+	return (size_t)((unsigned __int128)n * part / s->nparts);
+}
+
+/* The leaf at which a part begins: a part is whole blocks. */
+static size_t part_begin(const struct nsx_pagescan *s, unsigned part)
+{
+	return NSX_MIN(nsx_pagescan_first_block(s, part) * leaves_a_block(s),
+		       s->leaves.n);
 }
 
 /* Batches ----------------------------------------------------------------*/
@@ -200,7 +214,8 @@ static bool is_leaf(const struct nsx_pagescan *s, const uint8_t *page)
 static int count_part(void *ctx, size_t part, struct nsx_err *err)
 {
 	struct nsx_pagescan *s = ctx;
-	size_t i = part_begin(s, part), end = part_begin(s, part + 1);
+	size_t i = part_begin(s, (unsigned)part);
+	size_t end = part_begin(s, (unsigned)part + 1);
 	struct batch b;
 	size_t rows = 0;
 	int rc = batch_init(s, &b, end - i, err);
@@ -260,10 +275,32 @@ static int read_leaf(const struct nsx_pagescan *s, struct nsx_decoder *d,
 	return nsx_decode_leaf(d, page, number, s->leaves.n == 1, fn, ctx, err);
 }
 
-int nsx_pagescan_run(struct nsx_pagescan *s, unsigned part, nsx_row_fn fn,
-		     void *ctx, struct nsx_err *err)
+/* Leaves from i on, the first of a block or the end, up to *ret: those of blocks
+ * that are wanted and neighbours.
+ */
+static size_t next_wanted(const struct nsx_pagescan *s,
+			  const struct nsx_choice *choice, void *ctx, size_t i,
+			  size_t end, size_t *ret)
+{
+	size_t each = leaves_a_block(s);
+
+	*ret = end;
+	if (!choice || !choice->wants)
+		return i;
+	while (i < end && !choice->wants(ctx, i / each))
+		i += each;
+	for (*ret = i; *ret < end && choice->wants(ctx, *ret / each);)
+		*ret += each;
+	*ret = NSX_MIN(*ret, end);
+	return NSX_MIN(i, end);
+}
+
+int nsx_pagescan_run(struct nsx_pagescan *s, unsigned part,
+		     struct nsx_choice *choice, nsx_row_fn fn, void *ctx,
+		     struct nsx_err *err)
 {
 	size_t i = part_begin(s, part), end = part_begin(s, part + 1U);
+	size_t until = i, each = leaves_a_block(s);
 	struct nsx_decoder *d;
 	struct batch b = {0};
 	size_t left;
@@ -273,9 +310,18 @@ int nsx_pagescan_run(struct nsx_pagescan *s, unsigned part, nsx_row_fn fn,
 		return rc;
 	d = nsx_decoder_new(s->f, &s->wants, s->table, err);
 	rc = d ? batch_init(s, &b, end - i, err) : err->rc;
+	if (!rc && choice && choice->is_cut)
+		nsx_decoder_cut(d, choice->from, choice->to);
 	for (; !rc && i < end; i++) {
-		const uint8_t *page = get_leaf(s, &b, i, end, err);
+		const uint8_t *page;
 
+		if (i == until)
+			i = next_wanted(s, choice, ctx, i, end, &until);
+		if (i == end)
+			break;
+		if (choice)
+			choice->at = i / each;
+		page = get_leaf(s, &b, i, until, err);
 		rc = page ? read_leaf(s, d, page, s->leaves.pages[i], &left, fn,
 				      ctx, err)
 			  : err->rc;

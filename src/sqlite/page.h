@@ -16,7 +16,9 @@ int nsx_pagescan_open(struct nsx_db *db, const struct nsx_table_info *t,
 void nsx_pagescan_close(struct nsx_pagescan *s); /* NULL is fine */
 unsigned nsx_pagescan_parts(const struct nsx_pagescan *s);
 size_t nsx_pagescan_rows(struct nsx_pagescan *s, unsigned part);
-int nsx_pagescan_run(struct nsx_pagescan *s, unsigned part, nsx_row_fn fn,
-		     void *ctx, struct nsx_err *err);
+size_t nsx_pagescan_first_block(const struct nsx_pagescan *s, unsigned part);
+int nsx_pagescan_run(struct nsx_pagescan *s, unsigned part,
+		     struct nsx_choice *choice, nsx_row_fn fn, void *ctx,
+		     struct nsx_err *err);
 
 #endif

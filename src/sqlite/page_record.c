@@ -55,6 +55,9 @@ struct nsx_decoder {
 	uint32_t page; /* being decoded */
 	uint32_t max_local, min_local;
 	uint64_t max_payload;
+	bool is_cut; /* by the column asked for first */
+	uint16_t cut_column;
+	int64_t from, to;
 	struct shape *last; /* of the record before */
 	uint32_t chain_left;
 	uint8_t *chain_page;
@@ -146,8 +149,8 @@ static void keep_head(struct shape *s, const uint8_t *head, size_t len)
 	s->nwords = (uint32_t)(len + 7) / 8;
 	s->head_len = (uint32_t)len;
 	s->last_mask = rest == 8 ? ~UINT64_C(0) : (UINT64_C(1) << 8 * rest) - 1;
-	memset(s->head, 0, s->nwords * sizeof(*s->head));
-	memcpy(s->head, head, len);
+	for (size_t i = 0; i < s->nwords; i++) /* a tail is masked */
+		s->head[i] = load64(head + 8 * i);
 }
 
 /* What is read for the types below 12, as they are and as doubles. */
@@ -441,6 +444,26 @@ static inline int decode_cell(struct nsx_decoder *d, const struct cell *c,
 	return 0;
 }
 
+/* By one column alone, if it is an integer on the page, as those before it are. */
+static inline bool is_outside(const struct nsx_decoder *d, const struct cell *c)
+{
+	unsigned head = c->record[0], at = head, type = 0;
+	int64_t x;
+
+	if (head < d->cut_column + 2U || head >= 0x80 || head > c->local)
+		return false;
+	for (unsigned i = 0; i <= d->cut_column; i++) {
+		at += type_size[type];
+		type = c->record[1 + i];
+		if (type > 9)
+			return false;
+	}
+	if (!type || type > 6 || at + type_size[type] > c->local)
+		return false;
+	x = (int64_t)be64(c->record + at) >> fields_by_type[0][type].shift;
+	return x < d->from || x >= d->to;
+}
+
 int nsx_decode_leaf(struct nsx_decoder *d, const uint8_t *page, uint32_t number,
 		    bool is_root, nsx_row_fn fn, void *ctx, struct nsx_err *err)
 {
@@ -462,6 +485,8 @@ int nsx_decode_leaf(struct nsx_decoder *d, const uint8_t *page, uint32_t number,
 		why = find_cell(d, page, at, &c);
 		if (why)
 			return damaged(d, why, err);
+		if (d->is_cut && is_outside(d, &c))
+			continue;
 		rc = decode_cell(d, &c, err) ?: fn(ctx, c.rid, d->v, err);
 		if (rc)
 			return rc;
@@ -502,6 +527,17 @@ struct nsx_decoder *nsx_decoder_new(const struct nsx_pagefile *f,
 	}
 	d->last->head_len = UINT32_MAX;
 	return d;
+}
+
+void nsx_decoder_cut(struct nsx_decoder *d, int64_t from, int64_t to)
+{
+	for (unsigned i = 0; i < d->w->n; i++)
+		if (!d->w->v[i].slot && !d->w->v[i].is_real) {
+			d->is_cut = true;
+			d->cut_column = d->w->v[i].column;
+		}
+	d->from = from;
+	d->to = to;
 }
 
 void nsx_decoder_free(struct nsx_decoder *d)

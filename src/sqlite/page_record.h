@@ -14,6 +14,8 @@ struct nsx_decoder;
 struct nsx_decoder *nsx_decoder_new(const struct nsx_pagefile *f,
 				    const struct nsx_wants *w,
 				    const char *table, struct nsx_err *err);
+/* From now on rows outside [from, to) are passed over where nsx_choice lets them. */
+void nsx_decoder_cut(struct nsx_decoder *d, int64_t from, int64_t to);
 void nsx_decoder_free(struct nsx_decoder *d); /* NULL is fine */
 
 /* Hands each row of a leaf page to fn.  `page` has NSX_PAGE_SLACK readable

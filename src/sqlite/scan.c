@@ -58,9 +58,20 @@ const char *nsx_scan_backend(const struct nsx_scan *s)
 	return s->page ? "page" : "sqlite";
 }
 
-int nsx_scan_run(struct nsx_scan *s, unsigned part, nsx_row_fn fn, void *ctx,
-		 struct nsx_err *err)
+size_t nsx_scan_first_block(const struct nsx_scan *s, unsigned part)
 {
-	return s->page ? nsx_pagescan_run(s->page, part, fn, ctx, err) :
-			 nsx_sqlscan_run(s->sql, part, fn, ctx, err);
+	return s->page ? nsx_pagescan_first_block(s->page, part) : part;
+}
+
+int nsx_scan_run(struct nsx_scan *s, unsigned part, struct nsx_choice *choice,
+		 nsx_row_fn fn, void *ctx, struct nsx_err *err)
+{
+	if (s->page)
+		return nsx_pagescan_run(s->page, part, choice, fn, ctx, err);
+	if (choice) {
+		choice->at = part;
+		if (choice->wants && !choice->wants(ctx, part))
+			return 0;
+	}
+	return nsx_sqlscan_run(s->sql, part, fn, ctx, err);
 }

@@ -38,10 +38,27 @@ unsigned nsx_scan_parts(const struct nsx_scan *s);
 size_t nsx_scan_rows(const struct nsx_scan *s, unsigned part);
 const char *nsx_scan_backend(const struct nsx_scan *s); /* "page", "sqlite" */
 
-/* Reads one part in row order.  Errors: NSX_E_DATA where a page is damaged
- * (the rows before it have been delivered), NSX_E_STOP, or the callee's.
+/* What of a part is read.  Rows that are neighbours in the file, some hundreds with
+ * the one backend and a part with the other, are a block; blocks are counted over all
+ * parts.
  */
-int nsx_scan_run(struct nsx_scan *s, unsigned part, nsx_row_fn fn, void *ctx,
-		 struct nsx_err *err);
+struct nsx_choice {
+	/* Whether a block is to be read; NULL: all are. */
+	bool (*wants)(void *ctx, size_t block);
+	size_t at; /* told: the block of the row handed over */
+	/* Rows whose first cell asked for is an integer outside [from, to) may
+	 * be passed over, and are where that is cheaper than to read them.
+	 */
+	bool is_cut;
+	int64_t from, to;
+};
+/* The first of a part; of the number of parts: how many there are. */
+size_t nsx_scan_first_block(const struct nsx_scan *s, unsigned part);
+
+/* Reads one part in row order; choice NULL: all of it.  Errors: NSX_E_DATA where a page is damaged (the rows before it have
+ * been delivered), NSX_E_STOP, or the callee's.
+ */
+int nsx_scan_run(struct nsx_scan *s, unsigned part, struct nsx_choice *choice,
+		 nsx_row_fn fn, void *ctx, struct nsx_err *err);
 
 #endif

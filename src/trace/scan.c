@@ -114,7 +114,7 @@ static int run_part(struct jobs *jobs, struct nsx_part *p, struct nsx_err *err)
 		if (!p->cache[i])
 			return err->rc;
 	}
-	rc = nsx_scan_run(p->table->scan, p->index, on_row, p, err);
+	rc = nsx_scan_run(p->table->scan, p->index, NULL, on_row, p, err);
 	if (rc != NSX_E_DATA && rc != NSX_E_DB)
 		return rc;
 	nsx_load_warn(jobs->l, "table %s is damaged: part of its rows could "

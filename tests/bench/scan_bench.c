@@ -119,7 +119,7 @@ static int run_part(void *ctx, size_t i, struct nsx_err *err)
 {
 	struct job *job = ctx;
 
-	return nsx_scan_run(job->scan, (unsigned)i, on_row, &job->sum[i], err);
+	return nsx_scan_run(job->scan, (unsigned)i, NULL, on_row, &job->sum[i], err);
 }
 
 static struct sum scan(int mode)

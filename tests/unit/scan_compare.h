@@ -61,7 +61,7 @@ NSX_UNUSED static int read_part(void *arg, size_t part, struct nsx_err *err)
 	struct outcome *o = arg;
 	struct row_ctx ctx = {o, part};
 
-	return nsx_scan_run(o->scan, (unsigned)part, note_row, &ctx, err);
+	return nsx_scan_run(o->scan, (unsigned)part, NULL, note_row, &ctx, err);
 }
 
 /* Reads `columns` of t in parts on as many threads. */

@@ -263,7 +263,7 @@ TEST(giant_cells_are_cut)
 	assert_int_equal(nsx_scan_open(db, nsx_db_table(db, "t"), columns, 1, 1,
 				       &scan, &err),
 			 0);
-	assert_int_equal(nsx_scan_run(scan, 0, note_length, &len, &err), 0);
+	assert_int_equal(nsx_scan_run(scan, 0, NULL, note_length, &len, &err), 0);
 	assert_int_equal(len, NSX_MAX_CELL);
 	nsx_scan_close(scan);
 	nsx_db_close(db);
@@ -409,8 +409,8 @@ TEST(unknown_column)
 	db = open_or_fail(path, false);
 	if (!nsx_scan_open(db, nsx_db_table(db, "t"), columns, 1, 1, &scan,
 			   &err)) {
-		assert_int_not_equal(nsx_scan_run(scan, 0, NULL, NULL, &err),
-				     0);
+		assert_int_not_equal(nsx_scan_run(scan, 0, NULL, NULL, NULL,
+						  &err), 0);
 		nsx_scan_close(scan);
 	}
 	nsx_db_close(db);
@@ -439,16 +439,152 @@ TEST(callee_and_signal_end_a_scan)
 	assert_int_equal(nsx_scan_open(db, nsx_db_table(db, "t"), columns, 1, 1,
 				       &scan, &err),
 			 0);
-	assert_int_equal(nsx_scan_run(scan, 0, stop_at_third, &rows, &err),
-			 NSX_E_USAGE);
+	assert_int_equal(nsx_scan_run(scan, 0, NULL, stop_at_third, &rows,
+				      &err), NSX_E_USAGE);
 	assert_int_equal(rows, 3);
 	nsx_stop_flag = 1;
-	assert_int_equal(nsx_scan_run(scan, 0, stop_at_third, &rows, &err),
-			 NSX_E_STOP);
+	assert_int_equal(nsx_scan_run(scan, 0, NULL, stop_at_third, &rows,
+				      &err), NSX_E_STOP);
 	nsx_stop_flag = 0;
 	assert_int_equal(rows, 3);
 	nsx_scan_close(scan);
 	nsx_db_close(db);
+}
+
+/* A choice -----------------------------------------------------------------*/
+struct chosen {
+	struct nsx_choice choice;
+	size_t block, blocks; /* wanted: all that are block modulo blocks */
+	int64_t last, sum;    /* of row ids */
+	size_t n;
+};
+
+static bool wants_some(void *ctx, size_t block)
+{
+	const struct chosen *c = ctx;
+
+	return block % c->blocks == c->block;
+}
+
+static int note_chosen(void *ctx, int64_t rid,
+		       const struct nsx_val *v NSX_UNUSED,
+		       struct nsx_err *err NSX_UNUSED)
+{
+	struct chosen *c = ctx;
+
+	assert_true(rid > c->last);
+	if (c->choice.wants)
+		assert_true(wants_some(c, c->choice.at));
+	c->last = rid;
+	c->sum += rid;
+	c->n++;
+	return 0;
+}
+
+static struct nsx_scan *open_scan(struct nsx_db *db, const char *column,
+				  unsigned nparts)
+{
+	struct nsx_scan *scan;
+	struct nsx_err err;
+
+	assert_int_equal(nsx_scan_open(db, nsx_db_table(db, "t"), &column, 1,
+				       nparts, &scan, &err), 0);
+	return scan;
+}
+
+/* Every block by itself, every second and every third: together all rows, once. */
+static void read_in_blocks(const char *path, bool force_sqlite, size_t every)
+{
+	struct nsx_db *db = open_or_fail(path, force_sqlite);
+	struct nsx_scan *scan = open_scan(db, "a", 3);
+	unsigned nparts = nsx_scan_parts(scan);
+	size_t nblocks = nsx_scan_first_block(scan, nparts), n = 0;
+	int64_t sum = 0;
+	struct nsx_err err;
+
+	assert_int_equal(nsx_scan_first_block(scan, 0), 0);
+	if (!force_sqlite)
+		assert_true(nblocks > 5);
+	every = every ? every : nblocks;
+	for (size_t b = 0; b < every; b++) {
+		struct chosen c = {.choice = {.wants = wants_some},
+				   .block = b, .blocks = every};
+
+		for (unsigned p = 0; p < nparts; p++)
+			assert_int_equal(nsx_scan_run(scan, p, &c.choice,
+						      note_chosen, &c, &err),
+					 0);
+		n += c.n;
+		sum += c.sum;
+	}
+	assert_int_equal(n, 20001);
+	assert_int_equal(sum, 20001 * 10001);
+	nsx_scan_close(scan);
+	nsx_db_close(db);
+}
+
+TEST(blocks)
+{
+	static const int sizes[] = {512, 4096, 65536};
+	char *path = scratch("blocks.sqlite"), sql[2048];
+
+	for (size_t i = 0; i < ARRAY_LEN(sizes); i++) {
+		snprintf(sql, sizeof(sql), "PRAGMA page_size=%d;" MIXED, sizes[i],
+			 20000);
+		make_db(path, sql);
+		for (size_t every = 0; every < 4; every++) {
+			read_in_blocks(path, false, every);
+			read_in_blocks(path, true, every);
+		}
+		unlink(path);
+	}
+}
+
+/* Rows [100, 200) of 1000, and those whose cell is no integer, lies behind text, or is
+ * 0 or 1, which take no bytes.
+ */
+TEST(rows_passed_over)
+{
+	static const struct {
+		const char *table;
+		size_t rows;
+	} cases[] = {
+		{"x, a INTEGER, b); INSERT INTO t SELECT NULL, i, 'z' FROM r;",
+		 100 + 2},
+		{"x, a INTEGER, b); INSERT INTO t SELECT i << 40, i, i FROM r;",
+		 100 + 2},
+		{"a INTEGER, b); INSERT INTO t SELECT i << 40, i FROM r;", 1},
+		{"a); INSERT INTO t SELECT CASE i % 10 WHEN 0 THEN NULL WHEN 1 "
+		 "THEN 0.5 WHEN 2 THEN 'text' ELSE i END FROM r;", 300 + 70},
+		{"x, a INTEGER); INSERT INTO t SELECT 'text', i FROM r;", 1000},
+		{"a REAL); INSERT INTO t SELECT i FROM r;", 1000},
+		{"a INTEGER PRIMARY KEY, b); INSERT INTO t SELECT i + 1, i FROM "
+		 "r;", 1000},
+	};
+	char *path = scratch("cut.sqlite"), sql[1024];
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct chosen c = {.choice = {.is_cut = true, .from = 100,
+					      .to = 200}};
+		struct nsx_scan *scan;
+		struct nsx_err err;
+		struct nsx_db *db;
+
+		snprintf(sql, sizeof(sql),
+			 "CREATE TABLE n(i); WITH RECURSIVE m(i) AS (SELECT 0 "
+			 "UNION ALL SELECT i+1 FROM m WHERE i < 999) INSERT INTO "
+			 "n SELECT i FROM m; CREATE VIEW r AS SELECT i FROM n; "
+			 "CREATE TABLE t(%s", cases[i].table);
+		make_db(path, sql);
+		db = open_or_fail(path, false);
+		scan = open_scan(db, "a", 1);
+		assert_int_equal(nsx_scan_run(scan, 0, &c.choice, note_chosen,
+					      &c, &err), 0);
+		assert_int_equal(c.n, cases[i].rows);
+		nsx_scan_close(scan);
+		nsx_db_close(db);
+		unlink(path);
+	}
 }
 
 /* Real exports -----------------------------------------------------------*/

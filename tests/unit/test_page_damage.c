@@ -331,7 +331,7 @@ TEST(a_file_cut_while_it_is_read)
 			 0);
 	assert_int_equal(truncate(f.path, (off_t)f.m.n / 3 + 100), 0);
 	o.bound[0] = nsx_scan_rows(o.scan, 0);
-	assert_int_equal(nsx_scan_run(o.scan, 0, note_row, &ctx, &err),
+	assert_int_equal(nsx_scan_run(o.scan, 0, NULL, note_row, &ctx, &err),
 			 NSX_E_DATA);
 	assert_true(o.rows[0] > 0 && o.rows[0] <= o.bound[0]);
 	nsx_scan_close(o.scan);

@@ -164,7 +164,8 @@ static int read_part(void *ctx, size_t i, struct nsx_err *err)
 {
 	struct reading *r = ctx;
 	struct fold *f = &r->parts[i];
-	int rc = nsx_scan_run(r->scan, (unsigned)i, fold_on_row, f, err);
+	int rc = nsx_scan_run(r->scan, (unsigned)i, NULL, fold_on_row, f,
+			      err);
 
 	if (rc != NSX_E_DATA && rc != NSX_E_DB)
 		return rc;
