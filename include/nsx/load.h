@@ -17,7 +17,9 @@ struct nsx_load_options {
 			do for the members of this version */
 	unsigned threads;   /* at most these; 0: 1 */
 	const char *window; /* only a part: "2..5" in seconds from the first
-			       event, "5ns..9ns" on the trace's clock; NULL: all */
+			       event, "5ns..9ns" on the trace's clock; NULL: all.
+			       Of a large trace rows far from it are not read:
+			       its figures are the same                     */
 	const char *only;   /* ids of analyses, with commas; NULL: all */
 };
 

@@ -143,9 +143,23 @@ static void widen(struct nsx_window *w, int64_t start_ns, int64_t end_ns)
 
 static const struct nsx_window no_hull = {INT64_MAX, INT64_MIN};
 
-static struct nsx_window host_hull(const struct nsx_loader *l)
+void nsx_take_hull(struct nsx_trace *t, const struct nsx_window *gpu,
+		   const struct nsx_window *host)
 {
-	struct nsx_window host = no_hull;
+	struct nsx_window all = *gpu;
+
+	t->has_gpu_work = gpu->start_ns <= gpu->end_ns;
+	widen(&all, host->start_ns, host->end_ns);
+	if (all.start_ns <= all.end_ns) {
+		t->first_ns = all.start_ns;
+		t->last_ns = all.end_ns;
+		t->full = t->has_gpu_work ? *gpu : *host;
+	}
+}
+
+static void find_hull(struct nsx_loader *l)
+{
+	struct nsx_window gpu = no_hull, host = no_hull;
 
 	for (size_t i = 0; i < l->call_set.n; i++)
 		if (l->calls.start_ns[i] >= 0)
@@ -153,31 +167,9 @@ static struct nsx_window host_hull(const struct nsx_loader *l)
 	for (size_t i = 0; i < l->nvtx_set.n; i++)
 		if (l->nvtx.start_ns[i] >= 0)
 			widen(&host, l->nvtx.start_ns[i], l->nvtx.end_ns[i]);
-	return host;
-}
-
-static void find_hull(struct nsx_loader *l)
-{
-	struct nsx_trace *t = l->t;
-	struct nsx_window gpu = no_hull, host = host_hull(l), all;
-
 	for (size_t i = 0; i < l->op_set.n; i++)
 		widen(&gpu, l->ops.start_ns[i], l->ops.end_ns[i]);
-	for (unsigned i = 0; i < NSX_MAX_THREADS; i++) {
-		const struct nsx_left *left = &l->leaving.left[i];
-
-		if (left->n)
-			widen(&gpu, left->hull.start_ns, left->hull.end_ns);
-		t->nleft_out += left->n;
-	}
-	t->has_gpu_work = gpu.start_ns <= gpu.end_ns;
-	all = gpu;
-	widen(&all, host.start_ns, host.end_ns);
-	if (all.start_ns <= all.end_ns) {
-		t->first_ns = all.start_ns;
-		t->last_ns = all.end_ns;
-		t->full = t->has_gpu_work ? gpu : host;
-	}
+	nsx_take_hull(l->t, &gpu, &host);
 }
 
 /* A range never closed is open to the end of the trace. */
@@ -189,6 +181,8 @@ static void close_ranges(struct nsx_loader *l)
 						    l->nvtx.start_ns[i]);
 			l->t->defects.open_ranges++;
 		}
+	if (l->portion.is_on)
+		l->t->defects.open_ranges = l->portion.nopen;
 }
 
 /* Push/pop ranges of one thread and domain nest. One that ends after the range
@@ -349,68 +343,74 @@ static void cut_ops(struct nsx_loader *l, const struct nsx_window *w)
 	l->op_set.n = n;
 }
 
+static const char by_range[] = "nvtx:";
+
+int nsx_window_range(struct nsx_loader *l, const char *text, nsx_str *ret,
+		     struct nsx_err *err)
+{
+	const char *name = text + sizeof(by_range) - 1;
+
+	if (strncmp(text, by_range, sizeof(by_range) - 1))
+		return 0;
+	return nsx_strings_add(l->strings, name, strlen(name), ret, err);
+}
+
 /* From the first start to the last end of the ranges of a name. */
-static int find_range(struct nsx_loader *l, const char *name,
-		      struct nsx_window *ret, struct nsx_err *err)
+static struct nsx_window find_ranges(const struct nsx_loader *l, nsx_str name)
 {
 	const struct nsx_nvtx_rw *x = &l->nvtx;
-	nsx_str id;
+	struct nsx_window ret = no_hull;
 
-	if (nsx_strings_add(l->strings, name, strlen(name), &id, err))
-		return err->rc;
-	*ret = (struct nsx_window){INT64_MAX, INT64_MIN};
 	for (size_t i = 0; i < l->nvtx_set.n; i++)
-		if (x->name[i] == id && x->kind[i] != NSX_NVTX_MARK)
-			widen(ret, x->start_ns[i], x->end_ns[i]);
+		if (x->name[i] == name && x->kind[i] != NSX_NVTX_MARK)
+			widen(&ret, x->start_ns[i], x->end_ns[i]);
+	return ret;
+}
+
+int nsx_find_window(struct nsx_loader *l, const char *text,
+		   const struct nsx_window *range, struct nsx_window *ret,
+		   struct nsx_err *err)
+{
+	*ret = *range;
+	if (!l->window_range)
+		return nsx_window_parse(text, l->t->first_ns, ret, err);
 	if (ret->start_ns < ret->end_ns)
 		return 0;
 	return nsx_fail(err, NSX_E_USAGE, "no NVTX range '%s' in the trace: "
-			"tables/nvtx_ranges.csv of a report lists them", name);
+			"tables/nvtx_ranges.csv of a report lists them",
+			text + sizeof(by_range) - 1);
 }
 
-static int ask_window(struct nsx_loader *l, const char *text,
-		      struct nsx_window *ret, struct nsx_err *err)
+/* By what the survey told, or by the rows. */
+static int settle_window(struct nsx_loader *l, const char *window,
+		       struct nsx_err *err)
 {
-	static const char nvtx[] = "nvtx:";
+	const struct nsx_portion *x = &l->portion;
+	struct nsx_window ranges;
 
-	if (!strncmp(text, nvtx, sizeof(nvtx) - 1))
-		return find_range(l, text + sizeof(nvtx) - 1, ret, err);
-	return nsx_window_parse(text, l->t->first_ns, ret, err);
-}
-
-void nsx_presume_window(struct nsx_loader *l, const char *window)
-{
-	struct nsx_window host = host_hull(l);
-	struct nsx_err err; /* is told when all rows are known */
-
-	if (host.start_ns > host.end_ns)
-		return;
-	l->t->first_ns = host.start_ns;
-	l->leaving.is_on = !ask_window(l, window, &l->leaving.window, &err);
-}
-
-/* Kernels were left out by another window, or by times that moved since. */
-static bool is_presumed_wrong(const struct nsx_loader *l)
-{
-	return l->t->nleft_out &&
-	       (l->schema->shifts->n ||
-		l->leaving.window.start_ns != l->t->user.start_ns ||
-		l->leaving.window.end_ns != l->t->user.end_ns);
+	l->t->read = (struct nsx_window){INT64_MIN, INT64_MAX};
+	if (x->is_on) {
+		l->t->user = x->user;
+		l->t->read = x->read;
+		return l->t->has_clock_off ? NSX_PRESUMED_WRONG : 0;
+	}
+	ranges = find_ranges(l, l->window_range);
+	return window ? nsx_find_window(l, window, &ranges, &l->t->user, err) : 0;
 }
 
 int nsx_cut_window(struct nsx_loader *l, const char *window,
 		   struct nsx_err *err)
 {
 	struct nsx_trace *t = l->t;
-	int rc = 0;
+	int rc;
 
-	find_hull(l);
+	if (!l->portion.is_on)
+		find_hull(l);
 	close_ranges(l);
 	t->window = t->full;
-	if (window && ask_window(l, window, &t->user, err))
-		return err->rc;
-	if (is_presumed_wrong(l))
-		return NSX_PRESUMED_WRONG;
+	rc = settle_window(l, window, err);
+	if (rc)
+		return rc;
 	if (window) {
 		t->window = t->user;
 		cut_ops(l, &t->user);
@@ -445,6 +445,8 @@ static int slice_threads(struct nsx_loader *l, struct nsx_err *err)
 	struct nsx_trace *t = l->t;
 	uint32_t calls_at = 0, nvtx_at = 0;
 
+	for (uint32_t i = 0; i < t->nthreads; i++)
+		t->thread[i].ncalls = t->thread[i].nnvtx = 0;
 	for (size_t i = 0; i < l->call_set.n; i++)
 		t->thread[l->calls.thread[i]].ncalls++;
 	for (size_t i = 0; i < l->nvtx_set.n; i++)
@@ -452,6 +454,10 @@ static int slice_threads(struct nsx_loader *l, struct nsx_err *err)
 	for (uint32_t i = 0; i < t->nthreads; i++) {
 		struct nsx_thread *th = &t->thread[i];
 
+		th->has_calls |= th->ncalls > 0;
+		th->has_ranges |= th->nnvtx > 0;
+		th->has_stack |= th->nnvtx &&
+				 l->nvtx.kind[nvtx_at] == NSX_NVTX_STACK;
 		th->calls_at = calls_at;
 		th->nvtx_at = nvtx_at;
 		calls_at += th->ncalls;
@@ -556,6 +562,7 @@ static int build_indices(struct nsx_loader *l, struct nsx_err *err)
 	struct nsx_arena *a = l->index_arena;
 	struct nsx_call_index *list;
 
+	nsx_arena_clear(a);
 	if (!nsx_new_array(list, a, t->nprocesses, "processes", err))
 		return err->rc;
 	l->index = list;
@@ -574,10 +581,22 @@ static int build_indices(struct nsx_loader *l, struct nsx_err *err)
 		if (l->calls.corr[i])
 			x->keys[x->n++] = (uint64_t)l->calls.corr[i] << 32 | i;
 	}
-	for (uint32_t p = 0; p < t->nprocesses; p++)
+	for (uint32_t p = 0; p < t->nprocesses; p++) {
 		if (nsx_sort_keys(list[p].keys, list[p].n, "correlation ids",
 				  err))
 			return err->rc;
+		list[p].least = list[p].n ? (uint32_t)(list[p].keys[0] >> 32) :
+					    0;
+	}
+	for (size_t i = 0; i < l->callers_map.n; i++) {
+		uint64_t process = l->callers_map.keys[i].w[0] & ~UINT64_C(0xffffff);
+		uint32_t p = nsx_process_find(t, process);
+		uint32_t corr = l->least_corr[i];
+
+		if (p != NSX_NONE && corr &&
+		    (!list[p].least || corr < list[p].least))
+			list[p].least = corr;
+	}
 	return 0;
 }
 
@@ -628,13 +647,14 @@ uint32_t nsx_host_call(const struct nsx_loader *l, uint32_t process,
  */
 static bool is_older(const struct nsx_call_index *calls, uint32_t corr)
 {
-	return corr && calls->n && corr < calls->keys[0] >> 32;
+	return corr && corr < calls->least;
 }
 
 static int match_ops(struct nsx_loader *l, struct nsx_err *err)
 {
 	struct nsx_trace *t = l->t;
-	int64_t first_call = INT64_MAX;
+	int64_t first_call = l->portion.is_on ? l->portion.first_call_ns :
+						INT64_MAX;
 
 	if (!nsx_new_array(l->calls.op, t->arena, l->call_set.n,
 			   l->call_set.what, err))

@@ -14,6 +14,26 @@ enum { START, END, DEVICE, CONTEXT, STREAM, CORR, GLOBAL_PID, PID, OWN };
 		NSX_F_##v##_context_id, NSX_F_##v##_stream_id,                 \
 		NSX_F_##v##_corr, NSX_F_##v##_global_pid, NSX_F_##v##_pid
 
+static int read_stream(struct nsx_part *p, const struct nsx_val *v,
+		       uint32_t *ret, struct nsx_err *err)
+{
+	struct nsx_key key = {{nsx_read_process_key(&v[GLOBAL_PID], &v[PID]),
+			       (uint64_t)nsx_i64_or(&v[DEVICE], 0),
+			       (uint64_t)nsx_i64_or(&v[CONTEXT], 0),
+			       (uint64_t)nsx_i64_or(&v[STREAM], 0)}};
+
+	return nsx_keymap_add(&p->l->streams_map, p->cache[1], &key, ret, err);
+}
+
+/* A device that idles in the window is there, too. */
+static int note_stream(struct nsx_part *p, const struct nsx_val *v,
+		       const struct nsx_extent *x, struct nsx_err *err)
+{
+	uint32_t stream;
+
+	return x->is_event ? read_stream(p, v, &stream, err) : 0;
+}
+
 /* Fills what all kinds share. 1: kept, 0: a defect, negative: a failure. The
  * caller completes the row and counts it with p->n++.
  */
@@ -22,16 +42,11 @@ static int read_common(struct nsx_part *p, const struct nsx_val *v,
 {
 	struct nsx_ops_rw *o = &p->l->ops;
 	size_t at = p->at + p->n;
-	struct nsx_key key = {{nsx_read_process_key(&v[GLOBAL_PID], &v[PID]),
-			       (uint64_t)nsx_i64_or(&v[DEVICE], 0),
-			       (uint64_t)nsx_i64_or(&v[CONTEXT], 0),
-			       (uint64_t)nsx_i64_or(&v[STREAM], 0)}};
 
 	if (!nsx_read_span(p, &v[START], &v[END], &o->start_ns[at],
 			   &o->end_ns[at]))
 		return 0;
-	if (nsx_keymap_add(&p->l->streams_map, p->cache[1], &key,
-			   &o->stream[at], err))
+	if (read_stream(p, v, &o->stream[at], err))
 		return err->rc;
 	o->kind[at] = (uint8_t)kind;
 	o->call[at] = nsx_u32_or(&v[CORR], 0);
@@ -92,23 +107,6 @@ static int read_shape(struct nsx_part *p, const struct nsx_val *v,
 	return nsx_keymap_add(&p->l->shapes_map, p->cache[2], &key, ret, err);
 }
 
-/* What such rows tell of the trace (names, streams, shapes, defects) is kept. */
-static bool is_left_out(struct nsx_part *p, size_t at)
-{
-	const struct nsx_loader *l = p->l;
-	int64_t start_ns = l->ops.start_ns[at], end_ns = l->ops.end_ns[at];
-	struct nsx_left *left = p->own;
-
-	if (!l->leaving.is_on || nsx_tells_clock(l, l->ops.call[at]) ||
-	    nsx_reaches(&l->leaving.window, start_ns, end_ns))
-		return false;
-	if (!left->n++)
-		left->hull = (struct nsx_window){start_ns, end_ns};
-	left->hull.start_ns = NSX_MIN(left->hull.start_ns, start_ns);
-	left->hull.end_ns = NSX_MAX(left->hull.end_ns, end_ns);
-	return true;
-}
-
 static int read_kernel(struct nsx_part *p, const struct nsx_val *v,
 		       struct nsx_err *err)
 {
@@ -130,7 +128,7 @@ static int read_kernel(struct nsx_part *p, const struct nsx_val *v,
 		return rc;
 	if (nsx_i64_or(&v[NODE], 0))
 		p->l->ops.flags[at] |= NSX_OP_NODE;
-	p->n += !is_left_out(p, at);
+	p->n++;
 	return 0;
 }
 
@@ -227,14 +225,16 @@ void nsx_bind_gpu(struct nsx_loader *l, struct nsx_tableload *list)
 	 * sets.
 	 */
 	const struct nsx_tableload tables[NSX_NGPU_TABLES] = {
-		NSX_TABLE(memcpy, memcpy_fields, read_memcpy, .set = &l->op_set,
-			  .beside = &l->copy_set),
-		NSX_TABLE(memset, memset_fields, read_memset, .set = &l->op_set,
-			  .beside = &l->copy_set),
-		NSX_TABLE(kernel, kernel_fields, read_kernel,
-			  .set = &l->op_set, .own = l->leaving.left,
-			  .own_size = sizeof(*l->leaving.left)),
-		NSX_TABLE(graph, graph_fields, read_graph, .set = &l->op_set),
+#define GPU_TABLE(v, ...)                                                     \
+	NSX_TABLE(v, v##_fields, read_##v, .set = &l->op_set,                 \
+		  .extent = nsx_extent_of, .corr = CORR,                      \
+		  .hull = NSX_HULL_GPU, .told = NSX_BIT(OWN) - 1,             \
+		  .note = note_stream, __VA_ARGS__)
+		GPU_TABLE(memcpy, .beside = &l->copy_set),
+		GPU_TABLE(memset, .beside = &l->copy_set),
+		GPU_TABLE(kernel),
+		GPU_TABLE(graph),
+#undef GPU_TABLE
 	};
 
 	l->op_set = (struct nsx_colset){"GPU operations", {

@@ -12,13 +12,55 @@ static const enum nsx_field call_fields[] = {
 	NSX_F_runtime_callchain,
 };
 
+/* Rows that only carry a backtrace are no events. */
+static struct nsx_extent call_extent(const struct nsx_val *v)
+{
+	struct nsx_extent x = nsx_extent_of(v);
+
+	x.is_event &= nsx_i64_or(&v[C_CLASS], 0) != NSX_CLASS_BACKTRACE;
+	return x;
+}
+
+int nsx_read_caller(struct nsx_part *p, const struct nsx_val *v,
+		    uint32_t *thread, nsx_str *name, struct nsx_err *err)
+{
+	return nsx_read_thread(p, &v[C_TID], &v[C_PID], &v[C_PLAIN_TID], thread,
+			       err) ?:
+	       nsx_read_name(p, &v[C_NAME], name, err);
+}
+
+/* Who called what, and the least correlation id of it. */
+static int note_call(struct nsx_part *p, const struct nsx_val *v,
+		     const struct nsx_extent *x, struct nsx_err *err)
+{
+	struct nsx_surveyed *s = p->own;
+	uint32_t caller, corr = nsx_u32_or(&v[C_CORR], 0);
+	struct nsx_key key = {{nsx_read_thread_key(&v[C_TID], &v[C_PID],
+						   &v[C_PLAIN_TID])}};
+	nsx_str name;
+
+	nsx_count_backtrace(p->l, &v[C_CHAIN]);
+	if (!x->is_event)
+		return 0;
+	if (nsx_read_name(p, &v[C_NAME], &name, err))
+		return err->rc;
+	key.w[1] = name;
+	if (nsx_keymap_add(&p->l->callers_map, p->cache[2], &key, &caller,
+			   err) ||
+	    nsx_grow(&s->least_corr, &s->cap_least, caller + (size_t)1,
+		     sizeof(*s->least_corr), "callers", err))
+		return err->rc;
+	if (corr && (!s->least_corr[caller] || corr < s->least_corr[caller]))
+		s->least_corr[caller] = corr;
+	return 0;
+}
+
 static int read_call(struct nsx_part *p, const struct nsx_val *v,
 		     struct nsx_err *err)
 {
 	struct nsx_calls_rw *c = &p->l->calls;
 	size_t at = p->at + p->n;
 	int64_t code = nsx_i64_or(&v[C_RETURN], 0);
-	int rc;
 
 	if (nsx_keep_backtrace(p, nsx_read_process_key(&v[C_TID], &v[C_PID]),
 			       &v[C_CORR], &v[C_CHAIN], err))
@@ -30,11 +72,8 @@ static int read_call(struct nsx_part *p, const struct nsx_val *v,
 	if (!nsx_read_span(p, &v[C_START], &v[C_END], &c->start_ns[at],
 			   &c->end_ns[at]))
 		return 0;
-	rc = nsx_read_thread(p, &v[C_TID], &v[C_PID], &v[C_PLAIN_TID],
-			     &c->thread[at], err) ?:
-	     nsx_read_name(p, &v[C_NAME], &c->name[at], err);
-	if (rc)
-		return rc;
+	if (nsx_read_caller(p, v, &c->thread[at], &c->name[at], err))
+		return err->rc;
 	c->corr[at] = nsx_u32_or(&v[C_CORR], 0);
 	c->flags[at] = code && code != NSX_RETURN_NOT_READY ? NSX_CALL_FAILED : 0;
 	c->cls[at] = NSX_CALL_OTHER;
@@ -61,13 +100,77 @@ static int read_domain(struct nsx_part *p, const struct nsx_val *v,
 	return rc;
 }
 
+static struct nsx_extent nvtx_extent(const struct nsx_val *v)
+{
+	const struct nsx_val *type = &v[NSX_N_TYPE];
+	int kind = nsx_nvtx_row_kind(v);
+	struct nsx_extent x = {INT64_MIN, INT64_MAX, false};
+	struct nsx_val span[2] = {v[NSX_N_START], v[NSX_N_END]};
+
+	if (kind < 0 && type->type == NSX_V_I64 &&
+	    type->u.i != NSX_EVENT_DOMAIN_CREATE)
+		return (struct nsx_extent){INT64_MAX, INT64_MIN, false};
+	if (kind < 0)
+		return x;
+	if (kind != NSX_NVTX_MARK && span[1].type != NSX_V_NULL)
+		return nsx_extent_of(span);
+	span[1] = span[0];
+	x = nsx_extent_of(span);
+	if (kind != NSX_NVTX_MARK)
+		x.end_ns = INT64_MAX;
+	return x;
+}
+
+/* The window's own ranges: where it is told by their name. */
+static int note_named(struct nsx_part *p, const struct nsx_val *v,
+		      const struct nsx_extent *x, struct nsx_err *err)
+{
+	struct nsx_surveyed *s = p->own;
+	nsx_str name;
+
+	if (nsx_nvtx_row_kind(v) == NSX_NVTX_MARK)
+		return 0;
+	if (nsx_read_name(p, nsx_nvtx_row_name(v), &name, err))
+		return err->rc;
+	if (name == p->l->window_range) {
+		s->ranges.start_ns = NSX_MIN(s->ranges.start_ns, x->start_ns);
+		s->ranges.end_ns = NSX_MAX(s->ranges.end_ns, x->end_ns);
+	}
+	return 0;
+}
+
+static int read_range_domain(struct nsx_part *p, const struct nsx_val *v,
+			     uint32_t *ret, struct nsx_err *err)
+{
+	struct nsx_key key = {{nsx_read_process_key(&v[NSX_N_TID],
+						    &v[NSX_N_PID]),
+			       (uint64_t)nsx_i64_or(&v[NSX_N_DOMAIN], 0)}};
+
+	return nsx_keymap_add(&p->l->domains_map, p->cache[1], &key, ret, err);
+}
+
+static int note_range(struct nsx_part *p, const struct nsx_val *v,
+		      const struct nsx_extent *x, struct nsx_err *err)
+{
+	uint32_t caller, domain;
+	struct nsx_key key = {{nsx_read_thread_key(&v[NSX_N_TID], &v[NSX_N_PID],
+						   &v[NSX_N_PLAIN_TID]),
+			       (uint64_t)nsx_nvtx_row_kind(v), 1}};
+
+	if (!x->is_event)
+		return 0;
+	return nsx_keymap_add(&p->l->callers_map, p->cache[2], &key, &caller,
+			      err) ?:
+	       read_range_domain(p, v, &domain, err) ?:
+	       (p->l->window_range ? note_named(p, v, x, err) : 0);
+}
+
 static int read_nvtx(struct nsx_part *p, const struct nsx_val *v,
 		     struct nsx_err *err)
 {
 	struct nsx_nvtx_rw *x = &p->l->nvtx;
 	size_t at = p->at + p->n;
 	int kind = nsx_nvtx_row_kind(v);
-	struct nsx_key key = {{0}};
 	int rc;
 
 	if (v[NSX_N_TYPE].type != NSX_V_I64 &&
@@ -94,11 +197,8 @@ static int read_nvtx(struct nsx_part *p, const struct nsx_val *v,
 	if (!rc && !x->name[at])
 		rc = nsx_strings_add(p->l->strings, "(unnamed)", 9,
 				     &x->name[at], err);
-	key.w[0] = nsx_read_process_key(&v[NSX_N_TID], &v[NSX_N_PID]);
-	key.w[1] = (uint64_t)nsx_i64_or(&v[NSX_N_DOMAIN], 0);
 	if (!rc)
-		rc = nsx_keymap_add(&p->l->domains_map, p->cache[1], &key,
-				    &x->domain[at], err);
+		rc = read_range_domain(p, v, &x->domain[at], err);
 	if (rc)
 		return rc;
 	x->kind[at] = (uint8_t)kind;
@@ -261,12 +361,24 @@ static void bind_sets(struct nsx_loader *l)
 
 void nsx_bind_host(struct nsx_loader *l, struct nsx_tableload *list)
 {
+	const uint32_t chain = l->cuda_stacks.n ? NSX_BIT(C_CHAIN) : 0;
+	const uint32_t names = NSX_BIT(NSX_N_TEXT) | NSX_BIT(NSX_N_TEXT_ID);
+	const uint32_t range_fields =
+		(NSX_BIT(NSX_N_CELLS) - 1) & ~(l->window_range ? 0 : names);
 	const struct nsx_tableload tables[NSX_NHOST_TABLES] = {
-		NSX_TABLE(runtime, call_fields, read_call, .set = &l->call_set),
-		NSX_TABLE(nvtx, nsx_nvtx_row, read_nvtx, .set = &l->nvtx_set),
+		NSX_TABLE(runtime, call_fields, read_call, .set = &l->call_set,
+			  .extent = call_extent, .corr = C_CORR,
+			  .hull = NSX_HULL_HOST, .note = note_call,
+			  .told = (NSX_BIT(C_RETURN) - 1) | chain),
+		NSX_TABLE(nvtx, nsx_nvtx_row, read_nvtx, .set = &l->nvtx_set,
+			  .extent = nvtx_extent, .hull = NSX_HULL_HOST,
+			  .note = note_range, .told = range_fields),
 		NSX_TABLE(overhead, overhead_fields, read_overhead,
-			  .set = &l->overhead_set),
-		NSX_TABLE(sync, sync_fields, read_sync, .set = &l->sync_set),
+			  .set = &l->overhead_set, .extent = nsx_extent_of,
+			  .told = NSX_BIT(O_END + 1) - 1),
+		NSX_TABLE(sync, sync_fields, read_sync, .set = &l->sync_set,
+			  .extent = nsx_extent_of, .corr = S_CORR,
+			  .told = NSX_BIT(S_CORR + 1) - 1),
 		NSX_TABLE(cuda_event, record_fields, read_record,
 			  .set = &l->record_set),
 	};

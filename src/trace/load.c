@@ -5,8 +5,6 @@
 #include "base/stat.h"
 #include "trace/load.h"
 
-enum { CLOCK_ROWS = 1 << 20 };
-
 void nsx_load_warn(struct nsx_loader *l, const char *fmt, ...)
 {
 	struct nsx_err err;
@@ -26,7 +24,39 @@ static const char *pid_source(const struct nsx_schema *s, enum nsx_field global,
 	return nsx_has(s, global) ? s->column[global] : s->column[plain];
 }
 
-/* For a window the host's rows come first: they tell where it is. */
+/* What the window needs: its operations, then the calls that launched them, then
+ * what was open at these.
+ */
+static int load_portion(struct nsx_loader *l, struct nsx_tableload *list,
+			size_t n, const char *window, struct nsx_err *err)
+{
+	struct nsx_tableload *calls = list + NSX_NGPU_TABLES;
+	struct nsx_defects defects;
+	size_t zeros;
+	bool again = false;
+	int rc = nsx_survey(l, list, n, window, err);
+
+	zeros = l->nfrom_zero;
+	l->nfrom_zero = 0;
+	rc = rc ?: nsx_load_tables(l, list, NSX_NGPU_TABLES, "GPU events",
+				   err) ?:
+	     nsx_want_calls(l, err);
+	defects = l->t->defects;
+	rc = rc ?: nsx_load_tables(l, calls, 1, "API calls", err) ?:
+	     nsx_want_instants(l, err) ?:
+	     nsx_want_neighbours(l, calls, &again, err);
+	if (!rc && again) {
+		l->t->defects = defects;
+		l->nbacktraces = l->nfrom_zero = 0;
+		rc = nsx_load_tables(l, calls, 1, "API calls", err);
+	}
+	rc = rc ?: nsx_load_tables(l, calls + 1, n - NSX_NGPU_TABLES - 1,
+				   "host events", err);
+	l->nfrom_zero = zeros;
+	nsx_survey_done(list, n);
+	return rc;
+}
+
 static int load_rows(struct nsx_loader *l, const char *window,
 		     struct nsx_err *err)
 {
@@ -37,13 +67,9 @@ static int load_rows(struct nsx_loader *l, const char *window,
 	nsx_bind_gpu(l, list);
 	nsx_bind_host(l, host);
 	nsx_bind_libraries(l, host + NSX_NHOST_TABLES);
-	if (!window)
-		return nsx_load_tables(l, list, ARRAY_LEN(list), "events", err);
-	if (nsx_load_tables(l, host, ARRAY_LEN(list) - NSX_NGPU_TABLES,
-			    "host events", err))
-		return err->rc;
-	nsx_presume_window(l, window);
-	return nsx_load_tables(l, list, NSX_NGPU_TABLES, "GPU events", err);
+	return window ? load_portion(l, list, ARRAY_LEN(list), window, err) :
+			nsx_load_tables(l, list, ARRAY_LEN(list), "events",
+					err);
 }
 
 /* Neighbours begin one soon after the other, most are short, and correlation
@@ -173,6 +199,7 @@ static int publish_raw_names(struct nsx_loader *l, struct nsx_err *err)
 static void publish_warnings(struct nsx_loader *l)
 {
 	const struct nsx_schema *s = l->schema;
+	size_t n = 0;
 
 	if (nsx_db_warning(s->db)) {
 		nsx_load_warn(l, "%s", nsx_db_warning(s->db));
@@ -184,6 +211,10 @@ static void publish_warnings(struct nsx_loader *l)
 				      "table should be", nsx_view_defs[v].name,
 				      s->refused[v]);
 	nsx_sort(l->warnings, l->nwarnings, sizeof(*l->warnings), nsx_cmp_text);
+	for (size_t i = 0; i < l->nwarnings; i++) /* a survey meets it, too */
+		if (!n || strcmp(l->warnings[n - 1], l->warnings[i]))
+			l->warnings[n++] = l->warnings[i];
+	l->nwarnings = n;
 	l->t->warnings = nsx_arena_get(l->t->arena, (l->nwarnings + 1) *
 							    sizeof(char *));
 	if (l->nwarnings)
@@ -192,13 +223,15 @@ static void publish_warnings(struct nsx_loader *l)
 	l->t->nwarnings = l->nwarnings;
 }
 
-/* first: a window may be presumed; else all kernels are kept until it is cut. */
+/* in_part: rows that are far from a window are not read. */
 static int load(struct nsx_loader *l, const struct nsx_load_opts *opts,
-		bool first, struct nsx_err *err)
+		bool in_part, struct nsx_err *err)
 {
 	int rc = nsx_load_strings(l, err) ?:
 		 nsx_load_stacks(l, err) ?:
-		 load_rows(l, first ? opts->window : NULL, err);
+		 (opts->window ? nsx_window_range(l, opts->window,
+						  &l->window_range, err) : 0) ?:
+		 load_rows(l, in_part ? opts->window : NULL, err);
 
 	nsx_progress_stage(l->progress, "order", 0);
 	if (!rc)
@@ -206,6 +239,7 @@ static int load(struct nsx_loader *l, const struct nsx_load_opts *opts,
 		     nsx_order_rows(l, err) ?:
 		     nsx_index_calls(l, err) ?:
 		     nsx_align_clocks(l, err) ?:
+		     nsx_drop_sample(l, err) ?:
 		     nsx_cut_window(l, opts->window, err) ?:
 		     nsx_derive(l, err) ?:
 		     nsx_tie_backtraces(l, err);
@@ -234,6 +268,7 @@ static void init_maps(struct nsx_loader *l)
 	nsx_keymap_init(&l->replays_map, "graphs");
 	nsx_keymap_init(&l->osrt_map, "OSRT names");
 	nsx_keymap_init(&l->frames_map, "frames");
+	nsx_keymap_init(&l->callers_map, "callers");
 }
 
 static void free_stacks(struct nsx_stacks *s)
@@ -252,6 +287,10 @@ static void free_loader(struct nsx_loader *l)
 	nsx_keymap_done(&l->replays_map);
 	nsx_keymap_done(&l->osrt_map);
 	nsx_keymap_done(&l->frames_map);
+	nsx_keymap_done(&l->callers_map);
+	free(l->least_corr);
+	free(l->portion.corr);
+	free(l->portion.at_ns);
 	nsx_groups_done(&l->stacks);
 	free_stacks(&l->sample_stacks);
 	free_stacks(&l->cuda_stacks);
@@ -270,7 +309,7 @@ static void free_loader(struct nsx_loader *l)
 }
 
 static int load_once(const struct nsx_schema *schema,
-		     const struct nsx_load_opts *opts, bool first,
+		     const struct nsx_load_opts *opts, bool in_part,
 		     struct nsx_trace **ret, struct nsx_err *err)
 {
 	struct nsx_arena *a = nsx_arena_new();
@@ -292,11 +331,11 @@ static int load_once(const struct nsx_schema *schema,
 	l->t = t;
 	l->schema = schema;
 	l->threads = NSX_MAX(1, opts->threads);
-	l->clock_rows = opts->clock_rows ? opts->clock_rows : CLOCK_ROWS;
+	l->opts = opts;
 	l->progress = opts->progress;
 	l->index_arena = nsx_arena_new();
 	init_maps(l);
-	rc = load(l, opts, first, err);
+	rc = load(l, opts, in_part, err);
 	free_loader(l);
 	if (rc) {
 		nsx_trace_free(t);

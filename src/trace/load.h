@@ -67,6 +67,7 @@ struct nsx_created { /* an NVTX domain's creation row */
 struct nsx_call_index {
 	uint64_t *keys; /* id << 32 | call */
 	size_t n, at;	/* at: where the last was found                      */
+	uint32_t least; /* id of all calls, read or not; 0: none             */
 };
 
 /* The recorded stacks of one table, ordered by id. */
@@ -81,18 +82,37 @@ struct nsx_backtrace { /* of the call that has this correlation id           */
 	uint32_t corr, call, stack; /* the last two follow when all is read  */
 };
 
-/* Kernels that are read but not kept, as neither the user's window nor the clocks
- * need them.  Host rows are all kept: iterations, waits, the launcher's gaps and
- * what is replayed around a window are found in those before and after it.
- */
-struct nsx_leaving {
+/* What of the file is read where the user asked for a window (survey.c). */
+struct nsx_portion {
 	bool is_on;
-	struct nsx_window window; /* as presumed: nsx_presume_window         */
-	struct nsx_left { /* by part of the table of kernels                 */
-		struct nsx_window hull;
-		size_t n;
-	} left[NSX_MAX_THREADS];
+	struct nsx_window user, gpu, host; /* as asked; hulls of all rows    */
+	struct nsx_window read; /* rows that reach into it are read, and ... */
+	uint32_t clock_share; /* ... of calls and what they launched one in so
+				 many: NSX_CLOCK_RUN ids in a row            */
+	uint32_t *corr; /* ... the calls of the window's operations, wherever
+			   they are; ascending                               */
+	int64_t *at_ns; /* ... ranges around those of them that begin outside;
+			   ascending                                         */
+	size_t ncorr, nat, cap_at;
+	int64_t first_call_ns; /* least start of a call                      */
+	size_t nopen; /* ranges never closed                                 */
 };
+/* Events by the bin that they begin in: of 2^shift ns, numbered from 0 ns on, the
+ * first and the last that there are.  n is a ring.
+ */
+struct nsx_bins {
+	unsigned shift;
+	int64_t first, last;
+	uint32_t n[1 << 12];
+};
+struct nsx_surveyed { /* what a part of a table tells of all its rows        */
+	struct nsx_window hull, ranges; /* ranges: with the window's name    */
+	int64_t first_ns;
+	size_t nevents, nopen, cap_least;
+	uint32_t *least_corr; /* by id in callers_map; 0: none               */
+	struct nsx_bins bins;
+};
+enum { NSX_CLOCK_RUN = 12 /* bits */ };
 
 struct nsx_loader {
 	struct nsx_trace *t;
@@ -120,8 +140,13 @@ struct nsx_loader {
 	struct nsx_ordinal *ordinals;
 	size_t nordinals, cap_ordinals;
 
-	struct nsx_leaving leaving;
-	size_t clock_rows; /* of nsx_load_opts                               */
+	const struct nsx_load_opts *opts;
+	struct nsx_portion portion;
+	struct nsx_keymap callers_map; /* of all rows: {global tid, API name},
+					  and {global tid, kind, 1} of ranges */
+	uint32_t *least_corr; /* by id in callers_map; 0: none                */
+	nsx_str window_range; /* the range whose extent is the window, 0      */
+	struct nsx_window window_hull; /* of the ranges of that name          */
 
 	pthread_mutex_t lock; /* guards what follows, up to the columns      */
 	struct nsx_stream_types { /* TARGET_INFO_CUDA_STREAM, while it is read */
@@ -185,6 +210,7 @@ struct nsx_loader {
 	} samples;
 	struct nsx_backtrace *backtraces; /* guarded by lock                 */
 	size_t nbacktraces, cap_backtraces, nfrom_zero;
+	int64_t most_backtrace; /* greatest id; both of all rows             */
 	struct nsx_colset op_set, copy_set, call_set, nvtx_set, overhead_set,
 		sync_set, record_set, library_set;
 };
@@ -203,7 +229,20 @@ struct nsx_part {
 	struct nsx_defects defects;
 	struct nsx_keycache *cache[3];
 	void *own; /* this part's element of the table's own */
+	struct nsx_choice choice;
 };
+/* When a row is: [MIN, MAX] where its cells do not tell, [MAX, MIN] where it is
+ * none of the trace's; an open range ends at MAX.
+ */
+struct nsx_extent {
+	int64_t start_ns, end_ns;
+	bool is_event; /* it is kept, and sound */
+};
+struct nsx_zone { /* a block of a table */
+	int64_t least_ns, most_ns; /* of the extents of its rows             */
+	uint32_t least_corr, most_corr, rows;
+};
+enum nsx_hull { NSX_HULL_NONE, NSX_HULL_GPU, NSX_HULL_HOST };
 struct nsx_tableload {
 	enum nsx_view view;
 	const enum nsx_field *fields;
@@ -215,6 +254,17 @@ struct nsx_tableload {
 	/* One row: keeps it (returns 0 after p->n++) or counts a defect. */
 	int (*row)(struct nsx_part *p, const struct nsx_val *v,
 		   struct nsx_err *err);
+	/* Of tables that are read in part for a window; NULL: always whole. */
+	struct nsx_extent (*extent)(const struct nsx_val *v);
+	unsigned corr; /* the field with the correlation id; 0: none         */
+	enum nsx_hull hull; /* its rows belong to                            */
+	uint32_t told; /* bits of the fields that the survey looks at        */
+	/* What is to be known of a row even if it is not read; or NULL. */
+	int (*note)(struct nsx_part *p, const struct nsx_val *v,
+		    const struct nsx_extent *x, struct nsx_err *err);
+	bool is_survey;
+	struct nsx_zone *zones; /* by block, from the survey; or NULL        */
+	size_t nzones;
 	/* filled while loading: */
 	struct nsx_scan *scan;
 	struct nsx_part *parts;
@@ -224,6 +274,38 @@ struct nsx_tableload {
 #define NSX_TABLE(v, columns, fn, ...)                                        \
 	{.view = NSX_VIEW_##v, .fields = columns,                             \
 	 .nfields = ARRAY_LEN(columns), .row = fn, __VA_ARGS__}
+
+#define NSX_BIT(i) (UINT32_C(1) << (i))
+
+/* Where the rows of a file are in time, and what little is to be known of all of
+ * them, so that of those far from the window most need not be read: settles the
+ * portion, and fills the zones of the tables that may be read in part.  No order of
+ * rows is taken for granted.  Errors: also NSX_E_USAGE, of the window.
+ */
+int nsx_survey(struct nsx_loader *l, struct nsx_tableload *list, size_t n,
+	       const char *window, struct nsx_err *err);
+void nsx_survey_done(struct nsx_tableload *list, size_t n);
+/* Whether a block, or a row, is of the portion that is read. */
+bool nsx_wants_block(void *part, size_t block);
+bool nsx_wants_row(const struct nsx_part *p, const struct nsx_val *v);
+/* Thread (interned in threads_map) and name of a call. */
+int nsx_read_caller(struct nsx_part *p, const struct nsx_val *v,
+		    uint32_t *thread, nsx_str *name, struct nsx_err *err);
+/* Once the operations are read: the calls that launched those of the window. Once
+ * calls are: when those outside were made; and, where a thread that launches has made
+ * none on a side of the window, when it launched last before and first after it (*ret:
+ * calls are to be read again, with these).
+ */
+int nsx_want_calls(struct nsx_loader *l, struct nsx_err *err);
+int nsx_want_instants(struct nsx_loader *l, struct nsx_err *err);
+int nsx_want_neighbours(struct nsx_loader *l, const struct nsx_tableload *calls,
+			bool *ret, struct nsx_err *err);
+/* Once clocks are judged: drops the calls and waits that were read for that alone,
+ * and says what threads do anywhere.
+ */
+int nsx_drop_sample(struct nsx_loader *l, struct nsx_err *err);
+/* The extent of a row that begins with its start and its end. */
+struct nsx_extent nsx_extent_of(const struct nsx_val *v);
 
 /* Reads the tables of the list, all parts of all tables side by side. Tables
  * of one column set follow each other in the list. A damaged table keeps what
@@ -252,7 +334,10 @@ bool nsx_read_span(struct nsx_part *p, const struct nsx_val *start,
 		   const struct nsx_val *end, int64_t *ret_start,
 		   int64_t *ret_end);
 static const struct nsx_val nsx_no_cell = {.type = NSX_V_NULL};
-/* Thread of a row, interned in threads_map. */
+/* Thread of a row, as a global id; and interned in threads_map. */
+uint64_t nsx_read_thread_key(const struct nsx_val *global_tid,
+			     const struct nsx_val *pid,
+			     const struct nsx_val *tid);
 int nsx_read_thread(struct nsx_part *p, const struct nsx_val *global_tid,
 		    const struct nsx_val *pid, const struct nsx_val *tid,
 		    uint32_t *ret, struct nsx_err *err) NSX_CHECKED;
@@ -287,6 +372,7 @@ int nsx_load_osrt(struct nsx_loader *l, struct nsx_err *err);
  */
 int nsx_load_stacks(struct nsx_loader *l, struct nsx_err *err);
 int nsx_load_samples(struct nsx_loader *l, struct nsx_err *err);
+void nsx_count_backtrace(struct nsx_loader *l, const struct nsx_val *id);
 int nsx_keep_backtrace(struct nsx_part *p, uint64_t process_key,
 		       const struct nsx_val *corr, const struct nsx_val *id,
 		       struct nsx_err *err);
@@ -306,6 +392,17 @@ int nsx_add_peers(struct nsx_loader *l, struct nsx_err *err);
 int nsx_order_rows(struct nsx_loader *l, struct nsx_err *err);
 /* Classes of calls, slices of threads, and the index that nsx_host_call reads. */
 int nsx_index_calls(struct nsx_loader *l, struct nsx_err *err);
+/* The hull of all, and the full window. */
+void nsx_take_hull(struct nsx_trace *t, const struct nsx_window *gpu,
+		   const struct nsx_window *host);
+/* A window as typed; range: from the first start to the last end of the ranges that
+ * it names, if it names some (nsx_window_range).  Errors: NSX_E_USAGE.
+ */
+int nsx_find_window(struct nsx_loader *l, const char *text,
+		   const struct nsx_window *range, struct nsx_window *ret,
+		   struct nsx_err *err);
+int nsx_window_range(struct nsx_loader *l, const char *text, nsx_str *ret,
+		     struct nsx_err *err);
 /* The outermost call of the process with this correlation id: least start, then
  * greatest end, then first. NSX_NONE if there is none.  One thread at a time: the
  * index remembers where it was, as the next is mostly near.
@@ -313,11 +410,11 @@ int nsx_index_calls(struct nsx_loader *l, struct nsx_err *err);
 uint32_t nsx_host_call(const struct nsx_loader *l, uint32_t process,
 		       uint32_t corr, bool *ret_multi);
 /* Clocks are judged by all operations of some calls, drawn by their ids, so that
- * rows need not be in order to tell which: about clock_rows of those announced.
+ * rows need not be in order to tell which: about 2^20.
  */
 static inline bool nsx_tells_clock(const struct nsx_loader *l, uint32_t corr)
 {
-	size_t share = l->op_set.room / l->clock_rows + 1;
+	size_t share = (l->op_set.n >> 20) + 1;
 
 	return corr && corr * UINT32_C(0x9e3779b9) <= UINT32_MAX / share;
 }
@@ -332,14 +429,9 @@ static inline bool nsx_reaches(const struct nsx_window *w, int64_t start_ns,
 	return start_ns < w->end_ns &&
 	       (end_ns > w->start_ns || start_ns >= w->start_ns);
 }
-/* Once host rows are read and before kernels are: where the user's window is if the
- * first event is the host's and no clock is off, as in nearly all traces.  Whether
- * that is so is known when all rows are read: nsx_cut_window looks.
- */
-void nsx_presume_window(struct nsx_loader *l, const char *window);
 /* The hull, open ranges, the user's window; rows in order again.
- * Errors: NSX_E_USAGE; NSX_PRESUMED_WRONG where kernels were left out by another
- * window than the user's: the trace is to be loaded again with all of them.
+ * Errors: NSX_E_USAGE; NSX_PRESUMED_WRONG where a part was read, but by a clock that
+ * is off: the trace is to be loaded again with all rows.
  */
 enum { NSX_PRESUMED_WRONG = 1 };
 int nsx_cut_window(struct nsx_loader *l, const char *window,

@@ -44,6 +44,8 @@ static int read_row(struct nsx_part *p, const struct nsx_val *v,
 		own->first_ns = NSX_MIN(own->first_ns, row.start_ns);
 		own->last_ns = NSX_MAX(own->last_ns, row.end_ns);
 	}
+	if (row.start_ns >= t->read.end_ns || row.end_ns < t->read.start_ns)
+		return 0;
 	/* Without a level though there is the column: a notice of nsys. */
 	if (nsx_i64_or(&v[LEVEL], 0) > 0 ||
 	    (v[LEVEL].type == NSX_V_NULL &&

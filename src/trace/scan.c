@@ -28,7 +28,8 @@ static int open_table(struct nsx_loader *l, struct nsx_tableload *t,
 	if (!nsx_has_view(s, t->view))
 		return 0;
 	for (unsigned i = 0; i < t->nfields; i++)
-		columns[i] = s->column[t->fields[i]];
+		columns[i] = t->is_survey && !(t->told & NSX_BIT(i)) ?
+				     NULL : s->column[t->fields[i]];
 	rc = nsx_scan_open(s->db, s->table[t->view], columns, t->nfields,
 			   l->threads, &t->scan, err);
 	if (rc == NSX_E_DATA || rc == NSX_E_DB) {
@@ -42,7 +43,12 @@ static int open_table(struct nsx_loader *l, struct nsx_tableload *t,
 	t->nparts = nsx_scan_parts(t->scan);
 	t->parts = nsx_try_alloc(t->nparts, sizeof(*t->parts), "table parts",
 				 err);
-	return t->parts ? 0 : err->rc;
+	if (!t->parts || !t->is_survey)
+		return t->parts ? 0 : err->rc;
+	t->nzones = nsx_scan_first_block(t->scan, t->nparts);
+	t->zones = nsx_try_alloc(t->nzones, sizeof(*t->zones), "blocks of rows",
+				 err);
+	return t->zones ? 0 : err->rc;
 }
 
 static void close_table(struct nsx_tableload *t)
@@ -51,6 +57,26 @@ static void close_table(struct nsx_tableload *t)
 	free(t->parts);
 	t->scan = NULL;
 	t->parts = NULL;
+}
+
+/* Rows of a part, at most; counting them takes a look at every page, which is only
+ * worth it where columns are to be filled.
+ */
+static size_t room_of(struct nsx_part *p)
+{
+	const struct nsx_tableload *t = p->table;
+	size_t end, rows = 0;
+
+	if (!t->set)
+		return 0;
+	if (!t->zones)
+		return nsx_scan_rows(t->scan, p->index);
+	end = nsx_scan_first_block(t->scan, p->index + 1);
+	for (size_t i = nsx_scan_first_block(t->scan, p->index);
+	     i < NSX_MIN(end, t->nzones); i++)
+		if (nsx_wants_block(p, i))
+			rows += t->zones[i].rows;
+	return rows;
 }
 
 /* Where each part writes; and how many rows each column set needs. */
@@ -71,10 +97,10 @@ static int lay_out(struct nsx_loader *l, struct nsx_tableload *list, size_t n,
 					.table = t,
 					.index = p,
 					.at = rows,
-					.room = nsx_scan_rows(t->scan, p),
 					.own = t->own ? (char *)t->own +
 							p * t->own_size : NULL,
 				};
+				t->parts[p].room = room_of(&t->parts[p]);
 				rows += t->parts[p].room;
 			}
 			if (t->beside) {
@@ -97,6 +123,8 @@ static int on_row(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
 {
 	struct nsx_part *p = ctx;
 
+	if (p->table->zones && p->table->set && !nsx_wants_row(p, v))
+		return 0;
 	if (p->n >= p->room && p->table->set)
 		return nsx_fail(err, NSX_E_DATA,
 				"more rows than the table's pages announce");
@@ -114,7 +142,9 @@ static int run_part(struct jobs *jobs, struct nsx_part *p, struct nsx_err *err)
 		if (!p->cache[i])
 			return err->rc;
 	}
-	rc = nsx_scan_run(p->table->scan, p->index, NULL, on_row, p, err);
+	if (p->table->zones && p->table->set)
+		p->choice.wants = nsx_wants_block;
+	rc = nsx_scan_run(p->table->scan, p->index, &p->choice, on_row, p, err);
 	if (rc != NSX_E_DATA && rc != NSX_E_DB)
 		return rc;
 	nsx_load_warn(jobs->l, "table %s is damaged: part of its rows could "
@@ -133,8 +163,7 @@ static int run_job(void *ctx, size_t i, struct nsx_err *err)
 		free(p->cache[k]);
 		p->cache[k] = NULL;
 	}
-	nsx_progress_add(jobs->l->progress,
-			 (int64_t)nsx_scan_rows(p->table->scan, p->index));
+	nsx_progress_add(jobs->l->progress, (int64_t)p->room);
 	return rc;
 }
 
@@ -154,7 +183,7 @@ static int run_all(struct nsx_loader *l, struct nsx_tableload *list, size_t n,
 	for (size_t i = 0; i < n; i++)
 		for (unsigned p = 0; p < list[i].nparts; p++) {
 			jobs.list[jobs.n++] = (struct job){&list[i], p};
-			rows += (int64_t)nsx_scan_rows(list[i].scan, p);
+			rows += (int64_t)list[i].parts[p].room;
 		}
 	nsx_progress_stage(l->progress, stage, rows);
 	rc = nsx_par(l->threads, jobs.n, run_job, &jobs, err);
@@ -288,16 +317,21 @@ bool nsx_read_span(struct nsx_part *p, const struct nsx_val *start,
 	return false;
 }
 
+uint64_t nsx_read_thread_key(const struct nsx_val *global_tid,
+			     const struct nsx_val *pid,
+			     const struct nsx_val *tid)
+{
+	if (global_tid->type == NSX_V_I64)
+		return (uint64_t)global_tid->u.i;
+	return nsx_read_process_key(global_tid, pid) |
+	       ((uint64_t)nsx_i64_or(tid, 0) & 0xffffff);
+}
+
 int nsx_read_thread(struct nsx_part *p, const struct nsx_val *global_tid,
 		    const struct nsx_val *pid, const struct nsx_val *tid,
 		    uint32_t *ret, struct nsx_err *err)
 {
-	struct nsx_key key = {{0}};
+	struct nsx_key key = {{nsx_read_thread_key(global_tid, pid, tid)}};
 
-	if (global_tid->type == NSX_V_I64)
-		key.w[0] = (uint64_t)global_tid->u.i;
-	else
-		key.w[0] = nsx_read_process_key(global_tid, pid) |
-			   ((uint64_t)nsx_i64_or(tid, 0) & 0xffffff);
 	return nsx_keymap_add(&p->l->threads_map, p->cache[0], &key, ret, err);
 }

@@ -295,10 +295,13 @@ static int read_sample(struct nsx_part *p, const struct nsx_val *v,
 		       struct nsx_err *err)
 {
 	struct nsx_samples_rw *s = &p->l->samples;
+	const struct nsx_window *read = &p->l->t->read;
 	size_t at = p->at + p->n;
 
 	(void)err;
 	if (!nsx_read_instant(p, &v[S_START], &s->start_ns[at]) ||
+	    s->start_ns[at] < read->start_ns ||
+	    s->start_ns[at] >= read->end_ns ||
 	    nsx_i64_or(&v[S_CYCLES], 1) == 0)
 		return 0;
 	s->global_tid[at] = (uint64_t)nsx_i64_or(&v[S_TID], 0);
@@ -380,6 +383,16 @@ int nsx_load_samples(struct nsx_loader *l, struct nsx_err *err)
 
 /* Backtraces of calls --------------------------------------------------------------*/
 
+void nsx_count_backtrace(struct nsx_loader *l, const struct nsx_val *id)
+{
+	if (id->type != NSX_V_I64 || !l->cuda_stacks.n)
+		return;
+	pthread_mutex_lock(&l->lock);
+	l->nfrom_zero += !id->u.i;
+	l->most_backtrace = NSX_MAX(l->most_backtrace, id->u.i);
+	pthread_mutex_unlock(&l->lock);
+}
+
 int nsx_keep_backtrace(struct nsx_part *p, uint64_t process_key,
 		       const struct nsx_val *corr, const struct nsx_val *id,
 		       struct nsx_err *err)
@@ -394,6 +407,7 @@ int nsx_keep_backtrace(struct nsx_part *p, uint64_t process_key,
 		return 0;
 	b.id = id->u.i;
 	pthread_mutex_lock(&l->lock);
+	l->most_backtrace = NSX_MAX(l->most_backtrace, b.id);
 	/* Zeros are "none", but for a single one. */
 	is_none = !b.id && l->nfrom_zero++;
 	rc = is_none ? 0 : nsx_push(l->backtraces, l->nbacktraces,
@@ -408,12 +422,9 @@ int nsx_keep_backtrace(struct nsx_part *p, uint64_t process_key,
 static int64_t counted_from(const struct nsx_loader *l)
 {
 	const struct nsx_stacks *s = &l->cuda_stacks;
-	int64_t most = 0;
 
-	for (size_t i = 0; i < l->nbacktraces; i++)
-		most = NSX_MAX(most, l->backtraces[i].id);
 	return l->nfrom_zero == 1 && s->id[0] == 1 &&
-	       s->id[s->n - 1] - 1 == most;
+	       s->id[s->n - 1] - 1 == l->most_backtrace;
 }
 
 /* A call with several backtraces has the one whose site comes first by text. */

@@ -35,7 +35,9 @@ struct nsx_thread { /* ordered by (process key, tid) */
 	uint32_t calls_at, ncalls; /* its slice of calls                     */
 	uint32_t nvtx_at, nnvtx;   /* its slice of nvtx (stack ranges first) */
 	uint32_t osrt_at, nosrt;   /* its slice of osrt                      */
-	bool launches; /* made a launch-class call                           */
+	/* Anywhere in the trace, read or not: */
+	bool has_calls, launches; /* launches: made a launch-class call       */
+	bool has_ranges, has_stack; /* has_stack: push/pop ranges            */
 };
 struct nsx_device { /* ordered by (device_id, gpu key) */
 	int64_t device_id;    /* CUDA ordinal as exported                    */
@@ -376,8 +378,6 @@ struct nsx_trace {
 	struct nsx_clock *clock;
 	bool has_clock_off; /* some GPU times contradict cause and effect    */
 	bool has_gpu_work; /* somewhere: the user's window may hold none of it */
-	size_t nleft_out; /* kernels outside of the user's window that were read
-			     and not kept before the cut; the others go then  */
 	struct nsx_gpu_info *gpu;
 	struct nsx_domain *domain;
 	struct nsx_shape *shape;
@@ -405,6 +405,9 @@ struct nsx_trace {
 				   that start at 0 or later                 */
 	struct nsx_window user; /* as asked; start == end: none              */
 	struct nsx_window window; /* in force: user, else full               */
+	struct nsx_window read; /* rows were read that reach into it; without a
+				   window, or where that is about all of the
+				   trace, from INT64_MIN to INT64_MAX        */
 	int64_t first_ns, last_ns; /* hull of everything loaded              */
 	const char **warnings;	/* damaged tables, refused views, ...        */
 	size_t nwarnings;
@@ -424,12 +427,19 @@ struct nsx_load_opts {
 	unsigned threads;
 	const char *window; /* as typed, NULL: none                          */
 	struct nsx_progress *progress;
-	size_t clock_rows; /* GPU operations that clocks are judged by, about,
-			      where there are more; 0: 2^20                   */
+	size_t margin_rows; /* with a window so many events before it are read,
+			       and after it, or what lasts as long as it, where
+			       that is more; 0: 2^18                          */
+	size_t clock_rows; /* GPU operations, about, that are read elsewhere, to
+			      judge clocks; 0: 2^17                           */
 };
 
-/* Reads everything the analyses share; each table is scanned once.  A table
- * damaged in the middle keeps the rows before the damage, with a warning.
+/* Reads everything the analyses share; each table is scanned once.  With a window
+ * rows far from it are looked at and not read (queries/README.md 1): of these only
+ * first_ns, last_ns, full, threads, streams and defects of time are told, besides
+ * rows that the window's need: the calls that launched what runs in it, and ranges
+ * around these.  A table damaged in the middle keeps the rows before the damage, with
+ * a warning.
  * Owner: the caller, nsx_trace_free; borrows schema.
  * Errors: NSX_E_NOMEM, NSX_E_STOP, NSX_E_USAGE (bad window), NSX_E_DATA when
  * no table at all could be read.
@@ -464,6 +474,17 @@ static inline int64_t nsx_in_window(const struct nsx_trace *t, int64_t start,
 	int64_t b = NSX_MIN(end, t->window.end_ns);
 
 	return b > a ? b - a : 0;
+}
+/* Whether rows far from the window were not read. */
+static inline bool nsx_is_in_part(const struct nsx_trace *t)
+{
+	return t->read.start_ns > INT64_MIN || t->read.end_ns < INT64_MAX;
+}
+/* The part of the trace whose rows were read. */
+static inline struct nsx_window nsx_read_window(const struct nsx_trace *t)
+{
+	return (struct nsx_window){NSX_MAX(t->read.start_ns, t->first_ns),
+				   NSX_MIN(t->read.end_ns, t->last_ns)};
 }
 /* Whether an event is counted. Without a window asked for, all are. */
 static inline bool nsx_starts_inside(const struct nsx_trace *t, int64_t start)

@@ -1,5 +1,5 @@
-/* test_window.c - with a window kernels outside of it are read and not kept: what
- * is left is what a cut of the whole trace leaves.
+/* test_window.c - with a window rows far from it are not read: what is left of it,
+ * and what is told of the whole file, is what a cut of the whole trace leaves.
  *
  * usage: test_window FIXTURES
  */
@@ -10,15 +10,17 @@
 
 enum { THIRDS = 3 };
 
-static size_t clock_rows; /* fewer than there are: clocks are judged by some */
+static size_t margin_rows; /* 0: more than a fixture has */
 
 static struct nsx_trace *load(const char *name, const char *window,
-			      struct nsx_schema *schema)
+			      unsigned threads, struct nsx_schema *schema)
 {
 	struct nsx_progress progress = {.stage = NULL};
-	const struct nsx_load_opts opts = {.threads = 2, .window = window,
+	const struct nsx_load_opts opts = {.threads = threads,
+					   .window = window,
 					   .progress = &progress,
-					   .clock_rows = clock_rows};
+					   .margin_rows = margin_rows,
+					   .clock_rows = 4};
 	struct nsx_trace *t;
 	struct nsx_err err;
 	char path[512];
@@ -29,10 +31,22 @@ static struct nsx_trace *load(const char *name, const char *window,
 	return t;
 }
 
+static void unload(struct nsx_trace *t, struct nsx_schema *schema)
+{
+	nsx_trace_free(t);
+	nsx_schema_close(schema);
+}
+
+/* Rows --------------------------------------------------------------------*/
+
 struct row { /* no padding: compared as bytes */
-	int64_t start_ns, end_ns;
-	uint32_t stream, call, kind, flags;
+	int64_t start_ns, end_ns, call_ns;
+	uint32_t at, kind, flags, launches;
 	char name[64];
+};
+struct rows {
+	struct row *v;
+	size_t n;
 };
 
 static int cmp_bytes(const void *a, const void *b)
@@ -40,75 +54,252 @@ static int cmp_bytes(const void *a, const void *b)
 	return memcmp(a, b, sizeof(struct row));
 }
 
-/* Operations of the trace as a cut to w leaves them, in an order of their own.
- * Owner: the caller, free().
- */
-static struct row *cut(const struct nsx_trace *t, const struct nsx_window *w,
-		       size_t *ret_n)
+static bool reaches(const struct nsx_window *w, int64_t start_ns, int64_t end_ns)
 {
-	struct row *v = calloc(t->ops.n + 1, sizeof(*v));
-	size_t n = 0;
+	return start_ns < w->end_ns && (end_ns > w->start_ns ||
+					(start_ns == end_ns &&
+					 start_ns >= w->start_ns));
+}
 
-	assert_non_null(v);
+static struct rows make_rows(size_t n)
+{
+	struct rows r = {calloc(n + 1, sizeof(*r.v)), 0};
+
+	assert_non_null(r.v);
+	return r;
+}
+
+static struct row *add_row(struct rows *r, const struct nsx_trace *t,
+			   nsx_str name)
+{
+	strncpy(r->v[r->n].name, nsx_text(t, name), sizeof(r->v->name) - 1);
+	return &r->v[r->n++];
+}
+
+static int64_t start_of_call(const struct nsx_trace *t, uint32_t call)
+{
+	return call == NSX_NONE ? -1 : nsx_call_start(&t->calls, call);
+}
+
+/* Operations as a cut to w leaves them, each with the start of its call. */
+static struct rows cut_ops(const struct nsx_trace *t, const struct nsx_window *w)
+{
+	struct rows r = make_rows(t->ops.n);
+
 	for (size_t i = 0; i < t->ops.n; i++) {
 		int64_t start_ns = nsx_op_start(&t->ops, i);
 		int64_t end_ns = nsx_op_end(&t->ops, i);
-		struct row *x = &v[n];
+		struct row *x;
 
-		if (start_ns >= w->end_ns || end_ns < w->start_ns ||
-		    (end_ns == w->start_ns && start_ns < end_ns))
+		if (!reaches(w, start_ns, end_ns))
 			continue;
-		*x = (struct row){NSX_MAX(start_ns, w->start_ns),
-				  NSX_MIN(end_ns, w->end_ns),
-				  nsx_op_stream(&t->ops, i), t->ops.call[i],
-				  t->ops.kind[i], t->ops.flags[i], ""};
+		x = add_row(&r, t, nsx_op_name(t, i));
+		x->start_ns = NSX_MAX(start_ns, w->start_ns);
+		x->end_ns = NSX_MIN(end_ns, w->end_ns);
+		x->call_ns = start_of_call(t, t->ops.call[i]);
+		x->at = nsx_op_stream(&t->ops, i);
+		x->kind = t->ops.kind[i];
+		x->flags = t->ops.flags[i];
 		if (start_ns < w->start_ns)
 			x->flags |= NSX_OP_CUT;
-		if (nsx_op_name(t, i))
-			strncpy(x->name, nsx_text(t, nsx_op_name(t, i)),
-				sizeof(x->name) - 1);
-		n++;
 	}
-	qsort(v, n, sizeof(*v), cmp_bytes);
-	*ret_n = n;
-	return v;
+	return r;
 }
 
-static void assert_same_clocks(const struct nsx_trace *a,
+static struct rows cut_calls(const struct nsx_trace *t,
+			     const struct nsx_window *w)
+{
+	struct rows r = make_rows(t->calls.n);
+
+	for (size_t i = 0; i < t->calls.n; i++) {
+		struct row *x;
+
+		if (!reaches(w, nsx_call_start(&t->calls, i),
+			     nsx_call_end(&t->calls, i)))
+			continue;
+		x = add_row(&r, t, nsx_call_name(&t->calls, i));
+		x->start_ns = nsx_call_start(&t->calls, i);
+		x->end_ns = nsx_call_end(&t->calls, i);
+		x->at = nsx_call_thread(t, i);
+		x->kind = t->calls.cls[i];
+		x->flags = t->calls.flags[i];
+		x->launches = t->thread[x->at].launches;
+	}
+	return r;
+}
+
+static struct rows cut_waits(const struct nsx_trace *t,
+			     const struct nsx_window *w)
+{
+	struct rows r = make_rows(t->syncs.n);
+
+	for (size_t i = 0; i < t->syncs.n; i++) {
+		struct row *x;
+
+		if (!reaches(w, t->syncs.start_ns[i], t->syncs.end_ns[i]))
+			continue;
+		x = add_row(&r, t, 0);
+		x->start_ns = t->syncs.start_ns[i];
+		x->end_ns = t->syncs.end_ns[i];
+		x->call_ns = start_of_call(t, t->syncs.call[i]);
+		x->at = t->syncs.stream[i];
+		x->kind = t->syncs.type[i];
+	}
+	return r;
+}
+
+/* Whether an operation of the window was launched while the range was open. */
+static bool launched_work(const struct nsx_trace *t, const struct nsx_window *w,
+			  size_t range)
+{
+	for (size_t i = 0; i < t->ops.n; i++) {
+		int64_t at_ns = start_of_call(t, t->ops.call[i]);
+
+		if (at_ns >= 0 && reaches(w, nsx_op_start(&t->ops, i),
+					  nsx_op_end(&t->ops, i)) &&
+		    at_ns >= nsx_range_start(&t->nvtx, range) &&
+		    at_ns < nsx_range_end(&t->nvtx, range))
+			return true;
+	}
+	return false;
+}
+
+static struct rows cut_ranges(const struct nsx_trace *t,
+			      const struct nsx_window *w)
+{
+	struct rows r = make_rows(t->nvtx.n);
+
+	for (size_t i = 0; i < t->nvtx.n; i++) {
+		struct row *x;
+
+		if (!reaches(w, nsx_range_start(&t->nvtx, i),
+			     nsx_range_end(&t->nvtx, i)) &&
+		    !launched_work(t, w, i))
+			continue;
+		x = add_row(&r, t, t->nvtx.name[i]);
+		x->start_ns = nsx_range_start(&t->nvtx, i);
+		x->end_ns = nsx_range_end(&t->nvtx, i);
+		x->at = nsx_nvtx_thread(t, i);
+		x->kind = t->nvtx.kind[i];
+		x->flags = t->nvtx.flags[i];
+	}
+	return r;
+}
+
+static void assert_same_rows(struct rows a, struct rows b)
+{
+	qsort(a.v, a.n, sizeof(*a.v), cmp_bytes);
+	qsort(b.v, b.n, sizeof(*b.v), cmp_bytes);
+	assert_int_equal(a.n, b.n);
+	assert_memory_equal(a.v, b.v, a.n * sizeof(*a.v));
+	free(a.v);
+	free(b.v);
+}
+
+/* Whole and part ------------------------------------------------------------*/
+
+static void assert_same_places(const struct nsx_trace *a,
 			       const struct nsx_trace *b)
 {
+	assert_int_equal(a->nthreads, b->nthreads);
+	for (uint32_t i = 0; i < a->nthreads; i++) {
+		assert_true(a->thread[i].global_tid == b->thread[i].global_tid);
+		assert_int_equal(a->thread[i].launches, b->thread[i].launches);
+		assert_int_equal(a->thread[i].has_calls, b->thread[i].has_calls);
+		assert_int_equal(a->thread[i].has_ranges,
+				 b->thread[i].has_ranges);
+		assert_int_equal(a->thread[i].has_stack, b->thread[i].has_stack);
+	}
+	assert_int_equal(a->nstreams, b->nstreams);
+	assert_memory_equal(a->stream, b->stream,
+			    a->nstreams * sizeof(*a->stream));
+	assert_int_equal(a->ndevices, b->ndevices);
+	assert_int_equal(a->ndomains, b->ndomains);
+	assert_int_equal(a->nprocesses, b->nprocesses);
 	assert_int_equal(a->nclocks, b->nclocks);
-	for (uint32_t i = 0; i < a->nclocks; i++) {
+	for (uint32_t i = 0; i < a->nclocks; i++)
 		assert_int_equal(a->clock[i].shift_ns, b->clock[i].shift_ns);
-		assert_int_equal(a->clock[i].least_ns, b->clock[i].least_ns);
-		assert_int_equal(a->clock[i].most_ns, b->clock[i].most_ns);
+}
+
+static void assert_same_defects(const struct nsx_defects *part,
+				const struct nsx_defects *whole)
+{
+	assert_int_equal(part->negative, whole->negative);
+	assert_int_equal(part->mistyped, whole->mistyped);
+	assert_int_equal(part->out_of_range, whole->out_of_range);
+	assert_int_equal(part->open_ranges, whole->open_ranges);
+	assert_true(part->dangling <= whole->dangling);
+	assert_true(part->duplicate_calls <= whole->duplicate_calls);
+}
+
+/* The time between two launches of a thread reaches into a window between them. */
+static void assert_same_neighbours(const struct nsx_trace *part,
+				   const struct nsx_trace *whole,
+				   const struct nsx_window *w)
+{
+	for (uint32_t h = 0; h < whole->nthreads; h++) {
+		int64_t before_ns[2] = {INT64_MIN, INT64_MIN};
+		int64_t after_ns[2] = {INT64_MAX, INT64_MAX};
+
+		for (int k = 0; k < 2; k++) {
+			const struct nsx_trace *t = k ? whole : part;
+			const struct nsx_thread *th = &t->thread[h];
+
+			for (size_t i = 0; i < th->ncalls; i++) {
+				size_t c = th->calls_at + i;
+				int64_t at_ns = nsx_call_start(&t->calls, c);
+
+				if (t->calls.cls[c] != NSX_CALL_LAUNCH)
+					continue;
+				if (at_ns < w->start_ns)
+					before_ns[k] = NSX_MAX(before_ns[k],
+							       at_ns);
+				else if (at_ns >= w->end_ns)
+					after_ns[k] = NSX_MIN(after_ns[k],
+							      at_ns);
+			}
+		}
+		assert_int_equal(before_ns[0], before_ns[1]);
+		assert_int_equal(after_ns[0], after_ns[1]);
 	}
 }
 
-/* Returns how many kernels were not kept. */
+static size_t count_matched(const struct nsx_trace *whole,
+			    const struct nsx_window *w)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < whole->ops.n; i++)
+		n += whole->ops.kind[i] == NSX_OP_KERNEL &&
+		     whole->ops.call[i] != NSX_NONE &&
+		     reaches(w, nsx_op_start(&whole->ops, i),
+			     nsx_op_end(&whole->ops, i));
+	return n;
+}
+
+/* Returns how many calls were not read. */
 static size_t compare(const struct nsx_trace *whole, const char *name,
 		      const char *window)
 {
 	struct nsx_schema schema;
-	struct nsx_trace *t = load(name, window, &schema);
-	size_t n, nwanted, nleft_out = t->nleft_out;
-	struct row *wanted = cut(whole, &t->user, &nwanted);
-	struct row *got = cut(t, &t->user, &n);
+	struct nsx_trace *t = load(name, window, 2, &schema);
+	const struct nsx_window *w = &t->user;
+	size_t nleft_out = whole->calls.n - t->calls.n;
 
-	assert_int_equal(n, t->ops.n);
-	assert_int_equal(n, nwanted);
-	assert_memory_equal(got, wanted, n * sizeof(*got));
+	assert_same_rows(cut_ops(t, w), cut_ops(whole, w));
+	assert_same_rows(cut_calls(t, w), cut_calls(whole, w));
+	assert_same_rows(cut_ranges(t, w), cut_ranges(whole, w));
+	assert_same_rows(cut_waits(t, w), cut_waits(whole, w));
 	assert_memory_equal(&t->full, &whole->full, sizeof(t->full));
 	assert_int_equal(t->first_ns, whole->first_ns);
 	assert_int_equal(t->last_ns, whole->last_ns);
 	assert_int_equal(t->has_gpu_work, whole->has_gpu_work);
-	assert_int_equal(t->nshapes, whole->nshapes);
-	assert_memory_equal(&t->defects, &whole->defects, sizeof(t->defects));
-	assert_same_clocks(t, whole);
-	free(wanted);
-	free(got);
-	nsx_trace_free(t);
-	nsx_schema_close(&schema);
+	assert_int_equal(t->matching.matched, count_matched(whole, w));
+	assert_same_neighbours(t, whole, w);
+	assert_true(!nleft_out || nsx_is_in_part(t));
+	assert_same_defects(&t->defects, &whole->defects);
+	assert_same_places(t, whole);
+	unload(t, &schema);
 	return nleft_out;
 }
 
@@ -116,15 +307,15 @@ static size_t compare(const struct nsx_trace *whole, const char *name,
 static size_t compare_windows(const char *name)
 {
 	struct nsx_schema schema;
-	struct nsx_trace *t = load(name, NULL, &schema);
+	struct nsx_trace *t = load(name, NULL, 2, &schema);
 	int64_t length_ns = t->last_ns - t->first_ns;
 	char window[128];
 	size_t n = 0;
 
-	assert_int_equal(t->nleft_out, 0);
-	for (int i = 0; i <= THIRDS; i++) {
-		int64_t from_ns = length_ns / THIRDS * i;
-		int64_t to_ns = from_ns + length_ns / THIRDS + 1;
+	assert_false(nsx_is_in_part(t));
+	for (int i = 0; i <= 4 * THIRDS; i++) {
+		int64_t from_ns = length_ns / THIRDS * i / 4;
+		int64_t to_ns = from_ns + length_ns / THIRDS / 4 + 1;
 
 		snprintf(window, sizeof(window), "%" PRId64 "ns..%" PRId64 "ns",
 			 t->first_ns + from_ns, t->first_ns + to_ns);
@@ -133,8 +324,7 @@ static size_t compare_windows(const char *name)
 			 (double)from_ns / 1e9, (double)to_ns / 1e9);
 		n += compare(t, name, window);
 	}
-	nsx_trace_free(t);
-	nsx_schema_close(&schema);
+	unload(t, &schema);
 	return n;
 }
 
@@ -142,21 +332,51 @@ TEST(a_window_is_a_cut_of_the_whole)
 {
 	static const char *const names[] = {
 		"synthetic", "two_rank_straggler", "graphs_node",
-		"iterations_nvtx", "hostile_types", "ties"};
+		"iterations_nvtx", "hostile_types", "ties", "run_phases",
+		"iterations_pauses", "case03_two_pids", "sites",
+		"zero_inverted_open"};
 
-	clock_rows = 4;
+	margin_rows = 1;
 	for (size_t i = 0; i < ARRAY_LEN(names); i++)
-		assert_true(compare_windows(names[i]) > 0);
+		compare_windows(names[i]);
+	/* Their calls are all of the sample by which clocks are judged. */
+	assert_true(compare_windows("iterations_nvtx") > 0);
+	assert_true(compare_windows("run_phases") > 0);
 }
 
-/* Times are moved, or the host has no row that tells the first event: all kernels
- * are kept.
- */
-TEST(what_was_presumed_is_checked)
+/* Where the margins hold all of the file nothing is left out. */
+TEST(margins_hold_that_many_rows)
 {
-	static const char *const names[] = {"clock_skew", "case01_kernels_only"};
+	margin_rows = 0;
+	assert_int_equal(compare_windows("iterations_nvtx"), 0);
+}
 
-	clock_rows = 16;
-	for (size_t i = 0; i < ARRAY_LEN(names); i++)
-		assert_int_equal(compare_windows(names[i]), 0);
+/* By a clock that is off the window lies elsewhere: all is read. */
+TEST(clocks_are_judged_by_all_of_the_file)
+{
+	margin_rows = 1;
+	assert_int_equal(compare_windows("clock_skew"), 0);
+}
+
+/* A range names the window wherever it is. */
+TEST(a_named_window)
+{
+	struct nsx_schema schema;
+	struct nsx_trace *t = load("run_phases", NULL, 2, &schema);
+	struct nsx_window w = {INT64_MAX, INT64_MIN};
+
+	for (size_t i = 0; i < t->nvtx.n; i++)
+		if (!strcmp(nsx_text(t, t->nvtx.name[i]), "measure")) {
+			w.start_ns = NSX_MIN(w.start_ns,
+					     nsx_range_start(&t->nvtx, i));
+			w.end_ns = NSX_MAX(w.end_ns,
+					   nsx_range_end(&t->nvtx, i));
+		}
+	unload(t, &schema);
+	assert_true(0 < w.start_ns && w.start_ns < w.end_ns);
+	margin_rows = 1;
+	t = load("run_phases", "nvtx:measure", 1, &schema);
+	assert_int_equal(t->user.start_ns, w.start_ns);
+	assert_int_equal(t->user.end_ns, w.end_ns);
+	unload(t, &schema);
 }

@@ -329,8 +329,12 @@ int fold_on_row(void *fold, int64_t rid NSX_UNUSED, const struct nsx_val *v,
 		struct nsx_err *err)
 {
 	struct fold *f = fold;
+	const struct nsx_window *read = &f->ctx->trace->read;
 	int64_t value;
 
+	if (v[0].type == NSX_V_I64 &&
+	    (v[0].u.i < read->start_ns || v[0].u.i >= read->end_ns))
+		return 0;
 	if (++f->rows % POLL_ROWS == 0) {
 		nsx_progress_add(f->ctx->progress, POLL_ROWS);
 		if (nsx_stopped(err))

@@ -164,7 +164,11 @@ static int read_part(void *ctx, size_t i, struct nsx_err *err)
 {
 	struct reading *r = ctx;
 	struct fold *f = &r->parts[i];
-	int rc = nsx_scan_run(r->scan, (unsigned)i, NULL, fold_on_row, f,
+	const struct nsx_trace *t = f->ctx->trace;
+	struct nsx_choice choice = {
+		.is_cut = t->user.start_ns < t->user.end_ns,
+		.from = t->read.start_ns, .to = t->read.end_ns};
+	int rc = nsx_scan_run(r->scan, (unsigned)i, &choice, fold_on_row, f,
 			      err);
 
 	if (rc != NSX_E_DATA && rc != NSX_E_DB)
@@ -446,7 +450,6 @@ static int build(struct nsx_facts *f, struct names *names, struct reading *r,
 				     names->with_curves};
 	const char *columns[ARRAY_LEN(fields)];
 	struct pieces pieces = {NULL, 0};
-	int64_t rows = 0;
 	int rc;
 
 	for (unsigned i = 0; i < ARRAY_LEN(fields); i++)
@@ -459,11 +462,9 @@ static int build(struct nsx_facts *f, struct names *names, struct reading *r,
 	r->damage = nsx_try_alloc(r->nparts, sizeof(*r->damage), "parts", err);
 	if (!r->parts || !r->damage)
 		return err->rc;
-	for (unsigned p = 0; p < r->nparts; p++) {
+	for (unsigned p = 0; p < r->nparts; p++)
 		r->parts[p].ctx = &ctx;
-		rows += (int64_t)nsx_scan_rows(r->scan, p);
-	}
-	nsx_progress_stage(progress, "gpu metrics", rows);
+	nsx_progress_stage(progress, "gpu metrics", 0);
 	rc = read_samples(r, &pieces, threads, err);
 	if (!rc && !r->m->too_many)
 		rc = finish_all(f, names, &r->parts[0], &pieces, r->m, err);

@@ -168,7 +168,9 @@ int model_pick(struct build *b, size_t max_ops, struct nsx_err *err)
 	b->from_ns = NEVER;
 	b->to_ns = INT64_MAX;
 	if (w->start_ns >= w->end_ns || !t->ops.n || !t->calls.n)
-		m->closure.reason = t->ops.n ? "no API calls were recorded" :
+		m->closure.reason = t->ops.n && nsx_is_in_part(t) ?
+				"no API call is near the window" :
+			    t->ops.n ? "no API calls were recorded" :
 					       "there is no GPU work";
 	else if (weigh(t, NEVER, INT64_MAX) > max_ops) {
 		size_t most = max_ops - max_ops / AROUND;

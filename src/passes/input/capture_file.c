@@ -157,8 +157,8 @@ static void check_defects(struct nsx_quality *q)
 			  0, "%zu %s", list[i].n, list[i].what);
 	}
 	if (!any)
-		nsx_check(q, "defects", OK, "rows", 0,
-			  "no defect in any row");
+		nsx_check(q, "defects", OK, "rows", 0, "no defect in any row%s",
+			  nsx_is_in_part(q->t) ? " that was read" : "");
 }
 
 static void check_damage(struct nsx_quality *q)
@@ -211,6 +211,7 @@ static void check_identity(struct nsx_quality *q)
 static void check_session(struct nsx_quality *q)
 {
 	const struct nsx_window *w = &q->t->full;
+	const struct nsx_window read = nsx_read_window(q->t);
 	double ms = (double)(w->end_ns - w->start_ns) / 1e6;
 	const struct nsx_profiler *p = q->run->facts->profiler;
 	double pct = p && !p->damage ? p->most_lost_pct : NAN;
@@ -226,6 +227,12 @@ static void check_session(struct nsx_quality *q)
 	else
 		nsx_check(q, "session", OK, "window", 0, "%s long",
 			  nsx_say_ms(q->out, ms));
+	if (nsx_is_in_part(q->t))
+		nsx_check(q, "session", OK, "rows", 0,
+			  "of the window asked for, what led to it and margins "
+			  "around it (%s) are read; of other rows only their "
+			  "times, threads and streams",
+			  nsx_text_window(q->out->arena, &read));
 	if (pct >= 5)
 		nsx_check(q, "profiler_overhead", WARN, "PROFILER_OVERHEAD",
 			  NSX_REC_LIGHT,

@@ -251,7 +251,7 @@ static void check_graphs(struct nsx_quality *q)
 	else if (mode != NSX_GRAPH_NONE)
 		nsx_check(q, "cuda_graphs", OK, "CUDA graphs", 0,
 			  "recorded node by node, which slows launches");
-	else if (q->t->calls.n)
+	else if (q->t->calls.n && !nsx_is_in_part(q->t))
 		nsx_check(q, "cuda_graphs", OK, "CUDA graphs", 0,
 			  "no graph was launched");
 }

@@ -108,14 +108,17 @@ static void check_nvtx(struct nsx_quality *q)
 	double pct = is_known ? coverage_pct(all) : NAN;
 	double least = 100 * q->run->opts->nvtx_coverage_warn;
 	bool no_calls = is_known && all->no_call_ns > all->no_range_ns;
+	bool any = q->t->nvtx.n > 0;
 
-	if (!q->t->nvtx.n && f->traced_nvtx)
+	for (uint32_t i = 0; i < q->t->nthreads; i++)
+		any |= q->t->thread[i].has_ranges;
+	if (!any && f->traced_nvtx)
 		nsx_check(q, "nvtx", MISSING, "NVTX_EVENTS", torch_ranges(q),
 			  "NVTX was traced, but the program has no range: GPU "
 			  "time cannot be told by its phases (add ranges%s)",
 			  torch_ranges(q) ? "; nsys's --pytorch adds those of "
 					    "PyTorch" : "");
-	else if (!q->t->nvtx.n)
+	else if (!any)
 		nsx_check(q, "nvtx", MISSING, "NVTX_EVENTS", NSX_REC_BASIC,
 			  "no NVTX range was recorded%s: GPU time cannot be "
 			  "told by phases of the program",
@@ -136,7 +139,7 @@ static void check_nvtx(struct nsx_quality *q)
 	else
 		nsx_check(q, "nvtx", OK, "NVTX_EVENTS", 0,
 			  "%zu ranges and marks", q->t->nvtx.n);
-	if (q->t->nvtx.n && is_known)
+	if (any && is_known)
 		check_nvtx_by_process(q, least);
 }
 

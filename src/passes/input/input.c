@@ -89,7 +89,8 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 							  NULL));
 	add_gpus(t, out);
 	add_processes(t, out);
-	any = t->ops.n || t->calls.n || t->nvtx.n || t->nosrt_sums;
+	any = t->ops.n || t->calls.n || t->nvtx.n || t->nosrt_sums ||
+	      nsx_is_in_part(t);
 	nsx_put(out, "first_ns", any ? nsx_int(t->first_ns) : nsx_null());
 	nsx_put(out, "last_ns", any ? nsx_int(t->last_ns) : nsx_null());
 	return 0;

@@ -1,6 +1,7 @@
 /* windows.c - which part of the trace the numbers are about. */
 #include <string.h>
 #include "passes/pass.h"
+#include "report/words.h"
 
 static void put_window(struct nsx_section *out, const char *key,
 		       const struct nsx_window *w)
@@ -36,6 +37,17 @@ static const char *describe(struct nsx_section *out, const struct nsx_trace *t,
 		       nsx_text_window(out->arena, w),
 		       nsx_say_time(out, w->end_ns - w->start_ns),
 		       nsx_say_time(out, w->start_ns - t->first_ns));
+}
+
+static const char *say_part(struct nsx_section *out, const struct nsx_trace *t)
+{
+	struct nsx_window w = nsx_read_window(t);
+
+	return nsx_is_in_part(t) ?
+		nsx_say(out, ". Read is what reaches into %s, the margins from "
+			"which habits are learned, and what else the window "
+			"needs; all other rows are only looked at",
+			nsx_text_window(out->arena, &w)) : "";
 }
 
 static void say_steady(struct nsx_section *out, const struct nsx_trace *t,
@@ -89,7 +101,8 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 			      "of the host count over the whole trace");
 	if (t->user.start_ns < t->user.end_ns)
 		nsx_md_bullet(out, "**Window asked for**, on which all tables "
-			      "stand: %s", describe(out, t, &t->user));
+			      "stand: %s%s", describe(out, t, &t->user),
+			      say_part(out, t));
 	say_steady(out, t, &run->facts->steady);
 	return 0;
 }

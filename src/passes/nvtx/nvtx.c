@@ -298,7 +298,7 @@ static const char *no_gpu_reason(const struct nsx_run *run)
 		return "--no-nvtx-kernel-map was given";
 	if (!run->trace->ndevices)
 		return "the trace has no GPU work";
-	if (!run->trace->calls.n ||
+	if ((!run->trace->calls.n && !nsx_is_in_part(run->trace)) ||
 	    !nsx_has(run->trace->schema, NSX_F_runtime_corr))
 		return "the trace has no API calls with correlation ids, which "
 		       "tie GPU work to ranges";
@@ -311,6 +311,8 @@ static void add_notes(const struct work *w, const char *reason,
 	const struct nsx_defects *d = &w->t->defects;
 	size_t async = 0;
 
+	if (!w->g.n && nsx_is_in_part(w->t))
+		return;
 	if (!w->g.n) {
 		nsx_note(out, "%s holds no ranges: marks and declarations "
 			      "only",

@@ -27,14 +27,6 @@ struct sums {
 	int64_t no_stack_ns, opaque_ns;
 };
 
-/* Whether a thread has push/pop ranges: stack ranges come first. */
-static bool has_stack(const struct nsx_trace *t, uint32_t thread)
-{
-	const struct nsx_thread *th = &t->thread[thread];
-
-	return th->nnvtx && t->nvtx.kind[th->nvtx_at] == NSX_NVTX_STACK;
-}
-
 static void add_kernel(const struct nsx_run *run, size_t op,
 		       const struct nsx_nvtx_groups *g, struct sums *s)
 {
@@ -47,7 +39,7 @@ static void add_kernel(const struct nsx_run *run, size_t op,
 		nsx_add_to(&s->v[g->of[range]].ns, ns);
 		s->v[g->of[range]].count += nsx_op_counts(t, op);
 	} else if (call != NSX_NONE &&
-		   !has_stack(t, nsx_call_thread(t, call))) {
+		   !t->thread[nsx_call_thread(t, call)].has_stack) {
 		nsx_add_to(&s->no_stack_ns, ns);
 	}
 }

@@ -44,9 +44,9 @@ static int find_pids(const struct nsx_trace *t, struct nsx_arena *a,
 	for (uint32_t h = 0; h < t->nthreads; h++) {
 		const struct nsx_thread *th = &t->thread[h];
 
-		if (th->ncalls && t->pid_source_runtime)
+		if (th->has_calls && t->pid_source_runtime)
 			ret->seen[RUNTIME][th->process] = true;
-		if (th->nnvtx && t->pid_source_nvtx)
+		if (th->has_ranges && t->pid_source_nvtx)
 			ret->seen[NVTX][th->process] = true;
 	}
 	return 0;

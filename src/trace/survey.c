@@ -1,0 +1,593 @@
+/* survey.c - where the rows of a file are in time, so that for a window most of
+ * them need not be read.
+ *
+ * A look at three or four cells of every row tells, block by block of a table, from
+ * when to when its rows reach and which correlation ids they have; all else is
+ * proportional to the window.  Tables are nearly in order of time, so that few blocks
+ * reach into a short window; where one is not, more blocks are read, and nothing is
+ * missed.
+ *
+ * Read are the window with a margin on both sides, from which is learned what is
+ * usual; what reaches into that; the calls that launched what runs in the window, and
+ * the ranges around them; and a sample of calls and their operations from all of the
+ * file, since a clock that is off moves the window itself: all is read then.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "base/stat.h"
+#include "trace/load.h"
+
+enum {
+	MARGIN_ROWS = 1 << 18, CLOCK_ROWS = 1 << 17, BINS = 1 << 12,
+	FINEST = 12,  /* bins of 4 us */
+	MOST_RUNS = 256, /* a block that spans more of them is read */
+};
+
+static const struct nsx_window nowhere = {INT64_MAX, INT64_MIN};
+static const struct nsx_window everywhere = {INT64_MIN, INT64_MAX};
+
+static void widen(struct nsx_window *w, int64_t start_ns, int64_t end_ns)
+{
+	w->start_ns = NSX_MIN(w->start_ns, start_ns);
+	w->end_ns = NSX_MAX(w->end_ns, end_ns);
+}
+
+/* How many events begin when ---------------------------------------------------*/
+
+/* Bins begin at multiples of their width, which is the least for which all fit: they
+ * are the same for any order of rows.
+ */
+static void widen_bins(struct nsx_bins *b, int64_t first, int64_t last)
+{
+	uint32_t was[BINS];
+	unsigned shift = 0;
+
+	first = NSX_MIN(first, b->first);
+	last = NSX_MAX(last, b->last);
+	while ((last >> shift) - (first >> shift) >= BINS)
+		shift++;
+	if (shift && b->first <= b->last) {
+		memcpy(was, b->n, sizeof(was));
+		memset(b->n, 0, sizeof(b->n));
+		for (int64_t i = b->first; i <= b->last; i++)
+			b->n[(i >> shift) & (BINS - 1)] += was[i & (BINS - 1)];
+	}
+	b->shift += shift;
+	b->first = first >> shift;
+	b->last = last >> shift;
+}
+
+static void count_at(struct nsx_bins *b, int64_t at_ns, uint32_t n)
+{
+	int64_t bin = at_ns >> b->shift;
+
+	if (bin < b->first || bin > b->last) {
+		widen_bins(b, bin, bin);
+		bin = at_ns >> b->shift;
+	}
+	b->n[bin & (BINS - 1)] += n;
+}
+
+/* The window and its margins; everywhere on a side that has no more rows than they
+ * are to have.
+ */
+static struct nsx_window with_margins(const struct nsx_bins *b,
+				      const struct nsx_window *w, size_t rows)
+{
+	struct nsx_window ret = everywhere;
+	int64_t start_ns = NSX_MAX(w->start_ns, -NSX_TIME_MAX);
+	int64_t end_ns = NSX_MIN(w->end_ns, NSX_TIME_MAX);
+	int64_t length_ns = end_ns - start_ns, at;
+	size_t n = 0;
+
+	at = NSX_MIN((start_ns - 1) >> b->shift, b->last);
+	for (; at >= b->first && n < rows; at--)
+		n += b->n[at & (BINS - 1)];
+	if (at >= b->first)
+		ret.start_ns = NSX_MIN((at + 1) * (INT64_C(1) << b->shift),
+				       start_ns - length_ns);
+	at = NSX_MAX(end_ns >> b->shift, b->first);
+	for (n = 0; at <= b->last && n < rows; at++)
+		n += b->n[at & (BINS - 1)];
+	if (at <= b->last)
+		ret.end_ns = NSX_MAX(at * (INT64_C(1) << b->shift),
+				     end_ns + length_ns);
+	return ret;
+}
+
+/* Looking ------------------------------------------------------------------------*/
+
+struct nsx_extent nsx_extent_of(const struct nsx_val *v)
+{
+	if (!nsx_is_instant(&v[0]) || !nsx_is_instant(&v[1]) ||
+	    v[1].u.i < v[0].u.i)
+		return (struct nsx_extent){INT64_MIN, INT64_MAX, false};
+	return (struct nsx_extent){v[0].u.i, v[1].u.i, true};
+}
+
+static int look_at_row(struct nsx_part *p, const struct nsx_val *v,
+		       struct nsx_err *err)
+{
+	const struct nsx_tableload *t = p->table;
+	struct nsx_surveyed *s = p->own;
+	struct nsx_zone *z = &t->zones[p->choice.at];
+	struct nsx_extent x = t->extent(v);
+	uint32_t corr = t->corr ? nsx_u32_or(&v[t->corr], 0) : 0;
+
+	if (!z->rows++) {
+		z->least_ns = INT64_MAX;
+		z->most_ns = INT64_MIN;
+		z->least_corr = UINT32_MAX;
+	}
+	z->least_ns = NSX_MIN(z->least_ns, x.start_ns);
+	z->most_ns = NSX_MAX(z->most_ns, x.end_ns);
+	if (corr) {
+		z->least_corr = NSX_MIN(z->least_corr, corr);
+		z->most_corr = NSX_MAX(z->most_corr, corr);
+	}
+	if (t->note && t->note(p, v, &x, err))
+		return err->rc;
+	if (!x.is_event)
+		return 0;
+	if (t->hull != NSX_HULL_NONE) {
+		s->nevents++;
+		count_at(&s->bins, x.start_ns, 1);
+		s->first_ns = NSX_MIN(s->first_ns, x.start_ns);
+	}
+	if (x.end_ns == INT64_MAX) {
+		x.end_ns = x.start_ns; /* of its end nothing is known */
+		s->nopen++;
+	}
+	if (t->hull == NSX_HULL_GPU || x.start_ns >= 0)
+		widen(&s->hull, x.start_ns, x.end_ns);
+	return 0;
+}
+
+/* What the parts saw, together. */
+struct sums {
+	struct nsx_bins bins;
+	size_t nops;
+};
+
+static const struct nsx_bins no_bins = {FINEST, INT64_MAX >> FINEST,
+					INT64_MIN >> FINEST, {0}};
+
+static void add_part(struct nsx_loader *l, const struct nsx_tableload *t,
+		     const struct nsx_surveyed *s, struct sums *sums)
+{
+	struct nsx_portion *x = &l->portion;
+	struct nsx_window *hull = t->hull == NSX_HULL_GPU ? &x->gpu : &x->host;
+
+	if (t->hull == NSX_HULL_NONE)
+		return;
+	widen(hull, s->hull.start_ns, s->hull.end_ns);
+	for (int64_t i = s->bins.first; i <= s->bins.last; i++)
+		if (s->bins.n[i & (BINS - 1)])
+			count_at(&sums->bins, i * (INT64_C(1) << s->bins.shift),
+				 s->bins.n[i & (BINS - 1)]);
+	if (t->hull == NSX_HULL_GPU)
+		sums->nops += s->nevents;
+	x->nopen += s->nopen;
+	if (t->view == NSX_VIEW_runtime)
+		x->first_call_ns = NSX_MIN(x->first_call_ns, s->first_ns);
+	widen(&l->window_hull, s->ranges.start_ns, s->ranges.end_ns);
+	for (size_t i = 0; i < NSX_MIN(s->cap_least, l->callers_map.n); i++)
+		if (s->least_corr[i])
+			l->least_corr[i] = l->least_corr[i] ?
+				NSX_MIN(l->least_corr[i], s->least_corr[i]) :
+				s->least_corr[i];
+}
+
+static int add_up(struct nsx_loader *l, const struct nsx_tableload *list,
+		  size_t n, struct sums *sums, struct nsx_err *err)
+{
+	struct nsx_portion *x = &l->portion;
+
+	x->gpu = x->host = l->window_hull = nowhere;
+	x->first_call_ns = INT64_MAX;
+	sums->bins = no_bins;
+	l->least_corr = nsx_try_alloc(l->callers_map.cap + 1,
+				      sizeof(*l->least_corr), "callers", err);
+	if (!l->least_corr)
+		return err->rc;
+	for (size_t i = 0; i < n; i++)
+		for (unsigned p = 0; p < l->threads; p++)
+			add_part(l, &list[i],
+				 (struct nsx_surveyed *)list[i].own + p, sums);
+	return 0;
+}
+
+/* Threads are there even if nothing of them is read. */
+static int add_threads(struct nsx_loader *l, struct nsx_err *err)
+{
+	struct nsx_keycache *cache = nsx_try_alloc(1, sizeof(*cache),
+						   "a key cache", err);
+	int rc = cache ? 0 : err->rc;
+	uint32_t id;
+
+	for (size_t i = 0; !rc && i < l->callers_map.n; i++)
+		rc = nsx_keymap_add(&l->threads_map, cache,
+				    &(struct nsx_key){
+					    {l->callers_map.keys[i].w[0]}},
+				    &id, err);
+	free(cache);
+	return rc;
+}
+
+static int settle(struct nsx_loader *l, const struct sums *sums,
+		  const char *window, struct nsx_err *err)
+{
+	struct nsx_portion *x = &l->portion;
+	struct nsx_trace *t = l->t;
+	size_t rows = l->opts->clock_rows ? l->opts->clock_rows : CLOCK_ROWS;
+
+	nsx_take_hull(t, &x->gpu, &x->host);
+	if (l->window_hull.end_ns == INT64_MAX)
+		l->window_hull.end_ns = NSX_MAX(t->last_ns,
+						l->window_hull.start_ns);
+	if (nsx_find_window(l, window, &l->window_hull, &x->user, err))
+		return err->rc;
+	x->read = with_margins(&sums->bins, &x->user,
+			       l->opts->margin_rows ? l->opts->margin_rows :
+						      MARGIN_ROWS);
+	x->clock_share = (uint32_t)NSX_MIN(sums->nops / rows + 1, UINT32_MAX);
+	x->is_on = true;
+	return 0;
+}
+
+int nsx_survey(struct nsx_loader *l, struct nsx_tableload *list, size_t n,
+	       const char *window, struct nsx_err *err)
+{
+	struct nsx_tableload *look = nsx_try_alloc(n, sizeof(*look), "tables",
+						   err);
+	struct nsx_surveyed *own = nsx_try_alloc(n * l->threads, sizeof(*own),
+						 "a survey", err);
+	struct sums *sums = nsx_try_alloc(1, sizeof(*sums), "a survey", err);
+	struct nsx_defects before = l->t->defects;
+	size_t nlook = 0;
+	int rc = look && own && sums ? 0 : err->rc;
+
+	for (size_t i = 0; !rc && i < n * l->threads; i++) {
+		own[i].hull = own[i].ranges = nowhere;
+		own[i].first_ns = INT64_MAX;
+		own[i].bins = no_bins;
+	}
+	for (size_t i = 0; !rc && i < n; i++) {
+		if (!list[i].extent)
+			continue;
+		look[nlook] = list[i];
+		look[nlook].set = look[nlook].beside = NULL;
+		look[nlook].row = look_at_row;
+		look[nlook].own = own + nlook * l->threads;
+		look[nlook].own_size = sizeof(*own);
+		look[nlook++].is_survey = true;
+	}
+	rc = rc ?: nsx_load_tables(l, look, nlook, "survey", err) ?:
+	     add_threads(l, err) ?:
+	     add_up(l, look, nlook, sums, err) ?:
+	     settle(l, sums, window, err);
+	/* Rows that are defects are read again. */
+	l->t->defects = before;
+	for (size_t i = 0, at = 0; i < n && at < nlook; i++)
+		if (list[i].extent) {
+			list[i].zones = look[at].zones;
+			list[i].nzones = look[at++].nzones;
+		}
+	for (size_t i = 0; own && i < n * l->threads; i++)
+		free(own[i].least_corr);
+	free(look);
+	free(own);
+	free(sums);
+	return rc;
+}
+
+void nsx_survey_done(struct nsx_tableload *list, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		free(list[i].zones);
+}
+
+/* The portion -----------------------------------------------------------------------*/
+
+static bool is_near(const struct nsx_portion *x, int64_t start_ns,
+		    int64_t end_ns)
+{
+	size_t lo;
+
+	if (start_ns < x->read.end_ns && end_ns >= x->read.start_ns)
+		return true;
+	lo = NSX_SEARCH(0, x->nat, mid, x->at_ns[mid] < start_ns);
+	return lo < x->nat && x->at_ns[lo] <= end_ns;
+}
+
+static bool is_launcher(const struct nsx_portion *x, uint32_t least,
+			uint32_t most)
+{
+	size_t lo = NSX_SEARCH(0, x->ncorr, mid, x->corr[mid] < least);
+
+	return lo < x->ncorr && x->corr[lo] <= most;
+}
+
+/* Runs of ids, so that the rows of one stand together. */
+static bool is_sampled(const struct nsx_portion *x, uint32_t least,
+		       uint32_t most)
+{
+	uint32_t run = least >> NSX_CLOCK_RUN, last = most >> NSX_CLOCK_RUN;
+
+	if (!most || least > most)
+		return false;
+	if (last - run > MOST_RUNS)
+		return true;
+	for (; run <= last; run++)
+		if (run * UINT32_C(0x9e3779b9) <= UINT32_MAX / x->clock_share)
+			return true;
+	return false;
+}
+
+bool nsx_wants_block(void *part, size_t block)
+{
+	const struct nsx_part *p = part;
+	const struct nsx_portion *x = &p->l->portion;
+	const struct nsx_zone *z = &p->table->zones[block];
+
+	return block >= p->table->nzones ||
+	       (z->rows && (is_near(x, z->least_ns, z->most_ns) ||
+			    is_launcher(x, z->least_corr, z->most_corr) ||
+			    is_sampled(x, z->least_corr, z->most_corr)));
+}
+
+bool nsx_wants_row(const struct nsx_part *p, const struct nsx_val *v)
+{
+	const struct nsx_portion *x = &p->l->portion;
+	const struct nsx_tableload *t = p->table;
+	struct nsx_extent e = t->extent(v);
+	uint32_t corr = t->corr ? nsx_u32_or(&v[t->corr], 0) : 0;
+
+	return is_near(x, e.start_ns, e.end_ns) || is_launcher(x, corr, corr) ||
+	       is_sampled(x, corr, corr);
+}
+
+int nsx_want_calls(struct nsx_loader *l, struct nsx_err *err)
+{
+	struct nsx_portion *x = &l->portion;
+	uint32_t *corr = nsx_try_alloc(l->op_set.n, sizeof(*corr),
+				       "correlation ids", err);
+	size_t n = 0;
+
+	if (!corr)
+		return err->rc;
+	for (size_t i = 0; i < l->op_set.n; i++)
+		if (l->ops.call[i] && nsx_reaches(&x->user, l->ops.start_ns[i],
+						  l->ops.end_ns[i]))
+			corr[n++] = l->ops.call[i];
+	nsx_sort(corr, n, sizeof(*corr), nsx_cmp_u32);
+	x->corr = corr;
+	x->ncorr = n;
+	return 0;
+}
+
+int nsx_want_instants(struct nsx_loader *l, struct nsx_err *err)
+{
+	struct nsx_portion *x = &l->portion;
+
+	for (size_t i = 0; i < l->call_set.n; i++) {
+		int64_t at_ns = l->calls.start_ns[i];
+		uint32_t corr = l->calls.corr[i];
+
+		if ((at_ns < x->read.start_ns || at_ns >= x->read.end_ns) &&
+		    is_launcher(x, corr, corr) &&
+		    nsx_push(x->at_ns, x->nat, x->cap_at, "launches", err,
+			     at_ns))
+			return err->rc;
+	}
+	nsx_sort(x->at_ns, x->nat, sizeof(*x->at_ns), nsx_cmp_i64);
+	return 0;
+}
+
+/* Neighbours ---------------------------------------------------------------------------
+ *
+ * The time between two launches of a thread reaches into the window from wherever they
+ * are.
+ */
+struct seeker {
+	struct nsx_loader *l;
+	uint8_t *is_launch; /* by name                                       */
+	size_t nnames;
+	struct side { /* of a thread's launches, by its provisional id       */
+		int64_t before_ns, after_ns; /* INT64_MIN, INT64_MAX: none   */
+		bool launches, seeks;
+	} *side;
+	size_t nsides;
+};
+
+static bool is_launch(const struct nsx_loader *l, const struct nsx_key *caller)
+{
+	uint8_t flags;
+
+	return !caller->w[2] &&
+	       nsx_classify_call(nsx_text(l->t, (nsx_str)caller->w[1]),
+				 &flags) == NSX_CALL_LAUNCH;
+}
+
+static void note_launch(struct seeker *s, uint32_t thread, int64_t start_ns)
+{
+	const struct nsx_window *user = &s->l->portion.user;
+	struct side *x = &s->side[thread];
+
+	if (start_ns < user->start_ns)
+		x->before_ns = NSX_MAX(x->before_ns, start_ns);
+	else if (start_ns >= user->end_ns)
+		x->after_ns = NSX_MIN(x->after_ns, start_ns);
+}
+
+static int list_launchers(struct seeker *s, struct nsx_err *err)
+{
+	struct nsx_loader *l = s->l;
+	struct nsx_keycache *cache = nsx_try_alloc(1, sizeof(*cache),
+						   "a key cache", err);
+	int rc = cache ? 0 : err->rc;
+
+	for (size_t i = 0; !rc && i < l->callers_map.n; i++) {
+		const struct nsx_key *k = &l->callers_map.keys[i];
+		const struct nsx_key key = {{k->w[0]}};
+		uint32_t thread;
+
+		if (!is_launch(l, k))
+			continue;
+		rc = nsx_keymap_add(&l->threads_map, cache, &key, &thread, err);
+		s->is_launch[k->w[1]] = 1;
+		if (!rc)
+			s->side[thread].launches = true;
+	}
+	free(cache);
+	return rc;
+}
+
+/* Whether some thread has no launch on a side that was read in part. */
+static bool must_seek(struct seeker *s)
+{
+	const struct nsx_loader *l = s->l;
+	const struct nsx_window *read = &l->portion.read;
+	bool any = false;
+
+	for (size_t i = 0; i < l->call_set.n; i++)
+		if (s->is_launch[l->calls.name[i]] &&
+		    l->calls.start_ns[i] >= read->start_ns &&
+		    l->calls.start_ns[i] < read->end_ns)
+			note_launch(s, l->calls.thread[i],
+				    l->calls.start_ns[i]);
+	for (size_t i = 0; i < s->nsides; i++) {
+		struct side *x = &s->side[i];
+
+		x->seeks = x->launches &&
+			   ((x->before_ns == INT64_MIN &&
+			     read->start_ns > INT64_MIN) ||
+			    (x->after_ns == INT64_MAX &&
+			     read->end_ns < INT64_MAX));
+		any |= x->seeks;
+	}
+	return any;
+}
+
+static int seek_in_row(struct nsx_part *p, const struct nsx_val *v,
+		       struct nsx_err *err)
+{
+	struct seeker *s = *(struct seeker **)p->own;
+	struct nsx_extent x = p->table->extent(v);
+	uint32_t thread;
+	nsx_str name;
+
+	if (!x.is_event)
+		return 0;
+	if (nsx_read_caller(p, v, &thread, &name, err))
+		return err->rc;
+	if (thread >= s->nsides || name >= s->nnames || !s->is_launch[name] ||
+	    !s->side[thread].seeks)
+		return 0;
+	pthread_mutex_lock(&p->l->lock);
+	note_launch(s, thread, x.start_ns);
+	pthread_mutex_unlock(&p->l->lock);
+	return 0;
+}
+
+static int seek(struct seeker *s, const struct nsx_tableload *calls,
+		struct nsx_err *err)
+{
+	struct nsx_portion *x = &s->l->portion;
+	struct nsx_tableload look = *calls;
+	int rc;
+
+	look.set = NULL;
+	look.zones = NULL;
+	look.is_survey = true;
+	look.row = seek_in_row;
+	look.own = &s;
+	look.own_size = 0;
+	rc = nsx_load_tables(s->l, &look, 1, "launches", err);
+	free(look.zones);
+	for (size_t i = 0; !rc && i < s->nsides; i++) {
+		const struct side *y = &s->side[i];
+
+		if (y->seeks && y->before_ns > INT64_MIN)
+			rc = nsx_push(x->at_ns, x->nat, x->cap_at, "launches",
+				      err, y->before_ns);
+		if (!rc && y->seeks && y->after_ns < INT64_MAX)
+			rc = nsx_push(x->at_ns, x->nat, x->cap_at, "launches",
+				      err, y->after_ns);
+	}
+	nsx_sort(x->at_ns, x->nat, sizeof(*x->at_ns), nsx_cmp_i64);
+	return rc;
+}
+
+int nsx_want_neighbours(struct nsx_loader *l, const struct nsx_tableload *calls,
+			bool *ret, struct nsx_err *err)
+{
+	struct nsx_arena *a = nsx_arena_new();
+	struct seeker s = {.l = l, .nnames = nsx_strings_bound(l->strings),
+			   .nsides = l->threads_map.n};
+	int rc = nsx_new_arrays(a, s.nnames, "names", err, s.is_launch) ?:
+		 nsx_new_arrays(a, s.nsides, "threads", err, s.side);
+
+	for (size_t i = 0; !rc && i < s.nsides; i++)
+		s.side[i] = (struct side){.before_ns = INT64_MIN,
+					  .after_ns = INT64_MAX};
+	rc = rc ?: list_launchers(&s, err);
+	*ret = !rc && must_seek(&s);
+	if (*ret)
+		rc = seek(&s, calls, err);
+	nsx_arena_free(a);
+	return rc;
+}
+
+/* The sample -------------------------------------------------------------------------*/
+
+static size_t drop_calls(struct nsx_loader *l)
+{
+	const struct nsx_portion *x = &l->portion;
+	size_t n = 0, was = l->call_set.n;
+
+	for (size_t i = 0; i < was; i++) {
+		uint32_t corr = l->calls.corr[i];
+
+		if (is_near(x, l->calls.start_ns[i], l->calls.end_ns[i]) ||
+		    is_launcher(x, corr, corr))
+			nsx_colset_move(&l->call_set, n++, i, 1);
+	}
+	l->call_set.n = n;
+	return was - n;
+}
+
+static void drop_waits(struct nsx_loader *l)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < l->sync_set.n; i++)
+		if (is_near(&l->portion, l->syncs.start_ns[i],
+			    l->syncs.end_ns[i]))
+			nsx_colset_move(&l->sync_set, n++, i, 1);
+	l->sync_set.n = n;
+}
+
+static void note_threads(struct nsx_loader *l)
+{
+	for (size_t i = 0; i < l->callers_map.n; i++) {
+		const struct nsx_key *k = &l->callers_map.keys[i];
+		uint32_t at = nsx_thread_find(l->t, k->w[0]);
+		struct nsx_thread *th = &l->t->thread[at];
+
+		if (at == NSX_NONE)
+			continue;
+		th->has_ranges |= k->w[2];
+		th->has_stack |= k->w[2] && k->w[1] == NSX_NVTX_STACK;
+		th->has_calls |= !k->w[2];
+	}
+}
+
+int nsx_drop_sample(struct nsx_loader *l, struct nsx_err *err)
+{
+	if (!l->portion.is_on)
+		return 0;
+	drop_waits(l);
+	note_threads(l);
+	return drop_calls(l) ? nsx_index_calls(l, err) : 0;
+}
