@@ -10,7 +10,7 @@ KEYS = {
     "": ["schema_version", "verdict", "header", "findings", "all_done_ms", "fine", "trust", "missing"],
     "verdict": ["word", "of", "because"],
     "header": ["file", "recorded_ms", "gpus", "processes", "product", "judged"],
-    "finding": ["key", "severity", "title", "price", "headroom_ms", "pct_of_judged", "confidence", "place", "evidence", "recommendation"],
+    "finding": ["key", "severity", "title", "price", "headroom_ms", "headroom_low_ms", "pct_of_judged", "confidence", "place", "evidence", "recommendation"],
 }
 
 
@@ -27,7 +27,7 @@ def check_brief(text, report):
         yield "--brief: keys of a finding", list(f) == KEYS["finding"]
         full = known.get(f["key"])
         yield f"--brief: {f['key']} is in report.json", full is not None or f["key"].endswith("…")
-        yield f"--brief: {f['key']} has its price", not full or f["headroom_ms"] == full["headroom_ms"] or full["price"] is None
+        yield f"--brief: {f['key']} has its price", not full or [f[k] for k in ("headroom_ms", "headroom_low_ms")] == [full[k] for k in ("headroom_ms", "headroom_low_ms")] or full["price"] is None
     judged, steady = b["header"]["judged"], report["windows"]["steady"]
     yield "--brief: the judged window", not judged or [judged["start_ns"], judged["end_ns"]] == [steady["start_ns"], steady["end_ns"]]
 
