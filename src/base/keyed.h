@@ -4,7 +4,7 @@
 
 #include "base/base.h"
 
-struct nsx_keyed {
+struct nsx_keyed { /* packed: a million of them are sorted beside what they stand for */
 	int64_t key;
 	uint32_t at;
 } __attribute__((packed, aligned(4)));
