@@ -153,7 +153,6 @@ void nsx_sort_by_key_r(void *v, size_t n, size_t size,
 {
 	struct nsx_keyed *order = n > FEW && n < UINT32_MAX ?
 		malloc(2 * n * sizeof(*order) + size) : NULL;
-	size_t next;
 
 	if (!order) {
 		nsx_sort_r(v, n, size, cmp, context);
@@ -164,12 +163,8 @@ void nsx_sort_by_key_r(void *v, size_t n, size_t size,
 			key((char *)v + i * size, context), i};
 	nsx_keyed_sort(order, n);
 	permute(v, size, order, n, (char *)(order + 2 * n));
-	for (size_t i = 0; i < n; i = next) {
-		next = i + 1;
-		while (next < n && order[next].key == order[i].key)
-			next++;
+	NSX_EACH_RUN(i, next, n, order[next].key == order[i].key)
 		nsx_sort_r((char *)v + i * size, next - i, size, cmp, context);
-	}
 	free(order);
 }
 

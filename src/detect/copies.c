@@ -280,6 +280,7 @@ static int propose_pageable(struct copies *c, unsigned kind,
 	struct nsx_findings *l = c->d->found;
 	struct nsx_change *v = nsx_arena_get(l->arena, 2 * sizeof(*v));
 	struct nsx_finding f = start(c, g, NSX_ID_pageable_copies, kind);
+	int64_t in_calls_ns = calls_ns(c, g);
 	double slow = (double)g->bytes / (double)NSX_MAX(1, g->ns);
 	double fast = c->pinned_ns[kind] ?
 			      (double)c->pinned_bytes[kind] /
@@ -293,10 +294,10 @@ static int propose_pageable(struct copies *c, unsigned kind,
 	f.title = nsx_tell(l, "copies %s use pageable memory, which blocks "
 			   "the host", direction(kind));
 	f.remedy = (struct nsx_plan){v, 2};
-	if (calls_ns(c, g) > g->ns + g->ns / 10)
+	if (in_calls_ns > g->ns + g->ns / 10)
 		f.evidence[0] = nsx_tell(l, "%s; their calls take %s",
 					 f.evidence[0],
-					 nsx_tell_ns(l, calls_ns(c, g)));
+					 nsx_tell_ns(l, in_calls_ns));
 	add_evidence(&f, fast > slow ?
 		nsx_tell(l, "copies of this direction from pinned memory reach "
 			 "%s/s in this trace",
