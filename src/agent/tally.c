@@ -30,8 +30,7 @@ struct tally_row {
 struct nsx_tally {
 	struct nsx_answer *a;
 	struct nsx_groups groups;
-	struct tally_row *rows;
-	size_t n, cap;
+	struct tally_row *rows; /* by group                                  */
 	struct nsx_err err; /* the first failure; rc 0: none                 */
 };
 
@@ -53,16 +52,16 @@ void nsx_tally_add(struct nsx_tally *t, uint64_t a, uint64_t b,
 		   const char *kind, const char *text,
 		   const struct nsx_count *count)
 {
-	uint32_t i;
+	struct tally_row *row;
 
-	if (!count->n || t->err.rc ||
-	    nsx_group(&t->groups, a, b, &i, &t->err) ||
-	    nsx_grow(&t->rows, &t->cap, t->groups.n, sizeof(*t->rows), "sums",
-		     &t->err))
+	if (!count->n || t->err.rc)
 		return;
-	if (i == t->n)
-		t->rows[t->n++] = (struct tally_row){.kind = kind, .name = text};
-	nsx_count_add(&t->rows[i].count, count->n, count->ns);
+	row = nsx_group_value(&t->groups, &t->rows, a, b, "sums", &t->err);
+	if (!row)
+		return;
+	if (!row->count.n)
+		*row = (struct tally_row){.kind = kind, .name = text};
+	nsx_count_add(&row->count, count->n, count->ns);
 }
 
 void nsx_tally_op(struct nsx_tally *t, uint64_t of, size_t op,
@@ -93,7 +92,7 @@ int nsx_tally_end(struct nsx_tally *t, const char *key, int64_t whole_ns,
 	layout->key = key;
 	layout->json_rows = (int)NSX_MIN(t->a->limit, 10000u);
 	table = nsx_add_table(t->a->out, layout);
-	for (size_t i = 0; i < t->n; i++) {
+	for (size_t i = 0; i < t->groups.n; i++) {
 		const struct tally_row *r = &t->rows[i];
 		struct nsx_cell *row = nsx_add_row(table);
 

@@ -349,7 +349,6 @@ struct messages { /* with one tag, from one process to another */
 		uint32_t from, to; /* thread; of two there is no order       */
 		bool is_refuted;
 	} *v;
-	size_t cap;
 	uint32_t *of;	  /* by call: its channel; NSX_NONE                  */
 	uint32_t *waiter; /* by call that receives: the one that waits       */
 	uint32_t *sender; /* by place in the channels: the call              */
@@ -406,7 +405,7 @@ static int list_channels(struct matching *x, struct messages *m,
 	nsx_sort_r(by_rank, n, sizeof(*by_rank), cmp_ranks, x->r->rank);
 	for (uint32_t i = 0; i < x->r->ncalls; i++) {
 		enum kind kind = kind_of(x, i);
-		uint32_t own = process_of(x, i), other, g, *thread;
+		uint32_t own = process_of(x, i), other, *thread;
 		struct channel *v;
 
 		m->of[i] = NSX_NONE;
@@ -415,15 +414,13 @@ static int list_channels(struct matching *x, struct messages *m,
 		other = process_of_rank(x, by_rank, x->peer[i]);
 		if (other == NSX_NONE || other == own || x->tag[i] < 0)
 			continue;
-		if (nsx_group(&m->keys,
-			      sends(kind) ? (uint64_t)own << 32 | other :
-					    (uint64_t)other << 32 | own,
-			      (uint64_t)x->tag[i], &g, err) ||
-		    nsx_grow(&m->v, &m->cap, m->keys.n, sizeof(*m->v),
-			     "messages", err))
+		v = nsx_group_value(&m->keys, &m->v,
+				    sends(kind) ? (uint64_t)own << 32 | other :
+						  (uint64_t)other << 32 | own,
+				    (uint64_t)x->tag[i], "messages", err);
+		if (!v)
 			return err->rc;
-		m->of[i] = g;
-		v = &m->v[g];
+		m->of[i] = (uint32_t)(v - m->v);
 		thread = sends(kind) ? &v->from : &v->to;
 		if (!(sends(kind) ? v->nsent++ : v->nreceived++))
 			*thread = x->r->call[i].thread;

@@ -228,17 +228,15 @@ static void add_stream_type(struct nsx_loader *l, const struct nsx_val *v)
 {
 	struct nsx_stream_types *s = &l->stream_types;
 	struct nsx_err err;
-	uint32_t i;
+	uint8_t *type = nsx_group_value(
+		&s->streams, &s->type,
+		context_key(nsx_i64_or(&v[0], -1), nsx_i64_or(&v[1], 0)),
+		(uint64_t)nsx_i64_or(&v[2], 0), "streams", &err);
 
-	if (nsx_group(&s->streams,
-		      context_key(nsx_i64_or(&v[0], -1), nsx_i64_or(&v[1], 0)),
-		      (uint64_t)nsx_i64_or(&v[2], 0), &i, &err) ||
-	    nsx_grow(&s->type, &s->cap, s->streams.n, 1, "streams", &err)) {
+	if (type)
+		*type = NSX_MAX(*type, nsx_u8_or(&v[3], NSX_STREAM_UNKNOWN));
+	else
 		nsx_load_lost(l, &err);
-		return;
-	}
-	s->type[i] = NSX_MAX(s->type[i],
-			     nsx_u8_or(&v[3], NSX_STREAM_UNKNOWN));
 }
 
 static void type_streams(struct nsx_loader *l)

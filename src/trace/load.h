@@ -152,7 +152,6 @@ struct nsx_loader {
 	struct nsx_stream_types { /* TARGET_INFO_CUDA_STREAM, while it is read */
 		struct nsx_groups streams;
 		uint8_t *type;
-		size_t cap;
 	} stream_types;
 	struct nsx_created *created;
 	size_t ncreated, cap_created;

@@ -44,7 +44,6 @@ struct sweep {
 	uint32_t *sync_at, *sync, *record_at, *record; /* rows by call       */
 	struct nsx_groups events;
 	struct event *event;
-	size_t cap_event;
 	uint32_t *query; /* by call: first of its run of queries             */
 };
 
@@ -160,13 +159,12 @@ static uint32_t find_event(const struct sweep *s, uint32_t process,
 static int put_event(struct sweep *s, uint64_t a, uint64_t id,
 		     struct event event, struct nsx_err *err)
 {
-	uint32_t e;
+	struct event *e = nsx_group_value(&s->events, &s->event, a, id,
+					  "events", err);
 
-	if (nsx_group(&s->events, a, id, &e, err) ||
-	    nsx_grow(&s->event, &s->cap_event, s->events.n, sizeof(*s->event),
-		     "events", err))
+	if (!e)
 		return err->rc;
-	s->event[e] = event;
+	*e = event;
 	return 0;
 }
 

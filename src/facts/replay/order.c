@@ -309,25 +309,27 @@ static int make_lanes(struct build *b, struct nsx_err *err)
 	struct nsx_groups groups = {0};
 	struct lane_use *use = NULL;
 	uint8_t *beside;
-	size_t cap = 0;
 	int rc = nsx_new_arrays(b->step, m->nops, "lanes", err, beside);
 
 	for (uint32_t i = 0; !rc && i < m->nops; i++) {
 		struct model_op *o = &m->op[i];
 		unsigned kind = lane_kind(o);
 		size_t known = groups.n;
+		struct lane_use *lane;
 
 		if (!kind)
 			continue;
-		rc = nsx_group(&groups, m->engine_process[o->engine],
-			       (uint64_t)model_device(b, i) << 2 | kind,
-			       &o->lane, err) ?:
-		     nsx_grow(&use, &cap, groups.n, sizeof(*use), "lanes", err);
+		lane = nsx_group_value(&groups, &use,
+				       m->engine_process[o->engine],
+				       (uint64_t)model_device(b, i) << 2 | kind,
+				       "lanes", err);
+		rc = lane ? 0 : err->rc;
 		if (rc)
 			break;
 		if (groups.n > known)
-			use[o->lane] = (struct lane_use){NSX_LATEST, false};
-		beside[i] = use_lane(&use[o->lane], o);
+			*lane = (struct lane_use){NSX_LATEST, false};
+		o->lane = (uint32_t)(lane - use);
+		beside[i] = use_lane(lane, o);
 	}
 	for (uint32_t i = 0; !rc && i < m->nops; i++)
 		if (m->op[i].lane != NSX_NONE &&
