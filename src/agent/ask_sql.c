@@ -73,12 +73,10 @@ static bool may_read(void *ctx, const char *table, const char *column)
 
 static int create_views(const struct nsx_sql *s, struct nsx_err *err)
 {
-	bool *fields = calloc(NSX_NFIELDS, sizeof(*fields));
+	bool *fields = nsx_alloc(NSX_NFIELDS, sizeof(*fields));
 	struct nsx_buf b = {0};
 	int rc = 0;
 
-	if (!fields)
-		nsx_die_of_memory(NSX_NFIELDS);
 	memset(fields, true, NSX_NFIELDS * sizeof(*fields));
 	fields[NSX_F_process_name] = false;
 	for (size_t i = 0; i < ARRAY_LEN(open_views) && !rc; i++) {
@@ -213,9 +211,7 @@ static int connect(struct nsx_subject *subject, struct nsx_err *err)
 
 	if (subject->sql)
 		return 0;
-	s = calloc(1, sizeof(*s));
-	if (!s)
-		nsx_die_of_memory(sizeof(*s));
+	s = nsx_alloc(1, sizeof(*s));
 	s->schema = t->schema;
 	s->db = nsx_db_clone(t->schema->db);
 	if (set_up(s, t, err)) {

@@ -93,12 +93,10 @@ static int load(const struct nsx_cache *c, const char *path,
 		struct nsx_progress *progress, struct nsx_loaded **ret,
 		struct nsx_err *err)
 {
-	struct nsx_loaded *l = calloc(1, sizeof(*l));
+	struct nsx_loaded *l = nsx_alloc(1, sizeof(*l));
 	size_t before = held();
 	int rc;
 
-	if (!l)
-		nsx_die_of_memory(sizeof(*l));
 	l->path = nsx_strdup(path);
 	rc = stat(path, &l->file) ?
 		     nsx_fail(err, NSX_E_IO, "cannot read '%s': %s", path,
@@ -167,8 +165,7 @@ int nsx_cache_get(struct nsx_cache *c, const char *path,
 	if (!l) {
 		if (load(c, path, progress, &l, err))
 			return err->rc;
-		nsx_grow_or_die(&c->v, &c->cap, c->n + 1, sizeof(*c->v));
-		c->v[c->n++] = l;
+		nsx_push_or_die(c->v, c->n, c->cap, l);
 	}
 	l->asked = ++c->count;
 	make_room(c, l);

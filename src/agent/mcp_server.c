@@ -127,10 +127,8 @@ static void *work(void *arg)
 static void add_job(struct server *s, struct nsx_jsonr *message,
 		    const struct nsx_jsonr *id)
 {
-	struct job *j = calloc(1, sizeof(*j));
+	struct job *j = nsx_alloc(1, sizeof(*j));
 
-	if (!j)
-		nsx_die_of_memory(sizeof(*j));
 	j->message = message;
 	j->id = id;
 	pthread_mutex_lock(&s->lock);

@@ -20,9 +20,7 @@ int nsx_roots_init(struct nsx_roots *r, const char *const *dirs, size_t n,
 		dirs = here;
 		n = 1;
 	}
-	*r = (struct nsx_roots){.v = calloc(n, sizeof(*r->v)), .n = n};
-	if (!r->v)
-		nsx_die_of_memory(n * sizeof(*r->v));
+	*r = (struct nsx_roots){.v = nsx_alloc(n, sizeof(*r->v)), .n = n};
 	for (size_t i = 0; i < n; i++) {
 		if (!realpath(dirs[i], r->v[i]) || stat(r->v[i], &st))
 			return nsx_fail(err, NSX_E_IO, "cannot use the root "

@@ -155,9 +155,8 @@ static bool may_be_null(const struct shape *s, const struct key *k)
 
 static void add(struct shape *s, const char *path, const struct key *k)
 {
-	nsx_grow_or_die(&s->v, &s->cap, s->n + 1, sizeof(*s->v));
-	s->v[s->n] = *k;
-	s->v[s->n++].path = path;
+	nsx_push_or_die(s->v, s->n, s->cap, *k);
+	s->v[s->n - 1].path = path;
 }
 
 /* base.a&.b& for a.b, with the mark; "*" is the base itself. */

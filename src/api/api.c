@@ -114,9 +114,7 @@ int nsx_load(struct nsx_export *e, const struct nsx_load_options *options,
 	o.threads = NSX_MAX(1, NSX_MIN(o.threads, NSX_MAX_THREADS));
 	if (check_ids(o.only, &err))
 		return tell(&err, problem);
-	r = calloc(1, sizeof(*r));
-	if (!r)
-		nsx_die_of_memory(sizeof(*r));
+	r = nsx_alloc(1, sizeof(*r));
 	r->threads = o.threads;
 	rc = nsx_report_make(&e->schema,
 			     &(struct nsx_opts){NSX_OPTS_DEFAULT,

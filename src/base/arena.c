@@ -46,6 +46,15 @@ void nsx_die_of_memory(size_t size)
 	_Exit(3);
 }
 
+void *nsx_alloc(size_t n, size_t size)
+{
+	void *p = calloc(n, size);
+
+	if (!p && n)
+		nsx_die_of_memory(n * size);
+	return p;
+}
+
 char *nsx_strdup(const char *s)
 {
 	char *p = strdup(s);
@@ -158,11 +167,7 @@ void nsx_grow_or_die_(void **v, size_t *cap, size_t want, size_t size)
 
 struct nsx_arena *nsx_arena_new(void)
 {
-	struct nsx_arena *a = calloc(1, sizeof(*a));
-
-	if (!a)
-		nsx_die_of_memory(sizeof(*a));
-	return a;
+	return nsx_alloc(1, sizeof(struct nsx_arena));
 }
 
 static void free_list(struct block **list)
@@ -216,9 +221,7 @@ void *nsx_arena_get(struct nsx_arena *a, size_t size)
 	if (!b || b->size - b->used < size) {
 		size_t room = NSX_MAX(size, BLOCK_SIZE);
 
-		b = calloc(1, sizeof(*b) + room);
-		if (!b)
-			nsx_die_of_memory(room);
+		b = nsx_alloc(1, sizeof(*b) + room);
 		b->size = room;
 		b->next = a->blocks;
 		a->blocks = b;

@@ -21,6 +21,7 @@ _Noreturn void nsx_die_of_memory(size_t size);
 void nsx_at_death(void (*clean)(void *ctx), void *ctx);
 
 char *nsx_strdup(const char *s); /* or dies; free() */
+void *nsx_alloc(size_t n, size_t size); /* zeroed, or dies; free() */
 
 struct nsx_arena *nsx_arena_new(void); /* or dies */
 void nsx_arena_free(struct nsx_arena *a); /* NULL is fine */
@@ -92,6 +93,9 @@ int nsx_grow_(void **v, size_t *cap, size_t want, size_t size,
 void nsx_grow_or_die_(void **v, size_t *cap, size_t want, size_t size);
 #define nsx_grow_or_die(v, cap, want, size)                                   \
 	nsx_grow_or_die_((void **)(v), cap, want, size)
+#define nsx_push_or_die(v, n, cap, ...)                                       \
+	(nsx_grow_or_die(&(v), &(cap), (size_t)(n) + 1, sizeof(*(v))),        \
+	 (void)((v)[(n)++] = (__VA_ARGS__)))
 
 /* The allocators every data-sized allocation ends in. Errors: NULL and err.
  * In a build with -DNSX_FAULTS the NSX_FAULT_ALLOC-th of them fails.

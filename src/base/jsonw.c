@@ -25,11 +25,7 @@ struct nsx_jsonw {
 
 struct nsx_jsonw *nsx_jsonw_new(void)
 {
-	struct nsx_jsonw *w = calloc(1, sizeof(*w));
-
-	if (!w)
-		nsx_die_of_memory(sizeof(*w));
-	return w;
+	return nsx_alloc(1, sizeof(struct nsx_jsonw));
 }
 
 void nsx_jsonw_free(struct nsx_jsonw *w)

@@ -55,10 +55,8 @@ uint64_t nsx_hash(const void *p, size_t n)
 
 struct nsx_strings *nsx_strings_new(void)
 {
-	struct nsx_strings *s = calloc(1, sizeof(*s));
+	struct nsx_strings *s = nsx_alloc(1, sizeof(*s));
 
-	if (!s)
-		nsx_die_of_memory(sizeof(*s));
 	for (unsigned i = 0; i < SHARDS; i++)
 		pthread_mutex_init(&s->shard[i].lock, NULL);
 	return s;

@@ -71,11 +71,8 @@ static const struct {
 
 void nsx_args_add(struct nsx_args *args, const char *arg)
 {
-	struct nsx_err err;
-
-	if (nsx_grow(&args->argv, &args->cap, args->n + 2, sizeof(*args->argv),
-		     "arguments", &err))
-		nsx_die_of_memory(args->cap * sizeof(*args->argv));
+	nsx_grow_or_die(&args->argv, &args->cap, args->n + 2,
+			sizeof(*args->argv));
 	args->argv[args->n++] = arg;
 	args->argv[args->n] = NULL;
 }

@@ -65,9 +65,7 @@ static char **environment(const char *set)
 
 	while (environ[n])
 		n++;
-	env = calloc(n + 2, sizeof(*env));
-	if (!env)
-		nsx_die_of_memory((n + 2) * sizeof(*env));
+	env = nsx_alloc(n + 2, sizeof(*env));
 	for (size_t i = 0; i < n; i++)
 		if (strncmp(environ[i], set, len))
 			env[k++] = environ[i];

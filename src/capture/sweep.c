@@ -89,15 +89,13 @@ static struct process *processes(const char *root, size_t *ret_n)
 {
 	struct process *v = NULL;
 	size_t n = 0, cap = 0;
-	struct nsx_err err;
 	struct dirent *e;
 	DIR *d = opendir(root);
 
 	while (d && (e = readdir(d))) {
 		if (e->d_name[0] < '1' || e->d_name[0] > '9')
 			continue;
-		if (nsx_grow(&v, &cap, n + 1, sizeof(*v), "processes", &err))
-			nsx_die_of_memory(cap * sizeof(*v));
+		nsx_grow_or_die(&v, &cap, n + 1, sizeof(*v));
 		n += read_stat(root, e->d_name, &v[n]);
 	}
 	if (d)

@@ -291,11 +291,9 @@ static void end_event(struct nsx_conv *c, const struct nsx_slice *s)
 		put_async(c, 'e');
 		close_event(c);
 	} else if (s->kind != NSX_MARK) {
-		if (nsx_grow(&to->ends, &to->cap_ends, to->nends + 1,
-			     sizeof(*to->ends), "open slices", &err))
+		if (nsx_push(to->ends, to->nends, to->cap_ends, "open slices",
+			     &err, s->end_ns))
 			c->out->error = ENOMEM;
-		else
-			to->ends[to->nends++] = s->end_ns;
 	}
 }
 

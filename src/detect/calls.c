@@ -235,12 +235,10 @@ static int add_call(struct calls *c, size_t call, uint32_t range,
 		c->waited = g;
 	}
 	nsx_add_to(&x->ns, ns);
-	if (kind == LOAD || kind == START || (kind == POLL && *last_wait == g)) {
-		if (nsx_grow(&x->rows, &x->cap_rows, x->nrows + 1,
-			     sizeof(*x->rows), "calls", err))
-			return err->rc;
-		x->rows[x->nrows++] = (uint32_t)call;
-	}
+	if ((kind == LOAD || kind == START || (kind == POLL && *last_wait == g)) &&
+	    nsx_push(x->rows, x->nrows, x->cap_rows, "calls", err,
+		     (uint32_t)call))
+		return err->rc;
 	if (kind > SMALL_COPY) {
 		*last_wait = NSX_NONE;
 		return 0;

@@ -52,10 +52,8 @@ static int add(struct copies *c, struct group *g, size_t op,
 	const struct nsx_trace *t = c->d->trace;
 	int64_t ns = nsx_op_ns(&t->ops, op);
 
-	if (nsx_grow(&g->rows, &g->cap, (size_t)g->count + 1,
-		     sizeof(*g->rows), "copies", err))
+	if (nsx_push(g->rows, g->count, g->cap, "copies", err, (uint32_t)op))
 		return err->rc;
-	g->rows[g->count++] = (uint32_t)op;
 	nsx_add_to(&g->ns, ns);
 	nsx_add_to(&g->bytes, NSX_MAX(0, nsx_op_copy(t, op)->bytes));
 	return nsx_places_add(&c->places, t, g->id,

@@ -240,8 +240,5 @@ struct nsx_plan nsx_plan_of(struct nsx_detect *d, struct nsx_change change)
 
 int nsx_list_row(struct nsx_row_list *l, size_t row, struct nsx_err *err)
 {
-	if (nsx_grow(&l->v, &l->cap, l->n + 1, sizeof(*l->v), "rows", err))
-		return err->rc;
-	l->v[l->n++] = (uint32_t)row;
-	return 0;
+	return nsx_push(l->v, l->n, l->cap, "rows", err, (uint32_t)row);
 }

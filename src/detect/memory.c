@@ -38,11 +38,8 @@ static int add_span(struct unified *u, uint32_t device, int64_t start_ns,
 {
 	struct nsx_spans *s = &u->busy[device];
 
-	if (nsx_grow(&s->v, &u->cap[device], s->n + 1, sizeof(*s->v),
-		     "migrations", err))
-		return err->rc;
-	s->v[s->n++] = (struct nsx_span){start_ns, end_ns};
-	return 0;
+	return nsx_push(s->v, s->n, u->cap[device], "migrations", err,
+			(struct nsx_span){start_ns, end_ns});
 }
 
 /* A migration to the host soon after another: idle time of the GPU between them

@@ -24,15 +24,12 @@ NSX_ORDER(cmp_parts, struct part, DOWN(rest), UP(at));
 void nsx_apportion(const nsx_wide *v, size_t n, nsx_wide den, int64_t total,
 		   int64_t *ret)
 {
-	struct nsx_err err;
 	struct part *parts;
 	nsx_wide missing = total;
 
 	if (!n)
 		return;
-	parts = nsx_try_alloc(n, sizeof(*parts), "rows", &err);
-	if (!parts)
-		nsx_die_of_memory(n * sizeof(*parts));
+	parts = nsx_alloc(n, sizeof(*parts));
 	for (size_t i = 0; i < n; i++) {
 		nsx_wide down = floor_div(v[i], den);
 

@@ -40,11 +40,8 @@ static void draw_unit(struct nsx_buf *b, const struct nsx_diff *d,
 		      unsigned side, const struct nsx_lane *l, double ns_a_column,
 		      double y)
 {
-	double (*share)[NSTANDINGS] = calloc(COLUMNS, sizeof(*share));
+	double (*share)[NSTANDINGS] = nsx_alloc(COLUMNS, sizeof(*share));
 	unsigned from = 0, was = NSTANDINGS;
-
-	if (!share)
-		nsx_die_of_memory(COLUMNS * sizeof(*share));
 	for (size_t i = 0; i < l->norder; i++) {
 		const struct nsx_placed *p = &l->order[i];
 		enum standing k = standing_of(d, side, p->kernel);

@@ -66,11 +66,8 @@ enum { SUMS = 2048 };
 
 static double (*count_ways(const unsigned *rank, size_t n, size_t m))[SUMS]
 {
-	double(*ways)[SUMS] = calloc(m + 1, sizeof(*ways));
+	double(*ways)[SUMS] = nsx_alloc(m + 1, sizeof(*ways));
 	size_t reach = 0;
-
-	if (!ways)
-		nsx_die_of_memory((m + 1) * sizeof(*ways));
 	ways[0][0] = 1;
 	for (size_t i = 0; i < n; i++) {
 		reach = NSX_MIN(reach + rank[i], (size_t)SUMS - 1);

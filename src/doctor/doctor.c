@@ -20,16 +20,13 @@ nsx_check_fn *const nsx_doctor_checks[] = {
 void nsx_doctor_add(struct nsx_doctor *d, const char *id, enum nsx_verdict verdict,
 	      const char *mend, const char *fmt, ...)
 {
-	struct nsx_err err;
 	va_list ap;
 
-	if (nsx_grow(&d->lines, &d->cap, d->n + 1, sizeof(*d->lines),
-		     "lines of the doctor", &err))
-		nsx_die_of_memory(d->cap * sizeof(*d->lines));
 	va_start(ap, fmt);
-	d->lines[d->n++] = (struct nsx_doctor_line){
-		id, verdict, nsx_arena_vprintf(d->arena, fmt, ap), mend
-	};
+	nsx_push_or_die(d->lines, d->n, d->cap,
+			(struct nsx_doctor_line){
+				id, verdict,
+				nsx_arena_vprintf(d->arena, fmt, ap), mend});
 	va_end(ap);
 }
 

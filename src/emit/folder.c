@@ -392,11 +392,9 @@ static int place_files(const struct stage *s, const struct nsx_ours *o,
 		       struct nsx_err *err)
 {
 	const struct nsx_folder *f = s->folder;
-	struct placed *p = calloc(f->nfiles, sizeof(*p));
+	struct placed *p = nsx_alloc(f->nfiles, sizeof(*p));
 	int rc = 0;
 
-	if (!p)
-		nsx_die_of_memory(f->nfiles * sizeof(*p));
 	for (size_t i = 0; !rc && i < f->nfiles; i++)
 		rc = place_file(s, f->files[i].name, &p[i], err);
 	if (!rc)

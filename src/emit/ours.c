@@ -129,8 +129,8 @@ static void add_listed(void *ctx, const char *path, int64_t size_bytes,
 
 	if (!is_inside(path))
 		return;
-	nsx_grow_or_die(&o->v, &o->cap, o->n + 1, sizeof(*o->v));
-	o->v[o->n++] = (struct listed){nsx_strdup(path), size_bytes, sum};
+	nsx_push_or_die(o->v, o->n, o->cap,
+			(struct listed){nsx_strdup(path), size_bytes, sum});
 }
 
 /* The end of a record: the sum of what stands before it. */
@@ -217,10 +217,8 @@ static void read_record(struct nsx_ours *o, int fd, size_t size,
 
 struct nsx_ours *nsx_ours_new(const struct nsx_folder *f)
 {
-	struct nsx_ours *o = calloc(1, sizeof(*o));
+	struct nsx_ours *o = nsx_alloc(1, sizeof(*o));
 
-	if (!o)
-		nsx_die_of_memory(sizeof(*o));
 	o->folder = f;
 	return o;
 }

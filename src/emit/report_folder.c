@@ -26,11 +26,8 @@ static int write_csv(const struct nsx_out_file *f, FILE *out,
 		for (size_t k = 0; k < ARRAY_LEN(found->v[i].proof); k++) {
 			const struct nsx_evidence *e = &found->v[i].proof[k];
 
-			if (!e->table || e->table != x->table)
-				continue;
-			nsx_grow_or_die(&keep, &cap, bound.nkeep + 1,
-					sizeof(*keep));
-			keep[bound.nkeep++] = e->row;
+			if (e->table && e->table == x->table)
+				nsx_push_or_die(keep, bound.nkeep, cap, e->row);
 		}
 	bound.keep = keep;
 	rc = nsx_emit_csv(x->layout, x->table, &bound, out, err);

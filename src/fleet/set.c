@@ -10,14 +10,11 @@
 
 void nsx_fleet_warn(struct nsx_fleet *f, const char *fmt, ...)
 {
-	struct nsx_err ignored;
 	va_list ap;
 
-	if (nsx_grow(&f->warnings, &f->cap_warnings, f->nwarnings + 1,
-		     sizeof(*f->warnings), "warnings", &ignored))
-		nsx_die_of_memory(sizeof(*f->warnings));
 	va_start(ap, fmt);
-	f->warnings[f->nwarnings++] = nsx_arena_vprintf(f->arena, fmt, ap);
+	nsx_push_or_die(f->warnings, f->nwarnings, f->cap_warnings,
+			nsx_arena_vprintf(f->arena, fmt, ap));
 	va_end(ap);
 }
 

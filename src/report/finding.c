@@ -46,9 +46,8 @@ void nsx_found(struct nsx_findings *l, const struct nsx_finding *f)
 {
 	struct nsx_finding *copy;
 
-	nsx_grow_or_die(&l->v, &l->cap, l->n + 1, sizeof(*l->v));
-	copy = &l->v[l->n++];
-	*copy = *f;
+	nsx_push_or_die(l->v, l->n, l->cap, *f);
+	copy = &l->v[l->n - 1];
 	copy->title = tidy(l, f->title);
 	for (size_t i = 0; i < ARRAY_LEN(f->evidence) && f->evidence[i]; i++)
 		copy->evidence[i] = tidy(l, f->evidence[i]);
@@ -68,9 +67,7 @@ void nsx_add_evidence(struct nsx_finding *f, const char *line)
 
 void nsx_fine_(struct nsx_findings *l, const char *text)
 {
-	nsx_grow_or_die(&l->fine, &l->cap_fine, l->nfine + 1,
-			sizeof(*l->fine));
-	l->fine[l->nfine++] = text;
+	nsx_push_or_die(l->fine, l->nfine, l->cap_fine, text);
 }
 
 const char *nsx_tell(struct nsx_findings *l, const char *fmt, ...)

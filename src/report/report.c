@@ -5,11 +5,6 @@
 #include "report/text.h"
 #include "report/words.h"
 
-#define APPEND(s, list, n, cap)                                               \
-	(nsx_grow_or_die(&(s)->list, &(s)->cap, (s)->n + 1,                   \
-			 sizeof(*(s)->list)),                                 \
-	 &(s)->list[(s)->n++])
-
 const char *nsx_say(struct nsx_section *s, const char *fmt, ...)
 {
 	va_list ap;
@@ -50,7 +45,8 @@ int nsx_cannot_(struct nsx_section *s, const char *reason)
 
 void nsx_put(struct nsx_section *s, const char *key, struct nsx_cell cell)
 {
-	*APPEND(s, values, nvalues, cap_values) = (struct nsx_value){key, cell};
+	nsx_push_or_die(s->values, s->nvalues, s->cap_values,
+			(struct nsx_value){key, cell});
 }
 
 struct nsx_table *nsx_add_table(struct nsx_section *s,
@@ -59,7 +55,7 @@ struct nsx_table *nsx_add_table(struct nsx_section *s,
 	struct nsx_table *t = nsx_arena_get(s->arena, sizeof(*t));
 
 	nsx_table_begin(t, layout);
-	*APPEND(s, tables, ntables, cap_tables) = t;
+	nsx_push_or_die(s->tables, s->ntables, s->cap_tables, t);
 	return t;
 }
 
@@ -81,19 +77,19 @@ struct nsx_table **nsx_add_tables(struct nsx_section *s)
 
 void nsx_note_(struct nsx_section *s, const char *text)
 {
-	*APPEND(s, notes, nnotes, cap_notes) = text;
+	nsx_push_or_die(s->notes, s->nnotes, s->cap_notes, text);
 }
 
 void nsx_warn_(struct nsx_section *s, const char *text)
 {
-	*APPEND(s, warnings, nwarnings, cap_warnings) = text;
+	nsx_push_or_die(s->warnings, s->nwarnings, s->cap_warnings, text);
 }
 
 void nsx_md_add(struct nsx_section *s, enum nsx_block_kind kind,
 		const char *text)
 {
-	*APPEND(s, blocks, nblocks, cap_blocks) =
-		(struct nsx_block){.kind = kind, .text = text};
+	nsx_push_or_die(s->blocks, s->nblocks, s->cap_blocks,
+			(struct nsx_block){.kind = kind, .text = text});
 }
 
 void nsx_md_table_of(struct nsx_section *s, const struct nsx_table *t,
@@ -106,11 +102,12 @@ void nsx_md_table_of(struct nsx_section *s, const struct nsx_table *t,
 			abort();
 		copy[i] = columns[i];
 	}
-	*APPEND(s, blocks, nblocks, cap_blocks) =
-		(struct nsx_block){NSX_B_TABLE, .table = t, .columns = copy,
-				   .ncolumns = ncolumns,
-				   .max_rows = max_rows ? max_rows :
-							  NSX_MAX_MD_ROWS};
+	nsx_push_or_die(s->blocks, s->nblocks, s->cap_blocks,
+			(struct nsx_block){
+				NSX_B_TABLE, .table = t, .columns = copy,
+				.ncolumns = ncolumns,
+				.max_rows = max_rows ? max_rows :
+						       NSX_MAX_MD_ROWS});
 }
 
 void nsx_md_whole(struct nsx_section *s, const struct nsx_table *t,
@@ -245,8 +242,9 @@ void nsx_add_curve(struct nsx_section *s, const struct nsx_curve *c)
 	float *at = nsx_arena_get(s->arena, size);
 
 	memcpy(at, c->at, size);
-	*APPEND(s, curves, ncurves, cap_curves) = (struct nsx_curve){
-		c->label, c->unit, c->device_id, c->full, at};
+	nsx_push_or_die(s->curves, s->ncurves, s->cap_curves,
+			(struct nsx_curve){c->label, c->unit, c->device_id,
+					   c->full, at});
 }
 
 void nsx_section_done(struct nsx_section *s)

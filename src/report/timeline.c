@@ -56,10 +56,10 @@ static int name_index(struct build *b, uint32_t *index, const char *text,
 	struct nsx_timeline *tl = b->tl;
 
 	if (!*index) {
-		if (nsx_grow(&tl->names, &tl->cap_names, tl->nnames + 1,
-			     sizeof(*tl->names), "names of events", err))
+		if (nsx_push(tl->names, tl->nnames, tl->cap_names,
+			     "names of events", err,
+			     (struct nsx_event_name){text, cls}))
 			return err->rc;
-		tl->names[tl->nnames++] = (struct nsx_event_name){text, cls};
 		*index = (uint32_t)tl->nnames;
 	}
 	*ret = *index - 1;
@@ -297,10 +297,8 @@ static int project(const struct build *b, uint32_t device,
 		p->has[v.depth] = true;
 		if (!is_wanted(b->tl, &first, v.start_ns, v.end_ns))
 			continue;
-		if (nsx_grow(&p->v, &p->cap, p->n + 1, sizeof(*p->v),
-			     "NVTX ranges", err))
+		if (nsx_push(p->v, p->n, p->cap, "NVTX ranges", err, v))
 			return err->rc;
-		p->v[p->n++] = v;
 	}
 	nsx_sort(p->v, p->n, sizeof(*p->v), cmp_projections);
 	return 0;

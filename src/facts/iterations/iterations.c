@@ -347,15 +347,14 @@ static int project(struct nsx_finder *fd, const struct nsx_way *w, size_t from,
 			continue;
 		if (open)
 			open->end_ns = first_ns[m];
-		if (nsx_grow(&rows->v, &rows->cap, rows->n + 1,
-			     sizeof(*rows->v), "iterations", err))
+		if (nsx_push(rows->v, rows->n, rows->cap, "iterations", err,
+			     (struct nsx_iteration){
+				     .process = w->process < t->nprocesses ?
+							w->process : NSX_NONE,
+				     .device = device, .start_ns = first_ns[m],
+				     .end_ns = last_ns[m]}))
 			return err->rc;
-		open = &rows->v[rows->n++];
-		*open = (struct nsx_iteration){
-			.process = w->process < t->nprocesses ? w->process :
-								NSX_NONE,
-			.device = device, .start_ns = first_ns[m],
-			.end_ns = last_ns[m]};
+		open = &rows->v[rows->n - 1];
 	}
 	return 0;
 }

@@ -90,13 +90,12 @@ static int group_device(const struct nsx_run *run, uint32_t device,
 		if (t->ops.kind[i] != NSX_OP_KERNEL)
 			continue;
 		if (!*slot) {
-			if (nsx_grow(&g->v, &g->cap, g->n + 1, sizeof(*g->v),
-				     "kernel groups", err))
+			if (nsx_push(g->v, g->n, g->cap, "kernel groups", err,
+				     (struct group){.name = name,
+						    .device = device,
+						    .rank = t->rank[name]}))
 				return err->rc;
-			g->v[g->n] = (struct group){
-				.name = name, .device = device,
-				.rank = t->rank[name]};
-			*slot = (uint32_t)++g->n;
+			*slot = (uint32_t)g->n;
 		}
 		x = &g->v[*slot - 1];
 		g->of_op[i] = *slot - 1;

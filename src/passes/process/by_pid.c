@@ -71,16 +71,15 @@ static struct group *group_of(struct groups *g, uint32_t device, nsx_str name,
 {
 	uint32_t *slot = &g->by_name[name];
 
-	if (*slot)
-		return &g->v[*slot - 1];
-	if (nsx_grow(&g->v, &g->cap, g->n + 1, sizeof(*g->v), "names by pid",
-		     err))
-		return NULL;
-	g->v[g->n] = (struct group){.device = device, .name = name};
-	if (is_kernel)
-		g->v[g->n].rank = g->t->rank[name];
-	*slot = (uint32_t)++g->n;
-	return &g->v[g->n - 1];
+	if (!*slot) {
+		if (nsx_push(g->v, g->n, g->cap, "names by pid", err,
+			     (struct group){
+				     .device = device, .name = name,
+				     .rank = is_kernel ? g->t->rank[name] : 0}))
+			return NULL;
+		*slot = (uint32_t)g->n;
+	}
+	return &g->v[*slot - 1];
 }
 
 /* What follows is another device or process: names begin anew. */
