@@ -9,6 +9,7 @@
 #include <string.h>
 #include "detect/detect.h"
 #include "facts/kernel_name.h"
+#include "facts/occupancy.h"
 
 #define KERNEL_SHARE 0.1 /* of the window, from which a kernel is named */
 #define FAMILY_SHARE 0.15
@@ -568,16 +569,10 @@ static int propose_elementwise(struct kernels *k, struct nsx_err *err)
 
 /* Small grids -----------------------------------------------------------------------*/
 
-static double blocks(const struct nsx_shape *s)
-{
-	return (double)s->grid[0] * NSX_MAX(s->grid[1], 1) *
-	       NSX_MAX(s->grid[2], 1);
-}
-
 /* Of a shape on a GPU with so many multiprocessors; 0: not known. */
 static double filled(const struct nsx_shape *s, double sm_count)
 {
-	return s->known ? NSX_MIN(blocks(s), sm_count) : 0;
+	return s->known ? NSX_MIN((double)nsx_extent(s->grid), sm_count) : 0;
 }
 
 /* Blocks of the kernels that run beside those of each shape. */
@@ -629,11 +624,12 @@ static double fuller(const struct kernels *k, const struct kernel *x)
 	const struct nsx_shape *s = &t->shape[x->id];
 	const struct nsx_gpu_info *gpu = nsx_device_gpu(t, device_of(k, x));
 
-	if (!s->known || !gpu || gpu->sm_count <= 0 || blocks(s) < 1 ||
+	if (!s->known || !gpu || gpu->sm_count <= 0 || nsx_extent(s->grid) < 1 ||
 	    x->ns / x->count < LONG_NS)
 		return 1;
 	return NSX_MAX(1, (double)gpu->sm_count /
-				  (blocks(s) + x->block_ns / (double)x->ns));
+				  ((double)nsx_extent(s->grid) +
+				   x->block_ns / (double)x->ns));
 }
 
 /* The ops of one shape on its device in the judged window. */
@@ -776,7 +772,8 @@ static int propose_grids(struct kernels *k, bool *told, struct nsx_err *err)
 	streams = say_streams(k, &small.v[0]);
 	s = &t->shape[top->id];
 	most = nsx_tell(l, "%s on %lld multiprocessors, %s of %s",
-			nsx_text_n(l->arena, (size_t)blocks(s), "block", NULL),
+			nsx_text_n(l->arena, (size_t)nsx_extent(s->grid), "block",
+				   NULL),
 			(long long)nsx_device_gpu(t, device)->sm_count,
 			nsx_text_n(l->arena, (size_t)top->count, "call", NULL),
 			nsx_text_ns(l->arena, (double)top->ns /

@@ -47,17 +47,10 @@ static uint32_t room(const struct nsx_trace *t, uint32_t op)
 	const struct nsx_shape *s = nsx_op_shape(t, op);
 	const struct nsx_gpu_info *gpu =
 		nsx_device_gpu(t, nsx_stream_of(t, op)->device);
-	struct nsx_block_shape b = {
-		(int64_t)s->block[0] * s->block[1] * s->block[2], s->registers,
-		(int64_t)s->static_shared_bytes + s->dynamic_shared_bytes};
-	double blocks = (double)s->grid[0] * s->grid[1] * s->grid[2];
+	double blocks = (double)nsx_extent(s->grid);
 	struct nsx_occupancy o;
-	struct nsx_sm sm;
 
-	if (!gpu || !s->known || blocks < 1)
-		return 1;
-	sm = nsx_sm_of(gpu);
-	if (!nsx_occupancy(&sm, &b, &o))
+	if (blocks < 1 || !nsx_shape_occupancy(gpu, s, &o))
 		return 1;
 	return (uint32_t)NSX_MAX(1, NSX_MIN((double)o.blocks *
 						    (double)gpu->sm_count /

@@ -169,8 +169,7 @@ static int sum_split(struct nsx_diff *d, uint32_t lane, enum nsx_split split,
 
 	if (list_parts(d, lane, split, a, &v, &n, err))
 		return err->rc;
-	if (!nsx_new_array(sums, a, n, "parts", err) ||
-	    !nsx_new_array(deltas, a, n, "parts", err) ||
+	if (nsx_new_arrays(a, n, "parts", err, sums, deltas) ||
 	    !nsx_new_array(ret->v, d->arena, n, "parts", err))
 		return err->rc;
 	for (size_t i = 0; i < n; i++)
@@ -220,7 +219,8 @@ static int sum_rows(const struct nsx_diff *d, uint32_t lane,
 
 /* The uses of a lane, row by row. */
 struct by_row {
-	const struct nsx_kernel_use **use;
+	const struct nsx_kernel_use *of;
+	uint32_t *use; /* indices                                            */
 	size_t *at; /* by row: where its uses begin; one more                */
 };
 
@@ -230,20 +230,14 @@ static int group_by_row(const struct nsx_diff *d, unsigned side, uint32_t lane,
 {
 	const struct nsx_lane *l = &d->pool[side].lanes[lane];
 	const uint32_t *row = d->rows.row[side];
-	size_t *next;
 
+	ret->of = l->uses;
 	if (!nsx_new_array(ret->use, a, l->nuses, "kernels", err) ||
 	    !nsx_new_array(ret->at, a, (size_t)d->rows.nrows + 2, "kernels",
 			   err))
 		return err->rc;
-	/* Shifted by two: filling leaves at[r] the start of row r. */
-	for (size_t k = 0; k < l->nuses; k++)
-		ret->at[row[l->uses[k].kernel] + 2]++;
-	for (uint32_t r = 0; r < d->rows.nrows; r++)
-		ret->at[r + 2] += ret->at[r + 1];
-	next = ret->at + 1;
-	for (size_t k = 0; k < l->nuses; k++)
-		ret->use[next[row[l->uses[k].kernel]]++] = &l->uses[k];
+	NSX_DEAL(ret->at, ret->use, d->rows.nrows, l->nuses, i,
+		 row[l->uses[i].kernel]);
 	return 0;
 }
 
@@ -266,9 +260,12 @@ static double typical_ns(const struct by_row *b, uint32_t row, int64_t *scratch)
 {
 	size_t n = 0;
 
-	for (size_t k = b->at[row]; k < b->at[row + 1]; k++)
-		if (b->use[k]->launches)
-			scratch[n++] = b->use[k]->own_ns / b->use[k]->launches;
+	for (size_t k = b->at[row]; k < b->at[row + 1]; k++) {
+		const struct nsx_kernel_use *u = &b->of[b->use[k]];
+
+		if (u->launches)
+			scratch[n++] = u->own_ns / u->launches;
+	}
 	return n ? nsx_quantile(scratch, n, 0.5) : 0;
 }
 
@@ -396,8 +393,7 @@ static int fill_rows(struct nsx_diff *d, const struct scale *s,
 	struct nsx_delta *deltas;
 	struct sums *sums;
 
-	if (!nsx_new_array(sums, a, n, "kernels", err) ||
-	    !nsx_new_array(deltas, a, n, "kernels", err) ||
+	if (nsx_new_arrays(a, n, "kernels", err, sums, deltas) ||
 	    !nsx_new_array(ret->kernels, d->arena, n, "kernels", err))
 		return err->rc;
 	for (size_t i = 0; i < n; i++)
@@ -432,7 +428,7 @@ static void sample_row(const struct by_row *b, uint32_t row, int64_t *v,
 	size_t n = 0;
 
 	for (size_t k = b->at[row]; k < b->at[row + 1]; k++) {
-		const struct nsx_kernel_use *u = b->use[k];
+		const struct nsx_kernel_use *u = &b->of[b->use[k]];
 
 		if (u->unit != unit)
 			v[n++] = 0;

@@ -81,16 +81,9 @@ int nsx_kernel_cmp(const void *a, const void *b)
 static double occupancy_of(const struct nsx_trace *t, const struct nsx_shape *x)
 {
 	const struct nsx_gpu_info *g = t->ndevices ? nsx_device_gpu(t, 0) : NULL;
-	struct nsx_block_shape b = {
-		(int64_t)x->block[0] * x->block[1] * x->block[2], x->registers,
-		(int64_t)x->static_shared_bytes + x->dynamic_shared_bytes};
 	struct nsx_occupancy o;
-	struct nsx_sm sm;
 
-	if (!g || !x->known)
-		return -1;
-	sm = nsx_sm_of(g);
-	return nsx_occupancy(&sm, &b, &o) ? o.ratio : -1;
+	return nsx_shape_occupancy(g, x, &o) ? o.ratio : -1;
 }
 
 /* The range's name behind that of the range around it. */

@@ -5,7 +5,7 @@
 #include "facts/occupancy.h"
 #include "trace/trace.h"
 
-struct nsx_sm nsx_sm_of(const struct nsx_gpu_info *g)
+static struct nsx_sm sm_of(const struct nsx_gpu_info *g)
 {
 	return (struct nsx_sm){
 		.warps = g->max_warps_per_sm, .blocks = g->max_blocks_per_sm,
@@ -114,4 +114,29 @@ bool nsx_occupancy(const struct nsx_sm *limits, const struct nsx_block_shape *b,
 				       b->shared_bytes + shared_reserved(&sm) ?
 			       NSX_LIMIT_SHARED : 0);
 	return true;
+}
+
+int64_t nsx_extent(const uint32_t v[3])
+{
+	int64_t n;
+
+	if (__builtin_mul_overflow((int64_t)v[0] * NSX_MAX(v[1], 1),
+				   (int64_t)NSX_MAX(v[2], 1), &n))
+		return INT64_MAX;
+	return n;
+}
+
+bool nsx_shape_occupancy(const struct nsx_gpu_info *g, const struct nsx_shape *s,
+			 struct nsx_occupancy *ret)
+{
+	struct nsx_block_shape b = {
+		.threads = nsx_extent(s->block), .registers = s->registers,
+		.shared_bytes = (int64_t)s->static_shared_bytes +
+				s->dynamic_shared_bytes};
+	struct nsx_sm sm;
+
+	if (!g || !s->known)
+		return false;
+	sm = sm_of(g);
+	return nsx_occupancy(&sm, &b, ret);
 }

@@ -14,8 +14,6 @@ struct nsx_sm { /* a multiprocessor; values not known are 0 or negative */
 		threads_per_warp; /* not known: 32                           */
 	int64_t major, minor;	  /* compute capability                      */
 };
-struct nsx_gpu_info;
-struct nsx_sm nsx_sm_of(const struct nsx_gpu_info *g);
 struct nsx_block_shape {
 	int64_t threads, registers, shared_bytes; /* static and dynamic      */
 };
@@ -33,5 +31,12 @@ struct nsx_occupancy {
 /* False: the multiprocessor or the block is not known well enough. */
 bool nsx_occupancy(const struct nsx_sm *sm, const struct nsx_block_shape *b,
 		   struct nsx_occupancy *ret);
+struct nsx_gpu_info;
+struct nsx_shape;
+/* The same of a trace's launch configuration; g NULL: not known. */
+bool nsx_shape_occupancy(const struct nsx_gpu_info *g, const struct nsx_shape *s,
+			 struct nsx_occupancy *ret);
+/* Blocks of a grid or threads of a block; a dimension that is 0 was not recorded. */
+int64_t nsx_extent(const uint32_t v[3]);
 
 #endif

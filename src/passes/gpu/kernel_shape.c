@@ -214,35 +214,19 @@ struct fit { /* a group on its GPU; what is not known is NAN or -1 */
 	bool known; /* o and waves */
 };
 
-static int64_t volume(const uint32_t *v)
-{
-	int64_t n;
-
-	if (__builtin_mul_overflow((int64_t)v[0] * NSX_MAX(v[1], 1),
-				   (int64_t)NSX_MAX(v[2], 1), &n))
-		return INT64_MAX;
-	return n;
-}
-
 static struct fit fit_of(const struct shapes *all, const struct group *x)
 {
 	const struct nsx_gpu_info *g = all->gpu[x->device];
 	const struct nsx_shape *s = &all->run->trace->shape[x->shape];
 	struct fit f = {.blocks = -1, .sms = -1, .waves = NAN};
-	struct nsx_block_shape b = {
-		.threads = volume(s->block), .registers = s->registers,
-		.shared_bytes = (int64_t)s->static_shared_bytes +
-				s->dynamic_shared_bytes};
 
 	if (!s->known)
 		return f;
-	f.blocks = volume(s->grid);
+	f.blocks = nsx_extent(s->grid);
 	if (!g || g->sm_count <= 0)
 		return f;
 	f.sms = g->sm_count;
-	const struct nsx_sm sm = nsx_sm_of(g);
-
-	f.known = nsx_occupancy(&sm, &b, &f.o);
+	f.known = nsx_shape_occupancy(g, s, &f.o);
 	if (f.known && f.o.blocks)
 		f.waves = (double)f.blocks / ((double)f.o.blocks *
 					      (double)f.sms);
