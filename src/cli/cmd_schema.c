@@ -49,7 +49,7 @@ static const struct nsx_layout layouts[] = {
 static struct nsx_cell row_count(const struct nsx_schema *s,
 				 const struct nsx_table_info *t)
 {
-	int64_t n = t->is_plain ? nsx_count_rows(s->db, t->name) : -1;
+	int64_t n = nsx_is_readable(t) ? nsx_count_rows(s->db, t->name) : -1;
 
 	return n < 0 ? nsx_null() : nsx_int(n);
 }
@@ -138,7 +138,7 @@ static int fill_answers(const struct nsx_schema *s, struct nsx_section *out,
 			continue;
 		row = nsx_add_row(others);
 		row[OTHER_TABLE] = nsx_string(tables[i]->name);
-		row[OTHER_WHAT] = nsx_string(tables[i]->what);
+		row[OTHER_WHAT] = nsx_string(nsx_table_kinds[tables[i]->kind]);
 		row[OTHER_ROWS] = row_count(s, tables[i]);
 	}
 	for (unsigned i = 0; i < nsx_npasses; i++) {

@@ -43,8 +43,9 @@ static void sorted_sql(const struct nsx_schema *s,
 		       const struct nsx_activity_def *d, struct nsx_buf *b)
 {
 	nsx_conv_select(s, d->view,
-			strcmp(s->table[d->view]->what, "table without rowid") ?
-				"rowid" : "0", d, b);
+			s->table[d->view]->kind == NSX_TK_NO_ROWID ? "0" :
+								   "rowid",
+			d, b);
 	nsx_buf_printf(b, " ORDER BY start_ns%s, rid",
 		       d->ends > 0 ? ", end_ns" :
 		       d->ends < 0 ? ", coalesce(end_ns, 9223372036854775807) "
@@ -198,14 +199,11 @@ static int first_event(struct nsx_conv *c, int64_t *ret, struct nsx_err *err)
 	static const enum nsx_view views[] = {
 		NSX_VIEW_kernel, NSX_VIEW_memcpy, NSX_VIEW_memset,
 		NSX_VIEW_graph, NSX_VIEW_runtime, NSX_VIEW_nvtx};
-	bool any = false;
+	int64_t first = INT64_MAX, x;
 
-	*ret = 0;
 	for (unsigned i = 0; i < ARRAY_LEN(views); i++) {
-		NSX_AT_EXIT(nsx_stmt_done) struct nsx_stmt *st = NULL;
 		bool host = i >= 4;
 		struct nsx_buf b = {0};
-		struct nsx_val v;
 		int rc;
 
 		nsx_buf_printf(&b, "SELECT min(start_ns) FROM temp.%s WHERE "
@@ -213,18 +211,13 @@ static int first_event(struct nsx_conv *c, int64_t *ret, struct nsx_err *err)
 			       nsx_view_defs[views[i]].name,
 			       host ? 0 : -(long long)NSX_TIME_MAX,
 			       (long long)NSX_TIME_MAX);
-		rc = nsx_db_prepare(c->schema->db, b.p, &st, err);
+		rc = nsx_db_number(c->schema->db, b.p, INT64_MAX, &x, err);
 		nsx_buf_done(&b);
-		if (!rc)
-			rc = nsx_step(st, err);
-		if (rc < 0)
+		if (rc)
 			return rc;
-		nsx_read_val(st, 0, &v);
-		if (v.type == NSX_V_I64 && (!any || v.u.i < *ret)) {
-			*ret = v.u.i;
-			any = true;
-		}
+		first = NSX_MIN(first, x);
 	}
+	*ret = first == INT64_MAX ? 0 : first;
 	return 0;
 }
 
@@ -256,23 +249,11 @@ static int find_window(struct nsx_conv *c, struct nsx_err *err)
 		       err->rc : 0;
 }
 
-/* When the session began; null where it is not known or not wanted. */
-static int session_start(const struct nsx_conv *c, struct nsx_val *ret,
-			 struct nsx_err *err)
+int nsx_session_start(struct nsx_db *db, int64_t *ret, struct nsx_err *err)
 {
-	NSX_AT_EXIT(nsx_stmt_done) struct nsx_stmt *st = NULL;
-	int rc;
-
-	*ret = (struct nsx_val){.type = NSX_V_NULL};
-	if (c->opts->no_metadata)
-		return 0;
-	rc = nsx_db_prepare(c->schema->db, "SELECT utc_epoch_ns FROM "
-			    "temp.session", &st, err);
-	if (!rc)
-		rc = nsx_step(st, err);
-	if (rc == 1)
-		nsx_read_val(st, 0, ret);
-	return rc == NSX_E_NOMEM ? rc : 0;
+	*ret = INT64_MIN;
+	return nsx_db_number(db, "SELECT utc_epoch_ns FROM temp.session",
+			     INT64_MIN, ret, err) == NSX_E_NOMEM ? err->rc : 0;
 }
 
 /* Parts -----------------------------------------------------------------------*/
@@ -288,7 +269,6 @@ struct parts {
 	size_t n;
 	struct part part[NSX_CONVERT_PARTS];
 	struct nsx_rings *rings;
-	struct nsx_val epoch;
 };
 
 static const unsigned activities_of[NSX_CONVERT_PARTS] = {
@@ -315,6 +295,7 @@ static int open_part(struct parts *p, enum nsx_part i, struct nsx_err *err)
 		.out = first->opts->pftrace ? &part->out : first->out,
 		.counts = &part->counts, .warnings = &part->warnings,
 		.names = &part->names, .window = first->window,
+		.utc_epoch_ns = first->utc_epoch_ns,
 		.first_ns = INT64_MAX, .last_ns = INT64_MIN};
 	if (p->n > 1)
 		c->activities &= activities_of[i];
@@ -406,30 +387,33 @@ static int write_part(void *parts, size_t i, struct nsx_err *err)
 {
 	struct parts *p = parts;
 	struct nsx_conv *c = &p->part[i].c;
-	int rc = c->writer->open(c, &p->epoch, err);
+	int rc = c->writer->open(c, err);
 
 	if (!rc)
 		rc = scan_all(c, err);
 	if (!rc && !c->opts->no_metadata)
 		rc = nsx_convert_names(c, err);
 	if (!rc)
-		c->writer->close(c, &p->epoch);
+		c->writer->close(c);
 	return rc;
 }
 
 static int convert(struct parts *p, struct nsx_out *out, struct nsx_err *err)
 {
-	const struct nsx_convert_opts *o = p->part[0].c.opts;
-	int rc = find_window(&p->part[0].c, err);
+	struct nsx_conv *first = &p->part[0].c;
+	const struct nsx_convert_opts *o = first->opts;
+	int rc = find_window(first, err);
 
+	first->utc_epoch_ns = INT64_MIN;
+	if (!rc && !o->no_metadata)
+		rc = nsx_session_start(first->schema->db, &first->utc_epoch_ns,
+				       err);
 	for (size_t i = 0; !rc && i < p->n; i++)
 		rc = open_part(p, (enum nsx_part)i, err);
 	if (!rc)
 		rc = nsx_par(o->threads, p->n, survey, p, err);
 	if (!rc)
 		rc = join_surveys(p, err);
-	if (!rc)
-		rc = session_start(&p->part[0].c, &p->epoch, err);
 	if (rc)
 		return rc;
 	return o->pftrace ? nsx_pf_run(o, out, p->n, write_part, p, &p->rings,

@@ -77,6 +77,10 @@ struct nsx_convert_counts {
 void nsx_convert_add_counts(struct nsx_convert_counts *sum,
 			    const struct nsx_convert_counts *n);
 
+/* When the session of a trace began; INT64_MIN: not known.  Errors: NSX_E_NOMEM. */
+int nsx_session_start(struct nsx_db *db, int64_t *ret,
+		      struct nsx_err *err) NSX_CHECKED;
+
 /* Converts to out, all but nsx_out_commit. Warnings, a line each, go to
  * *warnings.  Errors: those of reading, NSX_E_USAGE (window), NSX_E_STOP;
  * failures of writing are left to nsx_out_commit.
@@ -248,6 +252,8 @@ struct nsx_conv { /* of a part */
 	struct nsx_buf *warnings;
 	bool writing; /* else: survey */
 	struct nsx_window window; /* start == end: none                      */
+	int64_t utc_epoch_ns; /* when the session began; INT64_MIN: not known
+				 or not wanted                               */
 	int64_t first_ns, last_ns; /* of what is converted; first > last:
 				      nothing                                */
 	enum nsx_activity activity; /* being read                            */
@@ -318,8 +324,7 @@ struct nsx_counter {
 struct nsx_writer { /* a format; c->lane and c->async are set for a slice */
 	bool is_typed; /* GPU work carries all that the trace tells of it, and
 			  may overlap on its stream                          */
-	int (*open)(struct nsx_conv *c, const struct nsx_val *utc_epoch_ns,
-		    struct nsx_err *err);
+	int (*open)(struct nsx_conv *c, struct nsx_err *err);
 	void (*begin)(struct nsx_conv *c, const struct nsx_slice *s);
 	void (*arg_int)(struct nsx_conv *c, const char *key, int64_t value);
 	void (*arg_name)(struct nsx_conv *c, const char *key,
@@ -348,7 +353,7 @@ struct nsx_writer { /* a format; c->lane and c->async are set for a slice */
 			   size_t order);
 	void (*name_lane)(struct nsx_conv *c, uint32_t track, size_t lane,
 			  const char *owner, const char *what, size_t order);
-	void (*close)(struct nsx_conv *c, const struct nsx_val *utc_epoch_ns);
+	void (*close)(struct nsx_conv *c);
 	void (*done)(struct nsx_conv *c); /* lets go, also after a failure */
 };
 extern const struct nsx_writer nsx_writer_json, nsx_writer_pftrace,

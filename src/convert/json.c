@@ -277,9 +277,7 @@ static void name_lane(struct nsx_conv *c, uint32_t track, size_t lane,
 
 /* The file ---------------------------------------------------------------------*/
 
-static int open_file(struct nsx_conv *c,
-		     const struct nsx_val *utc_epoch_ns NSX_UNUSED,
-		     struct nsx_err *err NSX_UNUSED)
+static int open_file(struct nsx_conv *c, struct nsx_err *err NSX_UNUSED)
 {
 	nsx_out_adds(c->out, "{\"traceEvents\":[\n");
 	return 0;
@@ -295,14 +293,14 @@ static void put_fact(struct nsx_conv *c, const char *key, int64_t value)
 	nsx_out_adds(c->out, text);
 }
 
-static void close_file(struct nsx_conv *c, const struct nsx_val *utc_epoch_ns)
+static void close_file(struct nsx_conv *c)
 {
 	const struct nsx_convert_counts *n = c->counts;
 
 	nsx_out_adds(c->out, "\n],\n\"otherData\":{\n\"producer\":"
 			     "\"nsys-explain " NSX_VERSION "\"");
-	if (utc_epoch_ns->type == NSX_V_I64)
-		put_fact(c, "session_utc_epoch_ns", utc_epoch_ns->u.i);
+	if (c->utc_epoch_ns != INT64_MIN)
+		put_fact(c, "session_utc_epoch_ns", c->utc_epoch_ns);
 	put_fact(c, "time_shift_ns", n->shift_ns);
 	put_fact(c, "slices", n->slices);
 	put_fact(c, "async_ranges", n->asyncs);

@@ -121,14 +121,14 @@ static void name_lane(struct nsx_conv *c, uint32_t track, size_t lane,
 enum { INFO_GPU = 1, GPU_NAME = 1, GPU_VENDOR = 2, GPU_BUS = 7 };
 
 /* The trace's own zero, on its clock as shifted and on the wall's. */
-static void put_clocks(struct nsx_conv *c, int64_t utc_epoch_ns)
+static void put_clocks(struct nsx_conv *c)
 {
 	struct nsx_buf *b = &c->pf->names.packets;
 
 	nsx_pf_open_packet(c, 0);
 	c->pf->event = nsx_pb_begin(b, NSX_PF_CLOCKS);
 	nsx_pf_put_clock(b, NSX_PF_BOOT_CLOCK, c->counts->shift_ns, false);
-	nsx_pf_put_clock(b, WALL_CLOCK, utc_epoch_ns, false);
+	nsx_pf_put_clock(b, WALL_CLOCK, c->utc_epoch_ns, false);
 	nsx_pb_end(b, c->pf->event);
 	nsx_pf_close_packet(c);
 }
@@ -215,8 +215,7 @@ uint32_t nsx_pf_gpu(struct nsx_conv *c, uint64_t process, uint64_t ordinal)
 	return ordinal & 0x7fffffff;
 }
 
-static int open_file(struct nsx_conv *c, const struct nsx_val *utc_epoch_ns,
-		     struct nsx_err *err)
+static int open_file(struct nsx_conv *c, struct nsx_err *err)
 {
 	struct nsx_pf *pf = nsx_try_alloc(1, sizeof(*pf), "a writer", err);
 
@@ -244,13 +243,12 @@ static int open_file(struct nsx_conv *c, const struct nsx_val *utc_epoch_ns,
 	open_track(c, nsx_pf_own(c, OUR_TRACK), 0, "nsys-explain", 0);
 	close_track(c);
 	nsx_pf_flush(c);
-	if (utc_epoch_ns->type == NSX_V_I64 && !c->opts->place.trace)
-		put_clocks(c, utc_epoch_ns->u.i);
+	if (c->utc_epoch_ns != INT64_MIN && !c->opts->place.trace)
+		put_clocks(c);
 	return put_gpus(c, err);
 }
 
-static void close_file(struct nsx_conv *c,
-		       const struct nsx_val *utc_epoch_ns NSX_UNUSED)
+static void close_file(struct nsx_conv *c)
 {
 	nsx_pf_counters_end(c);
 	nsx_pf_end_all(c);

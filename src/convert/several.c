@@ -1,6 +1,7 @@
 /* several.c - whose host a trace is of, and how its clock runs against the others'. */
 #include <math.h>
 #include <stdlib.h>
+#include "convert/convert.h"
 #include "convert/several.h"
 #include "fleet/fleet.h"
 
@@ -23,21 +24,15 @@ struct several {
 /* When the session of a trace without ranks began. */
 static int read_session(const char *path, int64_t *ret, struct nsx_err *err)
 {
-	struct nsx_stmt *st = NULL;
 	struct nsx_schema s;
-	struct nsx_val v = {.type = NSX_V_NULL};
 	int rc = nsx_schema_open(path, &s, err);
 
 	if (rc)
 		return rc;
-	rc = nsx_db_prepare(s.db, "SELECT utc_epoch_ns FROM temp.session", &st,
-			    err);
-	if (!rc && nsx_step(st, err) == 1)
-		nsx_read_val(st, 0, &v);
-	nsx_stmt_done(&st);
+	rc = nsx_session_start(s.db, ret, err);
 	nsx_schema_close(&s);
-	*ret = v.type == NSX_V_I64 && v.u.i > 0 && v.u.i < NSX_TIME_MAX ? v.u.i :
-									  0;
+	if (*ret < 0 || *ret >= NSX_TIME_MAX)
+		*ret = 0;
 	return rc;
 }
 

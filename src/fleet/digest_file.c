@@ -854,27 +854,13 @@ static int check(const struct reader *r, const struct nsx_digest *d,
 	return 0;
 }
 
-static int version_of(struct nsx_db *db, const char *pragma, int64_t *ret,
-		      struct nsx_err *err)
-{
-	NSX_AT_EXIT(nsx_stmt_done) struct nsx_stmt *s = NULL;
-	struct nsx_val v = {0};
-	int rc = nsx_db_prepare(db, pragma, &s, err);
-
-	if (!rc && (rc = nsx_step(s, err)) == 1) {
-		nsx_read_val(s, 0, &v);
-		rc = 0;
-	}
-	*ret = v.type == NSX_V_I64 ? v.u.i : 0;
-	return rc;
-}
 
 static int check_kind(const struct reader *r, struct nsx_err *err)
 {
 	int64_t magic, version;
 
-	if (version_of(r->db, "PRAGMA application_id", &magic, err) ||
-	    version_of(r->db, "PRAGMA user_version", &version, err))
+	if (nsx_db_number(r->db, "PRAGMA application_id", 0, &magic, err) ||
+	    nsx_db_number(r->db, "PRAGMA user_version", 0, &version, err))
 		return err->rc;
 	if (magic != NSX_DIGEST_MAGIC)
 		return nsx_fail(err, NSX_E_SCHEMA, "cannot read '%s': this is "
@@ -889,7 +875,7 @@ static int check_kind(const struct reader *r, struct nsx_err *err)
 		const struct nsx_table_info *info = nsx_db_table(
 			r->db, tables[t].name);
 
-		if (!info || !info->is_plain)
+		if (!info || !nsx_is_readable(info))
 			return refuse(r, tables[t].name, "columns", err);
 	}
 	return 0;

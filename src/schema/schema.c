@@ -122,8 +122,8 @@ static void resolve(struct nsx_schema *s)
 		const struct nsx_table_info *t = try_each(
 			nsx_view_defs[v].tables, find_table, s->db);
 
-		if (t && !t->is_plain) {
-			s->refused[v] = t->what;
+		if (t && !nsx_is_readable(t)) {
+			s->refused[v] = nsx_table_kinds[t->kind];
 			t = NULL;
 		}
 		s->table[v] = t;
@@ -290,7 +290,7 @@ void nsx_schema_view_sql(const struct nsx_schema *s, enum nsx_view v,
 {
 	const struct nsx_view_def *def = &nsx_view_defs[v];
 	const struct nsx_table_info *t = s->table[v];
-	bool has_rowid = t && strcmp(t->what, "table without rowid");
+	bool has_rowid = t && t->kind != NSX_TK_NO_ROWID;
 
 	nsx_buf_printf(b, "CREATE TEMP VIEW %s AS SELECT\n  %s AS rid",
 		       def->name, has_rowid ? "rowid" : "NULL");

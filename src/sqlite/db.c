@@ -1,6 +1,6 @@
 /* db.c - the only file that includes sqlite3.h.
  *
- * Opening is in two steps: open.c tells what kind of file it is, without
+ * Opening is in two steps: sniff.c tells what kind of file it is, without
  * SQLite; then the file is opened immutable, with every defence SQLite offers
  * against a database written by somebody else.
  */
@@ -37,6 +37,13 @@ struct nsx_db {
 	} guard;
 	struct nsx_pagefile *pages; /* opened by the first scan */
 	bool no_pages;
+};
+
+const char *const nsx_table_kinds[] = {
+	[NSX_TK_PLAIN] = "table", [NSX_TK_NO_ROWID] = "table without rowid",
+	[NSX_TK_VIEW] = "view", [NSX_TK_VIRTUAL] = "virtual table",
+	[NSX_TK_GENERATED] = "table with generated columns",
+	[NSX_TK_DAMAGED] = "table with a damaged definition",
 };
 
 struct nsx_stmt {
@@ -286,10 +293,8 @@ static int read_columns(struct nsx_db *db, struct nsx_table_info *t,
 			nkeys++;
 			key = n;
 		}
-		if (sqlite3_column_int(s->handle, 6) && t->is_plain) {
-			t->is_plain = false;
-			t->what = "table with generated columns";
-		}
+		if (sqlite3_column_int(s->handle, 6) && nsx_is_readable(t))
+			t->kind = NSX_TK_GENERATED;
 		n++;
 	}
 	if (rc < 0)
@@ -302,10 +307,8 @@ static int read_columns(struct nsx_db *db, struct nsx_table_info *t,
 			return rc;
 		cols[key].is_rowid = !has_index;
 	}
-	if (!n && db->is_lenient) {
-		t->is_plain = false;
-		t->what = "table with a damaged definition";
-	}
+	if (!n && db->is_lenient)
+		t->kind = NSX_TK_DAMAGED;
 	t->ncolumns = n;
 	t->columns = nsx_arena_get(db->arena, n * sizeof(*cols));
 	if (n)
@@ -313,21 +316,18 @@ static int read_columns(struct nsx_db *db, struct nsx_table_info *t,
 	return 0;
 }
 
-static void classify(struct nsx_table_info *t, const char *type,
-		     const char *sql)
+static enum nsx_table_kind kind_of(const char *type, uint32_t root_page,
+				   const char *sql)
 {
-	t->is_plain = !strcmp(type, "table") && t->root_page;
-	t->what = "table";
 	if (!strcmp(type, "view"))
-		t->what = "view";
-	else if (!t->root_page)
-		t->what = "virtual table";
-	else if (strcasestr(sql, "WITHOUT") && strcasestr(sql, "ROWID")) {
-		/* May be a false alarm from a name or comment: SQLite reads
-		 * it either way, the page decoder must not.
-		 */
-		t->what = "table without rowid";
-	}
+		return NSX_TK_VIEW;
+	if (!root_page)
+		return NSX_TK_VIRTUAL;
+	/* May be a false alarm from a name or comment: SQLite reads it either
+	 * way, the page decoder must not.
+	 */
+	return strcasestr(sql, "WITHOUT") && strcasestr(sql, "ROWID") ?
+		       NSX_TK_NO_ROWID : NSX_TK_PLAIN;
 }
 
 static int read_catalogue(struct nsx_db *db, struct nsx_err *err)
@@ -344,14 +344,19 @@ static int read_catalogue(struct nsx_db *db, struct nsx_err *err)
 			    "AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'",
 			    &s, err);
 	while (!rc && (rc = nsx_step(s, err)) == 1) {
-		rc = nsx_grow(&list, &cap, n + 1, sizeof(*list), "tables", err);
-		if (rc)
-			break;
-		list[n].name = column_text(s->handle, 1, db->arena);
-		list[n].root_page = (uint32_t)sqlite3_column_int64(s->handle, 2);
-		classify(&list[n], column_text(s->handle, 0, db->arena),
-			 column_text(s->handle, 3, db->arena));
-		n++;
+		uint32_t root = (uint32_t)sqlite3_column_int64(s->handle, 2);
+
+		rc = nsx_push(list, n, cap, "tables", err,
+			      (struct nsx_table_info){
+				      .name = column_text(s->handle, 1,
+							  db->arena),
+				      .root_page = root,
+				      .kind = kind_of(
+					      column_text(s->handle, 0,
+							  db->arena),
+					      root,
+					      column_text(s->handle, 3,
+							  db->arena))});
 	}
 	if (rc == NSX_E_DATA && db->is_lenient)
 		rc = 0; /* so many are there */
@@ -365,7 +370,7 @@ static int read_catalogue(struct nsx_db *db, struct nsx_err *err)
 	for (size_t i = 0; rc >= 0 && i < n; i++) {
 		rc = read_columns(db, &db->tables[i], err);
 		/* A view that cannot be resolved is no reason to stop. */
-		if (rc < 0 && !db->tables[i].is_plain && rc == NSX_E_DB)
+		if (rc == NSX_E_DB && !nsx_is_readable(&db->tables[i]))
 			rc = 0;
 	}
 	return rc < 0 ? nsx_wrap(err, "cannot read '%s'", db->path) : 0;
@@ -741,4 +746,19 @@ void nsx_read_val(struct nsx_stmt *s, int col, struct nsx_val *ret)
 	default:
 		ret->type = NSX_V_NULL;
 	}
+}
+
+int nsx_db_number(struct nsx_db *db, const char *sql, int64_t absent,
+		  int64_t *ret, struct nsx_err *err)
+{
+	NSX_AT_EXIT(nsx_stmt_done) struct nsx_stmt *s = NULL;
+	struct nsx_val v = {.type = NSX_V_NULL};
+	int rc = nsx_db_prepare(db, sql, &s, err) ?: nsx_step(s, err);
+
+	if (rc < 0)
+		return rc;
+	if (rc)
+		nsx_read_val(s, 0, &v);
+	*ret = v.type == NSX_V_I64 ? v.u.i : absent;
+	return 0;
 }

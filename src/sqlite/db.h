@@ -21,15 +21,23 @@ struct nsx_column {
 	bool is_rowid;		  /* INTEGER PRIMARY KEY              */
 };
 
+enum nsx_table_kind { /* only the first two are read */
+	NSX_TK_PLAIN, NSX_TK_NO_ROWID, NSX_TK_VIEW, NSX_TK_VIRTUAL,
+	NSX_TK_GENERATED, /* has generated columns                    */
+	NSX_TK_DAMAGED,	  /* its definition is                        */
+};
+extern const char *const nsx_table_kinds[]; /* "table", "view", ...   */
 struct nsx_table_info {
 	const char *name;
 	struct nsx_column *columns;
 	unsigned ncolumns;
 	uint32_t root_page;
-	bool is_plain; /* a rowid table without generated columns; only
-			  these are read                              */
-	const char *what; /* "table", "view", "virtual table", ... */
+	enum nsx_table_kind kind;
 };
+static inline bool nsx_is_readable(const struct nsx_table_info *t)
+{
+	return t->kind <= NSX_TK_NO_ROWID;
+}
 
 /* Opens path. Errors: NSX_E_IO or NSX_E_SCHEMA with a message that says what
  * the file is and what to do. Owner: the caller, nsx_db_close.
@@ -134,6 +142,11 @@ struct nsx_val { /* a cell as stored; text is borrowed until the next row */
 	} u;
 };
 void nsx_read_val(struct nsx_stmt *s, int col, struct nsx_val *ret);
+/* The number in the first cell of a statement's first row; `absent` where there is
+ * none.
+ */
+int nsx_db_number(struct nsx_db *db, const char *sql, int64_t absent,
+		  int64_t *ret, struct nsx_err *err) NSX_CHECKED;
 
 /* Runs a statement without rows (an INSERT) with these values for its
  * parameters, and makes it ready for the next.

@@ -65,7 +65,7 @@ int nsx_pagescan_open(struct nsx_db *db, const struct nsx_table_info *t,
 	int rc;
 
 	*ret = NULL;
-	if (!f || !t->is_plain || strcmp(t->what, "table"))
+	if (!f || t->kind != NSX_TK_PLAIN)
 		return 0;
 	s = nsx_try_alloc(1, sizeof(*s), "a scan", err);
 	if (!s)

@@ -25,7 +25,7 @@ static const char *rowid_name(const struct nsx_table_info *t)
 {
 	static const char *const names[] = {"rowid", "_rowid_", "oid"};
 
-	if (!t->is_plain || !strcmp(t->what, "table without rowid"))
+	if (t->kind != NSX_TK_PLAIN)
 		return NULL;
 	for (size_t i = 0; i < ARRAY_LEN(names); i++)
 		if (nsx_column_find(t, names[i]) < 0)

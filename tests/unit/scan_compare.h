@@ -149,7 +149,7 @@ NSX_UNUSED static unsigned compare_file(const char *path, unsigned nparts)
 		const struct nsx_table_info *t = nsx_db_tables(sql, &n) + i;
 		struct outcome a, b;
 
-		if (!t->is_plain)
+		if (!nsx_is_readable(t))
 			continue;
 		read_table(sql, t, 1, &a);
 		read_table(page, t, nparts, &b);

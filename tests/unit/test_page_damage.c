@@ -108,7 +108,7 @@ static bool compare_damaged(const char *path, uint64_t from)
 		const struct nsx_table_info *t = nsx_db_tables(sql, &n) + i;
 		struct outcome a, b;
 
-		if (!t->is_plain)
+		if (!nsx_is_readable(t))
 			continue;
 		read_table(sql, t, 1, &a);
 		read_table(page, t, 1 + dice(4), &b);
