@@ -32,6 +32,16 @@ const char *nsx_rank_list(const struct nsx_fleet *f, const uint32_t *v,
 	return nsx_buf_keep(&b, a);
 }
 
+const char *nsx_members_list(const struct nsx_fleet *f,
+			     const struct nsx_fcomm *c, struct nsx_arena *a)
+{
+	uint32_t *v = nsx_arena_get(a, c->n * sizeof(*v));
+
+	for (uint32_t m = 0; m < c->n; m++)
+		v[m] = c->m[m].rank;
+	return nsx_rank_list(f, v, c->n, a);
+}
+
 const char *nsx_axis_of(const struct nsx_fleet *f, const struct nsx_fcomm *c,
 			struct nsx_arena *a)
 {
@@ -342,7 +352,6 @@ static void say_desync(struct nsx_freport *r, const struct nsx_desync *d)
 	long long rank = (long long)r->f->rank[d->rank].number;
 	struct nsx_ffinding *x = add(r, "desync", "communication");
 	const struct nsx_fcomm *c = &r->f->comm[d->comm];
-	uint32_t *v = nsx_arena_get(a, c->n * sizeof(*v));
 
 	x->ranks = &d->rank;
 	x->n = 1;
@@ -369,11 +378,9 @@ static void say_desync(struct nsx_freport *r, const struct nsx_desync *d)
 			"%s (desync): the others wait in it to the end of "
 			"their traces", rank, upper(d->expected));
 	}
-	for (uint32_t m = 0; m < c->n; m++)
-		v[m] = c->m[m].rank;
 	prove(r, x, "collective %zu of the communicator of ranks %s, counted "
 	      "from the first one recorded", d->k,
-	      nsx_rank_list(r->f, v, c->n, a));
+	      nsx_members_list(r->f, c, a));
 	if (r->f->rank[d->rank].d->is_partial) {
 		x->confidence = "low";
 		prove(r, x, "its trace lost rows, so that it may be the record "

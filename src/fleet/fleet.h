@@ -234,6 +234,9 @@ void nsx_fleet_warn(struct nsx_fleet *f, const char *fmt, ...) NSX_PRINTF(2, 3);
 
 /* Sorts v; the mean of the middle two. 0 for none. */
 double nsx_median_of(double *v, size_t n);
+/* Median distance from the median.  v is overwritten. */
+double nsx_spread_of(double *v, size_t n, double *ret_median);
+#define NSX_SIGMA 1.4826 /* standard deviations of normal noise in such a one */
 
 /* An instant of a rank's trace on the first clock, as well as it is known: good
  * to order what belongs together, not to measure.

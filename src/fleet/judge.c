@@ -104,9 +104,29 @@ static uint64_t next_random(uint64_t *state)
 	return nsx_hash_u64(*state += UINT64_C(0x9e3779b97f4a7c15));
 }
 
-/* The first lag at which a rank's excess no longer resembles itself, the median
- * of the ranks.  Steps that stand out are cut: a burst is what is looked for,
- * not what it is measured against.
+/* How much a rank's excess resembles itself `lag` steps before, -1 to 1. Steps that
+ * stand out are cut: a burst is what is looked for, not what it is measured
+ * against.
+ */
+static double resembles(const struct judge *j, uint32_t rank, size_t lag,
+			double *x, double *scratch)
+{
+	const struct nsx_fleet *f = j->f;
+	double middle, most, sum = 0, with = 0;
+
+	for (size_t s = 0; s < f->nsteps; s++)
+		scratch[s] = x[s] = j->excess[s * f->nranks + rank];
+	most = 3 * NSX_SIGMA * nsx_spread_of(scratch, f->nsteps, &middle);
+	for (size_t s = 0; s < f->nsteps; s++) {
+		x[s] = NSX_MAX(-most, NSX_MIN(most, x[s] - middle));
+		sum += x[s] * x[s];
+		with += s < lag ? 0 : x[s] * x[s - lag];
+	}
+	return sum > 0 ? with / sum : 0;
+}
+
+/* The first lag at which excess no longer resembles itself, the median of the
+ * ranks.
  */
 static size_t block_of(const struct judge *j, double *scratch)
 {
@@ -116,24 +136,8 @@ static size_t block_of(const struct judge *j, double *scratch)
 	double *corr = nsx_arena_get(j->a, f->nranks * sizeof(*corr));
 
 	for (; lag < most; lag++) {
-		for (uint32_t r = 0; r < f->nranks; r++) {
-			double middle, mad, sum = 0, with = 0;
-
-			for (size_t s = 0; s < f->nsteps; s++)
-				scratch[s] = j->excess[s * f->nranks + r];
-			middle = nsx_median_of(scratch, f->nsteps);
-			for (size_t s = 0; s < f->nsteps; s++)
-				scratch[s] = fabs(j->excess[s * f->nranks + r] -
-						  middle);
-			mad = 3 * 1.4826 * nsx_median_of(scratch, f->nsteps);
-			for (size_t s = 0; s < f->nsteps; s++) {
-				x[s] = j->excess[s * f->nranks + r] - middle;
-				x[s] = NSX_MAX(-mad, NSX_MIN(mad, x[s]));
-				sum += x[s] * x[s];
-				with += s < lag ? 0 : x[s] * x[s - lag];
-			}
-			corr[r] = sum > 0 ? with / sum : 0;
-		}
+		for (uint32_t r = 0; r < f->nranks; r++)
+			corr[r] = resembles(j, r, lag, x, scratch);
 		if (nsx_median_of(corr, f->nranks) < 0.2)
 			break;
 	}
@@ -502,10 +506,7 @@ static double spread_of_few(const struct nsx_fleet *f, double *scratch)
 		if (!isinf(least))
 			scratch[n++] = least;
 	}
-	middle = nsx_median_of(scratch, n);
-	for (size_t i = 0; i < n; i++)
-		scratch[i] = fabs(scratch[i] - middle);
-	return 1.4826 * nsx_median_of(scratch, n);
+	return NSX_SIGMA * nsx_spread_of(scratch, n, &middle);
 }
 
 /* Who is named as late is left out; where `all` is set, only who always is. */
@@ -541,7 +542,7 @@ static void find_events(struct judge *j, bool all, double *scratch)
 				second = NSX_MAX(second, x[r]);
 			}
 		}
-		spread = k < FEW ? of_few : 1.4826 * nsx_median_of(scratch, k);
+		spread = k < FEW ? of_few : NSX_SIGMA * nsx_median_of(scratch, k);
 		if (k < 2 || first < 0)
 			continue;
 		f->jitter_ns += (first - NSX_MAX(0, second)) /

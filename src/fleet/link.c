@@ -78,10 +78,8 @@ static void judge(struct nsx_fleet *f, const struct nsx_family *fam,
 
 	for (uint32_t c = 0; c < fam->n; c++)
 		scratch[c] = excess[c] = n[c] > 0 ? excess[c] / n[c] : 0;
-	middle = nsx_median_of(scratch, fam->n);
-	for (uint32_t c = 0; c < fam->n; c++)
-		scratch[c] = fabs(excess[c] - middle);
-	mad = NSX_MAX(1.4826 * nsx_median_of(scratch, fam->n), typical / 100);
+	mad = NSX_MAX(NSX_SIGMA * nsx_spread_of(scratch, fam->n, &middle),
+		      typical / 100);
 	for (uint32_t c = 0; c < fam->n; c++) {
 		double z = (excess[c] - middle) / mad;
 

@@ -285,12 +285,11 @@ static bool range_of(const struct channel *x, const struct channel *y,
 static size_t count_differing(const struct channel *x, const struct channel *y,
 			      int64_t shift, size_t most)
 {
-	int64_t from = NSX_MAX(0, shift);
-	int64_t to = NSX_MIN((int64_t)x->c->n, (int64_t)y->c->n + shift);
+	struct overlap o = overlap_of(x, y, shift);
+	int64_t to = o.from + (int64_t)NSX_MIN(o.ncommon, MOST_COUNTED);
 	size_t n = 0;
 
-	to = NSX_MIN(to, from + MOST_COUNTED);
-	for (int64_t i = from; i < to && n <= most; i++)
+	for (int64_t i = o.from; i < to && n <= most; i++)
 		n += op_at(x, i) != op_at(y, i - shift);
 	return n;
 }

@@ -20,7 +20,6 @@
  */
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 #include "base/group.h"
 #include "base/stat.h"
 #include "fleet/fleet.h"
@@ -413,9 +412,6 @@ static int replay_step(struct replay *p, size_t s, double *scratch,
 	find_cuts(p, s, scratch);
 	begin_step(p, s);
 	nsx_groups_done(&p->needs);
-	p->needs = (struct nsx_groups){0};
-	if (p->need)
-		memset(p->need, 0, p->needs.n * sizeof(*p->need));
 	for (size_t i = 0; i < p->nplaces; i++)
 		if (measure(p, &p->v[i], err))
 			return err->rc;

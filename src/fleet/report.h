@@ -67,6 +67,9 @@ void nsx_freport_page(const struct nsx_freport *r, bool is_md,
 /* "0-3, 7" of indices of ranks, ascending. Owner: the arena. */
 const char *nsx_rank_list(const struct nsx_fleet *f, const uint32_t *v,
 			  size_t n, struct nsx_arena *a);
+/* The same of the members of a communicator. */
+const char *nsx_members_list(const struct nsx_fleet *f,
+			     const struct nsx_fcomm *c, struct nsx_arena *a);
 /* The axes of the mesh along which a communicator lies: "tp", "dp, pp".  NULL: no
  * mesh is known.
  */

@@ -1,4 +1,5 @@
 /* set.c - digests as a fleet: each rank once, numbered, on its host. */
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,6 +25,14 @@ double nsx_median_of(double *v, size_t n)
 		return 0;
 	nsx_sort(v, n, sizeof(*v), nsx_cmp_double);
 	return (v[(n - 1) / 2] + v[n / 2]) / 2;
+}
+
+double nsx_spread_of(double *v, size_t n, double *ret_median)
+{
+	*ret_median = nsx_median_of(v, n);
+	for (size_t i = 0; i < n; i++)
+		v[i] = fabs(v[i] - *ret_median);
+	return nsx_median_of(v, n);
 }
 
 static int cmp_digest(const void *a, const void *b)

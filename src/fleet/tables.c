@@ -258,11 +258,9 @@ static bool find_outliers(const struct nsx_freport *r, unsigned metric,
 	}
 	if (there < 4)
 		return false;
-	*ret_median = median = nsx_median_of(scratch, there);
-	for (size_t i = 0; i < there; i++)
-		scratch[i] = fabs(scratch[i] - median);
-	mad = NSX_MAX(1.4826 * nsx_median_of(scratch, there),
-		      fabs(median) * 1e-3);
+	mad = NSX_SIGMA * nsx_spread_of(scratch, there, &median);
+	mad = NSX_MAX(mad, fabs(median) * 1e-3);
+	*ret_median = median;
 	for (size_t i = 0; i < n; i++) {
 		double over = v[i].z - median;
 
@@ -395,7 +393,7 @@ static const char *class_of(const struct op_sum *s, double eps_ns)
 	return share < 0.2 ? "transfer" : share > 0.8 ? "arrival" : "mixed";
 }
 
-static void add_op(struct nsx_freport *r, uint32_t comm, const char *ranks,
+static void add_op(struct nsx_freport *r, uint32_t comm,
 		   const struct op_sum *s, struct nsx_table *t)
 {
 	const struct nsx_fcomm *c = &r->f->comm[comm];
@@ -412,7 +410,7 @@ static void add_op(struct nsx_freport *r, uint32_t comm, const char *ranks,
 	if (s->op->bytes >= 0)
 		row[C_BYTES] = nsx_int(s->op->bytes);
 	row[C_AXIS] = nsx_string(nsx_axis_of(r->f, c, r->arena));
-	row[C_RANKS] = nsx_string(ranks);
+	row[C_RANKS] = nsx_string(nsx_members_list(r->f, c, r->arena));
 	row[C_COUNT] = nsx_int(s->n);
 	row[C_TRANSFER] = nsx_us((double)s->transfer_ns / (double)s->n);
 	row[C_WAIT] = nsx_us((double)s->wait_ns / (double)s->n);
@@ -432,7 +430,6 @@ static void fill_comm(struct nsx_freport *r, uint32_t comm, struct nsx_table *t)
 	const struct nsx_fcomm *c = &f->comm[comm];
 	struct nsx_arena *a = nsx_arena_new();
 	struct op_sum sum[MOST_OPS];
-	uint32_t *ranks = nsx_arena_get(a, c->n * sizeof(*ranks));
 	int64_t *ns = nsx_arena_get(a, sizeof(*ns) * NSX_LENGTHS * c->n);
 	size_t n = 0, first = c->first + !c->is_of_one;
 
@@ -455,13 +452,9 @@ static void fill_comm(struct nsx_freport *r, uint32_t comm, struct nsx_table *t)
 				.last = nsx_arena_get(a, c->n * sizeof(int64_t))};
 		add_collective(c, ns + at * c->n, &sum[i]);
 	}
-	for (uint32_t m = 0; m < c->n; m++)
-		ranks[m] = c->m[m].rank;
 	for (size_t i = 0; i < n; i++)
 		if (sum[i].n)
-			add_op(r, comm,
-			       nsx_rank_list(f, ranks, c->n, r->arena),
-			       &sum[i], t);
+			add_op(r, comm, &sum[i], t);
 	nsx_arena_free(a);
 }
 
