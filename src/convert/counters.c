@@ -82,7 +82,7 @@ static int put_group(struct nsx_conv *c, struct nsx_arena *a,
 		     struct nsx_err *err)
 {
 	const char *kind = nsx_mem_class_names[v->kind];
-	int64_t pid = (int64_t)(v->process >> 24 & 0xffffff);
+	int64_t pid = nsx_pid_of(v->process);
 	struct series bytes, live;
 
 	if (open_series(c, v->process, v->device_id,

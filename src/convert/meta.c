@@ -156,7 +156,7 @@ static int name_group(struct meta *m, uint32_t g, size_t order,
 {
 	const struct nsx_key *key = &m->c->tracks.group_keys.keys[g];
 	const char *process = "process";
-	uint32_t at, pid = (uint32_t)(key->w[1] >> 24 & 0xffffff);
+	uint32_t at, pid = (uint32_t)nsx_pid_of(key->w[1]);
 
 	nsx_buf_clear(&m->b);
 	if (key->w[0] == NSX_G_REPORT) {

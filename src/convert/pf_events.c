@@ -38,7 +38,7 @@ static uint64_t intern_context(struct nsx_conv *c, const struct nsx_key *key)
 		return iid;
 	at = nsx_pb_begin(&pf->interned, NSX_PF_INTERNED_CONTEXT);
 	nsx_pb_uint(&pf->interned, NSX_PF_IID, iid);
-	nsx_pb_uint(&pf->interned, CONTEXT_PID, key->w[1] >> 24 & 0xffffff);
+	nsx_pb_uint(&pf->interned, CONTEXT_PID, (uint64_t)nsx_pid_of(key->w[1]));
 	nsx_pb_uint(&pf->interned, CONTEXT_API, API_CUDA);
 	nsx_pb_end(&pf->interned, at);
 	return iid;

@@ -80,9 +80,8 @@ static int sum_os_calls(const struct nsx_detect *d, struct sums *s,
 
 	for (size_t i = 0; i < t->nosrt_sums; i++) {
 		const struct nsx_osrt_sum *x = &t->osrt_sum[i];
-		uint64_t tid = x->global_tid & 0xffffff;
 
-		if (tid == (x->global_tid >> 24 & 0xffffff) &&
+		if (nsx_tid_of(x->global_tid) == nsx_pid_of(x->global_tid) &&
 		    add(s, x->name, x->count, x->total_ns, err))
 			return err->rc;
 	}
@@ -331,7 +330,7 @@ static int add_hottest(struct nsx_detect *d, int64_t tid, struct nsx_finding *f,
 		const struct nsx_sampled *s = &t->sampled[i];
 
 		for (size_t k = 0; !rc && k < s->n &&
-				   (int64_t)(s->global_tid & 0xffffff) == tid; k++)
+				   nsx_tid_of(s->global_tid) == tid; k++)
 			if (nsx_starts_inside(t, nsx_unpack(&t->samples.start,
 							    s->at + k)))
 				rc = vote_function(t, &votes, s->at + k, err);

@@ -130,7 +130,7 @@ static int on_rank(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
 	if (v[0].type != NSX_V_I64 || v[1].type != NSX_V_I64 || v[1].u.i < 0 ||
 	    v[1].u.i > INT32_MAX)
 		return 0;
-	p = nsx_process_find(x->t, (uint64_t)v[0].u.i & ~UINT64_C(0xffffff));
+	p = nsx_process_find(x->t, nsx_process_key((uint64_t)v[0].u.i));
 	if (p != NSX_NONE)
 		x->r->rank[p] = (int32_t)v[1].u.i;
 	return 0;

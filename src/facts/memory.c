@@ -19,10 +19,6 @@ const char *const nsx_mem_class_names[NSX_NMEM_CLASSES] = {
 
 enum { START, GLOBAL_PID, DEVICE_ID, ADDRESS, BYTES, MEM_KIND, OPERATION, CORR,
        POOL, POOL_BYTES, POOL_USED };
-static int64_t number(const struct nsx_val *v, int64_t absent)
-{
-	return v->type == NSX_V_I64 ? v->u.i : absent;
-}
 
 static enum nsx_mem_class class_of(int64_t kind)
 {
@@ -48,15 +44,15 @@ static int add_pool(struct nsx_memory *m, const struct nsx_mem_event *e,
 	return nsx_push(m->pools, m->npools, m->cap_pools, "memory pools", err,
 			(struct nsx_mem_pool){
 				e->process, (uint64_t)v[POOL].u.i, e->device_id,
-				number(&v[POOL_BYTES], 0),
-				number(&v[POOL_USED], 0)});
+				nsx_i64_or(&v[POOL_BYTES], 0),
+				nsx_i64_or(&v[POOL_USED], 0)});
 }
 
 static int on_row(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
 		  struct nsx_err *err)
 {
 	struct nsx_memory *m = ctx;
-	int64_t op = number(&v[OPERATION], -1), corr = number(&v[CORR], 0);
+	int64_t op = nsx_i64_or(&v[OPERATION], -1), corr = nsx_i64_or(&v[CORR], 0);
 	struct nsx_mem_event *e;
 
 	if (!nsx_is_instant(&v[START]) || v[ADDRESS].type != NSX_V_I64 ||
@@ -71,15 +67,14 @@ static int on_row(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
 	e = &m->events[m->nevents++];
 	*e = (struct nsx_mem_event){
 		.at_ns = v[START].u.i,
-		.process = (uint64_t)number(&v[GLOBAL_PID], 0) &
-			   ~UINT64_C(0xffffff),
+		.process = nsx_process_key((uint64_t)nsx_i64_or(&v[GLOBAL_PID], 0)),
 		.address = (uint64_t)v[ADDRESS].u.i,
-		.device_id = number(&v[DEVICE_ID], 0),
+		.device_id = nsx_i64_or(&v[DEVICE_ID], 0),
 		.bytes = v[BYTES].u.i,
 		.corr = corr > 0 && corr < UINT32_MAX ? (uint32_t)corr : 0,
-		.kind = (uint8_t)class_of(number(&v[MEM_KIND], -1)),
+		.kind = (uint8_t)class_of(nsx_i64_or(&v[MEM_KIND], -1)),
 		.is_free = op == NSX_MEM_FREE};
-	return number(&v[POOL], 0) ? add_pool(m, e, v, err) : 0;
+	return nsx_i64_or(&v[POOL], 0) ? add_pool(m, e, v, err) : 0;
 }
 
 /* Matching -----------------------------------------------------------------*/

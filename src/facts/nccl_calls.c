@@ -14,6 +14,7 @@
 #include <strings.h>
 #include "base/stat.h"
 #include "facts/nccl_calls.h"
+#include "schema/cells.h"
 #include "schema/viewscan.h"
 
 #define STATIC_SCHEMA (INT64_C(1) << 24)
@@ -173,7 +174,7 @@ static bool is_nccl(const struct part *p, const struct nsx_val *v)
 	if (v[DOMAIN].type != NSX_V_I64)
 		return false;
 	if (v[TID].type == NSX_V_I64)
-		key.process_key = (uint64_t)v[TID].u.i & ~UINT64_C(0xffffff);
+		key.process_key = nsx_process_key((uint64_t)v[TID].u.i);
 	else if (v[PID].type == NSX_V_I64)
 		key.process_key = (uint64_t)v[PID].u.i << 24;
 	return bsearch(&key, p->domains, p->ndomains, sizeof(key),
@@ -214,7 +215,7 @@ static int on_row(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
 	    !is_nccl(p, v))
 		return 0;
 	m.call.start_ns = v[START].u.i;
-	m.call.global_tid = v[TID].type == NSX_V_I64 ? (uint64_t)v[TID].u.i : 0;
+	m.call.global_tid = (uint64_t)nsx_i64_or(&v[TID], 0);
 	if (v[TEXT].type == NSX_V_TEXT)
 		name_it(&m, v[TEXT].u.p, v[TEXT].len);
 	else if (v[TEXT_ID].type == NSX_V_I64)

@@ -381,7 +381,7 @@ static int on_memory(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
 	for (unsigned i = 0; i < 5; i++)
 		if (v[i].type != NSX_V_I64)
 			return 0;
-	if (nsx_process_find(m->t, (uint64_t)v[1].u.i & ~UINT64_C(0xffffff)) !=
+	if (nsx_process_find(m->t, nsx_process_key((uint64_t)v[1].u.i)) !=
 		    m->process ||
 	    v[2].u.i != m->device_id || v[3].u.i < 0)
 		return 0;

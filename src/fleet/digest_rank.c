@@ -195,7 +195,7 @@ static void rank_in_nccl(const struct nsx_maker *m, const struct nsx_member *x,
 	for (size_t i = 0; i < m->nccl.ninits; i++) {
 		const struct nsx_nccl_init *c = &m->nccl.init[i];
 
-		if (nsx_process_find(m->t, c->global_tid & ~UINT64_C(0xffffff)) ==
+		if (nsx_process_find(m->t, nsx_process_key(c->global_tid)) ==
 			    x->process &&
 		    (is_alone || c->device == d->device) &&
 		    (!best || c->nranks > best->nranks))
@@ -225,7 +225,7 @@ static int on_mpi_rank(void *ctx, int64_t rid NSX_UNUSED,
 	    v[1].u.i > INT32_MAX)
 		return 0;
 	process = nsx_process_find(m->t,
-				   (uint64_t)v[0].u.i & ~UINT64_C(0xffffff));
+				   nsx_process_key((uint64_t)v[0].u.i));
 	for (size_t i = 0; i < m->n; i++)
 		if (m->x[i].process == process && m->d[i]->rank < 0) {
 			m->d[i]->rank = v[1].u.i;

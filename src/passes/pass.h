@@ -115,11 +115,11 @@ static inline struct nsx_cell nsx_fact_cell(const struct nsx_facts *f,
 /* What a global thread or process id tells. */
 static inline struct nsx_cell nsx_global_pid(uint64_t id)
 {
-	return nsx_int((int64_t)(id >> 24 & 0xffffff));
+	return nsx_int(nsx_pid_of(id));
 }
 static inline struct nsx_cell nsx_global_tid(uint64_t id)
 {
-	return nsx_int((int64_t)(id & 0xffffff));
+	return nsx_int(nsx_tid_of(id));
 }
 static inline struct nsx_cell nsx_mean_us(int64_t sum_ns, int64_t n)
 {

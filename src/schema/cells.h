@@ -6,6 +6,7 @@
 #ifndef NSX_CELLS_H
 #define NSX_CELLS_H
 
+#include "schema/codes.h"
 #include "sqlite/db.h"
 
 static inline int64_t nsx_i64_or(const struct nsx_val *v, int64_t absent)
@@ -34,7 +35,7 @@ static inline uint64_t nsx_read_process_key(const struct nsx_val *global,
 					    const struct nsx_val *pid)
 {
 	if (global->type == NSX_V_I64)
-		return (uint64_t)global->u.i & ~UINT64_C(0xffffff);
+		return nsx_process_key((uint64_t)global->u.i);
 	if (pid->type == NSX_V_I64)
 		return (uint64_t)pid->u.i << 24;
 	return 0;

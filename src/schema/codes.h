@@ -8,6 +8,24 @@
 #ifndef NSX_CODES_H
 #define NSX_CODES_H
 
+#include "base/base.h"
+
+/* globalTid and globalPid: machine and VM, then 24 bits of a process and 24 of a
+ * thread, which are 0 in the key of a process.
+ */
+static inline uint64_t nsx_process_key(uint64_t global_id)
+{
+	return global_id & ~UINT64_C(0xffffff);
+}
+static inline int64_t nsx_pid_of(uint64_t global_id)
+{
+	return (int64_t)(global_id >> 24 & 0xffffff);
+}
+static inline int64_t nsx_tid_of(uint64_t global_id)
+{
+	return (int64_t)(global_id & 0xffffff);
+}
+
 enum { /* copyKind */
 	NSX_COPY_UNKNOWN, NSX_COPY_HTOD, NSX_COPY_DTOH, NSX_COPY_HTOA,
 	NSX_COPY_ATOH, NSX_COPY_ATOA, NSX_COPY_ATOD, NSX_COPY_DTOA,

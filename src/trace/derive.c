@@ -589,7 +589,8 @@ static int build_indices(struct nsx_loader *l, struct nsx_err *err)
 					    0;
 	}
 	for (size_t i = 0; i < l->callers_map.n; i++) {
-		uint64_t process = l->callers_map.keys[i].w[0] & ~UINT64_C(0xffffff);
+		uint64_t process = nsx_process_key(
+			l->callers_map.keys[i].w[0]);
 		uint32_t p = nsx_process_find(t, process);
 		uint32_t corr = l->least_corr[i];
 

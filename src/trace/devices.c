@@ -150,7 +150,7 @@ static uint64_t lone_process(const struct nsx_loader *l)
 	uint64_t key = 0;
 
 	for (size_t i = 0; i < l->threads_map.n; i++) {
-		uint64_t k = l->threads_map.keys[i].w[0] & ~UINT64_C(0xffffff);
+		uint64_t k = nsx_process_key(l->threads_map.keys[i].w[0]);
 
 		if (key && k && k != key)
 			return 0;

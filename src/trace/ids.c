@@ -22,7 +22,7 @@ static int make_processes(struct nsx_loader *l, struct nsx_err *err)
 	if (!keys)
 		return err->rc;
 	for (size_t i = 0; i < l->threads_map.n; i++)
-		keys[n++] = l->threads_map.keys[i].w[0] & ~UINT64_C(0xffffff);
+		keys[n++] = nsx_process_key(l->threads_map.keys[i].w[0]);
 	for (size_t i = 0; i < l->streams_map.n; i++)
 		keys[n++] = l->streams_map.keys[i].w[0];
 	for (size_t i = 0; i < l->domains_map.n; i++)
@@ -33,7 +33,7 @@ static int make_processes(struct nsx_loader *l, struct nsx_err *err)
 		if (!i || keys[i] != keys[i - 1])
 			t->process[t->nprocesses++] = (struct nsx_process){
 				.key = keys[i],
-				.pid = (int64_t)(keys[i] >> 24 & 0xffffff),
+				.pid = nsx_pid_of(keys[i]),
 			};
 	free(keys);
 	return t->process ? 0 : err->rc;
@@ -98,8 +98,8 @@ static int order_threads(struct nsx_loader *l, struct nsx_err *err)
 		uint64_t g = l->threads_map.keys[r.order[i]].w[0];
 
 		t->thread[i].global_tid = g;
-		t->thread[i].tid = (int64_t)(g & 0xffffff);
-		t->thread[i].process = nsx_process_find(t, g & ~UINT64_C(0xffffff));
+		t->thread[i].tid = nsx_tid_of(g);
+		t->thread[i].process = nsx_process_find(t, nsx_process_key(g));
 	}
 	nsx_remap(l->calls.thread, l->call_set.n, r.new_id);
 	nsx_remap(l->nvtx.thread, l->nvtx_set.n, r.new_id);

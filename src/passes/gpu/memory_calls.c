@@ -215,8 +215,7 @@ static int add_fault(struct faults *f, const struct nsx_val *pid,
 		     uint64_t device, int64_t start, int64_t end, int64_t n,
 		     struct nsx_err *err)
 {
-	uint64_t key = pid->type == NSX_V_I64 ?
-			       (uint64_t)pid->u.i & ~UINT64_C(0xffffff) : 0;
+	uint64_t key = nsx_process_key((uint64_t)nsx_i64_or(pid, 0));
 	struct fault *x = nsx_group_value(&f->keys, &f->v, key, device,
 					  "page faults", err);
 
@@ -238,7 +237,7 @@ static int on_gpu_fault(void *ctx, int64_t rid NSX_UNUSED,
 	if (!nsx_is_instant(&v[0]) || !nsx_is_instant(&v[1]) || v[1].u.i < v[0].u.i)
 		return 0;
 	return add_fault(ctx, &v[2],
-			 v[3].type == NSX_V_I64 ? (uint64_t)v[3].u.i : 0,
+			 (uint64_t)nsx_i64_or(&v[3], 0),
 			 v[0].u.i, v[1].u.i, n, err);
 }
 

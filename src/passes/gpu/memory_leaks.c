@@ -298,7 +298,7 @@ static int judge_group(const struct mem_usage *m, size_t at, size_t end,
 		       struct nsx_err *err)
 {
 	const struct nsx_mem_step *s = &m->of.steps[at];
-	struct nsx_growth x = {.pid = (int64_t)(s->process >> 24 & 0xffffff)};
+	struct nsx_growth x = {.pid = nsx_pid_of(s->process)};
 	struct series live;
 	size_t more = 0, less = 0;
 

@@ -380,8 +380,8 @@ static void fill_place(const struct sites *x, const struct site *s,
 	char of_copy[COPY_SIZE];
 	const char *name = name_text(x, s, of_copy);
 
-	row[PID] = nsx_int((int64_t)(s->global_tid >> 24 & 0xffffff));
-	row[TID] = nsx_int((int64_t)(s->global_tid & 0xffffff));
+	row[PID] = nsx_global_pid(s->global_tid);
+	row[TID] = nsx_global_tid(s->global_tid);
 	row[KIND] = nsx_string(kinds[s->kind]);
 	row[API] = nsx_string(name == of_copy ?
 				      nsx_arena_strdup(out->arena, name) :

@@ -139,7 +139,7 @@ static int count_all(const struct nsx_run *run, struct tally *y,
 		return err->rc;
 	for (uint32_t i = 0; i < t->nsampled; i++) {
 		uint32_t process = nsx_process_find(
-			t, t->sampled[i].global_tid & ~UINT64_C(0xffffff));
+			t, nsx_process_key(t->sampled[i].global_tid));
 
 		if (process != w.process &&
 		    read_work(run, process, &w, err))

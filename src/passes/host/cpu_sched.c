@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "passes/host/cpu_sched.h"
+#include "schema/cells.h"
 #include "schema/viewscan.h"
 
 enum { START, CPU, IN, TID_FIELD, STATE, BLOCK };
@@ -50,9 +51,9 @@ static bool is_runnable(int64_t state, int64_t block)
 static bool read_event(struct part *p, const struct nsx_val *v,
 		       struct cpu_event *ret)
 {
-	int64_t state = cpu_number(&v[STATE], 0);
-	int64_t block = cpu_number(&v[BLOCK], 0);
-	int64_t cpu = cpu_number(&v[CPU], NO_CPU);
+	int64_t state = nsx_i64_or(&v[STATE], 0);
+	int64_t block = nsx_i64_or(&v[BLOCK], 0);
+	int64_t cpu = nsx_i64_or(&v[CPU], NO_CPU);
 
 	if (v[START].type != NSX_V_I64 || v[IN].type != NSX_V_I64 ||
 	    v[TID_FIELD].type != NSX_V_I64 || v[START].u.i > NSX_TIME_MAX ||

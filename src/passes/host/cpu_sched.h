@@ -45,9 +45,4 @@ int cpu_launching_fill(const struct nsx_run *run, struct cpu_threads *all,
 /* Index of the first thread whose id is at least this. */
 size_t cpu_lower_bound(const struct cpu_threads *all, uint64_t thread);
 
-static inline int64_t cpu_number(const struct nsx_val *v, int64_t absent)
-{
-	return v->type == NSX_V_I64 ? v->u.i : absent;
-}
-
 #endif

@@ -1,6 +1,7 @@
 /* cpu_threads.c - time on a CPU by thread, with names and time in CUDA. */
 #include <math.h>
 #include "passes/host/cpu_sched.h"
+#include "schema/cells.h"
 #include "schema/viewscan.h"
 
 #define COLUMNS(X)                                                            \
@@ -55,7 +56,7 @@ static int on_thread_name(void *ctx, int64_t rid NSX_UNUSED,
 	i = cpu_lower_bound(names->all, thread);
 	if (i == names->all->n || names->all->v[i].thread != thread)
 		return 0;
-	names->id[i] = cpu_number(&v[1], -1);
+	names->id[i] = nsx_i64_or(&v[1], -1);
 	names->text[i] = v[1].type == NSX_V_TEXT ?
 				 nsx_val_text(&v[1], names->a) : NULL;
 	return 0;
@@ -70,14 +71,14 @@ static int on_process_name(void *ctx, int64_t rid NSX_UNUSED,
 	size_t i;
 
 	if (v[0].type == NSX_V_I64)
-		key = (uint64_t)v[0].u.i & ~UINT64_C(0xffffff);
+		key = nsx_process_key((uint64_t)v[0].u.i);
 	else if (v[1].type == NSX_V_I64)
 		key = (uint64_t)v[1].u.i << 24;
 	else
 		return 0;
 	i = cpu_lower_bound(names->all, key);
 	if (i < names->all->n &&
-	    (names->all->v[i].thread & ~UINT64_C(0xffffff)) == key)
+	    nsx_process_key(names->all->v[i].thread) == key)
 		names->process[i] = nsx_val_text(&v[2], names->a);
 	return 0;
 }

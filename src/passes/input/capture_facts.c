@@ -3,6 +3,7 @@
 #include <string.h>
 #include <strings.h>
 #include "passes/input/capture_facts.h"
+#include "schema/cells.h"
 #include "schema/viewscan.h"
 
 /* A text cell, cut; "" for what is no text. */
@@ -102,10 +103,9 @@ struct reader {
 /* A message about a process without events of any kind says nothing. */
 static bool concerns(const struct nsx_trace *t, const struct nsx_val *pid)
 {
-	uint64_t key = pid->type == NSX_V_I64 ?
-			       (uint64_t)pid->u.i & ~UINT64_C(0xffffff) : 0;
+	uint64_t key = nsx_process_key((uint64_t)nsx_i64_or(pid, 0));
 
-	return !(key >> 24 & 0xffffff) || /* of the session */
+	return !nsx_pid_of(key) || /* of the session */
 	       nsx_process_find(t, key) != NSX_NONE;
 }
 
