@@ -523,6 +523,13 @@ char *nsx_digits_before(char *end, uint64_t n)
 	return end;
 }
 
+const char *nsx_base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
 const char *nsx_file_name(const char *path)
 {
 	const char *name = path;

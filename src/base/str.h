@@ -88,7 +88,8 @@ char *nsx_digits_before(char *end, uint64_t n);
 size_t nsx_cut_chars(const char *p, size_t n);
 size_t nsx_count_chars(const char *p, size_t n);
 
-const char *nsx_file_name(const char *path); /* what follows its folders */
+const char *nsx_file_name(const char *path); /* what follows its folders ... */
+const char *nsx_base_name(const char *path); /* ... those of this system     */
 bool nsx_ends_with(const char *text, const char *end);
 bool nsx_is_one_of(const char *text, const char *const *list, size_t n);
 #define NSX_IS_ONE_OF(text, list) nsx_is_one_of(text, list, ARRAY_LEN(list))

@@ -97,14 +97,13 @@ static void note_time(struct nsx_capture *c)
 static const char *default_dir(const struct nsx_capture *c)
 {
 	const char *what = c->opts->session ? c->opts->session : c->command[0];
-	const char *slash = strrchr(what, '/');
 	char text[32];
 	struct tm tm;
 
 	strftime(text, sizeof(text), "%Y%m%d-%H%M%S",
 		 localtime_r(&c->began, &tm));
 	return nsx_arena_printf(c->arena, "capture-%s-%s",
-				slash ? slash + 1 : what, text);
+				nsx_base_name(what), text);
 }
 
 /* Whether a capture of this rank may write a file of this name. */

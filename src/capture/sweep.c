@@ -173,8 +173,7 @@ static bool descends(const struct process *v, size_t n, pid_t pid, pid_t from)
 
 pid_t nsx_proc_descendant(const char *program)
 {
-	const char *slash = strrchr(program, '/'), *name = slash ? slash + 1 :
-								   program;
+	const char *name = nsx_base_name(program);
 	size_t n;
 	struct process *v = processes("/proc", &n);
 	pid_t pid = 0;

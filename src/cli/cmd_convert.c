@@ -218,14 +218,13 @@ static const char *output_name(const struct args *a, const char *input,
 			       struct nsx_arena *arena)
 {
 	bool only_export = a->step && !strcmp(a->step, "sqlite");
-	const char *suffix = only_export ? ".sqlite" : ".json", *base;
+	const char *suffix = only_export ? ".sqlite" : ".json";
 	struct stat there;
 
 	if (!a->output)
 		return beside(input, suffix, arena);
-	base = strrchr(a->output, '/');
 	if (!strcmp(a->output, "-") ||
-	    strchr(base ? base + 1 : a->output, '.') ||
+	    strchr(nsx_base_name(a->output), '.') ||
 	    (!stat(a->output, &there) && !S_ISREG(there.st_mode)))
 		return a->output;
 	return nsx_arena_printf(arena, "%s%s", a->output, suffix);

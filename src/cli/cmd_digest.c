@@ -42,7 +42,7 @@ static int check(const struct args *a, int n, struct nsx_digest_opts *o,
 /* "dir/run.sqlite" -> "run.nsxd" */
 static void default_out(const char *path, struct nsx_buf *b)
 {
-	const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+	const char *base = nsx_base_name(path);
 
 	nsx_buf_printf(b, "%.*s.nsxd", (int)nsx_stem(base), base);
 }

@@ -302,7 +302,7 @@ static int check_args(const struct args *a, int noperands, struct nsx_err *err)
 /* "dir/run.sqlite" -> "run-report" */
 static void default_out(const char *path, char *buf, size_t size)
 {
-	const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+	const char *base = nsx_base_name(path);
 
 	snprintf(buf, size, "%.*s-report", (int)nsx_stem(base), base);
 }

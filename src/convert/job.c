@@ -49,11 +49,9 @@ static int convert_trace(const char *path, const struct nsx_convert_opts *o,
 static void member_name(const struct nsx_convert_job *job, size_t i,
 			struct nsx_buf *b)
 {
-	const char *base = strrchr(job->traces[i], '/');
-	size_t n;
+	const char *base = nsx_base_name(job->traces[i]);
+	size_t n = NSX_MIN(strcspn(base, "."), 64u);
 
-	base = base ? base + 1 : job->traces[i];
-	n = NSX_MIN(strcspn(base, "."), 64u);
 	nsx_buf_printf(b, "%zu-", i);
 	for (size_t k = 0; k < n; k++)
 		nsx_buf_add(b, (unsigned char)base[k] > ' ' &&

@@ -421,7 +421,7 @@ static void parent_of(const char *dir, char *buf, size_t size)
  */
 static bool can_swap(const char *dir, const char *parent)
 {
-	const char *slash = strrchr(dir, '/'), *name = slash ? slash + 1 : dir;
+	const char *name = nsx_base_name(dir);
 	struct stat st, above, here;
 
 	return *name && strcmp(name, ".") != 0 && strcmp(name, "..") != 0 &&

@@ -181,8 +181,7 @@ static void add_appendix(struct md *m)
 
 static void add_head(struct nsx_buf *b, const struct nsx_report *r)
 {
-	const char *slash = strrchr(r->path, '/');
-	const char *file = slash ? slash + 1 : r->path;
+	const char *file = nsx_base_name(r->path);
 
 	if (r->page) {
 		nsx_emit_page(r->page, NSX_PAGE_MD, b);

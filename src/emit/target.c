@@ -92,8 +92,7 @@ static int open_beside(struct nsx_target *t, struct nsx_err *err)
 static int drop_leftover(int dir, const char *name, void *ctx)
 {
 	const struct nsx_target *t = ctx;
-	const char *slash = strrchr(t->place, '/');
-	const char *base = slash ? slash + 1 : t->place, *number;
+	const char *base = nsx_base_name(t->place), *number;
 	char begin[2][16];
 	ssize_t n;
 	int fd;
@@ -118,9 +117,8 @@ static int drop_leftover(int dir, const char *name, void *ctx)
 
 static void drop_leftovers(struct nsx_target *t)
 {
-	const char *slash = strrchr(t->place, '/');
-	char *dir = slash ? strndup(t->place, (size_t)(slash - t->place) + 1) :
-			    nsx_strdup(".");
+	size_t n = (size_t)(nsx_base_name(t->place) - t->place);
+	char *dir = n ? strndup(t->place, n) : nsx_strdup(".");
 
 	if (dir)
 		nsx_each_entry(AT_FDCWD, dir, drop_leftover, t);

@@ -123,8 +123,7 @@ static int rank_in_name(const struct nsx_maker *m, int64_t *ret,
 {
 	const char *pattern = m->o->rank_regex ? m->o->rank_regex :
 						 NSX_RANK_REGEX;
-	const char *slash = strrchr(m->path, '/');
-	const char *name = slash ? slash + 1 : m->path;
+	const char *name = nsx_base_name(m->path);
 	regmatch_t at[2];
 	regex_t re;
 	int rc = regcomp(&re, pattern, REG_EXTENDED | REG_ICASE);

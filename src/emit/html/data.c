@@ -233,7 +233,6 @@ static void put_timeline(struct nsx_jsonw *w, const struct nsx_report *r,
 			 const struct nsx_timeline *t)
 {
 	struct nsx_window judged = nsx_judged(r->facts);
-	const char *base = strrchr(r->path, '/');
 	struct nsx_buf b = {0};
 
 	nsx_jsonw_object(w, NULL);
@@ -247,7 +246,7 @@ static void put_timeline(struct nsx_jsonw *w, const struct nsx_report *r,
 	nsx_jsonw_int(w, NULL, judged.end_ns - t->origin_ns);
 	nsx_jsonw_end(w);
 	nsx_buf_clear(&b);
-	nsx_buf_printf(&b, "nsys-explain %s", base ? base + 1 : r->path);
+	nsx_buf_printf(&b, "nsys-explain %s", nsx_base_name(r->path));
 	nsx_jsonw_str(w, "command", b.p);
 	nsx_buf_done(&b);
 	nsx_jsonw_int(w, "bins", BINS);

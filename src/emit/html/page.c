@@ -67,7 +67,6 @@ static void add_proof(struct nsx_buf *b, const struct nsx_report *r,
 		      const struct nsx_finding *f)
 {
 	struct nsx_arena *a = nsx_arena_new();
-	const char *slash = strrchr(r->path, '/');
 
 	for (size_t i = 0; i < ARRAY_LEN(f->proof) && f->proof[i].csv; i++) {
 		const struct nsx_evidence *e = &f->proof[i];
@@ -88,7 +87,7 @@ static void add_proof(struct nsx_buf *b, const struct nsx_report *r,
 							e->row)[e->col]));
 		nsx_buf_printf(b, " %s; its SQL: <code>nsys-explain ",
 			       nsx_evidence_units(e) ?: "");
-		nsx_html_text(b, slash ? slash + 1 : r->path);
+		nsx_html_text(b, nsx_base_name(r->path));
 		nsx_buf_printf(b, " --explain %s</code></li>", s->pass->id);
 	}
 	nsx_arena_free(a);
@@ -235,7 +234,7 @@ static int add_page(struct nsx_buf *b, const struct nsx_report *r,
 		    size_t events, size_t most, size_t *drawn, bool *fits,
 		    struct nsx_err *err)
 {
-	const char *base = strrchr(r->path, '/');
+	const char *base = nsx_base_name(r->path);
 	struct nsx_timeline *t = NULL;
 	int rc = nsx_timeline_build(r, events, &t, err);
 
@@ -244,7 +243,6 @@ static int add_page(struct nsx_buf *b, const struct nsx_report *r,
 	*drawn = t->nevents;
 	*fits = !events || nsx_html_data_least(t) <= most;
 	if (*fits) {
-		base = base ? base + 1 : r->path;
 		nsx_html_head(b, base, true);
 		add_main(b, r, t, base);
 		rc = nsx_html_data(b, r, t, err);
