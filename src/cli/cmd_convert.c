@@ -9,8 +9,10 @@
 #include "convert/job.h"
 
 struct args {
-	const char *input, *output, *step, *activity, *nvtx_prefix, *window,
-		*iteration, *nsys, *gpu, *max_size, *keep_export;
+	const char *input, *output, *activity, *nvtx_prefix, *window, *iteration,
+		*nsys, *max_size, *keep_export;
+	enum { GPU_NATIVE, GPU_TRACKS, GPU_UNSAID } gpu;
+	enum { STEP_SQLITE, STEP_CHROME, STEP_ALL, STEP_UNSAID } step;
 	bool no_metadata, no_compress, force, no_force, quiet;
 };
 #define OPT(...) NSX_OPT(struct args, __VA_ARGS__)
@@ -36,7 +38,7 @@ static const struct nsx_opt opts[] = {
 	OPT(0, "iteration", NULL, "N", STR, iteration,
 	    "only this one, by its number in tables/iterations.csv, of the GPU "
 	    "that sets the pace"),
-	OPT(0, "gpu", NULL, "FORM", STR, gpu,
+	OPT(0, "gpu", NULL, "FORM", WORD, gpu,
 	    "GPU work in packets: native (Perfetto 54 and later, the default), "
 	    "or tracks, slices that older versions show, too",
 	    .words = "native or tracks"),
@@ -46,7 +48,7 @@ static const struct nsx_opt opts[] = {
 	    "that caused no GPU work, then NVTX marks"),
 	OPT(0, "no-metadata", NULL, NULL, FLAG, no_metadata,
 	    "no names of processes, threads and GPUs, and no start time"),
-	OPT('s', "step", NULL, "STEP", STR, step,
+	OPT('s', "step", NULL, "STEP", WORD, step,
 	    "of a .nsys-rep: sqlite (export it, no more), chrome (convert an "
 	    "export), all (default)", .words = "sqlite, chrome or all"),
 	OPT(0, "keep-export", NULL, "FILE", STR, keep_export,
@@ -140,12 +142,10 @@ static int parse_size(const char *text, int64_t *ret, struct nsx_err *err)
 static int check_step(const struct args *a, const char *input,
 		      struct nsx_err *err)
 {
-	const char *step = a->step ? a->step : "all";
-
-	if (!strcmp(step, "sqlite") && !nsx_is_capture(input))
+	if (a->step == STEP_SQLITE && !nsx_is_capture(input))
 		return nsx_fail(err, NSX_E_USAGE, "--step sqlite exports a "
 				".nsys-rep; '%s' is none", input);
-	if (!strcmp(step, "chrome") && nsx_is_capture(input))
+	if (a->step == STEP_CHROME && nsx_is_capture(input))
 		return nsx_fail(err, NSX_E_USAGE, "--step chrome converts an "
 				"export; '%s' is a report: leave --step out",
 				input);
@@ -157,7 +157,7 @@ static int check_several(const struct args *a, const struct nsx_convert_job *job
 {
 	if (job->n == 1)
 		return 0;
-	if (a->step || a->keep_export)
+	if (a->step != STEP_UNSAID || a->keep_export)
 		return nsx_fail(err, NSX_E_USAGE, "--step and --keep-export are "
 				"for one trace");
 	if (!job->opts.pftrace)
@@ -188,8 +188,8 @@ static int read_args(const struct args *a, struct nsx_convert_job *job,
 	if (a->iteration && a->window)
 		return nsx_fail(err, NSX_E_USAGE, "--iteration and --window "
 				"both say what to convert: leave one out");
-	o->gpu_tracks = a->gpu && !strcmp(a->gpu, "tracks");
-	if (a->gpu && !o->pftrace)
+	o->gpu_tracks = a->gpu == GPU_TRACKS;
+	if (a->gpu != GPU_UNSAID && !o->pftrace)
 		return nsx_fail(err, NSX_E_USAGE, "--gpu is for packets: give "
 				"-o OUT.pftrace");
 	if (is_tar && job->to[strlen(job->to) - 1] != 'r')
@@ -217,8 +217,7 @@ static const char *beside(const char *path, const char *suffix,
 static const char *output_name(const struct args *a, const char *input,
 			       struct nsx_arena *arena)
 {
-	bool only_export = a->step && !strcmp(a->step, "sqlite");
-	const char *suffix = only_export ? ".sqlite" : ".json";
+	const char *suffix = a->step == STEP_SQLITE ? ".sqlite" : ".json";
 	struct stat there;
 
 	if (!a->output)
@@ -384,14 +383,13 @@ static int take_steps(const struct args *a, struct nsx_convert_job *job,
 	job->to = output_name(a, job->traces[0], arena);
 	if (read_args(a, job, arena, err) || check_target(a, job, err))
 		return err->rc;
-	return a->step && !strcmp(a->step, "sqlite") ?
-		       export_only(a, job, err) :
-		       convert_inputs(a, job, err);
+	return a->step == STEP_SQLITE ? export_only(a, job, err) :
+					convert_inputs(a, job, err);
 }
 
 static int run(const struct nsx_cmd *cmd, int argc, char **argv)
 {
-	struct args a = {0};
+	struct args a = {.gpu = GPU_UNSAID, .step = STEP_UNSAID};
 	struct nsx_convert_job job = {.traces = (const char *const *)argv + 1};
 	struct nsx_arena *arena = nsx_arena_new();
 	struct nsx_err err;

@@ -16,9 +16,11 @@
 #include "passes/nvtx/phase.h"
 
 struct args {
-	const char *out, *phase_map, *window, *iteration, *pass, *skip, *progress,
-		*fail_on, *explain, *nsys, *keep_export, *html, *html_max,
-		*html_events;
+	const char *out, *phase_map, *window, *iteration, *pass, *skip, *explain,
+		*nsys, *keep_export, *html, *html_max;
+	enum { EVENTS_AUTO, EVENTS_NONE, EVENTS_ALL } html_events;
+	enum { PROGRESS_AUTO, PROGRESS_ALWAYS, PROGRESS_NEVER } progress;
+	enum { FAIL_ON_HIGH, FAIL_ON_MEDIUM, FAIL_ON_NOTHING } fail_on;
 	struct nsx_opt_list what_if;
 	int64_t kernel_limit, threads, replay_ops;
 	double nvtx_warn;
@@ -73,7 +75,7 @@ static const struct nsx_opt opts[] = {
 	OPT(0, "html-max", NULL, "SIZE", STR, html_max,
 	    "bytes of report.html, as 500k or 20M (8M); what does not fit is "
 	    "shown where it matters"),
-	OPT(0, "html-events", NULL, "WHICH", STR, html_events,
+	OPT(0, "html-events", NULL, "WHICH", WORD, html_events,
 	    "auto, none or all of the events in report.html's timeline",
 	    .words = "auto, none or all"),
 	OPT(0, "no-html", NULL, NULL, FLAG, no_html, "leave report.html out"),
@@ -87,10 +89,10 @@ static const struct nsx_opt opts[] = {
 	    "newest of PATH and the usual folders)"),
 	OPT(0, "keep-export", NULL, "FILE", STR, keep_export,
 	    "keep the export of a .nsys-rep; else it is removed again"),
-	OPT(0, "progress", NULL, "WHEN", STR, progress,
+	OPT(0, "progress", NULL, "WHEN", WORD, progress,
 	    "auto, always or never; auto is when stderr is a terminal",
 	    .words = "auto, always or never"),
-	OPT(0, "fail-on", NULL, "LEVEL", STR, fail_on,
+	OPT(0, "fail-on", NULL, "LEVEL", WORD, fail_on,
 	    "exit 1 when a finding is high, or at least medium",
 	    .words = "high or medium"),
 	OPT(0, "force", NULL, NULL, FLAG, force,
@@ -166,10 +168,10 @@ static void *tick(void *arg)
 
 static void start_ticker(struct ticker *t, const struct args *a)
 {
-	bool on = a->progress && !strcmp(a->progress, "always");
+	bool on = a->progress == PROGRESS_ALWAYS ||
+		  (a->progress == PROGRESS_AUTO && isatty(2) && !a->verbose &&
+		   !a->quiet);
 
-	if (!a->progress || !strcmp(a->progress, "auto"))
-		on = isatty(2) && !a->verbose && !a->quiet;
 	atomic_store(&t->stop, false);
 	t->running = on && !pthread_create(&t->thread, NULL, tick, t);
 }
@@ -233,7 +235,6 @@ static int check_what_ifs(const struct args *a, struct nsx_err *err)
 enum { HTML_MISTYPED = 1 };
 static size_t html_bytes(const struct args *a)
 {
-	const char *which = a->html_events ? a->html_events : "auto";
 	char *end = NULL;
 	double bytes = a->html_max ? strtod(a->html_max, &end) : 0;
 
@@ -243,8 +244,8 @@ static size_t html_bytes(const struct args *a)
 		if (end == a->html_max || *end || !(bytes >= 2 && bytes <= 1e12))
 			return HTML_MISTYPED;
 	}
-	return !strcmp(which, "all") ? SIZE_MAX :
-	       !strcmp(which, "none") ? HTML_MISTYPED + 1 : (size_t)bytes;
+	return a->html_events == EVENTS_ALL  ? SIZE_MAX :
+	       a->html_events == EVENTS_NONE ? HTML_MISTYPED + 1 : (size_t)bytes;
 }
 
 static int check_page(const struct args *a, struct nsx_err *err)
@@ -384,10 +385,10 @@ static int open_page(const char *dir, struct nsx_err *err)
 
 static int exit_code(const struct nsx_report *r, const struct args *a)
 {
-	enum nsx_severity least = a->fail_on && !strcmp(a->fail_on, "high") ?
-					  NSX_SEV_HIGH : NSX_SEV_MEDIUM;
+	enum nsx_severity least = a->fail_on == FAIL_ON_HIGH ? NSX_SEV_HIGH :
+							       NSX_SEV_MEDIUM;
 
-	for (size_t i = 0; a->fail_on && i < r->found.n; i++)
+	for (size_t i = 0; i < r->found.n && a->fail_on != FAIL_ON_NOTHING; i++)
 		if (r->found.v[i].severity >= least)
 			return 1;
 	for (size_t i = 0; i < r->nsections; i++)
@@ -497,7 +498,7 @@ static int define(const struct args *a, const char *path, struct nsx_err *err)
 
 static int run(const struct nsx_cmd *cmd, int argc, char **argv)
 {
-	struct args a = {.nvtx_warn = 0.7};
+	struct args a = {.nvtx_warn = 0.7, .fail_on = FAIL_ON_NOTHING};
 	struct ticker ticker = {.running = false};
 	struct nsx_exported trace;
 	struct nsx_err err;

@@ -9,7 +9,8 @@
 
 struct args {
 	struct nsx_opt_list roots;
-	const char *print_config, *text;
+	const char *print_config;
+	enum { TEXT_MD, TEXT_JSON } text;
 	int64_t budget, cache_mb, threads;
 };
 
@@ -24,7 +25,7 @@ static const struct nsx_opt opts[] = {
 	OPT(0, "cache-mb", NULL, "N", INT, cache_mb,
 	    "memory for traces that are kept between calls (2048)",
 	    .most = 1 << 30),
-	OPT(0, "text", NULL, "WORD", STR, text,
+	OPT(0, "text", NULL, "WORD", WORD, text,
 	    "text of an answer: md, a table, or json, a copy of the structure, "
 	    "for clients that read nothing else", .words = "md or json"),
 	NSX_OPT_THREADS(struct args),
@@ -66,7 +67,7 @@ static int run(const struct nsx_cmd *cmd, int argc, char **argv)
 		o.nroots = a.roots.n;
 		o.budget = a.budget;
 		o.cache_bytes = (size_t)a.cache_mb << 20;
-		o.text_is_json = a.text && !strcmp(a.text, "json");
+		o.text_is_json = a.text == TEXT_JSON;
 		o.threads = nsx_threads(a.threads);
 		rc = nsx_mcp_serve(&o, &err);
 	}

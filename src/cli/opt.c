@@ -144,27 +144,23 @@ static int store_number(const struct nsx_opt *o, const char *arg, void *to,
 			o->least, o->most);
 }
 
-/* Whether s is a word of a list as "auto, always or never". */
-static bool is_listed(const char *s, const char *list)
+/* Which word of a list as "auto, always or never" it is. */
+static int store_word(const struct nsx_opt *o, const char *arg, int *to,
+		      struct nsx_err *err)
 {
-	while (*list) {
+	const char *list = o->words;
+
+	for (int i = 0; *list; i++) {
 		size_t n = strcspn(list, ", ");
 
-		if (is_name(s, list, n))
-			return true;
+		if (is_name(arg, list, n)) {
+			*to = i;
+			return 0;
+		}
 		list += n + strspn(list + n, ", ");
 		if (!strncmp(list, "or ", 3))
 			list += 3;
 	}
-	return false;
-}
-
-static int store_word(const struct nsx_opt *o, const char *arg,
-		      const char **to, struct nsx_err *err)
-{
-	*to = arg;
-	if (!o->words || is_listed(arg, o->words))
-		return 0;
 	return nsx_fail(err, NSX_E_USAGE, "--%s must be %s, not '%s'", o->name,
 			o->words, arg);
 }
@@ -193,6 +189,9 @@ static int store(const struct nsx_opt *o, const char *arg, void *target,
 		++*(int *)to;
 		return 0;
 	case NSX_O_STR:
+		*(const char **)to = arg;
+		return 0;
+	case NSX_O_WORD:
 		return store_word(o, arg, to, err);
 	case NSX_O_LIST:
 		return add_to_list(o, arg, to, err);

@@ -14,6 +14,7 @@
 enum nsx_opt_kind {
 	NSX_O_FLAG,  /* bool: set to true                                    */
 	NSX_O_STR,   /* const char *: points into argv                       */
+	NSX_O_WORD,  /* int or an enum: which of words, from 0               */
 	NSX_O_INT,   /* int64_t: a decimal number, the whole argument        */
 	NSX_O_REAL,  /* double: finite, the whole argument                   */
 	NSX_O_COUNT, /* int: one more each time                              */
@@ -34,7 +35,7 @@ struct nsx_opt {
 	size_t offset;	   /* of the target in the command's options struct  */
 	const char *help;  /* one sentence, lower case, no full stop         */
 	/* Of a number: what it must not be less or more than; most 0: any.
-	 * Of a word: all there are, as "auto, always or never"; NULL: any.
+	 * Of a word: all there are, as "auto, always or never".
 	 */
 	double least, most;
 	const char *words;

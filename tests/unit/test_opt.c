@@ -8,7 +8,7 @@ struct target {
 	const char *out;
 	int64_t threads;
 	double share;
-	int verbose;
+	int verbose, when;
 };
 
 #define OPT(...) NSX_OPT(struct target, __VA_ARGS__)
@@ -21,7 +21,7 @@ static const struct nsx_opt opts[] = {
 	OPT(0, "least", NULL, "N", INT, threads, "how few", .least = 2,
 	    .most = INFINITY),
 	OPT(0, "part", NULL, "X", REAL, share, "which part", .most = 1),
-	OPT(0, "when", NULL, "WHEN", STR, out, "when",
+	OPT(0, "when", NULL, "WHEN", WORD, when, "when",
 	    .words = "auto, always or never"),
 };
 static const struct nsx_cmd plain = {
@@ -167,8 +167,8 @@ TEST(bounds_and_words_are_those_of_the_table)
 {
 	assert_int_equal(parse(&plain, "--least 2")->rc, 0);
 	assert_int_equal(parse(&plain, "--part 0 --part 1")->rc, 0);
-	assert_string_equal(parse(&plain, "--when never")->t.out, "never");
-	assert_string_equal(parse(&plain, "--when auto")->t.out, "auto");
+	assert_int_equal(parse(&plain, "--when never")->t.when, 2);
+	assert_int_equal(parse(&plain, "--when never --when auto")->t.when, 0);
 	check_error("--least 1", "--least must be 2 or more");
 	check_error("--part 1.5", "--part must be 0 to 1");
 	check_error("--part -0.1", "--part must be 0 to 1");
