@@ -87,8 +87,9 @@ static void tell_diff(struct nsx_answer *a, struct nsx_diff *d,
 	if (d->verdict == NSX_V_INCONCLUSIVE)
 		a->confidence = NSX_CONF_LOW;
 	nsx_put(a->out, "verdict", nsx_string(nsx_verdict_names[d->verdict]));
-	nsx_put(a->out, "unit", nsx_string(nsx_say(a->out, "%s %s", d->method,
-						   d->name)));
+	nsx_put(a->out, "unit",
+		nsx_string(nsx_say(a->out, "%s %s", nsx_way_methods[d->method],
+				   d->name)));
 	nsx_put(a->out, "is_same_capture", nsx_bool(d->same));
 	nsx_md_bullet(a->out, "%s", nsx_diff_headline(d, arena));
 	lead_to_sides(a);

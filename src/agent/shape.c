@@ -54,10 +54,6 @@ static const char *const tools[] = {
 #include "agent/tools.def"
 };
 #undef NSX_TOOL
-static const char *const iteration_ways[] = {"nvtx", "sequence", "graph_replay",
-					     "collective", "gaps"};
-static const char *const steady_ways[] = {"iterations", "activity", "phase",
-					  "trimmed", "user"};
 static const char *const window_kinds[] = {"full", "steady", "asked"};
 
 /* Texts that are one of a few words, by the key they stand at. */
@@ -77,8 +73,8 @@ static const struct closed {
 	{"run_phases", "run", nsx_run_kind_names, NSX_RUN_NO_GPU + 1},
 	{"cuda_graphs", "mode", nsx_graph_modes, NSX_GRAPH_MIXED + 1},
 	{"what_if", "class", nsx_closure_names, NSX_ABSTAINS + 1},
-	{"iterations", "method", iteration_ways, ARRAY_LEN(iteration_ways)},
-	{"windows", "method", steady_ways, ARRAY_LEN(steady_ways)},
+	{"iterations", "method", nsx_way_methods + NSX_WAY_NVTX, NSX_WAY_GAPS},
+	{"windows", "method", nsx_steady_methods + 1, NSX_NSTEADY - 1},
 	{"brief", "word", nsx_verdict_words, NSX_NVERDICTS},
 	{"diff", "verdict", nsx_verdict_names, NSX_V_INCONCLUSIVE + 1},
 	{"diff gpu", "verdict", nsx_verdict_names, NSX_V_INCONCLUSIVE + 1},

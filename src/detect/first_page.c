@@ -97,11 +97,12 @@ static const char *say_product(const struct nsx_trace *t, struct nsx_arena *a)
 static const char *say_unit(const struct nsx_facts *f,
 			    struct nsx_arena *a)
 {
-	static const char *const units[][2] = {
-		{"sequence", "block"}, {"graph_replay", "graph replay"},
-		{"collective", "step"}, {"gaps", "burst"}};
+	static const char *const units[NSX_NWAYS] = {
+		[NSX_WAY_NVTX] = "iteration", [NSX_WAY_SEQUENCE] = "block",
+		[NSX_WAY_GRAPH] = "graph replay", [NSX_WAY_COMM] = "step",
+		[NSX_WAY_GAPS] = "burst"};
 	struct nsx_window w = nsx_judged(f);
-	const char *unit = "iteration";
+	const char *unit = units[f->iteration_method];
 	int64_t ns = 0;
 	size_t n = 0;
 
@@ -116,12 +117,8 @@ static const char *say_unit(const struct nsx_facts *f,
 	}
 	if (n < 2 || !f->iteration_method)
 		return NULL;
-	for (size_t i = 0; i < ARRAY_LEN(units); i++)
-		if (!strcmp(units[i][0], f->iteration_method))
-			unit = units[i][1];
 	for (size_t i = 0; i < f->ncadences; i++)
-		if (f->cadences[i].chosen &&
-		    !strcmp(f->iteration_method, "nvtx"))
+		if (f->cadences[i].chosen && f->iteration_method == NSX_WAY_NVTX)
 			unit = nsx_arena_printf(a, "× %s", nsx_fact_text(
 						f, f->cadences[i].name));
 	return nsx_arena_printf(a, "%s of %s",

@@ -159,8 +159,8 @@ static void compare_periods(struct nsx_diff *d)
 {
 	double times = 1;
 
-	if (d->digested || d->whole || !strcmp(d->method, "nvtx") ||
-	    !strcmp(d->method, "kernel"))
+	if (d->digested || d->whole || d->method == NSX_WAY_NVTX ||
+	    d->method == NSX_WAY_KERNEL)
 		return;
 	for (size_t l = 0; l < d->nlanes; l++) {
 		double x = count_periods(&d->lanes[l].budget);

@@ -41,7 +41,8 @@ static int load_sides(struct nsx_diff *d, enum nsx_side_unit unit,
 			struct nsx_side **side = &d->sides[s][i];
 
 			if (*side && (*side)->nseen &&
-			    (*side)->seen[(*side)->nseen - 1].whole)
+			    (*side)->seen[(*side)->nseen - 1].method ==
+				    NSX_WAY_WINDOW)
 				continue;
 			nsx_side_free(*side);
 			*side = NULL;
@@ -152,13 +153,13 @@ int nsx_choose_way(struct nsx_diff *d, bool *ret_found, struct nsx_err *err)
 		if (nsx_likeness(&pool[0], &pool[1], &like, err))
 			return err->rc;
 		if (score * like <= best ||
-		    (!strcmp(way->method, "launch") && like < SAME_KERNELS))
+		    (way->method == NSX_WAY_LAUNCH && like < SAME_KERNELS))
 			continue;
 		best = score * like;
 		memcpy(d->pool, pool, sizeof(pool));
 		d->method = way->method;
 		d->name = way->name;
-		d->whole = way->whole;
+		d->whole = way->method == NSX_WAY_WINDOW;
 		*ret_found = true;
 	}
 	return 0;
@@ -246,7 +247,7 @@ static const char *find_failure(const struct nsx_diff *d)
 		return "whole windows were set side by side, and one figure a "
 		       "side has no spread; mark the unit of work with NVTX or "
 		       "name a kernel that begins it, as in --unit kernel:REGEX";
-	if (!strcmp(d->method, "launch") &&
+	if (d->method == NSX_WAY_LAUNCH &&
 	    d->opts->side.unit == NSX_SIDE_AUTO)
 		return "no unit of work repeats on both sides, and launches one "
 		       "by one prove nothing; mark the unit with NVTX or name a "

@@ -167,7 +167,8 @@ struct nsx_diff {
 	struct nsx_side **sides[2];
 	size_t nsides[2];
 	struct nsx_pool pool[2];
-	const char *method, *name;
+	enum nsx_way_method method;
+	const char *name;
 	bool same; /* nothing was rerun                                      */
 	bool digested; /* both sides are seen through digests                */
 	bool whole; /* no units: a second of the window stands for one       */

@@ -154,22 +154,20 @@ static void add_lanes(struct nsx_jsonw *w, const struct nsx_diff *d)
 	nsx_arena_free(a);
 }
 
-static void add_findings(struct nsx_jsonw *w, const struct nsx_table *t)
+/* Rows are those of d->findings. */
+static void add_findings(struct nsx_jsonw *w, const struct nsx_diff *d,
+			 const struct nsx_table *t)
 {
+	size_t at = 0;
+
 	nsx_jsonw_object(w, "findings");
 	for (unsigned k = 0; k < NSX_NAPPEARANCES; k++) {
 		struct nsx_table part = *t;
-		size_t from = 0;
+		size_t from = at;
 
-		while (from < t->nrows &&
-		       strcmp(nsx_table_text(t, from, "change"),
-			      nsx_appearance_names[k]) != 0)
-			from++;
-		for (part.nrows = 0;
-		     from + part.nrows < t->nrows &&
-		     !strcmp(nsx_table_text(t, from + part.nrows, "change"),
-			     nsx_appearance_names[k]);)
-			part.nrows++;
+		while (at < d->nfindings && d->findings[at].change == k)
+			at++;
+		part.nrows = at - from;
 		part.cells += from * t->layout->ncols;
 		nsx_json_add_table(w, nsx_appearance_names[k], &part);
 	}
@@ -189,7 +187,7 @@ int nsx_diff_write_json(const struct nsx_out_file *f, FILE *out,
 	nsx_jsonw_str(w, "why", d->why);
 	nsx_jsonw_bool(w, "same_capture", d->same);
 	nsx_jsonw_bool(w, "through_digests", d->digested);
-	nsx_jsonw_str(w, "unit.method", d->method);
+	nsx_jsonw_str(w, "unit.method", nsx_way_methods[d->method]);
 	nsx_jsonw_str(w, "unit.name", *d->name ? d->name : NULL);
 	nsx_jsonw_bool(w, "unit.is_job_step", d->has_job);
 	nsx_jsonw_object(w, "captures");
@@ -201,7 +199,7 @@ int nsx_diff_write_json(const struct nsx_out_file *f, FILE *out,
 	add_samples(w, d, 1);
 	nsx_jsonw_end(w);
 	add_lanes(w, d);
-	add_findings(w, &t[NSX_DT_FINDINGS]);
+	add_findings(w, d, &t[NSX_DT_FINDINGS]);
 	for (unsigned i = 0; i < NSX_NDT; i++)
 		if (t[i].layout->json_rows != -2 && i != NSX_DT_FINDINGS)
 			nsx_json_add_table(w, t[i].layout->key, &t[i]);

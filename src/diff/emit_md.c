@@ -64,8 +64,8 @@ static void add_head(struct page *p)
 		nsx_buf_printf(&p->b, " · %s", s->gpu_names);
 	nsx_buf_printf(&p->b, " · unit: %s", nsx_unit_word(d));
 	if (*d->name) {
-		nsx_buf_adds(&p->b, strcmp(d->method, "sequence") ? " " :
-							   " from ");
+		nsx_buf_adds(&p->b, d->method == NSX_WAY_SEQUENCE ? " from " :
+								    " ");
 		nsx_add_name(&p->b, d->name);
 	}
 	nsx_buf_printf(&p->b, ", %zu before, %zu after\n\n",

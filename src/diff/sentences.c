@@ -22,12 +22,15 @@ void nsx_add_name(struct nsx_buf *b, const char *name)
 
 const char *nsx_unit_word(const struct nsx_diff *d)
 {
-	return !strcmp(d->method, "nvtx") ? "range" :
-	       !strcmp(d->method, "sequence") ? "block of kernels" :
-	       !strcmp(d->method, "graph_replay") ? "graph replay" :
-	       !strcmp(d->method, "launch") ? "launch" :
-	       !strcmp(d->method, "window") ? "second of the window" :
-	       !strcmp(d->method, "kernel") ? "period" : "step";
+	static const char *const words[NSX_NWAYS] = {
+		[NSX_WAY_NONE] = "step", [NSX_WAY_NVTX] = "range",
+		[NSX_WAY_SEQUENCE] = "block of kernels",
+		[NSX_WAY_GRAPH] = "graph replay", [NSX_WAY_COMM] = "step",
+		[NSX_WAY_GAPS] = "step", [NSX_WAY_KERNEL] = "period",
+		[NSX_WAY_LAUNCH] = "launch",
+		[NSX_WAY_WINDOW] = "second of the window"};
+
+	return words[d->method];
 }
 
 double nsx_level_of(const struct nsx_diff *d)

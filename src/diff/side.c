@@ -240,7 +240,8 @@ static int add_lane(struct nsx_sweep *s, const struct nsx_iteration *v,
 	const struct nsx_trace *t = s->t;
 	uint32_t device = v->device;
 	struct nsx_lane *lane = &view->lanes[view->nlanes];
-	size_t most = strcmp(view->method, "launch") ? NSX_MOST_UNITS : MOST_LAUNCHES;
+	size_t most = view->method == NSX_WAY_LAUNCH ? MOST_LAUNCHES :
+						       NSX_MOST_UNITS;
 	size_t skip = n > most ? (n - most) / 2 : 0;
 
 	*lane = (struct nsx_lane){
@@ -305,7 +306,7 @@ bool nsx_is_one_job(const struct nsx_seen *view)
 }
 
 static int add_view(struct nsx_sweep *s, const struct nsx_side_opts *o,
-		    struct nsx_units *units, bool whole, struct nsx_err *err)
+		    struct nsx_units *units, struct nsx_err *err)
 {
 	struct nsx_side *side = s->side;
 	struct nsx_seen *view = &side->seen[side->nseen];
@@ -314,7 +315,7 @@ static int add_view(struct nsx_sweep *s, const struct nsx_side_opts *o,
 	int rc = 0;
 
 	*view = (struct nsx_seen){
-		.method = units->method, .score = units->score, .whole = whole,
+		.method = units->method, .score = units->score,
 		.name = nsx_arena_strdup(side->arena, units->name)};
 	if (!nsx_new_array(devices, a, units->n, "lanes", err) ||
 	    !nsx_new_array(view->lanes, side->arena, units->n, "lanes", err))
@@ -330,7 +331,7 @@ static int add_view(struct nsx_sweep *s, const struct nsx_side_opts *o,
 		     v[next].process == v[i].process &&
 		     v[next].device == v[i].device;)
 			next++;
-		kept = whole ? next - i :
+		kept = units->method == NSX_WAY_WINDOW ? next - i :
 			       nsx_choose_units(o, next - i, &from);
 		if (kept && (o->device < 0 || o->device == d->device_id) &&
 		    (o->pid < 0 || v[i].process == NSX_NONE ||
@@ -353,7 +354,7 @@ static int add_window(struct nsx_sweep *s, const struct nsx_side_opts *o,
 		      struct nsx_err *err)
 {
 	const struct nsx_trace *t = s->t;
-	struct nsx_units u = {.method = "window", .name = "", .score = 0,
+	struct nsx_units u = {.method = NSX_WAY_WINDOW, .name = "", .score = 0,
 			      .n = t->ndevices};
 	int rc;
 
@@ -366,7 +367,7 @@ static int add_window(struct nsx_sweep *s, const struct nsx_side_opts *o,
 			.start_ns = t->window.start_ns,
 			.end_ns = t->window.end_ns, .steady = true};
 	rc = t->window.start_ns < t->window.end_ns ?
-		     add_view(s, o, &u, true, err) : 0;
+		     add_view(s, o, &u, err) : 0;
 	free(u.v);
 	return rc;
 }
@@ -392,8 +393,8 @@ static int add_views(struct nsx_sweep *s, struct nsx_facts *f,
 				    o->threads, scratch, units, &n, err);
 	for (size_t i = 0; !rc && i < n; i++) {
 		if (o->unit == NSX_SIDE_LAUNCH)
-			units[i].method = "launch";
-		rc = add_view(s, o, &units[i], false, err);
+			units[i].method = NSX_WAY_LAUNCH;
+		rc = add_view(s, o, &units[i], err);
 	}
 	if (!rc && (o->unit == NSX_SIDE_LAUNCH || o->unit == NSX_SIDE_WINDOW))
 		rc = add_window(s, o, err);
@@ -508,8 +509,8 @@ bool nsx_side_is_digest(const char *text)
 
 bool nsx_is_same_way(const struct nsx_seen *x, const struct nsx_seen *y)
 {
-	return !strcmp(x->method, y->method) &&
-	       (strcmp(x->method, "nvtx") != 0 || !strcmp(x->name, y->name));
+	return x->method == y->method &&
+	       (x->method != NSX_WAY_NVTX || !strcmp(x->name, y->name));
 }
 
 int nsx_side_unit_parse(const char *unit, struct nsx_side_opts *ret,

@@ -88,9 +88,9 @@ struct nsx_lane {
 	int64_t typical_ns; /* length of that unit                           */
 };
 struct nsx_seen {
-	const char *method, *name;
+	enum nsx_way_method method; /* NSX_WAY_WINDOW: one unit, all of it   */
+	const char *name;
 	double score;
-	bool whole; /* the one unit is the whole window                      */
 	bool one_job; /* lanes run the same steps at the same time: their
 			 communication is split                              */
 	struct nsx_lane *lanes;

@@ -89,7 +89,7 @@ static int add_lanes(struct nsx_side *side, struct nsx_digest *const *v,
 		view = &side->seen[at];
 		if (at == side->nseen) {
 			side->nseen++;
-			view->method = nsx_arena_strdup(side->arena, way.method);
+			view->method = way.method;
 			view->name = nsx_arena_strdup(side->arena, way.name);
 			if (!nsx_new_array(view->lanes, side->arena, n, "ranks",
 					   err))

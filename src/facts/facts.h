@@ -45,21 +45,35 @@ struct nsx_iteration {
 	int64_t start_ns, end_ns;
 	bool steady, slow;
 };
+/* How work that repeats is told apart.  Those of iterations come in order of trust:
+ * of two ways that score alike the first wins.
+ */
+enum nsx_way_method {
+	NSX_WAY_NONE, NSX_WAY_NVTX, NSX_WAY_SEQUENCE, NSX_WAY_GRAPH,
+	NSX_WAY_COMM, NSX_WAY_GAPS,
+	/* As a comparison is asked to. */
+	NSX_WAY_KERNEL, NSX_WAY_LAUNCH, NSX_WAY_WINDOW, NSX_NWAYS
+};
+extern const char *const nsx_way_methods[NSX_NWAYS]; /* "", "nvtx", ...      */
 /* A way to see iterations that was tried: best first. */
 struct nsx_cadence {
-	const char *method; /* "nvtx", "sequence", "graph_replay",
-			       "collective", "gaps"                          */
+	enum nsx_way_method method;
 	nsx_str name;	    /* range or kernel that marks a start; 0 none    */
 	uint32_t process;   /* NSX_NONE when not known                       */
 	size_t n;
 	double coverage, cv, score;
 	bool chosen;
 };
+enum nsx_steady_method { /* how the steady window was found                  */
+	NSX_STEADY_NONE, NSX_STEADY_ITERATIONS, NSX_STEADY_ACTIVITY,
+	NSX_STEADY_PHASE, NSX_STEADY_TRIMMED,
+	NSX_STEADY_USER, /* who gave a window                                */
+	NSX_NSTEADY
+};
+extern const char *const nsx_steady_methods[NSX_NSTEADY]; /* "", "iterations" */
 struct nsx_steady {
 	struct nsx_window window; /* start == end: none was found            */
-	const char *method;	  /* "iterations", "activity", "phase",
-				     "trimmed", or "user" when the user gave a
-				     window                                  */
+	enum nsx_steady_method method;
 	const char *confidence;	  /* "high", "medium", "low"                 */
 	const char **excluded;	  /* what was left out and why               */
 	size_t nexcluded;
@@ -239,7 +253,8 @@ struct nsx_facts {
 	struct nsx_graph_facts graphs;
 	struct nsx_iteration *iterations; /* by process, device, start       */
 	size_t niterations;
-	const char *iteration_method, *iteration_confidence; /* NULL: none   */
+	enum nsx_way_method iteration_method;
+	const char *iteration_confidence; /* NULL: none                      */
 	struct nsx_cadence *cadences;
 	size_t ncadences;
 	struct nsx_steady steady;

@@ -111,8 +111,8 @@ struct nsx_digest {
 	const char *host_name; /* of a trace that was just read; never written,
 				  NULL of a file                             */
 	const char *gpu_model, *product, *schema; /* "": not known           */
-	const char *method, *unit; /* how steps were found, and the range or
-				      kernel that begins one; ""             */
+	unsigned method; /* enum nsx_way_method: how steps were found        */
+	const char *unit; /* the range or kernel that begins one; ""         */
 	int64_t pid, device;
 	int64_t utc_ns;	   /* of the clock's zero; -1: not known             */
 	int64_t system_ns; /* the same on the host's steady clock; -1        */

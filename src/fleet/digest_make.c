@@ -152,7 +152,7 @@ static void name_steps(const struct nsx_maker *m, const struct nsx_member *x,
 {
 	const struct nsx_facts *f = m->f;
 
-	d->method = d->unit = "";
+	d->unit = "";
 	if (!d->nsteps)
 		return;
 	d->method = f->iteration_method;

@@ -711,7 +711,7 @@ static void write_digest(const char *path, const struct rank *v, int r)
 		.arena = a, .rank = r, .rank_from = NSX_RANK_ENV,
 		.world = job.ranks, .detail = NSX_DETAIL_COLLS,
 		.who = mix((uint64_t)r + 1), .host = nsx_hash(host, strlen(host)),
-		.gpu_model = "", .product = "", .schema = "", .method = "nvtx",
+		.gpu_model = "", .product = "", .schema = "", .method = NSX_WAY_NVTX,
 		.unit = "step", .peak_bytes = -1,
 		.pid = pid_of(r), .utc_ns = stamp(v, r), .system_ns = steady(v, r),
 		.first_ns = 0, .last_ns = local(v, r, v[r].comm)};

@@ -74,7 +74,7 @@ static struct nsx_digest *make(int64_t rank, struct nsx_bytes *b)
 		.detail = (unsigned)next(b, NSX_NDETAILS),
 		.who = (uint64_t)next(b, 4) + 8 * (uint64_t)rank,
 		.host = (uint64_t)next(b, 3), .gpu_model = "", .product = "",
-		.schema = "", .method = "", .unit = "", .peak_bytes = next(b, NSX_TIME_MAX) - 1,
+		.schema = "", .unit = "", .peak_bytes = next(b, NSX_TIME_MAX) - 1,
 		.utc_ns = next(b, NSX_TIME_MAX) - 1,
 		.system_ns = next(b, NSX_TIME_MAX) - 1,
 		.last_ns = next(b, NSX_TIME_MAX), .is_partial = next(b, 2)};

@@ -14,7 +14,8 @@
 #include "base/stat.h"
 
 const char *const nsx_way_methods[NSX_NWAYS] = {
-	"nvtx", "sequence", "graph_replay", "collective", "gaps",
+	"", "nvtx", "sequence", "graph_replay", "collective", "gaps", "kernel",
+	"launch", "window",
 };
 
 static const char candidates[] = "iteration candidates";
@@ -482,7 +483,7 @@ static void mark_chosen(struct nsx_finder *fd, const struct nsx_way *way)
 		f->cadences[i].chosen = first;
 	}
 	if (f->niterations) {
-		f->iteration_method = nsx_way_methods[way->method];
+		f->iteration_method = way->method;
 		f->iteration_confidence = confidence_of(way);
 	}
 }
@@ -501,7 +502,7 @@ static int keep_cadences(struct nsx_finder *fd, struct nsx_err *err)
 		const struct nsx_way *w = &fd->v[i];
 
 		f->cadences[i] = (struct nsx_cadence){
-			.method = nsx_way_methods[w->method],
+			.method = w->method,
 			.name = w->name,
 			.process = w->process < fd->t->nprocesses ?
 					   w->process : NSX_NONE,

@@ -4,11 +4,6 @@
 
 #include "facts/facts.h"
 
-/* In order of trust: of two ways that score alike the first wins. */
-enum nsx_way_method {
-	NSX_WAY_NVTX, NSX_WAY_SEQUENCE, NSX_WAY_GRAPH, NSX_WAY_COMM,
-	NSX_WAY_GAPS, NSX_NWAYS
-};
 
 /* One way to see the iterations of one process.  Marks are half-open, in
  * order: host ranges (NVTX), else spans of GPU time from start to next start.
@@ -93,7 +88,6 @@ int nsx_group_work(struct nsx_finder *fd, struct nsx_err *err) NSX_CHECKED;
 /* The same, and v with every way, best first.  Owner of v: the caller, free(). */
 int nsx_find_ways(struct nsx_finder *fd, unsigned threads,
 		  struct nsx_err *err);
-extern const char *const nsx_way_methods[NSX_NWAYS]; /* "nvtx", ... */
 
 /* The ways that differ, each by its best candidate, and its score over all
  * processes.  Below NSX_MIN_WAY_SCORE nothing is claimed.  err->rc is set on

@@ -440,7 +440,8 @@ static int take_window(struct cutter *c, struct nsx_err *err)
 {
 	struct nsx_facts *f = c->f;
 
-	f->steady = (struct nsx_steady){c->t->user, "user", "high", NULL, 0};
+	f->steady = (struct nsx_steady){c->t->user, NSX_STEADY_USER, "high",
+						NULL, 0};
 	if (!nsx_new_array(f->run_phases, f->arena, 1, "phases", err))
 		return err->rc;
 	add_phase(f, NSX_PHASE_WINDOW, 0, c->t->user.start_ns,
@@ -460,7 +461,8 @@ static int find(struct cutter *c, struct nsx_err *err)
 		return err->rc;
 	if (w->start_ns == w->end_ns) {
 		c->f->steady =
-			(struct nsx_steady){*w, "trimmed", "low", NULL, 0};
+			(struct nsx_steady){*w, NSX_STEADY_TRIMMED, "low",
+					    NULL, 0};
 		return 0;
 	}
 	c->least_ns = NSX_MAX(1, (int64_t)(LEAST_SHARE *

@@ -24,6 +24,10 @@
 enum { NBINS = 256, MAX_EXCLUDED = 24, MIN_ITERATIONS = 4, MIN_RUN = 3,
        RECURS = 3, LEAST_AROUND = 10 };
 
+const char *const nsx_steady_methods[NSX_NSTEADY] = {
+	"", "iterations", "activity", "phase", "trimmed", "user",
+};
+
 static void exclude(struct nsx_steady *s, const char *text)
 {
 	if (s->nexcluded < MAX_EXCLUDED)
@@ -309,7 +313,7 @@ static int try_iterations(const struct nsx_facts *f, const struct nsx_trace *t,
 	}
 	ret->window = (struct nsx_window){g.v[best.from].start_ns,
 					  g.v[best.to - 1].end_ns};
-	ret->method = "iterations";
+	ret->method = NSX_STEADY_ITERATIONS;
 	ret->confidence = best.nlike < 5 &&
 			!strcmp(f->iteration_confidence, "high") ?
 				"medium" : f->iteration_confidence;
@@ -364,7 +368,7 @@ static void try_activity(const struct nsx_facts *f, const struct nsx_window *w,
 	if (to - from < NBINS / 5)
 		return;
 	ret->window = (struct nsx_window){bin_edge(w, from), bin_edge(w, to)};
-	ret->method = "activity";
+	ret->method = NSX_STEADY_ACTIVITY;
 	ret->confidence = to - from >= NBINS / 2 ? "medium" : "low";
 }
 
@@ -427,7 +431,7 @@ int nsx_steady_in(const struct nsx_facts *f, const struct nsx_trace *t,
 		try_activity(f, w, ret);
 	if (!ret->method) {
 		ret->window = trim(f, w);
-		ret->method = seg->range ? "phase" : "trimmed";
+		ret->method = seg->range ? NSX_STEADY_PHASE : NSX_STEADY_TRIMMED;
 		ret->confidence = seg->range ? "medium" : "low";
 	}
 	exclude_edges(f, w, ret);

@@ -39,7 +39,7 @@ static int keep_best(struct nsx_finder *fd, struct nsx_arena *a,
 			   w[i].weight >= NSX_MIN_WAY_SCORE; i++) {
 		const struct nsx_way *way = &fd->v[w[i].way];
 
-		ret[*ret_n].method = nsx_way_methods[way->method];
+		ret[*ret_n].method = way->method;
 		rc = keep(fd, way, w[i].weight, a, &ret[*ret_n], err);
 		*ret_n += !rc && ret[*ret_n].n;
 	}
@@ -165,7 +165,7 @@ static int find_named(struct nsx_finder *fd, enum nsx_unit_kind kind,
 	regfree(&m.pattern);
 	if (rc || !fd->n)
 		return rc;
-	ret->method = kind == NSX_UNIT_NVTX ? "nvtx" : "kernel";
+	ret->method = kind == NSX_UNIT_NVTX ? NSX_WAY_NVTX : NSX_WAY_KERNEL;
 	rc = keep(fd, &fd->v[0], 1, a, ret, err);
 	ret->name = pattern;
 	*ret_n = !rc && ret->n;

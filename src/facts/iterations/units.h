@@ -15,7 +15,7 @@ enum nsx_unit_kind {
 	NSX_UNIT_KERNEL, /* from a kernel whose name matches to the next one */
 };
 struct nsx_units {
-	const char *method; /* as of facts->cadences, or "kernel"            */
+	enum nsx_way_method method;
 	const char *name;   /* of the range, or of the kernel that begins a
 			       unit; "" none. Valid while the trace is       */
 	double score;

@@ -177,7 +177,7 @@ static void add_candidates(struct work *w)
 		const struct nsx_cadence *c = &f->cadences[i];
 		struct nsx_cell *row = nsx_add_row(w->table[3]);
 
-		row[C_METHOD] = nsx_string(c->method);
+		row[C_METHOD] = nsx_string(nsx_way_methods[c->method]);
 		row[C_NAME] = nsx_fact_cell(f, c->name);
 		row[C_PROCESS] = nsx_pid_cell(w->run->trace, c->process);
 		row[C_COUNT] = nsx_int((int64_t)c->n);
@@ -188,24 +188,19 @@ static void add_candidates(struct work *w)
 	}
 }
 
-static const char *method_words(const char *method)
-{
-	static const char *const words[][2] = {
-		{"nvtx", "NVTX range"}, {"sequence", "sequence of kernels"},
-		{"graph_replay", "graph replays"}, {"collective", "collectives"},
-		{"gaps", "pauses between bursts"}};
-
-	for (size_t i = 0; i < ARRAY_LEN(words); i++)
-		if (!strcmp(words[i][0], method))
-			return words[i][1];
-	return method;
-}
+static const char *const method_words[NSX_NWAYS] = {
+	[NSX_WAY_NVTX] = "NVTX range",
+	[NSX_WAY_SEQUENCE] = "sequence of kernels",
+	[NSX_WAY_GRAPH] = "graph replays", [NSX_WAY_COMM] = "collectives",
+	[NSX_WAY_GAPS] = "pauses between bursts",
+};
 
 static void say(struct work *w)
 {
 	const struct nsx_facts *f = w->run->facts;
 
-	nsx_put(w->out, "method", nsx_string(f->iteration_method));
+	nsx_put(w->out, "method",
+		nsx_string(nsx_way_methods[f->iteration_method]));
 	nsx_put(w->out, "confidence", nsx_string(f->iteration_confidence));
 	nsx_put(w->out, "median_ms", nsx_real(w->median_ms));
 	nsx_put(w->out, "cv", nsx_real(w->cv));
@@ -217,7 +212,7 @@ static void say(struct work *w)
 			    "CV %.3f.",
 			    nsx_text_n(w->out->arena, (size_t)row[G_N].u.i,
 				       "repetition", NULL),
-			    method_words(f->iteration_method),
+			    method_words[f->iteration_method],
 			    f->iteration_confidence,
 			    nsx_say_ms(w->out, w->median_ms),
 			    nsx_say_ms(w->out, row[G_P90].u.f),
@@ -229,7 +224,7 @@ static void say(struct work *w)
 	}
 	nsx_md_bullet(w->out,
 		      "Repetitions are told by their %s, confidence %s; median "
-		      "%s, CV %.3f", method_words(f->iteration_method),
+		      "%s, CV %.3f", method_words[f->iteration_method],
 		      f->iteration_confidence,
 		      nsx_say_ms(w->out, w->median_ms), w->cv);
 	nsx_md_whole(w->out, w->table[1], 0);

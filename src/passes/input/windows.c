@@ -25,7 +25,7 @@ static void put_steady(struct nsx_section *out, const struct nsx_steady *s)
 				 (s->nexcluded + 1) * sizeof(*excluded));
 	for (size_t i = 0; i < s->nexcluded; i++)
 		excluded[i] = nsx_say(out, "%s", s->excluded[i]);
-	nsx_put(out, "steady.method", nsx_string(s->method));
+	nsx_put(out, "steady.method", nsx_string(nsx_steady_methods[s->method]));
 	nsx_put(out, "steady.confidence", nsx_string(s->confidence));
 	nsx_put(out, "steady.excluded", nsx_list(excluded));
 }
@@ -53,25 +53,25 @@ static const char *say_part(struct nsx_section *out, const struct nsx_trace *t)
 static void say_steady(struct nsx_section *out, const struct nsx_trace *t,
 		       const struct nsx_steady *s)
 {
-	static const char *const how[][2] = {
-		{"iterations", "the longest run of like iterations"},
-		{"activity", "the stretch in which active parts outnumber the "
-			     "others most"},
-		{"phase", "the phase that an NVTX range names, but for what is "
-			  "idle at its ends"},
-		{"trimmed", "all of it, but for what is idle at its ends"},
-		{"user", "the window that was asked for"},
+	static const char *const how[NSX_NSTEADY] = {
+		[NSX_STEADY_ITERATIONS] = "the longest run of like iterations",
+		[NSX_STEADY_ACTIVITY] = "the stretch in which active parts "
+					"outnumber the others most",
+		[NSX_STEADY_PHASE] = "the phase that an NVTX range names, but "
+				     "for what is idle at its ends",
+		[NSX_STEADY_TRIMMED] = "all of it, but for what is idle at its "
+				       "ends",
+		[NSX_STEADY_USER] = "the window that was asked for",
 	};
 	struct nsx_buf b = {0};
 
 	for (size_t i = 0; i < s->nexcluded; i++)
 		nsx_buf_printf(&b, "; left out: %s", s->excluded[i]);
-	for (size_t i = 0; s->method && i < ARRAY_LEN(how); i++)
-		if (!strcmp(how[i][0], s->method))
-			nsx_md_bullet(out, "**Steady window**, on which "
-				      "findings are judged: %s; %s (confidence "
-				      "%s)%s", describe(out, t, &s->window),
-				      how[i][1], s->confidence, b.n ? b.p : "");
+	if (s->method)
+		nsx_md_bullet(out, "**Steady window**, on which findings are "
+			      "judged: %s; %s (confidence %s)%s",
+			      describe(out, t, &s->window), how[s->method],
+			      s->confidence, b.n ? b.p : "");
 	nsx_buf_done(&b);
 }
 

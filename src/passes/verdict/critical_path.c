@@ -315,7 +315,8 @@ static void say(struct path *p)
 
 	nsx_put(p->out, "device_id", nsx_int(device_id));
 	nsx_put(p->out, "window_ns", nsx_int(p->w.end_ns - p->w.start_ns));
-	nsx_put(p->out, "window_method", nsx_string(f->steady.method));
+	nsx_put(p->out, "window_method",
+		nsx_string(nsx_steady_methods[f->steady.method]));
 	if (p->run->trace->ndevices > 1)
 		nsx_note(p->out, "of several GPUs the one with the least idle "
 			 "time and exposed communication is shown; where the "
