@@ -289,35 +289,33 @@ static void put_window(const struct nsx_answer *a, struct nsx_jsonw *w)
 		      a->window.end_ns - a->window.start_ns);
 }
 
-/* A question is asked with nsys_ask; the verdict and SQL have tools of their
- * own.
- */
-static const char *tool_of(const char *question)
-{
-	return !strcmp(question, "verdict") ? "nsys_explain" :
-	       !strcmp(question, "sql")	    ? "nsys_sql" :
-	       !strcmp(question, "capture") ? "nsys_capture" : "nsys_ask";
-}
+/* What some questions are asked with, and what the argument is called there. */
+static const struct asked_with {
+	const char *question; /* NULL: all others                            */
+	const char *tool, *argument;
+} asked_with[] = {
+	{"verdict", "nsys_explain", "arguments.argument"},
+	{"sql", "nsys_sql", "arguments.sql"},
+	{"capture", "nsys_capture", "arguments.topic"},
+	{NULL, "nsys_ask", "arguments.argument"},
+};
 
-static void put_next(const struct page *p, struct nsx_jsonw *w, const char *key,
+static void put_next(const struct page *p, struct nsx_jsonw *w,
 		     const struct nsx_next *n)
 {
-	const char *tool = tool_of(n->question);
+	const struct asked_with *x = asked_with;
 
-	nsx_jsonw_object(w, key);
-	nsx_jsonw_str(w, "tool", tool);
+	while (x->question && strcmp(x->question, n->question) != 0)
+		x++;
+	nsx_jsonw_object(w, NULL);
+	nsx_jsonw_str(w, "tool", x->tool);
 	if (n->trace || p->r->trace)
 		nsx_jsonw_str(w, "arguments.trace",
 			      n->trace ? n->trace : p->r->trace);
-	if (!strcmp(tool, "nsys_ask"))
+	if (!x->question)
 		nsx_jsonw_str(w, "arguments.question", n->question);
 	if (n->argument)
-		nsx_jsonw_str(w, !strcmp(tool, "nsys_sql") ?
-					 "arguments.sql" :
-				 !strcmp(tool, "nsys_capture") ?
-					 "arguments.topic" :
-					 "arguments.argument",
-			      n->argument);
+		nsx_jsonw_str(w, x->argument, n->argument);
 	nsx_jsonw_str(w, "why", n->why);
 	nsx_jsonw_end(w);
 }
@@ -421,7 +419,7 @@ static struct nsx_jsonw *document(struct page *p)
 	put_truncated(p, w);
 	nsx_jsonw_array(w, "next");
 	for (unsigned i = 0; i < p->a->nnext; i++)
-		put_next(p, w, NULL, &p->a->next[i]);
+		put_next(p, w, &p->a->next[i]);
 	nsx_jsonw_end(w);
 	nsx_jsonw_end(w);
 	return w;
@@ -628,7 +626,7 @@ static int add_next(const struct page *p, struct nsx_buf *b,
 	struct nsx_jsonw *w = nsx_jsonw_new();
 	int rc;
 
-	put_next(p, w, NULL, n);
+	put_next(p, w, n);
 	nsx_buf_adds(b, "next: ");
 	rc = nsx_jsonw_add_to(w, b, err);
 	nsx_buf_adds(b, "\n");

@@ -42,6 +42,9 @@ static enum measure measure_of(enum metric m)
 	return m == LAUNCHES ? COUNT : m == MEM_PEAK ? BYTES : TIME;
 }
 
+static const char *const shown_units[] = {[COUNT] = "", [TIME] = "ms",
+					  [BYTES] = "bytes"};
+
 static const struct {
 	const char *name;
 	enum measure measure;
@@ -370,7 +373,8 @@ static void decide(const struct nsx_diff *d, const struct gate *g,
 		   const struct measured *m, struct nsx_gate_row *r)
 {
 	double of = g->relative ? m->before : 1;
-	double shown = g->relative ? 100 : !strcmp(r->unit, "ms") ? 1e-6 : 1;
+	double shown = g->relative			? 100 :
+		       measure_of(g->metric) == TIME ? 1e-6 : 1;
 
 	if (g->relative && m->before <= 0) {
 		undecided(r, "there was nothing of it before");
@@ -412,14 +416,13 @@ static bool is_worse(const struct nsx_gate_row *x, const struct nsx_gate_row *y)
 
 static struct nsx_gate_row begin_row(const struct gate *g, const char *expr)
 {
-	const char *unit = g->relative ? "%" : g->metric == LAUNCHES ? "" :
-			   g->metric == MEM_PEAK ? "bytes" : "ms";
+	enum measure measure = measure_of(g->metric);
 
 	return (struct nsx_gate_row){
 		.expr = expr, .subject = "", .change = NAN, .lo = NAN,
-		.hi = NAN, .unit = unit,
-		.limit = g->relative ? 100 * g->limit :
-			 !strcmp(unit, "ms") ? g->limit / 1e6 : g->limit};
+		.hi = NAN, .unit = g->relative ? "%" : shown_units[measure],
+		.limit = g->relative	 ? 100 * g->limit :
+			 measure == TIME ? g->limit / 1e6 : g->limit};
 }
 
 static int evaluate_lane(struct nsx_diff *d, uint32_t lane,

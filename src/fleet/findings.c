@@ -88,24 +88,34 @@ static const char *say_pct(const struct nsx_freport *r, double ns)
 	return nsx_arena_printf(r->arena, "%.*f %%", pct >= 9.95 ? 0 : 1, pct);
 }
 
-static struct nsx_ffinding *add(struct nsx_freport *r, const char *id,
-				const char *category)
+const struct nsx_finding_def nsx_ffinding_defs[NSX_NFF] = {
+	[NSX_FF_LATE_RANK] = {"late_rank", NSX_CAT_BALANCE},
+	[NSX_FF_SLOW_HOST] = {"slow_host", NSX_CAT_BALANCE},
+	[NSX_FF_SLOW_LINK] = {"slow_link", NSX_CAT_BALANCE},
+	[NSX_FF_ROTATING] = {"rotating", NSX_CAT_BALANCE},
+	[NSX_FF_DESYNC] = {"desync", NSX_CAT_COMMUNICATION},
+	[NSX_FF_MISSING_RANKS] = {"missing_ranks", NSX_CAT_CAPTURE},
+};
+
+static struct nsx_ffinding *add(struct nsx_freport *r, enum nsx_ffinding_id id)
 {
 	struct nsx_ffinding *x = &r->v[r->n++];
 
-	*x = (struct nsx_ffinding){.id = id, .key = id, .category = category,
-				   .severity = "low", .confidence = "high"};
+	*x = (struct nsx_ffinding){.id = id, .key = nsx_ffinding_defs[id].name,
+				   .severity = NSX_SEV_LOW,
+				   .confidence = NSX_CONF_HIGH};
 	return x;
 }
 
 /* High: a tenth of the step or more; medium: three hundredths. */
 static void price(const struct nsx_freport *r, struct nsx_ffinding *x,
-		  double ns, const char *how)
+		  double ns, enum nsx_price_kind how)
 {
 	x->headroom_ns = ns;
 	x->price = how;
-	x->severity = ns >= 0.1 * r->f->step_ns ? "high" :
-		      ns >= 0.03 * r->f->step_ns ? "medium" : "low";
+	x->severity = ns >= 0.1 * r->f->step_ns	 ? NSX_SEV_HIGH :
+		      ns >= 0.03 * r->f->step_ns ? NSX_SEV_MEDIUM :
+						   NSX_SEV_LOW;
 }
 
 NSX_PRINTF(3, 4)
@@ -273,17 +283,17 @@ static void say_late(struct nsx_freport *r, const struct nsx_late *l)
 {
 	struct nsx_arena *a = r->arena;
 	const struct nsx_fleet *f = r->f;
-	struct nsx_ffinding *x = add(r, l->cause == NSX_WHY_LINK ? "slow_link" :
-				     l->host != NSX_NONE ? "slow_host" :
-							   "late_rank",
-				     "balance");
+	struct nsx_ffinding *x =
+		add(r, l->cause == NSX_WHY_LINK ? NSX_FF_SLOW_LINK :
+		       l->host != NSX_NONE	? NSX_FF_SLOW_HOST :
+						  NSX_FF_LATE_RANK);
 	const char *when = l->kind == NSX_LATE_STEADY ? "" :
 		nsx_arena_printf(a, " in %lld of %zu steps",
 				 (long long)l->nsteps, f->nsteps);
 
 	x->ranks = l->ranks;
 	x->n = l->n;
-	x->key = nsx_arena_printf(a, "%s:%s", x->id, l->host != NSX_NONE ?
+	x->key = nsx_arena_printf(a, "%s:%s", x->key, l->host != NSX_NONE ?
 			nsx_arena_printf(a, "host %u", l->host) :
 			nsx_rank_list(f, l->ranks, l->n, a));
 	x->title = nsx_arena_printf(a, "%s %s late%s: %s", who(r, l),
@@ -291,8 +301,8 @@ static void say_late(struct nsx_freport *r, const struct nsx_late *l)
 								      "comes",
 				    when, why(r, l));
 	if (l->cause == NSX_WHY_UNKNOWN)
-		x->confidence = "medium";
-	price(r, x, l->recoverable_ns, "replayed");
+		x->confidence = NSX_CONF_MEDIUM;
+	price(r, x, l->recoverable_ns, NSX_PRICE_REPLAYED);
 	prove(r, x, "own time over the other ranks' median: %s a step, in %lld "
 	      "of %zu steps%s", nsx_say_ns(l->excess_ns, a),
 	      (long long)l->nsteps, f->nsteps,
@@ -322,12 +332,12 @@ static void say_late(struct nsx_freport *r, const struct nsx_late *l)
 
 static void say_rotating(struct nsx_freport *r)
 {
-	struct nsx_ffinding *x = add(r, "rotating", "balance");
+	struct nsx_ffinding *x = add(r, NSX_FF_ROTATING);
 
 	x->title = "Another rank comes late in each step (rotating): no "
 		   "persistent straggler";
-	x->confidence = "medium";
-	price(r, x, r->f->jitter_ns, "measured");
+	x->confidence = NSX_CONF_MEDIUM;
+	price(r, x, r->f->jitter_ns, NSX_PRICE_MEASURED);
 	prove(r, x, "one rank stood out in %lld of %zu steps, not the same",
 	      (long long)r->f->nevents, r->f->nsteps);
 	prove(r, x, "the slowest over the second slowest: %s a step, %s",
@@ -350,12 +360,12 @@ static void say_desync(struct nsx_freport *r, const struct nsx_desync *d)
 {
 	struct nsx_arena *a = r->arena;
 	long long rank = (long long)r->f->rank[d->rank].number;
-	struct nsx_ffinding *x = add(r, "desync", "communication");
+	struct nsx_ffinding *x = add(r, NSX_FF_DESYNC);
 	const struct nsx_fcomm *c = &r->f->comm[d->comm];
 
 	x->ranks = &d->rank;
 	x->n = 1;
-	x->severity = "high";
+	x->severity = NSX_SEV_HIGH;
 	x->key = nsx_arena_printf(a, "desync:%lld:%u:%zu", rank, d->comm, d->k);
 	switch (d->kind) {
 	case NSX_DESYNC_OTHER:
@@ -382,7 +392,7 @@ static void say_desync(struct nsx_freport *r, const struct nsx_desync *d)
 	      "from the first one recorded", d->k,
 	      nsx_members_list(r->f, c, a));
 	if (r->f->rank[d->rank].d->is_partial) {
-		x->confidence = "low";
+		x->confidence = NSX_CONF_LOW;
 		prove(r, x, "its trace lost rows, so that it may be the record "
 		      "that lacks it and not the program");
 	}
@@ -423,7 +433,7 @@ static void say_missing(struct nsx_freport *r)
 
 	if (n <= 0)
 		return;
-	x = add(r, "missing_ranks", "capture");
+	x = add(r, NSX_FF_MISSING_RANKS);
 	x->title = nsx_arena_printf(r->arena, "%lld of %lld ranks are not here: "
 				    "%s", (long long)n,
 				    (long long)r->f->expected, list);
@@ -432,17 +442,20 @@ static void say_missing(struct nsx_freport *r)
 	x->recommendation[0] = "give their traces or digests as well";
 }
 
+static bool is_of_capture(const struct nsx_ffinding *x)
+{
+	return nsx_ffinding_defs[x->id].category == NSX_CAT_CAPTURE;
+}
+
+/* What breaks a job, which has no price, comes first. */
 static int cmp_finding(const void *a, const void *b)
 {
 	const struct nsx_ffinding *x = a, *y = b;
-	bool late_x = !strcmp(x->category, "capture");
-	bool late_y = !strcmp(y->category, "capture");
 
-	if (late_x != late_y)
-		return late_x ? 1 : -1;
-	if ((x->price == NULL) != (y->price == NULL))
-		return x->price ? 1 : -1; /* what breaks a job comes first */
-	return NSX_CMP(y->headroom_ns, x->headroom_ns) ?:
+	return NSX_CMP(is_of_capture(x), is_of_capture(y)) ?:
+	       NSX_CMP(x->price != NSX_PRICE_NONE,
+		       y->price != NSX_PRICE_NONE) ?:
+	       NSX_CMP(y->headroom_ns, x->headroom_ns) ?:
 	       strcmp(x->key, y->key);
 }
 

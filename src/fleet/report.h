@@ -18,11 +18,19 @@ struct nsx_stage { /* of the steps, as far as one rank was its last          */
 int nsx_fleet_frontier(const struct nsx_fleet *f, struct nsx_stage **ret,
 		       size_t *ret_n, struct nsx_err *err) NSX_CHECKED;
 
+enum nsx_ffinding_id {
+	NSX_FF_LATE_RANK, NSX_FF_SLOW_HOST, NSX_FF_SLOW_LINK, NSX_FF_ROTATING,
+	NSX_FF_DESYNC, NSX_FF_MISSING_RANKS, NSX_NFF
+};
+extern const struct nsx_finding_def nsx_ffinding_defs[NSX_NFF];
 struct nsx_ffinding {
-	const char *id, *key, *title, *category, *severity, *confidence;
+	enum nsx_ffinding_id id;
+	const char *key, *title;
+	enum nsx_severity severity;
+	enum nsx_confidence confidence;
 	const char *evidence[8], *recommendation[4]; /* NULL-terminated      */
-	double headroom_ns; /* of a step; 0: not priced                      */
-	const char *price;  /* "replayed", "measured"; NULL                  */
+	double headroom_ns; /* of a step                                     */
+	enum nsx_price_kind price;
 	const uint32_t *ranks;
 	uint32_t n;
 };

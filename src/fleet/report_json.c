@@ -51,11 +51,12 @@ static void add_finding(struct nsx_jsonw *w, const struct nsx_fleet *f,
 	double left = f->step_ns - x->headroom_ns;
 
 	nsx_jsonw_object(w, NULL);
-	nsx_jsonw_str(w, "id", x->id);
+	nsx_jsonw_str(w, "id", nsx_ffinding_defs[x->id].name);
 	nsx_jsonw_str(w, "key", x->key);
-	nsx_jsonw_str(w, "severity", x->severity);
+	nsx_jsonw_str(w, "severity", nsx_severity_names[x->severity]);
 	nsx_jsonw_str(w, "title", x->title);
-	nsx_jsonw_str(w, "category", x->category);
+	nsx_jsonw_str(w, "category",
+		      nsx_category_names[nsx_ffinding_defs[x->id].category]);
 	add_strings(w, "evidence", x->evidence);
 	add_strings(w, "recommendation", x->recommendation);
 	add_ranks(w, f, x->ranks, x->n);
@@ -68,9 +69,9 @@ static void add_finding(struct nsx_jsonw *w, const struct nsx_fleet *f,
 		   pct_of_step(f, x->headroom_ns));
 	add_number(w, "speedup_ceiling", x->price && left > 0,
 		   left > 0 ? f->step_ns / left : 0);
-	nsx_jsonw_str(w, "confidence", x->confidence);
+	nsx_jsonw_str(w, "confidence", nsx_confidence_names[x->confidence]);
 	nsx_jsonw_str(w, "window", "steady");
-	nsx_jsonw_str(w, "price", x->price);
+	nsx_jsonw_str(w, "price", nsx_price_names[x->price]);
 	nsx_jsonw_end(w);
 }
 

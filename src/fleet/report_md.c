@@ -115,11 +115,11 @@ static void add_verdict(const struct nsx_freport *r, struct nsx_buf *b)
 		       "be the same, so nobody can be compared.\n\n");
 		return;
 	}
-	if (x && strcmp(x->category, "capture") != 0 && x->n) {
+	if (x && x->n) {
 		nsx_buf_printf(b, "**%s** holds the others up",
 			       x->n == 1 ? "One rank" :
-			       strcmp(x->id, "slow_host") ? "A group of ranks" :
-							    "One host");
+			       x->id == NSX_FF_SLOW_HOST ? "One host" :
+							   "A group of ranks");
 		if (x->price)
 			nsx_buf_printf(b, ": %s of each step of %s can be won",
 				       nsx_say_ns(x->headroom_ns, r->arena),
@@ -143,7 +143,7 @@ static void add_short(const struct nsx_freport *r, size_t i, struct nsx_buf *b)
 {
 	const struct nsx_ffinding *x = &r->v[i];
 
-	nsx_buf_printf(b, "%zu. **[%s]", i + 1, x->severity);
+	nsx_buf_printf(b, "%zu. **[%s]", i + 1, nsx_severity_names[x->severity]);
 	if (x->price)
 		nsx_buf_printf(b, " −%s a step (%.1f %%) ",
 			       nsx_say_ns(x->headroom_ns, r->arena),
@@ -241,7 +241,8 @@ static void add_findings(const struct nsx_freport *r, struct nsx_buf *b)
 		return;
 	add(b, "\n## What to do next\n\n");
 	for (size_t i = 0; i < r->n; i++) {
-		nsx_buf_printf(b, "- **[%s] %s**\n", r->v[i].severity,
+		nsx_buf_printf(b, "- **[%s] %s**\n",
+			       nsx_severity_names[r->v[i].severity],
 			       r->v[i].title);
 		add_list(b, "Evidence", r->v[i].evidence);
 		add_list(b, "Recommendation", r->v[i].recommendation);

@@ -552,15 +552,17 @@ static void fill_findings(struct nsx_freport *r, struct nsx_table *t)
 		struct nsx_cell *row = nsx_add_row(t);
 
 		row[N_RANK] = nsx_int((int64_t)i + 1);
-		row[N_SEVERITY] = nsx_string(x->severity);
-		row[N_CATEGORY] = nsx_string(x->category);
+		row[N_SEVERITY] = nsx_string(nsx_severity_names[x->severity]);
+		row[N_CATEGORY] = nsx_string(
+			nsx_category_names[nsx_ffinding_defs[x->id].category]);
 		row[N_TITLE] = nsx_string(x->title);
 		if (x->price) {
 			row[N_HEADROOM] = nsx_real(x->headroom_ns / 1e6 *
 						   (double)r->f->nsteps);
 			row[N_PER_STEP] = nsx_real(x->headroom_ns / 1e6);
 		}
-		row[N_CONFIDENCE] = nsx_string(x->confidence);
+		row[N_CONFIDENCE] = nsx_string(
+			nsx_confidence_names[x->confidence]);
 	}
 }
 
