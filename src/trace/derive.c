@@ -230,9 +230,10 @@ static int settle_crossing(struct nsx_loader *l, struct nsx_err *err)
 	if (!rc)
 		l->t->defects.crossing_ranges = demote_crossing(l, parent, top);
 	nsx_arena_free(a);
-	if (!rc && l->t->defects.crossing_ranges)
-		rc = sort_ranges(l, err);
-	return rc;
+	if (rc || !l->t->defects.crossing_ranges)
+		return rc;
+	/* What crosses one that crosses is to be known, too. */
+	return l->portion.is_on ? NSX_PRESUMED_WRONG : sort_ranges(l, err);
 }
 
 int nsx_order_rows(struct nsx_loader *l, struct nsx_err *err)

@@ -24,6 +24,25 @@ static const char *pid_source(const struct nsx_schema *s, enum nsx_field global,
 	return nsx_has(s, global) ? s->column[global] : s->column[plain];
 }
 
+/* Reads a table, and once more where by what was read more of it is wanted. */
+static int load_wanted(struct nsx_loader *l, struct nsx_tableload *table,
+		       const char *stage,
+		       int (*want)(struct nsx_loader *l,
+				   const struct nsx_tableload *table, bool *ret,
+				   struct nsx_err *err),
+		       struct nsx_err *err)
+{
+	const struct nsx_defects before = l->t->defects;
+	bool again = false;
+	int rc = nsx_load_tables(l, table, 1, stage, err) ?:
+		 want(l, table, &again, err);
+
+	if (rc || !again)
+		return rc;
+	l->t->defects = before;
+	return nsx_load_tables(l, table, 1, stage, err);
+}
+
 /* What the window needs: its operations, then the calls that launched them, then
  * what was open at these.
  */
@@ -31,27 +50,19 @@ static int load_portion(struct nsx_loader *l, struct nsx_tableload *list,
 			size_t n, const char *window, struct nsx_err *err)
 {
 	struct nsx_tableload *calls = list + NSX_NGPU_TABLES;
-	struct nsx_defects defects;
+	struct nsx_tableload *ranges = calls + 1;
 	size_t zeros;
-	bool again = false;
 	int rc = nsx_survey(l, list, n, window, err);
 
 	zeros = l->nfrom_zero;
 	l->nfrom_zero = 0;
 	rc = rc ?: nsx_load_tables(l, list, NSX_NGPU_TABLES, "GPU events",
 				   err) ?:
-	     nsx_want_calls(l, err);
-	defects = l->t->defects;
-	rc = rc ?: nsx_load_tables(l, calls, 1, "API calls", err) ?:
-	     nsx_want_instants(l, err) ?:
-	     nsx_want_neighbours(l, calls, &again, err);
-	if (!rc && again) {
-		l->t->defects = defects;
-		l->nbacktraces = l->nfrom_zero = 0;
-		rc = nsx_load_tables(l, calls, 1, "API calls", err);
-	}
-	rc = rc ?: nsx_load_tables(l, calls + 1, n - NSX_NGPU_TABLES - 1,
-				   "host events", err);
+	     nsx_want_calls(l, err) ?:
+	     load_wanted(l, calls, "API calls", nsx_want_neighbours, err) ?:
+	     load_wanted(l, ranges, "ranges", nsx_want_crossing, err) ?:
+	     nsx_load_tables(l, ranges + 1, n - NSX_NGPU_TABLES - 2,
+			     "host events", err);
 	l->nfrom_zero = zeros;
 	nsx_survey_done(list, n);
 	return rc;

@@ -91,8 +91,8 @@ struct nsx_portion {
 				 many: NSX_CLOCK_RUN ids in a row            */
 	uint32_t *corr; /* ... the calls of the window's operations, wherever
 			   they are; ascending                               */
-	int64_t *at_ns; /* ... ranges around those of them that begin outside;
-			   ascending                                         */
+	int64_t *at_ns; /* ... what is open where those of them begin that
+			   begin outside, and where such ranges do; ascending */
 	size_t ncorr, nat, cap_at;
 	int64_t first_call_ns; /* least start of a call                      */
 	size_t nopen; /* ranges never closed                                 */
@@ -293,12 +293,14 @@ int nsx_read_caller(struct nsx_part *p, const struct nsx_val *v,
 /* Once the operations are read: the calls that launched those of the window. Once
  * calls are: when those outside were made; and, where a thread that launches has made
  * none on a side of the window, when it launched last before and first after it (*ret:
- * calls are to be read again, with these).
+ * calls are to be read again, with these). Once ranges are: what was open where those
+ * begin that begin outside, and may cross them (*ret: ranges are to be read again).
  */
 int nsx_want_calls(struct nsx_loader *l, struct nsx_err *err);
-int nsx_want_instants(struct nsx_loader *l, struct nsx_err *err);
 int nsx_want_neighbours(struct nsx_loader *l, const struct nsx_tableload *calls,
 			bool *ret, struct nsx_err *err);
+int nsx_want_crossing(struct nsx_loader *l, const struct nsx_tableload *ranges,
+		      bool *ret, struct nsx_err *err);
 /* Once clocks are judged: drops the calls and waits that were read for that alone,
  * and says what threads do anywhere.
  */
@@ -430,7 +432,7 @@ static inline bool nsx_reaches(const struct nsx_window *w, int64_t start_ns,
 }
 /* The hull, open ranges, the user's window; rows in order again.
  * Errors: NSX_E_USAGE; NSX_PRESUMED_WRONG where a part was read, but by a clock that
- * is off: the trace is to be loaded again with all rows.
+ * is off, or ranges cross: the trace is to be loaded again with all rows.
  */
 enum { NSX_PRESUMED_WRONG = 1 };
 int nsx_cut_window(struct nsx_loader *l, const char *window,

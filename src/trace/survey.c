@@ -366,7 +366,22 @@ int nsx_want_calls(struct nsx_loader *l, struct nsx_err *err)
 	return 0;
 }
 
-int nsx_want_instants(struct nsx_loader *l, struct nsx_err *err)
+static bool is_outside(const struct nsx_portion *x, int64_t at_ns)
+{
+	return at_ns < x->read.start_ns || at_ns >= x->read.end_ns;
+}
+
+static int add_instant(struct nsx_portion *x, int64_t at_ns, struct nsx_err *err)
+{
+	return nsx_push(x->at_ns, x->nat, x->cap_at, "instants", err, at_ns);
+}
+
+static void sort_instants(struct nsx_portion *x)
+{
+	nsx_sort(x->at_ns, x->nat, sizeof(*x->at_ns), nsx_cmp_i64);
+}
+
+static int want_launches(struct nsx_loader *l, struct nsx_err *err)
 {
 	struct nsx_portion *x = &l->portion;
 
@@ -374,13 +389,30 @@ int nsx_want_instants(struct nsx_loader *l, struct nsx_err *err)
 		int64_t at_ns = l->calls.start_ns[i];
 		uint32_t corr = l->calls.corr[i];
 
-		if ((at_ns < x->read.start_ns || at_ns >= x->read.end_ns) &&
-		    is_launcher(x, corr, corr) &&
-		    nsx_push(x->at_ns, x->nat, x->cap_at, "launches", err,
-			     at_ns))
+		if (is_outside(x, at_ns) && is_launcher(x, corr, corr) &&
+		    add_instant(x, at_ns, err))
 			return err->rc;
 	}
-	nsx_sort(x->at_ns, x->nat, sizeof(*x->at_ns), nsx_cmp_i64);
+	sort_instants(x);
+	return 0;
+}
+
+int nsx_want_crossing(struct nsx_loader *l, const struct nsx_tableload *ranges,
+		      bool *ret, struct nsx_err *err)
+{
+	struct nsx_portion *x = &l->portion;
+	size_t was = x->nat;
+
+	(void)ranges;
+	for (size_t i = 0; i < l->nvtx_set.n; i++)
+		if (l->nvtx.kind[i] == NSX_NVTX_STACK &&
+		    is_outside(x, l->nvtx.start_ns[i]) &&
+		    add_instant(x, l->nvtx.start_ns[i], err))
+			return err->rc;
+	sort_instants(x);
+	*ret = x->nat > was;
+	if (*ret)
+		l->ncreated = 0;
 	return 0;
 }
 
@@ -509,13 +541,11 @@ static int seek(struct seeker *s, const struct nsx_tableload *calls,
 		const struct side *y = &s->side[i];
 
 		if (y->seeks && y->before_ns > INT64_MIN)
-			rc = nsx_push(x->at_ns, x->nat, x->cap_at, "launches",
-				      err, y->before_ns);
+			rc = add_instant(x, y->before_ns, err);
 		if (!rc && y->seeks && y->after_ns < INT64_MAX)
-			rc = nsx_push(x->at_ns, x->nat, x->cap_at, "launches",
-				      err, y->after_ns);
+			rc = add_instant(x, y->after_ns, err);
 	}
-	nsx_sort(x->at_ns, x->nat, sizeof(*x->at_ns), nsx_cmp_i64);
+	sort_instants(x);
 	return rc;
 }
 
@@ -531,10 +561,12 @@ int nsx_want_neighbours(struct nsx_loader *l, const struct nsx_tableload *calls,
 	for (size_t i = 0; !rc && i < s.nsides; i++)
 		s.side[i] = (struct side){.before_ns = INT64_MIN,
 					  .after_ns = INT64_MAX};
-	rc = rc ?: list_launchers(&s, err);
+	rc = rc ?: want_launches(l, err) ?: list_launchers(&s, err);
 	*ret = !rc && must_seek(&s);
-	if (*ret)
+	if (*ret) {
 		rc = seek(&s, calls, err);
+		l->nbacktraces = l->nfrom_zero = 0;
+	}
 	nsx_arena_free(a);
 	return rc;
 }

@@ -3,15 +3,15 @@
  *
  * usage: test_window FIXTURES
  */
-#include "../testlib.h"
+#include "scan_compare.h"
 #include <inttypes.h>
-#include <stdio.h>
-#include "trace/trace.h"
+#include "trace/load.h"
 
 enum { THIRDS = 3 };
 
 static size_t margin_rows; /* 0: more than a fixture has */
 
+/* A path, or the name of a fixture. */
 static struct nsx_trace *load(const char *name, const char *window,
 			      unsigned threads, struct nsx_schema *schema)
 {
@@ -26,7 +26,8 @@ static struct nsx_trace *load(const char *name, const char *window,
 	char path[512];
 
 	snprintf(path, sizeof(path), "%s/%s.sqlite", fixtures, name);
-	assert_int_equal(nsx_schema_open(path, schema, &err), 0);
+	assert_int_equal(nsx_schema_open(strchr(name, '/') ? name : path,
+					 schema, &err), 0);
 	assert_int_equal(nsx_trace_load(schema, &opts, &t, &err), 0);
 	return t;
 }
@@ -379,4 +380,144 @@ TEST(a_named_window)
 	assert_int_equal(t->user.start_ns, w.start_ns);
 	assert_int_equal(t->user.end_ns, w.end_ns);
 	unload(t, &schema);
+}
+
+/* Random traces ----------------------------------------------------------------*/
+
+enum { ROWS = 40, UNIT_NS = 1 << 14, LENGTH_NS = 1000 * UNIT_NS };
+
+static const char tables[] =
+	"BEGIN;"
+	"CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start, end, deviceId, "
+	"contextId, streamId, correlationId, globalPid, demangledName);"
+	"CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start, end, globalTid, "
+	"correlationId, nameId);"
+	"CREATE TABLE CUPTI_ACTIVITY_KIND_SYNCHRONIZATION (start, end, "
+	"streamId, globalPid);"
+	"CREATE TABLE NVTX_EVENTS (start, end, eventType, text, globalTid);";
+
+/* On each thread other kinds; of those of thread 2 there are none late. Ranges cross
+ * only if they may: else a long one begins where a multiple of its length does.
+ */
+static void add_range(struct nsx_buf *sql, uint64_t *state, int at_ns,
+		      bool may_cross, long long thread)
+{
+	static const int types[3][4] = {
+		{59, 59, 59, 60}, {59, 59, 60, 34}, {60, 60, 60, 34}};
+	int length_ns = UNIT_NS << rnd(state) % 8;
+	bool is_open = may_cross && rnd(state) % 16 == 0;
+
+	if (!may_cross)
+		at_ns -= at_ns % length_ns;
+	nsx_buf_printf(sql, "INSERT INTO NVTX_EVENTS VALUES (%d, %s%d, %d, "
+		       "'r%d', %lld);", at_ns, is_open ? "NULL AND " : "",
+		       at_ns + length_ns, types[thread & 3][rnd(state) % 4],
+		       (int)(rnd(state) % 4), thread);
+}
+
+/* A process's calls, what they launch, its waits and its ranges.  Correlation ids are
+ * those of other processes, too.
+ */
+static void add_process(struct nsx_buf *sql, uint64_t *state, int process,
+			bool may_cross)
+{
+	static const char *const calls[] = {"cudaLaunchKernel", "cuLaunchKernel",
+					    "cudaMalloc"};
+	static const int last_ns[] = {LENGTH_NS, LENGTH_NS, LENGTH_NS / 10};
+	const long long pid = (1ll << 48) + (process << 24);
+
+	for (int i = 0; i < ROWS; i++) {
+		int thread = (int)(rnd(state) % 3);
+		int at_ns = last_ns[thread] / ROWS * i +
+			    (int)(rnd(state) % (LENGTH_NS / 16));
+		int length_ns = (int)(rnd(state) % 60) * UNIT_NS;
+		int kernel_ns = at_ns + (int)(rnd(state) % 300) * UNIT_NS;
+		int corr = i << NSX_CLOCK_RUN | 1;
+
+		if (thread == 1 || rnd(state) % 2)
+			add_range(sql, state, at_ns, may_cross, pid + thread);
+		if (thread == 1)
+			continue;
+		nsx_buf_printf(sql, "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME "
+			       "VALUES (%d, %d, %lld, %d, '%s');", at_ns,
+			       at_ns + length_ns, pid + thread, corr,
+			       calls[i % 3]);
+		if (i % 3 < 2)
+			nsx_buf_printf(sql, "INSERT INTO "
+				       "CUPTI_ACTIVITY_KIND_KERNEL VALUES (%d, "
+				       "%d, %d, 1, %d, %d, %lld, 'k%d');",
+				       kernel_ns, kernel_ns + length_ns, process,
+				       i % 2, corr, pid, i % 5);
+		if (i % 9 == 0)
+			nsx_buf_printf(sql, "INSERT INTO "
+				       "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION "
+				       "VALUES (%d, %d, %d, %lld);", at_ns,
+				       at_ns + length_ns, i % 2, pid);
+	}
+}
+
+static size_t compare_windows_of(struct nsx_buf *rows)
+{
+	const char *path = scratch("random.sqlite");
+	struct nsx_buf sql = {0};
+	size_t nleft_out;
+
+	nsx_buf_printf(&sql, "%s%s COMMIT;", tables, rows->p);
+	make_db(path, sql.p);
+	nsx_buf_done(&sql);
+	nsx_buf_done(rows);
+	margin_rows = 1;
+	nleft_out = compare_windows(path);
+	unlink(path);
+	return nleft_out;
+}
+
+/* Of a kernel 100 launches later, in a block that has nothing else for a window there. */
+TEST(a_launch_far_before_its_kernel)
+{
+	struct nsx_buf rows = {0};
+
+	nsx_buf_printf(&rows, "CREATE TEMP TABLE n AS WITH RECURSIVE "
+		       "n (i) AS (VALUES (0) UNION ALL SELECT i + 1 FROM n "
+		       "WHERE i < 199) SELECT i, i << %d | 1 AS corr, i * %d "
+		       "AS at FROM n;"
+		       "ALTER TABLE CUPTI_ACTIVITY_KIND_RUNTIME ADD wide;"
+		       "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME SELECT at, "
+		       "at + 9, 1, corr, 'cudaLaunchKernel', zeroblob(3000) "
+		       "FROM n;"
+		       "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL SELECT "
+		       "at + 9 + iif(i = 20, 100 * %d, 0), "
+		       "at + 99 + iif(i = 20, 100 * %d, 0), 0, 1, i = 20, corr, "
+		       "0, 'k' FROM n;", NSX_CLOCK_RUN, UNIT_NS, UNIT_NS,
+		       UNIT_NS);
+	assert_true(compare_windows_of(&rows) > 0);
+}
+
+/* The third range is on the stack, as the second is not, which crosses the first. */
+TEST(ranges_that_crossed_long_before)
+{
+	static const int start[] = {0, 10, 30, 990}, end[] = {20, 60, 1000, 999};
+	struct nsx_buf rows = {0};
+
+	for (unsigned i = 0; i < ARRAY_LEN(start); i++)
+		nsx_buf_printf(&rows, "INSERT INTO NVTX_EVENTS VALUES (%d, %d, "
+			       "59, 'r%u', 1);", start[i] * UNIT_NS,
+			       end[i] * UNIT_NS, i);
+	compare_windows_of(&rows);
+}
+
+TEST(random_windows)
+{
+	size_t nleft_out = 0;
+
+	for (uint64_t seed = 1; seed <= 40; seed++) {
+		struct nsx_buf rows = {0};
+		uint64_t from = seed;
+
+		print_message("seed %" PRIu64 "\n", seed);
+		add_process(&rows, &from, 1, seed % 2 == 0);
+		add_process(&rows, &from, 2, seed % 2 == 0);
+		nleft_out += compare_windows_of(&rows);
+	}
+	assert_true(nleft_out > 0);
 }
