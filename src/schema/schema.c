@@ -290,10 +290,12 @@ void nsx_schema_view_sql(const struct nsx_schema *s, enum nsx_view v,
 {
 	const struct nsx_view_def *def = &nsx_view_defs[v];
 	const struct nsx_table_info *t = s->table[v];
-	bool has_rowid = t && t->kind != NSX_TK_NO_ROWID;
+	const char *rid = !t ? "NULL" :
+			  t->kind != NSX_TK_NO_ROWID ? "rowid" :
+						       "row_number() OVER ()";
 
 	nsx_buf_printf(b, "CREATE TEMP VIEW %s AS SELECT\n  %s AS rid",
-		       def->name, has_rowid ? "rowid" : "NULL");
+		       def->name, rid);
 	for (unsigned i = 0; i < nsx_view_nfields(v); i++) {
 		unsigned f = def->first + i;
 
