@@ -1,4 +1,4 @@
--- Kernels by (name, device): count, total, least and greatest duration.
+-- Kernels by (name, GPU): count, total, least and greatest duration.
 -- @role check
 -- @table kernels
 -- @col kernel_name    full name
@@ -15,5 +15,5 @@ SELECT
 , min(end_ns - start_ns) / 1e3 AS min_duration_us
 , max(end_ns - start_ns) / 1e3 AS max_duration_us
 FROM _kernel
-GROUP BY kernel_name, device_id
+GROUP BY kernel_name, device_id, gpu
 ORDER BY total_time_ns DESC, call_count DESC, kernel_name, device_id

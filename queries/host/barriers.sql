@@ -22,7 +22,8 @@ os_call AS ( -- a row that begins in an earlier one counts from its end on
     FROM _os_call
     WHERE thread_key IN (SELECT thread_key FROM _launch_call)
   )
-  WHERE end_ns >= COALESCE(before, end_ns)
+  WHERE before IS NULL OR end_ns > before
+    OR (end_ns = before AND start_ns = end_ns)
 ),
 launch AS (
   SELECT
