@@ -171,16 +171,36 @@ static int run_pass(const struct run *run, struct nsx_section *out,
 	return rc ? rc : nsx_stopped(err);
 }
 
-static int run_analysis(void *ctx, size_t i, struct nsx_err *err)
+/* Those that walk the replay's model, or the others. */
+static int run_analysis(const struct run *run, size_t i, bool walks,
+			struct nsx_err *err)
 {
-	const struct run *run = ctx;
 	struct nsx_section *out = &run->report->sections[i];
 
-	if (out->pass->walks != (run->facts->model != NULL))
+	if (out->pass->walks != walks)
 		return 0;
 	nsx_progress_add(run->opts->progress, 1);
 	return out->pass->run && is_wanted(run->opts, out->pass) ?
 		       run_pass(run, out, err) : 0;
+}
+
+/* The model, which takes longest, is one of the tasks: late enough that what most
+ * memory is needed for is done, and early enough that others are left for beside
+ * it. None of them looks at facts->model.
+ */
+static int run_task(void *ctx, size_t task, struct nsx_err *err)
+{
+	const struct run *run = ctx;
+	const size_t model_at = nsx_npasses / 3;
+	int rc;
+
+	if (task != model_at)
+		return run_analysis(run, task - (task > model_at), false, err);
+	rc = nsx_model_build(run->trace, run->facts, run->opts->replay_ops,
+			     &run->facts->model, err);
+	for (unsigned i = 0; !rc && i < nsx_npasses; i++)
+		rc = run_analysis(run, i, true, err);
+	return rc;
 }
 
 static void collect_warnings(struct nsx_report *r)
@@ -306,11 +326,7 @@ static int run_all(const struct run *run, struct nsx_err *err)
 	int rc;
 
 	nsx_progress_stage(o->progress, "analyses", nsx_npasses);
-	/* The model is large, and so is what some analyses need meanwhile. */
-	rc = nsx_par(o->threads, nsx_npasses, run_analysis, (void *)run, err) ?:
-	     nsx_model_build(run->trace, run->facts, o->replay_ops,
-			     &run->facts->model, err) ?:
-	     nsx_par(o->threads, nsx_npasses, run_analysis, (void *)run, err) ?:
+	rc = nsx_par(o->threads, nsx_npasses + 1, run_task, (void *)run, err) ?:
 	     find(run, err) ?:
 	     nsx_par(o->threads, 2, run_summaries, (void *)run, err);
 	for (unsigned i = 0; i < nsx_npasses; i++)
