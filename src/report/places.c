@@ -105,8 +105,7 @@ static int add_named(struct places *p, const struct nsx_change *c,
 			add_call(p, i, c->verb);
 	}
 	for (size_t i = 0; c->op == NSX_ON_KERNELS && i < t->ops.n; i++) {
-		nsx_str name = t->ops.kind[i] == NSX_OP_KERNEL ?
-				       nsx_op_shape(t, i)->name : 0;
+		nsx_str name = nsx_op_name(t, i);
 
 		if (name && named[name] == UNSEEN)
 			named[name] = strcmp(nsx_text(t, name), c->name) ?

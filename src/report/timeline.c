@@ -74,7 +74,7 @@ static int op_name(struct build *b, size_t op, uint32_t *ret,
 	const char *text = kind == NSX_OP_MEMSET ? "memset" : "graph replay";
 
 	if (kind == NSX_OP_KERNEL) {
-		nsx_str name = nsx_op_shape(t, op)->name;
+		nsx_str name = nsx_op_name(t, op);
 
 		return name_index(b, &b->kernels[name],
 				  nsx_kernel_name(&b->f->kernels, name)->label,

@@ -146,8 +146,8 @@ static int fill_shapes(struct nsx_loader *l, struct nsx_err *err)
 	size_t n = l->shapes_map.n;
 	uint32_t *last; /* + 1, by name: they are many of few names */
 
-	if (!nsx_new_array(t->shape, t->arena, n, "launch configurations",
-			   err) ||
+	if (nsx_new_arrays(t->arena, n, "launch configurations", err, t->shape,
+			   t->shape_name) ||
 	    !nsx_new_array(last, t->arena, nsx_strings_bound(t->strings),
 			   "kernel names", err))
 		return err->rc;
@@ -157,7 +157,7 @@ static int fill_shapes(struct nsx_loader *l, struct nsx_err *err)
 		struct nsx_shape *s = &t->shape[i];
 		const struct nsx_shape *like;
 
-		s->name = (nsx_str)(w[5] >> 32);
+		s->name = t->shape_name[i] = (nsx_str)(w[5] >> 32);
 		s->base_name = (nsx_str)(w[0] >> 32);
 		s->grid[0] = (uint32_t)w[0];
 		s->grid[1] = (uint32_t)(w[1] >> 32);

@@ -381,6 +381,7 @@ struct nsx_trace {
 	struct nsx_gpu_info *gpu;
 	struct nsx_domain *domain;
 	struct nsx_shape *shape;
+	nsx_str *shape_name; /* shape[].name side by side: read for every op */
 	struct nsx_copy *copy;
 	struct nsx_replay *replay;
 	uint32_t nprocesses, nthreads, ndevices, nstreams, nclocks, ngpus,
@@ -525,7 +526,8 @@ static inline const struct nsx_shape *nsx_op_shape(const struct nsx_trace *t,
 /* Full name of a kernel; 0 for what is none. */
 static inline nsx_str nsx_op_name(const struct nsx_trace *t, size_t op)
 {
-	return t->ops.kind[op] == NSX_OP_KERNEL ? nsx_op_shape(t, op)->name : 0;
+	return t->ops.kind[op] == NSX_OP_KERNEL ?
+		       t->shape_name[nsx_op_detail(&t->ops, op)] : 0;
 }
 
 static inline const char *nsx_call_text(const struct nsx_trace *t, size_t call)

@@ -87,11 +87,13 @@ static uint64_t key_of(const struct nsx_trace *t, uint32_t op, uint64_t *ret_id)
 	default:
 		break;
 	}
+	if (t->ops.cls[op] != NSX_C_COMM) {
+		*ret_id = nsx_op_name(t, op);
+		return T_KERNEL;
+	}
 	shape = nsx_op_shape(t, op);
-	*ret_id = shape->op == NSX_COMM_NONE ? nsx_op_name(t, op) :
-		  shape->op == NSX_COMM_OTHER ? shape->base_name : shape->op;
-	return shape->op == NSX_COMM_NONE ? T_KERNEL :
-	       shape->op == NSX_COMM_OTHER ? T_COMM_OTHER : T_COMM;
+	*ret_id = shape->op == NSX_COMM_OTHER ? shape->base_name : shape->op;
+	return shape->op == NSX_COMM_OTHER ? T_COMM_OTHER : T_COMM;
 }
 
 struct level { /* what the operations of a class come to */
