@@ -90,27 +90,61 @@ static size_t cache_place(const struct nsx_key *key)
 	return sum >> 56;
 }
 
-int nsx_keymap_add(struct nsx_keymap *m, struct nsx_keycache *c,
-		   const struct nsx_key *key, uint32_t *ret,
-		   struct nsx_err *err)
+static void fetch(const struct nsx_keymap *m, const struct nsx_late_key *v,
+		  size_t n)
+{
+	for (size_t i = 0; m->nslots && i < n; i++)
+		__builtin_prefetch(&m->slots[v[i].hash & (m->nslots - 1)]);
+	for (size_t i = 0; m->nslots && i < n; i++) {
+		uint32_t id = m->slots[v[i].hash & (m->nslots - 1)].id;
+
+		if (id)
+			__builtin_prefetch(&m->keys[id - 1]);
+	}
+}
+
+int nsx_keymap_settle(struct nsx_keymap *m, struct nsx_keycache *c,
+		      struct nsx_err *err)
+{
+	int rc = 0;
+
+	pthread_mutex_lock(&m->lock);
+	fetch(m, c->late, c->nlate);
+	for (size_t i = 0; !rc && i < c->nlate; i++)
+		rc = add_locked(m, &c->late[i].key, c->late[i].hash,
+				c->late[i].ret, err);
+	pthread_mutex_unlock(&m->lock);
+	for (size_t i = 0; !rc && i < c->nlate; i++) {
+		size_t at = cache_place(&c->late[i].key);
+
+		c->keys[at] = c->late[i].key;
+		c->ids[at] = *c->late[i].ret + 1;
+	}
+	c->nlate = 0;
+	return rc;
+}
+
+int nsx_keymap_add_late(struct nsx_keymap *m, struct nsx_keycache *c,
+			const struct nsx_key *key, uint32_t *ret,
+			struct nsx_err *err)
 {
 	size_t at = cache_place(key);
-	uint32_t hash;
-	int rc;
 
 	if (c->ids[at] && !memcmp(&c->keys[at], key, sizeof(*key))) {
 		*ret = c->ids[at] - 1;
 		return 0;
 	}
-	hash = (uint32_t)nsx_hash(key, sizeof(*key));
-	pthread_mutex_lock(&m->lock);
-	rc = add_locked(m, key, hash, ret, err);
-	pthread_mutex_unlock(&m->lock);
-	if (rc)
-		return rc;
-	c->keys[at] = *key;
-	c->ids[at] = *ret + 1;
-	return 0;
+	c->late[c->nlate++] = (struct nsx_late_key){
+		*key, (uint32_t)nsx_hash(key, sizeof(*key)), ret};
+	return c->nlate < NSX_LATE_KEYS ? 0 : nsx_keymap_settle(m, c, err);
+}
+
+int nsx_keymap_add(struct nsx_keymap *m, struct nsx_keycache *c,
+		   const struct nsx_key *key, uint32_t *ret,
+		   struct nsx_err *err)
+{
+	return nsx_keymap_add_late(m, c, key, ret, err) ?:
+	       c->nlate ? nsx_keymap_settle(m, c, err) : 0;
 }
 
 static int cmp_keys(const void *a, const void *b, void *ctx)

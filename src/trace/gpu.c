@@ -104,7 +104,8 @@ static int read_shape(struct nsx_part *p, const struct nsx_val *v,
 		(uint64_t)name << 32 | (uint64_t)known << 31 |
 			((is_node ? nsx_u32_or(&v[GRAPH], NSX_NONE) :
 				    NSX_NONE) & 0x7fffffff)}};
-	return nsx_keymap_add(&p->l->shapes_map, p->cache[2], &key, ret, err);
+	return nsx_keymap_add_late(&p->l->shapes_map, p->cache[2], &key, ret,
+				   err);
 }
 
 static int read_kernel(struct nsx_part *p, const struct nsx_val *v,

@@ -134,6 +134,7 @@ static int on_row(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
 static int run_part(struct jobs *jobs, struct nsx_part *p, struct nsx_err *err)
 {
 	const char *name = jobs->l->schema->table[p->table->view]->name;
+	struct nsx_err late;
 	int rc;
 
 	for (unsigned i = 0; i < ARRAY_LEN(p->cache); i++) {
@@ -145,8 +146,12 @@ static int run_part(struct jobs *jobs, struct nsx_part *p, struct nsx_err *err)
 	if (p->table->zones && p->table->set)
 		p->choice.wants = nsx_wants_block;
 	rc = nsx_scan_run(p->table->scan, p->index, &p->choice, on_row, p, err);
-	if (rc != NSX_E_DATA && rc != NSX_E_DB)
+	if (rc && rc != NSX_E_DATA && rc != NSX_E_DB)
 		return rc;
+	if (nsx_keymap_settle(&jobs->l->shapes_map, p->cache[2], &late))
+		return *err = late, late.rc;
+	if (!rc)
+		return 0;
 	nsx_load_warn(jobs->l, "table %s is damaged: part of its rows could "
 		      "not be read (%s)", name, err->msg);
 	__atomic_store_n(&jobs->l->t->damaged, true, __ATOMIC_RELAXED);
