@@ -62,7 +62,7 @@ struct nsx_pass {
 	bool is_verdict; /* what was found: a page begins with it            */
 	bool measures;	 /* what decides a finding: detect/measured.h        */
 	bool replays;	 /* a summary that plays plans beside the others     */
-	bool walks;	 /* an analysis of the replay's model: after the others */
+	bool walks;	 /* an analysis of the replay's model: after that */
 	/* An analysis reads the trace and the facts; a summary, which has no
 	 * `run`, also the report when all is found: no section decides by what
 	 * another one shows.

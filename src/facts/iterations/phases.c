@@ -33,7 +33,6 @@ struct cutter {
 	struct nsx_facts *f;
 	const struct nsx_trace *t;
 	struct nsx_arena *a;
-	struct nsx_spans busy, kernels; /* on any device, of unite_devices   */
 	struct nsx_segment *seg;
 	size_t n, cap;
 	int64_t least_ns; /* to be told apart */
@@ -56,29 +55,20 @@ static int unite(struct cutter *c, const struct nsx_spans *const *lists,
 	       nsx_spans_union(c->a, &x, &y, ret, err);
 }
 
-/* When any device is busy, and when any runs kernels: where ranges do not tell. */
-static int unite_devices(struct cutter *c, struct nsx_err *err)
+/* Time in which any device is busy. */
+static int sum_busy(struct cutter *c, int64_t *ret_ns, struct nsx_err *err)
 {
-	size_t ndevices = c->f->ndevices, n = 0;
 	const struct nsx_spans **list;
+	struct nsx_spans busy;
 
-	if (c->busy.v)
-		return 0;
-	if (!nsx_new_array(list, c->a, 2 * ndevices, "devices", err))
+	if (!nsx_new_array(list, c->a, c->f->ndevices, "devices", err))
 		return err->rc;
-	for (size_t d = 0; d < ndevices; d++)
+	for (uint32_t d = 0; d < c->f->ndevices; d++)
 		list[d] = &c->f->busy[d];
-	if (unite(c, list, ndevices, &c->busy, err))
+	if (unite(c, list, c->f->ndevices, &busy, err))
 		return err->rc;
-	for (size_t d = 0; d < ndevices; d++) {
-		const struct nsx_device_facts *x = &c->f->device[d];
-
-		if (x->compute.n)
-			list[n++] = &x->compute;
-		if (x->comm.n)
-			list[n++] = &x->comm;
-	}
-	return unite(c, list, n, &c->kernels, err);
+	*ret_ns = nsx_spans_total(&busy);
+	return 0;
 }
 
 /* The name of what runs: of a kernel, 0 of all graphs; NSX_NONE of a copy. */
@@ -132,13 +122,12 @@ static int find_run_kind(struct cutter *c, struct nsx_err *err)
 {
 	const struct nsx_window *w = &c->t->window;
 	struct repeats most = {0};
-	int64_t busy_ns, idle_ns;
+	int64_t busy_ns = 0, idle_ns;
 
 	if (c->f->niterations)
 		return 0;
-	if (unite_devices(c, err) || find_repeats(c->t, &most, err))
+	if (sum_busy(c, &busy_ns, err) || find_repeats(c->t, &most, err))
 		return err->rc;
-	busy_ns = nsx_spans_total(&c->busy);
 	idle_ns = w->end_ns - w->start_ns - busy_ns;
 	if (most.n < REPEATS)
 		c->f->run_kind = NSX_RUN_ONCE;
@@ -158,28 +147,74 @@ static int add_segment(struct cutter *c, const struct nsx_segment *seg,
 	return nsx_push(c->seg, c->n, c->cap, "phases", err, *seg);
 }
 
+/* The parts of the window in which nothing is done: of each list those that are half
+ * as long as what is told apart, or longer, and of these what all have in common.
+ * What is that long itself is whole.
+ */
+static int add_quiet(struct cutter *c, const struct nsx_spans *busy,
+		     struct nsx_spans *quiet, struct nsx_err *err)
+{
+	const struct nsx_window *w = &c->t->window;
+	int64_t least_ns = NSX_MAX(1, c->least_ns / 2), at_ns = w->start_ns;
+	struct nsx_spans gaps = {0};
+
+	if (!nsx_new_array(gaps.v, c->a,
+			   (size_t)((w->end_ns - w->start_ns) / least_ns),
+			   "pauses", err))
+		return err->rc;
+	for (size_t i = 0; i <= busy->n; i++) {
+		struct nsx_span x = i < busy->n ?
+			nsx_span_at(busy, i) :
+			(struct nsx_span){w->end_ns, w->end_ns};
+
+		if (x.start_ns - at_ns >= least_ns)
+			gaps.v[gaps.n++] = (struct nsx_span){at_ns, x.start_ns};
+		at_ns = x.end_ns;
+	}
+	return nsx_spans_intersect(c->a, quiet, &gaps, quiet, err);
+}
+
+/* Without any work, and without kernels. */
+static int find_quiet(struct cutter *c, struct nsx_spans *idle,
+		      struct nsx_spans *no_kernels, struct nsx_err *err)
+{
+	const struct nsx_facts *f = c->f;
+	int rc = 0;
+
+	for (uint32_t d = 0; !rc && d < f->ndevices; d++)
+		rc = add_quiet(c, &f->busy[d], idle, err) ?:
+		     add_quiet(c, &f->device[d].compute, no_kernels, err) ?:
+		     add_quiet(c, &f->device[d].comm, no_kernels, err);
+	return rc;
+}
+
+static int64_t length(const struct nsx_span *s)
+{
+	return s->end_ns - s->start_ns;
+}
+
 /* How long [from_ns, to_ns) goes without a kernel at its start, if that does not
  * recur in it: else copies come before the kernels of every iteration.
  */
-static int64_t lead_of(const struct cutter *c, int64_t from_ns, int64_t to_ns)
+static int64_t lead_of(const struct cutter *c, const struct nsx_spans *quiet,
+		       int64_t from_ns, int64_t to_ns)
 {
-	const struct nsx_spans *s = &c->kernels;
-	size_t i = nsx_spans_find(s, from_ns), n = 0;
-	int64_t lead_ns = (i < s->n ? NSX_MIN(nsx_span_start(s, i), to_ns) :
-				      to_ns) - from_ns;
+	size_t i = nsx_spans_find(quiet, from_ns), n = 0;
+	int64_t lead_ns;
 
-	for (; i + 1 < s->n && nsx_span_start(s, i + 1) < to_ns &&
-	       n + 1 < RECURS; i++)
-		n += nsx_span_start(s, i + 1) - nsx_span_at(s, i).end_ns >=
-		     lead_ns / 2;
+	if (i == quiet->n || quiet->v[i].start_ns > from_ns)
+		return 0;
+	lead_ns = NSX_MIN(quiet->v[i].end_ns, to_ns) - from_ns;
+	while (++i < quiet->n && quiet->v[i].end_ns < to_ns)
+		n += length(&quiet->v[i]) >= lead_ns / 2;
 	return lead_ns >= c->least_ns && n + 1 < RECURS ? lead_ns : 0;
 }
 
 /* [from_ns, to_ns), cut where the first kernel ends a start that copies in. */
-static int add_stretch(struct cutter *c, int64_t from_ns, int64_t to_ns,
-		       struct nsx_err *err)
+static int add_stretch(struct cutter *c, const struct nsx_spans *no_kernels,
+		       int64_t from_ns, int64_t to_ns, struct nsx_err *err)
 {
-	int64_t first_ns = from_ns + lead_of(c, from_ns, to_ns);
+	int64_t first_ns = from_ns + lead_of(c, no_kernels, from_ns, to_ns);
 	const struct nsx_segment lead = {.window = {from_ns, first_ns}};
 	const struct nsx_segment rest = {.window = {first_ns, to_ns},
 					 .computes = true};
@@ -191,23 +226,21 @@ static int add_stretch(struct cutter *c, int64_t from_ns, int64_t to_ns,
 
 NSX_ORDER(cmp_starts, struct nsx_span, UP(start_ns));
 
-static int64_t length(const struct nsx_span *s)
-{
-	return s->end_ns - s->start_ns;
-}
-
 /* The longest pauses of the run, fewer than RECURS, of which there are not as
  * many at half their length; in order of time.
  */
-static size_t find_pauses(const struct cutter *c, struct nsx_span *ret)
+static size_t find_pauses(const struct cutter *c, const struct nsx_spans *idle,
+			  struct nsx_span *ret)
 {
+	const struct nsx_window *w = &c->t->window;
 	struct nsx_span top[RECURS] = {{0, 0}};
 	size_t n = 0;
 
-	for (size_t i = 0; i + 1 < c->busy.n; i++) {
-		struct nsx_span gap = {c->busy.v[i].end_ns,
-				       c->busy.v[i + 1].start_ns};
+	for (size_t i = 0; i < idle->n; i++) {
+		struct nsx_span gap = idle->v[i];
 
+		if (gap.start_ns == w->start_ns || gap.end_ns == w->end_ns)
+			continue;
 		for (size_t k = 0; k < RECURS; k++)
 			if (length(&gap) > length(&top[k])) {
 				struct nsx_span shorter = top[k];
@@ -227,13 +260,14 @@ static size_t find_pauses(const struct cutter *c, struct nsx_span *ret)
 static int cut_at_pauses(struct cutter *c, struct nsx_err *err)
 {
 	const struct nsx_window *w = &c->t->window;
-	struct nsx_span pause[RECURS];
+	struct nsx_span all = {w->start_ns, w->end_ns}, pause[RECURS];
+	struct nsx_spans idle = {.v = &all, .n = 1}, no_kernels = idle;
 	int64_t from_ns = w->start_ns;
 	size_t n;
 
-	if (unite_devices(c, err))
+	if (find_quiet(c, &idle, &no_kernels, err))
 		return err->rc;
-	n = find_pauses(c, pause);
+	n = find_pauses(c, &idle, pause);
 	for (size_t i = 0; i < n; i++) {
 		int64_t next_ns = i + 1 < n ? pause[i + 1].start_ns : w->end_ns;
 		int64_t around_ns = NSX_MIN(pause[i].start_ns - from_ns,
@@ -242,11 +276,12 @@ static int cut_at_pauses(struct cutter *c, struct nsx_err *err)
 		if ((double)length(&pause[i]) <=
 		    PAUSE_SHARE * (double)around_ns)
 			continue;
-		if (add_stretch(c, from_ns, pause[i].start_ns, err))
+		if (add_stretch(c, &no_kernels, from_ns, pause[i].start_ns,
+				err))
 			return err->rc;
 		from_ns = pause[i].end_ns;
 	}
-	return add_stretch(c, from_ns, w->end_ns, err);
+	return add_stretch(c, &no_kernels, from_ns, w->end_ns, err);
 }
 
 static int find_segments(struct cutter *c, struct nsx_err *err)
