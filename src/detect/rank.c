@@ -27,7 +27,7 @@
 #define LATER 2.0	   /* times what idles right after waits, that they win */
 #define LATEST 4.0	   /* ... to stand behind code of the host that wins it */
 #define STOPS 0.5	   /* ... to stand before it, for what stops a host */
-enum { MAX_QUALITY = 3, MAX_LINES = 12 };
+enum { MAX_QUALITY = 3, MAX_LINES = 12, MAX_WAYS = 4 /* told by name */ };
 
 struct item {
 	struct nsx_finding *f;
@@ -337,27 +337,85 @@ static struct item *leader(struct pricing *p, struct item *best,
 	return lead;
 }
 
-/* Another way to win what a finding wins; where that is code of the program with a
- * name and wins all of it, it is told before other evidence, for it is what the wait
- * is spent on.
- */
-static void tell_other_way(struct nsx_finding *f, const struct nsx_finding *other,
-			   const char *line)
-{
-	const char **e = f->evidence;
+enum win { PART, AS_MUCH, MORE };
 
-	if (other->id == NSX_ID_idle_by_host_code && other->place && e[0] &&
-	    other->headroom_ns >= LEADS * f->headroom_ns) {
-		memmove(e + 2, e + 1, (ARRAY_LEN(f->evidence) - 3) * sizeof(*e));
-		e[1] = line;
-	} else {
-		nsx_add_evidence(f, line);
+/* What another way wins beside the finding. */
+static enum win win_of(const struct item *x, const struct item *lead,
+		       const struct item *best)
+{
+	double ns = x->f->headroom_ns;
+
+	return ns < LEADS * best->adds_ns		    ? PART :
+	       ns <= (1 + SAME) * lead->f->headroom_ns ? AS_MUCH :
+							   MORE;
+}
+
+/* The first n other ways, which win alike, as one line. */
+static const char *other_ways(struct pricing *p, struct item *const *v, size_t n,
+			      enum win win)
+{
+	static const char *const words[] = {"part of it", "the same", "more"};
+	const char *line = nsx_tell(p->l, n > 1 ? "Other ways win %s" :
+						  "Another way wins %s",
+				    words[win]);
+
+	for (size_t i = 0; i < NSX_MIN(n, MAX_WAYS); i++)
+		line = nsx_tell(p->l, "%s%s %s (%s)", line, i ? ";" : ":",
+				v[i]->f->title,
+				nsx_text_ns(p->l->arena, v[i]->f->headroom_ns));
+	return n > MAX_WAYS ? nsx_tell(p->l, "%s; %zu more", line, n - MAX_WAYS) :
+			      line;
+}
+
+/* Code of the program with a name that wins all of what the finding wins is told
+ * before other evidence, for it is what the wait is spent on.
+ */
+static bool is_what_it_waits_for(const struct nsx_finding *x,
+				 const struct nsx_finding *f)
+{
+	return x->id == NSX_ID_idle_by_host_code && x->place && f->evidence[0] &&
+	       x->headroom_ns >= LEADS * f->headroom_ns;
+}
+
+static int cmp_headroom(const void *a, const void *b)
+{
+	const struct item *x = *(struct item *const *)a, *y = *(struct item *const *)b;
+	double d = y->f->headroom_ns - x->f->headroom_ns;
+
+	return d ? (d > 0 ? 1 : -1) : (x->order > y->order) - (x->order < y->order);
+}
+
+static void tell_other_ways(struct pricing *p, struct item *lead,
+			    const struct item *best, struct item *const *v,
+			    size_t n)
+{
+	const char **e = lead->f->evidence;
+	size_t i = 0;
+
+	if (n && is_what_it_waits_for(v[0]->f, lead->f)) {
+		memmove(e + 2, e + 1,
+			(ARRAY_LEN(lead->f->evidence) - 3) * sizeof(*e));
+		e[1] = other_ways(p, v, 1, win_of(v[0], lead, best));
+		i = 1;
+	}
+	for (size_t end; i < n; i = end) {
+		enum win win = win_of(v[i], lead, best);
+
+		for (end = i + 1; end < n && win_of(v[end], lead, best) == win;)
+			end++;
+		nsx_add_evidence(lead->f, other_ways(p, v + i, end - i, win));
 	}
 }
 
+/* What adds next to nothing beside the best goes from the list: it is another way
+ * to win what the lead wins.
+ */
 static void join(struct pricing *p, struct item *lead, struct item *best,
 		 const double *after)
 {
+	struct item **v = nsx_arena_get(p->scratch, p->n * sizeof(*v));
+	size_t n = 0;
+
 	for (size_t i = 0; i < p->n; i++) {
 		struct item *x = &p->v[i];
 
@@ -366,15 +424,10 @@ static void join(struct pricing *p, struct item *lead, struct item *best,
 			continue;
 		x->left = false;
 		x->gone = true;
-		tell_other_way(lead->f, x->f, nsx_tell(
-			p->l, "Another way wins %s (%s): %s",
-			x->f->headroom_ns < LEADS * best->adds_ns ?
-				"part of it" :
-			x->f->headroom_ns <= (1 + SAME) * lead->f->headroom_ns ?
-				"the same" : "more",
-			nsx_text_ns(p->l->arena, x->f->headroom_ns),
-			x->f->title));
+		v[n++] = x;
 	}
+	nsx_sort(v, n, sizeof(*v), cmp_headroom);
+	tell_other_ways(p, lead, best, v, n);
 }
 
 /* Applies the best that is left, or what leads it, and prices the others anew. */
