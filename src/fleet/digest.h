@@ -18,7 +18,7 @@
 #include "fleet/column.h"
 #include "report/report.h"
 
-enum { NSX_DIGEST_VERSION = 3, NSX_DIGEST_MAGIC = 0x4e535844 /* "NSXD" */ };
+enum { NSX_DIGEST_VERSION = 4, NSX_DIGEST_MAGIC = 0x4e535844 /* "NSXD" */ };
 
 enum nsx_detail { /* how much is kept of a rank */
 	NSX_DETAIL_STEPS, /* no times of single collectives                  */
@@ -67,7 +67,7 @@ struct nsx_dfamily { /* kernels of one base name, dearest first */
 	struct nsx_blob sketch; /* as nsx_sketch_put wrote it                */
 };
 struct nsx_dfinding { /* of the rank's whole trace, dearest first            */
-	const char *key; /* as in its report                                 */
+	const char *key, *title; /* as in its report; Markdown               */
 	unsigned severity, confidence; /* enum nsx_severity, nsx_confidence  */
 	int64_t share_ppm; /* headroom, of the judged window; -1: not priced */
 };

@@ -107,6 +107,7 @@ static const struct column family_columns[] = {
 #define WORDS(array, last) , .names = array, .n = last + 1
 static const struct column finding_columns[] = {
 	COLUMN(nsx_dfinding, key, TEXT, "what costs time, and where", ),
+	COLUMN(nsx_dfinding, title, TEXT, "the same in words", ),
 	COLUMN(nsx_dfinding, severity, NAME, "how much it matters",
 	       WORDS(nsx_severity_names, NSX_SEV_HIGH)),
 	COLUMN(nsx_dfinding, confidence, NAME, "in cause and price",

@@ -463,7 +463,8 @@ static void copy_findings(const struct nsx_report *r, struct nsx_digest *d)
 		const struct nsx_finding *x = &r->found.v[i];
 
 		d->findings[i] = (struct nsx_dfinding){
-			cut_name(x->key, d->arena), x->severity, x->confidence,
+			cut_name(x->key, d->arena), cut_name(x->title, d->arena),
+			x->severity, x->confidence,
 			x->price == NSX_PRICE_NONE || window_ns <= 0 ? -1 :
 				nsx_to_i64(1e6 * x->headroom_ns / window_ns)};
 	}

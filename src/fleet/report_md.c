@@ -320,7 +320,7 @@ static void add_sections(const struct nsx_freport *r, struct nsx_buf *b)
 		"offset_us", "drift_ppm", "residual_us", "n", NULL};
 	static const char *const outliers[] = {"ranks", "host", "metric",
 		"value", "median", "z", NULL};
-	static const char *const shared[] = {"finding", "severity", "n_ranks",
+	static const char *const shared[] = {"title", "severity", "n_ranks",
 		"median_pct", "most_pct", "most_rank", NULL};
 
 	add_findings(r, b);

@@ -106,6 +106,8 @@ NSX_COLUMNS(finding_cols, FINDING_COLUMNS);
 NSX_COLUMNS(outlier_cols, OUTLIER_COLUMNS);
 #define SHARED_COLUMNS(X)                                                     \
 	X(H_KEY, "finding", STR, "of the reports of single ranks")            \
+	X(H_TITLE, "title", STR, "as the rank with most says it",             \
+	  .title = "finding", .is_prose = true)                               \
 	X(H_SEVERITY, "severity", STR, "the highest: high, medium or low")    \
 	X(H_N, "n_ranks", I64, "that have it", .title = "ranks")              \
 	X(H_RANKS, "ranks", STR, "which")                                     \
@@ -605,8 +607,7 @@ static void add_shared(struct nsx_freport *r, const struct named *v, size_t n,
 	struct nsx_cell *row = nsx_add_row(t);
 	unsigned severity = 0;
 	int64_t most_ppm = -1;
-	uint32_t most = 0;
-	size_t npriced = 0;
+	size_t most = 0, npriced = 0;
 
 	for (size_t i = 0; i < n; i++) {
 		const struct nsx_dfinding *x = v[i].x;
@@ -614,19 +615,20 @@ static void add_shared(struct nsx_freport *r, const struct named *v, size_t n,
 		severity = NSX_MAX(severity, x->severity);
 		if (x->share_ppm > most_ppm) {
 			most_ppm = x->share_ppm;
-			most = v[i].rank;
+			most = i;
 		}
 		if (x->share_ppm >= 0)
 			pct[npriced++] = (double)x->share_ppm / 1e4;
 	}
 	row[H_KEY] = nsx_string(v->name);
+	row[H_TITLE] = nsx_string(((const struct nsx_dfinding *)v[most].x)->title);
 	row[H_SEVERITY] = nsx_string(nsx_severity_names[severity]);
 	row[H_N] = nsx_int((int64_t)n);
 	row[H_RANKS] = nsx_string(ranks_of(r, v, n));
 	if (!npriced)
 		return;
 	row[H_MOST] = nsx_real((double)most_ppm / 1e4);
-	row[H_WORST] = nsx_int(r->f->rank[most].number);
+	row[H_WORST] = nsx_int(r->f->rank[v[most].rank].number);
 	row[H_MEDIAN] = nsx_real(nsx_median_of(pct, npriced));
 }
 
