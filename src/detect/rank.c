@@ -379,10 +379,12 @@ static bool is_what_it_waits_for(const struct nsx_finding *x,
 
 static int cmp_headroom(const void *a, const void *b)
 {
-	const struct item *x = *(struct item *const *)a, *y = *(struct item *const *)b;
-	double d = y->f->headroom_ns - x->f->headroom_ns;
+	const struct item *x = *(struct item *const *)a;
+	const struct item *y = *(struct item *const *)b;
 
-	return d ? (d > 0 ? 1 : -1) : (x->order > y->order) - (x->order < y->order);
+	if (x->f->headroom_ns != y->f->headroom_ns)
+		return x->f->headroom_ns > y->f->headroom_ns ? -1 : 1;
+	return (x->order > y->order) - (x->order < y->order);
 }
 
 static void tell_other_ways(struct pricing *p, struct item *lead,
