@@ -1,9 +1,8 @@
 /* pass.h - what an analysis is.
  *
- * One name, one line: a pass's id is its file (src/passes/ID.c), its symbol
- * (nsx_pass_ID), its query (queries/ID.sql, more of them ID__PART.sql), its
- * golden folder
- * (tests/golden/ID/) and its JSON key; a line NSX_PASS(ID) in
+ * One name, one line: a pass's id is its file (src/passes/FOLDER/ID.c), its symbol
+ * (nsx_pass_ID), its query (queries/FOLDER/ID.sql, more of them ID__PART.sql), its
+ * golden folder (tests/golden/ID/) and its JSON key; a line NSX_PASS(ID) in
  * src/passes/registry.def makes it exist.
  *
  * Passes run side by side: a pass reads the trace and the facts, both const,

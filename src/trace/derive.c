@@ -1,4 +1,4 @@
-/* trace_derive.c - orders the rows, then finds what follows from them: which
+/* derive.c - orders the rows, then finds what follows from them: which
  * call caused which GPU operation, what kind of call each is, which nest.
  */
 #include <stdlib.h>

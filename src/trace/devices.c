@@ -1,4 +1,4 @@
-/* trace_devices.c - GPUs, devices, streams and the copies between devices. */
+/* devices.c - GPUs, devices, streams and the copies between devices. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* trace_gpu.c - rows of kernels, copies, memsets and graph replays.
+/* gpu.c - rows of kernels, copies, memsets and graph replays.
  *
  * All four go to one set of columns, so that "what does the device do" is one
  * sweep. A kernel's launch configuration is interned: a trace of millions of

@@ -1,4 +1,4 @@
-/* trace_host.c - rows of API calls, NVTX, waits, event records, overheads. */
+/* host.c - rows of API calls, NVTX, waits, event records, overheads. */
 #include <string.h>
 #include "schema/nvtx_row.h"
 #include "trace/load.h"

@@ -1,4 +1,4 @@
-/* trace_ids.c - processes, threads, domains, shapes; trace_devices.c has the
+/* ids.c - processes, threads, domains, shapes; devices.c has the
  * devices and streams.
  *
  * While rows were read, ids counted up in the order threads met them. Here

@@ -1,4 +1,4 @@
-/* trace.c - the order of loading; what is written where is in trace_load.h. */
+/* load.c - the order of loading; what is written where is in load.h. */
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>

@@ -125,7 +125,7 @@ struct nsx_loader {
 	struct nsx_keymap streams_map; /* {process key, device ordinal,
 					   context, stream}                  */
 	struct nsx_keymap domains_map; /* {process key, domain id}           */
-	struct nsx_keymap shapes_map;  /* see trace_gpu.c                    */
+	struct nsx_keymap shapes_map;  /* see gpu.c                          */
 	struct nsx_keymap replays_map; /* {graph, exec}                      */
 	struct nsx_keymap osrt_map;    /* {global tid, name}                 */
 
@@ -343,7 +343,7 @@ int nsx_read_thread(struct nsx_part *p, const struct nsx_val *global_tid,
 		    const struct nsx_val *pid, const struct nsx_val *tid,
 		    uint32_t *ret, struct nsx_err *err) NSX_CHECKED;
 
-/* Names (trace_names.c) ----------------------------------------------------*/
+/* Names (names.c) ----------------------------------------------------*/
 
 int nsx_load_strings(struct nsx_loader *l, struct nsx_err *err);
 int nsx_rank_names(struct nsx_trace *t, struct nsx_err *err);
@@ -382,9 +382,9 @@ int nsx_publish_stacks(struct nsx_loader *l, struct nsx_err *err);
 /* Stack of that id in its table, NSX_NONE: there is none. O(log n). */
 uint32_t nsx_find_stack(const struct nsx_stacks *s, int64_t id);
 
-/* Order (trace_ids.c) and derivation (trace_derive.c) ---------*/
+/* Order (ids.c) and derivation (derive.c) ---------*/
 int nsx_order_ids(struct nsx_loader *l, struct nsx_err *err);
-/* Devices and streams (trace_devices.c): GPUs; streams, which need processes;
+/* Devices and streams (devices.c): GPUs; streams, which need processes;
  * a second op for the other device of a copy between two.
  */
 void nsx_load_gpus(struct nsx_loader *l);

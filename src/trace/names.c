@@ -1,4 +1,4 @@
-/* trace_names.c - StringIds, names of kernels, calls and NVTX ranges.
+/* names.c - StringIds, names of kernels, calls and NVTX ranges.
  *
  * PyTorch's emit_nvtx gives each range instance a name of its own (sequence
  * numbers, shapes): a million texts that say the same. They are normalised

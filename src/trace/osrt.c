@@ -1,4 +1,4 @@
-/* trace_osrt.c - OSRT calls: streamed, summed by (thread, name), and kept only
+/* osrt.c - OSRT calls: streamed, summed by (thread, name), and kept only
  * where an analysis needs each of them: outermost calls of threads that launch
  * GPU work.
  */

@@ -1,4 +1,4 @@
-/* trace_scan.c - reads a list of tables, all their parts side by side, into
+/* scan.c - reads a list of tables, all their parts side by side, into
  * column sets; reads small tables row by row; and reads cells.
  */
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* iter_cadence.c - iterations by what returns on the GPU at a steady pace:
+/* cadence.c - iterations by what returns on the GPU at a steady pace:
  * replays of one graph, collectives of one kind, or pauses between bursts of
  * work.  The last is a guess and says so (low confidence).
  */

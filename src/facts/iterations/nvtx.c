@@ -1,4 +1,4 @@
-/* iter_nvtx.c - iterations by what the program says itself: a range that
+/* nvtx.c - iterations by what the program says itself: a range that
  * returns on one thread without overlapping itself.
  *
  * Coverage is the share of the process's GPU time that was launched, by any of

@@ -1,4 +1,4 @@
-/* iter_sequence.c - iterations by repetition of the kernels themselves.
+/* sequence.c - iterations by repetition of the kernels themselves.
  *
  * The kernels of a process's main stream are a sequence of symbols: base names,
  * a graph replay being one symbol.  A run of 1, 2, 4, 8 or 16 symbols that

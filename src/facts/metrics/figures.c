@@ -1,4 +1,4 @@
-/* metrics_figures.c - means, quantiles and correlation of a folded counter. */
+/* figures.c - means, quantiles and correlation of a folded counter. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

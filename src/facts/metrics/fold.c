@@ -1,4 +1,4 @@
-/* metrics_fold.c - folds samples of GPU counters row by row.
+/* fold.c - folds samples of GPU counters row by row.
  *
  * Rows come sample by sample, all counters of a sample together: what a sample
  * has in common (its share of each scope) is found once, and the counter of a

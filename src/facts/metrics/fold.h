@@ -1,4 +1,4 @@
-/* metrics_fold.h - what one part of the sample table adds up to. */
+/* fold.h - what one part of the sample table adds up to. */
 #ifndef METRICS_FOLD_H
 #define METRICS_FOLD_H
 

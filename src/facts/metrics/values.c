@@ -1,4 +1,4 @@
-/* metrics_values.c - bins of the values of a counter.
+/* values.c - bins of the values of a counter.
  *
  * Most counters are whole percents and need 101 bins.  Others (clocks in Hz,
  * requests) have a few hundred values or a million: a hash table serves the

@@ -1,4 +1,4 @@
-/* metrics_values.h - how much time and how many samples each value of a counter
+/* values.h - how much time and how many samples each value of a counter
  * had in each scope.
  *
  * All of it are integers, so values add up to the same whatever the order of

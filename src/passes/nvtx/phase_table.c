@@ -1,4 +1,4 @@
-/* nvtx_phase.c - phases of the user's map: of ranges, of calls, as rows.
+/* phase_table.c - phases of the user's map: of ranges, of calls, as rows.
  *
  * A pattern may be written for the name as it was recorded or as the report
  * shows it; either will do.  Of ranges whose names differ only in numbers one
