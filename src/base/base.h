@@ -38,6 +38,12 @@ void nsx_sort_by_key_r(void *v, size_t n, size_t size,
 		       int64_t (*key)(const void *element, void *context),
 		       int (*cmp)(const void *, const void *, void *),
 		       void *context);
+/* v becomes 0 .. n - 1 in an order of what these stand for; cmp takes pointers to
+ * two of them.
+ */
+void nsx_sort_indices(uint32_t *v, size_t n,
+		      int (*cmp)(const void *, const void *, void *),
+		      void *context);
 /* A real as such a number: in the order of the reals. */
 static inline int64_t nsx_real_key(double x)
 {

@@ -27,6 +27,12 @@ enum nsx_rc {
 	NSX_E_SLOW = -10,  /* it took longer than it may                  */
 };
 
+/* Of a table that cannot be read to its end: what was read counts. */
+static inline bool nsx_is_damage(int rc)
+{
+	return rc == NSX_E_DATA || rc == NSX_E_DB;
+}
+
 struct nsx_err {
 	enum nsx_rc rc;
 	char msg[1024];

@@ -181,3 +181,12 @@ void nsx_sort_by_key(void *v, size_t n, size_t size,
 
 	nsx_sort_by_key_r(v, n, size, plain_key, compare_plain, &plain);
 }
+
+void nsx_sort_indices(uint32_t *v, size_t n,
+		      int (*cmp)(const void *, const void *, void *),
+		      void *context)
+{
+	for (size_t i = 0; i < n; i++)
+		v[i] = (uint32_t)i;
+	nsx_sort_r(v, n, sizeof(*v), cmp, context);
+}

@@ -114,7 +114,7 @@ static int scan_nearly_sorted(struct nsx_conv *c,
 		rc = nsx_view_scan(c->schema, d->view, d->fields, d->nfields,
 				   1, nsx_order_row, &o, 0, err);
 	/* Of a damaged table, too, what was read is converted. */
-	if (!rc || rc == NSX_E_DATA || rc == NSX_E_DB) {
+	if (!rc || nsx_is_damage(rc)) {
 		struct nsx_err failed;
 		int flushed = nsx_order_flush(&o, &failed);
 
@@ -177,7 +177,7 @@ static int scan_all(struct nsx_conv *c, struct nsx_err *err)
 	for (unsigned a = 0; a < NSX_NACTIVITIES; a++) {
 		int rc = c->activities >> a & 1 ? scan(c, a, err) : 0;
 
-		if (rc != NSX_E_DATA && rc != NSX_E_DB) {
+		if (!nsx_is_damage(rc)) {
 			if (rc)
 				return rc;
 			continue;

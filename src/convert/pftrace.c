@@ -166,7 +166,7 @@ static int put_gpus(struct nsx_conv *c, struct nsx_err *err)
 	rc = nsx_view_each(c->schema, gpu, put_gpu, c, err, name, bus);
 	nsx_pb_end(&c->pf->to->packets, c->pf->event);
 	nsx_pf_close_packet(c);
-	return rc == NSX_E_DATA || rc == NSX_E_DB ? 0 : rc;
+	return nsx_is_damage(rc) ? 0 : rc;
 }
 
 /* Physical indices --------------------------------------------------------------*/
@@ -198,7 +198,7 @@ static int read_devices(struct nsx_conv *c, struct nsx_err *err)
 	int rc = nsx_view_each(c->schema, cuda_device, read_device, c->pf, err,
 			       pid, cuda_id, gpu_id);
 
-	return rc == NSX_E_DATA || rc == NSX_E_DB ? 0 : rc;
+	return nsx_is_damage(rc) ? 0 : rc;
 }
 
 uint32_t nsx_pf_gpu(struct nsx_conv *c, uint64_t process, uint64_t ordinal)

@@ -310,6 +310,7 @@ static int add_view(struct nsx_sweep *s, const struct nsx_side_opts *o,
 {
 	struct nsx_side *side = s->side;
 	struct nsx_seen *view = &side->seen[side->nseen];
+	const struct nsx_iteration *v = units->v;
 	struct nsx_arena *a = nsx_arena_new();
 	uint32_t *devices;
 	int rc = 0;
@@ -322,15 +323,12 @@ static int add_view(struct nsx_sweep *s, const struct nsx_side_opts *o,
 		rc = err->rc;
 	else
 		nsx_sort(units->v, units->n, sizeof(*units->v), cmp_by_device);
-	for (size_t i = 0, next; !rc && i < units->n; i = next) {
-		const struct nsx_iteration *v = units->v;
+	NSX_EACH_RUN(i, next, rc ? 0 : units->n,
+		     v[next].process == v[i].process &&
+			     v[next].device == v[i].device) {
 		const struct nsx_device *d = &s->t->device[v[i].device];
 		size_t from = 0, kept;
 
-		for (next = i + 1; next < units->n &&
-		     v[next].process == v[i].process &&
-		     v[next].device == v[i].device;)
-			next++;
 		kept = units->method == NSX_WAY_WINDOW ? next - i :
 			       nsx_choose_units(o, next - i, &from);
 		if (kept && (o->device < 0 || o->device == d->device_id) &&

@@ -400,9 +400,7 @@ static int list_channels(struct matching *x, struct messages *m,
 
 	if (!nsx_new_array(by_rank, x->a, n, "ranks", err))
 		return err->rc;
-	for (uint32_t p = 0; p < n; p++)
-		by_rank[p] = p;
-	nsx_sort_r(by_rank, n, sizeof(*by_rank), cmp_ranks, x->r->rank);
+	nsx_sort_indices(by_rank, n, cmp_ranks, x->r->rank);
 	for (uint32_t i = 0; i < x->r->ncalls; i++) {
 		enum kind kind = kind_of(x, i);
 		uint32_t own = process_of(x, i), other, *thread;

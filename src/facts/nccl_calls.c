@@ -351,7 +351,7 @@ int nsx_nccl_calls(const struct nsx_trace *t, unsigned threads,
 	if (!parts[0].ndomains)
 		return 0;
 	rc = read_all(parts, nparts, err);
-	if (rc == NSX_E_DATA || rc == NSX_E_DB) { /* the loader has warned */
+	if (nsx_is_damage(rc)) { /* the loader has warned */
 		ret->is_partial = true;
 		rc = 0;
 	}

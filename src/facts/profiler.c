@@ -160,7 +160,7 @@ int nsx_facts_profiler(struct nsx_facts *f, const struct nsx_trace *t,
 		return 0;
 	f->profiler = x = nsx_arena_get(f->arena, sizeof(*x));
 	rc = read_rows(t, &p, err);
-	if (rc == NSX_E_DATA || rc == NSX_E_DB) {
+	if (nsx_is_damage(rc)) {
 		x->damage = nsx_arena_strdup(f->arena, err->msg);
 		p.n = 0;
 		rc = 0;

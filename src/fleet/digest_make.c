@@ -402,7 +402,7 @@ static int find_peak(const struct nsx_maker *m, const struct nsx_member *x,
 			       start_ns, global_pid, device_id, bytes,
 			       operation);
 
-	if (rc == NSX_E_DATA || rc == NSX_E_DB) {
+	if (nsx_is_damage(rc)) {
 		d->is_partial = true;
 		rc = 0;
 	}

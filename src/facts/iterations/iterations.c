@@ -418,7 +418,6 @@ static int keep_rows(const struct rows *rows, struct nsx_arena *a,
 		     struct nsx_iteration **ret, struct nsx_err *err)
 {
 	struct nsx_iteration *v;
-	int rc = 0;
 
 	if (!nsx_new_array(v, a, rows->n, "iterations", err))
 		return err->rc;
@@ -427,14 +426,11 @@ static int keep_rows(const struct rows *rows, struct nsx_arena *a,
 		memcpy(v, rows->v, rows->n * sizeof(*v));
 		nsx_sort(v, rows->n, sizeof(*v), cmp_iterations);
 	}
-	for (size_t i = 0, next; !rc && i < rows->n; i = next) {
-		for (next = i + 1; next < rows->n &&
-		     v[next].process == v[i].process &&
-		     v[next].device == v[i].device; )
-			next++;
-		rc = mark_slow(v + i, next - i, err);
-	}
-	return rc;
+	NSX_EACH_RUN(i, next, rows->n, v[next].process == v[i].process &&
+					       v[next].device == v[i].device)
+		if (mark_slow(v + i, next - i, err))
+			return err->rc;
+	return 0;
 }
 
 int nsx_project_way(struct nsx_finder *fd, const struct nsx_way *way,

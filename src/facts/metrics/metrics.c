@@ -171,7 +171,7 @@ static int read_part(void *ctx, size_t i, struct nsx_err *err)
 	int rc = nsx_scan_run(r->scan, (unsigned)i, &choice, fold_on_row, f,
 			      err);
 
-	if (rc != NSX_E_DATA && rc != NSX_E_DB)
+	if (!nsx_is_damage(rc))
 		return rc;
 	r->damage[i] = nsx_strdup(err->msg);
 	return 0;
@@ -487,7 +487,7 @@ int nsx_facts_metrics(struct nsx_facts *f, const struct nsx_trace *t,
 	rc = read_names(&names, err) ?:
 	     make_reach(&names, f, err) ?:
 	     build(f, &names, &r, threads, progress, err);
-	if (rc == NSX_E_DATA || rc == NSX_E_DB) {
+	if (nsx_is_damage(rc)) {
 		r.m->damage = nsx_arena_strdup(f->arena, err->msg);
 		rc = 0;
 	}

@@ -67,20 +67,17 @@ static struct nsx_window widen(const struct nsx_trace *t,
 static void pick_iterations(const struct nsx_facts *f, size_t *ret_from,
 			    size_t *ret_to)
 {
-	*ret_from = *ret_to = 0;
-	for (size_t i = 0, next; i < f->niterations; i = next) {
-		const struct nsx_iteration *v = f->iterations;
+	const struct nsx_iteration *v = f->iterations;
 
-		for (next = i + 1; next < f->niterations &&
+	*ret_from = *ret_to = 0;
+	NSX_EACH_RUN(i, next, f->niterations,
 		     v[next].process == v[i].process &&
-		     v[next].device == v[i].device;)
-			next++;
+			     v[next].device == v[i].device)
 		if (v[i].device == f->limiting &&
 		    next - i > *ret_to - *ret_from) {
 			*ret_from = i;
 			*ret_to = next;
 		}
-	}
 }
 
 static double average_ns(const struct nsx_iteration *v, size_t n)

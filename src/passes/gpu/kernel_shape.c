@@ -143,10 +143,10 @@ static int match_shapes(struct shapes *s, struct nsx_err *err)
 			   err, first))
 		return err->rc;
 	for (uint32_t i = 0; i < t->nshapes; i++)
-		order[i] = s->same[i] = i;
+		s->same[i] = i;
 	if (are_distinct(t, first))
 		return 0;
-	nsx_sort_r(order, t->nshapes, 4, cmp_shapes, t->shape);
+	nsx_sort_indices(order, t->nshapes, cmp_shapes, t->shape);
 	for (uint32_t i = 1; i < t->nshapes; i++)
 		if (!cmp_shapes(&order[i - 1], &order[i], t->shape))
 			s->same[order[i]] = s->same[order[i - 1]];

@@ -118,10 +118,8 @@ static int put_in_order(struct work *w, struct nsx_arena *a,
 			   place) ||
 	    nsx_new_arrays(a, w->g.n, "range names", err, w->order))
 		return err->rc;
-	for (uint32_t p = 0; p < w->t->nprocesses; p++)
-		processes[p] = p;
-	nsx_sort_r(processes, w->t->nprocesses, sizeof(*processes),
-		   cmp_processes, w->range_ns);
+	nsx_sort_indices(processes, w->t->nprocesses, cmp_processes,
+			 w->range_ns);
 	for (uint32_t i = 0; i < w->t->nprocesses; i++)
 		place[processes[i]] = i;
 	for (uint32_t k = 0; k < w->g.n; k++)

@@ -314,10 +314,7 @@ static int sync_part(const struct nsx_pids *pids, struct groups *g,
 		return 0;
 	}
 	nsx_put(out, "sync.pid_source", nsx_string(t->pid_source_runtime));
-	for (uint32_t p = 0; p < t->nprocesses; p++)
-		order[p] = p;
-	nsx_sort_r(order, t->nprocesses, sizeof(*order), cmp_sync,
-		   (void *)pids);
+	nsx_sort_indices(order, t->nprocesses, cmp_sync, (void *)pids);
 	for (uint32_t r = 0; r < t->nprocesses; r++) {
 		uint32_t p = order[r];
 		size_t n = group_sync(pids, p, g, err);

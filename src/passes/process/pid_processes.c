@@ -95,9 +95,7 @@ static int open_lookup(const struct nsx_report *report, const char *section,
 	}
 	if (!nsx_new_array(ret->row, a, ret->table->nrows, "processes", err))
 		return err->rc;
-	for (uint32_t i = 0; i < ret->table->nrows; i++)
-		ret->row[i] = i;
-	nsx_sort_r(ret->row, ret->table->nrows, 4, cmp_rows, ret);
+	nsx_sort_indices(ret->row, ret->table->nrows, cmp_rows, ret);
 	return 0;
 }
 

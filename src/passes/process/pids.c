@@ -84,16 +84,12 @@ int nsx_pids_build(const struct nsx_trace *t, struct nsx_arena *a,
 	struct order o = {t, NULL};
 
 	ret->kernel_ns = 0;
-	if (!nsx_new_array(ret->total, a, n, "processes", err) ||
-	    !nsx_new_array(ret->at, a, n + 1, "processes", err) ||
-	    !nsx_new_array(ret->call_at, a, n + 1, "processes", err) ||
-	    !nsx_new_array(ret->order, a, n, "processes", err))
+	if (nsx_new_arrays(a, n, "processes", err, ret->total, ret->order) ||
+	    nsx_new_arrays(a, n + 1, "processes", err, ret->at, ret->call_at))
 		return err->rc;
 	add_totals(t, ret);
-	for (uint32_t p = 0; p < n; p++)
-		ret->order[p] = p;
 	o.total = ret->total;
-	nsx_sort_r(ret->order, n, sizeof(*ret->order), cmp_processes, &o);
+	nsx_sort_indices(ret->order, n, cmp_processes, &o);
 	if (!nsx_new_array(ret->kernel, a, t->ops.n, "kernels by process", err))
 		return err->rc;
 	spread_kernels(t, ret);
