@@ -39,9 +39,8 @@ static int find_rhythm(struct nsx_detect *d, struct rhythm *ret,
 	size_t n = 0;
 
 	*ret = (struct rhythm){0};
-	if (!nsx_new_array(ns, d->scratch, f->niterations, "iterations", err) ||
-	    !nsx_new_array(idle_ns, d->scratch, f->niterations, "iterations",
-			   err))
+	if (nsx_new_arrays(d->scratch, f->niterations, "iterations", err, ns,
+			   idle_ns))
 		return err->rc;
 	for (size_t i = 0; i < f->niterations; i++) {
 		const struct nsx_iteration *x = &f->iterations[i];

@@ -166,8 +166,7 @@ static int list_kernels(struct nsx_sweep *s, struct nsx_arena *scratch,
 	size_t n = (size_t)t->nshapes + 1;
 	struct listed *v;
 
-	if (!nsx_new_array(v, scratch, n, "kernels", err) ||
-	    !nsx_new_array(s->kernel_of, scratch, n, "kernels", err) ||
+	if (nsx_new_arrays(scratch, n, "kernels", err, v, s->kernel_of) ||
 	    !nsx_new_array(side->kernels, side->arena, n, "kernels", err))
 		return err->rc;
 	for (uint32_t i = 0; i < t->nshapes; i++) {

@@ -262,8 +262,7 @@ static int pack_times(struct nsx_maker *m, const struct event *v,
 {
 	int64_t *start, *length;
 
-	if (!nsx_new_array(start, m->a, c->n, "collectives", err) ||
-	    !nsx_new_array(length, m->a, c->n, "collectives", err) ||
+	if (nsx_new_arrays(m->a, c->n, "collectives", err, start, length) ||
 	    !nsx_new_array(c->exposed, a, c->n, "collectives", err))
 		return err->rc;
 	for (size_t i = 0; i < c->n; i++) {

@@ -91,10 +91,8 @@ static int find_names(const struct nsx_run *run, const struct cpu_threads *all,
 	const char **texts;
 
 	*names = (struct names){.all = all, .a = a};
-	if (!nsx_new_array(names->id, run->scratch, all->n, "thread names",
-			   err) ||
-	    !nsx_new_array(names->text, run->scratch, all->n, "thread names",
-			   err) ||
+	if (nsx_new_arrays(run->scratch, all->n, "thread names", err, names->id,
+			   names->text) ||
 	    !nsx_new_array(names->process, run->scratch, all->n,
 			   "process names", err))
 		return err->rc;

@@ -165,9 +165,8 @@ static int list_starts(struct work *w, struct queue *q, struct nsx_err *err)
 	size_t n = (size_t)t->nstreams + 1;
 
 	if (!nsx_new_array(q->start_ns, w->arena, t->ops.n, "starts", err) ||
-	    !nsx_new_array(q->at, w->arena, n, "streams", err) ||
-	    !nsx_new_array(q->next, w->arena, n, "streams", err) ||
-	    !nsx_new_array(q->begun, w->arena, n, "streams", err))
+	    nsx_new_arrays(w->arena, n, "streams", err, q->at, q->next,
+			   q->begun))
 		return err->rc;
 	for (size_t i = 0; i < t->ops.n; i++)
 		q->at[nsx_op_stream(&t->ops, i) + 1]++;

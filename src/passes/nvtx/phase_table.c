@@ -46,8 +46,7 @@ int nsx_nvtx_phase_ranges(const struct nsx_trace *t,
 	*ret = (struct nsx_nvtx_phases){.map = m};
 	if (!nsx_new_array(by_name, a, nsx_strings_bound(t->strings),
 			   "range names", err) ||
-	    !nsx_new_array(ret->of, a, t->nvtx.n, "phases", err) ||
-	    !nsx_new_array(ret->below, a, t->nvtx.n, "phases", err))
+	    nsx_new_arrays(a, t->nvtx.n, "phases", err, ret->of, ret->below))
 		return err->rc;
 	memset(ret->below, 0xff, t->nvtx.n * 4);
 	for (uint32_t i = 0; i < t->nthreads; i++) {
