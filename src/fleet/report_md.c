@@ -4,9 +4,10 @@
 #include <string.h>
 #include "emit/md_table.h"
 #include "fleet/report.h"
+#include "fleet/tables.h"
 #include "report/text.h"
 
-enum { PAGE_FINDINGS = 5, MOST_ROWS = 15, MOST_COLUMNS = 12 };
+enum { PAGE_FINDINGS = 5, MOST_ROWS = 15 };
 
 static void add(struct nsx_buf *b, const char *s)
 {
@@ -249,19 +250,15 @@ static void add_findings(const struct nsx_freport *r, struct nsx_buf *b)
 	}
 }
 
-/* Words, and the columns, by key, of a table's first rows; nothing without rows. */
+/* Words, and n columns of a table's first rows; nothing without rows. */
 static void add_table(const struct nsx_freport *r, unsigned table,
-		      const char *words, const char *const *keys,
+		      const char *words, const int *columns, size_t n,
 		      struct nsx_buf *b)
 {
 	const struct nsx_table *t = &r->t[table];
-	int columns[MOST_COLUMNS];
-	size_t n = 0;
 
 	if (!t->nrows)
 		return;
-	for (; keys[n]; n++)
-		columns[n] = nsx_table_col(t, keys[n]);
 	add(b, words);
 	nsx_md_add_table(b,
 			 &(struct nsx_block){.table = t, .columns = columns,
@@ -274,21 +271,22 @@ static void add_budget(const struct nsx_freport *r, struct nsx_buf *b)
 {
 	const struct nsx_table *t = &r->t[NSX_FT_FRONTIER];
 	static const struct {
-		const char *key, *what;
+		unsigned column;
+		const char *what;
 	} parts[] = {
-		{"work_ns", "work that the median rank needs too"},
-		{"excess_compute_ns", "waiting for a rank that computes longer"},
-		{"excess_copy_ns", "waiting for a rank that copies longer"},
-		{"excess_idle_ns", "waiting for a rank whose GPU is idle longer"},
-		{"excess_other_ns", "waiting for a rank, cause not told"},
-		{"transfer_ns", "moving data when all are there"},
+		{F_WORK, "work that the median rank needs too"},
+		{F_COMPUTE, "waiting for a rank that computes longer"},
+		{F_COPY, "waiting for a rank that copies longer"},
+		{F_IDLE, "waiting for a rank whose GPU is idle longer"},
+		{F_OTHER, "waiting for a rank, cause not told"},
+		{F_TRANSFER, "moving data when all are there"},
 	};
 	double total = 0;
 
 	if (!t->nrows)
 		return;
 	for (size_t i = 0; i < t->nrows; i++)
-		total += nsx_table_number(t, i, "total_ns");
+		total += (double)nsx_row_at(t, i)[F_TOTAL].u.i;
 	nsx_buf_printf(b, "\n## Where the step went\n\n%s of %zu steps, stage by "
 			  "stage up to its last rank; tables/frontier.csv has "
 			  "every stage and rank.\n\n| part | ms a step | pct |\n"
@@ -298,7 +296,7 @@ static void add_budget(const struct nsx_freport *r, struct nsx_buf *b)
 		double sum = 0;
 
 		for (size_t i = 0; i < t->nrows; i++)
-			sum += nsx_table_number(t, i, parts[p].key);
+			sum += (double)nsx_row_at(t, i)[parts[p].column].u.i;
 		nsx_buf_printf(b, "| %s | %.3g | %.1f |\n", parts[p].what,
 			       sum / 1e6 / (double)r->f->nsteps,
 			       100 * sum / total);
@@ -307,35 +305,35 @@ static void add_budget(const struct nsx_freport *r, struct nsx_buf *b)
 
 static void add_sections(const struct nsx_freport *r, struct nsx_buf *b)
 {
-	static const char *const ranks[] = {"rank", "host", "own_ms",
-		"excess_ms", "excess_pct", "came_last", "collectives",
-		"waited_ms", NULL};
-	static const char *const colls[] = {"axis", "communicator", "op_name", "ranks",
-		"count", "transfer_us", "wait_us", "wait_pct", "class",
-		"late_rank", "late_times", NULL};
-	static const char *const spread[] = {"op_name", "n_ranks", "least_ms",
-		"least_rank", "most_ms", "most_rank", "most_calls",
-		"most_in_steps_ms", "difference_ms", NULL};
-	static const char *const clocks[] = {"host", "ranks", "lo_us", "hi_us",
-		"offset_us", "drift_ppm", "residual_us", "n", NULL};
-	static const char *const outliers[] = {"ranks", "host", "metric",
-		"value", "median", "z", NULL};
-	static const char *const shared[] = {"title", "severity", "n_ranks",
-		"median_pct", "most_pct", "most_rank", NULL};
+	static const int ranks[] = {R_RANK, R_HOST, R_OWN, R_EXCESS,
+		R_EXCESS_PCT, R_LAST, R_COLLS, R_WAITED};
+	static const int colls[] = {C_AXIS, C_COMM, C_OP, C_RANKS, C_COUNT,
+		C_TRANSFER, C_WAIT, C_SHARE, C_CLASS, C_LAST, C_TIMES};
+	static const int spread[] = {M_OP, M_RANKS, M_LEAST, M_LEAST_RANK,
+		M_MOST, M_MOST_RANK, M_CALLS, M_STEPS, M_DIFFERENCE};
+	static const int clocks[] = {K_HOST, K_RANKS, K_LO, K_HI, K_OFFSET,
+		K_DRIFT, K_RESIDUAL, K_N};
+	static const int outliers[] = {O_RANKS, O_HOST, O_METRIC, O_VALUE,
+		O_MEDIAN, O_Z};
+	static const int shared[] = {H_TITLE, H_SEVERITY, H_N, H_MEDIAN, H_MOST,
+		H_WORST};
+	bool has_axes = r->f->mesh.n > 0;
 
 	add_findings(r, b);
 	add_budget(r, b);
 	add_table(r, NSX_FT_RANKS, "\n## Ranks\n\nA rank's own time is what is "
 		  "left of its steps without the exposed part of collectives; "
 		  "its excess is that over the median of the other ranks.\n",
-		  ranks, b);
+		  ranks, ARRAY_LEN(ranks), b);
 	add_table(r, NSX_FT_OUTLIERS, "\nRanks, and hosts all of whose ranks do, "
 		  "that differ from the others (by five median deviations and "
-		  "3 %):\n", outliers, b);
+		  "3 %):\n", outliers,
+		  ARRAY_LEN(outliers), b);
 	add_table(r, NSX_FT_SHARED, "\n## What the ranks have in common\n\n"
 		  "Findings of the ranks' own reports, by how many ranks have "
 		  "them, with what can be won of a rank's time; nsys-explain "
-		  "of one of their traces tells more.\n", shared, b);
+		  "of one of their traces tells more.\n", shared,
+		  ARRAY_LEN(shared), b);
 	add_table(r, NSX_FT_COLLECTIVES, "\n## Communication\n\nTransfer is the "
 		  "least length of a collective over its ranks; what others "
 		  "took longer they waited. No clock is needed for that. The "
@@ -344,20 +342,22 @@ static void add_sections(const struct nsx_freport *r, struct nsx_buf *b)
 		  "class is inconclusive where a fifth of the mean length is "
 		  "less than lengths are sure to (30 µs or more), and where "
 		  "not all wait for all.\n",
-		  r->f->mesh.n ? colls : colls + 1, b);
+		  colls + !has_axes, ARRAY_LEN(colls) - !has_axes, b);
 	add_table(r, NSX_FT_IMBALANCE, "\n## Time in collectives\n\nThe ranks "
 		  "that spend the least and the most time in each, over their "
 		  "whole traces; what lies outside the judged steps (start-up, "
 		  "the end) does not slow them. Where all wait for all they "
 		  "wait for the one with the least; in a broadcast or scatter "
 		  "the others wait for the root only, in a reduce or gather "
-		  "the root for the others.\n", spread, b);
+		  "the root for the others.\n", spread,
+		  ARRAY_LEN(spread), b);
 	if (r->t[NSX_FT_CLOCK].nrows > 1)
 		add_table(r, NSX_FT_CLOCK, "\n## Clocks\n\nHow far each clock is "
 			  "ahead of the first one: proven bounds (nobody leaves "
 			  "a collective before the last one came), and where "
 			  "ends agree best. No other figure here depends on "
-			  "it.\n", clocks, b);
+			  "it.\n", clocks,
+			  ARRAY_LEN(clocks), b);
 	if (r->f->nwarnings) {
 		add(b, "\n## Warnings\n\n");
 		for (size_t i = 0; i < r->f->nwarnings; i++)
