@@ -519,10 +519,12 @@ static void answer_all(struct dimensions *d)
 	answer(d, "Is the grid big enough?", say_grid(d, small));
 	answer(d, "Are there enough streams?", say_streams(d, small));
 	answer(d, "What bounds it?", say_bound(d));
-	for (size_t i = 0; i < d->table->nrows; i++)
+	for (size_t i = 0; i < d->table->nrows; i++) {
+		const struct nsx_cell *row = nsx_row_at(d->table, i);
+
 		text = nsx_say(d->out, "%s **%s** %s.", text,
-			       nsx_table_text(d->table, i, "question"),
-			       nsx_table_text(d->table, i, "answer"));
+			       row[QUESTION].u.s, row[ANSWER].u.s);
+	}
 	nsx_md_bullet(d->out, "%s", text);
 }
 

@@ -112,7 +112,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 	if (t->nrows)
 		nsx_md_text(out, "%s takes %s of the kernel time, in %s; there "
 			    "%s.",
-			    nsx_md_name(out, nsx_table_text(t, 0, "family")),
+			    nsx_md_name(out, nsx_row_at(t, 0)[FAMILY].u.s),
 			    nsx_text_share(out->arena,
 					   nsx_row_at(t, 0)[PCT].u.f, 100),
 			    nsx_text_n(out->arena,

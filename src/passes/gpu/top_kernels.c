@@ -3,6 +3,7 @@
  * One sweep a device gives each group its durations, then one its union and
  * the part in which nothing else ran (nsx_group_times).
  */
+#include <inttypes.h>
 #include <stdlib.h>
 #include "passes/pass.h"
 
@@ -363,15 +364,14 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 					 "kernel", NULL));
 	nsx_md_table(out, kernels, run->opts->kernel_rows, LABEL, DEVICE,
 		     TOTAL_MS, CALLS, AVG, P50, P90, PCT);
-	if (kernels->nrows)
+	if (kernels->nrows) {
+		const struct nsx_cell *top = nsx_row_at(kernels, 0);
+
 		nsx_headline(out,
 			     "Top kernel: %s (%.1f%% of kernel time, %.1f ms, "
-			     "%.0f calls)",
-			     nsx_table_text(kernels, 0, "kernel_name"),
-			     nsx_table_number(kernels, 0,
-					      "pct_total_kernel_time"),
-			     nsx_table_number(kernels, 0, "total_time_ms"),
-			     nsx_table_number(kernels, 0, "call_count"));
+			     "%" PRId64 " calls)", top[NAME].u.s, top[PCT].u.f,
+			     top[TOTAL_MS].u.f, top[CALLS].u.i);
+	}
 	return 0;
 }
 

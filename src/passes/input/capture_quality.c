@@ -106,12 +106,12 @@ const char *nsx_process_label(struct nsx_quality *q, uint32_t p)
 /* Whether all rows of a row's check are ok (there are some 30 rows). */
 static bool is_fine(const struct nsx_table *t, size_t row)
 {
-	const char *check = nsx_table_text(t, row, "check");
+	const char *check = nsx_row_at(t, row)[CHECK].u.s;
 	bool fine = true;
 
 	for (size_t r = 0; r < t->nrows; r++)
-		if (!strcmp(nsx_table_text(t, r, "check"), check))
-			fine &= !strcmp(nsx_table_text(t, r, "status"), OK);
+		if (!strcmp(nsx_row_at(t, r)[CHECK].u.s, check))
+			fine &= !strcmp(nsx_row_at(t, r)[STATUS].u.s, OK);
 	return fine;
 }
 
