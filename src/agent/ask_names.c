@@ -135,12 +135,12 @@ int nsx_ask_range(struct nsx_answer *a, struct nsx_err *err)
 	nsx_put(a->out, "gpu_ns", nsx_int(gpu.ns));
 	nsx_md_bullet(a->out, "%s of host time; %s of GPU time launched inside, "
 		      "in %s",
-		      nsx_text_ns(a->out->arena, (double)s.count.ns),
-		      nsx_text_ns(a->out->arena, (double)gpu.ns),
+		      nsx_say_time(a->out, s.count.ns),
+		      nsx_say_time(a->out, gpu.ns),
 		      nsx_text_n(a->out->arena, (size_t)gpu.n, "operation", NULL));
 	nsx_md_bullet(a->out, "it was open %s; the longest time, %s, from %s",
 		      nsx_text_n(a->out->arena, (size_t)s.count.n, "time", NULL),
-		      nsx_text_ns(a->out->arena, (double)s.longest_ns),
+		      nsx_say_time(a->out, s.longest_ns),
 		      nsx_answer_at(a, s.longest_at));
 	lead_to_longest(a, &s);
 	return 0;

@@ -181,8 +181,7 @@ static void tell_classes(struct nsx_answer *a)
 			if (!p.ns[k])
 				continue;
 			nsx_buf_printf(&b, "%s%s %s", b.n ? ", " : "", words[k],
-				       nsx_text_ns(a->out->arena,
-						   (double)p.ns[k]));
+				       nsx_say_time(a->out, p.ns[k]));
 			nsx_put(a->out,
 				nsx_say(a->out, "gpus.%s.%s_ns", gpu_name(a, d),
 					nsx_part_names[k]),
@@ -561,8 +560,7 @@ static void tell_pieces(struct nsx_answer *a, const struct nsx_gap *gap)
 		}
 		told++;
 		nsx_md_bullet(a->out, "%s from %s: %s%s%s",
-			      nsx_text_ns(a->out->arena,
-					  (double)(p.end_ns - p.start_ns)),
+			      nsx_say_time(a->out, p.end_ns - p.start_ns),
 			      nsx_answer_at(a, p.start_ns),
 			      nsx_cause_words[p.cause], p.detail ? ", " : "",
 			      p.detail ? nsx_md_name(a->out,
@@ -571,7 +569,7 @@ static void tell_pieces(struct nsx_answer *a, const struct nsx_gap *gap)
 	}
 	if (rest)
 		nsx_md_bullet(a->out, "%s in all: %s",
-			      nsx_text_ns(a->out->arena, (double)rest_ns),
+			      nsx_say_time(a->out, rest_ns),
 			      nsx_text_n(a->out->arena, rest, "other piece", NULL));
 }
 
@@ -605,8 +603,7 @@ int nsx_ask_why(struct nsx_answer *a, struct nsx_err *err)
 		w = a->window = (struct nsx_window){gap.start_ns, gap.end_ns};
 		nsx_md_bullet(a->out, "%s waited %s, from %s",
 			      gpu_name(a, d),
-			      nsx_text_ns(a->out->arena,
-					  (double)(w.end_ns - w.start_ns)),
+			      nsx_say_time(a->out, w.end_ns - w.start_ns),
 			      window_text(a, &w));
 		tell_pieces(a, &gap);
 		tell_next_op(a, &gap);
@@ -657,8 +654,8 @@ int nsx_ask_iteration(struct nsx_answer *a, struct nsx_err *err)
 	}
 	nsx_sort(ns, n, sizeof(*ns), nsx_cmp_i64);
 	nsx_md_bullet(a->out, "it took %s; the median of %zu is %s%s",
-		      nsx_text_ns(a->out->arena, (double)length_ns), n,
-		      nsx_text_ns(a->out->arena, (double)ns[n / 2]),
+		      nsx_say_time(a->out, length_ns), n,
+		      nsx_say_time(a->out, ns[n / 2]),
 		      it->slow ? "; it is a slow one" : "");
 	nsx_put(a->out, "duration_ns", nsx_int(length_ns));
 	nsx_put(a->out, "median_ns", nsx_int(ns[n / 2]));

@@ -70,17 +70,6 @@ void nsx_fine_(struct nsx_findings *l, const char *text)
 	nsx_push_or_die(l->fine, l->nfine, l->cap_fine, text);
 }
 
-const char *nsx_tell(struct nsx_findings *l, const char *fmt, ...)
-{
-	va_list ap;
-	const char *p;
-
-	va_start(ap, fmt);
-	p = nsx_arena_vprintf(l->arena, fmt, ap);
-	va_end(ap);
-	return p;
-}
-
 const char *nsx_tell_bytes(struct nsx_findings *l, int64_t bytes)
 {
 	return nsx_text_bytes(l->arena, (double)bytes);

@@ -132,8 +132,8 @@ void nsx_found(struct nsx_findings *l, const struct nsx_finding *f);
 #define nsx_fine(l, ...) nsx_fine_(l, nsx_tell(l, __VA_ARGS__))
 void nsx_fine_(struct nsx_findings *l, const char *text);
 /* printf into the list's memory. */
-const char *nsx_tell(struct nsx_findings *l, const char *fmt, ...)
-	NSX_PRINTF(2, 3);
+#define nsx_tell(l, ...)                                                      \
+	((const char *)nsx_arena_printf((l)->arena, __VA_ARGS__))
 const char *nsx_tell_bytes(struct nsx_findings *l, int64_t bytes);
 const char *nsx_tell_ns(struct nsx_findings *l, int64_t ns);
 const char *nsx_tell_name(struct nsx_findings *l, const char *name);

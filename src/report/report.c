@@ -5,17 +5,6 @@
 #include "report/text.h"
 #include "report/words.h"
 
-const char *nsx_say(struct nsx_section *s, const char *fmt, ...)
-{
-	va_list ap;
-	const char *p;
-
-	va_start(ap, fmt);
-	p = nsx_arena_vprintf(s->arena, fmt, ap);
-	va_end(ap);
-	return p;
-}
-
 const char *nsx_say_bytes(struct nsx_section *s, int64_t bytes)
 {
 	return nsx_text_bytes(s->arena, (double)bytes);

@@ -174,8 +174,8 @@ void nsx_warn_(struct nsx_section *s, const char *text);
 /* Copies c and its NSX_CURVE_BINS values. */
 void nsx_add_curve(struct nsx_section *s, const struct nsx_curve *c);
 /* printf into the section's memory. */
-const char *nsx_say(struct nsx_section *s, const char *fmt, ...)
-	NSX_PRINTF(2, 3);
+#define nsx_say(s, ...)                                                       \
+	((const char *)nsx_arena_printf((s)->arena, __VA_ARGS__))
 
 /* "25.5 GB": decimal units; "421 ms". */
 const char *nsx_say_bytes(struct nsx_section *s, int64_t bytes);
