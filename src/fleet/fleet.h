@@ -222,11 +222,16 @@ struct nsx_passed {
 	double **wait_ns, **held_ns;
 };
 
-/* What a step would save on average if these ranks' own time were the others'
- * median, and if the transfers of these links were.  Adds to passed; NULL: none.
+/* Ranks whose own time, and a link whose transfers, are taken to be the others'
+ * median.
  */
-int nsx_fleet_replay(const struct nsx_fleet *f, const uint32_t *ranks, size_t n,
-		     const struct nsx_fslow_link *links, size_t nlinks,
+struct nsx_mended {
+	const uint32_t *ranks;
+	size_t n;
+	const struct nsx_fslow_link *link; /* NULL: none                     */
+};
+/* What a step would save by that on average.  Adds to passed; NULL: none. */
+int nsx_fleet_replay(const struct nsx_fleet *f, const struct nsx_mended *mended,
 		     const struct nsx_passed *passed, double *ret_ns,
 		     struct nsx_err *err) NSX_CHECKED;
 

@@ -744,8 +744,8 @@ static int price_group(struct judge *j, const uint32_t *v, uint32_t n,
 
 	memcpy(all + nall, v, n * sizeof(*v));
 	nsx_sort(all, nall + n, sizeof(*all), nsx_cmp_u32);
-	if (nsx_fleet_replay(f, all, nall + n, NULL, 0, &passed, &together,
-			     err))
+	if (nsx_fleet_replay(f, &(struct nsx_mended){all, nall + n, NULL},
+			     &passed, &together, err))
 		return err->rc;
 	if (together - f->all_recoverable_ns < LEAST_SHARE * f->step_ns)
 		return 0;
@@ -776,15 +776,17 @@ static int price(struct judge *j, struct nsx_err *err)
 		uint32_t *with = all + n;
 		double together;
 
-		if (nsx_fleet_replay(f, l.ranks, l.n, NULL, 0, &passed,
-				     &l.recoverable_ns, err))
+		if (nsx_fleet_replay(f,
+				     &(struct nsx_mended){l.ranks, l.n, NULL},
+				     &passed, &l.recoverable_ns, err))
 			return err->rc;
 		follow(j, &passed, &l);
 		together = l.recoverable_ns;
 		memcpy(with, l.ranks, l.n * sizeof(*with));
 		nsx_sort(all, n + l.n, sizeof(*all), nsx_cmp_u32);
-		if (n && nsx_fleet_replay(f, all, n + l.n, NULL, 0, NULL,
-					  &together, err))
+		if (n && nsx_fleet_replay(
+				 f, &(struct nsx_mended){all, n + l.n, NULL},
+				 NULL, &together, err))
 			return err->rc;
 		if (together - f->all_recoverable_ns <
 		    (kept ? LEAST_ADDED : LEAST_SHARE) * f->step_ns) {
@@ -814,8 +816,9 @@ static int add_links(struct judge *j, struct nsx_err *err)
 
 		for (uint32_t m = 0; m < c->n; m++)
 			v[m] = c->m[m].rank;
-		if (nsx_fleet_replay(f, NULL, 0, &f->link[i], 1, NULL, &gain,
-				     err))
+		if (nsx_fleet_replay(f,
+				     &(struct nsx_mended){.link = &f->link[i]},
+				     NULL, &gain, err))
 			return err->rc;
 		if (gain < LEAST_SHARE * f->step_ns)
 			continue;

@@ -63,8 +63,7 @@ struct visit { /* a member at a collective */
 };
 struct replay {
 	const struct nsx_fleet *f;
-	const struct nsx_fslow_link *links;
-	size_t nlinks;
+	const struct nsx_fslow_link *link; /* that is mended; NULL           */
 	struct place *v;
 	size_t nplaces, cap;
 	struct visit *visit; /* by place, member                             */
@@ -294,10 +293,7 @@ static double needed(const struct replay *p, const struct place *x, uint32_t m)
 /* By how much less its transfer takes. */
 static double faster(const struct replay *p, uint32_t comm)
 {
-	for (size_t i = 0; i < p->nlinks; i++)
-		if (p->links[i].comm == comm)
-			return p->links[i].excess_ns;
-	return 0;
+	return p->link && p->link->comm == comm ? p->link->excess_ns : 0;
 }
 
 /* By how much earlier a member's part could begin. */
@@ -444,20 +440,18 @@ static void replay_totals(struct replay *p, double *scratch)
 	}
 }
 
-int nsx_fleet_replay(const struct nsx_fleet *f, const uint32_t *ranks, size_t n,
-		     const struct nsx_fslow_link *links, size_t nlinks,
+int nsx_fleet_replay(const struct nsx_fleet *f, const struct nsx_mended *mended,
 		     const struct nsx_passed *passed, double *ret_ns,
 		     struct nsx_err *err)
 {
 	struct nsx_arena *a = nsx_arena_new();
-	struct replay p = {.f = f, .links = links, .nlinks = nlinks,
-			   .passed = passed};
+	struct replay p = {.f = f, .link = mended->link, .passed = passed};
 	double *scratch = nsx_arena_get(a, f->nranks * sizeof(*scratch));
 	int rc = 0;
 
 	p.rank = nsx_arena_get(a, f->nranks * sizeof(*p.rank));
-	for (size_t i = 0; i < n; i++)
-		p.rank[ranks[i]].is_mended = true;
+	for (size_t i = 0; i < mended->n; i++)
+		p.rank[mended->ranks[i]].is_mended = true;
 	p.channel = nsx_arena_get(a, f->ncomms * sizeof(*p.channel));
 	p.at = nsx_arena_get(a, f->ncomms * sizeof(*p.at));
 	p.holder = nsx_arena_get(a, f->ncomms * sizeof(*p.holder));
