@@ -104,14 +104,12 @@ static void tell_diff(struct nsx_answer *a, struct nsx_diff *d,
 			copy_table(a, &t->t[i]);
 }
 
-int nsx_answer_diff(const char *const *before, size_t nbefore,
-		    const char *const *after, size_t nafter, const char *unit,
+int nsx_answer_diff(const struct nsx_captures *sides, const char *unit,
 		    const struct nsx_cache *loaded, struct nsx_answer **ret,
 		    struct nsx_err *err)
 {
 	const struct nsx_at_hand at_hand = {find_loaded, (void *)loaded};
-	struct nsx_diff_opts o = {.before = before, .nbefore = nbefore,
-				  .after = after, .nafter = nafter,
+	struct nsx_diff_opts o = {.captures = {sides[0], sides[1]},
 				  .alpha = 0.05, .seed = 1,
 				  .side = {.last = -1, .device = -1, .pid = -1,
 					   .rank = -1,

@@ -6,6 +6,7 @@
 #include "agent/reply.h"
 #include "agent/shape.h"
 #include "agent/tools.h"
+#include "diff/diff.h"
 
 const struct nsx_tool nsx_tools[NSX_NTOOLS] = {
 #define NSX_TOOL(id, name, title, text) {name, title, text},
@@ -293,7 +294,8 @@ static int compare(struct call *c, struct nsx_answer **ret, struct nsx_err *err)
 
 	if (find_files(c, A_BEFORE, err) || find_files(c, A_AFTER, err))
 		return err->rc;
-	rc = nsx_answer_diff(before->v, before->n, after->v, after->n,
+	rc = nsx_answer_diff((const struct nsx_captures[]){{before->v, before->n},
+							   {after->v, after->n}},
 			     c->str[A_UNIT], &c->box->cache, ret, err);
 	for (unsigned i = 0; !rc && i < (*ret)->nnext; i++)
 		(*ret)->next[i].trace = named[i];

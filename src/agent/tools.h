@@ -58,8 +58,8 @@ int nsx_tool_call(struct nsx_toolbox *t, enum nsx_tool_id tool,
 
 struct nsx_answer;
 /* Answers of which no report is the source; paths are real. */
-int nsx_answer_diff(const char *const *before, size_t nbefore,
-		    const char *const *after, size_t nafter, const char *unit,
+struct nsx_captures; /* of two sides (diff/diff.h) */
+int nsx_answer_diff(const struct nsx_captures *sides, const char *unit,
 		    const struct nsx_cache *loaded, struct nsx_answer **ret,
 		    struct nsx_err *err) NSX_CHECKED;
 /* is_allowed: of each file that a folder names. */

@@ -229,8 +229,8 @@ static int calibrate(const struct args *a, struct nsx_diff_opts *o, int n,
 					  .subject = &noise, .detail = o};
 	int rc;
 
-	o->before = (const char *const *)argv + 1;
-	o->nbefore = (size_t)n;
+	o->captures[0] = (struct nsx_captures){
+		(const char *const *)argv + 1, (size_t)n};
 	if (n < 3)
 		return nsx_fail(err, NSX_E_USAGE, "--calibrate needs at least 3 "
 				"runs of the same code (%d given): "
@@ -265,10 +265,8 @@ static int run(const struct nsx_cmd *cmd, int argc, char **argv)
 		rc = read_args(&a, &o, &err);
 	if (!rc && !a.calibrate)
 		rc = collect(&a, n, argv, arena, side, &err);
-	o.before = side[0].v;
-	o.nbefore = side[0].n;
-	o.after = side[1].v;
-	o.nafter = side[1].n;
+	for (unsigned s = 0; s < 2; s++)
+		o.captures[s] = (struct nsx_captures){side[s].v, side[s].n};
 	if (!rc)
 		rc = a.calibrate ? calibrate(&a, &o, n, argv, &err) :
 				   compare(&a, &o, &err);

@@ -10,10 +10,10 @@
 
 const char nsx_no_kernels[] = "digests do not tell the kernels of a step apart";
 
-static bool any_digest(const char *const *specs, size_t n)
+static bool any_digest(const struct nsx_captures *c)
 {
-	while (n)
-		if (nsx_side_is_digest(specs[--n]))
+	for (size_t i = 0; i < c->n; i++)
+		if (nsx_side_is_digest(c->v[i]))
 			return true;
 	return false;
 }
@@ -22,8 +22,8 @@ struct nsx_side_opts nsx_side_opts_of(const struct nsx_diff_opts *o)
 {
 	struct nsx_side_opts ret = o->side;
 
-	ret.digested = any_digest(o->before, o->nbefore) ||
-		       any_digest(o->after, o->nafter);
+	ret.digested = any_digest(&o->captures[0]) ||
+		       any_digest(&o->captures[1]);
 	return ret;
 }
 
@@ -46,7 +46,7 @@ static int load_sides(struct nsx_diff *d, enum nsx_side_unit unit,
 				continue;
 			nsx_side_free(*side);
 			*side = NULL;
-			if (nsx_side_load((s ? o->after : o->before)[i], &so,
+			if (nsx_side_load(o->captures[s].v[i], &so,
 					  side, err))
 				return err->rc;
 		}
@@ -359,8 +359,8 @@ int nsx_diff_run(const struct nsx_diff_opts *o, struct nsx_diff **ret,
 	d->arena = a;
 	d->opts = o;
 	nsx_utc_now(d->generated_at);
-	d->nsides[0] = o->nbefore;
-	d->nsides[1] = o->nafter;
+	d->nsides[0] = o->captures[0].n;
+	d->nsides[1] = o->captures[1].n;
 	for (unsigned s = 0; s < 2; s++)
 		d->sides[s] = nsx_arena_get(a, d->nsides[s] *
 						       sizeof(*d->sides[s]));

@@ -152,8 +152,10 @@ struct nsx_gate_row { /* a gate where it looks worst                         */
 };
 
 struct nsx_diff_opts {
-	const char *const *before, *const *after; /* specs of side.h         */
-	size_t nbefore, nafter;
+	struct nsx_captures { /* specs of side.h                             */
+		const char *const *v;
+		size_t n;
+	} captures[2]; /* before, after                                      */
 	struct nsx_side_opts side;
 	struct nsx_noises noise;
 	double alpha;
@@ -199,7 +201,7 @@ int nsx_diff_run(const struct nsx_diff_opts *o, struct nsx_diff **ret,
 		 struct nsx_err *err) NSX_CHECKED;
 void nsx_diff_free(struct nsx_diff *d);
 
-/* What runs of the same code differ by: o->before are all of them, at least 3;
+/* What runs of the same code differ by: o->captures[0] are all of them, at least 3;
  * the largest change over all pairs, of any GPU or of the job, metric by metric
  * and kernel by kernel.  Owner: the caller, nsx_noises_done, also after a
  * failure.  Errors: as of nsx_diff_run.

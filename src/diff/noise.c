@@ -154,18 +154,18 @@ static int measure_pair(const struct nsx_diff_opts *o, struct nsx_side *before,
 int nsx_diff_calibrate(const struct nsx_diff_opts *o, struct nsx_noises *ret,
 		       struct nsx_err *err)
 {
-	struct nsx_side **v = nsx_try_alloc(o->nbefore, sizeof(*v), "captures",
+	struct nsx_side **v = nsx_try_alloc(o->captures[0].n, sizeof(*v), "captures",
 					    err);
 	const struct nsx_side_opts side = nsx_side_opts_of(o);
 	int rc = v ? 0 : err->rc;
 
 	*ret = (struct nsx_noises){.nkernels = 0};
-	for (size_t i = 0; !rc && i < o->nbefore; i++)
-		rc = nsx_side_load(o->before[i], &side, &v[i], err);
-	for (size_t i = 0; !rc && i < o->nbefore; i++)
-		for (size_t k = i + 1; !rc && k < o->nbefore; k++)
+	for (size_t i = 0; !rc && i < o->captures[0].n; i++)
+		rc = nsx_side_load(o->captures[0].v[i], &side, &v[i], err);
+	for (size_t i = 0; !rc && i < o->captures[0].n; i++)
+		for (size_t k = i + 1; !rc && k < o->captures[0].n; k++)
 			rc = measure_pair(o, v[i], v[k], ret, err);
-	for (size_t i = 0; v && i < o->nbefore; i++)
+	for (size_t i = 0; v && i < o->captures[0].n; i++)
 		nsx_side_free(v[i]);
 	free(v);
 	return rc;
@@ -181,8 +181,8 @@ int nsx_noise_write(const struct nsx_out_file *f, FILE *out,
 	struct nsx_jsonw *w = nsx_json_document(2, NULL);
 
 	nsx_jsonw_array(w, "runs");
-	for (size_t i = 0; i < o->nbefore; i++)
-		nsx_jsonw_str(w, NULL, o->before[i]);
+	for (size_t i = 0; i < o->captures[0].n; i++)
+		nsx_jsonw_str(w, NULL, o->captures[0].v[i]);
 	nsx_jsonw_end(w);
 	nsx_jsonw_array(w, "metrics");
 	for (unsigned k = 0; k < NSX_NMETRICS; k++) {
