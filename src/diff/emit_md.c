@@ -138,17 +138,30 @@ static void add_delta(struct page *p, const struct nsx_delta *d)
 		       nsx_text_change(p->a, (double)d->delta_ns));
 }
 
+/* The end of a row: mean before, and its change. */
+static void end_row(struct page *p, const struct nsx_delta *d)
+{
+	nsx_buf_printf(&p->b, " | %s",
+		       nsx_text_ns(p->a, (double)d->before_ns));
+	add_delta(p, d);
+	nsx_buf_adds(&p->b, " |\n");
+}
+
+/* A comment has lines in the place of headings. */
+static void add_heading(struct page *p, const char *text)
+{
+	nsx_buf_printf(&p->b, p->for_comment ? "%s:\n\n" : "## %s\n\n", text);
+}
+
 static void add_budgets(struct page *p)
 {
 	const struct nsx_diff *d = p->d;
 
-	nsx_buf_printf(&p->b, "%sWhere the change of the mean is%s\n\n"
-			      "| | mean before | after | change | tail | compute | "
+	add_heading(p, "Where the change of the mean is");
+	nsx_buf_printf(&p->b, "| | mean before | after | change | tail | compute | "
 			      "%scopies | idle |\n"
 			      "|---|---:|---:|---:|---:|---:|---:|%s---:|---:|"
 			      "\n",
-		       p->for_comment ? "" : "## ",
-		       p->for_comment ? ":" : "",
 		       d->splits_comm ? "transfer | waiting for a rank | " :
 				    "communication | ",
 		       d->splits_comm ? "---:|" : "");
@@ -269,21 +282,17 @@ static void add_causes(struct page *p, uint32_t lane)
 
 	if (!n || !x->v[0].d.delta_ns)
 		return;
-	nsx_buf_printf(&p->b, "%sIdle time%s by cause%s\n\n"
-			      "| cause | of | before | change |\n"
-			      "|---|---|---:|---:|\n",
-		       p->for_comment ? "" : "## ", of_lane(p, lane),
-		       p->for_comment ? ":" : "");
+	add_heading(p, nsx_arena_printf(p->a, "Idle time%s by cause",
+					of_lane(p, lane)));
+	nsx_buf_adds(&p->b, "| cause | of | before | change |\n"
+			    "|---|---|---:|---:|\n");
 	for (size_t i = 0; i < n && x->v[i].d.delta_ns; i++) {
 		const struct nsx_split_row *c = &x->v[i];
 
 		nsx_buf_printf(&p->b, "| %s | ", nsx_cause_words[c->cause]);
 		if (*c->detail)
 			nsx_add_name(&p->b, c->detail);
-		nsx_buf_printf(&p->b, " | %s",
-			       nsx_text_ns(p->a, (double)c->d.before_ns));
-		add_delta(p, &c->d);
-		nsx_buf_adds(&p->b, " |\n");
+		end_row(p, &c->d);
 	}
 	nsx_buf_adds(&p->b, "\n");
 }
@@ -306,10 +315,7 @@ static void add_split(struct page *p, uint32_t lane, enum nsx_split split,
 			nsx_add_name(&p->b, x->v[i].detail);
 		else
 			nsx_buf_adds(&p->b, "none");
-		nsx_buf_printf(&p->b, " | %s",
-			       nsx_text_ns(p->a, (double)x->v[i].d.before_ns));
-		add_delta(p, &x->v[i].d);
-		nsx_buf_adds(&p->b, " |\n");
+		end_row(p, &x->v[i].d);
 	}
 	nsx_buf_adds(&p->b, n < x->n ? "\nAll rows are in `tables/`.\n\n" :
 				       "\n");
@@ -321,8 +327,7 @@ static void add_findings(struct page *p)
 
 	if (!d->nfindings)
 		return;
-	nsx_buf_printf(&p->b, "%sFindings%s\n\n", p->for_comment ? "" : "## ",
-		       p->for_comment ? ":" : "");
+	add_heading(p, "Findings");
 	for (size_t i = 0; i < d->nfindings; i++) {
 		const struct nsx_finding_row *f = &d->findings[i];
 		const struct nsx_side_finding *of[] = {f->before, f->after};

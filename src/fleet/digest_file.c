@@ -196,6 +196,12 @@ int nsx_detail_parse(const char *word, enum nsx_detail *ret,
 
 enum { MOST_CELLS = 64 };
 
+/* How many cells of eight bytes each a column stands for. */
+static unsigned cells_in(const struct column *c)
+{
+	return c->kind == INT && c->names ? c->n : 1;
+}
+
 static struct nsx_val cell_of(const struct column *c, const char *row)
 {
 	const void *p = row + c->offset;
@@ -227,9 +233,8 @@ static int cells_of(const struct table *t, const void *row, int64_t id,
 	v[n++] = nsx_val_int(id);
 	for (unsigned i = 0; i < t->ncolumns; i++) {
 		struct column c = t->columns[i];
-		unsigned most = c.kind == INT && c.names ? c.n : 1;
 
-		for (unsigned k = 0; k < most; k++, c.offset += 8)
+		for (unsigned k = 0; k < cells_in(&c); k++, c.offset += 8)
 			v[n++] = cell_of(&c, row);
 	}
 	return n;
@@ -495,9 +500,9 @@ static void describe(unsigned table, struct nsx_buf *create,
 	nsx_buf_printf(insert, "INSERT INTO %s VALUES (?", t->name);
 	for (unsigned i = 0; i < t->ncolumns; i++) {
 		const struct column *c = &t->columns[i];
-		bool is_list = c->kind == INT && c->names;
+		bool is_list = cells_in(c) > 1;
 
-		for (unsigned k = 0; k < (is_list ? c->n : 1); k++) {
+		for (unsigned k = 0; k < cells_in(c); k++) {
 			nsx_buf_printf(create, "\n  , %s%s %s -- %s",
 				       is_list ? c->names[k] : c->name,
 				       is_list ? "_ns" : "",
@@ -682,9 +687,8 @@ static int take_row(const struct reader *r, struct nsx_stmt *s,
 	memset(row, 0, t->size);
 	for (unsigned i = 0; i < t->ncolumns; i++) {
 		struct column c = t->columns[i];
-		unsigned most = c.kind == INT && c.names ? c.n : 1;
 
-		for (unsigned k = 0; k < most; k++, c.offset += 8) {
+		for (unsigned k = 0; k < cells_in(&c); k++, c.offset += 8) {
 			struct nsx_val v;
 
 			nsx_read_val(s, at++, &v);
