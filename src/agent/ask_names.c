@@ -63,9 +63,10 @@ static void sum_ranges(const struct nsx_census *c, nsx_str name,
 		if (c->paths.keys[i].b != name || inside[i])
 			continue;
 		inside[i] = 1;
-		if (!s->count.n || p->longest_ns > s->longest_ns ||
-		    (p->longest_ns == s->longest_ns &&
-		     p->longest_at < s->longest_at)) {
+		if (p->count.n &&
+		    (!s->count.n || p->longest_ns > s->longest_ns ||
+		     (p->longest_ns == s->longest_ns &&
+		      p->longest_at < s->longest_at))) {
 			s->longest_ns = p->longest_ns;
 			s->longest_at = p->longest_at;
 		}
@@ -89,6 +90,15 @@ static int sum_work(struct nsx_answer *a, const struct nsx_census *c,
 		nsx_tally_op(tally, 0, p->op, "operation", &p->count);
 	}
 	return nsx_tally_end(tally, "operations", host_ns, NSX_OF_RANGE, err);
+}
+
+/* What calls and ranges are counted in: also those before and after all GPU work, if
+ * no window was asked for.
+ */
+static struct nsx_window host_window(const struct nsx_trace *t)
+{
+	return t->user.start_ns < t->user.end_ns ?
+		       t->user : (struct nsx_window){t->first_ns, t->last_ns};
 }
 
 /* A mark has an instant and no length. */
@@ -124,7 +134,7 @@ int nsx_ask_range(struct nsx_answer *a, struct nsx_err *err)
 		return nsx_fail(err, NSX_E_USAGE, "no NVTX range '%s' in this "
 				"trace; there are %s", a->argument,
 				nearest(a, names, n));
-	a->window = t->window;
+	a->window = host_window(t);
 	inside = nsx_arena_get(a->out->arena, c->paths.n);
 	sum_ranges(c, names[i], inside, &s);
 	if (sum_work(a, c, inside, s.count.ns, &gpu, err))
@@ -138,6 +148,8 @@ int nsx_ask_range(struct nsx_answer *a, struct nsx_err *err)
 		      nsx_say_time(a->out, s.count.ns),
 		      nsx_say_time(a->out, gpu.ns),
 		      nsx_text_n(a->out->arena, (size_t)gpu.n, "operation", NULL));
+	if (!s.count.n)
+		return 0;
 	nsx_md_bullet(a->out, "it was open %s; the longest time, %s, from %s",
 		      nsx_text_n(a->out->arena, (size_t)s.count.n, "time", NULL),
 		      nsx_say_time(a->out, s.longest_ns),
@@ -407,7 +419,7 @@ int nsx_ask_thread(struct nsx_answer *a, struct nsx_err *err)
 
 	if (!c)
 		return err->rc;
-	a->window = t->window;
+	a->window = host_window(t);
 	for (uint32_t k = 0; k < t->nthreads; k++)
 		any |= t->thread[k].tid == tid;
 	if (!any)
@@ -425,6 +437,6 @@ int nsx_ask_thread(struct nsx_answer *a, struct nsx_err *err)
 				      &c->call[i]);
 	}
 	return nsx_tally_end(tally, "calls",
-			     t->window.end_ns - t->window.start_ns,
+			     a->window.end_ns - a->window.start_ns,
 			     NSX_OF_WINDOW, err);
 }

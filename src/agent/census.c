@@ -299,6 +299,18 @@ void nsx_census_idle(const struct nsx_census *c, const struct nsx_facts *f,
 
 /* Host ----------------------------------------------------------------------------*/
 
+/* What of it lies in the window asked for; false: it has no part in that. */
+static bool cut(const struct nsx_trace *t, struct nsx_span *span)
+{
+	bool is_inside = nsx_starts_inside(t, span->start_ns);
+	int64_t ns = nsx_in_window(t, span->start_ns, span->end_ns);
+
+	if (!is_inside)
+		span->start_ns = t->window.start_ns;
+	span->end_ns = span->start_ns + ns;
+	return is_inside || ns;
+}
+
 static int count_calls(struct builder *b, uint32_t thread, struct nsx_err *err)
 {
 	const struct nsx_thread *th = &b->t->thread[thread];
@@ -308,16 +320,18 @@ static int count_calls(struct builder *b, uint32_t thread, struct nsx_err *err)
 	for (size_t i = th->calls_at; i < (size_t)th->calls_at + th->ncalls; i++) {
 		bool waits = calls->cls[i] == NSX_CALL_SYNC ||
 			     nsx_call_blocks(b->f, b->t, i);
+		struct nsx_span span = {nsx_call_start(calls, i),
+					nsx_call_end(calls, i)};
 		struct nsx_count *x;
 
-		if (calls->flags[i] & NSX_CALL_NESTED)
+		if ((calls->flags[i] & NSX_CALL_NESTED) || !cut(b->t, &span))
 			continue;
 		x = nsx_near_value(&c->calls, &b->calls, &c->call,
 				   (uint64_t)thread << 1 | waits,
 				   nsx_call_name(calls, i), "sums", err);
 		if (!x)
 			return err->rc;
-		nsx_count_add(x, 1, nsx_call_ns(calls, i));
+		nsx_count_add(x, 1, span.end_ns - span.start_ns);
 	}
 	return nsx_stopped(err);
 }
@@ -335,7 +349,8 @@ static int count_ranges(struct builder *b, struct nsx_err *err)
 		uint32_t parent = nsx_range_parent(&b->f->nvtx, i);
 		uint32_t around = parent == NSX_NONE ?
 					  0 : 1 + b->path_of[parent];
-		int64_t ns = nsx_range_ns(x, i);
+		struct nsx_span span = {nsx_range_start(x, i),
+					nsx_range_end(x, i)};
 		struct nsx_path *path = nsx_near_value(&c->paths, &b->paths,
 						       &c->path, around,
 						       x->name[i], "sums", err);
@@ -343,11 +358,14 @@ static int count_ranges(struct builder *b, struct nsx_err *err)
 		if (!path)
 			return err->rc;
 		b->path_of[i] = (uint32_t)(path - c->path);
-		if (!path->count.n || ns > path->longest_ns) {
-			path->longest_ns = ns;
-			path->longest_at = nsx_range_start(x, i);
+		if (!cut(b->t, &span))
+			continue;
+		if (!path->count.n ||
+		    span.end_ns - span.start_ns > path->longest_ns) {
+			path->longest_ns = span.end_ns - span.start_ns;
+			path->longest_at = span.start_ns;
 		}
-		nsx_count_add(&path->count, 1, ns);
+		nsx_count_add(&path->count, 1, span.end_ns - span.start_ns);
 	}
 	return nsx_stopped(err);
 }

@@ -55,6 +55,20 @@ want=$(sqlite3 "$f" "SELECT group_concat(n || ' ' || ns) FROM (SELECT count(*) A
 got=$("$prog" ask "$f" stream 14 --json | python3 -c 'import json, sys; print(",".join("%d %d" % (r["count"], r["total_ns"]) for r in json.load(sys.stdin)["operations"] if r["name"].startswith("copy")))')
 if [ "$want" = "$got" ]; then ok; else bad "copies of a stream: $want in SQL, $got in the answer"; fi
 
+# Of a thread and a range only what lies in the window counts; with no window calls
+# before and after all GPU work, too.
+f=$fix/run_phases.sqlite part=60000000ns..70000000ns
+got=$("$prog" ask "$f" thread 111 --window $part --json | python3 -c 'import json, sys; print(*[(r["count"], r["total_ns"], r["pct_of_window"]) for r in json.load(sys.stdin)["calls"]])')
+if [ "$got" = "(5, 50000, 0.5)" ]; then ok; else bad "calls of a thread in a window: $got"; fi
+for want in "warm-up 1 10000000 5" "measure 0 0 0"; do
+	name=${want%% *}
+	got=$("$prog" ask "$f" range "$name" --window $part --json | python3 -c 'import json, sys; a = json.load(sys.stdin); print(a["count"], a["host_ns"], a["operations_launched"])')
+	if [ "$want" = "$name $got" ]; then ok; else bad "range $name in a window: $got"; fi
+done
+got=$("$prog" ask "$fix/call_sites.sqlite" thread 111 --json | python3 -c 'import json, sys; a = json.load(sys.stdin); w = a["answer_window"]; print(sum(r["pct_of_window"] for r in a["calls"]) <= 100, w["start_ns"])')
+want="True $(sqlite3 "$fix/call_sites.sqlite" 'SELECT min(start) FROM CUPTI_ACTIVITY_KIND_RUNTIME')"
+if [ "$got" = "$want" ]; then ok; else bad "calls of a thread before GPU work: $got, not $want"; fi
+
 # Shares of a window are of all GPUs in it; a question that follows keeps the window
 # that was asked about, and is one word a shell can take.
 f=$fix/two_rank_straggler.sqlite
