@@ -266,7 +266,7 @@ static void sum_kernels(const struct nsx_trace *t, const struct nsx_census *c,
 					    &k->all};
 
 		if (t->ops.kind[w->op] != NSX_OP_KERNEL ||
-		    !nsx_op_counts(t, w->op) || !wanted[nsx_op_name(t, w->op)])
+		    !wanted[nsx_op_name(t, w->op)])
 			continue;
 		if (!k->all.n || is_longer(t, w->op, k->longest))
 			k->longest = w->op;
@@ -320,9 +320,11 @@ int nsx_ask_kernel(struct nsx_answer *a, struct nsx_err *err)
 	nsx_put(a->out, "kernels", nsx_int((int64_t)n));
 	nsx_put(a->out, "total_ns", nsx_int(k.all.ns));
 	show_shapes(a, k.by_shape);
-	nsx_answer_next(a, "at",
-			nsx_answer_exactly(a, nsx_op_start(&t->ops, k.longest)),
-			"what ran beside the longest one");
+	if (k.all.n)
+		nsx_answer_next(a, "at",
+				nsx_answer_exactly(a, nsx_op_start(&t->ops,
+								   k.longest)),
+				"what ran beside the longest one");
 	nsx_answer_next(a, "what-if",
 			nsx_say(a->out, "kernel:/%s/:2x", a->argument),
 			"what twice as fast would win");
@@ -376,7 +378,7 @@ int nsx_ask_stream(struct nsx_answer *a, struct nsx_err *err)
 		const struct nsx_work *w = &c->work[i];
 		const struct nsx_stream *s = nsx_stream_of(t, w->op);
 
-		if (s->stream_id != id || !nsx_op_counts(t, w->op))
+		if (s->stream_id != id)
 			continue;
 		any = true;
 		nsx_tally_op(tally, s->device, w->op,

@@ -85,11 +85,8 @@ static struct nsx_group_key launcher_key(const struct nsx_trace *t, size_t op)
 static struct nsx_group_key work_key(const struct nsx_trace *t, size_t op,
 				     uint32_t launcher)
 {
-	bool is_cut = t->ops.flags[op] & NSX_OP_CUT;
-
 	return (struct nsx_group_key){
-		(uint64_t)nsx_op_stream(&t->ops, op) << 8 |
-			t->ops.kind[op] << 1 | is_cut,
+		(uint64_t)nsx_op_stream(&t->ops, op) << 8 | t->ops.kind[op],
 		shape_of(t, op) << 32 | launcher};
 }
 
@@ -100,7 +97,7 @@ static int count_place(struct builder *b, size_t op, int64_t ns,
 	uint32_t range = nsx_op_range(&b->f->nvtx, op);
 	struct nsx_launched *x;
 
-	if (range == NSX_NONE || !nsx_op_counts(b->t, op))
+	if (range == NSX_NONE)
 		return 0;
 	x = nsx_near_value(&c->places, &b->places, &c->place, b->path_of[range],
 			   (uint64_t)b->t->ops.kind[op] << 32 |

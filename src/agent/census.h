@@ -1,7 +1,8 @@
 /* census.h - what questions sum up, counted once: GPU work, idle time, calls and
  * ranges by what they are.
  *
- * What is alike is one group.  GPU work and idle time of a device are counted by
+ * What is alike is one group.  Of a window what has part in it counts, and of times
+ * that part.  GPU work and idle time of a device are counted by
  * blocks of consecutive rows as well, so that a window costs the blocks in it and
  * the rows at its ends.
  */

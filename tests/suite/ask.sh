@@ -60,11 +60,19 @@ if [ "$want" = "$got" ]; then ok; else bad "copies of a stream: $want in SQL, $g
 f=$fix/run_phases.sqlite part=60000000ns..70000000ns
 got=$("$prog" ask "$f" thread 111 --window $part --json | python3 -c 'import json, sys; print(*[(r["count"], r["total_ns"], r["pct_of_window"]) for r in json.load(sys.stdin)["calls"]])')
 if [ "$got" = "(5, 50000, 0.5)" ]; then ok; else bad "calls of a thread in a window: $got"; fi
-for want in "warm-up 1 10000000 5" "measure 0 0 0"; do
+for want in "warm-up 1 10000000 6" "measure 0 0 0"; do
 	name=${want%% *}
 	got=$("$prog" ask "$f" range "$name" --window $part --json | python3 -c 'import json, sys; a = json.load(sys.stdin); print(a["count"], a["host_ns"], a["operations_launched"])')
 	if [ "$want" = "$name $got" ]; then ok; else bad "range $name in a window: $got"; fi
 done
+# Two kernels of 2 ms, of which it cuts off 0.5 ms each; and none.
+cut=51500000ns..54500000ns
+got=$("$prog" ask "$f" kernel gemm --window $cut --json | python3 -c 'import json, sys; a = json.load(sys.stdin); print(a["total_ns"], a["shapes"][0]["calls"])')
+if [ "$got" = "3000000 2" ]; then ok; else bad "a kernel in a window: $got"; fi
+got=$("$prog" ask "$f" stream 7 --window $cut --json | python3 -c 'import json, sys; print(*[(r["count"], r["total_ns"]) for r in json.load(sys.stdin)["operations"]])')
+if [ "$got" = "(2, 3000000)" ]; then ok; else bad "a stream in a window: $got"; fi
+got=$("$prog" ask "$f" kernel gemm --window 47000000ns..50000000ns --json | python3 -c 'import json, sys; a = json.load(sys.stdin); print(a["total_ns"], *[n["question"] for n in a["next"]])')
+if [ "$got" = "0 what-if" ]; then ok; else bad "a kernel in a window without work: $got"; fi
 got=$("$prog" ask "$fix/call_sites.sqlite" thread 111 --json | python3 -c 'import json, sys; a = json.load(sys.stdin); w = a["answer_window"]; print(sum(r["pct_of_window"] for r in a["calls"]) <= 100, w["start_ns"])')
 want="True $(sqlite3 "$fix/call_sites.sqlite" 'SELECT min(start) FROM CUPTI_ACTIVITY_KIND_RUNTIME')"
 if [ "$got" = "$want" ]; then ok; else bad "calls of a thread before GPU work: $got, not $want"; fi
