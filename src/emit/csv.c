@@ -10,6 +10,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/real.h"
 #include "base/stat.h"
 #include "emit/emit.h"
 

@@ -1,10 +1,10 @@
 /* table.c - rows, lookup, and sorting by a list of keys. */
-#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/real.h"
 #include "base/stat.h"
 #include "report/table.h"
 
@@ -112,113 +112,6 @@ unsigned nsx_table_need(const struct nsx_table *t, const char *key)
 		abort();
 	}
 	return (unsigned)col;
-}
-
-/* Where decimal digits are counted in a long double: every power of ten that is
- * needed is exact in one.
- */
-static bool is_counted(double x)
-{
-	return LDBL_MANT_DIG >= 64 && fabs(x) >= 1e-9 && fabs(x) < 1e15;
-}
-
-/* floor(log10(x)), or one less. */
-static int exponent_of(double x)
-{
-	return (int)floor(log10(fabs(x)) - 1e-9);
-}
-
-/* x, its point moved so that `digits` digits stand before it; off by 0.005 at
- * most.
- */
-static long double move_point(double x, int exponent, int digits)
-{
-	static const long double powers[] = {
-		1e0L,  1e1L,  1e2L,  1e3L,  1e4L,  1e5L,  1e6L,
-		1e7L,  1e8L,  1e9L,  1e10L, 1e11L, 1e12L, 1e13L,
-		1e14L, 1e15L, 1e16L, 1e17L, 1e18L, 1e19L, 1e20L,
-		1e21L, 1e22L, 1e23L, 1e24L, 1e25L, 1e26L, 1e27L};
-
-	return fabsl(x) * powers[NSX_MAX(digits - 1 - exponent, 0)];
-}
-
-/* The fewest digits, of 15 to 17, that may tell x: a number of so many digits is
- * no farther from it than another double would be.
- */
-static int least_digits(double x)
-{
-	int exponent, digits;
-
-	if (!is_counted(x))
-		return 15;
-	exponent = exponent_of(x); /* one too low rules out less */
-	for (digits = 15; digits < 17; digits++) {
-		long double scaled = move_point(x, exponent, digits), rest;
-
-		rest = fabsl(scaled - roundl(scaled));
-		if (rest <= scaled * 0x1p-53L + 0.01L)
-			break;
-	}
-	return digits;
-}
-
-/* What %.*g prints, for a fraction of its time.  False: too near to where it
- * rounds the other way, or too small or too large a number.
- */
-static bool print_digits(char text[NSX_REAL_SIZE], double x, int digits)
-{
-	int exponent = is_counted(x) ? exponent_of(x) : 0, n = digits;
-	char digit[24];
-	long double scaled;
-	uint64_t whole;
-
-	if (!is_counted(x))
-		return false;
-	scaled = move_point(x, exponent, digits);
-	if (fabsl(scaled - truncl(scaled) - 0.5L) < 0.01L)
-		return false;
-	whole = (uint64_t)(scaled + 0.5L);
-	for (int i = digits - 1; i >= 0; i--, whole /= 10)
-		digit[i] = (char)('0' + whole % 10);
-	if (whole || digit[0] == '0')
-		return false; /* more digits, or fewer */
-	while (n > 1 && n > exponent + 1 && digit[n - 1] == '0')
-		n--;
-	if (x < 0)
-		*text++ = '-';
-	if (exponent < -4) { /* to -9: is_counted() */
-		text[0] = digit[0];
-		text[1] = '.';
-		memcpy(text + 2, digit + 1, (size_t)n - 1);
-		text += n > 1 ? n + 1 : 1;
-		memcpy(text, "e-0", 3);
-		text[3] = (char)('0' - exponent);
-		text[4] = '\0';
-		return true;
-	}
-	if (exponent < 0) {
-		*text++ = '0';
-		*text++ = '.';
-		for (int i = exponent; i < -1; i++)
-			*text++ = '0';
-	}
-	for (int i = 0; i < n; i++) {
-		*text++ = digit[i];
-		if (i == exponent && i + 1 < n)
-			*text++ = '.';
-	}
-	*text = '\0';
-	return true;
-}
-
-void nsx_real_text(char text[NSX_REAL_SIZE], double x)
-{
-	for (int digits = least_digits(x); digits <= 17; digits++) {
-		if (!print_digits(text, x, digits))
-			snprintf(text, NSX_REAL_SIZE, "%.*g", digits, x);
-		if (digits == 17 || strtod(text, NULL) == x)
-			break;
-	}
 }
 
 const char *nsx_cell_text(struct nsx_arena *a, const struct nsx_cell *c)

@@ -148,9 +148,6 @@ const char *nsx_table_text(const struct nsx_table *t, size_t row,
 /* The same, where there must be one: aborts. */
 unsigned nsx_table_need(const struct nsx_table *t, const char *key);
 
-/* A real in the fewest digits, of 15 or more, that read back the same. */
-enum { NSX_REAL_SIZE = 40 };
-void nsx_real_text(char text[NSX_REAL_SIZE], double x);
 /* A cell as text: numbers read back the same. "" for null, lists and tables. */
 const char *nsx_cell_text(struct nsx_arena *a, const struct nsx_cell *c);
 

@@ -111,28 +111,3 @@ TEST(a_wrong_column_aborts)
 	assert_aborts(show_wrong_id);
 	assert_aborts(read_wrong_key);
 }
-
-/* As if 15, 16 and 17 digits were all tried. */
-TEST(reals_have_the_fewest_digits)
-{
-	static const double v[] = {0, 0.1, 0.3, 1.0 / 3, 100.0 / 7, 1e-9, 1e15,
-				   0.099999999999999992, 0.999999999999999,
-				   9.9999999999999995e-07, 123456.789012345,
-				   1e-300, 5e-324, 1.7976931348623157e308};
-	char text[NSX_REAL_SIZE], want[NSX_REAL_SIZE];
-
-	for (size_t i = 0; i < 3000 + ARRAY_LEN(v); i++) {
-		double x = i < ARRAY_LEN(v) ? v[i] :
-			   i % 3 == 0 ? -100 * (double)i / 3001 :
-			   i % 3 == 1 ? (double)i / 1e6 :
-				100 * (double)i / pow(10, 3 + (double)(i % 11)) / 3001;
-
-		for (int digits = 15; digits <= 17; digits++) {
-			snprintf(want, sizeof(want), "%.*g", digits, x);
-			if (strtod(want, NULL) == x)
-				break;
-		}
-		nsx_real_text(text, x);
-		assert_string_equal(text, want);
-	}
-}
