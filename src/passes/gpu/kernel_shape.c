@@ -263,15 +263,21 @@ static const char *extent_text(char room[EXTENT_SIZE], const uint32_t v[3])
 	return nsx_digits_before(p, v[0]);
 }
 
-/* By these texts; what is not known comes last. */
-static int cmp_launches(const struct nsx_shape *x, const struct nsx_shape *y)
+static int cmp_extents(const uint32_t x[3], const uint32_t y[3])
 {
 	char a[EXTENT_SIZE], b[EXTENT_SIZE];
 
+	return memcmp(x, y, 3 * sizeof(*x)) ?
+		       strcmp(extent_text(a, x), extent_text(b, y)) : 0;
+}
+
+/* By these texts; what is not known comes last. */
+static int cmp_launches(const struct nsx_shape *x, const struct nsx_shape *y)
+{
 	if (!x->known || !y->known)
 		return (int)y->known - x->known;
-	return strcmp(extent_text(a, x->grid), extent_text(b, y->grid)) ?:
-	       strcmp(extent_text(a, x->block), extent_text(b, y->block)) ?:
+	return cmp_extents(x->grid, y->grid) ?:
+	       cmp_extents(x->block, y->block) ?:
 	       NSX_CMP(x->registers, y->registers) ?:
 	       NSX_CMP(x->dynamic_shared_bytes, y->dynamic_shared_bytes);
 }
@@ -290,8 +296,12 @@ static int cmp_groups(const void *a, const void *b, void *shapes)
 	const struct nsx_trace *t = s->run->trace;
 	const struct group *x = &s->v[*(const uint32_t *)a];
 	const struct group *y = &s->v[*(const uint32_t *)b];
-	int64_t p = key_of(a, shapes), q = key_of(b, shapes);
+	int64_t p = 0, q = 0;
 
+	if (x->total_ns != y->total_ns) {
+		p = key_of(a, shapes);
+		q = key_of(b, shapes);
+	}
 	return NSX_CMP(p, q) ?: NSX_CMP(y->n, x->n) ?:
 	       NSX_CMP(x->rank, y->rank) ?:
 	       NSX_CMP(t->device[x->device].device_id,
@@ -449,24 +459,29 @@ static int list_told(const struct shapes *s, struct nsx_groups *told,
 		     struct told **ret, struct nsx_err *err)
 {
 	const struct nsx_kernel_names *names = &s->run->facts->kernels;
-	bool *is_known;
+	uint32_t *by_name; /* its place + 1, 0: not met yet */
 
-	if (!nsx_new_array(is_known, s->run->scratch, names->n, "kernel names",
+	if (!nsx_new_array(by_name, s->run->scratch, names->n, "kernel names",
 			   err))
 		return err->rc;
 	for (size_t i = 0; i < s->n; i++) {
 		const struct group *x = &s->v[i];
 		const struct nsx_kernel_name *k = nsx_kernel_name(names, x->name);
-		struct told *to = nsx_group_value(told, ret, k->category,
-						  (uintptr_t)k->pattern,
-						  "categories", err);
+		uint32_t *at = &by_name[k - names->v];
+		struct told *to;
 
-		if (!to)
-			return err->rc;
-		to->category = nsx_kernel_category_names[k->category];
-		to->pattern = k->pattern;
-		to->names += !is_known[k - names->v];
-		is_known[k - names->v] = true;
+		if (!*at) {
+			to = nsx_group_value(told, ret, k->category,
+					     (uintptr_t)k->pattern,
+					     "categories", err);
+			if (!to)
+				return err->rc;
+			to->category = nsx_kernel_category_names[k->category];
+			to->pattern = k->pattern;
+			to->names++;
+			*at = (uint32_t)(to - *ret) + 1;
+		}
+		to = &(*ret)[*at - 1];
 		to->n += x->n;
 		nsx_add_to(&to->ns, x->total_ns);
 	}
