@@ -47,6 +47,34 @@ static bool is_word(const char *name, const char *word, size_t n)
 	return *name == *word && !strncmp(name, word, n) && !name[n];
 }
 
+/* Most words are no name of ours: by its first letter, a bit for each length. */
+struct names {
+	uint64_t lengths[256];
+};
+
+static void add_name(struct names *x, const char *name)
+{
+	x->lengths[(unsigned char)*name] |= UINT64_C(1) << strlen(name) % 64;
+}
+
+static struct names list_names(void)
+{
+	struct names x = {{0}};
+
+	for (unsigned v = 0; v < NSX_NVIEWS; v++)
+		add_name(&x, nsx_view_defs[v].name);
+	for (unsigned f = 0; f < NSX_NFIELDS; f++)
+		add_name(&x, nsx_field_defs[f].name);
+	for (unsigned i = 0; i < nsx_nqueries; i++)
+		add_name(&x, nsx_queries[i].name);
+	return x;
+}
+
+static bool may_be_name(const struct names *x, const char *word, size_t n)
+{
+	return x->lengths[(unsigned char)*word] >> n % 64 & 1;
+}
+
 static void note_fields(enum nsx_view v, const char *word, size_t n,
 			struct reads *r)
 {
@@ -56,18 +84,22 @@ static void note_fields(enum nsx_view v, const char *word, size_t n,
 		r->field[f] |= is_word(nsx_field_defs[f].name, word, n);
 }
 
-static void note_names(const char *text, struct reads *r)
+static void note_names(const char *text, const struct names *names,
+		       struct reads *r)
 {
 	size_t n;
 
 	for (const char *p = text; (n = next_word(&p)); p += n) {
+		if (!may_be_name(names, p, n))
+			continue;
 		for (unsigned v = 0; v < NSX_NVIEWS; v++)
 			r->view[v] |= is_word(nsx_view_defs[v].name, p, n);
 		for (unsigned i = 0; *p == '_' && i < nsx_nqueries; i++)
 			r->query[i] |= is_word(nsx_queries[i].name, p, n);
 	}
 	for (const char *p = text; (n = next_word(&p)); p += n)
-		for (unsigned v = 0; v < NSX_NVIEWS; v++)
+		for (unsigned v = 0; may_be_name(names, p, n) && v < NSX_NVIEWS;
+		     v++)
 			if (r->view[v])
 				note_fields(v, p, n, r);
 }
@@ -94,13 +126,14 @@ struct nsx_scripts *nsx_scripts_new(const struct nsx_schema *s)
 {
 	struct nsx_arena *a = nsx_arena_new();
 	struct nsx_scripts *x = nsx_arena_get(a, sizeof(*x));
+	const struct names names = list_names();
 
 	x->schema = s;
 	x->arena = a;
 	x->named = nsx_arena_get(a, nsx_nqueries * sizeof(*x->named));
 	for (unsigned i = 0; i < nsx_nqueries; i++) {
 		x->named[i].query = nsx_arena_get(a, nsx_nqueries);
-		note_names(nsx_queries[i].text, &x->named[i]);
+		note_names(nsx_queries[i].text, &names, &x->named[i]);
 	}
 	return x;
 }
