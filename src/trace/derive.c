@@ -700,14 +700,21 @@ static void match_rows(const struct nsx_loader *l, const uint32_t *process,
 				  NSX_NONE;
 }
 
+/* Where calls are found by their ids, and what each is: neither needs the other. */
+static int index_or_judge(void *ctx, size_t judges, struct nsx_err *err)
+{
+	struct nsx_loader *l = ctx;
+
+	if (!judges)
+		return build_indices(l, err);
+	mark_nested(l);
+	return classify_calls(l, err);
+}
+
 int nsx_index_calls(struct nsx_loader *l, struct nsx_err *err)
 {
-	int rc = slice_threads(l, err);
-
-	mark_nested(l);
-	if (!rc)
-		rc = classify_calls(l, err);
-	return rc ? rc : build_indices(l, err);
+	return slice_threads(l, err) ?:
+	       nsx_par(l->threads, 2, index_or_judge, l, err);
 }
 
 int nsx_derive(struct nsx_loader *l, struct nsx_err *err)
