@@ -91,16 +91,6 @@ static void put(char *text, const struct decimal *d, int digits, bool minus)
 	*text = '\0';
 }
 
-void nsx_real_text15(char text[NSX_REAL_SIZE], double x)
-{
-	struct decimal d;
-
-	if (round_to(x, 15, &d))
-		put(text, &d, 15, x < 0);
-	else
-		snprintf(text, NSX_REAL_SIZE, "%.15g", x);
-}
-
 void nsx_real_text(char text[NSX_REAL_SIZE], double x)
 {
 	for (int digits = 15;; digits++) {

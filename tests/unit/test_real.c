@@ -36,17 +36,6 @@ static double number(size_t i)
 
 enum { NUMBERS = 20000 };
 
-TEST(fifteen_digits_are_those_of_printf)
-{
-	char text[NSX_REAL_SIZE], want[NSX_REAL_SIZE];
-
-	for (size_t i = 0; i < NUMBERS; i++) {
-		snprintf(want, sizeof(want), "%.15g", number(i));
-		nsx_real_text15(text, number(i));
-		assert_string_equal(text, want);
-	}
-}
-
 /* As if 15, 16 and 17 digits were all tried. */
 TEST(reals_have_the_fewest_digits)
 {
