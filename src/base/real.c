@@ -57,7 +57,7 @@ static bool round_to(double x, int digits, struct decimal *ret)
 /* The text that %g gives it. */
 static void put(char *text, const struct decimal *d, int digits, bool minus)
 {
-	char digit[24];
+	char digit[24] = "0";
 	uint64_t whole = d->whole;
 	int n = digits;
 
