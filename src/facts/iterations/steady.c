@@ -13,7 +13,9 @@
  * either side of it, nor one farther off where a tenth of them are, or where such
  * ones return three times or more: a checkpoint or a collection of garbage is part of
  * the loop, and so is code that is loaded again and again, as for new shapes.  A run
- * may end with three or more such ones: a loop that slows down.
+ * may end with three or more such ones, and begin with shorter ones, a quarter of all or
+ * more: a loop that slows down.  Longer ones warm up, and a few shorter ones use up what
+ * was prepared before.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -163,6 +165,17 @@ static bool is_far(const struct judge *j, const struct nsx_iteration *it)
 	       0.25 * j->median;
 }
 
+static bool is_shorter(const struct judge *j, const struct nsx_iteration *it)
+{
+	return (double)(it->end_ns - it->start_ns) < j->median;
+}
+
+/* Whether n of `all` iterations, shorter than what follows, are part of the loop. */
+static bool slow_down(size_t n, size_t all)
+{
+	return n >= RECURS && 4 * n >= all;
+}
+
 /* Whether what a far iteration takes too long is less than half of the loop before it
  * and of that after it: a single pause ends the loop only where it is longer.  With
  * few iterations around it, it may be a change as well as an exception.
@@ -202,7 +215,7 @@ static enum likeness judge(struct judge *j, const struct group *g, size_t i,
 					    (double)load_ns / 1e6);
 	else if (fabs(wall - j->median) <= j->tolerance)
 		return LIKE;
-	else if ((j->uneven && i > j->first) || !is_far(j, it) ||
+	else if ((j->uneven && i >= j->first) || !is_far(j, it) ||
 		 is_brief(j, g, i))
 		return MILD;
 	else
@@ -218,10 +231,12 @@ static enum likeness judge(struct judge *j, const struct group *g, size_t i,
  */
 static void judge_far(struct judge *j, const struct nsx_iteration *v, size_t n)
 {
-	size_t nfar = 0, ntimes = 0;
+	size_t nfar = 0, ntimes = 0, nshort = 0;
 
-	for (j->first = 1; j->first < n && is_far(j, &v[j->first]);)
-		j->first++;
+	for (j->first = 1; j->first < n && is_far(j, &v[j->first]); j->first++)
+		nshort = is_shorter(j, &v[j->first]) ? nshort + 1 : 0;
+	if (slow_down(nshort, n))
+		j->first -= nshort;
 	for (size_t i = j->first; i < n; i++) {
 		if (!is_far(j, &v[i]))
 			continue;
@@ -256,6 +271,7 @@ static int judge_lengths(const struct nsx_iteration *v, size_t n,
 struct run {
 	size_t from, to; /* like the others, but what RECURS or more end with */
 	size_t nlike, nmild; /* nmild: after the last like one                */
+	size_t nshort; /* before the first like one, shorter than that       */
 };
 
 /* The run with the most iterations. */
@@ -272,15 +288,18 @@ static struct run longest_run(struct nsx_steady *s, struct judge *j,
 		switch (judge(j, g, i, told ? a : scratch, &why)) {
 		case UNLIKE:
 			exclude(s, why);
-			run.nlike = 0;
+			run.nlike = run.nshort = 0;
 			break;
 		case LIKE:
-			run.from = run.nlike ? run.from : i;
+			if (!run.nlike)
+				run.from = i - (slow_down(run.nshort, g->n) ?
+						run.nshort : 0);
 			run.nlike++;
 			run.nmild = 0;
 			break;
 		default:
 			run.nmild++;
+			run.nshort = is_shorter(j, &g->v[i]) ? run.nshort + 1 : 0;
 			break;
 		}
 		if (run.nlike && (!run.nmild || run.nmild >= RECURS))

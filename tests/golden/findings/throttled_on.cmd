@@ -1,0 +1,1 @@
+explain @throttled_on --pass findings --md
