@@ -1,10 +1,12 @@
 /* kernels.c - kernels that could be faster: the one that takes most, matrix
  * products in f32 where the GPU has tensor cores, element by element work in
- * kernels of its own, and grids that fill only a part of the GPU.
+ * kernels of its own, grids that fill only a part of the GPU, and those whose last
+ * blocks do.
  *
- * How much faster is a stated guess, but for grids: with as many blocks as
+ * How much faster is a stated guess, but for small grids: with as many blocks as
  * multiprocessors a kernel is at most multiprocessors over blocks as fast.
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include "detect/detect.h"
@@ -632,6 +634,28 @@ static double fuller(const struct kernels *k, const struct kernel *x)
 				   x->block_ns / (double)x->ns));
 }
 
+/* How much faster a kernel would be if its last blocks left no multiprocessor
+ * without work: turns that its blocks take over those that they would fill, by
+ * multiprocessors (which share what they do among their blocks) or by all that are
+ * resident at once, whichever is less; 1: all are, others are beside it, or not known.
+ */
+static double evener(const struct kernels *k, const struct kernel *x)
+{
+	const struct nsx_trace *t = k->d->trace;
+	const struct nsx_shape *s = &t->shape[x->id];
+	const struct nsx_gpu_info *gpu = nsx_device_gpu(t, device_of(k, x));
+	struct nsx_occupancy o;
+	double sms, turns;
+
+	if (x->block_ns > 0 || x->ns / x->count < LONG_NS ||
+	    !nsx_shape_occupancy(gpu, s, &o) || gpu->sm_count <= 0 || !o.blocks)
+		return 1;
+	sms = (double)nsx_extent(s->grid) / (double)gpu->sm_count;
+	turns = sms / (double)o.blocks;
+	return turns <= 1 ? 1 :
+		NSX_MIN(ceil(turns) / turns, ceil(sms) / sms);
+}
+
 /* The ops of one shape on its device in the judged window. */
 static int list_ops(struct kernels *k, const struct kernel *x,
 		    struct nsx_change *ret, struct nsx_err *err)
@@ -698,7 +722,7 @@ static const char *say_streams(struct kernels *k, const struct nsx_change *c)
 			 "the same size, as parts of a batch do", queued, n));
 }
 
-struct small_grids { /* on all GPUs                                          */
+struct grids { /* on all GPUs                                               */
 	struct kernel top[MOST_SHAPES]; /* in order of time                  */
 	struct nsx_change *v;
 	size_t n;
@@ -706,7 +730,7 @@ struct small_grids { /* on all GPUs                                          */
 	double won_ns; /* at most                                            */
 };
 
-static void keep_grid(struct small_grids *s, const struct kernel *x)
+static void keep_grid(struct grids *s, const struct kernel *x)
 {
 	size_t i = s->n;
 
@@ -718,10 +742,13 @@ static void keep_grid(struct small_grids *s, const struct kernel *x)
 		s->top[i] = *x;
 }
 
-static int list_grids(struct kernels *k, struct small_grids *ret,
+typedef double (*faster_fn)(const struct kernels *, const struct kernel *);
+
+/* Those that could be LEAST_ROOM times as fast or more. */
+static int list_grids(struct kernels *k, faster_fn faster, struct grids *ret,
 		      struct nsx_err *err)
 {
-	*ret = (struct small_grids){
+	*ret = (struct grids){
 		.v = nsx_arena_get(k->d->found->arena,
 				   MOST_SHAPES * sizeof(*ret->v))};
 	for (uint32_t d = 0; d < k->d->trace->ndevices; d++) {
@@ -731,14 +758,14 @@ static int list_grids(struct kernels *k, struct small_grids *ret,
 			return err->rc;
 		add_beside(k, d, &shapes);
 		for (size_t i = 0; i < shapes.n; i++)
-			if (fuller(k, &shapes.v[i]) >= LEAST_ROOM)
+			if (faster(k, &shapes.v[i]) >= LEAST_ROOM)
 				keep_grid(ret, &shapes.v[i]);
 		nsx_arena_drop(k->d->scratch, shapes.v);
 		nsx_arena_drop(k->d->scratch, shapes.at);
 	}
 	for (size_t i = 0; i < ret->n; i++) {
 		const struct kernel *x = &ret->top[i];
-		double amount = fuller(k, x);
+		double amount = faster(k, x);
 
 		nsx_add_to(&ret->ns, x->ns);
 		ret->won_ns += (double)x->ns * (1 - 1 / amount);
@@ -758,13 +785,13 @@ static int propose_grids(struct kernels *k, bool *told, struct nsx_err *err)
 	struct nsx_findings *l = k->d->found;
 	static const char bound[] = "an upper bound: as if each filled all "
 				    "multiprocessors and were faster by as much";
-	struct small_grids small;
+	struct grids small;
 	const struct kernel *top = &small.top[0];
 	const struct nsx_shape *s;
 	const char *streams, *most;
 	uint32_t device;
 
-	if (list_grids(k, &small, err))
+	if (list_grids(k, fuller, &small, err))
 		return err->rc;
 	if (!small.n || (double)small.ns < GRID_SHARE * k->length_ns)
 		return 0;
@@ -814,6 +841,71 @@ static int propose_grids(struct kernels *k, bool *told, struct nsx_err *err)
 	return 0;
 }
 
+/* Grids of a little more than what the GPU has room for, once or a few times.  Sets
+ * *told as propose_grids does.
+ */
+static int propose_last_blocks(struct kernels *k, bool *told, struct nsx_err *err)
+{
+	const struct nsx_trace *t = k->d->trace;
+	struct nsx_findings *l = k->d->found;
+	struct grids grids;
+	const struct kernel *top = &grids.top[0];
+	const struct nsx_gpu_info *gpu;
+	const struct nsx_shape *s;
+	struct nsx_occupancy o;
+	uint32_t device;
+
+	if (list_grids(k, evener, &grids, err))
+		return err->rc;
+	if (!grids.n || (double)grids.ns < KERNEL_SHARE * k->length_ns)
+		return 0;
+	device = device_of(k, top);
+	gpu = nsx_device_gpu(t, device);
+	s = &t->shape[top->id];
+	nsx_shape_occupancy(gpu, s, &o);
+	struct nsx_finding f = {
+		.id = NSX_ID_last_blocks, .confidence = NSX_CONF_LOW,
+		.device = device, .is_assumed = true,
+		.guess_ns = grids.won_ns,
+		.weight = (double)top->ns / k->length_ns,
+		.title = nsx_tell(l, "the last blocks of kernels leave most of "
+				  "the GPU empty: %s",
+				  nsx_tell_name(l, words_of(k, s->name)->label)),
+		.evidence = {
+			nsx_tell(l, "%s on %lld multiprocessors, which hold "
+				 "%lld each, %s of %s",
+				 nsx_text_n(l->arena, (size_t)nsx_extent(s->grid),
+					    "block", NULL),
+				 (long long)gpu->sm_count,
+				 (long long)o.blocks,
+				 nsx_text_n(l->arena, (size_t)top->count,
+					    "call", NULL),
+				 nsx_text_ns(l->arena, (double)top->ns /
+							       (double)top->count)),
+			"priced as if all blocks took as long, and the same work "
+			"filled the GPU until the end"},
+		.recommendation = {
+			"choose tiles or a batch so that the blocks come to just "
+			"below a multiple of what the GPU holds, or smaller "
+			"blocks, split-K or a persistent kernel, which share the "
+			"rest out evenly"},
+		.proof = {{.csv = "kernel_shapes", .column = "waves",
+			   .at = {{"kernel_name",
+				   nsx_string(nsx_text(t, s->name))},
+				  {"grid_blocks", nsx_int(nsx_extent(s->grid))}}}},
+		.remedy = {grids.v, grids.n}};
+
+	if (grids.n > 1)
+		nsx_add_evidence(&f, nsx_tell(l, "%zu launch shapes, %s in all",
+					      grids.n,
+					      nsx_tell_ns(l, grids.ns)));
+	if (tell_place(k, true, top, &f, err))
+		return err->rc;
+	nsx_found(l, &f);
+	*told |= s->name == k->names.v[0].id;
+	return 0;
+}
+
 int nsx_detect_kernels(struct nsx_detect *d, struct nsx_err *err)
 {
 	struct kernels k = {
@@ -830,7 +922,7 @@ int nsx_detect_kernels(struct nsx_detect *d, struct nsx_err *err)
 	nsx_sort_by_key(k.names.v, k.names.n, sizeof(*k.names.v), key_of,
 			cmp_kernels);
 	if (propose_f32(&k, &told, err) || propose_grids(&k, &told, err) ||
-	    propose_elementwise(&k, err))
+	    propose_last_blocks(&k, &told, err) || propose_elementwise(&k, err))
 		return err->rc;
 	return told ? 0 : propose_top(&k, &k.names.v[0], err);
 }

@@ -1,0 +1,1 @@
+explain @last_blocks --pass findings --md
