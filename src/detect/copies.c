@@ -422,6 +422,8 @@ static void propose_memsets(struct copies *c)
 				      "memset", NULL),
 			   c->memset.count == 1 ? "s" : "",
 			   nsx_tell_bytes(l, c->memset.bytes));
+	f.evidence[0] = nsx_tell(l, "%s in all%s", nsx_tell_ns(l, c->memset.ns),
+				 say_gpus(c, &c->memset)); /* bytes: in the title */
 	f.proof[0] = (struct nsx_evidence){.csv = NULL};
 	f.remedy = change_rows(c, &c->memset, NSX_DROP);
 	f.recommendation[0] = "do not zero what is overwritten anyway; let "

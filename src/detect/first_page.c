@@ -128,13 +128,15 @@ static const char *say_unit(const struct nsx_facts *f,
 				nsx_text_ns(a, (double)ns / (double)n));
 }
 
-static void fill_header(const struct nsx_report *r, struct nsx_first_page *p)
+/* Without an event that a window is made of the session tells how long it was. */
+static void fill_header(const struct nsx_report *r, int64_t session_ns,
+			struct nsx_first_page *p)
 {
 	const struct nsx_trace *t = r->trace;
 	const char *slash = strrchr(r->path, '/');
 
 	p->file = slash ? slash + 1 : r->path;
-	p->recorded_ns = t->last_ns - t->first_ns;
+	p->recorded_ns = t->last_ns - t->first_ns ?: session_ns;
 	p->gpus = say_gpus(t, r->arena);
 	p->processes = say_processes(t, r->arena);
 	p->product = say_product(t, r->arena);
@@ -243,9 +245,9 @@ static void fill_findings(const struct nsx_report *r, struct nsx_first_page *p)
 	for (size_t i = 0; i < r->found.n; i++) {
 		const struct nsx_finding *f = &r->found.v[i];
 
-		if (nsx_finding_category(f) == NSX_CAT_CAPTURE)
+		if (nsx_finding_category(f) == NSX_CAT_CAPTURE || f->is_minor)
 			continue;
-		if (f->is_minor || p->nfindings == NSX_PAGE_FINDINGS) {
+		if (p->nfindings == NSX_PAGE_FINDINGS) {
 			p->nsmaller++;
 			continue;
 		}
@@ -486,12 +488,12 @@ static void fill_missing(const struct nsx_report *r, struct nsx_first_page *p)
 			p->missing[n++] = r->sections[i].pass->subject;
 }
 
-void nsx_first_page_build(struct nsx_report *r)
+void nsx_first_page_build(struct nsx_report *r, const struct nsx_measured *m)
 {
 	struct nsx_first_page *p = nsx_arena_get(r->arena, sizeof(*p));
 	const char *tail;
 
-	fill_header(r, p);
+	fill_header(r, m->session_ns, p);
 	fill_shares(r, p);
 	fill_findings(r, p);
 	fill_ask(r, p);

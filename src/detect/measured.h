@@ -72,6 +72,7 @@ struct nsx_capture_check {
 
 struct nsx_measured {
 	struct nsx_capture_check *capture; /* the first; NULL: none to tell  */
+	int64_t session_ns; /* of the recording; 0: not told                 */
 	struct { /* kernels of the window */
 		bool is_storm;
 		double per_s, median_ns;

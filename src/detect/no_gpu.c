@@ -100,17 +100,17 @@ static const struct source {
 	int (*sum)(const struct nsx_detect *d, struct sums *s,
 		   struct nsx_err *err);
 	enum nsx_finding_id id;
-	const char *what, *own, *advice, *sampled, *csv, *column, *key;
+	const char *what, *unit, *own, *advice, *sampled, *csv, *column, *key;
 } sources[] = { /* sampled: the advice where OS calls have a backtrace */
-	{sum_ranges, NSX_ID_host_ranges, "the NVTX range ",
+	{sum_ranges, NSX_ID_host_ranges, "the NVTX range ", "range",
 	 ", without the ranges inside",
 	 "look inside this range first: more ranges, or samples of the CPU "
 	 "(nsys's --sample), tell what it does",
 	 NULL, "nvtx_ranges", "exclusive_ms", "range_name"},
-	{sum_calls, NSX_ID_host_calls, "calls of ", "",
+	{sum_calls, NSX_ID_host_calls, "calls of ", "call", "",
 	 "see whether it is the start of CUDA itself, which every program "
 	 "pays once", NULL, NULL, NULL, NULL},
-	{sum_os_calls, NSX_ID_host_os_calls, "the operating system's ",
+	{sum_os_calls, NSX_ID_host_os_calls, "the operating system's ", "call",
 	 " on main threads",
 	 "find out what it waits for: backtraces of OS calls tell "
 	 "(nsys profile --trace=osrt --osrt-backtrace-threshold=100000)",
@@ -152,7 +152,7 @@ static void propose(const struct nsx_detect *d, const struct source *x,
 		.evidence = {nsx_tell(l, "%s in %s%s",
 				      nsx_tell_ns(l, top->ns),
 				      nsx_text_n(l->arena, (size_t)top->count,
-						 "piece", NULL), x->own)},
+						 x->unit, NULL), x->own)},
 		.recommendation = {x->sampled &&
 				   nsx_has_view(t->schema, NSX_VIEW_osrt_frame) ?
 					   x->sampled : x->advice}};
@@ -364,9 +364,12 @@ int nsx_detect_busiest(struct nsx_detect *d, struct nsx_err *err)
 		.title = nsx_tell(l, "one thread is on a CPU for %.0f %% of "
 				  "the time: %s", m->busiest.pct,
 				  nsx_tell_name(l, m->busiest.name)),
-		.evidence = {nsx_tell(l, "%s; %s",
+		.evidence = {nsx_tell(l, "%s of %s; %s",
 				      nsx_text_ns(l->arena,
 						  m->busiest.on_ms * 1e6),
+				      nsx_text_ns(l->arena,
+						  m->busiest.on_ms * 1e8 /
+							  m->busiest.pct),
 				      others)},
 		.recommendation = {
 			d->trace->samples.n ?

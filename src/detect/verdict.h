@@ -2,12 +2,13 @@
 #ifndef NSX_VERDICT_H
 #define NSX_VERDICT_H
 
+#include "detect/measured.h"
 #include "report/report.h"
 
-/* Built last: reads trace, facts, findings and, for what is missing, which
- * sections could not be computed.
+/* Built last: reads trace, facts, findings, what sections measured and, for
+ * what is missing, which of them could not be computed.
  */
-void nsx_first_page_build(struct nsx_report *r);
+void nsx_first_page_build(struct nsx_report *r, const struct nsx_measured *m);
 
 /* Fills verdict, first, second and because of *p, whose shares are known.  The
  * word follows from the dearest finding that is priced by the recording; only

@@ -402,11 +402,13 @@ static void add_sum(struct page *p, const struct nsx_first_page *x)
 			nsx_buf_printf(p->b, ", or %s if waits outside CUDA stay",
 				       nsx_text_ns(p->a, x->then_most_ns));
 		put(p, ".");
-		if (x->nsmaller)
-			nsx_buf_printf(p->b, " %s below.",
-				       nsx_text_n(p->a, x->nsmaller,
-						  "smaller one",
-						  "smaller ones"));
+		end_line(p, true);
+	}
+	if (x->nsmaller && p->form != NSX_PAGE_HTML) { /* which shows all */
+		begin_line(p, "told");
+		nsx_buf_printf(p->b, "Under Findings in full: %s.",
+			       nsx_text_n(p->a, x->nsmaller, "smaller one",
+					  "smaller ones"));
 		end_line(p, true);
 	}
 	add_list(p, "Fine: ", x->fine, ", ");

@@ -365,7 +365,7 @@ static int report_on(const struct nsx_trace *trace, const struct nsx_opts *opts,
 	run.report->has_changed = nsx_db_has_changed(trace->schema->db);
 	collect_warnings(run.report);
 	if (!opts->only && !opts->skip)
-		nsx_first_page_build(run.report);
+		nsx_first_page_build(run.report, &measured);
 	if (!opts->is_asked) {
 		nsx_model_free(facts->model);
 		facts->model = NULL;

@@ -56,7 +56,7 @@ struct nsx_first_page {
 
 	const struct nsx_finding *finding[NSX_PAGE_FINDINGS]; /* by cost     */
 	unsigned nfindings;
-	size_t nsmaller;       /* findings below that are not among them     */
+	size_t nsmaller;       /* other findings that are told in full      */
 	bool counted[NSX_PAGE_FINDINGS]; /* in then_ns: what was measured    */
 	double now_ns, then_ns; /* then: with those; < 0: with none          */
 	double then_most_ns; /* ... if waits outside CUDA end when they did  */

@@ -224,6 +224,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 
 	if (nsx_read_capture_facts(q.t, &q.facts, err))
 		return err->rc;
+	run->measured->session_ns = q.facts.session_ns;
 	q.table = nsx_add_table(out, &layouts[0]);
 	nsx_check_gpu(&q);
 	nsx_check_file(&q);
