@@ -147,7 +147,7 @@ static void add_text(struct nsx_buf *b, struct nsx_arena *a,
 	nsx_md_add_name(b, !strncmp(s, "cu", 2) ? nsx_text_api(a, s) :
 			   holds(col) == CAUSE	 ? cause_words(s) :
 			   holds(col) == BARRIER ? barrier_words(s) :
-						  label_of(report, s));
+				   nsx_text_range(a, label_of(report, s)));
 }
 
 void nsx_md_add_cell(struct nsx_buf *b, struct nsx_arena *a,

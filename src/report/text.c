@@ -1,4 +1,5 @@
 /* text.c - names from the trace as Markdown. */
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 #include "report/report.h"
@@ -179,6 +180,102 @@ void nsx_md_add_name(struct nsx_buf *b, const char *name)
 		nsx_md_add_code(b, tail, strlen(tail));
 	}
 	nsx_buf_adds(b, "`");
+}
+
+/* PyProf's ranges ------------------------------------------------------------*/
+
+/* The bytes of the dictionary at s, with what is nested in it. */
+static size_t dictionary_length(const char *s)
+{
+	size_t i = 0;
+	int depth = 0;
+
+	do
+		depth += (s[i] == '{') - (s[i] == '}');
+	while (s[i++] && depth);
+	return s[i - 1] ? i : i - 1;
+}
+
+/* "{'mod': 'Tensor', 'op': 'cuda', 'args': [{... 'shape': (6, 3)}]}" as
+ * "Tensor.cuda((6, 3))"; false: it is another one.
+ */
+static bool add_call(struct nsx_buf *b, const char *s, size_t n)
+{
+	static const char *const keys[] = {"'dtype': '", "'shape': ", "'value': "};
+	static const char begin[] = "{'mod': '", between_names[] = "', 'op': '";
+	int mod = 0, op = 0, at = 0;
+	const char *between = "(";
+
+	if (!strncmp(s, begin, strlen(begin)))
+		sscanf(s, "{'mod': '%*[^']%n', 'op': '%*[^']%n', 'args': %n",
+		       &mod, &op, &at);
+	if (!at || strncmp(s + mod, between_names, strlen(between_names)))
+		return false;
+	nsx_buf_add(b, s + strlen(begin), (size_t)mod - strlen(begin));
+	nsx_buf_adds(b, ".");
+	mod += (int)strlen(between_names);
+	nsx_buf_add(b, s + mod, (size_t)(op - mod));
+	for (const char *p = s + at; p < s + n; p++)
+		for (unsigned k = 0; k < ARRAY_LEN(keys); k++)
+			if (!strncmp(p, keys[k], strlen(keys[k]))) {
+				p += strlen(keys[k]);
+				nsx_buf_adds(b, k ? between : " ");
+				between = ", ";
+				nsx_buf_add(b, p, strcspn(p, !k ? "'" : *p == '(' ?
+							       ")" : ",}"));
+				nsx_buf_adds(b, k && *p == '(' ? ")" : "");
+			}
+	nsx_buf_adds(b, *between == '(' ? "()" : ")");
+	return true;
+}
+
+/* "{'traceMarker': ['/a/net.py:34', ...]}" as "net.py:34 > 97 > conv.py:435": the
+ * lines of files that no package manager put there, and the innermost.
+ */
+static bool add_stack(struct nsx_buf *b, const char *s, size_t n)
+{
+	static const char begin[] = "{'traceMarker': [";
+	const char *p = s, *last = "", *end;
+	size_t of_last = 0;
+
+	if (strncmp(s, begin, strlen(begin)) || !(end = memchr(s, ']', n)))
+		return false;
+	for (p += strlen(begin) + 1; p < end;) {
+		size_t whole = strcspn(p, "'"), file, line;
+		const char *next = p + whole + strspn(p + whole, "', ");
+		const char *slash = memrchr(p, '/', whole);
+		bool is_own = !memmem(p, whole, "-packages/", 10);
+
+		slash = slash ? slash + 1 : p;
+		file = strcspn(slash, ":'");
+		line = whole - (size_t)(slash - p) - file;
+		if ((is_own || next >= end) && file && line) {
+			bool same = of_last == file && !memcmp(last, slash, file);
+
+			nsx_buf_adds(b, of_last ? " > " : "");
+			nsx_buf_add(b, slash + (same ? file + 1 : 0),
+				    same ? line - 1 : file + line);
+			last = slash;
+			of_last = file;
+		}
+		p = next;
+	}
+	return of_last;
+}
+
+const char *nsx_text_range(struct nsx_arena *a, const char *name)
+{
+	struct nsx_buf b = {0};
+
+	if (!strstr(name, "{'mod': '") && !strstr(name, "{'traceMarker': ["))
+		return name;
+	for (size_t n; *name; name += n) {
+		n = *name == '{' ? dictionary_length(name) : 1;
+		if (*name != '{' ||
+		    (!add_call(&b, name, n) && !add_stack(&b, name, n)))
+			nsx_buf_add(&b, name, n);
+	}
+	return nsx_buf_keep(&b, a);
 }
 
 const char *nsx_text_name(struct nsx_arena *a, const char *name)

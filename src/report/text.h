@@ -17,6 +17,10 @@ void nsx_md_escape(struct nsx_buf *b, const char *s, size_t len);
 void nsx_md_add_code(struct nsx_buf *b, const char *s, size_t len);
 /* Markdown of ours as plain text: no marks, no escapes. */
 void nsx_md_add_plain(struct nsx_buf *b, const char *markdown);
+/* A range's name as a person reads it: PyProf's dictionaries of calls and files
+ * as "Tensor.cuda((6, 3) float32)" and "net.py:34 > 97".
+ */
+const char *nsx_text_range(struct nsx_arena *a, const char *name);
 /* A name as a cell shows it: cut in the middle, in a code span where needed. */
 void nsx_md_add_name(struct nsx_buf *b, const char *name);
 /* The same as a string. */

@@ -1,0 +1,1 @@
+explain @nvtx_pyprof --pass nvtx --md
