@@ -45,10 +45,10 @@ struct sum {
 struct sites {
 	const struct nsx_trace *t;
 	const struct nsx_facts *f;
-	struct nsx_groups things; /* (global tid, kind and name)             */
-	struct nsx_groups keys;	  /* (site and thing, name of the range)     */
-	struct nsx_near near[2];  /* of these                                */
-	uint8_t *does;		  /* by raw name; 0: not looked at yet       */
+	struct nsx_groups callers; /* (global tid, kind)                   */
+	struct nsx_groups keys;	   /* (site and name, range and caller)     */
+	struct nsx_near near[2];   /* of these                               */
+	uint8_t *does;		   /* by raw name; 0: not looked at yet      */
 	struct sum *v;
 };
 
@@ -74,16 +74,15 @@ static struct sum *sum_of(struct sites *x, enum kind kind, uint64_t global_tid,
 			  uint32_t name, uint32_t site, nsx_str range,
 			  struct nsx_err *err)
 {
-	struct sum *s;
-	uint32_t thing;
+	uint32_t caller;
 
-	if (nsx_group_near(&x->things, &x->near[0], global_tid,
-			   (uint64_t)kind << 32 | name, &thing, err))
+	if (nsx_group_near(&x->callers, &x->near[0], global_tid, kind, &caller,
+			   err))
 		return NULL;
-	s = nsx_near_value(&x->keys, &x->near[1], &x->v,
-			   (uint64_t)site << 32 | thing, range, "call sites",
-			   err);
-	return s;
+	return nsx_near_value(&x->keys, &x->near[1], &x->v,
+			      (uint64_t)site << 32 | name,
+			      (uint64_t)range << 32 | caller, "call sites",
+			      err);
 }
 
 static void add(struct sum *s, int64_t count, int64_t ns)
@@ -273,12 +272,12 @@ struct site { /* a row */
 static struct site site_at(const struct sites *x, uint32_t g)
 {
 	const struct nsx_group_key *key = &x->keys.keys[g];
-	const struct nsx_group_key *thing = &x->things.keys[(uint32_t)key->a];
+	const struct nsx_group_key *caller = &x->callers.keys[(uint32_t)key->b];
 	uint32_t frame = (uint32_t)(key->a >> 32);
-	struct site s = {.sum = &x->v[g], .global_tid = thing->a,
-			 .kind = (enum kind)(thing->b >> 32),
-			 .name = (uint32_t)thing->b,
-			 .range = (nsx_str)key->b};
+	struct site s = {.sum = &x->v[g], .global_tid = caller->a,
+			 .kind = (enum kind)caller->b,
+			 .name = (uint32_t)key->a,
+			 .range = (nsx_str)(key->b >> 32)};
 
 	if (frame != NSX_NONE) {
 		s.function = x->t->frame[frame].function;
@@ -480,11 +479,10 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 				       "--cudabacktrace=all, --trace=nvtx");
 	rc = add_calls(&x, err) || add_work(&x, err) || add_os_calls(&x, err) ?
 		     err->rc : 0;
-	nsx_groups_close(&x.things);
 	nsx_groups_close(&x.keys);
 	if (!rc)
 		rc = fill_sites(&x, run, out, table, first, err);
-	nsx_groups_done(&x.things);
+	nsx_groups_done(&x.callers);
 	nsx_groups_done(&x.keys);
 	free(x.v);
 	out->sql_differs = x.t->defects.crossing_ranges > 0;
