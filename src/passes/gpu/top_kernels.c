@@ -164,6 +164,7 @@ static int make_groups(const struct nsx_run *run, struct groups *g,
 		rc = group_device(run, d, g, err);
 	if (rc)
 		return rc;
+	nsx_arena_drop(run->scratch, g->by_name);
 	if (!nsx_new_array(g->time, run->scratch, g->n, "kernel groups", err))
 		return err->rc;
 	for (uint32_t d = 0; d < t->ndevices; d++) {
@@ -259,6 +260,7 @@ static int fill_kernels(const struct nsx_run *run, const struct groups *g,
 	for (size_t k = 0; k < g->n; k++)
 		fill_kernel(run, g, order[k], table);
 	nsx_arena_drop(run->scratch, order);
+	nsx_arena_drop(run->scratch, g->time);
 	return 0;
 }
 
