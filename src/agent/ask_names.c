@@ -350,6 +350,15 @@ static const char *first_few(struct nsx_answer *a, const int64_t *v, size_t n)
 	return nsx_buf_keep(&b, a->out->arena);
 }
 
+/* A whole number, as ids are; false: it is none. */
+static bool read_id(const char *text, long long *ret)
+{
+	char *end;
+
+	*ret = strtoll(text, &end, 10);
+	return end > text && !*end;
+}
+
 /* stream --------------------------------------------------------------------------*/
 
 static const char *some_streams(struct nsx_answer *a)
@@ -368,8 +377,8 @@ int nsx_ask_stream(struct nsx_answer *a, struct nsx_err *err)
 	const struct nsx_trace *t = a->r->trace;
 	const struct nsx_census *c = nsx_answer_census(a, err);
 	struct nsx_tally *tally = nsx_tally_new(a);
-	long long id = strtoll(a->argument, NULL, 10);
-	bool any = false;
+	long long id;
+	bool is_id = read_id(a->argument, &id), any = false;
 
 	if (!c)
 		return err->rc;
@@ -378,7 +387,7 @@ int nsx_ask_stream(struct nsx_answer *a, struct nsx_err *err)
 		const struct nsx_work *w = &c->work[i];
 		const struct nsx_stream *s = nsx_stream_of(t, w->op);
 
-		if (s->stream_id != id)
+		if (!is_id || s->stream_id != id)
 			continue;
 		any = true;
 		nsx_tally_op(tally, s->device, w->op,
@@ -416,14 +425,18 @@ int nsx_ask_thread(struct nsx_answer *a, struct nsx_err *err)
 	const struct nsx_trace *t = a->r->trace;
 	const struct nsx_census *c = nsx_answer_census(a, err);
 	struct nsx_tally *tally = nsx_tally_new(a);
-	long long tid = strtoll(a->argument, NULL, 10);
-	bool any = false;
+	long long tid;
+	bool is_id = read_id(a->argument, &tid), any = false;
 
 	if (!c)
 		return err->rc;
 	a->window = host_window(t);
-	for (uint32_t k = 0; k < t->nthreads; k++)
-		any |= t->thread[k].tid == tid;
+	for (uint32_t k = 0; k < t->nthreads; k++) {
+		const struct nsx_thread *th = &t->thread[k];
+
+		any |= is_id && th->tid == tid &&
+		       (th->has_calls || th->has_ranges);
+	}
 	if (!any)
 		return nsx_fail(err, NSX_E_USAGE, "no thread '%s' made CUDA "
 				"calls or ranges in this trace; some that did: "

@@ -37,6 +37,12 @@ refuses "cannot read the window '5'" "$t" window 5
 refuses "needs TIME" "$t" at
 refuses "takes no 'x'" "$t" findings x
 refuses "no repetition|no stream|no work on a stream '987'" "$t" stream 987
+for id in x 7x 111x ''; do
+	refuses "no work on a stream '$id'|needs" "$t" stream "$id"
+	refuses "no thread '$id'|needs" "$t" thread "$id"
+done
+# Processes are kept as threads without an id.
+refuses "no thread '0'" "$fix/ahead_of_launches.sqlite" thread 0
 refuses "cannot price|cannot read" "$t" what-if nonsense
 says 'of the judged window|cannot tell' "$t" what-if host:2x
 refuses "exclude each other" "$t" findings --md --csv
