@@ -64,7 +64,7 @@ class Tables:
         there = self.columns(table)
         cells = ",".join(f'"{c}"' if c in there else "NULL" for c in columns)
         out = []
-        for r in self.db.execute(f"SELECT {cells} FROM {table} WHERE {where} ORDER BY rowid"):
+        for r in self.db.execute(f"SELECT {cells} FROM {table} WHERE {where}"):
             if type(r[0]) is int and abs(r[0]) <= MAX:
                 out.append(r)
         return out
