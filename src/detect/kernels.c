@@ -886,9 +886,9 @@ static int propose_last_blocks(struct kernels *k, bool *told, struct nsx_err *er
 			"filled the GPU until the end"},
 		.recommendation = {
 			"choose tiles or a batch so that the blocks come to just "
-			"below a multiple of what the GPU holds, or smaller "
-			"blocks, split-K or a persistent kernel, which share the "
-			"rest out evenly"},
+			"below a multiple of what the GPU holds",
+			"share the rest out evenly: smaller blocks, split-K or a "
+			"persistent kernel"},
 		.proof = {{.csv = "kernel_shapes", .column = "waves",
 			   .at = {{"kernel_name",
 				   nsx_string(nsx_text(t, s->name))},
