@@ -7,9 +7,9 @@
 #include <string.h>
 #include "base/group.h"
 #include "base/stat.h"
+#include "facts/memory.h"
 #include "fleet/digest_make.h"
 #include "passes/pass.h"
-#include "schema/viewscan.h"
 
 enum { MOST_FAMILIES = 512, MOST_IDLE = 32, MOST_FINDINGS = 24,
        MOST_NAME = 160 };
@@ -361,57 +361,37 @@ static void sum_calls(const struct nsx_maker *m, const struct nsx_member *x,
 	}
 }
 
-/* Of frees and allocations of one process and device, in order of time. */
-struct change {
-	int64_t at_ns, bytes;
-};
-struct memory {
-	const struct nsx_trace *t;
-	uint32_t process;
-	int64_t device_id;
-	struct change *v;
-	size_t n, cap;
-};
-
-static int on_memory(void *ctx, int64_t rid NSX_UNUSED, const struct nsx_val *v,
-		     struct nsx_err *err)
-{
-	struct memory *m = ctx;
-
-	for (unsigned i = 0; i < 5; i++)
-		if (v[i].type != NSX_V_I64)
-			return 0;
-	if (nsx_process_find(m->t, nsx_process_key((uint64_t)v[1].u.i)) !=
-		    m->process ||
-	    v[2].u.i != m->device_id || v[3].u.i < 0)
-		return 0;
-	return nsx_push(m->v, m->n, m->cap, "allocations", err,
-			(struct change){v[0].u.i,
-					v[4].u.i ? -v[3].u.i : v[3].u.i});
-}
-
-NSX_ORDER(cmp_change, struct change, UP(at_ns), UP(bytes));
-
+/* Of its own, on its device; what was allocated before the capture is in it as far as
+ * frees show it.
+ */
 static int find_peak(const struct nsx_maker *m, const struct nsx_member *x,
 		     struct nsx_digest *d, struct nsx_err *err)
 {
-	struct memory mem = {m->t, x->process,
-			     m->t->device[x->device].device_id, NULL, 0, 0};
-	int64_t now = 0;
-	int rc = nsx_view_each(m->t->schema, memory_event, on_memory, &mem, err,
-			       start_ns, global_pid, device_id, bytes,
-			       operation);
+	int64_t device_id = m->t->device[x->device].device_id;
+	struct nsx_memory mem;
+	int rc = nsx_memory_read(m->t->schema, &mem, err);
+	size_t end;
 
 	if (nsx_is_damage(rc)) {
 		d->is_partial = true;
 		rc = 0;
 	}
-	nsx_sort(mem.v, mem.n, sizeof(*mem.v), cmp_change);
-	for (size_t i = 0; i < mem.n; i++) {
-		nsx_add_to(&now, mem.v[i].bytes);
-		d->peak_bytes = NSX_MAX(d->peak_bytes, now);
+	for (size_t i = 0; i < mem.nsteps; i = end) {
+		const struct nsx_mem_step *s = &mem.steps[i];
+		int64_t live;
+
+		end = nsx_mem_group_end(&mem, i);
+		if (s->kind != NSX_MC_DEVICE || s->device_id != device_id ||
+		    nsx_process_find(m->t, s->process) != x->process)
+			continue;
+		live = nsx_mem_before(s, end - i);
+		d->peak_bytes = NSX_MAX(d->peak_bytes, live);
+		for (; s < mem.steps + end; s++) {
+			nsx_add_to(&live, s->delta);
+			d->peak_bytes = NSX_MAX(d->peak_bytes, live);
+		}
 	}
-	free(mem.v);
+	nsx_memory_done(&mem);
 	return rc;
 }
 

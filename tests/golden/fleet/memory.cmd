@@ -1,0 +1,1 @@
+fleet @memory_usage --json
