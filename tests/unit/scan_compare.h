@@ -4,6 +4,7 @@
 #ifndef SCAN_COMPARE_H
 #define SCAN_COMPARE_H
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sqlite3.h>
@@ -169,18 +170,31 @@ NSX_UNUSED static unsigned compare_file(const char *path, unsigned nparts)
 }
 
 /* Databases -------------------------------------------------------------*/
+static char scratch_dir[256];
+
+static void remove_scratch(void)
+{
+	DIR *d = opendir(scratch_dir);
+
+	for (struct dirent *e; d && (e = readdir(d));)
+		unlinkat(dirfd(d), e->d_name, 0); /* "." and ".." stay */
+	closedir(d);
+	rmdir(scratch_dir);
+}
+
 NSX_UNUSED static char *scratch(const char *name)
 {
-	static char dir[256], path[512];
+	static char path[512];
 
-	if (!*dir) {
+	if (!*scratch_dir) {
 		const char *tmp = getenv("TMPDIR");
 
-		snprintf(dir, sizeof(dir), "%s/test_page.XXXXXX",
-			 tmp ? tmp : "/tmp");
-		assert_non_null(mkdtemp(dir));
+		snprintf(scratch_dir, sizeof(scratch_dir),
+			 "%s/test_page.XXXXXX", tmp ? tmp : "/tmp");
+		assert_non_null(mkdtemp(scratch_dir));
+		atexit(remove_scratch);
 	}
-	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	snprintf(path, sizeof(path), "%s/%s", scratch_dir, name);
 	return path;
 }
 
