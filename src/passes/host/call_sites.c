@@ -74,15 +74,16 @@ static struct sum *sum_of(struct sites *x, enum kind kind, uint64_t global_tid,
 			  uint32_t name, uint32_t site, nsx_str range,
 			  struct nsx_err *err)
 {
+	struct sum *sum = NULL;
 	uint32_t caller;
 
-	if (nsx_group_near(&x->callers, &x->near[0], global_tid, kind, &caller,
-			   err))
-		return NULL;
-	return nsx_near_value(&x->keys, &x->near[1], &x->v,
-			      (uint64_t)site << 32 | name,
-			      (uint64_t)range << 32 | caller, "call sites",
-			      err);
+	if (!nsx_group_near(&x->callers, &x->near[0], global_tid, kind, &caller,
+			    err))
+		sum = nsx_near_value(&x->keys, &x->near[1], &x->v,
+				     (uint64_t)site << 32 | name,
+				     (uint64_t)range << 32 | caller,
+				     "call sites", err);
+	return sum;
 }
 
 static void add(struct sum *s, int64_t count, int64_t ns)
