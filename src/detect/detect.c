@@ -2,6 +2,7 @@
 #include <string.h>
 #include "base/par.h"
 #include "detect/detect.h"
+#include "report/text.h"
 
 enum when {
 	NSX_GPU_WINDOW,	 /* a window of GPU work is judged                   */
@@ -128,17 +129,13 @@ uint64_t nsx_range_kind(const struct nsx_trace *t, uint32_t range)
  */
 static const char *without_arguments(struct nsx_arena *a, const char *s)
 {
-	static const char begin[] = "{'mod': '", between[] = "', 'op': '";
-	const char *mod = s + strlen(begin), *op, *end;
+	struct nsx_pyprof_call c;
 
 	if (!strncmp(s, "{'traceMarker': ", strlen("{'traceMarker': ")))
 		return NULL;
-	if (strncmp(s, begin, strlen(begin)) || !(op = strstr(mod, between)))
-		return s;
-	end = strchr(op + strlen(between), '\'');
-	return end ? nsx_arena_printf(a, "%.*s.%.*s", (int)(op - mod), mod,
-				      (int)(end - op - (ptrdiff_t)strlen(between)),
-				      op + strlen(between)) : s;
+	return nsx_pyprof_call(s, &c) ?
+		       nsx_arena_printf(a, "%.*s.%.*s", c.mod_size, c.mod,
+					c.op_size, c.op) : s;
 }
 
 /* Whether both are of one library: "aten::to", "aten::copy_". */

@@ -1,5 +1,4 @@
 /* text.c - names from the trace as Markdown. */
-#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 #include "report/report.h"
@@ -196,26 +195,37 @@ static size_t dictionary_length(const char *s)
 	return s[i - 1] ? i : i - 1;
 }
 
+bool nsx_pyprof_call(const char *name, struct nsx_pyprof_call *ret)
+{
+	static const char begin[] = "{'mod': '", between[] = "', 'op': '";
+	const char *mod = name + strlen(begin), *end, *op;
+
+	if (strncmp(name, begin, strlen(begin)) || !(end = strstr(mod, between)))
+		return false;
+	op = end + strlen(between);
+	ret->args = strchr(op, '\'');
+	if (!ret->args)
+		return false;
+	ret->mod = mod;
+	ret->mod_size = (int)(end - mod);
+	ret->op = op;
+	ret->op_size = (int)(ret->args - op);
+	return true;
+}
+
 /* "{'mod': 'Tensor', 'op': 'cuda', 'args': [{... 'shape': (6, 3)}]}" as
  * "Tensor.cuda((6, 3))"; false: it is another one.
  */
 static bool add_call(struct nsx_buf *b, const char *s, size_t n)
 {
 	static const char *const keys[] = {"'dtype': '", "'shape': ", "'value': "};
-	static const char begin[] = "{'mod': '", between_names[] = "', 'op': '";
-	int mod = 0, op = 0, at = 0;
+	struct nsx_pyprof_call c;
 	const char *between = "(";
 
-	if (!strncmp(s, begin, strlen(begin)))
-		sscanf(s, "{'mod': '%*[^']%n', 'op': '%*[^']%n', 'args': %n",
-		       &mod, &op, &at);
-	if (!at || strncmp(s + mod, between_names, strlen(between_names)))
+	if (!nsx_pyprof_call(s, &c))
 		return false;
-	nsx_buf_add(b, s + strlen(begin), (size_t)mod - strlen(begin));
-	nsx_buf_adds(b, ".");
-	mod += (int)strlen(between_names);
-	nsx_buf_add(b, s + mod, (size_t)(op - mod));
-	for (const char *p = s + at; p < s + n; p++)
+	nsx_buf_printf(b, "%.*s.%.*s", c.mod_size, c.mod, c.op_size, c.op);
+	for (const char *p = c.args; p < s + n; p++)
 		for (unsigned k = 0; k < ARRAY_LEN(keys); k++)
 			if (!strncmp(p, keys[k], strlen(keys[k]))) {
 				p += strlen(keys[k]);

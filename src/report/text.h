@@ -17,6 +17,14 @@ void nsx_md_escape(struct nsx_buf *b, const char *s, size_t len);
 void nsx_md_add_code(struct nsx_buf *b, const char *s, size_t len);
 /* Markdown of ours as plain text: no marks, no escapes. */
 void nsx_md_add_plain(struct nsx_buf *b, const char *markdown);
+/* Where the names stand in PyProf's range of a call, "{'mod': 'torch', 'op': 'add',
+ * 'args': ...}", and what follows them; false: it is none.
+ */
+struct nsx_pyprof_call {
+	const char *mod, *op, *args;
+	int mod_size, op_size; /* in bytes                                   */
+};
+bool nsx_pyprof_call(const char *name, struct nsx_pyprof_call *ret);
 /* A range's name as a person reads it: PyProf's dictionaries of calls and files
  * as "Tensor.cuda((6, 3) float32)" and "net.py:34 > 97".
  */

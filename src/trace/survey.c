@@ -397,13 +397,13 @@ static int want_launches(struct nsx_loader *l, struct nsx_err *err)
 	return 0;
 }
 
-int nsx_want_crossing(struct nsx_loader *l, const struct nsx_tableload *ranges,
-		      bool *ret, struct nsx_err *err)
+int nsx_want_crossing(struct nsx_loader *l,
+		      const struct nsx_tableload *ranges NSX_UNUSED, bool *ret,
+		      struct nsx_err *err)
 {
 	struct nsx_portion *x = &l->portion;
 	size_t was = x->nat;
 
-	(void)ranges;
 	for (size_t i = 0; i < l->nvtx_set.n; i++)
 		if (l->nvtx.kind[i] == NSX_NVTX_STACK &&
 		    is_outside(x, l->nvtx.start_ns[i]) &&
