@@ -1,8 +1,8 @@
 /* ask_names.c - questions about a range, a kernel, a stream or a thread. */
-#include <regex.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include "base/regex.h"
 #include "agent/ask.h"
 #include "report/words.h"
 
@@ -213,14 +213,10 @@ static int match_kernels(struct nsx_answer *a, uint8_t *wanted, size_t *ret_n,
 {
 	const struct nsx_kernel_names *k = &a->r->facts->kernels;
 	regex_t re;
-	char why[128];
-	int bad = regcomp(&re, a->argument, REG_EXTENDED | REG_NOSUB);
 
-	if (bad) {
-		regerror(bad, &re, why, sizeof(why));
-		return nsx_fail(err, NSX_E_USAGE, "cannot read the expression "
-				"'%s': %s", a->argument, why);
-	}
+	if (nsx_regex_compile(&re, a->argument, REG_NOSUB, err))
+		return nsx_wrap(err, "cannot read the expression '%s'",
+				a->argument);
 	for (size_t i = 0; i < k->n; i++) {
 		wanted[k->v[i].name] =
 			!regexec(&re, nsx_text(a->r->trace, k->v[i].name), 0,

@@ -13,9 +13,9 @@
  * when the change is proven to be smaller.  What is not proven is undecided.
  */
 #include <math.h>
-#include <regex.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/regex.h"
 #include "base/stat.h"
 #include "diff/tables.h"
 
@@ -118,8 +118,9 @@ static int read_regex(const char *expr, const char **s, struct gate *ret,
 		return fail(expr, "the pattern is too long", err);
 	memcpy(ret->regex, *s + 1, n);
 	ret->regex[n] = '\0';
-	if (regcomp(&re, ret->regex, REG_EXTENDED | REG_NOSUB))
-		return fail(expr, "the pattern is no regular expression", err);
+	if (nsx_regex_compile(&re, ret->regex, REG_NOSUB, err))
+		return nsx_wrap(err, "cannot use the pattern of the gate '%s'",
+				expr);
 	regfree(&re);
 	*s = end + 2;
 	return 0;
@@ -191,7 +192,9 @@ static int64_t listed(const struct nsx_lane *l NSX_UNUSED, size_t unit,
 /* A pattern that was compiled before, when the gate was read. */
 static void compile(regex_t *re, const char *regex)
 {
-	if (regcomp(re, regex, REG_EXTENDED | REG_NOSUB))
+	struct nsx_err err;
+
+	if (nsx_regex_compile(re, regex, REG_NOSUB, &err))
 		nsx_die_of_memory(strlen(regex));
 }
 

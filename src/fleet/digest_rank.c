@@ -5,9 +5,9 @@
  * ranks, its environment and its name speak of none of them.
  */
 #include <ctype.h>
-#include <regex.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/regex.h"
 #include "fleet/digest_make.h"
 #include "schema/viewscan.h"
 
@@ -126,16 +126,15 @@ static int rank_in_name(const struct nsx_maker *m, int64_t *ret,
 	const char *name = nsx_base_name(m->path);
 	regmatch_t at[2];
 	regex_t re;
-	int rc = regcomp(&re, pattern, REG_EXTENDED | REG_ICASE);
 
 	*ret = -1;
-	if (rc || re.re_nsub < 1) {
-		if (!rc)
-			regfree(&re);
-		return nsx_fail(err, NSX_E_USAGE, "--rank-regex '%s' is %s",
-				pattern, rc ? "not a regular expression" :
+	if (nsx_regex_compile(&re, pattern, REG_ICASE, err))
+		return nsx_wrap(err, "cannot use --rank-regex '%s'", pattern);
+	if (re.re_nsub < 1) {
+		regfree(&re);
+		return nsx_fail(err, NSX_E_USAGE, "--rank-regex '%s' is "
 				"without a group in parentheses for the "
-				"number");
+				"number", pattern);
 	}
 	if (!regexec(&re, name, 2, at, 0) && at[1].rm_so >= 0)
 		*ret = number_in(name + at[1].rm_so, name + at[1].rm_eo);

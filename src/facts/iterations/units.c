@@ -1,6 +1,6 @@
 /* units.c - the ways of a trace, and those a user names. */
-#include <regex.h>
 #include <stdlib.h>
+#include "base/regex.h"
 #include "facts/iterations/iterations.h"
 #include "facts/iterations/units.h"
 
@@ -151,14 +151,10 @@ static int find_named(struct nsx_finder *fd, enum nsx_unit_kind kind,
 		      struct nsx_err *err)
 {
 	struct named m = {.fd = fd};
-	int bad = regcomp(&m.pattern, pattern, REG_EXTENDED | REG_NOSUB), rc;
-	char why[128];
+	int rc;
 
-	if (bad) {
-		regerror(bad, &m.pattern, why, sizeof(why));
-		return nsx_fail(err, NSX_E_USAGE, "cannot use the pattern "
-				"'%s': %s", pattern, why);
-	}
+	if (nsx_regex_compile(&m.pattern, pattern, REG_NOSUB, err))
+		return nsx_wrap(err, "cannot use the pattern '%s'", pattern);
 	rc = nsx_new_arrays(fd->a, nsx_strings_bound(fd->f->strings), "names",
 			    err, m.matches) ?:
 	     mark_all(&m, kind, err);

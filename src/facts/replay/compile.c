@@ -1,8 +1,8 @@
 /* compile.c - from changes to what differs, event by event. */
 #include <math.h>
-#include <regex.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/regex.h"
 #include "base/stat.h"
 #include "facts/outside.h"
 #include "facts/replay/compile.h"
@@ -722,9 +722,8 @@ static int compile_one(struct player *p, const struct nsx_change *c,
 	    nsx_new_arrays(a, p->m->t->nshapes, "kernels", err, s.shape))
 		return err->rc;
 	if (c->is_pattern && c->name &&
-	    regcomp(&s.regex, c->name, REG_EXTENDED | REG_NOSUB))
-		return nsx_fail(err, NSX_E_USAGE,
-				"'%s' is no regular expression", c->name);
+	    nsx_regex_compile(&s.regex, c->name, REG_NOSUB, err))
+		return nsx_wrap(err, "cannot use the pattern '%s'", c->name);
 	rc = list_rows(&s, err);
 	if (!rc && c->range)
 		rc = list_ranges(&s, err);

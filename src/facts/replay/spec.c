@@ -1,9 +1,9 @@
 /* spec.c - changes in the words of a user. */
 #include <ctype.h>
 #include <math.h>
-#include <regex.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/regex.h"
 #include "facts/facts.h"
 #include "facts/replay/spec.h"
 
@@ -296,9 +296,9 @@ static int check_pattern(struct reader *r, const struct nsx_change *c)
 
 	if (!c->is_pattern)
 		return 0;
-	if (regcomp(&regex, c->name, REG_EXTENDED | REG_NOSUB))
-		return complain(r, "what stands between slashes is no extended "
-				   "regular expression");
+	if (nsx_regex_compile(&regex, c->name, REG_NOSUB, r->err))
+		return nsx_wrap(r->err, "cannot use the pattern of the what-if "
+				"'%s'", r->text);
 	regfree(&regex);
 	return 0;
 }

@@ -1,17 +1,15 @@
 /* phase.c - the user's phase map: patterns in file order, tried in turn. */
 #include <errno.h>
-#include <regex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/jsonread.h"
 #include "base/arena.h"
+#include "base/regex.h"
 #include "passes/nvtx/phase.h"
 
 enum {
 	MAX_FILE = 16 << 20,
-	MAX_REGEX = 4096, /* characters, after repeats are written out */
-	MAX_GROUPS = 64,  /* inside each other */
 };
 
 struct pattern {
@@ -28,102 +26,14 @@ struct nsx_phase_map {
 	size_t n, cap;
 };
 
-/* Written for Python, "\d" would silently mean the letter here. */
-static bool has_digit_class(const char *regex)
-{
-	for (; *regex; regex++) {
-		if (*regex != '\\')
-			continue;
-		if (regex[1] == 'd' || regex[1] == 'D')
-			return true;
-		if (*++regex == '\0')
-			break;
-	}
-	return false;
-}
-
-/* The last character of a set of characters that begins at p. */
-static const char *end_of_set(const char *p)
-{
-	p += p[1] == '^' ? 2 : 1;
-	p += *p == ']';
-	while (*p && *p != ']') {
-		const char end[] = {p[1], ']', '\0'}, *close = NULL;
-
-		if (*p == '[' && p[1] && strchr(".:=", p[1]))
-			close = strstr(p + 2, end);
-		p = close ? close + 2 : p + 1;
-	}
-	return *p ? p : p - 1;
-}
-
-/* How many copies a repeat makes of what stands before it.  One that may match
- * nothing makes none, but doubles the ways through it.
- */
-static long copies(const char *repeat)
-{
-	char *end;
-	long n, most;
-
-	if (*repeat != '{')
-		return 2;
-	n = NSX_MIN(strtol(repeat + 1, &end, 10), MAX_REGEX);
-	most = *end == ',' ? strtol(end + 1, NULL, 10) : n;
-	return NSX_MAX(1, NSX_MIN(NSX_MAX(n + 1, most), MAX_REGEX));
-}
-
-/* regcomp writes repeats out and follows all ways through them: a few nested
- * ones take all the memory and time there is.
- */
-static bool is_too_large(const char *p)
-{
-	long size[MAX_GROUPS] = {0}, last = 0;
-	unsigned depth = 0;
-
-	for (; *p && size[depth] <= MAX_REGEX; p++) {
-		if (*p == '(' && depth + 1 == MAX_GROUPS)
-			return true;
-		if (*p == '(') {
-			size[++depth] = 1;
-			continue;
-		}
-		if (strchr("+*?{", *p)) {
-			size[depth] += last * (copies(p) - 1);
-			last *= copies(p);
-			continue;
-		}
-		last = 1;
-		if (*p == ')' && depth)
-			last = size[depth--];
-		else if (*p == '[')
-			p = end_of_set(p);
-		else if (*p == '\\' && p[1])
-			p++;
-		size[depth] += last;
-	}
-	return size[depth] > MAX_REGEX;
-}
-
 static int add_regex(struct nsx_phase_map *m, const char *key, size_t at,
 		     const char *regex, regex_t *ret, struct nsx_err *err)
 {
-	char why[128];
-	int code;
-
-	if (has_digit_class(regex)) {
-		snprintf(why, sizeof(why), "write [0-9] for \\d");
-	} else if (is_too_large(regex)) {
-		snprintf(why, sizeof(why), "it repeats too much");
-	} else {
-		code = regcomp(ret, regex, REG_EXTENDED | REG_NOSUB);
-		if (!code)
-			return 0;
-		regerror(code, ret, why, sizeof(why));
-	}
-	return nsx_fail(err, NSX_E_USAGE,
-			"cannot use '%s': pattern %zu of phase '%s' is no "
-			"POSIX extended regex: '%s': %s", m->path, at + 1, key,
-			regex, why);
+	if (!nsx_regex_compile(ret, regex, REG_NOSUB, err))
+		return 0;
+	return nsx_wrap(err, "cannot use '%s': pattern %zu of phase '%s' is no "
+			"POSIX extended regex: '%s'", m->path, at + 1, key,
+			regex);
 }
 
 static int add_pattern(void *ctx, const char *key, const char *text, size_t at,
