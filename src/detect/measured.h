@@ -89,7 +89,7 @@ struct nsx_measured {
 	struct { /* the thread that was on a CPU for longest */
 		const char *name; /* NULL: none                              */
 		int64_t tid;
-		double on_ms, others_ms, pct; /* pct: NAN: not known         */
+		double on_ms, others_ms, of_ms; /* of_ms: 0: not known       */
 	} busiest;
 	struct nsx_growth *growth; /* the first; NULL: none                  */
 	struct nsx_comm_cost *comm; /* by device; NULL: none communicates    */

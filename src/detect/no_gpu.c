@@ -5,7 +5,7 @@
 #include "detect/detect.h"
 
 #define MUCH 0.1      /* of the recording, or the user's window  */
-#define BUSY_PCT 25.0 /* on a CPU: from which a thread is named */
+#define BUSY_SHARE 0.25 /* of the time on a CPU: from which a thread is named */
 enum { FEW_NEXT = 2 };
 
 struct spent { /* by name */
@@ -356,20 +356,21 @@ int nsx_detect_busiest(struct nsx_detect *d, struct nsx_err *err)
 			 nsx_text_ns(l->arena, m->busiest.others_ms * 1e6)) :
 		"no other thread was on one";
 
-	if (!m->busiest.name || !(m->busiest.pct >= BUSY_PCT))
+	if (!m->busiest.name || m->busiest.of_ms <= 0 ||
+	    m->busiest.on_ms < BUSY_SHARE * m->busiest.of_ms)
 		return 0;
 	struct nsx_finding f = {
 		.id = NSX_ID_host_threads, .device = NSX_NONE,
 		.confidence = NSX_CONF_HIGH,
 		.title = nsx_tell(l, "one thread is on a CPU for %.0f %% of "
-				  "the time: %s", m->busiest.pct,
+				  "the time: %s",
+				  100 * m->busiest.on_ms / m->busiest.of_ms,
 				  nsx_tell_name(l, m->busiest.name)),
 		.evidence = {nsx_tell(l, "%s of %s; %s",
 				      nsx_text_ns(l->arena,
 						  m->busiest.on_ms * 1e6),
 				      nsx_text_ns(l->arena,
-						  m->busiest.on_ms * 1e8 /
-							  m->busiest.pct),
+						  m->busiest.of_ms * 1e6),
 				      others)},
 		.recommendation = {
 			d->trace->samples.n ?

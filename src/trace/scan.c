@@ -146,7 +146,7 @@ static int run_part(struct jobs *jobs, struct nsx_part *p, struct nsx_err *err)
 	if (p->table->zones && p->table->set)
 		p->choice.wants = nsx_wants_block;
 	rc = nsx_scan_run(p->table->scan, p->index, &p->choice, on_row, p, err);
-	if (rc && rc != NSX_E_DATA && rc != NSX_E_DB)
+	if (rc && !nsx_is_damage(rc))
 		return rc;
 	if (nsx_keymap_settle(&jobs->l->shapes_map, p->cache[2], &late))
 		return *err = late, late.rc;

@@ -1,5 +1,4 @@
 /* cpu_threads.c - time on a CPU by thread, with names and time in CUDA. */
-#include <math.h>
 #include "passes/host/cpu_sched.h"
 #include "schema/cells.h"
 #include "schema/viewscan.h"
@@ -197,7 +196,7 @@ static void fill_waiting(const struct cpu_threads *all,
 		       NSX_DESC(WAIT_PREEMPTIONS), WAIT_PID, WAIT_TID);
 }
 
-static void measure_busiest(const struct nsx_table *rows,
+static void measure_busiest(const struct nsx_table *rows, int64_t of_ns,
 			    struct nsx_measured *m)
 {
 	const struct nsx_cell *top = nsx_row_at(rows, 0);
@@ -207,8 +206,7 @@ static void measure_busiest(const struct nsx_table *rows,
 	m->busiest.name = top[THREAD].u.s ? top[THREAD].u.s : "without a name";
 	m->busiest.tid = top[TID].u.i;
 	m->busiest.on_ms = top[ON_CPU].u.f;
-	m->busiest.pct = top[UTILISATION].type == NSX_T_F64 ?
-				 top[UTILISATION].u.f : NAN;
+	m->busiest.of_ms = (double)of_ns / 1e6;
 }
 
 static void summarise(const struct nsx_trace *t, const struct cpu_threads *all,
@@ -257,7 +255,8 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 		rc = cpu_launching_fill(run, &all, names.text, out, err);
 	}
 	if (!rc && rows->nrows)
-		measure_busiest(rows, run->measured);
+		measure_busiest(rows, traced_ns(run->trace, &all),
+				run->measured);
 	cpu_threads_done(&all);
 	return rc;
 }
