@@ -47,10 +47,15 @@ struct kernels {
 	long long device_id; /* of the limiting GPU */
 };
 
-static const struct nsx_kernel_name *words_of(const struct kernels *k,
-					      nsx_str name)
+static const struct nsx_kernel_words *words_of(const struct kernels *k,
+					       nsx_str name)
 {
-	return nsx_kernel_name(&k->d->facts->kernels, name);
+	return nsx_kernel_name(&k->d->facts->kernels, name)->words;
+}
+
+static const char *label_of(const struct kernels *k, nsx_str name)
+{
+	return nsx_kernel_label(&k->d->facts->kernels, name, k->d->found->arena);
 }
 
 static bool is_looked_at(const struct kernels *k, size_t op)
@@ -202,8 +207,7 @@ static const char *advice_for_fused(const struct kernels *k, const char *full)
 		       "FlashAttention-3 or cuDNN use what Hopper has";
 }
 
-static const char *advice_for(const struct kernels *k,
-			      const struct nsx_kernel_name *name)
+static const char *advice_for(const struct kernels *k, nsx_str name)
 {
 	static const char *const advice[NSX_NKERNEL_CATEGORIES] = {
 		[NSX_K_GEMM] = "check its shapes (dimensions that are "
@@ -220,17 +224,18 @@ static const char *advice_for(const struct kernels *k,
 		[NSX_K_MEMORY] = "avoid the copies or fills it makes: see to "
 				 "layouts, and to what zeroes buffers",
 	};
-	const char *full = nsx_text(k->d->trace, name->name);
+	const struct nsx_kernel_words *words = words_of(k, name);
+	const char *full = nsx_text(k->d->trace, name);
 
-	if (name->category == NSX_K_GEMM &&
-	    (name->dtype == NSX_D_F16 || name->dtype == NSX_D_BF16))
+	if (words->category == NSX_K_GEMM &&
+	    (words->dtype == NSX_D_F16 || words->dtype == NSX_D_BF16))
 		return nsx_tell(k->d->found,
 				"check its shapes (dimensions that are "
 				"multiples of 16): it multiplies in %s already",
-				nsx_dtype_names[name->dtype]);
+				nsx_dtype_names[words->dtype]);
 	if (strcasestr(full, "flash") || strcasestr(full, "fmha"))
 		return advice_for_fused(k, full);
-	return advice[name->category];
+	return advice[words->category];
 }
 
 /* Where no kernel takes much, the family that does; families of a few hundred
@@ -296,11 +301,12 @@ static bool propose_family(struct kernels *k)
 }
 
 /* NULL: the label is all of it. */
-static const char *full_name(struct nsx_findings *l,
-			     const struct nsx_kernel_name *words,
-			     const char *full)
+static const char *full_name(const struct kernels *k, nsx_str name)
 {
-	return strcmp(words->label, full) ?
+	struct nsx_findings *l = k->d->found;
+	const char *full = nsx_text(k->d->trace, name);
+
+	return strcmp(label_of(k, name), full) ?
 		       nsx_tell(l, "in full: %s", nsx_tell_name(l, full)) :
 		       NULL;
 }
@@ -311,10 +317,9 @@ static int propose_top(struct kernels *k, const struct kernel *top,
 {
 	struct nsx_findings *l = k->d->found;
 	const char *full = nsx_text(k->d->trace, top->id);
-	const struct nsx_kernel_name *words = words_of(k, top->id);
 	const struct nsx_finding *um = unified_memory(l);
-	const char *advice = advice_for(k, words);
-	const char *name = nsx_tell_name(l, words->label);
+	const char *advice = advice_for(k, top->id);
+	const char *name = nsx_tell_name(l, label_of(k, top->id));
 	double share = (double)top->ns / k->length_ns;
 	unsigned n = 0;
 	struct nsx_finding f = {
@@ -350,7 +355,7 @@ static int propose_top(struct kernels *k, const struct kernel *top,
 	f.evidence[1] = ASSUMED_BETTER;
 	if (tell_place(k, false, top, &f, err))
 		return err->rc;
-	nsx_add_evidence(&f, full_name(l, words, full));
+	nsx_add_evidence(&f, full_name(k, top->id));
 	if (advice)
 		f.recommendation[n++] = advice;
 	f.recommendation[n] = "profile it with ncu --set full -k regex:NAME -c 5: "
@@ -365,13 +370,13 @@ static int propose_top(struct kernels *k, const struct kernel *top,
 /* Matrix products that use no tensor core; a matrix times a vector is bound by
  * memory in any type.
  */
-static bool is_f32_matrix(const struct nsx_kernel_name *x)
+static bool is_f32_matrix(const struct nsx_kernel_words *x)
 {
 	return x->category == NSX_K_GEMM && x->dtype == NSX_D_F32 &&
 	       !strstr(x->label, "gemv");
 }
 
-static bool is_elementwise(const struct nsx_kernel_name *x)
+static bool is_elementwise(const struct nsx_kernel_words *x)
 {
 	return x->category == NSX_K_ELEMENTWISE;
 }
@@ -398,7 +403,7 @@ static double tensor_ratio(struct arch gpu)
 	}
 }
 
-typedef bool (*belongs_fn)(const struct nsx_kernel_name *);
+typedef bool (*belongs_fn)(const struct nsx_kernel_words *);
 
 struct kin { /* kernels of the limiting GPU that belong together */
 	belongs_fn belongs;
@@ -491,7 +496,7 @@ static void tell_kin(struct kernels *k, const struct kin *kin,
 		l, "%s, %s, %s%s",
 		nsx_text_n(l->arena, kin->n, "kernel", NULL),
 		nsx_tell_ns(l, kin->ns), kin->n == 1 ? "" : "the first ",
-		nsx_tell_name(l, words_of(k, kin->first->id)->label));
+		nsx_tell_name(l, label_of(k, kin->first->id)));
 	f->proof[0] = (struct nsx_evidence){
 		.csv = "critical_path", .column = "total_ms",
 		.at = {{"kind", nsx_string("kernel")},
@@ -809,7 +814,7 @@ static int propose_grids(struct kernels *k, bool *told, struct nsx_err *err)
 		.id = NSX_ID_small_grids,
 		.title = nsx_tell(l, "kernels with few blocks leave most of "
 				  "the GPU empty: %s",
-				  nsx_tell_name(l, words_of(k, s->name)->label)),
+				  nsx_tell_name(l, label_of(k, s->name))),
 		.confidence = NSX_CONF_MEDIUM, .device = device,
 		.guess_ns = small.won_ns,
 		.is_rule = true,
@@ -834,8 +839,7 @@ static int propose_grids(struct kernels *k, bool *told, struct nsx_err *err)
 	nsx_add_evidence(&f, bound);
 	if (tell_place(k, true, top, &f, err))
 		return err->rc;
-	nsx_add_evidence(&f, full_name(l, words_of(k, s->name),
-				       nsx_text(t, s->name)));
+	nsx_add_evidence(&f, full_name(k, s->name));
 	nsx_found(l, &f);
 	*told |= s->name == k->names.v[0].id;
 	return 0;
@@ -870,7 +874,7 @@ static int propose_last_blocks(struct kernels *k, bool *told, struct nsx_err *er
 		.weight = (double)top->ns / k->length_ns,
 		.title = nsx_tell(l, "the last blocks of kernels leave most of "
 				  "the GPU empty: %s",
-				  nsx_tell_name(l, words_of(k, s->name)->label)),
+				  nsx_tell_name(l, label_of(k, s->name))),
 		.evidence = {
 			nsx_tell(l, "%s on %lld multiprocessors, which hold "
 				 "%lld each, %s of %s",

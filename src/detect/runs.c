@@ -38,7 +38,7 @@ static bool is_short(const struct nsx_detect *d, size_t op)
 	    !nsx_is_judged(d, nsx_op_start(&t->ops, op)))
 		return false;
 	x = nsx_kernel_name(&d->facts->kernels, nsx_op_name(t, op));
-	return x && x->category == NSX_K_ELEMENTWISE;
+	return x && x->words->category == NSX_K_ELEMENTWISE;
 }
 
 /* How many launches of a shape the GPU has room for at once; 1: not known. */
@@ -149,8 +149,8 @@ static void propose(struct runs *r)
 				 r->nkernels,
 				 nsx_text_ns(l->arena, (double)r->ns /
 						       (double)r->nkernels),
-				 nsx_tell_name(l, nsx_kernel_name(
-					&r->d->facts->kernels, name)->label)),
+				 nsx_tell_name(l, nsx_kernel_label(
+					&r->d->facts->kernels, name, l->arena))),
 			"an upper bound: as if one launch did those of one name",
 			nsx_tell(l, "they are in %s of %d or more of a name; as "
 				 "many as the GPU holds at once are taken for "

@@ -149,13 +149,19 @@ static int name_ranges(struct nsx_sweep *s, struct nsx_arena *scratch,
 	return rc;
 }
 
-static const char *variant_of(const struct nsx_kernel_name *k)
+/* The variant is what the label says beside the family. */
+static void label_kernel(const struct nsx_sweep *s, nsx_str name,
+			 struct nsx_kernel *k)
 {
-	size_t n = strlen(k->family);
+	const struct nsx_kernel_names *names = &s->f->kernels;
+	struct nsx_arena *a = s->side->arena;
+	const char *family = nsx_kernel_name(names, name)->words->family;
+	const char *label = nsx_arena_strdup(a, nsx_kernel_label(names, name, a));
+	size_t n = strlen(family);
 
-	if (strncmp(k->label, k->family, n) != 0)
-		return "";
-	return k->label + n + (k->label[n] == ' ');
+	k->label = label;
+	k->variant = strncmp(label, family, n) != 0 ?
+			     "" : label + n + (label[n] == ' ');
 }
 
 static int list_kernels(struct nsx_sweep *s, struct nsx_arena *scratch,
@@ -171,14 +177,10 @@ static int list_kernels(struct nsx_sweep *s, struct nsx_arena *scratch,
 		return err->rc;
 	for (uint32_t i = 0; i < t->nshapes; i++) {
 		const struct nsx_shape *x = &t->shape[i];
-		const struct nsx_kernel_name *name =
-			nsx_kernel_name(&s->f->kernels, x->name);
 		struct nsx_kernel *k = &v[i].k;
 
 		k->name = nsx_text(t, x->name);
 		k->base = nsx_text(t, x->base_name);
-		k->label = name->label;
-		k->variant = variant_of(name);
 		memcpy(k->grid, x->grid, sizeof(k->grid));
 		memcpy(k->block, x->block, sizeof(k->block));
 		k->registers = x->registers;
@@ -199,8 +201,8 @@ static int list_kernels(struct nsx_sweep *s, struct nsx_arena *scratch,
 			*k = v[i].k;
 			k->name = nsx_arena_strdup(side->arena, k->name);
 			k->base = nsx_arena_strdup(side->arena, k->base);
-			k->label = nsx_arena_strdup(side->arena, k->label);
-			k->variant = nsx_arena_strdup(side->arena, k->variant);
+			if (v[i].at < t->nshapes)
+				label_kernel(s, t->shape[v[i].at].name, k);
 		}
 		s->kernel_of[v[i].at] = side->nkernels - 1;
 	}

@@ -17,17 +17,19 @@ enum { MAX_LOOKED_AT = 200, MAX_NAMED = 8 };
 /* Labels ------------------------------------------------------------------*/
 
 /* A kernel's label in place of its full name. */
-static const char *label_of(const struct nsx_report *report, const char *name)
+static const char *label_of(const struct nsx_report *report, const char *name,
+			    struct nsx_arena *a)
 {
-	const struct nsx_kernel_name *k = NULL;
+	const struct nsx_kernel_names *k;
 	nsx_str id;
 
 	if (!report)
 		return name;
+	k = &report->facts->kernels;
 	id = nsx_strings_find(report->trace->strings, name);
-	if (id || !*name) /* a kernel may have no name */
-		k = nsx_kernel_name(&report->facts->kernels, id);
-	return k ? k->label : name;
+	/* A kernel may have no name. */
+	return (id || !*name) && nsx_kernel_name(k, id) ?
+		       nsx_kernel_label(k, id, a) : name;
 }
 
 /* What a column holds, by its key -------------------------------------------*/
@@ -147,7 +149,7 @@ static void add_text(struct nsx_buf *b, struct nsx_arena *a,
 	nsx_md_add_name(b, !strncmp(s, "cu", 2) ? nsx_text_api(a, s) :
 			   holds(col) == CAUSE	 ? cause_words(s) :
 			   holds(col) == BARRIER ? barrier_words(s) :
-				   nsx_text_range(a, label_of(report, s)));
+				   nsx_text_range(a, label_of(report, s, a)));
 }
 
 void nsx_md_add_cell(struct nsx_buf *b, struct nsx_arena *a,

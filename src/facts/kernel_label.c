@@ -1,5 +1,7 @@
 /* kernel_label.c - one label for each kernel of the trace.
  *
+ * What is held of a label is what makes it: the words of the kernel, which many may
+ * share, and which of its name's words tell it from those.
  * Kernels whose words are the same are told apart by what differs between their
  * full names: by one word that no other of them has, where there is one, else by
  * the words at which their names part when they are read from the function's own
@@ -14,14 +16,14 @@
 #include "facts/kernel_name.h"
 #include "trace/trace.h"
 
-enum { MAX_WORDS = 128, MAX_TOLD = 4, MAX_WORD_CHARS = 32 };
+enum { MAX_WORDS = 128, MAX_WORD_CHARS = 32 };
+_Static_assert(MAX_WORDS <= UINT8_MAX, "told[] holds any word, + 1");
 
 struct member { /* a kernel whose words are not its alone */
 	struct nsx_kernel_name *kernel;
-	struct nsx_word *word; /* from the function's own name on, then what is
-				  before it; scopes last                     */
-	uint64_t *hash;	       /* of each word                               */
-	unsigned n, told[MAX_TOLD], ntold;
+	const uint64_t *hash; /* of each of its name's words, as list_words() has
+				 them                                        */
+	uint8_t n, ntold;
 	bool is_told; /* by a word of its own                                */
 };
 
@@ -110,25 +112,39 @@ static void read_name(struct reading *r, const char *full)
 	read_part(r->after, full, full + from, full + strlen(full));
 }
 
-static int read_words(const struct nsx_trace *t, struct reading *r,
-		      struct member *m, struct nsx_arena *a, struct nsx_err *err)
+/* The words that were read: from the function's own name on, then what is before it;
+ * scopes last.  Returns how many.
+ */
+static uint8_t list_words(const struct reading *r,
+			  const struct part_word *ret[MAX_WORDS])
 {
 	const struct part *const parts[] = {&r->after[0], &r->before[0],
 					    &r->after[1], &r->before[1]};
-	unsigned nnames, n;
+	uint8_t n = 0;
+
+	for (unsigned i = 0; i < ARRAY_LEN(parts); i++)
+		for (unsigned k = 0; k < parts[i]->n && n < MAX_WORDS; k++)
+			ret[n++] = &parts[i]->v[k];
+	return n;
+}
+
+struct hashes {
+	uint64_t *v;
+	size_t n, cap;
+};
+
+static int read_words(const struct nsx_trace *t, struct reading *r,
+		      struct member *m, struct hashes *h, struct nsx_err *err)
+{
+	const struct part_word *word[MAX_WORDS];
 
 	read_name(r, nsx_text(t, m->kernel->name));
-	nnames = NSX_MIN(r->after[0].n + r->before[0].n, (unsigned)MAX_WORDS);
-	n = NSX_MIN(nnames + r->after[1].n + r->before[1].n,
-		    (unsigned)MAX_WORDS);
-	if (nsx_new_arrays(a, n, "kernel names", err, m->word, m->hash))
+	m->n = list_words(r, word);
+	if (nsx_grow(&h->v, &h->cap, h->n + m->n, sizeof(*h->v),
+		     "kernel names", err))
 		return err->rc;
-	for (unsigned i = 0; i < ARRAY_LEN(parts); i++)
-		for (unsigned k = 0; k < parts[i]->n &&
-				     m->n < (i < 2 ? nnames : n); k++) {
-			m->word[m->n] = parts[i]->v[k].word;
-			m->hash[m->n++] = parts[i]->v[k].hash;
-		}
+	for (unsigned i = 0; i < m->n; i++)
+		h->v[h->n++] = word[i]->hash;
 	return 0;
 }
 
@@ -158,6 +174,11 @@ static unsigned count_common(const struct member *v, size_t n, unsigned at)
 	return common;
 }
 
+static void tell_by(struct member *m, unsigned word)
+{
+	m->kernel->told[m->ntold++] = (uint8_t)(word + 1);
+}
+
 /* v in order of words: each gets the word at which it parts from the others. */
 static void tell_by_branches(struct member *v, size_t n, unsigned at)
 {
@@ -173,8 +194,8 @@ static void tell_by_branches(struct member *v, size_t n, unsigned at)
 		while (next < n && v[next].hash[at] == v[i].hash[at])
 			next++;
 		for (size_t k = i; k < next; k++)
-			if (!v[k].is_told && v[k].ntold < MAX_TOLD)
-				v[k].told[v[k].ntold++] = at;
+			if (!v[k].is_told && v[k].ntold < NSX_MAX_TOLD)
+				tell_by(&v[k], at);
 		tell_by_branches(v + i, next - i, at + 1);
 	}
 }
@@ -217,7 +238,7 @@ static int tell_by_one_word(struct member *v, size_t n, struct nsx_arena *a,
 	for (size_t i = 0; !rc && i < n; i++)
 		for (unsigned w = common; w < v[i].n; w++)
 			if (members[nsx_group_find(&g, v[i].hash[w], 0)] == 1) {
-				v[i].told[v[i].ntold++] = w;
+				tell_by(&v[i], w);
 				v[i].is_told = true;
 				++*ret_n;
 				break;
@@ -246,49 +267,56 @@ static void add_word(struct nsx_buf *b, const struct nsx_word *w)
 	nsx_buf_adds(b, n == MAX_WORD_CHARS ? "…" : "");
 }
 
-static void add_told(const struct member *m, struct nsx_arena *a)
+/* Appends the label; b is empty. */
+static void add_label(const struct nsx_kernel_names *k,
+		      const struct nsx_kernel_name *x, struct reading *r,
+		      struct nsx_buf *b)
 {
-	bool plain = !strpbrk(m->kernel->label, " <");
-	struct nsx_buf b = {0};
+	const struct part_word *word[MAX_WORDS];
+	bool plain = !strpbrk(x->words->label, " <");
 	size_t nlabel;
 
-	nsx_buf_adds(&b, m->kernel->label);
-	nlabel = b.n;
-	for (unsigned i = 0; i < m->ntold; i++) {
-		const struct nsx_word *w = &m->word[m->told[i]];
-
-		if (w->kind == NSX_W_NAME && memmem(b.p, b.n, w->p, w->n))
-			continue; /* it says that already */
-		nsx_buf_adds(&b, b.n > nlabel ? ", " : plain ? "<" : " [");
-		add_word(&b, w);
+	nsx_buf_adds(b, x->words->label);
+	nlabel = b->n;
+	if (x->told[0]) {
+		read_name(r, nsx_text(k->trace, x->name));
+		list_words(r, word);
 	}
-	if (b.n > nlabel)
-		nsx_buf_adds(&b, plain ? ">" : "]");
-	m->kernel->label = nsx_buf_keep(&b, a);
+	for (unsigned i = 0; i < NSX_MAX_TOLD && x->told[i]; i++) {
+		const struct nsx_word *w = &word[x->told[i] - 1]->word;
+
+		if (w->kind == NSX_W_NAME && memmem(b->p, b->n, w->p, w->n))
+			continue; /* it says that already */
+		nsx_buf_adds(b, b->n > nlabel ? ", " : plain ? "<" : " [");
+		add_word(b, w);
+	}
+	if (b->n > nlabel)
+		nsx_buf_adds(b, plain ? ">" : "]");
 }
 
 /* Kernels of one label, n of them, in order of their names. */
-static int tell_apart(const struct nsx_trace *t, struct nsx_kernel_names *k,
-		      const struct nsx_keyed *alike, size_t n,
-		      struct nsx_arena *a, struct nsx_err *err)
+static int tell_apart(struct nsx_kernel_names *k, const struct nsx_keyed *alike,
+		      size_t n, struct nsx_err *err)
 {
 	struct nsx_arena *scratch = nsx_arena_new();
 	struct reading r = {.full = NULL};
+	struct hashes h = {0};
 	struct member *v;
-	size_t ntold = 0;
+	size_t ntold = 0, at = 0;
 	int rc = nsx_new_arrays(scratch, n, "kernel names", err, v);
 
 	for (size_t i = 0; !rc && i < n; i++) {
 		v[i].kernel = &k->v[alike[i].at];
-		rc = read_words(t, &r, &v[i], scratch, err);
+		rc = read_words(k->trace, &r, &v[i], &h, err);
 	}
+	for (size_t i = 0; !rc && i < n; at += v[i++].n)
+		v[i].hash = h.v + at;
 	rc = rc ?: tell_by_one_word(v, n, scratch, &ntold, err);
 	if (!rc && ntold < n) {
 		nsx_sort(v, n, sizeof(*v), cmp_words);
 		tell_by_branches(v, n, 0);
 	}
-	for (size_t i = 0; !rc && i < n; i++)
-		add_told(&v[i], a);
+	free(h.v);
 	nsx_arena_free(scratch);
 	return rc;
 }
@@ -297,28 +325,44 @@ static void number(struct nsx_kernel_names *k, const struct nsx_keyed *alike,
 		   size_t n, struct nsx_arena *a)
 {
 	for (size_t i = 0; i < n; i++) {
-		const char **label = &k->v[alike[i].at].label;
+		struct nsx_kernel_name *x = &k->v[alike[i].at];
+		struct nsx_kernel_words *own = nsx_arena_get(a, sizeof(*own));
 
-		*label = nsx_arena_printf(a, "%s (%zu of %zu)", *label, i + 1, n);
+		*own = *x->words;
+		own->label = nsx_arena_printf(a, "%s (%zu of %zu)",
+					      nsx_kernel_label(k, x->name, a),
+					      i + 1, n);
+		x->words = own;
+		memset(x->told, 0, sizeof(x->told));
 	}
 }
 
 /* Those of one label together, in order of their names; v: room for twice as many. */
 static void deal_labels(const struct nsx_kernel_names *k, struct nsx_keyed *v)
 {
+	struct reading r = {.full = NULL};
+	struct nsx_buf b = {0};
+
 	for (uint32_t i = 0; i < k->n; i++) {
-		const char *label = k->v[i].label;
+		const struct nsx_kernel_name *x = &k->v[i];
 
 		v[i].at = i;
-		v[i].key = i && label == k->v[i - 1].label ?
-			v[i - 1].key : (int64_t)nsx_hash(label, strlen(label));
+		if (i && x->words == x[-1].words && !x->told[0] &&
+		    !x[-1].told[0]) {
+			v[i].key = v[i - 1].key;
+			continue;
+		}
+		nsx_buf_clear(&b);
+		add_label(k, x, &r, &b);
+		v[i].key = (int64_t)nsx_hash(b.p, b.n);
 	}
+	nsx_buf_done(&b);
 	nsx_keyed_sort(v, k->n);
 }
 
 /* Twice: what could not be told apart is numbered. */
-static int make_unique(const struct nsx_trace *t, struct nsx_kernel_names *k,
-		       struct nsx_arena *a, struct nsx_err *err)
+static int make_unique(struct nsx_kernel_names *k, struct nsx_arena *a,
+		       struct nsx_err *err)
 {
 	struct nsx_keyed *v = nsx_try_alloc(2 * k->n, sizeof(*v),
 					    "kernel names", err);
@@ -337,7 +381,7 @@ static int make_unique(const struct nsx_trace *t, struct nsx_kernel_names *k,
 			if (last)
 				number(k, v + i, next - i, a);
 			else
-				rc = tell_apart(t, k, v + i, next - i, a, err);
+				rc = tell_apart(k, v + i, next - i, err);
 		}
 	}
 	free(v);
@@ -345,24 +389,22 @@ static int make_unique(const struct nsx_trace *t, struct nsx_kernel_names *k,
 }
 
 /* Names that begin alike, as far as they are read, follow each other. */
-static void read_names(const struct nsx_trace *t, struct nsx_kernel_names *k,
-		       struct nsx_arena *a)
+static void read_names(struct nsx_kernel_names *k, struct nsx_arena *a)
 {
 	const char *last = NULL;
 	size_t length = 0;
 
 	for (size_t i = 0; i < k->n; i++) {
-		struct nsx_kernel_name *x = &k->v[i];
-		const char *full = nsx_text(t, x->name);
+		const char *full = nsx_text(k->trace, k->v[i].name);
+		struct nsx_kernel_words *words;
 
 		if (last && !strncmp(full, last, length)) {
-			nsx_str name = x->name;
-
-			*x = x[-1];
-			x->name = name;
+			k->v[i].words = k->v[i - 1].words;
 			continue;
 		}
-		nsx_kernel_words(full, a, x);
+		words = nsx_arena_get(a, sizeof(*words));
+		nsx_kernel_words(full, a, words);
+		k->v[i].words = words;
 		last = full;
 		length = nsx_kernel_words_length(full);
 	}
@@ -377,7 +419,7 @@ int nsx_kernel_names_build(const struct nsx_trace *t, struct nsx_arena *a,
 
 	if (!by_rank)
 		return err->rc;
-	ret->n = 0;
+	*ret = (struct nsx_kernel_names){.trace = t};
 	for (uint32_t i = 0; i < t->nshapes; i++) {
 		nsx_str *name = &by_rank[t->rank[t->shape[i].name]];
 
@@ -396,12 +438,25 @@ int nsx_kernel_names_build(const struct nsx_trace *t, struct nsx_arena *a,
 			ret->at[by_rank[rank]] = (uint32_t)ret->n;
 		}
 	free(by_rank);
-	read_names(t, ret, a);
-	return make_unique(t, ret, a, err);
+	read_names(ret, a);
+	return make_unique(ret, a, err);
 }
 
 const struct nsx_kernel_name *nsx_kernel_name(const struct nsx_kernel_names *k,
 					      nsx_str name)
 {
 	return k->at[name] ? &k->v[k->at[name] - 1] : NULL;
+}
+
+const char *nsx_kernel_label(const struct nsx_kernel_names *k, nsx_str name,
+			     struct nsx_arena *a)
+{
+	const struct nsx_kernel_name *x = nsx_kernel_name(k, name);
+	struct reading r = {.full = NULL};
+	struct nsx_buf b = {0};
+
+	if (!x->told[0])
+		return x->words->label;
+	add_label(k, x, &r, &b);
+	return nsx_buf_keep(&b, a);
 }

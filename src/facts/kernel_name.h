@@ -31,37 +31,47 @@ enum nsx_dtype {
 } __attribute__((packed));
 extern const char *const nsx_dtype_names[NSX_NDTYPES]; /* NONE: "" */
 
-struct nsx_kernel_name {
-	nsx_str name;	      /* full                                        */
+struct nsx_kernel_words { /* what a name says by itself */
+	const char *family;   /* UTF-8, at most some 60 characters           */
+	const char *label;    /* begins with it; may be that of others, too  */
+	const char *pattern;  /* what told the category; NULL: nothing       */
 	enum nsx_kernel_category category;
 	enum nsx_dtype dtype;
-	const char *family;   /* UTF-8, at most some 60 characters           */
-	const char *label;    /* unique in the trace; begins with the family */
-	const char *pattern;  /* what told the category; NULL: nothing       */
 };
-
-/* What one name says by itself: *ret_label may be that of other kernels, too.
- * Texts are the arena's.
- */
+/* Texts are the arena's. */
 void nsx_kernel_words(const char *full, struct nsx_arena *a,
-		      struct nsx_kernel_name *ret);
+		      struct nsx_kernel_words *ret);
 /* Names that begin with as many bytes of this one (its NUL counts, too) say the same:
  * parameters are not read.
  */
 size_t nsx_kernel_words_length(const char *full);
 
+enum { NSX_MAX_TOLD = 4 };
+struct nsx_kernel_name {
+	nsx_str name;		    /* full                                  */
+	uint8_t told[NSX_MAX_TOLD]; /* which words of it, + 1, tell it from those
+				       of the same words; 0: no more          */
+	const struct nsx_kernel_words *words; /* shared by names that say the same */
+};
+struct nsx_trace;
 struct nsx_kernel_names { /* in order of their texts */
+	const struct nsx_trace *trace;
 	struct nsx_kernel_name *v;
 	size_t n;
 	uint32_t *at; /* index + 1, by nsx_str; 0: of no kernel              */
 };
-struct nsx_trace;
-/* All kernels of the trace.  Errors: NSX_E_NOMEM. */
+/* All kernels of the trace, which must outlive them.  Errors: NSX_E_NOMEM. */
 int nsx_kernel_names_build(const struct nsx_trace *t, struct nsx_arena *a,
 			   struct nsx_kernel_names *ret,
 			   struct nsx_err *err) NSX_CHECKED;
 /* Of a kernel of the trace; NULL: it has none of that name. */
 const struct nsx_kernel_name *nsx_kernel_name(const struct nsx_kernel_names *k,
 					      nsx_str name);
+/* Unlike that of any other kernel of the trace.  It is made when asked for, as few of
+ * a million names are ever shown; where the words alone are enough it is theirs, else
+ * the arena's.
+ */
+const char *nsx_kernel_label(const struct nsx_kernel_names *k, nsx_str name,
+			     struct nsx_arena *a);
 
 #endif

@@ -640,7 +640,7 @@ static const char *keep(struct nsx_arena *a, const char *text)
 }
 
 void nsx_kernel_words(const char *full, struct nsx_arena *a,
-		      struct nsx_kernel_name *ret)
+		      struct nsx_kernel_words *ret)
 {
 	static bool (*const rules[])(const struct parts *, struct words *) = {
 		tell_comm, tell_triton, tell_thrust, tell_cub, tell_torch,
@@ -648,7 +648,7 @@ void nsx_kernel_words(const char *full, struct nsx_arena *a,
 	struct parts name = split(full);
 	struct words w = {0};
 
-	*ret = (struct nsx_kernel_name){.name = ret->name};
+	*ret = (struct nsx_kernel_words){0};
 	if (!strncmp(full, "id:", 3)) { /* its text is not in the trace */
 		ret->family = ret->label = nsx_arena_strdup(a, full);
 		return;

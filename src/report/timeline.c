@@ -48,7 +48,7 @@ static int fill_overview(struct build *b, struct nsx_err *err)
 
 /* Names -----------------------------------------------------------------------*/
 
-/* Index of a name, which *index keeps once it has one. */
+/* Index of a name, which *index keeps once it has one; the text counts then only. */
 static int name_index(struct build *b, uint32_t *index, const char *text,
 		      enum nsx_event_class cls, uint32_t *ret,
 		      struct nsx_err *err)
@@ -76,8 +76,10 @@ static int op_name(struct build *b, size_t op, uint32_t *ret,
 	if (kind == NSX_OP_KERNEL) {
 		nsx_str name = nsx_op_name(t, op);
 
-		return name_index(b, &b->kernels[name],
-				  nsx_kernel_name(&b->f->kernels, name)->label,
+		if (!b->kernels[name])
+			text = nsx_kernel_label(&b->f->kernels, name,
+						b->tl->arena);
+		return name_index(b, &b->kernels[name], text,
 				  t->ops.cls[op] == NSX_C_COMM ?
 					  NSX_EV_COMM : NSX_EV_COMPUTE,
 				  ret, err);

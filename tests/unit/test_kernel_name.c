@@ -96,7 +96,7 @@ TEST(words_of_known_kernels)
 	struct nsx_arena *a = nsx_arena_new();
 
 	for (size_t i = 0; i < ARRAY_LEN(known); i++) {
-		struct nsx_kernel_name k = {0};
+		struct nsx_kernel_words k;
 
 		nsx_kernel_words(known[i].full, a, &k);
 		assert_string_equal(k.family, known[i].family);
@@ -126,7 +126,7 @@ static void label(const char *const *full, size_t n, struct nsx_arena *a,
 	assert_int_equal(nsx_rank_names(&t, &err), 0);
 	assert_int_equal(nsx_kernel_names_build(&t, a, &k, &err), 0);
 	for (size_t i = 0; i < n; i++)
-		ret[i] = nsx_kernel_name(&k, shape[i].name)->label;
+		ret[i] = nsx_kernel_label(&k, shape[i].name, a);
 	nsx_strings_free(strings);
 }
 
@@ -143,7 +143,7 @@ TEST(parameters_tell_what_dispatches)
 			 strlen("f(anony "));
 	for (size_t i = 0; i < ARRAY_LEN(full); i++) {
 		struct nsx_arena *a = nsx_arena_new();
-		struct nsx_kernel_name k = {0};
+		struct nsx_kernel_words k;
 
 		nsx_kernel_words(full[i], a, &k);
 		assert_int_equal(k.category == NSX_K_COMM, i);

@@ -56,7 +56,7 @@ static bool fits_shape(struct select *s, uint32_t i)
 		if (fits && s->c->family)
 			fits = !strcmp(s->c->family,
 				       nsx_kernel_name(&s->m->f->kernels,
-						       x->name)->family);
+						       x->name)->words->family);
 		s->shape[i] = fits ? ASKED_YES : ASKED_NO;
 	}
 	return s->shape[i] == ASKED_YES;

@@ -468,7 +468,7 @@ const char *nsx_spec_resolve(struct nsx_spec *s, const struct nsx_trace *t,
 		return tell(&x, "kernel", a);
 	case NSX_SPEC_FAMILY:
 		for (size_t i = 0; i < f->kernels.n; i++)
-			consider(&x, f->kernels.v[i].family);
+			consider(&x, f->kernels.v[i].words->family);
 		return tell(&x, "family of kernels", a);
 	case NSX_SPEC_RANGE:
 		return find_range(c->range, t, a);

@@ -60,7 +60,7 @@ static int sum_names(const struct nsx_run *run, struct sum **ret,
 
 /* A family is a text and what it is for: its dtype then is the same. */
 static int add_name(struct nsx_table *t, struct nsx_groups *families,
-		    const struct nsx_kernel_name *k, const struct sum *s,
+		    const struct nsx_kernel_words *k, const struct sum *s,
 		    struct nsx_err *err)
 {
 	struct nsx_cell *row;
@@ -100,7 +100,8 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 
 	for (size_t i = 0; !rc && i < k->n; i++)
 		if (sums[i].calls || sums[i].ns)
-			rc = add_name(t, &families, &k->v[i], &sums[i], err);
+			rc = add_name(t, &families, k->v[i].words, &sums[i],
+				      err);
 	nsx_groups_done(&families);
 	for (size_t i = 0; !rc && i < t->nrows; i++) {
 		struct nsx_cell *row = (struct nsx_cell *)nsx_row_at(t, i);

@@ -466,8 +466,9 @@ static int list_told(const struct shapes *s, struct nsx_groups *told,
 		return err->rc;
 	for (size_t i = 0; i < s->n; i++) {
 		const struct group *x = &s->v[i];
-		const struct nsx_kernel_name *k = nsx_kernel_name(names, x->name);
-		uint32_t *at = &by_name[k - names->v];
+		const struct nsx_kernel_name *name = nsx_kernel_name(names, x->name);
+		const struct nsx_kernel_words *k = name->words;
+		uint32_t *at = &by_name[name - names->v];
 		struct told *to;
 
 		if (!*at) {

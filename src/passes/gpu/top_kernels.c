@@ -198,12 +198,14 @@ static void quantile_cells(struct nsx_cell *row, int64_t *v, size_t n)
 }
 
 static void fill_kernel(const struct nsx_run *run, const struct groups *g,
-			const struct group *x, struct nsx_table *table)
+			const struct group *x, struct nsx_table *table,
+			struct nsx_arena *a)
 {
 	const struct nsx_trace *t = run->trace;
 	const struct nsx_group_time *time = &g->time[x - g->v];
 	struct nsx_cell *row = nsx_add_row(table);
-	const struct nsx_kernel_name *words;
+	const struct nsx_kernel_names *names = &run->facts->kernels;
+	const struct nsx_kernel_words *words;
 
 	row[CALLS] = nsx_int((int64_t)x->n);
 	row[TOTAL_NS] = nsx_int(x->total_ns);
@@ -212,14 +214,14 @@ static void fill_kernel(const struct nsx_run *run, const struct groups *g,
 	row[EXCLUSIVE] = nsx_ms(time->exclusive_ns);
 	if (!nsx_table_holds(table))
 		return;
-	words = nsx_kernel_name(&run->facts->kernels, x->name);
+	words = nsx_kernel_name(names, x->name)->words;
 	row[NAME] = nsx_string(nsx_text(t, x->name));
 	row[DEVICE] = nsx_int(t->device[x->device].device_id);
 	if (x->n)
 		row[AVG] = nsx_us((double)x->total_ns / (double)x->n);
 	row[BUSY] = nsx_ms(time->busy_ns);
 	row[CATEGORY] = nsx_string(nsx_kernel_category_names[words->category]);
-	row[LABEL] = nsx_string(words->label);
+	row[LABEL] = nsx_string(nsx_kernel_label(names, x->name, a));
 	row[FAMILY] = nsx_string(words->family);
 	quantile_cells(row, g->durations + x->at, x->n);
 }
@@ -241,9 +243,10 @@ static int cmp_groups(const void *a, const void *b, void *trace)
 		       t->device[y->device].device_id);
 }
 
-/* In order of time, calls, name, device. */
+/* In order of time, calls, name, device.  a: the texts'. */
 static int fill_kernels(const struct nsx_run *run, const struct groups *g,
-			struct nsx_table *table, struct nsx_err *err)
+			struct nsx_table *table, struct nsx_arena *a,
+			struct nsx_err *err)
 {
 	struct group **order = nsx_arena_try_array(
 		run->scratch, g->n, sizeof(*order), "kernel groups", err);
@@ -258,7 +261,7 @@ static int fill_kernels(const struct nsx_run *run, const struct groups *g,
 	nsx_table_expect(table, g->n,
 			 run->opts->kernel_limit > held ? 0 : held);
 	for (size_t k = 0; k < g->n; k++)
-		fill_kernel(run, g, order[k], table);
+		fill_kernel(run, g, order[k], table, a);
 	nsx_arena_drop(run->scratch, order);
 	nsx_arena_drop(run->scratch, g->time);
 	return 0;
@@ -350,7 +353,7 @@ static int run(const struct nsx_run *run, struct nsx_section *out,
 
 	kernels->json_rows = (int)run->opts->kernel_limit;
 	if (!rc)
-		rc = fill_kernels(run, &g, kernels, err);
+		rc = fill_kernels(run, &g, kernels, out->arena, err);
 	if (!rc)
 		rc = fill_sums(run, &g, sums, err);
 	free(g.v);
