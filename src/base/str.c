@@ -371,6 +371,9 @@ int nsx_str_cmp(const struct nsx_strings *s, nsx_str a, nsx_str b)
 	return strcmp(nsx_str_text(s, a), nsx_str_text(s, b));
 }
 
+enum { AHEAD = 16 }; /* texts that are fetched before they are looked at, for they
+			lie anywhere                                         */
+
 struct ranked {
 	uint64_t letters; /* the next eight, in which texts may differ       */
 	const char *text;
@@ -405,6 +408,8 @@ static size_t count_same(const struct ranked *v, size_t n, size_t at)
 	for (size_t i = 1; i < n; i++) {
 		size_t k = at;
 
+		if (i + AHEAD < n)
+			__builtin_prefetch(v[i + AHEAD].text + at);
 		while (k < same && v[i].text[k] == v->text[k])
 			k++;
 		same = k;
@@ -418,8 +423,11 @@ static void sort_texts(struct ranked *v, size_t n, size_t at)
 	if (n < 2)
 		return;
 	at = count_same(v, n, at);
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
+		if (i + AHEAD < n)
+			__builtin_prefetch(v[i + AHEAD].text + at);
 		v[i].letters = letters_of(v[i].text + at);
+	}
 	nsx_sort_by_key(v, n, sizeof(*v), key_of, cmp_letters);
 	NSX_EACH_RUN(i, next, n, v[next].letters == v[i].letters)
 		sort_texts(v + i, next - i, at + 8);
