@@ -103,16 +103,18 @@ static void *fail_alloc(size_t n, size_t size, const char *what,
 
 /* Columns are read and written here and there: with pages of 2 MiB the processor
  * finds them sooner, and the system hands out one where it would hand out 512.
- * Only pages that lie in the array, so that nothing beside it stays with it.
+ * All of what malloc mapped for the array, to the page: were a part of it unlike the
+ * rest, realloc could not move it and would copy.
  */
 static void want_huge_pages(char *p, size_t size)
 {
 #ifdef MADV_HUGEPAGE
-	const uintptr_t page = (uintptr_t)2 << 20;
-	size_t skip = (page - (uintptr_t)p % page) % page;
+	const uintptr_t huge = (uintptr_t)2 << 20;
+	const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+	size_t before = (uintptr_t)p % page;
 
-	if (size >= skip + page)
-		(void)madvise(p + skip, (size - skip) / page * page,
+	if (size >= huge)
+		(void)madvise(p - before, (before + size + page - 1) / page * page,
 			      MADV_HUGEPAGE);
 #endif
 }
