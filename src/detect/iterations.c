@@ -13,7 +13,7 @@
 #include "trace/nvtx_walk.h"
 
 #define LEAST_SHARE 0.01 /* of the window */
-#define PAUSE_SHARE 0.25 /* of what an iteration takes too long */
+#define PAUSE_SHARE 0.05 /* of what an iteration takes too long */
 enum { MANY = -2 };
 enum {
 	LEAST_PAUSE_NS = 100000, LEAST_COPY_NS = 100000, MOST_RANGES = 4,

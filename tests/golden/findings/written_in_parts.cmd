@@ -1,0 +1,1 @@
+explain @written_in_parts --pass findings --md
