@@ -77,11 +77,31 @@ static uint32_t device_of(const struct kernels *k, const struct kernel *x)
 	return nsx_stream_of(k->d->trace, x->first)->device;
 }
 
+static double sm_count_of(const struct nsx_trace *t, uint32_t device)
+{
+	const struct nsx_gpu_info *gpu = nsx_device_gpu(t, device);
+
+	return gpu ? (double)NSX_MAX(0, gpu->sm_count) : 0;
+}
+
+/* Whether its blocks leave so many multiprocessors without work, in the only turn or
+ * in the last, that it could be LEAST_ROOM times as fast.
+ */
+static bool has_room(const struct nsx_shape *s, double sm_count)
+{
+	double sms = (double)nsx_extent(s->grid) / sm_count;
+
+	return s->known && sm_count > 0 && sms > 0 &&
+	       ceil(sms) / sms >= LEAST_ROOM;
+}
+
+/* By name, or by shape: those with room. */
 static int sum_device(struct kernels *k, uint32_t device, bool by_shape,
 		      struct table *ret, struct nsx_err *err)
 {
 	const struct nsx_trace *t = k->d->trace;
 	const struct nsx_device *dev = &t->device[device];
+	double sm_count = sm_count_of(t, device);
 
 	ret->n = 0;
 	if (!nsx_new_array(ret->v, k->d->scratch,
@@ -92,6 +112,9 @@ static int sum_device(struct kernels *k, uint32_t device, bool by_shape,
 				      nsx_strings_bound(t->strings),
 			   "kernels", err))
 		return err->rc;
+	for (uint32_t i = 0; by_shape && i < t->nshapes; i++)
+		if (!has_room(&t->shape[i], sm_count))
+			ret->at[i] = NSX_NONE;
 	for (size_t i = dev->ops_at; i < dev->ops_at + dev->nops; i++) {
 		struct kernel *x;
 		uint32_t id;
@@ -99,6 +122,8 @@ static int sum_device(struct kernels *k, uint32_t device, bool by_shape,
 		if (!is_looked_at(k, i))
 			continue;
 		id = id_of(k, by_shape, i);
+		if (ret->at[id] == NSX_NONE)
+			continue;
 		if (!ret->at[id]) {
 			ret->v[ret->n] = (struct kernel){
 				.id = id, .first = (uint32_t)i,
@@ -582,6 +607,18 @@ static double filled(const struct nsx_shape *s, double sm_count)
 	return s->known ? NSX_MIN((double)nsx_extent(s->grid), sm_count) : 0;
 }
 
+/* Blocks of this kernel run for so long beside those of its shape. */
+static void add_blocks(const struct nsx_trace *t, struct table *shapes,
+		       uint32_t shape, uint32_t beside, int64_t ns,
+		       double sm_count)
+{
+	uint32_t at = shapes->at[shape];
+
+	if (at != NSX_NONE)
+		shapes->v[at - 1].block_ns +=
+			(double)ns * filled(&t->shape[beside], sm_count);
+}
+
 /* Blocks of the kernels that run beside those of each shape. */
 static void add_beside(const struct kernels *k, uint32_t device,
 		       struct table *shapes)
@@ -589,31 +626,26 @@ static void add_beside(const struct kernels *k, uint32_t device,
 	const struct nsx_trace *t = k->d->trace;
 	const struct nsx_ops *o = &t->ops;
 	const struct nsx_device *dev = &t->device[device];
-	const struct nsx_gpu_info *gpu = nsx_device_gpu(t, device);
-	double sm_count = gpu ? (double)gpu->sm_count : 0;
+	double sm_count = sm_count_of(t, device);
 	uint32_t open[MOST_BESIDE]; /* still running where the next starts   */
 	size_t n = 0;
 
 	for (size_t i = dev->ops_at; i < dev->ops_at + dev->nops; i++) {
-		struct kernel *x;
 		size_t left = 0;
 
 		if (!is_looked_at(k, i))
 			continue;
-		x = &shapes->v[shapes->at[nsx_op_detail(o, i)] - 1];
 		for (size_t j = 0; j < n; j++) {
-			struct kernel *y = &shapes->v[
-				shapes->at[nsx_op_detail(o, open[j])] - 1];
+			uint32_t x = nsx_op_detail(o, i);
+			uint32_t y = nsx_op_detail(o, open[j]);
 			int64_t ns = NSX_MIN(nsx_op_end(o, i),
 					     nsx_op_end(o, open[j])) -
 				     nsx_op_start(o, i);
 
 			if (ns <= 0)
 				continue;
-			x->block_ns += (double)ns *
-				       filled(&t->shape[y->id], sm_count);
-			y->block_ns += (double)ns *
-				       filled(&t->shape[x->id], sm_count);
+			add_blocks(t, shapes, x, y, ns, sm_count);
+			add_blocks(t, shapes, y, x, ns, sm_count);
 			open[left++] = open[j];
 		}
 		n = left;
@@ -628,15 +660,12 @@ static void add_beside(const struct kernels *k, uint32_t device,
 static double fuller(const struct kernels *k, const struct kernel *x)
 {
 	const struct nsx_trace *t = k->d->trace;
-	const struct nsx_shape *s = &t->shape[x->id];
-	const struct nsx_gpu_info *gpu = nsx_device_gpu(t, device_of(k, x));
+	double blocks = (double)nsx_extent(t->shape[x->id].grid);
 
-	if (!s->known || !gpu || gpu->sm_count <= 0 || nsx_extent(s->grid) < 1 ||
-	    x->ns / x->count < LONG_NS)
+	if (x->ns / x->count < LONG_NS)
 		return 1;
-	return NSX_MAX(1, (double)gpu->sm_count /
-				  ((double)nsx_extent(s->grid) +
-				   x->block_ns / (double)x->ns));
+	return NSX_MAX(1, sm_count_of(t, device_of(k, x)) /
+				  (blocks + x->block_ns / (double)x->ns));
 }
 
 /* How much faster a kernel would be if its last blocks left no multiprocessor
@@ -653,7 +682,7 @@ static double evener(const struct kernels *k, const struct kernel *x)
 	double sms, turns;
 
 	if (x->block_ns > 0 || x->ns / x->count < LONG_NS ||
-	    !nsx_shape_occupancy(gpu, s, &o) || gpu->sm_count <= 0 || !o.blocks)
+	    !nsx_shape_occupancy(gpu, s, &o) || !o.blocks)
 		return 1;
 	sms = (double)nsx_extent(s->grid) / (double)gpu->sm_count;
 	turns = sms / (double)o.blocks;
@@ -727,7 +756,10 @@ static const char *say_streams(struct kernels *k, const struct nsx_change *c)
 			 "the same size, as parts of a batch do", queued, n));
 }
 
+typedef double (*faster_fn)(const struct kernels *, const struct kernel *);
+
 struct grids { /* on all GPUs                                               */
+	faster_fn faster;		 /* how much each could be           */
 	struct kernel top[MOST_SHAPES]; /* in order of time                  */
 	struct nsx_change *v;
 	size_t n;
@@ -747,15 +779,10 @@ static void keep_grid(struct grids *s, const struct kernel *x)
 		s->top[i] = *x;
 }
 
-typedef double (*faster_fn)(const struct kernels *, const struct kernel *);
-
-/* Those that could be LEAST_ROOM times as fast or more. */
-static int list_grids(struct kernels *k, faster_fn faster, struct grids *ret,
+/* Those that could be LEAST_ROOM times as fast or more, in each of two ways. */
+static int list_grids(struct kernels *k, struct grids grids[2],
 		      struct nsx_err *err)
 {
-	*ret = (struct grids){
-		.v = nsx_arena_get(k->d->found->arena,
-				   MOST_SHAPES * sizeof(*ret->v))};
 	for (uint32_t d = 0; d < k->d->trace->ndevices; d++) {
 		struct table shapes = {0};
 
@@ -763,16 +790,29 @@ static int list_grids(struct kernels *k, faster_fn faster, struct grids *ret,
 			return err->rc;
 		add_beside(k, d, &shapes);
 		for (size_t i = 0; i < shapes.n; i++)
-			if (faster(k, &shapes.v[i]) >= LEAST_ROOM)
-				keep_grid(ret, &shapes.v[i]);
+			for (unsigned w = 0; w < 2; w++)
+				if (grids[w].faster(k, &shapes.v[i]) >= LEAST_ROOM)
+					keep_grid(&grids[w], &shapes.v[i]);
 		nsx_arena_drop(k->d->scratch, shapes.v);
 		nsx_arena_drop(k->d->scratch, shapes.at);
 	}
+	return 0;
+}
+
+/* Sets *is_told where they take such a share of the window that it is. */
+static int price_grids(struct kernels *k, double share, struct grids *ret,
+		       bool *is_told, struct nsx_err *err)
+{
+	for (size_t i = 0; i < ret->n; i++)
+		nsx_add_to(&ret->ns, ret->top[i].ns);
+	*is_told = ret->n && (double)ret->ns >= share * k->length_ns;
+	if (!*is_told)
+		return 0;
+	ret->v = nsx_arena_get(k->d->found->arena, ret->n * sizeof(*ret->v));
 	for (size_t i = 0; i < ret->n; i++) {
 		const struct kernel *x = &ret->top[i];
-		double amount = faster(k, x);
+		double amount = ret->faster(k, x);
 
-		nsx_add_to(&ret->ns, x->ns);
 		ret->won_ns += (double)x->ns * (1 - 1 / amount);
 		ret->v[i] = (struct nsx_change){.verb = NSX_FASTER,
 						.op = NSX_ON_KERNELS,
@@ -784,24 +824,24 @@ static int list_grids(struct kernels *k, faster_fn faster, struct grids *ret,
 }
 
 /* Sets *told where the kernel that takes most is the first among them. */
-static int propose_grids(struct kernels *k, bool *told, struct nsx_err *err)
+static int propose_small(struct kernels *k, struct grids *small, bool *told,
+			 struct nsx_err *err)
 {
 	const struct nsx_trace *t = k->d->trace;
 	struct nsx_findings *l = k->d->found;
 	static const char bound[] = "an upper bound: as if each filled all "
 				    "multiprocessors and were faster by as much";
-	struct grids small;
-	const struct kernel *top = &small.top[0];
+	const struct kernel *top = &small->top[0];
 	const struct nsx_shape *s;
 	const char *streams, *most;
 	uint32_t device;
+	bool is_told;
+	int rc = price_grids(k, GRID_SHARE, small, &is_told, err);
 
-	if (list_grids(k, fuller, &small, err))
-		return err->rc;
-	if (!small.n || (double)small.ns < GRID_SHARE * k->length_ns)
-		return 0;
+	if (rc || !is_told)
+		return rc;
 	device = device_of(k, top);
-	streams = say_streams(k, &small.v[0]);
+	streams = say_streams(k, &small->v[0]);
 	s = &t->shape[top->id];
 	most = nsx_tell(l, "%s on %lld multiprocessors, %s of %s",
 			nsx_text_n(l->arena, (size_t)nsx_extent(s->grid), "block",
@@ -816,12 +856,12 @@ static int propose_grids(struct kernels *k, bool *told, struct nsx_err *err)
 				  "the GPU empty: %s",
 				  nsx_tell_name(l, label_of(k, s->name))),
 		.confidence = NSX_CONF_MEDIUM, .device = device,
-		.guess_ns = small.won_ns,
+		.guess_ns = small->won_ns,
 		.is_rule = true,
 		.weight = (double)top->ns / k->length_ns,
-		.evidence = {small.n == 1 ? most :
-			nsx_tell(l, "%zu launch shapes, %s in all", small.n,
-				 nsx_tell_ns(l, small.ns))},
+		.evidence = {small->n == 1 ? most :
+			nsx_tell(l, "%zu launch shapes, %s in all", small->n,
+				 nsx_tell_ns(l, small->ns))},
 		.recommendation = {
 			"give each launch more work: larger batches, fused or "
 			"batched kernels, a split of the reduced dimension",
@@ -831,9 +871,9 @@ static int propose_grids(struct kernels *k, bool *told, struct nsx_err *err)
 			   .at = {{"kernel_name",
 				   nsx_string(nsx_text(t, s->name))},
 				  {"is_small_grid", nsx_bool(true)}}}},
-		.remedy = {small.v, small.n}};
+		.remedy = {small->v, small->n}};
 
-	if (small.n > 1)
+	if (small->n > 1)
 		nsx_add_evidence(&f, nsx_tell(l, "the first: %s", most));
 	nsx_add_evidence(&f, streams);
 	nsx_add_evidence(&f, bound);
@@ -846,23 +886,23 @@ static int propose_grids(struct kernels *k, bool *told, struct nsx_err *err)
 }
 
 /* Grids of a little more than what the GPU has room for, once or a few times.  Sets
- * *told as propose_grids does.
+ * *told as propose_small does.
  */
-static int propose_last_blocks(struct kernels *k, bool *told, struct nsx_err *err)
+static int propose_last_blocks(struct kernels *k, struct grids *uneven, bool *told,
+			       struct nsx_err *err)
 {
 	const struct nsx_trace *t = k->d->trace;
 	struct nsx_findings *l = k->d->found;
-	struct grids grids;
-	const struct kernel *top = &grids.top[0];
+	const struct kernel *top = &uneven->top[0];
 	const struct nsx_gpu_info *gpu;
 	const struct nsx_shape *s;
 	struct nsx_occupancy o;
 	uint32_t device;
+	bool is_told;
+	int rc = price_grids(k, KERNEL_SHARE, uneven, &is_told, err);
 
-	if (list_grids(k, evener, &grids, err))
-		return err->rc;
-	if (!grids.n || (double)grids.ns < KERNEL_SHARE * k->length_ns)
-		return 0;
+	if (rc || !is_told)
+		return rc;
 	device = device_of(k, top);
 	gpu = nsx_device_gpu(t, device);
 	s = &t->shape[top->id];
@@ -870,7 +910,7 @@ static int propose_last_blocks(struct kernels *k, bool *told, struct nsx_err *er
 	struct nsx_finding f = {
 		.id = NSX_ID_last_blocks, .confidence = NSX_CONF_LOW,
 		.device = device, .is_assumed = true,
-		.guess_ns = grids.won_ns,
+		.guess_ns = uneven->won_ns,
 		.weight = (double)top->ns / k->length_ns,
 		.title = nsx_tell(l, "the last blocks of kernels leave most of "
 				  "the GPU empty: %s",
@@ -897,17 +937,27 @@ static int propose_last_blocks(struct kernels *k, bool *told, struct nsx_err *er
 			   .at = {{"kernel_name",
 				   nsx_string(nsx_text(t, s->name))},
 				  {"grid_blocks", nsx_int(nsx_extent(s->grid))}}}},
-		.remedy = {grids.v, grids.n}};
+		.remedy = {uneven->v, uneven->n}};
 
-	if (grids.n > 1)
+	if (uneven->n > 1)
 		nsx_add_evidence(&f, nsx_tell(l, "%zu launch shapes, %s in all",
-					      grids.n,
-					      nsx_tell_ns(l, grids.ns)));
+					      uneven->n,
+					      nsx_tell_ns(l, uneven->ns)));
 	if (tell_place(k, true, top, &f, err))
 		return err->rc;
 	nsx_found(l, &f);
 	*told |= s->name == k->names.v[0].id;
 	return 0;
+}
+
+/* Grids that leave multiprocessors without work. */
+static int propose_grids(struct kernels *k, bool *told, struct nsx_err *err)
+{
+	struct grids grids[2] = {{.faster = fuller}, {.faster = evener}};
+
+	return list_grids(k, grids, err) ?:
+	       propose_small(k, &grids[0], told, err) ?:
+	       propose_last_blocks(k, &grids[1], told, err);
 }
 
 int nsx_detect_kernels(struct nsx_detect *d, struct nsx_err *err)
@@ -926,7 +976,7 @@ int nsx_detect_kernels(struct nsx_detect *d, struct nsx_err *err)
 	nsx_sort_by_key(k.names.v, k.names.n, sizeof(*k.names.v), key_of,
 			cmp_kernels);
 	if (propose_f32(&k, &told, err) || propose_grids(&k, &told, err) ||
-	    propose_last_blocks(&k, &told, err) || propose_elementwise(&k, err))
+	    propose_elementwise(&k, err))
 		return err->rc;
 	return told ? 0 : propose_top(&k, &k.names.v[0], err);
 }
